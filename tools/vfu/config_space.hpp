@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// PCI configuration space as data: for every byte a value, a reset value, the bits software may
+// write and the bits it clears by writing one. Builders lay it out; afterwards only read(), write()
+// and reset() touch it. Layouts: PCI Express Base Specification 6.0, chapter 7.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/bytes.hpp"
+
+namespace pmukit::vfu {
+
+inline constexpr size_t kConfigSpaceBytes = 4096;
+inline constexpr unsigned kBars = 6;
+
+struct PciIds {
+    uint16_t vendor = 0;
+    uint16_t device = 0;
+    uint16_t subsystem_vendor = 0;
+    uint16_t subsystem_device = 0;
+    uint32_t class_code = 0;  // 24 bits: base class, subclass, programming interface
+    uint8_t revision = 0;
+};
+
+enum class BarKind { kMemory32, kMemory64, kMemory64Prefetchable };
+
+struct BarInfo {
+    BarKind kind = BarKind::kMemory32;
+    uint64_t size_bytes = 0;  // a power of two, >= 16
+};
+
+// Where the MSI-X table (16 bytes a vector) and the pending bits (8 bytes per 64 vectors) lie.
+// The server answers these two ranges itself: a model never sees an access to them.
+struct MsixLayout {
+    unsigned vectors = 0;  // 1..2048
+    unsigned table_bar = 0;
+    uint64_t table_offset = 0;  // a multiple of 8
+    unsigned pba_bar = 0;
+    uint64_t pba_offset = 0;  // a multiple of 8
+
+    uint64_t table_bytes() const { return uint64_t{vectors} * 16; }
+    uint64_t pba_bytes() const { return (uint64_t{vectors} + 63) / 64 * 8; }
+};
+
+// What the bytes of a capability are and which of their bits software can change. Both masks may be
+// shorter than the body; what they do not cover is read only.
+struct CapabilityBody {
+    Bytes reset{};
+    Bytes write_mask{};
+    Bytes write_one_clears{};
+};
+
+struct ConfigWrite {
+    bool function_reset = false;  // Device Control bit 15 was written as one
+};
+
+class ConfigSpace {
+public:
+    explicit ConfigSpace(const PciIds &ids);
+
+    // --- building. A layout that does not fit is a bug of the model, hence asserts; sizes that come
+    // from a command line are checked first with fits_bar().
+
+    static bool fits_bar(BarKind kind, uint64_t size_bytes);
+    // A 64-bit BAR takes the register of index + 1 too.
+    void add_bar(unsigned index, BarKind kind, uint64_t size_bytes);
+
+    // All of these return the offset of the capability's first byte (its id), so that a model can
+    // set() its registers later. Capabilities appear in the lists in the order they are added.
+
+    // body starts behind the two bytes of id and next pointer.
+    uint16_t add_capability(uint8_t id, const CapabilityBody &body);
+    // PCI Express capability, version 2, of an endpoint that can be reset alone (FLR).
+    uint16_t add_pcie_endpoint();
+    // Both BARs must have been added; table and pending bits must lie inside them.
+    uint16_t add_msix(const MsixLayout &layout);
+    // 64-bit addresses, no masking; vectors is a power of two up to 32.
+    uint16_t add_msi(unsigned vectors);
+
+    // body starts behind the four bytes of the extended header.
+    uint16_t add_extended(uint16_t id, uint8_t version, const CapabilityBody &body);
+    // body starts behind the DVSEC id, that is at +0x0A; id is what stands at +0x08.
+    uint16_t add_dvsec(uint16_t vendor, uint8_t revision, uint16_t id, const CapabilityBody &body);
+    // Advanced error reporting, version 2, without ECRC.
+    uint16_t add_aer();
+
+    // --- the guest's side. Bytes outside the 4096 read as ones, writes to them are dropped.
+
+    void read(uint64_t offset, std::span<std::byte> into) const;
+    uint32_t read(uint64_t offset, unsigned width) const;  // width 1, 2 or 4
+    ConfigWrite write(uint64_t offset, Bytes from);
+    ConfigWrite write(uint64_t offset, unsigned width, uint32_t value);
+
+    // --- the device's side
+
+    // Sets a register past all masks: how hardware changes a status bit. reset() undoes it.
+    void set(uint16_t offset, unsigned width, uint32_t value);
+    void reset();
+
+    std::optional<BarInfo> bar(unsigned index) const;  // nothing for the upper half of a 64-bit BAR
+    const std::optional<MsixLayout> &msix() const { return msix_; }
+    unsigned msi_vectors() const { return msi_vectors_; }  // 0: the function has no MSI
+
+    bool memory_enabled() const;
+    bool bus_master_enabled() const;
+    bool msix_enabled() const;
+    bool msix_function_masked() const;
+
+private:
+    template <typename T>
+    void place(uint16_t offset, T reset_value, T write_mask = 0, T write_one_clears = 0);
+    void place_body(uint16_t offset, const CapabilityBody &body);
+    uint16_t link_capability(uint8_t id, size_t size_bytes);
+    bool msix_range_fits(unsigned index, uint64_t offset, uint64_t size_bytes) const;
+
+    using Image = std::array<std::byte, kConfigSpaceBytes>;
+    Image value_{};
+    Image reset_{};
+    Image write_mask_{};
+    Image write_one_clears_{};
+
+    std::array<std::optional<BarInfo>, kBars> bars_{};
+    std::array<bool, kBars> bar_taken_{};
+    std::optional<MsixLayout> msix_;
+    unsigned msi_vectors_ = 0;
+    uint16_t msix_offset_ = 0;  // of the capability; 0: none
+    uint16_t pcie_offset_ = 0;
+
+    uint16_t last_capability_ = 0;
+    uint16_t next_free_ = 0x40;
+    uint16_t last_extended_ = 0;
+    uint16_t next_free_extended_ = 0x100;
+};
+
+}  // namespace pmukit::vfu
