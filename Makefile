@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The front door of pmukit. `make help` lists what it opens; Documentation/process/building.rst explains.
+
+CACHE   ?= $(or $(PMUKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pmukit)
+BUILD   := build
+KERNELS := 6.1 6.12 7.2 6.12-arm64
+UNITS   := cxl_hmu
+K       ?=
+U       ?=
+SEED    ?=
+KDIR    ?=
+DESTDIR ?=
+PREFIX  ?= /usr
+JOBS    ?= $(shell nproc)
+export PMUKIT_CACHE := $(CACHE)
+
+run_kernels := $(or $(K),$(KERNELS))
+run_units   := $(or $(U),$(UNITS))
+demo_kernel := $(or $(K),6.12)
+in_root     := tools/scripts/in-root $(CACHE)/roots/build .
+vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
+
+.DEFAULT_GOAL := help
+.PHONY: help all setup tools modules modules_install guest check lint vmtest vm demo test install bench rooms clean
+
+help:
+	@echo 'pmukit - PMU drivers, device models and tools'
+	@echo
+	@echo '  make demo            set up, build, boot a guest with an emulated CXL device, name its hot pages'
+	@echo '  make test            set up, build, make check, make vmtest (what CI runs)'
+	@echo
+	@echo '  make check           unit tests, format, dependency and room rules; no guest, no root'
+	@echo '  make lint            clang-tidy, checkpatch, kernel-doc, sparse; slower'
+	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure'
+	@echo '  make vm [K=]         an interactive shell in a guest with the devices and modules'
+	@echo '  make bench           figures: bench <name> <value> <unit>'
+	@echo
+	@echo '  make setup           packages, QEMU and guest kernels (SETUP=no only prints)'
+	@echo '  make tools           userspace, into build/tools'
+	@echo '  make modules [K=]    modules for the guest kernels, into build/modules; KDIR=DIR: for that kernel tree'
+	@echo '  make modules_install modules of the running kernel (after make modules KDIR=...)'
+	@echo '  make guest           static programs for guests, into build/guest'
+	@echo '  make install         pmukit, headers and documents (DESTDIR, PREFIX)'
+	@echo '  make rooms [U=]      the plan of the house: every room of every unit'
+	@echo '  make clean           removes build/ (the cache stays: $(CACHE))'
+	@echo
+	@echo '  K: $(KERNELS)      U: $(UNITS)      V=1: every command'
+
+all: tools modules guest
+
+setup:
+	@tools/scripts/setup
+
+# Userspace
+
+tools: setup
+	@echo 'tools: building into $(BUILD)/tools'
+	@cmake -S tools -B $(BUILD)/tools -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo >$(BUILD)-tools.log 2>&1 || \
+		{ cat $(BUILD)-tools.log; exit 1; }; rm -f $(BUILD)-tools.log
+	@cmake --build $(BUILD)/tools -j $(JOBS) $(if $(V),-v)
+
+# Modules
+
+ifdef KDIR
+modules:
+	@tools/scripts/build-modules --kdir $(KDIR)
+else
+modules: setup
+	@for k in $(run_kernels); do tools/scripts/build-modules $$k || exit; done
+endif
+
+modules_install:
+	@[ -d $(BUILD)/modules/kdir ] || { echo "modules_install: run 'make modules KDIR=...' first" >&2; exit 2; }
+	$(MAKE) -C $$(cat $(BUILD)/modules/kdir/.kdir) M=$(CURDIR)/$(BUILD)/modules/kdir modules_install
+
+# Guests
+
+guest: setup
+	@tools/scripts/build-guest $(sort $(foreach k,$(run_kernels),$(if $(findstring arm64,$k),arm64,amd64)))
+
+vmtest: tools modules guest
+	@tools/scripts/vmtest '$(run_units)' '$(run_kernels)' -- $(vmrun)
+
+vm: K := $(demo_kernel)
+vm: run_kernels := $(demo_kernel)
+vm: tools modules guest
+	@$(vmrun) --kernel $(demo_kernel) --unit $(firstword $(run_units)) --mode shell
+
+demo: run_kernels := $(demo_kernel)
+demo: tools modules guest
+	@$(vmrun) --kernel $(demo_kernel) --unit $(firstword $(run_units)) --mode demo
+
+# Checks
+
+check: tools
+	@tools/scripts/check $(BUILD)/tools
+
+lint: tools
+	@tools/scripts/lint $(BUILD)/tools
+
+test:
+	@tools/scripts/test
+
+bench: tools
+	@tools/scripts/bench $(BUILD)/tools
+
+rooms:
+	@tools/scripts/rooms $(U)
+
+install:
+	cmake --install $(BUILD)/tools --prefix $(DESTDIR)$(PREFIX)
+
+clean:
+	rm -rf $(BUILD)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * cxl_hmu record: what one drain of a CXL hot list looks like, in the AUX area, in the raw
+ * payload of a sample and in a trace event alike. Drawn in Documentation/devices/cxl_hmu.rst.
+ *
+ * A record is a sequence of 64-bit little-endian words:
+ *
+ *   word 0            PMUKIT_CXL_HMU_W0_*: entries that follow, counter width, extra words
+ *   word 1            PMUKIT_CXL_HMU_MARK
+ *   word 2 .. 1 + x   x extra header words, in the order of enum pmukit_cxl_hmu_extra;
+ *                     a reader ignores extra words it does not know
+ *   word 2 + x ..     the raw hot-list entries of the device
+ *
+ * With x == 0 the record is the one of the CXL HMU RFC.
+ */
+#ifndef _UAPI_PMUKIT_CXL_HMU_H
+#define _UAPI_PMUKIT_CXL_HMU_H
+
+#include <linux/types.h>
+
+#define PMUKIT_CXL_HMU_W0_ENTRIES_SHIFT		0	/* 16 bits */
+#define PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT	16	/* 8 bits, 1..63 */
+#define PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT	56	/* 8 bits */
+
+#define PMUKIT_CXL_HMU_MARK			0xdeadbeefULL
+
+enum pmukit_cxl_hmu_extra {
+	PMUKIT_CXL_HMU_X_TIME,		/* nanoseconds, the event's perf clock, at the drain */
+	PMUKIT_CXL_HMU_X_UNIT,		/* PMUKIT_CXL_HMU_UNIT_* */
+	PMUKIT_CXL_HMU_X_FLAGS,		/* PMUKIT_CXL_HMU_F_* */
+	PMUKIT_CXL_HMU_X_SEQUENCE,	/* 0, 1, 2 ... since the event was enabled: a gap is a loss */
+	PMUKIT_CXL_HMU_X_LOST,		/* entries read or dropped but never delivered, total since enable */
+	PMUKIT_CXL_HMU_EXTRA_WORDS
+};
+
+#define PMUKIT_CXL_HMU_UNIT_LOG2_SHIFT		0	/* 8 bits, log2 of the unit size in bytes */
+#define PMUKIT_CXL_HMU_UNIT_DOWNSAMPLING_SHIFT	8	/* 8 bits, log2 of the downsampling factor */
+
+#define PMUKIT_CXL_HMU_F_OVERFLOW	(1ULL << 0)	/* the device dropped hot units, number unknown */
+#define PMUKIT_CXL_HMU_F_TRUNCATED	(1ULL << 1)	/* entries were lost by the driver before this record */
+#define PMUKIT_CXL_HMU_F_ALWAYS_ON	(1ULL << 2)	/* always-on mode: counts are not valid */
+#define PMUKIT_CXL_HMU_F_RESET		(1ULL << 3)	/* the device lost its configuration while running */
+
+/*
+ * The raw payload of a sample (PERF_SAMPLE_RAW): 8 bytes that perf overwrites, a tag that names
+ * the record, then the words of the record. 12 bytes, because perf puts a 32-bit size before
+ * them: the words are then 8-byte aligned in the stream.
+ */
+#define PMUKIT_RAW_TAG_CXL_HMU		0x554d4843U	/* "CHMU" as bytes */
+
+struct pmukit_raw_header {
+	__u8 reserved[8];		/* struct trace_entry, filled by perf */
+	__u32 tag;			/* PMUKIT_RAW_TAG_* */
+};
+
+#endif /* _UAPI_PMUKIT_CXL_HMU_H */

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Errors are values at library edges: a Result<T> is a T or an Error, and must be looked at.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace pmukit {
+
+enum class Errc {
+    kUsage,        // the caller's words are off (exit code 2)
+    kNotFound,     // the named thing does not exist
+    kDenied,       // not enough privilege
+    kUnsupported,  // known, but not offered here
+    kBusy,         // somebody else holds it
+    kTruncated,    // the input ends too early
+    kDamaged,      // the input contradicts itself
+    kIo,           // the system refused a read or write
+    kMachinery,    // the surroundings failed, not the thing under test (exit code 69)
+};
+
+struct Error {
+    Errc code;
+    std::string message;                // one line, names the thing and the fix
+    std::optional<uint64_t> offset{};   // where in the input, in bytes, when there is one
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+public:
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+    explicit operator bool() const { return state_.index() == 0; }
+    // Only after the Result was seen to hold a value; anything else is our own bug.
+    T &value() & { return std::get<0>(state_); }
+    const T &value() const & { return std::get<0>(state_); }
+    T &&value() && { return std::get<0>(std::move(state_)); }
+    T &operator*() & { return value(); }
+    const T &operator*() const & { return value(); }
+    T *operator->() { return &value(); }
+    const T *operator->() const { return &value(); }
+    const Error &error() const { return std::get<1>(state_); }
+
+private:
+    std::variant<T, Error> state_;
+};
+
+// A Result without a value: success or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+public:
+    Result() = default;
+    Result(Error error) : error_(std::move(error)) {}
+
+    explicit operator bool() const { return !error_; }
+    const Error &error() const { return *error_; }
+
+private:
+    std::optional<Error> error_;
+};
+
+}  // namespace pmukit

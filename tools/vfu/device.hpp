@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The line between a device model and the machine it sits in. A model implements Device and sees
+// the guest only through it; whatever it wants from the machine it asks of Host. Neither knows
+// sockets, so a test can be the host. All calls come from one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.hpp"
+
+namespace pmukit::vfu {
+
+class ConfigSpace;
+
+class Host {
+public:
+    virtual ~Host() = default;
+
+    // DMA by guest-physical (or, under a vIOMMU, IO virtual) address. False: some byte of the
+    // range is not mapped; then nothing was copied.
+    virtual bool dma_read(uint64_t address, std::span<std::byte> into) = 0;
+    virtual bool dma_write(uint64_t address, Bytes from) = 0;
+
+    // Sends message-signalled interrupt `vector`. A vector masked or not enabled by the guest stays pending
+    // as the PCI specification says; a vector the function does not have is logged and dropped.
+    virtual void raise(unsigned vector) = 0;
+
+    // Monotonic nanoseconds. A model never asks another clock and never sleeps.
+    virtual uint64_t now_ns() const = 0;
+
+    // What the guest did wrong, or the model refused, in one line.
+    virtual void log(std::string_view line) = 0;
+};
+
+class Device {
+public:
+    virtual ~Device() = default;
+
+    // PCI configuration space with its BAR sizes, capabilities and write masks; built once, lives as
+    // long as the device. The server applies config accesses to it; BAR sizes do not change.
+    virtual ConfigSpace &config() = 0;
+
+    // A trapped BAR access. offset + width lies inside the BAR, width is 1, 2, 4 or 8. A width or
+    // alignment a register does not allow is the model's to answer (all ones / ignored) and log.
+    virtual uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) = 0;
+    virtual void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) = 0;
+
+    // Function-level, bus or machine reset: to the power-on state, configuration space included
+    // (the server has already reset it).
+    virtual void reset() = 0;
+
+    // Time: the server calls advance() when next_deadline_ns() has passed, and before every access,
+    // so a model may catch up lazily. nullopt: nothing is planned.
+    virtual std::optional<uint64_t> next_deadline_ns() const = 0;
+    virtual void advance(uint64_t now_ns) = 0;
+};
+
+}  // namespace pmukit::vfu
