@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Whole small files, whole writes, and files mapped for reading.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+namespace pmukit {
+
+inline Error system_error(const std::string &what, int error)
+{
+    Errc code = error == ENOENT                      ? Errc::kNotFound
+                : error == EACCES || error == EPERM ? Errc::kDenied
+                                                    : Errc::kIo;
+    return Error{code, what + ": " + std::strerror(error)};
+}
+
+// For sysfs and procfs: reads at most a page or so, far below any size that could hurt.
+inline Result<std::string> read_small_file(const std::string &path)
+{
+    constexpr size_t kMaxBytes = 65536;
+    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd)
+        return system_error(path, errno);
+    std::string text;
+    char chunk[4096];
+    while (text.size() < kMaxBytes) {
+        ssize_t got = ::read(fd.get(), chunk, sizeof chunk);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return system_error(path, errno);
+        if (got == 0)
+            break;
+        text.append(chunk, static_cast<size_t>(got));
+    }
+    return text;
+}
+
+inline Result<void> write_all(int fd, Bytes bytes, const std::string &name)
+{
+    while (!bytes.empty()) {
+        ssize_t put = ::write(fd, bytes.data(), bytes.size());
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return system_error(name, errno);
+        bytes = bytes.subspan(static_cast<size_t>(put));
+    }
+    return {};
+}
+
+inline Bytes as_bytes(std::string_view text)
+{
+    return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// A file mapped for reading. What was read may be dropped from memory again; it comes back when touched.
+class MappedFile {
+public:
+    static Result<MappedFile> open(const std::string &path)
+    {
+        Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        if (!fd)
+            return system_error(path, errno);
+        struct stat status {};
+        if (::fstat(fd.get(), &status) != 0)
+            return system_error(path, errno);
+        if (!S_ISREG(status.st_mode))
+            return Error{Errc::kUnsupported, path + ": not a regular file"};
+        MappedFile file;
+        file.size_ = static_cast<size_t>(status.st_size);
+        if (file.size_ == 0)
+            return file;
+        void *at = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+        if (at == MAP_FAILED)
+            return system_error(path, errno);
+        file.at_ = static_cast<std::byte *>(at);
+        ::madvise(at, file.size_, MADV_SEQUENTIAL);
+        return file;
+    }
+
+    MappedFile(MappedFile &&other) noexcept
+        : at_(std::exchange(other.at_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    MappedFile &operator=(MappedFile &&) = delete;
+    ~MappedFile()
+    {
+        if (at_)
+            ::munmap(at_, size_);
+    }
+
+    Bytes bytes() const { return {at_, size_}; }
+
+private:
+    MappedFile() = default;
+
+    std::byte *at_ = nullptr;
+    size_t size_ = 0;
+};
+
+// Gives the pages that lie wholly inside bytes of a mapped file back to the system.
+inline void forget_pages(Bytes bytes)
+{
+    constexpr uintptr_t kPage = 65536;  // a multiple of every page size in use
+    auto first = (reinterpret_cast<uintptr_t>(bytes.data()) + kPage - 1) & ~(kPage - 1);
+    auto last = (reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size()) & ~(kPage - 1);
+    if (first < last)
+        ::madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED);
+}
+
+}  // namespace pmukit

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Mapped files stay readable after their pages were forgotten; missing ones name themselves.
+#include "base/file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace pmukit {
+namespace {
+
+class FileTest : public testing::Test {
+protected:
+    void SetUp() override { fd_ = Fd(::mkstemp(path_.data())); }
+    void TearDown() override { ::unlink(path_.c_str()); }
+
+    std::string path_ = testing::TempDir() + "pmukit_file_test.XXXXXX";
+    Fd fd_;
+};
+
+TEST_F(FileTest, MapsWhatWasWritten)
+{
+    ASSERT_TRUE(write_all(fd_.get(), as_bytes("hello"), path_));
+    Result<MappedFile> file = MappedFile::open(path_);
+    ASSERT_TRUE(file);
+    EXPECT_TRUE(std::ranges::equal(file->bytes(), as_bytes("hello")));
+    EXPECT_EQ(*read_small_file(path_), "hello");
+}
+
+TEST_F(FileTest, AnEmptyFileIsEmptyBytes)
+{
+    Result<MappedFile> file = MappedFile::open(path_);
+    ASSERT_TRUE(file);
+    EXPECT_TRUE(file->bytes().empty());
+}
+
+TEST_F(FileTest, ForgottenPagesComeBack)
+{
+    std::string text(300000, 'x');
+    ASSERT_TRUE(write_all(fd_.get(), as_bytes(text), path_));
+    Result<MappedFile> file = MappedFile::open(path_);
+    ASSERT_TRUE(file);
+    forget_pages(file->bytes());
+    EXPECT_TRUE(std::ranges::equal(file->bytes(), as_bytes(text)));
+}
+
+TEST_F(FileTest, SaysWhichFileIsMissing)
+{
+    Result<MappedFile> file = MappedFile::open(path_ + ".no");
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().code, Errc::kNotFound);
+    EXPECT_NE(file.error().message.find(path_ + ".no"), std::string::npos);
+}
+
+TEST_F(FileTest, AFailedWriteIsAnError)
+{
+    Fd full(::open("/dev/full", O_WRONLY));
+    ASSERT_TRUE(full);
+    EXPECT_EQ(write_all(full.get(), as_bytes("x"), "out").error().code, Errc::kIo);
+}
+
+}  // namespace
+}  // namespace pmukit
