@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Child processes: each dies with its Child object, and with vmrun itself.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+namespace pmukit::vm {
+
+struct Command {
+    std::vector<std::string> words;             // the program is looked up in PATH
+    std::filesystem::path output{};             // stdout goes there; empty: as ours
+    std::filesystem::path errors{};             // stderr likewise; empty: as ours
+    bool terminal = false;                      // keeps our stdin; otherwise /dev/null
+    bool pipe_output = false;                   // stdout to a pipe: Child::output()
+};
+
+class Child {
+public:
+    static Result<Child> start(const Command &command);
+
+    Child(Child &&other) noexcept;
+    Child &operator=(Child &&) = delete;
+    Child(const Child &) = delete;
+    Child &operator=(const Child &) = delete;
+    ~Child() { stop(std::chrono::milliseconds(500)); }
+
+    pid_t pid() const { return pid_; }
+    int output() const { return output_.get(); }  // non-blocking read end
+
+    // The exit code once it has ended; death by signal n is 128 + n.
+    std::optional<int> poll();
+    std::optional<int> wait(std::chrono::milliseconds limit);
+
+    // SIGTERM, and SIGKILL when that was not heard in time. Returns the exit code.
+    int stop(std::chrono::milliseconds patience);
+
+private:
+    Child(pid_t pid, Fd output) : pid_(pid), output_(std::move(output)) {}
+
+    pid_t pid_ = -1;
+    Fd output_;
+    std::optional<int> exit_code_;
+};
+
+// From here on SIGINT and SIGTERM only set a flag, so that children and temporary files are cleaned up.
+void catch_interrupts();
+bool interrupted();
+
+// Starts, waits for the end, returns the exit code; an Error when we were interrupted.
+Result<int> run_to_end(const Command &command);
+
+}  // namespace pmukit::vm

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// One unpacked guest of the cache: kernel image, stock modules, stock perf, busybox.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace pmukit::vm {
+
+// Who needs whom, from depmod's files.
+class ModuleIndex {
+public:
+    // modules_dep: "path: dependency..." lines; modules_builtin: one path a line.
+    static ModuleIndex parse(std::string_view modules_dep, std::string_view modules_builtin);
+
+    // The files to load, in order, so that each of `names` is in: dependencies first, nothing twice, built-in
+    // ones left out. Paths are relative to the modules folder.
+    Result<std::vector<std::string>> load_order(const std::vector<std::string> &names) const;
+
+    // "kernel/net/9p/9pnet-virtio.ko.xz" -> "9pnet_virtio"
+    static std::string name_of(std::string_view path);
+
+private:
+    Result<void> add(const std::string &name, std::vector<std::string> &order,
+                     std::set<std::string> &seen) const;
+
+    std::map<std::string, std::string> paths_;
+    std::map<std::string, std::vector<std::string>> needs_;  // in the order depmod wants them loaded
+    std::set<std::string> builtin_;
+};
+
+struct GuestTree {
+    std::filesystem::path root;
+    std::filesystem::path image;
+    std::filesystem::path modules;  // .../lib/modules/<version>
+    std::filesystem::path busybox;
+    std::string version;            // of the kernel
+    std::string arch;               // amd64, arm64
+    ModuleIndex index;
+};
+
+Result<GuestTree> open_guest_tree(const std::filesystem::path &root);
+
+// Plain .ko bytes of a stock module that may be packed (.ko.xz); unpacked ones are kept in `unpacked`
+// and made anew when the packed file is newer.
+Result<std::string> stock_module_bytes(const std::filesystem::path &file,
+                                       const std::filesystem::path &unpacked);
+
+}  // namespace pmukit::vm

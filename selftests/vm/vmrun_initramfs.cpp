@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "vmrun_initramfs.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "vmrun_cpio.hpp"
+#include "vmrun_text.hpp"
+
+namespace pmukit::vm {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kModuleFolder = "lib/vmrun";
+
+// The way out of the guest; loaded before anything that may fail.
+const std::vector<std::string> kEarlyModules = {"virtio_pci", "9pnet_virtio", "9p"};
+
+Result<fs::path> find_module(const fs::path &folder, std::string_view name)
+{
+    std::string file = fmt::format("{}.ko", name);
+    std::error_code none;
+    for (const fs::directory_entry &entry : fs::recursive_directory_iterator(folder, none))
+        if (entry.path().filename() == file)
+            return entry.path();
+    return Error{Errc::kMachinery, fmt::format("no {} below {}: run 'make modules'", file, folder.string())};
+}
+
+Result<void> add_host_file(CpioWriter &cpio, const fs::path &from, const std::string &to)
+{
+    auto content = read_file(from);
+    if (!content)
+        return Error{Errc::kMachinery, content.error().message};
+    cpio.file(to, *content, true);
+    return {};
+}
+
+// Adds the files and returns their paths in the guest, one a line.
+Result<std::string> add_stock_modules(CpioWriter &cpio, const GuestTree &tree, const InitramfsSpec &spec,
+                                      const std::vector<std::string> &order)
+{
+    std::string list;
+    for (const std::string &path : order) {
+        auto bytes = stock_module_bytes(tree.modules / path, spec.build / "vm" / spec.kernel / "modules");
+        if (!bytes)
+            return bytes.error();
+        std::string to = fmt::format("{}/{}.ko", kModuleFolder, ModuleIndex::name_of(path));
+        cpio.file(to, *bytes, false);
+        list += "/" + to + "\n";
+    }
+    return list;
+}
+
+// The lists of what to load first, what to load then, and what to unload at the end.
+struct ModuleLists {
+    std::string early, rest, unload;
+};
+
+Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const InitramfsSpec &spec)
+{
+    std::vector<std::string> wanted = kEarlyModules;
+    auto early = tree.index.load_order(wanted);
+    if (!early)
+        return early.error();
+    if (spec.unit)
+        wanted.insert(wanted.end(), spec.unit->stock_modules.begin(), spec.unit->stock_modules.end());
+    auto all = tree.index.load_order(wanted);  // begins with the early ones
+    if (!all)
+        return all.error();
+
+    ModuleLists lists;
+    auto added = add_stock_modules(cpio, tree, spec, *early);
+    if (!added)
+        return added.error();
+    lists.early = *added;
+    auto rest = add_stock_modules(cpio, tree, spec, {all->begin() + static_cast<long>(early->size()), all->end()});
+    if (!rest)
+        return rest.error();
+    lists.rest = *rest;
+    if (!spec.unit)
+        return lists;
+    for (std::string_view name : spec.unit->modules) {
+        auto file = find_module(spec.build / "modules" / spec.kernel, name);
+        if (!file)
+            return file.error();
+        std::string to = fmt::format("{}/{}.ko", kModuleFolder, name);
+        if (auto put = add_host_file(cpio, *file, to); !put)
+            return put.error();
+        lists.rest += "/" + to + "\n";
+        lists.unload = fmt::format("{}\n{}", name, lists.unload);
+    }
+    return lists;
+}
+
+Result<void> add_unit_files(CpioWriter &cpio, const GuestTree &tree, const InitramfsSpec &spec)
+{
+    if (!spec.unit)
+        return {};
+    for (std::string_view program : spec.unit->programs)
+        if (auto put = add_host_file(cpio, spec.build / "guest" / tree.arch / program, fmt::format("usr/bin/{}", program)); !put)
+            return Error{Errc::kMachinery, put.error().message + ": run 'make guest'"};
+    for (std::string_view script : spec.unit->scripts)
+        if (auto put = add_host_file(cpio, spec.selftests / spec.unit->unit / script,
+                                     fmt::format("selftests/{}/{}", spec.unit->unit, script)); !put)
+            return put;
+    return {};
+}
+
+}  // namespace
+
+Result<std::string> make_initramfs(const GuestTree &tree, const InitramfsSpec &spec)
+{
+    CpioWriter cpio;
+    for (const char *folder : {"dev", "proc", "sys", "tmp", "root", "out", "stock", "usr/bin", "etc/vmrun"})
+        cpio.folder(folder);
+    cpio.character_device("dev/console", 5, 1);  // init's standard files, before devtmpfs
+    if (auto put = add_host_file(cpio, tree.busybox, "bin/busybox"); !put)
+        return put.error();
+    cpio.link("bin/sh", "busybox");
+    if (auto put = add_host_file(cpio, spec.selftests / "vm/init", "init"); !put)
+        return put.error();
+
+    auto lists = add_modules(cpio, tree, spec);
+    if (!lists)
+        return lists.error();
+    if (auto put = add_unit_files(cpio, tree, spec); !put)
+        return put.error();
+    std::string steps;
+    for (const Step &step : spec.steps)
+        steps += fmt::format("{} {} {}\n", step.limit_seconds, step.name, step.command);
+    cpio.file("etc/vmrun/settings", fmt::format("mode={}\n", shell_quote(spec.mode)), false);
+    cpio.file("etc/vmrun/modules.early", lists->early, false);
+    cpio.file("etc/vmrun/modules", lists->rest, false);
+    cpio.file("etc/vmrun/unload", lists->unload, false);
+    cpio.file("etc/vmrun/steps", steps, false);
+    return cpio.finish();
+}
+
+}  // namespace pmukit::vm

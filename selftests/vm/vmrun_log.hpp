@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The kernel's log is part of every test: what the kernel complains about, a run has failed on.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pmukit::vm {
+
+// Lines of `log` that a healthy kernel does not print, without those that contain one of `harmless`.
+std::vector<std::string> complaints_in(std::string_view log, std::span<const std::string_view> harmless);
+
+bool has_panicked(std::string_view log);
+
+}  // namespace pmukit::vm

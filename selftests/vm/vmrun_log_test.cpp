@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "vmrun_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include "vmrun_tables.hpp"
+
+namespace pmukit::vm {
+namespace {
+
+class Complaint : public testing::TestWithParam<std::string_view> {};
+
+// First lines of reports as kernels print them.
+constexpr std::string_view kReports[] = {
+    "[    4.1] WARNING: CPU: 1 PID: 77 at kernel/events/core.c:1234 perf_x+0x1/0x2",
+    "[    4.1] BUG: KASAN: slab-use-after-free in foo+0x1/0x2 [cxl_hmu]",
+    "[    4.1] BUG: sleeping function called from invalid context at kernel/locking/mutex.c:580",
+    "[    4.1] WARNING: possible circular locking dependency detected",
+    "[    4.1] WARNING: possible recursive locking detected",
+    "[    4.1] UBSAN: shift-out-of-bounds in drivers/x.c:1:2",
+    "[    4.1] Oops: general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP",
+    "[    4.1] Unable to handle kernel paging request at virtual address ffff800080000000",
+    "[    4.1] Kernel panic - not syncing: Fatal exception",
+    "[    4.1] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+    "[    4.1] rcu: INFO: rcu_sched self-detected stall on CPU",
+    "[    4.1] kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
+    "unreferenced object 0xffff888004a1c800 (size 512):",
+    "[    4.1] irq 24: nobody cared (try booting with the \"irqpoll\" option)",
+    "[    4.1] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [x:1]",
+    "[    4.1] INFO: task x:1 blocked for more than 120 seconds.",
+    "[    4.1] Call Trace:",
+    "[    4.1] Call trace:",
+};
+
+TEST_P(Complaint, IsFound)
+{
+    EXPECT_EQ(complaints_in(GetParam(), {}).size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(KernelLog, Complaint, testing::ValuesIn(kReports));
+
+TEST(KernelLog, OrdinaryLinesPass)
+{
+    EXPECT_TRUE(complaints_in("[ 0.1] Linux version 6.12\n"
+                              "[ 0.2] watchdog: Delayed init of the lockup detector failed: -19\n"
+                              "[ 0.3] cxl_hmu: loading out-of-tree module taints kernel.\n"
+                              "[ 0.3] cxl_hmu: module verification failed: signature and/or required key missing\n",
+                              {})
+                    .empty());
+}
+
+TEST(KernelLog, HarmlessPartsExcuseTheirLineOnly)
+{
+    constexpr std::string_view kExcused[] = {"Spectre V2 : WARNING"};
+    auto found = complaints_in("Spectre V2 : WARNING: eIBRS\nWARNING: CPU: 0\n", kExcused);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0], "WARNING: CPU: 0");
+}
+
+TEST(KernelLog, PanicIsSeen)
+{
+    EXPECT_TRUE(has_panicked("x\n[ 1.0] Kernel panic - not syncing: VFS\n"));
+    EXPECT_FALSE(has_panicked("panic=-1"));
+}
+
+}  // namespace
+}  // namespace pmukit::vm

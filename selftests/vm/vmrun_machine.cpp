@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "vmrun_machine.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "vmrun_child.hpp"
+#include "vmrun_text.hpp"
+
+namespace pmukit::vm {
+
+namespace fs = std::filesystem;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr seconds kKvmProbeLimit{5};
+constexpr seconds kQuietLimit{15};
+// First of the slots our functions or their root ports take on the root bus.
+constexpr unsigned kFirstSlot = 0x10;
+
+#if defined(__x86_64__)
+constexpr std::string_view kHostArch = "amd64";
+#elif defined(__aarch64__)
+constexpr std::string_view kHostArch = "arm64";
+#else
+constexpr std::string_view kHostArch = "other";
+#endif
+
+// The dynamic loader of the private root; merged-usr keeps it in one of these.
+constexpr std::string_view kLoaders[] = {"usr/lib64/ld-linux-x86-64.so.2",
+                                         "usr/lib/ld-linux-aarch64.so.1"};
+constexpr std::string_view kLibraryFolders[] = {"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu"};
+constexpr std::string_view kFirmwareFolders[] = {"usr/share/qemu", "usr/share/seabios"};
+
+std::optional<Emulator> private_emulator(const KernelQuirks &quirks, const fs::path &root)
+{
+    fs::path program = root / "usr/bin" / quirks.qemu;
+    if (!fs::exists(program))
+        return std::nullopt;
+    for (size_t i = 0; i < std::size(kLoaders); i++) {
+        fs::path loader = root / kLoaders[i];
+        if (!fs::exists(loader))
+            continue;
+        Emulator emulator;
+        emulator.words = {loader, "--library-path", root / kLibraryFolders[i], program};
+        for (std::string_view folder : kFirmwareFolders) {
+            emulator.words.push_back("-L");
+            emulator.words.push_back(root / folder);
+        }
+        return emulator;
+    }
+    return std::nullopt;
+}
+
+class ProbeWatcher : public Watcher {
+public:
+    void on_line(std::string_view) override {}
+    void on_quiet(seconds) override {}
+    steady_clock::time_point deadline() const override { return deadline_; }
+
+private:
+    steady_clock::time_point deadline_ = steady_clock::now() + kKvmProbeLimit;
+};
+
+std::string boot_id()
+{
+    auto id = read_file("/proc/sys/kernel/random/boot_id");
+    return id ? *id : std::string();
+}
+
+// JSON is the only form in which QEMU takes the socket.
+std::string device_json(const fs::path &socket, std::string_view bus, unsigned slot)
+{
+    nlohmann::json device = {{"driver", "vfio-user-pci"},
+                             {"socket", {{"type", "unix"}, {"path", socket.string()}}},
+                             {"bus", bus}};
+    if (slot != 0)
+        device["addr"] = fmt::format("{:x}.0", slot);
+    return device.dump();
+}
+
+void add_share(std::vector<std::string> &words, const fs::path &path, std::string_view tag, bool read_only)
+{
+    words.push_back("-virtfs");
+    // A comma in a QEMU option value is written twice.
+    std::string escaped;
+    for (char c : path.string())
+        escaped += c == ',' ? std::string(",,") : std::string(1, c);
+    words.push_back(fmt::format("local,path={},mount_tag={},security_model=none,multidevs=remap{}", escaped,
+                                tag, read_only ? ",readonly=on" : ""));
+}
+
+void add_devices(std::vector<std::string> &words, const MachineSpec &spec)
+{
+    unsigned slot = kFirstSlot;
+    for (const fs::path &socket : spec.sockets) {
+        if (spec.placement == Placement::kRootPort) {
+            std::string port = fmt::format("rp{}", slot);
+            words.insert(words.end(), {"-device", fmt::format("pcie-root-port,id={},bus=pcie.0,addr={:x}.0,chassis={},slot={}",
+                                                              port, slot, slot, slot)});
+            words.insert(words.end(), {"-device", device_json(socket, port, 0)});
+        } else {
+            words.insert(words.end(), {"-device", device_json(socket, "pcie.0", slot)});
+        }
+        slot++;
+    }
+}
+
+}  // namespace
+
+bool version_has_vfio_user(std::string_view version_output)
+{
+    constexpr std::string_view kBefore = "version ";
+    size_t at = version_output.find(kBefore);
+    if (at == std::string_view::npos)
+        return false;
+    std::string number(version_output.substr(at + kBefore.size(), 16));
+    char *end = nullptr;
+    unsigned long major = std::strtoul(number.c_str(), &end, 10);
+    unsigned long minor = *end == '.' ? std::strtoul(end + 1, nullptr, 10) : 0;
+    return major > 10 || (major == 10 && minor >= 1);
+}
+
+Result<Emulator> find_emulator(const KernelQuirks &quirks, const fs::path &cache)
+{
+    if (auto found = private_emulator(quirks, cache / "roots/build"))
+        return *found;
+
+    fs::path scratch = fs::temp_directory_path() / fmt::format("vmrun-version-{}", ::getpid());
+    auto code = run_to_end({{std::string(quirks.qemu), "--version"}, scratch, "/dev/null"});
+    auto text = read_file(scratch);
+    fs::remove(scratch);
+    if (code && *code == 0 && text && version_has_vfio_user(*text))
+        return Emulator{{std::string(quirks.qemu)}};
+    return Error{Errc::kMachinery, fmt::format("no {} 10.1 or newer, neither in {} nor on this machine: run 'make setup'",
+                                               quirks.qemu, (cache / "roots/build").string())};
+}
+
+bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks, const fs::path &image, const fs::path &memo)
+{
+    if (quirks.arch != kHostArch || ::access("/dev/kvm", R_OK | W_OK) != 0)
+        return false;
+    std::string id = boot_id();
+    auto known = read_file(memo);
+    if (known && !id.empty() && known->starts_with(id))
+        return known->ends_with("yes\n");
+
+    std::vector<std::string> words = emulator.words;
+    for (std::string_view word : {"-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio",
+                                  "-no-reboot", "-accel", "kvm", "-m", "512M", "-cpu"})
+        words.emplace_back(word);
+    words.insert(words.end(), {std::string(quirks.cpu), "-M", std::string(quirks.machine), "-kernel", image,
+                               "-append", fmt::format("console={} panic=-1", quirks.console)});
+    fs::path scratch = memo;
+    scratch += ".console";
+    ProbeWatcher watcher;
+    auto run = run_machine(words, scratch, watcher);
+    fs::remove(scratch);
+    fs::remove(fs::path(scratch) += ".qemu");
+    bool works = run && run->ending == Ending::kPoweredOff && run->console.find("VFS: ") != std::string::npos;
+    if (auto kept = write_file(memo, id + (works ? "yes\n" : "no\n")); !kept)
+        return works;  // asked again next time
+    return works;
+}
+
+std::vector<std::string> machine_words(const Emulator &emulator, const KernelQuirks &quirks,
+                                       const MachineSpec &spec)
+{
+    std::vector<std::string> words = emulator.words;
+    auto add = [&words](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
+    std::string memory(quirks.memory);
+    add({"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"});
+    add({"-accel", emulator.kvm ? "kvm" : std::string(quirks.tcg)});
+    add({"-cpu", std::string(quirks.cpu), "-smp", "2", "-m", memory});
+    // vfio-user needs guest memory that can be handed to the model as a file.
+    add({"-M", fmt::format("{},memory-backend=m", quirks.machine)});
+    add({"-object", fmt::format("memory-backend-memfd,id=m,size={},share=on", memory)});
+    add({"-kernel", spec.image, "-initrd", spec.initramfs});
+    // 5: warnings and worse on the console, the whole log is saved by init. The stall and lockup detectors get
+    // time: the host under an emulated CPU may be busy with something else.
+    add({"-append", fmt::format("console={} panic=-1 oops=panic loglevel=5 log_buf_len=4M "
+                                "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60",
+                                quirks.console)});
+    if (spec.terminal)
+        add({"-serial", "mon:stdio"});
+    else
+        add({"-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"});
+    add_share(words, spec.out, "out", false);
+    add_share(words, spec.stock, "stock", true);
+    add_devices(words, spec);
+    return words;
+}
+
+namespace {
+
+// Cuts a stream into lines and keeps all of it.
+class ConsoleReader {
+public:
+    ConsoleReader(const fs::path &file, Watcher &watcher)
+        : file_(file, std::ios::binary | std::ios::trunc), watcher_(watcher)
+    {
+    }
+
+    void take(std::string_view bytes)
+    {
+        file_.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush();
+        whole_ += bytes;
+        for (size_t end; (end = whole_.find('\n', line_)) != std::string::npos; line_ = end + 1)
+            watcher_.on_line(std::string_view(whole_).substr(line_, end - line_));
+    }
+    std::string finish() { return std::move(whole_); }
+
+private:
+    std::ofstream file_;
+    Watcher &watcher_;
+    std::string whole_;
+    size_t line_ = 0;
+};
+
+// False at the end of the stream.
+bool read_some(int fd, ConsoleReader &reader)
+{
+    char bytes[8192];
+    ssize_t got = ::read(fd, bytes, sizeof bytes);
+    if (got > 0)
+        reader.take({bytes, static_cast<size_t>(got)});
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+}  // namespace
+
+Result<MachineRun> run_machine(const std::vector<std::string> &words, const fs::path &console_file,
+                               Watcher &watcher)
+{
+    Command command{words};
+    command.pipe_output = true;
+    command.errors = console_file;
+    command.errors += ".qemu";
+    auto child = Child::start(command);
+    if (!child)
+        return child.error();
+
+    MachineRun run;
+    ConsoleReader reader(console_file, watcher);
+    auto begin = steady_clock::now(), last_heard = begin;
+    bool open = true;
+    while (open) {
+        pollfd wait_for{child->output(), POLLIN, 0};
+        int ready = ::poll(&wait_for, 1, 200);
+        auto now = steady_clock::now();
+        if (ready > 0) {
+            open = read_some(child->output(), reader);
+            last_heard = now;
+        }
+        if (interrupted() || now > watcher.deadline()) {
+            run.ending = interrupted() ? Ending::kInterrupted : Ending::kHung;
+            break;
+        }
+        if (now - last_heard > kQuietLimit) {
+            watcher.on_quiet(std::chrono::duration_cast<seconds>(now - begin));
+            last_heard = now;
+        }
+    }
+    if (!open)
+        child->wait(seconds(10));
+    run.exit_code = child->stop(seconds(3));
+    run.console = reader.finish();
+    return run;
+}
+
+Result<int> run_terminal(const std::vector<std::string> &words)
+{
+    Command command{words};
+    command.terminal = true;
+    return run_to_end(command);
+}
+
+}  // namespace pmukit::vm

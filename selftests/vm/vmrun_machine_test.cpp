@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "vmrun_machine.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace pmukit::vm {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+std::string joined(const MachineSpec &spec, std::string_view kernel)
+{
+    return fmt::format("{}", fmt::join(machine_words({{"qemu"}}, *kernel_by_name(kernel), spec), " "));
+}
+
+TEST(MachineWords, IntegratedFunctionsSitOnTheRootBusAtFixedSlots)
+{
+    MachineSpec spec;
+    spec.sockets = {"/run/s0", "/run/s1"};
+    std::string words = joined(spec, "6.12");
+    EXPECT_NE(words.find(R"("addr":"10.0","bus":"pcie.0")"), std::string::npos) << words;
+    EXPECT_NE(words.find(R"("addr":"11.0","bus":"pcie.0")"), std::string::npos);
+    EXPECT_NE(words.find(R"("socket":{"path":"/run/s1","type":"unix"})"), std::string::npos);
+    EXPECT_EQ(words.find("pcie-root-port"), std::string::npos);
+}
+
+TEST(MachineWords, RootPortsCarryOneFunctionEach)
+{
+    MachineSpec spec;
+    spec.sockets = {"/run/s0", "/run/s1"};
+    spec.placement = Placement::kRootPort;
+    std::string words = joined(spec, "6.12");
+    EXPECT_NE(words.find("pcie-root-port,id=rp16"), std::string::npos) << words;
+    EXPECT_NE(words.find("pcie-root-port,id=rp17"), std::string::npos);
+    EXPECT_NE(words.find(R"("bus":"rp17")"), std::string::npos);
+}
+
+TEST(MachineWords, FollowTheQuirksOfTheKernel)
+{
+    EXPECT_NE(joined({}, "6.12").find("tcg,thread=single"), std::string::npos);
+    EXPECT_NE(joined({}, "6.12-arm64").find("console=ttyAMA0"), std::string::npos);
+    EXPECT_NE(joined({}, "6.12-arm64").find("virt,gic-version=3,memory-backend=m"), std::string::npos);
+    MachineSpec spec;
+    EXPECT_NE(fmt::format("{}", fmt::join(machine_words({{"q"}, true}, *kernel_by_name("6.12"), spec), " "))
+                  .find("-accel kvm"),
+              std::string::npos);
+}
+
+TEST(MachineWords, CommasInPathsAreDoubled)
+{
+    MachineSpec spec;
+    spec.out = "/tmp/a,b";
+    EXPECT_NE(joined(spec, "6.1").find("path=/tmp/a,,b,mount_tag=out"), std::string::npos);
+}
+
+TEST(Emulator, VersionTenOneIsTheFirst)
+{
+    EXPECT_FALSE(version_has_vfio_user("QEMU emulator version 7.2.22 (Debian)"));
+    EXPECT_FALSE(version_has_vfio_user("QEMU emulator version 10.0.3"));
+    EXPECT_TRUE(version_has_vfio_user("QEMU emulator version 10.1.0 (Debian)"));
+    EXPECT_TRUE(version_has_vfio_user("QEMU emulator version 11.0"));
+    EXPECT_FALSE(version_has_vfio_user(""));
+    EXPECT_FALSE(version_has_vfio_user("version x"));
+}
+
+TEST(Emulator, MissingOneSaysWhatToDo)
+{
+    KernelQuirks quirks = *kernel_by_name("6.12");
+    quirks.qemu = "qemu-system-nonexistent";
+    auto found = find_emulator(quirks, "/nonexistent");
+    ASSERT_FALSE(found);
+    EXPECT_NE(found.error().message.find("make setup"), std::string::npos);
+}
+
+// A shell script in the place of QEMU.
+class Recorder : public Watcher {
+public:
+    explicit Recorder(milliseconds limit) : deadline_(steady_clock::now() + limit) {}
+    void on_line(std::string_view line) override { lines.emplace_back(line); }
+    void on_quiet(seconds) override {}
+    steady_clock::time_point deadline() const override { return deadline_; }
+    std::vector<std::string> lines;
+
+private:
+    steady_clock::time_point deadline_;
+};
+
+class MachineRunTest : public testing::Test {
+protected:
+    MachineRunTest() { fs::create_directories(folder); }
+    ~MachineRunTest() override { fs::remove_all(folder); }
+    fs::path folder = fs::path(testing::TempDir()) / fmt::format("vmrun_machine_{}", ::getpid());
+};
+
+TEST_F(MachineRunTest, LinesArriveAndAreKept)
+{
+    Recorder recorder(seconds(20));
+    auto run = run_machine({"sh", "-c", "echo one; printf 'two\\nthr'; sleep 0.1; echo ee; exit 3"}, folder / "c", recorder);
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->ending, Ending::kPoweredOff);
+    EXPECT_EQ(run->exit_code, 3);
+    EXPECT_EQ(recorder.lines, (std::vector<std::string>{"one", "two", "three"}));
+    EXPECT_EQ(run->console, "one\ntwo\nthree\n");
+}
+
+TEST_F(MachineRunTest, ADeadlineEndsAHungMachine)
+{
+    Recorder recorder(milliseconds(300));
+    auto begin = steady_clock::now();
+    auto run = run_machine({"sh", "-c", "echo up; exec sleep 60"}, folder / "c", recorder);
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->ending, Ending::kHung);
+    EXPECT_EQ(run->console, "up\n");
+    EXPECT_LT(steady_clock::now() - begin, seconds(15));
+}
+
+}  // namespace
+}  // namespace pmukit::vm

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// vmrun: boots a guest with emulated devices and judges what happens in it.
+// Exit codes: 0 good, 1 a test failed, 2 usage, 69 the machinery failed.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "vmrun_child.hpp"
+#include "vmrun_session.hpp"
+#include "vmrun_text.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace pmukit;
+
+constexpr int kExitFailed = 1, kExitUsage = 2, kExitMachinery = 69;
+
+struct Arguments {
+    std::string kernel, unit, mode = "test", placement = "integrated", accel = "auto";
+    uint64_t seed = 1;
+    fs::path keep, cache, build, results, selftests = "selftests";
+    bool verbose = false;
+};
+
+std::string default_cache()
+{
+    if (const char *named = std::getenv("PMUKIT_CACHE"))
+        return named;
+    if (const char *xdg = std::getenv("XDG_CACHE_HOME"))
+        return std::string(xdg) + "/pmukit";
+    const char *home = std::getenv("HOME");
+    return std::string(home ? home : "/") + "/.cache/pmukit";
+}
+
+int usage_error(std::string_view message)
+{
+    fmt::print(stderr, "vmrun: {}\n", message);
+    return kExitUsage;
+}
+
+template <typename Row>
+std::string names_of(std::span<const Row> table, std::string_view Row::*name)
+{
+    std::string names;
+    for (const Row &row : table)
+        names += fmt::format(" {}", row.*name);
+    return names;
+}
+
+void describe(CLI::App &app, Arguments &arguments)
+{
+    app.add_option("--kernel", arguments.kernel, "guest kernel, as set-up names it: 6.12, ...")->required();
+    app.add_option("--unit", arguments.unit, "unit to test, or 'none' for a guest without devices")->required();
+    app.add_option("--mode", arguments.mode, "test, demo or shell")->capture_default_str();
+    app.add_option("--seed", arguments.seed, "seed of the workload; the next one is used too")->capture_default_str();
+    app.add_option("--placement", arguments.placement, "integrated (on pcie.0) or root-port")->capture_default_str();
+    app.add_option("--accel", arguments.accel, "auto, or tcg to leave KVM alone")->capture_default_str();
+    app.add_option("--keep", arguments.keep, "folder for all output, kept (otherwise temporary, kept on failure)");
+    app.add_option("--cache", arguments.cache, "where set-up put guests and QEMU")->capture_default_str();
+    app.add_option("--build", arguments.build, "build outputs")->required();
+    app.add_option("--selftests", arguments.selftests, "folder of the selftests")->capture_default_str();
+    app.add_option("--results", arguments.results, "file to which a line '<unit> <kernel> <passed> <failed>' is added");
+    app.add_flag("-v,--verbose", arguments.verbose, "show the console (also V=1 in the environment)");
+}
+
+// The folder for the run: the one the user named, which must be empty, or a temporary one.
+Result<fs::path> make_out(const fs::path &keep)
+{
+    if (keep.empty()) {
+        std::string name = (fs::temp_directory_path() / "vmrun-XXXXXX").string();
+        if (!::mkdtemp(name.data()))
+            return Error{Errc::kMachinery, fmt::format("cannot make a folder like {}", name)};
+        return fs::path(name);
+    }
+    std::error_code error;
+    fs::create_directories(keep, error);
+    if (error || !fs::is_empty(keep, error) || error)
+        return Error{Errc::kUsage, fmt::format("--keep {}: not an empty folder", keep.string())};
+    return fs::absolute(keep);
+}
+
+// Sockets have a name limit of 107 bytes, and lie in the folder.
+bool fits_sockets(const fs::path &out)
+{
+    return out.string().size() < 100;
+}
+
+Result<void> add_result_line(const Arguments &arguments, const vm::Totals &totals)
+{
+    if (arguments.results.empty())
+        return {};
+    auto before = vm::read_file(arguments.results);  // not there the first time
+    return vm::write_file(arguments.results, (before ? *before : "") +
+                                                 fmt::format("{} {} {} {}\n", arguments.unit, arguments.kernel,
+                                                             totals.passed, totals.failed));
+}
+
+int conclude(const Arguments &arguments, const vm::SessionOptions &options, const Result<vm::Totals> &totals)
+{
+    bool good = totals && totals->failed == 0;
+    std::error_code ignored;
+    if (arguments.keep.empty() && (good || vm::interrupted()))
+        fs::remove_all(options.out, ignored);
+    else if (!good)
+        fmt::print("vmrun: everything of this run is in {}\n", options.out.string());
+    if (!totals) {
+        fmt::print(stderr, "vmrun: {}\n", totals.error().message);
+        return kExitMachinery;
+    }
+    if (options.mode == vm::Mode::kShell)
+        return 0;
+    if (options.mode == vm::Mode::kTest || !good)
+        fmt::print("vmrun: unit={} kernel={} {} passed, {} failed\n", arguments.unit, totals->kernel_version,
+                   totals->passed, totals->failed);
+    if (auto added = add_result_line(arguments, *totals); !added) {
+        fmt::print(stderr, "vmrun: {}\n", added.error().message);
+        return kExitMachinery;
+    }
+    return good ? 0 : kExitFailed;
+}
+
+}  // namespace
+
+int main(int argc, char **argv)
+{
+    Arguments arguments;
+    arguments.cache = default_cache();
+    const char *loud = std::getenv("V");
+    arguments.verbose = loud && std::string_view(loud) == "1";
+    CLI::App app{"vmrun: boots a guest with emulated devices and judges what happens in it"};
+    describe(app, arguments);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        int code = app.exit(error);
+        return code == 0 ? 0 : kExitUsage;
+    }
+
+    auto mode = vm::mode_by_name(arguments.mode);
+    auto placement = vm::placement_by_name(arguments.placement);
+    vm::SessionOptions options;
+    options.kernel = vm::kernel_by_name(arguments.kernel);
+    options.unit = vm::unit_by_name(arguments.unit);
+    if (!mode || !placement)
+        return usage_error("--mode is test, demo or shell; --placement is integrated or root-port");
+    if (!options.kernel)
+        return usage_error(fmt::format("unknown kernel '{}': one of{}", arguments.kernel,
+                                       names_of(vm::kernels(), &vm::KernelQuirks::kernel)));
+    if (!options.unit && arguments.unit != "none")
+        return usage_error(fmt::format("unknown unit '{}': none or one of{}", arguments.unit,
+                                       names_of(vm::units(), &vm::UnitSpec::unit)));
+    if (arguments.accel != "auto" && arguments.accel != "tcg")
+        return usage_error("--accel is auto or tcg");
+    options.mode = *mode;
+    options.placement = *placement;
+    options.seed = arguments.seed;
+    options.verbose = arguments.verbose;
+    options.allow_kvm = arguments.accel == "auto";
+    options.cache = fs::absolute(arguments.cache);
+    options.build = fs::absolute(arguments.build);
+    options.selftests = fs::absolute(arguments.selftests);
+    if (!fs::exists(options.selftests / "vm/init"))
+        return usage_error(fmt::format("{} is not the selftests folder", options.selftests.string()));
+
+    auto out = make_out(arguments.keep);
+    if (!out)
+        return usage_error(out.error().message);
+    options.out = *out;
+    if (!fits_sockets(options.out))
+        return usage_error(fmt::format("the path {} is too long for sockets", options.out.string()));
+    vm::catch_interrupts();
+    return conclude(arguments, options, vm::run_session(options));
+}

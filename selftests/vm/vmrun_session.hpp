@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// One guest from models to verdicts.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "base/result.hpp"
+#include "vmrun_tables.hpp"
+
+namespace pmukit::vm {
+
+struct SessionOptions {
+    const KernelQuirks *kernel = nullptr;
+    const UnitSpec *unit = nullptr;  // nullptr: a guest without devices, to see that one boots at all
+    Mode mode = Mode::kTest;
+    Placement placement = Placement::kIntegrated;
+    uint64_t seed = 1;
+    bool verbose = false;
+    bool allow_kvm = true;
+    std::filesystem::path cache;
+    std::filesystem::path build;
+    std::filesystem::path selftests;
+    std::filesystem::path out;   // exists and is empty; sockets lie here too, so its path is short
+};
+
+struct Totals {
+    unsigned passed = 0;
+    unsigned failed = 0;
+    std::string kernel_version;
+};
+
+// Runs the guest and judges it, printing as it goes. An Error means that the machinery failed and nothing was judged.
+Result<Totals> run_session(const SessionOptions &options);
+
+}  // namespace pmukit::vm

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "vmrun_tables.hpp"
+
+#include <algorithm>
+
+namespace pmukit::vm {
+
+namespace {
+
+// Seen in the logs of stock kernels without any module of ours.
+constexpr std::string_view kHarmlessEverywhere[] = {
+    "Spectre V2 : WARNING",     // x86 mitigations on an emulated CPU
+    "MDS: Vulnerable",          //
+};
+
+// 6.12 under multi-threaded TCG was seen to fault inside __schedule without any module loaded.
+constexpr std::string_view kOneThread = "tcg,thread=single";
+constexpr std::string_view kManyThreads = "tcg,thread=multi";
+
+constexpr KernelQuirks kKernels[] = {
+    {"6.1", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G", kHarmlessEverywhere},
+    {"6.12", "amd64", "qemu-system-x86_64", "q35", "max", kOneThread, "ttyS0", "1G", kHarmlessEverywhere},
+    {"7.2", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G", kHarmlessEverywhere},
+    {"6.12-arm64", "arm64", "qemu-system-aarch64", "virt,gic-version=3", "max", kOneThread, "ttyAMA0", "1G",
+     kHarmlessEverywhere},
+};
+
+// What two recordings of a zipf workload must show, the second with another seed than the first.
+std::vector<HostStep> zipf_judgements(std::string_view first_model_log, std::string_view second_model_log)
+{
+    return {
+        {"first seed: report reads the recording", {"{pmukit}", "report", "-i", "{guest}/first.data", "--json"}, 0,
+         {"\"hot\""}, "{out}/first.json"},
+        {"first seed: the hottest units are found",
+         {"{judge}", "--report", "{out}/first.json", "--log", "{out}/first.log", "--tally", "{guest}/first.tally",
+          "--model", first_model_log, "--kernel", "{kver}", "--require", "0.95"},
+         0, {"demo: unit=cxl_hmu"}},
+        {"second seed: report reads the recording", {"{pmukit}", "report", "-i", "{guest}/second.data", "--json"}, 0,
+         {"\"hot\""}, "{out}/second.json"},
+        {"second seed: other hottest units are found",
+         {"{judge}", "--report", "{out}/second.json", "--log", "{out}/second.log", "--tally", "{guest}/second.tally",
+          "--model", second_model_log, "--kernel", "{kver}", "--require", "0.95", "--moved-from", "{out}/first.log"},
+         0, {"demo: unit=cxl_hmu"}},
+    };
+}
+
+std::vector<HostStep> cxl_hmu_demo_judgements()
+{
+    std::vector<HostStep> zipf = zipf_judgements("{out}/model0.log", "{out}/model1.log");
+    return {
+        zipf[0],
+        {"first seed: table", {"{pmukit}", "report", "-i", "{guest}/first.data", "--top", "16"}},
+        zipf[1],
+        zipf[2],
+        {"second seed: table", {"{pmukit}", "report", "-i", "{guest}/second.data", "--top", "16"}},
+        zipf[3],
+    };
+}
+
+std::vector<HostStep> cxl_hmu_test_judgements()
+{
+    std::vector<HostStep> steps = zipf_judgements("{out}/model1.log", "{out}/model2.log");
+    steps.push_back({"stock perf with -R: dump decodes hot-list entries",
+                     {"{pmukit}", "dump", "-i", "{guest}/stock_raw.data"}, 0, {"CXL_HMU data: size", "Header 1 : deadbeef"}});
+    steps.push_back({"stock perf without -R: dump names what is missing",
+                     {"{pmukit}", "dump", "-i", "{guest}/stock_plain.data"}, 1, {"-R"}});
+    return steps;
+}
+
+UnitSpec cxl_hmu()
+{
+    UnitSpec unit;
+    unit.unit = "cxl_hmu";
+    // 7.2 wants this order; the others do not mind.
+    unit.stock_modules = {"libnvdimm", "cxl_pmem", "cxl_acpi", "cxl_mem", "cxl_pci"};
+    unit.modules = {"pmukit_common", "cxl_hmu"};
+    unit.programs = {"pmukit", "cxl_hmu_test", "zipf_access"};
+    unit.scripts = {"record_zipf.sh", "stock_perf.sh"};
+    unit.test_models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log"};
+    unit.demo_models = {"--access-log {out}/first.log", "--access-log {out}/second.log"};
+    unit.test_steps = {
+        {"cxl_hmu_test", "cxl_hmu_test", 300},
+        {"stock_perf", "/selftests/cxl_hmu/stock_perf.sh 0", 120},
+        {"record_first", "/selftests/cxl_hmu/record_zipf.sh 1 {seed} first", 120},
+        {"record_second", "/selftests/cxl_hmu/record_zipf.sh 2 {next_seed} second", 120},
+    };
+    unit.demo_steps = {
+        {"record_first", "/selftests/cxl_hmu/record_zipf.sh 0 {seed} first", 120},
+        {"record_second", "/selftests/cxl_hmu/record_zipf.sh 1 {next_seed} second", 120},
+    };
+    unit.test_judgements = cxl_hmu_test_judgements();
+    unit.demo_judgements = cxl_hmu_demo_judgements();
+    return unit;
+}
+
+const std::vector<UnitSpec> &unit_table()
+{
+    static const std::vector<UnitSpec> table = {cxl_hmu()};
+    return table;
+}
+
+template <typename Value>
+struct Named {
+    std::string_view name;
+    Value value;
+};
+
+constexpr Named<Mode> kModes[] = {{"test", Mode::kTest}, {"demo", Mode::kDemo}, {"shell", Mode::kShell}};
+constexpr Named<Placement> kPlacements[] = {{"integrated", Placement::kIntegrated},
+                                            {"root-port", Placement::kRootPort}};
+
+template <typename Value, size_t kSize>
+std::optional<Value> value_by_name(const Named<Value> (&table)[kSize], std::string_view name)
+{
+    for (const Named<Value> &row : table)
+        if (row.name == name)
+            return row.value;
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Mode> mode_by_name(std::string_view name)
+{
+    return value_by_name(kModes, name);
+}
+
+std::optional<Placement> placement_by_name(std::string_view name)
+{
+    return value_by_name(kPlacements, name);
+}
+
+std::span<const KernelQuirks> kernels()
+{
+    return kKernels;
+}
+
+const KernelQuirks *kernel_by_name(std::string_view name)
+{
+    auto found = std::find_if(std::begin(kKernels), std::end(kKernels),
+                              [&](const KernelQuirks &row) { return row.kernel == name; });
+    return found == std::end(kKernels) ? nullptr : &*found;
+}
+
+std::span<const UnitSpec> units()
+{
+    return unit_table();
+}
+
+const UnitSpec *unit_by_name(std::string_view name)
+{
+    const std::vector<UnitSpec> &table = unit_table();
+    auto found = std::find_if(table.begin(), table.end(), [&](const UnitSpec &row) { return row.unit == name; });
+    return found == table.end() ? nullptr : &*found;
+}
+
+}  // namespace pmukit::vm

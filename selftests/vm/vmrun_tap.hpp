@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Reads TAP as the kernel's selftests write it (kselftest.h) and judges it: a program that prints
+// no plan, too few or too many results, or the same number twice, has failed whatever its lines say.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pmukit::vm {
+
+enum class Verdict { kPass, kFail, kSkip };
+
+struct TestResult {
+    std::string program;
+    std::string name;
+    Verdict verdict = Verdict::kFail;
+    std::string reason;  // of a skip or a failure, when one was given
+};
+
+// Results of one program, at least one. exit_code is what the program returned (TAP may be whole and
+// the program still have crashed later); 0, and 4 with skips only, go with passing results.
+std::vector<TestResult> parse_tap(std::string_view program, std::string_view text, int exit_code);
+
+// Lines "<kernel or *> <program> <test name>"; text after '#' is the reason, which must be there.
+class ExpectedSkips {
+public:
+    static ExpectedSkips parse(std::string_view text);
+    bool contains(std::string_view kernel, const TestResult &result) const;
+    const std::vector<std::string> &errors() const { return errors_; }
+
+private:
+    struct Line {
+        std::string kernel, program, name;
+    };
+    std::vector<Line> lines_;
+    std::vector<std::string> errors_;
+};
+
+}  // namespace pmukit::vm
