@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "models/cxl_hmu/counters.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <span>
+
+namespace pmukit::models::cxl_hmu {
+
+namespace {
+
+// Multiplicative hash (Knuth, TAOCP 6.4): neighbouring units fall into different sets. The upper
+// 32 bits, scaled to the number of sets.
+uint64_t set_of(uint64_t unit, uint64_t sets)
+{
+    const uint64_t hash = (unit * 0x9e3779b97f4a7c15u) >> 32;
+    return (hash * sets) >> 32;
+}
+
+}  // namespace
+
+Counters::Counters(unsigned number)
+    : counters_(number), ways_(std::min(number, kWays)), sets_(number / std::max(ways_, 1u))
+{
+    assert(number != 0 && number % ways_ == 0);
+}
+
+Counters::Counter *Counters::count(uint64_t unit, uint32_t limit, uint32_t tick)
+{
+    const std::span<Counter> set(counters_.data() + set_of(unit, sets_) * ways_, ways_);
+    Counter *victim = &set[0];
+    for (Counter &way : set) {
+        if (way.count != 0 && way.unit == unit) {
+            way.count += way.count < limit;
+            way.credit += way.credit < kMaxCredit;
+            return &way;
+        }
+        if (way.credit < victim->credit)
+            victim = &way;  // a free way has no credit and wins
+    }
+    if (victim->count != 0 && --victim->credit != 0)
+        return nullptr;
+    used_ += victim->count == 0;
+    *victim = Counter{unit, 1, 1, tick};
+    return victim;
+}
+
+void Counters::free(Counter &counter)
+{
+    counter = Counter{};
+    used_--;
+}
+
+void Counters::free_all()
+{
+    std::fill(counters_.begin(), counters_.end(), Counter{});
+    used_ = 0;
+}
+
+}  // namespace pmukit::models::cxl_hmu

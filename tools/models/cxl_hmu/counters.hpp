@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The counters of one CHMU instance: few, as in silicon. CXL r3.2 leaves set and mapping to the
+// implementation (section 8.2.8, "counters"); this one is a set-associative tag array.
+//
+//            way 0             way 1              way 15
+//   set 0  | unit count credit | unit count credit | ... |
+//   set 1  | ...                                         |
+//
+// A unit hashes to one set. A hit counts and adds credit. A miss takes a free counter at value 1;
+// when the set is full, the way with the least credit pays one, and the newcomer takes its place
+// once it has none left (the access is lost otherwise). Credit is kept apart from the count, so
+// that the count of a unit that stays is exact since its allocation, and a stream of units seen
+// once cannot wash out a unit seen often.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace pmukit::models::cxl_hmu {
+
+class Counters {
+public:
+    static constexpr unsigned kWays = 16;
+
+    // number: 1..kWays, or a multiple of kWays.
+    explicit Counters(unsigned number);
+
+    struct Counter {
+        uint64_t unit = 0;
+        uint32_t count = 0;   // 0: free
+        uint32_t credit = 0;
+        uint32_t birth = 0;   // tick of the allocation, for epochs of single counters
+    };
+
+    // Counts one access, up to `limit`. The counter of the unit, or nothing when the access was lost.
+    // The pointer holds until the next call.
+    Counter *count(uint64_t unit, uint32_t limit, uint32_t tick);
+
+    // Calls visit(counter) for each counter in use, in array order; a true answer frees it.
+    template <typename Visit>
+    void sweep(Visit visit)
+    {
+        if (used_ == 0)
+            return;
+        for (Counter &counter : counters_) {
+            if (counter.count != 0 && visit(counter))
+                free(counter);
+        }
+    }
+    void free(Counter &counter);
+    void free_all();
+
+    size_t size() const { return counters_.size(); }
+    size_t used() const { return used_; }
+
+private:
+    static constexpr uint32_t kMaxCredit = 255;  // 8 bits of state in silicon
+
+    std::vector<Counter> counters_;
+    unsigned ways_;
+    uint64_t sets_;
+    size_t used_ = 0;
+};
+
+}  // namespace pmukit::models::cxl_hmu
