@@ -21,7 +21,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup tools modules modules_install guest check lint vmtest vm demo test install bench rooms clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint vmtest vm demo test install bench rooms clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -41,6 +41,7 @@ help:
 	@echo '  make modules_install modules of the running kernel (after make modules KDIR=...)'
 	@echo '  make guest           static programs for guests, into build/guest'
 	@echo '  make install         pmukit, headers and documents (DESTDIR, PREFIX)'
+	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once)'
 	@echo '  make rooms [U=]      the plan of the house: every room of every unit'
 	@echo '  make clean           removes build/ (the cache stays: $(CACHE))'
 	@echo
@@ -50,6 +51,10 @@ all: tools modules guest
 
 setup:
 	@tools/scripts/setup
+
+debug-kernel: setup
+	@[ -n "$(K)" ] || { echo 'usage: make debug-kernel K=6.12|7.2' >&2; exit 2; }
+	@tools/scripts/debug-kernel $(K)
 
 # Userspace
 

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Private apt trees, sourced by setup and debug-kernel: packages of a suite, resolved and checked by apt, unpacked into the
+# user's cache. The caller has set: here, print_only, missing.
+
+cache=${PMUKIT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pmukit}
+
+say() { printf 'set-up: %s\n' "$*"; }
+die() { printf 'set-up: %s\n' "$*" >&2; exit 69; }
+megabytes() { echo $((($1 + 999999) / 1000000)); }
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"
+	elif command -v sudo >/dev/null; then sudo "$@"
+	else die "'$1' needs root: run 'make setup' as root once, or install sudo"
+	fi
+}
+
+# Sum of the sizes in 'apt-get --print-uris' output.
+uri_bytes() { awk '/^\047/ { sum += $3 } END { print sum + 0 }'; }
+
+# The mirror of the system's own Debian packages.
+mirror() {
+	local found
+	found=${PMUKIT_MIRROR:-$(apt-get indextargets --format '$(REPO_URI) $(LABEL)' 'Created-By: Packages' |
+		awk '$2 == "Debian" { print $1; exit }')}
+	if [ -z "$found" ]; then
+		as_root apt-get -q update >&2
+		found=$(apt-get indextargets --format '$(REPO_URI) $(LABEL)' 'Created-By: Packages' |
+			awk '$2 == "Debian" { print $1; exit }')
+	fi
+	[ -n "$found" ] || die "no Debian mirror in /etc/apt: name one by PMUKIT_MIRROR=<URI>"
+	echo "$found"
+}
+
+keyrings() {
+	find /usr/share/keyrings -name 'debian-archive-*.gpg' ! -name '*removed*' | sort | paste -sd,
+}
+
+# apt_prepare TREE ARCH RELEASE SUITE...: a private apt for one tree; its own lists, cache and empty status.
+apt_prepare() {
+	local tree=$1 arch=$2 release=$3 suite dir
+	shift 3
+	dir=$cache/apt/$tree
+	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial" "$dir/debs"
+	: >"$dir/status"
+	cat >"$dir/apt.conf" <<-CONF
+	Dir::State "$dir/state";
+	Dir::State::status "$dir/status";
+	Dir::Cache "$dir/cache";
+	Dir::Etc::sourcelist "$dir/sources.list";
+	Dir::Etc::sourceparts "/dev/null";
+	Dir::Etc::preferences "/dev/null";
+	Dir::Etc::preferencesparts "/dev/null";
+	APT::Architecture "$arch";
+	APT::Default-Release "$release";
+	APT::Install-Recommends "false";
+	APT::Sandbox::User "";
+	Acquire::Languages "none";
+	Acquire::Check-Valid-Until "false";
+	CONF
+	if [ "$arch" = amd64 ]; then
+		echo 'APT::Architectures { "amd64"; "arm64"; };' >>"$dir/apt.conf"
+	else
+		echo "APT::Architectures { \"$arch\"; };" >>"$dir/apt.conf"
+	fi
+	for suite in "$@"; do
+		echo "deb [signed-by=$(keyrings)] $(mirror) $suite main"
+	done >"$dir/sources.list"
+	[ -e "$dir/updated" ] && return 0
+	say "$tree: fetching package lists of: $*"
+	apt-get -q -c "$dir/apt.conf" update || die "$tree: apt-get update failed"
+	touch "$dir/updated"
+}
+
+# newest TREE REGEX: the newest package name that matches.
+newest() {
+	local name
+	name=$(apt-cache -c "$cache/apt/$1/apt.conf" pkgnames | grep -E "^$2\$" | sort -V | tail -n 1)
+	[ -n "$name" ] || die "$1: no package matches '$2' in the mirror's suites"
+	echo "$name"
+}
+
+# fetch TREE "SOLVED PACKAGES" "SINGLE PACKAGES": with and without their dependencies.
+fetch() {
+	local tree=$1 solved=$2 single=$3 dir uris bytes package
+	dir=$cache/apt/$tree
+	# shellcheck disable=SC2086
+	uris=$([ -z "$solved" ] || apt-get -c "$dir/apt.conf" install -y --print-uris $solved) ||
+		die "$tree: apt cannot resolve: $solved"
+	# shellcheck disable=SC2086
+	bytes=$( (echo "$uris"; [ -z "$single" ] || apt-get -c "$dir/apt.conf" download --print-uris $single) | uri_bytes)
+	say "$tree: $(megabytes "$bytes") MB to fetch"
+	# shellcheck disable=SC2086
+	[ -z "$solved" ] || apt-get -q -c "$dir/apt.conf" install -y --download-only $solved |
+		awk '/^(Get|Fetched|Err|E:|W:)/' || stale_lists "$tree"
+	for package in $single; do
+		(cd "$dir/debs" && apt-get -q -c "$dir/apt.conf" download "$package") || stale_lists "$tree"
+	done
+}
+
+# A package that the lists name and the mirror no longer has: the next run fetches new lists.
+stale_lists() {
+	rm -f "$cache/apt/$1/updated"
+	die "$1: download failed: check the network and run 'make setup' again"
+}
+
+# unpack TREE TARGET: every fetched package, into TARGET.partial, merged-usr as Debian has it.
+unpack() {
+	local tree=$1 target=$2 dir deb count=0
+	dir=$cache/apt/$tree
+	say "$tree: unpacking $(find "$dir/debs" "$dir/cache/archives" -maxdepth 1 -name '*.deb' | wc -l) packages"
+	rm -rf "$target" "$target.partial"
+	mkdir -p "$target.partial"/usr/{bin,lib,lib64,sbin}
+	for name in bin lib lib64 sbin; do
+		ln -s "usr/$name" "$target.partial/$name"
+	done
+	for deb in "$dir"/cache/archives/*.deb "$dir"/debs/*.deb; do
+		[ -e "$deb" ] || continue
+		dpkg-deb --fsys-tarfile "$deb" |
+			tar -x --keep-directory-symlink --no-same-owner -C "$target.partial" \
+				--exclude './usr/share/doc/*' --exclude './usr/share/man/*' --exclude './usr/share/locale/*' ||
+			die "$tree: cannot unpack $deb: remove it and try again"
+		count=$((count + 1))
+		[ $((count % 25)) != 0 ] || say "$tree: $count unpacked"
+	done
+}
+
+# finish TREE TARGET RECIPE: the tree is whole from here on; the downloads can go.
+finish() {
+	echo "$3" >"$2.partial/.recipe"
+	rm -rf "$2"
+	mv "$2.partial" "$2"
+	rm -rf "${cache:?}/apt/$1"
+	say "$1: ready in $2"
+}
+
+# done_already TARGET RECIPE
+done_already() { [ "$(cat "$1/.recipe" 2>/dev/null)" = "$2" ]; }
+
+would_fetch() {
+	say "would fetch into $2 (about $3 MB): $1"
+	missing=1
+}
+
+# with_lock FUNCTION ARG...: one set-up at a time; Ctrl-C says how to go on.
+with_lock() {
+	mkdir -p "$cache"
+	exec 9>"$cache/.lock"
+	flock -n 9 || { say "another set-up is running: waiting for it"; flock 9; }
+	trap 'die "failed at line $LINENO of $0"' ERR
+	trap 'say "interrupted: run it again to go on where it stopped"; exit 130' INT TERM
+	"$@"
+}
