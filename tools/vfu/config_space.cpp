@@ -14,7 +14,8 @@ constexpr uint16_t kDevice = 0x02;
 constexpr uint16_t kCommand = 0x04;
 constexpr uint16_t kCommandMemory = 1u << 1;
 constexpr uint16_t kCommandBusMaster = 1u << 2;
-// Memory, bus master, parity response, SERR#, interrupt disable. I/O stays 0: there are no I/O BARs.
+// Memory, bus master, parity response, SERR#, interrupt disable. I/O stays 0: there are no I/O
+// BARs.
 constexpr uint16_t kCommandWritable = 0x0546;
 constexpr uint16_t kStatus = 0x06;
 constexpr uint16_t kStatusCapabilityList = 1u << 4;
@@ -71,7 +72,8 @@ constexpr uint16_t kMsiAddressHigh = 0x08;
 constexpr uint16_t kMsiData = 0x0c;
 constexpr uint16_t kMsiBytes = 0x0e;
 constexpr uint16_t kMsi64Bit = 1u << 7;
-constexpr uint16_t kMsiControlWritable = 0x0071;
+constexpr uint16_t kMsiEnable = 1u << 0;
+constexpr uint16_t kMsiControlWritable = 0x0071;  // enable, log2 of the vectors granted
 
 // Advanced error reporting (7.8.4)
 constexpr uint16_t kAerUncorrectableStatus = 0x04;
@@ -219,7 +221,8 @@ uint16_t ConfigSpace::add_pcie_endpoint()
 bool ConfigSpace::msix_range_fits(unsigned index, uint64_t offset, uint64_t size_bytes) const
 {
     const std::optional<BarInfo> in = bar(index);
-    return in && offset % 8 == 0 && offset <= in->size_bytes && size_bytes <= in->size_bytes - offset;
+    return in && offset % 8 == 0 && offset <= in->size_bytes &&
+           size_bytes <= in->size_bytes - offset;
 }
 
 uint16_t ConfigSpace::add_msix(const MsixLayout &layout)
@@ -256,6 +259,7 @@ uint16_t ConfigSpace::add_msi(unsigned vectors)
     place<uint32_t>(static_cast<uint16_t>(at + kMsiAddressHigh), 0, 0xffffffff);
     place<uint16_t>(static_cast<uint16_t>(at + kMsiData), 0, 0xffff);
     msi_vectors_ = vectors;
+    msi_offset_ = at;
     return at;
 }
 
@@ -379,6 +383,16 @@ bool ConfigSpace::memory_enabled() const
 bool ConfigSpace::bus_master_enabled() const
 {
     return (read(kCommand, 2) & kCommandBusMaster) != 0;
+}
+
+unsigned ConfigSpace::msi_enabled_vectors() const
+{
+    if (!msi_offset_)
+        return 0;
+    const uint32_t control = read(msi_offset_ + uint64_t{kMsiControl}, 2);
+    if (!(control & kMsiEnable))
+        return 0;
+    return std::min(1u << ((control >> 4) & 0x7), msi_vectors_);
 }
 
 bool ConfigSpace::msix_enabled() const

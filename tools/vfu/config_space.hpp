@@ -62,8 +62,8 @@ class ConfigSpace {
 public:
     explicit ConfigSpace(const PciIds &ids);
 
-    // --- building. A layout that does not fit is a bug of the model, hence asserts; sizes that come
-    // from a command line are checked first with fits_bar().
+    // --- building. A layout that does not fit is a bug of the model, hence asserts; sizes that
+    // come from a command line are checked first with fits_bar().
 
     static bool fits_bar(BarKind kind, uint64_t size_bytes);
     // A 64-bit BAR takes the register of index + 1 too.
@@ -104,6 +104,7 @@ public:
     std::optional<BarInfo> bar(unsigned index) const;  // nothing for the upper half of a 64-bit BAR
     const std::optional<MsixLayout> &msix() const { return msix_; }
     unsigned msi_vectors() const { return msi_vectors_; }  // 0: the function has no MSI
+    unsigned msi_enabled_vectors() const;                  // 0: MSI is off
 
     bool memory_enabled() const;
     bool bus_master_enabled() const;
@@ -127,7 +128,8 @@ private:
     std::array<bool, kBars> bar_taken_{};
     std::optional<MsixLayout> msix_;
     unsigned msi_vectors_ = 0;
-    uint16_t msix_offset_ = 0;  // of the capability; 0: none
+    uint16_t msi_offset_ = 0;  // of the capability; 0: none
+    uint16_t msix_offset_ = 0;
     uint16_t pcie_offset_ = 0;
 
     uint16_t last_capability_ = 0;

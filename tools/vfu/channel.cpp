@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "vfu/channel.hpp"
+
+#include <sys/time.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace pmukit::vfu {
+namespace {
+
+constexpr size_t kKernelMaxFds = 253;  // SCM_MAX_FD: what one sendmsg() can carry
+constexpr size_t kMaxUnclaimedFds = 2 * kKernelMaxFds;
+
+}  // namespace
+
+Channel::Channel(Fd socket) : socket_(std::move(socket)), buffer_(wire::kMaxMessageBytes)
+{
+    received_.reserve(kMaxUnclaimedFds);
+    handed_out_.reserve(kMaxUnclaimedFds);
+
+    // Without a limit a client that does not read would hold us for ever. Failing is harmless.
+    const timeval patience{kSendPatience_ms / 1000, (kSendPatience_ms % 1000) * 1000};
+    setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+}
+
+// An incomplete message at the end of the buffer moves to its front.
+void Channel::compact()
+{
+    if (begin_ == 0)
+        return;
+    std::copy(buffer_.begin() + static_cast<ptrdiff_t>(begin_),
+              buffer_.begin() + static_cast<ptrdiff_t>(end_), buffer_.begin());
+    end_ -= begin_;
+    begin_ = 0;
+}
+
+Channel::Fill Channel::fill()
+{
+    alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof(int) * kKernelMaxFds)];
+
+    compact();
+    iovec into{buffer_.data() + end_, buffer_.size() - end_};
+    msghdr header{};
+    header.msg_iov = &into;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+
+    const ssize_t size = recvmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (size < 0)
+        return errno == EAGAIN || errno == EINTR ? Fill::kNothing : Fill::kClosed;
+    end_ += static_cast<size_t>(size);
+    const bool fds_whole = take_fds(header, position_ + (end_ - begin_));
+    if (size == 0 || !fds_whole)
+        return Fill::kClosed;
+    return Fill::kData;
+}
+
+// False: descriptors were lost on the way, so we cannot know which message lacks some.
+bool Channel::take_fds(::msghdr &header, uint64_t chunk_end)
+{
+    bool whole = (header.msg_flags & MSG_CTRUNC) == 0;
+
+    for (cmsghdr *part = CMSG_FIRSTHDR(&header); part; part = CMSG_NXTHDR(&header, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+            continue;
+        const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int raw;
+            std::memcpy(&raw, CMSG_DATA(part) + i * sizeof raw, sizeof raw);
+            Fd fd(raw);
+            if (received_.size() < kMaxUnclaimedFds)
+                received_.push_back({std::move(fd), chunk_end});
+            else
+                whole = false;
+        }
+    }
+    return whole;
+}
+
+Channel::Next Channel::next(Message &message)
+{
+    handed_out_.clear();
+    const Bytes there = Bytes(buffer_).subspan(begin_, end_ - begin_);
+    const auto header = wire::get<wire::Header>(there);
+    if (!header)
+        return Next::kIncomplete;
+    if (header->size_bytes < sizeof(wire::Header) || header->size_bytes > wire::kMaxMessageBytes)
+        return Next::kMalformed;
+    if (header->size_bytes > there.size())
+        return Next::kIncomplete;
+
+    begin_ += header->size_bytes;
+    position_ += header->size_bytes;
+    auto not_ours = received_.begin();
+    for (; not_ours != received_.end() && not_ours->chunk_end <= position_; ++not_ours)
+        handed_out_.push_back(std::move(not_ours->fd));
+    received_.erase(received_.begin(), not_ours);
+
+    message.header = *header;
+    message.body = there.subspan(sizeof(wire::Header), header->size_bytes - sizeof(wire::Header));
+    message.fds = handed_out_;
+    return Next::kMessage;
+}
+
+bool Channel::send(Bytes message)
+{
+    while (!message.empty()) {
+        const ssize_t sent = ::send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return false;
+        message = message.subspan(static_cast<size_t>(sent));
+    }
+    return true;
+}
+
+}  // namespace pmukit::vfu

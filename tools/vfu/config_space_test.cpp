@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The lists are walked by code of the test's own, with offsets typed in from the specification.
+#include "vfu/config_space.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+namespace pmukit::vfu {
+namespace {
+
+std::vector<std::byte> bytes(std::initializer_list<int> values)
+{
+    std::vector<std::byte> all;
+    for (const int value : values)
+        all.push_back(static_cast<std::byte>(value));
+    return all;
+}
+
+// (id, offset) of the standard list as a driver finds it.
+std::vector<std::pair<unsigned, unsigned>> walk(const ConfigSpace &config)
+{
+    std::vector<std::pair<unsigned, unsigned>> found;
+    if (!(config.read(0x06, 2) & 0x10))
+        return found;
+    for (unsigned at = config.read(0x34, 1); at != 0 && found.size() < 48;
+         at = config.read(at + 1, 1))
+        found.emplace_back(config.read(at, 1), at);
+    return found;
+}
+
+std::vector<std::pair<unsigned, unsigned>> walk_extended(const ConfigSpace &config)
+{
+    std::vector<std::pair<unsigned, unsigned>> found;
+    for (unsigned at = 0x100; at != 0 && found.size() < 960; at = config.read(at, 4) >> 20) {
+        const uint32_t header = config.read(at, 4);
+        if (header == 0)
+            break;
+        found.emplace_back(header & 0xffff, at);
+    }
+    return found;
+}
+
+TEST(ConfigSpace, HeaderCarriesTheIds)
+{
+    const ConfigSpace config({0x1234, 0x5678, 0x9abc, 0xdef0, 0x050210, 7});
+    EXPECT_EQ(config.read(0x00, 4), 0x56781234u);
+    EXPECT_EQ(config.read(0x08, 4), 0x05021007u);
+    EXPECT_EQ(config.read(0x2c, 4), 0xdef09abcu);
+    EXPECT_EQ(config.read(0x0e, 1), 0u);
+}
+
+TEST(ConfigSpace, IdsCannotBeWritten)
+{
+    ConfigSpace config({.vendor = 0x1234, .device = 0x5678, .class_code = 0x050210});
+    for (const unsigned offset : {0x00u, 0x08u, 0x2cu, 0x30u, 0x34u})
+        config.write(offset, 4, 0xffffffff);
+    EXPECT_EQ(config.read(0x00, 4), 0x56781234u);
+    EXPECT_EQ(config.read(0x08, 4), 0x05021000u);
+    EXPECT_EQ(config.read(0x2c, 4), 0u);
+    EXPECT_EQ(config.read(0x30, 4), 0u);  // no expansion ROM
+    EXPECT_EQ(config.read(0x34, 4), 0u);
+}
+
+TEST(ConfigSpace, CommandKeepsOnlyWhatExists)
+{
+    ConfigSpace config({});
+    config.write(0x04, 2, 0xffff);
+    EXPECT_EQ(config.read(0x04, 2), 0x0546u);
+    EXPECT_TRUE(config.memory_enabled());
+    EXPECT_TRUE(config.bus_master_enabled());
+    config.write(0x04, 2, 0x0002);
+    EXPECT_TRUE(config.memory_enabled());
+    EXPECT_FALSE(config.bus_master_enabled());
+}
+
+TEST(ConfigSpace, AllOnesSizesABar)
+{
+    ConfigSpace config({});
+    config.add_bar(0, BarKind::kMemory64, 0x20000);
+    config.add_bar(2, BarKind::kMemory64Prefetchable, uint64_t{1} << 33);
+    config.add_bar(4, BarKind::kMemory32, 16);
+    for (unsigned reg = 0x10; reg < 0x28; reg += 4)
+        config.write(reg, 4, 0xffffffff);
+    EXPECT_EQ(config.read(0x10, 4), 0xfffe0004u);
+    EXPECT_EQ(config.read(0x14, 4), 0xffffffffu);
+    EXPECT_EQ(config.read(0x18, 4), 0x0000000cu);
+    EXPECT_EQ(config.read(0x1c, 4), 0xfffffffeu);
+    EXPECT_EQ(config.read(0x20, 4), 0xfffffff0u);
+    EXPECT_EQ(config.read(0x24, 4), 0u);
+}
+
+TEST(ConfigSpace, KnowsItsBars)
+{
+    ConfigSpace config({});
+    config.add_bar(2, BarKind::kMemory64, 0x1000);
+    EXPECT_EQ(config.bar(2)->size_bytes, 0x1000u);
+    for (const unsigned absent : {0u, 1u, 3u, 4u, 5u, 6u, 0xffffffffu})
+        EXPECT_FALSE(config.bar(absent)) << absent;
+}
+
+TEST(ConfigSpace, BarSizesAreJudged)
+{
+    EXPECT_FALSE(ConfigSpace::fits_bar(BarKind::kMemory64, 0));
+    EXPECT_FALSE(ConfigSpace::fits_bar(BarKind::kMemory64, 8));
+    EXPECT_TRUE(ConfigSpace::fits_bar(BarKind::kMemory64, 16));
+    EXPECT_FALSE(ConfigSpace::fits_bar(BarKind::kMemory64, 24));
+    EXPECT_TRUE(ConfigSpace::fits_bar(BarKind::kMemory64, uint64_t{1} << 40));
+    EXPECT_TRUE(ConfigSpace::fits_bar(BarKind::kMemory32, uint64_t{1} << 31));
+    EXPECT_FALSE(ConfigSpace::fits_bar(BarKind::kMemory32, uint64_t{1} << 32));
+}
+
+TEST(ConfigSpace, WithoutCapabilitiesTheListIsEmpty)
+{
+    const ConfigSpace config({});
+    EXPECT_TRUE(walk(config).empty());
+    EXPECT_TRUE(walk_extended(config).empty());
+}
+
+TEST(ConfigSpace, CapabilitiesAreLinkedInOrder)
+{
+    ConfigSpace config({});
+    config.add_bar(0, BarKind::kMemory64, 0x10000);
+    const unsigned pcie = config.add_pcie_endpoint();
+    const auto body = bytes({1, 2, 3});
+    const unsigned vendor = config.add_capability(0x09, {.reset = body});
+    const unsigned msix = config.add_msix({8, 0, 0x2000, 0, 0x3000});
+    const unsigned msi = config.add_msi(1);
+    EXPECT_EQ(walk(config), (std::vector<std::pair<unsigned, unsigned>>{
+                                {0x10, pcie}, {0x09, vendor}, {0x11, msix}, {0x05, msi}}));
+    EXPECT_EQ(pcie, 0x40u);
+    EXPECT_EQ(msix % 4, 0u);
+    EXPECT_EQ(config.read(vendor + 2, 2), 0x0201u);
+    EXPECT_EQ(config.read(vendor + 4, 1), 3u);
+}
+
+TEST(ConfigSpace, CapabilityMasksDecideWhatAWriteDoes)
+{
+    ConfigSpace config({});
+    const auto body = bytes({0x0f, 0xff, 0x00, 0x55});
+    const auto mask = bytes({0xf0, 0x00, 0xff});
+    const auto clears = bytes({0x00, 0x81});
+    const unsigned at = config.add_capability(0x09, {body, mask, clears}) + 2u;
+
+    config.write(at, 4, 0xffffff00);
+    EXPECT_EQ(config.read(at, 4), 0x55ff7e0fu);  // 0xff & ~0x81; byte 3 is behind the masks
+    config.write(at, 1, 0xff);
+    EXPECT_EQ(config.read(at, 1), 0xffu);
+}
+
+TEST(ConfigSpace, AWideWriteEqualsItsBytes)
+{
+    const auto body = bytes({0x12, 0x34, 0x56, 0x78});
+    const auto mask = bytes({0x0f, 0xf0, 0x3c, 0xff});
+    const auto clears = bytes({0xf0, 0x0f, 0x00, 0x00});
+    for (const uint32_t value : {0u, 0xffffffffu, 0xa5c396f0u}) {
+        ConfigSpace wide({});
+        ConfigSpace narrow({});
+        const unsigned at = wide.add_capability(0x09, {body, mask, clears}) + 2u;
+        narrow.add_capability(0x09, {body, mask, clears});
+        wide.write(at, 4, value);
+        for (unsigned i = 0; i < 4; i++)
+            narrow.write(at + i, 1, (value >> (8 * i)) & 0xff);
+        EXPECT_EQ(wide.read(at, 4), narrow.read(at, 4)) << value;
+    }
+}
+
+TEST(ConfigSpace, StatusBitsClearByWritingOne)
+{
+    ConfigSpace config({});
+    config.add_pcie_endpoint();
+    config.set(0x06, 2, 0xf910);
+    config.write(0x06, 2, 0x0000);
+    EXPECT_EQ(config.read(0x06, 2), 0xf910u);
+    config.write(0x06, 2, 0x8010);
+    EXPECT_EQ(config.read(0x06, 2), 0x7910u);
+}
+
+TEST(ConfigSpace, PcieEndpointAnnouncesFunctionLevelReset)
+{
+    ConfigSpace config({});
+    const unsigned at = config.add_pcie_endpoint();
+    EXPECT_EQ(config.read(at + 2, 2) & 0xf, 2u);         // capability version
+    EXPECT_EQ((config.read(at + 2, 2) >> 4) & 0xf, 0u);  // endpoint
+    EXPECT_TRUE(config.read(at + 4, 4) & (1u << 28));
+}
+
+TEST(ConfigSpace, ReportsFunctionLevelResetOnlyForBit15)
+{
+    ConfigSpace config({});
+    const unsigned control = config.add_pcie_endpoint() + 8u;
+    EXPECT_FALSE(config.write(control, 2, 0x7fff).function_reset);
+    EXPECT_FALSE(config.write(control, 1, 0x80).function_reset);
+    EXPECT_FALSE(config.write(control + 2, 2, 0x8000).function_reset);
+    EXPECT_TRUE(config.write(control, 2, 0x8000).function_reset);
+    EXPECT_TRUE(config.write(control + 1, 1, 0x80).function_reset);
+    EXPECT_TRUE(config.write(control, 4, 0x00008000).function_reset);
+    EXPECT_EQ(config.read(control, 2) & 0x8000, 0u);  // reads as zero
+}
+
+TEST(ConfigSpace, WithoutAPcieCapabilityNothingResets)
+{
+    ConfigSpace config({});
+    for (unsigned offset = 0; offset < 0x100; offset++)
+        EXPECT_FALSE(config.write(offset, 1, 0xff).function_reset) << offset;
+}
+
+TEST(ConfigSpace, MsixLayout)
+{
+    ConfigSpace config({});
+    config.add_bar(0, BarKind::kMemory64, 0x10000);
+    config.add_bar(2, BarKind::kMemory64, 0x1000);
+    const unsigned at = config.add_msix({65, 0, 0x2000, 2, 0x800});
+    EXPECT_EQ(config.read(at + 2, 2), 64u);
+    EXPECT_EQ(config.read(at + 4, 4), 0x2000u);
+    EXPECT_EQ(config.read(at + 8, 4), 0x802u);
+    EXPECT_EQ(config.msix()->table_bytes(), 65u * 16);
+    EXPECT_EQ(config.msix()->pba_bytes(), 16u);
+
+    config.write(at + 2, 2, 0xffff);
+    EXPECT_EQ(config.read(at + 2, 2), 0xc040u);
+    EXPECT_TRUE(config.msix_enabled());
+    EXPECT_TRUE(config.msix_function_masked());
+    config.write(at + 4, 4, 0xffffffff);
+    EXPECT_EQ(config.read(at + 4, 4), 0x2000u);
+    config.reset();
+    EXPECT_FALSE(config.msix_enabled());
+}
+
+TEST(ConfigSpace, MsiGrantsNoMoreThanItHas)
+{
+    ConfigSpace config({});
+    const unsigned at = config.add_msi(4);
+    EXPECT_EQ(config.read(at + 2, 2), 0x0084u);
+    EXPECT_EQ(config.msi_enabled_vectors(), 0u);
+    config.write(at + 2, 2, 0x0011);
+    EXPECT_EQ(config.msi_enabled_vectors(), 2u);
+    config.write(at + 2, 2, 0x0071);
+    EXPECT_EQ(config.msi_enabled_vectors(), 4u);
+    config.write(at + 4, 4, 0xfee00003);
+    EXPECT_EQ(config.read(at + 4, 4), 0xfee00000u);
+}
+
+// Header 1 at +4: vendor, revision, length; id at +8; the vendor's bytes from +0xA.
+TEST(ConfigSpace, DvsecLayout)
+{
+    ConfigSpace config({});
+    const auto first = bytes({0xaa, 0xbb});
+    const auto second = bytes({1, 2, 3, 4, 5});
+    config.add_dvsec(0x1e98, 1, 0, {.reset = first});
+    config.add_dvsec(0x1e98, 2, 8, {.reset = second});
+    const auto found = walk_extended(config);
+    ASSERT_EQ(found, (std::vector<std::pair<unsigned, unsigned>>{{0x23, 0x100}, {0x23, 0x10c}}));
+
+    EXPECT_EQ(config.read(0x100, 4), 0x10c10023u);
+    EXPECT_EQ(config.read(0x104, 4), 0x00c11e98u);
+    EXPECT_EQ(config.read(0x108, 4), 0xbbaa0000u);
+    EXPECT_EQ(config.read(0x10c, 4), 0x00010023u);
+    EXPECT_EQ(config.read(0x110, 4), 0x01021e98u);  // 15 bytes rounded up
+    EXPECT_EQ(config.read(0x114, 4), 0x02010008u);
+    EXPECT_EQ(config.read(0x118, 4), 0x00050403u);
+}
+
+TEST(ConfigSpace, DvsecMasksStartAtTheBody)
+{
+    ConfigSpace config({});
+    const auto body = bytes({0x00, 0x00, 0x0f, 0x00});
+    const auto mask = bytes({0xff, 0x00, 0x00, 0x00});
+    const auto clears = bytes({0x00, 0x00, 0x03, 0x00});
+    const unsigned at = config.add_dvsec(0x1e98, 0, 0, {body, mask, clears});
+    for (unsigned offset = at; offset < at + 0x10; offset += 4)
+        config.write(offset, 4, 0xffffffff);
+    EXPECT_EQ(config.read(at, 4), 0x00010023u);
+    EXPECT_EQ(config.read(at + 8, 4), 0x00ff0000u);
+    EXPECT_EQ(config.read(at + 0xc, 2), 0x000cu);
+}
+
+TEST(ConfigSpace, ExtendedCapabilitiesFollowADvsec)
+{
+    ConfigSpace config({});
+    const auto body = bytes({1, 2, 3, 4, 5, 6, 7, 8});
+    config.add_dvsec(0x1e98, 0, 3, {.reset = body});
+    const unsigned serial = config.add_extended(0x0003, 1, {.reset = body});
+    const unsigned aer = config.add_aer();
+    EXPECT_EQ(walk_extended(config), (std::vector<std::pair<unsigned, unsigned>>{
+                                         {0x23, 0x100}, {0x03, serial}, {0x01, aer}}));
+    EXPECT_EQ(config.read(serial + 4, 4), 0x04030201u);
+}
+
+TEST(ConfigSpace, AerDefaultsAndStatus)
+{
+    ConfigSpace config({});
+    const unsigned at = config.add_aer();
+    EXPECT_EQ((config.read(at, 4) >> 16) & 0xf, 2u);
+    EXPECT_EQ(config.read(at + 0x0c, 4), 0x00462030u);
+    config.set(static_cast<uint16_t>(at + 4), 4, 0x00500000);
+    config.write(at + 4, 4, 0x00400000);
+    EXPECT_EQ(config.read(at + 4, 4), 0x00100000u);
+    config.write(at + 8, 4, 0xffffffff);
+    EXPECT_EQ(config.read(at + 8, 4), 0x03fff030u);
+}
+
+TEST(ConfigSpace, ResetRestoresEveryByte)
+{
+    ConfigSpace config({.vendor = 1, .device = 2});
+    config.add_bar(0, BarKind::kMemory64, 0x1000);
+    config.add_pcie_endpoint();
+    config.add_aer();
+    std::vector<std::byte> before(kConfigSpaceBytes);
+    std::vector<std::byte> after(kConfigSpaceBytes);
+    config.read(0, before);
+    for (unsigned offset = 0; offset < kConfigSpaceBytes; offset += 4)
+        config.write(offset, 4, 0xffffffff);
+    config.set(0x300, 4, 0x12345678);
+    config.read(0, after);
+    EXPECT_NE(before, after);
+    config.reset();
+    config.read(0, after);
+    EXPECT_EQ(before, after);
+}
+
+TEST(ConfigSpace, OutsideReadsOnesAndDropsWrites)
+{
+    ConfigSpace config({});
+    EXPECT_EQ(config.read(4096, 4), 0xffffffffu);
+    EXPECT_EQ(config.read(~uint64_t{0}, 4), 0xffffffffu);
+    EXPECT_EQ(config.read(4094, 4), 0xffff0000u);
+    config.write(4094, 4, 0xffffffff);
+    config.write(~uint64_t{0} - 1, 4, 0xffffffff);
+    EXPECT_EQ(config.read(4092, 4), 0u);
+}
+
+}  // namespace
+}  // namespace pmukit::vfu

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The guest memory a device may reach by DMA: windows that the client maps and unmaps, each a
+// piece of a shared memory file. Under a virtual IOMMU the windows are 4 KiB and many, so one
+// access may gather from several. Nobody keeps a pointer into a window: an unmap takes it away.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <system_error>
+
+#include "base/bytes.hpp"
+
+namespace pmukit::vfu {
+
+class DmaMap {
+public:
+    static constexpr size_t kMaxWindows = 32768;  // half of what Linux lets a process mmap
+    static constexpr uint64_t kPageBytes = 4096;
+
+    struct Range {
+        uint64_t address = 0;
+        uint64_t size_bytes = 0;
+    };
+    struct Access {
+        bool read = false;
+        bool write = false;
+    };
+
+    DmaMap() = default;
+    DmaMap(const DmaMap &) = delete;
+    DmaMap &operator=(const DmaMap &) = delete;
+    ~DmaMap() { clear(); }
+
+    // memory_fd -1: the client keeps this memory to itself, so the window is known but unreachable.
+    // The descriptor may be closed afterwards. std::errc{} is success.
+    [[nodiscard]] std::errc map(const Range &range, const Access &access, int memory_fd,
+                                uint64_t file_offset);
+
+    struct Unmapped {
+        std::errc error{};
+        uint64_t size_bytes = 0;
+    };
+    // Removes all windows inside the range; cutting one in two is refused, finding none is not.
+    [[nodiscard]] Unmapped unmap(const Range &range);
+    void clear();
+
+    // False: some byte is not mapped, not reachable or not allowed; then nothing was copied.
+    [[nodiscard]] bool read(uint64_t address, std::span<std::byte> into) const;
+    [[nodiscard]] bool write(uint64_t address, Bytes from);
+
+    size_t windows() const { return windows_.size(); }
+
+private:
+    struct Window {
+        uint64_t size_bytes;
+        std::byte *memory;  // nullptr: unreachable
+        Access access;
+    };
+    using Windows = std::map<uint64_t, Window>;
+
+    template <typename Copy>
+    bool for_each_piece(uint64_t address, size_t size_bytes, bool Access::*right, Copy copy) const;
+    static void release(const Window &window);
+
+    Windows windows_;  // by first address; never overlapping
+};
+
+}  // namespace pmukit::vfu

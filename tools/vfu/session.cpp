@@ -1,0 +1,657 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "vfu/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstdio>
+#include <ctime>
+
+namespace pmukit::vfu {
+namespace {
+
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+
+// QEMU takes an answer no longer than its own VERSION message, about 200 bytes.
+constexpr std::string_view kCapabilities =
+    R"({"capabilities":{"max_msg_fds":16,"max_data_xfer_size":65536,"max_dma_maps":32768}})";
+static_assert(wire::kMaxMessageFds == 16 && wire::kMaxTransferBytes == 65536 &&
+              DmaMap::kMaxWindows == 32768);
+
+constexpr size_t kMaxVersionBytes = 4096;
+constexpr size_t kMaxVectors = 2048;
+
+constexpr uint32_t kKnownFlags = wire::kTypeMask | wire::kNoReply | wire::kError;
+constexpr uint32_t kIrqDataFlags = wire::kIrqDataNone | wire::kIrqDataBool | wire::kIrqDataEventfd;
+constexpr uint32_t kIrqActionFlags =
+    wire::kIrqActionMask | wire::kIrqActionUnmask | wire::kIrqActionTrigger;
+
+constexpr Verdict kGood{};
+
+constexpr Verdict invalid(const char *reason)
+{
+    return {std::errc::invalid_argument, reason};
+}
+
+constexpr bool in_range(uint64_t offset, size_t width, uint64_t start, uint64_t size_bytes)
+{
+    return offset >= start && offset - start < size_bytes && width <= size_bytes - (offset - start);
+}
+
+constexpr bool overlaps(uint64_t offset, size_t width, uint64_t start, uint64_t size_bytes)
+{
+    return offset < start + size_bytes && start < offset + width;
+}
+
+// A BAR access is one access of the same width if there is such a width; else the widest that
+// divides it, so that a region access of 3 is three bytes.
+constexpr size_t piece_of(size_t count)
+{
+    for (const size_t width : {8u, 4u, 2u})
+        if (count % width == 0)
+            return width;
+    return 1;
+}
+
+}  // namespace
+
+// Logging
+
+void LineLimiter::turn_to(uint64_t now_ns)
+{
+    if (now_ns / kNsPerSecond == second_)
+        return;
+    second_ = now_ns / kNsPerSecond;
+    lines_ = 0;
+}
+
+bool LineLimiter::admit(uint64_t now_ns)
+{
+    turn_to(now_ns);
+    if (lines_ < kLinesPerSecond) {
+        lines_++;
+        return true;
+    }
+    suppressed_++;
+    return false;
+}
+
+uint64_t LineLimiter::take_suppressed(uint64_t now_ns)
+{
+    turn_to(now_ns);
+    return lines_ < kLinesPerSecond ? std::exchange(suppressed_, 0) : 0;
+}
+
+void Session::log(std::string_view line)
+{
+    const uint64_t now = now_ns();
+    if (const uint64_t suppressed = limiter_.take_suppressed(now); suppressed > 0)
+        fmt::print(stderr, "vfu: {} lines were not shown\n", suppressed);
+    if (limiter_.admit(now))
+        fmt::print(stderr, "vfu: {}\n", line);
+}
+
+// Life of a client
+
+Session::Session() : answer_(wire::kMaxMessageBytes) {}
+
+void Session::bind(Device &device)
+{
+    const std::optional<MsixLayout> &layout = device.config().msix();
+
+    device_ = &device;
+    msix_ = Msix(layout ? layout->vectors : 0);
+    msi_triggers_.clear();
+    msi_triggers_.resize(device.config().msi_vectors());
+}
+
+void Session::attach(Fd client)
+{
+    assert(device_);
+    detach();
+    channel_.emplace(std::move(client));
+    version_agreed_ = false;
+    reset_function();
+}
+
+void Session::detach()
+{
+    channel_.reset();
+    dma_.clear();
+    msix_.clear_triggers();
+    for (Fd &trigger : msi_triggers_)
+        trigger.reset();
+}
+
+bool Session::on_readable()
+{
+    const Channel::Fill fill = channel_->fill();
+    if (fill == Channel::Fill::kNothing)
+        return true;
+
+    Message message;
+    Channel::Next next = Channel::Next::kIncomplete;
+    while (fill == Channel::Fill::kData &&
+           (next = channel_->next(message)) == Channel::Next::kMessage) {
+        if (!handle(message)) {
+            log("the client takes no answers; connection closed");
+            detach();
+            return false;
+        }
+    }
+    if (fill == Channel::Fill::kData && next == Channel::Next::kIncomplete)
+        return true;
+
+    if (next == Channel::Next::kMalformed)
+        log("a message of impossible size; connection closed");
+    else if (channel_->buffered_bytes() > 0)
+        log("the client left in the middle of a message");
+    detach();
+    return false;
+}
+
+std::optional<uint64_t> Session::run_device_until_now()
+{
+    const std::optional<uint64_t> deadline = device_->next_deadline_ns();
+    if (!deadline || now_ns() < *deadline)
+        return deadline;
+    device_->advance(now_ns());
+    return device_->next_deadline_ns();
+}
+
+// Messages
+
+const std::array<Session::Rule, 14> Session::kRules = {{
+    // clang-format off
+    {wire::Command::kVersion, "VERSION", sizeof(wire::Version) + 1, kMaxVersionBytes, 0, &Session::on_version},
+    {wire::Command::kDmaMap, "DMA_MAP", sizeof(wire::DmaMap), sizeof(wire::DmaMap), 1, &Session::on_dma_map},
+    {wire::Command::kDmaUnmap, "DMA_UNMAP", sizeof(wire::DmaUnmap), sizeof(wire::DmaUnmap), 0, &Session::on_dma_unmap},
+    // Newer clients may append fields that we leave out of the answer, as argsz tells them.
+    {wire::Command::kGetInfo, "GET_INFO", sizeof(wire::DeviceInfo), 2 * sizeof(wire::DeviceInfo), 0, &Session::on_get_info},
+    {wire::Command::kGetRegionInfo, "GET_REGION_INFO", sizeof(wire::RegionInfo), sizeof(wire::RegionInfo), 0, &Session::on_get_region_info},
+    {wire::Command::kGetRegionIoFds, "GET_REGION_IO_FDS", 0, wire::kMaxMessageBytes, 0, nullptr},
+    {wire::Command::kGetIrqInfo, "GET_IRQ_INFO", sizeof(wire::IrqInfo), sizeof(wire::IrqInfo), 0, &Session::on_get_irq_info},
+    {wire::Command::kSetIrqs, "SET_IRQS", sizeof(wire::IrqSet), sizeof(wire::IrqSet) + kMaxVectors, wire::kMaxMessageFds, &Session::on_set_irqs},
+    {wire::Command::kRegionRead, "REGION_READ", sizeof(wire::RegionAccess), sizeof(wire::RegionAccess), 0, &Session::on_region_read},
+    {wire::Command::kRegionWrite, "REGION_WRITE", sizeof(wire::RegionAccess) + 1, sizeof(wire::RegionAccess) + wire::kMaxTransferBytes, 0, &Session::on_region_write},
+    {wire::Command::kDmaRead, "DMA_READ", 0, wire::kMaxMessageBytes, 0, nullptr},
+    {wire::Command::kDmaWrite, "DMA_WRITE", 0, wire::kMaxMessageBytes, 0, nullptr},
+    {wire::Command::kReset, "RESET", 0, 0, 0, &Session::on_reset},
+    {wire::Command::kDirtyPages, "DIRTY_PAGES", 0, wire::kMaxMessageBytes, 0, nullptr},
+    // clang-format on
+}};
+
+// Commands are numbered from one without gaps, in the order of the table.
+const Session::Rule *Session::rule_for(uint16_t command)
+{
+    return command >= 1 && command <= kRules.size() ? &kRules[command - 1u] : nullptr;
+}
+
+Verdict Session::judge(const wire::Header &header, const Message &message, const Rule *rule) const
+{
+    if ((header.flags & wire::kTypeMask) != wire::kTypeRequest)
+        return invalid("neither request nor reply");
+    if (header.flags & ~kKnownFlags)
+        return invalid("unknown flags");
+    if (header.flags & wire::kError)
+        return invalid("a request that says error");
+    if (!rule)
+        return {std::errc::function_not_supported, "unknown command"};
+    if (!rule->handler)
+        return {std::errc::not_supported, "not offered"};
+    if (message.body.size() < rule->min_body_bytes)
+        return invalid("too short");
+    if (message.body.size() > rule->max_body_bytes)
+        return invalid("too long");
+    if (message.fds.size() > rule->max_fds)
+        return invalid("too many file descriptors");
+    if (version_agreed_ == (rule->command == wire::Command::kVersion))
+        return invalid(version_agreed_ ? "a second VERSION" : "no VERSION yet");
+    return kGood;
+}
+
+// False: the answer could not be sent.
+bool Session::handle(const Message &message)
+{
+    const wire::Header &header = message.header;
+    const Rule *rule = rule_for(header.command);
+
+    // We never ask, so nothing can be answered; answering an answer would never end.
+    if ((header.flags & wire::kTypeMask) == wire::kTypeReply) {
+        log(fmt::format("dropped an unsolicited reply, command {} id {}", header.command,
+                        header.id));
+        return true;
+    }
+
+    Verdict verdict = judge(header, message, rule);
+    Answer body{std::span(answer_).subspan(sizeof(wire::Header))};
+    if (verdict.ok())
+        verdict = (this->*rule->handler)(message, body);
+    if (!verdict.ok())
+        log(fmt::format("refused {} (command {} id {}): {}, errno {}",
+                        rule ? rule->name : "message", header.command, header.id, verdict.reason,
+                        static_cast<int>(verdict.error)));
+    return answer(header, verdict, body.size_bytes);
+}
+
+bool Session::answer(const wire::Header &request, const Verdict &verdict, size_t body_bytes)
+{
+    if (request.flags & wire::kNoReply)
+        return true;
+
+    wire::Header header{};
+    header.id = request.id;
+    header.command = request.command;
+    header.flags = wire::kTypeReply;
+    if (!verdict.ok()) {
+        header.flags |= wire::kError;
+        header.error = static_cast<uint32_t>(verdict.error);
+        body_bytes = 0;
+    }
+    header.size_bytes = static_cast<uint32_t>(sizeof header + body_bytes);
+    wire::put(answer_.data(), header);
+    return channel_->send(Bytes(answer_).first(header.size_bytes));
+}
+
+Verdict Session::on_version(const Message &message, Answer &answer)
+{
+    const auto version = wire::get<wire::Version>(message.body);
+
+    if (version->major != 0)
+        return {std::errc::not_supported, "only major version 0 is spoken here"};
+    if (message.body.back() != std::byte{0})
+        return invalid("capabilities do not end with NUL");
+
+    // What the client offers beyond the minimum is never used, so its capabilities need no parsing.
+    answer.put(wire::Version{0, 0});
+    std::ranges::copy(std::as_bytes(std::span(kCapabilities)),
+                      answer.body.begin() + sizeof(wire::Version));
+    answer.size_bytes += kCapabilities.size();
+    answer.body[answer.size_bytes++] = std::byte{0};
+    version_agreed_ = true;
+    return kGood;
+}
+
+Verdict Session::on_get_info(const Message &message, Answer &answer)
+{
+    if (wire::get<wire::DeviceInfo>(message.body)->argsz < sizeof(wire::DeviceInfo))
+        return invalid("argsz too small");
+    answer.put(wire::DeviceInfo{sizeof(wire::DeviceInfo), wire::kDeviceResets | wire::kDeviceIsPci,
+                                wire::kRegions, wire::kIrqs});
+    return kGood;
+}
+
+Verdict Session::on_reset(const Message &, Answer &)
+{
+    reset_function();
+    return kGood;
+}
+
+// The client's wiring (DMA windows, eventfds) outlives a reset: after a function-level reset QEMU
+// does not send it again.
+void Session::reset_function()
+{
+    config().reset();
+    msix_.reset();
+    device_->reset();
+}
+
+// DMA
+
+Verdict Session::on_dma_map(const Message &message, Answer &)
+{
+    const auto request = wire::get<wire::DmaMap>(message.body);
+
+    if (request->argsz < sizeof(wire::DmaMap))
+        return invalid("argsz too small");
+    if (request->flags & ~(wire::kDmaReadable | wire::kDmaWritable))
+        return invalid("unknown flags");
+    const DmaMap::Access access{(request->flags & wire::kDmaReadable) != 0,
+                                (request->flags & wire::kDmaWritable) != 0};
+    const int memory = message.fds.empty() ? -1 : message.fds[0].get();
+    return {dma_.map({request->address, request->size_bytes}, access, memory, request->offset),
+            "the window cannot be mapped"};
+}
+
+Verdict Session::on_dma_unmap(const Message &message, Answer &answer)
+{
+    auto request = *wire::get<wire::DmaUnmap>(message.body);
+
+    if (request.argsz < sizeof(wire::DmaUnmap))
+        return invalid("argsz too small");
+    if (request.flags & ~wire::kUnmapAll)
+        return {std::errc::not_supported, "unknown flags"};
+    if (request.flags & wire::kUnmapAll) {
+        if (request.address != 0 || request.size_bytes != 0)
+            return invalid("a range with unmap-all");
+        dma_.clear();
+    } else {
+        const DmaMap::Unmapped done = dma_.unmap({request.address, request.size_bytes});
+        if (done.error != std::errc{})
+            return {done.error, "the range is empty, wraps or cuts a window"};
+        request.size_bytes = done.size_bytes;
+    }
+    answer.put(request);
+    return kGood;
+}
+
+bool Session::dma_read(uint64_t address, std::span<std::byte> into)
+{
+    if (!device_ || !config().bus_master_enabled()) {
+        log(fmt::format("DMA read of {:#x} while not bus master", address));
+        return false;
+    }
+    if (dma_.read(address, into))
+        return true;
+    log(fmt::format("DMA read of {} bytes at {:#x}: not mapped, or not shared memory", into.size(),
+                    address));
+    return false;
+}
+
+bool Session::dma_write(uint64_t address, Bytes from)
+{
+    if (!device_ || !config().bus_master_enabled()) {
+        log(fmt::format("DMA write to {:#x} while not bus master", address));
+        return false;
+    }
+    if (dma_.write(address, from))
+        return true;
+    log(fmt::format(
+        "DMA write of {} bytes at {:#x}: not mapped, not writable, or not shared memory",
+        from.size(), address));
+    return false;
+}
+
+uint64_t Session::now_ns() const
+{
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Regions
+
+uint64_t Session::region_bytes(uint32_t region) const
+{
+    if (region == wire::kRegionConfig)
+        return kConfigSpaceBytes;
+    const std::optional<BarInfo> bar = config().bar(region);
+    return bar ? bar->size_bytes : 0;
+}
+
+Verdict Session::on_get_region_info(const Message &message, Answer &answer)
+{
+    auto info = *wire::get<wire::RegionInfo>(message.body);
+
+    if (info.argsz < sizeof info)
+        return invalid("argsz too small");
+    if (info.index >= wire::kRegions)
+        return invalid("no such region");
+    info.argsz = sizeof info;
+    info.size_bytes = region_bytes(info.index);
+    info.flags = info.size_bytes ? wire::kRegionReadable | wire::kRegionWritable : 0;
+    info.capability_offset = 0;
+    info.offset = 0;
+    answer.put(info);
+    return kGood;
+}
+
+// Every access of the guest passes here before the device or the configuration space sees it.
+Verdict Session::judge_access(const wire::RegionAccess &access) const
+{
+    if (access.region >= wire::kRegions)
+        return invalid("no such region");
+    if (access.count == 0)
+        return invalid("an access of nothing");
+    if (access.count > wire::kMaxTransferBytes)
+        return invalid("more than max_data_xfer_size");
+    const uint64_t size_bytes = region_bytes(access.region);
+    if (size_bytes == 0)
+        return invalid("the region is empty");
+    if (access.offset >= size_bytes)
+        return invalid("behind the end of the region");
+    if (access.count > size_bytes - access.offset)
+        return invalid("across the end of the region");
+    return kGood;
+}
+
+Verdict Session::on_region_read(const Message &message, Answer &answer)
+{
+    const auto access = *wire::get<wire::RegionAccess>(message.body);
+
+    if (const Verdict verdict = judge_access(access); !verdict.ok())
+        return verdict;
+    answer.put(access);
+    const std::span<std::byte> into = answer.body.subspan(answer.size_bytes, access.count);
+    answer.size_bytes += access.count;
+    if (access.region == wire::kRegionConfig) {
+        config().read(access.offset, into);
+        return kGood;
+    }
+
+    device_->advance(now_ns());
+    const size_t piece = piece_of(access.count);
+    for (size_t done = 0; done < access.count; done += piece)
+        read_bar(access.region, access.offset + done, into.subspan(done, piece));
+    return kGood;
+}
+
+Verdict Session::on_region_write(const Message &message, Answer &answer)
+{
+    const auto access = *wire::get<wire::RegionAccess>(message.body);
+    const Bytes from = message.body.subspan(sizeof access);
+
+    if (const Verdict verdict = judge_access(access); !verdict.ok())
+        return verdict;
+    if (from.size() != access.count)
+        return invalid("count and message size disagree");
+    answer.put(access);
+    if (access.region == wire::kRegionConfig) {
+        write_config(access.offset, from);
+        return kGood;
+    }
+
+    device_->advance(now_ns());
+    const size_t piece = piece_of(access.count);
+    for (size_t done = 0; done < access.count; done += piece)
+        write_bar(access.region, access.offset + done, from.subspan(done, piece));
+    return kGood;
+}
+
+void Session::write_config(uint64_t offset, Bytes from)
+{
+    if (config().write(offset, from).function_reset)
+        reset_function();
+    update_msix();
+}
+
+Session::Owner Session::owner_of(unsigned bar, uint64_t offset, size_t width) const
+{
+    const std::optional<MsixLayout> &msix = config().msix();
+    if (!msix || (bar != msix->table_bar && bar != msix->pba_bar))
+        return Owner::kDevice;
+
+    struct Range {
+        unsigned bar;
+        uint64_t start;
+        uint64_t size_bytes;
+        Owner owner;
+    };
+    const Range ranges[] = {
+        {msix->table_bar, msix->table_offset, msix->table_bytes(), Owner::kMsixTable},
+        {msix->pba_bar, msix->pba_offset, msix->pba_bytes(), Owner::kMsixPending}};
+    for (const Range &range : ranges) {
+        if (bar != range.bar || !overlaps(offset, width, range.start, range.size_bytes))
+            continue;
+        return in_range(offset, width, range.start, range.size_bytes) ? range.owner
+                                                                      : Owner::kSeveral;
+    }
+    return Owner::kDevice;
+}
+
+// into is 1, 2, 4 or 8 bytes
+void Session::read_bar(unsigned bar, uint64_t offset, std::span<std::byte> into)
+{
+    switch (owner_of(bar, offset, into.size())) {
+        case Owner::kMsixTable:
+            return msix_.read_table(offset - config().msix()->table_offset, into);
+        case Owner::kMsixPending:
+            return msix_.read_pending(offset - config().msix()->pba_offset, into);
+        case Owner::kSeveral:
+            for (size_t i = 0; i < into.size(); i++)
+                read_bar(bar, offset + i, into.subspan(i, 1));
+            return;
+        case Owner::kDevice:
+            break;
+    }
+    std::array<std::byte, 8> value;
+    store_le(value.data(), device_->bar_read(bar, offset, static_cast<unsigned>(into.size())));
+    std::copy_n(value.begin(), into.size(), into.begin());
+}
+
+void Session::write_bar(unsigned bar, uint64_t offset, Bytes from)
+{
+    switch (owner_of(bar, offset, from.size())) {
+        case Owner::kMsixTable:
+            return msix_.write_table(offset - config().msix()->table_offset, from);
+        case Owner::kMsixPending:
+            return;  // read only
+        case Owner::kSeveral:
+            for (size_t i = 0; i < from.size(); i++)
+                write_bar(bar, offset + i, from.subspan(i, 1));
+            return;
+        case Owner::kDevice:
+            break;
+    }
+    std::array<std::byte, 8> value{};
+    std::ranges::copy(from, value.begin());
+    device_->bar_write(bar, offset, static_cast<unsigned>(from.size()),
+                       load_le<uint64_t>(value.data()));
+}
+
+// Interrupts
+
+uint32_t Session::irq_count(uint32_t index) const
+{
+    switch (index) {
+        case wire::kIrqMsi:
+            return static_cast<uint32_t>(msi_triggers_.size());
+        case wire::kIrqMsix:
+            return msix_.vectors();
+        default:
+            return 0;
+    }
+}
+
+Verdict Session::on_get_irq_info(const Message &message, Answer &answer)
+{
+    auto info = *wire::get<wire::IrqInfo>(message.body);
+
+    if (info.argsz < sizeof info)
+        return invalid("argsz too small");
+    if (info.index >= wire::kIrqs)
+        return invalid("no such interrupt index");
+    info.argsz = sizeof info;
+    info.count = irq_count(info.index);
+    info.flags = info.count ? wire::kIrqTakesEventfd : 0;
+    answer.put(info);
+    return kGood;
+}
+
+Verdict Session::judge_irqs(const wire::IrqSet &set, const Message &message) const
+{
+    const size_t data_bytes = message.body.size() - sizeof set;
+    const uint32_t data = set.flags & kIrqDataFlags;
+    const uint32_t action = set.flags & kIrqActionFlags;
+
+    if (set.argsz < sizeof set)
+        return invalid("argsz too small");
+    if (set.flags & ~(kIrqDataFlags | kIrqActionFlags))
+        return invalid("unknown flags");
+    if (!std::has_single_bit(data))
+        return invalid("not exactly one kind of data");
+    if (!std::has_single_bit(action))
+        return invalid("not exactly one action");
+    if (action != wire::kIrqActionTrigger)
+        return {std::errc::not_supported, "masking was not offered"};
+    if (set.index >= wire::kIrqs)
+        return invalid("no such interrupt index");
+    const uint32_t vectors = irq_count(set.index);
+    if (set.start > vectors || set.count > vectors - set.start)
+        return invalid("no such vector");
+    if (data_bytes != (data == wire::kIrqDataBool ? set.count : 0))
+        return invalid("data and count disagree");
+    if (!message.fds.empty() && (data != wire::kIrqDataEventfd || message.fds.size() != set.count))
+        return invalid("file descriptors and count disagree");
+    for (const Fd &fd : message.fds)
+        if (!is_eventfd(fd.get()))
+            return invalid("a file descriptor that is no eventfd");
+    return kGood;
+}
+
+// <linux/vfio.h>, VFIO_DEVICE_SET_IRQS: eventfds are connected or, without any, taken away; a
+// trigger without data fires; and of no vector at all it takes everything away.
+Verdict Session::on_set_irqs(const Message &message, Answer &)
+{
+    const auto set = *wire::get<wire::IrqSet>(message.body);
+    const Bytes bools = message.body.subspan(sizeof set);
+
+    if (const Verdict verdict = judge_irqs(set, message); !verdict.ok())
+        return verdict;
+
+    if (set.flags & wire::kIrqDataEventfd) {
+        for (uint32_t i = 0; i < set.count; i++)
+            set_trigger(set.index, set.start + i,
+                        message.fds.empty() ? Fd() : std::move(message.fds[i]));
+    } else if (set.flags & wire::kIrqDataBool) {
+        for (uint32_t i = 0; i < set.count; i++)
+            if (bools[i] != std::byte{0})
+                raise(set.start + i);
+    } else if (set.count > 0) {
+        for (uint32_t i = 0; i < set.count; i++)
+            raise(set.start + i);
+    } else {
+        for (uint32_t vector = 0; vector < irq_count(set.index); vector++)
+            set_trigger(set.index, vector, Fd());
+    }
+    return kGood;
+}
+
+void Session::set_trigger(uint32_t index, uint32_t vector, Fd eventfd)
+{
+    if (index == wire::kIrqMsix)
+        msix_.set_trigger(vector, std::move(eventfd));
+    else
+        msi_triggers_[vector] = std::move(eventfd);
+}
+
+void Session::raise(unsigned vector)
+{
+    const unsigned msi_vectors = device_ ? config().msi_enabled_vectors() : 0;
+
+    if (msi_vectors > 0)
+        raise_msi(vector % msi_vectors);
+    else if (vector < msix_.vectors())
+        msix_.raise(vector);
+    else
+        log(fmt::format("interrupt vector {} does not exist", vector));
+}
+
+// MSI has no pending state of its own here: what cannot be sent is lost, as on a function without
+// per-vector masking.
+void Session::raise_msi(unsigned vector)
+{
+    if (config().bus_master_enabled() && msi_triggers_[vector])
+        signal_eventfd(msi_triggers_[vector].get());
+}
+
+// A message-signalled interrupt is a memory write: it needs bus mastering like any other.
+void Session::update_msix()
+{
+    msix_.set_function_open(config().msix_enabled() && !config().msix_function_masked() &&
+                            config().bus_master_enabled());
+}
+
+}  // namespace pmukit::vfu

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// One device and the client it talks to: judges every message, applies it, answers it, and is the
+// Host the device sees. Knows no listening socket and no loop; server.hpp has those.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "vfu/channel.hpp"
+#include "vfu/config_space.hpp"
+#include "vfu/device.hpp"
+#include "vfu/dma_map.hpp"
+#include "vfu/msix.hpp"
+#include "vfu/wire.hpp"
+
+namespace pmukit::vfu {
+
+// Why a message is refused. errc{}: it is not.
+struct Verdict {
+    std::errc error{};
+    const char *reason = "";
+
+    bool ok() const { return error == std::errc{}; }
+};
+
+// Lets a burst of lines through, then so many a second, and counts what it holds back.
+class LineLimiter {
+public:
+    static constexpr unsigned kLinesPerSecond = 20;
+
+    bool admit(uint64_t now_ns);
+    // Lines held back since the last call; 0 as long as lines are being held back.
+    uint64_t take_suppressed(uint64_t now_ns);
+
+private:
+    void turn_to(uint64_t now_ns);
+
+    uint64_t second_ = 0;
+    unsigned lines_ = 0;
+    uint64_t suppressed_ = 0;
+};
+
+class Session final : public Host {
+public:
+    Session();
+
+    // Once, before the first client. The device must outlive the session's last client.
+    void bind(Device &device);
+
+    // A new client is a new machine: nothing mapped, device as after power-on.
+    void attach(Fd client);
+    void detach();
+    bool attached() const { return channel_.has_value(); }
+    int fd() const { return channel_ ? channel_->fd() : -1; }
+
+    // The client has sent something: handles it. False: the client has gone and is detached.
+    bool on_readable();
+
+    // Lets the device catch up if it asked for it. When to come again; nullopt: never.
+    std::optional<uint64_t> run_device_until_now();
+
+    // Host
+    bool dma_read(uint64_t address, std::span<std::byte> into) override;
+    bool dma_write(uint64_t address, Bytes from) override;
+    void raise(unsigned vector) override;
+    uint64_t now_ns() const override;
+    void log(std::string_view line) override;
+
+private:
+    // What a handler writes its answer into: the part behind the header.
+    struct Answer {
+        std::span<std::byte> body;
+        size_t size_bytes = 0;
+
+        template <typename T>
+        void put(const T &value)
+        {
+            wire::put(body.data() + size_bytes, value);
+            size_bytes += sizeof value;
+        }
+    };
+    using Handler = Verdict (Session::*)(const Message &, Answer &);
+
+    // One row per command: what a body may look like, judged before the handler sees it.
+    struct Rule {
+        wire::Command command;
+        const char *name;
+        size_t min_body_bytes;
+        size_t max_body_bytes;
+        size_t max_fds;
+        Handler handler;  // nullptr: the protocol knows it, we do not offer it
+    };
+    static const std::array<Rule, 14> kRules;
+
+    static const Rule *rule_for(uint16_t command);
+    Verdict judge(const wire::Header &header, const Message &message, const Rule *rule) const;
+    bool handle(const Message &message);
+    bool answer(const wire::Header &request, const Verdict &verdict, size_t body_bytes);
+
+    Verdict on_version(const Message &message, Answer &answer);
+    Verdict on_dma_map(const Message &message, Answer &answer);
+    Verdict on_dma_unmap(const Message &message, Answer &answer);
+    Verdict on_get_info(const Message &message, Answer &answer);
+    Verdict on_get_region_info(const Message &message, Answer &answer);
+    Verdict on_get_irq_info(const Message &message, Answer &answer);
+    Verdict on_set_irqs(const Message &message, Answer &answer);
+    Verdict on_region_read(const Message &message, Answer &answer);
+    Verdict on_region_write(const Message &message, Answer &answer);
+    Verdict on_reset(const Message &message, Answer &answer);
+
+    uint64_t region_bytes(uint32_t region) const;
+    Verdict judge_access(const wire::RegionAccess &access) const;
+    void write_config(uint64_t offset, Bytes from);
+    void read_bar(unsigned bar, uint64_t offset, std::span<std::byte> into);
+    void write_bar(unsigned bar, uint64_t offset, Bytes from);
+
+    // Whose bytes are these: the device's, or MSI-X's within its BARs?
+    enum class Owner { kDevice, kMsixTable, kMsixPending, kSeveral };
+    Owner owner_of(unsigned bar, uint64_t offset, size_t width) const;
+
+    uint32_t irq_count(uint32_t index) const;
+    Verdict judge_irqs(const wire::IrqSet &set, const Message &message) const;
+    void set_trigger(uint32_t index, uint32_t vector, Fd eventfd);
+    void raise_msi(unsigned vector);
+    void update_msix();
+    void reset_function();
+
+    ConfigSpace &config() const { return device_->config(); }
+
+    Device *device_ = nullptr;
+    std::optional<Channel> channel_;
+    bool version_agreed_ = false;
+    DmaMap dma_;
+    Msix msix_;
+    std::vector<Fd> msi_triggers_;
+    std::vector<std::byte> answer_;
+    LineLimiter limiter_;
+};
+
+}  // namespace pmukit::vfu

@@ -1,0 +1,805 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The session against a client that says everything a client may and may not say.
+#include "vfu/session.hpp"
+
+#include "vfu/test_support.hpp"
+
+namespace pmukit::vfu {
+namespace {
+
+using namespace test;
+using wire::Command;
+
+constexpr uint32_t kConnect = wire::kIrqDataEventfd | wire::kIrqActionTrigger;
+
+class SessionTest : public testing::Test {
+protected:
+    SessionTest()
+    {
+        session.bind(device);
+        session.attach(client.connect());
+    }
+
+    // Sends, lets the session work, and takes the answer.
+    std::optional<Reply> exchange(const std::vector<std::byte> &message,
+                                  const std::vector<int> &fds = {})
+    {
+        client.send_raw(message, fds);
+        session.on_readable();
+        return client.receive();
+    }
+    std::optional<Reply> ask(Command command, const std::vector<std::byte> &body,
+                             const std::vector<int> &fds = {})
+    {
+        return exchange(TestClient::message(command, body), fds);
+    }
+    void greet() { ASSERT_TRUE(ask(Command::kVersion, version_body())->good()); }
+
+    std::vector<std::byte> read(uint32_t region, uint64_t offset, uint32_t count)
+    {
+        const auto reply = ask(Command::kRegionRead, access_body(region, offset, count));
+        if (!reply || !reply->good() || reply->body.size() != sizeof(wire::RegionAccess) + count)
+            return {};
+        return {reply->body.begin() + sizeof(wire::RegionAccess), reply->body.end()};
+    }
+    template <typename T>
+    bool write(uint32_t region, uint64_t offset, T value)
+    {
+        const auto reply =
+            ask(Command::kRegionWrite, access_body(region, offset, sizeof value, bytes_of(value)));
+        return reply && reply->good();
+    }
+    std::errc access_error(Command command, uint32_t region, uint64_t offset, uint32_t count)
+    {
+        std::vector<std::byte> data;
+        if (command == Command::kRegionWrite)
+            data.resize(std::max(count, 1u));
+        return ask(command, access_body(region, offset, count, data))->error();
+    }
+    // Bus mastering and MSI-X on, as a driver does.
+    void open_interrupts()
+    {
+        ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, 0x04, 0x0006));
+        ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, device.msix_offset + 2u, 0x8000));
+    }
+
+    FakeDevice device;
+    Session session;
+    TestClient client;
+};
+
+// Greeting
+
+TEST_F(SessionTest, AgreesOnVersionZero)
+{
+    const auto reply = ask(Command::kVersion, version_body());
+    ASSERT_TRUE(reply && reply->good());
+    EXPECT_EQ(wire::get<wire::Version>(reply->body)->major, 0);
+    EXPECT_EQ(reply->body.back(), std::byte{0});
+    const std::string_view json(reinterpret_cast<const char *>(reply->body.data()) +
+                                sizeof(wire::Version));
+    EXPECT_NE(json.find("\"max_msg_fds\":16"), json.npos);
+    // QEMU has no room for an answer that is longer than its own greeting of about 200 bytes.
+    EXPECT_LT(json.size(), 150u);
+}
+
+TEST_F(SessionTest, RefusesAnotherMajorVersion)
+{
+    auto body = version_body();
+    body[0] = std::byte{1};
+    EXPECT_EQ(ask(Command::kVersion, body)->error(), std::errc::not_supported);
+}
+
+TEST_F(SessionTest, RefusesCapabilitiesWithoutEnd)
+{
+    auto body = version_body();
+    body.back() = std::byte{'}'};
+    EXPECT_EQ(ask(Command::kVersion, body)->error(), std::errc::invalid_argument);
+}
+
+TEST_F(SessionTest, RefusesEverythingBeforeTheGreeting)
+{
+    EXPECT_EQ(ask(Command::kReset, {})->error(), std::errc::invalid_argument);
+    EXPECT_EQ(access_error(Command::kRegionRead, 0, 0, 8), std::errc::invalid_argument);
+    EXPECT_TRUE(device.calls.empty());
+    EXPECT_EQ(device.resets, 1u);  // by attach()
+}
+
+TEST_F(SessionTest, RefusesASecondGreeting)
+{
+    greet();
+    EXPECT_EQ(ask(Command::kVersion, version_body())->error(), std::errc::invalid_argument);
+}
+
+// Messages
+
+TEST_F(SessionTest, UnknownCommandIsAnsweredENOSYS)
+{
+    greet();
+    for (const uint16_t command : {uint16_t{0}, uint16_t{15}, uint16_t{16}, uint16_t{0xffff}})
+        EXPECT_EQ(exchange(TestClient::message(command, {}))->error(),
+                  std::errc::function_not_supported);
+}
+
+TEST_F(SessionTest, CommandsNotOfferedAreAnsweredENOTSUP)
+{
+    greet();
+    for (const Command command :
+         {Command::kGetRegionIoFds, Command::kDmaRead, Command::kDmaWrite, Command::kDirtyPages})
+        EXPECT_EQ(ask(command, std::vector<std::byte>(24))->error(), std::errc::not_supported);
+}
+
+TEST_F(SessionTest, AnswerCarriesIdAndCommand)
+{
+    greet();
+    const auto reply = exchange(TestClient::message(Command::kReset, {}, 0, 0xbeef));
+    EXPECT_EQ(reply->header.id, 0xbeef);
+    EXPECT_EQ(reply->header.command, static_cast<uint16_t>(Command::kReset));
+}
+
+struct BodyCase {
+    Command command;
+    std::vector<std::byte> good;
+};
+
+std::vector<BodyCase> fixed_bodies()
+{
+    return {
+        {Command::kDmaMap, bytes_of(wire::DmaMap{32, wire::kDmaReadable, 0, 0x1000, 0x1000})},
+        {Command::kDmaUnmap, bytes_of(wire::DmaUnmap{24, 0, 0x1000, 0x1000})},
+        {Command::kGetRegionInfo, bytes_of(wire::RegionInfo{32, 0, 0, 0, 0, 0})},
+        {Command::kGetIrqInfo, bytes_of(wire::IrqInfo{16, 0, wire::kIrqMsix, 0})},
+        {Command::kSetIrqs, irqs_body(wire::kIrqDataNone | wire::kIrqActionTrigger, 0, 0)},
+        {Command::kRegionRead, access_body(0, 0, 8)},
+        {Command::kRegionWrite, access_body(0, 0, 8, std::vector<std::byte>(8))},
+        {Command::kReset, {}},
+    };
+}
+
+TEST_F(SessionTest, EveryTruncatedBodyIsRefused)
+{
+    greet();
+    for (const BodyCase &body_case : fixed_bodies()) {
+        for (size_t size = 0; size < body_case.good.size(); size++) {
+            const std::vector<std::byte> cut(body_case.good.begin(),
+                                             body_case.good.begin() + static_cast<ptrdiff_t>(size));
+            EXPECT_EQ(ask(body_case.command, cut)->error(), std::errc::invalid_argument)
+                << "command " << static_cast<int>(body_case.command) << " size " << size;
+        }
+        EXPECT_TRUE(ask(body_case.command, body_case.good)->good())
+            << "command " << static_cast<int>(body_case.command);
+    }
+}
+
+TEST_F(SessionTest, OneByteTooManyIsRefused)
+{
+    greet();
+    for (const BodyCase &body_case : fixed_bodies())
+        EXPECT_EQ(ask(body_case.command, body_case.good + std::vector<std::byte>(1))->error(),
+                  std::errc::invalid_argument)
+            << "command " << static_cast<int>(body_case.command);
+}
+
+TEST_F(SessionTest, FileDescriptorsWhereNoneBelongAreRefusedAndClosed)
+{
+    greet();
+    const Fd event = make_eventfd();
+    for (const BodyCase &body_case : fixed_bodies()) {
+        if (body_case.command == Command::kDmaMap)
+            continue;
+        EXPECT_EQ(ask(body_case.command, body_case.good, {event.get()})->error(),
+                  std::errc::invalid_argument)
+            << "command " << static_cast<int>(body_case.command);
+    }
+}
+
+TEST_F(SessionTest, MoreDescriptorsThanAnyMessageTakesAreRefused)
+{
+    greet();
+    const Fd event = make_eventfd();
+    EXPECT_EQ(ask(Command::kSetIrqs, irqs_body(kConnect, 0, 4), std::vector<int>(17, event.get()))
+                  ->error(),
+              std::errc::invalid_argument);
+    EXPECT_EQ(ask(Command::kDmaMap, bytes_of(wire::DmaMap{32, 1, 0, 0, 0x1000}),
+                  {event.get(), event.get()})
+                  ->error(),
+              std::errc::invalid_argument);
+}
+
+TEST_F(SessionTest, TooSmallArgszIsRefused)
+{
+    greet();
+    EXPECT_FALSE(ask(Command::kGetInfo, bytes_of(wire::DeviceInfo{15, 0, 0, 0}))->good());
+    EXPECT_FALSE(
+        ask(Command::kGetRegionInfo, bytes_of(wire::RegionInfo{31, 0, 0, 0, 0, 0}))->good());
+    EXPECT_FALSE(ask(Command::kGetIrqInfo, bytes_of(wire::IrqInfo{15, 0, 0, 0}))->good());
+    EXPECT_FALSE(ask(Command::kDmaMap, bytes_of(wire::DmaMap{31, 1, 0, 0, 0x1000}))->good());
+    EXPECT_FALSE(ask(Command::kDmaUnmap, bytes_of(wire::DmaUnmap{23, 0, 0, 0x1000}))->good());
+    EXPECT_FALSE(
+        ask(Command::kSetIrqs, bytes_of(wire::IrqSet{19, 0x21, wire::kIrqMsix, 0, 0}))->good());
+}
+
+TEST_F(SessionTest, OddHeaderFlagsAreRefused)
+{
+    greet();
+    for (const uint32_t flags : {2u, 15u, wire::kError, 0x40u, 0x80000000u})
+        EXPECT_EQ(exchange(TestClient::message(Command::kReset, {}, flags))->error(),
+                  std::errc::invalid_argument)
+            << flags;
+    EXPECT_EQ(device.resets, 1u);
+}
+
+TEST_F(SessionTest, UnsolicitedReplyIsDroppedInSilence)
+{
+    greet();
+    EXPECT_FALSE(exchange(TestClient::message(Command::kReset, {}, wire::kTypeReply)));
+    EXPECT_EQ(device.resets, 1u);
+    EXPECT_TRUE(ask(Command::kReset, {})->good());
+}
+
+TEST_F(SessionTest, SeveralMessagesInOneSendAreAnsweredInOrder)
+{
+    greet();
+    client.send_raw(TestClient::message(Command::kReset, {}, 0, 7) +
+                    TestClient::message(Command::kRegionRead, access_body(0, 0, 4), 0, 8));
+    session.on_readable();
+    EXPECT_EQ(client.receive()->header.id, 7);
+    EXPECT_EQ(client.receive()->header.id, 8);
+}
+
+TEST_F(SessionTest, AMessageMayComeByteByByte)
+{
+    greet();
+    const auto message = TestClient::message(Command::kRegionRead, access_body(0, 0x10, 4));
+    for (size_t i = 0; i + 1 < message.size(); i++) {
+        client.send_raw(Bytes(message).subspan(i, 1));
+        ASSERT_TRUE(session.on_readable());
+        ASSERT_FALSE(client.receive());
+    }
+    client.send_raw(Bytes(message).last(1));
+    session.on_readable();
+    EXPECT_TRUE(client.receive()->good());
+}
+
+TEST_F(SessionTest, ImpossibleSizeClosesTheConnection)
+{
+    for (const uint32_t size : {0u, 15u, wire::kMaxMessageBytes + 1, 0xffffffffu}) {
+        TestClient next;
+        session.attach(next.connect());
+        next.send_raw(bytes_of(wire::Header{1, 1, size, 0, 0}));
+        EXPECT_FALSE(session.on_readable()) << size;
+        EXPECT_TRUE(next.closed_by_peer()) << size;
+        EXPECT_FALSE(session.attached());
+    }
+}
+
+TEST_F(SessionTest, SurvivesAClientThatLeavesMidMessage)
+{
+    greet();
+    const auto message = TestClient::message(Command::kRegionRead, access_body(0, 0, 4));
+    client.send_raw(Bytes(message).first(20));
+    ASSERT_TRUE(session.on_readable());
+    client.leave();
+    EXPECT_FALSE(session.on_readable());
+    EXPECT_TRUE(device.calls.empty());
+}
+
+TEST_F(SessionTest, RefusalsAreLoggedInOneLineAndRateLimited)
+{
+    greet();
+    testing::internal::CaptureStderr();
+    access_error(Command::kRegionRead, 3, 0, 4);
+    const std::string one = testing::internal::GetCapturedStderr();
+    EXPECT_NE(one.find("REGION_READ"), one.npos);
+    EXPECT_NE(one.find("the region is empty"), one.npos);
+    EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 1);
+
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 500; i++)
+        access_error(Command::kRegionRead, 3, 0, 4);
+    const std::string many = testing::internal::GetCapturedStderr();
+    EXPECT_LT(std::count(many.begin(), many.end(), '\n'), 400);
+}
+
+TEST(LineLimiterTest, ShowsABurstAndTellsWhatItHeldBack)
+{
+    LineLimiter limiter;
+    const uint64_t second_ns = 1'000'000'000;
+    for (unsigned i = 0; i < LineLimiter::kLinesPerSecond; i++)
+        EXPECT_TRUE(limiter.admit(5 * second_ns + i));
+    EXPECT_FALSE(limiter.admit(5 * second_ns + 500));
+    EXPECT_FALSE(limiter.admit(6 * second_ns - 1));
+    EXPECT_EQ(limiter.take_suppressed(6 * second_ns - 1), 0u);
+    EXPECT_EQ(limiter.take_suppressed(6 * second_ns), 2u);
+    EXPECT_EQ(limiter.take_suppressed(6 * second_ns), 0u);
+    EXPECT_TRUE(limiter.admit(6 * second_ns));
+}
+
+// What the device is
+
+TEST_F(SessionTest, DescribesAPciDevice)
+{
+    greet();
+    const auto reply = ask(Command::kGetInfo, bytes_of(wire::DeviceInfo{16, 0, 0, 0}));
+    const auto info = wire::get<wire::DeviceInfo>(reply->body);
+    EXPECT_EQ(info->flags, 3u);
+    EXPECT_EQ(info->regions, 9u);
+    EXPECT_EQ(info->irqs, 5u);
+}
+
+TEST_F(SessionTest, DescribesItsRegions)
+{
+    greet();
+    const uint64_t sizes[] = {kBar0Bytes, 0, kBar2Bytes, 0, 0, 0, 0, 4096, 0};
+    for (uint32_t index = 0; index < 9; index++) {
+        const auto reply =
+            ask(Command::kGetRegionInfo, bytes_of(wire::RegionInfo{32, 9, index, 9, 9, 9}));
+        const auto info = wire::get<wire::RegionInfo>(reply->body);
+        EXPECT_EQ(info->size_bytes, sizes[index]) << index;
+        EXPECT_EQ(info->flags, sizes[index] ? 3u : 0u) << index;
+        EXPECT_EQ(info->capability_offset, 0u);
+    }
+    EXPECT_FALSE(
+        ask(Command::kGetRegionInfo, bytes_of(wire::RegionInfo{32, 0, 9, 0, 0, 0}))->good());
+}
+
+TEST_F(SessionTest, DescribesItsInterrupts)
+{
+    greet();
+    const uint32_t counts[] = {0, 0, kVectors, 0, 0};
+    for (uint32_t index = 0; index < 5; index++) {
+        const auto info = wire::get<wire::IrqInfo>(
+            ask(Command::kGetIrqInfo, bytes_of(wire::IrqInfo{16, 0, index, 0}))->body);
+        EXPECT_EQ(info->count, counts[index]) << index;
+        EXPECT_EQ(info->flags, counts[index] ? wire::kIrqTakesEventfd : 0u) << index;
+    }
+    EXPECT_FALSE(ask(Command::kGetIrqInfo, bytes_of(wire::IrqInfo{16, 0, 5, 0}))->good());
+}
+
+// Accesses
+
+TEST_F(SessionTest, ReadsReachTheDeviceWithTheirWidth)
+{
+    greet();
+    for (const unsigned width : {1u, 2u, 4u, 8u}) {
+        device.calls.clear();
+        const auto bytes = read(2, 0x40, width);
+        ASSERT_EQ(bytes.size(), width);
+        EXPECT_EQ(bytes[0], std::byte{0x88});
+        EXPECT_EQ(device.calls, (std::vector<DeviceCall>{{false, 2, 0x40, width, 0}}));
+    }
+}
+
+TEST_F(SessionTest, WritesReachTheDeviceWithTheirWidthAndNothingMore)
+{
+    greet();
+    ASSERT_TRUE(write<uint8_t>(2, 1, 0xab));
+    ASSERT_TRUE(write<uint16_t>(2, 2, 0xabcd));
+    ASSERT_TRUE(write<uint32_t>(2, 4, 0xabcdef01));
+    ASSERT_TRUE(write<uint64_t>(2, 8, 0xabcdef0123456789));
+    EXPECT_EQ(device.calls, (std::vector<DeviceCall>{{true, 2, 1, 1, 0xab},
+                                                     {true, 2, 2, 2, 0xabcd},
+                                                     {true, 2, 4, 4, 0xabcdef01},
+                                                     {true, 2, 8, 8, 0xabcdef0123456789}}));
+}
+
+TEST_F(SessionTest, UnalignedAccessesPassAsTheyAre)
+{
+    greet();
+    read(2, 3, 4);
+    EXPECT_EQ(device.calls, (std::vector<DeviceCall>{{false, 2, 3, 4, 0}}));
+}
+
+TEST_F(SessionTest, OddCountsAreSplit)
+{
+    greet();
+    EXPECT_EQ(read(2, 0x10, 3).size(), 3u);
+    EXPECT_EQ(device.calls,
+              (std::vector<DeviceCall>{
+                  {false, 2, 0x10, 1, 0}, {false, 2, 0x11, 1, 0}, {false, 2, 0x12, 1, 0}}));
+    device.calls.clear();
+    EXPECT_EQ(read(2, 0x20, 24).size(), 24u);
+    EXPECT_EQ(device.calls,
+              (std::vector<DeviceCall>{
+                  {false, 2, 0x20, 8, 0}, {false, 2, 0x28, 8, 0}, {false, 2, 0x30, 8, 0}}));
+}
+
+TEST_F(SessionTest, AccessesOutsideARegionNeverReachTheDevice)
+{
+    greet();
+    for (const Command command : {Command::kRegionRead, Command::kRegionWrite}) {
+        EXPECT_EQ(access_error(command, 0, kBar0Bytes, 1), std::errc::invalid_argument);
+        EXPECT_EQ(access_error(command, 0, kBar0Bytes - 4, 8), std::errc::invalid_argument);
+        EXPECT_EQ(access_error(command, 0, ~uint64_t{0}, 8), std::errc::invalid_argument);
+        EXPECT_EQ(access_error(command, 1, 0, 4), std::errc::invalid_argument);
+        EXPECT_EQ(access_error(command, 6, 0, 4), std::errc::invalid_argument);
+        EXPECT_EQ(access_error(command, 9, 0, 4), std::errc::invalid_argument);
+        EXPECT_EQ(access_error(command, 0xffffffff, 0, 4), std::errc::invalid_argument);
+        EXPECT_EQ(access_error(command, 0, 0, 0), std::errc::invalid_argument);
+        EXPECT_EQ(access_error(command, wire::kRegionConfig, 4094, 4), std::errc::invalid_argument);
+    }
+    EXPECT_EQ(ask(Command::kRegionRead, access_body(2, 0, wire::kMaxTransferBytes + 1))->error(),
+              std::errc::invalid_argument);
+    EXPECT_EQ(ask(Command::kRegionRead, access_body(2, 0, 0xffffffff))->error(),
+              std::errc::invalid_argument);
+    EXPECT_TRUE(device.calls.empty());
+}
+
+TEST_F(SessionTest, TheLastByteOfARegionIsInside)
+{
+    greet();
+    EXPECT_EQ(read(0, kBar0Bytes - 1, 1).size(), 1u);
+    EXPECT_EQ(read(2, kBar2Bytes - 8, 8).size(), 8u);
+    EXPECT_EQ(read(2, 0, kBar2Bytes).size(), kBar2Bytes);
+}
+
+TEST_F(SessionTest, AWriteWhoseCountLiesIsRefused)
+{
+    greet();
+    for (const uint32_t count : {7u, 9u, 0x1000u})
+        EXPECT_EQ(ask(Command::kRegionWrite, access_body(0, 0, count, std::vector<std::byte>(8)))
+                      ->error(),
+                  std::errc::invalid_argument);
+    EXPECT_TRUE(device.calls.empty());
+}
+
+TEST_F(SessionTest, PostedWritesAreAppliedAndNeverAnswered)
+{
+    greet();
+    const auto write = access_body(2, 8, 4, bytes_of(uint32_t{42}));
+    EXPECT_FALSE(exchange(TestClient::message(Command::kRegionWrite, write, wire::kNoReply)));
+    EXPECT_EQ(device.calls, (std::vector<DeviceCall>{{true, 2, 8, 4, 42}}));
+
+    const auto wrong = access_body(2, kBar2Bytes, 4, bytes_of(uint32_t{42}));
+    EXPECT_FALSE(exchange(TestClient::message(Command::kRegionWrite, wrong, wire::kNoReply)));
+    EXPECT_EQ(device.calls.size(), 1u);
+}
+
+TEST_F(SessionTest, ConfigWritesAreAnswered)
+{
+    greet();
+    EXPECT_TRUE(write<uint16_t>(wire::kRegionConfig, 0x04, 0xffff));
+    EXPECT_EQ(device.config().read(0x04, 2), 0x0546u);
+}
+
+TEST_F(SessionTest, TheWholeConfigSpaceIsReadAtOnce)
+{
+    greet();
+    const auto bytes = read(wire::kRegionConfig, 0, 4096);
+    ASSERT_EQ(bytes.size(), 4096u);
+    EXPECT_EQ(load_le<uint16_t>(bytes.data()), 0x1234);
+    EXPECT_TRUE(device.calls.empty());
+}
+
+TEST_F(SessionTest, TimePassesBeforeEveryAccess)
+{
+    greet();
+    read(0, 0, 4);
+    write<uint32_t>(0, 0, 1);
+    EXPECT_EQ(device.advances, 2u);
+}
+
+TEST_F(SessionTest, ADueDeadlineAdvancesTheDevice)
+{
+    device.deadline_ns = session.now_ns() + 3'600'000'000'000;
+    EXPECT_EQ(session.run_device_until_now(), device.deadline_ns);
+    EXPECT_EQ(device.deadlines_met, 0u);
+    device.deadline_ns = session.now_ns();
+    EXPECT_EQ(session.run_device_until_now(), std::nullopt);
+    EXPECT_EQ(device.deadlines_met, 1u);
+}
+
+// MSI-X inside a BAR
+
+TEST_F(SessionTest, TheMsixTableNeverReachesTheDevice)
+{
+    greet();
+    ASSERT_TRUE(write<uint32_t>(0, kMsixTableOffset + 8, 0x4321));
+    EXPECT_EQ(load_le<uint32_t>(read(0, kMsixTableOffset + 8, 4).data()), 0x4321u);
+    EXPECT_EQ(load_le<uint64_t>(read(0, kMsixPbaOffset, 8).data()), 0u);
+    ASSERT_TRUE(write<uint64_t>(0, kMsixPbaOffset, ~uint64_t{0}));
+    EXPECT_EQ(load_le<uint64_t>(read(0, kMsixPbaOffset, 8).data()), 0u);
+    EXPECT_TRUE(device.calls.empty());
+
+    // Its neighbours, and the same offsets in another BAR, do.
+    read(0, kMsixTableOffset - 4, 4);
+    read(0, kMsixTableOffset + 16 * kVectors, 4);
+    read(0, kMsixPbaOffset + 8, 4);
+    read(2, kMsixTableOffset, 4);
+    EXPECT_EQ(device.calls.size(), 4u);
+}
+
+TEST_F(SessionTest, AnAccessAcrossTheTableEdgeIsDividedByBytes)
+{
+    greet();
+    ASSERT_TRUE(write<uint32_t>(0, kMsixTableOffset - 2, 0xaabbccdd));
+    EXPECT_EQ(device.calls, (std::vector<DeviceCall>{{true, 0, kMsixTableOffset - 2, 1, 0xdd},
+                                                     {true, 0, kMsixTableOffset - 1, 1, 0xcc}}));
+    // The address bits 1:0 of an entry do not exist: 0xbb becomes 0xb8.
+    EXPECT_EQ(load_le<uint16_t>(read(0, kMsixTableOffset, 2).data()), 0xaab8);
+}
+
+TEST_F(SessionTest, AnInterruptReachesItsEventfd)
+{
+    greet();
+    open_interrupts();
+    const Fd events[] = {make_eventfd(), make_eventfd()};
+    ASSERT_TRUE(
+        ask(Command::kSetIrqs, irqs_body(kConnect, 1, 2), {events[0].get(), events[1].get()})
+            ->good());
+    session.raise(2);
+    EXPECT_EQ(signals(events[0]), 0u);
+    EXPECT_EQ(signals(events[1]), 1u);
+    session.raise(kVectors);  // logged, nothing else
+}
+
+TEST_F(SessionTest, AnInterruptWaitsForEnableUnmaskAndBusMaster)
+{
+    greet();
+    const Fd event = make_eventfd();
+    ASSERT_TRUE(ask(Command::kSetIrqs, irqs_body(kConnect, 0, 1), {event.get()})->good());
+    session.raise(0);
+    EXPECT_EQ(signals(event), 0u);
+    EXPECT_EQ(read(0, kMsixPbaOffset, 1)[0], std::byte{1});
+    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, device.msix_offset + 2u, 0xc000));  // masked
+    EXPECT_EQ(signals(event), 0u);
+    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, device.msix_offset + 2u, 0x8000));
+    EXPECT_EQ(signals(event), 0u);
+    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, 0x04, 0x0004));
+    EXPECT_EQ(signals(event), 1u);
+    EXPECT_EQ(read(0, kMsixPbaOffset, 1)[0], std::byte{0});
+}
+
+TEST_F(SessionTest, TakingTheEventfdAwayStopsTheInterrupt)
+{
+    greet();
+    open_interrupts();
+    const Fd event = make_eventfd();
+    ASSERT_TRUE(ask(Command::kSetIrqs, irqs_body(kConnect, 0, 1), {event.get()})->good());
+    ASSERT_TRUE(ask(Command::kSetIrqs, irqs_body(kConnect, 0, 1))->good());
+    session.raise(0);
+    EXPECT_EQ(signals(event), 0u);
+    ASSERT_TRUE(ask(Command::kSetIrqs, irqs_body(kConnect, 0, 1), {event.get()})->good());
+    EXPECT_EQ(signals(event), 1u);
+    ASSERT_TRUE(
+        ask(Command::kSetIrqs, irqs_body(wire::kIrqDataNone | wire::kIrqActionTrigger, 0, 0))
+            ->good());
+    session.raise(0);
+    EXPECT_EQ(signals(event), 0u);
+}
+
+TEST_F(SessionTest, TheClientMayFireVectorsItself)
+{
+    greet();
+    open_interrupts();
+    const Fd event = make_eventfd();
+    ASSERT_TRUE(ask(Command::kSetIrqs, irqs_body(kConnect, 3, 1), {event.get()})->good());
+    ASSERT_TRUE(
+        ask(Command::kSetIrqs, irqs_body(wire::kIrqDataNone | wire::kIrqActionTrigger, 3, 1))
+            ->good());
+    EXPECT_EQ(signals(event), 1u);
+    const std::vector<std::byte> bools = {std::byte{0}, std::byte{1}};
+    ASSERT_TRUE(ask(Command::kSetIrqs,
+                    irqs_body(wire::kIrqDataBool | wire::kIrqActionTrigger, 2, 2) + bools)
+                    ->good());
+    EXPECT_EQ(signals(event), 1u);
+}
+
+TEST_F(SessionTest, WrongInterruptRequestsAreRefused)
+{
+    greet();
+    const Fd event = make_eventfd();
+    const Fd file = make_memory(4096);
+    const auto error = [this](const std::vector<std::byte> &body,
+                              const std::vector<int> &fds = {}) {
+        return ask(Command::kSetIrqs, body, fds)->error();
+    };
+    EXPECT_EQ(error(irqs_body(0, 0, 1)), std::errc::invalid_argument);
+    EXPECT_EQ(error(irqs_body(kConnect | wire::kIrqDataNone, 0, 1)), std::errc::invalid_argument);
+    EXPECT_EQ(error(irqs_body(kConnect | wire::kIrqActionMask, 0, 1)), std::errc::invalid_argument);
+    EXPECT_EQ(error(irqs_body(kConnect | 0x40, 0, 1)), std::errc::invalid_argument);
+    EXPECT_EQ(error(irqs_body(wire::kIrqDataNone | wire::kIrqActionMask, 0, 1)),
+              std::errc::not_supported);
+    EXPECT_EQ(error(irqs_body(kConnect, 0, 1, 5)), std::errc::invalid_argument);
+    EXPECT_EQ(error(irqs_body(kConnect, 0, 1, 0)), std::errc::invalid_argument);  // no INTx
+    EXPECT_EQ(error(irqs_body(kConnect, kVectors, 1)), std::errc::invalid_argument);
+    EXPECT_EQ(error(irqs_body(kConnect, kVectors + 1, 0)), std::errc::invalid_argument);
+    EXPECT_EQ(error(irqs_body(kConnect, 1, 0xffffffff)), std::errc::invalid_argument);
+    EXPECT_EQ(error(irqs_body(kConnect, 0, 2), {event.get()}), std::errc::invalid_argument);
+    EXPECT_EQ(error(irqs_body(wire::kIrqDataNone | wire::kIrqActionTrigger, 0, 1), {event.get()}),
+              std::errc::invalid_argument);
+    EXPECT_EQ(error(irqs_body(kConnect, 0, 1), {file.get()}), std::errc::invalid_argument);
+    EXPECT_EQ(error(irqs_body(wire::kIrqDataBool | wire::kIrqActionTrigger, 0, 2) +
+                    std::vector<std::byte>(1)),
+              std::errc::invalid_argument);
+}
+
+// DMA
+
+class SessionDmaTest : public SessionTest {
+protected:
+    SessionDmaTest()
+    {
+        greet();
+        EXPECT_TRUE(write<uint16_t>(wire::kRegionConfig, 0x04, 0x0004));
+    }
+    std::optional<Reply> map(uint64_t address, uint64_t size, int fd, uint64_t offset = 0,
+                             uint32_t flags = 3)
+    {
+        return ask(Command::kDmaMap, bytes_of(wire::DmaMap{32, flags, offset, address, size}),
+                   fd < 0 ? std::vector<int>{} : std::vector<int>{fd});
+    }
+    std::optional<Reply> unmap(uint64_t address, uint64_t size, uint32_t flags = 0)
+    {
+        return ask(Command::kDmaUnmap, bytes_of(wire::DmaUnmap{24, flags, address, size}));
+    }
+
+    Fd memory = make_memory(0x4000);
+};
+
+TEST_F(SessionDmaTest, ReachesMappedMemoryAtItsOffset)
+{
+    ASSERT_TRUE(map(0x10000, 0x2000, memory.get(), 0x1000)->good());
+    ASSERT_TRUE(session.dma_write(0x10008, bytes_of(uint32_t{0x12345678})));
+    uint32_t stored = 0;
+    ASSERT_EQ(pread(memory.get(), &stored, sizeof stored, 0x1008), 4);
+    EXPECT_EQ(stored, 0x12345678u);
+    std::array<std::byte, 4> back;
+    ASSERT_TRUE(session.dma_read(0x10008, back));
+    EXPECT_EQ(load<uint32_t>(back.data(), std::endian::native), 0x12345678u);
+}
+
+TEST_F(SessionDmaTest, UnmapEchoesWhatItRemoved)
+{
+    ASSERT_TRUE(map(0x10000, 0x1000, memory.get())->good());
+    ASSERT_TRUE(map(0x12000, 0x1000, memory.get())->good());
+    const auto reply = unmap(0x10000, 0x3000);
+    ASSERT_TRUE(reply->good());
+    ASSERT_EQ(reply->body.size(), 24u);
+    EXPECT_EQ(wire::get<wire::DmaUnmap>(reply->body)->size_bytes, 0x2000u);
+    std::array<std::byte, 4> back;
+    EXPECT_FALSE(session.dma_read(0x10000, back));
+}
+
+TEST_F(SessionDmaTest, UnmapAllTakesEverything)
+{
+    ASSERT_TRUE(map(0x10000, 0x1000, memory.get())->good());
+    EXPECT_FALSE(unmap(0x10000, 0x1000, wire::kUnmapAll)->good());
+    EXPECT_TRUE(unmap(0, 0, wire::kUnmapAll)->good());
+    std::array<std::byte, 4> back;
+    EXPECT_FALSE(session.dma_read(0x10000, back));
+}
+
+TEST_F(SessionDmaTest, WrongMapsAreRefused)
+{
+    EXPECT_EQ(map(0, 0, memory.get())->error(), std::errc::invalid_argument);
+    EXPECT_EQ(map(0, 0x5000, memory.get())->error(), std::errc::invalid_argument);
+    EXPECT_EQ(map(~uint64_t{0xfff}, 0x2000, memory.get())->error(), std::errc::invalid_argument);
+    EXPECT_EQ(map(0, 0x1000, memory.get(), 0, 4)->error(), std::errc::invalid_argument);
+    ASSERT_TRUE(map(0, 0x2000, memory.get())->good());
+    EXPECT_EQ(map(0x1000, 0x1000, memory.get())->error(), std::errc::file_exists);
+    EXPECT_EQ(unmap(0x1000, 0x1000)->error(), std::errc::invalid_argument);
+    EXPECT_EQ(unmap(0, 0x2000, 1)->error(), std::errc::not_supported);
+}
+
+TEST_F(SessionDmaTest, MemoryKeptPrivateIsKnownButOutOfReach)
+{
+    ASSERT_TRUE(map(0x10000, 0x1000, -1)->good());
+    std::array<std::byte, 4> back;
+    EXPECT_FALSE(session.dma_read(0x10000, back));
+    EXPECT_TRUE(unmap(0x10000, 0x1000)->good());
+}
+
+TEST_F(SessionDmaTest, NeedsBusMastering)
+{
+    ASSERT_TRUE(map(0x10000, 0x1000, memory.get())->good());
+    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, 0x04, 0));
+    std::array<std::byte, 4> back;
+    EXPECT_FALSE(session.dma_read(0x10000, back));
+    EXPECT_FALSE(session.dma_write(0x10000, back));
+}
+
+// Reset
+
+TEST_F(SessionTest, ResetRestoresConfigAndDevice)
+{
+    greet();
+    open_interrupts();
+    ASSERT_TRUE(ask(Command::kReset, {})->good());
+    EXPECT_EQ(device.resets, 2u);
+    EXPECT_EQ(device.config().read(0x04, 2), 0u);
+    EXPECT_FALSE(device.config().msix_enabled());
+}
+
+TEST_F(SessionTest, FunctionLevelResetComesByDeviceControl)
+{
+    greet();
+    open_interrupts();
+    const Fd event = make_eventfd();
+    ASSERT_TRUE(ask(Command::kSetIrqs, irqs_body(kConnect, 0, 1), {event.get()})->good());
+    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, device.pcie_offset + 8u, 0x8000 | 0x2810));
+    EXPECT_EQ(device.resets, 2u);
+    EXPECT_FALSE(device.config().msix_enabled());
+
+    // Nothing gets out until the guest has set it up again; the client's eventfd is still there.
+    session.raise(0);
+    EXPECT_EQ(signals(event), 0u);
+    open_interrupts();
+    EXPECT_EQ(signals(event), 1u);
+}
+
+TEST_F(SessionTest, OtherDeviceControlBitsDoNotReset)
+{
+    greet();
+    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, device.pcie_offset + 8u, 0x7fff));
+    ASSERT_TRUE(write<uint8_t>(wire::kRegionConfig, device.pcie_offset + 8u, 0x80));
+    EXPECT_EQ(device.resets, 1u);
+}
+
+// Coming and going
+
+TEST_F(SessionTest, ANewClientFindsANewMachine)
+{
+    greet();
+    open_interrupts();
+    const Fd event = make_eventfd();
+    const Fd memory = make_memory(0x1000);
+    ASSERT_TRUE(ask(Command::kSetIrqs, irqs_body(kConnect, 0, 1), {event.get()})->good());
+    ASSERT_TRUE(
+        ask(Command::kDmaMap, bytes_of(wire::DmaMap{32, 3, 0, 0, 0x1000}), {memory.get()})->good());
+    client.leave();
+    ASSERT_FALSE(session.on_readable());
+
+    session.attach(client.connect());
+    EXPECT_EQ(device.resets, 2u);
+    EXPECT_EQ(ask(Command::kReset, {})->error(), std::errc::invalid_argument);
+    greet();
+    open_interrupts();
+    session.raise(0);
+    EXPECT_EQ(signals(event), 0u);
+    std::array<std::byte, 4> back;
+    EXPECT_FALSE(session.dma_read(0, back));
+}
+
+TEST(SessionMsiTest, SendsMsiWhenThatIsWhatTheGuestEnabled)
+{
+    class MsiDevice final : public Device {
+    public:
+        MsiDevice() : config_({.vendor = 1, .device = 2}) { msi = config_.add_msi(2); }
+        ConfigSpace &config() override { return config_; }
+        uint64_t bar_read(unsigned, uint64_t, unsigned) override { return 0; }
+        void bar_write(unsigned, uint64_t, unsigned, uint64_t) override {}
+        void reset() override {}
+        std::optional<uint64_t> next_deadline_ns() const override { return std::nullopt; }
+        void advance(uint64_t) override {}
+        uint16_t msi = 0;
+
+    private:
+        ConfigSpace config_;
+    };
+
+    MsiDevice device;
+    Session session;
+    TestClient client;
+    session.bind(device);
+    session.attach(client.connect());
+    client.send_raw(TestClient::message(Command::kVersion, version_body()));
+    session.on_readable();
+    const Fd event = make_eventfd();
+    client.send_raw(
+        TestClient::message(Command::kSetIrqs, irqs_body(kConnect, 0, 1, wire::kIrqMsi)),
+        {event.get()});
+    session.on_readable();
+
+    session.raise(1);
+    EXPECT_EQ(signals(event), 0u);
+    device.config().write(device.msi + 2u, 2, 0x0001);  // one vector granted: all arrive there
+    session.raise(1);
+    EXPECT_EQ(signals(event), 0u);  // not bus master yet
+    device.config().write(0x04, 2, 0x0004);
+    session.raise(1);
+    EXPECT_EQ(signals(event), 1u);
+}
+
+}  // namespace
+}  // namespace pmukit::vfu

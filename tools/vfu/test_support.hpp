@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What the tests of this room share: a device that writes down what it is asked, and a client that
+// can say anything, right or wrong.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "vfu/config_space.hpp"
+#include "vfu/device.hpp"
+#include "vfu/wire.hpp"
+
+namespace pmukit::vfu::test {
+
+inline constexpr unsigned kVectors = 4;
+inline constexpr uint64_t kBar0Bytes = 0x1000;
+inline constexpr uint64_t kBar2Bytes = 0x10000;
+inline constexpr uint64_t kMsixTableOffset = 0x800;
+inline constexpr uint64_t kMsixPbaOffset = 0xc00;
+
+struct DeviceCall {
+    bool write;
+    unsigned bar;
+    uint64_t offset;
+    unsigned width;
+    uint64_t value;
+
+    bool operator==(const DeviceCall &) const = default;
+};
+
+// BAR 0 with the MSI-X structures in the middle, BAR 2 of 64 KiB. Reads give 0x1122334455667788.
+class FakeDevice final : public Device {
+public:
+    FakeDevice() : config_({.vendor = 0x1234, .device = 0x5678, .class_code = 0x050210})
+    {
+        config_.add_bar(0, BarKind::kMemory64, kBar0Bytes);
+        config_.add_bar(2, BarKind::kMemory64Prefetchable, kBar2Bytes);
+        pcie_offset = config_.add_pcie_endpoint();
+        msix_offset = config_.add_msix({kVectors, 0, kMsixTableOffset, 0, kMsixPbaOffset});
+    }
+
+    ConfigSpace &config() override { return config_; }
+    uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) override
+    {
+        calls.push_back({false, bar, offset, width, 0});
+        return 0x1122334455667788;
+    }
+    void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override
+    {
+        calls.push_back({true, bar, offset, width, value});
+    }
+    void reset() override { resets++; }
+    std::optional<uint64_t> next_deadline_ns() const override { return deadline_ns; }
+    void advance(uint64_t now_ns) override
+    {
+        advances++;
+        if (deadline_ns && now_ns >= *deadline_ns) {
+            deadline_ns.reset();
+            deadlines_met++;
+        }
+    }
+
+    uint16_t pcie_offset = 0;
+    uint16_t msix_offset = 0;
+    std::vector<DeviceCall> calls;
+    unsigned resets = 0;
+    unsigned advances = 0;
+    unsigned deadlines_met = 0;
+    std::optional<uint64_t> deadline_ns;
+
+private:
+    ConfigSpace config_;
+};
+
+inline Fd make_eventfd()
+{
+    return Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+// How often an eventfd was signalled since last asked.
+inline uint64_t signals(const Fd &event)
+{
+    uint64_t count = 0;
+    return ::read(event.get(), &count, sizeof count) == sizeof count ? count : 0;
+}
+
+inline Fd make_memory(size_t size_bytes)
+{
+    Fd fd(memfd_create("pmukit-test", MFD_CLOEXEC));
+    EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(size_bytes)), 0);
+    return fd;
+}
+
+template <typename T>
+std::vector<std::byte> bytes_of(const T &value)
+{
+    std::vector<std::byte> bytes(sizeof value);
+    wire::put(bytes.data(), value);
+    return bytes;
+}
+
+inline std::vector<std::byte> operator+(std::vector<std::byte> a, const std::vector<std::byte> &b)
+{
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+struct Reply {
+    wire::Header header{};
+    std::vector<std::byte> body;
+
+    std::errc error() const { return std::errc(static_cast<int>(header.error)); }
+    bool good() const { return header.flags == wire::kTypeReply && header.error == 0; }
+};
+
+// The client's end of a connection.
+class TestClient {
+public:
+    TestClient() = default;
+    explicit TestClient(Fd socket) : socket_(std::move(socket)) {}
+
+    // Makes a connected pair: keeps one end, hands out the other.
+    Fd connect()
+    {
+        int ends[2];
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        socket_ = Fd(ends[0]);
+        return Fd(ends[1]);
+    }
+    void leave() { socket_.reset(); }
+    int fd() const { return socket_.get(); }
+
+    void send_raw(Bytes bytes, const std::vector<int> &fds = {})
+    {
+        alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof(int) * 64)];
+        iovec from{const_cast<std::byte *>(bytes.data()), bytes.size()};
+        msghdr header{};
+        header.msg_iov = &from;
+        header.msg_iovlen = 1;
+        if (!fds.empty()) {
+            header.msg_control = control;
+            header.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
+            cmsghdr *part = CMSG_FIRSTHDR(&header);
+            part->cmsg_level = SOL_SOCKET;
+            part->cmsg_type = SCM_RIGHTS;
+            part->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+            std::memcpy(CMSG_DATA(part), fds.data(), sizeof(int) * fds.size());
+        }
+        ASSERT_EQ(sendmsg(socket_.get(), &header, MSG_NOSIGNAL),
+                  static_cast<ssize_t>(bytes.size()));
+    }
+
+    static std::vector<std::byte> message(uint16_t command, const std::vector<std::byte> &body,
+                                          uint32_t flags = wire::kTypeRequest, uint16_t id = 1)
+    {
+        const auto size = static_cast<uint32_t>(sizeof(wire::Header) + body.size());
+        return bytes_of(wire::Header{id, command, size, flags, 0}) + body;
+    }
+    static std::vector<std::byte> message(wire::Command command, const std::vector<std::byte> &body,
+                                          uint32_t flags = wire::kTypeRequest, uint16_t id = 1)
+    {
+        return message(static_cast<uint16_t>(command), body, flags, id);
+    }
+
+    // Nothing if no whole reply is there after wait_ms.
+    std::optional<Reply> receive(int wait_ms = 0)
+    {
+        Reply reply;
+        if (!read_exactly(&reply.header, sizeof reply.header, wait_ms))
+            return std::nullopt;
+        reply.body.resize(reply.header.size_bytes - sizeof reply.header);
+        if (!read_exactly(reply.body.data(), reply.body.size(), wait_ms))
+            return std::nullopt;
+        return reply;
+    }
+
+    // True once the other side has closed.
+    bool closed_by_peer(int wait_ms = 0)
+    {
+        pollfd waiting{socket_.get(), POLLIN, 0};
+        char byte;
+        return poll(&waiting, 1, wait_ms) == 1 && recv(socket_.get(), &byte, 1, MSG_DONTWAIT) <= 0;
+    }
+
+private:
+    bool read_exactly(void *into, size_t size, int wait_ms)
+    {
+        auto *at = static_cast<char *>(into);
+        while (size > 0) {
+            pollfd waiting{socket_.get(), POLLIN, 0};
+            if (poll(&waiting, 1, wait_ms) != 1)
+                return false;
+            const ssize_t got = recv(socket_.get(), at, size, MSG_DONTWAIT);
+            if (got <= 0)
+                return false;
+            at += got;
+            size -= static_cast<size_t>(got);
+        }
+        return true;
+    }
+
+    Fd socket_;
+};
+
+inline std::vector<std::byte> version_body(std::string_view json = R"({"capabilities":{}})")
+{
+    std::vector<std::byte> body = bytes_of(wire::Version{0, 0});
+    for (const char c : json)
+        body.push_back(static_cast<std::byte>(c));
+    body.push_back(std::byte{0});
+    return body;
+}
+
+inline std::vector<std::byte> access_body(uint32_t region, uint64_t offset, uint32_t count,
+                                          const std::vector<std::byte> &data = {})
+{
+    return bytes_of(wire::RegionAccess{offset, region, count}) + data;
+}
+
+inline std::vector<std::byte> irqs_body(uint32_t flags, uint32_t start, uint32_t count,
+                                        uint32_t index = wire::kIrqMsix)
+{
+    return bytes_of(wire::IrqSet{sizeof(wire::IrqSet), flags, index, start, count});
+}
+
+}  // namespace pmukit::vfu::test
