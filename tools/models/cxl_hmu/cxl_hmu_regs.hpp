@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace pmukit::models::cxl_hmu::regs {
+namespace pmukit::models::cxl_hmu {
 
 // Bits low..high of a word, both included.
 struct Field {
@@ -150,4 +150,4 @@ inline constexpr Register kRegisters[] = {
     {"tail", kTail, 2, 0xffff, 0, 0, 0},
 };
 
-}  // namespace pmukit::models::cxl_hmu::regs
+}  // namespace pmukit::models::cxl_hmu

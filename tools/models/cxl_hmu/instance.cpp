@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "models/cxl_hmu/instance.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pmukit::models::cxl_hmu {
+
+namespace {
+
+constexpr uint64_t kAllOnes = ~uint64_t{0};
+// With an epoch per counter, ages are looked at this often: an epoch is exact to a sixteenth.
+constexpr uint32_t kTicksPerEpoch = 16;
+constexpr unsigned kMaxCounterWidth = 32;  // as wide as the threshold
+
+struct RequestType {
+    bool reads;
+    bool writes;
+    bool tee;
+};
+// Index is the code in configuration 0; capability bit is one less.
+constexpr RequestType kRequestTypeTable[kRequestTypes + 1] = {
+    {false, false, false}, {true, false, false}, {false, true, false}, {true, true, false},
+    {true, false, true},   {false, true, true},  {true, true, true},
+};
+
+}  // namespace
+
+bool InstanceParams::supports_unit(uint64_t unit_log2) const
+{
+    return unit_log2 >= kMinUnitLog2 && unit_log2 <= kMaxUnitLog2 &&
+           (unit_sizes >> (unit_log2 - kMinUnitLog2) & 1) != 0;
+}
+
+// A larger unit needs fewer bits for its id in an entry and leaves more to the count.
+unsigned InstanceParams::counter_width(uint64_t unit_log2) const
+{
+    if (!supports_unit(unit_log2))
+        return 0;
+    const int width = static_cast<int>(counter_width_4k) + static_cast<int>(unit_log2) - 12;
+    return static_cast<unsigned>(std::clamp(width, 1, static_cast<int>(kMaxCounterWidth)));
+}
+
+Instance::Instance(const InstanceParams &params, std::string name, unsigned message,
+                   vfu::Host &host)
+    : params_(params), name_(std::move(name)), message_(message), host_(host),
+      counters_(params.counters),
+      list_(params.hot_list_entries, params.postponed ? params.counters : 0),
+      bitmap_(params.bitmap_qwords), random_(params.seed)
+{
+}
+
+// Registers
+
+const Register *Instance::find(uint64_t offset, unsigned width) const
+{
+    for (const Register &reg : kRegisters) {
+        if (reg.offset == offset && reg.bytes == width)
+            return &reg;
+    }
+    return nullptr;
+}
+
+bool Instance::hits_register(uint64_t offset, unsigned width) const
+{
+    return std::any_of(std::begin(kRegisters), std::end(kRegisters), [&](const Register &reg) {
+        return offset < reg.offset + reg.bytes && reg.offset < offset + width;
+    });
+}
+
+uint64_t Instance::read(uint64_t offset, unsigned width)
+{
+    if (const Register *reg = find(offset, width))
+        return register_value(reg->offset);
+    const bool reserved = offset < kRegistersEnd && !hits_register(offset, width);
+    if (reserved && offset % width == 0)
+        return 0;
+    if (offset < kRegistersEnd || width != 8 || offset % 8 != 0 ||
+        offset >= params_.instance_bytes()) {
+        refuse("read", offset, width);
+        return kAllOnes;
+    }
+    if (offset < params_.hot_list_offset())
+        return bitmap_[(offset - params_.bitmap_offset()) / 8];
+    return list_.entry(static_cast<unsigned>((offset - params_.hot_list_offset()) / 8));
+}
+
+uint64_t Instance::register_value(uint64_t offset) const
+{
+    const InstanceParams &p = params_;
+    switch (offset) {
+    case kCap0:
+        return kCap0Message.put(message_) | kCap0OverflowInterrupt.put(p.overflow_interrupt) |
+               kCap0LevelInterrupt.put(p.level_interrupt) |
+               kCap0EpochType.put(p.per_counter_epochs) | kCap0Requests.put(p.requests) |
+               kCap0MaxEpochScale.put(p.epoch_max.scale) |
+               kCap0MaxEpochValue.put(p.epoch_max.value) |
+               kCap0MinEpochScale.put(p.epoch_min.scale) |
+               kCap0MinEpochValue.put(p.epoch_min.value) |
+               kCap0HotListSize.put(p.hot_list_entries);
+    case kCap1:
+        return kCap1UnitSizes.put(p.unit_sizes) | kCap1Downsampling.put(p.downsampling) |
+               kCap1EpochMode.put(p.epoch_mode) | kCap1AlwaysOnMode.put(p.always_on_mode) |
+               kCap1Randomized.put(p.randomized) | kCap1Overlap.put(p.overlap) |
+               kCap1Postponed.put(p.postponed);
+    case kCap2:
+        return p.bitmap_offset();
+    case kCap3:
+        return p.hot_list_offset();
+    case kConfig0:
+        return config0_;
+    case kConfig1:
+        return config1_;
+    case kConfig2:
+        return config2_;
+    case kStatus:
+        return status();
+    case kHead:
+        return list_.head();
+    case kTail:
+        return list_.tail();
+    default:
+        return 0;  // not in kRegisters
+    }
+}
+
+uint64_t Instance::status() const
+{
+    return kStatusEnabled.put(enabled_) | kStatusOperation.put(operation_) |
+           kStatusCounterWidth.put(params_.counter_width(unit_log2())) |
+           kStatusOverflow.put(overflow_) | kStatusLevel.put(level_);
+}
+
+void Instance::write(uint64_t offset, unsigned width, uint64_t value)
+{
+    if (const Register *reg = find(offset, width)) {
+        write_register(*reg, value);
+        return;
+    }
+    const bool in_bitmap =
+        offset >= params_.bitmap_offset() && offset < params_.hot_list_offset();
+    if (!in_bitmap || width != 8 || offset % 8 != 0) {
+        refuse("write", offset, width);
+        return;
+    }
+    if (locked()) {
+        log(fmt::format("write to the range bitmap at {:#x} while enabled, dropped", offset));
+        return;
+    }
+    bitmap_[(offset - params_.bitmap_offset()) / 8] = value;
+}
+
+void Instance::write_register(const Register &reg, uint64_t value)
+{
+    const uint64_t writable =
+        (locked() ? reg.writable_enabled : reg.writable) | reg.write_one_clears;
+    const uint64_t old = register_value(reg.offset);
+    if (writable == 0 && value != old)
+        log(fmt::format("write to {}, read only{}, dropped", reg.name,
+                        locked() ? " while enabled" : ""));
+    if (writable == 0)
+        return;
+    if (reg.write_one_clears == 0 && ((value ^ old) & reg.writable & ~writable) != 0)
+        log(fmt::format("write changes locked bits of {}, those dropped", reg.name));
+    value = (value & writable) | (old & ~writable);
+
+    switch (reg.offset) {
+    case kConfig0:
+        return write_config0(value);
+    case kConfig1:
+        return write_config1(value);
+    case kConfig2:
+        config2_ = value;
+        return;
+    case kStatus:
+        return write_status(value);
+    case kHead:
+        return write_head(value);
+    case kTail:
+        return write_tail(value);
+    }
+}
+
+void Instance::write_config0(uint64_t value)
+{
+    if (!params_.overflow_interrupt)
+        value &= ~kConfig0OverflowInterrupt.mask();
+    if (!params_.level_interrupt)
+        value &= ~kConfig0LevelInterrupt.mask();
+    if (!params_.randomized)
+        value &= ~kConfig0Randomized.mask();
+
+    const uint64_t control = kConfig0Enable.mask() | kConfig0ResetCounters.mask();
+    if (operation_ != kOperationNone && ((value ^ config0_) & control) != 0) {
+        log("control bits written while an operation is in progress, dropped");
+        value = (value & ~control) | (config0_ & control);
+    }
+    config0_ = value;
+    if (operation_ == kOperationNone)
+        next_operation(host_.now_ns());
+}
+
+void Instance::write_config1(uint64_t value)
+{
+    const uint64_t wanted = kConfig1Mode.get(value);
+    const bool supported = (wanted == kModeEpoch && params_.epoch_mode) ||
+                           (wanted == kModeAlwaysOn && params_.always_on_mode);
+    if (!supported)
+        value = (value & ~kConfig1Mode.mask()) | (config1_ & kConfig1Mode.mask());
+    if (kConfig1UnitSize.get(value) != unit_log2())
+        counters_.free_all();
+    config1_ = value;
+}
+
+void Instance::write_status(uint64_t value)
+{
+    if (kStatusOverflow.get(value) != 0)
+        overflow_ = false;
+    if (kStatusLevel.get(value) != 0)
+        level_ = false;
+    check_level();
+}
+
+void Instance::write_head(uint64_t value)
+{
+    if (!list_.set_head(static_cast<unsigned>(value))) {
+        log(fmt::format("head {} is beyond the hot list of {}, dropped", value, list_.size()));
+        return;
+    }
+    stored_ += list_.insert_outstanding();
+    check_level();
+}
+
+void Instance::write_tail(uint64_t value)
+{
+    if (!list_.set_tail(static_cast<unsigned>(value)))
+        log(fmt::format("tail {} is beyond the hot list of {}, dropped", value, list_.size()));
+}
+
+// Operations
+
+bool Instance::locked() const
+{
+    return enabled_ || operation_ == kOperationEnabling;
+}
+
+void Instance::next_operation(uint64_t now_ns)
+{
+    const bool enable_wanted = kConfig0Enable.get(config0_) != 0;
+    if (kConfig0ResetCounters.get(config0_) != 0)
+        begin(kOperationResetting, now_ns);
+    else if (enable_wanted != enabled_)
+        begin(enable_wanted ? kOperationEnabling : kOperationDisabling, now_ns);
+}
+
+void Instance::begin(uint64_t operation, uint64_t now_ns)
+{
+    operation_ = operation;
+    operation_done_ns_ = now_ns + params_.operation_ns;
+    if (params_.operation_ns == 0)
+        finish_operation();
+}
+
+void Instance::finish_operation()
+{
+    const uint64_t finished = operation_;
+    operation_ = kOperationNone;
+    switch (finished) {
+    case kOperationEnabling:
+        return enable();
+    case kOperationDisabling:
+        return disable();
+    case kOperationResetting:
+        counters_.free_all();
+        config0_ &= ~kConfig0ResetCounters.mask();
+        // One write may ask for reset and enable at once.
+        return next_operation(operation_done_ns_);
+    }
+}
+
+void Instance::enable()
+{
+    if (const char *reason = why_not_enable()) {
+        log(fmt::format("enable refused: {}", reason));
+        return;
+    }
+    enabled_ = true;
+    if (mode() == kModeEpoch)
+        counters_.free_all();
+    tick_start_ns_ = operation_done_ns_;
+    skip_ = next_interval();
+    check_level();
+}
+
+void Instance::disable()
+{
+    enabled_ = false;
+    dropped_ += list_.drop_outstanding();
+}
+
+const char *Instance::why_not_enable() const
+{
+    const uint64_t type = kConfig0Requests.get(config0_);
+    if (type == 0 || type > kRequestTypes || (params_.requests >> (type - 1) & 1) == 0)
+        return "requests to track not supported";
+    if (!params_.supports_unit(unit_log2()))
+        return "unit size not supported";
+    if (threshold() >> params_.counter_width(unit_log2()) != 0)
+        return "hotness threshold does not fit the counter";
+    if ((params_.downsampling >> kConfig1Downsampling.get(config1_) & 1) == 0)
+        return "downsampling factor not supported";
+    if ((mode() == kModeEpoch && !params_.epoch_mode) ||
+        (mode() == kModeAlwaysOn && !params_.always_on_mode))
+        return "reporting mode not supported";
+    if (epoch().ns() < params_.epoch_min.ns() || epoch().ns() > params_.epoch_max.ns())
+        return "epoch out of range";
+    if (!unit_fits_ranges())
+        return "a unit is larger than its range";
+    if (!params_.overlap && overlaps_sibling())
+        return "another instance tracks these addresses";
+    return nullptr;
+}
+
+// Units above 256 MiB cover several bits of the bitmap: all or none of them must be set.
+bool Instance::unit_fits_ranges() const
+{
+    if (unit_log2() <= kRangeLog2)
+        return true;
+    const unsigned bits = 1u << (unit_log2() - kRangeLog2);  // at most 8, divides 64
+    const uint64_t group = (uint64_t{1} << bits) - 1;
+    for (uint64_t qword : bitmap_) {
+        for (unsigned at = 0; at < 64; at += bits) {
+            const uint64_t part = qword >> at & group;
+            if (part != 0 && part != group)
+                return false;
+        }
+    }
+    return true;
+}
+
+bool Instance::overlaps_sibling() const
+{
+    return std::any_of(siblings_.begin(), siblings_.end(), [this](const Instance *other) {
+        if (!other->enabled_)
+            return false;
+        const size_t common = std::min(bitmap_.size(), other->bitmap_.size());
+        for (size_t i = 0; i < common; i++) {
+            if ((bitmap_[i] & other->bitmap_[i]) != 0)
+                return true;
+        }
+        return false;
+    });
+}
+
+EpochLength Instance::epoch() const
+{
+    return {kConfig1EpochScale.get(config1_), kConfig1EpochValue.get(config1_)};
+}
+
+// Requests
+
+void Instance::request(const Request &request)
+{
+    if (!enabled_ || !wants(request) || !sampled())
+        return;
+    const unsigned width = params_.counter_width(unit_log2());
+    const uint32_t limit = static_cast<uint32_t>((uint64_t{1} << width) - 1);
+    Counters::Counter *counter = counters_.count(request.dpa >> unit_log2(), limit, tick_);
+    if (counter == nullptr || mode() != kModeAlwaysOn || counter->count < threshold())
+        return;
+    report(*counter);
+    counters_.free(*counter);
+}
+
+bool Instance::wants(const Request &request) const
+{
+    const RequestType &type = kRequestTypeTable[kConfig0Requests.get(config0_)];
+    if (!(request.write ? type.writes : type.reads) || (request.tee && !type.tee))
+        return false;
+    const uint64_t range = request.dpa >> kRangeLog2;
+    return range / 64 < bitmap_.size() && (bitmap_[range / 64] >> (range % 64) & 1) != 0;
+}
+
+bool Instance::sampled()
+{
+    if (--skip_ != 0)
+        return false;
+    skip_ = next_interval();
+    return true;
+}
+
+// Randomized: 1 .. 2f-1, evenly, so that the mean is the factor f.
+uint64_t Instance::next_interval()
+{
+    const uint64_t factor = uint64_t{1} << kConfig1Downsampling.get(config1_);
+    if (kConfig0Randomized.get(config0_) == 0)
+        return factor;
+    return std::uniform_int_distribution<uint64_t>(1, 2 * factor - 1)(random_);
+}
+
+// Time
+
+uint64_t Instance::tick_ns() const
+{
+    return params_.per_counter_epochs ? epoch().ns() / kTicksPerEpoch : epoch().ns();
+}
+
+std::optional<uint64_t> Instance::next_deadline_ns() const
+{
+    if (operation_ != kOperationNone)
+        return operation_done_ns_;
+    if (enabled_ && counters_.used() != 0)
+        return tick_start_ns_ + tick_ns();
+    return std::nullopt;
+}
+
+void Instance::advance(uint64_t now_ns)
+{
+    // The epoch that ends before a disable completes is still reported.
+    if (enabled_)
+        end_epochs(operation_ == kOperationDisabling ? std::min(now_ns, operation_done_ns_)
+                                                     : now_ns);
+    while (operation_ != kOperationNone && now_ns >= operation_done_ns_)
+        finish_operation();
+    if (enabled_)
+        end_epochs(now_ns);
+}
+
+// Nothing was counted since the last call, so all ticks that have passed can be swept as one.
+void Instance::end_epochs(uint64_t now_ns)
+{
+    if (now_ns < tick_start_ns_ + tick_ns())
+        return;
+    const uint64_t passed = (now_ns - tick_start_ns_) / tick_ns();
+    tick_start_ns_ += passed * tick_ns();
+    tick_ += static_cast<uint32_t>(passed);
+
+    const uint32_t lifetime = params_.per_counter_epochs ? kTicksPerEpoch : 1;
+    const bool reports = mode() == kModeEpoch;
+    counters_.sweep([&](const Counters::Counter &counter) {
+        if (tick_ - counter.birth < lifetime)
+            return false;
+        if (reports && counter.count >= threshold())
+            report(counter);
+        return true;
+    });
+}
+
+// The hot list
+
+void Instance::report(const Counters::Counter &counter)
+{
+    const unsigned width = params_.counter_width(unit_log2());
+    const HotList::Put put = list_.put(counter.unit << width | counter.count);
+    stored_ += put == HotList::Put::kStored;
+    dropped_ += put == HotList::Put::kDiscarded;
+    if (put != HotList::Put::kStored)
+        set_overflow();
+    check_level();
+}
+
+void Instance::check_level()
+{
+    const uint64_t notify_at = kConfig2Notification.get(config2_);
+    if (!enabled_ || level_ || notify_at == 0 || notify_at > list_.size() ||
+        list_.used() < notify_at)
+        return;
+    level_ = true;
+    if (kConfig0LevelInterrupt.get(config0_) != 0)
+        host_.raise(message_);
+}
+
+void Instance::set_overflow()
+{
+    if (overflow_)
+        return;
+    overflow_ = true;
+    if (kConfig0OverflowInterrupt.get(config0_) != 0)
+        host_.raise(message_);
+}
+
+void Instance::reset()
+{
+    counters_.free_all();
+    dropped_ += list_.drop_outstanding();
+    list_.reset();
+    std::fill(bitmap_.begin(), bitmap_.end(), 0);
+    random_.seed(params_.seed);
+    config0_ = config1_ = config2_ = 0;
+    enabled_ = overflow_ = level_ = false;
+    operation_ = kOperationNone;
+}
+
+void Instance::refuse(std::string_view what, uint64_t offset, unsigned width)
+{
+    log(fmt::format("{} of {} bytes at {:#x}: no register of that width, ignored", what, width,
+                    offset));
+}
+
+void Instance::log(std::string_view line)
+{
+    host_.log(fmt::format("{}: {}", name_, line));
+}
+
+}  // namespace pmukit::models::cxl_hmu

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// One CHMU instance: its registers, its counters, its hot list and what it does with requests and
+// time. CXL r3.2 section 8.2.8. Where the specification leaves a choice:
+//
+//  - A register has one access width (kRegisters), bitmap and hot list have 8 bytes. Any other
+//    access reads as ones or is dropped, and is logged.
+//  - A configuration the device cannot run (unsupported unit, threshold beyond the counter width ...)
+//    is accepted by the registers and refused at enable: the operation ends with Status[0] clear.
+//  - Control bits written while an operation is in progress are dropped.
+//  - Enable frees the counters in epoch mode, because an epoch starts with none; in always-on mode
+//    they stay until reset. A new unit size frees them too. Disable abandons the running epoch.
+//  - Level crossing is judged only while tracking is enabled. A notification threshold of 0 never
+//    crosses.
+//  - Downsampling picks among the requests that pass type and range.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/cxl_hmu/counters.hpp"
+#include "models/cxl_hmu/cxl_hmu_regs.hpp"
+#include "models/cxl_hmu/hot_list.hpp"
+#include "vfu/device.hpp"
+
+namespace pmukit::models::cxl_hmu {
+
+// One M2S request as the device sees it.
+struct Request {
+    uint64_t dpa = 0;
+    bool write = false;
+    bool tee = false;
+};
+
+struct EpochLength {
+    uint64_t scale = 0;  // 1..5
+    uint64_t value = 0;  // 1..4095
+
+    constexpr uint64_t ns() const { return epoch_scale_ns(scale) * value; }
+};
+
+struct InstanceParams {
+    unsigned hot_list_entries = 1024;
+    unsigned bitmap_qwords = 16;        // 64 x 256 MiB each: 256 GiB
+    uint32_t unit_sizes = 0x3fff;       // 256 B .. 2 MiB
+    uint16_t downsampling = 0xffff;     // 1 .. 32768
+    uint8_t requests = 0x3f;            // all six types
+    EpochLength epoch_min{1, 1};        // 100 us
+    EpochLength epoch_max{5, 100};      // 100 s
+    bool per_counter_epochs = false;
+    bool level_interrupt = true;
+    bool overflow_interrupt = true;
+    bool epoch_mode = true;
+    bool always_on_mode = true;
+    bool randomized = true;
+    bool overlap = true;
+    bool postponed = false;
+    unsigned counters = 1024;
+    unsigned counter_width_4k = 16;     // bits at a unit of 4 KiB; one more for each doubling
+    uint64_t operation_ns = 20'000;     // how long enable, disable and reset take
+    uint32_t seed = 1;                  // of randomized downsampling
+
+    uint64_t bitmap_offset() const { return kRegistersEnd; }
+    uint64_t hot_list_offset() const { return bitmap_offset() + uint64_t{bitmap_qwords} * 8; }
+    uint64_t instance_bytes() const { return hot_list_offset() + uint64_t{hot_list_entries} * 8; }
+    bool supports_unit(uint64_t unit_log2) const;
+    unsigned counter_width(uint64_t unit_log2) const;  // 0: unit size not supported
+};
+
+class Instance {
+public:
+    // name appears in log lines; message is the vector of its interrupts.
+    Instance(const InstanceParams &params, std::string name, unsigned message, vfu::Host &host);
+    Instance(const Instance &) = delete;
+    Instance &operator=(const Instance &) = delete;
+
+    // Instances of the same block, for the address-overlap rule.
+    void add_sibling(const Instance &sibling) { siblings_.push_back(&sibling); }
+
+    uint64_t read(uint64_t offset, unsigned width);
+    void write(uint64_t offset, unsigned width, uint64_t value);
+    void request(const Request &request);
+    void reset();
+
+    std::optional<uint64_t> next_deadline_ns() const;
+    void advance(uint64_t now_ns);
+
+    uint64_t entries_stored() const { return stored_; }
+    uint64_t entries_dropped() const { return dropped_; }
+
+private:
+    const Register *find(uint64_t offset, unsigned width) const;
+    bool hits_register(uint64_t offset, unsigned width) const;
+    uint64_t register_value(uint64_t offset) const;
+    uint64_t status() const;
+    void write_register(const Register &reg, uint64_t value);
+    void write_config0(uint64_t value);
+    void write_config1(uint64_t value);
+    void write_status(uint64_t value);
+    void write_head(uint64_t value);
+    void write_tail(uint64_t value);
+
+    bool locked() const;
+    void next_operation(uint64_t now_ns);
+    void begin(uint64_t operation, uint64_t now_ns);
+    void finish_operation();
+    void enable();
+    void disable();
+    const char *why_not_enable() const;
+    bool unit_fits_ranges() const;
+    bool overlaps_sibling() const;
+
+    uint64_t mode() const { return kConfig1Mode.get(config1_); }
+    uint64_t unit_log2() const { return kConfig1UnitSize.get(config1_); }
+    uint64_t threshold() const { return kConfig0Threshold.get(config0_); }
+    EpochLength epoch() const;
+    uint64_t tick_ns() const;
+
+    bool wants(const Request &request) const;
+    bool sampled();
+    uint64_t next_interval();
+    void end_epochs(uint64_t now_ns);
+    void report(const Counters::Counter &counter);
+    void check_level();
+    void set_overflow();
+    void refuse(std::string_view what, uint64_t offset, unsigned width);
+    void log(std::string_view line);
+
+    InstanceParams params_;
+    std::string name_;
+    unsigned message_;
+    vfu::Host &host_;
+    std::vector<const Instance *> siblings_;
+
+    Counters counters_;
+    HotList list_;
+    std::vector<uint64_t> bitmap_;
+    std::mt19937 random_;
+
+    uint64_t config0_ = 0;
+    uint64_t config1_ = 0;
+    uint64_t config2_ = 0;
+    bool enabled_ = false;
+    bool overflow_ = false;
+    bool level_ = false;
+    uint64_t operation_ = kOperationNone;
+    uint64_t operation_done_ns_ = 0;
+
+    uint64_t tick_start_ns_ = 0;  // of the running epoch, or of a part of it
+    uint32_t tick_ = 0;
+    uint64_t skip_ = 0;           // requests until the next one that counts
+
+    uint64_t stored_ = 0;
+    uint64_t dropped_ = 0;
+};
+
+}  // namespace pmukit::models::cxl_hmu

@@ -1,0 +1,840 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Each rule of the CHMU register sections has a test here named after what the device does.
+#include "models/cxl_hmu/instance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "models/cxl_hmu/fake_host.hpp"
+
+namespace pmukit::models::cxl_hmu {
+namespace {
+
+constexpr uint64_t kAllOnes = ~uint64_t{0};
+constexpr uint64_t kEpochNs = 100'000'000;
+constexpr uint64_t kUnit = 4096;
+constexpr unsigned kMessage = 3;
+
+// What software programs; the defaults of a test.
+struct Settings {
+    uint64_t requests = 6;
+    bool randomized = false;
+    bool overflow_interrupt = true;
+    bool level_interrupt = true;
+    uint64_t threshold = 2;
+    uint64_t unit_log2 = 12;
+    uint64_t downsampling = 0;
+    uint64_t mode = kModeEpoch;
+    EpochLength epoch{4, 1};
+    uint64_t notify_at = 0;
+    uint64_t ranges = 1;
+};
+
+class Chmui : public testing::Test {
+protected:
+    explicit Chmui(InstanceParams params = {}) : params_(params) { build(); }
+
+    void build() { unit_ = std::make_unique<Instance>(params_, "chmu0.0", kMessage, host_); }
+    void build(const InstanceParams &params)
+    {
+        params_ = params;
+        build();
+    }
+
+    uint64_t read(uint64_t offset, unsigned width = 8) { return unit_->read(offset, width); }
+    void write(uint64_t offset, uint64_t value, unsigned width = 8)
+    {
+        unit_->write(offset, width, value);
+    }
+    uint64_t status(Field field) { return field.get(read(kStatus)); }
+    unsigned head() { return static_cast<unsigned>(read(kHead, 2)); }
+    unsigned tail() { return static_cast<unsigned>(read(kTail, 2)); }
+    uint64_t entry(unsigned index) { return read(params_.hot_list_offset() + index * 8); }
+
+    void pass_ns(uint64_t ns)
+    {
+        host_.now += ns;
+        unit_->advance(host_.now);
+    }
+    void settle() { pass_ns(params_.operation_ns); }
+
+    void configure(const Settings &s)
+    {
+        config0_ = kConfig0Requests.put(s.requests) | kConfig0Randomized.put(s.randomized) |
+                   kConfig0OverflowInterrupt.put(s.overflow_interrupt) |
+                   kConfig0LevelInterrupt.put(s.level_interrupt) |
+                   kConfig0Threshold.put(s.threshold);
+        write(kConfig1, kConfig1UnitSize.put(s.unit_log2) |
+                            kConfig1Downsampling.put(s.downsampling) | kConfig1Mode.put(s.mode) |
+                            kConfig1EpochScale.put(s.epoch.scale) |
+                            kConfig1EpochValue.put(s.epoch.value));
+        write(kConfig2, kConfig2Notification.put(s.notify_at));
+        write(params_.bitmap_offset(), s.ranges);
+        write(kConfig0, config0_);
+    }
+    void control(uint64_t bits) { write(kConfig0, config0_ | bits); }
+    void enable()
+    {
+        control(kConfig0Enable.mask());
+        settle();
+    }
+    void disable()
+    {
+        control(0);
+        settle();
+    }
+    // Configures, enables, and is sure of it.
+    void start(const Settings &s = {})
+    {
+        configure(s);
+        enable();
+        ASSERT_EQ(status(kStatusEnabled), 1u) << (host_.lines.empty() ? "" : host_.lines.back());
+    }
+    // Enable must end without tracking, for the reason named.
+    void expect_refused(const Settings &s, std::string_view reason)
+    {
+        configure(s);
+        enable();
+        EXPECT_EQ(status(kStatusOperation), kOperationNone);
+        EXPECT_EQ(status(kStatusEnabled), 0u);
+        EXPECT_TRUE(host_.logged(reason)) << reason;
+    }
+    void touch(uint64_t unit, unsigned times = 1, bool is_write = false, bool tee = false)
+    {
+        for (unsigned i = 0; i < times; i++)
+            unit_->request({unit * kUnit, is_write, tee});
+    }
+    void touch_units(unsigned number, unsigned times)
+    {
+        for (unsigned unit = 0; unit < number; unit++)
+            touch(unit, times);
+    }
+    // Unit id to count, of all entries between head and tail.
+    std::map<uint64_t, uint64_t> entries()
+    {
+        std::map<uint64_t, uint64_t> found;
+        const uint64_t width = status(kStatusCounterWidth);
+        for (unsigned i = head(); i != tail(); i = (i + 1) % params_.hot_list_entries)
+            found[entry(i) >> width] += entry(i) & ((uint64_t{1} << width) - 1);
+        return found;
+    }
+
+    InstanceParams params_;
+    FakeHost host_;
+    std::unique_ptr<Instance> unit_;
+    uint64_t config0_ = 0;
+};
+
+// --- Capabilities
+
+TEST_F(Chmui, CapabilitiesSayWhatTheParametersSay)
+{
+    const uint64_t cap0 = read(kCap0);
+    EXPECT_EQ(kCap0Message.get(cap0), kMessage);
+    EXPECT_EQ(kCap0OverflowInterrupt.get(cap0), 1u);
+    EXPECT_EQ(kCap0LevelInterrupt.get(cap0), 1u);
+    EXPECT_EQ(kCap0EpochType.get(cap0), 0u);
+    EXPECT_EQ(kCap0Requests.get(cap0), 0x3fu);
+    EXPECT_EQ(kCap0MaxEpochScale.get(cap0), 5u);
+    EXPECT_EQ(kCap0MaxEpochValue.get(cap0), 100u);
+    EXPECT_EQ(kCap0MinEpochScale.get(cap0), 1u);
+    EXPECT_EQ(kCap0MinEpochValue.get(cap0), 1u);
+    EXPECT_EQ(kCap0HotListSize.get(cap0), 1024u);
+    const uint64_t cap1 = read(kCap1);
+    EXPECT_EQ(kCap1UnitSizes.get(cap1), 0x3fffu);
+    EXPECT_EQ(kCap1Downsampling.get(cap1), 0xffffu);
+    EXPECT_EQ(kCap1EpochMode.get(cap1), 1u);
+    EXPECT_EQ(kCap1AlwaysOnMode.get(cap1), 1u);
+    EXPECT_EQ(kCap1Randomized.get(cap1), 1u);
+    EXPECT_EQ(kCap1Overlap.get(cap1), 1u);
+    EXPECT_EQ(kCap1Postponed.get(cap1), 0u);
+    EXPECT_EQ(read(kCap2), 0x70u);
+    EXPECT_EQ(read(kCap3), 0x70u + 16 * 8);
+}
+
+TEST_F(Chmui, CapabilitiesAreReadOnly)
+{
+    const uint64_t before = read(kCap0);
+    write(kCap0, 0);
+    EXPECT_EQ(read(kCap0), before);
+    EXPECT_TRUE(host_.logged("read only"));
+}
+
+TEST_F(Chmui, ReservedWordsReadAsZero)
+{
+    for (uint64_t offset : {0x20, 0x28, 0x30, 0x38, 0x58})
+        EXPECT_EQ(read(offset), 0u);
+    EXPECT_EQ(read(0x6c, 4), 0u);
+    EXPECT_TRUE(host_.lines.empty());
+}
+
+// --- Access widths
+
+TEST_F(Chmui, AWrongWidthReadsAsOnesAndIsLogged)
+{
+    const uint64_t list = params_.hot_list_offset();
+    for (const Register &reg : kRegisters) {
+        for (unsigned width : {1u, 2u, 4u, 8u}) {
+            host_.lines.clear();
+            const bool right = width == reg.bytes;
+            EXPECT_EQ(read(reg.offset, width) == kAllOnes, !right) << reg.name << width;
+            EXPECT_EQ(host_.lines.empty(), right) << reg.name << width;
+        }
+    }
+    for (unsigned width : {1u, 2u, 4u}) {
+        EXPECT_EQ(read(list, width), kAllOnes);
+        EXPECT_EQ(read(params_.bitmap_offset(), width), kAllOnes);
+    }
+    EXPECT_EQ(read(list + 4), kAllOnes);
+    EXPECT_EQ(read(params_.instance_bytes()), kAllOnes);
+}
+
+TEST_F(Chmui, AWriteOfTheWrongWidthIsDropped)
+{
+    start();
+    touch_units(8, 4);
+    pass_ns(kEpochNs);
+    write(kHead, 0x00020002, 4);  // head and tail in one
+    EXPECT_EQ(head(), 0u);
+    EXPECT_EQ(tail(), 8u);
+    disable();
+    write(kConfig0, 0, 4);
+    EXPECT_EQ(kConfig0Requests.get(read(kConfig0)), 6u);
+    write(params_.bitmap_offset(), 0, 4);
+    EXPECT_EQ(read(params_.bitmap_offset()), 1u);
+    write(params_.hot_list_offset(), 0);
+    EXPECT_NE(entry(0), 0u);
+    EXPECT_TRUE(host_.logged("ignored"));
+}
+
+// --- Configuration and its lock
+
+TEST_F(Chmui, CounterWidthFollowsTheUnitSize)
+{
+    EXPECT_EQ(status(kStatusCounterWidth), 0u);  // nothing written yet
+    for (const auto &[unit_log2, width] : std::map<uint64_t, uint64_t>{
+             {8, 12}, {12, 16}, {21, 25}, {7, 0}, {22, 0}, {0xffffffff, 0}}) {
+        write(kConfig1, kConfig1UnitSize.put(unit_log2));
+        EXPECT_EQ(status(kStatusCounterWidth), width) << unit_log2;
+    }
+}
+
+TEST_F(Chmui, EverythingButControlIsReadOnlyWhileEnabled)
+{
+    start();
+    const uint64_t config0 = read(kConfig0), config1 = read(kConfig1), config2 = read(kConfig2);
+    write(kConfig0, kConfig0Enable.mask() | kConfig0Threshold.put(77));
+    write(kConfig1, 0);
+    write(kConfig2, 5);
+    write(params_.bitmap_offset(), 0xff);
+    write(kTail, 9, 2);
+    EXPECT_EQ(read(kConfig0), config0);
+    EXPECT_EQ(read(kConfig1), config1);
+    EXPECT_EQ(read(kConfig2), config2);
+    EXPECT_EQ(read(params_.bitmap_offset()), 1u);
+    EXPECT_EQ(tail(), 0u);
+    EXPECT_TRUE(host_.logged("locked bits of configuration 0"));
+    EXPECT_TRUE(host_.logged("range bitmap"));
+
+    disable();
+    write(kConfig2, 5);
+    EXPECT_EQ(read(kConfig2), 5u);
+}
+
+TEST_F(Chmui, ConfigurationIsLockedWhileEnabling)
+{
+    configure({});
+    control(kConfig0Enable.mask());
+    write(kConfig2, 5);
+    EXPECT_EQ(read(kConfig2), 0u);
+}
+
+TEST_F(Chmui, BitsOfUnsupportedFeaturesAreHardWired)
+{
+    InstanceParams params;
+    params.level_interrupt = params.overflow_interrupt = params.randomized = false;
+    build(params);
+    write(kConfig0, kAllOnes & ~kConfig0Enable.mask() & ~kConfig0ResetCounters.mask());
+    const uint64_t config0 = read(kConfig0);
+    EXPECT_EQ(kConfig0LevelInterrupt.get(config0), 0u);
+    EXPECT_EQ(kConfig0OverflowInterrupt.get(config0), 0u);
+    EXPECT_EQ(kConfig0Randomized.get(config0), 0u);
+    EXPECT_EQ(kConfig0Threshold.get(config0), 0xffffffffu);
+}
+
+TEST_F(Chmui, AnUnsupportedModeIsIgnored)
+{
+    InstanceParams params;
+    params.always_on_mode = false;
+    build(params);
+    write(kConfig1, kConfig1UnitSize.put(12) | kConfig1Mode.put(kModeAlwaysOn));
+    EXPECT_EQ(kConfig1Mode.get(read(kConfig1)), kModeEpoch);
+    EXPECT_EQ(kConfig1UnitSize.get(read(kConfig1)), 12u);
+    write(kConfig1, kConfig1Mode.put(2));
+    EXPECT_EQ(kConfig1Mode.get(read(kConfig1)), kModeEpoch);
+}
+
+TEST_F(Chmui, EnableRefusesWhatTheDeviceCannotRun)
+{
+    InstanceParams params;
+    params.unit_sizes = 0x10;
+    params.downsampling = 0x1;
+    params.requests = 0x20;
+    build(params);
+    Settings s;
+    s.requests = 3;
+    expect_refused(s, "requests to track");
+    s = {};
+    s.requests = 7;
+    expect_refused(s, "requests to track");
+    s = {};
+    s.unit_log2 = 13;
+    expect_refused(s, "unit size");
+    s = {};
+    s.downsampling = 5;
+    expect_refused(s, "downsampling");
+    s = {};
+    s.threshold = 0x10000;
+    expect_refused(s, "does not fit the counter");
+    s = {};
+    s.epoch = {5, 101};
+    expect_refused(s, "epoch out of range");
+    s.epoch = {1, 0};
+    expect_refused(s, "epoch out of range");
+    s.epoch = {6, 1};
+    expect_refused(s, "epoch out of range");
+    start();  // and still runs what it can
+}
+
+TEST_F(Chmui, TheLargestThresholdThatFitsIsAccepted)
+{
+    Settings s;
+    s.threshold = 0xffff;
+    start(s);
+}
+
+TEST_F(Chmui, AUnitMustNotBeLargerThanItsRange)
+{
+    InstanceParams params;
+    params.unit_sizes = 0xffffff;
+    build(params);
+    Settings s;
+    s.unit_log2 = 30;
+    s.ranges = 0x1;
+    expect_refused(s, "larger than its range");
+    disable();
+    s.ranges = 0xf0;
+    start(s);
+}
+
+TEST_F(Chmui, OverlapWithASiblingIsRefusedWhenNotSupported)
+{
+    InstanceParams params;
+    params.overlap = false;
+    build(params);
+    Instance sibling(params, "chmu0.1", 4, host_);
+    unit_->add_sibling(sibling);
+    sibling.write(kConfig1, 8, kConfig1UnitSize.put(12) | kConfig1EpochScale.put(4) |
+                                   kConfig1EpochValue.put(1));
+    sibling.write(params.bitmap_offset(), 8, 0x3);
+    sibling.write(kConfig0, 8, kConfig0Requests.put(6) | kConfig0Enable.mask());
+    host_.now += params.operation_ns;
+    sibling.advance(host_.now);
+    ASSERT_EQ(kStatusEnabled.get(sibling.read(kStatus, 8)), 1u);
+
+    expect_refused({}, "another instance");
+    disable();
+    Settings elsewhere;
+    elsewhere.ranges = 0x4;
+    start(elsewhere);
+}
+
+// --- Operations
+
+TEST_F(Chmui, AnOperationIsInProgressUntilItsTimeHasPassed)
+{
+    configure({});
+    control(kConfig0Enable.mask());
+    EXPECT_EQ(status(kStatusOperation), kOperationEnabling);
+    EXPECT_EQ(status(kStatusEnabled), 0u);
+    ASSERT_TRUE(unit_->next_deadline_ns());
+    pass_ns(params_.operation_ns - 1);
+    EXPECT_EQ(status(kStatusOperation), kOperationEnabling);
+    pass_ns(1);
+    EXPECT_EQ(status(kStatusOperation), kOperationNone);
+    EXPECT_EQ(status(kStatusEnabled), 1u);
+
+    control(0);
+    EXPECT_EQ(status(kStatusOperation), kOperationDisabling);
+    EXPECT_EQ(status(kStatusEnabled), 1u);
+    settle();
+    EXPECT_EQ(status(kStatusOperation), kOperationNone);
+    EXPECT_EQ(status(kStatusEnabled), 0u);
+}
+
+TEST_F(Chmui, ControlWrittenDuringAnOperationIsDropped)
+{
+    configure({});
+    control(kConfig0Enable.mask());
+    control(0);
+    EXPECT_TRUE(host_.logged("operation is in progress"));
+    settle();
+    EXPECT_EQ(status(kStatusEnabled), 1u);
+}
+
+TEST_F(Chmui, ResetCountersKeepsConfigurationAndTheList)
+{
+    start();
+    touch_units(3, 5);
+    pass_ns(kEpochNs);
+    ASSERT_EQ(entries().size(), 3u);
+    touch(9, 50);
+    const uint64_t config1 = read(kConfig1);
+    control(kConfig0Enable.mask() | kConfig0ResetCounters.mask());
+    EXPECT_EQ(status(kStatusOperation), kOperationResetting);
+    EXPECT_EQ(kConfig0ResetCounters.get(read(kConfig0)), 1u);
+    settle();
+    EXPECT_EQ(kConfig0ResetCounters.get(read(kConfig0)), 0u);
+    EXPECT_EQ(status(kStatusEnabled), 1u);
+    EXPECT_EQ(read(kConfig1), config1);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(entries().size(), 3u);
+    EXPECT_EQ(entries().count(9), 0u);
+}
+
+TEST_F(Chmui, ResetAndEnableInOneWriteDoBoth)
+{
+    configure({});
+    control(kConfig0Enable.mask() | kConfig0ResetCounters.mask());
+    settle();
+    EXPECT_EQ(status(kStatusOperation), kOperationEnabling);
+    settle();
+    EXPECT_EQ(status(kStatusEnabled), 1u);
+    EXPECT_EQ(kConfig0ResetCounters.get(read(kConfig0)), 0u);
+}
+
+TEST_F(Chmui, ADeviceResetForgetsEverything)
+{
+    start();
+    touch_units(3, 5);
+    pass_ns(kEpochNs);
+    unit_->reset();
+    EXPECT_EQ(read(kStatus), 0u);
+    EXPECT_EQ(read(kConfig0), 0u);
+    EXPECT_EQ(read(kConfig1), 0u);
+    EXPECT_EQ(read(params_.bitmap_offset()), 0u);
+    EXPECT_EQ(tail(), 0u);
+    EXPECT_EQ(unit_->next_deadline_ns(), std::nullopt);
+}
+
+// --- What is counted
+
+TEST_F(Chmui, RequestTypesSelectReadsWritesAndTee)
+{
+    struct Case {
+        uint64_t type;
+        unsigned counted;  // of 1 read, 10 writes, 100 TEE reads, 1000 TEE writes
+    };
+    for (const Case &c : {Case{1, 1}, Case{2, 10}, Case{3, 11}, Case{4, 101}, Case{5, 1010},
+                          Case{6, 1111}}) {
+        build();
+        Settings s;
+        s.requests = c.type;
+        s.threshold = 1;
+        start(s);
+        touch(5, 1, false, false);
+        touch(5, 10, true, false);
+        touch(5, 100, false, true);
+        touch(5, 1000, true, true);
+        pass_ns(kEpochNs);
+        EXPECT_EQ(entries()[5], c.counted) << c.type;
+    }
+}
+
+TEST_F(Chmui, OnlyRangesInTheBitmapAreTracked)
+{
+    Settings s;
+    s.ranges = 0x2;
+    s.threshold = 1;
+    start(s);
+    const uint64_t units_per_range = (uint64_t{1} << kRangeLog2) / kUnit;
+    touch(units_per_range - 1);
+    touch(units_per_range);
+    touch(2 * units_per_range - 1);
+    touch(2 * units_per_range);
+    touch(uint64_t{1} << 51);  // beyond the bitmap
+    pass_ns(kEpochNs);
+    const auto found = entries();
+    EXPECT_EQ(found.size(), 2u);
+    EXPECT_EQ(found.count(units_per_range), 1u);
+    EXPECT_EQ(found.count(2 * units_per_range - 1), 1u);
+}
+
+TEST_F(Chmui, AnEmptyBitmapTracksNothing)
+{
+    Settings s;
+    s.ranges = 0;
+    s.threshold = 0;
+    start(s);
+    touch(1, 10);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(head(), tail());
+}
+
+TEST_F(Chmui, NothingIsCountedWhileDisabled)
+{
+    configure({});
+    touch(1, 10);
+    enable();
+    pass_ns(kEpochNs);
+    EXPECT_EQ(head(), tail());
+}
+
+TEST_F(Chmui, DownsamplingCountsEveryNthRequest)
+{
+    Settings s;
+    s.downsampling = 5;
+    start(s);
+    touch(1, 32 * 10 + 31);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(entries()[1], 10u);
+}
+
+TEST_F(Chmui, RandomizedDownsamplingStaysCloseToTheFactor)
+{
+    Settings s;
+    s.downsampling = 5;
+    s.randomized = true;
+    start(s);
+    // Two requests in turn: a fixed even interval would see only one of them.
+    for (int i = 0; i < 64'000; i++)
+        touch(i % 2 == 0 ? 1 : 2);
+    pass_ns(kEpochNs);
+    auto found = entries();
+    EXPECT_NEAR(static_cast<double>(found[1] + found[2]), 2000, 200);
+    EXPECT_NEAR(static_cast<double>(found[1]), 1000, 200);
+}
+
+TEST_F(Chmui, CountsStopAtTheCounterWidth)
+{
+    InstanceParams params;
+    params.counter_width_4k = 4;
+    build(params);
+    start();
+    touch(1, 100);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(entries()[1], 15u);
+}
+
+TEST_F(Chmui, AnEntryIsUnitIdAboveTheCount)
+{
+    Settings s;
+    s.unit_log2 = 13;
+    s.threshold = 1;
+    start(s);
+    unit_->request({0x3456789, false, false});
+    pass_ns(kEpochNs);
+    EXPECT_EQ(status(kStatusCounterWidth), 17u);
+    EXPECT_EQ(entry(0), (uint64_t{0x3456789} >> 13) << 17 | 1);
+}
+
+// --- Epochs
+
+TEST_F(Chmui, UnitsAtTheThresholdAreReportedAtEpochEndWithTheirCount)
+{
+    start();  // threshold 2
+    touch(1, 1);
+    touch(2, 2);
+    touch(3, 300);
+    pass_ns(kEpochNs - 1);
+    EXPECT_EQ(head(), tail());
+    pass_ns(1);
+    EXPECT_EQ(entries(), (std::map<uint64_t, uint64_t>{{2, 2}, {3, 300}}));
+    EXPECT_EQ(unit_->entries_stored(), 2u);
+}
+
+TEST_F(Chmui, AnEpochStartsWithNoCounts)
+{
+    start();
+    touch(1, 1);
+    pass_ns(kEpochNs);
+    touch(1, 1);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(head(), tail());
+}
+
+TEST_F(Chmui, EpochsKeepTheirPhaseAcrossIdleTime)
+{
+    start();
+    pass_ns(10 * kEpochNs + kEpochNs / 2);
+    touch(1, 2);
+    ASSERT_TRUE(unit_->next_deadline_ns());
+    EXPECT_EQ(*unit_->next_deadline_ns(), host_.now + kEpochNs / 2);
+    pass_ns(kEpochNs / 2);
+    EXPECT_EQ(entries().size(), 1u);
+}
+
+TEST_F(Chmui, EnableStartsAFreshEpoch)
+{
+    start();
+    touch(1, 10);
+    disable();
+    enable();
+    pass_ns(kEpochNs);
+    EXPECT_EQ(head(), tail());
+}
+
+TEST_F(Chmui, ALocalEpochStartsAtTheFirstTouch)
+{
+    InstanceParams params;
+    params.per_counter_epochs = true;
+    build(params);
+    EXPECT_EQ(kCap0EpochType.get(read(kCap0)), 1u);
+    start();
+    touch(1, 2);
+    pass_ns(kEpochNs / 2);
+    touch(2, 2);
+    pass_ns(kEpochNs / 2);
+    EXPECT_EQ(entries(), (std::map<uint64_t, uint64_t>{{1, 2}}));
+    pass_ns(kEpochNs / 2);
+    EXPECT_EQ(entries(), (std::map<uint64_t, uint64_t>{{1, 2}, {2, 2}}));
+}
+
+// --- Always on
+
+TEST_F(Chmui, AlwaysOnReportsWhenTheThresholdIsReachedAndFreesTheCounter)
+{
+    Settings s;
+    s.mode = kModeAlwaysOn;
+    s.threshold = 4;
+    start(s);
+    touch(1, 3);
+    EXPECT_EQ(head(), tail());
+    touch(1, 1);
+    EXPECT_EQ(tail(), 1u);
+    touch(1, 3);
+    EXPECT_EQ(tail(), 1u);
+    touch(1, 1);
+    EXPECT_EQ(tail(), 2u);
+}
+
+TEST_F(Chmui, AlwaysOnFreesOtherCountersAtEpochEndWithoutReport)
+{
+    Settings s;
+    s.mode = kModeAlwaysOn;
+    s.threshold = 4;
+    start(s);
+    touch(1, 3);
+    pass_ns(kEpochNs);
+    touch(1, 3);
+    EXPECT_EQ(head(), tail());
+}
+
+TEST_F(Chmui, AlwaysOnKeepsCountersOverDisableUntilReset)
+{
+    Settings s;
+    s.mode = kModeAlwaysOn;
+    s.threshold = 4;
+    start(s);
+    touch(1, 3);
+    disable();
+    enable();
+    touch(1, 1);
+    EXPECT_EQ(tail(), 1u);
+    touch(1, 3);
+    disable();
+    control(kConfig0ResetCounters.mask());
+    settle();
+    enable();
+    touch(1, 1);
+    EXPECT_EQ(tail(), 1u);
+}
+
+// --- Hot list, overflow, interrupts
+
+TEST_F(Chmui, AFullListDiscardsAndSetsOverflowOnce)
+{
+    InstanceParams params;
+    params.hot_list_entries = 64;
+    build(params);
+    Settings s;
+    s.threshold = 1;
+    start(s);
+    touch_units(100, 1);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(entries().size(), 63u);
+    EXPECT_EQ(unit_->entries_dropped(), 37u);
+    EXPECT_EQ(status(kStatusOverflow), 1u);
+    EXPECT_EQ(host_.raised, std::vector<unsigned>{kMessage});
+
+    touch_units(100, 1);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(host_.raised.size(), 1u);  // the bit was still set
+
+    write(kStatus, kStatusOverflow.mask());
+    EXPECT_EQ(status(kStatusOverflow), 0u);
+    touch_units(100, 1);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(host_.raised.size(), 2u);
+}
+
+TEST_F(Chmui, TheListWrapsAsSoftwareDrainsIt)
+{
+    InstanceParams params;
+    params.hot_list_entries = 64;
+    build(params);
+    Settings s;
+    s.threshold = 1;
+    start(s);
+    for (unsigned round = 0; round < 10; round++) {
+        for (uint64_t unit = 0; unit < 50; unit++)
+            touch(1000 * round + unit);
+        pass_ns(kEpochNs);
+        const auto found = entries();
+        EXPECT_EQ(found.size(), 50u);
+        EXPECT_GE(found.begin()->first, 1000 * round);
+        write(kHead, tail(), 2);
+    }
+    EXPECT_EQ(tail(), 500 % 64);
+    EXPECT_EQ(unit_->entries_dropped(), 0u);
+}
+
+TEST_F(Chmui, AHeadBeyondTheListIsDropped)
+{
+    start();
+    write(kHead, 1024, 2);
+    EXPECT_EQ(head(), 0u);
+    EXPECT_TRUE(host_.logged("beyond the hot list"));
+}
+
+TEST_F(Chmui, PostponedEntriesAppearWhenSlotsAreFreedAndGoAtDisable)
+{
+    InstanceParams params;
+    params.hot_list_entries = 64;
+    params.postponed = true;
+    build(params);
+    EXPECT_EQ(kCap1Postponed.get(read(kCap1)), 1u);
+    Settings s;
+    s.threshold = 1;
+    start(s);
+    touch_units(100, 1);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(entries().size(), 63u);
+    EXPECT_EQ(unit_->entries_dropped(), 0u);
+    EXPECT_EQ(status(kStatusOverflow), 1u);
+    write(kHead, 10, 2);
+    EXPECT_EQ(entries().size(), 63u);
+    EXPECT_EQ(unit_->entries_stored(), 73u);
+    disable();
+    EXPECT_EQ(unit_->entries_dropped(), 27u);
+    write(kHead, tail(), 2);
+    EXPECT_EQ(entries().size(), 0u);
+}
+
+TEST_F(Chmui, LevelCrossingIsAtOrAboveTheThreshold)
+{
+    Settings s;
+    s.threshold = 1;
+    s.notify_at = 8;
+    start(s);
+    touch_units(7, 1);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(status(kStatusLevel), 0u);
+    EXPECT_TRUE(host_.raised.empty());
+    touch(50);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(status(kStatusLevel), 1u);
+    EXPECT_EQ(host_.raised, std::vector<unsigned>{kMessage});
+    touch_units(7, 1);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(host_.raised.size(), 1u);  // no further one until cleared
+}
+
+TEST_F(Chmui, ClearingTheLevelBitAboveTheThresholdFiresAgain)
+{
+    Settings s;
+    s.threshold = 1;
+    s.notify_at = 8;
+    start(s);
+    touch_units(20, 1);
+    pass_ns(kEpochNs);
+    ASSERT_EQ(host_.raised.size(), 1u);
+    write(kHead, 4, 2);  // 16 are left
+    write(kStatus, kStatusLevel.mask());
+    EXPECT_EQ(status(kStatusLevel), 1u);
+    EXPECT_EQ(host_.raised.size(), 2u);
+    write(kHead, 20, 2);
+    EXPECT_EQ(status(kStatusLevel), 1u);  // stays until software clears it
+    write(kStatus, kStatusLevel.mask());
+    EXPECT_EQ(status(kStatusLevel), 0u);
+    EXPECT_EQ(host_.raised.size(), 2u);
+}
+
+TEST_F(Chmui, WritingZeroToStatusClearsNothing)
+{
+    Settings s;
+    s.threshold = 1;
+    s.notify_at = 1;
+    start(s);
+    touch(1);
+    pass_ns(kEpochNs);
+    write(kHead, tail(), 2);
+    write(kStatus, 0);
+    EXPECT_EQ(status(kStatusLevel), 1u);
+    write(kStatus, kStatusOverflow.mask());
+    EXPECT_EQ(status(kStatusLevel), 1u);
+}
+
+TEST_F(Chmui, NoMessageIsSentForADisabledInterrupt)
+{
+    InstanceParams params;
+    params.hot_list_entries = 64;
+    build(params);
+    Settings s;
+    s.threshold = 1;
+    s.notify_at = 1;
+    s.level_interrupt = s.overflow_interrupt = false;
+    start(s);
+    touch_units(100, 1);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(status(kStatusLevel), 1u);
+    EXPECT_EQ(status(kStatusOverflow), 1u);
+    EXPECT_TRUE(host_.raised.empty());
+}
+
+TEST_F(Chmui, ANotificationThresholdBeyondTheListIsIgnored)
+{
+    for (unsigned notify_at : {0u, 65u, 0xffffu}) {
+        InstanceParams params;
+        params.hot_list_entries = 64;
+        build(params);
+        Settings s;
+        s.threshold = 1;
+        s.notify_at = notify_at;
+        s.overflow_interrupt = false;
+        start(s);
+        touch_units(100, 1);
+        pass_ns(kEpochNs);
+        EXPECT_EQ(status(kStatusLevel), 0u);
+        EXPECT_TRUE(host_.raised.empty());
+    }
+}
+
+TEST_F(Chmui, SoftwareClearsTheListByHeadAndMayMoveTheTailWhileDisabled)
+{
+    start();
+    touch_units(5, 2);
+    pass_ns(kEpochNs);
+    disable();
+    EXPECT_EQ(entries().size(), 5u);
+    write(kHead, tail(), 2);
+    EXPECT_EQ(head(), 5u);
+    write(kTail, 0, 2);
+    write(kHead, 0, 2);
+    EXPECT_EQ(tail(), 0u);
+}
+
+}  // namespace
+}  // namespace pmukit::models::cxl_hmu
