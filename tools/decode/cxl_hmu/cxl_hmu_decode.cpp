@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Records are taken whole where they lie; only one that straddles two pieces of data is copied.
+// After damage the decoder looks word by word for a header (the mark is word 1) that is followed by
+// another header or by the end of what is there, and reports what it passed over.
+#include "decode/cxl_hmu/cxl_hmu_decode.hpp"
+
+#include <algorithm>
+
+namespace pmukit::decode::cxl_hmu {
+namespace {
+
+constexpr size_t kHeaderWords = 2;
+constexpr size_t kHeaderBytes = kHeaderWords * kWordBytes;
+
+struct Header {
+    uint64_t word0;
+    size_t entries;
+    size_t extra;
+    unsigned counter_width;
+    size_t record_bytes() const { return (kHeaderWords + extra + entries) * kWordBytes; }
+};
+
+// The mark, a counter width that leaves room for a unit, and nothing where nothing is defined.
+std::optional<Header> parse_header(Bytes bytes)
+{
+    ByteReader in(bytes);
+    std::optional<uint64_t> word0 = in.u64(), mark = in.u64();
+    if (!mark || *mark != kMark)
+        return std::nullopt;
+    Header header{*word0, (*word0 >> PMUKIT_CXL_HMU_W0_ENTRIES_SHIFT) & 0xffff,
+                  (*word0 >> PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT) & 0xff,
+                  static_cast<unsigned>(*word0 >> PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT) & 0xff};
+    constexpr uint64_t kUndefined = 0x00ffffffff000000ULL;
+    if (header.counter_width < 1 || header.counter_width > 63 || (*word0 & kUndefined))
+        return std::nullopt;
+    return header;
+}
+
+void read_unit(uint64_t word, Record &record)
+{
+    unsigned unit = (word >> PMUKIT_CXL_HMU_UNIT_LOG2_SHIFT) & 0xff;
+    unsigned downsampling = (word >> PMUKIT_CXL_HMU_UNIT_DOWNSAMPLING_SHIFT) & 0xff;
+    if (unit < 64)
+        record.unit_log2 = unit;
+    if (downsampling < 64)
+        record.downsampling_log2 = downsampling;
+}
+
+void read_extra(Record &record)
+{
+    const Words &extra = record.extra;
+    if (extra.size() > PMUKIT_CXL_HMU_X_TIME)
+        record.time_ns = extra[PMUKIT_CXL_HMU_X_TIME];
+    if (extra.size() > PMUKIT_CXL_HMU_X_UNIT)
+        read_unit(extra[PMUKIT_CXL_HMU_X_UNIT], record);
+    if (extra.size() > PMUKIT_CXL_HMU_X_FLAGS)
+        record.flags = extra[PMUKIT_CXL_HMU_X_FLAGS];
+    if (extra.size() > PMUKIT_CXL_HMU_X_SEQUENCE)
+        record.sequence = extra[PMUKIT_CXL_HMU_X_SEQUENCE];
+    if (extra.size() > PMUKIT_CXL_HMU_X_LOST)
+        record.lost = extra[PMUKIT_CXL_HMU_X_LOST];
+}
+
+// bytes hold the whole record.
+Record make_record(const Header &header, Bytes bytes, uint64_t offset)
+{
+    Record record;
+    record.offset = offset;
+    record.word0 = header.word0;
+    record.counter_width = header.counter_width;
+    record.extra = Words(bytes.subspan(kHeaderBytes, header.extra * kWordBytes));
+    record.entries = Words(bytes.subspan(kHeaderBytes + header.extra * kWordBytes, header.entries * kWordBytes));
+    read_extra(record);
+    return record;
+}
+
+// In search of a record only: an entry may look like the mark, so what follows must fit too.
+bool chain_fits(Bytes bytes, const Header &header)
+{
+    if (header.record_bytes() >= bytes.size())
+        return true;
+    Bytes behind = bytes.subspan(header.record_bytes());
+    return behind.size() < kHeaderBytes || parse_header(behind);
+}
+
+}  // namespace
+
+void StreamDecoder::start(uint64_t offset)
+{
+    carry_.clear();
+    offset_ = offset;
+    in_step_ = true;
+    skipped_bytes_ = 0;
+}
+
+void StreamDecoder::report_skipped()
+{
+    if (skipped_bytes_)
+        sink_.skipped(skipped_at_, skipped_bytes_);
+    skipped_bytes_ = 0;
+}
+
+// Words from the start of bytes that no record begins with. Less than a header is left for the next data.
+size_t StreamDecoder::skip_damage(Bytes bytes)
+{
+    if (!skipped_bytes_)
+        skipped_at_ = offset_;
+    // Words lie at multiples of their size; after a loss the data may begin elsewhere.
+    size_t at = std::min<size_t>(bytes.size(), (kWordBytes - offset_ % kWordBytes) % kWordBytes);
+    while (bytes.size() - at >= kHeaderBytes) {
+        std::optional<Header> header = parse_header(bytes.subspan(at));
+        if (header && chain_fits(bytes.subspan(at), *header)) {
+            in_step_ = true;
+            break;
+        }
+        at += kWordBytes;
+    }
+    skipped_bytes_ += at;
+    offset_ += at;
+    if (in_step_)
+        report_skipped();
+    return at;
+}
+
+// Takes whole records from the start of bytes; returns how many bytes were used.
+size_t StreamDecoder::consume(Bytes bytes)
+{
+    size_t used = 0;
+    while (bytes.size() - used >= kHeaderBytes) {
+        Bytes rest = bytes.subspan(used);
+        std::optional<Header> header = in_step_ ? parse_header(rest) : std::nullopt;
+        if (!header) {
+            in_step_ = false;
+            used += skip_damage(rest);
+            if (!in_step_)
+                break;
+            continue;
+        }
+        if (header->record_bytes() > rest.size())
+            break;
+        sink_.record(make_record(*header, rest, offset_));
+        used += header->record_bytes();
+        offset_ += header->record_bytes();
+    }
+    return used;
+}
+
+// Moves bytes to the carry until it holds `wanted`, or bytes are used up.
+void StreamDecoder::fill_carry(Bytes &bytes, size_t wanted)
+{
+    size_t more = std::min(bytes.size(), wanted - std::min(wanted, carry_.size()));
+    carry_.insert(carry_.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(more));
+    bytes = bytes.subspan(more);
+}
+
+void StreamDecoder::data(Bytes bytes)
+{
+    while (!carry_.empty() && !bytes.empty()) {
+        size_t wanted = kHeaderBytes;
+        if (std::optional<Header> header = in_step_ ? parse_header(carry_) : std::nullopt)
+            wanted = header->record_bytes();
+        fill_carry(bytes, wanted);
+        size_t used = consume(carry_);
+        carry_.erase(carry_.begin(), carry_.begin() + static_cast<ptrdiff_t>(used));
+    }
+    size_t used = consume(bytes);
+    carry_.insert(carry_.end(), bytes.begin() + static_cast<ptrdiff_t>(used), bytes.end());
+}
+
+void StreamDecoder::drop_carry()
+{
+    if (!carry_.empty() && !skipped_bytes_)
+        skipped_at_ = offset_;
+    skipped_bytes_ += carry_.size();
+    offset_ += carry_.size();
+    carry_.clear();
+    report_skipped();
+}
+
+void StreamDecoder::loss(uint64_t bytes)
+{
+    drop_carry();  // what lay before the loss does not go on behind it
+    offset_ += bytes;
+    in_step_ = bytes == 0;  // a loss of unknown size lies between whole records
+}
+
+void StreamDecoder::end()
+{
+    drop_carry();
+    in_step_ = true;
+}
+
+std::optional<Bytes> words_of_raw(Bytes raw)
+{
+    constexpr size_t kTagAt = offsetof(pmukit_raw_header, tag);
+    static_assert(sizeof(pmukit_raw_header) == 12, "the words must follow 8-byte aligned");
+    if (raw.size() < sizeof(pmukit_raw_header) ||
+        load_le<uint32_t>(raw.data() + kTagAt) != PMUKIT_RAW_TAG_CXL_HMU)
+        return std::nullopt;
+    return raw.subspan(sizeof(pmukit_raw_header));
+}
+
+bool looks_like_record(Bytes bytes)
+{
+    return parse_header(bytes).has_value();
+}
+
+}  // namespace pmukit::decode::cxl_hmu

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "decode/cxl_hmu/cxl_hmu_hot.hpp"
+
+#include <algorithm>
+
+namespace pmukit::decode::cxl_hmu {
+namespace {
+
+uint64_t shift_or_max(uint64_t value, unsigned by)
+{
+    return value > (UINT64_MAX >> by) ? UINT64_MAX : value << by;
+}
+
+uint64_t add_or_max(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+bool hotter(const HotUnit &a, const HotUnit &b)
+{
+    if (a.accesses != b.accesses)
+        return a.accesses > b.accesses;
+    if (a.epochs != b.epochs)
+        return a.epochs > b.epochs;
+    return a.dpa < b.dpa;
+}
+
+}  // namespace
+
+// False: this record was seen before (stock perf's reader can write a burst twice).
+bool HotList::note_sequence(const Record &record)
+{
+    if (!record.sequence)
+        return true;
+    uint64_t sequence = *record.sequence;
+    bool restarted = last_sequence_ && sequence == 0 && *last_sequence_ != 0;
+    if (restarted) {  // the event was enabled anew: numbers and losses begin at 0 again
+        lost_before_restart_ = add_or_max(lost_before_restart_, lost_since_);
+        lost_since_ = 0;
+        last_sequence_.reset();
+    }
+    if (last_sequence_ && sequence <= *last_sequence_) {
+        totals_.duplicates++;
+        return false;
+    }
+    uint64_t expected = last_sequence_ ? *last_sequence_ + 1 : 0;
+    totals_.sequence_gaps = add_or_max(totals_.sequence_gaps, sequence - expected);
+    last_sequence_ = sequence;
+    return true;
+}
+
+void HotList::add_entries(const Record &record, unsigned unit_log2, unsigned downsampling_log2)
+{
+    const bool counts = !(record.flags & PMUKIT_CXL_HMU_F_ALWAYS_ON);
+    const uint64_t largest = record.count_of(UINT64_MAX);
+    for (size_t i = 0; i < record.entries.size(); i++) {
+        uint64_t entry = record.entries[i];
+        uint64_t unit = record.unit_of(entry), count = record.count_of(entry);
+        if (unit > (UINT64_MAX >> unit_log2)) {
+            totals_.invalid++;
+            continue;
+        }
+        Heat &heat = units_[unit << unit_log2];
+        heat.epochs++;
+        if (!counts)
+            continue;
+        uint64_t accesses = shift_or_max(count, downsampling_log2);
+        totals_.saturated += count == largest;
+        heat.accesses = add_or_max(heat.accesses, accesses);
+        totals_.accesses = add_or_max(totals_.accesses, accesses);
+    }
+}
+
+void HotList::record(const Record &record)
+{
+    if (!note_sequence(record))
+        return;
+    totals_.records++;
+    totals_.entries += record.entries.size();
+    totals_.overflows += !!(record.flags & PMUKIT_CXL_HMU_F_OVERFLOW);
+    totals_.truncated += !!(record.flags & PMUKIT_CXL_HMU_F_TRUNCATED);
+    totals_.resets += !!(record.flags & PMUKIT_CXL_HMU_F_RESET);
+    totals_.always_on |= !!(record.flags & PMUKIT_CXL_HMU_F_ALWAYS_ON);
+    if (record.lost)
+        lost_since_ = *record.lost;
+    totals_.lost = add_or_max(lost_before_restart_, lost_since_);
+
+    std::optional<unsigned> unit = record.unit_log2 ? record.unit_log2 : default_unit_log2_;
+    if (!unit) {
+        totals_.without_unit++;
+        return;
+    }
+    totals_.unit_log2 = unit;
+    totals_.downsampling_log2 = record.downsampling_log2.value_or(0);
+    add_entries(record, *unit, *totals_.downsampling_log2);
+}
+
+void HotList::skipped(uint64_t /*offset*/, uint64_t bytes)
+{
+    totals_.skipped_bytes += bytes;
+}
+
+std::vector<HotUnit> HotList::hottest(size_t limit) const
+{
+    std::vector<HotUnit> all;
+    all.reserve(units_.size());
+    for (const auto &[dpa, heat] : units_)
+        all.push_back({dpa, heat.accesses, heat.epochs});
+    size_t wanted = limit == 0 ? all.size() : std::min(limit, all.size());
+    std::partial_sort(all.begin(), all.begin() + static_cast<ptrdiff_t>(wanted), all.end(), hotter);
+    all.resize(wanted);
+    return all;
+}
+
+}  // namespace pmukit::decode::cxl_hmu

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Hot ranges out of cxl_hmu records: accesses and times seen per unit of device memory, and everything the
+// records say about what is missing. Memory grows with the units seen, not with the recording.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "decode/cxl_hmu/cxl_hmu_decode.hpp"
+
+namespace pmukit::decode::cxl_hmu {
+
+struct HotUnit {
+    uint64_t dpa = 0;       // device physical address of the unit
+    uint64_t accesses = 0;  // counts times the downsampling factor; 0 in always-on mode
+    uint64_t epochs = 0;    // times the unit was on the hot list
+};
+
+struct HotTotals {
+    uint64_t records = 0, entries = 0;
+    uint64_t accesses = 0;
+    uint64_t lost = 0;           // entries that the driver counted as lost
+    uint64_t truncated = 0;      // records that follow a loss in the driver
+    uint64_t overflows = 0;      // records at which the device had dropped units
+    uint64_t resets = 0;         // records at which the device had lost its configuration
+    uint64_t sequence_gaps = 0;  // records missing by their numbers
+    uint64_t duplicates = 0;     // records that came twice and were counted once
+    uint64_t saturated = 0;      // entries whose count is the largest the counter can hold
+    uint64_t invalid = 0;        // entries whose address does not fit in 64 bits
+    uint64_t without_unit = 0;   // records that do not say the unit size and were not counted
+    uint64_t skipped_bytes = 0;  // bytes in which no record was found
+    bool always_on = false;
+    std::optional<unsigned> unit_log2, downsampling_log2;
+};
+
+class HotList final : public Sink {
+public:
+    // unit_log2 serves records that do not say their unit size.
+    explicit HotList(std::optional<unsigned> unit_log2 = std::nullopt) : default_unit_log2_(unit_log2) {}
+
+    void record(const Record &record) override;
+    void skipped(uint64_t offset, uint64_t bytes) override;
+
+    const HotTotals &totals() const { return totals_; }
+    size_t units() const { return units_.size(); }
+    // Hottest first: by accesses, then by times seen, then by address. 0: all.
+    std::vector<HotUnit> hottest(size_t limit) const;
+
+private:
+    struct Heat {
+        uint64_t accesses = 0, epochs = 0;
+    };
+
+    bool note_sequence(const Record &record);
+    void add_entries(const Record &record, unsigned unit_log2, unsigned downsampling_log2);
+
+    std::optional<unsigned> default_unit_log2_;
+    HotTotals totals_;
+    std::unordered_map<uint64_t, Heat> units_;
+    std::optional<uint64_t> last_sequence_;
+    uint64_t lost_before_restart_ = 0, lost_since_ = 0;
+};
+
+}  // namespace pmukit::decode::cxl_hmu
