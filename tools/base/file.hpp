@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
@@ -100,21 +102,24 @@ public:
 
     Bytes bytes() const { return {at_, size_}; }
 
+    // Gives the pages before offset back to the system, in large steps: memory then does not grow
+    // with the file. They are read again when touched.
+    void forget_before(size_t offset)
+    {
+        constexpr size_t kStep = size_t{8} << 20;  // a multiple of every page size in use
+        size_t until = offset > size_ ? size_ / kStep * kStep : offset / kStep * kStep;
+        if (until <= forgotten_)
+            return;
+        ::madvise(at_ + forgotten_, until - forgotten_, MADV_DONTNEED);
+        forgotten_ = until;
+    }
+
 private:
     MappedFile() = default;
 
     std::byte *at_ = nullptr;
     size_t size_ = 0;
+    size_t forgotten_ = 0;
 };
-
-// Gives the pages that lie wholly inside bytes of a mapped file back to the system.
-inline void forget_pages(Bytes bytes)
-{
-    constexpr uintptr_t kPage = 65536;  // a multiple of every page size in use
-    auto first = (reinterpret_cast<uintptr_t>(bytes.data()) + kPage - 1) & ~(kPage - 1);
-    auto last = (reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size()) & ~(kPage - 1);
-    if (first < last)
-        ::madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED);
-}
 
 }  // namespace pmukit

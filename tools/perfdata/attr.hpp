@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// An event's attributes as a file holds them, whatever their size and byte order.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+
+namespace pmukit::perfdata {
+
+struct Attr {
+    uint32_t type = 0;
+    uint64_t config = 0;
+    uint64_t config1 = 0;  // 0 where the attribute is too old to have it, as in the kernel
+    uint64_t config2 = 0;
+    uint64_t sample_period = 0;
+    uint64_t sample_type = 0;  // PERF_SAMPLE_*
+    uint64_t read_format = 0;  // PERF_FORMAT_*
+    bool sample_id_all = false;
+};
+
+// bytes is the whole room the file gives to the attribute. Error without offset: the caller knows where.
+Result<Attr> parse_attr(Bytes bytes, std::endian order);
+
+}  // namespace pmukit::perfdata
