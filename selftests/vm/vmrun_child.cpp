@@ -33,7 +33,8 @@ Result<Fd> open_for_writing(const std::filesystem::path &path)
         return Fd();
     Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!file)
-        return Error{Errc::kIo, fmt::format("cannot write {}: {}", path.string(), std::strerror(errno))};
+        return Error{Errc::kIo,
+                     fmt::format("cannot write {}: {}", path.string(), std::strerror(errno))};
     return file;
 }
 
@@ -111,7 +112,9 @@ Result<Child> Child::start(const Command &command)
 }
 
 Child::Child(Child &&other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), output_(std::move(other.output_)), exit_code_(other.exit_code_)
+    : pid_(std::exchange(other.pid_, -1)),
+      output_(std::move(other.output_)),
+      exit_code_(other.exit_code_)
 {
 }
 

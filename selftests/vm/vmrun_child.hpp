@@ -16,11 +16,11 @@
 namespace pmukit::vm {
 
 struct Command {
-    std::vector<std::string> words;             // the program is looked up in PATH
-    std::filesystem::path output{};             // stdout goes there; empty: as ours
-    std::filesystem::path errors{};             // stderr likewise; empty: as ours
-    bool terminal = false;                      // keeps our stdin; otherwise /dev/null
-    bool pipe_output = false;                   // stdout to a pipe: Child::output()
+    std::vector<std::string> words;  // the program is looked up in PATH
+    std::filesystem::path output{};  // stdout goes there; empty: as ours
+    std::filesystem::path errors{};  // stderr likewise; empty: as ours
+    bool terminal = false;           // keeps our stdin; otherwise /dev/null
+    bool pipe_output = false;        // stdout to a pipe: Child::output()
 };
 
 class Child {
@@ -51,7 +51,8 @@ private:
     std::optional<int> exit_code_;
 };
 
-// From here on SIGINT and SIGTERM only set a flag, so that children and temporary files are cleaned up.
+// From here on SIGINT and SIGTERM only set a flag, so that children and temporary files are cleaned
+// up.
 void catch_interrupts();
 bool interrupted();
 

@@ -27,7 +27,9 @@ TEST(Child, OutputGoesToFiles)
 {
     fs::path folder = fs::path(testing::TempDir()) / "vmrun_child";
     fs::create_directories(folder);
-    ASSERT_EQ(*run_to_end({{"sh", "-c", "echo out; echo err >&2; cat"}, folder / "out", folder / "err"}), 0);
+    ASSERT_EQ(
+        *run_to_end({{"sh", "-c", "echo out; echo err >&2; cat"}, folder / "out", folder / "err"}),
+        0);
     EXPECT_EQ(*read_file(folder / "out"), "out\n");
     EXPECT_EQ(*read_file(folder / "err"), "err\n");
     fs::remove_all(folder);

@@ -20,13 +20,13 @@ void pad(std::string &archive)
 
 }  // namespace
 
-void CpioWriter::entry(std::string_view path, uint32_t mode, std::string_view content, uint32_t major,
-                       uint32_t minor)
+void CpioWriter::entry(std::string_view path, uint32_t mode, std::string_view content,
+                       uint32_t major, uint32_t minor)
 {
     // magic, inode, mode, uid, gid, links, mtime, size, device, special device, name size, checksum
-    archive_ += fmt::format("070701{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}",
-                            ++inode_, mode, 0, 0, 1, 0, content.size(), 0, 0, major, minor,
-                            path.size() + 1, 0);
+    archive_ += fmt::format(
+        "070701{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}",
+        ++inode_, mode, 0, 0, 1, 0, content.size(), 0, 0, major, minor, path.size() + 1, 0);
     archive_ += path;
     archive_ += '\0';
     pad(archive_);

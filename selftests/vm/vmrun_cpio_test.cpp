@@ -28,8 +28,9 @@ std::vector<Entry> read_back(const std::string &archive)
     while (at + 110 <= archive.size() && archive.compare(at, 6, "070701") == 0) {
         size_t content_size = field(archive, at, 6), name_size = field(archive, at, 11);
         size_t content_at = padded(at + 110 + name_size);
-        entries.push_back({archive.substr(at + 110, name_size - 1), archive.substr(content_at, content_size),
-                           field(archive, at, 1), field(archive, at, 9), field(archive, at, 10)});
+        entries.push_back({archive.substr(at + 110, name_size - 1),
+                           archive.substr(content_at, content_size), field(archive, at, 1),
+                           field(archive, at, 9), field(archive, at, 10)});
         at = padded(content_at + content_size);
     }
     EXPECT_EQ(at, archive.size());

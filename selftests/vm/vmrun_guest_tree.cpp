@@ -56,7 +56,8 @@ Result<void> ModuleIndex::add(const std::string &name, std::vector<std::string> 
     return {};
 }
 
-Result<std::vector<std::string>> ModuleIndex::load_order(const std::vector<std::string> &names) const
+Result<std::vector<std::string>> ModuleIndex::load_order(
+    const std::vector<std::string> &names) const
 {
     std::vector<std::string> order;
     std::set<std::string> seen;
@@ -70,13 +71,15 @@ Result<GuestTree> open_guest_tree(const fs::path &root)
 {
     auto text = read_file(root / "guest.env");
     if (!text)
-        return Error{Errc::kMachinery, fmt::format("no guest in {}: run 'make setup'", root.string())};
+        return Error{Errc::kMachinery,
+                     fmt::format("no guest in {}: run 'make setup'", root.string())};
     auto settings = parse_settings(*text);
     if (!settings)
         return settings.error();
     for (const char *name : {"KVER", "ARCH", "IMAGE"})
         if (!settings->contains(name))
-            return Error{Errc::kDamaged, fmt::format("{}/guest.env has no {}", root.string(), name)};
+            return Error{Errc::kDamaged,
+                         fmt::format("{}/guest.env has no {}", root.string(), name)};
 
     GuestTree tree;
     tree.root = root;
@@ -100,7 +103,8 @@ Result<std::string> stock_module_bytes(const fs::path &file, const fs::path &unp
     if (file.extension() == ".ko")
         return read_file(file);
     if (file.extension() != ".xz")
-        return Error{Errc::kUnsupported, fmt::format("{}: only .ko and .ko.xz are known", file.string())};
+        return Error{Errc::kUnsupported,
+                     fmt::format("{}: only .ko and .ko.xz are known", file.string())};
 
     fs::path kept = unpacked / file.stem();
     std::error_code missing;

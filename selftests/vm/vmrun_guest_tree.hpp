@@ -19,8 +19,8 @@ public:
     // modules_dep: "path: dependency..." lines; modules_builtin: one path a line.
     static ModuleIndex parse(std::string_view modules_dep, std::string_view modules_builtin);
 
-    // The files to load, in order, so that each of `names` is in: dependencies first, nothing twice, built-in
-    // ones left out. Paths are relative to the modules folder.
+    // The files to load, in order, so that each of `names` is in: dependencies first, nothing
+    // twice, built-in ones left out. Paths are relative to the modules folder.
     Result<std::vector<std::string>> load_order(const std::vector<std::string> &names) const;
 
     // "kernel/net/9p/9pnet-virtio.ko.xz" -> "9pnet_virtio"
@@ -31,7 +31,8 @@ private:
                      std::set<std::string> &seen) const;
 
     std::map<std::string, std::string> paths_;
-    std::map<std::string, std::vector<std::string>> needs_;  // in the order depmod wants them loaded
+    std::map<std::string, std::vector<std::string>>
+        needs_;  // in the order depmod wants them loaded
     std::set<std::string> builtin_;
 };
 
@@ -40,15 +41,15 @@ struct GuestTree {
     std::filesystem::path image;
     std::filesystem::path modules;  // .../lib/modules/<version>
     std::filesystem::path busybox;
-    std::string version;            // of the kernel
-    std::string arch;               // amd64, arm64
+    std::string version;  // of the kernel
+    std::string arch;     // amd64, arm64
     ModuleIndex index;
 };
 
 Result<GuestTree> open_guest_tree(const std::filesystem::path &root);
 
-// Plain .ko bytes of a stock module that may be packed (.ko.xz); unpacked ones are kept in `unpacked`
-// and made anew when the packed file is newer.
+// Plain .ko bytes of a stock module that may be packed (.ko.xz); unpacked ones are kept in
+// `unpacked` and made anew when the packed file is newer.
 Result<std::string> stock_module_bytes(const std::filesystem::path &file,
                                        const std::filesystem::path &unpacked);
 

@@ -20,7 +20,8 @@ TEST(ModuleIndex, DependenciesComeFirstAndOnce)
     auto index = ModuleIndex::parse(kDep, kBuiltin);
     auto order = index.load_order({"9p", "9pnet", "netfs"});
     ASSERT_TRUE(order);
-    EXPECT_EQ(*order, (Words{"kernel/fs/netfs/netfs.ko.xz", "kernel/net/9p/9pnet.ko.xz", "kernel/fs/9p/9p.ko.xz"}));
+    EXPECT_EQ(*order, (Words{"kernel/fs/netfs/netfs.ko.xz", "kernel/net/9p/9pnet.ko.xz",
+                             "kernel/fs/9p/9p.ko.xz"}));
 }
 
 TEST(ModuleIndex, BuiltInIsNotLoaded)

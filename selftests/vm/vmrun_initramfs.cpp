@@ -26,7 +26,13 @@ Result<fs::path> find_module(const fs::path &folder, std::string_view name)
     for (const fs::directory_entry &entry : fs::recursive_directory_iterator(folder, none))
         if (entry.path().filename() == file)
             return entry.path();
-    return Error{Errc::kMachinery, fmt::format("no {} below {}: run 'make modules'", file, folder.string())};
+    return Error{Errc::kMachinery,
+                 fmt::format("no {} below {}: run 'make modules'", file, folder.string())};
+}
+
+std::string_view base_name(std::string_view path)
+{
+    return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
 Result<void> add_host_file(CpioWriter &cpio, const fs::path &from, const std::string &to)
@@ -39,12 +45,14 @@ Result<void> add_host_file(CpioWriter &cpio, const fs::path &from, const std::st
 }
 
 // Adds the files and returns their paths in the guest, one a line.
-Result<std::string> add_stock_modules(CpioWriter &cpio, const GuestTree &tree, const InitramfsSpec &spec,
+Result<std::string> add_stock_modules(CpioWriter &cpio, const GuestTree &tree,
+                                      const InitramfsSpec &spec,
                                       const std::vector<std::string> &order)
 {
     std::string list;
     for (const std::string &path : order) {
-        auto bytes = stock_module_bytes(tree.modules / path, spec.build / "vm" / spec.kernel / "modules");
+        auto bytes =
+            stock_module_bytes(tree.modules / path, spec.build / "vm" / spec.kernel / "modules");
         if (!bytes)
             return bytes.error();
         std::string to = fmt::format("{}/{}.ko", kModuleFolder, ModuleIndex::name_of(path));
@@ -66,7 +74,8 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
     if (!early)
         return early.error();
     if (spec.unit)
-        wanted.insert(wanted.end(), spec.unit->stock_modules.begin(), spec.unit->stock_modules.end());
+        wanted.insert(wanted.end(), spec.unit->stock_modules.begin(),
+                      spec.unit->stock_modules.end());
     auto all = tree.index.load_order(wanted);  // begins with the early ones
     if (!all)
         return all.error();
@@ -76,7 +85,8 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
     if (!added)
         return added.error();
     lists.early = *added;
-    auto rest = add_stock_modules(cpio, tree, spec, {all->begin() + static_cast<long>(early->size()), all->end()});
+    auto rest = add_stock_modules(cpio, tree, spec,
+                                  {all->begin() + static_cast<long>(early->size()), all->end()});
     if (!rest)
         return rest.error();
     lists.rest = *rest;
@@ -100,11 +110,15 @@ Result<void> add_unit_files(CpioWriter &cpio, const GuestTree &tree, const Initr
     if (!spec.unit)
         return {};
     for (std::string_view program : spec.unit->programs)
-        if (auto put = add_host_file(cpio, spec.build / "guest" / tree.arch / program, fmt::format("usr/bin/{}", program)); !put)
+        if (auto put = add_host_file(cpio, spec.build / "guest" / tree.arch / program,
+                                     fmt::format("usr/bin/{}", base_name(program)));
+            !put)
             return Error{Errc::kMachinery, put.error().message + ": run 'make guest'"};
-    for (std::string_view script : spec.unit->scripts)
-        if (auto put = add_host_file(cpio, spec.selftests / spec.unit->unit / script,
-                                     fmt::format("selftests/{}/{}", spec.unit->unit, script)); !put)
+    for (std::string_view file : spec.unit->files)
+        if (auto put =
+                add_host_file(cpio, spec.selftests.parent_path() / file,
+                              fmt::format("selftests/{}/{}", spec.unit->unit, base_name(file)));
+            !put)
             return put;
     return {};
 }
@@ -114,7 +128,8 @@ Result<void> add_unit_files(CpioWriter &cpio, const GuestTree &tree, const Initr
 Result<std::string> make_initramfs(const GuestTree &tree, const InitramfsSpec &spec)
 {
     CpioWriter cpio;
-    for (const char *folder : {"dev", "proc", "sys", "tmp", "root", "out", "stock", "usr/bin", "etc/vmrun"})
+    for (const char *folder :
+         {"dev", "proc", "sys", "tmp", "root", "out", "stock", "usr/bin", "etc/vmrun"})
         cpio.folder(folder);
     cpio.character_device("dev/console", 5, 1);  // init's standard files, before devtmpfs
     if (auto put = add_host_file(cpio, tree.busybox, "bin/busybox"); !put)

@@ -14,17 +14,17 @@ namespace pmukit::vm {
 
 struct Step {
     unsigned limit_seconds = 0;
-    std::string name;     // of its .tap file
+    std::string name;  // of its .tap file
     std::string command;
 };
 
 struct InitramfsSpec {
-    std::string kernel;                 // 6.12
-    const UnitSpec *unit = nullptr;     // nullptr: a plain guest
+    std::string kernel;              // 6.12
+    const UnitSpec *unit = nullptr;  // nullptr: a plain guest
     std::string mode;
     std::vector<Step> steps;
-    std::filesystem::path build;        // top of the build outputs
-    std::filesystem::path selftests;    // our source folder
+    std::filesystem::path build;      // top of the build outputs
+    std::filesystem::path selftests;  // our source folder
 };
 
 // The names of our modules are looked up below build/modules/<kernel>.

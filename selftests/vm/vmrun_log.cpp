@@ -11,35 +11,35 @@ namespace {
 
 // Each with the part of the kernel that prints it.
 constexpr std::string_view kComplaints[] = {
-    "WARNING:",                       // WARN(), lockdep
-    "BUG:",                           // BUG(), KASAN, atomic sleep, soft lockup
+    "WARNING:",  // WARN(), lockdep
+    "BUG:",      // BUG(), KASAN, atomic sleep, soft lockup
     "KASAN",
     "KCSAN",
     "KFENCE",
     "UBSAN",
-    "Oops",                           // page and protection faults
+    "Oops",  // page and protection faults
     "general protection fault",
-    "Unable to handle kernel",        // arm64's page faults
-    "Internal error:",                // arm64's oops
+    "Unable to handle kernel",  // arm64's page faults
+    "Internal error:",          // arm64's oops
     "kernel BUG at",
     "Kernel panic",
-    "Call Trace:",                    // x86 backtraces of any cause
-    "Call trace:",                    // arm64 backtraces
-    "possible recursive locking",     // lockdep
+    "Call Trace:",                 // x86 backtraces of any cause
+    "Call trace:",                 // arm64 backtraces
+    "possible recursive locking",  // lockdep
     "possible circular locking",
     "inconsistent lock state",
     "suspicious RCU usage",           // PROVE_RCU
     "sleeping function called from",  // DEBUG_ATOMIC_SLEEP
     "scheduling while atomic",
-    "unreferenced object",            // kmemleak
+    "unreferenced object",  // kmemleak
     "suspected memory leaks",
-    "detected stall",                 // RCU
-    "blocked for more than",          // hung task
-    "soft lockup",                   // watchdog
+    "detected stall",         // RCU
+    "blocked for more than",  // hung task
+    "soft lockup",            // watchdog
     "hard LOCKUP",
-    "ODEBUG:",                        // DEBUG_OBJECTS
-    "DMA-API:",                       // DMA_API_DEBUG
-    "nobody cared",                   // an interrupt without a taker
+    "ODEBUG:",       // DEBUG_OBJECTS
+    "DMA-API:",      // DMA_API_DEBUG
+    "nobody cared",  // an interrupt without a taker
     "Trying to vfree",
     "refcount_t:",
     "list_add corruption",
@@ -48,13 +48,15 @@ constexpr std::string_view kComplaints[] = {
 
 bool contains_any(std::string_view line, std::span<const std::string_view> parts)
 {
-    return std::any_of(parts.begin(), parts.end(),
-                       [&](std::string_view part) { return line.find(part) != std::string_view::npos; });
+    return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+        return line.find(part) != std::string_view::npos;
+    });
 }
 
 }  // namespace
 
-std::vector<std::string> complaints_in(std::string_view log, std::span<const std::string_view> harmless)
+std::vector<std::string> complaints_in(std::string_view log,
+                                       std::span<const std::string_view> harmless)
 {
     std::vector<std::string> found;
     for (std::string &line : lines_of(log))

@@ -9,8 +9,10 @@
 
 namespace pmukit::vm {
 
-// Lines of `log` that a healthy kernel does not print, without those that contain one of `harmless`.
-std::vector<std::string> complaints_in(std::string_view log, std::span<const std::string_view> harmless);
+// Lines of `log` that a healthy kernel does not print, without those that contain one of
+// `harmless`.
+std::vector<std::string> complaints_in(std::string_view log,
+                                       std::span<const std::string_view> harmless);
 
 bool has_panicked(std::string_view log);
 

@@ -18,7 +18,8 @@ constexpr std::string_view kReports[] = {
     "[    4.1] WARNING: possible circular locking dependency detected",
     "[    4.1] WARNING: possible recursive locking detected",
     "[    4.1] UBSAN: shift-out-of-bounds in drivers/x.c:1:2",
-    "[    4.1] Oops: general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP",
+    "[    4.1] Oops: general protection fault, probably for non-canonical address 0xdead: 0000 "
+    "[#1] SMP",
     "[    4.1] Unable to handle kernel paging request at virtual address ffff800080000000",
     "[    4.1] Kernel panic - not syncing: Fatal exception",
     "[    4.1] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
@@ -41,12 +42,14 @@ INSTANTIATE_TEST_SUITE_P(KernelLog, Complaint, testing::ValuesIn(kReports));
 
 TEST(KernelLog, OrdinaryLinesPass)
 {
-    EXPECT_TRUE(complaints_in("[ 0.1] Linux version 6.12\n"
-                              "[ 0.2] watchdog: Delayed init of the lockup detector failed: -19\n"
-                              "[ 0.3] cxl_hmu: loading out-of-tree module taints kernel.\n"
-                              "[ 0.3] cxl_hmu: module verification failed: signature and/or required key missing\n",
-                              {})
-                    .empty());
+    EXPECT_TRUE(
+        complaints_in(
+            "[ 0.1] Linux version 6.12\n"
+            "[ 0.2] watchdog: Delayed init of the lockup detector failed: -19\n"
+            "[ 0.3] cxl_hmu: loading out-of-tree module taints kernel.\n"
+            "[ 0.3] cxl_hmu: module verification failed: signature and/or required key missing\n",
+            {})
+            .empty());
 }
 
 TEST(KernelLog, HarmlessPartsExcuseTheirLineOnly)

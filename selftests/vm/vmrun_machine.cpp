@@ -36,7 +36,8 @@ constexpr std::string_view kHostArch = "other";
 // The dynamic loader of the private root; merged-usr keeps it in one of these.
 constexpr std::string_view kLoaders[] = {"usr/lib64/ld-linux-x86-64.so.2",
                                          "usr/lib/ld-linux-aarch64.so.1"};
-constexpr std::string_view kLibraryFolders[] = {"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu"};
+constexpr std::string_view kLibraryFolders[] = {"usr/lib/x86_64-linux-gnu",
+                                                "usr/lib/aarch64-linux-gnu"};
 constexpr std::string_view kFirmwareFolders[] = {"usr/share/qemu", "usr/share/seabios"};
 
 std::optional<Emulator> private_emulator(const KernelQuirks &quirks, const fs::path &root)
@@ -86,15 +87,16 @@ std::string device_json(const fs::path &socket, std::string_view bus, unsigned s
     return device.dump();
 }
 
-void add_share(std::vector<std::string> &words, const fs::path &path, std::string_view tag, bool read_only)
+void add_share(std::vector<std::string> &words, const fs::path &path, std::string_view tag,
+               bool read_only)
 {
     words.push_back("-virtfs");
     // A comma in a QEMU option value is written twice.
     std::string escaped;
     for (char c : path.string())
         escaped += c == ',' ? std::string(",,") : std::string(1, c);
-    words.push_back(fmt::format("local,path={},mount_tag={},security_model=none,multidevs=remap{}", escaped,
-                                tag, read_only ? ",readonly=on" : ""));
+    words.push_back(fmt::format("local,path={},mount_tag={},security_model=none,multidevs=remap{}",
+                                escaped, tag, read_only ? ",readonly=on" : ""));
 }
 
 void add_devices(std::vector<std::string> &words, const MachineSpec &spec)
@@ -103,8 +105,11 @@ void add_devices(std::vector<std::string> &words, const MachineSpec &spec)
     for (const fs::path &socket : spec.sockets) {
         if (spec.placement == Placement::kRootPort) {
             std::string port = fmt::format("rp{}", slot);
-            words.insert(words.end(), {"-device", fmt::format("pcie-root-port,id={},bus=pcie.0,addr={:x}.0,chassis={},slot={}",
-                                                              port, slot, slot, slot)});
+            words.insert(
+                words.end(),
+                {"-device",
+                 fmt::format("pcie-root-port,id={},bus=pcie.0,addr={:x}.0,chassis={},slot={}", port,
+                             slot, slot, slot)});
             words.insert(words.end(), {"-device", device_json(socket, port, 0)});
         } else {
             words.insert(words.end(), {"-device", device_json(socket, "pcie.0", slot)});
@@ -139,11 +144,14 @@ Result<Emulator> find_emulator(const KernelQuirks &quirks, const fs::path &cache
     fs::remove(scratch);
     if (code && *code == 0 && text && version_has_vfio_user(*text))
         return Emulator{{std::string(quirks.qemu)}};
-    return Error{Errc::kMachinery, fmt::format("no {} 10.1 or newer, neither in {} nor on this machine: run 'make setup'",
-                                               quirks.qemu, (cache / "roots/build").string())};
+    return Error{
+        Errc::kMachinery,
+        fmt::format("no {} 10.1 or newer, neither in {} nor on this machine: run 'make setup'",
+                    quirks.qemu, (cache / "roots/build").string())};
 }
 
-bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks, const fs::path &image, const fs::path &memo)
+bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks, const fs::path &image,
+               const fs::path &memo)
 {
     if (quirks.arch != kHostArch || ::access("/dev/kvm", R_OK | W_OK) != 0)
         return false;
@@ -153,18 +161,20 @@ bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks, const fs::p
         return known->ends_with("yes\n");
 
     std::vector<std::string> words = emulator.words;
-    for (std::string_view word : {"-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio",
-                                  "-no-reboot", "-accel", "kvm", "-m", "512M", "-cpu"})
+    for (std::string_view word : {"-nodefaults", "-no-user-config", "-display", "none", "-serial",
+                                  "stdio", "-no-reboot", "-accel", "kvm", "-m", "512M", "-cpu"})
         words.emplace_back(word);
-    words.insert(words.end(), {std::string(quirks.cpu), "-M", std::string(quirks.machine), "-kernel", image,
-                               "-append", fmt::format("console={} panic=-1", quirks.console)});
+    words.insert(words.end(),
+                 {std::string(quirks.cpu), "-M", std::string(quirks.machine), "-kernel", image,
+                  "-append", fmt::format("console={} panic=-1", quirks.console)});
     fs::path scratch = memo;
     scratch += ".console";
     ProbeWatcher watcher;
     auto run = run_machine(words, scratch, watcher);
     fs::remove(scratch);
     fs::remove(fs::path(scratch) += ".qemu");
-    bool works = run && run->ending == Ending::kPoweredOff && run->console.find("VFS: ") != std::string::npos;
+    bool works = run && run->ending == Ending::kPoweredOff &&
+                 run->console.find("VFS: ") != std::string::npos;
     if (auto kept = write_file(memo, id + (works ? "yes\n" : "no\n")); !kept)
         return works;  // asked again next time
     return works;
@@ -174,7 +184,9 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
                                        const MachineSpec &spec)
 {
     std::vector<std::string> words = emulator.words;
-    auto add = [&words](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
+    auto add = [&words](std::initializer_list<std::string> more) {
+        words.insert(words.end(), more);
+    };
     std::string memory(quirks.memory);
     add({"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"});
     add({"-accel", emulator.kvm ? "kvm" : std::string(quirks.tcg)});
@@ -183,8 +195,8 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     add({"-M", fmt::format("{},memory-backend=m", quirks.machine)});
     add({"-object", fmt::format("memory-backend-memfd,id=m,size={},share=on", memory)});
     add({"-kernel", spec.image, "-initrd", spec.initramfs});
-    // 5: warnings and worse on the console, the whole log is saved by init. The stall and lockup detectors get
-    // time: the host under an emulated CPU may be busy with something else.
+    // 5: warnings and worse on the console, the whole log is saved by init. The stall and lockup
+    // detectors get time: the host under an emulated CPU may be busy with something else.
     add({"-append", fmt::format("console={} panic=-1 oops=panic loglevel=5 log_buf_len=4M "
                                 "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60",
                                 quirks.console)});

@@ -26,7 +26,7 @@ struct MachineSpec {
     std::filesystem::path stock;                 // shared read-only, tag "stock"
     std::vector<std::filesystem::path> sockets;  // one vfio-user device each
     Placement placement = Placement::kIntegrated;
-    bool terminal = false;                       // console on our terminal
+    bool terminal = false;  // console on our terminal
 };
 
 // The cache's private one, or else the host's own when it is new enough.
@@ -35,11 +35,11 @@ Result<Emulator> find_emulator(const KernelQuirks &quirks, const std::filesystem
 // "QEMU emulator version 10.1.2 (...)" -> at least 10.1?
 bool version_has_vfio_user(std::string_view version_output);
 
-// Does a guest really run under KVM here? /dev/kvm may be there, take a virtual machine, and fail at its
-// first instructions, so the kernel itself is booted until it looks for its root. The answer is kept
-// in `memo` until the host reboots.
-bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks, const std::filesystem::path &image,
-               const std::filesystem::path &memo);
+// Does a guest really run under KVM here? /dev/kvm may be there, take a virtual machine, and fail
+// at its first instructions, so the kernel itself is booted until it looks for its root. The answer
+// is kept in `memo` until the host reboots.
+bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks,
+               const std::filesystem::path &image, const std::filesystem::path &memo);
 
 std::vector<std::string> machine_words(const Emulator &emulator, const KernelQuirks &quirks,
                                        const MachineSpec &spec);
@@ -56,15 +56,15 @@ struct MachineRun {
 class Watcher {
 public:
     virtual ~Watcher() = default;
-    virtual void on_line(std::string_view line) = 0;            // of the console, as it comes
+    virtual void on_line(std::string_view line) = 0;              // of the console, as it comes
     virtual void on_quiet(std::chrono::seconds since_start) = 0;  // nothing came for a while
     virtual std::chrono::steady_clock::time_point deadline() const = 0;  // asked again and again
 };
 
-// Runs until QEMU ends, the deadline passes, or we are interrupted. The console is kept in `console_file`, what
-// QEMU itself says in `console_file`.qemu.
-Result<MachineRun> run_machine(const std::vector<std::string> &words, const std::filesystem::path &console_file,
-                               Watcher &watcher);
+// Runs until QEMU ends, the deadline passes, or we are interrupted. The console is kept in
+// `console_file`, what QEMU itself says in `console_file`.qemu.
+Result<MachineRun> run_machine(const std::vector<std::string> &words,
+                               const std::filesystem::path &console_file, Watcher &watcher);
 
 // The same with the console on our own terminal and no deadline; returns QEMU's exit code.
 Result<int> run_terminal(const std::vector<std::string> &words);

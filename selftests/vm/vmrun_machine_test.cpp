@@ -16,7 +16,8 @@ using std::chrono::steady_clock;
 
 std::string joined(const MachineSpec &spec, std::string_view kernel)
 {
-    return fmt::format("{}", fmt::join(machine_words({{"qemu"}}, *kernel_by_name(kernel), spec), " "));
+    return fmt::format("{}",
+                       fmt::join(machine_words({{"qemu"}}, *kernel_by_name(kernel), spec), " "));
 }
 
 TEST(MachineWords, IntegratedFunctionsSitOnTheRootBusAtFixedSlots)
@@ -45,9 +46,11 @@ TEST(MachineWords, FollowTheQuirksOfTheKernel)
 {
     EXPECT_NE(joined({}, "6.12").find("tcg,thread=single"), std::string::npos);
     EXPECT_NE(joined({}, "6.12-arm64").find("console=ttyAMA0"), std::string::npos);
-    EXPECT_NE(joined({}, "6.12-arm64").find("virt,gic-version=3,memory-backend=m"), std::string::npos);
+    EXPECT_NE(joined({}, "6.12-arm64").find("virt,gic-version=3,memory-backend=m"),
+              std::string::npos);
     MachineSpec spec;
-    EXPECT_NE(fmt::format("{}", fmt::join(machine_words({{"q"}, true}, *kernel_by_name("6.12"), spec), " "))
+    EXPECT_NE(fmt::format(
+                  "{}", fmt::join(machine_words({{"q"}, true}, *kernel_by_name("6.12"), spec), " "))
                   .find("-accel kvm"),
               std::string::npos);
 }
@@ -101,7 +104,8 @@ protected:
 TEST_F(MachineRunTest, LinesArriveAndAreKept)
 {
     Recorder recorder(seconds(20));
-    auto run = run_machine({"sh", "-c", "echo one; printf 'two\\nthr'; sleep 0.1; echo ee; exit 3"}, folder / "c", recorder);
+    auto run = run_machine({"sh", "-c", "echo one; printf 'two\\nthr'; sleep 0.1; echo ee; exit 3"},
+                           folder / "c", recorder);
     ASSERT_TRUE(run);
     EXPECT_EQ(run->ending, Ending::kPoweredOff);
     EXPECT_EQ(run->exit_code, 3);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // vmrun: boots a guest with emulated devices and judges what happens in it.
 // Exit codes: 0 good, 1 a test failed, 2 usage, 69 the machinery failed.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 
@@ -53,18 +53,28 @@ std::string names_of(std::span<const Row> table, std::string_view Row::*name)
 
 void describe(CLI::App &app, Arguments &arguments)
 {
-    app.add_option("--kernel", arguments.kernel, "guest kernel, as set-up names it: 6.12, ...")->required();
-    app.add_option("--unit", arguments.unit, "unit to test, or 'none' for a guest without devices")->required();
+    app.add_option("--kernel", arguments.kernel, "guest kernel, as set-up names it: 6.12, ...")
+        ->required();
+    app.add_option("--unit", arguments.unit, "unit to test, or 'none' for a guest without devices")
+        ->required();
     app.add_option("--mode", arguments.mode, "test, demo or shell")->capture_default_str();
-    app.add_option("--seed", arguments.seed, "seed of the workload; the next one is used too")->capture_default_str();
-    app.add_option("--placement", arguments.placement, "integrated (on pcie.0) or root-port")->capture_default_str();
-    app.add_option("--accel", arguments.accel, "auto, or tcg to leave KVM alone")->capture_default_str();
-    app.add_option("--keep", arguments.keep, "folder for all output, kept (otherwise temporary, kept on failure)");
-    app.add_option("--cache", arguments.cache, "where set-up put guests and QEMU")->capture_default_str();
+    app.add_option("--seed", arguments.seed, "seed of the workload; the next one is used too")
+        ->capture_default_str();
+    app.add_option("--placement", arguments.placement, "integrated (on pcie.0) or root-port")
+        ->capture_default_str();
+    app.add_option("--accel", arguments.accel, "auto, or tcg to leave KVM alone")
+        ->capture_default_str();
+    app.add_option("--keep", arguments.keep,
+                   "folder for all output, kept (otherwise temporary, kept on failure)");
+    app.add_option("--cache", arguments.cache, "where set-up put guests and QEMU")
+        ->capture_default_str();
     app.add_option("--build", arguments.build, "build outputs")->required();
-    app.add_option("--selftests", arguments.selftests, "folder of the selftests")->capture_default_str();
-    app.add_option("--results", arguments.results, "file to which a line '<unit> <kernel> <passed> <failed>' is added");
-    app.add_flag("-v,--verbose", arguments.verbose, "show the console (also V=1 in the environment)");
+    app.add_option("--selftests", arguments.selftests, "folder of the selftests")
+        ->capture_default_str();
+    app.add_option("--results", arguments.results,
+                   "file to which a line '<passed> <failed> <unit> <kernel>' is added");
+    app.add_flag("-v,--verbose", arguments.verbose,
+                 "show the console (also V=1 in the environment)");
 }
 
 // The folder for the run: the one the user named, which must be empty, or a temporary one.
@@ -94,12 +104,14 @@ Result<void> add_result_line(const Arguments &arguments, const vm::Totals &total
     if (arguments.results.empty())
         return {};
     auto before = vm::read_file(arguments.results);  // not there the first time
-    return vm::write_file(arguments.results, (before ? *before : "") +
-                                                 fmt::format("{} {} {} {}\n", arguments.unit, arguments.kernel,
-                                                             totals.passed, totals.failed));
+    return vm::write_file(
+        arguments.results,
+        (before ? *before : "") + fmt::format("{} {} {} {}\n", totals.passed, totals.failed,
+                                              arguments.unit, arguments.kernel));
 }
 
-int conclude(const Arguments &arguments, const vm::SessionOptions &options, const Result<vm::Totals> &totals)
+int conclude(const Arguments &arguments, const vm::SessionOptions &options,
+             const Result<vm::Totals> &totals)
 {
     bool good = totals && totals->failed == 0;
     std::error_code ignored;
@@ -114,8 +126,8 @@ int conclude(const Arguments &arguments, const vm::SessionOptions &options, cons
     if (options.mode == vm::Mode::kShell)
         return 0;
     if (options.mode == vm::Mode::kTest || !good)
-        fmt::print("vmrun: unit={} kernel={} {} passed, {} failed\n", arguments.unit, totals->kernel_version,
-                   totals->passed, totals->failed);
+        fmt::print("vmrun: unit={} kernel={} {} passed, {} failed\n", arguments.unit,
+                   totals->kernel_version, totals->passed, totals->failed);
     if (auto added = add_result_line(arguments, *totals); !added) {
         fmt::print(stderr, "vmrun: {}\n", added.error().message);
         return kExitMachinery;
@@ -162,16 +174,18 @@ int main(int argc, char **argv)
     options.allow_kvm = arguments.accel == "auto";
     options.cache = fs::absolute(arguments.cache);
     options.build = fs::absolute(arguments.build);
-    options.selftests = fs::absolute(arguments.selftests);
+    options.selftests = fs::weakly_canonical(arguments.selftests);
     if (!fs::exists(options.selftests / "vm/init"))
-        return usage_error(fmt::format("{} is not the selftests folder", options.selftests.string()));
+        return usage_error(
+            fmt::format("{} is not the selftests folder", options.selftests.string()));
 
     auto out = make_out(arguments.keep);
     if (!out)
         return usage_error(out.error().message);
     options.out = *out;
     if (!fits_sockets(options.out))
-        return usage_error(fmt::format("the path {} is too long for sockets", options.out.string()));
+        return usage_error(
+            fmt::format("the path {} is too long for sockets", options.out.string()));
     vm::catch_interrupts();
     return conclude(arguments, options, vm::run_session(options));
 }

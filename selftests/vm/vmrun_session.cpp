@@ -139,16 +139,16 @@ Result<void> Session::prepare()
         return tree.error();
     tree_ = std::move(*tree);
     if (tree_.arch != options_.kernel->arch)
-        return Error{Errc::kDamaged, fmt::format("guest {} is {}, not {}", options_.kernel->kernel, tree_.arch,
-                                                 options_.kernel->arch)};
+        return Error{Errc::kDamaged, fmt::format("guest {} is {}, not {}", options_.kernel->kernel,
+                                                 tree_.arch, options_.kernel->arch)};
     totals_.kernel_version = tree_.version;
     auto emulator = find_emulator(*options_.kernel, options_.cache);
     if (!emulator)
         return emulator.error();
     emulator_ = std::move(*emulator);
     fs::create_directories(options_.build / "vm");
-    emulator_.kvm = options_.allow_kvm &&
-                    kvm_works(emulator_, *options_.kernel, tree_.image, options_.build / "vm/kvm-works");
+    emulator_.kvm = options_.allow_kvm && kvm_works(emulator_, *options_.kernel, tree_.image,
+                                                    options_.build / "vm/kvm-works");
 
     names_ = {{"out", options_.out.string()},
               {"guest", out("guest").string()},
@@ -157,11 +157,13 @@ Result<void> Session::prepare()
               {"seed", std::to_string(options_.seed)},
               {"next_seed", std::to_string(options_.seed + 1)},
               {"pmukit", (options_.build / "tools/cli/pmukit").string()},
-              {"judge", (options_.build / "tools/selftests/vm/cxl_hmu_judge").string()}};
+              {"judge", (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_judge").string()}};
     if (!options_.unit || options_.mode == Mode::kShell)
         return {};
-    for (const GuestStep &step : options_.mode == Mode::kTest ? options_.unit->test_steps : options_.unit->demo_steps)
-        steps_.push_back({step.limit_seconds, std::string(step.name), expand(step.command, names_)});
+    for (const GuestStep &step :
+         options_.mode == Mode::kTest ? options_.unit->test_steps : options_.unit->demo_steps)
+        steps_.push_back(
+            {step.limit_seconds, std::string(step.name), expand(step.command, names_)});
 
     auto skips = read_file(options_.selftests / options_.unit->unit / "expected-skips");
     skips_ = ExpectedSkips::parse(skips ? *skips : "");
@@ -175,8 +177,8 @@ Result<void> Session::start_models()
     for (std::string_view arguments : models()) {
         size_t number = models_.size();
         fs::path socket = out(fmt::format("s{}", number));
-        Command command{{(options_.build / "tools/cli/pmukit-model").string(), std::string(options_.unit->unit),
-                         "--socket", socket.string(), "--once"}};
+        Command command{{(options_.build / "tools/cli/pmukit-model").string(),
+                         std::string(options_.unit->unit), "--socket", socket.string(), "--once"}};
         for (const std::string &word : words_of(expand(arguments, names_)))
             command.words.push_back(word);
         command.output = out(fmt::format("model{}.log", number));
@@ -204,7 +206,8 @@ Result<void> Session::wait_for_model(size_t number)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     auto errors = read_file(out(fmt::format("model{}.errors", number)));
-    return Error{Errc::kMachinery, fmt::format("model {} did not get ready\n{}", number, tail(errors ? *errors : "", kTailLines))};
+    return Error{Errc::kMachinery, fmt::format("model {} did not get ready\n{}", number,
+                                               tail(errors ? *errors : "", kTailLines))};
 }
 
 // A model told --once leaves with its client; its last line is needed for the judgement.
@@ -216,8 +219,9 @@ void Session::stop_models()
         int code = models_[i].stop(kModelLeaveLimit);
         auto errors = read_file(out(fmt::format("model{}.errors", i)));
         if (code != 0)
-            verdict({"model", fmt::format("model{}", i), Verdict::kFail,
-                     fmt::format("exit code {}\n{}", code, tail(errors ? *errors : "", kTailLines))});
+            verdict(
+                {"model", fmt::format("model{}", i), Verdict::kFail,
+                 fmt::format("exit code {}\n{}", code, tail(errors ? *errors : "", kTailLines))});
     }
     models_.clear();
 }
@@ -225,8 +229,11 @@ void Session::stop_models()
 Result<MachineSpec> Session::make_machine()
 {
     static constexpr std::string_view kModeNames[] = {"test", "demo", "shell"};
-    InitramfsSpec inside{std::string(options_.kernel->kernel), options_.unit,
-                         std::string(kModeNames[static_cast<size_t>(options_.mode)]), steps_, options_.build,
+    InitramfsSpec inside{std::string(options_.kernel->kernel),
+                         options_.unit,
+                         std::string(kModeNames[static_cast<size_t>(options_.mode)]),
+                         steps_,
+                         options_.build,
                          options_.selftests};
     auto archive = make_initramfs(tree_, inside);
     if (!archive)
@@ -236,7 +243,8 @@ Result<MachineSpec> Session::make_machine()
     spec.initramfs = out("initramfs");
     if (auto written = write_file(spec.initramfs, *archive); !written)
         return written.error();
-    // The guest has a folder of its own: it must not write over what the judgement needs from outside.
+    // The guest has a folder of its own: it must not write over what the judgement needs from
+    // outside.
     spec.out = out("guest");
     fs::create_directories(spec.out);
     spec.stock = tree_.root;
@@ -261,14 +269,17 @@ Result<int> Session::run_guest(const MachineSpec &spec)
     if (run->ending == Ending::kInterrupted)
         return Error{Errc::kMachinery, "interrupted"};
     auto qemu_says = read_file(out("console.log.qemu"));
-    std::string story = tail(run->console, kTailLines) + tail(qemu_says ? *qemu_says : "", kTailLines);
+    std::string story =
+        tail(run->console, kTailLines) + tail(qemu_says ? *qemu_says : "", kTailLines);
     if (!progress.reached_init())
-        return Error{Errc::kMachinery, fmt::format("the guest did not reach init (QEMU's exit code {})\n{}", run->exit_code, story)};
+        return Error{Errc::kMachinery,
+                     fmt::format("the guest did not reach init (QEMU's exit code {})\n{}",
+                                 run->exit_code, story)};
     bool finished = fs::exists(spec.out / "finished");
     if (!finished) {
-        std::string_view what = has_panicked(run->console)         ? "the kernel panicked"
-                                : run->ending == Ending::kHung     ? "the guest hung"
-                                                                   : "the guest ended early";
+        std::string_view what = has_panicked(run->console)     ? "the kernel panicked"
+                                : run->ending == Ending::kHung ? "the guest hung"
+                                                               : "the guest ended early";
         verdict({"guest", "runs to its end", Verdict::kFail, fmt::format("{}\n{}", what, story)});
         guest_failed_ = true;
     }
@@ -283,13 +294,15 @@ void Session::verdict(TestResult result)
         mark = "ok (expected skip)";
         result.verdict = Verdict::kPass;
     } else if (result.verdict != Verdict::kPass) {
-        mark = result.verdict == Verdict::kSkip ? "NOT OK (skipped, not in expected-skips)" : "NOT OK";
+        mark =
+            result.verdict == Verdict::kSkip ? "NOT OK (skipped, not in expected-skips)" : "NOT OK";
     }
     bool good = result.verdict == Verdict::kPass;
     (good ? totals_.passed : totals_.failed)++;
     if (options_.mode == Mode::kDemo && good)
         return;
-    fmt::print("{} {}: {}{}{}\n", mark, result.program, result.name, result.reason.empty() ? "" : ": ", result.reason);
+    fmt::print("{} {}: {}{}{}\n", mark, result.program, result.name,
+               result.reason.empty() ? "" : ": ", result.reason);
     std::fflush(stdout);
 }
 
@@ -327,8 +340,12 @@ void Session::judge_log(std::string_view console)
     TestResult result{"kernel log", "no complaint", Verdict::kPass, {}};
     if (!complaints.empty()) {
         result.verdict = Verdict::kFail;
-        result.reason = fmt::format("{} lines\n    {}", complaints.size(),
-                                    fmt::join(complaints.begin(), complaints.begin() + static_cast<long>(std::min(complaints.size(), kTailLines)), "\n    "));
+        result.reason =
+            fmt::format("{} lines\n    {}", complaints.size(),
+                        fmt::join(complaints.begin(),
+                                  complaints.begin() +
+                                      static_cast<long>(std::min(complaints.size(), kTailLines)),
+                                  "\n    "));
     }
     verdict(std::move(result));
 }
@@ -338,7 +355,8 @@ void Session::judge_one(const HostStep &step)
     Command command;
     for (std::string_view word : step.command)
         command.words.push_back(expand(word, names_));
-    command.output = step.output_to.empty() ? out("step.output") : fs::path(expand(step.output_to, names_));
+    command.output =
+        step.output_to.empty() ? out("step.output") : fs::path(expand(step.output_to, names_));
     command.errors = out("step.errors");
     auto code = run_to_end(command);
     auto said = read_file(command.output), complained = read_file(command.errors);
@@ -346,13 +364,15 @@ void Session::judge_one(const HostStep &step)
 
     TestResult result{"judge", std::string(step.name), Verdict::kPass, {}};
     if (!code || *code != step.exit_code)
-        result.reason = code ? fmt::format("exit code {}, not {}", *code, step.exit_code) : code.error().message;
+        result.reason = code ? fmt::format("exit code {}, not {}", *code, step.exit_code)
+                             : code.error().message;
     for (std::string_view words : step.must_say)
         if (both.find(words) == std::string::npos && result.reason.empty())
             result.reason = fmt::format("does not say '{}'", words);
     if (!result.reason.empty()) {
         result.verdict = Verdict::kFail;
-        result.reason += fmt::format(": {}\n{}", fmt::join(command.words, " "), tail(both, kTailLines));
+        result.reason +=
+            fmt::format(": {}\n{}", fmt::join(command.words, " "), tail(both, kTailLines));
     } else if (step.output_to.empty() && options_.mode == Mode::kDemo) {
         fmt::print("{}", both);
     }
@@ -363,7 +383,8 @@ void Session::judge_outside()
 {
     if (!options_.unit)
         return;
-    for (const HostStep &step : options_.mode == Mode::kDemo ? options_.unit->demo_judgements : options_.unit->test_judgements)
+    for (const HostStep &step : options_.mode == Mode::kDemo ? options_.unit->demo_judgements
+                                                             : options_.unit->test_judgements)
         judge_one(step);
 }
 

@@ -13,7 +13,8 @@ namespace pmukit::vm {
 
 struct SessionOptions {
     const KernelQuirks *kernel = nullptr;
-    const UnitSpec *unit = nullptr;  // nullptr: a guest without devices, to see that one boots at all
+    const UnitSpec *unit =
+        nullptr;  // nullptr: a guest without devices, to see that one boots at all
     Mode mode = Mode::kTest;
     Placement placement = Placement::kIntegrated;
     uint64_t seed = 1;
@@ -22,7 +23,7 @@ struct SessionOptions {
     std::filesystem::path cache;
     std::filesystem::path build;
     std::filesystem::path selftests;
-    std::filesystem::path out;   // exists and is empty; sockets lie here too, so its path is short
+    std::filesystem::path out;  // exists and is empty; sockets lie here too, so its path is short
 };
 
 struct Totals {
@@ -31,7 +32,8 @@ struct Totals {
     std::string kernel_version;
 };
 
-// Runs the guest and judges it, printing as it goes. An Error means that the machinery failed and nothing was judged.
+// Runs the guest and judges it, printing as it goes. An Error means that the machinery failed and
+// nothing was judged.
 Result<Totals> run_session(const SessionOptions &options);
 
 }  // namespace pmukit::vm

@@ -9,8 +9,8 @@ namespace {
 
 // Seen in the logs of stock kernels without any module of ours.
 constexpr std::string_view kHarmlessEverywhere[] = {
-    "Spectre V2 : WARNING",     // x86 mitigations on an emulated CPU
-    "MDS: Vulnerable",          //
+    "Spectre V2 : WARNING",  // x86 mitigations on an emulated CPU
+    "MDS: Vulnerable",       //
 };
 
 // 6.12 under multi-threaded TCG was seen to fault inside __schedule without any module loaded.
@@ -18,29 +18,43 @@ constexpr std::string_view kOneThread = "tcg,thread=single";
 constexpr std::string_view kManyThreads = "tcg,thread=multi";
 
 constexpr KernelQuirks kKernels[] = {
-    {"6.1", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G", kHarmlessEverywhere},
-    {"6.12", "amd64", "qemu-system-x86_64", "q35", "max", kOneThread, "ttyS0", "1G", kHarmlessEverywhere},
-    {"7.2", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G", kHarmlessEverywhere},
-    {"6.12-arm64", "arm64", "qemu-system-aarch64", "virt,gic-version=3", "max", kOneThread, "ttyAMA0", "1G",
+    {"6.1", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G",
      kHarmlessEverywhere},
+    {"6.12", "amd64", "qemu-system-x86_64", "q35", "max", kOneThread, "ttyS0", "1G",
+     kHarmlessEverywhere},
+    {"7.2", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G",
+     kHarmlessEverywhere},
+    {"6.12-arm64", "arm64", "qemu-system-aarch64", "virt,gic-version=3", "max", kOneThread,
+     "ttyAMA0", "1G", kHarmlessEverywhere},
 };
 
 // What two recordings of a zipf workload must show, the second with another seed than the first.
-std::vector<HostStep> zipf_judgements(std::string_view first_model_log, std::string_view second_model_log)
+std::vector<HostStep> zipf_judgements(std::string_view first_model_log,
+                                      std::string_view second_model_log)
 {
     return {
-        {"first seed: report reads the recording", {"{pmukit}", "report", "-i", "{guest}/first.data", "--json"}, 0,
-         {"\"hot\""}, "{out}/first.json"},
+        {"first seed: report reads the recording",
+         {"{pmukit}", "report", "-i", "{guest}/first.data", "--json"},
+         0,
+         {"\"hot\""},
+         "{out}/first.json"},
         {"first seed: the hottest units are found",
-         {"{judge}", "--report", "{out}/first.json", "--log", "{out}/first.log", "--tally", "{guest}/first.tally",
-          "--model", first_model_log, "--kernel", "{kver}", "--require", "0.95"},
-         0, {"demo: unit=cxl_hmu"}},
-        {"second seed: report reads the recording", {"{pmukit}", "report", "-i", "{guest}/second.data", "--json"}, 0,
-         {"\"hot\""}, "{out}/second.json"},
+         {"{judge}", "--report", "{out}/first.json", "--log", "{out}/first.log", "--tally",
+          "{guest}/first.tally", "--model", first_model_log, "--kernel", "{kver}", "--require",
+          "0.95"},
+         0,
+         {"demo: unit=cxl_hmu"}},
+        {"second seed: report reads the recording",
+         {"{pmukit}", "report", "-i", "{guest}/second.data", "--json"},
+         0,
+         {"\"hot\""},
+         "{out}/second.json"},
         {"second seed: other hottest units are found",
-         {"{judge}", "--report", "{out}/second.json", "--log", "{out}/second.log", "--tally", "{guest}/second.tally",
-          "--model", second_model_log, "--kernel", "{kver}", "--require", "0.95", "--moved-from", "{out}/first.log"},
-         0, {"demo: unit=cxl_hmu"}},
+         {"{judge}", "--report", "{out}/second.json", "--log", "{out}/second.log", "--tally",
+          "{guest}/second.tally", "--model", second_model_log, "--kernel", "{kver}", "--require",
+          "0.95", "--moved-from", "{out}/first.log"},
+         0,
+         {"demo: unit=cxl_hmu"}},
     };
 }
 
@@ -61,9 +75,13 @@ std::vector<HostStep> cxl_hmu_test_judgements()
 {
     std::vector<HostStep> steps = zipf_judgements("{out}/model1.log", "{out}/model2.log");
     steps.push_back({"stock perf with -R: dump decodes hot-list entries",
-                     {"{pmukit}", "dump", "-i", "{guest}/stock_raw.data"}, 0, {"CXL_HMU data: size", "Header 1 : deadbeef"}});
+                     {"{pmukit}", "dump", "-i", "{guest}/stock_raw.data"},
+                     0,
+                     {"CXL_HMU data: size", "Header 1 : deadbeef"}});
     steps.push_back({"stock perf without -R: dump names what is missing",
-                     {"{pmukit}", "dump", "-i", "{guest}/stock_plain.data"}, 1, {"-R"}});
+                     {"{pmukit}", "dump", "-i", "{guest}/stock_plain.data"},
+                     1,
+                     {"-R"}});
     return steps;
 }
 
@@ -74,11 +92,15 @@ UnitSpec cxl_hmu()
     // 7.2 wants this order; the others do not mind.
     unit.stock_modules = {"libnvdimm", "cxl_pmem", "cxl_acpi", "cxl_mem", "cxl_pci"};
     unit.modules = {"pmukit_common", "cxl_hmu"};
-    unit.programs = {"pmukit", "cxl_hmu_test", "zipf_access"};
-    unit.scripts = {"record_zipf.sh", "stock_perf.sh"};
+    unit.programs = {"tools/cli/pmukit", "selftests/cxl_hmu/cxl_hmu_test",
+                     "selftests/cxl_hmu/zipf_access"};
+    unit.files = {"selftests/cxl_hmu/hmu.sh", "selftests/cxl_hmu/record_zipf.sh",
+                  "selftests/cxl_hmu/stock_perf.sh", "selftests/cxl_hmu/abi_paths.sh",
+                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
     unit.test_models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log"};
     unit.demo_models = {"--access-log {out}/first.log", "--access-log {out}/second.log"};
     unit.test_steps = {
+        {"abi_paths", "/selftests/cxl_hmu/abi_paths.sh", 60},
         {"cxl_hmu_test", "cxl_hmu_test", 300},
         {"stock_perf", "/selftests/cxl_hmu/stock_perf.sh 0", 120},
         {"record_first", "/selftests/cxl_hmu/record_zipf.sh 1 {seed} first", 120},
@@ -105,7 +127,8 @@ struct Named {
     Value value;
 };
 
-constexpr Named<Mode> kModes[] = {{"test", Mode::kTest}, {"demo", Mode::kDemo}, {"shell", Mode::kShell}};
+constexpr Named<Mode> kModes[] = {
+    {"test", Mode::kTest}, {"demo", Mode::kDemo}, {"shell", Mode::kShell}};
 constexpr Named<Placement> kPlacements[] = {{"integrated", Placement::kIntegrated},
                                             {"root-port", Placement::kRootPort}};
 
@@ -150,7 +173,8 @@ std::span<const UnitSpec> units()
 const UnitSpec *unit_by_name(std::string_view name)
 {
     const std::vector<UnitSpec> &table = unit_table();
-    auto found = std::find_if(table.begin(), table.end(), [&](const UnitSpec &row) { return row.unit == name; });
+    auto found = std::find_if(table.begin(), table.end(),
+                              [&](const UnitSpec &row) { return row.unit == name; });
     return found == table.end() ? nullptr : &*found;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// All that differs between guest kernels, and all that differs between units, as data. A new kernel or
-// a new unit is a row here and nothing elsewhere in vmrun.
+// All that differs between guest kernels, and all that differs between units, as data. A new kernel
+// or a new unit is a row here and nothing elsewhere in vmrun.
 #pragma once
 
 #include <chrono>
@@ -20,35 +20,38 @@ struct KernelQuirks {
     std::string_view tcg;      // -accel when there is no KVM
     std::string_view console;  // kernel's name of the first serial port
     std::string_view memory;
-    std::span<const std::string_view> harmless;  // log lines of the stock kernel that look worse than they are
+    std::span<const std::string_view>
+        harmless;  // log lines of the stock kernel that look worse than they are
 };
 
 enum class Mode { kTest, kDemo, kShell };
 
 struct GuestStep {
     std::string_view name;
-    std::string_view command;  // for the guest's sh; {seed} and {next_seed} are replaced; prints TAP
-    unsigned limit_seconds;    // enough for an emulated CPU on a busy machine
+    std::string_view
+        command;             // for the guest's sh; {seed} and {next_seed} are replaced; prints TAP
+    unsigned limit_seconds;  // enough for an emulated CPU on a busy machine
 };
 
-// A judgement made outside, on what the guest left in {guest} and the models in {out}. More placeholders: {kernel},
-// {kver}, {seed}, {next_seed}, and the programs {pmukit}, {judge}.
+// A judgement made outside, on what the guest left in {guest} and the models in {out}. More
+// placeholders: {kernel}, {kver}, {seed}, {next_seed}, and the programs {pmukit}, {judge}.
 struct HostStep {
     std::string_view name;
     std::vector<std::string_view> command;
     int exit_code = 0;
     std::vector<std::string_view> must_say{};  // each is in the output (stdout and stderr)
-    std::string_view output_to{};  // keeps stdout; otherwise a demo shows it
+    std::string_view output_to{};              // keeps stdout; otherwise a demo shows it
 };
 
 struct UnitSpec {
     std::string_view unit;
-    std::vector<std::string_view> stock_modules;  // in the order they are loaded; built-in ones pass
-    std::vector<std::string_view> modules;        // ours, in order
-    std::vector<std::string_view> programs;       // from build/guest/<arch>
-    std::vector<std::string_view> scripts;        // from selftests/<unit>
-    // One device each: arguments of pmukit-model after the unit's name; {out} is replaced. What the n-th model
-    // prints is kept in {out}/model<n>.log, counted from 0.
+    std::vector<std::string_view>
+        stock_modules;                       // in the order they are loaded; built-in ones pass
+    std::vector<std::string_view> modules;   // ours, in order
+    std::vector<std::string_view> programs;  // paths below build/guest/<arch>; all go to /usr/bin
+    std::vector<std::string_view> files;     // of the source tree; all go to /selftests/<unit>
+    // One device each: arguments of pmukit-model after the unit's name; {out} is replaced. What the
+    // n-th model prints is kept in {out}/model<n>.log, counted from 0.
     std::vector<std::string_view> test_models;
     std::vector<std::string_view> demo_models;
     std::vector<GuestStep> test_steps;
@@ -57,7 +60,10 @@ struct UnitSpec {
     std::vector<HostStep> demo_judgements;
 };
 
-enum class Placement { kIntegrated, kRootPort };  // on pcie.0 (RCiEP), or each behind its own pcie-root-port
+enum class Placement {
+    kIntegrated,
+    kRootPort
+};  // on pcie.0 (RCiEP), or each behind its own pcie-root-port
 
 std::optional<Mode> mode_by_name(std::string_view name);
 std::optional<Placement> placement_by_name(std::string_view name);

@@ -104,7 +104,8 @@ std::string complaint(const TapReading &tap, int exit_code)
     if (tap.number_twice || (!tap.numbers.empty() && *tap.numbers.rbegin() > *tap.plan))
         return "a test number twice or beyond the plan";
     if (tap.results.size() != *tap.plan)
-        return fmt::format("planned {} tests, saw {} (exit code {})", *tap.plan, tap.results.size(), exit_code);
+        return fmt::format("planned {} tests, saw {} (exit code {})", *tap.plan, tap.results.size(),
+                           exit_code);
     if (*tap.plan == 0 && !tap.skip_all)
         return "an empty plan tests nothing";
     bool failed = std::any_of(tap.results.begin(), tap.results.end(),
@@ -132,7 +133,8 @@ std::vector<TestResult> parse_tap(std::string_view program, std::string_view tex
     if (!why.empty())
         tap.results.push_back({std::string(program), "whole program", Verdict::kFail, why});
     else if (tap.skip_all)
-        tap.results.push_back({std::string(program), "whole program", Verdict::kSkip, tap.skip_all_reason});
+        tap.results.push_back(
+            {std::string(program), "whole program", Verdict::kSkip, tap.skip_all_reason});
     return tap.results;
 }
 
@@ -145,7 +147,8 @@ ExpectedSkips ExpectedSkips::parse(std::string_view text)
         size_t hash = line.find('#');
         std::vector<std::string> words = words_of(std::string_view(line).substr(0, hash));
         if (hash == std::string::npos || words.size() != 3) {
-            skips.errors_.push_back(fmt::format("'{}' is not '<kernel> <program> <test> # reason'", line));
+            skips.errors_.push_back(
+                fmt::format("'{}' is not '<kernel> <program> <test> # reason'", line));
             continue;
         }
         skips.lines_.push_back({words[0], words[1], words[2]});

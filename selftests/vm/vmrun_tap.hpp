@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Reads TAP as the kernel's selftests write it (kselftest.h) and judges it: a program that prints
-// no plan, too few or too many results, or the same number twice, has failed whatever its lines say.
+// no plan, too few or too many results, or the same number twice, has failed whatever its lines
+// say.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ struct TestResult {
     std::string reason;  // of a skip or a failure, when one was given
 };
 
-// Results of one program, at least one. exit_code is what the program returned (TAP may be whole and
-// the program still have crashed later); 0, and 4 with skips only, go with passing results.
+// Results of one program, at least one. exit_code is what the program returned (TAP may be whole
+// and the program still have crashed later); 0, and 4 with skips only, go with passing results.
 std::vector<TestResult> parse_tap(std::string_view program, std::string_view text, int exit_code);
 
 // Lines "<kernel or *> <program> <test name>"; text after '#' is the reason, which must be there.

@@ -85,7 +85,8 @@ TEST(Tap, BailOutFails)
 
 TEST(ExpectedSkips, MatchKernelProgramAndName)
 {
-    auto skips = ExpectedSkips::parse("# comment\n6.1 prog global.one # no vectors on 6.1\n* prog two # never\n");
+    auto skips = ExpectedSkips::parse(
+        "# comment\n6.1 prog global.one # no vectors on 6.1\n* prog two # never\n");
     EXPECT_TRUE(skips.errors().empty());
     EXPECT_TRUE(skips.contains("6.1", {"prog", "global.one", Verdict::kSkip, ""}));
     EXPECT_FALSE(skips.contains("7.2", {"prog", "global.one", Verdict::kSkip, ""}));

@@ -59,7 +59,8 @@ std::string expand(std::string_view text, const std::map<std::string, std::strin
             return out.append(text);
         auto found = values.find(std::string(text.substr(open + 1, close - open - 1)));
         out += text.substr(0, open);
-        out += found == values.end() ? text.substr(open, close - open + 1) : std::string_view(found->second);
+        out += found == values.end() ? text.substr(open, close - open + 1)
+                                     : std::string_view(found->second);
         text.remove_prefix(close + 1);
     }
     return out;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Compares what pmukit decoded from a recording with what really happened: the model's access log
+// (every load and store, written down before any counter saw it), the workload's own tally, the
+// model's count. Shares no code with the decoder or the model.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace pmukit::judge {
+
+struct UnitAccesses {
+    uint64_t loads = 0;
+    uint64_t stores = 0;
+    uint64_t sum() const { return loads + stores; }
+    bool operator==(const UnitAccesses &) const = default;
+};
+using Truth = std::map<uint64_t, UnitAccesses>;  // by unit number
+
+// "# pmukit access log 1", then "R 0x<dpa> <width>" or "W 0x<dpa> <width>" lines.
+Result<Truth> read_access_log(std::string_view text, uint64_t unit_bytes);
+
+// "<unit> <loads> <stores>" lines.
+Result<Truth> read_tally(std::string_view text);
+
+uint64_t sum_of(const Truth &truth);
+
+// The units with at least as many accesses as the one of rank `rank`: more than `rank` of them when
+// there are ties.
+std::set<uint64_t> hottest(const Truth &truth, size_t rank);
+
+struct Report {
+    uint64_t unit_bytes = 0;
+    uint64_t entries = 0;
+    uint64_t lost = 0;
+    std::vector<uint64_t> hot;  // unit numbers, hottest first
+};
+
+// `pmukit report --json` of a recording with one cxl_hmu PMU.
+Result<Report> read_report(std::string_view json);
+
+struct ModelSummary {
+    uint64_t accesses = 0;
+    uint64_t entries = 0;
+    uint64_t dropped = 0;
+};
+
+// The model's last line, "model: unit=cxl_hmu accesses=<n> ...".
+Result<ModelSummary> read_model_summary(std::string_view text);
+
+struct Score {
+    double recall =
+        0;  // share of the `rank` truly hottest units that the report has among its first `rank`
+    double precision =
+        0;  // share of the report's first `rank` units that are truly among the hottest
+};
+
+Score score(const std::set<uint64_t> &truly_hot, const std::vector<uint64_t> &reported,
+            size_t rank);
+
+}  // namespace pmukit::judge

@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The cxl_hmu PMU as a program sees it: sysfs, what is refused, what is recorded, what is left afterwards. The memory
+ * of the device is a BAR that the test itself loads from and stores to, so that it knows every count.
+ * PMUKIT_DEVICE in the environment chooses another than the first CXL memory function.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <pmukit/cxl_hmu.h>
+
+#include "hmu_device.h"
+#include "hmu_records.h"
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+
+#define PARANOID		"/proc/sys/kernel/perf_event_paranoid"
+#define UNBIND			"/sys/bus/pci/drivers/cxl_pci/unbind"
+#define BIND			"/sys/bus/pci/drivers/cxl_pci/bind"
+#define REFCOUNT		"/sys/module/cxl_hmu/refcnt"
+#define NOBODY			65534
+#define WORDS_PER_UNIT		(1UL << (HMU_UNIT_LOG2 - 3))
+#define DATA_PAGES		64
+#define AUX_PAGES		16
+#define TIMEOUT_SECONDS		60
+
+struct term {
+	const char *name;
+	__u64 value;
+};
+
+/* Everything counts, epochs of 100 ms, units of 4 KiB. */
+static const struct term plain_terms[] = {
+	{ "epoch_type", 0 },	{ "access_type", 6 },	  { "hotness_threshold", 1 },
+	{ "epoch_scale", 4 },	{ "epoch_multiplier", 1 }, { "hotness_granual", HMU_UNIT_LOG2 },
+};
+
+static int set_plain_terms(const char *pmu, struct perf_event_attr *attr)
+{
+	int type = pmu_type(pmu), err = 0;
+
+	if (type < 0)
+		return type;
+	memset(attr, 0, sizeof(*attr));
+	attr->type = type;
+	attr->disabled = 1;
+	attr->sample_period = 1;
+	attr->sample_type = PERF_SAMPLE_RAW;
+	for (size_t i = 0; i < sizeof(plain_terms) / sizeof(plain_terms[0]) && !err; i++)
+		err = pmu_set_term(pmu, attr, plain_terms[i].name, plain_terms[i].value);
+	return err;
+}
+
+static int open_plain(const char *pmu, struct pmu_event *event)
+{
+	struct perf_event_attr attr;
+	int err = set_plain_terms(pmu, &attr);
+
+	return err ? err : pmu_event_open(event, &attr, -1, pmu_cpu(pmu));
+}
+
+static unsigned int device_index(void)
+{
+	const char *text = getenv("PMUKIT_DEVICE");
+
+	return text ? atoi(text) : 0;
+}
+
+FIXTURE(cxl_hmu) {
+	struct hmu_device device;
+	char pmu[64];
+	struct pmu_event event;
+	struct hmu_tally tally;
+};
+
+FIXTURE_SETUP(cxl_hmu)
+{
+	int err = hmu_device_find(&self->device, device_index());
+
+	self->event.fd = -1;
+	if (err == -ENODEV || geteuid())
+		SKIP(return, err ? "no CXL memory function" : "needs root");
+	ASSERT_EQ(0, err);
+	ASSERT_EQ(0, hmu_device_map(&self->device));
+	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, self->pmu, sizeof(self->pmu)));
+	hmu_tally_reset(&self->tally);
+}
+
+FIXTURE_TEARDOWN(cxl_hmu)
+{
+	pmu_event_close(&self->event);
+	hmu_device_unmap(&self->device);
+}
+
+/* Loads (or stores) of one unit, spread over its words. */
+static void load_unit(const struct hmu_device *device, unsigned long unit, unsigned int times)
+{
+	for (unsigned int i = 0; i < times; i++)
+		(void)device->memory[unit * WORDS_PER_UNIT + i * 7 % WORDS_PER_UNIT];
+}
+
+static void store_unit(const struct hmu_device *device, unsigned long unit, unsigned int times)
+{
+	for (unsigned int i = 0; i < times; i++)
+		device->memory[unit * WORDS_PER_UNIT + i * 5 % WORDS_PER_UNIT] = i;
+}
+
+/* sysfs */
+
+TEST_F(cxl_hmu, one_pmu_per_instance)
+{
+	char name[64];
+
+	ASSERT_EQ(0, hmu_pmu_name(&self->device, 1, name, sizeof(name)));
+	EXPECT_LE(0, pmu_type(self->pmu));
+	EXPECT_LE(0, pmu_type(name));
+	EXPECT_NE(pmu_type(self->pmu), pmu_type(name));
+}
+
+TEST_F(cxl_hmu, format_is_what_was_promised)
+{
+	static const struct {
+		const char *name, *bits;
+	} promised[] = {
+		{ "epoch_type", "config:0-1" },
+		{ "access_type", "config:2-9" },
+		{ "epoch_scale", "config:10-13" },
+		{ "epoch_multiplier", "config:14-25" },
+		{ "randomized_downsampling", "config:26" },
+		{ "downsampling_factor", "config:27-42" },
+		{ "hotness_threshold", "config1:0-31" },
+		{ "hotness_granual", "config1:32-63" },
+		{ "range_base", "config2:0-31" },
+		{ "range_size", "config2:32-63" },
+	};
+	char path[256], text[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(promised); i++) {
+		snprintf(path, sizeof(path), PMU_SYSFS "/%s/format/%s", self->pmu, promised[i].name);
+		ASSERT_EQ(0, read_text(path, text, sizeof(text))) TH_LOG("%s", path);
+		EXPECT_STREQ(promised[i].bits, text) TH_LOG("%s", path);
+	}
+}
+
+TEST_F(cxl_hmu, cpumask_is_one_cpu)
+{
+	char path[256], text[64], *end;
+
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/cpumask", self->pmu);
+	ASSERT_EQ(0, read_text(path, text, sizeof(text)));
+	EXPECT_LE(0, strtol(text, &end, 10));
+	EXPECT_STREQ("", end);
+}
+
+/* What is refused */
+
+FIXTURE(refused) {
+	struct hmu_device device;
+	char pmu[64];
+};
+
+FIXTURE_VARIANT(refused) {
+	const char *term;
+	__u64 value;
+};
+
+FIXTURE_SETUP(refused)
+{
+	int err = hmu_device_find(&self->device, device_index());
+
+	if (err == -ENODEV || geteuid())
+		SKIP(return, err ? "no CXL memory function" : "needs root");
+	ASSERT_EQ(0, err);
+	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, self->pmu, sizeof(self->pmu)));
+}
+
+FIXTURE_TEARDOWN(refused)
+{
+}
+
+#define REFUSED(_name, _term, _value) \
+	FIXTURE_VARIANT_ADD(refused, _name) { .term = _term, .value = _value }
+
+REFUSED(epoch_type_reserved, "epoch_type", 3);
+REFUSED(access_type_beyond_the_last, "access_type", 7);
+REFUSED(access_type_largest, "access_type", 255);
+REFUSED(epoch_scale_beyond_the_last, "epoch_scale", 6);
+REFUSED(epoch_scale_largest, "epoch_scale", 15);
+REFUSED(downsampling_not_a_power_of_two, "downsampling_factor", 3);
+REFUSED(granual_below_the_smallest, "hotness_granual", 7);
+REFUSED(granual_beyond_the_largest, "hotness_granual", 32);
+REFUSED(granual_absurd, "hotness_granual", 0xffffffff);
+REFUSED(threshold_wider_than_the_counter, "hotness_threshold", 0xffffffff);
+REFUSED(range_behind_the_memory, "range_base", 0xffffffff);
+
+TEST_F(refused, with_einval)
+{
+	struct perf_event_attr attr;
+	struct pmu_event event;
+
+	ASSERT_EQ(0, set_plain_terms(self->pmu, &attr));
+	ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, variant->term, variant->value));
+	if (!strcmp(variant->term, "range_base")) {
+		ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, "range_size", 1));
+	}
+	EXPECT_EQ(-EINVAL, pmu_event_open(&event, &attr, -1, pmu_cpu(self->pmu)));
+}
+
+TEST_F(cxl_hmu, plain_terms_are_not_refused)
+{
+	EXPECT_EQ(0, open_plain(self->pmu, &self->event));
+}
+
+TEST_F(cxl_hmu, unknown_config_bits_are_refused)
+{
+	struct perf_event_attr attr;
+
+	ASSERT_EQ(0, set_plain_terms(self->pmu, &attr));
+	attr.config |= 1ULL << 63;
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu)));
+}
+
+TEST_F(cxl_hmu, per_task_events_are_refused)
+{
+	struct perf_event_attr attr;
+
+	ASSERT_EQ(0, set_plain_terms(self->pmu, &attr));
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, 0, -1));
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, 0, pmu_cpu(self->pmu)));
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, -1));
+}
+
+TEST_F(cxl_hmu, a_second_event_gets_ebusy_until_the_first_is_closed)
+{
+	struct pmu_event second = { .fd = -1 };
+
+	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	EXPECT_EQ(-EBUSY, open_plain(self->pmu, &second));
+	pmu_event_close(&self->event);
+	EXPECT_EQ(0, open_plain(self->pmu, &second));
+	pmu_event_close(&second);
+}
+
+TEST_F(cxl_hmu, instances_do_not_hinder_each_other)
+{
+	struct pmu_event second = { .fd = -1 };
+	char name[64];
+
+	ASSERT_EQ(0, hmu_pmu_name(&self->device, 1, name, sizeof(name)));
+	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	EXPECT_EQ(0, open_plain(name, &second));
+	pmu_event_close(&second);
+}
+
+/* Only the driver's own check is left when perf_event_paranoid lets everybody in. */
+TEST_F(cxl_hmu, unprivileged_users_get_eacces)
+{
+	char paranoid[16];
+	int err;
+
+	ASSERT_EQ(0, read_text(PARANOID, paranoid, sizeof(paranoid)));
+	ASSERT_EQ(0, write_text(PARANOID, "-1"));
+	err = setresuid(-1, NOBODY, -1) ? -errno : open_plain(self->pmu, &self->event);
+	ASSERT_EQ(0, setresuid(-1, 0, -1));
+	EXPECT_EQ(0, write_text(PARANOID, paranoid));
+	EXPECT_EQ(-EACCES, err);
+}
+
+TEST_F(cxl_hmu, overwriting_aux_is_refused)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	ASSERT_EQ(0, pmu_event_map(&self->event, 1, 0));
+	self->event.page->aux_offset = 2 * page;
+	self->event.page->aux_size = 4 * page;
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4 * page, PROT_READ, MAP_SHARED, self->event.fd, 2 * page));
+	EXPECT_NE(MAP_FAILED, mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_SHARED, self->event.fd, 2 * page));
+}
+
+/* What is recorded */
+
+FIXTURE(recording) {
+	struct hmu_device device;
+	char pmu[64];
+	struct pmu_event event;
+	struct hmu_tally tally;
+};
+
+FIXTURE_VARIANT(recording) {
+	unsigned int aux_pages;		/* 0: samples */
+};
+
+FIXTURE_VARIANT_ADD(recording, aux) { .aux_pages = AUX_PAGES };
+FIXTURE_VARIANT_ADD(recording, samples) { .aux_pages = 0 };
+
+FIXTURE_SETUP(recording)
+{
+	int err = hmu_device_find(&self->device, device_index());
+
+	self->event.fd = -1;
+	if (err == -ENODEV || geteuid())
+		SKIP(return, err ? "no CXL memory function" : "needs root");
+	ASSERT_EQ(0, err);
+	ASSERT_EQ(0, hmu_device_map(&self->device));
+	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, self->pmu, sizeof(self->pmu)));
+	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, variant->aux_pages));
+	hmu_tally_reset(&self->tally);
+}
+
+FIXTURE_TEARDOWN(recording)
+{
+	pmu_event_close(&self->event);
+	hmu_device_unmap(&self->device);
+}
+
+/* The number of accesses all entries stand for. */
+static __u64 counted(const struct hmu_tally *tally)
+{
+	__u64 sum = 0;
+
+	for (unsigned int unit = 0; unit < HMU_UNITS; unit++)
+		sum += tally->count[unit];
+	return sum;
+}
+
+/* Until the records account for that many accesses, or for a few seconds. */
+static void collect_accesses(struct hmu_tally *tally, struct pmu_event *event, __u64 accesses)
+{
+	for (int i = 0; i < 250 && counted(tally) < accesses; i++) {
+		usleep(20000);
+		hmu_collect(tally, event);
+	}
+}
+
+static void expect_sound(struct __test_metadata *_metadata, const struct hmu_tally *tally)
+{
+	EXPECT_EQ(0, tally->malformed);
+	EXPECT_EQ(0, tally->sequence_gaps);
+	EXPECT_EQ(0, tally->lost);
+	EXPECT_EQ(0, tally->lost_samples);
+	EXPECT_EQ(0, tally->truncated);
+	EXPECT_EQ(0, tally->flags);
+}
+
+TEST_F_TIMEOUT(recording, counts_equal_what_was_touched, TIMEOUT_SECONDS)
+{
+	__u64 expected[HMU_UNITS] = { 0 }, sum = 0;
+
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	for (unsigned int i = 0; i < 200; i++) {
+		unsigned int unit = i * 19 % HMU_UNITS, loads = 1 + i % 7, stores = i % 4;
+
+		load_unit(&self->device, unit, loads);
+		store_unit(&self->device, unit, stores);
+		expected[unit] += loads + stores;
+		sum += loads + stores;
+	}
+	collect_accesses(&self->tally, &self->event, sum);
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	hmu_collect(&self->tally, &self->event);
+
+	expect_sound(_metadata, &self->tally);
+	for (unsigned int unit = 0; unit < HMU_UNITS; unit++) {
+		ASSERT_EQ(expected[unit], self->tally.count[unit])
+			TH_LOG("unit %u", unit);
+	}
+}
+
+TEST_F_TIMEOUT(recording, the_last_unit_of_the_memory_is_named, TIMEOUT_SECONDS)
+{
+	unsigned long last = self->device.memory_bytes / (WORDS_PER_UNIT * 8) - 1;
+
+	if (last >= HMU_UNITS)
+		last = HMU_UNITS - 1;
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	load_unit(&self->device, 0, 3);
+	load_unit(&self->device, last, 5);
+	collect_accesses(&self->tally, &self->event, 8);
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+
+	expect_sound(_metadata, &self->tally);
+	EXPECT_EQ(3, self->tally.count[0]);
+	EXPECT_EQ(5, self->tally.count[last]);
+	EXPECT_EQ(8, counted(&self->tally));
+}
+
+TEST_F_TIMEOUT(recording, the_count_of_the_event_is_the_number_of_entries, TIMEOUT_SECONDS)
+{
+	__u64 count = 0;
+
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	for (unsigned int unit = 0; unit < 64; unit++)
+		load_unit(&self->device, unit, 1);
+	collect_accesses(&self->tally, &self->event, 64);
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	hmu_collect(&self->tally, &self->event);
+	ASSERT_EQ(sizeof(count), read(self->event.fd, &count, sizeof(count)));
+
+	EXPECT_EQ(64, self->tally.total_entries);
+	EXPECT_EQ(64, count);
+}
+
+TEST_F_TIMEOUT(recording, nothing_stale_after_disable_and_enable, TIMEOUT_SECONDS)
+{
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	load_unit(&self->device, 1, 4);
+	collect_accesses(&self->tally, &self->event, 4);
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	hmu_collect(&self->tally, &self->event);
+	EXPECT_EQ(4, self->tally.count[1]);
+
+	load_unit(&self->device, 2, 4);		/* nobody looks */
+	hmu_tally_reset(&self->tally);
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	load_unit(&self->device, 3, 4);
+	collect_accesses(&self->tally, &self->event, 4);
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	hmu_collect(&self->tally, &self->event);
+
+	EXPECT_EQ(0, self->tally.count[1]);
+	EXPECT_EQ(0, self->tally.count[2]);
+	EXPECT_EQ(4, self->tally.count[3]);
+	expect_sound(_metadata, &self->tally);
+}
+
+TEST_F_TIMEOUT(recording, twenty_enables_and_disables_in_a_row, TIMEOUT_SECONDS)
+{
+	for (unsigned int i = 0; i < 20; i++) {
+		ASSERT_EQ(0, pmu_event_enable(&self->event));
+		load_unit(&self->device, i, 1);
+		ASSERT_EQ(0, pmu_event_disable(&self->event));
+	}
+	hmu_collect(&self->tally, &self->event);
+	hmu_tally_reset(&self->tally);
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	load_unit(&self->device, 100, 9);
+	collect_accesses(&self->tally, &self->event, 9);
+	EXPECT_EQ(9, self->tally.count[100]);
+	EXPECT_EQ(9, counted(&self->tally));
+	expect_sound(_metadata, &self->tally);
+}
+
+TEST_F_TIMEOUT(cxl_hmu, loads_only_when_asked_for_loads, TIMEOUT_SECONDS)
+{
+	struct perf_event_attr attr;
+
+	ASSERT_EQ(0, set_plain_terms(self->pmu, &attr));
+	ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, "access_type", 1));
+	ASSERT_EQ(0, pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu)));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	load_unit(&self->device, 7, 3);
+	store_unit(&self->device, 7, 5);
+	store_unit(&self->device, 8, 5);
+	load_unit(&self->device, 9, 1);
+	collect_accesses(&self->tally, &self->event, 4);
+	EXPECT_EQ(3, self->tally.count[7]);
+	EXPECT_EQ(0, self->tally.count[8]);
+	EXPECT_EQ(1, self->tally.count[9]);
+}
+
+TEST_F_TIMEOUT(cxl_hmu, units_below_the_threshold_are_not_hot, TIMEOUT_SECONDS)
+{
+	struct perf_event_attr attr;
+
+	ASSERT_EQ(0, set_plain_terms(self->pmu, &attr));
+	/* An epoch of a second, so that no epoch's end is likely to fall between these loads. */
+	ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, "epoch_scale", 5));
+	ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, "hotness_threshold", 4));
+	ASSERT_EQ(0, pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu)));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	load_unit(&self->device, 5, 3);
+	load_unit(&self->device, 6, 40);
+	collect_accesses(&self->tally, &self->event, 40);
+	EXPECT_EQ(0, self->tally.count[5]);
+	EXPECT_EQ(40, self->tally.count[6]);
+}
+
+/* Each unit is touched once, so each is on the hot list exactly once: delivered and lost add up. */
+TEST_F_TIMEOUT(cxl_hmu, losses_of_a_tiny_aux_area_are_counted, TIMEOUT_SECONDS)
+{
+	const unsigned int units = 900, late = 10;
+	__u64 delivered;
+
+	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 1));
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	for (unsigned int unit = 0; unit < units; unit++)
+		load_unit(&self->device, unit, 1);
+	usleep(500000);		/* the epoch ends, nobody reads: 4 KiB cannot hold 900 entries */
+	hmu_collect(&self->tally, &self->event);
+	EXPECT_GT(units, self->tally.total_entries);
+	EXPECT_LT(0, self->tally.total_entries);
+
+	/* With room again, the next record says what was lost. */
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	for (unsigned int unit = 0; unit < late; unit++)
+		load_unit(&self->device, 2000 + unit, 1);
+	hmu_collect_entries(&self->tally, &self->event, units + late);
+	delivered = self->tally.total_entries;
+	EXPECT_EQ(units + late, delivered + self->tally.lost);
+	EXPECT_LT(0, self->tally.lost);
+	EXPECT_EQ(PMUKIT_CXL_HMU_F_TRUNCATED, self->tally.flags & PMUKIT_CXL_HMU_F_TRUNCATED);
+	EXPECT_LT(0, self->tally.truncated);
+	EXPECT_EQ(0, self->tally.malformed);
+	for (unsigned int unit = 0; unit < HMU_UNITS; unit++) {
+		EXPECT_GE(1, self->tally.entries[unit])
+			TH_LOG("unit %u twice", unit);
+	}
+}
+
+/* What is left */
+
+TEST_F_TIMEOUT(cxl_hmu, nothing_is_left_after_close, TIMEOUT_SECONDS)
+{
+	long long references = -1;
+
+	for (unsigned int i = 0; i < 20; i++) {
+		ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+		ASSERT_EQ(0, pmu_event_map(&self->event, 1, i % 2 ? 4 : 0));
+		ASSERT_EQ(0, pmu_event_enable(&self->event));
+		load_unit(&self->device, i, 2);
+		pmu_event_close(&self->event);
+	}
+	for (unsigned int i = 0; i < 100 && references; i++) {
+		ASSERT_EQ(0, read_number(REFCOUNT, &references));
+		usleep(20000);
+	}
+	EXPECT_EQ(0, references);
+}
+
+TEST_F(cxl_hmu, rmmod_is_refused_while_an_event_is_open)
+{
+	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	EXPECT_EQ(-1, syscall(SYS_delete_module, "cxl_hmu", O_NONBLOCK));
+	EXPECT_EQ(EWOULDBLOCK, errno);
+	EXPECT_LE(0, pmu_type(self->pmu));
+}
+
+TEST_F_TIMEOUT(cxl_hmu, unbind_with_a_running_event_and_back, TIMEOUT_SECONDS)
+{
+	struct pmu_event again = { .fd = -1 };
+	__u64 count;
+
+	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	load_unit(&self->device, 1, 4);
+	ASSERT_EQ(0, write_text(UNBIND, self->device.pci));
+
+	EXPECT_EQ(0, hmu_pmu_wait(&self->device, 0)) TH_LOG("the PMU is still there");
+	/* The dead event answers or refuses; either way nothing may hang or crash. */
+	(void)!read(self->event.fd, &count, sizeof(count));
+	pmu_event_enable(&self->event);
+	pmu_event_disable(&self->event);
+	hmu_collect(&self->tally, &self->event);
+	EXPECT_EQ(0, self->tally.malformed);
+
+	ASSERT_EQ(0, write_text(BIND, self->device.pci));
+	ASSERT_EQ(0, hmu_pmu_wait(&self->device, 1));
+	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, self->pmu, sizeof(self->pmu)));
+	ASSERT_EQ(0, open_plain(self->pmu, &again));
+	ASSERT_EQ(0, pmu_event_map(&again, DATA_PAGES, AUX_PAGES));
+	ASSERT_EQ(0, pmu_event_enable(&again));
+	hmu_tally_reset(&self->tally);
+	load_unit(&self->device, 11, 6);
+	collect_accesses(&self->tally, &again, 6);
+	EXPECT_EQ(6, self->tally.count[11]);
+	EXPECT_EQ(6, counted(&self->tally));
+	pmu_event_close(&again);
+}
+
+/* No device is no failure on a real machine; vmrun takes any skip for one. */
+int main(int argc, char **argv)
+{
+	struct hmu_device device;
+
+	if (hmu_device_find(&device, device_index()) == -ENODEV)
+		ksft_exit_skip("no CXL memory function\n");
+	return test_harness_run(argc, argv);
+}

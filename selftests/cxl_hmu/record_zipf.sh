@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# record_zipf.sh DEVICE SEED NAME: records a zipf workload with pmukit into $out/NAME.data; the workload's own tally goes
+# to $out/NAME.tally. What was recorded is judged elsewhere, by cxl_hmu_judge.
+. "$(dirname "$0")/hmu.sh"
+device=${1:-0} seed=${2:-1} name=${3:-zipf}
+
+command -v pmukit >/dev/null || skip_all "no pmukit"
+pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
+# Every access counts; epochs of 100 ms; units of 4 KiB. The workload waits at its end for the last epoch.
+event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=1,epoch_scale=4,hotness_granual=12/"
+
+plan 2
+echo "# pmukit record -a -e $event"
+pmukit record -a -e "$event" -o "$out/$name.data" -- \
+	zipf_access --device "$device" --seed "$seed" --accesses 60000 --units 4096 --unit-bytes 4096 \
+	--write-percent 30 --settle-ms 300 --tally "$out/$name.tally" >"$out/$name.said" 2>&1
+result "pmukit record runs the workload" $?
+sed 's/^/# /' "$out/$name.said"
+grep -q '^zipf_access: accesses=60000 ' "$out/$name.said"
+result "the workload made all its accesses" $?
+exit $tap_failed

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Loads from and stores to the memory of a CXL device, some units far more often than others: unit of rank r
+ * (1, 2, ...) is chosen with a probability proportional to 1/r (Zipf). Which unit has which rank depends on the seed
+ * alone. It counts what it does, and so is a witness of its own.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hmu_device.h"
+
+#define EXIT_USAGE	2
+#define EXIT_SKIP	4	/* KSFT_SKIP */
+
+enum setting { SEED, ACCESSES, UNITS, UNIT_BYTES, WRITE_PERCENT, DEVICE, SETTLE_MS, NR_SETTINGS };
+
+struct options {
+	unsigned long long value[NR_SETTINGS];
+	const char *tally;
+};
+
+struct unit {
+	unsigned long loads;
+	unsigned long stores;
+};
+
+/* splitmix64: every seed gives a full-period stream. */
+static __u64 next_random(__u64 *state)
+{
+	__u64 z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+/* n > 0 */
+static __u64 random_below(__u64 *state, __u64 n)
+{
+	return (__u64)(((unsigned __int128)next_random(state) * n) >> 64);
+}
+
+/* cumulative[r] = sum of the weights of ranks 0..r */
+static __u64 *make_weights(unsigned long units)
+{
+	__u64 *cumulative = calloc(units, sizeof(*cumulative)), sum = 0;
+
+	for (unsigned long rank = 0; cumulative && rank < units; rank++) {
+		sum += (1ULL << 32) / (rank + 1);
+		cumulative[rank] = sum;
+	}
+	return cumulative;
+}
+
+/* The unit of each rank: a shuffle of 0 .. units - 1. */
+static unsigned long *make_ranks(unsigned long units, __u64 *state)
+{
+	unsigned long *unit_of = calloc(units, sizeof(*unit_of));
+
+	for (unsigned long i = 0; unit_of && i < units; i++) {
+		unsigned long j = random_below(state, i + 1);
+
+		unit_of[i] = unit_of[j];
+		unit_of[j] = i;
+	}
+	return unit_of;
+}
+
+static unsigned long random_rank(const __u64 *cumulative, unsigned long units, __u64 *state)
+{
+	__u64 point = random_below(state, cumulative[units - 1]);
+	unsigned long low = 0, high = units - 1;
+
+	while (low < high) {
+		unsigned long middle = low + (high - low) / 2;
+
+		if (point < cumulative[middle])
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static void access_memory(const struct options *opt, const struct hmu_device *device, const __u64 *cumulative,
+			  const unsigned long *unit_of, struct unit *tally, __u64 *state)
+{
+	unsigned long words = opt->value[UNIT_BYTES] / sizeof(__u64);
+
+	for (unsigned long i = 0; i < opt->value[ACCESSES]; i++) {
+		unsigned long unit = unit_of[random_rank(cumulative, opt->value[UNITS], state)];
+		volatile __u64 *word = device->memory + unit * words + random_below(state, words);
+
+		if (random_below(state, 100) < opt->value[WRITE_PERCENT]) {
+			*word = i;
+			tally[unit].stores++;
+		} else {
+			(void)*word;
+			tally[unit].loads++;
+		}
+	}
+}
+
+/* One line a unit that was touched: number, loads, stores. */
+static int write_tally(const struct options *opt, const struct unit *tally)
+{
+	FILE *file = fopen(opt->tally, "w");
+
+	if (!file)
+		return -errno;
+	for (unsigned long unit = 0; unit < opt->value[UNITS]; unit++) {
+		if (tally[unit].loads || tally[unit].stores)
+			fprintf(file, "%lu %lu %lu\n", unit, tally[unit].loads, tally[unit].stores);
+	}
+	return fclose(file) ? -errno : 0;
+}
+
+static void usage(void)
+{
+	fprintf(stderr, "usage: zipf_access [--seed N] [--accesses N] [--units N] [--unit-bytes N] [--write-percent N]\n"
+			"                   [--device N] [--tally FILE] [--settle-ms N]\n"
+			"  --device N     the N-th CXL memory function, from 0\n"
+			"  --tally FILE   one line a touched unit: number, loads, stores\n"
+			"  --settle-ms N  wait at the end, so that a running epoch can end\n");
+	exit(EXIT_USAGE);
+}
+
+static unsigned long long number(const char *text)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-')
+		usage();
+	return value;
+}
+
+static struct options parse(int argc, char **argv)
+{
+	static const struct option names[] = {
+		{ "seed", required_argument, NULL, SEED },
+		{ "accesses", required_argument, NULL, ACCESSES },
+		{ "units", required_argument, NULL, UNITS },
+		{ "unit-bytes", required_argument, NULL, UNIT_BYTES },
+		{ "write-percent", required_argument, NULL, WRITE_PERCENT },
+		{ "device", required_argument, NULL, DEVICE },
+		{ "settle-ms", required_argument, NULL, SETTLE_MS },
+		{ "tally", required_argument, NULL, NR_SETTINGS },
+		{ },
+	};
+	struct options opt = { .value = {
+		[SEED] = 1, [ACCESSES] = 60000, [UNITS] = 4096, [UNIT_BYTES] = 4096, [WRITE_PERCENT] = 30,
+	} };
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		if (option == NR_SETTINGS)
+			opt.tally = optarg;
+		else if (option < NR_SETTINGS)
+			opt.value[option] = number(optarg);
+		else
+			usage();
+	}
+	if (optind != argc || !opt.value[UNITS] || opt.value[UNIT_BYTES] < sizeof(__u64) ||
+	    opt.value[UNIT_BYTES] % sizeof(__u64) || opt.value[WRITE_PERCENT] > 100)
+		usage();
+	return opt;
+}
+
+static int run(const struct options *opt, struct hmu_device *device)
+{
+	__u64 state = opt->value[SEED];
+	__u64 *cumulative = make_weights(opt->value[UNITS]);
+	unsigned long *unit_of = make_ranks(opt->value[UNITS], &state);
+	struct unit *tally = calloc(opt->value[UNITS], sizeof(*tally));
+	unsigned long loads = 0, stores = 0;
+	int err = -ENOMEM;
+
+	if (!cumulative || !unit_of || !tally)
+		goto free_all;
+	access_memory(opt, device, cumulative, unit_of, tally, &state);
+	for (unsigned long unit = 0; unit < opt->value[UNITS]; unit++) {
+		loads += tally[unit].loads;
+		stores += tally[unit].stores;
+	}
+	usleep(opt->value[SETTLE_MS] * 1000);
+	printf("zipf_access: accesses=%lu loads=%lu stores=%lu\n", loads + stores, loads, stores);
+	err = opt->tally ? write_tally(opt, tally) : 0;
+free_all:
+	free(tally);
+	free(unit_of);
+	free(cumulative);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct options opt = parse(argc, argv);
+	struct hmu_device device;
+	int err = hmu_device_find(&device, opt.value[DEVICE]);
+
+	if (err == -ENODEV) {
+		fprintf(stderr, "zipf_access: no CXL memory function number %llu\n", opt.value[DEVICE]);
+		return EXIT_SKIP;
+	}
+	if (!err)
+		err = hmu_device_map(&device);
+	if (err) {
+		fprintf(stderr, "zipf_access: cannot map the memory of the device: %s\n", strerror(-err));
+		return EXIT_FAILURE;
+	}
+	if (opt.value[UNITS] > device.memory_bytes / opt.value[UNIT_BYTES]) {
+		fprintf(stderr, "zipf_access: %llu units of %llu bytes do not fit into %zu bytes\n", opt.value[UNITS],
+			opt.value[UNIT_BYTES], device.memory_bytes);
+		return EXIT_USAGE;
+	}
+	err = run(&opt, &device);
+	if (err)
+		fprintf(stderr, "zipf_access: %s\n", strerror(-err));
+	hmu_device_unmap(&device);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

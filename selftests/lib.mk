@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What every selftest folder includes, in the manner of the kernel's own lib.mk. The folder sets
+#   UNIT            its name
+#   TEST_PROGRAMS   programs that print TAP, each from <name>.c
+#   TEST_SCRIPTS    scripts that print TAP
+#   OTHER_PROGRAMS  built and installed beside them, not run by themselves
+#   SOURCES         compiled into every program of the folder
+#   TEST_FILES      installed beside them
+# The kselftest harness is taken from a kernel source tree, never copied here.
+.DEFAULT_GOAL := all
+top       := $(dir $(realpath $(lastword $(MAKEFILE_LIST))))
+CACHE     := $(or $(PMUKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pmukit)
+KSELFTEST ?= $(firstword $(wildcard $(CACHE)/sources/*/tools/testing/selftests))
+OUTPUT    ?= $(top)../build/selftests
+override OUTPUT := $(abspath $(OUTPUT))/$(UNIT)
+INSTALL_PATH ?= $(top)../build/kselftest_install
+CFLAGS    := -O2 -g -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror $(EXTRA_CFLAGS)
+CPPFLAGS  := -isystem $(KSELFTEST) -I $(top)lib -I $(top)../include/uapi -I .
+
+programs := $(addprefix $(OUTPUT)/,$(TEST_PROGRAMS) $(OTHER_PROGRAMS))
+headers  := $(wildcard *.h $(top)lib/*.h $(top)../include/uapi/pmukit/*.h)
+
+all: $(programs)
+
+$(OUTPUT)/%: %.c $(SOURCES) $(headers)
+	@[ -e '$(KSELFTEST)/kselftest_harness.h' ] || \
+		{ echo "selftests: no kselftest_harness.h: say KSELFTEST=<kernel source>/tools/testing/selftests" >&2; exit 2; }
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -static -o $@ $< $(SOURCES)
+
+# Exit code of a program: 0 pass, 4 skip (no device), else failure.
+run_tests: all
+	@cd '$(OUTPUT)'; PATH="$$PWD:$$PATH"; failed=0; \
+	for test in $(TEST_PROGRAMS) $(addprefix '$(CURDIR)'/,$(TEST_SCRIPTS)); do \
+		echo "# selftests: $(UNIT): $${test##*/}"; code=0; $$test || code=$$?; \
+		case $$code in \
+		0) echo "ok - $(UNIT): $${test##*/}" ;; \
+		4) echo "ok - $(UNIT): $${test##*/} # SKIP" ;; \
+		*) echo "not ok - $(UNIT): $${test##*/} # exit code $$code"; failed=1 ;; \
+		esac; \
+	done; exit $$failed
+
+install: all
+	install -d '$(INSTALL_PATH)/$(UNIT)'
+	install $(programs) $(TEST_SCRIPTS) '$(INSTALL_PATH)/$(UNIT)'
+	$(if $(TEST_FILES),install -m 644 $(TEST_FILES) '$(INSTALL_PATH)/$(UNIT)')
+
+clean:
+	rm -f $(programs)
+
+.PHONY: all run_tests install clean

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "pmu_event.h"
+
+int read_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	got = read(fd, text, size - 1);
+	if (got < 0)
+		got = -errno;
+	close(fd);
+	if (got < 0)
+		return got;
+	while (got > 0 && text[got - 1] == '\n')
+		got--;
+	text[got] = '\0';
+	return 0;
+}
+
+int read_number(const char *path, long long *value)
+{
+	char text[64], *end;
+	int err = read_text(path, text, sizeof(text));
+
+	if (err)
+		return err;
+	*value = strtoll(text, &end, 0);
+	return end == text ? -EINVAL : 0;
+}
+
+int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int pmu_type(const char *pmu)
+{
+	long long type;
+	char path[256];
+	int err;
+
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/type", pmu);
+	err = read_number(path, &type);
+	return err ? err : (int)type;
+}
+
+int pmu_cpu(const char *pmu)
+{
+	long long cpu;
+	char path[256];
+	int err;
+
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/cpumask", pmu);
+	err = read_number(path, &cpu);
+	return err ? err : (int)cpu;
+}
+
+int pmu_set_term(const char *pmu, struct perf_event_attr *attr, const char *term, __u64 value)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} words[] = {
+		{ "config", offsetof(struct perf_event_attr, config) },
+		{ "config1", offsetof(struct perf_event_attr, config1) },
+		{ "config2", offsetof(struct perf_event_attr, config2) },
+	};
+	unsigned int first, last;
+	char path[256], text[64], name[16];
+	__u64 mask, *word;
+	int err, got;
+
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/format/%s", pmu, term);
+	err = read_text(path, text, sizeof(text));
+	if (err)
+		return err;
+	got = sscanf(text, "%15[a-z0-9]:%u-%u", name, &first, &last);
+	if (got == 2)
+		last = first;
+	if (got < 2 || last > 63 || first > last)
+		return -EINVAL;
+	mask = last - first == 63 ? ~0ULL : (1ULL << (last - first + 1)) - 1;
+	if (value & ~mask)
+		return -ERANGE;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(name, words[i].name))
+			continue;
+		word = (__u64 *)((char *)attr + words[i].offset);
+		*word = (*word & ~(mask << first)) | value << first;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu)
+{
+	memset(event, 0, sizeof(*event));
+	attr->size = sizeof(*attr);
+	event->fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return event->fd < 0 ? -errno : 0;
+}
+
+int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *map;
+
+	map = mmap(NULL, (1 + data_pages) * page, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	event->page = map;
+	event->data_bytes = data_pages * page;
+	if (!aux_pages)
+		return 0;
+
+	event->page->aux_offset = (1 + data_pages) * page;
+	event->page->aux_size = aux_pages * page;
+	map = mmap(NULL, aux_pages * page, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd,
+		   event->page->aux_offset);
+	if (map == MAP_FAILED)
+		return -errno;
+	event->aux = map;
+	event->aux_bytes = aux_pages * page;
+	return 0;
+}
+
+int pmu_event_enable(struct pmu_event *event)
+{
+	return ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+}
+
+int pmu_event_disable(struct pmu_event *event)
+{
+	return ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0) ? -errno : 0;
+}
+
+void pmu_event_close(struct pmu_event *event)
+{
+	if (event->aux)
+		munmap(event->aux, event->aux_bytes);
+	if (event->page)
+		munmap(event->page, event->data_bytes + sysconf(_SC_PAGESIZE));
+	if (event->fd >= 0)
+		close(event->fd);
+	memset(event, 0, sizeof(*event));
+	event->fd = -1;
+}
+
+/* size bytes at position at of a ring of ring_bytes (a power of two). */
+static void copy_from_ring(void *to, const char *ring, size_t ring_bytes, __u64 at, size_t size)
+{
+	size_t offset = at & (ring_bytes - 1);
+	size_t first = ring_bytes - offset < size ? ring_bytes - offset : size;
+
+	memcpy(to, ring + offset, first);
+	memcpy((char *)to + first, ring, size - first);
+}
+
+int pmu_event_record(struct pmu_event *event, void *record, size_t size)
+{
+	const char *ring = (const char *)event->page + sysconf(_SC_PAGESIZE);
+	__u64 head = __atomic_load_n(&event->page->data_head, __ATOMIC_ACQUIRE);
+	__u64 tail = event->page->data_tail;
+	struct perf_event_header header;
+
+	if (head == tail)
+		return 0;
+	copy_from_ring(&header, ring, event->data_bytes, tail, sizeof(header));
+	if (header.size < sizeof(header) || header.size > head - tail)
+		return -EBADMSG;
+	if (header.size > size)
+		return -EMSGSIZE;
+	copy_from_ring(record, ring, event->data_bytes, tail, header.size);
+	__atomic_store_n(&event->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
+	return header.size;
+}
+
+size_t pmu_event_aux(struct pmu_event *event, void *bytes, size_t size)
+{
+	__u64 head = __atomic_load_n(&event->page->aux_head, __ATOMIC_ACQUIRE);
+	__u64 tail = event->page->aux_tail;
+
+	if (head - tail < size)
+		size = head - tail;
+	copy_from_ring(bytes, event->aux, event->aux_bytes, tail, size);
+	__atomic_store_n(&event->page->aux_tail, tail + size, __ATOMIC_RELEASE);
+	return size;
+}

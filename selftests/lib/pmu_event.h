@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * For selftests of any PMU: sysfs, perf_event_open() and the two rings of an event, without
+ * libraries. Functions return 0 or -errno unless they say otherwise.
+ */
+#ifndef PMUKIT_SELFTESTS_PMU_EVENT_H
+#define PMUKIT_SELFTESTS_PMU_EVENT_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PMU_SYSFS	"/sys/bus/event_source/devices"
+
+/* Reads a small file without its line end. */
+int read_text(const char *path, char *text, size_t size);
+int read_number(const char *path, long long *value);
+int write_text(const char *path, const char *text);
+
+int pmu_type(const char *pmu);			/* or -errno */
+int pmu_cpu(const char *pmu);			/* the first one of its cpumask, or -errno */
+
+/* Sets a term by its description in format/, which must be one range of bits of one word. */
+int pmu_set_term(const char *pmu, struct perf_event_attr *attr, const char *term, __u64 value);
+
+struct pmu_event {
+	int fd;
+	struct perf_event_mmap_page *page;	/* NULL: not mapped */
+	size_t data_bytes;
+	char *aux;				/* NULL: not mapped */
+	size_t aux_bytes;
+};
+
+int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu);
+int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages);
+int pmu_event_enable(struct pmu_event *event);
+int pmu_event_disable(struct pmu_event *event);
+void pmu_event_close(struct pmu_event *event);
+
+/* Takes the oldest record off the data ring. Returns its size, 0 when there is none, or -errno. */
+int pmu_event_record(struct pmu_event *event, void *record, size_t size);
+
+/* Copies what is in the AUX ring (at most size bytes) and takes it off. Returns the number of bytes. */
+size_t pmu_event_aux(struct pmu_event *event, void *bytes, size_t size);
+
+#endif
