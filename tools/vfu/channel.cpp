@@ -20,7 +20,7 @@ Channel::Channel(Fd socket) : socket_(std::move(socket)), buffer_(wire::kMaxMess
     handed_out_.reserve(kMaxUnclaimedFds);
 
     // Without a limit a client that does not read would hold us for ever. Failing is harmless.
-    const timeval patience{kSendPatience_ms / 1000, (kSendPatience_ms % 1000) * 1000};
+    const timeval patience{kSendPatience_s, 0};
     setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 }
 

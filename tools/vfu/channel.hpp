@@ -47,10 +47,10 @@ public:
     // Bytes of a message whose rest has not come yet.
     size_t buffered_bytes() const { return end_ - begin_; }
 
-    // All of it, or false: the client is gone, or has not read its answers for kSendPatience_ms.
+    // All of it, or false: the client is gone, or has not read its answers for kSendPatience_s.
     bool send(Bytes message);
 
-    static constexpr unsigned kSendPatience_ms = 5000;
+    static constexpr int kSendPatience_s = 5;
 
 private:
     struct ReceivedFd {

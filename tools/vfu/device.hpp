@@ -25,8 +25,9 @@ public:
     virtual bool dma_read(uint64_t address, std::span<std::byte> into) = 0;
     virtual bool dma_write(uint64_t address, Bytes from) = 0;
 
-    // Sends message-signalled interrupt `vector`. A vector masked or not enabled by the guest stays pending
-    // as the PCI specification says; a vector the function does not have is logged and dropped.
+    // Sends message-signalled interrupt `vector`. A vector masked or not enabled by the guest stays
+    // pending as the PCI specification says; a vector the function does not have is logged and
+    // dropped.
     virtual void raise(unsigned vector) = 0;
 
     // Monotonic nanoseconds. A model never asks another clock and never sleeps.
@@ -40,8 +41,8 @@ class Device {
 public:
     virtual ~Device() = default;
 
-    // PCI configuration space with its BAR sizes, capabilities and write masks; built once, lives as
-    // long as the device. The server applies config accesses to it; BAR sizes do not change.
+    // PCI configuration space with its BAR sizes, capabilities and write masks; built once, lives
+    // as long as the device. The server applies config accesses to it; BAR sizes do not change.
     virtual ConfigSpace &config() = 0;
 
     // A trapped BAR access. offset + width lies inside the BAR, width is 1, 2, 4 or 8. A width or

@@ -120,16 +120,14 @@ void DmaMap::clear()
     windows_.clear();
 }
 
-// Calls copy(memory, done, size) for the piece in each window in turn; false at the first gap.
+// Calls copy(memory, done, size) for the piece in each window in turn; false at the first gap,
+// which the end of the address space is too.
 template <typename Copy>
 bool DmaMap::for_each_piece(uint64_t address, size_t size_bytes, bool Access::*right,
                             Copy copy) const
 {
     if (size_bytes == 0)
         return true;
-    if (wraps({address, size_bytes}))
-        return false;
-
     auto at = windows_.upper_bound(address);
     if (at == windows_.begin())
         return false;

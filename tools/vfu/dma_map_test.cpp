@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "vfu/dma_map.hpp"
 
-#include <numeric>
+#include <fstream>
+#include <string>
 
 #include "vfu/test_support.hpp"
 
@@ -108,6 +109,7 @@ TEST_F(DmaMapTest, TheTopOfTheAddressSpaceCanBeMapped)
     ASSERT_EQ(add(top, kPage), std::errc{});
     std::vector<std::byte> bytes(kPage + 1);
     EXPECT_TRUE(map.read(top, std::span(bytes).first(kPage)));
+    ASSERT_EQ(add(0, kPage), std::errc{});  // not a neighbour
     EXPECT_FALSE(map.read(top, bytes));
     EXPECT_EQ(map.unmap({top, kPage}).size_bytes, kPage);
 }
@@ -145,6 +147,26 @@ TEST_F(DmaMapTest, OnlyFilesAreMapped)
 {
     const Fd event = test::make_eventfd();
     EXPECT_EQ(map.map({0, kPage}, kReadWrite, event.get(), 0), std::errc::invalid_argument);
+    const Fd folder(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    EXPECT_EQ(map.map({0, kPage}, {true, false}, folder.get(), 0), std::errc::invalid_argument);
+}
+
+TEST_F(DmaMapTest, UnmappedMemoryIsGivenBack)
+{
+    const auto mappings = [] {
+        std::ifstream maps("/proc/self/maps");
+        size_t count = 0;
+        for (std::string line; std::getline(maps, line);)
+            count += line.find("pmukit-test") != line.npos;
+        return count;
+    };
+    for (uint64_t i = 0; i < 3; i++)
+        ASSERT_EQ(add(2 * i * kPage, kPage, i * kPage, {true, i % 2 == 0}), std::errc{});
+    EXPECT_EQ(mappings(), 3u);
+    EXPECT_EQ(map.unmap({0, kPage}).size_bytes, kPage);
+    EXPECT_EQ(mappings(), 2u);
+    map.clear();
+    EXPECT_EQ(mappings(), 0u);
 }
 
 TEST_F(DmaMapTest, RightsAreKept)

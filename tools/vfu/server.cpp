@@ -137,7 +137,7 @@ Result<void> Server::run(Device &device, Until until)
             return system_error(Errc::kIo, "cannot accept on", path_);
         }
         session_.attach(std::move(client));
-        const Result<void> served = serve_client();
+        Result<void> served = serve_client();
         session_.detach();
         if (!served || until == Until::kClientLeaves)
             return served;

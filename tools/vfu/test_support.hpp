@@ -27,7 +27,7 @@ namespace pmukit::vfu::test {
 
 inline constexpr unsigned kVectors = 4;
 inline constexpr uint64_t kBar0Bytes = 0x1000;
-inline constexpr uint64_t kBar2Bytes = 0x10000;
+inline constexpr uint64_t kBar2Bytes = 0x20000;  // more than one message carries
 inline constexpr uint64_t kMsixTableOffset = 0x800;
 inline constexpr uint64_t kMsixPbaOffset = 0xc00;
 
@@ -41,7 +41,7 @@ struct DeviceCall {
     bool operator==(const DeviceCall &) const = default;
 };
 
-// BAR 0 with the MSI-X structures in the middle, BAR 2 of 64 KiB. Reads give 0x1122334455667788.
+// BAR 0 with the MSI-X structures in the middle, BAR 2 of 128 KiB. Reads give 0x1122334455667788.
 class FakeDevice final : public Device {
 public:
     FakeDevice() : config_({.vendor = 0x1234, .device = 0x5678, .class_code = 0x050210})
