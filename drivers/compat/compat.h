@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Forced into every file of every module (see the top Kbuild): what an older kernel lacks, under
+ * its upstream name, and what changed shape, under a compat_ name. The only reader of HAVE_*.
+ */
+#ifndef PMUKIT_COMPAT_H
+#define PMUKIT_COMPAT_H
+
+#include "kernels.h"
+#include <pmukit_compat_config.h>
+
+#include <linux/hrtimer.h>
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+
+/* AUX memory comes in large chunks by itself where the flag does not exist. */
+#ifndef HAVE_PMU_CAP_AUX_PREFER_LARGE
+#define PERF_PMU_CAP_AUX_PREFER_LARGE	0
+#endif
+
+#ifndef HAVE_HRTIMER_SETUP
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock_id, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock_id, mode);
+	timer->function = function;
+}
+#endif
+
+/* Only the form with default flags is used here. */
+#ifndef HAVE_KZALLOC_OBJ
+#define kzalloc_obj(_object)	((typeof(_object) *)kzalloc(sizeof(_object), GFP_KERNEL))
+#endif
+
+/*
+ * COMPAT_PMU_REVOKES: perf_pmu_unregister() detaches the events that are still open. Where it
+ * is false, unregistering a PMU with open events corrupts memory.
+ */
+#ifdef HAVE_PMU_REVOKES_EVENTS
+#define COMPAT_PMU_REVOKES	true
+
+static inline int compat_pmu_unregister(struct pmu *pmu)
+{
+	return perf_pmu_unregister(pmu);
+}
+#else
+#define COMPAT_PMU_REVOKES	false
+
+static inline int compat_pmu_unregister(struct pmu *pmu)
+{
+	perf_pmu_unregister(pmu);
+	return 0;
+}
+#endif
+
+/*
+ * The parent is set only where the PMU's device is certain to go before its parent: a PMU that
+ * has to outlive its hardware must not be its child in sysfs.
+ */
+static inline void compat_pmu_set_parent(struct pmu *pmu, struct device *parent)
+{
+#if defined(HAVE_PMU_PARENT) && defined(HAVE_PMU_REVOKES_EVENTS)
+	pmu->parent = parent;
+#endif
+}
+
+/* The configuration words a kernel has beyond config2, all in one: non-zero is "something set". */
+static inline u64 compat_attr_extra_config(const struct perf_event_attr *attr)
+{
+	u64 extra = 0;
+
+#ifdef HAVE_ATTR_CONFIG3
+	extra |= attr->config3;
+#endif
+#ifdef HAVE_ATTR_CONFIG4
+	extra |= attr->config4;
+#endif
+	return extra;
+}
+
+#endif /* PMUKIT_COMPAT_H */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The range of kernels this source is built and tested for. The only place that says so.
+ */
+#ifndef PMUKIT_COMPAT_KERNELS_H
+#define PMUKIT_COMPAT_KERNELS_H
+
+#include <linux/version.h>
+
+#define PMUKIT_KERNEL_MIN	KERNEL_VERSION(6, 1, 0)		/* Debian 12 */
+#define PMUKIT_KERNEL_MAX	KERNEL_VERSION(7, 2, 255)	/* Debian 13 backports */
+
+#if LINUX_VERSION_CODE < PMUKIT_KERNEL_MIN
+#error "pmukit needs Linux 6.1 or newer"
+#endif
+
+#if LINUX_VERSION_CODE > PMUKIT_KERNEL_MAX && !defined(PMUKIT_ALLOW_NEWER_KERNEL)
+#error "untested kernel; build with KCFLAGS=-DPMUKIT_ALLOW_NEWER_KERNEL to try it"
+#endif
+
+#endif /* PMUKIT_COMPAT_KERNELS_H */

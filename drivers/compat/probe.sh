@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Ask a kernel what it offers: compile each probe with the flags of a module build.
+#
+#   probe.sh OUT-FOLDER PROBE-FOLDER COMPILER FLAG...
+#
+# A probe that compiles becomes "#define HAVE_<NAME>" in OUT-FOLDER/pmukit_compat_config.h. The
+# answers are kept until compiler, flags, kernel release or a probe changes. sanity.c must
+# compile and insanity.c must not, or no answer would mean anything.
+set -u
+
+out=$1
+probes=$2
+shift 2
+
+header=$out/pmukit_compat_config.h
+work=$out/work
+mkdir -p "$work" || exit 1
+
+key=$({ echo "${KERNELRELEASE:-}" "$@"; "$1" --version; cat "$probes"/*.c "$0"; } | cksum)
+if [ -f "$header" ] && [ "$(cat "$out/key" 2>/dev/null)" = "$key" ]; then
+	exit 0
+fi
+
+compiles() {
+	"$@" -Werror -DMODULE -DKBUILD_MODNAME='"probe"' -DKBUILD_BASENAME='"probe"' \
+		-c "$probes/$name.c" -o "$work/$name.o" >"$work/$name.log" 2>&1
+}
+
+name=sanity
+if ! compiles "$@"; then
+	echo "drivers/compat: no probe compiles with this kernel's headers:" >&2
+	head -n 20 "$work/sanity.log" >&2
+	exit 1
+fi
+name=insanity
+if compiles "$@"; then
+	echo "drivers/compat: a probe that must fail compiles; the flags hide errors" >&2
+	exit 1
+fi
+
+{
+	echo "/* Made by drivers/compat/probe.sh. */"
+	for probe in "$probes"/*.c; do
+		name=$(basename "$probe" .c)
+		case $name in
+		sanity | insanity) continue ;;
+		esac
+		if compiles "$@"; then
+			echo "#define HAVE_$(echo "$name" | tr a-z A-Z) 1"
+		fi
+	done
+} >"$header.new" || exit 1
+
+# An unchanged header keeps its date, so nothing is compiled again.
+if cmp -s "$header.new" "$header" 2>/dev/null; then
+	rm "$header.new"
+else
+	mv "$header.new" "$header" || exit 1
+fi
+echo "$key" >"$out/key"
