@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The way of a record to its reader: into the AUX area when the reader mapped one, otherwise as a
+ * sample with the record in PERF_SAMPLE_RAW, otherwise (a counting event) nowhere but the count.
+ * Which of them is decided anew each time a sink is opened.
+ *
+ * Context: pmukit_sink_*() run on the event's CPU with interrupts off while the event is active
+ * (its stop callback included). No lock is taken, and none of the unit's may be held that the
+ * unit's stop callback takes: perf may call it from inside perf_tp_event(). A sink that is open
+ * on an event must be closed before another one is opened on it.
+ */
+
+#include <linux/mm.h>
+#include <linux/perf_event.h>
+#include <linux/ptrace.h>
+#include <linux/slab.h>
+#include <linux/trace_events.h>
+
+#include <pmukit/pmu.h>
+
+/* AUX area */
+
+/**
+ * pmukit_setup_aux - the setup_aux callback of a PMU whose records are copied by the CPU
+ * @event: the event, unused
+ * @pages: the pages perf allocated
+ * @nr_pages: how many, a power of two
+ * @overwrite: the reader wants the newest data to replace the oldest
+ *
+ * Overwriting is refused: a record is not to be cut in two by the next one.
+ */
+void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+{
+	struct pmukit_aux_ring *ring;
+	int i;
+
+	if (overwrite || nr_pages < 1)
+		return NULL;
+
+	ring = kvmalloc(struct_size(ring, pages, nr_pages), GFP_KERNEL);
+	if (!ring)
+		return NULL;
+
+	ring->nr_pages = nr_pages;
+	ring->page_shift = PAGE_SHIFT;
+	for (i = 0; i < nr_pages; i++)
+		ring->pages[i] = pages[i];
+	return ring;
+}
+EXPORT_SYMBOL_GPL(pmukit_setup_aux);
+
+/**
+ * pmukit_free_aux - the free_aux callback that goes with pmukit_setup_aux()
+ * @aux: what pmukit_setup_aux() returned
+ *
+ * perf calls this with interrupts on, from process context.
+ */
+void pmukit_free_aux(void *aux)
+{
+	kvfree(aux);
+}
+EXPORT_SYMBOL_GPL(pmukit_free_aux);
+
+static void pmukit_aux_deliver(struct pmukit_sink *sink, const struct pmukit_record *record,
+			       u32 nr_words)
+{
+	pmukit_aux_write(sink->ring, sink->handle.head + sink->written_bytes, record->words,
+			 nr_words);
+	sink->written_bytes += nr_words * sizeof(u64);
+	sink->room_words -= nr_words;
+}
+
+/* Samples */
+
+/**
+ * pmukit_sampling_prepare - make a new event fit for pmukit_sink_deliver()
+ * @pev: the event
+ *
+ * Every record is one sample, whatever period or frequency was asked for: perf's own arithmetic
+ * would drop or repeat records. To be called by event_init.
+ */
+void pmukit_sampling_prepare(struct pmukit_event *pev)
+{
+	struct perf_event *event = pev->event;
+
+	/* The sample belongs to no instruction and no task; it must not look like user space. */
+#if defined(CONFIG_X86)
+	pev->regs.cs = __KERNEL_CS;
+	pev->regs.ss = __KERNEL_DS;
+#elif defined(CONFIG_ARM64)
+	pev->regs.pstate = PSR_MODE_EL1h;
+#endif
+	if (!is_sampling_event(event))
+		return;
+
+	event->attr.freq = 0;
+	event->attr.sample_period = 1;
+	event->hw.sample_period = 1;
+	event->hw.last_period = 1;
+	local64_set(&event->hw.period_left, -1);
+}
+EXPORT_SYMBOL_GPL(pmukit_sampling_prepare);
+
+/**
+ * pmukit_check_period - the check_period callback: PERF_EVENT_IOC_PERIOD may not change it
+ * @event: the event
+ * @value: the wanted period
+ */
+int pmukit_check_period(struct perf_event *event, u64 value)
+{
+	return value == 1 ? 0 : -EINVAL;
+}
+EXPORT_SYMBOL_GPL(pmukit_check_period);
+
+/*
+ * perf_tp_event() is the only way to a sample that the kernel exports. It takes the list of the
+ * events to serve: ours has one member. It counts one, and gives the recursion context back.
+ */
+static bool pmukit_sample_deliver(struct pmukit_sink *sink, struct pmukit_record *record,
+				  u32 nr_words, u32 nr_entries)
+{
+	struct perf_event *event = sink->pev->event;
+	struct hlist_head only_us = { .first = &event->hlist_entry };
+	int rctx = sink->rctx;
+
+	if (rctx < 0)
+		rctx = perf_swevent_get_recursion_context();
+	if (rctx < 0)
+		return false;
+
+	sink->rctx = -1;
+	local64_add((s64)nr_entries - 1, &event->count);
+	perf_tp_event(0, 1, &record->raw, sizeof(record->raw) + nr_words * sizeof(u64),
+		      &sink->pev->regs, &only_us, rctx, NULL);
+	return true;
+}
+
+/* Sinks */
+
+/**
+ * pmukit_sink_open - find out where records go now and how long they may be
+ * @sink: filled in
+ * @pev: the event
+ *
+ * Return: false when no record can be taken at the moment; there is then nothing to close.
+ * sink->room_words may also turn out too small for a record; the sink must be closed then.
+ */
+bool pmukit_sink_open(struct pmukit_sink *sink, struct pmukit_event *pev)
+{
+	sink->pev = pev;
+	sink->rctx = -1;
+	sink->written_bytes = 0;
+	sink->room_words = PMUKIT_RECORD_WORDS;
+
+	sink->ring = perf_aux_output_begin(&sink->handle, pev->event);
+	if (sink->ring) {
+		/* The reader's page may say anything; the room is never more than the ring. */
+		sink->room_words = min_t(u64, pmukit_aux_room_words(sink->handle.size), U32_MAX);
+		return true;
+	}
+
+	if (!is_sampling_event(pev->event))
+		return true;
+
+	sink->rctx = perf_swevent_get_recursion_context();
+	return sink->rctx >= 0;
+}
+EXPORT_SYMBOL_GPL(pmukit_sink_open);
+
+/**
+ * pmukit_sink_deliver - hand one record over
+ * @sink: an open sink
+ * @record: the record, with the unit's tag in the raw header
+ * @nr_words: its length, at most PMUKIT_RECORD_WORDS
+ * @nr_entries: by how much the event's count rises
+ *
+ * Return: false when the record could not be taken; the count is then unchanged.
+ */
+bool pmukit_sink_deliver(struct pmukit_sink *sink, struct pmukit_record *record,
+			 u32 nr_words, u32 nr_entries)
+{
+	struct perf_event *event = sink->pev->event;
+
+	if (nr_words > sink->room_words || nr_words > PMUKIT_RECORD_WORDS)
+		return false;
+
+	if (!sink->ring && is_sampling_event(event))
+		return pmukit_sample_deliver(sink, record, nr_words, nr_entries);
+
+	if (sink->ring)
+		pmukit_aux_deliver(sink, record, nr_words);
+	local64_add(nr_entries, &event->count);
+	return true;
+}
+EXPORT_SYMBOL_GPL(pmukit_sink_deliver);
+
+/* perf_tp_event() with an empty list does nothing but give the recursion context back. */
+static void pmukit_put_recursion_context(struct pmukit_sink *sink)
+{
+	struct hlist_head nobody = HLIST_HEAD_INIT;
+	struct trace_entry unused = {};
+
+	perf_tp_event(0, 0, &unused, sizeof(unused), &sink->pev->regs, &nobody, sink->rctx, NULL);
+	sink->rctx = -1;
+}
+
+/**
+ * pmukit_sink_close - publish what was delivered
+ * @sink: an open sink
+ * @aux_flags: PERF_AUX_FLAG_* to be told to the reader of an AUX area
+ */
+void pmukit_sink_close(struct pmukit_sink *sink, u64 aux_flags)
+{
+	if (!sink->ring) {
+		if (sink->rctx >= 0)
+			pmukit_put_recursion_context(sink);
+		return;
+	}
+
+	if (aux_flags)
+		perf_aux_output_flag(&sink->handle, aux_flags);
+	/* The words before the head that announces them; pairs with the reader's barrier. */
+	smp_wmb();
+	perf_aux_output_end(&sink->handle, sink->written_bytes);
+	sink->ring = NULL;
+}
+EXPORT_SYMBOL_GPL(pmukit_sink_close);

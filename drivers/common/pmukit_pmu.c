@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The life of a PMU: from registration to the last reference, with hardware that may leave first.
+ *
+ * A PMU that goes away while events are open is the hard case. A kernel that revokes events
+ * (COMPAT_PMU_REVOKES) detaches them inside perf_pmu_unregister(). Before that, unregistering is
+ * only safe once no event is left, and neither unbinding nor unplugging can be refused. So the
+ * removal is cut in two:
+ *
+ *   pmukit_pmu_remove()                           pmukit_unregister_work()
+ *   1 gone: no event can be opened any more       5 wait until the last destroy has left the core
+ *   2 no CPU hotplug any more                     6 perf_pmu_unregister()
+ *   3 disable the open events: their counts       7 drop the registration's reference
+ *     freeze, their files stay valid
+ *   4 give up the name in sysfs, so that the device can come back under it; then the work is
+ *     queued, by us or, as long as events are open, by the destruction of the last one
+ *
+ * After pmukit_pmu_remove() perf may still call add() and start() for an event that somebody
+ * enables again; the unit refuses these by its own flag, under the lock that guards its MMIO.
+ *
+ * The work waits in step 5 because the core still uses the PMU after it called event->destroy()
+ * (it puts the event's context and the module). These steps never sleep, so a grace period of
+ * RCU tasks has them behind us. It cannot run inside destroy: event_init's failure path calls that
+ * inside the read section which perf_pmu_unregister() waits for.
+ *
+ * pmu->module is the unit's module: rmmod is refused while events are open. The work may run
+ * after that; pmukit_pmu_flush() at the end of the unit's exit waits for it.
+ *
+ * Locking: pmukit_pmu.lock is a plain spinlock for process context, taken last. event_init may run
+ * under perf's ctx->mutex, so nothing here takes a mutex around perf_event_disable(): the event
+ * being disabled is pinned instead, and its destruction waits for the pin. No callback of perf
+ * takes cpus_read_lock() or pmukit_pmu.hotplug_lock. The latter orders registration against the
+ * hotplug callback; it nests inside the hotplug lock and outside perf's own mutexes.
+ */
+
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/device.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
+
+#include <pmukit/pmu.h>
+
+static struct workqueue_struct *pmukit_workqueue;
+static int pmukit_hotplug_state;
+
+/* References */
+
+static void pmukit_pmu_release(struct kref *ref)
+{
+	struct pmukit_pmu *pp = container_of(ref, struct pmukit_pmu, ref);
+
+	pp->ops->release(pp);
+}
+
+/**
+ * pmukit_pmu_get - take a reference
+ * @pp: the PMU
+ */
+void pmukit_pmu_get(struct pmukit_pmu *pp)
+{
+	kref_get(&pp->ref);
+}
+EXPORT_SYMBOL_GPL(pmukit_pmu_get);
+
+/**
+ * pmukit_pmu_put - drop a reference; the last one releases the PMU
+ * @pp: the PMU
+ *
+ * Context: may sleep.
+ */
+void pmukit_pmu_put(struct pmukit_pmu *pp)
+{
+	kref_put(&pp->ref, pmukit_pmu_release);
+}
+EXPORT_SYMBOL_GPL(pmukit_pmu_put);
+
+/* CPU hotplug */
+
+static bool pmukit_cpu_is_near(const struct pmukit_pmu *pp, unsigned int cpu)
+{
+	return pp->node == NUMA_NO_NODE || cpu_to_node(cpu) == pp->node;
+}
+
+/* Called for every online CPU before the PMU is registered: the first near one is kept. */
+static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
+{
+	struct pmukit_pmu *pp = hlist_entry(node, struct pmukit_pmu, hotplug_node);
+
+	if (pp->registered)
+		return 0;
+	if (pp->cpu >= nr_cpu_ids ||
+	    (!pmukit_cpu_is_near(pp, pp->cpu) && pmukit_cpu_is_near(pp, cpu)))
+		pp->cpu = cpu;
+	return 0;
+}
+
+static unsigned int pmukit_other_cpu(const struct pmukit_pmu *pp, unsigned int leaving)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		if (cpu != leaving && pmukit_cpu_is_near(pp, cpu))
+			return cpu;
+	}
+	return cpumask_any_but(cpu_online_mask, leaving);
+}
+
+static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
+{
+	struct pmukit_pmu *pp = hlist_entry(node, struct pmukit_pmu, hotplug_node);
+	unsigned int target;
+
+	if (pp->cpu != cpu)
+		return 0;
+
+	target = pmukit_other_cpu(pp, cpu);
+	if (target >= nr_cpu_ids)
+		return 0;
+
+	/* New events go to the new CPU before the old ones follow them. */
+	mutex_lock(&pp->hotplug_lock);
+	WRITE_ONCE(pp->cpu, target);
+	if (pp->registered)
+		perf_pmu_migrate_context(&pp->pmu, cpu, target);
+	mutex_unlock(&pp->hotplug_lock);
+	return 0;
+}
+
+/* Leaving perf */
+
+/* A PMU that perf does not let go of may not be freed either. */
+static void pmukit_unregister(struct pmukit_pmu *pp)
+{
+	if (!WARN_ON_ONCE(compat_pmu_unregister(&pp->pmu)))
+		pmukit_pmu_put(pp);
+}
+
+static void pmukit_unregister_work(struct work_struct *work)
+{
+	struct pmukit_pmu *pp = container_of(work, struct pmukit_pmu, unregister);
+
+	synchronize_rcu_tasks();
+	pmukit_unregister(pp);
+}
+
+/* Under pp->lock. */
+static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
+{
+	lockdep_assert_held(&pp->lock);
+
+	if (pp->leaving && list_empty(&pp->events))
+		queue_work(pmukit_workqueue, &pp->unregister);
+}
+
+/*
+ * perf has no call to rename a registered PMU, and device_rename() leaves the link of the bus
+ * behind. So perf gets another device to unregister later: one outside the bus, that no tool
+ * looks at. It is released by the function of the one it replaces, which is part of the kernel
+ * image and frees it.
+ */
+static void pmukit_give_up_name(struct pmukit_pmu *pp)
+{
+	static atomic_t serial = ATOMIC_INIT(0);
+	struct device *old = pp->pmu.dev;
+	struct device *stand_in;
+
+	stand_in = kzalloc_obj(*stand_in);
+	if (!stand_in)
+		goto keep_name;
+
+	device_initialize(stand_in);
+	stand_in->release = old->release;
+	if (dev_set_name(stand_in, "pmukit_removed.%d.%s", atomic_inc_return(&serial), pp->name))
+		goto put_stand_in;
+	if (device_add(stand_in))
+		goto put_stand_in;
+
+	pp->pmu.dev = stand_in;
+	device_del(old);
+	put_device(old);
+	return;
+
+put_stand_in:
+	put_device(stand_in);
+keep_name:
+	dev_warn(old, "the name stays in use until the last event is closed: out of memory\n");
+}
+
+/* An event that has a context, i.e. is installed or about to be; pinned against its destruction. */
+static struct perf_event *pmukit_pin_event(struct pmukit_pmu *pp, struct list_head *done)
+{
+	struct pmukit_event *pev, *next;
+
+	spin_lock(&pp->lock);
+	list_for_each_entry_safe(pev, next, &pp->events, node) {
+		list_move_tail(&pev->node, done);
+		/* Not yet installed: its add() will be refused. */
+		if (!READ_ONCE(pev->event->ctx))
+			continue;
+		pp->pinned = pev->event;
+		break;
+	}
+	spin_unlock(&pp->lock);
+	return pp->pinned;
+}
+
+static void pmukit_unpin_event(struct pmukit_pmu *pp)
+{
+	spin_lock(&pp->lock);
+	pp->pinned = NULL;
+	spin_unlock(&pp->lock);
+	wake_up_all(&pp->unpinned);
+}
+
+/* Freeze the open events. On return their stop callbacks have run. */
+static void pmukit_disable_events(struct pmukit_pmu *pp)
+{
+	struct perf_event *event;
+	LIST_HEAD(done);
+
+	while ((event = pmukit_pin_event(pp, &done))) {
+		perf_event_disable(event);
+		pmukit_unpin_event(pp);
+	}
+
+	spin_lock(&pp->lock);
+	list_splice(&done, &pp->events);
+	spin_unlock(&pp->lock);
+}
+
+/**
+ * pmukit_pmu_remove - the hardware leaves
+ * @pp: a registered PMU
+ *
+ * On return the stop callbacks of all events have run and no event can be opened. The unit then
+ * makes its start callback refuse, under its own lock, and may unmap the hardware; it still holds
+ * its reference. The registration's reference is dropped when the PMU has left perf.
+ *
+ * Context: may sleep. Not from a perf callback.
+ */
+void pmukit_pmu_remove(struct pmukit_pmu *pp)
+{
+	spin_lock(&pp->lock);
+	WRITE_ONCE(pp->gone, true);
+	spin_unlock(&pp->lock);
+
+	cpuhp_state_remove_instance_nocalls(pmukit_hotplug_state, &pp->hotplug_node);
+
+	if (COMPAT_PMU_REVOKES) {
+		pmukit_unregister(pp);
+		return;
+	}
+
+	pmukit_disable_events(pp);
+	pmukit_give_up_name(pp);
+
+	spin_lock(&pp->lock);
+	pp->leaving = true;
+	pmukit_unregister_if_idle(pp);
+	spin_unlock(&pp->lock);
+}
+EXPORT_SYMBOL_GPL(pmukit_pmu_remove);
+
+/**
+ * pmukit_pmu_flush - wait until every PMU whose events are all closed has left perf
+ *
+ * To be called at the end of a unit's module exit, when it has no open event any more.
+ */
+void pmukit_pmu_flush(void)
+{
+	flush_workqueue(pmukit_workqueue);
+}
+EXPORT_SYMBOL_GPL(pmukit_pmu_flush);
+
+/* Events */
+
+static void pmukit_event_destroy(struct perf_event *event)
+{
+	struct pmukit_event *pev = to_pmukit_event(event);
+	struct pmukit_pmu *pp = to_pmukit_pmu(event->pmu);
+
+	spin_lock(&pp->lock);
+	while (pp->pinned == event) {
+		spin_unlock(&pp->lock);
+		wait_event(pp->unpinned, READ_ONCE(pp->pinned) != event);
+		spin_lock(&pp->lock);
+	}
+	list_del(&pev->node);
+	spin_unlock(&pp->lock);
+
+	pp->ops->event_free(pev);
+
+	/* Last: once the work is queued only the core's own steps stand before the end of @pp. */
+	spin_lock(&pp->lock);
+	pmukit_unregister_if_idle(pp);
+	spin_unlock(&pp->lock);
+}
+
+/**
+ * pmukit_event_open - the end of a successful event_init
+ * @pp: the PMU
+ * @pev: what the event will own; freed by ops->event_free() from now on
+ * @event: the new event
+ *
+ * Return: 0, -ENODEV when the hardware is gone, -EBUSY when max_events are open. On failure the
+ * caller still owns @pev.
+ */
+int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event)
+{
+	struct pmukit_event *other;
+	unsigned int open = 0;
+	int ret = 0;
+
+	pev->event = event;
+
+	spin_lock(&pp->lock);
+	list_for_each_entry(other, &pp->events, node)
+		open++;
+	if (pp->gone)
+		ret = -ENODEV;
+	else if (open >= pp->max_events)
+		ret = -EBUSY;
+	else
+		list_add_tail(&pev->node, &pp->events);
+	spin_unlock(&pp->lock);
+	if (ret)
+		return ret;
+
+	event->pmu_private = pev;
+	event->destroy = pmukit_event_destroy;
+	event->cpu = READ_ONCE(pp->cpu);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(pmukit_event_open);
+
+/* Registration */
+
+/**
+ * pmukit_pmu_init - make a zeroed pmukit_pmu ready; the caller holds the first reference
+ * @pp: the PMU
+ * @ops: the unit's part
+ * @owner: the unit's module; open events keep it loaded
+ */
+void pmukit_pmu_init(struct pmukit_pmu *pp, const struct pmukit_pmu_ops *ops, struct module *owner)
+{
+	pp->ops = ops;
+	pp->pmu.module = owner;
+	pp->cpu = nr_cpu_ids;
+	pp->node = NUMA_NO_NODE;
+	kref_init(&pp->ref);
+	spin_lock_init(&pp->lock);
+	mutex_init(&pp->hotplug_lock);
+	INIT_LIST_HEAD(&pp->events);
+	init_waitqueue_head(&pp->unpinned);
+	INIT_WORK(&pp->unregister, pmukit_unregister_work);
+}
+EXPORT_SYMBOL_GPL(pmukit_pmu_init);
+
+/**
+ * pmukit_pmu_register - show the PMU to the world; the last step of bringing a unit up
+ * @pp: an initialised PMU with its callbacks, name and max_events filled in
+ * @parent: the hardware
+ *
+ * On success the registration holds a reference until pmukit_pmu_remove() has taken effect.
+ */
+int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
+{
+	int ret;
+
+	pp->node = dev_to_node(parent);
+	compat_pmu_set_parent(&pp->pmu, parent);
+
+	ret = cpuhp_state_add_instance(pmukit_hotplug_state, &pp->hotplug_node);
+	if (ret)
+		return ret;
+
+	pmukit_pmu_get(pp);
+	mutex_lock(&pp->hotplug_lock);
+	ret = perf_pmu_register(&pp->pmu, pp->name, -1);
+	pp->registered = !ret;
+	mutex_unlock(&pp->hotplug_lock);
+	if (ret)
+		goto remove_instance;
+	return 0;
+
+remove_instance:
+	pmukit_pmu_put(pp);
+	cpuhp_state_remove_instance_nocalls(pmukit_hotplug_state, &pp->hotplug_node);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(pmukit_pmu_register);
+
+/* Module */
+
+static int __init pmukit_common_init(void)
+{
+	int ret;
+
+	pmukit_workqueue = alloc_workqueue("pmukit", WQ_UNBOUND, 0);
+	if (!pmukit_workqueue)
+		return -ENOMEM;
+
+	ret = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/pmukit:online",
+				      pmukit_cpu_online, pmukit_cpu_offline);
+	if (ret < 0)
+		goto destroy_workqueue;
+	pmukit_hotplug_state = ret;
+	return 0;
+
+destroy_workqueue:
+	destroy_workqueue(pmukit_workqueue);
+	return ret;
+}
+module_init(pmukit_common_init);
+
+static void __exit pmukit_common_exit(void)
+{
+	cpuhp_remove_multi_state(pmukit_hotplug_state);
+	destroy_workqueue(pmukit_workqueue);
+}
+module_exit(pmukit_common_exit);
+
+MODULE_DESCRIPTION("pmukit: what its PMU drivers share");
+MODULE_AUTHOR("pmukit developers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sysfs groups all units share: cpumask, stats/ and the files of caps/.
+ *
+ * Context: read callbacks, process context, no locks. The device's driver data is the struct pmu
+ * (perf sets it); everything shown lives in the pmukit_pmu, never in registers, so the files can
+ * be read while the hardware goes away.
+ */
+
+#include <linux/cpumask.h>
+#include <linux/device.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+
+#include <pmukit/pmu.h>
+
+static struct pmukit_pmu *pmukit_dev_to_pmu(struct device *dev)
+{
+	return to_pmukit_pmu(dev_get_drvdata(dev));
+}
+
+/* cpumask: exactly one CPU, so that "perf record -a" opens one event */
+
+static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	unsigned int cpu = READ_ONCE(pmukit_dev_to_pmu(dev)->cpu);
+
+	return cpumap_print_to_pagebuf(true, buf, cpumask_of(cpu));
+}
+static DEVICE_ATTR_RO(cpumask);
+
+static struct attribute *pmukit_cpumask_attrs[] = {
+	&dev_attr_cpumask.attr,
+	NULL
+};
+
+const struct attribute_group pmukit_cpumask_group = {
+	.attrs = pmukit_cpumask_attrs,
+};
+EXPORT_SYMBOL_GPL(pmukit_cpumask_group);
+
+/* stats/ */
+
+struct pmukit_stat_attr {
+	struct device_attribute attr;
+	enum pmukit_stat stat;
+};
+
+static ssize_t pmukit_stat_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct pmukit_stat_attr *stat = container_of(attr, struct pmukit_stat_attr, attr);
+
+	return sysfs_emit(buf, "%lld\n",
+			  atomic64_read(&pmukit_dev_to_pmu(dev)->stats[stat->stat]));
+}
+
+#define PMUKIT_STAT_ATTR(_name, _stat)						\
+	static struct pmukit_stat_attr pmukit_stat_##_name = {			\
+		.attr = __ATTR(_name, 0444, pmukit_stat_show, NULL),		\
+		.stat = _stat,							\
+	}
+
+PMUKIT_STAT_ATTR(records, PMUKIT_STAT_RECORDS);
+PMUKIT_STAT_ATTR(entries, PMUKIT_STAT_ENTRIES);
+PMUKIT_STAT_ATTR(lost, PMUKIT_STAT_LOST);
+PMUKIT_STAT_ATTR(overflows, PMUKIT_STAT_OVERFLOWS);
+PMUKIT_STAT_ATTR(resets, PMUKIT_STAT_RESETS);
+PMUKIT_STAT_ATTR(rejected, PMUKIT_STAT_REJECTED);
+PMUKIT_STAT_ATTR(timeouts, PMUKIT_STAT_TIMEOUTS);
+
+static struct attribute *pmukit_stats_attrs[] = {
+	&pmukit_stat_records.attr.attr,
+	&pmukit_stat_entries.attr.attr,
+	&pmukit_stat_lost.attr.attr,
+	&pmukit_stat_overflows.attr.attr,
+	&pmukit_stat_resets.attr.attr,
+	&pmukit_stat_rejected.attr.attr,
+	&pmukit_stat_timeouts.attr.attr,
+	NULL
+};
+
+static_assert(ARRAY_SIZE(pmukit_stats_attrs) == PMUKIT_NR_STATS + 1);
+
+const struct attribute_group pmukit_stats_group = {
+	.name = "stats",
+	.attrs = pmukit_stats_attrs,
+};
+EXPORT_SYMBOL_GPL(pmukit_stats_group);
+
+/* caps/ */
+
+/**
+ * pmukit_cap_show - the show callback of a struct pmukit_cap
+ * @dev: the PMU's device
+ * @attr: part of a struct pmukit_cap
+ * @buf: one page
+ */
+ssize_t pmukit_cap_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct pmukit_cap *cap = container_of(attr, struct pmukit_cap, attr);
+	int len = cap->emit(pmukit_dev_to_pmu(dev), buf, 0);
+
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+EXPORT_SYMBOL_GPL(pmukit_cap_show);
+
+/**
+ * pmukit_emit_bits - print the numbers of the set bits, separated by blanks
+ * @buf: the page of a sysfs file
+ * @at: where to begin
+ * @mask: the bits
+ *
+ * Return: how many characters were written.
+ */
+int pmukit_emit_bits(char *buf, int at, u64 mask)
+{
+	int len = 0;
+	int bit;
+
+	for (bit = 0; bit < 64; bit++) {
+		if (mask & BIT_ULL(bit))
+			len += sysfs_emit_at(buf, at + len, "%s%d", len ? " " : "", bit);
+	}
+	return len;
+}
+EXPORT_SYMBOL_GPL(pmukit_emit_bits);

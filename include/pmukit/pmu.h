@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What pmukit_common offers to the modules of the units: the life of a PMU, the way of a record
+ * to its reader, and the sysfs groups all units share.
+ */
+#ifndef PMUKIT_PMU_H
+#define PMUKIT_PMU_H
+
+#include <linux/atomic.h>
+#include <linux/build_bug.h>
+#include <linux/device.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/ptrace.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include <pmukit/aux_core.h>
+#include <pmukit/cxl_hmu.h>
+
+struct pmukit_event;
+struct pmukit_pmu;
+
+/* Counters of one PMU, shown in its stats/ folder under these names in lower case. */
+enum pmukit_stat {
+	PMUKIT_STAT_RECORDS,	/* records handed to perf */
+	PMUKIT_STAT_ENTRIES,	/* entries in them */
+	PMUKIT_STAT_LOST,	/* entries read or dropped but never handed over */
+	PMUKIT_STAT_OVERFLOWS,	/* times the device said that it dropped some itself */
+	PMUKIT_STAT_RESETS,	/* times the device lost its configuration while running */
+	PMUKIT_STAT_REJECTED,	/* values of the device that could not be true */
+	PMUKIT_STAT_TIMEOUTS,	/* operations the device did not finish in time */
+	PMUKIT_NR_STATS
+};
+
+/**
+ * struct pmukit_pmu_ops - what a unit does for the common part
+ * @release: last reference gone; frees the object the pmukit_pmu is part of. May sleep.
+ * @event_free: the event is gone; frees the object the pmukit_event is part of. May sleep.
+ */
+struct pmukit_pmu_ops {
+	void (*release)(struct pmukit_pmu *pp);
+	void (*event_free)(struct pmukit_event *pev);
+};
+
+/**
+ * struct pmukit_pmu - a PMU that may outlive its hardware
+ * @pmu: what perf sees; the unit fills in the callbacks before pmukit_pmu_register()
+ * @ops: the unit's part
+ * @max_events: how many events may be open at once; one more gets -EBUSY
+ * @cpu: the CPU all events run on; changes when that CPU goes offline
+ * @stats: see enum pmukit_stat
+ * @ref: the unit holds one reference, the registration with perf another
+ * @lock: protects @events, @gone, @pinned and @leaving; process context only
+ * @events: every event between pmukit_event_open() and its destruction
+ * @pinned: the event pmukit_pmu_remove() is disabling; it may not be freed meanwhile
+ * @unpinned: woken when @pinned changes
+ * @gone: the hardware is no longer there; never cleared
+ * @leaving: removal is done; whoever destroys the last event starts @unregister
+ * @unregister: takes the PMU from perf once no event is left
+ * @hotplug_node: place in the CPU hotplug state's list
+ * @node: NUMA node of the hardware
+ * @hotplug_lock: orders registration against CPU hotplug
+ * @registered: perf knows the PMU; from here on @cpu only moves when its CPU goes away
+ * @name: the name in /sys/bus/event_source/devices
+ */
+struct pmukit_pmu {
+	struct pmu pmu;
+	const struct pmukit_pmu_ops *ops;
+	unsigned int max_events;
+	unsigned int cpu;
+	atomic64_t stats[PMUKIT_NR_STATS];
+
+	struct kref ref;
+	spinlock_t lock;
+	struct list_head events;
+	struct perf_event *pinned;
+	wait_queue_head_t unpinned;
+	bool gone;
+	bool leaving;
+	struct work_struct unregister;
+	struct hlist_node hotplug_node;
+	int node;
+	struct mutex hotplug_lock;
+	bool registered;
+	char name[64];
+};
+
+/**
+ * struct pmukit_event - what one open event owns
+ * @event: the perf event
+ * @sequence: number of the next record
+ * @lost: entries that were read or dropped but never delivered
+ * @node: place in pmukit_pmu.events
+ * @regs: what a sample says about the CPU: kernel mode, no instruction
+ */
+struct pmukit_event {
+	struct perf_event *event;
+	u64 sequence;
+	u64 lost;
+	struct list_head node;
+	struct pt_regs regs;
+};
+
+static inline struct pmukit_pmu *to_pmukit_pmu(struct pmu *pmu)
+{
+	return container_of(pmu, struct pmukit_pmu, pmu);
+}
+
+static inline struct pmukit_event *to_pmukit_event(struct perf_event *event)
+{
+	return event->pmu_private;
+}
+
+static inline bool pmukit_pmu_gone(const struct pmukit_pmu *pp)
+{
+	return READ_ONCE(pp->gone);
+}
+
+static inline void pmukit_stat_add(struct pmukit_pmu *pp, enum pmukit_stat stat, u64 n)
+{
+	atomic64_add(n, &pp->stats[stat]);
+}
+
+static inline void pmukit_stat_inc(struct pmukit_pmu *pp, enum pmukit_stat stat)
+{
+	atomic64_inc(&pp->stats[stat]);
+}
+
+/* The life of a PMU: pmukit_pmu.c */
+void pmukit_pmu_init(struct pmukit_pmu *pp, const struct pmukit_pmu_ops *ops, struct module *owner);
+int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent);
+void pmukit_pmu_remove(struct pmukit_pmu *pp);
+void pmukit_pmu_get(struct pmukit_pmu *pp);
+void pmukit_pmu_put(struct pmukit_pmu *pp);
+void pmukit_pmu_flush(void);
+int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event);
+
+/*
+ * One record on its way: room for a raw sample's header, then the words. The words are 8-aligned
+ * here and, thanks to the 12 bytes of the header, in perf's stream as well.
+ */
+#define PMUKIT_RECORD_WORDS	64
+
+struct pmukit_record {
+	u32 pad;
+	struct pmukit_raw_header raw;
+	u64 words[PMUKIT_RECORD_WORDS];		/* little-endian */
+};
+
+static_assert(sizeof(struct pmukit_raw_header) == 12);
+static_assert(offsetof(struct pmukit_record, words) == 16);
+
+/**
+ * struct pmukit_sink - where the records of one drain go
+ * @pev: the event
+ * @handle: the open AUX transaction, when @ring is set
+ * @ring: the AUX ring; NULL: the record becomes a sample, or is only counted
+ * @rctx: perf's recursion context of a sample; negative: none taken
+ * @written_bytes: put into the AUX ring so far
+ * @room_words: longest record that can be taken now
+ */
+struct pmukit_sink {
+	struct pmukit_event *pev;
+	struct perf_output_handle handle;
+	const struct pmukit_aux_ring *ring;
+	int rctx;
+	u64 written_bytes;
+	u32 room_words;
+};
+
+/* The way of a record to its reader: pmukit_output.c */
+void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
+void pmukit_free_aux(void *aux);
+int pmukit_check_period(struct perf_event *event, u64 value);
+void pmukit_sampling_prepare(struct pmukit_event *pev);
+bool pmukit_sink_open(struct pmukit_sink *sink, struct pmukit_event *pev);
+bool pmukit_sink_deliver(struct pmukit_sink *sink, struct pmukit_record *record,
+			 u32 nr_words, u32 nr_entries);
+void pmukit_sink_close(struct pmukit_sink *sink, u64 aux_flags);
+
+/* sysfs: pmukit_sysfs.c */
+extern const struct attribute_group pmukit_cpumask_group;
+extern const struct attribute_group pmukit_stats_group;
+
+/**
+ * struct pmukit_cap - one file in a PMU's caps/ folder
+ * @attr: the file
+ * @emit: writes its content without the newline at @at of @buf, returns the length
+ */
+struct pmukit_cap {
+	struct device_attribute attr;
+	int (*emit)(struct pmukit_pmu *pp, char *buf, int at);
+};
+
+ssize_t pmukit_cap_show(struct device *dev, struct device_attribute *attr, char *buf);
+int pmukit_emit_bits(char *buf, int at, u64 mask);
+
+#define PMUKIT_CAP(_name, _emit)						\
+	static struct pmukit_cap _name = {					\
+		.attr = __ATTR(_name, 0444, pmukit_cap_show, NULL),		\
+		.emit = _emit,							\
+	}
+
+#endif /* PMUKIT_PMU_H */
