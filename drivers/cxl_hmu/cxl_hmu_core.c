@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cxl_hmu: the arithmetic of capabilities, configuration, hot list and records.
+ *
+ * Nothing a device says is believed: what comes out of the decoders here is inside the instance
+ * and inside the ranges of the specification, or the instance is refused.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+#include <pmukit/cxl_hmu.h>
+
+#include "cxl_hmu_core.h"
+
+/* Bit masks */
+
+static u32 cxl_hmu_lowest_bit(u32 mask)
+{
+	u32 bit = 0;
+
+	while (bit < 31 && !(mask & BIT(bit)))
+		bit++;
+	return bit;
+}
+
+static u32 cxl_hmu_highest_bit(u32 mask)
+{
+	u32 bit = 31;
+
+	while (bit > 0 && !(mask & BIT(bit)))
+		bit--;
+	return bit;
+}
+
+/* Capabilities */
+
+/**
+ * cxl_hmu_block_caps_decode - decode the common capability of a block
+ * @common0: first quadword
+ * @common1: second quadword
+ * @room_bytes: from the start of the block to the end of its BAR
+ * @caps: filled in
+ */
+const char *cxl_hmu_block_caps_decode(u64 common0, u64 common1, u64 room_bytes,
+				      struct cxl_hmu_block_caps *caps)
+{
+	caps->instances = FIELD_GET(CXL_HMU_COMMON0_INSTANCES, common0);
+	caps->instance_bytes = FIELD_GET(CXL_HMU_COMMON1_INSTANCE_BYTES, common1);
+
+	if (FIELD_GET(CXL_HMU_COMMON0_VERSION, common0) != CXL_HMU_VERSION)
+		return "unknown version";
+	if (!caps->instances || caps->instances > CXL_HMU_MAX_INSTANCES)
+		return "number of instances not in 1..8";
+	if (caps->instance_bytes <= CXL_HMU_REGS_BYTES || caps->instance_bytes % sizeof(u64))
+		return "instance length too small or not a multiple of 8";
+	if (room_bytes < CXL_HMU_COMMON_BYTES ||
+	    (u64)caps->instances * caps->instance_bytes > room_bytes - CXL_HMU_COMMON_BYTES)
+		return "instances reach beyond the BAR";
+	return NULL;
+}
+
+/**
+ * cxl_hmu_epoch_us - length of an epoch in microseconds
+ * @epoch: a valid epoch
+ */
+u64 cxl_hmu_epoch_us(struct cxl_hmu_epoch epoch)
+{
+	u64 us = 100;
+	u32 i;
+
+	for (i = 1; i < epoch.scale; i++)
+		us *= 10;
+	return us * epoch.value;
+}
+
+static bool cxl_hmu_epoch_valid(struct cxl_hmu_epoch epoch)
+{
+	return epoch.scale >= 1 && epoch.scale <= CXL_HMU_EPOCH_SCALE_MAX && epoch.value >= 1;
+}
+
+static void cxl_hmu_caps_fields(const u64 *qwords, struct cxl_hmu_caps *caps)
+{
+	u64 cap0 = qwords[0];
+	u64 cap1 = qwords[1];
+
+	*caps = (struct cxl_hmu_caps) {
+		.message = FIELD_GET(CXL_HMU_CAP0_MESSAGE, cap0),
+		.int_overflow = cap0 & CXL_HMU_CAP0_INT_OVERFLOW,
+		.int_level = cap0 & CXL_HMU_CAP0_INT_LEVEL,
+		.epoch_per_counter = FIELD_GET(CXL_HMU_CAP0_EPOCH_TYPE, cap0) ==
+				     CXL_HMU_CAP0_EPOCH_TYPE_PER_COUNTER,
+		.epoch_mode = cap1 & CXL_HMU_CAP1_EPOCH_MODE,
+		.always_on = cap1 & CXL_HMU_CAP1_ALWAYS_ON,
+		.randomized = cap1 & CXL_HMU_CAP1_RANDOMIZED,
+		.overlap = cap1 & CXL_HMU_CAP1_OVERLAP,
+		.postponed = cap1 & CXL_HMU_CAP1_POSTPONED,
+		.access_mask = FIELD_GET(CXL_HMU_CAP0_ACCESS, cap0) << 1,
+		.unit_mask = (FIELD_GET(CXL_HMU_CAP1_UNITS, cap1) &
+			      (BIT(CXL_HMU_NR_UNITS) - 1)) << CXL_HMU_UNIT_LOG2_MIN,
+		.downsampling_mask = FIELD_GET(CXL_HMU_CAP1_DOWNSAMPLING, cap1),
+		.epoch_min = {
+			.scale = FIELD_GET(CXL_HMU_CAP0_MIN_EPOCH_SCALE, cap0),
+			.value = FIELD_GET(CXL_HMU_CAP0_MIN_EPOCH_VALUE, cap0),
+		},
+		.epoch_max = {
+			.scale = FIELD_GET(CXL_HMU_CAP0_MAX_EPOCH_SCALE, cap0),
+			.value = FIELD_GET(CXL_HMU_CAP0_MAX_EPOCH_VALUE, cap0),
+		},
+		.list_size = FIELD_GET(CXL_HMU_CAP0_LIST_SIZE, cap0),
+	};
+}
+
+/* Registers, bitmap, list: in this order, inside the instance, none over another. */
+static const char *cxl_hmu_caps_layout(u64 bitmap, u64 list, u32 instance_bytes,
+				       struct cxl_hmu_caps *caps)
+{
+	if (bitmap % sizeof(u64) || list % sizeof(u64))
+		return "range bitmap or hot list not aligned to 8 bytes";
+	if (bitmap < CXL_HMU_REGS_BYTES || bitmap >= list)
+		return "range bitmap empty or over the registers";
+	if (list >= instance_bytes ||
+	    (u64)caps->list_size * sizeof(u64) > instance_bytes - list)
+		return "hot list reaches beyond the instance";
+
+	caps->bitmap_offset = bitmap;
+	caps->bitmap_qwords = (list - bitmap) / sizeof(u64);
+	caps->list_offset = list;
+	return NULL;
+}
+
+/**
+ * cxl_hmu_caps_decode - decode and check the capability of an instance
+ * @qwords: its CXL_HMU_CAP_QWORDS quadwords
+ * @instance_bytes: length of the instance
+ * @caps: filled in but for the counter widths
+ */
+const char *cxl_hmu_caps_decode(const u64 *qwords, u32 instance_bytes, struct cxl_hmu_caps *caps)
+{
+	cxl_hmu_caps_fields(qwords, caps);
+
+	if (caps->list_size < 2)
+		return "hot list cannot hold an entry";
+	if (!caps->access_mask)
+		return "no access type";
+	if (!caps->unit_mask)
+		return "no unit size";
+	if (!caps->downsampling_mask)
+		return "no downsampling factor";
+	if (!caps->epoch_mode && !caps->always_on)
+		return "neither epoch nor always-on mode";
+	if (!cxl_hmu_epoch_valid(caps->epoch_min) || !cxl_hmu_epoch_valid(caps->epoch_max) ||
+	    cxl_hmu_epoch_us(caps->epoch_min) > cxl_hmu_epoch_us(caps->epoch_max))
+		return "invalid epoch limits";
+
+	return cxl_hmu_caps_layout(qwords[2], qwords[3], instance_bytes, caps);
+}
+
+/**
+ * cxl_hmu_caps_set_width - note the counter width that goes with a unit size
+ * @caps: decoded capability
+ * @unit_log2: log2 of the unit size that was written to the device
+ * @status: the status register read after that
+ *
+ * A unit size without a usable counter width is taken out of the supported ones.
+ */
+const char *cxl_hmu_caps_set_width(struct cxl_hmu_caps *caps, u32 unit_log2, u64 status)
+{
+	u32 width = FIELD_GET(CXL_HMU_STATUS_COUNTER_WIDTH, status);
+
+	if (width < 1 || width > 63) {
+		caps->unit_mask &= ~BIT(unit_log2);
+		return "counter width not in 1..63";
+	}
+	caps->counter_width[unit_log2] = width;
+	return NULL;
+}
+
+/**
+ * cxl_hmu_range_limit - how many times 256 MiB the range bitmap covers
+ * @caps: decoded capability
+ */
+u32 cxl_hmu_range_limit(const struct cxl_hmu_caps *caps)
+{
+	return caps->bitmap_qwords * 64;
+}
+
+/* Configuration: one function for each term, in the order of struct cxl_hmu_config */
+
+static const char *cxl_hmu_parse_mode(const struct cxl_hmu_caps *caps, u64 config,
+				      struct cxl_hmu_config *cfg)
+{
+	u32 type = FIELD_GET(CXL_HMU_EVENT_EPOCH_TYPE, config);
+
+	if (type > 1)
+		return "epoch_type must be 0 (epoch) or 1 (always on)";
+	cfg->always_on = type;
+	if (cfg->always_on ? !caps->always_on : !caps->epoch_mode)
+		return "epoch_type not supported, see caps/epoch_type";
+	return NULL;
+}
+
+static const char *cxl_hmu_parse_access(const struct cxl_hmu_caps *caps, u64 config,
+					struct cxl_hmu_config *cfg)
+{
+	u32 type = FIELD_GET(CXL_HMU_EVENT_ACCESS_TYPE, config);
+
+	/* Default: the widest, which is the highest number. */
+	if (!type)
+		type = cxl_hmu_highest_bit(caps->access_mask);
+	if (type > CXL_HMU_ACCESS_TYPE_MAX || !(caps->access_mask & BIT(type)))
+		return "access_type not supported, see caps/access_type";
+	cfg->access_type = type;
+	return NULL;
+}
+
+static const char *cxl_hmu_parse_downsampling(const struct cxl_hmu_caps *caps, u64 config,
+					      struct cxl_hmu_config *cfg)
+{
+	u32 factor = FIELD_GET(CXL_HMU_EVENT_DOWNSAMPLING, config);
+
+	cfg->randomized = config & CXL_HMU_EVENT_RANDOMIZED;
+	if (cfg->randomized && !caps->randomized)
+		return "randomized_downsampling not supported";
+
+	if (!factor)
+		factor = BIT(cxl_hmu_lowest_bit(caps->downsampling_mask));
+	if (factor & (factor - 1))
+		return "downsampling_factor must be a power of two";
+	if (!(caps->downsampling_mask & factor))
+		return "downsampling_factor not supported, see caps/downsampling_factor";
+	cfg->downsampling_log2 = cxl_hmu_lowest_bit(factor);
+	return NULL;
+}
+
+static const char *cxl_hmu_parse_unit(const struct cxl_hmu_caps *caps, u64 config1,
+				      struct cxl_hmu_config *cfg)
+{
+	u32 unit_log2 = FIELD_GET(CXL_HMU_EVENT_GRANUAL, config1);
+
+	if (!unit_log2)
+		unit_log2 = cxl_hmu_lowest_bit(caps->unit_mask);
+	if (unit_log2 > 31 || !(caps->unit_mask & BIT(unit_log2)))
+		return "hotness_granual not supported, see caps/hotness_granual";
+	cfg->unit_log2 = unit_log2;
+	return NULL;
+}
+
+/* Needs the unit size, which decides on the counter width. */
+static const char *cxl_hmu_parse_threshold(const struct cxl_hmu_caps *caps, u64 config1,
+					   struct cxl_hmu_config *cfg)
+{
+	cfg->threshold = FIELD_GET(CXL_HMU_EVENT_THRESHOLD, config1);
+	if (!cfg->threshold)
+		cfg->threshold = 1;
+	if (cfg->threshold >= BIT_ULL(caps->counter_width[cfg->unit_log2]))
+		return "hotness_threshold does not fit the counter, see caps/hotness_threshold";
+	return NULL;
+}
+
+static struct cxl_hmu_epoch cxl_hmu_epoch_default(const struct cxl_hmu_caps *caps)
+{
+	struct cxl_hmu_epoch epoch = { .scale = 4, .value = 1 };	/* 100 ms */
+
+	if (cxl_hmu_epoch_us(epoch) < cxl_hmu_epoch_us(caps->epoch_min))
+		return caps->epoch_min;
+	if (cxl_hmu_epoch_us(epoch) > cxl_hmu_epoch_us(caps->epoch_max))
+		return caps->epoch_max;
+	return epoch;
+}
+
+static const char *cxl_hmu_parse_epoch(const struct cxl_hmu_caps *caps, u64 config,
+				       struct cxl_hmu_config *cfg)
+{
+	u64 us;
+
+	cfg->epoch.scale = FIELD_GET(CXL_HMU_EVENT_EPOCH_SCALE, config);
+	cfg->epoch.value = FIELD_GET(CXL_HMU_EVENT_EPOCH_MULTIPLIER, config);
+	if (!cfg->epoch.scale && !cfg->epoch.value)
+		cfg->epoch = cxl_hmu_epoch_default(caps);
+
+	if (!cxl_hmu_epoch_valid(cfg->epoch))
+		return "epoch_scale must be 1..5 and epoch_multiplier 1..4095, or both absent";
+	us = cxl_hmu_epoch_us(cfg->epoch);
+	if (us < cxl_hmu_epoch_us(caps->epoch_min) || us > cxl_hmu_epoch_us(caps->epoch_max))
+		return "epoch too short or too long, see caps/epoch_min and caps/epoch_max";
+	return NULL;
+}
+
+/* Needs the unit size: a unit must not be tracked in part. */
+static const char *cxl_hmu_parse_range(const struct cxl_hmu_caps *caps, u64 config2,
+				       struct cxl_hmu_config *cfg)
+{
+	u32 limit = cxl_hmu_range_limit(caps);
+	u32 granules;
+
+	cfg->range_base = FIELD_GET(CXL_HMU_EVENT_RANGE_BASE, config2);
+	cfg->range_size = FIELD_GET(CXL_HMU_EVENT_RANGE_SIZE, config2);
+	if (!cfg->range_size) {
+		if (cfg->range_base)
+			return "range_base needs range_size";
+		cfg->range_size = limit;
+		return NULL;
+	}
+
+	if (cfg->range_base >= limit || cfg->range_size > limit - cfg->range_base)
+		return "range reaches beyond the range bitmap, see caps/range_size";
+	if (cfg->unit_log2 <= CXL_HMU_RANGE_SHIFT)
+		return NULL;
+	granules = BIT(cfg->unit_log2 - CXL_HMU_RANGE_SHIFT);
+	if (cfg->range_base % granules || cfg->range_size % granules)
+		return "range_base and range_size must be multiples of the unit";
+	return NULL;
+}
+
+/**
+ * cxl_hmu_config_parse - turn the configuration words of an event into a configuration
+ * @caps: what the instance can do
+ * @config: perf_event_attr.config
+ * @config1: perf_event_attr.config1
+ * @config2: perf_event_attr.config2
+ * @cfg: filled in; defaults replace zeros
+ */
+const char *cxl_hmu_config_parse(const struct cxl_hmu_caps *caps, u64 config, u64 config1,
+				 u64 config2, struct cxl_hmu_config *cfg)
+{
+	const char *wrong;
+
+	if (config & CXL_HMU_EVENT_UNKNOWN)
+		return "unknown bits in config";
+
+	wrong = cxl_hmu_parse_mode(caps, config, cfg);
+	if (!wrong)
+		wrong = cxl_hmu_parse_access(caps, config, cfg);
+	if (!wrong)
+		wrong = cxl_hmu_parse_downsampling(caps, config, cfg);
+	if (!wrong)
+		wrong = cxl_hmu_parse_unit(caps, config1, cfg);
+	if (!wrong)
+		wrong = cxl_hmu_parse_threshold(caps, config1, cfg);
+	if (!wrong)
+		wrong = cxl_hmu_parse_epoch(caps, config, cfg);
+	if (!wrong)
+		wrong = cxl_hmu_parse_range(caps, config2, cfg);
+	return wrong;
+}
+
+/**
+ * cxl_hmu_cfg0 - first configuration quadword, control bits clear
+ * @cfg: the configuration
+ * @caps: what the instance can do: unsupported interrupts stay off
+ * @interrupts: there is a vector
+ */
+u64 cxl_hmu_cfg0(const struct cxl_hmu_config *cfg, const struct cxl_hmu_caps *caps,
+		 bool interrupts)
+{
+	return FIELD_PREP(CXL_HMU_CFG0_ACCESS, cfg->access_type) |
+	       FIELD_PREP(CXL_HMU_CFG0_RANDOMIZED, cfg->randomized) |
+	       FIELD_PREP(CXL_HMU_CFG0_INT_OVERFLOW, interrupts && caps->int_overflow) |
+	       FIELD_PREP(CXL_HMU_CFG0_INT_LEVEL, interrupts && caps->int_level) |
+	       FIELD_PREP(CXL_HMU_CFG0_THRESHOLD, cfg->threshold);
+}
+
+/**
+ * cxl_hmu_cfg1 - second configuration quadword
+ * @cfg: the configuration
+ */
+u64 cxl_hmu_cfg1(const struct cxl_hmu_config *cfg)
+{
+	return FIELD_PREP(CXL_HMU_CFG1_UNIT, cfg->unit_log2) |
+	       FIELD_PREP(CXL_HMU_CFG1_DOWNSAMPLING, cfg->downsampling_log2) |
+	       FIELD_PREP(CXL_HMU_CFG1_MODE, cfg->always_on ? CXL_HMU_CFG1_MODE_ALWAYS_ON :
+							      CXL_HMU_CFG1_MODE_EPOCH) |
+	       FIELD_PREP(CXL_HMU_CFG1_EPOCH_SCALE, cfg->epoch.scale) |
+	       FIELD_PREP(CXL_HMU_CFG1_EPOCH_VALUE, cfg->epoch.value);
+}
+
+/**
+ * cxl_hmu_cfg2 - third configuration quadword: interrupt when the list is half full
+ * @caps: what the instance can do
+ */
+u64 cxl_hmu_cfg2(const struct cxl_hmu_caps *caps)
+{
+	return FIELD_PREP(CXL_HMU_CFG2_NOTIFY, caps->list_size / 2);
+}
+
+/**
+ * cxl_hmu_bitmap_qword - one quadword of the range bitmap
+ * @cfg: the configuration
+ * @index: which one; any index is fine, those outside the range give 0
+ */
+u64 cxl_hmu_bitmap_qword(const struct cxl_hmu_config *cfg, u32 index)
+{
+	u64 first = (u64)index * 64;
+	u64 begin = max_t(u64, cfg->range_base, first);
+	u64 end = min_t(u64, (u64)cfg->range_base + cfg->range_size, first + 64);
+
+	if (begin >= end)
+		return 0;
+	return GENMASK_ULL(end - 1 - first, begin - first);
+}
+
+/**
+ * cxl_hmu_ranges_overlap - do two configurations track the same memory
+ * @a: one
+ * @b: the other
+ */
+bool cxl_hmu_ranges_overlap(const struct cxl_hmu_config *a, const struct cxl_hmu_config *b)
+{
+	return a->range_base < (u64)b->range_base + b->range_size &&
+	       b->range_base < (u64)a->range_base + a->range_size;
+}
+
+/*
+ * Hot list: a ring of M places. The device fills at tail, software reads at head. It is empty
+ * when head == tail and full, with M - 1 entries, when tail is one place behind head:
+ *
+ *     0     1     2     3     4     5 = M - 1
+ *   +-----+-----+-----+-----+-----+-----+
+ *   |  d  |  e  |     |  a  |  b  |  c  |      head = 3, tail = 2: full
+ *   +-----+-----+-----+-----+-----+-----+
+ *                ^tail ^head
+ */
+
+/**
+ * cxl_hmu_list_used - how many entries wait in the list
+ * @head: below @size
+ * @tail: below @size
+ * @size: places in the list
+ */
+u32 cxl_hmu_list_used(u32 head, u32 tail, u32 size)
+{
+	return tail >= head ? tail - head : size - head + tail;
+}
+
+/**
+ * cxl_hmu_list_advance - the head after some entries were read
+ * @head: below @size
+ * @count: at most @size
+ * @size: places in the list
+ */
+u32 cxl_hmu_list_advance(u32 head, u32 count, u32 size)
+{
+	return count < size - head ? head + count : count - (size - head);
+}
+
+/* Records */
+
+/**
+ * cxl_hmu_header_words - length of a record's header
+ */
+u32 cxl_hmu_header_words(void)
+{
+	return 2 + PMUKIT_CXL_HMU_EXTRA_WORDS;
+}
+
+/**
+ * cxl_hmu_header_encode - write the header of a record
+ * @header: what to write
+ * @words: room for cxl_hmu_header_words(), in the byte order of the CPU
+ */
+void cxl_hmu_header_encode(const struct cxl_hmu_header *header, u64 *words)
+{
+	u64 *extra = words + 2;
+
+	words[0] = (u64)header->entries << PMUKIT_CXL_HMU_W0_ENTRIES_SHIFT |
+		   (u64)header->counter_width << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
+		   (u64)PMUKIT_CXL_HMU_EXTRA_WORDS << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT;
+	words[1] = PMUKIT_CXL_HMU_MARK;
+	extra[PMUKIT_CXL_HMU_X_TIME] = header->time_ns;
+	extra[PMUKIT_CXL_HMU_X_UNIT] =
+		(u64)header->unit_log2 << PMUKIT_CXL_HMU_UNIT_LOG2_SHIFT |
+		(u64)header->downsampling_log2 << PMUKIT_CXL_HMU_UNIT_DOWNSAMPLING_SHIFT;
+	extra[PMUKIT_CXL_HMU_X_FLAGS] = header->flags;
+	extra[PMUKIT_CXL_HMU_X_SEQUENCE] = header->sequence;
+	extra[PMUKIT_CXL_HMU_X_LOST] = header->lost;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * cxl_hmu: the arithmetic of capabilities, configuration, hot list and records. Pure C without
+ * kernel calls, so that a test in user space can run it.
+ */
+#ifndef CXL_HMU_CORE_H
+#define CXL_HMU_CORE_H
+
+#include <linux/types.h>
+
+#include "cxl_hmu_regs.h"
+
+/* Event terms: the layout published in format/. */
+#define CXL_HMU_EVENT_EPOCH_TYPE	GENMASK_ULL(1, 0)	/* config */
+#define CXL_HMU_EVENT_ACCESS_TYPE	GENMASK_ULL(9, 2)
+#define CXL_HMU_EVENT_EPOCH_SCALE	GENMASK_ULL(13, 10)
+#define CXL_HMU_EVENT_EPOCH_MULTIPLIER	GENMASK_ULL(25, 14)
+#define CXL_HMU_EVENT_RANDOMIZED	BIT_ULL(26)
+#define CXL_HMU_EVENT_DOWNSAMPLING	GENMASK_ULL(42, 27)
+#define CXL_HMU_EVENT_UNKNOWN		GENMASK_ULL(63, 43)
+#define CXL_HMU_EVENT_THRESHOLD		GENMASK_ULL(31, 0)	/* config1 */
+#define CXL_HMU_EVENT_GRANUAL		GENMASK_ULL(63, 32)
+#define CXL_HMU_EVENT_RANGE_BASE	GENMASK_ULL(31, 0)	/* config2 */
+#define CXL_HMU_EVENT_RANGE_SIZE	GENMASK_ULL(63, 32)
+
+#define CXL_HMU_EPOCH_SCALE_MAX		5
+#define CXL_HMU_ACCESS_TYPE_MAX		6
+
+/**
+ * struct cxl_hmu_block_caps - what the common capability of a block says
+ * @instances: 1 .. CXL_HMU_MAX_INSTANCES
+ * @instance_bytes: distance from one instance to the next, a multiple of 8
+ */
+struct cxl_hmu_block_caps {
+	u32 instances;
+	u32 instance_bytes;
+};
+
+/**
+ * struct cxl_hmu_epoch - length of an epoch: 100 us * 10^(scale - 1) * value
+ * @scale: 1 .. CXL_HMU_EPOCH_SCALE_MAX
+ * @value: 1 .. 4095
+ */
+struct cxl_hmu_epoch {
+	u8 scale;
+	u16 value;
+};
+
+/**
+ * struct cxl_hmu_caps - what an instance can do, all of it checked
+ * @message: interrupt message number
+ * @int_overflow: can interrupt when the hot list overflows
+ * @int_level: can interrupt when the hot list crosses a level
+ * @epoch_per_counter: each counter has its own epoch
+ * @epoch_mode: can report at the end of epochs
+ * @always_on: can report as soon as the threshold is reached
+ * @randomized: can randomize the downsampling
+ * @overlap: ranges may overlap those of other instances of the block
+ * @postponed: units found while the list is full appear once there is room
+ * @access_mask: bit n: access type n, 1 .. CXL_HMU_ACCESS_TYPE_MAX
+ * @unit_mask: bit n: unit size of 2^n bytes; only those with a sane counter width
+ * @downsampling_mask: bit n: factor 2^n
+ * @epoch_min: shortest epoch
+ * @epoch_max: longest epoch
+ * @list_size: places in the hot list; it holds one entry less
+ * @bitmap_offset: of the range bitmap, in the instance
+ * @bitmap_qwords: its length
+ * @list_offset: of the hot list, in the instance
+ * @counter_width: by log2 of the unit size; 0: no such unit
+ */
+struct cxl_hmu_caps {
+	u8 message;
+	bool int_overflow;
+	bool int_level;
+	bool epoch_per_counter;
+	bool epoch_mode;
+	bool always_on;
+	bool randomized;
+	bool overlap;
+	bool postponed;
+	u32 access_mask;
+	u32 unit_mask;
+	u32 downsampling_mask;
+	struct cxl_hmu_epoch epoch_min;
+	struct cxl_hmu_epoch epoch_max;
+	u32 list_size;
+	u32 bitmap_offset;
+	u32 bitmap_qwords;
+	u32 list_offset;
+	u8 counter_width[CXL_HMU_UNIT_LOG2_MIN + CXL_HMU_NR_UNITS];
+};
+
+/**
+ * struct cxl_hmu_config - what an event asks for, defaults filled in, fit for the instance
+ * @always_on: always-on mode, else epoch mode
+ * @access_type: 1 .. CXL_HMU_ACCESS_TYPE_MAX
+ * @randomized: randomize the downsampling
+ * @downsampling_log2: log2 of the downsampling factor
+ * @unit_log2: log2 of the unit size in bytes
+ * @threshold: count from which a unit is hot
+ * @epoch: length of an epoch
+ * @range_base: first 256 MiB of DPA to be tracked
+ * @range_size: how many of them
+ */
+struct cxl_hmu_config {
+	bool always_on;
+	u8 access_type;
+	bool randomized;
+	u8 downsampling_log2;
+	u8 unit_log2;
+	u32 threshold;
+	struct cxl_hmu_epoch epoch;
+	u32 range_base;
+	u32 range_size;
+};
+
+/**
+ * struct cxl_hmu_header - what precedes the entries of a record
+ * @time_ns: perf clock of the drain
+ * @sequence: number of the record
+ * @lost: entries read or dropped but never delivered, since the event began
+ * @flags: PMUKIT_CXL_HMU_F_*
+ * @entries: how many follow
+ * @counter_width: bits of the count in an entry
+ * @unit_log2: log2 of the unit size in bytes
+ * @downsampling_log2: log2 of the downsampling factor
+ */
+struct cxl_hmu_header {
+	u64 time_ns;
+	u64 sequence;
+	u64 lost;
+	u64 flags;
+	u32 entries;
+	u8 counter_width;
+	u8 unit_log2;
+	u8 downsampling_log2;
+};
+
+/*
+ * Functions that return "const char *" return what is wrong in a few words, NULL for nothing.
+ */
+
+/* Capabilities */
+const char *cxl_hmu_block_caps_decode(u64 common0, u64 common1, u64 room_bytes,
+				      struct cxl_hmu_block_caps *caps);
+const char *cxl_hmu_caps_decode(const u64 *qwords, u32 instance_bytes, struct cxl_hmu_caps *caps);
+const char *cxl_hmu_caps_set_width(struct cxl_hmu_caps *caps, u32 unit_log2, u64 status);
+u64 cxl_hmu_epoch_us(struct cxl_hmu_epoch epoch);
+u32 cxl_hmu_range_limit(const struct cxl_hmu_caps *caps);
+
+/* Configuration */
+const char *cxl_hmu_config_parse(const struct cxl_hmu_caps *caps, u64 config, u64 config1,
+				 u64 config2, struct cxl_hmu_config *cfg);
+u64 cxl_hmu_cfg0(const struct cxl_hmu_config *cfg, const struct cxl_hmu_caps *caps,
+		 bool interrupts);
+u64 cxl_hmu_cfg1(const struct cxl_hmu_config *cfg);
+u64 cxl_hmu_cfg2(const struct cxl_hmu_caps *caps);
+u64 cxl_hmu_bitmap_qword(const struct cxl_hmu_config *cfg, u32 index);
+bool cxl_hmu_ranges_overlap(const struct cxl_hmu_config *a, const struct cxl_hmu_config *b);
+
+/* Hot list */
+u32 cxl_hmu_list_used(u32 head, u32 tail, u32 size);
+u32 cxl_hmu_list_advance(u32 head, u32 count, u32 size);
+
+/* Records */
+u32 cxl_hmu_header_words(void);
+void cxl_hmu_header_encode(const struct cxl_hmu_header *header, u64 *words);
+
+#endif /* CXL_HMU_CORE_H */

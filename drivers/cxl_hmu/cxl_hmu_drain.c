@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cxl_hmu: moving hot-list entries to perf.
+ *
+ * Who asks for a drain: the interrupt (the list is half full, or overflowed), the timer (once an
+ * epoch), itself (more entries than one section may read), and the stop of the event. All of them
+ * end up on the event's CPU with interrupts off, because perf's buffers have one writer:
+ *
+ *   interrupt ---------------.      (other CPU: kick)
+ *   timer --------------------+---> cxl_hmu_service() ---> cxl_hmu_drain()
+ *   cxl_hmu_drain_last() ---------------------------------^
+ *
+ * A drain first asks perf how long a record may be (sink), then takes no more entries than that
+ * from the device, then hands the record over. What does not fit stays in the device. Whatever is
+ * taken or thrown away without being handed over is counted, and the next record says so.
+ *
+ * Locking: hmu->lock while touching registers; not while calling perf, which may call our stop.
+ * hmu->record, hmu->flags, hmu->delivering and the event's sequence and lost count belong to the
+ * event's CPU with interrupts off. hmu->active cannot change there between the two.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/minmax.h>
+#include <linux/printk.h>
+#include <linux/smp.h>
+
+#include "cxl_hmu.h"
+
+/* Pause between two sections of one drain, in which other interrupts are served */
+#define CXL_HMU_CONTINUE_NS		(100 * NSEC_PER_USEC)
+#define CXL_HMU_DISABLE_POLL_US		5
+
+#define CXL_HMU_HEADER_WORDS		(2 + PMUKIT_CXL_HMU_EXTRA_WORDS)
+#define CXL_HMU_BATCH			(PMUKIT_RECORD_WORDS - CXL_HMU_HEADER_WORDS)
+
+static_assert(CXL_HMU_BATCH + CXL_HMU_READS_OVERHEAD <= CXL_HMU_READS_PER_SECTION);
+
+/**
+ * struct cxl_hmu_batch - what one section took from the list
+ * @entries: put into hmu->record
+ * @taken: places freed in the list: @entries and those that were rejected
+ * @waiting: still in the list
+ */
+struct cxl_hmu_batch {
+	u32 entries;
+	u32 taken;
+	u32 waiting;
+};
+
+/* Taking entries from the device; on the event's CPU, under hmu->lock */
+
+static void cxl_hmu_lose(struct cxl_hmu *hmu, u32 entries)
+{
+	if (!entries)
+		return;
+	hmu->active->pev.lost += entries;
+	hmu->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
+	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_LOST, entries);
+}
+
+/* A device that is not enabled in the middle of a run was reset, or is gone. */
+static bool cxl_hmu_still_on(struct cxl_hmu *hmu, u64 status)
+{
+	if (status & CXL_HMU_STATUS_ENABLED && !cxl_hmu_status_absent(status))
+		return true;
+
+	hmu->flags |= PMUKIT_CXL_HMU_F_RESET;
+	hmu->filling = false;
+	cxl_hmu_fail(hmu, PMUKIT_STAT_RESETS, "the device lost its configuration while tracking");
+	return false;
+}
+
+/*
+ * Copy @count entries from the head on. An entry of all ones cannot be: its unit would lie beyond
+ * any memory.
+ */
+static u32 cxl_hmu_take(struct cxl_hmu *hmu, u32 count)
+{
+	u64 *words = &hmu->record.words[CXL_HMU_HEADER_WORDS];
+	u32 index = hmu->head;
+	u32 taken = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		u64 entry = cxl_hmu_read(hmu, hmu->caps.list_offset + index * sizeof(u64));
+
+		if (entry != U64_MAX)
+			words[taken++] = (__force u64)cpu_to_le64(entry);
+		index = cxl_hmu_list_advance(index, 1, hmu->caps.list_size);
+	}
+
+	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_REJECTED, count - taken);
+	cxl_hmu_lose(hmu, count - taken);
+	return taken;
+}
+
+/* Say once, not every time, that the tail is nonsense. */
+static bool cxl_hmu_tail_valid(struct cxl_hmu *hmu, u32 tail)
+{
+	bool valid = tail < hmu->caps.list_size;
+
+	if (!valid && !hmu->tail_rejected) {
+		pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_REJECTED);
+		hmu->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
+	}
+	hmu->tail_rejected = !valid;
+	return valid;
+}
+
+/*
+ * Take up to @limit entries. The level bit stays set while entries wait: they are fetched by the
+ * timer, an interrupt would only come in between.
+ */
+static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, bool last, struct cxl_hmu_batch *batch)
+{
+	u64 status, seen;
+	u32 tail, used;
+
+	*batch = (struct cxl_hmu_batch) {};
+	if (hmu->dead || hmu->state != CXL_HMU_ON)
+		return;
+
+	status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
+	if (!last && !cxl_hmu_still_on(hmu, status))
+		return;
+	tail = cxl_hmu_read_tail(hmu);
+	if (!cxl_hmu_tail_valid(hmu, tail))
+		return;
+
+	used = cxl_hmu_list_used(hmu->head, tail, hmu->caps.list_size);
+	batch->taken = min(used, limit);
+	batch->waiting = used - batch->taken;
+	batch->entries = cxl_hmu_take(hmu, batch->taken);
+	if (batch->taken) {
+		hmu->head = cxl_hmu_list_advance(hmu->head, batch->taken, hmu->caps.list_size);
+		cxl_hmu_write_head(hmu);
+	}
+
+	seen = status & CXL_HMU_STATUS_OVERFLOW;
+	if (seen) {
+		hmu->flags |= PMUKIT_CXL_HMU_F_OVERFLOW;
+		pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_OVERFLOWS);
+	}
+	if (!batch->waiting)
+		seen |= status & CXL_HMU_STATUS_LEVEL;
+	if (seen)
+		cxl_hmu_write(hmu, CXL_HMU_STATUS, seen);
+}
+
+/* The event stops: what still waits is lost. */
+static void cxl_hmu_discard(struct cxl_hmu *hmu, u32 waiting)
+{
+	cxl_hmu_lose(hmu, waiting);
+	if (waiting && !hmu->dead) {
+		hmu->head = cxl_hmu_list_advance(hmu->head, waiting, hmu->caps.list_size);
+		cxl_hmu_write_head(hmu);
+	}
+}
+
+/* Handing records over; on the event's CPU, interrupts off, no lock */
+
+static void cxl_hmu_put_header(struct cxl_hmu *hmu, u32 entries)
+{
+	struct cxl_hmu_event *hev = hmu->active;
+	struct cxl_hmu_header header = {
+		.time_ns = hev->pev.event->clock(),
+		.sequence = hev->pev.sequence,
+		.lost = hev->pev.lost,
+		.flags = hmu->flags | (hev->cfg.always_on ? PMUKIT_CXL_HMU_F_ALWAYS_ON : 0),
+		.entries = entries,
+		.counter_width = hmu->caps.counter_width[hev->cfg.unit_log2],
+		.unit_log2 = hev->cfg.unit_log2,
+		.downsampling_log2 = hev->cfg.downsampling_log2,
+	};
+	u64 words[CXL_HMU_HEADER_WORDS];
+	u32 i;
+
+	cxl_hmu_header_encode(&header, words);
+	for (i = 0; i < CXL_HMU_HEADER_WORDS; i++)
+		hmu->record.words[i] = (__force u64)cpu_to_le64(words[i]);
+}
+
+/* A record without entries is only worth it when it has something to say. */
+static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct pmukit_sink *sink, u32 entries)
+{
+	struct pmukit_event *pev = &hmu->active->pev;
+
+	if (!entries && !hmu->flags)
+		return;
+
+	cxl_hmu_put_header(hmu, entries);
+	hmu->record.raw.tag = PMUKIT_RAW_TAG_CXL_HMU;
+	if (!pmukit_sink_deliver(sink, &hmu->record, CXL_HMU_HEADER_WORDS + entries, entries)) {
+		cxl_hmu_lose(hmu, entries);
+		return;
+	}
+
+	pev->sequence++;
+	hmu->flags = 0;
+	pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_RECORDS);
+	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_ENTRIES, entries);
+}
+
+static u32 cxl_hmu_sink_entries(const struct pmukit_sink *sink)
+{
+	if (sink->room_words <= CXL_HMU_HEADER_WORDS)
+		return 0;
+	return min_t(u32, sink->room_words - CXL_HMU_HEADER_WORDS, CXL_HMU_BATCH);
+}
+
+/*
+ * PERF_AUX_FLAG_TRUNCATED makes perf disable the event, so it is kept for the end of the PMU; a
+ * gap in a stream that goes on is PERF_AUX_FLAG_PARTIAL.
+ */
+static u64 cxl_hmu_aux_flags(const struct cxl_hmu *hmu, bool last, u64 flags)
+{
+	if (last && pmukit_pmu_gone(&hmu->pp))
+		return PERF_AUX_FLAG_TRUNCATED;
+	return flags ? PERF_AUX_FLAG_PARTIAL : 0;
+}
+
+/*
+ * Returns whether to go on soon. When entries wait but none could be taken the reader is behind:
+ * looking again before long would not help.
+ */
+static bool cxl_hmu_drain(struct cxl_hmu *hmu, bool last)
+{
+	struct cxl_hmu_batch batch;
+	struct pmukit_sink sink;
+	bool open;
+	u64 flags;
+
+	hmu->delivering = true;
+	open = pmukit_sink_open(&sink, &hmu->active->pev);
+
+	raw_spin_lock(&hmu->lock);
+	cxl_hmu_collect(hmu, open ? cxl_hmu_sink_entries(&sink) : 0, last, &batch);
+	raw_spin_unlock(&hmu->lock);
+
+	flags = hmu->flags;
+	if (open)
+		cxl_hmu_deliver(hmu, &sink, batch.entries);
+
+	if (last && batch.waiting) {
+		raw_spin_lock(&hmu->lock);
+		cxl_hmu_discard(hmu, batch.waiting);
+		raw_spin_unlock(&hmu->lock);
+		flags |= hmu->flags;
+		if (open)
+			cxl_hmu_deliver(hmu, &sink, 0);
+	}
+
+	if (open)
+		pmukit_sink_close(&sink, cxl_hmu_aux_flags(hmu, last, flags));
+	hmu->delivering = false;
+	return batch.waiting && batch.taken;
+}
+
+/* Asking for a drain */
+
+/* On any CPU, interrupts off: the next step of the run, or a drain on the event's CPU. */
+static void cxl_hmu_service(struct cxl_hmu *hmu)
+{
+	const char *complaint;
+	bool here = false;
+	int elsewhere = -1;
+	bool more;
+
+	raw_spin_lock(&hmu->lock);
+	complaint = hmu->complaint;
+	hmu->complaint = NULL;
+	if (!hmu->dead && hmu->state == CXL_HMU_ON) {
+		here = hmu->cpu == smp_processor_id();
+		elsewhere = here ? -1 : hmu->cpu;
+	} else if (!hmu->dead) {
+		cxl_hmu_run(hmu);
+	}
+	raw_spin_unlock(&hmu->lock);
+
+	if (complaint)
+		pr_warn_ratelimited("%s: %s\n", hmu->pp.name, complaint);
+	/* -EBUSY: a kick is on its way, which will do. */
+	if (elsewhere >= 0)
+		smp_call_function_single_async(elsewhere, &hmu->kick);
+	if (!here)
+		return;
+
+	more = cxl_hmu_drain(hmu, false);
+
+	raw_spin_lock(&hmu->lock);
+	if (!hmu->dead && hmu->state == CXL_HMU_ON)
+		cxl_hmu_arm(hmu, more ? CXL_HMU_CONTINUE_NS : cxl_hmu_flush_ns(hmu));
+	raw_spin_unlock(&hmu->lock);
+}
+
+static void cxl_hmu_kicked(void *data)
+{
+	cxl_hmu_service(data);
+}
+
+static enum hrtimer_restart cxl_hmu_timer(struct hrtimer *timer)
+{
+	cxl_hmu_service(container_of(timer, struct cxl_hmu, timer));
+	/* The service has started the timer again where it is needed. */
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * cxl_hmu_interrupt - the handler; the vector may be shared with cxl_pci and other instances
+ * @irq: unused
+ * @data: the instance
+ */
+irqreturn_t cxl_hmu_interrupt(int irq, void *data)
+{
+	struct cxl_hmu *hmu = data;
+	unsigned long irq_flags;
+	u64 status = 0;
+
+	local_irq_save(irq_flags);
+	raw_spin_lock(&hmu->lock);
+	if (!hmu->dead && hmu->state == CXL_HMU_ON)
+		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
+	raw_spin_unlock(&hmu->lock);
+
+	/* All ones is not our interrupt; the timer will find the device gone. */
+	if (cxl_hmu_status_absent(status))
+		status = 0;
+	status &= CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL;
+	if (status)
+		cxl_hmu_service(hmu);
+	local_irq_restore(irq_flags);
+
+	return status ? IRQ_HANDLED : IRQ_NONE;
+}
+
+/**
+ * cxl_hmu_drain_last - disable the device and take what it holds, as far as one section allows
+ * @hmu: an instance whose event is being stopped
+ *
+ * Context: the stop callback: event's CPU, interrupts off, no lock. When perf calls it from
+ * inside a drain of ours, that drain's record was the last one.
+ */
+void cxl_hmu_drain_last(struct cxl_hmu *hmu)
+{
+	bool tracking, slow = true;
+	int i;
+
+	raw_spin_lock(&hmu->lock);
+	tracking = !hmu->dead && hmu->state == CXL_HMU_ON &&
+		   cxl_hmu_still_on(hmu, cxl_hmu_read(hmu, CXL_HMU_STATUS));
+	if (tracking) {
+		cxl_hmu_write(hmu, CXL_HMU_CFG0, 0);
+		hmu->disable_sent = true;
+		for (i = 0; slow && i < CXL_HMU_DISABLE_POLLS; i++) {
+			if (i)
+				udelay(CXL_HMU_DISABLE_POLL_US);
+			slow = FIELD_GET(CXL_HMU_STATUS_OPERATION,
+					 cxl_hmu_read(hmu, CXL_HMU_STATUS));
+		}
+		/* What comes after this drain is counted in stats/lost only: announce it. */
+		if (slow)
+			hmu->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
+	}
+	raw_spin_unlock(&hmu->lock);
+
+	if (!hmu->delivering && hmu->active)
+		cxl_hmu_drain(hmu, true);
+}
+
+/**
+ * cxl_hmu_drain_init - make timer and kick ready
+ * @hmu: a new instance
+ */
+void cxl_hmu_drain_init(struct cxl_hmu *hmu)
+{
+	hrtimer_setup(&hmu->timer, cxl_hmu_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	INIT_CSD(&hmu->kick, cxl_hmu_kicked, hmu);
+}
+
+/**
+ * cxl_hmu_drain_shutdown - wait for everything that may still look at the instance
+ * @hmu: a dead instance whose interrupt is freed
+ *
+ * Context: may sleep.
+ */
+void cxl_hmu_drain_shutdown(struct cxl_hmu *hmu)
+{
+	hrtimer_cancel(&hmu->timer);
+	/* Function calls to a CPU are served in order: behind this one there is no kick left. */
+	kick_all_cpus_sync();
+}

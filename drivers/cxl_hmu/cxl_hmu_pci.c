@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cxl_hmu: finding CHMU blocks in functions that cxl_pci drives, and losing them again.
+ *
+ * The PCI function is bound to cxl_pci, so this module cannot be its driver. It watches the PCI
+ * bus instead: when cxl_pci has bound a function it attaches to the function's CHMU blocks, and
+ * detaches before cxl_pci lets the function go. The function is cxl_pci's: it is not enabled or
+ * disabled here, no devres is put on it, and no more of its BARs is requested than the blocks.
+ *
+ * Interrupt vectors are cxl_pci's as well. Linux 6.1's cxl_pci allocates none: if the function
+ * has none when we attach, we allocate them and free them when we detach.
+ *
+ * Locking: cxl_hmu_mutex protects the list of attached devices. It is taken inside the PCI
+ * function's device lock, which the driver core holds around the notifications; whoever comes
+ * from elsewhere takes the device lock first. A function whose device lock we hold and that has
+ * a driver is bound: it is neither being probed nor removed.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/device.h>
+#include <linux/device/bus.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/ioport.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "cxl_hmu.h"
+
+/* A function with more blocks than this is not believed. */
+#define CXL_HMU_MAX_BLOCKS	16
+
+/**
+ * struct cxl_hmu_device - a PCI function we are attached to
+ * @pdev: the function, with a reference
+ * @memdev: X of its memX
+ * @own_vectors: the vectors were allocated here
+ * @blocks: its blocks
+ * @instances: all instances of all blocks
+ * @node: place in cxl_hmu_devices
+ */
+struct cxl_hmu_device {
+	struct pci_dev *pdev;
+	u32 memdev;
+	bool own_vectors;
+	struct list_head blocks;
+	struct list_head instances;
+	struct list_head node;
+};
+
+static DEFINE_MUTEX(cxl_hmu_mutex);
+static LIST_HEAD(cxl_hmu_devices);
+static bool cxl_hmu_exiting;
+
+/* Blocks */
+
+static void cxl_hmu_block_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct cxl_hmu_block, ref));
+}
+
+/**
+ * cxl_hmu_block_put - drop a reference
+ * @block: a block
+ */
+void cxl_hmu_block_put(struct cxl_hmu_block *block)
+{
+	kref_put(&block->ref, cxl_hmu_block_release);
+}
+
+/* The common capability says how long the block is; only that much is then requested. */
+static const char *cxl_hmu_block_probe(resource_size_t start, u64 room_bytes,
+				       struct cxl_hmu_block_caps *caps)
+{
+	void __iomem *base;
+	u64 common[2];
+
+	if (room_bytes < CXL_HMU_COMMON_BYTES)
+		return "the block begins beyond its BAR";
+
+	base = ioremap(start, CXL_HMU_COMMON_BYTES);
+	if (!base)
+		return "the block cannot be mapped";
+	common[0] = readq(base + CXL_HMU_COMMON0);
+	common[1] = readq(base + CXL_HMU_COMMON1);
+	iounmap(base);
+
+	return cxl_hmu_block_caps_decode(common[0], common[1], room_bytes, caps);
+}
+
+static struct cxl_hmu_block *cxl_hmu_block_map(resource_size_t start,
+					       const struct cxl_hmu_block_caps *caps)
+{
+	struct cxl_hmu_block *block;
+
+	block = kzalloc_obj(*block);
+	if (!block)
+		return NULL;
+
+	kref_init(&block->ref);
+	spin_lock_init(&block->claim_lock);
+	block->start = start;
+	block->bytes = CXL_HMU_COMMON_BYTES + caps->instances * caps->instance_bytes;
+
+	if (!request_mem_region(block->start, block->bytes, "cxl_hmu"))
+		goto put_block;
+	block->base = ioremap(block->start, block->bytes);
+	if (!block->base)
+		goto release_region;
+	return block;
+
+release_region:
+	release_mem_region(block->start, block->bytes);
+put_block:
+	cxl_hmu_block_put(block);
+	return NULL;
+}
+
+static void cxl_hmu_block_unmap(struct cxl_hmu_block *block)
+{
+	iounmap(block->base);
+	block->base = NULL;
+	release_mem_region(block->start, block->bytes);
+}
+
+/* Instances */
+
+/* The counter width of each unit size: known only after the size was written. */
+static int cxl_hmu_learn_widths(struct cxl_hmu *hmu)
+{
+	u32 mask = hmu->caps.unit_mask;
+	const char *wrong;
+	u64 status;
+	u32 unit;
+
+	for (unit = 0; unit < ARRAY_SIZE(hmu->caps.counter_width); unit++) {
+		if (!(mask & BIT(unit)))
+			continue;
+		cxl_hmu_write(hmu, CXL_HMU_CFG1, FIELD_PREP(CXL_HMU_CFG1_UNIT, unit));
+		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
+		if (cxl_hmu_status_absent(status))
+			return -ENXIO;
+		wrong = cxl_hmu_caps_set_width(&hmu->caps, unit, status);
+		if (wrong)
+			pr_warn("%s: unit size 2^%u: %s\n", hmu->pp.name, unit, wrong);
+	}
+	return hmu->caps.unit_mask ? 0 : -EINVAL;
+}
+
+static int cxl_hmu_instance_probe(struct cxl_hmu *hmu, u32 instance_bytes)
+{
+	u64 qwords[CXL_HMU_CAP_QWORDS];
+	const char *wrong;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < CXL_HMU_CAP_QWORDS; i++)
+		qwords[i] = cxl_hmu_read(hmu, CXL_HMU_CAP0 + i * sizeof(u64));
+
+	wrong = cxl_hmu_caps_decode(qwords, instance_bytes, &hmu->caps);
+	if (wrong) {
+		pr_warn("%s: ignored: %s\n", hmu->pp.name, wrong);
+		return -EINVAL;
+	}
+
+	ret = cxl_hmu_disable_and_wait(hmu);
+	if (!ret)
+		ret = cxl_hmu_learn_widths(hmu);
+	if (ret)
+		pr_warn("%s: ignored: cannot be configured (%d)\n", hmu->pp.name, ret);
+	return ret;
+}
+
+static struct cxl_hmu *cxl_hmu_instance_new(struct cxl_hmu_device *dev,
+					    struct cxl_hmu_block *block, u32 chmu, u32 index,
+					    u32 instance_bytes)
+{
+	struct cxl_hmu *hmu;
+
+	hmu = kzalloc_obj(*hmu);
+	if (!hmu)
+		return NULL;
+
+	cxl_hmu_pmu_fill(hmu);
+	raw_spin_lock_init(&hmu->lock);
+	cxl_hmu_drain_init(hmu);
+	kref_get(&block->ref);
+	hmu->block = block;
+	hmu->index = index;
+	hmu->base = block->base + CXL_HMU_COMMON_BYTES + index * instance_bytes;
+	snprintf(hmu->pp.name, sizeof(hmu->pp.name), "cxl_hmu_mem%u.%u.%u", dev->memdev, chmu,
+		 index);
+	return hmu;
+}
+
+static void cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct cxl_hmu_block *block,
+				  u32 chmu, const struct cxl_hmu_block_caps *caps)
+{
+	struct cxl_hmu *hmu;
+	u32 i;
+
+	for (i = 0; i < caps->instances; i++) {
+		hmu = cxl_hmu_instance_new(dev, block, chmu, i, caps->instance_bytes);
+		if (!hmu)
+			return;
+		if (cxl_hmu_instance_probe(hmu, caps->instance_bytes)) {
+			pmukit_pmu_put(&hmu->pp);
+			continue;
+		}
+		list_add_tail(&hmu->node, &dev->instances);
+	}
+}
+
+/* From here on nothing of ours touches the instance's registers. */
+static void cxl_hmu_instance_kill(struct cxl_hmu *hmu)
+{
+	raw_spin_lock_irq(&hmu->lock);
+	cxl_hmu_write(hmu, CXL_HMU_CFG0, 0);
+	hmu->dead = true;
+	raw_spin_unlock_irq(&hmu->lock);
+
+	if (hmu->irq)
+		free_irq(hmu->irq, hmu);
+	cxl_hmu_drain_shutdown(hmu);
+}
+
+/* Register locator */
+
+static void cxl_hmu_block_attach(struct cxl_hmu_device *dev, u32 chmu, u32 low, u32 high)
+{
+	u64 offset = (u64)high << 32 | (low & CXL_HMU_LOCATOR_LOW_OFFSET);
+	u32 bar = FIELD_GET(CXL_HMU_LOCATOR_LOW_BIR, low);
+	struct cxl_hmu_block_caps caps;
+	struct cxl_hmu_block *block;
+	resource_size_t start;
+	const char *wrong;
+	u64 bar_bytes;
+
+	if (bar >= PCI_STD_NUM_BARS || !(pci_resource_flags(dev->pdev, bar) & IORESOURCE_MEM)) {
+		pci_warn(dev->pdev, "CHMU %u ignored: no such memory BAR\n", chmu);
+		return;
+	}
+
+	bar_bytes = pci_resource_len(dev->pdev, bar);
+	start = pci_resource_start(dev->pdev, bar) + offset;
+	wrong = offset < bar_bytes ? cxl_hmu_block_probe(start, bar_bytes - offset, &caps) :
+				     "the block begins beyond its BAR";
+	if (wrong) {
+		pci_warn(dev->pdev, "CHMU %u ignored: %s\n", chmu, wrong);
+		return;
+	}
+
+	block = cxl_hmu_block_map(start, &caps);
+	if (!block) {
+		pci_warn(dev->pdev, "CHMU %u ignored: its registers are in use\n", chmu);
+		return;
+	}
+	list_add_tail(&block->node, &dev->blocks);
+	cxl_hmu_instances_add(dev, block, chmu, &caps);
+}
+
+static void cxl_hmu_walk_locator(struct cxl_hmu_device *dev)
+{
+	struct pci_dev *pdev = dev->pdev;
+	u32 header, low, high, entry, end;
+	u32 chmu = 0;
+	u16 dvsec;
+
+	dvsec = pci_find_dvsec_capability(pdev, CXL_HMU_DVSEC_VENDOR, CXL_HMU_DVSEC_LOCATOR);
+	if (!dvsec)
+		return;
+
+	pci_read_config_dword(pdev, dvsec + CXL_HMU_LOCATOR_HEADER1, &header);
+	end = min_t(u32, dvsec + FIELD_GET(CXL_HMU_LOCATOR_HEADER1_LENGTH, header),
+		    pdev->cfg_size);
+	for (entry = dvsec + CXL_HMU_LOCATOR_ENTRIES;
+	     entry + CXL_HMU_LOCATOR_ENTRY_BYTES <= end;
+	     entry += CXL_HMU_LOCATOR_ENTRY_BYTES) {
+		pci_read_config_dword(pdev, entry + CXL_HMU_LOCATOR_LOW, &low);
+		pci_read_config_dword(pdev, entry + CXL_HMU_LOCATOR_HIGH, &high);
+		if (FIELD_GET(CXL_HMU_LOCATOR_LOW_ID, low) != CXL_HMU_LOCATOR_ID_CHMU)
+			continue;
+		if (chmu == CXL_HMU_MAX_BLOCKS) {
+			pci_warn(pdev, "only the first %u CHMUs are used\n", chmu);
+			return;
+		}
+		cxl_hmu_block_attach(dev, chmu++, low, high);
+	}
+}
+
+/* Interrupts */
+
+static bool cxl_hmu_wants_vector(const struct cxl_hmu *hmu)
+{
+	return hmu->caps.int_level || hmu->caps.int_overflow;
+}
+
+static void cxl_hmu_alloc_vectors(struct cxl_hmu_device *dev)
+{
+	struct pci_dev *pdev = dev->pdev;
+	struct cxl_hmu *hmu;
+	u32 wanted = 0;
+
+	if (pdev->msix_enabled || pdev->msi_enabled)
+		return;
+
+	list_for_each_entry(hmu, &dev->instances, node) {
+		if (cxl_hmu_wants_vector(hmu))
+			wanted = max_t(u32, wanted, hmu->caps.message + 1);
+	}
+	if (!wanted)
+		return;
+
+	dev->own_vectors = pci_alloc_irq_vectors(pdev, 1, wanted,
+						 PCI_IRQ_MSIX | PCI_IRQ_MSI) > 0;
+	if (dev->own_vectors)
+		pci_set_master(pdev);
+}
+
+static void cxl_hmu_free_vectors(struct cxl_hmu_device *dev)
+{
+	if (!dev->own_vectors)
+		return;
+	pci_free_irq_vectors(dev->pdev);
+	pci_clear_master(dev->pdev);
+}
+
+/*
+ * Shared with the mailbox or another instance as the device likes it. Without a vector the list is
+ * polled. pci_irq_vector() would hand out the legacy interrupt when there is no vector at all.
+ */
+static void cxl_hmu_request_irq(struct cxl_hmu_device *dev, struct cxl_hmu *hmu)
+{
+	int irq;
+
+	if (!cxl_hmu_wants_vector(hmu) || !(dev->pdev->msix_enabled || dev->pdev->msi_enabled))
+		return;
+
+	irq = pci_irq_vector(dev->pdev, hmu->caps.message);
+	if (irq <= 0)
+		return;
+	if (request_irq(irq, cxl_hmu_interrupt, IRQF_SHARED | IRQF_NO_THREAD, hmu->pp.name, hmu)) {
+		pr_warn("%s: the interrupt cannot be shared, polling\n", hmu->pp.name);
+		return;
+	}
+	hmu->irq = irq;
+}
+
+/* Functions */
+
+static int cxl_hmu_match_memdev(struct device *child, void *data)
+{
+	u32 *memdev = data;
+
+	if (!child->bus || strcmp(child->bus->name, "cxl"))
+		return 0;
+	return sscanf(dev_name(child), "mem%u", memdev) == 1;
+}
+
+/* The PMU comes last, so that it goes first. */
+static void cxl_hmu_instance_register(struct cxl_hmu_device *dev, struct cxl_hmu *hmu)
+{
+	int ret;
+
+	cxl_hmu_request_irq(dev, hmu);
+	ret = pmukit_pmu_register(&hmu->pp, &dev->pdev->dev);
+	if (!ret)
+		return;
+
+	pr_warn("%s: cannot be registered (%d)\n", hmu->pp.name, ret);
+	list_del(&hmu->node);
+	cxl_hmu_instance_kill(hmu);
+	pmukit_pmu_put(&hmu->pp);
+}
+
+static void cxl_hmu_blocks_put(struct cxl_hmu_device *dev)
+{
+	struct cxl_hmu_block *block, *next;
+
+	list_for_each_entry_safe(block, next, &dev->blocks, node) {
+		list_del(&block->node);
+		cxl_hmu_block_unmap(block);
+		cxl_hmu_block_put(block);
+	}
+}
+
+/* Events first, then our own hands, then the ground they stood on. */
+static void cxl_hmu_detach(struct cxl_hmu_device *dev)
+{
+	struct cxl_hmu *hmu, *next;
+
+	list_del(&dev->node);
+	list_for_each_entry_safe(hmu, next, &dev->instances, node) {
+		list_del(&hmu->node);
+		pmukit_pmu_remove(&hmu->pp);
+		cxl_hmu_instance_kill(hmu);
+		pmukit_pmu_put(&hmu->pp);
+	}
+	cxl_hmu_free_vectors(dev);
+	cxl_hmu_blocks_put(dev);
+	pci_dev_put(dev->pdev);
+	kfree(dev);
+}
+
+static struct cxl_hmu_device *cxl_hmu_find(struct pci_dev *pdev)
+{
+	struct cxl_hmu_device *dev;
+
+	list_for_each_entry(dev, &cxl_hmu_devices, node) {
+		if (dev->pdev == pdev)
+			return dev;
+	}
+	return NULL;
+}
+
+static void cxl_hmu_attach(struct pci_dev *pdev)
+{
+	struct cxl_hmu_device *dev;
+	struct cxl_hmu *hmu, *next;
+	u32 memdev;
+
+	if (!device_for_each_child(&pdev->dev, &memdev, cxl_hmu_match_memdev))
+		return;
+
+	dev = kzalloc_obj(*dev);
+	if (!dev)
+		return;
+	dev->pdev = pci_dev_get(pdev);
+	dev->memdev = memdev;
+	INIT_LIST_HEAD(&dev->blocks);
+	INIT_LIST_HEAD(&dev->instances);
+	list_add_tail(&dev->node, &cxl_hmu_devices);
+
+	cxl_hmu_walk_locator(dev);
+	cxl_hmu_alloc_vectors(dev);
+	list_for_each_entry_safe(hmu, next, &dev->instances, node)
+		cxl_hmu_instance_register(dev, hmu);
+	if (list_empty(&dev->instances))
+		cxl_hmu_detach(dev);
+}
+
+/* Under the function's device lock */
+
+static bool cxl_hmu_is_ours(const struct device *dev)
+{
+	return dev->driver && !strcmp(dev->driver->name, "cxl_pci");
+}
+
+static void cxl_hmu_bound(struct device *dev)
+{
+	struct pci_dev *pdev = to_pci_dev(dev);
+
+	mutex_lock(&cxl_hmu_mutex);
+	if (!cxl_hmu_exiting && cxl_hmu_is_ours(dev) && !cxl_hmu_find(pdev))
+		cxl_hmu_attach(pdev);
+	mutex_unlock(&cxl_hmu_mutex);
+}
+
+static void cxl_hmu_unbind(struct device *dev)
+{
+	struct cxl_hmu_device *found;
+
+	mutex_lock(&cxl_hmu_mutex);
+	found = cxl_hmu_find(to_pci_dev(dev));
+	if (found)
+		cxl_hmu_detach(found);
+	mutex_unlock(&cxl_hmu_mutex);
+}
+
+static int cxl_hmu_notify(struct notifier_block *nb, unsigned long action, void *data)
+{
+	if (action == BUS_NOTIFY_BOUND_DRIVER)
+		cxl_hmu_bound(data);
+	else if (action == BUS_NOTIFY_UNBIND_DRIVER)
+		cxl_hmu_unbind(data);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block cxl_hmu_notifier = {
+	.notifier_call = cxl_hmu_notify,
+};
+
+/* Module */
+
+static int cxl_hmu_scan_one(struct device *dev, void *data)
+{
+	device_lock(dev);
+	cxl_hmu_bound(dev);
+	device_unlock(dev);
+	return 0;
+}
+
+static int cxl_hmu_leave_one(struct device *dev, void *data)
+{
+	device_lock(dev);
+	cxl_hmu_unbind(dev);
+	device_unlock(dev);
+	return 0;
+}
+
+static int __init cxl_hmu_init(void)
+{
+	int ret;
+
+	ret = bus_register_notifier(&pci_bus_type, &cxl_hmu_notifier);
+	if (ret)
+		return ret;
+	bus_for_each_dev(&pci_bus_type, NULL, NULL, cxl_hmu_scan_one);
+	return 0;
+}
+module_init(cxl_hmu_init);
+
+/*
+ * The notifier stays until the last device is detached: a function that loses cxl_pci meanwhile
+ * still has to be let go in time.
+ */
+static void __exit cxl_hmu_exit(void)
+{
+	mutex_lock(&cxl_hmu_mutex);
+	cxl_hmu_exiting = true;
+	mutex_unlock(&cxl_hmu_mutex);
+
+	bus_for_each_dev(&pci_bus_type, NULL, NULL, cxl_hmu_leave_one);
+	bus_unregister_notifier(&pci_bus_type, &cxl_hmu_notifier);
+	pmukit_pmu_flush();
+}
+module_exit(cxl_hmu_exit);
+
+MODULE_DESCRIPTION("CXL hotness monitoring unit PMU");
+MODULE_AUTHOR("pmukit developers");
+MODULE_LICENSE("GPL");
+MODULE_SOFTDEP("pre: cxl_pci");

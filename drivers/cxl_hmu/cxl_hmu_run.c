@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cxl_hmu: starting and stopping an instance (CXL 3.2 section 8.2.8, programming sequence).
+ *
+ *              begin                    device says so
+ *   OFF ------------------> QUIESCE ---------------------> OFF         (no event)
+ *   ^  end of a run           ^   `----------------------> CONFIGURE   (event waiting)
+ *   |                         |                               |
+ *   |                     end |       BITMAP <----------------'
+ *   |                         |          `-> RESET -> RESETTING -> ENABLING -> ON
+ *   '-- FAILED <-- any state, after CXL_HMU_TIMEOUT_MS or on an answer that cannot be true
+ *
+ * perf starts and stops events with interrupts off, and a device may take 100 ms for an
+ * operation. So nothing here waits: each state has one step, which looks once at the device. When
+ * it has to be looked at again, the timer does so. A device that answers at once goes from OFF to
+ * ON inside cxl_hmu_begin().
+ *
+ * Locking: everything runs under hmu->lock, but for cxl_hmu_disable_and_wait(), which runs before
+ * the PMU is registered.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/timekeeping.h>
+
+#include "cxl_hmu.h"
+
+#define CXL_HMU_TIMEOUT_MS		1000
+#define CXL_HMU_POLL_MIN_NS		(50 * NSEC_PER_USEC)
+#define CXL_HMU_POLL_MAX_NS		(2 * NSEC_PER_MSEC)
+#define CXL_HMU_STEPS_PER_SECTION	8
+#define CXL_HMU_BITMAP_WRITES		64
+
+/*
+ * How often the list is looked at without being asked by an interrupt: once an epoch, so that
+ * little is left when the event stops; more often when there is no interrupt.
+ */
+#define CXL_HMU_FLUSH_MIN_NS		(2 * NSEC_PER_MSEC)
+#define CXL_HMU_FLUSH_MAX_NS		(100 * NSEC_PER_MSEC)
+#define CXL_HMU_POLLED_MIN_NS		(1 * NSEC_PER_MSEC)
+#define CXL_HMU_POLLED_MAX_NS		(20 * NSEC_PER_MSEC)
+
+/**
+ * cxl_hmu_interrupts - does the device tell us when the list fills
+ * @hmu: the instance
+ */
+bool cxl_hmu_interrupts(const struct cxl_hmu *hmu)
+{
+	return hmu->irq && hmu->caps.int_level;
+}
+
+/**
+ * cxl_hmu_flush_ns - pause until the next unasked look at the list
+ * @hmu: an instance with an active event
+ */
+u64 cxl_hmu_flush_ns(const struct cxl_hmu *hmu)
+{
+	u64 epoch_ns = cxl_hmu_epoch_us(hmu->active->cfg.epoch) * NSEC_PER_USEC;
+
+	if (cxl_hmu_interrupts(hmu))
+		return clamp_t(u64, epoch_ns, CXL_HMU_FLUSH_MIN_NS, CXL_HMU_FLUSH_MAX_NS);
+	return clamp_t(u64, epoch_ns / 4, CXL_HMU_POLLED_MIN_NS, CXL_HMU_POLLED_MAX_NS);
+}
+
+/**
+ * cxl_hmu_arm - (re)start the timer on this CPU
+ * @hmu: the instance
+ * @ns: when
+ */
+void cxl_hmu_arm(struct cxl_hmu *hmu, u64 ns)
+{
+	lockdep_assert_held(&hmu->lock);
+
+	if (!hmu->dead)
+		hrtimer_start(&hmu->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void cxl_hmu_enter(struct cxl_hmu *hmu, enum cxl_hmu_state state)
+{
+	hmu->state = state;
+	hmu->deadline = ktime_add_ms(ktime_get(), CXL_HMU_TIMEOUT_MS);
+	hmu->poll_ns = CXL_HMU_POLL_MIN_NS;
+}
+
+/**
+ * cxl_hmu_fail - give the run up and say why, once
+ * @hmu: the instance
+ * @stat: what to count
+ * @complaint: a few words for the log
+ *
+ * Nothing is printed here: perf may hold the scheduler's locks.
+ */
+void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *complaint)
+{
+	lockdep_assert_held(&hmu->lock);
+
+	pmukit_stat_inc(&hmu->pp, stat);
+	hmu->complaint = complaint;
+	cxl_hmu_enter(hmu, CXL_HMU_FAILED);
+	cxl_hmu_arm(hmu, 0);
+}
+
+/*
+ * Steps. One look at the device each; true: go on with the (new) state at once, false: look
+ * again later.
+ */
+
+/* Is the device idle? Fails the run when it does not answer. */
+static bool cxl_hmu_idle(struct cxl_hmu *hmu, u64 *status)
+{
+	*status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
+	if (cxl_hmu_status_absent(*status)) {
+		cxl_hmu_fail(hmu, PMUKIT_STAT_TIMEOUTS, "the device does not answer");
+		return false;
+	}
+	return !FIELD_GET(CXL_HMU_STATUS_OPERATION, *status);
+}
+
+/* What came between the last drain of a run and the moment the device was disabled. */
+static void cxl_hmu_count_leftovers(struct cxl_hmu *hmu)
+{
+	u32 tail;
+
+	if (!hmu->filling)
+		return;
+	hmu->filling = false;
+
+	tail = cxl_hmu_read_tail(hmu);
+	if (tail < hmu->caps.list_size)
+		pmukit_stat_add(&hmu->pp, PMUKIT_STAT_LOST,
+				cxl_hmu_list_used(hmu->head, tail, hmu->caps.list_size));
+}
+
+static bool cxl_hmu_step_quiesce(struct cxl_hmu *hmu)
+{
+	u64 status;
+
+	if (!cxl_hmu_idle(hmu, &status))
+		return false;
+
+	if (status & CXL_HMU_STATUS_ENABLED) {
+		if (!hmu->disable_sent)
+			cxl_hmu_write(hmu, CXL_HMU_CFG0, 0);
+		hmu->disable_sent = true;
+		return false;
+	}
+
+	cxl_hmu_count_leftovers(hmu);
+	cxl_hmu_enter(hmu, hmu->active ? CXL_HMU_CONFIGURE : CXL_HMU_OFF);
+	return true;
+}
+
+/* The counter width goes with the unit size, and the event was checked against it. */
+static bool cxl_hmu_step_configure(struct cxl_hmu *hmu)
+{
+	const struct cxl_hmu_config *cfg = &hmu->active->cfg;
+	u64 status;
+
+	cxl_hmu_write(hmu, CXL_HMU_CFG1, cxl_hmu_cfg1(cfg));
+	cxl_hmu_write(hmu, CXL_HMU_CFG2, cxl_hmu_cfg2(&hmu->caps));
+	if (!cxl_hmu_idle(hmu, &status))
+		return false;
+	if (FIELD_GET(CXL_HMU_STATUS_COUNTER_WIDTH, status) !=
+	    hmu->caps.counter_width[cfg->unit_log2]) {
+		cxl_hmu_fail(hmu, PMUKIT_STAT_REJECTED, "the counter width has changed");
+		return false;
+	}
+
+	hmu->bitmap_next = 0;
+	cxl_hmu_enter(hmu, CXL_HMU_BITMAP);
+	return true;
+}
+
+/* All of it, every time: bits of a former run must not stay set. */
+static bool cxl_hmu_step_bitmap(struct cxl_hmu *hmu)
+{
+	u32 end = min(hmu->bitmap_next + CXL_HMU_BITMAP_WRITES, hmu->caps.bitmap_qwords);
+	u32 i;
+
+	for (i = hmu->bitmap_next; i < end; i++)
+		cxl_hmu_write(hmu, hmu->caps.bitmap_offset + i * sizeof(u64),
+			      cxl_hmu_bitmap_qword(&hmu->active->cfg, i));
+	hmu->bitmap_next = end;
+	hmu->poll_ns = CXL_HMU_POLL_MIN_NS;
+	if (end < hmu->caps.bitmap_qwords)
+		return false;
+
+	cxl_hmu_enter(hmu, CXL_HMU_RESET);
+	return true;
+}
+
+static bool cxl_hmu_step_reset(struct cxl_hmu *hmu)
+{
+	cxl_hmu_write(hmu, CXL_HMU_CFG0,
+		      cxl_hmu_cfg0(&hmu->active->cfg, &hmu->caps, false) | CXL_HMU_CFG0_RESET);
+	cxl_hmu_enter(hmu, CXL_HMU_RESETTING);
+	return true;
+}
+
+/* Then empty the list: it may still hold what a former run left, and some devices empty it. */
+static bool cxl_hmu_step_resetting(struct cxl_hmu *hmu)
+{
+	u64 status;
+	u32 tail;
+
+	if (!cxl_hmu_idle(hmu, &status))
+		return false;
+
+	tail = cxl_hmu_read_tail(hmu);
+	if (tail >= hmu->caps.list_size) {
+		cxl_hmu_fail(hmu, PMUKIT_STAT_REJECTED, "the tail is outside the hot list");
+		return false;
+	}
+	hmu->head = tail;
+	cxl_hmu_write_head(hmu);
+	cxl_hmu_write(hmu, CXL_HMU_STATUS, CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL);
+	cxl_hmu_write(hmu, CXL_HMU_CFG0,
+		      cxl_hmu_cfg0(&hmu->active->cfg, &hmu->caps, cxl_hmu_interrupts(hmu)) |
+		      CXL_HMU_CFG0_ENABLE);
+	hmu->filling = true;
+	cxl_hmu_enter(hmu, CXL_HMU_ENABLING);
+	return true;
+}
+
+static bool cxl_hmu_step_enabling(struct cxl_hmu *hmu)
+{
+	u64 status;
+
+	if (!cxl_hmu_idle(hmu, &status) || !(status & CXL_HMU_STATUS_ENABLED))
+		return false;
+
+	cxl_hmu_enter(hmu, CXL_HMU_ON);
+	return true;
+}
+
+/* States without a step are at rest. */
+static bool (*const cxl_hmu_steps[CXL_HMU_NR_STATES])(struct cxl_hmu *hmu) = {
+	[CXL_HMU_QUIESCE]	= cxl_hmu_step_quiesce,
+	[CXL_HMU_CONFIGURE]	= cxl_hmu_step_configure,
+	[CXL_HMU_BITMAP]	= cxl_hmu_step_bitmap,
+	[CXL_HMU_RESET]		= cxl_hmu_step_reset,
+	[CXL_HMU_RESETTING]	= cxl_hmu_step_resetting,
+	[CXL_HMU_ENABLING]	= cxl_hmu_step_enabling,
+};
+
+/**
+ * cxl_hmu_run - go on as far as the device lets us
+ * @hmu: an instance that is not dead
+ */
+void cxl_hmu_run(struct cxl_hmu *hmu)
+{
+	int i;
+
+	lockdep_assert_held(&hmu->lock);
+
+	for (i = 0; i < CXL_HMU_STEPS_PER_SECTION && cxl_hmu_steps[hmu->state]; i++) {
+		if (!cxl_hmu_steps[hmu->state](hmu))
+			break;
+	}
+
+	if (hmu->state == CXL_HMU_ON) {
+		cxl_hmu_arm(hmu, cxl_hmu_flush_ns(hmu));
+		return;
+	}
+	if (!cxl_hmu_steps[hmu->state])
+		return;
+
+	if (ktime_after(ktime_get(), hmu->deadline)) {
+		cxl_hmu_fail(hmu, PMUKIT_STAT_TIMEOUTS, "an operation takes too long");
+		return;
+	}
+	cxl_hmu_arm(hmu, hmu->poll_ns);
+	hmu->poll_ns = min_t(u64, hmu->poll_ns * 2, CXL_HMU_POLL_MAX_NS);
+}
+
+/**
+ * cxl_hmu_begin - start tracking for an event
+ * @hmu: the instance
+ * @hev: its event
+ *
+ * Context: on the event's CPU, interrupts off. The device may be enabled later than on return.
+ */
+void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev)
+{
+	lockdep_assert_held(&hmu->lock);
+
+	hmu->active = hev;
+	hmu->cpu = smp_processor_id();
+	hmu->flags = 0;
+	hmu->tail_rejected = false;
+	hmu->disable_sent = false;
+	cxl_hmu_enter(hmu, CXL_HMU_QUIESCE);
+	cxl_hmu_run(hmu);
+}
+
+/**
+ * cxl_hmu_end - the event is gone; see the disabling through
+ * @hmu: the instance
+ */
+void cxl_hmu_end(struct cxl_hmu *hmu)
+{
+	lockdep_assert_held(&hmu->lock);
+
+	hmu->active = NULL;
+	/* A failed device is only looked at again by the next start. */
+	if (hmu->dead || hmu->state == CXL_HMU_FAILED || hmu->state == CXL_HMU_OFF)
+		return;
+	cxl_hmu_enter(hmu, CXL_HMU_QUIESCE);
+	cxl_hmu_run(hmu);
+}
+
+/**
+ * cxl_hmu_disable_and_wait - disable an instance that somebody else may have left enabled
+ * @hmu: an instance whose PMU is not registered yet
+ *
+ * Context: may sleep.
+ */
+int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu)
+{
+	ktime_t deadline = ktime_add_ms(ktime_get(), CXL_HMU_TIMEOUT_MS);
+	u64 status;
+
+	cxl_hmu_write(hmu, CXL_HMU_CFG0, 0);
+	do {
+		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
+		if (cxl_hmu_status_absent(status))
+			return -ENXIO;
+		if (!FIELD_GET(CXL_HMU_STATUS_OPERATION, status) &&
+		    !(status & CXL_HMU_STATUS_ENABLED))
+			return 0;
+		usleep_range(100, 1000);
+	} while (ktime_before(ktime_get(), deadline));
+
+	return -ETIMEDOUT;
+}
