@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The driver's arithmetic against values worked out by hand from CXL 3.2 section 8.2.8 and against
+// naive loops.
+extern "C" {
+#include "cxl_hmu/cxl_hmu_core.h"
+}
+
+#include <gtest/gtest.h>
+#include <pmukit/cxl_hmu.h>
+
+#include <deque>
+#include <string>
+
+namespace {
+
+// A capability written out as numbers: level and overflow interrupts, message 3, all accesses,
+// epochs 1 ms .. 100 s, 1024 places, units 256 B .. 2 MiB (bits 0..13), all factors, both modes,
+// randomized; bitmap at 0x70 (128 bytes: 256 GiB), list at 0xf0.
+struct Capability {
+    u64 qwords[4] = {
+        (1024ULL << 48) | (1ULL << 36) | (2ULL << 32) | (100ULL << 20) | (5ULL << 16) |
+            (0x3fULL << 8) | (1ULL << 5) | (1ULL << 4) | 3,
+        (7ULL << 48) | (0xffffULL << 32) | 0x3fff,
+        0x70,
+        0xf0,
+    };
+};
+constexpr u32 kInstanceBytes = 0xf0 + 1024 * 8;
+
+cxl_hmu_caps good_caps()
+{
+    cxl_hmu_caps caps;
+    EXPECT_EQ(cxl_hmu_caps_decode(Capability().qwords, kInstanceBytes, &caps), nullptr);
+    for (u32 unit = 8; unit <= 21; unit++)
+        EXPECT_EQ(cxl_hmu_caps_set_width(&caps, unit, 16ULL << 32), nullptr);
+    return caps;
+}
+
+std::string block_error(u64 common0, u64 common1, u64 room)
+{
+    cxl_hmu_block_caps caps;
+    const char *wrong = cxl_hmu_block_caps_decode(common0, common1, room, &caps);
+    return wrong ? wrong : "";
+}
+
+TEST(CxlHmuBlock, AcceptsOneToEightInstancesThatFitExactly)
+{
+    for (u64 n = 1; n <= 8; n++)
+        EXPECT_EQ(block_error(1 | n << 8, 0x80, 0x10 + n * 0x80), "");
+}
+
+TEST(CxlHmuBlock, RefusesWhatCannotBe)
+{
+    EXPECT_NE(block_error(2 | 1 << 8, 0x80, 0x1000), "") << "version 2";
+    EXPECT_NE(block_error(1, 0x80, 0x1000), "") << "no instance";
+    EXPECT_NE(block_error(1 | 9 << 8, 0x80, 0x10000), "") << "nine instances";
+    EXPECT_NE(block_error(1 | 1 << 8, 0x70, 0x1000), "") << "no room for bitmap and list";
+    EXPECT_NE(block_error(1 | 1 << 8, 0x84, 0x1000), "") << "not a multiple of 8";
+    EXPECT_NE(block_error(1 | 2 << 8, 0x80, 0x10 + 2 * 0x80 - 1), "") << "one byte short";
+    EXPECT_NE(block_error(1 | 1 << 8, 0x80, 0), "") << "no room at all";
+    EXPECT_NE(block_error(~0ULL, ~0ULL, ~0ULL), "") << "all ones: the device is gone";
+}
+
+TEST(CxlHmuCaps, DecodesEveryField)
+{
+    const cxl_hmu_caps caps = good_caps();
+    EXPECT_EQ(caps.message, 3);
+    EXPECT_TRUE(caps.int_overflow);
+    EXPECT_TRUE(caps.int_level);
+    EXPECT_FALSE(caps.epoch_per_counter);
+    EXPECT_EQ(caps.access_mask, 0x7eU) << "types 1..6";
+    EXPECT_EQ(caps.epoch_max.scale, 5);
+    EXPECT_EQ(caps.epoch_max.value, 100);
+    EXPECT_EQ(caps.epoch_min.scale, 2);
+    EXPECT_EQ(caps.epoch_min.value, 1);
+    EXPECT_EQ(caps.list_size, 1024U);
+    EXPECT_EQ(caps.unit_mask, 0x3fff00U) << "2^8 .. 2^21";
+    EXPECT_EQ(caps.downsampling_mask, 0xffffU) << "bit n is 2^n, bit 0 counts every request";
+    EXPECT_TRUE(caps.epoch_mode && caps.always_on && caps.randomized);
+    EXPECT_FALSE(caps.overlap || caps.postponed);
+    EXPECT_EQ(caps.bitmap_offset, 0x70U);
+    EXPECT_EQ(caps.bitmap_qwords, 16U);
+    EXPECT_EQ(cxl_hmu_range_limit(&caps), 1024U) << "256 GiB";
+    EXPECT_EQ(caps.list_offset, 0xf0U);
+}
+
+struct BadCapability {
+    const char *name;
+    int qword;
+    u64 clear, set;
+};
+
+class CxlHmuCapsRefuses : public testing::TestWithParam<BadCapability> {};
+
+TEST_P(CxlHmuCapsRefuses, ALieOfTheDevice)
+{
+    Capability capability;
+    u64 &word = capability.qwords[GetParam().qword];
+    word = (word & ~GetParam().clear) | GetParam().set;
+    cxl_hmu_caps caps;
+    EXPECT_NE(cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps), nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, CxlHmuCapsRefuses,
+    testing::Values(BadCapability{"list_size_0", 0, 0xffffULL << 48, 0},
+                    BadCapability{"list_size_1", 0, 0xffffULL << 48, 1ULL << 48},
+                    BadCapability{"list_beyond_instance", 0, 0xffffULL << 48, 1025ULL << 48},
+                    BadCapability{"no_access_type", 0, 0x3fULL << 8, 0},
+                    BadCapability{"no_unit", 1, 0xffffffffULL, 0},
+                    BadCapability{"only_reserved_units", 1, 0xffffffffULL, 0xff000000ULL},
+                    BadCapability{"no_downsampling", 1, 0xffffULL << 32, 0},
+                    BadCapability{"no_mode", 1, 3ULL << 48, 0},
+                    BadCapability{"epoch_scale_0", 0, 0xfULL << 16, 0},
+                    BadCapability{"epoch_scale_6", 0, 0xfULL << 16, 6ULL << 16},
+                    BadCapability{"epoch_value_0", 0, 0xfffULL << 36, 0},
+                    BadCapability{"epoch_min_above_max", 0, 0xffffULL << 16, 0x11ULL << 16},
+                    BadCapability{"bitmap_over_registers", 2, ~0ULL, 0x68},
+                    BadCapability{"bitmap_unaligned", 2, ~0ULL, 0x74},
+                    BadCapability{"bitmap_behind_list", 2, ~0ULL, 0xf0},
+                    BadCapability{"bitmap_wraps", 2, ~0ULL, ~7ULL},
+                    BadCapability{"list_unaligned", 3, ~0ULL, 0xf1},
+                    BadCapability{"list_at_the_end", 3, ~0ULL, kInstanceBytes},
+                    BadCapability{"list_wraps", 3, ~0ULL, ~7ULL}),
+    [](const auto &tested) { return tested.param.name; });
+
+TEST(CxlHmuCaps, AUnitWithoutAUsableWidthIsTakenOut)
+{
+    for (u64 width : {0ULL, 64ULL, 255ULL}) {
+        cxl_hmu_caps caps = good_caps();
+        EXPECT_NE(cxl_hmu_caps_set_width(&caps, 12, width << 32), nullptr);
+        EXPECT_EQ(caps.unit_mask & (1U << 12), 0U);
+    }
+    cxl_hmu_caps caps = good_caps();
+    EXPECT_EQ(cxl_hmu_caps_set_width(&caps, 12, 63ULL << 32), nullptr);
+    EXPECT_EQ(caps.counter_width[12], 63);
+}
+
+// An event's terms, put where format/ says.
+struct Terms {
+    u64 epoch_type = 0, access_type = 0, scale = 0, multiplier = 0, randomized = 0, factor = 0;
+    u64 threshold = 0, granual = 0, base = 0, size = 0;
+
+    std::string parse(const cxl_hmu_caps &caps, cxl_hmu_config *out = nullptr) const
+    {
+        cxl_hmu_config scratch;
+        const char *wrong = cxl_hmu_config_parse(
+            &caps,
+            epoch_type | access_type << 2 | scale << 10 | multiplier << 14 | randomized << 26 |
+                factor << 27,
+            threshold | granual << 32, base | size << 32, out ? out : &scratch);
+        return wrong ? wrong : "";
+    }
+};
+
+TEST(CxlHmuConfig, ZerosBecomeDefaults)
+{
+    cxl_hmu_config cfg;
+    ASSERT_EQ(Terms{}.parse(good_caps(), &cfg), "");
+    EXPECT_FALSE(cfg.always_on);
+    EXPECT_EQ(cfg.access_type, 6);
+    EXPECT_EQ(cfg.downsampling_log2, 0) << "the smallest supported factor";
+    EXPECT_EQ(cfg.unit_log2, 8) << "the smallest supported unit";
+    EXPECT_EQ(cfg.threshold, 1U);
+    EXPECT_EQ(cxl_hmu_epoch_us(cfg.epoch), 100'000U);
+    EXPECT_EQ(cfg.range_base, 0U);
+    EXPECT_EQ(cfg.range_size, 1024U);
+}
+
+TEST(CxlHmuConfig, TakesTheExampleOfTheRfc)
+{
+    Terms example{.access_type = 6,
+                  .scale = 4,
+                  .multiplier = 4,
+                  .factor = 32,
+                  .threshold = 1024,
+                  .granual = 12,
+                  .size = 1024};
+    cxl_hmu_config cfg;
+    ASSERT_EQ(example.parse(good_caps(), &cfg), "");
+    EXPECT_EQ(cfg.downsampling_log2, 5) << "the factor itself is passed";
+    EXPECT_EQ(cxl_hmu_epoch_us(cfg.epoch), 400'000U);
+    EXPECT_EQ(cxl_hmu_cfg1(&cfg), 12ULL | 5ULL << 32 | 4ULL << 48 | 4ULL << 52);
+}
+
+TEST(CxlHmuConfig, ThresholdMustFitTheCounter)
+{
+    EXPECT_EQ((Terms{.threshold = 0xffff}.parse(good_caps())), "");
+    EXPECT_NE((Terms{.threshold = 0x10000}.parse(good_caps())), "");
+}
+
+TEST(CxlHmuConfig, RefusesWhatTheDeviceCannotDo)
+{
+    cxl_hmu_caps caps = good_caps();
+    EXPECT_NE((Terms{.epoch_type = 2}.parse(caps)), "");
+    EXPECT_NE((Terms{.access_type = 7}.parse(caps)), "");
+    EXPECT_NE((Terms{.access_type = 255}.parse(caps)), "");
+    EXPECT_NE((Terms{.scale = 6, .multiplier = 1}.parse(caps)), "");
+    EXPECT_NE((Terms{.scale = 4}.parse(caps)), "") << "scale without multiplier";
+    EXPECT_NE((Terms{.multiplier = 4}.parse(caps)), "") << "multiplier without scale";
+    EXPECT_NE((Terms{.scale = 1, .multiplier = 9}.parse(caps)), "") << "900 us, below 1 ms";
+    EXPECT_EQ((Terms{.scale = 1, .multiplier = 10}.parse(caps)), "") << "1 ms, spelt otherwise";
+    EXPECT_NE((Terms{.scale = 5, .multiplier = 101}.parse(caps)), "") << "101 s, above 100 s";
+    EXPECT_NE((Terms{.factor = 3}.parse(caps)), "") << "not a power of two";
+    EXPECT_EQ((Terms{.factor = 32768}.parse(caps)), "");
+    EXPECT_NE((Terms{.granual = 7}.parse(caps)), "");
+    EXPECT_NE((Terms{.granual = 22}.parse(caps)), "");
+    EXPECT_NE((Terms{.granual = 0xffffffff}.parse(caps)), "");
+    EXPECT_NE((Terms{.base = 1}.parse(caps)), "") << "base without size";
+    EXPECT_EQ((Terms{.base = 1023, .size = 1}.parse(caps)), "");
+    EXPECT_NE((Terms{.base = 1023, .size = 2}.parse(caps)), "");
+    EXPECT_NE((Terms{.base = 1024, .size = 1}.parse(caps)), "");
+    EXPECT_NE((Terms{.base = 0xffffffff, .size = 0xffffffff}.parse(caps)), "") << "wraps";
+
+    caps.downsampling_mask = 0x10;
+    EXPECT_NE((Terms{.factor = 32}.parse(caps)), "");
+    caps.always_on = false;
+    EXPECT_NE((Terms{.epoch_type = 1}.parse(caps)), "");
+    caps.randomized = false;
+    EXPECT_NE((Terms{.randomized = 1, .factor = 16}.parse(caps)), "");
+
+    cxl_hmu_config cfg;
+    EXPECT_NE(cxl_hmu_config_parse(&caps, 1ULL << 43, 0, 0, &cfg), nullptr) << "unknown bit";
+}
+
+TEST(CxlHmuConfig, AUnitAboveTheGranuleIsTrackedWhole)
+{
+    cxl_hmu_caps caps = good_caps();
+    caps.unit_mask |= 1U << 30;
+    caps.counter_width[30] = 16;
+    EXPECT_NE((Terms{.granual = 30, .base = 0, .size = 1}.parse(caps)), "") << "256 MiB of 1 GiB";
+    EXPECT_NE((Terms{.granual = 30, .base = 2, .size = 4}.parse(caps)), "");
+    EXPECT_EQ((Terms{.granual = 30, .base = 4, .size = 8}.parse(caps)), "");
+}
+
+TEST(CxlHmuConfig, InterruptsOnlyWithAVectorAndWhenSupported)
+{
+    cxl_hmu_caps caps = good_caps();
+    cxl_hmu_config cfg;
+    ASSERT_EQ((Terms{.access_type = 2, .randomized = 1, .threshold = 7}.parse(caps, &cfg)), "");
+    EXPECT_EQ(cxl_hmu_cfg0(&cfg, &caps, true), 2ULL | 7ULL << 8 | 7ULL << 32);
+    EXPECT_EQ(cxl_hmu_cfg0(&cfg, &caps, false), 2ULL | 1ULL << 8 | 7ULL << 32);
+    caps.int_overflow = false;
+    EXPECT_EQ(cxl_hmu_cfg0(&cfg, &caps, true), 2ULL | 5ULL << 8 | 7ULL << 32);
+    EXPECT_EQ(cxl_hmu_cfg2(&caps), 512U);
+}
+
+TEST(CxlHmuBitmap, HasExactlyTheBitsOfTheRange)
+{
+    cxl_hmu_config cfg = {};
+    for (cfg.range_base = 0; cfg.range_base < 200; cfg.range_base++) {
+        for (cfg.range_size = 1; cfg.range_size <= 256 - cfg.range_base; cfg.range_size++) {
+            for (u32 qword = 0; qword < 5; qword++) {
+                u64 expected = 0;
+                for (u32 bit = 0; bit < 64; bit++) {
+                    const u32 granule = qword * 64 + bit;
+                    if (granule >= cfg.range_base && granule < cfg.range_base + cfg.range_size)
+                        expected |= 1ULL << bit;
+                }
+                ASSERT_EQ(cxl_hmu_bitmap_qword(&cfg, qword), expected)
+                    << cfg.range_base << "+" << cfg.range_size << " qword " << qword;
+            }
+        }
+    }
+}
+
+TEST(CxlHmuBitmap, OverlapIsAnyCommonGranule)
+{
+    cxl_hmu_config a = {}, b = {};
+    for (a.range_base = 0; a.range_base < 6; a.range_base++)
+        for (a.range_size = 1; a.range_size < 6; a.range_size++)
+            for (b.range_base = 0; b.range_base < 6; b.range_base++)
+                for (b.range_size = 1; b.range_size < 6; b.range_size++) {
+                    bool common = false;
+                    for (u32 granule = 0; granule < 16; granule++)
+                        common |= granule >= a.range_base &&
+                                  granule < a.range_base + a.range_size &&
+                                  granule >= b.range_base && granule < b.range_base + b.range_size;
+                    ASSERT_EQ(cxl_hmu_ranges_overlap(&a, &b), common);
+                }
+}
+
+TEST(CxlHmuHotList, HeadAndTailBehaveLikeAQueue)
+{
+    for (u32 size = 2; size <= 9; size++) {
+        std::deque<int> queue;
+        u32 head = 0, tail = 0, seed = size;
+        for (int step = 0; step < 2000; step++) {
+            seed = seed * 1103515245U + 12345U;
+            if ((seed >> 16) % 2 && queue.size() < size - 1) {
+                queue.push_back(step);
+                tail = (tail + 1) % size;
+            } else if (!queue.empty()) {
+                const u32 count = 1 + (seed >> 20) % static_cast<u32>(queue.size());
+                queue.erase(queue.begin(), queue.begin() + count);
+                head = cxl_hmu_list_advance(head, count, size);
+            }
+            ASSERT_LT(head, size);
+            ASSERT_EQ(cxl_hmu_list_used(head, tail, size), queue.size());
+        }
+    }
+}
+
+TEST(CxlHmuRecord, HeaderIsTheWrittenContract)
+{
+    const cxl_hmu_header header = {.time_ns = 11,
+                                   .sequence = 22,
+                                   .lost = 33,
+                                   .flags = 5,
+                                   .entries = 0x29c,
+                                   .counter_width = 0x10,
+                                   .unit_log2 = 12,
+                                   .downsampling_log2 = 5};
+    ASSERT_EQ(cxl_hmu_header_words(), 7U);
+    u64 words[7];
+    cxl_hmu_header_encode(&header, words);
+    const u64 expected[7] = {0x05000000'0010029cULL, 0xdeadbeef, 11, 0x050c, 5, 22, 33};
+    for (int i = 0; i < 7; i++)
+        EXPECT_EQ(words[i], expected[i]) << "word " << i;
+}
+
+}  // namespace

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The kernel's short integer names on top of the system's <linux/types.h>, which stays the base. */
+#ifndef KSHIM_LINUX_TYPES_H
+#define KSHIM_LINUX_TYPES_H
+
+#include_next <linux/types.h>
+#ifndef __cplusplus
+#include <stdbool.h>
+#endif
+#include <stddef.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
+
+#endif
