@@ -7,6 +7,8 @@ tap_failed=0
 # Where recordings go: what vmrun shares with the guest, or what the user says.
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)
+# Recorders write here first: what is shared with the host refuses writes straight from perf's ring.
+work=$(mktemp -d)
 
 plan() {
 	echo "TAP version 13"

@@ -12,10 +12,11 @@ event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=1,ep
 
 plan 2
 echo "# pmukit record -a -e $event"
-pmukit record -a -e "$event" -o "$out/$name.data" -- \
+pmukit record -a -e "$event" -o "$work/$name.data" -- \
 	zipf_access --device "$device" --seed "$seed" --accesses 60000 --units 4096 --unit-bytes 4096 \
 	--write-percent 30 --settle-ms 300 --tally "$out/$name.tally" >"$out/$name.said" 2>&1
 result "pmukit record runs the workload" $?
+cp "$work/$name.data" "$out"
 sed 's/^/# /' "$out/$name.said"
 grep -q '^zipf_access: accesses=60000 ' "$out/$name.said"
 result "the workload made all its accesses" $?

@@ -9,26 +9,28 @@ command -v perf >/dev/null || skip_all "no perf"
 pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=1,epoch_scale=4,hotness_granual=12/"
 
-# record FILE OPTION...
+# record NAME OPTION...
 record() {
-	file=$1
+	data=$work/$1.data
 	shift
-	perf record "$@" -a -e "$event" -o "$file" -- zipf_access --device "$device" --accesses 2000 --settle-ms 300 2>&1 |
-		sed 's/^/# /'
-	[ -s "$file" ]
+	perf record "$@" -a -e "$event" -o "$data" -- zipf_access --device "$device" --accesses 2000 --settle-ms 300 \
+		>"$work/said" 2>&1
+	status=$?
+	sed 's/^/# /' "$work/said"
+	cp "$data" "$out" && [ -s "$data" ] && [ $status = 0 ]
 }
 
 # Samples of our PMU in a file, as perf itself counts them.
 samples() {
-	perf script -i "$1" -F event 2>/dev/null | grep -c "$pmu"
+	perf script -i "$work/$1.data" -F event 2>/dev/null | grep -c "$pmu"
 }
 
 plan 4
-record "$out/stock_raw.data" -R
+record stock_raw -R
 result "perf record -R writes a file" $?
-[ "$(samples "$out/stock_raw.data")" -gt 0 ]
+[ "$(samples stock_raw)" -gt 0 ]
 result "perf script sees samples of the PMU" $?
-record "$out/stock_plain.data"
+record stock_plain
 result "perf record without -R writes a file" $?
 perf stat -a -e "$event" -- zipf_access --device "$device" --accesses 500 --settle-ms 300 >"$out/stock_stat.said" 2>&1 &&
 	grep -q "[1-9].*$pmu" "$out/stock_stat.said"
