@@ -47,7 +47,7 @@ struct InstanceParams {
     unsigned bitmap_qwords = 16;        // 64 x 256 MiB each: 256 GiB
     uint32_t unit_sizes = 0x3fff;       // 256 B .. 2 MiB
     uint16_t downsampling = 0xffff;     // 1 .. 32768
-    uint8_t requests = 0x3f;            // all six types
+    uint32_t requests = 0x3f;           // all six types
     EpochLength epoch_min{1, 1};        // 100 us
     EpochLength epoch_max{5, 100};      // 100 s
     bool per_counter_epochs = false;

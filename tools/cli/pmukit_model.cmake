@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# pmukit-model, the server of the device models. Not needed inside a guest.
+if(NOT PMUKIT_STATIC)
+  find_package(CLI11 REQUIRED)
+  add_executable(pmukit-model
+    ${CMAKE_CURRENT_LIST_DIR}/pmukit_model.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/pmukit_model_cxl_hmu.cpp)
+  target_link_libraries(pmukit-model PRIVATE pmukit_models pmukit_vfu CLI11::CLI11)
+  target_link_options(pmukit-model PRIVATE -Wl,--build-id)
+endif()

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/pmukit_model_cxl_hmu.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/number.hpp"
+#include "cli/pmukit_model_exit.hpp"
+#include "models/access_log.hpp"
+#include "models/cxl_hmu/cxl_hmu_model.hpp"
+#include "vfu/server.hpp"
+
+namespace pmukit::cli {
+
+namespace {
+
+constexpr unsigned kGibPerBitmapQword = 16;  // 64 bits of 256 MiB
+
+// Set while a server runs; stop() may be called from a signal handler.
+vfu::Server *running_server = nullptr;
+
+extern "C" void stop_server(int)
+{
+    if (running_server)
+        running_server->stop();
+}
+
+void stop_on_signals(vfu::Server &server)
+{
+    running_server = &server;
+    struct sigaction action = {};
+    action.sa_handler = stop_server;
+    sigaction(SIGTERM, &action, nullptr);
+    sigaction(SIGINT, &action, nullptr);
+}
+
+// SCALE:VALUE, both decimal.
+std::optional<models::cxl_hmu::EpochLength> parse_epoch(const std::string &text)
+{
+    const size_t colon = text.find(':');
+    if (colon == std::string::npos)
+        return std::nullopt;
+    const Result<uint64_t> scale = parse_u64(text.substr(0, colon));
+    const Result<uint64_t> value = parse_u64(text.substr(colon + 1));
+    if (!scale || !value)
+        return std::nullopt;
+    return models::cxl_hmu::EpochLength{*scale, *value};
+}
+
+}  // namespace
+
+CxlHmuCommand::CxlHmuCommand(CLI::App &app)
+    : command_(app.add_subcommand("cxl_hmu",
+                                  "a CXL type 3 memory device with hotness monitoring units"))
+{
+    command_->add_option("--socket", socket_, "UNIX socket to listen on")->required();
+    command_->add_option("--access-log", access_log_, "write every memory access here");
+    command_->add_flag("--once", once_, "end when the first client leaves");
+    command_->add_option("--fault", fault_, "break the device: see pmukit-model --list-faults");
+    add_device_options();
+    add_instance_options();
+}
+
+void CxlHmuCommand::add_device_options()
+{
+    command_->add_option("--memory", options_.memory_bytes, "size of the memory, as 16M")
+        ->transform(CLI::AsSizeValue(false))
+        ->capture_default_str();
+    command_->add_option("--chmus", options_.chmus, "CHMUs")->capture_default_str();
+    command_->add_option("--instances", options_.instances, "instances of each CHMU")
+        ->capture_default_str();
+}
+
+void CxlHmuCommand::add_instance_options()
+{
+    models::cxl_hmu::InstanceParams &p = options_.instance;
+    command_->add_option("--counters", p.counters, "counters of an instance")
+        ->capture_default_str();
+    command_->add_option("--hot-list", p.hot_list_entries, "entries of a hot list")
+        ->capture_default_str();
+    command_->add_option("--bitmap-gib", bitmap_gib_, "memory the range bitmap covers, in GiB")
+        ->capture_default_str();
+    command_->add_option("--unit-sizes", p.unit_sizes, "bit n: units of 256 B << n")
+        ->capture_default_str();
+    command_->add_option("--downsampling", p.downsampling, "bit n: factor 2^n")
+        ->capture_default_str();
+    command_->add_option("--requests", p.requests, "bit n: request type n + 1")
+        ->capture_default_str();
+    command_->add_option("--counter-width", p.counter_width_4k, "bits at a unit of 4 KiB")
+        ->capture_default_str();
+    command_->add_option("--epoch-min", epoch_min_, "SCALE:VALUE, scale 1 is 100 us, 5 is 1 s")
+        ->capture_default_str();
+    command_->add_option("--epoch-max", epoch_max_, "SCALE:VALUE")->capture_default_str();
+    command_->add_option("--operation-us", operation_us_, "time of enable, disable and reset")
+        ->capture_default_str();
+    command_->add_option("--seed", p.seed, "of randomized downsampling")->capture_default_str();
+    command_->add_flag("--per-counter-epochs", p.per_counter_epochs, "no global epoch");
+    command_->add_flag("--postponed", p.postponed, "keep what does not fit the hot list");
+    const auto leave_out = [this](const char *option, bool &feature) {
+        command_->add_flag_callback(option, [&feature] { feature = false; }, "leave it out");
+    };
+    leave_out("--no-level-interrupt", p.level_interrupt);
+    leave_out("--no-overflow-interrupt", p.overflow_interrupt);
+    leave_out("--no-epoch-mode", p.epoch_mode);
+    leave_out("--no-always-on", p.always_on_mode);
+    leave_out("--no-randomized", p.randomized);
+    leave_out("--no-address-overlap", p.overlap);
+}
+
+Result<void> CxlHmuCommand::settle()
+{
+    const auto epoch_min = parse_epoch(epoch_min_);
+    const auto epoch_max = parse_epoch(epoch_max_);
+    if (!epoch_min || !epoch_max)
+        return Error{Errc::kUsage, "--epoch-min, --epoch-max: SCALE:VALUE is wanted, as 4:1"};
+    options_.instance.epoch_min = *epoch_min;
+    options_.instance.epoch_max = *epoch_max;
+
+    if (bitmap_gib_ == 0 || bitmap_gib_ > 1024 || bitmap_gib_ % kGibPerBitmapQword != 0)
+        return Error{Errc::kUsage, fmt::format("--bitmap-gib {}: a multiple of {} up to 1024",
+                                               bitmap_gib_, kGibPerBitmapQword)};
+    options_.instance.bitmap_qwords = static_cast<unsigned>(bitmap_gib_ / kGibPerBitmapQword);
+
+    if (operation_us_ > 10'000'000)
+        return Error{Errc::kUsage,
+                     fmt::format("--operation-us {}: at most 10000000", operation_us_)};
+    options_.instance.operation_ns = operation_us_ * 1000;
+
+    if (!fault_.empty()) {
+        options_.fault = models::cxl_hmu::find_fault(fault_);
+        if (!options_.fault)
+            return Error{Errc::kUsage,
+                         fmt::format("--fault {}: not one of pmukit-model --list-faults", fault_)};
+    }
+    return models::cxl_hmu::check(options_);
+}
+
+int CxlHmuCommand::run()
+{
+    if (const Result<void> settled = settle(); !settled)
+        return give_up(settled.error());
+
+    models::AccessLog log;
+    if (!access_log_.empty()) {
+        Result<models::AccessLog> created = models::AccessLog::create(access_log_);
+        if (!created)
+            return give_up(created.error());
+        log = std::move(created).value();
+    }
+    Result<std::unique_ptr<vfu::Server>> listening = vfu::Server::listen(socket_);
+    if (!listening)
+        return give_up(listening.error());
+    vfu::Server &server = **listening;
+    models::cxl_hmu::CxlHmuModel model(options_, log, server.host());
+
+    stop_on_signals(server);
+    fmt::print("model: ready socket={}\n", socket_);
+    std::fflush(stdout);
+    const Result<void> served = server.run(
+        model, once_ ? vfu::Server::Until::kClientLeaves : vfu::Server::Until::kStopped);
+    running_server = nullptr;
+
+    const Result<void> closed = log.close();
+    fmt::print("model: unit=cxl_hmu accesses={} reads={} writes={} entries={} dropped={}\n",
+               log.reads() + log.writes(), log.reads(), log.writes(), model.entries_stored(),
+               model.entries_dropped());
+    if (!closed)
+        return give_up(closed.error());
+    return served ? kExitGood : give_up(served.error());
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit-model cxl_hmu: the command line of the CXL type 3 model, and the device it asks for.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "models/cxl_hmu/options.hpp"
+
+namespace pmukit::cli {
+
+class CxlHmuCommand {
+public:
+    explicit CxlHmuCommand(CLI::App &app);
+    CxlHmuCommand(const CxlHmuCommand &) = delete;
+    CxlHmuCommand &operator=(const CxlHmuCommand &) = delete;
+
+    bool chosen() const { return command_->parsed(); }
+    // Serves until told to stop; the exit code of the program.
+    int run();
+
+private:
+    void add_device_options();
+    void add_instance_options();
+    Result<void> settle();  // from what was typed to options_
+
+    CLI::App *command_;
+    std::string socket_;
+    std::string access_log_;
+    bool once_ = false;
+    std::string fault_;
+    std::string epoch_min_ = "1:1";
+    std::string epoch_max_ = "5:100";
+    uint64_t bitmap_gib_ = 256;
+    uint64_t operation_us_ = 20;
+    models::cxl_hmu::Options options_;
+};
+
+}  // namespace pmukit::cli

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "models/cxl_hmu/cxl_hmu_model.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace pmukit::models::cxl_hmu {
+
+namespace {
+
+// 0x1234 is what emulators use for devices nobody makes; the device id spells "CH".
+constexpr uint16_t kVendor = 0x1234;
+constexpr uint16_t kDevice = 0x4348;
+constexpr uint32_t kClassCxlMemory = 0x050210;
+
+constexpr unsigned kRegisterBar = 0;
+constexpr unsigned kMemoryBar = 2;
+constexpr uint64_t kBlockAlign = 0x10000;  // what a register locator entry can express
+constexpr uint64_t kPbaOffset = 0x8000;    // behind the MSI-X table
+
+constexpr unsigned kVectors = kMessages;
+constexpr unsigned kFirstUnitVector = 1;   // 0 is for the events of the memory device
+
+constexpr uint64_t kCapacityUnit = uint64_t{256} << 20;
+
+constexpr uint16_t kCxlVendor = 0x1e98;
+constexpr uint16_t kDvsecDevice = 0;
+constexpr uint16_t kDvsecLocator = 8;
+constexpr uint16_t kExtSerialNumber = 0x0003;
+constexpr uint64_t kSerialNumber = 0x4348'4d55'0000'0001;
+
+uint64_t align_up(uint64_t value, uint64_t to)
+{
+    return (value + to - 1) / to * to;
+}
+
+// Memory is sold by 256 MiB; what the BAR does not reach is never touched.
+uint64_t capacity_of(const Options &options)
+{
+    return align_up(options.memory_bytes, kCapacityUnit);
+}
+
+unsigned vector_of(const Options &options, unsigned chmu, unsigned instance)
+{
+    const unsigned number = chmu * options.instances + instance;
+    return kFirstUnitVector + number % (kVectors - kFirstUnitVector);
+}
+
+InstanceParams params_of(const Options &options)
+{
+    InstanceParams params = options.instance;
+    if (options.fault && options.fault->operation_ns != 0)
+        params.operation_ns = options.fault->operation_ns;
+    return params;
+}
+
+// PCIe DVSEC for CXL devices (CXL r3.2 section 8.1.3), from +0x0A to +0x37.
+struct DeviceDvsec {
+    static constexpr size_t kStart = 0x0a;
+    std::array<std::byte, 0x38 - kStart> reset{};
+    std::array<std::byte, 0x38 - kStart> writable{};
+
+    explicit DeviceDvsec(uint64_t capacity)
+    {
+        constexpr uint16_t kIoCapable = 1u << 1, kMemCapable = 1u << 2, kOneRange = 1u << 4;
+        constexpr uint16_t kIoEnable = 1u << 1, kMemEnable = 1u << 2;
+        constexpr uint32_t kValid = 1u << 0, kActive = 1u << 1;
+        store_le<uint16_t>(&reset[0x0a - kStart], kIoCapable | kMemCapable | kOneRange);
+        store_le<uint16_t>(&reset[0x0c - kStart], kIoEnable);
+        store_le<uint16_t>(&writable[0x0c - kStart], kMemEnable);
+        store_le<uint32_t>(&reset[0x18 - kStart], static_cast<uint32_t>(capacity >> 32));
+        store_le<uint32_t>(&reset[0x1c - kStart],
+                           static_cast<uint32_t>(capacity) | kValid | kActive);
+        store_le<uint32_t>(&writable[0x20 - kStart], ~0u);        // range 1 base
+        store_le<uint32_t>(&writable[0x24 - kStart], 0xf0000000);
+    }
+};
+
+void append_locator_entry(std::vector<std::byte> &body, uint8_t id, uint64_t offset)
+{
+    const size_t at = body.size();
+    body.resize(at + 8);
+    store_le<uint32_t>(&body[at], kRegisterBar | uint32_t{id} << 8 |
+                                      (static_cast<uint32_t>(offset) & 0xffff0000));
+    store_le<uint32_t>(&body[at + 4], static_cast<uint32_t>(offset >> 32));
+}
+
+}  // namespace
+
+CxlHmuModel::CxlHmuModel(const Options &options, AccessLog &log, vfu::Host &host)
+    : log_(log), host_(host, options.fault),
+      config_({.vendor = kVendor, .device = kDevice, .subsystem_vendor = kVendor,
+               .subsystem_device = kDevice, .class_code = kClassCxlMemory, .revision = 1}),
+      component_(host_), device_(capacity_of(options), kVectors, host_)
+{
+    host_.spurious_vector(kFirstUnitVector);
+    build_units(options);
+    uint64_t end = place(component_, 0);
+    end = place(device_, end);
+    for (const Unit &unit : units_)
+        end = place(*unit.shown, end);
+    build_config(options, end);
+}
+
+uint64_t CxlHmuModel::place(RegisterBlock &block, uint64_t base)
+{
+    map_.push_back({base, &block});
+    return align_up(base + block.bytes(), kBlockAlign);
+}
+
+void CxlHmuModel::build_units(const Options &options)
+{
+    InstanceParams params = params_of(options);
+    for (unsigned index = 0; index < options.chmus; index++) {
+        std::vector<unsigned> messages;
+        for (unsigned i = 0; i < options.instances; i++)
+            messages.push_back(vector_of(options, index, i));
+        Unit unit;
+        unit.chmu = std::make_unique<Chmu>(params, index, messages, host_);
+        unit.shown =
+            std::make_unique<FaultyChmu>(*unit.chmu, params.instance_bytes(), options.fault);
+        units_.push_back(std::move(unit));
+    }
+}
+
+void CxlHmuModel::build_config(const Options &options, uint64_t registers_end)
+{
+    const uint64_t register_bytes = std::bit_ceil(registers_end + kBlockAlign);
+    config_.add_bar(kRegisterBar, vfu::BarKind::kMemory64, register_bytes);
+    config_.add_bar(kMemoryBar, vfu::BarKind::kMemory64Prefetchable, options.memory_bytes);
+    config_.add_pcie_endpoint();
+    config_.add_msix({.vectors = kVectors, .table_bar = kRegisterBar,
+                      .table_offset = registers_end, .pba_bar = kRegisterBar,
+                      .pba_offset = registers_end + kPbaOffset});
+    config_.add_aer();
+
+    std::array<std::byte, 8> serial{};
+    store_le<uint64_t>(serial.data(), kSerialNumber);
+    config_.add_extended(kExtSerialNumber, 1, {.reset = serial});
+
+    const DeviceDvsec device(capacity_of(options));
+    config_.add_dvsec(kCxlVendor, 1, kDvsecDevice,
+                      {.reset = device.reset, .write_mask = device.writable});
+
+    std::vector<std::byte> locator(2);  // reserved, +0x0A
+    append_locator_entry(locator, kLocatorComponent, map_[0].base);
+    append_locator_entry(locator, kLocatorDevice, map_[1].base);
+    for (size_t i = 2; i < map_.size(); i++)
+        append_locator_entry(locator, kLocatorChmu, map_[i].base);
+    config_.add_dvsec(kCxlVendor, 0, kDvsecLocator, {.reset = locator});
+}
+
+const CxlHmuModel::Mapping *CxlHmuModel::find(uint64_t offset, unsigned width) const
+{
+    for (const Mapping &mapping : map_) {
+        if (offset >= mapping.base && offset - mapping.base < mapping.block->bytes() &&
+            width <= mapping.block->bytes() - (offset - mapping.base))
+            return &mapping;
+    }
+    return nullptr;
+}
+
+uint64_t CxlHmuModel::bar_read(unsigned bar, uint64_t offset, unsigned width)
+{
+    if (bar == kMemoryBar) {
+        log_.read(offset, width);
+        request(offset, false);
+        return memory_.load(offset, width);
+    }
+    host_.access();
+    if (const Mapping *mapping = find(offset, width))
+        return mapping->block->read(offset - mapping->base, width);
+    host_.log(fmt::format("BAR {}: read of {} bytes at {:#x}: nothing there", bar, width, offset));
+    return ~uint64_t{0};
+}
+
+void CxlHmuModel::bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value)
+{
+    if (bar == kMemoryBar) {
+        log_.write(offset, width);
+        request(offset, true);
+        memory_.store(offset, width, value);
+        return;
+    }
+    host_.access();
+    if (const Mapping *mapping = find(offset, width)) {
+        mapping->block->write(offset - mapping->base, width, value);
+        return;
+    }
+    host_.log(fmt::format("BAR {}: write of {} bytes at {:#x}: nothing there", bar, width, offset));
+}
+
+void CxlHmuModel::request(uint64_t dpa, bool write)
+{
+    host_.access();
+    for (const Unit &unit : units_)
+        unit.shown->request({.dpa = dpa, .write = write});
+}
+
+void CxlHmuModel::reset()
+{
+    for (const Mapping &mapping : map_)
+        mapping.block->reset();
+}
+
+std::optional<uint64_t> CxlHmuModel::next_deadline_ns() const
+{
+    std::optional<uint64_t> earliest;
+    for (const Unit &unit : units_) {
+        const std::optional<uint64_t> deadline = unit.chmu->next_deadline_ns();
+        if (deadline && (!earliest || *deadline < *earliest))
+            earliest = deadline;
+    }
+    return earliest;
+}
+
+void CxlHmuModel::advance(uint64_t now_ns)
+{
+    for (const Unit &unit : units_)
+        unit.chmu->advance(now_ns);
+}
+
+uint64_t CxlHmuModel::entries_stored() const
+{
+    uint64_t sum = 0;
+    for (const Unit &unit : units_)
+        sum += unit.chmu->entries_stored();
+    return sum;
+}
+
+uint64_t CxlHmuModel::entries_dropped() const
+{
+    uint64_t sum = 0;
+    for (const Unit &unit : units_)
+        sum += unit.chmu->entries_dropped();
+    return sum;
+}
+
+}  // namespace pmukit::models::cxl_hmu

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The whole function: a CXL type 3 memory device with CHMUs, as Documentation/devices/
+// cxl_type3-model.rst draws it. BAR 0 has the registers, BAR 2 the memory; every load and store of
+// BAR 2 is one M2S request at the DPA that is its offset.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/access_log.hpp"
+#include "models/cxl_hmu/chmu.hpp"
+#include "models/cxl_hmu/component_registers.hpp"
+#include "models/cxl_hmu/device_registers.hpp"
+#include "models/cxl_hmu/faults.hpp"
+#include "models/cxl_hmu/options.hpp"
+#include "models/cxl_hmu/sparse_memory.hpp"
+#include "vfu/config_space.hpp"
+#include "vfu/device.hpp"
+
+namespace pmukit::models::cxl_hmu {
+
+class CxlHmuModel final : public vfu::Device {
+public:
+    // options passed check(). The log is told of every memory access before a CHMU is; closing it is
+    // the owner's.
+    CxlHmuModel(const Options &options, AccessLog &log, vfu::Host &host);
+
+    vfu::ConfigSpace &config() override { return config_; }
+    uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) override;
+    void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override;
+    // Memory keeps its contents, as it may in a device whose function is reset.
+    void reset() override;
+    std::optional<uint64_t> next_deadline_ns() const override;
+    void advance(uint64_t now_ns) override;
+
+    uint64_t entries_stored() const;
+    uint64_t entries_dropped() const;
+
+private:
+    struct Unit {
+        std::unique_ptr<Chmu> chmu;
+        std::unique_ptr<FaultyChmu> shown;
+    };
+    struct Mapping {
+        uint64_t base;
+        RegisterBlock *block;
+    };
+
+    uint64_t place(RegisterBlock &block, uint64_t base);  // where the next block can start
+    void build_units(const Options &options);
+    void build_config(const Options &options, uint64_t registers_end);
+    const Mapping *find(uint64_t offset, unsigned width) const;
+    void request(uint64_t dpa, bool write);
+
+    AccessLog &log_;
+    FaultyHost host_;
+    vfu::ConfigSpace config_;
+    ComponentRegisters component_;
+    DeviceRegisters device_;
+    std::vector<Unit> units_;
+    std::vector<Mapping> map_;  // BAR 0, ascending
+    SparseMemory memory_;
+};
+
+}  // namespace pmukit::models::cxl_hmu

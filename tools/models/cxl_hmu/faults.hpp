@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Ways in which the device can be broken on purpose, by name. The device itself knows nothing of
+// them: a filter stands between the BAR and a CHMU, another between the CHMU and the interrupts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "models/cxl_hmu/chmu.hpp"
+#include "models/cxl_hmu/cxl_hmu_regs.hpp"
+#include "models/cxl_hmu/register_block.hpp"
+#include "vfu/device.hpp"
+
+namespace pmukit::models::cxl_hmu {
+
+// A field of a register that reads as, or is written as, `value`.
+struct FieldOverride {
+    bool common = false;  // in the common capability; else in every instance
+    uint64_t offset = 0;
+    Field field{0, 0};
+    uint64_t value = 0;
+};
+
+enum class Messages { kAsTheyAre, kLost, kStorm, kSpurious };
+
+struct Fault {
+    std::string_view name;
+    std::string_view effect;
+    std::optional<FieldOverride> read{};
+    std::optional<FieldOverride> read_too{};
+    std::optional<FieldOverride> write{};
+    std::optional<uint64_t> drop_writes{};   // to this register of every instance
+    bool all_ones = false;                   // every register of a CHMU
+    bool all_ones_once_enabled = false;
+    bool capabilities_change = false;        // from one read to the next
+    Messages messages = Messages::kAsTheyAre;
+    uint64_t reset_after_requests = 0;       // 0: never
+    uint64_t operation_ns = 0;               // 0: as configured
+};
+
+std::span<const Fault> faults();
+const Fault *find_fault(std::string_view name);  // nullptr: no such fault
+
+// Interrupts as a fault lets them through.
+class FaultyHost final : public vfu::Host {
+public:
+    // No fault: nullptr.
+    FaultyHost(vfu::Host &host, const Fault *fault) : host_(host), fault_(fault) {}
+
+    bool dma_read(uint64_t address, std::span<std::byte> into) override;
+    bool dma_write(uint64_t address, Bytes from) override;
+    void raise(unsigned vector) override;
+    uint64_t now_ns() const override { return host_.now_ns(); }
+    void log(std::string_view line) override { host_.log(line); }
+
+    // A guest access happened: what a storm and a spurious interrupt feed on.
+    void access();
+    void spurious_vector(unsigned vector) { spurious_ = vector; }
+
+private:
+    vfu::Host &host_;
+    const Fault *fault_;
+    unsigned spurious_ = 0;
+    std::optional<unsigned> storming_;
+    uint64_t accesses_ = 0;
+};
+
+// A CHMU as a fault shows it.
+class FaultyChmu final : public RegisterBlock {
+public:
+    FaultyChmu(Chmu &chmu, uint64_t instance_bytes, const Fault *fault)
+        : chmu_(chmu), instance_bytes_(instance_bytes), fault_(fault) {}
+
+    uint64_t bytes() const override { return chmu_.bytes(); }
+    uint64_t read(uint64_t offset, unsigned width) override;
+    void write(uint64_t offset, unsigned width, uint64_t value) override;
+    void reset() override { chmu_.reset(); }
+
+    void request(const Request &request);
+
+private:
+    bool matches(const FieldOverride &wanted, uint64_t offset) const;
+    uint64_t instance_offset(uint64_t offset) const;
+    bool is_capability(uint64_t offset) const;
+
+    Chmu &chmu_;
+    uint64_t instance_bytes_;
+    const Fault *fault_;
+    uint64_t requests_ = 0;
+    bool was_enabled_ = false;
+    bool odd_read_ = false;
+};
+
+}  // namespace pmukit::models::cxl_hmu

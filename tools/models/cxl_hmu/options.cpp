@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "models/cxl_hmu/options.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "models/cxl_hmu/counters.hpp"
+
+namespace pmukit::models::cxl_hmu {
+
+namespace {
+
+constexpr uint64_t kMinMemory = 64 << 10;
+constexpr uint64_t kMaxMemory = uint64_t{1} << 40;  // a bitmap of 1 TiB, ids of 32 bits at 256 B
+constexpr unsigned kMaxBitmapQwords = 64;           // 1 TiB
+constexpr unsigned kMaxCounters = 1 << 16;
+constexpr uint64_t kMaxOperationNs = 10'000'000'000;
+
+Error usage(std::string message)
+{
+    return Error{Errc::kUsage, std::move(message)};
+}
+
+struct Bound {
+    const char *option;
+    uint64_t value;
+    uint64_t min;
+    uint64_t max;
+};
+
+bool valid_epoch(const EpochLength &epoch)
+{
+    return epoch_scale_ns(epoch.scale) != 0 && epoch.value >= 1 && epoch.value <= 4095;
+}
+
+}  // namespace
+
+Result<void> check(const Options &options)
+{
+    const InstanceParams &p = options.instance;
+    const Bound bounds[] = {
+        {"--memory", options.memory_bytes, kMinMemory, kMaxMemory},
+        {"--chmus", options.chmus, 1, kMaxChmus},
+        {"--instances", options.instances, 1, kMaxInstances},
+        {"--counters", p.counters, 1, kMaxCounters},
+        {"--hot-list", p.hot_list_entries, kMinHotList, 0xffff},
+        {"--bitmap-gib", p.bitmap_qwords * uint64_t{16}, 16, kMaxBitmapQwords * 16},
+        {"--unit-sizes", p.unit_sizes, 1, 0xffffff},
+        {"--downsampling", p.downsampling, 1, 0xffff},
+        {"--requests", p.requests, 1, 0x3f},
+        {"--counter-width", p.counter_width_4k, 1, 28},
+        {"--operation-us", p.operation_ns, 0, kMaxOperationNs},
+    };
+    for (const Bound &bound : bounds) {
+        if (bound.value < bound.min || bound.value > bound.max)
+            return usage(fmt::format("{} {}: must be {} to {}", bound.option, bound.value,
+                                     bound.min, bound.max));
+    }
+    if (!std::has_single_bit(options.memory_bytes))
+        return usage(fmt::format("--memory {}: a BAR has a size that is a power of two",
+                                 options.memory_bytes));
+    if (p.counters > Counters::kWays && p.counters % Counters::kWays != 0)
+        return usage(fmt::format("--counters {}: above {} it must be a multiple of it", p.counters,
+                                 Counters::kWays));
+    if (!valid_epoch(p.epoch_min) || !valid_epoch(p.epoch_max) ||
+        p.epoch_min.ns() > p.epoch_max.ns())
+        return usage("--epoch-min, --epoch-max: SCALE:VALUE with scale 1 to 5, value 1 to 4095");
+    if (!p.epoch_mode && !p.always_on_mode)
+        return usage("--no-epoch-mode and --no-always-on together leave no mode");
+    if (p.instance_bytes() > kMaxInstanceBytes)
+        return usage(fmt::format("--hot-list {}: {} bytes an instance, its length register ends at "
+                                 "{}; with this bitmap {} entries fit",
+                                 p.hot_list_entries, p.instance_bytes(), kMaxInstanceBytes,
+                                 (kMaxInstanceBytes - p.hot_list_offset()) / 8));
+    return {};
+}
+
+}  // namespace pmukit::models::cxl_hmu

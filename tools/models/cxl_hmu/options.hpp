@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What can be chosen about the device, and whether it can be built that way.
+#pragma once
+
+#include "base/result.hpp"
+#include "models/cxl_hmu/faults.hpp"
+#include "models/cxl_hmu/instance.hpp"
+
+namespace pmukit::models::cxl_hmu {
+
+struct Options {
+    uint64_t memory_bytes = uint64_t{16} << 20;
+    unsigned chmus = 1;
+    unsigned instances = 2;  // of each CHMU
+    InstanceParams instance{};
+    const Fault *fault = nullptr;
+};
+
+// One line naming the option and its limits when the device cannot be built.
+Result<void> check(const Options &options);
+
+}  // namespace pmukit::models::cxl_hmu
