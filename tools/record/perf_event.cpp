@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "record/perf_event.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/bytes.hpp"
+
+namespace pmukit::record {
+namespace {
+
+// PERF_ATTR_SIZE_VER7 ends before config3 (VER8), which ends before config4 (VER9).
+constexpr size_t kAttrBytes[] = {128, 136, 144};
+constexpr size_t kConfig3At = 128, kConfig4At = 136;
+
+struct Refusal {
+    int error;
+    Errc code;
+    const char *why;
+};
+
+// perf_event_open(2), and what our drivers answer (Documentation/ABI).
+constexpr Refusal kRefusals[] = {
+    {EACCES, Errc::kDenied, "this needs CAP_PERFMON; run as root or set that capability"},
+    {EPERM, Errc::kDenied, "this needs CAP_PERFMON; run as root or set that capability"},
+    {EBUSY, Errc::kBusy, "another event holds this PMU; end that recording first"},
+    {EINVAL, Errc::kUsage, "the PMU refuses these values"},
+    {EOPNOTSUPP, Errc::kUnsupported, "the PMU does not support these values"},
+    {ERANGE, Errc::kUsage, "a value is out of the range of this PMU"},
+    {E2BIG, Errc::kUnsupported, "this kernel does not know config3 or config4"},
+    {ENOENT, Errc::kUnsupported, "the PMU does not take this kind of event"},
+    {ENODEV, Errc::kNotFound, "the device is gone"},
+    {ENXIO, Errc::kNotFound, "the device is gone"},
+    {EMFILE, Errc::kIo, "too many open files; raise ulimit -n"},
+};
+
+// What the PMU says it can do: "counter_width=16, unit_sizes=12 13"
+std::string offered(const Pmu &pmu)
+{
+    std::string all;
+    for (const auto &[name, value] : pmu.caps)
+        all += (all.empty() ? "" : ", ") + name + "=" + value;
+    return all;
+}
+
+bool about_values(int error)
+{
+    return error == EINVAL || error == EOPNOTSUPP || error == ERANGE;
+}
+
+}  // namespace
+
+std::vector<std::byte> make_attr(const Pmu &pmu, const ConfigWords &words, bool on_exec)
+{
+    perf_event_attr attr{};
+    attr.type = pmu.type;
+    attr.size = static_cast<uint32_t>(kAttrBytes[words[4] ? 2 : words[3] ? 1 : 0]);
+    attr.config = words[0];
+    attr.config1 = words[1];
+    attr.config2 = words[2];
+    attr.sample_period = 1;
+    attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                       PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+    attr.sample_id_all = 1;
+    attr.disabled = 1;
+    attr.inherit = on_exec;
+    attr.enable_on_exec = on_exec;
+
+    std::vector<std::byte> bytes(attr.size);
+    std::memcpy(bytes.data(), &attr, std::min(sizeof attr, bytes.size()));
+    for (auto [at, word] : {std::pair(kConfig3At, words[3]), std::pair(kConfig4At, words[4])})
+        if (bytes.size() >= at + sizeof word)
+            store(bytes.data() + at, word, std::endian::native);
+    return bytes;
+}
+
+Error explain_open_error(int error, const Pmu &pmu, const std::string &what, int cpu)
+{
+    std::string message = what;
+    if (cpu >= 0)
+        message += " on CPU " + std::to_string(cpu);
+    const Refusal *refusal = std::ranges::find(kRefusals, error, &Refusal::error);
+    if (refusal == std::end(kRefusals))
+        return Error{Errc::kIo, message + ": " + std::strerror(error)};
+    message += ": " + std::string(refusal->why) + " (" + std::strerror(error) + ")";
+    if (about_values(error) && !pmu.caps.empty())
+        message += "; supported: " + offered(pmu);
+    return Error{refusal->code, message};
+}
+
+Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, const Pmu &pmu, const std::string &what)
+{
+    long fd = ::syscall(SYS_perf_event_open, attr.data(), pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return explain_open_error(errno, pmu, what, cpu);
+    return Fd(static_cast<int>(fd));
+}
+
+}  // namespace pmukit::record

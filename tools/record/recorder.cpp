@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "record/recorder.hpp"
+
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/file.hpp"
+#include "base/number.hpp"
+#include "record/perf_event.hpp"
+
+namespace pmukit::record {
+namespace {
+
+constexpr int kTick_ms = 100;  // rings are looked at at least so often
+constexpr const char *kOnlineCpus = "/sys/devices/system/cpu/online";
+
+struct Target {
+    pid_t pid;
+    std::vector<int> cpus;
+};
+
+Result<std::vector<int>> online_cpus()
+{
+    Result<std::string> text = read_small_file(kOnlineCpus);
+    if (!text)
+        return text.error();
+    return parse_cpulist(*text);
+}
+
+// A PMU with a cpumask is read there, for the whole machine; any other where the user says.
+Result<Target> find_target(const RecordOptions &options, const Pmu &pmu)
+{
+    if (!pmu.cpumask) {
+        if (!options.cpus.empty())
+            return Target{-1, options.cpus};
+        Result<std::vector<int>> cpus = online_cpus();
+        if (!cpus)
+            return cpus.error();
+        if (options.all_cpus)
+            return Target{-1, *cpus};
+        if (options.workload)
+            return Target{*options.workload, *cpus};
+        return Error{Errc::kUsage, pmu.name + ": whom to record? give -a, -C CPUS or a command"};
+    }
+    Target target{-1, {}};
+    for (int cpu : *pmu.cpumask)
+        if (options.cpus.empty() || std::ranges::find(options.cpus, cpu) != options.cpus.end())
+            target.cpus.push_back(cpu);
+    if (target.cpus.empty() && pmu.cpumask->empty())
+        return Error{Errc::kNotFound, pmu.name + ": its cpumask is empty; is its device gone?"};
+    if (target.cpus.empty())
+        return Error{Errc::kUsage, pmu.name + " is read on CPU " + std::to_string(pmu.cpumask->front()) +
+                                       ", which -C leaves out; drop -C"};
+    return target;
+}
+
+}  // namespace
+
+// Opening
+
+Result<Recorder> Recorder::open(const RecordOptions &options)
+{
+    Recorder recorder;
+    recorder.sysfs_root_ = options.sysfs_root;
+    for (const EventString &string : options.events)
+        if (Result<void> added = recorder.add_event(options, string); !added)
+            return added.error();
+    return recorder;
+}
+
+Result<void> Recorder::add_event(const RecordOptions &options, const EventString &string)
+{
+    Result<Pmu> pmu = read_pmu(options.sysfs_root, string.pmu);
+    if (!pmu)
+        return pmu.error();
+    Result<ConfigWords> words = encode_terms(string, *pmu);
+    if (!words)
+        return words.error();
+    Result<Target> target = find_target(options, *pmu);
+    if (!target)
+        return target.error();
+    OpenedEvent event{string, *pmu, make_attr(*pmu, *words, target->pid >= 0), {}};
+    for (int cpu : target->cpus)
+        if (Result<void> added = add_ring(options, event, target->pid, cpu); !added)
+            return added;
+    events_.push_back(std::move(event));
+    return {};
+}
+
+Result<void> Recorder::add_ring(const RecordOptions &options, OpenedEvent &event, pid_t pid, int cpu)
+{
+    Result<Fd> fd = open_event(event.attr, pid, cpu, event.pmu, event.string.text);
+    if (!fd)
+        return fd.error();
+    uint64_t id = 0;
+    if (::ioctl(fd->get(), PERF_EVENT_IOC_ID, &id) != 0)
+        return system_error(event.string.text + ": event id", errno);
+    Result<EventRings> rings = EventRings::map(fd->get(), options.pages, options.aux_pages);
+    if (!rings)
+        return Error{rings.error().code, event.string.text + ": " + rings.error().message + "; try smaller -m"};
+    event.ids.push_back(id);
+    rings_.push_back({events_.size(), cpu, id, std::move(*fd), std::move(*rings), pid >= 0, true});
+    return {};
+}
+
+bool Recorder::has_aux() const
+{
+    return std::ranges::any_of(rings_, [](const Ring &ring) { return ring.rings.has_aux(); });
+}
+
+Result<void> Recorder::enable()
+{
+    for (const Ring &ring : rings_)
+        if (!ring.on_exec && ::ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0)
+            return system_error("enabling " + events_[ring.event].string.text, errno);
+    return {};
+}
+
+// Draining
+
+Result<void> Recorder::drain_ring(size_t index, RecordSink &sink, RecordOutcome &outcome)
+{
+    Ring &ring = rings_[index];
+    const std::string &what = events_[ring.event].string.text;
+    auto [tail, head] = ring.rings.record_window();
+    std::optional<RingPieces> pieces = ring_pieces(ring.rings.records(), tail, head);
+    if (!pieces || !note_records(ring.rings.records(), tail, head, outcome.notes))
+        return Error{Errc::kDamaged, what + ": the kernel's ring makes no sense at " + std::to_string(tail)};
+    for (Bytes piece : {pieces->first, pieces->second})
+        if (Result<void> done = sink.records(piece); !done)
+            return done;
+    ring.rings.release_records(head);
+    if (!ring.rings.has_aux())
+        return {};
+
+    auto [aux_tail, aux_head] = ring.rings.aux_window();
+    std::optional<RingPieces> aux = ring_pieces(ring.rings.aux(), aux_tail, aux_head);
+    if (!aux)
+        return Error{Errc::kDamaged, what + ": the AUX area makes no sense at " + std::to_string(aux_tail)};
+    if (aux->size() == 0)
+        return {};
+    AuxChunk chunk{ring.id, aux_tail, static_cast<uint32_t>(index), ring.cpu, *aux};
+    if (Result<void> done = sink.aux(chunk); !done)
+        return done;
+    ring.rings.release_aux(aux_head);
+    outcome.aux_bytes += aux->size();
+    return {};
+}
+
+Result<void> Recorder::drain(RecordSink &sink, RecordOutcome &outcome)
+{
+    for (size_t i = 0; i < rings_.size(); i++)
+        if (Result<void> done = drain_ring(i, sink, outcome); !done)
+            return done;
+    return sink.round();
+}
+
+// Only Linux 7.x says by poll that a PMU went; its name in sysfs says so everywhere. A PMU that came
+// back under its name has another type.
+void Recorder::note_gone(RecordOutcome &outcome) const
+{
+    for (const OpenedEvent &event : events_) {
+        if (std::ranges::find(outcome.gone, event.pmu.name) != outcome.gone.end())
+            continue;
+        Result<std::string> text = read_small_file(sysfs_root_ + "/" + event.pmu.name + "/type");
+        if (!text || trim(*text) != std::to_string(event.pmu.type))
+            outcome.gone.push_back(event.pmu.name);
+    }
+}
+
+bool Recorder::all_gone(const RecordOutcome &outcome) const
+{
+    return std::ranges::all_of(events_, [&outcome](const OpenedEvent &event) {
+        return std::ranges::find(outcome.gone, event.pmu.name) != outcome.gone.end();
+    });
+}
+
+Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &stop_fds)
+{
+    RecordOutcome outcome;
+    bool stop = false;
+    while (!stop) {
+        std::vector<pollfd> fds;
+        for (int fd : stop_fds)
+            fds.push_back({fd, POLLIN, 0});
+        for (const Ring &ring : rings_)
+            fds.push_back({ring.watched ? ring.fd.get() : -1, POLLIN, 0});
+        if (::poll(fds.data(), fds.size(), kTick_ms) < 0 && errno != EINTR)
+            return system_error("poll", errno);
+
+        stop = std::ranges::any_of(fds.begin(), fds.begin() + static_cast<ptrdiff_t>(stop_fds.size()),
+                                   [](const pollfd &fd) { return fd.revents != 0; });
+        for (size_t i = 0; i < rings_.size(); i++)
+            if (fds[stop_fds.size() + i].revents & (POLLERR | POLLHUP))
+                rings_[i].watched = false;
+        note_gone(outcome);
+        stop |= all_gone(outcome);
+        if (stop)  // what is still in flight arrives before the last drain
+            for (const Ring &ring : rings_)
+                ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+        if (Result<void> done = drain(sink, outcome); !done)
+            return done.error();
+    }
+    return outcome;
+}
+
+}  // namespace pmukit::record

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Opens events, drains their rings into a sink until told to stop, and says what was lost on the way.
+// It starts no process and writes no file: the caller does.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "record/event_string.hpp"
+#include "record/ring.hpp"
+#include "record/sysfs_pmu.hpp"
+
+namespace pmukit::record {
+
+struct RecordOptions {
+    std::vector<EventString> events;
+    bool all_cpus = false;
+    std::vector<int> cpus;          // -C; empty: as the PMU or all_cpus says
+    size_t pages = 128;             // per event, powers of two
+    size_t aux_pages = 1024;        // 0: no AUX area
+    std::optional<pid_t> workload;  // per-task events follow it from its exec on
+    std::string sysfs_root = kSysfsPmus;
+};
+
+// One drained piece of an AUX area.
+struct AuxChunk {
+    uint64_t event_id;
+    uint64_t offset;  // bytes since the event began
+    uint32_t ring;    // number of the ring
+    int cpu;
+    RingPieces data;
+};
+
+class RecordSink {
+public:
+    virtual ~RecordSink() = default;
+    virtual Result<void> records(Bytes bytes) = 0;  // whole records, perhaps many; one may continue in the next call
+    virtual Result<void> aux(const AuxChunk &chunk) = 0;
+    virtual Result<void> round() = 0;  // every ring was drained once
+};
+
+// An event as it was opened: on one or more CPUs, each with its id.
+struct OpenedEvent {
+    EventString string;
+    Pmu pmu;
+    std::vector<std::byte> attr;
+    std::vector<uint64_t> ids;
+};
+
+struct RecordOutcome {
+    RingNotes notes;
+    uint64_t aux_bytes = 0;
+    std::vector<std::string> gone;  // PMUs that disappeared while recording
+};
+
+class Recorder {
+public:
+    static Result<Recorder> open(const RecordOptions &options);
+
+    const std::vector<OpenedEvent> &events() const { return events_; }
+    bool has_aux() const;
+
+    Result<void> enable();
+    // Returns when a stop fd is readable or hung up, or every PMU is gone. All rings are empty then.
+    Result<RecordOutcome> run(RecordSink &sink, const std::vector<int> &stop_fds);
+
+private:
+    struct Ring {
+        size_t event;
+        int cpu;
+        uint64_t id;
+        Fd fd;
+        EventRings rings;
+        bool on_exec;
+        bool watched;  // false: hung up, only drained
+    };
+
+    Recorder() = default;
+    Result<void> add_event(const RecordOptions &options, const EventString &string);
+    Result<void> add_ring(const RecordOptions &options, OpenedEvent &event, pid_t pid, int cpu);
+    Result<void> drain(RecordSink &sink, RecordOutcome &outcome);
+    Result<void> drain_ring(size_t index, RecordSink &sink, RecordOutcome &outcome);
+    void note_gone(RecordOutcome &outcome) const;
+    bool all_gone(const RecordOutcome &outcome) const;
+
+    std::vector<OpenedEvent> events_;
+    std::vector<Ring> rings_;
+    std::string sysfs_root_;
+};
+
+}  // namespace pmukit::record

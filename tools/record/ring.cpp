@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The order of reads and writes is that of the comment in struct perf_event_mmap_page: head with acquire
+// before the data, tail with release after it.
+#include "record/ring.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+#include "base/file.hpp"
+
+namespace pmukit::record {
+namespace {
+
+constexpr size_t kRecordHeaderBytes = 8;
+
+// The kernel's words are plain ones; both sides agree on the barriers.
+uint64_t load_acquire(__u64 &word)
+{
+    return std::atomic_ref<__u64>(word).load(std::memory_order_acquire);
+}
+
+void store_release(__u64 &word, uint64_t value)
+{
+    std::atomic_ref<__u64>(word).store(value, std::memory_order_release);
+}
+
+}  // namespace
+
+std::optional<RingPieces> ring_pieces(Bytes ring, uint64_t tail, uint64_t head)
+{
+    if (head - tail > ring.size())
+        return std::nullopt;
+    if (head == tail)
+        return RingPieces{};
+    size_t begin = tail % ring.size(), size = head - tail;
+    size_t first = std::min(size, ring.size() - begin);
+    return RingPieces{ring.subspan(begin, first), ring.first(size - first)};
+}
+
+uint64_t ring_word(Bytes ring, uint64_t position)
+{
+    return load<uint64_t>(ring.data() + position % ring.size(), std::endian::native);
+}
+
+bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes)
+{
+    while (tail != head) {
+        if (head - tail < kRecordHeaderBytes)
+            return false;
+        const std::byte *header = ring.data() + tail % ring.size();
+        uint32_t type = load<uint32_t>(header, std::endian::native);
+        size_t size = load<uint16_t>(header + 6, std::endian::native);
+        if (size < kRecordHeaderBytes || size % 8 || size > head - tail)
+            return false;
+        if (type == PERF_RECORD_SAMPLE)
+            notes.samples++;
+        else if (type == PERF_RECORD_LOST && size >= 24)
+            notes.lost_records += ring_word(ring, tail + 16);
+        else if (type == PERF_RECORD_LOST_SAMPLES && size >= 16)
+            notes.lost_samples += ring_word(ring, tail + 8);
+        else if (type == PERF_RECORD_AUX && size >= 32)
+            notes.aux_truncated += !!(ring_word(ring, tail + 24) & PERF_AUX_FLAG_TRUNCATED);
+        tail += size;
+    }
+    return true;
+}
+
+Result<EventMapping> EventMapping::map(int fd, size_t size, off_t offset)
+{
+    void *at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    if (at == MAP_FAILED) {
+        Errc code = errno == EOPNOTSUPP                   ? Errc::kUnsupported
+                    : errno == EPERM || errno == ENOMEM ? Errc::kDenied
+                                                        : Errc::kIo;
+        return Error{code, std::strerror(errno)};
+    }
+    EventMapping mapping;
+    mapping.at_ = static_cast<std::byte *>(at);
+    mapping.size_ = size;
+    return mapping;
+}
+
+EventMapping::~EventMapping()
+{
+    if (at_)
+        ::munmap(at_, size_);
+}
+
+Result<EventRings> EventRings::map(int fd, size_t pages, size_t aux_pages)
+{
+    const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    Result<EventMapping> base = EventMapping::map(fd, (1 + pages) * page, 0);
+    if (!base)
+        return Error{base.error().code, "ring of " + std::to_string(pages) + " pages: " + base.error().message};
+    EventRings rings;
+    rings.base_ = std::move(base).value();
+    if (aux_pages == 0)
+        return rings;
+
+    perf_event_mmap_page *control = rings.control();
+    control->aux_offset = (1 + pages) * page;
+    control->aux_size = aux_pages * page;
+    Result<EventMapping> aux = EventMapping::map(fd, control->aux_size, static_cast<off_t>(control->aux_offset));
+    if (aux)
+        rings.aux_ = std::move(aux).value();
+    else if (aux.error().code != Errc::kUnsupported)  // a PMU without AUX gives samples instead
+        return Error{aux.error().code,
+                     "AUX area of " + std::to_string(aux_pages) + " pages: " + aux.error().message};
+    return rings;
+}
+
+perf_event_mmap_page *EventRings::control() const
+{
+    return reinterpret_cast<perf_event_mmap_page *>(base_.at());
+}
+
+Bytes EventRings::records() const
+{
+    const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    return base_.bytes().subspan(page);
+}
+
+std::pair<uint64_t, uint64_t> EventRings::record_window() const
+{
+    return {control()->data_tail, load_acquire(control()->data_head)};
+}
+
+// Whole words only; the rest comes with the next ones.
+std::pair<uint64_t, uint64_t> EventRings::aux_window() const
+{
+    return {control()->aux_tail, load_acquire(control()->aux_head) & ~uint64_t{7}};
+}
+
+void EventRings::release_records(uint64_t until)
+{
+    store_release(control()->data_tail, until);
+}
+
+void EventRings::release_aux(uint64_t until)
+{
+    store_release(control()->aux_tail, until);
+}
+
+}  // namespace pmukit::record

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The two rings an event shares with us: records, and the AUX area. Both are read the same way:
+//
+//          tail (ours)         head (the kernel's)
+//     -----|===================|-----      positions only grow; position % size is the place
+//
+// Positions are the kernel's word and are checked against the ring before they are followed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+
+struct perf_event_mmap_page;
+
+namespace pmukit::record {
+
+// What lies between two positions of a ring: one piece, or two where it wraps.
+struct RingPieces {
+    Bytes first, second;
+    size_t size() const { return first.size() + second.size(); }
+};
+
+// Pure: the pieces of [tail, head) in a ring. nullopt: more than the ring holds, or backwards.
+std::optional<RingPieces> ring_pieces(Bytes ring, uint64_t tail, uint64_t head);
+
+// A word of a record, at a position that is a multiple of 8.
+uint64_t ring_word(Bytes ring, uint64_t position);
+
+// Records that speak of losses, counted while they pass.
+struct RingNotes {
+    uint64_t samples = 0;
+    uint64_t lost_records = 0;  // PERF_RECORD_LOST: the ring was full
+    uint64_t lost_samples = 0;  // PERF_RECORD_LOST_SAMPLES
+    uint64_t aux_truncated = 0;
+};
+// Pure: walks the records in [tail, head). False: a record's size makes no sense.
+bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes);
+
+// Memory mapped from an event; unmapped when it goes.
+class EventMapping {
+public:
+    EventMapping() = default;
+    static Result<EventMapping> map(int fd, size_t size, off_t offset);
+    EventMapping(EventMapping &&other) noexcept
+        : at_(std::exchange(other.at_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    EventMapping &operator=(EventMapping &&other) noexcept
+    {
+        std::swap(at_, other.at_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    ~EventMapping();
+
+    std::byte *at() const { return at_; }
+    Bytes bytes() const { return {at_, size_}; }
+
+private:
+    std::byte *at_ = nullptr;
+    size_t size_ = 0;
+};
+
+// The rings of one event. The AUX area is there when the PMU offers one and it was asked for.
+class EventRings {
+public:
+    // Pages are powers of two; aux_pages 0: no AUX area wanted.
+    static Result<EventRings> map(int fd, size_t pages, size_t aux_pages);
+
+    bool has_aux() const { return !aux_.bytes().empty(); }
+    Bytes records() const;
+    Bytes aux() const { return aux_.bytes(); }
+
+    // Positions of what is to be read now; release_*() gives the room back.
+    std::pair<uint64_t, uint64_t> record_window() const;
+    std::pair<uint64_t, uint64_t> aux_window() const;
+    void release_records(uint64_t until);
+    void release_aux(uint64_t until);
+
+private:
+    perf_event_mmap_page *control() const;
+
+    EventMapping base_, aux_;
+};
+
+}  // namespace pmukit::record

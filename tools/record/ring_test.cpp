@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Ring arithmetic at its edges, and a walk over records that the kernel could get wrong.
+#include "record/ring.hpp"
+
+#include <gtest/gtest.h>
+
+#include <linux/perf_event.h>
+
+#include <vector>
+
+namespace pmukit::record {
+namespace {
+
+constexpr size_t kRing = 64;
+
+TEST(RingPieces, SplitsAtTheWrap)
+{
+    std::vector<std::byte> ring(kRing);
+    auto pieces = ring_pieces(ring, 56, 72);
+    ASSERT_TRUE(pieces);
+    EXPECT_EQ(pieces->first.data(), ring.data() + 56);
+    EXPECT_EQ(pieces->first.size(), 8U);
+    EXPECT_EQ(pieces->second.data(), ring.data());
+    EXPECT_EQ(pieces->second.size(), 8U);
+}
+
+TEST(RingPieces, EdgesAreOnePiece)
+{
+    std::vector<std::byte> ring(kRing);
+    EXPECT_EQ(ring_pieces(ring, 64, 64)->size(), 0U);
+    EXPECT_EQ(ring_pieces(ring, 0, 64)->first.size(), 64U);
+    EXPECT_TRUE(ring_pieces(ring, 0, 64)->second.empty());
+    EXPECT_EQ(ring_pieces(ring, 63, 64)->first.size(), 1U);
+    EXPECT_EQ(ring_pieces(ring, UINT64_MAX - 7, 8)->size(), 16U) << "positions themselves may wrap";
+}
+
+TEST(RingPieces, RefusesMoreThanTheRingAndBackwards)
+{
+    std::vector<std::byte> ring(kRing);
+    EXPECT_FALSE(ring_pieces(ring, 0, 65));
+    EXPECT_FALSE(ring_pieces(ring, 8, 0));
+    EXPECT_FALSE(ring_pieces({}, 0, 1));
+    EXPECT_EQ(ring_pieces({}, 0, 0)->size(), 0U);
+}
+
+// A ring into which records are put at growing positions.
+class NoteRecords : public testing::Test {
+protected:
+    void put(uint32_t type, std::vector<uint64_t> words, uint16_t size = 0)
+    {
+        put_word(type | uint64_t{size ? size : static_cast<uint16_t>(8 + words.size() * 8)} << 48);
+        for (uint64_t word : words)
+            put_word(word);
+    }
+    void put_word(uint64_t word)
+    {
+        store(ring_.data() + head_ % kRing, word, std::endian::native);
+        head_ += 8;
+    }
+    std::vector<std::byte> ring_ = std::vector<std::byte>(kRing);
+    uint64_t tail_ = 48, head_ = 48;  // so that records wrap
+    RingNotes notes_;
+};
+
+TEST_F(NoteRecords, CountsLossesOverTheWrap)
+{
+    put(PERF_RECORD_LOST, {7, 5});
+    put(PERF_RECORD_LOST_SAMPLES, {3});
+    put(PERF_RECORD_SAMPLE, {});
+    ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
+    EXPECT_EQ(notes_.lost_records, 5U);
+    EXPECT_EQ(notes_.lost_samples, 3U);
+    EXPECT_EQ(notes_.samples, 1U);
+}
+
+TEST_F(NoteRecords, CountsTruncatedAux)
+{
+    put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_TRUNCATED});
+    put(PERF_RECORD_AUX, {16, 16, 0});
+    ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
+    EXPECT_EQ(notes_.aux_truncated, 1U);
+}
+
+TEST_F(NoteRecords, RefusesSizesThatMakeNoSense)
+{
+    for (uint16_t size : std::initializer_list<uint16_t>{4, 12, 24, 65528}) {
+        head_ = tail_;
+        put(PERF_RECORD_SAMPLE, {0}, size);
+        EXPECT_FALSE(note_records(ring_, tail_, head_, notes_)) << size;
+    }
+    EXPECT_FALSE(note_records(ring_, tail_, tail_ + 4, notes_));
+}
+
+}  // namespace
+}  // namespace pmukit::record
