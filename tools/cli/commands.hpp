@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The subcommands. Each gives the exit status of the program, or an Error that main() says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/output.hpp"
+
+namespace pmukit::cli {
+
+enum ExitStatus : int { kExitGood = 0, kExitFailed = 1, kExitUsage = 2, kExitMachinery = 69 };
+
+struct DumpOptions {
+    std::string input = "perf.data";
+};
+
+struct ReportOptions {
+    std::string input = "perf.data";
+    bool json = false;
+    size_t top = 32;                     // 0: all
+    std::optional<uint64_t> unit_bytes;  // for records that do not say theirs
+    std::optional<std::string> source;   // "model": the device was emulated, the file cannot know
+};
+
+struct RecordCommandOptions {
+    std::vector<std::string> events;
+    bool all_cpus = false;
+    std::string cpus;
+    std::string output = "perf.data";
+    std::string pages;  // "PAGES[,AUXPAGES]"
+    std::vector<std::string> command;
+    std::vector<std::string> cmdline;  // all words of this program
+};
+
+Result<int> run_list(Output &out);
+Result<int> run_dump(const DumpOptions &options, Output &out);
+Result<int> run_report(const ReportOptions &options, Output &out);
+Result<int> run_record(const RecordCommandOptions &options);
+
+// One line on standard error, as every diagnostic of the program.
+void complain(const std::string &message);
+
+}  // namespace pmukit::cli

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit: the command line. Words in, exit status out; everything else is in the subcommands.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "base/file.hpp"
+#include "cli/commands.hpp"
+#include "cli/version.hpp"
+
+namespace pmukit::cli {
+
+void complain(const std::string &message)
+{
+    std::string line = "pmukit: " + message + "\n";
+    // Nothing is left to tell when standard error is gone.
+    (void)static_cast<bool>(write_all(STDERR_FILENO, as_bytes(line), "stderr"));
+}
+
+namespace {
+
+int status_of(const Error &error)
+{
+    if (error.code == Errc::kUsage)
+        return kExitUsage;
+    return error.code == Errc::kMachinery ? kExitMachinery : kExitFailed;
+}
+
+struct Commands {
+    DumpOptions dump;
+    ReportOptions report;
+    RecordCommandOptions record;
+    uint64_t unit_bytes = 0;
+    std::string source;
+};
+
+CLI::App *add_record(CLI::App &app, RecordCommandOptions &options)
+{
+    CLI::App *record = app.add_subcommand("record", "record events of the suite's PMUs into a perf.data file");
+    record->add_option("-e,--event", options.events, "event: pmu/term=value,.../ (may be given several times)")
+        ->required()->allow_extra_args(false);
+    record->add_flag("-a,--all-cpus", options.all_cpus, "the whole machine (PMUs with a cpumask always are)");
+    record->add_option("-C,--cpu", options.cpus, "only these CPUs, such as 0-3,8");
+    record->add_option("-o,--output", options.output, "file to write")->capture_default_str();
+    record->add_option("-m,--mmap-pages", options.pages,
+                       "PAGES[,AUXPAGES] per event, powers of two; AUXPAGES 0: samples instead of AUX data");
+    record->add_option("command", options.command, "command to run; without one, record until Ctrl-C");
+    record->footer("Example:\n  pmukit record -a -e cxl_hmu_mem0.0.0/access_type=3,hotness_threshold=16,"
+                   "epoch_multiplier=1,epoch_scale=4/ -- sleep 1\n"
+                   "`pmukit list` shows the PMUs of this machine with their terms. The exit status is the command's.");
+    return record;
+}
+
+CLI::App *add_dump(CLI::App &app, DumpOptions &options)
+{
+    CLI::App *dump = app.add_subcommand("dump", "print the raw records of a recording");
+    dump->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
+    return dump;
+}
+
+CLI::App *add_report(CLI::App &app, Commands &commands)
+{
+    CLI::App *report = app.add_subcommand("report", "name the hottest memory in a recording, and what is missing");
+    ReportOptions &options = commands.report;
+    report->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
+    report->add_flag("--json", options.json, "one JSON object instead of tables");
+    report->add_option("--top", options.top, "how many units to show; 0: all")->capture_default_str();
+    report->add_option("--unit-bytes", commands.unit_bytes, "unit size of records that do not say theirs");
+    report->add_option("--source", commands.source, "stamp every figure: 'model' when the device was emulated")
+        ->check(CLI::IsMember({"model"}));
+    return report;
+}
+
+// CLI11 only says that a subcommand is missing.
+Result<void> check_subcommand(const std::vector<std::string> &words)
+{
+    constexpr std::string_view kCommands[] = {"list", "record", "dump", "report"};
+    if (words.size() < 2 || words[1].starts_with('-') || std::ranges::find(kCommands, words[1]) != std::end(kCommands))
+        return {};
+    std::string message = "'" + words[1] + "' is not a command; ";
+    for (std::string_view command : kCommands)
+        if (command.starts_with(words[1].substr(0, 3)))
+            return Error{Errc::kUsage, message + "did you mean " + std::string(command) + "?"};
+    return Error{Errc::kUsage, message + "see pmukit --help"};
+}
+
+Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::App &app, Output &out)
+{
+    if (Result<void> known = check_subcommand(words); !known)
+        return known.error();
+    CLI::App *list = app.add_subcommand("list", "the suite's PMUs on this machine, with a line that records each");
+    CLI::App *record = add_record(app, commands.record);
+    CLI::App *dump = add_dump(app, commands.dump);
+    CLI::App *report = add_report(app, commands);
+    try {
+        app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // CLI11 takes them from the back
+    } catch (const CLI::CallForHelp &) {
+        const std::vector<CLI::App *> chosen = app.get_subcommands();
+        out.text(chosen.empty() ? app.help() : chosen.front()->help(app.get_name()));
+        return kExitGood;
+    } catch (const CLI::CallForVersion &version) {
+        out.print("{}\n", version.what());
+        return kExitGood;
+    } catch (const CLI::ParseError &error) {
+        return Error{Errc::kUsage, std::string(error.what()) + "; see pmukit --help"};
+    }
+
+    commands.record.cmdline = words;
+    if (report->count("--unit-bytes"))
+        commands.report.unit_bytes = commands.unit_bytes;
+    if (report->count("--source"))
+        commands.report.source = commands.source;
+    if (*list)
+        return run_list(out);
+    if (*record)
+        return run_record(commands.record);
+    if (*dump)
+        return run_dump(commands.dump, out);
+    return run_report(commands.report, out);
+}
+
+}  // namespace
+}  // namespace pmukit::cli
+
+int main(int argc, char **argv)
+{
+    using namespace pmukit;
+    using namespace pmukit::cli;
+    ::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error that is said, as a full disk is
+
+    CLI::App app("pmukit: record and explain what the suite's PMUs see", "pmukit");
+    app.set_version_flag("--version", std::string("pmukit ") + kVersion);
+    app.require_subcommand(1);
+    app.footer("Exit status: 0 good, 1 failed or the recording is damaged, 2 usage, 69 the surroundings failed.\n"
+               "Try: pmukit COMMAND --help");
+    Commands commands;
+    Output out(STDOUT_FILENO, "standard output");
+    Result<int> status = run({argv, argv + argc}, commands, app, out);
+    Result<void> written = out.finish();
+    if (!status)
+        complain(status.error().message);
+    if (!written)
+        complain(written.error().message);
+    if (!status)
+        return status_of(status.error());
+    return written ? *status : static_cast<int>(kExitFailed);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/output.hpp"
+
+#include "base/file.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{256} << 10;
+
+}  // namespace
+
+void Output::text(std::string_view text)
+{
+    buffer_.append(text.data(), text.data() + text.size());
+    flush_when_full();
+}
+
+void Output::hex16_line(uint64_t value)
+{
+    constexpr char kDigits[] = "0123456789abcdef";
+    char line[17];
+    for (int i = 15; i >= 0; i--, value >>= 4)
+        line[i] = kDigits[value & 15];
+    line[16] = '\n';
+    buffer_.append(line, line + sizeof line);
+    flush_when_full();
+}
+
+void Output::flush_when_full()
+{
+    if (buffer_.size() >= kBufferBytes)
+        flush();
+}
+
+void Output::flush()
+{
+    if (state_)
+        state_ = write_all(fd_, as_bytes({buffer_.data(), buffer_.size()}), name_);
+    buffer_.clear();
+}
+
+Result<void> Output::finish()
+{
+    flush();
+    return state_;
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Buffered output that does not forget errors: a full disk or a closed pipe makes the command fail.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace pmukit::cli {
+
+class Output {
+public:
+    Output(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
+    Output(const Output &) = delete;
+    Output &operator=(const Output &) = delete;
+
+    void text(std::string_view text);
+    template <typename... Args>
+    void print(fmt::format_string<Args...> format, Args &&...args)
+    {
+        fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
+        flush_when_full();
+    }
+    // Sixteen hexadecimal digits and a newline; the hot path of dump.
+    void hex16_line(uint64_t value);
+
+    // Must be called at the end: only its answer says whether everything was written.
+    Result<void> finish();
+
+private:
+    void flush_when_full();
+    void flush();
+
+    int fd_;
+    std::string name_;
+    fmt::memory_buffer buffer_;
+    Result<void> state_;
+};
+
+}  // namespace pmukit::cli

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit record: events and a workload into a perf.data file. The recorder meets the writer here.
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <bit>
+
+#include "base/file.hpp"
+#include "base/number.hpp"
+#include "cli/commands.hpp"
+#include "cli/version.hpp"
+#include "cli/workload.hpp"
+#include "perfdata/writer.hpp"
+#include "record/recorder.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+class FileSink final : public record::RecordSink {
+public:
+    explicit FileSink(perfdata::Writer &writer) : writer_(writer) {}
+
+    Result<void> records(Bytes bytes) override { return writer_.records(bytes); }
+    Result<void> round() override { return writer_.finished_round(); }
+    Result<void> aux(const record::AuxChunk &chunk) override
+    {
+        perfdata::AuxtraceRecord record;
+        record.offset = chunk.offset;
+        record.reference = chunk.event_id;  // AUXTRACE names no event; our reader looks for it here
+        record.index = chunk.ring;
+        record.tid = UINT32_MAX;
+        record.cpu = static_cast<uint32_t>(chunk.cpu);
+        return writer_.auxtrace(record, chunk.data.first, chunk.data.second);
+    }
+
+private:
+    perfdata::Writer &writer_;
+};
+
+// "128" or "128,1024": pages of the record ring and of the AUX area.
+Result<void> parse_pages(const std::string &text, record::RecordOptions &options)
+{
+    if (text.empty())
+        return {};
+    std::vector<std::string_view> parts = split(text, ',');
+    Result<uint64_t> pages = parse_u64(parts[0]);
+    Result<uint64_t> aux_pages = parts.size() > 1 ? parse_u64(parts[1]) : Result<uint64_t>(options.aux_pages);
+    constexpr uint64_t kMaxPages = uint64_t{1} << 20;
+    bool good = parts.size() <= 2 && pages && aux_pages && std::has_single_bit(*pages) && *pages <= kMaxPages &&
+                (*aux_pages == 0 || std::has_single_bit(*aux_pages)) && *aux_pages <= kMaxPages;
+    if (!good)
+        return Error{Errc::kUsage, "-m " + text + ": expected PAGES[,AUXPAGES], each a power of two (AUXPAGES 0: no AUX area)"};
+    options.pages = *pages;
+    options.aux_pages = *aux_pages;
+    return {};
+}
+
+Result<record::RecordOptions> recorder_options(const RecordCommandOptions &options)
+{
+    record::RecordOptions wanted;
+    for (const std::string &text : options.events) {
+        auto events = record::parse_event_strings(text);
+        if (!events)
+            return events.error();
+        wanted.events.insert(wanted.events.end(), events->begin(), events->end());
+    }
+    Result<std::vector<int>> cpus = parse_cpulist(options.cpus);
+    if (!cpus)
+        return Error{Errc::kUsage, "-C " + options.cpus + ": " + cpus.error().message};
+    wanted.all_cpus = options.all_cpus;
+    wanted.cpus = *cpus;
+    if (Result<void> pages = parse_pages(options.pages, wanted); !pages)
+        return pages.error();
+    return wanted;
+}
+
+perfdata::HostInfo host_info(const RecordCommandOptions &options)
+{
+    perfdata::HostInfo host;
+    utsname name{};
+    if (::uname(&name) == 0) {
+        host.hostname = name.nodename;
+        host.os_release = name.release;
+        host.arch = name.machine;
+    }
+    host.version = std::string("pmukit ") + kVersion;
+    host.cpus_available = static_cast<uint32_t>(::sysconf(_SC_NPROCESSORS_CONF));
+    host.cpus_online = static_cast<uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+    host.cmdline = options.cmdline;
+    if (auto pmus = record::list_pmus(record::kSysfsPmus))
+        for (const auto &[pmu, type] : *pmus)
+            host.pmus.emplace_back(type, pmu);
+    return host;
+}
+
+std::vector<perfdata::WriterEvent> writer_events(const record::Recorder &recorder)
+{
+    std::vector<perfdata::WriterEvent> events;
+    for (const record::OpenedEvent &event : recorder.events())
+        events.push_back({event.attr, event.ids, event.string.text});
+    return events;
+}
+
+// Ctrl-C and termination end the recording, not the program: the file is completed.
+Result<Fd> catch_signals()
+{
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, SIGINT);
+    ::sigaddset(&signals, SIGTERM);
+    ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+    Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC));
+    if (!fd)
+        return system_error("signalfd", errno);
+    return fd;
+}
+
+void say_outcome(const RecordCommandOptions &options, const record::RecordOutcome &outcome, uint64_t bytes)
+{
+    complain(fmt::format("{}: {} bytes: {} samples, {} bytes of AUX data", options.output, bytes,
+                         outcome.notes.samples, outcome.aux_bytes));
+    if (outcome.notes.lost_records || outcome.notes.lost_samples)
+        complain(fmt::format("{} records and {} samples were lost; use a larger -m", outcome.notes.lost_records,
+                             outcome.notes.lost_samples));
+    if (outcome.notes.aux_truncated)
+        complain(fmt::format("AUX data was cut {} times; use a larger -m ,AUXPAGES", outcome.notes.aux_truncated));
+    for (const std::string &pmu : outcome.gone)
+        complain(fmt::format("{}: the PMU disappeared while recording; the file holds what came before", pmu));
+}
+
+}  // namespace
+
+Result<int> run_record(const RecordCommandOptions &options)
+{
+    Result<record::RecordOptions> wanted = recorder_options(options);
+    if (!wanted)
+        return wanted.error();
+    Result<Fd> signals = catch_signals();
+    if (!signals)
+        return signals.error();
+    std::vector<int> stop_fds = {signals->get()};
+    std::optional<Workload> workload;
+    if (!options.command.empty()) {
+        Result<Workload> prepared = Workload::prepare(options.command);
+        if (!prepared)
+            return prepared.error();
+        workload.emplace(std::move(*prepared));
+        wanted->workload = workload->pid();
+        stop_fds.push_back(workload->ended_fd());
+    }
+
+    Result<record::Recorder> recorder = record::Recorder::open(*wanted);
+    if (!recorder)
+        return recorder.error();
+    Result<perfdata::Writer> writer =
+        perfdata::Writer::create(options.output, writer_events(*recorder), host_info(options));
+    if (!writer)
+        return writer.error();
+    if (Result<void> enabled = recorder->enable(); !enabled)
+        return enabled.error();
+    if (workload)
+        if (Result<void> released = workload->release(); !released)
+            return released.error();
+
+    FileSink sink(*writer);
+    Result<record::RecordOutcome> outcome = recorder->run(sink, stop_fds);
+    if (!outcome)
+        return outcome.error();
+    if (Result<void> done = writer->finish(); !done)
+        return done.error();
+    say_outcome(options, *outcome, writer->data_bytes());
+    int status = workload ? workload->wait() : kExitGood;
+    return outcome->gone.empty() ? status : kExitFailed;
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/recording.hpp"
+
+#include <fmt/format.h>
+
+#include "decode/cxl_hmu/cxl_hmu_decode.hpp"
+#include "perfdata/aux.hpp"
+#include "perfdata/format.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+using perfdata::Record;
+
+bool known_type(uint32_t type)
+{
+    constexpr uint32_t kLastKernelType = 23, kLastUserType = 84;  // of Linux 7.2
+    return (type > 0 && type <= kLastKernelType) || (type >= perfdata::kHeaderAttr && type <= kLastUserType);
+}
+
+class Walker final : public perfdata::AuxSink {
+public:
+    Walker(const Recording &recording, UnitSink &sink)
+        : recording_(recording), reader_(recording.reader()), sink_(sink), merge_(reader_, *this) {}
+
+    void record(const Record &record);
+    RecordingTotals finish()
+    {
+        merge_.finish();
+        grow();
+        return std::move(totals_);
+    }
+
+    void aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset, Bytes data) override;
+    void aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t bytes) override;
+
+private:
+    void grow();
+    void sample(const Record &record);
+    bool is_ours(size_t event, Bytes data) const;
+
+    const Recording &recording_;
+    const perfdata::Reader &reader_;
+    UnitSink &sink_;
+    perfdata::AuxMerge merge_;
+    RecordingTotals totals_;
+};
+
+// In pipe layout events come with the records.
+void Walker::grow()
+{
+    for (auto *counts : {&totals_.aux_bytes, &totals_.samples, &totals_.samples_decoded})
+        counts->resize(reader_.events().size());
+}
+
+void Walker::record(const Record &record)
+{
+    totals_.records++;
+    if (totals_.samples.size() != reader_.events().size())
+        grow();
+    if (record.type == PERF_RECORD_SAMPLE)
+        sample(record);
+    else if (record.type == PERF_RECORD_LOST)
+        totals_.lost_samples += perfdata::parse_lost(record.body, reader_.order()).value_or(perfdata::LostRecord{}).lost;
+    else if (record.type == PERF_RECORD_LOST_SAMPLES)
+        totals_.lost_samples += perfdata::parse_lost_samples(record.body, reader_.order()).value_or(0);
+    else
+        merge_.record(record);
+    totals_.unknown_records += !known_type(record.type);
+}
+
+void Walker::sample(const Record &record)
+{
+    std::optional<size_t> event = reader_.event_of(record);
+    if (!event) {
+        totals_.unreadable_records++;
+        return;
+    }
+    totals_.samples[*event]++;
+    std::optional<perfdata::Sample> sample =
+        perfdata::parse_sample(record.body, reader_.events()[*event].attr, reader_.order());
+    if (!sample) {
+        totals_.unreadable_records++;
+        return;
+    }
+    std::optional<Bytes> words = sample->raw ? decode::cxl_hmu::words_of_raw(*sample->raw) : std::nullopt;
+    if (!words)
+        return;
+    totals_.samples_decoded[*event]++;
+    sink_.sample({*event, sample->who.cpu.value_or(UINT32_MAX)}, record.offset, *words);
+}
+
+// A cut file has lost the names of its PMUs: then the bytes must speak for themselves.
+bool Walker::is_ours(size_t event, Bytes data) const
+{
+    if (event != perfdata::kUnknownEvent && recording_.unit(event))
+        return true;
+    bool named = event != perfdata::kUnknownEvent && !reader_.pmu_name(reader_.events()[event].attr.type).empty();
+    return !named && decode::cxl_hmu::looks_like_record(data);
+}
+
+void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset, Bytes data)
+{
+    if (!is_ours(stream.event, data))
+        return;
+    if (stream.event != perfdata::kUnknownEvent)
+        totals_.aux_bytes[stream.event] += data.size();
+    sink_.aux({stream.event, stream.cpu}, aux_offset, file_offset, data);
+}
+
+void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t bytes)
+{
+    totals_.lost_aux_bytes += bytes;
+    totals_.aux_truncations += bytes == 0;
+    sink_.aux_loss({stream.event, stream.cpu}, aux_offset, bytes);
+}
+
+}  // namespace
+
+Error in_file(const std::string &path, const Error &error)
+{
+    std::string where = error.offset ? fmt::format(" (at offset {:#x})", *error.offset) : "";
+    return Error{error.code, path + ": " + error.message + where, error.offset};
+}
+
+Result<Recording> Recording::open(const std::string &path)
+{
+    Result<MappedFile> file = MappedFile::open(path);
+    if (!file && file.error().code == Errc::kNotFound)
+        return Error{Errc::kNotFound, file.error().message + "; record first, or name a file with -i"};
+    if (!file)
+        return file.error();
+    Result<perfdata::Reader> reader = perfdata::Reader::open(file->bytes());
+    if (!reader)
+        return in_file(path, reader.error());
+    return Recording(path, std::move(*file), std::move(*reader));
+}
+
+Result<RecordingTotals> Recording::walk(UnitSink &sink)
+{
+    Walker walker(*this, sink);
+    for (Record record;;) {
+        Result<bool> more = reader_.next(record);
+        if (!more)
+            return in_file(path_, more.error());
+        if (!*more)
+            break;
+        walker.record(record);
+        file_.forget_before(record.offset);
+    }
+    return walker.finish();
+}
+
+std::string Recording::pmu_name(size_t event) const
+{
+    if (event >= reader_.events().size())
+        return "unknown";
+    const perfdata::Event &known = reader_.events()[event];
+    std::string name = reader_.pmu_name(known.attr.type);
+    if (!name.empty())
+        return name;
+    return fmt::format("type{}", known.attr.type);
+}
+
+std::string Recording::missing_payload(const RecordingTotals &totals) const
+{
+    for (size_t event = 0; event < reader_.events().size(); event++) {
+        bool asked = reader_.events()[event].attr.sample_type & PERF_SAMPLE_RAW;
+        if (unit(event) && !asked && totals.aux_bytes[event] == 0)
+            return fmt::format("{}: {}: recorded without -R, so {} samples came without their hot-list entries; "
+                               "record with: perf record -R -a -e {}/.../",
+                               path_, pmu_name(event), totals.samples[event], pmu_name(event));
+    }
+    return {};
+}
+
+std::string Recording::damage() const
+{
+    if (const auto &damage = reader_.damage())
+        return fmt::format("{}: {} (at offset {:#x}); {} bytes after it are lost, what came before was read", path_,
+                           damage->reason, damage->offset, damage->lost_bytes);
+    for (const Error &complaint : reader_.complaints())
+        return in_file(path_, complaint).message;
+    return {};
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Walks a recording and hands each unit's bytes on, whichever way they came: AUX data or raw samples.
+// Here the reader, which knows no decoder, meets the decoders, which know no files.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/file.hpp"
+#include "base/result.hpp"
+#include "cli/units.hpp"
+#include "perfdata/reader.hpp"
+
+namespace pmukit::cli {
+
+// A stream of one unit's bytes.
+struct Stream {
+    size_t event;  // index into Reader::events(), or perfdata::kUnknownEvent
+    uint32_t cpu;  // UINT32_MAX: unknown, or of a thread
+    auto operator<=>(const Stream &) const = default;
+};
+
+class UnitSink {
+public:
+    virtual ~UnitSink() = default;
+    // AUX data: a piece of a stream that goes on in the next. offset: in the stream.
+    virtual void aux(const Stream &stream, uint64_t offset, uint64_t file_offset, Bytes data) = 0;
+    virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
+    // The words of one sample: whole records.
+    virtual void sample(const Stream &stream, uint64_t file_offset, Bytes words) = 0;
+};
+
+struct RecordingTotals {
+    uint64_t records = 0;
+    uint64_t unknown_records = 0;  // of a type newer than this program
+    uint64_t unreadable_records = 0;  // too short for what their event promises
+    uint64_t lost_samples = 0;
+    uint64_t lost_aux_bytes = 0;
+    uint64_t aux_truncations = 0;  // the kernel says that AUX data was cut, not by how much
+    std::vector<uint64_t> aux_bytes;        // per event
+    std::vector<uint64_t> samples;          // per event
+    std::vector<uint64_t> samples_decoded;  // per event: with a payload of a unit
+};
+
+// One open perf.data file.
+class Recording {
+public:
+    static Result<Recording> open(const std::string &path);
+
+    Result<RecordingTotals> walk(UnitSink &sink);
+
+    const std::string &path() const { return path_; }
+    const perfdata::Reader &reader() const { return reader_; }
+    // The PMU of an event; when the file does not say, what is known instead.
+    std::string pmu_name(size_t event) const;
+    const Unit *unit(size_t event) const { return unit_of_pmu(pmu_name(event)); }
+    // One of our PMUs that delivered nothing because nobody asked for its payload. Empty: none.
+    std::string missing_payload(const RecordingTotals &totals) const;
+    // What is wrong with the file itself. Empty: nothing.
+    std::string damage() const;
+
+private:
+    Recording(std::string path, MappedFile file, perfdata::Reader reader)
+        : path_(std::move(path)), file_(std::move(file)), reader_(std::move(reader)) {}
+
+    std::string path_;
+    MappedFile file_;
+    perfdata::Reader reader_;
+};
+
+// "file: why (at offset)", as errors of a file are said.
+Error in_file(const std::string &path, const Error &error);
+
+}  // namespace pmukit::cli

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/workload.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/file.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+constexpr int kExecFailedStatus = 127;  // as shells do
+
+// In the child, between fork and exec: only what is safe there.
+[[noreturn]] void run_child(int go, int failed, char *const *arguments)
+{
+    char start = 0;
+    if (::read(go, &start, 1) != 1)
+        ::_exit(kExecFailedStatus);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::signal(SIGPIPE, SIG_DFL);
+    ::execvp(arguments[0], arguments);
+    int error = errno;
+    if (::write(failed, &error, sizeof error) != sizeof error)
+        ::_exit(kExecFailedStatus);
+    ::_exit(kExecFailedStatus);
+}
+
+}  // namespace
+
+Result<Workload> Workload::prepare(const std::vector<std::string> &command)
+{
+    std::vector<char *> arguments;
+    for (const std::string &word : command)
+        arguments.push_back(const_cast<char *>(word.c_str()));
+    arguments.push_back(nullptr);
+
+    int go[2], failed[2];
+    if (::pipe2(go, O_CLOEXEC) != 0)
+        return system_error("pipe", errno);
+    Fd go_read(go[0]), go_write(go[1]);
+    if (::pipe2(failed, O_CLOEXEC) != 0)
+        return system_error("pipe", errno);
+    Fd failed_read(failed[0]), failed_write(failed[1]);
+    pid_t pid = ::fork();
+    if (pid < 0)
+        return system_error("fork", errno);
+    if (pid == 0) {
+        go_write.reset();  // or the child would wait for itself
+        run_child(go[0], failed[1], arguments.data());
+    }
+
+    Workload workload;
+    workload.name_ = command.front();
+    workload.pid_ = pid;
+    workload.go_ = std::move(go_write);
+    workload.failed_ = std::move(failed_read);
+    workload.pidfd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!workload.pidfd_)
+        return system_error("pidfd_open", errno);
+    return workload;
+}
+
+Workload::Workload(Workload &&other) noexcept
+    : name_(std::move(other.name_)), pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)),
+      go_(std::move(other.go_)), failed_(std::move(other.failed_))
+{
+}
+
+Workload::~Workload()
+{
+    if (pid_ > 0)
+        wait();
+}
+
+Result<void> Workload::release()
+{
+    const char start = 1;
+    if (::write(go_.get(), &start, 1) != 1)
+        return system_error(name_, errno);
+    int error = 0;
+    ssize_t got = ::read(failed_.get(), &error, sizeof error);  // ends at the exec
+    if (got == sizeof error)
+        return Error{error == ENOENT ? Errc::kNotFound : Errc::kIo,
+                     name_ + ": cannot run this command: " + std::strerror(error)};
+    return {};
+}
+
+int Workload::wait()
+{
+    go_.reset();  // a child that was never released leaves by itself
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) == 0) {
+        ::kill(pid_, SIGTERM);
+        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace pmukit::cli

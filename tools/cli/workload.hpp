@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The command that is recorded: started at once but held before its exec, so that events can be set up.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+namespace pmukit::cli {
+
+class Workload {
+public:
+    static Result<Workload> prepare(const std::vector<std::string> &command);
+    Workload(Workload &&) noexcept;
+    Workload &operator=(Workload &&) = delete;
+    ~Workload();  // ends it if it still runs
+
+    pid_t pid() const { return pid_; }
+    // Readable when the command has ended.
+    int ended_fd() const { return pidfd_.get(); }
+
+    // Lets it exec. Error: the command could not be started.
+    Result<void> release();
+    // Its exit status as a shell gives it (128 + signal). Asks it to end when it still runs.
+    int wait();
+
+private:
+    Workload() = default;
+
+    std::string name_;
+    pid_t pid_ = -1;
+    Fd pidfd_;
+    Fd go_;      // closing it unseen, or one byte in it, starts or ends the child
+    Fd failed_;  // errno of a failed exec; closed by a good one
+};
+
+}  // namespace pmukit::cli
