@@ -58,11 +58,10 @@ debug-kernel: setup
 
 # Userspace
 
+cmake_build = tools/scripts/build-tools $(BUILD)/$(1) $(JOBS) $(2)
+
 tools: setup
-	@echo 'tools: building into $(BUILD)/tools'
-	@cmake -S tools -B $(BUILD)/tools -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo >$(BUILD)-tools.log 2>&1 || \
-		{ cat $(BUILD)-tools.log; exit 1; }; rm -f $(BUILD)-tools.log
-	@cmake --build $(BUILD)/tools -j $(JOBS) $(if $(V),-v)
+	@$(call cmake_build,tools,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DPMUKIT_TESTS=OFF)
 
 # Modules
 
@@ -97,11 +96,14 @@ demo: tools modules guest
 
 # Checks
 
-check: tools
-	@tools/scripts/check $(BUILD)/tools
+# Unit tests run under AddressSanitizer and UndefinedBehaviorSanitizer.
+check: setup
+	@$(call cmake_build,check,-DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=ON)
+	@tools/scripts/check $(BUILD)/check
 
-lint: tools
-	@tools/scripts/lint $(BUILD)/tools
+lint: setup
+	@$(call cmake_build,check,-DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=ON)
+	@tools/scripts/lint $(BUILD)/check
 
 test:
 	@tools/scripts/test
