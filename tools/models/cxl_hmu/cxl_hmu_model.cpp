@@ -200,6 +200,7 @@ void CxlHmuModel::request(uint64_t dpa, bool write)
 
 void CxlHmuModel::reset()
 {
+    host_.reset();
     for (const Mapping &mapping : map_)
         mapping.block->reset();
 }

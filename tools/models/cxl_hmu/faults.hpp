@@ -58,6 +58,7 @@ public:
     // A guest access happened: what a storm and a spurious interrupt feed on.
     void access();
     void spurious_vector(unsigned vector) { spurious_ = vector; }
+    void reset() { storming_.reset(); }
 
 private:
     vfu::Host &host_;

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The function as a guest meets it: found through config space, programmed through BAR 0, loaded
+// and stored through BAR 2. The faults are seen from there as well.
+#include "models/cxl_hmu/cxl_hmu_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+
+#include "models/cxl_hmu/fake_host.hpp"
+
+namespace pmukit::models::cxl_hmu {
+namespace {
+
+constexpr uint64_t kAllOnes = ~uint64_t{0};
+constexpr uint64_t kEpochNs = 100'000'000;
+
+class Function : public testing::Test {
+protected:
+    void build(const Options &options = {})
+    {
+        ASSERT_TRUE(check(options));
+        options_ = options;
+        model_ = std::make_unique<CxlHmuModel>(options, log_, host_);
+        blocks_.clear();
+        read_locator();
+    }
+    void build_with(std::string_view fault)
+    {
+        Options options;
+        options.fault = find_fault(fault);
+        ASSERT_NE(options.fault, nullptr);
+        build(options);
+    }
+
+    uint32_t config(uint64_t offset, unsigned width = 4)
+    {
+        return model_->config().read(offset, width);
+    }
+    // Offset of a CXL DVSEC, 0: none.
+    uint64_t dvsec(uint16_t id)
+    {
+        for (uint64_t at = 0x100; at != 0; at = config(at) >> 20) {
+            if ((config(at) & 0xffff) == 0x23 && (config(at + 4) & 0xffff) == 0x1e98 &&
+                config(at + 8, 2) == id)
+                return at;
+        }
+        return 0;
+    }
+    void read_locator()
+    {
+        const uint64_t at = dvsec(8);
+        ASSERT_NE(at, 0u);
+        for (uint64_t entry = 0x0c; entry < config(at + 4) >> 20; entry += 8) {
+            const uint32_t low = config(at + entry);
+            ASSERT_EQ(low & 7, 0u);
+            blocks_[low >> 8 & 0xff].push_back(uint64_t{config(at + entry + 4)} << 32 |
+                                               (low & 0xffff0000));
+        }
+    }
+
+    uint64_t read(uint64_t offset, unsigned width = 8)
+    {
+        return model_->bar_read(0, offset, width);
+    }
+    void write(uint64_t offset, uint64_t value, unsigned width = 8)
+    {
+        model_->bar_write(0, offset, width, value);
+    }
+    uint64_t instance(unsigned chmu, unsigned i)
+    {
+        const uint64_t block = blocks_[kLocatorChmu].at(chmu);
+        return block + 0x10 + i * kCommon1InstanceLength.get(read(block + 8));
+    }
+    void pass_ns(uint64_t ns)
+    {
+        host_.now += ns;
+        model_->advance(host_.now);
+    }
+    void start(uint64_t at, uint64_t threshold = 1, uint64_t notify_at = 0)
+    {
+        write(at + kConfig1, kConfig1UnitSize.put(12) | kConfig1EpochScale.put(4) |
+                                 kConfig1EpochValue.put(1));
+        write(at + kConfig2, notify_at);
+        write(at + 0x70, 1);
+        write(at + kConfig0, kConfig0Requests.put(6) | kConfig0Threshold.put(threshold) |
+                                 kConfig0LevelInterrupt.mask() | kConfig0Enable.mask());
+        pass_ns(options_.instance.operation_ns);
+    }
+    // Empties the list: unit to count.
+    std::map<uint64_t, uint64_t> drain(uint64_t at)
+    {
+        std::map<uint64_t, uint64_t> found;
+        const uint64_t width = kStatusCounterWidth.get(read(at + kStatus));
+        const uint64_t list = at + read(at + kCap3);
+        const uint64_t size = kCap0HotListSize.get(read(at + kCap0));
+        uint64_t head = read(at + kHead, 2);
+        const uint64_t tail = read(at + kTail, 2);
+        for (; head != tail; head = (head + 1) % size) {
+            const uint64_t entry = read(list + 8 * head);
+            found[entry >> width] += entry & ((uint64_t{1} << width) - 1);
+        }
+        write(at + kHead, head, 2);
+        return found;
+    }
+
+    FakeHost host_;
+    AccessLog log_;
+    Options options_;
+    std::unique_ptr<CxlHmuModel> model_;
+    std::map<uint32_t, std::vector<uint64_t>> blocks_;
+};
+
+TEST_F(Function, IsACxlMemoryDevice)
+{
+    build();
+    EXPECT_EQ(config(0x08) >> 8, 0x050210u);
+    const uint64_t device = dvsec(0);
+    ASSERT_NE(device, 0u);
+    EXPECT_EQ(config(device + 0x0a, 2) & 0x34, 0x14u);        // memory, one range
+    EXPECT_EQ(config(device + 0x1c) & 0x3, 0x3u);             // valid, active
+    EXPECT_EQ(config(device + 0x1c) & 0xf0000000, 0x10000000u);
+    model_->config().write(device + 0x0c, 2, 0x4);
+    EXPECT_EQ(config(device + 0x0c, 2) & 0x4, 0x4u);
+}
+
+TEST_F(Function, BarsFitTheOptions)
+{
+    Options options;
+    options.memory_bytes = uint64_t{1} << 30;
+    options.chmus = options.instances = 8;
+    build(options);
+    EXPECT_EQ(model_->config().bar(2)->size_bytes, options.memory_bytes);
+    const uint64_t registers = model_->config().bar(0)->size_bytes;
+    const vfu::MsixLayout msix = *model_->config().msix();
+    EXPECT_EQ(msix.vectors, 16u);
+    EXPECT_LE(msix.pba_offset + msix.pba_bytes(), registers);
+    ASSERT_EQ(blocks_[kLocatorChmu].size(), 8u);
+    EXPECT_EQ(blocks_[kLocatorComponent].size(), 1u);
+    EXPECT_EQ(blocks_[kLocatorDevice].size(), 1u);
+    uint64_t end = 0;
+    for (uint64_t block : blocks_[kLocatorChmu]) {
+        EXPECT_EQ(block % 0x10000, 0u);
+        EXPECT_GE(block, end);
+        const uint64_t length = kCommon1InstanceLength.get(read(block + 8));
+        EXPECT_EQ(kCommon0Instances.get(read(block)), 8u);
+        end = block + 0x10 + 8 * length;
+        EXPECT_EQ(read(end), kAllOnes);  // the block is as long as it says
+        EXPECT_NE(read(end - 8), kAllOnes);
+    }
+    EXPECT_LE(end, msix.table_offset);
+}
+
+TEST_F(Function, InstancesHaveVectorsOfTheirOwn)
+{
+    Options options;
+    options.chmus = 2;
+    options.instances = 4;
+    build(options);
+    std::set<uint64_t> messages;
+    for (unsigned chmu = 0; chmu < 2; chmu++) {
+        for (unsigned i = 0; i < 4; i++)
+            messages.insert(kCap0Message.get(read(instance(chmu, i) + kCap0)));
+    }
+    EXPECT_EQ(messages.size(), 8u);
+    EXPECT_EQ(messages.count(0), 0u);
+}
+
+TEST_F(Function, MemoryReturnsWhatWasStored)
+{
+    build();
+    EXPECT_EQ(model_->bar_read(2, 0x1000, 8), 0u);
+    model_->bar_write(2, 0xfffc, 8, 0x1122334455667788);  // straddles two pages of the backing
+    EXPECT_EQ(model_->bar_read(2, 0xfffc, 8), 0x1122334455667788u);
+    EXPECT_EQ(model_->bar_read(2, 0x10000, 4), 0x11223344u);
+    EXPECT_EQ(model_->bar_read(2, 0xffff, 1), 0x55u);
+    model_->bar_write(2, options_.memory_bytes - 2, 2, 0xabcd);
+    EXPECT_EQ(model_->bar_read(2, options_.memory_bytes - 2, 2), 0xabcdu);
+    EXPECT_EQ(log_.reads(), 5u);
+    EXPECT_EQ(log_.writes(), 2u);
+}
+
+TEST_F(Function, HolesReadAsOnesAndAreLogged)
+{
+    build();
+    EXPECT_EQ(read(0x18000), kAllOnes);
+    write(0x18000, 1);
+    EXPECT_EQ(host_.lines.size(), 2u);
+    EXPECT_TRUE(host_.logged("nothing there"));
+}
+
+TEST_F(Function, InstancesCountTheSameAccessIndependently)
+{
+    build();
+    start(instance(0, 0), 1);
+    start(instance(0, 1), 3);
+    for (int i = 0; i < 3; i++)
+        model_->bar_read(2, 0x5008, 8);
+    model_->bar_write(2, 0x7000, 4, 1);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(drain(instance(0, 0)), (std::map<uint64_t, uint64_t>{{5, 3}, {7, 1}}));
+    EXPECT_EQ(drain(instance(0, 1)), (std::map<uint64_t, uint64_t>{{5, 3}}));
+    EXPECT_EQ(model_->entries_stored(), 3u);
+}
+
+TEST_F(Function, ResetReturnsToPowerOnButKeepsMemory)
+{
+    build();
+    const uint64_t at = instance(0, 0);
+    start(at);
+    model_->bar_write(2, 0, 8, 7);
+    model_->reset();
+    EXPECT_EQ(read(at + kStatus), 0u);
+    EXPECT_EQ(model_->next_deadline_ns(), std::nullopt);
+    EXPECT_EQ(model_->bar_read(2, 0, 8), 7u);
+}
+
+TEST_F(Function, TheLevelInterruptDrainsAZipfWorkloadWithoutLoss)
+{
+    build();
+    const uint64_t at = instance(0, 0);
+    start(at, 2, 64);
+    std::vector<double> weights;
+    for (unsigned rank = 1; rank <= 4096; rank++)
+        weights.push_back(1.0 / rank);
+    std::mt19937 random(11);
+    std::discrete_distribution<uint64_t> zipf(weights.begin(), weights.end());
+    std::map<uint64_t, uint64_t> exact, reported;
+    for (unsigned i = 0; i < 60'000; i++) {
+        const uint64_t unit = zipf(random) * 2654435761u % 4096;
+        exact[unit]++;
+        pass_ns(20'000);
+        if (i % 3 == 0)
+            model_->bar_write(2, unit * 4096 + i % 512 * 8, 8, i);
+        else
+            model_->bar_read(2, unit * 4096 + i % 512 * 8, 8);
+        if (host_.raised.empty())
+            continue;
+        for (const auto &[hot, count] : drain(at))
+            reported[hot] += count;
+        host_.raised.clear();
+        write(at + kStatus, kStatusLevel.mask());
+    }
+    pass_ns(kEpochNs);
+    for (const auto &[hot, count] : drain(at))
+        reported[hot] += count;
+
+    const auto top = [](const std::map<uint64_t, uint64_t> &tally) {
+        std::vector<std::pair<uint64_t, uint64_t>> order;
+        for (const auto &[unit, count] : tally)
+            order.emplace_back(count, unit);
+        std::sort(order.rbegin(), order.rend());
+        std::set<uint64_t> units;
+        for (size_t i = 0; i < 32; i++)
+            units.insert(order.at(i).second);
+        return units;
+    };
+    const std::set<uint64_t> truth = top(exact);
+    size_t found = 0;
+    for (uint64_t unit : top(reported))
+        found += truth.count(unit);
+    EXPECT_GE(found, 31u);
+    EXPECT_EQ(model_->entries_dropped(), 0u);
+    EXPECT_EQ(log_.reads() + log_.writes(), 60'000u);
+}
+
+// --- Options
+
+TEST(CxlHmuOptions, AreCheckedAgainstTheirLimits)
+{
+    const auto refused = [](auto change) {
+        Options options;
+        change(options);
+        const Result<void> result = check(options);
+        return !result && result.error().code == Errc::kUsage &&
+               result.error().message.find('\n') == std::string::npos;
+    };
+    EXPECT_TRUE(check(Options{}));
+    EXPECT_TRUE(refused([](Options &o) { o.memory_bytes = 0; }));
+    EXPECT_TRUE(refused([](Options &o) { o.memory_bytes = 3 << 20; }));
+    EXPECT_TRUE(refused([](Options &o) { o.memory_bytes = uint64_t{2} << 40; }));
+    EXPECT_TRUE(refused([](Options &o) { o.chmus = 0; }));
+    EXPECT_TRUE(refused([](Options &o) { o.chmus = 9; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instances = 0; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instances = 9; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.counters = 0; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.counters = 17; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.hot_list_entries = 63; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.hot_list_entries = 65535; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.bitmap_qwords = 0; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.unit_sizes = 0; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.counter_width_4k = 0; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.epoch_min = {0, 1}; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.epoch_min = {5, 200}; }));
+    EXPECT_TRUE(refused(
+        [](Options &o) { o.instance.epoch_mode = o.instance.always_on_mode = false; }));
+}
+
+// --- Faults
+
+TEST(CxlHmuFaults, HaveUniqueNamesAndAreFound)
+{
+    std::set<std::string_view> names;
+    for (const Fault &fault : faults()) {
+        EXPECT_TRUE(names.insert(fault.name).second) << fault.name;
+        EXPECT_EQ(find_fault(fault.name), &fault);
+        EXPECT_FALSE(fault.effect.empty());
+    }
+    EXPECT_EQ(find_fault("no-such-fault"), nullptr);
+}
+
+struct ReadFault {
+    const char *name;
+    uint64_t offset;  // in the instance
+    unsigned width;
+    uint64_t seen;
+    Field field;
+};
+
+class FaultyRead : public Function, public testing::WithParamInterface<ReadFault> {};
+
+TEST_P(FaultyRead, ShowsTheWrongValueInEveryInstance)
+{
+    const ReadFault &fault = GetParam();
+    build();
+    EXPECT_NE(fault.field.get(read(instance(0, 0) + fault.offset, fault.width)), fault.seen);
+    build_with(fault.name);
+    for (unsigned i : {0u, 1u})
+        EXPECT_EQ(fault.field.get(read(instance(0, i) + fault.offset, fault.width)), fault.seen);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, FaultyRead,
+    testing::Values(ReadFault{"never-idle", kStatus, 8, 1, kStatusOperation},
+                    ReadFault{"tail-out-of-range", kTail, 2, 0xffff, {0, 15}},
+                    ReadFault{"width-64", kStatus, 8, 64, kStatusCounterWidth},
+                    ReadFault{"offsets-outside", kCap2, 8, 0xfffffffffffff000, {0, 63}},
+                    ReadFault{"offsets-outside", kCap3, 8, 0xfffffffffffff800, {0, 63}},
+                    ReadFault{"hot-list-size-0", kCap0, 8, 0, kCap0HotListSize},
+                    ReadFault{"hot-list-size-1", kCap0, 8, 1, kCap0HotListSize}),
+    [](const auto &instance_of) {
+        std::string name = instance_of.param.name + std::to_string(instance_of.param.offset);
+        std::replace(name.begin(), name.end(), '-', '_');
+        return name;
+    });
+
+TEST_F(Function, FaultWidth0StaysZeroWithAUnitSize)
+{
+    build_with("width-0");
+    start(instance(0, 0));
+    EXPECT_EQ(kStatusCounterWidth.get(read(instance(0, 0) + kStatus)), 0u);
+}
+
+TEST_F(Function, FaultZeroInstances)
+{
+    build_with("zero-instances");
+    EXPECT_EQ(kCommon0Instances.get(read(blocks_[kLocatorChmu][0])), 0u);
+}
+
+TEST_F(Function, FaultInstanceLengthLeavesTheBar)
+{
+    build_with("instance-length-beyond-bar");
+    const uint64_t block = blocks_[kLocatorChmu][0];
+    const uint64_t end = block + 0x10 + kCommon0Instances.get(read(block)) *
+                                            kCommon1InstanceLength.get(read(block + 8));
+    EXPECT_GT(end, model_->config().bar(0)->size_bytes);
+}
+
+TEST_F(Function, FaultEnableFailsEndsIdleWithoutTracking)
+{
+    build_with("enable-fails");
+    start(instance(0, 0));
+    EXPECT_EQ(read(instance(0, 0) + kStatus) & (kStatusEnabled.mask() | kStatusOperation.mask()),
+              0u);
+}
+
+TEST_F(Function, FaultHeadIgnored)
+{
+    build_with("head-ignored");
+    write(instance(0, 0) + kHead, 5, 2);
+    EXPECT_EQ(read(instance(0, 0) + kHead, 2), 0u);
+}
+
+TEST_F(Function, FaultsOfInterrupts)
+{
+    struct Case {
+        const char *name;
+        size_t with_cause;   // messages after a level crossing
+        bool keeps_coming;
+    };
+    for (const Case &c : {Case{"irq-lost", 0, false}, Case{"irq-storm", 1, true}}) {
+        host_.raised.clear();
+        build_with(c.name);
+        start(instance(0, 0), 1, 1);
+        model_->bar_read(2, 0, 8);
+        pass_ns(kEpochNs);
+        EXPECT_EQ(host_.raised.size(), c.with_cause) << c.name;
+        read(0x20000);
+        EXPECT_EQ(host_.raised.size() > c.with_cause, c.keeps_coming) << c.name;
+    }
+    host_.raised.clear();
+    build_with("irq-spurious");
+    for (int i = 0; i < 1000; i++)
+        model_->bar_read(2, 0, 8);
+    EXPECT_GT(host_.raised.size(), 10u);
+}
+
+TEST_F(Function, AStormEndsWithAReset)
+{
+    build_with("irq-storm");
+    start(instance(0, 0), 1, 1);
+    model_->bar_read(2, 0, 8);
+    pass_ns(kEpochNs);
+    model_->reset();
+    host_.raised.clear();
+    read(0x20000);
+    EXPECT_TRUE(host_.raised.empty());
+}
+
+TEST_F(Function, FaultResetMidRunForgetsTheConfiguration)
+{
+    build_with("reset-mid-run");
+    const uint64_t at = instance(0, 0);
+    start(at);
+    for (int i = 0; i < 999; i++)
+        model_->bar_read(2, 0, 8);
+    EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u);
+    model_->bar_read(2, 0, 8);
+    EXPECT_EQ(read(at + kStatus), 0u);
+    EXPECT_EQ(read(at + kConfig1), 0u);
+}
+
+TEST_F(Function, FaultAllOnes)
+{
+    build_with("all-ones");
+    EXPECT_EQ(read(blocks_[kLocatorChmu][0]), kAllOnes);
+    build_with("all-ones-once-enabled");
+    const uint64_t at = instance(0, 0);
+    EXPECT_NE(read(at + kStatus), kAllOnes);
+    start(at);
+    EXPECT_EQ(read(at + kStatus), kAllOnes);
+    EXPECT_EQ(read(at + kTail, 2), kAllOnes);
+}
+
+TEST_F(Function, FaultSlowOperationsTakes50Ms)
+{
+    build_with("slow-operations");
+    const uint64_t at = instance(0, 0);
+    start(at);
+    pass_ns(49'000'000);
+    EXPECT_EQ(kStatusOperation.get(read(at + kStatus)), kOperationEnabling);
+    pass_ns(1'000'000);
+    EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u);
+}
+
+TEST_F(Function, FaultValuesChangeBetweenReads)
+{
+    build_with("values-change-between-reads");
+    const uint64_t at = blocks_[kLocatorChmu][0];
+    const uint64_t first = read(at);
+    EXPECT_NE(read(at), first);
+    EXPECT_EQ(read(at), first);
+}
+
+}  // namespace
+}  // namespace pmukit::models::cxl_hmu
