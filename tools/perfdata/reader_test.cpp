@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Files of both layouts and byte orders; then every lie a file can tell.
+#include "perfdata/reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "perfdata/test_file.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+using testing::FileBuilder;
+using testing::filled;
+
+constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+
+FileBuilder two_events(std::endian order = std::endian::little)
+{
+    FileBuilder file(order);
+    file.event(24, kSampleType, {7, 8}).event(1, kSampleType, {9});
+    file.pmu(1, "software").pmu(24, "cxl_hmu_mem0.0.0");
+    file.raw_sample(7, 2, filled(12, 0x11));
+    file.aux(8, 3, 0, 16);
+    file.auxtrace(8, 3, 0, filled(16, 0x22));
+    file.record(kFinishedRound, {});
+    file.record(500, {1, 2});  // of a type nobody knows
+    return file;
+}
+
+struct Walk {
+    std::vector<uint32_t> types;
+    std::vector<std::optional<size_t>> events;
+    std::optional<Damage> damage;
+    std::optional<Error> error;
+};
+
+Walk walk(Reader &reader)
+{
+    Walk walk;
+    for (Record record;;) {
+        Result<bool> more = reader.next(record);
+        if (!more)
+            walk.error = more.error();
+        if (!more || !*more)
+            break;
+        walk.types.push_back(record.type);
+        walk.events.push_back(reader.event_of(record));
+    }
+    walk.damage = reader.damage();
+    return walk;
+}
+
+Walk walk(const std::vector<std::byte> &bytes)
+{
+    Result<Reader> reader = Reader::open(bytes);
+    if (!reader)
+        return Walk{{}, {}, {}, reader.error()};
+    return walk(*reader);
+}
+
+class ReaderOrder : public ::testing::TestWithParam<std::endian> {};
+INSTANTIATE_TEST_SUITE_P(BothOrders, ReaderOrder, ::testing::Values(std::endian::little, std::endian::big),
+                         [](const auto &order) { return order.param == std::endian::little ? "little" : "big"; });
+
+TEST_P(ReaderOrder, ReadsAFile)
+{
+    std::vector<std::byte> bytes = two_events(GetParam()).file();
+    Result<Reader> reader = Reader::open(bytes);
+    ASSERT_TRUE(reader) << reader.error().message;
+    ASSERT_EQ(reader->events().size(), 2U);
+    EXPECT_EQ(reader->events()[0].ids, (std::vector<uint64_t>{7, 8}));
+    EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0");
+    EXPECT_EQ(reader->pmu_name(25), "");
+    EXPECT_TRUE(reader->complaints().empty());
+
+    Walk got = walk(*reader);
+    EXPECT_EQ(got.types, (std::vector<uint32_t>{PERF_RECORD_SAMPLE, PERF_RECORD_AUX, kAuxtrace, kFinishedRound, 500}));
+    EXPECT_EQ(got.events[0], 0U);
+    EXPECT_EQ(got.events[1], 0U);
+    EXPECT_FALSE(got.events[2]);
+    EXPECT_FALSE(got.damage);
+}
+
+TEST_P(ReaderOrder, ReadsAPipe)
+{
+    std::vector<std::byte> bytes = two_events(GetParam()).pipe();
+    Result<Reader> reader = Reader::open(bytes);
+    ASSERT_TRUE(reader) << reader.error().message;
+    Walk got = walk(*reader);
+    EXPECT_EQ(got.types.size(), 9U);
+    EXPECT_FALSE(got.damage);
+    EXPECT_EQ(reader->events().size(), 2U);
+    EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0");
+    EXPECT_EQ(reader->event_of_id(9), 1U);
+    EXPECT_TRUE(reader->complaints().empty());
+}
+
+TEST_P(ReaderOrder, EveryPrefixKeepsWholeRecordsAndReportsTheRest)
+{
+    FileBuilder builder = two_events(GetParam());
+    std::vector<std::byte> bytes = builder.file();
+    // Where each record of two_events() ends.
+    std::vector<uint64_t> ends = {builder.data_offset()};
+    for (uint64_t size : {40, 48, 64, 8, 24})
+        ends.push_back(ends.back() + size);
+    for (size_t size = 0; size < ends.back(); size++) {
+        Walk got = walk(std::vector<std::byte>(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size)));
+        if (size < ends.front()) {
+            EXPECT_TRUE(got.error) << size;
+            continue;
+        }
+        size_t whole = 0;
+        while (ends[whole + 1] <= size)
+            whole++;
+        EXPECT_EQ(got.types.size(), whole) << size;
+        EXPECT_EQ(got.damage.has_value(), size != ends[whole]) << size;
+        if (got.damage) {
+            EXPECT_EQ(got.damage->offset, ends[whole]) << size;
+            EXPECT_EQ(got.damage->lost_bytes, size - ends[whole]) << size;
+        }
+    }
+}
+
+TEST(Reader, SaysThatACutFileHasLostItsNames)
+{
+    FileBuilder builder = two_events();
+    std::vector<std::byte> bytes = builder.file();
+    bytes.resize(builder.data_offset() + 40);
+    Result<Reader> reader = Reader::open(bytes);
+    ASSERT_TRUE(reader);
+    ASSERT_EQ(reader->complaints().size(), 1U);
+    EXPECT_EQ(reader->complaints()[0].offset, bytes.size());
+    EXPECT_EQ(reader->pmu_name(24), "");
+}
+
+TEST(Reader, ReadsWhatAKilledRecorderLeft)
+{
+    FileBuilder builder = two_events();
+    std::vector<std::byte> bytes = builder.file();
+    bytes.resize(builder.data_offset() + 40 + 48);
+    store_le<uint64_t>(bytes.data() + 48, 0);  // the size of the data
+    Result<Reader> reader = Reader::open(bytes);
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(reader->complaints().size(), 1U);
+    EXPECT_EQ(walk(*reader).types.size(), 2U);
+}
+
+TEST(Reader, ARecordSizeThatCannotBeEndsTheWalkWithItsOffset)
+{
+    for (int size : {0, 1, 4, 7}) {
+        FileBuilder builder;
+        builder.event(24, kSampleType, {7}).record(PERF_RECORD_SAMPLE, {7, 0, 0}).record(PERF_RECORD_SAMPLE, {7}, size);
+        Walk got = walk(builder.file());
+        EXPECT_EQ(got.types.size(), 1U);
+        ASSERT_TRUE(got.damage);
+        EXPECT_EQ(got.damage->offset, builder.data_offset() + 32);
+        EXPECT_EQ(got.damage->lost_bytes, 16U);
+    }
+}
+
+TEST(Reader, AHugeAuxtraceNeitherCrashesNorAllocates)
+{
+    for (uint64_t size : {uint64_t{1} << 40, UINT64_MAX, UINT64_MAX - 7, uint64_t{17}}) {
+        FileBuilder builder;
+        builder.event(24, kSampleType, {7}).record(kAuxtrace, {size, 0, 0, 0, 0}).record(kFinishedRound, {});
+        Walk got = walk(builder.file());
+        EXPECT_TRUE(got.types.empty()) << size;
+        EXPECT_TRUE(got.damage) << size;
+    }
+}
+
+TEST(Reader, AShortAuxtraceIsDamage)
+{
+    FileBuilder builder;
+    builder.event(24, kSampleType, {7}).record(kAuxtrace, {0, 0});
+    EXPECT_TRUE(walk(builder.file()).damage);
+}
+
+TEST(Reader, CompressedRecordsAreRefusedByName)
+{
+    for (uint32_t type : {kCompressed, kCompressed2}) {
+        FileBuilder builder;
+        builder.event(24, kSampleType, {7}).record(type, {1});
+        Walk got = walk(builder.file());
+        ASSERT_TRUE(got.error);
+        EXPECT_EQ(got.error->code, Errc::kUnsupported);
+        EXPECT_EQ(got.error->offset, builder.data_offset());
+    }
+}
+
+TEST(Reader, RefusesWhatIsNoPerfData)
+{
+    EXPECT_EQ(walk(filled(200, 0)).error->code, Errc::kDamaged);
+    EXPECT_EQ(walk(filled(3, 0)).error->code, Errc::kTruncated);
+    std::vector<std::byte> old = filled(200, 0);
+    std::ranges::copy(std::as_bytes(std::span("PERFFILE", 8)), old.begin());
+    EXPECT_EQ(walk(old).error->code, Errc::kUnsupported);
+}
+
+// Offset in the file header, a value that cannot be.
+struct Lie {
+    const char *what;
+    size_t at;
+    uint64_t value;
+};
+
+TEST(Reader, HeadersThatLieGiveOneErrorEach)
+{
+    const Lie lies[] = {
+        {"header size", 8, 17},         {"attribute size 0", 16, 0},   {"attribute size huge", 16, UINT64_MAX},
+        {"attributes outside", 24, UINT64_MAX}, {"attributes too long", 32, UINT64_MAX},
+        {"data outside", 40, uint64_t{1} << 40},
+    };
+    for (const Lie &lie : lies) {
+        std::vector<std::byte> bytes = two_events().file();
+        store_le(bytes.data() + lie.at, lie.value);
+        Walk got = walk(bytes);
+        ASSERT_TRUE(got.error) << lie.what;
+        EXPECT_EQ(got.error->code, Errc::kDamaged) << lie.what;
+        EXPECT_TRUE(got.error->offset) << lie.what;
+    }
+}
+
+TEST(Reader, OverlappingIdSectionsCannotMultiply)
+{
+    FileBuilder builder;
+    builder.event(24, kSampleType, {7, 8}).event(24, kSampleType, {});
+    std::vector<std::byte> bytes = builder.file();
+    size_t second_ids = builder.data_offset() - kSectionBytes;
+    store_le<uint64_t>(bytes.data() + second_ids, kFileHeaderBytes);
+    store_le<uint64_t>(bytes.data() + second_ids + 8, 16);
+    EXPECT_EQ(walk(bytes).error->code, Errc::kDamaged);
+}
+
+TEST(Reader, FeaturesThatLieAreComplaintsOnly)
+{
+    std::vector<std::byte> bytes = two_events().file();
+    size_t table = bytes.size() - (4 + 2 * 72) - kSectionBytes;
+    store_le<uint64_t>(bytes.data() + table, UINT64_MAX);
+    Result<Reader> reader = Reader::open(bytes);
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(reader->complaints().size(), 1U);
+
+    bytes = two_events().file();
+    store_le<uint32_t>(bytes.data() + table + kSectionBytes, 3);  // one mapping more than there is
+    reader = Reader::open(bytes);
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(reader->complaints().size(), 1U);
+    EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0") << "what is whole is kept";
+}
+
+TEST(Reader, AnyDamagedByteIsSurvived)
+{
+    const std::vector<std::byte> good = two_events().file();
+    std::mt19937 random(2026);
+    for (int round = 0; round < 3000; round++) {
+        std::vector<std::byte> bytes = good;
+        for (unsigned i = 0; i < 1 + random() % 4; i++)
+            bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+        Walk got = walk(bytes);
+        EXPECT_LE(got.types.size(), bytes.size() / 8);
+    }
+}
+
+}  // namespace
+}  // namespace pmukit::perfdata

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What the writer wrote, the reader reads; and no name without a whole file.
+#include "perfdata/writer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.hpp"
+#include "perfdata/aux.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/reader.hpp"
+#include "perfdata/test_file.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::filled;
+
+class WriterTest : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = ::testing::TempDir() + "pmukit_writer.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+        path_ = folder_ / "perf.data";
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    static std::vector<WriterEvent> events()
+    {
+        WriterEvent event{std::vector<std::byte>(136), {7, 8}, "cxl_hmu_mem0.0.0/x=1/"};
+        store<uint32_t>(event.attr.data() + kAttrType, 24, std::endian::native);
+        store<uint32_t>(event.attr.data() + kAttrSize, 136, std::endian::native);
+        store<uint64_t>(event.attr.data() + kAttrSampleType, PERF_SAMPLE_IDENTIFIER, std::endian::native);
+        WriterEvent smaller{std::vector<std::byte>(128), {9}, "other"};
+        store<uint32_t>(smaller.attr.data() + kAttrType, 1, std::endian::native);
+        store<uint64_t>(smaller.attr.data() + kAttrSampleType, PERF_SAMPLE_IDENTIFIER, std::endian::native);
+        return {event, smaller};
+    }
+    static HostInfo host()
+    {
+        return {"host", "6.12", "pmukit", "x86_64", 2, 2, {"pmukit", "record"}, {{24, "cxl_hmu_mem0.0.0"}}};
+    }
+    Writer create()
+    {
+        Result<Writer> writer = Writer::create(path_, events(), host());
+        EXPECT_TRUE(writer);
+        return std::move(*writer);
+    }
+    size_t files() const
+    {
+        return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    }
+
+    fs::path folder_;
+    std::string path_;
+};
+
+TEST_F(WriterTest, TheReaderReadsItBack)
+{
+    {
+        Writer writer = create();
+        AuxtraceRecord trace;
+        trace.offset = 64;
+        trace.reference = 8;
+        trace.cpu = 3;
+        ASSERT_TRUE(writer.auxtrace(trace, filled(8, 1), filled(16, 2)));
+        ASSERT_TRUE(writer.auxtrace(trace, filled(5, 3), {}));  // padded to a word
+        ASSERT_TRUE(writer.finished_round());
+        ASSERT_TRUE(writer.finish());
+    }
+    Result<MappedFile> file = MappedFile::open(path_);
+    ASSERT_TRUE(file);
+    Result<Reader> reader = Reader::open(file->bytes());
+    ASSERT_TRUE(reader) << reader.error().message;
+    EXPECT_TRUE(reader->complaints().empty());
+    ASSERT_EQ(reader->events().size(), 2U);
+    EXPECT_EQ(reader->events()[0].name, "cxl_hmu_mem0.0.0/x=1/");
+    EXPECT_EQ(reader->events()[1].name, "other");
+    EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0");
+    EXPECT_EQ(reader->hostname(), "host");
+    EXPECT_EQ(reader->os_release(), "6.12");
+    EXPECT_EQ(reader->event_of_id(9), 1U);
+
+    Record record;
+    ASSERT_TRUE(*reader->next(record));
+    EXPECT_EQ(record.payload.size(), 24U);
+    std::optional<AuxtraceRecord> trace = parse_auxtrace(record.body, reader->order());
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->offset, 64U);
+    EXPECT_EQ(trace->reference, 8U);
+    EXPECT_EQ(trace->cpu, 3U);
+    EXPECT_EQ(record.payload[7], std::byte{1});
+    EXPECT_EQ(record.payload[8], std::byte{2});
+    ASSERT_TRUE(*reader->next(record));
+    EXPECT_EQ(record.payload.size(), 8U);
+    ASSERT_TRUE(*reader->next(record));
+    EXPECT_EQ(record.type, kFinishedRound);
+    EXPECT_FALSE(*reader->next(record));
+    EXPECT_FALSE(reader->damage());
+}
+
+TEST_F(WriterTest, LargePayloadsPassTheBuffer)
+{
+    {
+        Writer writer = create();
+        for (int i = 0; i < 3; i++)
+            ASSERT_TRUE(writer.auxtrace({}, filled(size_t{3} << 20, i), {}));
+        ASSERT_TRUE(writer.finish());
+    }
+    Result<MappedFile> file = MappedFile::open(path_);
+    Result<Reader> reader = Reader::open(file->bytes());
+    ASSERT_TRUE(reader);
+    Record record;
+    for (int i = 0; i < 3; i++) {
+        ASSERT_TRUE(*reader->next(record));
+        EXPECT_EQ(record.payload.back(), static_cast<std::byte>(i));
+    }
+}
+
+TEST_F(WriterTest, WithoutFinishThereIsNoFileAndAnOldOneStays)
+{
+    ASSERT_TRUE(write_all(Fd(::open(path_.c_str(), O_CREAT | O_WRONLY, 0600)).get(), as_bytes("old"), path_));
+    {
+        Writer writer = create();
+        ASSERT_TRUE(writer.finished_round());
+        EXPECT_EQ(files(), 2U);
+    }
+    EXPECT_EQ(files(), 1U);
+    EXPECT_EQ(*read_small_file(path_), "old");
+}
+
+TEST_F(WriterTest, SaysWhereItCannotWrite)
+{
+    Result<Writer> writer = Writer::create(folder_ / "no" / "file", events(), host());
+    ASSERT_FALSE(writer);
+    EXPECT_NE(writer.error().message.find("no/file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pmukit::perfdata
