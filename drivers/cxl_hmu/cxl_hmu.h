@@ -71,10 +71,11 @@ struct cxl_hmu_block {
  * enum cxl_hmu_state - where an instance is on the way to tracking and back
  * @CXL_HMU_OFF: disabled, no event
  * @CXL_HMU_QUIESCE: waiting until the device is disabled
- * @CXL_HMU_CONFIGURE: unit size and the rest of the configuration
- * @CXL_HMU_BITMAP: writing the range bitmap, a part at a time
  * @CXL_HMU_RESET: starting the reset of the counters
  * @CXL_HMU_RESETTING: waiting for it
+ * @CXL_HMU_CONFIGURE: unit size and the rest of the configuration
+ * @CXL_HMU_BITMAP: writing the range bitmap, a part at a time
+ * @CXL_HMU_ENABLE: emptying the list and enabling
  * @CXL_HMU_ENABLING: waiting until the device is enabled
  * @CXL_HMU_ON: tracking
  * @CXL_HMU_FAILED: the device did not do as told; left alone until the next start
@@ -82,10 +83,11 @@ struct cxl_hmu_block {
 enum cxl_hmu_state {
 	CXL_HMU_OFF,
 	CXL_HMU_QUIESCE,
-	CXL_HMU_CONFIGURE,
-	CXL_HMU_BITMAP,
 	CXL_HMU_RESET,
 	CXL_HMU_RESETTING,
+	CXL_HMU_CONFIGURE,
+	CXL_HMU_BITMAP,
+	CXL_HMU_ENABLE,
 	CXL_HMU_ENABLING,
 	CXL_HMU_ON,
 	CXL_HMU_FAILED,
@@ -96,10 +98,14 @@ enum cxl_hmu_state {
  * struct cxl_hmu_event - an open event
  * @pev: the common part
  * @cfg: what it asks for; never changes
+ * @flags: PMUKIT_CXL_HMU_F_* for the next record
+ * @lost_told: the lost count that the last delivered record of this run stated
  */
 struct cxl_hmu_event {
 	struct pmukit_event pev;
 	struct cxl_hmu_config cfg;
+	u64 flags;
+	u64 lost_told;
 };
 
 /**
@@ -118,6 +124,7 @@ struct cxl_hmu_event {
  * @deadline: when waiting in @state becomes a failure
  * @poll_ns: next pause between two looks at the status
  * @disable_sent: QUIESCE has written the disable request
+ * @counters_clear: reset since the last run
  * @bitmap_next: next quadword of the bitmap to write
  * @filling: the list may hold entries of the last run that nobody counted yet
  * @head: next entry to read; what the head register was last set to
@@ -129,7 +136,6 @@ struct cxl_hmu_event {
  * @kick: brings the interrupt to @cpu
  * @delivering: @cpu is inside perf with a record. This and the following are used on @cpu with
  *	interrupts off only.
- * @flags: PMUKIT_CXL_HMU_F_* for the next record
  * @record: the record being put together
  */
 struct cxl_hmu {
@@ -147,6 +153,7 @@ struct cxl_hmu {
 	ktime_t deadline;
 	u64 poll_ns;
 	bool disable_sent;
+	bool counters_clear;
 	u32 bitmap_next;
 	bool filling;
 	u32 head;
@@ -158,7 +165,6 @@ struct cxl_hmu {
 
 	call_single_data_t kick;
 	bool delivering;
-	u64 flags;
 	struct pmukit_record record;
 };
 
@@ -205,6 +211,7 @@ u64 cxl_hmu_flush_ns(const struct cxl_hmu *hmu);
 void cxl_hmu_arm(struct cxl_hmu *hmu, u64 ns);
 void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *complaint);
 void cxl_hmu_run(struct cxl_hmu *hmu);
+void cxl_hmu_settle(struct cxl_hmu *hmu);
 void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev);
 void cxl_hmu_end(struct cxl_hmu *hmu);
 int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu);

@@ -15,8 +15,8 @@
  * taken or thrown away without being handed over is counted, and the next record says so.
  *
  * Locking: hmu->lock while touching registers; not while calling perf, which may call our stop.
- * hmu->record, hmu->flags, hmu->delivering and the event's sequence and lost count belong to the
- * event's CPU with interrupts off. hmu->active cannot change there between the two.
+ * hmu->record, hmu->delivering and what the event carries belong to the event's CPU with
+ * interrupts off. hmu->active cannot change there between the two.
  */
 
 #include <linux/bitfield.h>
@@ -56,7 +56,7 @@ static void cxl_hmu_lose(struct cxl_hmu *hmu, u32 entries)
 	if (!entries)
 		return;
 	hmu->active->pev.lost += entries;
-	hmu->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
+	hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
 	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_LOST, entries);
 }
 
@@ -66,7 +66,7 @@ static bool cxl_hmu_still_on(struct cxl_hmu *hmu, u64 status)
 	if (status & CXL_HMU_STATUS_ENABLED && !cxl_hmu_status_absent(status))
 		return true;
 
-	hmu->flags |= PMUKIT_CXL_HMU_F_RESET;
+	hmu->active->flags |= PMUKIT_CXL_HMU_F_RESET;
 	hmu->filling = false;
 	cxl_hmu_fail(hmu, PMUKIT_STAT_RESETS, "the device lost its configuration while tracking");
 	return false;
@@ -103,7 +103,7 @@ static bool cxl_hmu_tail_valid(struct cxl_hmu *hmu, u32 tail)
 
 	if (!valid && !hmu->tail_rejected) {
 		pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_REJECTED);
-		hmu->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
+		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
 	}
 	hmu->tail_rejected = !valid;
 	return valid;
@@ -140,7 +140,7 @@ static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, bool last, struct cx
 
 	seen = status & CXL_HMU_STATUS_OVERFLOW;
 	if (seen) {
-		hmu->flags |= PMUKIT_CXL_HMU_F_OVERFLOW;
+		hmu->active->flags |= PMUKIT_CXL_HMU_F_OVERFLOW;
 		pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_OVERFLOWS);
 	}
 	if (!batch->waiting)
@@ -168,7 +168,7 @@ static void cxl_hmu_put_header(struct cxl_hmu *hmu, u32 entries)
 		.time_ns = hev->pev.event->clock(),
 		.sequence = hev->pev.sequence,
 		.lost = hev->pev.lost,
-		.flags = hmu->flags | (hev->cfg.always_on ? PMUKIT_CXL_HMU_F_ALWAYS_ON : 0),
+		.flags = hev->flags | (hev->cfg.always_on ? PMUKIT_CXL_HMU_F_ALWAYS_ON : 0),
 		.entries = entries,
 		.counter_width = hmu->caps.counter_width[hev->cfg.unit_log2],
 		.unit_log2 = hev->cfg.unit_log2,
@@ -185,9 +185,10 @@ static void cxl_hmu_put_header(struct cxl_hmu *hmu, u32 entries)
 /* A record without entries is only worth it when it has something to say. */
 static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct pmukit_sink *sink, u32 entries)
 {
-	struct pmukit_event *pev = &hmu->active->pev;
+	struct cxl_hmu_event *hev = hmu->active;
+	u64 lost = hev->pev.lost;
 
-	if (!entries && !hmu->flags)
+	if (!entries && !hev->flags)
 		return;
 
 	cxl_hmu_put_header(hmu, entries);
@@ -197,8 +198,9 @@ static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct pmukit_sink *sink, u32 e
 		return;
 	}
 
-	pev->sequence++;
-	hmu->flags = 0;
+	hev->pev.sequence++;
+	hev->lost_told = lost;
+	hev->flags = 0;
 	pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_RECORDS);
 	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_ENTRIES, entries);
 }
@@ -227,19 +229,20 @@ static u64 cxl_hmu_aux_flags(const struct cxl_hmu *hmu, bool last, u64 flags)
  */
 static bool cxl_hmu_drain(struct cxl_hmu *hmu, bool last)
 {
+	struct cxl_hmu_event *hev = hmu->active;
 	struct cxl_hmu_batch batch;
 	struct pmukit_sink sink;
 	bool open;
 	u64 flags;
 
 	hmu->delivering = true;
-	open = pmukit_sink_open(&sink, &hmu->active->pev);
+	open = pmukit_sink_open(&sink, &hev->pev);
 
 	raw_spin_lock(&hmu->lock);
 	cxl_hmu_collect(hmu, open ? cxl_hmu_sink_entries(&sink) : 0, last, &batch);
 	raw_spin_unlock(&hmu->lock);
 
-	flags = hmu->flags;
+	flags = hev->flags;
 	if (open)
 		cxl_hmu_deliver(hmu, &sink, batch.entries);
 
@@ -247,7 +250,7 @@ static bool cxl_hmu_drain(struct cxl_hmu *hmu, bool last)
 		raw_spin_lock(&hmu->lock);
 		cxl_hmu_discard(hmu, batch.waiting);
 		raw_spin_unlock(&hmu->lock);
-		flags |= hmu->flags;
+		flags |= hev->flags;
 		if (open)
 			cxl_hmu_deliver(hmu, &sink, 0);
 	}
@@ -361,7 +364,7 @@ void cxl_hmu_drain_last(struct cxl_hmu *hmu)
 		}
 		/* What comes after this drain is counted in stats/lost only: announce it. */
 		if (slow)
-			hmu->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
+			hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
 	}
 	raw_spin_unlock(&hmu->lock);
 

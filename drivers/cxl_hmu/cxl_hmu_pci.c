@@ -366,6 +366,10 @@ static void cxl_hmu_instance_register(struct cxl_hmu_device *dev, struct cxl_hmu
 {
 	int ret;
 
+	raw_spin_lock_irq(&hmu->lock);
+	cxl_hmu_settle(hmu);
+	raw_spin_unlock_irq(&hmu->lock);
+
 	cxl_hmu_request_irq(dev, hmu);
 	ret = pmukit_pmu_register(&hmu->pp, &dev->pdev->dev);
 	if (!ret)

@@ -2,18 +2,23 @@
 /*
  * cxl_hmu: starting and stopping an instance (CXL 3.2 section 8.2.8, programming sequence).
  *
- *              begin                    device says so
- *   OFF ------------------> QUIESCE ---------------------> OFF         (no event)
- *   ^  end of a run           ^   `----------------------> CONFIGURE   (event waiting)
- *   |                         |                               |
- *   |                     end |       BITMAP <----------------'
- *   |                         |          `-> RESET -> RESETTING -> ENABLING -> ON
- *   '-- FAILED <-- any state, after CXL_HMU_TIMEOUT_MS or on an answer that cannot be true
+ *        begin              disabled           clear, event
+ *   OFF -------> QUIESCE ------------> RESET -------------> CONFIGURE -> BITMAP -> ENABLE
+ *    ^              ^                RESETTING                                        |
+ *    |              | end                |  clear, no event                           v
+ *    |              `---- ON <-----------+------------------------------------- ENABLING
+ *    `-----------------------------------'
+ *
+ *   any state -> FAILED after CXL_HMU_TIMEOUT_MS, or on an answer that cannot be true
+ *
+ * The counters are reset at the end of a run, not at its beginning, so that a start has only one
+ * operation of the device to wait for.
  *
  * perf starts and stops events with interrupts off, and a device may take 100 ms for an
  * operation. So nothing here waits: each state has one step, which looks once at the device. When
- * it has to be looked at again, the timer does so. A device that answers at once goes from OFF to
- * ON inside cxl_hmu_begin().
+ * it has to be looked at again, the timer does so. Only a start looks a few times more, for some
+ * ten microseconds: with a fast device, tracking has then begun when the enabling of the event
+ * returns to user space.
  *
  * Locking: everything runs under hmu->lock, but for cxl_hmu_disable_and_wait(), which runs before
  * the PMU is registered.
@@ -31,6 +36,8 @@
 #define CXL_HMU_POLL_MIN_NS		(50 * NSEC_PER_USEC)
 #define CXL_HMU_POLL_MAX_NS		(2 * NSEC_PER_MSEC)
 #define CXL_HMU_STEPS_PER_SECTION	8
+#define CXL_HMU_SPINS			4
+#define CXL_HMU_SPIN_US			10
 #define CXL_HMU_BITMAP_WRITES		64
 
 /*
@@ -133,6 +140,12 @@ static void cxl_hmu_count_leftovers(struct cxl_hmu *hmu)
 				cxl_hmu_list_used(hmu->head, tail, hmu->caps.list_size));
 }
 
+/* Disabled, with clear counters: on to the event that waits for it. */
+static void cxl_hmu_enter_disabled(struct cxl_hmu *hmu)
+{
+	cxl_hmu_enter(hmu, hmu->active ? CXL_HMU_CONFIGURE : CXL_HMU_OFF);
+}
+
 static bool cxl_hmu_step_quiesce(struct cxl_hmu *hmu)
 {
 	u64 status;
@@ -148,7 +161,29 @@ static bool cxl_hmu_step_quiesce(struct cxl_hmu *hmu)
 	}
 
 	cxl_hmu_count_leftovers(hmu);
-	cxl_hmu_enter(hmu, hmu->active ? CXL_HMU_CONFIGURE : CXL_HMU_OFF);
+	if (hmu->counters_clear)
+		cxl_hmu_enter_disabled(hmu);
+	else
+		cxl_hmu_enter(hmu, CXL_HMU_RESET);
+	return true;
+}
+
+static bool cxl_hmu_step_reset(struct cxl_hmu *hmu)
+{
+	cxl_hmu_write(hmu, CXL_HMU_CFG0, CXL_HMU_CFG0_RESET);
+	cxl_hmu_enter(hmu, CXL_HMU_RESETTING);
+	return true;
+}
+
+static bool cxl_hmu_step_resetting(struct cxl_hmu *hmu)
+{
+	u64 status;
+
+	if (!cxl_hmu_idle(hmu, &status))
+		return false;
+
+	hmu->counters_clear = true;
+	cxl_hmu_enter_disabled(hmu);
 	return true;
 }
 
@@ -187,28 +222,15 @@ static bool cxl_hmu_step_bitmap(struct cxl_hmu *hmu)
 	if (end < hmu->caps.bitmap_qwords)
 		return false;
 
-	cxl_hmu_enter(hmu, CXL_HMU_RESET);
+	cxl_hmu_enter(hmu, CXL_HMU_ENABLE);
 	return true;
 }
 
-static bool cxl_hmu_step_reset(struct cxl_hmu *hmu)
+/* Empty the list: it may still hold what a former run left. */
+static bool cxl_hmu_step_enable(struct cxl_hmu *hmu)
 {
-	cxl_hmu_write(hmu, CXL_HMU_CFG0,
-		      cxl_hmu_cfg0(&hmu->active->cfg, &hmu->caps, false) | CXL_HMU_CFG0_RESET);
-	cxl_hmu_enter(hmu, CXL_HMU_RESETTING);
-	return true;
-}
+	u32 tail = cxl_hmu_read_tail(hmu);
 
-/* Then empty the list: it may still hold what a former run left, and some devices empty it. */
-static bool cxl_hmu_step_resetting(struct cxl_hmu *hmu)
-{
-	u64 status;
-	u32 tail;
-
-	if (!cxl_hmu_idle(hmu, &status))
-		return false;
-
-	tail = cxl_hmu_read_tail(hmu);
 	if (tail >= hmu->caps.list_size) {
 		cxl_hmu_fail(hmu, PMUKIT_STAT_REJECTED, "the tail is outside the hot list");
 		return false;
@@ -220,6 +242,7 @@ static bool cxl_hmu_step_resetting(struct cxl_hmu *hmu)
 		      cxl_hmu_cfg0(&hmu->active->cfg, &hmu->caps, cxl_hmu_interrupts(hmu)) |
 		      CXL_HMU_CFG0_ENABLE);
 	hmu->filling = true;
+	hmu->counters_clear = false;
 	cxl_hmu_enter(hmu, CXL_HMU_ENABLING);
 	return true;
 }
@@ -238,28 +261,35 @@ static bool cxl_hmu_step_enabling(struct cxl_hmu *hmu)
 /* States without a step are at rest. */
 static bool (*const cxl_hmu_steps[CXL_HMU_NR_STATES])(struct cxl_hmu *hmu) = {
 	[CXL_HMU_QUIESCE]	= cxl_hmu_step_quiesce,
-	[CXL_HMU_CONFIGURE]	= cxl_hmu_step_configure,
-	[CXL_HMU_BITMAP]	= cxl_hmu_step_bitmap,
 	[CXL_HMU_RESET]		= cxl_hmu_step_reset,
 	[CXL_HMU_RESETTING]	= cxl_hmu_step_resetting,
+	[CXL_HMU_CONFIGURE]	= cxl_hmu_step_configure,
+	[CXL_HMU_BITMAP]	= cxl_hmu_step_bitmap,
+	[CXL_HMU_ENABLE]	= cxl_hmu_step_enable,
 	[CXL_HMU_ENABLING]	= cxl_hmu_step_enabling,
 };
 
-/**
- * cxl_hmu_run - go on as far as the device lets us
- * @hmu: an instance that is not dead
- */
-void cxl_hmu_run(struct cxl_hmu *hmu)
+/* As far as the device lets us; looks up to @spins times more when it has to be waited for. */
+static void cxl_hmu_steps_run(struct cxl_hmu *hmu, int spins)
 {
 	int i;
 
+	for (i = 0; i < CXL_HMU_STEPS_PER_SECTION && cxl_hmu_steps[hmu->state]; ) {
+		if (cxl_hmu_steps[hmu->state](hmu)) {
+			i++;
+			continue;
+		}
+		if (!spins--)
+			return;
+		udelay(CXL_HMU_SPIN_US);
+	}
+}
+
+static void cxl_hmu_run_spinning(struct cxl_hmu *hmu, int spins)
+{
 	lockdep_assert_held(&hmu->lock);
 
-	for (i = 0; i < CXL_HMU_STEPS_PER_SECTION && cxl_hmu_steps[hmu->state]; i++) {
-		if (!cxl_hmu_steps[hmu->state](hmu))
-			break;
-	}
-
+	cxl_hmu_steps_run(hmu, spins);
 	if (hmu->state == CXL_HMU_ON) {
 		cxl_hmu_arm(hmu, cxl_hmu_flush_ns(hmu));
 		return;
@@ -276,6 +306,27 @@ void cxl_hmu_run(struct cxl_hmu *hmu)
 }
 
 /**
+ * cxl_hmu_run - go on as far as the device lets us
+ * @hmu: an instance that is not dead
+ */
+void cxl_hmu_run(struct cxl_hmu *hmu)
+{
+	cxl_hmu_run_spinning(hmu, 0);
+}
+
+/**
+ * cxl_hmu_settle - see the device disabled and its counters reset, in the timer
+ * @hmu: an instance without an active event
+ */
+void cxl_hmu_settle(struct cxl_hmu *hmu)
+{
+	lockdep_assert_held(&hmu->lock);
+
+	cxl_hmu_enter(hmu, CXL_HMU_QUIESCE);
+	cxl_hmu_arm(hmu, 0);
+}
+
+/**
  * cxl_hmu_begin - start tracking for an event
  * @hmu: the instance
  * @hev: its event
@@ -286,17 +337,23 @@ void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev)
 {
 	lockdep_assert_held(&hmu->lock);
 
+	/* A run counts from 0, but for what the last one had no record to tell of. */
+	hev->pev.sequence = 0;
+	hev->pev.lost -= hev->lost_told;
+	hev->lost_told = 0;
+	if (hev->pev.lost)
+		hev->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
+
 	hmu->active = hev;
 	hmu->cpu = smp_processor_id();
-	hmu->flags = 0;
 	hmu->tail_rejected = false;
 	hmu->disable_sent = false;
 	cxl_hmu_enter(hmu, CXL_HMU_QUIESCE);
-	cxl_hmu_run(hmu);
+	cxl_hmu_run_spinning(hmu, CXL_HMU_SPINS);
 }
 
 /**
- * cxl_hmu_end - the event is gone; see the disabling through
+ * cxl_hmu_end - the event is gone
  * @hmu: the instance
  */
 void cxl_hmu_end(struct cxl_hmu *hmu)
@@ -307,8 +364,7 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 	/* A failed device is only looked at again by the next start. */
 	if (hmu->dead || hmu->state == CXL_HMU_FAILED || hmu->state == CXL_HMU_OFF)
 		return;
-	cxl_hmu_enter(hmu, CXL_HMU_QUIESCE);
-	cxl_hmu_run(hmu);
+	cxl_hmu_settle(hmu);
 }
 
 /**
