@@ -125,13 +125,20 @@ static void add_perf_record(struct hmu_tally *tally, const char *record, size_t 
 	memcpy(words, record + sizeof(header), size - sizeof(header) < sizeof(words) ? size - sizeof(header) : sizeof(words));
 	if (header.type == PERF_RECORD_LOST)
 		tally->lost_samples += words[1];
-	else if (words[2] & PERF_AUX_FLAG_TRUNCATED)
-		tally->truncated++;
+	else if (words[2] & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))
+		tally->gaps_announced++;
 }
 
 void hmu_tally_reset(struct hmu_tally *tally)
 {
 	memset(tally, 0, sizeof(*tally));
+}
+
+void hmu_tally_clear_counts(struct hmu_tally *tally)
+{
+	memset(tally->count, 0, sizeof(tally->count));
+	memset(tally->entries, 0, sizeof(tally->entries));
+	tally->total_entries = 0;
 }
 
 void hmu_collect(struct hmu_tally *tally, struct pmu_event *event)

@@ -21,13 +21,16 @@ struct hmu_tally {
 	__u64 lost;			/* as the newest record says */
 	__u64 flags;			/* of all records together */
 	__u64 malformed;		/* records that contradict the header, entries of no unit */
-	__u64 truncated;		/* PERF_RECORD_AUX with PERF_AUX_FLAG_TRUNCATED */
+	__u64 gaps_announced;		/* PERF_RECORD_AUX with PERF_AUX_FLAG_PARTIAL or _TRUNCATED */
 	__u64 lost_samples;		/* from PERF_RECORD_LOST */
 	size_t kept_bytes;		/* of a record that is not all there yet */
 	__u64 kept[8192];
 };
 
 void hmu_tally_reset(struct hmu_tally *tally);
+
+/* Forgets all counts; the stream goes on where it was. */
+void hmu_tally_clear_counts(struct hmu_tally *tally);
 
 /* Takes everything that is in the rings now. */
 void hmu_collect(struct hmu_tally *tally, struct pmu_event *event);
