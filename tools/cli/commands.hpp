@@ -41,7 +41,4 @@ Result<int> run_dump(const DumpOptions &options, Output &out);
 Result<int> run_report(const ReportOptions &options, Output &out);
 Result<int> run_record(const RecordCommandOptions &options);
 
-// One line on standard error, as every diagnostic of the program.
-void complain(const std::string &message);
-
 }  // namespace pmukit::cli

@@ -96,7 +96,7 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
         out.print("# lost {} samples\n", totals->lost_samples);
 
     int status = kExitGood;
-    for (const std::string &trouble : {recording->missing_payload(*totals), recording->damage()})
+    for (const std::string &trouble : {recording->missing(*totals), recording->damage()})
         if (!trouble.empty()) {
             complain(trouble);
             status = kExitFailed;

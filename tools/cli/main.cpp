@@ -9,18 +9,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/file.hpp"
 #include "cli/commands.hpp"
 #include "cli/version.hpp"
 
 namespace pmukit::cli {
-
-void complain(const std::string &message)
-{
-    std::string line = "pmukit: " + message + "\n";
-    // Nothing is left to tell when standard error is gone.
-    (void)static_cast<bool>(write_all(STDERR_FILENO, as_bytes(line), "stderr"));
-}
 
 namespace {
 

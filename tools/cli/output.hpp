@@ -42,4 +42,7 @@ private:
     Result<void> state_;
 };
 
+// One line on standard error, as every diagnostic of the program.
+void complain(const std::string &message);
+
 }  // namespace pmukit::cli

@@ -49,7 +49,7 @@ private:
 // In pipe layout events come with the records.
 void Walker::grow()
 {
-    for (auto *counts : {&totals_.aux_bytes, &totals_.samples, &totals_.samples_decoded})
+    for (auto *counts : {&totals_.aux_bytes, &totals_.samples})
         counts->resize(reader_.events().size());
 }
 
@@ -86,7 +86,7 @@ void Walker::sample(const Record &record)
     std::optional<Bytes> words = sample->raw ? decode::cxl_hmu::words_of_raw(*sample->raw) : std::nullopt;
     if (!words)
         return;
-    totals_.samples_decoded[*event]++;
+    totals_.pieces++;
     sink_.sample({*event, sample->who.cpu.value_or(UINT32_MAX)}, record.offset, *words);
 }
 
@@ -105,6 +105,7 @@ void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
         return;
     if (stream.event != perfdata::kUnknownEvent)
         totals_.aux_bytes[stream.event] += data.size();
+    totals_.pieces++;
     sink_.aux({stream.event, stream.cpu}, aux_offset, file_offset, data);
 }
 
@@ -162,16 +163,20 @@ std::string Recording::pmu_name(size_t event) const
     return fmt::format("type{}", known.attr.type);
 }
 
-std::string Recording::missing_payload(const RecordingTotals &totals) const
+std::string Recording::missing(const RecordingTotals &totals) const
 {
+    bool ours = totals.pieces != 0;
     for (size_t event = 0; event < reader_.events().size(); event++) {
+        if (!unit(event))
+            continue;
+        ours = true;
         bool asked = reader_.events()[event].attr.sample_type & PERF_SAMPLE_RAW;
-        if (unit(event) && !asked && totals.aux_bytes[event] == 0)
+        if (!asked && totals.aux_bytes[event] == 0)
             return fmt::format("{}: {}: recorded without -R, so {} samples came without their hot-list entries; "
                                "record with: perf record -R -a -e {}/.../",
                                path_, pmu_name(event), totals.samples[event], pmu_name(event));
     }
-    return {};
+    return ours ? std::string() : path_ + ": no PMU of the suite was recorded here; see pmukit list";
 }
 
 std::string Recording::damage() const

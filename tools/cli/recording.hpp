@@ -40,9 +40,9 @@ struct RecordingTotals {
     uint64_t lost_samples = 0;
     uint64_t lost_aux_bytes = 0;
     uint64_t aux_truncations = 0;  // the kernel says that AUX data was cut, not by how much
+    uint64_t pieces = 0;  // of AUX data, or samples, that went to a unit
     std::vector<uint64_t> aux_bytes;        // per event
     std::vector<uint64_t> samples;          // per event
-    std::vector<uint64_t> samples_decoded;  // per event: with a payload of a unit
 };
 
 // One open perf.data file.
@@ -57,8 +57,9 @@ public:
     // The PMU of an event; when the file does not say, what is known instead.
     std::string pmu_name(size_t event) const;
     const Unit *unit(size_t event) const { return unit_of_pmu(pmu_name(event)); }
-    // One of our PMUs that delivered nothing because nobody asked for its payload. Empty: none.
-    std::string missing_payload(const RecordingTotals &totals) const;
+    // Why there is nothing to show: a PMU of ours recorded without its payload, or none at all. Empty:
+    // there is something.
+    std::string missing(const RecordingTotals &totals) const;
     // What is wrong with the file itself. Empty: nothing.
     std::string damage() const;
 

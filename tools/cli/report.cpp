@@ -255,13 +255,9 @@ std::vector<std::string> troubles_of(const Recording &recording, const std::map<
                                      const RecordingTotals &totals)
 {
     std::vector<std::string> troubles;
-    std::string missing = recording.missing_payload(totals);
-    if (!missing.empty())
-        troubles.push_back(missing);
-    else if (lists.empty())
-        troubles.push_back(recording.path() + ": no PMU of the suite was recorded here; see pmukit list");
-    if (std::string damage = recording.damage(); !damage.empty())
-        troubles.push_back(damage);
+    for (const std::string &trouble : {recording.missing(totals), recording.damage()})
+        if (!trouble.empty())
+            troubles.push_back(trouble);
     for (const auto &[event, list] : lists) {
         const HotTotals &hot = list.totals();
         if (hot.without_unit)
@@ -291,7 +287,7 @@ Result<int> run_report(const ReportOptions &options, Output &out)
     std::map<size_t, HotList> lists = collector.finish();
     // A PMU that recorded nothing still has its line: nothing is an answer too.
     for (size_t event = 0; event < recording->reader().events().size(); event++)
-        if (recording->unit(event) && recording->missing_payload(*totals).empty())
+        if (recording->unit(event) && recording->missing(*totals).empty())
             lists.try_emplace(event, *unit_log2);
 
     if (options.json)

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Records into a file by the writer, out of it by dump and report, whichever way they travelled.
+#include <gtest/gtest.h>
+
+#include <linux/perf_event.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+#include <pmukit/cxl_hmu.h>
+
+#include "base/file.hpp"
+#include "cli/commands.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/writer.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kId = 7;
+constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+constexpr const char *kPmu = "cxl_hmu_mem0.0.0";
+
+// One record: sequence, lost, flags, entries of width 16; units of 4 KiB, not downsampled.
+std::vector<std::byte> record_of(uint64_t sequence, uint64_t lost, uint64_t flags, std::vector<uint64_t> entries)
+{
+    std::vector<uint64_t> words = {entries.size() | 16 << 16 | uint64_t{5} << 56, PMUKIT_CXL_HMU_MARK, 1000, 12,
+                                   flags, sequence, lost};
+    words.insert(words.end(), entries.begin(), entries.end());
+    std::vector<std::byte> bytes(words.size() * 8);
+    for (size_t i = 0; i < words.size(); i++)
+        store_le(bytes.data() + i * 8, words[i]);
+    return bytes;
+}
+
+template <std::unsigned_integral... T>
+std::vector<std::byte> packed(T... values)
+{
+    std::vector<std::byte> bytes;
+    auto put = [&bytes](auto value) {
+        bytes.resize(bytes.size() + sizeof value);
+        store(bytes.data() + bytes.size() - sizeof value, value, std::endian::native);
+    };
+    (put(values), ...);
+    return bytes;
+}
+
+class Roundtrip : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = testing::TempDir() + "pmukit_roundtrip.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+        file_ = folder_ / "perf.data";
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    void begin(uint64_t sample_type = kSampleType, const std::string &pmu = kPmu)
+    {
+        perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, pmu + "//"};
+        store<uint32_t>(event.attr.data() + perfdata::kAttrType, 24, std::endian::native);
+        store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
+        store<uint64_t>(event.attr.data() + perfdata::kAttrSampleType, sample_type, std::endian::native);
+        store<uint64_t>(event.attr.data() + perfdata::kAttrFlags, uint64_t{1} << 18, std::endian::native);
+        perfdata::HostInfo host;
+        host.pmus = {{24, pmu}};
+        writer_ = std::make_unique<perfdata::Writer>(perfdata::Writer::create(file_, {event}, host).value());
+    }
+    void aux_record(uint64_t offset, uint64_t size, uint64_t flags)
+    {
+        put(packed(uint32_t{PERF_RECORD_AUX}, uint16_t{0}, uint16_t{48}, offset, size, flags, uint64_t{0}, kId));
+    }
+    void aux_data(uint64_t offset, Bytes data)
+    {
+        perfdata::AuxtraceRecord trace;
+        trace.offset = offset;
+        trace.reference = kId;
+        EXPECT_TRUE(writer_->auxtrace(trace, data, {}));
+    }
+    void sample(const std::vector<std::byte> &record)
+    {
+        size_t raw = 12 + record.size();
+        put(packed(uint32_t{PERF_RECORD_SAMPLE}, uint16_t{0}, static_cast<uint16_t>(8 + 16 + 4 + raw), kId, uint64_t{0},
+                   static_cast<uint32_t>(raw), uint64_t{0}, uint32_t{PMUKIT_RAW_TAG_CXL_HMU}));
+        put(record);
+    }
+    void put(const std::vector<std::byte> &bytes) { EXPECT_TRUE(writer_->records(bytes)); }
+    void end()
+    {
+        EXPECT_TRUE(writer_->finish());
+        writer_.reset();
+    }
+
+    // Standard output and exit status of a subcommand; errors become the status main() would give.
+    template <typename Command>
+    int run(Command command)
+    {
+        std::string path = folder_ / "out";
+        Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+        Output out(fd.get(), path);
+        testing::internal::CaptureStderr();
+        Result<int> status = command(out);
+        EXPECT_TRUE(out.finish());
+        err_ = testing::internal::GetCapturedStderr() + (status ? "" : status.error().message);
+        std::stringstream text;
+        text << std::ifstream(path).rdbuf();
+        out_ = text.str();
+        return status ? *status : kExitFailed;
+    }
+    int dump()
+    {
+        return run([this](Output &out) { return run_dump({file_}, out); });
+    }
+    int report(bool json = true)
+    {
+        ReportOptions options;
+        options.input = file_;
+        options.json = json;
+        options.source = "model";
+        int status = run([&options](Output &out) { return run_report(options, out); });
+        if (json)
+            json_ = nlohmann::json::parse(out_, nullptr, false);
+        return status;
+    }
+    static bool holds(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
+
+    fs::path folder_;
+    std::string file_, out_, err_;
+    nlohmann::json json_;
+    std::unique_ptr<perfdata::Writer> writer_;
+};
+
+TEST_F(Roundtrip, DumpPrintsTheTextOfTheRfc)
+{
+    begin();
+    std::vector<std::byte> record = record_of(0, 0, 0, {0x10283, 0x20364});
+    aux_record(0, record.size(), 0);
+    aux_data(0, record);
+    end();
+    EXPECT_EQ(dump(), kExitGood) << err_;
+    std::string after_place = out_.substr(out_.find('\n') + 1);
+    EXPECT_EQ(after_place, ". ... CXL_HMU data: size 72 bytes\n"
+                           "Header 0: units: 2 counter_width 10\n"
+                           "Header 1 : deadbeef\n"
+                           "Header 2 : 3e8\n"
+                           "Header 3 : c\n"
+                           "Header 4 : 0\n"
+                           "Header 5 : 0\n"
+                           "Header 6 : 0\n"
+                           "0000000000010283\n"
+                           "0000000000020364\n");
+    EXPECT_TRUE(holds(out_, "# cxl_hmu_mem0.0.0 cpu 0: AUX offset 0x0"));
+}
+
+TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
+{
+    std::vector<std::byte> first = record_of(0, 0, 0, {0x10002, 0x20005}), second = record_of(1, 0, 0, {0x10002});
+    begin();
+    aux_record(0, first.size() + second.size(), 0);
+    std::vector<std::byte> both = first;
+    both.insert(both.end(), second.begin(), second.end());
+    aux_data(0, Bytes(both).first(24));  // a record may straddle two buffers
+    aux_data(24, Bytes(both).subspan(24));
+    end();
+    EXPECT_EQ(report(), kExitGood) << err_;
+    nlohmann::json by_aux = json_;
+
+    begin();
+    sample(first);
+    sample(second);
+    end();
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_, by_aux);
+
+    EXPECT_EQ(json_["source"], "model");
+    const nlohmann::json &pmu = json_["pmus"][0];
+    EXPECT_EQ(pmu["pmu"], kPmu);
+    EXPECT_EQ(pmu["unit_bytes"], 4096);
+    EXPECT_EQ(pmu["records"], 2);
+    EXPECT_EQ(pmu["entries"], 3);
+    EXPECT_EQ(pmu["hot"], nlohmann::json::parse(R"([{"dpa":8192,"accesses":5,"epochs":1},
+                                                    {"dpa":4096,"accesses":4,"epochs":2}])"));
+}
+
+TEST_F(Roundtrip, EveryLossIsSaid)
+{
+    begin();
+    std::vector<std::byte> record = record_of(2, 9, PMUKIT_CXL_HMU_F_OVERFLOW | PMUKIT_CXL_HMU_F_TRUNCATED, {0x10002});
+    aux_record(0, record.size() + 64, PERF_AUX_FLAG_TRUNCATED);
+    aux_data(0, record);
+    put(packed(uint32_t{PERF_RECORD_LOST}, uint16_t{0}, uint16_t{40}, kId, uint64_t{3}, uint64_t{0}, kId));
+    put(packed(uint32_t{PERF_RECORD_LOST_SAMPLES}, uint16_t{0}, uint16_t{32}, uint64_t{4}, uint64_t{0}, kId));
+    end();
+    EXPECT_EQ(report(), kExitGood) << "a loss that was counted is no damage: " << err_;
+    const nlohmann::json &pmu = json_["pmus"][0];
+    EXPECT_EQ(pmu["lost"], 9);
+    EXPECT_EQ(pmu["truncated"], 1);
+    EXPECT_EQ(pmu["overflows"], 1);
+    EXPECT_EQ(pmu["sequence_gaps"], 2);
+    EXPECT_EQ(json_["lost_samples"], 7);
+    EXPECT_EQ(json_["lost_aux_bytes"], 64);
+    EXPECT_EQ(json_["aux_truncations"], 1);
+    EXPECT_EQ(report(false), kExitGood);
+    for (const char *line : {"9 entries were lost", "2 records are missing", "1 times the hot list was full",
+                             "64 bytes of AUX data", "7 samples or records"})
+        EXPECT_TRUE(holds(out_, line)) << line << "\n" << out_;
+}
+
+TEST_F(Roundtrip, TheTableShowsTheHottestFirst)
+{
+    begin();
+    sample(record_of(0, 0, 0, {0x10001, 0x40003}));
+    end();
+    EXPECT_EQ(report(false), kExitGood) << err_;
+    EXPECT_TRUE(holds(out_, "source=model")) << out_;
+    EXPECT_TRUE(holds(out_, "0x0000000000004000-0x0000000000004fff")) << out_;
+    EXPECT_LT(out_.find("0x0000000000004000"), out_.find("0x0000000000001000"));
+    EXPECT_TRUE(holds(out_, "75.0%")) << out_;
+    EXPECT_TRUE(holds(out_, "nothing lost")) << out_;
+}
+
+TEST_F(Roundtrip, WithoutRawTheMissingOptionIsNamed)
+{
+    begin(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU);
+    put(packed(uint32_t{PERF_RECORD_SAMPLE}, uint16_t{0}, uint16_t{24}, kId, uint64_t{0}));
+    end();
+    EXPECT_EQ(dump(), kExitFailed);
+    EXPECT_TRUE(holds(err_, "recorded without -R, so 1 samples")) << err_;
+    EXPECT_EQ(report(), kExitFailed);
+    EXPECT_TRUE(holds(err_, "recorded without -R")) << err_;
+}
+
+TEST_F(Roundtrip, AFileOfOthersIsNoEmptyAnswer)
+{
+    begin(kSampleType, "software");
+    end();
+    EXPECT_EQ(dump(), kExitFailed);
+    EXPECT_EQ(report(), kExitFailed);
+    EXPECT_TRUE(holds(err_, "no PMU of the suite")) << err_;
+}
+
+TEST_F(Roundtrip, ACutFileKeepsItsWholeRecordsAndFails)
+{
+    begin();
+    for (uint64_t i = 0; i < 3; i++)
+        sample(record_of(i, 0, 0, {0x10002}));
+    end();
+    // In the middle of the third sample: two of 104 bytes stand behind header, id and attribute.
+    fs::resize_file(file_, perfdata::kFileHeaderBytes + 8 + 144 + 2 * 104 + 50);
+    EXPECT_EQ(report(), kExitFailed);
+    EXPECT_TRUE(holds(err_, "50 bytes after it are lost")) << err_;
+    ASSERT_EQ(json_["pmus"].size(), 1U);
+    EXPECT_EQ(json_["pmus"][0]["pmu"], "type24") << "the names of PMUs stand at the end";
+    EXPECT_EQ(json_["pmus"][0]["records"], 2);
+    EXPECT_EQ(dump(), kExitFailed);
+    EXPECT_TRUE(holds(out_, "0000000000010002")) << out_;
+}
+
+TEST_F(Roundtrip, DamagedRecordsAreSaidToBeSkipped)
+{
+    begin();
+    std::vector<std::byte> record = record_of(0, 0, 0, {0x10002});
+    aux_data(0, std::vector<std::byte>(16, std::byte{0xff}));
+    aux_data(16, record);
+    end();
+    EXPECT_EQ(report(), kExitFailed);
+    EXPECT_EQ(json_["pmus"][0]["skipped_bytes"], 16);
+    EXPECT_EQ(json_["pmus"][0]["records"], 1);
+    EXPECT_EQ(dump(), kExitFailed);
+    EXPECT_TRUE(holds(out_, "# skipped 16 bytes at 0x0")) << out_;
+}
+
+TEST_F(Roundtrip, AFullDiskIsAnError)
+{
+    Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+    Output out(full.get(), "standard output");
+    out.text("x");
+    EXPECT_FALSE(out.finish());
+}
+
+}  // namespace
+}  // namespace pmukit::cli
