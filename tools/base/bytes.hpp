@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace pmukit {
 
@@ -54,6 +55,15 @@ template <std::unsigned_integral T>
 inline void store_le(std::byte *to, T value)
 {
     store<T>(to, value, std::endian::little);
+}
+
+// vector::insert of bytes makes g++ 14 warn of overflows that cannot be.
+inline void append(std::vector<std::byte> &to, Bytes bytes)
+{
+    size_t before = to.size();
+    to.resize(before + bytes.size());
+    if (!bytes.empty())
+        std::memcpy(to.data() + before, bytes.data(), bytes.size());
 }
 
 // Reads forward through bytes of one byte order.

@@ -33,6 +33,14 @@ TEST(Bytes, StoreIsTheReverseOfLoad)
     EXPECT_EQ(into, kEight);
 }
 
+TEST(Bytes, AppendKeepsWhatWasThere)
+{
+    std::vector<std::byte> bytes{std::byte{9}};
+    append(bytes, {});
+    append(bytes, Bytes(kEight).first(2));
+    EXPECT_EQ(bytes, (std::vector<std::byte>{std::byte{9}, std::byte{1}, std::byte{2}}));
+}
+
 TEST(ByteReader, AFailedReadConsumesNothing)
 {
     ByteReader in(Bytes(kEight).first(3));

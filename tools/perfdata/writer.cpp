@@ -29,7 +29,7 @@ public:
     }
     Packer &put(Bytes bytes)
     {
-        bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+        pmukit::append(bytes_, bytes);
         return *this;
     }
     Packer &string(const std::string &text)
@@ -125,7 +125,7 @@ Result<void> Writer::append(Bytes bytes)
             return done;
     if (bytes.size() > kBufferBytes)
         return write_all(fd_.get(), bytes, part_);
-    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+    pmukit::append(buffer_, bytes);
     return {};
 }
 

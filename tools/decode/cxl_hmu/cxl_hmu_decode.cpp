@@ -149,7 +149,7 @@ size_t StreamDecoder::consume(Bytes bytes)
 void StreamDecoder::fill_carry(Bytes &bytes, size_t wanted)
 {
     size_t more = std::min(bytes.size(), wanted - std::min(wanted, carry_.size()));
-    carry_.insert(carry_.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(more));
+    append(carry_, bytes.first(more));
     bytes = bytes.subspan(more);
 }
 
@@ -164,7 +164,7 @@ void StreamDecoder::data(Bytes bytes)
         carry_.erase(carry_.begin(), carry_.begin() + static_cast<ptrdiff_t>(used));
     }
     size_t used = consume(bytes);
-    carry_.insert(carry_.end(), bytes.begin() + static_cast<ptrdiff_t>(used), bytes.end());
+    append(carry_, bytes.subspan(used));
 }
 
 void StreamDecoder::drop_carry()
