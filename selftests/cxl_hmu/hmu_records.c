@@ -41,6 +41,22 @@ static size_t record_words(const __u64 *words, size_t available)
 	return size <= available ? size : 0;
 }
 
+/* Sequence and lost count begin anew with each run. */
+static void follow_stream(struct hmu_tally *tally, __u64 sequence, __u64 lost)
+{
+	if (sequence == 0) {
+		tally->runs++;
+		tally->lost_in_run = 0;
+	} else if (sequence != tally->next_sequence) {
+		tally->sequence_gaps++;
+	}
+	tally->next_sequence = sequence + 1;
+	if (lost < tally->lost_in_run)
+		tally->malformed++;
+	tally->lost += lost - tally->lost_in_run;
+	tally->lost_in_run = lost;
+}
+
 static void add_record(struct hmu_tally *tally, const __u64 *words)
 {
 	unsigned int width = field(words[0], PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT, 8);
@@ -54,10 +70,7 @@ static void add_record(struct hmu_tally *tally, const __u64 *words)
 		tally->malformed++;
 		return;
 	}
-	if (more[PMUKIT_CXL_HMU_X_SEQUENCE] != tally->next_sequence)
-		tally->sequence_gaps++;
-	tally->next_sequence = more[PMUKIT_CXL_HMU_X_SEQUENCE] + 1;
-	tally->lost = more[PMUKIT_CXL_HMU_X_LOST];
+	follow_stream(tally, more[PMUKIT_CXL_HMU_X_SEQUENCE], more[PMUKIT_CXL_HMU_X_LOST]);
 	tally->flags |= more[PMUKIT_CXL_HMU_X_FLAGS];
 	for (size_t i = 0; i < entries; i++)
 		add_entry(tally, more[extra + i], width);
@@ -132,13 +145,6 @@ static void add_perf_record(struct hmu_tally *tally, const char *record, size_t 
 void hmu_tally_reset(struct hmu_tally *tally)
 {
 	memset(tally, 0, sizeof(*tally));
-}
-
-void hmu_tally_clear_counts(struct hmu_tally *tally)
-{
-	memset(tally->count, 0, sizeof(tally->count));
-	memset(tally->entries, 0, sizeof(tally->entries));
-	tally->total_entries = 0;
 }
 
 void hmu_collect(struct hmu_tally *tally, struct pmu_event *event)
