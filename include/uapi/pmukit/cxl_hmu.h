@@ -28,8 +28,8 @@ enum pmukit_cxl_hmu_extra {
 	PMUKIT_CXL_HMU_X_TIME,		/* nanoseconds, the event's perf clock, at the drain */
 	PMUKIT_CXL_HMU_X_UNIT,		/* PMUKIT_CXL_HMU_UNIT_* */
 	PMUKIT_CXL_HMU_X_FLAGS,		/* PMUKIT_CXL_HMU_F_* */
-	PMUKIT_CXL_HMU_X_SEQUENCE,	/* 0, 1, 2 ... since the event was enabled: a gap is a loss */
-	PMUKIT_CXL_HMU_X_LOST,		/* entries read or dropped but never delivered, total since enable */
+	PMUKIT_CXL_HMU_X_SEQUENCE,	/* 0, 1, 2 ... since the event was opened: a gap is a loss */
+	PMUKIT_CXL_HMU_X_LOST,		/* entries taken or dropped but never delivered, total since open */
 	PMUKIT_CXL_HMU_EXTRA_WORDS
 };
 
