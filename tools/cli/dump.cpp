@@ -14,14 +14,15 @@ class Dumper final : public UnitSink, public decode::cxl_hmu::Sink {
 public:
     Dumper(const Recording &recording, Output &out) : recording_(recording), out_(out) {}
 
-    void aux(const Stream &stream, uint64_t offset, uint64_t file_offset, Bytes data) override
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset, uint64_t size) override
     {
-        print_piece(stream, fmt::format("AUX offset {:#x}, ", offset), file_offset, data);
+        print_piece(stream, fmt::format("AUX offset {:#x}, ", offset), file_offset, size);
         auto [at, fresh] = streams_.try_emplace(stream, *this);
         if (fresh)
             at->second.start(offset);
-        at->second.data(data);
     }
+
+    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
 
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
@@ -33,7 +34,7 @@ public:
 
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
     {
-        print_piece(stream, "sample ", file_offset, words);
+        print_piece(stream, "sample, ", file_offset, words.size());
         decode::cxl_hmu::StreamDecoder decoder(*this);
         decoder.start(0);
         decoder.data(words);
@@ -65,13 +66,13 @@ public:
     }
 
 private:
-    void print_piece(const Stream &stream, const std::string &kind, uint64_t file_offset, Bytes data)
+    void print_piece(const Stream &stream, const std::string &kind, uint64_t file_offset, uint64_t size)
     {
         out_.print("# {}", recording_.pmu_name(stream.event));
         if (stream.cpu != UINT32_MAX)
             out_.print(" cpu {}", stream.cpu);
         out_.print(": {}file offset {:#x}\n", kind, file_offset);
-        out_.print(". ... CXL_HMU data: size {} bytes\n", data.size());
+        out_.print(". ... CXL_HMU data: size {} bytes\n", size);
     }
 
     const Recording &recording_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit-model: runs one device model as a vfio-user server, for a QEMU guest to attach to.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <link.h>
 
+#include <CLI/CLI.hpp>
 #include <cstring>
 #include <string>
 
@@ -30,8 +30,8 @@ int find_build_id(dl_phdr_info *object, size_t, void *out)
             if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
                 std::memcmp(name, "GNU", 4) == 0) {
                 for (unsigned byte = 0; byte < note.n_descsz; byte++)
-                    *static_cast<std::string *>(out) += fmt::format(
-                        "{:02x}", static_cast<unsigned char>(description[byte]));
+                    *static_cast<std::string *>(out) +=
+                        fmt::format("{:02x}", static_cast<unsigned char>(description[byte]));
             }
             at = description + (note.n_descsz + 3u) / 4 * 4;
         }

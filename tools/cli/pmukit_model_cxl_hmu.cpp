@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/pmukit_model_cxl_hmu.hpp"
 
+#include <fmt/format.h>
+
 #include <csignal>
 #include <cstdio>
 #include <optional>
-
-#include <fmt/format.h>
 
 #include "base/number.hpp"
 #include "cli/pmukit_model_exit.hpp"
@@ -53,8 +53,8 @@ std::optional<models::cxl_hmu::EpochLength> parse_epoch(const std::string &text)
 }  // namespace
 
 CxlHmuCommand::CxlHmuCommand(CLI::App &app)
-    : command_(app.add_subcommand("cxl_hmu",
-                                  "a CXL type 3 memory device with hotness monitoring units"))
+    : command_(
+          app.add_subcommand("cxl_hmu", "a CXL type 3 memory device with hotness monitoring units"))
 {
     command_->add_option("--socket", socket_, "UNIX socket to listen on")->required();
     command_->add_option("--access-log", access_log_, "write every memory access here");
@@ -100,7 +100,8 @@ void CxlHmuCommand::add_instance_options()
     command_->add_flag("--per-counter-epochs", p.per_counter_epochs, "no global epoch");
     command_->add_flag("--postponed", p.postponed, "keep what does not fit the hot list");
     const auto leave_out = [this](const char *option, bool &feature) {
-        command_->add_flag_callback(option, [&feature] { feature = false; }, "leave it out");
+        command_->add_flag_callback(
+            option, [&feature] { feature = false; }, "leave it out");
     };
     leave_out("--no-level-interrupt", p.level_interrupt);
     leave_out("--no-overflow-interrupt", p.overflow_interrupt);
@@ -159,8 +160,8 @@ int CxlHmuCommand::run()
     stop_on_signals(server);
     fmt::print("model: ready socket={}\n", socket_);
     std::fflush(stdout);
-    const Result<void> served = server.run(
-        model, once_ ? vfu::Server::Until::kClientLeaves : vfu::Server::Until::kStopped);
+    const Result<void> served =
+        server.run(model, once_ ? vfu::Server::Until::kClientLeaves : vfu::Server::Until::kStopped);
     running_server = nullptr;
 
     const Result<void> closed = log.close();

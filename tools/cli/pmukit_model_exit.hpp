@@ -2,9 +2,9 @@
 // How pmukit-model ends: one line on stderr and the exit code that the kind of error asks for.
 #pragma once
 
-#include <cstdio>
-
 #include <fmt/format.h>
+
+#include <cstdio>
 
 #include "base/result.hpp"
 
@@ -19,13 +19,13 @@ inline int give_up(const Error &error)
 {
     fmt::print(stderr, "pmukit-model: {}\n", error.message);
     switch (error.code) {
-    case Errc::kUsage:
-        return kExitUsage;
-    case Errc::kMachinery:
-    case Errc::kBusy:
-        return kExitMachinery;
-    default:
-        return kExitFailed;
+        case Errc::kUsage:
+            return kExitUsage;
+        case Errc::kMachinery:
+        case Errc::kBusy:
+            return kExitMachinery;
+        default:
+            return kExitFailed;
     }
 }
 

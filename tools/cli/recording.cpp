@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 #include "perfdata/aux.hpp"
 #include "perfdata/format.hpp"
@@ -12,6 +14,8 @@ namespace {
 
 using perfdata::Record;
 
+constexpr size_t kPieceBytes = size_t{4} << 20;  // of AUX data given at once, so that its pages can go again
+
 bool known_type(uint32_t type)
 {
     constexpr uint32_t kLastKernelType = 23, kLastUserType = 84;  // of Linux 7.2
@@ -20,8 +24,8 @@ bool known_type(uint32_t type)
 
 class Walker final : public perfdata::AuxSink {
 public:
-    Walker(const Recording &recording, UnitSink &sink)
-        : recording_(recording), reader_(recording.reader()), sink_(sink), merge_(reader_, *this) {}
+    Walker(const Recording &recording, MappedFile &file, UnitSink &sink)
+        : recording_(recording), file_(file), reader_(recording.reader()), sink_(sink), merge_(reader_, *this) {}
 
     void record(const Record &record);
     RecordingTotals finish()
@@ -40,6 +44,7 @@ private:
     bool is_ours(size_t event, Bytes data) const;
 
     const Recording &recording_;
+    MappedFile &file_;
     const perfdata::Reader &reader_;
     UnitSink &sink_;
     perfdata::AuxMerge merge_;
@@ -106,7 +111,11 @@ void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
     if (stream.event != perfdata::kUnknownEvent)
         totals_.aux_bytes[stream.event] += data.size();
     totals_.pieces++;
-    sink_.aux({stream.event, stream.cpu}, aux_offset, file_offset, data);
+    sink_.aux_begin({stream.event, stream.cpu}, aux_offset, file_offset, data.size());
+    for (size_t at = 0; at < data.size(); at += kPieceBytes) {
+        sink_.aux({stream.event, stream.cpu}, data.subspan(at, std::min(kPieceBytes, data.size() - at)));
+        file_.forget_before(file_offset + at);
+    }
 }
 
 void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t bytes)
@@ -126,6 +135,8 @@ Error in_file(const std::string &path, const Error &error)
 
 Result<Recording> Recording::open(const std::string &path)
 {
+    if (path == "-")
+        return Error{Errc::kUnsupported, "-i -: recordings are not read from a pipe yet; write it to a file first"};
     Result<MappedFile> file = MappedFile::open(path);
     if (!file && file.error().code == Errc::kNotFound)
         return Error{Errc::kNotFound, file.error().message + "; record first, or name a file with -i"};
@@ -139,7 +150,7 @@ Result<Recording> Recording::open(const std::string &path)
 
 Result<RecordingTotals> Recording::walk(UnitSink &sink)
 {
-    Walker walker(*this, sink);
+    Walker walker(*this, file_, sink);
     for (Record record;;) {
         Result<bool> more = reader_.next(record);
         if (!more)

@@ -26,8 +26,9 @@ struct Stream {
 class UnitSink {
 public:
     virtual ~UnitSink() = default;
-    // AUX data: a piece of a stream that goes on in the next. offset: in the stream.
-    virtual void aux(const Stream &stream, uint64_t offset, uint64_t file_offset, Bytes data) = 0;
+    // A buffer of AUX data is announced, then given in one or more pieces. offset: in the stream.
+    virtual void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset, uint64_t size) = 0;
+    virtual void aux(const Stream &stream, Bytes data) = 0;
     virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
     // The words of one sample: whole records.
     virtual void sample(const Stream &stream, uint64_t file_offset, Bytes words) = 0;

@@ -29,13 +29,13 @@ class Collector final : public UnitSink {
 public:
     explicit Collector(std::optional<unsigned> unit_log2) : unit_log2_(unit_log2) {}
 
-    void aux(const Stream &stream, uint64_t offset, uint64_t, Bytes data) override
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
         auto [at, fresh] = streams_.try_emplace(stream, list(stream.event));
         if (fresh)
             at->second.start(offset);
-        at->second.data(data);
     }
+    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
     {
         if (auto at = streams_.find(stream); at != streams_.end())

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The recorder on a software event of this kernel, described by a sysfs tree of the test's own. Needs
+// system-wide events, which not every machine allows: then it says so and skips.
+#include "record/recorder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace pmukit::record {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// Keeps all records; checks at the end that they are whole, one behind the other.
+class Keeper final : public RecordSink {
+public:
+    Result<void> records(Bytes bytes) override
+    {
+        append(all, bytes);
+        return {};
+    }
+    Result<void> aux(const AuxChunk &) override { return Error{Errc::kIo, "a software event has no AUX area"}; }
+    Result<void> round() override { return {}; }
+
+    std::vector<std::byte> all;
+};
+
+class RecorderTest : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = testing::TempDir() + "pmukit_recorder.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        root_ = pattern;
+        put("fake/type", "1");  // PERF_TYPE_SOFTWARE; config 0 is the CPU clock
+        put("fake/cpumask", "0");
+        options_.sysfs_root = root_;
+        options_.events = *parse_event_strings("fake/config=0/");
+        options_.pages = 8;
+        stop_ = Fd(::eventfd(0, EFD_CLOEXEC));
+    }
+    void TearDown() override { fs::remove_all(root_); }
+    void put(const std::string &path, const std::string &text)
+    {
+        fs::create_directories((root_ / path).parent_path());
+        std::ofstream(root_ / path) << text;
+    }
+    std::optional<Recorder> open_or_skip()
+    {
+        Result<Recorder> recorder = Recorder::open(options_);
+        if (recorder)
+            return std::move(*recorder);
+        skip_ = recorder.error().message;
+        return std::nullopt;
+    }
+    void stop()
+    {
+        const uint64_t one = 1;
+        EXPECT_EQ(::write(stop_.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    }
+
+    fs::path root_;
+    RecordOptions options_;
+    Fd stop_;
+    std::string skip_;
+};
+
+TEST_F(RecorderTest, GivesWholeRecordsUntilItIsStopped)
+{
+    std::optional<Recorder> recorder = open_or_skip();
+    if (!recorder)
+        GTEST_SKIP() << skip_;
+    EXPECT_FALSE(recorder->has_aux());
+    ASSERT_EQ(recorder->events().size(), 1U);
+    EXPECT_EQ(recorder->events()[0].ids.size(), 1U);
+    Keeper keeper;
+    ASSERT_TRUE(recorder->enable());
+    std::thread stopper([this] {
+        std::this_thread::sleep_for(300ms);
+        stop();
+    });
+    Result<RecordOutcome> outcome = recorder->run(keeper, {stop_.get()});
+    stopper.join();
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_TRUE(outcome->gone.empty());
+    EXPECT_GT(outcome->notes.samples, 0U);
+    RingNotes again;  // what arrived is what was counted
+    EXPECT_TRUE(note_records(keeper.all, 0, keeper.all.size(), again));
+    EXPECT_EQ(again.samples, outcome->notes.samples);
+}
+
+TEST_F(RecorderTest, EndsAndNamesAPmuThatDisappears)
+{
+    std::optional<Recorder> recorder = open_or_skip();
+    if (!recorder)
+        GTEST_SKIP() << skip_;
+    Keeper keeper;
+    ASSERT_TRUE(recorder->enable());
+    std::thread remover([this] {
+        std::this_thread::sleep_for(150ms);
+        fs::remove_all(root_ / "fake");
+    });
+    Result<RecordOutcome> outcome = recorder->run(keeper, {stop_.get()});
+    remover.join();
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->gone, std::vector<std::string>{"fake"});
+}
+
+TEST_F(RecorderTest, RefusesACpuThatThePmuIsNotReadOn)
+{
+    options_.cpus = {1};
+    Result<Recorder> recorder = Recorder::open(options_);
+    ASSERT_FALSE(recorder);
+    EXPECT_EQ(recorder.error().code, Errc::kUsage);
+    EXPECT_NE(recorder.error().message.find("read on CPU 0"), std::string::npos);
+}
+
+TEST_F(RecorderTest, AsksWhomToRecordWithoutACpumask)
+{
+    fs::remove(root_ / "fake/cpumask");
+    EXPECT_EQ(Recorder::open(options_).error().code, Errc::kUsage);
+}
+
+}  // namespace
+}  // namespace pmukit::record
