@@ -29,10 +29,10 @@
 #define CXL_HMU_READS_PER_SECTION	64
 
 /*
- * What a drain reads besides entries: status before and up to three times after disabling (stop
+ * What a drain reads besides entries: status before and up to four times after disabling (stop
  * only), status and tail.
  */
-#define CXL_HMU_DISABLE_POLLS		3
+#define CXL_HMU_DISABLE_POLLS		4
 #define CXL_HMU_READS_OVERHEAD		(1 + CXL_HMU_DISABLE_POLLS + 2)
 
 /**
@@ -129,6 +129,7 @@ struct cxl_hmu_event {
  * @filling: the list may hold entries of the last run that nobody counted yet
  * @head: next entry to read; what the head register was last set to
  * @tail_rejected: the last tail was out of range
+ * @futile: how often in a row the device announced entries and there were none to take
  * @active: the started event; changes on @cpu with interrupts off only
  * @cpu: where it runs
  * @complaint: what went wrong, to be printed by the timer
@@ -158,6 +159,7 @@ struct cxl_hmu {
 	bool filling;
 	u32 head;
 	bool tail_rejected;
+	u32 futile;
 	struct cxl_hmu_event *active;
 	int cpu;
 	const char *complaint;

@@ -30,7 +30,10 @@
 
 /* Pause between two sections of one drain, in which other interrupts are served */
 #define CXL_HMU_CONTINUE_NS		(100 * NSEC_PER_USEC)
-#define CXL_HMU_DISABLE_POLL_US		5
+#define CXL_HMU_DISABLE_POLL_US		10
+
+/* Drains in a row that were asked for by the device and found nothing to take */
+#define CXL_HMU_MAX_FUTILE		3
 
 #define CXL_HMU_HEADER_WORDS		(2 + PMUKIT_CXL_HMU_EXTRA_WORDS)
 #define CXL_HMU_BATCH			(PMUKIT_RECORD_WORDS - CXL_HMU_HEADER_WORDS)
@@ -110,12 +113,32 @@ static bool cxl_hmu_tail_valid(struct cxl_hmu *hmu, u32 tail)
 }
 
 /*
- * Take up to @limit entries. The level bit stays set while entries wait: they are fetched by the
- * timer, an interrupt would only come in between.
+ * Clear what was seen, so that it may interrupt again; not the level while entries wait, which the
+ * timer fetches. A device that goes on interrupting without giving us entries (we take its list
+ * for empty, or the reader has no room) keeps the bits set until it does, and its interrupts with
+ * them; the timer still looks at it.
  */
+static void cxl_hmu_acknowledge(struct cxl_hmu *hmu, u64 status, const struct cxl_hmu_batch *batch)
+{
+	u64 seen = status & CXL_HMU_STATUS_OVERFLOW;
+
+	if (!batch->waiting)
+		seen |= status & CXL_HMU_STATUS_LEVEL;
+	hmu->futile = batch->taken ? 0 : min(hmu->futile + !!seen, CXL_HMU_MAX_FUTILE + 1U);
+	if (!seen || hmu->futile > CXL_HMU_MAX_FUTILE)
+		return;
+
+	if (seen & CXL_HMU_STATUS_OVERFLOW) {
+		hmu->active->flags |= PMUKIT_CXL_HMU_F_OVERFLOW;
+		pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_OVERFLOWS);
+	}
+	cxl_hmu_write(hmu, CXL_HMU_STATUS, seen);
+}
+
+/* Take up to @limit entries. */
 static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, bool last, struct cxl_hmu_batch *batch)
 {
-	u64 status, seen;
+	u64 status;
 	u32 tail, used;
 
 	*batch = (struct cxl_hmu_batch) {};
@@ -138,15 +161,7 @@ static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, bool last, struct cx
 		cxl_hmu_write_head(hmu);
 	}
 
-	seen = status & CXL_HMU_STATUS_OVERFLOW;
-	if (seen) {
-		hmu->active->flags |= PMUKIT_CXL_HMU_F_OVERFLOW;
-		pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_OVERFLOWS);
-	}
-	if (!batch->waiting)
-		seen |= status & CXL_HMU_STATUS_LEVEL;
-	if (seen)
-		cxl_hmu_write(hmu, CXL_HMU_STATUS, seen);
+	cxl_hmu_acknowledge(hmu, status, batch);
 }
 
 /* The event stops: what still waits is lost. */

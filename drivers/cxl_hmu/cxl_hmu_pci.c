@@ -146,9 +146,9 @@ static int cxl_hmu_learn_widths(struct cxl_hmu *hmu)
 			return -ENXIO;
 		wrong = cxl_hmu_caps_set_width(&hmu->caps, unit, status);
 		if (wrong)
-			pr_warn("%s: unit size 2^%u: %s\n", hmu->pp.name, unit, wrong);
+			pr_debug("%s: unit size 2^%u: %s\n", hmu->pp.name, unit, wrong);
 	}
-	return hmu->caps.unit_mask ? 0 : -EINVAL;
+	return hmu->caps.unit_mask ? 0 : -ERANGE;
 }
 
 static int cxl_hmu_instance_probe(struct cxl_hmu *hmu, u32 instance_bytes)
@@ -197,22 +197,31 @@ static struct cxl_hmu *cxl_hmu_instance_new(struct cxl_hmu_device *dev,
 	return hmu;
 }
 
-static void cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct cxl_hmu_block *block,
+/*
+ * Returns whether to go on: a device that does not answer is not asked for each of its instances,
+ * which would hold up cxl_pci.
+ */
+static bool cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct cxl_hmu_block *block,
 				  u32 chmu, const struct cxl_hmu_block_caps *caps)
 {
 	struct cxl_hmu *hmu;
+	int ret;
 	u32 i;
 
 	for (i = 0; i < caps->instances; i++) {
 		hmu = cxl_hmu_instance_new(dev, block, chmu, i, caps->instance_bytes);
 		if (!hmu)
-			return;
-		if (cxl_hmu_instance_probe(hmu, caps->instance_bytes)) {
-			pmukit_pmu_put(&hmu->pp);
+			return false;
+		ret = cxl_hmu_instance_probe(hmu, caps->instance_bytes);
+		if (!ret) {
+			list_add_tail(&hmu->node, &dev->instances);
 			continue;
 		}
-		list_add_tail(&hmu->node, &dev->instances);
+		pmukit_pmu_put(&hmu->pp);
+		if (ret == -ETIMEDOUT || ret == -ENXIO)
+			return false;
 	}
+	return true;
 }
 
 /* From here on nothing of ours touches the instance's registers. */
@@ -230,7 +239,8 @@ static void cxl_hmu_instance_kill(struct cxl_hmu *hmu)
 
 /* Register locator */
 
-static void cxl_hmu_block_attach(struct cxl_hmu_device *dev, u32 chmu, u32 low, u32 high)
+/* Returns whether to go on with the next block. */
+static bool cxl_hmu_block_attach(struct cxl_hmu_device *dev, u32 chmu, u32 low, u32 high)
 {
 	u64 offset = (u64)high << 32 | (low & CXL_HMU_LOCATOR_LOW_OFFSET);
 	u32 bar = FIELD_GET(CXL_HMU_LOCATOR_LOW_BIR, low);
@@ -242,7 +252,7 @@ static void cxl_hmu_block_attach(struct cxl_hmu_device *dev, u32 chmu, u32 low, 
 
 	if (bar >= PCI_STD_NUM_BARS || !(pci_resource_flags(dev->pdev, bar) & IORESOURCE_MEM)) {
 		pci_warn(dev->pdev, "CHMU %u ignored: no such memory BAR\n", chmu);
-		return;
+		return true;
 	}
 
 	bar_bytes = pci_resource_len(dev->pdev, bar);
@@ -251,16 +261,16 @@ static void cxl_hmu_block_attach(struct cxl_hmu_device *dev, u32 chmu, u32 low, 
 				     "the block begins beyond its BAR";
 	if (wrong) {
 		pci_warn(dev->pdev, "CHMU %u ignored: %s\n", chmu, wrong);
-		return;
+		return true;
 	}
 
 	block = cxl_hmu_block_map(start, &caps);
 	if (!block) {
 		pci_warn(dev->pdev, "CHMU %u ignored: its registers are in use\n", chmu);
-		return;
+		return true;
 	}
 	list_add_tail(&block->node, &dev->blocks);
-	cxl_hmu_instances_add(dev, block, chmu, &caps);
+	return cxl_hmu_instances_add(dev, block, chmu, &caps);
 }
 
 static void cxl_hmu_walk_locator(struct cxl_hmu_device *dev)
@@ -288,7 +298,8 @@ static void cxl_hmu_walk_locator(struct cxl_hmu_device *dev)
 			pci_warn(pdev, "only the first %u CHMUs are used\n", chmu);
 			return;
 		}
-		cxl_hmu_block_attach(dev, chmu++, low, high);
+		if (!cxl_hmu_block_attach(dev, chmu++, low, high))
+			return;
 	}
 }
 

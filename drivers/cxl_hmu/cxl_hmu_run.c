@@ -33,6 +33,7 @@
 #include "cxl_hmu.h"
 
 #define CXL_HMU_TIMEOUT_MS		1000
+#define CXL_HMU_ATTACH_TIMEOUT_MS	300
 #define CXL_HMU_POLL_MIN_NS		(50 * NSEC_PER_USEC)
 #define CXL_HMU_POLL_MAX_NS		(2 * NSEC_PER_MSEC)
 #define CXL_HMU_STEPS_PER_SECTION	8
@@ -347,6 +348,7 @@ void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev)
 	hmu->active = hev;
 	hmu->cpu = smp_processor_id();
 	hmu->tail_rejected = false;
+	hmu->futile = 0;
 	hmu->disable_sent = false;
 	cxl_hmu_enter(hmu, CXL_HMU_QUIESCE);
 	cxl_hmu_run_spinning(hmu, CXL_HMU_SPINS);
@@ -375,7 +377,7 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
  */
 int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu)
 {
-	ktime_t deadline = ktime_add_ms(ktime_get(), CXL_HMU_TIMEOUT_MS);
+	ktime_t deadline = ktime_add_ms(ktime_get(), CXL_HMU_ATTACH_TIMEOUT_MS);
 	u64 status;
 
 	cxl_hmu_write(hmu, CXL_HMU_CFG0, 0);
