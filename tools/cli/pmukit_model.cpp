@@ -4,47 +4,15 @@
 #include <link.h>
 
 #include <CLI/CLI.hpp>
-#include <cstring>
-#include <string>
+#include <cstdio>
+#include <exception>
 
+#include "cli/pmukit_model_build_id.hpp"
 #include "cli/pmukit_model_cxl_hmu.hpp"
 #include "cli/pmukit_model_exit.hpp"
 
 namespace pmukit::cli {
 namespace {
-
-// The GNU build id that the linker gave this very program, so that a test can tell which one runs.
-int find_build_id(dl_phdr_info *object, size_t, void *out)
-{
-    for (unsigned i = 0; i < object->dlpi_phnum; i++) {
-        const ElfW(Phdr) &segment = object->dlpi_phdr[i];
-        if (segment.p_type != PT_NOTE)
-            continue;
-        const char *at = reinterpret_cast<const char *>(object->dlpi_addr + segment.p_vaddr);
-        const char *const end = at + segment.p_memsz;
-        while (static_cast<size_t>(end - at) >= sizeof(ElfW(Nhdr))) {
-            ElfW(Nhdr) note;
-            std::memcpy(&note, at, sizeof note);
-            const char *name = at + sizeof note;
-            const char *description = name + (note.n_namesz + 3u) / 4 * 4;
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-                std::memcmp(name, "GNU", 4) == 0) {
-                for (unsigned byte = 0; byte < note.n_descsz; byte++)
-                    *static_cast<std::string *>(out) +=
-                        fmt::format("{:02x}", static_cast<unsigned char>(description[byte]));
-            }
-            at = description + (note.n_descsz + 3u) / 4 * 4;
-        }
-    }
-    return 1;  // the program itself comes first; its libraries do not matter
-}
-
-std::string version()
-{
-    std::string id;
-    dl_iterate_phdr(find_build_id, &id);
-    return "pmukit-model build " + (id.empty() ? "unknown" : id);
-}
 
 void list_faults()
 {
@@ -55,7 +23,7 @@ void list_faults()
 int run(int argc, char **argv)
 {
     CLI::App app("Device models for pmukit, as vfio-user servers", "pmukit-model");
-    app.set_version_flag("--version", version());
+    app.set_version_flag("--version", "pmukit-model build " + build_id());
     bool wants_faults = false;
     app.add_flag("--list-faults", wants_faults, "name the ways in which a model can be broken");
     app.require_subcommand(0, 1);
@@ -81,5 +49,11 @@ int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    return pmukit::cli::run(argc, argv);
+    // No room throws at its edges; what arrives here is memory running out, or a bug.
+    try {
+        return pmukit::cli::run(argc, argv);
+    } catch (const std::exception &failure) {
+        std::fprintf(stderr, "pmukit-model: %s\n", failure.what());
+        return pmukit::cli::kExitMachinery;
+    }
 }

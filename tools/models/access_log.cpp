@@ -13,7 +13,7 @@ namespace pmukit::models {
 
 namespace {
 
-constexpr size_t kBufferBytes = 64 * 1024;
+constexpr size_t kBufferBytes = size_t{64} * 1024;
 constexpr size_t kLineBytes = 32;  // "W 0x" + 16 digits + " " + 10 digits + newline is 32 at most
 constexpr std::string_view kFirstLine = "# pmukit access log 1\n";
 

@@ -32,8 +32,7 @@ TEST_F(AccessLogFile, HoldsEveryAccessInOrder)
     log->write(0xabcdef, 1);
     log->read(~uint64_t{0}, 8);
     ASSERT_TRUE(log->close());
-    EXPECT_EQ(text(),
-              "# pmukit access log 1\nR 0x0 8\nW 0xabcdef 1\nR 0xffffffffffffffff 8\n");
+    EXPECT_EQ(text(), "# pmukit access log 1\nR 0x0 8\nW 0xabcdef 1\nR 0xffffffffffffffff 8\n");
     EXPECT_EQ(log->reads(), 2u);
     EXPECT_EQ(log->writes(), 1u);
 }

@@ -41,8 +41,8 @@ uint64_t Chmu::read_common(uint64_t offset, unsigned width)
 
 bool Chmu::in_one_instance(uint64_t offset, unsigned width) const
 {
-    return offset >= kCommonBytes && (offset - kCommonBytes) % instance_bytes_ + width <=
-                                         instance_bytes_;
+    return offset >= kCommonBytes &&
+           (offset - kCommonBytes) % instance_bytes_ + width <= instance_bytes_;
 }
 
 uint64_t Chmu::read(uint64_t offset, unsigned width)
@@ -58,8 +58,8 @@ uint64_t Chmu::read(uint64_t offset, unsigned width)
 void Chmu::write(uint64_t offset, unsigned width, uint64_t value)
 {
     if (!in_one_instance(offset, width)) {
-        host_.log(fmt::format("chmu{}: write of {} bytes at {:#x}, dropped", index_, width,
-                              offset));
+        host_.log(
+            fmt::format("chmu{}: write of {} bytes at {:#x}, dropped", index_, width, offset));
         return;
     }
     offset -= kCommonBytes;

@@ -37,8 +37,8 @@ constexpr uint32_t kCommit = 1u << 9;
 constexpr uint32_t kCommitted = 1u << 10;
 constexpr uint32_t kError = 1u << 11;
 constexpr uint32_t kHostOnly = 1u << 12;
-constexpr uint32_t kInterleave = 0xff;           // granularity and ways
-constexpr uint32_t kAddressLow = 0xf0000000;     // 256 MiB
+constexpr uint32_t kInterleave = 0xff;        // granularity and ways
+constexpr uint32_t kAddressLow = 0xf0000000;  // 256 MiB
 
 constexpr size_t decoder_at(unsigned decoder)
 {
@@ -60,11 +60,11 @@ ComponentRegisters::ComponentRegisters(vfu::Host &host) : host_(host), cachemem_
 // No error ever happens here: status, first error pointer and header log stay zero.
 void ComponentRegisters::place_ras()
 {
-    cachemem_.place(kRas + 0x00, 4, 0, 0, kUncorrectable);                 // status
-    cachemem_.place(kRas + 0x04, 4, kUncorrectable, kUncorrectable);       // mask
-    cachemem_.place(kRas + 0x08, 4, kUncorrectable, kUncorrectable);       // severity
-    cachemem_.place(kRas + 0x0c, 4, 0, 0, kCorrectable);                   // correctable status
-    cachemem_.place(kRas + 0x10, 4, kCorrectable, kCorrectable);           // correctable mask
+    cachemem_.place(kRas + 0x00, 4, 0, 0, kUncorrectable);            // status
+    cachemem_.place(kRas + 0x04, 4, kUncorrectable, kUncorrectable);  // mask
+    cachemem_.place(kRas + 0x08, 4, kUncorrectable, kUncorrectable);  // severity
+    cachemem_.place(kRas + 0x0c, 4, 0, 0, kCorrectable);              // correctable status
+    cachemem_.place(kRas + 0x10, 4, kCorrectable, kCorrectable);      // correctable mask
 }
 
 void ComponentRegisters::place_decoders()
@@ -89,8 +89,8 @@ void ComponentRegisters::place_decoders()
 uint64_t ComponentRegisters::read(uint64_t offset, unsigned width)
 {
     if (width < 4 || offset % width != 0) {
-        host_.log(fmt::format("component registers: read of {} bytes at {:#x}, ignored", width,
-                              offset));
+        host_.log(
+            fmt::format("component registers: read of {} bytes at {:#x}, ignored", width, offset));
         return ~uint64_t{0};
     }
     if (offset < kCachemem || offset >= kCachemem + kCachememBytes)
@@ -101,8 +101,8 @@ uint64_t ComponentRegisters::read(uint64_t offset, unsigned width)
 void ComponentRegisters::write(uint64_t offset, unsigned width, uint64_t value)
 {
     if (width < 4 || offset % width != 0) {
-        host_.log(fmt::format("component registers: write of {} bytes at {:#x}, dropped", width,
-                              offset));
+        host_.log(
+            fmt::format("component registers: write of {} bytes at {:#x}, dropped", width, offset));
         return;
     }
     if (offset < kCachemem || offset >= kCachemem + kCachememBytes)
@@ -143,8 +143,8 @@ void ComponentRegisters::write_decoder(unsigned decoder, size_t offset, uint32_t
 void ComponentRegisters::update_commit(unsigned decoder)
 {
     const size_t at = decoder_at(decoder);
-    const uint32_t control = static_cast<uint32_t>(cachemem_.read(at + kDecoderControl, 4)) &
-                             ~(kCommitted | kError);
+    const uint32_t control =
+        static_cast<uint32_t>(cachemem_.read(at + kDecoderControl, 4)) & ~(kCommitted | kError);
     const bool sized = cachemem_.read(at + kDecoderSizeLow, 8) != 0;
     const bool in_order = decoder == 0 || committed(decoder - 1);
     uint32_t outcome = 0;

@@ -28,13 +28,13 @@ public:
 
     struct Counter {
         uint64_t unit = 0;
-        uint32_t count = 0;   // 0: free
+        uint32_t count = 0;  // 0: free
         uint32_t credit = 0;
-        uint32_t birth = 0;   // tick of the allocation, for epochs of single counters
+        uint32_t birth = 0;  // tick of the allocation, for epochs of single counters
     };
 
-    // Counts one access, up to `limit`. The counter of the unit, or nothing when the access was lost.
-    // The pointer holds until the next call.
+    // Counts one access, up to `limit`. The counter of the unit, or nothing when the access was
+    // lost. The pointer holds until the next call.
     Counter *count(uint64_t unit, uint32_t limit, uint32_t tick);
 
     // Calls visit(counter) for each counter in use, in array order; a true answer frees it.

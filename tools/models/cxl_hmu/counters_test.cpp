@@ -80,7 +80,8 @@ TEST(Counters, SweepFreesWhatItIsTold)
         counters.count(unit, kNoLimit, 0);
     counters.sweep([](const Counters::Counter &counter) { return counter.unit % 2 == 0; });
     std::set<uint64_t> left;
-    counters.sweep([&](const Counters::Counter &counter) { return !left.insert(counter.unit).second; });
+    counters.sweep(
+        [&](const Counters::Counter &counter) { return !left.insert(counter.unit).second; });
     EXPECT_EQ(left, (std::set<uint64_t>{1, 3, 5, 7}));
     EXPECT_EQ(counters.used(), 4u);
     counters.free_all();

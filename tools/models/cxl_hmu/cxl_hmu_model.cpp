@@ -20,7 +20,7 @@ constexpr uint64_t kBlockAlign = 0x10000;  // what a register locator entry can 
 constexpr uint64_t kPbaOffset = 0x8000;    // behind the MSI-X table
 
 constexpr unsigned kVectors = kMessages;
-constexpr unsigned kFirstUnitVector = 1;   // 0 is for the events of the memory device
+constexpr unsigned kFirstUnitVector = 1;  // 0 is for the events of the memory device
 
 constexpr uint64_t kCapacityUnit = uint64_t{256} << 20;
 
@@ -72,7 +72,7 @@ struct DeviceDvsec {
         store_le<uint32_t>(&reset[0x18 - kStart], static_cast<uint32_t>(capacity >> 32));
         store_le<uint32_t>(&reset[0x1c - kStart],
                            static_cast<uint32_t>(capacity) | kValid | kActive);
-        store_le<uint32_t>(&writable[0x20 - kStart], ~0u);        // range 1 base
+        store_le<uint32_t>(&writable[0x20 - kStart], ~0u);  // range 1 base
         store_le<uint32_t>(&writable[0x24 - kStart], 0xf0000000);
     }
 };
@@ -81,18 +81,24 @@ void append_locator_entry(std::vector<std::byte> &body, uint8_t id, uint64_t off
 {
     const size_t at = body.size();
     body.resize(at + 8);
-    store_le<uint32_t>(&body[at], kRegisterBar | uint32_t{id} << 8 |
-                                      (static_cast<uint32_t>(offset) & 0xffff0000));
+    store_le<uint32_t>(
+        &body[at], kRegisterBar | uint32_t{id} << 8 | (static_cast<uint32_t>(offset) & 0xffff0000));
     store_le<uint32_t>(&body[at + 4], static_cast<uint32_t>(offset >> 32));
 }
 
 }  // namespace
 
 CxlHmuModel::CxlHmuModel(const Options &options, AccessLog &log, vfu::Host &host)
-    : log_(log), host_(host, options.fault),
-      config_({.vendor = kVendor, .device = kDevice, .subsystem_vendor = kVendor,
-               .subsystem_device = kDevice, .class_code = kClassCxlMemory, .revision = 1}),
-      component_(host_), device_(capacity_of(options), kVectors, host_)
+    : log_(log),
+      host_(host, options.fault),
+      config_({.vendor = kVendor,
+               .device = kDevice,
+               .subsystem_vendor = kVendor,
+               .subsystem_device = kDevice,
+               .class_code = kClassCxlMemory,
+               .revision = 1}),
+      component_(host_),
+      device_(capacity_of(options), kVectors, host_)
 {
     host_.spurious_vector(kFirstUnitVector);
     build_units(options);
@@ -130,8 +136,10 @@ void CxlHmuModel::build_config(const Options &options, uint64_t registers_end)
     config_.add_bar(kRegisterBar, vfu::BarKind::kMemory64, register_bytes);
     config_.add_bar(kMemoryBar, vfu::BarKind::kMemory64Prefetchable, options.memory_bytes);
     config_.add_pcie_endpoint();
-    config_.add_msix({.vectors = kVectors, .table_bar = kRegisterBar,
-                      .table_offset = registers_end, .pba_bar = kRegisterBar,
+    config_.add_msix({.vectors = kVectors,
+                      .table_bar = kRegisterBar,
+                      .table_offset = registers_end,
+                      .pba_bar = kRegisterBar,
                       .pba_offset = registers_end + kPbaOffset});
     config_.add_aer();
 

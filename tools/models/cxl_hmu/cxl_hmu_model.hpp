@@ -21,8 +21,8 @@ namespace pmukit::models::cxl_hmu {
 
 class CxlHmuModel final : public vfu::Device {
 public:
-    // options passed check(). The log is told of every memory access before a CHMU is; closing it is
-    // the owner's.
+    // options passed check(). The log is told of every memory access before a CHMU is; closing it
+    // is the owner's.
     CxlHmuModel(const Options &options, AccessLog &log, vfu::Host &host);
 
     vfu::ConfigSpace &config() override { return config_; }

@@ -83,8 +83,8 @@ protected:
     }
     void start(uint64_t at, uint64_t threshold = 1, uint64_t notify_at = 0)
     {
-        write(at + kConfig1, kConfig1UnitSize.put(12) | kConfig1EpochScale.put(4) |
-                                 kConfig1EpochValue.put(1));
+        write(at + kConfig1,
+              kConfig1UnitSize.put(12) | kConfig1EpochScale.put(4) | kConfig1EpochValue.put(1));
         write(at + kConfig2, notify_at);
         write(at + 0x70, 1);
         write(at + kConfig0, kConfig0Requests.put(6) | kConfig0Threshold.put(threshold) |
@@ -121,8 +121,8 @@ TEST_F(Function, IsACxlMemoryDevice)
     EXPECT_EQ(config(0x08) >> 8, 0x050210u);
     const uint64_t device = dvsec(0);
     ASSERT_NE(device, 0u);
-    EXPECT_EQ(config(device + 0x0a, 2) & 0x34, 0x14u);        // memory, one range
-    EXPECT_EQ(config(device + 0x1c) & 0x3, 0x3u);             // valid, active
+    EXPECT_EQ(config(device + 0x0a, 2) & 0x34, 0x14u);  // memory, one range
+    EXPECT_EQ(config(device + 0x1c) & 0x3, 0x3u);       // valid, active
     EXPECT_EQ(config(device + 0x1c) & 0xf0000000, 0x10000000u);
     model_->config().write(device + 0x0c, 2, 0x4);
     EXPECT_EQ(config(device + 0x0c, 2) & 0x4, 0x4u);
@@ -296,8 +296,8 @@ TEST(CxlHmuOptions, AreCheckedAgainstTheirLimits)
     EXPECT_TRUE(refused([](Options &o) { o.instance.counter_width_4k = 0; }));
     EXPECT_TRUE(refused([](Options &o) { o.instance.epoch_min = {0, 1}; }));
     EXPECT_TRUE(refused([](Options &o) { o.instance.epoch_min = {5, 200}; }));
-    EXPECT_TRUE(refused(
-        [](Options &o) { o.instance.epoch_mode = o.instance.always_on_mode = false; }));
+    EXPECT_TRUE(
+        refused([](Options &o) { o.instance.epoch_mode = o.instance.always_on_mode = false; }));
 }
 
 // --- Faults
@@ -365,8 +365,9 @@ TEST_F(Function, FaultInstanceLengthLeavesTheBar)
 {
     build_with("instance-length-beyond-bar");
     const uint64_t block = blocks_[kLocatorChmu][0];
-    const uint64_t end = block + 0x10 + kCommon0Instances.get(read(block)) *
-                                            kCommon1InstanceLength.get(read(block + 8));
+    const uint64_t end =
+        block + 0x10 +
+        kCommon0Instances.get(read(block)) * kCommon1InstanceLength.get(read(block + 8));
     EXPECT_GT(end, model_->config().bar(0)->size_bytes);
 }
 
@@ -389,7 +390,7 @@ TEST_F(Function, FaultsOfInterrupts)
 {
     struct Case {
         const char *name;
-        size_t with_cause;   // messages after a level crossing
+        size_t with_cause;  // messages after a level crossing
         bool keeps_coming;
     };
     for (const Case &c : {Case{"irq-lost", 0, false}, Case{"irq-storm", 1, true}}) {

@@ -30,70 +30,70 @@ inline constexpr uint8_t kLocatorChmu = 5;
 // --- Block: common capability, then the instances one after the other
 
 inline constexpr uint64_t kCommonBytes = 0x10;
-inline constexpr uint64_t kCommon0 = 0x00;                      // RO, 8 bytes
+inline constexpr uint64_t kCommon0 = 0x00;  // RO, 8 bytes
 inline constexpr Field kCommon0Version{0, 3};
 inline constexpr Field kCommon0Instances{8, 15};
-inline constexpr uint64_t kCommon1 = 0x08;                      // RO, 8 bytes
-inline constexpr Field kCommon1InstanceLength{0, 15};           // bytes
+inline constexpr uint64_t kCommon1 = 0x08;             // RO, 8 bytes
+inline constexpr Field kCommon1InstanceLength{0, 15};  // bytes
 inline constexpr uint64_t kCommonVersion = 1;
 inline constexpr unsigned kMaxInstances = 8;
-inline constexpr unsigned kMaxChmus = 8;                        // of this model
+inline constexpr unsigned kMaxChmus = 8;  // of this model
 
 // --- Instance: offsets from its first byte
 
-inline constexpr uint64_t kCap0 = 0x00;                         // HwInit, 8 bytes
+inline constexpr uint64_t kCap0 = 0x00;  // HwInit, 8 bytes
 inline constexpr Field kCap0Message{0, 3};
 inline constexpr Field kCap0OverflowInterrupt{4, 4};
 inline constexpr Field kCap0LevelInterrupt{5, 5};
-inline constexpr Field kCap0EpochType{6, 7};                    // 0 global, 1 per counter
-inline constexpr Field kCap0Requests{8, 13};                    // bit i: request type i + 1
+inline constexpr Field kCap0EpochType{6, 7};  // 0 global, 1 per counter
+inline constexpr Field kCap0Requests{8, 13};  // bit i: request type i + 1
 inline constexpr Field kCap0MaxEpochScale{16, 19};
 inline constexpr Field kCap0MaxEpochValue{20, 31};
 inline constexpr Field kCap0MinEpochScale{32, 35};
 inline constexpr Field kCap0MinEpochValue{36, 47};
-inline constexpr Field kCap0HotListSize{48, 63};                // entries
+inline constexpr Field kCap0HotListSize{48, 63};  // entries
 
-inline constexpr uint64_t kCap1 = 0x08;                         // HwInit, 8 bytes
-inline constexpr Field kCap1UnitSizes{0, 31};                   // bit n: 256 B << n
-inline constexpr Field kCap1Downsampling{32, 47};               // bit n: every 2^n-th request
+inline constexpr uint64_t kCap1 = 0x08;            // HwInit, 8 bytes
+inline constexpr Field kCap1UnitSizes{0, 31};      // bit n: 256 B << n
+inline constexpr Field kCap1Downsampling{32, 47};  // bit n: every 2^n-th request
 inline constexpr Field kCap1EpochMode{48, 48};
 inline constexpr Field kCap1AlwaysOnMode{49, 49};
 inline constexpr Field kCap1Randomized{50, 50};
 inline constexpr Field kCap1Overlap{51, 51};
 inline constexpr Field kCap1Postponed{52, 52};
 
-inline constexpr uint64_t kCap2 = 0x10;                         // HwInit: offset of the range bitmap
-inline constexpr uint64_t kCap3 = 0x18;                         // HwInit: offset of the hot list
+inline constexpr uint64_t kCap2 = 0x10;  // HwInit: offset of the range bitmap
+inline constexpr uint64_t kCap3 = 0x18;  // HwInit: offset of the hot list
 
-inline constexpr uint64_t kConfig0 = 0x40;                      // RW, 8 bytes
-inline constexpr Field kConfig0Requests{0, 7};                  // RW while disabled
-inline constexpr Field kConfig0Randomized{8, 8};                // RW while disabled
-inline constexpr Field kConfig0OverflowInterrupt{9, 9};         // RW while disabled
-inline constexpr Field kConfig0LevelInterrupt{10, 10};          // RW while disabled
-inline constexpr Field kConfig0Enable{16, 16};                  // RW always
-inline constexpr Field kConfig0ResetCounters{17, 17};           // RW always, clears itself
-inline constexpr Field kConfig0Threshold{32, 63};               // RW while disabled
+inline constexpr uint64_t kConfig0 = 0x40;               // RW, 8 bytes
+inline constexpr Field kConfig0Requests{0, 7};           // RW while disabled
+inline constexpr Field kConfig0Randomized{8, 8};         // RW while disabled
+inline constexpr Field kConfig0OverflowInterrupt{9, 9};  // RW while disabled
+inline constexpr Field kConfig0LevelInterrupt{10, 10};   // RW while disabled
+inline constexpr Field kConfig0Enable{16, 16};           // RW always
+inline constexpr Field kConfig0ResetCounters{17, 17};    // RW always, clears itself
+inline constexpr Field kConfig0Threshold{32, 63};        // RW while disabled
 
-inline constexpr uint64_t kConfig1 = 0x48;                      // RW while disabled, 8 bytes
-inline constexpr Field kConfig1UnitSize{0, 31};                 // log2 of bytes (RFC, QEMU)
-inline constexpr Field kConfig1Downsampling{32, 35};            // log2 of the factor
-inline constexpr Field kConfig1Mode{40, 47};                    // 0 epoch, 1 always on
+inline constexpr uint64_t kConfig1 = 0x48;            // RW while disabled, 8 bytes
+inline constexpr Field kConfig1UnitSize{0, 31};       // log2 of bytes (RFC, QEMU)
+inline constexpr Field kConfig1Downsampling{32, 35};  // log2 of the factor
+inline constexpr Field kConfig1Mode{40, 47};          // 0 epoch, 1 always on
 inline constexpr Field kConfig1EpochScale{48, 51};
 inline constexpr Field kConfig1EpochValue{52, 63};
 
-inline constexpr uint64_t kConfig2 = 0x50;                      // RW while disabled, 8 bytes
-inline constexpr Field kConfig2Notification{0, 15};             // entries
+inline constexpr uint64_t kConfig2 = 0x50;           // RW while disabled, 8 bytes
+inline constexpr Field kConfig2Notification{0, 15};  // entries
 
-inline constexpr uint64_t kStatus = 0x60;                       // 8 bytes
-inline constexpr Field kStatusEnabled{0, 0};                    // RO
-inline constexpr Field kStatusOperation{16, 31};                // RO
-inline constexpr Field kStatusCounterWidth{32, 39};             // RO, bits
-inline constexpr Field kStatusOverflow{40, 40};                 // W1C
-inline constexpr Field kStatusLevel{41, 41};                    // W1C
+inline constexpr uint64_t kStatus = 0x60;            // 8 bytes
+inline constexpr Field kStatusEnabled{0, 0};         // RO
+inline constexpr Field kStatusOperation{16, 31};     // RO
+inline constexpr Field kStatusCounterWidth{32, 39};  // RO, bits
+inline constexpr Field kStatusOverflow{40, 40};      // W1C
+inline constexpr Field kStatusLevel{41, 41};         // W1C
 
-inline constexpr uint64_t kHead = 0x68;                         // RW, 2 bytes
-inline constexpr uint64_t kTail = 0x6a;                         // RO while enabled, 2 bytes
-inline constexpr uint64_t kRegistersEnd = 0x70;                 // bitmap and hot list follow
+inline constexpr uint64_t kHead = 0x68;          // RW, 2 bytes
+inline constexpr uint64_t kTail = 0x6a;          // RO while enabled, 2 bytes
+inline constexpr uint64_t kRegistersEnd = 0x70;  // bitmap and hot list follow
 
 inline constexpr uint64_t kOperationNone = 0;
 inline constexpr uint64_t kOperationEnabling = 1;
@@ -104,12 +104,12 @@ inline constexpr uint64_t kModeEpoch = 0;
 inline constexpr uint64_t kModeAlwaysOn = 1;
 
 inline constexpr unsigned kRequestTypes = 6;
-inline constexpr unsigned kMinUnitLog2 = 8;                     // 256 B
-inline constexpr unsigned kMaxUnitLog2 = 31;                    // 2 GiB
-inline constexpr unsigned kRangeLog2 = 28;                      // one bitmap bit: 256 MiB
-inline constexpr uint64_t kMaxInstanceBytes = 0xffff;           // instance length has 16 bits
+inline constexpr unsigned kMinUnitLog2 = 8;            // 256 B
+inline constexpr unsigned kMaxUnitLog2 = 31;           // 2 GiB
+inline constexpr unsigned kRangeLog2 = 28;             // one bitmap bit: 256 MiB
+inline constexpr uint64_t kMaxInstanceBytes = 0xffff;  // instance length has 16 bits
 inline constexpr unsigned kMinHotList = 64;
-inline constexpr unsigned kMessages = 16;                       // vectors a message number reaches
+inline constexpr unsigned kMessages = 16;  // vectors a message number reaches
 
 // Scales 1..5 are 100 us, 1 ms, 10 ms, 100 ms, 1 s. Zero: the scale is not defined.
 constexpr uint64_t epoch_scale_ns(uint64_t scale)

@@ -82,9 +82,9 @@ void DeviceRegisters::ring_doorbell()
 
     assert(reply.payload.size() <= kMailboxPayloadBytes);
     std::copy(reply.payload.begin(), reply.payload.end(), bytes_.data() + kMboxPayload);
-    bytes_.set(kMboxCommand, 8,
-               kCommandOpcode.put(kCommandOpcode.get(command)) |
-                   kCommandLength.put(reply.payload.size()));
+    bytes_.set(
+        kMboxCommand, 8,
+        kCommandOpcode.put(kCommandOpcode.get(command)) | kCommandLength.put(reply.payload.size()));
     bytes_.set(kMboxStatus, 8, kStatusReturnCode.put(static_cast<uint16_t>(reply.code)));
     bytes_.set(kMboxControl, 4, bytes_.read(kMboxControl, 4) & ~uint64_t{kDoorbell});
 }

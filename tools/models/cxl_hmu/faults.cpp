@@ -183,8 +183,7 @@ void FaultyChmu::write(uint64_t offset, unsigned width, uint64_t value)
 
 void FaultyChmu::request(const Request &request)
 {
-    if (fault_ && fault_->reset_after_requests != 0 &&
-        ++requests_ == fault_->reset_after_requests)
+    if (fault_ && fault_->reset_after_requests != 0 && ++requests_ == fault_->reset_after_requests)
         chmu_.reset();
     chmu_.request(request);
 }

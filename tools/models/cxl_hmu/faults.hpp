@@ -31,13 +31,13 @@ struct Fault {
     std::optional<FieldOverride> read{};
     std::optional<FieldOverride> read_too{};
     std::optional<FieldOverride> write{};
-    std::optional<uint64_t> drop_writes{};   // to this register of every instance
-    bool all_ones = false;                   // every register of a CHMU
+    std::optional<uint64_t> drop_writes{};  // to this register of every instance
+    bool all_ones = false;                  // every register of a CHMU
     bool all_ones_once_enabled = false;
-    bool capabilities_change = false;        // from one read to the next
+    bool capabilities_change = false;  // from one read to the next
     Messages messages = Messages::kAsTheyAre;
-    uint64_t reset_after_requests = 0;       // 0: never
-    uint64_t operation_ns = 0;               // 0: as configured
+    uint64_t reset_after_requests = 0;  // 0: never
+    uint64_t operation_ns = 0;          // 0: as configured
 };
 
 std::span<const Fault> faults();
@@ -72,7 +72,9 @@ private:
 class FaultyChmu final : public RegisterBlock {
 public:
     FaultyChmu(Chmu &chmu, uint64_t instance_bytes, const Fault *fault)
-        : chmu_(chmu), instance_bytes_(instance_bytes), fault_(fault) {}
+        : chmu_(chmu), instance_bytes_(instance_bytes), fault_(fault)
+    {
+    }
 
     uint64_t bytes() const override { return chmu_.bytes(); }
     uint64_t read(uint64_t offset, unsigned width) override;

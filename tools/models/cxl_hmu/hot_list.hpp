@@ -6,8 +6,8 @@
 //     | free   | oldest .. newest |  free  |      empty: head == tail
 //                                                 full:  head == (tail + 1) mod M
 //
-// A device with postponed insertion keeps what did not fit as outstanding, up to a bound of its own,
-// and puts it on the list when software frees a slot.
+// A device with postponed insertion keeps what did not fit as outstanding, up to a bound of its
+// own, and puts it on the list when software frees a slot.
 #pragma once
 
 #include <cstdint>

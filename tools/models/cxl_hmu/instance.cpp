@@ -44,10 +44,14 @@ unsigned InstanceParams::counter_width(uint64_t unit_log2) const
 
 Instance::Instance(const InstanceParams &params, std::string name, unsigned message,
                    vfu::Host &host)
-    : params_(params), name_(std::move(name)), message_(message), host_(host),
+    : params_(params),
+      name_(std::move(name)),
+      message_(message),
+      host_(host),
       counters_(params.counters),
       list_(params.hot_list_entries, params.postponed ? params.counters : 0),
-      bitmap_(params.bitmap_qwords), random_(params.seed)
+      bitmap_(params.bitmap_qwords),
+      random_(params.seed)
 {
 }
 
@@ -90,38 +94,38 @@ uint64_t Instance::register_value(uint64_t offset) const
 {
     const InstanceParams &p = params_;
     switch (offset) {
-    case kCap0:
-        return kCap0Message.put(message_) | kCap0OverflowInterrupt.put(p.overflow_interrupt) |
-               kCap0LevelInterrupt.put(p.level_interrupt) |
-               kCap0EpochType.put(p.per_counter_epochs) | kCap0Requests.put(p.requests) |
-               kCap0MaxEpochScale.put(p.epoch_max.scale) |
-               kCap0MaxEpochValue.put(p.epoch_max.value) |
-               kCap0MinEpochScale.put(p.epoch_min.scale) |
-               kCap0MinEpochValue.put(p.epoch_min.value) |
-               kCap0HotListSize.put(p.hot_list_entries);
-    case kCap1:
-        return kCap1UnitSizes.put(p.unit_sizes) | kCap1Downsampling.put(p.downsampling) |
-               kCap1EpochMode.put(p.epoch_mode) | kCap1AlwaysOnMode.put(p.always_on_mode) |
-               kCap1Randomized.put(p.randomized) | kCap1Overlap.put(p.overlap) |
-               kCap1Postponed.put(p.postponed);
-    case kCap2:
-        return p.bitmap_offset();
-    case kCap3:
-        return p.hot_list_offset();
-    case kConfig0:
-        return config0_;
-    case kConfig1:
-        return config1_;
-    case kConfig2:
-        return config2_;
-    case kStatus:
-        return status();
-    case kHead:
-        return list_.head();
-    case kTail:
-        return list_.tail();
-    default:
-        return 0;  // not in kRegisters
+        case kCap0:
+            return kCap0Message.put(message_) | kCap0OverflowInterrupt.put(p.overflow_interrupt) |
+                   kCap0LevelInterrupt.put(p.level_interrupt) |
+                   kCap0EpochType.put(p.per_counter_epochs) | kCap0Requests.put(p.requests) |
+                   kCap0MaxEpochScale.put(p.epoch_max.scale) |
+                   kCap0MaxEpochValue.put(p.epoch_max.value) |
+                   kCap0MinEpochScale.put(p.epoch_min.scale) |
+                   kCap0MinEpochValue.put(p.epoch_min.value) |
+                   kCap0HotListSize.put(p.hot_list_entries);
+        case kCap1:
+            return kCap1UnitSizes.put(p.unit_sizes) | kCap1Downsampling.put(p.downsampling) |
+                   kCap1EpochMode.put(p.epoch_mode) | kCap1AlwaysOnMode.put(p.always_on_mode) |
+                   kCap1Randomized.put(p.randomized) | kCap1Overlap.put(p.overlap) |
+                   kCap1Postponed.put(p.postponed);
+        case kCap2:
+            return p.bitmap_offset();
+        case kCap3:
+            return p.hot_list_offset();
+        case kConfig0:
+            return config0_;
+        case kConfig1:
+            return config1_;
+        case kConfig2:
+            return config2_;
+        case kStatus:
+            return status();
+        case kHead:
+            return list_.head();
+        case kTail:
+            return list_.tail();
+        default:
+            return 0;  // not in kRegisters
     }
 }
 
@@ -138,8 +142,7 @@ void Instance::write(uint64_t offset, unsigned width, uint64_t value)
         write_register(*reg, value);
         return;
     }
-    const bool in_bitmap =
-        offset >= params_.bitmap_offset() && offset < params_.hot_list_offset();
+    const bool in_bitmap = offset >= params_.bitmap_offset() && offset < params_.hot_list_offset();
     if (!in_bitmap || width != 8 || offset % 8 != 0) {
         refuse("write", offset, width);
         return;
@@ -166,19 +169,19 @@ void Instance::write_register(const Register &reg, uint64_t value)
     value = (value & writable) | (old & ~writable);
 
     switch (reg.offset) {
-    case kConfig0:
-        return write_config0(value);
-    case kConfig1:
-        return write_config1(value);
-    case kConfig2:
-        config2_ = value;
-        return;
-    case kStatus:
-        return write_status(value);
-    case kHead:
-        return write_head(value);
-    case kTail:
-        return write_tail(value);
+        case kConfig0:
+            return write_config0(value);
+        case kConfig1:
+            return write_config1(value);
+        case kConfig2:
+            config2_ = value;
+            return;
+        case kStatus:
+            return write_status(value);
+        case kHead:
+            return write_head(value);
+        case kTail:
+            return write_tail(value);
     }
 }
 
@@ -267,15 +270,15 @@ void Instance::finish_operation()
     const uint64_t finished = operation_;
     operation_ = kOperationNone;
     switch (finished) {
-    case kOperationEnabling:
-        return enable();
-    case kOperationDisabling:
-        return disable();
-    case kOperationResetting:
-        counters_.free_all();
-        config0_ &= ~kConfig0ResetCounters.mask();
-        // One write may ask for reset and enable at once.
-        return next_operation(operation_done_ns_);
+        case kOperationEnabling:
+            return enable();
+        case kOperationDisabling:
+            return disable();
+        case kOperationResetting:
+            counters_.free_all();
+            config0_ &= ~kConfig0ResetCounters.mask();
+            // One write may ask for reset and enable at once.
+            return next_operation(operation_done_ns_);
     }
 }
 
@@ -288,6 +291,7 @@ void Instance::enable()
     enabled_ = true;
     if (mode() == kModeEpoch)
         counters_.free_all();
+    tick_ns_ = params_.per_counter_epochs ? epoch().ns() / kTicksPerEpoch : epoch().ns();
     tick_start_ns_ = operation_done_ns_;
     skip_ = next_interval();
     check_level();
@@ -401,17 +405,12 @@ uint64_t Instance::next_interval()
 
 // Time
 
-uint64_t Instance::tick_ns() const
-{
-    return params_.per_counter_epochs ? epoch().ns() / kTicksPerEpoch : epoch().ns();
-}
-
 std::optional<uint64_t> Instance::next_deadline_ns() const
 {
     if (operation_ != kOperationNone)
         return operation_done_ns_;
     if (enabled_ && counters_.used() != 0)
-        return tick_start_ns_ + tick_ns();
+        return tick_start_ns_ + tick_ns_;
     return std::nullopt;
 }
 
@@ -430,10 +429,10 @@ void Instance::advance(uint64_t now_ns)
 // Nothing was counted since the last call, so all ticks that have passed can be swept as one.
 void Instance::end_epochs(uint64_t now_ns)
 {
-    if (now_ns < tick_start_ns_ + tick_ns())
+    if (now_ns < tick_start_ns_ + tick_ns_)
         return;
-    const uint64_t passed = (now_ns - tick_start_ns_) / tick_ns();
-    tick_start_ns_ += passed * tick_ns();
+    const uint64_t passed = (now_ns - tick_start_ns_) / tick_ns_;
+    tick_start_ns_ += passed * tick_ns_;
     tick_ += static_cast<uint32_t>(passed);
 
     const uint32_t lifetime = params_.per_counter_epochs ? kTicksPerEpoch : 1;

@@ -4,7 +4,8 @@
 //
 //  - A register has one access width (kRegisters), bitmap and hot list have 8 bytes. Any other
 //    access reads as ones or is dropped, and is logged.
-//  - A configuration the device cannot run (unsupported unit, threshold beyond the counter width ...)
+//  - A configuration the device cannot run (unsupported unit, threshold beyond the counter width
+//  ...)
 //    is accepted by the registers and refused at enable: the operation ends with Status[0] clear.
 //  - Control bits written while an operation is in progress are dropped.
 //  - Enable frees the counters in epoch mode, because an epoch starts with none; in always-on mode
@@ -44,12 +45,12 @@ struct EpochLength {
 
 struct InstanceParams {
     unsigned hot_list_entries = 1024;
-    unsigned bitmap_qwords = 16;        // 64 x 256 MiB each: 256 GiB
-    uint32_t unit_sizes = 0x3fff;       // 256 B .. 2 MiB
-    uint16_t downsampling = 0xffff;     // 1 .. 32768
-    uint32_t requests = 0x3f;           // all six types
-    EpochLength epoch_min{1, 1};        // 100 us
-    EpochLength epoch_max{5, 100};      // 100 s
+    unsigned bitmap_qwords = 16;     // 64 x 256 MiB each: 256 GiB
+    uint32_t unit_sizes = 0x3fff;    // 256 B .. 2 MiB
+    uint16_t downsampling = 0xffff;  // 1 .. 32768
+    uint32_t requests = 0x3f;        // all six types
+    EpochLength epoch_min{1, 1};     // 100 us
+    EpochLength epoch_max{5, 100};   // 100 s
     bool per_counter_epochs = false;
     bool level_interrupt = true;
     bool overflow_interrupt = true;
@@ -59,9 +60,9 @@ struct InstanceParams {
     bool overlap = true;
     bool postponed = false;
     unsigned counters = 1024;
-    unsigned counter_width_4k = 16;     // bits at a unit of 4 KiB; one more for each doubling
-    uint64_t operation_ns = 20'000;     // how long enable, disable and reset take
-    uint32_t seed = 1;                  // of randomized downsampling
+    unsigned counter_width_4k = 16;  // bits at a unit of 4 KiB; one more for each doubling
+    uint64_t operation_ns = 20'000;  // how long enable, disable and reset take
+    uint32_t seed = 1;               // of randomized downsampling
 
     uint64_t bitmap_offset() const { return kRegistersEnd; }
     uint64_t hot_list_offset() const { return bitmap_offset() + uint64_t{bitmap_qwords} * 8; }
@@ -117,7 +118,6 @@ private:
     uint64_t unit_log2() const { return kConfig1UnitSize.get(config1_); }
     uint64_t threshold() const { return kConfig0Threshold.get(config0_); }
     EpochLength epoch() const;
-    uint64_t tick_ns() const;
 
     bool wants(const Request &request) const;
     bool sampled();
@@ -149,9 +149,10 @@ private:
     uint64_t operation_ = kOperationNone;
     uint64_t operation_done_ns_ = 0;
 
-    uint64_t tick_start_ns_ = 0;  // of the running epoch, or of a part of it
+    uint64_t tick_ns_ = 1;        // an epoch, or a part of it; set by enable()
+    uint64_t tick_start_ns_ = 0;  // of the running tick
     uint32_t tick_ = 0;
-    uint64_t skip_ = 0;           // requests until the next one that counts
+    uint64_t skip_ = 0;  // requests until the next one that counts
 
     uint64_t stored_ = 0;
     uint64_t dropped_ = 0;

@@ -336,8 +336,8 @@ TEST_F(Chmui, OverlapWithASiblingIsRefusedWhenNotSupported)
     build(params);
     Instance sibling(params, "chmu0.1", 4, host_);
     unit_->add_sibling(sibling);
-    sibling.write(kConfig1, 8, kConfig1UnitSize.put(12) | kConfig1EpochScale.put(4) |
-                                   kConfig1EpochValue.put(1));
+    sibling.write(kConfig1, 8,
+                  kConfig1UnitSize.put(12) | kConfig1EpochScale.put(4) | kConfig1EpochValue.put(1));
     sibling.write(params.bitmap_offset(), 8, 0x3);
     sibling.write(kConfig0, 8, kConfig0Requests.put(6) | kConfig0Enable.mask());
     host_.now += params.operation_ns;
@@ -437,8 +437,8 @@ TEST_F(Chmui, RequestTypesSelectReadsWritesAndTee)
         uint64_t type;
         unsigned counted;  // of 1 read, 10 writes, 100 TEE reads, 1000 TEE writes
     };
-    for (const Case &c : {Case{1, 1}, Case{2, 10}, Case{3, 11}, Case{4, 101}, Case{5, 1010},
-                          Case{6, 1111}}) {
+    for (const Case &c :
+         {Case{1, 1}, Case{2, 10}, Case{3, 11}, Case{4, 101}, Case{5, 1010}, Case{6, 1111}}) {
         build();
         Settings s;
         s.requests = c.type;

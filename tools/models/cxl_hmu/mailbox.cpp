@@ -20,9 +20,8 @@ constexpr uint16_t kPolicyChange = 1u << 3;
 constexpr uint16_t kLogChange = 1u << 4;
 
 // 0da9c0b5-bf41-4b78-8f79-96b1623b3f17, as bytes of the text.
-constexpr std::array<uint8_t, 16> kEffectsLogUuid = {0x0d, 0xa9, 0xc0, 0xb5, 0xbf, 0x41,
-                                                     0x4b, 0x78, 0x8f, 0x79, 0x96, 0xb1,
-                                                     0x62, 0x3b, 0x3f, 0x17};
+constexpr std::array<uint8_t, 16> kEffectsLogUuid = {
+    0x0d, 0xa9, 0xc0, 0xb5, 0xbf, 0x41, 0x4b, 0x78, 0x8f, 0x79, 0x96, 0xb1, 0x62, 0x3b, 0x3f, 0x17};
 
 constexpr size_t kEventHeaderBytes = 32;
 
@@ -76,8 +75,8 @@ MailboxReply Mailbox::execute(uint16_t opcode, Bytes input)
         return {MailboxCode::kUnsupported};
     }
     if (input.size() < command->min_input_bytes || input.size() > command->max_input_bytes) {
-        host_.log(fmt::format("mailbox: opcode {:#06x} with {} bytes of input", opcode,
-                              input.size()));
+        host_.log(
+            fmt::format("mailbox: opcode {:#06x} with {} bytes of input", opcode, input.size()));
         return {MailboxCode::kInvalidPayloadLength};
     }
     return (this->*command->run)(input);

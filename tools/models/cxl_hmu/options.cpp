@@ -45,7 +45,7 @@ Result<void> check(const Options &options)
         {"--instances", options.instances, 1, kMaxInstances},
         {"--counters", p.counters, 1, kMaxCounters},
         {"--hot-list", p.hot_list_entries, kMinHotList, 0xffff},
-        {"--bitmap-gib", p.bitmap_qwords * uint64_t{16}, 16, kMaxBitmapQwords * 16},
+        {"--bitmap-gib", p.bitmap_qwords * uint64_t{16}, 16, uint64_t{kMaxBitmapQwords} * 16},
         {"--unit-sizes", p.unit_sizes, 1, 0xffffff},
         {"--downsampling", p.downsampling, 1, 0xffff},
         {"--requests", p.requests, 1, 0x3f},
@@ -69,10 +69,11 @@ Result<void> check(const Options &options)
     if (!p.epoch_mode && !p.always_on_mode)
         return usage("--no-epoch-mode and --no-always-on together leave no mode");
     if (p.instance_bytes() > kMaxInstanceBytes)
-        return usage(fmt::format("--hot-list {}: {} bytes an instance, its length register ends at "
-                                 "{}; with this bitmap {} entries fit",
-                                 p.hot_list_entries, p.instance_bytes(), kMaxInstanceBytes,
-                                 (kMaxInstanceBytes - p.hot_list_offset()) / 8));
+        return usage(
+            fmt::format("--hot-list {}: {} bytes an instance, its length register ends at "
+                        "{}; with this bitmap {} entries fit",
+                        p.hot_list_entries, p.instance_bytes(), kMaxInstanceBytes,
+                        (kMaxInstanceBytes - p.hot_list_offset()) / 8));
     return {};
 }
 
