@@ -99,13 +99,11 @@ enum cxl_hmu_state {
  * @pev: the common part
  * @cfg: what it asks for; never changes
  * @flags: PMUKIT_CXL_HMU_F_* for the next record
- * @lost_told: the lost count that the last delivered record of this run stated
  */
 struct cxl_hmu_event {
 	struct pmukit_event pev;
 	struct cxl_hmu_config cfg;
 	u64 flags;
-	u64 lost_told;
 };
 
 /**

@@ -118,7 +118,7 @@ struct cxl_hmu_config {
  * struct cxl_hmu_header - what precedes the entries of a record
  * @time_ns: perf clock of the drain
  * @sequence: number of the record
- * @lost: entries read or dropped but never delivered, since the event started
+ * @lost: entries read or dropped but never delivered, since the event was opened
  * @flags: PMUKIT_CXL_HMU_F_*
  * @entries: how many follow
  * @counter_width: bits of the count in an entry

@@ -201,7 +201,6 @@ static void cxl_hmu_put_header(struct cxl_hmu *hmu, u32 entries)
 static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct pmukit_sink *sink, u32 entries)
 {
 	struct cxl_hmu_event *hev = hmu->active;
-	u64 lost = hev->pev.lost;
 
 	if (!entries && !hev->flags)
 		return;
@@ -214,7 +213,6 @@ static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct pmukit_sink *sink, u32 e
 	}
 
 	hev->pev.sequence++;
-	hev->lost_told = lost;
 	hev->flags = 0;
 	pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_RECORDS);
 	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_ENTRIES, entries);

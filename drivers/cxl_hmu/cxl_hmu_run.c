@@ -338,13 +338,6 @@ void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev)
 {
 	lockdep_assert_held(&hmu->lock);
 
-	/* A run counts from 0, but for what the last one had no record to tell of. */
-	hev->pev.sequence = 0;
-	hev->pev.lost -= hev->lost_told;
-	hev->lost_told = 0;
-	if (hev->pev.lost)
-		hev->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
-
 	hmu->active = hev;
 	hmu->cpu = smp_processor_id();
 	hmu->tail_rejected = false;

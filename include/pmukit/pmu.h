@@ -93,8 +93,8 @@ struct pmukit_pmu {
 /**
  * struct pmukit_event - what one open event owns
  * @event: the perf event
- * @sequence: number of the next record, from 0 each time the event starts
- * @lost: entries that were read or dropped but never delivered, as the next record will state it
+ * @sequence: number of the next record since the event was opened
+ * @lost: entries that were read or dropped but never delivered, since the event was opened
  * @node: place in pmukit_pmu.events
  * @regs: what a sample says about the CPU: kernel mode, no instruction
  */
