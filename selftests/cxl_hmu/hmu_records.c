@@ -41,20 +41,15 @@ static size_t record_words(const __u64 *words, size_t available)
 	return size <= available ? size : 0;
 }
 
-/* Sequence and lost count begin anew with each run. */
+/* Sequence and lost count go on from the opening of the event to its end. */
 static void follow_stream(struct hmu_tally *tally, __u64 sequence, __u64 lost)
 {
-	if (sequence == 0) {
-		tally->runs++;
-		tally->lost_in_run = 0;
-	} else if (sequence != tally->next_sequence) {
+	if (sequence != tally->next_sequence)
 		tally->sequence_gaps++;
-	}
 	tally->next_sequence = sequence + 1;
-	if (lost < tally->lost_in_run)
+	if (lost < tally->lost)
 		tally->malformed++;
-	tally->lost += lost - tally->lost_in_run;
-	tally->lost_in_run = lost;
+	tally->lost = lost;
 }
 
 static void add_record(struct hmu_tally *tally, const __u64 *words)
@@ -145,6 +140,13 @@ static void add_perf_record(struct hmu_tally *tally, const char *record, size_t 
 void hmu_tally_reset(struct hmu_tally *tally)
 {
 	memset(tally, 0, sizeof(*tally));
+}
+
+void hmu_tally_clear_counts(struct hmu_tally *tally)
+{
+	memset(tally->count, 0, sizeof(tally->count));
+	memset(tally->entries, 0, sizeof(tally->entries));
+	tally->total_entries = 0;
 }
 
 void hmu_collect(struct hmu_tally *tally, struct pmu_event *event)

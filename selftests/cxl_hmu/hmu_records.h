@@ -16,11 +16,9 @@ struct hmu_tally {
 	__u64 entries[HMU_UNITS];	/* how often the unit was on the hot list */
 	__u64 records;
 	__u64 total_entries;
-	__u64 runs;			/* of the device: each begins with sequence number 0 */
 	__u64 next_sequence;
 	__u64 sequence_gaps;
-	__u64 lost;			/* in all runs */
-	__u64 lost_in_run;		/* as the newest record says */
+	__u64 lost;			/* since the event was opened, as the newest record says */
 	__u64 flags;			/* of all records together */
 	__u64 malformed;		/* records that contradict the header, entries of no unit */
 	__u64 gaps_announced;		/* PERF_RECORD_AUX with PERF_AUX_FLAG_PARTIAL or _TRUNCATED */
@@ -30,6 +28,9 @@ struct hmu_tally {
 };
 
 void hmu_tally_reset(struct hmu_tally *tally);
+
+/* Forgets the counts so far; the stream goes on where it was. */
+void hmu_tally_clear_counts(struct hmu_tally *tally);
 
 /* Takes everything that is in the rings now. */
 void hmu_collect(struct hmu_tally *tally, struct pmu_event *event);

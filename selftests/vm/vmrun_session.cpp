@@ -104,6 +104,7 @@ private:
     void stop_models();
 
     void judge_steps();
+    void judge_unload();
     void judge_log(std::string_view console);
     void judge_outside();
     void judge_one(const HostStep &step);
@@ -283,6 +284,8 @@ Result<int> Session::run_guest(const MachineSpec &spec)
         verdict({"guest", "runs to its end", Verdict::kFail, fmt::format("{}\n{}", what, story)});
         guest_failed_ = true;
     }
+    if (finished)
+        judge_unload();
     judge_log(run->console);
     return run->exit_code;
 }
@@ -328,6 +331,17 @@ void Session::judge_steps()
         if (failed)
             fmt::print("{}", tail(text ? *text : "", kTailLines));
     }
+}
+
+// Only of a guest that got that far.
+void Session::judge_unload()
+{
+    auto complaints = read_file(out("guest/unload"));
+    bool clean = complaints && complaints->empty();
+    verdict({"modules", "unload", clean ? Verdict::kPass : Verdict::kFail,
+             clean        ? ""
+             : complaints ? *complaints
+                          : complaints.error().message});
 }
 
 void Session::judge_log(std::string_view console)
