@@ -71,7 +71,7 @@ unsigned Field::width() const
 
 Result<Field> parse_format(std::string_view text)
 {
-    Error bad{Errc::kDamaged, "'" + std::string(text) + "' is not a format such as config1:0-31"};
+    const Error bad = wrong_text(Errc::kDamaged, text, "is not a format such as config1:0-31");
     size_t colon = text.find(':');
     if (colon == text.npos)
         return bad;
