@@ -19,13 +19,13 @@ protected:
     {
         const uint32_t header = read(kCachemem);
         for (uint32_t i = 1; i <= header >> 24; i++) {
-            const uint32_t entry = read(kCachemem + 4 * i);
+            const uint32_t entry = read(kCachemem + uint64_t{4} * i);
             at_[entry & 0xffff] = kCachemem + (entry >> 20);
         }
     }
     uint32_t read(uint64_t offset) { return static_cast<uint32_t>(regs_.read(offset, 4)); }
     void write(uint64_t offset, uint32_t value) { regs_.write(offset, 4, value); }
-    uint64_t decoder(unsigned i) { return at_[5] + 0x10 + 0x20 * i; }
+    uint64_t decoder(unsigned i) { return at_[5] + 0x10 + uint64_t{0x20} * i; }
     uint32_t control(unsigned i) { return read(decoder(i) + 0x10); }
     void commit(unsigned i, uint32_t size_low = 0x10000000, uint32_t bits = 0)
     {

@@ -234,10 +234,11 @@ TEST_F(Function, TheLevelInterruptDrainsAZipfWorkloadWithoutLoss)
         const uint64_t unit = zipf(random) * 2654435761u % 4096;
         exact[unit]++;
         pass_ns(20'000);
+        const uint64_t dpa = unit * 4096 + uint64_t{i % 512} * 8;
         if (i % 3 == 0)
-            model_->bar_write(2, unit * 4096 + i % 512 * 8, 8, i);
+            model_->bar_write(2, dpa, 8, i);
         else
-            model_->bar_read(2, unit * 4096 + i % 512 * 8, 8);
+            model_->bar_read(2, dpa, 8);
         if (host_.raised.empty())
             continue;
         for (const auto &[hot, count] : drain(at))
@@ -251,6 +252,7 @@ TEST_F(Function, TheLevelInterruptDrainsAZipfWorkloadWithoutLoss)
 
     const auto top = [](const std::map<uint64_t, uint64_t> &tally) {
         std::vector<std::pair<uint64_t, uint64_t>> order;
+        order.reserve(tally.size());
         for (const auto &[unit, count] : tally)
             order.emplace_back(count, unit);
         std::sort(order.rbegin(), order.rend());

@@ -51,7 +51,7 @@ protected:
     uint64_t status(Field field) { return field.get(read(kStatus)); }
     unsigned head() { return static_cast<unsigned>(read(kHead, 2)); }
     unsigned tail() { return static_cast<unsigned>(read(kTail, 2)); }
-    uint64_t entry(unsigned index) { return read(params_.hot_list_offset() + index * 8); }
+    uint64_t entry(unsigned index) { return read(params_.hot_list_offset() + uint64_t{index} * 8); }
 
     void pass_ns(uint64_t ns)
     {
@@ -688,7 +688,7 @@ TEST_F(Chmui, TheListWrapsAsSoftwareDrainsIt)
     Settings s;
     s.threshold = 1;
     start(s);
-    for (unsigned round = 0; round < 10; round++) {
+    for (uint64_t round = 0; round < 10; round++) {
         for (uint64_t unit = 0; unit < 50; unit++)
             touch(1000 * round + unit);
         pass_ns(kEpochNs);
