@@ -586,6 +586,23 @@ TEST_F(Chmui, EnableStartsAFreshEpoch)
     EXPECT_EQ(head(), tail());
 }
 
+TEST_F(Chmui, AnEpochThatEndsAfterDisableIsAbandoned)
+{
+    start();
+    touch(1, 10);
+    pass_ns(kEpochNs - params_.operation_ns - 1);
+    control(0);
+    pass_ns(kEpochNs);  // both ends lie in this step: first disable, then the epoch
+    EXPECT_EQ(head(), tail());
+
+    enable();
+    touch(1, 10);
+    pass_ns(kEpochNs - 1);
+    control(0);
+    pass_ns(kEpochNs);  // now the epoch ends first
+    EXPECT_EQ(entries().size(), 1u);
+}
+
 TEST_F(Chmui, ALocalEpochStartsAtTheFirstTouch)
 {
     InstanceParams params;
@@ -769,6 +786,23 @@ TEST_F(Chmui, ClearingTheLevelBitAboveTheThresholdFiresAgain)
     EXPECT_EQ(status(kStatusLevel), 1u);  // stays until software clears it
     write(kStatus, kStatusLevel.mask());
     EXPECT_EQ(status(kStatusLevel), 0u);
+    EXPECT_EQ(host_.raised.size(), 2u);
+}
+
+TEST_F(Chmui, TheLevelIsNotJudgedWhileDisabled)
+{
+    Settings s;
+    s.threshold = 1;
+    s.notify_at = 8;
+    start(s);
+    touch_units(20, 1);
+    pass_ns(kEpochNs);
+    disable();
+    write(kStatus, kStatusLevel.mask());
+    EXPECT_EQ(status(kStatusLevel), 0u);
+    EXPECT_EQ(host_.raised.size(), 1u);
+    enable();
+    EXPECT_EQ(status(kStatusLevel), 1u);
     EXPECT_EQ(host_.raised.size(), 2u);
 }
 
