@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Endian-named access to bytes. Never cast a pointer to read a number; a failed read consumes nothing.
+// Endian-named access to bytes. Never cast a pointer to read a number; a failed read consumes
+// nothing.
 #pragma once
 
 #include <bit>
@@ -70,7 +71,9 @@ inline void append(std::vector<std::byte> &to, Bytes bytes)
 class ByteReader {
 public:
     explicit ByteReader(Bytes bytes, std::endian order = std::endian::little)
-        : bytes_(bytes), order_(order) {}
+        : bytes_(bytes), order_(order)
+    {
+    }
 
     size_t left() const { return bytes_.size() - pos_; }
     size_t position() const { return pos_; }

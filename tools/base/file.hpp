@@ -20,7 +20,7 @@ namespace pmukit {
 
 inline Error system_error(const std::string &what, int error)
 {
-    Errc code = error == ENOENT                      ? Errc::kNotFound
+    Errc code = error == ENOENT                     ? Errc::kNotFound
                 : error == EACCES || error == EPERM ? Errc::kDenied
                                                     : Errc::kIo;
     return Error{code, what + ": " + std::strerror(error)};
@@ -66,7 +66,8 @@ inline Bytes as_bytes(std::string_view text)
     return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// A file mapped for reading. What was read may be dropped from memory again; it comes back when touched.
+// A file mapped for reading. What was read may be dropped from memory again; it comes back when
+// touched.
 class MappedFile {
 public:
     static Result<MappedFile> open(const std::string &path)
@@ -92,7 +93,9 @@ public:
     }
 
     MappedFile(MappedFile &&other) noexcept
-        : at_(std::exchange(other.at_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+        : at_(std::exchange(other.at_, nullptr)), size_(std::exchange(other.size_, 0))
+    {
+    }
     MappedFile &operator=(MappedFile &&) = delete;
     ~MappedFile()
     {

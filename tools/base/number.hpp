@@ -37,7 +37,8 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
     return parts;
 }
 
-// "'text' is wrong so". Appended piece by piece: literal + string makes g++ 12 warn of overlaps that cannot be.
+// "'text' is wrong so". Appended piece by piece: literal + string makes g++ 12 warn of overlaps
+// that cannot be.
 inline Error wrong_text(Errc code, std::string_view text, std::string_view how)
 {
     std::string message(1, '\'');
@@ -55,7 +56,8 @@ inline Result<uint64_t> parse_u64(std::string_view text)
         base = 16;
     }
     uint64_t value = 0;
-    auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    auto [end, failure] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
     if (failure == std::errc::result_out_of_range)
         return wrong_text(Errc::kUsage, text, "does not fit in 64 bits");
     if (failure != std::errc() || end != digits.data() + digits.size())

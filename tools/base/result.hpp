@@ -24,8 +24,8 @@ enum class Errc {
 
 struct Error {
     Errc code;
-    std::string message;                // one line, names the thing and the fix
-    std::optional<uint64_t> offset{};   // where in the input, in bytes, when there is one
+    std::string message;               // one line, names the thing and the fix
+    std::optional<uint64_t> offset{};  // where in the input, in bytes, when there is one
 };
 
 template <typename T>

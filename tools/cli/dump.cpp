@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The text of the CXL HMU RFC's raw dump: a line for each piece of data, the header words of each record,
-// its entries one per line. Lines that begin with # are ours: where the data is, and what is missing.
+// The text of the CXL HMU RFC's raw dump: a line for each piece of data, the header words of each
+// record, its entries one per line. Lines that begin with # are ours: where the data is, and what
+// is missing.
 #include <map>
 
 #include "cli/commands.hpp"
@@ -14,7 +15,8 @@ class Dumper final : public UnitSink, public decode::cxl_hmu::Sink {
 public:
     Dumper(const Recording &recording, Output &out) : recording_(recording), out_(out) {}
 
-    void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset, uint64_t size) override
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
+                   uint64_t size) override
     {
         print_piece(stream, fmt::format("AUX offset {:#x}, ", offset), file_offset, size);
         auto [at, fresh] = streams_.try_emplace(stream, *this);
@@ -27,7 +29,8 @@ public:
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
         std::string size = bytes ? fmt::format("{} bytes", bytes) : "an unknown number of bytes";
-        out_.print("# {}: lost {} at AUX offset {:#x}\n", recording_.pmu_name(stream.event), size, offset);
+        out_.print("# {}: lost {} at AUX offset {:#x}\n", recording_.pmu_name(stream.event), size,
+                   offset);
         if (auto at = streams_.find(stream); at != streams_.end())
             at->second.loss(bytes);
     }
@@ -43,7 +46,8 @@ public:
 
     void record(const decode::cxl_hmu::Record &record) override
     {
-        out_.print("Header 0: units: {:x} counter_width {:x}\n", record.entries.size(), record.counter_width);
+        out_.print("Header 0: units: {:x} counter_width {:x}\n", record.entries.size(),
+                   record.counter_width);
         out_.print("Header 1 : {:x}\n", decode::cxl_hmu::kMark);
         for (size_t i = 0; i < record.extra.size(); i++)
             out_.print("Header {} : {:x}\n", i + 2, record.extra[i]);
@@ -66,7 +70,8 @@ public:
     }
 
 private:
-    void print_piece(const Stream &stream, const std::string &kind, uint64_t file_offset, uint64_t size)
+    void print_piece(const Stream &stream, const std::string &kind, uint64_t file_offset,
+                     uint64_t size)
     {
         out_.print("# {}", recording_.pmu_name(stream.event));
         if (stream.cpu != UINT32_MAX)
@@ -103,7 +108,8 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
             status = kExitFailed;
         }
     if (skipped) {
-        complain(fmt::format("{}: {} bytes hold no record and were skipped", options.input, skipped));
+        complain(
+            fmt::format("{}: {} bytes hold no record and were skipped", options.input, skipped));
         status = kExitFailed;
     }
     return status;

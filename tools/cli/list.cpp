@@ -52,8 +52,10 @@ Result<int> run_list(Output &out)
     std::string units;
     for (const Unit &unit : kUnits)
         units += (units.empty() ? "" : ", ") + std::string(unit.name);
-    return Error{Errc::kNotFound, fmt::format("no PMU of the suite ({}) in {}; load a module and check dmesg for its device",
-                                              units, record::kSysfsPmus)};
+    return Error{
+        Errc::kNotFound,
+        fmt::format("no PMU of the suite ({}) in {}; load a module and check dmesg for its device",
+                    units, record::kSysfsPmus)};
 }
 
 }  // namespace pmukit::cli

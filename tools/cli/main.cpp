@@ -3,11 +3,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <iterator>
 #include <string_view>
-
-#include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/version.hpp"
@@ -33,18 +34,27 @@ struct Commands {
 
 CLI::App *add_record(CLI::App &app, RecordCommandOptions &options)
 {
-    CLI::App *record = app.add_subcommand("record", "record events of the suite's PMUs into a perf.data file");
-    record->add_option("-e,--event", options.events, "event: pmu/term=value,.../ (may be given several times)")
-        ->required()->allow_extra_args(false);
-    record->add_flag("-a,--all-cpus", options.all_cpus, "the whole machine (PMUs with a cpumask always are)");
+    CLI::App *record =
+        app.add_subcommand("record", "record events of the suite's PMUs into a perf.data file");
+    record
+        ->add_option("-e,--event", options.events,
+                     "event: pmu/term=value,.../ (may be given several times)")
+        ->required()
+        ->allow_extra_args(false);
+    record->add_flag("-a,--all-cpus", options.all_cpus,
+                     "the whole machine (PMUs with a cpumask always are)");
     record->add_option("-C,--cpu", options.cpus, "only these CPUs, such as 0-3,8");
     record->add_option("-o,--output", options.output, "file to write")->capture_default_str();
-    record->add_option("-m,--mmap-pages", options.pages,
-                       "PAGES[,AUXPAGES] per event, powers of two; AUXPAGES 0: samples instead of AUX data");
-    record->add_option("command", options.command, "command to run; without one, record until Ctrl-C");
-    record->footer("Example:\n  pmukit record -a -e cxl_hmu_mem0.0.0/access_type=3,hotness_threshold=16,"
-                   "epoch_multiplier=1,epoch_scale=4/ -- sleep 1\n"
-                   "`pmukit list` shows the PMUs of this machine with their terms. The exit status is the command's.");
+    record->add_option(
+        "-m,--mmap-pages", options.pages,
+        "PAGES[,AUXPAGES] per event, powers of two; AUXPAGES 0: samples instead of AUX data");
+    record->add_option("command", options.command,
+                       "command to run; without one, record until Ctrl-C");
+    record->footer(
+        "Example:\n  pmukit record -a -e cxl_hmu_mem0.0.0/access_type=3,hotness_threshold=16,"
+        "epoch_multiplier=1,epoch_scale=4/ -- sleep 1\n"
+        "`pmukit list` shows the PMUs of this machine with their terms. The exit status is the "
+        "command's.");
     return record;
 }
 
@@ -57,13 +67,18 @@ CLI::App *add_dump(CLI::App &app, DumpOptions &options)
 
 CLI::App *add_report(CLI::App &app, Commands &commands)
 {
-    CLI::App *report = app.add_subcommand("report", "name the hottest memory in a recording, and what is missing");
+    CLI::App *report =
+        app.add_subcommand("report", "name the hottest memory in a recording, and what is missing");
     ReportOptions &options = commands.report;
     report->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
     report->add_flag("--json", options.json, "one JSON object instead of tables");
-    report->add_option("--top", options.top, "how many units to show; 0: all")->capture_default_str();
-    report->add_option("--unit-bytes", commands.unit_bytes, "unit size of records that do not say theirs");
-    report->add_option("--source", commands.source, "stamp every figure: 'model' when the device was emulated")
+    report->add_option("--top", options.top, "how many units to show; 0: all")
+        ->capture_default_str();
+    report->add_option("--unit-bytes", commands.unit_bytes,
+                       "unit size of records that do not say theirs");
+    report
+        ->add_option("--source", commands.source,
+                     "stamp every figure: 'model' when the device was emulated")
         ->check(CLI::IsMember({"model"}));
     return report;
 }
@@ -72,7 +87,8 @@ CLI::App *add_report(CLI::App &app, Commands &commands)
 Result<void> check_subcommand(const std::vector<std::string> &words)
 {
     constexpr std::string_view kCommands[] = {"list", "record", "dump", "report"};
-    if (words.size() < 2 || words[1].starts_with('-') || std::ranges::find(kCommands, words[1]) != std::end(kCommands))
+    if (words.size() < 2 || words[1].starts_with('-') ||
+        std::ranges::find(kCommands, words[1]) != std::end(kCommands))
         return {};
     std::string message = "'" + words[1] + "' is not a command; ";
     for (std::string_view command : kCommands)
@@ -81,16 +97,19 @@ Result<void> check_subcommand(const std::vector<std::string> &words)
     return Error{Errc::kUsage, message + "see pmukit --help"};
 }
 
-Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::App &app, Output &out)
+Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::App &app,
+                Output &out)
 {
     if (Result<void> known = check_subcommand(words); !known)
         return known.error();
-    CLI::App *list = app.add_subcommand("list", "the suite's PMUs on this machine, with a line that records each");
+    CLI::App *list = app.add_subcommand(
+        "list", "the suite's PMUs on this machine, with a line that records each");
     CLI::App *record = add_record(app, commands.record);
     CLI::App *dump = add_dump(app, commands.dump);
     CLI::App *report = add_report(app, commands);
     try {
-        app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // CLI11 takes them from the back
+        app.parse(std::vector<std::string>(words.rbegin(),
+                                           words.rend() - 1));  // CLI11 takes them from the back
     } catch (const CLI::CallForHelp &) {
         const std::vector<CLI::App *> chosen = app.get_subcommands();
         out.text(chosen.empty() ? app.help() : chosen.front()->help(app.get_name()));
@@ -116,23 +135,18 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
     return run_report(commands.report, out);
 }
 
-}  // namespace
-}  // namespace pmukit::cli
-
-int main(int argc, char **argv)
+int run_program(const std::vector<std::string> &words)
 {
-    using namespace pmukit;
-    using namespace pmukit::cli;
-    ::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error that is said, as a full disk is
-
     CLI::App app("pmukit: record and explain what the suite's PMUs see", "pmukit");
     app.set_version_flag("--version", std::string("pmukit ") + kVersion);
     app.require_subcommand(1);
-    app.footer("Exit status: 0 good, 1 failed or the recording is damaged, 2 usage, 69 the surroundings failed.\n"
-               "Try: pmukit COMMAND --help");
+    app.footer(
+        "Exit status: 0 good, 1 failed or the recording is damaged, 2 usage, 69 the surroundings "
+        "failed.\n"
+        "Try: pmukit COMMAND --help");
     Commands commands;
     Output out(STDOUT_FILENO, "standard output");
-    Result<int> status = run({argv, argv + argc}, commands, app, out);
+    Result<int> status = run(words, commands, app, out);
     Result<void> written = out.finish();
     if (!status)
         complain(status.error().message);
@@ -141,4 +155,18 @@ int main(int argc, char **argv)
     if (!status)
         return status_of(status.error());
     return written ? *status : static_cast<int>(kExitFailed);
+}
+
+}  // namespace
+}  // namespace pmukit::cli
+
+int main(int argc, char **argv)
+{
+    ::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error that is said, as a full disk is
+    try {
+        return pmukit::cli::run_program({argv, argv + argc});
+    } catch (const std::exception &failure) {  // of the libraries below us: no memory, most likely
+        std::fprintf(stderr, "pmukit: %s\n", failure.what());
+        return pmukit::cli::kExitMachinery;
+    }
 }

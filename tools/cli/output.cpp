@@ -49,7 +49,8 @@ Result<void> Output::finish()
 void complain(const std::string &message)
 {
     // Nothing is left to tell when standard error is gone.
-    (void)static_cast<bool>(write_all(STDERR_FILENO, as_bytes("pmukit: " + message + "\n"), "standard error"));
+    (void)static_cast<bool>(
+        write_all(STDERR_FILENO, as_bytes("pmukit: " + message + "\n"), "standard error"));
 }
 
 }  // namespace pmukit::cli

@@ -46,12 +46,17 @@ Result<void> parse_pages(const std::string &text, record::RecordOptions &options
         return {};
     std::vector<std::string_view> parts = split(text, ',');
     Result<uint64_t> pages = parse_u64(parts[0]);
-    Result<uint64_t> aux_pages = parts.size() > 1 ? parse_u64(parts[1]) : Result<uint64_t>(options.aux_pages);
+    Result<uint64_t> aux_pages =
+        parts.size() > 1 ? parse_u64(parts[1]) : Result<uint64_t>(options.aux_pages);
     constexpr uint64_t kMaxPages = uint64_t{1} << 20;
-    bool good = parts.size() <= 2 && pages && aux_pages && std::has_single_bit(*pages) && *pages <= kMaxPages &&
-                (*aux_pages == 0 || std::has_single_bit(*aux_pages)) && *aux_pages <= kMaxPages;
+    bool good = parts.size() <= 2 && pages && aux_pages && std::has_single_bit(*pages) &&
+                *pages <= kMaxPages && (*aux_pages == 0 || std::has_single_bit(*aux_pages)) &&
+                *aux_pages <= kMaxPages;
     if (!good)
-        return Error{Errc::kUsage, "-m " + text + ": expected PAGES[,AUXPAGES], each a power of two (AUXPAGES 0: no AUX area)"};
+        return Error{
+            Errc::kUsage,
+            "-m " + text +
+                ": expected PAGES[,AUXPAGES], each a power of two (AUXPAGES 0: no AUX area)"};
     options.pages = *pages;
     options.aux_pages = *aux_pages;
     return {};
@@ -117,17 +122,20 @@ Result<Fd> catch_signals()
     return fd;
 }
 
-void say_outcome(const RecordCommandOptions &options, const record::RecordOutcome &outcome, uint64_t bytes)
+void say_outcome(const RecordCommandOptions &options, const record::RecordOutcome &outcome,
+                 uint64_t bytes)
 {
     complain(fmt::format("{}: {} bytes: {} samples, {} bytes of AUX data", options.output, bytes,
                          outcome.notes.samples, outcome.aux_bytes));
     if (outcome.notes.lost_records || outcome.notes.lost_samples)
-        complain(fmt::format("{} records and {} samples were lost; use a larger -m", outcome.notes.lost_records,
-                             outcome.notes.lost_samples));
+        complain(fmt::format("{} records and {} samples were lost; use a larger -m",
+                             outcome.notes.lost_records, outcome.notes.lost_samples));
     if (outcome.notes.aux_truncated)
-        complain(fmt::format("AUX data was cut {} times; use a larger -m ,AUXPAGES", outcome.notes.aux_truncated));
+        complain(fmt::format("AUX data was cut {} times; use a larger -m ,AUXPAGES",
+                             outcome.notes.aux_truncated));
     for (const std::string &pmu : outcome.gone)
-        complain(fmt::format("{}: the PMU disappeared while recording; the file holds what came before", pmu));
+        complain(fmt::format(
+            "{}: the PMU disappeared while recording; the file holds what came before", pmu));
 }
 
 }  // namespace

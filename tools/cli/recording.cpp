@@ -14,18 +14,26 @@ namespace {
 
 using perfdata::Record;
 
-constexpr size_t kPieceBytes = size_t{4} << 20;  // of AUX data given at once, so that its pages can go again
+constexpr size_t kPieceBytes = size_t{4}
+                               << 20;  // of AUX data given at once, so that its pages can go again
 
 bool known_type(uint32_t type)
 {
     constexpr uint32_t kLastKernelType = 23, kLastUserType = 84;  // of Linux 7.2
-    return (type > 0 && type <= kLastKernelType) || (type >= perfdata::kHeaderAttr && type <= kLastUserType);
+    return (type > 0 && type <= kLastKernelType) ||
+           (type >= perfdata::kHeaderAttr && type <= kLastUserType);
 }
 
 class Walker final : public perfdata::AuxSink {
 public:
     Walker(const Recording &recording, MappedFile &file, UnitSink &sink)
-        : recording_(recording), file_(file), reader_(recording.reader()), sink_(sink), merge_(reader_, *this) {}
+        : recording_(recording),
+          file_(file),
+          reader_(recording.reader()),
+          sink_(sink),
+          merge_(reader_, *this)
+    {
+    }
 
     void record(const Record &record);
     RecordingTotals finish()
@@ -35,7 +43,8 @@ public:
         return std::move(totals_);
     }
 
-    void aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset, Bytes data) override;
+    void aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
+                  Bytes data) override;
     void aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t bytes) override;
 
 private:
@@ -66,9 +75,12 @@ void Walker::record(const Record &record)
     if (record.type == PERF_RECORD_SAMPLE)
         sample(record);
     else if (record.type == PERF_RECORD_LOST)
-        totals_.lost_samples += perfdata::parse_lost(record.body, reader_.order()).value_or(perfdata::LostRecord{}).lost;
+        totals_.lost_samples += perfdata::parse_lost(record.body, reader_.order())
+                                    .value_or(perfdata::LostRecord{})
+                                    .lost;
     else if (record.type == PERF_RECORD_LOST_SAMPLES)
-        totals_.lost_samples += perfdata::parse_lost_samples(record.body, reader_.order()).value_or(0);
+        totals_.lost_samples +=
+            perfdata::parse_lost_samples(record.body, reader_.order()).value_or(0);
     else
         merge_.record(record);
     totals_.unknown_records += !known_type(record.type);
@@ -88,7 +100,8 @@ void Walker::sample(const Record &record)
         totals_.unreadable_records++;
         return;
     }
-    std::optional<Bytes> words = sample->raw ? decode::cxl_hmu::words_of_raw(*sample->raw) : std::nullopt;
+    std::optional<Bytes> words =
+        sample->raw ? decode::cxl_hmu::words_of_raw(*sample->raw) : std::nullopt;
     if (!words)
         return;
     totals_.pieces++;
@@ -100,11 +113,13 @@ bool Walker::is_ours(size_t event, Bytes data) const
 {
     if (event != perfdata::kUnknownEvent && recording_.unit(event))
         return true;
-    bool named = event != perfdata::kUnknownEvent && !reader_.pmu_name(reader_.events()[event].attr.type).empty();
+    bool named = event != perfdata::kUnknownEvent &&
+                 !reader_.pmu_name(reader_.events()[event].attr.type).empty();
     return !named && decode::cxl_hmu::looks_like_record(data);
 }
 
-void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset, Bytes data)
+void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
+                      Bytes data)
 {
     if (!is_ours(stream.event, data))
         return;
@@ -113,7 +128,8 @@ void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
     totals_.pieces++;
     sink_.aux_begin({stream.event, stream.cpu}, aux_offset, file_offset, data.size());
     for (size_t at = 0; at < data.size(); at += kPieceBytes) {
-        sink_.aux({stream.event, stream.cpu}, data.subspan(at, std::min(kPieceBytes, data.size() - at)));
+        sink_.aux({stream.event, stream.cpu},
+                  data.subspan(at, std::min(kPieceBytes, data.size() - at)));
         file_.forget_before(file_offset + at);
     }
 }
@@ -136,10 +152,12 @@ Error in_file(const std::string &path, const Error &error)
 Result<Recording> Recording::open(const std::string &path)
 {
     if (path == "-")
-        return Error{Errc::kUnsupported, "-i -: recordings are not read from a pipe yet; write it to a file first"};
+        return Error{Errc::kUnsupported,
+                     "-i -: recordings are not read from a pipe yet; write it to a file first"};
     Result<MappedFile> file = MappedFile::open(path);
     if (!file && file.error().code == Errc::kNotFound)
-        return Error{Errc::kNotFound, file.error().message + "; record first, or name a file with -i"};
+        return Error{Errc::kNotFound,
+                     file.error().message + "; record first, or name a file with -i"};
     if (!file)
         return file.error();
     Result<perfdata::Reader> reader = perfdata::Reader::open(file->bytes());
@@ -183,18 +201,21 @@ std::string Recording::missing(const RecordingTotals &totals) const
         ours = true;
         bool asked = reader_.events()[event].attr.sample_type & PERF_SAMPLE_RAW;
         if (!asked && totals.aux_bytes[event] == 0)
-            return fmt::format("{}: {}: recorded without -R, so {} samples came without their hot-list entries; "
-                               "record with: perf record -R -a -e {}/.../",
-                               path_, pmu_name(event), totals.samples[event], pmu_name(event));
+            return fmt::format(
+                "{}: {}: recorded without -R, so {} samples came without their hot-list entries; "
+                "record with: perf record -R -a -e {}/.../",
+                path_, pmu_name(event), totals.samples[event], pmu_name(event));
     }
-    return ours ? std::string() : path_ + ": no PMU of the suite was recorded here; see pmukit list";
+    return ours ? std::string()
+                : path_ + ": no PMU of the suite was recorded here; see pmukit list";
 }
 
 std::string Recording::damage() const
 {
     if (const auto &damage = reader_.damage())
-        return fmt::format("{}: {} (at offset {:#x}); {} bytes after it are lost, what came before was read", path_,
-                           damage->reason, damage->offset, damage->lost_bytes);
+        return fmt::format(
+            "{}: {} (at offset {:#x}); {} bytes after it are lost, what came before was read",
+            path_, damage->reason, damage->offset, damage->lost_bytes);
     for (const Error &complaint : reader_.complaints())
         return in_file(path_, complaint).message;
     return {};

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Walks a recording and hands each unit's bytes on, whichever way they came: AUX data or raw samples.
-// Here the reader, which knows no decoder, meets the decoders, which know no files.
+// Walks a recording and hands each unit's bytes on, whichever way they came: AUX data or raw
+// samples. Here the reader, which knows no decoder, meets the decoders, which know no files.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -20,14 +21,18 @@ namespace pmukit::cli {
 struct Stream {
     size_t event;  // index into Reader::events(), or perfdata::kUnknownEvent
     uint32_t cpu;  // UINT32_MAX: unknown, or of a thread
-    auto operator<=>(const Stream &) const = default;
 };
+inline bool operator<(const Stream &a, const Stream &b)
+{
+    return std::tie(a.event, a.cpu) < std::tie(b.event, b.cpu);
+}
 
 class UnitSink {
 public:
     virtual ~UnitSink() = default;
     // A buffer of AUX data is announced, then given in one or more pieces. offset: in the stream.
-    virtual void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset, uint64_t size) = 0;
+    virtual void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
+                           uint64_t size) = 0;
     virtual void aux(const Stream &stream, Bytes data) = 0;
     virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
     // The words of one sample: whole records.
@@ -36,14 +41,14 @@ public:
 
 struct RecordingTotals {
     uint64_t records = 0;
-    uint64_t unknown_records = 0;  // of a type newer than this program
+    uint64_t unknown_records = 0;     // of a type newer than this program
     uint64_t unreadable_records = 0;  // too short for what their event promises
     uint64_t lost_samples = 0;
     uint64_t lost_aux_bytes = 0;
-    uint64_t aux_truncations = 0;  // the kernel says that AUX data was cut, not by how much
-    uint64_t pieces = 0;  // of AUX data, or samples, that went to a unit
-    std::vector<uint64_t> aux_bytes;        // per event
-    std::vector<uint64_t> samples;          // per event
+    uint64_t aux_truncations = 0;     // the kernel says that AUX data was cut, not by how much
+    uint64_t pieces = 0;              // of AUX data, or samples, that went to a unit
+    std::vector<uint64_t> aux_bytes;  // per event
+    std::vector<uint64_t> samples;    // per event
 };
 
 // One open perf.data file.
@@ -58,15 +63,17 @@ public:
     // The PMU of an event; when the file does not say, what is known instead.
     std::string pmu_name(size_t event) const;
     const Unit *unit(size_t event) const { return unit_of_pmu(pmu_name(event)); }
-    // Why there is nothing to show: a PMU of ours recorded without its payload, or none at all. Empty:
-    // there is something.
+    // Why there is nothing to show: a PMU of ours recorded without its payload, or none at all.
+    // Empty: there is something.
     std::string missing(const RecordingTotals &totals) const;
     // What is wrong with the file itself. Empty: nothing.
     std::string damage() const;
 
 private:
     Recording(std::string path, MappedFile file, perfdata::Reader reader)
-        : path_(std::move(path)), file_(std::move(file)), reader_(std::move(reader)) {}
+        : path_(std::move(path)), file_(std::move(file)), reader_(std::move(reader))
+    {
+    }
 
     std::string path_;
     MappedFile file_;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The hottest units of device memory in a recording, for people and for programs, and everything that is
-// known to be missing from the picture.
+// The hottest units of device memory in a recording, for people and for programs, and everything
+// that is known to be missing from the picture.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
-
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
@@ -82,18 +81,21 @@ std::string human_bytes(uint64_t bytes)
 }
 
 // The whole range from the first to the last hot unit in one line; darker is hotter.
-std::string heat_strip(const std::vector<HotUnit> &units, uint64_t first, uint64_t column_bytes, bool always_on)
+std::string heat_strip(const std::vector<HotUnit> &units, uint64_t first, uint64_t column_bytes,
+                       bool always_on)
 {
     constexpr std::string_view kShades = " .:-=+*#%@";
     std::vector<uint64_t> heat(kStripWidth);
     for (const HotUnit &unit : units)
         heat[std::min<uint64_t>((unit.dpa - first) / column_bytes, kStripWidth - 1)] +=
             always_on ? unit.epochs : unit.accesses;
-    const double hottest = static_cast<double>(std::max<uint64_t>(1, *std::ranges::max_element(heat)));
+    const double hottest =
+        static_cast<double>(std::max<uint64_t>(1, *std::ranges::max_element(heat)));
     std::string strip;
     for (uint64_t column : heat) {
         // The root shows the warm beside the hot; what was seen at all is never blank.
-        double shade = std::sqrt(static_cast<double>(column) / hottest) * static_cast<double>(kShades.size() - 1);
+        double shade = std::sqrt(static_cast<double>(column) / hottest) *
+                       static_cast<double>(kShades.size() - 1);
         strip += kShades[column ? std::max<size_t>(1, static_cast<size_t>(std::lround(shade))) : 0];
     }
     return strip;
@@ -106,8 +108,9 @@ void print_strip(const HotList &list, Output &out)
     const uint64_t unit_bytes = power(list.totals().unit_log2);
     const uint64_t span = high->dpa - low->dpa;
     const uint64_t column_bytes = std::max(unit_bytes, std::bit_ceil(span / kStripWidth + 1));
-    out.print("\n  heat of {:#x} .. {:#x}, one column is {}:\n  |{}|\n", low->dpa, high->dpa + (unit_bytes - 1),
-              human_bytes(column_bytes), heat_strip(units, low->dpa, column_bytes, list.totals().always_on));
+    out.print("\n  heat of {:#x} .. {:#x}, one column is {}:\n  |{}|\n", low->dpa,
+              high->dpa + (unit_bytes - 1), human_bytes(column_bytes),
+              heat_strip(units, low->dpa, column_bytes, list.totals().always_on));
 }
 
 void print_table(const HotList &list, size_t top, Output &out)
@@ -115,18 +118,22 @@ void print_table(const HotList &list, size_t top, Output &out)
     const HotTotals &totals = list.totals();
     const uint64_t unit_bytes = power(totals.unit_log2);
     std::vector<HotUnit> hot = list.hottest(top);
-    auto weight = [&totals](const HotUnit &unit) { return totals.always_on ? unit.epochs : unit.accesses; };
+    auto weight = [&totals](const HotUnit &unit) {
+        return totals.always_on ? unit.epochs : unit.accesses;
+    };
     const uint64_t all = std::max<uint64_t>(1, totals.always_on ? totals.entries : totals.accesses);
     const uint64_t hottest = std::max<uint64_t>(1, weight(hot.front()));
 
-    out.print("\n  {:>5}  {:<37}  {:>12}  {:>6}  {:>7}\n", "rank", "DPA range", "accesses", "share", "epochs");
+    out.print("\n  {:>5}  {:<37}  {:>12}  {:>6}  {:>7}\n", "rank", "DPA range", "accesses", "share",
+              "epochs");
     for (size_t i = 0; i < hot.size(); i++) {
         const HotUnit &unit = hot[i];
         double share = static_cast<double>(weight(unit)) / static_cast<double>(all);
         double bar = static_cast<double>(weight(unit)) / static_cast<double>(hottest) * kBarWidth;
         out.print("  {:>5}  {:#018x}-{:#018x}  {:>12}  {:>5.1f}%  {:>7}  {}\n", i + 1, unit.dpa,
-                  unit.dpa + (unit_bytes - 1), totals.always_on ? "-" : std::to_string(unit.accesses), share * 100,
-                  unit.epochs, std::string(static_cast<size_t>(std::lround(bar)), '#'));
+                  unit.dpa + (unit_bytes - 1),
+                  totals.always_on ? "-" : std::to_string(unit.accesses), share * 100, unit.epochs,
+                  std::string(static_cast<size_t>(std::lround(bar)), '#'));
     }
     if (hot.size() < list.units())
         out.print("  {:>5}  {} more units; --top 0 shows all\n", "...", list.units() - hot.size());
@@ -144,12 +151,16 @@ void print_remarks(const HotTotals &totals, Output &out)
         {totals.lost, "entries were lost in the driver; record with a larger -m"},
         {totals.truncated, "records follow such a loss"},
         {totals.sequence_gaps, "records are missing by their numbers"},
-        {totals.overflows, "times the hot list was full and the device dropped units; raise hotness_threshold"},
+        {totals.overflows,
+         "times the hot list was full and the device dropped units; raise hotness_threshold"},
         {totals.resets, "times the device lost its configuration while recording"},
-        {totals.saturated, "counts are the largest the counter can hold; raise downsampling_factor or shorten the epoch"},
+        {totals.saturated,
+         "counts are the largest the counter can hold; raise downsampling_factor or shorten the "
+         "epoch"},
         {totals.duplicates, "records came twice and were counted once"},
         {totals.invalid, "entries had an impossible address and were left out"},
-        {totals.without_unit, "records do not say their unit size and were left out; give --unit-bytes"},
+        {totals.without_unit,
+         "records do not say their unit size and were left out; give --unit-bytes"},
         {totals.skipped_bytes, "bytes held no record and were skipped"},
     };
     bool any = false;
@@ -161,19 +172,23 @@ void print_remarks(const HotTotals &totals, Output &out)
     if (!any)
         out.text("\n  nothing lost\n");
     if (totals.always_on)
-        out.text("  always-on mode: counts depend on the threshold alone, so units are ranked by times seen\n");
+        out.text(
+            "  always-on mode: counts depend on the threshold alone, so units are ranked by times "
+            "seen\n");
 }
 
-void print_pmu(const std::string &pmu, const HotList &list, const ReportOptions &options, Output &out)
+void print_pmu(const std::string &pmu, const HotList &list, const ReportOptions &options,
+               Output &out)
 {
     const HotTotals &totals = list.totals();
     out.print("{}", pmu);
     if (totals.unit_log2)
-        out.print("  unit {}  downsampling {}", human_bytes(power(totals.unit_log2)), power(totals.downsampling_log2));
+        out.print("  unit {}  downsampling {}", human_bytes(power(totals.unit_log2)),
+                  power(totals.downsampling_log2));
     if (options.source)
         out.print("  source={}", *options.source);
-    out.print("\n  {} records, {} entries, {} units, {} accesses\n", totals.records, totals.entries, list.units(),
-              totals.accesses);
+    out.print("\n  {} records, {} entries, {} units, {} accesses\n", totals.records, totals.entries,
+              list.units(), totals.accesses);
     if (list.units()) {
         print_table(list, options.top, out);
         print_strip(list, out);
@@ -181,15 +196,17 @@ void print_pmu(const std::string &pmu, const HotList &list, const ReportOptions 
     print_remarks(totals, out);
 }
 
-void print_human(const Recording &recording, const std::map<size_t, HotList> &lists, const RecordingTotals &totals,
-                 const ReportOptions &options, Output &out)
+void print_human(const Recording &recording, const std::map<size_t, HotList> &lists,
+                 const RecordingTotals &totals, const ReportOptions &options, Output &out)
 {
     for (const auto &[event, list] : lists)
         print_pmu(recording.pmu_name(event), list, options, out);
     const Remark remarks[] = {
-        {totals.lost_samples, "samples or records were lost between kernel and recorder; record with a larger -m"},
+        {totals.lost_samples,
+         "samples or records were lost between kernel and recorder; record with a larger -m"},
         {totals.lost_aux_bytes, "bytes of AUX data never reached the file"},
-        {totals.aux_truncations, "times the kernel cut AUX data; record with a larger -m ,AUXPAGES"},
+        {totals.aux_truncations,
+         "times the kernel cut AUX data; record with a larger -m ,AUXPAGES"},
         {totals.unknown_records, "records of unknown types were passed over"},
         {totals.unreadable_records, "records could not be read"},
     };
@@ -222,8 +239,8 @@ nlohmann::ordered_json json_of(const std::string &pmu, const HotList &list, size
             {"hot", hot}};
 }
 
-void print_json(const Recording &recording, const std::map<size_t, HotList> &lists, const RecordingTotals &totals,
-                const ReportOptions &options, Output &out)
+void print_json(const Recording &recording, const std::map<size_t, HotList> &lists,
+                const RecordingTotals &totals, const ReportOptions &options, Output &out)
 {
     nlohmann::ordered_json pmus = nlohmann::ordered_json::array();
     for (const auto &[event, list] : lists)
@@ -238,7 +255,8 @@ void print_json(const Recording &recording, const std::map<size_t, HotList> &lis
     if (options.source)
         report["source"] = *options.source;
     // Names come from the file: what is not UTF-8 is replaced, not thrown.
-    out.print("{}\n", report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    out.print("{}\n",
+              report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 Result<std::optional<unsigned>> unit_log2_of(const ReportOptions &options)
@@ -246,12 +264,14 @@ Result<std::optional<unsigned>> unit_log2_of(const ReportOptions &options)
     if (!options.unit_bytes)
         return std::optional<unsigned>();
     if (!std::has_single_bit(*options.unit_bytes))
-        return Error{Errc::kUsage, fmt::format("--unit-bytes {}: not a power of two", *options.unit_bytes)};
+        return Error{Errc::kUsage,
+                     fmt::format("--unit-bytes {}: not a power of two", *options.unit_bytes)};
     return std::optional<unsigned>(static_cast<unsigned>(std::countr_zero(*options.unit_bytes)));
 }
 
 // Troubles that make the exit status 1, each said once.
-std::vector<std::string> troubles_of(const Recording &recording, const std::map<size_t, HotList> &lists,
+std::vector<std::string> troubles_of(const Recording &recording,
+                                     const std::map<size_t, HotList> &lists,
                                      const RecordingTotals &totals)
 {
     std::vector<std::string> troubles;
@@ -261,11 +281,13 @@ std::vector<std::string> troubles_of(const Recording &recording, const std::map<
     for (const auto &[event, list] : lists) {
         const HotTotals &hot = list.totals();
         if (hot.without_unit)
-            troubles.push_back(fmt::format("{}: {}: {} records do not say their unit size; give --unit-bytes",
-                                           recording.path(), recording.pmu_name(event), hot.without_unit));
+            troubles.push_back(
+                fmt::format("{}: {}: {} records do not say their unit size; give --unit-bytes",
+                            recording.path(), recording.pmu_name(event), hot.without_unit));
         if (hot.skipped_bytes)
-            troubles.push_back(fmt::format("{}: {}: {} bytes hold no record and were skipped", recording.path(),
-                                           recording.pmu_name(event), hot.skipped_bytes));
+            troubles.push_back(fmt::format("{}: {}: {} bytes hold no record and were skipped",
+                                           recording.path(), recording.pmu_name(event),
+                                           hot.skipped_bytes));
     }
     return troubles;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The units of the suite as the command knows them: which PMU belongs to which, and how to record it.
+// The units of the suite as the command knows them: which PMU belongs to which, and how to record
+// it.
 #pragma once
 
 #include <string_view>
@@ -14,7 +15,8 @@ struct Unit {
 
 constexpr Unit kUnits[] = {
     {"cxl_hmu", "cxl_hmu_mem",
-     "epoch_type=0,access_type=3,hotness_threshold=16,epoch_multiplier=1,epoch_scale=4,hotness_granual=12"},
+     "epoch_type=0,access_type=3,hotness_threshold=16,epoch_multiplier=1,epoch_scale=4,hotness_"
+     "granual=12"},
 };
 
 // nullptr: not one of ours.

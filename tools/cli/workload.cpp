@@ -40,6 +40,7 @@ constexpr int kExecFailedStatus = 127;  // as shells do
 Result<Workload> Workload::prepare(const std::vector<std::string> &command)
 {
     std::vector<char *> arguments;
+    arguments.reserve(command.size() + 1);
     for (const std::string &word : command)
         arguments.push_back(const_cast<char *>(word.c_str()));
     arguments.push_back(nullptr);
@@ -71,8 +72,11 @@ Result<Workload> Workload::prepare(const std::vector<std::string> &command)
 }
 
 Workload::Workload(Workload &&other) noexcept
-    : name_(std::move(other.name_)), pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)),
-      go_(std::move(other.go_)), failed_(std::move(other.failed_))
+    : name_(std::move(other.name_)),
+      pid_(std::exchange(other.pid_, -1)),
+      pidfd_(std::move(other.pidfd_)),
+      go_(std::move(other.go_)),
+      failed_(std::move(other.failed_))
 {
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The command that is recorded: started at once but held before its exec, so that events can be set up.
+// The command that is recorded: started at once but held before its exec, so that events can be set
+// up.
 #pragma once
 
 #include <sys/types.h>

@@ -3,7 +3,6 @@
 #include "cli/workload.hpp"
 
 #include <gtest/gtest.h>
-
 #include <poll.h>
 #include <signal.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How bytes reach a decoder: start, then data and losses in order, then end. A record may straddle two
-// pieces of data; a loss between them breaks it. What a decoder makes of the bytes goes to the sink of its
-// unit. A decoder knows no files, prints nothing and keeps no globals.
+// How bytes reach a decoder: start, then data and losses in order, then end. A record may straddle
+// two pieces of data; a loss between them breaks it. What a decoder makes of the bytes goes to the
+// sink of its unit. A decoder knows no files, prints nothing and keeps no globals.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ public:
     virtual void start(uint64_t offset) = 0;
     // The next bytes of the stream. They are only borrowed for the call.
     virtual void data(Bytes bytes) = 0;
-    // Bytes of the stream that never arrived. 0: some, nobody knows how many; the offset does not move then.
+    // Bytes of the stream that never arrived. 0: some, nobody knows how many; the offset does not
+    // move then.
     virtual void loss(uint64_t bytes) = 0;
     // No more bytes: an unfinished record is reported as skipped.
     virtual void end() = 0;

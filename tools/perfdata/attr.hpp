@@ -21,7 +21,8 @@ struct Attr {
     bool sample_id_all = false;
 };
 
-// bytes is the whole room the file gives to the attribute. Error without offset: the caller knows where.
+// bytes is the whole room the file gives to the attribute. Error without offset: the caller knows
+// where.
 Result<Attr> parse_attr(Bytes bytes, std::endian order);
 
 }  // namespace pmukit::perfdata

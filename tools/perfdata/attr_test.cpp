@@ -27,13 +27,17 @@ std::vector<std::byte> make_attr(size_t size, uint32_t claimed, std::endian orde
 }
 
 class AttrOrder : public testing::TestWithParam<std::endian> {};
-INSTANTIATE_TEST_SUITE_P(BothOrders, AttrOrder, testing::Values(std::endian::little, std::endian::big),
-                         [](const auto &order) { return order.param == std::endian::little ? "little" : "big"; });
+INSTANTIATE_TEST_SUITE_P(BothOrders, AttrOrder,
+                         testing::Values(std::endian::little, std::endian::big),
+                         [](const auto &order) {
+                             return order.param == std::endian::little ? "little" : "big";
+                         });
 
 TEST_P(AttrOrder, ReadsEverySize)
 {
     for (size_t size : {64, 72, 80, 96, 104, 112, 120, 128, 136, 144, 4096}) {
-        Result<Attr> attr = parse_attr(make_attr(size, static_cast<uint32_t>(size), GetParam()), GetParam());
+        Result<Attr> attr =
+            parse_attr(make_attr(size, static_cast<uint32_t>(size), GetParam()), GetParam());
         ASSERT_TRUE(attr) << size;
         EXPECT_EQ(attr->type, 24U);
         EXPECT_EQ(attr->config, 0x0102030405060708ULL);

@@ -79,7 +79,8 @@ void AuxMerge::on_auxtrace(const Record &record)
     deliver(stream, streams_[stream], trace->offset, file_offset, record.payload);
 }
 
-void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset, Bytes data)
+void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
+                       Bytes data)
 {
     if (state.overwrite)
         state.delivered = offset;  // an overwritten area begins anywhere

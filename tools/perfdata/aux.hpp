@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the kernel put into an AUX area (PERF_RECORD_AUX) against what the file holds (AUXTRACE), as one
-// stream per event and CPU of data and losses, in order.
+// What the kernel put into an AUX area (PERF_RECORD_AUX) against what the file holds (AUXTRACE), as
+// one stream per event and CPU of data and losses, in order.
 //
 //     kernel  |---- AUX ----|--- AUX, truncated ---|        |- AUX -|
 //     file    |------- AUXTRACE -------|-- AUXTRACE --|  gap
@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "perfdata/reader.hpp"
@@ -25,13 +26,17 @@ constexpr size_t kUnknownEvent = SIZE_MAX;
 struct AuxStream {
     size_t event;  // index into Reader::events(), or kUnknownEvent
     uint32_t cpu;  // UINT32_MAX: of a thread, not of a CPU
-    auto operator<=>(const AuxStream &) const = default;
 };
+inline bool operator<(const AuxStream &a, const AuxStream &b)
+{
+    return std::tie(a.event, a.cpu) < std::tie(b.event, b.cpu);
+}
 
 class AuxSink {
 public:
     virtual ~AuxSink() = default;
-    virtual void aux_data(const AuxStream &stream, uint64_t aux_offset, uint64_t file_offset, Bytes data) = 0;
+    virtual void aux_data(const AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
+                          Bytes data) = 0;
     // bytes: how many are missing; 0: the kernel says that some are, not how many.
     virtual void aux_loss(const AuxStream &stream, uint64_t aux_offset, uint64_t bytes) = 0;
 };
@@ -57,7 +62,8 @@ private:
 
     void on_aux(const Record &record);
     void on_auxtrace(const Record &record);
-    void deliver(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset, Bytes data);
+    void deliver(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
+                 Bytes data);
     std::optional<size_t> guess_event(const AuxtraceRecord &trace) const;
 
     const Reader &reader_;

@@ -30,9 +30,10 @@ public:
 private:
     void add(const std::string &what, const AuxStream &stream, uint64_t offset, uint64_t size)
     {
-        std::string who = (stream.event == kUnknownEvent ? "?" : std::to_string(stream.event)) + "/" +
-                          std::to_string(static_cast<int>(stream.cpu));
-        lines.push_back(what + " " + who + " " + std::to_string(offset) + " " + std::to_string(size));
+        std::string who = (stream.event == kUnknownEvent ? "?" : std::to_string(stream.event)) +
+                          "/" + std::to_string(static_cast<int>(stream.cpu));
+        lines.push_back(what + " " + who + " " + std::to_string(offset) + " " +
+                        std::to_string(size));
     }
 };
 
@@ -62,7 +63,10 @@ using Expect = std::vector<std::string>;
 TEST(AuxMerge, GivesDataInOrder)
 {
     FileBuilder file = one_event();
-    file.aux(7, 0, 0, 16).auxtrace(7, 0, 0, filled(16, 1)).aux(7, 0, 16, 8).auxtrace(7, 0, 16, filled(8, 1));
+    file.aux(7, 0, 0, 16)
+        .auxtrace(7, 0, 0, filled(16, 1))
+        .aux(7, 0, 16, 8)
+        .auxtrace(7, 0, 16, filled(8, 1));
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "data 0/0 16 8"}));
 }
 
@@ -106,7 +110,9 @@ TEST(AuxMerge, TruncationStandsWhereTheKernelCut)
 TEST(AuxMerge, RepeatedBytesAreGivenOnce)
 {
     FileBuilder file = one_event();
-    file.auxtrace(7, 0, 0, filled(16, 1)).auxtrace(7, 0, 8, filled(16, 1)).auxtrace(7, 0, 0, filled(8, 1));
+    file.auxtrace(7, 0, 0, filled(16, 1))
+        .auxtrace(7, 0, 8, filled(16, 1))
+        .auxtrace(7, 0, 0, filled(8, 1));
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "data 0/0 16 8"}));
 }
 
@@ -121,27 +127,38 @@ TEST(AuxMerge, TwoEventsOnOneCpuAreKeptApartByTheReference)
 {
     FileBuilder file;
     file.event(24, kSampleType, {7}).event(25, kSampleType, {8});
-    file.aux(7, 0, 0, 8).aux(8, 0, 0, 16).auxtrace(8, 0, 0, filled(16, 1)).auxtrace(7, 0, 0, filled(8, 1));
+    file.aux(7, 0, 0, 8)
+        .aux(8, 0, 0, 16)
+        .auxtrace(8, 0, 0, filled(16, 1))
+        .auxtrace(7, 0, 0, filled(8, 1));
     EXPECT_EQ(merge(file), (Expect{"data 1/0 0 16", "data 0/0 0 8"}));
 }
 
 TEST(AuxMerge, WithoutAReferenceTheCpuOrTheOnlyDeviceEventServes)
 {
     FileBuilder by_cpu;
-    by_cpu.event(24, kSampleType, {7, 17}).event(25, kSampleType, {8}).aux(8, 3, 0, 8).auxtrace(12345, 3, 0, filled(8, 1));
+    by_cpu.event(24, kSampleType, {7, 17})
+        .event(25, kSampleType, {8})
+        .aux(8, 3, 0, 8)
+        .auxtrace(12345, 3, 0, filled(8, 1));
     EXPECT_EQ(merge(by_cpu), (Expect{"data 1/3 0 8"}));
     FileBuilder only;
     only.event(1, kSampleType, {7}).event(24, kSampleType, {8}).auxtrace(12345, 3, 0, filled(8, 1));
     EXPECT_EQ(merge(only), (Expect{"data 1/3 0 8"}));
     FileBuilder nobody;
-    nobody.event(24, kSampleType, {7}).event(25, kSampleType, {8}).auxtrace(12345, 3, 0, filled(8, 1));
+    nobody.event(24, kSampleType, {7})
+        .event(25, kSampleType, {8})
+        .auxtrace(12345, 3, 0, filled(8, 1));
     EXPECT_EQ(merge(nobody), (Expect{"data ?/3 0 8"}));
 }
 
 TEST(AuxMerge, ThreadsHaveNoCpu)
 {
     FileBuilder file = one_event();
-    file.aux(7, 2, 0, 8).auxtrace(7, UINT32_MAX, 0, filled(8, 1)).aux(7, 1, 8, 8).auxtrace(7, UINT32_MAX, 8, filled(8, 1));
+    file.aux(7, 2, 0, 8)
+        .auxtrace(7, UINT32_MAX, 0, filled(8, 1))
+        .aux(7, 1, 8, 8)
+        .auxtrace(7, UINT32_MAX, 8, filled(8, 1));
     EXPECT_EQ(merge(file), (Expect{"data 0/-1 0 8", "data 0/-1 8 8"}));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The numbers of the perf.data format that <linux/perf_event.h> does not give: tools/perf/Documentation/
-// perf.data-file-format.txt in the kernel source. What the kernel header gives is taken from there.
+// The numbers of the perf.data format that <linux/perf_event.h> does not give:
+// tools/perf/Documentation/ perf.data-file-format.txt in the kernel source. What the kernel header
+// gives is taken from there.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -55,8 +56,8 @@ enum AttrOffset : size_t {
     kAttrConfig1 = 56,
     kAttrConfig2 = 64,
 };
-constexpr size_t kAttrMinBytes = 64;     // PERF_ATTR_SIZE_VER0
-constexpr size_t kAttrMaxBytes = 4096;   // what the kernel accepts at most: one page
+constexpr size_t kAttrMinBytes = 64;           // PERF_ATTR_SIZE_VER0
+constexpr size_t kAttrMaxBytes = 4096;         // what the kernel accepts at most: one page
 constexpr unsigned kAttrFlagSampleIdAll = 18;  // bit of the flags word
 
 }  // namespace pmukit::perfdata

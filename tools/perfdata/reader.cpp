@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// perf.data by tools/perf/Documentation/perf.data-file-format.txt. Every offset and size comes from the
-// file and is checked against what is there before it is used.
+// perf.data by tools/perf/Documentation/perf.data-file-format.txt. Every offset and size comes from
+// the file and is checked against what is there before it is used.
 #include "perfdata/reader.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Section load_section(const std::byte *at, std::endian order)
 // The bitmap is an array of words in the file's byte order.
 bool feature_set(Bytes bitmap, unsigned feature, std::endian order)
 {
-    uint64_t word = load<uint64_t>(bitmap.data() + feature / 64 * 8, order);
+    uint64_t word = load<uint64_t>(bitmap.data() + size_t{feature / 64} * 8, order);
     return (word >> (feature % 64)) & 1;
 }
 
@@ -64,13 +64,16 @@ std::optional<uint64_t> payload_bytes(uint32_t type, Bytes body, std::endian ord
 Result<Reader> Reader::open(Bytes file)
 {
     if (file.size() < kPipeHeaderBytes)
-        return Error{Errc::kTruncated, "too short for a perf.data header; is the recording complete?", 0};
+        return Error{Errc::kTruncated,
+                     "too short for a perf.data header; is the recording complete?", 0};
     Reader reader(file);
     uint64_t magic = load<uint64_t>(file.data(), std::endian::little);
     if (magic == byteswap(kMagic))
         reader.order_ = std::endian::big;
-    else if (std::equal(file.begin(), file.begin() + 8, std::as_bytes(std::span("PERFFILE", 8)).begin()))
-        return Error{Errc::kUnsupported, "the first perf.data format (before Linux 3.0) is not read", 0};
+    else if (std::equal(file.begin(), file.begin() + 8,
+                        std::as_bytes(std::span("PERFFILE", 8)).begin()))
+        return Error{Errc::kUnsupported,
+                     "the first perf.data format (before Linux 3.0) is not read", 0};
     else if (magic != kMagic)
         return Error{Errc::kDamaged, "not a perf.data file: it does not begin with PERFILE2", 0};
 
@@ -81,7 +84,8 @@ Result<Reader> Reader::open(Bytes file)
         return reader;
     }
     if (header_bytes < kFileHeaderBytes)
-        return Error{Errc::kDamaged, "header size " + std::to_string(header_bytes) + " is neither 16 nor >= 104",
+        return Error{Errc::kDamaged,
+                     "header size " + std::to_string(header_bytes) + " is neither 16 nor >= 104",
                      kHeaderSizeAt};
     if (file.size() < kFileHeaderBytes)
         return Error{Errc::kTruncated, "the file ends inside its header", file.size()};
@@ -107,7 +111,8 @@ Result<void> Reader::read_file_header()
     if (!attr_bytes)
         return Error{Errc::kDamaged, "the event attributes lie outside the file", kHeaderAttrsAt};
     if (entry_bytes < kAttrMinBytes + kSectionBytes || entry_bytes > kAttrMaxBytes + kSectionBytes)
-        return Error{Errc::kDamaged, "event attributes of " + std::to_string(entry_bytes) + " bytes",
+        return Error{Errc::kDamaged,
+                     "event attributes of " + std::to_string(entry_bytes) + " bytes",
                      kHeaderAttrSizeAt};
     if (data.offset > file_.size())
         return Error{Errc::kDamaged, "the records lie outside the file", kHeaderDataAt};
@@ -116,8 +121,10 @@ Result<void> Reader::read_file_header()
 
     position_ = data.offset;
     end_ = file_.size();
-    if (data.size == 0) {  // the recorder was killed before it could write the size, and the features
-        complaints_.push_back({Errc::kTruncated, "the recorder did not finish this file", kHeaderDataAt});
+    if (data.size ==
+        0) {  // the recorder was killed before it could write the size, and the features
+        complaints_.push_back(
+            {Errc::kTruncated, "the recorder did not finish this file", kHeaderDataAt});
         return {};
     }
     if (data.size > file_.size() - data.offset) {
@@ -140,7 +147,8 @@ Result<void> Reader::read_attrs(Bytes bytes, uint64_t section_offset, size_t ent
         std::optional<Bytes> id_bytes = section(ids.offset, ids.size);
         if (!id_bytes)
             return Error{Errc::kDamaged, "event ids lie outside the file", section_offset + at};
-        Result<void> added = add_event(entry.first(entry_bytes - kSectionBytes), *id_bytes, section_offset + at);
+        Result<void> added =
+            add_event(entry.first(entry_bytes - kSectionBytes), *id_bytes, section_offset + at);
         if (!added)
             return added;
     }
@@ -160,7 +168,8 @@ Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
     ByteReader in(ids, order_);
     while (std::optional<uint64_t> id = in.u64()) {
         if (!event_by_id_.emplace(*id, events_.size()).second)
-            return Error{Errc::kDamaged, "event id " + std::to_string(*id) + " appears twice", offset};
+            return Error{Errc::kDamaged, "event id " + std::to_string(*id) + " appears twice",
+                         offset};
         event.ids.push_back(*id);
     }
     events_.push_back(std::move(event));
@@ -177,7 +186,8 @@ void Reader::read_features(uint64_t table_offset, Bytes bitmap)
             continue;
         std::optional<Bytes> entry = section(at, kSectionBytes);
         if (!entry) {
-            complaints_.push_back({Errc::kTruncated, "the table of header features is cut off", at});
+            complaints_.push_back(
+                {Errc::kTruncated, "the table of header features is cut off", at});
             return;
         }
         Section where = load_section(entry->data(), order_);
@@ -185,7 +195,8 @@ void Reader::read_features(uint64_t table_offset, Bytes bitmap)
             read_feature(feature, *content, where.offset);
         else
             complaints_.push_back(
-                {Errc::kDamaged, "header feature " + std::to_string(feature) + " lies outside the file", at});
+                {Errc::kDamaged,
+                 "header feature " + std::to_string(feature) + " lies outside the file", at});
         at += kSectionBytes;
     }
 }
@@ -208,7 +219,8 @@ void Reader::read_feature(unsigned feature, Bytes content, uint64_t offset)
     else if (feature == kFeatEventDesc)
         good = read_event_desc(content);
     if (!good)
-        complaints_.push_back({Errc::kDamaged, "header feature " + std::to_string(feature) + " is cut off", offset});
+        complaints_.push_back(
+            {Errc::kDamaged, "header feature " + std::to_string(feature) + " is cut off", offset});
 }
 
 bool Reader::read_pmu_mappings(Bytes content)
@@ -249,9 +261,11 @@ void Reader::read_header_attr(const Record &record)
 {
     size_t attr_bytes = kAttrMinBytes;
     if (record.body.size() >= kAttrMinBytes)
-        attr_bytes = std::max<size_t>(load<uint32_t>(record.body.data() + kAttrSize, order_), kAttrMinBytes);
+        attr_bytes =
+            std::max<size_t>(load<uint32_t>(record.body.data() + kAttrSize, order_), kAttrMinBytes);
     attr_bytes = std::min(attr_bytes, record.body.size());
-    Result<void> added = add_event(record.body.first(attr_bytes), record.body.subspan(attr_bytes), record.offset);
+    Result<void> added =
+        add_event(record.body.first(attr_bytes), record.body.subspan(attr_bytes), record.offset);
     if (!added)
         complaints_.push_back(added.error());
 }
@@ -260,7 +274,8 @@ void Reader::read_header_feature(const Record &record)
 {
     ByteReader in(record.body, order_);
     std::optional<uint64_t> feature = in.u64();
-    // An empty feature ends the header, whatever its number: that number means another feature to later tools.
+    // An empty feature ends the header, whatever its number: that number means another feature to
+    // later tools.
     if (feature && *feature < kFeatureBits && in.left() > 0)
         read_feature(static_cast<unsigned>(*feature), record.body.subspan(8), record.offset);
 }
@@ -292,13 +307,15 @@ Result<bool> Reader::next(Record &into)
         return break_off("the data ends inside a record");
     into.body = {at + kRecordHeaderBytes, size - kRecordHeaderBytes};
     if (into.type == kCompressed || into.type == kCompressed2)
-        return Error{Errc::kUnsupported, "compressed records are not read yet; record without -z", position_};
+        return Error{Errc::kUnsupported, "compressed records are not read yet; record without -z",
+                     position_};
 
     std::optional<uint64_t> payload = payload_bytes(into.type, into.body, order_);
     if (!payload)
         return break_off("an AUXTRACE or tracing data record is too short");
     if (*payload > left - size)
-        return break_off("the data ends inside the " + std::to_string(*payload) + " bytes that follow a record");
+        return break_off("the data ends inside the " + std::to_string(*payload) +
+                         " bytes that follow a record");
     into.payload = {at + size, *payload};
     position_ += size + *payload;
 

@@ -5,9 +5,9 @@
 //     for (Record record; ; ) { Result<bool> more = reader->next(record); ... }
 //     if (reader->damage()) ...
 //
-// A record is a view: nothing is copied, nothing is allocated per record, and nothing by a size that
-// the file only claims. Where the stream of records breaks off, everything before it has been given,
-// and damage() says where and how many bytes are left unread.
+// A record is a view: nothing is copied, nothing is allocated per record, and nothing by a size
+// that the file only claims. Where the stream of records breaks off, everything before it has been
+// given, and damage() says where and how many bytes are left unread.
 #pragma once
 
 #include <bit>

@@ -61,8 +61,11 @@ Walk walk(const std::vector<std::byte> &bytes)
 }
 
 class ReaderOrder : public ::testing::TestWithParam<std::endian> {};
-INSTANTIATE_TEST_SUITE_P(BothOrders, ReaderOrder, ::testing::Values(std::endian::little, std::endian::big),
-                         [](const auto &order) { return order.param == std::endian::little ? "little" : "big"; });
+INSTANTIATE_TEST_SUITE_P(BothOrders, ReaderOrder,
+                         ::testing::Values(std::endian::little, std::endian::big),
+                         [](const auto &order) {
+                             return order.param == std::endian::little ? "little" : "big";
+                         });
 
 TEST_P(ReaderOrder, ReadsAFile)
 {
@@ -76,7 +79,8 @@ TEST_P(ReaderOrder, ReadsAFile)
     EXPECT_TRUE(reader->complaints().empty());
 
     Walk got = walk(*reader);
-    EXPECT_EQ(got.types, (std::vector<uint32_t>{PERF_RECORD_SAMPLE, PERF_RECORD_AUX, kAuxtrace, kFinishedRound, 500}));
+    EXPECT_EQ(got.types, (std::vector<uint32_t>{PERF_RECORD_SAMPLE, PERF_RECORD_AUX, kAuxtrace,
+                                                kFinishedRound, 500}));
     EXPECT_EQ(got.events[0], 0U);
     EXPECT_EQ(got.events[1], 0U);
     EXPECT_FALSE(got.events[2]);
@@ -106,7 +110,8 @@ TEST_P(ReaderOrder, EveryPrefixKeepsWholeRecordsAndReportsTheRest)
     for (uint64_t size : {40, 48, 64, 8, 24})
         ends.push_back(ends.back() + size);
     for (size_t size = 0; size < ends.back(); size++) {
-        Walk got = walk(std::vector<std::byte>(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size)));
+        Walk got = walk(
+            std::vector<std::byte>(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size)));
         if (size < ends.front()) {
             EXPECT_TRUE(got.error) << size;
             continue;
@@ -151,7 +156,9 @@ TEST(Reader, ARecordSizeThatCannotBeEndsTheWalkWithItsOffset)
 {
     for (int size : {0, 1, 4, 7}) {
         FileBuilder builder;
-        builder.event(24, kSampleType, {7}).record(PERF_RECORD_SAMPLE, {7, 0, 0}).record(PERF_RECORD_SAMPLE, {7}, size);
+        builder.event(24, kSampleType, {7})
+            .record(PERF_RECORD_SAMPLE, {7, 0, 0})
+            .record(PERF_RECORD_SAMPLE, {7}, size);
         Walk got = walk(builder.file());
         EXPECT_EQ(got.types.size(), 1U);
         ASSERT_TRUE(got.damage);
@@ -164,7 +171,9 @@ TEST(Reader, AHugeAuxtraceNeitherCrashesNorAllocates)
 {
     for (uint64_t size : {uint64_t{1} << 40, UINT64_MAX, UINT64_MAX - 7, uint64_t{17}}) {
         FileBuilder builder;
-        builder.event(24, kSampleType, {7}).record(kAuxtrace, {size, 0, 0, 0, 0}).record(kFinishedRound, {});
+        builder.event(24, kSampleType, {7})
+            .record(kAuxtrace, {size, 0, 0, 0, 0})
+            .record(kFinishedRound, {});
         Walk got = walk(builder.file());
         EXPECT_TRUE(got.types.empty()) << size;
         EXPECT_TRUE(got.damage) << size;
@@ -209,8 +218,11 @@ struct Lie {
 TEST(Reader, HeadersThatLieGiveOneErrorEach)
 {
     const Lie lies[] = {
-        {"header size", 8, 17},         {"attribute size 0", 16, 0},   {"attribute size huge", 16, UINT64_MAX},
-        {"attributes outside", 24, UINT64_MAX}, {"attributes too long", 32, UINT64_MAX},
+        {"header size", 8, 17},
+        {"attribute size 0", 16, 0},
+        {"attribute size huge", 16, UINT64_MAX},
+        {"attributes outside", 24, UINT64_MAX},
+        {"attributes too long", 32, UINT64_MAX},
         {"data outside", 40, uint64_t{1} << 40},
     };
     for (const Lie &lie : lies) {

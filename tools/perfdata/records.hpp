@@ -28,7 +28,7 @@ struct AuxRecord {
 // AUXTRACE: the recorder says what it took out of one.
 struct AuxtraceRecord {
     uint64_t size = 0, offset = 0;
-    uint64_t reference = 0;  // pmukit's writer: the event id; others: any number
+    uint64_t reference = 0;                // pmukit's writer: the event id; others: any number
     uint32_t index = 0, tid = 0, cpu = 0;  // UINT32_MAX: any
 };
 constexpr size_t kAuxtraceBodyBytes = 40;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Samples are walked field by field in the order perf_event_open(2) gives; what is not kept is skipped.
+// Samples are walked field by field in the order perf_event_open(2) gives; what is not kept is
+// skipped.
 #include "perfdata/sample.hpp"
 
 #include "perfdata/format.hpp"
@@ -10,8 +11,9 @@ namespace {
 constexpr size_t kWord = sizeof(uint64_t);
 
 // Every field of the trailer is one word, in this order.
-constexpr uint64_t kTrailerFields[] = {PERF_SAMPLE_TID,       PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
-                                       PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,  PERF_SAMPLE_IDENTIFIER};
+constexpr uint64_t kTrailerFields[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
+                                       PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
+                                       PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER};
 
 bool read_tid(ByteReader &in, SampleId &who)
 {
@@ -34,7 +36,8 @@ bool skip_word(ByteReader &in)
 // PERF_SAMPLE_READ: counts whose shape read_format says.
 bool skip_read(ByteReader &in, uint64_t format)
 {
-    size_t times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) + !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+    size_t times =
+        !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) + !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
     size_t each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST);
     if (!(format & PERF_FORMAT_GROUP))
         return in.skip((each + times) * kWord);
@@ -73,18 +76,17 @@ std::optional<Sample> parse_sample(Bytes body, const Attr &attr, std::endian ord
         return into.has_value();
     };
 
-    bool whole = (!has(PERF_SAMPLE_IDENTIFIER) || word(who.id)) &&
-                 (!has(PERF_SAMPLE_IP) || word(sample.ip)) &&
-                 (!has(PERF_SAMPLE_TID) || read_tid(in, who)) &&
-                 (!has(PERF_SAMPLE_TIME) || word(who.time_ns)) &&
-                 (!has(PERF_SAMPLE_ADDR) || skip_word(in)) &&
-                 (!has(PERF_SAMPLE_ID) || word(who.id)) &&
-                 (!has(PERF_SAMPLE_STREAM_ID) || skip_word(in)) &&
-                 (!has(PERF_SAMPLE_CPU) || read_cpu(in, who)) &&
-                 (!has(PERF_SAMPLE_PERIOD) || word(sample.period)) &&
-                 (!has(PERF_SAMPLE_READ) || skip_read(in, attr.read_format)) &&
-                 (!has(PERF_SAMPLE_CALLCHAIN) || skip_callchain(in)) &&
-                 (!has(PERF_SAMPLE_RAW) || read_raw(in, sample));
+    bool whole =
+        (!has(PERF_SAMPLE_IDENTIFIER) || word(who.id)) &&
+        (!has(PERF_SAMPLE_IP) || word(sample.ip)) && (!has(PERF_SAMPLE_TID) || read_tid(in, who)) &&
+        (!has(PERF_SAMPLE_TIME) || word(who.time_ns)) &&
+        (!has(PERF_SAMPLE_ADDR) || skip_word(in)) && (!has(PERF_SAMPLE_ID) || word(who.id)) &&
+        (!has(PERF_SAMPLE_STREAM_ID) || skip_word(in)) &&
+        (!has(PERF_SAMPLE_CPU) || read_cpu(in, who)) &&
+        (!has(PERF_SAMPLE_PERIOD) || word(sample.period)) &&
+        (!has(PERF_SAMPLE_READ) || skip_read(in, attr.read_format)) &&
+        (!has(PERF_SAMPLE_CALLCHAIN) || skip_callchain(in)) &&
+        (!has(PERF_SAMPLE_RAW) || read_raw(in, sample));
     if (!whole)
         return std::nullopt;
     return sample;

@@ -36,13 +36,15 @@ constexpr uint64_t kRawOf4 = 0xddccbbaa'00000004ULL;
 
 TEST(Sample, ReadsEveryFieldUpToTheRawPayload)
 {
-    Attr attr = attr_of(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                            PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-                            PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW |
-                            PERF_SAMPLE_PHYS_ADDR,
-                        PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_ID | PERF_FORMAT_LOST);
-    std::vector<std::byte> body = words({7, 0x1000, 5 | uint64_t{6} << 32, 99, 0xadd, 7, 8, 3, 20,
-                                         /* read */ 1, 2, 7, 0, /* chain */ 2, 0xa, 0xb, kRawOf4, /* phys */ 0x42});
+    Attr attr =
+        attr_of(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                    PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+                    PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN |
+                    PERF_SAMPLE_RAW | PERF_SAMPLE_PHYS_ADDR,
+                PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_ID | PERF_FORMAT_LOST);
+    std::vector<std::byte> body =
+        words({7, 0x1000, 5 | uint64_t{6} << 32, 99, 0xadd, 7, 8, 3, 20,
+               /* read */ 1, 2, 7, 0, /* chain */ 2, 0xa, 0xb, kRawOf4, /* phys */ 0x42});
     std::optional<Sample> sample = parse_sample(body, attr, std::endian::little);
     ASSERT_TRUE(sample);
     EXPECT_EQ(sample->who.id, 7U);
@@ -70,16 +72,19 @@ TEST(Sample, SkipsGroupReads)
 TEST(Sample, CountsThatCannotBeAreRefused)
 {
     for (uint64_t count : {uint64_t{3}, UINT64_MAX, UINT64_MAX / 8 + 2}) {
-        EXPECT_FALSE(parse_sample(words({count, 1, 2}), attr_of(PERF_SAMPLE_CALLCHAIN), std::endian::little));
-        EXPECT_FALSE(parse_sample(words({count, 1, 2}), attr_of(PERF_SAMPLE_READ, PERF_FORMAT_GROUP), std::endian::little));
+        EXPECT_FALSE(parse_sample(words({count, 1, 2}), attr_of(PERF_SAMPLE_CALLCHAIN),
+                                  std::endian::little));
+        EXPECT_FALSE(parse_sample(words({count, 1, 2}),
+                                  attr_of(PERF_SAMPLE_READ, PERF_FORMAT_GROUP),
+                                  std::endian::little));
     }
     EXPECT_FALSE(parse_sample(words({0xffffffff}), attr_of(PERF_SAMPLE_RAW), std::endian::little));
 }
 
 TEST(SampleId, StandsAtTheEnd)
 {
-    Attr attr = attr_of(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
-                        PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
+    Attr attr = attr_of(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+                        PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
     std::vector<std::byte> body = words({111, 222, 5 | uint64_t{6} << 32, 99, 7, 8, 3, 7});
     std::optional<SampleId> who = parse_sample_id(body, attr, std::endian::little);
     ASSERT_TRUE(who);

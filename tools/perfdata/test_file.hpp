@@ -62,7 +62,8 @@ public:
         put<uint64_t>(data_, id);
         return *this;
     }
-    FileBuilder &auxtrace(uint64_t reference, uint32_t cpu, uint64_t offset, const std::vector<std::byte> &payload)
+    FileBuilder &auxtrace(uint64_t reference, uint32_t cpu, uint64_t offset,
+                          const std::vector<std::byte> &payload)
     {
         header(data_, kAuxtrace, 48);
         for (uint64_t word : {uint64_t{payload.size()}, offset, reference})
@@ -73,16 +74,21 @@ public:
         return *this;
     }
 
-    uint64_t data_offset() const { return kFileHeaderBytes + ids() * 8 + events_.size() * (128 + kSectionBytes); }
+    uint64_t data_offset() const
+    {
+        return kFileHeaderBytes + ids() * 8 + events_.size() * (128 + kSectionBytes);
+    }
 
     std::vector<std::byte> file() const
     {
         std::vector<std::byte> out;
-        for (uint64_t word : {kMagic, uint64_t{kFileHeaderBytes}, uint64_t{128 + kSectionBytes},
-                              kFileHeaderBytes + ids() * 8, uint64_t{events_.size() * (128 + kSectionBytes)},
-                              data_offset(), uint64_t{data_.size()}, uint64_t{0}, uint64_t{0}})
+        for (uint64_t word :
+             {kMagic, uint64_t{kFileHeaderBytes}, uint64_t{128 + kSectionBytes},
+              kFileHeaderBytes + ids() * 8, uint64_t{events_.size() * (128 + kSectionBytes)},
+              data_offset(), uint64_t{data_.size()}, uint64_t{0}, uint64_t{0}})
             put<uint64_t>(out, word);
-        for (uint64_t word : {uint64_t{1} << kFeatPmuMappings, uint64_t{0}, uint64_t{0}, uint64_t{0}})
+        for (uint64_t word :
+             {uint64_t{1} << kFeatPmuMappings, uint64_t{0}, uint64_t{0}, uint64_t{0}})
             put<uint64_t>(out, word);
         for (const auto &[attr, ids] : events_)
             for (uint64_t id : ids)

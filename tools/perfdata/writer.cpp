@@ -83,8 +83,10 @@ std::vector<std::byte> packed_pmus(const std::vector<std::pair<uint32_t, std::st
 }  // namespace
 
 Writer::Writer(std::string path, std::vector<WriterEvent> events, HostInfo host)
-    : path_(std::move(path)), part_(path_ + ".part-" + std::to_string(::getpid())),
-      events_(std::move(events)), host_(std::move(host))
+    : path_(std::move(path)),
+      part_(path_ + ".part-" + std::to_string(::getpid())),
+      events_(std::move(events)),
+      host_(std::move(host))
 {
     attr_bytes_ = kAttrMinBytes;
     for (const WriterEvent &event : events_)
@@ -92,7 +94,8 @@ Writer::Writer(std::string path, std::vector<WriterEvent> events, HostInfo host)
     buffer_.reserve(kBufferBytes);
 }
 
-Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> events, HostInfo host)
+Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> events,
+                              HostInfo host)
 {
     Writer writer(path, std::move(events), std::move(host));
     // Physical addresses are nobody else's business: the owner reads it, as perf does it.
@@ -164,8 +167,13 @@ Result<void> Writer::auxtrace(AuxtraceRecord record, Bytes first, Bytes second)
     size_t padding = (8 - size % 8) % 8;  // the next record is 8-byte aligned
     index_.push_back({offset_, kRecordHeaderBytes + kAuxtraceBodyBytes + size + padding});
     std::vector<std::byte> head = record_header(kAuxtrace, kRecordHeaderBytes + kAuxtraceBodyBytes)
-                                      .put(uint64_t{size + padding}).put(record.offset).put(record.reference)
-                                      .put(record.index).put(record.tid).put(record.cpu).put(uint32_t{0})
+                                      .put(uint64_t{size + padding})
+                                      .put(record.offset)
+                                      .put(record.reference)
+                                      .put(record.index)
+                                      .put(record.tid)
+                                      .put(record.cpu)
+                                      .put(uint32_t{0})
                                       .take();
     const std::byte zeros[8]{};
     for (Bytes part : {Bytes(head), first, second, Bytes(zeros, padding)})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Writes a perf.data file that stock perf reads: header, attributes and ids, records, AUXTRACE buffers,
-// feature sections. The file gets its name only when it is whole; until then it is NAME.part-PID.
+// Writes a perf.data file that stock perf reads: header, attributes and ids, records, AUXTRACE
+// buffers, feature sections. The file gets its name only when it is whole; until then it is
+// NAME.part-PID.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@
 namespace pmukit::perfdata {
 
 struct WriterEvent {
-    std::vector<std::byte> attr;  // struct perf_event_attr as the kernel took it, this machine's byte order
+    std::vector<std::byte>
+        attr;  // struct perf_event_attr as the kernel took it, this machine's byte order
     std::vector<uint64_t> ids;
     std::string name;
 };
@@ -31,7 +33,8 @@ struct HostInfo {
 
 class Writer {
 public:
-    static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events, HostInfo host);
+    static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
+                                 HostInfo host);
     Writer(Writer &&) = default;
     Writer &operator=(Writer &&) = delete;
     ~Writer();  // removes what finish() did not complete

@@ -34,15 +34,24 @@ protected:
         WriterEvent event{std::vector<std::byte>(136), {7, 8}, "cxl_hmu_mem0.0.0/x=1/"};
         store<uint32_t>(event.attr.data() + kAttrType, 24, std::endian::native);
         store<uint32_t>(event.attr.data() + kAttrSize, 136, std::endian::native);
-        store<uint64_t>(event.attr.data() + kAttrSampleType, PERF_SAMPLE_IDENTIFIER, std::endian::native);
+        store<uint64_t>(event.attr.data() + kAttrSampleType, PERF_SAMPLE_IDENTIFIER,
+                        std::endian::native);
         WriterEvent smaller{std::vector<std::byte>(128), {9}, "other"};
         store<uint32_t>(smaller.attr.data() + kAttrType, 1, std::endian::native);
-        store<uint64_t>(smaller.attr.data() + kAttrSampleType, PERF_SAMPLE_IDENTIFIER, std::endian::native);
+        store<uint64_t>(smaller.attr.data() + kAttrSampleType, PERF_SAMPLE_IDENTIFIER,
+                        std::endian::native);
         return {event, smaller};
     }
     static HostInfo host()
     {
-        return {"host", "6.12", "pmukit", "x86_64", 2, 2, {"pmukit", "record"}, {{24, "cxl_hmu_mem0.0.0"}}};
+        return {"host",
+                "6.12",
+                "pmukit",
+                "x86_64",
+                2,
+                2,
+                {"pmukit", "record"},
+                {{24, "cxl_hmu_mem0.0.0"}}};
     }
     Writer create()
     {
@@ -52,7 +61,8 @@ protected:
     }
     size_t files() const
     {
-        return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+        return static_cast<size_t>(
+            std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
     }
 
     fs::path folder_;
@@ -123,7 +133,8 @@ TEST_F(WriterTest, LargePayloadsPassTheBuffer)
 
 TEST_F(WriterTest, WithoutFinishThereIsNoFileAndAnOldOneStays)
 {
-    ASSERT_TRUE(write_all(Fd(::open(path_.c_str(), O_CREAT | O_WRONLY, 0600)).get(), as_bytes("old"), path_));
+    ASSERT_TRUE(write_all(Fd(::open(path_.c_str(), O_CREAT | O_WRONLY, 0600)).get(),
+                          as_bytes("old"), path_));
     {
         Writer writer = create();
         ASSERT_TRUE(writer.finished_round());

@@ -45,7 +45,8 @@ std::optional<Field> whole_word(const std::string &name)
     return *field;
 }
 
-Result<void> apply_term(const EventString &event, const Pmu &pmu, const Term &term, ConfigWords &words)
+Result<void> apply_term(const EventString &event, const Pmu &pmu, const Term &term,
+                        ConfigWords &words)
 {
     std::optional<Field> field;
     if (auto found = pmu.format.find(term.name); found != pmu.format.end())
@@ -53,12 +54,14 @@ Result<void> apply_term(const EventString &event, const Pmu &pmu, const Term &te
     else
         field = whole_word(term.name);
     if (!field)
-        return bad_event(event.text, pmu.name + " has no term '" + term.name + "'; it has: " + known_terms(pmu));
+        return bad_event(
+            event.text, pmu.name + " has no term '" + term.name + "'; it has: " + known_terms(pmu));
     Result<uint64_t> value = term.value ? parse_u64(*term.value) : Result<uint64_t>(1);
     if (!value)
         return bad_event(event.text, term.name + ": " + value.error().message);
     if (Result<void> set = set_field(*field, *value, words); !set)
-        return bad_event(event.text, term.name + "=" + term.value.value_or("1") + " " + set.error().message);
+        return bad_event(event.text,
+                         term.name + "=" + term.value.value_or("1") + " " + set.error().message);
     return {};
 }
 
@@ -79,14 +82,17 @@ Result<std::vector<EventString>> parse_event_strings(std::string_view text)
         event.pmu = trim(text.substr(0, open));
         event.terms = parse_terms(text.substr(open + 1, close - open - 1));
         // A PMU is one folder below its root, whatever the caller writes.
-        if (event.pmu.empty() || event.pmu == "." || event.pmu == ".." || event.pmu.find(',') != std::string::npos)
+        if (event.pmu.empty() || event.pmu == "." || event.pmu == ".." ||
+            event.pmu.find(',') != std::string::npos)
             return bad_event(event.text, "'" + event.pmu + "' is not the name of a PMU");
         events.push_back(std::move(event));
         text.remove_prefix(close + 1);
         if (text.empty())
             break;
         if (text.front() != ',' || text.size() == 1)
-            return bad_event(text, "expected a comma and another event behind the '/'; modifiers are not supported");
+            return bad_event(
+                text,
+                "expected a comma and another event behind the '/'; modifiers are not supported");
         text.remove_prefix(1);
     }
     if (events.empty())

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Event strings as perf takes them: pmu/term=value,flag,alias/ and several of them joined by commas.
+// Event strings as perf takes them: pmu/term=value,flag,alias/ and several of them joined by
+// commas.
 #pragma once
 
 #include <optional>
@@ -25,7 +26,8 @@ struct EventString {
 
 Result<std::vector<EventString>> parse_event_strings(std::string_view text);
 
-// Terms to config words through the PMU's format and events. Also understood: config=, config1= ... config4=.
+// Terms to config words through the PMU's format and events. Also understood: config=, config1= ...
+// config4=.
 Result<ConfigWords> encode_terms(const EventString &event, const Pmu &pmu);
 
 }  // namespace pmukit::record

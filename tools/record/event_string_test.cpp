@@ -27,7 +27,8 @@ Result<ConfigWords> encode(const std::string &text)
 
 TEST(EventString, PutsTermsIntoTheirFields)
 {
-    Result<ConfigWords> words = encode("p/epoch_type=1,downsampling_factor=32,hotness_threshold=1024/");
+    Result<ConfigWords> words =
+        encode("p/epoch_type=1,downsampling_factor=32,hotness_threshold=1024/");
     ASSERT_TRUE(words) << words.error().message;
     EXPECT_EQ((*words)[0], 1U | uint64_t{32} << 27);
     EXPECT_EQ((*words)[1], 1024U);
@@ -74,7 +75,8 @@ TEST(EventString, SaysWhatIsWrongWithIt)
         {"p/x/u", "modifiers"},
         {"p/x/,", "modifiers"},
         {"../x/", "not the name"},
-        {"p/nope=1/", "no term 'nope'; it has: downsampling_factor, epoch_type, hotness_threshold, hot"},
+        {"p/nope=1/",
+         "no term 'nope'; it has: downsampling_factor, epoch_type, hotness_threshold, hot"},
         {"p/epoch_type=4/", "0..3"},
         {"p/epoch_type=one/", "'one' is not a number"},
         {"p/epoch_type=/", "'' is not a number"},
@@ -84,7 +86,8 @@ TEST(EventString, SaysWhatIsWrongWithIt)
         Result<ConfigWords> words = encode(text);
         ASSERT_FALSE(words) << text;
         EXPECT_EQ(words.error().code, Errc::kUsage) << text;
-        EXPECT_NE(words.error().message.find(why), std::string::npos) << text << ": " << words.error().message;
+        EXPECT_NE(words.error().message.find(why), std::string::npos)
+            << text << ": " << words.error().message;
     }
 }
 

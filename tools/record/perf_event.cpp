@@ -43,8 +43,11 @@ constexpr Refusal kRefusals[] = {
 std::string offered(const Pmu &pmu)
 {
     std::string all;
-    for (const auto &[name, value] : pmu.caps)
-        all += (all.empty() ? "" : ", ") + name + "=" + value;
+    for (const auto &[name, value] : pmu.caps) {
+        if (!all.empty())
+            all += ", ";
+        all.append(name).append("=").append(value);
+    }
     return all;
 }
 
@@ -64,8 +67,8 @@ std::vector<std::byte> make_attr(const Pmu &pmu, const ConfigWords &words, bool 
     attr.config1 = words[1];
     attr.config2 = words[2];
     attr.sample_period = 1;
-    attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                       PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+    attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+                       PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
     attr.sample_id_all = 1;
     attr.disabled = 1;
     attr.inherit = on_exec;
@@ -93,7 +96,8 @@ Error explain_open_error(int error, const Pmu &pmu, const std::string &what, int
     return Error{refusal->code, message};
 }
 
-Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, const Pmu &pmu, const std::string &what)
+Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, const Pmu &pmu,
+                      const std::string &what)
 {
     long fd = ::syscall(SYS_perf_event_open, attr.data(), pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)

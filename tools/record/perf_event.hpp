@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// perf_event_open(2) with attributes as bytes (the header we are built with may not know config3 and
-// config4) and with the kernel's refusals turned into sentences.
+// perf_event_open(2) with attributes as bytes (the header we are built with may not know config3
+// and config4) and with the kernel's refusals turned into sentences.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,8 @@ namespace pmukit::record {
 std::vector<std::byte> make_attr(const Pmu &pmu, const ConfigWords &words, bool on_exec);
 
 // cpu -1 or pid -1: any. what: the event as the user wrote it.
-Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, const Pmu &pmu, const std::string &what);
+Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, const Pmu &pmu,
+                      const std::string &what);
 
 // Pure: the sentence for an errno of perf_event_open.
 Error explain_open_error(int error, const Pmu &pmu, const std::string &what, int cpu);

@@ -3,7 +3,6 @@
 #include "record/perf_event.hpp"
 
 #include <gtest/gtest.h>
-
 #include <linux/perf_event.h>
 
 #include <cerrno>
@@ -35,8 +34,9 @@ TEST(ExplainOpenError, NamesTheEventTheReasonAndWhatIsSupported)
     Pmu pmu{"p", 24, {}, {}, {{"counter_width", "16"}, {"unit_sizes", "12 13"}}, {}};
     Error error = explain_open_error(EINVAL, pmu, "p/x=1/", 3);
     EXPECT_EQ(error.code, Errc::kUsage);
-    EXPECT_EQ(error.message, "p/x=1/ on CPU 3: the PMU refuses these values (Invalid argument); "
-                             "supported: counter_width=16, unit_sizes=12 13");
+    EXPECT_EQ(error.message,
+              "p/x=1/ on CPU 3: the PMU refuses these values (Invalid argument); "
+              "supported: counter_width=16, unit_sizes=12 13");
 }
 
 TEST(ExplainOpenError, KeepsCausesApart)

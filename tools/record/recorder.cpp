@@ -54,7 +54,8 @@ Result<Target> find_target(const RecordOptions &options, const Pmu &pmu)
     if (target.cpus.empty() && pmu.cpumask->empty())
         return Error{Errc::kNotFound, pmu.name + ": its cpumask is empty; is its device gone?"};
     if (target.cpus.empty())
-        return Error{Errc::kUsage, pmu.name + " is read on CPU " + std::to_string(pmu.cpumask->front()) +
+        return Error{Errc::kUsage, pmu.name + " is read on CPU " +
+                                       std::to_string(pmu.cpumask->front()) +
                                        ", which -C leaves out; drop -C"};
     return target;
 }
@@ -92,7 +93,8 @@ Result<void> Recorder::add_event(const RecordOptions &options, const EventString
     return {};
 }
 
-Result<void> Recorder::add_ring(const RecordOptions &options, OpenedEvent &event, pid_t pid, int cpu)
+Result<void> Recorder::add_ring(const RecordOptions &options, OpenedEvent &event, pid_t pid,
+                                int cpu)
 {
     Result<Fd> fd = open_event(event.attr, pid, cpu, event.pmu, event.string.text);
     if (!fd)
@@ -102,7 +104,8 @@ Result<void> Recorder::add_ring(const RecordOptions &options, OpenedEvent &event
         return system_error(event.string.text + ": event id", errno);
     Result<EventRings> rings = EventRings::map(fd->get(), options.pages, options.aux_pages);
     if (!rings)
-        return Error{rings.error().code, event.string.text + ": " + rings.error().message + "; try smaller -m"};
+        return Error{rings.error().code,
+                     event.string.text + ": " + rings.error().message + "; try smaller -m"};
     event.ids.push_back(id);
     rings_.push_back({events_.size(), cpu, id, std::move(*fd), std::move(*rings), pid >= 0, true});
     return {};
@@ -130,7 +133,8 @@ Result<void> Recorder::drain_ring(size_t index, RecordSink &sink, RecordOutcome 
     auto [tail, head] = ring.rings.record_window();
     std::optional<RingPieces> pieces = ring_pieces(ring.rings.records(), tail, head);
     if (!pieces || !note_records(ring.rings.records(), tail, head, outcome.notes))
-        return Error{Errc::kDamaged, what + ": the kernel's ring makes no sense at " + std::to_string(tail)};
+        return Error{Errc::kDamaged,
+                     what + ": the kernel's ring makes no sense at " + std::to_string(tail)};
     for (Bytes piece : {pieces->first, pieces->second})
         if (Result<void> done = sink.records(piece); !done)
             return done;
@@ -141,7 +145,8 @@ Result<void> Recorder::drain_ring(size_t index, RecordSink &sink, RecordOutcome 
     auto [aux_tail, aux_head] = ring.rings.aux_window();
     std::optional<RingPieces> aux = ring_pieces(ring.rings.aux(), aux_tail, aux_head);
     if (!aux)
-        return Error{Errc::kDamaged, what + ": the AUX area makes no sense at " + std::to_string(aux_tail)};
+        return Error{Errc::kDamaged,
+                     what + ": the AUX area makes no sense at " + std::to_string(aux_tail)};
     if (aux->size() == 0)
         return {};
     AuxChunk chunk{ring.id, aux_tail, static_cast<uint32_t>(index), ring.cpu, *aux};
@@ -160,8 +165,8 @@ Result<void> Recorder::drain(RecordSink &sink, RecordOutcome &outcome)
     return sink.round();
 }
 
-// Only Linux 7.x says by poll that a PMU went; its name in sysfs says so everywhere. A PMU that came
-// back under its name has another type.
+// Only Linux 7.x says by poll that a PMU went; its name in sysfs says so everywhere. A PMU that
+// came back under its name has another type.
 void Recorder::note_gone(RecordOutcome &outcome) const
 {
     for (const OpenedEvent &event : events_) {
@@ -186,6 +191,7 @@ Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &st
     bool stop = false;
     while (!stop) {
         std::vector<pollfd> fds;
+        fds.reserve(stop_fds.size() + rings_.size());
         for (int fd : stop_fds)
             fds.push_back({fd, POLLIN, 0});
         for (const Ring &ring : rings_)
@@ -193,8 +199,9 @@ Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &st
         if (::poll(fds.data(), fds.size(), kTick_ms) < 0 && errno != EINTR)
             return system_error("poll", errno);
 
-        stop = std::ranges::any_of(fds.begin(), fds.begin() + static_cast<ptrdiff_t>(stop_fds.size()),
-                                   [](const pollfd &fd) { return fd.revents != 0; });
+        stop =
+            std::ranges::any_of(fds.begin(), fds.begin() + static_cast<ptrdiff_t>(stop_fds.size()),
+                                [](const pollfd &fd) { return fd.revents != 0; });
         for (size_t i = 0; i < rings_.size(); i++)
             if (fds[stop_fds.size() + i].revents & (POLLERR | POLLHUP))
                 rings_[i].watched = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Opens events, drains their rings into a sink until told to stop, and says what was lost on the way.
-// It starts no process and writes no file: the caller does.
+// Opens events, drains their rings into a sink until told to stop, and says what was lost on the
+// way. It starts no process and writes no file: the caller does.
 #pragma once
 
 #include <sys/types.h>
@@ -41,7 +41,8 @@ struct AuxChunk {
 class RecordSink {
 public:
     virtual ~RecordSink() = default;
-    virtual Result<void> records(Bytes bytes) = 0;  // whole records, perhaps many; one may continue in the next call
+    virtual Result<void> records(
+        Bytes bytes) = 0;  // whole records, perhaps many; one may continue in the next call
     virtual Result<void> aux(const AuxChunk &chunk) = 0;
     virtual Result<void> round() = 0;  // every ring was drained once
 };
@@ -68,7 +69,8 @@ public:
     bool has_aux() const;
 
     Result<void> enable();
-    // Returns when a stop fd is readable or hung up, or every PMU is gone. All rings are empty then.
+    // Returns when a stop fd is readable or hung up, or every PMU is gone. All rings are empty
+    // then.
     Result<RecordOutcome> run(RecordSink &sink, const std::vector<int> &stop_fds);
 
 private:

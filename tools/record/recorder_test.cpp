@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The recorder on a software event of this kernel, described by a sysfs tree of the test's own. Needs
-// system-wide events, which not every machine allows: then it says so and skips.
+// The recorder on a software event of this kernel, described by a sysfs tree of the test's own.
+// Needs system-wide events, which not every machine allows: then it says so and skips.
 #include "record/recorder.hpp"
 
 #include <gtest/gtest.h>
-
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -26,7 +25,10 @@ public:
         append(all, bytes);
         return {};
     }
-    Result<void> aux(const AuxChunk &) override { return Error{Errc::kIo, "a software event has no AUX area"}; }
+    Result<void> aux(const AuxChunk &) override
+    {
+        return Error{Errc::kIo, "a software event has no AUX area"};
+    }
     Result<void> round() override { return {}; }
 
     std::vector<std::byte> all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The order of reads and writes is that of the comment in struct perf_event_mmap_page: head with acquire
-// before the data, tail with release after it.
+// The order of reads and writes is that of the comment in struct perf_event_mmap_page: head with
+// acquire before the data, tail with release after it.
 #include "record/ring.hpp"
 
 #include <linux/perf_event.h>
@@ -74,7 +74,7 @@ Result<EventMapping> EventMapping::map(int fd, size_t size, off_t offset)
 {
     void *at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
     if (at == MAP_FAILED) {
-        Errc code = errno == EOPNOTSUPP                   ? Errc::kUnsupported
+        Errc code = errno == EOPNOTSUPP                 ? Errc::kUnsupported
                     : errno == EPERM || errno == ENOMEM ? Errc::kDenied
                                                         : Errc::kIo;
         return Error{code, std::strerror(errno)};
@@ -96,7 +96,8 @@ Result<EventRings> EventRings::map(int fd, size_t pages, size_t aux_pages)
     const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
     Result<EventMapping> base = EventMapping::map(fd, (1 + pages) * page, 0);
     if (!base)
-        return Error{base.error().code, "ring of " + std::to_string(pages) + " pages: " + base.error().message};
+        return Error{base.error().code,
+                     "ring of " + std::to_string(pages) + " pages: " + base.error().message};
     EventRings rings;
     rings.base_ = std::move(base).value();
     if (aux_pages == 0)
@@ -105,7 +106,8 @@ Result<EventRings> EventRings::map(int fd, size_t pages, size_t aux_pages)
     perf_event_mmap_page *control = rings.control();
     control->aux_offset = (1 + pages) * page;
     control->aux_size = aux_pages * page;
-    Result<EventMapping> aux = EventMapping::map(fd, control->aux_size, static_cast<off_t>(control->aux_offset));
+    Result<EventMapping> aux =
+        EventMapping::map(fd, control->aux_size, static_cast<off_t>(control->aux_offset));
     if (aux)
         rings.aux_ = std::move(aux).value();
     else if (aux.error().code != Errc::kUnsupported)  // a PMU without AUX gives samples instead

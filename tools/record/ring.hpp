@@ -47,7 +47,9 @@ public:
     EventMapping() = default;
     static Result<EventMapping> map(int fd, size_t size, off_t offset);
     EventMapping(EventMapping &&other) noexcept
-        : at_(std::exchange(other.at_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+        : at_(std::exchange(other.at_, nullptr)), size_(std::exchange(other.size_, 0))
+    {
+    }
     EventMapping &operator=(EventMapping &&other) noexcept
     {
         std::swap(at_, other.at_);

@@ -3,7 +3,6 @@
 #include "record/ring.hpp"
 
 #include <gtest/gtest.h>
-
 #include <linux/perf_event.h>
 
 #include <vector>

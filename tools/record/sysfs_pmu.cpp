@@ -11,8 +11,8 @@
 namespace pmukit::record {
 namespace {
 
-constexpr std::array<std::string_view, kConfigWords> kWordNames = {"config", "config1", "config2", "config3",
-                                                                    "config4"};
+constexpr std::array<std::string_view, kConfigWords> kWordNames = {"config", "config1", "config2",
+                                                                   "config3", "config4"};
 
 std::optional<Field::Bits> parse_bits(std::string_view text)
 {
@@ -45,7 +45,8 @@ Result<std::map<std::string, std::string>> read_folder(const std::string &folder
 bool is_event_file(const std::string &name)
 {
     constexpr std::string_view kSuffixes[] = {".unit", ".scale", ".per-pkg", ".snapshot"};
-    return std::ranges::none_of(kSuffixes, [&name](std::string_view suffix) { return name.ends_with(suffix); });
+    return std::ranges::none_of(
+        kSuffixes, [&name](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
 Result<uint32_t> read_type(const std::string &folder)
@@ -124,8 +125,11 @@ Result<Pmu> read_pmu(const std::string &root, const std::string &name)
             return read->error();
     for (const auto &[term, text] : *formats) {
         Result<Field> field = parse_format(text);
-        if (!field)
-            return Error{Errc::kDamaged, folder + "/format/" + term + ": " + field.error().message};
+        if (!field) {
+            std::string where = folder;
+            where.append("/format/").append(term).append(": ");
+            return Error{Errc::kDamaged, where + field.error().message};
+        }
         pmu.format[term] = *field;
     }
     std::erase_if(*events, [](const auto &event) { return !is_event_file(event.first); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A PMU as /sys/bus/event_source/devices/<name> describes it. The root is a parameter, so that a saved
-// copy of the tree, or a test's, serves as well.
+// A PMU as /sys/bus/event_source/devices/<name> describes it. The root is a parameter, so that a
+// saved copy of the tree, or a test's, serves as well.
 #pragma once
 
 #include <array>

@@ -51,7 +51,8 @@ TEST(Format, ReadsRangesSinglesAndSplitFields)
 
 TEST(Format, RefusesNonsense)
 {
-    for (const char *bad : {"", "config", "config:", "config5:0", "config:64", "config:3-1", "config:0-63,5", "x:0"})
+    for (const char *bad :
+         {"", "config", "config:", "config5:0", "config:64", "config:3-1", "config:0-63,5", "x:0"})
         EXPECT_FALSE(parse_format(bad)) << bad;
 }
 
@@ -104,7 +105,8 @@ TEST_F(SysfsTree, SaysWhatIsMissingOrWrong)
     EXPECT_EQ(read_pmu(root_, "bad").error().code, Errc::kDamaged);
     put_cxl_hmu();
     put("cxl_hmu_mem0.0.0/format/odd", "nonsense\n");
-    EXPECT_NE(read_pmu(root_, "cxl_hmu_mem0.0.0").error().message.find("format/odd"), std::string::npos);
+    EXPECT_NE(read_pmu(root_, "cxl_hmu_mem0.0.0").error().message.find("format/odd"),
+              std::string::npos);
 }
 
 TEST_F(SysfsTree, ListsByName)

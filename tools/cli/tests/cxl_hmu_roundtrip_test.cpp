@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Records into a file by the writer, out of it by dump and report, whichever way they travelled.
 #include <gtest/gtest.h>
-
 #include <linux/perf_event.h>
+#include <pmukit/cxl_hmu.h>
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
-
 #include <nlohmann/json.hpp>
-#include <pmukit/cxl_hmu.h>
+#include <sstream>
 
 #include "base/file.hpp"
 #include "cli/commands.hpp"
@@ -26,10 +24,16 @@ constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF
 constexpr const char *kPmu = "cxl_hmu_mem0.0.0";
 
 // One record: sequence, lost, flags, entries of width 16; units of 4 KiB, not downsampled.
-std::vector<std::byte> record_of(uint64_t sequence, uint64_t lost, uint64_t flags, std::vector<uint64_t> entries)
+std::vector<std::byte> record_of(uint64_t sequence, uint64_t lost, uint64_t flags,
+                                 std::vector<uint64_t> entries)
 {
-    std::vector<uint64_t> words = {entries.size() | 16 << 16 | uint64_t{5} << 56, PMUKIT_CXL_HMU_MARK, 1000, 12,
-                                   flags, sequence, lost};
+    std::vector<uint64_t> words = {entries.size() | 16 << 16 | uint64_t{5} << 56,
+                                   PMUKIT_CXL_HMU_MARK,
+                                   1000,
+                                   12,
+                                   flags,
+                                   sequence,
+                                   lost};
     words.insert(words.end(), entries.begin(), entries.end());
     std::vector<std::byte> bytes(words.size() * 8);
     for (size_t i = 0; i < words.size(); i++)
@@ -65,15 +69,19 @@ protected:
         perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, pmu + "//"};
         store<uint32_t>(event.attr.data() + perfdata::kAttrType, 24, std::endian::native);
         store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
-        store<uint64_t>(event.attr.data() + perfdata::kAttrSampleType, sample_type, std::endian::native);
-        store<uint64_t>(event.attr.data() + perfdata::kAttrFlags, uint64_t{1} << 18, std::endian::native);
+        store<uint64_t>(event.attr.data() + perfdata::kAttrSampleType, sample_type,
+                        std::endian::native);
+        store<uint64_t>(event.attr.data() + perfdata::kAttrFlags, uint64_t{1} << 18,
+                        std::endian::native);
         perfdata::HostInfo host;
         host.pmus = {{24, pmu}};
-        writer_ = std::make_unique<perfdata::Writer>(perfdata::Writer::create(file_, {event}, host).value());
+        writer_ = std::make_unique<perfdata::Writer>(
+            perfdata::Writer::create(file_, {event}, host).value());
     }
     void aux_record(uint64_t offset, uint64_t size, uint64_t flags)
     {
-        put(packed(uint32_t{PERF_RECORD_AUX}, uint16_t{0}, uint16_t{48}, offset, size, flags, uint64_t{0}, kId));
+        put(packed(uint32_t{PERF_RECORD_AUX}, uint16_t{0}, uint16_t{48}, offset, size, flags,
+                   uint64_t{0}, kId));
     }
     void aux_data(uint64_t offset, Bytes data)
     {
@@ -85,7 +93,8 @@ protected:
     void sample(const std::vector<std::byte> &record)
     {
         size_t raw = 12 + record.size();
-        put(packed(uint32_t{PERF_RECORD_SAMPLE}, uint16_t{0}, static_cast<uint16_t>(8 + 16 + 4 + raw), kId, uint64_t{0},
+        put(packed(uint32_t{PERF_RECORD_SAMPLE}, uint16_t{0},
+                   static_cast<uint16_t>(8 + 16 + 4 + raw), kId, uint64_t{0},
                    static_cast<uint32_t>(raw), uint64_t{0}, uint32_t{PMUKIT_RAW_TAG_CXL_HMU}));
         put(record);
     }
@@ -127,7 +136,10 @@ protected:
             json_ = nlohmann::json::parse(out_, nullptr, false);
         return status;
     }
-    static bool holds(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
+    static bool holds(const std::string &text, const std::string &part)
+    {
+        return text.find(part) != std::string::npos;
+    }
 
     fs::path folder_;
     std::string file_, out_, err_;
@@ -144,22 +156,24 @@ TEST_F(Roundtrip, DumpPrintsTheTextOfTheRfc)
     end();
     EXPECT_EQ(dump(), kExitGood) << err_;
     std::string after_place = out_.substr(out_.find('\n') + 1);
-    EXPECT_EQ(after_place, ". ... CXL_HMU data: size 72 bytes\n"
-                           "Header 0: units: 2 counter_width 10\n"
-                           "Header 1 : deadbeef\n"
-                           "Header 2 : 3e8\n"
-                           "Header 3 : c\n"
-                           "Header 4 : 0\n"
-                           "Header 5 : 0\n"
-                           "Header 6 : 0\n"
-                           "0000000000010283\n"
-                           "0000000000020364\n");
+    EXPECT_EQ(after_place,
+              ". ... CXL_HMU data: size 72 bytes\n"
+              "Header 0: units: 2 counter_width 10\n"
+              "Header 1 : deadbeef\n"
+              "Header 2 : 3e8\n"
+              "Header 3 : c\n"
+              "Header 4 : 0\n"
+              "Header 5 : 0\n"
+              "Header 6 : 0\n"
+              "0000000000010283\n"
+              "0000000000020364\n");
     EXPECT_TRUE(holds(out_, "# cxl_hmu_mem0.0.0 cpu 0: AUX offset 0x0"));
 }
 
 TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
 {
-    std::vector<std::byte> first = record_of(0, 0, 0, {0x10002, 0x20005}), second = record_of(1, 0, 0, {0x10002});
+    std::vector<std::byte> first = record_of(0, 0, 0, {0x10002, 0x20005}),
+                           second = record_of(1, 0, 0, {0x10002});
     begin();
     aux_record(0, first.size() + second.size(), 0);
     std::vector<std::byte> both = first;
@@ -190,11 +204,14 @@ TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
 TEST_F(Roundtrip, EveryLossIsSaid)
 {
     begin();
-    std::vector<std::byte> record = record_of(2, 9, PMUKIT_CXL_HMU_F_OVERFLOW | PMUKIT_CXL_HMU_F_TRUNCATED, {0x10002});
+    std::vector<std::byte> record =
+        record_of(2, 9, PMUKIT_CXL_HMU_F_OVERFLOW | PMUKIT_CXL_HMU_F_TRUNCATED, {0x10002});
     aux_record(0, record.size() + 64, PERF_AUX_FLAG_TRUNCATED);
     aux_data(0, record);
-    put(packed(uint32_t{PERF_RECORD_LOST}, uint16_t{0}, uint16_t{40}, kId, uint64_t{3}, uint64_t{0}, kId));
-    put(packed(uint32_t{PERF_RECORD_LOST_SAMPLES}, uint16_t{0}, uint16_t{32}, uint64_t{4}, uint64_t{0}, kId));
+    put(packed(uint32_t{PERF_RECORD_LOST}, uint16_t{0}, uint16_t{40}, kId, uint64_t{3}, uint64_t{0},
+               kId));
+    put(packed(uint32_t{PERF_RECORD_LOST_SAMPLES}, uint16_t{0}, uint16_t{32}, uint64_t{4},
+               uint64_t{0}, kId));
     end();
     EXPECT_EQ(report(), kExitGood) << "a loss that was counted is no damage: " << err_;
     const nlohmann::json &pmu = json_["pmus"][0];
@@ -206,8 +223,9 @@ TEST_F(Roundtrip, EveryLossIsSaid)
     EXPECT_EQ(json_["lost_aux_bytes"], 64);
     EXPECT_EQ(json_["aux_truncations"], 1);
     EXPECT_EQ(report(false), kExitGood);
-    for (const char *line : {"9 entries were lost", "2 records are missing", "1 times the hot list was full",
-                             "64 bytes of AUX data", "7 samples or records"})
+    for (const char *line :
+         {"9 entries were lost", "2 records are missing", "1 times the hot list was full",
+          "64 bytes of AUX data", "7 samples or records"})
         EXPECT_TRUE(holds(out_, line)) << line << "\n" << out_;
 }
 

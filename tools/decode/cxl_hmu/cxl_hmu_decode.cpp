@@ -69,7 +69,8 @@ Record make_record(const Header &header, Bytes bytes, uint64_t offset)
     record.word0 = header.word0;
     record.counter_width = header.counter_width;
     record.extra = Words(bytes.subspan(kHeaderBytes, header.extra * kWordBytes));
-    record.entries = Words(bytes.subspan(kHeaderBytes + header.extra * kWordBytes, header.entries * kWordBytes));
+    record.entries =
+        Words(bytes.subspan(kHeaderBytes + header.extra * kWordBytes, header.entries * kWordBytes));
     read_extra(record);
     return record;
 }
@@ -100,7 +101,8 @@ void StreamDecoder::report_skipped()
     skipped_bytes_ = 0;
 }
 
-// Words from the start of bytes that no record begins with. Less than a header is left for the next data.
+// Words from the start of bytes that no record begins with. Less than a header is left for the next
+// data.
 size_t StreamDecoder::skip_damage(Bytes bytes)
 {
     if (!skipped_bytes_)

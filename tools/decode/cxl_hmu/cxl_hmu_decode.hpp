@@ -23,7 +23,10 @@ public:
     explicit Words(Bytes bytes) : bytes_(bytes) {}
     size_t size() const { return bytes_.size() / kWordBytes; }
     bool empty() const { return size() == 0; }
-    uint64_t operator[](size_t i) const { return load_le<uint64_t>(bytes_.data() + i * kWordBytes); }
+    uint64_t operator[](size_t i) const
+    {
+        return load_le<uint64_t>(bytes_.data() + i * kWordBytes);
+    }
 
 private:
     Bytes bytes_;
@@ -71,8 +74,8 @@ private:
     void report_skipped();
 
     Sink &sink_;
-    uint64_t offset_ = 0;  // of the first byte not consumed
-    bool in_step_ = true;  // false: looking for the next record
+    uint64_t offset_ = 0;                          // of the first byte not consumed
+    bool in_step_ = true;                          // false: looking for the next record
     uint64_t skipped_at_ = 0, skipped_bytes_ = 0;  // not reported yet
     std::vector<std::byte> carry_;  // the beginning of a record whose end has not come; < 1 MiB
 };

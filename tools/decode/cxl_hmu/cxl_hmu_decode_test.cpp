@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Golden vectors: the lines that the CXL HMU RFC prints (header words 29c/10 and deadbeef, then entries),
-// the same with our extra words, and everything that can be missing or wrong around them.
+// Golden vectors: the lines that the CXL HMU RFC prints (header words 29c/10 and deadbeef, then
+// entries), the same with our extra words, and everything that can be missing or wrong around them.
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 #include <gtest/gtest.h>
@@ -11,9 +11,10 @@
 namespace pmukit::decode::cxl_hmu {
 namespace {
 
-// The RFC's example: "units: 29c counter_width 10", then its eight printed entries; units set to the eight.
+// The RFC's example: "units: 29c counter_width 10", then its eight printed entries; units set to
+// the eight.
 constexpr uint64_t kRfcWord0 = 0x10'0008;
-const std::vector<uint64_t> kRfcRecord = {kRfcWord0, 0xdeadbeef, 0x0283,   0x10364, 0x20366,
+const std::vector<uint64_t> kRfcRecord = {kRfcWord0, 0xdeadbeef, 0x0283,  0x10364, 0x20366,
                                           0x3033c,   0x40343,    0x502ff, 0x6030d, 0x7031a};
 
 uint64_t word0(uint64_t entries, uint64_t width, uint64_t extra)
@@ -22,7 +23,8 @@ uint64_t word0(uint64_t entries, uint64_t width, uint64_t extra)
 }
 
 // time, unit 4 KiB downsampled by 32, overflow, sequence 7, lost 3; two entries.
-const std::vector<uint64_t> kFullRecord = {word0(2, 16, 5), 0xdeadbeef, 1000, 12 | 5 << 8, 1, 7, 3, 0x10010, 0x20020};
+const std::vector<uint64_t> kFullRecord = {word0(2, 16, 5), 0xdeadbeef, 1000, 12 | 5 << 8, 1, 7, 3,
+                                           0x10010,         0x20020};
 
 std::vector<std::byte> bytes_of(const std::vector<uint64_t> &words)
 {
@@ -89,7 +91,8 @@ TEST(CxlHmuDecode, ReadsTheRecordOfTheRfc)
     Collector got = decode(bytes_of(kRfcRecord));
     ASSERT_EQ(got.records.size(), 1U);
     EXPECT_EQ(got.last.counter_width, 16U);
-    EXPECT_EQ(got.records[0].entries, std::vector<uint64_t>(kRfcRecord.begin() + 2, kRfcRecord.end()));
+    EXPECT_EQ(got.records[0].entries,
+              std::vector<uint64_t>(kRfcRecord.begin() + 2, kRfcRecord.end()));
     EXPECT_EQ(got.last.unit_of(0x7031a), 7U);
     EXPECT_EQ(got.last.count_of(0x7031a), 0x31aU);
     EXPECT_FALSE(got.last.unit_log2);
@@ -158,7 +161,8 @@ TEST(CxlHmuDecode, PiecesOfAnySizeGiveTheSame)
 TEST(CxlHmuDecode, EveryPrefixGivesTheWholeRecordsAndReportsTheRest)
 {
     std::vector<std::byte> bytes = join({kRfcRecord, kFullRecord, kRfcRecord});
-    const size_t ends[] = {kRfcRecord.size() * 8, (kRfcRecord.size() + kFullRecord.size()) * 8, bytes.size()};
+    const size_t ends[] = {kRfcRecord.size() * 8, (kRfcRecord.size() + kFullRecord.size()) * 8,
+                           bytes.size()};
     for (size_t size = 0; size <= bytes.size(); size++) {
         Collector got = decode(Bytes(bytes).first(size));
         size_t whole = 0, used = 0;
@@ -187,7 +191,8 @@ TEST(CxlHmuDecode, FindsTheNextRecordAfterDamage)
 TEST(CxlHmuDecode, AnEntryThatLooksLikeTheMarkStartsNoRecord)
 {
     // In search of a record: word 0 and word 1 look like a header, but no record follows it.
-    std::vector<std::byte> bytes = join({{7, word0(1, 16, 0), 0xdeadbeef, 5, 6}, kRfcRecord, kRfcRecord});
+    std::vector<std::byte> bytes =
+        join({{7, word0(1, 16, 0), 0xdeadbeef, 5, 6}, kRfcRecord, kRfcRecord});
     Collector got = decode(bytes);
     ASSERT_EQ(got.records.size(), 2U);
     EXPECT_EQ(got.skipped_bytes, 40U);
@@ -199,8 +204,8 @@ TEST(CxlHmuDecode, ALossInsideARecordBreaksItAndTheNextIsFound)
     Collector got;
     StreamDecoder decoder(got);
     decoder.start(0);
-    decoder.data(Bytes(bytes).first(40));           // half of the first
-    decoder.loss(kRfcRecord.size() * 8);            // its end and half of the second
+    decoder.data(Bytes(bytes).first(40));  // half of the first
+    decoder.loss(kRfcRecord.size() * 8);   // its end and half of the second
     decoder.data(Bytes(bytes).subspan(40 + kRfcRecord.size() * 8));
     decoder.end();
     ASSERT_EQ(got.records.size(), 1U);
@@ -243,7 +248,8 @@ TEST(CxlHmuDecode, AnyBytesEndInRecordsOrSkippedBytes)
     for (int round = 0; round < 300; round++) {
         std::vector<uint64_t> words(random() % 200);
         for (uint64_t &word : words) {
-            const uint64_t kinds[] = {random(), 0xdeadbeef, word0(random() % 40, random() % 70, random() % 9), 5};
+            const uint64_t kinds[] = {random(), 0xdeadbeef,
+                                      word0(random() % 40, random() % 70, random() % 9), 5};
             word = kinds[random() % 4];
         }
         std::vector<std::byte> bytes = bytes_of(words);
@@ -251,7 +257,10 @@ TEST(CxlHmuDecode, AnyBytesEndInRecordsOrSkippedBytes)
 
         class Counter final : public Sink {
         public:
-            void record(const Record &record) override { bytes += (2 + record.extra.size() + record.entries.size()) * 8; }
+            void record(const Record &record) override
+            {
+                bytes += (2 + record.extra.size() + record.entries.size()) * 8;
+            }
             void skipped(uint64_t, uint64_t count) override { bytes += count; }
             uint64_t bytes = 0;
         } counter;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Hot ranges out of cxl_hmu records: accesses and times seen per unit of device memory, and everything the
-// records say about what is missing. Memory grows with the units seen, not with the recording.
+// Hot ranges out of cxl_hmu records: accesses and times seen per unit of device memory, and
+// everything the records say about what is missing. Memory grows with the units seen, not with the
+// recording.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,10 @@ struct HotTotals {
 class HotList final : public Sink {
 public:
     // unit_log2 serves records that do not say their unit size.
-    explicit HotList(std::optional<unsigned> unit_log2 = std::nullopt) : default_unit_log2_(unit_log2) {}
+    explicit HotList(std::optional<unsigned> unit_log2 = std::nullopt)
+        : default_unit_log2_(unit_log2)
+    {
+    }
 
     void record(const Record &record) override;
     void skipped(uint64_t offset, uint64_t bytes) override;

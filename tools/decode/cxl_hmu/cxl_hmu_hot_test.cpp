@@ -68,7 +68,8 @@ TEST(HotList, CountsFlags)
 {
     HotList list;
     Made made({}, 0);
-    made.record.flags = PMUKIT_CXL_HMU_F_OVERFLOW | PMUKIT_CXL_HMU_F_TRUNCATED | PMUKIT_CXL_HMU_F_RESET;
+    made.record.flags =
+        PMUKIT_CXL_HMU_F_OVERFLOW | PMUKIT_CXL_HMU_F_TRUNCATED | PMUKIT_CXL_HMU_F_RESET;
     list.record(made.record);
     EXPECT_EQ(list.totals().overflows, 1U);
     EXPECT_EQ(list.totals().truncated, 1U);
