@@ -5,6 +5,7 @@
 #   TEST_SCRIPTS    scripts that print TAP
 #   OTHER_PROGRAMS  built and installed beside them, not run by themselves
 #   SOURCES         compiled into every program of the folder
+#   LDLIBS          linked to every program of the folder
 #   TEST_FILES      installed beside them
 # The kselftest harness is taken from a kernel source tree, never copied here.
 .DEFAULT_GOAL := all
@@ -26,7 +27,7 @@ $(OUTPUT)/%: %.c $(SOURCES) $(headers)
 	@[ -e '$(KSELFTEST)/kselftest_harness.h' ] || \
 		{ echo "selftests: no kselftest_harness.h: say KSELFTEST=<kernel source>/tools/testing/selftests" >&2; exit 2; }
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -static -o $@ $< $(SOURCES)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -static -o $@ $< $(SOURCES) $(LDLIBS)
 
 # Exit code of a program: 0 pass, 4 skip (no device), else failure.
 run_tests: all

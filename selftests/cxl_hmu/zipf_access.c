@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Loads from and stores to the memory of a CXL device, some units far more often than others: unit of rank r
- * (1, 2, ...) is chosen with a probability proportional to 1/r (Zipf). Which unit has which rank depends on the seed
+ * (1, 2, ...) is chosen with a probability proportional to 1/r^s (Zipf). Which unit has which rank depends on the seed
  * alone. It counts what it does, and so is a witness of its own.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <stdbool.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define EXIT_USAGE	2
 #define EXIT_SKIP	4	/* KSFT_SKIP */
 
-enum setting { SEED, ACCESSES, UNITS, UNIT_BYTES, WRITE_PERCENT, DEVICE, SETTLE_MS, NR_SETTINGS };
+enum setting { SEED, ACCESSES, UNITS, UNIT_BYTES, WRITE_PERCENT, SKEW_PERCENT, DEVICE, SETTLE_MS, NR_SETTINGS };
 
 struct options {
 	unsigned long long value[NR_SETTINGS];
@@ -46,12 +46,12 @@ static __u64 random_below(__u64 *state, __u64 n)
 }
 
 /* cumulative[r] = sum of the weights of ranks 0..r */
-static __u64 *make_weights(unsigned long units)
+static __u64 *make_weights(unsigned long units, double skew)
 {
 	__u64 *cumulative = calloc(units, sizeof(*cumulative)), sum = 0;
 
 	for (unsigned long rank = 0; cumulative && rank < units; rank++) {
-		sum += (1ULL << 32) / (rank + 1);
+		sum += 1 + (__u64)(0x1p32 * pow(rank + 1, -skew));
 		cumulative[rank] = sum;
 	}
 	return cumulative;
@@ -123,10 +123,11 @@ static int write_tally(const struct options *opt, const struct unit *tally)
 static void usage(void)
 {
 	fprintf(stderr, "usage: zipf_access [--seed N] [--accesses N] [--units N] [--unit-bytes N] [--write-percent N]\n"
-			"                   [--device N] [--tally FILE] [--settle-ms N]\n"
-			"  --device N     the N-th CXL memory function, from 0\n"
-			"  --tally FILE   one line a touched unit: number, loads, stores\n"
-			"  --settle-ms N  wait at the end, so that a running epoch can end\n");
+			"                   [--skew-percent N] [--device N] [--tally FILE] [--settle-ms N]\n"
+			"  --skew-percent N  100 times the exponent s of Zipf's law\n"
+			"  --device N        the N-th CXL memory function, from 0\n"
+			"  --tally FILE      one line a touched unit: number, loads, stores\n"
+			"  --settle-ms N     wait at the end, so that a running epoch can end\n");
 	exit(EXIT_USAGE);
 }
 
@@ -150,6 +151,7 @@ static struct options parse(int argc, char **argv)
 		{ "units", required_argument, NULL, UNITS },
 		{ "unit-bytes", required_argument, NULL, UNIT_BYTES },
 		{ "write-percent", required_argument, NULL, WRITE_PERCENT },
+		{ "skew-percent", required_argument, NULL, SKEW_PERCENT },
 		{ "device", required_argument, NULL, DEVICE },
 		{ "settle-ms", required_argument, NULL, SETTLE_MS },
 		{ "tally", required_argument, NULL, NR_SETTINGS },
@@ -157,6 +159,7 @@ static struct options parse(int argc, char **argv)
 	};
 	struct options opt = { .value = {
 		[SEED] = 1, [ACCESSES] = 60000, [UNITS] = 4096, [UNIT_BYTES] = 4096, [WRITE_PERCENT] = 30,
+		[SKEW_PERCENT] = 120,
 	} };
 	int option;
 
@@ -169,7 +172,8 @@ static struct options parse(int argc, char **argv)
 			usage();
 	}
 	if (optind != argc || !opt.value[UNITS] || opt.value[UNIT_BYTES] < sizeof(__u64) ||
-	    opt.value[UNIT_BYTES] % sizeof(__u64) || opt.value[WRITE_PERCENT] > 100)
+	    opt.value[UNIT_BYTES] % sizeof(__u64) || opt.value[WRITE_PERCENT] > 100 ||
+	    opt.value[SKEW_PERCENT] > 1000)
 		usage();
 	return opt;
 }
@@ -177,7 +181,7 @@ static struct options parse(int argc, char **argv)
 static int run(const struct options *opt, struct hmu_device *device)
 {
 	__u64 state = opt->value[SEED];
-	__u64 *cumulative = make_weights(opt->value[UNITS]);
+	__u64 *cumulative = make_weights(opt->value[UNITS], opt->value[SKEW_PERCENT] / 100.0);
 	unsigned long *unit_of = make_ranks(opt->value[UNITS], &state);
 	struct unit *tally = calloc(opt->value[UNITS], sizeof(*tally));
 	unsigned long loads = 0, stores = 0;
