@@ -76,7 +76,7 @@ struct pmukit_pmu {
 	atomic64_t stats[PMUKIT_NR_STATS];
 
 	struct kref ref;
-	spinlock_t lock;
+	spinlock_t lock;		/* events, gone, pinned, leaving */
 	struct list_head events;
 	struct perf_event *pinned;
 	wait_queue_head_t unpinned;
@@ -85,7 +85,7 @@ struct pmukit_pmu {
 	struct work_struct unregister;
 	struct hlist_node hotplug_node;
 	int node;
-	struct mutex hotplug_lock;
+	struct mutex hotplug_lock;	/* registration against hotplug */
 	bool registered;
 	char name[64];
 };
