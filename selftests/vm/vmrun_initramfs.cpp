@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <optional>
+#include <algorithm>
 
 #include "vmrun_cpio.hpp"
 #include "vmrun_text.hpp"
@@ -74,8 +74,9 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
     if (!early)
         return early.error();
     if (spec.unit)
-        wanted.insert(wanted.end(), spec.unit->stock_modules.begin(),
-                      spec.unit->stock_modules.end());
+        for (std::string_view name : spec.unit->stock_modules)
+            if (std::find(spec.lacks.begin(), spec.lacks.end(), name) == spec.lacks.end())
+                wanted.emplace_back(name);
     auto all = tree.index.load_order(wanted);  // begins with the early ones
     if (!all)
         return all.error();

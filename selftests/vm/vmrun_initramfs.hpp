@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,9 @@ struct Step {
 };
 
 struct InitramfsSpec {
-    std::string kernel;              // 6.12
-    const UnitSpec *unit = nullptr;  // nullptr: a plain guest
+    std::string kernel;                       // 6.12
+    const UnitSpec *unit = nullptr;           // nullptr: a plain guest
+    std::span<const std::string_view> lacks;  // stock modules this kernel was built without
     std::string mode;
     std::vector<Step> steps;
     std::filesystem::path build;      // top of the build outputs

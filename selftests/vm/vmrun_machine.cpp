@@ -198,8 +198,8 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     // 5: warnings and worse on the console, the whole log is saved by init. The stall and lockup
     // detectors get time: the host under an emulated CPU may be busy with something else.
     add({"-append", fmt::format("console={} panic=-1 oops=panic loglevel=5 log_buf_len=4M "
-                                "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60",
-                                quirks.console)});
+                                "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 {}",
+                                quirks.console, quirks.append)});
     if (spec.terminal)
         add({"-serial", "mon:stdio"});
     else

@@ -26,6 +26,7 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr seconds kBootLimit{180};
+constexpr unsigned kDebugSlower = 4;
 constexpr seconds kGrace{60};  // beyond a step's own limit, which the guest itself enforces
 constexpr std::chrono::milliseconds kModelReadyLimit{10000};
 constexpr std::chrono::milliseconds kModelLeaveLimit{10000};
@@ -105,6 +106,7 @@ private:
 
     void judge_steps();
     void judge_unload();
+    void judge_debug_kernel();
     void judge_log(std::string_view console);
     void judge_outside();
     void judge_one(const HostStep &step);
@@ -163,8 +165,8 @@ Result<void> Session::prepare()
         return {};
     for (const GuestStep &step :
          options_.mode == Mode::kTest ? options_.unit->test_steps : options_.unit->demo_steps)
-        steps_.push_back(
-            {step.limit_seconds, std::string(step.name), expand(step.command, names_)});
+        steps_.push_back({step.limit_seconds * (options_.kernel->debug ? kDebugSlower : 1),
+                          std::string(step.name), expand(step.command, names_)});
 
     auto skips = read_file(options_.selftests / options_.unit->unit / "expected-skips");
     skips_ = ExpectedSkips::parse(skips ? *skips : "");
@@ -232,6 +234,7 @@ Result<MachineSpec> Session::make_machine()
     static constexpr std::string_view kModeNames[] = {"test", "demo", "shell"};
     InitramfsSpec inside{std::string(options_.kernel->kernel),
                          options_.unit,
+                         options_.kernel->lacks,
                          std::string(kModeNames[static_cast<size_t>(options_.mode)]),
                          steps_,
                          options_.build,
@@ -286,6 +289,8 @@ Result<int> Session::run_guest(const MachineSpec &spec)
     }
     if (finished)
         judge_unload();
+    if (finished && options_.kernel->debug)
+        judge_debug_kernel();
     judge_log(run->console);
     return run->exit_code;
 }
@@ -342,6 +347,19 @@ void Session::judge_unload()
              clean        ? ""
              : complaints ? *complaints
                           : complaints.error().message});
+}
+
+// A KASAN report or a taint switches lockdep off without a word, and later lock faults go unseen.
+void Session::judge_debug_kernel()
+{
+    auto lockdep = read_file(out("guest/lockdep")), leaks = read_file(out("guest/kmemleak"));
+    bool watching = false;
+    for (const std::string &line : lines_of(lockdep ? *lockdep : ""))
+        watching = watching || words_of(line) == std::vector<std::string>{"debug_locks:", "1"};
+    verdict({"lockdep", "watched to the end", watching ? Verdict::kPass : Verdict::kFail, {}});
+    bool clean = leaks && leaks->empty();
+    verdict({"kmemleak", "nothing leaked", clean ? Verdict::kPass : Verdict::kFail,
+             clean ? "" : tail(leaks ? *leaks : leaks.error().message, kTailLines)});
 }
 
 void Session::judge_log(std::string_view console)

@@ -20,8 +20,11 @@ struct KernelQuirks {
     std::string_view tcg;      // -accel when there is no KVM
     std::string_view console;  // kernel's name of the first serial port
     std::string_view memory;
-    std::span<const std::string_view>
-        harmless;  // log lines of the stock kernel that look worse than they are
+    // Log lines of this kernel that look worse than they are.
+    std::span<const std::string_view> harmless{};
+    std::string_view append{};                  // more kernel parameters
+    std::span<const std::string_view> lacks{};  // stock modules it was built without
+    bool debug = false;  // KASAN, lockdep, kmemleak: slower, and they are asked at the end
 };
 
 enum class Mode { kTest, kDemo, kShell };
