@@ -20,6 +20,8 @@
 /**
  * pmukit_aux_ring_bytes - size of the ring
  * @ring: the ring
+ *
+ * Return: bytes, a power of two.
  */
 u64 pmukit_aux_ring_bytes(const struct pmukit_aux_ring *ring)
 {
@@ -32,6 +34,8 @@ u64 pmukit_aux_ring_bytes(const struct pmukit_aux_ring *ring)
  *
  * perf's figure is at least one byte less than what is free, so the ring never fills to the last
  * word. That matters: on an entirely full ring perf_aux_output_begin() disables the event.
+ *
+ * Return: the number of words.
  */
 u64 pmukit_aux_room_words(u64 free_bytes)
 {
@@ -42,6 +46,8 @@ u64 pmukit_aux_room_words(u64 free_bytes)
  * pmukit_aux_word - where a word lies
  * @ring: the ring
  * @position_bytes: head of the word, a multiple of 8; need not be wrapped
+ *
+ * Return: its address.
  */
 u64 *pmukit_aux_word(const struct pmukit_aux_ring *ring, u64 position_bytes)
 {

@@ -28,6 +28,8 @@
  * @overwrite: the reader wants the newest data to replace the oldest
  *
  * Overwriting is refused: a record is not to be cut in two by the next one.
+ *
+ * Return: what free_aux gets, NULL to refuse the buffer.
  */
 void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
@@ -105,6 +107,8 @@ EXPORT_SYMBOL_GPL(pmukit_sampling_prepare);
  * pmukit_check_period - the check_period callback: PERF_EVENT_IOC_PERIOD may not change it
  * @event: the event
  * @value: the wanted period
+ *
+ * Return: 0 or -EINVAL.
  */
 int pmukit_check_period(struct perf_event *event, u64 value)
 {

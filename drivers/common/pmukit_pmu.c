@@ -368,6 +368,8 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_init);
  * @parent: the hardware
  *
  * On success the registration holds a reference until pmukit_pmu_remove() has taken effect.
+ *
+ * Return: 0 or -errno.
  */
 int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
 {

@@ -94,6 +94,8 @@ EXPORT_SYMBOL_GPL(pmukit_stats_group);
  * @dev: the PMU's device
  * @attr: part of a struct pmukit_cap
  * @buf: one page
+ *
+ * Return: the length of the file.
  */
 ssize_t pmukit_cap_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

@@ -79,6 +79,7 @@ struct cxl_hmu_block {
  * @CXL_HMU_ENABLING: waiting until the device is enabled
  * @CXL_HMU_ON: tracking
  * @CXL_HMU_FAILED: the device did not do as told; left alone until the next start
+ * @CXL_HMU_NR_STATES: how many there are
  */
 enum cxl_hmu_state {
 	CXL_HMU_OFF,

@@ -11,8 +11,6 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-#include <pmukit/cxl_hmu.h>
-
 #include "cxl_hmu_core.h"
 
 /* Bit masks */
@@ -43,6 +41,8 @@ static u32 cxl_hmu_highest_bit(u32 mask)
  * @common1: second quadword
  * @room_bytes: from the start of the block to the end of its BAR
  * @caps: filled in
+ *
+ * Return: what is wrong, or NULL.
  */
 const char *cxl_hmu_block_caps_decode(u64 common0, u64 common1, u64 room_bytes,
 				      struct cxl_hmu_block_caps *caps)
@@ -65,6 +65,8 @@ const char *cxl_hmu_block_caps_decode(u64 common0, u64 common1, u64 room_bytes,
 /**
  * cxl_hmu_epoch_us - length of an epoch in microseconds
  * @epoch: a valid epoch
+ *
+ * Return: microseconds.
  */
 u64 cxl_hmu_epoch_us(struct cxl_hmu_epoch epoch)
 {
@@ -136,6 +138,8 @@ static const char *cxl_hmu_caps_layout(u64 bitmap, u64 list, u32 instance_bytes,
  * @qwords: its CXL_HMU_CAP_QWORDS quadwords
  * @instance_bytes: length of the instance
  * @caps: filled in but for the counter widths
+ *
+ * Return: what is wrong, or NULL.
  */
 const char *cxl_hmu_caps_decode(const u64 *qwords, u32 instance_bytes, struct cxl_hmu_caps *caps)
 {
@@ -165,6 +169,8 @@ const char *cxl_hmu_caps_decode(const u64 *qwords, u32 instance_bytes, struct cx
  * @status: the status register read after that
  *
  * A unit size without a usable counter width is taken out of the supported ones.
+ *
+ * Return: what is wrong, or NULL.
  */
 const char *cxl_hmu_caps_set_width(struct cxl_hmu_caps *caps, u32 unit_log2, u64 status)
 {
@@ -181,6 +187,8 @@ const char *cxl_hmu_caps_set_width(struct cxl_hmu_caps *caps, u32 unit_log2, u64
 /**
  * cxl_hmu_range_limit - how many times 256 MiB the range bitmap covers
  * @caps: decoded capability
+ *
+ * Return: the first range number that is out of reach.
  */
 u32 cxl_hmu_range_limit(const struct cxl_hmu_caps *caps)
 {
@@ -322,6 +330,8 @@ static const char *cxl_hmu_parse_range(const struct cxl_hmu_caps *caps, u64 conf
  * @config1: perf_event_attr.config1
  * @config2: perf_event_attr.config2
  * @cfg: filled in; defaults replace zeros
+ *
+ * Return: what is wrong, or NULL.
  */
 const char *cxl_hmu_config_parse(const struct cxl_hmu_caps *caps, u64 config, u64 config1,
 				 u64 config2, struct cxl_hmu_config *cfg)
@@ -352,6 +362,8 @@ const char *cxl_hmu_config_parse(const struct cxl_hmu_caps *caps, u64 config, u6
  * @cfg: the configuration
  * @caps: what the instance can do: unsupported interrupts stay off
  * @interrupts: there is a vector
+ *
+ * Return: the register value.
  */
 u64 cxl_hmu_cfg0(const struct cxl_hmu_config *cfg, const struct cxl_hmu_caps *caps,
 		 bool interrupts)
@@ -366,6 +378,8 @@ u64 cxl_hmu_cfg0(const struct cxl_hmu_config *cfg, const struct cxl_hmu_caps *ca
 /**
  * cxl_hmu_cfg1 - second configuration quadword
  * @cfg: the configuration
+ *
+ * Return: the register value.
  */
 u64 cxl_hmu_cfg1(const struct cxl_hmu_config *cfg)
 {
@@ -380,6 +394,8 @@ u64 cxl_hmu_cfg1(const struct cxl_hmu_config *cfg)
 /**
  * cxl_hmu_cfg2 - third configuration quadword: interrupt when the list is half full
  * @caps: what the instance can do
+ *
+ * Return: the register value.
  */
 u64 cxl_hmu_cfg2(const struct cxl_hmu_caps *caps)
 {
@@ -390,6 +406,8 @@ u64 cxl_hmu_cfg2(const struct cxl_hmu_caps *caps)
  * cxl_hmu_bitmap_qword - one quadword of the range bitmap
  * @cfg: the configuration
  * @index: which one; any index is fine, those outside the range give 0
+ *
+ * Return: the quadword.
  */
 u64 cxl_hmu_bitmap_qword(const struct cxl_hmu_config *cfg, u32 index)
 {
@@ -406,6 +424,8 @@ u64 cxl_hmu_bitmap_qword(const struct cxl_hmu_config *cfg, u32 index)
  * cxl_hmu_ranges_overlap - do two configurations track the same memory
  * @a: one
  * @b: the other
+ *
+ * Return: true when they share at least 256 MiB.
  */
 bool cxl_hmu_ranges_overlap(const struct cxl_hmu_config *a, const struct cxl_hmu_config *b)
 {
@@ -429,6 +449,8 @@ bool cxl_hmu_ranges_overlap(const struct cxl_hmu_config *a, const struct cxl_hmu
  * @head: below @size
  * @tail: below @size
  * @size: places in the list
+ *
+ * Return: 0 .. @size - 1.
  */
 u32 cxl_hmu_list_used(u32 head, u32 tail, u32 size)
 {
@@ -440,6 +462,8 @@ u32 cxl_hmu_list_used(u32 head, u32 tail, u32 size)
  * @head: below @size
  * @count: at most @size
  * @size: places in the list
+ *
+ * Return: the new head, below @size.
  */
 u32 cxl_hmu_list_advance(u32 head, u32 count, u32 size)
 {
@@ -450,10 +474,12 @@ u32 cxl_hmu_list_advance(u32 head, u32 count, u32 size)
 
 /**
  * cxl_hmu_header_words - length of a record's header
+ *
+ * Return: 64-bit words.
  */
 u32 cxl_hmu_header_words(void)
 {
-	return 2 + PMUKIT_CXL_HMU_EXTRA_WORDS;
+	return CXL_HMU_HEADER_WORDS;
 }
 
 /**

@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include <pmukit/cxl_hmu.h>
+
 #include "cxl_hmu_regs.h"
 
 /* Event terms: the layout published in format/. */
@@ -25,6 +27,9 @@
 
 #define CXL_HMU_EPOCH_SCALE_MAX		5
 #define CXL_HMU_ACCESS_TYPE_MAX		6
+
+/* Length of a record's header */
+#define CXL_HMU_HEADER_WORDS		(2 + PMUKIT_CXL_HMU_EXTRA_WORDS)
 
 /**
  * struct cxl_hmu_block_caps - what the common capability of a block says

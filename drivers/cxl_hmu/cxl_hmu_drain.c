@@ -35,7 +35,6 @@
 /* Drains in a row that were asked for by the device and found nothing to take */
 #define CXL_HMU_MAX_FUTILE		3
 
-#define CXL_HMU_HEADER_WORDS		(2 + PMUKIT_CXL_HMU_EXTRA_WORDS)
 #define CXL_HMU_BATCH			(PMUKIT_RECORD_WORDS - CXL_HMU_HEADER_WORDS)
 
 static_assert(CXL_HMU_BATCH + CXL_HMU_READS_OVERHEAD <= CXL_HMU_READS_PER_SECTION);
@@ -327,6 +326,8 @@ static enum hrtimer_restart cxl_hmu_timer(struct hrtimer *timer)
  * cxl_hmu_interrupt - the handler; the vector may be shared with cxl_pci and other instances
  * @irq: unused
  * @data: the instance
+ *
+ * Return: IRQ_NONE when it was for somebody else.
  */
 irqreturn_t cxl_hmu_interrupt(int irq, void *data)
 {

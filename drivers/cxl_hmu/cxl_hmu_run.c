@@ -53,6 +53,8 @@
 /**
  * cxl_hmu_interrupts - does the device tell us when the list fills
  * @hmu: the instance
+ *
+ * Return: false: the list has to be polled.
  */
 bool cxl_hmu_interrupts(const struct cxl_hmu *hmu)
 {
@@ -62,6 +64,8 @@ bool cxl_hmu_interrupts(const struct cxl_hmu *hmu)
 /**
  * cxl_hmu_flush_ns - pause until the next unasked look at the list
  * @hmu: an instance with an active event
+ *
+ * Return: nanoseconds.
  */
 u64 cxl_hmu_flush_ns(const struct cxl_hmu *hmu)
 {
@@ -367,6 +371,8 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
  * @hmu: an instance whose PMU is not registered yet
  *
  * Context: may sleep.
+ *
+ * Return: 0, -ENXIO when the device does not answer, -ETIMEDOUT.
  */
 int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu)
 {
