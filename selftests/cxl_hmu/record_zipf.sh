@@ -19,7 +19,7 @@ plan 2
 echo "# pmukit record -a -e $event"
 pmukit record -a -e "$event" -o "$work/$name.data" -- \
 	taskset -c "$cpu" zipf_access --device "$device" --seed "$seed" --accesses 60000 --units 4096 --unit-bytes 4096 \
-	--write-percent 30 --settle-ms 300 --tally "$out/$name.tally" >"$out/$name.said" 2>&1
+	--write-percent 30 --burst 100 --settle-ms 300 --tally "$out/$name.tally" >"$out/$name.said" 2>&1
 result "pmukit record runs the workload" $?
 cp "$work/$name.data" "$out"
 sed 's/^/# /' "$out/$name.said"

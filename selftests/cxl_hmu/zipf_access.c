@@ -15,9 +15,10 @@
 #include "hmu_device.h"
 
 #define EXIT_USAGE	2
+#define PAUSE_US	500
 #define EXIT_SKIP	4	/* KSFT_SKIP */
 
-enum setting { SEED, ACCESSES, UNITS, UNIT_BYTES, WRITE_PERCENT, SKEW_PERCENT, DEVICE, SETTLE_MS, NR_SETTINGS };
+enum setting { SEED, ACCESSES, UNITS, UNIT_BYTES, WRITE_PERCENT, SKEW_PERCENT, DEVICE, BURST, SETTLE_MS, NR_SETTINGS };
 
 struct options {
 	unsigned long long value[NR_SETTINGS];
@@ -103,6 +104,8 @@ static void access_memory(const struct options *opt, const struct hmu_device *de
 			(void)*word;
 			tally[unit].loads++;
 		}
+		if (opt->value[BURST] && (i + 1) % opt->value[BURST] == 0)
+			usleep(PAUSE_US);
 	}
 }
 
@@ -123,10 +126,12 @@ static int write_tally(const struct options *opt, const struct unit *tally)
 static void usage(void)
 {
 	fprintf(stderr, "usage: zipf_access [--seed N] [--accesses N] [--units N] [--unit-bytes N] [--write-percent N]\n"
-			"                   [--skew-percent N] [--device N] [--tally FILE] [--settle-ms N]\n"
+			"                   [--skew-percent N] [--device N] [--burst N] [--tally FILE]\n"
+			"                   [--settle-ms N]\n"
 			"  --skew-percent N  100 times the exponent s of Zipf's law\n"
 			"  --device N        the N-th CXL memory function, from 0\n"
 			"  --tally FILE      one line a touched unit: number, loads, stores\n"
+			"  --burst N         a pause of 500 us after so many accesses\n"
 			"  --settle-ms N     wait at the end, so that a running epoch can end\n");
 	exit(EXIT_USAGE);
 }
@@ -153,6 +158,7 @@ static struct options parse(int argc, char **argv)
 		{ "write-percent", required_argument, NULL, WRITE_PERCENT },
 		{ "skew-percent", required_argument, NULL, SKEW_PERCENT },
 		{ "device", required_argument, NULL, DEVICE },
+		{ "burst", required_argument, NULL, BURST },
 		{ "settle-ms", required_argument, NULL, SETTLE_MS },
 		{ "tally", required_argument, NULL, NR_SETTINGS },
 		{ },
