@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Files and folders of sysfs, or of a saved copy of it. A copy comes from anywhere: nothing in it
+// is believed, and an error is one line that names the file and its value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace pmukit::topology {
+
+// The text of an attribute without blanks around it.
+Result<std::string> read_attribute(const std::string &path);
+// The same; nullopt when there is no such file.
+Result<std::optional<std::string>> read_optional_attribute(const std::string &path);
+Result<uint64_t> read_number(const std::string &path);
+Result<std::optional<uint64_t>> read_optional_number(const std::string &path);
+
+// "path: 'value' is wrong so"
+Error wrong_value(const std::string &path, std::string_view value, std::string_view how);
+
+bool is_folder(const std::string &path);
+// Names in a folder, sorted as text; kNotFound when there is no such folder.
+Result<std::vector<std::string>> list_folder(const std::string &path);
+
+// The number in names such as mem12: the prefix, then decimal digits and nothing else.
+std::optional<uint32_t> number_after(std::string_view prefix, std::string_view name);
+
+}  // namespace pmukit::topology

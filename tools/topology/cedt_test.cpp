@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "topology/cedt.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "topology/test_tree.hpp"
+
+namespace pmukit::topology {
+namespace {
+
+std::vector<std::byte> good_table()
+{
+    std::vector<std::byte> structures;
+    append_le<uint8_t>(structures, 0);  // CHBS, which nobody reads here
+    append_le<uint8_t>(structures, 0);
+    append_le<uint16_t>(structures, 32);
+    structures.resize(32);
+    append_cfmws(structures, 0x100000000, 0x40000000, 1, 2, 0, 1);
+    append_cfmws(structures, 0x200000000, 0x30000000, 8, 3, 2, 0);
+    append_cxims(structures, 0, {0x2020900});
+    return cedt_of(structures);
+}
+
+TEST(Cedt, ReadsWindowsAndMaps)
+{
+    Result<Cedt> cedt = parse_cedt(good_table());
+    ASSERT_TRUE(cedt) << cedt.error().message;
+    ASSERT_EQ(cedt->windows.size(), 2U);
+    EXPECT_EQ(cedt->windows[0].start, 0x100000000U);
+    EXPECT_EQ(cedt->windows[0].bytes, 0x40000000U);
+    EXPECT_EQ(cedt->windows[0].ways, 2U);
+    EXPECT_EQ(cedt->windows[0].granularity, 256U);
+    EXPECT_EQ(cedt->windows[0].arithmetic, Arithmetic::kXor);
+    EXPECT_EQ(cedt->windows[1].ways, 3U);
+    EXPECT_EQ(cedt->windows[1].granularity, 1024U);
+    EXPECT_EQ(cedt->windows[1].arithmetic, Arithmetic::kModulo);
+    ASSERT_EQ(cedt->xor_maps.size(), 1U);
+    EXPECT_EQ(cedt->xor_maps[0].maps, std::vector<uint64_t>{0x2020900});
+}
+
+TEST(Cedt, RefusesEveryPrefix)
+{
+    const std::vector<std::byte> table = good_table();
+    for (size_t size = 0; size < table.size(); size++)
+        EXPECT_FALSE(parse_cedt(Bytes(table).first(size))) << size;
+}
+
+// The header agrees with the shorter table, so that the structures themselves end too early.
+TEST(Cedt, RefusesStructuresCutAtEveryByte)
+{
+    const std::vector<std::byte> table = good_table();
+    const std::set<size_t> whole = {36, 68, 112, 160, 176};
+    for (size_t size = 36; size < table.size(); size++) {
+        std::vector<std::byte> cut(table.begin(),
+                                   table.begin() + static_cast<std::ptrdiff_t>(size));
+        store_le(cut.data() + 4, static_cast<uint32_t>(size));
+        fix_checksum(cut);
+        EXPECT_EQ(static_cast<bool>(parse_cedt(cut)), whole.contains(size)) << size;
+    }
+}
+
+TEST(Cedt, SurvivesEveryValueOfEveryByte)
+{
+    const std::vector<std::byte> table = good_table();
+    for (size_t at = 0; at < table.size(); at++)
+        for (unsigned value = 0; value < 256; value++) {
+            std::vector<std::byte> changed = table;
+            changed[at] = static_cast<std::byte>(value);
+            if (at != 9)
+                fix_checksum(changed);
+            Result<Cedt> cedt = parse_cedt(changed);
+            if (cedt) {
+                EXPECT_LE(cedt->windows.size(), 3U);
+            } else {
+                EXPECT_FALSE(cedt.error().message.empty());
+            }
+        }
+}
+
+TEST(Cedt, RefusesAWrongChecksum)
+{
+    std::vector<std::byte> table = good_table();
+    table[60] ^= std::byte{1};
+    EXPECT_FALSE(parse_cedt(table));
+}
+
+TEST(Cedt, IsFoundInTheFolderOrWhereTheFirmwareHasIt)
+{
+    Tree tree;
+    EXPECT_FALSE(read_cedt(tree.dir())->has_value());
+    tree.put("firmware/acpi/tables/CEDT", text_of(good_table()));
+    EXPECT_EQ((*read_cedt(tree.dir()))->windows.size(), 2U);
+    tree.put("CEDT", text_of(cedt_of({})));
+    EXPECT_EQ((*read_cedt(tree.dir()))->windows.size(), 0U);
+    tree.put("CEDT", "");
+    Result<std::optional<Cedt>> damaged = read_cedt(tree.dir());
+    ASSERT_FALSE(damaged);
+    EXPECT_EQ(damaged.error().message.find(tree.path("CEDT")), 0U) << damaged.error().message;
+}
+
+}  // namespace
+}  // namespace pmukit::topology

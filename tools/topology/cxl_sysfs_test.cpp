@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "topology/cxl_sysfs.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/file.hpp"
+#include "topology/test_tree.hpp"
+
+namespace pmukit::topology {
+namespace {
+
+const std::string kDevices = "bus/cxl/devices/";
+
+TEST(CxlSysfs, ReadsACopyInPlainFiles)
+{
+    Tree tree;
+    put_region(tree, {.ways = 2, .root_ways = 2, .dpa_bytes = 0x10000000});
+    Result<CxlDevices> found = read_cxl_devices(tree.dir());
+    ASSERT_TRUE(found) << found.error().message;
+    ASSERT_EQ(found->memdevs.size(), 2U);
+    EXPECT_EQ(found->memdevs[0].numa_node, std::nullopt);
+    EXPECT_EQ(found->memdevs[1].numa_node, 0U);
+    EXPECT_EQ(found->memdevs[1].serial, 2U);
+    EXPECT_EQ(found->memdevs[1].ram_bytes, 0x10000000U);
+    ASSERT_EQ(found->endpoints.size(), 2U);
+    EXPECT_EQ(found->endpoints[1].name, "decoder5.0");
+    EXPECT_EQ(found->endpoints[1].memdev, "mem1");
+    EXPECT_EQ(found->endpoints[1].region, "region0");
+    ASSERT_EQ(found->regions.size(), 1U);
+    EXPECT_EQ(found->regions[0].targets, (std::vector<std::string>{"decoder4.0", "decoder5.0"}));
+    EXPECT_EQ(found->regions[0].bytes, 0x20000000U);
+    ASSERT_EQ(found->roots.size(), 1U);
+    EXPECT_EQ(found->roots[0].ways, 2U);
+    EXPECT_EQ(found->roots[0].targets, std::vector<uint64_t>{12});
+}
+
+TEST(CxlSysfs, ReadsTheDevicesFolderItself)
+{
+    Tree tree;
+    put_region(tree, {});
+    EXPECT_EQ(read_cxl_devices(tree.path(kDevices))->endpoints.size(), 1U);
+}
+
+// Live sysfs: every device is a link into devices/, and uport a link to the memdev.
+TEST(CxlSysfs, FollowsLinksAsInLiveSysfs)
+{
+    Tree tree;
+    put_region(tree, {});
+    tree.folder("devices/pci0000:0c");
+    std::filesystem::rename(tree.path(kDevices + "mem0"), tree.path("devices/pci0000:0c/mem0"));
+    tree.link(kDevices + "mem0", "../../../devices/pci0000:0c/mem0");
+    tree.remove(kDevices + "endpoint4/uport");
+    tree.link(kDevices + "endpoint4/uport", "../../../../devices/pci0000:0c/mem0");
+    Result<CxlDevices> found = read_cxl_devices(tree.dir());
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->memdevs.size(), 1U);
+    EXPECT_EQ(found->endpoints[0].memdev, "mem0");
+}
+
+// A copy made with links followed: uport is a folder with the attributes of its memdev.
+TEST(CxlSysfs, FindsTheMemdevByItsDeviceNumber)
+{
+    Tree tree;
+    put_region(tree, {.ways = 2, .root_ways = 2});
+    tree.put(kDevices + "mem0/dev", "250:0\n");
+    tree.put(kDevices + "mem1/dev", "250:1\n");
+    tree.remove(kDevices + "endpoint4/uport");
+    tree.put(kDevices + "endpoint4/uport/dev", "250:1\n");
+    EXPECT_EQ(read_cxl_devices(tree.dir())->endpoints[0].memdev, "mem1");
+}
+
+TEST(CxlSysfs, PassesOverWhatIsNotAssembled)
+{
+    Tree tree;
+    put_region(tree, {});
+    tree.put(kDevices + "decoder4.1/dpa_resource", "0xffffffffffffffff\n");
+    tree.put(kDevices + "decoder4.1/dpa_size", "0x0000000000000000\n");
+    tree.put(kDevices + "region1/resource", "0xffffffffffffffff\n");
+    tree.put(kDevices + "decoder2.0/target_list", "0,1\n");  // of a host bridge
+    tree.folder(kDevices + "root0");
+    tree.folder(kDevices + "decoder.1");
+    tree.folder(kDevices + "memory");
+    Result<CxlDevices> found = read_cxl_devices(tree.dir());
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->endpoints.size(), 1U);
+    EXPECT_EQ(found->regions.size(), 1U);
+    EXPECT_EQ(found->roots.size(), 1U);
+}
+
+struct Damage {
+    const char *file, *text;
+};
+
+TEST(CxlSysfs, RefusesWrongValuesAndNamesTheFile)
+{
+    const Damage damages[] = {
+        {"decoder4.0/dpa_resource", "zero"},
+        {"decoder4.0/dpa_resource", "0xffffffffffffff00"},
+        {"decoder4.0/dpa_size", "0x1ffffffffffffffff"},
+        {"decoder4.0/dpa_size", ""},
+        {"decoder4.0/region", "../../region0"},
+        {"decoder4.0/start", "\x01\x02"},
+        {"decoder4.0/size", "-1"},
+        {"endpoint4/uport", "decoder4.0"},
+        {"mem0/numa_node", "-2"},
+        {"mem0/serial", "0x"},
+        {"mem0/ram/size", "1k"},
+        {"region0/resource", "none"},
+        {"region0/resource", "0xfffffffffffffff0"},
+        {"region0/size", "0"},
+        {"region0/interleave_ways", "5"},
+        {"region0/interleave_ways", "4294967297"},
+        {"region0/interleave_granularity", "256 bytes"},
+        {"region0/extended_linear_cache_size", "0x4000"},
+        {"region0/target0", "region0"},
+        {"decoder0.0/start", "??"},
+        {"decoder0.0/size", "0x0"},
+        {"decoder0.0/interleave_ways", "0"},
+        {"decoder0.0/target_list", "1,,2"},
+    };
+    for (const Damage &damage : damages) {
+        Tree tree;
+        put_region(tree, {});
+        tree.put(kDevices + damage.file, damage.text);
+        Result<CxlDevices> found = read_cxl_devices(tree.dir());
+        ASSERT_FALSE(found) << damage.file << " " << damage.text;
+        // A range is named by its size, whichever end is wrong.
+        const std::string folder =
+            std::filesystem::path(tree.path(kDevices + damage.file)).parent_path();
+        EXPECT_EQ(found.error().message.find(folder), 0U) << found.error().message;
+        EXPECT_EQ(found.error().message.find('\n'), std::string::npos) << found.error().message;
+    }
+}
+
+void damage(const Tree &tree, const std::string &file, int kind, const std::string &enormous)
+{
+    tree.remove(file);
+    if (kind == 1)
+        tree.put(file, "");
+    if (kind == 2)
+        tree.put(file, "text\n");
+    if (kind == 3)
+        tree.put(file, enormous);
+    if (kind == 4)
+        tree.folder(file);
+    if (kind == 5)
+        tree.link(file, std::filesystem::path(file).filename());
+    if (kind == 6) {
+        ASSERT_EQ(::mkfifo(tree.path(file).c_str(), 0600), 0);
+    }
+}
+
+// Every file missing, empty, text, enormous, a folder, a loop, a pipe: an answer each time, never a
+// crash or a wait.
+TEST(CxlSysfs, SurvivesEveryFileDamaged)
+{
+    Tree tree;
+    put_region(tree, {.ways = 3, .root_ways = 3, .cache_bytes = 0xc000});
+    const std::vector<std::string> files = tree.files();
+    const std::string enormous(1 << 17, '9');
+    unsigned refused = 0;
+    for (const std::string &file : files) {
+        const Result<std::string> good = read_small_file(tree.path(file));
+        ASSERT_TRUE(good);
+        for (int kind = 0; kind < 7; kind++) {
+            damage(tree, file, kind, enormous);
+            Result<CxlDevices> found = read_cxl_devices(tree.dir());
+            refused += !found;
+            if (!found) {
+                EXPECT_NE(found.error().message.find(tree.dir()), std::string::npos)
+                    << found.error().message;
+                EXPECT_LT(found.error().message.size(), 300U);
+            }
+        }
+        tree.remove(file);
+        tree.put(file, *good);
+    }
+    EXPECT_GT(refused, files.size() * 4);
+}
+
+TEST(CxlSysfs, SaysThatAFolderIsMissing)
+{
+    Tree tree;
+    Result<CxlDevices> found = read_cxl_devices(tree.path("nowhere"));
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, Errc::kNotFound);
+}
+
+}  // namespace
+}  // namespace pmukit::topology

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "topology/interleave.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <ranges>
+
+namespace pmukit::topology {
+namespace {
+
+// Encoded ways 0..4 are powers of two, 8..10 are three times one.
+constexpr std::array<unsigned, 8> kWays = {1, 2, 3, 4, 6, 8, 12, 16};
+constexpr uint64_t kMinGranularity = 256;
+constexpr uint64_t kMaxGranularity = 16384;
+
+bool has_factor_3(unsigned ways)
+{
+    return ways % 3 == 0;
+}
+
+unsigned power_of_two_part(unsigned ways)
+{
+    return has_factor_3(ways) ? ways / 3 : ways;
+}
+
+unsigned ports_per_bridge(const Interleave &set)
+{
+    return set.ways / set.root_ways;
+}
+
+// How far the host bridges are turned within a row. Addresses and rows are counted in root
+// granules.
+unsigned rotation(const Interleave &set)
+{
+    if (!has_factor_3(set.root_ways))
+        return 0;
+    return static_cast<unsigned>(set.base / set.root_granularity % set.root_ways);
+}
+
+// A turn of `steps` root granules: the host bridge moves, the port below it stays. The root decoder
+// is either the finer of the two levels (granules as large as the region's) or the coarser (one
+// granule holds all ports of a bridge).
+unsigned turn(const Interleave &set, unsigned place, unsigned steps)
+{
+    const unsigned ports = ports_per_bridge(set);
+    if (set.root_granularity == set.granularity)
+        return place / set.root_ways * set.root_ways +
+               (place % set.root_ways + steps) % set.root_ways;
+    return (place / ports + steps) % set.root_ways * ports + place % ports;
+}
+
+unsigned slot_of(const Interleave &set, unsigned position)
+{
+    const unsigned turned = rotation(set);
+    return turned ? turn(set, position, set.root_ways - turned) : position;
+}
+
+unsigned position_of(const Interleave &set, unsigned slot)
+{
+    const unsigned turned = rotation(set);
+    return turned ? turn(set, slot, turned) : slot;
+}
+
+// The lowest bit of a map becomes the parity of all its bits; applied twice, nothing has changed.
+uint64_t apply(uint64_t map, uint64_t address)
+{
+    if (!map)
+        return address;
+    const uint64_t select = map & -map;
+    const bool odd = std::popcount(address & map) % 2;
+    return odd ? address | select : address & ~select;
+}
+
+// The host's address and the one that root decoders take modulo. A map may hold the select bits of
+// later maps: undoing goes backwards.
+uint64_t to_decoders(const Interleave &set, uint64_t hpa)
+{
+    for (uint64_t map : set.xor_maps)
+        hpa = apply(map, hpa);
+    return hpa;
+}
+
+uint64_t from_decoders(const Interleave &set, uint64_t address)
+{
+    for (uint64_t map : set.xor_maps | std::views::reverse)
+        address = apply(map, address);
+    return address;
+}
+
+Result<void> check_xor_maps(const Interleave &set)
+{
+    if (set.xor_maps.size() != xor_map_count(set.root_ways))
+        return Error{Errc::kDamaged, "not as many XOR maps as the root decoder has select bits"};
+    const uint64_t rows = set.root_granularity << set.xor_maps.size();
+    uint64_t taken = 0;
+    for (uint64_t map : set.xor_maps) {
+        const uint64_t select = map & -map;
+        if (map && (select < set.root_granularity || select >= rows))
+            return Error{Errc::kUnsupported,
+                         "an XOR map begins at a bit that selects no host bridge"};
+        if (select & taken)
+            return Error{Errc::kDamaged, "two XOR maps begin at the same bit"};
+        taken |= select;
+    }
+    if (set.base % rows)
+        return Error{Errc::kDamaged, "the region does not begin at a whole row of host bridges"};
+    return {};
+}
+
+Result<void> check_rotation(const Interleave &set)
+{
+    if (!has_factor_3(set.root_ways))
+        return {};
+    if (set.base % set.root_granularity)
+        return Error{Errc::kDamaged, "the region does not begin at a granule of its root decoder"};
+    const uint64_t coarse = set.granularity * ports_per_bridge(set);
+    if (rotation(set) && set.root_granularity != set.granularity && set.root_granularity != coarse)
+        return Error{Errc::kUnsupported,
+                     "granularities of root decoder and region do not follow each other"};
+    return {};
+}
+
+}  // namespace
+
+bool is_granularity(uint64_t bytes)
+{
+    return std::has_single_bit(bytes) && bytes >= kMinGranularity && bytes <= kMaxGranularity;
+}
+
+bool is_ways(uint64_t ways)
+{
+    return std::ranges::find(kWays, ways) != kWays.end();
+}
+
+unsigned xor_map_count(unsigned root_ways)
+{
+    return static_cast<unsigned>(std::countr_zero(power_of_two_part(root_ways)));
+}
+
+Result<void> check(const Interleave &set)
+{
+    if (!is_ways(set.ways) || !is_ways(set.root_ways) || set.ways % set.root_ways)
+        return Error{Errc::kDamaged,
+                     "interleave ways of root decoder and region do not go together"};
+    if (!is_granularity(set.granularity) || !is_granularity(set.root_granularity))
+        return Error{Errc::kDamaged,
+                     "an interleave granularity is no power of two from 256 to 16384"};
+    if (!set.xor_maps.empty())
+        if (Result<void> good = check_xor_maps(set); !good)
+            return good;
+    return check_rotation(set);
+}
+
+uint64_t hpa_of(const Interleave &set, Place place)
+{
+    const uint64_t low = place.offset % set.granularity;
+    const uint64_t slot = slot_of(set, place.position);
+    return from_decoders(set,
+                         set.base + (place.offset - low) * set.ways + slot * set.granularity + low);
+}
+
+Place place_of(const Interleave &set, uint64_t hpa)
+{
+    const uint64_t offset = to_decoders(set, hpa) - set.base;
+    const uint64_t chunk = offset / set.granularity;
+    return {position_of(set, static_cast<unsigned>(chunk % set.ways)),
+            chunk / set.ways * set.granularity + offset % set.granularity};
+}
+
+}  // namespace pmukit::topology

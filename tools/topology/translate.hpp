@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Device physical addresses to host physical addresses and back, for the regions of one machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "topology/cedt.hpp"
+#include "topology/cxl_sysfs.hpp"
+#include "topology/interleave.hpp"
+
+namespace pmukit::topology {
+
+// Where a range of device memory is. A range larger than the granularity of an interleaved region
+// lies in pieces between those of other devices: `start` and `bytes` then are of the whole rows
+// that hold it.
+struct HpaRange {
+    uint64_t start = 0, bytes = 0;
+    uint64_t pieces = 1;
+    std::string region;
+};
+
+struct DpaPlace {
+    std::string memdev, decoder, region;
+    uint64_t dpa = 0;
+};
+
+class Translator {
+public:
+    // Without a CEDT the arithmetic of a root decoder is not known; it is taken for modulo, see
+    // assumptions().
+    Translator(CxlDevices devices, const std::optional<Cedt> &cedt);
+    Translator(Translator &&) = default;  // plans point into vectors, which keep their place
+    Translator(const Translator &) = delete;
+
+    // Errors say in one line why there is no translation.
+    Result<HpaRange> hpa_of(std::string_view memdev, uint64_t dpa, uint64_t bytes) const;
+    Result<DpaPlace> dpa_of(uint64_t hpa) const;
+
+    const CxlDevices &devices() const { return devices_; }
+    // One line for each region whose translation rests on a guess.
+    const std::vector<std::string> &assumptions() const { return assumptions_; }
+
+private:
+    // A region with its targets found; or why it cannot be used.
+    struct Plan {
+        const Region *region = nullptr;
+        Interleave set;
+        std::vector<const EndpointDecoder *> targets;
+        uint64_t dpa_bytes = 0;  // of each target
+    };
+
+    Result<Plan> plan_of(const Region &region, const std::optional<Cedt> &cedt);
+    Result<void> find_targets(Plan &plan) const;
+    Result<std::vector<uint64_t>> xor_maps_of(const Region &region, const RootDecoder &root,
+                                              const std::optional<Cedt> &cedt);
+    const Result<Plan> *find_plan(std::string_view region) const;
+
+    CxlDevices devices_;
+    std::vector<Result<Plan>> plans_;  // as devices_.regions
+    std::vector<std::string> assumptions_;
+};
+
+}  // namespace pmukit::topology

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Whole trees: what a region of each kind answers, and why some cannot. The arithmetic has its own
+// test.
+#include "topology/translate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "topology/test_tree.hpp"
+
+namespace pmukit::topology {
+namespace {
+
+constexpr uint64_t kBlock = uint64_t{256} << 20;
+const std::string kDevices = "bus/cxl/devices/";
+
+Translator translator_of(const Tree &tree)
+{
+    Result<CxlDevices> devices = read_cxl_devices(tree.dir());
+    Result<std::optional<Cedt>> cedt = read_cedt(tree.dir());
+    EXPECT_TRUE(devices) << devices.error().message;
+    EXPECT_TRUE(cedt) << cedt.error().message;
+    return Translator(std::move(*devices), *cedt);
+}
+
+// Every granule of every device: there, back, and no address twice.
+void expect_whole(const Tree &tree, const TreeRegion &region)
+{
+    const Translator translator = translator_of(tree);
+    std::vector<bool> seen(region.dpa_bytes * region.ways / region.granularity);
+    for (unsigned device = 0; device < region.ways; device++)
+        for (uint64_t offset = 0; offset < region.dpa_bytes; offset += region.granularity) {
+            const std::string memdev = "mem" + std::to_string(device);
+            Result<HpaRange> range =
+                translator.hpa_of(memdev, region.dpa + offset, region.granularity);
+            ASSERT_TRUE(range) << range.error().message;
+            EXPECT_EQ(range->bytes, region.granularity);
+            EXPECT_EQ(range->pieces, 1U);
+            const uint64_t chunk =
+                (range->start - region.start - region.cache_bytes) / region.granularity;
+            ASSERT_LT(chunk, seen.size());
+            EXPECT_FALSE(seen[chunk]);
+            seen[chunk] = true;
+            Result<DpaPlace> place = translator.dpa_of(range->start + 17);
+            ASSERT_TRUE(place) << place.error().message;
+            EXPECT_EQ(place->memdev, memdev);
+            EXPECT_EQ(place->dpa, region.dpa + offset + 17);
+        }
+}
+
+TEST(Translate, CoversRegionsOfEveryWays)
+{
+    for (unsigned ways : {1U, 2U, 3U, 4U, 6U, 8U, 12U, 16U})
+        for (unsigned root_ways : {1U, ways})
+            for (uint64_t start : {48 * kBlock, 49 * kBlock}) {
+                const TreeRegion region = {
+                    .ways = ways,
+                    .root_ways = root_ways,
+                    .start = start,
+                    .dpa = kBlock,
+                    .cache_bytes = start == 48 * kBlock ? 0 : uint64_t{16384} * ways};
+                SCOPED_TRACE(testing::Message()
+                             << ways << " of " << root_ways << std::hex << " at " << start);
+                Tree tree;
+                put_region(tree, region);
+                expect_whole(tree, region);
+            }
+}
+
+std::string xor_table(const TreeRegion &region, uint8_t encoded_ways,
+                      const std::vector<uint64_t> &maps, uint8_t arithmetic = 1)
+{
+    std::vector<std::byte> structures;
+    append_cfmws(structures, region.start, region.dpa_bytes * region.ways, encoded_ways,
+                 region.ways, 0, arithmetic);
+    append_cxims(structures, 1, {0x200, 0x400, 0x800, 0x1000});  // for another granularity
+    if (!maps.empty())
+        append_cxims(structures, 0, maps);
+    return text_of(cedt_of(structures));
+}
+
+TEST(Translate, AppliesXorMapsOfTheCedt)
+{
+    const TreeRegion region = {.ways = 4, .root_ways = 4};
+    Tree tree;
+    put_region(tree, region);
+    // The whole table may hold more maps than this window needs.
+    tree.put("CEDT", xor_table(region, 2, {0x2100, 0x1200, 0x400}));
+    expect_whole(tree, region);
+    const Translator translator = translator_of(tree);
+    EXPECT_TRUE(translator.assumptions().empty());
+    // Device 0 at offset 0x400: row 4, so address bit 12 is set and flips select bit 9.
+    EXPECT_EQ(translator.hpa_of("mem0", 0x400, 64)->start, region.start + 0x1200);
+    EXPECT_EQ(translator.hpa_of("mem0", 0x800, 64)->start, region.start + 0x2100);
+}
+
+TEST(Translate, SaysWhenTheArithmeticIsAGuess)
+{
+    const TreeRegion region = {.ways = 2, .root_ways = 2};
+    Tree tree;
+    put_region(tree, region);
+    ASSERT_EQ(translator_of(tree).assumptions().size(), 1U);
+    tree.put("CEDT", xor_table(region, 1, {}, 0));
+    EXPECT_TRUE(translator_of(tree).assumptions().empty());
+}
+
+TEST(Translate, RefusesXorThatItCannotFollow)
+{
+    const TreeRegion region = {.ways = 2, .root_ways = 2};
+    Tree tree;
+    put_region(tree, region);
+    for (const std::string &table :
+         {xor_table(region, 1, {}), xor_table(region, 1, {0x100}, 2),
+          xor_table(region, 1, {0x1000}), xor_table(region, 0, {0x100})}) {
+        tree.put("CEDT", table);
+        Result<HpaRange> range = translator_of(tree).hpa_of("mem0", 0, 64);
+        ASSERT_FALSE(range);
+        EXPECT_NE(range.error().message.find("region0: no translation possible"),
+                  std::string::npos);
+    }
+}
+
+TEST(Translate, GivesTheRowsOfAUnitLargerThanTheGranularity)
+{
+    Tree tree;
+    put_region(tree, {.ways = 2, .root_ways = 2, .dpa = kBlock});
+    const Translator translator = translator_of(tree);
+    const uint64_t start = uint64_t{1} << 32;
+    for (const char *memdev : {"mem0", "mem1"}) {
+        Result<HpaRange> range = translator.hpa_of(memdev, kBlock + 4096, 4096);
+        ASSERT_TRUE(range);
+        EXPECT_EQ(range->start, start + 8192);
+        EXPECT_EQ(range->bytes, 8192U);
+        EXPECT_EQ(range->pieces, 16U);
+        EXPECT_EQ(range->region, "region0");
+    }
+}
+
+TEST(Translate, KeepsAUnitWholeWithoutInterleave)
+{
+    Tree tree;
+    put_region(tree, {});
+    Result<HpaRange> range = translator_of(tree).hpa_of("mem0", 4096, 8192);
+    ASSERT_TRUE(range);
+    EXPECT_EQ(range->start, (uint64_t{1} << 32) + 4096);
+    EXPECT_EQ(range->bytes, 8192U);
+    EXPECT_EQ(range->pieces, 1U);
+}
+
+TEST(Translate, KnowsItsLimits)
+{
+    Tree tree;
+    put_region(tree, {.dpa = kBlock, .cache_bytes = 16384});
+    const Translator translator = translator_of(tree);
+    const uint64_t start = uint64_t{1} << 32;
+    EXPECT_TRUE(translator.hpa_of("mem0", kBlock + 12288, 4096));
+    EXPECT_FALSE(translator.hpa_of("mem0", kBlock + 12288, 4097));
+    EXPECT_FALSE(translator.hpa_of("mem0", kBlock + 12288, 0));
+    EXPECT_FALSE(translator.hpa_of("mem0", kBlock + 12288, UINT64_MAX));
+    EXPECT_FALSE(translator.hpa_of("mem0", kBlock - 1, 1));
+    EXPECT_FALSE(translator.hpa_of("mem0", kBlock + 16384, 1));
+    EXPECT_FALSE(translator.hpa_of("mem1", kBlock, 1));
+    EXPECT_FALSE(translator.dpa_of(start + 16383));  // in the cache
+    EXPECT_TRUE(translator.dpa_of(start + 16384));
+    EXPECT_TRUE(translator.dpa_of(start + 32767));
+    EXPECT_FALSE(translator.dpa_of(start + 32768));
+    EXPECT_FALSE(translator.dpa_of(start - 1));
+}
+
+TEST(Translate, RefusesNormalizedAddressing)
+{
+    Tree tree;
+    put_region(tree, {.ways = 2, .root_ways = 2});
+    tree.put(kDevices + "decoder4.0/start", "0x0\n");
+    tree.put(kDevices + "decoder4.0/size", "0x4000\n");
+    tree.put(kDevices + "region0/interleave_granularity", "1048576\n");  // Linux measures it there
+    Result<HpaRange> range = translator_of(tree).hpa_of("mem0", 0, 64);
+    ASSERT_FALSE(range);
+    EXPECT_NE(range.error().message.find("no translation possible"), std::string::npos)
+        << range.error().message;
+    EXPECT_NE(range.error().message.find("normalized addressing"), std::string::npos)
+        << range.error().message;
+    EXPECT_FALSE(translator_of(tree).dpa_of(uint64_t{1} << 32));
+}
+
+// Trees whose files are each fine, but contradict each other.
+TEST(Translate, RefusesContradictions)
+{
+    const std::pair<const char *, const char *> contradictions[] = {
+        {"region0/commit", "0"},
+        {"region0/target1", "decoder4.0"},
+        {"region0/target1", ""},
+        {"region0/target1", "decoder9.0"},
+        {"decoder5.0/region", "region7"},
+        {"decoder5.0/dpa_size", "0x2000"},
+        {"region0/size", "0x4000"},
+        {"region0/size", "0x10000000000"},
+        {"decoder0.0/start", "0x200000000"},
+        {"decoder0.0/size", "0x100"},
+        {"decoder0.0/interleave_ways", "3"},
+        {"region0/interleave_granularity", "0"},
+    };
+    for (const auto &[file, text] : contradictions) {
+        Tree tree;
+        put_region(tree, {.ways = 2, .root_ways = 2});
+        tree.put(kDevices + file, text);
+        const Translator translator = translator_of(tree);
+        EXPECT_FALSE(translator.hpa_of("mem0", 0, 64)) << file << " " << text;
+        EXPECT_FALSE(translator.dpa_of(uint64_t{1} << 32)) << file << " " << text;
+    }
+    Tree tree;
+    put_region(tree, {});
+    tree.put(kDevices + "decoder4.0/region", "\n");
+    EXPECT_EQ(translator_of(tree).hpa_of("mem0", 0, 64).error().code, Errc::kNotFound);
+    tree.put(kDevices + "decoder4.0/region", "region9\n");
+    EXPECT_FALSE(translator_of(tree).hpa_of("mem0", 0, 64));
+}
+
+TEST(Translate, ReadsTheSavedTrees)
+{
+    const std::string dir = TOPOLOGY_TESTDATA;
+    Result<CxlDevices> single = read_cxl_devices(dir + "/single");
+    ASSERT_TRUE(single) << single.error().message;
+    EXPECT_EQ(Translator(std::move(*single), std::nullopt).hpa_of("mem0", 0x3000, 4096)->start,
+              0x490003000U);
+    Result<CxlDevices> three = read_cxl_devices(dir + "/three-unaligned");
+    ASSERT_TRUE(three) << three.error().message;
+    const Translator translator(std::move(*three), std::nullopt);
+    // 0x410000000 is the 65th block of 256 MiB, and 65 * 2^20 granules leave 2 modulo 3: bridge 2
+    // comes first.
+    EXPECT_EQ(translator.hpa_of("mem2", 0, 256)->start, 0x410000000U);
+    EXPECT_EQ(translator.hpa_of("mem0", 0, 256)->start, 0x410000100U);
+    EXPECT_EQ(translator.hpa_of("mem1", 256, 256)->start, 0x410000500U);
+    EXPECT_EQ(translator.dpa_of(0x410000100)->memdev, "mem0");
+}
+
+}  // namespace
+}  // namespace pmukit::topology
