@@ -28,18 +28,18 @@ enum pmukit_cxl_hmu_extra {
 	PMUKIT_CXL_HMU_X_TIME,		/* nanoseconds, the event's perf clock, at the drain */
 	PMUKIT_CXL_HMU_X_UNIT,		/* PMUKIT_CXL_HMU_UNIT_* */
 	PMUKIT_CXL_HMU_X_FLAGS,		/* PMUKIT_CXL_HMU_F_* */
-	PMUKIT_CXL_HMU_X_SEQUENCE,	/* 0, 1, 2 ... since the event was opened: a gap is a loss */
-	PMUKIT_CXL_HMU_X_LOST,		/* entries taken or dropped but never delivered, total since open */
+	PMUKIT_CXL_HMU_X_SEQUENCE,	/* 0, 1, 2 ... since the opening: a gap is a loss */
+	PMUKIT_CXL_HMU_X_LOST,		/* entries dropped by the driver since the opening */
 	PMUKIT_CXL_HMU_EXTRA_WORDS
 };
 
-#define PMUKIT_CXL_HMU_UNIT_LOG2_SHIFT		0	/* 8 bits, log2 of the unit size in bytes */
-#define PMUKIT_CXL_HMU_UNIT_DOWNSAMPLING_SHIFT	8	/* 8 bits, log2 of the downsampling factor */
+#define PMUKIT_CXL_HMU_UNIT_LOG2_SHIFT		0	/* 8 bits, log2 of the unit in bytes */
+#define PMUKIT_CXL_HMU_UNIT_DOWNSAMPLING_SHIFT	8	/* 8 bits, log2 of the factor */
 
-#define PMUKIT_CXL_HMU_F_OVERFLOW	(1ULL << 0)	/* the device dropped hot units, number unknown */
-#define PMUKIT_CXL_HMU_F_TRUNCATED	(1ULL << 1)	/* entries were lost by the driver before this record */
+#define PMUKIT_CXL_HMU_F_OVERFLOW	(1ULL << 0)	/* device dropped units, number unknown */
+#define PMUKIT_CXL_HMU_F_TRUNCATED	(1ULL << 1)	/* driver lost entries before this record */
 #define PMUKIT_CXL_HMU_F_ALWAYS_ON	(1ULL << 2)	/* always-on mode: counts are not valid */
-#define PMUKIT_CXL_HMU_F_RESET		(1ULL << 3)	/* the device lost its configuration while running */
+#define PMUKIT_CXL_HMU_F_RESET		(1ULL << 3)	/* device lost its configuration */
 
 /*
  * The raw payload of a sample (PERF_SAMPLE_RAW): 8 bytes that perf overwrites, a tag that names
