@@ -6,10 +6,10 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "base/number.hpp"
 #include "cli/pmukit_model_exit.hpp"
-#include "models/access_log.hpp"
 #include "models/cxl_hmu/cxl_hmu_model.hpp"
 #include "vfu/server.hpp"
 
@@ -62,6 +62,7 @@ CxlHmuCommand::CxlHmuCommand(CLI::App &app)
     command_->add_option("--fault", fault_, "break the device: see pmukit-model --list-faults");
     add_device_options();
     add_instance_options();
+    add_source_options();
 }
 
 void CxlHmuCommand::add_device_options()
@@ -111,6 +112,36 @@ void CxlHmuCommand::add_instance_options()
     leave_out("--no-address-overlap", p.overlap);
 }
 
+void CxlHmuCommand::add_source_options()
+{
+    command_->add_option("--source", source_text_,
+                         "synthetic accesses at the end of each epoch: "
+                         "uniform|zipf|sequential|phase|bursts|replay[:KEY=VALUE,...]; all: "
+                         "accesses, epochs (0 goes on), room; all but replay: seed, units, "
+                         "unit-bytes, base, writes, tee (percent); zipf: skew (hundredths); "
+                         "phase: hot, period; bursts: burst; replay: file");
+    command_->add_option("--source-log", source_log_, "write the synthetic accesses here");
+    command_->add_option("--entries-log", entries_log_, "write every hot list entry here");
+    command_->add_option("--stats-log", stats_log_,
+                         "write here how many register accesses each drain took");
+}
+
+Result<void> CxlHmuCommand::settle_source()
+{
+    if (command_->count("--source") == 0)
+        return {};
+    Result<models::cxl_hmu::SourceParams> params = models::cxl_hmu::parse_source(source_text_);
+    if (!params)
+        return params.error();
+    Result<models::cxl_hmu::Source> source =
+        models::cxl_hmu::Source::create(std::move(params).value());
+    if (!source)
+        return source.error();
+    source_ = std::move(source).value();
+    options_.instance.source = &*source_;
+    return {};
+}
+
 Result<void> CxlHmuCommand::settle()
 {
     const auto epoch_min = parse_epoch(epoch_min_);
@@ -136,26 +167,41 @@ Result<void> CxlHmuCommand::settle()
             return Error{Errc::kUsage,
                          fmt::format("--fault {}: not one of pmukit-model --list-faults", fault_)};
     }
+    if (Result<void> settled = settle_source(); !settled)
+        return settled;
     return models::cxl_hmu::check(options_);
+}
+
+Result<void> CxlHmuCommand::open_logs()
+{
+    if (!access_log_.empty()) {
+        Result<models::AccessLog> created = models::AccessLog::create(access_log_);
+        if (!created)
+            return created.error();
+        log_ = std::move(created).value();
+    }
+    options_.instance.logs = &run_logs_;
+    Result<void> opened;
+    if (!entries_log_.empty())
+        opened = run_logs_.open_entries(entries_log_);
+    if (opened && !source_log_.empty())
+        opened = run_logs_.open_source(source_log_);
+    if (opened && !stats_log_.empty())
+        opened = run_logs_.open_stats(stats_log_);
+    return opened;
 }
 
 int CxlHmuCommand::run()
 {
     if (const Result<void> settled = settle(); !settled)
         return give_up(settled.error());
-
-    models::AccessLog log;
-    if (!access_log_.empty()) {
-        Result<models::AccessLog> created = models::AccessLog::create(access_log_);
-        if (!created)
-            return give_up(created.error());
-        log = std::move(created).value();
-    }
+    if (const Result<void> opened = open_logs(); !opened)
+        return give_up(opened.error());
     Result<std::unique_ptr<vfu::Server>> listening = vfu::Server::listen(socket_);
     if (!listening)
         return give_up(listening.error());
     vfu::Server &server = **listening;
-    models::cxl_hmu::CxlHmuModel model(options_, log, server.host());
+    models::cxl_hmu::CxlHmuModel model(options_, log_, server.host());
 
     stop_on_signals(server);
     fmt::print("model: ready socket={}\n", socket_);
@@ -164,12 +210,15 @@ int CxlHmuCommand::run()
         server.run(model, once_ ? vfu::Server::Until::kClientLeaves : vfu::Server::Until::kStopped);
     running_server = nullptr;
 
-    const Result<void> closed = log.close();
+    const Result<void> closed = log_.close();
+    const Result<void> run_closed = run_logs_.close();
     fmt::print("model: unit=cxl_hmu accesses={} reads={} writes={} entries={} dropped={}\n",
-               log.reads() + log.writes(), log.reads(), log.writes(), model.entries_stored(),
+               log_.reads() + log_.writes(), log_.reads(), log_.writes(), model.entries_stored(),
                model.entries_dropped());
     if (!closed)
         return give_up(closed.error());
+    if (!run_closed)
+        return give_up(run_closed.error());
     return served ? kExitGood : give_up(served.error());
 }
 

@@ -4,10 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
+#include "models/access_log.hpp"
 #include "models/cxl_hmu/options.hpp"
+#include "models/cxl_hmu/run_logs.hpp"
+#include "models/cxl_hmu/source.hpp"
 
 namespace pmukit::cli {
 
@@ -24,7 +28,10 @@ public:
 private:
     void add_device_options();
     void add_instance_options();
+    void add_source_options();
     Result<void> settle();  // from what was typed to options_
+    Result<void> settle_source();
+    Result<void> open_logs();
 
     CLI::App *command_;
     std::string socket_;
@@ -35,6 +42,13 @@ private:
     std::string epoch_max_ = "5:100";
     uint64_t bitmap_gib_ = 256;
     uint64_t operation_us_ = 20;
+    std::string source_text_;
+    std::string entries_log_;
+    std::string source_log_;
+    std::string stats_log_;
+    std::optional<models::cxl_hmu::Source> source_;
+    models::AccessLog log_;
+    models::cxl_hmu::RunLogs run_logs_;
     models::cxl_hmu::Options options_;
 };
 

@@ -55,6 +55,11 @@ unsigned HotList::insert_outstanding()
     return inserted;
 }
 
+uint64_t HotList::outstanding_entry(unsigned index) const
+{
+    return waiting_[(waiting_first_ + index) % waiting_.size()];
+}
+
 unsigned HotList::drop_outstanding()
 {
     const unsigned dropped = waiting_used_;

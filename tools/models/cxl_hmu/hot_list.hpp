@@ -36,7 +36,9 @@ public:
 
     // Puts outstanding entries into free slots; how many.
     unsigned insert_outstanding();
-    unsigned drop_outstanding();  // how many there were
+    unsigned outstanding() const { return waiting_used_; }
+    uint64_t outstanding_entry(unsigned index) const;  // index < outstanding(), oldest first
+    unsigned drop_outstanding();                       // how many there were
     void reset();
 
 private:

@@ -75,6 +75,7 @@ bool Instance::hits_register(uint64_t offset, unsigned width) const
 
 uint64_t Instance::read(uint64_t offset, unsigned width)
 {
+    guest_reads_++;
     if (const Register *reg = find(offset, width))
         return register_value(reg->offset);
     const bool reserved = offset < kRegistersEnd && !hits_register(offset, width);
@@ -138,6 +139,7 @@ uint64_t Instance::status() const
 
 void Instance::write(uint64_t offset, unsigned width, uint64_t value)
 {
+    guest_writes_++;
     if (const Register *reg = find(offset, width)) {
         write_register(*reg, value);
         return;
@@ -227,11 +229,13 @@ void Instance::write_status(uint64_t value)
 
 void Instance::write_head(uint64_t value)
 {
+    const unsigned used_before = list_.used();
     if (!list_.set_head(static_cast<unsigned>(value))) {
         log(fmt::format("head {} is beyond the hot list of {}, dropped", value, list_.size()));
         return;
     }
-    stored_ += list_.insert_outstanding();
+    log_accesses("head", used_before >= list_.used() ? used_before - list_.used() : 0);
+    insert_outstanding();
     check_level();
 }
 
@@ -291,16 +295,23 @@ void Instance::enable()
     enabled_ = true;
     if (mode() == kModeEpoch)
         counters_.free_all();
-    tick_ns_ = params_.per_counter_epochs ? epoch().ns() / kTicksPerEpoch : epoch().ns();
+    tick_ns_ = epoch().ns() / ticks_per_epoch();
     tick_start_ns_ = operation_done_ns_;
+    first_tick_ = tick_;
+    epoch_ = source_epoch_ = 0;
+    random_.seed(params_.seed);
     skip_ = next_interval();
+    log_accesses("enabled", 0);
+    if (params_.logs)
+        params_.logs->enabled(name_);
     check_level();
 }
 
 void Instance::disable()
 {
     enabled_ = false;
-    dropped_ += list_.drop_outstanding();
+    drop_outstanding();
+    log_accesses("disabled", 0);
 }
 
 const char *Instance::why_not_enable() const
@@ -409,7 +420,7 @@ std::optional<uint64_t> Instance::next_deadline_ns() const
 {
     if (operation_ != kOperationNone)
         return operation_done_ns_;
-    if (enabled_ && counters_.used() != 0)
+    if (enabled_ && (counters_.used() != 0 || source_goes_on()))
         return tick_start_ns_ + tick_ns_;
     return std::nullopt;
 }
@@ -426,19 +437,57 @@ void Instance::advance(uint64_t now_ns)
         end_epochs(now_ns);
 }
 
-// Nothing was counted since the last call, so all ticks that have passed can be swept as one.
+uint32_t Instance::ticks_per_epoch() const
+{
+    return params_.per_counter_epochs ? kTicksPerEpoch : 1;
+}
+
+bool Instance::source_goes_on() const
+{
+    return params_.source != nullptr && !params_.source->ended(source_epoch_);
+}
+
+// The source speaks in the epoch that is about to end. Epochs that passed unseen behind it, because
+// the machine was busy, pass without: the source then lags, but its epochs come one by one.
 void Instance::end_epochs(uint64_t now_ns)
 {
     if (now_ns < tick_start_ns_ + tick_ns_)
         return;
-    const uint64_t passed = (now_ns - tick_start_ns_) / tick_ns_;
-    tick_start_ns_ += passed * tick_ns_;
-    tick_ += static_cast<uint32_t>(passed);
+    uint64_t passed = (now_ns - tick_start_ns_) / tick_ns_;
+    const uint32_t to_end = ticks_per_epoch() - (tick_ - first_tick_) % ticks_per_epoch();
+    if (source_goes_on() && passed >= to_end) {
+        pass_ticks(to_end - 1);
+        passed -= to_end - 1;
+        offer_source();
+    }
+    pass_ticks(passed);
+    if (params_.source == nullptr)
+        epoch_ = (tick_ - first_tick_) / ticks_per_epoch();
+}
 
-    const uint32_t lifetime = params_.per_counter_epochs ? kTicksPerEpoch : 1;
+void Instance::offer_source()
+{
+    if (list_.size() - 1 - list_.used() < params_.source->room())
+        return;
+    epoch_ = source_epoch_++;
+    if (params_.logs)
+        params_.logs->source_epoch(name_, epoch_);
+    for (const Request &made : params_.source->epoch(epoch_)) {
+        if (params_.logs)
+            params_.logs->source_access(made);
+        request(made);
+    }
+}
+
+// Nothing is counted meanwhile, so all of them can be swept as one.
+void Instance::pass_ticks(uint64_t ticks)
+{
+    tick_start_ns_ += ticks * tick_ns_;
+    tick_ += static_cast<uint32_t>(ticks);
+
     const bool reports = mode() == kModeEpoch;
     counters_.sweep([&](const Counters::Counter &counter) {
-        if (tick_ - counter.birth < lifetime)
+        if (tick_ - counter.birth < ticks_per_epoch())
             return false;
         if (reports && counter.count >= threshold())
             report(counter);
@@ -451,12 +500,31 @@ void Instance::end_epochs(uint64_t now_ns)
 void Instance::report(const Counters::Counter &counter)
 {
     const unsigned width = params_.counter_width(unit_log2());
-    const HotList::Put put = list_.put(counter.unit << width | counter.count);
+    const uint64_t entry = counter.unit << width | counter.count;
+    const HotList::Put put = list_.put(entry);
     stored_ += put == HotList::Put::kStored;
     dropped_ += put == HotList::Put::kDiscarded;
+    if (put != HotList::Put::kPostponed)
+        log_entry(entry, put == HotList::Put::kDiscarded);
     if (put != HotList::Put::kStored)
         set_overflow();
     check_level();
+}
+
+void Instance::insert_outstanding()
+{
+    const unsigned first = list_.tail();
+    const unsigned inserted = list_.insert_outstanding();
+    stored_ += inserted;
+    for (unsigned i = 0; i < inserted; i++)
+        log_entry(list_.entry((first + i) % list_.size()));
+}
+
+void Instance::drop_outstanding()
+{
+    for (unsigned i = 0; i < list_.outstanding(); i++)
+        log_entry(list_.outstanding_entry(i), true);
+    dropped_ += list_.drop_outstanding();
 }
 
 void Instance::check_level()
@@ -482,13 +550,26 @@ void Instance::set_overflow()
 void Instance::reset()
 {
     counters_.free_all();
-    dropped_ += list_.drop_outstanding();
+    drop_outstanding();
     list_.reset();
     std::fill(bitmap_.begin(), bitmap_.end(), 0);
     random_.seed(params_.seed);
     config0_ = config1_ = config2_ = 0;
     enabled_ = overflow_ = level_ = false;
     operation_ = kOperationNone;
+}
+
+void Instance::log_entry(uint64_t entry, bool dropped)
+{
+    if (params_.logs)
+        params_.logs->entry(name_, epoch_, entry, dropped);
+}
+
+void Instance::log_accesses(std::string_view event, unsigned entries)
+{
+    if (params_.logs)
+        params_.logs->accesses(name_, event, entries, guest_reads_, guest_writes_);
+    guest_reads_ = guest_writes_ = 0;
 }
 
 void Instance::refuse(std::string_view what, uint64_t offset, unsigned width)

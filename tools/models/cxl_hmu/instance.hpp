@@ -12,7 +12,8 @@
 //    they stay until reset. A new unit size frees them too. Disable abandons the running epoch.
 //  - Level crossing is judged only while tracking is enabled. A notification threshold of 0 never
 //    crosses.
-//  - Downsampling picks among the requests that pass type and range.
+//  - Downsampling picks among the requests that pass type and range; randomised, it picks alike
+//    after every enable.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +26,12 @@
 #include "models/cxl_hmu/counters.hpp"
 #include "models/cxl_hmu/cxl_hmu_regs.hpp"
 #include "models/cxl_hmu/hot_list.hpp"
+#include "models/cxl_hmu/request.hpp"
+#include "models/cxl_hmu/run_logs.hpp"
+#include "models/cxl_hmu/source.hpp"
 #include "vfu/device.hpp"
 
 namespace pmukit::models::cxl_hmu {
-
-// One M2S request as the device sees it.
-struct Request {
-    uint64_t dpa = 0;
-    bool write = false;
-    bool tee = false;
-};
 
 struct EpochLength {
     uint64_t scale = 0;  // 1..5
@@ -63,6 +60,8 @@ struct InstanceParams {
     unsigned counter_width_4k = 16;  // bits at a unit of 4 KiB; one more for each doubling
     uint64_t operation_ns = 20'000;  // how long enable, disable and reset take
     uint32_t seed = 1;               // of randomized downsampling
+    const Source *source = nullptr;  // not owned; nullptr: requests come from the guest only
+    RunLogs *logs = nullptr;         // not owned; nullptr: nothing is written down
 
     uint64_t bitmap_offset() const { return kRegistersEnd; }
     uint64_t hot_list_offset() const { return bitmap_offset() + uint64_t{bitmap_qwords} * 8; }
@@ -122,10 +121,18 @@ private:
     bool wants(const Request &request) const;
     bool sampled();
     uint64_t next_interval();
+    uint32_t ticks_per_epoch() const;
+    bool source_goes_on() const;
+    void offer_source();
     void end_epochs(uint64_t now_ns);
+    void pass_ticks(uint64_t ticks);
     void report(const Counters::Counter &counter);
     void check_level();
     void set_overflow();
+    void insert_outstanding();
+    void drop_outstanding();
+    void log_entry(uint64_t entry, bool dropped = false);
+    void log_accesses(std::string_view event, unsigned entries);
     void refuse(std::string_view what, uint64_t offset, unsigned width);
     void log(std::string_view line);
 
@@ -152,10 +159,15 @@ private:
     uint64_t tick_ns_ = 1;        // an epoch, or a part of it; set by enable()
     uint64_t tick_start_ns_ = 0;  // of the running tick
     uint32_t tick_ = 0;
-    uint64_t skip_ = 0;  // requests until the next one that counts
+    uint32_t first_tick_ = 0;    // tick_ when tracking was enabled
+    uint64_t epoch_ = 0;         // for the entries log: of the source, else since enable
+    uint64_t source_epoch_ = 0;  // the next one to offer
+    uint64_t skip_ = 0;          // requests until the next one that counts
 
     uint64_t stored_ = 0;
     uint64_t dropped_ = 0;
+    uint64_t guest_reads_ = 0;  // of registers, since the last line of the stats log
+    uint64_t guest_writes_ = 0;
 };
 
 }  // namespace pmukit::models::cxl_hmu

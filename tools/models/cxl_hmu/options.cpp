@@ -66,6 +66,9 @@ Result<void> check(const Options &options)
     if (!valid_epoch(p.epoch_min) || !valid_epoch(p.epoch_max) ||
         p.epoch_min.ns() > p.epoch_max.ns())
         return usage("--epoch-min, --epoch-max: SCALE:VALUE with scale 1 to 5, value 1 to 4095");
+    if (p.source && p.source->room() > p.hot_list_entries - 1)
+        return usage(fmt::format("--source: room={}: a hot list of {} entries never has that",
+                                 p.source->room(), p.hot_list_entries));
     if (!p.epoch_mode && !p.always_on_mode)
         return usage("--no-epoch-mode and --no-always-on together leave no mode");
     if (p.instance_bytes() > kMaxInstanceBytes)

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What the instances of a run write down, so that a test can compare what software delivered with
+// what the device produced. Each log is a text file of its own, its first line names it, lines that
+// start with # separate; a log that was not opened costs nothing.
+//
+//   # pmukit entries log 1
+//   # <instance> enabled
+//   <instance> <epoch> <raw entry, 16 hex digits>             put on the hot list
+//   <instance> <epoch> <raw entry, 16 hex digits> dropped     hot, but never put there
+//
+//   # pmukit source log 1
+//   # <instance> <epoch>
+//   R|W 0x<dpa> 64 [T]                                        a line of a trace, to be replayed
+//
+//   # pmukit stats log 1
+//   <instance> head <entries drained> <reads> <writes>        up to and with a write of the head
+//   <instance> enabled|disabled 0 <reads> <writes>            up to the end of the operation
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "models/cxl_hmu/request.hpp"
+#include "models/line_file.hpp"
+
+namespace pmukit::models::cxl_hmu {
+
+class RunLogs {
+public:
+    Result<void> open_entries(const std::string &path);
+    Result<void> open_source(const std::string &path);
+    Result<void> open_stats(const std::string &path);
+    // The first error of any of them.
+    Result<void> close();
+
+    void enabled(std::string_view instance);
+    void entry(std::string_view instance, uint64_t epoch, uint64_t raw, bool dropped = false);
+
+    void source_epoch(std::string_view instance, uint64_t epoch);
+    void source_access(const Request &request);
+
+    void accesses(std::string_view instance, std::string_view event, unsigned entries,
+                  uint64_t reads, uint64_t writes);
+
+private:
+    LineFile entries_;
+    LineFile source_;
+    LineFile stats_;
+};
+
+}  // namespace pmukit::models::cxl_hmu
