@@ -115,7 +115,8 @@ int conclude(const Arguments &arguments, const vm::SessionOptions &options,
 {
     bool good = totals && totals->failed == 0;
     std::error_code ignored;
-    if (arguments.keep.empty() && (good || vm::interrupted()))
+    bool nothing_to_see = good || vm::interrupted() || fs::is_empty(options.out, ignored);
+    if (arguments.keep.empty() && nothing_to_see)
         fs::remove_all(options.out, ignored);
     else if (!good)
         fmt::print("vmrun: everything of this run is in {}\n", options.out.string());
