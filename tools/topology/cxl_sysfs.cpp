@@ -326,13 +326,15 @@ private:
 
 Result<CxlDevices> read_cxl_devices(const std::string &dir)
 {
-    std::string devices = dir + "/bus/cxl/devices";
-    if (!is_folder(devices))
-        devices = dir;
+    const std::string below = dir + "/bus/cxl/devices";
+    const std::string &devices = is_folder(below) ? below : dir;
     Result<std::vector<std::string>> names = list_folder(devices);
     if (!names)
         return names.error();
-    return Reader(devices, std::move(*names)).read();
+    Result<CxlDevices> found = Reader(devices, std::move(*names)).read();
+    if (found && found->memdevs.empty() && found->endpoints.empty())
+        return Error{Errc::kNotFound, devices + ": no CXL memory devices"};
+    return found;
 }
 
 }  // namespace pmukit::topology

@@ -179,12 +179,15 @@ TEST(CxlSysfs, SurvivesEveryFileDamaged)
     EXPECT_GT(refused, files.size() * 4);
 }
 
-TEST(CxlSysfs, SaysThatAFolderIsMissing)
+TEST(CxlSysfs, SaysThatThereIsNothing)
 {
     Tree tree;
     Result<CxlDevices> found = read_cxl_devices(tree.path("nowhere"));
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code, Errc::kNotFound);
+    found = read_cxl_devices(tree.dir());
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().message, tree.dir() + ": no CXL memory devices");
 }
 
 }  // namespace
