@@ -30,6 +30,7 @@ struct Commands {
     RecordCommandOptions record;
     uint64_t unit_bytes = 0;
     std::string source;
+    std::string cxl_topology;
 };
 
 CLI::App *add_record(CLI::App &app, RecordCommandOptions &options)
@@ -80,6 +81,14 @@ CLI::App *add_report(CLI::App &app, Commands &commands)
         ->add_option("--source", commands.source,
                      "stamp every figure: 'model' when the device was emulated")
         ->check(CLI::IsMember({"model"}));
+    report->add_option(
+        "--cxl-topology", commands.cxl_topology,
+        "/sys or a saved copy of it: host address, NUMA node and memory tier of each unit");
+    report
+        ->add_option("--by", options.by,
+                     "what to rank: units by dpa, or host ranges (hpa) or nodes of all devices")
+        ->check(CLI::IsMember({"dpa", "hpa", "node"}))
+        ->capture_default_str();
     return report;
 }
 
@@ -126,6 +135,8 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
         commands.report.unit_bytes = commands.unit_bytes;
     if (report->count("--source"))
         commands.report.source = commands.source;
+    if (report->count("--cxl-topology"))
+        commands.report.cxl_topology = commands.cxl_topology;
     if (*list)
         return run_list(out);
     if (*record)

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/placement.hpp"
 #include "cli/recording.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
@@ -113,7 +114,16 @@ void print_strip(const HotList &list, Output &out)
               heat_strip(units, low->dpa, column_bytes, list.totals().always_on));
 }
 
-void print_table(const HotList &list, size_t top, Output &out)
+// Columns that stand only where the topology is known.
+std::string place_columns(const Placement &at)
+{
+    return fmt::format("  {:<37}  {:>6}  {:>4}  {:>4}", range_or_dash(at.hpa),
+                       at.hpa ? std::to_string(at.hpa->pieces) : "-", or_dash(at.node),
+                       or_dash(at.tier));
+}
+
+void print_table(const std::string &pmu, const HotList &list, size_t top, const Placer *placer,
+                 Output &out)
 {
     const HotTotals &totals = list.totals();
     const uint64_t unit_bytes = power(totals.unit_log2);
@@ -124,15 +134,19 @@ void print_table(const HotList &list, size_t top, Output &out)
     const uint64_t all = std::max<uint64_t>(1, totals.always_on ? totals.entries : totals.accesses);
     const uint64_t hottest = std::max<uint64_t>(1, weight(hot.front()));
 
-    out.print("\n  {:>5}  {:<37}  {:>12}  {:>6}  {:>7}\n", "rank", "DPA range", "accesses", "share",
+    out.print("\n  {:>5}  {:<37}  {:>12}  {:>6}  {:>7}", "rank", "DPA range", "accesses", "share",
               "epochs");
+    if (placer)
+        out.print("  {:<37}  {:>6}  {:>4}  {:>4}", "HPA range", "pieces", "node", "tier");
+    out.text("\n");
     for (size_t i = 0; i < hot.size(); i++) {
         const HotUnit &unit = hot[i];
         double share = static_cast<double>(weight(unit)) / static_cast<double>(all);
         double bar = static_cast<double>(weight(unit)) / static_cast<double>(hottest) * kBarWidth;
-        out.print("  {:>5}  {:#018x}-{:#018x}  {:>12}  {:>5.1f}%  {:>7}  {}\n", i + 1, unit.dpa,
+        out.print("  {:>5}  {:#018x}-{:#018x}  {:>12}  {:>5.1f}%  {:>7}{}  {}\n", i + 1, unit.dpa,
                   unit.dpa + (unit_bytes - 1),
                   totals.always_on ? "-" : std::to_string(unit.accesses), share * 100, unit.epochs,
+                  placer ? place_columns(placer->place(pmu, unit.dpa, unit_bytes)) : "",
                   std::string(static_cast<size_t>(std::lround(bar)), '#'));
     }
     if (hot.size() < list.units())
@@ -178,7 +192,7 @@ void print_remarks(const HotTotals &totals, Output &out)
 }
 
 void print_pmu(const std::string &pmu, const HotList &list, const ReportOptions &options,
-               Output &out)
+               const Placer *placer, Output &out)
 {
     const HotTotals &totals = list.totals();
     out.print("{}", pmu);
@@ -189,18 +203,66 @@ void print_pmu(const std::string &pmu, const HotList &list, const ReportOptions 
         out.print("  source={}", *options.source);
     out.print("\n  {} records, {} entries, {} units, {} accesses\n", totals.records, totals.entries,
               list.units(), totals.accesses);
-    if (list.units()) {
-        print_table(list, options.top, out);
+    if (list.units() && options.by == "dpa") {
+        print_table(pmu, list, options.top, placer, out);
         print_strip(list, out);
     }
     print_remarks(totals, out);
 }
 
+PlaceHeat place_heat(const Recording &recording, const std::map<size_t, HotList> &lists,
+                     const ReportOptions &options, const Placer &placer)
+{
+    PlaceHeat heat(placer, options.by == "node" ? PlaceKey::kNode : PlaceKey::kHpa);
+    for (const auto &[event, list] : lists)
+        heat.add(recording.pmu_name(event), list);
+    return heat;
+}
+
+void print_places(const std::vector<HotPlace> &hot, size_t top, Output &out)
+{
+    uint64_t accesses = 0, epochs = 0;
+    for (const HotPlace &place : hot) {
+        accesses += place.accesses;
+        epochs += place.epochs;
+    }
+    out.print("\n  {:>5}  {:<37}  {:>4}  {:>4}  {:>7}  {:>12}  {:>6}  {:>7}\n", "rank", "HPA range",
+              "node", "tier", "units", "accesses", "share", "epochs");
+    for (size_t i = 0; i < hot.size() && (top == 0 || i < top); i++) {
+        const HotPlace &place = hot[i];
+        // Always-on mode counts no accesses.
+        const double share =
+            accesses ? static_cast<double>(place.accesses) / static_cast<double>(accesses)
+                     : static_cast<double>(place.epochs) / static_cast<double>(epochs);
+        out.print("  {:>5}  {:<37}  {:>4}  {:>4}  {:>7}  {:>12}  {:>5.1f}%  {:>7}\n", i + 1,
+                  range_or_dash(place.at.hpa), or_dash(place.at.node), or_dash(place.at.tier),
+                  place.units, place.accesses, share * 100, place.epochs);
+    }
+    if (top && hot.size() > top)
+        out.print("  {:>5}  {} more places; --top 0 shows all\n", "...", hot.size() - top);
+}
+
+void print_placement(const Recording &recording, const std::map<size_t, HotList> &lists,
+                     const ReportOptions &options, const Placer &placer, Output &out)
+{
+    const PlaceHeat heat = place_heat(recording, lists, options, placer);
+    if (const std::vector<HotPlace> hot = heat.hottest(); !hot.empty() && options.by != "dpa")
+        print_places(hot, options.top, out);
+    if (heat.lost_units())
+        out.print("{} units have no host address; the first: {}\n", heat.lost_units(),
+                  heat.first_reason());
+    for (const std::string &assumption : placer.assumptions())
+        out.print("{}\n", assumption);
+}
+
 void print_human(const Recording &recording, const std::map<size_t, HotList> &lists,
-                 const RecordingTotals &totals, const ReportOptions &options, Output &out)
+                 const RecordingTotals &totals, const ReportOptions &options, const Placer *placer,
+                 Output &out)
 {
     for (const auto &[event, list] : lists)
-        print_pmu(recording.pmu_name(event), list, options, out);
+        print_pmu(recording.pmu_name(event), list, options, placer, out);
+    if (placer)
+        print_placement(recording, lists, options, *placer, out);
     const Remark remarks[] = {
         {totals.lost_samples,
          "samples or records were lost between kernel and recorder; record with a larger -m"},
@@ -217,12 +279,59 @@ void print_human(const Recording &recording, const std::map<size_t, HotList> &li
 
 // For programs
 
-nlohmann::ordered_json json_of(const std::string &pmu, const HotList &list, size_t top)
+template <typename T>
+nlohmann::ordered_json or_null(const std::optional<T> &value)
+{
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+void add_placement(nlohmann::ordered_json &to, const Placement &at)
+{
+    to["hpa"] = at.hpa ? nlohmann::ordered_json(at.hpa->start) : nlohmann::ordered_json(nullptr);
+    to["hpa_bytes"] = at.hpa ? at.hpa->bytes : 0;
+    to["hpa_pieces"] = at.hpa ? at.hpa->pieces : 0;
+    to["node"] = or_null(at.node);
+    to["tier"] = or_null(at.tier);
+}
+
+nlohmann::ordered_json json_of(const HotPlace &place, bool by_node)
+{
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    if (by_node) {
+        json["node"] = or_null(place.at.node);
+        json["tier"] = or_null(place.at.tier);
+    } else {
+        add_placement(json, place.at);
+    }
+    json["units"] = place.units;
+    json["accesses"] = place.accesses;
+    json["epochs"] = place.epochs;
+    return json;
+}
+
+// Members that a report has only with a topology.
+void add_places(nlohmann::ordered_json &report, const PlaceHeat &heat, const ReportOptions &options)
+{
+    report["units_without_hpa"] = heat.lost_units();
+    if (options.by == "dpa")
+        return;
+    nlohmann::ordered_json places = nlohmann::ordered_json::array();
+    for (const HotPlace &place : heat.hottest())
+        if (options.top == 0 || places.size() < options.top)
+            places.push_back(json_of(place, options.by == "node"));
+    report["by_" + options.by] = places;
+}
+
+nlohmann::ordered_json json_of(const std::string &pmu, const HotList &list, size_t top,
+                               const Placer *placer)
 {
     const HotTotals &totals = list.totals();
     nlohmann::ordered_json hot = nlohmann::ordered_json::array();
-    for (const HotUnit &unit : list.hottest(top))
+    for (const HotUnit &unit : list.hottest(top)) {
         hot.push_back({{"dpa", unit.dpa}, {"accesses", unit.accesses}, {"epochs", unit.epochs}});
+        if (placer)
+            add_placement(hot.back(), placer->place(pmu, unit.dpa, power(totals.unit_log2)));
+    }
     return {{"pmu", pmu},
             {"unit", "cxl_hmu"},
             {"unit_bytes", power(totals.unit_log2)},
@@ -240,11 +349,12 @@ nlohmann::ordered_json json_of(const std::string &pmu, const HotList &list, size
 }
 
 void print_json(const Recording &recording, const std::map<size_t, HotList> &lists,
-                const RecordingTotals &totals, const ReportOptions &options, Output &out)
+                const RecordingTotals &totals, const ReportOptions &options, const Placer *placer,
+                Output &out)
 {
     nlohmann::ordered_json pmus = nlohmann::ordered_json::array();
     for (const auto &[event, list] : lists)
-        pmus.push_back(json_of(recording.pmu_name(event), list, options.top));
+        pmus.push_back(json_of(recording.pmu_name(event), list, options.top, placer));
     nlohmann::ordered_json report = {
         {"source", nullptr},
         {"pmus", pmus},
@@ -254,6 +364,10 @@ void print_json(const Recording &recording, const std::map<size_t, HotList> &lis
     };
     if (options.source)
         report["source"] = *options.source;
+    if (placer) {
+        add_places(report, place_heat(recording, lists, options, *placer), options);
+        report["assumptions"] = placer->assumptions();
+    }
     // Names come from the file: what is not UTF-8 is replaced, not thrown.
     out.print("{}\n",
               report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
@@ -292,6 +406,21 @@ std::vector<std::string> troubles_of(const Recording &recording,
     return troubles;
 }
 
+// A topology is read only when it was asked for.
+Result<std::optional<Placer>> placer_of(const ReportOptions &options)
+{
+    if (!options.cxl_topology && options.by != "dpa")
+        return Error{Errc::kUsage,
+                     fmt::format("--by {}: host addresses need --cxl-topology DIR, such as /sys",
+                                 options.by)};
+    if (!options.cxl_topology)
+        return std::optional<Placer>();
+    Result<Placer> placer = Placer::open(*options.cxl_topology);
+    if (!placer)
+        return placer.error();
+    return std::optional<Placer>(std::move(*placer));
+}
+
 }  // namespace
 
 Result<int> run_report(const ReportOptions &options, Output &out)
@@ -299,6 +428,10 @@ Result<int> run_report(const ReportOptions &options, Output &out)
     Result<std::optional<unsigned>> unit_log2 = unit_log2_of(options);
     if (!unit_log2)
         return unit_log2.error();
+    Result<std::optional<Placer>> known = placer_of(options);
+    if (!known)
+        return known.error();
+    const Placer *placer = *known ? &**known : nullptr;
     Result<Recording> recording = Recording::open(options.input);
     if (!recording)
         return recording.error();
@@ -313,9 +446,9 @@ Result<int> run_report(const ReportOptions &options, Output &out)
             lists.try_emplace(event, *unit_log2);
 
     if (options.json)
-        print_json(*recording, lists, *totals, options, out);
+        print_json(*recording, lists, *totals, options, placer, out);
     else
-        print_human(*recording, lists, *totals, options, out);
+        print_human(*recording, lists, *totals, options, placer, out);
     std::vector<std::string> troubles = troubles_of(*recording, lists, *totals);
     for (const std::string &trouble : troubles)
         complain(trouble);

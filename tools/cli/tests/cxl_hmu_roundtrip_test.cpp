@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
+#include "topology/test_tree.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -125,9 +126,12 @@ protected:
     {
         return run([this](Output &out) { return run_dump({file_}, out); });
     }
-    int report(bool json = true)
+    int report(bool json = true) { return report(json, {}, "dpa"); }
+    int report(bool json, std::optional<std::string> cxl_topology, const std::string &by)
     {
         ReportOptions options;
+        options.cxl_topology = std::move(cxl_topology);
+        options.by = by;
         options.input = file_;
         options.json = json;
         options.source = "model";
@@ -240,6 +244,89 @@ TEST_F(Roundtrip, TheTableShowsTheHottestFirst)
     EXPECT_LT(out_.find("0x0000000000004000"), out_.find("0x0000000000001000"));
     EXPECT_TRUE(holds(out_, "75.0%")) << out_;
     EXPECT_TRUE(holds(out_, "nothing lost")) << out_;
+}
+
+// Two devices at 4 GiB, 256 bytes to each in turn: a unit of 4 KiB lies in 16 pieces of a range of
+// 8 KiB.
+class RoundtripPlaces : public Roundtrip {
+protected:
+    void SetUp() override
+    {
+        Roundtrip::SetUp();
+        topology::put_region(tree_, {.ways = 2, .root_ways = 2, .dpa_bytes = 0x4000});
+        tree_.put("devices/system/memory/block_size_bytes", "1000000\n");
+        tree_.folder("devices/system/memory/memory256/node1");
+        tree_.put("devices/virtual/memory_tiering/memory_tier5/nodelist", "1\n");
+        begin();
+        sample(record_of(0, 0, 0, {0x10001, 0x20003, 0x90002}));
+        end();
+    }
+
+    topology::Tree tree_;
+};
+
+TEST_F(RoundtripPlaces, UnitsGetAddressNodeAndTier)
+{
+    EXPECT_EQ(report(true, tree_.dir(), "dpa"), kExitGood) << err_;
+    const nlohmann::json hot = json_["pmus"][0]["hot"];
+    ASSERT_EQ(hot.size(), 3U);
+    EXPECT_EQ(hot[0], (nlohmann::json{{"dpa", 0x2000},
+                                      {"accesses", 3},
+                                      {"epochs", 1},
+                                      {"hpa", 0x100004000},
+                                      {"hpa_bytes", 0x2000},
+                                      {"hpa_pieces", 16},
+                                      {"node", 1},
+                                      {"tier", 5}}));
+    // Beyond the decoder.
+    EXPECT_EQ(hot[1]["dpa"], 0x9000);
+    EXPECT_TRUE(hot[1]["hpa"].is_null());
+    EXPECT_TRUE(hot[1]["node"].is_null());
+    EXPECT_EQ(json_["units_without_hpa"], 1);
+    EXPECT_EQ(json_["assumptions"].size(), 1U);  // no CEDT
+    EXPECT_FALSE(json_.contains("by_hpa"));
+}
+
+TEST_F(RoundtripPlaces, TablesShowThem)
+{
+    EXPECT_EQ(report(false, tree_.dir(), "dpa"), kExitGood) << err_;
+    EXPECT_TRUE(holds(out_, "0x0000000100004000-0x0000000100005fff      16     1     5")) << out_;
+    EXPECT_TRUE(
+        holds(out_, "1 units have no host address; the first: mem0: no decoder has DPA 0x9000"))
+        << out_;
+    EXPECT_TRUE(holds(out_, "taken for modulo")) << out_;
+    EXPECT_EQ(report(false, tree_.dir(), "hpa"), kExitGood) << err_;
+    EXPECT_FALSE(holds(out_, "DPA range")) << out_;
+    EXPECT_LT(out_.find("0x0000000100004000"), out_.find("0x0000000100002000"));
+}
+
+TEST_F(RoundtripPlaces, NodesGatherTheirUnits)
+{
+    EXPECT_EQ(report(true, tree_.dir(), "node"), kExitGood) << err_;
+    const nlohmann::json nodes = json_["by_node"];
+    ASSERT_EQ(nodes.size(), 2U);
+    EXPECT_EQ(
+        nodes[0],
+        (nlohmann::json{{"node", 1}, {"tier", 5}, {"units", 2}, {"accesses", 4}, {"epochs", 2}}));
+    EXPECT_TRUE(nodes[1]["node"].is_null());
+    EXPECT_EQ(nodes[1]["accesses"], 2);
+}
+
+TEST_F(RoundtripPlaces, WithoutATopologyNothingChanges)
+{
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["pmus"][0]["hot"][0],
+              (nlohmann::json{{"dpa", 0x2000}, {"accesses", 3}, {"epochs", 1}}));
+    EXPECT_FALSE(json_.contains("units_without_hpa"));
+    EXPECT_EQ(report(true, std::nullopt, "node"), kExitFailed);
+    EXPECT_TRUE(holds(err_, "--cxl-topology")) << err_;
+}
+
+TEST_F(RoundtripPlaces, ADamagedTopologyIsNamed)
+{
+    tree_.put("bus/cxl/devices/region0/size", "much\n");
+    EXPECT_EQ(report(true, tree_.dir(), "dpa"), kExitFailed);
+    EXPECT_TRUE(holds(err_, "bus/cxl/devices/region0/size: 'much' is not a number")) << err_;
 }
 
 TEST_F(Roundtrip, WithoutRawTheMissingOptionIsNamed)
