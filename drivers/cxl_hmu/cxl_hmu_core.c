@@ -473,19 +473,9 @@ u32 cxl_hmu_list_advance(u32 head, u32 count, u32 size)
 /* Records */
 
 /**
- * cxl_hmu_header_words - length of a record's header
- *
- * Return: 64-bit words.
- */
-u32 cxl_hmu_header_words(void)
-{
-	return CXL_HMU_HEADER_WORDS;
-}
-
-/**
  * cxl_hmu_header_encode - write the header of a record
  * @header: what to write
- * @words: room for cxl_hmu_header_words(), in the byte order of the CPU
+ * @words: room for CXL_HMU_HEADER_WORDS, in the byte order of the CPU
  */
 void cxl_hmu_header_encode(const struct cxl_hmu_header *header, u64 *words)
 {

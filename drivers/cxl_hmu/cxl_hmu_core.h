@@ -168,7 +168,6 @@ u32 cxl_hmu_list_used(u32 head, u32 tail, u32 size);
 u32 cxl_hmu_list_advance(u32 head, u32 count, u32 size);
 
 /* Records */
-u32 cxl_hmu_header_words(void);
 void cxl_hmu_header_encode(const struct cxl_hmu_header *header, u64 *words);
 
 #endif /* CXL_HMU_CORE_H */

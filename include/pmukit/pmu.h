@@ -20,7 +20,7 @@
 #include <linux/workqueue.h>
 
 #include <pmukit/aux_core.h>
-#include <pmukit/cxl_hmu.h>
+#include <pmukit/raw.h>
 
 struct pmukit_event;
 struct pmukit_pmu;

@@ -311,7 +311,7 @@ TEST(CxlHmuRecord, HeaderIsTheWrittenContract)
                                    .counter_width = 0x10,
                                    .unit_log2 = 12,
                                    .downsampling_log2 = 5};
-    ASSERT_EQ(cxl_hmu_header_words(), 7U);
+    static_assert(CXL_HMU_HEADER_WORDS == 7);
     u64 words[7];
     cxl_hmu_header_encode(&header, words);
     const u64 expected[7] = {0x05000000'0010029cULL, 0xdeadbeef, 11, 0x050c, 5, 22, 33};

@@ -18,6 +18,8 @@
 
 #include <linux/types.h>
 
+#include <pmukit/raw.h>
+
 #define PMUKIT_CXL_HMU_W0_ENTRIES_SHIFT		0	/* 16 bits */
 #define PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT	16	/* 8 bits, 1..63 */
 #define PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT	56	/* 8 bits */
@@ -41,16 +43,7 @@ enum pmukit_cxl_hmu_extra {
 #define PMUKIT_CXL_HMU_F_ALWAYS_ON	(1ULL << 2)	/* always-on mode: counts are not valid */
 #define PMUKIT_CXL_HMU_F_RESET		(1ULL << 3)	/* device lost its configuration */
 
-/*
- * The raw payload of a sample (PERF_SAMPLE_RAW): 8 bytes that perf overwrites, a tag that names
- * the record, then the words of the record. 12 bytes, because perf puts a 32-bit size before
- * them: the words are then 8-byte aligned in the stream.
- */
+/* The tag of a sample's raw payload, see <pmukit/raw.h> */
 #define PMUKIT_RAW_TAG_CXL_HMU		0x554d4843U	/* "CHMU" as bytes */
-
-struct pmukit_raw_header {
-	__u8 reserved[8];		/* struct trace_entry, filled by perf */
-	__u32 tag;			/* PMUKIT_RAW_TAG_* */
-};
 
 #endif /* _UAPI_PMUKIT_CXL_HMU_H */
