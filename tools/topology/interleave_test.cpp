@@ -183,6 +183,7 @@ TEST(Interleave, RefusesWhatItCannotCompute)
     EXPECT_TRUE(refused([](Interleave &set) {
         set.xor_maps = {0x100, 0x1000};
     }));  // selects no bridge
+    EXPECT_TRUE(refused([](Interleave &set) { set.xor_maps = {0x100, 0x400}; }));  // just beyond
     EXPECT_TRUE(refused([](Interleave &set) {
         set.xor_maps = {0x180, 0x200};
     }));  // within a granule

@@ -215,6 +215,22 @@ TEST(Translate, RefusesContradictions)
     EXPECT_FALSE(translator_of(tree).hpa_of("mem0", 0, 64));
 }
 
+TEST(Translate, RefusesDevicesThatDoNotFillWholeRows)
+{
+    Tree broken;
+    put_region(broken, {});
+    broken.put(kDevices + "decoder4.0/dpa_size", "0x3f80\n");
+    EXPECT_FALSE(translator_of(broken).hpa_of("mem0", 0, 64));
+    // What a decoder decodes may be unknown; its device still must not be larger than the region.
+    Tree large;
+    put_region(large, {});
+    large.remove(kDevices + "decoder4.0/start");
+    large.remove(kDevices + "decoder4.0/size");
+    EXPECT_TRUE(translator_of(large).hpa_of("mem0", 0, 64));
+    large.put(kDevices + "region0/size", "0x2000\n");
+    EXPECT_FALSE(translator_of(large).hpa_of("mem0", 0, 64));
+}
+
 TEST(Translate, ReadsTheSavedTrees)
 {
     const std::string dir = TOPOLOGY_TESTDATA;
