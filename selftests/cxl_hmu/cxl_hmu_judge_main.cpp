@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <fstream>
 #include <iterator>
 
@@ -117,9 +119,7 @@ bool judge_case(const Arguments &arguments, const Case &seen)
     return good;
 }
 
-}  // namespace
-
-int main(int argc, char **argv)
+int run(int argc, char **argv)
 {
     Arguments arguments;
     CLI::App app{"cxl_hmu_judge: a recording's hottest units against the model's access log"};
@@ -147,4 +147,16 @@ int main(int argc, char **argv)
         return kExitUsage;
     }
     return judge_case(arguments, *loaded) ? 0 : kExitFailed;
+}
+
+}  // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception &failure) {  // of the libraries below us
+        std::fprintf(stderr, "cxl_hmu_judge: %s\n", failure.what());
+        return kExitUsage;
+    }
 }

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 
 #include "vmrun_child.hpp"
 #include "vmrun_session.hpp"
@@ -136,9 +137,41 @@ int conclude(const Arguments &arguments, const vm::SessionOptions &options,
     return good ? 0 : kExitFailed;
 }
 
-}  // namespace
+// What the words mean; the output folder is made later.
+Result<vm::SessionOptions> make_options(const Arguments &arguments)
+{
+    auto mode = vm::mode_by_name(arguments.mode);
+    auto placement = vm::placement_by_name(arguments.placement);
+    vm::SessionOptions options;
+    options.kernel = vm::kernel_by_name(arguments.kernel);
+    options.unit = vm::unit_by_name(arguments.unit);
+    if (!mode || !placement)
+        return Error{Errc::kUsage,
+                     "--mode is test, demo or shell; --placement is integrated or root-port"};
+    if (!options.kernel)
+        return Error{Errc::kUsage, fmt::format("unknown kernel '{}': one of{}", arguments.kernel,
+                                               names_of(vm::kernels(), &vm::KernelQuirks::kernel))};
+    if (!options.unit && arguments.unit != "none")
+        return Error{Errc::kUsage,
+                     fmt::format("unknown unit '{}': none or one of{}", arguments.unit,
+                                 names_of(vm::units(), &vm::UnitSpec::unit))};
+    if (arguments.accel != "auto" && arguments.accel != "tcg")
+        return Error{Errc::kUsage, "--accel is auto or tcg"};
+    options.mode = *mode;
+    options.placement = *placement;
+    options.seed = arguments.seed;
+    options.verbose = arguments.verbose;
+    options.allow_kvm = arguments.accel == "auto";
+    options.cache = fs::absolute(arguments.cache);
+    options.build = fs::absolute(arguments.build);
+    options.selftests = fs::weakly_canonical(arguments.selftests);
+    if (!fs::exists(options.selftests / "vm/init"))
+        return Error{Errc::kUsage,
+                     fmt::format("{} is not the selftests folder", options.selftests.string())};
+    return options;
+}
 
-int main(int argc, char **argv)
+int run(int argc, char **argv)
 {
     Arguments arguments;
     arguments.cache = default_cache();
@@ -153,40 +186,28 @@ int main(int argc, char **argv)
         return code == 0 ? 0 : kExitUsage;
     }
 
-    auto mode = vm::mode_by_name(arguments.mode);
-    auto placement = vm::placement_by_name(arguments.placement);
-    vm::SessionOptions options;
-    options.kernel = vm::kernel_by_name(arguments.kernel);
-    options.unit = vm::unit_by_name(arguments.unit);
-    if (!mode || !placement)
-        return usage_error("--mode is test, demo or shell; --placement is integrated or root-port");
-    if (!options.kernel)
-        return usage_error(fmt::format("unknown kernel '{}': one of{}", arguments.kernel,
-                                       names_of(vm::kernels(), &vm::KernelQuirks::kernel)));
-    if (!options.unit && arguments.unit != "none")
-        return usage_error(fmt::format("unknown unit '{}': none or one of{}", arguments.unit,
-                                       names_of(vm::units(), &vm::UnitSpec::unit)));
-    if (arguments.accel != "auto" && arguments.accel != "tcg")
-        return usage_error("--accel is auto or tcg");
-    options.mode = *mode;
-    options.placement = *placement;
-    options.seed = arguments.seed;
-    options.verbose = arguments.verbose;
-    options.allow_kvm = arguments.accel == "auto";
-    options.cache = fs::absolute(arguments.cache);
-    options.build = fs::absolute(arguments.build);
-    options.selftests = fs::weakly_canonical(arguments.selftests);
-    if (!fs::exists(options.selftests / "vm/init"))
-        return usage_error(
-            fmt::format("{} is not the selftests folder", options.selftests.string()));
-
+    auto options = make_options(arguments);
+    if (!options)
+        return usage_error(options.error().message);
     auto out = make_out(arguments.keep);
     if (!out)
         return usage_error(out.error().message);
-    options.out = *out;
-    if (!fits_sockets(options.out))
+    options->out = *out;
+    if (!fits_sockets(options->out))
         return usage_error(
-            fmt::format("the path {} is too long for sockets", options.out.string()));
+            fmt::format("the path {} is too long for sockets", options->out.string()));
     vm::catch_interrupts();
-    return conclude(arguments, options, vm::run_session(options));
+    return conclude(arguments, *options, vm::run_session(*options));
+}
+
+}  // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception &failure) {  // of the libraries below us
+        std::fprintf(stderr, "vmrun: %s\n", failure.what());
+        return kExitMachinery;
+    }
 }

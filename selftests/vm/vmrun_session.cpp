@@ -449,7 +449,11 @@ Result<Totals> Session::run()
 
 Result<Totals> run_session(const SessionOptions &options)
 {
-    return Session(options).run();
+    try {
+        return Session(options).run();
+    } catch (const fs::filesystem_error &error) {
+        return Error{Errc::kMachinery, error.what()};
+    }
 }
 
 }  // namespace pmukit::vm
