@@ -7,6 +7,7 @@
  *   cxl_hmu_sysfs.c  format/ and caps/
  *   cxl_hmu_run.c    starts and stops the device, a step at a time
  *   cxl_hmu_drain.c  moves hot-list entries to perf: interrupt, timer, stop
+ *   cxl_hmu_trace.c  the trace event of a record
  *   cxl_hmu_core.c   the arithmetic of all of them
  */
 #ifndef CXL_HMU_H

@@ -27,6 +27,7 @@
 #include <linux/smp.h>
 
 #include "cxl_hmu.h"
+#include "cxl_hmu_trace.h"
 
 /* Pause between two sections of one drain, in which other interrupts are served */
 #define CXL_HMU_CONTINUE_NS		(100 * NSEC_PER_USEC)
@@ -175,7 +176,22 @@ static void cxl_hmu_discard(struct cxl_hmu *hmu, u32 waiting)
 
 /* Handing records over; on the event's CPU, interrupts off, no lock */
 
-static void cxl_hmu_put_header(struct cxl_hmu *hmu, u32 entries)
+static void cxl_hmu_put_header(struct cxl_hmu *hmu, const struct cxl_hmu_header *header)
+{
+	u64 words[CXL_HMU_HEADER_WORDS];
+	u32 i;
+
+	cxl_hmu_header_encode(header, words);
+	for (i = 0; i < CXL_HMU_HEADER_WORDS; i++)
+		hmu->record.words[i] = (__force u64)cpu_to_le64(words[i]);
+}
+
+/*
+ * A record without entries is only worth it when it has something to say. The trace event comes
+ * last: before, a sample's sink holds perf's recursion context, and perf as the reader of the
+ * trace event would get nothing.
+ */
+static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct pmukit_sink *sink, u32 entries)
 {
 	struct cxl_hmu_event *hev = hmu->active;
 	struct cxl_hmu_header header = {
@@ -188,23 +204,11 @@ static void cxl_hmu_put_header(struct cxl_hmu *hmu, u32 entries)
 		.unit_log2 = hev->cfg.unit_log2,
 		.downsampling_log2 = hev->cfg.downsampling_log2,
 	};
-	u64 words[CXL_HMU_HEADER_WORDS];
-	u32 i;
-
-	cxl_hmu_header_encode(&header, words);
-	for (i = 0; i < CXL_HMU_HEADER_WORDS; i++)
-		hmu->record.words[i] = (__force u64)cpu_to_le64(words[i]);
-}
-
-/* A record without entries is only worth it when it has something to say. */
-static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct pmukit_sink *sink, u32 entries)
-{
-	struct cxl_hmu_event *hev = hmu->active;
 
 	if (!entries && !hev->flags)
 		return;
 
-	cxl_hmu_put_header(hmu, entries);
+	cxl_hmu_put_header(hmu, &header);
 	hmu->record.raw.tag = PMUKIT_RAW_TAG_CXL_HMU;
 	if (!pmukit_sink_deliver(sink, &hmu->record, CXL_HMU_HEADER_WORDS + entries, entries)) {
 		cxl_hmu_lose(hmu, entries);
@@ -215,6 +219,7 @@ static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct pmukit_sink *sink, u32 e
 	hev->flags = 0;
 	pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_RECORDS);
 	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_ENTRIES, entries);
+	trace_cxl_hmu_record(hmu->pp.name, &header, hmu->record.words);
 }
 
 static u32 cxl_hmu_sink_entries(const struct pmukit_sink *sink)

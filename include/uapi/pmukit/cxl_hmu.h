@@ -46,4 +46,26 @@ enum pmukit_cxl_hmu_extra {
 /* The tag of a sample's raw payload, see <pmukit/raw.h> */
 #define PMUKIT_RAW_TAG_CXL_HMU		0x554d4843U	/* "CHMU" as bytes */
 
+#define PMUKIT_CXL_HMU_TRACE_NAME_BYTES	32
+
+/*
+ * The trace event cxl_hmu:cxl_hmu_record as it lies in the trace buffer, and as a BPF program of
+ * type tracepoint gets it for its context. The words of the record follow directly; the fields
+ * before them repeat its header, for filters.
+ */
+struct pmukit_cxl_hmu_trace {
+	__u8 common[8];		/* struct trace_entry; a BPF program may not read it */
+	char pmu[PMUKIT_CXL_HMU_TRACE_NAME_BYTES];	/* padded with zeros */
+	__u64 time;		/* as PMUKIT_CXL_HMU_X_TIME */
+	__u64 flags;		/* PMUKIT_CXL_HMU_F_* */
+	__u64 sequence;		/* as PMUKIT_CXL_HMU_X_SEQUENCE */
+	__u64 lost;		/* as PMUKIT_CXL_HMU_X_LOST */
+	__u32 entries;		/* how many the record holds */
+	__u16 counter_width;	/* bits of the count in an entry */
+	__u8 unit_log2;		/* of the unit size in bytes */
+	__u8 downsampling_log2;	/* of the downsampling factor */
+	__u32 nr_words;		/* of the whole record, at most 64 */
+	__u32 words_location;	/* __data_loc of ftrace: bytes << 16 | offset of the words */
+};
+
 #endif /* _UAPI_PMUKIT_CXL_HMU_H */
