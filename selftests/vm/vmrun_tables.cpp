@@ -101,6 +101,7 @@ UnitSpec cxl_hmu()
                      "selftests/cxl_hmu/zipf_access"};
     unit.files = {"selftests/cxl_hmu/hmu.sh", "selftests/cxl_hmu/record_zipf.sh",
                   "selftests/cxl_hmu/stock_perf.sh", "selftests/cxl_hmu/abi_paths.sh",
+                  "selftests/cxl_hmu/trace_event.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
     unit.test_models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log"};
     unit.demo_models = {"--access-log {out}/first.log", "--access-log {out}/second.log"};
@@ -108,6 +109,7 @@ UnitSpec cxl_hmu()
         {"abi_paths", "/selftests/cxl_hmu/abi_paths.sh", 60},
         {"cxl_hmu_test", "cxl_hmu_test", 300},
         {"stock_perf", "/selftests/cxl_hmu/stock_perf.sh 0", 120},
+        {"trace_event", "/selftests/cxl_hmu/trace_event.sh 0", 120},
         {"record_first", "/selftests/cxl_hmu/record_zipf.sh 1 {seed} first", 120},
         {"record_second", "/selftests/cxl_hmu/record_zipf.sh 2 {next_seed} second", 120},
     };

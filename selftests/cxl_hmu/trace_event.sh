@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# trace_event.sh [DEVICE]: the trace event carries the same records, word by word, as the AUX area, as samples, and when
+# the event only counts.
+. "$(dirname "$0")/hmu.sh"
+device=${1:-0}
+
+for program in pmukit perf; do
+	command -v $program >/dev/null || skip_all "no $program"
+done
+pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
+event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=1,epoch_scale=4,hotness_granual=12/"
+workload="zipf_access --device $device --accesses 2000 --settle-ms 300"
+
+# A trace buffer of our own leaves that of the machine alone.
+trace=/sys/kernel/tracing/instances/pmukit_$$
+mkdir "$trace" || skip_all "no tracefs"
+trap 'echo 0 >"$trace/events/cxl_hmu/cxl_hmu_record/enable"; rmdir "$trace"' EXIT
+echo 4096 >"$trace/buffer_size_kb"
+echo "pmu == \"$pmu\"" >"$trace/events/cxl_hmu/cxl_hmu_record/filter"
+echo 1 >"$trace/events/cxl_hmu/cxl_hmu_record/enable"
+
+# traced NAME COMMAND...: runs it and keeps what was traced meanwhile.
+traced() {
+	name=$1
+	shift
+	echo >"$trace/trace"
+	"$@" >"$work/$name.said" 2>&1
+	status=$?
+	sed 's/^/# /' "$work/$name.said"
+	cat "$trace/trace" >"$work/$name.trace"
+	return $status
+}
+
+# One line a record: its words from the third on, in hexadecimal. Dump and trace event both show the first two in
+# other words.
+words_of_trace() {
+	sed -n 's/.* cxl_hmu_record: .* words={\(.*\)}$/\1/p' "$1" | sed 's/0x//g; s/,/ /g' | cut -d' ' -f3-
+}
+words_of_dump() {
+	awk '/^Header 0/ { if (line) print line; line = ""; next }
+	     /^Header 1 / { next }
+	     /^Header/ { sub(/.*: /, "") }
+	     /^[0-9a-f]+$/ { sub(/^0+/, ""); line = line (line ? " " : "") ($0 == "" ? "0" : $0) }
+	     END { if (line) print line }'
+}
+identical() {
+	words_of_trace "$work/$1.trace" >"$work/$1.traced"
+	pmukit dump -i "$work/$1.data" | words_of_dump >"$work/$1.recorded"
+	echo "# $1: $(wc -l <"$work/$1.recorded") records, $(wc -w <"$work/$1.recorded") words"
+	[ -s "$work/$1.recorded" ] && diff "$work/$1.recorded" "$work/$1.traced" >"$work/$1.diff" && return
+	head -n 4 "$work/$1.diff" | sed 's/^/# /'
+	return 1
+}
+# The value of a field of every traced record
+field() {
+	sed -n "s/.* cxl_hmu_record: .* $2=\([^ ]*\) .*/\1/p" "$work/$1.trace"
+}
+
+plan 5
+traced aux pmukit record -a -e "$event" -o "$work/aux.data" -- $workload && identical aux
+result "the trace event carries the words of the AUX area" $?
+traced sample perf record -R -a -e "$event" -o "$work/sample.data" -- $workload && identical sample
+result "the trace event carries the words of samples" $?
+
+traced count perf stat -x , -a -e "$event" -- $workload
+counted=$(sed -n "s/^\([0-9]*\),.*$pmu.*/\1/p" "$work/count.said")
+entries=$(field count entries | awk '{ sum += $1 } END { print sum + 0 }')
+echo "# counted $counted, traced $entries entries"
+[ "$entries" -gt 0 ] && [ "$entries" = "$counted" ]
+result "an event that only counts is traced in full" $?
+[ "$(field count sequence | head -n 1)" = 0 ] && field count sequence | awk '$1 != NR - 1 { exit 1 }'
+result "no record of it is missing" $?
+
+# perf takes its recursion context for a sample and for a trace event alike.
+traced both perf record -R -a -e "$event" -e cxl_hmu:cxl_hmu_record -o "$work/both.data" -- $workload &&
+	perf script -i "$work/both.data" -F event >"$work/both.events" 2>/dev/null
+sampled=$(grep -c "$pmu" "$work/both.events")
+echo "# sampled $sampled, traced by perf $(grep -c cxl_hmu_record "$work/both.events")"
+[ "$sampled" -gt 0 ] && [ "$(grep -c cxl_hmu_record "$work/both.events")" = "$sampled" ]
+result "perf reads the trace event while it samples the PMU" $?
+exit $tap_failed
