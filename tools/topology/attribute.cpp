@@ -83,6 +83,13 @@ Result<uint64_t> read_number(const std::string &path)
     return **number;
 }
 
+std::string joined(std::string_view dir, std::string_view name)
+{
+    std::string path(dir);
+    path.append("/").append(name);
+    return path;
+}
+
 bool is_folder(const std::string &path)
 {
     struct stat status {};

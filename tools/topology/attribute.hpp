@@ -23,6 +23,8 @@ Result<std::optional<uint64_t>> read_optional_number(const std::string &path);
 // "path: 'value' is wrong so"
 Error wrong_value(const std::string &path, std::string_view value, std::string_view how);
 
+// "dir/name"
+std::string joined(std::string_view dir, std::string_view name);
 bool is_folder(const std::string &path);
 // Names in a folder, sorted as text; kNotFound when there is no such folder.
 Result<std::vector<std::string>> list_folder(const std::string &path);

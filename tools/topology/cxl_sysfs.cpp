@@ -44,7 +44,7 @@ class Attributes {
 public:
     explicit Attributes(std::string dir) : dir_(std::move(dir)) {}
 
-    std::string path(const char *name) const { return dir_ + "/" + name; }
+    std::string path(const char *name) const { return joined(dir_, name); }
     bool failed() const { return error_.has_value(); }
     const Error &error() const { return *error_; }
 
@@ -147,7 +147,7 @@ Result<std::string> memdev_of_endpoint(const std::string &devices, uint32_t port
         if (!number_after("mem", name))
             continue;
         Result<std::optional<std::string>> own =
-            read_optional_attribute(devices + "/" + name + "/dev");
+            read_optional_attribute(joined(joined(devices, name), "dev"));
         if (!own)
             return own.error();
         if (*own == *number)
@@ -259,7 +259,7 @@ public:
 private:
     Attributes attributes(const std::string &name) const
     {
-        return Attributes(devices_ + "/" + name);
+        return Attributes(joined(devices_, name));
     }
 
     template <typename T>

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <ranges>
 
 namespace pmukit::topology {
 namespace {
@@ -83,8 +82,8 @@ uint64_t to_decoders(const Interleave &set, uint64_t hpa)
 
 uint64_t from_decoders(const Interleave &set, uint64_t address)
 {
-    for (uint64_t map : set.xor_maps | std::views::reverse)
-        address = apply(map, address);
+    for (auto map = set.xor_maps.rbegin(); map != set.xor_maps.rend(); ++map)
+        address = apply(*map, address);
     return address;
 }
 

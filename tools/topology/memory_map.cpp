@@ -77,7 +77,7 @@ Result<void> MemoryMap::read_blocks(const std::string &dir)
         std::optional<uint32_t> block = number_after("memory", name);
         if (!block)
             continue;
-        Result<std::optional<uint32_t>> node = node_of_block(dir + "/" + name);
+        Result<std::optional<uint32_t>> node = node_of_block(joined(dir, name));
         if (!node)
             return node.error();
         if (*node)
@@ -96,7 +96,7 @@ Result<void> MemoryMap::read_tiers(const std::string &dir)
         std::optional<uint32_t> tier = number_after("memory_tier", name);
         if (!tier)
             continue;
-        const std::string path = dir + "/" + name + "/nodelist";
+        const std::string path = joined(joined(dir, name), "nodelist");
         Result<std::string> text = read_attribute(path);
         if (!text)
             return text.error();
