@@ -99,8 +99,10 @@ UnitSpec cxl_hmu()
     unit.modules = {"pmukit_common", "cxl_hmu"};
     unit.programs = {"tools/cli/pmukit", "selftests/cxl_hmu/cxl_hmu_test",
                      "selftests/cxl_hmu/zipf_access"};
-    unit.files = {"selftests/cxl_hmu/hmu.sh", "selftests/cxl_hmu/record_zipf.sh",
-                  "selftests/cxl_hmu/stock_perf.sh", "selftests/cxl_hmu/abi_paths.sh",
+    unit.files = {"selftests/cxl_hmu/hmu.sh",
+                  "selftests/cxl_hmu/record_zipf.sh",
+                  "selftests/cxl_hmu/stock_perf.sh",
+                  "selftests/cxl_hmu/abi_paths.sh",
                   "selftests/cxl_hmu/trace_event.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
     unit.test_models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log"};
