@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * hisi_ptt record: some entries of a PCIe tune and trace unit, in the raw payload of a sample and
+ * in a trace event. The AUX area carries the entries of the device one after the other and
+ * nothing else. Drawn in Documentation/devices/hisi_ptt.rst.
+ *
+ * A record is a sequence of 64-bit little-endian words:
+ *
+ *   word 0            PMUKIT_HISI_PTT_W0_*: entries that follow, their size, extra words
+ *   word 1            PMUKIT_HISI_PTT_MARK
+ *   word 2 .. 1 + x   x extra header words, in the order of enum pmukit_hisi_ptt_extra;
+ *                     a reader ignores extra words it does not know
+ *   word 2 + x ..     the entries, byte for byte as the device wrote them: 32-bit little-endian
+ *                     words, 4 of them (4DW format) or 8 (8DW format) an entry
+ *
+ * A record may hold no entry at all: it then tells of a loss. After PMUKIT_HISI_PTT_F_OVERRUN more
+ * may be missing than the lost word counts: the device does not say how often it went round.
+ */
+#ifndef _UAPI_PMUKIT_HISI_PTT_H
+#define _UAPI_PMUKIT_HISI_PTT_H
+
+#include <linux/types.h>
+
+#include <pmukit/raw.h>
+
+#define PMUKIT_HISI_PTT_W0_ENTRIES_SHIFT	0	/* 16 bits */
+#define PMUKIT_HISI_PTT_W0_ENTRY_BYTES_SHIFT	16	/* 8 bits: 16 (4DW) or 32 (8DW) */
+#define PMUKIT_HISI_PTT_W0_EXTRA_WORDS_SHIFT	56	/* 8 bits */
+
+#define PMUKIT_HISI_PTT_MARK			0x5454505f49534948ULL	/* "HISI_PTT" as bytes */
+
+enum pmukit_hisi_ptt_extra {
+	PMUKIT_HISI_PTT_X_TIME,		/* nanoseconds, the event's perf clock, at the drain */
+	PMUKIT_HISI_PTT_X_FLAGS,	/* PMUKIT_HISI_PTT_F_* */
+	PMUKIT_HISI_PTT_X_SEQUENCE,	/* 0, 1, 2 ... since the opening: a gap is a loss */
+	PMUKIT_HISI_PTT_X_LOST,		/* entries known to be lost since the opening */
+	PMUKIT_HISI_PTT_EXTRA_WORDS
+};
+
+#define PMUKIT_HISI_PTT_F_OVERRUN	(1ULL << 0)	/* overwritten in the device's buffers */
+#define PMUKIT_HISI_PTT_F_TRUNCATED	(1ULL << 1)	/* driver dropped entries before this record */
+#define PMUKIT_HISI_PTT_F_RESET		(1ULL << 2)	/* device lost its configuration */
+#define PMUKIT_HISI_PTT_F_FILTER_GONE	(1ULL << 3)	/* what was traced left: last record */
+
+/* Longest record: word 0, word 1, extra words, 3072 bytes of entries */
+#define PMUKIT_HISI_PTT_DATA_BYTES	3072
+
+/* The tag of a sample's raw payload, see <pmukit/raw.h> */
+#define PMUKIT_RAW_TAG_HISI_PTT		0x54545048U	/* "HPTT" as bytes */
+
+/*
+ * In the flags of PERF_RECORD_AUX, inside PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK: the device wrote
+ * these bytes into the AUX area itself. Otherwise the driver copied them there.
+ */
+#define PMUKIT_HISI_PTT_AUX_ZERO_COPY	0x0100ULL
+
+#define PMUKIT_HISI_PTT_TRACE_NAME_BYTES	32
+
+/*
+ * The trace event hisi_ptt:hisi_ptt_record as it lies in the trace buffer, and as a BPF program of
+ * type tracepoint gets it for its context. The words of the record follow directly; the fields
+ * before them repeat its header, for filters.
+ */
+struct pmukit_hisi_ptt_trace {
+	__u8 common[8];		/* struct trace_entry; a BPF program may not read it */
+	char pmu[PMUKIT_HISI_PTT_TRACE_NAME_BYTES];	/* padded with zeros */
+	__u64 time;		/* as PMUKIT_HISI_PTT_X_TIME */
+	__u64 flags;		/* PMUKIT_HISI_PTT_F_* */
+	__u64 sequence;		/* as PMUKIT_HISI_PTT_X_SEQUENCE */
+	__u64 lost;		/* as PMUKIT_HISI_PTT_X_LOST */
+	__u32 entries;		/* how many the record holds */
+	__u32 entry_bytes;	/* 16 or 32 */
+	__u32 nr_words;		/* of the whole record */
+	__u32 words_location;	/* __data_loc of ftrace: bytes << 16 | offset of the words */
+};
+
+#endif /* _UAPI_PMUKIT_HISI_PTT_H */
