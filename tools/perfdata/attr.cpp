@@ -7,18 +7,31 @@
 namespace pmukit::perfdata {
 namespace {
 
+template <std::unsigned_integral T>
+T or_zero(Bytes bytes, size_t at, std::endian order)
+{
+    if (bytes.size() < at + sizeof(T))
+        return 0;
+    return load<T>(bytes.data() + at, order);
+}
+
 uint64_t u64_or_zero(Bytes bytes, size_t at, std::endian order)
 {
-    if (bytes.size() < at + sizeof(uint64_t))
-        return 0;
-    return load<uint64_t>(bytes.data() + at, order);
+    return or_zero<uint64_t>(bytes, at, order);
 }
 
 // Bit fields are allocated from the other end of the word on big-endian machines.
-bool flag(uint64_t flags, unsigned bit, std::endian order)
+uint64_t reversed(uint64_t word)
 {
-    unsigned at = order == std::endian::little ? bit : 63 - bit;
-    return (flags >> at) & 1;
+    uint64_t mirrored = 0;
+    for (unsigned bit = 0; bit < 64; bit++)
+        mirrored |= ((word >> bit) & 1) << (63 - bit);
+    return mirrored;
+}
+
+bool flag(const Attr &attr, unsigned bit)
+{
+    return (attr.flags >> bit) & 1;
 }
 
 }  // namespace
@@ -44,7 +57,19 @@ Result<Attr> parse_attr(Bytes bytes, std::endian order)
     attr.sample_period = u64_or_zero(bytes, kAttrSamplePeriod, order);
     attr.sample_type = u64_or_zero(bytes, kAttrSampleType, order);
     attr.read_format = u64_or_zero(bytes, kAttrReadFormat, order);
-    attr.sample_id_all = flag(u64_or_zero(bytes, kAttrFlags, order), kAttrFlagSampleIdAll, order);
+    attr.config3 = u64_or_zero(bytes, kAttrConfig3, order);
+    attr.config4 = u64_or_zero(bytes, kAttrConfig4, order);
+    attr.branch_sample_type = u64_or_zero(bytes, kAttrBranchSampleType, order);
+    attr.sample_regs_user = u64_or_zero(bytes, kAttrSampleRegsUser, order);
+    attr.sample_regs_intr = u64_or_zero(bytes, kAttrSampleRegsIntr, order);
+    attr.sample_stack_user = or_zero<uint32_t>(bytes, kAttrSampleStackUser, order);
+    attr.aux_sample_size = or_zero<uint32_t>(bytes, kAttrAuxSampleSize, order);
+    attr.clock_id = static_cast<int32_t>(or_zero<uint32_t>(bytes, kAttrClockId, order));
+    uint64_t flags = u64_or_zero(bytes, kAttrFlags, order);
+    attr.flags = order == std::endian::little ? flags : reversed(flags);
+    attr.sample_id_all = flag(attr, kAttrFlagSampleIdAll);
+    attr.freq = flag(attr, kAttrFlagFreq);
+    attr.use_clockid = flag(attr, kAttrFlagUseClockId);
     return attr;
 }
 

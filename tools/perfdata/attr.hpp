@@ -15,10 +15,21 @@ struct Attr {
     uint64_t config = 0;
     uint64_t config1 = 0;  // 0 where the attribute is too old to have it, as in the kernel
     uint64_t config2 = 0;
+    uint64_t config3 = 0;
+    uint64_t config4 = 0;
     uint64_t sample_period = 0;
-    uint64_t sample_type = 0;  // PERF_SAMPLE_*
-    uint64_t read_format = 0;  // PERF_FORMAT_*
+    uint64_t sample_type = 0;         // PERF_SAMPLE_*
+    uint64_t read_format = 0;         // PERF_FORMAT_*
+    uint64_t flags = 0;               // the bit fields; bit 0 is `disabled` in either byte order
+    uint64_t branch_sample_type = 0;  // PERF_SAMPLE_BRANCH_*
+    uint64_t sample_regs_user = 0;    // masks of registers: as many words as bits
+    uint64_t sample_regs_intr = 0;
+    uint32_t sample_stack_user = 0;  // bytes
+    uint32_t aux_sample_size = 0;    // bytes
+    int32_t clock_id = 0;            // CLOCK_*, when use_clockid
     bool sample_id_all = false;
+    bool freq = false;  // sample_period is samples per second
+    bool use_clockid = false;
 };
 
 // bytes is the whole room the file gives to the attribute. Error without offset: the caller knows

@@ -21,6 +21,12 @@ std::vector<std::byte> make_attr(size_t size, uint32_t claimed, std::endian orde
     store<uint64_t>(bytes.data() + kAttrConfig, 0x0102030405060708ULL, order);
     store<uint64_t>(bytes.data() + kAttrSampleType, PERF_SAMPLE_RAW, order);
     store<uint64_t>(bytes.data() + kAttrFlags, flags, order);
+    if (size >= kAttrSampleRegsUser + 8)
+        store<uint64_t>(bytes.data() + kAttrSampleRegsUser, 0xff, order);
+    if (size >= kAttrClockId + 4)
+        store<uint32_t>(bytes.data() + kAttrClockId, 1, order);
+    if (size >= kAttrConfig4 + 8)
+        store<uint64_t>(bytes.data() + kAttrConfig4, 9, order);
     if (size >= kAttrConfig2 + 8)
         store<uint64_t>(bytes.data() + kAttrConfig2, 5, order);
     return bytes;
@@ -44,6 +50,10 @@ TEST_P(AttrOrder, ReadsEverySize)
         EXPECT_EQ(attr->sample_type, PERF_SAMPLE_RAW);
         EXPECT_TRUE(attr->sample_id_all);
         EXPECT_EQ(attr->config2, size >= 72 ? 5U : 0U) << size;
+        EXPECT_EQ(attr->sample_regs_user, size >= 88 ? 0xffU : 0U) << size;
+        EXPECT_EQ(attr->clock_id, size >= 96 ? 1 : 0) << size;
+        EXPECT_EQ(attr->config4, size >= 144 ? 9U : 0U) << size;
+        EXPECT_EQ(attr->flags, uint64_t{1} << 18) << size;
     }
 }
 

@@ -1,78 +1,236 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Bodies of the records that say what the AUX area held and what got lost. Layout:
-// perf_event_open(2); AUXTRACE: perf.data-file-format.txt.
+// Bodies of the records of perf.data, up to Linux 7.2, except samples (sample.hpp). Layout: of the
+// kernel's own perf_event_open(2), of those that perf adds perf.data-file-format.txt.
+//
+// A parsed body borrows its texts and arrays from the record. Every parser gives nullopt when the
+// body is too short for the fields it names; what may follow them (sample_id) is not looked at.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/bytes.hpp"
+#include "perfdata/sample.hpp"
 
 namespace pmukit::perfdata {
 
+// Borrowed from the reader that gave it, until that reader's next step.
 struct Record {
     uint32_t type = 0;
     uint16_t misc = 0;
-    uint64_t offset = 0;  // of the record in the file, bytes
-    Bytes body;           // behind the record header; borrowed from the file
-    Bytes payload;        // what follows an AUXTRACE record, borrowed; else empty
+    uint64_t offset = 0;  // of the record in the file, bytes; of the packed record it came from
+    Bytes body;           // behind the record header
+    // What follows an AUXTRACE or tracing-data record. A reader of a path or descriptor gives a
+    // long payload in pieces: the record comes again with the next one.
+    Bytes payload;
+    uint64_t payload_at = 0;     // where this piece is in the whole
+    uint64_t payload_bytes = 0;  // size of the whole
 };
+
+// "SAMPLE", "AUXTRACE"; empty: of a type newer than Linux 7.2.
+std::string_view record_name(uint32_t type);
+
+// Of the kernel
+
+struct MmapRecord {
+    uint32_t pid = 0, tid = 0;
+    uint64_t address = 0, bytes = 0, file_offset = 0;
+    std::string_view path;
+    // MMAP2 alone
+    uint32_t protection = 0, flags = 0;
+    uint32_t major = 0, minor = 0;
+    uint64_t inode = 0, inode_generation = 0;
+    Bytes build_id;  // empty: the record says the inode instead
+};
+std::optional<MmapRecord> parse_mmap(Bytes body, std::endian order);
+// misc: of the record; it says whether a build id stands where else the inode is.
+std::optional<MmapRecord> parse_mmap2(Bytes body, uint16_t misc, std::endian order);
+
+struct CommRecord {
+    uint32_t pid = 0, tid = 0;
+    std::string_view name;
+};
+std::optional<CommRecord> parse_comm(Bytes body, std::endian order);
+
+// FORK and EXIT
+struct TaskRecord {
+    uint32_t pid = 0, parent_pid = 0, tid = 0, parent_tid = 0;
+    uint64_t time_ns = 0;
+};
+std::optional<TaskRecord> parse_task(Bytes body, std::endian order);
+
+struct LostRecord {
+    uint64_t id = 0, lost = 0;
+};
+std::optional<LostRecord> parse_lost(Bytes body, std::endian order);
+std::optional<uint64_t> parse_lost_samples(Bytes body, std::endian order);
+
+// THROTTLE and UNTHROTTLE
+struct ThrottleRecord {
+    uint64_t time_ns = 0, id = 0, stream_id = 0;
+};
+std::optional<ThrottleRecord> parse_throttle(Bytes body, std::endian order);
+
+struct ReadRecord {
+    uint32_t pid = 0, tid = 0;
+    CountView counts;
+};
+std::optional<ReadRecord> parse_read(Bytes body, const Attr &attr, std::endian order);
 
 // PERF_RECORD_AUX: the kernel says what it put into an AUX area.
 struct AuxRecord {
     uint64_t offset = 0, size = 0;  // bytes since the event began
     uint64_t flags = 0;             // PERF_AUX_FLAG_*
 };
+std::optional<AuxRecord> parse_aux(Bytes body, std::endian order);
 
-// AUXTRACE: the recorder says what it took out of one.
+// ITRACE_START, and SWITCH_CPU_WIDE, where it is the thread on the other side of the switch.
+struct ThreadRecord {
+    uint32_t pid = 0, tid = 0;
+};
+std::optional<ThreadRecord> parse_thread(Bytes body, std::endian order);
+
+struct NamespacesRecord {
+    uint32_t pid = 0, tid = 0;
+    WordView links;  // device, inode, device, inode ...
+};
+std::optional<NamespacesRecord> parse_namespaces(Bytes body, std::endian order);
+
+struct KsymbolRecord {
+    uint64_t address = 0;
+    uint32_t bytes = 0;
+    uint16_t type = 0, flags = 0;
+    std::string_view name;
+};
+std::optional<KsymbolRecord> parse_ksymbol(Bytes body, std::endian order);
+
+struct BpfRecord {
+    uint16_t type = 0, flags = 0;
+    uint32_t id = 0;
+    Bytes tag;
+};
+std::optional<BpfRecord> parse_bpf(Bytes body, std::endian order);
+
+struct CgroupRecord {
+    uint64_t id = 0;
+    std::string_view path;
+};
+std::optional<CgroupRecord> parse_cgroup(Bytes body, std::endian order);
+
+struct TextPokeRecord {
+    uint64_t address = 0;
+    Bytes before, after;
+};
+std::optional<TextPokeRecord> parse_text_poke(Bytes body, std::endian order);
+
+std::optional<uint64_t> parse_aux_output_hw_id(Bytes body, std::endian order);
+
+struct CallchainDeferredRecord {
+    uint64_t cookie = 0;
+    WordView callchain;
+};
+std::optional<CallchainDeferredRecord> parse_callchain_deferred(Bytes body, std::endian order);
+
+// Of perf
+
+// AUXTRACE: the recorder says what it took out of an AUX area.
 struct AuxtraceRecord {
     uint64_t size = 0, offset = 0;
     uint64_t reference = 0;                // pmukit's writer: the event id; others: any number
     uint32_t index = 0, tid = 0, cpu = 0;  // UINT32_MAX: any
 };
 constexpr size_t kAuxtraceBodyBytes = 40;
+std::optional<AuxtraceRecord> parse_auxtrace(Bytes body, std::endian order);
 
-struct LostRecord {
-    uint64_t id = 0, lost = 0;
+struct AuxtraceInfoRecord {
+    uint32_t type = 0;  // 6: hisi_ptt
+    WordView priv;
 };
+std::optional<AuxtraceInfoRecord> parse_auxtrace_info(Bytes body, std::endian order);
 
-inline std::optional<AuxRecord> parse_aux(Bytes body, std::endian order)
-{
-    ByteReader in(body, order);
-    std::optional<uint64_t> offset = in.u64(), size = in.u64(), flags = in.u64();
-    if (!flags)
-        return std::nullopt;
-    return AuxRecord{*offset, *size, *flags};
-}
+struct AuxtraceErrorRecord {
+    uint32_t type = 0, code = 0, cpu = 0, pid = 0, tid = 0;
+    uint64_t ip = 0;
+    std::string_view message;
+};
+std::optional<AuxtraceErrorRecord> parse_auxtrace_error(Bytes body, std::endian order);
 
-inline std::optional<AuxtraceRecord> parse_auxtrace(Bytes body, std::endian order)
-{
-    if (body.size() < kAuxtraceBodyBytes)
-        return std::nullopt;
-    ByteReader in(body, order);
-    AuxtraceRecord record;
-    record.size = *in.u64();
-    record.offset = *in.u64();
-    record.reference = *in.u64();
-    record.index = *in.u32();
-    record.tid = *in.u32();
-    record.cpu = *in.u32();
-    return record;
-}
+// ID_INDEX: which event id reads which ring, on which CPU, for which thread.
+class IdIndexView {
+public:
+    struct Entry {
+        uint64_t id, index;
+        uint32_t cpu, tid;  // UINT32_MAX: any
+    };
+    IdIndexView() = default;
+    explicit IdIndexView(WordView words) : words_(words) {}
+    size_t size() const { return words_.size() / 4; }
+    Entry operator[](size_t i) const
+    {
+        return {words_[4 * i], words_[4 * i + 1], static_cast<uint32_t>(words_[4 * i + 2]),
+                static_cast<uint32_t>(words_[4 * i + 3])};
+    }
 
-inline std::optional<LostRecord> parse_lost(Bytes body, std::endian order)
-{
-    ByteReader in(body, order);
-    std::optional<uint64_t> id = in.u64(), lost = in.u64();
-    if (!lost)
-        return std::nullopt;
-    return LostRecord{*id, *lost};
-}
+private:
+    WordView words_;
+};
+std::optional<IdIndexView> parse_id_index(Bytes body, std::endian order);
 
-inline std::optional<uint64_t> parse_lost_samples(Bytes body, std::endian order)
-{
-    return ByteReader(body, order).u64();
-}
+struct BuildIdRecord {
+    uint32_t pid = 0;
+    Bytes build_id;
+    std::string_view path;
+};
+// misc: it says whether the record knows the length of its id; otherwise 20 bytes.
+std::optional<BuildIdRecord> parse_build_id(Bytes body, uint16_t misc, std::endian order);
+
+// EVENT_UPDATE: more about the event with this id.
+struct EventUpdateRecord {
+    enum Type : uint64_t { kUnit = 0, kScale = 1, kName = 2, kCpus = 3 };
+    uint64_t type = 0, id = 0;
+    Bytes data;
+    std::string_view text;  // of kUnit and kName
+};
+std::optional<EventUpdateRecord> parse_event_update(Bytes body, std::endian order);
+
+// CPUs are counted out one by one; a claim of more than the body holds is cut.
+struct CpuMapRecord {
+    enum Type : uint16_t { kCpus = 0, kMask = 1, kRange = 2 };
+    uint16_t type = 0;
+    Bytes data;
+};
+std::optional<CpuMapRecord> parse_cpu_map(Bytes body, std::endian order);
+
+struct ThreadMapRecord {
+    uint64_t count = 0;
+    Bytes entries;  // 24 bytes each: pid, name
+};
+std::optional<ThreadMapRecord> parse_thread_map(Bytes body, std::endian order);
+
+struct StatRecord {
+    uint64_t id = 0;
+    uint32_t cpu = 0, thread = 0;
+    uint64_t value = 0, enabled_ns = 0, running_ns = 0;
+};
+std::optional<StatRecord> parse_stat(Bytes body, std::endian order);
+
+struct StatRoundRecord {
+    uint64_t type = 0, time_ns = 0;
+};
+std::optional<StatRoundRecord> parse_stat_round(Bytes body, std::endian order);
+
+// STAT_CONFIG: tag, value, tag, value ...
+std::optional<WordView> parse_stat_config(Bytes body, std::endian order);
+
+// TIME_CONV: perf time from the time stamp counter, as in struct perf_event_mmap_page. The last
+// three are 0 in records that are too short to have them.
+struct TimeConvRecord {
+    uint64_t shift = 0, mult = 0, zero = 0;
+    uint64_t cycles = 0, mask = 0;
+    bool user_time_zero = false, user_time_short = false;
+};
+std::optional<TimeConvRecord> parse_time_conv(Bytes body, std::endian order);
 
 }  // namespace pmukit::perfdata

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Samples are walked field by field in the order perf_event_open(2) gives; what is not kept is
-// skipped.
+// Samples are walked field by field in the order perf_event_open(2) gives.
 #include "perfdata/sample.hpp"
 
 #include "perfdata/format.hpp"
@@ -15,110 +14,317 @@ constexpr uint64_t kTrailerFields[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
                                        PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
                                        PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER};
 
-bool read_tid(ByteReader &in, SampleId &who)
+// Reads words until one is missing; from then on everything is missing. That keeps the walk free
+// of a check per field: whoever walks asks once, at the end.
+class Walk {
+public:
+    Walk(Bytes body, std::endian order) : at_(body.data()), left_(body.size()), order_(order) {}
+
+    bool whole() const { return whole_; }
+    size_t left() const { return left_; }
+    uint64_t word() { return number<uint64_t>(); }
+    uint32_t half() { return number<uint32_t>(); }
+
+    Bytes take(uint64_t size)
+    {
+        if (size > left_)
+            return fail();
+        Bytes taken(at_, size);
+        at_ += size;
+        left_ -= size;
+        return taken;
+    }
+    WordView words(uint64_t count)
+    {
+        if (count > left_ / kWord)
+            return WordView(fail(), order_);
+        return WordView(take(count * kWord), order_);
+    }
+    // Words already passed, as one view.
+    WordView again(size_t bytes) const { return WordView(Bytes(at_ - bytes, bytes), order_); }
+
+private:
+    template <std::unsigned_integral T>
+    T number()
+    {
+        if (sizeof(T) > left_) {
+            fail();
+            return 0;
+        }
+        T value = load<T>(at_, order_);
+        at_ += sizeof(T);
+        left_ -= sizeof(T);
+        return value;
+    }
+    Bytes fail()
+    {
+        whole_ = false;
+        left_ = 0;
+        return {};
+    }
+
+    const std::byte *at_;
+    size_t left_;
+    std::endian order_;
+    bool whole_ = true;
+};
+
+void read_tid(Walk &in, SampleId &who)
 {
-    who.pid = in.u32();
-    who.tid = in.u32();
-    return who.tid.has_value();
+    who.pid = in.half();
+    who.tid = in.half();
 }
 
-bool read_cpu(ByteReader &in, SampleId &who)
+void read_cpu(Walk &in, SampleId &who)
 {
-    who.cpu = in.u32();
-    return in.u32().has_value();  // reserved
+    who.cpu = in.half();
+    in.half();  // reserved
 }
 
-bool skip_word(ByteReader &in)
+size_t times_of(uint64_t format)
 {
-    return in.skip(kWord);
+    return !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+           !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+}
+
+size_t words_of_count(uint64_t format)
+{
+    return 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST);
 }
 
 // PERF_SAMPLE_READ: counts whose shape read_format says.
-bool skip_read(ByteReader &in, uint64_t format)
+CountView read_counts(Walk &in, uint64_t format)
 {
-    size_t times =
-        !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) + !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
-    size_t each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST);
+    const size_t each = words_of_count(format);
+    const size_t before = in.left();
     if (!(format & PERF_FORMAT_GROUP))
-        return in.skip((each + times) * kWord);
-    std::optional<uint64_t> count = in.u64();
-    if (!count || !in.skip(times * kWord))
-        return false;
-    return *count <= in.left() / (each * kWord) && in.skip(*count * each * kWord);
+        return CountView(in.words(each + times_of(format)), format);
+    uint64_t count = in.word();
+    in.words(times_of(format));
+    in.words(count > in.left() / kWord ? count : count * each);
+    return in.whole() ? CountView(in.again(before - in.left()), format) : CountView();
 }
 
-bool skip_callchain(ByteReader &in)
+BranchView read_branches(Walk &in, uint64_t branch_sample_type)
 {
-    std::optional<uint64_t> count = in.u64();
-    return count && *count <= in.left() / kWord && in.skip(*count * kWord);
+    uint64_t count = in.word();
+    std::optional<uint64_t> hw_index;
+    if (branch_sample_type & kBranchHwIndex)
+        hw_index = in.word();
+    if (count > in.left() / kBranchEntryBytes)
+        count = in.left();  // more than there can be: the next step finds it missing
+    WordView entries = in.words(count * (kBranchEntryBytes / kWord));
+    WordView counters;
+    if (branch_sample_type & kBranchCounters)
+        counters = in.words(count);
+    return BranchView(entries, counters, hw_index);
 }
 
-bool read_raw(ByteReader &in, Sample &sample)
+Registers read_registers(Walk &in, uint64_t mask)
 {
-    std::optional<uint32_t> size = in.u32();
-    if (!size)
-        return false;
-    sample.raw = in.take(*size);
-    return sample.raw.has_value();
+    Registers registers;
+    registers.abi = in.word();
+    if (registers.abi == PERF_SAMPLE_REGS_ABI_NONE)
+        return registers;
+    registers.mask = mask;
+    registers.values = in.words(static_cast<uint64_t>(std::popcount(mask)));
+    return registers;
+}
+
+// The room is of the size that was asked for; dyn_size behind it says how much of it is real.
+Bytes read_user_stack(Walk &in)
+{
+    uint64_t size = in.word();
+    if (size == 0)
+        return {};
+    Bytes room = in.take(size);
+    uint64_t real = in.word();
+    return room.first(real < room.size() ? real : room.size());
+}
+
+// Up to the period every field is a word.
+void read_front(Walk &in, uint64_t type, Sample &sample)
+{
+    SampleId &who = sample.who;
+    if (type & PERF_SAMPLE_IDENTIFIER)
+        who.id = in.word();
+    if (type & PERF_SAMPLE_IP)
+        sample.ip = in.word();
+    if (type & PERF_SAMPLE_TID)
+        read_tid(in, who);
+    if (type & PERF_SAMPLE_TIME)
+        who.time_ns = in.word();
+    if (type & PERF_SAMPLE_ADDR)
+        sample.addr = in.word();
+    if (type & PERF_SAMPLE_ID)
+        who.id = in.word();
+    if (type & PERF_SAMPLE_STREAM_ID)
+        who.stream_id = in.word();
+    if (type & PERF_SAMPLE_CPU)
+        read_cpu(in, who);
+    if (type & PERF_SAMPLE_PERIOD)
+        sample.period = in.word();
+}
+
+void read_middle(Walk &in, const Attr &attr, Sample &sample)
+{
+    const uint64_t type = attr.sample_type;
+    if (type & PERF_SAMPLE_READ)
+        sample.counts = read_counts(in, attr.read_format);
+    if (type & PERF_SAMPLE_CALLCHAIN)
+        sample.callchain = in.words(in.word());
+    if (type & PERF_SAMPLE_RAW)
+        sample.raw = in.take(in.half());
+    if (type & PERF_SAMPLE_BRANCH_STACK)
+        sample.branches = read_branches(in, attr.branch_sample_type);
+    if (type & PERF_SAMPLE_REGS_USER)
+        sample.user_regs = read_registers(in, attr.sample_regs_user);
+    if (type & PERF_SAMPLE_STACK_USER)
+        sample.user_stack = read_user_stack(in);
+}
+
+void read_back(Walk &in, const Attr &attr, Sample &sample)
+{
+    const uint64_t type = attr.sample_type;
+    if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
+        sample.weight = in.word();
+    if (type & PERF_SAMPLE_DATA_SRC)
+        sample.data_src = in.word();
+    if (type & PERF_SAMPLE_TRANSACTION)
+        sample.transaction = in.word();
+    if (type & PERF_SAMPLE_REGS_INTR)
+        sample.intr_regs = read_registers(in, attr.sample_regs_intr);
+    if (type & PERF_SAMPLE_PHYS_ADDR)
+        sample.phys_addr = in.word();
+    if (type & PERF_SAMPLE_CGROUP)
+        sample.cgroup = in.word();
+    if (type & PERF_SAMPLE_DATA_PAGE_SIZE)
+        sample.data_page_bytes = in.word();
+    if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
+        sample.code_page_bytes = in.word();
+    if (type & PERF_SAMPLE_AUX)
+        sample.aux = in.take(in.word());
+}
+
+size_t words_before(std::initializer_list<uint64_t> fields, uint64_t sample_type)
+{
+    size_t bytes = 0;
+    for (uint64_t field : fields)
+        bytes += sample_type & field ? kWord : 0;
+    return bytes;
 }
 
 }  // namespace
 
+// Counts
+
+size_t CountView::times() const
+{
+    return times_of(format_);
+}
+
+size_t CountView::words_per_count() const
+{
+    return words_of_count(format_);
+}
+
+size_t CountView::size() const
+{
+    if (words_.empty())
+        return 0;
+    return format_ & PERF_FORMAT_GROUP ? words_[0] : 1;
+}
+
+CountView::Count CountView::operator[](size_t i) const
+{
+    // A group: number of counts, times, counts. One event: count, times, id, lost.
+    const bool group = (format_ & PERF_FORMAT_GROUP) != 0;
+    size_t at = group ? 1 + times() + i * words_per_count() : 0;
+    Count count;
+    count.value = words_[at];
+    at += group ? 1 : 1 + times();
+    if (format_ & PERF_FORMAT_ID)
+        count.id = words_[at++];
+    if (format_ & PERF_FORMAT_LOST)
+        count.lost = words_[at];
+    return count;
+}
+
+std::optional<uint64_t> CountView::time(uint64_t which) const
+{
+    if (!(format_ & which) || words_.empty())
+        return std::nullopt;
+    bool second = which == PERF_FORMAT_TOTAL_TIME_RUNNING && times() == 2;
+    return words_[1 + second];
+}
+
+std::optional<uint64_t> CountView::time_enabled_ns() const
+{
+    return time(PERF_FORMAT_TOTAL_TIME_ENABLED);
+}
+
+std::optional<uint64_t> CountView::time_running_ns() const
+{
+    return time(PERF_FORMAT_TOTAL_TIME_RUNNING);
+}
+
+// Samples
+
 std::optional<Sample> parse_sample(Bytes body, const Attr &attr, std::endian order)
 {
-    ByteReader in(body, order);
-    Sample sample;
-    SampleId &who = sample.who;
-    const uint64_t type = attr.sample_type;
-    auto has = [type](uint64_t field) { return (type & field) != 0; };
-    auto word = [&in](std::optional<uint64_t> &into) {
-        into = in.u64();
-        return into.has_value();
-    };
-
-    bool whole =
-        (!has(PERF_SAMPLE_IDENTIFIER) || word(who.id)) &&
-        (!has(PERF_SAMPLE_IP) || word(sample.ip)) && (!has(PERF_SAMPLE_TID) || read_tid(in, who)) &&
-        (!has(PERF_SAMPLE_TIME) || word(who.time_ns)) &&
-        (!has(PERF_SAMPLE_ADDR) || skip_word(in)) && (!has(PERF_SAMPLE_ID) || word(who.id)) &&
-        (!has(PERF_SAMPLE_STREAM_ID) || skip_word(in)) &&
-        (!has(PERF_SAMPLE_CPU) || read_cpu(in, who)) &&
-        (!has(PERF_SAMPLE_PERIOD) || word(sample.period)) &&
-        (!has(PERF_SAMPLE_READ) || skip_read(in, attr.read_format)) &&
-        (!has(PERF_SAMPLE_CALLCHAIN) || skip_callchain(in)) &&
-        (!has(PERF_SAMPLE_RAW) || read_raw(in, sample));
-    if (!whole)
-        return std::nullopt;
+    constexpr uint64_t kMiddle = PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW |
+                                 PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
+                                 PERF_SAMPLE_STACK_USER;
+    constexpr uint64_t kBack = ~(kMiddle | (PERF_SAMPLE_WEIGHT - 1) | PERF_SAMPLE_IDENTIFIER);
+    std::optional<Sample> sample(std::in_place);
+    Walk in(body, order);
+    read_front(in, attr.sample_type, *sample);
+    if (attr.sample_type & kMiddle)
+        read_middle(in, attr, *sample);
+    if (attr.sample_type & kBack)
+        read_back(in, attr, *sample);
+    if (!in.whole())
+        sample.reset();
     return sample;
+}
+
+size_t trailer_bytes(const Attr &attr)
+{
+    if (!attr.sample_id_all)
+        return 0;
+    size_t bytes = 0;
+    for (uint64_t field : kTrailerFields)
+        bytes += attr.sample_type & field ? kWord : 0;
+    return bytes;
 }
 
 std::optional<SampleId> parse_sample_id(Bytes body, const Attr &attr, std::endian order)
 {
-    if (!attr.sample_id_all)
-        return SampleId{};
-    size_t size = 0;
-    for (uint64_t field : kTrailerFields)
-        size += attr.sample_type & field ? kWord : 0;
+    SampleId who;
+    const size_t size = trailer_bytes(attr);
     if (size > body.size())
         return std::nullopt;
+    if (size == 0)
+        return who;
 
-    ByteReader in(body.last(size), order);
-    SampleId who;
+    Walk in(body.last(size), order);
     const uint64_t type = attr.sample_type;
     if (type & PERF_SAMPLE_TID)
         read_tid(in, who);
     if (type & PERF_SAMPLE_TIME)
-        who.time_ns = in.u64();
+        who.time_ns = in.word();
     if (type & PERF_SAMPLE_ID)
-        who.id = in.u64();
+        who.id = in.word();
     if (type & PERF_SAMPLE_STREAM_ID)
-        skip_word(in);
+        who.stream_id = in.word();
     if (type & PERF_SAMPLE_CPU)
         read_cpu(in, who);
     if (type & PERF_SAMPLE_IDENTIFIER)
-        who.id = in.u64();
+        who.id = in.word();
     return who;
 }
+
+// Positions
 
 std::optional<size_t> sample_id_position(uint64_t sample_type)
 {
@@ -126,10 +332,8 @@ std::optional<size_t> sample_id_position(uint64_t sample_type)
         return 0;
     if (!(sample_type & PERF_SAMPLE_ID))
         return std::nullopt;
-    size_t before = 0;
-    for (uint64_t field : {PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ADDR})
-        before += sample_type & field ? kWord : 0;
-    return before;
+    return words_before({PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ADDR},
+                        sample_type);
 }
 
 std::optional<size_t> trailer_id_position(uint64_t sample_type)
@@ -138,10 +342,23 @@ std::optional<size_t> trailer_id_position(uint64_t sample_type)
         return kWord;
     if (!(sample_type & PERF_SAMPLE_ID))
         return std::nullopt;
-    size_t from_end = kWord;
-    for (uint64_t field : {PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU})
-        from_end += sample_type & field ? kWord : 0;
-    return from_end;
+    return kWord + words_before({PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU}, sample_type);
+}
+
+std::optional<size_t> sample_time_position(uint64_t sample_type)
+{
+    if (!(sample_type & PERF_SAMPLE_TIME))
+        return std::nullopt;
+    return words_before({PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID}, sample_type);
+}
+
+std::optional<size_t> trailer_time_position(uint64_t sample_type)
+{
+    if (!(sample_type & PERF_SAMPLE_TIME))
+        return std::nullopt;
+    return kWord + words_before({PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
+                                 PERF_SAMPLE_IDENTIFIER},
+                                sample_type);
 }
 
 }  // namespace pmukit::perfdata

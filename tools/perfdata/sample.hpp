@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The fields of PERF_RECORD_SAMPLE up to the raw payload, and the identity that ends every other
-// kernel record when sample_id_all is set. Layout: perf_event_open(2).
+// Every field of PERF_RECORD_SAMPLE, and the identity that ends every other kernel record when
+// sample_id_all is set. Layout: perf_event_open(2).
+//
+// A Sample borrows from the record's body: it lives as long as the record does. Nothing is copied
+// but single words, nothing is allocated.
 #pragma once
+
+#include <linux/perf_event.h>
 
 #include <bit>
 #include <cstdint>
@@ -12,27 +17,126 @@
 
 namespace pmukit::perfdata {
 
+// 64-bit words of the file's byte order, borrowed, at any alignment.
+class WordView {
+public:
+    WordView() = default;
+    WordView(Bytes bytes, std::endian order) : bytes_(bytes), order_(order) {}
+
+    size_t size() const { return bytes_.size() / sizeof(uint64_t); }
+    bool empty() const { return size() == 0; }
+    uint64_t operator[](size_t i) const
+    {
+        return load<uint64_t>(bytes_.data() + i * sizeof(uint64_t), order_);
+    }
+    WordView from(size_t first) const
+    {
+        return WordView(bytes_.subspan(first * sizeof(uint64_t)), order_);
+    }
+
+private:
+    Bytes bytes_;
+    std::endian order_ = std::endian::little;
+};
+
 struct SampleId {
     std::optional<uint64_t> id;
     std::optional<uint64_t> time_ns;
     std::optional<uint32_t> pid, tid;
     std::optional<uint32_t> cpu;
+    std::optional<uint64_t> stream_id;
 };
 
+// Counts of an event, or of each event of a group (PERF_FORMAT_GROUP).
+class CountView {
+public:
+    struct Count {
+        uint64_t value = 0;
+        std::optional<uint64_t> id, lost;
+    };
+    CountView() = default;
+    // words: what read_format promises, no more and no less.
+    CountView(WordView words, uint64_t read_format) : words_(words), format_(read_format) {}
+
+    size_t size() const;
+    Count operator[](size_t i) const;
+    std::optional<uint64_t> time_enabled_ns() const;
+    std::optional<uint64_t> time_running_ns() const;
+
+private:
+    size_t times() const;
+    size_t words_per_count() const;
+    std::optional<uint64_t> time(uint64_t which) const;
+
+    WordView words_;
+    uint64_t format_ = 0;
+};
+
+class BranchView {
+public:
+    struct Branch {
+        uint64_t from, to,
+            flags;  // flags: struct perf_branch_entry, as this file's machine laid it
+    };
+    BranchView() = default;
+    BranchView(WordView words, WordView counters, std::optional<uint64_t> hw_index)
+        : words_(words), counters_(counters), hw_index_(hw_index)
+    {
+    }
+
+    size_t size() const { return words_.size() / 3; }
+    Branch operator[](size_t i) const
+    {
+        return {words_[3 * i], words_[3 * i + 1], words_[3 * i + 2]};
+    }
+    // PERF_SAMPLE_BRANCH_COUNTERS: one word a branch, or none.
+    WordView counters() const { return counters_; }
+    std::optional<uint64_t> hw_index() const { return hw_index_; }
+
+private:
+    WordView words_, counters_;
+    std::optional<uint64_t> hw_index_;
+};
+
+struct Registers {
+    uint64_t abi = 0;   // enum perf_sample_regs_abi; 0: none were taken
+    uint64_t mask = 0;  // which registers, lowest bit first; as many words as bits
+    WordView values;
+};
+
+// A field that the event did not ask for is nullopt, or empty.
 struct Sample {
     SampleId who;
-    std::optional<uint64_t> ip;
+    std::optional<uint64_t> ip, addr;
     std::optional<uint64_t> period;
-    std::optional<Bytes> raw;  // empty without PERF_SAMPLE_RAW
+    CountView counts;    // PERF_SAMPLE_READ
+    WordView callchain;  // addresses, and PERF_CONTEXT_* marks among them
+    std::optional<Bytes> raw;
+    BranchView branches;
+    Registers user_regs, intr_regs;
+    Bytes user_stack;                  // the part that was really copied (dyn_size)
+    std::optional<uint64_t> weight;    // PERF_SAMPLE_WEIGHT, or the three of WEIGHT_STRUCT
+    std::optional<uint64_t> data_src;  // union perf_mem_data_src as one word
+    std::optional<uint64_t> transaction;
+    std::optional<uint64_t> phys_addr;
+    std::optional<uint64_t> cgroup;
+    std::optional<uint64_t> data_page_bytes, code_page_bytes;
+    Bytes aux;  // PERF_SAMPLE_AUX
 };
 
 // nullopt: the body is too short for what its attribute promises.
 std::optional<Sample> parse_sample(Bytes body, const Attr &attr, std::endian order);
 std::optional<SampleId> parse_sample_id(Bytes body, const Attr &attr, std::endian order);
 
+// How many bytes of a record's end are its identity; 0 without sample_id_all.
+size_t trailer_bytes(const Attr &attr);
+
 // Where a sample (from its start) or another record (from its end) keeps the event id, in bytes.
 // nullopt: it keeps none.
 std::optional<size_t> sample_id_position(uint64_t sample_type);
 std::optional<size_t> trailer_id_position(uint64_t sample_type);
+// The same for the time.
+std::optional<size_t> sample_time_position(uint64_t sample_type);
+std::optional<size_t> trailer_time_position(uint64_t sample_type);
 
 }  // namespace pmukit::perfdata

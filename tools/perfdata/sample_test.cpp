@@ -57,7 +57,15 @@ TEST(Sample, ReadsEveryFieldUpToTheRawPayload)
     ASSERT_TRUE(sample->raw);
     EXPECT_EQ(load_le<uint32_t>(sample->raw->data()), 0xddccbbaaU);
 
-    for (size_t size = 0; size < body.size() - 8; size++)
+    EXPECT_EQ(sample->addr, 0xaddU);
+    EXPECT_EQ(sample->who.stream_id, 8U);
+    EXPECT_EQ(sample->counts.time_enabled_ns(), 2U);
+    EXPECT_EQ(sample->counts[0].id, 7U);
+    ASSERT_EQ(sample->callchain.size(), 2U);
+    EXPECT_EQ(sample->callchain[1], 0xbU);
+    EXPECT_EQ(sample->phys_addr, 0x42U);
+
+    for (size_t size = 0; size < body.size(); size++)
         EXPECT_FALSE(parse_sample(Bytes(body).first(size), attr, std::endian::little)) << size;
 }
 
@@ -77,8 +85,108 @@ TEST(Sample, CountsThatCannotBeAreRefused)
         EXPECT_FALSE(parse_sample(words({count, 1, 2}),
                                   attr_of(PERF_SAMPLE_READ, PERF_FORMAT_GROUP),
                                   std::endian::little));
+        EXPECT_FALSE(parse_sample(words({count, 1, 2}), attr_of(PERF_SAMPLE_BRANCH_STACK),
+                                  std::endian::little));
     }
     EXPECT_FALSE(parse_sample(words({0xffffffff}), attr_of(PERF_SAMPLE_RAW), std::endian::little));
+    for (uint64_t bytes : {uint64_t{17}, UINT64_MAX}) {
+        for (uint64_t field : {PERF_SAMPLE_AUX, PERF_SAMPLE_STACK_USER})
+            EXPECT_FALSE(parse_sample(words({bytes, 1, 2}), attr_of(field), std::endian::little));
+    }
+}
+
+TEST(Sample, ReadsEveryFieldBehindTheRawPayload)
+{
+    Attr attr = attr_of(PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+                        PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION |
+                        PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
+                        PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_AUX);
+    attr.branch_sample_type = kBranchHwIndex | kBranchCounters;
+    attr.sample_regs_user = 0b1010;
+    attr.sample_regs_intr = 0b100;
+    std::vector<std::byte> body =
+        words({/* branches */ 2, 55,   1,    2,  3,    4,       5, 6, 71, 72,
+               /* regs */ 2,     0xa,  0xb,
+               /* stack */ 16,   0x51, 0x52, 8,
+               /* weight */ 9,   10,   11,
+               /* regs */ 1,     0xc,  12,   13, 4096, 2097152,
+               /* aux */ 8,      0xaa});
+    std::optional<Sample> sample = parse_sample(body, attr, std::endian::little);
+    ASSERT_TRUE(sample);
+    ASSERT_EQ(sample->branches.size(), 2U);
+    EXPECT_EQ(sample->branches.hw_index(), 55U);
+    EXPECT_EQ(sample->branches[1].from, 4U);
+    EXPECT_EQ(sample->branches[1].to, 5U);
+    EXPECT_EQ(sample->branches[1].flags, 6U);
+    EXPECT_EQ(sample->branches.counters()[1], 72U);
+    EXPECT_EQ(sample->user_regs.values[1], 0xbU);
+    EXPECT_EQ(sample->user_regs.mask, 0b1010U);
+    EXPECT_EQ(sample->user_stack.size(), 8U);
+    EXPECT_EQ(sample->weight, 9U);
+    EXPECT_EQ(sample->data_src, 10U);
+    EXPECT_EQ(sample->transaction, 11U);
+    EXPECT_EQ(sample->intr_regs.values[0], 0xcU);
+    EXPECT_EQ(sample->phys_addr, 12U);
+    EXPECT_EQ(sample->cgroup, 13U);
+    EXPECT_EQ(sample->data_page_bytes, 4096U);
+    EXPECT_EQ(sample->code_page_bytes, 2097152U);
+    ASSERT_EQ(sample->aux.size(), 8U);
+    EXPECT_EQ(sample->aux[0], std::byte{0xaa});
+
+    for (size_t size = 0; size < body.size(); size++)
+        EXPECT_FALSE(parse_sample(Bytes(body).first(size), attr, std::endian::little)) << size;
+}
+
+TEST(Sample, RegistersAndStackThatWereNotTakenHaveNoWords)
+{
+    Attr attr = attr_of(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT);
+    attr.sample_regs_user = 0xff;
+    std::optional<Sample> sample =
+        parse_sample(words({/* abi */ 0, /* size */ 0, 7}), attr, std::endian::little);
+    ASSERT_TRUE(sample);
+    EXPECT_TRUE(sample->user_regs.values.empty());
+    EXPECT_TRUE(sample->user_stack.empty());
+    EXPECT_EQ(sample->weight, 7U);
+}
+
+TEST(Sample, AStackCannotBeLargerThanItsRoom)
+{
+    std::optional<Sample> sample = parse_sample(
+        words({8, 0x51, UINT64_MAX}), attr_of(PERF_SAMPLE_STACK_USER), std::endian::little);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(sample->user_stack.size(), 8U);
+}
+
+TEST(Sample, GivesTheCountsOfAGroup)
+{
+    Attr attr = attr_of(PERF_SAMPLE_READ, PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_LOST |
+                                              PERF_FORMAT_TOTAL_TIME_RUNNING);
+    std::vector<std::byte> body = words({2, 100, 1, 11, 0, 2, 12, 5});
+    std::optional<Sample> sample = parse_sample(body, attr, std::endian::little);
+    ASSERT_TRUE(sample);
+    ASSERT_EQ(sample->counts.size(), 2U);
+    EXPECT_EQ(sample->counts[1].value, 2U);
+    EXPECT_EQ(sample->counts[1].id, 12U);
+    EXPECT_EQ(sample->counts[1].lost, 5U);
+    EXPECT_EQ(sample->counts.time_running_ns(), 100U);
+    EXPECT_FALSE(sample->counts.time_enabled_ns());
+    for (size_t size = 0; size < body.size(); size++)
+        EXPECT_FALSE(parse_sample(Bytes(body).first(size), attr, std::endian::little)) << size;
+}
+
+TEST(Sample, ReadsTheOtherByteOrder)
+{
+    std::vector<std::byte> body(24);
+    store<uint32_t>(body.data(), 5, std::endian::big);
+    store<uint32_t>(body.data() + 4, 6, std::endian::big);
+    store<uint64_t>(body.data() + 8, 1, std::endian::big);
+    store<uint64_t>(body.data() + 16, 0xabc, std::endian::big);
+    std::optional<Sample> sample =
+        parse_sample(body, attr_of(PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN), std::endian::big);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(sample->who.pid, 5U);
+    EXPECT_EQ(sample->who.tid, 6U);
+    EXPECT_EQ(sample->callchain[0], 0xabcU);
 }
 
 TEST(SampleId, StandsAtTheEnd)
@@ -104,6 +212,19 @@ TEST(SampleIdPosition, FollowsTheFieldsAroundIt)
     EXPECT_FALSE(sample_id_position(PERF_SAMPLE_IP));
     EXPECT_EQ(trailer_id_position(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU), 8U);
     EXPECT_EQ(trailer_id_position(PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_STREAM_ID), 24U);
+}
+
+TEST(SampleTimePosition, FollowsTheFieldsAroundIt)
+{
+    EXPECT_EQ(sample_time_position(PERF_SAMPLE_TIME), 0U);
+    EXPECT_EQ(sample_time_position(PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID |
+                                   PERF_SAMPLE_CPU),
+              16U);
+    EXPECT_FALSE(sample_time_position(PERF_SAMPLE_TID));
+    EXPECT_EQ(trailer_time_position(PERF_SAMPLE_TIME | PERF_SAMPLE_TID), 8U);
+    EXPECT_EQ(trailer_time_position(PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER),
+              24U);
+    EXPECT_FALSE(trailer_time_position(PERF_SAMPLE_CPU));
 }
 
 }  // namespace

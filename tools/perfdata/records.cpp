@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "perfdata/records.hpp"
+
+#include <algorithm>
+
+#include "perfdata/format.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+constexpr std::string_view kKernelNames[] = {
+    "",
+    "MMAP",
+    "LOST",
+    "COMM",
+    "EXIT",
+    "THROTTLE",
+    "UNTHROTTLE",
+    "FORK",
+    "READ",
+    "SAMPLE",
+    "MMAP2",
+    "AUX",
+    "ITRACE_START",
+    "LOST_SAMPLES",
+    "SWITCH",
+    "SWITCH_CPU_WIDE",
+    "NAMESPACES",
+    "KSYMBOL",
+    "BPF_EVENT",
+    "CGROUP",
+    "TEXT_POKE",
+    "AUX_OUTPUT_HW_ID",
+    "CALLCHAIN_DEFERRED",
+};
+
+constexpr std::string_view kUserNames[] = {
+    "HEADER_ATTR",
+    "HEADER_EVENT_TYPE",
+    "HEADER_TRACING_DATA",
+    "HEADER_BUILD_ID",
+    "FINISHED_ROUND",
+    "ID_INDEX",
+    "AUXTRACE_INFO",
+    "AUXTRACE",
+    "AUXTRACE_ERROR",
+    "THREAD_MAP",
+    "CPU_MAP",
+    "STAT_CONFIG",
+    "STAT",
+    "STAT_ROUND",
+    "EVENT_UPDATE",
+    "TIME_CONV",
+    "HEADER_FEATURE",
+    "COMPRESSED",
+    "FINISHED_INIT",
+    "COMPRESSED2",
+    "BPF_METADATA",
+    "SCHEDSTAT_CPU",
+    "SCHEDSTAT_DOMAIN",
+};
+
+// Numbers one after the other; the first that is missing makes all of them worthless.
+class Fields {
+public:
+    Fields(Bytes body, std::endian order) : in_(body, order), order_(order) {}
+
+    uint16_t u16() { return get<uint16_t>(); }
+    uint32_t u32() { return get<uint32_t>(); }
+    uint64_t u64() { return get<uint64_t>(); }
+    Bytes take(size_t size)
+    {
+        std::optional<Bytes> bytes = in_.take(size);
+        whole_ = whole_ && bytes;
+        return bytes.value_or(Bytes());
+    }
+    WordView words(uint64_t count)
+    {
+        if (count > in_.left() / sizeof(uint64_t)) {
+            whole_ = false;
+            return {};
+        }
+        return WordView(take(count * sizeof(uint64_t)), order_);
+    }
+    Bytes rest() { return take(in_.left()); }
+    // Up to its NUL, or to the end of the body: sample_id may follow.
+    std::string_view text()
+    {
+        Bytes bytes = rest();
+        std::string_view all(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+        return all.substr(0, all.find('\0'));
+    }
+    size_t left() const { return in_.left(); }
+    bool whole() const { return whole_; }
+
+    template <typename T>
+    std::optional<T> done(const T &value) const
+    {
+        return whole_ ? std::optional<T>(value) : std::nullopt;
+    }
+
+private:
+    template <std::unsigned_integral T>
+    T get()
+    {
+        std::optional<T> value = in_.read<T>();
+        whole_ = whole_ && value;
+        return value.value_or(T{0});
+    }
+
+    ByteReader in_;
+    std::endian order_;
+    bool whole_ = true;
+};
+
+MmapRecord mmap_front(Fields &in)
+{
+    MmapRecord record;
+    record.pid = in.u32();
+    record.tid = in.u32();
+    record.address = in.u64();
+    record.bytes = in.u64();
+    record.file_offset = in.u64();
+    return record;
+}
+
+}  // namespace
+
+std::string_view record_name(uint32_t type)
+{
+    if (type < std::size(kKernelNames))
+        return kKernelNames[type];
+    if (type >= kHeaderAttr && type - kHeaderAttr < std::size(kUserNames))
+        return kUserNames[type - kHeaderAttr];
+    return {};
+}
+
+// Of the kernel
+
+std::optional<MmapRecord> parse_mmap(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    MmapRecord record = mmap_front(in);
+    record.path = in.text();
+    return in.done(record);
+}
+
+std::optional<MmapRecord> parse_mmap2(Bytes body, uint16_t misc, std::endian order)
+{
+    constexpr size_t kBuildIdRoom = 20;
+    Fields in(body, order);
+    MmapRecord record = mmap_front(in);
+    if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+        Bytes sizes = in.take(4);  // one byte of size, three reserved
+        Bytes room = in.take(kBuildIdRoom);
+        if (in.whole())
+            record.build_id = room.first(std::min(std::to_integer<size_t>(sizes[0]), kBuildIdRoom));
+    } else {
+        record.major = in.u32();
+        record.minor = in.u32();
+        record.inode = in.u64();
+        record.inode_generation = in.u64();
+    }
+    record.protection = in.u32();
+    record.flags = in.u32();
+    record.path = in.text();
+    return in.done(record);
+}
+
+std::optional<CommRecord> parse_comm(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    CommRecord record;
+    record.pid = in.u32();
+    record.tid = in.u32();
+    record.name = in.text();
+    return in.done(record);
+}
+
+std::optional<TaskRecord> parse_task(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    TaskRecord record;
+    record.pid = in.u32();
+    record.parent_pid = in.u32();
+    record.tid = in.u32();
+    record.parent_tid = in.u32();
+    record.time_ns = in.u64();
+    return in.done(record);
+}
+
+std::optional<LostRecord> parse_lost(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    LostRecord record;
+    record.id = in.u64();
+    record.lost = in.u64();
+    return in.done(record);
+}
+
+std::optional<uint64_t> parse_lost_samples(Bytes body, std::endian order)
+{
+    return ByteReader(body, order).u64();
+}
+
+std::optional<ThrottleRecord> parse_throttle(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    ThrottleRecord record;
+    record.time_ns = in.u64();
+    record.id = in.u64();
+    record.stream_id = in.u64();
+    return in.done(record);
+}
+
+std::optional<ReadRecord> parse_read(Bytes body, const Attr &attr, std::endian order)
+{
+    Fields in(body, order);
+    ReadRecord record;
+    record.pid = in.u32();
+    record.tid = in.u32();
+    // The counts have the shape that they have in a sample.
+    Attr counts_only;
+    counts_only.sample_type = PERF_SAMPLE_READ;
+    counts_only.read_format = attr.read_format;
+    std::optional<Sample> counts = parse_sample(in.rest(), counts_only, order);
+    if (!counts)
+        return std::nullopt;
+    record.counts = counts->counts;
+    return in.done(record);
+}
+
+std::optional<AuxRecord> parse_aux(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    AuxRecord record;
+    record.offset = in.u64();
+    record.size = in.u64();
+    record.flags = in.u64();
+    return in.done(record);
+}
+
+std::optional<ThreadRecord> parse_thread(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    ThreadRecord record;
+    record.pid = in.u32();
+    record.tid = in.u32();
+    return in.done(record);
+}
+
+std::optional<NamespacesRecord> parse_namespaces(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    NamespacesRecord record;
+    record.pid = in.u32();
+    record.tid = in.u32();
+    uint64_t count = in.u64();
+    record.links = in.words(count > in.left() ? count : count * 2);
+    return in.done(record);
+}
+
+std::optional<KsymbolRecord> parse_ksymbol(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    KsymbolRecord record;
+    record.address = in.u64();
+    record.bytes = in.u32();
+    record.type = in.u16();
+    record.flags = in.u16();
+    record.name = in.text();
+    return in.done(record);
+}
+
+std::optional<BpfRecord> parse_bpf(Bytes body, std::endian order)
+{
+    constexpr size_t kTagBytes = 8;
+    Fields in(body, order);
+    BpfRecord record;
+    record.type = in.u16();
+    record.flags = in.u16();
+    record.id = in.u32();
+    record.tag = in.take(kTagBytes);
+    return in.done(record);
+}
+
+std::optional<CgroupRecord> parse_cgroup(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    CgroupRecord record;
+    record.id = in.u64();
+    record.path = in.text();
+    return in.done(record);
+}
+
+std::optional<TextPokeRecord> parse_text_poke(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    TextPokeRecord record;
+    record.address = in.u64();
+    size_t before = in.u16(), after = in.u16();
+    record.before = in.take(before);
+    record.after = in.take(after);
+    return in.done(record);
+}
+
+std::optional<uint64_t> parse_aux_output_hw_id(Bytes body, std::endian order)
+{
+    return ByteReader(body, order).u64();
+}
+
+std::optional<CallchainDeferredRecord> parse_callchain_deferred(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    CallchainDeferredRecord record;
+    record.cookie = in.u64();
+    record.callchain = in.words(in.u64());
+    return in.done(record);
+}
+
+// Of perf
+
+std::optional<AuxtraceRecord> parse_auxtrace(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    AuxtraceRecord record;
+    record.size = in.u64();
+    record.offset = in.u64();
+    record.reference = in.u64();
+    record.index = in.u32();
+    record.tid = in.u32();
+    record.cpu = in.u32();
+    in.u32();  // reserved
+    return in.done(record);
+}
+
+std::optional<AuxtraceInfoRecord> parse_auxtrace_info(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    AuxtraceInfoRecord record;
+    record.type = in.u32();
+    in.u32();  // reserved
+    record.priv = in.words(in.left() / sizeof(uint64_t));
+    return in.done(record);
+}
+
+std::optional<AuxtraceErrorRecord> parse_auxtrace_error(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    AuxtraceErrorRecord record;
+    record.type = in.u32();
+    record.code = in.u32();
+    record.cpu = in.u32();
+    record.pid = in.u32();
+    record.tid = in.u32();
+    bool has_time = in.u32() != 0;  // format 1 put the time before the message
+    record.ip = in.u64();
+    if (has_time)
+        in.u64();
+    record.message = in.text();
+    return in.done(record);
+}
+
+std::optional<IdIndexView> parse_id_index(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    uint64_t count = in.u64();
+    WordView words = in.words(count > in.left() ? count : count * 4);
+    return in.done(IdIndexView(words));
+}
+
+std::optional<BuildIdRecord> parse_build_id(Bytes body, uint16_t misc, std::endian order)
+{
+    constexpr uint16_t kMiscSize = 1 << 15;  // PERF_RECORD_MISC_BUILD_ID_SIZE
+    constexpr size_t kRoom = 24, kMostBytes = 20, kSizeAt = 20;
+    Fields in(body, order);
+    BuildIdRecord record;
+    record.pid = in.u32();
+    Bytes room = in.take(kRoom);
+    record.path = in.text();
+    if (!in.whole())
+        return std::nullopt;
+    size_t known = misc & kMiscSize ? std::to_integer<size_t>(room[kSizeAt]) : kMostBytes;
+    record.build_id = room.first(std::min(known, kMostBytes));
+    return record;
+}
+
+std::optional<EventUpdateRecord> parse_event_update(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    EventUpdateRecord record;
+    record.type = in.u64();
+    record.id = in.u64();
+    record.data = in.rest();
+    if (record.type == EventUpdateRecord::kUnit || record.type == EventUpdateRecord::kName)
+        record.text = Fields(record.data, order).text();
+    return in.done(record);
+}
+
+std::optional<CpuMapRecord> parse_cpu_map(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    CpuMapRecord record;
+    record.type = in.u16();
+    record.data = in.rest();
+    return in.done(record);
+}
+
+std::optional<ThreadMapRecord> parse_thread_map(Bytes body, std::endian order)
+{
+    constexpr size_t kEntryBytes = 24;
+    Fields in(body, order);
+    ThreadMapRecord record;
+    record.count = in.u64();
+    if (record.count > in.left() / kEntryBytes)
+        return std::nullopt;
+    record.entries = in.take(record.count * kEntryBytes);
+    return in.done(record);
+}
+
+std::optional<StatRecord> parse_stat(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    StatRecord record;
+    record.id = in.u64();
+    record.cpu = in.u32();
+    record.thread = in.u32();
+    record.value = in.u64();
+    record.enabled_ns = in.u64();
+    record.running_ns = in.u64();
+    return in.done(record);
+}
+
+std::optional<StatRoundRecord> parse_stat_round(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    StatRoundRecord record;
+    record.type = in.u64();
+    record.time_ns = in.u64();
+    return in.done(record);
+}
+
+std::optional<WordView> parse_stat_config(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    uint64_t count = in.u64();
+    WordView words = in.words(count > in.left() ? count : count * 2);
+    return in.done(words);
+}
+
+std::optional<TimeConvRecord> parse_time_conv(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    TimeConvRecord record;
+    record.shift = in.u64();
+    record.mult = in.u64();
+    record.zero = in.u64();
+    constexpr size_t kLaterBytes = 24;
+    if (in.left() >= kLaterBytes) {
+        record.cycles = in.u64();
+        record.mask = in.u64();
+        Bytes flags = in.take(2);
+        record.user_time_zero = flags[0] != std::byte{0};
+        record.user_time_short = flags[1] != std::byte{0};
+    }
+    return in.done(record);
+}
+
+}  // namespace pmukit::perfdata
