@@ -5,6 +5,7 @@ if(NOT PMUKIT_STATIC)
   add_executable(pmukit-model
     ${CMAKE_CURRENT_LIST_DIR}/pmukit_model.cpp
     ${CMAKE_CURRENT_LIST_DIR}/pmukit_model_build_id.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/pmukit_model_command.cpp
     ${CMAKE_CURRENT_LIST_DIR}/pmukit_model_cxl_hmu.cpp)
   target_link_libraries(pmukit-model PRIVATE pmukit_models pmukit_vfu CLI11::CLI11)
   target_link_options(pmukit-model PRIVATE -Wl,--build-id)

@@ -1,23 +1,117 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit-model: runs one device model as a vfio-user server, for a QEMU guest to attach to.
+// pmukit-model: runs one device model, or a chassis of several, as vfio-user servers for a QEMU
+// guest to attach to.
 #include <fmt/format.h>
-#include <link.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/pmukit_model_build_id.hpp"
-#include "cli/pmukit_model_cxl_hmu.hpp"
+#include "cli/pmukit_model_command.hpp"
 #include "cli/pmukit_model_exit.hpp"
+#include "models/cxl_hmu/faults.hpp"
+#include "vfu/chassis.hpp"
 
 namespace pmukit::cli {
 namespace {
+
+using Commands = std::vector<std::unique_ptr<ModelCommand>>;
+
+// Set while a chassis runs; stop() may be called from a signal handler.
+vfu::Chassis *running_chassis = nullptr;
+
+extern "C" void stop_chassis(int)
+{
+    if (running_chassis)
+        running_chassis->stop();
+}
+
+void stop_on_signals(vfu::Chassis &chassis)
+{
+    running_chassis = &chassis;
+    struct sigaction action = {};
+    action.sa_handler = stop_chassis;
+    sigaction(SIGTERM, &action, nullptr);
+    sigaction(SIGINT, &action, nullptr);
+}
 
 void list_faults()
 {
     for (const models::cxl_hmu::Fault &fault : models::cxl_hmu::faults())
         fmt::print("cxl_hmu  {:<28} {}\n", fault.name, fault.effect);
+}
+
+ModelCommand *chosen_of(const Commands &commands)
+{
+    const auto found = std::ranges::find_if(commands, &ModelCommand::chosen);
+    return found == commands.end() ? nullptr : found->get();
+}
+
+// One device of a chassis: its words parsed as the program's own would be.
+class DeviceLine {
+public:
+    DeviceLine() : app_("one device", "pmukit-model"), commands_(model_commands(app_))
+    {
+        app_.require_subcommand(1);
+    }
+
+    Result<ModelCommand *> parse(const std::string &words)
+    {
+        try {
+            app_.parse(words);
+        } catch (const CLI::ParseError &error) {
+            return Error{Errc::kUsage, fmt::format("--device '{}': {}", words, error.what())};
+        }
+        return chosen_of(commands_);
+    }
+
+private:
+    CLI::App app_;
+    Commands commands_;
+};
+
+int serve(const std::vector<ModelCommand *> &models, bool once)
+{
+    Result<std::unique_ptr<vfu::Chassis>> created = vfu::Chassis::create();
+    if (!created)
+        return give_up(created.error());
+    vfu::Chassis &chassis = **created;
+    for (ModelCommand *model : models)
+        if (const Result<void> started = model->start(chassis); !started)
+            return give_up(started.error());
+
+    stop_on_signals(chassis);
+    for (const ModelCommand *model : models)
+        fmt::print("model: ready socket={}\n", model->socket());
+    std::fflush(stdout);
+    Result<void> outcome =
+        chassis.run(once ? vfu::Chassis::Until::kClientsLeave : vfu::Chassis::Until::kStopped);
+    running_chassis = nullptr;
+
+    for (ModelCommand *model : models)
+        if (Result<void> finished = model->finish(); !finished && outcome)
+            outcome = std::move(finished);
+    return outcome ? kExitGood : give_up(outcome.error());
+}
+
+int serve_chassis(const std::vector<std::string> &devices, bool once)
+{
+    std::vector<std::unique_ptr<DeviceLine>> lines;
+    std::vector<ModelCommand *> models;
+    for (const std::string &words : devices) {
+        lines.push_back(std::make_unique<DeviceLine>());
+        Result<ModelCommand *> model = lines.back()->parse(words);
+        if (!model)
+            return give_up(model.error());
+        models.push_back(*model);
+    }
+    return serve(models, once);
 }
 
 int run(int argc, char **argv)
@@ -26,8 +120,18 @@ int run(int argc, char **argv)
     app.set_version_flag("--version", "pmukit-model build " + build_id());
     bool wants_faults = false;
     app.add_flag("--list-faults", wants_faults, "name the ways in which a model can be broken");
+    bool once = false;
+    app.add_flag("--once", once,
+                 "end when every device has had a client and none has one any more");
     app.require_subcommand(0, 1);
-    CxlHmuCommand cxl_hmu(app);
+    app.fallthrough();  // --once may stand behind the unit's name
+    const Commands commands = model_commands(app);
+    CLI::App *chassis = app.add_subcommand(
+        "chassis", "several devices in one process, which see each other's PCIe packets");
+    std::vector<std::string> devices;
+    chassis->add_option("--device", devices, "one device: unit and options, as for a single one")
+        ->required()
+        ->allow_extra_args(false);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success &success) {
@@ -39,8 +143,10 @@ int run(int argc, char **argv)
         list_faults();
         return kExitGood;
     }
-    if (cxl_hmu.chosen())
-        return cxl_hmu.run();
+    if (chassis->parsed())
+        return serve_chassis(devices, once);
+    if (ModelCommand *model = chosen_of(commands))
+        return serve({model}, once);
     return give_up({Errc::kUsage, "which model? pmukit-model --help names them"});
 }
 

@@ -3,39 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "base/number.hpp"
-#include "cli/pmukit_model_exit.hpp"
-#include "models/cxl_hmu/cxl_hmu_model.hpp"
-#include "vfu/server.hpp"
 
 namespace pmukit::cli {
 
 namespace {
 
 constexpr unsigned kGibPerBitmapQword = 16;  // 64 bits of 256 MiB
-
-// Set while a server runs; stop() may be called from a signal handler.
-vfu::Server *running_server = nullptr;
-
-extern "C" void stop_server(int)
-{
-    if (running_server)
-        running_server->stop();
-}
-
-void stop_on_signals(vfu::Server &server)
-{
-    running_server = &server;
-    struct sigaction action = {};
-    action.sa_handler = stop_server;
-    sigaction(SIGTERM, &action, nullptr);
-    sigaction(SIGINT, &action, nullptr);
-}
 
 // SCALE:VALUE, both decimal.
 std::optional<models::cxl_hmu::EpochLength> parse_epoch(const std::string &text)
@@ -56,9 +33,8 @@ CxlHmuCommand::CxlHmuCommand(CLI::App &app)
     : command_(
           app.add_subcommand("cxl_hmu", "a CXL type 3 memory device with hotness monitoring units"))
 {
-    command_->add_option("--socket", socket_, "UNIX socket to listen on")->required();
+    slot_.add_to(*command_);
     command_->add_option("--access-log", access_log_, "write every memory access here");
-    command_->add_flag("--once", once_, "end when the first client leaves");
     command_->add_option("--fault", fault_, "break the device: see pmukit-model --list-faults");
     add_device_options();
     add_instance_options();
@@ -191,35 +167,31 @@ Result<void> CxlHmuCommand::open_logs()
     return opened;
 }
 
-int CxlHmuCommand::run()
+Result<void> CxlHmuCommand::start(vfu::Chassis &chassis)
 {
-    if (const Result<void> settled = settle(); !settled)
-        return give_up(settled.error());
-    if (const Result<void> opened = open_logs(); !opened)
-        return give_up(opened.error());
-    Result<std::unique_ptr<vfu::Server>> listening = vfu::Server::listen(socket_);
-    if (!listening)
-        return give_up(listening.error());
-    vfu::Server &server = **listening;
-    models::cxl_hmu::CxlHmuModel model(options_, log_, server.host());
+    if (Result<void> settled = settle(); !settled)
+        return settled;
+    const Result<vfu::SlotOptions> place = slot_.settle();
+    if (!place)
+        return place.error();
+    if (Result<void> opened = open_logs(); !opened)
+        return opened;
+    const Result<vfu::Slot *> slot = chassis.add_slot(*place);
+    if (!slot)
+        return slot.error();
+    model_ = std::make_unique<models::cxl_hmu::CxlHmuModel>(options_, log_, (*slot)->host());
+    (*slot)->insert(*model_);
+    return {};
+}
 
-    stop_on_signals(server);
-    fmt::print("model: ready socket={}\n", socket_);
-    std::fflush(stdout);
-    const Result<void> served =
-        server.run(model, once_ ? vfu::Server::Until::kClientLeaves : vfu::Server::Until::kStopped);
-    running_server = nullptr;
-
+Result<void> CxlHmuCommand::finish()
+{
     const Result<void> closed = log_.close();
     const Result<void> run_closed = run_logs_.close();
     fmt::print("model: unit=cxl_hmu accesses={} reads={} writes={} entries={} dropped={}\n",
-               log_.reads() + log_.writes(), log_.reads(), log_.writes(), model.entries_stored(),
-               model.entries_dropped());
-    if (!closed)
-        return give_up(closed.error());
-    if (!run_closed)
-        return give_up(run_closed.error());
-    return served ? kExitGood : give_up(served.error());
+               log_.reads() + log_.writes(), log_.reads(), log_.writes(), model_->entries_stored(),
+               model_->entries_dropped());
+    return closed ? run_closed : closed;
 }
 
 }  // namespace pmukit::cli

@@ -8,22 +8,25 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "cli/pmukit_model_command.hpp"
 #include "models/access_log.hpp"
+#include "models/cxl_hmu/cxl_hmu_model.hpp"
 #include "models/cxl_hmu/options.hpp"
 #include "models/cxl_hmu/run_logs.hpp"
 #include "models/cxl_hmu/source.hpp"
 
 namespace pmukit::cli {
 
-class CxlHmuCommand {
+class CxlHmuCommand final : public ModelCommand {
 public:
     explicit CxlHmuCommand(CLI::App &app);
     CxlHmuCommand(const CxlHmuCommand &) = delete;
     CxlHmuCommand &operator=(const CxlHmuCommand &) = delete;
 
-    bool chosen() const { return command_->parsed(); }
-    // Serves until told to stop; the exit code of the program.
-    int run();
+    bool chosen() const override { return command_->parsed(); }
+    const std::string &socket() const override { return slot_.socket(); }
+    Result<void> start(vfu::Chassis &chassis) override;
+    Result<void> finish() override;
 
 private:
     void add_device_options();
@@ -34,9 +37,8 @@ private:
     Result<void> open_logs();
 
     CLI::App *command_;
-    std::string socket_;
+    SlotWords slot_;
     std::string access_log_;
-    bool once_ = false;
     std::string fault_;
     std::string epoch_min_ = "1:1";
     std::string epoch_max_ = "5:100";
@@ -50,6 +52,7 @@ private:
     models::AccessLog log_;
     models::cxl_hmu::RunLogs run_logs_;
     models::cxl_hmu::Options options_;
+    std::unique_ptr<models::cxl_hmu::CxlHmuModel> model_;
 };
 
 }  // namespace pmukit::cli

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The command line of pmukit-model: a wrong word is answered with one line and an exit code.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <string>
+
+#include "base/fd.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -16,21 +21,46 @@ struct Outcome {
     std::string text;  // stdout and stderr
 };
 
+// The program, from its start to its end.
+class Program {
+public:
+    explicit Program(const std::string &arguments)
+        : pipe_(
+              ::popen(("timeout 20 " PMUKIT_MODEL_PROGRAM " " + arguments + " 2>&1").c_str(), "r"))
+    {
+    }
+
+    std::string next_line()
+    {
+        std::array<char, 4096> line{};
+        return std::fgets(line.data(), line.size(), pipe_) ? line.data() : "";
+    }
+    Outcome end()
+    {
+        Outcome outcome{};
+        for (std::string line = next_line(); !line.empty(); line = next_line())
+            outcome.text += line;
+        const int status = ::pclose(pipe_);
+        outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        return outcome;
+    }
+
+private:
+    FILE *pipe_;
+};
+
 Outcome run(const std::string &arguments)
 {
-    const std::string command = "timeout 20 " PMUKIT_MODEL_PROGRAM
-                                " cxl_hmu --socket /nonexistent/socket " +
-                                arguments + " 2>&1";
-    FILE *pipe = ::popen(command.c_str(), "r");
-    if (!pipe)
-        return {-1, "popen failed"};
-    Outcome outcome{};
-    std::array<char, 4096> chunk;
-    while (const size_t got = std::fread(chunk.data(), 1, chunk.size(), pipe))
-        outcome.text.append(chunk.data(), got);
-    const int status = ::pclose(pipe);
-    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return outcome;
+    return Program("cxl_hmu --socket /nonexistent/socket " + arguments).end();
+}
+
+bool visit(const std::filesystem::path &socket)
+{
+    const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    socket.string().copy(address.sun_path, sizeof address.sun_path - 1);
+    return ::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
 }
 
 class WrongWords : public testing::TestWithParam<const char *> {};
@@ -47,7 +77,9 @@ INSTANTIATE_TEST_SUITE_P(PmukitModel, WrongWords,
                          testing::Values("--source ''", "--source gauss", "--source zipf:seed=x",
                                          "--source uniform:tee=200", "--source replay",
                                          "--source uniform:room=64 --hot-list 64", "--memory 3M",
-                                         "--epoch-min 9", "--fault none-such"));
+                                         "--epoch-min 9", "--fault none-such",
+                                         "--bdf 1 --root-port 00:01.0",
+                                         "--bdf 01:00.0 --root-port 1:1"));
 
 TEST(PmukitModel, NamesATraceThatItCannotRead)
 {
@@ -63,6 +95,39 @@ TEST(PmukitModel, HelpDescribesTheSource)
     for (const char *word : {"--source TEXT", "--source-log", "--entries-log", "--stats-log",
                              "sequential", "unit-bytes", "room"})
         EXPECT_NE(outcome.text.find(word), std::string::npos) << word << outcome.text;
+}
+
+TEST(PmukitModel, AFunctionUnderALinkNeedsBothItsAddresses)
+{
+    EXPECT_EQ(run("--bdf 01:00.0").exit_code, 2);
+    EXPECT_EQ(run("--root-port 00:01.0").exit_code, 2);
+}
+
+TEST(PmukitModelChassis, ServesEveryDeviceOfItsLine)
+{
+    char folder[] = "/tmp/pmukit-model-XXXXXX";
+    const std::filesystem::path in = ::mkdtemp(folder);
+    Program program("--once chassis --device 'cxl_hmu --socket " + (in / "a").string() +
+                    " --bdf 01:00.0 --root-port 00:01.0' --device 'cxl_hmu --socket " +
+                    (in / "b").string() + " --instances 2'");
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "a").string() + "\n");
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "b").string() + "\n");
+    EXPECT_TRUE(visit(in / "b"));
+    EXPECT_TRUE(visit(in / "a"));
+    const Outcome outcome = program.end();
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    EXPECT_EQ(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 2) << outcome.text;
+    std::filesystem::remove_all(in);
+}
+
+TEST(PmukitModelChassis, NamesTheDeviceWhoseWordsAreWrong)
+{
+    for (const char *device :
+         {"", "none-such --socket x", "cxl_hmu", "cxl_hmu --socket x --what"}) {
+        const Outcome outcome = Program(std::string("chassis --device '") + device + "'").end();
+        EXPECT_EQ(outcome.exit_code, 2) << device;
+        EXPECT_NE(outcome.text.find("--device"), std::string::npos) << outcome.text;
+    }
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "vfu/channel.hpp"
 
-#include <sys/time.h>
-
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 
 namespace pmukit::vfu {
@@ -18,10 +17,7 @@ Channel::Channel(Fd socket) : socket_(std::move(socket)), buffer_(wire::kMaxMess
 {
     received_.reserve(kMaxUnclaimedFds);
     handed_out_.reserve(kMaxUnclaimedFds);
-
-    // Without a limit a client that does not read would hold us for ever. Failing is harmless.
-    const timeval patience{kSendPatience_s, 0};
-    setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    unsent_.reserve(wire::kMaxMessageBytes);
 }
 
 // An incomplete message at the end of the buffer moves to its front.
@@ -104,16 +100,39 @@ Channel::Next Channel::next(Message &message)
     return Next::kMessage;
 }
 
+// How much the socket took, 0 if it is full; nothing if the client is gone.
+std::optional<size_t> Channel::send_some(Bytes bytes)
+{
+    for (;;) {
+        const ssize_t sent =
+            ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0)
+            return static_cast<size_t>(sent);
+        if (errno == EAGAIN)
+            return 0;
+        if (errno != EINTR)
+            return std::nullopt;
+    }
+}
+
 bool Channel::send(Bytes message)
 {
-    while (!message.empty()) {
-        const ssize_t sent = ::send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent <= 0)
-            return false;
-        message = message.subspan(static_cast<size_t>(sent));
-    }
+    assert(!has_unsent());
+    const std::optional<size_t> sent = send_some(message);
+    if (!sent)
+        return false;
+    const Bytes rest = message.subspan(*sent);
+    unsent_.assign(rest.begin(), rest.end());
+    unsent_begin_ = 0;
+    return true;
+}
+
+bool Channel::flush()
+{
+    const std::optional<size_t> sent = send_some(Bytes(unsent_).subspan(unsent_begin_));
+    if (!sent)
+        return false;
+    unsent_begin_ += *sent;
     return true;
 }
 

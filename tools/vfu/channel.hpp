@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,10 +48,11 @@ public:
     // Bytes of a message whose rest has not come yet.
     size_t buffered_bytes() const { return end_ - begin_; }
 
-    // All of it, or false: the client is gone, or has not read its answers for kSendPatience_s.
-    bool send(Bytes message);
-
-    static constexpr int kSendPatience_s = 5;
+    // Sends without waiting; what the client has no room for is kept, one message at most: send
+    // nothing more until flush() has emptied it. False: the client is gone.
+    [[nodiscard]] bool send(Bytes message);
+    [[nodiscard]] bool flush();
+    bool has_unsent() const { return unsent_begin_ < unsent_.size(); }
 
 private:
     struct ReceivedFd {
@@ -60,12 +62,16 @@ private:
 
     bool take_fds(::msghdr &header, uint64_t chunk_end);
     void compact();
+    std::optional<size_t> send_some(Bytes bytes);
 
     Fd socket_;
     std::vector<std::byte> buffer_;
     size_t begin_ = 0;
     size_t end_ = 0;
     uint64_t position_ = 0;  // of buffer_[begin_] in the stream
+
+    std::vector<std::byte> unsent_;
+    size_t unsent_begin_ = 0;
 
     // Descriptors come with a chunk of the stream, and Linux ends a chunk with the send that
     // carried them: they belong to the message in which the chunk ends.

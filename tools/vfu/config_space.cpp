@@ -45,6 +45,8 @@ constexpr uint32_t kFlrCapable = 1u << 28;
 constexpr uint16_t kDeviceControl = 0x08;
 constexpr uint16_t kFunctionResetByte = kDeviceControl + 1;
 constexpr std::byte kFunctionReset{0x80};  // bit 15, reads as zero (7.5.3.4)
+constexpr unsigned kMaxPayloadShift = 5;
+constexpr unsigned kMaxReadRequestShift = 12;
 constexpr uint16_t kDeviceStatus = 0x0a;
 constexpr uint16_t kLinkCapabilities = 0x0c;
 constexpr uint16_t kLinkControl = 0x10;
@@ -71,7 +73,11 @@ constexpr uint16_t kMsiAddress = 0x04;
 constexpr uint16_t kMsiAddressHigh = 0x08;
 constexpr uint16_t kMsiData = 0x0c;
 constexpr uint16_t kMsiBytes = 0x0e;
+constexpr uint16_t kMsiMask = 0x10;
+constexpr uint16_t kMsiPending = 0x14;
+constexpr uint16_t kMsiMaskingBytes = 0x18;
 constexpr uint16_t kMsi64Bit = 1u << 7;
+constexpr uint16_t kMsiPerVectorMasking = 1u << 8;
 constexpr uint16_t kMsiEnable = 1u << 0;
 constexpr uint16_t kMsiControlWritable = 0x0071;  // enable, log2 of the vectors granted
 
@@ -247,18 +253,25 @@ uint16_t ConfigSpace::add_msix(const MsixLayout &layout)
     return at;
 }
 
-uint16_t ConfigSpace::add_msi(unsigned vectors)
+uint16_t ConfigSpace::add_msi(const MsiLayout &layout)
 {
-    assert(msi_vectors_ == 0 && vectors <= 32 && std::has_single_bit(vectors));
-    const uint16_t at = link_capability(kCapMsi, kMsiBytes);
-    const auto log2_vectors = static_cast<unsigned>(std::countr_zero(vectors));
+    assert(!msi_ && layout.vectors <= 32 && std::has_single_bit(layout.vectors));
+    const uint16_t at = link_capability(kCapMsi, layout.masking ? kMsiMaskingBytes : kMsiBytes);
+    const auto log2_vectors = static_cast<unsigned>(std::countr_zero(layout.vectors));
+    const auto every_vector = static_cast<uint32_t>((uint64_t{1} << layout.vectors) - 1);
+    const auto reg = [at](uint16_t offset) { return static_cast<uint16_t>(at + offset); };
 
-    place<uint16_t>(static_cast<uint16_t>(at + kMsiControl),
-                    static_cast<uint16_t>(kMsi64Bit | (log2_vectors << 1)), kMsiControlWritable);
-    place<uint32_t>(static_cast<uint16_t>(at + kMsiAddress), 0, 0xfffffffc);
-    place<uint32_t>(static_cast<uint16_t>(at + kMsiAddressHigh), 0, 0xffffffff);
-    place<uint16_t>(static_cast<uint16_t>(at + kMsiData), 0, 0xffff);
-    msi_vectors_ = vectors;
+    uint32_t control = kMsi64Bit | (log2_vectors << 1);
+    if (layout.masking) {
+        control |= kMsiPerVectorMasking;
+        place<uint32_t>(reg(kMsiMask), 0, every_vector);
+        place<uint32_t>(reg(kMsiPending), 0);
+    }
+    place<uint16_t>(reg(kMsiControl), static_cast<uint16_t>(control), kMsiControlWritable);
+    place<uint32_t>(reg(kMsiAddress), 0, 0xfffffffc);
+    place<uint32_t>(reg(kMsiAddressHigh), 0, 0xffffffff);
+    place<uint16_t>(reg(kMsiData), 0, 0xffff);
+    msi_ = layout;
     msi_offset_ = at;
     return at;
 }
@@ -375,6 +388,36 @@ std::optional<BarInfo> ConfigSpace::bar(unsigned index) const
     return index < kBars ? bars_[index] : std::nullopt;
 }
 
+uint64_t ConfigSpace::bar_address(unsigned index) const
+{
+    const std::optional<BarInfo> there = bar(index);
+    if (!there)
+        return 0;
+    uint64_t address = read(kBar0 + 4 * uint64_t{index}, 4);
+    if (there->kind != BarKind::kMemory32)
+        address |= uint64_t{read(kBar0 + 4 * uint64_t{index + 1}, 4)} << 32;
+    return address & ~(there->size_bytes - 1);
+}
+
+// 128 << field; the two highest codes are reserved.
+uint32_t ConfigSpace::packet_limit(unsigned shift) const
+{
+    if (!pcie_offset_)
+        return 128;
+    const uint32_t control = read(pcie_offset_ + uint64_t{kDeviceControl}, 2);
+    return 128u << std::min((control >> shift) & 0x7, 5u);
+}
+
+uint32_t ConfigSpace::max_payload_bytes() const
+{
+    return packet_limit(kMaxPayloadShift);
+}
+
+uint32_t ConfigSpace::max_read_request_bytes() const
+{
+    return packet_limit(kMaxReadRequestShift);
+}
+
 bool ConfigSpace::memory_enabled() const
 {
     return (read(kCommand, 2) & kCommandMemory) != 0;
@@ -392,7 +435,26 @@ unsigned ConfigSpace::msi_enabled_vectors() const
     const uint32_t control = read(msi_offset_ + uint64_t{kMsiControl}, 2);
     if (!(control & kMsiEnable))
         return 0;
-    return std::min(1u << ((control >> 4) & 0x7), msi_vectors_);
+    return std::min(1u << ((control >> 4) & 0x7), msi_->vectors);
+}
+
+uint32_t ConfigSpace::msi_masked() const
+{
+    return msi_ && msi_->masking ? read(msi_offset_ + uint64_t{kMsiMask}, 4) : 0;
+}
+
+uint64_t ConfigSpace::msi_address() const
+{
+    if (!msi_)
+        return 0;
+    return read(msi_offset_ + uint64_t{kMsiAddress}, 4) |
+           uint64_t{read(msi_offset_ + uint64_t{kMsiAddressHigh}, 4)} << 32;
+}
+
+void ConfigSpace::set_msi_pending(uint32_t pending)
+{
+    if (msi_ && msi_->masking)
+        set(static_cast<uint16_t>(msi_offset_ + kMsiPending), 4, pending);
 }
 
 bool ConfigSpace::msix_enabled() const

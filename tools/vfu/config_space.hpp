@@ -46,6 +46,11 @@ struct MsixLayout {
     uint64_t pba_bytes() const { return (uint64_t{vectors} + 63) / 64 * 8; }
 };
 
+struct MsiLayout {
+    unsigned vectors = 1;  // a power of two up to 32
+    bool masking = false;  // mask and pending bits for each vector
+};
+
 // What the bytes of a capability are and which of their bits software can change. Both masks may be
 // shorter than the body; what they do not cover is read only.
 struct CapabilityBody {
@@ -78,8 +83,8 @@ public:
     uint16_t add_pcie_endpoint();
     // Both BARs must have been added; table and pending bits must lie inside them.
     uint16_t add_msix(const MsixLayout &layout);
-    // 64-bit addresses, no masking; vectors is a power of two up to 32.
-    uint16_t add_msi(unsigned vectors);
+    // With 64-bit addresses.
+    uint16_t add_msi(const MsiLayout &layout);
 
     // body starts behind the four bytes of the extended header.
     uint16_t add_extended(uint16_t id, uint8_t version, const CapabilityBody &body);
@@ -102,9 +107,17 @@ public:
     void reset();
 
     std::optional<BarInfo> bar(unsigned index) const;  // nothing for the upper half of a 64-bit BAR
+    uint64_t bar_address(unsigned index) const;        // as the guest wrote it; 0 without a BAR
     const std::optional<MsixLayout> &msix() const { return msix_; }
-    unsigned msi_vectors() const { return msi_vectors_; }  // 0: the function has no MSI
-    unsigned msi_enabled_vectors() const;                  // 0: MSI is off
+    unsigned msi_vectors() const { return msi_ ? msi_->vectors : 0; }  // 0: no MSI
+    unsigned msi_enabled_vectors() const;                              // 0: MSI is off
+    uint32_t msi_masked() const;                                       // bit n: vector n
+    uint64_t msi_address() const;
+    void set_msi_pending(uint32_t pending);  // as the guest sees it, if there is such a register
+
+    // Device Control's limits on packets, 128 to 4096; what a function without one has is 128.
+    uint32_t max_payload_bytes() const;
+    uint32_t max_read_request_bytes() const;
 
     bool memory_enabled() const;
     bool bus_master_enabled() const;
@@ -117,6 +130,7 @@ private:
     void place_body(uint16_t offset, const CapabilityBody &body);
     uint16_t link_capability(uint8_t id, size_t size_bytes);
     bool msix_range_fits(unsigned index, uint64_t offset, uint64_t size_bytes) const;
+    uint32_t packet_limit(unsigned shift) const;
 
     using Image = std::array<std::byte, kConfigSpaceBytes>;
     Image value_{};
@@ -127,7 +141,7 @@ private:
     std::array<std::optional<BarInfo>, kBars> bars_{};
     std::array<bool, kBars> bar_taken_{};
     std::optional<MsixLayout> msix_;
-    unsigned msi_vectors_ = 0;
+    std::optional<MsiLayout> msi_;
     uint16_t msi_offset_ = 0;  // of the capability; 0: none
     uint16_t msix_offset_ = 0;
     uint16_t pcie_offset_ = 0;

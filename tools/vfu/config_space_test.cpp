@@ -126,7 +126,7 @@ TEST(ConfigSpace, CapabilitiesAreLinkedInOrder)
     const auto body = bytes({1, 2, 3});
     const unsigned vendor = config.add_capability(0x09, {.reset = body});
     const unsigned msix = config.add_msix({8, 0, 0x2000, 0, 0x3000});
-    const unsigned msi = config.add_msi(1);
+    const unsigned msi = config.add_msi({});
     EXPECT_EQ(walk(config), (std::vector<std::pair<unsigned, unsigned>>{
                                 {0x10, pcie}, {0x09, vendor}, {0x11, msix}, {0x05, msi}}));
     EXPECT_EQ(pcie, 0x40u);
@@ -231,7 +231,7 @@ TEST(ConfigSpace, MsixLayout)
 TEST(ConfigSpace, MsiGrantsNoMoreThanItHas)
 {
     ConfigSpace config({});
-    const unsigned at = config.add_msi(4);
+    const unsigned at = config.add_msi({.vectors = 4});
     EXPECT_EQ(config.read(at + 2, 2), 0x0084u);
     EXPECT_EQ(config.msi_enabled_vectors(), 0u);
     config.write(at + 2, 2, 0x0011);

@@ -7,6 +7,7 @@
 #include <cassert>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
 namespace pmukit::vfu {
 namespace {
@@ -36,7 +37,8 @@ bool signal_eventfd(int fd)
     return ::write(fd, &one, sizeof one) == sizeof one;
 }
 
-Msix::Msix(unsigned vectors) : vectors_(vectors)
+Msix::Msix(unsigned vectors, std::function<void(uint64_t address)> sent)
+    : vectors_(vectors), sent_(std::move(sent))
 {
     std::ranges::for_each(vectors_, power_on);
 }
@@ -61,6 +63,8 @@ void Msix::send_if_possible(Vector &vector)
     // An eventfd that cannot be written is at its limit: the client has an interrupt to fetch.
     signal_eventfd(vector.trigger.get());
     vector.pending = false;
+    if (sent_)
+        sent_(load_le<uint64_t>(vector.entry.data()));
 }
 
 void Msix::raise(unsigned vector)

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -27,7 +28,8 @@ class Msix {
 public:
     static constexpr size_t kEntryBytes = 16;
 
-    explicit Msix(unsigned vectors = 0);
+    // sent() is called for every message that leaves, with the address in its table entry.
+    explicit Msix(unsigned vectors = 0, std::function<void(uint64_t address)> sent = {});
 
     unsigned vectors() const { return static_cast<unsigned>(vectors_.size()); }
 
@@ -64,6 +66,7 @@ private:
     void send_if_possible(Vector &vector);
 
     std::vector<Vector> vectors_;
+    std::function<void(uint64_t)> sent_;
     bool open_ = false;
 };
 

@@ -2,6 +2,7 @@
 #include "vfu/session.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <bit>
@@ -47,9 +48,9 @@ constexpr bool overlaps(uint64_t offset, size_t width, uint64_t start, uint64_t 
 
 // A BAR access is one access of the same width if there is such a width; else the widest that
 // divides it, so that a region access of 3 is three bytes.
-constexpr size_t piece_of(size_t count)
+constexpr uint32_t piece_of(uint32_t count)
 {
-    for (const size_t width : {8u, 4u, 2u})
+    for (const uint32_t width : {8u, 4u, 2u})
         if (count % width == 0)
             return width;
     return 1;
@@ -88,9 +89,9 @@ void Session::log(std::string_view line)
 {
     const uint64_t now = now_ns();
     if (const uint64_t suppressed = limiter_.take_suppressed(now); suppressed > 0)
-        fmt::print(stderr, "vfu: {} lines were not shown\n", suppressed);
+        fmt::print(stderr, "vfu: {}{} lines were not shown\n", name_, suppressed);
     if (limiter_.admit(now))
-        fmt::print(stderr, "vfu: {}\n", line);
+        fmt::print(stderr, "vfu: {}{}\n", name_, line);
 }
 
 // Life of a client
@@ -102,9 +103,10 @@ void Session::bind(Device &device)
     const std::optional<MsixLayout> &layout = device.config().msix();
 
     device_ = &device;
-    msix_ = Msix(layout ? layout->vectors : 0);
-    msi_triggers_.clear();
-    msi_triggers_.resize(device.config().msi_vectors());
+    msix_ = Msix(layout ? layout->vectors : 0,
+                 [this](uint64_t address) { link_.interrupts(address, now_ns()); });
+    msi_ = Msi(device.config().msi_vectors(),
+               [this](unsigned) { link_.interrupts(config().msi_address(), now_ns()); });
 }
 
 void Session::attach(Fd client)
@@ -121,35 +123,49 @@ void Session::detach()
     channel_.reset();
     dma_.clear();
     msix_.clear_triggers();
-    for (Fd &trigger : msi_triggers_)
-        trigger.reset();
+    msi_.clear_triggers();
 }
 
-bool Session::on_readable()
+short Session::poll_events() const
 {
-    const Channel::Fill fill = channel_->fill();
-    if (fill == Channel::Fill::kNothing)
-        return true;
+    return channel_->has_unsent() ? POLLOUT : POLLIN;
+}
 
-    Message message;
-    Channel::Next next = Channel::Next::kIncomplete;
-    while (fill == Channel::Fill::kData &&
-           (next = channel_->next(message)) == Channel::Next::kMessage) {
-        if (!handle(message)) {
-            log("the client takes no answers; connection closed");
-            detach();
-            return false;
-        }
-    }
-    if (fill == Channel::Fill::kData && next == Channel::Next::kIncomplete)
-        return true;
-
-    if (next == Channel::Next::kMalformed)
-        log("a message of impossible size; connection closed");
+bool Session::on_ready()
+{
+    const bool there =
+        channel_->has_unsent() ? channel_->flush() : channel_->fill() != Channel::Fill::kClosed;
+    if (there)
+        return handle_messages();
+    if (channel_->has_unsent())
+        log("the client left without taking its answer");
     else if (channel_->buffered_bytes() > 0)
         log("the client left in the middle of a message");
     detach();
     return false;
+}
+
+// All that have come, but none ahead of an answer that waits to be taken.
+bool Session::handle_messages()
+{
+    while (!channel_->has_unsent()) {
+        Message message;
+        switch (channel_->next(message)) {
+            case Channel::Next::kIncomplete:
+                return true;
+            case Channel::Next::kMessage:
+                if (handle(message))
+                    break;
+                log("the client left without taking its answer");
+                detach();
+                return false;
+            case Channel::Next::kMalformed:
+                log("a message of impossible size; connection closed");
+                detach();
+                return false;
+        }
+    }
+    return true;
 }
 
 std::optional<uint64_t> Session::run_device_until_now()
@@ -295,6 +311,7 @@ void Session::reset_function()
 {
     config().reset();
     msix_.reset();
+    msi_.reset();
     device_->reset();
 }
 
@@ -343,7 +360,9 @@ bool Session::dma_read(uint64_t address, std::span<std::byte> into)
         log(fmt::format("DMA read of {:#x} while not bus master", address));
         return false;
     }
-    if (dma_.read(address, into))
+    const bool good = dma_.read(address, into);
+    link_.dma_reads(address, into.size(), good, packet_limits(), now_ns());
+    if (good)
         return true;
     log(fmt::format("DMA read of {} bytes at {:#x}: not mapped, or not shared memory", into.size(),
                     address));
@@ -356,12 +375,18 @@ bool Session::dma_write(uint64_t address, Bytes from)
         log(fmt::format("DMA write to {:#x} while not bus master", address));
         return false;
     }
+    link_.dma_writes(address, from.size(), packet_limits(), now_ns());
     if (dma_.write(address, from))
         return true;
     log(fmt::format(
         "DMA write of {} bytes at {:#x}: not mapped, not writable, or not shared memory",
         from.size(), address));
     return false;
+}
+
+PacketLimits Session::packet_limits() const
+{
+    return {config().max_payload_bytes(), config().max_read_request_bytes()};
 }
 
 uint64_t Session::now_ns() const
@@ -427,14 +452,21 @@ Verdict Session::on_region_read(const Message &message, Answer &answer)
     const std::span<std::byte> into = answer.body.subspan(answer.size_bytes, access.count);
     answer.size_bytes += access.count;
     if (access.region == wire::kRegionConfig) {
+        const auto request = link_.cpu_reads_config(access.offset, access.count, now_ns());
         config().read(access.offset, into);
+        link_.complete(request, now_ns());
         return kGood;
     }
 
     device_->advance(now_ns());
-    const size_t piece = piece_of(access.count);
-    for (size_t done = 0; done < access.count; done += piece)
-        read_bar(access.region, access.offset + done, into.subspan(done, piece));
+    const uint64_t base = config().bar_address(access.region);
+    const uint32_t piece = piece_of(access.count);
+    for (uint32_t done = 0; done < access.count; done += piece) {
+        const uint64_t offset = access.offset + done;
+        const auto request = link_.cpu_reads(base + offset, piece, now_ns());
+        read_bar(access.region, offset, into.subspan(done, piece));
+        link_.complete(request, now_ns());
+    }
     return kGood;
 }
 
@@ -449,14 +481,20 @@ Verdict Session::on_region_write(const Message &message, Answer &answer)
         return invalid("count and message size disagree");
     answer.put(access);
     if (access.region == wire::kRegionConfig) {
+        const auto request = link_.cpu_writes_config(access.offset, access.count, now_ns());
         write_config(access.offset, from);
+        link_.complete(request, now_ns());
         return kGood;
     }
 
     device_->advance(now_ns());
-    const size_t piece = piece_of(access.count);
-    for (size_t done = 0; done < access.count; done += piece)
-        write_bar(access.region, access.offset + done, from.subspan(done, piece));
+    const uint64_t base = config().bar_address(access.region);
+    const uint32_t piece = piece_of(access.count);
+    for (uint32_t done = 0; done < access.count; done += piece) {
+        const uint64_t offset = access.offset + done;
+        link_.cpu_writes(base + offset, piece, now_ns());
+        write_bar(access.region, offset, from.subspan(done, piece));
+    }
     return kGood;
 }
 
@@ -464,7 +502,7 @@ void Session::write_config(uint64_t offset, Bytes from)
 {
     if (config().write(offset, from).function_reset)
         reset_function();
-    update_msix();
+    update_interrupts();
 }
 
 Session::Owner Session::owner_of(unsigned bar, uint64_t offset, size_t width) const
@@ -537,7 +575,7 @@ uint32_t Session::irq_count(uint32_t index) const
 {
     switch (index) {
         case wire::kIrqMsi:
-            return static_cast<uint32_t>(msi_triggers_.size());
+            return msi_.vectors();
         case wire::kIrqMsix:
             return msix_.vectors();
         default:
@@ -624,34 +662,35 @@ void Session::set_trigger(uint32_t index, uint32_t vector, Fd eventfd)
     if (index == wire::kIrqMsix)
         msix_.set_trigger(vector, std::move(eventfd));
     else
-        msi_triggers_[vector] = std::move(eventfd);
+        msi_.set_trigger(vector, std::move(eventfd));
+    config().set_msi_pending(msi_.pending());
 }
 
 void Session::raise(unsigned vector)
 {
-    const unsigned msi_vectors = device_ ? config().msi_enabled_vectors() : 0;
-
-    if (msi_vectors > 0)
-        raise_msi(vector % msi_vectors);
+    if (!device_) {
+        log(fmt::format("interrupt vector {} before there is a device", vector));
+        return;
+    }
+    update_interrupts();
+    if (config().msi_enabled_vectors() > 0)
+        msi_.raise(vector);
     else if (vector < msix_.vectors())
         msix_.raise(vector);
-    else
+    else if (vector >= msi_.vectors())
         log(fmt::format("interrupt vector {} does not exist", vector));
-}
-
-// MSI has no pending state of its own here: what cannot be sent is lost, as on a function without
-// per-vector masking.
-void Session::raise_msi(unsigned vector)
-{
-    if (config().bus_master_enabled() && msi_triggers_[vector])
-        signal_eventfd(msi_triggers_[vector].get());
+    config().set_msi_pending(msi_.pending());
 }
 
 // A message-signalled interrupt is a memory write: it needs bus mastering like any other.
-void Session::update_msix()
+void Session::update_interrupts()
 {
+    const bool bus_master = config().bus_master_enabled();
+
     msix_.set_function_open(config().msix_enabled() && !config().msix_function_masked() &&
-                            config().bus_master_enabled());
+                            bus_master);
+    msi_.set_state({config().msi_enabled_vectors(), config().msi_masked(), bus_master});
+    config().set_msi_pending(msi_.pending());
 }
 
 }  // namespace pmukit::vfu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // One device and the client it talks to: judges every message, applies it, answers it, and is the
-// Host the device sees. Knows no listening socket and no loop; server.hpp has those.
+// Host the device sees. Knows no listening socket and no loop; chassis.hpp has those.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -18,6 +19,8 @@
 #include "vfu/config_space.hpp"
 #include "vfu/device.hpp"
 #include "vfu/dma_map.hpp"
+#include "vfu/link.hpp"
+#include "vfu/msi.hpp"
 #include "vfu/msix.hpp"
 #include "vfu/wire.hpp"
 
@@ -54,6 +57,9 @@ public:
 
     // Once, before the first client. The device must outlive the session's last client.
     void bind(Device &device);
+    // Where the function sits, if its packets are to be seen, and what its log lines begin with.
+    void set_link(const Link &link) { link_ = link; }
+    void set_name(std::string_view name) { name_ = name; }
 
     // A new client is a new machine: nothing mapped, device as after power-on.
     void attach(Fd client);
@@ -61,8 +67,12 @@ public:
     bool attached() const { return channel_.has_value(); }
     int fd() const { return channel_ ? channel_->fd() : -1; }
 
-    // The client has sent something: handles it. False: the client has gone and is detached.
-    bool on_readable();
+    // What to poll the client's socket for. A client that does not take its answers is asked
+    // nothing more until it has: it holds up nobody else and costs one message of memory.
+    short poll_events() const;
+    // The socket is ready: handles what the client has sent. False: the client has gone and is
+    // detached.
+    bool on_ready();
 
     // Lets the device catch up if it asked for it. When to come again; nullopt: never.
     std::optional<uint64_t> run_device_until_now();
@@ -102,6 +112,7 @@ private:
 
     static const Rule *rule_for(uint16_t command);
     Verdict judge(const wire::Header &header, const Message &message, const Rule *rule) const;
+    bool handle_messages();
     bool handle(const Message &message);
     bool answer(const wire::Header &request, const Verdict &verdict, size_t body_bytes);
 
@@ -129,18 +140,20 @@ private:
     uint32_t irq_count(uint32_t index) const;
     Verdict judge_irqs(const wire::IrqSet &set, const Message &message) const;
     void set_trigger(uint32_t index, uint32_t vector, Fd eventfd);
-    void raise_msi(unsigned vector);
-    void update_msix();
+    void update_interrupts();
     void reset_function();
 
     ConfigSpace &config() const { return device_->config(); }
+    PacketLimits packet_limits() const;
 
     Device *device_ = nullptr;
     std::optional<Channel> channel_;
     bool version_agreed_ = false;
     DmaMap dma_;
     Msix msix_;
-    std::vector<Fd> msi_triggers_;
+    Msi msi_;
+    Link link_;
+    std::string name_;
     std::vector<std::byte> answer_;
     LineLimiter limiter_;
 };

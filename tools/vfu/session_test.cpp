@@ -27,7 +27,7 @@ protected:
                                   const std::vector<int> &fds = {})
     {
         client.send_raw(message, fds);
-        session.on_readable();
+        session.on_ready();
         return client.receive();
     }
     std::optional<Reply> ask(Command command, const std::vector<std::byte> &body,
@@ -244,7 +244,7 @@ TEST_F(SessionTest, SeveralMessagesInOneSendAreAnsweredInOrder)
     greet();
     client.send_raw(TestClient::message(Command::kReset, {}, 0, 7) +
                     TestClient::message(Command::kRegionRead, access_body(0, 0, 4), 0, 8));
-    session.on_readable();
+    session.on_ready();
     EXPECT_EQ(client.receive()->header.id, 7);
     EXPECT_EQ(client.receive()->header.id, 8);
 }
@@ -255,17 +255,17 @@ TEST_F(SessionTest, AMessageMayComeByteByByte)
     const auto message = TestClient::message(Command::kRegionRead, access_body(0, 0x10, 4));
     for (size_t i = 0; i + 1 < message.size(); i++) {
         client.send_raw(Bytes(message).subspan(i, 1));
-        ASSERT_TRUE(session.on_readable());
+        ASSERT_TRUE(session.on_ready());
         ASSERT_FALSE(client.receive());
     }
     client.send_raw(Bytes(message).last(1));
-    session.on_readable();
+    session.on_ready();
     EXPECT_TRUE(client.receive()->good());
 }
 
 TEST_F(SessionTest, NothingToReadIsNotTheEnd)
 {
-    EXPECT_TRUE(session.on_readable());
+    EXPECT_TRUE(session.on_ready());
     EXPECT_TRUE(session.attached());
     greet();
 }
@@ -276,7 +276,7 @@ TEST_F(SessionTest, ImpossibleSizeClosesTheConnection)
         TestClient next;
         session.attach(next.connect());
         next.send_raw(bytes_of(wire::Header{1, 1, size, 0, 0}));
-        EXPECT_FALSE(session.on_readable()) << size;
+        EXPECT_FALSE(session.on_ready()) << size;
         EXPECT_TRUE(next.closed_by_peer()) << size;
         EXPECT_FALSE(session.attached());
     }
@@ -287,9 +287,9 @@ TEST_F(SessionTest, SurvivesAClientThatLeavesMidMessage)
     greet();
     const auto message = TestClient::message(Command::kRegionRead, access_body(0, 0, 4));
     client.send_raw(Bytes(message).first(20));
-    ASSERT_TRUE(session.on_readable());
+    ASSERT_TRUE(session.on_ready());
     client.leave();
-    EXPECT_FALSE(session.on_readable());
+    EXPECT_FALSE(session.on_ready());
     EXPECT_TRUE(device.calls.empty());
 }
 
@@ -316,7 +316,7 @@ TEST_F(SessionTest, SurvivesDamagedMessages)
                 static_cast<std::byte>(1u << below(8));
         client.send_raw(message,
                         below(4) == 0 ? std::vector<int>{memory.get()} : std::vector<int>{});
-        const bool kept = session.on_readable();
+        const bool kept = session.on_ready();
         if (kept && !hits_header) {
             ASSERT_TRUE(client.receive()) << "round " << round;
             answered++;
@@ -801,7 +801,7 @@ TEST_F(SessionTest, ANewClientFindsANewMachine)
     ASSERT_TRUE(
         ask(Command::kDmaMap, bytes_of(wire::DmaMap{32, 3, 0, 0, 0x1000}), {memory.get()})->good());
     client.leave();
-    ASSERT_FALSE(session.on_readable());
+    ASSERT_FALSE(session.on_ready());
 
     session.attach(client.connect());
     EXPECT_EQ(device.resets, 2u);
@@ -814,13 +814,97 @@ TEST_F(SessionTest, ANewClientFindsANewMachine)
     EXPECT_FALSE(session.dma_read(0, back));
 }
 
+// Packets on the function's link
+
+class Watcher final : public TrafficObserver {
+public:
+    void on_packet(const Packet &packet) override { packets.push_back(packet); }
+    std::vector<Packet> packets;
+};
+
+class SessionLinkTest : public SessionTest {
+protected:
+    SessionLinkTest()
+    {
+        session.set_link(Link(traffic, {0x0100, 0x0080}));
+        greet();
+        EXPECT_TRUE(write<uint64_t>(wire::kRegionConfig, 0x10, kBar0Address | 0x4));
+        open_interrupts();
+        traffic.add(watcher);
+    }
+    const Packet &last() const { return watcher.packets.back(); }
+
+    static constexpr uint64_t kBar0Address = 0x123450000;
+    Traffic traffic;
+    Watcher watcher;
+};
+
+TEST_F(SessionLinkTest, RegisterAccessesCarryTheAddressTheGuestGaveTheBar)
+{
+    read(0, 0x10, 4);
+    ASSERT_EQ(watcher.packets.size(), 2u);
+    EXPECT_EQ(watcher.packets[0].address, kBar0Address + 0x10);
+    EXPECT_EQ(watcher.packets[1].address, kBar0Address + 0x10);
+    ASSERT_TRUE(write<uint32_t>(0, 0x20, 7));
+    ASSERT_EQ(watcher.packets.size(), 3u);
+    EXPECT_EQ(last().kind, PacketKind::kMemoryWrite);
+    EXPECT_EQ(last().address, kBar0Address + 0x20);
+    EXPECT_EQ(last().bytes, 4u);
+}
+
+TEST_F(SessionLinkTest, ALongRegionAccessIsAsManyPacketsAsAccesses)
+{
+    read(2, 0, 64);
+    EXPECT_EQ(watcher.packets.size(), 2u * 8);
+}
+
+TEST_F(SessionLinkTest, ConfigurationAccessesAreSeen)
+{
+    read(wire::kRegionConfig, 0, 4);
+    ASSERT_EQ(watcher.packets.size(), 2u);
+    EXPECT_EQ(watcher.packets[0].kind, PacketKind::kConfigRead);
+    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, 0x04, 0x0006));
+    ASSERT_EQ(watcher.packets.size(), 4u);
+    EXPECT_EQ(watcher.packets[2].kind, PacketKind::kConfigWrite);
+}
+
+TEST_F(SessionLinkTest, DmaIsCutAsTheGuestSetDeviceControl)
+{
+    const Fd memory = make_memory(0x2000);
+    ASSERT_TRUE(
+        ask(Command::kDmaMap, bytes_of(wire::DmaMap{32, 3, 0, 0, 0x2000}), {memory.get()})->good());
+    // 512 bytes of payload, read requests of 4096
+    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, device.pcie_offset + 8u, 0x5040));
+    watcher.packets.clear();
+    std::vector<std::byte> bytes(0x1000);
+    ASSERT_TRUE(session.dma_write(0x800, bytes));
+    EXPECT_EQ(watcher.packets.size(), 0x1000u / 512);
+    watcher.packets.clear();
+    ASSERT_TRUE(session.dma_read(0x1000, bytes));
+    EXPECT_EQ(watcher.packets.size(), 1u + 0x1000 / 512);
+    watcher.packets.clear();
+    EXPECT_FALSE(session.dma_read(0x100000, std::span(bytes).first(4)));
+    EXPECT_EQ(last().status, CompletionStatus::kUnsupportedRequest);
+}
+
+TEST_F(SessionLinkTest, AnMsixMessageIsAWriteToTheAddressInItsTableEntry)
+{
+    const Fd event = make_eventfd();
+    ASSERT_TRUE(ask(Command::kSetIrqs, irqs_body(kConnect, 0, 1), {event.get()})->good());
+    ASSERT_TRUE(write<uint32_t>(0, kMsixTableOffset, 0xfee01000));
+    session.raise(0);
+    EXPECT_TRUE(last().interrupt);
+    EXPECT_EQ(last().address, 0xfee01000u);
+    EXPECT_EQ(last().requester, 0x0100);
+}
+
 // A function with MSI and without MSI-X
 class MsiDevice final : public Device {
 public:
     MsiDevice() : config_({.vendor = 1, .device = 2})
     {
         config_.add_bar(0, BarKind::kMemory32, 0x1000);
-        msi = config_.add_msi(2);
+        msi = config_.add_msi({.vectors = 2, .masking = true});
     }
     ConfigSpace &config() override { return config_; }
     uint64_t bar_read(unsigned, uint64_t, unsigned) override { return 0x42; }
@@ -849,9 +933,15 @@ protected:
     void tell(const std::vector<std::byte> &message, const std::vector<int> &fds = {})
     {
         client.send_raw(message, fds);
-        session.on_readable();
+        session.on_ready();
         reply = client.receive();
         ASSERT_TRUE(reply && reply->good());
+    }
+    void write_config(unsigned offset, uint16_t value)
+    {
+        tell(TestClient::message(
+            Command::kRegionWrite,
+            access_body(wire::kRegionConfig, offset, sizeof value, bytes_of(value))));
     }
     void connect_vector_0()
     {
@@ -871,22 +961,37 @@ TEST_F(SessionMsiTest, SendsMsiWhenThatIsWhatTheGuestEnabled)
     connect_vector_0();
     session.raise(1);
     EXPECT_EQ(signals(event), 0u);
-    device.config().write(device.msi + 2u, 2, 0x0001);  // one vector granted: all arrive there
+    write_config(device.msi + 2u, 0x0001);  // one vector granted: all arrive there
     session.raise(1);
     EXPECT_EQ(signals(event), 0u);  // not bus master yet
-    device.config().write(0x04, 2, 0x0004);
+    write_config(0x04, 0x0004);
+    EXPECT_EQ(signals(event), 1u);
     session.raise(1);
     EXPECT_EQ(signals(event), 1u);
+}
+
+TEST_F(SessionMsiTest, AMaskedVectorIsSeenPendingAndSentWhenUnmasked)
+{
+    connect_vector_0();
+    write_config(0x04, 0x0004);
+    write_config(device.msi + 2u, 0x0001);
+    write_config(device.msi + 0x10u, 0x0001);
+    session.raise(0);
+    EXPECT_EQ(signals(event), 0u);
+    EXPECT_EQ(device.config().read(device.msi + 0x14u, 4), 1u);
+    write_config(device.msi + 0x10u, 0);
+    EXPECT_EQ(signals(event), 1u);
+    EXPECT_EQ(device.config().read(device.msi + 0x14u, 4), 0u);
 }
 
 TEST_F(SessionMsiTest, TheNextClientDoesNotInheritEventfds)
 {
     connect_vector_0();
     client.leave();
-    ASSERT_FALSE(session.on_readable());
+    ASSERT_FALSE(session.on_ready());
     join();
-    device.config().write(device.msi + 2u, 2, 0x0001);
-    device.config().write(0x04, 2, 0x0004);
+    write_config(device.msi + 2u, 0x0001);
+    write_config(0x04, 0x0004);
     session.raise(0);
     EXPECT_EQ(signals(event), 0u);
 }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/pmukit_model_command.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "cli/pmukit_model_cxl_hmu.hpp"
+#include "vfu/bdf.hpp"
+
+namespace pmukit::cli {
+
+void SlotWords::add_to(CLI::App &command)
+{
+    command.add_option("--socket", socket_, "UNIX socket to listen on")->required();
+    CLI::Option *function = command.add_option(
+        "--bdf", function_, "where the guest finds it, as 01:00.0: its requester id");
+    CLI::Option *root_port = command.add_option(
+        "--root-port", root_port_, "the root port above it, as 00:10.0; without, it has no link");
+    function->needs(root_port);
+    root_port->needs(function);
+}
+
+Result<vfu::SlotOptions> SlotWords::settle() const
+{
+    vfu::SlotOptions options{socket_, std::nullopt};
+    if (function_.empty())
+        return options;
+    const std::optional<uint16_t> function = vfu::parse_bdf(function_);
+    const std::optional<uint16_t> root_port = vfu::parse_bdf(root_port_);
+    if (!function || !root_port)
+        return Error{
+            Errc::kUsage,
+            fmt::format("--{} {}: bus, device and function are wanted, as 01:00.0",
+                        function ? "root-port" : "bdf", function ? root_port_ : function_)};
+    options.link = vfu::LinkPlace{*function, *root_port};
+    return options;
+}
+
+std::vector<std::unique_ptr<ModelCommand>> model_commands(CLI::App &app)
+{
+    std::vector<std::unique_ptr<ModelCommand>> commands;
+    commands.push_back(std::make_unique<CxlHmuCommand>(app));
+    return commands;
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "vfu/link.hpp"
+
+#include <algorithm>
+
+namespace pmukit::vfu {
+namespace {
+
+constexpr uint32_t kBoundary = 4096;  // no packet crosses one (2.2.7)
+
+// Calls pass(address, bytes) for each packet: it ends at the next multiple of the limit, as devices
+// do that split on natural boundaries. The limit is a power of two and at most 4096.
+template <typename Pass>
+void for_each_packet(uint64_t address, uint64_t bytes, uint32_t limit, Pass pass)
+{
+    while (bytes > 0) {
+        const auto piece =
+            static_cast<uint32_t>(std::min<uint64_t>(bytes, limit - address % limit));
+        pass(address, piece);
+        address += piece;
+        bytes -= piece;
+    }
+}
+
+// A configuration request is for one dword; whatever else a client asks for (QEMU fetches all 4096
+// bytes once) is no access of a guest.
+bool is_config_request(uint64_t offset, uint32_t bytes)
+{
+    return bytes > 0 && offset % 4 + bytes <= 4;
+}
+
+}  // namespace
+
+Packet Link::outbound(PacketKind kind, uint64_t now_ns) const
+{
+    Packet packet;
+    packet.kind = kind;
+    packet.direction = PacketDirection::kOutbound;
+    packet.root_port = place_.root_port;
+    packet.function = place_.function;
+    packet.requester = kRootComplex;
+    packet.completer = place_.function;
+    packet.time_ns = now_ns;
+    return packet;
+}
+
+Packet Link::inbound(PacketKind kind, uint64_t now_ns) const
+{
+    Packet packet = outbound(kind, now_ns);
+    packet.direction = PacketDirection::kInbound;
+    packet.requester = place_.function;
+    packet.completer = 0;
+    return packet;
+}
+
+Link::Request Link::cpu_reads(uint64_t address, uint32_t bytes, uint64_t now_ns)
+{
+    if (!watched())
+        return {};
+    std::optional<uint8_t> first_tag;
+    for_each_packet(address, bytes, kBoundary, [&](uint64_t at, uint32_t piece) {
+        Packet packet = outbound(PacketKind::kMemoryRead, now_ns);
+        packet.tag = traffic_->next_tag();
+        packet.address = at;
+        packet.bytes = piece;
+        first_tag = first_tag.value_or(static_cast<uint8_t>(packet.tag));
+        traffic_->show(packet);
+    });
+    return {PacketKind::kMemoryRead, address, bytes, first_tag.value_or(0), true};
+}
+
+Link::Request Link::ask_config(PacketKind kind, uint64_t offset, uint32_t bytes, uint64_t now_ns)
+{
+    if (!watched() || !is_config_request(offset, bytes))
+        return {};
+    Packet packet = outbound(kind, now_ns);
+    packet.tag = traffic_->next_tag();
+    packet.address = offset;
+    packet.bytes = bytes;
+    traffic_->show(packet);
+    return {kind, offset, bytes, static_cast<uint8_t>(packet.tag), true};
+}
+
+Link::Request Link::cpu_reads_config(uint64_t offset, uint32_t bytes, uint64_t now_ns)
+{
+    return ask_config(PacketKind::kConfigRead, offset, bytes, now_ns);
+}
+
+Link::Request Link::cpu_writes_config(uint64_t offset, uint32_t bytes, uint64_t now_ns)
+{
+    return ask_config(PacketKind::kConfigWrite, offset, bytes, now_ns);
+}
+
+void Link::complete(const Request &request, uint64_t now_ns)
+{
+    if (!request.shown)
+        return;
+    const bool has_data = request.kind != PacketKind::kConfigWrite;
+    uint8_t tag = request.first_tag;
+    for_each_packet(request.address, request.bytes, kBoundary, [&](uint64_t at, uint32_t piece) {
+        Packet packet = inbound(PacketKind::kCompletion, now_ns);
+        packet.requester = kRootComplex;
+        packet.completer = place_.function;
+        packet.tag = tag++;
+        packet.address = at;
+        packet.bytes = has_data ? piece : 0;
+        packet.bytes_left = has_data ? piece : 4;  // without data it reads 4 (2.2.9)
+        traffic_->show(packet);
+    });
+}
+
+void Link::cpu_writes(uint64_t address, uint32_t bytes, uint64_t now_ns)
+{
+    if (!watched())
+        return;
+    for_each_packet(address, bytes, kBoundary, [&](uint64_t at, uint32_t piece) {
+        Packet packet = outbound(PacketKind::kMemoryWrite, now_ns);
+        packet.address = at;
+        packet.bytes = piece;
+        traffic_->show(packet);
+    });
+}
+
+void Link::complete_dma_read(const Packet &request, bool good, uint32_t payload_bytes)
+{
+    Packet answer = outbound(PacketKind::kCompletion, request.time_ns);
+    answer.requester = place_.function;
+    answer.completer = kRootComplex;
+    answer.tag = request.tag;
+    answer.address = request.address;
+    answer.bytes_left = request.bytes;
+    if (!good) {
+        answer.status = CompletionStatus::kUnsupportedRequest;
+        traffic_->show(answer);
+        return;
+    }
+    for_each_packet(request.address, request.bytes, payload_bytes,
+                    [&](uint64_t at, uint32_t piece) {
+                        answer.address = at;
+                        answer.bytes = piece;
+                        traffic_->show(answer);
+                        answer.bytes_left -= piece;
+                    });
+}
+
+void Link::dma_reads(uint64_t address, uint64_t bytes, bool good, const PacketLimits &limits,
+                     uint64_t now_ns)
+{
+    if (!watched())
+        return;
+    for_each_packet(address, bytes, limits.read_request_bytes, [&](uint64_t at, uint32_t piece) {
+        Packet request = inbound(PacketKind::kMemoryRead, now_ns);
+        request.tag = next_tag_++;
+        request.address = at;
+        request.bytes = piece;
+        traffic_->show(request);
+        complete_dma_read(request, good, limits.payload_bytes);
+    });
+}
+
+void Link::dma_writes(uint64_t address, uint64_t bytes, const PacketLimits &limits, uint64_t now_ns)
+{
+    if (!watched())
+        return;
+    for_each_packet(address, bytes, limits.payload_bytes, [&](uint64_t at, uint32_t piece) {
+        Packet packet = inbound(PacketKind::kMemoryWrite, now_ns);
+        packet.address = at;
+        packet.bytes = piece;
+        traffic_->show(packet);
+    });
+}
+
+void Link::interrupts(uint64_t address, uint64_t now_ns)
+{
+    if (!watched())
+        return;
+    Packet packet = inbound(PacketKind::kMemoryWrite, now_ns);
+    packet.address = address;
+    packet.bytes = 4;
+    packet.interrupt = true;
+    traffic_->show(packet);
+}
+
+}  // namespace pmukit::vfu

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// One function's PCIe link: turns what the machine and the function do to each other into the
+// packets that pass. A function without a place (a root-complex integrated endpoint) has no link,
+// and nothing of it is shown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "vfu/traffic.hpp"
+
+namespace pmukit::vfu {
+
+// The two limits a guest sets in Device Control (7.5.3.4), powers of two from 128 to 4096.
+struct PacketLimits {
+    uint32_t payload_bytes = 128;
+    uint32_t read_request_bytes = 512;
+};
+
+class Link {
+public:
+    Link() = default;
+    Link(Traffic &traffic, const LinkPlace &place) : traffic_(&traffic), place_(place) {}
+
+    // Whether anybody would see a packet; what is told to an unwatched link is dropped.
+    bool watched() const { return traffic_ && traffic_->watched(); }
+
+    // A CPU asks for something that is answered: keep the request and complete it when the
+    // function has been asked, so that what the function did meanwhile stands in between.
+    struct Request {
+        PacketKind kind = PacketKind::kMemoryRead;
+        uint64_t address = 0;
+        uint32_t bytes = 0;
+        uint8_t first_tag = 0;
+        bool shown = false;
+    };
+    [[nodiscard]] Request cpu_reads(uint64_t address, uint32_t bytes, uint64_t now_ns);
+    [[nodiscard]] Request cpu_reads_config(uint64_t offset, uint32_t bytes, uint64_t now_ns);
+    [[nodiscard]] Request cpu_writes_config(uint64_t offset, uint32_t bytes, uint64_t now_ns);
+    void complete(const Request &request, uint64_t now_ns);
+
+    void cpu_writes(uint64_t address, uint32_t bytes, uint64_t now_ns);
+
+    // good: the memory was there; otherwise each request is answered Unsupported Request.
+    void dma_reads(uint64_t address, uint64_t bytes, bool good, const PacketLimits &limits,
+                   uint64_t now_ns);
+    void dma_writes(uint64_t address, uint64_t bytes, const PacketLimits &limits, uint64_t now_ns);
+    void interrupts(uint64_t address, uint64_t now_ns);
+
+private:
+    Packet outbound(PacketKind kind, uint64_t now_ns) const;
+    Packet inbound(PacketKind kind, uint64_t now_ns) const;
+    Request ask_config(PacketKind kind, uint64_t offset, uint32_t bytes, uint64_t now_ns);
+    void complete_dma_read(const Packet &request, bool good, uint32_t payload_bytes);
+
+    Traffic *traffic_ = nullptr;
+    LinkPlace place_;
+    uint8_t next_tag_ = 0;  // of the function's own requests
+};
+
+}  // namespace pmukit::vfu
