@@ -8,6 +8,7 @@ UNITS   := cxl_hmu
 K       ?=
 U       ?=
 SEED    ?=
+N       ?=
 KDIR    ?=
 DESTDIR ?=
 PREFIX  ?= /usr
@@ -21,7 +22,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint vmtest vm demo test install bench rooms clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench rooms clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -33,6 +34,7 @@ help:
 	@echo '  make lint            clang-tidy, checkpatch, kernel-doc, sparse; slower'
 	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure'
 	@echo '  make vm [K=]         an interactive shell in a guest with the devices and modules'
+	@echo '  make mutants [U= N=] faults put into copies of the tree, one by one: the tests must notice (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
 	@echo
 	@echo '  make setup           packages, QEMU and guest kernels (SETUP=no only prints)'
@@ -104,6 +106,10 @@ check: setup
 lint: setup
 	@$(call cmake_build,check,-DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=ON)
 	@tools/scripts/lint $(BUILD)/check
+
+mutants: tools modules guest
+	@$(call cmake_build,check,-DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=ON)
+	@tools/scripts/mutants $(if $(U),--unit $(U)) $(if $(N),--sample $(N)) --guest $(if $(N),1,1000) --seed $(or $(SEED),1)
 
 test:
 	@tools/scripts/test
