@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // How fast cxl_hmu records are decoded, beside a loop that only sums the same words: the speed of
-// memory. Prints `bench <name> <value> <unit>`; each figure is the best of kRounds, ratios are of
+// memory. Prints `bench <name> <value> <unit>`; each figure is the best of several, ratios are of
 // the same run.
 #include <pmukit/cxl_hmu.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <vector>
 
+#include "base/bench.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 
@@ -22,7 +21,6 @@ constexpr size_t kEntriesPerRecord = 57;  // what the driver puts into one
 constexpr size_t kHeaderWords = 2 + PMUKIT_CXL_HMU_EXTRA_WORDS;
 constexpr size_t kUnits = 4096;
 constexpr unsigned kCounterWidth = 16;
-constexpr int kRounds = 7;
 
 std::vector<std::byte> make_stream()
 {
@@ -66,21 +64,6 @@ public:
     uint64_t sum = 0;
 };
 
-volatile uint64_t keep;
-
-template <typename Work>
-double gigabytes_per_second(size_t bytes, Work work)
-{
-    double best = 0;
-    for (int round = 0; round < kRounds; round++) {
-        const auto begin = std::chrono::steady_clock::now();
-        keep = work();
-        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-        best = std::max(best, static_cast<double>(bytes) / took.count() / 1e9);
-    }
-    return best;
-}
-
 template <typename SinkType>
 uint64_t decode_into(SinkType &sink, Bytes stream)
 {
@@ -98,18 +81,13 @@ int main()
     const std::vector<std::byte> stream = make_stream();
     const Bytes bytes(stream);
 
-    const double memory = gigabytes_per_second(bytes.size(), [&] {
-        uint64_t sum = 0;
-        for (size_t at = 0; at < bytes.size(); at += 8)
-            sum += load_le<uint64_t>(bytes.data() + at);
-        return sum;
-    });
-    const double decoded = gigabytes_per_second(bytes.size(), [&] {
+    const double memory = bench::best_rate(bytes.size(), [&] { return bench::memory_sum(bytes); });
+    const double decoded = bench::best_rate(bytes.size(), [&] {
         Summing sink;
         decode_into(sink, bytes);
         return sink.sum;
     });
-    const double aggregated = gigabytes_per_second(bytes.size(), [&] {
+    const double aggregated = bench::best_rate(bytes.size(), [&] {
         hmu::HotList hot;
         decode_into(hot, bytes);
         return hot.totals().accesses;

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// For *_bench programs: how fast a piece of work goes through bytes, and how fast memory does.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "base/bytes.hpp"
+
+namespace pmukit::bench {
+
+constexpr int kRounds = 7;
+inline volatile uint64_t keep;  // so that no work is optimised away
+
+// GB/s of the best of kRounds. Work returns a number that depends on all that it did.
+template <typename Work>
+double best_rate(size_t bytes, Work work)
+{
+    double best = 0;
+    for (int round = 0; round < kRounds; round++) {
+        const auto begin = std::chrono::steady_clock::now();
+        keep = work();
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+        best = std::max(best, static_cast<double>(bytes) / took.count() / 1e9);
+    }
+    return best;
+}
+
+// The words of these bytes added up: what any reader is measured by.
+inline uint64_t memory_sum(Bytes bytes)
+{
+    uint64_t sum = 0;
+    for (size_t at = 0; at + 8 <= bytes.size(); at += 8)
+        sum += load_le<uint64_t>(bytes.data() + at);
+    return sum;
+}
+
+}  // namespace pmukit::bench

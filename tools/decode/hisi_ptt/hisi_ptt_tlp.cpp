@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "decode/hisi_ptt/hisi_ptt_tlp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace pmukit::decode::hisi_ptt {
+namespace {
+
+constexpr uint32_t bits(uint32_t word, unsigned high, unsigned low)
+{
+    return (word >> low) & ((uint32_t{2} << (high - low)) - 1);
+}
+
+// Facts: table 2-3 of the specification, and the deferrable memory write of its later revisions.
+
+constexpr uint8_t kFmtWide = 1, kFmtData = 2;  // bits of Fmt; bit 2 means a prefix
+constexpr uint8_t kMessageTypes = 0x10;        // and seven more: the routing is in the low bits
+
+struct Row {
+    uint8_t type_bits;
+    uint8_t fmts;  // bit n: Fmt n is defined
+    TlpType without_data, with_data;
+    TlpClass queue_without, queue_with;
+    TlpShape shape;
+};
+
+constexpr auto kNone = TlpType::kUnknown;
+constexpr auto kP = TlpClass::kPosted, kNP = TlpClass::kNonPosted, kC = TlpClass::kCompletion;
+constexpr Row kRows[] = {
+    {0x00, 0xf, TlpType::kMRd, TlpType::kMWr, kNP, kP, TlpShape::kMemory},
+    {0x01, 0x3, TlpType::kMRdLk, kNone, kNP, kNP, TlpShape::kMemory},
+    {0x02, 0x5, TlpType::kIORd, TlpType::kIOWr, kNP, kNP, TlpShape::kIo},
+    {0x04, 0x5, TlpType::kCfgRd0, TlpType::kCfgWr0, kNP, kNP, TlpShape::kConfig},
+    {0x05, 0x5, TlpType::kCfgRd1, TlpType::kCfgWr1, kNP, kNP, TlpShape::kConfig},
+    {0x0a, 0x5, TlpType::kCpl, TlpType::kCplD, kC, kC, TlpShape::kCompletion},
+    {0x0b, 0x5, TlpType::kCplLk, TlpType::kCplDLk, kC, kC, TlpShape::kCompletion},
+    {0x0c, 0xc, kNone, TlpType::kFetchAdd, kNP, kNP, TlpShape::kMemory},
+    {0x0d, 0xc, kNone, TlpType::kSwap, kNP, kNP, TlpShape::kMemory},
+    {0x0e, 0xc, kNone, TlpType::kCas, kNP, kNP, TlpShape::kMemory},
+    {0x1b, 0xc, kNone, TlpType::kDMWr, kNP, kNP, TlpShape::kMemory},
+};
+
+constexpr void add_row(std::array<TlpKind, 256> &table, const Row &row)
+{
+    for (unsigned fmt = 0; fmt < 4; fmt++) {
+        if (!(row.fmts >> fmt & 1))
+            continue;
+        const bool data = fmt & kFmtData;
+        table[fmt << 5 | row.type_bits] = {data ? row.with_data : row.without_data,
+                                           data ? row.queue_with : row.queue_without, row.shape,
+                                           (fmt & kFmtWide) != 0, data};
+    }
+}
+
+constexpr std::array<TlpKind, 256> make_kinds()
+{
+    std::array<TlpKind, 256> table{};
+    for (const Row &row : kRows)
+        add_row(table, row);
+    for (uint8_t routing = 0; routing < 8; routing++)
+        add_row(table, {static_cast<uint8_t>(kMessageTypes | routing), 0xa, TlpType::kMsg,
+                        TlpType::kMsgD, kP, kP, TlpShape::kMessage});
+    return table;
+}
+
+constexpr std::array<TlpKind, 256> kKinds = make_kinds();
+
+constexpr std::string_view kTypeNames[kTlpTypes] = {
+    "unknown", "MRd",  "MRdLk", "MWr",  "IORd",  "IOWr",   "CfgRd0",   "CfgWr0", "CfgRd1", "CfgWr1",
+    "Msg",     "MsgD", "Cpl",   "CplD", "CplLk", "CplDLk", "FetchAdd", "Swap",   "CAS",    "DMWr"};
+constexpr std::string_view kClassNames[] = {"unknown", "posted", "non-posted", "completion"};
+
+constexpr uint8_t kRoutedByAddress = 1, kRoutedById = 2;
+
+// Bits 31:22 are the mark of a PASID prefix: Fmt 100, Type 1 0001, two reserved.
+constexpr uint32_t kPasidMark = 0x91, kPasidMarkShift = 24;
+
+// Fields
+
+void read_address(const TlpHeader &header, Tlp &tlp)
+{
+    // The low two bits are a processing hint, not an address.
+    const uint32_t low = header[tlp.kind.wide ? 3 : 2] & ~uint32_t{3};
+    tlp.address = tlp.kind.wide ? uint64_t{header[2]} << 32 | low : low;
+}
+
+void read_request(const TlpHeader &header, Tlp &tlp)
+{
+    tlp.requester = static_cast<uint16_t>(bits(header[1], 31, 16));
+    tlp.tag |= static_cast<uint16_t>(bits(header[1], 15, 8));
+    tlp.first_be = static_cast<uint8_t>(bits(header[1], 3, 0));
+    tlp.last_be = static_cast<uint8_t>(bits(header[1], 7, 4));
+}
+
+void read_config(const TlpHeader &header, Tlp &tlp)
+{
+    read_request(header, tlp);
+    tlp.target = static_cast<uint16_t>(bits(header[2], 31, 16));
+    tlp.address = header[2] & 0xffc;
+}
+
+void read_message(const TlpHeader &header, Tlp &tlp)
+{
+    read_request(header, tlp);
+    tlp.first_be = tlp.last_be = 0;
+    tlp.message_code = static_cast<uint8_t>(bits(header[1], 7, 0));
+    tlp.routing = static_cast<uint8_t>(bits(header[0], 26, 24));
+    if (tlp.routing == kRoutedByAddress)
+        read_address(header, tlp);
+    if (tlp.routing == kRoutedById)
+        tlp.target = static_cast<uint16_t>(bits(header[2], 31, 16));
+}
+
+void read_completion(const TlpHeader &header, Tlp &tlp)
+{
+    tlp.completer = static_cast<uint16_t>(bits(header[1], 31, 16));
+    tlp.status = static_cast<uint8_t>(bits(header[1], 15, 13));
+    const uint32_t count = bits(header[1], 11, 0);
+    tlp.byte_count = static_cast<uint16_t>(count ? count : 4096);
+    tlp.requester = static_cast<uint16_t>(bits(header[2], 31, 16));
+    tlp.tag |= static_cast<uint16_t>(bits(header[2], 15, 8));
+    tlp.lower_address = static_cast<uint8_t>(bits(header[2], 6, 0));
+}
+
+std::optional<Pasid> read_pasid(uint32_t prefix)
+{
+    if (prefix >> kPasidMarkShift != kPasidMark)
+        return std::nullopt;
+    return Pasid{bits(prefix, 19, 0), bits(prefix, 20, 20) != 0, bits(prefix, 21, 21) != 0};
+}
+
+// Between the first and the last enabled byte; what is disabled in between still travels.
+uint32_t enabled_bytes(const Tlp &tlp)
+{
+    const uint32_t all = uint32_t{tlp.length_dw} * 4;
+    if (tlp.hint && tlp.kind.shape == TlpShape::kMemory)
+        return all;
+    if (tlp.length_dw == 1)
+        return static_cast<uint32_t>(std::popcount(tlp.first_be));
+    if (!tlp.first_be || !tlp.last_be)
+        return all;
+    return all - static_cast<uint32_t>(std::countr_zero(tlp.first_be)) -
+           static_cast<uint32_t>(std::countl_zero(static_cast<uint8_t>(tlp.last_be << 4)));
+}
+
+bool is_atomic(TlpType type)
+{
+    return type == TlpType::kFetchAdd || type == TlpType::kSwap || type == TlpType::kCas;
+}
+
+// 2.2.5: one dword has no last one, several have bytes in both.
+bool enables_agree(const Tlp &tlp)
+{
+    if (tlp.kind.shape == TlpShape::kMemory && (tlp.hint || is_atomic(tlp.kind.type)))
+        return true;
+    return tlp.length_dw == 1 ? tlp.last_be == 0 : tlp.first_be != 0 && tlp.last_be != 0;
+}
+
+bool completion_agrees(const TlpHeader &header, const Tlp &tlp)
+{
+    const bool known = tlp.status <= 2 || tlp.status == 4;
+    const bool reserved_clear = bits(header[2], 7, 7) == 0;
+    return known && reserved_clear;
+}
+
+}  // namespace
+
+const TlpKind &kind_of(uint8_t fmt_type)
+{
+    return kKinds[fmt_type];
+}
+
+std::string_view name_of(TlpType type)
+{
+    return kTypeNames[static_cast<size_t>(type)];
+}
+
+std::string_view name_of(TlpClass queue)
+{
+    return kClassNames[static_cast<size_t>(queue)];
+}
+
+Tlp parse_tlp(const TlpHeader &header, uint32_t prefix)
+{
+    Tlp tlp;
+    const uint32_t dw0 = header[0];
+    tlp.kind = kind_of(static_cast<uint8_t>(dw0 >> 24));
+    tlp.tag = static_cast<uint16_t>(bits(dw0, 23, 23) << 9 | bits(dw0, 19, 19) << 8);
+    tlp.traffic_class = static_cast<uint8_t>(bits(dw0, 22, 20));
+    tlp.hint = bits(dw0, 16, 16) != 0;
+    tlp.digest = bits(dw0, 15, 15) != 0;
+    tlp.poisoned = bits(dw0, 14, 14) != 0;
+    tlp.address_type = static_cast<uint8_t>(bits(dw0, 11, 10));
+    const uint32_t length = bits(dw0, 9, 0);
+    tlp.length_dw = static_cast<uint16_t>(length ? length : 1024);
+    tlp.pasid = read_pasid(prefix);
+    switch (tlp.kind.shape) {
+        case TlpShape::kMemory:
+        case TlpShape::kIo:
+            read_request(header, tlp);
+            read_address(header, tlp);
+            break;
+        case TlpShape::kConfig:
+            read_config(header, tlp);
+            break;
+        case TlpShape::kMessage:
+            read_message(header, tlp);
+            break;
+        case TlpShape::kCompletion:
+            read_completion(header, tlp);
+            break;
+        case TlpShape::kUnknown:
+            break;
+    }
+    return tlp;
+}
+
+uint32_t data_bytes(const Tlp &tlp)
+{
+    if (!tlp.kind.data)
+        return 0;
+    const uint32_t all = uint32_t{tlp.length_dw} * 4;
+    if (tlp.kind.shape == TlpShape::kCompletion)
+        return std::min<uint32_t>(tlp.byte_count, all - (tlp.lower_address & 3U));
+    const bool has_enables = tlp.kind.shape != TlpShape::kMessage && !is_atomic(tlp.kind.type);
+    return has_enables ? enabled_bytes(tlp) : all;
+}
+
+uint32_t requested_bytes(const Tlp &tlp)
+{
+    const bool read = tlp.kind.queue == TlpClass::kNonPosted && !tlp.kind.data;
+    return read ? enabled_bytes(tlp) : 0;
+}
+
+bool is_plausible(const TlpHeader &header)
+{
+    const Tlp tlp = parse_tlp(header, 0);
+    switch (tlp.kind.shape) {
+        case TlpShape::kMemory:
+            return enables_agree(tlp);
+        case TlpShape::kIo:
+        case TlpShape::kConfig:
+            return tlp.length_dw == 1 && tlp.last_be == 0;
+        case TlpShape::kCompletion:
+            return completion_agrees(header, tlp);
+        case TlpShape::kMessage:
+            return true;
+        case TlpShape::kUnknown:
+            break;
+    }
+    return false;
+}
+
+// Text
+
+namespace {
+
+std::string status_text(uint8_t status)
+{
+    constexpr std::string_view kNames[] = {"SC", "UR", "CRS", "", "CA"};
+    if (status < std::size(kNames) && !kNames[status].empty())
+        return std::string(kNames[status]);
+    return fmt::format("{}", status);
+}
+
+std::string shape_text(const Tlp &tlp)
+{
+    switch (tlp.kind.shape) {
+        case TlpShape::kMemory:
+        case TlpShape::kIo:
+            return fmt::format(" address {:#x} length {} be {:#x}/{:#x}", tlp.address,
+                               tlp.length_dw, tlp.first_be, tlp.last_be);
+        case TlpShape::kConfig:
+            return fmt::format(" of {} register {:#x} be {:#x}", bdf_text(tlp.target), tlp.address,
+                               tlp.first_be);
+        case TlpShape::kMessage:
+            return fmt::format(" code {:#04x} routing {}{}", tlp.message_code, tlp.routing,
+                               tlp.kind.data ? fmt::format(" length {}", tlp.length_dw) : "");
+        case TlpShape::kCompletion:
+            return fmt::format(" by {} {} bytes {} lower {:#x}{}", bdf_text(tlp.completer),
+                               status_text(tlp.status), tlp.byte_count, tlp.lower_address,
+                               tlp.kind.data ? fmt::format(" length {}", tlp.length_dw) : "");
+        case TlpShape::kUnknown:
+            break;
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string tlp_text(const Tlp &tlp)
+{
+    if (tlp.kind.shape == TlpShape::kUnknown)
+        return "unknown";
+    std::string text =
+        fmt::format("{} {} tag {:#x}", name_of(tlp.kind.type), bdf_text(tlp.requester), tlp.tag);
+    text += shape_text(tlp);
+    if (tlp.traffic_class)
+        text += fmt::format(" tc {}", tlp.traffic_class);
+    if (tlp.address_type)
+        text += fmt::format(" at {}", tlp.address_type);
+    text += tlp.hint ? " th" : "";
+    text += tlp.digest ? " td" : "";
+    text += tlp.poisoned ? " ep" : "";
+    if (tlp.pasid)
+        text +=
+            fmt::format(" pasid {:#x}{}{}", tlp.pasid->pasid, tlp.pasid->execute ? " execute" : "",
+                        tlp.pasid->privileged ? " privileged" : "");
+    return text;
+}
+
+std::string bdf_text(uint16_t id)
+{
+    constexpr char kDigits[] = "0123456789abcdef";
+    const unsigned bus = id >> 8, device = id >> 3 & 0x1f, function = id & 7;
+    return {kDigits[bus >> 4],    kDigits[bus & 15],    ':',
+            kDigits[device >> 4], kDigits[device & 15], '.',
+            kDigits[function]};
+}
+
+}  // namespace pmukit::decode::hisi_ptt

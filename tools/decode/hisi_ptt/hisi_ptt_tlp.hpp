@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What a TLP header says. Layout: PCI Express Base Specification 5.0, sections 2.2.1 (first dword),
+// 2.2.4.1 (addresses), 2.2.5 (byte enables), 2.2.6 (requester, tag), 2.2.8 (messages), 2.2.9
+// (completions) and 6.20.2.1 (PASID prefix). Dwords are numbers as the specification draws them:
+// its byte 0 is bits 31:24.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pmukit::decode::hisi_ptt {
+
+enum class TlpType : uint8_t {
+    kUnknown,
+    kMRd,
+    kMRdLk,
+    kMWr,
+    kIORd,
+    kIOWr,
+    kCfgRd0,
+    kCfgWr0,
+    kCfgRd1,
+    kCfgWr1,
+    kMsg,
+    kMsgD,
+    kCpl,
+    kCplD,
+    kCplLk,
+    kCplDLk,
+    kFetchAdd,
+    kSwap,
+    kCas,
+    kDMWr,
+    kCount
+};
+constexpr size_t kTlpTypes = static_cast<size_t>(TlpType::kCount);
+
+// How it queues, which is what the unit's `type` filter selects by.
+enum class TlpClass : uint8_t { kUnknown, kPosted, kNonPosted, kCompletion, kCount };
+
+// What the dwords behind the first hold.
+enum class TlpShape : uint8_t { kUnknown, kMemory, kIo, kConfig, kMessage, kCompletion };
+
+// Everything that Fmt and Type decide.
+struct TlpKind {
+    TlpType type = TlpType::kUnknown;
+    TlpClass queue = TlpClass::kUnknown;
+    TlpShape shape = TlpShape::kUnknown;
+    bool wide = false;  // four dwords of header: 64-bit addresses
+    bool data = false;  // a payload follows the header
+};
+
+// By bits 31:24 of the first dword: three bits of Fmt, five of Type.
+const TlpKind &kind_of(uint8_t fmt_type);
+std::string_view name_of(TlpType type);
+std::string_view name_of(TlpClass queue);
+
+enum class CompletionStatus : uint8_t {
+    kSuccess = 0,
+    kUnsupportedRequest = 1,
+    kConfigRetry = 2,
+    kAborted = 4,
+};
+
+// The prefix that ties a request to a process' address space.
+struct Pasid {
+    uint32_t pasid;  // 20 bits
+    bool execute, privileged;
+};
+
+using TlpHeader = std::array<uint32_t, 4>;
+
+struct Tlp {
+    TlpKind kind;
+    uint16_t requester = 0;  // bus << 8 | device << 3 | function
+    uint16_t tag = 0;        // 10 bits, with T9 and T8
+    uint16_t length_dw = 0;  // 1..1024; of a message without data it means nothing
+    uint8_t traffic_class = 0;
+    uint8_t address_type = 0;  // 0 untranslated, 1 translation request, 2 translated
+    bool poisoned = false, digest = false, hint = false;  // EP, TD, TH
+
+    // Requests. With TH the byte enables of memory requests are not there: all bytes count.
+    uint8_t first_be = 0, last_be = 0;
+    uint64_t address = 0;  // memory, I/O, messages routed by address; register of a configuration
+    uint16_t target = 0;   // configuration, messages routed by id: who is meant
+
+    // Messages
+    uint8_t message_code = 0, routing = 0;
+
+    // Completions
+    uint16_t completer = 0;
+    uint8_t status = 0;       // CompletionStatus, or a reserved value
+    uint16_t byte_count = 0;  // 1..4096, of the request that are still to come, this one included
+    uint8_t lower_address = 0;
+
+    std::optional<Pasid> pasid;
+};
+
+Tlp parse_tlp(const TlpHeader &header, uint32_t prefix);
+
+// Bytes of payload that count: those that are enabled, those that were asked for.
+uint32_t data_bytes(const Tlp &tlp);
+// Bytes that a request without payload asks for; 0 for everything else.
+uint32_t requested_bytes(const Tlp &tlp);
+// Do the fields agree with each other as the specification demands? Alignment of data that has no
+// mark is judged by it.
+bool is_plausible(const TlpHeader &header);
+
+// All of it in one line: "MWr 01:00.0 tag 0x01e address 0x402810040 length 1 be 0xf/0x0"
+std::string tlp_text(const Tlp &tlp);
+// "01:00.1"
+std::string bdf_text(uint16_t id);
+
+}  // namespace pmukit::decode::hisi_ptt
