@@ -23,7 +23,10 @@ namespace {
 constexpr seconds kKvmProbeLimit{5};
 constexpr seconds kQuietLimit{15};
 // First of the slots our functions or their root ports take on the root bus.
-constexpr unsigned kFirstSlot = 0x10;
+constexpr size_t kFirstSlot = 0x10;
+constexpr size_t kSlots = 0x20 - kFirstSlot - 1;  // q35 has devices of its own in the last
+// For regions in front of the devices behind cxl-rp.
+constexpr std::string_view kCxlWindow = "4G";
 
 #if defined(__x86_64__)
 constexpr std::string_view kHostArch = "amd64";
@@ -77,13 +80,15 @@ std::string boot_id()
 }
 
 // JSON is the only form in which QEMU takes the socket.
-std::string device_json(const fs::path &socket, std::string_view bus, unsigned slot)
+std::string device_json(const fs::path &socket, std::string_view bus, std::string_view address)
 {
     nlohmann::json device = {{"driver", "vfio-user-pci"},
                              {"socket", {{"type", "unix"}, {"path", socket.string()}}},
                              {"bus", bus}};
-    if (slot != 0)
-        device["addr"] = fmt::format("{:x}.0", slot);
+    if (!address.empty()) {
+        device["addr"] = address;
+        device["multifunction"] = true;
+    }
     return device.dump();
 }
 
@@ -99,22 +104,44 @@ void add_share(std::vector<std::string> &words, const fs::path &path, std::strin
                                 escaped, tag, read_only ? ",readonly=on" : ""));
 }
 
+// More devices than slots share them, eight functions each.
+std::string address_of(size_t number, size_t count)
+{
+    size_t functions = count > kSlots ? 8 : 1;
+    return fmt::format("{:x}.{:x}", kFirstSlot + number / functions, number % functions);
+}
+
+// The CXL root bridge in front of the cxl-rp ports; its number keeps clear of the ports' below it.
+void add_cxl_bridge(std::vector<std::string> &words)
+{
+    words.insert(words.end(),
+                 {"-device", "pxb-cxl,id=cxl,bus=pcie.0,addr=f.0,bus_nr=64", "-M",
+                  fmt::format("cxl-fmw.0.targets.0=cxl,cxl-fmw.0.size={}", kCxlWindow)});
+}
+
+std::string port_words(Placement placement, std::string_view port, std::string_view address,
+                       size_t number)
+{
+    if (placement == Placement::kCxlRootPort)
+        return fmt::format("cxl-rp,id={},bus=cxl,port={},chassis=1,slot={}", port, number, number);
+    return fmt::format("pcie-root-port,id={},bus=pcie.0,addr={},multifunction=on,chassis=0,slot={}",
+                       port, address, number);
+}
+
 void add_devices(std::vector<std::string> &words, const MachineSpec &spec)
 {
-    unsigned slot = kFirstSlot;
-    for (const fs::path &socket : spec.sockets) {
-        if (spec.placement == Placement::kRootPort) {
-            std::string port = fmt::format("rp{}", slot);
-            words.insert(
-                words.end(),
-                {"-device",
-                 fmt::format("pcie-root-port,id={},bus=pcie.0,addr={:x}.0,chassis={},slot={}", port,
-                             slot, slot, slot)});
-            words.insert(words.end(), {"-device", device_json(socket, port, 0)});
-        } else {
-            words.insert(words.end(), {"-device", device_json(socket, "pcie.0", slot)});
-        }
-        slot++;
+    if (spec.placement == Placement::kCxlRootPort)
+        add_cxl_bridge(words);
+    size_t count = spec.sockets.size();
+    for (size_t number = 0; number < count; number++) {
+        std::string address = address_of(number, count), port = fmt::format("rp{}", number);
+        bool integrated = spec.placement == Placement::kIntegrated;
+        if (!integrated)
+            words.insert(words.end(),
+                         {"-device", port_words(spec.placement, port, address, number)});
+        words.insert(words.end(),
+                     {"-device", integrated ? device_json(spec.sockets[number], "pcie.0", address)
+                                            : device_json(spec.sockets[number], port, "")});
     }
 }
 
@@ -190,9 +217,13 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     std::string memory(quirks.memory);
     add({"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"});
     add({"-accel", emulator.kvm ? "kvm" : std::string(quirks.tcg)});
-    add({"-cpu", std::string(quirks.cpu), "-smp", "2", "-m", memory});
+    bool cxl = spec.placement == Placement::kCxlRootPort;
+    // A region is committed only where the kernel believes it can flush CPU caches, and it does not
+    // under a hypervisor it knows of.
+    add({"-cpu", fmt::format("{}{}", quirks.cpu, cxl ? ",-hypervisor" : ""), "-smp", "2", "-m",
+         memory});
     // vfio-user needs guest memory that can be handed to the model as a file.
-    add({"-M", fmt::format("{},memory-backend=m", quirks.machine)});
+    add({"-M", fmt::format("{},memory-backend=m{}", quirks.machine, cxl ? ",cxl=on" : "")});
     add({"-object", fmt::format("memory-backend-memfd,id=m,size={},share=on", memory)});
     add({"-kernel", spec.image, "-initrd", spec.initramfs});
     // 5: warnings and worse on the console, the whole log is saved by init. The stall and lockup
@@ -267,6 +298,7 @@ Result<MachineRun> run_machine(const std::vector<std::string> &words, const fs::
         pollfd wait_for{child->output(), POLLIN, 0};
         int ready = ::poll(&wait_for, 1, 200);
         auto now = steady_clock::now();
+        watcher.on_look();
         if (ready > 0) {
             open = read_some(child->output(), reader);
             last_heard = now;

@@ -58,7 +58,8 @@ public:
     virtual ~Watcher() = default;
     virtual void on_line(std::string_view line) = 0;              // of the console, as it comes
     virtual void on_quiet(std::chrono::seconds since_start) = 0;  // nothing came for a while
-    virtual std::chrono::steady_clock::time_point deadline() const = 0;  // asked again and again
+    virtual void on_look() {}  // again and again, several times a second
+    virtual std::chrono::steady_clock::time_point deadline() const = 0;  // likewise
 };
 
 // Runs until QEMU ends, the deadline passes, or we are interrupted. The console is kept in

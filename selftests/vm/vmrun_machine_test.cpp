@@ -37,9 +37,34 @@ TEST(MachineWords, RootPortsCarryOneFunctionEach)
     spec.sockets = {"/run/s0", "/run/s1"};
     spec.placement = Placement::kRootPort;
     std::string words = joined(spec, "6.12");
-    EXPECT_NE(words.find("pcie-root-port,id=rp16"), std::string::npos) << words;
-    EXPECT_NE(words.find("pcie-root-port,id=rp17"), std::string::npos);
-    EXPECT_NE(words.find(R"("bus":"rp17")"), std::string::npos);
+    EXPECT_NE(words.find("pcie-root-port,id=rp0"), std::string::npos) << words;
+    EXPECT_NE(words.find("pcie-root-port,id=rp1"), std::string::npos);
+    EXPECT_NE(words.find(R"("bus":"rp1")"), std::string::npos);
+}
+
+TEST(MachineWords, MoreFunctionsThanSlotsShareThem)
+{
+    MachineSpec spec;
+    for (int i = 0; i < 20; i++)
+        spec.sockets.push_back(fmt::format("/run/s{}", i));
+    std::string words = joined(spec, "6.12");
+    EXPECT_NE(words.find(R"("addr":"10.7","bus":"pcie.0")"), std::string::npos) << words;
+    EXPECT_NE(words.find(R"("addr":"12.3","bus":"pcie.0")"), std::string::npos);
+    spec.placement = Placement::kRootPort;
+    EXPECT_NE(joined(spec, "6.12").find("id=rp19,bus=pcie.0,addr=12.3"), std::string::npos);
+}
+
+TEST(MachineWords, CxlRootPortsHangOffOneBridgeWithAWindow)
+{
+    MachineSpec spec;
+    spec.sockets = {"/run/s0", "/run/s1"};
+    spec.placement = Placement::kCxlRootPort;
+    std::string words = joined(spec, "6.12");
+    EXPECT_NE(words.find("q35,memory-backend=m,cxl=on"), std::string::npos) << words;
+    EXPECT_NE(words.find("-cpu max,-hypervisor"), std::string::npos);
+    EXPECT_NE(words.find("cxl-fmw.0.targets.0=cxl,cxl-fmw.0.size=4G"), std::string::npos);
+    EXPECT_NE(words.find("cxl-rp,id=rp1,bus=cxl"), std::string::npos);
+    EXPECT_NE(words.find(R"("bus":"rp1")"), std::string::npos);
 }
 
 TEST(MachineWords, FollowTheQuirksOfTheKernel)

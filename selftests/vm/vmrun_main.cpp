@@ -21,7 +21,7 @@ using namespace pmukit;
 constexpr int kExitFailed = 1, kExitUsage = 2, kExitMachinery = 69;
 
 struct Arguments {
-    std::string kernel, unit, mode = "test", placement = "integrated", accel = "auto";
+    std::string kernel, unit, mode = "test", scenario, placement, accel = "auto";
     uint64_t seed = 1;
     fs::path keep, cache, build, results, selftests = "selftests";
     bool verbose = false;
@@ -61,8 +61,10 @@ void describe(CLI::App &app, Arguments &arguments)
     app.add_option("--mode", arguments.mode, "test, demo or shell")->capture_default_str();
     app.add_option("--seed", arguments.seed, "seed of the workload; the next one is used too")
         ->capture_default_str();
-    app.add_option("--placement", arguments.placement, "integrated (on pcie.0) or root-port")
-        ->capture_default_str();
+    app.add_option("--scenario", arguments.scenario,
+                   "one scenario of a test (otherwise all that need not be asked for)");
+    app.add_option("--placement", arguments.placement,
+                   "integrated (on pcie.0), root-port or cxl-rp, instead of the scenario's own");
     app.add_option("--accel", arguments.accel, "auto, or tcg to leave KVM alone")
         ->capture_default_str();
     app.add_option("--keep", arguments.keep,
@@ -94,10 +96,10 @@ Result<fs::path> make_out(const fs::path &keep)
     return fs::absolute(keep);
 }
 
-// Sockets have a name limit of 107 bytes, and lie in the folder.
+// Sockets have a name limit of 107 bytes, and lie in a folder of the folder.
 bool fits_sockets(const fs::path &out)
 {
-    return out.string().size() < 100;
+    return out.string().size() < 85;
 }
 
 Result<void> add_result_line(const Arguments &arguments, const vm::Totals &totals)
@@ -142,12 +144,14 @@ Result<vm::SessionOptions> make_options(const Arguments &arguments)
 {
     auto mode = vm::mode_by_name(arguments.mode);
     auto placement = vm::placement_by_name(arguments.placement);
+    bool own_placement = arguments.placement.empty();
     vm::SessionOptions options;
     options.kernel = vm::kernel_by_name(arguments.kernel);
     options.unit = vm::unit_by_name(arguments.unit);
-    if (!mode || !placement)
-        return Error{Errc::kUsage,
-                     "--mode is test, demo or shell; --placement is integrated or root-port"};
+    if (!mode || (!placement && !own_placement))
+        return Error{
+            Errc::kUsage,
+            "--mode is test, demo or shell; --placement is integrated, root-port or cxl-rp"};
     if (!options.kernel)
         return Error{Errc::kUsage, fmt::format("unknown kernel '{}': one of{}", arguments.kernel,
                                                names_of(vm::kernels(), &vm::KernelQuirks::kernel))};
@@ -158,7 +162,8 @@ Result<vm::SessionOptions> make_options(const Arguments &arguments)
     if (arguments.accel != "auto" && arguments.accel != "tcg")
         return Error{Errc::kUsage, "--accel is auto or tcg"};
     options.mode = *mode;
-    options.placement = *placement;
+    options.scenario = arguments.scenario;
+    options.placement = placement;
     options.seed = arguments.seed;
     options.verbose = arguments.verbose;
     options.allow_kvm = arguments.accel == "auto";

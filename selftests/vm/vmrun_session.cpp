@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <map>
 #include <thread>
 
@@ -53,7 +55,15 @@ std::string tail(std::string_view text, size_t count)
 // Prints what the guest says of its progress and moves the deadline with every step.
 class Progress : public Watcher {
 public:
-    Progress(const std::vector<Step> &steps, bool verbose) : steps_(steps), verbose_(verbose) {}
+    // The guest may ask for the end of a model, by its number.
+    Progress(const std::vector<Step> &steps, bool verbose, std::function<void(size_t)> end_model,
+             std::function<void(std::string_view)> look_at_models)
+        : steps_(steps),
+          verbose_(verbose),
+          end_model_(std::move(end_model)),
+          look_at_models_(std::move(look_at_models))
+    {
+    }
 
     void on_line(std::string_view line) override
     {
@@ -69,6 +79,7 @@ public:
             heard_init(line.substr(at + kGuestSays.size()));
     }
     void on_quiet(seconds since_start) override { say("still running, {} s", since_start.count()); }
+    void on_look() override { look_at_models_(step_); }
     steady_clock::time_point deadline() const override { return deadline_; }
     bool reached_init() const { return reached_init_; }
 
@@ -77,8 +88,11 @@ private:
     {
         reached_init_ = true;
         std::vector<std::string> words = words_of(text);
+        if (words.size() == 3 && words[0] == "end" && words[1] == "model")
+            end_model_(std::strtoul(words[2].c_str(), nullptr, 10));
         if (words.size() != 2 || words[0] != "step")
             return;
+        step_ = words[1];
         for (const Step &step : steps_)
             if (step.name == words[1])
                 deadline_ = steady_clock::now() + seconds(step.limit_seconds) + kGrace;
@@ -86,13 +100,27 @@ private:
 
     const std::vector<Step> &steps_;
     bool verbose_;
+    std::function<void(size_t)> end_model_;
+    std::function<void(std::string_view)> look_at_models_;
+    std::string step_ = "boot";
     bool reached_init_ = false;
     steady_clock::time_point deadline_ = steady_clock::now() + kBootLimit;
 };
 
+// A model, and what is known about its end.
+struct Device {
+    Child model;
+    fs::path socket;
+    bool ended_on_request = false;
+    bool end_was_seen = false;
+};
+
 class Session {
 public:
-    explicit Session(const SessionOptions &options) : options_(options) {}
+    Session(const SessionOptions &options, const Scenario &scenario, fs::path out)
+        : options_(options), scenario_(scenario), out_(std::move(out))
+    {
+    }
 
     Result<Totals> run();
 
@@ -102,6 +130,8 @@ private:
     Result<void> wait_for_model(size_t number);
     Result<MachineSpec> make_machine();
     Result<int> run_guest(const MachineSpec &spec);
+    void end_model(size_t number);
+    void look_at_models(std::string_view step);
     void stop_models();
 
     void judge_steps();
@@ -112,28 +142,20 @@ private:
     void judge_one(const HostStep &step);
     void verdict(TestResult result);
 
-    fs::path out(std::string_view name) const { return options_.out / name; }
-    const std::vector<std::string_view> &models() const;
+    fs::path out(std::string_view name) const { return out_ / name; }
 
     const SessionOptions &options_;
+    const Scenario &scenario_;
+    fs::path out_;
     Totals totals_;
     GuestTree tree_;
     Emulator emulator_;
     std::vector<Step> steps_;
     std::map<std::string, std::string> names_;  // placeholders
     ExpectedSkips skips_;
-    std::vector<Child> models_;
-    std::vector<fs::path> sockets_;
+    std::vector<Device> devices_;
     bool guest_failed_ = false;
 };
-
-const std::vector<std::string_view> &Session::models() const
-{
-    static const std::vector<std::string_view> kNone;
-    if (!options_.unit)
-        return kNone;
-    return options_.mode == Mode::kTest ? options_.unit->test_models : options_.unit->demo_models;
-}
 
 Result<void> Session::prepare()
 {
@@ -153,7 +175,7 @@ Result<void> Session::prepare()
     emulator_.kvm = options_.allow_kvm && kvm_works(emulator_, *options_.kernel, tree_.image,
                                                     options_.build / "vm/kvm-works");
 
-    names_ = {{"out", options_.out.string()},
+    names_ = {{"out", out_.string()},
               {"guest", out("guest").string()},
               {"kernel", std::string(options_.kernel->kernel)},
               {"kver", tree_.version},
@@ -163,8 +185,7 @@ Result<void> Session::prepare()
               {"judge", (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_judge").string()}};
     if (!options_.unit || options_.mode == Mode::kShell)
         return {};
-    for (const GuestStep &step :
-         options_.mode == Mode::kTest ? options_.unit->test_steps : options_.unit->demo_steps)
+    for (const GuestStep &step : scenario_.steps)
         steps_.push_back({step.limit_seconds * (options_.kernel->debug ? kDebugSlower : 1),
                           std::string(step.name), expand(step.command, names_)});
 
@@ -177,8 +198,8 @@ Result<void> Session::prepare()
 
 Result<void> Session::start_models()
 {
-    for (std::string_view arguments : models()) {
-        size_t number = models_.size();
+    for (std::string_view arguments : scenario_.models) {
+        size_t number = devices_.size();
         fs::path socket = out(fmt::format("s{}", number));
         Command command{{(options_.build / "tools/cli/pmukit-model").string(),
                          std::string(options_.unit->unit), "--socket", socket.string(), "--once"}};
@@ -189,8 +210,7 @@ Result<void> Session::start_models()
         auto model = Child::start(command);
         if (!model)
             return model.error();
-        models_.push_back(std::move(*model));
-        sockets_.push_back(socket);
+        devices_.push_back({std::move(*model), socket});
         if (auto ready = wait_for_model(number); !ready)
             return ready;
     }
@@ -204,7 +224,7 @@ Result<void> Session::wait_for_model(size_t number)
         auto said = read_file(out(fmt::format("model{}.log", number)));
         if (said && said->starts_with("model: ready"))
             return {};
-        if (models_[number].poll())
+        if (devices_[number].model.poll())
             break;
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -213,20 +233,44 @@ Result<void> Session::wait_for_model(size_t number)
                                                tail(errors ? *errors : "", kTailLines))};
 }
 
+// As a device dies that is pulled out: without a word to its client.
+void Session::end_model(size_t number)
+{
+    if (number >= devices_.size())
+        return;
+    devices_[number].ended_on_request = true;
+    devices_[number].model.kill();
+}
+
+// A model that ends while its guest runs is known at once, and by the step that saw it.
+void Session::look_at_models(std::string_view step)
+{
+    for (size_t i = 0; i < devices_.size(); i++) {
+        Device &device = devices_[i];
+        std::optional<int> code = device.model.poll();
+        if (!code || device.end_was_seen)
+            continue;
+        device.end_was_seen = true;
+        if (!device.ended_on_request)
+            say("model {} ended during {} (exit code {})", i, step, *code);
+    }
+}
+
 // A model told --once leaves with its client; its last line is needed for the judgement.
 void Session::stop_models()
 {
-    for (size_t i = 0; i < models_.size(); i++) {
-        if (!models_[i].wait(kModelLeaveLimit))
+    for (size_t i = 0; i < devices_.size(); i++) {
+        Device &device = devices_[i];
+        if (!device.model.wait(kModelLeaveLimit))
             say("model {} did not leave by itself", i);
-        int code = models_[i].stop(kModelLeaveLimit);
+        int code = device.model.stop(kModelLeaveLimit);
         auto errors = read_file(out(fmt::format("model{}.errors", i)));
-        if (code != 0)
+        if (code != 0 && !device.ended_on_request)
             verdict(
                 {"model", fmt::format("model{}", i), Verdict::kFail,
                  fmt::format("exit code {}\n{}", code, tail(errors ? *errors : "", kTailLines))});
     }
-    models_.clear();
+    devices_.clear();
 }
 
 Result<MachineSpec> Session::make_machine()
@@ -252,8 +296,9 @@ Result<MachineSpec> Session::make_machine()
     spec.out = out("guest");
     fs::create_directories(spec.out);
     spec.stock = tree_.root;
-    spec.sockets = sockets_;
-    spec.placement = options_.placement;
+    for (const Device &device : devices_)
+        spec.sockets.push_back(device.socket);
+    spec.placement = options_.placement.value_or(scenario_.placement);
     spec.terminal = options_.mode == Mode::kShell;
     return spec;
 }
@@ -266,7 +311,9 @@ Result<int> Session::run_guest(const MachineSpec &spec)
     if (spec.terminal)
         return run_terminal(words);
 
-    Progress progress(steps_, options_.verbose);
+    Progress progress(
+        steps_, options_.verbose, [this](size_t number) { end_model(number); },
+        [this](std::string_view step) { look_at_models(step); });
     auto run = run_machine(words, out("console.log"), progress);
     if (!run)
         return run.error();
@@ -415,8 +462,7 @@ void Session::judge_outside()
 {
     if (!options_.unit)
         return;
-    for (const HostStep &step : options_.mode == Mode::kDemo ? options_.unit->demo_judgements
-                                                             : options_.unit->test_judgements)
+    for (const HostStep &step : scenario_.judgements)
         judge_one(step);
 }
 
@@ -424,8 +470,8 @@ Result<Totals> Session::run()
 {
     if (auto ready = prepare(); !ready)
         return ready.error();
-    say("unit={} kernel={} ({})", options_.unit ? options_.unit->unit : "none", tree_.version,
-        emulator_.kvm ? "KVM" : "emulated CPU");
+    say("unit={} kernel={} scenario={} ({})", options_.unit ? options_.unit->unit : "none",
+        tree_.version, scenario_.name, emulator_.kvm ? "KVM" : "emulated CPU");
     if (auto started = start_models(); !started)
         return started.error();
     auto machine = make_machine();
@@ -445,12 +491,57 @@ Result<Totals> Session::run()
     return totals_;
 }
 
+// What is wanted, in the table's order.
+Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &options)
+{
+    static const Scenario kPlain{"plain", {}, {}, {}, {}, {}, {}};
+    if (!options.unit)
+        return std::vector<const Scenario *>{&kPlain};
+    if (options.mode != Mode::kTest)
+        return std::vector<const Scenario *>{&options.unit->demo};
+    std::vector<const Scenario *> chosen;
+    std::string names;
+    for (const Scenario &scenario : options.unit->tests) {
+        names += fmt::format(" {}", scenario.name);
+        bool named = options.scenario == scenario.name;
+        if (named || (options.scenario.empty() && !scenario.on_request &&
+                      runs_on(scenario, *options.kernel)))
+            chosen.push_back(&scenario);
+    }
+    if (chosen.empty())
+        return Error{Errc::kUsage, fmt::format("no scenario '{}' for unit {}: one of{}",
+                                               options.scenario, options.unit->unit, names)};
+    return chosen;
+}
+
+Result<Totals> run_scenarios(const SessionOptions &options)
+{
+    auto chosen = chosen_scenarios(options);
+    if (!chosen)
+        return chosen.error();
+    Totals sum;
+    for (const Scenario *scenario : *chosen) {
+        fs::path out = options.out / scenario->name;
+        fs::create_directories(out);
+        auto totals = Session(options, *scenario, out).run();
+        if (!totals) {
+            std::error_code not_empty;  // a run that never began leaves no folder
+            fs::remove(out, not_empty);
+            return totals;
+        }
+        sum.passed += totals->passed;
+        sum.failed += totals->failed;
+        sum.kernel_version = totals->kernel_version;
+    }
+    return sum;
+}
+
 }  // namespace
 
 Result<Totals> run_session(const SessionOptions &options)
 {
     try {
-        return Session(options).run();
+        return run_scenarios(options);
     } catch (const fs::filesystem_error &error) {
         return Error{Errc::kMachinery, error.what()};
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One guest from models to verdicts.
+// Guests from models to verdicts.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
@@ -16,7 +17,8 @@ struct SessionOptions {
     const UnitSpec *unit =
         nullptr;  // nullptr: a guest without devices, to see that one boots at all
     Mode mode = Mode::kTest;
-    Placement placement = Placement::kIntegrated;
+    std::string scenario;                // of a test; empty: all that need not be asked for
+    std::optional<Placement> placement;  // instead of the scenario's own
     uint64_t seed = 1;
     bool verbose = false;
     bool allow_kvm = true;
@@ -32,8 +34,8 @@ struct Totals {
     std::string kernel_version;
 };
 
-// Runs the guest and judges it, printing as it goes. An Error means that the machinery failed and
-// nothing was judged.
+// Runs one guest for each scenario and judges it, printing as it goes. An Error means that the
+// machinery failed and nothing was judged.
 Result<Totals> run_session(const SessionOptions &options);
 
 }  // namespace pmukit::vm

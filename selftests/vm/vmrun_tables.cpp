@@ -63,10 +63,17 @@ std::vector<HostStep> zipf_judgements(std::string_view first_model_log,
     };
 }
 
-std::vector<HostStep> cxl_hmu_demo_judgements()
+Scenario cxl_hmu_demo()
 {
     std::vector<HostStep> zipf = zipf_judgements("{out}/model0.log", "{out}/model1.log");
-    return {
+    Scenario demo;
+    demo.name = "demo";
+    demo.models = {"--access-log {out}/first.log", "--access-log {out}/second.log"};
+    demo.steps = {
+        {"record_first", "/selftests/cxl_hmu/record_zipf.sh 0 {seed} first", 120},
+        {"record_second", "/selftests/cxl_hmu/record_zipf.sh 1 {next_seed} second", 120},
+    };
+    demo.judgements = {
         zipf[0],
         {"first seed: table", {"{pmukit}", "report", "-i", "{guest}/first.data", "--top", "16"}},
         zipf[1],
@@ -74,6 +81,7 @@ std::vector<HostStep> cxl_hmu_demo_judgements()
         {"second seed: table", {"{pmukit}", "report", "-i", "{guest}/second.data", "--top", "16"}},
         zipf[3],
     };
+    return demo;
 }
 
 std::vector<HostStep> cxl_hmu_test_judgements()
@@ -88,6 +96,23 @@ std::vector<HostStep> cxl_hmu_test_judgements()
                      1,
                      {"-R"}});
     return steps;
+}
+
+Scenario cxl_hmu_test()
+{
+    Scenario test;
+    test.name = "test";
+    test.models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log"};
+    test.steps = {
+        {"abi_paths", "/selftests/cxl_hmu/abi_paths.sh", 60},
+        {"cxl_hmu_test", "cxl_hmu_test", 300},
+        {"stock_perf", "/selftests/cxl_hmu/stock_perf.sh 0", 120},
+        {"trace_event", "/selftests/cxl_hmu/trace_event.sh 0", 120},
+        {"record_first", "/selftests/cxl_hmu/record_zipf.sh 1 {seed} first", 120},
+        {"record_second", "/selftests/cxl_hmu/record_zipf.sh 2 {next_seed} second", 120},
+    };
+    test.judgements = cxl_hmu_test_judgements();
+    return test;
 }
 
 UnitSpec cxl_hmu()
@@ -105,22 +130,8 @@ UnitSpec cxl_hmu()
                   "selftests/cxl_hmu/abi_paths.sh",
                   "selftests/cxl_hmu/trace_event.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
-    unit.test_models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log"};
-    unit.demo_models = {"--access-log {out}/first.log", "--access-log {out}/second.log"};
-    unit.test_steps = {
-        {"abi_paths", "/selftests/cxl_hmu/abi_paths.sh", 60},
-        {"cxl_hmu_test", "cxl_hmu_test", 300},
-        {"stock_perf", "/selftests/cxl_hmu/stock_perf.sh 0", 120},
-        {"trace_event", "/selftests/cxl_hmu/trace_event.sh 0", 120},
-        {"record_first", "/selftests/cxl_hmu/record_zipf.sh 1 {seed} first", 120},
-        {"record_second", "/selftests/cxl_hmu/record_zipf.sh 2 {next_seed} second", 120},
-    };
-    unit.demo_steps = {
-        {"record_first", "/selftests/cxl_hmu/record_zipf.sh 0 {seed} first", 120},
-        {"record_second", "/selftests/cxl_hmu/record_zipf.sh 1 {next_seed} second", 120},
-    };
-    unit.test_judgements = cxl_hmu_test_judgements();
-    unit.demo_judgements = cxl_hmu_demo_judgements();
+    unit.tests = {cxl_hmu_test()};
+    unit.demo = cxl_hmu_demo();
     return unit;
 }
 
@@ -139,7 +150,8 @@ struct Named {
 constexpr Named<Mode> kModes[] = {
     {"test", Mode::kTest}, {"demo", Mode::kDemo}, {"shell", Mode::kShell}};
 constexpr Named<Placement> kPlacements[] = {{"integrated", Placement::kIntegrated},
-                                            {"root-port", Placement::kRootPort}};
+                                            {"root-port", Placement::kRootPort},
+                                            {"cxl-rp", Placement::kCxlRootPort}};
 
 template <typename Value, size_t kSize>
 std::optional<Value> value_by_name(const Named<Value> (&table)[kSize], std::string_view name)
@@ -160,6 +172,12 @@ std::optional<Mode> mode_by_name(std::string_view name)
 std::optional<Placement> placement_by_name(std::string_view name)
 {
     return value_by_name(kPlacements, name);
+}
+
+bool runs_on(const Scenario &scenario, const KernelQuirks &kernel)
+{
+    return scenario.kernels.empty() || std::find(scenario.kernels.begin(), scenario.kernels.end(),
+                                                 kernel.kernel) != scenario.kernels.end();
 }
 
 std::span<const KernelQuirks> kernels()

@@ -46,6 +46,23 @@ struct HostStep {
     std::string_view output_to{};              // keeps stdout; otherwise a demo shows it
 };
 
+// On pcie.0 (RCiEP), each behind its own pcie-root-port, or each behind its own cxl-rp of one
+// pxb-cxl.
+enum class Placement { kIntegrated, kRootPort, kCxlRootPort };
+
+// One guest: the devices in it, what runs inside, what is judged outside.
+struct Scenario {
+    std::string_view name;  // also that of the folder for its output
+    Placement placement = Placement::kIntegrated;
+    // One device each: arguments of pmukit-model after the unit's name; {out} is replaced. What the
+    // n-th model prints is kept in {out}/model<n>.log, counted from 0.
+    std::vector<std::string_view> models;
+    std::vector<GuestStep> steps;
+    std::vector<HostStep> judgements;
+    std::vector<std::string_view> kernels{};  // empty: all
+    bool on_request = false;                  // not part of a plain test run
+};
+
 struct UnitSpec {
     std::string_view unit;
     std::vector<std::string_view>
@@ -53,20 +70,11 @@ struct UnitSpec {
     std::vector<std::string_view> modules;   // ours, in order
     std::vector<std::string_view> programs;  // paths below build/guest/<arch>; all go to /usr/bin
     std::vector<std::string_view> files;     // of the source tree; all go to /selftests/<unit>
-    // One device each: arguments of pmukit-model after the unit's name; {out} is replaced. What the
-    // n-th model prints is kept in {out}/model<n>.log, counted from 0.
-    std::vector<std::string_view> test_models;
-    std::vector<std::string_view> demo_models;
-    std::vector<GuestStep> test_steps;
-    std::vector<GuestStep> demo_steps;
-    std::vector<HostStep> test_judgements;
-    std::vector<HostStep> demo_judgements;
+    std::vector<Scenario> tests;
+    Scenario demo;  // also what a shell finds
 };
 
-enum class Placement {
-    kIntegrated,
-    kRootPort
-};  // on pcie.0 (RCiEP), or each behind its own pcie-root-port
+bool runs_on(const Scenario &scenario, const KernelQuirks &kernel);
 
 std::optional<Mode> mode_by_name(std::string_view name);
 std::optional<Placement> placement_by_name(std::string_view name);

@@ -17,16 +17,24 @@ TEST(Tables, NamesAreFoundAndUnknownOnesAreNot)
     EXPECT_EQ(mode_by_name("demo"), Mode::kDemo);
     EXPECT_FALSE(mode_by_name("Demo"));
     EXPECT_EQ(placement_by_name("root-port"), Placement::kRootPort);
+    EXPECT_EQ(placement_by_name("cxl-rp"), Placement::kCxlRootPort);
     EXPECT_FALSE(placement_by_name(""));
+}
+
+std::vector<Scenario> scenarios_of(const UnitSpec &unit)
+{
+    std::vector<Scenario> all = unit.tests;
+    all.push_back(unit.demo);
+    return all;
 }
 
 // A step's name is a file name and a word of /etc/vmrun/steps; a name twice would hide a result.
 TEST(Tables, StepNamesAreWordsAndUnique)
 {
     for (const UnitSpec &unit : units()) {
-        for (const auto *steps : {&unit.test_steps, &unit.demo_steps}) {
+        for (const Scenario &scenario : scenarios_of(unit)) {
             std::set<std::string_view> names;
-            for (const GuestStep &step : *steps) {
+            for (const GuestStep &step : scenario.steps) {
                 EXPECT_TRUE(names.insert(step.name).second) << step.name;
                 EXPECT_EQ(step.name.find_first_of(" /\t"), std::string_view::npos) << step.name;
                 EXPECT_GT(step.limit_seconds, 0u);
@@ -35,11 +43,37 @@ TEST(Tables, StepNamesAreWordsAndUnique)
     }
 }
 
+// A scenario's name is a folder; "none" could never be run.
+TEST(Tables, ScenariosHaveNamesOfTheirOwnAndKernelsThatExist)
+{
+    for (const UnitSpec &unit : units()) {
+        std::set<std::string_view> names;
+        for (const Scenario &scenario : scenarios_of(unit)) {
+            EXPECT_TRUE(names.insert(scenario.name).second) << scenario.name;
+            EXPECT_FALSE(scenario.name.empty());
+            EXPECT_EQ(scenario.name.find_first_of(" /\t"), std::string_view::npos);
+            EXPECT_FALSE(scenario.steps.empty()) << scenario.name;
+            for (std::string_view kernel : scenario.kernels)
+                EXPECT_NE(kernel_by_name(kernel), nullptr) << kernel;
+        }
+    }
+}
+
+TEST(Tables, AScenarioWithoutKernelsRunsOnAllOfThem)
+{
+    Scenario scenario;
+    EXPECT_TRUE(runs_on(scenario, *kernel_by_name("6.1")));
+    scenario.kernels = {"7.2"};
+    EXPECT_FALSE(runs_on(scenario, *kernel_by_name("6.1")));
+    EXPECT_TRUE(runs_on(scenario, *kernel_by_name("7.2")));
+}
+
 TEST(Tables, EveryJudgementDemandsSomething)
 {
     for (const UnitSpec &unit : units())
-        for (const HostStep &step : unit.test_judgements)
-            EXPECT_FALSE(step.must_say.empty()) << step.name;
+        for (const Scenario &scenario : unit.tests)
+            for (const HostStep &step : scenario.judgements)
+                EXPECT_FALSE(step.must_say.empty()) << step.name;
 }
 
 }  // namespace
