@@ -13,6 +13,9 @@
  *       ^ goes on here                                    ^ head
  */
 
+#include <linux/export.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include <pmukit/aux_core.h>
@@ -64,12 +67,41 @@ u64 *pmukit_aux_word(const struct pmukit_aux_ring *ring, u64 position_bytes)
  * @head_bytes: where to begin, a multiple of 8; need not be wrapped
  * @words: what to write
  * @nr_words: how many, at most pmukit_aux_room_words() of what perf reported free
+ *
+ * A page at a time: the pages need not be adjacent.
  */
 void pmukit_aux_write(const struct pmukit_aux_ring *ring, u64 head_bytes,
 		      const u64 *words, u32 nr_words)
 {
+	u64 page_bytes = (u64)1 << ring->page_shift;
+	u64 left = nr_words * sizeof(u64);
+
+	while (left) {
+		u64 run = min_t(u64, left, page_bytes - (head_bytes & (page_bytes - 1)));
+
+		memcpy(pmukit_aux_word(ring, head_bytes), words, run);
+		words += run / sizeof(u64);
+		head_bytes += run;
+		left -= run;
+	}
+}
+
+/**
+ * pmukit_aux_ring_adjacent - do the pages of a part of the ring follow each other in memory
+ * @ring: the ring
+ * @first: first page of the part
+ * @nr_pages: its length
+ *
+ * Return: true when a device that knows no scatter list may write to the part.
+ */
+bool pmukit_aux_ring_adjacent(const struct pmukit_aux_ring *ring, u32 first, u32 nr_pages)
+{
 	u32 i;
 
-	for (i = 0; i < nr_words; i++)
-		*pmukit_aux_word(ring, head_bytes + i * sizeof(u64)) = words[i];
+	for (i = first + 1; i < first + nr_pages; i++) {
+		if ((char *)ring->pages[i] != (char *)ring->pages[i - 1] + (1UL << ring->page_shift))
+			return false;
+	}
+	return true;
 }
+EXPORT_SYMBOL_GPL(pmukit_aux_ring_adjacent);

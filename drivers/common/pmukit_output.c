@@ -34,7 +34,6 @@
 void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
 	struct pmukit_aux_ring *ring;
-	int i;
 
 	if (overwrite || nr_pages < 1)
 		return NULL;
@@ -43,10 +42,7 @@ void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, boo
 	if (!ring)
 		return NULL;
 
-	ring->nr_pages = nr_pages;
-	ring->page_shift = PAGE_SHIFT;
-	for (i = 0; i < nr_pages; i++)
-		ring->pages[i] = pages[i];
+	pmukit_aux_ring_fill(ring, pages, nr_pages);
 	return ring;
 }
 EXPORT_SYMBOL_GPL(pmukit_setup_aux);
@@ -63,14 +59,22 @@ void pmukit_free_aux(void *aux)
 }
 EXPORT_SYMBOL_GPL(pmukit_free_aux);
 
-static void pmukit_aux_deliver(struct pmukit_sink *sink, const struct pmukit_record *record,
-			       u32 nr_words)
+/**
+ * pmukit_aux_ring_fill - describe the pages of an AUX area
+ * @ring: with room for @nr_pages
+ * @pages: the pages perf allocated
+ * @nr_pages: how many, a power of two
+ */
+void pmukit_aux_ring_fill(struct pmukit_aux_ring *ring, void **pages, int nr_pages)
 {
-	pmukit_aux_write(sink->ring, sink->handle.head + sink->written_bytes, record->words,
-			 nr_words);
-	sink->written_bytes += nr_words * sizeof(u64);
-	sink->room_words -= nr_words;
+	int i;
+
+	ring->nr_pages = nr_pages;
+	ring->page_shift = PAGE_SHIFT;
+	for (i = 0; i < nr_pages; i++)
+		ring->pages[i] = pages[i];
 }
+EXPORT_SYMBOL_GPL(pmukit_aux_ring_fill);
 
 /* Samples */
 
@@ -116,29 +120,6 @@ int pmukit_check_period(struct perf_event *event, u64 value)
 }
 EXPORT_SYMBOL_GPL(pmukit_check_period);
 
-/*
- * perf_tp_event() is the only way to a sample that the kernel exports. It takes the list of the
- * events to serve: ours has one member. It counts one, and gives the recursion context back.
- */
-static bool pmukit_sample_deliver(struct pmukit_sink *sink, struct pmukit_record *record,
-				  u32 nr_words, u32 nr_entries)
-{
-	struct perf_event *event = sink->pev->event;
-	struct hlist_head only_us = { .first = &event->hlist_entry };
-	int rctx = sink->rctx;
-
-	if (rctx < 0)
-		rctx = perf_swevent_get_recursion_context();
-	if (rctx < 0)
-		return false;
-
-	sink->rctx = -1;
-	local64_add((s64)nr_entries - 1, &event->count);
-	perf_tp_event(0, 1, &record->raw, sizeof(record->raw) + nr_words * sizeof(u64),
-		      &sink->pev->regs, &only_us, rctx, NULL);
-	return true;
-}
-
 /* Sinks */
 
 /**
@@ -172,6 +153,70 @@ bool pmukit_sink_open(struct pmukit_sink *sink, struct pmukit_event *pev)
 EXPORT_SYMBOL_GPL(pmukit_sink_open);
 
 /**
+ * pmukit_sink_stage - put words behind what was delivered, where no reader sees them yet
+ * @sink: an open sink
+ * @words: what to write
+ * @nr_words: how many, at most sink->room_words
+ *
+ * Does nothing when the sink is not an AUX area.
+ */
+void pmukit_sink_stage(struct pmukit_sink *sink, const u64 *words, u32 nr_words)
+{
+	if (sink->ring)
+		pmukit_aux_write(sink->ring, sink->handle.head + sink->written_bytes, words,
+				 nr_words);
+}
+EXPORT_SYMBOL_GPL(pmukit_sink_stage);
+
+/**
+ * pmukit_sink_commit - deliver what was staged, and count it
+ * @sink: an open sink
+ * @nr_words: how many words were staged
+ * @nr_entries: by how much the event's count rises
+ */
+void pmukit_sink_commit(struct pmukit_sink *sink, u32 nr_words, u32 nr_entries)
+{
+	if (sink->ring) {
+		sink->written_bytes += nr_words * sizeof(u64);
+		sink->room_words -= nr_words;
+	}
+	local64_add(nr_entries, &sink->pev->event->count);
+}
+EXPORT_SYMBOL_GPL(pmukit_sink_commit);
+
+/**
+ * pmukit_sink_sample - deliver a record as a sample
+ * @sink: an open sink of a sampling event, not an AUX area
+ * @raw: header of the record, its words directly behind it
+ * @nr_words: how many words
+ * @nr_entries: by how much the event's count rises
+ *
+ * perf_tp_event() is the only way to a sample that the kernel exports. It takes the list of the
+ * events to serve: ours has one member. It counts one, and gives the recursion context back.
+ *
+ * Return: false when the record could not be taken; the count is then unchanged.
+ */
+bool pmukit_sink_sample(struct pmukit_sink *sink, struct pmukit_raw_header *raw, u32 nr_words,
+			u32 nr_entries)
+{
+	struct perf_event *event = sink->pev->event;
+	struct hlist_head only_us = { .first = &event->hlist_entry };
+	int rctx = sink->rctx;
+
+	if (rctx < 0)
+		rctx = perf_swevent_get_recursion_context();
+	if (rctx < 0)
+		return false;
+
+	sink->rctx = -1;
+	local64_add((s64)nr_entries - 1, &event->count);
+	perf_tp_event(0, 1, raw, sizeof(*raw) + nr_words * sizeof(u64), &sink->pev->regs, &only_us,
+		      rctx, NULL);
+	return true;
+}
+EXPORT_SYMBOL_GPL(pmukit_sink_sample);
+
+/**
  * pmukit_sink_deliver - hand one record over
  * @sink: an open sink
  * @record: the record, with the unit's tag in the raw header
@@ -183,17 +228,14 @@ EXPORT_SYMBOL_GPL(pmukit_sink_open);
 bool pmukit_sink_deliver(struct pmukit_sink *sink, struct pmukit_record *record,
 			 u32 nr_words, u32 nr_entries)
 {
-	struct perf_event *event = sink->pev->event;
-
 	if (nr_words > sink->room_words || nr_words > PMUKIT_RECORD_WORDS)
 		return false;
 
-	if (!sink->ring && is_sampling_event(event))
-		return pmukit_sample_deliver(sink, record, nr_words, nr_entries);
+	if (!sink->ring && is_sampling_event(sink->pev->event))
+		return pmukit_sink_sample(sink, &record->raw, nr_words, nr_entries);
 
-	if (sink->ring)
-		pmukit_aux_deliver(sink, record, nr_words);
-	local64_add(nr_entries, &event->count);
+	pmukit_sink_stage(sink, record->words, nr_words);
+	pmukit_sink_commit(sink, nr_words, nr_entries);
 	return true;
 }
 EXPORT_SYMBOL_GPL(pmukit_sink_deliver);

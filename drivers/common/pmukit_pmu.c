@@ -218,8 +218,16 @@ static void pmukit_unpin_event(struct pmukit_pmu *pp)
 	wake_up_all(&pp->unpinned);
 }
 
-/* Freeze the open events. On return their stop callbacks have run. */
-static void pmukit_disable_events(struct pmukit_pmu *pp)
+/**
+ * pmukit_pmu_disable_events - freeze the open events; on return their stop callbacks have run
+ * @pp: a registered PMU
+ *
+ * Their files stay valid, and whoever holds one may enable the event again.
+ *
+ * Context: may sleep. Not from a perf callback, not twice at a time, not beside
+ * pmukit_pmu_remove().
+ */
+void pmukit_pmu_disable_events(struct pmukit_pmu *pp)
 {
 	struct perf_event *event;
 	LIST_HEAD(done);
@@ -233,6 +241,7 @@ static void pmukit_disable_events(struct pmukit_pmu *pp)
 	list_splice(&done, &pp->events);
 	spin_unlock(&pp->lock);
 }
+EXPORT_SYMBOL_GPL(pmukit_pmu_disable_events);
 
 /**
  * pmukit_pmu_remove - the hardware leaves
@@ -257,7 +266,7 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 		return;
 	}
 
-	pmukit_disable_events(pp);
+	pmukit_pmu_disable_events(pp);
 	pmukit_give_up_name(pp);
 
 	spin_lock(&pp->lock);

@@ -134,6 +134,7 @@ static inline void pmukit_stat_inc(struct pmukit_pmu *pp, enum pmukit_stat stat)
 /* The life of a PMU: pmukit_pmu.c */
 void pmukit_pmu_init(struct pmukit_pmu *pp, const struct pmukit_pmu_ops *ops, struct module *owner);
 int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent);
+void pmukit_pmu_disable_events(struct pmukit_pmu *pp);
 void pmukit_pmu_remove(struct pmukit_pmu *pp);
 void pmukit_pmu_get(struct pmukit_pmu *pp);
 void pmukit_pmu_put(struct pmukit_pmu *pp);
@@ -176,9 +177,14 @@ struct pmukit_sink {
 /* The way of a record to its reader: pmukit_output.c */
 void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 void pmukit_free_aux(void *aux);
+void pmukit_aux_ring_fill(struct pmukit_aux_ring *ring, void **pages, int nr_pages);
 int pmukit_check_period(struct perf_event *event, u64 value);
 void pmukit_sampling_prepare(struct pmukit_event *pev);
 bool pmukit_sink_open(struct pmukit_sink *sink, struct pmukit_event *pev);
+void pmukit_sink_stage(struct pmukit_sink *sink, const u64 *words, u32 nr_words);
+void pmukit_sink_commit(struct pmukit_sink *sink, u32 nr_words, u32 nr_entries);
+bool pmukit_sink_sample(struct pmukit_sink *sink, struct pmukit_raw_header *raw, u32 nr_words,
+			u32 nr_entries);
 bool pmukit_sink_deliver(struct pmukit_sink *sink, struct pmukit_record *record,
 			 u32 nr_words, u32 nr_entries);
 void pmukit_sink_close(struct pmukit_sink *sink, u64 aux_flags);

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Nothing is exported in userspace. */
+#ifndef KSHIM_LINUX_EXPORT_H
+#define KSHIM_LINUX_EXPORT_H
+
+#define EXPORT_SYMBOL_GPL(symbol) _Static_assert(1, #symbol)
+
+#endif
