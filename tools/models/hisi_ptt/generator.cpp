@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "models/hisi_ptt/generator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+#include <utility>
+
+#include "base/number.hpp"
+
+namespace pmukit::models::hisi_ptt {
+
+namespace {
+
+using vfu::Packet;
+using vfu::PacketDirection;
+using vfu::PacketKind;
+
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+constexpr uint64_t kNoLimit = ~uint64_t{0};
+constexpr uint64_t kMaxRate = 10'000'000;
+
+constexpr unsigned kBurst = 4096;         // packets before the server is let in again
+constexpr uint64_t kPauseNs = 1'000'000;  // a faster rate comes in bursts, one a millisecond
+constexpr size_t kInFlight = 16;          // completions that wait
+constexpr uint16_t kFirstTag = 0x100;     // real requests here have tags of 8 bits
+constexpr uint16_t kTags = 0x300;
+constexpr uint32_t kPayloadBytes = 128;
+constexpr uint32_t kReadRequestBytes = 512;
+constexpr uint32_t kPageBytes = 4096;         // no request crosses a multiple of it
+constexpr uint64_t kLowMemory = 0xffff'ffff;  // half of the addresses fit 32 bits
+constexpr uint64_t kHighMemory = 0xff'ffff'ffff;
+
+struct Key {
+    std::string_view name;
+    uint64_t GeneratorParams::*value;
+    uint64_t min;
+    uint64_t max;
+};
+constexpr Key kKeys[] = {
+    {"rate", &GeneratorParams::rate, 1, kMaxRate},
+    {"seed", &GeneratorParams::seed, 0, kNoLimit},
+    {"count", &GeneratorParams::count, 0, kNoLimit},
+    {"inbound", &GeneratorParams::inbound, 0, 100},
+    {"reads", &GeneratorParams::reads, 0, 100},
+    {"peer", &GeneratorParams::peer, 0, 100},
+    {"unsupported", &GeneratorParams::unsupported, 0, 100},
+    {"pasid", &GeneratorParams::pasid, 0, 100},
+    {"relaxed", &GeneratorParams::relaxed, 0, 100},
+};
+
+Error usage(std::string message)
+{
+    return Error{Errc::kUsage, "--generate: " + std::move(message)};
+}
+
+Result<void> apply(std::string_view word, GeneratorParams &params)
+{
+    const size_t equals = std::min(word.find('='), word.size());
+    const auto key = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key &known) {
+        return known.name == word.substr(0, equals);
+    });
+    if (key == std::end(kKeys))
+        return usage(fmt::format("'{}': there is no such setting", word));
+    const Result<uint64_t> value = parse_u64(word.substr(std::min(equals + 1, word.size())));
+    if (!value || *value < key->min || *value > key->max)
+        return usage(fmt::format("'{}': must be {} to {}", word, key->min, key->max));
+    params.*key->value = *value;
+    return {};
+}
+
+}  // namespace
+
+Result<GeneratorParams> parse_generator(std::string_view text)
+{
+    if (text.empty())
+        return usage("KEY=VALUE is wanted, as rate=100000,seed=3");
+    GeneratorParams params;
+    for (const std::string_view word : split(text, ',')) {
+        if (const Result<void> applied = apply(word, params); !applied)
+            return applied.error();
+    }
+    return params;
+}
+
+Generator::Generator(const GeneratorParams &params, std::vector<vfu::LinkPlace> places)
+    : params_(params), places_(std::move(places)), random_(params.seed)
+{
+    assert(!places_.empty());
+}
+
+void Generator::start(uint64_t now_ns)
+{
+    random_.seed(params_.seed);
+    in_flight_.clear();
+    made_ = delivered_ = 0;
+    next_tag_ = 0;
+    start_ns_ = now_ns;
+    running_ = true;
+}
+
+bool Generator::percent(uint64_t of_hundred)
+{
+    return below(100) < of_hundred;
+}
+
+std::optional<uint64_t> Generator::next_ns() const
+{
+    if (!running_)
+        return std::nullopt;
+    const uint64_t due_ns = delivered_ * kNsPerSecond / params_.rate;  // since the start
+    return start_ns_ + (due_ns + kPauseNs - 1) / kPauseNs * kPauseNs;
+}
+
+void Generator::run_until(uint64_t now_ns, const std::function<void(const Tlp &)> &sink)
+{
+    for (unsigned burst = 0; running_; burst++) {
+        const uint64_t due_ns = start_ns_ + delivered_ * kNsPerSecond / params_.rate;
+        if (due_ns > now_ns)
+            return;
+        if (burst == kBurst) {
+            // Slower than asked for, rather than with times that others have already passed.
+            start_ns_ += now_ns - due_ns;
+            return;
+        }
+        Tlp tlp = next();
+        tlp.packet.time_ns = due_ns;
+        delivered_++;
+        running_ = params_.count == 0 || made_ < params_.count || !in_flight_.empty();
+        sink(tlp);
+    }
+}
+
+// A completion when enough of them wait, sometimes before, and when no request is left.
+Tlp Generator::next()
+{
+    const bool over = params_.count != 0 && made_ == params_.count;
+    const bool wants_answer = !in_flight_.empty() && percent(50);
+    if (over || wants_answer || in_flight_.size() >= kInFlight) {
+        const Tlp tlp = in_flight_.front();
+        in_flight_.pop_front();
+        return tlp;
+    }
+    made_++;
+    const Tlp tlp = request();
+    if (tlp.packet.kind == PacketKind::kMemoryRead)
+        answer(tlp);
+    return tlp;
+}
+
+Tlp Generator::request()
+{
+    const vfu::LinkPlace &place = places_[below(places_.size())];
+    const bool inbound = percent(params_.inbound), read = percent(params_.reads);
+    const bool peer = percent(params_.peer);
+    const vfu::LinkPlace &other = places_[below(places_.size())];
+    Tlp tlp;
+    Packet &packet = tlp.packet;
+    packet.kind = read ? PacketKind::kMemoryRead : PacketKind::kMemoryWrite;
+    packet.direction = inbound ? PacketDirection::kInbound : PacketDirection::kOutbound;
+    packet.root_port = place.root_port;
+    packet.function = place.function;
+    packet.requester = inbound ? place.function : vfu::kRootComplex;
+    packet.completer = inbound ? 0 : place.function;
+    packet.tag = static_cast<uint16_t>(kFirstTag + next_tag_++ % kTags);
+    packet.address = random_() & (percent(50) ? kLowMemory : kHighMemory);
+    const bool from_peer = !inbound && peer && other.function != place.function;
+    if (from_peer)
+        packet.requester = other.function;
+    if (inbound || from_peer) {
+        const uint32_t limit = read ? kReadRequestBytes : kPayloadBytes;
+        const auto room = static_cast<uint32_t>(kPageBytes - packet.address % kPageBytes);
+        packet.bytes = std::min(static_cast<uint32_t>(1 + below(limit)), room);
+    } else {
+        packet.bytes = 1u << below(4);
+        packet.address &= ~uint64_t{packet.bytes - 1};
+    }
+    if (inbound && percent(params_.pasid))
+        tlp.pasid = static_cast<uint32_t>(below(uint64_t{1} << 20));
+    tlp.relaxed_ordering = percent(params_.relaxed);
+    return tlp;
+}
+
+void Generator::answer(const Tlp &request)
+{
+    const Packet &asked = request.packet;
+    const bool inbound = asked.direction == PacketDirection::kInbound;
+    Tlp tlp;
+    tlp.packet = asked;
+    tlp.packet.kind = PacketKind::kCompletion;
+    tlp.packet.direction = inbound ? PacketDirection::kOutbound : PacketDirection::kInbound;
+    tlp.packet.completer = inbound ? vfu::kRootComplex : asked.function;
+    tlp.packet.bytes_left = asked.bytes;
+    if (percent(params_.unsupported)) {
+        tlp.packet.status = vfu::CompletionStatus::kUnsupportedRequest;
+        tlp.packet.bytes = 0;
+        in_flight_.push_back(tlp);
+        return;
+    }
+    for (uint32_t left = asked.bytes; left > 0; left -= tlp.packet.bytes) {
+        tlp.packet.address = asked.address + (asked.bytes - left);
+        tlp.packet.bytes_left = left;
+        tlp.packet.bytes = std::min(
+            left, static_cast<uint32_t>(kPayloadBytes - tlp.packet.address % kPayloadBytes));
+        in_flight_.push_back(tlp);
+    }
+}
+
+}  // namespace pmukit::models::hisi_ptt

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What the trace block writes down, so that a test can compare what software delivered with what
+// there was. Each log is a text file of its own; one that was not opened costs nothing.
+//
+//   seen     every packet on the links of the served root ports     tlp_log.hpp
+//   traced   those that went into a buffer, with lines between:     tlp_log.hpp
+//              # start format=8dw direction=1 types=0x1 filter=port:0x0001 buffer=4194304
+//              tick_ns=10 # stop
+//   stats    how many register accesses the guest needed, and what for:
+//              # pmukit stats log 1
+//              start|message|acknowledge|stop <reads> <writes>     since the line before
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "models/hisi_ptt/tlp_log.hpp"
+#include "models/line_file.hpp"
+
+namespace pmukit::models::hisi_ptt {
+
+class RunLogs {
+public:
+    Result<void> open_seen(const std::string &path);
+    Result<void> open_traced(const std::string &path);
+    Result<void> open_stats(const std::string &path);
+    // The first error of any of them.
+    Result<void> close();
+
+    TlpLog &seen() { return seen_; }
+    TlpLog &traced() { return traced_; }
+
+    void read() { reads_++; }
+    void wrote() { writes_++; }
+    void event(std::string_view what);
+
+private:
+    TlpLog seen_;
+    TlpLog traced_;
+    LineFile stats_;
+    uint64_t reads_ = 0;
+    uint64_t writes_ = 0;
+};
+
+}  // namespace pmukit::models::hisi_ptt

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Which packets a trace takes: TRACE_CTRL held against direction, type and filter.
+#pragma once
+
+#include <cstdint>
+
+#include "models/hisi_ptt/tlp.hpp"
+
+namespace pmukit::models::hisi_ptt {
+
+class Selection {
+public:
+    Selection() = default;
+    explicit Selection(uint32_t trace_ctrl) : ctrl_(trace_ctrl) {}
+
+    bool takes(const Tlp &tlp) const;
+    // A combination that the documentation reserves; what it says of the effect is nothing.
+    bool reserved() const;
+
+private:
+    bool direction_takes(const vfu::Packet &packet) const;
+    bool type_takes(const vfu::Packet &packet) const;
+    bool filter_takes(const vfu::Packet &packet) const;
+
+    uint32_t ctrl_ = 0;
+};
+
+}  // namespace pmukit::models::hisi_ptt

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A packet as the trace block meets it on the link of a root port: what vfu shows, and what only
+// generated traffic has. The encoder and the log are written from this, each without the other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "vfu/traffic.hpp"
+
+namespace pmukit::models::hisi_ptt {
+
+struct Tlp {
+    vfu::Packet packet{};
+    std::optional<uint32_t> pasid{};  // 20 bits
+    bool relaxed_ordering = false;
+};
+
+}  // namespace pmukit::models::hisi_ptt

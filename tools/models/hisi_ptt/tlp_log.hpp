@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The oracle: packets in words, one line each, in order. It is written from the packet itself and
+// shares nothing with the encoder, so what is decoded from a trace can be held against it.
+//
+//   # pmukit tlp log 1
+//   <ns> in|out P|NP|CPL <kind> port=<bdf> req=<bdf> tag=<hex> <what>
+//
+//   kind                 what
+//   MRd, MWr             addr=<hex of the first byte> bytes=<n> [msi]
+//   CfgRd, CfgWr         target=<bdf> reg=<hex> bytes=<n>
+//   Cpl, CplD            cpl=<bdf> status=SC|UR left=<n> bytes=<n> [addr=<hex>]
+//
+// followed by pasid=<hex> and ro where they apply, and lost for an entry that could not be written.
+// Lines that start with # separate.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "models/hisi_ptt/tlp.hpp"
+#include "models/line_file.hpp"
+
+namespace pmukit::models::hisi_ptt {
+
+std::string bdf_text(uint16_t bdf);   // 01:00.0
+std::string line_of(const Tlp &tlp);  // without the newline
+
+class TlpLog {
+public:
+    // Writes nowhere.
+    TlpLog() = default;
+    static Result<TlpLog> create(const std::string &path);
+
+    void add(const Tlp &tlp, bool lost = false);
+    void note(std::string_view text);  // a line that starts with #
+    // As LineFile::close().
+    Result<void> close() { return file_.close(); }
+
+private:
+    LineFile file_;
+};
+
+}  // namespace pmukit::models::hisi_ptt

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "models/hisi_ptt/trace_engine.hpp"
+
+#include <algorithm>
+
+namespace pmukit::models::hisi_ptt {
+
+namespace {
+
+constexpr unsigned kTraceVector = 0;
+
+}  // namespace
+
+void TraceEngine::power_on()
+{
+    const TraceCounts counts = counts_;
+    base_ = {};
+    size_bytes_ = run_bytes_ = 0;
+    running_ = false;
+    status_ = 0;
+    mask_ = kTraceIntBuffers.limit();
+    reset_pointer();
+    counts_ = counts;
+}
+
+// The write status cannot count what is larger than its field; such a size has no buffer.
+void TraceEngine::start()
+{
+    running_ = true;
+    run_bytes_ = size_bytes_ <= kTraceWriteStatusBytes.limit() ? size_bytes_ : 0;
+    used_bytes_ = used_bytes_ < run_bytes_ ? used_bytes_ : 0;
+    run_base_ = base_[buffer_];
+}
+
+void TraceEngine::reset_pointer()
+{
+    buffer_ = 0;
+    used_bytes_ = 0;
+    run_base_ = base_[0];
+}
+
+bool TraceEngine::put(Bytes entry)
+{
+    bool written = run_bytes_ > 0;
+    // A size that is no multiple of the entry's puts the rest of it into the next buffer.
+    while (run_bytes_ > 0 && !entry.empty()) {
+        const size_t piece = std::min<size_t>(entry.size(), run_bytes_ - used_bytes_);
+        if (used_bytes_ == 0)
+            run_base_ = base_[buffer_];
+        written = host_.dma_write(run_base_ + used_bytes_, entry.first(piece)) && written;
+        entry = entry.subspan(piece);
+        used_bytes_ += static_cast<uint32_t>(piece);
+        if (used_bytes_ == run_bytes_)
+            complete();
+    }
+    (written ? counts_.entries : counts_.lost)++;
+    return written;
+}
+
+void TraceEngine::complete()
+{
+    counts_.buffers++;
+    status_ |= 1u << buffer_;
+    buffer_ = (buffer_ + 1) % kBuffers;
+    used_bytes_ = 0;
+    if ((status_ >> buffer_ & 1) != 0)
+        counts_.overruns++;
+    if ((status_ & ~mask_) != 0)
+        send();
+}
+
+void TraceEngine::send()
+{
+    counts_.messages++;
+    host_.raise(kTraceVector);
+}
+
+uint32_t TraceEngine::write_status() const
+{
+    return kTraceWriteStatusBytes.put(used_bytes_) | kTraceWriteStatusBuffer.put(buffer_);
+}
+
+void TraceEngine::clear_status(uint32_t bits)
+{
+    status_ &= ~bits;
+}
+
+// What waited behind the mask is sent when the mask is lifted.
+void TraceEngine::set_mask(uint32_t mask)
+{
+    const uint32_t before = status_ & ~mask_;
+    mask_ = mask & kTraceIntBuffers.limit();
+    if ((status_ & ~mask_ & ~before) != 0)
+        send();
+}
+
+}  // namespace pmukit::models::hisi_ptt

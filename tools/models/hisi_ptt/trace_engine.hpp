@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The half of the trace block that writes memory: four buffers of one size, filled one after the
+// other and round again. It never waits for software: who is late finds its data overwritten.
+//
+//        +-> buffer 0 -> buffer 1 -> buffer 2 -> buffer 3 -+
+//        +------------------------------------------------ +
+//               full: status bit 0, message; the next entry goes to buffer 1
+//
+// A buffer's address counts from the moment its first byte is written, the size from the start.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/bytes.hpp"
+#include "models/hisi_ptt/hisi_ptt_regs.hpp"
+#include "vfu/device.hpp"
+
+namespace pmukit::models::hisi_ptt {
+
+// What a run has come to, for tests; no register shows any of it.
+struct TraceCounts {
+    uint64_t entries = 0;   // written
+    uint64_t lost = 0;      // not written: no such memory, or no buffer
+    uint64_t buffers = 0;   // filled
+    uint64_t overruns = 0;  // buffers begun while software had not taken what they held
+    uint64_t messages = 0;  // sent
+};
+
+class TraceEngine {
+public:
+    explicit TraceEngine(vfu::Host &host) : host_(host) {}
+
+    void set_size(uint32_t size_bytes) { size_bytes_ = size_bytes; }
+    void set_base(unsigned buffer, uint64_t address) { base_[buffer] = address; }
+    uint32_t size_bytes() const { return size_bytes_; }
+
+    void start();
+    void stop() { running_ = false; }
+    bool running() const { return running_; }
+    void reset_pointer();  // DMA reset: back to the first byte of buffer 0
+
+    // One entry, whole. False: it is lost.
+    bool put(Bytes entry);
+
+    uint32_t write_status() const;
+    uint32_t status() const { return status_; }
+    void clear_status(uint32_t bits);
+    uint32_t mask() const { return mask_; }
+    void set_mask(uint32_t mask);
+
+    const TraceCounts &counts() const { return counts_; }
+    void power_on();  // but the counts
+
+private:
+    void complete();
+    void send();
+
+    vfu::Host &host_;
+    std::array<uint64_t, kBuffers> base_{};
+    uint32_t size_bytes_ = 0;
+    bool running_ = false;
+    uint32_t run_bytes_ = 0;  // size of the buffers of this run; 0: none that could be used
+    uint64_t run_base_ = 0;   // of the buffer that is being filled
+    unsigned buffer_ = 0;
+    uint32_t used_bytes_ = 0;
+    uint32_t status_ = 0;
+    uint32_t mask_ = kTraceIntBuffers.limit();
+    TraceCounts counts_;
+};
+
+}  // namespace pmukit::models::hisi_ptt

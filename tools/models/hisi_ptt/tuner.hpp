@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The tune half: a handful of levels, read and set through one pair of registers by operations that
+// take a while.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "models/hisi_ptt/hisi_ptt_regs.hpp"
+#include "vfu/device.hpp"
+
+namespace pmukit::models::hisi_ptt {
+
+class Tuner {
+public:
+    Tuner(vfu::Host &host, uint64_t operation_ns) : host_(host), operation_ns_(operation_ns) {}
+
+    uint32_t ctrl() const { return ctrl_; }
+    uint32_t data();
+    bool busy();
+    // Dropped and logged while an operation is running.
+    void write_ctrl(uint32_t value);
+    void write_data(uint32_t value);
+
+    void power_on();
+    uint64_t operations() const { return operations_; }
+
+private:
+    static constexpr size_t kEvents = 5;
+
+    void settle();  // what has had its time is done
+    uint32_t *level_of_chosen();
+
+    vfu::Host &host_;
+    uint64_t operation_ns_;
+    uint32_t ctrl_ = 0;
+    uint32_t data_ = 0;
+    std::optional<uint32_t> written_;  // the operation that runs: what was written to TUNING_DATA
+    uint64_t done_ns_ = 0;
+    uint64_t operations_ = 0;
+    std::array<uint32_t, kEvents> levels_ = kPowerOn;
+
+    // Nothing is published about it; the only example shows this value.
+    static constexpr std::array<uint32_t, kEvents> kPowerOn{1, 1, 1, 1, 1};
+};
+
+}  // namespace pmukit::models::hisi_ptt
