@@ -10,12 +10,14 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/pmukit_model_build_id.hpp"
 #include "cli/pmukit_model_command.hpp"
 #include "cli/pmukit_model_exit.hpp"
 #include "models/cxl_hmu/faults.hpp"
+#include "models/hisi_ptt/faults.hpp"
 #include "vfu/chassis.hpp"
 
 namespace pmukit::cli {
@@ -41,10 +43,17 @@ void stop_on_signals(vfu::Chassis &chassis)
     sigaction(SIGINT, &action, nullptr);
 }
 
+template <typename Faults>
+void list_faults_of(std::string_view unit, const Faults &faults)
+{
+    for (const auto &fault : faults)
+        fmt::print("{:<8} {:<28} {}\n", unit, fault.name, fault.effect);
+}
+
 void list_faults()
 {
-    for (const models::cxl_hmu::Fault &fault : models::cxl_hmu::faults())
-        fmt::print("cxl_hmu  {:<28} {}\n", fault.name, fault.effect);
+    list_faults_of("cxl_hmu", models::cxl_hmu::faults());
+    list_faults_of("hisi_ptt", models::hisi_ptt::faults());
 }
 
 ModelCommand *chosen_of(const Commands &commands)

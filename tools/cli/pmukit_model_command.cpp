@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "cli/pmukit_model_cxl_hmu.hpp"
+#include "cli/pmukit_model_hisi_ptt.hpp"
+#include "cli/pmukit_model_pcie_ep.hpp"
 #include "vfu/bdf.hpp"
 
 namespace pmukit::cli {
@@ -41,6 +43,8 @@ std::vector<std::unique_ptr<ModelCommand>> model_commands(CLI::App &app)
 {
     std::vector<std::unique_ptr<ModelCommand>> commands;
     commands.push_back(std::make_unique<CxlHmuCommand>(app));
+    commands.push_back(std::make_unique<HisiPttCommand>(app));
+    commands.push_back(std::make_unique<PcieEpCommand>(app));
     return commands;
 }
 

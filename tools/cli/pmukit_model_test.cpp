@@ -81,6 +81,41 @@ INSTANTIATE_TEST_SUITE_P(PmukitModel, WrongWords,
                                          "--bdf 1 --root-port 00:01.0",
                                          "--bdf 01:00.0 --root-port 1:1"));
 
+class WrongTraceBlock : public testing::TestWithParam<const char *> {};
+
+TEST_P(WrongTraceBlock, GivesOneLineAndExit2)
+{
+    const Outcome outcome =
+        Program(std::string("hisi_ptt --socket /nonexistent/socket ") + GetParam()).end();
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.text;
+    EXPECT_EQ(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 1) << outcome.text;
+    EXPECT_EQ(outcome.text.find("pmukit-model: --"), 0u) << outcome.text;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    PmukitModel, WrongTraceBlock,
+    testing::Values("", "--serves 0010.0", "--serves 00:10.0 --function 01:00.0",
+                    "--serves 00:10.0 --function 01:00.0@00:11.0",
+                    "--serves 00:10.0 --generate rate=5", "--serves 00:10.0 --generate speed=5",
+                    "--serves 00:10.0 --fault none-such", "--serves 00:10.0 --core 65536",
+                    "--serves 00:10.0 --tune-us 99999999999999999999",
+                    "--serves 00:10.0 --tune-us 10000001", "--serves 00:10.0 --tick-ns 0"));
+
+TEST(PmukitModel, AnEndpointHasAPowerOfTwoOfMemory)
+{
+    const Outcome outcome = Program("pcie_ep --socket /nonexistent/socket --memory 3M").end();
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.text.find("--memory"), std::string::npos) << outcome.text;
+}
+
+TEST(PmukitModel, ListsFaultsOfEveryUnit)
+{
+    const Outcome outcome = Program("--list-faults").end();
+    EXPECT_EQ(outcome.exit_code, 0);
+    for (const char *word : {"cxl_hmu  never-idle", "hisi_ptt never-idle"})
+        EXPECT_NE(outcome.text.find(word), std::string::npos) << word << outcome.text;
+}
+
 TEST(PmukitModel, NamesATraceThatItCannotRead)
 {
     const Outcome outcome = run("--source replay:file=/nonexistent/trace");
