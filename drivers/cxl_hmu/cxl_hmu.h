@@ -16,6 +16,7 @@
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/irq_work.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/smp.h>
@@ -30,11 +31,12 @@
 #define CXL_HMU_READS_PER_SECTION	64
 
 /*
- * What a drain reads besides entries: status before and up to four times after disabling (stop
- * only), status and tail.
+ * What a drain reads besides entries. Asked for by the interrupt: its own look at the status,
+ * status, tail. At a stop: the status before and some times after disabling, tail.
+ * It writes head and status, and at a stop configuration 0.
  */
 #define CXL_HMU_DISABLE_POLLS		4
-#define CXL_HMU_READS_OVERHEAD		(1 + CXL_HMU_DISABLE_POLLS + 2)
+#define CXL_HMU_READS_OVERHEAD		(1 + CXL_HMU_DISABLE_POLLS + 1)
 
 /**
  * struct cxl_hmu_claim - the memory an open event tracks
@@ -116,7 +118,7 @@ struct cxl_hmu_event {
  * @caps: what it can do; never changes once the PMU is registered
  * @irq: Linux interrupt number, 0: none
  * @node: place in cxl_hmu_device.instances
- * @lock: guards the registers and everything down to @timer. Raw, interrupts off, innermost:
+ * @lock: guards the registers and everything down to @kick. Raw, interrupts off, innermost:
  *	never held while calling perf.
  * @base: registers; not to be touched when @dead
  * @dead: the hardware has left; never cleared
@@ -125,15 +127,19 @@ struct cxl_hmu_event {
  * @poll_ns: next pause between two looks at the status
  * @disable_sent: QUIESCE has written the disable request
  * @counters_clear: reset since the last run
+ * @cfg0: what configuration 0 holds, without the control bits
  * @bitmap_next: next quadword of the bitmap to write
  * @filling: the list may hold entries of the last run that nobody counted yet
  * @head: next entry to read; what the head register was last set to
  * @tail_rejected: the last tail was out of range
  * @futile: how often in a row the device announced entries and there were none to take
+ * @burst: sections in a row that @more asked for since the timer last ran
+ * @burst_start: when the first of them ended
  * @active: the started event; changes on @cpu with interrupts off only
  * @cpu: where it runs
  * @complaint: what went wrong, to be printed by the timer
  * @timer: next step, or next look at the list
+ * @more: the next section of a drain, at once
  * @kick: brings the interrupt to @cpu
  * @delivering: @cpu is inside perf with a record. This and the following are used on @cpu with
  *	interrupts off only.
@@ -155,15 +161,19 @@ struct cxl_hmu {
 	u64 poll_ns;
 	bool disable_sent;
 	bool counters_clear;
+	u64 cfg0;
 	u32 bitmap_next;
 	bool filling;
 	u32 head;
 	bool tail_rejected;
 	u32 futile;
+	u32 burst;
+	ktime_t burst_start;
 	struct cxl_hmu_event *active;
 	int cpu;
 	const char *complaint;
 	struct hrtimer timer;
+	struct irq_work more;
 
 	call_single_data_t kick;
 	bool delivering;
@@ -208,11 +218,11 @@ static inline bool cxl_hmu_status_absent(u64 status)
 }
 
 /* cxl_hmu_run.c */
-bool cxl_hmu_interrupts(const struct cxl_hmu *hmu);
 u64 cxl_hmu_flush_ns(const struct cxl_hmu *hmu);
 void cxl_hmu_arm(struct cxl_hmu *hmu, u64 ns);
 void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *complaint);
 void cxl_hmu_run(struct cxl_hmu *hmu);
+void cxl_hmu_disable(struct cxl_hmu *hmu);
 void cxl_hmu_settle(struct cxl_hmu *hmu);
 void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev);
 void cxl_hmu_end(struct cxl_hmu *hmu);

@@ -470,6 +470,49 @@ u32 cxl_hmu_list_advance(u32 head, u32 count, u32 size)
 	return count < size - head ? head + count : count - (size - head);
 }
 
+/**
+ * cxl_hmu_list_plan - decide what to take from the list
+ * @head: below @size
+ * @tail: as the device gives it
+ * @size: places in the list
+ * @room: entries that can be handed over
+ * @last: nobody will come for what stays: it is given up
+ * @plan: filled in
+ *
+ * Return: false when the tail cannot be true; nothing is to be touched then.
+ */
+bool cxl_hmu_list_plan(u32 head, u32 tail, u32 size, u32 room, bool last,
+		       struct cxl_hmu_plan *plan)
+{
+	u32 used;
+
+	*plan = (struct cxl_hmu_plan) { .head = head };
+	if (tail >= size)
+		return false;
+
+	used = cxl_hmu_list_used(head, tail, size);
+	plan->take = min_t(u32, used, room);
+	plan->waiting = used - plan->take;
+	plan->head = last ? tail : cxl_hmu_list_advance(head, plan->take, size);
+	return true;
+}
+
+/**
+ * cxl_hmu_status_clear - what to write to the status register after a look at the list
+ * @status: what was read before it
+ * @waiting: entries left in the list
+ *
+ * The level bit stays while entries wait: the device would only set it, and interrupt, again.
+ *
+ * Return: the bits to clear, 0 for none.
+ */
+u64 cxl_hmu_status_clear(u64 status, u32 waiting)
+{
+	u64 mask = CXL_HMU_STATUS_OVERFLOW | (waiting ? 0 : CXL_HMU_STATUS_LEVEL);
+
+	return status & mask;
+}
+
 /* Records */
 
 /**

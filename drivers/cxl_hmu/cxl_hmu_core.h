@@ -120,6 +120,18 @@ struct cxl_hmu_config {
 };
 
 /**
+ * struct cxl_hmu_plan - what one look at the hot list does to it
+ * @take: entries to be read, from the head on
+ * @waiting: entries beyond these
+ * @head: the head afterwards
+ */
+struct cxl_hmu_plan {
+	u32 take;
+	u32 waiting;
+	u32 head;
+};
+
+/**
  * struct cxl_hmu_header - what precedes the entries of a record
  * @time_ns: perf clock of the drain
  * @sequence: number of the record
@@ -166,6 +178,9 @@ bool cxl_hmu_ranges_overlap(const struct cxl_hmu_config *a, const struct cxl_hmu
 /* Hot list */
 u32 cxl_hmu_list_used(u32 head, u32 tail, u32 size);
 u32 cxl_hmu_list_advance(u32 head, u32 count, u32 size);
+bool cxl_hmu_list_plan(u32 head, u32 tail, u32 size, u32 room, bool last,
+		       struct cxl_hmu_plan *plan);
+u64 cxl_hmu_status_clear(u64 status, u32 waiting);
 
 /* Records */
 void cxl_hmu_header_encode(const struct cxl_hmu_header *header, u64 *words);

@@ -7,8 +7,15 @@
  * end up on the event's CPU with interrupts off, because perf's buffers have one writer:
  *
  *   interrupt ---------------.      (other CPU: kick)
- *   timer --------------------+---> cxl_hmu_service() ---> cxl_hmu_drain()
+ *   timer --------------------+---> cxl_hmu_service() ---> cxl_hmu_drain() ---.
+ *   more (irq_work) ---------'  ^-------- entries wait ----------------------'
  *   cxl_hmu_drain_last() ---------------------------------^
+ *
+ * A full list takes many sections. They follow each other by irq_work, which needs no timer to
+ * be on time; between two of them interrupts are on. A CPU that interrupts itself may well let
+ * itself in before others, so there is an end to it: after a list's worth of sections, or
+ * CXL_HMU_BURST_MAX, the timer goes on after a pause as long as they took. So even a device that
+ * never runs out of entries leaves half of the CPU.
  *
  * A drain first asks perf how long a record may be (sink), then takes no more entries than that
  * from the device, then hands the record over. What does not fit stays in the device. Whatever is
@@ -29,8 +36,9 @@
 #include "cxl_hmu.h"
 #include "cxl_hmu_trace.h"
 
-/* Pause between two sections of one drain, in which other interrupts are served */
-#define CXL_HMU_CONTINUE_NS		(100 * NSEC_PER_USEC)
+/* Sections in a row; about two milliseconds of device reads */
+#define CXL_HMU_BURST_MAX		32U
+#define CXL_HMU_PAUSE_MIN_NS		(100 * NSEC_PER_USEC)
 #define CXL_HMU_DISABLE_POLL_US		10
 
 /* Drains in a row that were asked for by the device and found nothing to take */
@@ -39,12 +47,13 @@
 #define CXL_HMU_BATCH			(PMUKIT_RECORD_WORDS - CXL_HMU_HEADER_WORDS)
 
 static_assert(CXL_HMU_BATCH + CXL_HMU_READS_OVERHEAD <= CXL_HMU_READS_PER_SECTION);
+static_assert(CXL_HMU_READS_OVERHEAD <= 6);
 
 /**
  * struct cxl_hmu_batch - what one section took from the list
  * @entries: put into hmu->record
- * @taken: places freed in the list: @entries and those that were rejected
- * @waiting: still in the list
+ * @taken: read from the list: @entries and those that were rejected
+ * @waiting: beyond these; given up when the event stops
  */
 struct cxl_hmu_batch {
 	u32 entries;
@@ -54,12 +63,13 @@ struct cxl_hmu_batch {
 
 /* Taking entries from the device; on the event's CPU, under hmu->lock */
 
-static void cxl_hmu_lose(struct cxl_hmu *hmu, u32 entries)
+/* The event is named: perf may have stopped it since. */
+static void cxl_hmu_lose(struct cxl_hmu *hmu, struct cxl_hmu_event *hev, u32 entries)
 {
 	if (!entries)
 		return;
-	hmu->active->pev.lost += entries;
-	hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
+	hev->pev.lost += entries;
+	hev->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
 	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_LOST, entries);
 }
 
@@ -95,35 +105,29 @@ static u32 cxl_hmu_take(struct cxl_hmu *hmu, u32 count)
 	}
 
 	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_REJECTED, count - taken);
-	cxl_hmu_lose(hmu, count - taken);
+	cxl_hmu_lose(hmu, hmu->active, count - taken);
 	return taken;
 }
 
 /* Say once, not every time, that the tail is nonsense. */
-static bool cxl_hmu_tail_valid(struct cxl_hmu *hmu, u32 tail)
+static void cxl_hmu_judge_tail(struct cxl_hmu *hmu, bool valid)
 {
-	bool valid = tail < hmu->caps.list_size;
-
 	if (!valid && !hmu->tail_rejected) {
 		pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_REJECTED);
 		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
 	}
 	hmu->tail_rejected = !valid;
-	return valid;
 }
 
 /*
- * Clear what was seen, so that it may interrupt again; not the level while entries wait, which the
- * timer fetches. A device that goes on interrupting without giving us entries (we take its list
- * for empty, or the reader has no room) keeps the bits set until it does, and its interrupts with
- * them; the timer still looks at it.
+ * Clear what was seen, so that it may interrupt again. A device that goes on interrupting without
+ * giving us entries (we take its list for empty, or the reader has no room) keeps the bits set
+ * until it does, and its interrupts with them; the timer still looks at it.
  */
 static void cxl_hmu_acknowledge(struct cxl_hmu *hmu, u64 status, const struct cxl_hmu_batch *batch)
 {
-	u64 seen = status & CXL_HMU_STATUS_OVERFLOW;
+	u64 seen = cxl_hmu_status_clear(status, batch->waiting);
 
-	if (!batch->waiting)
-		seen |= status & CXL_HMU_STATUS_LEVEL;
 	hmu->futile = batch->taken ? 0 : min(hmu->futile + !!seen, CXL_HMU_MAX_FUTILE + 1U);
 	if (!seen || hmu->futile > CXL_HMU_MAX_FUTILE)
 		return;
@@ -135,43 +139,38 @@ static void cxl_hmu_acknowledge(struct cxl_hmu *hmu, u64 status, const struct cx
 	cxl_hmu_write(hmu, CXL_HMU_STATUS, seen);
 }
 
-/* Take up to @limit entries. */
-static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, bool last, struct cxl_hmu_batch *batch)
+/*
+ * Take up to @limit entries. @last: the device is being disabled; the status read then is used
+ * here, and what does not fit is given up.
+ */
+static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, const u64 *last,
+			    struct cxl_hmu_batch *batch)
 {
+	struct cxl_hmu_plan plan;
+	bool valid;
 	u64 status;
-	u32 tail, used;
 
 	*batch = (struct cxl_hmu_batch) {};
 	if (hmu->dead || hmu->state != CXL_HMU_ON)
 		return;
 
-	status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
+	status = last ? *last : cxl_hmu_read(hmu, CXL_HMU_STATUS);
 	if (!last && !cxl_hmu_still_on(hmu, status))
 		return;
-	tail = cxl_hmu_read_tail(hmu);
-	if (!cxl_hmu_tail_valid(hmu, tail))
+	valid = cxl_hmu_list_plan(hmu->head, cxl_hmu_read_tail(hmu), hmu->caps.list_size, limit,
+				  last, &plan);
+	cxl_hmu_judge_tail(hmu, valid);
+	if (!valid)
 		return;
 
-	used = cxl_hmu_list_used(hmu->head, tail, hmu->caps.list_size);
-	batch->taken = min(used, limit);
-	batch->waiting = used - batch->taken;
-	batch->entries = cxl_hmu_take(hmu, batch->taken);
-	if (batch->taken) {
-		hmu->head = cxl_hmu_list_advance(hmu->head, batch->taken, hmu->caps.list_size);
+	batch->taken = plan.take;
+	batch->waiting = plan.waiting;
+	batch->entries = cxl_hmu_take(hmu, plan.take);
+	if (hmu->head != plan.head) {
+		hmu->head = plan.head;
 		cxl_hmu_write_head(hmu);
 	}
-
 	cxl_hmu_acknowledge(hmu, status, batch);
-}
-
-/* The event stops: what still waits is lost. */
-static void cxl_hmu_discard(struct cxl_hmu *hmu, u32 waiting)
-{
-	cxl_hmu_lose(hmu, waiting);
-	if (waiting && !hmu->dead) {
-		hmu->head = cxl_hmu_list_advance(hmu->head, waiting, hmu->caps.list_size);
-		cxl_hmu_write_head(hmu);
-	}
 }
 
 /* Handing records over; on the event's CPU, interrupts off, no lock */
@@ -211,7 +210,7 @@ static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct pmukit_sink *sink, u32 e
 	cxl_hmu_put_header(hmu, &header);
 	hmu->record.raw.tag = PMUKIT_RAW_TAG_CXL_HMU;
 	if (!pmukit_sink_deliver(sink, &hmu->record, CXL_HMU_HEADER_WORDS + entries, entries)) {
-		cxl_hmu_lose(hmu, entries);
+		cxl_hmu_lose(hmu, hev, entries);
 		return;
 	}
 
@@ -244,7 +243,7 @@ static u64 cxl_hmu_aux_flags(const struct cxl_hmu *hmu, bool last, u64 flags)
  * Returns whether to go on soon. When entries wait but none could be taken the reader is behind:
  * looking again before long would not help.
  */
-static bool cxl_hmu_drain(struct cxl_hmu *hmu, bool last)
+static bool cxl_hmu_drain(struct cxl_hmu *hmu, const u64 *last)
 {
 	struct cxl_hmu_event *hev = hmu->active;
 	struct cxl_hmu_batch batch;
@@ -264,9 +263,7 @@ static bool cxl_hmu_drain(struct cxl_hmu *hmu, bool last)
 		cxl_hmu_deliver(hmu, &sink, batch.entries);
 
 	if (last && batch.waiting) {
-		raw_spin_lock(&hmu->lock);
-		cxl_hmu_discard(hmu, batch.waiting);
-		raw_spin_unlock(&hmu->lock);
+		cxl_hmu_lose(hmu, hev, batch.waiting);
 		flags |= hev->flags;
 		if (open)
 			cxl_hmu_deliver(hmu, &sink, 0);
@@ -280,12 +277,48 @@ static bool cxl_hmu_drain(struct cxl_hmu *hmu, bool last)
 
 /* Asking for a drain */
 
-/* On any CPU, interrupts off: the next step of the run, or a drain on the event's CPU. */
+static u32 cxl_hmu_burst_limit(const struct cxl_hmu *hmu)
+{
+	return min(hmu->caps.list_size / CXL_HMU_BATCH + 1, CXL_HMU_BURST_MAX);
+}
+
+/*
+ * After a drain on the event's CPU: @more, or the next look at the list. Interrupts of the device
+ * get one section each through while the pause lasts.
+ */
+static void cxl_hmu_continue(struct cxl_hmu *hmu, bool more)
+{
+	ktime_t now;
+
+	lockdep_assert_held(&hmu->lock);
+
+	if (!more) {
+		hmu->burst = 0;
+		cxl_hmu_arm(hmu, cxl_hmu_flush_ns(hmu));
+		return;
+	}
+	if (hmu->burst > cxl_hmu_burst_limit(hmu))
+		return;
+
+	now = ktime_get();
+	if (!hmu->burst++)
+		hmu->burst_start = now;
+	if (hmu->burst <= cxl_hmu_burst_limit(hmu))
+		irq_work_queue(&hmu->more);
+	else
+		cxl_hmu_arm(hmu, max_t(u64, ktime_to_ns(ktime_sub(now, hmu->burst_start)),
+				       CXL_HMU_PAUSE_MIN_NS));
+}
+
+/*
+ * On any CPU, interrupts off: the next step of the run, or a drain on the event's CPU. Timer,
+ * more and kick are set going under the lock while the instance is not dead: so they can be
+ * waited for once it is.
+ */
 static void cxl_hmu_service(struct cxl_hmu *hmu)
 {
 	const char *complaint;
 	bool here = false;
-	int elsewhere = -1;
 	bool more;
 
 	raw_spin_lock(&hmu->lock);
@@ -293,7 +326,9 @@ static void cxl_hmu_service(struct cxl_hmu *hmu)
 	hmu->complaint = NULL;
 	if (!hmu->dead && hmu->state == CXL_HMU_ON) {
 		here = hmu->cpu == smp_processor_id();
-		elsewhere = here ? -1 : hmu->cpu;
+		/* -EBUSY: a kick is on its way, which will do. */
+		if (!here)
+			smp_call_function_single_async(hmu->cpu, &hmu->kick);
 	} else if (!hmu->dead) {
 		cxl_hmu_run(hmu);
 	}
@@ -301,17 +336,14 @@ static void cxl_hmu_service(struct cxl_hmu *hmu)
 
 	if (complaint)
 		pr_warn_ratelimited("%s: %s\n", hmu->pp.name, complaint);
-	/* -EBUSY: a kick is on its way, which will do. */
-	if (elsewhere >= 0)
-		smp_call_function_single_async(elsewhere, &hmu->kick);
 	if (!here)
 		return;
 
-	more = cxl_hmu_drain(hmu, false);
+	more = cxl_hmu_drain(hmu, NULL);
 
 	raw_spin_lock(&hmu->lock);
 	if (!hmu->dead && hmu->state == CXL_HMU_ON)
-		cxl_hmu_arm(hmu, more ? CXL_HMU_CONTINUE_NS : cxl_hmu_flush_ns(hmu));
+		cxl_hmu_continue(hmu, more);
 	raw_spin_unlock(&hmu->lock);
 }
 
@@ -320,9 +352,19 @@ static void cxl_hmu_kicked(void *data)
 	cxl_hmu_service(data);
 }
 
+static void cxl_hmu_more(struct irq_work *more)
+{
+	cxl_hmu_service(container_of(more, struct cxl_hmu, more));
+}
+
 static enum hrtimer_restart cxl_hmu_timer(struct hrtimer *timer)
 {
-	cxl_hmu_service(container_of(timer, struct cxl_hmu, timer));
+	struct cxl_hmu *hmu = container_of(timer, struct cxl_hmu, timer);
+
+	raw_spin_lock(&hmu->lock);
+	hmu->burst = 0;
+	raw_spin_unlock(&hmu->lock);
+	cxl_hmu_service(hmu);
 	/* The service has started the timer again where it is needed. */
 	return HRTIMER_NORESTART;
 }
@@ -366,38 +408,37 @@ irqreturn_t cxl_hmu_interrupt(int irq, void *data)
  */
 void cxl_hmu_drain_last(struct cxl_hmu *hmu)
 {
-	bool tracking, slow = true;
+	u64 status = 0;
 	int i;
 
 	raw_spin_lock(&hmu->lock);
-	tracking = !hmu->dead && hmu->state == CXL_HMU_ON &&
-		   cxl_hmu_still_on(hmu, cxl_hmu_read(hmu, CXL_HMU_STATUS));
-	if (tracking) {
-		cxl_hmu_write(hmu, CXL_HMU_CFG0, 0);
-		hmu->disable_sent = true;
-		for (i = 0; slow && i < CXL_HMU_DISABLE_POLLS; i++) {
+	if (!hmu->dead && hmu->state == CXL_HMU_ON &&
+	    cxl_hmu_still_on(hmu, cxl_hmu_read(hmu, CXL_HMU_STATUS))) {
+		cxl_hmu_disable(hmu);
+		status = CXL_HMU_STATUS_OPERATION;
+		for (i = 0; status & CXL_HMU_STATUS_OPERATION && i < CXL_HMU_DISABLE_POLLS; i++) {
 			if (i)
 				udelay(CXL_HMU_DISABLE_POLL_US);
-			slow = FIELD_GET(CXL_HMU_STATUS_OPERATION,
-					 cxl_hmu_read(hmu, CXL_HMU_STATUS));
+			status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
 		}
 		/* What comes after this drain is counted in stats/lost only: announce it. */
-		if (slow)
+		if (status & CXL_HMU_STATUS_OPERATION)
 			hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
 	}
 	raw_spin_unlock(&hmu->lock);
 
 	if (!hmu->delivering && hmu->active)
-		cxl_hmu_drain(hmu, true);
+		cxl_hmu_drain(hmu, &status);
 }
 
 /**
- * cxl_hmu_drain_init - make timer and kick ready
+ * cxl_hmu_drain_init - make timer, more and kick ready
  * @hmu: a new instance
  */
 void cxl_hmu_drain_init(struct cxl_hmu *hmu)
 {
 	hrtimer_setup(&hmu->timer, cxl_hmu_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	hmu->more = IRQ_WORK_INIT_HARD(cxl_hmu_more);
 	INIT_CSD(&hmu->kick, cxl_hmu_kicked, hmu);
 }
 
@@ -410,6 +451,7 @@ void cxl_hmu_drain_init(struct cxl_hmu *hmu)
 void cxl_hmu_drain_shutdown(struct cxl_hmu *hmu)
 {
 	hrtimer_cancel(&hmu->timer);
+	irq_work_sync(&hmu->more);
 	/* Function calls to a CPU are served in order: behind this one there is no kick left. */
 	kick_all_cpus_sync();
 }

@@ -228,7 +228,7 @@ static bool cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct cxl_hmu_blo
 static void cxl_hmu_instance_kill(struct cxl_hmu *hmu)
 {
 	raw_spin_lock_irq(&hmu->lock);
-	cxl_hmu_write(hmu, CXL_HMU_CFG0, 0);
+	cxl_hmu_disable(hmu);
 	hmu->dead = true;
 	raw_spin_unlock_irq(&hmu->lock);
 

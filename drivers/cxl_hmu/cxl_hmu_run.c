@@ -51,17 +51,6 @@
 #define CXL_HMU_POLLED_MAX_NS		(20 * NSEC_PER_MSEC)
 
 /**
- * cxl_hmu_interrupts - does the device tell us when the list fills
- * @hmu: the instance
- *
- * Return: false: the list has to be polled.
- */
-bool cxl_hmu_interrupts(const struct cxl_hmu *hmu)
-{
-	return hmu->irq && hmu->caps.int_level;
-}
-
-/**
  * cxl_hmu_flush_ns - pause until the next unasked look at the list
  * @hmu: an instance with an active event
  *
@@ -71,7 +60,8 @@ u64 cxl_hmu_flush_ns(const struct cxl_hmu *hmu)
 {
 	u64 epoch_ns = cxl_hmu_epoch_us(hmu->active->cfg.epoch) * NSEC_PER_USEC;
 
-	if (cxl_hmu_interrupts(hmu))
+	/* Told only when the list has overflowed is told too late. */
+	if (hmu->irq && hmu->caps.int_level)
 		return clamp_t(u64, epoch_ns, CXL_HMU_FLUSH_MIN_NS, CXL_HMU_FLUSH_MAX_NS);
 	return clamp_t(u64, epoch_ns / 4, CXL_HMU_POLLED_MIN_NS, CXL_HMU_POLLED_MAX_NS);
 }
@@ -119,6 +109,18 @@ void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *compla
  * again later.
  */
 
+/**
+ * cxl_hmu_disable - tell the device to stop tracking; it may take its time
+ * @hmu: the instance
+ *
+ * While it is enabled all but the control bits is read-only, so these are left as they are.
+ */
+void cxl_hmu_disable(struct cxl_hmu *hmu)
+{
+	cxl_hmu_write(hmu, CXL_HMU_CFG0, hmu->cfg0);
+	hmu->disable_sent = true;
+}
+
 /* Is the device idle? Fails the run when it does not answer. */
 static bool cxl_hmu_idle(struct cxl_hmu *hmu, u64 *status)
 {
@@ -160,8 +162,7 @@ static bool cxl_hmu_step_quiesce(struct cxl_hmu *hmu)
 
 	if (status & CXL_HMU_STATUS_ENABLED) {
 		if (!hmu->disable_sent)
-			cxl_hmu_write(hmu, CXL_HMU_CFG0, 0);
-		hmu->disable_sent = true;
+			cxl_hmu_disable(hmu);
 		return false;
 	}
 
@@ -175,7 +176,7 @@ static bool cxl_hmu_step_quiesce(struct cxl_hmu *hmu)
 
 static bool cxl_hmu_step_reset(struct cxl_hmu *hmu)
 {
-	cxl_hmu_write(hmu, CXL_HMU_CFG0, CXL_HMU_CFG0_RESET);
+	cxl_hmu_write(hmu, CXL_HMU_CFG0, hmu->cfg0 | CXL_HMU_CFG0_RESET);
 	cxl_hmu_enter(hmu, CXL_HMU_RESETTING);
 	return true;
 }
@@ -243,9 +244,8 @@ static bool cxl_hmu_step_enable(struct cxl_hmu *hmu)
 	hmu->head = tail;
 	cxl_hmu_write_head(hmu);
 	cxl_hmu_write(hmu, CXL_HMU_STATUS, CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL);
-	cxl_hmu_write(hmu, CXL_HMU_CFG0,
-		      cxl_hmu_cfg0(&hmu->active->cfg, &hmu->caps, cxl_hmu_interrupts(hmu)) |
-		      CXL_HMU_CFG0_ENABLE);
+	hmu->cfg0 = cxl_hmu_cfg0(&hmu->active->cfg, &hmu->caps, hmu->irq);
+	cxl_hmu_write(hmu, CXL_HMU_CFG0, hmu->cfg0 | CXL_HMU_CFG0_ENABLE);
 	hmu->filling = true;
 	hmu->counters_clear = false;
 	cxl_hmu_enter(hmu, CXL_HMU_ENABLING);
@@ -346,6 +346,7 @@ void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev)
 	hmu->cpu = smp_processor_id();
 	hmu->tail_rejected = false;
 	hmu->futile = 0;
+	hmu->burst = 0;
 	hmu->disable_sent = false;
 	cxl_hmu_enter(hmu, CXL_HMU_QUIESCE);
 	cxl_hmu_run_spinning(hmu, CXL_HMU_SPINS);
@@ -379,7 +380,9 @@ int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu)
 	ktime_t deadline = ktime_add_ms(ktime_get(), CXL_HMU_ATTACH_TIMEOUT_MS);
 	u64 status;
 
-	cxl_hmu_write(hmu, CXL_HMU_CFG0, 0);
+	hmu->cfg0 = cxl_hmu_read(hmu, CXL_HMU_CFG0) &
+		    ~(CXL_HMU_CFG0_ENABLE | CXL_HMU_CFG0_RESET);
+	cxl_hmu_disable(hmu);
 	do {
 		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
 		if (cxl_hmu_status_absent(status))

@@ -301,6 +301,29 @@ TEST(CxlHmuHotList, HeadAndTailBehaveLikeAQueue)
     }
 }
 
+TEST(CxlHmuHotList, ATailOutsideTheListIsNotFollowed)
+{
+    cxl_hmu_plan plan;
+    EXPECT_TRUE(cxl_hmu_list_plan(5, 63, 64, 57, false, &plan));
+    for (u32 tail : {64U, 65U, 0xffffU}) {
+        EXPECT_FALSE(cxl_hmu_list_plan(5, tail, 64, 57, true, &plan)) << tail;
+        EXPECT_EQ(plan.take, 0U);
+        EXPECT_EQ(plan.waiting, 0U);
+        EXPECT_EQ(plan.head, 5U);
+    }
+}
+
+TEST(CxlHmuStatus, OnlyWhatWasSeenIsClearedAndTheLevelOnceNothingWaits)
+{
+    const u64 others = ~(CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL);
+    const u64 both = CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL;
+    EXPECT_EQ(cxl_hmu_status_clear(others, 0), 0U);
+    EXPECT_EQ(cxl_hmu_status_clear(both, 0), both);
+    EXPECT_EQ(cxl_hmu_status_clear(both, 1), CXL_HMU_STATUS_OVERFLOW);
+    EXPECT_EQ(cxl_hmu_status_clear(CXL_HMU_STATUS_LEVEL, 1), 0U);
+    EXPECT_EQ(cxl_hmu_status_clear(CXL_HMU_STATUS_LEVEL, 0), CXL_HMU_STATUS_LEVEL);
+}
+
 TEST(CxlHmuRecord, HeaderIsTheWrittenContract)
 {
     const cxl_hmu_header header = {.time_ns = 11,
