@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Defects found by reading the RFC driver of November 2024, one test each, as far as plain
+// arithmetic shows them. Documentation/devices/cxl_hmu.rst lists them all, with the tests of those
+// that take a guest.
+extern "C" {
+#include "cxl_hmu/cxl_hmu_core.h"
+}
+
+#include <gtest/gtest.h>
+#include <pmukit/cxl_hmu.h>
+
+#include <string_view>
+
+namespace {
+
+// Capabilities that allow everything, but for what a test takes out.
+cxl_hmu_caps generous_caps()
+{
+    cxl_hmu_caps caps = {};
+    caps.int_overflow = caps.int_level = true;
+    caps.epoch_mode = caps.always_on = caps.randomized = true;
+    caps.access_mask = 0x7e;
+    caps.unit_mask = 0x3fff00;
+    caps.downsampling_mask = 0xffff;
+    caps.epoch_min = {1, 1};
+    caps.epoch_max = {5, 4095};
+    caps.list_size = 1024;
+    caps.bitmap_offset = 0x70;
+    caps.bitmap_qwords = 16;
+    caps.list_offset = 0xf0;
+    for (u8 &width : caps.counter_width)
+        width = 16;
+    return caps;
+}
+
+bool accepts(const cxl_hmu_caps &caps, u64 config, u64 config1, u64 config2,
+             cxl_hmu_config *cfg = nullptr)
+{
+    cxl_hmu_config scratch;
+    return !cxl_hmu_config_parse(&caps, config, config1, config2, cfg ? cfg : &scratch);
+}
+
+constexpr u64 kUnit4k = 12ULL << 32;
+
+// It compared with 1 << (64 - width), an int.
+TEST(CxlHmuRfcDefect, D1_ThresholdIsComparedWithTheWidthIn64Bits)
+{
+    cxl_hmu_caps caps = generous_caps();
+    for (unsigned width = 1; width <= 63; width++) {
+        caps.counter_width[12] = static_cast<u8>(width);
+        const u64 largest = width < 32 ? (1ULL << width) - 1 : 0xffffffffULL;
+        EXPECT_TRUE(accepts(caps, 0, kUnit4k | largest, 0)) << width;
+        if (width < 32) {
+            EXPECT_FALSE(accepts(caps, 0, kUnit4k | (largest + 1), 0)) << width;
+        }
+    }
+}
+
+// ffs() counts from one: 8 + ffs(mask) named a unit twice the smallest.
+TEST(CxlHmuRfcDefect, D2_DefaultsAreTheSmallestSupportedNotTwiceThat)
+{
+    cxl_hmu_caps caps = generous_caps();
+    for (unsigned bit = 0; bit < CXL_HMU_NR_UNITS; bit++) {
+        caps.unit_mask = 1U << (CXL_HMU_UNIT_LOG2_MIN + bit);
+        caps.downsampling_mask = 1U << (bit % 16);
+        cxl_hmu_config cfg;
+        ASSERT_TRUE(accepts(caps, 0, 0, 0, &cfg)) << bit;
+        EXPECT_EQ(cfg.unit_log2, CXL_HMU_UNIT_LOG2_MIN + bit);
+        EXPECT_EQ(cfg.downsampling_log2, bit % 16);
+    }
+}
+
+// A range that ended at a multiple of 64 wrote one quadword more, into the hot list.
+TEST(CxlHmuRfcDefect, D3_ARangeUpToTheLastBitEndsWithTheBitmap)
+{
+    u64 qwords[] = {(1024ULL << 48) | (1ULL << 36) | (1ULL << 32) | (1ULL << 20) | (5ULL << 16) |
+                        (0x3fULL << 8),
+                    (1ULL << 48) | (1ULL << 32) | 0x10, 0x70, 0xf0};
+    cxl_hmu_caps caps;
+    ASSERT_EQ(cxl_hmu_caps_decode(qwords, 0xf0 + 1024 * 8, &caps), nullptr);
+    ASSERT_EQ(caps.bitmap_offset + caps.bitmap_qwords * 8, caps.list_offset)
+        << "what is written ends where the list begins";
+    for (u64 base = 0; base < 1024; base += 64) {
+        cxl_hmu_config cfg = {};
+        cfg.range_base = static_cast<u32>(base);
+        cfg.range_size = static_cast<u32>(1024 - base);
+        EXPECT_EQ(cxl_hmu_bitmap_qword(&cfg, caps.bitmap_qwords - 1), ~0ULL);
+        EXPECT_EQ(cxl_hmu_bitmap_qword(&cfg, caps.bitmap_qwords), 0U);
+    }
+}
+
+// Quadwords outside the range were not written, so the bits of a former run stayed.
+TEST(CxlHmuRfcDefect, D4_QwordsOutsideTheRangeAreWrittenAsZero)
+{
+    cxl_hmu_config cfg = {};
+    cfg.range_base = 130;
+    cfg.range_size = 5;
+    for (u32 qword = 0; qword < 16; qword++)
+        EXPECT_EQ(cxl_hmu_bitmap_qword(&cfg, qword), qword == 2 ? 0x7cULL : 0ULL) << qword;
+}
+
+// The head went to the tail, whatever had been copied; the room for it was computed below zero.
+TEST(CxlHmuRfcDefect, D5_TheHeadMovesByWhatWasTaken)
+{
+    for (u32 size : {2U, 64U, 65U, 1024U, 65535U}) {
+        for (u32 head : {0U, 1U, size / 2, size - 1}) {
+            for (u32 used : {0U, 1U, size / 3, size - 1}) {
+                for (u32 room : {0U, 1U, 57U, 100000U}) {
+                    cxl_hmu_plan plan;
+                    const u32 tail = (head % size + used) % size;
+                    ASSERT_TRUE(cxl_hmu_list_plan(head % size, tail, size, room, false, &plan));
+                    ASSERT_EQ(plan.take, used < room ? used : room);
+                    ASSERT_EQ(plan.take + plan.waiting, used) << "none forgotten";
+                    ASSERT_EQ(plan.head, (head % size + plan.take) % size);
+                }
+            }
+        }
+    }
+}
+
+// After a copy cut short it went on with the next part of the list.
+TEST(CxlHmuRfcDefect, D6_WhatIsTakenIsOnePieceFromTheHead)
+{
+    // The list wraps: 3 entries up to its end, 4 from its start; room for 2, then for all.
+    cxl_hmu_plan plan;
+    ASSERT_TRUE(cxl_hmu_list_plan(61, 4, 64, 2, false, &plan));
+    EXPECT_EQ(plan.take, 2U);
+    EXPECT_EQ(plan.head, 63U) << "the third waits, and those behind it with it";
+    ASSERT_TRUE(cxl_hmu_list_plan(plan.head, 4, 64, 57, false, &plan));
+    EXPECT_EQ(plan.take, 5U);
+    EXPECT_EQ(plan.head, 4U);
+}
+
+// event_init kept the configuration in the device.
+TEST(CxlHmuRfcDefect, D7_ParsingAnEventChangesNothingOfTheInstance)
+{
+    const cxl_hmu_caps caps = generous_caps();
+    cxl_hmu_config first, second;
+    ASSERT_TRUE(accepts(caps, 0, kUnit4k | 7, 0, &first));
+    ASSERT_FALSE(accepts(caps, 3, 0, 0));
+    ASSERT_TRUE(accepts(caps, 1, (8ULL << 32) | 9, 0, &second));
+    EXPECT_EQ(first.threshold, 7U);
+    EXPECT_EQ(first.unit_log2, 12);
+    EXPECT_FALSE(first.always_on);
+    EXPECT_TRUE(second.always_on);
+}
+
+TEST(CxlHmuRfcDefect, D11_LossesAndOverflowsAreInTheRecord)
+{
+    cxl_hmu_header header = {};
+    header.lost = 41;
+    header.flags = PMUKIT_CXL_HMU_F_OVERFLOW | PMUKIT_CXL_HMU_F_TRUNCATED;
+    u64 words[CXL_HMU_HEADER_WORDS];
+    cxl_hmu_header_encode(&header, words);
+    EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_LOST], 41U);
+    EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_FLAGS], 3U);
+}
+
+// What is given up at a stop leaves the list too: nothing stale for the next run.
+TEST(CxlHmuRfcDefect, D13_TheLastLookEmptiesTheList)
+{
+    cxl_hmu_plan plan;
+    ASSERT_TRUE(cxl_hmu_list_plan(1000, 900, 1024, 57, true, &plan));
+    EXPECT_EQ(plan.take, 57U);
+    EXPECT_EQ(plan.waiting, 924U - 57U);
+    EXPECT_EQ(plan.head, 900U);
+}
+
+TEST(CxlHmuRfcDefect, D14_UnsupportedInterruptsAreNotEnabled)
+{
+    cxl_hmu_caps caps = generous_caps();
+    cxl_hmu_config cfg;
+    ASSERT_TRUE(accepts(caps, 0, kUnit4k | 1, 0, &cfg));
+    for (bool overflow : {false, true}) {
+        for (bool level : {false, true}) {
+            caps.int_overflow = overflow;
+            caps.int_level = level;
+            const u64 expected =
+                (overflow ? CXL_HMU_CFG0_INT_OVERFLOW : 0) | (level ? CXL_HMU_CFG0_INT_LEVEL : 0);
+            const u64 both = CXL_HMU_CFG0_INT_OVERFLOW | CXL_HMU_CFG0_INT_LEVEL;
+            EXPECT_EQ(cxl_hmu_cfg0(&cfg, &caps, true) & both, expected);
+            EXPECT_EQ(cxl_hmu_cfg0(&cfg, &caps, false) & both, 0U) << "no vector";
+        }
+    }
+}
+
+TEST(CxlHmuRfcDefect, D15_TheDownsamplingFieldIsAbove32Bits)
+{
+    static_assert(CXL_HMU_CFG1_DOWNSAMPLING == 0xf00000000ULL);
+    cxl_hmu_config cfg = {};
+    for (unsigned log2 = 0; log2 < 16; log2++) {
+        cfg.downsampling_log2 = static_cast<u8>(log2);
+        EXPECT_EQ(cxl_hmu_cfg1(&cfg), static_cast<u64>(log2) << 32);
+    }
+}
+
+TEST(CxlHmuRfcDefect, D17_EpochScalesAre100UsToOneSecond)
+{
+    const u64 expected_us[] = {100, 1'000, 10'000, 100'000, 1'000'000};
+    for (u8 scale = 1; scale <= 5; scale++)
+        EXPECT_EQ(cxl_hmu_epoch_us({scale, 3}), 3 * expected_us[scale - 1]);
+}
+
+// Unit, time, order and losses were not in the header.
+TEST(CxlHmuRfcDefect, D19_ARecordDescribesItself)
+{
+    const cxl_hmu_header header = {.time_ns = 1,
+                                   .sequence = 2,
+                                   .lost = 3,
+                                   .flags = 0,
+                                   .entries = 4,
+                                   .counter_width = 5,
+                                   .unit_log2 = 6,
+                                   .downsampling_log2 = 7};
+    u64 words[CXL_HMU_HEADER_WORDS];
+    cxl_hmu_header_encode(&header, words);
+    EXPECT_EQ(words[0] & 0xffff, 4U);
+    EXPECT_EQ(words[0] >> 16 & 0xff, 5U);
+    EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_UNIT], 0x0706U);
+    EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_TIME], 1U);
+    EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_SEQUENCE], 2U);
+    EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_LOST], 3U);
+}
+
+// What readers of the RFC asked for.
+
+// downsampling_factor=32 of the documented example was refused.
+TEST(CxlHmuRfcRequest, TheDocumentedExampleIsAccepted)
+{
+    cxl_hmu_config cfg;
+    const u64 config = 0 | 6 << 2 | 4 << 10 | 4 << 14 | 32ULL << 27;
+    ASSERT_TRUE(accepts(generous_caps(), config, 1024 | kUnit4k, 1024ULL << 32, &cfg));
+    EXPECT_EQ(cfg.downsampling_log2, 5);
+}
+
+// "Failed to request region": the block was mapped up to the end of the BAR.
+TEST(CxlHmuRfcRequest, ABlockIsAsLongAsItsInstances)
+{
+    cxl_hmu_block_caps caps;
+    ASSERT_EQ(cxl_hmu_block_caps_decode(1 | 3 << 8, 0x1000, 1 << 20, &caps), nullptr);
+    EXPECT_EQ(caps.instances * caps.instance_bytes, 0x3000U);
+}
+
+// A reader who gets EINVAL wants to know which term, and where the values are.
+TEST(CxlHmuRfcRequest, ARefusalNamesTheTermAndWhereItsValuesAre)
+{
+    const struct {
+        u64 config, config1, config2;
+        std::string_view term, where;
+    } refusals[] = {
+        {0, 99ULL << 32, 0, "hotness_granual", "caps/hotness_granual"},
+        {7 << 2, 0, 0, "access_type", "caps/access_type"},
+        {0, kUnit4k | 0x10000, 0, "hotness_threshold", "caps/hotness_threshold"},
+        {5 << 10 | 4095 << 14, 0, 0, "epoch", "caps/epoch_max"},
+        {2ULL << 27, 0, 0, "downsampling_factor", "caps/downsampling_factor"},
+        {0, 0, 1024 | 1ULL << 32, "range", "caps/range_size"},
+    };
+    cxl_hmu_caps caps = generous_caps();
+    caps.access_mask = 1 << 6;
+    caps.downsampling_mask = 1;
+    caps.epoch_max = {5, 100};
+    for (const auto &refusal : refusals) {
+        cxl_hmu_config cfg;
+        const char *wrong =
+            cxl_hmu_config_parse(&caps, refusal.config, refusal.config1, refusal.config2, &cfg);
+        ASSERT_NE(wrong, nullptr) << refusal.term;
+        EXPECT_NE(std::string_view(wrong).find(refusal.term), std::string_view::npos) << wrong;
+        EXPECT_NE(std::string_view(wrong).find(refusal.where), std::string_view::npos) << wrong;
+    }
+}
+
+}  // namespace
