@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 namespace pmukit::vfu {
 namespace {
@@ -28,6 +29,13 @@ constexpr uint16_t kSubsystemDevice = 0x2e;
 constexpr uint16_t kCapabilityPointer = 0x34;
 constexpr uint16_t kInterruptLine = 0x3c;
 
+constexpr Register kHeader[] = {
+    {.offset = kCommand, .width = 2, .writable = kCommandWritable},
+    {.offset = kStatus, .width = 2, .write_one_clears = kStatusWriteOneClears},
+    {.offset = kCacheLine, .width = 1, .writable = 0xff},
+    {.offset = kInterruptLine, .width = 1, .writable = 0xff},
+};
+
 constexpr uint32_t kBarIs64 = 0x4;
 constexpr uint32_t kBarIsPrefetchable = 0x8;
 
@@ -38,25 +46,30 @@ constexpr uint16_t kExtAer = 0x0001;
 constexpr uint16_t kExtDvsec = 0x0023;
 
 // PCI Express capability (7.5.3)
-constexpr uint16_t kPcieCapabilities = 0x02;
-constexpr uint16_t kDeviceCapabilities = 0x04;
 constexpr uint32_t kRoleBasedErrors = 1u << 15;
 constexpr uint32_t kFlrCapable = 1u << 28;
 constexpr uint16_t kDeviceControl = 0x08;
-constexpr uint16_t kFunctionResetByte = kDeviceControl + 1;
-constexpr std::byte kFunctionReset{0x80};  // bit 15, reads as zero (7.5.3.4)
+constexpr uint32_t kFunctionReset = 1u << 15;  // reads as zero (7.5.3.4)
 constexpr unsigned kMaxPayloadShift = 5;
 constexpr unsigned kMaxReadRequestShift = 12;
-constexpr uint16_t kDeviceStatus = 0x0a;
-constexpr uint16_t kLinkCapabilities = 0x0c;
-constexpr uint16_t kLinkControl = 0x10;
-constexpr uint16_t kLinkStatus = 0x12;
-constexpr uint16_t kDeviceCapabilities2 = 0x24;
-constexpr uint16_t kDeviceControl2 = 0x28;
-constexpr uint16_t kLinkCapabilities2 = 0x2c;
-constexpr uint16_t kLinkControl2 = 0x30;
 constexpr uint16_t kPcieBytes = 0x3c;
 constexpr uint32_t kLink2Gt5By1 = 0x11;
+constexpr uint32_t kCompletionTimeoutDisable = 1u << 4;
+
+constexpr Register kPcieEndpoint[] = {
+    {.offset = 0x02, .width = 2, .reset = 2},  // version 2, type 0: endpoint
+    {.offset = 0x04, .width = 4, .reset = kRoleBasedErrors | kFlrCapable},
+    // Device Control: relaxed ordering and no snoop on, read requests of 512 bytes.
+    {.offset = kDeviceControl, .width = 2, .reset = 0x2810, .writable = 0x7fff},
+    {.offset = 0x0a, .width = 2, .write_one_clears = 0x000f},             // Device Status
+    {.offset = 0x0c, .width = 4, .reset = kLink2Gt5By1},                  // Link Capabilities
+    {.offset = 0x10, .width = 2, .writable = 0x00cb},                     // Link Control
+    {.offset = 0x12, .width = 2, .reset = kLink2Gt5By1},                  // Link Status
+    {.offset = 0x24, .width = 4, .reset = kCompletionTimeoutDisable},     // Device Capabilities 2
+    {.offset = 0x28, .width = 2, .writable = kCompletionTimeoutDisable},  // Device Control 2
+    {.offset = 0x2c, .width = 4, .reset = 1u << 1},  // Link Capabilities 2: 2.5 GT/s
+    {.offset = 0x30, .width = 2, .reset = 1, .writable = 0x000f, .sticky = true},  // Link Control 2
+};
 
 // MSI-X capability (7.7.2)
 constexpr uint16_t kMsixControl = 0x02;
@@ -81,26 +94,44 @@ constexpr uint16_t kMsiPerVectorMasking = 1u << 8;
 constexpr uint16_t kMsiEnable = 1u << 0;
 constexpr uint16_t kMsiControlWritable = 0x0071;  // enable, log2 of the vectors granted
 
-// Advanced error reporting (7.8.4)
-constexpr uint16_t kAerUncorrectableStatus = 0x04;
-constexpr uint16_t kAerUncorrectableMask = 0x08;
-constexpr uint16_t kAerUncorrectableSeverity = 0x0c;
-constexpr uint16_t kAerCorrectableStatus = 0x10;
-constexpr uint16_t kAerCorrectableMask = 0x14;
-constexpr size_t kAerBodyBytes = 0x44;
+// Advanced error reporting (7.8.4), without ECRC. All of it is sticky but the control bits.
+constexpr size_t kAerBytes = 0x48;
 constexpr uint32_t kAerUncorrectable = 0x03fff030;      // bits 4, 5, 12..25
 constexpr uint32_t kAerInternalError = 1u << 22;        // masked after reset
 constexpr uint32_t kAerFatalAfterReset = 0x00462030;    // bits 4, 5, 13, 17, 18, 22
 constexpr uint32_t kAerCorrectable = 0x0000f1c1;        // bits 0, 6..8, 12..15
 constexpr uint32_t kAerCorrectableMasked = 0x0000e000;  // advisory, internal, log overflow
 
+constexpr Register kAer[] = {
+    {.offset = 0x04, .width = 4, .write_one_clears = kAerUncorrectable, .sticky = true},
+    {.offset = 0x08,
+     .width = 4,
+     .reset = kAerInternalError,
+     .writable = kAerUncorrectable,
+     .sticky = true},
+    {.offset = 0x0c,
+     .width = 4,
+     .reset = kAerFatalAfterReset,
+     .writable = kAerUncorrectable,
+     .sticky = true},
+    {.offset = 0x10, .width = 4, .write_one_clears = kAerCorrectable, .sticky = true},
+    {.offset = 0x14,
+     .width = 4,
+     .reset = kAerCorrectableMasked,
+     .writable = kAerCorrectable,
+     .sticky = true},
+    {.offset = 0x18, .width = 4, .sticky = true},  // first error pointer
+    {.offset = 0x1c, .width = 4, .sticky = true},  // header log
+    {.offset = 0x20, .width = 4, .sticky = true},
+    {.offset = 0x24, .width = 4, .sticky = true},
+    {.offset = 0x28, .width = 4, .sticky = true},
+};
+
 // DVSEC (7.9.6): header 1 at +4, id at +8, then the vendor's own bytes
 constexpr uint16_t kDvsecHeader1 = 0x04;
 constexpr uint16_t kDvsecId = 0x08;
 constexpr uint16_t kDvsecBody = 0x0a;
 
-constexpr uint16_t kCapabilityHeaderBytes = 2;
-constexpr uint16_t kExtendedHeaderBytes = 4;
 constexpr size_t kFirstExtended = 0x100;
 
 constexpr size_t round_up_to_4(size_t size)
@@ -112,39 +143,38 @@ constexpr size_t round_up_to_4(size_t size)
 
 // Building
 
-template <typename T>
-void ConfigSpace::place(uint16_t offset, T reset_value, T write_mask, T write_one_clears)
+void ConfigSpace::place(const Register &reg, uint16_t base)
 {
-    assert(offset + sizeof(T) <= kConfigSpaceBytes);
-    store_le<T>(&value_[offset], reset_value);
-    store_le<T>(&reset_[offset], reset_value);
-    store_le<T>(&write_mask_[offset], write_mask);
-    store_le<T>(&write_one_clears_[offset], write_one_clears);
+    const auto at = static_cast<uint16_t>(base + reg.offset);
+    assert((reg.width == 1 || reg.width == 2 || reg.width == 4) &&
+           at + reg.width <= kConfigSpaceBytes);
+    for (unsigned i = 0; i < reg.width; i++) {
+        const auto byte_of = [i](uint32_t value) { return std::byte(value >> (8 * i)); };
+        value_[at + i] = byte_of(reg.reset);
+        reset_[at + i] = byte_of(reg.reset);
+        write_mask_[at + i] = byte_of(reg.writable);
+        write_one_clears_[at + i] = byte_of(reg.write_one_clears);
+        sticky_[at + i] = std::byte(reg.sticky ? 0xff : 0);
+    }
 }
 
-void ConfigSpace::place_body(uint16_t offset, const CapabilityBody &body)
+void ConfigSpace::place_all(Registers registers, uint16_t base, size_t size_bytes)
 {
-    assert(body.reset.size() <= kConfigSpaceBytes - offset);
-    assert(body.write_mask.size() <= body.reset.size());
-    assert(body.write_one_clears.size() <= body.reset.size());
-    std::ranges::copy(body.reset, value_.begin() + offset);
-    std::ranges::copy(body.reset, reset_.begin() + offset);
-    std::ranges::copy(body.write_mask, write_mask_.begin() + offset);
-    std::ranges::copy(body.write_one_clears, write_one_clears_.begin() + offset);
+    for (const Register &reg : registers) {
+        assert(reg.offset + reg.width <= size_bytes);
+        place(reg, base);
+    }
 }
 
 ConfigSpace::ConfigSpace(const PciIds &ids)
 {
     assert(ids.class_code <= 0xffffff);
-    place<uint16_t>(kVendor, ids.vendor);
-    place<uint16_t>(kDevice, ids.device);
-    place<uint16_t>(kCommand, 0, kCommandWritable);
-    place<uint16_t>(kStatus, 0, 0, kStatusWriteOneClears);
-    place<uint32_t>(kRevision, (ids.class_code << 8) | ids.revision);
-    place<uint8_t>(kCacheLine, 0, 0xff);
-    place<uint16_t>(kSubsystemVendor, ids.subsystem_vendor);
-    place<uint16_t>(kSubsystemDevice, ids.subsystem_device);
-    place<uint8_t>(kInterruptLine, 0, 0xff);
+    place_all(kHeader, 0, 0x40);
+    place({.offset = kVendor, .width = 2, .reset = ids.vendor});
+    place({.offset = kDevice, .width = 2, .reset = ids.device});
+    place({.offset = kRevision, .width = 4, .reset = ids.class_code << 8 | ids.revision});
+    place({.offset = kSubsystemVendor, .width = 2, .reset = ids.subsystem_vendor});
+    place({.offset = kSubsystemDevice, .width = 2, .reset = ids.subsystem_device});
 }
 
 bool ConfigSpace::fits_bar(BarKind kind, uint64_t size_bytes)
@@ -168,11 +198,14 @@ void ConfigSpace::add_bar(unsigned index, BarKind kind, uint64_t size_bytes)
     // Sizing by all ones works because the low bits cannot be written.
     const uint64_t mask = ~(size_bytes - 1);
     const auto reg = static_cast<uint16_t>(kBar0 + 4 * index);
-    place<uint32_t>(reg, attributes, static_cast<uint32_t>(mask));
+    place(
+        {.offset = reg, .width = 4, .reset = attributes, .writable = static_cast<uint32_t>(mask)});
     bar_taken_[index] = true;
     if (is_64) {
         assert(!bar_taken_[index + 1]);
-        place<uint32_t>(static_cast<uint16_t>(reg + 4), 0, static_cast<uint32_t>(mask >> 32));
+        place({.offset = static_cast<uint16_t>(reg + 4),
+               .width = 4,
+               .writable = static_cast<uint32_t>(mask >> 32)});
         bar_taken_[index + 1] = true;
     }
     bars_[index] = BarInfo{kind, size_bytes};
@@ -186,42 +219,32 @@ uint16_t ConfigSpace::link_capability(uint8_t id, size_t size_bytes)
         last_capability_ ? static_cast<uint16_t>(last_capability_ + 1) : kCapabilityPointer;
 
     assert(size_bytes <= kFirstExtended - at);
-    place<uint8_t>(at, id);
-    place<uint8_t>(static_cast<uint16_t>(at + 1), 0);
-    place<uint8_t>(pointer, static_cast<uint8_t>(at));
-    place<uint16_t>(kStatus, kStatusCapabilityList, 0, kStatusWriteOneClears);
+    place({.offset = at, .width = 1, .reset = id});
+    place({.offset = pointer, .width = 1, .reset = at});
+    place({.offset = kStatus,
+           .width = 2,
+           .reset = kStatusCapabilityList,
+           .write_one_clears = kStatusWriteOneClears});
     last_capability_ = at;
     next_free_ = static_cast<uint16_t>(at + round_up_to_4(size_bytes));
     return at;
 }
 
-uint16_t ConfigSpace::add_capability(uint8_t id, const CapabilityBody &body)
+uint16_t ConfigSpace::add_capability(uint8_t id, size_t size_bytes, Registers registers)
 {
-    const uint16_t at = link_capability(id, kCapabilityHeaderBytes + body.reset.size());
-    place_body(static_cast<uint16_t>(at + kCapabilityHeaderBytes), body);
+    const uint16_t at = link_capability(id, size_bytes);
+    place_all(registers, at, size_bytes);
     return at;
 }
 
 uint16_t ConfigSpace::add_pcie_endpoint()
 {
     assert(pcie_offset_ == 0);
-    const uint16_t at = link_capability(kCapPcie, kPcieBytes);
-    const auto reg = [at](uint16_t offset) { return static_cast<uint16_t>(at + offset); };
-
-    place<uint16_t>(reg(kPcieCapabilities), 2);  // version 2, type 0: endpoint
-    place<uint32_t>(reg(kDeviceCapabilities), kRoleBasedErrors | kFlrCapable);
-    // Reset: relaxed ordering and no snoop on, read requests of 512 bytes. Bit 15 is not stored.
-    place<uint16_t>(reg(kDeviceControl), 0x2810, 0x7fff);
-    place<uint16_t>(reg(kDeviceStatus), 0, 0, 0x000f);
-    place<uint32_t>(reg(kLinkCapabilities), kLink2Gt5By1);
-    place<uint16_t>(reg(kLinkControl), 0, 0x00cb);
-    place<uint16_t>(reg(kLinkStatus), kLink2Gt5By1);
-    place<uint32_t>(reg(kDeviceCapabilities2), 1u << 4);  // completion timeout can be disabled
-    place<uint16_t>(reg(kDeviceControl2), 0, 1u << 4);
-    place<uint32_t>(reg(kLinkCapabilities2), 1u << 1);  // 2.5 GT/s
-    place<uint16_t>(reg(kLinkControl2), 1, 0x000f);
-    pcie_offset_ = at;
-    return at;
+    pcie_offset_ = add_capability(kCapPcie, kPcieBytes, kPcieEndpoint);
+    on_write(static_cast<uint16_t>(pcie_offset_ + kDeviceControl), [this](const DwordWrite &write) {
+        function_reset_ = (write.value & write.mask & kFunctionReset) != 0;
+    });
+    return pcie_offset_;
 }
 
 bool ConfigSpace::msix_range_fits(unsigned index, uint64_t offset, uint64_t size_bytes) const
@@ -241,13 +264,19 @@ uint16_t ConfigSpace::add_msix(const MsixLayout &layout)
            layout.table_offset + layout.table_bytes() <= layout.pba_offset ||
            layout.pba_offset + layout.pba_bytes() <= layout.table_offset);
 
-    const uint16_t at = link_capability(kCapMsix, kMsixBytes);
-    place<uint16_t>(static_cast<uint16_t>(at + kMsixControl),
-                    static_cast<uint16_t>(layout.vectors - 1), kMsixFunctionMask | kMsixEnable);
-    place<uint32_t>(static_cast<uint16_t>(at + kMsixTable),
-                    static_cast<uint32_t>(layout.table_offset) | layout.table_bar);
-    place<uint32_t>(static_cast<uint16_t>(at + kMsixPba),
-                    static_cast<uint32_t>(layout.pba_offset) | layout.pba_bar);
+    const Register registers[] = {
+        {.offset = kMsixControl,
+         .width = 2,
+         .reset = layout.vectors - 1,
+         .writable = kMsixFunctionMask | kMsixEnable},
+        {.offset = kMsixTable,
+         .width = 4,
+         .reset = static_cast<uint32_t>(layout.table_offset) | layout.table_bar},
+        {.offset = kMsixPba,
+         .width = 4,
+         .reset = static_cast<uint32_t>(layout.pba_offset) | layout.pba_bar},
+    };
+    const uint16_t at = add_capability(kCapMsix, kMsixBytes, registers);
     msix_ = layout;
     msix_offset_ = at;
     return at;
@@ -256,74 +285,70 @@ uint16_t ConfigSpace::add_msix(const MsixLayout &layout)
 uint16_t ConfigSpace::add_msi(const MsiLayout &layout)
 {
     assert(!msi_ && layout.vectors <= 32 && std::has_single_bit(layout.vectors));
-    const uint16_t at = link_capability(kCapMsi, layout.masking ? kMsiMaskingBytes : kMsiBytes);
     const auto log2_vectors = static_cast<unsigned>(std::countr_zero(layout.vectors));
     const auto every_vector = static_cast<uint32_t>((uint64_t{1} << layout.vectors) - 1);
-    const auto reg = [at](uint16_t offset) { return static_cast<uint16_t>(at + offset); };
-
-    uint32_t control = kMsi64Bit | (log2_vectors << 1);
-    if (layout.masking) {
-        control |= kMsiPerVectorMasking;
-        place<uint32_t>(reg(kMsiMask), 0, every_vector);
-        place<uint32_t>(reg(kMsiPending), 0);
-    }
-    place<uint16_t>(reg(kMsiControl), static_cast<uint16_t>(control), kMsiControlWritable);
-    place<uint32_t>(reg(kMsiAddress), 0, 0xfffffffc);
-    place<uint32_t>(reg(kMsiAddressHigh), 0, 0xffffffff);
-    place<uint16_t>(reg(kMsiData), 0, 0xffff);
+    const Register registers[] = {
+        {.offset = kMsiControl,
+         .width = 2,
+         .reset = kMsi64Bit | log2_vectors << 1 | (layout.masking ? kMsiPerVectorMasking : 0),
+         .writable = kMsiControlWritable},
+        {.offset = kMsiAddress, .width = 4, .writable = 0xfffffffc},
+        {.offset = kMsiAddressHigh, .width = 4, .writable = 0xffffffff},
+        {.offset = kMsiData, .width = 2, .writable = 0xffff},
+    };
+    const uint16_t at =
+        add_capability(kCapMsi, layout.masking ? kMsiMaskingBytes : kMsiBytes, registers);
+    if (layout.masking)
+        place({.offset = kMsiMask, .width = 4, .writable = every_vector}, at);
     msi_ = layout;
     msi_offset_ = at;
     return at;
 }
 
-uint16_t ConfigSpace::add_extended(uint16_t id, uint8_t version, const CapabilityBody &body)
+uint16_t ConfigSpace::add_extended(uint16_t id, uint8_t version, size_t size_bytes,
+                                   Registers registers)
 {
     const uint16_t at = next_free_extended_;
 
     assert(version <= 0xf);
-    assert(at + kExtendedHeaderBytes + body.reset.size() <= kConfigSpaceBytes);
-    place<uint32_t>(at, id | (uint32_t{version} << 16));
-    place_body(static_cast<uint16_t>(at + kExtendedHeaderBytes), body);
+    assert(size_bytes <= kConfigSpaceBytes - at);
+    place({.offset = at, .width = 4, .reset = id | uint32_t{version} << 16});
+    place_all(registers, at, size_bytes);
     if (last_extended_) {
         const auto before = load_le<uint32_t>(&reset_[last_extended_]);
-        place<uint32_t>(last_extended_, before | (uint32_t{at} << 20));
+        place({.offset = last_extended_, .width = 4, .reset = before | uint32_t{at} << 20});
     }
     last_extended_ = at;
-    next_free_extended_ =
-        static_cast<uint16_t>(at + round_up_to_4(kExtendedHeaderBytes + body.reset.size()));
+    next_free_extended_ = static_cast<uint16_t>(at + round_up_to_4(size_bytes));
     return at;
 }
 
-uint16_t ConfigSpace::add_dvsec(uint16_t vendor, uint8_t revision, uint16_t id,
-                                const CapabilityBody &body)
+uint16_t ConfigSpace::add_dvsec(uint16_t vendor, uint8_t revision, uint16_t id, size_t size_bytes,
+                                Registers registers)
 {
-    // The two headers first, without a body: the vendor's bytes then follow right behind the id.
-    const std::array<std::byte, kDvsecBody - kExtendedHeaderBytes> headers{};
-    const auto length = static_cast<uint32_t>(round_up_to_4(kDvsecBody + body.reset.size()));
+    const auto length = static_cast<uint32_t>(round_up_to_4(size_bytes));
 
-    assert(revision <= 0xf);
-    const uint16_t at = add_extended(kExtDvsec, 1, {.reset = headers});
-    assert(at + length <= kConfigSpaceBytes);
-    place<uint32_t>(static_cast<uint16_t>(at + kDvsecHeader1),
-                    vendor | (uint32_t{revision} << 16) | (length << 20));
-    place<uint16_t>(static_cast<uint16_t>(at + kDvsecId), id);
-    place_body(static_cast<uint16_t>(at + kDvsecBody), body);
-    next_free_extended_ = static_cast<uint16_t>(at + length);
+    assert(revision <= 0xf && size_bytes >= kDvsecBody);
+    assert(
+        std::ranges::all_of(registers, [](const Register &r) { return r.offset >= kDvsecBody; }));
+    const uint16_t at = add_extended(kExtDvsec, 1, length, registers);
+    place({.offset = kDvsecHeader1,
+           .width = 4,
+           .reset = vendor | uint32_t{revision} << 16 | length << 20},
+          at);
+    place({.offset = kDvsecId, .width = 2, .reset = id}, at);
     return at;
 }
 
 uint16_t ConfigSpace::add_aer()
 {
-    const std::array<std::byte, kAerBodyBytes> body{};
-    const uint16_t at = add_extended(kExtAer, 2, {.reset = body});
-    const auto reg = [at](uint16_t offset) { return static_cast<uint16_t>(at + offset); };
+    return add_extended(kExtAer, 2, kAerBytes, kAer);
+}
 
-    place<uint32_t>(reg(kAerUncorrectableStatus), 0, 0, kAerUncorrectable);
-    place<uint32_t>(reg(kAerUncorrectableMask), kAerInternalError, kAerUncorrectable);
-    place<uint32_t>(reg(kAerUncorrectableSeverity), kAerFatalAfterReset, kAerUncorrectable);
-    place<uint32_t>(reg(kAerCorrectableStatus), 0, 0, kAerCorrectable);
-    place<uint32_t>(reg(kAerCorrectableMask), kAerCorrectableMasked, kAerCorrectable);
-    return at;
+void ConfigSpace::on_write(uint16_t offset, WriteEffect effect)
+{
+    assert(offset % 4 == 0 && !effects_.contains(offset));
+    effects_.emplace(offset, std::move(effect));
 }
 
 // The guest's side
@@ -346,18 +371,32 @@ uint32_t ConfigSpace::read(uint64_t offset, unsigned width) const
 
 ConfigWrite ConfigSpace::write(uint64_t offset, Bytes from)
 {
-    ConfigWrite outcome;
-
     const uint64_t start = std::min<uint64_t>(offset, kConfigSpaceBytes);
-    const size_t there = std::min<size_t>(from.size(), kConfigSpaceBytes - start);
-    for (size_t i = 0; i < there; i++) {
+    const Bytes there = from.first(std::min<size_t>(from.size(), kConfigSpaceBytes - start));
+    for (size_t i = 0; i < there.size(); i++) {
         const size_t at = start + i;
         const std::byte kept = value_[at] & ~write_mask_[at];
-        value_[at] = (kept | (from[i] & write_mask_[at])) & ~(from[i] & write_one_clears_[at]);
-        if (pcie_offset_ && at == size_t{pcie_offset_} + kFunctionResetByte)
-            outcome.function_reset = (from[i] & kFunctionReset) != std::byte{0};
+        value_[at] = (kept | (there[i] & write_mask_[at])) & ~(there[i] & write_one_clears_[at]);
     }
-    return outcome;
+    tell_effects(start, there);
+    return {.function_reset = std::exchange(function_reset_, false)};
+}
+
+void ConfigSpace::tell_effects(size_t start, Bytes written)
+{
+    const size_t end = start + written.size();
+    for (auto at = effects_.lower_bound(static_cast<uint16_t>(start & ~size_t{3}));
+         at != effects_.end() && at->first < end; ++at) {
+        DwordWrite write;
+        for (size_t i = 0; i < 4; i++) {
+            const size_t byte = at->first + i;
+            if (byte < start || byte >= end)
+                continue;
+            write.value |= std::to_integer<uint32_t>(written[byte - start]) << (8 * i);
+            write.mask |= 0xffu << (8 * i);
+        }
+        at->second(write);
+    }
 }
 
 ConfigWrite ConfigSpace::write(uint64_t offset, unsigned width, uint32_t value)
@@ -379,6 +418,12 @@ void ConfigSpace::set(uint16_t offset, unsigned width, uint32_t value)
 }
 
 void ConfigSpace::reset()
+{
+    for (size_t at = 0; at < kConfigSpaceBytes; at++)
+        value_[at] = (reset_[at] & ~sticky_[at]) | (value_[at] & sticky_[at]);
+}
+
+void ConfigSpace::power_on()
 {
     value_ = reset_;
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// PCI configuration space as data: for every byte a value, a reset value, the bits software may
-// write and the bits it clears by writing one. Builders lay it out; afterwards only read(), write()
-// and reset() touch it. Layouts: PCI Express Base Specification 6.0, chapter 7.
+// PCI configuration space as data: registers are rows of tables that say what they hold after
+// power-on, which bits software may write, which it clears by writing one, and what a reset leaves
+// alone. Builders lay the tables out; afterwards only read(), write(), set() and the resets touch
+// them. Layouts: PCI Express Base Specification 6.0, chapter 7.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -51,12 +54,22 @@ struct MsiLayout {
     bool masking = false;  // mask and pending bits for each vector
 };
 
-// What the bytes of a capability are and which of their bits software can change. Both masks may be
-// shorter than the body; what they do not cover is read only.
-struct CapabilityBody {
-    Bytes reset{};
-    Bytes write_mask{};
-    Bytes write_one_clears{};
+// One register. The offset counts from the first byte of the capability, its id.
+struct Register {
+    uint16_t offset = 0;
+    unsigned width = 0;  // 1, 2 or 4
+    uint32_t reset = 0;
+    uint32_t writable = 0;          // RW bits
+    uint32_t write_one_clears = 0;  // RW1C bits
+    bool sticky = false;            // RWS, RW1CS, ROS (7.4): only power-on changes it back
+};
+// What a capability has no row for reads as zero and cannot be written.
+using Registers = std::span<const Register>;
+
+// A write as an aligned dword sees it: the bytes that were written, and 0xff for each of them.
+struct DwordWrite {
+    uint32_t value = 0;
+    uint32_t mask = 0;
 };
 
 struct ConfigWrite {
@@ -66,6 +79,8 @@ struct ConfigWrite {
 class ConfigSpace {
 public:
     explicit ConfigSpace(const PciIds &ids);
+    ConfigSpace(const ConfigSpace &) = delete;
+    ConfigSpace &operator=(const ConfigSpace &) = delete;
 
     // --- building. A layout that does not fit is a bug of the model, hence asserts; sizes that
     // come from a command line are checked first with fits_bar().
@@ -77,8 +92,7 @@ public:
     // All of these return the offset of the capability's first byte (its id), so that a model can
     // set() its registers later. Capabilities appear in the lists in the order they are added.
 
-    // body starts behind the two bytes of id and next pointer.
-    uint16_t add_capability(uint8_t id, const CapabilityBody &body);
+    uint16_t add_capability(uint8_t id, size_t size_bytes, Registers registers);
     // PCI Express capability, version 2, of an endpoint that can be reset alone (FLR).
     uint16_t add_pcie_endpoint();
     // Both BARs must have been added; table and pending bits must lie inside them.
@@ -86,12 +100,17 @@ public:
     // With 64-bit addresses.
     uint16_t add_msi(const MsiLayout &layout);
 
-    // body starts behind the four bytes of the extended header.
-    uint16_t add_extended(uint16_t id, uint8_t version, const CapabilityBody &body);
-    // body starts behind the DVSEC id, that is at +0x0A; id is what stands at +0x08.
-    uint16_t add_dvsec(uint16_t vendor, uint8_t revision, uint16_t id, const CapabilityBody &body);
+    uint16_t add_extended(uint16_t id, uint8_t version, size_t size_bytes, Registers registers);
+    // id is what stands at +0x08; the vendor's own registers begin at +0x0A.
+    uint16_t add_dvsec(uint16_t vendor, uint8_t revision, uint16_t id, size_t size_bytes,
+                       Registers registers);
     // Advanced error reporting, version 2, without ECRC.
     uint16_t add_aer();
+
+    // Registers that do something: called after each write that touches the aligned dword at
+    // `offset`, with what was written, whatever the masks let through. The effect may set().
+    using WriteEffect = std::function<void(const DwordWrite &write)>;
+    void on_write(uint16_t offset, WriteEffect effect);
 
     // --- the guest's side. Bytes outside the 4096 read as ones, writes to them are dropped.
 
@@ -102,9 +121,11 @@ public:
 
     // --- the device's side
 
-    // Sets a register past all masks: how hardware changes a status bit. reset() undoes it.
+    // Sets a register past all masks: how hardware changes a status bit.
     void set(uint16_t offset, unsigned width, uint32_t value);
+    // Function-level or hot reset: all but the sticky registers.
     void reset();
+    void power_on();
 
     std::optional<BarInfo> bar(unsigned index) const;  // nothing for the upper half of a 64-bit BAR
     uint64_t bar_address(unsigned index) const;        // as the guest wrote it; 0 without a BAR
@@ -125,9 +146,9 @@ public:
     bool msix_function_masked() const;
 
 private:
-    template <typename T>
-    void place(uint16_t offset, T reset_value, T write_mask = 0, T write_one_clears = 0);
-    void place_body(uint16_t offset, const CapabilityBody &body);
+    void place(const Register &reg, uint16_t base = 0);
+    void place_all(Registers registers, uint16_t base, size_t size_bytes);
+    void tell_effects(size_t start, Bytes written);
     uint16_t link_capability(uint8_t id, size_t size_bytes);
     bool msix_range_fits(unsigned index, uint64_t offset, uint64_t size_bytes) const;
     uint32_t packet_limit(unsigned shift) const;
@@ -137,6 +158,9 @@ private:
     Image reset_{};
     Image write_mask_{};
     Image write_one_clears_{};
+    Image sticky_{};
+    std::map<uint16_t, WriteEffect> effects_;  // by aligned offset
+    bool function_reset_ = false;              // asked for by the write under way
 
     std::array<std::optional<BarInfo>, kBars> bars_{};
     std::array<bool, kBars> bar_taken_{};

@@ -10,14 +10,6 @@
 namespace pmukit::vfu {
 namespace {
 
-std::vector<std::byte> bytes(std::initializer_list<int> values)
-{
-    std::vector<std::byte> all;
-    for (const int value : values)
-        all.push_back(static_cast<std::byte>(value));
-    return all;
-}
-
 // (id, offset) of the standard list as a driver finds it.
 std::vector<std::pair<unsigned, unsigned>> walk(const ConfigSpace &config)
 {
@@ -123,8 +115,9 @@ TEST(ConfigSpace, CapabilitiesAreLinkedInOrder)
     ConfigSpace config({});
     config.add_bar(0, BarKind::kMemory64, 0x10000);
     const unsigned pcie = config.add_pcie_endpoint();
-    const auto body = bytes({1, 2, 3});
-    const unsigned vendor = config.add_capability(0x09, {.reset = body});
+    const Register body[] = {{.offset = 2, .width = 2, .reset = 0x0201},
+                             {.offset = 4, .width = 1, .reset = 3}};
+    const unsigned vendor = config.add_capability(0x09, 5, body);
     const unsigned msix = config.add_msix({8, 0, 0x2000, 0, 0x3000});
     const unsigned msi = config.add_msi({});
     EXPECT_EQ(walk(config), (std::vector<std::pair<unsigned, unsigned>>{
@@ -135,30 +128,31 @@ TEST(ConfigSpace, CapabilitiesAreLinkedInOrder)
     EXPECT_EQ(config.read(vendor + 4, 1), 3u);
 }
 
-TEST(ConfigSpace, CapabilityMasksDecideWhatAWriteDoes)
+// Behind the two bytes of a capability's header: byte 0 half writable, byte 1 two bits to clear,
+// byte 2 writable, byte 3 fixed.
+constexpr Register kMixed[] = {
+    {.offset = 2, .width = 2, .reset = 0xff0f, .writable = 0x00f0, .write_one_clears = 0x8100},
+    {.offset = 4, .width = 2, .reset = 0x5500, .writable = 0x00ff},
+};
+
+TEST(ConfigSpace, RegistersDecideWhatAWriteDoes)
 {
     ConfigSpace config({});
-    const auto body = bytes({0x0f, 0xff, 0x00, 0x55});
-    const auto mask = bytes({0xf0, 0x00, 0xff});
-    const auto clears = bytes({0x00, 0x81});
-    const unsigned at = config.add_capability(0x09, {body, mask, clears}) + 2u;
+    const unsigned at = config.add_capability(0x09, 6, kMixed) + 2u;
 
     config.write(at, 4, 0xffffff00);
-    EXPECT_EQ(config.read(at, 4), 0x55ff7e0fu);  // 0xff & ~0x81; byte 3 is behind the masks
+    EXPECT_EQ(config.read(at, 4), 0x55ff7e0fu);  // 0xff & ~0x81
     config.write(at, 1, 0xff);
     EXPECT_EQ(config.read(at, 1), 0xffu);
 }
 
 TEST(ConfigSpace, AWideWriteEqualsItsBytes)
 {
-    const auto body = bytes({0x12, 0x34, 0x56, 0x78});
-    const auto mask = bytes({0x0f, 0xf0, 0x3c, 0xff});
-    const auto clears = bytes({0xf0, 0x0f, 0x00, 0x00});
     for (const uint32_t value : {0u, 0xffffffffu, 0xa5c396f0u}) {
         ConfigSpace wide({});
         ConfigSpace narrow({});
-        const unsigned at = wide.add_capability(0x09, {body, mask, clears}) + 2u;
-        narrow.add_capability(0x09, {body, mask, clears});
+        const unsigned at = wide.add_capability(0x09, 6, kMixed) + 2u;
+        narrow.add_capability(0x09, 6, kMixed);
         wide.write(at, 4, value);
         for (unsigned i = 0; i < 4; i++)
             narrow.write(at + i, 1, (value >> (8 * i)) & 0xff);
@@ -242,14 +236,32 @@ TEST(ConfigSpace, MsiGrantsNoMoreThanItHas)
     EXPECT_EQ(config.read(at + 4, 4), 0xfee00000u);
 }
 
+TEST(ConfigSpace, MsiWithMaskingHasMaskAndPendingBits)
+{
+    ConfigSpace config({});
+    const unsigned at = config.add_msi({.vectors = 2, .masking = true});
+    EXPECT_EQ(config.read(at + 2, 2), 0x0182u);
+    config.write(at + 0x10, 4, 0xffffffff);
+    EXPECT_EQ(config.msi_masked(), 3u);
+    config.set_msi_pending(2);
+    EXPECT_EQ(config.read(at + 0x14, 4), 2u);
+    config.write(at + 0x14, 4, 0);
+    EXPECT_EQ(config.read(at + 0x14, 4), 2u);
+    config.write(at + 4, 4, 0xfee01000);
+    config.write(at + 8, 4, 0x1);
+    EXPECT_EQ(config.msi_address(), 0x1fee01000u);
+}
+
 // Header 1 at +4: vendor, revision, length; id at +8; the vendor's bytes from +0xA.
 TEST(ConfigSpace, DvsecLayout)
 {
     ConfigSpace config({});
-    const auto first = bytes({0xaa, 0xbb});
-    const auto second = bytes({1, 2, 3, 4, 5});
-    config.add_dvsec(0x1e98, 1, 0, {.reset = first});
-    config.add_dvsec(0x1e98, 2, 8, {.reset = second});
+    const Register first[] = {{.offset = 0xa, .width = 2, .reset = 0xbbaa}};
+    const Register second[] = {{.offset = 0xa, .width = 1, .reset = 1},
+                               {.offset = 0xb, .width = 1, .reset = 2},
+                               {.offset = 0xc, .width = 4, .reset = 0x00050403}};
+    config.add_dvsec(0x1e98, 1, 0, 0xc, first);
+    config.add_dvsec(0x1e98, 2, 8, 0x10, second);
     const auto found = walk_extended(config);
     ASSERT_EQ(found, (std::vector<std::pair<unsigned, unsigned>>{{0x23, 0x100}, {0x23, 0x10c}}));
 
@@ -257,21 +269,22 @@ TEST(ConfigSpace, DvsecLayout)
     EXPECT_EQ(config.read(0x104, 4), 0x00c11e98u);
     EXPECT_EQ(config.read(0x108, 4), 0xbbaa0000u);
     EXPECT_EQ(config.read(0x10c, 4), 0x00010023u);
-    EXPECT_EQ(config.read(0x110, 4), 0x01021e98u);  // 15 bytes rounded up
+    EXPECT_EQ(config.read(0x110, 4), 0x01021e98u);
     EXPECT_EQ(config.read(0x114, 4), 0x02010008u);
     EXPECT_EQ(config.read(0x118, 4), 0x00050403u);
 }
 
-TEST(ConfigSpace, DvsecMasksStartAtTheBody)
+TEST(ConfigSpace, ADvsecsHeaderCannotBeWritten)
 {
     ConfigSpace config({});
-    const auto body = bytes({0x00, 0x00, 0x0f, 0x00});
-    const auto mask = bytes({0xff, 0x00, 0x00, 0x00});
-    const auto clears = bytes({0x00, 0x00, 0x03, 0x00});
-    const unsigned at = config.add_dvsec(0x1e98, 0, 0, {body, mask, clears});
+    const Register body[] = {
+        {.offset = 0xa, .width = 2, .writable = 0x00ff},
+        {.offset = 0xc, .width = 2, .reset = 0x000f, .write_one_clears = 0x0003}};
+    const unsigned at = config.add_dvsec(0x1e98, 0, 0, 0x0e, body);
     for (unsigned offset = at; offset < at + 0x10; offset += 4)
         config.write(offset, 4, 0xffffffff);
     EXPECT_EQ(config.read(at, 4), 0x00010023u);
+    EXPECT_EQ(config.read(at + 4, 4), 0x01001e98u);  // 14 bytes rounded up
     EXPECT_EQ(config.read(at + 8, 4), 0x00ff0000u);
     EXPECT_EQ(config.read(at + 0xc, 2), 0x000cu);
 }
@@ -279,9 +292,9 @@ TEST(ConfigSpace, DvsecMasksStartAtTheBody)
 TEST(ConfigSpace, ExtendedCapabilitiesFollowADvsec)
 {
     ConfigSpace config({});
-    const auto body = bytes({1, 2, 3, 4, 5, 6, 7, 8});
-    config.add_dvsec(0x1e98, 0, 3, {.reset = body});
-    const unsigned serial = config.add_extended(0x0003, 1, {.reset = body});
+    const Register body[] = {{.offset = 4, .width = 4, .reset = 0x04030201}};
+    config.add_dvsec(0x1e98, 0, 3, 0x12, {});
+    const unsigned serial = config.add_extended(0x0003, 1, 12, body);
     const unsigned aer = config.add_aer();
     EXPECT_EQ(walk_extended(config), (std::vector<std::pair<unsigned, unsigned>>{
                                          {0x23, 0x100}, {0x03, serial}, {0x01, aer}}));
@@ -301,7 +314,7 @@ TEST(ConfigSpace, AerDefaultsAndStatus)
     EXPECT_EQ(config.read(at + 8, 4), 0x03fff030u);
 }
 
-TEST(ConfigSpace, ResetRestoresEveryByte)
+TEST(ConfigSpace, PowerOnRestoresEveryByte)
 {
     ConfigSpace config({.vendor = 1, .device = 2});
     config.add_bar(0, BarKind::kMemory64, 0x1000);
@@ -315,9 +328,77 @@ TEST(ConfigSpace, ResetRestoresEveryByte)
     config.set(0x300, 4, 0x12345678);
     config.read(0, after);
     EXPECT_NE(before, after);
-    config.reset();
+    config.power_on();
     config.read(0, after);
     EXPECT_EQ(before, after);
+}
+
+TEST(ConfigSpace, ResetLeavesStickyRegistersAlone)
+{
+    ConfigSpace config({});
+    config.add_bar(0, BarKind::kMemory64, 0x1000);
+    const unsigned pcie = config.add_pcie_endpoint();
+    const unsigned aer = config.add_aer();
+    config.set(static_cast<uint16_t>(aer + 0x04), 4, 0x00100000);  // unsupported request
+    config.set(static_cast<uint16_t>(aer + 0x1c), 4, 0x4a000001);  // header log
+    config.write(aer + 0x08, 4, 0);
+    config.write(pcie + 0x08, 2, 0);
+    config.write(0x04, 2, 0x0006);
+    config.write(0x10, 4, 0xfe000000);
+    config.reset();
+    EXPECT_EQ(config.read(aer + 0x04, 4), 0x00100000u);
+    EXPECT_EQ(config.read(aer + 0x1c, 4), 0x4a000001u);
+    EXPECT_EQ(config.read(aer + 0x08, 4), 0u);
+    EXPECT_EQ(config.read(pcie + 0x08, 2), 0x2810u);
+    EXPECT_EQ(config.read(0x04, 2), 0u);
+    EXPECT_EQ(config.read(0x10, 4), 0x4u);
+}
+
+TEST(ConfigSpace, AnEffectSeesWhatWasWrittenToItsDword)
+{
+    ConfigSpace config({});
+    const Register body[] = {{.offset = 4, .width = 4}, {.offset = 8, .width = 4}};
+    const uint16_t at = config.add_extended(0x002e, 1, 12, body);
+    std::vector<std::pair<uint32_t, uint32_t>> seen;
+    config.on_write(static_cast<uint16_t>(at + 4),
+                    [&](const DwordWrite &write) { seen.emplace_back(write.value, write.mask); });
+    config.write(at + 4u, 4, 0x11223344);
+    config.write(at + 6u, 1, 0x55);
+    config.write(at + 2u, 4, 0xaabbccdd);  // its upper half
+    config.write(at + 8u, 4, 1);
+    config.write(at, 4, 1);
+    EXPECT_EQ(seen, (std::vector<std::pair<uint32_t, uint32_t>>{
+                        {0x11223344, 0xffffffff}, {0x00550000, 0x00ff0000}, {0xaabb, 0xffff}}));
+    EXPECT_EQ(config.read(at + 4u, 4), 0u);  // nothing of it can be written
+}
+
+TEST(ConfigSpace, PacketLimitsFollowDeviceControl)
+{
+    ConfigSpace without({});
+    EXPECT_EQ(without.max_payload_bytes(), 128u);
+    ConfigSpace config({});
+    const unsigned control = config.add_pcie_endpoint() + 8u;
+    EXPECT_EQ(config.max_payload_bytes(), 128u);
+    EXPECT_EQ(config.max_read_request_bytes(), 512u);
+    config.write(control, 2, 0x5040);
+    EXPECT_EQ(config.max_payload_bytes(), 512u);
+    EXPECT_EQ(config.max_read_request_bytes(), 4096u);
+    config.write(control, 2, 0x70e0);  // reserved codes
+    EXPECT_EQ(config.max_payload_bytes(), 4096u);
+    EXPECT_EQ(config.max_read_request_bytes(), 4096u);
+}
+
+TEST(ConfigSpace, BarAddressIsWhatTheGuestWrote)
+{
+    ConfigSpace config({});
+    config.add_bar(0, BarKind::kMemory64, 0x1000);
+    config.add_bar(2, BarKind::kMemory32, 0x1000);
+    config.write(0x10, 4, 0xfe001fff);
+    config.write(0x14, 4, 0x12);
+    config.write(0x18, 4, 0xfd000000);
+    EXPECT_EQ(config.bar_address(0), 0x12fe001000u);
+    EXPECT_EQ(config.bar_address(2), 0xfd000000u);
+    EXPECT_EQ(config.bar_address(5), 0u);
 }
 
 TEST(ConfigSpace, OutsideReadsOnesAndDropsWrites)

@@ -50,12 +50,13 @@ public:
     virtual uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) = 0;
     virtual void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) = 0;
 
-    // Function-level, bus or machine reset: to the power-on state, configuration space included
-    // (the server has already reset it).
+    // Function-level, bus or machine reset: to the power-on state but for what is sticky. The
+    // server has already reset the configuration space.
     virtual void reset() = 0;
 
-    // Time: the server calls advance() when next_deadline_ns() has passed, and before every access,
-    // so a model may catch up lazily. nullopt: nothing is planned.
+    // Time: the server calls advance() when next_deadline_ns() has passed, and before every access
+    // to a BAR or to configuration space, so a model may catch up lazily. nullopt: nothing is
+    // planned.
     virtual std::optional<uint64_t> next_deadline_ns() const = 0;
     virtual void advance(uint64_t now_ns) = 0;
 };

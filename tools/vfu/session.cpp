@@ -116,6 +116,7 @@ void Session::attach(Fd client)
     channel_.emplace(std::move(client));
     version_agreed_ = false;
     reset_function();
+    config().power_on();  // and what a reset leaves alone
 }
 
 void Session::detach()
@@ -451,6 +452,7 @@ Verdict Session::on_region_read(const Message &message, Answer &answer)
     answer.put(access);
     const std::span<std::byte> into = answer.body.subspan(answer.size_bytes, access.count);
     answer.size_bytes += access.count;
+    device_->advance(now_ns());
     if (access.region == wire::kRegionConfig) {
         const auto request = link_.cpu_reads_config(access.offset, access.count, now_ns());
         config().read(access.offset, into);
@@ -458,7 +460,6 @@ Verdict Session::on_region_read(const Message &message, Answer &answer)
         return kGood;
     }
 
-    device_->advance(now_ns());
     const uint64_t base = config().bar_address(access.region);
     const uint32_t piece = piece_of(access.count);
     for (uint32_t done = 0; done < access.count; done += piece) {
@@ -480,6 +481,7 @@ Verdict Session::on_region_write(const Message &message, Answer &answer)
     if (from.size() != access.count)
         return invalid("count and message size disagree");
     answer.put(access);
+    device_->advance(now_ns());
     if (access.region == wire::kRegionConfig) {
         const auto request = link_.cpu_writes_config(access.offset, access.count, now_ns());
         write_config(access.offset, from);
@@ -487,7 +489,6 @@ Verdict Session::on_region_write(const Message &message, Answer &answer)
         return kGood;
     }
 
-    device_->advance(now_ns());
     const uint64_t base = config().bar_address(access.region);
     const uint32_t piece = piece_of(access.count);
     for (uint32_t done = 0; done < access.count; done += piece) {

@@ -55,35 +55,35 @@ InstanceParams params_of(const Options &options)
     return params;
 }
 
-// PCIe DVSEC for CXL devices (CXL r3.2 section 8.1.3), from +0x0A to +0x37.
-struct DeviceDvsec {
-    static constexpr size_t kStart = 0x0a;
-    std::array<std::byte, 0x38 - kStart> reset{};
-    std::array<std::byte, 0x38 - kStart> writable{};
+// PCIe DVSEC for CXL devices (CXL r3.2 section 8.1.3), with one range.
+constexpr size_t kDeviceDvsecBytes = 0x38;
 
-    explicit DeviceDvsec(uint64_t capacity)
-    {
-        constexpr uint16_t kIoCapable = 1u << 1, kMemCapable = 1u << 2, kOneRange = 1u << 4;
-        constexpr uint16_t kIoEnable = 1u << 1, kMemEnable = 1u << 2;
-        constexpr uint32_t kValid = 1u << 0, kActive = 1u << 1;
-        store_le<uint16_t>(&reset[0x0a - kStart], kIoCapable | kMemCapable | kOneRange);
-        store_le<uint16_t>(&reset[0x0c - kStart], kIoEnable);
-        store_le<uint16_t>(&writable[0x0c - kStart], kMemEnable);
-        store_le<uint32_t>(&reset[0x18 - kStart], static_cast<uint32_t>(capacity >> 32));
-        store_le<uint32_t>(&reset[0x1c - kStart],
-                           static_cast<uint32_t>(capacity) | kValid | kActive);
-        store_le<uint32_t>(&writable[0x20 - kStart], ~0u);  // range 1 base
-        store_le<uint32_t>(&writable[0x24 - kStart], 0xf0000000);
-    }
-};
-
-void append_locator_entry(std::vector<std::byte> &body, uint8_t id, uint64_t offset)
+std::vector<vfu::Register> device_dvsec(uint64_t capacity)
 {
-    const size_t at = body.size();
-    body.resize(at + 8);
-    store_le<uint32_t>(
-        &body[at], kRegisterBar | uint32_t{id} << 8 | (static_cast<uint32_t>(offset) & 0xffff0000));
-    store_le<uint32_t>(&body[at + 4], static_cast<uint32_t>(offset >> 32));
+    constexpr uint16_t kIoCapable = 1u << 1, kMemCapable = 1u << 2, kOneRange = 1u << 4;
+    constexpr uint16_t kIoEnable = 1u << 1, kMemEnable = 1u << 2;
+    constexpr uint32_t kValid = 1u << 0, kActive = 1u << 1;
+    return {
+        {.offset = 0x0a, .width = 2, .reset = kIoCapable | kMemCapable | kOneRange},
+        {.offset = 0x0c, .width = 2, .reset = kIoEnable, .writable = kMemEnable},
+        {.offset = 0x18, .width = 4, .reset = static_cast<uint32_t>(capacity >> 32)},
+        {.offset = 0x1c, .width = 4, .reset = static_cast<uint32_t>(capacity) | kValid | kActive},
+        {.offset = 0x20, .width = 4, .writable = ~0u},  // base of the range
+        {.offset = 0x24, .width = 4, .writable = 0xf0000000},
+    };
+}
+
+// Register locator (8.1.9): entries of 8 bytes from +0x0C.
+constexpr size_t kLocatorBytes = 0x0c;
+
+void append_locator_entry(std::vector<vfu::Register> &locator, uint8_t id, uint64_t offset)
+{
+    const auto at = static_cast<uint16_t>(kLocatorBytes + 4 * locator.size());
+    const uint32_t low = static_cast<uint32_t>(offset) & 0xffff0000;
+    locator.push_back({.offset = at, .width = 4, .reset = kRegisterBar | uint32_t{id} << 8 | low});
+    locator.push_back({.offset = static_cast<uint16_t>(at + 4),
+                       .width = 4,
+                       .reset = static_cast<uint32_t>(offset >> 32)});
 }
 
 }  // namespace
@@ -143,20 +143,20 @@ void CxlHmuModel::build_config(const Options &options, uint64_t registers_end)
                       .pba_offset = registers_end + kPbaOffset});
     config_.add_aer();
 
-    std::array<std::byte, 8> serial{};
-    store_le<uint64_t>(serial.data(), kSerialNumber);
-    config_.add_extended(kExtSerialNumber, 1, {.reset = serial});
+    const vfu::Register serial[] = {
+        {.offset = 4, .width = 4, .reset = static_cast<uint32_t>(kSerialNumber)},
+        {.offset = 8, .width = 4, .reset = static_cast<uint32_t>(kSerialNumber >> 32)},
+    };
+    config_.add_extended(kExtSerialNumber, 1, 12, serial);
+    config_.add_dvsec(kCxlVendor, 1, kDvsecDevice, kDeviceDvsecBytes,
+                      device_dvsec(capacity_of(options)));
 
-    const DeviceDvsec device(capacity_of(options));
-    config_.add_dvsec(kCxlVendor, 1, kDvsecDevice,
-                      {.reset = device.reset, .write_mask = device.writable});
-
-    std::vector<std::byte> locator(2);  // reserved, +0x0A
+    std::vector<vfu::Register> locator;
     append_locator_entry(locator, kLocatorComponent, map_[0].base);
     append_locator_entry(locator, kLocatorDevice, map_[1].base);
     for (size_t i = 2; i < map_.size(); i++)
         append_locator_entry(locator, kLocatorChmu, map_[i].base);
-    config_.add_dvsec(kCxlVendor, 0, kDvsecLocator, {.reset = locator});
+    config_.add_dvsec(kCxlVendor, 0, kDvsecLocator, kLocatorBytes + 8 * map_.size(), locator);
 }
 
 const CxlHmuModel::Mapping *CxlHmuModel::find(uint64_t offset, unsigned width) const
