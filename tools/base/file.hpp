@@ -75,18 +75,24 @@ public:
         Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
         if (!fd)
             return system_error(path, errno);
+        return map(fd.get(), path);
+    }
+
+    // The mapping stays when the descriptor goes. name: for messages.
+    static Result<MappedFile> map(int fd, const std::string &name)
+    {
         struct stat status {};
-        if (::fstat(fd.get(), &status) != 0)
-            return system_error(path, errno);
+        if (::fstat(fd, &status) != 0)
+            return system_error(name, errno);
         if (!S_ISREG(status.st_mode))
-            return Error{Errc::kUnsupported, path + ": not a regular file"};
+            return Error{Errc::kUnsupported, name + ": not a regular file"};
         MappedFile file;
         file.size_ = static_cast<size_t>(status.st_size);
         if (file.size_ == 0)
             return file;
-        void *at = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+        void *at = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, fd, 0);
         if (at == MAP_FAILED)
-            return system_error(path, errno);
+            return system_error(name, errno);
         file.at_ = static_cast<std::byte *>(at);
         ::madvise(at, file.size_, MADV_SEQUENTIAL);
         return file;

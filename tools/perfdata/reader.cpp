@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// perf.data by tools/perf/Documentation/perf.data-file-format.txt. Every offset and size comes from
-// the file and is checked against what is there before it is used.
+// The walk over the records: of a file or stream, of what is packed in them, and of the files of a
+// directory, one after the other.
 #include "perfdata/reader.hpp"
 
 #include <algorithm>
@@ -10,35 +10,15 @@
 namespace pmukit::perfdata {
 namespace {
 
-// Where the file header keeps what (struct perf_file_header).
-constexpr size_t kHeaderSizeAt = 8, kHeaderAttrSizeAt = 16, kHeaderAttrsAt = 24, kHeaderDataAt = 40,
-                 kHeaderFeaturesAt = 72;
+// A payload is given in pieces of this size from a mapped file, whose pages can go again then, and
+// of half a window from a stream.
+constexpr size_t kMappedPieceBytes = size_t{4} << 20;
+constexpr size_t kStreamPieceBytes = Input::kWindowBytes / 2;
+constexpr size_t kForgetStepBytes = size_t{8} << 20;
 
-struct Section {
-    uint64_t offset, size;
-};
-
-Section load_section(const std::byte *at, std::endian order)
+bool is_packed(uint32_t type)
 {
-    return {load<uint64_t>(at, order), load<uint64_t>(at + 8, order)};
-}
-
-// The bitmap is an array of words in the file's byte order.
-bool feature_set(Bytes bitmap, unsigned feature, std::endian order)
-{
-    uint64_t word = load<uint64_t>(bitmap.data() + size_t{feature / 64} * 8, order);
-    return (word >> (feature % 64)) & 1;
-}
-
-// A 32-bit length, then that many bytes, padded with NULs.
-std::optional<std::string> read_string(ByteReader &in)
-{
-    std::optional<uint32_t> length = in.u32();
-    std::optional<Bytes> bytes = length ? in.take(*length) : std::nullopt;
-    if (!bytes)
-        return std::nullopt;
-    std::string text(reinterpret_cast<const char *>(bytes->data()), bytes->size());
-    return text.substr(0, text.find('\0'));
+    return type == kCompressed || type == kCompressed2;
 }
 
 // Bytes that follow a record outside its 16-bit size. nullopt: the body is too short to say.
@@ -57,272 +37,299 @@ std::optional<uint64_t> payload_bytes(uint32_t type, Bytes body, std::endian ord
     return (uint64_t{*size} + 7) & ~uint64_t{7};
 }
 
+void fill(Record &into, const std::byte *at, size_t size, uint64_t offset, std::endian order)
+{
+    into.type = load<uint32_t>(at, order);
+    into.misc = load<uint16_t>(at + 4, order);
+    into.offset = offset;
+    into.body = {at + kRecordHeaderBytes, size - kRecordHeaderBytes};
+    into.payload = {};
+    into.payload_at = into.payload_bytes = 0;
+}
+
 }  // namespace
 
-// Opening
-
-Result<Reader> Reader::open(Bytes file)
-{
-    if (file.size() < kPipeHeaderBytes)
-        return Error{Errc::kTruncated,
-                     "too short for a perf.data header; is the recording complete?", 0};
-    Reader reader(file);
-    uint64_t magic = load<uint64_t>(file.data(), std::endian::little);
-    if (magic == byteswap(kMagic))
-        reader.order_ = std::endian::big;
-    else if (std::equal(file.begin(), file.begin() + 8,
-                        std::as_bytes(std::span("PERFFILE", 8)).begin()))
-        return Error{Errc::kUnsupported,
-                     "the first perf.data format (before Linux 3.0) is not read", 0};
-    else if (magic != kMagic)
-        return Error{Errc::kDamaged, "not a perf.data file: it does not begin with PERFILE2", 0};
-
-    uint64_t header_bytes = load<uint64_t>(file.data() + kHeaderSizeAt, reader.order_);
-    if (header_bytes == kPipeHeaderBytes) {
-        reader.position_ = kPipeHeaderBytes;
-        reader.end_ = file.size();
-        return reader;
-    }
-    if (header_bytes < kFileHeaderBytes)
-        return Error{Errc::kDamaged,
-                     "header size " + std::to_string(header_bytes) + " is neither 16 nor >= 104",
-                     kHeaderSizeAt};
-    if (file.size() < kFileHeaderBytes)
-        return Error{Errc::kTruncated, "the file ends inside its header", file.size()};
-    if (Result<void> read = reader.read_file_header(); !read)
-        return read.error();
-    return reader;
-}
-
-std::optional<Bytes> Reader::section(uint64_t offset, uint64_t size) const
-{
-    if (offset > file_.size() || size > file_.size() - offset)
-        return std::nullopt;
-    return file_.subspan(offset, size);
-}
-
-Result<void> Reader::read_file_header()
-{
-    uint64_t entry_bytes = load<uint64_t>(file_.data() + kHeaderAttrSizeAt, order_);
-    Section attrs = load_section(file_.data() + kHeaderAttrsAt, order_);
-    Section data = load_section(file_.data() + kHeaderDataAt, order_);
-
-    std::optional<Bytes> attr_bytes = section(attrs.offset, attrs.size);
-    if (!attr_bytes)
-        return Error{Errc::kDamaged, "the event attributes lie outside the file", kHeaderAttrsAt};
-    if (entry_bytes < kAttrMinBytes + kSectionBytes || entry_bytes > kAttrMaxBytes + kSectionBytes)
-        return Error{Errc::kDamaged,
-                     "event attributes of " + std::to_string(entry_bytes) + " bytes",
-                     kHeaderAttrSizeAt};
-    if (data.offset > file_.size())
-        return Error{Errc::kDamaged, "the records lie outside the file", kHeaderDataAt};
-    if (Result<void> read = read_attrs(*attr_bytes, attrs.offset, entry_bytes); !read)
-        return read;
-
-    position_ = data.offset;
-    end_ = file_.size();
-    if (data.size ==
-        0) {  // the recorder was killed before it could write the size, and the features
-        complaints_.push_back(
-            {Errc::kTruncated, "the recorder did not finish this file", kHeaderDataAt});
-        return {};
-    }
-    if (data.size > file_.size() - data.offset) {
-        complaints_.push_back({Errc::kTruncated,
-                               std::to_string(data.size - (file_.size() - data.offset)) +
-                                   " bytes of records, and the names of PMUs, are cut off",
-                               file_.size()});
-        return {};
-    }
-    end_ = data.offset + data.size;
-    read_features(end_, file_.subspan(kHeaderFeaturesAt, kFeatureBits / 8));
-    return {};
-}
-
-Result<void> Reader::read_attrs(Bytes bytes, uint64_t section_offset, size_t entry_bytes)
-{
-    for (size_t at = 0; entry_bytes <= bytes.size() - at; at += entry_bytes) {
-        Bytes entry = bytes.subspan(at, entry_bytes);
-        Section ids = load_section(entry.data() + entry_bytes - kSectionBytes, order_);
-        std::optional<Bytes> id_bytes = section(ids.offset, ids.size);
-        if (!id_bytes)
-            return Error{Errc::kDamaged, "event ids lie outside the file", section_offset + at};
-        Result<void> added =
-            add_event(entry.first(entry_bytes - kSectionBytes), *id_bytes, section_offset + at);
-        if (!added)
-            return added;
-    }
-    return {};
-}
-
-Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
-{
-    Result<Attr> attr = parse_attr(attr_bytes, order_);
-    if (!attr)
-        return Error{attr.error().code, attr.error().message, offset};
-    // Sections may overlap, so ids are bounded by the file as a whole: each is there only once.
-    if (event_by_id_.size() + ids.size() / 8 > file_.size() / 8)
-        return Error{Errc::kDamaged, "more event ids than the file has room for", offset};
-
-    Event event{*attr, {}, {}};
-    ByteReader in(ids, order_);
-    while (std::optional<uint64_t> id = in.u64()) {
-        if (!event_by_id_.emplace(*id, events_.size()).second)
-            return Error{Errc::kDamaged, "event id " + std::to_string(*id) + " appears twice",
-                         offset};
-        event.ids.push_back(*id);
-    }
-    events_.push_back(std::move(event));
-    return {};
-}
-
-// Features
-
-void Reader::read_features(uint64_t table_offset, Bytes bitmap)
-{
-    uint64_t at = table_offset;
-    for (unsigned feature = 0; feature < kFeatureBits; feature++) {
-        if (!feature_set(bitmap, feature, order_))
-            continue;
-        std::optional<Bytes> entry = section(at, kSectionBytes);
-        if (!entry) {
-            complaints_.push_back(
-                {Errc::kTruncated, "the table of header features is cut off", at});
-            return;
-        }
-        Section where = load_section(entry->data(), order_);
-        if (std::optional<Bytes> content = section(where.offset, where.size))
-            read_feature(feature, *content, where.offset);
-        else
-            complaints_.push_back(
-                {Errc::kDamaged,
-                 "header feature " + std::to_string(feature) + " lies outside the file", at});
-        at += kSectionBytes;
-    }
-}
-
-void Reader::read_feature(unsigned feature, Bytes content, uint64_t offset)
-{
-    auto string_into = [&content, this](std::string &into) {
-        ByteReader in(content, order_);
-        std::optional<std::string> text = read_string(in);
-        into = text.value_or("");
-        return text.has_value();
-    };
-    bool good = true;
-    if (feature == kFeatHostname)
-        good = string_into(hostname_);
-    else if (feature == kFeatOsRelease)
-        good = string_into(os_release_);
-    else if (feature == kFeatPmuMappings)
-        good = read_pmu_mappings(content);
-    else if (feature == kFeatEventDesc)
-        good = read_event_desc(content);
-    if (!good)
-        complaints_.push_back(
-            {Errc::kDamaged, "header feature " + std::to_string(feature) + " is cut off", offset});
-}
-
-bool Reader::read_pmu_mappings(Bytes content)
-{
-    ByteReader in(content, order_);
-    std::optional<uint32_t> count = in.u32();
-    for (uint32_t i = 0; count && i < *count; i++) {
-        std::optional<uint32_t> type = in.u32();
-        std::optional<std::string> name = type ? read_string(in) : std::nullopt;
-        if (!name)
-            return false;
-        pmu_by_type_[*type] = *name;
-    }
-    return count.has_value();
-}
-
-// Events are described in the order of the attributes.
-bool Reader::read_event_desc(Bytes content)
-{
-    ByteReader in(content, order_);
-    std::optional<uint32_t> count = in.u32(), attr_bytes = in.u32();
-    for (uint32_t i = 0; attr_bytes && i < *count; i++) {
-        if (!in.skip(*attr_bytes))
-            return false;
-        std::optional<uint32_t> ids = in.u32();
-        std::optional<std::string> name = ids ? read_string(in) : std::nullopt;
-        if (!name || !in.skip(uint64_t{*ids} * 8))
-            return false;
-        if (i < events_.size())
-            events_[i].name = *name;
-    }
-    return attr_bytes.has_value();
-}
-
-// Pipe layout: what a file keeps in sections arrives as records.
-
-void Reader::read_header_attr(const Record &record)
-{
-    size_t attr_bytes = kAttrMinBytes;
-    if (record.body.size() >= kAttrMinBytes)
-        attr_bytes =
-            std::max<size_t>(load<uint32_t>(record.body.data() + kAttrSize, order_), kAttrMinBytes);
-    attr_bytes = std::min(attr_bytes, record.body.size());
-    Result<void> added =
-        add_event(record.body.first(attr_bytes), record.body.subspan(attr_bytes), record.offset);
-    if (!added)
-        complaints_.push_back(added.error());
-}
-
-void Reader::read_header_feature(const Record &record)
-{
-    ByteReader in(record.body, order_);
-    std::optional<uint64_t> feature = in.u64();
-    // An empty feature ends the header, whatever its number: that number means another feature to
-    // later tools.
-    if (feature && *feature < kFeatureBits && in.left() > 0)
-        read_feature(static_cast<unsigned>(*feature), record.body.subspan(8), record.offset);
-}
-
-// Records
-
-bool Reader::break_off(std::string reason)
-{
-    damage_ = Damage{position_, end_ - position_, std::move(reason)};
-    position_ = end_;
-    return false;
-}
+// Steps
 
 Result<bool> Reader::next(Record &into)
 {
-    uint64_t left = end_ - position_;
-    if (left == 0)
-        return false;
-    if (left < kRecordHeaderBytes)
-        return break_off("the data ends inside a record header");
-    const std::byte *at = file_.data() + position_;
-    into.type = load<uint32_t>(at, order_);
-    into.misc = load<uint16_t>(at + 4, order_);
-    into.offset = position_;
-    uint64_t size = load<uint16_t>(at + 6, order_);
-    if (size < kRecordHeaderBytes)
-        return break_off("a record claims a size of " + std::to_string(size) + " bytes");
-    if (size > left)
-        return break_off("the data ends inside a record");
-    into.body = {at + kRecordHeaderBytes, size - kRecordHeaderBytes};
-    if (into.type == kCompressed || into.type == kCompressed2)
-        return Error{Errc::kUnsupported, "compressed records are not read yet; record without -z",
-                     position_};
+    Result<Step> found = step(into);
+    if (!found)
+        return found.error();
+    return *found == Step::kRecord;
+}
 
+Result<Reader::Step> Reader::step(Record &into)
+{
+    if (!begun_) {
+        Result<Step> begun = begin();
+        if (!begun || *begun != Step::kRecord)
+            return begun;
+    }
+    for (;;) {
+        if (unpacker_ && unpacker_->busy()) {
+            if (unpacked_record(into)) {
+                note(into);
+                return Step::kRecord;
+            }
+            continue;
+        }
+        Result<Step> found = piece_left_ ? next_piece(into) : outer_record(into);
+        if (!found || *found == Step::kMore)
+            return found;
+        if (*found == Step::kEnd) {
+            Result<bool> more = next_part();
+            if (!more)
+                return more.error();
+            if (!*more)
+                return Step::kEnd;
+        } else if (is_packed(into.type)) {
+            if (Result<void> begun = begin_packed(into); !begun)
+                return begun.error();
+        } else {
+            note(into);
+            return Step::kRecord;
+        }
+    }
+}
+
+void Reader::note(const Record &record)
+{
+    if (record.type < kHeaderAttr)
+        return;
+    if (record.type == kHeaderAttr)
+        read_header_attr(record);
+    else if (record.type == kHeaderFeature)
+        read_header_feature(record);
+    else if (record.type == kEventUpdate)
+        read_event_update(record);
+}
+
+// Bytes at hand
+
+// False: the data has not got as many (yet).
+Result<bool> Reader::have(size_t wanted)
+{
+    if (ready_ >= wanted)
+        return true;
+    Result<Bytes> bytes = input_.at(position_, wanted);
+    if (!bytes)
+        return bytes.error();
+    at_ = bytes->data();
+    ready_ = static_cast<size_t>(std::min<uint64_t>(bytes->size(), end_ - position_));
+    return ready_ >= wanted;
+}
+
+void Reader::pass(size_t bytes)
+{
+    at_ += bytes;
+    ready_ -= bytes;
+    position_ += bytes;
+    if (position_ < forget_at_)
+        return;
+    input_.forget_before(position_);
+    forget_at_ = position_ + kForgetStepBytes;
+}
+
+// The data ends where it should not: a reader that is fed waits, others say it.
+Result<Reader::Step> Reader::cut_short(const char *reason, uint32_t type)
+{
+    if (!input_.ended())
+        return Step::kMore;
+    if (Result<void> broken = break_off(reason, type); !broken)
+        return broken.error();
+    return Step::kEnd;
+}
+
+void Reader::lose(uint64_t offset, uint64_t bytes, std::string reason, uint32_t type)
+{
+    if (damage_) {
+        damage_->lost_bytes += bytes;
+        return;
+    }
+    if (!more_parts_.empty() || is_directory_)
+        reason = part_ + ": " + reason;
+    damage_ = Damage{offset, bytes, std::move(reason), type};
+}
+
+// A stream is read to its end, to say how much is lost.
+Result<void> Reader::break_off(std::string reason, uint32_t type)
+{
+    const uint64_t offset = position_;
+    while (!input_.whole()) {
+        Result<bool> more = have(1);
+        if (!more)
+            return more.error();
+        if (!*more)
+            break;
+        pass(ready_);
+    }
+    uint64_t end = input_.whole() ? end_ : position_;
+    lose(offset, end - offset, std::move(reason), type);
+    position_ = end_ = end;
+    ready_ = 0;
+    piece_left_ = 0;
+    return {};
+}
+
+// Records of the file itself
+
+Result<Reader::Step> Reader::outer_record(Record &into)
+{
+    Result<bool> there = have(kRecordHeaderBytes);
+    if (!there)
+        return there.error();
+    if (!*there && ready_ == 0 && input_.ended())
+        return Step::kEnd;
+    if (!*there)
+        return cut_short("the data ends inside a record header", 0);
+    const uint32_t type = load<uint32_t>(at_, order_);
+    const size_t size = load<uint16_t>(at_ + 6, order_);
+    if (size < kRecordHeaderBytes) {
+        Result<void> broken =
+            break_off("a record claims a size of " + std::to_string(size) + " bytes", type);
+        if (!broken)
+            return broken.error();
+        return Step::kEnd;
+    }
+    there = have(size);
+    if (!there)
+        return there.error();
+    if (!*there)
+        return cut_short("the data ends inside a record", type);
+    fill(into, at_, size, position_, order_);
+    if (type == kAuxtrace || type == kHeaderTracingData)
+        return begin_payload(into, size);
+    pass(size);
+    return Step::kRecord;
+}
+
+Result<Reader::Step> Reader::begin_payload(Record &into, size_t size)
+{
     std::optional<uint64_t> payload = payload_bytes(into.type, into.body, order_);
+    const char *wrong = nullptr;
     if (!payload)
-        return break_off("an AUXTRACE or tracing data record is too short");
-    if (*payload > left - size)
-        return break_off("the data ends inside the " + std::to_string(*payload) +
-                         " bytes that follow a record");
-    into.payload = {at + size, *payload};
-    position_ += size + *payload;
+        wrong = "an AUXTRACE or tracing data record is too short";
+    else if (input_.whole() && *payload > ready_ - size)
+        wrong = "the data ends inside the bytes that follow a record";
+    if (wrong) {
+        if (Result<void> broken = break_off(wrong, into.type); !broken)
+            return broken.error();
+        return Step::kEnd;
+    }
+    into.payload_bytes = *payload;
+    const bool whole = input_.whole() && (!pieces_ || *payload <= kMappedPieceBytes);
+    if (whole || *payload == 0) {
+        into.payload = {at_ + size, static_cast<size_t>(*payload)};
+        pass(size + into.payload.size());
+        return Step::kRecord;
+    }
+    // The window may move while the payload passes, so that the body is kept.
+    size_t kept = std::min(into.body.size(), piece_body_.size());
+    std::copy_n(into.body.begin(), kept, piece_body_.begin());
+    piece_ = into;
+    piece_left_ = *payload;
+    piece_body_bytes_ = kept;
+    pass(size);
+    return next_piece(into);
+}
 
-    if (into.type == kHeaderAttr)
-        read_header_attr(into);
-    else if (into.type == kHeaderFeature)
-        read_header_feature(into);
+Result<Reader::Step> Reader::next_piece(Record &into)
+{
+    size_t size = input_.whole() ? kMappedPieceBytes : kStreamPieceBytes;
+    size = static_cast<size_t>(std::min<uint64_t>(size, piece_left_));
+    Result<bool> there = have(size);
+    if (!there)
+        return there.error();
+    if (!*there && (ready_ == 0 || !input_.ended()))
+        return cut_short("the data ends inside the bytes that follow a record", piece_.type);
+    into = piece_;
+    into.body = Bytes(piece_body_).first(piece_body_bytes_);
+    into.payload = {at_, std::min(size, ready_)};
+    into.payload_at = piece_.payload_bytes - piece_left_;
+    piece_left_ -= into.payload.size();
+    pass(into.payload.size());
+    return Step::kRecord;
+}
+
+// Packed records
+
+Result<void> Reader::begin_packed(const Record &record)
+{
+    packed_offset_ = record.offset;
+    Bytes packed = record.body;
+    if (record.type == kCompressed2) {  // knows its exact size, for it is padded to a word
+        ByteReader in(record.body, order_);
+        std::optional<uint64_t> size = in.u64();
+        std::optional<Bytes> exact =
+            size && *size <= in.left() ? in.take(static_cast<size_t>(*size)) : std::nullopt;
+        if (!exact) {
+            lose(record.offset, record.body.size(), "a packed record is shorter than it says",
+                 record.type);
+            unpacking_failed_ = true;
+            return {};
+        }
+        packed = *exact;
+    }
+    if (unpacking_failed_) {
+        lose(record.offset, packed.size(), {}, record.type);
+        return {};
+    }
+    if (!unpacker_)
+        unpacker_ = Unpacker::make();
+    if (!unpacker_)
+        return Error{Errc::kUnsupported,
+                     "compressed records cannot be read by this build (no libzstd); record "
+                     "without -z",
+                     record.offset};
+    unpacker_->start(packed);
+    return {};
+}
+
+// False: what was packed is used up, or makes no sense.
+bool Reader::unpacked_record(Record &into)
+{
+    Result<Bytes> bytes = unpacker_->next(order_);
+    if (bytes && bytes->empty())
+        return false;
+    std::string wrong;
+    if (!bytes) {
+        wrong = bytes.error().message;
+    } else {
+        fill(into, bytes->data(), bytes->size(), packed_offset_, order_);
+        if (!is_packed(into.type) && into.type != kAuxtrace && into.type != kHeaderTracingData)
+            return true;
+        wrong = "a record that cannot be packed is packed";
+    }
+    lose(packed_offset_, unpacker_->remainder(), std::move(wrong), kCompressed);
+    unpacker_.reset();
+    unpacking_failed_ = true;
+    return false;
+}
+
+// Directories
+
+Result<bool> Reader::next_part()
+{
+    if (unpacker_ && unpacker_->remainder() != 0)
+        lose(packed_offset_, unpacker_->remainder(), "the packed records end inside a record",
+             kCompressed);
+    unpacker_.reset();
+    unpacking_failed_ = false;
+    if (more_parts_.empty())
+        return false;
+    part_ = std::move(more_parts_.back());
+    more_parts_.pop_back();
+    Result<Input> input = Input::open(part_);
+    if (!input)
+        return input.error();
+    // The header's sections stay those of the first file; what is read of them is kept.
+    keep_features();
+    input_ = std::move(*input);
+    position_ = data_begin_ = 0;
+    ready_ = 0;
+    end_ = data_end_ = input_.whole() ? input_.all().size() : UINT64_MAX;
+    forget_at_ = kForgetStepBytes;
     return true;
 }
 
@@ -349,16 +356,43 @@ std::optional<size_t> Reader::event_of(const Record &record) const
     if (events_.size() == 1)
         return 0;
     // Several events are only recorded together when all keep the id at the same place.
-    const Attr &attr = events_.front().attr;
-    std::optional<size_t> at = sample_id_position(attr.sample_type);
-    if (record.type != PERF_RECORD_SAMPLE) {
-        at = attr.sample_id_all ? trailer_id_position(attr.sample_type) : std::nullopt;
-        if (at && *at <= record.body.size())
-            at = record.body.size() - *at;
-    }
-    if (!at || *at > record.body.size() || record.body.size() - *at < sizeof(uint64_t))
+    const bool sample = record.type == PERF_RECORD_SAMPLE;
+    if (!sample && !events_.front().attr.sample_id_all)
         return std::nullopt;
-    return event_of_id(load<uint64_t>(record.body.data() + *at, order_));
+    const Places &places = places_.front();
+    std::optional<uint64_t> id = sample ? word_at(record.body, places.sample_id)
+                                        : word_from_end(record.body, places.trailer_id);
+    if (!id)
+        return std::nullopt;
+    // perf gives the records that it makes up itself no id: they belong to the first event.
+    if (*id == 0 && !sample && !event_by_id_.contains(0))
+        return 0;
+    return event_of_id(*id);
+}
+
+std::optional<uint64_t> Reader::time_of(const Record &record) const
+{
+    std::optional<size_t> event = event_of(record);
+    if (!event)
+        return std::nullopt;
+    const Places &places = places_[*event];
+    if (record.type == PERF_RECORD_SAMPLE)
+        return word_at(record.body, places.sample_time);
+    if (!events_[*event].attr.sample_id_all)
+        return std::nullopt;
+    return word_from_end(record.body, places.trailer_time);
+}
+
+std::optional<uint64_t> Reader::word_at(Bytes body, size_t at) const
+{
+    if (at > body.size() || body.size() - at < sizeof(uint64_t))
+        return std::nullopt;
+    return load<uint64_t>(body.data() + at, order_);
+}
+
+std::optional<uint64_t> Reader::word_from_end(Bytes body, size_t from_end) const
+{
+    return from_end > body.size() ? std::nullopt : word_at(body, body.size() - from_end);
 }
 
 }  // namespace pmukit::perfdata

@@ -187,18 +187,6 @@ TEST(Reader, AShortAuxtraceIsDamage)
     EXPECT_TRUE(walk(builder.file()).damage);
 }
 
-TEST(Reader, CompressedRecordsAreRefusedByName)
-{
-    for (uint32_t type : {kCompressed, kCompressed2}) {
-        FileBuilder builder;
-        builder.event(24, kSampleType, {7}).record(type, {1});
-        Walk got = walk(builder.file());
-        ASSERT_TRUE(got.error);
-        EXPECT_EQ(got.error->code, Errc::kUnsupported);
-        EXPECT_EQ(got.error->offset, builder.data_offset());
-    }
-}
-
 TEST(Reader, RefusesWhatIsNoPerfData)
 {
     EXPECT_EQ(walk(filled(200, 0)).error->code, Errc::kDamaged);

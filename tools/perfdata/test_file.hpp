@@ -74,6 +74,22 @@ public:
         return *this;
     }
 
+    // COMPRESSED, or COMPRESSED2, which says its size and is padded.
+    FileBuilder &packed(uint32_t type, const std::vector<std::byte> &content)
+    {
+        const bool second = type == kCompressed2;
+        const size_t padding = second ? (8 - content.size() % 8) % 8 : 0;
+        header(data_, type, 8 + (second ? 8 : 0) + content.size() + padding);
+        if (second)
+            put<uint64_t>(data_, content.size());
+        append(data_, content);
+        data_.resize(data_.size() + padding);
+        return *this;
+    }
+
+    // The records alone, as in the parts of a directory.
+    const std::vector<std::byte> &records() const { return data_; }
+
     uint64_t data_offset() const
     {
         return kFileHeaderBytes + ids() * 8 + events_.size() * (128 + kSectionBytes);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Where the bytes of a recording come from. Two kinds:
+//   whole   the caller's bytes, or a mapped file: every byte is at hand
+//   stream  a pipe, or bytes that the caller feeds: a window of fixed size moves over them
+//
+//     stream   ....gone....|==== window ====|......not read yet......
+//                          begin_           begin_ + filled
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/file.hpp"
+#include "base/result.hpp"
+
+namespace pmukit::perfdata {
+
+class Input {
+public:
+    // A record is at most 64 KiB - 1, so that a window holds many.
+    static constexpr size_t kWindowBytes = size_t{1} << 20;
+
+    static Input memory(Bytes bytes);
+    // A regular file is mapped, anything else is a stream. "-": standard input.
+    static Result<Input> open(const std::string &path);
+    static Result<Input> of_fd(Fd fd, std::string name);
+    static Input fed();
+
+    bool whole() const { return !window_; }
+    Bytes all() const { return all_; }  // of a whole input
+
+    // What is at hand from offset on: at least wanted bytes, unless the input ends before or waits
+    // to be fed. A stream goes forward only, and what it gave before is gone. wanted is at most
+    // kWindowBytes.
+    Result<Bytes> at(uint64_t offset, size_t wanted);
+    // Nothing will come after what at() gives.
+    bool ended() const { return ended_; }
+
+    // Takes as many bytes as there is room for.
+    size_t feed(Bytes bytes);
+    void end_feed() { ended_ = true; }
+
+    // Gives the pages of a mapped file before offset back to the system.
+    void forget_before(uint64_t offset)
+    {
+        if (file_)
+            file_->forget_before(offset);
+    }
+
+private:
+    Input() = default;
+    void discard_before(uint64_t offset);
+    void make_room(size_t wanted);
+
+    Bytes all_;
+    std::unique_ptr<MappedFile> file_;
+
+    std::unique_ptr<std::byte[]> window_;
+    uint64_t begin_ = 0;           // offset of window_[first_]
+    size_t first_ = 0, last_ = 0;  // what is filled
+    Fd fd_;
+    std::string name_;
+    bool ended_ = true;
+};
+
+}  // namespace pmukit::perfdata

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The header of perf.data by tools/perf/Documentation/perf.data-file-format.txt. Every offset and
+// size comes from the file and is checked against what is there before it is used.
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "perfdata/format.hpp"
+#include "perfdata/reader.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+// Where the file header keeps what (struct perf_file_header).
+constexpr size_t kHeaderSizeAt = 8, kHeaderAttrSizeAt = 16, kHeaderAttrsAt = 24, kHeaderDataAt = 40,
+                 kHeaderFeaturesAt = 72;
+
+struct Section {
+    uint64_t offset, size;
+};
+
+Section load_section(const std::byte *at, std::endian order)
+{
+    return {load<uint64_t>(at, order), load<uint64_t>(at + 8, order)};
+}
+
+// Far above what any recorder makes; they bound the memory that a hostile file can cost.
+constexpr size_t kMaxEvents = 65536, kMaxIds = size_t{1} << 20;
+constexpr size_t kMaxFeatureBytes = size_t{16} << 20;
+
+// The bitmap is an array of words in the file's byte order.
+bool feature_set(Bytes bitmap, unsigned feature, std::endian order)
+{
+    uint64_t word = load<uint64_t>(bitmap.data() + size_t{feature / 64} * 8, order);
+    return (word >> (feature % 64)) & 1;
+}
+
+// A 32-bit length, then that many bytes, padded with NULs.
+std::optional<std::string> read_string(ByteReader &in)
+{
+    std::optional<uint32_t> length = in.u32();
+    std::optional<Bytes> bytes = length ? in.take(*length) : std::nullopt;
+    if (!bytes)
+        return std::nullopt;
+    std::string text(reinterpret_cast<const char *>(bytes->data()), bytes->size());
+    return text.substr(0, text.find('\0'));
+}
+
+}  // namespace
+
+// Opening
+
+Result<Reader> Reader::begun(Reader reader)
+{
+    Result<Step> begun = reader.begin();
+    if (!begun)
+        return begun.error();
+    if (*begun != Step::kRecord)
+        return Error{Errc::kTruncated,
+                     "too short for a perf.data header; is the recording complete?", 0};
+    return reader;
+}
+
+Result<Reader> Reader::open(Bytes file)
+{
+    Reader reader(Input::memory(file));
+    reader.pieces_ = false;
+    return begun(std::move(reader));
+}
+
+Result<Reader> Reader::open_fd(Fd fd, const std::string &name)
+{
+    Result<Input> input = Input::of_fd(std::move(fd), name);
+    if (!input)
+        return input.error();
+    Reader reader(std::move(*input));
+    reader.part_ = name;
+    return begun(std::move(reader));
+}
+
+// `perf record --threads` makes a directory: `data` is a whole perf.data file, data.0, data.1 ...
+// are records alone, one file for each thread that recorded.
+Result<Reader> Reader::open_path(const std::string &path)
+{
+    struct stat status {};
+    const bool directory = ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    const std::string first = directory ? path + "/data" : path;
+    Result<Input> input = Input::open(first);
+    if (!input)
+        return input.error();
+    Reader reader(std::move(*input));
+    reader.part_ = first;
+    Result<Reader> opened = begun(std::move(reader));
+    if (!opened || !directory)
+        return opened;
+    opened->is_directory_ = true;
+    for (size_t number = 0;; number++) {
+        std::string part = first + "." + std::to_string(number);
+        if (::stat(part.c_str(), &status) != 0)
+            break;
+        opened->more_parts_.push_back(std::move(part));
+    }
+    std::reverse(opened->more_parts_.begin(), opened->more_parts_.end());
+    return opened;
+}
+
+Result<Reader> Reader::pushed()
+{
+    return Reader(Input::fed());
+}
+
+// kRecord: the header is read, records may follow.
+Result<Reader::Step> Reader::begin()
+{
+    Result<Bytes> front = input_.at(0, kPipeHeaderBytes);
+    if (!front)
+        return front.error();
+    if (front->size() < kPipeHeaderBytes)
+        return input_.ended() ? Step::kEnd : Step::kMore;
+    const std::byte *at = front->data();
+    uint64_t magic = load<uint64_t>(at, std::endian::little);
+    if (magic == byteswap(kMagic))
+        order_ = std::endian::big;
+    else if (std::equal(front->begin(), front->begin() + 8,
+                        std::as_bytes(std::span("PERFFILE", 8)).begin()))
+        return Error{Errc::kUnsupported,
+                     "the first perf.data format (before Linux 3.0) is not read", 0};
+    else if (magic != kMagic)
+        return Error{Errc::kDamaged, "not a perf.data file: it does not begin with PERFILE2", 0};
+
+    begun_ = true;
+    uint64_t header_bytes = load<uint64_t>(at + kHeaderSizeAt, order_);
+    if (header_bytes == kPipeHeaderBytes) {
+        pipe_ = true;
+        position_ = data_begin_ = kPipeHeaderBytes;
+        end_ = data_end_ = input_.whole() ? input_.all().size() : UINT64_MAX;
+        return Step::kRecord;
+    }
+    if (header_bytes < kFileHeaderBytes)
+        return Error{Errc::kDamaged,
+                     "header size " + std::to_string(header_bytes) + " is neither 16 nor >= 104",
+                     kHeaderSizeAt};
+    if (!input_.whole())
+        return Error{Errc::kUnsupported,
+                     "a recording of file layout cannot be read from a pipe; name the file", 0};
+    if (input_.all().size() < kFileHeaderBytes)
+        return Error{Errc::kTruncated, "the file ends inside its header", input_.all().size()};
+    if (Result<void> read = read_file_header(input_.all()); !read)
+        return read.error();
+    return Step::kRecord;
+}
+
+std::optional<Bytes> Reader::section(uint64_t offset, uint64_t size) const
+{
+    Bytes file = input_.all();
+    if (offset > file.size() || size > file.size() - offset)
+        return std::nullopt;
+    return file.subspan(offset, size);
+}
+
+Result<void> Reader::read_file_header(Bytes file)
+{
+    uint64_t entry_bytes = load<uint64_t>(file.data() + kHeaderAttrSizeAt, order_);
+    Section attrs = load_section(file.data() + kHeaderAttrsAt, order_);
+    Section data = load_section(file.data() + kHeaderDataAt, order_);
+
+    std::optional<Bytes> attr_bytes = section(attrs.offset, attrs.size);
+    if (!attr_bytes)
+        return Error{Errc::kDamaged, "the event attributes lie outside the file", kHeaderAttrsAt};
+    if (entry_bytes < kAttrMinBytes + kSectionBytes || entry_bytes > kAttrMaxBytes + kSectionBytes)
+        return Error{Errc::kDamaged,
+                     "event attributes of " + std::to_string(entry_bytes) + " bytes",
+                     kHeaderAttrSizeAt};
+    if (data.offset > file.size())
+        return Error{Errc::kDamaged, "the records lie outside the file", kHeaderDataAt};
+    if (Result<void> read = read_attrs(*attr_bytes, attrs.offset, entry_bytes); !read)
+        return read;
+
+    position_ = data_begin_ = data.offset;
+    end_ = data_end_ = file.size();
+    if (data.size ==
+        0) {  // the recorder was killed before it could write the size, and the features
+        complaints_.push_back(
+            {Errc::kTruncated, "the recorder did not finish this file", kHeaderDataAt});
+        return {};
+    }
+    if (data.size > file.size() - data.offset) {
+        complaints_.push_back({Errc::kTruncated,
+                               std::to_string(data.size - (file.size() - data.offset)) +
+                                   " bytes of records, and the names of PMUs, are cut off",
+                               file.size()});
+        return {};
+    }
+    end_ = data_end_ = data.offset + data.size;
+    read_features(end_, file.subspan(kHeaderFeaturesAt, kFeatureBits / 8));
+    return {};
+}
+
+Result<void> Reader::read_attrs(Bytes bytes, uint64_t section_offset, size_t entry_bytes)
+{
+    for (size_t at = 0; entry_bytes <= bytes.size() - at; at += entry_bytes) {
+        Bytes entry = bytes.subspan(at, entry_bytes);
+        Section ids = load_section(entry.data() + entry_bytes - kSectionBytes, order_);
+        std::optional<Bytes> id_bytes = section(ids.offset, ids.size);
+        if (!id_bytes)
+            return Error{Errc::kDamaged, "event ids lie outside the file", section_offset + at};
+        Result<void> added =
+            add_event(entry.first(entry_bytes - kSectionBytes), *id_bytes, section_offset + at);
+        if (!added)
+            return added;
+    }
+    return {};
+}
+
+Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
+{
+    Result<Attr> attr = parse_attr(attr_bytes, order_);
+    if (!attr)
+        return Error{attr.error().code, attr.error().message, offset};
+    if (events_.size() >= kMaxEvents || event_by_id_.size() + ids.size() / 8 > kMaxIds)
+        return Error{Errc::kDamaged, "more events or event ids than any recorder makes", offset};
+
+    Event event{*attr, {}, {}};
+    ByteReader in(ids, order_);
+    while (std::optional<uint64_t> id = in.u64()) {
+        if (!event_by_id_.emplace(*id, events_.size()).second)
+            return Error{Errc::kDamaged, "event id " + std::to_string(*id) + " appears twice",
+                         offset};
+        event.ids.push_back(*id);
+    }
+    events_.push_back(std::move(event));
+    places_.push_back({sample_id_position(attr->sample_type).value_or(kNowhere),
+                       trailer_id_position(attr->sample_type).value_or(kNowhere),
+                       sample_time_position(attr->sample_type).value_or(kNowhere),
+                       trailer_time_position(attr->sample_type).value_or(kNowhere)});
+    return {};
+}
+
+// Features
+
+void Reader::read_features(uint64_t table_offset, Bytes bitmap)
+{
+    features_in_file_ = true;
+    uint64_t at = table_offset;
+    for (unsigned feature = 0; feature < kFeatureBits; feature++) {
+        if (!feature_set(bitmap, feature, order_))
+            continue;
+        std::optional<Bytes> entry = section(at, kSectionBytes);
+        if (!entry) {
+            complaints_.push_back(
+                {Errc::kTruncated, "the table of header features is cut off", at});
+            return;
+        }
+        Section where = load_section(entry->data(), order_);
+        features_.push_back({feature, where.offset, where.size});
+        std::optional<Bytes> content = section(where.offset, where.size);
+        if (!content)
+            complaints_.push_back(
+                {Errc::kDamaged,
+                 "header feature " + std::to_string(feature) + " lies outside the file", at});
+        else
+            read_feature(feature, *content, where.offset);
+        at += kSectionBytes;
+    }
+}
+
+void Reader::read_feature(unsigned feature, Bytes content, uint64_t offset)
+{
+    auto string_into = [&content, this](std::string &into) {
+        ByteReader in(content, order_);
+        std::optional<std::string> text = read_string(in);
+        into = text.value_or("");
+        return text.has_value();
+    };
+    bool good = true;
+    if (content.size() > kMaxFeatureBytes)
+        good = false;
+    else if (feature == kFeatHostname)
+        good = string_into(hostname_);
+    else if (feature == kFeatOsRelease)
+        good = string_into(os_release_);
+    else if (feature == kFeatPmuMappings)
+        good = read_pmu_mappings(content);
+    else if (feature == kFeatEventDesc)
+        good = read_event_desc(content);
+    if (!good)
+        complaints_.push_back(
+            {Errc::kDamaged,
+             "header feature " + std::to_string(feature) + " is cut off or too large", offset});
+}
+
+bool Reader::read_pmu_mappings(Bytes content)
+{
+    ByteReader in(content, order_);
+    std::optional<uint32_t> count = in.u32();
+    for (uint32_t i = 0; count && i < *count; i++) {
+        std::optional<uint32_t> type = in.u32();
+        std::optional<std::string> name = type ? read_string(in) : std::nullopt;
+        if (!name)
+            return false;
+        if (pmu_by_type_.size() < kMaxEvents)
+            pmu_by_type_[*type] = *name;
+    }
+    return count.has_value();
+}
+
+// Events are described in the order of the attributes.
+bool Reader::read_event_desc(Bytes content)
+{
+    ByteReader in(content, order_);
+    std::optional<uint32_t> count = in.u32(), attr_bytes = in.u32();
+    for (uint32_t i = 0; attr_bytes && i < *count; i++) {
+        if (!in.skip(*attr_bytes))
+            return false;
+        std::optional<uint32_t> ids = in.u32();
+        std::optional<std::string> name = ids ? read_string(in) : std::nullopt;
+        if (!name || !in.skip(uint64_t{*ids} * 8))
+            return false;
+        if (i < events_.size())
+            events_[i].name = *name;
+    }
+    return attr_bytes.has_value();
+}
+
+// Pipe layout: what a file keeps in sections arrives as records.
+
+void Reader::read_header_attr(const Record &record)
+{
+    size_t attr_bytes = kAttrMinBytes;
+    if (record.body.size() >= kAttrMinBytes)
+        attr_bytes =
+            std::max<size_t>(load<uint32_t>(record.body.data() + kAttrSize, order_), kAttrMinBytes);
+    attr_bytes = std::min(attr_bytes, record.body.size());
+    Result<void> added =
+        add_event(record.body.first(attr_bytes), record.body.subspan(attr_bytes), record.offset);
+    if (!added)
+        complaints_.push_back(added.error());
+}
+
+void Reader::read_header_feature(const Record &record)
+{
+    ByteReader in(record.body, order_);
+    std::optional<uint64_t> feature = in.u64();
+    // An empty feature ends the header, whatever its number: that number means another feature to
+    // later tools.
+    if (!feature || *feature >= kFeatureBits || in.left() == 0)
+        return;
+    const unsigned number = static_cast<unsigned>(*feature);
+    const Bytes content = record.body.subspan(sizeof(uint64_t));
+    auto [kept, fresh] = feature_bytes_.try_emplace(number);
+    if (fresh)
+        features_.push_back({number, record.offset + kRecordHeaderBytes + 8, content.size()});
+    kept->second.assign(content.begin(), content.end());
+    read_feature(number, content, record.offset);
+}
+
+void Reader::read_event_update(const Record &record)
+{
+    std::optional<EventUpdateRecord> update = parse_event_update(record.body, order_);
+    std::optional<size_t> event = update ? event_of_id(update->id) : std::nullopt;
+    if (event && update->type == EventUpdateRecord::kName)
+        events_[*event].name = update->text;
+}
+
+// Before the file goes that holds them.
+void Reader::keep_features()
+{
+    for (const FeatureSection &known : features_)
+        if (std::optional<Bytes> content = section(known.offset, known.bytes);
+            content && content->size() <= kMaxFeatureBytes)
+            feature_bytes_.try_emplace(known.feature, content->begin(), content->end());
+    features_in_file_ = false;
+}
+
+std::optional<Bytes> Reader::feature(unsigned feature) const
+{
+    if (auto kept = feature_bytes_.find(feature); kept != feature_bytes_.end())
+        return Bytes(kept->second);
+    for (const FeatureSection &known : features_)
+        if (known.feature == feature && features_in_file_)
+            return section(known.offset, known.bytes);
+    return std::nullopt;
+}
+
+}  // namespace pmukit::perfdata

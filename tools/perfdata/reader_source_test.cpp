@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The same records from memory, a file, a pipe, fed bytes and a directory, packed or not; each cut
+// at every byte.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "perfdata/reader.hpp"
+#include "perfdata/test_file.hpp"
+
+#ifdef PMUKIT_ZSTD
+#include <zstd.h>
+#endif
+
+namespace pmukit::perfdata {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::FileBuilder;
+using testing::filled;
+
+constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+
+// One line a record: type, body bytes, payload bytes. Pieces of a payload are put together.
+struct Lines {
+    std::vector<std::string> records;
+    std::optional<Damage> damage;
+    std::optional<Error> error;
+};
+
+void add_line(Lines &lines, const Record &record, uint64_t &payload)
+{
+    payload = record.payload_at == 0 ? record.payload.size() : payload + record.payload.size();
+    std::string line = std::string(record_name(record.type)) + " " +
+                       std::to_string(record.body.size()) + " " + std::to_string(payload);
+    if (record.payload_at != 0)
+        lines.records.pop_back();
+    lines.records.push_back(line);
+}
+
+Lines lines_of(Result<Reader> reader)
+{
+    Lines lines;
+    if (!reader) {
+        lines.error = reader.error();
+        return lines;
+    }
+    uint64_t payload = 0;
+    for (Record record;;) {
+        Result<bool> more = reader->next(record);
+        if (!more)
+            lines.error = more.error();
+        if (!more || !*more)
+            break;
+        add_line(lines, record, payload);
+    }
+    lines.damage = reader->damage();
+    return lines;
+}
+
+// What a pipe gives: some bytes now, some later.
+Lines through_pipe(const std::vector<std::byte> &bytes)
+{
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    std::thread writer([&bytes, out = Fd(ends[1])] {
+        for (size_t at = 0; at < bytes.size();) {
+            size_t size = std::min<size_t>(bytes.size() - at, 3001);
+            if (::write(out.get(), bytes.data() + at, size) < 0)
+                break;
+            at += size;
+        }
+    });
+    Lines lines = lines_of(Reader::open_fd(Fd(ends[0]), "pipe"));
+    writer.join();
+    return lines;
+}
+
+Lines through_feeding(Bytes bytes, size_t step)
+{
+    Result<Reader> reader = Reader::pushed();
+    Lines lines;
+    uint64_t payload = 0;
+    for (Record record;;) {
+        Result<Reader::Step> found = reader->step(record);
+        if (!found)
+            lines.error = found.error();
+        if (!found || *found == Reader::Step::kEnd)
+            break;
+        if (*found == Reader::Step::kRecord) {
+            add_line(lines, record, payload);
+            continue;
+        }
+        size_t taken = reader->feed(bytes.first(std::min(step, bytes.size())));
+        bytes = bytes.subspan(taken);
+        if (bytes.empty())
+            reader->end_feed();
+    }
+    lines.damage = reader->damage();
+    return lines;
+}
+
+FileBuilder some_records(std::endian order = std::endian::little)
+{
+    FileBuilder file(order);
+    file.event(24, kSampleType, {7}).pmu(24, "cxl_hmu_mem0.0.0");
+    file.raw_sample(7, 2, filled(12, 0x11));
+    file.auxtrace(7, 3, 0, filled(40, 0x22));
+    file.record(kFinishedRound, {});
+    return file;
+}
+
+const std::vector<std::string> kSomeLines = {"SAMPLE 32 0", "AUXTRACE 40 40", "FINISHED_ROUND 0 0"};
+
+class ReaderSource : public ::testing::TestWithParam<std::endian> {
+protected:
+    void SetUp() override
+    {
+        folder_ = fs::temp_directory_path() / ("pmukit-source-" + std::to_string(::getpid()));
+        fs::create_directories(folder_);
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    std::string store_file(const std::string &name, const std::vector<std::byte> &bytes)
+    {
+        fs::path path = folder_ / name;
+        std::ofstream(path, std::ios::binary)
+            .write(reinterpret_cast<const char *>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
+        return path;
+    }
+    fs::path folder_;
+};
+INSTANTIATE_TEST_SUITE_P(BothOrders, ReaderSource,
+                         ::testing::Values(std::endian::little, std::endian::big),
+                         [](const auto &order) {
+                             return order.param == std::endian::little ? "little" : "big";
+                         });
+
+TEST_P(ReaderSource, AFileByItsPath)
+{
+    Lines lines = lines_of(Reader::open_path(store_file("f", some_records(GetParam()).file())));
+    EXPECT_EQ(lines.records, kSomeLines);
+    EXPECT_FALSE(lines.damage);
+}
+
+TEST_P(ReaderSource, APipeAndFedBytesGiveTheSame)
+{
+    std::vector<std::byte> bytes = some_records(GetParam()).pipe();
+    Lines whole = lines_of(Reader::open(bytes));
+    EXPECT_EQ(whole.records.size(), 6U);
+    EXPECT_EQ(through_pipe(bytes).records, whole.records);
+    for (size_t step : {size_t{1}, size_t{7}, bytes.size()})
+        EXPECT_EQ(through_feeding(bytes, step).records, whole.records) << step;
+}
+
+TEST_P(ReaderSource, EveryPrefixOfAPipeGivesWholeRecordsAndSaysWhatIsLost)
+{
+    std::vector<std::byte> bytes = some_records(GetParam()).pipe();
+    for (size_t size = 0; size < bytes.size(); size++) {
+        Lines memory = lines_of(Reader::open(Bytes(bytes).first(size)));
+        Lines fed = through_feeding(Bytes(bytes).first(size), size < 100 ? 1 : 13);
+        if (size < kPipeHeaderBytes) {
+            EXPECT_TRUE(memory.error) << size;
+            EXPECT_TRUE(fed.records.empty()) << size;
+            continue;
+        }
+        EXPECT_EQ(memory.damage.has_value(), fed.damage.has_value()) << size;
+        // A cut payload is left out: the stream could not know, and gives the bytes that are there.
+        if (memory.damage && memory.damage->record_type != kAuxtrace) {
+            EXPECT_EQ(memory.damage->offset, fed.damage->offset) << size;
+            EXPECT_EQ(memory.damage->lost_bytes, fed.damage->lost_bytes) << size;
+        }
+        EXPECT_LE(fed.records.size() - memory.records.size(), 1U) << size;
+    }
+}
+
+TEST_P(ReaderSource, LongPayloadsComeInPieces)
+{
+    FileBuilder builder(GetParam());
+    builder.event(24, kSampleType, {7})
+        .auxtrace(7, 3, 0, filled((size_t{9} << 20) + 8, 0x22))
+        .record(kFinishedRound, {});
+    const std::vector<std::string> expect = {"AUXTRACE 40 9437192", "FINISHED_ROUND 0 0"};
+    Result<Reader> reader = Reader::open_path(store_file("f", builder.file()));
+    ASSERT_TRUE(reader);
+    std::vector<uint64_t> places;
+    Record record;
+    while (*reader->next(record) && record.type == kAuxtrace) {
+        places.push_back(record.payload_at);
+        EXPECT_EQ(record.payload_bytes, (uint64_t{9} << 20) + 8);
+        EXPECT_EQ(parse_auxtrace(record.body, GetParam())->reference, 7U);
+    }
+    EXPECT_EQ(places, (std::vector<uint64_t>{0, uint64_t{4} << 20, uint64_t{8} << 20}));
+    EXPECT_EQ(record.type, kFinishedRound);
+
+    Lines piped = through_pipe(builder.pipe());
+    EXPECT_EQ(std::vector<std::string>(piped.records.end() - 2, piped.records.end()), expect);
+    EXPECT_EQ(through_feeding(builder.pipe(), 1 << 16).records, piped.records);
+}
+
+TEST_P(ReaderSource, FileLayoutIsNotReadFromAPipe)
+{
+    Lines lines = through_pipe(some_records(GetParam()).file());
+    ASSERT_TRUE(lines.error);
+    EXPECT_EQ(lines.error->code, Errc::kUnsupported);
+}
+
+TEST_P(ReaderSource, ADirectoryIsReadPartByPart)
+{
+    fs::create_directories(folder_ / "d");
+    store_file("d/data", some_records(GetParam()).file());
+    FileBuilder part(GetParam());
+    part.record(kFinishedRound, {}).raw_sample(7, 1, filled(4, 0));
+    store_file("d/data.0", part.records());
+    std::vector<std::byte> cut = part.records();
+    cut.resize(cut.size() - 1);
+    store_file("d/data.1", cut);
+    store_file("d/data.2", part.records());
+
+    Result<Reader> reader = Reader::open_path(folder_ / "d");
+    ASSERT_TRUE(reader) << reader.error().message;
+    Record record;
+    std::vector<uint32_t> types;
+    while (*reader->next(record)) {
+        types.push_back(record.type);
+        EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0");
+        EXPECT_EQ(reader->feature(kFeatPmuMappings)->size(), 76U);
+    }
+    EXPECT_EQ(types, (std::vector<uint32_t>{PERF_RECORD_SAMPLE, kAuxtrace, kFinishedRound,
+                                            kFinishedRound, PERF_RECORD_SAMPLE, kFinishedRound,
+                                            kFinishedRound, PERF_RECORD_SAMPLE}));
+    ASSERT_TRUE(reader->damage());
+    EXPECT_NE(reader->damage()->reason.find("d/data.1"), std::string::npos);
+    EXPECT_EQ(reader->damage()->offset, 8U);
+}
+
+TEST_P(ReaderSource, SaysWhatCannotBeOpened)
+{
+    EXPECT_EQ(Reader::open_path(folder_ / "no").error().code, Errc::kNotFound);
+    EXPECT_EQ(Reader::open_path(folder_).error().code, Errc::kNotFound) << "no data inside";
+}
+
+TEST_P(ReaderSource, ListsSectionsItDoesNotKnow)
+{
+    std::vector<std::byte> bytes = some_records(GetParam()).file();
+    Result<Reader> reader = Reader::open(bytes);
+    ASSERT_EQ(reader->features().size(), 1U);
+    EXPECT_EQ(reader->features()[0].feature, kFeatPmuMappings);
+    EXPECT_EQ(reader->features()[0].bytes, 76U);
+    EXPECT_EQ(reader->feature(kFeatPmuMappings)->size(), 76U);
+    EXPECT_FALSE(reader->feature(200));
+
+    FileBuilder future(GetParam());
+    future.event(24, kSampleType, {7});
+    std::vector<std::byte> pipe = future.pipe();
+    FileBuilder more(GetParam());
+    more.record(kHeaderFeature, {200, 1, 2});
+    append(pipe, more.records());
+    reader = Reader::open(pipe);
+    Record record;
+    while (*reader->next(record))
+        ;
+    ASSERT_TRUE(reader->feature(200));
+    EXPECT_EQ(reader->feature(200)->size(), 16U);
+    EXPECT_TRUE(reader->complaints().empty());
+}
+
+#ifdef PMUKIT_ZSTD
+
+// Splits the records at odd places and packs each part as perf does: one stream, flushed.
+std::vector<std::vector<std::byte>> pack(const std::vector<std::byte> &records, size_t step)
+{
+    std::vector<std::vector<std::byte>> packed;
+    ZSTD_CStream *stream = ZSTD_createCStream();
+    ZSTD_initCStream(stream, 1);
+    for (size_t at = 0; at < records.size(); at += step) {
+        std::vector<std::byte> room(65536);
+        ZSTD_inBuffer in{records.data() + at, std::min(step, records.size() - at), 0};
+        ZSTD_outBuffer out{room.data(), room.size(), 0};
+        ZSTD_compressStream(stream, &out, &in);
+        EXPECT_EQ(ZSTD_flushStream(stream, &out), 0U);
+        room.resize(out.pos);
+        packed.push_back(room);
+    }
+    ZSTD_freeCStream(stream);
+    return packed;
+}
+
+FileBuilder packed_file(uint32_t type, std::endian order, size_t step)
+{
+    FileBuilder inner(order);
+    for (int i = 0; i < 200; i++)
+        inner.raw_sample(7, 2, filled(12 + static_cast<size_t>(i % 3) * 8, i));
+    FileBuilder file(order);
+    file.event(24, kSampleType, {7});
+    for (const std::vector<std::byte> &part : pack(inner.records(), step))
+        file.packed(type, part);
+    file.record(kFinishedRound, {});
+    return file;
+}
+
+TEST_P(ReaderSource, UnpacksBothKindsAcrossTheirBorders)
+{
+    for (uint32_t type : {kCompressed, kCompressed2})
+        for (size_t step : {size_t{33}, size_t{1000}, size_t{100000}}) {
+            std::vector<std::byte> bytes = packed_file(type, GetParam(), step).file();
+            Lines lines = lines_of(Reader::open(bytes));
+            EXPECT_FALSE(lines.error) << lines.error->message;
+            EXPECT_FALSE(lines.damage) << lines.damage->reason;
+            ASSERT_EQ(lines.records.size(), 201U) << type << " " << step;
+            EXPECT_EQ(lines.records[199], "SAMPLE 40 0");
+            EXPECT_EQ(lines.records[200], "FINISHED_ROUND 0 0");
+            std::vector<std::byte> pipe = packed_file(type, GetParam(), step).pipe();
+            EXPECT_EQ(through_feeding(pipe, 999).records.size(), 204U);
+        }
+}
+
+TEST_P(ReaderSource, EveryPrefixOfAPackedFileIsSurvived)
+{
+    FileBuilder builder = packed_file(kCompressed2, GetParam(), 1000);
+    std::vector<std::byte> bytes = builder.file();
+    size_t before = 0;
+    for (size_t size = builder.data_offset(); size < bytes.size(); size++) {
+        Lines lines = lines_of(Reader::open(Bytes(bytes).first(size)));
+        EXPECT_GE(lines.records.size(), before) << size;
+        before = lines.records.size();
+    }
+    EXPECT_EQ(before, 201U);
+}
+
+TEST_P(ReaderSource, DamagedPackingKeepsTheRecordsAroundIt)
+{
+    FileBuilder builder = packed_file(kCompressed2, GetParam(), 1000);
+    std::vector<std::byte> bytes = builder.file();
+    bytes[builder.data_offset() + 16] ^= std::byte{0xff};  // the magic number of zstd
+    Lines lines = lines_of(Reader::open(bytes));
+    EXPECT_FALSE(lines.error);
+    ASSERT_TRUE(lines.damage);
+    EXPECT_EQ(lines.damage->offset, builder.data_offset());
+    EXPECT_EQ(lines.records, (std::vector<std::string>{"FINISHED_ROUND 0 0"}));
+}
+
+TEST_P(ReaderSource, PackedBytesThatEndInsideARecordAreALoss)
+{
+    FileBuilder inner(GetParam());
+    inner.raw_sample(7, 2, filled(12, 1));
+    std::vector<std::byte> records = inner.records();
+    records.resize(records.size() - 4);
+    FileBuilder file(GetParam());
+    file.event(24, kSampleType, {7}).packed(kCompressed, pack(records, 1000)[0]);
+    Lines lines = lines_of(Reader::open(file.file()));
+    ASSERT_TRUE(lines.damage);
+    EXPECT_EQ(lines.damage->lost_bytes, records.size());
+    EXPECT_EQ(lines.damage->record_type, kCompressed);
+}
+
+TEST_P(ReaderSource, PackedRecordsCannotHoldPackedRecords)
+{
+    FileBuilder inner(GetParam());
+    inner.packed(kCompressed, filled(8, 0));
+    FileBuilder file(GetParam());
+    file.event(24, kSampleType, {7}).packed(kCompressed, pack(inner.records(), 1000)[0]);
+    Lines lines = lines_of(Reader::open(file.file()));
+    EXPECT_TRUE(lines.damage);
+    EXPECT_TRUE(lines.records.empty());
+}
+
+TEST_P(ReaderSource, APackedRecordThatClaimsTooMuchIsALoss)
+{
+    FileBuilder file(GetParam());
+    file.event(24, kSampleType, {7})
+        .record(kCompressed2, {9, 0})
+        .record(kCompressed2, {UINT64_MAX, 0})
+        .record(kFinishedRound, {});
+    Lines lines = lines_of(Reader::open(file.file()));
+    ASSERT_TRUE(lines.damage);
+    EXPECT_EQ(lines.records, (std::vector<std::string>{"FINISHED_ROUND 0 0"}));
+}
+
+#endif
+
+}  // namespace
+}  // namespace pmukit::perfdata
