@@ -3,6 +3,7 @@
  * cxl_hmu: what its files share.
  *
  *   cxl_hmu_pci.c    finds the hardware beside cxl_pci, brings instances up and down
+ *   cxl_hmu_standalone.c  drives functions that cxl_pci does not
  *   cxl_hmu_pmu.c    perf callbacks and event terms
  *   cxl_hmu_sysfs.c  format/ and caps/
  *   cxl_hmu_run.c    starts and stops the device, a step at a time
@@ -26,6 +27,8 @@
 #include <pmukit/pmu.h>
 
 #include "cxl_hmu_core.h"
+
+struct pci_dev;
 
 /* One device read costs about a microsecond; interrupts stay off for at most this many. */
 #define CXL_HMU_READS_PER_SECTION	64
@@ -241,6 +244,11 @@ void cxl_hmu_pmu_fill(struct cxl_hmu *hmu);
 extern const struct attribute_group *cxl_hmu_attr_groups[];
 
 /* cxl_hmu_pci.c */
+int cxl_hmu_function_attach(struct pci_dev *pdev);
 void cxl_hmu_block_put(struct cxl_hmu_block *block);
+
+/* cxl_hmu_standalone.c */
+int cxl_hmu_standalone_register(void);
+void cxl_hmu_standalone_unregister(void);
 
 #endif /* CXL_HMU_H */

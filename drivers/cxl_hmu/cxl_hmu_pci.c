@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cxl_hmu: finding CHMU blocks in functions that cxl_pci drives, and losing them again.
+ * cxl_hmu: finding CHMU blocks in the functions of the PCI bus, and losing them again.
  *
  * The PCI function is bound to cxl_pci, so this module cannot be its driver. It watches the PCI
  * bus instead: when cxl_pci has bound a function it attaches to the function's CHMU blocks, and
  * detaches before cxl_pci lets the function go. The function is cxl_pci's: it is not enabled or
  * disabled here, no devres is put on it, and no more of its BARs is requested than the blocks.
+ * Functions that this module drives itself (cxl_hmu_standalone.c) are attached to by its probe,
+ * and detached from like the others.
  *
  * Interrupt vectors are cxl_pci's as well. Linux 6.1's cxl_pci allocates none: if the function
  * has none when we attach, we allocate them and free them when we detach.
@@ -34,10 +36,13 @@
 /* A function with more blocks than this is not believed. */
 #define CXL_HMU_MAX_BLOCKS	16
 
+/* Numbers of functions without a memX: no memX can have them (CXL_MEM_MAX_DEVS of the CXL core). */
+#define CXL_HMU_STANDALONE_FIRST	65536
+
 /**
  * struct cxl_hmu_device - a PCI function we are attached to
  * @pdev: the function, with a reference
- * @memdev: X of its memX
+ * @number: X of its memX, or from CXL_HMU_STANDALONE_FIRST on
  * @own_vectors: the vectors were allocated here
  * @blocks: its blocks
  * @instances: all instances of all blocks
@@ -45,7 +50,7 @@
  */
 struct cxl_hmu_device {
 	struct pci_dev *pdev;
-	u32 memdev;
+	u32 number;
 	bool own_vectors;
 	struct list_head blocks;
 	struct list_head instances;
@@ -192,7 +197,7 @@ static struct cxl_hmu *cxl_hmu_instance_new(struct cxl_hmu_device *dev,
 	hmu->block = block;
 	hmu->index = index;
 	hmu->base = block->base + CXL_HMU_COMMON_BYTES + index * instance_bytes;
-	snprintf(hmu->pp.name, sizeof(hmu->pp.name), "cxl_hmu_mem%u.%u.%u", dev->memdev, chmu,
+	snprintf(hmu->pp.name, sizeof(hmu->pp.name), "cxl_hmu_mem%u.%u.%u", dev->number, chmu,
 		 index);
 	return hmu;
 }
@@ -432,20 +437,16 @@ static struct cxl_hmu_device *cxl_hmu_find(struct pci_dev *pdev)
 	return NULL;
 }
 
-static void cxl_hmu_attach(struct pci_dev *pdev)
+static int cxl_hmu_attach(struct pci_dev *pdev, u32 number)
 {
 	struct cxl_hmu_device *dev;
 	struct cxl_hmu *hmu, *next;
-	u32 memdev;
-
-	if (!device_for_each_child(&pdev->dev, &memdev, cxl_hmu_match_memdev))
-		return;
 
 	dev = kzalloc_obj(*dev);
 	if (!dev)
-		return;
+		return -ENOMEM;
 	dev->pdev = pci_dev_get(pdev);
-	dev->memdev = memdev;
+	dev->number = number;
 	INIT_LIST_HEAD(&dev->blocks);
 	INIT_LIST_HEAD(&dev->instances);
 	list_add_tail(&dev->node, &cxl_hmu_devices);
@@ -454,24 +455,50 @@ static void cxl_hmu_attach(struct pci_dev *pdev)
 	cxl_hmu_alloc_vectors(dev);
 	list_for_each_entry_safe(hmu, next, &dev->instances, node)
 		cxl_hmu_instance_register(dev, hmu);
-	if (list_empty(&dev->instances))
-		cxl_hmu_detach(dev);
+	if (!list_empty(&dev->instances))
+		return 0;
+
+	cxl_hmu_detach(dev);
+	return -ENODEV;
+}
+
+static bool cxl_hmu_number_used(u32 number)
+{
+	struct cxl_hmu_device *dev;
+
+	list_for_each_entry(dev, &cxl_hmu_devices, node) {
+		if (dev->number == number)
+			return true;
+	}
+	return false;
+}
+
+static u32 cxl_hmu_standalone_number(void)
+{
+	u32 number = CXL_HMU_STANDALONE_FIRST;
+
+	while (cxl_hmu_number_used(number))
+		number++;
+	return number;
 }
 
 /* Under the function's device lock */
 
-static bool cxl_hmu_is_ours(const struct device *dev)
+static bool cxl_hmu_is_cxl_pci(const struct device *dev)
 {
 	return dev->driver && !strcmp(dev->driver->name, "cxl_pci");
 }
 
+/* Functions without a hotness monitoring unit are the rule; their -ENODEV is nobody's concern. */
 static void cxl_hmu_bound(struct device *dev)
 {
 	struct pci_dev *pdev = to_pci_dev(dev);
+	u32 memdev;
 
 	mutex_lock(&cxl_hmu_mutex);
-	if (!cxl_hmu_exiting && cxl_hmu_is_ours(dev) && !cxl_hmu_find(pdev))
-		cxl_hmu_attach(pdev);
+	if (!cxl_hmu_exiting && cxl_hmu_is_cxl_pci(dev) && !cxl_hmu_find(pdev) &&
+	    device_for_each_child(dev, &memdev, cxl_hmu_match_memdev))
+		cxl_hmu_attach(pdev, memdev);
 	mutex_unlock(&cxl_hmu_mutex);
 }
 
@@ -484,6 +511,31 @@ static void cxl_hmu_unbind(struct device *dev)
 	if (found)
 		cxl_hmu_detach(found);
 	mutex_unlock(&cxl_hmu_mutex);
+}
+
+/**
+ * cxl_hmu_function_attach - attach to a function that this module drives
+ * @pdev: the function, enabled
+ *
+ * It is detached from when the bus announces that it is unbound.
+ *
+ * Context: the probe callback.
+ *
+ * Return: 0 or -errno, -ENODEV when it has no usable instance.
+ */
+int cxl_hmu_function_attach(struct pci_dev *pdev)
+{
+	u32 number;
+	int ret;
+
+	mutex_lock(&cxl_hmu_mutex);
+	number = cxl_hmu_standalone_number();
+	ret = cxl_hmu_attach(pdev, number);
+	mutex_unlock(&cxl_hmu_mutex);
+
+	if (!ret)
+		pci_info(pdev, "hotness monitoring as cxl_hmu_mem%u, without cxl_pci\n", number);
+	return ret;
 }
 
 static int cxl_hmu_notify(struct notifier_block *nb, unsigned long action, void *data)
@@ -524,8 +576,15 @@ static int __init cxl_hmu_init(void)
 	ret = bus_register_notifier(&pci_bus_type, &cxl_hmu_notifier);
 	if (ret)
 		return ret;
+	ret = cxl_hmu_standalone_register();
+	if (ret)
+		goto unregister_notifier;
 	bus_for_each_dev(&pci_bus_type, NULL, NULL, cxl_hmu_scan_one);
 	return 0;
+
+unregister_notifier:
+	bus_unregister_notifier(&pci_bus_type, &cxl_hmu_notifier);
+	return ret;
 }
 module_init(cxl_hmu_init);
 
@@ -535,6 +594,8 @@ module_init(cxl_hmu_init);
  */
 static void __exit cxl_hmu_exit(void)
 {
+	cxl_hmu_standalone_unregister();
+
 	mutex_lock(&cxl_hmu_mutex);
 	cxl_hmu_exiting = true;
 	mutex_unlock(&cxl_hmu_mutex);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cxl_hmu: a PCI driver for CXL memory functions that cxl_pci does not drive, with standalone=1.
+ *
+ * A function has one driver: whoever binds it first. modprobe loads cxl_pci before this module
+ * (see the softdep), which is then left with what cxl_pci did not want; loaded first, this driver
+ * keeps what it has until it is unbound. It has no device table in the module, so it is never
+ * loaded on account of a device. What it offers is the same either way, under another number.
+ */
+
+#include <linux/module.h>
+#include <linux/pci.h>
+
+#include "cxl_hmu.h"
+
+/* CXL 3.2 section 8.1.12.1: memory controller, CXL memory device, interface of CXL 2.0 and up */
+#define CXL_HMU_CLASS_MEMORY	0x050210
+
+static bool cxl_hmu_standalone;
+module_param_named(standalone, cxl_hmu_standalone, bool, 0444);
+MODULE_PARM_DESC(standalone, "drive CXL memory functions that have no driver (default: no)");
+
+static int cxl_hmu_standalone_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	int ret;
+
+	ret = pci_enable_device_mem(pdev);
+	if (ret)
+		return ret;
+
+	ret = cxl_hmu_function_attach(pdev);
+	if (ret)
+		pci_disable_device(pdev);
+	return ret;
+}
+
+/* The function was let go when the bus announced the unbinding; see cxl_hmu_pci.c. */
+static void cxl_hmu_standalone_remove(struct pci_dev *pdev)
+{
+	pci_disable_device(pdev);
+}
+
+static const struct pci_device_id cxl_hmu_standalone_ids[] = {
+	{ PCI_DEVICE_CLASS(CXL_HMU_CLASS_MEMORY, ~0) },
+	{}
+};
+
+static struct pci_driver cxl_hmu_standalone_driver = {
+	.name = "cxl_hmu",
+	.id_table = cxl_hmu_standalone_ids,
+	.probe = cxl_hmu_standalone_probe,
+	.remove = cxl_hmu_standalone_remove,
+};
+
+/**
+ * cxl_hmu_standalone_register - look for functions without a driver, if so asked
+ *
+ * Return: 0 or -errno.
+ */
+int cxl_hmu_standalone_register(void)
+{
+	return cxl_hmu_standalone ? pci_register_driver(&cxl_hmu_standalone_driver) : 0;
+}
+
+/**
+ * cxl_hmu_standalone_unregister - let go of them
+ *
+ * The notifier of the bus is still needed.
+ */
+void cxl_hmu_standalone_unregister(void)
+{
+	if (cxl_hmu_standalone)
+		pci_unregister_driver(&cxl_hmu_standalone_driver);
+}
