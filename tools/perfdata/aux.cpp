@@ -8,7 +8,9 @@
 namespace pmukit::perfdata {
 namespace {
 
-constexpr uint32_t kAnyCpu = UINT32_MAX;
+constexpr uint32_t kAnyCpu = UINT32_MAX, kAnyTid = UINT32_MAX;
+constexpr size_t kMaxRings = size_t{1} << 20;
+constexpr size_t kMaxStreams = 65536;
 constexpr size_t kMaxPendingLosses = 65536;  // against files that only announce
 
 }  // namespace
@@ -19,6 +21,45 @@ void AuxMerge::record(const Record &record)
         on_aux(record);
     else if (record.type == kAuxtrace)
         on_auxtrace(record);
+    else if (record.type == kIdIndex)
+        on_id_index(record);
+}
+
+void AuxMerge::on_id_index(const Record &record)
+{
+    std::optional<IdIndexView> index = parse_id_index(record.body, reader_.order());
+    for (size_t i = 0; index && i < index->size() && ring_by_id_.size() < kMaxRings; i++) {
+        const IdIndexView::Entry entry = (*index)[i];
+        ring_by_id_[entry.id] = {entry.index, entry.cpu, entry.tid};
+        std::optional<size_t> event = reader_.event_of_id(entry.id);
+        if (!event)
+            continue;
+        // Events share a ring; only one of them has an AUX area, and that is no kernel event.
+        auto [at, fresh] = event_by_index_.try_emplace(entry.index, *event);
+        if (!fresh && reader_.events()[*event].attr.type >= PERF_TYPE_MAX)
+            at->second = *event;
+    }
+}
+
+AuxStream AuxMerge::stream_of(const Record &aux) const
+{
+    AuxStream stream{reader_.event_of(aux).value_or(kUnknownEvent), kAnyCpu};
+    if (stream.event == kUnknownEvent)
+        return stream;
+    const Attr &attr = reader_.events()[stream.event].attr;
+    std::optional<SampleId> who = parse_sample_id(aux.body, attr, reader_.order());
+    if (!who)
+        return stream;
+    auto ring = who->id ? ring_by_id_.find(*who->id) : ring_by_id_.end();
+    if (ring != ring_by_id_.end()) {
+        stream.cpu = ring->second.cpu;
+        stream.tid = stream.cpu == kAnyCpu ? ring->second.tid : kAnyTid;
+    } else if (per_thread_.contains(stream.event)) {
+        stream.tid = who->tid.value_or(kAnyTid);
+    } else {
+        stream.cpu = who->cpu.value_or(kAnyCpu);
+    }
+    return stream;
 }
 
 void AuxMerge::on_aux(const Record &record)
@@ -26,15 +67,11 @@ void AuxMerge::on_aux(const Record &record)
     std::optional<AuxRecord> aux = parse_aux(record.body, reader_.order());
     if (!aux || aux->size > UINT64_MAX - aux->offset)
         return;
-    AuxStream stream{reader_.event_of(record).value_or(kUnknownEvent), kAnyCpu};
-    if (stream.event != kUnknownEvent) {
-        const Attr &attr = reader_.events()[stream.event].attr;
-        std::optional<SampleId> who = parse_sample_id(record.body, attr, reader_.order());
-        if (who && who->cpu && !per_thread_.contains(stream.event))
-            stream.cpu = *who->cpu;
-    }
-
-    State &state = streams_[stream];
+    AuxStream stream = stream_of(record);
+    State &state = state_of(stream);
+    if (stream.event != kUnknownEvent && event_by_cpu_.size() < kMaxStreams)
+        event_by_cpu_.try_emplace(stream.cpu, stream.event);
+    sink_.aux_record(stream, *aux);
     uint64_t end = aux->offset + aux->size;
     state.overwrite |= (aux->flags & PERF_AUX_FLAG_OVERWRITE) != 0;
     state.announced = std::max(state.announced, end);
@@ -43,7 +80,7 @@ void AuxMerge::on_aux(const Record &record)
     if (!(aux->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)))
         return;
     if (end <= state.delivered || state.losses.size() >= kMaxPendingLosses)
-        sink_.aux_loss(stream, end, 0);
+        lose(stream, state, end, 0);
     else
         state.losses.push_back(end);
 }
@@ -53,9 +90,10 @@ std::optional<size_t> AuxMerge::guess_event(const AuxtraceRecord &trace) const
 {
     if (std::optional<size_t> event = reader_.event_of_id(trace.reference))
         return event;
-    for (const auto &[stream, state] : streams_)
-        if (stream.cpu == trace.cpu && stream.event != kUnknownEvent)
-            return stream.event;
+    if (auto ring = event_by_index_.find(trace.index); ring != event_by_index_.end())
+        return ring->second;
+    if (auto known = event_by_cpu_.find(trace.cpu); known != event_by_cpu_.end())
+        return known->second;
     std::optional<size_t> only;
     for (size_t i = 0; i < reader_.events().size(); i++) {
         if (reader_.events()[i].attr.type < PERF_TYPE_MAX)
@@ -70,13 +108,38 @@ std::optional<size_t> AuxMerge::guess_event(const AuxtraceRecord &trace) const
 void AuxMerge::on_auxtrace(const Record &record)
 {
     std::optional<AuxtraceRecord> trace = parse_auxtrace(record.body, reader_.order());
-    if (!trace || record.payload.size() > UINT64_MAX - trace->offset)
+    if (!trace || record.payload_bytes > UINT64_MAX - trace->offset)
         return;
     AuxStream stream{guess_event(*trace).value_or(kUnknownEvent), trace->cpu};
-    if (trace->cpu == kAnyCpu)
+    if (trace->cpu == kAnyCpu) {
         per_thread_.insert(stream.event);
-    uint64_t file_offset = record.offset + kRecordHeaderBytes + record.body.size();
-    deliver(stream, streams_[stream], trace->offset, file_offset, record.payload);
+        stream.tid = trace->tid;
+    }
+    uint64_t file_offset =
+        record.offset + kRecordHeaderBytes + record.body.size() + record.payload_at;
+    State &state = state_of(stream);
+    deliver(stream, state, trace->offset + record.payload_at, file_offset, record.payload);
+}
+
+// A file can name any number of threads; beyond what can be they all become one.
+AuxMerge::State &AuxMerge::state_of(AuxStream &stream)
+{
+    if (streams_.size() >= kMaxStreams && !streams_.contains(stream))
+        stream = {kUnknownEvent, kAnyCpu};
+    return streams_[stream];
+}
+
+void AuxMerge::start(const AuxStream &stream, State &state, uint64_t offset)
+{
+    if (!state.told)
+        sink_.aux_start(stream, offset);
+    state.told = true;
+}
+
+void AuxMerge::lose(const AuxStream &stream, State &state, uint64_t offset, uint64_t bytes)
+{
+    start(stream, state, offset);
+    sink_.aux_loss(stream, offset, bytes);
 }
 
 void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
@@ -88,7 +151,7 @@ void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, u
         state.delivered = state.first_announced.value_or(offset);
     state.started = true;
     if (offset > state.delivered) {
-        sink_.aux_loss(stream, state.delivered, offset - state.delivered);
+        lose(stream, state, state.delivered, offset - state.delivered);
         state.delivered = offset;
     }
     uint64_t known = std::min<uint64_t>(state.delivered - offset, data.size());  // given before
@@ -98,12 +161,13 @@ void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, u
 
     while (!data.empty()) {
         while (!state.losses.empty() && state.losses.front() <= offset) {
-            sink_.aux_loss(stream, state.losses.front(), 0);
+            lose(stream, state, state.losses.front(), 0);
             state.losses.pop_front();
         }
         uint64_t part = data.size();
         if (!state.losses.empty())
             part = std::min(part, state.losses.front() - offset);
+        start(stream, state, offset);
         sink_.aux_data(stream, offset, file_offset, data.first(part));
         data = data.subspan(part);
         offset += part;
@@ -121,10 +185,13 @@ void AuxMerge::finish()
         if (!state.started)
             state.delivered = state.first_announced.value_or(0);
         if (!state.overwrite && state.announced > state.delivered)
-            sink_.aux_loss(stream, state.delivered, state.announced - state.delivered);
+            lose(stream, state, state.delivered, state.announced - state.delivered);
         for (uint64_t place : state.losses)
-            sink_.aux_loss(stream, place, 0);
+            lose(stream, state, place, 0);
         state.losses.clear();
+        if (state.told)
+            sink_.aux_end(stream, std::max(state.delivered, state.announced));
+        state.told = false;
     }
 }
 

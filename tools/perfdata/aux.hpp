@@ -4,9 +4,12 @@
 //
 //     kernel  |---- AUX ----|--- AUX, truncated ---|        |- AUX -|
 //     file    |------- AUXTRACE -------|-- AUXTRACE --|  gap
-//     sink    data .................... data, loss(?)    loss(n) at the end
+//     sink    start, data ............. data, loss(?)    loss(n), end
 //
 // Bytes are AUX bytes since the event began. Overwritten (snapshot) areas are given as they are.
+// AUXTRACE names no event. It is found by, in this order: the reference (our writer puts the event
+// id there), the ID_INDEX record (perf's way), the CPU of an AUX record, the only event that can
+// be.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "perfdata/reader.hpp"
@@ -24,17 +28,23 @@ namespace pmukit::perfdata {
 constexpr size_t kUnknownEvent = SIZE_MAX;
 
 struct AuxStream {
-    size_t event;  // index into Reader::events(), or kUnknownEvent
-    uint32_t cpu;  // UINT32_MAX: of a thread, not of a CPU
+    size_t event;               // index into Reader::events(), or kUnknownEvent
+    uint32_t cpu;               // UINT32_MAX: of a thread, not of a CPU
+    uint32_t tid = UINT32_MAX;  // UINT32_MAX: of a CPU, or the file does not say
 };
 inline bool operator<(const AuxStream &a, const AuxStream &b)
 {
-    return std::tie(a.event, a.cpu) < std::tie(b.event, b.cpu);
+    return std::tie(a.event, a.cpu, a.tid) < std::tie(b.event, b.cpu, b.tid);
 }
 
 class AuxSink {
 public:
     virtual ~AuxSink() = default;
+    // Before the first data or loss of a stream, and after the last.
+    virtual void aux_start(const AuxStream &, uint64_t /* aux_offset */) {}
+    virtual void aux_end(const AuxStream &, uint64_t /* aux_offset */) {}
+    // What the kernel says, as it comes: its flags tell of overwriting, collisions and the format.
+    virtual void aux_record(const AuxStream &, const AuxRecord &) {}
     virtual void aux_data(const AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
                           Bytes data) = 0;
     // bytes: how many are missing; 0: the kernel says that some are, not how many.
@@ -56,12 +66,24 @@ private:
         uint64_t announced = 0;  // the end of what the kernel says it wrote
         std::optional<uint64_t> first_announced;
         bool started = false;
+        bool told = false;  // the sink knows the stream
         bool overwrite = false;
         std::deque<uint64_t> losses;  // places of unknown losses not reached yet
     };
 
+    // What ID_INDEX says of an event id.
+    struct Ring {
+        uint64_t index;
+        uint32_t cpu, tid;
+    };
+
     void on_aux(const Record &record);
+    void on_id_index(const Record &record);
+    AuxStream stream_of(const Record &aux) const;
+    State &state_of(AuxStream &stream);
     void on_auxtrace(const Record &record);
+    void start(const AuxStream &stream, State &state, uint64_t offset);
+    void lose(const AuxStream &stream, State &state, uint64_t offset, uint64_t bytes);
     void deliver(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
                  Bytes data);
     std::optional<size_t> guess_event(const AuxtraceRecord &trace) const;
@@ -70,6 +92,9 @@ private:
     AuxSink &sink_;
     std::map<AuxStream, State> streams_;
     std::set<size_t> per_thread_;  // events whose AUX areas belong to threads
+    std::unordered_map<uint64_t, Ring> ring_by_id_;
+    std::unordered_map<uint64_t, size_t> event_by_index_;  // of a ring
+    std::unordered_map<uint32_t, size_t> event_by_cpu_;    // the first that an AUX record named
 };
 
 }  // namespace pmukit::perfdata

@@ -32,6 +32,8 @@ private:
     {
         std::string who = (stream.event == kUnknownEvent ? "?" : std::to_string(stream.event)) +
                           "/" + std::to_string(static_cast<int>(stream.cpu));
+        if (stream.tid != UINT32_MAX)
+            who += "t" + std::to_string(stream.tid);
         lines.push_back(what + " " + who + " " + std::to_string(offset) + " " +
                         std::to_string(size));
     }
@@ -160,6 +162,112 @@ TEST(AuxMerge, ThreadsHaveNoCpu)
         .aux(7, 1, 8, 8)
         .auxtrace(7, UINT32_MAX, 8, filled(8, 1));
     EXPECT_EQ(merge(file), (Expect{"data 0/-1 0 8", "data 0/-1 8 8"}));
+}
+
+// ID_INDEX with id, ring, cpu, tid.
+FileBuilder &ring(FileBuilder &file, uint64_t id, uint64_t index, uint64_t cpu, uint64_t tid)
+{
+    return file.record(kIdIndex, {1, id, index, cpu, tid});
+}
+
+TEST(AuxMerge, TheIdIndexNamesTheEventOfARing)
+{
+    FileBuilder file;
+    file.event(24, kSampleType, {7}).event(25, kSampleType, {8}).event(1, kSampleType, {9});
+    ring(file, 7, 0, 0, UINT64_MAX);
+    ring(file, 8, 1, 1, UINT64_MAX);
+    ring(file, 9, 1, 1, UINT64_MAX);  // a software event beside it
+    file.auxtrace(12345, 1, 0, filled(8, 1), 1).auxtrace(12345, 0, 0, filled(8, 1), 0);
+    EXPECT_EQ(merge(file), (Expect{"data 1/1 0 8", "data 0/0 0 8"}));
+}
+
+TEST(AuxMerge, ThreadsAreKeptApartByTheIdIndex)
+{
+    FileBuilder file;
+    file.event(24, kSampleType, {7, 8});
+    ring(file, 7, 0, UINT64_MAX, 100);
+    ring(file, 8, 1, UINT64_MAX, 200);
+    file.aux(7, 3, 0, 16).aux(8, 3, 0, 8);  // whichever CPU they were seen on
+    file.auxtrace(0, UINT32_MAX, 0, filled(8, 1), 0, 100);
+    file.auxtrace(0, UINT32_MAX, 0, filled(8, 1), 1, 200);
+    EXPECT_EQ(merge(file), (Expect{"data 0/-1t100 0 8", "data 0/-1t200 0 8", "loss 0/-1t100 8 8"}));
+}
+
+// start, end and the kernel's own words, besides data and losses.
+class Marks final : public AuxSink {
+public:
+    void aux_start(const AuxStream &stream, uint64_t offset) override
+    {
+        lines.push_back("start " + std::to_string(stream.cpu) + " " + std::to_string(offset));
+    }
+    void aux_end(const AuxStream &stream, uint64_t offset) override
+    {
+        lines.push_back("end " + std::to_string(stream.cpu) + " " + std::to_string(offset));
+    }
+    void aux_record(const AuxStream &, const AuxRecord &aux) override
+    {
+        lines.push_back("aux " + std::to_string(aux.flags));
+    }
+    void aux_data(const AuxStream &, uint64_t, uint64_t, Bytes data) override
+    {
+        lines.push_back("data " + std::to_string(data.size()));
+    }
+    void aux_loss(const AuxStream &, uint64_t, uint64_t bytes) override
+    {
+        lines.push_back("loss " + std::to_string(bytes));
+    }
+    Expect lines;
+};
+
+TEST(AuxMerge, AStreamBeginsAndEnds)
+{
+    FileBuilder file = one_event();
+    file.aux(7, 2, 0, 16, PERF_AUX_FLAG_COLLISION).auxtrace(7, 2, 0, filled(8, 1));
+    std::vector<std::byte> bytes = file.file();
+    Result<Reader> reader = Reader::open(bytes);
+    Marks marks;
+    AuxMerge aux(*reader, marks);
+    Record record;
+    while (*reader->next(record))
+        aux.record(record);
+    aux.finish();
+    EXPECT_EQ(marks.lines, (Expect{"aux 8", "start 2 0", "data 8", "loss 8", "end 2 16"}));
+}
+
+TEST(AuxMerge, PiecesOfAPayloadAreOneStream)
+{
+    FileBuilder file = one_event();
+    file.aux(7, 0, 64, (1 << 20) + 8).auxtrace(7, 0, 64, filled((1 << 20) + 8, 1));
+    std::vector<std::byte> bytes = file.pipe();
+    Result<Reader> reader = Reader::pushed();
+    Lines lines;
+    AuxMerge aux(*reader, lines);
+    size_t fed = 0;
+    for (Record record;;) {
+        Result<Reader::Step> step = reader->step(record);
+        ASSERT_TRUE(step);
+        if (*step == Reader::Step::kEnd)
+            break;
+        if (*step == Reader::Step::kRecord)
+            aux.record(record);
+        else if (fed < bytes.size())
+            fed += reader->feed(Bytes(bytes).subspan(fed));
+        else
+            reader->end_feed();
+    }
+    aux.finish();
+    EXPECT_EQ(lines.lines,
+              (Expect{"data 0/0 64 524288", "data 0/0 524352 524288", "data 0/0 1048640 8"}));
+}
+
+TEST(AuxMerge, MoreStreamsThanCanBeAreOne)
+{
+    FileBuilder file = one_event();
+    for (uint32_t tid = 0; tid < 65537; tid++)
+        file.auxtrace(7, UINT32_MAX, 0, filled(8, 1), 0, tid);
+    std::vector<std::string> lines = merge(file);
+    EXPECT_EQ(lines[0], "data 0/-1t0 0 8");
+    EXPECT_EQ(lines.back(), "data ?/-1 0 8");
 }
 
 TEST(AuxMerge, NumbersThatWrapAreIgnored)

@@ -63,12 +63,13 @@ public:
         return *this;
     }
     FileBuilder &auxtrace(uint64_t reference, uint32_t cpu, uint64_t offset,
-                          const std::vector<std::byte> &payload)
+                          const std::vector<std::byte> &payload, uint32_t index = 0,
+                          uint32_t tid = UINT32_MAX)
     {
         header(data_, kAuxtrace, 48);
         for (uint64_t word : {uint64_t{payload.size()}, offset, reference})
             put<uint64_t>(data_, word);
-        for (uint32_t word : {0U, UINT32_MAX, cpu, 0U})
+        for (uint32_t word : {index, tid, cpu, 0U})
             put<uint32_t>(data_, word);
         data_.insert(data_.end(), payload.begin(), payload.end());
         return *this;
