@@ -103,9 +103,24 @@ Channel::Next Channel::next(Message &message)
 // How much the socket took, 0 if it is full; nothing if the client is gone.
 std::optional<size_t> Channel::send_some(Bytes bytes)
 {
+    alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof(int))] = {};
+    iovec from{const_cast<std::byte *>(bytes.data()), bytes.size()};
+    msghdr header{};
+    header.msg_iov = &from;
+    header.msg_iovlen = 1;
+    if (unsent_fd_ >= 0) {
+        header.msg_control = control;
+        header.msg_controllen = sizeof control;
+        cmsghdr *part = CMSG_FIRSTHDR(&header);
+        part->cmsg_level = SOL_SOCKET;
+        part->cmsg_type = SCM_RIGHTS;
+        part->cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(part), &unsent_fd_, sizeof unsent_fd_);
+    }
     for (;;) {
-        const ssize_t sent =
-            ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        const ssize_t sent = sendmsg(socket_.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent > 0)
+            unsent_fd_ = -1;
         if (sent >= 0)
             return static_cast<size_t>(sent);
         if (errno == EAGAIN)
@@ -115,9 +130,10 @@ std::optional<size_t> Channel::send_some(Bytes bytes)
     }
 }
 
-bool Channel::send(Bytes message)
+bool Channel::send(Bytes message, int fd)
 {
     assert(!has_unsent());
+    unsent_fd_ = fd;
     const std::optional<size_t> sent = send_some(message);
     if (!sent)
         return false;

@@ -49,8 +49,9 @@ public:
     size_t buffered_bytes() const { return end_ - begin_; }
 
     // Sends without waiting; what the client has no room for is kept, one message at most: send
-    // nothing more until flush() has emptied it. False: the client is gone.
-    [[nodiscard]] bool send(Bytes message);
+    // nothing more until flush() has emptied it. A descriptor travels with its first byte; it must
+    // stay open until then. False: the client is gone.
+    [[nodiscard]] bool send(Bytes message, int fd = -1);
     [[nodiscard]] bool flush();
     bool has_unsent() const { return unsent_begin_ < unsent_.size(); }
 
@@ -72,6 +73,7 @@ private:
 
     std::vector<std::byte> unsent_;
     size_t unsent_begin_ = 0;
+    int unsent_fd_ = -1;
 
     // Descriptors come with a chunk of the stream, and Linux ends a chunk with the send that
     // carried them: they belong to the message in which the chunk ends.

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <future>
+#include <thread>
 
 #include "vfu/test_support.hpp"
 
@@ -246,6 +247,66 @@ TEST_F(ChassisTest, AClientThatComesAndGoesDisturbsNoOther)
     ASSERT_TRUE(ended());
     EXPECT_EQ(devices[0].resets, 1u);
     EXPECT_EQ(devices[1].resets, 21u);
+}
+
+size_t open_files()
+{
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST_F(ChassisTest, AThousandClientsLeaveNothingBehind)
+{
+    start(Until::kStopped, 2);
+    TestClient staying = connect(1);
+    ASSERT_TRUE(greet(staying));
+    const size_t before = open_files();
+    const Fd memory = make_memory(0x1000);
+    const Fd event = make_eventfd();
+    for (int i = 0; i < 1000; i++) {
+        TestClient client = connect(0);
+        ASSERT_TRUE(greet(client)) << i;
+        client.send_raw(
+            TestClient::message(Command::kDmaMap, bytes_of(wire::DmaMap{32, 3, 0, 0, 0x1000})),
+            {memory.get()});
+        client.send_raw(
+            TestClient::message(Command::kSetIrqs,
+                                irqs_body(wire::kIrqDataEventfd | wire::kIrqActionTrigger, 0, 1)),
+            {event.get()});
+        if (i % 3 == 0)  // and some leave in the middle of a word
+            client.send_raw(std::vector<std::byte>(7));
+        else
+            ASSERT_TRUE(client.receive(kPatience_ms) && client.receive(kPatience_ms)) << i;
+    }
+    ASSERT_TRUE(read_once(staying));
+    // The last one's leaving is noticed before the next one is greeted.
+    TestClient last = connect(0);
+    ASSERT_TRUE(greet(last));
+    EXPECT_LE(open_files(), before + 4);  // its two ends, the memory, the eventfd
+    chassis->stop();
+    ASSERT_TRUE(ended());
+    EXPECT_EQ(devices[0].resets, 1001u);
+}
+
+// What one thread has used; the chassis runs on the other.
+TEST_F(ChassisTest, NobodyBurnsACoreAfterAClientHasGone)
+{
+    start(Until::kStopped, 2);
+    {
+        TestClient rude = connect(0);
+        ASSERT_TRUE(greet(rude));
+        rude.send_raw(std::vector<std::byte>(7));
+        ASSERT_EQ(shutdown(rude.fd(), SHUT_WR), 0);
+        EXPECT_TRUE(rude.closed_by_peer(kPatience_ms));
+    }
+    const auto used_ns = [] {
+        timespec used{};
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+        return used.tv_sec * 1'000'000'000 + used.tv_nsec;
+    };
+    const auto before = used_ns();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EXPECT_LT(used_ns() - before, 100'000'000);
 }
 
 TEST_F(ChassisTest, AClientThatTakesNoAnswersHoldsUpNoOther)

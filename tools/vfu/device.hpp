@@ -14,6 +14,7 @@
 
 namespace pmukit::vfu {
 
+class BarMemory;
 class ConfigSpace;
 
 class Host {
@@ -49,6 +50,11 @@ public:
     // alignment a register does not allow is the model's to answer (all ones / ignored) and log.
     virtual uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) = 0;
     virtual void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) = 0;
+
+    // The memory behind a BAR that the guest shall map: then bar_read() and bar_write() never hear
+    // of it. It has the size of the BAR, lives as long as the device, and MSI-X is elsewhere. From
+    // then on QEMU waits for an answer to every write, also to the other BARs.
+    virtual BarMemory *bar_memory(unsigned /*bar*/) { return nullptr; }
 
     // Function-level, bus or machine reset: to the power-on state but for what is sticky. The
     // server has already reset the configuration space.

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "vfu/bar_memory.hpp"
+
 namespace pmukit::vfu {
 namespace {
 
@@ -102,6 +104,8 @@ void Session::bind(Device &device)
 {
     const std::optional<MsixLayout> &layout = device.config().msix();
 
+    assert(!layout ||
+           (!device.bar_memory(layout->table_bar) && !device.bar_memory(layout->pba_bar)));
     device_ = &device;
     msix_ = Msix(layout ? layout->vectors : 0,
                  [this](uint64_t address) { link_.interrupts(address, now_ns()); });
@@ -250,26 +254,24 @@ bool Session::handle(const Message &message)
         log(fmt::format("refused {} (command {} id {}): {}, errno {}",
                         rule ? rule->name : "message", header.command, header.id, verdict.reason,
                         static_cast<int>(verdict.error)));
-    return answer(header, verdict, body.size_bytes);
+    return answer(header, verdict, body);
 }
 
-bool Session::answer(const wire::Header &request, const Verdict &verdict, size_t body_bytes)
+bool Session::answer(const wire::Header &request, const Verdict &verdict, const Answer &body)
 {
     if (request.flags & wire::kNoReply)
         return true;
 
+    const bool good = verdict.ok();
+    const size_t size_bytes = sizeof(wire::Header) + (good ? body.size_bytes : 0);
     wire::Header header{};
     header.id = request.id;
     header.command = request.command;
-    header.flags = wire::kTypeReply;
-    if (!verdict.ok()) {
-        header.flags |= wire::kError;
-        header.error = static_cast<uint32_t>(verdict.error);
-        body_bytes = 0;
-    }
-    header.size_bytes = static_cast<uint32_t>(sizeof header + body_bytes);
+    header.size_bytes = static_cast<uint32_t>(size_bytes);
+    header.flags = good ? wire::kTypeReply : wire::kTypeReply | wire::kError;
+    header.error = static_cast<uint32_t>(verdict.error);
     wire::put(answer_.data(), header);
-    return channel_->send(Bytes(answer_).first(header.size_bytes));
+    return channel_->send(Bytes(answer_).first(size_bytes), good ? body.fd : -1);
 }
 
 Verdict Session::on_version(const Message &message, Answer &answer)
@@ -418,6 +420,10 @@ Verdict Session::on_get_region_info(const Message &message, Answer &answer)
     info.argsz = sizeof info;
     info.size_bytes = region_bytes(info.index);
     info.flags = info.size_bytes ? wire::kRegionReadable | wire::kRegionWritable : 0;
+    if (const BarMemory *memory = device_->bar_memory(info.index)) {
+        info.flags |= wire::kRegionMappable;
+        answer.fd = memory->fd();
+    }
     info.capability_offset = 0;
     info.offset = 0;
     answer.put(info);
@@ -545,6 +551,10 @@ void Session::read_bar(unsigned bar, uint64_t offset, std::span<std::byte> into)
         case Owner::kDevice:
             break;
     }
+    if (const BarMemory *memory = device_->bar_memory(bar)) {
+        std::ranges::copy(memory->bytes().subspan(offset, into.size()), into.begin());
+        return;
+    }
     std::array<std::byte, 8> value;
     store_le(value.data(), device_->bar_read(bar, offset, static_cast<unsigned>(into.size())));
     std::copy_n(value.begin(), into.size(), into.begin());
@@ -563,6 +573,10 @@ void Session::write_bar(unsigned bar, uint64_t offset, Bytes from)
             return;
         case Owner::kDevice:
             break;
+    }
+    if (const BarMemory *memory = device_->bar_memory(bar)) {
+        std::ranges::copy(from, memory->bytes().subspan(offset).begin());
+        return;
     }
     std::array<std::byte, 8> value{};
     std::ranges::copy(from, value.begin());

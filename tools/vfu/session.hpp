@@ -89,6 +89,7 @@ private:
     struct Answer {
         std::span<std::byte> body;
         size_t size_bytes = 0;
+        int fd = -1;  // to go along; stays open
 
         template <typename T>
         void put(const T &value)
@@ -114,7 +115,7 @@ private:
     Verdict judge(const wire::Header &header, const Message &message, const Rule *rule) const;
     bool handle_messages();
     bool handle(const Message &message);
-    bool answer(const wire::Header &request, const Verdict &verdict, size_t body_bytes);
+    bool answer(const wire::Header &request, const Verdict &verdict, const Answer &body);
 
     Verdict on_version(const Message &message, Answer &answer);
     Verdict on_dma_map(const Message &message, Answer &answer);

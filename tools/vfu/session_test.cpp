@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "vfu/bar_memory.hpp"
 #include "vfu/test_support.hpp"
 
 namespace pmukit::vfu {
@@ -473,6 +474,26 @@ TEST_F(SessionTest, AccessesOutsideARegionNeverReachTheDevice)
     EXPECT_TRUE(device.calls.empty());
 }
 
+// reliability of the answer, not of the value: whatever a guest can make QEMU send is answered.
+TEST_F(SessionTest, EverySizeAtEveryAlignmentIsAnswered)
+{
+    greet();
+    const struct {
+        uint32_t region;
+        uint64_t size_bytes;
+    } regions[] = {{0, kBar0Bytes}, {2, kBar2Bytes}, {wire::kRegionConfig, kConfigSpaceBytes}};
+    for (const auto &[region, size_bytes] : regions)
+        for (uint32_t count = 1; count <= 16; count++)
+            for (uint64_t offset = size_bytes - 20; offset < size_bytes + 4; offset++) {
+                const bool inside = offset + count <= size_bytes;
+                const auto expected = inside ? std::errc{} : std::errc::invalid_argument;
+                EXPECT_EQ(access_error(Command::kRegionRead, region, offset, count), expected);
+                EXPECT_EQ(access_error(Command::kRegionWrite, region, offset, count), expected);
+            }
+    for (const DeviceCall &call : device.calls)
+        EXPECT_LE(call.offset + call.width, call.bar == 0 ? kBar0Bytes : kBar2Bytes);
+}
+
 TEST_F(SessionTest, TheLastByteOfARegionIsInside)
 {
     greet();
@@ -740,6 +761,17 @@ TEST_F(SessionDmaTest, MemoryKeptPrivateIsKnownButOutOfReach)
     EXPECT_TRUE(unmap(0x10000, 0x1000)->good());
 }
 
+// A device that could reach its own registers by DMA would be called from within itself.
+TEST_F(SessionDmaTest, DoesNotReachTheFunctionsOwnBars)
+{
+    ASSERT_TRUE(write<uint64_t>(wire::kRegionConfig, 0x10, 0xfe000000));
+    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, 0x04, 0x0006));
+    std::array<std::byte, 4> bytes{};
+    EXPECT_FALSE(session.dma_read(0xfe000000, bytes));
+    EXPECT_FALSE(session.dma_write(0xfe000000, bytes));
+    EXPECT_TRUE(device.calls.empty());
+}
+
 TEST_F(SessionDmaTest, NeedsBusMastering)
 {
     ASSERT_TRUE(map(0x10000, 0x1000, memory.get())->good());
@@ -896,6 +928,88 @@ TEST_F(SessionLinkTest, AnMsixMessageIsAWriteToTheAddressInItsTableEntry)
     EXPECT_TRUE(last().interrupt);
     EXPECT_EQ(last().address, 0xfee01000u);
     EXPECT_EQ(last().requester, 0x0100);
+}
+
+// A BAR of memory that the guest maps
+
+class MappedDevice final : public Device {
+public:
+    MappedDevice() : config_({.vendor = 1, .device = 2})
+    {
+        config_.add_bar(0, BarKind::kMemory64, 0x1000);
+        config_.add_bar(2, BarKind::kMemory64Prefetchable, kBytes);
+    }
+    ConfigSpace &config() override { return config_; }
+    BarMemory *bar_memory(unsigned bar) override { return bar == 2 ? &memory : nullptr; }
+    uint64_t bar_read(unsigned bar, uint64_t, unsigned) override
+    {
+        EXPECT_EQ(bar, 0u);
+        return 0x42;
+    }
+    void bar_write(unsigned bar, uint64_t, unsigned, uint64_t) override { EXPECT_EQ(bar, 0u); }
+    void reset() override {}
+    std::optional<uint64_t> next_deadline_ns() const override { return std::nullopt; }
+    void advance(uint64_t) override {}
+
+    static constexpr uint64_t kBytes = 0x4000;
+    BarMemory memory = BarMemory::create(kBytes).value();
+
+private:
+    ConfigSpace config_;
+};
+
+class SessionMappedTest : public testing::Test {
+protected:
+    SessionMappedTest()
+    {
+        session.bind(device);
+        session.attach(client.connect());
+        ask(Command::kVersion, version_body());
+    }
+    Reply ask(Command command, const std::vector<std::byte> &body)
+    {
+        client.send_raw(TestClient::message(command, body));
+        session.on_ready();
+        return client.receive().value_or(Reply{});
+    }
+    wire::RegionInfo describe(uint32_t index)
+    {
+        const Reply reply =
+            ask(Command::kGetRegionInfo, bytes_of(wire::RegionInfo{32, 0, index, 0, 0, 0}));
+        return wire::get<wire::RegionInfo>(reply.body).value_or(wire::RegionInfo{});
+    }
+
+    MappedDevice device;
+    Session session;
+    TestClient client;
+};
+
+TEST_F(SessionMappedTest, OnlyTheBarWithMemoryComesWithADescriptor)
+{
+    EXPECT_EQ(describe(0).flags, 3u);
+    EXPECT_FALSE(client.take_fd());
+    EXPECT_EQ(describe(2).flags, 7u);
+    const Fd fd = client.take_fd();
+    ASSERT_TRUE(fd);
+    EXPECT_EQ(lseek(fd.get(), 0, SEEK_END), static_cast<off_t>(MappedDevice::kBytes));
+    EXPECT_NE(ftruncate(fd.get(), 0), 0);  // sealed: nobody pulls it away under us
+}
+
+TEST_F(SessionMappedTest, MessagesAndTheMappingSeeTheSameBytes)
+{
+    describe(2);
+    const Fd fd = client.take_fd();
+    const uint32_t value = 0x12345678;
+    ASSERT_EQ(pwrite(fd.get(), &value, sizeof value, 0x1ffe), 4);
+    Reply reply = ask(Command::kRegionRead, access_body(2, 0x1ffe, 4));
+    ASSERT_TRUE(reply.good());
+    EXPECT_EQ(load_le<uint32_t>(reply.body.data() + sizeof(wire::RegionAccess)), value);
+
+    const uint64_t other = 0x1122334455667788;
+    reply = ask(Command::kRegionWrite, access_body(2, 0x3ff8, 8, bytes_of(other)));
+    ASSERT_TRUE(reply.good());
+    EXPECT_EQ(load_le<uint64_t>(device.memory.bytes().data() + 0x3ff8), other);
+    EXPECT_FALSE(ask(Command::kRegionRead, access_body(2, 0x3ff9, 8)).good());
 }
 
 // A function with MSI and without MSI-X

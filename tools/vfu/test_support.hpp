@@ -175,6 +175,9 @@ public:
         return message(static_cast<uint16_t>(command), body, flags, id);
     }
 
+    // The descriptor that came with the last reply.
+    Fd take_fd() { return std::move(received_fd_); }
+
     // Nothing if no whole reply is there after wait_ms.
     std::optional<Reply> receive(int wait_ms = 0)
     {
@@ -196,6 +199,24 @@ public:
     }
 
 private:
+    ssize_t receive_some(void *into, size_t size)
+    {
+        alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof(int))];
+        iovec part{into, size};
+        msghdr header{};
+        header.msg_iov = &part;
+        header.msg_iovlen = 1;
+        header.msg_control = control;
+        header.msg_controllen = sizeof control;
+        const ssize_t got = recvmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        const cmsghdr *carried = got > 0 ? CMSG_FIRSTHDR(&header) : nullptr;
+        if (carried && carried->cmsg_type == SCM_RIGHTS) {
+            int raw;
+            std::memcpy(&raw, CMSG_DATA(carried), sizeof raw);
+            received_fd_ = Fd(raw);
+        }
+        return got;
+    }
     bool read_exactly(void *into, size_t size, int wait_ms)
     {
         auto *at = static_cast<char *>(into);
@@ -203,7 +224,7 @@ private:
             pollfd waiting{socket_.get(), POLLIN, 0};
             if (poll(&waiting, 1, wait_ms) != 1)
                 return false;
-            const ssize_t got = recv(socket_.get(), at, size, MSG_DONTWAIT);
+            const ssize_t got = receive_some(at, size);
             if (got <= 0)
                 return false;
             at += got;
@@ -213,6 +234,7 @@ private:
     }
 
     Fd socket_;
+    Fd received_fd_;
 };
 
 inline std::vector<std::byte> version_body(std::string_view json = R"({"capabilities":{}})")

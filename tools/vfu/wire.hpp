@@ -86,6 +86,7 @@ inline constexpr uint32_t kRegionConfig = 7;
 inline constexpr uint32_t kRegions = 9;
 inline constexpr uint32_t kRegionReadable = 1u << 0;
 inline constexpr uint32_t kRegionWritable = 1u << 1;
+inline constexpr uint32_t kRegionMappable = 1u << 2;  // by the descriptor that comes along
 
 struct RegionInfo {
     uint32_t argsz;
