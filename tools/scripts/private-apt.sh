@@ -142,11 +142,13 @@ would_fetch() {
 	missing=1
 }
 
-# with_lock FUNCTION ARG...: one set-up at a time; Ctrl-C says how to go on.
+# with_lock NAME FUNCTION ARG...: one at a time of those that name the same lock, until the next with_lock; Ctrl-C says
+# how to go on.
 with_lock() {
 	mkdir -p "$cache"
-	exec 9>"$cache/.lock"
-	flock -n 9 || { say "another set-up is running: waiting for it"; flock 9; }
+	exec 9>"$cache/.lock-$1"
+	flock -n 9 || { say "another $1 is running: waiting for it"; flock 9; }
+	shift
 	trap 'die "failed at line $LINENO of $0"' ERR
 	trap 'say "interrupted: run it again to go on where it stopped"; exit 130' INT TERM
 	"$@"
