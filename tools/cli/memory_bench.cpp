@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// How much memory pmukit takes for a recording of 4 GiB (or of as many MiB as the first argument
+// says): the peak resident set of each command, and how fast it went through the file. The
+// recording lies in TMPDIR while it is used.
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <pmukit/cxl_hmu.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/writer.hpp"
+
+namespace {
+
+using namespace pmukit;
+
+constexpr uint64_t kId = 7;
+constexpr uint32_t kPmuType = 24;
+constexpr size_t kBufferBytes = size_t{1} << 20;
+constexpr size_t kEntriesPerRecord = 57;  // what the driver puts into one
+constexpr uint64_t kUnits = 65536;        // different hot units in the recording
+constexpr unsigned kCounterWidth = 16;
+
+// As many whole records as fit a buffer. `sequence` goes on from call to call.
+std::vector<std::byte> make_buffer(uint64_t &sequence)
+{
+    constexpr size_t kRecordBytes = 8 * (2 + PMUKIT_CXL_HMU_EXTRA_WORDS + kEntriesPerRecord);
+    std::vector<std::byte> buffer(kBufferBytes / kRecordBytes * kRecordBytes);
+    size_t at = 0;
+    auto put = [&](uint64_t value) {
+        store_le(buffer.data() + at, value);
+        at += 8;
+    };
+    while (at < buffer.size()) {
+        put(kEntriesPerRecord | kCounterWidth << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
+            uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT);
+        put(PMUKIT_CXL_HMU_MARK);
+        put(sequence * 1000);
+        put(12);
+        put(0);
+        put(sequence);
+        put(0);
+        for (uint64_t i = 0; i < kEntriesPerRecord; i++)
+            put((sequence * 31 + i) % kUnits << kCounterWidth | (i + 1));
+        sequence++;
+    }
+    return buffer;
+}
+
+perfdata::WriterEvent make_event()
+{
+    perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, "cxl_hmu_mem0.0.0//"};
+    std::byte *attr = event.attr.data();
+    store<uint32_t>(attr + perfdata::kAttrType, kPmuType, std::endian::native);
+    store<uint32_t>(attr + perfdata::kAttrSize, 128, std::endian::native);
+    store<uint64_t>(attr + perfdata::kAttrSampleType, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU,
+                    std::endian::native);
+    store<uint64_t>(attr + perfdata::kAttrFlags, uint64_t{1} << perfdata::kAttrFlagSampleIdAll,
+                    std::endian::native);
+    return event;
+}
+
+std::vector<std::byte> aux_record(uint64_t offset, uint64_t size)
+{
+    std::vector<std::byte> record(48);
+    perf_event_header header{PERF_RECORD_AUX, 0, static_cast<uint16_t>(record.size())};
+    std::memcpy(record.data(), &header, sizeof header);
+    store<uint64_t>(record.data() + 8, offset, std::endian::native);
+    store<uint64_t>(record.data() + 16, size, std::endian::native);
+    store<uint64_t>(record.data() + 40, kId, std::endian::native);
+    return record;
+}
+
+Result<void> write_recording(const std::string &path, size_t bytes)
+{
+    perfdata::HostInfo host;
+    host.pmus = {{kPmuType, "cxl_hmu_mem0.0.0"}};
+    auto writer = perfdata::Writer::create(path, {make_event()}, host);
+    if (!writer)
+        return writer.error();
+    uint64_t sequence = 0;
+    for (uint64_t offset = 0; offset < bytes;) {
+        std::vector<std::byte> buffer = make_buffer(sequence);
+        perfdata::AuxtraceRecord trace;
+        trace.offset = offset;
+        trace.reference = kId;
+        if (auto put = writer->records(aux_record(offset, buffer.size())); !put)
+            return put;
+        if (auto put = writer->auxtrace(trace, buffer, {}); !put)
+            return put;
+        offset += buffer.size();
+    }
+    return writer->finish();
+}
+
+struct Run {
+    bool good = false;
+    double seconds = 0;
+    double peak_mib = 0;
+};
+
+Run run_command(const std::vector<std::string> &words)
+{
+    std::vector<char *> argv;
+    for (const std::string &word : words)
+        argv.push_back(const_cast<char *>(word.c_str()));
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    auto start = std::chrono::steady_clock::now();
+    pid_t pid = -1;
+    int failed = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    int status = 0;
+    struct rusage usage {};
+    if (failed != 0 || ::wait4(pid, &status, 0, &usage) != pid)
+        return {};
+    std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    return {WIFEXITED(status) && WEXITSTATUS(status) == 0, took.count(),
+            static_cast<double>(usage.ru_maxrss) / 1024};
+}
+
+int bench(const std::string &file, size_t mib)
+{
+    if (auto written = write_recording(file, mib << 20); !written) {
+        std::fprintf(stderr, "memory_bench: %s\n", written.error().message.c_str());
+        return 69;
+    }
+    for (const char *verb : {"report", "dump"}) {
+        Run run = run_command({PMUKIT_COMMAND, verb, "-i", file});
+        if (!run.good) {
+            std::fprintf(stderr, "memory_bench: pmukit %s failed\n", verb);
+            return 1;
+        }
+        std::printf("bench cli.%s_rss_of_%zu_mib %.1f MiB\n", verb, mib, run.peak_mib);
+        std::printf("bench cli.%s %.3f GB/s\n", verb,
+                    static_cast<double>(mib << 20) / 1e9 / run.seconds);
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char **argv)
+{
+    size_t mib = 4096;
+    if (argc > 1)
+        std::from_chars(argv[1], argv[1] + std::strlen(argv[1]), mib);
+    const char *temporary = std::getenv("TMPDIR");
+    std::string folder = std::string(temporary ? temporary : "/tmp") + "/pmukit-bench.XXXXXX";
+    if (!::mkdtemp(folder.data())) {
+        std::fprintf(stderr, "memory_bench: %s: cannot make a folder\n", folder.c_str());
+        return 69;
+    }
+    int status = bench(folder + "/perf.data", mib);
+    std::filesystem::remove_all(folder);
+    return status;
+}
