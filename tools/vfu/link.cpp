@@ -95,18 +95,34 @@ void Link::complete(const Request &request, uint64_t now_ns)
 {
     if (!request.shown)
         return;
-    const bool has_data = request.kind != PacketKind::kConfigWrite;
+    if (request.kind != PacketKind::kMemoryRead)
+        return complete_config(request, now_ns);
     uint8_t tag = request.first_tag;
     for_each_packet(request.address, request.bytes, kBoundary, [&](uint64_t at, uint32_t piece) {
-        Packet packet = inbound(PacketKind::kCompletion, now_ns);
-        packet.requester = kRootComplex;
-        packet.completer = place_.function;
-        packet.tag = tag++;
+        Packet packet = answer(tag++, now_ns);
         packet.address = at;
-        packet.bytes = has_data ? piece : 0;
-        packet.bytes_left = has_data ? piece : 4;  // without data it reads 4 (2.2.9)
+        packet.bytes = packet.bytes_left = piece;
         traffic_->show(packet);
     });
+}
+
+// Whatever was asked of a register, the answer is about a whole dword: Byte Count 4, Lower Address
+// 0 (2.2.9.1).
+void Link::complete_config(const Request &request, uint64_t now_ns)
+{
+    Packet packet = answer(request.first_tag, now_ns);
+    packet.bytes = request.kind == PacketKind::kConfigRead ? 4 : 0;
+    packet.bytes_left = 4;
+    traffic_->show(packet);
+}
+
+Packet Link::answer(uint8_t tag, uint64_t now_ns) const
+{
+    Packet packet = inbound(PacketKind::kCompletion, now_ns);
+    packet.requester = kRootComplex;
+    packet.completer = place_.function;
+    packet.tag = tag;
+    return packet;
 }
 
 void Link::cpu_writes(uint64_t address, uint32_t bytes, uint64_t now_ns)

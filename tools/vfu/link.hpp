@@ -50,6 +50,8 @@ public:
 private:
     Packet outbound(PacketKind kind, uint64_t now_ns) const;
     Packet inbound(PacketKind kind, uint64_t now_ns) const;
+    Packet answer(uint8_t tag, uint64_t now_ns) const;
+    void complete_config(const Request &request, uint64_t now_ns);
     Request ask_config(PacketKind kind, uint64_t offset, uint32_t bytes, uint64_t now_ns);
     void complete_dma_read(const Packet &request, bool good, uint32_t payload_bytes);
 

@@ -84,6 +84,19 @@ TEST_F(LinkTest, AConfigurationWriteIsCompletedWithoutData)
     EXPECT_EQ(packets[0].address, 0x42u);
     EXPECT_EQ(packets[1].kind, PacketKind::kCompletion);
     EXPECT_EQ(packets[1].bytes, 0u);
+    EXPECT_EQ(packets[1].bytes_left, 4u);
+    EXPECT_EQ(packets[1].address, 0u);
+}
+
+TEST_F(LinkTest, AConfigurationReadIsAnsweredWithAWholeDword)
+{
+    link.complete(link.cpu_reads_config(0x42, 2, kNow), kNow);
+    ASSERT_EQ(packets.size(), 2u);
+    EXPECT_EQ(packets[0].address, 0x42u);
+    EXPECT_EQ(packets[0].bytes, 2u);
+    EXPECT_EQ(packets[1].bytes, 4u);
+    EXPECT_EQ(packets[1].bytes_left, 4u);
+    EXPECT_EQ(packets[1].address, 0u);
 }
 
 TEST_F(LinkTest, ConfigurationAccessesBeyondADwordAreNoPackets)

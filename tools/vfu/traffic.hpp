@@ -47,9 +47,10 @@ struct Packet {
     uint16_t completer = 0;  // of completions, and of requests to a function; else 0
     uint16_t tag = 0;        // 0..255; one sequence a requester, of reads and configuration writes
 
-    // Of the first byte; in a configuration request the register's offset, in a completion the
-    // address of the first byte that it answers. An MSI-X message has the address of its table
-    // entry, which is 0 under QEMU: it keeps the table to itself.
+    // Of the first byte; in a configuration request the register's offset, in the completion of a
+    // read the address of the first byte that it answers, in that of a configuration request 0. An
+    // MSI-X message has the address of its table entry, which is 0 under QEMU: it keeps the table
+    // to itself.
     uint64_t address = 0;
     uint32_t bytes = 0;       // payload, or what is asked for; never across a 4 KiB boundary
     uint32_t bytes_left = 0;  // of a completion: its Byte Count, that is these and those to come
