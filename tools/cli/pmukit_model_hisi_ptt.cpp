@@ -28,8 +28,7 @@ std::optional<vfu::LinkPlace> parse_place(const std::string &text)
 }  // namespace
 
 HisiPttCommand::HisiPttCommand(CLI::App &app)
-    : command_(app.add_subcommand("hisi_ptt", "a HiSilicon PCIe tune and trace endpoint")),
-      tune_us_(options_.tune_ns / 1000)
+    : command_(app.add_subcommand("hisi_ptt", "a HiSilicon PCIe tune and trace endpoint"))
 {
     slot_.add_to(*command_);
     command_

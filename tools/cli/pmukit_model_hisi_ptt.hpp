@@ -38,7 +38,7 @@ private:
     std::vector<std::string> functions_;
     std::string generator_;
     std::string fault_;
-    uint64_t tune_us_;
+    uint64_t tune_us_ = models::hisi_ptt::Options{}.tune_ns / 1000;
     std::string seen_log_;
     std::string traced_log_;
     std::string stats_log_;

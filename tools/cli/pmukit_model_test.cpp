@@ -155,6 +155,26 @@ TEST(PmukitModelChassis, ServesEveryDeviceOfItsLine)
     std::filesystem::remove_all(in);
 }
 
+TEST(PmukitModelChassis, ATraceBlockAndAnEndpointShareOne)
+{
+    char folder[] = "/tmp/pmukit-model-XXXXXX";
+    const std::filesystem::path in = ::mkdtemp(folder);
+    Program program("--once chassis --device 'hisi_ptt --socket " + (in / "a").string() +
+                    " --serves 00:10.0 --generate rate=10 --function 01:00.0@00:10.0 --seen-log " +
+                    (in / "seen").string() + "' --device 'pcie_ep --socket " + (in / "b").string() +
+                    " --bdf 01:00.0 --root-port 00:10.0'");
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "a").string() + "\n");
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "b").string() + "\n");
+    EXPECT_TRUE(visit(in / "a"));
+    EXPECT_TRUE(visit(in / "b"));
+    const Outcome outcome = program.end();
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    EXPECT_NE(outcome.text.find("unit=hisi_ptt seen=0 traced=0"), std::string::npos);
+    EXPECT_NE(outcome.text.find("unit=pcie_ep accesses=0"), std::string::npos);
+    EXPECT_TRUE(std::filesystem::exists(in / "seen"));
+    std::filesystem::remove_all(in);
+}
+
 TEST(PmukitModelChassis, NamesTheDeviceWhoseWordsAreWrong)
 {
     for (const char *device :
