@@ -143,6 +143,11 @@ void add_devices(std::vector<std::string> &words, const MachineSpec &spec)
                      {"-device", integrated ? device_json(spec.sockets[number], "pcie.0", address)
                                             : device_json(spec.sockets[number], port, "")});
     }
+    for (std::string_view bridge : spec.bridges)
+        words.insert(words.end(), {"-device", std::string(bridge)});
+    for (const PlacedDevice &device : spec.placed)
+        words.insert(words.end(),
+                     {"-device", device_json(device.socket, device.bus, device.address)});
 }
 
 }  // namespace

@@ -19,6 +19,13 @@ struct Emulator {
     bool kvm = false;
 };
 
+// A vfio-user device at a place of its own.
+struct PlacedDevice {
+    std::filesystem::path socket;
+    std::string_view bus;
+    std::string_view address;
+};
+
 struct MachineSpec {
     std::filesystem::path image;
     std::filesystem::path initramfs;
@@ -26,6 +33,8 @@ struct MachineSpec {
     std::filesystem::path stock;                 // shared read-only, tag "stock"
     std::vector<std::filesystem::path> sockets;  // one vfio-user device each
     Placement placement = Placement::kIntegrated;
+    std::vector<std::string_view> bridges{};  // QEMU devices, in front of the placed ones
+    std::vector<PlacedDevice> placed{};
     bool terminal = false;  // console on our terminal
 };
 

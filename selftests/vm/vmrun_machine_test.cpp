@@ -67,6 +67,20 @@ TEST(MachineWords, CxlRootPortsHangOffOneBridgeWithAWindow)
     EXPECT_NE(words.find(R"("bus":"rp1")"), std::string::npos);
 }
 
+TEST(MachineWords, PlacedDevicesComeBehindTheBridgesTheyHangOn)
+{
+    MachineSpec spec;
+    spec.bridges = {"pcie-root-port,id=a,bus=pcie.0,addr=10.0"};
+    spec.placed = {{"/run/s0", "pcie.0", "18.0"}, {"/run/s1", "a", ""}};
+    std::string words = joined(spec, "6.12");
+    size_t bridge = words.find("-device pcie-root-port,id=a");
+    size_t below = words.find(R"({"bus":"a","driver":"vfio-user-pci","socket":{"path":"/run/s1")");
+    EXPECT_NE(words.find(R"("addr":"18.0","bus":"pcie.0")"), std::string::npos) << words;
+    ASSERT_NE(bridge, std::string::npos) << words;
+    ASSERT_NE(below, std::string::npos) << words;
+    EXPECT_LT(bridge, below);
+}
+
 TEST(MachineWords, FollowTheQuirksOfTheKernel)
 {
     EXPECT_NE(joined({}, "6.12").find("tcg,thread=single"), std::string::npos);

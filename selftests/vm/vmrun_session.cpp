@@ -110,7 +110,7 @@ private:
 // A model, and what is known about its end.
 struct Device {
     Child model;
-    fs::path socket;
+    fs::path socket;  // empty: a chassis, which has several
     bool ended_on_request = false;
     bool end_was_seen = false;
 };
@@ -126,7 +126,10 @@ public:
 
 private:
     Result<void> prepare();
+    fs::path socket(size_t number) const { return out(fmt::format("s{}", number)); }
     Result<void> start_models();
+    Result<void> start_chassis();
+    Result<void> start_model(const std::vector<std::string> &words);
     Result<void> wait_for_model(size_t number);
     Result<MachineSpec> make_machine();
     Result<int> run_guest(const MachineSpec &spec);
@@ -176,6 +179,7 @@ Result<void> Session::prepare()
                                                     options_.build / "vm/kvm-works");
 
     names_ = {{"out", out_.string()},
+              {"selftests", options_.selftests.string()},
               {"guest", out("guest").string()},
               {"kernel", std::string(options_.kernel->kernel)},
               {"kver", tree_.version},
@@ -198,23 +202,43 @@ Result<void> Session::prepare()
 
 Result<void> Session::start_models()
 {
+    if (!scenario_.chassis.empty())
+        return start_chassis();
     for (std::string_view arguments : scenario_.models) {
-        size_t number = devices_.size();
-        fs::path socket = out(fmt::format("s{}", number));
-        Command command{{(options_.build / "tools/cli/pmukit-model").string(),
-                         std::string(options_.unit->unit), "--socket", socket.string(), "--once"}};
+        fs::path path = socket(devices_.size());
+        std::vector<std::string> words = {std::string(options_.unit->unit), "--socket", path};
         for (const std::string &word : words_of(expand(arguments, names_)))
-            command.words.push_back(word);
-        command.output = out(fmt::format("model{}.log", number));
-        command.errors = out(fmt::format("model{}.errors", number));
-        auto model = Child::start(command);
-        if (!model)
-            return model.error();
-        devices_.push_back({std::move(*model), socket});
-        if (auto ready = wait_for_model(number); !ready)
-            return ready;
+            words.push_back(word);
+        if (auto started = start_model(words); !started)
+            return started;
+        devices_.back().socket = path;
     }
     return {};
+}
+
+Result<void> Session::start_chassis()
+{
+    std::vector<std::string> words = {"chassis"};
+    for (size_t i = 0; i < scenario_.chassis.size(); i++) {
+        words.emplace_back("--device");
+        words.push_back(fmt::format("{} --socket {}", expand(scenario_.chassis[i].words, names_),
+                                    socket(i).string()));
+    }
+    return start_model(words);
+}
+
+Result<void> Session::start_model(const std::vector<std::string> &words)
+{
+    size_t number = devices_.size();
+    Command command{{(options_.build / "tools/cli/pmukit-model").string(), "--once"}};
+    command.words.insert(command.words.end(), words.begin(), words.end());
+    command.output = out(fmt::format("model{}.log", number));
+    command.errors = out(fmt::format("model{}.errors", number));
+    auto model = Child::start(command);
+    if (!model)
+        return model.error();
+    devices_.push_back({std::move(*model), {}});
+    return wait_for_model(number);
 }
 
 Result<void> Session::wait_for_model(size_t number)
@@ -297,7 +321,11 @@ Result<MachineSpec> Session::make_machine()
     fs::create_directories(spec.out);
     spec.stock = tree_.root;
     for (const Device &device : devices_)
-        spec.sockets.push_back(device.socket);
+        if (!device.socket.empty())
+            spec.sockets.push_back(device.socket);
+    spec.bridges = scenario_.bridges;
+    for (size_t i = 0; i < scenario_.chassis.size(); i++)
+        spec.placed.push_back({socket(i), scenario_.chassis[i].bus, scenario_.chassis[i].address});
     spec.placement = options_.placement.value_or(scenario_.placement);
     spec.terminal = options_.mode == Mode::kShell;
     return spec;

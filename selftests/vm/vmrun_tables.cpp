@@ -135,9 +135,63 @@ UnitSpec cxl_hmu()
     return unit;
 }
 
+// A core with two root ports, an endpoint below the one and a switch with an endpoint below the
+// other; and a root port of another core.
+//
+//   00:10.0 --- 01:00.0        00:12.0 --- 06:00.0
+//   00:11.0 --- 02:00.0 -+- 03:00.0 --- 04:00.0
+//                        +- 03:01.0 --- (05)
+//   00:18.0 the trace block
+Scenario hisi_ptt_scenario(std::string_view name)
+{
+    Scenario scenario;
+    scenario.name = name;
+    scenario.bridges = {
+        "pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16",
+        "pcie-root-port,id=rp11,bus=pcie.0,addr=11.0,chassis=0,slot=17",
+        "x3130-upstream,id=up,bus=rp11",
+        "xio3130-downstream,id=down0,bus=up,addr=0.0,chassis=1,slot=1",
+        "xio3130-downstream,id=down1,bus=up,addr=1.0,chassis=1,slot=2",
+        "pcie-root-port,id=rp12,bus=pcie.0,addr=12.0,chassis=0,slot=18",
+    };
+    scenario.chassis = {
+        {"hisi_ptt --serves 00:10.0 --serves 00:11.0 --seen-log {out}/seen.log "
+         "--traced-log {out}/traced.log --stats-log {out}/stats.log",
+         "pcie.0", "18.0"},
+        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
+        {"pcie_ep --bdf 04:00.0 --root-port 00:11.0", "down0"},
+        {"pcie_ep --bdf 06:00.0 --root-port 00:12.0", "rp12"},
+    };
+    return scenario;
+}
+
+Scenario hisi_ptt_traffic(std::string_view name)
+{
+    Scenario traffic = hisi_ptt_scenario(name);
+    traffic.steps = {{"traffic", "/selftests/hisi_ptt/traffic.sh", 120}};
+    traffic.judgements = {
+        {"the model saw what the program did, and nothing else",
+         {"{selftests}/hisi_ptt/count_tlps.sh", "{out}/seen.log"},
+         0,
+         {"stores=300 loads=200 loaded=200 end", "dma_in=20000 asked=10000 fetched=10000 end",
+          "messages=5 foreign=0 end"}}};
+    return traffic;
+}
+
+UnitSpec hisi_ptt()
+{
+    UnitSpec unit;
+    unit.unit = "hisi_ptt";
+    unit.programs = {"selftests/hisi_ptt/pcie_load"};
+    unit.files = {"selftests/hisi_ptt/traffic.sh"};
+    unit.tests = {hisi_ptt_traffic("traffic")};
+    unit.demo = hisi_ptt_traffic("demo");
+    return unit;
+}
+
 const std::vector<UnitSpec> &unit_table()
 {
-    static const std::vector<UnitSpec> table = {cxl_hmu()};
+    static const std::vector<UnitSpec> table = {cxl_hmu(), hisi_ptt()};
     return table;
 }
 

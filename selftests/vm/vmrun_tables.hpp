@@ -37,7 +37,8 @@ struct GuestStep {
 };
 
 // A judgement made outside, on what the guest left in {guest} and the models in {out}. More
-// placeholders: {kernel}, {kver}, {seed}, {next_seed}, and the programs {pmukit}, {judge}.
+// placeholders: {kernel}, {kver}, {seed}, {next_seed}, the programs {pmukit}, {judge}, and the
+// folder {selftests}.
 struct HostStep {
     std::string_view name;
     std::vector<std::string_view> command;
@@ -50,6 +51,13 @@ struct HostStep {
 // pxb-cxl.
 enum class Placement { kIntegrated, kRootPort, kCxlRootPort };
 
+// One device of a chassis: a single process serves all of them, and they see each other's packets.
+struct ChassisDevice {
+    std::string_view words;  // as pmukit-model chassis --device takes them, without --socket
+    std::string_view bus;    // what QEMU calls the place it goes to
+    std::string_view address{};
+};
+
 // One guest: the devices in it, what runs inside, what is judged outside.
 struct Scenario {
     std::string_view name;  // also that of the folder for its output
@@ -61,6 +69,10 @@ struct Scenario {
     std::vector<HostStep> judgements;
     std::vector<std::string_view> kernels{};  // empty: all
     bool on_request = false;                  // not part of a plain test run
+    // In place of models and placement: what one process serves, as model 0, and the ports and
+    // switches it hangs on, as QEMU's -device takes them.
+    std::vector<ChassisDevice> chassis{};
+    std::vector<std::string_view> bridges{};
 };
 
 struct UnitSpec {

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Makes PCIe traffic: accesses to the memory of the emulated endpoint 1234:4550, its DMA into memory of this program, its
+ * messages. It uses the endpoint's resource files in sysfs, so no driver is involved, and checks what it moved. What was
+ * done is printed, so that it can be held against what a tracer saw. Registers: Documentation/devices/hisi_ptt-model.rst.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <linux/pci_regs.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXIT_USAGE		2
+#define EXIT_SKIP		4	/* KSFT_SKIP */
+
+#define PCI_SYSFS		"/sys/bus/pci/devices"
+#define PAGE_BYTES		4096
+#define PAGEMAP_PRESENT		(1ULL << 63)
+#define PAGEMAP_PFN		((1ULL << 55) - 1)
+
+#define EP_IDENTITY		0x00
+#define   EP_IDENTITY_VALUE	0x504d4550
+#define EP_ADDRESS_LOW		0x08
+#define EP_ADDRESS_HIGH		0x0c
+#define EP_OFFSET		0x10
+#define EP_LENGTH		0x14
+#define EP_COMMAND		0x18
+#define   EP_COMMAND_FETCH	0x1
+#define   EP_COMMAND_STORE	0x2
+#define EP_STATUS		0x1c
+#define   EP_STATUS_GOOD	1
+#define EP_DOORBELL		0x20
+
+#define MESSAGE_DATA		0x4550
+
+enum setting { READS, WRITES, WIDTH, FETCHES, STORES, BYTES, MESSAGES, PAUSE_US, NR_SETTINGS };
+
+struct options {
+	const char *function;
+	unsigned long value[NR_SETTINGS];
+};
+
+struct endpoint {
+	int config;		/* file */
+	volatile uint32_t *registers;
+	volatile uint8_t *memory;
+	size_t memory_bytes;
+	uint8_t *page;		/* of this program, for DMA and messages */
+	uint64_t page_address;	/* physical, which is what the endpoint uses without an IOMMU */
+};
+
+/* The endpoint's function */
+
+static int open_file(const char *function, const char *name)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), PCI_SYSFS "/0000:%s/%s", function, name);
+	fd = open(path, O_RDWR | O_SYNC | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Returns the size, or -errno. */
+static long map_resource(const char *function, const char *name, void *where)
+{
+	int fd = open_file(function, name);
+	struct stat status;
+	void *mapped;
+	int err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &status))
+		err = -errno;
+	mapped = err ? MAP_FAILED : mmap(NULL, status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!err && mapped == MAP_FAILED)
+		err = -errno;
+	close(fd);
+	if (err)
+		return err;
+	memcpy(where, &mapped, sizeof(mapped));
+	return status.st_size;
+}
+
+/* A driver would have done it. */
+static int enable_function(const struct endpoint *ep)
+{
+	uint16_t command;
+
+	if (pread(ep->config, &command, sizeof(command), PCI_COMMAND) != sizeof(command))
+		return -EIO;
+	command |= PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER;
+	return pwrite(ep->config, &command, sizeof(command), PCI_COMMAND) == sizeof(command) ? 0 : -EIO;
+}
+
+static int find_page(struct endpoint *ep)
+{
+	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t entry = 0;
+	off_t at;
+
+	ep->page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED | MAP_POPULATE,
+			-1, 0);
+	if (pagemap < 0 || ep->page == MAP_FAILED)
+		return -errno;
+	at = (uintptr_t)ep->page / PAGE_BYTES * sizeof(entry);
+	if (pread(pagemap, &entry, sizeof(entry), at) != sizeof(entry))
+		entry = 0;
+	close(pagemap);
+	if (!(entry & PAGEMAP_PRESENT) || !(entry & PAGEMAP_PFN))
+		return -EPERM;	/* only root sees page frames */
+	ep->page_address = (entry & PAGEMAP_PFN) * PAGE_BYTES;
+	return 0;
+}
+
+static int open_endpoint(struct endpoint *ep, const char *function)
+{
+	long bytes;
+
+	ep->config = open_file(function, "config");
+	if (ep->config < 0)
+		return ep->config;
+	if (enable_function(ep))
+		return -EIO;
+	bytes = map_resource(function, "resource0", &ep->registers);
+	if (bytes < 0)
+		return bytes;
+	bytes = map_resource(function, "resource2", &ep->memory);
+	if (bytes < 0)
+		return bytes;
+	ep->memory_bytes = bytes;
+	if (ep->registers[EP_IDENTITY / 4] != EP_IDENTITY_VALUE)
+		return -ENODEV;
+	return find_page(ep);
+}
+
+/* Traffic */
+
+static void pause_between(const struct options *opt)
+{
+	if (opt->value[PAUSE_US])
+		usleep(opt->value[PAUSE_US]);
+}
+
+static uint64_t read_at(volatile uint8_t *at, unsigned long width)
+{
+	switch (width) {
+	case 1:
+		return *at;
+	case 2:
+		return *(volatile uint16_t *)at;
+	case 4:
+		return *(volatile uint32_t *)at;
+	default:
+		return *(volatile uint64_t *)at;
+	}
+}
+
+static void write_at(volatile uint8_t *at, unsigned long width, uint64_t value)
+{
+	switch (width) {
+	case 1:
+		*at = value;
+		break;
+	case 2:
+		*(volatile uint16_t *)at = value;
+		break;
+	case 4:
+		*(volatile uint32_t *)at = value;
+		break;
+	default:
+		*(volatile uint64_t *)at = value;
+		break;
+	}
+}
+
+/* The last value written stands where it was written. */
+static int access_memory(const struct options *opt, struct endpoint *ep)
+{
+	unsigned long width = opt->value[WIDTH], places = ep->memory_bytes / width;
+
+	for (unsigned long i = 0; i < opt->value[WRITES]; i++) {
+		write_at(ep->memory + i % places * width, width, i);
+		pause_between(opt);
+	}
+	for (unsigned long i = 0; i < opt->value[READS]; i++) {
+		uint64_t mask = width == 8 ? ~0ULL : (1ULL << 8 * width) - 1;
+		uint64_t got = read_at(ep->memory + i % places * width, width);
+
+		if (i < opt->value[WRITES] && opt->value[WRITES] <= places && got != (i & mask)) {
+			fprintf(stderr, "pcie_load: place %lu has %#" PRIx64 ", not %#" PRIx64 "\n", i, got, i & mask);
+			return -EIO;
+		}
+		pause_between(opt);
+	}
+	return 0;
+}
+
+static int transfer(const struct options *opt, struct endpoint *ep, uint32_t command)
+{
+	ep->registers[EP_ADDRESS_LOW / 4] = (uint32_t)ep->page_address;
+	ep->registers[EP_ADDRESS_HIGH / 4] = ep->page_address >> 32;
+	ep->registers[EP_OFFSET / 4] = 0;
+	ep->registers[EP_LENGTH / 4] = opt->value[BYTES];
+	ep->registers[EP_COMMAND / 4] = command;
+	pause_between(opt);
+	return ep->registers[EP_STATUS / 4] == EP_STATUS_GOOD ? 0 : -EIO;
+}
+
+/* What was fetched last is what is stored. */
+static int run_dma(const struct options *opt, struct endpoint *ep)
+{
+	int err = 0;
+
+	for (unsigned long i = 0; !err && i < opt->value[FETCHES]; i++) {
+		memset(ep->page, i + 1, PAGE_BYTES);
+		err = transfer(opt, ep, EP_COMMAND_FETCH);
+	}
+	for (unsigned long i = 0; !err && i < opt->value[STORES]; i++) {
+		memset(ep->page, 0xee, PAGE_BYTES);
+		err = transfer(opt, ep, EP_COMMAND_STORE);
+		if (!err && opt->value[FETCHES] &&
+		    *(volatile uint8_t *)(ep->page + opt->value[BYTES] - 1) != (uint8_t)opt->value[FETCHES])
+			err = -EIO;
+		if (!err && opt->value[BYTES] < PAGE_BYTES && ep->page[opt->value[BYTES]] != 0xee)
+			err = -EIO;
+	}
+	return err;
+}
+
+static int find_msi(const struct endpoint *ep)
+{
+	uint8_t at = 0, capability[2] = {};
+
+	if (pread(ep->config, &at, 1, PCI_CAPABILITY_LIST) != 1)
+		return -EIO;
+	for (int limit = 48; at >= 0x40 && limit > 0; limit--) {
+		if (pread(ep->config, capability, sizeof(capability), at) != sizeof(capability))
+			return -EIO;
+		if (capability[0] == PCI_CAP_ID_MSI)
+			return at;
+		at = capability[1];
+	}
+	return -ENOENT;
+}
+
+/* A message is a memory write; here it goes to ordinary memory, where it can be seen. */
+static int aim_messages(const struct endpoint *ep, int msi, int on)
+{
+	uint32_t address[2] = { (uint32_t)ep->page_address, ep->page_address >> 32 };
+	uint16_t data = MESSAGE_DATA, flags;
+
+	if (pwrite(ep->config, &address[0], 4, msi + PCI_MSI_ADDRESS_LO) != 4 ||
+	    pwrite(ep->config, &address[1], 4, msi + PCI_MSI_ADDRESS_HI) != 4 ||
+	    pwrite(ep->config, &data, 2, msi + PCI_MSI_DATA_64) != 2 ||
+	    pread(ep->config, &flags, 2, msi + PCI_MSI_FLAGS) != 2)
+		return -EIO;
+	flags = on ? flags | PCI_MSI_FLAGS_ENABLE : flags & ~PCI_MSI_FLAGS_ENABLE;
+	return pwrite(ep->config, &flags, 2, msi + PCI_MSI_FLAGS) == 2 ? 0 : -EIO;
+}
+
+static int await_message(struct endpoint *ep)
+{
+	for (int i = 0; i < 2000; i++) {
+		if (*(volatile uint32_t *)ep->page == MESSAGE_DATA)
+			return 0;
+		usleep(1000);
+	}
+	return -ETIMEDOUT;
+}
+
+static int send_messages(const struct options *opt, struct endpoint *ep)
+{
+	int msi = opt->value[MESSAGES] ? find_msi(ep) : 0;
+	int err = msi < 0 ? msi : 0;
+
+	if (!opt->value[MESSAGES] || err)
+		return err;
+	err = aim_messages(ep, msi, 1);
+	for (unsigned long i = 0; !err && i < opt->value[MESSAGES]; i++) {
+		*(volatile uint32_t *)ep->page = 0;
+		ep->registers[EP_DOORBELL / 4] = 1;
+		err = await_message(ep);
+	}
+	aim_messages(ep, msi, 0);
+	return err;
+}
+
+static int run(const struct options *opt, struct endpoint *ep)
+{
+	int err = access_memory(opt, ep);
+
+	if (!err)
+		err = run_dma(opt, ep);
+	if (!err)
+		err = send_messages(opt, ep);
+	if (!err)
+		printf("pcie_load: function=%s reads=%lu writes=%lu width=%lu fetches=%lu stores=%lu bytes=%lu messages=%lu\n",
+		       opt->function, opt->value[READS], opt->value[WRITES], opt->value[WIDTH], opt->value[FETCHES],
+		       opt->value[STORES], opt->value[BYTES], opt->value[MESSAGES]);
+	return err;
+}
+
+static void usage(void)
+{
+	fprintf(stderr, "usage: pcie_load [--function BUS:DEVICE.FUNCTION] [--writes N] [--reads N] [--width 1|2|4|8]\n"
+			"                 [--fetches N] [--stores N] [--bytes N] [--messages N] [--pause-us N]\n"
+			"  --fetches N, --stores N  DMA from and to memory, --bytes (1 to 4096) each\n"
+			"  --messages N             each is sent by a doorbell and awaited\n"
+			"  --pause-us N             after each access and transfer\n");
+	exit(EXIT_USAGE);
+}
+
+static unsigned long number(const char *text)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 0);
+	if (errno || end == text || *end || *text == '-')
+		usage();
+	return value;
+}
+
+static struct options parse(int argc, char **argv)
+{
+	static const struct option names[] = {
+		{ "reads", required_argument, NULL, READS },
+		{ "writes", required_argument, NULL, WRITES },
+		{ "width", required_argument, NULL, WIDTH },
+		{ "fetches", required_argument, NULL, FETCHES },
+		{ "stores", required_argument, NULL, STORES },
+		{ "bytes", required_argument, NULL, BYTES },
+		{ "messages", required_argument, NULL, MESSAGES },
+		{ "pause-us", required_argument, NULL, PAUSE_US },
+		{ "function", required_argument, NULL, NR_SETTINGS },
+		{ },
+	};
+	struct options opt = { .function = "01:00.0", .value = { [WIDTH] = 8, [BYTES] = 256 } };
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		if (option == NR_SETTINGS)
+			opt.function = optarg;
+		else if (option < NR_SETTINGS)
+			opt.value[option] = number(optarg);
+		else
+			usage();
+	}
+	if (optind != argc || opt.value[BYTES] < 1 || opt.value[BYTES] > PAGE_BYTES || opt.value[WIDTH] > 8 ||
+	    __builtin_popcountl(opt.value[WIDTH]) != 1)
+		usage();
+	return opt;
+}
+
+int main(int argc, char **argv)
+{
+	struct options opt = parse(argc, argv);
+	struct endpoint ep = {};
+	int err = open_endpoint(&ep, opt.function);
+
+	if (err == -ENOENT || err == -ENODEV) {
+		fprintf(stderr, "pcie_load: %s is no endpoint 1234:4550\n", opt.function);
+		return EXIT_SKIP;
+	}
+	if (!err)
+		err = run(&opt, &ep);
+	if (err)
+		fprintf(stderr, "pcie_load: %s: %s\n", opt.function, strerror(-err));
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# traffic.sh: the devices are where the model was told they are, and every kind of traffic of an endpoint works. That the
+# model saw it all is judged outside, by count_tlps.sh.
+tap_number=0
+tap_failed=0
+
+# result NAME STATUS: 0 is good
+result() {
+	tap_number=$((tap_number + 1))
+	[ "$2" = 0 ] || tap_failed=1
+	if [ "$2" = 0 ]; then echo "ok $tap_number $1"; else echo "not ok $tap_number $1"; fi
+}
+
+# at BDF IDS: that function is there
+at() {
+	device=/sys/bus/pci/devices/0000:$1
+	[ "$(cat "$device/vendor" "$device/device" 2>/dev/null | tr '\n' ' ')" = "$2 " ]
+	result "$1 is $2" $?
+}
+
+echo "TAP version 13"
+echo "1..8"
+at 00:18.0 "0x19e5 0xa12e"
+at 01:00.0 "0x1234 0x4550"
+at 04:00.0 "0x1234 0x4550"
+at 06:00.0 "0x1234 0x4550"
+
+pcie_load --function 01:00.0 --writes 300 --reads 200 --width 8
+result "01:00.0: loads and stores" $?
+pcie_load --function 01:00.0 --fetches 10 --stores 20 --bytes 1000
+result "01:00.0: DMA" $?
+pcie_load --function 04:00.0 --messages 5
+result "04:00.0: messages, below a switch" $?
+pcie_load --function 06:00.0 --writes 50 --width 8
+result "06:00.0: stores below a root port that the block does not serve" $?
+exit $tap_failed
