@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The records of a reader in the order of time, within bounded memory.
+//
+// perf drains one ring after the other and then writes FINISHED_ROUND: a record is never older than
+// the newest record of the round before. So what is not newer than that can be given.
+//
+//     round 1   1 5 9 | 2 3 8 |FINISHED_ROUND      given: nothing yet
+//     round 2   10 12 | 9 11  |FINISHED_ROUND      given: 1 2 3 5 8 9 9
+//
+// Records without a time, and AUXTRACE with what follows it, are given where they stand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.hpp"
+#include "perfdata/reader.hpp"
+
+namespace pmukit::perfdata {
+
+class OrderedReader {
+public:
+    static constexpr size_t kDefaultBytes = size_t{32} << 20;
+
+    // max_bytes: of records kept back. A full queue gives its oldest record early.
+    explicit OrderedReader(Reader &reader, size_t max_bytes = kDefaultBytes)
+        : reader_(reader), max_bytes_(max_bytes)
+    {
+    }
+
+    // As Reader::next(); the record lives until the next call.
+    Result<bool> next(Record &into);
+
+    // Records that came later than one already given that is newer: the queue was too small, or
+    // the file has no rounds.
+    uint64_t late_records() const { return late_; }
+
+private:
+    // Many records are kept in one block; a block goes when its last record was given.
+    struct Block {
+        std::unique_ptr<std::byte[]> bytes;
+        size_t used = 0, records = 0;
+    };
+    struct Kept {
+        uint64_t time_ns, sequence;
+        Record record;
+        Block *block;
+    };
+    static bool later(const Kept &a, const Kept &b);
+
+    void keep(const Record &record, uint64_t time_ns);
+    void give(Record &into);
+    void release();
+    bool full() const;
+    bool may_give() const;
+
+    Reader &reader_;
+    size_t max_bytes_;
+    std::vector<Kept> heap_;
+    std::vector<std::unique_ptr<Block>> blocks_;
+    Block *given_ = nullptr;  // holds the record that the caller looks at
+    uint64_t sequence_ = 0;
+    uint64_t newest_ns_ = 0;                     // of all that were read
+    uint64_t round_ns_ = 0, next_round_ns_ = 0;  // what is not newer may be given; after this round
+    uint64_t given_ns_ = 0;                      // newest that was given
+    uint64_t late_ = 0;
+    bool ended_ = false;
+};
+
+}  // namespace pmukit::perfdata
