@@ -156,6 +156,17 @@ Result<void> Writer::write_front()
     return done;
 }
 
+Result<void> Writer::auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv)
+{
+    constexpr size_t kInfoBodyBytes = 8;  // the type and 32 reserved bits
+    Packer record = record_header(
+        kAuxtraceInfo, kRecordHeaderBytes + kInfoBodyBytes + priv.size() * sizeof(uint64_t));
+    record.put(type).put(uint32_t{0});
+    for (uint64_t word : priv)
+        record.put(word);
+    return append(record.take());
+}
+
 Result<void> Writer::records(Bytes bytes)
 {
     return append(bytes);

@@ -39,6 +39,10 @@ public:
     Writer &operator=(Writer &&) = delete;
     ~Writer();  // removes what finish() did not complete
 
+    // AUXTRACE_INFO: the AUX data is of a kind that stock perf decodes, by its number there, with
+    // what it wants to know (priv). Before any record. Stock perf stops at a number it does not
+    // know, so PMUs that only we decode have none.
+    Result<void> auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv);
     // Whole perf records, one or many, as the kernel wrote them.
     Result<void> records(Bytes bytes);
     // One drained piece of an AUX area; two parts, because a ring wraps. record.size is set here.

@@ -113,6 +113,26 @@ TEST_F(WriterTest, TheReaderReadsItBack)
     EXPECT_FALSE(reader->damage());
 }
 
+TEST_F(WriterTest, SaysWhatKindTheAuxDataIsOf)
+{
+    {
+        Writer writer = create();
+        ASSERT_TRUE(writer.auxtrace_info(6, {24, 0x123456789abcdef0}));
+        ASSERT_TRUE(writer.finish());
+    }
+    Result<MappedFile> file = MappedFile::open(path_);
+    Result<Reader> reader = Reader::open(file->bytes());
+    Record record;
+    ASSERT_TRUE(*reader->next(record));
+    EXPECT_EQ(record.type, kAuxtraceInfo);
+    std::optional<AuxtraceInfoRecord> info = parse_auxtrace_info(record.body, reader->order());
+    ASSERT_TRUE(info);
+    EXPECT_EQ(info->type, 6U);
+    ASSERT_EQ(info->priv.size(), 2U);
+    EXPECT_EQ(info->priv[0], 24U);
+    EXPECT_EQ(info->priv[1], 0x123456789abcdef0U);
+}
+
 TEST_F(WriterTest, LargePayloadsPassTheBuffer)
 {
     {
