@@ -311,11 +311,18 @@ void Framer::data(Bytes bytes)
     carried_ = rest.size();
 }
 
+void Framer::settle()
+{
+    const size_t used = consume({carry_.data(), carried_}, true);
+    carried_ -= used;
+    std::memmove(carry_.data(), carry_.data() + used, carried_);
+}
+
 // Nothing follows what is carried: whole entries of it are given, the rest is not one.
 void Framer::finish_part()
 {
-    const size_t used = consume({carry_.data(), carried_}, true);
-    skip(carried_ - used);
+    settle();
+    skip(carried_);
     carried_ = 0;
     report_skipped();
     in_step_ = false;
@@ -366,7 +373,14 @@ Packet unpack(Format format, uint64_t offset, const std::byte *at, Clock &clock)
 void StreamDecoder::start(uint64_t offset)
 {
     clock_ = {};
+    entries_offset_ = offset;
     framer_.start(offset);
+}
+
+void StreamDecoder::entries(Format format, Bytes entries)
+{
+    run(format, entries_offset_, entries);
+    entries_offset_ += entries.size();
 }
 
 void StreamDecoder::run(Format format, uint64_t offset, Bytes packets)

@@ -68,6 +68,8 @@ public:
     void data(Bytes bytes) override;
     void loss(uint64_t bytes) override;
     void end() override;
+    // Nothing more for now: gives what can be given without waiting for more to judge by.
+    void settle();
 
 private:
     static constexpr size_t kWindowBytes = 1024;  // what is looked at in search of entries
@@ -152,6 +154,9 @@ public:
     void data(Bytes bytes) override { framer_.data(bytes); }
     void loss(uint64_t bytes) override { framer_.loss(bytes); }
     void end() override { framer_.end(); }
+    // Whole entries whose format is known: as they come in samples, between start() and end(), and
+    // not together with data().
+    void entries(Format format, Bytes entries);
 
 private:
     void run(Format format, uint64_t offset, Bytes packets) override;
@@ -161,6 +166,7 @@ private:
     Sink &sink_;
     Clock clock_;
     Framer framer_;
+    uint64_t entries_offset_ = 0;
 };
 
 // Do these bytes look like entries? Only 8DW ones can be told. For streams whose PMU nobody knows

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// How long non-posted requests wait for their completions. A completion names its request by
+// requester and tag; a read may be answered in several, of which the one that brings the last byte
+// ends it. Nothing is allocated per packet: each requester has room for all its 1024 tags.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "decode/hisi_ptt/hisi_ptt_tlp.hpp"
+
+namespace pmukit::decode::hisi_ptt {
+
+// How often which value came up; small values exactly, others to an eighth.
+class Histogram {
+public:
+    void add(uint64_t value);
+
+    uint64_t count() const { return count_; }
+    uint64_t min() const { return count_ ? min_ : 0; }
+    uint64_t max() const { return max_; }
+    double mean() const;
+    // The smallest value that this share (0 to 1) of all values does not exceed.
+    uint64_t quantile(double share) const;
+
+    struct Bucket {
+        uint64_t first, last, count;  // values, inclusive
+    };
+    std::vector<Bucket> buckets() const;  // those that are not empty
+
+private:
+    static constexpr unsigned kStepLog2 = 3;  // buckets per power of two
+    static constexpr size_t kBuckets = (64 - kStepLog2 + 1) << kStepLog2;
+
+    static size_t bucket_of(uint64_t value);
+    static uint64_t first_of(size_t bucket);
+    static uint64_t last_of(size_t bucket);
+
+    std::array<uint64_t, kBuckets> counts_{};
+    uint64_t count_ = 0, min_ = UINT64_MAX, max_ = 0;
+    double sum_ = 0;
+};
+
+struct LatencyTotals {
+    uint64_t requests = 0;   // non-posted
+    uint64_t answered = 0;   // to their last completion
+    uint64_t failed = 0;     // of those: with a status that is not success
+    uint64_t unmatched = 0;  // completions of no request that was seen
+    uint64_t reused = 0;     // requests whose tag came again before their completion
+    uint64_t forgotten = 0;  // requests that waited when data was lost
+    uint64_t untracked = 0;  // requests beyond the limit of requesters
+};
+
+class LatencyMatcher {
+public:
+    static constexpr size_t kMaxRequesters = 4096;  // 64 MiB at most
+
+    LatencyMatcher() : pages_(65536) {}
+    // The ticks that the request took, when this TLP is the last of its completions.
+    std::optional<uint64_t> note(const Tlp &tlp, uint64_t time);
+    // Data was lost: completions of what waits may be in it.
+    void forget();
+
+    const LatencyTotals &totals() const { return totals_; }
+    uint64_t outstanding() const { return outstanding_; }
+
+private:
+    struct Pending {
+        uint64_t since = 0;
+        uint64_t era = 0;  // it waits while this is the present one
+    };
+    static constexpr size_t kTags = 1024;
+    using Page = std::array<Pending, kTags>;
+
+    void request(const Tlp &tlp, uint64_t time);
+    std::optional<uint64_t> completion(const Tlp &tlp, uint64_t time);
+
+    std::vector<std::unique_ptr<Page>> pages_;  // by requester
+    size_t used_pages_ = 0;
+    uint64_t era_ = 1;  // a loss begins the next
+    uint64_t outstanding_ = 0;
+    LatencyTotals totals_;
+};
+
+}  // namespace pmukit::decode::hisi_ptt

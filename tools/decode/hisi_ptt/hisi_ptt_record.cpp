@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "decode/hisi_ptt/hisi_ptt_record.hpp"
+
+namespace pmukit::decode::hisi_ptt {
+namespace {
+
+constexpr size_t kWordBytes = 8;
+constexpr size_t kHeaderWords = 2;
+
+uint64_t word(Bytes words, size_t index)
+{
+    return load_le<uint64_t>(words.data() + index * kWordBytes);
+}
+
+std::optional<uint64_t> extra(Bytes words, size_t extra_words, size_t index)
+{
+    if (index >= extra_words)
+        return std::nullopt;
+    return word(words, kHeaderWords + index);
+}
+
+}  // namespace
+
+std::optional<Bytes> words_of_raw(Bytes raw)
+{
+    constexpr size_t kTagAt = offsetof(pmukit_raw_header, tag);
+    if (raw.size() < sizeof(pmukit_raw_header) ||
+        load_le<uint32_t>(raw.data() + kTagAt) != PMUKIT_RAW_TAG_HISI_PTT)
+        return std::nullopt;
+    return raw.subspan(sizeof(pmukit_raw_header));
+}
+
+std::optional<Record> parse_record(Bytes words)
+{
+    if (words.size() < kHeaderWords * kWordBytes || word(words, 1) != PMUKIT_HISI_PTT_MARK)
+        return std::nullopt;
+    const uint64_t word0 = word(words, 0);
+    const size_t entries = word0 >> PMUKIT_HISI_PTT_W0_ENTRIES_SHIFT & 0xffff;
+    const size_t entry_bytes = word0 >> PMUKIT_HISI_PTT_W0_ENTRY_BYTES_SHIFT & 0xff;
+    const size_t extra_words = word0 >> PMUKIT_HISI_PTT_W0_EXTRA_WORDS_SHIFT & 0xff;
+    if (entry_bytes != k4dwBytes && entry_bytes != k8dwBytes)
+        return std::nullopt;
+    const size_t header_bytes = (kHeaderWords + extra_words) * kWordBytes;
+    if (words.size() < header_bytes || words.size() - header_bytes < entries * entry_bytes)
+        return std::nullopt;
+
+    Record record;
+    record.format = entry_bytes == k8dwBytes ? Format::k8dw : Format::k4dw;
+    record.entries = words.subspan(header_bytes, entries * entry_bytes);
+    record.time_ns = extra(words, extra_words, PMUKIT_HISI_PTT_X_TIME);
+    record.flags = extra(words, extra_words, PMUKIT_HISI_PTT_X_FLAGS).value_or(0);
+    record.sequence = extra(words, extra_words, PMUKIT_HISI_PTT_X_SEQUENCE);
+    record.lost = extra(words, extra_words, PMUKIT_HISI_PTT_X_LOST);
+    return record;
+}
+
+bool RecordAccount::note_sequence(uint64_t sequence)
+{
+    if (last_sequence_ && sequence == 0 && *last_sequence_ != 0) {
+        // The event was enabled anew: numbers and losses begin at 0 again.
+        lost_before_ += lost_now_;
+        lost_now_ = 0;
+        last_sequence_.reset();
+    }
+    if (last_sequence_ && sequence <= *last_sequence_) {
+        duplicates_++;
+        return false;
+    }
+    missing_ += sequence - (last_sequence_ ? *last_sequence_ + 1 : 0);
+    last_sequence_ = sequence;
+    return true;
+}
+
+bool RecordAccount::note(const Record &record)
+{
+    if (record.sequence && !note_sequence(*record.sequence))
+        return false;
+    records_++;
+    lost_now_ = record.lost.value_or(lost_now_);
+    overruns_ += (record.flags & PMUKIT_HISI_PTT_F_OVERRUN) != 0;
+    resets_ += (record.flags & PMUKIT_HISI_PTT_F_RESET) != 0;
+    filter_gone_ |= (record.flags & PMUKIT_HISI_PTT_F_FILTER_GONE) != 0;
+    return true;
+}
+
+}  // namespace pmukit::decode::hisi_ptt

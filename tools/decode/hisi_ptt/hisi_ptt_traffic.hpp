@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What a trace says about a link: TLPs and bytes by type, requester, address and time, sizes,
+// alignment, and how long requests wait. Memory grows with requesters and address ranges seen, up
+// to fixed limits, never with the trace.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "decode/hisi_ptt/hisi_ptt_decode.hpp"
+#include "decode/hisi_ptt/hisi_ptt_latency.hpp"
+
+namespace pmukit::decode::hisi_ptt {
+
+struct TlpCount {
+    uint64_t tlps = 0;
+    uint64_t bytes = 0;      // of payload
+    uint64_t requested = 0;  // bytes that reads ask for
+};
+
+struct LatencySummary {
+    uint64_t requests = 0, total = 0, max = 0;  // ticks
+    double mean() const
+    {
+        return requests ? static_cast<double>(total) / static_cast<double>(requests) : 0;
+    }
+};
+
+struct RequesterTraffic {
+    uint16_t id = 0;
+    TlpCount posted, non_posted, completions;  // completions: that answer it
+    LatencySummary latency;                    // of its requests
+    uint64_t tlps() const { return posted.tlps + non_posted.tlps + completions.tlps; }
+    uint64_t bytes() const { return posted.bytes + non_posted.bytes + completions.bytes; }
+};
+
+struct RangeTraffic {
+    uint64_t address = 0;
+    TlpCount reads, writes;  // writes: and atomics
+    uint64_t tlps() const { return reads.tlps + writes.tlps; }
+};
+
+// TLPs and bytes over time in a fixed number of columns, which double their width as time goes on.
+class TimeStrip {
+public:
+    static constexpr size_t kColumns = 64;
+
+    void add(uint64_t time, uint64_t bytes);
+
+    bool empty() const { return !started_; }
+    uint64_t first() const { return first_; }
+    uint64_t last() const { return last_; }
+    uint64_t column_ticks() const { return uint64_t{1} << width_log2_; }
+    size_t columns() const { return started_ ? ((last_ - first_) >> width_log2_) + 1 : 0; }
+    uint64_t tlps(size_t column) const { return columns_[column].tlps; }
+    uint64_t bytes(size_t column) const { return columns_[column].bytes; }
+
+private:
+    struct Column {
+        uint64_t tlps = 0, bytes = 0;
+    };
+    void double_width();
+
+    bool started_ = false;
+    unsigned width_log2_ = 0;
+    uint64_t first_ = 0, last_ = 0;
+    std::array<Column, kColumns> columns_{};
+};
+
+class Traffic final : public Sink {
+public:
+    static constexpr unsigned kRangeLog2 = 21;         // 2 MiB
+    static constexpr size_t kMaxRanges = 65536;        // further addresses are counted together
+    static constexpr unsigned kMaxAlignmentLog2 = 12;  // 4 KiB and more
+
+    explicit Traffic(unsigned range_log2 = kRangeLog2) : range_log2_(range_log2) {}
+
+    void packet(const Packet &packet) override;
+    void skipped(uint64_t offset, uint64_t bytes) override;
+    void lost(uint64_t offset, uint64_t bytes) override;
+
+    uint64_t packets() const { return packets_; }
+    uint64_t packets_of(Format format) const { return by_format_[static_cast<size_t>(format)]; }
+    const TlpCount &of(TlpType type) const { return by_type_[static_cast<size_t>(type)]; }
+    const TlpCount &of(TlpClass queue) const { return by_class_[static_cast<size_t>(queue)]; }
+    // Most TLPs first.
+    std::vector<const RequesterTraffic *> requesters() const;
+    std::vector<RangeTraffic> ranges() const;
+    const TlpCount &elsewhere() const { return elsewhere_; }
+    uint64_t range_bytes() const { return uint64_t{1} << range_log2_; }
+    // Bytes of payload, bytes asked for, of TLPs that have any.
+    const Histogram &payload() const { return payload_; }
+    const Histogram &requested() const { return requested_; }
+    // Memory requests by the power of two their first byte is aligned to.
+    uint64_t aligned(unsigned log2) const { return aligned_[log2]; }
+    const TimeStrip &time() const { return time_; }
+    const Histogram &latency() const { return latency_; }
+    const LatencyMatcher &matcher() const { return matcher_; }
+
+    uint64_t with_pasid() const { return with_pasid_; }
+    uint64_t poisoned() const { return poisoned_; }
+    uint64_t skipped_bytes() const { return skipped_bytes_; }
+    uint64_t losses() const { return losses_; }
+    uint64_t lost_bytes() const { return lost_bytes_; }
+
+private:
+    RequesterTraffic &requester(uint16_t id);
+    void note_requester(const Tlp &tlp, const TlpCount &count);
+    void note_memory(const Tlp &tlp, const TlpCount &count);
+    void note_latency(const Tlp &tlp, uint64_t time);
+
+    unsigned range_log2_;
+    uint64_t packets_ = 0, with_pasid_ = 0, poisoned_ = 0;
+    uint64_t skipped_bytes_ = 0, losses_ = 0, lost_bytes_ = 0;
+    std::array<uint64_t, 2> by_format_{};
+    std::array<TlpCount, kTlpTypes> by_type_{};
+    std::array<TlpCount, static_cast<size_t>(TlpClass::kCount)> by_class_{};
+    std::map<uint16_t, RequesterTraffic> requesters_;
+    RequesterTraffic *last_requester_ = nullptr;
+    std::unordered_map<uint64_t, RangeTraffic> ranges_;  // by address / range
+    TlpCount elsewhere_;
+    Histogram payload_, requested_, latency_;
+    std::array<uint64_t, kMaxAlignmentLog2 + 1> aligned_{};
+    TimeStrip time_;
+    LatencyMatcher matcher_;
+};
+
+}  // namespace pmukit::decode::hisi_ptt
