@@ -16,6 +16,7 @@ enum ExitStatus : int { kExitGood = 0, kExitFailed = 1, kExitUsage = 2, kExitMac
 
 struct DumpOptions {
     std::string input = "perf.data";
+    bool tlp = false;  // hisi_ptt: one line a TLP, with its meaning
 };
 
 struct ReportOptions {
@@ -27,6 +28,7 @@ struct ReportOptions {
     std::optional<std::string>
         cxl_topology;        // /sys or a saved copy: also host addresses, nodes and tiers
     std::string by = "dpa";  // or "hpa", "node": what is ranked
+    uint64_t range_bytes = uint64_t{2} << 20;  // hisi_ptt: of the address ranges, a power of two
 };
 
 struct RecordCommandOptions {

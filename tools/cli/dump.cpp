@@ -1,101 +1,52 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The text of the CXL HMU RFC's raw dump: a line for each piece of data, the header words of each
-// record, its entries one per line. Lines that begin with # are ours: where the data is, and what
-// is missing.
-#include <map>
-
-#include "cli/commands.hpp"
-#include "cli/recording.hpp"
-#include "decode/cxl_hmu/cxl_hmu_decode.hpp"
+// pmukit dump: the raw records of a recording, each unit's in the text its users know. Lines that
+// begin with # are ours: where the data is, and what is missing.
+#include "cli/unit_handlers.hpp"
 
 namespace pmukit::cli {
 namespace {
 
-class Dumper final : public UnitSink, public decode::cxl_hmu::Sink {
-public:
-    Dumper(const Recording &recording, Output &out) : recording_(recording), out_(out) {}
+struct Row {
+    std::string_view unit;
+    std::unique_ptr<UnitDump> (*make)(const Recording &, const DumpOptions &, Output &);
+};
 
-    void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
-                   uint64_t size) override
-    {
-        print_piece(stream, fmt::format("AUX offset {:#x}, ", offset), file_offset, size);
-        auto [at, fresh] = streams_.try_emplace(stream, *this);
-        if (fresh)
-            at->second.start(offset);
-    }
-
-    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
-
-    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
-    {
-        std::string size = bytes ? fmt::format("{} bytes", bytes) : "an unknown number of bytes";
-        out_.print("# {}: lost {} at AUX offset {:#x}\n", recording_.pmu_name(stream.event), size,
-                   offset);
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.loss(bytes);
-    }
-
-    void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
-    {
-        print_piece(stream, "sample, ", file_offset, words.size());
-        decode::cxl_hmu::StreamDecoder decoder(*this);
-        decoder.start(0);
-        decoder.data(words);
-        decoder.end();
-    }
-
-    void record(const decode::cxl_hmu::Record &record) override
-    {
-        out_.print("Header 0: units: {:x} counter_width {:x}\n", record.entries.size(),
-                   record.counter_width);
-        out_.print("Header 1 : {:x}\n", decode::cxl_hmu::kMark);
-        for (size_t i = 0; i < record.extra.size(); i++)
-            out_.print("Header {} : {:x}\n", i + 2, record.extra[i]);
-        for (size_t i = 0; i < record.entries.size(); i++)
-            out_.hex16_line(record.entries[i]);
-    }
-
-    void skipped(uint64_t offset, uint64_t bytes) override
-    {
-        skipped_bytes_ += bytes;
-        out_.print("# skipped {} bytes at {:#x}: no record\n", bytes, offset);
-    }
-
-    // Returns the bytes in which no record was found.
-    uint64_t finish()
-    {
-        for (auto &[stream, decoder] : streams_)
-            decoder.end();
-        return skipped_bytes_;
-    }
-
-private:
-    void print_piece(const Stream &stream, const std::string &kind, uint64_t file_offset,
-                     uint64_t size)
-    {
-        out_.print("# {}", recording_.pmu_name(stream.event));
-        if (stream.cpu != UINT32_MAX)
-            out_.print(" cpu {}", stream.cpu);
-        out_.print(": {}file offset {:#x}\n", kind, file_offset);
-        out_.print(". ... CXL_HMU data: size {} bytes\n", size);
-    }
-
-    const Recording &recording_;
-    Output &out_;
-    std::map<Stream, decode::cxl_hmu::StreamDecoder> streams_;
-    uint64_t skipped_bytes_ = 0;
+constexpr Row kDumps[] = {
+    {"cxl_hmu", make_cxl_hmu_dump},
+    {"hisi_ptt", make_hisi_ptt_dump},
 };
 
 }  // namespace
+
+void print_piece(const Recording &recording, const Stream &stream, const std::string &kind,
+                 uint64_t file_offset, Output &out)
+{
+    out.print("# {}", recording.pmu_name(stream.event));
+    if (stream.cpu != UINT32_MAX)
+        out.print(" cpu {}", stream.cpu);
+    out.print(": {}file offset {:#x}\n", kind, file_offset);
+}
+
+void print_loss(const Recording &recording, const Stream &stream, uint64_t offset, uint64_t bytes,
+                Output &out)
+{
+    const std::string size = bytes ? fmt::format("{} bytes", bytes) : "an unknown number of bytes";
+    out.print("# {}: lost {} at AUX offset {:#x}\n", recording.pmu_name(stream.event), size,
+              offset);
+}
 
 Result<int> run_dump(const DumpOptions &options, Output &out)
 {
     Result<Recording> recording = Recording::open(options.input);
     if (!recording)
         return recording.error();
-    Dumper dumper(*recording, out);
-    Result<RecordingTotals> totals = recording->walk(dumper);
-    uint64_t skipped = dumper.finish();
+    UnitRouter<UnitDump> dumps;
+    for (const Row &row : kDumps)
+        dumps.add(*unit_of_name(row.unit), row.make(*recording, options, out));
+    Result<RecordingTotals> totals = recording->walk(dumps);
+    uint64_t skipped = 0;
+    for (const auto &[unit, dump] : dumps.all())
+        skipped += dump->finish();
     if (!totals)
         return totals.error();
     if (totals->lost_samples)

@@ -63,13 +63,17 @@ CLI::App *add_dump(CLI::App &app, DumpOptions &options)
 {
     CLI::App *dump = app.add_subcommand("dump", "print the raw records of a recording");
     dump->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
+    dump->add_flag("--tlp", options.tlp,
+                   "hisi_ptt: one line a TLP with its meaning, instead of perf's text");
     return dump;
 }
 
 CLI::App *add_report(CLI::App &app, Commands &commands)
 {
     CLI::App *report =
-        app.add_subcommand("report", "name the hottest memory in a recording, and what is missing");
+        app.add_subcommand("report",
+                           "explain a recording: the hottest memory, the traffic of a link, and "
+                           "what is missing");
     ReportOptions &options = commands.report;
     report->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
     report->add_flag("--json", options.json, "one JSON object instead of tables");
@@ -84,6 +88,10 @@ CLI::App *add_report(CLI::App &app, Commands &commands)
     report->add_option(
         "--cxl-topology", commands.cxl_topology,
         "/sys or a saved copy of it: host address, NUMA node and memory tier of each unit");
+    report
+        ->add_option("--range-bytes", options.range_bytes,
+                     "hisi_ptt: size of the address ranges, a power of two")
+        ->capture_default_str();
     report
         ->add_option("--by", options.by,
                      "what to rank: units by dpa, or host ranges (hpa) or nodes of all devices")

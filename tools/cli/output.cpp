@@ -7,11 +7,17 @@ namespace pmukit::cli {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{256} << 10;
+constexpr size_t kDirectBytes = size_t{32} << 10;  // so much is not worth a copy
 
 }  // namespace
 
 void Output::text(std::string_view text)
 {
+    if (text.size() >= kDirectBytes) {
+        flush();
+        write(text);
+        return;
+    }
     buffer_.append(text.data(), text.data() + text.size());
     flush_when_full();
 }
@@ -33,10 +39,15 @@ void Output::flush_when_full()
         flush();
 }
 
-void Output::flush()
+void Output::write(std::string_view text)
 {
     if (state_)
-        state_ = write_all(fd_, as_bytes({buffer_.data(), buffer_.size()}), name_);
+        state_ = write_all(fd_, as_bytes(text), name_);
+}
+
+void Output::flush()
+{
+    write({buffer_.data(), buffer_.size()});
     buffer_.clear();
 }
 

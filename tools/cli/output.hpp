@@ -35,6 +35,7 @@ public:
 private:
     void flush_when_full();
     void flush();
+    void write(std::string_view text);
 
     int fd_;
     std::string name_;

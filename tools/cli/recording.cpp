@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
-#include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 #include "perfdata/aux.hpp"
 #include "perfdata/format.hpp"
 
@@ -26,7 +26,7 @@ bool known_type(uint32_t type)
 
 class Walker final : public perfdata::AuxSink {
 public:
-    Walker(const Recording &recording, MappedFile &file, UnitSink &sink)
+    Walker(Recording &recording, MappedFile &file, UnitSink &sink)
         : recording_(recording),
           file_(file),
           reader_(recording.reader()),
@@ -50,13 +50,14 @@ public:
 private:
     void grow();
     void sample(const Record &record);
-    bool is_ours(size_t event, Bytes data) const;
+    const Unit *unit_of(size_t event, Bytes data) const;
 
-    const Recording &recording_;
+    Recording &recording_;
     MappedFile &file_;
     const perfdata::Reader &reader_;
     UnitSink &sink_;
     perfdata::AuxMerge merge_;
+    std::map<perfdata::AuxStream, const Unit *> units_;  // of streams that brought data
     RecordingTotals totals_;
 };
 
@@ -81,6 +82,8 @@ void Walker::record(const Record &record)
     else if (record.type == PERF_RECORD_LOST_SAMPLES)
         totals_.lost_samples +=
             perfdata::parse_lost_samples(record.body, reader_.order()).value_or(0);
+    else if (record.type == perfdata::kAuxtraceInfo)
+        recording_.note_auxtrace_info(record);
     else
         merge_.record(record);
     totals_.unknown_records += !known_type(record.type);
@@ -100,36 +103,45 @@ void Walker::sample(const Record &record)
         totals_.unreadable_records++;
         return;
     }
-    std::optional<Bytes> words =
-        sample->raw ? decode::cxl_hmu::words_of_raw(*sample->raw) : std::nullopt;
-    if (!words)
+    if (!sample->raw)
         return;
-    totals_.pieces++;
-    sink_.sample({*event, sample->who.cpu.value_or(UINT32_MAX)}, record.offset, *words);
+    for (const Unit &unit : kUnits)
+        if (std::optional<Bytes> words = unit.words_of_raw(*sample->raw)) {
+            totals_.pieces++;
+            sink_.sample({*event, sample->who.cpu.value_or(UINT32_MAX), &unit}, record.offset,
+                         *words);
+        }
 }
 
 // A cut file has lost the names of its PMUs: then the bytes must speak for themselves.
-bool Walker::is_ours(size_t event, Bytes data) const
+const Unit *Walker::unit_of(size_t event, Bytes data) const
 {
-    if (event != perfdata::kUnknownEvent && recording_.unit(event))
-        return true;
-    bool named = event != perfdata::kUnknownEvent &&
-                 !reader_.pmu_name(reader_.events()[event].attr.type).empty();
-    return !named && decode::cxl_hmu::looks_like_record(data);
+    const bool known = event != perfdata::kUnknownEvent;
+    if (known && recording_.unit(event))
+        return recording_.unit(event);
+    if (known && !reader_.pmu_name(reader_.events()[event].attr.type).empty())
+        return nullptr;
+    if (!known && recording_.auxtrace_unit())
+        return recording_.auxtrace_unit();
+    for (const Unit &unit : kUnits)
+        if (unit.looks_like(data))
+            return &unit;
+    return nullptr;
 }
 
 void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
                       Bytes data)
 {
-    if (!is_ours(stream.event, data))
+    const Stream ours{stream.event, stream.cpu, unit_of(stream.event, data)};
+    units_[stream] = ours.unit;
+    if (!ours.unit)
         return;
     if (stream.event != perfdata::kUnknownEvent)
         totals_.aux_bytes[stream.event] += data.size();
     totals_.pieces++;
-    sink_.aux_begin({stream.event, stream.cpu}, aux_offset, file_offset, data.size());
+    sink_.aux_begin(ours, aux_offset, file_offset, data.size());
     for (size_t at = 0; at < data.size(); at += kPieceBytes) {
-        sink_.aux({stream.event, stream.cpu},
-                  data.subspan(at, std::min(kPieceBytes, data.size() - at)));
+        sink_.aux(ours, data.subspan(at, std::min(kPieceBytes, data.size() - at)));
         file_.forget_before(file_offset + at);
     }
 }
@@ -138,7 +150,9 @@ void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
 {
     totals_.lost_aux_bytes += bytes;
     totals_.aux_truncations += bytes == 0;
-    sink_.aux_loss({stream.event, stream.cpu}, aux_offset, bytes);
+    const auto known = units_.find(stream);
+    const Unit *unit = known == units_.end() ? unit_of(stream.event, {}) : known->second;
+    sink_.aux_loss({stream.event, stream.cpu, unit}, aux_offset, bytes);
 }
 
 }  // namespace
@@ -181,6 +195,26 @@ Result<RecordingTotals> Recording::walk(UnitSink &sink)
     return walker.finish();
 }
 
+void Recording::note_auxtrace_info(const Record &record)
+{
+    const auto info = perfdata::parse_auxtrace_info(record.body, reader_.order());
+    if (!info || info->priv.empty())
+        return;
+    auxtrace_unit_ = unit_of_auxtrace_type(info->type);
+    auxtrace_pmu_type_ = info->priv[0];
+}
+
+const Unit *Recording::unit(size_t event) const
+{
+    if (const Unit *named = unit_of_pmu(pmu_name(event)))
+        return named;
+    if (event >= reader_.events().size())
+        return nullptr;
+    const uint32_t type = reader_.events()[event].attr.type;
+    const bool nameless = reader_.pmu_name(type).empty();
+    return nameless && type == auxtrace_pmu_type_ ? auxtrace_unit_ : nullptr;
+}
+
 std::string Recording::pmu_name(size_t event) const
 {
     if (event >= reader_.events().size())
@@ -199,10 +233,11 @@ std::string Recording::missing(const RecordingTotals &totals) const
         if (!unit(event))
             continue;
         ours = true;
-        bool asked = reader_.events()[event].attr.sample_type & PERF_SAMPLE_RAW;
-        if (!asked && totals.aux_bytes[event] == 0)
+        const bool asked = reader_.events()[event].attr.sample_type & PERF_SAMPLE_RAW;
+        const bool aux = totals.aux_bytes[event] != 0 || unit(event) == auxtrace_unit_;
+        if (!asked && !aux)
             return fmt::format(
-                "{}: {}: recorded without -R, so {} samples came without their hot-list entries; "
+                "{}: {}: recorded without -R, so {} samples came without their payload; "
                 "record with: perf record -R -a -e {}/.../",
                 path_, pmu_name(event), totals.samples[event], pmu_name(event));
     }

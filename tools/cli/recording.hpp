@@ -21,6 +21,7 @@ namespace pmukit::cli {
 struct Stream {
     size_t event;  // index into Reader::events(), or perfdata::kUnknownEvent
     uint32_t cpu;  // UINT32_MAX: unknown, or of a thread
+    const Unit *unit = nullptr;
 };
 inline bool operator<(const Stream &a, const Stream &b)
 {
@@ -62,7 +63,11 @@ public:
     const perfdata::Reader &reader() const { return reader_; }
     // The PMU of an event; when the file does not say, what is known instead.
     std::string pmu_name(size_t event) const;
-    const Unit *unit(size_t event) const { return unit_of_pmu(pmu_name(event)); }
+    // nullptr: none of ours. An event whose PMU has no name may still be known by AUXTRACE_INFO.
+    const Unit *unit(size_t event) const;
+    // The unit and attr.type that AUXTRACE_INFO names.
+    void note_auxtrace_info(const perfdata::Record &record);
+    const Unit *auxtrace_unit() const { return auxtrace_unit_; }
     // Why there is nothing to show: a PMU of ours recorded without its payload, or none at all.
     // Empty: there is something.
     std::string missing(const RecordingTotals &totals) const;
@@ -78,6 +83,8 @@ private:
     std::string path_;
     MappedFile file_;
     perfdata::Reader reader_;
+    const Unit *auxtrace_unit_ = nullptr;
+    uint64_t auxtrace_pmu_type_ = 0;
 };
 
 // "file: why (at offset)", as errors of a file are said.

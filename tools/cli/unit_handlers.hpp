@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What dump and report do with the data of one unit. Each unit has a dump and a report; the
+// commands look them up in a table and hand every stream to those of its unit.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/commands.hpp"
+#include "cli/recording.hpp"
+
+namespace pmukit::cli {
+
+class UnitDump : public UnitSink {
+public:
+    // No more data. Returns the bytes in which nothing was found.
+    virtual uint64_t finish() = 0;
+};
+
+class UnitReport : public UnitSink {
+public:
+    // This event has its line even if nothing was recorded: nothing is an answer too.
+    virtual void expect(size_t event) = 0;
+    // No more data.
+    virtual void finish() = 0;
+
+    virtual void print(const Recording &recording, Output &out) = 0;
+    // One object a PMU, and members that the report as a whole has only because of this unit.
+    virtual void add_pmus(const Recording &recording, nlohmann::ordered_json &pmus) = 0;
+    virtual void add_extras(const Recording &, nlohmann::ordered_json &) {}
+    // Each makes the exit status 1 and is said once.
+    virtual std::vector<std::string> troubles(const Recording &recording) const = 0;
+};
+
+using DumpResult = Result<std::unique_ptr<UnitDump>>;
+using ReportResult = Result<std::unique_ptr<UnitReport>>;
+
+// The recording and the output outlive what is made. Error: the options make no sense.
+std::unique_ptr<UnitDump> make_cxl_hmu_dump(const Recording &recording, const DumpOptions &options,
+                                            Output &out);
+std::unique_ptr<UnitDump> make_hisi_ptt_dump(const Recording &recording, const DumpOptions &options,
+                                             Output &out);
+ReportResult make_cxl_hmu_report(const ReportOptions &options);
+ReportResult make_hisi_ptt_report(const ReportOptions &options);
+
+// "# pmu cpu n: KIND, file offset 0x..." and the line that perf has for a piece of data.
+void print_piece(const Recording &recording, const Stream &stream, const std::string &kind,
+                 uint64_t file_offset, Output &out);
+// "# pmu: lost n bytes at AUX offset 0x..."
+void print_loss(const Recording &recording, const Stream &stream, uint64_t offset, uint64_t bytes,
+                Output &out);
+
+// Counts that are shown only when they are not 0, each with what to do about it.
+struct Remark {
+    uint64_t count;
+    const char *text;
+};
+
+// Hands each stream to the sink of its unit.
+template <typename Handler>
+class UnitRouter final : public UnitSink {
+public:
+    void add(const Unit &unit, std::unique_ptr<Handler> handler)
+    {
+        handlers_.emplace_back(&unit, std::move(handler));
+    }
+    Handler *of(const Unit *unit) const
+    {
+        for (const auto &[known, handler] : handlers_)
+            if (known == unit)
+                return handler.get();
+        return nullptr;
+    }
+    const auto &all() const { return handlers_; }
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
+                   uint64_t size) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->aux_begin(stream, offset, file_offset, size);
+    }
+    void aux(const Stream &stream, Bytes data) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->aux(stream, data);
+    }
+    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->aux_loss(stream, offset, bytes);
+    }
+    void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->sample(stream, file_offset, words);
+    }
+
+private:
+    std::vector<std::pair<const Unit *, std::unique_ptr<Handler>>> handlers_;
+};
+
+}  // namespace pmukit::cli
