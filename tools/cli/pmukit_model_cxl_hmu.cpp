@@ -27,6 +27,18 @@ std::optional<models::cxl_hmu::EpochLength> parse_epoch(const std::string &text)
     return models::cxl_hmu::EpochLength{*scale, *value};
 }
 
+std::optional<models::cxl_hmu::Replacement> replacement_by_name(std::string_view name)
+{
+    using models::cxl_hmu::Replacement;
+    constexpr std::pair<std::string_view, Replacement> kNames[] = {{"credit", Replacement::kCredit},
+                                                                   {"none", Replacement::kNone},
+                                                                   {"least", Replacement::kLeast}};
+    for (const auto &[known, replacement] : kNames)
+        if (name == known)
+            return replacement;
+    return std::nullopt;
+}
+
 }  // namespace
 
 CxlHmuCommand::CxlHmuCommand(CLI::App &app)
@@ -46,6 +58,11 @@ void CxlHmuCommand::add_device_options()
     command_->add_option("--memory", options_.memory_bytes, "size of the memory, as 16M")
         ->transform(CLI::AsSizeValue(false))
         ->capture_default_str();
+    command_->add_option("--serial", options_.serial, "serial number of the device")
+        ->capture_default_str();
+    command_->add_flag("--doe", options_.doe, "have a DOE mailbox, with discovery");
+    command_->add_flag("--map-memory", map_memory_,
+                       "let the guest map the memory: fast, and unseen by the CHMUs");
     command_->add_option("--chmus", options_.chmus, "CHMUs")->capture_default_str();
     command_->add_option("--instances", options_.instances, "instances of each CHMU")
         ->capture_default_str();
@@ -54,7 +71,13 @@ void CxlHmuCommand::add_device_options()
 void CxlHmuCommand::add_instance_options()
 {
     models::cxl_hmu::InstanceParams &p = options_.instance;
-    command_->add_option("--counters", p.counters, "counters of an instance")
+    command_->add_option("--counters", p.counters.number, "counters of an instance")
+        ->capture_default_str();
+    command_->add_option("--ways", p.counters.ways, "counters a unit can have; 1: direct mapped")
+        ->capture_default_str();
+    command_
+        ->add_option("--replacement", replacement_,
+                     "who gives way when they are taken: credit|none|least")
         ->capture_default_str();
     command_->add_option("--hot-list", p.hot_list_entries, "entries of a hot list")
         ->capture_default_str();
@@ -132,6 +155,12 @@ Result<void> CxlHmuCommand::settle()
                                                bitmap_gib_, kGibPerBitmapQword)};
     options_.instance.bitmap_qwords = static_cast<unsigned>(bitmap_gib_ / kGibPerBitmapQword);
 
+    const auto replacement = replacement_by_name(replacement_);
+    if (!replacement)
+        return Error{Errc::kUsage,
+                     fmt::format("--replacement {}: credit, none or least", replacement_)};
+    options_.instance.counters.replacement = *replacement;
+
     if (operation_us_ > 10'000'000)
         return Error{Errc::kUsage,
                      fmt::format("--operation-us {}: at most 10000000", operation_us_)};
@@ -145,7 +174,23 @@ Result<void> CxlHmuCommand::settle()
     }
     if (Result<void> settled = settle_source(); !settled)
         return settled;
-    return models::cxl_hmu::check(options_);
+    if (Result<void> checked = models::cxl_hmu::check(options_); !checked)
+        return checked;
+    return settle_memory();
+}
+
+Result<void> CxlHmuCommand::settle_memory()
+{
+    if (!map_memory_)
+        return {};
+    if (!access_log_.empty())
+        return Error{Errc::kUsage, "--access-log: with --map-memory there is nothing to write"};
+    Result<vfu::BarMemory> memory = vfu::BarMemory::create(options_.memory_bytes);
+    if (!memory)
+        return memory.error();
+    memory_.emplace(std::move(memory).value());
+    options_.mapped = &*memory_;
+    return {};
 }
 
 Result<void> CxlHmuCommand::open_logs()

@@ -34,6 +34,7 @@ private:
     void add_source_options();
     Result<void> settle();  // from what was typed to options_
     Result<void> settle_source();
+    Result<void> settle_memory();
     Result<void> open_logs();
 
     CLI::App *command_;
@@ -44,11 +45,14 @@ private:
     std::string epoch_max_ = "5:100";
     uint64_t bitmap_gib_ = 256;
     uint64_t operation_us_ = 20;
+    std::string replacement_ = "credit";
+    bool map_memory_ = false;
     std::string source_text_;
     std::string entries_log_;
     std::string source_log_;
     std::string stats_log_;
     std::optional<models::cxl_hmu::Source> source_;
+    std::optional<vfu::BarMemory> memory_;
     models::AccessLog log_;
     models::cxl_hmu::RunLogs run_logs_;
     models::cxl_hmu::Options options_;

@@ -95,6 +95,14 @@ void Chmu::advance(uint64_t now_ns)
         instance->advance(now_ns);
 }
 
+uint64_t Chmu::requests() const
+{
+    uint64_t most = 0;
+    for (const auto &instance : instances_)
+        most = std::max(most, instance->requests());
+    return most;
+}
+
 uint64_t Chmu::entries_stored() const
 {
     return std::accumulate(instances_.begin(), instances_.end(), uint64_t{0},

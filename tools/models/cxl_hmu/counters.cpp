@@ -19,10 +19,33 @@ uint64_t set_of(uint64_t unit, uint64_t sets)
 
 }  // namespace
 
-Counters::Counters(unsigned number)
-    : counters_(number), ways_(std::min(number, kWays)), sets_(number / std::max(ways_, 1u))
+Counters::Counters(const CounterScheme &scheme)
+    : counters_(scheme.number),
+      replacement_(scheme.replacement),
+      ways_(std::min(scheme.number, scheme.ways)),
+      sets_(scheme.number / std::max(ways_, 1u))
 {
-    assert(number != 0 && number % ways_ == 0);
+    assert(ways_ != 0 && scheme.number % ways_ == 0);
+}
+
+// A free way has neither count nor credit and comes before all others.
+bool Counters::gives_way_sooner(const Counter &way, const Counter &other) const
+{
+    return replacement_ == Replacement::kLeast ? way.count < other.count
+                                               : way.credit < other.credit;
+}
+
+bool Counters::gives_way(Counter &way) const
+{
+    switch (replacement_) {
+        case Replacement::kCredit:
+            return --way.credit == 0;
+        case Replacement::kNone:
+            return false;
+        case Replacement::kLeast:
+            return true;
+    }
+    return false;
 }
 
 Counters::Counter *Counters::count(uint64_t unit, uint32_t limit, uint32_t tick)
@@ -35,10 +58,10 @@ Counters::Counter *Counters::count(uint64_t unit, uint32_t limit, uint32_t tick)
             way.credit += way.credit < kMaxCredit;
             return &way;
         }
-        if (way.credit < victim->credit)
-            victim = &way;  // a free way has no credit and wins
+        if (gives_way_sooner(way, *victim))
+            victim = &way;
     }
-    if (victim->count != 0 && --victim->credit != 0)
+    if (victim->count != 0 && !gives_way(*victim))
         return nullptr;
     used_ += victim->count == 0;
     *victim = Counter{unit, 1, 1, tick};

@@ -7,10 +7,11 @@
 //   set 1  | ...                                         |
 //
 // A unit hashes to one set. A hit counts and adds credit. A miss takes a free counter at value 1;
-// when the set is full, the way with the least credit pays one, and the newcomer takes its place
-// once it has none left (the access is lost otherwise). Credit is kept apart from the count, so
-// that the count of a unit that stays is exact since its allocation, and a stream of units seen
-// once cannot wash out a unit seen often.
+// when the set is full, the replacement decides. By credit, the way with the least pays one, and
+// the newcomer takes its place once it has none left (the access is lost otherwise). Credit is kept
+// apart from the count, so that the count of a unit that stays is exact since its allocation, and a
+// stream of units seen once cannot wash out a unit seen often. The two others are what simpler
+// silicon would do.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +20,21 @@
 
 namespace pmukit::models::cxl_hmu {
 
+enum class Replacement {
+    kCredit,
+    kNone,   // a unit that finds no free counter is lost
+    kLeast,  // the way with the least count is given up at once
+};
+
+struct CounterScheme {
+    unsigned number = 1024;  // up to `ways`, or a multiple of it
+    unsigned ways = 16;      // 1: direct mapped
+    Replacement replacement = Replacement::kCredit;
+};
+
 class Counters {
 public:
-    static constexpr unsigned kWays = 16;
-
-    // number: 1..kWays, or a multiple of kWays.
-    explicit Counters(unsigned number);
+    explicit Counters(const CounterScheme &scheme);
 
     struct Counter {
         uint64_t unit = 0;
@@ -57,7 +67,11 @@ public:
 private:
     static constexpr uint32_t kMaxCredit = 255;  // 8 bits of state in silicon
 
+    bool gives_way_sooner(const Counter &way, const Counter &other) const;
+    bool gives_way(Counter &way) const;
+
     std::vector<Counter> counters_;
+    Replacement replacement_;
     unsigned ways_;
     uint64_t sets_;
     size_t used_ = 0;

@@ -17,7 +17,7 @@ constexpr uint32_t kNoLimit = ~uint32_t{0};
 
 TEST(Counters, AFreeCounterStartsAtOne)
 {
-    Counters counters(16);
+    Counters counters({.number = 16});
     const Counters::Counter *counter = counters.count(7, kNoLimit, 3);
     ASSERT_NE(counter, nullptr);
     EXPECT_EQ(counter->unit, 7u);
@@ -28,7 +28,7 @@ TEST(Counters, AFreeCounterStartsAtOne)
 
 TEST(Counters, SaturatesAtTheLimit)
 {
-    Counters counters(1);
+    Counters counters({.number = 1});
     for (int i = 0; i < 10; i++)
         counters.count(7, 4, 0);
     EXPECT_EQ(counters.count(7, 4, 0)->count, 4u);
@@ -37,7 +37,7 @@ TEST(Counters, SaturatesAtTheLimit)
 TEST(Counters, NeverHoldsMoreUnitsThanCounters)
 {
     for (unsigned number : {1u, 2u, 15u, 16u, 32u, 1024u}) {
-        Counters counters(number);
+        Counters counters({.number = number});
         for (uint64_t unit = 0; unit < 10'000; unit++)
             counters.count(unit, kNoLimit, 0);
         size_t seen = 0;
@@ -50,7 +50,7 @@ TEST(Counters, NeverHoldsMoreUnitsThanCounters)
 
 TEST(Counters, AConflictLosesTheAccessUntilTheVictimHasPaid)
 {
-    Counters counters(1);
+    Counters counters({.number = 1});
     counters.count(1, kNoLimit, 0);
     counters.count(1, kNoLimit, 0);
     counters.count(1, kNoLimit, 0);
@@ -65,7 +65,7 @@ TEST(Counters, AConflictLosesTheAccessUntilTheVictimHasPaid)
 
 TEST(Counters, ConflictsDoNotChangeTheCountOfAUnitThatStays)
 {
-    Counters counters(1);
+    Counters counters({.number = 1});
     for (int i = 0; i < 100; i++)
         counters.count(1, kNoLimit, 0);
     for (uint64_t unit = 2; unit < 52; unit++)
@@ -75,7 +75,7 @@ TEST(Counters, ConflictsDoNotChangeTheCountOfAUnitThatStays)
 
 TEST(Counters, SweepFreesWhatItIsTold)
 {
-    Counters counters(64);
+    Counters counters({.number = 64});
     for (uint64_t unit = 0; unit < 8; unit++)
         counters.count(unit, kNoLimit, 0);
     counters.sweep([](const Counters::Counter &counter) { return counter.unit % 2 == 0; });
@@ -86,6 +86,47 @@ TEST(Counters, SweepFreesWhatItIsTold)
     EXPECT_EQ(counters.used(), 4u);
     counters.free_all();
     EXPECT_EQ(counters.used(), 0u);
+}
+
+TEST(Counters, WithoutReplacementTheFirstUnitsStay)
+{
+    Counters counters({.number = 4, .ways = 4, .replacement = Replacement::kNone});
+    for (uint64_t unit = 0; unit < 4; unit++)
+        ASSERT_NE(counters.count(unit, kNoLimit, 0), nullptr);
+    for (int i = 0; i < 1000; i++)
+        ASSERT_EQ(counters.count(4, kNoLimit, 0), nullptr);
+    EXPECT_EQ(counters.count(0, kNoLimit, 0)->count, 2u);
+    counters.free_all();
+    EXPECT_NE(counters.count(4, kNoLimit, 0), nullptr);
+}
+
+TEST(Counters, TheLeastCountIsGivenUpAtOnce)
+{
+    Counters counters({.number = 2, .ways = 2, .replacement = Replacement::kLeast});
+    for (int i = 0; i < 3; i++)
+        counters.count(1, kNoLimit, 0);
+    for (int i = 0; i < 2; i++)
+        counters.count(2, kNoLimit, 0);
+    ASSERT_NE(counters.count(3, kNoLimit, 0), nullptr);
+    std::set<uint64_t> left;
+    counters.sweep(
+        [&](const Counters::Counter &counter) { return !left.insert(counter.unit).second; });
+    EXPECT_EQ(left, (std::set<uint64_t>{1, 3}));
+}
+
+// Every unit has one place, so two that share it drive each other out though others are free.
+TEST(Counters, DirectMappingHasOnePlaceForEachUnit)
+{
+    Counters direct({.number = 64, .ways = 1, .replacement = Replacement::kNone});
+    Counters full({.number = 64, .ways = 64, .replacement = Replacement::kNone});
+    unsigned lost = 0;
+    for (uint64_t unit = 0; unit < 64; unit++) {
+        lost += direct.count(unit * 977, kNoLimit, 0) == nullptr;
+        EXPECT_NE(full.count(unit * 977, kNoLimit, 0), nullptr);
+    }
+    EXPECT_GT(lost, 0u);
+    EXPECT_EQ(direct.used(), 64 - lost);
+    EXPECT_EQ(full.used(), 64u);
 }
 
 // The hottest units of a zipf stream, as the sum over epochs of what the counters report, against
@@ -134,7 +175,7 @@ TEST_P(CountersOnZipf, FindTheHottest32Of4096Units)
 {
     const ZipfCase &wanted = GetParam();
     ZipfStream stream(4096, wanted.exponent, wanted.seed);
-    Counters counters(1024);
+    Counters counters({.number = 1024});
     Tally exact, reported;
     for (unsigned i = 1; i <= 60'000; i++) {
         const uint64_t unit = stream.next();

@@ -28,7 +28,6 @@ constexpr uint16_t kCxlVendor = 0x1e98;
 constexpr uint16_t kDvsecDevice = 0;
 constexpr uint16_t kDvsecLocator = 8;
 constexpr uint16_t kExtSerialNumber = 0x0003;
-constexpr uint64_t kSerialNumber = 0x4348'4d55'0000'0001;
 
 uint64_t align_up(uint64_t value, uint64_t to)
 {
@@ -97,6 +96,7 @@ CxlHmuModel::CxlHmuModel(const Options &options, AccessLog &log, vfu::Host &host
                .subsystem_device = kDevice,
                .class_code = kClassCxlMemory,
                .revision = 1}),
+      mapped_(options.mapped),
       component_(host_),
       device_(capacity_of(options), kVectors, host_)
 {
@@ -144,8 +144,8 @@ void CxlHmuModel::build_config(const Options &options, uint64_t registers_end)
     config_.add_aer();
 
     const vfu::Register serial[] = {
-        {.offset = 4, .width = 4, .reset = static_cast<uint32_t>(kSerialNumber)},
-        {.offset = 8, .width = 4, .reset = static_cast<uint32_t>(kSerialNumber >> 32)},
+        {.offset = 4, .width = 4, .reset = static_cast<uint32_t>(options.serial)},
+        {.offset = 8, .width = 4, .reset = static_cast<uint32_t>(options.serial >> 32)},
     };
     config_.add_extended(kExtSerialNumber, 1, 12, serial);
     config_.add_dvsec(kCxlVendor, 1, kDvsecDevice, kDeviceDvsecBytes,
@@ -157,6 +157,13 @@ void CxlHmuModel::build_config(const Options &options, uint64_t registers_end)
     for (size_t i = 2; i < map_.size(); i++)
         append_locator_entry(locator, kLocatorChmu, map_[i].base);
     config_.add_dvsec(kCxlVendor, 0, kDvsecLocator, kLocatorBytes + 8 * map_.size(), locator);
+    if (options.doe)
+        doe_.emplace(config_, host_, vfu::DoeOptions{});
+}
+
+vfu::BarMemory *CxlHmuModel::bar_memory(unsigned bar)
+{
+    return bar == kMemoryBar ? mapped_ : nullptr;
 }
 
 const CxlHmuModel::Mapping *CxlHmuModel::find(uint64_t offset, unsigned width) const
@@ -209,6 +216,8 @@ void CxlHmuModel::request(uint64_t dpa, bool write)
 void CxlHmuModel::reset()
 {
     host_.reset();
+    if (doe_)
+        doe_->reset();
     for (const Mapping &mapping : map_)
         mapping.block->reset();
 }
@@ -227,7 +236,7 @@ std::optional<uint64_t> CxlHmuModel::next_deadline_ns() const
 void CxlHmuModel::advance(uint64_t now_ns)
 {
     for (const Unit &unit : units_)
-        unit.chmu->advance(now_ns);
+        unit.shown->advance(now_ns);
 }
 
 uint64_t CxlHmuModel::entries_stored() const

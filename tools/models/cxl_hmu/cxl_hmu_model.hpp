@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The whole function: a CXL type 3 memory device with CHMUs, as Documentation/devices/
 // cxl_type3-model.rst draws it. BAR 0 has the registers, BAR 2 the memory; every load and store of
-// BAR 2 is one M2S request at the DPA that is its offset.
+// BAR 2 is one M2S request at the DPA that is its offset, unless the guest maps it.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/access_log.hpp"
@@ -16,6 +17,7 @@
 #include "models/cxl_hmu/sparse_memory.hpp"
 #include "vfu/config_space.hpp"
 #include "vfu/device.hpp"
+#include "vfu/doe.hpp"
 
 namespace pmukit::models::cxl_hmu {
 
@@ -26,6 +28,7 @@ public:
     CxlHmuModel(const Options &options, AccessLog &log, vfu::Host &host);
 
     vfu::ConfigSpace &config() override { return config_; }
+    vfu::BarMemory *bar_memory(unsigned bar) override;
     uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) override;
     void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override;
     // Memory keeps its contents, as it may in a device whose function is reset.
@@ -55,6 +58,8 @@ private:
     AccessLog &log_;
     FaultyHost host_;
     vfu::ConfigSpace config_;
+    std::optional<vfu::Doe> doe_;
+    vfu::BarMemory *mapped_;
     ComponentRegisters component_;
     DeviceRegisters device_;
     std::vector<Unit> units_;

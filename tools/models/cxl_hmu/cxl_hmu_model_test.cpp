@@ -155,6 +155,91 @@ TEST_F(Function, BarsFitTheOptions)
     EXPECT_LE(end, msix.table_offset);
 }
 
+struct Shape {
+    unsigned chmus;
+    unsigned instances;
+};
+
+class AnyShape : public Function, public testing::WithParamInterface<Shape> {};
+
+// Every instance is found by the locator, tracks on its own, and reports to its own list.
+TEST_P(AnyShape, HasThatManyInstancesThatCount)
+{
+    Options options;
+    options.chmus = GetParam().chmus;
+    options.instances = GetParam().instances;
+    build(options);
+    ASSERT_EQ(blocks_[kLocatorChmu].size(), options.chmus);
+    for (unsigned chmu = 0; chmu < options.chmus; chmu++) {
+        EXPECT_EQ(kCommon0Instances.get(read(blocks_[kLocatorChmu][chmu])), options.instances);
+        for (unsigned i = 0; i < options.instances; i++) {
+            EXPECT_LT(kCap0Message.get(read(instance(chmu, i) + kCap0)), 16u);
+            start(instance(chmu, i));
+        }
+    }
+    const unsigned last = options.chmus * options.instances;
+    for (unsigned access = 0; access < last; access++)
+        model_->bar_read(2, 0x3000, 8);
+    pass_ns(kEpochNs);
+    for (unsigned chmu = 0; chmu < options.chmus; chmu++)
+        for (unsigned i = 0; i < options.instances; i++)
+            EXPECT_EQ(drain(instance(chmu, i)), (std::map<uint64_t, uint64_t>{{3, last}}));
+}
+
+std::vector<Shape> every_shape()
+{
+    std::vector<Shape> shapes;
+    for (unsigned chmus = 1; chmus <= 8; chmus++)
+        for (unsigned instances = 1; instances <= 8; instances++)
+            shapes.push_back({chmus, instances});
+    return shapes;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, AnyShape, testing::ValuesIn(every_shape()), [](const auto &shape) {
+    return std::to_string(shape.param.chmus) + "x" + std::to_string(shape.param.instances);
+});
+
+TEST_F(Function, HasTheSerialNumberItWasGiven)
+{
+    Options options;
+    options.serial = 0x1122334455667788;
+    build(options);
+    uint64_t at = 0x100;
+    while (at != 0 && (config(at) & 0xffff) != 0x0003)
+        at = config(at) >> 20;
+    ASSERT_NE(at, 0u);
+    EXPECT_EQ(config(at + 4), 0x55667788u);
+    EXPECT_EQ(config(at + 8), 0x11223344u);
+}
+
+TEST_F(Function, WithADoeMailboxItAnswersDiscovery)
+{
+    Options options;
+    options.doe = true;
+    build(options);
+    uint64_t at = 0x100;
+    while (at != 0 && (config(at) & 0xffff) != 0x002e)
+        at = config(at) >> 20;
+    ASSERT_NE(at, 0u);
+    for (const uint32_t dword : {0x00000001u, 3u, 0u})
+        model_->config().write(at + 0x10, 4, dword);
+    model_->config().write(at + 0x08, 4, 0x80000000);
+    EXPECT_EQ(config(at + 0x0c), 0x80000000u);
+    model_->config().reset();
+    model_->reset();
+    EXPECT_EQ(config(at + 0x0c), 0u);
+}
+
+TEST_F(Function, MappedMemoryIsNotSeen)
+{
+    vfu::BarMemory memory = vfu::BarMemory::create(16 << 20).value();
+    Options options;
+    options.mapped = &memory;
+    build(options);
+    EXPECT_EQ(model_->bar_memory(2), &memory);
+    EXPECT_EQ(model_->bar_memory(0), nullptr);
+}
+
 TEST_F(Function, InstancesHaveVectorsOfTheirOwn)
 {
     Options options;
@@ -289,8 +374,10 @@ TEST(CxlHmuOptions, AreCheckedAgainstTheirLimits)
     EXPECT_TRUE(refused([](Options &o) { o.chmus = 9; }));
     EXPECT_TRUE(refused([](Options &o) { o.instances = 0; }));
     EXPECT_TRUE(refused([](Options &o) { o.instances = 9; }));
-    EXPECT_TRUE(refused([](Options &o) { o.instance.counters = 0; }));
-    EXPECT_TRUE(refused([](Options &o) { o.instance.counters = 17; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.counters.number = 0; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.counters.number = 17; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.counters.ways = 0; }));
+    EXPECT_TRUE(refused([](Options &o) { o.instance.counters.ways = 3; }));
     EXPECT_TRUE(refused([](Options &o) { o.instance.hot_list_entries = 63; }));
     EXPECT_TRUE(refused([](Options &o) { o.instance.hot_list_entries = 65535; }));
     EXPECT_TRUE(refused([](Options &o) { o.instance.bitmap_qwords = 0; }));
@@ -435,6 +522,26 @@ TEST_F(Function, FaultResetMidRunForgetsTheConfiguration)
     model_->bar_read(2, 0, 8);
     EXPECT_EQ(read(at + kStatus), 0u);
     EXPECT_EQ(read(at + kConfig1), 0u);
+}
+
+TEST_F(Function, FaultResetMidRunCountsWhatTheSourceOffersToo)
+{
+    const Source source = Source::create(parse_source("uniform:accesses=600").value()).value();
+    Options options;
+    options.fault = find_fault("reset-mid-run");
+    options.instance.source = &source;
+    build(options);
+    const uint64_t at = instance(0, 0);
+    start(at);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u);
+    EXPECT_NE(read(at + kTail, 2), 0u);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(read(at + kStatus), 0u);
+    EXPECT_EQ(read(at + kTail, 2), 0u);
+    start(at);  // once is enough
+    pass_ns(2 * kEpochNs);
+    EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u);
 }
 
 TEST_F(Function, FaultAllOnes)

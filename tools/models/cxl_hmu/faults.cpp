@@ -65,7 +65,7 @@ constexpr Fault kFaults[] = {
      .effect = "interrupts arrive without a cause",
      .messages = Messages::kSpurious},
     {.name = "reset-mid-run",
-     .effect = "after 1000 requests the unit loses its configuration",
+     .effect = "after 1000 requests, of the guest or the source, the unit loses its configuration",
      .reset_after_requests = 1000},
     {.name = "all-ones", .effect = "every register reads as ones", .all_ones = true},
     {.name = "all-ones-once-enabled",
@@ -183,9 +183,24 @@ void FaultyChmu::write(uint64_t offset, unsigned width, uint64_t value)
 
 void FaultyChmu::request(const Request &request)
 {
-    if (fault_ && fault_->reset_after_requests != 0 && ++requests_ == fault_->reset_after_requests)
-        chmu_.reset();
     chmu_.request(request);
+    reset_if_due();
+}
+
+// The source speaks as epochs end.
+void FaultyChmu::advance(uint64_t now_ns)
+{
+    chmu_.advance(now_ns);
+    reset_if_due();
+}
+
+void FaultyChmu::reset_if_due()
+{
+    if (!fault_ || fault_->reset_after_requests == 0 || was_reset_ ||
+        chmu_.requests() < fault_->reset_after_requests)
+        return;
+    was_reset_ = true;
+    chmu_.reset();
 }
 
 }  // namespace pmukit::models::cxl_hmu

@@ -82,8 +82,10 @@ public:
     void reset() override { chmu_.reset(); }
 
     void request(const Request &request);
+    void advance(uint64_t now_ns);
 
 private:
+    void reset_if_due();
     bool matches(const FieldOverride &wanted, uint64_t offset) const;
     uint64_t instance_offset(uint64_t offset) const;
     bool is_capability(uint64_t offset) const;
@@ -91,7 +93,7 @@ private:
     Chmu &chmu_;
     uint64_t instance_bytes_;
     const Fault *fault_;
-    uint64_t requests_ = 0;
+    bool was_reset_ = false;  // by the fault
     bool was_enabled_ = false;
     bool odd_read_ = false;
 };

@@ -49,7 +49,7 @@ Instance::Instance(const InstanceParams &params, std::string name, unsigned mess
       message_(message),
       host_(host),
       counters_(params.counters),
-      list_(params.hot_list_entries, params.postponed ? params.counters : 0),
+      list_(params.hot_list_entries, params.postponed ? params.counters.number : 0),
       bitmap_(params.bitmap_qwords),
       random_(params.seed)
 {
@@ -377,6 +377,7 @@ EpochLength Instance::epoch() const
 
 void Instance::request(const Request &request)
 {
+    requests_++;
     if (!enabled_ || !wants(request) || !sampled())
         return;
     const unsigned width = params_.counter_width(unit_log2());

@@ -56,7 +56,7 @@ struct InstanceParams {
     bool randomized = true;
     bool overlap = true;
     bool postponed = false;
-    unsigned counters = 1024;
+    CounterScheme counters{};
     unsigned counter_width_4k = 16;  // bits at a unit of 4 KiB; one more for each doubling
     uint64_t operation_ns = 20'000;  // how long enable, disable and reset take
     uint32_t seed = 1;               // of randomized downsampling
@@ -88,6 +88,7 @@ public:
     std::optional<uint64_t> next_deadline_ns() const;
     void advance(uint64_t now_ns);
 
+    uint64_t requests() const { return requests_; }  // that came by, tracked or not
     uint64_t entries_stored() const { return stored_; }
     uint64_t entries_dropped() const { return dropped_; }
 
@@ -164,6 +165,7 @@ private:
     uint64_t source_epoch_ = 0;  // the next one to offer
     uint64_t skip_ = 0;          // requests until the next one that counts
 
+    uint64_t requests_ = 0;
     uint64_t stored_ = 0;
     uint64_t dropped_ = 0;
     uint64_t guest_reads_ = 0;  // of registers, since the last line of the stats log

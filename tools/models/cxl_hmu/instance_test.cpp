@@ -472,6 +472,25 @@ TEST_F(Chmui, OnlyRangesInTheBitmapAreTracked)
     EXPECT_EQ(found.count(2 * units_per_range - 1), 1u);
 }
 
+TEST_F(Chmui, TheBitmapReachesOneTebibyte)
+{
+    InstanceParams params;
+    params.bitmap_qwords = 64;
+    build(params);
+    Settings s;
+    s.ranges = 0;
+    s.threshold = 1;
+    configure(s);
+    write(params_.bitmap_offset() + 63 * 8, uint64_t{1} << 63);
+    enable();
+    const uint64_t last_unit = (uint64_t{1} << 40) / kUnit - 1;
+    touch(last_unit, 3);
+    touch(last_unit + 1, 5);  // behind 1 TiB
+    touch((uint64_t{1} << (40 - 1)) / kUnit, 7);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(entries(), (std::map<uint64_t, uint64_t>{{last_unit, 3}}));
+}
+
 TEST_F(Chmui, AnEmptyBitmapTracksNothing)
 {
     Settings s;

@@ -15,6 +15,7 @@ constexpr uint64_t kMinMemory = 64 << 10;
 constexpr uint64_t kMaxMemory = uint64_t{1} << 40;  // a bitmap of 1 TiB, ids of 32 bits at 256 B
 constexpr unsigned kMaxBitmapQwords = 64;           // 1 TiB
 constexpr unsigned kMaxCounters = 1 << 16;
+constexpr unsigned kMaxWays = 64;
 constexpr uint64_t kMaxOperationNs = 10'000'000'000;
 
 Error usage(std::string message)
@@ -43,7 +44,8 @@ Result<void> check(const Options &options)
         {"--memory", options.memory_bytes, kMinMemory, kMaxMemory},
         {"--chmus", options.chmus, 1, kMaxChmus},
         {"--instances", options.instances, 1, kMaxInstances},
-        {"--counters", p.counters, 1, kMaxCounters},
+        {"--counters", p.counters.number, 1, kMaxCounters},
+        {"--ways", p.counters.ways, 1, kMaxWays},
         {"--hot-list", p.hot_list_entries, kMinHotList, 0xffff},
         {"--bitmap-gib", p.bitmap_qwords * uint64_t{16}, 16, uint64_t{kMaxBitmapQwords} * 16},
         {"--unit-sizes", p.unit_sizes, 1, 0xffffff},
@@ -60,9 +62,9 @@ Result<void> check(const Options &options)
     if (!std::has_single_bit(options.memory_bytes))
         return usage(fmt::format("--memory {}: a BAR has a size that is a power of two",
                                  options.memory_bytes));
-    if (p.counters > Counters::kWays && p.counters % Counters::kWays != 0)
-        return usage(fmt::format("--counters {}: above {} it must be a multiple of it", p.counters,
-                                 Counters::kWays));
+    if (p.counters.number > p.counters.ways && p.counters.number % p.counters.ways != 0)
+        return usage(fmt::format("--counters {}: above --ways {} it must be a multiple of it",
+                                 p.counters.number, p.counters.ways));
     if (!valid_epoch(p.epoch_min) || !valid_epoch(p.epoch_max) ||
         p.epoch_min.ns() > p.epoch_max.ns())
         return usage("--epoch-min, --epoch-max: SCALE:VALUE with scale 1 to 5, value 1 to 4095");

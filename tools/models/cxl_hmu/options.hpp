@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "models/cxl_hmu/faults.hpp"
 #include "models/cxl_hmu/instance.hpp"
+#include "vfu/bar_memory.hpp"
 
 namespace pmukit::models::cxl_hmu {
 
@@ -12,6 +13,10 @@ struct Options {
     uint64_t memory_bytes = uint64_t{16} << 20;
     unsigned chmus = 1;
     unsigned instances = 2;  // of each CHMU
+    uint64_t serial = 0x4348'4d55'0000'0001;
+    bool doe = false;  // a DOE mailbox, which knows discovery alone
+    // The memory is this and mapped by the guest, so nobody sees its accesses; not owned.
+    vfu::BarMemory *mapped = nullptr;
     InstanceParams instance{};
     const Fault *fault = nullptr;
 };
