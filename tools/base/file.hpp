@@ -123,6 +123,16 @@ public:
         forgotten_ = until;
     }
 
+    // The same for whole pages inside a range.
+    void forget(size_t offset, size_t size) const
+    {
+        constexpr size_t kPageBytes = 65536;  // a multiple of every page size in use
+        size_t first = (offset + kPageBytes - 1) / kPageBytes * kPageBytes;
+        size_t last = (offset + size) / kPageBytes * kPageBytes;
+        if (offset + size <= size_ && first < last)
+            ::madvise(at_ + first, last - first, MADV_DONTNEED);
+    }
+
 private:
     MappedFile() = default;
 

@@ -270,22 +270,31 @@ std::optional<uint64_t> CountView::time_running_ns() const
 
 // Samples
 
-std::optional<Sample> parse_sample(Bytes body, const Attr &attr, std::endian order)
+const Sample *SampleParser::parse(Bytes body, const Attr &attr, std::endian order)
 {
     constexpr uint64_t kMiddle = PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW |
                                  PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
                                  PERF_SAMPLE_STACK_USER;
     constexpr uint64_t kBack = ~(kMiddle | (PERF_SAMPLE_WEIGHT - 1) | PERF_SAMPLE_IDENTIFIER);
-    std::optional<Sample> sample(std::in_place);
+    // Events of one sample_type write the same fields, each as a whole: nothing of the last sample
+    // can be left.
+    if (attr.sample_type != written_)
+        sample_ = Sample();
+    written_ = attr.sample_type;
     Walk in(body, order);
-    read_front(in, attr.sample_type, *sample);
+    read_front(in, attr.sample_type, sample_);
     if (attr.sample_type & kMiddle)
-        read_middle(in, attr, *sample);
+        read_middle(in, attr, sample_);
     if (attr.sample_type & kBack)
-        read_back(in, attr, *sample);
-    if (!in.whole())
-        sample.reset();
-    return sample;
+        read_back(in, attr, sample_);
+    return in.whole() ? &sample_ : nullptr;
+}
+
+std::optional<Sample> parse_sample(Bytes body, const Attr &attr, std::endian order)
+{
+    SampleParser parser;
+    const Sample *sample = parser.parse(body, attr, order);
+    return sample ? std::optional<Sample>(*sample) : std::nullopt;
 }
 
 size_t trailer_bytes(const Attr &attr)

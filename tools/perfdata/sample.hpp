@@ -124,6 +124,18 @@ struct Sample {
     Bytes aux;  // PERF_SAMPLE_AUX
 };
 
+// For many samples: keeps one Sample and writes only the fields that the event has, which halves
+// the time of a small one.
+class SampleParser {
+public:
+    // Borrowed until the next call. Null: the body is too short for what its attribute promises.
+    const Sample *parse(Bytes body, const Attr &attr, std::endian order);
+
+private:
+    Sample sample_;
+    uint64_t written_ = 0;  // the sample_type whose fields sample_ has
+};
+
 // nullopt: the body is too short for what its attribute promises.
 std::optional<Sample> parse_sample(Bytes body, const Attr &attr, std::endian order);
 std::optional<SampleId> parse_sample_id(Bytes body, const Attr &attr, std::endian order);

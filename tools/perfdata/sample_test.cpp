@@ -189,6 +189,32 @@ TEST(Sample, ReadsTheOtherByteOrder)
     EXPECT_EQ(sample->callchain[0], 0xabcU);
 }
 
+TEST(SampleParser, LeavesNothingOfTheSampleBefore)
+{
+    SampleParser parser;
+    Attr all = attr_of(PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
+                       PERF_SAMPLE_STACK_USER | PERF_SAMPLE_PHYS_ADDR);
+    all.sample_regs_user = 1;
+    const Sample *sample =
+        parser.parse(words({0x10, 1, 0xa, /* regs */ 2, 5, /* stack */ 8, 1, 8, 0x42}), all,
+                     std::endian::little);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(sample->user_stack.size(), 8U);
+    sample =
+        parser.parse(words({0x10, 0, /* regs */ 0, /* stack */ 0, 0x43}), all, std::endian::little);
+    ASSERT_TRUE(sample);
+    EXPECT_TRUE(sample->callchain.empty());
+    EXPECT_TRUE(sample->user_regs.values.empty());
+    EXPECT_TRUE(sample->user_stack.empty());
+    EXPECT_EQ(sample->phys_addr, 0x43U);
+    sample = parser.parse(words({9}), attr_of(PERF_SAMPLE_TIME), std::endian::little);
+    ASSERT_TRUE(sample);
+    EXPECT_FALSE(sample->ip);
+    EXPECT_FALSE(sample->phys_addr);
+    EXPECT_FALSE(parser.parse({}, all, std::endian::little));
+    EXPECT_TRUE(parser.parse(words({9}), attr_of(PERF_SAMPLE_TIME), std::endian::little));
+}
+
 TEST(SampleId, StandsAtTheEnd)
 {
     Attr attr = attr_of(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "perfdata/aux_file.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "perfdata/features.hpp"
+#include "perfdata/format.hpp"
+
+namespace pmukit::perfdata {
+
+Result<AuxFile> AuxFile::open(const std::string &path)
+{
+    Result<MappedFile> file = MappedFile::open(path);
+    if (!file)
+        return file.error();
+    auto kept = std::make_unique<MappedFile>(std::move(*file));
+    Result<Reader> reader = Reader::open(kept->bytes());
+    if (!reader)
+        return reader.error();
+    AuxFile aux(std::move(kept), std::move(*reader));
+    aux.from_index_ = aux.read_index();
+    if (aux.from_index_)
+        return aux;
+    aux.buffers_.clear();
+    if (Result<void> walked = aux.walk(); !walked)
+        return walked.error();
+    return aux;
+}
+
+// An entry that does not fit what is there makes the whole index worthless.
+bool AuxFile::read_index()
+{
+    std::optional<Bytes> content = reader_.feature(kFeatAuxtrace);
+    auto index = content ? parse_auxtrace_index(*content, reader_.order()) : std::nullopt;
+    if (!index)
+        return false;
+    for (const AuxtraceIndexEntry &entry : *index) {
+        std::optional<AuxBuffer> buffer = buffer_at(entry.offset, entry.bytes);
+        if (!buffer)
+            return false;
+        buffers_.push_back(*buffer);
+    }
+    return true;
+}
+
+std::optional<AuxBuffer> AuxFile::buffer_at(uint64_t offset, uint64_t bytes) const
+{
+    const Bytes file = file_->bytes();
+    constexpr uint64_t kLeast = kRecordHeaderBytes + kAuxtraceBodyBytes;
+    if (offset > file.size() || bytes > file.size() - offset || bytes < kLeast)
+        return std::nullopt;
+    const Bytes record = file.subspan(offset, bytes);
+    const std::endian order = reader_.order();
+    const size_t size = load<uint16_t>(record.data() + 6, order);
+    if (load<uint32_t>(record.data(), order) != kAuxtrace || size < kLeast || size > bytes)
+        return std::nullopt;
+    std::optional<AuxtraceRecord> trace = parse_auxtrace(record.subspan(kRecordHeaderBytes), order);
+    if (!trace || trace->size != bytes - size)
+        return std::nullopt;
+    return AuxBuffer{offset, offset + size, trace->size, *trace};
+}
+
+Result<void> AuxFile::walk()
+{
+    for (Record record;;) {
+        Result<bool> more = reader_.next(record);
+        if (!more)
+            return more.error();
+        if (!*more)
+            return {};
+        file_->forget_before(record.offset);
+        if (record.type != kAuxtrace)
+            continue;
+        const uint64_t size = kRecordHeaderBytes + record.body.size();
+        std::optional<AuxBuffer> buffer = buffer_at(record.offset, size + record.payload_bytes);
+        if (buffer)
+            buffers_.push_back(*buffer);
+    }
+}
+
+Bytes AuxFile::data(size_t buffer) const
+{
+    const AuxBuffer &wanted = buffers_[buffer];
+    return file_->bytes().subspan(wanted.data_offset, wanted.bytes);
+}
+
+void AuxFile::for_each_buffer(unsigned threads,
+                              const std::function<void(size_t, Bytes)> &visit) const
+{
+    if (threads == 0)
+        threads = std::max(1U, std::thread::hardware_concurrency());
+    threads = static_cast<unsigned>(std::min<size_t>(threads, buffers_.size()));
+    std::atomic<size_t> next = 0;
+    auto work = [this, &next, &visit] {
+        for (size_t i = next++; i < buffers_.size(); i = next++) {
+            visit(i, data(i));
+            file_->forget(buffers_[i].data_offset, buffers_[i].bytes);
+        }
+    };
+    std::vector<std::thread> helpers;
+    for (unsigned i = 1; i < threads; i++)
+        helpers.emplace_back(work);
+    work();
+    for (std::thread &helper : helpers)
+        helper.join();
+}
+
+}  // namespace pmukit::perfdata
