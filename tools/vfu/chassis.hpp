@@ -99,6 +99,7 @@ private:
 
     Fd stop_event_;  // becomes readable by stop() and stays so
     Traffic traffic_;
+    std::vector<Session *> sessions_;  // of the slots
     std::vector<std::unique_ptr<Slot>> slots_;
 };
 

@@ -186,6 +186,66 @@ void Link::dma_writes(uint64_t address, uint64_t bytes, const PacketLimits &limi
     });
 }
 
+void Link::pass_down(const Packet &request, const Link &peer) const
+{
+    Packet packet = request;
+    packet.direction = PacketDirection::kOutbound;
+    packet.root_port = peer.place_.root_port;
+    packet.function = packet.completer = peer.place_.function;
+    traffic_->show(packet);
+}
+
+void Link::answer_peer(const Packet &request, const Link &peer, uint32_t payload_bytes) const
+{
+    Packet answer = peer.inbound(PacketKind::kCompletion, request.time_ns);
+    answer.requester = place_.function;
+    answer.completer = peer.place_.function;
+    answer.tag = request.tag;
+    answer.bytes_left = request.bytes;
+    for_each_packet(request.address, request.bytes, payload_bytes,
+                    [&](uint64_t at, uint32_t piece) {
+                        answer.address = at;
+                        answer.bytes = piece;
+                        traffic_->show(answer);
+                        Packet handed_up = answer;
+                        handed_up.direction = PacketDirection::kOutbound;
+                        handed_up.root_port = place_.root_port;
+                        handed_up.function = place_.function;
+                        traffic_->show(handed_up);
+                        answer.bytes_left -= piece;
+                    });
+}
+
+void Link::peer_reads(uint64_t address, uint64_t bytes, const PacketLimits &limits,
+                      const Link &peer, uint32_t peer_payload_bytes, uint64_t now_ns)
+{
+    if (!watched() || place_.root_port == peer.place_.root_port)
+        return;
+    for_each_packet(address, bytes, limits.read_request_bytes, [&](uint64_t at, uint32_t piece) {
+        Packet request = inbound(PacketKind::kMemoryRead, now_ns);
+        request.tag = next_tag_++;
+        request.address = at;
+        request.bytes = piece;
+        traffic_->show(request);
+        pass_down(request, peer);
+        answer_peer(request, peer, peer_payload_bytes);
+    });
+}
+
+void Link::peer_writes(uint64_t address, uint64_t bytes, const PacketLimits &limits,
+                       const Link &peer, uint64_t now_ns)
+{
+    if (!watched() || place_.root_port == peer.place_.root_port)
+        return;
+    for_each_packet(address, bytes, limits.payload_bytes, [&](uint64_t at, uint32_t piece) {
+        Packet packet = inbound(PacketKind::kMemoryWrite, now_ns);
+        packet.address = at;
+        packet.bytes = piece;
+        traffic_->show(packet);
+        pass_down(packet, peer);
+    });
+}
+
 void Link::interrupts(uint64_t address, uint64_t now_ns)
 {
     if (!watched())

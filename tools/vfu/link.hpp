@@ -47,7 +47,18 @@ public:
     void dma_writes(uint64_t address, uint64_t bytes, const PacketLimits &limits, uint64_t now_ns);
     void interrupts(uint64_t address, uint64_t now_ns);
 
+    // DMA to another function: down its link, and what it answers back up. Both functions have a
+    // link. Below one root port a switch turns the packets round and no root port sees them.
+    void peer_reads(uint64_t address, uint64_t bytes, const PacketLimits &limits, const Link &peer,
+                    uint32_t peer_payload_bytes, uint64_t now_ns);
+    void peer_writes(uint64_t address, uint64_t bytes, const PacketLimits &limits, const Link &peer,
+                     uint64_t now_ns);
+    bool has_place() const { return traffic_ != nullptr; }
+
 private:
+    // The same packet on the link of another root port: sent down there, or handed up here.
+    void pass_down(const Packet &request, const Link &peer) const;
+    void answer_peer(const Packet &request, const Link &peer, uint32_t payload_bytes) const;
     Packet outbound(PacketKind kind, uint64_t now_ns) const;
     Packet inbound(PacketKind kind, uint64_t now_ns) const;
     Packet answer(uint8_t tag, uint64_t now_ns) const;

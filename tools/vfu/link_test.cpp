@@ -163,6 +163,54 @@ TEST_F(LinkTest, ADmaReadOfNothingMappedIsUnsupported)
     EXPECT_EQ(packets[1].bytes, 0u);
 }
 
+TEST_F(LinkTest, ADmaReadFromAPeerPassesBothLinks)
+{
+    Link peer(traffic, {0x0200, 0x0088});
+    link.peer_reads(0x1040, 100, kLimits, peer, 128, kNow);
+    ASSERT_EQ(packets.size(), 6u);
+    const auto expect = [this](size_t i, PacketKind kind, PacketDirection direction, uint16_t port,
+                               uint32_t bytes, uint32_t left) {
+        EXPECT_EQ(packets[i].kind, kind) << i;
+        EXPECT_EQ(packets[i].direction, direction) << i;
+        EXPECT_EQ(packets[i].root_port, port) << i;
+        EXPECT_EQ(packets[i].requester, kPlace.function) << i;
+        EXPECT_EQ(packets[i].tag, packets[0].tag) << i;
+        EXPECT_EQ(packets[i].bytes, bytes) << i;
+        EXPECT_EQ(packets[i].bytes_left, left) << i;
+    };
+    expect(0, PacketKind::kMemoryRead, PacketDirection::kInbound, 0x0080, 100, 0);
+    expect(1, PacketKind::kMemoryRead, PacketDirection::kOutbound, 0x0088, 100, 0);
+    expect(2, PacketKind::kCompletion, PacketDirection::kInbound, 0x0088, 64, 100);
+    expect(3, PacketKind::kCompletion, PacketDirection::kOutbound, 0x0080, 64, 100);
+    expect(4, PacketKind::kCompletion, PacketDirection::kInbound, 0x0088, 36, 36);
+    expect(5, PacketKind::kCompletion, PacketDirection::kOutbound, 0x0080, 36, 36);
+    for (size_t i = 1; i < packets.size(); i++)
+        EXPECT_EQ(packets[i].completer, 0x0200) << i;
+    EXPECT_EQ(packets[1].function, 0x0200);
+    EXPECT_EQ(packets[3].function, kPlace.function);
+}
+
+TEST_F(LinkTest, ADmaWriteToAPeerPassesBothLinks)
+{
+    Link peer(traffic, {0x0200, 0x0088});
+    link.peer_writes(0x1000, 130, kLimits, peer, kNow);
+    ASSERT_EQ(packets.size(), 4u);
+    EXPECT_EQ(packets[0].direction, PacketDirection::kInbound);
+    EXPECT_EQ(packets[0].root_port, 0x0080);
+    EXPECT_EQ(packets[1].direction, PacketDirection::kOutbound);
+    EXPECT_EQ(packets[1].root_port, 0x0088);
+    EXPECT_EQ(packets[1].requester, kPlace.function);
+    EXPECT_EQ(packets[3].bytes, 2u);
+}
+
+TEST_F(LinkTest, BelowOneRootPortPeersAreNotSeen)
+{
+    Link peer(traffic, {0x0300, kPlace.root_port});
+    link.peer_reads(0x1000, 4, kLimits, peer, 128, kNow);
+    link.peer_writes(0x1000, 4, kLimits, peer, kNow);
+    EXPECT_TRUE(packets.empty());
+}
+
 TEST_F(LinkTest, AnInterruptIsAMarkedWriteOfADword)
 {
     link.interrupts(0xfee00000, kNow);

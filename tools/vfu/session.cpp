@@ -58,6 +58,15 @@ constexpr uint32_t piece_of(uint32_t count)
     return 1;
 }
 
+// The widest access that is aligned and not too long.
+constexpr size_t aligned_piece(uint64_t offset, size_t left)
+{
+    for (const size_t width : {8u, 4u, 2u})
+        if (offset % width == 0 && left >= width)
+            return width;
+    return 1;
+}
+
 }  // namespace
 
 // Logging
@@ -364,6 +373,8 @@ bool Session::dma_read(uint64_t address, std::span<std::byte> into)
         return false;
     }
     const bool good = dma_.read(address, into);
+    if (!good && read_peer(address, into))
+        return true;
     link_.dma_reads(address, into.size(), good, packet_limits(), now_ns());
     if (good)
         return true;
@@ -378,13 +389,81 @@ bool Session::dma_write(uint64_t address, Bytes from)
         log(fmt::format("DMA write to {:#x} while not bus master", address));
         return false;
     }
+    const bool good = dma_.write(address, from);
+    if (!good && write_peer(address, from))
+        return true;
     link_.dma_writes(address, from.size(), packet_limits(), now_ns());
-    if (dma_.write(address, from))
+    if (good)
         return true;
     log(fmt::format(
         "DMA write of {} bytes at {:#x}: not mapped, not writable, or not shared memory",
         from.size(), address));
     return false;
+}
+
+// DMA between functions
+
+// The BAR of this function that the range lies in.
+std::optional<Session::PeerRange> Session::claim(uint64_t address, size_t size_bytes)
+{
+    if (!device_ || !attached() || !link_.has_place() || !config().memory_enabled())
+        return std::nullopt;
+    for (unsigned bar = 0; bar < kBars; bar++) {
+        const uint64_t base = config().bar_address(bar);
+        if (base != 0 && in_range(address, size_bytes, base, region_bytes(bar)))
+            return PeerRange{this, bar, address - base};
+    }
+    return std::nullopt;
+}
+
+// A function that is asked by another does not ask a third meanwhile: two DMA engines aimed at each
+// other's registers would never come to an end.
+Session::PeerRange Session::find_peer(uint64_t address, size_t size_bytes) const
+{
+    if (!peers_ || !link_.has_place() || asked_by_peer_)
+        return {};
+    for (Session *other : *peers_) {
+        if (other == this)
+            continue;
+        if (const std::optional<PeerRange> range = other->claim(address, size_bytes))
+            return *range;
+    }
+    return {};
+}
+
+bool Session::read_peer(uint64_t address, std::span<std::byte> into)
+{
+    const auto [peer, bar, offset] = find_peer(address, into.size());
+    if (!peer)
+        return false;
+    link_.peer_reads(address, into.size(), packet_limits(), peer->link_,
+                     peer->packet_limits().payload_bytes, now_ns());
+    peer->asked_by_peer_ = true;
+    peer->device_->advance(now_ns());
+    for (size_t done = 0; done < into.size();) {
+        const size_t piece = aligned_piece(offset + done, into.size() - done);
+        peer->read_bar(bar, offset + done, into.subspan(done, piece));
+        done += piece;
+    }
+    peer->asked_by_peer_ = false;
+    return true;
+}
+
+bool Session::write_peer(uint64_t address, Bytes from)
+{
+    const auto [peer, bar, offset] = find_peer(address, from.size());
+    if (!peer)
+        return false;
+    link_.peer_writes(address, from.size(), packet_limits(), peer->link_, now_ns());
+    peer->asked_by_peer_ = true;
+    peer->device_->advance(now_ns());
+    for (size_t done = 0; done < from.size();) {
+        const size_t piece = aligned_piece(offset + done, from.size() - done);
+        peer->write_bar(bar, offset + done, from.subspan(done, piece));
+        done += piece;
+    }
+    peer->asked_by_peer_ = false;
+    return true;
 }
 
 PacketLimits Session::packet_limits() const

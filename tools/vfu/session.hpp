@@ -60,6 +60,9 @@ public:
     // Where the function sits, if its packets are to be seen, and what its log lines begin with.
     void set_link(const Link &link) { link_ = link; }
     void set_name(std::string_view name) { name_ = name; }
+    // All functions that may stand behind an address that is no memory of the machine; this one may
+    // be among them. The list outlives the session.
+    void set_peers(const std::vector<Session *> &peers) { peers_ = &peers; }
 
     // A new client is a new machine: nothing mapped, device as after power-on.
     void attach(Fd client);
@@ -147,6 +150,17 @@ private:
     ConfigSpace &config() const { return device_->config(); }
     PacketLimits packet_limits() const;
 
+    // A piece of another function's BAR.
+    struct PeerRange {
+        Session *peer = nullptr;  // nobody has that address
+        unsigned bar = 0;
+        uint64_t offset = 0;
+    };
+    PeerRange find_peer(uint64_t address, size_t size_bytes) const;
+    std::optional<PeerRange> claim(uint64_t address, size_t size_bytes);
+    bool read_peer(uint64_t address, std::span<std::byte> into);
+    bool write_peer(uint64_t address, Bytes from);
+
     Device *device_ = nullptr;
     std::optional<Channel> channel_;
     bool version_agreed_ = false;
@@ -154,6 +168,8 @@ private:
     Msix msix_;
     Msi msi_;
     Link link_;
+    const std::vector<Session *> *peers_ = nullptr;
+    bool asked_by_peer_ = false;  // right now
     std::string name_;
     std::vector<std::byte> answer_;
     LineLimiter limiter_;
