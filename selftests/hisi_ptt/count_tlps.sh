@@ -3,13 +3,15 @@
 # count_tlps.sh LOG: sums up a TLP log of the model, one line a kind of traffic.
 set -eu
 awk '
-/ out P MWr .* bytes=8$/ { stores++ }
+/ out P MWr .* req=00:00.0 .* bytes=8$/ { stores++ }
 / out NP MRd .* bytes=8$/ { loads++ }
 / in CPL CplD .* bytes=8 / { loaded++ }
 / in P MWr / && !/ msi$/ { dma_bytes_in += value("bytes") }
 / in NP MRd / { asked += value("bytes") }
-/ out CPL CplD .* req=01:00.0 / { fetched += value("bytes") }
+/ out CPL CplD port=00:10.0 req=01:00.0 / { fetched += value("bytes") }
 / in P MWr port=00:11.0 req=04:00.0 .* msi$/ { messages++ }
+/ out P MWr port=00:11.0 req=01:00.0 / { peer_stored += value("bytes") }
+/ in CPL CplD port=00:11.0 req=01:00.0 / { peer_fetched += value("bytes") }
 / port=00:12.0 / { foreign++ }
 # The number behind NAME= in this line.
 function value(name,    at, rest) {
@@ -20,5 +22,6 @@ function value(name,    at, rest) {
 END {
 	printf "stores=%d loads=%d loaded=%d end\n", stores, loads, loaded
 	printf "dma_in=%d asked=%d fetched=%d end\n", dma_bytes_in, asked, fetched
+	printf "peer_stored=%d peer_fetched=%d end\n", peer_stored, peer_fetched
 	printf "messages=%d foreign=%d end\n", messages, foreign
 }' "$1"

@@ -40,10 +40,11 @@
 
 #define MESSAGE_DATA		0x4550
 
-enum setting { READS, WRITES, WIDTH, FETCHES, STORES, BYTES, MESSAGES, PAUSE_US, NR_SETTINGS };
+enum setting { READS, WRITES, WIDTH, FETCHES, STORES, BYTES, MESSAGES, PAUSE_US, NR_SETTINGS, FUNCTION, TARGET };
 
 struct options {
 	const char *function;
+	const char *target;	/* NULL: memory of this program */
 	unsigned long value[NR_SETTINGS];
 };
 
@@ -204,10 +205,10 @@ static int access_memory(const struct options *opt, struct endpoint *ep)
 	return 0;
 }
 
-static int transfer(const struct options *opt, struct endpoint *ep, uint32_t command)
+static int transfer(const struct options *opt, struct endpoint *ep, uint64_t address, uint32_t command)
 {
-	ep->registers[EP_ADDRESS_LOW / 4] = (uint32_t)ep->page_address;
-	ep->registers[EP_ADDRESS_HIGH / 4] = ep->page_address >> 32;
+	ep->registers[EP_ADDRESS_LOW / 4] = (uint32_t)address;
+	ep->registers[EP_ADDRESS_HIGH / 4] = address >> 32;
 	ep->registers[EP_OFFSET / 4] = 0;
 	ep->registers[EP_LENGTH / 4] = opt->value[BYTES];
 	ep->registers[EP_COMMAND / 4] = command;
@@ -222,17 +223,47 @@ static int run_dma(const struct options *opt, struct endpoint *ep)
 
 	for (unsigned long i = 0; !err && i < opt->value[FETCHES]; i++) {
 		memset(ep->page, i + 1, PAGE_BYTES);
-		err = transfer(opt, ep, EP_COMMAND_FETCH);
+		err = transfer(opt, ep, ep->page_address, EP_COMMAND_FETCH);
 	}
 	for (unsigned long i = 0; !err && i < opt->value[STORES]; i++) {
 		memset(ep->page, 0xee, PAGE_BYTES);
-		err = transfer(opt, ep, EP_COMMAND_STORE);
+		err = transfer(opt, ep, ep->page_address, EP_COMMAND_STORE);
 		if (!err && opt->value[FETCHES] &&
 		    *(volatile uint8_t *)(ep->page + opt->value[BYTES] - 1) != (uint8_t)opt->value[FETCHES])
 			err = -EIO;
 		if (!err && opt->value[BYTES] < PAGE_BYTES && ep->page[opt->value[BYTES]] != 0xee)
 			err = -EIO;
 	}
+	return err;
+}
+
+/* Where the memory of another endpoint begins; which is then there to be reached. */
+static int find_target(const char *function, uint64_t *address)
+{
+	int fd = open_file(function, "config");
+	struct endpoint target = { .config = fd };
+	uint32_t low, high;
+	int err = fd < 0 ? fd : enable_function(&target);
+
+	if (fd < 0)
+		return fd;
+	if (!err && (pread(fd, &low, 4, PCI_BASE_ADDRESS_2) != 4 || pread(fd, &high, 4, PCI_BASE_ADDRESS_3) != 4))
+		err = -EIO;
+	close(fd);
+	if (!err)
+		*address = (low & PCI_BASE_ADDRESS_MEM_MASK & 0xffffffff) | (uint64_t)high << 32;
+	return err;
+}
+
+static int run_dma_to_target(const struct options *opt, struct endpoint *ep)
+{
+	uint64_t address;
+	int err = find_target(opt->target, &address);
+
+	for (unsigned long i = 0; !err && i < opt->value[FETCHES]; i++)
+		err = transfer(opt, ep, address, EP_COMMAND_FETCH);
+	for (unsigned long i = 0; !err && i < opt->value[STORES]; i++)
+		err = transfer(opt, ep, address, EP_COMMAND_STORE);
 	return err;
 }
 
@@ -299,7 +330,7 @@ static int run(const struct options *opt, struct endpoint *ep)
 	int err = access_memory(opt, ep);
 
 	if (!err)
-		err = run_dma(opt, ep);
+		err = opt->target ? run_dma_to_target(opt, ep) : run_dma(opt, ep);
 	if (!err)
 		err = send_messages(opt, ep);
 	if (!err)
@@ -312,8 +343,10 @@ static int run(const struct options *opt, struct endpoint *ep)
 static void usage(void)
 {
 	fprintf(stderr, "usage: pcie_load [--function BUS:DEVICE.FUNCTION] [--writes N] [--reads N] [--width 1|2|4|8]\n"
-			"                 [--fetches N] [--stores N] [--bytes N] [--messages N] [--pause-us N]\n"
+			"                 [--fetches N] [--stores N] [--bytes N] [--target BUS:DEVICE.FUNCTION]\n"
+			"                 [--messages N] [--pause-us N]\n"
 			"  --fetches N, --stores N  DMA from and to memory, --bytes (1 to 4096) each\n"
+			"  --target FUNCTION        DMA from and to the memory of another endpoint instead\n"
 			"  --messages N             each is sent by a doorbell and awaited\n"
 			"  --pause-us N             after each access and transfer\n");
 	exit(EXIT_USAGE);
@@ -342,15 +375,18 @@ static struct options parse(int argc, char **argv)
 		{ "bytes", required_argument, NULL, BYTES },
 		{ "messages", required_argument, NULL, MESSAGES },
 		{ "pause-us", required_argument, NULL, PAUSE_US },
-		{ "function", required_argument, NULL, NR_SETTINGS },
+		{ "function", required_argument, NULL, FUNCTION },
+		{ "target", required_argument, NULL, TARGET },
 		{ },
 	};
 	struct options opt = { .function = "01:00.0", .value = { [WIDTH] = 8, [BYTES] = 256 } };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (option == NR_SETTINGS)
+		if (option == FUNCTION)
 			opt.function = optarg;
+		else if (option == TARGET)
+			opt.target = optarg;
 		else if (option < NR_SETTINGS)
 			opt.value[option] = number(optarg);
 		else

@@ -20,7 +20,7 @@ at() {
 }
 
 echo "TAP version 13"
-echo "1..8"
+echo "1..9"
 at 00:18.0 "0x19e5 0xa12e"
 at 01:00.0 "0x1234 0x4550"
 at 04:00.0 "0x1234 0x4550"
@@ -30,6 +30,8 @@ pcie_load --function 01:00.0 --writes 300 --reads 200 --width 8
 result "01:00.0: loads and stores" $?
 pcie_load --function 01:00.0 --fetches 10 --stores 20 --bytes 1000
 result "01:00.0: DMA" $?
+pcie_load --function 01:00.0 --target 04:00.0 --fetches 4 --stores 3 --bytes 600
+result "01:00.0: DMA with 04:00.0" $?
 pcie_load --function 04:00.0 --messages 5
 result "04:00.0: messages, below a switch" $?
 pcie_load --function 06:00.0 --writes 50 --width 8
