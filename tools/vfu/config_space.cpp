@@ -158,7 +158,7 @@ void ConfigSpace::place(const Register &reg, uint16_t base)
     }
 }
 
-void ConfigSpace::place_all(Registers registers, uint16_t base, size_t size_bytes)
+void ConfigSpace::place_all(Registers registers, uint16_t base, [[maybe_unused]] size_t size_bytes)
 {
     for (const Register &reg : registers) {
         assert(reg.offset + reg.width <= size_bytes);
