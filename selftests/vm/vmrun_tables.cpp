@@ -115,6 +115,19 @@ Scenario cxl_hmu_test()
     return test;
 }
 
+// Both of them in one process.
+Scenario cxl_hmu_two_devices()
+{
+    Scenario two;
+    two.name = "two_devices";
+    two.chassis = {
+        {"cxl_hmu --serial 1", "pcie.0", "10.0"},
+        {"cxl_hmu --serial 2 --doe --source zipf:accesses=500,units=256", "pcie.0", "11.0"},
+    };
+    two.steps = {{"two_devices", "/selftests/cxl_hmu/two_devices.sh", 180}};
+    return two;
+}
+
 UnitSpec cxl_hmu()
 {
     UnitSpec unit;
@@ -129,8 +142,9 @@ UnitSpec cxl_hmu()
                   "selftests/cxl_hmu/stock_perf.sh",
                   "selftests/cxl_hmu/abi_paths.sh",
                   "selftests/cxl_hmu/trace_event.sh",
+                  "selftests/cxl_hmu/two_devices.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
-    unit.tests = {cxl_hmu_test()};
+    unit.tests = {cxl_hmu_test(), cxl_hmu_two_devices()};
     unit.demo = cxl_hmu_demo();
     return unit;
 }

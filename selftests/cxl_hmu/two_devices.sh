@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# two_devices.sh: two CXL memory functions, the second with synthetic accesses of its own. Removing the first disturbs
+# the second neither while it records nor afterwards, and after a rescan the first is back under a name of its own.
+. "$(dirname "$0")/hmu.sh"
+
+command -v pmukit >/dev/null || skip_all "no pmukit"
+first=$(pmu_of_device 0) && second=$(pmu_of_device 1) || skip_all "no two CXL memory functions with a PMU"
+victim=$(grep -lx 0x050210 /sys/bus/pci/devices/*/class | sort | head -n 1)
+victim=${victim%/class}
+
+# record PMU NAME SECONDS: epochs of 20 ms, every access counts
+record() {
+	pmukit record -a -e "$1/access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/" \
+		-o "$work/$2.data" -- sleep "$3" >"$work/$2.said" 2>&1
+	status=$?
+	sed 's/^/# /' "$work/$2.said"
+	return $status
+}
+
+records() {
+	pmukit dump -i "$work/$1.data" | grep -c 'CXL_HMU data'
+}
+
+plan 7
+[ "$first" != "$second" ]
+result "two devices have two PMUs" $?
+[ "$(cat /sys/bus/cxl/devices/mem*/serial | sort -u | wc -l)" = 2 ]
+result "and two serial numbers" $?
+
+record "$second" during 4 &
+recorder=$!
+sleep 2
+echo 1 >"$victim/remove"
+wait $recorder && [ "$(records during)" -gt 0 ]
+result "the second records while the first is removed" $?
+[ ! -e "/sys/bus/event_source/devices/$first" ] && [ -e "/sys/bus/event_source/devices/$second" ]
+result "the first one's PMU is gone, the second one's is not" $?
+record "$second" after 1 && [ "$(records after)" -gt 0 ]
+result "the second records afterwards" $?
+
+echo 1 >/sys/bus/pci/rescan
+back=$(pmu_of_device 0) && [ "$back" != "$second" ] && [ "$(pmu_of_device 1)" = "$second" ]
+result "after a rescan the first is back beside the second" $?
+record "$back" back 1
+result "and can be opened" $?
+exit $tap_failed
