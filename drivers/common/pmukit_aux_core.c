@@ -96,10 +96,11 @@ void pmukit_aux_write(const struct pmukit_aux_ring *ring, u64 head_bytes,
  */
 bool pmukit_aux_ring_adjacent(const struct pmukit_aux_ring *ring, u32 first, u32 nr_pages)
 {
+	u64 page_bytes = (u64)1 << ring->page_shift;
 	u32 i;
 
 	for (i = first + 1; i < first + nr_pages; i++) {
-		if ((char *)ring->pages[i] != (char *)ring->pages[i - 1] + (1UL << ring->page_shift))
+		if (ring->pages[i] != (char *)ring->pages[i - 1] + page_bytes)
 			return false;
 	}
 	return true;

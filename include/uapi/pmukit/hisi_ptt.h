@@ -38,7 +38,7 @@ enum pmukit_hisi_ptt_extra {
 };
 
 #define PMUKIT_HISI_PTT_F_OVERRUN	(1ULL << 0)	/* overwritten in the device's buffers */
-#define PMUKIT_HISI_PTT_F_TRUNCATED	(1ULL << 1)	/* driver dropped entries before this record */
+#define PMUKIT_HISI_PTT_F_TRUNCATED	(1ULL << 1)	/* driver dropped some before */
 #define PMUKIT_HISI_PTT_F_RESET		(1ULL << 2)	/* device lost its configuration */
 #define PMUKIT_HISI_PTT_F_FILTER_GONE	(1ULL << 3)	/* what was traced left: last record */
 

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * hisi_ptt: what its files share.
+ *
+ *   hisi_ptt_pci.c    finds the device, brings it up and down
+ *   hisi_ptt_pmu.c    perf callbacks and event terms
+ *   hisi_ptt_sysfs.c  format/, caps/ and runs/
+ *   hisi_ptt_tune.c   tune/
+ *   hisi_ptt_filter.c root_port_filters/ and requester_filters/, and hotplug
+ *   hisi_ptt_dma.c    memory for the device: its own buffers, AUX areas
+ *   hisi_ptt_run.c    starts and stops the trace
+ *   hisi_ptt_drain.c  moves entries to perf: interrupt, timer, stop
+ *   hisi_ptt_trace.c  the trace event of a record
+ *   hisi_ptt_core.c   the arithmetic of all of them
+ */
+#ifndef HISI_PTT_H
+#define HISI_PTT_H
+
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/pci.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include <pmukit/pmu.h>
+
+#include "hisi_ptt_core.h"
+
+/* At most this much is copied with interrupts off, of samples a quarter while the event runs. */
+#define HISI_PTT_SECTION_BYTES		(64U << 10)
+#define HISI_PTT_SAMPLE_SECTION_BYTES	(16U << 10)
+
+/* Device buffers of an event without an AUX area */
+#define HISI_PTT_SAMPLE_BUFFER_BYTES	(64U << 10)
+
+/*
+ * Pauses between two unasked looks at the device: while it copies, so that little is left when
+ * the event stops; in a zero-copy run only to find out that an interrupt was lost, or the device.
+ */
+#define HISI_PTT_LOOK_MIN_NS		(1 * NSEC_PER_MSEC)
+#define HISI_PTT_LOOK_MAX_NS		(4 * NSEC_PER_MSEC)
+#define HISI_PTT_WATCH_NS		(500 * NSEC_PER_MSEC)
+
+/**
+ * enum hisi_ptt_path - the way of the entries
+ * @HISI_PTT_COUNT: counted, not looked at
+ * @HISI_PTT_SAMPLE: copied into samples
+ * @HISI_PTT_COPY: copied into an AUX area
+ * @HISI_PTT_ZERO_COPY: the device writes into the AUX area
+ * @HISI_PTT_NR_PATHS: how many there are
+ */
+enum hisi_ptt_path {
+	HISI_PTT_COUNT,
+	HISI_PTT_SAMPLE,
+	HISI_PTT_COPY,
+	HISI_PTT_ZERO_COPY,
+	HISI_PTT_NR_PATHS
+};
+
+/**
+ * struct hisi_ptt_buffers - memory of our own that the device writes to
+ * @bytes: length of each buffer, 0: none
+ * @cpu: for us
+ * @dma: for the device
+ */
+struct hisi_ptt_buffers {
+	u32 bytes;
+	void *cpu[HISI_PTT_NR_BUFFERS];
+	dma_addr_t dma[HISI_PTT_NR_BUFFERS];
+};
+
+/**
+ * struct hisi_ptt_aux - an AUX area
+ * @ptt: whose; holds a reference
+ * @node: place in hisi_ptt.aux_areas
+ * @quarter_bytes: length of a mapped quarter, 0: not mapped for the device
+ * @dma: address of each quarter
+ * @ring: its pages; what perf gets from us. Last, for it has no fixed length.
+ */
+struct hisi_ptt_aux {
+	struct hisi_ptt *ptt;
+	struct list_head node;
+	u32 quarter_bytes;
+	dma_addr_t dma[HISI_PTT_NR_BUFFERS];
+	struct pmukit_aux_ring ring;
+};
+
+/**
+ * struct hisi_ptt_event - an open event
+ * @pev: the common part
+ * @cfg: what it asks for; never changes
+ * @flags: PMUKIT_HISI_PTT_F_* for the next record
+ */
+struct hisi_ptt_event {
+	struct pmukit_event pev;
+	struct hisi_ptt_config cfg;
+	u64 flags;
+};
+
+/**
+ * enum hisi_ptt_state - is the trace running
+ * @HISI_PTT_OFF: no
+ * @HISI_PTT_ON: yes
+ * @HISI_PTT_ENDED: it ended by itself; the event is still started
+ */
+enum hisi_ptt_state {
+	HISI_PTT_OFF,
+	HISI_PTT_ON,
+	HISI_PTT_ENDED
+};
+
+/**
+ * struct hisi_ptt_record - a record with the header of a sample before it
+ * @pad: puts @words on a multiple of 8
+ * @raw: for perf
+ * @words: little-endian
+ */
+struct hisi_ptt_record {
+	u32 pad;
+	struct pmukit_raw_header raw;
+	u64 words[HISI_PTT_RECORD_WORDS];
+};
+
+static_assert(offsetof(struct hisi_ptt_record, words) == 16);
+
+/**
+ * struct hisi_ptt - one device, one PMU
+ * @pp: the common part; its reference count is this structure's
+ * @pdev: the device, with a reference
+ * @irq: Linux interrupt number
+ * @range: the DEVICE_RANGE register
+ * @tune_mutex: one tune operation at a time; protects @tune_gone
+ * @tune_gone: the registers are not to be touched by tune
+ * @filter_mutex: adding and removing filters; perf_event_disable() is called under it
+ * @filter_lock: protects @filters; raw, interrupts off, innermost
+ * @filters: struct hisi_ptt_filter
+ * @filter_notifier: on the PCI bus
+ * @dma_mutex: protects the memory for the device: @dma_users to @dma_gone
+ * @dma_users: events that hold @small and @large
+ * @small: for samples and counts; there as long as an event is open
+ * @large: to copy into an AUX area from; changed under @lock as well
+ * @aux_areas: all AUX areas that perf has not freed yet
+ * @nr_aux: how many; read without a lock
+ * @dma_gone: nothing is mapped any more
+ * @lock: guards the trace registers and everything down to @timer. Raw, interrupts off,
+ *	innermost: never held while calling perf.
+ * @base: registers; not to be touched by the trace when @dead
+ * @dead: the device has left; never cleared
+ * @master_off: bus mastering was taken away from a device that did not stop
+ * @state: see enum hisi_ptt_state
+ * @path: of the current or last run
+ * @ring: how far the buffers were taken
+ * @stopped: the device does not write any more
+ * @masked: its interrupts are masked because they lead to nothing
+ * @futile: interrupts in a row that led to nothing
+ * @last_wr_sts: where the device was at the timer's last look
+ * @pause_ns: until the next look of the timer
+ * @active: the started event; changes on @cpu with interrupts off only
+ * @cpu: where it runs
+ * @told: flags told to readers in the current drain
+ * @complaint: what went wrong, to be printed by the timer
+ * @timer: next part of a drain, or next look at the device
+ * @irq_cpu: where the interrupt was last sent to
+ * @kick: brings a service to @cpu
+ * @delivering: @cpu is inside perf with a record. This and the following are used on @cpu with
+ *	interrupts off only.
+ * @buffers: what the current run copies from
+ * @aux: what the device writes into on the zero-copy path
+ * @handle: perf's transaction on it, open when handle.event is set
+ * @runs: how many runs took each path
+ * @copied_bytes: entries moved by the CPU since the device was found
+ * @section_max_bytes: most of them in one interrupts-off section
+ * @record: the record being put together
+ */
+struct hisi_ptt {
+	struct pmukit_pmu pp;
+	struct pci_dev *pdev;
+	int irq;
+	u32 range;
+
+	struct mutex tune_mutex;	/* tune registers, tune_gone */
+	bool tune_gone;
+
+	struct mutex filter_mutex;	/* changing the filters */
+	raw_spinlock_t filter_lock;	/* filters */
+	struct list_head filters;
+	struct notifier_block filter_notifier;
+
+	struct mutex dma_mutex;		/* memory for the device */
+	unsigned int dma_users;
+	struct hisi_ptt_buffers small;
+	struct hisi_ptt_buffers large;
+	struct list_head aux_areas;
+	atomic_t nr_aux;
+	bool dma_gone;
+
+	raw_spinlock_t lock;
+	void __iomem *base;
+	bool dead;
+	bool master_off;
+	enum hisi_ptt_state state;
+	enum hisi_ptt_path path;
+	struct hisi_ptt_ring ring;
+	bool stopped;
+	bool masked;
+	u32 futile;
+	u32 last_wr_sts;
+	u64 pause_ns;
+	struct hisi_ptt_event *active;
+	int cpu;
+	u64 told;
+	const char *complaint;
+	struct hrtimer timer;
+
+	int irq_cpu;
+	call_single_data_t kick;
+	bool delivering;
+	const struct hisi_ptt_buffers *buffers;
+	struct hisi_ptt_aux *aux;
+	struct perf_output_handle handle;
+	atomic64_t runs[HISI_PTT_NR_PATHS];
+	atomic64_t copied_bytes;
+	atomic64_t section_max_bytes;
+	struct hisi_ptt_record record;
+};
+
+static inline struct hisi_ptt *to_hisi_ptt(struct pmukit_pmu *pp)
+{
+	return container_of(pp, struct hisi_ptt, pp);
+}
+
+static inline struct hisi_ptt_event *to_hisi_ptt_event(struct pmukit_event *pev)
+{
+	return container_of(pev, struct hisi_ptt_event, pev);
+}
+
+static inline u32 hisi_ptt_read(const struct hisi_ptt *ptt, u32 offset)
+{
+	return readl(ptt->base + offset);
+}
+
+static inline void hisi_ptt_write(const struct hisi_ptt *ptt, u32 offset, u32 value)
+{
+	writel(value, ptt->base + offset);
+}
+
+/* An unplugged or dead device answers every read with ones, which no status register can hold. */
+static inline bool hisi_ptt_absent(u32 status)
+{
+	return status == U32_MAX;
+}
+
+/* hisi_ptt_run.c */
+void hisi_ptt_arm(struct hisi_ptt *ptt, u64 ns);
+void hisi_ptt_complain(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *complaint);
+void hisi_ptt_quiet(struct hisi_ptt *ptt);
+int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev);
+bool hisi_ptt_halt(struct hisi_ptt *ptt);
+
+/* hisi_ptt_drain.c */
+void hisi_ptt_drain_init(struct hisi_ptt *ptt);
+void hisi_ptt_drain_shutdown(struct hisi_ptt *ptt);
+void hisi_ptt_drain_last(struct hisi_ptt *ptt);
+irqreturn_t hisi_ptt_interrupt(int irq, void *data);
+
+/* hisi_ptt_dma.c */
+int hisi_ptt_dma_open(struct hisi_ptt *ptt);
+void hisi_ptt_dma_close(struct hisi_ptt *ptt);
+void hisi_ptt_dma_leave(struct hisi_ptt *ptt);
+void *hisi_ptt_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
+void hisi_ptt_free_aux(void *ring);
+
+/* hisi_ptt_filter.c */
+extern const struct attribute_group hisi_ptt_root_port_group;
+extern const struct attribute_group hisi_ptt_requester_group;
+void hisi_ptt_filter_init(struct hisi_ptt *ptt);
+int hisi_ptt_filter_join(struct hisi_ptt *ptt);
+void hisi_ptt_filter_leave(struct hisi_ptt *ptt);
+bool hisi_ptt_filter_available(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg);
+
+/* hisi_ptt_tune.c */
+extern const struct attribute_group hisi_ptt_tune_group;
+
+/* hisi_ptt_sysfs.c */
+extern const struct attribute_group *hisi_ptt_attr_groups[];
+
+/* hisi_ptt_pmu.c */
+void hisi_ptt_pmu_fill(struct hisi_ptt *ptt);
+
+#endif /* HISI_PTT_H */

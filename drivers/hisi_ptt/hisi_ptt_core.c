@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hisi_ptt: the arithmetic of event terms, filters, buffers and records.
+ *
+ * The device writes its four buffers one after the other and never waits. We take from them
+ * behind it; index and offset say how far we are:
+ *
+ *        buffer 0         buffer 1         buffer 2         buffer 3
+ *      +----------------+----------------+----------------+----------------+
+ *      | taken |  full  |      full      | written |      |      taken     |
+ *      +----------------+----------------+----------------+----------------+
+ *              ^ index 0, offset                   ^ WR_STS: the device is here
+ *
+ * A buffer that is full sets its bit in INT_STAT, in ring order, beginning with the one we take
+ * from. From the moment that buffer index - 1 is full the device writes into buffer index: what
+ * is not taken by then is lost. All four bits set, or a bit set twice, mean the same.
+ *
+ * INT_STAT says which buffers are full. WR_STS is only asked how far the next one is written, and
+ * where the device is once it has overrun us. It is read after INT_STAT, so it may already be
+ * further on.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+#include "hisi_ptt_core.h"
+
+#define HISI_PTT_BUFFER_MASK		(HISI_PTT_NR_BUFFERS - 1)
+
+/* Event terms */
+
+/*
+ * Directions 2 and 3 are inbound alone in the 8DW format; in the 4DW format they carry the outbound
+ * packets as well.
+ */
+static bool hisi_ptt_traces_outbound(const struct hisi_ptt_config *cfg)
+{
+	return cfg->direction == 1 || (cfg->direction > 1 && !cfg->wide);
+}
+
+static const char *hisi_ptt_config_check(const struct hisi_ptt_config *cfg)
+{
+	if (!cfg->types)
+		return "type is missing: 1 (posted), 2 (non-posted), 4 (completions)";
+	if (cfg->wide && !cfg->direction)
+		return "direction 0 is reserved in format 1 (8DW)";
+	if (hisi_ptt_traces_outbound(cfg) && cfg->types & (cfg->types - 1))
+		return "only one type at a time where outbound packets are traced";
+	if (cfg->by_port && !cfg->target)
+		return "filter names no root port";
+	return NULL;
+}
+
+/**
+ * hisi_ptt_config_parse - decode and check the terms of an event
+ * @config: perf_event_attr.config
+ * @config1: .config1
+ * @config2: .config2
+ * @cfg: filled in
+ *
+ * Whether the filter is there is not known here.
+ *
+ * Return: what is wrong, or NULL.
+ */
+const char *hisi_ptt_config_parse(u64 config, u64 config1, u64 config2,
+				  struct hisi_ptt_config *cfg)
+{
+	if (config & HISI_PTT_EVENT_RESERVED || config1 || config2)
+		return "reserved bits are set";
+	if (FIELD_GET(HISI_PTT_EVENT_DIRECTION, config) > HISI_PTT_DIRECTION_MAX)
+		return "direction is not in 0..3";
+	if (FIELD_GET(HISI_PTT_EVENT_TYPE, config) & ~(u64)HISI_PTT_TYPES)
+		return "type has bits beyond 4 (completions)";
+	if (FIELD_GET(HISI_PTT_EVENT_FORMAT, config) > HISI_PTT_FORMAT_MAX)
+		return "format is not 0 (4DW) or 1 (8DW)";
+
+	*cfg = (struct hisi_ptt_config) {
+		.target = FIELD_GET(HISI_PTT_EVENT_TARGET, config),
+		.by_port = config & HISI_PTT_EVENT_BY_PORT,
+		.direction = FIELD_GET(HISI_PTT_EVENT_DIRECTION, config),
+		.types = FIELD_GET(HISI_PTT_EVENT_TYPE, config),
+		.wide = FIELD_GET(HISI_PTT_EVENT_FORMAT, config),
+	};
+	return hisi_ptt_config_check(cfg);
+}
+
+/**
+ * hisi_ptt_trace_ctrl - the control register of a running trace
+ * @cfg: a checked configuration
+ *
+ * Return: its value.
+ */
+u32 hisi_ptt_trace_ctrl(const struct hisi_ptt_config *cfg)
+{
+	return HISI_PTT_TRACE_CTRL_EN |
+	       FIELD_PREP(HISI_PTT_TRACE_CTRL_RXTX, cfg->direction) |
+	       FIELD_PREP(HISI_PTT_TRACE_CTRL_TYPE, cfg->types) |
+	       FIELD_PREP(HISI_PTT_TRACE_CTRL_8DW, cfg->wide) |
+	       FIELD_PREP(HISI_PTT_TRACE_CTRL_BY_ID, !cfg->by_port) |
+	       FIELD_PREP(HISI_PTT_TRACE_CTRL_TARGET, cfg->target);
+}
+
+/**
+ * hisi_ptt_entry_bytes - length of an entry
+ * @cfg: a checked configuration
+ *
+ * Return: bytes.
+ */
+u32 hisi_ptt_entry_bytes(const struct hisi_ptt_config *cfg)
+{
+	return cfg->wide ? HISI_PTT_ENTRY_BYTES_8DW : HISI_PTT_ENTRY_BYTES_4DW;
+}
+
+/* Place and filters */
+
+/**
+ * hisi_ptt_place_check - does the device know where it is
+ * @location: the LOCATION register
+ * @range: the DEVICE_RANGE register
+ *
+ * Return: what is wrong, or NULL.
+ */
+const char *hisi_ptt_place_check(u32 location, u32 range)
+{
+	if (location == ~(u32)0 && range == ~(u32)0)
+		return "the registers read as ones";
+	if (FIELD_GET(HISI_PTT_DEVICE_RANGE_LOWER, range) >
+	    FIELD_GET(HISI_PTT_DEVICE_RANGE_UPPER, range))
+		return "the range of root ports is empty";
+	return NULL;
+}
+
+/**
+ * hisi_ptt_range_has - is a root port served by the device
+ * @range: the DEVICE_RANGE register
+ * @devid: bus, device and function of the port
+ *
+ * Return: true when it is.
+ */
+bool hisi_ptt_range_has(u32 range, u16 devid)
+{
+	return devid >= FIELD_GET(HISI_PTT_DEVICE_RANGE_LOWER, range) &&
+	       devid <= FIELD_GET(HISI_PTT_DEVICE_RANGE_UPPER, range);
+}
+
+/**
+ * hisi_ptt_port_mask - the bit of a root port
+ * @devid: its bus, device and function; the function does not matter
+ *
+ * Return: a mask of one bit, number (slot & 7) * 2.
+ */
+u16 hisi_ptt_port_mask(u16 devid)
+{
+	u32 slot = (devid >> 3) & 0x1f;
+
+	return BIT((slot & 7) * 2);
+}
+
+/**
+ * hisi_ptt_filter_value - the value of the filter term
+ * @is_port: the device is a root port, else it is a requester below one
+ * @devid: its bus, device and function
+ *
+ * Return: 20 bits.
+ */
+u32 hisi_ptt_filter_value(bool is_port, u16 devid)
+{
+	return is_port ? HISI_PTT_EVENT_BY_PORT | hisi_ptt_port_mask(devid) : devid;
+}
+
+/* Tune */
+
+/**
+ * hisi_ptt_tune_level - the level a written number stands for
+ * @value: what was written
+ *
+ * Return: 0 .. HISI_PTT_TUNE_MAX; what is beyond becomes the highest.
+ */
+u16 hisi_ptt_tune_level(u64 value)
+{
+	return min_t(u64, value, HISI_PTT_TUNE_MAX);
+}
+
+/**
+ * hisi_ptt_tune_ctrl - select a tune event
+ * @old: the control register as it is
+ * @code: the event
+ * @sub: its part
+ *
+ * Return: the control register as it shall be; bits of unknown meaning are kept.
+ */
+u32 hisi_ptt_tune_ctrl(u32 old, u16 code, u8 sub)
+{
+	old &= ~(u32)(HISI_PTT_TUNING_CTRL_CODE | HISI_PTT_TUNING_CTRL_SUB);
+	return old | FIELD_PREP(HISI_PTT_TUNING_CTRL_CODE, code) |
+	       FIELD_PREP(HISI_PTT_TUNING_CTRL_SUB, sub);
+}
+
+/* Buffers */
+
+/**
+ * hisi_ptt_buffer_bytes - length of the device buffers that go with an AUX area
+ * @aux_bytes: length of the area, a power of two
+ *
+ * Return: a quarter of it, within what the device takes.
+ */
+u32 hisi_ptt_buffer_bytes(u64 aux_bytes)
+{
+	u64 quarter = aux_bytes / HISI_PTT_NR_BUFFERS;
+
+	return max_t(u64, min_t(u64, quarter, HISI_PTT_BUFFER_BYTES_MAX),
+		     HISI_PTT_BUFFER_BYTES_MIN);
+}
+
+/**
+ * hisi_ptt_ring_start - the device was reset, it begins with buffer 0
+ * @ring: filled in
+ * @buffer_bytes: length of a buffer
+ * @entry_bytes: length of an entry
+ */
+void hisi_ptt_ring_start(struct hisi_ptt_ring *ring, u32 buffer_bytes, u32 entry_bytes)
+{
+	*ring = (struct hisi_ptt_ring) {
+		.buffer_bytes = buffer_bytes,
+		.entry_bytes = entry_bytes,
+	};
+}
+
+static u32 hisi_ptt_ring_bit(u32 index)
+{
+	return BIT(index & HISI_PTT_BUFFER_MASK);
+}
+
+/* Bits of @count buffers from the current one on */
+static u32 hisi_ptt_ring_bits(const struct hisi_ptt_ring *ring, u32 count)
+{
+	u32 bits = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		bits |= hisi_ptt_ring_bit(ring->index + i);
+	return bits;
+}
+
+/**
+ * hisi_ptt_ring_nr_full - how many buffers are full
+ * @ring: the ring
+ *
+ * Return: their number, from the current one on without a gap.
+ */
+u32 hisi_ptt_ring_nr_full(const struct hisi_ptt_ring *ring)
+{
+	u32 count = 0;
+
+	while (count < HISI_PTT_NR_BUFFERS &&
+	       ring->full & hisi_ptt_ring_bit(ring->index + count))
+		count++;
+	return count;
+}
+
+/* A buffer whose last entry was taken before it was reported full */
+static void hisi_ptt_ring_step(struct hisi_ptt_ring *ring)
+{
+	if (ring->offset_bytes < ring->buffer_bytes ||
+	    !(ring->full & hisi_ptt_ring_bit(ring->index)))
+		return;
+	ring->full &= ~hisi_ptt_ring_bit(ring->index);
+	ring->index = (ring->index + 1) & HISI_PTT_BUFFER_MASK;
+	ring->offset_bytes = 0;
+}
+
+/**
+ * hisi_ptt_ring_report - buffers were reported full
+ * @ring: the ring
+ * @status: their bits, each acknowledged to the device
+ *
+ * Return: after anything but HISI_PTT_GOOD the ring is not to be used before it is
+ * resynchronised.
+ */
+enum hisi_ptt_verdict hisi_ptt_ring_report(struct hisi_ptt_ring *ring, u32 status)
+{
+	bool again = status & ring->full;
+	u32 nr_full;
+
+	if (!status)
+		return HISI_PTT_GOOD;
+
+	ring->full |= status;
+	ring->seen |= status;
+	ring->written_bytes = 0;
+	nr_full = hisi_ptt_ring_nr_full(ring);
+
+	if (nr_full == HISI_PTT_NR_BUFFERS || (again && ring->seen == HISI_PTT_TRACE_INT_FULL))
+		return HISI_PTT_OVERRUN;
+	if (again || ring->full != hisi_ptt_ring_bits(ring, nr_full))
+		return HISI_PTT_DISORDER;
+
+	hisi_ptt_ring_step(ring);
+	return HISI_PTT_GOOD;
+}
+
+/* Whole entries, as far as they can be believed */
+static u32 hisi_ptt_ring_whole(const struct hisi_ptt_ring *ring, u32 wr_sts)
+{
+	u32 bytes = FIELD_GET(HISI_PTT_TRACE_WR_STS_BYTES, wr_sts);
+
+	if (bytes > ring->buffer_bytes)
+		return 0;
+	return bytes & ~(ring->entry_bytes - 1);
+}
+
+/**
+ * hisi_ptt_ring_locate - how far is the first buffer written that is not full
+ * @ring: the ring, after a good report
+ * @wr_sts: the WR_STS register, read after INT_STAT
+ * @still: the device has stopped, so the two belong together
+ *
+ * Return: false when the answer cannot be true; nothing is taken from that buffer then.
+ */
+bool hisi_ptt_ring_locate(struct hisi_ptt_ring *ring, u32 wr_sts, bool still)
+{
+	u32 nr_full = hisi_ptt_ring_nr_full(ring);
+	u32 taken_bytes = nr_full ? 0 : ring->offset_bytes;
+	u32 written_bytes;
+
+	ring->written_bytes = taken_bytes;
+	if (FIELD_GET(HISI_PTT_TRACE_WR_STS_BYTES, wr_sts) > ring->buffer_bytes)
+		return false;
+	/* Further on than INT_STAT said: the next look will tell. */
+	if (FIELD_GET(HISI_PTT_TRACE_WR_STS_BUFFER, wr_sts) !=
+	    ((ring->index + nr_full) & HISI_PTT_BUFFER_MASK))
+		return !still;
+
+	written_bytes = hisi_ptt_ring_whole(ring, wr_sts);
+	if (written_bytes < taken_bytes)
+		return false;
+	ring->written_bytes = written_bytes;
+	return true;
+}
+
+/**
+ * hisi_ptt_ring_resync - find a place to go on from
+ * @ring: the ring
+ * @verdict: why
+ * @wr_sts: the WR_STS register, read after INT_STAT
+ *
+ * After an overrun the buffer in which the device is now is dropped; the other three hold the
+ * last that came before it, in order, however often it went round. After disorder everything up
+ * to where the device is now is dropped.
+ *
+ * Return: bytes known to be lost; there may be more.
+ */
+u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, enum hisi_ptt_verdict verdict, u32 wr_sts)
+{
+	u32 now = FIELD_GET(HISI_PTT_TRACE_WR_STS_BUFFER, wr_sts);
+	u32 whole_bytes = hisi_ptt_ring_whole(ring, wr_sts);
+	u64 dropped = (now - ring->index) & HISI_PTT_BUFFER_MASK;
+	u64 lost_bytes = dropped * ring->buffer_bytes - ring->offset_bytes;
+
+	if (verdict == HISI_PTT_OVERRUN) {
+		lost_bytes += ring->buffer_bytes;
+		ring->index = (now + 1) & HISI_PTT_BUFFER_MASK;
+		ring->offset_bytes = 0;
+		ring->full = HISI_PTT_TRACE_INT_FULL & ~hisi_ptt_ring_bit(now);
+		ring->written_bytes = whole_bytes;
+		return lost_bytes;
+	}
+
+	if (!dropped)
+		lost_bytes = whole_bytes > ring->offset_bytes ?
+			     whole_bytes - ring->offset_bytes : 0;
+	else
+		lost_bytes += whole_bytes;
+	ring->index = now;
+	ring->offset_bytes = whole_bytes;
+	ring->full = 0;
+	ring->seen = 0;
+	ring->written_bytes = whole_bytes;
+	return lost_bytes;
+}
+
+/**
+ * hisi_ptt_ring_intact - was what lies at the current place still whole when INT_STAT was read
+ * @ring: the ring
+ * @status: INT_STAT, not acknowledged
+ *
+ * Return: false when the device may have overwritten some of it.
+ */
+bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring, u32 status)
+{
+	u32 before = hisi_ptt_ring_bit(ring->index + HISI_PTT_NR_BUFFERS - 1);
+
+	return !((ring->full | status) & before);
+}
+
+/**
+ * hisi_ptt_ring_slice - how much can be taken in one piece
+ * @ring: the ring
+ * @limit_bytes: at most this much
+ *
+ * Return: bytes, whole entries; they begin at the current place.
+ */
+u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes)
+{
+	bool full = ring->full & hisi_ptt_ring_bit(ring->index);
+	u32 end_bytes = full ? ring->buffer_bytes : ring->written_bytes;
+
+	return min_t(u32, end_bytes - ring->offset_bytes, limit_bytes) & ~(ring->entry_bytes - 1);
+}
+
+/**
+ * hisi_ptt_ring_waiting - how much was not taken yet
+ * @ring: the ring
+ *
+ * Return: bytes, as far as known.
+ */
+u64 hisi_ptt_ring_waiting(const struct hisi_ptt_ring *ring)
+{
+	return (u64)hisi_ptt_ring_nr_full(ring) * ring->buffer_bytes + ring->written_bytes -
+	       ring->offset_bytes;
+}
+
+/**
+ * hisi_ptt_ring_take - a piece was taken
+ * @ring: the ring
+ * @bytes: what hisi_ptt_ring_slice() allowed, or less
+ */
+void hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes)
+{
+	ring->offset_bytes += bytes;
+	hisi_ptt_ring_step(ring);
+}
+
+/* AUX area as device buffers */
+
+/**
+ * hisi_ptt_aux_starts - may the device write into the AUX area itself
+ * @head_bytes: where it would begin
+ * @free_bytes: free space as perf reports it: one byte less than there is
+ * @buffer_bytes: a quarter of the area
+ *
+ * Return: true when the head is at the beginning of a quarter, and it and the next are free.
+ */
+bool hisi_ptt_aux_starts(u64 head_bytes, u64 free_bytes, u32 buffer_bytes)
+{
+	return !(head_bytes & (buffer_bytes - 1)) &&
+	       hisi_ptt_aux_goes_on(free_bytes, buffer_bytes);
+}
+
+/**
+ * hisi_ptt_aux_goes_on - may the device go on once a quarter is full
+ * @free_bytes: free space behind that quarter, as perf reports it
+ * @buffer_bytes: a quarter of the area
+ *
+ * The device is in the next quarter already, and enters the one after it without asking.
+ *
+ * Return: true when both are free.
+ */
+bool hisi_ptt_aux_goes_on(u64 free_bytes, u32 buffer_bytes)
+{
+	return free_bytes + 1 >= 2 * (u64)buffer_bytes;
+}
+
+/* Records */
+
+/**
+ * hisi_ptt_header_encode - write the header of a record
+ * @header: its content
+ * @words: HISI_PTT_HEADER_WORDS words in the byte order of the CPU
+ */
+void hisi_ptt_header_encode(const struct hisi_ptt_header *header, u64 *words)
+{
+	u64 *extra = words + 2;
+
+	words[0] = (u64)header->entries << PMUKIT_HISI_PTT_W0_ENTRIES_SHIFT |
+		   (u64)header->entry_bytes << PMUKIT_HISI_PTT_W0_ENTRY_BYTES_SHIFT |
+		   (u64)PMUKIT_HISI_PTT_EXTRA_WORDS << PMUKIT_HISI_PTT_W0_EXTRA_WORDS_SHIFT;
+	words[1] = PMUKIT_HISI_PTT_MARK;
+	extra[PMUKIT_HISI_PTT_X_TIME] = header->time_ns;
+	extra[PMUKIT_HISI_PTT_X_FLAGS] = header->flags;
+	extra[PMUKIT_HISI_PTT_X_SEQUENCE] = header->sequence;
+	extra[PMUKIT_HISI_PTT_X_LOST] = header->lost;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * hisi_ptt: the arithmetic of event terms, filters, buffers and records. Pure C without kernel
+ * calls, so that a test in user space can run it.
+ */
+#ifndef HISI_PTT_CORE_H
+#define HISI_PTT_CORE_H
+
+#include <linux/types.h>
+
+#include <pmukit/hisi_ptt.h>
+
+#include "hisi_ptt_regs.h"
+
+/* Event terms: the layout published in format/. */
+#define HISI_PTT_EVENT_TARGET		GENMASK_ULL(15, 0)	/* config */
+#define HISI_PTT_EVENT_BY_PORT		BIT_ULL(19)
+#define HISI_PTT_EVENT_DIRECTION	GENMASK_ULL(23, 20)
+#define HISI_PTT_EVENT_TYPE		GENMASK_ULL(31, 24)
+#define HISI_PTT_EVENT_FORMAT		GENMASK_ULL(35, 32)
+#define HISI_PTT_EVENT_RESERVED		(GENMASK_ULL(18, 16) | GENMASK_ULL(63, 36))
+
+#define HISI_PTT_DIRECTION_MAX		3
+#define HISI_PTT_TYPES			GENMASK(2, 0)	/* P, NP, CPL */
+#define HISI_PTT_FORMAT_MAX		1
+
+/* The highest level of a tune file */
+#define HISI_PTT_TUNE_MAX		2
+
+/* Sizes of a device buffer, powers of two */
+#define HISI_PTT_BUFFER_BYTES_MAX	(4U << 20)
+#define HISI_PTT_BUFFER_BYTES_MIN	(16U << 10)
+
+/* The smallest AUX area */
+#define HISI_PTT_AUX_BYTES_MIN		(128U << 10)
+
+/* Length of a record's header */
+#define HISI_PTT_HEADER_WORDS		(2 + PMUKIT_HISI_PTT_EXTRA_WORDS)
+#define HISI_PTT_RECORD_WORDS		(HISI_PTT_HEADER_WORDS + PMUKIT_HISI_PTT_DATA_BYTES / 8)
+
+/**
+ * struct hisi_ptt_config - what an event asks for
+ * @target: mask of port bits, or a requester ID
+ * @by_port: which of the two
+ * @direction: 0 .. HISI_PTT_DIRECTION_MAX
+ * @types: bit mask, some of HISI_PTT_TYPES
+ * @wide: 8DW format, else 4DW
+ */
+struct hisi_ptt_config {
+	u16 target;
+	bool by_port;
+	u8 direction;
+	u8 types;
+	bool wide;
+};
+
+/**
+ * struct hisi_ptt_ring - the four device buffers and how far they were taken
+ * @buffer_bytes: length of each
+ * @entry_bytes: length of an entry; divides @buffer_bytes
+ * @index: the buffer to take from next
+ * @offset_bytes: how much of it is taken
+ * @full: bit n: buffer n was reported full and is not wholly taken
+ * @seen: bit n: buffer n was reported full since the start
+ * @written_bytes: whole entries in the first buffer that is not full, as far as known
+ */
+struct hisi_ptt_ring {
+	u32 buffer_bytes;
+	u32 entry_bytes;
+	u32 index;
+	u32 offset_bytes;
+	u32 full;
+	u32 seen;
+	u32 written_bytes;
+};
+
+/**
+ * enum hisi_ptt_verdict - what a look at the device says about the buffers
+ * @HISI_PTT_GOOD: what is full can be taken
+ * @HISI_PTT_OVERRUN: the device has begun to overwrite what is not taken
+ * @HISI_PTT_DISORDER: it reported buffers full out of order: nothing it said can be relied on
+ */
+enum hisi_ptt_verdict {
+	HISI_PTT_GOOD,
+	HISI_PTT_OVERRUN,
+	HISI_PTT_DISORDER
+};
+
+/**
+ * struct hisi_ptt_header - what precedes the entries of a record
+ * @time_ns: perf clock of the drain
+ * @flags: PMUKIT_HISI_PTT_F_*
+ * @sequence: number of the record
+ * @lost: entries known to be lost since the event was opened
+ * @entries: how many follow
+ * @entry_bytes: length of each
+ */
+struct hisi_ptt_header {
+	u64 time_ns;
+	u64 flags;
+	u64 sequence;
+	u64 lost;
+	u32 entries;
+	u32 entry_bytes;
+};
+
+/*
+ * Functions that return "const char *" return what is wrong in a few words, NULL for nothing.
+ */
+
+/* Event terms */
+const char *hisi_ptt_config_parse(u64 config, u64 config1, u64 config2,
+				  struct hisi_ptt_config *cfg);
+u32 hisi_ptt_trace_ctrl(const struct hisi_ptt_config *cfg);
+u32 hisi_ptt_entry_bytes(const struct hisi_ptt_config *cfg);
+
+/* Place and filters */
+const char *hisi_ptt_place_check(u32 location, u32 range);
+bool hisi_ptt_range_has(u32 range, u16 devid);
+u16 hisi_ptt_port_mask(u16 devid);
+u32 hisi_ptt_filter_value(bool is_port, u16 devid);
+
+/* Tune */
+u16 hisi_ptt_tune_level(u64 value);
+u32 hisi_ptt_tune_ctrl(u32 old, u16 code, u8 sub);
+
+/* Buffers */
+u32 hisi_ptt_buffer_bytes(u64 aux_bytes);
+void hisi_ptt_ring_start(struct hisi_ptt_ring *ring, u32 buffer_bytes, u32 entry_bytes);
+u32 hisi_ptt_ring_nr_full(const struct hisi_ptt_ring *ring);
+enum hisi_ptt_verdict hisi_ptt_ring_report(struct hisi_ptt_ring *ring, u32 status);
+bool hisi_ptt_ring_locate(struct hisi_ptt_ring *ring, u32 wr_sts, bool still);
+u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, enum hisi_ptt_verdict verdict, u32 wr_sts);
+bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring, u32 status);
+u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes);
+u64 hisi_ptt_ring_waiting(const struct hisi_ptt_ring *ring);
+void hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes);
+
+/* AUX area as device buffers */
+bool hisi_ptt_aux_starts(u64 head_bytes, u64 free_bytes, u32 buffer_bytes);
+bool hisi_ptt_aux_goes_on(u64 free_bytes, u32 buffer_bytes);
+
+/* Records */
+void hisi_ptt_header_encode(const struct hisi_ptt_header *header, u64 *words);
+
+#endif /* HISI_PTT_CORE_H */

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hisi_ptt: moving entries to perf.
+ *
+ * Who asks for it: the interrupt (a buffer is full), the timer, and the stop of the event. All of
+ * them end up on the event's CPU with interrupts off, because perf's buffers have one writer:
+ *
+ *   interrupt ------------.      (other CPU: kick)    .--> hisi_ptt_drain()    copies
+ *   timer -----------------+---> hisi_ptt_service() --+
+ *   hisi_ptt_drain_last() -------------------------'   `--> hisi_ptt_flip()     publishes
+ *
+ * Copying: a section takes at most HISI_PTT_SECTION_BYTES; what is left has the timer continue a
+ * moment later, so that other interrupts are served between the two. The device goes on writing
+ * meanwhile: each piece is copied to where no reader sees it yet, then the device is asked
+ * whether it has come round to the place it was copied from, and only then it is handed over.
+ *
+ * Zero-copy: full quarters of the AUX area are published as they are, in an interrupt that
+ * touches the device twice or three times.
+ *
+ * Locking: ptt->lock while touching registers and ring; not while calling perf, which may call our
+ * stop. ptt->record, ptt->handle, ptt->delivering and what the event carries belong to the event's
+ * CPU with interrupts off. ptt->active cannot change there between the two.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/interrupt.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/printk.h>
+#include <linux/smp.h>
+
+#include "hisi_ptt.h"
+#include "hisi_ptt_trace.h"
+
+/* Pause between two sections of one drain */
+#define HISI_PTT_CONTINUE_NS		(20 * NSEC_PER_USEC)
+
+/* Looks in a row at which the device talked nonsense or had overrun us, before it is masked */
+#define HISI_PTT_MAX_FUTILE		8
+
+static u64 hisi_ptt_entries(const struct hisi_ptt *ptt, u64 bytes)
+{
+	return div_u64(bytes, ptt->ring.entry_bytes);
+}
+
+/* Looking at the device; on the event's CPU, under ptt->lock */
+
+static void hisi_ptt_lose(struct hisi_ptt *ptt, u64 bytes, u64 flag)
+{
+	u64 entries = hisi_ptt_entries(ptt, bytes);
+
+	ptt->active->pev.lost += entries;
+	ptt->active->flags |= flag;
+	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_LOST, entries);
+}
+
+static void hisi_ptt_end_run(struct hisi_ptt *ptt, const char *complaint)
+{
+	ptt->state = HISI_PTT_ENDED;
+	ptt->active->flags |= PMUKIT_HISI_PTT_F_RESET;
+	hisi_ptt_complain(ptt, PMUKIT_STAT_RESETS, complaint);
+}
+
+/* Asked when nothing has moved, which may have that reason. */
+static void hisi_ptt_check_enabled(struct hisi_ptt *ptt)
+{
+	if (!(hisi_ptt_read(ptt, HISI_PTT_TRACE_CTRL) & HISI_PTT_TRACE_CTRL_EN))
+		hisi_ptt_end_run(ptt, "the device lost its configuration while tracing");
+}
+
+/* A device whose interrupts lead to nothing is looked at by the timer only. */
+static void hisi_ptt_count_futile(struct hisi_ptt *ptt)
+{
+	if (++ptt->futile <= HISI_PTT_MAX_FUTILE || ptt->masked)
+		return;
+	hisi_ptt_write(ptt, HISI_PTT_TRACE_INT_MASK, HISI_PTT_TRACE_INT_FULL);
+	ptt->masked = true;
+}
+
+/* Acknowledge before the buffers are taken: one that fills meanwhile interrupts again. */
+static enum hisi_ptt_verdict hisi_ptt_look_status(struct hisi_ptt *ptt, u32 *status)
+{
+	enum hisi_ptt_verdict verdict;
+
+	*status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT);
+	if (hisi_ptt_absent(*status)) {
+		*status = 0;
+		hisi_ptt_end_run(ptt, "the device does not answer");
+		return HISI_PTT_GOOD;
+	}
+
+	*status &= HISI_PTT_TRACE_INT_FULL;
+	if (*status)
+		hisi_ptt_write(ptt, HISI_PTT_TRACE_INT_STAT, *status);
+
+	verdict = hisi_ptt_ring_report(&ptt->ring, *status);
+	if (verdict == HISI_PTT_GOOD) {
+		ptt->futile = *status ? 0 : ptt->futile;
+		return verdict;
+	}
+
+	pmukit_stat_inc(&ptt->pp, verdict == HISI_PTT_OVERRUN ? PMUKIT_STAT_OVERFLOWS :
+							      PMUKIT_STAT_REJECTED);
+	hisi_ptt_count_futile(ptt);
+	return verdict;
+}
+
+/* Say once, not every time, that the write pointer is nonsense. */
+static void hisi_ptt_locate(struct hisi_ptt *ptt, u32 wr_sts)
+{
+	if (hisi_ptt_ring_locate(&ptt->ring, wr_sts, ptt->stopped))
+		return;
+	if (wr_sts != ptt->last_wr_sts)
+		pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_REJECTED);
+	if (ptt->stopped)
+		ptt->active->flags |= PMUKIT_HISI_PTT_F_TRUNCATED;
+}
+
+/*
+ * Bring the ring up to date. Returns false when entries were lost: the ring then stands where it
+ * can go on, but what it holds does not follow what was taken before.
+ */
+static bool hisi_ptt_look(struct hisi_ptt *ptt)
+{
+	enum hisi_ptt_verdict verdict;
+	u32 status, wr_sts;
+
+	lockdep_assert_held(&ptt->lock);
+
+	if (ptt->dead || ptt->state != HISI_PTT_ON)
+		return true;
+
+	verdict = hisi_ptt_look_status(ptt, &status);
+	if (ptt->state != HISI_PTT_ON)
+		return true;
+	wr_sts = hisi_ptt_read(ptt, HISI_PTT_TRACE_WR_STS);
+	if (hisi_ptt_absent(wr_sts)) {
+		hisi_ptt_end_run(ptt, "the device does not answer");
+		return true;
+	}
+
+	if (verdict != HISI_PTT_GOOD)
+		hisi_ptt_lose(ptt, hisi_ptt_ring_resync(&ptt->ring, verdict, wr_sts),
+			      PMUKIT_HISI_PTT_F_OVERRUN);
+	else
+		hisi_ptt_locate(ptt, wr_sts);
+	if (!status && wr_sts == ptt->last_wr_sts && !ptt->stopped)
+		hisi_ptt_check_enabled(ptt);
+	ptt->last_wr_sts = wr_sts;
+	return verdict == HISI_PTT_GOOD;
+}
+
+/* Has the device come round to the place we have just copied from? */
+static bool hisi_ptt_still_intact(struct hisi_ptt *ptt)
+{
+	u32 status = 0;
+
+	if (!ptt->dead && !ptt->stopped && ptt->state == HISI_PTT_ON)
+		status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT);
+	return hisi_ptt_ring_intact(&ptt->ring, status);
+}
+
+/* Copying; on the event's CPU, interrupts off, no lock */
+
+static bool hisi_ptt_sink_samples(const struct hisi_ptt *ptt, const struct pmukit_sink *sink)
+{
+	return !sink->ring && ptt->path != HISI_PTT_COPY && is_sampling_event(sink->pev->event);
+}
+
+/* What needs the entries in a record of their own */
+static bool hisi_ptt_sink_records(const struct hisi_ptt *ptt, const struct pmukit_sink *sink)
+{
+	return hisi_ptt_sink_samples(ptt, sink) || trace_hisi_ptt_record_enabled();
+}
+
+static u32 hisi_ptt_budget(const struct hisi_ptt *ptt, const struct pmukit_sink *sink, bool last)
+{
+	u32 budget = HISI_PTT_SECTION_BYTES;
+
+	if (!last && hisi_ptt_sink_records(ptt, sink))
+		budget = HISI_PTT_SAMPLE_SECTION_BYTES;
+	if (sink->ring)
+		return min_t(u64, (u64)sink->room_words * sizeof(u64), budget);
+	/* The AUX area is being unmapped. */
+	if (ptt->path == HISI_PTT_COPY)
+		return 0;
+	/* Nothing is copied. */
+	if (!hisi_ptt_sink_records(ptt, sink))
+		return HISI_PTT_NR_BUFFERS * ptt->ring.buffer_bytes;
+	return budget;
+}
+
+static void hisi_ptt_put_header(struct hisi_ptt *ptt, const struct hisi_ptt_header *header)
+{
+	u64 words[HISI_PTT_HEADER_WORDS];
+	u32 i;
+
+	hisi_ptt_header_encode(header, words);
+	for (i = 0; i < HISI_PTT_HEADER_WORDS; i++)
+		ptt->record.words[i] = (__force u64)cpu_to_le64(words[i]);
+}
+
+/*
+ * The trace event comes last: before, a sample's sink holds perf's recursion context, and perf as
+ * the reader of the trace event would get nothing.
+ */
+static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct pmukit_sink *sink, u32 bytes)
+{
+	struct hisi_ptt_event *hev = ptt->active;
+	u32 nr_words = HISI_PTT_HEADER_WORDS + bytes / sizeof(u64);
+	struct hisi_ptt_header header = {
+		.time_ns = hev->pev.event->clock(),
+		.flags = hev->flags,
+		.sequence = hev->pev.sequence,
+		.lost = hev->pev.lost,
+		.entries = hisi_ptt_entries(ptt, bytes),
+		.entry_bytes = ptt->ring.entry_bytes,
+	};
+
+	hisi_ptt_put_header(ptt, &header);
+	ptt->record.raw.tag = PMUKIT_RAW_TAG_HISI_PTT;
+	if (hisi_ptt_sink_samples(ptt, sink) &&
+	    !pmukit_sink_sample(sink, &ptt->record.raw, nr_words, header.entries))
+		return false;
+
+	hev->pev.sequence++;
+	ptt->told |= hev->flags;
+	hev->flags = 0;
+	pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_RECORDS);
+	trace_hisi_ptt_record(ptt->pp.name, &header, ptt->record.words, nr_words);
+	return true;
+}
+
+static void hisi_ptt_deliver(struct hisi_ptt *ptt, struct pmukit_sink *sink, u32 bytes)
+{
+	u32 entries = hisi_ptt_entries(ptt, bytes);
+
+	if (!hisi_ptt_sink_samples(ptt, sink))
+		pmukit_sink_commit(sink, bytes / sizeof(u64), entries);
+	if (hisi_ptt_sink_records(ptt, sink) && !hisi_ptt_deliver_record(ptt, sink, bytes)) {
+		hisi_ptt_lose(ptt, bytes, PMUKIT_HISI_PTT_F_TRUNCATED);
+		return;
+	}
+	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_ENTRIES, entries);
+}
+
+/* One piece without a gap in memory. Returns its length, 0: there is none. */
+static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct pmukit_sink *sink, u32 limit_bytes)
+{
+	bool records = hisi_ptt_sink_records(ptt, sink);
+	const void *from;
+	bool intact;
+	u32 bytes;
+
+	if (records)
+		limit_bytes = min_t(u32, limit_bytes, PMUKIT_HISI_PTT_DATA_BYTES);
+
+	raw_spin_lock(&ptt->lock);
+	bytes = hisi_ptt_ring_slice(&ptt->ring, limit_bytes);
+	from = ptt->buffers->cpu[ptt->ring.index] + ptt->ring.offset_bytes;
+	raw_spin_unlock(&ptt->lock);
+	if (!bytes)
+		return 0;
+
+	pmukit_sink_stage(sink, from, bytes / sizeof(u64));
+	if (records)
+		memcpy(&ptt->record.words[HISI_PTT_HEADER_WORDS], from, bytes);
+
+	raw_spin_lock(&ptt->lock);
+	intact = hisi_ptt_still_intact(ptt);
+	if (intact)
+		hisi_ptt_ring_take(&ptt->ring, bytes);
+	raw_spin_unlock(&ptt->lock);
+	/* The next look finds the overrun and counts it. */
+	if (!intact)
+		return 0;
+
+	hisi_ptt_deliver(ptt, sink, bytes);
+	return bytes;
+}
+
+static void hisi_ptt_account_section(struct hisi_ptt *ptt, u32 bytes)
+{
+	atomic64_add(bytes, &ptt->copied_bytes);
+	if (bytes > atomic64_read(&ptt->section_max_bytes))
+		atomic64_set(&ptt->section_max_bytes, bytes);
+}
+
+static u32 hisi_ptt_move(struct hisi_ptt *ptt, struct pmukit_sink *sink, bool last)
+{
+	u32 budget = hisi_ptt_budget(ptt, sink, last);
+	u32 moved = 0;
+	u32 piece;
+
+	while (moved < budget) {
+		piece = hisi_ptt_move_piece(ptt, sink, budget - moved);
+		if (!piece)
+			break;
+		moved += piece;
+	}
+
+	if (sink->ring || hisi_ptt_sink_records(ptt, sink))
+		hisi_ptt_account_section(ptt, moved);
+	return moved;
+}
+
+/*
+ * PERF_AUX_FLAG_TRUNCATED makes perf disable the event, so it is kept for the end of a run; a gap
+ * in a stream that goes on is PERF_AUX_FLAG_PARTIAL.
+ */
+static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, bool last)
+{
+	u64 flags = ptt->told | ptt->active->flags;
+
+	if (flags & (PMUKIT_HISI_PTT_F_RESET | PMUKIT_HISI_PTT_F_FILTER_GONE))
+		return PERF_AUX_FLAG_TRUNCATED;
+	if (last && (flags || pmukit_pmu_gone(&ptt->pp)))
+		return PERF_AUX_FLAG_TRUNCATED;
+	return flags ? PERF_AUX_FLAG_PARTIAL : 0;
+}
+
+/* Flags that no entries came after still have to reach the reader. */
+static void hisi_ptt_close_sink(struct hisi_ptt *ptt, struct pmukit_sink *sink, bool last)
+{
+	u64 aux_flags;
+
+	if (ptt->active->flags && hisi_ptt_sink_records(ptt, sink))
+		hisi_ptt_deliver_record(ptt, sink, 0);
+
+	aux_flags = hisi_ptt_aux_flags(ptt, last);
+	if (sink->ring)
+		ptt->active->flags = 0;
+	ptt->told = 0;
+	pmukit_sink_close(sink, aux_flags);
+}
+
+/*
+ * Returns whether to go on soon. When entries wait but none could be moved the reader is behind:
+ * looking again before long would not help.
+ */
+static bool hisi_ptt_drain(struct hisi_ptt *ptt, bool last)
+{
+	struct pmukit_sink sink;
+	u32 moved = 0;
+	u64 waiting;
+	bool open;
+
+	ptt->delivering = true;
+	open = pmukit_sink_open(&sink, &ptt->active->pev);
+
+	raw_spin_lock(&ptt->lock);
+	hisi_ptt_look(ptt);
+	raw_spin_unlock(&ptt->lock);
+
+	if (open)
+		moved = hisi_ptt_move(ptt, &sink, last);
+
+	raw_spin_lock(&ptt->lock);
+	waiting = hisi_ptt_ring_waiting(&ptt->ring);
+	if (last && waiting)
+		hisi_ptt_lose(ptt, waiting, PMUKIT_HISI_PTT_F_TRUNCATED);
+	if (moved)
+		ptt->pause_ns = HISI_PTT_LOOK_MIN_NS;
+	else
+		ptt->pause_ns = min_t(u64, ptt->pause_ns * 2, HISI_PTT_LOOK_MAX_NS);
+	raw_spin_unlock(&ptt->lock);
+
+	if (open)
+		hisi_ptt_close_sink(ptt, &sink, last);
+	ptt->delivering = false;
+	return moved && waiting;
+}
+
+/* Zero-copy; on the event's CPU, interrupts off, no lock */
+
+static void hisi_ptt_publish(struct hisi_ptt *ptt, u64 bytes, u64 aux_flags)
+{
+	u64 entries = hisi_ptt_entries(ptt, bytes);
+
+	local64_add(entries, &ptt->active->pev.event->count);
+	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_ENTRIES, entries);
+
+	if (bytes)
+		aux_flags |= PMUKIT_HISI_PTT_AUX_ZERO_COPY;
+	if (aux_flags)
+		perf_aux_output_flag(&ptt->handle, aux_flags);
+	/* What the device wrote before the head announcing it; pairs with the reader's barrier. */
+	smp_wmb();
+	perf_aux_output_end(&ptt->handle, bytes);
+}
+
+/*
+ * What may still be published of a stopped device's quarters. Nothing when it overran one, for a
+ * quarter cannot be left out; nothing beyond the room the reader left, where its unread data lie.
+ */
+static u64 hisi_ptt_zero_copy_rest(struct hisi_ptt *ptt, bool overrun)
+{
+	u64 waiting, room = 0;
+
+	lockdep_assert_held(&ptt->lock);
+
+	if (!overrun)
+		overrun = !hisi_ptt_look(ptt);
+	waiting = hisi_ptt_ring_waiting(&ptt->ring);
+	if (overrun) {
+		hisi_ptt_lose(ptt, waiting, PMUKIT_HISI_PTT_F_OVERRUN);
+		return 0;
+	}
+
+	/* A device that did not stop may still be writing the quarter it is in. */
+	if (!ptt->stopped)
+		waiting = hisi_ptt_ring_nr_full(&ptt->ring) * (u64)ptt->ring.buffer_bytes;
+	if (ptt->handle.event)
+		room = ((u64)ptt->handle.size + 1) & ~(u64)(ptt->ring.entry_bytes - 1);
+	if (waiting > room)
+		hisi_ptt_lose(ptt, waiting - room, PMUKIT_HISI_PTT_F_TRUNCATED);
+	return min(waiting, room);
+}
+
+/* The end of a zero-copy run: @aux_flags say why, when it is not the stop of the event. */
+static void hisi_ptt_finish_zero_copy(struct hisi_ptt *ptt, bool overrun, u64 aux_flags)
+{
+	u64 bytes;
+
+	raw_spin_lock(&ptt->lock);
+	if (!ptt->dead)
+		hisi_ptt_halt(ptt);
+	bytes = hisi_ptt_zero_copy_rest(ptt, overrun);
+	ptt->state = HISI_PTT_ENDED;
+	raw_spin_unlock(&ptt->lock);
+
+	if (ptt->handle.event)
+		hisi_ptt_publish(ptt, bytes, aux_flags | hisi_ptt_aux_flags(ptt, true));
+	ptt->active->flags = 0;
+}
+
+/*
+ * Publish the quarters that are full. The device is in the next one already; it may go on if the
+ * one after that is free as well.
+ */
+static void hisi_ptt_flip(struct hisi_ptt *ptt, bool unasked)
+{
+	enum hisi_ptt_verdict verdict;
+	u32 nr_full, status, i;
+
+	raw_spin_lock(&ptt->lock);
+	verdict = hisi_ptt_look_status(ptt, &status);
+	nr_full = hisi_ptt_ring_nr_full(&ptt->ring);
+	if (unasked && !status && ptt->state == HISI_PTT_ON)
+		hisi_ptt_check_enabled(ptt);
+	raw_spin_unlock(&ptt->lock);
+
+	if (verdict != HISI_PTT_GOOD || ptt->state != HISI_PTT_ON) {
+		hisi_ptt_finish_zero_copy(ptt, verdict != HISI_PTT_GOOD, PERF_AUX_FLAG_TRUNCATED);
+		return;
+	}
+	if (!nr_full)
+		return;
+
+	hisi_ptt_publish(ptt, nr_full * (u64)ptt->ring.buffer_bytes, 0);
+	raw_spin_lock(&ptt->lock);
+	for (i = 0; i < nr_full; i++)
+		hisi_ptt_ring_take(&ptt->ring, ptt->ring.buffer_bytes);
+	raw_spin_unlock(&ptt->lock);
+
+	if (!perf_aux_output_begin(&ptt->handle, ptt->active->pev.event) ||
+	    !hisi_ptt_aux_goes_on(ptt->handle.size, ptt->ring.buffer_bytes))
+		hisi_ptt_finish_zero_copy(ptt, false, PERF_AUX_FLAG_TRUNCATED);
+}
+
+/* Asking for it */
+
+/* On the event's CPU, interrupts off. Returns whether to go on soon. */
+static bool hisi_ptt_serve(struct hisi_ptt *ptt, bool unasked)
+{
+	if (ptt->path != HISI_PTT_ZERO_COPY)
+		return hisi_ptt_drain(ptt, false);
+
+	hisi_ptt_flip(ptt, unasked);
+	ptt->pause_ns = ptt->masked ? HISI_PTT_LOOK_MIN_NS : HISI_PTT_WATCH_NS;
+	return false;
+}
+
+/* On any CPU, interrupts off. */
+static void hisi_ptt_service(struct hisi_ptt *ptt, bool unasked)
+{
+	const char *complaint;
+	int cpu = -1;
+	bool more;
+
+	raw_spin_lock(&ptt->lock);
+	complaint = ptt->complaint;
+	ptt->complaint = NULL;
+	if (!ptt->dead && ptt->state == HISI_PTT_ON)
+		cpu = ptt->cpu;
+	raw_spin_unlock(&ptt->lock);
+
+	if (complaint)
+		pr_warn_ratelimited("%s: %s\n", ptt->pp.name, complaint);
+	if (cpu < 0)
+		return;
+	if (cpu != smp_processor_id()) {
+		/* -EBUSY: a kick is on its way, which will do. */
+		smp_call_function_single_async(cpu, &ptt->kick);
+		return;
+	}
+
+	more = hisi_ptt_serve(ptt, unasked);
+
+	raw_spin_lock(&ptt->lock);
+	if (ptt->state == HISI_PTT_ON)
+		hisi_ptt_arm(ptt, more ? HISI_PTT_CONTINUE_NS : ptt->pause_ns);
+	raw_spin_unlock(&ptt->lock);
+}
+
+static void hisi_ptt_kicked(void *data)
+{
+	hisi_ptt_service(data, false);
+}
+
+static enum hrtimer_restart hisi_ptt_timer(struct hrtimer *timer)
+{
+	hisi_ptt_service(container_of(timer, struct hisi_ptt, timer), true);
+	/* The service has started the timer again where it is needed. */
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * hisi_ptt_interrupt - the handler
+ * @irq: unused
+ * @data: the device
+ *
+ * What is reported while no trace runs is acknowledged and forgotten.
+ *
+ * Return: IRQ_NONE when no buffer is full.
+ */
+irqreturn_t hisi_ptt_interrupt(int irq, void *data)
+{
+	struct hisi_ptt *ptt = data;
+	unsigned long irq_flags;
+	u32 status = 0;
+
+	local_irq_save(irq_flags);
+	raw_spin_lock(&ptt->lock);
+	if (!ptt->dead)
+		status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT);
+	/* All ones is not our interrupt; the timer will find the device gone. */
+	if (hisi_ptt_absent(status))
+		status = 0;
+	status &= HISI_PTT_TRACE_INT_FULL;
+	if (status && ptt->state != HISI_PTT_ON)
+		hisi_ptt_write(ptt, HISI_PTT_TRACE_INT_STAT, status);
+	raw_spin_unlock(&ptt->lock);
+
+	if (status)
+		hisi_ptt_service(ptt, false);
+	local_irq_restore(irq_flags);
+
+	return status ? IRQ_HANDLED : IRQ_NONE;
+}
+
+static void hisi_ptt_halt_and_drain(struct hisi_ptt *ptt)
+{
+	raw_spin_lock(&ptt->lock);
+	if (!ptt->dead)
+		hisi_ptt_halt(ptt);
+	raw_spin_unlock(&ptt->lock);
+
+	hisi_ptt_drain(ptt, true);
+}
+
+/**
+ * hisi_ptt_drain_last - stop the trace and hand over what is left, as far as one section allows
+ * @ptt: a device whose event is being stopped
+ *
+ * Context: the stop callback: event's CPU, interrupts off, no lock. When perf calls it from
+ * inside a drain of ours, that drain's record was the last one and what is left is lost.
+ */
+void hisi_ptt_drain_last(struct hisi_ptt *ptt)
+{
+	if (!ptt->active || ptt->state == HISI_PTT_OFF)
+		return;
+
+	if (!hisi_ptt_filter_available(ptt, &ptt->active->cfg))
+		ptt->active->flags |= PMUKIT_HISI_PTT_F_FILTER_GONE;
+
+	if (ptt->delivering) {
+		raw_spin_lock(&ptt->lock);
+		if (!ptt->dead)
+			hisi_ptt_halt(ptt);
+		hisi_ptt_lose(ptt, hisi_ptt_ring_waiting(&ptt->ring), PMUKIT_HISI_PTT_F_TRUNCATED);
+		raw_spin_unlock(&ptt->lock);
+	} else if (ptt->path != HISI_PTT_ZERO_COPY) {
+		hisi_ptt_halt_and_drain(ptt);
+	} else if (ptt->state == HISI_PTT_ON) {
+		hisi_ptt_finish_zero_copy(ptt, false, 0);
+	}
+}
+
+/**
+ * hisi_ptt_drain_init - make timer and kick ready
+ * @ptt: a new device
+ */
+void hisi_ptt_drain_init(struct hisi_ptt *ptt)
+{
+	hrtimer_setup(&ptt->timer, hisi_ptt_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	INIT_CSD(&ptt->kick, hisi_ptt_kicked, ptt);
+}
+
+/**
+ * hisi_ptt_drain_shutdown - wait for everything that may still look at the device
+ * @ptt: a dead device whose interrupt is freed
+ *
+ * Context: may sleep.
+ */
+void hisi_ptt_drain_shutdown(struct hisi_ptt *ptt)
+{
+	hrtimer_cancel(&ptt->timer);
+	/* Function calls to a CPU are served in order: behind this one there is no kick left. */
+	kick_all_cpus_sync();
+}

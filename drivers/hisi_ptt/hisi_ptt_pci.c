@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hisi_ptt: the PCI device, a root complex integrated endpoint beside the root ports it serves.
+ *
+ * The module and the driver have the name of the kernel's own, so only one of the two can be
+ * there: whichever is loaded first keeps the devices.
+ *
+ * devm and pcim serve what dies with the device. The PMU is reference-counted and may outlive it;
+ * it comes last but for the filters, which need its folder in sysfs, and goes first but for them.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/dma-mapping.h>
+#include <linux/interrupt.h>
+#include <linux/iommu.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "hisi_ptt.h"
+
+/* Bringing up */
+
+/* The device bypasses the translation of an IOMMU: what it is given must be physical addresses. */
+static bool hisi_ptt_dma_is_direct(struct pci_dev *pdev)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(&pdev->dev);
+
+	return !domain || domain->type == IOMMU_DOMAIN_IDENTITY;
+}
+
+static int hisi_ptt_map(struct pci_dev *pdev, struct hisi_ptt *ptt)
+{
+	struct device *dev = &pdev->dev;
+	int ret;
+
+	if (!(pci_resource_flags(pdev, HISI_PTT_BAR) & IORESOURCE_MEM) ||
+	    pci_resource_len(pdev, HISI_PTT_BAR) < HISI_PTT_REGS_BYTES)
+		return dev_err_probe(dev, -ENODEV, "BAR %d is not the register block\n",
+				     HISI_PTT_BAR);
+
+	ret = pcim_iomap_regions(pdev, BIT(HISI_PTT_BAR), "hisi_ptt");
+	if (ret)
+		return dev_err_probe(dev, ret, "the registers cannot be mapped\n");
+	ptt->base = pcim_iomap_table(pdev)[HISI_PTT_BAR];
+
+	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(64));
+	return ret ? dev_err_probe(dev, ret, "no 64-bit DMA\n") : 0;
+}
+
+static int hisi_ptt_identify(struct pci_dev *pdev, struct hisi_ptt *ptt)
+{
+	u32 location = hisi_ptt_read(ptt, HISI_PTT_LOCATION);
+	const char *wrong;
+
+	ptt->range = hisi_ptt_read(ptt, HISI_PTT_DEVICE_RANGE);
+	wrong = hisi_ptt_place_check(location, ptt->range);
+	if (wrong)
+		return dev_err_probe(&pdev->dev, -ENODEV, "%s\n", wrong);
+
+	snprintf(ptt->pp.name, sizeof(ptt->pp.name), "hisi_ptt%u_%u",
+		 (u32)FIELD_GET(HISI_PTT_LOCATION_SICL, location),
+		 (u32)FIELD_GET(HISI_PTT_LOCATION_CORE, location));
+	return 0;
+}
+
+/* Exactly one MSI; the device has neither MSI-X nor a legacy interrupt that we know of. */
+static int hisi_ptt_request_irq(struct pci_dev *pdev, struct hisi_ptt *ptt)
+{
+	int ret;
+
+	ret = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI);
+	if (ret < 0)
+		return dev_err_probe(&pdev->dev, ret, "no MSI\n");
+
+	ret = pci_irq_vector(pdev, 0);
+	if (ret < 0)
+		return dev_err_probe(&pdev->dev, ret, "no MSI\n");
+	ptt->irq = ret;
+	ret = request_irq(ptt->irq, hisi_ptt_interrupt, IRQF_NOBALANCING | IRQF_NO_THREAD,
+			  ptt->pp.name, ptt);
+	return ret ? dev_err_probe(&pdev->dev, ret, "the interrupt cannot be requested\n") : 0;
+}
+
+static struct hisi_ptt *hisi_ptt_new(struct pci_dev *pdev)
+{
+	struct hisi_ptt *ptt;
+
+	ptt = kzalloc_obj(*ptt);
+	if (!ptt)
+		return NULL;
+
+	hisi_ptt_pmu_fill(ptt);
+	ptt->pdev = pci_dev_get(pdev);
+	ptt->irq_cpu = -1;
+	mutex_init(&ptt->tune_mutex);
+	mutex_init(&ptt->dma_mutex);
+	INIT_LIST_HEAD(&ptt->aux_areas);
+	raw_spin_lock_init(&ptt->lock);
+	hisi_ptt_filter_init(ptt);
+	hisi_ptt_drain_init(ptt);
+	return ptt;
+}
+
+/* From here on nothing of ours touches the registers, and the device writes nowhere. */
+static void hisi_ptt_kill(struct hisi_ptt *ptt)
+{
+	raw_spin_lock_irq(&ptt->lock);
+	hisi_ptt_halt(ptt);
+	ptt->dead = true;
+	raw_spin_unlock_irq(&ptt->lock);
+
+	free_irq(ptt->irq, ptt);
+	hisi_ptt_drain_shutdown(ptt);
+
+	mutex_lock(&ptt->tune_mutex);
+	ptt->tune_gone = true;
+	mutex_unlock(&ptt->tune_mutex);
+
+	pci_clear_master(ptt->pdev);
+	hisi_ptt_dma_leave(ptt);
+}
+
+static int hisi_ptt_register(struct pci_dev *pdev, struct hisi_ptt *ptt)
+{
+	int ret;
+
+	ret = pmukit_pmu_register(&ptt->pp, &pdev->dev);
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret, "the PMU cannot be registered\n");
+
+	ret = hisi_ptt_filter_join(ptt);
+	if (!ret)
+		return 0;
+
+	pmukit_pmu_remove(&ptt->pp);
+	return dev_err_probe(&pdev->dev, ret, "the PCI bus cannot be watched\n");
+}
+
+static int hisi_ptt_bring_up(struct pci_dev *pdev, struct hisi_ptt *ptt)
+{
+	int ret;
+
+	ret = hisi_ptt_map(pdev, ptt);
+	if (ret)
+		return ret;
+	ret = hisi_ptt_identify(pdev, ptt);
+	if (ret)
+		return ret;
+
+	/* Somebody else may have left it tracing. */
+	hisi_ptt_quiet(ptt);
+	ret = hisi_ptt_request_irq(pdev, ptt);
+	if (ret)
+		return ret;
+	pci_set_master(pdev);
+
+	ret = hisi_ptt_register(pdev, ptt);
+	if (ret)
+		hisi_ptt_kill(ptt);
+	return ret;
+}
+
+static int hisi_ptt_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct hisi_ptt *ptt;
+	int ret;
+
+	if (!hisi_ptt_dma_is_direct(pdev))
+		return dev_err_probe(&pdev->dev, -EOPNOTSUPP,
+				     "needs direct DMA mappings (iommu=pt, or an identity domain)\n");
+
+	ret = pcim_enable_device(pdev);
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret, "cannot be enabled\n");
+
+	ptt = hisi_ptt_new(pdev);
+	if (!ptt)
+		return -ENOMEM;
+
+	ret = hisi_ptt_bring_up(pdev, ptt);
+	if (ret) {
+		pmukit_pmu_put(&ptt->pp);
+		return ret;
+	}
+	pci_set_drvdata(pdev, ptt);
+	return 0;
+}
+
+/* Events first, then our own hands, then the ground they stood on. */
+static void hisi_ptt_remove(struct pci_dev *pdev)
+{
+	struct hisi_ptt *ptt = pci_get_drvdata(pdev);
+
+	hisi_ptt_filter_leave(ptt);
+	pmukit_pmu_remove(&ptt->pp);
+	hisi_ptt_kill(ptt);
+	pmukit_pmu_put(&ptt->pp);
+}
+
+/* Module */
+
+static const struct pci_device_id hisi_ptt_ids[] = {
+	{ PCI_DEVICE(HISI_PTT_PCI_VENDOR, HISI_PTT_PCI_DEVICE) },
+	{}
+};
+MODULE_DEVICE_TABLE(pci, hisi_ptt_ids);
+
+static struct pci_driver hisi_ptt_driver = {
+	.name = "hisi_ptt",
+	.id_table = hisi_ptt_ids,
+	.probe = hisi_ptt_probe,
+	.remove = hisi_ptt_remove,
+};
+
+static int __init hisi_ptt_init(void)
+{
+	return pci_register_driver(&hisi_ptt_driver);
+}
+module_init(hisi_ptt_init);
+
+static void __exit hisi_ptt_exit(void)
+{
+	pci_unregister_driver(&hisi_ptt_driver);
+	pmukit_pmu_flush();
+	/* Behind the last hisi_ptt_free_aux(), which lets go of the module before it returns. */
+	synchronize_rcu_tasks();
+}
+module_exit(hisi_ptt_exit);
+
+MODULE_DESCRIPTION("HiSilicon PCIe tune and trace PMU");
+MODULE_AUTHOR("pmukit developers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hisi_ptt: perf callbacks.
+ *
+ * Nothing of the event is written to the device, or to what a running trace uses, before it
+ * starts: event_init may be called for a second event meanwhile, which is then refused.
+ *
+ * Locking: event_init and the freeing of an event run in process context, event_init sometimes
+ * under perf's ctx->mutex; they take dma_mutex and filter_lock only. add, del, start and stop run
+ * on the event's CPU with interrupts off.
+ */
+
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+
+#include "hisi_ptt.h"
+
+/* What a sample cannot have: there is no instruction, stack or branch behind a packet. */
+#define HISI_PTT_SAMPLE_REFUSED	(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | \
+				 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | \
+				 PERF_SAMPLE_STACK_USER)
+
+static struct hisi_ptt *hisi_ptt_of_event(struct perf_event *event)
+{
+	return to_hisi_ptt(to_pmukit_pmu(event->pmu));
+}
+
+/* Opening and freeing events */
+
+static const char *hisi_ptt_event_check(const struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (compat_attr_extra_config(attr))
+		return "unknown bits in config3 or config4";
+	if (attr->precise_ip)
+		return "there is no precise instruction";
+	if (attr->sample_type & HISI_PTT_SAMPLE_REFUSED)
+		return "no call chains, branches, registers or stacks";
+	return NULL;
+}
+
+static const char *hisi_ptt_event_parse(struct hisi_ptt *ptt, const struct perf_event *event,
+					struct hisi_ptt_config *cfg)
+{
+	const char *wrong = hisi_ptt_event_check(event);
+
+	if (!wrong)
+		wrong = hisi_ptt_config_parse(event->attr.config, event->attr.config1,
+					      event->attr.config2, cfg);
+	if (!wrong && !hisi_ptt_filter_available(ptt, cfg))
+		wrong = "filter is not in root_port_filters or requester_filters";
+	return wrong;
+}
+
+static int hisi_ptt_event_create(struct hisi_ptt *ptt, struct perf_event *event,
+				 const struct hisi_ptt_config *cfg)
+{
+	struct hisi_ptt_event *hev;
+	int ret;
+
+	hev = kzalloc_obj(*hev);
+	if (!hev)
+		return -ENOMEM;
+	hev->cfg = *cfg;
+
+	ret = hisi_ptt_dma_open(ptt);
+	if (ret)
+		goto free_event;
+	ret = pmukit_event_open(&ptt->pp, &hev->pev, event);
+	if (ret)
+		goto close_dma;
+
+	pmukit_sampling_prepare(&hev->pev);
+	return 0;
+
+close_dma:
+	hisi_ptt_dma_close(ptt);
+free_event:
+	kfree(hev);
+	return ret;
+}
+
+static int hisi_ptt_event_init(struct perf_event *event)
+{
+	struct hisi_ptt_config cfg;
+	struct hisi_ptt *ptt;
+	const char *wrong;
+
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+
+	ptt = hisi_ptt_of_event(event);
+	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK) {
+		pr_debug("%s: traces for the whole system only (-a), not for a task\n",
+			 ptt->pp.name);
+		return -EOPNOTSUPP;
+	}
+	/* The packets, and the addresses in them, are everybody's. */
+	if (!perfmon_capable())
+		return -EACCES;
+
+	wrong = hisi_ptt_event_parse(ptt, event, &cfg);
+	if (wrong) {
+		pr_debug("%s: %s\n", ptt->pp.name, wrong);
+		return -EINVAL;
+	}
+	return hisi_ptt_event_create(ptt, event, &cfg);
+}
+
+static void hisi_ptt_event_free(struct pmukit_event *pev)
+{
+	struct hisi_ptt *ptt = hisi_ptt_of_event(pev->event);
+
+	kfree(to_hisi_ptt_event(pev));
+	hisi_ptt_dma_close(ptt);
+}
+
+/* Running events */
+
+/* The interrupt comes to the event's CPU, so that it can be served there at once. */
+static void hisi_ptt_steer_interrupt(struct hisi_ptt *ptt)
+{
+	int cpu = smp_processor_id();
+
+	if (ptt->irq_cpu == cpu || !ptt->irq)
+		return;
+	if (!irq_set_affinity(ptt->irq, cpumask_of(cpu)))
+		ptt->irq_cpu = cpu;
+}
+
+static int hisi_ptt_start_event(struct perf_event *event)
+{
+	struct hisi_ptt *ptt = hisi_ptt_of_event(event);
+	unsigned long irq_flags;
+	int ret;
+
+	event->hw.state = 0;
+	local_irq_save(irq_flags);
+	hisi_ptt_steer_interrupt(ptt);
+	ret = hisi_ptt_begin(ptt, to_hisi_ptt_event(to_pmukit_event(event)));
+	local_irq_restore(irq_flags);
+	if (ret)
+		event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	return ret;
+}
+
+static void hisi_ptt_event_start(struct perf_event *event, int flags)
+{
+	if (event->hw.state & PERF_HES_STOPPED)
+		hisi_ptt_start_event(event);
+}
+
+/* perf drops samples of a stopped event, so the last drain comes first. */
+static void hisi_ptt_event_stop(struct perf_event *event, int flags)
+{
+	struct hisi_ptt *ptt = hisi_ptt_of_event(event);
+	unsigned long irq_flags;
+
+	if (event->hw.state & PERF_HES_STOPPED)
+		return;
+
+	local_irq_save(irq_flags);
+	hisi_ptt_drain_last(ptt);
+	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	raw_spin_lock(&ptt->lock);
+	ptt->state = HISI_PTT_OFF;
+	ptt->active = NULL;
+	raw_spin_unlock(&ptt->lock);
+	local_irq_restore(irq_flags);
+}
+
+static int hisi_ptt_event_add(struct perf_event *event, int flags)
+{
+	struct hisi_ptt *ptt = hisi_ptt_of_event(event);
+	struct hisi_ptt_event *hev = to_hisi_ptt_event(to_pmukit_event(event));
+
+	if (pmukit_pmu_gone(&ptt->pp) || !hisi_ptt_filter_available(ptt, &hev->cfg))
+		return -ENODEV;
+
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	return flags & PERF_EF_START ? hisi_ptt_start_event(event) : 0;
+}
+
+static void hisi_ptt_event_del(struct perf_event *event, int flags)
+{
+	hisi_ptt_event_stop(event, PERF_EF_UPDATE);
+}
+
+/* The count is the number of entries handed over; each drain brings it up to date. */
+static void hisi_ptt_event_read(struct perf_event *event)
+{
+}
+
+/* Registration */
+
+static void hisi_ptt_release(struct pmukit_pmu *pp)
+{
+	struct hisi_ptt *ptt = to_hisi_ptt(pp);
+
+	pci_dev_put(ptt->pdev);
+	kfree(ptt);
+}
+
+static const struct pmukit_pmu_ops hisi_ptt_pmu_ops = {
+	.release = hisi_ptt_release,
+	.event_free = hisi_ptt_event_free,
+};
+
+/**
+ * hisi_ptt_pmu_fill - prepare the PMU of a new device; its first reference is the caller's
+ * @ptt: the device
+ */
+void hisi_ptt_pmu_fill(struct hisi_ptt *ptt)
+{
+	pmukit_pmu_init(&ptt->pp, &hisi_ptt_pmu_ops, THIS_MODULE);
+	ptt->pp.max_events = 1;
+
+	ptt->pp.pmu.task_ctx_nr = perf_invalid_context;
+	ptt->pp.pmu.capabilities = PERF_PMU_CAP_NO_EXCLUDE | PERF_PMU_CAP_AUX_PREFER_LARGE;
+	ptt->pp.pmu.attr_groups = hisi_ptt_attr_groups;
+	ptt->pp.pmu.event_init = hisi_ptt_event_init;
+	ptt->pp.pmu.add = hisi_ptt_event_add;
+	ptt->pp.pmu.del = hisi_ptt_event_del;
+	ptt->pp.pmu.start = hisi_ptt_event_start;
+	ptt->pp.pmu.stop = hisi_ptt_event_stop;
+	ptt->pp.pmu.read = hisi_ptt_event_read;
+	ptt->pp.pmu.setup_aux = hisi_ptt_setup_aux;
+	ptt->pp.pmu.free_aux = hisi_ptt_free_aux;
+	ptt->pp.pmu.check_period = pmukit_check_period;
+}

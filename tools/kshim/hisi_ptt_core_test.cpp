@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The driver's arithmetic against the documented rules, spelled out one by one, and against a
+// device that writes its four buffers entry by entry and never waits.
+extern "C" {
+#include "hisi_ptt/hisi_ptt_core.h"
+}
+
+#include <gtest/gtest.h>
+#include <pmukit/hisi_ptt.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+// Event terms
+
+struct Terms {
+    u64 filter = 0x80001;
+    u64 direction = 0;
+    u64 type = 1;
+    u64 format = 0;
+};
+
+u64 config_of(const Terms &terms)
+{
+    return terms.filter | terms.direction << 20 | terms.type << 24 | terms.format << 32;
+}
+
+std::string wrong(u64 config, u64 config1 = 0, u64 config2 = 0)
+{
+    hisi_ptt_config cfg;
+    const char *reason = hisi_ptt_config_parse(config, config1, config2, &cfg);
+    return reason ? reason : "";
+}
+
+TEST(HisiPttTerms, TakeTheExampleOfTheDocument)
+{
+    hisi_ptt_config cfg;
+    ASSERT_EQ(hisi_ptt_config_parse(0x101180001, 0, 0, &cfg), nullptr)
+        << "filter=0x80001,type=1,direction=1,format=1";
+    EXPECT_EQ(cfg.target, 1);
+    EXPECT_TRUE(cfg.by_port);
+    EXPECT_EQ(cfg.direction, 1);
+    EXPECT_EQ(cfg.types, 1);
+    EXPECT_TRUE(cfg.wide);
+    EXPECT_EQ(hisi_ptt_trace_ctrl(&cfg), 0x00014015U);
+    EXPECT_EQ(hisi_ptt_entry_bytes(&cfg), 32U);
+}
+
+TEST(HisiPttTerms, MakeARequesterTraceIn4dw)
+{
+    hisi_ptt_config cfg;
+    ASSERT_EQ(hisi_ptt_config_parse(config_of({.filter = 0x101, .type = 7}), 0, 0, &cfg), nullptr);
+    EXPECT_FALSE(cfg.by_port);
+    EXPECT_EQ(hisi_ptt_trace_ctrl(&cfg), 0x01018071U);
+    EXPECT_EQ(hisi_ptt_entry_bytes(&cfg), 16U);
+}
+
+// The documented rules, written down as a table of what is allowed.
+bool allowed(u64 direction, u64 type, u64 format)
+{
+    if (direction > 3 || format > 1 || type == 0 || type > 7)
+        return false;
+    if (format == 1 && direction == 0)
+        return false;
+    const bool single = type == 1 || type == 2 || type == 4;
+    const bool outbound = format == 0 ? direction >= 1 : direction == 1;
+    return single || !outbound;
+}
+
+TEST(HisiPttTerms, FollowEveryRuleForEveryValue)
+{
+    for (u64 direction = 0; direction < 16; direction++)
+        for (u64 type = 0; type < 256; type++)
+            for (u64 format = 0; format < 16; format++)
+                ASSERT_EQ(wrong(config_of({0x80001, direction, type, format})).empty(),
+                          allowed(direction, type, format))
+                    << direction << ' ' << type << ' ' << format;
+}
+
+TEST(HisiPttTerms, RefuseEightDwWithDirectionZero)
+{
+    EXPECT_NE(wrong(config_of({.direction = 0, .format = 1})).find("reserved"), std::string::npos);
+}
+
+TEST(HisiPttTerms, RefuseSeveralTypesOutbound)
+{
+    EXPECT_NE(wrong(config_of({.direction = 1, .type = 3})), "");
+    EXPECT_NE(wrong(config_of({.direction = 2, .type = 6})), "") << "4DW 2 carries outbound";
+    EXPECT_EQ(wrong(config_of({.direction = 2, .type = 6, .format = 1})), "") << "8DW 2 does not";
+}
+
+TEST(HisiPttTerms, RefuseAnEmptyPortMask)
+{
+    EXPECT_NE(wrong(config_of({.filter = 0x80000})), "");
+    EXPECT_EQ(wrong(config_of({.filter = 0})), "") << "requester 00:00.0 is a number like any";
+}
+
+TEST(HisiPttTerms, RefuseEveryReservedBit)
+{
+    for (int bit = 0; bit < 64; bit++) {
+        if ((bit >= 16 && bit <= 18) || bit >= 36) {
+            EXPECT_NE(wrong(config_of({}) | 1ULL << bit), "") << bit;
+        }
+        EXPECT_NE(wrong(config_of({}), 1ULL << bit), "") << "config1 " << bit;
+        EXPECT_NE(wrong(config_of({}), 0, 1ULL << bit), "") << "config2 " << bit;
+    }
+}
+
+// Place and filters
+
+TEST(HisiPttPlace, RefusesADeviceThatIsNotThere)
+{
+    EXPECT_NE(hisi_ptt_place_check(~0U, ~0U), nullptr);
+    EXPECT_EQ(hisi_ptt_place_check(0x00000002, 0x00880080), nullptr);
+    EXPECT_NE(hisi_ptt_place_check(0, 0x00800081), nullptr) << "upper below lower";
+    EXPECT_EQ(hisi_ptt_place_check(0, 0x00800080), nullptr) << "one port";
+}
+
+TEST(HisiPttPlace, RangeIsInclusive)
+{
+    EXPECT_FALSE(hisi_ptt_range_has(0x00880080, 0x7f));
+    EXPECT_TRUE(hisi_ptt_range_has(0x00880080, 0x80));
+    EXPECT_TRUE(hisi_ptt_range_has(0x00880080, 0x88));
+    EXPECT_FALSE(hisi_ptt_range_has(0x00880080, 0x89));
+    EXPECT_TRUE(hisi_ptt_range_has(0xffff0000, 0xffff));
+}
+
+TEST(HisiPttFilter, ValuesAreThoseOfTheDocument)
+{
+    EXPECT_EQ(hisi_ptt_filter_value(true, 0x10 << 3), 0x80001U) << "00:10.0";
+    EXPECT_EQ(hisi_ptt_filter_value(true, 0x11 << 3), 0x80004U) << "00:11.0";
+    EXPECT_EQ(hisi_ptt_filter_value(true, (0x17 << 3) | 5), 0x84000U) << "the function is ignored";
+    EXPECT_EQ(hisi_ptt_filter_value(false, 0x0101), 0x00101U) << "01:00.1";
+}
+
+// Tune
+
+TEST(HisiPttTune, OutOfRangeBecomesTheHighestLevel)
+{
+    EXPECT_EQ(hisi_ptt_tune_level(0), 0);
+    EXPECT_EQ(hisi_ptt_tune_level(1), 1);
+    EXPECT_EQ(hisi_ptt_tune_level(2), 2);
+    EXPECT_EQ(hisi_ptt_tune_level(3), 2);
+    EXPECT_EQ(hisi_ptt_tune_level(0x10000), 2) << "not 0, as 16 bits would have it";
+    EXPECT_EQ(hisi_ptt_tune_level(~0ULL), 2);
+}
+
+TEST(HisiPttTune, SelectsTheEventAndKeepsTheRest)
+{
+    EXPECT_EQ(hisi_ptt_tune_ctrl(0, 4, 3), 0x00030004U);
+    EXPECT_EQ(hisi_ptt_tune_ctrl(0xffffffff, 5, 7), 0xff070005U);
+}
+
+// Buffers
+
+TEST(HisiPttBuffer, IsAQuarterOfTheAuxArea)
+{
+    EXPECT_EQ(hisi_ptt_buffer_bytes(128 << 10), 32U << 10);
+    EXPECT_EQ(hisi_ptt_buffer_bytes(16 << 20), 4U << 20);
+    EXPECT_EQ(hisi_ptt_buffer_bytes(1ULL << 40), 4U << 20) << "never more than the device takes";
+    EXPECT_EQ(hisi_ptt_buffer_bytes(4096), 16U << 10);
+}
+
+constexpr u32 kBytes = 128;  // a buffer of 8 entries of 16 bytes: every case is small
+constexpr u32 kEntry = 16;
+
+u32 wr_sts(u32 buffer, u32 bytes)
+{
+    return buffer << 28 | bytes;
+}
+
+hisi_ptt_ring started(u32 entry_bytes = kEntry)
+{
+    hisi_ptt_ring ring;
+    hisi_ptt_ring_start(&ring, kBytes, entry_bytes);
+    return ring;
+}
+
+TEST(HisiPttRing, NothingIsThereAtTheBeginning)
+{
+    hisi_ptt_ring ring = started();
+    EXPECT_EQ(hisi_ptt_ring_report(&ring, 0), HISI_PTT_GOOD);
+    EXPECT_TRUE(hisi_ptt_ring_locate(&ring, 0, false));
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
+    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
+}
+
+TEST(HisiPttRing, AWritePointerBeyondTheBufferGivesNothing)
+{
+    for (u32 bytes : {kBytes + 1, kBytes + kEntry, 0x0fffffffU}) {
+        hisi_ptt_ring ring = started();
+        EXPECT_FALSE(hisi_ptt_ring_locate(&ring, wr_sts(0, bytes), true)) << bytes;
+        EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U) << bytes;
+    }
+    hisi_ptt_ring ring = started();
+    EXPECT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, kBytes), true)) << "a full one is possible";
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), kBytes);
+}
+
+TEST(HisiPttRing, AWritePointerThatGoesBackGivesNothing)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, 64), false));
+    hisi_ptt_ring_take(&ring, 64);
+    EXPECT_FALSE(hisi_ptt_ring_locate(&ring, wr_sts(0, 48), false));
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
+    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
+}
+
+TEST(HisiPttRing, OnlyWholeEntriesAreTaken)
+{
+    hisi_ptt_ring ring = started(32);
+    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, 95), true));
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 64U);
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, 63), 32U) << "the limit may be anything";
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, 31), 0U);
+}
+
+TEST(HisiPttRing, SeveralBuffersFullBeforeOneInterruptAreAllTaken)
+{
+    for (u32 count = 1; count <= 3; count++) {
+        hisi_ptt_ring ring = started();
+        EXPECT_EQ(hisi_ptt_ring_report(&ring, (1U << count) - 1), HISI_PTT_GOOD);
+        EXPECT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(count, 32), true));
+        EXPECT_EQ(hisi_ptt_ring_waiting(&ring), count * kBytes + 32);
+        for (u32 i = 0; i < count; i++) {
+            EXPECT_EQ(ring.index, i);
+            EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), kBytes);
+            hisi_ptt_ring_take(&ring, kBytes);
+        }
+        EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 32U);
+    }
+}
+
+TEST(HisiPttRing, FourFullBuffersAreAnOverrunThatCostsOne)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xf), HISI_PTT_OVERRUN);
+    EXPECT_EQ(hisi_ptt_ring_resync(&ring, HISI_PTT_OVERRUN, wr_sts(0, 48)), kBytes);
+    EXPECT_EQ(ring.index, 1U);
+    EXPECT_EQ(hisi_ptt_ring_nr_full(&ring), 3U);
+    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 3 * kBytes + 48);
+}
+
+TEST(HisiPttRing, WhatWasTakenBeforeAnOverrunIsNotLost)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
+    hisi_ptt_ring_take(&ring, 96);
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xe), HISI_PTT_OVERRUN);
+    EXPECT_EQ(hisi_ptt_ring_resync(&ring, HISI_PTT_OVERRUN, wr_sts(0, 16)), kBytes - 96);
+}
+
+TEST(HisiPttRing, BuffersFullOutOfOrderAreNotBelieved)
+{
+    for (u32 status : {2U, 4U, 8U, 5U, 6U, 9U, 10U, 11U, 12U, 13U, 14U}) {
+        hisi_ptt_ring ring = started();
+        ASSERT_EQ(hisi_ptt_ring_report(&ring, status), HISI_PTT_DISORDER) << status;
+        hisi_ptt_ring_resync(&ring, HISI_PTT_DISORDER, wr_sts(2, 40));
+        EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U)
+            << "nothing that may never have been written";
+        EXPECT_EQ(ring.index, 2U);
+        EXPECT_EQ(ring.offset_bytes, 32U);
+    }
+}
+
+TEST(HisiPttRing, TheSameBufferTwiceIsNotBelievedEither)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
+    EXPECT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_DISORDER);
+}
+
+TEST(HisiPttRing, TheReportMayComeAfterTheLastEntryWasTaken)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, kBytes), false));
+    hisi_ptt_ring_take(&ring, kBytes);
+    EXPECT_EQ(ring.index, 0U) << "not yet";
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
+    EXPECT_EQ(ring.index, 1U);
+    EXPECT_EQ(ring.offset_bytes, 0U);
+    EXPECT_EQ(ring.full, 0U);
+}
+
+TEST(HisiPttRing, APlaceTheDeviceHasComeRoundToIsNotIntact)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
+    EXPECT_TRUE(hisi_ptt_ring_intact(&ring, 0x6)) << "it is in buffer 3";
+    EXPECT_FALSE(hisi_ptt_ring_intact(&ring, 0xe)) << "it is in buffer 0 again";
+}
+
+TEST(HisiPttRing, APointerThatRunsAheadOfTheReportIsWaitedFor)
+{
+    hisi_ptt_ring ring = started();
+    EXPECT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(1, 16), false));
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
+    EXPECT_FALSE(hisi_ptt_ring_locate(&ring, wr_sts(1, 16), true)) << "but not when it has stopped";
+}
+
+// Numbers below a bound, the same in every run.
+class Random {
+public:
+    explicit Random(u32 seed) : engine_(seed) {}
+    u32 operator()(u32 below) { return static_cast<u32>(engine_() % below); }
+
+private:
+    std::mt19937 engine_;
+};
+
+// A device that numbers its entries, and the driver's loop around the ring.
+class Device {
+public:
+    void write(u32 entries)
+    {
+        for (u32 i = 0; i < entries; i++) {
+            std::memcpy(&memory_[buffer_][bytes_], &next_, sizeof(next_));
+            next_++;
+            bytes_ += kEntry;
+            if (bytes_ == kBytes) {
+                status_ |= 1U << buffer_;
+                buffer_ = (buffer_ + 1) % HISI_PTT_NR_BUFFERS;
+                bytes_ = 0;
+            }
+        }
+    }
+    u32 acknowledge() { return std::exchange(status_, 0); }
+    u32 status() const { return status_; }
+    u32 pointer() const { return wr_sts(buffer_, bytes_); }
+    u64 at(u32 buffer, u32 offset) const
+    {
+        u64 number;
+        std::memcpy(&number, &memory_[buffer][offset], sizeof(number));
+        return number;
+    }
+    u64 written() const { return next_; }
+
+private:
+    std::array<std::array<std::byte, kBytes>, HISI_PTT_NR_BUFFERS> memory_{};
+    u64 next_ = 0;
+    u32 buffer_ = 0, bytes_ = 0, status_ = 0;
+};
+
+class Driver {
+public:
+    explicit Driver(Device &device) : device_(device) {}
+
+    void look(bool still)
+    {
+        const hisi_ptt_verdict verdict = hisi_ptt_ring_report(&ring_, device_.acknowledge());
+        if (verdict != HISI_PTT_GOOD) {
+            EXPECT_EQ(verdict, HISI_PTT_OVERRUN) << "this device has order";
+            lost_ += hisi_ptt_ring_resync(&ring_, verdict, device_.pointer()) / kEntry;
+            return;
+        }
+        EXPECT_TRUE(hisi_ptt_ring_locate(&ring_, device_.pointer(), still));
+    }
+    // One piece; the device writes @meanwhile entries between the copy and the question.
+    bool move(u32 limit, u32 meanwhile)
+    {
+        const u32 bytes = hisi_ptt_ring_slice(&ring_, limit);
+        std::vector<u64> copy;
+        for (u32 at = 0; at < bytes; at += kEntry)
+            copy.push_back(device_.at(ring_.index, ring_.offset_bytes + at));
+        device_.write(meanwhile);
+        if (!bytes || !hisi_ptt_ring_intact(&ring_, device_.status()))
+            return false;
+        hisi_ptt_ring_take(&ring_, bytes);
+        taken.insert(taken.end(), copy.begin(), copy.end());
+        return true;
+    }
+    u64 lost() const { return lost_; }
+
+    std::vector<u64> taken;
+
+private:
+    Device &device_;
+    hisi_ptt_ring ring_ = started();
+    u64 lost_ = 0;
+};
+
+TEST(HisiPttRing, EveryEntryIsTakenOnceAndInOrderWhenNotOverrun)
+{
+    Random random(1);
+    for (int round = 0; round < 200; round++) {
+        Device device;
+        Driver driver(device);
+        for (int step = 0; step < 200; step++) {
+            device.write(random(20));
+            do
+                driver.look(false);
+            while (driver.move(random(100) + 16, random(2)));
+        }
+        driver.look(true);
+        while (driver.move(kBytes, 0))
+            ;
+        ASSERT_EQ(driver.taken.size(), device.written());
+        EXPECT_EQ(driver.lost(), 0U);
+        for (size_t i = 0; i < driver.taken.size(); i++)
+            ASSERT_EQ(driver.taken[i], i);
+    }
+}
+
+TEST(HisiPttRing, AnOverrunNeverDeliversAnythingTwiceTornOrOutOfOrder)
+{
+    Random random(2);
+    u64 overruns = 0;
+    for (int round = 0; round < 2000; round++) {
+        Device device;
+        Driver driver(device);
+        for (int step = 0; step < 60; step++) {
+            device.write(random(60));
+            driver.look(false);
+            for (u32 pieces = random(6); pieces && driver.move(kBytes, random(16)); pieces--)
+                ;
+        }
+        driver.look(true);
+        while (driver.move(kBytes, 0))
+            ;
+        overruns += driver.lost() > 0;
+        for (size_t i = 1; i < driver.taken.size(); i++)
+            ASSERT_LT(driver.taken[i - 1], driver.taken[i]);
+        // What the device did not say cannot be counted: whole rounds.
+        const u64 missing = device.written() - driver.taken.size();
+        EXPECT_LE(driver.lost(), missing);
+        EXPECT_EQ((missing - driver.lost()) % (HISI_PTT_NR_BUFFERS * kBytes / kEntry), 0U);
+    }
+    EXPECT_GT(overruns, 1000U) << "or the test tests nothing";
+}
+
+// AUX area as device buffers
+
+TEST(HisiPttAux, ZeroCopyBeginsAtAQuarterWithTwoFree)
+{
+    EXPECT_TRUE(hisi_ptt_aux_starts(0, 4 * kBytes - 1, kBytes)) << "an empty area";
+    EXPECT_TRUE(hisi_ptt_aux_starts(7 * kBytes, 2 * kBytes - 1, kBytes));
+    EXPECT_FALSE(hisi_ptt_aux_starts(7 * kBytes, 2 * kBytes - 2, kBytes));
+    EXPECT_FALSE(hisi_ptt_aux_starts(kEntry, 4 * kBytes - 1, kBytes)) << "an odd head";
+}
+
+TEST(HisiPttAux, TheDeviceGoesOnWhileTheQuarterAfterNextIsFree)
+{
+    // perf reports one byte less than is free.
+    EXPECT_TRUE(hisi_ptt_aux_goes_on(2 * kBytes - 1, kBytes));
+    EXPECT_FALSE(hisi_ptt_aux_goes_on(2 * kBytes - 2, kBytes));
+    EXPECT_FALSE(hisi_ptt_aux_goes_on(0, kBytes));
+}
+
+// Records
+
+TEST(HisiPttRecord, HeaderIsThePublishedOne)
+{
+    const hisi_ptt_header header = {
+        .time_ns = 11, .flags = 22, .sequence = 33, .lost = 44, .entries = 96, .entry_bytes = 32};
+    std::array<u64, HISI_PTT_HEADER_WORDS> words{};
+    hisi_ptt_header_encode(&header, words.data());
+    EXPECT_EQ(words,
+              (std::array<u64, 6>{0x0400000000200060, PMUKIT_HISI_PTT_MARK, 11, 22, 33, 44}));
+    const u64 mark = PMUKIT_HISI_PTT_MARK;
+    EXPECT_EQ(std::memcmp(&mark, "HISI_PTT", 8), 0);
+}
+
+TEST(HisiPttRecord, DataAreWholeEntriesOfEitherKind)
+{
+    EXPECT_EQ(PMUKIT_HISI_PTT_DATA_BYTES % HISI_PTT_ENTRY_BYTES_8DW, 0);
+    EXPECT_EQ(HISI_PTT_RECORD_WORDS, 6 + 384);
+}
+
+}  // namespace
