@@ -15,7 +15,8 @@ namespace pmukit::perfdata {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
-constexpr size_t kStringAlign = 64;  // perf pads the strings of its header so
+constexpr size_t kStringAlign = 64;              // perf pads the strings of its header so
+constexpr unsigned kFeatEnd = kFeatClnSize + 1;  // HEADER_LAST_FEATURE of Linux 7.2
 
 // Bytes of this machine's order, one field after the other.
 class Packer {
@@ -80,6 +81,17 @@ std::vector<std::byte> packed_pmus(const std::vector<std::pair<uint32_t, std::st
     return packer.take();
 }
 
+// perf 6.1 refuses a file whose attributes are larger than its own, even by zeros.
+size_t needed_bytes(Bytes attr)
+{
+    constexpr size_t kOldBytes = 128;  // PERF_ATTR_SIZE_VER7
+    if (attr.size() <= kOldBytes)
+        return attr.size();
+    const Bytes young = attr.subspan(kOldBytes);
+    bool used = std::ranges::any_of(young, [](std::byte value) { return value != std::byte{0}; });
+    return used ? attr.size() : kOldBytes;
+}
+
 }  // namespace
 
 Writer::Writer(std::string path, std::vector<WriterEvent> events, HostInfo host)
@@ -90,7 +102,15 @@ Writer::Writer(std::string path, std::vector<WriterEvent> events, HostInfo host)
 {
     attr_bytes_ = kAttrMinBytes;
     for (const WriterEvent &event : events_)
-        attr_bytes_ = std::max(attr_bytes_, event.attr.size());
+        attr_bytes_ = std::max(attr_bytes_, needed_bytes(event.attr));
+    // perf looks for the ids behind as many bytes as each attribute says it has.
+    for (WriterEvent &event : events_) {
+        if (event.attr.size() == attr_bytes_)
+            continue;
+        event.attr.resize(attr_bytes_);
+        store(event.attr.data() + kAttrSize, static_cast<uint32_t>(attr_bytes_),
+              std::endian::native);
+    }
     buffer_.reserve(kBufferBytes);
 }
 
@@ -107,9 +127,20 @@ Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> 
     return writer;
 }
 
+Result<Writer> Writer::create_pipe(Fd fd, std::vector<WriterEvent> events, HostInfo host)
+{
+    Writer writer("the pipe", std::move(events), std::move(host));
+    writer.part_ = writer.path_;
+    writer.pipe_ = true;
+    writer.fd_ = std::move(fd);
+    if (Result<void> front = writer.write_pipe_front(); !front)
+        return front.error();
+    return writer;
+}
+
 Writer::~Writer()
 {
-    if (fd_)
+    if (fd_ && !pipe_)
         ::unlink(part_.c_str());
 }
 
@@ -143,9 +174,7 @@ Result<void> Writer::write_front()
     uint64_t ids_at = kFileHeaderBytes;
     Packer attrs;
     for (const WriterEvent &event : events_) {
-        std::vector<std::byte> attr = event.attr;
-        attr.resize(attr_bytes_);
-        attrs.put(Bytes(attr)).put(ids_at).put(uint64_t{event.ids.size() * sizeof(uint64_t)});
+        attrs.put(Bytes(event.attr)).put(ids_at).put(uint64_t{event.ids.size() * sizeof(uint64_t)});
         ids_at += event.ids.size() * sizeof(uint64_t);
     }
     attrs_offset_ = ids_at;
@@ -165,6 +194,50 @@ Result<void> Writer::auxtrace_info(uint32_t type, const std::vector<uint64_t> &p
     for (uint64_t word : priv)
         record.put(word);
     return append(record.take());
+}
+
+// Attributes, names and features as records; an empty feature ends them.
+Result<void> Writer::write_pipe_front()
+{
+    Packer front;
+    front.put(kMagic).put(uint64_t{kPipeHeaderBytes});
+    if (Result<void> done = append(front.take()); !done)
+        return done;
+    for (const WriterEvent &event : events_)
+        if (Result<void> done = write_pipe_event(event); !done)
+            return done;
+    std::vector<FeatureBytes> features = host_features();
+    features.emplace_back(kFeatEnd, std::vector<std::byte>());
+    for (const auto &[feature, content] : features) {
+        size_t size = kRecordHeaderBytes + sizeof(uint64_t) + content.size();
+        const size_t padding = (8 - size % 8) % 8;
+        if (size + padding > UINT16_MAX)
+            continue;  // a description that fits no record
+        Packer record = record_header(kHeaderFeature, size + padding);
+        record.put(uint64_t{feature}).put(Bytes(content)).pad_to(size + padding);
+        if (Result<void> done = append(record.take()); !done)
+            return done;
+    }
+    data_offset_ = offset_;
+    return {};
+}
+
+Result<void> Writer::write_pipe_event(const WriterEvent &event)
+{
+    size_t size = kRecordHeaderBytes + event.attr.size() + event.ids.size() * sizeof(uint64_t);
+    if (size > UINT16_MAX)
+        return Error{Errc::kUnsupported, "an event with more ids than a pipe's record can hold"};
+    Packer attr = record_header(kHeaderAttr, size);
+    attr.put(Bytes(event.attr));
+    for (uint64_t id : event.ids)
+        attr.put(id);
+    if (Result<void> done = append(attr.take()); !done || event.ids.empty())
+        return done;
+    constexpr uint64_t kUpdateName = 2;
+    size = kRecordHeaderBytes + 2 * sizeof(uint64_t) + (event.name.size() + 8) / 8 * 8;
+    Packer name = record_header(kEventUpdate, size);
+    name.put(kUpdateName).put(event.ids.front()).put(as_bytes(event.name)).pad_to(size);
+    return append(name.take());
 }
 
 Result<void> Writer::records(Bytes bytes)
@@ -203,9 +276,9 @@ std::vector<std::byte> Writer::event_desc() const
     Packer packer;
     packer.put(static_cast<uint32_t>(events_.size())).put(static_cast<uint32_t>(attr_bytes_));
     for (const WriterEvent &event : events_) {
-        std::vector<std::byte> attr = event.attr;
-        attr.resize(attr_bytes_);
-        packer.put(Bytes(attr)).put(static_cast<uint32_t>(event.ids.size())).string(event.name);
+        packer.put(Bytes(event.attr))
+            .put(static_cast<uint32_t>(event.ids.size()))
+            .string(event.name);
         for (uint64_t id : event.ids)
             packer.put(id);
     }
@@ -221,10 +294,9 @@ std::vector<std::byte> Writer::auxtrace_index() const
     return packer.take();
 }
 
-// In the order of their bits: the table has no other key.
-Result<void> Writer::write_features()
+std::vector<Writer::FeatureBytes> Writer::host_features() const
 {
-    std::vector<std::pair<unsigned, std::vector<std::byte>>> sections = {
+    return {
         {kFeatHostname, packed_string(host_.hostname)},
         {kFeatOsRelease, packed_string(host_.os_release)},
         {kFeatVersion, packed_string(host_.version)},
@@ -234,6 +306,12 @@ Result<void> Writer::write_features()
         {kFeatEventDesc, event_desc()},
         {kFeatPmuMappings, packed_pmus(host_.pmus)},
     };
+}
+
+// In the order of their bits: the table has no other key.
+Result<void> Writer::write_features()
+{
+    std::vector<FeatureBytes> sections = host_features();
     if (!index_.empty())
         sections.emplace_back(kFeatAuxtrace, auxtrace_index());
 
@@ -271,6 +349,8 @@ std::vector<std::byte> Writer::file_header() const
 Result<void> Writer::finish()
 {
     data_end_ = offset_;
+    if (pipe_)
+        return flush();
     if (Result<void> done = write_features(); !done)
         return done;
     if (Result<void> done = flush(); !done)

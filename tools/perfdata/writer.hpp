@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Writes a perf.data file that stock perf reads: header, attributes and ids, records, AUXTRACE
 // buffers, feature sections. The file gets its name only when it is whole; until then it is
-// NAME.part-PID.
+// NAME.part-PID. Or the same in pipe layout, as records into a descriptor.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,8 @@ class Writer {
 public:
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
                                  HostInfo host);
+    // Pipe layout into a descriptor: the header goes out at once, finish() only flushes.
+    static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, HostInfo host);
     Writer(Writer &&) = default;
     Writer &operator=(Writer &&) = delete;
     ~Writer();  // removes what finish() did not complete
@@ -63,6 +65,10 @@ private:
     Result<void> append(Bytes bytes);
     Result<void> flush();
     Result<void> write_front();
+    Result<void> write_pipe_front();
+    Result<void> write_pipe_event(const WriterEvent &event);
+    using FeatureBytes = std::pair<unsigned, std::vector<std::byte>>;
+    std::vector<FeatureBytes> host_features() const;
     Result<void> write_features();
     std::vector<std::byte> file_header() const;
     std::vector<std::byte> event_desc() const;
@@ -72,6 +78,7 @@ private:
     std::vector<WriterEvent> events_;
     HostInfo host_;
     Fd fd_;
+    bool pipe_ = false;
     std::vector<std::byte> buffer_;
     uint64_t offset_ = 0;  // of the next byte in the file
     uint64_t attrs_offset_ = 0, data_offset_ = 0, data_end_ = 0;

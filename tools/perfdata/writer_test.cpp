@@ -2,6 +2,7 @@
 // What the writer wrote, the reader reads; and no name without a whole file.
 #include "perfdata/writer.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -38,6 +39,7 @@ protected:
                         std::endian::native);
         WriterEvent smaller{std::vector<std::byte>(128), {9}, "other"};
         store<uint32_t>(smaller.attr.data() + kAttrType, 1, std::endian::native);
+        store<uint32_t>(smaller.attr.data() + kAttrSize, 128, std::endian::native);
         store<uint64_t>(smaller.attr.data() + kAttrSampleType, PERF_SAMPLE_IDENTIFIER,
                         std::endian::native);
         return {event, smaller};
@@ -131,6 +133,50 @@ TEST_F(WriterTest, SaysWhatKindTheAuxDataIsOf)
     ASSERT_EQ(info->priv.size(), 2U);
     EXPECT_EQ(info->priv[0], 24U);
     EXPECT_EQ(info->priv[1], 0x123456789abcdef0U);
+}
+
+TEST_F(WriterTest, AttributesHaveOneSizeAndNoMoreThanIsUsed)
+{
+    for (bool used : {false, true}) {
+        std::vector<WriterEvent> wanted = events();
+        if (used)
+            store<uint64_t>(wanted[0].attr.data() + kAttrConfig3, 1, std::endian::native);
+        Result<Writer> writer = Writer::create(path_, wanted, host());
+        ASSERT_TRUE(writer);
+        ASSERT_TRUE(writer->finish());
+        Result<MappedFile> file = MappedFile::open(path_);
+        const std::byte *header = file->bytes().data();
+        const uint64_t size = used ? 136 : 128;
+        ASSERT_EQ(load<uint64_t>(header + 16, std::endian::native), size + kSectionBytes);
+        uint64_t attrs = load<uint64_t>(header + 24, std::endian::native);
+        for (uint64_t at : {attrs, attrs + size + kSectionBytes})
+            EXPECT_EQ(load<uint32_t>(header + at + kAttrSize, std::endian::native), size);
+    }
+}
+
+TEST_F(WriterTest, TheReaderReadsItsPipeBack)
+{
+    {
+        Fd out(::open(path_.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+        Result<Writer> writer = Writer::create_pipe(std::move(out), events(), host());
+        ASSERT_TRUE(writer);
+        ASSERT_TRUE(writer->auxtrace_info(6, {24}));
+        ASSERT_TRUE(writer->auxtrace({}, filled(16, 2), {}));
+        ASSERT_TRUE(writer->finish());
+    }
+    Result<Reader> reader = Reader::open_path(path_);
+    ASSERT_TRUE(reader) << reader.error().message;
+    std::vector<uint32_t> types;
+    for (Record record; *reader->next(record);)
+        if (record.type != kHeaderFeature)
+            types.push_back(record.type);
+    EXPECT_EQ(types, (std::vector<uint32_t>{kHeaderAttr, kEventUpdate, kHeaderAttr, kEventUpdate,
+                                            kAuxtraceInfo, kAuxtrace}));
+    EXPECT_FALSE(reader->damage());
+    EXPECT_TRUE(reader->complaints().empty());
+    EXPECT_EQ(reader->events()[0].name, "cxl_hmu_mem0.0.0/x=1/");
+    EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0");
+    EXPECT_EQ(reader->hostname(), "host");
 }
 
 TEST_F(WriterTest, LargePayloadsPassTheBuffer)

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Stock perf reads what our writer writes: each perf in the cache of the guests runs here, with the
+// libraries of its own tree. Skipped where there is no cache.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "perfdata/format.hpp"
+#include "perfdata/writer.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kId = 7;
+constexpr uint64_t kSampleType =
+    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+
+std::string guests()
+{
+    const char *cache = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
+    return (cache ? std::string(cache) : std::string(home ? home : "") + "/.cache/pmukit") +
+           "/guests/";
+}
+
+struct Output {
+    int status = -1;
+    std::string text;  // both streams
+};
+
+Output run(const std::string &command)
+{
+    Output output;
+    FILE *pipe = ::popen((command + " 2>&1").c_str(), "r");
+    char chunk[4096];
+    while (size_t got = std::fread(chunk, 1, sizeof chunk, pipe))
+        output.text.append(chunk, got);
+    output.status = ::pclose(pipe);
+    return output;
+}
+
+std::vector<std::byte> attr_of(uint32_t type, size_t size)
+{
+    std::vector<std::byte> attr(size);
+    store<uint32_t>(attr.data() + kAttrType, type, std::endian::native);
+    store<uint32_t>(attr.data() + kAttrSize, static_cast<uint32_t>(size), std::endian::native);
+    store<uint64_t>(attr.data() + kAttrSamplePeriod, 1, std::endian::native);
+    store<uint64_t>(attr.data() + kAttrSampleType, kSampleType, std::endian::native);
+    store<uint64_t>(attr.data() + kAttrFlags, uint64_t{1} << kAttrFlagSampleIdAll,
+                    std::endian::native);
+    return attr;
+}
+
+std::vector<std::byte> sample(uint64_t time_ns)
+{
+    std::vector<std::byte> record(8 + 40);
+    store<uint32_t>(record.data(), PERF_RECORD_SAMPLE, std::endian::native);
+    store<uint16_t>(record.data() + 4, PERF_RECORD_MISC_USER, std::endian::native);
+    store<uint16_t>(record.data() + 6, 48, std::endian::native);
+    store<uint64_t>(record.data() + 8, kId, std::endian::native);
+    store<uint64_t>(record.data() + 16, 0x401000, std::endian::native);
+    store<uint32_t>(record.data() + 24, 100, std::endian::native);
+    store<uint32_t>(record.data() + 28, 101, std::endian::native);
+    store<uint64_t>(record.data() + 32, time_ns, std::endian::native);
+    return record;
+}
+
+class PerfAccepts : public testing::TestWithParam<const char *> {
+protected:
+    void SetUp() override
+    {
+        const std::string tree = guests() + GetParam();
+        if (!fs::exists(tree + "/usr/bin/perf"))
+            GTEST_SKIP() << "no perf of " << GetParam() << " in " << guests();
+        perf_ = tree + "/lib64/ld-linux-x86-64.so.2 --library-path " + tree +
+                "/usr/lib/x86_64-linux-gnu " + tree + "/usr/bin/perf ";
+        std::string pattern = ::testing::TempDir() + "pmukit_accepts.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+        path_ = folder_ + "/perf.data";
+    }
+    void TearDown() override
+    {
+        if (!folder_.empty())
+            fs::remove_all(folder_);
+    }
+
+    // Three samples of a software event; with AUX data beside them when a device is given.
+    void write(uint32_t device_type, bool info)
+    {
+        std::vector<WriterEvent> events = {{attr_of(1, 128), {kId}, "cpu-clock"}};
+        if (device_type)
+            events.push_back({attr_of(device_type, 136), {8}, "hisi_ptt0_2/filter=0x80001/"});
+        HostInfo host{"accepts", "6.12", "pmukit", "x86_64", 2, 2, {"pmukit", "record"}, {}};
+        host.pmus = {{1, "software"}, {24, "hisi_ptt0_2"}};
+        Result<Writer> writer = Writer::create(path_, events, host);
+        ASSERT_TRUE(writer);
+        if (info) {
+            ASSERT_TRUE(writer->auxtrace_info(6, {device_type}));
+        }
+        for (uint64_t time : {1000000, 2000000, 3000000})
+            ASSERT_TRUE(writer->records(sample(time)));
+        if (device_type) {
+            AuxtraceRecord trace;
+            trace.reference = 8;
+            trace.tid = UINT32_MAX;
+            ASSERT_TRUE(writer->auxtrace(trace, std::vector<std::byte>(64), {}));
+        }
+        ASSERT_TRUE(writer->finished_round());
+        ASSERT_TRUE(writer->finish());
+    }
+
+    void expect_reads(const std::string &words, const std::string &expected)
+    {
+        Output output = run(perf_ + words);
+        EXPECT_EQ(output.status, 0) << words << "\n" << output.text;
+        EXPECT_NE(output.text.find(expected), std::string::npos) << words << "\n" << output.text;
+    }
+    size_t script_lines(const std::string &options)
+    {
+        Output output =
+            run(perf_ + "script " + options + " -F tid,time,ip -i " + path_ + " | grep -c 401000");
+        return std::strtoul(output.text.c_str(), nullptr, 10);
+    }
+
+    std::string perf_, folder_, path_;
+};
+INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfAccepts, testing::Values("6.1", "6.12", "7.2"),
+                         [](const auto &kernel) {
+                             std::string name = kernel.param;
+                             name[name.find('.')] = '_';
+                             return "perf" + name;
+                         });
+
+TEST_P(PerfAccepts, AFileOfSamples)
+{
+    write(0, false);
+    expect_reads("report --header-only -i " + path_, "hostname : accepts");
+    expect_reads("report --header-only -i " + path_, "hisi_ptt0_2 = 24");
+    expect_reads("evlist -v -i " + path_, "cpu-clock");
+    EXPECT_EQ(script_lines(""), 3U);
+}
+
+TEST_P(PerfAccepts, AuxDataOfOurOwnPmusWithNoItrace)
+{
+    write(24, false);
+    expect_reads("evlist -i " + path_, "hisi_ptt0_2/filter=0x80001/");
+    EXPECT_EQ(script_lines("--no-itrace"), 3U);
+}
+
+TEST_P(PerfAccepts, HisiPttWithItsInfo)
+{
+    write(24, true);
+    expect_reads("report -D -i " + path_, "HISI PTT");
+}
+
+TEST_P(PerfAccepts, APipe)
+{
+    std::string path = path_;
+    Fd out(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    Result<Writer> writer = Writer::create_pipe(
+        std::move(out), {{attr_of(1, 128), {kId}, "cpu-clock"}},
+        {"accepts", "6.12", "pmukit", "x86_64", 2, 2, {"pmukit", "record"}, {{1, "software"}}});
+    ASSERT_TRUE(writer);
+    for (uint64_t time : {1000000, 2000000, 3000000})
+        ASSERT_TRUE(writer->records(sample(time)));
+    ASSERT_TRUE(writer->finish());
+    Output output =
+        run("cat " + path + " | " + perf_ + "script -F tid,time,ip -i - | grep -c 401000");
+    EXPECT_EQ(output.text.substr(0, 1), "3") << output.text;
+}
+
+}  // namespace
+}  // namespace pmukit::perfdata
