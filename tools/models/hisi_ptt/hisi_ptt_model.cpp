@@ -227,15 +227,15 @@ void HisiPttModel::stop()
     engine_.stop();
     if (generator_)
         generator_->stop();
-    logs_.traced().note("stop");
+    logs_.traced().note(fmt::format("stop at={}", host_.now_ns()));
     logs_.event("stop");
 }
 
 void HisiPttModel::note_selection(std::string_view what)
 {
     logs_.traced().note(fmt::format(
-        "{} format={}dw direction={} types={:#x} filter={}:{:#06x} buffer={} tick_ns={}", what,
-        kTraceCtrlFormat.get(ctrl_) ? 8 : 4, kTraceCtrlDirection.get(ctrl_),
+        "{} at={} format={}dw direction={} types={:#x} filter={}:{:#06x} buffer={} tick_ns={}",
+        what, host_.now_ns(), kTraceCtrlFormat.get(ctrl_) ? 8 : 4, kTraceCtrlDirection.get(ctrl_),
         kTraceCtrlType.get(ctrl_), kTraceCtrlFilterMode.get(ctrl_) ? "requester" : "port",
         kTraceCtrlTarget.get(ctrl_), engine_.size_bytes(), tick_ns_));
 }

@@ -4,8 +4,8 @@
 //
 //   seen     every packet on the links of the served root ports     tlp_log.hpp
 //   traced   those that went into a buffer, with lines between:     tlp_log.hpp
-//              # start format=8dw direction=1 types=0x1 filter=port:0x0001 buffer=4194304
-//              tick_ns=10 # stop
+//              # start at=<ns> format=8dw direction=1 types=0x1 filter=port:0x0001 ...
+//              # stop at=<ns>
 //   stats    how many register accesses the guest needed, and what for:
 //              # pmukit stats log 1
 //              start|message|acknowledge|stop <reads> <writes>     since the line before

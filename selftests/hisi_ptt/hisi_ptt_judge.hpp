@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Compares what `pmukit dump --tlp` says of a recording with what the model's oracle wrote down:
+// the packets that became entries, and among all packets seen those that ought to have. Shares no
+// code with decoder or model. The logs: tools/models/hisi_ptt/tlp_log.hpp and run_logs.hpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace pmukit::judge::hisi_ptt {
+
+// A packet as both sides can tell it.
+struct Tlp {
+    std::string kind;       // MRd, MWr, CfgRd, CfgWr, Cpl, CplD
+    std::string requester;  // 01:00.0
+    std::string other;      // completer, or whose configuration
+    std::string status;     // of a completion
+    std::string pasid;      // as it is written; empty without
+    uint64_t tag = 0;
+    uint64_t ticks = 0;    // as many bits of the time as the format keeps
+    uint64_t address = 0;  // of the first byte; of a completion 7 bits; a register
+    uint64_t bytes = 0;    // sent or asked for; of a completion what was still to come
+    uint64_t dwords = 0;   // of a completion's data
+
+    bool operator==(const Tlp &) const = default;
+};
+
+std::string text_of(const Tlp &tlp);
+
+// What a trace was told to take.
+struct Selection {
+    unsigned format_dwords = 8;
+    unsigned direction = 0;
+    unsigned types = 0;  // bits: posted, non-posted, completion
+    bool by_requester = false;
+    unsigned target = 0;  // mask of ports, or a requester id
+    uint64_t tick_ns = 1;
+};
+
+// A line of the oracle.
+struct Seen {
+    uint64_t time_ns = 0;
+    bool inbound = false;
+    std::string flow;  // P, NP, CPL
+    std::string port;
+    Tlp tlp;  // ticks not filled in
+    bool lost = false;
+};
+
+// A trace from its start to its stop.
+struct Trace {
+    Selection selection;
+    uint64_t start_ns = 0;
+    uint64_t stop_ns = ~uint64_t{0};
+    std::vector<Seen> packets;
+};
+
+Result<std::vector<Trace>> read_traced(std::string_view text);
+Result<std::vector<Seen>> read_seen(std::string_view text);
+// In the order of the text.
+Result<std::vector<Tlp>> read_dump(std::string_view text);
+
+bool takes(const Selection &selection, const Seen &seen);
+
+// As a decoder of the run's format can know them.
+std::vector<Tlp> told(const Trace &run, const std::vector<Seen> &packets);
+std::vector<Seen> ought_to_be_taken(const Trace &run, const std::vector<Seen> &seen);
+
+// One line naming the first place where they differ; nothing when they are the same.
+std::optional<std::string> difference(const std::vector<Tlp> &expected,
+                                      const std::vector<Tlp> &found);
+
+// A decoder unwraps times; what the format kept of them is compared.
+void cut_times(unsigned format_dwords, std::vector<Tlp> &tlps);
+
+}  // namespace pmukit::judge::hisi_ptt
