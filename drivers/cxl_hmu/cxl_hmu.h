@@ -138,6 +138,7 @@ struct cxl_hmu_event {
  * @futile: how often in a row the device announced entries and there were none to take
  * @burst: sections in a row that @more asked for since the timer last ran
  * @burst_start: when the first of them ended
+ * @untold: the run has failed and no record says so yet
  * @active: the started event; changes on @cpu with interrupts off only
  * @cpu: where it runs
  * @complaint: what went wrong, to be printed by the timer
@@ -172,6 +173,7 @@ struct cxl_hmu {
 	u32 futile;
 	u32 burst;
 	ktime_t burst_start;
+	bool untold;
 	struct cxl_hmu_event *active;
 	int cpu;
 	const char *complaint;

@@ -79,7 +79,6 @@ static bool cxl_hmu_still_on(struct cxl_hmu *hmu, u64 status)
 	if (status & CXL_HMU_STATUS_ENABLED && !cxl_hmu_status_absent(status))
 		return true;
 
-	hmu->active->flags |= PMUKIT_CXL_HMU_F_RESET;
 	hmu->filling = false;
 	cxl_hmu_fail(hmu, PMUKIT_STAT_RESETS, "the device lost its configuration while tracking");
 	return false;
@@ -256,6 +255,9 @@ static bool cxl_hmu_drain(struct cxl_hmu *hmu, const u64 *last)
 
 	raw_spin_lock(&hmu->lock);
 	cxl_hmu_collect(hmu, open ? cxl_hmu_sink_entries(&sink) : 0, last, &batch);
+	if (hmu->untold)
+		hev->flags |= PMUKIT_CXL_HMU_F_RESET;
+	hmu->untold = false;
 	raw_spin_unlock(&hmu->lock);
 
 	flags = hev->flags;

@@ -21,6 +21,7 @@
 #include <linux/bitfield.h>
 #include <linux/device.h>
 #include <linux/device/bus.h>
+#include <linux/err.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/ioport.h>
@@ -153,7 +154,7 @@ static int cxl_hmu_learn_widths(struct cxl_hmu *hmu)
 		if (wrong)
 			pr_debug("%s: unit size 2^%u: %s\n", hmu->pp.name, unit, wrong);
 	}
-	return hmu->caps.unit_mask ? 0 : -ERANGE;
+	return 0;
 }
 
 static int cxl_hmu_instance_probe(struct cxl_hmu *hmu, u32 instance_bytes)
@@ -175,9 +176,16 @@ static int cxl_hmu_instance_probe(struct cxl_hmu *hmu, u32 instance_bytes)
 	ret = cxl_hmu_disable_and_wait(hmu);
 	if (!ret)
 		ret = cxl_hmu_learn_widths(hmu);
-	if (ret)
-		pr_warn("%s: ignored: cannot be configured (%d)\n", hmu->pp.name, ret);
-	return ret;
+	if (ret) {
+		pr_warn("%s: ignored: cannot be disabled and configured (%pe)\n", hmu->pp.name,
+			ERR_PTR(ret));
+		return ret;
+	}
+	if (!hmu->caps.unit_mask) {
+		pr_warn("%s: ignored: no unit size has a usable counter width\n", hmu->pp.name);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 static struct cxl_hmu *cxl_hmu_instance_new(struct cxl_hmu_device *dev,

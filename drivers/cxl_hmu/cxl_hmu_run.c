@@ -92,13 +92,15 @@ static void cxl_hmu_enter(struct cxl_hmu *hmu, enum cxl_hmu_state state)
  * @stat: what to count
  * @complaint: a few words for the log
  *
- * Nothing is printed here: perf may hold the scheduler's locks.
+ * The next drain tells the reader, if there is an event. Nothing is printed here: perf may hold the
+ * scheduler's locks.
  */
 void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *complaint)
 {
 	lockdep_assert_held(&hmu->lock);
 
 	pmukit_stat_inc(&hmu->pp, stat);
+	hmu->untold = true;
 	hmu->complaint = complaint;
 	cxl_hmu_enter(hmu, CXL_HMU_FAILED);
 	cxl_hmu_arm(hmu, 0);
@@ -347,6 +349,7 @@ void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev)
 	hmu->tail_rejected = false;
 	hmu->futile = 0;
 	hmu->burst = 0;
+	hmu->untold = false;
 	hmu->disable_sent = false;
 	cxl_hmu_enter(hmu, CXL_HMU_QUIESCE);
 	cxl_hmu_run_spinning(hmu, CXL_HMU_SPINS);

@@ -119,7 +119,7 @@ void print_remarks(const HotTotals &totals, Output &out)
         {totals.sequence_gaps, "records are missing by their numbers"},
         {totals.overflows,
          "times the hot list was full and the device dropped units; raise hotness_threshold"},
-        {totals.resets, "times the device lost its configuration while recording"},
+        {totals.resets, "times the device lost its configuration, or could not be enabled"},
         {totals.saturated,
          "counts are the largest the counter can hold; raise downsampling_factor or shorten the "
          "epoch"},
