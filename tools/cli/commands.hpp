@@ -41,9 +41,15 @@ struct RecordCommandOptions {
     std::vector<std::string> cmdline;  // all words of this program
 };
 
+struct RecoverOptions {
+    std::string input = "perf.data";
+    std::string output;  // empty: only say what is there
+};
+
 Result<int> run_list(Output &out);
 Result<int> run_dump(const DumpOptions &options, Output &out);
 Result<int> run_report(const ReportOptions &options, Output &out);
+Result<int> run_recover(const RecoverOptions &options, Output &out);
 Result<int> run_record(const RecordCommandOptions &options);
 
 }  // namespace pmukit::cli

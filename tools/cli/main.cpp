@@ -26,6 +26,7 @@ int status_of(const Error &error)
 
 struct Commands {
     DumpOptions dump;
+    RecoverOptions recover;
     ReportOptions report;
     RecordCommandOptions record;
     uint64_t unit_bytes = 0;
@@ -68,6 +69,20 @@ CLI::App *add_dump(CLI::App &app, DumpOptions &options)
     return dump;
 }
 
+CLI::App *add_recover(CLI::App &app, RecoverOptions &options)
+{
+    CLI::App *recover = app.add_subcommand(
+        "recover", "say what is left of a damaged recording, and write it as a clean file");
+    recover->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
+    recover->add_option("--write", options.output, "write what was kept to this file");
+    recover->footer(
+        "Example:\n  pmukit recover -i perf.data --write whole.data; pmukit report -i "
+        "whole.data\n"
+        "Exit status: 0 nothing is lost, 1 something is (each range of bytes is named) or the file "
+        "cannot be read, 2 usage.");
+    return recover;
+}
+
 CLI::App *add_report(CLI::App &app, Commands &commands)
 {
     CLI::App *report =
@@ -103,7 +118,7 @@ CLI::App *add_report(CLI::App &app, Commands &commands)
 // CLI11 only says that a subcommand is missing.
 Result<void> check_subcommand(const std::vector<std::string> &words)
 {
-    constexpr std::string_view kCommands[] = {"list", "record", "dump", "report"};
+    constexpr std::string_view kCommands[] = {"list", "record", "dump", "report", "recover"};
     if (words.size() < 2 || words[1].starts_with('-') ||
         std::ranges::find(kCommands, words[1]) != std::end(kCommands))
         return {};
@@ -123,6 +138,7 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
         "list", "the suite's PMUs on this machine, with a line that records each");
     CLI::App *record = add_record(app, commands.record);
     CLI::App *dump = add_dump(app, commands.dump);
+    CLI::App *recover = add_recover(app, commands.recover);
     CLI::App *report = add_report(app, commands);
     try {
         app.parse(std::vector<std::string>(words.rbegin(),
@@ -149,6 +165,8 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
         return run_list(out);
     if (*record)
         return run_record(commands.record);
+    if (*recover)
+        return run_recover(commands.recover, out);
     if (*dump)
         return run_dump(commands.dump, out);
     return run_report(commands.report, out);
