@@ -21,6 +21,8 @@ static void add_entry(struct hmu_tally *tally, __u64 entry, unsigned int width)
 	__u64 unit = entry >> width;
 
 	tally->total_entries++;
+	if (tally->entries_to)
+		fprintf(tally->entries_to, "%016llx\n", entry);
 	if (unit >= HMU_UNITS) {
 		tally->malformed++;
 		return;
@@ -44,8 +46,10 @@ static size_t record_words(const __u64 *words, size_t available)
 /* Sequence and lost count go on from the opening of the event to its end. */
 static void follow_stream(struct hmu_tally *tally, __u64 sequence, __u64 lost)
 {
-	if (sequence != tally->next_sequence)
+	if (sequence != tally->next_sequence) {
 		tally->sequence_gaps++;
+		tally->sequence_missing += sequence - tally->next_sequence;
+	}
 	tally->next_sequence = sequence + 1;
 	if (lost < tally->lost)
 		tally->malformed++;

@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "pmu_event.h"
 
@@ -18,11 +19,13 @@ struct hmu_tally {
 	__u64 total_entries;
 	__u64 next_sequence;
 	__u64 sequence_gaps;
+	__u64 sequence_missing;		/* records in those gaps */
 	__u64 lost;			/* since the event was opened, as the newest record says */
 	__u64 flags;			/* of all records together */
 	__u64 malformed;		/* records that contradict the header, entries of no unit */
 	__u64 gaps_announced;		/* PERF_RECORD_AUX with PERF_AUX_FLAG_PARTIAL or _TRUNCATED */
 	__u64 lost_samples;		/* from PERF_RECORD_LOST */
+	FILE *entries_to;		/* raw entries as they come, 16 digits a line; NULL: nowhere */
 	size_t kept_bytes;		/* of a record that is not all there yet */
 	__u64 kept[8192];
 };

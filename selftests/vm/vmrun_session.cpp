@@ -186,7 +186,9 @@ Result<void> Session::prepare()
               {"seed", std::to_string(options_.seed)},
               {"next_seed", std::to_string(options_.seed + 1)},
               {"pmukit", (options_.build / "tools/cli/pmukit").string()},
-              {"judge", (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_judge").string()}};
+              {"judge", (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_judge").string()},
+              {"entries_judge",
+               (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_entries_judge").string()}};
     if (!options_.unit || options_.mode == Mode::kShell)
         return {};
     for (const GuestStep &step : scenario_.steps)

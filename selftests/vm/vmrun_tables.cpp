@@ -95,6 +95,28 @@ std::vector<HostStep> cxl_hmu_test_judgements()
                      {"{pmukit}", "dump", "-i", "{guest}/stock_plain.data"},
                      1,
                      {"-R"}});
+    steps.push_back({"eight epochs: AUX data",
+                     {"{pmukit}", "dump", "-i", "{guest}/epochs_aux.data"},
+                     0,
+                     {"CXL_HMU data: size"},
+                     "{out}/epochs_aux.txt"});
+    steps.push_back({"eight epochs: samples",
+                     {"{pmukit}", "dump", "-i", "{guest}/epochs_raw.data"},
+                     0,
+                     {"CXL_HMU data: size"},
+                     "{out}/epochs_raw.txt"});
+    steps.push_back({"eight epochs: AUX data, samples, trace event and model agree entry by entry",
+                     {"{entries_judge}", "--log", "{out}/epochs.log", "--epochs", "8", "--dump",
+                      "{out}/epochs_aux.txt", "--dump", "{out}/epochs_raw.txt", "--trace",
+                      "{guest}/epochs.trace"},
+                     0,
+                     {"3 of the model's 3 enables"}});
+    steps.push_back({"losses: handed over and lost are the model's entries",
+                     {"{entries_judge}", "--log", "{out}/losses.log", "--losses",
+                      "{guest}/losses/1.aux_full", "--losses", "{guest}/losses/2.ring_full",
+                      "--losses", "{guest}/losses/3.stop_while_waiting"},
+                     0,
+                     {"25 of the model's 25 enables"}});
     return steps;
 }
 
@@ -102,12 +124,20 @@ Scenario cxl_hmu_test()
 {
     Scenario test;
     test.name = "test";
-    test.models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log"};
+    // The fourth makes its eight epochs wait until the hot list has room for them, the fifth
+    // never waits.
+    test.models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log",
+                   "--source zipf:seed=1,epochs=8,room=500,units=400 --entries-log "
+                   "{out}/epochs.log",
+                   "--source uniform:seed=2,epochs=8,accesses=3000,units=700 --entries-log "
+                   "{out}/losses.log"};
     test.steps = {
         {"abi_paths", "/selftests/cxl_hmu/abi_paths.sh", 60},
         {"cxl_hmu_test", "cxl_hmu_test", 300},
         {"stock_perf", "/selftests/cxl_hmu/stock_perf.sh 0", 120},
         {"trace_event", "/selftests/cxl_hmu/trace_event.sh 0", 120},
+        {"eight_epochs", "/selftests/cxl_hmu/eight_epochs.sh 3", 120},
+        {"losses", "PMUKIT_DEVICE=4 cxl_hmu_losses_test", 240},
         {"record_first", "/selftests/cxl_hmu/record_zipf.sh 1 {seed} first", 120},
         {"record_second", "/selftests/cxl_hmu/record_zipf.sh 2 {next_seed} second", 120},
     };
@@ -136,13 +166,15 @@ UnitSpec cxl_hmu()
     unit.stock_modules = {"libnvdimm", "cxl_pmem", "cxl_acpi", "cxl_mem", "cxl_pci"};
     unit.modules = {"pmukit_common", "cxl_hmu"};
     unit.programs = {"tools/cli/pmukit", "selftests/cxl_hmu/cxl_hmu_test",
-                     "selftests/cxl_hmu/zipf_access"};
+                     "selftests/cxl_hmu/cxl_hmu_losses_test", "selftests/cxl_hmu/zipf_access"};
     unit.files = {"selftests/cxl_hmu/hmu.sh",
                   "selftests/cxl_hmu/record_zipf.sh",
                   "selftests/cxl_hmu/stock_perf.sh",
                   "selftests/cxl_hmu/abi_paths.sh",
                   "selftests/cxl_hmu/trace_event.sh",
                   "selftests/cxl_hmu/two_devices.sh",
+                  "selftests/cxl_hmu/eight_epochs.sh",
+                  "selftests/cxl_hmu/until_idle.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
     unit.tests = {cxl_hmu_test(), cxl_hmu_two_devices()};
     unit.demo = cxl_hmu_demo();

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// cxl_hmu_entries_judge: recordings against the model's log of hot-list entries, enable by enable.
+// Exit codes: 0 good, 1 judged and found wanting, 2 usage or unreadable input.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iterator>
+
+#include "cxl_hmu_entries.hpp"
+
+namespace {
+
+using namespace pmukit;
+
+constexpr int kExitFailed = 1, kExitUsage = 2;
+
+struct Arguments {
+    std::string log, instance = "chmu0.0";
+    std::vector<std::string> dumps, traces, losses;
+    uint64_t epochs = 0;
+};
+
+Result<std::string> slurp(const std::string &path)
+{
+    std::ifstream in(path, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (!in.is_open() || in.bad())
+        return Error{Errc::kIo, fmt::format("cannot read {}", path)};
+    return text;
+}
+
+template <typename Parse>
+auto load(const std::string &path, Parse parse) -> decltype(parse(std::string_view()))
+{
+    auto text = slurp(path);
+    if (!text)
+        return text.error();
+    auto parsed = parse(*text);
+    if (!parsed)
+        return Error{parsed.error().code, fmt::format("{}: {}", path, parsed.error().message)};
+    return parsed;
+}
+
+bool check(bool holds, const std::string &text)
+{
+    fmt::print("judge: {}: {}\n", holds ? "ok" : "NOT OK", text);
+    return holds;
+}
+
+// Walks through the enables of the log, in the order of the recordings.
+class Judge {
+public:
+    Judge(std::vector<judge::ModelRun> runs, uint64_t epochs)
+        : runs_(std::move(runs)), epochs_(epochs)
+    {
+    }
+
+    // A recording that lost nothing.
+    Result<bool> whole(const std::string &path, const std::vector<uint64_t> &entries)
+    {
+        auto run = next(1);
+        if (!run)
+            return run.error();
+        auto differ =
+            std::mismatch(entries.begin(), entries.end(), run->entries.begin(), run->entries.end());
+        bool good = check(run->epochs == epochs_ && run->dropped == 0 && !run->entries.empty(),
+                          fmt::format("{}: the model made {} entries in {} epochs, {} dropped",
+                                      path, run->entries.size(), run->epochs, run->dropped));
+        good &= check(entries == run->entries,
+                      fmt::format("{}: {} entries recorded, the first {} as the model's", path,
+                                  entries.size(), differ.first - entries.begin()));
+        return good;
+    }
+
+    // A recording with losses, every one of them counted.
+    Result<bool> losses(const std::string &path, const judge::LossCase &seen)
+    {
+        auto run = next(seen.enables);
+        if (!run)
+            return run.error();
+        bool good = check(seen.handed + seen.lost == run->entries.size(),
+                          fmt::format("{}: {} handed to perf + {} lost, {} made by the model", path,
+                                      seen.handed, seen.lost, run->entries.size()));
+        good &= check(
+            judge::is_subsequence(seen.entries, run->entries),
+            fmt::format("{}: {} entries got, in the model's order", path, seen.entries.size()));
+        good &= check((seen.overflow != 0) == (run->dropped != 0),
+                      fmt::format("{}: overflow {} reported, {} dropped by the model", path,
+                                  seen.overflow ? "was" : "was not", run->dropped));
+        return good;
+    }
+
+    bool all_used() const
+    {
+        return check(
+            used_ == runs_.size(),
+            fmt::format("{} of the model's {} enables were recorded", used_, runs_.size()));
+    }
+
+private:
+    Result<judge::ModelRun> next(size_t count)
+    {
+        auto run = judge::join_runs(runs_, used_, count);
+        used_ += count;
+        return run;
+    }
+
+    std::vector<judge::ModelRun> runs_;
+    uint64_t epochs_;
+    size_t used_ = 0;
+};
+
+// Every file of one kind.
+template <typename Read, typename Compare>
+Result<bool> each(const std::vector<std::string> &paths, Read read, Compare compare)
+{
+    bool good = true;
+    for (const std::string &path : paths) {
+        auto seen = load(path, read);
+        if (!seen)
+            return seen.error();
+        auto judged = compare(path, *seen);
+        if (!judged)
+            return judged;
+        good &= *judged;
+    }
+    return good;
+}
+
+Result<bool> judge_all(const Arguments &arguments)
+{
+    auto runs = load(arguments.log, [&](std::string_view text) {
+        return judge::read_entries_log(text, arguments.instance);
+    });
+    if (!runs)
+        return runs.error();
+    Judge judge(std::move(*runs), arguments.epochs);
+    auto whole = [&](const std::string &path, const std::vector<uint64_t> &entries) {
+        return judge.whole(path, entries);
+    };
+    auto dumps = each(arguments.dumps, judge::read_dump, whole);
+    if (!dumps)
+        return dumps;
+    auto traces = each(arguments.traces, judge::read_trace, whole);
+    if (!traces)
+        return traces;
+    auto losses = each(arguments.losses, judge::read_loss_case,
+                       [&](const std::string &path, const judge::LossCase &seen) {
+                           return judge.losses(path, seen);
+                       });
+    if (!losses)
+        return losses;
+    return judge.all_used() && *dumps && *traces && *losses;
+}
+
+int run(int argc, char **argv)
+{
+    Arguments arguments;
+    CLI::App app{"cxl_hmu_entries_judge: recordings against the model's log of hot-list entries"};
+    app.add_option("--log", arguments.log, "entries log of the model")->required();
+    app.add_option("--instance", arguments.instance, "whose entries")->capture_default_str();
+    app.add_option("--epochs", arguments.epochs, "epochs in which the source made accesses");
+    app.add_option("--dump", arguments.dumps, "text of 'pmukit dump', one enable each");
+    app.add_option("--trace", arguments.traces,
+                   "text of a trace, one enable each, after the dumps");
+    app.add_option("--losses", arguments.losses, "cases of cxl_hmu_losses_test, after those");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        int code = app.exit(error);
+        return code == 0 ? 0 : kExitUsage;
+    }
+    auto good = judge_all(arguments);
+    if (!good) {
+        fmt::print(stderr, "cxl_hmu_entries_judge: {}\n", good.error().message);
+        return kExitUsage;
+    }
+    return *good ? 0 : kExitFailed;
+}
+
+}  // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception &failure) {  // of the libraries below us
+        std::fprintf(stderr, "cxl_hmu_entries_judge: %s\n", failure.what());
+        return kExitUsage;
+    }
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The PMU's surroundings come and go under an event that runs and whose AUX area is mapped, twenty times each. After each
+ * time the event must be harmless and a new one must record exactly what was touched.
+ *   PMUKIT_DEVICE   another than the first CXL memory function
+ *   PMUKIT_MODULE   file of the module, for unloading and loading it
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <pmukit/cxl_hmu.h>
+
+#include "hmu_device.h"
+#include "hmu_event.h"
+#include "hmu_records.h"
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+
+#define TIMES		20
+#define UNBIND		"/sys/bus/pci/drivers/cxl_pci/unbind"
+#define BIND		"/sys/bus/pci/drivers/cxl_pci/bind"
+#define RESCAN		"/sys/bus/pci/rescan"
+#define MODULE		"cxl_hmu"
+#define DATA_PAGES	8
+#define AUX_PAGES	16
+#define ACCESSES	25
+#define STEP_US		10000
+#define STEPS		500
+#define TIMEOUT_SECONDS	300
+
+FIXTURE(life) {
+	struct hmu_device device;
+	char pmu[64];
+	struct pmu_event event;
+	struct hmu_tally tally;
+};
+
+/* Epochs of 10 ms: twenty times must not take minutes. */
+static int open_mapped(const char *pmu, struct pmu_event *event)
+{
+	struct perf_event_attr attr;
+	int err = hmu_plain_terms(pmu, &attr);
+
+	if (!err)
+		err = pmu_set_term(pmu, &attr, "epoch_scale", 3);
+	if (!err)
+		err = pmu_event_open(event, &attr, -1, pmu_cpu(pmu));
+	return err ? err : pmu_event_map(event, DATA_PAGES, AUX_PAGES);
+}
+
+/* Touches two units; the records must say so and nothing else. */
+static void touch_and_compare(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self,
+			      struct pmu_event *event, unsigned int unit)
+{
+	hmu_tally_clear_counts(&self->tally);
+	ASSERT_EQ(0, hmu_device_map(&self->device));
+	hmu_load(&self->device, unit, ACCESSES);
+	hmu_store(&self->device, unit + 1, 1);
+	hmu_device_unmap(&self->device);
+	hmu_collect_accesses(&self->tally, event, ACCESSES + 1);
+	ASSERT_EQ(ACCESSES, self->tally.count[unit]);
+	ASSERT_EQ(1, self->tally.count[unit + 1]);
+	ASSERT_EQ(ACCESSES + 1, hmu_counted(&self->tally));
+	ASSERT_EQ(0, self->tally.malformed);
+}
+
+/* The PMU of now; its name may have changed. */
+static void open_running(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self,
+			 struct pmu_event *event)
+{
+	ASSERT_EQ(0, hmu_pmu_wait(&self->device, 1));
+	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, self->pmu, sizeof(self->pmu)));
+	hmu_tally_reset(&self->tally);
+	ASSERT_EQ(0, open_mapped(self->pmu, event));
+	ASSERT_EQ(0, hmu_start(event));
+}
+
+static void everything_works(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self,
+			     unsigned int unit)
+{
+	struct pmu_event event = { .fd = -1 };
+
+	open_running(_metadata, self, &event);
+	touch_and_compare(_metadata, self, &event, unit);
+	pmu_event_close(&event);
+}
+
+/* Whatever it answers, nothing may hang or crash, and the mapped pages stay valid. */
+static void use_dead_event(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
+{
+	__u64 count;
+
+	(void)!read(self->event.fd, &count, sizeof(count));
+	pmu_event_enable(&self->event);
+	pmu_event_disable(&self->event);
+	hmu_collect(&self->tally, &self->event);
+	EXPECT_EQ(0, self->tally.malformed);
+	(void)*(volatile char *)self->event.aux;
+	((volatile char *)self->event.aux)[self->event.aux_bytes - 1];
+}
+
+FIXTURE_SETUP(life)
+{
+	int err = hmu_device_find(&self->device, hmu_device_index());
+
+	self->event.fd = -1;
+	if (err == -ENODEV || geteuid())
+		SKIP(return, err ? "no CXL memory function" : "needs root");
+	ASSERT_EQ(0, err);
+}
+
+FIXTURE_TEARDOWN(life)
+{
+	pmu_event_close(&self->event);
+	hmu_device_unmap(&self->device);
+}
+
+/* In every second round the dead event is closed before the device comes back. */
+TEST_F_TIMEOUT(life, unbind_and_bind, TIMEOUT_SECONDS)
+{
+	for (unsigned int i = 0; i < TIMES; i++) {
+		open_running(_metadata, self, &self->event);
+		touch_and_compare(_metadata, self, &self->event, 2 * i);
+		ASSERT_EQ(0, write_text(UNBIND, self->device.pci));
+		ASSERT_EQ(0, hmu_pmu_wait(&self->device, 0));
+		use_dead_event(_metadata, self);
+		if (i % 2)
+			pmu_event_close(&self->event);
+		ASSERT_EQ(0, write_text(BIND, self->device.pci));
+		everything_works(_metadata, self, 2 * i);
+		pmu_event_close(&self->event);
+	}
+}
+
+TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", self->device.pci);
+	for (unsigned int i = 0; i < TIMES; i++) {
+		open_running(_metadata, self, &self->event);
+		touch_and_compare(_metadata, self, &self->event, 2 * i);
+		ASSERT_EQ(0, write_text(path, "1"));
+		ASSERT_EQ(0, hmu_pmu_wait(&self->device, 0));
+		use_dead_event(_metadata, self);
+		if (i % 2)
+			pmu_event_close(&self->event);
+		ASSERT_EQ(0, write_text(RESCAN, "1"));
+		everything_works(_metadata, self, 2 * i);
+		pmu_event_close(&self->event);
+	}
+}
+
+/* The device loses its configuration; the event says so, stands still, and goes on when it is enabled again. */
+TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", self->device.pci);
+	for (unsigned int i = 0; i < TIMES; i++) {
+		open_running(_metadata, self, &self->event);
+		touch_and_compare(_metadata, self, &self->event, 2 * i);
+		ASSERT_EQ(0, write_text(path, "1"));
+		for (unsigned int step = 0; step < STEPS && !(self->tally.flags & PMUKIT_CXL_HMU_F_RESET); step++) {
+			usleep(STEP_US);
+			hmu_collect(&self->tally, &self->event);
+		}
+		ASSERT_EQ(PMUKIT_CXL_HMU_F_RESET, self->tally.flags & PMUKIT_CXL_HMU_F_RESET);
+		ASSERT_EQ(0, pmu_event_disable(&self->event));
+		ASSERT_EQ(0, hmu_start(&self->event));
+		touch_and_compare(_metadata, self, &self->event, 2 * i + 100);
+		pmu_event_close(&self->event);
+		everything_works(_metadata, self, 2 * i);
+	}
+}
+
+/* The last reference goes a moment after the last close. */
+static int unload_module(void)
+{
+	for (unsigned int step = 0; step < STEPS; step++) {
+		if (!syscall(SYS_delete_module, MODULE, O_NONBLOCK))
+			return 0;
+		if (errno != EWOULDBLOCK)
+			return -errno;
+		usleep(STEP_US);
+	}
+	return -EWOULDBLOCK;
+}
+
+static int load_module(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (syscall(SYS_finit_module, fd, "", 0))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
+{
+	const char *file = getenv("PMUKIT_MODULE");
+
+	if (!file)
+		SKIP(return, "PMUKIT_MODULE does not name the module's file");
+	for (unsigned int i = 0; i < TIMES; i++) {
+		open_running(_metadata, self, &self->event);
+		ASSERT_EQ(-1, syscall(SYS_delete_module, MODULE, O_NONBLOCK));
+		ASSERT_EQ(EWOULDBLOCK, errno);
+		touch_and_compare(_metadata, self, &self->event, 2 * i);
+		pmu_event_close(&self->event);
+		ASSERT_EQ(0, unload_module());
+		ASSERT_EQ(0, hmu_pmu_wait(&self->device, 0));
+		ASSERT_EQ(0, load_module(file));
+		everything_works(_metadata, self, 2 * i);
+	}
+}
+
+/* The CPU's switch, or -ENOENT: x86 keeps its first CPU. */
+static int set_online(int cpu, const char *online)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	return write_text(path, online);
+}
+
+/* Binding the device anew makes the PMU choose its CPU anew: one near the device. */
+static void open_on_a_cpu_that_can_leave(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
+{
+	open_running(_metadata, self, &self->event);
+	if (!set_online(pmu_cpu(self->pmu), "1"))
+		return;
+	pmu_event_close(&self->event);
+	ASSERT_EQ(0, write_text(UNBIND, self->device.pci));
+	ASSERT_EQ(0, hmu_pmu_wait(&self->device, 0));
+	ASSERT_EQ(0, write_text(BIND, self->device.pci));
+	open_running(_metadata, self, &self->event);
+}
+
+TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
+{
+	int cpu;
+
+	for (unsigned int i = 0; i < TIMES; i++) {
+		open_on_a_cpu_that_can_leave(_metadata, self);
+		cpu = pmu_cpu(self->pmu);
+		if (set_online(cpu, "1"))
+			SKIP(return, "the PMU's CPU cannot go offline");
+		touch_and_compare(_metadata, self, &self->event, 2 * i);
+		ASSERT_EQ(0, set_online(cpu, "0"));
+		EXPECT_NE(cpu, pmu_cpu(self->pmu));
+		touch_and_compare(_metadata, self, &self->event, 2 * i + 100);
+		ASSERT_EQ(0, set_online(cpu, "1"));
+		touch_and_compare(_metadata, self, &self->event, 2 * i + 200);
+		pmu_event_close(&self->event);
+		everything_works(_metadata, self, 2 * i);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct hmu_device device;
+
+	if (hmu_device_find(&device, hmu_device_index()) == -ENODEV)
+		ksft_exit_skip("no CXL memory function\n");
+	return test_harness_run(argc, argv);
+}

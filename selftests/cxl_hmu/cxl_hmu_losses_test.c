@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Entries are lost on purpose, at every place where they can be, by a device that makes accesses of its own. What
+ * arrived and what was counted as lost is left in $OUT/losses (or /out/losses), one file a case, numbered in the order in
+ * which the cases ran: cxl_hmu_entries_judge adds them up and compares with the device's own log.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <pmukit/cxl_hmu.h>
+
+#include "hmu_device.h"
+#include "hmu_records.h"
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+
+#define DATA_PAGES	64
+#define AUX_PAGES	64
+#define EPOCH_US	20000
+#define STEP_US		50000
+#define QUIET_STEPS	6
+#define WAIT_STEPS	400
+#define TIMEOUT_SECONDS	90
+
+/* Everything counts, epochs of 20 ms, units of 4 KiB. */
+static const struct {
+	const char *name;
+	__u64 value;
+} terms[] = {
+	{ "epoch_type", 0 },  { "access_type", 6 },	 { "hotness_threshold", 1 },
+	{ "epoch_scale", 3 }, { "epoch_multiplier", 2 }, { "hotness_granual", HMU_UNIT_LOG2 },
+};
+
+/* With PERF_FORMAT_LOST */
+struct counts {
+	__u64 entries;
+	__u64 lost_samples;
+};
+
+FIXTURE(losses) {
+	struct hmu_device device;
+	char pmu[64];
+	struct pmu_event event;
+	struct hmu_tally tally;
+	FILE *file;
+	unsigned long enables;
+	long long lost_before;
+};
+
+static int stat_of(const char *pmu, const char *name, long long *value)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/stats/%s", pmu, name);
+	return read_number(path, value);
+}
+
+static int open_event(const char *pmu, struct pmu_event *event)
+{
+	struct perf_event_attr attr = {
+		.type = pmu_type(pmu), .disabled = 1, .sample_period = 1, .sample_type = PERF_SAMPLE_RAW,
+		.read_format = PERF_FORMAT_LOST,
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(terms) && !err; i++)
+		err = pmu_set_term(pmu, &attr, terms[i].name, terms[i].value);
+	return err ? err : pmu_event_open(event, &attr, -1, pmu_cpu(pmu));
+}
+
+static const char *out_folder(void)
+{
+	return getenv("OUT") ?: "/out";
+}
+
+FIXTURE_SETUP(losses)
+{
+	int err = hmu_device_find(&self->device, atoi(getenv("PMUKIT_DEVICE") ?: "0"));
+
+	self->event.fd = -1;
+	if (err == -ENODEV || geteuid())
+		SKIP(return, err ? "no CXL memory function" : "needs root");
+	ASSERT_EQ(0, err);
+	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, self->pmu, sizeof(self->pmu)));
+	ASSERT_EQ(0, open_event(self->pmu, &self->event));
+	ASSERT_EQ(0, stat_of(self->pmu, "lost", &self->lost_before));
+	hmu_tally_reset(&self->tally);
+	self->file = tmpfile();
+	ASSERT_NE(NULL, self->file);
+	self->tally.entries_to = self->file;
+}
+
+FIXTURE_TEARDOWN(losses)
+{
+	pmu_event_close(&self->event);
+	if (self->file)
+		fclose(self->file);
+}
+
+static int enable(FIXTURE_DATA(losses) *self)
+{
+	self->enables++;
+	return pmu_event_enable(&self->event);
+}
+
+/* Collects until nothing has come for a while, and then stops: such a stop finds nothing waiting. */
+static int collect_to_the_end(FIXTURE_DATA(losses) *self)
+{
+	__u64 seen = self->tally.total_entries;
+
+	for (int step = 0, quiet = 0; step < WAIT_STEPS; step++) {
+		usleep(STEP_US);
+		hmu_collect(&self->tally, &self->event);
+		quiet = self->tally.total_entries == seen ? quiet + 1 : 0;
+		seen = self->tally.total_entries;
+		if (quiet == QUIET_STEPS)
+			return pmu_event_disable(&self->event);
+	}
+	return -ETIMEDOUT;
+}
+
+/* One more run that loses nothing, so that the losses of the one before are announced in a record. */
+static int announce(FIXTURE_DATA(losses) *self)
+{
+	int err = enable(self);
+
+	if (!err)
+		err = collect_to_the_end(self);
+	hmu_collect(&self->tally, &self->event);
+	return err;
+}
+
+/* Everything that is to be compared outside; entries are copied as they came. */
+static int write_case(FIXTURE_DATA(losses) *self, const char *number_and_name, const struct counts *counts)
+{
+	char path[256], line[64];
+	long long lost;
+	FILE *file;
+
+	if (stat_of(self->pmu, "lost", &lost))
+		return -EIO;
+	snprintf(path, sizeof(path), "%s/losses", out_folder());
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/losses/%s", out_folder(), number_and_name);
+	file = fopen(path, "w");
+	if (!file)
+		return -errno;
+	fprintf(file, "enables %lu\nhanded %llu\nlost %lld\noverflow %d\n", self->enables, counts->entries,
+		lost - self->lost_before, !!(self->tally.flags & PMUKIT_CXL_HMU_F_OVERFLOW));
+	rewind(self->file);
+	while (fgets(line, sizeof(line), self->file))
+		fputs(line, file);
+	return fclose(file) ? -errno : 0;
+}
+
+static long long lost_since_open(FIXTURE_DATA(losses) *self)
+{
+	long long lost = -1;
+
+	return stat_of(self->pmu, "lost", &lost) ? -1 : lost - self->lost_before;
+}
+
+/* Nobody reads while it runs: the AUX area fills, then the hot list, and the device drops. */
+TEST_F_TIMEOUT(losses, aux_full_then_hot_list_full, TIMEOUT_SECONDS)
+{
+	struct counts counts;
+
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 1));
+	ASSERT_EQ(0, enable(self));
+	usleep(20 * EPOCH_US);
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	hmu_collect(&self->tally, &self->event);
+	ASSERT_EQ(0, announce(self));
+
+	ASSERT_EQ(sizeof(counts), read(self->event.fd, &counts, sizeof(counts)));
+	EXPECT_EQ(self->tally.total_entries, counts.entries);
+	EXPECT_LT(0, lost_since_open(self));
+	EXPECT_EQ(lost_since_open(self), self->tally.lost);
+	EXPECT_EQ(PMUKIT_CXL_HMU_F_OVERFLOW | PMUKIT_CXL_HMU_F_TRUNCATED, self->tally.flags);
+	EXPECT_LT(0, self->tally.gaps_announced);
+	EXPECT_EQ(0, self->tally.sequence_gaps);
+	EXPECT_EQ(0, self->tally.malformed);
+	EXPECT_EQ(0, write_case(self, "1.aux_full", &counts));
+}
+
+/* perf has no room for samples: it counts them, and they leave gaps in the sequence. */
+TEST_F_TIMEOUT(losses, ring_full, TIMEOUT_SECONDS)
+{
+	struct counts counts;
+
+	ASSERT_EQ(0, pmu_event_map(&self->event, 1, 0));
+	ASSERT_EQ(0, enable(self));
+	usleep(20 * EPOCH_US);
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	hmu_collect(&self->tally, &self->event);
+	ASSERT_EQ(0, announce(self));
+
+	ASSERT_EQ(sizeof(counts), read(self->event.fd, &counts, sizeof(counts)));
+	EXPECT_LT(self->tally.total_entries, counts.entries);
+	EXPECT_LT(0, counts.lost_samples);
+	EXPECT_EQ(counts.lost_samples, self->tally.sequence_missing);
+	EXPECT_EQ(0, self->tally.malformed);
+	EXPECT_EQ(0, write_case(self, "2.ring_full", &counts));
+}
+
+/* An epoch ends and its entries are on the list, or on their way, when the event stops. */
+TEST_F_TIMEOUT(losses, stop_while_entries_wait, TIMEOUT_SECONDS)
+{
+	struct counts counts;
+
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
+	for (unsigned int i = 0; i < 20; i++) {
+		ASSERT_EQ(0, enable(self));
+		usleep(EPOCH_US + i * EPOCH_US / 4);
+		ASSERT_EQ(0, pmu_event_disable(&self->event));
+		hmu_collect(&self->tally, &self->event);
+	}
+	ASSERT_EQ(0, announce(self));
+
+	ASSERT_EQ(sizeof(counts), read(self->event.fd, &counts, sizeof(counts)));
+	EXPECT_EQ(self->tally.total_entries, counts.entries);
+	EXPECT_LT(0, lost_since_open(self));
+	EXPECT_EQ(lost_since_open(self), self->tally.lost);
+	EXPECT_EQ(0, self->tally.sequence_gaps);
+	EXPECT_EQ(0, self->tally.malformed);
+	EXPECT_EQ(0, write_case(self, "3.stop_while_waiting", &counts));
+}
+
+int main(int argc, char **argv)
+{
+	struct hmu_device device;
+
+	if (hmu_device_find(&device, atoi(getenv("PMUKIT_DEVICE") ?: "0")) == -ENODEV)
+		ksft_exit_skip("no CXL memory function\n");
+	return test_harness_run(argc, argv);
+}

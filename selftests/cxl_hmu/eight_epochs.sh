@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# eight_epochs.sh [DEVICE]: records one run of a device that makes accesses of its own for eight epochs, the same after
+# each enable: as AUX data, as samples of stock perf, and by the trace event while the PMU only counts. The recordings are
+# left in $out; cxl_hmu_entries_judge compares them with each other and with the device's own log.
+. "$(dirname "$0")/hmu.sh"
+device=${1:-0}
+idle=$(dirname "$0")/until_idle.sh
+
+for program in pmukit perf; do
+	command -v $program >/dev/null || skip_all "no $program"
+done
+pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
+event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/"
+
+trace=/sys/kernel/tracing/instances/pmukit_$$
+mkdir "$trace" || skip_all "no tracefs"
+trap 'echo 0 >"$trace/events/cxl_hmu/cxl_hmu_record/enable"; rmdir "$trace"' EXIT
+echo 4096 >"$trace/buffer_size_kb"
+echo "pmu == \"$pmu\"" >"$trace/events/cxl_hmu/cxl_hmu_record/filter"
+
+# recorded NAME COMMAND...: the result is good when the command was, and $work/NAME is there to be kept.
+recorded() {
+	name=$1
+	shift
+	"$@" >"$work/said" 2>&1
+	status=$?
+	sed 's/^/# /' "$work/said"
+	cp "$work/$name" "$out" && [ $status = 0 ]
+}
+traced() {
+	echo 1 >"$trace/events/cxl_hmu/cxl_hmu_record/enable"
+	perf stat -a -e "$event" -- "$idle" "$pmu"
+	status=$?
+	cat "$trace/trace" >"$work/epochs.trace"
+	return $status
+}
+
+plan 4
+recorded epochs_aux.data pmukit record -a -e "$event" -o "$work/epochs_aux.data" -- "$idle" "$pmu"
+result "recorded as AUX data" $?
+recorded epochs_raw.data perf record -R -a -e "$event" -o "$work/epochs_raw.data" -- "$idle" "$pmu"
+result "recorded by stock perf as samples" $?
+recorded epochs.trace traced
+result "recorded by the trace event" $?
+grep -q 'words={' "$work/epochs.trace"
+result "there are records in the trace" $?
+exit $tap_failed
