@@ -20,6 +20,7 @@
 #include <pmukit/cxl_hmu.h>
 
 #include "hmu_device.h"
+#include "hmu_event.h"
 #include "hmu_records.h"
 #include "kselftest_harness.h"
 #include "pmu_event.h"
@@ -29,66 +30,10 @@
 #define BIND			"/sys/bus/pci/drivers/cxl_pci/bind"
 #define REFCOUNT		"/sys/module/cxl_hmu/refcnt"
 #define NOBODY			65534
-#define WORDS_PER_UNIT		(1UL << (HMU_UNIT_LOG2 - 3))
 #define DATA_PAGES		64
 #define AUX_PAGES		16
-#define SETTLE_US		50000
 #define EPOCHS_US		400000	/* several epochs of 100 ms */
 #define TIMEOUT_SECONDS		60
-
-struct term {
-	const char *name;
-	__u64 value;
-};
-
-/* Everything counts, epochs of 100 ms, units of 4 KiB. */
-static const struct term plain_terms[] = {
-	{ "epoch_type", 0 },	{ "access_type", 6 },	  { "hotness_threshold", 1 },
-	{ "epoch_scale", 4 },	{ "epoch_multiplier", 1 }, { "hotness_granual", HMU_UNIT_LOG2 },
-};
-
-static int set_plain_terms(const char *pmu, struct perf_event_attr *attr)
-{
-	int type = pmu_type(pmu), err = 0;
-
-	if (type < 0)
-		return type;
-	memset(attr, 0, sizeof(*attr));
-	attr->type = type;
-	attr->disabled = 1;
-	attr->sample_period = 1;
-	attr->sample_type = PERF_SAMPLE_RAW;
-	for (size_t i = 0; i < sizeof(plain_terms) / sizeof(plain_terms[0]) && !err; i++)
-		err = pmu_set_term(pmu, attr, plain_terms[i].name, plain_terms[i].value);
-	return err;
-}
-
-static int open_plain(const char *pmu, struct pmu_event *event)
-{
-	struct perf_event_attr attr;
-	int err = set_plain_terms(pmu, &attr);
-
-	return err ? err : pmu_event_open(event, &attr, -1, pmu_cpu(pmu));
-}
-
-/*
- * Starts tracking. A slow device may be enabled a little later than the event (the driver does not wait long for it with
- * interrupts off), and what a program touches in between is not counted.
- */
-static int start(struct pmu_event *event)
-{
-	int err = pmu_event_enable(event);
-
-	usleep(SETTLE_US);
-	return err;
-}
-
-static unsigned int device_index(void)
-{
-	const char *text = getenv("PMUKIT_DEVICE");
-
-	return text ? atoi(text) : 0;
-}
 
 FIXTURE(cxl_hmu) {
 	struct hmu_device device;
@@ -99,7 +44,7 @@ FIXTURE(cxl_hmu) {
 
 FIXTURE_SETUP(cxl_hmu)
 {
-	int err = hmu_device_find(&self->device, device_index());
+	int err = hmu_device_find(&self->device, hmu_device_index());
 
 	self->event.fd = -1;
 	if (err == -ENODEV || geteuid())
@@ -114,19 +59,6 @@ FIXTURE_TEARDOWN(cxl_hmu)
 {
 	pmu_event_close(&self->event);
 	hmu_device_unmap(&self->device);
-}
-
-/* Loads (or stores) of one unit, spread over its words. */
-static void load_unit(const struct hmu_device *device, unsigned long unit, unsigned int times)
-{
-	for (unsigned int i = 0; i < times; i++)
-		(void)device->memory[unit * WORDS_PER_UNIT + i * 7 % WORDS_PER_UNIT];
-}
-
-static void store_unit(const struct hmu_device *device, unsigned long unit, unsigned int times)
-{
-	for (unsigned int i = 0; i < times; i++)
-		device->memory[unit * WORDS_PER_UNIT + i * 5 % WORDS_PER_UNIT] = i;
 }
 
 /* sysfs */
@@ -190,7 +122,7 @@ FIXTURE_VARIANT(refused) {
 
 FIXTURE_SETUP(refused)
 {
-	int err = hmu_device_find(&self->device, device_index());
+	int err = hmu_device_find(&self->device, hmu_device_index());
 
 	if (err == -ENODEV || geteuid())
 		SKIP(return, err ? "no CXL memory function" : "needs root");
@@ -222,7 +154,7 @@ TEST_F(refused, with_einval)
 	struct perf_event_attr attr;
 	struct pmu_event event;
 
-	ASSERT_EQ(0, set_plain_terms(self->pmu, &attr));
+	ASSERT_EQ(0, hmu_plain_terms(self->pmu, &attr));
 	ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, variant->term, variant->value));
 	if (!strcmp(variant->term, "range_base")) {
 		ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, "range_size", 1));
@@ -232,14 +164,14 @@ TEST_F(refused, with_einval)
 
 TEST_F(cxl_hmu, plain_terms_are_not_refused)
 {
-	EXPECT_EQ(0, open_plain(self->pmu, &self->event));
+	EXPECT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 }
 
 TEST_F(cxl_hmu, unknown_config_bits_are_refused)
 {
 	struct perf_event_attr attr;
 
-	ASSERT_EQ(0, set_plain_terms(self->pmu, &attr));
+	ASSERT_EQ(0, hmu_plain_terms(self->pmu, &attr));
 	attr.config |= 1ULL << 63;
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu)));
 }
@@ -248,7 +180,7 @@ TEST_F(cxl_hmu, per_task_events_are_refused)
 {
 	struct perf_event_attr attr;
 
-	ASSERT_EQ(0, set_plain_terms(self->pmu, &attr));
+	ASSERT_EQ(0, hmu_plain_terms(self->pmu, &attr));
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, 0, -1));
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, 0, pmu_cpu(self->pmu)));
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, -1));
@@ -258,10 +190,10 @@ TEST_F(cxl_hmu, a_second_event_gets_ebusy_until_the_first_is_closed)
 {
 	struct pmu_event second = { .fd = -1 };
 
-	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
-	EXPECT_EQ(-EBUSY, open_plain(self->pmu, &second));
+	ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
+	EXPECT_EQ(-EBUSY, hmu_open_plain(self->pmu, &second));
 	pmu_event_close(&self->event);
-	EXPECT_EQ(0, open_plain(self->pmu, &second));
+	EXPECT_EQ(0, hmu_open_plain(self->pmu, &second));
 	pmu_event_close(&second);
 }
 
@@ -271,8 +203,8 @@ TEST_F(cxl_hmu, instances_do_not_hinder_each_other)
 	char name[64];
 
 	ASSERT_EQ(0, hmu_pmu_name(&self->device, 1, name, sizeof(name)));
-	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
-	EXPECT_EQ(0, open_plain(name, &second));
+	ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
+	EXPECT_EQ(0, hmu_open_plain(name, &second));
 	pmu_event_close(&second);
 }
 
@@ -284,7 +216,7 @@ TEST_F(cxl_hmu, unprivileged_users_get_eacces)
 
 	ASSERT_EQ(0, read_text(PARANOID, paranoid, sizeof(paranoid)));
 	ASSERT_EQ(0, write_text(PARANOID, "-1"));
-	err = setresuid(-1, NOBODY, -1) ? -errno : open_plain(self->pmu, &self->event);
+	err = setresuid(-1, NOBODY, -1) ? -errno : hmu_open_plain(self->pmu, &self->event);
 	ASSERT_EQ(0, setresuid(-1, 0, -1));
 	EXPECT_EQ(0, write_text(PARANOID, paranoid));
 	EXPECT_EQ(-EACCES, err);
@@ -294,7 +226,7 @@ TEST_F(cxl_hmu, overwriting_aux_is_refused)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 
-	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 	ASSERT_EQ(0, pmu_event_map(&self->event, 1, 0));
 	self->event.page->aux_offset = 2 * page;
 	self->event.page->aux_size = 4 * page;
@@ -320,7 +252,7 @@ FIXTURE_VARIANT_ADD(recording, samples) { .aux_pages = 0 };
 
 FIXTURE_SETUP(recording)
 {
-	int err = hmu_device_find(&self->device, device_index());
+	int err = hmu_device_find(&self->device, hmu_device_index());
 
 	self->event.fd = -1;
 	if (err == -ENODEV || geteuid())
@@ -328,7 +260,7 @@ FIXTURE_SETUP(recording)
 	ASSERT_EQ(0, err);
 	ASSERT_EQ(0, hmu_device_map(&self->device));
 	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, self->pmu, sizeof(self->pmu)));
-	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, variant->aux_pages));
 	hmu_tally_reset(&self->tally);
 }
@@ -337,25 +269,6 @@ FIXTURE_TEARDOWN(recording)
 {
 	pmu_event_close(&self->event);
 	hmu_device_unmap(&self->device);
-}
-
-/* The number of accesses all entries stand for. */
-static __u64 counted(const struct hmu_tally *tally)
-{
-	__u64 sum = 0;
-
-	for (unsigned int unit = 0; unit < HMU_UNITS; unit++)
-		sum += tally->count[unit];
-	return sum;
-}
-
-/* Until the records account for that many accesses, or for a few seconds. */
-static void collect_accesses(struct hmu_tally *tally, struct pmu_event *event, __u64 accesses)
-{
-	for (int i = 0; i < 250 && counted(tally) < accesses; i++) {
-		usleep(20000);
-		hmu_collect(tally, event);
-	}
 }
 
 static void expect_sound(struct __test_metadata *_metadata, const struct hmu_tally *tally)
@@ -372,16 +285,16 @@ TEST_F_TIMEOUT(recording, counts_equal_what_was_touched, TIMEOUT_SECONDS)
 {
 	__u64 expected[HMU_UNITS] = { 0 }, sum = 0;
 
-	ASSERT_EQ(0, start(&self->event));
+	ASSERT_EQ(0, hmu_start(&self->event));
 	for (unsigned int i = 0; i < 200; i++) {
 		unsigned int unit = i * 19 % HMU_UNITS, loads = 1 + i % 7, stores = i % 4;
 
-		load_unit(&self->device, unit, loads);
-		store_unit(&self->device, unit, stores);
+		hmu_load(&self->device, unit, loads);
+		hmu_store(&self->device, unit, stores);
 		expected[unit] += loads + stores;
 		sum += loads + stores;
 	}
-	collect_accesses(&self->tally, &self->event, sum);
+	hmu_collect_accesses(&self->tally, &self->event, sum);
 	ASSERT_EQ(0, pmu_event_disable(&self->event));
 	hmu_collect(&self->tally, &self->event);
 
@@ -396,38 +309,38 @@ TEST_F_TIMEOUT(recording, counts_equal_what_was_touched, TIMEOUT_SECONDS)
 TEST_F_TIMEOUT(recording, the_first_access_after_enabling_is_counted, TIMEOUT_SECONDS)
 {
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
-	load_unit(&self->device, 42, 1);
-	collect_accesses(&self->tally, &self->event, 1);
+	hmu_load(&self->device, 42, 1);
+	hmu_collect_accesses(&self->tally, &self->event, 1);
 	EXPECT_EQ(1, self->tally.count[42]);
 	expect_sound(_metadata, &self->tally);
 }
 
 TEST_F_TIMEOUT(recording, the_last_unit_of_the_memory_is_named, TIMEOUT_SECONDS)
 {
-	unsigned long last = self->device.memory_bytes / (WORDS_PER_UNIT * 8) - 1;
+	unsigned long last = self->device.memory_bytes / (HMU_WORDS_PER_UNIT * 8) - 1;
 
 	if (last >= HMU_UNITS)
 		last = HMU_UNITS - 1;
-	ASSERT_EQ(0, start(&self->event));
-	load_unit(&self->device, 0, 3);
-	load_unit(&self->device, last, 5);
-	collect_accesses(&self->tally, &self->event, 8);
+	ASSERT_EQ(0, hmu_start(&self->event));
+	hmu_load(&self->device, 0, 3);
+	hmu_load(&self->device, last, 5);
+	hmu_collect_accesses(&self->tally, &self->event, 8);
 	ASSERT_EQ(0, pmu_event_disable(&self->event));
 
 	expect_sound(_metadata, &self->tally);
 	EXPECT_EQ(3, self->tally.count[0]);
 	EXPECT_EQ(5, self->tally.count[last]);
-	EXPECT_EQ(8, counted(&self->tally));
+	EXPECT_EQ(8, hmu_counted(&self->tally));
 }
 
 TEST_F_TIMEOUT(recording, the_count_of_the_event_is_the_number_of_entries, TIMEOUT_SECONDS)
 {
 	__u64 count = 0;
 
-	ASSERT_EQ(0, start(&self->event));
+	ASSERT_EQ(0, hmu_start(&self->event));
 	for (unsigned int unit = 0; unit < 64; unit++)
-		load_unit(&self->device, unit, 1);
-	collect_accesses(&self->tally, &self->event, 64);
+		hmu_load(&self->device, unit, 1);
+	hmu_collect_accesses(&self->tally, &self->event, 64);
 	ASSERT_EQ(0, pmu_event_disable(&self->event));
 	hmu_collect(&self->tally, &self->event);
 	ASSERT_EQ(sizeof(count), read(self->event.fd, &count, sizeof(count)));
@@ -438,18 +351,18 @@ TEST_F_TIMEOUT(recording, the_count_of_the_event_is_the_number_of_entries, TIMEO
 
 TEST_F_TIMEOUT(recording, nothing_stale_after_disable_and_enable, TIMEOUT_SECONDS)
 {
-	ASSERT_EQ(0, start(&self->event));
-	load_unit(&self->device, 1, 4);
-	collect_accesses(&self->tally, &self->event, 4);
+	ASSERT_EQ(0, hmu_start(&self->event));
+	hmu_load(&self->device, 1, 4);
+	hmu_collect_accesses(&self->tally, &self->event, 4);
 	ASSERT_EQ(0, pmu_event_disable(&self->event));
 	hmu_collect(&self->tally, &self->event);
 	EXPECT_EQ(4, self->tally.count[1]);
 
-	load_unit(&self->device, 2, 4);		/* nobody looks */
+	hmu_load(&self->device, 2, 4);		/* nobody looks */
 	hmu_tally_clear_counts(&self->tally);
-	ASSERT_EQ(0, start(&self->event));
-	load_unit(&self->device, 3, 4);
-	collect_accesses(&self->tally, &self->event, 4);
+	ASSERT_EQ(0, hmu_start(&self->event));
+	hmu_load(&self->device, 3, 4);
+	hmu_collect_accesses(&self->tally, &self->event, 4);
 	ASSERT_EQ(0, pmu_event_disable(&self->event));
 	hmu_collect(&self->tally, &self->event);
 
@@ -463,16 +376,16 @@ TEST_F_TIMEOUT(recording, twenty_enables_and_disables_in_a_row, TIMEOUT_SECONDS)
 {
 	for (unsigned int i = 0; i < 20; i++) {
 		ASSERT_EQ(0, pmu_event_enable(&self->event));
-		load_unit(&self->device, i, 1);
+		hmu_load(&self->device, i, 1);
 		ASSERT_EQ(0, pmu_event_disable(&self->event));
 	}
 	hmu_collect(&self->tally, &self->event);
 	hmu_tally_clear_counts(&self->tally);
-	ASSERT_EQ(0, start(&self->event));
-	load_unit(&self->device, 100, 9);
-	collect_accesses(&self->tally, &self->event, 9);
+	ASSERT_EQ(0, hmu_start(&self->event));
+	hmu_load(&self->device, 100, 9);
+	hmu_collect_accesses(&self->tally, &self->event, 9);
 	EXPECT_EQ(9, self->tally.count[100]);
-	EXPECT_EQ(9, counted(&self->tally));
+	EXPECT_EQ(9, hmu_counted(&self->tally));
 	expect_sound(_metadata, &self->tally);
 }
 
@@ -480,16 +393,16 @@ TEST_F_TIMEOUT(cxl_hmu, loads_only_when_asked_for_loads, TIMEOUT_SECONDS)
 {
 	struct perf_event_attr attr;
 
-	ASSERT_EQ(0, set_plain_terms(self->pmu, &attr));
+	ASSERT_EQ(0, hmu_plain_terms(self->pmu, &attr));
 	ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, "access_type", 1));
 	ASSERT_EQ(0, pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu)));
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
-	ASSERT_EQ(0, start(&self->event));
-	load_unit(&self->device, 7, 3);
-	store_unit(&self->device, 7, 5);
-	store_unit(&self->device, 8, 5);
-	load_unit(&self->device, 9, 1);
-	collect_accesses(&self->tally, &self->event, 4);
+	ASSERT_EQ(0, hmu_start(&self->event));
+	hmu_load(&self->device, 7, 3);
+	hmu_store(&self->device, 7, 5);
+	hmu_store(&self->device, 8, 5);
+	hmu_load(&self->device, 9, 1);
+	hmu_collect_accesses(&self->tally, &self->event, 4);
 	EXPECT_EQ(3, self->tally.count[7]);
 	EXPECT_EQ(0, self->tally.count[8]);
 	EXPECT_EQ(1, self->tally.count[9]);
@@ -499,16 +412,16 @@ TEST_F_TIMEOUT(cxl_hmu, units_below_the_threshold_are_not_hot, TIMEOUT_SECONDS)
 {
 	struct perf_event_attr attr;
 
-	ASSERT_EQ(0, set_plain_terms(self->pmu, &attr));
+	ASSERT_EQ(0, hmu_plain_terms(self->pmu, &attr));
 	/* An epoch of a second, so that no epoch's end is likely to fall between these loads. */
 	ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, "epoch_scale", 5));
 	ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, "hotness_threshold", 4));
 	ASSERT_EQ(0, pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu)));
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
-	ASSERT_EQ(0, start(&self->event));
-	load_unit(&self->device, 5, 3);
-	load_unit(&self->device, 6, 40);
-	collect_accesses(&self->tally, &self->event, 40);
+	ASSERT_EQ(0, hmu_start(&self->event));
+	hmu_load(&self->device, 5, 3);
+	hmu_load(&self->device, 6, 40);
+	hmu_collect_accesses(&self->tally, &self->event, 40);
 	EXPECT_EQ(0, self->tally.count[5]);
 	EXPECT_EQ(40, self->tally.count[6]);
 }
@@ -516,7 +429,7 @@ TEST_F_TIMEOUT(cxl_hmu, units_below_the_threshold_are_not_hot, TIMEOUT_SECONDS)
 static void touch_each_once(const struct hmu_device *device, unsigned int first, unsigned int count)
 {
 	for (unsigned int unit = first; unit < first + count; unit++)
-		load_unit(device, unit, 1);
+		hmu_load(device, unit, 1);
 }
 
 /*
@@ -527,9 +440,9 @@ TEST_F_TIMEOUT(cxl_hmu, what_a_full_aux_area_loses_is_counted, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900, late = 10;
 
-	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 1));
-	ASSERT_EQ(0, start(&self->event));
+	ASSERT_EQ(0, hmu_start(&self->event));
 	touch_each_once(&self->device, 0, units);
 	usleep(EPOCHS_US);
 	ASSERT_EQ(0, pmu_event_disable(&self->event));
@@ -537,7 +450,7 @@ TEST_F_TIMEOUT(cxl_hmu, what_a_full_aux_area_loses_is_counted, TIMEOUT_SECONDS)
 	EXPECT_LT(0, self->tally.total_entries);
 	EXPECT_GT(units, self->tally.total_entries);
 
-	ASSERT_EQ(0, start(&self->event));
+	ASSERT_EQ(0, hmu_start(&self->event));
 	touch_each_once(&self->device, 2000, late);
 	hmu_collect_entries(&self->tally, &self->event, units + late);
 	EXPECT_EQ(units + late, self->tally.total_entries + self->tally.lost);
@@ -556,9 +469,9 @@ TEST_F_TIMEOUT(cxl_hmu, a_late_reader_of_aux_loses_nothing, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900;
 
-	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 1));
-	ASSERT_EQ(0, start(&self->event));
+	ASSERT_EQ(0, hmu_start(&self->event));
 	touch_each_once(&self->device, 0, units);
 	usleep(EPOCHS_US);
 	hmu_collect_entries(&self->tally, &self->event, units);
@@ -573,9 +486,9 @@ TEST_F_TIMEOUT(cxl_hmu, an_overflow_of_the_hot_list_is_flagged, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900, rounds = 3;
 
-	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 1));
-	ASSERT_EQ(0, start(&self->event));
+	ASSERT_EQ(0, hmu_start(&self->event));
 	for (unsigned int round = 0; round < rounds; round++) {
 		touch_each_once(&self->device, round * units, units);
 		usleep(EPOCHS_US);
@@ -594,10 +507,10 @@ TEST_F_TIMEOUT(cxl_hmu, nothing_is_left_after_close, TIMEOUT_SECONDS)
 	long long references = -1;
 
 	for (unsigned int i = 0; i < 20; i++) {
-		ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+		ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 		ASSERT_EQ(0, pmu_event_map(&self->event, 1, i % 2 ? 4 : 0));
 		ASSERT_EQ(0, pmu_event_enable(&self->event));
-		load_unit(&self->device, i, 2);
+		hmu_load(&self->device, i, 2);
 		pmu_event_close(&self->event);
 	}
 	for (unsigned int i = 0; i < 100 && references; i++) {
@@ -609,7 +522,7 @@ TEST_F_TIMEOUT(cxl_hmu, nothing_is_left_after_close, TIMEOUT_SECONDS)
 
 TEST_F(cxl_hmu, rmmod_is_refused_while_an_event_is_open)
 {
-	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 	EXPECT_EQ(-1, syscall(SYS_delete_module, "cxl_hmu", O_NONBLOCK));
 	EXPECT_EQ(EWOULDBLOCK, errno);
 	EXPECT_LE(0, pmu_type(self->pmu));
@@ -620,10 +533,10 @@ TEST_F_TIMEOUT(cxl_hmu, unbind_with_a_running_event_and_back, TIMEOUT_SECONDS)
 	struct pmu_event again = { .fd = -1 };
 	__u64 count;
 
-	ASSERT_EQ(0, open_plain(self->pmu, &self->event));
+	ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
-	ASSERT_EQ(0, start(&self->event));
-	load_unit(&self->device, 1, 4);
+	ASSERT_EQ(0, hmu_start(&self->event));
+	hmu_load(&self->device, 1, 4);
 	ASSERT_EQ(0, write_text(UNBIND, self->device.pci));
 
 	EXPECT_EQ(0, hmu_pmu_wait(&self->device, 0)) TH_LOG("the PMU is still there");
@@ -637,14 +550,14 @@ TEST_F_TIMEOUT(cxl_hmu, unbind_with_a_running_event_and_back, TIMEOUT_SECONDS)
 	ASSERT_EQ(0, write_text(BIND, self->device.pci));
 	ASSERT_EQ(0, hmu_pmu_wait(&self->device, 1));
 	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, self->pmu, sizeof(self->pmu)));
-	ASSERT_EQ(0, open_plain(self->pmu, &again));
+	ASSERT_EQ(0, hmu_open_plain(self->pmu, &again));
 	ASSERT_EQ(0, pmu_event_map(&again, DATA_PAGES, AUX_PAGES));
-	ASSERT_EQ(0, start(&again));
+	ASSERT_EQ(0, hmu_start(&again));
 	hmu_tally_reset(&self->tally);
-	load_unit(&self->device, 11, 6);
-	collect_accesses(&self->tally, &again, 6);
+	hmu_load(&self->device, 11, 6);
+	hmu_collect_accesses(&self->tally, &again, 6);
 	EXPECT_EQ(6, self->tally.count[11]);
-	EXPECT_EQ(6, counted(&self->tally));
+	EXPECT_EQ(6, hmu_counted(&self->tally));
 	pmu_event_close(&again);
 }
 
@@ -653,7 +566,7 @@ int main(int argc, char **argv)
 {
 	struct hmu_device device;
 
-	if (hmu_device_find(&device, device_index()) == -ENODEV)
+	if (hmu_device_find(&device, hmu_device_index()) == -ENODEV)
 		ksft_exit_skip("no CXL memory function\n");
 	return test_harness_run(argc, argv);
 }

@@ -92,12 +92,16 @@ int hmu_pmu_wait(const struct hmu_device *device, int wanted)
 	return -ETIMEDOUT;
 }
 
+int hmu_device_locate(struct hmu_device *device, unsigned int index)
+{
+	memset(device, 0, sizeof(*device));
+	return nth_name(PCI_SYSFS, is_cxl_memory, index, device->pci, sizeof(device->pci));
+}
+
 int hmu_device_find(struct hmu_device *device, unsigned int index)
 {
-	int err;
+	int err = hmu_device_locate(device, index);
 
-	memset(device, 0, sizeof(*device));
-	err = nth_name(PCI_SYSFS, is_cxl_memory, index, device->pci, sizeof(device->pci));
 	if (err)
 		return err;
 	err = hmu_pmu_wait(device, 1);

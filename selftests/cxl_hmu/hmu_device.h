@@ -20,6 +20,9 @@ struct hmu_device {
  */
 int hmu_device_find(struct hmu_device *device, unsigned int index);
 
+/* The same without waiting; mem stays empty. */
+int hmu_device_locate(struct hmu_device *device, unsigned int index);
+
 int hmu_device_map(struct hmu_device *device);
 void hmu_device_unmap(struct hmu_device *device);
 

@@ -115,7 +115,7 @@ std::string address_of(size_t number, size_t count)
 void add_cxl_bridge(std::vector<std::string> &words)
 {
     words.insert(words.end(),
-                 {"-device", "pxb-cxl,id=cxl,bus=pcie.0,addr=f.0,bus_nr=64", "-M",
+                 {"-device", "pxb-cxl,id=cxl,bus=pcie.0,addr=f.0,bus_nr=64,numa_node=1", "-M",
                   fmt::format("cxl-fmw.0.targets.0=cxl,cxl-fmw.0.size={}", kCxlWindow)});
 }
 
@@ -225,11 +225,17 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     bool cxl = spec.placement == Placement::kCxlRootPort;
     // A region is committed only where the kernel believes it can flush CPU caches, and it does not
     // under a hypervisor it knows of.
-    add({"-cpu", fmt::format("{}{}", quirks.cpu, cxl ? ",-hypervisor" : ""), "-smp", "2", "-m",
-         memory});
+    add({"-cpu", fmt::format("{}{}", quirks.cpu, cxl ? ",-hypervisor" : ""), "-smp",
+         cxl ? "2,sockets=2" : "2", "-m", memory});
     // vfio-user needs guest memory that can be handed to the model as a file.
-    add({"-M", fmt::format("{},memory-backend=m{}", quirks.machine, cxl ? ",cxl=on" : "")});
     add({"-object", fmt::format("memory-backend-memfd,id=m,size={},share=on", memory)});
+    if (cxl) {
+        add({"-M", fmt::format("{},cxl=on", quirks.machine)});
+        // The bridge is nearer to the second CPU, which can go offline on every architecture.
+        add({"-numa", "node,nodeid=0,cpus=0,memdev=m", "-numa", "node,nodeid=1,cpus=1"});
+    } else {
+        add({"-M", fmt::format("{},memory-backend=m", quirks.machine)});
+    }
     add({"-kernel", spec.image, "-initrd", spec.initramfs});
     // 5: warnings and worse on the console, the whole log is saved by init. The stall and lockup
     // detectors get time: the host under an emulated CPU may be busy with something else.

@@ -60,7 +60,9 @@ TEST(MachineWords, CxlRootPortsHangOffOneBridgeWithAWindow)
     spec.sockets = {"/run/s0", "/run/s1"};
     spec.placement = Placement::kCxlRootPort;
     std::string words = joined(spec, "6.12");
-    EXPECT_NE(words.find("q35,memory-backend=m,cxl=on"), std::string::npos) << words;
+    EXPECT_NE(words.find("-M q35,cxl=on"), std::string::npos) << words;
+    EXPECT_NE(words.find("node,nodeid=0,cpus=0,memdev=m"), std::string::npos);
+    EXPECT_NE(words.find("numa_node=1"), std::string::npos);
     EXPECT_NE(words.find("-cpu max,-hypervisor"), std::string::npos);
     EXPECT_NE(words.find("cxl-fmw.0.targets.0=cxl,cxl-fmw.0.size=4G"), std::string::npos);
     EXPECT_NE(words.find("cxl-rp,id=rp1,bus=cxl"), std::string::npos);

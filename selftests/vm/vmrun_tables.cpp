@@ -2,6 +2,7 @@
 #include "vmrun_tables.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pmukit::vm {
 
@@ -158,6 +159,20 @@ Scenario cxl_hmu_two_devices()
     return two;
 }
 
+// The rounds of cxl_hmu_life_test. On x86 the device sits near the second CPU, since the first
+// cannot leave.
+Scenario cxl_hmu_life(std::string_view name, Placement placement,
+                      std::vector<std::string_view> kernels)
+{
+    Scenario life;
+    life.name = name;
+    life.placement = placement;
+    life.models = {""};
+    life.steps = {{"life", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko cxl_hmu_life_test", 600}};
+    life.kernels = std::move(kernels);
+    return life;
+}
+
 UnitSpec cxl_hmu()
 {
     UnitSpec unit;
@@ -166,7 +181,8 @@ UnitSpec cxl_hmu()
     unit.stock_modules = {"libnvdimm", "cxl_pmem", "cxl_acpi", "cxl_mem", "cxl_pci"};
     unit.modules = {"pmukit_common", "cxl_hmu"};
     unit.programs = {"tools/cli/pmukit", "selftests/cxl_hmu/cxl_hmu_test",
-                     "selftests/cxl_hmu/cxl_hmu_losses_test", "selftests/cxl_hmu/zipf_access"};
+                     "selftests/cxl_hmu/cxl_hmu_losses_test", "selftests/cxl_hmu/cxl_hmu_life_test",
+                     "selftests/cxl_hmu/zipf_access"};
     unit.files = {"selftests/cxl_hmu/hmu.sh",
                   "selftests/cxl_hmu/record_zipf.sh",
                   "selftests/cxl_hmu/stock_perf.sh",
@@ -176,7 +192,13 @@ UnitSpec cxl_hmu()
                   "selftests/cxl_hmu/eight_epochs.sh",
                   "selftests/cxl_hmu/until_idle.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
-    unit.tests = {cxl_hmu_test(), cxl_hmu_two_devices()};
+    unit.tests = {
+        cxl_hmu_test(),
+        cxl_hmu_two_devices(),
+        cxl_hmu_life("life", Placement::kCxlRootPort,
+                     {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"}),
+        cxl_hmu_life("life-arm64", Placement::kIntegrated, {"6.12-arm64"}),
+    };
     unit.demo = cxl_hmu_demo();
     return unit;
 }
