@@ -813,6 +813,21 @@ TEST_F(SessionTest, FunctionLevelResetComesByDeviceControl)
     EXPECT_EQ(signals(event), 1u);
 }
 
+TEST_F(SessionTest, AFunctionLevelResetKeepsStickyRegistersForTheNextLook)
+{
+    greet();
+    const auto status = static_cast<uint16_t>(device.aer_offset + 4);
+    device.config().set(status, 4, 0x00100000);
+    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, device.pcie_offset + 8u, 0x8000));
+    EXPECT_EQ(load_le<uint32_t>(read(wire::kRegionConfig, status, 4).data()), 0x00100000u);
+    ASSERT_TRUE(write<uint32_t>(wire::kRegionConfig, status, 0x00100000));
+    EXPECT_EQ(load_le<uint32_t>(read(wire::kRegionConfig, status, 4).data()), 0u);
+
+    device.config().set(status, 4, 0x00100000);
+    session.attach(client.connect());  // power-on
+    EXPECT_EQ(device.config().read(status, 4), 0u);
+}
+
 TEST_F(SessionTest, OtherDeviceControlBitsDoNotReset)
 {
     greet();

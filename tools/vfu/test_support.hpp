@@ -50,6 +50,7 @@ public:
         config_.add_bar(2, BarKind::kMemory64Prefetchable, kBar2Bytes);
         pcie_offset = config_.add_pcie_endpoint();
         msix_offset = config_.add_msix({kVectors, 0, kMsixTableOffset, 0, kMsixPbaOffset});
+        aer_offset = config_.add_aer();
     }
 
     ConfigSpace &config() override { return config_; }
@@ -75,6 +76,7 @@ public:
 
     uint16_t pcie_offset = 0;
     uint16_t msix_offset = 0;
+    uint16_t aer_offset = 0;
     std::vector<DeviceCall> calls;
     unsigned resets = 0;
     unsigned advances = 0;

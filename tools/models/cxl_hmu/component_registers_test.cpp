@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "models/cxl_hmu/fake_host.hpp"
+#include "models/fake_machine.hpp"
 
 namespace pmukit::models::cxl_hmu {
 namespace {
@@ -33,7 +33,7 @@ protected:
         write(decoder(i) + 0x10, kCommit | bits);
     }
 
-    FakeHost host_;
+    FakeMachine host_;
     ComponentRegisters regs_{host_};
     std::map<uint32_t, uint64_t> at_;
 };

@@ -11,7 +11,7 @@
 #include <random>
 #include <set>
 
-#include "models/cxl_hmu/fake_host.hpp"
+#include "models/fake_machine.hpp"
 
 namespace pmukit::models::cxl_hmu {
 namespace {
@@ -108,7 +108,7 @@ protected:
         return found;
     }
 
-    FakeHost host_;
+    FakeMachine host_;
     AccessLog log_;
     Options options_;
     std::unique_ptr<CxlHmuModel> model_;
@@ -575,6 +575,67 @@ TEST_F(Function, FaultValuesChangeBetweenReads)
     EXPECT_NE(read(at), first);
     EXPECT_EQ(read(at), first);
 }
+
+// --- A hostile guest
+
+class AnyFault : public Function, public testing::WithParamInterface<const Fault *> {};
+
+// What is answered does not matter; that it is, by bounded work, with the sanitizers watching,
+// does.
+TEST_P(AnyFault, SurvivesAGuestThatWritesAnythingAnywhere)
+{
+    const Source source = Source::create(parse_source("zipf:accesses=50").value()).value();
+    Options options;
+    options.fault = GetParam();
+    options.doe = true;
+    options.instance.postponed = true;
+    options.instance.per_counter_epochs = true;
+    options.instance.source = &source;
+    build(options);
+    std::mt19937_64 random(1);
+    const uint64_t registers = model_->config().bar(0)->size_bytes;
+    const uint64_t near[] = {0, blocks_[kLocatorDevice][0], blocks_[kLocatorChmu][0],
+                             blocks_[kLocatorChmu][0] + 0x10 + kConfig0};
+    for (int i = 0; i < 20'000; i++) {
+        const unsigned width = 1u << random() % 4;
+        const uint64_t anywhere = random() % (registers - 8);
+        const uint64_t offset = i % 4 == 0 ? anywhere : near[random() % 4] + random() % 0x40;
+        const uint64_t value = i % 3 == 0 ? random() : random() & random() & random();
+        switch (random() % 6) {
+            case 0:
+                model_->bar_read(0, offset, width);
+                break;
+            case 1:
+                model_->config().write(random() % 0x400, 4, static_cast<uint32_t>(value));
+                break;
+            case 2:
+                model_->bar_read(2, random() % (options.memory_bytes - 8), width);
+                break;
+            case 3:
+                pass_ns(random() % kEpochNs);
+                break;
+            default:
+                model_->bar_write(0, offset, width, value);
+                break;
+        }
+    }
+    model_->reset();
+    EXPECT_LT(host_.lines.size(), 40'000u);  // a line an access, and a reason for an enable
+}
+
+std::vector<const Fault *> every_fault()
+{
+    std::vector<const Fault *> all = {nullptr};
+    for (const Fault &fault : faults())
+        all.push_back(&fault);
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, AnyFault, testing::ValuesIn(every_fault()), [](const auto &fault) {
+    std::string name(fault.param ? fault.param->name : "none");
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+});
 
 }  // namespace
 }  // namespace pmukit::models::cxl_hmu

@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "models/cxl_hmu/fake_host.hpp"
+#include "models/fake_machine.hpp"
 
 namespace pmukit::models::cxl_hmu {
 namespace {
@@ -122,7 +122,7 @@ protected:
     }
 
     InstanceParams params_;
-    FakeHost host_;
+    FakeMachine host_;
     std::unique_ptr<Instance> unit_;
     uint64_t config0_ = 0;
 };

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/cxl_hmu/device_registers.hpp"
-#include "models/cxl_hmu/fake_host.hpp"
+#include "models/fake_machine.hpp"
 
 namespace pmukit::models::cxl_hmu {
 namespace {
@@ -51,7 +51,7 @@ protected:
         uint64_t offset = 0;
         uint64_t bytes = 0;
     };
-    FakeHost host_;
+    FakeMachine host_;
     DeviceRegisters regs_{kCapacity, 16, host_};
     std::map<uint16_t, Capability> found_;
     uint64_t mailbox_ = 0;

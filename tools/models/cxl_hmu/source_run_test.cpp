@@ -8,8 +8,8 @@
 #include <memory>
 #include <sstream>
 
-#include "models/cxl_hmu/fake_host.hpp"
 #include "models/cxl_hmu/options.hpp"
+#include "models/fake_machine.hpp"
 
 namespace pmukit::models::cxl_hmu {
 namespace {
@@ -131,7 +131,7 @@ protected:
     }
 
     InstanceParams params_;
-    FakeHost host_;
+    FakeMachine host_;
     RunLogs logs_;
     std::unique_ptr<Source> source_;
     std::unique_ptr<Instance> unit_;
