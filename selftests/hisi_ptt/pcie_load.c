@@ -192,6 +192,7 @@ static int access_memory(const struct options *opt, struct endpoint *ep)
 		write_at(ep->memory + i % places * width, width, i);
 		pause_between(opt);
 	}
+	(void)ep->registers[EP_IDENTITY / 4];	/* is answered when all stores have arrived */
 	for (unsigned long i = 0; i < opt->value[READS]; i++) {
 		uint64_t mask = width == 8 ? ~0ULL : (1ULL << 8 * width) - 1;
 		uint64_t got = read_at(ep->memory + i % places * width, width);

@@ -188,7 +188,8 @@ Result<void> Session::prepare()
               {"pmukit", (options_.build / "tools/cli/pmukit").string()},
               {"judge", (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_judge").string()},
               {"entries_judge",
-               (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_entries_judge").string()}};
+               (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_entries_judge").string()},
+              {"ptt_judge", (options_.build / "tools/selftests/hisi_ptt/hisi_ptt_judge").string()}};
     if (!options_.unit || options_.mode == Mode::kShell)
         return {};
     for (const GuestStep &step : scenario_.steps)

@@ -246,13 +246,67 @@ Scenario hisi_ptt_traffic(std::string_view name)
     return traffic;
 }
 
+// A recording and what it must hold: all that the model traced meanwhile, and of what passed just
+// what the terms ask for. Recordings are judged by their number, the traces of a log being in
+// order.
+struct PttRecording {
+    std::string_view name;
+    std::string_view command;   // record_load.sh NAME TERMS ... -- LOAD
+    std::string_view trace;     // its number in the model's log
+    std::string_view at_least;  // packets
+};
+
+constexpr PttRecording kPttRecordings[] = {
+    {"posted_out_8dw",
+     "/selftests/hisi_ptt/record_load.sh posted_out_8dw filter=0x80001,type=1,direction=1,format=1 "
+     "-- pcie_load --function 01:00.0 --writes 3000 --width 4",
+     "0", "3000"},
+    {"reads_out_4dw",
+     "/selftests/hisi_ptt/record_load.sh reads_out_4dw filter=0x80001,type=2,direction=1,format=0 "
+     "-- pcie_load --function 01:00.0 --reads 500 --width 2",
+     "1", "500"},
+    {"peers_in_8dw",
+     "/selftests/hisi_ptt/record_load.sh peers_in_8dw filter=0x80005,type=7,direction=2,format=1 "
+     "-- pcie_load --function 04:00.0 --target 01:00.0 --fetches 40 --stores 40 --bytes 1000",
+     "2", "700"},
+    {"completions_in_8dw",
+     "/selftests/hisi_ptt/record_load.sh completions_in_8dw "
+     "filter=0x80005,type=4,direction=3,format=1 -- pcie_load --function 04:00.0 --reads 400",
+     "3", "400"},
+    {"everything_in_4dw",
+     "/selftests/hisi_ptt/record_load.sh everything_in_4dw "
+     "filter=0x80005,type=7,direction=0,format=0 "
+     "-- pcie_load --function 01:00.0 --fetches 20 --stores 20 --bytes 4000 --reads 50",
+     "4", "700"},
+    {"requester_4dw",
+     "/selftests/hisi_ptt/record_load.sh requester_4dw filter=0x00400,type=7,direction=0,format=0 "
+     "-- pcie_load --function 04:00.0 --stores 100 --bytes 512 --messages 3",
+     "5", "403"},
+};
+
+Scenario hisi_ptt_record()
+{
+    Scenario scenario = hisi_ptt_scenario("record");
+    for (const PttRecording &recording : kPttRecordings) {
+        scenario.steps.push_back({recording.name, recording.command, 120});
+        scenario.judgements.push_back(
+            {recording.name,
+             {"{selftests}/hisi_ptt/judge_recording.sh", "{pmukit}", "{ptt_judge}", "{guest}",
+              "{out}", recording.name, recording.trace, recording.at_least, "{kver}"},
+             0,
+             {"equal=yes"}});
+    }
+    return scenario;
+}
+
 UnitSpec hisi_ptt()
 {
     UnitSpec unit;
     unit.unit = "hisi_ptt";
-    unit.programs = {"selftests/hisi_ptt/pcie_load"};
-    unit.files = {"selftests/hisi_ptt/traffic.sh"};
-    unit.tests = {hisi_ptt_traffic("traffic")};
+    unit.modules = {"pmukit_common", "hisi_ptt"};
+    unit.programs = {"tools/cli/pmukit", "selftests/hisi_ptt/pcie_load"};
+    unit.files = {"selftests/hisi_ptt/traffic.sh", "selftests/hisi_ptt/record_load.sh"};
+    unit.tests = {hisi_ptt_traffic("traffic"), hisi_ptt_record()};
     unit.demo = hisi_ptt_traffic("demo");
     return unit;
 }
