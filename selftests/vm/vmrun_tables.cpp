@@ -299,14 +299,25 @@ Scenario hisi_ptt_record()
     return scenario;
 }
 
+Scenario hisi_ptt_test()
+{
+    Scenario test = hisi_ptt_scenario("test");
+    test.steps = {{"abi_paths", "/selftests/hisi_ptt/abi_paths.sh", 60},
+                  {"hisi_ptt_test", "hisi_ptt_test", 300}};
+    return test;
+}
+
 UnitSpec hisi_ptt()
 {
     UnitSpec unit;
     unit.unit = "hisi_ptt";
     unit.modules = {"pmukit_common", "hisi_ptt"};
-    unit.programs = {"tools/cli/pmukit", "selftests/hisi_ptt/pcie_load"};
-    unit.files = {"selftests/hisi_ptt/traffic.sh", "selftests/hisi_ptt/record_load.sh"};
-    unit.tests = {hisi_ptt_traffic("traffic"), hisi_ptt_record()};
+    unit.programs = {"tools/cli/pmukit", "selftests/hisi_ptt/hisi_ptt_test",
+                     "selftests/hisi_ptt/pcie_load"};
+    unit.files = {"selftests/hisi_ptt/abi_paths.sh", "selftests/hisi_ptt/traffic.sh",
+                  "selftests/hisi_ptt/record_load.sh",
+                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt"};
+    unit.tests = {hisi_ptt_traffic("traffic"), hisi_ptt_test(), hisi_ptt_record()};
     unit.demo = hisi_ptt_traffic("demo");
     return unit;
 }
