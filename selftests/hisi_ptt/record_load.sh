@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# record_load.sh NAME TERMS [RECORDER-OPTION...] -- LOAD: records LOAD with pmukit into $out/NAME.data, as
-# hisi_ptt<S>_<C>/TERMS/. What was recorded is judged elsewhere, by hisi_ptt_judge.
+# record_load.sh NAME TERMS [RECORDER-OPTION...] -- LOAD: records LOAD with pmukit, or with RECORDER=perf, into
+# $out/NAME.data, as hisi_ptt<S>_<C>/TERMS/. What was recorded is judged elsewhere, by hisi_ptt_judge.
 KSFT_SKIP=4
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)
 # Recorded here first: what is shared with the host refuses writes straight from perf's ring.
 work=$(mktemp -d)
 name=$1 terms=$2
+recorder=${RECORDER:-pmukit}
 shift 2
 
 pmu=$(ls /sys/bus/event_source/devices | grep '^hisi_ptt[0-9]*_[0-9]*$' | head -n 1)
@@ -15,8 +16,8 @@ pmu=$(ls /sys/bus/event_source/devices | grep '^hisi_ptt[0-9]*_[0-9]*$' | head -
 
 echo "TAP version 13"
 echo "1..1"
-echo "# pmukit record -a -e $pmu/$terms/ $*"
-if pmukit record -a -e "$pmu/$terms/" -o "$work/$name.data" "$@" >"$out/$name.said" 2>&1 &&
+echo "# $recorder record -a -e $pmu/$terms/ $*"
+if "$recorder" record -a -e "$pmu/$terms/" -o "$work/$name.data" "$@" >"$out/$name.said" 2>&1 &&
 		cp "$work/$name.data" "$out"; then
 	status=0
 	echo "ok 1 $name: the load ran and was recorded"

@@ -203,6 +203,17 @@ UnitSpec cxl_hmu()
     return unit;
 }
 
+constexpr std::string_view kPttBlock =
+    "hisi_ptt --serves 00:10.0 --serves 00:11.0 --seen-log {out}/seen.log "
+    "--traced-log {out}/traced.log --stats-log {out}/stats.log";
+// The same, with more traffic than the endpoints can make: each trace meets 20000 requests and
+// their completions within a second.
+constexpr std::string_view kPttBusyBlock =
+    "hisi_ptt --serves 00:10.0 --serves 00:11.0 --seen-log {out}/seen.log "
+    "--traced-log {out}/traced.log --stats-log {out}/stats.log "
+    "--generate rate=40000,seed=7,count=40000,peer=20,unsupported=5,pasid=10,relaxed=10 "
+    "--function 01:00.0@00:10.0 --function 04:00.0@00:11.0";
+
 // A core with two root ports, an endpoint below the one and a switch with an endpoint below the
 // other; and a root port of another core.
 //
@@ -210,7 +221,7 @@ UnitSpec cxl_hmu()
 //   00:11.0 --- 02:00.0 -+- 03:00.0 --- 04:00.0
 //                        +- 03:01.0 --- (05)
 //   00:18.0 the trace block
-Scenario hisi_ptt_scenario(std::string_view name)
+Scenario hisi_ptt_scenario(std::string_view name, std::string_view block = kPttBlock)
 {
     Scenario scenario;
     scenario.name = name;
@@ -223,9 +234,7 @@ Scenario hisi_ptt_scenario(std::string_view name)
         "pcie-root-port,id=rp12,bus=pcie.0,addr=12.0,chassis=0,slot=18",
     };
     scenario.chassis = {
-        {"hisi_ptt --serves 00:10.0 --serves 00:11.0 --seen-log {out}/seen.log "
-         "--traced-log {out}/traced.log --stats-log {out}/stats.log",
-         "pcie.0", "18.0"},
+        {block, "pcie.0", "18.0"},
         {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
         {"pcie_ep --bdf 04:00.0 --root-port 00:11.0", "down0"},
         {"pcie_ep --bdf 06:00.0 --root-port 00:12.0", "rp12"},
@@ -284,10 +293,35 @@ constexpr PttRecording kPttRecordings[] = {
      "5", "403"},
 };
 
-Scenario hisi_ptt_record()
+// Through the largest AUX area in one piece, and through one whose buffers fill and come round.
+constexpr PttRecording kPttFloods[] = {
+    {"flood_aux_16m",
+     "/selftests/hisi_ptt/record_load.sh flood_aux_16m filter=0x80005,type=7,direction=0,format=0 "
+     "-m 64,4096 -- sleep 5",
+     "0", "20000"},
+    {"flood_aux_512k",
+     "/selftests/hisi_ptt/record_load.sh flood_aux_512k filter=0x80005,type=7,direction=2,format=1 "
+     "-m 64,128 -- sleep 5",
+     "1", "20000"},
+};
+
+// perf knows the unit where it was built for arm64: it maps an AUX area and writes what it calls
+// the trace's information.
+constexpr PttRecording kPttStockRecordings[] = {
+    {"stock_posted_out_8dw",
+     "RECORDER=perf /selftests/hisi_ptt/record_load.sh stock_posted_out_8dw "
+     "filter=0x80001,type=1,direction=1,format=1 -- pcie_load --function 01:00.0 --writes 1000",
+     "0", "1000"},
+    {"stock_everything_in_4dw",
+     "RECORDER=perf /selftests/hisi_ptt/record_load.sh stock_everything_in_4dw "
+     "filter=0x80005,type=7,direction=0,format=0 "
+     "-- pcie_load --function 01:00.0 --fetches 20 --stores 20 --bytes 4000 --reads 50",
+     "1", "700"},
+};
+
+void add_recordings(Scenario &scenario, std::span<const PttRecording> recordings)
 {
-    Scenario scenario = hisi_ptt_scenario("record");
-    for (const PttRecording &recording : kPttRecordings) {
+    for (const PttRecording &recording : recordings) {
         scenario.steps.push_back({recording.name, recording.command, 120});
         scenario.judgements.push_back(
             {recording.name,
@@ -296,6 +330,27 @@ Scenario hisi_ptt_record()
              0,
              {"equal=yes"}});
     }
+}
+
+Scenario hisi_ptt_record()
+{
+    Scenario scenario = hisi_ptt_scenario("record");
+    add_recordings(scenario, kPttRecordings);
+    return scenario;
+}
+
+Scenario hisi_ptt_flood()
+{
+    Scenario scenario = hisi_ptt_scenario("flood", kPttBusyBlock);
+    add_recordings(scenario, kPttFloods);
+    return scenario;
+}
+
+Scenario hisi_ptt_stock_perf()
+{
+    Scenario scenario = hisi_ptt_scenario("stock_perf");
+    scenario.kernels = {"6.12-arm64"};
+    add_recordings(scenario, kPttStockRecordings);
     return scenario;
 }
 
@@ -317,7 +372,8 @@ UnitSpec hisi_ptt()
     unit.files = {"selftests/hisi_ptt/abi_paths.sh", "selftests/hisi_ptt/traffic.sh",
                   "selftests/hisi_ptt/record_load.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt"};
-    unit.tests = {hisi_ptt_traffic("traffic"), hisi_ptt_test(), hisi_ptt_record()};
+    unit.tests = {hisi_ptt_traffic("traffic"), hisi_ptt_test(), hisi_ptt_record(), hisi_ptt_flood(),
+                  hisi_ptt_stock_perf()};
     unit.demo = hisi_ptt_traffic("demo");
     return unit;
 }
