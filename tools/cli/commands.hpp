@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "cli/output.hpp"
+#include "record/sysfs_pmu.hpp"
 
 namespace pmukit::cli {
 
@@ -46,10 +47,18 @@ struct RecoverOptions {
     std::string output;  // empty: only say what is there
 };
 
+struct TuneOptions {
+    std::vector<std::string> settings;  // "[PMU/]FILE=VALUE"
+    std::string save, restore;          // files; empty: not asked for
+    bool json = false;
+    std::string sysfs_root = record::kSysfsPmus;
+};
+
 Result<int> run_list(Output &out);
 Result<int> run_dump(const DumpOptions &options, Output &out);
 Result<int> run_report(const ReportOptions &options, Output &out);
 Result<int> run_recover(const RecoverOptions &options, Output &out);
 Result<int> run_record(const RecordCommandOptions &options);
+Result<int> run_tune(const TuneOptions &options, Output &out);
 
 }  // namespace pmukit::cli

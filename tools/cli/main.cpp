@@ -29,6 +29,7 @@ struct Commands {
     RecoverOptions recover;
     ReportOptions report;
     RecordCommandOptions record;
+    TuneOptions tune;
     uint64_t unit_bytes = 0;
     std::string source;
     std::string cxl_topology;
@@ -55,6 +56,10 @@ CLI::App *add_record(CLI::App &app, RecordCommandOptions &options)
     record->footer(
         "Example:\n  pmukit record -a -e cxl_hmu_mem0.0.0/access_type=3,hotness_threshold=16,"
         "epoch_multiplier=1,epoch_scale=4/ -- sleep 1\n"
+        "  pmukit record -e hisi_ptt0_2/filter=0000:00:10.0+0000:00:11.0,type=1,direction=1,"
+        "format=1/ -- sleep 1\n"
+        "A hisi_ptt filter is a root port, several joined by +, or a requester; it always sees the "
+        "whole machine.\n"
         "`pmukit list` shows the PMUs of this machine with their terms. The exit status is the "
         "command's.");
     return record;
@@ -115,10 +120,26 @@ CLI::App *add_report(CLI::App &app, Commands &commands)
     return report;
 }
 
+CLI::App *add_tune(CLI::App &app, TuneOptions &options)
+{
+    CLI::App *tune = app.add_subcommand("tune", "show and set the tune files of hisi_ptt PMUs");
+    tune->add_option("settings", options.settings, "[PMU/]FILE=VALUE; without PMU: of all PMUs");
+    tune->add_option("--save", options.save, "write all values to this file");
+    tune->add_option("--restore", options.restore, "set the values of a saved file");
+    tune->add_flag("--json", options.json, "one JSON object instead of a table");
+    tune->footer(
+        "Examples:\n  pmukit tune\n  pmukit tune hisi_ptt0_2/qos_tx_cpl=2\n"
+        "  pmukit tune --save before; pmukit tune qos_tx_cpl=2; pmukit tune --restore before\n"
+        "Exit status 1: a value could not be read, or the hardware took another than was asked "
+        "for.");
+    return tune;
+}
+
 // CLI11 only says that a subcommand is missing.
 Result<void> check_subcommand(const std::vector<std::string> &words)
 {
-    constexpr std::string_view kCommands[] = {"list", "record", "dump", "report", "recover"};
+    constexpr std::string_view kCommands[] = {"list",   "record",  "dump",
+                                              "report", "recover", "tune"};
     if (words.size() < 2 || words[1].starts_with('-') ||
         std::ranges::find(kCommands, words[1]) != std::end(kCommands))
         return {};
@@ -140,6 +161,7 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
     CLI::App *dump = add_dump(app, commands.dump);
     CLI::App *recover = add_recover(app, commands.recover);
     CLI::App *report = add_report(app, commands);
+    CLI::App *tune = add_tune(app, commands.tune);
     try {
         app.parse(std::vector<std::string>(words.rbegin(),
                                            words.rend() - 1));  // CLI11 takes them from the back
@@ -169,6 +191,8 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
         return run_recover(commands.recover, out);
     if (*dump)
         return run_dump(commands.dump, out);
+    if (*tune)
+        return run_tune(commands.tune, out);
     return run_report(commands.report, out);
 }
 

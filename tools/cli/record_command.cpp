@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "cli/commands.hpp"
+#include "cli/record_hisi_ptt.hpp"
 #include "cli/version.hpp"
 #include "cli/workload.hpp"
 #include "perfdata/writer.hpp"
@@ -69,6 +70,9 @@ Result<record::RecordOptions> recorder_options(const RecordCommandOptions &optio
         auto events = record::parse_event_strings(text);
         if (!events)
             return events.error();
+        for (record::EventString &event : *events)
+            if (Result<void> resolved = resolve_filter(event); !resolved)
+                return resolved.error();
         wanted.events.insert(wanted.events.end(), events->begin(), events->end());
     }
     Result<std::vector<int>> cpus = parse_cpulist(options.cpus);
@@ -106,6 +110,18 @@ std::vector<perfdata::WriterEvent> writer_events(const record::Recorder &recorde
     for (const record::OpenedEvent &event : recorder.events())
         events.push_back({event.attr, event.ids, event.string.text});
     return events;
+}
+
+// So that stock perf decodes the AUX data of this file, where it can.
+Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Writer &writer)
+{
+    std::vector<std::pair<std::string, uint32_t>> pmus;
+    for (const record::OpenedEvent &event : recorder.events())
+        pmus.emplace_back(event.pmu.name, event.pmu.type);
+    const std::optional<AuxtraceInfo> info = auxtrace_info_of(pmus);
+    if (!info || !recorder.has_aux())
+        return {};
+    return writer.auxtrace_info(info->type, {info->pmu_type});
 }
 
 // Ctrl-C and termination end the recording, not the program: the file is completed.
@@ -166,6 +182,8 @@ Result<int> run_record(const RecordCommandOptions &options)
         perfdata::Writer::create(options.output, writer_events(*recorder), host_info(options));
     if (!writer)
         return writer.error();
+    if (Result<void> told = write_auxtrace_info(*recorder, *writer); !told)
+        return told.error();
     if (Result<void> enabled = recorder->enable(); !enabled)
         return enabled.error();
     if (workload)

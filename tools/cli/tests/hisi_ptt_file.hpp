@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Recordings of a hisi_ptt PMU, as pmukit record and stock perf write them.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/writer.hpp"
+
+namespace pmukit::cli::testing {
+
+// 8DW, posted, outbound, root port 00:10.0
+constexpr uint64_t kPttConfig = 0x80001 | 1 << 20 | 1 << 24 | uint64_t{1} << 32;
+
+class PttFile {
+public:
+    static constexpr uint64_t kId = 7;
+    static constexpr uint32_t kPmuType = 24;
+
+    struct Options {
+        uint64_t config = kPttConfig;
+        uint64_t sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+        bool info = true;         // AUXTRACE_INFO
+        bool pmu_mapping = true;  // false: the file has lost the names of its PMUs
+    };
+
+    PttFile(const std::string &path, const Options &options)
+    {
+        perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, "hisi_ptt0_2//"};
+        const auto put = [&event](size_t at, auto value) {
+            store(event.attr.data() + at, value, std::endian::native);
+        };
+        put(perfdata::kAttrType, kPmuType);
+        put(perfdata::kAttrSize, uint32_t{128});
+        put(perfdata::kAttrConfig, options.config);
+        put(perfdata::kAttrSamplePeriod, uint64_t{1});
+        put(perfdata::kAttrSampleType, options.sample_type);
+        put(perfdata::kAttrFlags, uint64_t{1} << perfdata::kAttrFlagSampleIdAll);
+        perfdata::HostInfo host;
+        if (options.pmu_mapping)
+            host.pmus = {{kPmuType, "hisi_ptt0_2"}};
+        Result<perfdata::Writer> created = perfdata::Writer::create(path, {event}, host);
+        if (!created) {
+            good_ = false;
+            return;
+        }
+        writer_ = std::make_unique<perfdata::Writer>(std::move(*created));
+        if (options.info)
+            note(writer_->auxtrace_info(6, {kPmuType}));
+    }
+
+    // A piece of AUX data: what the kernel says of it, then the bytes.
+    void aux(Bytes data, uint64_t flags = 0)
+    {
+        announce(data.size(), flags);
+        perfdata::AuxtraceRecord trace;
+        trace.offset = offset_ - data.size();
+        trace.reference = kId;
+        trace.tid = UINT32_MAX;
+        note(writer_->auxtrace(trace, data, {}));
+        note(writer_->finished_round());
+    }
+    // The kernel wrote these bytes, the recorder never got them.
+    void announce(uint64_t bytes, uint64_t flags = 0)
+    {
+        std::vector<std::byte> record = header(PERF_RECORD_AUX, 24 + 16);
+        for (uint64_t word : {offset_, bytes, flags, uint64_t{0}, kId})
+            put(record, word);
+        note(writer_->records(record));
+        offset_ += bytes;
+    }
+    // raw: everything behind the size of PERF_SAMPLE_RAW.
+    void sample(Bytes raw)
+    {
+        std::vector<std::byte> record =
+            header(PERF_RECORD_SAMPLE, 16 + sizeof(uint32_t) + raw.size());
+        put(record, kId);
+        put(record, uint64_t{0});
+        put(record, static_cast<uint32_t>(raw.size()));
+        append(record, raw);
+        note(writer_->records(record));
+    }
+    // False: something could not be written.
+    bool finish()
+    {
+        if (good_)
+            note(writer_->finish());
+        return good_;
+    }
+
+private:
+    template <typename T>
+    static void put(std::vector<std::byte> &to, T value)
+    {
+        to.resize(to.size() + sizeof value);
+        store(to.data() + to.size() - sizeof value, value, std::endian::native);
+    }
+    static std::vector<std::byte> header(uint32_t type, size_t body_bytes)
+    {
+        std::vector<std::byte> record;
+        put(record, type);
+        put(record, uint16_t{0});
+        put(record, static_cast<uint16_t>(perfdata::kRecordHeaderBytes + body_bytes));
+        return record;
+    }
+    void note(const Result<void> &done) { good_ = good_ && static_cast<bool>(done); }
+
+    std::unique_ptr<perfdata::Writer> writer_;
+    uint64_t offset_ = 0;  // of the next AUX byte
+    bool good_ = true;
+};
+
+}  // namespace pmukit::cli::testing

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// PCIe traces into a file by the writer, out of it by dump and report, whichever way they
+// travelled.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pmukit/hisi_ptt.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/fd.hpp"
+#include "cli/commands.hpp"
+#include "cli/tests/hisi_ptt_file.hpp"
+#include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+namespace ptt = decode::hisi_ptt;
+using ptt::Format;
+using ptt::testing::Buffer;
+using testing::PttFile;
+
+std::string read_all(const std::string &path)
+{
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+
+bool holds(const std::string &text, const std::string &part)
+{
+    return text.find(part) != std::string::npos;
+}
+
+// What perf has no part in.
+std::string without_remarks(const std::string &text)
+{
+    std::istringstream lines(text);
+    std::string left;
+    for (std::string line; std::getline(lines, line);)
+        if (!line.starts_with("#"))
+            left += line + "\n";
+    return left;
+}
+
+// A record of <pmukit/hisi_ptt.h> in the raw payload of a sample.
+Buffer raw_record(Format format, const Buffer &entries, uint64_t sequence, uint64_t lost = 0,
+                  uint64_t flags = 0)
+{
+    Buffer raw(8);
+    ptt::testing::put_dword(raw, PMUKIT_RAW_TAG_HISI_PTT);
+    const size_t size = packet_bytes(format);
+    for (uint64_t word : {entries.size() / size | size << 16 | uint64_t{4} << 56,
+                          uint64_t{PMUKIT_HISI_PTT_MARK}, uint64_t{1000}, flags, sequence, lost}) {
+        ptt::testing::put_dword(raw, static_cast<uint32_t>(word));
+        ptt::testing::put_dword(raw, static_cast<uint32_t>(word >> 32));
+    }
+    append(raw, entries);
+    return raw;
+}
+
+class HisiPttRoundtrip : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = ::testing::TempDir() + "pmukit_ptt.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+        file_ = folder_ / "perf.data";
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    template <typename Command>
+    int run(Command command)
+    {
+        const std::string path = folder_ / "out";
+        const Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+        Output out(fd.get(), path);
+        ::testing::internal::CaptureStderr();
+        const Result<int> status = command(out);
+        EXPECT_TRUE(out.finish());
+        err_ = ::testing::internal::GetCapturedStderr() + (status ? "" : status.error().message);
+        out_ = read_all(path);
+        return status ? *status : kExitFailed;
+    }
+    int dump(bool tlp = false)
+    {
+        DumpOptions options;
+        options.input = file_;
+        options.tlp = tlp;
+        return run([&options](Output &out) { return run_dump(options, out); });
+    }
+    int report(bool json = true, ReportOptions options = {})
+    {
+        options.input = file_;
+        options.json = json;
+        const int status = run([&options](Output &out) { return run_report(options, out); });
+        if (json)
+            json_ = nlohmann::json::parse(out_, nullptr, false)["pmus"][0];
+        return status;
+    }
+
+    fs::path folder_;
+    std::string file_, out_, err_;
+    nlohmann::json json_;
+};
+
+// A read of 128 bytes answered in two, a write, a read that nobody answers, a stray completion.
+Buffer conversation(Format format)
+{
+    Buffer all;
+    const auto add = [&](const ptt::TlpHeader &header, uint32_t time) {
+        append(all, ptt::testing::entry(format, header, time));
+    };
+    add(ptt::testing::read_tlp(0x101, 5, 0x402810040, 32), 100);
+    add(ptt::testing::write_tlp(0x102, 0x402800000, 16), 110);
+    add(ptt::testing::completion_tlp(0x101, 5, 128, 16), 150);
+    add(ptt::testing::completion_tlp(0x101, 5, 64, 16), 170);
+    add(ptt::testing::read_tlp(0x101, 6, 0x800000000, 1), 180);
+    add(ptt::testing::completion_tlp(0x103, 9, 4, 1), 190);
+    return all;
+}
+
+class HisiPttFormats : public HisiPttRoundtrip, public ::testing::WithParamInterface<Format> {
+protected:
+    std::string testdata(const char *kind) const
+    {
+        return std::string(HISI_PTT_TESTDATA) + (GetParam() == Format::k8dw ? "/8dw." : "/4dw.") +
+               kind + ".txt";
+    }
+    ptt::testing::Vectors vectors() const
+    {
+        return ptt::testing::read_vectors(GetParam() == Format::k8dw ? "8dw" : "4dw");
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Formats, HisiPttFormats, ::testing::Values(Format::k4dw, Format::k8dw),
+                         [](const auto &of) { return of.param == Format::k8dw ? "8dw" : "4dw"; });
+
+// testdata/*.perf.txt: what perf of Linux 7.2 prints for the same bytes.
+TEST_P(HisiPttFormats, DumpPrintsWhatPerfPrints)
+{
+    PttFile file(file_, {});
+    file.aux(vectors().bytes);
+    file.aux(vectors().bytes);
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(dump(), kExitGood) << err_;
+    const std::string once = ".\n" + read_all(testdata("perf"));
+    EXPECT_EQ(without_remarks(out_), once + once);
+    EXPECT_TRUE(holds(out_, "# hisi_ptt0_2 cpu 0: AUX offset 0x0, file offset 0x")) << out_;
+}
+
+TEST_P(HisiPttFormats, SamplesDumpAsAuxDataDoes)
+{
+    PttFile file(file_, {});
+    file.sample(raw_record(GetParam(), vectors().bytes, 0));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(dump(), kExitGood) << err_;
+    EXPECT_EQ(without_remarks(out_), ".\n" + read_all(testdata("perf")));
+}
+
+TEST_P(HisiPttFormats, ReportCountsAndMatches)
+{
+    PttFile file(file_, {});
+    file.aux(conversation(GetParam()));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["pmu"], "hisi_ptt0_2");
+    EXPECT_EQ(json_["direction_text"], "outbound");
+    EXPECT_EQ(json_["tlps"], 6);
+    EXPECT_EQ(json_["by_type"]["MRd"]["tlps"], 2);
+    EXPECT_EQ(json_["by_type"]["MRd"]["requested_bytes"], 132);
+    EXPECT_EQ(json_["by_type"]["MWr"]["bytes"], 64);
+    EXPECT_EQ(json_["by_type"]["CplD"]["bytes"], 132);
+    EXPECT_EQ(json_["by_class"]["completion"]["tlps"], 3);
+    EXPECT_EQ(json_["requesters"][0]["requester"], "01:00.1");
+    EXPECT_EQ(json_["requesters"][0]["latency_mean"], 70.0);
+    EXPECT_EQ(json_["ranges"].size(), 2U);
+    EXPECT_EQ(json_["ranges"][0]["address"], 0x402800000);
+    EXPECT_EQ(json_["ranges"][0]["reads"]["requested_bytes"], 128);
+    EXPECT_EQ(json_["time"]["last"].get<uint64_t>() - json_["time"]["first"].get<uint64_t>(), 90);
+    EXPECT_EQ(json_["alignment"]["64"], 1);
+    EXPECT_EQ(json_["alignment"]["4096"], 2);
+    const nlohmann::json &latency = json_["latency"];
+    EXPECT_EQ(latency["requests"], 2);
+    EXPECT_EQ(latency["answered"], 1);
+    EXPECT_EQ(latency["outstanding"], 1);
+    EXPECT_EQ(latency["unmatched"], 1);
+    EXPECT_EQ(latency["min"], 70);
+    EXPECT_EQ(latency["max"], 70);
+}
+
+TEST_P(HisiPttFormats, SamplesAndAuxDataGiveTheSameReport)
+{
+    PttFile aux(file_, {});
+    aux.aux(conversation(GetParam()));
+    ASSERT_TRUE(aux.finish());
+    ASSERT_EQ(report(), kExitGood) << err_;
+    nlohmann::json of_aux = json_;
+
+    const Buffer all = conversation(GetParam());
+    const auto half = static_cast<ptrdiff_t>(3 * packet_bytes(GetParam()));
+    PttFile samples(file_, {});
+    samples.sample(raw_record(GetParam(), Buffer(all.begin(), all.begin() + half), 0));
+    samples.sample(raw_record(GetParam(), Buffer(all.begin() + half, all.end()), 1));
+    ASSERT_TRUE(samples.finish());
+    ASSERT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["records"], 2);
+    of_aux.erase("records");
+    json_.erase("records");
+    EXPECT_EQ(json_, of_aux);
+}
+
+TEST_F(HisiPttRoundtrip, AFileWithoutNamesIsKnownByItsInfo)
+{
+    for (const bool info : {true, false}) {
+        PttFile file(file_, {.info = info, .pmu_mapping = false});
+        file.aux(conversation(Format::k4dw));
+        ASSERT_TRUE(file.finish());
+        EXPECT_EQ(dump(), info ? kExitGood : kExitFailed) << err_;
+        EXPECT_EQ(holds(out_, "HISI PTT data: size 96 bytes"), info);
+    }
+}
+
+TEST_F(HisiPttRoundtrip, WideEntriesAreKnownByTheirMark)
+{
+    PttFile file(file_, {.info = false, .pmu_mapping = false});
+    file.aux(conversation(Format::k8dw));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(dump(), kExitGood) << err_;
+    EXPECT_TRUE(holds(out_, "HISI PTT data: size 192 bytes")) << out_;
+}
+
+TEST_F(HisiPttRoundtrip, OneLineATlp)
+{
+    PttFile file(file_, {});
+    file.aux(conversation(Format::k8dw));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(dump(true), kExitGood);
+    EXPECT_TRUE(holds(
+        out_,
+        "0x00000000          100 MRd 01:00.1 tag 0x5 address 0x402810040 length 32 be 0xf/0xf\n"))
+        << out_;
+    EXPECT_TRUE(holds(out_, "0x00000060          170 CplD 01:00.1 tag 0x5 by 00:00.0 SC bytes 64"))
+        << out_;
+}
+
+TEST_F(HisiPttRoundtrip, AnEntryMayBeCutByTwoPieces)
+{
+    const Buffer all = conversation(Format::k8dw);
+    PttFile file(file_, {});
+    file.aux(Bytes(all).first(72));
+    file.aux(Bytes(all).subspan(72));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(dump(), kExitGood) << err_;
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["tlps"], 6);
+}
+
+TEST_F(HisiPttRoundtrip, WhatIsNoEntryIsSaidAndFails)
+{
+    Buffer damaged = conversation(Format::k8dw);
+    damaged.insert(damaged.begin(), 40, std::byte{0x5a});
+    PttFile file(file_, {});
+    file.aux(damaged);
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(dump(), kExitFailed);
+    EXPECT_TRUE(holds(out_, "# skipped 40 bytes at 0x0: no entry")) << out_;
+    EXPECT_TRUE(holds(out_, ".  00000030: ")) << out_;
+    EXPECT_TRUE(holds(err_, "40 bytes hold no record")) << err_;
+    EXPECT_EQ(report(), kExitFailed);
+    EXPECT_EQ(json_["lost"]["skipped_bytes"], 40);
+    EXPECT_EQ(json_["tlps"], 6);
+}
+
+TEST_F(HisiPttRoundtrip, LossesAreSaidAndWhatWaitsIsForgotten)
+{
+    PttFile file(file_, {});
+    file.aux(ptt::testing::entry_8dw(ptt::testing::read_tlp(0x101, 5, 0x1000, 16), 100));
+    file.announce(64);
+    file.aux(ptt::testing::entry_8dw(ptt::testing::completion_tlp(0x101, 5, 64, 16), 900));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["lost"]["bytes"], 64);
+    EXPECT_EQ(json_["latency"]["forgotten"], 1);
+    EXPECT_EQ(json_["latency"]["unmatched"], 1);
+    EXPECT_EQ(json_["latency"]["answered"], 0);
+    EXPECT_EQ(report(false), kExitGood);
+    EXPECT_FALSE(holds(out_, "nothing lost")) << out_;
+    EXPECT_EQ(dump(), kExitGood);
+    EXPECT_TRUE(holds(out_, "# hisi_ptt0_2: lost 64 bytes at AUX offset 0x20")) << out_;
+}
+
+TEST_F(HisiPttRoundtrip, RecordsOfSamplesTellOfLosses)
+{
+    const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
+    PttFile file(file_, {});
+    file.sample(raw_record(Format::k8dw, one, 0));
+    file.sample(raw_record(Format::k8dw, one, 0));  // twice
+    file.sample(raw_record(Format::k8dw, one, 3, 17,
+                           PMUKIT_HISI_PTT_F_OVERRUN | PMUKIT_HISI_PTT_F_TRUNCATED));
+    file.sample(raw_record(Format::k8dw, {}, 4, 20, PMUKIT_HISI_PTT_F_FILTER_GONE));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["records"], 3);
+    EXPECT_EQ(json_["tlps"], 2);
+    EXPECT_EQ(json_["lost"]["entries"], 20);
+    EXPECT_EQ(json_["lost"]["missing_records"], 2);
+    EXPECT_EQ(json_["lost"]["duplicates"], 1);
+    EXPECT_EQ(json_["lost"]["overruns"], 1);
+    EXPECT_EQ(report(false), kExitGood);
+    EXPECT_TRUE(holds(out_, "20 entries were lost in the driver")) << out_;
+    EXPECT_TRUE(holds(out_, "what was traced left")) << out_;
+    EXPECT_EQ(dump(), kExitGood);
+    EXPECT_TRUE(holds(out_,
+                      "# record 3, 17 entries lost so far\n"
+                      "# overwritten in the device's buffers\n"))
+        << out_;
+}
+
+TEST_F(HisiPttRoundtrip, ASampleThatHoldsNoRecordFails)
+{
+    Buffer raw = raw_record(Format::k8dw, conversation(Format::k8dw), 0);
+    raw.resize(raw.size() - 32);
+    PttFile file(file_, {});
+    file.sample(raw);
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(dump(), kExitFailed);
+    EXPECT_EQ(report(), kExitFailed);
+    EXPECT_EQ(json_["lost"]["bad_records"], 1);
+}
+
+TEST_F(HisiPttRoundtrip, TablesShowWhatTheJsonHas)
+{
+    PttFile file(file_, {});
+    file.aux(conversation(Format::k8dw));
+    ASSERT_TRUE(file.finish());
+    ReportOptions options;
+    options.top = 1;
+    options.source = "model";
+    EXPECT_EQ(report(false, options), kExitGood);
+    for (const char *part :
+         {"hisi_ptt0_2  filter 0x80001 (ports)  direction 1 (outbound)  type P  format 8DW  "
+          "source=model\n  6 TLPs, 196 bytes of payload, 132 bytes asked for, 90 ticks",
+          "  MRd                  2   33.3%                0              132\n", "1  01:00.1",
+          "2 more requesters; --top 0 shows all", "0x0000000402800000-0x00000004029fffff",
+          "2 non-posted requests, 1 answered, 1 outstanding; 1 completions without a request",
+          "min 70  mean 70.0  median 70", "nothing lost"})
+        EXPECT_TRUE(holds(out_, part)) << part << "\n" << out_;
+}
+
+TEST_F(HisiPttRoundtrip, RangesArePowersOfTwo)
+{
+    PttFile file(file_, {});
+    file.aux(conversation(Format::k8dw));
+    ASSERT_TRUE(file.finish());
+    ReportOptions options;
+    options.range_bytes = 4096;
+    EXPECT_EQ(report(true, options), kExitGood);
+    EXPECT_EQ(json_["ranges"].size(), 3U);
+    options.range_bytes = 3000;
+    EXPECT_EQ(report(false, options), kExitFailed);
+    EXPECT_TRUE(holds(err_, "--range-bytes 3000")) << err_;
+}
+
+TEST_F(HisiPttRoundtrip, NothingTracedIsAnAnswerToo)
+{
+    PttFile file(file_, {});
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["tlps"], 0);
+    EXPECT_EQ(report(false), kExitGood);
+    EXPECT_TRUE(holds(out_, "0 TLPs")) << out_;
+}
+
+TEST_F(HisiPttRoundtrip, WithoutRawTheMissingOptionIsNamed)
+{
+    PttFile file(file_, {.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU, .info = false});
+    file.announce(0);
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(dump(), kExitFailed);
+    EXPECT_TRUE(holds(err_, "recorded without -R")) << err_;
+}
+
+}  // namespace
+}  // namespace pmukit::cli

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit tune: the tune/ files of the suite's PMUs, shown, set, saved and restored. What is set is
+// read back: the hardware may make something else of a value.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.hpp"
+#include "base/file.hpp"
+#include "base/number.hpp"
+#include "cli/commands.hpp"
+#include "cli/units.hpp"
+#include "record/sysfs_pmu.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file that tunes something: hisi_ptt0_2, qos_tx_cpl.
+struct Knob {
+    std::string pmu, name;
+    std::string path;
+    std::string text() const { return pmu + "/" + name; }
+};
+
+struct Setting {
+    Knob knob;
+    uint64_t value;
+};
+
+// Files
+
+// Links are other names of the same thing.
+Result<std::vector<Knob>> find_knobs(const std::string &root)
+{
+    auto pmus = record::list_pmus(root);
+    if (!pmus)
+        return pmus.error();
+    std::vector<Knob> knobs;
+    for (const auto &[pmu, type] : *pmus) {
+        if (!unit_of_pmu(pmu))
+            continue;
+        std::error_code failure;
+        for (fs::directory_iterator at(root + "/" + pmu + "/tune", failure), end;
+             !failure && at != end; at.increment(failure))
+            if (at->is_regular_file(failure) && !at->is_symlink(failure))
+                knobs.push_back({pmu, at->path().filename(), at->path()});
+    }
+    std::ranges::sort(knobs, {}, [](const Knob &knob) { return std::tie(knob.pmu, knob.name); });
+    if (knobs.empty())
+        return Error{Errc::kNotFound,
+                     fmt::format("no PMU in {} can be tuned; load hisi_ptt and check dmesg", root)};
+    return knobs;
+}
+
+Result<uint64_t> read_knob(const Knob &knob)
+{
+    const Result<std::string> text = read_small_file(knob.path);
+    if (!text)
+        return text.error();
+    const Result<uint64_t> value = parse_u64(trim(*text));
+    if (!value)
+        return Error{Errc::kDamaged, knob.path + ": " + value.error().message};
+    return *value;
+}
+
+Result<void> write_knob(const Setting &setting)
+{
+    const std::string &path = setting.knob.path;
+    const Fd fd(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+    if (!fd)
+        return system_error(path, errno);
+    return write_all(fd.get(), as_bytes(std::to_string(setting.value) + "\n"), path);
+}
+
+// Words
+
+struct Wanted {
+    std::string pmu;  // empty: every PMU that has it
+    std::string name;
+    uint64_t value;
+};
+
+// "[PMU/]FILE", "VALUE"
+Result<Wanted> parse_wanted(std::string_view where, std::string_view value)
+{
+    const size_t slash = where.find('/');
+    Wanted wanted;
+    if (slash != where.npos)
+        wanted.pmu = where.substr(0, slash);
+    wanted.name = where.substr(slash == where.npos ? 0 : slash + 1);
+    const Result<uint64_t> number = parse_u64(value);
+    if (!number)
+        return Error{Errc::kUsage, fmt::format("{}: {}", where, number.error().message)};
+    wanted.value = *number;
+    return wanted;
+}
+
+// One for each knob that is meant; nothing is written before all words are understood.
+Result<std::vector<Setting>> settings_of(const std::vector<Wanted> &all,
+                                         const std::vector<Knob> &knobs)
+{
+    std::vector<Setting> settings;
+    for (const Wanted &wanted : all) {
+        const size_t before = settings.size();
+        for (const Knob &knob : knobs)
+            if (knob.name == wanted.name && (wanted.pmu.empty() || knob.pmu == wanted.pmu))
+                settings.push_back({knob, wanted.value});
+        if (settings.size() == before)
+            return Error{Errc::kNotFound,
+                         fmt::format("there is no {}{}{} to tune; pmukit tune lists what there is",
+                                     wanted.pmu, wanted.pmu.empty() ? "" : "/", wanted.name)};
+    }
+    return settings;
+}
+
+Result<std::vector<Wanted>> parse_words(const std::vector<std::string> &words)
+{
+    std::vector<Wanted> all;
+    for (const std::string &word : words) {
+        const size_t equals = word.find('=');
+        if (equals == word.npos)
+            return Error{Errc::kUsage,
+                         fmt::format("'{}': expected [PMU/]FILE=VALUE, as qos_tx_cpl=2", word)};
+        Result<Wanted> wanted = parse_wanted(std::string_view(word).substr(0, equals),
+                                             std::string_view(word).substr(equals + 1));
+        if (!wanted)
+            return wanted.error();
+        all.push_back(*wanted);
+    }
+    return all;
+}
+
+// Lines of "PMU/FILE VALUE"; # begins a comment.
+Result<std::vector<Wanted>> parse_saved(const std::string &path)
+{
+    const Result<std::string> text = read_small_file(path);
+    if (!text)
+        return text.error();
+    std::vector<Wanted> all;
+    size_t number = 0;
+    for (std::string_view line : split(*text, '\n')) {
+        number++;
+        line = trim(line.substr(0, line.find('#')));
+        if (line.empty())
+            continue;
+        const size_t blank = line.find(' ');
+        Result<Wanted> wanted = blank == line.npos
+                                    ? Error{Errc::kDamaged, "expected PMU/FILE VALUE"}
+                                    : parse_wanted(line.substr(0, blank), trim(line.substr(blank)));
+        if (!wanted || wanted->pmu.empty())
+            return Error{Errc::kDamaged,
+                         fmt::format("{}:{}: {}", path, number,
+                                     wanted ? "the PMU is missing" : wanted.error().message)};
+        all.push_back(*wanted);
+    }
+    return all;
+}
+
+// Actions
+
+// False: at least one value is not what was asked for; each is said.
+bool apply(const std::vector<Setting> &settings)
+{
+    bool good = true;
+    for (const Setting &setting : settings) {
+        const Result<void> written = write_knob(setting);
+        const Result<uint64_t> now =
+            written ? read_knob(setting.knob) : Result<uint64_t>(written.error());
+        if (!now)
+            complain(now.error().message);
+        else if (*now != setting.value)
+            complain(fmt::format("{}: {} was asked for, the hardware took {}", setting.knob.text(),
+                                 setting.value, *now));
+        good = good && now && *now == setting.value;
+    }
+    return good;
+}
+
+bool show(const std::vector<Knob> &knobs, bool as_json, Output &out)
+{
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    bool good = true;
+    std::string last;
+    for (const Knob &knob : knobs) {
+        const Result<uint64_t> value = read_knob(knob);
+        if (!value)
+            complain(value.error().message);
+        good = good && value;
+        nlohmann::ordered_json &member = json[knob.pmu][knob.name];
+        member = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+        if (as_json)
+            continue;
+        if (knob.pmu != last)
+            out.print("{}\n", knob.pmu);
+        last = knob.pmu;
+        out.print("  {:<20} {}\n", knob.name, value ? std::to_string(*value) : "?");
+    }
+    if (as_json)
+        out.print("{}\n", json.dump());
+    return good;
+}
+
+Result<void> save(const std::vector<Knob> &knobs, const std::string &path)
+{
+    std::string text = "# pmukit tune: bring it back with pmukit tune --restore\n";
+    for (const Knob &knob : knobs) {
+        const Result<uint64_t> value = read_knob(knob);
+        if (!value)
+            return value.error();
+        text += fmt::format("{} {}\n", knob.text(), *value);
+    }
+    const Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644));
+    if (!fd)
+        return system_error(path, errno);
+    return write_all(fd.get(), as_bytes(text), path);
+}
+
+}  // namespace
+
+Result<int> run_tune(const TuneOptions &options, Output &out)
+{
+    const bool sets = !options.settings.empty();
+    if (int{sets} + !options.save.empty() + !options.restore.empty() > 1)
+        return Error{Errc::kUsage, "settings, --save and --restore do not go together"};
+    Result<std::vector<Wanted>> wanted =
+        options.restore.empty() ? parse_words(options.settings) : parse_saved(options.restore);
+    if (!wanted)
+        return wanted.error();
+    Result<std::vector<Knob>> knobs = find_knobs(options.sysfs_root);
+    if (!knobs)
+        return knobs.error();
+    if (!options.save.empty()) {
+        if (Result<void> saved = save(*knobs, options.save); !saved)
+            return saved.error();
+        return kExitGood;
+    }
+    Result<std::vector<Setting>> settings = settings_of(*wanted, *knobs);
+    if (!settings)
+        return settings.error();
+    const bool applied = apply(*settings);
+    const bool shown = show(*knobs, options.json, out);
+    return applied && shown ? kExitGood : kExitFailed;
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Histograms, latencies, traffic and the records of samples, by small conversations.
+#include "decode/hisi_ptt/hisi_ptt_traffic.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "decode/hisi_ptt/hisi_ptt_record.hpp"
+#include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
+
+namespace pmukit::decode::hisi_ptt {
+namespace {
+
+using testing::completion_tlp;
+using testing::read_tlp;
+using testing::write_tlp;
+
+TEST(HisiPttHistogram, KeepsSmallValuesExactlyAndOthersToAnEighth)
+{
+    std::mt19937_64 random(3);
+    for (int i = 0; i < 2000; i++) {
+        const uint64_t value = random() >> (random() % 64);
+        Histogram histogram;
+        histogram.add(value);
+        const Histogram::Bucket bucket = histogram.buckets().at(0);
+        EXPECT_LE(bucket.first, value);
+        EXPECT_GE(bucket.last, value);
+        EXPECT_LE(bucket.last - bucket.first, value / 8);
+    }
+}
+
+TEST(HisiPttHistogram, BucketsCoverAllNumbersOnce)
+{
+    Histogram histogram;
+    for (uint64_t value = 0; value < 8; value++)
+        histogram.add(value);
+    for (unsigned shift = 0; shift <= 60; shift++)
+        for (uint64_t step = 8; step < 16; step++)
+            histogram.add(step << shift);
+    uint64_t next = 0;
+    for (const Histogram::Bucket &bucket : histogram.buckets()) {
+        EXPECT_EQ(bucket.first, next);
+        next = bucket.last + 1;
+    }
+    EXPECT_EQ(histogram.buckets().back().last, UINT64_MAX);
+}
+
+TEST(HisiPttHistogram, KnowsQuantiles)
+{
+    Histogram histogram;
+    EXPECT_EQ(histogram.quantile(0.5), 0U);
+    EXPECT_EQ(histogram.min(), 0U);
+    for (uint64_t value : {1, 2, 3, 4, 1000})
+        histogram.add(value);
+    EXPECT_EQ(histogram.quantile(0), 1U);
+    EXPECT_EQ(histogram.quantile(0.5), 3U);
+    EXPECT_EQ(histogram.quantile(0.8), 4U);
+    EXPECT_EQ(histogram.quantile(1), 1000U);
+    EXPECT_EQ(histogram.max(), 1000U);
+    EXPECT_DOUBLE_EQ(histogram.mean(), 202);
+}
+
+class HisiPttLatency : public ::testing::Test {
+protected:
+    std::optional<uint64_t> note(const TlpHeader &header, uint64_t time)
+    {
+        return matcher_.note(parse_tlp(header, 0), time);
+    }
+    LatencyMatcher matcher_;
+};
+
+TEST_F(HisiPttLatency, TheLastCompletionEndsARequest)
+{
+    EXPECT_FALSE(note(read_tlp(0x100, 1, 0x1000, 32), 10));
+    EXPECT_FALSE(note(completion_tlp(0x100, 1, 128, 16), 20));
+    EXPECT_EQ(matcher_.outstanding(), 1U);
+    EXPECT_EQ(note(completion_tlp(0x100, 1, 64, 16), 35), 25U);
+    EXPECT_EQ(matcher_.outstanding(), 0U);
+    EXPECT_EQ(matcher_.totals().answered, 1U);
+}
+
+TEST_F(HisiPttLatency, RequesterAndTagBothCount)
+{
+    note(read_tlp(0x100, 1, 0x1000, 1), 10);
+    EXPECT_FALSE(note(completion_tlp(0x100, 2, 4, 1), 20));
+    EXPECT_FALSE(note(completion_tlp(0x101, 1, 4, 1), 20));
+    EXPECT_EQ(matcher_.totals().unmatched, 2U);
+    EXPECT_EQ(note(completion_tlp(0x100, 1, 4, 1), 20), 10U);
+}
+
+TEST_F(HisiPttLatency, TagsHaveTenBits)
+{
+    TlpHeader wide = read_tlp(0x100, 1, 0x1000, 1);
+    wide[0] |= 1U << 23;  // T9
+    note(wide, 10);
+    EXPECT_FALSE(note(completion_tlp(0x100, 1, 4, 1), 20));
+    TlpHeader answer = completion_tlp(0x100, 1, 4, 1);
+    answer[0] |= 1U << 23;
+    EXPECT_EQ(note(answer, 20), 10U);
+}
+
+TEST_F(HisiPttLatency, AnErrorEndsARequestAtOnce)
+{
+    note(read_tlp(0x100, 1, 0x1000, 32), 10);
+    EXPECT_EQ(note(completion_tlp(0x100, 1, 128, 0, 1), 12), 2U);
+    EXPECT_EQ(matcher_.totals().failed, 1U);
+}
+
+TEST_F(HisiPttLatency, WritesOfConfigurationWaitToo)
+{
+    note({0x44000001, 0x0000070f, 0x01000010, 0}, 5);
+    EXPECT_EQ(note(completion_tlp(0x000, 7, 4, 0), 9), 4U);
+}
+
+TEST_F(HisiPttLatency, PostedRequestsDoNotWait)
+{
+    note(write_tlp(0x100, 0x1000, 1), 10);
+    EXPECT_EQ(matcher_.totals().requests, 0U);
+    EXPECT_EQ(matcher_.outstanding(), 0U);
+}
+
+TEST_F(HisiPttLatency, ATagThatComesAgainIsCounted)
+{
+    note(read_tlp(0x100, 1, 0x1000, 1), 10);
+    note(read_tlp(0x100, 1, 0x1000, 1), 50);
+    EXPECT_EQ(matcher_.outstanding(), 1U);
+    EXPECT_EQ(matcher_.totals().reused, 1U);
+    EXPECT_EQ(note(completion_tlp(0x100, 1, 4, 1), 60), 10U);
+}
+
+TEST_F(HisiPttLatency, ALossForgetsWhatWaits)
+{
+    note(read_tlp(0x100, 1, 0x1000, 1), 10);
+    note(read_tlp(0x101, 1, 0x1000, 1), 10);
+    matcher_.forget();
+    EXPECT_EQ(matcher_.outstanding(), 0U);
+    EXPECT_EQ(matcher_.totals().forgotten, 2U);
+    EXPECT_FALSE(note(completion_tlp(0x100, 1, 4, 1), 60));
+    note(read_tlp(0x100, 1, 0x1000, 1), 70);
+    EXPECT_EQ(note(completion_tlp(0x100, 1, 4, 1), 75), 5U);
+}
+
+TEST_F(HisiPttLatency, FollowsNoMoreRequestersThanItHasRoomFor)
+{
+    for (uint32_t id = 0; id <= LatencyMatcher::kMaxRequesters; id++)
+        note(read_tlp(static_cast<uint16_t>(id), 1, 0x1000, 1), 10);
+    EXPECT_EQ(matcher_.totals().untracked, 1U);
+    EXPECT_EQ(matcher_.outstanding(), LatencyMatcher::kMaxRequesters);
+}
+
+TEST(HisiPttTimeStrip, DoublesItsColumnsAsTimeGoesOn)
+{
+    TimeStrip strip;
+    EXPECT_TRUE(strip.empty());
+    EXPECT_EQ(strip.columns(), 0U);
+    uint64_t tlps = 0, bytes = 0;
+    for (uint64_t time = 1000; time < 1000 + 640; time++)
+        strip.add(time, 3);
+    strip.add(5, 1);  // older than the first
+    EXPECT_EQ(strip.column_ticks(), 16U);
+    EXPECT_EQ(strip.columns(), 40U);
+    EXPECT_EQ(strip.tlps(0), 17U);
+    for (size_t i = 0; i < strip.columns(); i++) {
+        tlps += strip.tlps(i);
+        bytes += strip.bytes(i);
+    }
+    EXPECT_EQ(tlps, 641U);
+    EXPECT_EQ(bytes, 1921U);
+    EXPECT_EQ(strip.first(), 1000U);
+    EXPECT_EQ(strip.last(), 1639U);
+    strip.add(UINT64_MAX, 0);
+    EXPECT_LE(strip.columns(), TimeStrip::kColumns);
+}
+
+Packet packet_of(const TlpHeader &header, uint64_t time)
+{
+    Packet packet;
+    packet.header = header;
+    packet.time = time;
+    packet.format = Format::k8dw;
+    return packet;
+}
+
+TEST(HisiPttTraffic, AddsUpByRange)
+{
+    Traffic traffic(12);
+    traffic.packet(packet_of(write_tlp(0x100, 0x1fc0, 16), 1));
+    traffic.packet(packet_of(write_tlp(0x100, 0x2000, 16), 1));
+    traffic.packet(packet_of(read_tlp(0x100, 1, 0x2040, 16), 1));
+    const std::vector<RangeTraffic> ranges = traffic.ranges();
+    ASSERT_EQ(ranges.size(), 2U);
+    EXPECT_EQ(ranges[0].address, 0x2000U);
+    EXPECT_EQ(ranges[0].writes.bytes, 64U);
+    EXPECT_EQ(ranges[0].reads.requested, 64U);
+    EXPECT_EQ(ranges[1].address, 0x1000U);
+}
+
+TEST(HisiPttTraffic, KeepsNoMoreRangesThanItsLimit)
+{
+    Traffic traffic(12);
+    for (uint64_t i = 0; i <= Traffic::kMaxRanges; i++)
+        traffic.packet(packet_of(write_tlp(0x100, i << 12, 1), 1));
+    EXPECT_EQ(traffic.ranges().size(), Traffic::kMaxRanges);
+    EXPECT_EQ(traffic.elsewhere().tlps, 1U);
+    EXPECT_EQ(traffic.elsewhere().bytes, 4U);
+}
+
+TEST(HisiPttTraffic, AlignmentIsThatOfTheFirstByteThatCounts)
+{
+    Traffic traffic;
+    TlpHeader odd = write_tlp(0x100, 0x1000, 1);
+    odd[1] = (odd[1] & ~0xfU) | 0xe;
+    traffic.packet(packet_of(odd, 1));
+    traffic.packet(packet_of(write_tlp(0x100, 0x1000, 1), 1));
+    traffic.packet(packet_of(write_tlp(0x100, 0x100000, 1), 1));
+    traffic.packet(packet_of(write_tlp(0x100, 0x1004, 1), 1));
+    EXPECT_EQ(traffic.aligned(0), 1U);
+    EXPECT_EQ(traffic.aligned(2), 1U);
+    EXPECT_EQ(traffic.aligned(12), 2U);
+}
+
+TEST(HisiPttTraffic, UnknownTypesAreCountedAndNothingElse)
+{
+    Traffic traffic;
+    traffic.packet(packet_of({0x7f000000, 0x01000000, 0, 0}, 1));
+    EXPECT_EQ(traffic.packets(), 1U);
+    EXPECT_EQ(traffic.of(TlpType::kUnknown).tlps, 1U);
+    EXPECT_TRUE(traffic.requesters().empty());
+}
+
+// Records
+
+testing::Buffer words_of(std::initializer_list<uint64_t> words)
+{
+    testing::Buffer bytes(words.size() * 8);
+    size_t at = 0;
+    for (uint64_t word : words) {
+        store_le(bytes.data() + at, word);
+        at += 8;
+    }
+    return bytes;
+}
+
+TEST(HisiPttRecord, EveryPrefixOfARecordIsNone)
+{
+    testing::Buffer words =
+        words_of({2 | 16 << 16 | uint64_t{5} << 56, PMUKIT_HISI_PTT_MARK, 11, 12, 13, 14, 15});
+    append(words, testing::stream_of(Format::k4dw, 2));
+    const std::optional<Record> record = parse_record(words);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->format, Format::k4dw);
+    EXPECT_EQ(record->entries.size(), 32U);
+    EXPECT_EQ(record->time_ns, 11U);
+    EXPECT_EQ(record->flags, 12U);
+    EXPECT_EQ(record->sequence, 13U);
+    EXPECT_EQ(record->lost, 14U);
+    for (size_t size = 0; size < words.size(); size++)
+        EXPECT_FALSE(parse_record(Bytes(words).first(size))) << size;
+}
+
+TEST(HisiPttRecord, ExtraWordsMayBeFewer)
+{
+    const std::optional<Record> record =
+        parse_record(words_of({32 << 16 | uint64_t{1} << 56, PMUKIT_HISI_PTT_MARK, 11}));
+    ASSERT_TRUE(record);
+    EXPECT_TRUE(record->entries.empty());
+    EXPECT_EQ(record->time_ns, 11U);
+    EXPECT_FALSE(record->sequence);
+    EXPECT_EQ(record->flags, 0U);
+}
+
+TEST(HisiPttRecord, RefusesOtherSizesAndMarks)
+{
+    EXPECT_FALSE(parse_record(words_of({1 | 8 << 16, PMUKIT_HISI_PTT_MARK, 0})));
+    EXPECT_FALSE(parse_record(words_of({16 << 16, 0xdeadbeef})));
+}
+
+TEST(HisiPttRecord, IsFoundBehindItsTag)
+{
+    testing::Buffer raw(8);
+    testing::put_dword(raw, PMUKIT_RAW_TAG_HISI_PTT);
+    append(raw, words_of({16 << 16, PMUKIT_HISI_PTT_MARK}));
+    const std::optional<Bytes> words = words_of_raw(raw);
+    ASSERT_TRUE(words);
+    EXPECT_TRUE(parse_record(*words));
+    raw[8] = std::byte{0};
+    EXPECT_FALSE(words_of_raw(raw));
+    EXPECT_FALSE(words_of_raw(Bytes(raw).first(11)));
+}
+
+TEST(HisiPttRecord, NumbersSayWhatIsMissing)
+{
+    RecordAccount account;
+    Record record;
+    const auto note = [&](uint64_t sequence, uint64_t lost) {
+        record.sequence = sequence;
+        record.lost = lost;
+        return account.note(record);
+    };
+    EXPECT_TRUE(note(0, 0));
+    EXPECT_TRUE(note(1, 5));
+    EXPECT_FALSE(note(1, 5));
+    EXPECT_TRUE(note(4, 6));
+    EXPECT_EQ(account.missing_records(), 2U);
+    EXPECT_EQ(account.duplicates(), 1U);
+    EXPECT_EQ(account.lost_entries(), 6U);
+    EXPECT_TRUE(note(0, 1));  // enabled anew
+    EXPECT_EQ(account.lost_entries(), 7U);
+    EXPECT_EQ(account.missing_records(), 2U);
+    EXPECT_EQ(account.records(), 4U);
+}
+
+}  // namespace
+}  // namespace pmukit::decode::hisi_ptt
