@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A guest that writes anything anywhere at any time, under every fault, while packets go by: the
+// device answers, and its pointer stays within its buffers. The sanitizers look on.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "models/fake_machine.hpp"
+#include "models/hisi_ptt/hisi_ptt_model.hpp"
+
+namespace pmukit::models::hisi_ptt {
+namespace {
+
+constexpr unsigned kSteps = 5000;
+constexpr uint64_t kMemory = 0x1000;
+constexpr uint32_t kOffsets[] = {kTuningCtrl,  kTuningData,       kTraceAddrSize, kTraceAddrBaseLo,
+                                 kTraceCtrl,   kTraceIntStat,     kTraceIntMask,  kTuningIntStat,
+                                 kTraceStatus, kTraceWriteStatus, kDeviceRange,   kLocation};
+
+class HostileGuest {
+public:
+    explicit HostileGuest(const Fault *fault) : random_(fault ? fault->name.size() : 0)
+    {
+        Options options;
+        options.root_ports = {0x0080};
+        options.functions = {{0x0100, 0x0080}};
+        options.generator = GeneratorParams{.rate = 100000, .pasid = 50};
+        options.fault = fault;
+        model.emplace(options, logs, machine);
+    }
+
+    void step()
+    {
+        machine.now += below(100000);
+        model->advance(machine.now);
+        switch (below(8)) {
+            case 0:
+                model->bar_read(kRegisterBar, offset(), width());
+                break;
+            case 1:
+                model->on_packet(packet());
+                break;
+            case 2:
+                if (below(50) == 0)
+                    model->reset();
+                break;
+            default:
+                model->bar_write(kRegisterBar, offset(), width(), value());
+                break;
+        }
+    }
+
+    FakeMachine machine{kMemory};
+    RunLogs logs;
+    std::optional<HisiPttModel> model;
+
+private:
+    uint64_t below(uint64_t limit) { return random_() % limit; }
+    // Mostly registers, accessed as they want to be.
+    uint64_t offset() { return below(4) ? kOffsets[below(std::size(kOffsets))] : below(0xff8); }
+    unsigned width() { return below(8) ? 4 : 1u << below(4); }
+    uint64_t value()
+    {
+        switch (below(4)) {
+            case 0:
+                return random_();
+            case 1:
+                return 1 + below(100);  // sizes shorter than an entry, and no multiple of one
+            case 2:
+                return kTraceCtrlEnable.put(1) | kTraceCtrlType.put(7) |
+                       kTraceCtrlTarget.put(0xffff) | kTraceCtrlDirection.put(2) |
+                       kTraceCtrlFormat.put(below(2) != 0);
+            default:
+                return 0;
+        }
+    }
+    vfu::Packet packet()
+    {
+        vfu::Packet packet;
+        packet.kind = static_cast<vfu::PacketKind>(below(5));
+        packet.direction = static_cast<vfu::PacketDirection>(below(2));
+        packet.root_port = 0x0080;
+        packet.requester = static_cast<uint16_t>(random_());
+        packet.address = random_();
+        packet.bytes = static_cast<uint32_t>(below(4097));
+        packet.bytes_left = packet.bytes;
+        packet.time_ns = machine.now;
+        return packet;
+    }
+
+    std::mt19937_64 random_;
+};
+
+void run(const Fault *fault)
+{
+    SCOPED_TRACE(fault ? fault->name : "no fault");
+    HostileGuest guest(fault);
+    for (unsigned i = 0; i < kSteps; i++)
+        guest.step();
+    const TraceCounts &counts = guest.model->trace_counts();
+    EXPECT_GT(counts.entries, 0u);
+    EXPECT_GT(counts.lost, 0u);
+    EXPECT_GT(counts.buffers, 0u);
+    EXPECT_EQ(guest.machine.memory.size(), kMemory);
+}
+
+TEST(HisiPttHostileGuest, IsAnsweredAndContained)
+{
+    run(nullptr);
+}
+
+TEST(HisiPttHostileGuest, IsContainedUnderEveryFault)
+{
+    for (const Fault &fault : faults())
+        run(&fault);
+}
+
+}  // namespace
+}  // namespace pmukit::models::hisi_ptt
