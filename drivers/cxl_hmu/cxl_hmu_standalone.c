@@ -5,7 +5,9 @@
  * A function has one driver: whoever binds it first. modprobe loads cxl_pci before this module
  * (see the softdep), which is then left with what cxl_pci did not want; loaded first, this driver
  * keeps what it has until it is unbound. It has no device table in the module, so it is never
- * loaded on account of a device. What it offers is the same either way, under another number.
+ * loaded on account of a device. It is probed asynchronously because cxl_pci is: a function that
+ * is plugged in is offered to synchronous drivers first. What the module offers is the same either
+ * way, under another number.
  */
 
 #include <linux/module.h>
@@ -50,6 +52,7 @@ static struct pci_driver cxl_hmu_standalone_driver = {
 	.id_table = cxl_hmu_standalone_ids,
 	.probe = cxl_hmu_standalone_probe,
 	.remove = cxl_hmu_standalone_remove,
+	.driver.probe_type = PROBE_PREFER_ASYNCHRONOUS,
 };
 
 /**

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# standalone.sh: with standalone=1 the module drives a function that cxl_pci has let go of, and leaves alone the one that
+# cxl_pci keeps. Wants two CXL memory functions, the second with accesses of its own, and in PMUKIT_MODULE the module's file.
+. "$(dirname "$0")/hmu.sh"
+pmus=/sys/bus/event_source/devices
+drivers=/sys/bus/pci/drivers
+module=$PMUKIT_MODULE
+
+[ -e "$module" ] || skip_all "no module in PMUKIT_MODULE"
+kept=$(pmu_of_device 0) && pmu_of_device 1 >/dev/null || skip_all "no two CXL memory functions with a PMU"
+function=$(grep -lx 0x050210 /sys/bus/pci/devices/*/class | sort | sed -n 2p)
+function=$(basename "${function%/class}")
+alone=cxl_hmu_mem65536.0.0
+
+driver_is() {
+	[ "$(basename "$(readlink -f "/sys/bus/pci/devices/$function/driver")")" = "$1" ]
+}
+# within SECONDS COMMAND...: until it succeeds
+within() {
+	left=$(($1 * 5))
+	shift
+	while ! "$@"; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || return 1
+		sleep 0.2
+	done
+}
+# records NAME PMU SECONDS: epochs of 20 ms, every access counts
+records() {
+	pmukit record -a -e "$2/hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/" \
+		-o "$work/$1.data" -- sleep "$3" >"$work/$1.said" 2>&1
+	sed 's/^/# /' "$work/$1.said"
+	pmukit dump -i "$work/$1.data" | grep -q 'CXL_HMU data'
+}
+
+recorded() {
+	cat "$pmus/$alone/stats/records"
+}
+more_recorded() {
+	[ "$(recorded)" -gt "$before" ]
+}
+
+plan 10
+[ ! -e "$drivers/cxl_hmu" ]
+result "there is no PCI driver by default" $?
+rmmod cxl_hmu
+! insmod "$module" standalone=2 2>/dev/null
+result "a value that is no boolean is refused" $?
+
+echo "$function" >"$drivers/cxl_pci/unbind"
+insmod "$module" standalone=1
+driver_is cxl_hmu && [ -e "$pmus/$alone" ]
+result "a function without a driver gets one, and a PMU" $?
+[ -e "$pmus/$kept" ]
+result "cxl_pci keeps the function it has" $?
+records alone "$alone" 1
+result "the PMU records" $?
+
+before=$(recorded)
+records leaving "$alone" 10 &
+recorder=$!
+within 8 more_recorded
+echo "$function" >"$drivers/cxl_hmu/unbind"
+[ ! -e "$pmus/$alone" ] && wait $recorder
+result "unbound in a recording the PMU is gone, and what came before is kept" $?
+echo "$function" >"$drivers/cxl_hmu/bind"
+records again "$alone" 1
+result "bound again it records" $?
+
+# cxl_pci is the older driver of the bus.
+echo 1 >"/sys/bus/pci/devices/$function/remove"
+echo 1 >/sys/bus/pci/rescan
+within 10 driver_is cxl_pci && back=$(pmu_of_device 1) && records back "$back" 1
+result "a function that comes back goes to cxl_pci" $?
+
+echo "$function" >"$drivers/cxl_pci/unbind"
+echo "$function" >"$drivers/cxl_hmu/bind"
+rmmod cxl_hmu && [ ! -e "/sys/bus/pci/devices/$function/driver" ] && [ -z "$(ls $pmus | grep cxl_hmu)" ]
+result "nothing is left after rmmod" $?
+
+insmod "$module" && echo "$function" >"$drivers/cxl_pci/bind" && back=$(pmu_of_device 1) && records last "$back" 1
+result "cxl_pci takes it over" $?
+exit $tap_failed
