@@ -132,11 +132,13 @@ pollfd Slot::poll_entry(uint64_t now_ns) const
     return {now_ns < next_accept_ns_ ? -1 : listener_.get(), POLLIN, 0};
 }
 
-// When to come again, if ever. Without a client the device's time stands still.
+// When to come again, if ever; 0 is at once. Without a client the device's time stands still.
 std::optional<uint64_t> Slot::run_until_now()
 {
-    if (session_.attached())
-        return session_.run_device_until_now();
+    if (session_.attached()) {
+        const std::optional<uint64_t> deadline = session_.run_device_until_now();
+        return has_more() ? 0 : deadline;
+    }
     return session_.now_ns() < next_accept_ns_ ? std::optional(next_accept_ns_) : std::nullopt;
 }
 
@@ -221,7 +223,7 @@ std::optional<uint64_t> Chassis::run_devices()
 Result<void> Chassis::serve(std::span<const pollfd> ready)
 {
     for (size_t i = 0; i < slots_.size(); i++) {
-        if (!ready[i].revents)
+        if (!ready[i].revents && !slots_[i]->has_more())
             continue;
         if (Result<void> served = slots_[i]->on_ready(); !served)
             return served;

@@ -50,6 +50,7 @@ private:
     Slot(std::string path, Fd listener);
 
     bool empty() const { return !session_.attached(); }
+    bool has_more() const { return session_.has_more(); }
     bool had_client() const { return had_client_; }
     pollfd poll_entry(uint64_t now_ns) const;
     std::optional<uint64_t> run_until_now();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "vfu/chassis.hpp"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -307,6 +308,62 @@ TEST_F(ChassisTest, NobodyBurnsACoreAfterAClientHasGone)
     const auto before = used_ns();
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     EXPECT_LT(used_ns() - before, 100'000'000);
+}
+
+TEST_F(ChassisTest, AllOfABurstIsAnsweredThoughNothingFollowsIt)
+{
+    start(Until::kStopped);
+    TestClient client = connect();
+    ASSERT_TRUE(greet(client));
+    std::vector<std::byte> burst;
+    constexpr unsigned kMessages = 10 * Session::kMessagesPerTurn;
+    for (unsigned i = 0; i < kMessages; i++)
+        burst = burst + TestClient::message(Command::kRegionRead, access_body(2, 0, 8));
+    client.send_raw(burst);
+    for (unsigned i = 0; i < kMessages; i++)
+        ASSERT_TRUE(client.receive(kPatience_ms)) << i;
+}
+
+// Takes every descriptor that the process may still have.
+class NoFilesLeft {
+public:
+    NoFilesLeft()
+    {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        rlimit small = before_;
+        small.rlim_cur = 64;
+        setrlimit(RLIMIT_NOFILE, &small);
+        for (;;) {
+            Fd fd(dup(STDERR_FILENO));
+            if (!fd)
+                break;
+            taken_.push_back(std::move(fd));
+        }
+    }
+    ~NoFilesLeft() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
+    std::vector<Fd> taken_;
+};
+
+TEST_F(ChassisTest, AClientThatCannotBeTakenNowIsTakenLater)
+{
+    start(Until::kStopped, 2);
+    TestClient staying = connect(1);
+    ASSERT_TRUE(greet(staying));
+    Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    paths[0].string().copy(address.sun_path, sizeof address.sun_path - 1);
+    std::optional<NoFilesLeft> none(std::in_place);
+    ASSERT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    TestClient waiting(std::move(fd));
+    waiting.send_raw(TestClient::message(Command::kVersion, version_body()));
+    EXPECT_FALSE(waiting.receive(250));
+    EXPECT_TRUE(read_once(staying));
+    none.reset();
+    EXPECT_TRUE(waiting.receive(kPatience_ms));
 }
 
 TEST_F(ChassisTest, AClientThatTakesNoAnswersHoldsUpNoOther)

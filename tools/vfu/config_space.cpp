@@ -68,7 +68,7 @@ constexpr Register kPcieEndpoint[] = {
     {.offset = 0x24, .width = 4, .reset = kCompletionTimeoutDisable},     // Device Capabilities 2
     {.offset = 0x28, .width = 2, .writable = kCompletionTimeoutDisable},  // Device Control 2
     {.offset = 0x2c, .width = 4, .reset = 1u << 1},  // Link Capabilities 2: 2.5 GT/s
-    {.offset = 0x30, .width = 2, .reset = 1, .writable = 0x000f, .sticky = true},  // Link Control 2
+    {.offset = 0x30, .width = 2, .sticky = true, .reset = 1, .writable = 0x000f},  // Link Control 2
 };
 
 // MSI-X capability (7.7.2)
@@ -103,23 +103,23 @@ constexpr uint32_t kAerCorrectable = 0x0000f1c1;        // bits 0, 6..8, 12..15
 constexpr uint32_t kAerCorrectableMasked = 0x0000e000;  // advisory, internal, log overflow
 
 constexpr Register kAer[] = {
-    {.offset = 0x04, .width = 4, .write_one_clears = kAerUncorrectable, .sticky = true},
+    {.offset = 0x04, .width = 4, .sticky = true, .write_one_clears = kAerUncorrectable},
     {.offset = 0x08,
      .width = 4,
+     .sticky = true,
      .reset = kAerInternalError,
-     .writable = kAerUncorrectable,
-     .sticky = true},
+     .writable = kAerUncorrectable},
     {.offset = 0x0c,
      .width = 4,
+     .sticky = true,
      .reset = kAerFatalAfterReset,
-     .writable = kAerUncorrectable,
-     .sticky = true},
-    {.offset = 0x10, .width = 4, .write_one_clears = kAerCorrectable, .sticky = true},
+     .writable = kAerUncorrectable},
+    {.offset = 0x10, .width = 4, .sticky = true, .write_one_clears = kAerCorrectable},
     {.offset = 0x14,
      .width = 4,
+     .sticky = true,
      .reset = kAerCorrectableMasked,
-     .writable = kAerCorrectable,
-     .sticky = true},
+     .writable = kAerCorrectable},
     {.offset = 0x18, .width = 4, .sticky = true},  // first error pointer
     {.offset = 0x1c, .width = 4, .sticky = true},  // header log
     {.offset = 0x20, .width = 4, .sticky = true},

@@ -57,11 +57,11 @@ struct MsiLayout {
 // One register. The offset counts from the first byte of the capability, its id.
 struct Register {
     uint16_t offset = 0;
-    unsigned width = 0;  // 1, 2 or 4
+    uint8_t width = 0;    // 1, 2 or 4
+    bool sticky = false;  // RWS, RW1CS, ROS (7.4): only power-on changes it back
     uint32_t reset = 0;
     uint32_t writable = 0;          // RW bits
     uint32_t write_one_clears = 0;  // RW1C bits
-    bool sticky = false;            // RWS, RW1CS, ROS (7.4): only power-on changes it back
 };
 // What a capability has no row for reads as zero and cannot be written.
 using Registers = std::span<const Register>;

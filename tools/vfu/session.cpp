@@ -128,6 +128,7 @@ void Session::attach(Fd client)
     detach();
     channel_.emplace(std::move(client));
     version_agreed_ = false;
+    more_ = false;
     reset_function();
     config().power_on();  // and what a reset leaves alone
 }
@@ -147,8 +148,8 @@ short Session::poll_events() const
 
 bool Session::on_ready()
 {
-    const bool there =
-        channel_->has_unsent() ? channel_->flush() : channel_->fill() != Channel::Fill::kClosed;
+    const bool there = channel_->has_unsent() ? channel_->flush()
+                                              : more_ || channel_->fill() != Channel::Fill::kClosed;
     if (there)
         return handle_messages();
     if (channel_->has_unsent())
@@ -159,13 +160,15 @@ bool Session::on_ready()
     return false;
 }
 
-// All that have come, but none ahead of an answer that waits to be taken.
+// What has come, but nothing ahead of an answer that waits to be taken.
 bool Session::handle_messages()
 {
-    while (!channel_->has_unsent()) {
+    more_ = true;
+    for (unsigned turn = 0; turn < kMessagesPerTurn && !channel_->has_unsent(); turn++) {
         Message message;
         switch (channel_->next(message)) {
             case Channel::Next::kIncomplete:
+                more_ = false;
                 return true;
             case Channel::Next::kMessage:
                 if (handle(message))

@@ -73,9 +73,14 @@ public:
     // What to poll the client's socket for. A client that does not take its answers is asked
     // nothing more until it has: it holds up nobody else and costs one message of memory.
     short poll_events() const;
-    // The socket is ready: handles what the client has sent. False: the client has gone and is
-    // detached.
+    // The socket is ready, or has_more(): handles what the client has sent, but no more than a
+    // turn, so that a chatty client does not keep the others waiting. False: the client has gone
+    // and is detached.
     bool on_ready();
+    // Something may be left of the last turn, which poll() would not know.
+    bool has_more() const { return channel_ && more_ && !channel_->has_unsent(); }
+
+    static constexpr unsigned kMessagesPerTurn = 64;
 
     // Lets the device catch up if it asked for it. When to come again; nullopt: never.
     std::optional<uint64_t> run_device_until_now();
@@ -164,6 +169,7 @@ private:
     Device *device_ = nullptr;
     std::optional<Channel> channel_;
     bool version_agreed_ = false;
+    bool more_ = false;
     DmaMap dma_;
     Msix msix_;
     Msi msi_;

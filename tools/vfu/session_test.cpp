@@ -250,6 +250,26 @@ TEST_F(SessionTest, SeveralMessagesInOneSendAreAnsweredInOrder)
     EXPECT_EQ(client.receive()->header.id, 8);
 }
 
+TEST_F(SessionTest, AChattyClientIsHeardInTurns)
+{
+    greet();
+    std::vector<std::byte> burst;
+    for (uint32_t i = 0; i < 2 * Session::kMessagesPerTurn + 1; i++)
+        burst = burst + TestClient::message(Command::kRegionWrite,
+                                            access_body(0, 0, 4, bytes_of(i)), wire::kNoReply);
+    client.send_raw(burst);
+    client.leave();  // what was said before counts
+    for (size_t turns = 1; turns <= 2; turns++) {
+        ASSERT_TRUE(session.on_ready());
+        EXPECT_EQ(device.calls.size(), turns * Session::kMessagesPerTurn);
+        EXPECT_TRUE(session.has_more());
+    }
+    ASSERT_TRUE(session.on_ready());
+    EXPECT_EQ(device.calls.size(), 2 * Session::kMessagesPerTurn + 1);
+    EXPECT_FALSE(session.has_more());
+    EXPECT_FALSE(session.on_ready());
+}
+
 TEST_F(SessionTest, AMessageMayComeByteByByte)
 {
     greet();
