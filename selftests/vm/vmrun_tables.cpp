@@ -2,6 +2,7 @@
 #include "vmrun_tables.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace pmukit::vm {
@@ -199,6 +200,57 @@ Scenario cxl_hmu_standalone()
     return alone;
 }
 
+// One device a fault of the model; the first has none.
+Scenario cxl_hmu_faults()
+{
+    static constexpr std::string_view kOptions[] = {
+        "--instances 1",
+        "--instances 1 --fault never-idle",
+        "--instances 1 --fault enable-fails",
+        "--instances 1 --fault tail-out-of-range",
+        "--instances 1 --fault head-ignored",
+        "--instances 1 --fault width-0",
+        "--instances 1 --fault width-64",
+        "--instances 1 --fault zero-instances",
+        "--instances 1 --fault instance-length-beyond-bar",
+        "--instances 1 --fault offsets-outside",
+        "--instances 1 --fault hot-list-size-0",
+        "--instances 1 --fault hot-list-size-1",
+        "--instances 1 --fault irq-lost",
+        "--instances 1 --fault irq-storm",
+        "--instances 1 --fault irq-spurious",
+        "--instances 1 --fault reset-mid-run",
+        "--instances 1 --fault all-ones",
+        "--instances 1 --fault all-ones-once-enabled",
+        "--instances 1 --fault slow-operations",
+        "--instances 1 --fault values-change-between-reads",
+    };
+    Scenario faults;
+    faults.name = "faults";
+    faults.placement = Placement::kRootPort;
+    faults.models.assign(std::begin(kOptions), std::end(kOptions));
+    faults.steps = {
+        {"faults",
+         "PMUKIT_FAULTS='healthy never-idle enable-fails tail-out-of-range head-ignored "
+         "width-0 width-64 zero-instances instance-length-beyond-bar offsets-outside "
+         "hot-list-size-0 hot-list-size-1 irq-lost irq-storm irq-spurious "
+         "reset-mid-run all-ones all-ones-once-enabled slow-operations "
+         "values-change-between-reads' cxl_hmu_faults_test",
+         600}};
+    return faults;
+}
+
+// A healthy device, and twenty that die; vmrun cannot bring one back into the same guest.
+Scenario cxl_hmu_death()
+{
+    Scenario death;
+    death.name = "death";
+    death.placement = Placement::kRootPort;
+    death.models.assign(21, "--instances 1");
+    death.steps = {{"death", "PMUKIT_DEATHS=20 cxl_hmu_death_test", 600}};
+    return death;
+}
+
 UnitSpec cxl_hmu()
 {
     UnitSpec unit;
@@ -206,8 +258,12 @@ UnitSpec cxl_hmu()
     // 7.2 wants this order; the others do not mind.
     unit.stock_modules = {"libnvdimm", "cxl_pmem", "cxl_acpi", "cxl_mem", "cxl_pci"};
     unit.modules = {"pmukit_common", "cxl_hmu"};
-    unit.programs = {"tools/cli/pmukit", "selftests/cxl_hmu/cxl_hmu_test",
-                     "selftests/cxl_hmu/cxl_hmu_losses_test", "selftests/cxl_hmu/cxl_hmu_life_test",
+    unit.programs = {"tools/cli/pmukit",
+                     "selftests/cxl_hmu/cxl_hmu_test",
+                     "selftests/cxl_hmu/cxl_hmu_losses_test",
+                     "selftests/cxl_hmu/cxl_hmu_life_test",
+                     "selftests/cxl_hmu/cxl_hmu_faults_test",
+                     "selftests/cxl_hmu/cxl_hmu_death_test",
                      "selftests/cxl_hmu/zipf_access"};
     unit.files = {"selftests/cxl_hmu/hmu.sh",
                   "selftests/cxl_hmu/record_zipf.sh",
@@ -226,6 +282,8 @@ UnitSpec cxl_hmu()
         cxl_hmu_life("life", Placement::kCxlRootPort,
                      {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"}),
         cxl_hmu_life("life-arm64", Placement::kIntegrated, {"6.12-arm64"}),
+        cxl_hmu_faults(),
+        cxl_hmu_death(),
     };
     unit.demo = cxl_hmu_demo();
     return unit;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Devices die under an event that runs and whose AUX area is mapped: from one access to the next every read gives ones.
+ * vmrun lets the models of all CXL memory functions but the first die when asked to on the console; a function whose
+ * device is dead does not come back in the same guest.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <pmukit/cxl_hmu.h>
+
+#include "hmu_device.h"
+#include "hmu_event.h"
+#include "hmu_records.h"
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+
+#define CONSOLE		"/dev/console"
+#define DATA_PAGES	8
+#define AUX_PAGES	16
+#define ACCESSES	30
+#define STEP_US		20000
+#define STEPS		500
+#define TIMEOUT_SECONDS	300
+
+FIXTURE(death) {
+	struct hmu_device healthy;
+	struct pmu_event event;
+	struct hmu_tally tally;
+	unsigned int deaths;
+};
+
+FIXTURE_SETUP(death)
+{
+	self->event.fd = -1;
+	if (!getenv("PMUKIT_DEATHS"))
+		SKIP(return, "PMUKIT_DEATHS does not say how many devices may die");
+	self->deaths = atoi(getenv("PMUKIT_DEATHS"));
+	ASSERT_LT(0, self->deaths);
+	ASSERT_EQ(0, hmu_device_find(&self->healthy, 0));
+}
+
+FIXTURE_TEARDOWN(death)
+{
+	pmu_event_close(&self->event);
+	hmu_device_unmap(&self->healthy);
+}
+
+static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self, struct hmu_device *device,
+		   struct pmu_event *event)
+{
+	char pmu[64];
+
+	ASSERT_EQ(0, hmu_pmu_name(device, 0, pmu, sizeof(pmu)));
+	hmu_tally_reset(&self->tally);
+	ASSERT_EQ(0, hmu_open_plain(pmu, event));
+	ASSERT_EQ(0, pmu_event_map(event, DATA_PAGES, AUX_PAGES));
+	ASSERT_EQ(0, hmu_start(event));
+	ASSERT_EQ(0, hmu_device_map(device));
+	hmu_load(device, 1, ACCESSES);
+	hmu_device_unmap(device);
+	hmu_collect_accesses(&self->tally, event, ACCESSES);
+	ASSERT_EQ(ACCESSES, self->tally.count[1]);
+	ASSERT_EQ(ACCESSES, hmu_counted(&self->tally));
+	ASSERT_EQ(0, self->tally.malformed);
+}
+
+/* The driver looks once an epoch; what it then finds is the end of the run. */
+static void wait_for_the_end(FIXTURE_DATA(death) *self)
+{
+	for (unsigned int step = 0; step < STEPS && !(self->tally.flags & PMUKIT_CXL_HMU_F_RESET); step++) {
+		usleep(STEP_US);
+		hmu_collect(&self->tally, &self->event);
+	}
+}
+
+TEST_F_TIMEOUT(death, of_a_device_that_records, TIMEOUT_SECONDS)
+{
+	struct pmu_event other;
+	struct hmu_device device;
+	char order[64], path[128];
+	__u64 count;
+
+	for (unsigned int i = 1; i <= self->deaths; i++) {
+		/* The dead leave the bus, so the next one is number 1 again. */
+		ASSERT_EQ(0, hmu_device_find(&device, 1)) TH_LOG("death %u", i);
+		record(_metadata, self, &device, &self->event);
+		snprintf(order, sizeof(order), "vm: end model %u\n", i);
+		ASSERT_EQ(0, write_text(CONSOLE, order));
+		wait_for_the_end(self);
+		ASSERT_EQ(PMUKIT_CXL_HMU_F_RESET, self->tally.flags & PMUKIT_CXL_HMU_F_RESET);
+
+		(void)!read(self->event.fd, &count, sizeof(count));
+		pmu_event_disable(&self->event);
+		pmu_event_enable(&self->event);
+		if (i % 2)
+			pmu_event_close(&self->event);
+		snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", device.pci);
+		ASSERT_EQ(0, write_text(path, "1"));
+		other.fd = -1;
+		record(_metadata, self, &self->healthy, &other);
+		pmu_event_close(&other);
+		pmu_event_close(&self->event);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct hmu_device device;
+
+	if (hmu_device_find(&device, 0) == -ENODEV)
+		ksft_exit_skip("no CXL memory function\n");
+	return test_harness_run(argc, argv);
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the driver makes of devices that lie: one device a fault of the model, all in one machine. PMUKIT_FAULTS names the
+ * faults of the CXL memory functions in the order of their PCI addresses; the first is "healthy" and must record exactly
+ * after each of the others has been tried.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <pmukit/cxl_hmu.h>
+
+#include "hmu_device.h"
+#include "hmu_event.h"
+#include "hmu_records.h"
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+
+#define UNBIND		"/sys/bus/pci/drivers/cxl_pci/unbind"
+#define BIND		"/sys/bus/pci/drivers/cxl_pci/bind"
+#define DATA_PAGES	8
+#define AUX_PAGES	16
+#define UNIT		3
+#define ACCESSES	1500	/* reset-mid-run happens after 1000 */
+#define EPOCHS_US	400000
+#define STEP_US		10000
+#define STEPS		500
+#define LIMIT_MS	1000	/* beyond what a healthy device takes */
+#define TIMEOUT_SECONDS	60
+
+enum outcome {
+	IGNORED,	/* no PMU, and one line in the log that says so */
+	GIVES_UP,	/* records until it misbehaves; then one line in the log and a counter in stats/ */
+	SURVIVES,	/* what arrives is well-formed; it need not be all */
+	EXACT,		/* as a healthy device */
+};
+
+FIXTURE(fault) {
+	struct hmu_device healthy;
+	struct hmu_device device;
+	struct pmu_event event;
+	struct hmu_tally tally;
+	int log;
+};
+
+FIXTURE_VARIANT(fault) {
+	const char *name;
+	enum outcome outcome;
+	const char *stat;	/* GIVES_UP: what has grown */
+};
+
+#define FAULT(_id, _name, _outcome, _stat) \
+	FIXTURE_VARIANT_ADD(fault, _id) { .name = _name, .outcome = _outcome, .stat = _stat }
+
+FAULT(never_idle, "never-idle", IGNORED, NULL);
+FAULT(enable_fails, "enable-fails", GIVES_UP, "timeouts");
+FAULT(tail_out_of_range, "tail-out-of-range", GIVES_UP, "rejected");
+FAULT(head_ignored, "head-ignored", SURVIVES, NULL);
+FAULT(width_0, "width-0", IGNORED, NULL);
+FAULT(width_64, "width-64", IGNORED, NULL);
+FAULT(zero_instances, "zero-instances", IGNORED, NULL);
+FAULT(instance_length_beyond_bar, "instance-length-beyond-bar", IGNORED, NULL);
+FAULT(offsets_outside, "offsets-outside", IGNORED, NULL);
+FAULT(hot_list_size_0, "hot-list-size-0", IGNORED, NULL);
+FAULT(hot_list_size_1, "hot-list-size-1", IGNORED, NULL);
+FAULT(irq_lost, "irq-lost", EXACT, NULL);
+FAULT(irq_storm, "irq-storm", EXACT, NULL);
+FAULT(irq_spurious, "irq-spurious", EXACT, NULL);
+FAULT(reset_mid_run, "reset-mid-run", GIVES_UP, "resets");
+FAULT(all_ones, "all-ones", IGNORED, NULL);
+FAULT(all_ones_once_enabled, "all-ones-once-enabled", GIVES_UP, NULL);
+FAULT(slow_operations, "slow-operations", EXACT, NULL);
+FAULT(values_change_between_reads, "values-change-between-reads", IGNORED, NULL);
+
+/* The position of a word in PMUKIT_FAULTS, or -1. */
+static int index_of_fault(const char *name)
+{
+	char *words = strdup(getenv("PMUKIT_FAULTS") ?: ""), *rest = words, *word;
+	int index = 0, found = -1;
+
+	while (words && (word = strsep(&rest, " "))) {
+		if (!strcmp(word, name))
+			found = index;
+		index++;
+	}
+	free(words);
+	return found;
+}
+
+static long long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Lines of our driver about the device since the last call. */
+static int complaints(int log, const struct hmu_device *device)
+{
+	char line[8192], pmu[64];
+	ssize_t got;
+	int count = 0;
+
+	if (hmu_pmu_name(device, 0, pmu, sizeof(pmu)))
+		pmu[0] = '\0';
+	while ((got = read(log, line, sizeof(line) - 1)) > 0 || (got < 0 && errno == EPIPE)) {
+		line[got > 0 ? got : 0] = '\0';
+		if ((pmu[0] && strstr(line, pmu)) || (strstr(line, device->pci) && strstr(line, "CHMU")))
+			count++;
+	}
+	return count;
+}
+
+FIXTURE_SETUP(fault)
+{
+	int index = index_of_fault(variant->name);
+
+	self->event.fd = -1;
+	self->log = -1;
+	if (!getenv("PMUKIT_FAULTS"))
+		SKIP(return, "PMUKIT_FAULTS does not name the faults of the devices");
+	ASSERT_LT(0, index) TH_LOG("no device with the fault %s", variant->name);
+	ASSERT_EQ(0, hmu_device_locate(&self->device, index));
+	ASSERT_EQ(0, hmu_device_find(&self->healthy, 0));
+	self->log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	ASSERT_LE(0, self->log);
+	ASSERT_LE(0, lseek(self->log, 0, SEEK_END));
+}
+
+FIXTURE_TEARDOWN(fault)
+{
+	pmu_event_close(&self->event);
+	hmu_device_unmap(&self->device);
+	hmu_device_unmap(&self->healthy);
+	if (self->log >= 0)
+		close(self->log);
+}
+
+/* A device that never gets ready is given up after a second. */
+static int wait_for_complaint(int log, const struct hmu_device *device)
+{
+	int count = 0;
+
+	for (unsigned int step = 0; step < STEPS && !count; step++) {
+		usleep(STEP_US);
+		count = complaints(log, device);
+	}
+	return count;
+}
+
+/* How long binding takes, until cxl_pci is done with it. */
+static long long bind_again_ms(const struct hmu_device *device)
+{
+	long long begin;
+
+	if (write_text(UNBIND, device->pci))
+		return -1;
+	begin = now_ms();
+	return write_text(BIND, device->pci) ? -1 : now_ms() - begin;
+}
+
+static void record(struct __test_metadata *_metadata, struct hmu_device *device, struct pmu_event *event,
+		   struct hmu_tally *tally)
+{
+	char pmu[64];
+
+	ASSERT_EQ(0, hmu_pmu_wait(device, 1));
+	ASSERT_EQ(0, hmu_pmu_name(device, 0, pmu, sizeof(pmu)));
+	ASSERT_EQ(0, hmu_device_map(device));
+	hmu_tally_reset(tally);
+	ASSERT_EQ(0, hmu_open_plain(pmu, event));
+	ASSERT_EQ(0, pmu_event_map(event, DATA_PAGES, AUX_PAGES));
+	ASSERT_EQ(0, hmu_start(event));
+	usleep(EPOCHS_US);	/* slow operations end */
+	hmu_load(device, UNIT, ACCESSES);
+	usleep(EPOCHS_US);
+	hmu_collect(tally, event);
+}
+
+static void expect_exact(struct __test_metadata *_metadata, const struct hmu_tally *tally)
+{
+	EXPECT_EQ(ACCESSES, tally->count[UNIT]);
+	EXPECT_EQ(ACCESSES, hmu_counted(tally));
+	EXPECT_EQ(0, tally->malformed);
+	EXPECT_EQ(0, tally->lost);
+	EXPECT_EQ(0, tally->flags);
+}
+
+static void expect_healthy(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
+{
+	struct pmu_event event = { .fd = -1 };
+
+	record(_metadata, &self->healthy, &event, &self->tally);
+	hmu_collect_accesses(&self->tally, &event, ACCESSES);
+	expect_exact(_metadata, &self->tally);
+	pmu_event_close(&event);
+}
+
+static long long stat_of(const struct hmu_device *device, const char *name)
+{
+	long long value = -1;
+	char path[256], pmu[64];
+
+	if (hmu_pmu_name(device, 0, pmu, sizeof(pmu)))
+		return -1;
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/stats/%s", pmu, name);
+	return read_number(path, &value) ? -1 : value;
+}
+
+/* Nothing a device does may hold up a stop. */
+static void stop_and_close(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
+{
+	long long begin = now_ms();
+
+	EXPECT_EQ(0, pmu_event_disable(&self->event));
+	EXPECT_GT(LIMIT_MS, now_ms() - begin);
+	hmu_collect(&self->tally, &self->event);
+	EXPECT_EQ(0, self->tally.malformed);
+	pmu_event_close(&self->event);
+	EXPECT_GT(2 * LIMIT_MS, now_ms() - begin);
+}
+
+TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
+{
+	bool wanted = variant->outcome != IGNORED;
+	long long healthy_ms = bind_again_ms(&self->healthy), ms;
+
+	ASSERT_LE(0, healthy_ms);
+	ASSERT_EQ(0, hmu_pmu_wait(&self->healthy, 1));
+	complaints(self->log, &self->device);
+	ms = bind_again_ms(&self->device);
+	ASSERT_LE(0, ms);
+	EXPECT_GT(healthy_ms + LIMIT_MS, ms);
+	TH_LOG("bound in %lld ms, a healthy device in %lld ms", ms, healthy_ms);
+	if (!wanted) {
+		char pmu[64];
+
+		EXPECT_EQ(1, complaints(self->log, &self->device));
+		ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, pmu, sizeof(pmu)));
+		EXPECT_GT(0, pmu_type(pmu)) TH_LOG("there is a PMU");
+	} else {
+		record(_metadata, &self->device, &self->event, &self->tally);
+		if (variant->outcome == EXACT) {
+			hmu_collect_accesses(&self->tally, &self->event, ACCESSES);
+			expect_exact(_metadata, &self->tally);
+		}
+		if (variant->outcome == GIVES_UP) {
+			EXPECT_EQ(1, wait_for_complaint(self->log, &self->device));
+		}
+		stop_and_close(_metadata, self);
+		EXPECT_EQ(0, complaints(self->log, &self->device));
+		if (variant->stat) {
+			EXPECT_LT(0, stat_of(&self->device, variant->stat));
+		}
+	}
+	expect_healthy(_metadata, self);
+}
+
+int main(int argc, char **argv)
+{
+	struct hmu_device device;
+
+	if (hmu_device_find(&device, 0) == -ENODEV)
+		ksft_exit_skip("no CXL memory function\n");
+	return test_harness_run(argc, argv);
+}
