@@ -189,7 +189,9 @@ Result<void> Session::prepare()
               {"judge", (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_judge").string()},
               {"entries_judge",
                (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_entries_judge").string()},
-              {"ptt_judge", (options_.build / "tools/selftests/hisi_ptt/hisi_ptt_judge").string()}};
+              {"ptt_judge", (options_.build / "tools/selftests/hisi_ptt/hisi_ptt_judge").string()},
+              {"topology_judge",
+               (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_topology_judge").string()}};
     if (!options_.unit || options_.mode == Mode::kShell)
         return {};
     for (const GuestStep &step : scenario_.steps)

@@ -251,6 +251,46 @@ Scenario cxl_hmu_death()
     return death;
 }
 
+// A region in front of a device, and what `pmukit report` makes of it. 6.1 knows no regions of
+// volatile memory.
+Scenario cxl_hmu_topology()
+{
+    Scenario topology;
+    topology.name = "topology";
+    topology.placement = Placement::kCxlRootPort;
+    topology.models = {"--instances 1"};
+    topology.steps = {
+        {"cxl_list", "/selftests/cxl_hmu/cxl_list.sh", 60},
+        {"topology", "/selftests/cxl_hmu/topology.sh", 120},
+    };
+    topology.judgements = {
+        {"host addresses: report reads the recording and the saved sysfs",
+         {"{pmukit}", "report", "-i", "{guest}/topology.data", "--json", "--top", "0",
+          "--cxl-topology", "{guest}/topology"},
+         0,
+         {"\"hpa\""},
+         "{out}/topology.json"},
+        {"host addresses: those of the region's own numbers",
+         {"{topology_judge}", "--report", "{out}/topology.json", "--region",
+          "{guest}/topology.region"},
+         0,
+         {"at the region's addresses"}},
+    };
+    topology.kernels = {"6.12", "7.2"};
+    return topology;
+}
+
+// The same command where there is no region.
+Scenario cxl_hmu_list()
+{
+    Scenario list;
+    list.name = "cxl-list";
+    list.models = {"--instances 1"};
+    list.steps = {{"cxl_list", "/selftests/cxl_hmu/cxl_list.sh", 60}};
+    list.kernels = {"6.1", "6.12-arm64"};
+    return list;
+}
+
 UnitSpec cxl_hmu()
 {
     UnitSpec unit;
@@ -274,6 +314,8 @@ UnitSpec cxl_hmu()
                   "selftests/cxl_hmu/two_devices.sh",
                   "selftests/cxl_hmu/eight_epochs.sh",
                   "selftests/cxl_hmu/until_idle.sh",
+                  "selftests/cxl_hmu/cxl_list.sh",
+                  "selftests/cxl_hmu/topology.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
     unit.tests = {
         cxl_hmu_test(),
@@ -284,6 +326,8 @@ UnitSpec cxl_hmu()
         cxl_hmu_life("life-arm64", Placement::kIntegrated, {"6.12-arm64"}),
         cxl_hmu_faults(),
         cxl_hmu_death(),
+        cxl_hmu_topology(),
+        cxl_hmu_list(),
     };
     unit.demo = cxl_hmu_demo();
     return unit;

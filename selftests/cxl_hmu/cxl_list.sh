@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The distribution's own `cxl list` (ndctl) shows every CXL memory device, its hotness units loaded beside it, and complains
+# about nothing.
+. "$(dirname "$0")/hmu.sh"
+
+# vmrun shares the distribution's files with the guest; elsewhere the command is in PATH.
+if [ -e /stock/usr/bin/cxl ]; then
+	libraries=$(echo /stock/usr/lib/*-linux-gnu)
+	cxl() { "$libraries"/ld-linux-*.so.* --library-path "$libraries" /stock/usr/bin/cxl "$@"; }
+else
+	command -v cxl >/dev/null || skip_all "no cxl command"
+fi
+pmu_of_device 0 >/dev/null || skip_all "no CXL memory function with a PMU"
+
+plan 3
+cxl list -M -v >"$work/memdevs" 2>"$work/complaints"
+result "cxl list succeeds" $?
+sed 's/^/# /' "$work/memdevs" "$work/complaints"
+[ ! -s "$work/complaints" ]
+result "cxl list complains about nothing" $?
+listed=0
+for mem in /sys/bus/cxl/devices/mem*; do
+	grep -q "\"memdev\":\"${mem##*/}\"" "$work/memdevs" || listed=1
+done
+result "each memory device is listed" $listed
+exit $tap_failed
