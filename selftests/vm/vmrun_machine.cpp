@@ -238,9 +238,11 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     }
     add({"-kernel", spec.image, "-initrd", spec.initramfs});
     // 5: warnings and worse on the console, the whole log is saved by init. The stall and lockup
-    // detectors get time: the host under an emulated CPU may be busy with something else.
+    // detectors get time, and x86 must not conclude from a late tick that its timer is broken: the
+    // host under an emulated CPU may be busy with something else.
     add({"-append", fmt::format("console={} panic=-1 oops=panic loglevel=5 log_buf_len=4M "
-                                "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 {}",
+                                "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
+                                "no_timer_check {}",
                                 quirks.console, quirks.append)});
     if (spec.terminal)
         add({"-serial", "mon:stdio"});
