@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,13 +99,38 @@ int hmu_device_locate(struct hmu_device *device, unsigned int index)
 	return nth_name(PCI_SYSFS, is_cxl_memory, index, device->pci, sizeof(device->pci));
 }
 
+/* Shared by all tests of a program, each a process of its own: one of them has waited for a PMU in vain. */
+static bool *waited_in_vain(void)
+{
+	static bool *shared;
+
+	if (!shared)
+		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return shared == MAP_FAILED ? NULL : shared;
+}
+
+/* A device that has gone for good must not make each remaining test wait. */
+static int wait_once(const struct hmu_device *device)
+{
+	bool *in_vain = waited_in_vain();
+	char name[64];
+	int err;
+
+	if (in_vain && *in_vain)
+		return hmu_pmu_name(device, 0, name, sizeof(name)) || pmu_type(name) < 0 ? -ETIMEDOUT : 0;
+	err = hmu_pmu_wait(device, 1);
+	if (err && in_vain)
+		*in_vain = true;
+	return err;
+}
+
 int hmu_device_find(struct hmu_device *device, unsigned int index)
 {
 	int err = hmu_device_locate(device, index);
 
 	if (err)
 		return err;
-	err = hmu_pmu_wait(device, 1);
+	err = wait_once(device);
 	if (err)
 		return err;
 	return find_mem(device->pci, device->mem, sizeof(device->mem));
