@@ -10,6 +10,7 @@ U       ?=
 SEED    ?=
 N       ?=
 KDIR    ?=
+ALL     ?=
 DESTDIR ?=
 PREFIX  ?= /usr
 JOBS    ?= $(shell nproc)
@@ -32,7 +33,7 @@ help:
 	@echo
 	@echo '  make check           unit tests, format, dependency and room rules; no guest, no root'
 	@echo '  make lint            clang-tidy, checkpatch, kernel-doc, sparse; slower'
-	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure'
+	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure (ALL=1: each scenario on each kernel)'
 	@echo '  make vm [K=]         an interactive shell in a guest with the devices and modules'
 	@echo '  make mutants [U= N=] faults put into copies of the tree, one by one: the tests must notice (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
@@ -85,7 +86,7 @@ guest: setup
 	@tools/scripts/build-guest $(sort $(foreach k,$(run_kernels),$(if $(findstring arm64,$k),arm64,amd64)))
 
 vmtest: tools modules guest
-	@tools/scripts/vmtest '$(run_units)' '$(run_kernels)' -- $(vmrun)
+	@tools/scripts/vmtest '$(run_units)' '$(run_kernels)' -- $(vmrun) $(if $(ALL),--all)
 
 vm: K := $(demo_kernel)
 vm: run_kernels := $(demo_kernel)

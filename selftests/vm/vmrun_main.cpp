@@ -24,7 +24,7 @@ struct Arguments {
     std::string kernel, unit, mode = "test", scenario, placement, accel = "auto";
     uint64_t seed = 1;
     fs::path keep, cache, build, results, selftests = "selftests";
-    bool verbose = false;
+    bool all = false, verbose = false;
 };
 
 std::string default_cache()
@@ -62,7 +62,8 @@ void describe(CLI::App &app, Arguments &arguments)
     app.add_option("--seed", arguments.seed, "seed of the workload; the next one is used too")
         ->capture_default_str();
     app.add_option("--scenario", arguments.scenario,
-                   "one scenario of a test (otherwise all that need not be asked for)");
+                   "one scenario of a test (otherwise those that are routine on the kernel)");
+    app.add_flag("--all", arguments.all, "every scenario that runs on the kernel");
     app.add_option("--placement", arguments.placement,
                    "integrated (on pcie.0), root-port or cxl-rp, instead of the scenario's own");
     app.add_option("--accel", arguments.accel, "auto, or tcg to leave KVM alone")
@@ -163,6 +164,7 @@ Result<vm::SessionOptions> make_options(const Arguments &arguments)
         return Error{Errc::kUsage, "--accel is auto or tcg"};
     options.mode = *mode;
     options.scenario = arguments.scenario;
+    options.all = arguments.all;
     options.placement = placement;
     options.seed = arguments.seed;
     options.verbose = arguments.verbose;

@@ -537,8 +537,9 @@ Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &opt
     for (const Scenario &scenario : options.unit->tests) {
         names += fmt::format(" {}", scenario.name);
         bool named = options.scenario == scenario.name;
-        if (named || (options.scenario.empty() && !scenario.on_request &&
-                      runs_on(scenario, *options.kernel)))
+        bool wanted = options.all ? runs_on(scenario, *options.kernel)
+                                  : is_routine_on(scenario, *options.kernel);
+        if (named || (options.scenario.empty() && wanted))
             chosen.push_back(&scenario);
     }
     if (chosen.empty())

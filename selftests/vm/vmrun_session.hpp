@@ -17,7 +17,8 @@ struct SessionOptions {
     const UnitSpec *unit =
         nullptr;  // nullptr: a guest without devices, to see that one boots at all
     Mode mode = Mode::kTest;
-    std::string scenario;                // of a test; empty: all that need not be asked for
+    std::string scenario;                // of a test; empty: those of a plain run
+    bool all = false;                    // or every one that runs on the kernel
     std::optional<Placement> placement;  // instead of the scenario's own
     uint64_t seed = 1;
     bool verbose = false;

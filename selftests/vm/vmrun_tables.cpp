@@ -152,6 +152,7 @@ Scenario cxl_hmu_two_devices()
 {
     Scenario two;
     two.name = "two_devices";
+    two.routine = {"6.12"};
     two.chassis = {
         {"cxl_hmu --serial 1", "pcie.0", "10.0"},
         {"cxl_hmu --serial 2 --doe --source zipf:accesses=500,units=256", "pcie.0", "11.0"},
@@ -171,6 +172,7 @@ Scenario cxl_hmu_life(std::string_view name, Placement placement,
     life.models = {""};
     life.steps = {{"life", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko cxl_hmu_life_test", 600}};
     life.kernels = std::move(kernels);
+    life.routine = {"6.1", "6.12-arm64"};
     return life;
 }
 
@@ -190,6 +192,7 @@ Scenario cxl_hmu_standalone()
 {
     Scenario alone;
     alone.name = "standalone";
+    alone.routine = {"7.2"};
     alone.models = {"", "--source zipf:accesses=500,units=64 --stats-log {out}/stats.log"};
     alone.judgements = {{"a drain costs at most its entries + 6 reads and 3 writes",
                          {"awk", kDrainCost, "{out}/stats.log"},
@@ -227,6 +230,7 @@ Scenario cxl_hmu_faults()
     };
     Scenario faults;
     faults.name = "faults";
+    faults.routine = {"6.12"};
     faults.placement = Placement::kRootPort;
     faults.models.assign(std::begin(kOptions), std::end(kOptions));
     faults.steps = {
@@ -245,6 +249,7 @@ Scenario cxl_hmu_death()
 {
     Scenario death;
     death.name = "death";
+    death.routine = {"7.2"};
     death.placement = Placement::kRootPort;
     death.models.assign(21, "--instances 1");
     death.steps = {{"death", "PMUKIT_DEATHS=20 cxl_hmu_death_test", 600}};
@@ -375,6 +380,7 @@ Scenario hisi_ptt_scenario(std::string_view name, std::string_view block = kPttB
 Scenario hisi_ptt_traffic(std::string_view name)
 {
     Scenario traffic = hisi_ptt_scenario(name);
+    traffic.routine = {"6.1"};
     traffic.steps = {{"traffic", "/selftests/hisi_ptt/traffic.sh", 120}};
     traffic.judgements = {
         {"the model saw what the program did, and nothing else",
@@ -472,6 +478,7 @@ Scenario hisi_ptt_record()
 Scenario hisi_ptt_flood()
 {
     Scenario scenario = hisi_ptt_scenario("flood", kPttBusyBlock);
+    scenario.routine = {"7.2", "6.12-arm64"};
     add_recordings(scenario, kPttFloods);
     return scenario;
 }
@@ -547,10 +554,24 @@ std::optional<Placement> placement_by_name(std::string_view name)
     return value_by_name(kPlacements, name);
 }
 
+namespace {
+
+bool all_or_named(const std::vector<std::string_view> &names, std::string_view kernel)
+{
+    return names.empty() || std::find(names.begin(), names.end(), kernel) != names.end();
+}
+
+}  // namespace
+
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel)
 {
-    return scenario.kernels.empty() || std::find(scenario.kernels.begin(), scenario.kernels.end(),
-                                                 kernel.kernel) != scenario.kernels.end();
+    return all_or_named(scenario.kernels, kernel.kernel);
+}
+
+bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel)
+{
+    return runs_on(scenario, kernel) &&
+           (kernel.debug || all_or_named(scenario.routine, kernel.kernel));
 }
 
 std::span<const KernelQuirks> kernels()

@@ -68,7 +68,9 @@ struct Scenario {
     std::vector<GuestStep> steps;
     std::vector<HostStep> judgements;
     std::vector<std::string_view> kernels{};  // empty: all
-    bool on_request = false;                  // not part of a plain test run
+    // Stock kernels on which a plain run takes it; the others come with --all, debug kernels always
+    // take everything. Empty: all.
+    std::vector<std::string_view> routine{};
     // In place of models and placement: what one process serves, as model 0, and the ports and
     // switches it hangs on, as QEMU's -device takes them.
     std::vector<ChassisDevice> chassis{};
@@ -87,6 +89,7 @@ struct UnitSpec {
 };
 
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel);
+bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel);
 
 std::optional<Mode> mode_by_name(std::string_view name);
 std::optional<Placement> placement_by_name(std::string_view name);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace pmukit::vm {
@@ -66,6 +67,28 @@ TEST(Tables, AScenarioWithoutKernelsRunsOnAllOfThem)
     scenario.kernels = {"7.2"};
     EXPECT_FALSE(runs_on(scenario, *kernel_by_name("6.1")));
     EXPECT_TRUE(runs_on(scenario, *kernel_by_name("7.2")));
+}
+
+TEST(Tables, ARoutineIsForTheStockKernelsItNamesAndForEveryDebugKernel)
+{
+    Scenario scenario;
+    EXPECT_TRUE(is_routine_on(scenario, *kernel_by_name("6.1")));
+    scenario.routine = {"7.2"};
+    EXPECT_FALSE(is_routine_on(scenario, *kernel_by_name("6.1")));
+    EXPECT_TRUE(is_routine_on(scenario, *kernel_by_name("7.2")));
+    EXPECT_TRUE(is_routine_on(scenario, *kernel_by_name("debug-6.12")));
+    scenario.kernels = {"6.1"};
+    EXPECT_FALSE(is_routine_on(scenario, *kernel_by_name("debug-6.12")));
+}
+
+// Every scenario is routine somewhere: what nobody runs rots.
+TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
+{
+    for (const UnitSpec &unit : units())
+        for (const Scenario &scenario : unit.tests)
+            EXPECT_TRUE(std::ranges::any_of(kernels(), [&](const KernelQuirks &kernel) {
+                return !kernel.debug && is_routine_on(scenario, kernel);
+            })) << scenario.name;
 }
 
 TEST(Tables, EveryJudgementDemandsSomething)
