@@ -11,6 +11,7 @@
  */
 
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>
 #include <linux/slab.h>
@@ -29,6 +30,9 @@
  *
  * Overwriting is refused: a record is not to be cut in two by the next one.
  *
+ * perf calls free_aux when the area is unmapped. By then a kernel that revokes events may have let
+ * go of the PMU's module, so the area itself keeps this one, where free_aux is.
+ *
  * Return: what free_aux gets, NULL to refuse the buffer.
  */
 void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
@@ -43,6 +47,7 @@ void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, boo
 		return NULL;
 
 	pmukit_aux_ring_fill(ring, pages, nr_pages);
+	__module_get(THIS_MODULE);
 	return ring;
 }
 EXPORT_SYMBOL_GPL(pmukit_setup_aux);
@@ -56,6 +61,8 @@ EXPORT_SYMBOL_GPL(pmukit_setup_aux);
 void pmukit_free_aux(void *aux)
 {
 	kvfree(aux);
+	/* The module's exit waits until this function has returned. */
+	module_put(THIS_MODULE);
 }
 EXPORT_SYMBOL_GPL(pmukit_free_aux);
 

@@ -434,6 +434,8 @@ static void __exit pmukit_common_exit(void)
 {
 	cpuhp_remove_multi_state(pmukit_hotplug_state);
 	destroy_workqueue(pmukit_workqueue);
+	/* Behind the last pmukit_free_aux(), which lets go of the module before it returns. */
+	synchronize_rcu_tasks();
 }
 module_exit(pmukit_common_exit);
 

@@ -224,6 +224,32 @@ TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
 	}
 }
 
+/*
+ * Linux 7.2 lets go of a revoked event's module at once, older kernels when it is closed. The AUX area is freed by code
+ * of pmukit_common's, which therefore stays until it is unmapped.
+ */
+TEST_F_TIMEOUT(life, modules_stay_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
+{
+	const char *file = getenv("PMUKIT_MODULE");
+	int unloaded;
+
+	if (!file)
+		SKIP(return, "PMUKIT_MODULE does not name the module's file");
+	open_running(_metadata, self, &self->event);
+	ASSERT_EQ(0, write_text(UNBIND, self->device.pci));
+	ASSERT_EQ(0, hmu_pmu_wait(&self->device, 0));
+	unloaded = !syscall(SYS_delete_module, MODULE, O_NONBLOCK);
+	ASSERT_EQ(-1, syscall(SYS_delete_module, "pmukit_common", O_NONBLOCK));
+	ASSERT_EQ(EWOULDBLOCK, errno);
+	use_dead_event(_metadata, self);
+	pmu_event_close(&self->event);
+	if (!unloaded)
+		ASSERT_EQ(0, unload_module());
+	ASSERT_EQ(0, load_module(file));
+	ASSERT_EQ(0, write_text(BIND, self->device.pci));
+	everything_works(_metadata, self, 2);
+}
+
 /* The CPU's switch, or -ENOENT: x86 keeps its first CPU. */
 static int set_online(int cpu, const char *online)
 {
