@@ -455,6 +455,20 @@ constexpr PttRecording kPttStockRecordings[] = {
      "1", "700"},
 };
 
+// Elsewhere it maps none and takes samples; their payload comes with -R.
+constexpr PttRecording kPttStockSamples[] = {
+    {"samples_posted_out_8dw",
+     "RECORDER=perf /selftests/hisi_ptt/record_load.sh samples_posted_out_8dw "
+     "filter=0x80001,type=1,direction=1,format=1 -R "
+     "-- pcie_load --function 01:00.0 --writes 1000",
+     "0", "1000"},
+    {"samples_everything_in_4dw",
+     "RECORDER=perf /selftests/hisi_ptt/record_load.sh samples_everything_in_4dw "
+     "filter=0x80005,type=7,direction=0,format=0 -R "
+     "-- pcie_load --function 01:00.0 --fetches 20 --stores 20 --bytes 4000 --reads 50",
+     "1", "700"},
+};
+
 void add_recordings(Scenario &scenario, std::span<const PttRecording> recordings)
 {
     for (const PttRecording &recording : recordings) {
@@ -491,6 +505,14 @@ Scenario hisi_ptt_stock_perf()
     return scenario;
 }
 
+Scenario hisi_ptt_stock_samples()
+{
+    Scenario scenario = hisi_ptt_scenario("stock_samples");
+    scenario.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
+    add_recordings(scenario, kPttStockSamples);
+    return scenario;
+}
+
 Scenario hisi_ptt_test()
 {
     Scenario test = hisi_ptt_scenario("test");
@@ -509,8 +531,9 @@ UnitSpec hisi_ptt()
     unit.files = {"selftests/hisi_ptt/abi_paths.sh", "selftests/hisi_ptt/traffic.sh",
                   "selftests/hisi_ptt/record_load.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt"};
-    unit.tests = {hisi_ptt_traffic("traffic"), hisi_ptt_test(), hisi_ptt_record(), hisi_ptt_flood(),
-                  hisi_ptt_stock_perf()};
+    unit.tests = {hisi_ptt_traffic("traffic"), hisi_ptt_test(),
+                  hisi_ptt_record(),           hisi_ptt_flood(),
+                  hisi_ptt_stock_perf(),       hisi_ptt_stock_samples()};
     unit.demo = hisi_ptt_traffic("demo");
     return unit;
 }
