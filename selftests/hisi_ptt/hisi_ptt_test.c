@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,15 +100,20 @@ static const char *text_of(const char *path)
 }
 
 /*
- * Exactly STORES stores of 8 bytes to the endpoint. Stores are posted: the load behind them returns when they have
+ * Exactly so many stores of 8 bytes to the endpoint. Stores are posted: the load behind them returns when they have
  * arrived, and only then the trace may stop.
  */
-static int make_stores(void)
+static int make_some_stores(int stores)
 {
 	char command[128];
 
-	snprintf(command, sizeof(command), "pcie_load --function 01:00.0 --writes %d --reads 1 --width 8 >/dev/null", STORES);
+	snprintf(command, sizeof(command), "pcie_load --function 01:00.0 --writes %d --reads 1 --width 8 >/dev/null", stores);
 	return system(command);
+}
+
+static int make_stores(void)
+{
+	return make_some_stores(STORES);
 }
 
 static long long count_of(struct pmu_event *event)
@@ -444,6 +450,65 @@ TEST_F_TIMEOUT(hisi_ptt, samples_carry_every_store, TIMEOUT_SECONDS)
 	size = samples(&self->event, self->bytes);
 	EXPECT_EQ(count_of(&self->event) * ENTRY_BYTES, size);
 	EXPECT_EQ(STORES, count_stores(self->bytes, size));
+}
+
+/* Starts and stops */
+
+#define CYCLES		200
+#define OTHER_ENDPOINT	"0000:04:00.0"	/* below the other port that is served */
+
+/* Two processes that go on until they are killed: one tunes, one plugs and unplugs a device nobody traces. */
+static pid_t start_tuning(void)
+{
+	pid_t pid = fork();
+
+	for (unsigned int i = 0; !pid; i++)
+		tune(i & 1 ? "qos_tx_p" : "rx_alloc_buf_level", i & 2 ? "0" : "2");
+	return pid;
+}
+
+static pid_t start_plugging(void)
+{
+	pid_t pid = fork();
+
+	while (!pid) {
+		write_text("/sys/bus/pci/devices/" OTHER_ENDPOINT "/remove", "1");
+		write_text("/sys/bus/pci/rescan", "1");
+		usleep(50000);
+	}
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGTERM);
+	waitpid(pid, NULL, 0);
+}
+
+/* Each stop finds another fill level, most of them no multiple of anything, and whichever path the head allows. */
+TEST_F_TIMEOUT(hisi_ptt, two_hundred_starts_and_stops_lose_nothing, TIMEOUT_SECONDS)
+{
+	long long lost = stat_of("stats/lost");
+	pid_t tuning, plugging;
+	int stores;
+
+	ASSERT_EQ(0, open_counting(&self->event, &stores_8dw));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, SMALL_AUX_PAGES));
+	tuning = start_tuning();
+	plugging = start_plugging();
+	for (int i = 0; i < CYCLES; i++) {
+		EXPECT_EQ(0, pmu_event_enable(&self->event));
+		EXPECT_EQ(0, make_some_stores(1 + i * 7 % 61));
+		EXPECT_EQ(0, pmu_event_disable(&self->event));
+		stores = count_stores(self->bytes, pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * ENTRY_BYTES));
+		EXPECT_EQ(1 + i * 7 % 61, stores) {
+			TH_LOG("cycle %d, %s", i, text_of("caps/path"));
+		}
+	}
+	end(tuning);
+	end(plugging);
+	ASSERT_EQ(0, write_text("/sys/bus/pci/rescan", "1"));
+	EXPECT_EQ(lost, stat_of("stats/lost"));
 }
 
 /* Filters that go */
