@@ -19,6 +19,10 @@ trap 'echo 0 >"$trace/events/cxl_hmu/cxl_hmu_record/enable"; rmdir "$trace"' EXI
 echo 4096 >"$trace/buffer_size_kb"
 echo "pmu == \"$pmu\"" >"$trace/events/cxl_hmu/cxl_hmu_record/filter"
 
+# Read before the recording starts: a slow program under it may find that all has been handed over already.
+entries_now() {
+	cat "/sys/bus/event_source/devices/$pmu/stats/entries"
+}
 # recorded NAME COMMAND...: the result is good when the command was, and $work/NAME is there to be kept.
 recorded() {
 	name=$1
@@ -30,16 +34,16 @@ recorded() {
 }
 traced() {
 	echo 1 >"$trace/events/cxl_hmu/cxl_hmu_record/enable"
-	perf stat -a -e "$event" -- "$idle" "$pmu"
+	perf stat -a -e "$event" -- "$idle" "$pmu" "$(entries_now)"
 	status=$?
 	cat "$trace/trace" >"$work/epochs.trace"
 	return $status
 }
 
 plan 4
-recorded epochs_aux.data pmukit record -a -e "$event" -o "$work/epochs_aux.data" -- "$idle" "$pmu"
+recorded epochs_aux.data pmukit record -a -e "$event" -o "$work/epochs_aux.data" -- "$idle" "$pmu" "$(entries_now)"
 result "recorded as AUX data" $?
-recorded epochs_raw.data perf record -R -a -e "$event" -o "$work/epochs_raw.data" -- "$idle" "$pmu"
+recorded epochs_raw.data perf record -R -a -e "$event" -o "$work/epochs_raw.data" -- "$idle" "$pmu" "$(entries_now)"
 result "recorded by stock perf as samples" $?
 recorded epochs.trace traced
 result "recorded by the trace event" $?

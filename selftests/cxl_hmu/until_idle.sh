@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# until_idle.sh PMU: waits until the PMU has handed something over and then nothing more for a second.
+# until_idle.sh PMU ENTRIES: waits until the PMU has handed over more than so many entries and then nothing for a second.
 stats=/sys/bus/event_source/devices/$1/stats
-before=$(cat "$stats/entries")
+before=$2
 last=$before quiet=0
 for attempt in $(seq 1 300); do
 	sleep 0.1
