@@ -70,4 +70,10 @@ bool has_panicked(std::string_view log)
     return log.find("Kernel panic - not syncing") != std::string_view::npos;
 }
 
+bool has_asserted(std::string_view errors)
+{
+    size_t at = errors.find(": Assertion `");
+    return at != std::string_view::npos && errors.find("' failed", at) != std::string_view::npos;
+}
+
 }  // namespace pmukit::vm

@@ -16,4 +16,7 @@ std::vector<std::string> complaints_in(std::string_view log,
 
 bool has_panicked(std::string_view log);
 
+// Of what QEMU itself wrote: has it aborted on a condition that it takes for impossible?
+bool has_asserted(std::string_view errors);
+
 }  // namespace pmukit::vm

@@ -66,5 +66,13 @@ TEST(KernelLog, PanicIsSeen)
     EXPECT_FALSE(has_panicked("panic=-1"));
 }
 
+TEST(Log, AnAssertionOfTheEmulatorIsNoticed)
+{
+    EXPECT_TRUE(
+        has_asserted("read failed\nqemu-system-x86_64: util/error.c:62: error_setv: "
+                     "Assertion `*errp == NULL' failed.\n"));
+    EXPECT_FALSE(has_asserted("qemu-system-x86_64: failed to read header: EOF\n"));
+}
+
 }  // namespace
 }  // namespace pmukit::vm
