@@ -41,7 +41,7 @@ enum pmukit_cxl_hmu_extra {
 #define PMUKIT_CXL_HMU_F_OVERFLOW	(1ULL << 0)	/* device dropped units, number unknown */
 #define PMUKIT_CXL_HMU_F_TRUNCATED	(1ULL << 1)	/* driver lost entries before this record */
 #define PMUKIT_CXL_HMU_F_ALWAYS_ON	(1ULL << 2)	/* always-on mode: counts are not valid */
-#define PMUKIT_CXL_HMU_F_RESET		(1ULL << 3)	/* device lost its configuration, or never ran */
+#define PMUKIT_CXL_HMU_F_RESET		(1ULL << 3)	/* device lost its setup, or never ran */
 
 /* The tag of a sample's raw payload, see <pmukit/raw.h> */
 #define PMUKIT_RAW_TAG_CXL_HMU		0x554d4843U	/* "CHMU" as bytes */
