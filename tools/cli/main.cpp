@@ -17,6 +17,8 @@ namespace pmukit::cli {
 
 namespace {
 
+constexpr const char *kInputHelp = "perf.data file or directory; -: standard input";
+
 int status_of(const Error &error)
 {
     if (error.code == Errc::kUsage)
@@ -68,7 +70,7 @@ CLI::App *add_record(CLI::App &app, RecordCommandOptions &options)
 CLI::App *add_dump(CLI::App &app, DumpOptions &options)
 {
     CLI::App *dump = app.add_subcommand("dump", "print the raw records of a recording");
-    dump->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
+    dump->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
     dump->add_flag("--tlp", options.tlp,
                    "hisi_ptt: one line a TLP with its meaning, instead of perf's text");
     return dump;
@@ -95,7 +97,7 @@ CLI::App *add_report(CLI::App &app, Commands &commands)
                            "explain a recording: the hottest memory, the traffic of a link, and "
                            "what is missing");
     ReportOptions &options = commands.report;
-    report->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
+    report->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
     report->add_flag("--json", options.json, "one JSON object instead of tables");
     report->add_option("--top", options.top, "how many units to show; 0: all")
         ->capture_default_str();

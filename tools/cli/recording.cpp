@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "perfdata/aux.hpp"
 #include "perfdata/format.hpp"
@@ -14,24 +16,10 @@ namespace {
 
 using perfdata::Record;
 
-constexpr size_t kPieceBytes = size_t{4}
-                               << 20;  // of AUX data given at once, so that its pages can go again
-
-bool known_type(uint32_t type)
-{
-    constexpr uint32_t kLastKernelType = 23, kLastUserType = 84;  // of Linux 7.2
-    return (type > 0 && type <= kLastKernelType) ||
-           (type >= perfdata::kHeaderAttr && type <= kLastUserType);
-}
-
 class Walker final : public perfdata::AuxSink {
 public:
-    Walker(Recording &recording, MappedFile &file, UnitSink &sink)
-        : recording_(recording),
-          file_(file),
-          reader_(recording.reader()),
-          sink_(sink),
-          merge_(reader_, *this)
+    Walker(Recording &recording, UnitSink &sink)
+        : recording_(recording), reader_(recording.reader()), sink_(sink), merge_(reader_, *this)
     {
     }
 
@@ -43,6 +31,8 @@ public:
         return std::move(totals_);
     }
 
+    void aux_run(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
+                 uint64_t bytes) override;
     void aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
                   Bytes data) override;
     void aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t bytes) override;
@@ -53,11 +43,16 @@ private:
     const Unit *unit_of(size_t event, Bytes data) const;
 
     Recording &recording_;
-    MappedFile &file_;
     const perfdata::Reader &reader_;
     UnitSink &sink_;
     perfdata::AuxMerge merge_;
     std::map<perfdata::AuxStream, const Unit *> units_;  // of streams that brought data
+    // A run was announced whose unit its first bytes will tell.
+    struct Run {
+        uint64_t aux_offset, file_offset, bytes;
+    };
+    std::optional<Run> run_;
+    Stream stream_{};  // of the run that is under way
     RecordingTotals totals_;
 };
 
@@ -86,7 +81,7 @@ void Walker::record(const Record &record)
         recording_.note_auxtrace_info(record);
     else
         merge_.record(record);
-    totals_.unknown_records += !known_type(record.type);
+    totals_.unknown_records += perfdata::record_name(record.type).empty();
 }
 
 void Walker::sample(const Record &record)
@@ -129,21 +124,28 @@ const Unit *Walker::unit_of(size_t event, Bytes data) const
     return nullptr;
 }
 
-void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
-                      Bytes data)
+void Walker::aux_run(const perfdata::AuxStream &, uint64_t aux_offset, uint64_t file_offset,
+                     uint64_t bytes)
 {
-    const Stream ours{stream.event, stream.cpu, unit_of(stream.event, data)};
-    units_[stream] = ours.unit;
-    if (!ours.unit)
+    run_ = Run{aux_offset, file_offset, bytes};
+}
+
+void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t, uint64_t, Bytes data)
+{
+    const std::optional<Run> begun = std::exchange(run_, std::nullopt);
+    if (begun) {
+        stream_ = {stream.event, stream.cpu, unit_of(stream.event, data)};
+        units_[stream] = stream_.unit;
+    }
+    if (!stream_.unit)
         return;
     if (stream.event != perfdata::kUnknownEvent)
         totals_.aux_bytes[stream.event] += data.size();
-    totals_.pieces++;
-    sink_.aux_begin(ours, aux_offset, file_offset, data.size());
-    for (size_t at = 0; at < data.size(); at += kPieceBytes) {
-        sink_.aux(ours, data.subspan(at, std::min(kPieceBytes, data.size() - at)));
-        file_.forget_before(file_offset + at);
+    if (begun) {
+        totals_.pieces++;
+        sink_.aux_begin(stream_, begun->aux_offset, begun->file_offset, begun->bytes);
     }
+    sink_.aux(stream_, data);
 }
 
 void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t bytes)
@@ -163,36 +165,43 @@ Error in_file(const std::string &path, const Error &error)
     return Error{error.code, path + ": " + error.message + where, error.offset};
 }
 
+std::string recording_name(const std::string &path)
+{
+    return path == "-" ? "standard input" : path;
+}
+
+Result<perfdata::Reader> open_recording(const std::string &path)
+{
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
+    if (reader)
+        return reader;
+    const Error &error = reader.error();
+    if (error.code == Errc::kNotFound)
+        return Error{Errc::kNotFound, error.message + "; record first, or name a file with -i"};
+    // What the system refuses names the file itself.
+    const bool of_system = error.code == Errc::kDenied || error.code == Errc::kIo;
+    return of_system ? error : in_file(recording_name(path), error);
+}
+
 Result<Recording> Recording::open(const std::string &path)
 {
-    if (path == "-")
-        return Error{Errc::kUnsupported,
-                     "-i -: recordings are not read from a pipe yet; write it to a file first"};
-    Result<MappedFile> file = MappedFile::open(path);
-    if (!file && file.error().code == Errc::kNotFound)
-        return Error{Errc::kNotFound,
-                     file.error().message + "; record first, or name a file with -i"};
-    if (!file)
-        return file.error();
-    Result<perfdata::Reader> reader = perfdata::Reader::open(file->bytes());
+    Result<perfdata::Reader> reader = open_recording(path);
     if (!reader)
-        return in_file(path, reader.error());
-    return Recording(path, std::move(*file), std::move(*reader));
+        return reader.error();
+    return Recording(recording_name(path), std::move(*reader));
 }
 
 Result<RecordingTotals> Recording::walk(UnitSink &sink)
 {
-    Walker walker(*this, file_, sink);
+    Walker walker(*this, sink);
     for (Record record;;) {
         Result<bool> more = reader_.next(record);
         if (!more)
             return in_file(path_, more.error());
         if (!*more)
-            break;
+            return walker.finish();
         walker.record(record);
-        file_.forget_before(record.offset);
     }
-    return walker.finish();
 }
 
 void Recording::note_auxtrace_info(const Record &record)

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "base/file.hpp"
 #include "base/result.hpp"
 #include "cli/units.hpp"
 #include "perfdata/reader.hpp"
@@ -52,7 +51,12 @@ struct RecordingTotals {
     std::vector<uint64_t> samples;    // per event
 };
 
-// One open perf.data file.
+// Every command opens recordings so: a file, a perf.data directory, or "-", standard input.
+Result<perfdata::Reader> open_recording(const std::string &path);
+// How messages call it.
+std::string recording_name(const std::string &path);
+
+// One open recording.
 class Recording {
 public:
     static Result<Recording> open(const std::string &path);
@@ -75,13 +79,12 @@ public:
     std::string damage() const;
 
 private:
-    Recording(std::string path, MappedFile file, perfdata::Reader reader)
-        : path_(std::move(path)), file_(std::move(file)), reader_(std::move(reader))
+    Recording(std::string path, perfdata::Reader reader)
+        : path_(std::move(path)), reader_(std::move(reader))
     {
     }
 
     std::string path_;
-    MappedFile file_;
     perfdata::Reader reader_;
     const Unit *auxtrace_unit_ = nullptr;
     uint64_t auxtrace_pmu_type_ = 0;

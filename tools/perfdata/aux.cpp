@@ -115,10 +115,7 @@ void AuxMerge::on_auxtrace(const Record &record)
         per_thread_.insert(stream.event);
         stream.tid = trace->tid;
     }
-    uint64_t file_offset =
-        record.offset + kRecordHeaderBytes + record.body.size() + record.payload_at;
-    State &state = state_of(stream);
-    deliver(stream, state, trace->offset + record.payload_at, file_offset, record.payload);
+    deliver(stream, state_of(stream), trace->offset + record.payload_at, record);
 }
 
 // A file can name any number of threads; beyond what can be they all become one.
@@ -142,9 +139,11 @@ void AuxMerge::lose(const AuxStream &stream, State &state, uint64_t offset, uint
     sink_.aux_loss(stream, offset, bytes);
 }
 
-void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
-                       Bytes data)
+// record: the piece of a payload that begins at this offset of the stream.
+void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, const Record &record)
 {
+    if (record.payload_at == 0)
+        state.run_end = 0;
     if (state.overwrite)
         state.delivered = offset;  // an overwritten area begins anywhere
     if (!state.started && !state.overwrite)
@@ -154,20 +153,32 @@ void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, u
         lose(stream, state, state.delivered, offset - state.delivered);
         state.delivered = offset;
     }
-    uint64_t known = std::min<uint64_t>(state.delivered - offset, data.size());  // given before
-    data = data.subspan(known);
-    offset += known;
-    file_offset += known;
+    const uint64_t known =  // given before
+        std::min<uint64_t>(state.delivered - offset, record.payload.size());
+    const uint64_t file_offset =
+        record.offset + kRecordHeaderBytes + record.body.size() + record.payload_at;
+    give(stream, state, offset + known, file_offset + known, record.payload.subspan(known),
+         record.payload_bytes - record.payload_at - record.payload.size());
+}
 
+// behind: bytes of the buffer that come in later pieces.
+void AuxMerge::give(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
+                    Bytes data, uint64_t behind)
+{
     while (!data.empty()) {
         while (!state.losses.empty() && state.losses.front() <= offset) {
             lose(stream, state, state.losses.front(), 0);
             state.losses.pop_front();
         }
-        uint64_t part = data.size();
-        if (!state.losses.empty())
-            part = std::min(part, state.losses.front() - offset);
+        const uint64_t next_loss =
+            state.losses.empty() ? UINT64_MAX : state.losses.front() - offset;
         start(stream, state, offset);
+        if (state.run_end <= offset) {
+            const uint64_t run = std::min(data.size() + behind, next_loss);
+            sink_.aux_run(stream, offset, file_offset, run);
+            state.run_end = offset + run;
+        }
+        const uint64_t part = std::min<uint64_t>(data.size(), next_loss);
         sink_.aux_data(stream, offset, file_offset, data.first(part));
         data = data.subspan(part);
         offset += part;

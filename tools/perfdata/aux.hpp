@@ -45,6 +45,12 @@ public:
     virtual void aux_end(const AuxStream &, uint64_t /* aux_offset */) {}
     // What the kernel says, as it comes: its flags tell of overwriting, collisions and the format.
     virtual void aux_record(const AuxStream &, const AuxRecord &) {}
+    // So many bytes of one buffer follow each other, in one call of aux_data() or, when the reader
+    // gives its payload in pieces, in several.
+    virtual void aux_run(const AuxStream &, uint64_t /* aux_offset */, uint64_t /* file_offset */,
+                         uint64_t /* bytes */)
+    {
+    }
     virtual void aux_data(const AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
                           Bytes data) = 0;
     // bytes: how many are missing; 0: the kernel says that some are, not how many.
@@ -64,6 +70,7 @@ private:
     struct State {
         uint64_t delivered = 0;  // bytes given or reported lost so far
         uint64_t announced = 0;  // the end of what the kernel says it wrote
+        uint64_t run_end = 0;    // of what the sink was told to follow
         std::optional<uint64_t> first_announced;
         bool started = false;
         bool told = false;  // the sink knows the stream
@@ -84,8 +91,9 @@ private:
     void on_auxtrace(const Record &record);
     void start(const AuxStream &stream, State &state, uint64_t offset);
     void lose(const AuxStream &stream, State &state, uint64_t offset, uint64_t bytes);
-    void deliver(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
-                 Bytes data);
+    void deliver(const AuxStream &stream, State &state, uint64_t offset, const Record &record);
+    void give(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
+              Bytes data, uint64_t behind);
     std::optional<size_t> guess_event(const AuxtraceRecord &trace) const;
 
     const Reader &reader_;

@@ -2,6 +2,7 @@
 // Recordings of a hisi_ptt PMU, as pmukit record and stock perf write them.
 #pragma once
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
 
 #include <memory>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fd.hpp"
 #include "base/result.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
@@ -28,6 +30,7 @@ public:
         uint64_t sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
         bool info = true;         // AUXTRACE_INFO
         bool pmu_mapping = true;  // false: the file has lost the names of its PMUs
+        bool pipe = false;        // layout
     };
 
     PttFile(const std::string &path, const Options &options)
@@ -45,7 +48,11 @@ public:
         perfdata::HostInfo host;
         if (options.pmu_mapping)
             host.pmus = {{kPmuType, "hisi_ptt0_2"}};
-        Result<perfdata::Writer> created = perfdata::Writer::create(path, {event}, host);
+        Result<perfdata::Writer> created =
+            options.pipe
+                ? perfdata::Writer::create_pipe(
+                      Fd(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), {event}, host)
+                : perfdata::Writer::create(path, {event}, host);
         if (!created) {
             good_ = false;
             return;

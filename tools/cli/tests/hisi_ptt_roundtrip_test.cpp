@@ -9,8 +9,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "base/fd.hpp"
+#include "base/file.hpp"
 #include "cli/commands.hpp"
 #include "cli/tests/hisi_ptt_file.hpp"
 #include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
@@ -62,6 +64,33 @@ Buffer raw_record(Format format, const Buffer &entries, uint64_t sequence, uint6
     append(raw, entries);
     return raw;
 }
+
+// Standard input is a pipe that gets these bytes, as long as this lives.
+class PipedInput {
+public:
+    explicit PipedInput(std::string bytes) : saved_(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))
+    {
+        int ends[2];
+        if (::pipe2(ends, O_CLOEXEC) != 0)
+            std::abort();
+        ::dup2(ends[0], STDIN_FILENO);
+        ::close(ends[0]);
+        writer_ = std::thread([bytes = std::move(bytes), end = Fd(ends[1])] {
+            ASSERT_TRUE(write_all(end.get(), as_bytes(bytes), "pipe"));
+        });
+    }
+    PipedInput(const PipedInput &) = delete;
+    PipedInput &operator=(const PipedInput &) = delete;
+    ~PipedInput()
+    {
+        writer_.join();
+        ::dup2(saved_.get(), STDIN_FILENO);
+    }
+
+private:
+    Fd saved_;
+    std::thread writer_;
+};
 
 class HisiPttRoundtrip : public ::testing::Test {
 protected:
@@ -212,6 +241,65 @@ TEST_P(HisiPttFormats, SamplesAndAuxDataGiveTheSameReport)
     of_aux.erase("records");
     json_.erase("records");
     EXPECT_EQ(json_, of_aux);
+}
+
+// Longer than what a stream gives at once, and no multiple of it.
+TEST_F(HisiPttRoundtrip, ALongBufferIsOnePieceHoweverItComes)
+{
+    Buffer entries;
+    for (uint32_t i = 0; i < 20000; i++)
+        append(entries, ptt::testing::entry(
+                            Format::k8dw, ptt::testing::write_tlp(0x102, 0x1000 + i * 64, 16), i));
+    std::string dumped;
+    for (bool pipe : {false, true}) {
+        PttFile::Options options;
+        options.pipe = pipe;
+        fs::remove(file_);
+        PttFile recording(file_, options);
+        recording.aux(entries);
+        ASSERT_TRUE(recording.finish());
+        std::optional<PipedInput> input;
+        if (pipe) {
+            input.emplace(read_all(file_));
+            file_ = "-";
+        }
+        EXPECT_EQ(dump(), kExitGood) << err_;
+        const std::string text = without_remarks(out_);
+        EXPECT_TRUE(holds(text, "HISI PTT data: size 640000 bytes")) << text.substr(0, 200);
+        EXPECT_EQ(text.find("HISI PTT"), text.rfind("HISI PTT")) << "one buffer, one heading";
+        EXPECT_TRUE(dumped.empty() || dumped == text);
+        dumped = text;
+    }
+}
+
+TEST_F(HisiPttRoundtrip, StandardInputIsReportedAsTheFileIs)
+{
+    PttFile::Options options;
+    options.pipe = true;
+    PttFile recording(file_, options);
+    recording.aux(conversation(Format::k8dw));
+    ASSERT_TRUE(recording.finish());
+    EXPECT_EQ(report(), kExitGood) << err_;
+    const std::string from_file = out_, bytes = read_all(file_);
+    file_ = "-";
+    {
+        const PipedInput input(bytes);
+        EXPECT_EQ(report(), kExitGood) << err_;
+        EXPECT_EQ(out_, from_file);
+    }
+    const PipedInput cut(bytes.substr(0, bytes.size() - 20));
+    EXPECT_EQ(report(), kExitFailed);
+    EXPECT_TRUE(holds(err_, "standard input: the data ends inside")) << err_;
+}
+
+TEST_F(HisiPttRoundtrip, AFileThroughAPipeIsRefusedByName)
+{
+    PttFile recording(file_, {});
+    ASSERT_TRUE(recording.finish());
+    const PipedInput input(read_all(file_));
+    file_ = "-";
+    EXPECT_EQ(report(false), kExitFailed);
+    EXPECT_TRUE(holds(err_, "standard input: a recording of file layout")) << err_;
 }
 
 TEST_F(HisiPttRoundtrip, AFileWithoutNamesIsKnownByItsInfo)
