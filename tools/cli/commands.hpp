@@ -54,7 +54,16 @@ struct TuneOptions {
     std::string sysfs_root = record::kSysfsPmus;
 };
 
+struct DiscoverOptions {
+    std::string root = "/sys/bus/pci/devices";  // a function's folder, or one with functions in it
+    std::string save;                           // folder to write what was read to; empty: none
+    bool addresses = false;                     // also where each control and counter is
+    bool json = false;
+    std::string lockdown_file = "/sys/kernel/security/lockdown";
+};
+
 Result<int> run_list(Output &out);
+Result<int> run_discover(const DiscoverOptions &options, Output &out);
 Result<int> run_dump(const DumpOptions &options, Output &out);
 Result<int> run_report(const ReportOptions &options, Output &out);
 Result<int> run_recover(const RecoverOptions &options, Output &out);

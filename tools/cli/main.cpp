@@ -32,6 +32,7 @@ struct Commands {
     ReportOptions report;
     RecordCommandOptions record;
     TuneOptions tune;
+    DiscoverOptions discover;
     uint64_t unit_bytes = 0;
     std::string source;
     std::string cxl_topology;
@@ -137,11 +138,32 @@ CLI::App *add_tune(CLI::App &app, TuneOptions &options)
     return tune;
 }
 
+CLI::App *add_discover(CLI::App &app, DiscoverOptions &options)
+{
+    CLI::App *discover = app.add_subcommand(
+        "discover", "read the table in which Intel's uncore describes itself; needs no module");
+    discover
+        ->add_option("folder", options.root,
+                     "sysfs folder of a function or of all, or what --save wrote")
+        ->capture_default_str();
+    discover->add_flag("--addresses", options.addresses,
+                       "also where the control and the count of each counter are");
+    discover->add_flag("--json", options.json, "one JSON array instead of text");
+    discover->add_option("--save", options.save,
+                         "write configuration space and table to this folder");
+    discover->footer(
+        "Examples:\n  pmukit discover --addresses\n  pmukit discover --save table; "
+        "pmukit discover table\n"
+        "Device memory is read, never written. Exit status 1: no table, or some of it is refused; "
+        "each reason is one line.");
+    return discover;
+}
+
 // CLI11 only says that a subcommand is missing.
 Result<void> check_subcommand(const std::vector<std::string> &words)
 {
-    constexpr std::string_view kCommands[] = {"list",   "record",  "dump",
-                                              "report", "recover", "tune"};
+    constexpr std::string_view kCommands[] = {"list",    "record", "dump",    "report",
+                                              "recover", "tune",   "discover"};
     if (words.size() < 2 || words[1].starts_with('-') ||
         std::ranges::find(kCommands, words[1]) != std::end(kCommands))
         return {};
@@ -164,6 +186,7 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
     CLI::App *recover = add_recover(app, commands.recover);
     CLI::App *report = add_report(app, commands);
     CLI::App *tune = add_tune(app, commands.tune);
+    CLI::App *discover = add_discover(app, commands.discover);
     try {
         app.parse(std::vector<std::string>(words.rbegin(),
                                            words.rend() - 1));  // CLI11 takes them from the back
@@ -195,6 +218,8 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
         return run_dump(commands.dump, out);
     if (*tune)
         return run_tune(commands.tune, out);
+    if (*discover)
+        return run_discover(commands.discover, out);
     return run_report(commands.report, out);
 }
 
