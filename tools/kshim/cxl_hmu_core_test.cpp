@@ -52,6 +52,7 @@ TEST(CxlHmuBlock, AcceptsOneToEightInstancesThatFitExactly)
 TEST(CxlHmuBlock, RefusesWhatCannotBe)
 {
     EXPECT_NE(block_error(2 | 1 << 8, 0x80, 0x1000), "") << "version 2";
+    EXPECT_NE(block_error(9 | 1 << 8, 0x80, 0x1000), "") << "version 9";
     EXPECT_NE(block_error(1, 0x80, 0x1000), "") << "no instance";
     EXPECT_NE(block_error(1 | 9 << 8, 0x80, 0x10000), "") << "nine instances";
     EXPECT_NE(block_error(1 | 1 << 8, 0x70, 0x1000), "") << "no room for bitmap and list";
@@ -82,6 +83,46 @@ TEST(CxlHmuCaps, DecodesEveryField)
     EXPECT_EQ(caps.bitmap_qwords, 16U);
     EXPECT_EQ(cxl_hmu_range_limit(&caps), 1024U) << "256 GiB";
     EXPECT_EQ(caps.list_offset, 0xf0U);
+}
+
+struct GoodCapability {
+    const char *name;
+    int qword;
+    u64 clear, set;
+};
+
+class CxlHmuCapsTakes : public testing::TestWithParam<GoodCapability> {};
+
+TEST_P(CxlHmuCapsTakes, TheLeastADeviceMayHave)
+{
+    Capability capability;
+    u64 &word = capability.qwords[GetParam().qword];
+    word = (word & ~GetParam().clear) | GetParam().set;
+    cxl_hmu_caps caps;
+    EXPECT_EQ(cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps), nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, CxlHmuCapsTakes,
+    testing::Values(GoodCapability{"list_of_two_places", 0, 0xffffULL << 48, 2ULL << 48},
+                    GoodCapability{"only_epoch_mode", 1, 2ULL << 48, 0},
+                    GoodCapability{"only_always_on", 1, 1ULL << 48, 0},
+                    GoodCapability{"one_epoch_length", 0, 0xffffffffULL << 16,
+                                   0x12ULL << 16 | 1ULL << 20 | 2ULL << 32 | 1ULL << 36}),
+    [](const auto &tested) { return tested.param.name; });
+
+TEST(CxlHmuCaps, EpochsOfEachCounterAreTold)
+{
+    Capability capability;
+    capability.qwords[0] |= 1ULL << 6;
+    cxl_hmu_caps caps;
+    ASSERT_EQ(cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps), nullptr);
+    EXPECT_TRUE(caps.epoch_per_counter);
+    EXPECT_FALSE(good_caps().epoch_per_counter);
+    capability.qwords[0] = (capability.qwords[0] & ~(0x3fULL << 8)) | 1ULL << 8;
+    capability.qwords[0] &= ~(3ULL << 6);
+    ASSERT_EQ(cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps), nullptr);
+    EXPECT_FALSE(caps.epoch_per_counter) << "of one access type, the first";
 }
 
 struct BadCapability {
@@ -132,6 +173,8 @@ TEST(CxlHmuCaps, AUnitWithoutAUsableWidthIsTakenOut)
         EXPECT_EQ(caps.unit_mask & (1U << 12), 0U);
     }
     cxl_hmu_caps caps = good_caps();
+    EXPECT_EQ(cxl_hmu_caps_set_width(&caps, 13, 1ULL << 32), nullptr);
+    EXPECT_EQ(caps.counter_width[13], 1);
     EXPECT_EQ(cxl_hmu_caps_set_width(&caps, 12, 63ULL << 32), nullptr);
     EXPECT_EQ(caps.counter_width[12], 63);
 }
@@ -183,6 +226,39 @@ TEST(CxlHmuConfig, TakesTheExampleOfTheRfc)
     EXPECT_EQ(cxl_hmu_cfg1(&cfg), 12ULL | 5ULL << 32 | 4ULL << 48 | 4ULL << 52);
 }
 
+TEST(CxlHmuConfig, TheDefaultEpochIsBroughtWithinTheLimits)
+{
+    cxl_hmu_config cfg;
+    cxl_hmu_caps caps = good_caps();
+    caps.epoch_min = {.scale = 5, .value = 2};
+    ASSERT_EQ(Terms{}.parse(caps, &cfg), "");
+    EXPECT_EQ(cxl_hmu_epoch_us(cfg.epoch), 2'000'000U) << "the shortest";
+    caps = good_caps();
+    caps.epoch_max = {.scale = 3, .value = 7};
+    ASSERT_EQ(Terms{}.parse(caps, &cfg), "");
+    EXPECT_EQ(cxl_hmu_epoch_us(cfg.epoch), 70'000U) << "the longest";
+    caps.epoch_max = caps.epoch_min = {.scale = 3, .value = 10};
+    ASSERT_EQ(Terms{}.parse(caps, &cfg), "");
+    EXPECT_EQ(cfg.epoch.scale, 4) << "100 ms, as they are spelt by default";
+}
+
+TEST(CxlHmuConfig, AlwaysOnIsWrittenWhereTheDeviceLooksForIt)
+{
+    cxl_hmu_config cfg;
+    ASSERT_EQ((Terms{.epoch_type = 1, .scale = 4, .multiplier = 1}.parse(good_caps(), &cfg)), "");
+    EXPECT_TRUE(cfg.always_on);
+    EXPECT_EQ(cxl_hmu_cfg1(&cfg), 8ULL | 1ULL << 40 | 4ULL << 48 | 1ULL << 52);
+}
+
+TEST(CxlHmuConfig, TheLargestUnitOfTheFormatCanBeHad)
+{
+    cxl_hmu_caps caps = good_caps();
+    caps.unit_mask |= 1U << 31;
+    caps.counter_width[31] = 16;
+    EXPECT_EQ((Terms{.granual = 31, .base = 8, .size = 16}.parse(caps)), "");
+    EXPECT_NE((Terms{.granual = 31, .base = 8, .size = 4}.parse(caps)), "") << "half of 2 GiB";
+}
+
 TEST(CxlHmuConfig, ThresholdMustFitTheCounter)
 {
     EXPECT_EQ((Terms{.threshold = 0xffff}.parse(good_caps())), "");
@@ -201,6 +277,7 @@ TEST(CxlHmuConfig, RefusesWhatTheDeviceCannotDo)
     EXPECT_NE((Terms{.scale = 1, .multiplier = 9}.parse(caps)), "") << "900 us, below 1 ms";
     EXPECT_EQ((Terms{.scale = 1, .multiplier = 10}.parse(caps)), "") << "1 ms, spelt otherwise";
     EXPECT_NE((Terms{.scale = 5, .multiplier = 101}.parse(caps)), "") << "101 s, above 100 s";
+    EXPECT_EQ((Terms{.scale = 5, .multiplier = 100}.parse(caps)), "") << "the longest";
     EXPECT_NE((Terms{.factor = 3}.parse(caps)), "") << "not a power of two";
     EXPECT_EQ((Terms{.factor = 32768}.parse(caps)), "");
     EXPECT_NE((Terms{.granual = 7}.parse(caps)), "");
@@ -299,6 +376,23 @@ TEST(CxlHmuHotList, HeadAndTailBehaveLikeAQueue)
             ASSERT_EQ(cxl_hmu_list_used(head, tail, size), queue.size());
         }
     }
+}
+
+TEST(CxlHmuHotList, AsMuchIsTakenAsWaitsAndFits)
+{
+    cxl_hmu_plan plan;
+    ASSERT_TRUE(cxl_hmu_list_plan(60, 10, 64, 57, false, &plan));
+    EXPECT_EQ(plan.take, 14U) << "all that waits, around the end";
+    EXPECT_EQ(plan.waiting, 0U);
+    EXPECT_EQ(plan.head, 10U);
+    ASSERT_TRUE(cxl_hmu_list_plan(60, 10, 64, 9, false, &plan));
+    EXPECT_EQ(plan.take, 9U) << "what fits";
+    EXPECT_EQ(plan.waiting, 5U);
+    EXPECT_EQ(plan.head, 5U);
+    ASSERT_TRUE(cxl_hmu_list_plan(60, 10, 64, 9, true, &plan));
+    EXPECT_EQ(plan.take, 9U);
+    EXPECT_EQ(plan.waiting, 5U) << "given up: counted, not left";
+    EXPECT_EQ(plan.head, 10U);
 }
 
 TEST(CxlHmuHotList, ATailOutsideTheListIsNotFollowed)

@@ -221,6 +221,17 @@ TEST_F(Chmui, CounterWidthFollowsTheUnitSize)
     }
 }
 
+TEST_F(Chmui, CounterWidthsStayWithinWhatTheFormatHolds)
+{
+    params_.unit_sizes = 0xffffff;
+    params_.counter_width_4k = 2;
+    EXPECT_EQ(params_.counter_width(8), 1u);
+    params_.counter_width_4k = 60;
+    EXPECT_EQ(params_.counter_width(21), 32u) << "as wide as a threshold";
+    EXPECT_TRUE(params_.supports_unit(kMaxUnitLog2));
+    EXPECT_FALSE(params_.supports_unit(kMaxUnitLog2 + 1));
+}
+
 TEST_F(Chmui, EverythingButControlIsReadOnlyWhileEnabled)
 {
     start();
@@ -308,6 +319,33 @@ TEST_F(Chmui, EnableRefusesWhatTheDeviceCannotRun)
     start();  // and still runs what it can
 }
 
+TEST_F(Chmui, EnableRefusesAModeItLacks)
+{
+    InstanceParams params;
+    params.epoch_mode = false;
+    build(params);
+    expect_refused({}, "reporting mode");
+    disable();
+    Settings s;
+    s.mode = kModeAlwaysOn;
+    start(s);
+
+    params.epoch_mode = true;
+    params.always_on_mode = false;
+    build(params);
+    start();
+}
+
+TEST_F(Chmui, TheShortestAndTheLongestEpochAreAccepted)
+{
+    for (const EpochLength &epoch : {params_.epoch_min, params_.epoch_max}) {
+        build();
+        Settings s;
+        s.epoch = epoch;
+        start(s);
+    }
+}
+
 TEST_F(Chmui, TheLargestThresholdThatFitsIsAccepted)
 {
     Settings s;
@@ -349,6 +387,33 @@ TEST_F(Chmui, OverlapWithASiblingIsRefusedWhenNotSupported)
     Settings elsewhere;
     elsewhere.ranges = 0x4;
     start(elsewhere);
+}
+
+// One bitmap may be longer than the other, and only what is tracked counts.
+TEST_F(Chmui, SiblingsThatTrackNothingInCommonAreAccepted)
+{
+    for (const auto &[ours, theirs] : {std::pair{16u, 8u}, std::pair{8u, 16u}}) {
+        InstanceParams params;
+        params.overlap = false;
+        params.bitmap_qwords = ours;
+        build(params);
+        InstanceParams other = params;
+        other.bitmap_qwords = theirs;
+        Instance sibling(other, "chmu0.1", 4, host_);
+        unit_->add_sibling(sibling);
+        sibling.write(
+            kConfig1, 8,
+            kConfig1UnitSize.put(12) | kConfig1EpochScale.put(4) | kConfig1EpochValue.put(1));
+        sibling.write(other.bitmap_offset(), 8, 0x1);
+        start();  // the sibling has the same range in mind, but is not enabled
+        disable();
+        sibling.write(other.bitmap_offset(), 8, 0x2);
+        sibling.write(kConfig0, 8, kConfig0Requests.put(6) | kConfig0Enable.mask());
+        host_.now += params.operation_ns;
+        sibling.advance(host_.now);
+        ASSERT_EQ(kStatusEnabled.get(sibling.read(kStatus, 8)), 1u);
+        start();
+    }
 }
 
 // --- Operations
@@ -619,6 +684,18 @@ TEST_F(Chmui, AnEpochThatEndsAfterDisableIsAbandoned)
     pass_ns(kEpochNs - 1);
     control(0);
     pass_ns(kEpochNs);  // now the epoch ends first
+    EXPECT_EQ(entries().size(), 1u);
+}
+
+TEST_F(Chmui, AnEpochIsNotReportedEarlyBecauseADisableIsUnderWay)
+{
+    start();
+    touch(1, 10);
+    pass_ns(kEpochNs - params_.operation_ns / 2);
+    control(0);
+    pass_ns(params_.operation_ns / 4);
+    EXPECT_EQ(head(), tail());
+    pass_ns(params_.operation_ns / 4);
     EXPECT_EQ(entries().size(), 1u);
 }
 
