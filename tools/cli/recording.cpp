@@ -170,17 +170,21 @@ std::string recording_name(const std::string &path)
     return path == "-" ? "standard input" : path;
 }
 
-Result<perfdata::Reader> open_recording(const std::string &path)
+Error explain_open(const std::string &path, const Error &error)
 {
-    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
-    if (reader)
-        return reader;
-    const Error &error = reader.error();
     if (error.code == Errc::kNotFound)
         return Error{Errc::kNotFound, error.message + "; record first, or name a file with -i"};
     // What the system refuses names the file itself.
     const bool of_system = error.code == Errc::kDenied || error.code == Errc::kIo;
     return of_system ? error : in_file(recording_name(path), error);
+}
+
+Result<perfdata::Reader> open_recording(const std::string &path)
+{
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
+    if (!reader)
+        return explain_open(path, reader.error());
+    return reader;
 }
 
 Result<Recording> Recording::open(const std::string &path)

@@ -53,7 +53,9 @@ struct RecordingTotals {
 
 // Every command opens recordings so: a file, a perf.data directory, or "-", standard input.
 Result<perfdata::Reader> open_recording(const std::string &path);
-// How messages call it.
+// What its error means to people.
+Error explain_open(const std::string &path, const Error &error);
+// How messages call a recording.
 std::string recording_name(const std::string &path);
 
 // One open recording.

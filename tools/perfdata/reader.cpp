@@ -4,6 +4,7 @@
 #include "perfdata/reader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "perfdata/format.hpp"
 
@@ -21,22 +22,6 @@ bool is_packed(uint32_t type)
     return type == kCompressed || type == kCompressed2;
 }
 
-// Bytes that follow a record outside its 16-bit size. nullopt: the body is too short to say.
-std::optional<uint64_t> payload_bytes(uint32_t type, Bytes body, std::endian order)
-{
-    ByteReader in(body, order);
-    if (type == kAuxtrace && body.size() < kAuxtraceBodyBytes)
-        return std::nullopt;
-    if (type == kAuxtrace)
-        return in.u64();
-    if (type != kHeaderTracingData)
-        return 0;
-    std::optional<uint32_t> size = in.u32();
-    if (!size)
-        return std::nullopt;
-    return (uint64_t{*size} + 7) & ~uint64_t{7};
-}
-
 void fill(Record &into, const std::byte *at, size_t size, uint64_t offset, std::endian order)
 {
     into.type = load<uint32_t>(at, order);
@@ -50,6 +35,21 @@ void fill(Record &into, const std::byte *at, size_t size, uint64_t offset, std::
 }  // namespace
 
 // Steps
+
+Result<void> Reader::read_front()
+{
+    while (pipe_ && !ahead_) {
+        Record record;
+        Result<bool> more = next(record);
+        if (!more)
+            return more.error();
+        if (!*more)
+            return {};
+        if (!is_pipe_header(record.type))
+            ahead_ = record;
+    }
+    return {};
+}
 
 Result<bool> Reader::next(Record &into)
 {
@@ -65,6 +65,10 @@ Result<Reader::Step> Reader::step(Record &into)
         Result<Step> begun = begin();
         if (!begun || *begun != Step::kRecord)
             return begun;
+    }
+    if (ahead_) {
+        into = *std::exchange(ahead_, std::nullopt);
+        return Step::kRecord;
     }
     for (;;) {
         if (unpacker_ && unpacker_->busy()) {
@@ -206,7 +210,7 @@ Result<Reader::Step> Reader::outer_record(Record &into)
 
 Result<Reader::Step> Reader::begin_payload(Record &into, size_t size)
 {
-    std::optional<uint64_t> payload = payload_bytes(into.type, into.body, order_);
+    std::optional<uint64_t> payload = payload_size(into.type, into.body, order_);
     const char *wrong = nullptr;
     if (!payload)
         wrong = "an AUXTRACE or tracing data record is too short";

@@ -39,7 +39,8 @@ namespace pmukit::perfdata {
 struct Event {
     Attr attr;
     std::vector<uint64_t> ids;
-    std::string name;  // as recorded; empty when the file does not say
+    std::string name;                   // as recorded; empty when the file does not say
+    std::vector<std::byte> attr_bytes;  // as the file has them, in its byte order
 };
 
 struct Damage {
@@ -81,6 +82,9 @@ public:
     Result<bool> next(Record &into);
     // The same for pushed readers.
     Result<Step> step(Record &into);
+    // Pipe layout: goes on to the first record that is not of the header, so that the events are
+    // known; next() gives that one. Not for pushed readers.
+    Result<void> read_front();
     // Takes as many bytes as there is room for, after step() asked; what it gave before is gone.
     size_t feed(Bytes bytes)
     {
@@ -96,8 +100,14 @@ public:
     const std::vector<Error> &complaints() const { return complaints_; }
     uint64_t position() const { return position_; }
     bool is_pipe() const { return pipe_; }
+    bool is_directory() const { return is_directory_; }
     // Of the file that is being read: of a directory, one after the other.
     const std::string &part() const { return part_; }
+    // Those that come after it.
+    std::vector<std::string> later_parts() const
+    {
+        return {more_parts_.rbegin(), more_parts_.rend()};
+    }
     // Where the records of a file begin and, as far as the header can be believed, end.
     uint64_t data_begin() const { return data_begin_; }
     uint64_t data_end() const { return data_end_; }
@@ -161,6 +171,7 @@ private:
     Input input_;
     std::endian order_ = std::endian::little;
     bool begun_ = false, pipe_ = false, pieces_ = true;
+    std::optional<Record> ahead_;  // read_front() came to it
 
     // What is at hand of the records: ready_ bytes at at_, which is position_ in the file.
     const std::byte *at_ = nullptr;

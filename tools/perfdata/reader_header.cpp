@@ -220,7 +220,7 @@ Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
     if (events_.size() >= kMaxEvents || event_by_id_.size() + ids.size() / 8 > kMaxIds)
         return Error{Errc::kDamaged, "more events or event ids than any recorder makes", offset};
 
-    Event event{*attr, {}, {}};
+    Event event{*attr, {}, {}, {attr_bytes.begin(), attr_bytes.end()}};
     ByteReader in(ids, order_);
     while (std::optional<uint64_t> id = in.u64()) {
         if (!event_by_id_.emplace(*id, events_.size()).second)

@@ -126,6 +126,27 @@ MmapRecord mmap_front(Fields &in)
 
 }  // namespace
 
+std::optional<uint64_t> payload_size(uint32_t type, Bytes body, std::endian order)
+{
+    ByteReader in(body, order);
+    if (type == kAuxtrace && body.size() < kAuxtraceBodyBytes)
+        return std::nullopt;
+    if (type == kAuxtrace)
+        return in.u64();
+    if (type != kHeaderTracingData)
+        return 0;
+    const std::optional<uint32_t> size = in.u32();
+    if (!size)
+        return std::nullopt;
+    return (uint64_t{*size} + 7) & ~uint64_t{7};
+}
+
+bool is_pipe_header(uint32_t type)
+{
+    constexpr uint32_t kTypes[] = {kHeaderAttr, kHeaderEventType, kEventUpdate, kHeaderFeature};
+    return std::ranges::find(kTypes, type) != std::end(kTypes);
+}
+
 std::string_view record_name(uint32_t type)
 {
     if (type < std::size(kKernelNames))

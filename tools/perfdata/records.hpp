@@ -31,6 +31,10 @@ struct Record {
 
 // "SAMPLE", "AUXTRACE"; empty: of a type newer than Linux 7.2.
 std::string_view record_name(uint32_t type);
+// What the header of a file says in pipe layout: HEADER_ATTR, HEADER_FEATURE, EVENT_UPDATE ...
+bool is_pipe_header(uint32_t type);
+// Bytes that follow a record outside its 16-bit size. nullopt: the body is too short to say.
+std::optional<uint64_t> payload_size(uint32_t type, Bytes body, std::endian order);
 
 // Of the kernel
 

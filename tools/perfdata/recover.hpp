@@ -8,14 +8,18 @@
 //
 // Behind a place that makes no sense the walk goes on where several records in a row make sense.
 // Packed records (-z) are kept as they are; what comes behind a lost one cannot be unpacked.
+// Memory: 16 MiB of mapped pages, and 16 bytes for each range.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/file.hpp"
 #include "base/result.hpp"
+#include "perfdata/copy.hpp"
 #include "perfdata/reader.hpp"
 
 namespace pmukit::perfdata {
@@ -34,11 +38,42 @@ struct Recovery {
     bool clean() const { return lost.empty() && header_whole; }
 };
 
-// Error: not even the events can be read.
-Result<Recovery> find_records(Bytes file);
+// A recording that may be damaged: a file of either layout, or the files of a directory.
+class DamagedRecording {
+public:
+    struct Part {
+        std::string path;
+        Recovery found;
+    };
 
-// Writes what was kept as a file that stock perf reads: with a true header, the sections that were
-// there, and a new index of AUX buffers. The file has its name only when it is whole.
-Result<void> write_recovered(Bytes file, const Recovery &recovery, const std::string &path);
+    // Error: not even the events can be read.
+    static Result<DamagedRecording> open(const std::string &path);
+    // From bytes that outlive this.
+    static Result<DamagedRecording> of(Bytes file);
+
+    // What was found in each file.
+    const std::vector<Part> &parts() const { return parts_; }
+    bool clean() const;
+
+    // Writes what was kept as one file that stock perf reads: with a true header, the sections that
+    // were there, and a new index of AUX buffers. The file has its name only when it is whole.
+    Result<void> write(const std::string &path) const;
+
+private:
+    explicit DamagedRecording(Reader reader) : reader_(std::move(reader)) {}
+
+    struct Content {
+        Bytes bytes;
+        std::unique_ptr<MappedFile> file;  // null: the caller's bytes
+    };
+    static Result<Content> map(const std::string &path);
+    void find_first(Content content);
+    void find(const std::string &path, Content content, uint64_t begin, uint64_t end);
+    Result<void> write_records(size_t part, RecordCopier &copier) const;
+
+    Reader reader_;
+    std::vector<Part> parts_;
+    std::vector<Content> contents_;  // of parts_
+};
 
 }  // namespace pmukit::perfdata

@@ -3,13 +3,17 @@
 // it is whole.
 #include "perfdata/recover.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "base/fd.hpp"
 #include "base/file.hpp"
+#include "perfdata/aux_file.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/test_file.hpp"
 
@@ -38,6 +42,13 @@ FileBuilder recording(std::endian order = std::endian::little)
     return file;
 }
 
+long peak_kib()
+{
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
 class RecoverOrder : public ::testing::TestWithParam<std::endian> {
 protected:
     void SetUp() override
@@ -48,11 +59,12 @@ protected:
     }
     Recovery found(const std::vector<std::byte> &bytes)
     {
-        Result<Recovery> recovery = find_records(bytes);
-        EXPECT_TRUE(recovery);
-        expect_covers(*recovery);
-        expect_written(bytes, *recovery);
-        return *recovery;
+        Result<DamagedRecording> recording = DamagedRecording::of(bytes);
+        EXPECT_TRUE(recording);
+        const Recovery &recovery = recording->parts().front().found;
+        expect_covers(recovery);
+        expect_written(*recording);
+        return recovery;
     }
     // Kept and lost ranges follow each other without a hole.
     void expect_covers(const Recovery &recovery)
@@ -67,19 +79,19 @@ protected:
         }
     }
     // What is written is clean and holds all that was kept.
-    void expect_written(const std::vector<std::byte> &bytes, const Recovery &recovery)
+    void expect_written(const DamagedRecording &recording)
     {
+        const Recovery &recovery = recording.parts().front().found;
         fs::path path =
             fs::temp_directory_path() / ("pmukit-recover-" + std::to_string(::getpid()));
-        ASSERT_TRUE(write_recovered(bytes, recovery, path));
-        Result<MappedFile> file = MappedFile::open(path);
-        Result<Recovery> again = find_records(file->bytes());
+        ASSERT_TRUE(recording.write(path));
+        Result<DamagedRecording> again = DamagedRecording::open(path);
+        Result<Reader> reader = Reader::open_path(path);
         fs::remove(path);
         ASSERT_TRUE(again);
         EXPECT_TRUE(again->clean());
-        EXPECT_EQ(again->records, recovery.records);
-        EXPECT_EQ(again->aux_buffers, recovery.aux_buffers);
-        Result<Reader> reader = Reader::open(file->bytes());
+        EXPECT_EQ(again->parts().front().found.records, recovery.records);
+        EXPECT_EQ(again->parts().front().found.aux_buffers, recovery.aux_buffers);
         EXPECT_TRUE(reader->complaints().empty());
         Record record;
         uint64_t records = 0;
@@ -180,23 +192,124 @@ TEST_P(RecoverOrder, AnAuxtraceThatClaimsEverythingLosesItsOwnBuffer)
 
 TEST(Recover, WhatHasNoEventsIsAnError)
 {
-    EXPECT_FALSE(find_records(filled(200, 0)));
-    EXPECT_FALSE(find_records(Bytes()));
+    EXPECT_FALSE(DamagedRecording::of(filled(200, 0)));
+    EXPECT_FALSE(DamagedRecording::of(Bytes()));
 }
 
-TEST(Recover, APipeIsWrittenAsAPipe)
+class RecoverFiles : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = ::testing::TempDir() + "pmukit_recover.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+        written_ = folder_ / "written";
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+    void put(const fs::path &path, Bytes bytes)
+    {
+        Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+        ASSERT_TRUE(write_all(fd.get(), bytes, path));
+    }
+    // Types of the records of a file, as its reader gives them.
+    std::vector<uint32_t> types(const fs::path &path)
+    {
+        std::vector<uint32_t> types;
+        Result<Reader> reader = Reader::open_path(path);
+        EXPECT_TRUE(reader);
+        Record record;
+        while (reader && *reader->next(record))
+            types.push_back(record.type);
+        EXPECT_FALSE(reader->damage());
+        EXPECT_FALSE(reader->is_pipe());
+        return types;
+    }
+
+    fs::path folder_, written_;
+};
+
+TEST_F(RecoverFiles, APipeIsWrittenAsAFile)
 {
     std::vector<std::byte> bytes = recording().pipe();
     bytes.resize(bytes.size() - 3);
-    Result<Recovery> recovery = find_records(bytes);
-    ASSERT_TRUE(recovery);
-    EXPECT_EQ(recovery->lost.size(), 1U);
-    fs::path path = fs::temp_directory_path() / ("pmukit-recover-" + std::to_string(::getpid()));
-    ASSERT_TRUE(write_recovered(bytes, *recovery, path));
-    Result<MappedFile> file = MappedFile::open(path);
-    fs::remove(path);
-    EXPECT_TRUE(find_records(file->bytes())->clean());
-    EXPECT_EQ(find_records(file->bytes())->records, recovery->records);
+    put(folder_ / "pipe", bytes);
+    Result<DamagedRecording> damaged = DamagedRecording::open(folder_ / "pipe");
+    ASSERT_TRUE(damaged);
+    ASSERT_EQ(damaged->parts().size(), 1U);
+    const Recovery &found = damaged->parts()[0].found;
+    ASSERT_EQ(found.lost.size(), 1U);
+    EXPECT_EQ(found.lost[0].begin, bytes.size() - (kRoundBytes - 3));
+    EXPECT_EQ(found.lost[0].end, bytes.size());
+    ASSERT_TRUE(damaged->write(written_));
+    EXPECT_EQ(types(written_).size(), 4 * kRounds - 1) << "without the last FINISHED_ROUND";
+    EXPECT_EQ(Reader::open_path(written_)->pmu_name(24), "hisi_ptt0_2");
+}
+
+TEST_F(RecoverFiles, EachFileOfADirectoryIsSearched)
+{
+    FileBuilder first = recording(), rest = recording();
+    std::vector<std::byte> hole = rest.records();
+    std::fill_n(hole.begin() + kTurn, kSampleBytes, std::byte{0});
+    std::vector<std::byte> cut = rest.records();
+    cut.resize(cut.size() - kRoundBytes - 1);
+    fs::create_directory(folder_ / "dir");
+    put(folder_ / "dir/data", first.file());
+    put(folder_ / "dir/data.0", hole);
+    put(folder_ / "dir/data.1", cut);
+    Result<DamagedRecording> damaged = DamagedRecording::open(folder_ / "dir");
+    ASSERT_TRUE(damaged);
+    ASSERT_EQ(damaged->parts().size(), 3U);
+    EXPECT_TRUE(damaged->parts()[0].found.clean());
+    EXPECT_EQ(damaged->parts()[1].path, folder_ / "dir/data.0");
+    ASSERT_EQ(damaged->parts()[1].found.lost.size(), 1U);
+    EXPECT_EQ(damaged->parts()[1].found.lost[0].begin, kTurn);
+    EXPECT_EQ(damaged->parts()[1].found.lost[0].end, kTurn + kSampleBytes);
+    ASSERT_EQ(damaged->parts()[2].found.lost.size(), 1U);
+    EXPECT_EQ(damaged->parts()[2].found.lost[0].begin,
+              (kRounds - 1) * kTurn + kSampleBytes + kAuxBytes);
+    EXPECT_FALSE(damaged->clean());
+    ASSERT_TRUE(damaged->write(written_));
+    const std::vector<uint32_t> all = types(written_);
+    EXPECT_EQ(std::ranges::count(all, uint32_t{PERF_RECORD_SAMPLE}), 3 * kRounds - 1);
+    EXPECT_EQ(std::ranges::count(all, uint32_t{kAuxtrace}), 3 * kRounds - 1);
+    EXPECT_EQ(std::ranges::count(all, uint32_t{kFinishedRound}), 0)
+        << "the rounds of several files are none of one";
+    EXPECT_TRUE(AuxFile::open(written_)->from_index());
+}
+
+// Resident memory does not grow with a damaged file: 400 MiB of buffers with a hole of 100 MiB.
+TEST_F(RecoverFiles, MemoryDoesNotGrowWithTheFile)
+{
+    const fs::path path = folder_ / "long";
+    FileBuilder builder;
+    builder.event(24, kSampleType, {7}).pmu(24, "hisi_ptt0_2");
+    const std::vector<std::byte> file = builder.file();
+    std::vector<std::byte> front(file.begin(),
+                                 file.begin() + static_cast<ptrdiff_t>(builder.data_offset()));
+    store<uint64_t>(front.data() + 48, 0, std::endian::little);
+    put(path, front);
+    constexpr uint64_t kBuffer = uint64_t{100} << 20;
+    FileBuilder one;
+    one.auxtrace(7, 0, 0, {});
+    std::vector<std::byte> header = one.records();
+    store<uint64_t>(header.data() + 8, kBuffer, std::endian::little);
+    {
+        Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+        for (int i = 0; i < 5; i++) {  // the second one has no header: a hole
+            ASSERT_TRUE(write_all(fd.get(), i == 1 ? filled(header.size(), 0) : header, path));
+            ASSERT_EQ(::ftruncate(fd.get(), ::lseek(fd.get(), 0, SEEK_END) + kBuffer), 0);
+        }
+    }
+    const long before_kib = peak_kib();
+    Result<DamagedRecording> damaged = DamagedRecording::open(path);
+    ASSERT_TRUE(damaged);
+    EXPECT_EQ(damaged->parts()[0].found.aux_buffers, 4U);
+    ASSERT_EQ(damaged->parts()[0].found.lost.size(), 1U);
+    EXPECT_EQ(damaged->parts()[0].found.lost[0].end - damaged->parts()[0].found.lost[0].begin,
+              kBuffer + header.size());
+    ASSERT_TRUE(damaged->write(written_));
+    EXPECT_LT(peak_kib() - before_kib, 64 * 1024);
+    EXPECT_EQ(fs::file_size(written_) / kBuffer, 4U);
 }
 
 }  // namespace

@@ -2,61 +2,14 @@
 // File layout, in this order: header, ids, attributes, records, table of features, features.
 #include "perfdata/writer.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 
-#include "base/file.hpp"
 #include "perfdata/format.hpp"
 
 namespace pmukit::perfdata {
 namespace {
 
-constexpr size_t kBufferBytes = size_t{1} << 20;
-constexpr size_t kStringAlign = 64;              // perf pads the strings of its header so
 constexpr unsigned kFeatEnd = kFeatClnSize + 1;  // HEADER_LAST_FEATURE of Linux 7.2
-
-// Bytes of this machine's order, one field after the other.
-class Packer {
-public:
-    template <std::unsigned_integral T>
-    Packer &put(T value)
-    {
-        bytes_.resize(bytes_.size() + sizeof value);
-        store(bytes_.data() + bytes_.size() - sizeof value, value, std::endian::native);
-        return *this;
-    }
-    Packer &put(Bytes bytes)
-    {
-        pmukit::append(bytes_, bytes);
-        return *this;
-    }
-    Packer &string(const std::string &text)
-    {
-        size_t room = (text.size() + 1 + kStringAlign - 1) / kStringAlign * kStringAlign;
-        put(static_cast<uint32_t>(room)).put(as_bytes(text));
-        bytes_.resize(bytes_.size() + room - text.size());
-        return *this;
-    }
-    Packer &pad_to(size_t size)
-    {
-        bytes_.resize(std::max(size, bytes_.size()));
-        return *this;
-    }
-    std::vector<std::byte> take() { return std::move(bytes_); }
-
-private:
-    std::vector<std::byte> bytes_;
-};
-
-Packer record_header(uint32_t type, size_t record_bytes)
-{
-    Packer packer;
-    packer.put(type).put(uint16_t{0}).put(static_cast<uint16_t>(record_bytes));
-    return packer;
-}
 
 std::vector<std::byte> packed_string(const std::string &text)
 {
@@ -94,131 +47,129 @@ size_t needed_bytes(Bytes attr)
 
 }  // namespace
 
-Writer::Writer(std::string path, std::vector<WriterEvent> events, HostInfo host)
-    : path_(std::move(path)),
-      part_(path_ + ".part-" + std::to_string(::getpid())),
-      events_(std::move(events)),
-      host_(std::move(host))
+Writer::Writer(NewFile file, std::endian order, std::vector<WriterEvent> events)
+    : file_(std::move(file)), order_(order), events_(std::move(events))
 {
     attr_bytes_ = kAttrMinBytes;
     for (const WriterEvent &event : events_)
         attr_bytes_ = std::max(attr_bytes_, needed_bytes(event.attr));
     // perf looks for the ids behind as many bytes as each attribute says it has.
     for (WriterEvent &event : events_) {
-        if (event.attr.size() == attr_bytes_)
-            continue;
         event.attr.resize(attr_bytes_);
-        store(event.attr.data() + kAttrSize, static_cast<uint32_t>(attr_bytes_),
-              std::endian::native);
+        store(event.attr.data() + kAttrSize, static_cast<uint32_t>(attr_bytes_), order_);
     }
-    buffer_.reserve(kBufferBytes);
+    const auto named = [](const WriterEvent &event) { return !event.name.empty(); };
+    if (std::ranges::any_of(events_, named))
+        sections_[kFeatEventDesc] = event_desc();
 }
 
 Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> events,
-                              HostInfo host)
+                              const HostInfo &host)
 {
-    Writer writer(path, std::move(events), std::move(host));
-    // Physical addresses are nobody else's business: the owner reads it, as perf does it.
-    writer.fd_ = Fd(::open(writer.part_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
-    if (!writer.fd_)
-        return system_error(writer.part_, errno);
+    Result<Writer> writer = create_copy(path, std::endian::native, std::move(events));
+    if (writer)
+        writer->host_sections(host);
+    return writer;
+}
+
+Result<Writer> Writer::create_copy(const std::string &path, std::endian order,
+                                   std::vector<WriterEvent> events)
+{
+    Result<NewFile> file = NewFile::create(path);
+    if (!file)
+        return file.error();
+    Writer writer(std::move(*file), order, std::move(events));
     if (Result<void> front = writer.write_front(); !front)
         return front.error();
     return writer;
 }
 
-Result<Writer> Writer::create_pipe(Fd fd, std::vector<WriterEvent> events, HostInfo host)
+Result<Writer> Writer::create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host)
 {
-    Writer writer("the pipe", std::move(events), std::move(host));
-    writer.part_ = writer.path_;
+    Writer writer(NewFile::into(std::move(fd), "the pipe"), std::endian::native, std::move(events));
     writer.pipe_ = true;
-    writer.fd_ = std::move(fd);
+    writer.host_sections(host);
     if (Result<void> front = writer.write_pipe_front(); !front)
         return front.error();
     return writer;
 }
 
-Writer::~Writer()
+void Writer::section(unsigned feature, std::vector<std::byte> content)
 {
-    if (fd_ && !pipe_)
-        ::unlink(part_.c_str());
+    if (feature != kFeatEventDesc && feature != kFeatAuxtrace)
+        sections_[feature] = std::move(content);
 }
 
-Result<void> Writer::flush()
+void Writer::host_sections(const HostInfo &host)
 {
-    Result<void> done = write_all(fd_.get(), buffer_, part_);
-    buffer_.clear();
-    return done;
-}
-
-Result<void> Writer::append(Bytes bytes)
-{
-    offset_ += bytes.size();
-    if (bytes.size() > kBufferBytes - buffer_.size())
-        if (Result<void> done = flush(); !done)
-            return done;
-    if (bytes.size() > kBufferBytes)
-        return write_all(fd_.get(), bytes, part_);
-    pmukit::append(buffer_, bytes);
-    return {};
+    sections_[kFeatHostname] = packed_string(host.hostname);
+    sections_[kFeatOsRelease] = packed_string(host.os_release);
+    sections_[kFeatVersion] = packed_string(host.version);
+    sections_[kFeatArch] = packed_string(host.arch);
+    sections_[kFeatNrCpus] = Packer().put(host.cpus_available).put(host.cpus_online).take();
+    sections_[kFeatCmdline] = packed_cmdline(host.cmdline);
+    sections_[kFeatPmuMappings] = packed_pmus(host.pmus);
 }
 
 // The header is written twice: now as room, at the end with what is known then.
 Result<void> Writer::write_front()
 {
-    Packer front;
+    Packer front = packer();
     front.pad_to(kFileHeaderBytes);
     for (const WriterEvent &event : events_)
         for (uint64_t id : event.ids)
             front.put(id);
     uint64_t ids_at = kFileHeaderBytes;
-    Packer attrs;
+    Packer attrs = packer();
     for (const WriterEvent &event : events_) {
         attrs.put(Bytes(event.attr)).put(ids_at).put(uint64_t{event.ids.size() * sizeof(uint64_t)});
         ids_at += event.ids.size() * sizeof(uint64_t);
     }
     attrs_offset_ = ids_at;
-    if (Result<void> done = append(front.take()); !done)
+    if (Result<void> done = file_.put(front.bytes()); !done)
         return done;
-    Result<void> done = append(attrs.take());
-    data_offset_ = offset_;
+    Result<void> done = file_.put(attrs.bytes());
+    data_offset_ = file_.offset();
     return done;
 }
 
 Result<void> Writer::auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv)
 {
     constexpr size_t kInfoBodyBytes = 8;  // the type and 32 reserved bits
-    Packer record = record_header(
-        kAuxtraceInfo, kRecordHeaderBytes + kInfoBodyBytes + priv.size() * sizeof(uint64_t));
+    Packer record = packer();
+    record.record_header(kAuxtraceInfo, 0,
+                         kRecordHeaderBytes + kInfoBodyBytes + priv.size() * sizeof(uint64_t));
     record.put(type).put(uint32_t{0});
     for (uint64_t word : priv)
         record.put(word);
-    return append(record.take());
+    return file_.put(record.bytes());
 }
 
 // Attributes, names and features as records; an empty feature ends them.
 Result<void> Writer::write_pipe_front()
 {
-    Packer front;
+    Packer front = packer();
     front.put(kMagic).put(uint64_t{kPipeHeaderBytes});
-    if (Result<void> done = append(front.take()); !done)
+    if (Result<void> done = file_.put(front.bytes()); !done)
         return done;
     for (const WriterEvent &event : events_)
         if (Result<void> done = write_pipe_event(event); !done)
             return done;
-    std::vector<FeatureBytes> features = host_features();
-    features.emplace_back(kFeatEnd, std::vector<std::byte>());
-    for (const auto &[feature, content] : features) {
+    sections_[kFeatEnd] = {};
+    for (const auto &[feature, content] : sections_) {
         size_t size = kRecordHeaderBytes + sizeof(uint64_t) + content.size();
         const size_t padding = (8 - size % 8) % 8;
         if (size + padding > UINT16_MAX)
             continue;  // a description that fits no record
-        Packer record = record_header(kHeaderFeature, size + padding);
-        record.put(uint64_t{feature}).put(Bytes(content)).pad_to(size + padding);
-        if (Result<void> done = append(record.take()); !done)
+        Packer record = packer();
+        record.record_header(kHeaderFeature, 0, size + padding)
+            .put(uint64_t{feature})
+            .put(Bytes(content))
+            .pad_to(size + padding);
+        if (Result<void> done = file_.put(record.bytes()); !done)
             return done;
     }
-    data_offset_ = offset_;
+    data_offset_ = file_.offset();
     return {};
 }
 
@@ -227,105 +178,108 @@ Result<void> Writer::write_pipe_event(const WriterEvent &event)
     size_t size = kRecordHeaderBytes + event.attr.size() + event.ids.size() * sizeof(uint64_t);
     if (size > UINT16_MAX)
         return Error{Errc::kUnsupported, "an event with more ids than a pipe's record can hold"};
-    Packer attr = record_header(kHeaderAttr, size);
-    attr.put(Bytes(event.attr));
+    Packer attr = packer();
+    attr.record_header(kHeaderAttr, 0, size).put(Bytes(event.attr));
     for (uint64_t id : event.ids)
         attr.put(id);
-    if (Result<void> done = append(attr.take()); !done || event.ids.empty())
+    if (Result<void> done = file_.put(attr.bytes()); !done || event.ids.empty())
         return done;
     constexpr uint64_t kUpdateName = 2;
     size = kRecordHeaderBytes + 2 * sizeof(uint64_t) + (event.name.size() + 8) / 8 * 8;
-    Packer name = record_header(kEventUpdate, size);
-    name.put(kUpdateName).put(event.ids.front()).put(as_bytes(event.name)).pad_to(size);
-    return append(name.take());
+    Packer name = packer();
+    name.record_header(kEventUpdate, 0, size)
+        .put(kUpdateName)
+        .put(event.ids.front())
+        .put(as_bytes(event.name))
+        .pad_to(size);
+    return file_.put(name.bytes());
 }
 
 Result<void> Writer::records(Bytes bytes)
 {
-    return append(bytes);
+    return file_.put(bytes);
+}
+
+Result<void> Writer::copy(const Record &record)
+{
+    if (record.payload_at != 0)
+        return file_.put(record.payload);
+    const size_t size = kRecordHeaderBytes + record.body.size();
+    if (record.type == kAuxtrace)
+        index_.push_back({file_.offset(), size + record.payload_bytes});
+    std::byte header[kRecordHeaderBytes];
+    store(header, record.type, order_);
+    store(header + 4, record.misc, order_);
+    store(header + 6, static_cast<uint16_t>(size), order_);
+    for (Bytes part : {Bytes(header), record.body, record.payload})
+        if (Result<void> done = file_.put(part); !done)
+            return done;
+    return {};
 }
 
 Result<void> Writer::auxtrace(AuxtraceRecord record, Bytes first, Bytes second)
 {
-    size_t size = first.size() + second.size();
-    size_t padding = (8 - size % 8) % 8;  // the next record is 8-byte aligned
-    index_.push_back({offset_, kRecordHeaderBytes + kAuxtraceBodyBytes + size + padding});
-    std::vector<std::byte> head = record_header(kAuxtrace, kRecordHeaderBytes + kAuxtraceBodyBytes)
-                                      .put(uint64_t{size + padding})
-                                      .put(record.offset)
-                                      .put(record.reference)
-                                      .put(record.index)
-                                      .put(record.tid)
-                                      .put(record.cpu)
-                                      .put(uint32_t{0})
-                                      .take();
+    constexpr size_t kBytes = kRecordHeaderBytes + kAuxtraceBodyBytes;
+    const size_t size = first.size() + second.size();
+    const size_t padding = (8 - size % 8) % 8;  // the next record is 8-byte aligned
+    index_.push_back({file_.offset(), kBytes + size + padding});
+    Packer head = packer();
+    head.record_header(kAuxtrace, 0, kBytes)
+        .put(uint64_t{size + padding})
+        .put(record.offset)
+        .put(record.reference)
+        .put(record.index)
+        .put(record.tid)
+        .put(record.cpu)
+        .put(uint32_t{0});
     const std::byte zeros[8]{};
-    for (Bytes part : {Bytes(head), first, second, Bytes(zeros, padding)})
-        if (Result<void> done = append(part); !done)
+    for (Bytes part : {Bytes(head.bytes()), first, second, Bytes(zeros, padding)})
+        if (Result<void> done = file_.put(part); !done)
             return done;
     return {};
 }
 
 Result<void> Writer::finished_round()
 {
-    return append(record_header(kFinishedRound, kRecordHeaderBytes).take());
+    Packer record = packer();
+    return file_.put(record.record_header(kFinishedRound, 0, kRecordHeaderBytes).bytes());
 }
 
 std::vector<std::byte> Writer::event_desc() const
 {
-    Packer packer;
-    packer.put(static_cast<uint32_t>(events_.size())).put(static_cast<uint32_t>(attr_bytes_));
+    Packer desc = packer();
+    desc.put(static_cast<uint32_t>(events_.size())).put(static_cast<uint32_t>(attr_bytes_));
     for (const WriterEvent &event : events_) {
-        packer.put(Bytes(event.attr))
-            .put(static_cast<uint32_t>(event.ids.size()))
-            .string(event.name);
+        desc.put(Bytes(event.attr)).put(static_cast<uint32_t>(event.ids.size())).string(event.name);
         for (uint64_t id : event.ids)
-            packer.put(id);
+            desc.put(id);
     }
-    return packer.take();
+    return desc.take();
 }
 
 std::vector<std::byte> Writer::auxtrace_index() const
 {
-    Packer packer;
-    packer.put(uint64_t{index_.size()});
+    Packer index = packer();
+    index.put(uint64_t{index_.size()});
     for (const IndexEntry &entry : index_)
-        packer.put(entry.offset).put(entry.size);
-    return packer.take();
+        index.put(entry.offset).put(entry.size);
+    return index.take();
 }
 
-std::vector<Writer::FeatureBytes> Writer::host_features() const
-{
-    return {
-        {kFeatHostname, packed_string(host_.hostname)},
-        {kFeatOsRelease, packed_string(host_.os_release)},
-        {kFeatVersion, packed_string(host_.version)},
-        {kFeatArch, packed_string(host_.arch)},
-        {kFeatNrCpus, Packer().put(host_.cpus_available).put(host_.cpus_online).take()},
-        {kFeatCmdline, packed_cmdline(host_.cmdline)},
-        {kFeatEventDesc, event_desc()},
-        {kFeatPmuMappings, packed_pmus(host_.pmus)},
-    };
-}
-
-// In the order of their bits: the table has no other key.
 Result<void> Writer::write_features()
 {
-    std::vector<FeatureBytes> sections = host_features();
     if (!index_.empty())
-        sections.emplace_back(kFeatAuxtrace, auxtrace_index());
-
-    Packer table;
-    uint64_t at = offset_ + sections.size() * kSectionBytes;
-    for (const auto &[feature, content] : sections) {
+        sections_[kFeatAuxtrace] = auxtrace_index();
+    Packer table = packer();
+    uint64_t at = file_.offset() + sections_.size() * kSectionBytes;
+    for (const auto &[feature, content] : sections_) {
         table.put(at).put(uint64_t{content.size()});
         at += content.size();
-        features_.push_back(feature);
     }
-    if (Result<void> done = append(table.take()); !done)
+    if (Result<void> done = file_.put(table.bytes()); !done)
         return done;
-    for (const auto &[feature, content] : sections)
-        if (Result<void> done = append(content); !done)
+    for (const auto &[feature, content] : sections_)
+        if (Result<void> done = file_.put(content); !done)
             return done;
     return {};
 }
@@ -333,10 +287,10 @@ Result<void> Writer::write_features()
 std::vector<std::byte> Writer::file_header() const
 {
     uint64_t bitmap[kFeatureBits / 64] = {};
-    for (unsigned feature : features_)
+    for (const auto &[feature, content] : sections_)
         bitmap[feature / 64] |= uint64_t{1} << (feature % 64);
     size_t entry_bytes = attr_bytes_ + kSectionBytes;
-    Packer header;
+    Packer header = packer();
     header.put(kMagic).put(uint64_t{kFileHeaderBytes}).put(uint64_t{entry_bytes});
     header.put(attrs_offset_).put(uint64_t{entry_bytes * events_.size()});
     header.put(data_offset_).put(data_end_ - data_offset_);
@@ -348,24 +302,14 @@ std::vector<std::byte> Writer::file_header() const
 
 Result<void> Writer::finish()
 {
-    data_end_ = offset_;
+    data_end_ = file_.offset();
     if (pipe_)
-        return flush();
+        return file_.finish();
     if (Result<void> done = write_features(); !done)
         return done;
-    if (Result<void> done = flush(); !done)
+    if (Result<void> done = file_.patch(0, file_header()); !done)
         return done;
-    if (::lseek(fd_.get(), 0, SEEK_SET) != 0)
-        return system_error(part_, errno);
-    if (Result<void> done = write_all(fd_.get(), file_header(), part_); !done)
-        return done;
-    // close() is where some file systems say that the disk is full.
-    if (::close(fd_.release()) != 0 || ::rename(part_.c_str(), path_.c_str()) != 0) {
-        Error error = system_error(path_, errno);
-        ::unlink(part_.c_str());
-        return error;
-    }
-    return {};
+    return file_.finish();
 }
 
 }  // namespace pmukit::perfdata

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Writes a perf.data file that stock perf reads: header, attributes and ids, records, AUXTRACE
 // buffers, feature sections. The file gets its name only when it is whole; until then it is
-// NAME.part-PID. Or the same in pipe layout, as records into a descriptor.
+// NAME.part-PID. Or the same in pipe layout, as records into a descriptor. What it writes is new,
+// or copied from other recordings in their byte order.
 #pragma once
 
+#include <bit>
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,13 +15,15 @@
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "perfdata/new_file.hpp"
+#include "perfdata/packer.hpp"
 #include "perfdata/records.hpp"
 
 namespace pmukit::perfdata {
 
 struct WriterEvent {
-    std::vector<std::byte>
-        attr;  // struct perf_event_attr as the kernel took it, this machine's byte order
+    // struct perf_event_attr as the kernel took it, in the byte order of the file
+    std::vector<std::byte> attr;
     std::vector<uint64_t> ids;
     std::string name;
 };
@@ -33,13 +37,21 @@ struct HostInfo {
 
 class Writer {
 public:
+    // New files are of this machine's byte order.
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
-                                 HostInfo host);
+                                 const HostInfo &host);
     // Pipe layout into a descriptor: the header goes out at once, finish() only flushes.
-    static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, HostInfo host);
+    static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host);
+    // For records of other recordings: section() adds their header.
+    static Result<Writer> create_copy(const std::string &path, std::endian order,
+                                      std::vector<WriterEvent> events);
     Writer(Writer &&) = default;
     Writer &operator=(Writer &&) = delete;
-    ~Writer();  // removes what finish() did not complete
+    ~Writer() = default;  // what finish() did not complete goes away
+
+    // The content of a header section, enum Feature; not in a pipe. The writer makes EVENT_DESC and
+    // AUXTRACE, the index of AUX buffers, itself.
+    void section(unsigned feature, std::vector<std::byte> content);
 
     // AUXTRACE_INFO: the AUX data is of a kind that stock perf decodes, by its number there, with
     // what it wants to know (priv). Before any record. Stock perf stops at a number it does not
@@ -47,6 +59,8 @@ public:
     Result<void> auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv);
     // Whole perf records, one or many, as the kernel wrote them.
     Result<void> records(Bytes bytes);
+    // A record of a reader, piece by piece where the reader gives its payload so.
+    Result<void> copy(const Record &record);
     // One drained piece of an AUX area; two parts, because a ring wraps. record.size is set here.
     Result<void> auxtrace(AuxtraceRecord record, Bytes first, Bytes second);
     // All rings were drained once: readers that sort by time may flush.
@@ -54,37 +68,34 @@ public:
     // Features, header, name. Nothing may be written afterwards.
     Result<void> finish();
 
-    uint64_t data_bytes() const { return offset_ - data_offset_; }
+    std::endian order() const { return order_; }
+    uint64_t data_bytes() const { return file_.offset() - data_offset_; }
 
 private:
     struct IndexEntry {
         uint64_t offset, size;
     };
 
-    Writer(std::string path, std::vector<WriterEvent> events, HostInfo host);
-    Result<void> append(Bytes bytes);
-    Result<void> flush();
+    Writer(NewFile file, std::endian order, std::vector<WriterEvent> events);
+    void host_sections(const HostInfo &host);
     Result<void> write_front();
     Result<void> write_pipe_front();
     Result<void> write_pipe_event(const WriterEvent &event);
-    using FeatureBytes = std::pair<unsigned, std::vector<std::byte>>;
-    std::vector<FeatureBytes> host_features() const;
     Result<void> write_features();
+    Packer packer() const { return Packer(order_); }
     std::vector<std::byte> file_header() const;
     std::vector<std::byte> event_desc() const;
     std::vector<std::byte> auxtrace_index() const;
 
-    std::string path_, part_;
+    NewFile file_;
+    std::endian order_;
     std::vector<WriterEvent> events_;
-    HostInfo host_;
-    Fd fd_;
     bool pipe_ = false;
-    std::vector<std::byte> buffer_;
-    uint64_t offset_ = 0;  // of the next byte in the file
     uint64_t attrs_offset_ = 0, data_offset_ = 0, data_end_ = 0;
     size_t attr_bytes_ = 0;  // of the widest attribute
     std::vector<IndexEntry> index_;
-    std::vector<unsigned> features_;  // bits, set once their sections are written
+    // In the order of their bits: the table in the file has no other key.
+    std::map<unsigned, std::vector<std::byte>> sections_;
 };
 
 }  // namespace pmukit::perfdata

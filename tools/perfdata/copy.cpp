@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "perfdata/copy.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "perfdata/format.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+// The writer makes the index itself; the others tell how the records lay in the source.
+constexpr unsigned kNotCopied[] = {kFeatAuxtrace, kFeatDirFormat, kFeatCompressed};
+constexpr size_t kMaxTracingBytes = size_t{16} << 20;
+
+}  // namespace
+
+std::vector<WriterEvent> events_for_copy(const Reader &reader)
+{
+    std::vector<WriterEvent> events;
+    for (const Event &event : reader.events())
+        events.push_back({event.attr_bytes, event.ids, event.name});
+    return events;
+}
+
+RecordCopier::RecordCopier(const Reader &from, Writer &to, RecordFilter filter)
+    : from_(from), to_(to), filter_(std::move(filter)), events_(from.events().size())
+{
+    if (!filter_)
+        filter_ = [&to](const Record &record) { return to.copy(record); };
+}
+
+Result<void> RecordCopier::record(const Record &record)
+{
+    if (from_.events().size() != events_)
+        return Error{Errc::kUnsupported, "an event is described behind the first record",
+                     record.offset};
+    // The rounds of a directory's files are not one after the other: without their marks perf sorts
+    // everything.
+    if (is_pipe_header(record.type) || (record.type == kFinishedRound && from_.is_directory()))
+        return {};
+    if (record.type != kHeaderTracingData)
+        return filter_(record);
+    // A record of pipes, a section of files.
+    if (record.payload.size() > kMaxTracingBytes - tracing_data_.size())
+        return Error{Errc::kUnsupported, "more tracing data than any kernel has", record.offset};
+    append(tracing_data_, record.payload);
+    return {};
+}
+
+void RecordCopier::finish()
+{
+    for (const FeatureSection &section : from_.features()) {
+        const std::optional<Bytes> content = from_.feature(section.feature);
+        if (content && std::ranges::find(kNotCopied, section.feature) == std::end(kNotCopied))
+            to_.section(section.feature, {content->begin(), content->end()});
+    }
+    if (!tracing_data_.empty())
+        to_.section(kFeatTracingData, std::move(tracing_data_));
+}
+
+Result<void> RecordCopier::run(Reader &from, Writer &to, RecordFilter filter)
+{
+    RecordCopier copier(from, to, std::move(filter));
+    for (Record record;;) {
+        Result<bool> more = from.next(record);
+        if (!more)
+            return more.error();
+        if (!*more)
+            break;
+        if (Result<void> done = copier.record(record); !done)
+            return done;
+    }
+    copier.finish();
+    return {};
+}
+
+}  // namespace pmukit::perfdata

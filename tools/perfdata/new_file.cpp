@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "perfdata/new_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "base/file.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+constexpr size_t kGatheredBytes = size_t{1} << 20;
+
+}  // namespace
+
+NewFile::NewFile(std::string path, std::string part, Fd fd)
+    : path_(std::move(path)), part_(std::move(part)), fd_(std::move(fd))
+{
+    gathered_.reserve(kGatheredBytes);
+}
+
+Result<NewFile> NewFile::create(const std::string &path)
+{
+    const std::string part = path + ".part-" + std::to_string(::getpid());
+    // Physical addresses are nobody else's business: the owner reads it, as perf does it.
+    Fd fd(::open(part.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+    if (!fd)
+        return system_error(part, errno);
+    return NewFile(path, part, std::move(fd));
+}
+
+NewFile NewFile::into(Fd fd, std::string name)
+{
+    return NewFile({}, std::move(name), std::move(fd));
+}
+
+NewFile::~NewFile()
+{
+    if (fd_ && !path_.empty())
+        ::unlink(part_.c_str());
+}
+
+Result<void> NewFile::flush()
+{
+    Result<void> done = write_all(fd_.get(), gathered_, part_);
+    gathered_.clear();
+    return done;
+}
+
+Result<void> NewFile::put(Bytes bytes)
+{
+    offset_ += bytes.size();
+    if (bytes.size() > kGatheredBytes - gathered_.size())
+        if (Result<void> done = flush(); !done)
+            return done;
+    if (bytes.size() > kGatheredBytes)
+        return write_all(fd_.get(), bytes, part_);
+    append(gathered_, bytes);
+    return {};
+}
+
+Result<void> NewFile::patch(uint64_t at, Bytes bytes)
+{
+    if (Result<void> done = flush(); !done)
+        return done;
+    const ssize_t put = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (put != static_cast<ssize_t>(bytes.size()))
+        return system_error(part_, put < 0 ? errno : ENOSPC);
+    return {};
+}
+
+Result<void> NewFile::finish()
+{
+    if (Result<void> done = flush(); !done)
+        return done;
+    if (path_.empty())
+        return {};
+    // close() is where some file systems say that the disk is full.
+    if (::close(fd_.release()) == 0 && ::rename(part_.c_str(), path_.c_str()) == 0)
+        return {};
+    Error error = system_error(path_, errno);
+    ::unlink(part_.c_str());
+    return error;
+}
+
+}  // namespace pmukit::perfdata

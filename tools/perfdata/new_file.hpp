@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A file that gets its name only when it is whole: until then it is NAME.part-PID, and it goes away
+// with its object. Or a descriptor that bytes go into. Small writes are gathered.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+namespace pmukit::perfdata {
+
+class NewFile {
+public:
+    static Result<NewFile> create(const std::string &path);
+    static NewFile into(Fd fd, std::string name);
+    NewFile(NewFile &&) = default;
+    NewFile &operator=(NewFile &&) = delete;
+    ~NewFile();
+
+    uint64_t offset() const { return offset_; }  // of the next byte
+    Result<void> put(Bytes bytes);
+    // Over what was put before; not in a pipe.
+    Result<void> patch(uint64_t at, Bytes bytes);
+    // All is written, and a file has its name.
+    Result<void> finish();
+
+private:
+    NewFile(std::string path, std::string part, Fd fd);
+    Result<void> flush();
+
+    std::string path_, part_;  // path_ empty: not ours to name
+    Fd fd_;
+    std::vector<std::byte> gathered_;
+    uint64_t offset_ = 0;
+};
+
+}  // namespace pmukit::perfdata

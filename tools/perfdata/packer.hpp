@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Bytes of a file's byte order, one field after the other.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/file.hpp"
+#include "perfdata/format.hpp"
+
+namespace pmukit::perfdata {
+
+class Packer {
+public:
+    explicit Packer(std::endian order = std::endian::native) : order_(order) {}
+
+    template <std::unsigned_integral T>
+    Packer &put(T value)
+    {
+        bytes_.resize(bytes_.size() + sizeof value);
+        store(bytes_.data() + bytes_.size() - sizeof value, value, order_);
+        return *this;
+    }
+    Packer &put(Bytes bytes)
+    {
+        pmukit::append(bytes_, bytes);
+        return *this;
+    }
+    // With its length, and padded as perf pads the strings of its header.
+    Packer &string(std::string_view text)
+    {
+        constexpr size_t kAlign = 64;
+        const size_t room = (text.size() + 1 + kAlign - 1) / kAlign * kAlign;
+        put(static_cast<uint32_t>(room)).put(as_bytes(text));
+        bytes_.resize(bytes_.size() + room - text.size());
+        return *this;
+    }
+    // bytes: of the whole record.
+    Packer &record_header(uint32_t type, uint16_t misc, size_t bytes)
+    {
+        return put(type).put(misc).put(static_cast<uint16_t>(bytes));
+    }
+    Packer &pad_to(size_t size)
+    {
+        bytes_.resize(std::max(size, bytes_.size()));
+        return *this;
+    }
+    const std::vector<std::byte> &bytes() const { return bytes_; }
+    std::vector<std::byte> take() { return std::move(bytes_); }
+
+private:
+    std::endian order_;
+    std::vector<std::byte> bytes_;
+};
+
+}  // namespace pmukit::perfdata
