@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * uncore_pmon: the registers of a unit.
+ *
+ *   box control + 0                 box control: freeze, reset
+ *               + counter_offset    counter 0, 1, ...
+ *               + control_offset    control 0, 1, ...
+ *
+ * A unit is where its entry says, which need not be in a BAR of any function: on real machines
+ * memory controllers have their registers elsewhere. What keeps a wrong address from doing harm
+ * is that the memory is claimed, which fails for RAM, for what another driver has and for what
+ * another unit has; and that a unit must keep the freeze bit that is written to it.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/io.h>
+#include <linux/ioport.h>
+#include <linux/pci.h>
+#include <linux/printk.h>
+
+#if defined(CONFIG_X86)
+#include <asm/msr.h>
+#endif
+
+#include "uncore_pmon.h"
+
+/* MMIO */
+
+static void uncore_pmon_mmio_unmap(void __iomem **base, u64 address, u64 bytes)
+{
+	if (!*base)
+		return;
+	iounmap(*base);
+	release_mem_region(address, bytes);
+	*base = NULL;
+}
+
+static void __iomem *uncore_pmon_mmio_map(struct uncore_pmon_box *box, u64 address, u64 bytes)
+{
+	void __iomem *base;
+
+	if (!request_mem_region(address, bytes, box->pp.name))
+		return NULL;
+	base = ioremap(address, bytes);
+	if (!base)
+		release_mem_region(address, bytes);
+	return base;
+}
+
+static u64 uncore_pmon_free_address(const struct uncore_pmon_box *box)
+{
+	return (box->unit.box_control & ~UNCORE_PMON_MC_MASK) + UNCORE_PMON_MC_DCLK;
+}
+
+#define UNCORE_PMON_MC_BYTES	(UNCORE_PMON_MC_WPQ_CYCLES + sizeof(u64) - UNCORE_PMON_MC_DCLK)
+
+static const char *uncore_pmon_mmio_claim(struct uncore_pmon_box *box)
+{
+	box->base = uncore_pmon_mmio_map(box, box->unit.box_control,
+					 uncore_pmon_unit_bytes(&box->unit));
+	if (!box->base)
+		return "its registers are RAM or somebody else's";
+
+	/* Where they are somebody else's there are none. */
+	if (uncore_pmon_has_free(&box->unit, box->platform))
+		box->free_base = uncore_pmon_mmio_map(box, uncore_pmon_free_address(box),
+						      UNCORE_PMON_MC_BYTES);
+	box->has_free = box->free_base;
+	return NULL;
+}
+
+static void uncore_pmon_mmio_release(struct uncore_pmon_box *box)
+{
+	uncore_pmon_mmio_unmap(&box->free_base, uncore_pmon_free_address(box),
+			       UNCORE_PMON_MC_BYTES);
+	uncore_pmon_mmio_unmap(&box->base, box->unit.box_control,
+			       uncore_pmon_unit_bytes(&box->unit));
+}
+
+static u32 uncore_pmon_mmio_read32(const struct uncore_pmon_box *box, u32 offset)
+{
+	return readl(box->base + offset);
+}
+
+static void uncore_pmon_mmio_write(const struct uncore_pmon_box *box, u32 offset, u64 value)
+{
+	writel(value, box->base + offset);
+}
+
+static u64 uncore_pmon_mmio_read(const struct uncore_pmon_box *box, u32 offset)
+{
+	return readq(box->base + offset);
+}
+
+static const struct uncore_pmon_access uncore_pmon_mmio = {
+	.claim = uncore_pmon_mmio_claim,
+	.release = uncore_pmon_mmio_release,
+	.read32 = uncore_pmon_mmio_read32,
+	.write = uncore_pmon_mmio_write,
+	.read = uncore_pmon_mmio_read,
+};
+
+/* PCI configuration space */
+
+static const char *uncore_pmon_pci_claim(struct uncore_pmon_box *box)
+{
+	u64 address = box->unit.box_control;
+
+	box->pdev = pci_get_domain_bus_and_slot(FIELD_GET(UNCORE_PMON_PCI_DOMAIN, address),
+						FIELD_GET(UNCORE_PMON_PCI_BUS, address),
+						FIELD_GET(UNCORE_PMON_PCI_DEVFN, address));
+	if (!box->pdev)
+		return "there is no such PCI function";
+	if (box->pdev->vendor != UNCORE_PMON_PCI_VENDOR)
+		return "the PCI function is not Intel's";
+	return NULL;
+}
+
+static void uncore_pmon_pci_release(struct uncore_pmon_box *box)
+{
+	pci_dev_put(box->pdev);
+	box->pdev = NULL;
+}
+
+static u32 uncore_pmon_pci_read32(const struct uncore_pmon_box *box, u32 offset)
+{
+	u32 at = FIELD_GET(UNCORE_PMON_PCI_OFFSET, box->unit.box_control) + offset;
+	u32 value;
+
+	return pci_read_config_dword(box->pdev, at, &value) ? U32_MAX : value;
+}
+
+/* The half with the enabled event last. */
+static void uncore_pmon_pci_write(const struct uncore_pmon_box *box, u32 offset, u64 value)
+{
+	u32 at = FIELD_GET(UNCORE_PMON_PCI_OFFSET, box->unit.box_control) + offset;
+
+	if (offset != UNCORE_PMON_BOX)
+		pci_write_config_dword(box->pdev, at + sizeof(u32), upper_32_bits(value));
+	pci_write_config_dword(box->pdev, at, lower_32_bits(value));
+}
+
+/* The halves are read apart: once more when the upper one has moved meanwhile. */
+static u64 uncore_pmon_pci_read(const struct uncore_pmon_box *box, u32 offset)
+{
+	u32 high = uncore_pmon_pci_read32(box, offset + sizeof(u32));
+	u32 low = uncore_pmon_pci_read32(box, offset);
+	u32 again = uncore_pmon_pci_read32(box, offset + sizeof(u32));
+
+	if (again != high)
+		low = uncore_pmon_pci_read32(box, offset);
+	return (u64)again << 32 | low;
+}
+
+static const struct uncore_pmon_access uncore_pmon_pci = {
+	.claim = uncore_pmon_pci_claim,
+	.release = uncore_pmon_pci_release,
+	.read32 = uncore_pmon_pci_read32,
+	.write = uncore_pmon_pci_write,
+	.read = uncore_pmon_pci_read,
+};
+
+/* MSR: registers of the package of the CPU that reads them */
+
+static const char *uncore_pmon_msr_claim(struct uncore_pmon_box *box)
+{
+	return IS_ENABLED(CONFIG_X86) ? NULL : "there are no MSRs";
+}
+
+static void uncore_pmon_msr_release(struct uncore_pmon_box *box)
+{
+}
+
+#if defined(CONFIG_X86)
+static u64 uncore_pmon_msr_read(const struct uncore_pmon_box *box, u32 offset)
+{
+	u32 low, high;
+
+	if (rdmsr_safe(box->unit.box_control + offset, &low, &high))
+		return U64_MAX;
+	return (u64)high << 32 | low;
+}
+
+static void uncore_pmon_msr_write(const struct uncore_pmon_box *box, u32 offset, u64 value)
+{
+	/* One that is not there does not keep the freeze bit either, which is asked for. */
+	wrmsr_safe(box->unit.box_control + offset, lower_32_bits(value), upper_32_bits(value));
+}
+#else
+static u64 uncore_pmon_msr_read(const struct uncore_pmon_box *box, u32 offset)
+{
+	return U64_MAX;
+}
+
+static void uncore_pmon_msr_write(const struct uncore_pmon_box *box, u32 offset, u64 value)
+{
+}
+#endif
+
+static u32 uncore_pmon_msr_read32(const struct uncore_pmon_box *box, u32 offset)
+{
+	return uncore_pmon_msr_read(box, offset);
+}
+
+static const struct uncore_pmon_access uncore_pmon_msr = {
+	.claim = uncore_pmon_msr_claim,
+	.release = uncore_pmon_msr_release,
+	.read32 = uncore_pmon_msr_read32,
+	.write = uncore_pmon_msr_write,
+	.read = uncore_pmon_msr_read,
+};
+
+const struct uncore_pmon_access *uncore_pmon_accesses[] = {
+	[UNCORE_PMON_ACCESS_MSR]	= &uncore_pmon_msr,
+	[UNCORE_PMON_ACCESS_MMIO]	= &uncore_pmon_mmio,
+	[UNCORE_PMON_ACCESS_PCI]	= &uncore_pmon_pci,
+};
+
+/* The box */
+
+/**
+ * uncore_pmon_complain - say once what is wrong with a unit
+ * @box: the unit; its lock is held
+ * @what: the complaint
+ */
+void uncore_pmon_complain(struct uncore_pmon_box *box, enum uncore_pmon_complaint what)
+{
+	static const char *const texts[] = {
+		[UNCORE_PMON_SILENT]	= "does not answer any more; its counts stand still",
+		[UNCORE_PMON_BACKWARDS]	= "a counter went backwards; what it showed is not counted",
+	};
+
+	pmukit_stat_inc(&box->pp, PMUKIT_STAT_REJECTED);
+	if (!__test_and_set_bit(what, &box->told))
+		pr_warn("uncore_pmon: %s: %s\n", box->pp.name, texts[what]);
+}
+
+/**
+ * uncore_pmon_box_freeze - stop or let run all counters of a unit
+ * @box: the unit; its lock is held
+ * @freeze: which of the two
+ */
+void uncore_pmon_box_freeze(struct uncore_pmon_box *box, bool freeze)
+{
+	box->access->write(box, UNCORE_PMON_BOX, freeze ? UNCORE_PMON_BOX_FREEZE : 0);
+	box->frozen = freeze;
+}
+
+/**
+ * uncore_pmon_box_reset - bring a unit into a known state: frozen, controls and counters 0
+ * @box: the unit; its lock is held
+ */
+void uncore_pmon_box_reset(struct uncore_pmon_box *box)
+{
+	box->access->write(box, UNCORE_PMON_BOX,
+			   UNCORE_PMON_BOX_RESET_CONTROLS | UNCORE_PMON_BOX_RESET_COUNTERS);
+	uncore_pmon_box_freeze(box, true);
+	box->reset = true;
+}
+
+/**
+ * uncore_pmon_box_prepare - is the unit where its entry says; if so, reset it
+ * @box: a claimed unit whose registers every CPU can reach
+ *
+ * Return: what is wrong, or NULL.
+ */
+const char *uncore_pmon_box_prepare(struct uncore_pmon_box *box)
+{
+	unsigned long flags;
+	u32 kept;
+
+	raw_spin_lock_irqsave(&box->lock, flags);
+	uncore_pmon_box_reset(box);
+	kept = box->access->read32(box, UNCORE_PMON_BOX);
+	raw_spin_unlock_irqrestore(&box->lock, flags);
+
+	if (kept == U32_MAX || !(kept & UNCORE_PMON_BOX_FREEZE))
+		return "there is no unit at its control address";
+	return NULL;
+}
+
+/**
+ * uncore_pmon_box_control - write the control of a slot
+ * @box: the unit; its lock is held
+ * @slot: a slot of it, or UNCORE_PMON_NO_SLOT: nothing is done
+ * @control: what to write, 0 to stop it
+ */
+void uncore_pmon_box_control(struct uncore_pmon_box *box, int slot, u64 control)
+{
+	if (slot != UNCORE_PMON_NO_SLOT)
+		box->access->write(box, uncore_pmon_control_offset(&box->unit, slot), control);
+}
+
+/* Only of all ones is it asked whether anybody answered. */
+static bool uncore_pmon_box_silent(const struct uncore_pmon_box *box, u64 count)
+{
+	return count == U64_MAX && box->access->read32(box, UNCORE_PMON_BOX) == U32_MAX;
+}
+
+/**
+ * uncore_pmon_box_count - read the counter of an event
+ * @box: the unit; its lock is held
+ * @uev: the event, with a slot unless its counter always runs
+ * @count: filled in
+ *
+ * Return: false when nobody answers, which has been said.
+ */
+bool uncore_pmon_box_count(struct uncore_pmon_box *box, const struct uncore_pmon_event *uev,
+			   u64 *count)
+{
+	if (uev->cfg.kind == UNCORE_PMON_FREE)
+		*count = readq(box->free_base + uev->cfg.free->offset - UNCORE_PMON_MC_DCLK);
+	else
+		*count = box->access->read(box,
+					   uncore_pmon_counter_offset(&box->unit, uev->slot));
+	if (!uncore_pmon_box_silent(box, *count))
+		return true;
+	uncore_pmon_complain(box, UNCORE_PMON_SILENT);
+	return false;
+}

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * uncore_pmon: the arithmetic of the discovery table, of event terms and of counters.
+ *
+ * A table is firmware's or a device's and not believed: what comes out of the decoders here can
+ * be counted on, or is refused with a reason. Two units may still claim the same registers, or
+ * some that are not theirs; that shows when the memory is claimed.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+#include "uncore_pmon_core.h"
+
+#define UNCORE_PMON_ALL_ONES		(~0ULL)
+#define UNCORE_PMON_MMIO_LIMIT		BIT_ULL(52)	/* of physical addresses on x86 */
+#define UNCORE_PMON_MSR_LIMIT		BIT_ULL(32)
+#define UNCORE_PMON_PCI_LIMIT		BIT_ULL(31)
+#define UNCORE_PMON_PCI_SPACE		4096
+#define UNCORE_PMON_COUNTER_BYTES	8
+
+/* The table */
+
+static bool uncore_pmon_all_ones(const u64 *words)
+{
+	u32 i;
+
+	for (i = 0; i < UNCORE_PMON_ENTRY_WORDS; i++) {
+		if (words[i] == UNCORE_PMON_ALL_ONES)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * uncore_pmon_global_decode - decode and check the first entry of a table
+ * @words: its UNCORE_PMON_ENTRY_WORDS words
+ * @bar_bytes: length of the BAR that the table begins
+ * @global: filled in
+ *
+ * Return: what is wrong, or NULL.
+ */
+const char *uncore_pmon_global_decode(const u64 *words, u64 bar_bytes,
+				      struct uncore_pmon_global *global)
+{
+	if (uncore_pmon_all_ones(words))
+		return "the table begins with all ones";
+	if (!words[0] || !words[1])
+		return "the table begins with nothing";
+
+	global->stride_words = FIELD_GET(UNCORE_PMON_GLOBAL0_STRIDE, words[0]);
+	global->max_units = FIELD_GET(UNCORE_PMON_GLOBAL0_MAX_UNITS, words[0]);
+	if (global->stride_words < UNCORE_PMON_ENTRY_WORDS)
+		return "the stride is below 3 words";
+	if (!global->max_units)
+		return "the table has no units";
+	if (uncore_pmon_table_bytes(global) > bar_bytes)
+		return "the units reach beyond the BAR";
+	return NULL;
+}
+
+/**
+ * uncore_pmon_table_bytes - length of a table
+ * @global: its first entry
+ *
+ * Return: bytes, at most 2 MiB.
+ */
+u64 uncore_pmon_table_bytes(const struct uncore_pmon_global *global)
+{
+	return (1ULL + global->max_units) * global->stride_words * sizeof(u64);
+}
+
+static u8 uncore_pmon_control_step(u16 type, u8 access)
+{
+	const struct uncore_pmon_type *known = uncore_pmon_type_find(type);
+
+	if (access == UNCORE_PMON_ACCESS_MSR)
+		return 1;
+	if (access == UNCORE_PMON_ACCESS_PCI)
+		return 8;
+	return known ? known->control_step : 4;
+}
+
+static void uncore_pmon_unit_fields(const u64 *words, struct uncore_pmon_unit *unit)
+{
+	*unit = (struct uncore_pmon_unit) {
+		.box_control = words[1],
+		.type = FIELD_GET(UNCORE_PMON_UNIT2_TYPE, words[2]),
+		.id = FIELD_GET(UNCORE_PMON_UNIT2_ID, words[2]),
+		.access = FIELD_GET(UNCORE_PMON_UNIT0_ACCESS, words[0]),
+		.counters = FIELD_GET(UNCORE_PMON_UNIT0_COUNTERS, words[0]),
+		.width_bits = FIELD_GET(UNCORE_PMON_UNIT0_WIDTH, words[0]),
+		.control_offset = FIELD_GET(UNCORE_PMON_UNIT0_CONTROL, words[0]),
+		.counter_offset = FIELD_GET(UNCORE_PMON_UNIT0_COUNTER, words[0]),
+	};
+	unit->control_step = uncore_pmon_control_step(unit->type, unit->access);
+	unit->counter_step = unit->access == UNCORE_PMON_ACCESS_MSR ?
+			     1 : UNCORE_PMON_COUNTER_BYTES;
+}
+
+static u32 uncore_pmon_controls_end(const struct uncore_pmon_unit *unit)
+{
+	return unit->control_offset + unit->counters * unit->control_step;
+}
+
+static u32 uncore_pmon_counters_end(const struct uncore_pmon_unit *unit)
+{
+	return unit->counter_offset + unit->counters * unit->counter_step;
+}
+
+/* Can the registers be where the entry says? */
+static const char *uncore_pmon_unit_place(const struct uncore_pmon_unit *unit)
+{
+	u32 end = max_t(u32, uncore_pmon_controls_end(unit), uncore_pmon_counters_end(unit));
+	bool mmio = unit->access == UNCORE_PMON_ACCESS_MMIO;
+	u32 counter_alignment = mmio ? UNCORE_PMON_COUNTER_BYTES : 4;
+
+	if (unit->access == UNCORE_PMON_ACCESS_MSR)
+		return unit->box_control < UNCORE_PMON_MSR_LIMIT - end ?
+		       NULL : "control address is not an MSR";
+	if (unit->box_control % 4 || unit->control_offset % 4 ||
+	    (unit->box_control + unit->counter_offset) % counter_alignment)
+		return "registers not aligned";
+	if (mmio)
+		return unit->box_control < UNCORE_PMON_MMIO_LIMIT - end ?
+		       NULL : "control address beyond physical addresses";
+	if (unit->box_control >= UNCORE_PMON_PCI_LIMIT ||
+	    FIELD_GET(UNCORE_PMON_PCI_OFFSET, unit->box_control) + end > UNCORE_PMON_PCI_SPACE)
+		return "control address is not in a configuration space";
+	return NULL;
+}
+
+static const char *uncore_pmon_unit_check(const struct uncore_pmon_unit *unit)
+{
+	if (!unit->counters)
+		return "no counters";
+	if (unit->counters > UNCORE_PMON_MAX_COUNTERS)
+		return "more than 8 counters";
+	if (unit->width_bits < UNCORE_PMON_MIN_WIDTH || unit->width_bits > UNCORE_PMON_MAX_WIDTH)
+		return "counter width not in 24..64";
+	if (!unit->control_offset || !unit->counter_offset)
+		return "control or counter offset 0";
+	if (unit->control_offset < uncore_pmon_counters_end(unit) &&
+	    unit->counter_offset < uncore_pmon_controls_end(unit))
+		return "controls and counters overlap";
+	return uncore_pmon_unit_place(unit);
+}
+
+static const char *uncore_pmon_entry_check(const u64 *words, struct uncore_pmon_unit *unit)
+{
+	if (uncore_pmon_all_ones(words))
+		return "all ones";
+	if (!words[0] || !words[1])
+		return "no control address or no description";
+
+	uncore_pmon_unit_fields(words, unit);
+	if (unit->access > UNCORE_PMON_ACCESS_PCI)
+		return "unknown access type";
+	return uncore_pmon_unit_check(unit);
+}
+
+/* All units of a type are built alike; the first one says how. */
+static bool uncore_pmon_units_alike(const struct uncore_pmon_unit *a,
+				    const struct uncore_pmon_unit *b)
+{
+	return a->access == b->access && a->counters == b->counters &&
+	       a->width_bits == b->width_bits && a->control_offset == b->control_offset &&
+	       a->counter_offset == b->counter_offset;
+}
+
+static const char *uncore_pmon_unit_among(const struct uncore_pmon_unit *unit,
+					  const struct uncore_pmon_entry *before, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		if (!before[i].used || before[i].wrong || before[i].unit.type != unit->type)
+			continue;
+		if (before[i].unit.id == unit->id)
+			return "type and id stand in the table twice";
+		if (!uncore_pmon_units_alike(&before[i].unit, unit))
+			return "not as the first unit of its type";
+	}
+	return NULL;
+}
+
+/**
+ * uncore_pmon_table_decode - decode and check all units of a table
+ * @table: all uncore_pmon_table_bytes() of it
+ * @global: its first entry
+ * @entries: max_units of them are filled in
+ */
+void uncore_pmon_table_decode(const u64 *table, const struct uncore_pmon_global *global,
+			      struct uncore_pmon_entry *entries)
+{
+	u32 i;
+
+	for (i = 0; i < global->max_units; i++) {
+		const u64 *words = table + (1 + i) * global->stride_words;
+		struct uncore_pmon_entry *entry = &entries[i];
+
+		*entry = (struct uncore_pmon_entry) { .used = words[0] || words[1] };
+		if (!entry->used)
+			continue;
+		entry->wrong = uncore_pmon_entry_check(words, &entry->unit);
+		if (!entry->wrong)
+			entry->wrong = uncore_pmon_unit_among(&entry->unit, entries, i);
+	}
+}
+
+/* A unit */
+
+static bool uncore_pmon_collide(u32 first, u32 first_end, u32 second, u32 second_end)
+{
+	return first < second_end && second < first_end;
+}
+
+/* Are these bytes free of the unit's general registers? */
+static bool uncore_pmon_bytes_free(const struct uncore_pmon_unit *unit, u32 offset, u32 bytes)
+{
+	return !uncore_pmon_collide(offset, offset + bytes, unit->control_offset,
+				    uncore_pmon_controls_end(unit)) &&
+	       !uncore_pmon_collide(offset, offset + bytes, unit->counter_offset,
+				    uncore_pmon_counters_end(unit));
+}
+
+/**
+ * uncore_pmon_has_fixed - is there a fixed counter
+ * @unit: the unit
+ *
+ * The table does not say; a memory controller whose table leaves no room for it has none.
+ *
+ * Return: true when there is one.
+ */
+bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit)
+{
+	const struct uncore_pmon_type *type = uncore_pmon_type_find(unit->type);
+
+	return type && type->fixed && unit->access == UNCORE_PMON_ACCESS_MMIO &&
+	       uncore_pmon_bytes_free(unit, UNCORE_PMON_IMC_FIXED_COUNTER, sizeof(u64)) &&
+	       uncore_pmon_bytes_free(unit, UNCORE_PMON_IMC_FIXED_CONTROL, sizeof(u32));
+}
+
+/**
+ * uncore_pmon_has_free - are there counters that always run
+ * @unit: the unit
+ * @platform: where we are
+ *
+ * The table does not say either. They belong to a pair of memory controllers and are given to the
+ * first of the two, which is known by its place.
+ *
+ * Return: true when there are.
+ */
+bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_platform platform)
+{
+	const struct uncore_pmon_type *type = uncore_pmon_type_find(unit->type);
+
+	return type && type->free_running && platform == UNCORE_PMON_SPR &&
+	       unit->access == UNCORE_PMON_ACCESS_MMIO &&
+	       (unit->box_control & UNCORE_PMON_MC_MASK) == UNCORE_PMON_MC_BOX;
+}
+
+/**
+ * uncore_pmon_control_offset - where the control of a slot is
+ * @unit: the unit
+ * @slot: a slot that the unit has
+ *
+ * Return: offset from the box control.
+ */
+u32 uncore_pmon_control_offset(const struct uncore_pmon_unit *unit, u32 slot)
+{
+	if (slot == UNCORE_PMON_SLOT_FIXED)
+		return UNCORE_PMON_IMC_FIXED_CONTROL;
+	return unit->control_offset + slot * unit->control_step;
+}
+
+/**
+ * uncore_pmon_counter_offset - where the counter of a slot is
+ * @unit: the unit
+ * @slot: a slot that the unit has
+ *
+ * Return: offset from the box control.
+ */
+u32 uncore_pmon_counter_offset(const struct uncore_pmon_unit *unit, u32 slot)
+{
+	if (slot == UNCORE_PMON_SLOT_FIXED)
+		return UNCORE_PMON_IMC_FIXED_COUNTER;
+	return unit->counter_offset + slot * unit->counter_step;
+}
+
+/**
+ * uncore_pmon_unit_bytes - how far the registers of a unit reach
+ * @unit: the unit
+ *
+ * Return: bytes from the box control on, of MSRs their number.
+ */
+u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit)
+{
+	u32 end = max_t(u32, uncore_pmon_controls_end(unit), uncore_pmon_counters_end(unit));
+
+	if (!uncore_pmon_has_fixed(unit))
+		return end;
+	return max_t(u32, end, UNCORE_PMON_IMC_FIXED_CONTROL + sizeof(u32));
+}
+
+/* Event terms */
+
+static const struct uncore_pmon_free uncore_pmon_free_counters[] = {
+	{ .umask = 0x10, .offset = UNCORE_PMON_MC_DCLK },
+	{ .umask = 0x20, .offset = UNCORE_PMON_MC_RPQ_CYCLES },
+	{ .umask = 0x21, .offset = UNCORE_PMON_MC_WPQ_CYCLES },
+	{}
+};
+
+static const struct uncore_pmon_free *uncore_pmon_free_find(u64 umask)
+{
+	const struct uncore_pmon_free *free;
+
+	for (free = uncore_pmon_free_counters; free->umask; free++) {
+		if (free->umask == umask)
+			return free;
+	}
+	return NULL;
+}
+
+/**
+ * uncore_pmon_config_mask - bits of config that mean something to a unit
+ * @unit: the unit
+ *
+ * Controls of MMIO units have 32 bits.
+ *
+ * Return: the mask.
+ */
+u64 uncore_pmon_config_mask(const struct uncore_pmon_unit *unit)
+{
+	const struct uncore_pmon_type *type = uncore_pmon_type_find(unit->type);
+	u64 mask = UNCORE_PMON_CONTROL_EVENT | UNCORE_PMON_CONTROL_UMASK |
+		   UNCORE_PMON_CONTROL_EDGE | UNCORE_PMON_CONTROL_INVERT |
+		   UNCORE_PMON_CONTROL_THRESHOLD;
+
+	if (unit->access == UNCORE_PMON_ACCESS_MMIO)
+		return mask;
+	if (type && type->thread)
+		return mask | UNCORE_PMON_CONTROL_THREAD | UNCORE_PMON_CONTROL_UMASK_CHA;
+	return mask | UNCORE_PMON_CONTROL_UMASK_EXT;
+}
+
+static u32 uncore_pmon_allowed_counters(const struct uncore_pmon_unit *unit, u8 event)
+{
+	const struct uncore_pmon_type *type = uncore_pmon_type_find(unit->type);
+	const struct uncore_pmon_constraint *constraint = type ? type->constraints : NULL;
+	u32 all = BIT(unit->counters) - 1;
+
+	for (; constraint && constraint->counters; constraint++) {
+		if (constraint->event == event)
+			return all & constraint->counters;
+	}
+	return all;
+}
+
+/* Event 0xff: the fixed counter, or one that always runs. */
+static const char *uncore_pmon_special_parse(const struct uncore_pmon_unit *unit, bool has_free,
+					     u64 config, struct uncore_pmon_config *cfg)
+{
+	u64 umask = FIELD_GET(UNCORE_PMON_CONTROL_UMASK, config);
+
+	if (config & ~(UNCORE_PMON_CONTROL_EVENT | UNCORE_PMON_CONTROL_UMASK))
+		return "event 0xff takes no term but umask";
+	if (!umask) {
+		if (!uncore_pmon_has_fixed(unit))
+			return "there is no fixed counter";
+		cfg->kind = UNCORE_PMON_FIXED;
+		cfg->slots = BIT(UNCORE_PMON_SLOT_FIXED);
+		cfg->control = UNCORE_PMON_CONTROL_ENABLE;
+		return NULL;
+	}
+	cfg->kind = UNCORE_PMON_FREE;
+	cfg->free = has_free ? uncore_pmon_free_find(umask) : NULL;
+	return cfg->free ? NULL : "there is no such counter that always runs";
+}
+
+/**
+ * uncore_pmon_config_parse - decode and check what an event asks for
+ * @unit: the unit
+ * @has_free: it has counters that always run
+ * @config: of the event
+ * @config1: of the event
+ * @config2: of the event
+ * @cfg: filled in
+ *
+ * Return: what is wrong, or NULL.
+ */
+const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, bool has_free,
+				     u64 config, u64 config1, u64 config2,
+				     struct uncore_pmon_config *cfg)
+{
+	u64 event = FIELD_GET(UNCORE_PMON_CONTROL_EVENT, config);
+
+	*cfg = (struct uncore_pmon_config) { .kind = UNCORE_PMON_GENERAL };
+	if (config1 || config2 || config & ~uncore_pmon_config_mask(unit))
+		return "unknown bits";
+	if (event == UNCORE_PMON_EVENT_SPECIAL)
+		return uncore_pmon_special_parse(unit, has_free, config, cfg);
+
+	cfg->slots = uncore_pmon_allowed_counters(unit, event);
+	cfg->control = config;
+	return cfg->slots ? NULL : "no counter of this unit can count the event";
+}
+
+/* Counters */
+
+/*
+ * The fastest count that can be: a clock of 2^32 Hz that adds 2^8, the most that a threshold can
+ * be compared with, at each tick.
+ */
+#define UNCORE_PMON_RATE_LOG2		40
+#define UNCORE_PMON_SECOND_NS		1000000000ULL
+#define UNCORE_PMON_FOLD_MAX_NS		(60 * UNCORE_PMON_SECOND_NS)
+/*
+ * Not more often than this: 24 bits then still keep up with 4 counts a tick of a 2 GHz clock,
+ * 32 bits with the fastest.
+ */
+#define UNCORE_PMON_FOLD_MIN_NS		1000000ULL
+
+/**
+ * uncore_pmon_fold_ns - how often counters must be looked at
+ * @width_bits: their width
+ *
+ * Half of their range may pass in between, so that a step backwards can be told from a wrap.
+ *
+ * Return: nanoseconds.
+ */
+u64 uncore_pmon_fold_ns(u32 width_bits)
+{
+	u32 half_log2 = width_bits - 1;
+	u64 ns;
+
+	if (half_log2 < UNCORE_PMON_RATE_LOG2)
+		ns = UNCORE_PMON_SECOND_NS >> (UNCORE_PMON_RATE_LOG2 - half_log2);
+	else
+		ns = UNCORE_PMON_SECOND_NS << min_t(u32, half_log2 - UNCORE_PMON_RATE_LOG2, 6);
+	return min_t(u64, max_t(u64, ns, UNCORE_PMON_FOLD_MIN_NS), UNCORE_PMON_FOLD_MAX_NS);
+}
+
+/**
+ * uncore_pmon_delta - what a counter has counted
+ * @before: what it showed
+ * @now: what it shows
+ * @width_bits: its width; what is above means nothing
+ * @delta: filled in
+ *
+ * Return: false when it has gone backwards, or further than it can; nothing is to be added then.
+ */
+bool uncore_pmon_delta(u64 before, u64 now, u32 width_bits, u64 *delta)
+{
+	u32 unused = 64 - width_bits;
+
+	*delta = ((now - before) << unused) >> unused;
+	return !(*delta >> (width_bits - 1));
+}
+
+/*
+ * Finds a slot for one event by moving others: a walk over the slots in widening circles. via[s]
+ * is the slot whose holder would move to s, itself for a slot that the event can take at once.
+ */
+static bool uncore_pmon_place(const u32 *slots, s8 *slot, const s8 *holder, u32 wanted)
+{
+	u8 queue[UNCORE_PMON_NR_SLOTS];
+	s8 via[UNCORE_PMON_NR_SLOTS] = {};
+	u32 seen = 0, head = 0, tail = 0;
+	u32 s, t;
+
+	for (s = 0; s < UNCORE_PMON_NR_SLOTS; s++) {
+		if (!(slots[wanted] & BIT(s)))
+			continue;
+		via[s] = s;
+		seen |= BIT(s);
+		queue[tail++] = s;
+	}
+	while (head < tail) {
+		s = queue[head++];
+		if (holder[s] < 0)
+			goto found;
+		for (t = 0; t < UNCORE_PMON_NR_SLOTS; t++) {
+			if (seen & BIT(t) || !(slots[holder[s]] & BIT(t)))
+				continue;
+			via[t] = s;
+			seen |= BIT(t);
+			queue[tail++] = t;
+		}
+	}
+	return false;
+
+found:
+	for (; via[s] != (s8)s; s = via[s])
+		slot[holder[via[s]]] = s;
+	slot[wanted] = s;
+	return true;
+}
+
+/**
+ * uncore_pmon_assign - give each event a slot
+ * @slots: of each event a mask of the slots it can have; 0: it needs none
+ * @slot: of each event the slot it has, or UNCORE_PMON_NO_SLOT; brought up to date
+ * @nr: how many events
+ *
+ * Events keep their slot where they can, and are only moved when another one needs it.
+ *
+ * Return: false when there are not enough slots; @slot is then of no use.
+ */
+bool uncore_pmon_assign(const u32 *slots, s8 *slot, u32 nr)
+{
+	s8 holder[UNCORE_PMON_NR_SLOTS];
+	u32 i, e;
+
+	for (e = 0; e < nr; e++) {
+		if (!slots[e] || slot[e] >= 0)
+			continue;
+		for (i = 0; i < UNCORE_PMON_NR_SLOTS; i++)
+			holder[i] = UNCORE_PMON_NO_SLOT;
+		for (i = 0; i < nr; i++) {
+			if (slot[i] >= 0)
+				holder[slot[i]] = i;
+		}
+		if (!uncore_pmon_place(slots, slot, holder, e))
+			return false;
+	}
+	return true;
+}

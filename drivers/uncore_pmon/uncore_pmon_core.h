@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * uncore_pmon: the arithmetic of the discovery table, of event terms, of counters and of who gets
+ * which, and what is known of each type of unit. Pure C without kernel calls, so that a test in
+ * user space can run it.
+ */
+#ifndef UNCORE_PMON_CORE_H
+#define UNCORE_PMON_CORE_H
+
+#include <linux/types.h>
+
+#include "uncore_pmon_regs.h"
+
+#define UNCORE_PMON_MAX_COUNTERS	8
+#define UNCORE_PMON_MIN_WIDTH		24
+#define UNCORE_PMON_MAX_WIDTH		64
+
+/* A slot holds one event: the general counters, then the fixed one. */
+#define UNCORE_PMON_SLOT_FIXED		UNCORE_PMON_MAX_COUNTERS
+#define UNCORE_PMON_NR_SLOTS		(UNCORE_PMON_MAX_COUNTERS + 1)
+#define UNCORE_PMON_NO_SLOT		(-1)
+
+/* Event terms beside the bits of a control: these name counters that have no event select. */
+#define UNCORE_PMON_EVENT_SPECIAL	0xff
+#define UNCORE_PMON_UMASK_FREE		0x10	/* the first one that always runs */
+
+/**
+ * struct uncore_pmon_global - the first entry of a table
+ * @stride_words: from one entry to the next, at least UNCORE_PMON_ENTRY_WORDS
+ * @max_units: how many entries follow, at least 1
+ */
+struct uncore_pmon_global {
+	u32 stride_words;
+	u32 max_units;
+};
+
+/**
+ * struct uncore_pmon_unit - a unit as its entry describes it, all of it checked
+ * @box_control: address of its first register, in the manner of @access
+ * @type: what kind of unit
+ * @id: which one of them
+ * @access: UNCORE_PMON_ACCESS_*
+ * @counters: general ones, 1 .. UNCORE_PMON_MAX_COUNTERS
+ * @width_bits: UNCORE_PMON_MIN_WIDTH .. UNCORE_PMON_MAX_WIDTH
+ * @control_offset: of the first control, from @box_control
+ * @counter_offset: of the first counter, from @box_control
+ * @control_step: from one control to the next
+ * @counter_step: from one counter to the next
+ */
+struct uncore_pmon_unit {
+	u64 box_control;
+	u16 type;
+	u16 id;
+	u8 access;
+	u8 counters;
+	u8 width_bits;
+	u8 control_offset;
+	u8 counter_offset;
+	u8 control_step;
+	u8 counter_step;
+};
+
+/**
+ * struct uncore_pmon_entry - what became of an entry of the table
+ * @wrong: why it is refused, NULL for no reason
+ * @used: false for a place without a unit
+ * @unit: valid when @used and nothing is @wrong
+ */
+struct uncore_pmon_entry {
+	const char *wrong;
+	bool used;
+	struct uncore_pmon_unit unit;
+};
+
+/* Whose events are meant: the same codes mean other things elsewhere. */
+enum uncore_pmon_platform {
+	UNCORE_PMON_UNKNOWN,
+	UNCORE_PMON_SPR,	/* Sapphire and Emerald Rapids */
+	UNCORE_PMON_GNR,	/* Granite Rapids, Sierra Forest, Clearwater Forest */
+};
+
+/**
+ * struct uncore_pmon_constraint - an event that not every counter can count
+ * @event: its code
+ * @counters: mask of those that can
+ */
+struct uncore_pmon_constraint {
+	u8 event;
+	u8 counters;
+};
+
+/**
+ * struct uncore_pmon_type - what is known of a type of unit
+ * @name: in the names of its PMUs
+ * @constraints: up to one with no counters
+ * @id: number in the table
+ * @control_step: from one control to the next where the unit is MMIO
+ * @thread: controls have UNCORE_PMON_CONTROL_THREAD and the longer mask
+ * @fixed: has the fixed counter of a memory controller
+ * @free_running: has the counters of a pair of memory controllers
+ */
+struct uncore_pmon_type {
+	const char *name;
+	const struct uncore_pmon_constraint *constraints;
+	u16 id;
+	u8 control_step;
+	bool thread;
+	bool fixed;
+	bool free_running;
+};
+
+/* What one count of an event stands for, as perf is told it */
+enum uncore_pmon_meaning {
+	UNCORE_PMON_OCCURRENCES,
+	UNCORE_PMON_LINES,	/* 64 bytes each, shown in MiB */
+};
+
+/**
+ * struct uncore_pmon_named_event - an event that has a name
+ * @name: file in events/
+ * @umask: term
+ * @type: of the units that have it
+ * @event: term
+ * @platforms: mask of enum uncore_pmon_platform
+ * @meaning: enum uncore_pmon_meaning
+ */
+struct uncore_pmon_named_event {
+	const char *name;
+	u64 umask;
+	u16 type;
+	u8 event;
+	u8 platforms;
+	u8 meaning;
+};
+
+enum uncore_pmon_kind {
+	UNCORE_PMON_GENERAL,
+	UNCORE_PMON_FIXED,
+	UNCORE_PMON_FREE,
+};
+
+/**
+ * struct uncore_pmon_free - a counter that always runs
+ * @umask: its term
+ * @offset: from the beginning of the registers of its pair of memory controllers
+ */
+struct uncore_pmon_free {
+	u8 umask;
+	u16 offset;
+};
+
+/**
+ * struct uncore_pmon_config - what an event asks for, fit for its unit
+ * @kind: which kind of counter
+ * @slots: mask of the slots that can hold it; 0 when it needs none
+ * @control: what starts its counter
+ * @free: of UNCORE_PMON_FREE
+ */
+struct uncore_pmon_config {
+	enum uncore_pmon_kind kind;
+	u32 slots;
+	u64 control;
+	const struct uncore_pmon_free *free;
+};
+
+/*
+ * Functions that return "const char *" return what is wrong in a few words, NULL for nothing.
+ */
+
+/* The table */
+const char *uncore_pmon_global_decode(const u64 *words, u64 bar_bytes,
+				      struct uncore_pmon_global *global);
+u64 uncore_pmon_table_bytes(const struct uncore_pmon_global *global);
+void uncore_pmon_table_decode(const u64 *table, const struct uncore_pmon_global *global,
+			      struct uncore_pmon_entry *entries);
+
+/* A unit */
+const struct uncore_pmon_type *uncore_pmon_type_find(u16 id);
+bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit);
+bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_platform platform);
+u32 uncore_pmon_control_offset(const struct uncore_pmon_unit *unit, u32 slot);
+u32 uncore_pmon_counter_offset(const struct uncore_pmon_unit *unit, u32 slot);
+u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit);
+/* Up to one without a name */
+extern const struct uncore_pmon_named_event uncore_pmon_named_events[];
+bool uncore_pmon_event_fits(const struct uncore_pmon_named_event *event,
+			    const struct uncore_pmon_unit *unit,
+			    enum uncore_pmon_platform platform);
+
+/* Events */
+u64 uncore_pmon_config_mask(const struct uncore_pmon_unit *unit);
+const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, bool has_free,
+				     u64 config, u64 config1, u64 config2,
+				     struct uncore_pmon_config *cfg);
+
+/* Counters */
+u64 uncore_pmon_fold_ns(u32 width_bits);
+bool uncore_pmon_delta(u64 before, u64 now, u32 width_bits, u64 *delta);
+bool uncore_pmon_assign(const u32 *slots, s8 *slot, u32 nr);
+
+#endif /* UNCORE_PMON_CORE_H */

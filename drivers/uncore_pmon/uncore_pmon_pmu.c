@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * uncore_pmon: perf callbacks. Units count for the whole system and never interrupt.
+ *
+ * perf brackets every change of events by pmu_disable and pmu_enable. The unit is frozen at the
+ * first change in between, so that the counters of a group start and stop together, and not at all
+ * when nothing changes: perf brackets each switch of tasks as well, and what happens in that time
+ * is to be counted.
+ *
+ * Locking: event_init runs in process context, sometimes under perf's ctx->mutex. add, del, start
+ * and stop run on the events' CPU with interrupts off, read anywhere in the package; all of them
+ * take box->lock.
+ */
+
+#include <linux/perf_event.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "uncore_pmon.h"
+
+static struct uncore_pmon_box *uncore_pmon_box_of(struct pmu *pmu)
+{
+	return to_uncore_pmon_box(to_pmukit_pmu(pmu));
+}
+
+static struct uncore_pmon_event *uncore_pmon_of_event(struct perf_event *event)
+{
+	return to_uncore_pmon_event(to_pmukit_event(event));
+}
+
+/* Counting; under box->lock */
+
+static u32 uncore_pmon_width(const struct uncore_pmon_box *box,
+			     const struct uncore_pmon_event *uev)
+{
+	return uev->cfg.kind == UNCORE_PMON_FREE ? UNCORE_PMON_MC_WIDTH : box->unit.width_bits;
+}
+
+/* Adds what the counter has counted since the last look. */
+static void uncore_pmon_fold(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
+{
+	struct perf_event *event = uev->pev.event;
+	u64 before = local64_read(&event->hw.prev_count);
+	u64 now, delta;
+
+	if (!uncore_pmon_box_count(box, uev, &now))
+		return;
+	local64_set(&event->hw.prev_count, now);
+	if (uncore_pmon_delta(before, now, uncore_pmon_width(box, uev), &delta))
+		local64_add(delta, &event->count);
+	else
+		uncore_pmon_complain(box, UNCORE_PMON_BACKWARDS);
+}
+
+static void uncore_pmon_freeze_for_change(struct uncore_pmon_box *box)
+{
+	if (!box->reset)
+		uncore_pmon_box_reset(box);
+	else if (box->held && !box->frozen)
+		uncore_pmon_box_freeze(box, true);
+}
+
+static bool uncore_pmon_runs(const struct uncore_pmon_event *uev)
+{
+	return !(uev->pev.event->hw.state & PERF_HES_STOPPED);
+}
+
+static void uncore_pmon_counter_start(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
+{
+	u64 now = 0;
+
+	uncore_pmon_freeze_for_change(box);
+	uncore_pmon_box_count(box, uev, &now);
+	local64_set(&uev->pev.event->hw.prev_count, now);
+	uncore_pmon_box_control(box, uev->slot, uev->cfg.control);
+}
+
+static void uncore_pmon_counter_stop(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
+{
+	uncore_pmon_freeze_for_change(box);
+	uncore_pmon_box_control(box, uev->slot, 0);
+	uncore_pmon_fold(box, uev);
+}
+
+static enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
+{
+	struct uncore_pmon_box *box = container_of(timer, struct uncore_pmon_box, timer);
+	struct uncore_pmon_event *uev;
+	unsigned long flags;
+	bool again;
+
+	raw_spin_lock_irqsave(&box->lock, flags);
+	again = box->nr_running && !box->dead;
+	list_for_each_entry(uev, &box->added, node) {
+		if (again && uncore_pmon_runs(uev))
+			uncore_pmon_fold(box, uev);
+	}
+	raw_spin_unlock_irqrestore(&box->lock, flags);
+
+	if (!again)
+		return HRTIMER_NORESTART;
+	hrtimer_forward_now(timer, ns_to_ktime(box->fold_ns));
+	return HRTIMER_RESTART;
+}
+
+static void uncore_pmon_event_run(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
+{
+	if (uncore_pmon_runs(uev))
+		return;
+	uev->pev.event->hw.state = 0;
+	box->nr_running++;
+	if (box->dead)
+		return;
+	uncore_pmon_counter_start(box, uev);
+	/* Always from here: the timer follows the events from CPU to CPU. */
+	if (box->nr_running == 1)
+		hrtimer_start(&box->timer, ns_to_ktime(box->fold_ns),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void uncore_pmon_event_halt(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
+{
+	if (!uncore_pmon_runs(uev))
+		return;
+	if (!box->dead)
+		uncore_pmon_counter_stop(box, uev);
+	uev->pev.event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	box->nr_running--;
+}
+
+/* Slots; under box->lock */
+
+/*
+ * Gives the new event a slot, by moving others where that helps. Those that move are taken to
+ * their new counters with the unit frozen.
+ */
+static bool uncore_pmon_place_event(struct uncore_pmon_box *box, struct uncore_pmon_event *new)
+{
+	struct uncore_pmon_event *events[UNCORE_PMON_NR_SLOTS + 1];
+	u32 slots[UNCORE_PMON_NR_SLOTS + 1];
+	s8 slot[UNCORE_PMON_NR_SLOTS + 1];
+	struct uncore_pmon_event *uev;
+	u32 nr = 0, i;
+
+	list_for_each_entry(uev, &box->added, node) {
+		if (uev->slot != UNCORE_PMON_NO_SLOT)
+			events[nr++] = uev;
+	}
+	events[nr++] = new;
+	for (i = 0; i < nr; i++) {
+		slots[i] = events[i]->cfg.slots;
+		slot[i] = events[i]->slot;
+	}
+	if (!uncore_pmon_assign(slots, slot, nr))
+		return false;
+
+	for (i = 0; i < nr; i++) {
+		if (slot[i] != events[i]->slot && events[i] != new && uncore_pmon_runs(events[i]))
+			uncore_pmon_counter_stop(box, events[i]);
+	}
+	for (i = 0; i < nr; i++) {
+		if (slot[i] == events[i]->slot)
+			continue;
+		events[i]->slot = slot[i];
+		if (events[i] != new && uncore_pmon_runs(events[i]))
+			uncore_pmon_counter_start(box, events[i]);
+	}
+	return true;
+}
+
+/* Opening and freeing events */
+
+static const char *uncore_pmon_event_check(struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK)
+		return "counts for the whole system only (-a), not for a task";
+	if (is_sampling_event(event))
+		return "counts only, there are no samples";
+	if (compat_attr_extra_config(attr))
+		return "unknown bits in config3 or config4";
+	return NULL;
+}
+
+static void uncore_pmon_group_add(const struct uncore_pmon_event *uev, u32 *slots, u32 *nr)
+{
+	if (uev->cfg.slots && *nr <= UNCORE_PMON_NR_SLOTS)
+		slots[(*nr)++] = uev->cfg.slots;
+}
+
+/* Could all events of the group count at once, if nothing else did? */
+static bool uncore_pmon_group_fits(struct perf_event *event, const struct uncore_pmon_event *new)
+{
+	struct perf_event *leader = event->group_leader, *sibling;
+	u32 slots[UNCORE_PMON_NR_SLOTS + 1];
+	s8 slot[UNCORE_PMON_NR_SLOTS + 1];
+	u32 nr = 0;
+
+	uncore_pmon_group_add(new, slots, &nr);
+	if (leader == event)
+		return true;
+	if (leader->pmu == event->pmu)
+		uncore_pmon_group_add(uncore_pmon_of_event(leader), slots, &nr);
+	for_each_sibling_event(sibling, leader) {
+		if (sibling->pmu == event->pmu)
+			uncore_pmon_group_add(uncore_pmon_of_event(sibling), slots, &nr);
+	}
+	memset(slot, UNCORE_PMON_NO_SLOT, sizeof(slot));
+	return nr <= UNCORE_PMON_NR_SLOTS && uncore_pmon_assign(slots, slot, nr);
+}
+
+static int uncore_pmon_event_create(struct uncore_pmon_box *box, struct perf_event *event,
+				    const struct uncore_pmon_config *cfg)
+{
+	struct uncore_pmon_event *uev;
+	int ret = -EINVAL;
+
+	uev = kzalloc_obj(*uev);
+	if (!uev)
+		return -ENOMEM;
+	uev->cfg = *cfg;
+	uev->slot = UNCORE_PMON_NO_SLOT;
+
+	if (!uncore_pmon_group_fits(event, uev)) {
+		pr_debug("%s: the group needs more counters than there are\n", box->pp.name);
+		goto free_event;
+	}
+	ret = pmukit_event_open(&box->pp, &uev->pev, event);
+	if (ret)
+		goto free_event;
+	event->event_caps |= PERF_EV_CAP_READ_ACTIVE_PKG;
+	return 0;
+
+free_event:
+	kfree(uev);
+	return ret;
+}
+
+static int uncore_pmon_event_init(struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	struct uncore_pmon_config cfg;
+	struct uncore_pmon_box *box;
+	const char *wrong;
+
+	if (attr->type != event->pmu->type)
+		return -ENOENT;
+
+	box = uncore_pmon_box_of(event->pmu);
+	wrong = uncore_pmon_event_check(event);
+	if (!wrong)
+		wrong = uncore_pmon_config_parse(&box->unit, box->has_free, attr->config,
+						 attr->config1, attr->config2, &cfg);
+	if (wrong) {
+		pr_debug("%s: %s\n", box->pp.name, wrong);
+		return -EINVAL;
+	}
+	return uncore_pmon_event_create(box, event, &cfg);
+}
+
+static void uncore_pmon_event_free(struct pmukit_event *pev)
+{
+	kfree(to_uncore_pmon_event(pev));
+}
+
+/* Running events */
+
+static void uncore_pmon_pmu_disable(struct pmu *pmu)
+{
+	struct uncore_pmon_box *box = uncore_pmon_box_of(pmu);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&box->lock, flags);
+	box->held = true;
+	raw_spin_unlock_irqrestore(&box->lock, flags);
+}
+
+static void uncore_pmon_pmu_enable(struct pmu *pmu)
+{
+	struct uncore_pmon_box *box = uncore_pmon_box_of(pmu);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&box->lock, flags);
+	box->held = false;
+	if (box->frozen && box->nr_running && !box->dead)
+		uncore_pmon_box_freeze(box, false);
+	raw_spin_unlock_irqrestore(&box->lock, flags);
+}
+
+static void uncore_pmon_event_start(struct perf_event *event, int how)
+{
+	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&box->lock, flags);
+	uncore_pmon_event_run(box, uncore_pmon_of_event(event));
+	raw_spin_unlock_irqrestore(&box->lock, flags);
+}
+
+static void uncore_pmon_event_stop(struct perf_event *event, int how)
+{
+	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&box->lock, flags);
+	uncore_pmon_event_halt(box, uncore_pmon_of_event(event));
+	raw_spin_unlock_irqrestore(&box->lock, flags);
+}
+
+static int uncore_pmon_event_add(struct perf_event *event, int how)
+{
+	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
+	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
+	unsigned long flags;
+	int ret = 0;
+
+	raw_spin_lock_irqsave(&box->lock, flags);
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (box->dead || pmukit_pmu_gone(&box->pp)) {
+		ret = -ENODEV;
+	} else if (uev->cfg.slots && !uncore_pmon_place_event(box, uev)) {
+		ret = -EAGAIN;
+	} else {
+		list_add_tail(&uev->node, &box->added);
+		if (how & PERF_EF_START)
+			uncore_pmon_event_run(box, uev);
+	}
+	raw_spin_unlock_irqrestore(&box->lock, flags);
+	return ret;
+}
+
+static void uncore_pmon_event_del(struct perf_event *event, int how)
+{
+	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
+	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&box->lock, flags);
+	uncore_pmon_event_halt(box, uev);
+	list_del(&uev->node);
+	uev->slot = UNCORE_PMON_NO_SLOT;
+	raw_spin_unlock_irqrestore(&box->lock, flags);
+}
+
+static void uncore_pmon_event_read(struct perf_event *event)
+{
+	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
+	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&box->lock, flags);
+	if (!box->dead && uncore_pmon_runs(uev))
+		uncore_pmon_fold(box, uev);
+	raw_spin_unlock_irqrestore(&box->lock, flags);
+}
+
+/* Registration */
+
+static void uncore_pmon_release(struct pmukit_pmu *pp)
+{
+	struct uncore_pmon_box *box = to_uncore_pmon_box(pp);
+
+	uncore_pmon_sysfs_free(box);
+	kfree(box);
+}
+
+static const struct pmukit_pmu_ops uncore_pmon_pmu_ops = {
+	.release = uncore_pmon_release,
+	.event_free = uncore_pmon_event_free,
+};
+
+/**
+ * uncore_pmon_pmu_fill - prepare the PMU of a new unit; its first reference is the caller's
+ * @box: the unit
+ */
+void uncore_pmon_pmu_fill(struct uncore_pmon_box *box)
+{
+	struct pmu *pmu = &box->pp.pmu;
+
+	pmukit_pmu_init(&box->pp, &uncore_pmon_pmu_ops, THIS_MODULE);
+	box->pp.max_events = UINT_MAX;
+	raw_spin_lock_init(&box->lock);
+	INIT_LIST_HEAD(&box->added);
+	hrtimer_setup(&box->timer, uncore_pmon_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
+	box->fold_ns = uncore_pmon_fold_ns(box->unit.width_bits);
+
+	pmu->task_ctx_nr = perf_invalid_context;
+	pmu->capabilities = PERF_PMU_CAP_NO_EXCLUDE;
+	pmu->attr_groups = box->groups;
+	pmu->event_init = uncore_pmon_event_init;
+	pmu->pmu_disable = uncore_pmon_pmu_disable;
+	pmu->pmu_enable = uncore_pmon_pmu_enable;
+	pmu->add = uncore_pmon_event_add;
+	pmu->del = uncore_pmon_event_del;
+	pmu->start = uncore_pmon_event_start;
+	pmu->stop = uncore_pmon_event_stop;
+	pmu->read = uncore_pmon_event_read;
+}
+
+/**
+ * uncore_pmon_pmu_kill - from here on nothing of ours touches the registers
+ * @box: a unit whose PMU was removed, or never registered
+ *
+ * An event may have been enabled again since the PMU was removed, so the unit is frozen; but for
+ * MSRs, which may be those of another package here.
+ */
+void uncore_pmon_pmu_kill(struct uncore_pmon_box *box)
+{
+	raw_spin_lock_irq(&box->lock);
+	if (box->reset && box->unit.access != UNCORE_PMON_ACCESS_MSR)
+		uncore_pmon_box_freeze(box, true);
+	box->dead = true;
+	raw_spin_unlock_irq(&box->lock);
+	hrtimer_cancel(&box->timer);
+}

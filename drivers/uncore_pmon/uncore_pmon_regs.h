@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Intel uncore PMON self-discovery: the capability that leads to the table, the table, and the
+ * registers of a unit. Documentation/devices/uncore_pmon.rst says where it is known from.
+ */
+#ifndef UNCORE_PMON_REGS_H
+#define UNCORE_PMON_REGS_H
+
+#include <linux/bits.h>
+
+#define UNCORE_PMON_PCI_VENDOR		0x8086
+#define UNCORE_PMON_PCI_DEVICE		0x09a7	/* Sapphire Rapids to Clearwater Forest */
+#define UNCORE_PMON_PCI_DEVICE_DMR	0x09a1	/* Diamond Rapids */
+
+/* DVSEC, offsets from the capability */
+#define UNCORE_PMON_DVSEC		0x23
+#define UNCORE_PMON_DVSEC_ENTRY		0x08
+#define   UNCORE_PMON_DVSEC_ENTRY_ID	GENMASK(15, 0)
+#define   UNCORE_PMON_DVSEC_ENTRY_PMON	1
+#define UNCORE_PMON_DVSEC_PLACE		0x0c
+#define   UNCORE_PMON_DVSEC_PLACE_BIR	GENMASK(2, 0)
+
+/* The table: entry 0 is the global one, each has three words and stands at its stride */
+#define UNCORE_PMON_ENTRY_WORDS		3
+#define UNCORE_PMON_GLOBAL0_TYPE	GENMASK_ULL(7, 0)
+#define UNCORE_PMON_GLOBAL0_STRIDE	GENMASK_ULL(15, 8)	/* in words */
+#define UNCORE_PMON_GLOBAL0_MAX_UNITS	GENMASK_ULL(25, 16)
+#define UNCORE_PMON_GLOBAL0_ACCESS	GENMASK_ULL(63, 62)
+#define UNCORE_PMON_UNIT0_COUNTERS	GENMASK_ULL(7, 0)
+#define UNCORE_PMON_UNIT0_CONTROL	GENMASK_ULL(15, 8)	/* offset of the first */
+#define UNCORE_PMON_UNIT0_WIDTH		GENMASK_ULL(23, 16)	/* in bits */
+#define UNCORE_PMON_UNIT0_COUNTER	GENMASK_ULL(31, 24)	/* offset of the first */
+#define UNCORE_PMON_UNIT0_STATUS	GENMASK_ULL(39, 32)
+#define UNCORE_PMON_UNIT0_ACCESS	GENMASK_ULL(63, 62)
+#define   UNCORE_PMON_ACCESS_MSR	0
+#define   UNCORE_PMON_ACCESS_MMIO	1
+#define   UNCORE_PMON_ACCESS_PCI	2
+#define UNCORE_PMON_UNIT2_TYPE		GENMASK_ULL(15, 0)
+#define UNCORE_PMON_UNIT2_ID		GENMASK_ULL(31, 16)
+
+/* Address of a unit with PCI access */
+#define UNCORE_PMON_PCI_OFFSET		GENMASK_ULL(11, 0)
+#define UNCORE_PMON_PCI_DEVFN		GENMASK_ULL(19, 12)
+#define UNCORE_PMON_PCI_BUS		GENMASK_ULL(27, 20)
+#define UNCORE_PMON_PCI_DOMAIN		GENMASK_ULL(30, 28)
+
+/* Box control, at offset 0 of a unit */
+#define UNCORE_PMON_BOX			0x00	/* RW */
+#define   UNCORE_PMON_BOX_FREEZE	BIT(0)
+#define   UNCORE_PMON_BOX_RESET_CONTROLS	BIT(8)	/* clears itself */
+#define   UNCORE_PMON_BOX_RESET_COUNTERS	BIT(9)	/* clears itself */
+
+/* Control of a counter, RW; the bits are those of perf's config */
+#define UNCORE_PMON_CONTROL_EVENT	GENMASK_ULL(7, 0)
+#define UNCORE_PMON_CONTROL_UMASK	GENMASK_ULL(15, 8)
+#define UNCORE_PMON_CONTROL_THREAD	BIT_ULL(16)	/* CHA */
+#define UNCORE_PMON_CONTROL_EDGE	BIT_ULL(18)
+#define UNCORE_PMON_CONTROL_ENABLE	BIT_ULL(22)	/* the fixed counter needs it */
+#define UNCORE_PMON_CONTROL_INVERT	BIT_ULL(23)
+#define UNCORE_PMON_CONTROL_THRESHOLD	GENMASK_ULL(31, 24)
+#define UNCORE_PMON_CONTROL_UMASK_EXT	GENMASK_ULL(55, 32)	/* not where the unit is MMIO */
+#define UNCORE_PMON_CONTROL_UMASK_CHA	GENMASK_ULL(63, 32)
+
+/* The fixed counter of a memory controller, offsets from the box control */
+#define UNCORE_PMON_IMC_FIXED_COUNTER	0x38
+#define UNCORE_PMON_IMC_FIXED_CONTROL	0x54
+
+/*
+ * Counters that always run, of a pair of memory controllers; offsets from the beginning of their
+ * 512 KiB of registers, in which the box control of the first of the two has its own.
+ */
+#define UNCORE_PMON_MC_MASK		GENMASK_ULL(18, 0)
+#define UNCORE_PMON_MC_BOX		0x22800
+#define UNCORE_PMON_MC_DCLK		0x22b0
+#define UNCORE_PMON_MC_RPQ_CYCLES	0x2318
+#define UNCORE_PMON_MC_WPQ_CYCLES	0x2320
+#define UNCORE_PMON_MC_WIDTH		48
+
+#endif /* UNCORE_PMON_REGS_H */

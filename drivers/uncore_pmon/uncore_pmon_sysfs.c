@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * uncore_pmon: format/, events/, caps/ and alias of a PMU. Documentation/ABI/testing has the
+ * promise.
+ *
+ * Context: process context. Nothing here asks the unit, and what is shown never changes while the
+ * PMU is registered.
+ */
+
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+
+#include "uncore_pmon.h"
+
+static struct uncore_pmon_box *uncore_pmon_of_dev(struct device *dev)
+{
+	struct pmu *pmu = dev_get_drvdata(dev);
+
+	return to_uncore_pmon_box(to_pmukit_pmu(pmu));
+}
+
+/* format/: the bits of a control. What a unit does not have is not shown. */
+
+PMU_FORMAT_ATTR(event,		"config:0-7");
+PMU_FORMAT_ATTR(umask,		"config:8-15");
+PMU_FORMAT_ATTR(tid_en,		"config:16");
+PMU_FORMAT_ATTR(edge,		"config:18");
+PMU_FORMAT_ATTR(inv,		"config:23");
+PMU_FORMAT_ATTR(thresh,		"config:24-31");
+
+/* The longer masks, under the same name */
+
+static ssize_t uncore_pmon_umask_ext_show(struct device *dev, struct device_attribute *attr,
+					  char *buf)
+{
+	return sysfs_emit(buf, "config:8-15,32-55\n");
+}
+
+static struct device_attribute format_attr_umask_ext =
+	__ATTR(umask, 0444, uncore_pmon_umask_ext_show, NULL);
+
+static ssize_t uncore_pmon_umask_cha_show(struct device *dev, struct device_attribute *attr,
+					  char *buf)
+{
+	return sysfs_emit(buf, "config:8-15,32-63\n");
+}
+
+static struct device_attribute format_attr_umask_cha =
+	__ATTR(umask, 0444, uncore_pmon_umask_cha_show, NULL);
+
+static struct attribute *uncore_pmon_format_attrs[] = {
+	&format_attr_event.attr,
+	&format_attr_umask.attr,
+	&format_attr_edge.attr,
+	&format_attr_inv.attr,
+	&format_attr_thresh.attr,
+	NULL
+};
+
+static const struct attribute_group uncore_pmon_format_group = {
+	.name = "format",
+	.attrs = uncore_pmon_format_attrs,
+};
+
+static struct attribute *uncore_pmon_format_ext_attrs[] = {
+	&format_attr_event.attr,
+	&format_attr_umask_ext.attr,
+	&format_attr_edge.attr,
+	&format_attr_inv.attr,
+	&format_attr_thresh.attr,
+	NULL
+};
+
+static const struct attribute_group uncore_pmon_format_ext_group = {
+	.name = "format",
+	.attrs = uncore_pmon_format_ext_attrs,
+};
+
+static struct attribute *uncore_pmon_format_cha_attrs[] = {
+	&format_attr_event.attr,
+	&format_attr_umask_cha.attr,
+	&format_attr_tid_en.attr,
+	&format_attr_edge.attr,
+	&format_attr_inv.attr,
+	&format_attr_thresh.attr,
+	NULL
+};
+
+static const struct attribute_group uncore_pmon_format_cha_group = {
+	.name = "format",
+	.attrs = uncore_pmon_format_cha_attrs,
+};
+
+static const struct attribute_group *uncore_pmon_format(const struct uncore_pmon_unit *unit)
+{
+	u64 mask = uncore_pmon_config_mask(unit);
+
+	if (mask & UNCORE_PMON_CONTROL_THREAD)
+		return &uncore_pmon_format_cha_group;
+	return mask & UNCORE_PMON_CONTROL_UMASK_EXT ? &uncore_pmon_format_ext_group :
+						      &uncore_pmon_format_group;
+}
+
+/* events/: name, and name.scale and name.unit where a count stands for bytes */
+
+static ssize_t uncore_pmon_event_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct uncore_pmon_named_event *event =
+		container_of(attr, struct uncore_pmon_event_file, attr)->event;
+
+	return sysfs_emit(buf, "event=0x%02x,umask=0x%02llx\n", event->event, event->umask);
+}
+
+/* 64 bytes in MiB: 2^-14, all its digits */
+static ssize_t uncore_pmon_scale_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "6.103515625e-5\n");
+}
+
+static ssize_t uncore_pmon_unit_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "MiB\n");
+}
+
+static const struct {
+	const char *suffix;
+	ssize_t (*show)(struct device *dev, struct device_attribute *attr, char *buf);
+} uncore_pmon_event_kinds[] = {
+	{ "",		uncore_pmon_event_show },
+	{ ".scale",	uncore_pmon_scale_show },
+	{ ".unit",	uncore_pmon_unit_show },
+};
+
+static u32 uncore_pmon_event_fill(struct uncore_pmon_event_file *files,
+				  const struct uncore_pmon_named_event *event)
+{
+	u32 nr = event->meaning == UNCORE_PMON_LINES ? ARRAY_SIZE(uncore_pmon_event_kinds) : 1;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		snprintf(files[i].name, sizeof(files[i].name), "%s%s", event->name,
+			 uncore_pmon_event_kinds[i].suffix);
+		files[i].event = event;
+		sysfs_attr_init(&files[i].attr.attr);
+		files[i].attr.attr.name = files[i].name;
+		files[i].attr.attr.mode = 0444;
+		files[i].attr.show = uncore_pmon_event_kinds[i].show;
+	}
+	return nr;
+}
+
+static bool uncore_pmon_has_event(const struct uncore_pmon_box *box,
+				  const struct uncore_pmon_named_event *event)
+{
+	if (event->event == UNCORE_PMON_EVENT_SPECIAL && event->umask && !box->has_free)
+		return false;
+	return uncore_pmon_event_fits(event, &box->unit, box->platform);
+}
+
+static int uncore_pmon_events_fill(struct uncore_pmon_box *box)
+{
+	const struct uncore_pmon_named_event *event;
+	u32 room = 0, nr = 0, i;
+
+	for (event = uncore_pmon_named_events; event->name; event++)
+		room += uncore_pmon_has_event(box, event) ? ARRAY_SIZE(uncore_pmon_event_kinds) : 0;
+	box->event_files = kcalloc(room + 1, sizeof(*box->event_files), GFP_KERNEL);
+	box->event_attrs = kcalloc(room + 1, sizeof(*box->event_attrs), GFP_KERNEL);
+	if (!box->event_files || !box->event_attrs)
+		return -ENOMEM;
+
+	for (event = uncore_pmon_named_events; event->name; event++) {
+		if (uncore_pmon_has_event(box, event))
+			nr += uncore_pmon_event_fill(box->event_files + nr, event);
+	}
+	for (i = 0; i < nr; i++)
+		box->event_attrs[i] = &box->event_files[i].attr.attr;
+	box->events_group.name = "events";
+	box->events_group.attrs = box->event_attrs;
+	return 0;
+}
+
+/* alias: its name by numbers, where it has another */
+
+static ssize_t alias_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", uncore_pmon_of_dev(dev)->alias);
+}
+static DEVICE_ATTR_RO(alias);
+
+static struct attribute *uncore_pmon_alias_attrs[] = {
+	&dev_attr_alias.attr,
+	NULL
+};
+
+static const struct attribute_group uncore_pmon_alias_group = {
+	.attrs = uncore_pmon_alias_attrs,
+};
+
+/* caps/ */
+
+static int uncore_pmon_emit_counters(struct pmukit_pmu *pp, char *buf, int at)
+{
+	return sysfs_emit_at(buf, at, "%u", to_uncore_pmon_box(pp)->unit.counters);
+}
+
+PMUKIT_CAP(counters, uncore_pmon_emit_counters);
+
+static int uncore_pmon_emit_width(struct pmukit_pmu *pp, char *buf, int at)
+{
+	return sysfs_emit_at(buf, at, "%u", to_uncore_pmon_box(pp)->unit.width_bits);
+}
+
+PMUKIT_CAP(counter_width, uncore_pmon_emit_width);
+
+static int uncore_pmon_emit_fixed(struct pmukit_pmu *pp, char *buf, int at)
+{
+	return sysfs_emit_at(buf, at, "%d", uncore_pmon_has_fixed(&to_uncore_pmon_box(pp)->unit));
+}
+
+PMUKIT_CAP(fixed_counter, uncore_pmon_emit_fixed);
+
+static int uncore_pmon_emit_free(struct pmukit_pmu *pp, char *buf, int at)
+{
+	return sysfs_emit_at(buf, at, "%d", to_uncore_pmon_box(pp)->has_free);
+}
+
+PMUKIT_CAP(free_running, uncore_pmon_emit_free);
+
+static int uncore_pmon_emit_fold(struct pmukit_pmu *pp, char *buf, int at)
+{
+	return sysfs_emit_at(buf, at, "%llu", to_uncore_pmon_box(pp)->fold_ns);
+}
+
+PMUKIT_CAP(fold_ns, uncore_pmon_emit_fold);
+
+static int uncore_pmon_emit_access(struct pmukit_pmu *pp, char *buf, int at)
+{
+	static const char *const names[] = {
+		[UNCORE_PMON_ACCESS_MSR]	= "msr",
+		[UNCORE_PMON_ACCESS_MMIO]	= "mmio",
+		[UNCORE_PMON_ACCESS_PCI]	= "pci",
+	};
+
+	return sysfs_emit_at(buf, at, "%s", names[to_uncore_pmon_box(pp)->unit.access]);
+}
+
+PMUKIT_CAP(access, uncore_pmon_emit_access);
+
+static struct attribute *uncore_pmon_caps_attrs[] = {
+	&counters.attr.attr,
+	&counter_width.attr.attr,
+	&fixed_counter.attr.attr,
+	&free_running.attr.attr,
+	&fold_ns.attr.attr,
+	&access.attr.attr,
+	NULL
+};
+
+static const struct attribute_group uncore_pmon_caps_group = {
+	.name = "caps",
+	.attrs = uncore_pmon_caps_attrs,
+};
+
+/**
+ * uncore_pmon_sysfs_fill - make the groups of a PMU
+ * @box: a claimed unit with its names
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int uncore_pmon_sysfs_fill(struct uncore_pmon_box *box)
+{
+	const struct attribute_group **group = box->groups;
+	int ret = uncore_pmon_events_fill(box);
+
+	if (ret)
+		return ret;
+	*group++ = &pmukit_cpumask_group;
+	*group++ = &pmukit_stats_group;
+	*group++ = uncore_pmon_format(&box->unit);
+	*group++ = &box->events_group;
+	*group++ = &uncore_pmon_caps_group;
+	if (*box->alias)
+		*group++ = &uncore_pmon_alias_group;
+	return 0;
+}
+
+/**
+ * uncore_pmon_sysfs_free - the end of uncore_pmon_sysfs_fill(), also of one that failed
+ * @box: the unit
+ */
+void uncore_pmon_sysfs_free(struct uncore_pmon_box *box)
+{
+	kfree(box->event_attrs);
+	kfree(box->event_files);
+}

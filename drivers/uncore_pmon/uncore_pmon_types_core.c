@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * uncore_pmon: what is known of each type of unit, and the events that have names. The one place
+ * where it stands; Documentation/devices/uncore_pmon.rst says where it is known from. Pure C
+ * without kernel calls.
+ */
+
+#include <linux/bits.h>
+#include <linux/types.h>
+
+#include "uncore_pmon_core.h"
+
+/* Types of units */
+
+enum {
+	UNCORE_PMON_CHA		= 0,
+	UNCORE_PMON_IIO		= 1,
+	UNCORE_PMON_IRP		= 2,
+	UNCORE_PMON_M2PCIE	= 3,
+	UNCORE_PMON_PCU		= 4,
+	UNCORE_PMON_UBOX	= 5,
+	UNCORE_PMON_IMC		= 6,
+	UNCORE_PMON_M2M		= 7,
+	UNCORE_PMON_UPI		= 8,
+	UNCORE_PMON_M3UPI	= 9,
+	UNCORE_PMON_MDF		= 11,
+	UNCORE_PMON_CXLCM	= 12,
+	UNCORE_PMON_CXLDP	= 13,
+	UNCORE_PMON_HBM		= 14,
+	UNCORE_PMON_B2HOT	= 15,
+	UNCORE_PMON_B2CMI	= 16,
+	UNCORE_PMON_B2CXL	= 17,
+	UNCORE_PMON_B2UPI	= 18,
+	UNCORE_PMON_MDF_SBO	= 20,
+	UNCORE_PMON_PCIEX16	= 21,
+	UNCORE_PMON_PCIEX8	= 22,
+};
+
+static const struct uncore_pmon_constraint uncore_pmon_cxlcm_constraints[] = {
+	{ .event = 0x02, .counters = 0x0f },
+	{ .event = 0x05, .counters = 0x0f },
+	{ .event = 0x40, .counters = 0xf0 },
+	{ .event = 0x41, .counters = 0xf0 },
+	{ .event = 0x42, .counters = 0xf0 },
+	{ .event = 0x43, .counters = 0xf0 },
+	{ .event = 0x4b, .counters = 0xf0 },
+	{ .event = 0x52, .counters = 0xf0 },
+	{}
+};
+
+static const struct uncore_pmon_constraint uncore_pmon_m2pcie_constraints[] = {
+	{ .event = 0x14, .counters = 0x03 },
+	{ .event = 0x2d, .counters = 0x03 },
+	{}
+};
+
+/*
+ * Sapphire, Emerald and Granite Rapids, Sierra Forest: no number means two things among them. A
+ * control of an MMIO unit has 4 bytes, but for those whose link is CXL, where it has 8.
+ */
+static const struct uncore_pmon_type uncore_pmon_types[] = {
+	{ .id = UNCORE_PMON_CHA,	.name = "cha",		.control_step = 4, .thread = true },
+	{ .id = UNCORE_PMON_IIO,	.name = "iio",		.control_step = 4 },
+	{ .id = UNCORE_PMON_IRP,	.name = "irp",		.control_step = 4 },
+	{ .id = UNCORE_PMON_M2PCIE,	.name = "m2pcie",	.control_step = 4,
+	  .constraints = uncore_pmon_m2pcie_constraints },
+	{ .id = UNCORE_PMON_PCU,	.name = "pcu",		.control_step = 4 },
+	{ .id = UNCORE_PMON_UBOX,	.name = "ubox",		.control_step = 4 },
+	{ .id = UNCORE_PMON_IMC,	.name = "imc",		.control_step = 4,
+	  .fixed = true, .free_running = true },
+	{ .id = UNCORE_PMON_M2M,	.name = "m2m",		.control_step = 4 },
+	{ .id = UNCORE_PMON_UPI,	.name = "upi",		.control_step = 4 },
+	{ .id = UNCORE_PMON_M3UPI,	.name = "m3upi",	.control_step = 4 },
+	{ .id = UNCORE_PMON_MDF,	.name = "mdf",		.control_step = 4 },
+	{ .id = UNCORE_PMON_CXLCM,	.name = "cxlcm",	.control_step = 8,
+	  .constraints = uncore_pmon_cxlcm_constraints },
+	{ .id = UNCORE_PMON_CXLDP,	.name = "cxldp",	.control_step = 8 },
+	{ .id = UNCORE_PMON_HBM,	.name = "hbm",		.control_step = 4 },
+	{ .id = UNCORE_PMON_B2HOT,	.name = "b2hot",	.control_step = 4 },
+	{ .id = UNCORE_PMON_B2CMI,	.name = "b2cmi",	.control_step = 4 },
+	{ .id = UNCORE_PMON_B2CXL,	.name = "b2cxl",	.control_step = 8 },
+	{ .id = UNCORE_PMON_B2UPI,	.name = "b2upi",	.control_step = 4 },
+	{ .id = UNCORE_PMON_MDF_SBO,	.name = "mdf_sbo",	.control_step = 4 },
+	{ .id = UNCORE_PMON_PCIEX16,	.name = "pciex16",	.control_step = 4 },
+	{ .id = UNCORE_PMON_PCIEX8,	.name = "pciex8",	.control_step = 4 },
+	{}
+};
+
+/**
+ * uncore_pmon_type_find - what is known of a type of unit
+ * @id: its number in the table
+ *
+ * Return: NULL when nothing is.
+ */
+const struct uncore_pmon_type *uncore_pmon_type_find(u16 id)
+{
+	const struct uncore_pmon_type *type;
+
+	for (type = uncore_pmon_types; type->name; type++) {
+		if (type->id == id)
+			return type;
+	}
+	return NULL;
+}
+
+/* Events */
+
+#define SPR	BIT(UNCORE_PMON_SPR)
+#define GNR	BIT(UNCORE_PMON_GNR)
+
+#define EVENT(_platforms, _type, _name, _event, _umask)				\
+	{ .name = _name, .umask = _umask, .type = UNCORE_PMON_##_type,		\
+	  .event = _event, .platforms = _platforms, .meaning = UNCORE_PMON_OCCURRENCES }
+
+#define LINES(_platforms, _type, _name, _event, _umask)				\
+	{ .name = _name, .umask = _umask, .type = UNCORE_PMON_##_type,		\
+	  .event = _event, .platforms = _platforms, .meaning = UNCORE_PMON_LINES }
+
+const struct uncore_pmon_named_event uncore_pmon_named_events[] = {
+	EVENT(SPR | GNR, CHA, "clockticks",		0x01, 0x00),
+
+	EVENT(SPR, IMC, "hclockticks",			0x01, 0x00),
+	EVENT(SPR, IMC, "clockticks",			0x01, 0x01),
+	LINES(SPR, IMC, "cas_count_read",		0x05, 0xcf),
+	LINES(SPR, IMC, "cas_count_write",		0x05, 0xf0),
+	LINES(SPR, IMC, "cas_count_all",		0x05, 0xff),
+	LINES(SPR, IMC, "cas_count_rd_reg",		0x05, 0xc1),
+	LINES(SPR, IMC, "cas_count_rd_underfill",	0x05, 0xc4),
+	LINES(SPR, IMC, "cas_count_wr_nonpre",		0x05, 0xd0),
+	LINES(SPR, IMC, "cas_count_wr_pre",		0x05, 0xe0),
+	EVENT(SPR, IMC, "act_count_all",		0x02, 0xff),
+	EVENT(SPR, IMC, "pre_count_rd",			0x03, 0x11),
+	EVENT(SPR, IMC, "pre_count_wr",			0x03, 0x22),
+	EVENT(SPR, IMC, "pre_count_pgt",		0x03, 0x88),
+	EVENT(SPR, IMC, "rpq_inserts_pch0",		0x10, 0x01),
+	EVENT(SPR, IMC, "rpq_inserts_pch1",		0x10, 0x02),
+	EVENT(SPR, IMC, "wpq_inserts_pch0",		0x20, 0x01),
+	EVENT(SPR, IMC, "wpq_inserts_pch1",		0x20, 0x02),
+	EVENT(SPR, IMC, "rpq_occupancy_pch0",		0x80, 0x00),
+	EVENT(SPR, IMC, "rpq_occupancy_pch1",		0x81, 0x00),
+	EVENT(SPR, IMC, "wpq_occupancy_pch0",		0x82, 0x00),
+	EVENT(SPR, IMC, "wpq_occupancy_pch1",		0x83, 0x00),
+	EVENT(SPR | GNR, IMC, "fixed_clockticks",	0xff, 0x00),
+	EVENT(SPR, IMC, "free_dclk",			0xff, 0x10),
+	EVENT(SPR, IMC, "free_rpq_cycles",		0xff, 0x20),
+	EVENT(SPR, IMC, "free_wpq_cycles",		0xff, 0x21),
+
+	LINES(GNR, IMC, "cas_count_read_sch0",		0x05, 0xcf),
+	LINES(GNR, IMC, "cas_count_read_sch1",		0x06, 0xcf),
+	LINES(GNR, IMC, "cas_count_write_sch0",		0x05, 0xf0),
+	LINES(GNR, IMC, "cas_count_write_sch1",		0x06, 0xf0),
+	EVENT(GNR, IMC, "rpq_inserts_pch0",		0x10, 0x50),
+	EVENT(GNR, IMC, "rpq_inserts_pch1",		0x10, 0xa0),
+	EVENT(GNR, IMC, "wpq_inserts_pch0",		0x22, 0x50),
+	EVENT(GNR, IMC, "wpq_inserts_pch1",		0x22, 0xa0),
+
+	LINES(SPR, HBM, "cas_count_read",		0x05, 0xcf),
+	LINES(SPR, HBM, "cas_count_write",		0x05, 0xf0),
+
+	EVENT(SPR | GNR, CXLCM, "clockticks",		0x01, 0x02),
+	LINES(SPR | GNR, CXLCM, "rxc_pack_buf_inserts_mem_data",	0x41, 0x10),
+	EVENT(SPR | GNR, CXLCM, "rxc_pack_buf_inserts_mem_req",	0x41, 0x08),
+	LINES(SPR | GNR, CXLCM, "txc_pack_buf_inserts_mem_data",	0x02, 0x10),
+	EVENT(SPR | GNR, CXLCM, "txc_pack_buf_inserts_mem_req",	0x02, 0x08),
+
+	EVENT(SPR | GNR, CXLDP, "clockticks",		0x01, 0x01),
+	EVENT(SPR | GNR, CXLDP, "txc_agf_inserts_m2s_req",	0x02, 0x10),
+	LINES(SPR | GNR, CXLDP, "txc_agf_inserts_m2s_data",	0x02, 0x20),
+
+	EVENT(GNR, B2CXL, "clockticks",			0x01, 0x00),
+
+	EVENT(SPR, M2M, "clockticks",			0x01, 0x00),
+	LINES(SPR, M2M, "imc_reads_all",		0x24, 0x304),
+	LINES(SPR, M2M, "imc_writes_all",		0x25, 0x1810),
+
+	EVENT(GNR, B2CMI, "clockticks",			0x01, 0x00),
+	LINES(GNR, B2CMI, "imc_reads_all",		0x24, 0x104),
+	LINES(GNR, B2CMI, "imc_writes_all",		0x25, 0x110),
+
+	EVENT(SPR | GNR, UPI, "clockticks",		0x01, 0x00),
+	EVENT(SPR | GNR, UPI, "txl_flits_all_data",	0x02, 0x0f),
+	EVENT(SPR | GNR, UPI, "rxl_flits_all_data",	0x03, 0x0f),
+	EVENT(SPR | GNR, UPI, "l1_power_cycles",	0x21, 0x00),
+
+	EVENT(SPR | GNR, PCU, "clockticks",		0x01, 0x00),
+	EVENT(SPR | GNR, PCU, "freq_max_limit_thermal_cycles",	0x04, 0x00),
+	EVENT(SPR | GNR, PCU, "freq_max_power_cycles",	0x05, 0x00),
+	EVENT(SPR | GNR, PCU, "prochot_internal_cycles",	0x09, 0x00),
+	EVENT(SPR | GNR, PCU, "prochot_external_cycles",	0x0a, 0x00),
+	EVENT(SPR | GNR, PCU, "freq_trans_cycles",	0x74, 0x00),
+	{}
+};
+
+/**
+ * uncore_pmon_event_fits - does a unit have a named event
+ * @event: the event
+ * @unit: the unit
+ * @platform: where we are
+ *
+ * Return: true when it has.
+ */
+bool uncore_pmon_event_fits(const struct uncore_pmon_named_event *event,
+			    const struct uncore_pmon_unit *unit,
+			    enum uncore_pmon_platform platform)
+{
+	if (event->type != unit->type || !(event->platforms & BIT(platform)))
+		return false;
+	if (event->event != UNCORE_PMON_EVENT_SPECIAL)
+		return true;
+	return event->umask ? uncore_pmon_has_free(unit, platform) : uncore_pmon_has_fixed(unit);
+}

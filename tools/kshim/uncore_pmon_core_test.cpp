@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The driver's arithmetic against the documented rules: the table, event terms, counters and who
+// gets which.
+extern "C" {
+#include "uncore_pmon/uncore_pmon_core.h"
+}
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace {
+
+// The table
+
+struct UnitWords {
+    u64 counters = 4, control = 64, width = 48, counter = 8, access = 1;
+    u64 box_control = 0xc8aa2800, type = 6, id = 0;
+};
+
+using Entry = std::array<u64, 3>;
+
+Entry entry_of(const UnitWords &words)
+{
+    return {words.counters | words.control << 8 | words.width << 16 | words.counter << 24 |
+                words.access << 62,
+            words.box_control, words.type | words.id << 16};
+}
+
+std::vector<uncore_pmon_entry> decode(const std::vector<Entry> &units, u32 stride = 3)
+{
+    std::vector<u64> words((units.size() + 1) * stride);
+    for (size_t i = 0; i < units.size(); i++)
+        std::ranges::copy(units[i], words.begin() + static_cast<long>((i + 1) * stride));
+    const uncore_pmon_global global = {stride, static_cast<u32>(units.size())};
+    std::vector<uncore_pmon_entry> entries(units.size());
+    uncore_pmon_table_decode(words.data(), &global, entries.data());
+    return entries;
+}
+
+std::string why(const UnitWords &words)
+{
+    const uncore_pmon_entry entry = decode({entry_of(words)}).at(0);
+    EXPECT_TRUE(entry.used);
+    return entry.wrong ? entry.wrong : "";
+}
+
+uncore_pmon_unit unit_of(const UnitWords &words)
+{
+    const uncore_pmon_entry entry = decode({entry_of(words)}).at(0);
+    EXPECT_EQ(entry.wrong, nullptr) << entry.wrong;
+    return entry.unit;
+}
+
+std::string global_text(u64 word0, u64 word1, u64 word2, u64 bar_bytes)
+{
+    const u64 words[] = {word0, word1, word2};
+    uncore_pmon_global global = {};
+    const char *wrong = uncore_pmon_global_decode(words, bar_bytes, &global);
+    return wrong ? wrong : "good";
+}
+
+TEST(UncorePmonGlobal, IsMeasuredAgainstTheBar)
+{
+    const u64 eight_units = 3 << 8 | 8 << 16;
+    EXPECT_EQ(global_text(eight_units, 1, 0, 216), "good");
+    EXPECT_EQ(global_text(eight_units, 1, 0, 215), "the units reach beyond the BAR");
+    EXPECT_EQ(global_text(u64{1023} << 16 | 255 << 8, 1, 0, 1024 * 255 * 8), "good");
+    EXPECT_EQ(global_text(u64{1023} << 16 | 255 << 8, 1, 0, 1024 * 255 * 8 - 1),
+              "the units reach beyond the BAR");
+    const u64 words[] = {u64{1023} << 16 | 255 << 8, 1, 0};
+    uncore_pmon_global global;
+    ASSERT_EQ(uncore_pmon_global_decode(words, ~u64{0}, &global), nullptr);
+    EXPECT_EQ(global.stride_words, 255U);
+    EXPECT_EQ(global.max_units, 1023U);
+    EXPECT_EQ(uncore_pmon_table_bytes(&global), 2088960U);
+}
+
+TEST(UncorePmonGlobal, IsRefusedWithAReason)
+{
+    EXPECT_EQ(global_text(3 << 8, 1, 0, 4096), "the table has no units");
+    for (u64 stride = 0; stride < 3; stride++)
+        EXPECT_EQ(global_text(stride << 8 | 1 << 16, 1, 0, 4096), "the stride is below 3 words");
+    EXPECT_EQ(global_text(0, 1, 0, 4096), "the table begins with nothing");
+    EXPECT_EQ(global_text(3 << 8 | 1 << 16, 0, 0, 4096), "the table begins with nothing");
+    for (int i = 0; i < 3; i++) {
+        u64 words[] = {3 << 8 | 1 << 16, 1, 0};
+        words[i] = ~u64{0};
+        EXPECT_EQ(global_text(words[0], words[1], words[2], 4096),
+                  "the table begins with all ones");
+    }
+}
+
+TEST(UncorePmonUnits, AreTakenAsTheyAre)
+{
+    const uncore_pmon_unit unit = unit_of({.id = 7});
+    EXPECT_EQ(unit.box_control, 0xc8aa2800U);
+    EXPECT_EQ(unit.type, 6);
+    EXPECT_EQ(unit.id, 7);
+    EXPECT_EQ(unit.access, UNCORE_PMON_ACCESS_MMIO);
+    EXPECT_EQ(unit.counters, 4);
+    EXPECT_EQ(unit.width_bits, 48);
+    EXPECT_EQ(uncore_pmon_control_offset(&unit, 3), 76U);
+    EXPECT_EQ(uncore_pmon_counter_offset(&unit, 3), 32U);
+    EXPECT_EQ(uncore_pmon_control_offset(&unit, UNCORE_PMON_SLOT_FIXED), 0x54U);
+    EXPECT_EQ(uncore_pmon_counter_offset(&unit, UNCORE_PMON_SLOT_FIXED), 0x38U);
+    EXPECT_EQ(uncore_pmon_unit_bytes(&unit), 0x58U) << "to the end of the fixed control";
+}
+
+TEST(UncorePmonUnits, HaveStepsByAccessAndType)
+{
+    for (u64 type : {12, 13, 17}) {
+        const uncore_pmon_unit unit = unit_of({.type = type});
+        EXPECT_EQ(uncore_pmon_control_offset(&unit, 1), 72U) << type;
+        EXPECT_EQ(uncore_pmon_unit_bytes(&unit), 96U);
+    }
+    const uncore_pmon_unit unknown = unit_of({.type = 99});
+    EXPECT_EQ(uncore_pmon_control_offset(&unknown, 1), 68U);
+    const uncore_pmon_unit msr = unit_of({.access = 0, .box_control = 0x2000, .type = 0});
+    EXPECT_EQ(uncore_pmon_control_offset(&msr, 1), 65U);
+    EXPECT_EQ(uncore_pmon_counter_offset(&msr, 1), 9U);
+    const uncore_pmon_unit pci = unit_of({.access = 2, .box_control = 0xfe11318, .type = 8});
+    EXPECT_EQ(uncore_pmon_control_offset(&pci, 1), 72U);
+    EXPECT_EQ(uncore_pmon_counter_offset(&pci, 1), 16U);
+}
+
+TEST(UncorePmonUnits, AreRefusedWithAReason)
+{
+    EXPECT_EQ(why({}), "");
+    EXPECT_EQ(why({.counters = 0}), "no counters");
+    EXPECT_EQ(why({.counters = 8, .control = 72}), "");
+    EXPECT_EQ(why({.counters = 9}), "more than 8 counters");
+    EXPECT_EQ(why({.width = 23}), "counter width not in 24..64");
+    EXPECT_EQ(why({.width = 24}), "");
+    EXPECT_EQ(why({.width = 64}), "");
+    EXPECT_EQ(why({.width = 65}), "counter width not in 24..64");
+    EXPECT_EQ(why({.control = 0}), "control or counter offset 0");
+    EXPECT_EQ(why({.counter = 0}), "control or counter offset 0");
+    EXPECT_EQ(why({.access = 3}), "unknown access type");
+    EXPECT_EQ(why({.box_control = 0}), "no control address or no description");
+    EXPECT_EQ(why({.box_control = ~u64{0}}), "all ones");
+    EXPECT_EQ(why({.control = 36}), "controls and counters overlap");
+    EXPECT_EQ(why({.control = 40}), "");
+    EXPECT_EQ(why({.control = 4, .counter = 16}), "controls and counters overlap");
+    EXPECT_EQ(why({.control = 4, .counter = 24}), "");
+    EXPECT_EQ(why({.box_control = 0xc8aa2804}), "registers not aligned");
+    EXPECT_EQ(why({.box_control = 0xc8aa2802, .type = 9}), "registers not aligned");
+    EXPECT_EQ(why({.control = 66}), "registers not aligned");
+    EXPECT_EQ(why({.counter = 12}), "registers not aligned");
+    EXPECT_EQ(why({.box_control = (u64{1} << 52) - 88}), "");
+    EXPECT_EQ(why({.box_control = (u64{1} << 52) - 80}),
+              "control address beyond physical addresses");
+    EXPECT_EQ(why({.access = 0, .box_control = 0xffffffff}), "control address is not an MSR");
+    EXPECT_EQ(why({.access = 0, .box_control = 0x2003}), "");
+    EXPECT_EQ(why({.access = 2, .box_control = 0xfe11fa0}), "");
+    EXPECT_EQ(why({.access = 2, .box_control = 0xfe11fa4}),
+              "control address is not in a configuration space");
+    EXPECT_EQ(why({.access = 2, .box_control = u64{1} << 31}),
+              "control address is not in a configuration space");
+    EXPECT_EQ(why({.access = 2, .box_control = 0x7fffffa0}), "");
+}
+
+TEST(UncorePmonUnits, StandInTheTableOnceAndAreAlike)
+{
+    const std::vector<uncore_pmon_entry> entries =
+        decode({entry_of({}), entry_of({.id = 1}), entry_of({.id = 1}),
+                entry_of({.counters = 2, .id = 2}), entry_of({.type = 7, .id = 1}),
+                entry_of({.counters = 0, .type = 8}), entry_of({.counters = 2, .type = 8})},
+               5);
+    const char *wanted[] = {nullptr,
+                            nullptr,
+                            "type and id stand in the table twice",
+                            "not as the first unit of its type",
+                            nullptr,
+                            "no counters",
+                            nullptr};
+    for (size_t i = 0; i < entries.size(); i++)
+        EXPECT_STREQ(entries[i].wrong, wanted[i]) << i;
+    for (const UnitWords &other : {UnitWords{.control = 72, .id = 1},
+                                   {.width = 47, .id = 1},
+                                   {.counter = 16, .id = 1},
+                                   {.access = 0, .box_control = 64, .id = 1}})
+        EXPECT_STREQ(decode({entry_of({}), entry_of(other)})[1].wrong,
+                     "not as the first unit of its type");
+}
+
+TEST(UncorePmonUnits, MayBeMissing)
+{
+    const std::vector<uncore_pmon_entry> entries =
+        decode({Entry{0, 0, 5}, entry_of({}), Entry{0, 1, 0}, Entry{1, 0, 0}});
+    EXPECT_FALSE(entries[0].used);
+    EXPECT_EQ(entries[0].wrong, nullptr);
+    EXPECT_TRUE(entries[1].used);
+    EXPECT_STREQ(entries[2].wrong, "no control address or no description");
+    EXPECT_STREQ(entries[3].wrong, "no control address or no description");
+}
+
+// Counters beside those of the table
+
+TEST(UncorePmonFixed, IsThereWhereTheTableLeavesRoom)
+{
+    const auto has_fixed = [](const UnitWords &words) {
+        const uncore_pmon_unit unit = unit_of(words);
+        return uncore_pmon_has_fixed(&unit);
+    };
+    EXPECT_TRUE(has_fixed({}));
+    EXPECT_FALSE(has_fixed({.type = 12}));
+    EXPECT_FALSE(has_fixed({.type = 99}));
+    EXPECT_FALSE(has_fixed({.access = 2, .box_control = 0xfe11318}));
+    EXPECT_FALSE(has_fixed({.counters = 7, .control = 88})) << "over the counter";
+    EXPECT_FALSE(has_fixed({.counters = 6})) << "over the control";
+    EXPECT_TRUE(has_fixed({.counters = 5})) << "just below it";
+    EXPECT_TRUE(has_fixed({.counters = 6, .control = 88})) << "just above it";
+}
+
+TEST(UncorePmonFree, BelongsToTheFirstOfAPair)
+{
+    const auto has_free = [](const UnitWords &words, uncore_pmon_platform platform) {
+        const uncore_pmon_unit unit = unit_of(words);
+        return uncore_pmon_has_free(&unit, platform);
+    };
+    EXPECT_TRUE(has_free({.box_control = 0xc8aa2800}, UNCORE_PMON_SPR));
+    EXPECT_FALSE(has_free({.box_control = 0xc8aaa800}, UNCORE_PMON_SPR));
+    EXPECT_TRUE(has_free({.box_control = 0xc8b22800}, UNCORE_PMON_SPR));
+    EXPECT_FALSE(has_free({.box_control = 0xc8aa2800}, UNCORE_PMON_GNR));
+    EXPECT_FALSE(has_free({.box_control = 0xc8aa2800}, UNCORE_PMON_UNKNOWN));
+    EXPECT_FALSE(has_free({.box_control = 0xc8aa2800, .type = 14}, UNCORE_PMON_SPR));
+}
+
+// Event terms
+
+struct Parsed {
+    std::string wrong;
+    uncore_pmon_config cfg;
+};
+
+Parsed parse(const UnitWords &words, u64 config, bool has_free = false, u64 config1 = 0,
+             u64 config2 = 0)
+{
+    const uncore_pmon_unit unit = unit_of(words);
+    Parsed parsed;
+    const char *wrong =
+        uncore_pmon_config_parse(&unit, has_free, config, config1, config2, &parsed.cfg);
+    parsed.wrong = wrong ? wrong : "";
+    return parsed;
+}
+
+TEST(UncorePmonTerms, AreTheControl)
+{
+    const Parsed parsed = parse({}, 0xff84cf05);
+    EXPECT_EQ(parsed.wrong, "");
+    EXPECT_EQ(parsed.cfg.kind, UNCORE_PMON_GENERAL);
+    EXPECT_EQ(parsed.cfg.control, 0xff84cf05U);
+    EXPECT_EQ(parsed.cfg.slots, 0xfU);
+}
+
+TEST(UncorePmonTerms, RefuseWhatTheUnitDoesNotHave)
+{
+    const UnitWords pci = {.access = 2, .box_control = 0xfe11318, .type = 7};
+    const UnitWords cha = {.access = 0, .box_control = 0x2000, .type = 0};
+    const UnitWords pcu = {.access = 0, .box_control = 0x2000, .type = 4};
+    for (int bit = 0; bit < 64; bit++) {
+        const bool plain = bit < 16 || bit == 18 || (bit >= 23 && bit < 32);
+        const u64 config = u64{1} << bit;
+        EXPECT_EQ(parse({}, config).wrong, plain ? "" : "unknown bits") << bit;
+        const bool wide = plain || (bit >= 32 && bit < 56);
+        EXPECT_EQ(parse(pci, config).wrong, wide ? "" : "unknown bits") << bit;
+        EXPECT_EQ(parse(pcu, config).wrong, wide ? "" : "unknown bits") << bit;
+        EXPECT_EQ(parse(cha, config).wrong, plain || bit == 16 || bit >= 32 ? "" : "unknown bits")
+            << bit;
+    }
+    EXPECT_EQ(parse({}, 5, false, 1).wrong, "unknown bits");
+    EXPECT_EQ(parse({}, 5, false, 0, 1).wrong, "unknown bits");
+}
+
+TEST(UncorePmonTerms, KnowWhichCountersCan)
+{
+    const UnitWords cxlcm = {.counters = 8, .control = 72, .type = 12};
+    for (u64 event = 0; event < 0xff; event++) {
+        const bool low = event == 0x02 || event == 0x05;
+        const bool high = (event >= 0x40 && event <= 0x43) || event == 0x4b || event == 0x52;
+        EXPECT_EQ(parse(cxlcm, event).cfg.slots, low ? 0x0fU : high ? 0xf0U : 0xffU) << event;
+    }
+    const UnitWords small = {.counters = 4, .control = 72, .type = 12};
+    EXPECT_EQ(parse(small, 0x41).wrong, "no counter of this unit can count the event");
+    EXPECT_EQ(parse({.type = 3}, 0x14).cfg.slots, 3U);
+    EXPECT_EQ(parse({.type = 3}, 0x2d).cfg.slots, 3U);
+    EXPECT_EQ(parse({.type = 3}, 0x2e).cfg.slots, 15U);
+}
+
+TEST(UncorePmonTerms, NameTheFixedCounter)
+{
+    const Parsed parsed = parse({}, 0xff);
+    EXPECT_EQ(parsed.wrong, "");
+    EXPECT_EQ(parsed.cfg.kind, UNCORE_PMON_FIXED);
+    EXPECT_EQ(parsed.cfg.control, 1U << 22);
+    EXPECT_EQ(parsed.cfg.slots, 0x100U);
+    EXPECT_EQ(parse({.type = 12}, 0xff).wrong, "there is no fixed counter");
+    EXPECT_EQ(parse({}, 0xff | 1 << 18).wrong, "event 0xff takes no term but umask");
+    EXPECT_EQ(parse({}, 0xff | 1 << 24).wrong, "event 0xff takes no term but umask");
+}
+
+TEST(UncorePmonTerms, NameCountersThatAlwaysRun)
+{
+    const std::pair<u64, u16> counters[] = {{0x10, 0x22b0}, {0x20, 0x2318}, {0x21, 0x2320}};
+    for (const auto &[umask, offset] : counters) {
+        const Parsed parsed = parse({}, 0xff | umask << 8, true);
+        EXPECT_EQ(parsed.wrong, "") << umask;
+        EXPECT_EQ(parsed.cfg.kind, UNCORE_PMON_FREE);
+        EXPECT_EQ(parsed.cfg.slots, 0U);
+        ASSERT_NE(parsed.cfg.free, nullptr);
+        EXPECT_EQ(parsed.cfg.free->offset, offset);
+        EXPECT_NE(parse({}, 0xff | umask << 8).wrong, "") << "a unit without them";
+    }
+    EXPECT_NE(parse({}, 0xff | 0x11 << 8, true).wrong, "");
+    EXPECT_NE(parse({}, 0xff | 1 << 8, true).wrong, "");
+}
+
+// Named events
+
+std::span<const uncore_pmon_named_event> named_events()
+{
+    const uncore_pmon_named_event *end = uncore_pmon_named_events;
+    while (end->name)
+        end++;
+    return {uncore_pmon_named_events, end};
+}
+
+TEST(UncorePmonNamed, AllAreTermsOfTheirUnits)
+{
+    for (const uncore_pmon_named_event &event : named_events()) {
+        const bool pci = event.umask > 0xff;
+        const UnitWords words = {.counters = event.type == 12 ? 8U : 4U,
+                                 .control = event.type == 12 ? 72U : 64U,
+                                 .access = pci ? 2U : 1U,
+                                 .box_control = pci ? 0xfe11318U : 0xc8aa2800U,
+                                 .type = event.type};
+        const u64 config = event.event | (event.umask & 0xff) << 8 | event.umask >> 8 << 32;
+        EXPECT_EQ(parse(words, config, true).wrong, "") << event.name;
+        EXPECT_TRUE(event.platforms) << event.name;
+        EXPECT_FALSE(event.platforms & 1 << UNCORE_PMON_UNKNOWN) << event.name;
+        ASSERT_NE(uncore_pmon_type_find(event.type), nullptr) << event.name;
+        EXPECT_LT(std::string(event.name).size() + sizeof(".scale"), 48U);
+    }
+}
+
+TEST(UncorePmonNamed, AreUniqueForAUnit)
+{
+    for (uncore_pmon_platform platform : {UNCORE_PMON_SPR, UNCORE_PMON_GNR}) {
+        std::set<std::pair<u16, std::string>> seen;
+        for (const uncore_pmon_named_event &event : named_events()) {
+            if (event.platforms & 1 << platform) {
+                EXPECT_TRUE(seen.emplace(event.type, event.name).second) << event.name;
+            }
+        }
+        EXPECT_TRUE(seen.count(
+            {6, platform == UNCORE_PMON_SPR ? "cas_count_read" : "cas_count_read_sch1"}));
+        EXPECT_TRUE(seen.count({12, "rxc_pack_buf_inserts_mem_data"}));
+    }
+}
+
+TEST(UncorePmonNamed, FitTheirUnitAndPlatform)
+{
+    const uncore_pmon_unit first = unit_of({}), second = unit_of({.box_control = 0xc8aaa800});
+    const uncore_pmon_unit crowded = unit_of({.counters = 6});
+    const auto names = [](const uncore_pmon_unit &unit, uncore_pmon_platform platform) {
+        std::set<std::string> found;
+        for (const uncore_pmon_named_event &event : named_events())
+            if (uncore_pmon_event_fits(&event, &unit, platform))
+                found.insert(event.name);
+        return found;
+    };
+    EXPECT_TRUE(names(first, UNCORE_PMON_SPR).count("cas_count_write"));
+    EXPECT_TRUE(names(first, UNCORE_PMON_SPR).count("free_dclk"));
+    EXPECT_FALSE(names(second, UNCORE_PMON_SPR).count("free_dclk"));
+    EXPECT_TRUE(names(second, UNCORE_PMON_SPR).count("fixed_clockticks"));
+    EXPECT_FALSE(names(crowded, UNCORE_PMON_SPR).count("fixed_clockticks"));
+    EXPECT_FALSE(names(first, UNCORE_PMON_GNR).count("cas_count_write"));
+    EXPECT_TRUE(names(first, UNCORE_PMON_GNR).count("cas_count_write_sch0"));
+    EXPECT_TRUE(names(first, UNCORE_PMON_UNKNOWN).empty());
+    EXPECT_TRUE(names(unit_of({.type = 99}), UNCORE_PMON_SPR).empty());
+}
+
+TEST(UncorePmonTypes, HaveTheirNumbers)
+{
+    const std::pair<u16, const char *> types[] = {
+        {0, "cha"},    {1, "iio"},    {2, "irp"},    {3, "m2pcie"},   {4, "pcu"},
+        {5, "ubox"},   {6, "imc"},    {7, "m2m"},    {8, "upi"},      {9, "m3upi"},
+        {11, "mdf"},   {12, "cxlcm"}, {13, "cxldp"}, {14, "hbm"},     {15, "b2hot"},
+        {16, "b2cmi"}, {17, "b2cxl"}, {18, "b2upi"}, {20, "mdf_sbo"}, {21, "pciex16"},
+        {22, "pciex8"}};
+    size_t known = 0;
+    for (u32 id = 0; id < 65536; id++)
+        known += uncore_pmon_type_find(static_cast<u16>(id)) != nullptr;
+    EXPECT_EQ(known, std::size(types));
+    for (const auto &[id, name] : types)
+        EXPECT_STREQ(uncore_pmon_type_find(id)->name, name);
+}
+
+// Counters
+
+TEST(UncorePmonFold, ComesWellBeforeAWrap)
+{
+    for (u32 width = 32; width <= 64; width++) {
+        // Half the range at 2^40 a second, but for what a minute and a millisecond cut off.
+        const double half_ns = std::min(
+            6e10, std::max(1e6, 1e9 / (1ULL << 40) * static_cast<double>(1ULL << (width - 1))));
+        EXPECT_LE(static_cast<double>(uncore_pmon_fold_ns(width)), half_ns) << width;
+        EXPECT_GE(static_cast<double>(uncore_pmon_fold_ns(width)), half_ns / 2 - 1) << width;
+    }
+    EXPECT_EQ(uncore_pmon_fold_ns(64), 60000000000U);
+    EXPECT_EQ(uncore_pmon_fold_ns(48), 60000000000U);
+    EXPECT_EQ(uncore_pmon_fold_ns(41), 1000000000U);
+    EXPECT_EQ(uncore_pmon_fold_ns(40), 500000000U);
+    EXPECT_EQ(uncore_pmon_fold_ns(32), 1953125U);
+    EXPECT_EQ(uncore_pmon_fold_ns(31), 1000000U);
+    EXPECT_EQ(uncore_pmon_fold_ns(24), 1000000U);
+}
+
+TEST(UncorePmonDelta, KnowsTheWidth)
+{
+    for (u32 width = 24; width <= 64; width++) {
+        const u64 top = width == 64 ? ~u64{0} : (u64{1} << width) - 1;
+        u64 delta = 0;
+        EXPECT_TRUE(uncore_pmon_delta(top - 9, 5, width, &delta)) << width;
+        EXPECT_EQ(delta, 15U);
+        EXPECT_TRUE(uncore_pmon_delta(7, 7, width, &delta));
+        EXPECT_EQ(delta, 0U);
+        EXPECT_FALSE(uncore_pmon_delta(7, 6, width, &delta)) << "backwards, " << width;
+        EXPECT_TRUE(uncore_pmon_delta(1, 1 + top / 2, width, &delta)) << width;
+        EXPECT_EQ(delta, top / 2);
+        EXPECT_FALSE(uncore_pmon_delta(1, 2 + top / 2, width, &delta)) << width;
+        // What stands above the width means nothing.
+        EXPECT_TRUE(uncore_pmon_delta(5, (~top) | 6, width, &delta));
+        EXPECT_EQ(delta, 1U);
+    }
+}
+
+// Who gets which counter
+
+bool assigned_well(const std::vector<u32> &slots, const std::vector<s8> &slot)
+{
+    u32 taken = 0;
+    for (size_t i = 0; i < slots.size(); i++) {
+        if (!slots[i]) {
+            if (slot[i] != UNCORE_PMON_NO_SLOT)
+                return false;
+            continue;
+        }
+        if (slot[i] < 0 || !(slots[i] & 1U << slot[i]) || taken & 1U << slot[i])
+            return false;
+        taken |= 1U << slot[i];
+    }
+    return true;
+}
+
+// Hall's condition: no set of events wants fewer slots than it has members.
+bool can_be_assigned(const std::vector<u32> &slots)
+{
+    for (u32 set = 0; set < 1U << slots.size(); set++) {
+        u32 wanted = 0;
+        int members = 0;
+        for (size_t i = 0; i < slots.size(); i++)
+            if (set & 1U << i && slots[i]) {
+                wanted |= slots[i];
+                members++;
+            }
+        if (members > __builtin_popcount(wanted))
+            return false;
+    }
+    return true;
+}
+
+TEST(UncorePmonAssign, FindsASlotWheneverThereIsOne)
+{
+    std::mt19937 random(7);
+    int possible = 0;
+    for (int round = 0; round < 3000; round++) {
+        std::vector<u32> slots(1 + random() % 10);
+        for (u32 &mask : slots)
+            mask = random() % 5 ? random() & random() & 0x1ff : 0;
+        std::vector<s8> slot(slots.size(), UNCORE_PMON_NO_SLOT);
+        const bool done =
+            uncore_pmon_assign(slots.data(), slot.data(), static_cast<u32>(slots.size()));
+        ASSERT_EQ(done, can_be_assigned(slots)) << round;
+        if (!done)
+            continue;
+        possible++;
+        EXPECT_TRUE(assigned_well(slots, slot)) << round;
+    }
+    EXPECT_GT(possible, 500);
+    EXPECT_LT(possible, 2900);
+}
+
+TEST(UncorePmonAssign, MovesOnlyWhatMustMove)
+{
+    const std::vector<u32> slots = {0xff, 0xff, 0x0f, 0x03};
+    std::vector<s8> slot = {0, 5, 1, UNCORE_PMON_NO_SLOT};
+    ASSERT_TRUE(uncore_pmon_assign(slots.data(), slot.data(), 4));
+    EXPECT_TRUE(assigned_well(slots, slot));
+    EXPECT_EQ(slot[1], 5) << "not in the way";
+    EXPECT_TRUE(slot[0] == 0 || slot[2] == 1) << "one of the two moves";
+
+    slot = {0, 5, 2, UNCORE_PMON_NO_SLOT};
+    ASSERT_TRUE(uncore_pmon_assign(slots.data(), slot.data(), 4));
+    EXPECT_EQ(slot, (std::vector<s8>{0, 5, 2, 1}));
+}
+
+TEST(UncorePmonAssign, FailsWhenFull)
+{
+    const std::vector<u32> slots(5, 0xf);
+    std::vector<s8> slot(5, UNCORE_PMON_NO_SLOT);
+    EXPECT_FALSE(uncore_pmon_assign(slots.data(), slot.data(), 5));
+    slot.assign(5, UNCORE_PMON_NO_SLOT);
+    EXPECT_TRUE(uncore_pmon_assign(slots.data(), slot.data(), 4));
+}
+
+}  // namespace
