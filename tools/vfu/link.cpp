@@ -53,20 +53,22 @@ Packet Link::inbound(PacketKind kind, uint64_t now_ns) const
     return packet;
 }
 
-Link::Request Link::cpu_reads(uint64_t address, uint32_t bytes, uint64_t now_ns)
+Link::Request Link::cpu_reads(uint64_t address, uint32_t bytes, uint64_t now_ns,
+                              LinkProtocol protocol)
 {
     if (!watched())
         return {};
     std::optional<uint8_t> first_tag;
     for_each_packet(address, bytes, kBoundary, [&](uint64_t at, uint32_t piece) {
         Packet packet = outbound(PacketKind::kMemoryRead, now_ns);
+        packet.protocol = protocol;
         packet.tag = traffic_->next_tag();
         packet.address = at;
         packet.bytes = piece;
         first_tag = first_tag.value_or(static_cast<uint8_t>(packet.tag));
         traffic_->show(packet);
     });
-    return {PacketKind::kMemoryRead, address, bytes, first_tag.value_or(0), true};
+    return {PacketKind::kMemoryRead, address, bytes, first_tag.value_or(0), true, protocol};
 }
 
 Link::Request Link::ask_config(PacketKind kind, uint64_t offset, uint32_t bytes, uint64_t now_ns)
@@ -100,6 +102,7 @@ void Link::complete(const Request &request, uint64_t now_ns)
     uint8_t tag = request.first_tag;
     for_each_packet(request.address, request.bytes, kBoundary, [&](uint64_t at, uint32_t piece) {
         Packet packet = answer(tag++, now_ns);
+        packet.protocol = request.protocol;
         packet.address = at;
         packet.bytes = packet.bytes_left = piece;
         traffic_->show(packet);
@@ -125,12 +128,13 @@ Packet Link::answer(uint8_t tag, uint64_t now_ns) const
     return packet;
 }
 
-void Link::cpu_writes(uint64_t address, uint32_t bytes, uint64_t now_ns)
+void Link::cpu_writes(uint64_t address, uint32_t bytes, uint64_t now_ns, LinkProtocol protocol)
 {
     if (!watched())
         return;
     for_each_packet(address, bytes, kBoundary, [&](uint64_t at, uint32_t piece) {
         Packet packet = outbound(PacketKind::kMemoryWrite, now_ns);
+        packet.protocol = protocol;
         packet.address = at;
         packet.bytes = piece;
         traffic_->show(packet);

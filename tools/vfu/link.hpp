@@ -33,13 +33,16 @@ public:
         uint32_t bytes = 0;
         uint8_t first_tag = 0;
         bool shown = false;
+        LinkProtocol protocol = LinkProtocol::kIo;
     };
-    [[nodiscard]] Request cpu_reads(uint64_t address, uint32_t bytes, uint64_t now_ns);
+    [[nodiscard]] Request cpu_reads(uint64_t address, uint32_t bytes, uint64_t now_ns,
+                                    LinkProtocol protocol = LinkProtocol::kIo);
     [[nodiscard]] Request cpu_reads_config(uint64_t offset, uint32_t bytes, uint64_t now_ns);
     [[nodiscard]] Request cpu_writes_config(uint64_t offset, uint32_t bytes, uint64_t now_ns);
     void complete(const Request &request, uint64_t now_ns);
 
-    void cpu_writes(uint64_t address, uint32_t bytes, uint64_t now_ns);
+    void cpu_writes(uint64_t address, uint32_t bytes, uint64_t now_ns,
+                    LinkProtocol protocol = LinkProtocol::kIo);
 
     // good: the memory was there; otherwise each request is answered Unsupported Request.
     void dma_reads(uint64_t address, uint64_t bytes, bool good, const PacketLimits &limits,

@@ -531,6 +531,11 @@ Verdict Session::judge_access(const wire::RegionAccess &access) const
     return kGood;
 }
 
+LinkProtocol Session::protocol_of(unsigned bar) const
+{
+    return device_->is_cxl_mem(bar) ? LinkProtocol::kCxlMem : LinkProtocol::kIo;
+}
+
 Verdict Session::on_region_read(const Message &message, Answer &answer)
 {
     const auto access = *wire::get<wire::RegionAccess>(message.body);
@@ -552,7 +557,8 @@ Verdict Session::on_region_read(const Message &message, Answer &answer)
     const uint32_t piece = piece_of(access.count);
     for (uint32_t done = 0; done < access.count; done += piece) {
         const uint64_t offset = access.offset + done;
-        const auto request = link_.cpu_reads(base + offset, piece, now_ns());
+        const auto request =
+            link_.cpu_reads(base + offset, piece, now_ns(), protocol_of(access.region));
         read_bar(access.region, offset, into.subspan(done, piece));
         link_.complete(request, now_ns());
     }
@@ -581,7 +587,7 @@ Verdict Session::on_region_write(const Message &message, Answer &answer)
     const uint32_t piece = piece_of(access.count);
     for (uint32_t done = 0; done < access.count; done += piece) {
         const uint64_t offset = access.offset + done;
-        link_.cpu_writes(base + offset, piece, now_ns());
+        link_.cpu_writes(base + offset, piece, now_ns(), protocol_of(access.region));
         write_bar(access.region, offset, from.subspan(done, piece));
     }
     return kGood;

@@ -138,6 +138,7 @@ private:
 
     uint64_t region_bytes(uint32_t region) const;
     Verdict judge_access(const wire::RegionAccess &access) const;
+    LinkProtocol protocol_of(unsigned bar) const;
     void write_config(uint64_t offset, Bytes from);
     void read_bar(unsigned bar, uint64_t offset, std::span<std::byte> into);
     void write_bar(unsigned bar, uint64_t offset, Bytes from);

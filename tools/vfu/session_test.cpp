@@ -925,6 +925,24 @@ TEST_F(SessionLinkTest, ALongRegionAccessIsAsManyPacketsAsAccesses)
     EXPECT_EQ(watcher.packets.size(), 2u * 8);
 }
 
+TEST_F(SessionLinkTest, AccessesToABarOfCxlMemoryAreToldFromTheOthers)
+{
+    device.cxl_mem_bar = 2;
+    read(2, 0x40, 8);
+    ASSERT_EQ(watcher.packets.size(), 2u);
+    EXPECT_EQ(watcher.packets[0].protocol, LinkProtocol::kCxlMem);
+    EXPECT_EQ(watcher.packets[1].protocol, LinkProtocol::kCxlMem);
+    ASSERT_TRUE(write<uint64_t>(2, 0x40, 7));
+    EXPECT_EQ(last().protocol, LinkProtocol::kCxlMem);
+    read(0, 0x10, 4);
+    EXPECT_EQ(watcher.packets[3].protocol, LinkProtocol::kIo);
+    EXPECT_EQ(last().protocol, LinkProtocol::kIo);
+    ASSERT_TRUE(write<uint32_t>(0, 0x10, 7));
+    EXPECT_EQ(last().protocol, LinkProtocol::kIo);
+    read(wire::kRegionConfig, 0, 4);
+    EXPECT_EQ(last().protocol, LinkProtocol::kIo);
+}
+
 TEST_F(SessionLinkTest, ConfigurationAccessesAreSeen)
 {
     read(wire::kRegionConfig, 0, 4);

@@ -63,6 +63,7 @@ public:
     {
         calls.push_back({true, bar, offset, width, value});
     }
+    bool is_cxl_mem(unsigned bar) const override { return bar == cxl_mem_bar; }
     void reset() override { resets++; }
     std::optional<uint64_t> next_deadline_ns() const override { return deadline_ns; }
     void advance(uint64_t now_ns) override
@@ -82,6 +83,7 @@ public:
     unsigned advances = 0;
     unsigned deadlines_met = 0;
     std::optional<uint64_t> deadline_ns;
+    std::optional<unsigned> cxl_mem_bar;
 
 private:
     ConfigSpace config_;

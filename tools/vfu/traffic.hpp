@@ -33,6 +33,13 @@ enum class PacketDirection : uint8_t {
     kInbound,   // from the function
 };
 
+// Which of a link's protocols it is. CXL.mem has no transaction-layer packets of its own here: a
+// request and its answer are shown as the read, the write and the completion that QEMU makes of it.
+enum class LinkProtocol : uint8_t {
+    kIo,      // PCIe, CXL.io
+    kCxlMem,  // a memory request to a CXL device (M2S), one cache line whatever its bytes; its answer
+};
+
 enum class CompletionStatus : uint8_t {
     kSuccessful = 0,
     kUnsupportedRequest = 1,
@@ -41,6 +48,7 @@ enum class CompletionStatus : uint8_t {
 struct Packet {
     PacketKind kind = PacketKind::kMemoryRead;
     PacketDirection direction = PacketDirection::kOutbound;
+    LinkProtocol protocol = LinkProtocol::kIo;
     uint16_t root_port = 0;
     uint16_t function = 0;   // at the far end of the link
     uint16_t requester = 0;  // of a completion: who had asked
