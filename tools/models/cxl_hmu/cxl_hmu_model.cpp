@@ -166,6 +166,11 @@ vfu::BarMemory *CxlHmuModel::bar_memory(unsigned bar)
     return bar == kMemoryBar ? mapped_ : nullptr;
 }
 
+bool CxlHmuModel::is_cxl_mem(unsigned bar) const
+{
+    return bar == kMemoryBar;
+}
+
 const CxlHmuModel::Mapping *CxlHmuModel::find(uint64_t offset, unsigned width) const
 {
     for (const Mapping &mapping : map_) {

@@ -14,7 +14,7 @@
 #include "models/cxl_hmu/device_registers.hpp"
 #include "models/cxl_hmu/faults.hpp"
 #include "models/cxl_hmu/options.hpp"
-#include "models/cxl_hmu/sparse_memory.hpp"
+#include "models/sparse_memory.hpp"
 #include "vfu/config_space.hpp"
 #include "vfu/device.hpp"
 #include "vfu/doe.hpp"
@@ -29,6 +29,7 @@ public:
 
     vfu::ConfigSpace &config() override { return config_; }
     vfu::BarMemory *bar_memory(unsigned bar) override;
+    bool is_cxl_mem(unsigned bar) const override;
     uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) override;
     void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override;
     // Memory keeps its contents, as it may in a device whose function is reset.

@@ -230,6 +230,13 @@ TEST_F(Function, WithADoeMailboxItAnswersDiscovery)
     EXPECT_EQ(config(at + 0x0c), 0u);
 }
 
+TEST_F(Function, OnlyItsMemoryIsCxlMem)
+{
+    build();
+    EXPECT_TRUE(model_->is_cxl_mem(2));
+    EXPECT_FALSE(model_->is_cxl_mem(0));
+}
+
 TEST_F(Function, MappedMemoryIsNotSeen)
 {
     vfu::BarMemory memory = vfu::BarMemory::create(16 << 20).value();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "models/cxl_hmu/sparse_memory.hpp"
+#include "models/sparse_memory.hpp"
 
-namespace pmukit::models::cxl_hmu {
+namespace pmukit::models {
 
 const std::byte *SparseMemory::find(uint64_t address) const
 {
@@ -36,4 +36,4 @@ void SparseMemory::store(uint64_t address, unsigned width, uint64_t value)
         *make(address + i) = static_cast<std::byte>(value >> (8 * i) & 0xff);
 }
 
-}  // namespace pmukit::models::cxl_hmu
+}  // namespace pmukit::models

@@ -8,7 +8,7 @@
 #include <memory>
 #include <unordered_map>
 
-namespace pmukit::models::cxl_hmu {
+namespace pmukit::models {
 
 class SparseMemory {
 public:
@@ -26,4 +26,4 @@ private:
     std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
 };
 
-}  // namespace pmukit::models::cxl_hmu
+}  // namespace pmukit::models
