@@ -18,6 +18,7 @@
 #include "cli/pmukit_model_exit.hpp"
 #include "models/cxl_hmu/faults.hpp"
 #include "models/hisi_ptt/faults.hpp"
+#include "models/uncore_pmon/faults.hpp"
 #include "vfu/chassis.hpp"
 
 namespace pmukit::cli {
@@ -47,13 +48,14 @@ template <typename Faults>
 void list_faults_of(std::string_view unit, const Faults &faults)
 {
     for (const auto &fault : faults)
-        fmt::print("{:<8} {:<28} {}\n", unit, fault.name, fault.effect);
+        fmt::print("{:<11} {:<28} {}\n", unit, fault.name, fault.effect);
 }
 
 void list_faults()
 {
     list_faults_of("cxl_hmu", models::cxl_hmu::faults());
     list_faults_of("hisi_ptt", models::hisi_ptt::faults());
+    list_faults_of("uncore_pmon", models::uncore_pmon::faults());
 }
 
 ModelCommand *chosen_of(const Commands &commands)
@@ -118,9 +120,18 @@ int serve_chassis(const std::vector<std::string> &devices, bool once)
         Result<ModelCommand *> model = lines.back()->parse(words);
         if (!model)
             return give_up(model.error());
+        if (!(*model)->serves())
+            return give_up(
+                {Errc::kUsage, fmt::format("--device '{}': serves nobody, so not here", words)});
         models.push_back(*model);
     }
     return serve(models, once);
+}
+
+int run_without_guest(ModelCommand &model)
+{
+    const Result<void> outcome = model.run_without_guest();
+    return outcome ? kExitGood : give_up(outcome.error());
 }
 
 int run(int argc, char **argv)
@@ -155,7 +166,7 @@ int run(int argc, char **argv)
     if (chassis->parsed())
         return serve_chassis(devices, once);
     if (ModelCommand *model = chosen_of(commands))
-        return serve({model}, once);
+        return model->serves() ? serve({model}, once) : run_without_guest(*model);
     return give_up({Errc::kUsage, "which model? pmukit-model --help names them"});
 }
 

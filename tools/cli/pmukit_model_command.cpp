@@ -8,6 +8,7 @@
 #include "cli/pmukit_model_cxl_hmu.hpp"
 #include "cli/pmukit_model_hisi_ptt.hpp"
 #include "cli/pmukit_model_pcie_ep.hpp"
+#include "cli/pmukit_model_uncore_pmon.hpp"
 #include "vfu/bdf.hpp"
 
 namespace pmukit::cli {
@@ -45,6 +46,7 @@ std::vector<std::unique_ptr<ModelCommand>> model_commands(CLI::App &app)
     commands.push_back(std::make_unique<CxlHmuCommand>(app));
     commands.push_back(std::make_unique<HisiPttCommand>(app));
     commands.push_back(std::make_unique<PcieEpCommand>(app));
+    commands.push_back(std::make_unique<UncorePmonCommand>(app));
     return commands;
 }
 

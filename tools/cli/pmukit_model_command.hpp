@@ -37,6 +37,10 @@ public:
     virtual const std::string &socket() const = 0;
     // After the run: closes the logs and says on stdout what was counted.
     virtual Result<void> finish() = 0;
+
+    // False: what was asked for needs no guest, and run_without_guest() does it.
+    virtual bool serves() const { return true; }
+    virtual Result<void> run_without_guest() { return {}; }
 };
 
 // A subcommand of the application for every unit.

@@ -102,6 +102,39 @@ INSTANTIATE_TEST_SUITE_P(
                     "--serves 00:10.0 --tune-us 99999999999999999999",
                     "--serves 00:10.0 --tune-us 10000001", "--serves 00:10.0 --tick-ns 0"));
 
+class WrongUncore : public testing::TestWithParam<const char *> {};
+
+TEST_P(WrongUncore, GivesOneLineAndExit2)
+{
+    const Outcome outcome = Program(std::string("uncore_pmon ") + GetParam()).end();
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.text;
+    EXPECT_EQ(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 1) << outcome.text;
+    EXPECT_EQ(outcome.text.find("pmukit-model: --"), 0u) << outcome.text;
+}
+
+INSTANTIATE_TEST_SUITE_P(PmukitModel, WrongUncore,
+                         testing::Values("", "--imc 17 --socket /nonexistent/socket",
+                                         "--serves 10 --socket /nonexistent/socket",
+                                         "--platform icx --socket /nonexistent/socket",
+                                         "--width 23 --socket /nonexistent/socket",
+                                         "--fault none-such --socket /nonexistent/socket",
+                                         "--dump-table /tmp/x --socket /nonexistent/socket",
+                                         "--dump-table /tmp/x --imc 0 --unknown 0",
+                                         "--ddr 3M --socket /nonexistent/socket"));
+
+TEST(PmukitModel, WritesATableWithoutAGuest)
+{
+    char folder[] = "/tmp/pmukit-model-XXXXXX";
+    const std::filesystem::path in = ::mkdtemp(folder);
+    const Outcome outcome =
+        Program("uncore_pmon --imc 8 --unknown 0 --dump-table " + (in / "t").string()).end();
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    EXPECT_EQ(std::filesystem::file_size(in / "t/config"), 4096u);
+    EXPECT_EQ(std::filesystem::file_size(in / "t/resource0"), 4096u);
+    EXPECT_EQ(Program("uncore_pmon --dump-table /nonexistent/folder").end().exit_code, 1);
+    std::filesystem::remove_all(in);
+}
+
 TEST(PmukitModel, AnEndpointHasAPowerOfTwoOfMemory)
 {
     const Outcome outcome = Program("pcie_ep --socket /nonexistent/socket --memory 3M").end();
@@ -113,7 +146,8 @@ TEST(PmukitModel, ListsFaultsOfEveryUnit)
 {
     const Outcome outcome = Program("--list-faults").end();
     EXPECT_EQ(outcome.exit_code, 0);
-    for (const char *word : {"cxl_hmu  never-idle", "hisi_ptt never-idle"})
+    for (const char *word :
+         {"cxl_hmu     never-idle", "hisi_ptt    never-idle", "uncore_pmon stride-0"})
         EXPECT_NE(outcome.text.find(word), std::string::npos) << word << outcome.text;
 }
 
@@ -174,6 +208,33 @@ TEST(PmukitModelChassis, ATraceBlockAndAnEndpointShareOne)
     EXPECT_NE(outcome.text.find("unit=pcie_ep accesses=0"), std::string::npos);
     EXPECT_TRUE(std::filesystem::exists(in / "seen"));
     std::filesystem::remove_all(in);
+}
+
+TEST(PmukitModelChassis, UncoreUnitsAndAnExpanderShareOne)
+{
+    char folder[] = "/tmp/pmukit-model-XXXXXX";
+    const std::filesystem::path in = ::mkdtemp(folder);
+    Program program("--once chassis --device 'uncore_pmon --socket " + (in / "a").string() +
+                    " --serves 00:10.0 --access-log " + (in / "log").string() +
+                    "' --device 'cxl_hmu --socket " + (in / "b").string() +
+                    " --bdf 01:00.0 --root-port 00:10.0'");
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "a").string() + "\n");
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "b").string() + "\n");
+    EXPECT_TRUE(visit(in / "a"));
+    EXPECT_TRUE(visit(in / "b"));
+    const Outcome outcome = program.end();
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    EXPECT_NE(outcome.text.find("unit=uncore_pmon ddr_reads=0 ddr_writes=0 cxl_reads=0"),
+              std::string::npos);
+    EXPECT_TRUE(std::filesystem::exists(in / "log"));
+    std::filesystem::remove_all(in);
+}
+
+TEST(PmukitModelChassis, ADumpIsNoDevice)
+{
+    const Outcome outcome = Program("chassis --device 'uncore_pmon --dump-table /tmp/x'").end();
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.text.find("serves nobody"), std::string::npos) << outcome.text;
 }
 
 TEST(PmukitModelChassis, NamesTheDeviceWhoseWordsAreWrong)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The oracle: every access that a counter could count, and every access to a unit's registers, one
+// line each, in order. It is written from the access itself and knows no events and no counters, so
+// what is computed from it can judge them.
+//
+//   # pmukit uncore log 1
+//   <ns> ddr R|W 0x<offset in the DDR range> <width> imc=<n>
+//   <ns> cxl R|W 0x<address> <width> port=<bdf>
+//   <ns> reg R|W <type>.<id> 0x<bytes from the unit's control> <width> 0x<value>
+//
+// A value read is as the unit gave it, before a fault.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "models/line_file.hpp"
+#include "vfu/traffic.hpp"
+
+namespace pmukit::models::uncore_pmon {
+
+struct RegisterAccess {
+    uint16_t type = 0;
+    uint16_t id = 0;
+    uint32_t offset = 0;
+    unsigned width = 0;
+    uint64_t value = 0;
+};
+
+struct AccessTally {
+    uint64_t ddr_reads = 0;
+    uint64_t ddr_writes = 0;
+    uint64_t cxl_reads = 0;
+    uint64_t cxl_writes = 0;
+    uint64_t register_reads = 0;
+    uint64_t register_writes = 0;
+};
+
+class AccessRecord {
+public:
+    // Counts, but writes nowhere.
+    AccessRecord() = default;
+    // Creates or truncates the file.
+    static Result<AccessRecord> create(const std::string &path);
+
+    void ddr(uint64_t now_ns, bool write, uint64_t offset, unsigned width, uint64_t imc_bytes);
+    void cxl(const vfu::Packet &request);
+    void reg(uint64_t now_ns, bool write, const RegisterAccess &access);
+
+    const AccessTally &tally() const { return tally_; }
+    // As LineFile::close().
+    Result<void> close() { return file_.close(); }
+
+private:
+    AccessTally tally_;
+    LineFile file_;
+};
+
+}  // namespace pmukit::models::uncore_pmon

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The counters of a memory controller that always run, whatever its two units are told: DCLK, and
+// the DCLK cycles that reads and writes spent in their queues. Here each of them waits one cycle.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "models/uncore_pmon/unit_types.hpp"
+
+namespace pmukit::models::uncore_pmon {
+
+class FreeRunning {
+public:
+    // below_wrap: what they begin short of their wrap; 0: at zero.
+    explicit FreeRunning(uint64_t below_wrap) : below_wrap_(below_wrap) { power_on(); }
+
+    // offset: bytes from the controller's base. Nothing: no counter has all of these bytes.
+    std::optional<uint64_t> read(uint32_t offset, unsigned width) const;
+
+    void happened(const Happening &happening);
+    void advance(uint64_t now_ns) { now_ns_ = now_ns; }
+    void power_on();
+
+private:
+    uint64_t below_wrap_;
+    uint64_t now_ns_ = 0;
+    uint64_t since_ns_ = 0;
+    uint64_t reads_ = 0;
+    uint64_t writes_ = 0;
+};
+
+}  // namespace pmukit::models::uncore_pmon

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "models/uncore_pmon/table_dump.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/file.hpp"
+
+namespace pmukit::models::uncore_pmon {
+
+namespace {
+
+constexpr uint16_t kCommand = 0x04;
+constexpr uint32_t kCommandMemory = 1u << 1;
+constexpr uint16_t kBar0 = 0x10;
+
+struct BarPlace {
+    unsigned bar;
+    uint64_t address;
+};
+// The table's BAR comes behind that of the units.
+constexpr BarPlace kUnits = {kUnitBar, 0xc8800000};
+constexpr uint64_t kTableAt = 0xc9000000;
+constexpr BarPlace kDdr = {kDdrBar, 0x200000000000};
+
+void place(vfu::ConfigSpace &config, const BarPlace &where)
+{
+    const std::optional<vfu::BarInfo> bar = config.bar(where.bar);
+    if (!bar)
+        return;
+    const auto offset = static_cast<uint16_t>(kBar0 + 4 * where.bar);
+    config.write(offset, 4, static_cast<uint32_t>(where.address));
+    if (bar->kind != vfu::BarKind::kMemory32)
+        config.write(offset + 4, 4, static_cast<uint32_t>(where.address >> 32));
+}
+
+Result<void> write_file(const std::string &path, Bytes bytes)
+{
+    const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!file)
+        return system_error(path, errno);
+    return write_all(file.get(), bytes, path);
+}
+
+std::vector<std::byte> bytes_of_table(UncorePmonModel &model, unsigned bar)
+{
+    std::vector<std::byte> bytes(model.config().bar(bar)->size_bytes);
+    for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t))
+        store_le<uint64_t>(&bytes[at], model.bar_read(bar, at, sizeof(uint64_t)));
+    return bytes;
+}
+
+}  // namespace
+
+Result<void> dump_table(UncorePmonModel &model, unsigned table_bar, const std::string &folder)
+{
+    if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST)
+        return system_error(folder, errno);
+    vfu::ConfigSpace &config = model.config();
+    for (const BarPlace &where : {kUnits, BarPlace{table_bar, kTableAt}, kDdr})
+        place(config, where);
+    config.write(kCommand, 2, kCommandMemory);
+
+    std::vector<std::byte> space(vfu::kConfigSpaceBytes);
+    config.read(0, space);
+    if (Result<void> written = write_file(folder + "/config", space); !written)
+        return written;
+    return write_file(fmt::format("{}/resource{}", folder, table_bar),
+                      bytes_of_table(model, table_bar));
+}
+
+}  // namespace pmukit::models::uncore_pmon

@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The function as a driver meets it: capability, table, units, DDR range, links.
+#include "models/uncore_pmon/uncore_pmon_model.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "models/fake_machine.hpp"
+#include "models/uncore_pmon/table_dump.hpp"
+
+namespace pmukit::models::uncore_pmon {
+namespace {
+
+constexpr uint64_t kUnits = 0xe0000000;  // where the machine puts BAR 2
+constexpr uint32_t kReads = 0xcf05, kWrites = 0xf005;
+constexpr uint16_t kPort = 0x0080, kSecondPort = 0x0088;
+
+class Function : public testing::Test {
+protected:
+    void build(Options options = {})
+    {
+        model.emplace(options, record, machine);
+        stride = options.stride;
+        table_bar = options.table_bar;
+        ddr_bytes = options.ddr_bytes;
+        move_units(kUnits);
+    }
+    void build_faulty(const char *fault)
+    {
+        Options options;
+        options.fault = find_fault(fault);
+        ASSERT_NE(options.fault, nullptr) << fault;
+        build(options);
+    }
+    void move_units(uint64_t address)
+    {
+        model->config().write(0x10 + 4 * kUnitBar, 4, static_cast<uint32_t>(address));
+    }
+    uint64_t word(unsigned entry, unsigned which)
+    {
+        return model->bar_read(table_bar, 8 * (uint64_t{entry} * stride + which), 8);
+    }
+    // As a driver finds a unit: by the address in its entry.
+    uint64_t unit(unsigned index) { return word(1 + index, 1) - kUnits; }
+    void write(uint64_t at, uint32_t value) { model->bar_write(kUnitBar, at, 4, value); }
+    uint64_t read(uint64_t at) { return model->bar_read(kUnitBar, at, 8); }
+    void load(uint64_t offset, unsigned width = 8) { model->bar_read(kDdrBar, offset, width); }
+    void store(uint64_t offset, unsigned width = 8)
+    {
+        model->bar_write(kDdrBar, offset, width, offset);
+    }
+    void pass(vfu::PacketKind kind, uint16_t port = kPort,
+              vfu::LinkProtocol protocol = vfu::LinkProtocol::kCxlMem)
+    {
+        vfu::Packet packet;
+        packet.kind = kind;
+        packet.protocol = protocol;
+        packet.root_port = port;
+        packet.bytes = 8;
+        model->on_packet(packet);
+    }
+
+    FakeMachine machine;
+    AccessRecord record;
+    std::optional<UncorePmonModel> model;
+    unsigned stride = 0;
+    unsigned table_bar = 0;
+    uint64_t ddr_bytes = 0;
+};
+
+// Walks the extended capabilities as software does.
+uint16_t find_pmon(vfu::ConfigSpace &config)
+{
+    for (uint16_t at = 0x100; at != 0; at = static_cast<uint16_t>(config.read(at, 4) >> 20))
+        if ((config.read(at, 4) & 0xffff) == 0x23 && (config.read(at + 8u, 4) & 0xffff) == 1)
+            return at;
+    return 0;
+}
+
+TEST_F(Function, TheCapabilityNamesTheTablesBar)
+{
+    for (const unsigned bar : {0u, 1u}) {
+        Options options;
+        options.table_bar = bar;
+        build(options);
+        vfu::ConfigSpace &config = model->config();
+        EXPECT_EQ(config.read(0, 4), 0x09a78086u);
+        EXPECT_NE(config.read(6, 2) & 0x10, 0u);
+        const uint16_t at = find_pmon(config);
+        ASSERT_NE(at, 0u);
+        EXPECT_EQ(config.read(at + 4u, 2), 0x8086u);
+        EXPECT_EQ(config.read(at + 12u, 4), bar);
+        EXPECT_EQ(config.bar(bar)->kind, vfu::BarKind::kMemory32);
+        EXPECT_EQ(config.bar(1 - bar), std::nullopt);
+    }
+}
+
+TEST_F(Function, AnotherEntryStandsBeforeIt)
+{
+    build();
+    unsigned dvsecs = 0;
+    vfu::ConfigSpace &config = model->config();
+    for (uint16_t at = 0x100; at != find_pmon(config);
+         at = static_cast<uint16_t>(config.read(at, 4) >> 20))
+        dvsecs += (config.read(at, 4) & 0xffff) == 0x23;
+    EXPECT_EQ(dvsecs, 1u);
+}
+
+TEST_F(Function, TheTablesBarCanBeOf64Bits)
+{
+    Options options;
+    options.table_64bit = true;
+    build(options);
+    EXPECT_EQ(model->config().bar(0)->kind, vfu::BarKind::kMemory64);
+    EXPECT_EQ(word(0, 0) & 0xff00, 0x0800u);
+}
+
+TEST_F(Function, TheTableNamesEveryUnit)
+{
+    Options options;
+    options.imcs = 3;
+    options.root_ports = {kPort, kSecondPort};
+    options.msr_units = 2;
+    options.pci_units = 1;
+    options.max_units = 20;
+    build(options);
+    struct Unit {
+        uint64_t type, id, counters, control0, counter0, access;
+    };
+    const Unit expected[] = {
+        {6, 0, 4, 0x40, 0x08, 1},  {6, 1, 4, 0x40, 0x08, 1},  {6, 2, 4, 0x40, 0x08, 1},
+        {12, 0, 8, 0x10, 0x50, 1}, {12, 1, 8, 0x10, 0x50, 1}, {13, 0, 4, 0x10, 0x50, 1},
+        {13, 1, 4, 0x10, 0x50, 1}, {17, 0, 4, 0x10, 0x50, 1}, {17, 1, 4, 0x10, 0x50, 1},
+        {99, 0, 2, 0x10, 0x20, 1}, {0, 0, 4, 2, 8, 0},        {0, 1, 4, 2, 8, 0},
+        {7, 0, 4, 0x20, 0x08, 2},
+    };
+    EXPECT_EQ(word(0, 0) >> 16 & 0x3ff, 20u);
+    unsigned entry = 1;
+    for (const Unit &unit : expected) {
+        SCOPED_TRACE(entry);
+        EXPECT_EQ(word(entry, 0) & 0xff, unit.counters);
+        EXPECT_EQ(word(entry, 0) >> 8 & 0xff, unit.control0);
+        EXPECT_EQ(word(entry, 0) >> 16 & 0xff, 48u);
+        EXPECT_EQ(word(entry, 0) >> 24 & 0xff, unit.counter0);
+        EXPECT_EQ(word(entry, 0) >> 62, unit.access);
+        EXPECT_EQ(word(entry, 2), unit.type | unit.id << 16);
+        if (unit.access == 1) {
+            EXPECT_EQ(word(entry, 1) & ~uint64_t{0x7fffff}, kUnits);
+        }
+        entry++;
+    }
+    for (; entry <= 20; entry++)
+        for (unsigned i = 0; i < 3; i++)
+            EXPECT_EQ(word(entry, i), 0u);
+    EXPECT_EQ(word(11, 1), 0x2000u);
+    EXPECT_EQ(word(12, 1), 0x2010u);
+    EXPECT_EQ(word(13, 1), 0x0fe60438u);
+}
+
+TEST_F(Function, TheTableFollowsTheBarOfTheUnits)
+{
+    build();
+    EXPECT_EQ(word(1, 1), 0xe02a2800u);
+    EXPECT_EQ(word(2, 1), 0xe02aa800u);
+    move_units(0xc8800000);
+    EXPECT_EQ(word(1, 1), 0xc8aa2800u);
+    model->config().power_on();  // as a new client does: no BAR has an address
+    model->reset();
+    EXPECT_EQ(word(1, 1), 0x002a2800u);
+}
+
+TEST_F(Function, TheTableIsReadInAnyWidthAndNotWritten)
+{
+    build();
+    const uint64_t at = 8 * stride;
+    EXPECT_EQ(model->bar_read(0, at, 1), 4u);
+    EXPECT_EQ(model->bar_read(0, at + 1, 1), 0x40u);
+    EXPECT_EQ(model->bar_read(0, at + 2, 2), 0x0830u);
+    EXPECT_EQ(model->bar_read(0, at + 4, 4), 0x4000005cu);
+    EXPECT_EQ(model->bar_read(0, 0xff8, 8), 0u);
+    model->bar_write(0, at, 4, 0);
+    EXPECT_EQ(model->bar_read(0, at, 1), 4u);
+    EXPECT_TRUE(machine.logged("BAR 0: write"));
+}
+
+TEST_F(Function, TheTablesBarHoldsIt)
+{
+    Options options;
+    options.stride = 255;
+    options.max_units = 1023;
+    build(options);
+    EXPECT_EQ(model->config().bar(0)->size_bytes, 0x200000u);
+    EXPECT_EQ(word(1, 2), 6u);
+    EXPECT_EQ(word(1023, 0), 0u);
+}
+
+TEST_F(Function, AnImcCountsTheLinesOfItsOwnPieceOfMemory)
+{
+    build();
+    const uint64_t first = unit(0), second = unit(1);
+    for (const uint64_t box : {first, second}) {
+        write(box + 0x40, kReads);
+        write(box + 0x44, kWrites);
+        write(box + 0x48, 0xff05);
+    }
+    for (unsigned i = 0; i < 10; i++)
+        load(64 * i, 1u << i % 4);
+    for (unsigned i = 0; i < 7; i++)
+        store(ddr_bytes - 8);
+    store(ddr_bytes);
+    EXPECT_EQ(read(first + 0x08), 10u);
+    EXPECT_EQ(read(first + 0x10), 7u);
+    EXPECT_EQ(read(first + 0x18), 17u);
+    EXPECT_EQ(read(second + 0x08), 0u);
+    EXPECT_EQ(read(second + 0x10), 1u);
+    EXPECT_EQ(record.tally().ddr_reads, 10u);
+    EXPECT_EQ(record.tally().ddr_writes, 8u);
+}
+
+TEST_F(Function, AnAccessAcrossTwoLinesMovesBoth)
+{
+    build();
+    write(unit(0) + 0x40, kReads);
+    write(unit(0) + 0x44, kWrites);
+    load(60, 8);
+    store(62, 4);
+    load(56, 8);
+    EXPECT_EQ(read(unit(0) + 0x08), 3u);
+    EXPECT_EQ(read(unit(0) + 0x10), 2u);
+}
+
+TEST_F(Function, APartialWriteReadsItsLineWhereItIsAskedTo)
+{
+    Options options;
+    options.underfill = true;
+    build(options);
+    const uint64_t box = unit(0);
+    write(box + 0x40, 0xc105);
+    write(box + 0x44, 0xc405);
+    write(box + 0x48, kReads);
+    write(box + 0x4c, kWrites);
+    load(0);
+    store(0);
+    store(64);
+    EXPECT_EQ(read(box + 0x08), 1u);
+    EXPECT_EQ(read(box + 0x10), 2u);
+    EXPECT_EQ(read(box + 0x18), 3u);
+    EXPECT_EQ(read(box + 0x20), 2u);
+}
+
+TEST_F(Function, LinesGoRoundThePseudoChannels)
+{
+    build();
+    const uint64_t box = unit(0);
+    write(box + 0x40, 0x4f05);
+    write(box + 0x44, 0x8f05);
+    for (const uint64_t offset : {0u, 8u, 64u, 128u, 256u})
+        load(offset);
+    EXPECT_EQ(read(box + 0x08), 4u);
+    EXPECT_EQ(read(box + 0x10), 1u);
+}
+
+TEST_F(Function, MemoryKeepsWhatWasWrittenThroughAReset)
+{
+    build();
+    model->bar_write(kDdrBar, ddr_bytes + 3, 4, 0x11223344);
+    model->reset();
+    EXPECT_EQ(model->bar_read(kDdrBar, ddr_bytes + 4, 2), 0x2233u);
+}
+
+TEST_F(Function, BehindTheLastImcThereIsNoMemory)
+{
+    Options options;
+    options.imcs = 3;
+    build(options);
+    EXPECT_EQ(model->config().bar(kDdrBar)->size_bytes, 4 * ddr_bytes);
+    EXPECT_EQ(model->bar_read(kDdrBar, 3 * ddr_bytes, 8), ~uint64_t{0});
+    store(3 * ddr_bytes - 4, 8);
+    EXPECT_EQ(record.tally().ddr_writes, 0u);
+    options.imcs = 0;
+    build(options);
+    EXPECT_EQ(model->config().bar(kDdrBar), std::nullopt);
+}
+
+TEST_F(Function, FreeRunningCountersBelongToAPairOfImcs)
+{
+    Options options;
+    options.imcs = 3;
+    build(options);
+    const uint64_t first = unit(0) - 0x22800, second = unit(2) - 0x22800;
+    EXPECT_EQ(unit(1), first + 0x2a800);
+    write(unit(0), 1);  // a freeze is not for them
+    load(0);
+    load(ddr_bytes);
+    store(ddr_bytes);
+    store(2 * ddr_bytes);
+    machine.now += 1000;
+    EXPECT_EQ(read(first + 0x22b0), 2400u);
+    EXPECT_EQ(read(first + 0x2318), 2u);
+    EXPECT_EQ(read(first + 0x2320), 1u);
+    EXPECT_EQ(read(second + 0x2318), 0u);
+    EXPECT_EQ(read(second + 0x2320), 1u);
+    EXPECT_EQ(model->bar_read(kUnitBar, first + 0x2318, 4), 2u);
+    EXPECT_EQ(model->bar_read(kUnitBar, first + 0x231c, 4), 0u);
+    EXPECT_EQ(model->bar_read(kUnitBar, first + 0x231c, 8), ~uint64_t{0});
+    EXPECT_EQ(read(first), ~uint64_t{0});
+    model->bar_write(kUnitBar, first + 0x2318, 8, 0);
+    EXPECT_EQ(read(first + 0x2318), 2u);
+    model->reset();
+    EXPECT_EQ(read(first + 0x2318), 0u);
+    EXPECT_EQ(read(first + 0x22b0), 0u);
+}
+
+TEST_F(Function, CountersCanBeginJustBelowTheirWrap)
+{
+    Options options;
+    options.box.width = 24;
+    options.box.below_wrap = 2;
+    build(options);
+    EXPECT_EQ(word(1, 0) >> 16 & 0xff, 24u);
+    const uint64_t box = unit(0);
+    write(box, 0x300);
+    write(box + 0x40, kReads);
+    EXPECT_EQ(read(box + 0x08), 0xfffffeu);
+    for (unsigned i = 0; i < 5; i++)
+        load(0);
+    EXPECT_EQ(read(box + 0x08), 3u);
+    EXPECT_EQ(read(box - 0x22800 + 0x2318), 3u);
+    EXPECT_EQ(read(box - 0x22800 + 0x2320), 0xfffffffffffeu);
+}
+
+TEST_F(Function, ALinksUnitsCountItsCxlMem)
+{
+    Options options;
+    options.root_ports = {kPort, kSecondPort};
+    build(options);
+    const uint64_t cm = unit(2), cm2 = unit(3), dp = unit(4), b2 = unit(6);
+    write(cm + 0x10, 0x0802);          // requests, counter 0
+    write(cm + 0x18, 0x1002);          // write data, 1
+    write(cm + 0x10 + 8 * 4, 0x1041);  // read data, 4
+    write(cm + 0x10 + 8 * 5, 0x0841);  // responses, 5
+    write(cm2 + 0x10, 0x0802);
+    write(dp + 0x10, 0x1002);
+    write(dp + 0x18, 0x2002);
+    write(b2 + 0x10, 0x0424);
+    write(b2 + 0x18, 0x1025);
+    for (unsigned i = 0; i < 5; i++) {
+        pass(vfu::PacketKind::kMemoryRead);
+        pass(vfu::PacketKind::kCompletion);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        pass(vfu::PacketKind::kMemoryWrite);
+    pass(vfu::PacketKind::kMemoryRead, kSecondPort);
+    pass(vfu::PacketKind::kMemoryRead, 0x0090);
+    pass(vfu::PacketKind::kMemoryRead, kPort, vfu::LinkProtocol::kIo);
+    pass(vfu::PacketKind::kMemoryWrite, kPort, vfu::LinkProtocol::kIo);
+    pass(vfu::PacketKind::kCompletion, kPort, vfu::LinkProtocol::kIo);
+    EXPECT_EQ(read(cm + 0x50), 5u);
+    EXPECT_EQ(read(cm + 0x58), 3u);
+    EXPECT_EQ(read(cm + 0x50 + 8 * 4), 5u);
+    EXPECT_EQ(read(cm + 0x50 + 8 * 5), 3u);
+    EXPECT_EQ(read(cm2 + 0x50), 1u);
+    EXPECT_EQ(read(dp + 0x50), 5u);
+    EXPECT_EQ(read(dp + 0x58), 3u);
+    EXPECT_EQ(read(b2 + 0x50), 5u);
+    EXPECT_EQ(read(b2 + 0x58), 3u);
+    EXPECT_EQ(record.tally().cxl_reads, 6u);
+    EXPECT_EQ(record.tally().cxl_writes, 3u);
+}
+
+TEST_F(Function, CxlMemDoesNotPassAnImc)
+{
+    Options options;
+    options.root_ports = {kPort};
+    build(options);
+    write(unit(0) + 0x40, 0xff05);
+    pass(vfu::PacketKind::kMemoryRead);
+    pass(vfu::PacketKind::kMemoryWrite);
+    EXPECT_EQ(read(unit(0) + 0x08), 0u);
+}
+
+TEST_F(Function, ClocksRunBetweenAccessesAndStandInAFreeze)
+{
+    build();
+    const uint64_t box = unit(0);
+    write(box + 0x40, 0x0101);
+    machine.now += 1000;
+    write(box, 1);
+    machine.now += 5000;
+    EXPECT_EQ(read(box + 0x08), 2400u);
+    write(box, 0);
+    machine.now += 10;
+    write(box + 0x40, 0);
+    machine.now += 5000;
+    EXPECT_EQ(read(box + 0x08), 2424u);
+}
+
+TEST_F(Function, AGlobalControlInABarHoldsAllUnits)
+{
+    Options options;
+    options.global_mmio = true;
+    build(options);
+    const uint64_t global = word(0, 1) - kUnits;
+    EXPECT_EQ(word(0, 0) >> 62, 1u);
+    EXPECT_EQ(model->bar_read(kUnitBar, global, 4), 1u);
+    const uint64_t box = unit(0);
+    write(box + 0x40, kReads);
+    write(box + 0x44, 0x0101);
+    load(0);
+    machine.now += 1000;
+    EXPECT_EQ(read(box + 0x08), 0u);
+    write(global, 0);
+    EXPECT_EQ(model->bar_read(kUnitBar, global, 4), 0u);
+    load(0);
+    machine.now += 1000;
+    write(global, 1);
+    machine.now += 1000;
+    EXPECT_EQ(read(box + 0x08), 1u);
+    EXPECT_EQ(read(box + 0x10), 2400u);
+    write(global, 0);
+    model->reset();
+    EXPECT_EQ(model->bar_read(kUnitBar, global, 4), 1u);
+}
+
+TEST_F(Function, WithoutAGlobalControlThereIsNothing)
+{
+    build();
+    EXPECT_EQ(word(0, 0) >> 62, 0u);
+    EXPECT_EQ(word(0, 1), 0x2ff0u);
+    EXPECT_EQ(model->bar_read(kUnitBar, 0, 4), ~uint64_t{0});
+    write(0, 1);
+    EXPECT_TRUE(machine.logged("BAR 2: write"));
+}
+
+TEST_F(Function, AResetClearsEveryUnit)
+{
+    build();
+    const uint64_t box = unit(1);
+    write(box + 0x40, kReads);
+    load(ddr_bytes);
+    write(box, 1);
+    model->reset();
+    EXPECT_EQ(read(box + 0x08), 0u);
+    EXPECT_EQ(model->bar_read(kUnitBar, box, 4), 0u);
+    EXPECT_EQ(model->bar_read(kUnitBar, box + 0x40, 4), 0u);
+}
+
+TEST_F(Function, WrongAccessesAreAnsweredAndLogged)
+{
+    build();
+    const uint64_t box = unit(0);
+    EXPECT_EQ(read(0x9000), ~uint64_t{0});
+    EXPECT_EQ(read(box - 4), ~uint64_t{0});  // begins outside of the unit
+    model->bar_write(kUnitBar, box + 0x40, 2, 0xffff);
+    EXPECT_EQ(model->bar_read(kUnitBar, box + 0x40, 4), 0u);
+    EXPECT_EQ(machine.lines.size(), 3u);
+}
+
+// Faults
+
+TEST_F(Function, FaultsOfTheGlobalEntryAreShown)
+{
+    struct Case {
+        const char *fault;
+        unsigned which;
+        uint64_t value;
+    };
+    for (const Case &one :
+         {Case{"stride-0", 0, 0x00030000}, Case{"stride-1", 0, 0x00030100},
+          Case{"stride-2", 0, 0x00030200}, Case{"stride-255", 0, 0x0003ff00},
+          Case{"max-units-0", 0, 0x00000800}, Case{"max-units-beyond-bar", 0, 0x03ff0800},
+          Case{"global-word-zero", 0, 0}, Case{"global-word-ones", 0, ~uint64_t{0}},
+          Case{"global-control-zero", 1, 0}, Case{"global-control-ones", 1, ~uint64_t{0}},
+          Case{"global-status-ones", 2, ~uint64_t{0}}, Case{"table-all-ones", 0, ~uint64_t{0}}}) {
+        build_faulty(one.fault);
+        EXPECT_EQ(word(0, one.which), one.value) << one.fault;
+    }
+    EXPECT_EQ(word(3, 1), ~uint64_t{0});  // table-all-ones
+    EXPECT_GT((1u + 1023) * 8 * 8, model->config().bar(0)->size_bytes);
+}
+
+TEST_F(Function, FaultsOfAUnitAreShown)
+{
+    constexpr uint64_t kImcWord = 0x4000005c08304004;
+    struct Case {
+        const char *fault;
+        unsigned entry;
+        unsigned which;
+        uint64_t value;
+    };
+    for (const Case &one : {Case{"unit-word-0-ones", 1, 0, ~uint64_t{0}},
+                            Case{"unit-word-0-ones", 2, 0, kImcWord},
+                            Case{"unit-word-1-ones", 1, 1, ~uint64_t{0}},
+                            Case{"unit-word-2-ones", 1, 2, ~uint64_t{0}},
+                            Case{"control-outside-bars", 1, 1, 0x100000},
+                            Case{"control-behind-bar", 1, 1, kUnits + 0x800000},
+                            Case{"window-beyond-bar", 1, 1, kUnits + 0x7ffff0},
+                            Case{"control-unaligned", 1, 1, kUnits + 0x2a2801},
+                            Case{"duplicate-ids", 2, 2, 0x6},
+                            Case{"no-counters", 2, 0, 0x4000005c08304000},
+                            Case{"no-counters", 3, 0, 0x4000003020301002},  // another type
+                            Case{"num-counters-255", 1, 0, 0x4000005c083040ff},
+                            Case{"width-0", 1, 0, 0x4000005c08004004},
+                            Case{"width-65", 1, 0, 0x4000005c08414004},
+                            Case{"width-255", 1, 0, 0x4000005c08ff4004},
+                            Case{"control-offset-0", 1, 0, 0x4000005c08300004},
+                            Case{"counter-offset-0", 1, 0, 0x4000005c00304004},
+                            Case{"offsets-overlap", 1, 0, 0x4000005c08300804},
+                            Case{"access-type-3", 1, 0, 0xc000005c08304004},
+                            Case{"units-of-a-type-differ", 1, 0, kImcWord},
+                            Case{"units-of-a-type-differ", 2, 0, 0x4000005c08304002}}) {
+        build_faulty(one.fault);
+        EXPECT_EQ(word(one.entry, one.which), one.value) << one.fault << ' ' << one.entry;
+    }
+}
+
+TEST_F(Function, ATableCanChangeBetweenReads)
+{
+    build_faulty("table-changes-between-reads");
+    EXPECT_EQ(word(1, 0) & 0xff, 4u);
+    EXPECT_EQ(word(1, 0) & 0xff, 255u);
+    EXPECT_EQ(word(1, 0) & 0xff, 4u);
+}
+
+TEST_F(Function, CountersCanGoBackwards)
+{
+    build_faulty("counters-go-backwards");
+    const uint64_t box = unit(0);
+    write(box + 0x40, kReads);
+    const uint64_t first = read(box + 0x08), second = read(box + 0x08);
+    EXPECT_EQ((first - second) & 0xffffffffffff, 1000u);
+    EXPECT_LT(first, uint64_t{1} << 48);
+    EXPECT_EQ(model->bar_read(kUnitBar, box + 0x40, 4), kReads);
+}
+
+TEST_F(Function, RegistersCanReadAsOnes)
+{
+    build_faulty("registers-all-ones");
+    EXPECT_EQ(read(unit(0) + 0x08), ~uint64_t{0});
+    EXPECT_EQ(model->bar_read(kUnitBar, unit(2), 4), ~uint64_t{0});
+    EXPECT_EQ(word(1, 2), 6u);
+}
+
+TEST(UncoreFaults, HaveNamesOfTheirOwn)
+{
+    for (const Fault &fault : faults())
+        EXPECT_EQ(find_fault(fault.name), &fault) << fault.name;
+    EXPECT_EQ(find_fault("none-such"), nullptr);
+}
+
+// Options
+
+TEST(UncoreOptions, HaveLimits)
+{
+    EXPECT_TRUE(check({}));
+    const auto with = [](auto change) {
+        Options options;
+        change(options);
+        return static_cast<bool>(check(options));
+    };
+    EXPECT_TRUE(with([](Options &o) { o.imcs = 16; }));
+    EXPECT_FALSE(with([](Options &o) { o.imcs = 17; }));
+    EXPECT_TRUE(with([](Options &o) { o.imcs = 0; }));
+    EXPECT_FALSE(with([](Options &o) { o.imcs = o.unknown = 0; }));
+    EXPECT_FALSE(with([](Options &o) { o.ddr_bytes = 2048; }));
+    EXPECT_FALSE(with([](Options &o) { o.ddr_bytes = 12288; }));
+    EXPECT_FALSE(with([](Options &o) { o.box.width = 23; }));
+    EXPECT_TRUE(with([](Options &o) { o.box.width = 64; }));
+    EXPECT_FALSE(with([](Options &o) { o.box.width = 65; }));
+    EXPECT_FALSE(with([](Options &o) { o.box.below_wrap = 1u << 24; }));
+    EXPECT_FALSE(with([](Options &o) { o.stride = 2; }));
+    EXPECT_TRUE(with([](Options &o) { o.stride = 255; }));
+    EXPECT_FALSE(with([](Options &o) { o.stride = 256; }));
+    EXPECT_FALSE(with([](Options &o) { o.max_units = 2; }));
+    EXPECT_TRUE(with([](Options &o) { o.max_units = 3; }));
+    EXPECT_FALSE(with([](Options &o) { o.max_units = 1024; }));
+    EXPECT_FALSE(with([](Options &o) { o.table_bar = 2; }));
+    EXPECT_FALSE(with([](Options &o) {
+        o.table_bar = 1;
+        o.table_64bit = true;
+    }));
+    EXPECT_FALSE(with([](Options &o) {
+        o.imcs = 1;
+        o.fault = find_fault("stride-0");
+    }));
+}
+
+// Files
+
+std::string contents(const std::filesystem::path &path)
+{
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+uint64_t little_endian(const std::string &bytes, size_t at, unsigned width)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < width; i++)
+        value |= uint64_t{static_cast<unsigned char>(bytes.at(at + i))} << (8 * i);
+    return value;
+}
+
+class Files : public Function {
+protected:
+    Files()
+    {
+        char name[] = "/tmp/pmukit-uncore-XXXXXX";
+        folder = ::mkdtemp(name);
+    }
+    ~Files() override { std::filesystem::remove_all(folder); }
+
+    std::filesystem::path folder;
+};
+
+// What the first machine that was looked at showed of its eight memory channels.
+TEST_F(Files, ADumpHasTheEightOfASapphireRapids)
+{
+    Options options;
+    options.imcs = 8;
+    options.unknown = 0;
+    build(options);
+    ASSERT_TRUE(dump_table(*model, 0, folder / "dump"));
+    const std::string config = contents(folder / "dump/config");
+    const std::string table = contents(folder / "dump/resource0");
+    ASSERT_EQ(config.size(), 4096u);
+    EXPECT_EQ(little_endian(config, 0, 4), 0x09a78086u);
+    EXPECT_EQ(little_endian(config, 4, 2), 0x0002u);
+    EXPECT_EQ(little_endian(config, 0x10, 4), 0xc9000000u);
+    EXPECT_EQ(little_endian(config, 0x18, 4), 0xc8800000u);
+    ASSERT_EQ(table.size(), 4096u);
+    EXPECT_EQ(little_endian(table, 0, 8), 0x00080800u);
+    const uint64_t controls[] = {0xc8aa2800, 0xc8aaa800, 0xc8b22800, 0xc8b2a800,
+                                 0xc8ba2800, 0xc8baa800, 0xc8c22800, 0xc8c2a800};
+    for (size_t i = 0; i < 8; i++) {
+        const size_t at = 64 * (1 + i);
+        EXPECT_EQ(little_endian(table, at, 4), 0x08304004u) << i;
+        EXPECT_EQ(little_endian(table, at + 8, 8), controls[i]);
+        EXPECT_EQ(little_endian(table, at + 16, 8), 6 | i << 16);
+    }
+}
+
+TEST_F(Files, ADumpThatCannotBeWrittenSaysWhere)
+{
+    build();
+    const Result<void> dumped = dump_table(*model, 0, "/nonexistent/folder");
+    ASSERT_FALSE(dumped);
+    EXPECT_NE(dumped.error().message.find("/nonexistent/folder"), std::string::npos);
+    std::ofstream(folder / "file");
+    EXPECT_FALSE(dump_table(*model, 0, folder / "file"));
+}
+
+TEST_F(Files, TheRecordHasEveryAccessInOrder)
+{
+    record = AccessRecord::create(folder / "log").value();
+    Options options;
+    options.root_ports = {kPort};
+    build(options);
+    const uint64_t box = unit(0);
+    machine.now = 100;
+    write(box + 0x40, kReads);
+    machine.now = 200;
+    load(0x10, 4);
+    store(ddr_bytes + 0x40);
+    pass(vfu::PacketKind::kMemoryRead);
+    pass(vfu::PacketKind::kCompletion);
+    pass(vfu::PacketKind::kMemoryWrite);
+    pass(vfu::PacketKind::kMemoryWrite, kSecondPort);
+    read(box + 0x08);
+    ASSERT_TRUE(record.close());
+    EXPECT_EQ(contents(folder / "log"),
+              "# pmukit uncore log 1\n"
+              "100 reg W 6.0 0x40 4 0xcf05\n"
+              "200 ddr R 0x10 4 imc=0\n"
+              "200 ddr W 0x100040 8 imc=1\n"
+              "0 cxl R 0x0 8 port=00:10.0\n"
+              "0 cxl W 0x0 8 port=00:10.0\n"
+              "200 reg R 6.0 0x8 8 0x1\n");
+    EXPECT_EQ(record.tally().register_reads, 1u);
+    EXPECT_EQ(record.tally().register_writes, 1u);
+}
+
+TEST_F(Files, TheRecordDoesNotKnowOfAFault)
+{
+    record = AccessRecord::create(folder / "log").value();
+    build_faulty("counters-go-backwards");
+    machine.now = 100;
+    read(unit(0) + 0x08);
+    ASSERT_TRUE(record.close());
+    EXPECT_NE(contents(folder / "log").find("100 reg R 6.0 0x8 8 0x0\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pmukit::models::uncore_pmon

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The types of units in one table: how many counters, where their registers lie, and which event
+// counts what.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace pmukit::models::uncore_pmon {
+
+enum class Platform : uint8_t { kSpr, kGnr };
+
+// What can happen at a unit. A cache line has 64 bytes.
+enum class Signal : uint8_t {
+    kDclk,  // ticks of the clocks
+    kHclk,
+    kLinkClk,
+    kUclk,
+    kReadCas,       // a line read from DDR for somebody
+    kUnderfillCas,  // a line read to complete a partial write
+    kWriteCas,      // a line written to DDR
+    kReadQueued,    // inserts into the read and the write pending queue
+    kWriteQueued,
+    kM2sRequest,   // CXL.mem: a read asks
+    kM2sData,      // a write with its data
+    kS2mData,      // the data of a read comes back
+    kS2mResponse,  // a write is said to be complete
+};
+
+inline constexpr unsigned kLanes = 4;
+inline constexpr std::array<uint8_t, kLanes> kEveryLane = {0xff, 0xff, 0xff, 0xff};
+
+struct Happening {
+    Signal signal;
+    unsigned lane = 0;  // of DDR: line number modulo 4
+    uint64_t count = 1;
+};
+
+enum class Umask : uint8_t {
+    kSome,  // one of `any` is set, and one of the lane's
+    kNone,  // it must be zero
+    kIgnored,
+};
+
+struct EventRule {
+    uint8_t event;
+    Signal signal;
+    Umask umask = Umask::kSome;
+    uint8_t any = 0xff;
+    std::array<uint8_t, kLanes> lane = kEveryLane;
+};
+
+// An event that only some counters count, one bit each.
+struct Constraint {
+    uint8_t event;
+    uint8_t counters;
+};
+
+struct UnitType {
+    std::string_view name;
+    uint16_t id;
+    uint8_t counters;
+    uint8_t control0;  // bytes from the unit's control
+    uint8_t counter0;
+    uint8_t status;
+    uint8_t control_bytes;  // also from one control to the next: 4 or 8
+    bool fixed;             // has the fixed counter
+    std::span<const EventRule> spr;
+    std::span<const EventRule> gnr;
+    std::span<const Constraint> constraints{};
+
+    std::span<const EventRule> rules(Platform platform) const
+    {
+        return platform == Platform::kGnr ? gnr : spr;
+    }
+};
+
+extern const UnitType kImc, kCxlcm, kCxldp, kB2cxl, kUnknown;
+
+struct Clock {
+    Signal signal;
+    uint64_t mhz;
+
+    uint64_t ticks_until(uint64_t now_ns) const;  // since time 0
+};
+std::span<const Clock> clocks();
+
+}  // namespace pmukit::models::uncore_pmon
