@@ -37,7 +37,7 @@ enum class PacketDirection : uint8_t {
 // request and its answer are shown as the read, the write and the completion that QEMU makes of it.
 enum class LinkProtocol : uint8_t {
     kIo,      // PCIe, CXL.io
-    kCxlMem,  // a memory request to a CXL device (M2S), one cache line whatever its bytes; its answer
+    kCxlMem,  // a memory request to a CXL device, one cache line whatever its bytes; its answer
 };
 
 enum class CompletionStatus : uint8_t {
