@@ -47,6 +47,12 @@ struct RecoverOptions {
     std::string output;  // empty: only say what is there
 };
 
+struct InjectOptions {
+    std::string input = "perf.data";
+    std::string output = "perf.data.inject";
+    bool samples = true;  // false: AUX data is only left out
+};
+
 struct TuneOptions {
     std::vector<std::string> settings;  // "[PMU/]FILE=VALUE"
     std::string save, restore;          // files; empty: not asked for
@@ -67,6 +73,7 @@ Result<int> run_discover(const DiscoverOptions &options, Output &out);
 Result<int> run_dump(const DumpOptions &options, Output &out);
 Result<int> run_report(const ReportOptions &options, Output &out);
 Result<int> run_recover(const RecoverOptions &options, Output &out);
+Result<int> run_inject(const InjectOptions &options, Output &out);
 Result<int> run_record(const RecordCommandOptions &options);
 Result<int> run_tune(const TuneOptions &options, Output &out);
 

@@ -28,6 +28,7 @@ int status_of(const Error &error)
 
 struct Commands {
     DumpOptions dump;
+    InjectOptions inject;
     RecoverOptions recover;
     ReportOptions report;
     RecordCommandOptions record;
@@ -89,6 +90,17 @@ CLI::App *add_recover(CLI::App &app, RecoverOptions &options)
         "Exit status: 0 nothing is lost, 1 something is (each range of bytes is named) or the file "
         "cannot be read, 2 usage.");
     return recover;
+}
+
+CLI::App *add_inject(CLI::App &app, InjectOptions &options)
+{
+    CLI::App *inject = app.add_subcommand(
+        "inject", "turn AUX data into samples, so that stock perf reads the recording");
+    inject->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
+    inject->add_option("-o,--output", options.output, "file to write")->capture_default_str();
+    inject->add_flag("!--no-samples", options.samples, "only leave the AUX data out");
+    inject->footer("Example:\n  pmukit inject -o plain.data; perf script -i plain.data");
+    return inject;
 }
 
 CLI::App *add_report(CLI::App &app, Commands &commands)
@@ -162,8 +174,8 @@ CLI::App *add_discover(CLI::App &app, DiscoverOptions &options)
 // CLI11 only says that a subcommand is missing.
 Result<void> check_subcommand(const std::vector<std::string> &words)
 {
-    constexpr std::string_view kCommands[] = {"list",    "record", "dump",    "report",
-                                              "recover", "tune",   "discover"};
+    constexpr std::string_view kCommands[] = {"list",   "record",  "dump", "report",
+                                              "inject", "recover", "tune", "discover"};
     if (words.size() < 2 || words[1].starts_with('-') ||
         std::ranges::find(kCommands, words[1]) != std::end(kCommands))
         return {};
@@ -183,6 +195,7 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
         "list", "the suite's PMUs on this machine, with a line that records each");
     CLI::App *record = add_record(app, commands.record);
     CLI::App *dump = add_dump(app, commands.dump);
+    CLI::App *inject = add_inject(app, commands.inject);
     CLI::App *recover = add_recover(app, commands.recover);
     CLI::App *report = add_report(app, commands);
     CLI::App *tune = add_tune(app, commands.tune);
@@ -212,6 +225,8 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
         return run_list(out);
     if (*record)
         return run_record(commands.record);
+    if (*inject)
+        return run_inject(commands.inject, out);
     if (*recover)
         return run_recover(commands.recover, out);
     if (*dump)

@@ -195,7 +195,13 @@ Result<Recording> Recording::open(const std::string &path)
     return Recording(recording_name(path), std::move(*reader));
 }
 
-Result<RecordingTotals> Recording::walk(UnitSink &sink)
+Result<void> Recording::read_front()
+{
+    Result<void> read = reader_.read_front();
+    return read ? read : in_file(path_, read.error());
+}
+
+Result<RecordingTotals> Recording::walk(UnitSink &sink, const EachRecord &each)
 {
     Walker walker(*this, sink);
     for (Record record;;) {
@@ -204,6 +210,8 @@ Result<RecordingTotals> Recording::walk(UnitSink &sink)
             return in_file(path_, more.error());
         if (!*more)
             return walker.finish();
+        if (Result<void> done = each ? each(record) : Result<void>(); !done)
+            return in_file(path_, done.error());
         walker.record(record);
     }
 }

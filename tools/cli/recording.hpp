@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -63,7 +64,11 @@ class Recording {
 public:
     static Result<Recording> open(const std::string &path);
 
-    Result<RecordingTotals> walk(UnitSink &sink);
+    // In pipe layout: until the events are known. Before walk(), or not at all.
+    Result<void> read_front();
+    // each: gets every record before the sink gets what it brings.
+    using EachRecord = std::function<Result<void>(const perfdata::Record &)>;
+    Result<RecordingTotals> walk(UnitSink &sink, const EachRecord &each = {});
 
     const std::string &path() const { return path_; }
     const perfdata::Reader &reader() const { return reader_; }

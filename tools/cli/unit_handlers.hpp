@@ -35,6 +35,26 @@ public:
     virtual std::vector<std::string> troubles(const Recording &recording) const = 0;
 };
 
+// Gets the raw payloads of samples, as <pmukit/raw.h> has them.
+class RawSink {
+public:
+    virtual ~RawSink() = default;
+    virtual void raw(const Stream &stream, Bytes payload) = 0;
+    // So many bytes of AUX data could not become samples.
+    virtual void skipped(uint64_t bytes) = 0;
+    // When the kernel wrote the AUX data that is being given. 0: the file does not say.
+    virtual uint64_t time_ns(const Stream &stream) const = 0;
+};
+
+// Makes samples of the AUX data of one unit, as its driver writes them where there is no AUX area.
+class UnitInject : public UnitSink {
+public:
+    // No more data.
+    virtual void finish() = 0;
+    // The samples of a recording are there already.
+    void sample(const Stream &, uint64_t, Bytes) override {}
+};
+
 using DumpResult = Result<std::unique_ptr<UnitDump>>;
 using ReportResult = Result<std::unique_ptr<UnitReport>>;
 
@@ -43,6 +63,8 @@ std::unique_ptr<UnitDump> make_cxl_hmu_dump(const Recording &recording, const Du
                                             Output &out);
 std::unique_ptr<UnitDump> make_hisi_ptt_dump(const Recording &recording, const DumpOptions &options,
                                              Output &out);
+std::unique_ptr<UnitInject> make_cxl_hmu_inject(RawSink &sink);
+std::unique_ptr<UnitInject> make_hisi_ptt_inject(RawSink &sink);
 ReportResult make_cxl_hmu_report(const ReportOptions &options);
 ReportResult make_hisi_ptt_report(const ReportOptions &options);
 

@@ -15,7 +15,8 @@ constexpr uint64_t kMagic = 0x32454c4946524550ULL;  // "PERFILE2" read as little
 constexpr size_t kFileHeaderBytes = 104;
 constexpr size_t kPipeHeaderBytes = 16;
 constexpr size_t kRecordHeaderBytes = 8;
-constexpr size_t kSectionBytes = 16;  // offset, size
+constexpr size_t kMaxRecordBytes = 65528;  // what 16 bits hold, in words
+constexpr size_t kSectionBytes = 16;       // offset, size
 constexpr size_t kFeatureBits = 256;
 
 // Kernel records and sample bits that are younger than the oldest header we build with.

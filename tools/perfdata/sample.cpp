@@ -3,6 +3,7 @@
 #include "perfdata/sample.hpp"
 
 #include "perfdata/format.hpp"
+#include "perfdata/packer.hpp"
 
 namespace pmukit::perfdata {
 namespace {
@@ -295,6 +296,40 @@ std::optional<Sample> parse_sample(Bytes body, const Attr &attr, std::endian ord
     SampleParser parser;
     const Sample *sample = parser.parse(body, attr, order);
     return sample ? std::optional<Sample>(*sample) : std::nullopt;
+}
+
+std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type, const SampleId &who,
+                                                     Bytes raw, std::endian order)
+{
+    Packer body(order);
+    const auto word = [&body, sample_type](uint64_t field, uint64_t value) {
+        if (sample_type & field)
+            body.put(value);
+    };
+    const auto halves = [&body, sample_type](uint64_t field, uint32_t first, uint32_t second) {
+        if (sample_type & field)
+            body.put(first).put(second);
+    };
+    word(PERF_SAMPLE_IDENTIFIER, who.id.value_or(0));
+    word(PERF_SAMPLE_IP, 0);
+    halves(PERF_SAMPLE_TID, who.pid.value_or(0), who.tid.value_or(0));
+    word(PERF_SAMPLE_TIME, who.time_ns.value_or(0));
+    word(PERF_SAMPLE_ADDR, 0);
+    word(PERF_SAMPLE_ID, who.id.value_or(0));
+    word(PERF_SAMPLE_STREAM_ID, who.stream_id.value_or(who.id.value_or(0)));
+    halves(PERF_SAMPLE_CPU, who.cpu.value_or(0), 0);
+    word(PERF_SAMPLE_PERIOD, 1);
+    if (sample_type & PERF_SAMPLE_RAW) {
+        // As the kernel does it, size and bytes together fill words.
+        const size_t padding = (kWord - (sizeof(uint32_t) + raw.size()) % kWord) % kWord;
+        if (raw.size() + padding > kMaxRecordBytes)
+            return std::nullopt;
+        body.put(static_cast<uint32_t>(raw.size() + padding)).put(raw);
+        body.pad_to(body.bytes().size() + padding);
+    }
+    if (body.bytes().size() > kMaxRecordBytes - kRecordHeaderBytes)
+        return std::nullopt;
+    return body.take();
 }
 
 size_t trailer_bytes(const Attr &attr)

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "perfdata/attr.hpp"
@@ -139,6 +140,16 @@ private:
 // nullopt: the body is too short for what its attribute promises.
 std::optional<Sample> parse_sample(Bytes body, const Attr &attr, std::endian order);
 std::optional<SampleId> parse_sample_id(Bytes body, const Attr &attr, std::endian order);
+
+// The words of a sample that compose_sample() can make, and PERF_SAMPLE_RAW.
+constexpr uint64_t kComposable = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+                                 PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
+                                 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+                                 PERF_SAMPLE_RAW;
+// The body of a sample; what `who` does not know is 0, the period 1. sample_type: of kComposable.
+// nullopt: no record is long enough for it.
+std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type, const SampleId &who,
+                                                     Bytes raw, std::endian order);
 
 // How many bytes of a record's end are its identity; 0 without sample_id_all.
 size_t trailer_bytes(const Attr &attr);

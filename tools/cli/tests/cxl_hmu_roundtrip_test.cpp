@@ -205,6 +205,31 @@ TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
                                                     {"dpa":4096,"accesses":4,"epochs":2}])"));
 }
 
+TEST_F(Roundtrip, InjectedSamplesGiveTheSameReport)
+{
+    const std::vector<std::byte> first = record_of(0, 0, 0, {0x10002, 0x20005}),
+                                 second = record_of(1, 0, 0, {0x10002});
+    begin();
+    sample(first);
+    sample(second);
+    end();
+    ASSERT_EQ(report(), kExitGood) << err_;
+    const nlohmann::json by_samples = json_;
+
+    begin(kSampleType & ~uint64_t{PERF_SAMPLE_RAW});
+    aux_record(0, first.size() + second.size(), 0);
+    std::vector<std::byte> both = first;
+    append(both, second);
+    aux_data(0, Bytes(both).first(24));  // a record may straddle two buffers
+    aux_data(24, Bytes(both).subspan(24));
+    end();
+    const InjectOptions options{file_, folder_ / "injected"};
+    EXPECT_EQ(run([&options](Output &out) { return run_inject(options, out); }), kExitGood) << err_;
+    file_ = options.output;
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_, by_samples);
+}
+
 TEST_F(Roundtrip, EveryLossIsSaid)
 {
     begin();

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -16,6 +17,8 @@
 #include "cli/commands.hpp"
 #include "cli/tests/hisi_ptt_file.hpp"
 #include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
+#include "perfdata/reader.hpp"
+#include "perfdata/sample.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -51,13 +54,13 @@ std::string without_remarks(const std::string &text)
 
 // A record of <pmukit/hisi_ptt.h> in the raw payload of a sample.
 Buffer raw_record(Format format, const Buffer &entries, uint64_t sequence, uint64_t lost = 0,
-                  uint64_t flags = 0)
+                  uint64_t flags = 0, uint64_t time_ns = 1000)
 {
     Buffer raw(8);
     ptt::testing::put_dword(raw, PMUKIT_RAW_TAG_HISI_PTT);
     const size_t size = packet_bytes(format);
     for (uint64_t word : {entries.size() / size | size << 16 | uint64_t{4} << 56,
-                          uint64_t{PMUKIT_HISI_PTT_MARK}, uint64_t{1000}, flags, sequence, lost}) {
+                          uint64_t{PMUKIT_HISI_PTT_MARK}, time_ns, flags, sequence, lost}) {
         ptt::testing::put_dword(raw, static_cast<uint32_t>(word));
         ptt::testing::put_dword(raw, static_cast<uint32_t>(word >> 32));
     }
@@ -123,6 +126,31 @@ protected:
         options.tlp = tlp;
         return run([&options](Output &out) { return run_dump(options, out); });
     }
+    int inject(bool samples = true)
+    {
+        const InjectOptions options{file_, folder_ / "injected", samples};
+        const int status = run([&options](Output &out) { return run_inject(options, out); });
+        file_ = options.output;
+        return status;
+    }
+    // The raw payload of every sample of the file, and of what types its records are.
+    std::vector<Buffer> payloads()
+    {
+        std::vector<Buffer> payloads;
+        types_.clear();
+        Result<perfdata::Reader> reader = perfdata::Reader::open_path(file_);
+        EXPECT_TRUE(reader);
+        for (perfdata::Record record; *reader->next(record);) {
+            types_.insert(record.type);
+            if (record.type != PERF_RECORD_SAMPLE)
+                continue;
+            const auto sample = perfdata::parse_sample(
+                record.body, reader->events()[*reader->event_of(record)].attr, reader->order());
+            EXPECT_TRUE(sample && sample->raw);
+            payloads.emplace_back(sample->raw->begin(), sample->raw->end());
+        }
+        return payloads;
+    }
     int report(bool json = true, ReportOptions options = {})
     {
         options.input = file_;
@@ -136,6 +164,7 @@ protected:
     fs::path folder_;
     std::string file_, out_, err_;
     nlohmann::json json_;
+    std::set<uint32_t> types_;
 };
 
 // A read of 128 bytes answered in two, a write, a read that nobody answers, a stray completion.
@@ -241,6 +270,90 @@ TEST_P(HisiPttFormats, SamplesAndAuxDataGiveTheSameReport)
     of_aux.erase("records");
     json_.erase("records");
     EXPECT_EQ(json_, of_aux);
+}
+
+// As the driver writes samples where there is no AUX area: byte for byte but for the time.
+TEST_P(HisiPttFormats, InjectMakesTheSamplesOfTheDriver)
+{
+    PttFile::Options options;
+    options.sample_type &= ~uint64_t{PERF_SAMPLE_RAW};  // as stock perf records AUX data
+    PttFile file(file_, options);
+    const Buffer all = conversation(GetParam());
+    file.aux(all);
+    file.announce(64);
+    file.aux(all);
+    ASSERT_TRUE(file.finish());
+    ASSERT_EQ(report(), kExitGood) << err_;
+    nlohmann::json of_aux = json_;
+
+    EXPECT_EQ(inject(), kExitGood) << err_;
+    EXPECT_TRUE(
+        holds(out_, std::to_string(2 * all.size()) + " bytes of AUX data left out, 2 samples"))
+        << out_;
+    const std::vector<Buffer> raw = payloads();
+    ASSERT_EQ(raw.size(), 2U);
+    EXPECT_EQ(raw[0], raw_record(GetParam(), all, 0, 0, 0, 0));
+    EXPECT_EQ(raw[1], raw_record(GetParam(), all, 1, 64 / packet_bytes(GetParam()),
+                                 PMUKIT_HISI_PTT_F_TRUNCATED, 0));
+    EXPECT_EQ(types_, (std::set<uint32_t>{PERF_RECORD_SAMPLE, perfdata::kFinishedRound}));
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["records"], 2);
+    EXPECT_EQ(json_["tlps"], of_aux["tlps"]);
+    EXPECT_EQ(json_["by_type"], of_aux["by_type"]);
+    EXPECT_EQ(json_["latency"], of_aux["latency"]);
+}
+
+TEST_F(HisiPttRoundtrip, InjectFillsRecordsAsTheDriverDoes)
+{
+    Buffer entries;
+    for (uint32_t i = 0; i < 100; i++)
+        append(entries,
+               ptt::testing::entry(Format::k8dw, ptt::testing::write_tlp(0x102, 64 * i, 16), i));
+    PttFile file(file_, {});
+    file.aux(entries);
+    ASSERT_TRUE(file.finish());
+    ASSERT_EQ(inject(), kExitGood) << err_;
+    const std::vector<Buffer> raw = payloads();
+    ASSERT_EQ(raw.size(), 2U);
+    constexpr ptrdiff_t kFirst = PMUKIT_HISI_PTT_DATA_BYTES;
+    EXPECT_EQ(raw[0],
+              raw_record(Format::k8dw, {entries.begin(), entries.begin() + kFirst}, 0, 0, 0, 0));
+    EXPECT_EQ(raw[1],
+              raw_record(Format::k8dw, {entries.begin() + kFirst, entries.end()}, 1, 0, 0, 0));
+}
+
+TEST_F(HisiPttRoundtrip, InjectOnlyLeavesAuxDataOut)
+{
+    PttFile file(file_, {});
+    file.sample(raw_record(Format::k8dw, conversation(Format::k8dw), 0));
+    file.aux(conversation(Format::k8dw));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(inject(false), kExitGood) << err_;
+    const std::vector<Buffer> raw = payloads();
+    ASSERT_EQ(raw.size(), 1U);
+    EXPECT_EQ(raw[0], raw_record(Format::k8dw, conversation(Format::k8dw), 0));
+    EXPECT_EQ(types_, (std::set<uint32_t>{PERF_RECORD_SAMPLE, perfdata::kFinishedRound}));
+}
+
+TEST_F(HisiPttRoundtrip, InjectSaysWhatBecameNoSample)
+{
+    PttFile file(file_, {});
+    file.aux(Buffer(64, std::byte{0xff}));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(inject(), kExitFailed);
+    EXPECT_TRUE(holds(err_, "64 bytes of AUX data hold no record")) << err_;
+}
+
+TEST_F(HisiPttRoundtrip, InjectRefusesToChangeSamplesThatAreThere)
+{
+    PttFile::Options options;
+    options.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
+    PttFile file(file_, options);
+    file.sample({});
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(inject(), kExitFailed);
+    EXPECT_TRUE(holds(err_, "use --no-samples")) << err_;
+    EXPECT_FALSE(fs::exists(file_)) << "nothing half done";
 }
 
 // Longer than what a stream gives at once, and no multiple of it.

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit inject: a recording without AUX data, so that stock perf reads it as any other. What a
+// unit's AUX data says becomes samples with PERF_SAMPLE_RAW, as the driver writes them where there
+// is no AUX area; each unit that knows how has a row in the table.
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "cli/unit_handlers.hpp"
+#include "perfdata/copy.hpp"
+#include "perfdata/format.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+struct Row {
+    std::string_view unit;
+    std::unique_ptr<UnitInject> (*make)(RawSink &);
+};
+
+constexpr Row kInjects[] = {
+    {"cxl_hmu", make_cxl_hmu_inject},
+    {"hisi_ptt", make_hisi_ptt_inject},
+};
+
+bool makes_samples(const Unit *unit)
+{
+    return unit && std::ranges::find(kInjects, unit->name, &Row::unit) != std::end(kInjects);
+}
+
+constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtraceInfo, perfdata::kAuxtrace,
+                                  perfdata::kAuxtraceError};
+
+class Injector final : public RawSink {
+public:
+    explicit Injector(const Recording &recording)
+        : recording_(recording), events_(perfdata::events_for_copy(recording.reader()))
+    {
+        for (const perfdata::Event &event : recording.reader().events())
+            types_.push_back(event.attr.sample_type);
+    }
+
+    // Samples of AUX data need a payload and nothing that only the kernel could know.
+    void change_events()
+    {
+        for (size_t event = 0; event < events_.size(); event++) {
+            if (!makes_samples(recording_.unit(event)))
+                continue;
+            types_[event] = (types_[event] & perfdata::kComposable) | PERF_SAMPLE_RAW;
+            store(events_[event].attr.data() + perfdata::kAttrSampleType, types_[event],
+                  recording_.reader().order());
+        }
+    }
+    const std::vector<perfdata::WriterEvent> &events() const { return events_; }
+    void write_to(perfdata::Writer &to) { to_ = &to; }
+
+    // What is left of the records.
+    Result<void> record(const perfdata::Record &record);
+    // Of the samples that were made. Error: the first that could not be written.
+    const Result<void> &state() const { return state_; }
+    uint64_t samples() const { return samples_; }
+    uint64_t skipped_bytes() const { return skipped_bytes_; }
+    uint64_t aux_bytes() const { return aux_bytes_; }
+
+    void raw(const Stream &stream, Bytes payload) override;
+    void skipped(uint64_t bytes) override { skipped_bytes_ += bytes; }
+    uint64_t time_ns(const Stream &stream) const override
+    {
+        return who(stream).time_ns.value_or(0);
+    }
+
+private:
+    void note_aux(const perfdata::Record &record);
+    perfdata::SampleId who(const Stream &stream) const;
+
+    const Recording &recording_;
+    std::vector<perfdata::WriterEvent> events_;
+    std::vector<uint64_t> types_;  // sample_type of each event in the copy
+    perfdata::Writer *to_ = nullptr;
+    // Of the last AUX record, by event and CPU.
+    std::map<std::pair<size_t, uint32_t>, perfdata::SampleId> last_aux_;
+    Result<void> state_;
+    uint64_t samples_ = 0, skipped_bytes_ = 0, aux_bytes_ = 0;
+};
+
+void Injector::note_aux(const perfdata::Record &record)
+{
+    constexpr size_t kMaxStreams = 65536;
+    const perfdata::Reader &reader = recording_.reader();
+    const std::optional<size_t> event = reader.event_of(record);
+    if (!event || last_aux_.size() > kMaxStreams)
+        return;
+    const auto who =
+        perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order());
+    if (!who)
+        return;
+    last_aux_[{*event, UINT32_MAX}] = *who;
+    last_aux_[{*event, who->cpu.value_or(UINT32_MAX)}] = *who;
+}
+
+Result<void> Injector::record(const perfdata::Record &record)
+{
+    const perfdata::Reader &reader = recording_.reader();
+    if (record.type == PERF_RECORD_AUX)
+        note_aux(record);
+    if (record.type == perfdata::kAuxtrace)
+        aux_bytes_ += record.payload.size();
+    if (std::ranges::find(kAuxTypes, record.type) != std::end(kAuxTypes))
+        return {};
+    const std::optional<size_t> event =
+        record.type == PERF_RECORD_SAMPLE ? reader.event_of(record) : std::nullopt;
+    if (event && types_[*event] != reader.events()[*event].attr.sample_type)
+        return Error{Errc::kUnsupported,
+                     recording_.pmu_name(*event) +
+                         " has samples of another shape beside its AUX data; use --no-samples",
+                     record.offset};
+    return to_->copy(record);
+}
+
+// AUXTRACE says no time and no thread: those of the last AUX record before it are taken.
+perfdata::SampleId Injector::who(const Stream &stream) const
+{
+    auto found = last_aux_.find({stream.event, stream.cpu});
+    if (found == last_aux_.end())
+        found = last_aux_.find({stream.event, UINT32_MAX});
+    perfdata::SampleId who = found == last_aux_.end() ? perfdata::SampleId{} : found->second;
+    const std::vector<uint64_t> &ids = recording_.reader().events()[stream.event].ids;
+    if (!who.id && !ids.empty())
+        who.id = ids.front();
+    if (!who.cpu && stream.cpu != UINT32_MAX)
+        who.cpu = stream.cpu;
+    return who;
+}
+
+void Injector::raw(const Stream &stream, Bytes payload)
+{
+    if (!state_)
+        return;
+    const std::endian order = recording_.reader().order();
+    const bool known = stream.event < types_.size();
+    const auto body =
+        known ? perfdata::compose_sample(types_[stream.event], who(stream), payload, order)
+              : std::nullopt;
+    if (!body) {
+        skipped_bytes_ += payload.size();
+        return;
+    }
+    perfdata::Record sample;
+    sample.type = PERF_RECORD_SAMPLE;
+    sample.misc = PERF_RECORD_MISC_KERNEL;
+    sample.body = *body;
+    state_ = to_->copy(sample);
+    samples_ += static_cast<bool>(state_);
+}
+
+std::string skipped_text(const InjectOptions &options, uint64_t bytes)
+{
+    if (bytes == 0)
+        return {};
+    return fmt::format("{}: {} bytes of AUX data hold no record and became no sample",
+                       options.input, bytes);
+}
+
+}  // namespace
+
+Result<int> run_inject(const InjectOptions &options, Output &out)
+{
+    Result<Recording> recording = Recording::open(options.input);
+    if (!recording)
+        return recording.error();
+    if (Result<void> front = recording->read_front(); !front)
+        return front.error();
+    Injector injector(*recording);
+    UnitRouter<UnitInject> injects;
+    if (options.samples) {
+        injector.change_events();
+        for (const Row &row : kInjects)
+            injects.add(*unit_of_name(row.unit), row.make(injector));
+    }
+    Result<perfdata::Writer> to = perfdata::Writer::create_copy(
+        options.output, recording->reader().order(), injector.events());
+    if (!to)
+        return to.error();
+    injector.write_to(*to);
+    perfdata::RecordCopier copier(
+        recording->reader(), *to,
+        [&injector](const perfdata::Record &record) { return injector.record(record); });
+
+    Result<RecordingTotals> totals =
+        recording->walk(injects, [&](const perfdata::Record &record) -> Result<void> {
+            return injector.state() ? copier.record(record) : injector.state();
+        });
+    if (!totals)
+        return totals.error();
+    for (const auto &[unit, inject] : injects.all())
+        inject->finish();
+    if (!injector.state())
+        return injector.state().error();
+    copier.finish();
+    if (Result<void> done = to->finish(); !done)
+        return done.error();
+
+    out.print("{}: {} bytes of AUX data left out, {} samples made of them\n", options.output,
+              injector.aux_bytes(), injector.samples());
+    int status = kExitGood;
+    for (const std::string &trouble :
+         {recording->damage(), skipped_text(options, injector.skipped_bytes())})
+        if (!trouble.empty()) {
+            complain(trouble);
+            status = kExitFailed;
+        }
+    return status;
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The records of a CXL hotness monitoring unit, one in each sample: include/uapi/pmukit/cxl_hmu.h.
+#include <map>
+
+#include "cli/unit_handlers.hpp"
+#include "decode/cxl_hmu/cxl_hmu_decode.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace hmu = decode::cxl_hmu;
+
+class StreamSamples final : public hmu::Sink {
+public:
+    StreamSamples(RawSink &sink, const Stream &stream)
+        : sink_(sink), stream_(stream), decoder_(*this)
+    {
+    }
+    StreamSamples(const StreamSamples &) = delete;
+    StreamSamples &operator=(const StreamSamples &) = delete;
+
+    hmu::StreamDecoder &decoder() { return decoder_; }
+
+    void record(const hmu::Record &record) override
+    {
+        raw_.assign(sizeof(pmukit_raw_header), std::byte{0});
+        store_le<uint32_t>(raw_.data() + offsetof(pmukit_raw_header, tag), PMUKIT_RAW_TAG_CXL_HMU);
+        put(record.word0);
+        put(hmu::kMark);
+        for (const hmu::Words &words : {record.extra, record.entries})
+            for (size_t i = 0; i < words.size(); i++)
+                put(words[i]);
+        sink_.raw(stream_, raw_);
+    }
+    void skipped(uint64_t, uint64_t bytes) override { sink_.skipped(bytes); }
+
+private:
+    void put(uint64_t word)
+    {
+        raw_.resize(raw_.size() + sizeof word);
+        store_le(raw_.data() + raw_.size() - sizeof word, word);
+    }
+
+    RawSink &sink_;
+    Stream stream_;
+    hmu::StreamDecoder decoder_;
+    std::vector<std::byte> raw_;
+};
+
+class CxlHmuInject final : public UnitInject {
+public:
+    explicit CxlHmuInject(RawSink &sink) : sink_(sink) {}
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
+    {
+        auto [at, fresh] = streams_.try_emplace(stream, sink_, stream);
+        if (fresh)
+            at->second.decoder().start(offset);
+    }
+    void aux(const Stream &stream, Bytes data) override
+    {
+        streams_.at(stream).decoder().data(data);
+    }
+    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
+    {
+        if (auto at = streams_.find(stream); at != streams_.end())
+            at->second.decoder().loss(bytes);
+    }
+    void finish() override
+    {
+        for (auto &[stream, samples] : streams_)
+            samples.decoder().end();
+    }
+
+private:
+    RawSink &sink_;
+    std::map<Stream, StreamSamples> streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<UnitInject> make_cxl_hmu_inject(RawSink &sink)
+{
+    return std::make_unique<CxlHmuInject>(sink);
+}
+
+}  // namespace pmukit::cli
