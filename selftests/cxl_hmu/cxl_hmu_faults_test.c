@@ -6,11 +6,9 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <pmukit/cxl_hmu.h>
@@ -20,6 +18,7 @@
 #include "hmu_records.h"
 #include "kselftest_harness.h"
 #include "pmu_event.h"
+#include "pmu_machine.h"
 
 #define UNBIND		"/sys/bus/pci/drivers/cxl_pci/unbind"
 #define BIND		"/sys/bus/pci/drivers/cxl_pci/bind"
@@ -77,49 +76,32 @@ FAULT(all_ones_once_enabled, "all-ones-once-enabled", GIVES_UP, NULL);
 FAULT(slow_operations, "slow-operations", EXACT, NULL);
 FAULT(values_change_between_reads, "values-change-between-reads", IGNORED, NULL);
 
-/* The position of a word in PMUKIT_FAULTS, or -1. */
-static int index_of_fault(const char *name)
+struct log_subject {
+	const struct hmu_device *device;
+	char pmu[64];
+};
+
+static bool is_about(const char *line, const void *data)
 {
-	char *words = strdup(getenv("PMUKIT_FAULTS") ?: ""), *rest = words, *word;
-	int index = 0, found = -1;
+	const struct log_subject *subject = data;
 
-	while (words && (word = strsep(&rest, " "))) {
-		if (!strcmp(word, name))
-			found = index;
-		index++;
-	}
-	free(words);
-	return found;
-}
-
-static long long now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+	return (subject->pmu[0] && strstr(line, subject->pmu)) ||
+	       (strstr(line, subject->device->pci) && strstr(line, "CHMU"));
 }
 
 /* Lines of our driver about the device since the last call. */
 static int complaints(int log, const struct hmu_device *device)
 {
-	char line[8192], pmu[64];
-	ssize_t got;
-	int count = 0;
+	struct log_subject subject = { .device = device };
 
-	if (hmu_pmu_name(device, 0, pmu, sizeof(pmu)))
-		pmu[0] = '\0';
-	while ((got = read(log, line, sizeof(line) - 1)) > 0 || (got < 0 && errno == EPIPE)) {
-		line[got > 0 ? got : 0] = '\0';
-		if ((pmu[0] && strstr(line, pmu)) || (strstr(line, device->pci) && strstr(line, "CHMU")))
-			count++;
-	}
-	return count;
+	if (hmu_pmu_name(device, 0, subject.pmu, sizeof(subject.pmu)))
+		subject.pmu[0] = '\0';
+	return log_count(log, is_about, &subject);
 }
 
 FIXTURE_SETUP(fault)
 {
-	int index = index_of_fault(variant->name);
+	int index = index_of_word(getenv("PMUKIT_FAULTS"), variant->name);
 
 	self->event.fd = -1;
 	self->log = -1;
@@ -128,9 +110,8 @@ FIXTURE_SETUP(fault)
 	ASSERT_LT(0, index) TH_LOG("no device with the fault %s", variant->name);
 	ASSERT_EQ(0, hmu_device_locate(&self->device, index));
 	ASSERT_EQ(0, hmu_device_find(&self->healthy, 0));
-	self->log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	self->log = log_open();
 	ASSERT_LE(0, self->log);
-	ASSERT_LE(0, lseek(self->log, 0, SEEK_END));
 }
 
 FIXTURE_TEARDOWN(fault)

@@ -7,11 +7,9 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <pmukit/cxl_hmu.h>
@@ -21,6 +19,7 @@
 #include "hmu_records.h"
 #include "kselftest_harness.h"
 #include "pmu_event.h"
+#include "pmu_machine.h"
 
 #define TIMES		20
 #define UNBIND		"/sys/bus/pci/drivers/cxl_pci/unbind"
@@ -180,31 +179,6 @@ TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 	}
 }
 
-/* The last reference goes a moment after the last close. */
-static int unload_module(void)
-{
-	for (unsigned int step = 0; step < STEPS; step++) {
-		if (!syscall(SYS_delete_module, MODULE, O_NONBLOCK))
-			return 0;
-		if (errno != EWOULDBLOCK)
-			return -errno;
-		usleep(STEP_US);
-	}
-	return -EWOULDBLOCK;
-}
-
-static int load_module(const char *file)
-{
-	int fd = open(file, O_RDONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (syscall(SYS_finit_module, fd, "", 0))
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
 {
 	const char *file = getenv("PMUKIT_MODULE");
@@ -213,13 +187,12 @@ TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
 		SKIP(return, "PMUKIT_MODULE does not name the module's file");
 	for (unsigned int i = 0; i < TIMES; i++) {
 		open_running(_metadata, self, &self->event);
-		ASSERT_EQ(-1, syscall(SYS_delete_module, MODULE, O_NONBLOCK));
-		ASSERT_EQ(EWOULDBLOCK, errno);
+		ASSERT_EQ(-EWOULDBLOCK, module_try_unload(MODULE));
 		touch_and_compare(_metadata, self, &self->event, 2 * i);
 		pmu_event_close(&self->event);
-		ASSERT_EQ(0, unload_module());
+		ASSERT_EQ(0, module_unload(MODULE));
 		ASSERT_EQ(0, hmu_pmu_wait(&self->device, 0));
-		ASSERT_EQ(0, load_module(file));
+		ASSERT_EQ(0, module_load(file));
 		everything_works(_metadata, self, 2 * i);
 	}
 }
@@ -238,32 +211,22 @@ TEST_F_TIMEOUT(life, modules_stay_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
 	open_running(_metadata, self, &self->event);
 	ASSERT_EQ(0, write_text(UNBIND, self->device.pci));
 	ASSERT_EQ(0, hmu_pmu_wait(&self->device, 0));
-	unloaded = !syscall(SYS_delete_module, MODULE, O_NONBLOCK);
-	ASSERT_EQ(-1, syscall(SYS_delete_module, "pmukit_common", O_NONBLOCK));
-	ASSERT_EQ(EWOULDBLOCK, errno);
+	unloaded = !module_try_unload(MODULE);
+	ASSERT_EQ(-EWOULDBLOCK, module_try_unload("pmukit_common"));
 	use_dead_event(_metadata, self);
 	pmu_event_close(&self->event);
 	if (!unloaded)
-		ASSERT_EQ(0, unload_module());
-	ASSERT_EQ(0, load_module(file));
+		ASSERT_EQ(0, module_unload(MODULE));
+	ASSERT_EQ(0, module_load(file));
 	ASSERT_EQ(0, write_text(BIND, self->device.pci));
 	everything_works(_metadata, self, 2);
-}
-
-/* The CPU's switch, or -ENOENT: x86 keeps its first CPU. */
-static int set_online(int cpu, const char *online)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	return write_text(path, online);
 }
 
 /* Binding the device anew makes the PMU choose its CPU anew: one near the device. */
 static void open_on_a_cpu_that_can_leave(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
 {
 	open_running(_metadata, self, &self->event);
-	if (!set_online(pmu_cpu(self->pmu), "1"))
+	if (!cpu_set_online(pmu_cpu(self->pmu), "1"))
 		return;
 	pmu_event_close(&self->event);
 	ASSERT_EQ(0, write_text(UNBIND, self->device.pci));
@@ -279,13 +242,13 @@ TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 	for (unsigned int i = 0; i < TIMES; i++) {
 		open_on_a_cpu_that_can_leave(_metadata, self);
 		cpu = pmu_cpu(self->pmu);
-		if (set_online(cpu, "1"))
+		if (cpu_set_online(cpu, "1"))
 			SKIP(return, "the PMU's CPU cannot go offline");
 		touch_and_compare(_metadata, self, &self->event, 2 * i);
-		ASSERT_EQ(0, set_online(cpu, "0"));
+		ASSERT_EQ(0, cpu_set_online(cpu, "0"));
 		EXPECT_NE(cpu, pmu_cpu(self->pmu));
 		touch_and_compare(_metadata, self, &self->event, 2 * i + 100);
-		ASSERT_EQ(0, set_online(cpu, "1"));
+		ASSERT_EQ(0, cpu_set_online(cpu, "1"));
 		touch_and_compare(_metadata, self, &self->event, 2 * i + 200);
 		pmu_event_close(&self->event);
 		everything_works(_metadata, self, 2 * i);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pmu_event.h"
+#include "pmu_machine.h"
+
+#define STEP_US		10000
+#define STEPS		500
+
+int module_load(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (syscall(SYS_finit_module, fd, "", 0))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int module_try_unload(const char *name)
+{
+	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
+}
+
+int module_unload(const char *name)
+{
+	int err = -EWOULDBLOCK;
+
+	for (unsigned int step = 0; err == -EWOULDBLOCK && step < STEPS; step++) {
+		err = module_try_unload(name);
+		if (err)
+			usleep(STEP_US);
+	}
+	return err;
+}
+
+int cpu_set_online(int cpu, const char *online)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	return write_text(path, online);
+}
+
+long long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+int log_open(void)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (log < 0)
+		return -errno;
+	if (lseek(log, 0, SEEK_END) < 0) {
+		close(log);
+		return -EIO;
+	}
+	return log;
+}
+
+/* Each read gives one line; EPIPE says that some were overwritten before they were read. */
+int log_count(int log, bool (*wanted)(const char *line, const void *data), const void *data)
+{
+	char line[8192];
+	int count = 0;
+	ssize_t got;
+
+	while ((got = read(log, line, sizeof(line) - 1)) > 0 || (got < 0 && errno == EPIPE)) {
+		line[got > 0 ? got : 0] = '\0';
+		count += wanted(line, data);
+	}
+	return count;
+}
+
+int index_of_word(const char *words, const char *word)
+{
+	char *copy = strdup(words ?: ""), *rest = copy, *next;
+	int index = 0, found = -1;
+
+	while (copy && (next = strsep(&rest, " "))) {
+		if (!strcmp(next, word))
+			found = index;
+		index++;
+	}
+	free(copy);
+	return found;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What selftests do to the machine around a PMU: modules, CPUs, the kernel's log. Functions return 0 or -errno unless
+ * they say otherwise.
+ */
+#ifndef PMUKIT_SELFTESTS_PMU_MACHINE_H
+#define PMUKIT_SELFTESTS_PMU_MACHINE_H
+
+#include <stdbool.h>
+
+int module_load(const char *file);
+/* The last reference may go a moment after the last close, so it is tried for a while. */
+int module_unload(const char *name);
+/* Just once: -EWOULDBLOCK while it is in use. */
+int module_try_unload(const char *name);
+
+/* online is "0" or "1". -ENOENT: this CPU cannot be switched; x86 keeps its first. */
+int cpu_set_online(int cpu, const char *online);
+
+long long now_ms(void);
+
+/* A file descriptor behind the last line of the kernel's log, or -errno. */
+int log_open(void);
+/* How many lines since the last call are wanted. */
+int log_count(int log, bool (*wanted)(const char *line, const void *data), const void *data);
+
+/* The position of a word among words with blanks between them, or -1; words may be NULL. */
+int index_of_word(const char *words, const char *word);
+
+#endif
