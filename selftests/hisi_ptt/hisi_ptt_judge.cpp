@@ -191,10 +191,7 @@ void fill_from_enables(const Line &line, uint64_t dwords, Tlp &tlp, bool &good)
     good = good && first && last && *first <= 0xf && *last <= 0xf;
     if (!good)
         return;
-    const uint64_t end = dwords == 1 ? *first : *last;
-    const auto before = *first == 0 ? 0 : static_cast<uint64_t>(std::countr_zero(*first));
-    tlp.address += before;
-    tlp.bytes = *first == 0 ? 0 : 4 * (dwords - 1) + std::bit_width(end) - before;
+    count_enabled(*first, *last, dwords, tlp);
 }
 
 Result<Tlp> told_by(const Line &line)
@@ -334,6 +331,14 @@ Result<std::vector<Tlp>> read_dump(std::string_view text)
     return tlps;
 }
 
+void count_enabled(uint64_t first, uint64_t last, uint64_t dwords, Tlp &tlp)
+{
+    const uint64_t end = dwords == 1 ? first : last;
+    const auto before = first == 0 ? 0 : static_cast<uint64_t>(std::countr_zero(first));
+    tlp.address += before;
+    tlp.bytes = first == 0 ? 0 : 4 * (dwords - 1) + std::bit_width(end) - before;
+}
+
 bool takes(const Selection &selection, const Seen &seen)
 {
     if (!direction_takes(selection, seen) || (selection.types & type_bit(seen.flow)) == 0)
@@ -354,6 +359,16 @@ std::vector<Tlp> told(const Trace &run, const std::vector<Seen> &packets)
     }
     cut_times(run.selection.format_dwords, tlps);
     return tlps;
+}
+
+std::vector<Tlp> told_by_all(std::span<const Trace> runs)
+{
+    std::vector<Tlp> all;
+    for (const Trace &run : runs) {
+        const std::vector<Tlp> one = told(run, run.packets);
+        all.insert(all.end(), one.begin(), one.end());
+    }
+    return all;
 }
 
 std::vector<Seen> ought_to_be_taken(const Trace &run, const std::vector<Seen> &seen)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares what `pmukit dump --tlp` says of a recording with what the model's oracle wrote down:
-// the packets that became entries, and among all packets seen those that ought to have. Shares no
-// code with decoder or model. The logs: tools/models/hisi_ptt/tlp_log.hpp and run_logs.hpp.
+// Compares the packets of a recording with what the model's oracle wrote down: the packets that
+// became entries, and among all packets seen those that ought to have. The recording may speak
+// through `pmukit dump --tlp`, or as hisi_ptt_entries.hpp has it. Shares no code with decoder or
+// model. The logs: tools/models/hisi_ptt/tlp_log.hpp and run_logs.hpp.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +33,9 @@ struct Tlp {
 };
 
 std::string text_of(const Tlp &tlp);
+
+// What byte enables say of a request's first byte and length.
+void count_enabled(uint64_t first, uint64_t last, uint64_t dwords, Tlp &tlp);
 
 // What a trace was told to take.
 struct Selection {
@@ -74,6 +79,9 @@ std::vector<Seen> ought_to_be_taken(const Trace &run, const std::vector<Seen> &s
 // One line naming the first place where they differ; nothing when they are the same.
 std::optional<std::string> difference(const std::vector<Tlp> &expected,
                                       const std::vector<Tlp> &found);
+
+// Traces one behind the other, as far as they are told by one reading.
+std::vector<Tlp> told_by_all(std::span<const Trace> runs);
 
 // A decoder unwraps times; what the format kept of them is compared.
 void cut_times(unsigned format_dwords, std::vector<Tlp> &tlps);
