@@ -155,15 +155,19 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @state: see enum hisi_ptt_state
  * @path: of the current or last run
  * @ring: how far the buffers were taken
- * @stopped: the device does not write any more
+ * @halted: the device was told to stop
+ * @stopped: it does not write any more
  * @masked: its interrupts are masked because they lead to nothing
- * @futile: interrupts in a row that led to nothing
+ * @futile: looks in a row that led to nothing
+ * @spurious: interrupts without a cause since the last one with, or since the timer's last look
+ * @irq_off: there were too many of them: the interrupt is disabled until the next start
  * @last_wr_sts: where the device was at the timer's last look
  * @pause_ns: until the next look of the timer
  * @active: the started event; changes on @cpu with interrupts off only
  * @cpu: where it runs
  * @told: flags told to readers in the current drain
  * @complaint: what went wrong, to be printed by the timer
+ * @said: what was printed last since the last good start
  * @timer: next part of a drain, or next look at the device
  * @irq_cpu: where the interrupt was last sent to
  * @kick: brings a service to @cpu
@@ -206,15 +210,19 @@ struct hisi_ptt {
 	enum hisi_ptt_state state;
 	enum hisi_ptt_path path;
 	struct hisi_ptt_ring ring;
+	bool halted;
 	bool stopped;
 	bool masked;
 	u32 futile;
+	u32 spurious;
+	bool irq_off;
 	u32 last_wr_sts;
 	u64 pause_ns;
 	struct hisi_ptt_event *active;
 	int cpu;
 	u64 told;
 	const char *complaint;
+	const char *said;
 	struct hrtimer timer;
 
 	int irq_cpu;
@@ -266,6 +274,7 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt);
 void hisi_ptt_drain_init(struct hisi_ptt *ptt);
 void hisi_ptt_drain_shutdown(struct hisi_ptt *ptt);
 void hisi_ptt_drain_last(struct hisi_ptt *ptt);
+void hisi_ptt_irq_restore(struct hisi_ptt *ptt);
 irqreturn_t hisi_ptt_interrupt(int irq, void *data);
 
 /* hisi_ptt_dma.c */

@@ -17,7 +17,7 @@
  *
  * INT_STAT says which buffers are full. WR_STS is only asked how far the next one is written, and
  * where the device is once it has overrun us. It is read after INT_STAT, so it may already be
- * further on.
+ * further on; but then INT_STAT has to say the same when it is read again.
  */
 
 #include <linux/bitfield.h>
@@ -281,11 +281,14 @@ static void hisi_ptt_ring_step(struct hisi_ptt_ring *ring)
  */
 enum hisi_ptt_verdict hisi_ptt_ring_report(struct hisi_ptt_ring *ring, u32 status)
 {
+	u32 next = hisi_ptt_ring_bit(ring->index + hisi_ptt_ring_nr_full(ring));
+	bool missing = ring->ahead && !(status & next);
 	bool again = status & ring->full;
 	u32 nr_full;
 
+	ring->ahead = false;
 	if (!status)
-		return HISI_PTT_GOOD;
+		return missing ? HISI_PTT_DISORDER : HISI_PTT_GOOD;
 
 	ring->full |= status;
 	ring->seen |= status;
@@ -294,7 +297,7 @@ enum hisi_ptt_verdict hisi_ptt_ring_report(struct hisi_ptt_ring *ring, u32 statu
 
 	if (nr_full == HISI_PTT_NR_BUFFERS || (again && ring->seen == HISI_PTT_TRACE_INT_FULL))
 		return HISI_PTT_OVERRUN;
-	if (again || ring->full != hisi_ptt_ring_bits(ring, nr_full))
+	if (again || missing || ring->full != hisi_ptt_ring_bits(ring, nr_full))
 		return HISI_PTT_DISORDER;
 
 	hisi_ptt_ring_step(ring);
@@ -328,9 +331,10 @@ bool hisi_ptt_ring_locate(struct hisi_ptt_ring *ring, u32 wr_sts, bool still)
 	ring->written_bytes = taken_bytes;
 	if (FIELD_GET(HISI_PTT_TRACE_WR_STS_BYTES, wr_sts) > ring->buffer_bytes)
 		return false;
-	/* Further on than INT_STAT said: the next look will tell. */
-	if (FIELD_GET(HISI_PTT_TRACE_WR_STS_BUFFER, wr_sts) !=
-	    ((ring->index + nr_full) & HISI_PTT_BUFFER_MASK))
+	/* Further on than INT_STAT said when it was read: the next look will tell. */
+	ring->ahead = FIELD_GET(HISI_PTT_TRACE_WR_STS_BUFFER, wr_sts) !=
+		      ((ring->index + nr_full) & HISI_PTT_BUFFER_MASK);
+	if (ring->ahead)
 		return !still;
 
 	written_bytes = hisi_ptt_ring_whole(ring, wr_sts);

@@ -63,6 +63,7 @@ struct hisi_ptt_config {
  * @full: bit n: buffer n was reported full and is not wholly taken
  * @seen: bit n: buffer n was reported full since the start
  * @written_bytes: whole entries in the first buffer that is not full, as far as known
+ * @ahead: WR_STS was beyond that buffer, so INT_STAT has to report it full at the next look
  */
 struct hisi_ptt_ring {
 	u32 buffer_bytes;
@@ -72,13 +73,15 @@ struct hisi_ptt_ring {
 	u32 full;
 	u32 seen;
 	u32 written_bytes;
+	bool ahead;
 };
 
 /**
  * enum hisi_ptt_verdict - what a look at the device says about the buffers
  * @HISI_PTT_GOOD: what is full can be taken
  * @HISI_PTT_OVERRUN: the device has begun to overwrite what is not taken
- * @HISI_PTT_DISORDER: it reported buffers full out of order: nothing it said can be relied on
+ * @HISI_PTT_DISORDER: it reported buffers full out of order, or not at all: nothing it said can
+ *	be relied on
  */
 enum hisi_ptt_verdict {
 	HISI_PTT_GOOD,

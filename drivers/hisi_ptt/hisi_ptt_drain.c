@@ -38,6 +38,9 @@
 /* Looks in a row at which the device talked nonsense or had overrun us, before it is masked */
 #define HISI_PTT_MAX_FUTILE		8
 
+/* Interrupts without a cause between two looks, before the interrupt is disabled */
+#define HISI_PTT_MAX_SPURIOUS		64
+
 static u64 hisi_ptt_entries(const struct hisi_ptt *ptt, u64 bytes)
 {
 	return div_u64(bytes, ptt->ring.entry_bytes);
@@ -61,10 +64,10 @@ static void hisi_ptt_end_run(struct hisi_ptt *ptt, const char *complaint)
 	hisi_ptt_complain(ptt, PMUKIT_STAT_RESETS, complaint);
 }
 
-/* Asked when nothing has moved, which may have that reason. */
+/* Asked when nothing has moved, or moved strangely, which may have that reason. */
 static void hisi_ptt_check_enabled(struct hisi_ptt *ptt)
 {
-	if (!(hisi_ptt_read(ptt, HISI_PTT_TRACE_CTRL) & HISI_PTT_TRACE_CTRL_EN))
+	if (!ptt->halted && !(hisi_ptt_read(ptt, HISI_PTT_TRACE_CTRL) & HISI_PTT_TRACE_CTRL_EN))
 		hisi_ptt_end_run(ptt, "the device lost its configuration while tracing");
 }
 
@@ -131,6 +134,9 @@ static bool hisi_ptt_look(struct hisi_ptt *ptt)
 		return true;
 
 	verdict = hisi_ptt_look_status(ptt, &status);
+	/* A device that was reset meanwhile looks like that as well. */
+	if (verdict == HISI_PTT_DISORDER)
+		hisi_ptt_check_enabled(ptt);
 	if (ptt->state != HISI_PTT_ON)
 		return true;
 	wr_sts = hisi_ptt_read(ptt, HISI_PTT_TRACE_WR_STS);
@@ -144,7 +150,7 @@ static bool hisi_ptt_look(struct hisi_ptt *ptt)
 			      PMUKIT_HISI_PTT_F_OVERRUN);
 	else
 		hisi_ptt_locate(ptt, wr_sts);
-	if (!status && wr_sts == ptt->last_wr_sts && !ptt->stopped)
+	if (!status && wr_sts == ptt->last_wr_sts)
 		hisi_ptt_check_enabled(ptt);
 	ptt->last_wr_sts = wr_sts;
 	return verdict == HISI_PTT_GOOD;
@@ -408,8 +414,10 @@ static u64 hisi_ptt_zero_copy_rest(struct hisi_ptt *ptt, bool overrun)
 	}
 
 	/* A device that did not stop may still be writing the quarter it is in. */
-	if (!ptt->stopped)
-		waiting = hisi_ptt_ring_nr_full(&ptt->ring) * (u64)ptt->ring.buffer_bytes;
+	if (!ptt->stopped) {
+		hisi_ptt_lose(ptt, ptt->ring.written_bytes, PMUKIT_HISI_PTT_F_TRUNCATED);
+		waiting -= ptt->ring.written_bytes;
+	}
 	if (ptt->handle.event)
 		room = ((u64)ptt->handle.size + 1) & ~(u64)(ptt->ring.entry_bytes - 1);
 	if (waiting > room)
@@ -477,7 +485,7 @@ static bool hisi_ptt_serve(struct hisi_ptt *ptt, bool unasked)
 		return hisi_ptt_drain(ptt, false);
 
 	hisi_ptt_flip(ptt, unasked);
-	ptt->pause_ns = ptt->masked ? HISI_PTT_LOOK_MIN_NS : HISI_PTT_WATCH_NS;
+	ptt->pause_ns = ptt->masked || ptt->irq_off ? HISI_PTT_LOOK_MIN_NS : HISI_PTT_WATCH_NS;
 	return false;
 }
 
@@ -489,8 +497,12 @@ static void hisi_ptt_service(struct hisi_ptt *ptt, bool unasked)
 	bool more;
 
 	raw_spin_lock(&ptt->lock);
-	complaint = ptt->complaint;
+	complaint = ptt->complaint == ptt->said ? NULL : ptt->complaint;
+	if (complaint)
+		ptt->said = complaint;
 	ptt->complaint = NULL;
+	if (unasked)
+		ptt->spurious = 0;
 	if (!ptt->dead && ptt->state == HISI_PTT_ON)
 		cpu = ptt->cpu;
 	raw_spin_unlock(&ptt->lock);
@@ -525,6 +537,37 @@ static enum hrtimer_restart hisi_ptt_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+/*
+ * A device that goes on interrupting for nothing would keep its CPU busy for ever, masked or not.
+ * The timer does without the interrupt.
+ */
+static void hisi_ptt_count_spurious(struct hisi_ptt *ptt)
+{
+	lockdep_assert_held(&ptt->lock);
+
+	if (++ptt->spurious <= HISI_PTT_MAX_SPURIOUS || ptt->irq_off)
+		return;
+	ptt->irq_off = true;
+	disable_irq_nosync(ptt->irq);
+	hisi_ptt_complain(ptt, PMUKIT_STAT_REJECTED,
+			  "interrupts without a cause, disabled until the next start");
+}
+
+/**
+ * hisi_ptt_irq_restore - give a disabled interrupt another chance
+ * @ptt: a device that is about to start
+ */
+void hisi_ptt_irq_restore(struct hisi_ptt *ptt)
+{
+	lockdep_assert_held(&ptt->lock);
+
+	ptt->spurious = 0;
+	if (ptt->dead || !ptt->irq_off)
+		return;
+	enable_irq(ptt->irq);
+	ptt->irq_off = false;
+}
+
 /**
  * hisi_ptt_interrupt - the handler
  * @irq: unused
@@ -550,6 +593,10 @@ irqreturn_t hisi_ptt_interrupt(int irq, void *data)
 	status &= HISI_PTT_TRACE_INT_FULL;
 	if (status && ptt->state != HISI_PTT_ON)
 		hisi_ptt_write(ptt, HISI_PTT_TRACE_INT_STAT, status);
+	if (status)
+		ptt->spurious = 0;
+	else
+		hisi_ptt_count_spurious(ptt);
 	raw_spin_unlock(&ptt->lock);
 
 	if (status)

@@ -94,8 +94,9 @@ static int hisi_ptt_event_init(struct perf_event *event)
 
 	ptt = hisi_ptt_of_event(event);
 	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK) {
-		pr_debug("%s: traces for the whole system only (-a), not for a task\n",
-			 ptt->pp.name);
+		/* Said aloud: perf itself only says that it is not supported. */
+		pr_info_ratelimited("%s: traces for the whole system only (-a), not for a task\n",
+				    ptt->pp.name);
 		return -EOPNOTSUPP;
 	}
 	/* The packets, and the addresses in them, are everybody's. */

@@ -54,7 +54,8 @@ void hisi_ptt_arm(struct hisi_ptt *ptt, u64 ns)
  * @stat: what to count
  * @complaint: a few words for the log
  *
- * Nothing is printed here: perf may hold the scheduler's locks.
+ * Nothing is printed here: perf may hold the scheduler's locks. Once is enough until a trace has
+ * started well again: perf tries a start that failed again and again.
  */
 void hisi_ptt_complain(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *complaint)
 {
@@ -111,8 +112,13 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt)
 {
 	lockdep_assert_held(&ptt->lock);
 
+	ptt->halted = true;
+	/* Who is gone writes nothing, and need not be told. */
+	ptt->stopped = hisi_ptt_absent(hisi_ptt_read(ptt, HISI_PTT_TRACE_STS));
+	if (ptt->stopped)
+		return true;
+
 	hisi_ptt_quiet(ptt);
-	/* Who is gone writes nothing. */
 	ptt->stopped = hisi_ptt_wait_idle(ptt) ||
 		       hisi_ptt_absent(hisi_ptt_read(ptt, HISI_PTT_TRACE_STS));
 	if (ptt->stopped)
@@ -233,14 +239,17 @@ int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 	ptt->path = path;
 	ptt->active = hev;
 	ptt->cpu = smp_processor_id();
+	ptt->halted = false;
 	ptt->stopped = false;
 	ptt->masked = false;
 	ptt->futile = 0;
+	hisi_ptt_irq_restore(ptt);
 	ptt->last_wr_sts = 0;
 	ptt->pause_ns = path == HISI_PTT_ZERO_COPY ? HISI_PTT_WATCH_NS : HISI_PTT_LOOK_MIN_NS;
 	ret = hisi_ptt_start_path(ptt, &hev->cfg);
 	if (!ret) {
 		ptt->state = HISI_PTT_ON;
+		ptt->said = NULL;
 		hisi_ptt_arm(ptt, ptt->pause_ns);
 	} else {
 		ptt->active = NULL;

@@ -305,6 +305,26 @@ TEST(HisiPttRing, APointerThatRunsAheadOfTheReportIsWaitedFor)
     EXPECT_FALSE(hisi_ptt_ring_locate(&ring, wr_sts(1, 16), true)) << "but not when it has stopped";
 }
 
+TEST(HisiPttRing, APointerThatRunsAheadMustBeReportedAtTheNextLook)
+{
+    for (u32 status : {0U, 2U, 4U, 8U}) {
+        hisi_ptt_ring ring = started();
+        ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, 48), false));
+        hisi_ptt_ring_take(&ring, 32);
+        ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(1, 16), false));
+        ASSERT_EQ(hisi_ptt_ring_report(&ring, status), HISI_PTT_DISORDER) << status;
+        EXPECT_EQ(hisi_ptt_ring_resync(&ring, HISI_PTT_DISORDER, wr_sts(1, 48)), kBytes - 32 + 48);
+        EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
+        EXPECT_EQ(hisi_ptt_ring_report(&ring, 0), HISI_PTT_GOOD) << "once";
+    }
+    hisi_ptt_ring ring = started();
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
+    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(2, 16), false));
+    hisi_ptt_ring_take(&ring, kBytes);
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 2), HISI_PTT_GOOD) << "buffer 0 was taken meanwhile";
+    EXPECT_EQ(hisi_ptt_ring_report(&ring, 0), HISI_PTT_GOOD) << "it has done so";
+}
+
 // Numbers below a bound, the same in every run.
 class Random {
 public:
