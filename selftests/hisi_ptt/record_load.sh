@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # record_load.sh NAME TERMS [RECORDER-OPTION...] -- LOAD: records LOAD with pmukit, or with RECORDER=perf, into
-# $out/NAME.data, as hisi_ptt<S>_<C>/TERMS/. What was recorded is judged elsewhere, by hisi_ptt_judge.
+# $out/NAME.data, as hisi_ptt<S>_<C>/TERMS/; with REPORT=1 what `perf report -D` makes of it into $out/NAME.report. What was
+# recorded is judged elsewhere, by hisi_ptt_judge.
 KSFT_SKIP=4
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)
@@ -14,11 +15,17 @@ shift 2
 pmu=$(ls /sys/bus/event_source/devices | grep '^hisi_ptt[0-9]*_[0-9]*$' | head -n 1)
 [ -n "$pmu" ] || { echo "TAP version 13"; echo "1..0 # SKIP no hisi_ptt PMU"; exit $KSFT_SKIP; }
 
+# What stock perf says of the recording, when that is asked for
+reported() {
+	[ -n "$REPORT" ] || return 0
+	perf report -D -i "$work/$name.data" >"$work/$name.report" 2>>"$out/$name.said" && cp "$work/$name.report" "$out"
+}
+
 echo "TAP version 13"
 echo "1..1"
 echo "# $recorder record -a -e $pmu/$terms/ $*"
 if "$recorder" record -a -e "$pmu/$terms/" -o "$work/$name.data" "$@" >"$out/$name.said" 2>&1 &&
-		cp "$work/$name.data" "$out"; then
+		cp "$work/$name.data" "$out" && reported; then
 	status=0
 	echo "ok 1 $name: the load ran and was recorded"
 else

@@ -225,13 +225,14 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     bool cxl = spec.placement == Placement::kCxlRootPort;
     // A region is committed only where the kernel believes it can flush CPU caches, and it does not
     // under a hypervisor it knows of.
+    const bool two_nodes = cxl || spec.two_nodes;
     add({"-cpu", fmt::format("{}{}", quirks.cpu, cxl ? ",-hypervisor" : ""), "-smp",
-         cxl ? "2,sockets=2" : "2", "-m", memory});
+         two_nodes ? "2,sockets=2" : "2", "-m", memory});
     // vfio-user needs guest memory that can be handed to the model as a file.
     add({"-object", fmt::format("memory-backend-memfd,id=m,size={},share=on", memory)});
-    if (cxl) {
-        add({"-M", fmt::format("{},cxl=on", quirks.machine)});
-        // The bridge is nearer to the second CPU, which can go offline on every architecture.
+    if (two_nodes) {
+        add({"-M", fmt::format("{}{}", quirks.machine, cxl ? ",cxl=on" : "")});
+        // The CXL bridge is nearer to the second CPU, which can go offline on every architecture.
         add({"-numa", "node,nodeid=0,cpus=0,memdev=m", "-numa", "node,nodeid=1,cpus=1"});
     } else {
         add({"-M", fmt::format("{},memory-backend=m", quirks.machine)});

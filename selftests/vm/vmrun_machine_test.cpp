@@ -69,6 +69,19 @@ TEST(MachineWords, CxlRootPortsHangOffOneBridgeWithAWindow)
     EXPECT_NE(words.find(R"("bus":"rp1")"), std::string::npos);
 }
 
+TEST(MachineWords, TwoNodesHaveACpuEach)
+{
+    MachineSpec spec;
+    EXPECT_EQ(joined(spec, "6.12").find("-numa"), std::string::npos);
+    spec.two_nodes = true;
+    const std::string words = joined(spec, "6.12");
+    EXPECT_NE(words.find("-numa node,nodeid=0,cpus=0,memdev=m -numa node,nodeid=1,cpus=1"),
+              std::string::npos)
+        << words;
+    EXPECT_NE(words.find("-smp 2,sockets=2"), std::string::npos);
+    EXPECT_EQ(words.find("cxl"), std::string::npos);
+}
+
 TEST(MachineWords, PlacedDevicesComeBehindTheBridgesTheyHangOn)
 {
     MachineSpec spec;

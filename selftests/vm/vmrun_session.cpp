@@ -212,7 +212,7 @@ Result<void> Session::start_models()
 {
     if (!scenario_.chassis.empty())
         return start_chassis();
-    for (std::string_view arguments : scenario_.models) {
+    for (const std::string &arguments : scenario_.models) {
         fs::path path = socket(devices_.size());
         std::vector<std::string> words = {std::string(options_.unit->unit), "--socket", path};
         for (const std::string &word : words_of(expand(arguments, names_)))
@@ -334,6 +334,7 @@ Result<MachineSpec> Session::make_machine()
     spec.bridges = scenario_.bridges;
     for (size_t i = 0; i < scenario_.chassis.size(); i++)
         spec.placed.push_back({socket(i), scenario_.chassis[i].bus, scenario_.chassis[i].address});
+    spec.two_nodes = scenario_.two_nodes;
     spec.placement = options_.placement.value_or(scenario_.placement);
     spec.terminal = options_.mode == Mode::kShell;
     return spec;
@@ -471,7 +472,7 @@ void Session::judge_log(std::string_view console)
 void Session::judge_one(const HostStep &step)
 {
     Command command;
-    for (std::string_view word : step.command)
+    for (const std::string &word : step.command)
         command.words.push_back(expand(word, names_));
     command.output =
         step.output_to.empty() ? out("step.output") : fs::path(expand(step.output_to, names_));
@@ -480,7 +481,7 @@ void Session::judge_one(const HostStep &step)
     auto said = read_file(command.output), complained = read_file(command.errors);
     std::string both = (said ? *said : "") + (complained ? *complained : "");
 
-    TestResult result{"judge", std::string(step.name), Verdict::kPass, {}};
+    TestResult result{"judge", step.name, Verdict::kPass, {}};
     if (!code || *code != step.exit_code)
         result.reason = code ? fmt::format("exit code {}, not {}", *code, step.exit_code)
                              : code.error().message;

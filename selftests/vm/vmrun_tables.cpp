@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
 
 namespace pmukit::vm {
@@ -47,8 +48,8 @@ std::vector<HostStep> zipf_judgements(std::string_view first_model_log,
          "{out}/first.json"},
         {"first seed: the hottest units are found",
          {"{judge}", "--report", "{out}/first.json", "--log", "{out}/first.log", "--tally",
-          "{guest}/first.tally", "--model", first_model_log, "--kernel", "{kver}", "--require",
-          "0.95"},
+          "{guest}/first.tally", "--model", std::string(first_model_log), "--kernel", "{kver}",
+          "--require", "0.95"},
          0,
          {"demo: unit=cxl_hmu"}},
         {"second seed: report reads the recording",
@@ -58,8 +59,8 @@ std::vector<HostStep> zipf_judgements(std::string_view first_model_log,
          "{out}/second.json"},
         {"second seed: other hottest units are found",
          {"{judge}", "--report", "{out}/second.json", "--log", "{out}/second.log", "--tally",
-          "{guest}/second.tally", "--model", second_model_log, "--kernel", "{kver}", "--require",
-          "0.95", "--moved-from", "{out}/first.log"},
+          "{guest}/second.tally", "--model", std::string(second_model_log), "--kernel", "{kver}",
+          "--require", "0.95", "--moved-from", "{out}/first.log"},
          0,
          {"demo: unit=cxl_hmu"}},
     };
@@ -195,7 +196,7 @@ Scenario cxl_hmu_standalone()
     alone.routine = {"7.2"};
     alone.models = {"", "--source zipf:accesses=500,units=64 --stats-log {out}/stats.log"};
     alone.judgements = {{"a drain costs at most its entries + 6 reads and 3 writes",
-                         {"awk", kDrainCost, "{out}/stats.log"},
+                         {"awk", std::string(kDrainCost), "{out}/stats.log"},
                          0,
                          {"drains="}}};
     alone.steps = {{"standalone",
@@ -396,96 +397,86 @@ Scenario hisi_ptt_traffic(std::string_view name)
 // order.
 struct PttRecording {
     std::string_view name;
-    std::string_view command;   // record_load.sh NAME TERMS ... -- LOAD
-    std::string_view trace;     // its number in the model's log
+    std::string_view terms;
     std::string_view at_least;  // packets
+    std::string_view load = "/selftests/hisi_ptt/everybody.sh";
+    std::string_view options{};
 };
 
+// Both formats, every direction and type, one port and several, a requester above and below a
+// switch. The load is the same for all of them: what a CPU and the functions' DMA do.
 constexpr PttRecording kPttRecordings[] = {
-    {"posted_out_8dw",
-     "/selftests/hisi_ptt/record_load.sh posted_out_8dw filter=0x80001,type=1,direction=1,format=1 "
-     "-- pcie_load --function 01:00.0 --writes 3000 --width 4",
-     "0", "3000"},
-    {"reads_out_4dw",
-     "/selftests/hisi_ptt/record_load.sh reads_out_4dw filter=0x80001,type=2,direction=1,format=0 "
-     "-- pcie_load --function 01:00.0 --reads 500 --width 2",
-     "1", "500"},
-    {"peers_in_8dw",
-     "/selftests/hisi_ptt/record_load.sh peers_in_8dw filter=0x80005,type=7,direction=2,format=1 "
-     "-- pcie_load --function 04:00.0 --target 01:00.0 --fetches 40 --stores 40 --bytes 1000",
-     "2", "700"},
-    {"completions_in_8dw",
-     "/selftests/hisi_ptt/record_load.sh completions_in_8dw "
-     "filter=0x80005,type=4,direction=3,format=1 -- pcie_load --function 04:00.0 --reads 400",
-     "3", "400"},
-    {"everything_in_4dw",
-     "/selftests/hisi_ptt/record_load.sh everything_in_4dw "
-     "filter=0x80005,type=7,direction=0,format=0 "
-     "-- pcie_load --function 01:00.0 --fetches 20 --stores 20 --bytes 4000 --reads 50",
-     "4", "700"},
-    {"requester_4dw",
-     "/selftests/hisi_ptt/record_load.sh requester_4dw filter=0x00400,type=7,direction=0,format=0 "
-     "-- pcie_load --function 04:00.0 --stores 100 --bytes 512 --messages 3",
-     "5", "403"},
+    {"posted_out_8dw", "filter=0x80001,type=1,direction=1,format=1", "400"},
+    {"inbound_4dw", "filter=0x80005,type=7,direction=0,format=0", "300"},
+    {"requester_8dw", "filter=0x00400,type=7,direction=2,format=1", "40"},
+    {"completions_a_4dw", "filter=0x80001,type=4,direction=3,format=0", "100"},
+    // The first four are the least that has every direction, both formats and kinds of filter.
+    {"reads_out_8dw", "filter=0x80004,type=2,direction=1,format=1", "100"},
+    {"completions_out_8dw", "filter=0x80005,type=4,direction=1,format=1", "40"},
+    {"inbound_8dw", "filter=0x80005,type=7,direction=2,format=1", "100"},
+    {"completions_in_8dw", "filter=0x80005,type=4,direction=3,format=1", "200"},
+    {"posted_out_4dw", "filter=0x80001,type=1,direction=1,format=0", "400"},
+    {"posted_4dw", "filter=0x80005,type=1,direction=2,format=0", "400"},
+    {"completions_b_4dw", "filter=0x80004,type=4,direction=2,format=0", "40"},
+    {"requester_4dw", "filter=0x00100,type=7,direction=0,format=0", "40"},
 };
+constexpr std::span<const PttRecording> kPttAll = kPttRecordings;
+constexpr size_t kPttLeast = 4;
 
 // Through the largest AUX area in one piece, and through one whose buffers fill and come round.
 constexpr PttRecording kPttFloods[] = {
-    {"flood_aux_16m",
-     "/selftests/hisi_ptt/record_load.sh flood_aux_16m filter=0x80005,type=7,direction=0,format=0 "
-     "-m 64,4096 -- sleep 5",
-     "0", "20000"},
-    {"flood_aux_512k",
-     "/selftests/hisi_ptt/record_load.sh flood_aux_512k filter=0x80005,type=7,direction=2,format=1 "
-     "-m 64,128 -- sleep 5",
-     "1", "20000"},
+    {"flood_aux_16m", "filter=0x80005,type=7,direction=0,format=0", "20000", "sleep 5",
+     "-m 64,4096"},
+    {"flood_aux_512k", "filter=0x80005,type=7,direction=2,format=1", "20000", "sleep 5",
+     "-m 64,128"},
 };
 
-// perf knows the unit where it was built for arm64: it maps an AUX area and writes what it calls
-// the trace's information.
-constexpr PttRecording kPttStockRecordings[] = {
-    {"stock_posted_out_8dw",
-     "RECORDER=perf /selftests/hisi_ptt/record_load.sh stock_posted_out_8dw "
-     "filter=0x80001,type=1,direction=1,format=1 -- pcie_load --function 01:00.0 --writes 1000",
-     "0", "1000"},
-    {"stock_everything_in_4dw",
-     "RECORDER=perf /selftests/hisi_ptt/record_load.sh stock_everything_in_4dw "
-     "filter=0x80005,type=7,direction=0,format=0 "
-     "-- pcie_load --function 01:00.0 --fetches 20 --stores 20 --bytes 4000 --reads 50",
-     "1", "700"},
+// Who records. perf knows the unit where it was built for arm64: it maps an AUX area, and `perf
+// report -D` prints the entries. Elsewhere it takes samples, whose payload comes with -R.
+struct PttRecorder {
+    std::string_view words;    // in front of record_load.sh
+    std::string_view options;  // of the recorder
+    bool perf_report = false;  // judge the text of perf report -D as well
 };
+constexpr PttRecorder kPttPmukit{"", "", false};
+constexpr PttRecorder kPttPerfAux{"RECORDER=perf REPORT=1 ", "", true};
+constexpr PttRecorder kPttPerfSamples{"RECORDER=perf ", " -R", false};
 
-// Elsewhere it maps none and takes samples; their payload comes with -R.
-constexpr PttRecording kPttStockSamples[] = {
-    {"samples_posted_out_8dw",
-     "RECORDER=perf /selftests/hisi_ptt/record_load.sh samples_posted_out_8dw "
-     "filter=0x80001,type=1,direction=1,format=1 -R "
-     "-- pcie_load --function 01:00.0 --writes 1000",
-     "0", "1000"},
-    {"samples_everything_in_4dw",
-     "RECORDER=perf /selftests/hisi_ptt/record_load.sh samples_everything_in_4dw "
-     "filter=0x80005,type=7,direction=0,format=0 -R "
-     "-- pcie_load --function 01:00.0 --fetches 20 --stores 20 --bytes 4000 --reads 50",
-     "1", "700"},
-};
-
-void add_recordings(Scenario &scenario, std::span<const PttRecording> recordings)
+void add_recordings(Scenario &scenario, std::span<const PttRecording> recordings,
+                    const PttRecorder &recorder)
 {
     for (const PttRecording &recording : recordings) {
-        scenario.steps.push_back({recording.name, recording.command, 120});
+        const std::string name(recording.name), trace = std::to_string(scenario.steps.size());
+        const std::string at_least(recording.at_least);
+        std::string command(recorder.words);
+        for (const std::string_view part :
+             {std::string_view("/selftests/hisi_ptt/record_load.sh "), recording.name,
+              std::string_view(" "), recording.terms, recorder.options, std::string_view(" "),
+              recording.options, std::string_view(" -- "), recording.load})
+            command += part;
+        scenario.steps.push_back({recording.name, command, 120});
         scenario.judgements.push_back(
-            {recording.name,
+            {name,
              {"{selftests}/hisi_ptt/judge_recording.sh", "{pmukit}", "{ptt_judge}", "{guest}",
-              "{out}", recording.name, recording.trace, recording.at_least, "{kver}"},
+              "{out}", name, trace, at_least, "{kver}"},
              0,
              {"equal=yes"}});
+        if (recorder.perf_report)
+            scenario.judgements.push_back(
+                {name + ": perf report -D",
+                 {"{ptt_judge}", "--perf-report", "{guest}/" + name + ".report", "--low-byte-first",
+                  "--traced", "{out}/traced.log", "--seen", "{out}/seen.log", "--run", trace,
+                  "--at-least", at_least, "--kernel", "{kver}"},
+                 0,
+                 {"lost=0 equal=yes"}});
     }
 }
 
 Scenario hisi_ptt_record()
 {
     Scenario scenario = hisi_ptt_scenario("record");
-    add_recordings(scenario, kPttRecordings);
+    scenario.routine = {"6.1"};
+    add_recordings(scenario, kPttAll, kPttPmukit);
     return scenario;
 }
 
@@ -503,28 +494,25 @@ constexpr std::string_view kPttBufferCost = R"(
 Scenario hisi_ptt_flood()
 {
     Scenario scenario = hisi_ptt_scenario("flood", kPttBusyBlock);
-    scenario.routine = {"7.2", "6.12-arm64"};
-    add_recordings(scenario, kPttFloods);
+    scenario.routine = {"7.2"};
+    add_recordings(scenario, kPttFloods, kPttPmukit);
     scenario.judgements.push_back({"a buffer of zero-copy costs at most 4 register accesses",
-                                   {"awk", kPttBufferCost, "{out}/stats.log"},
+                                   {"awk", std::string(kPttBufferCost), "{out}/stats.log"},
                                    0,
                                    {"buffers="}});
     return scenario;
 }
 
-Scenario hisi_ptt_stock_perf()
+// The recordings of stock perf: the least in a plain run, the others beside it on demand.
+Scenario hisi_ptt_stock(std::string_view name, const PttRecorder &recorder,
+                        std::span<const PttRecording> recordings,
+                        std::vector<std::string_view> kernels)
 {
-    Scenario scenario = hisi_ptt_scenario("stock_perf");
-    scenario.kernels = {"6.12-arm64"};
-    add_recordings(scenario, kPttStockRecordings);
-    return scenario;
-}
-
-Scenario hisi_ptt_stock_samples()
-{
-    Scenario scenario = hisi_ptt_scenario("stock_samples");
-    scenario.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
-    add_recordings(scenario, kPttStockSamples);
+    Scenario scenario = hisi_ptt_scenario(name);
+    scenario.kernels = std::move(kernels);
+    scenario.routine = {"6.1", "6.12-arm64"};
+    scenario.only_all = recordings.data() != kPttAll.data();
+    add_recordings(scenario, recordings, recorder);
     return scenario;
 }
 
@@ -536,19 +524,127 @@ Scenario hisi_ptt_test()
     return test;
 }
 
+// Starts and stops, and the entries of all of them.
+Scenario hisi_ptt_cycles()
+{
+    Scenario cycles = hisi_ptt_scenario("cycles");
+    cycles.routine = {"7.2"};
+    cycles.steps = {{"cycles", "hisi_ptt_cycles_test", 600}};
+    cycles.judgements = {{"two hundred starts and stops: entry by entry what the model traced",
+                          {"{ptt_judge}", "--entries", "{guest}/cycles", "--traced",
+                           "{out}/traced.log", "--seen", "{out}/seen.log", "--run", "0", "--runs",
+                           "0", "--at-least", "20000", "--kernel", "{kver}"},
+                          0,
+                          {"lost=0 equal=yes"}}};
+    return cycles;
+}
+
+// On x86 the device is said to be near the second CPU, since the first cannot leave.
+Scenario hisi_ptt_life(std::string_view name, bool two_nodes, std::vector<std::string_view> kernels)
+{
+    Scenario life = hisi_ptt_scenario(name);
+    life.two_nodes = two_nodes;
+    life.steps = {{"life", "PMUKIT_MODULE=/lib/vmrun/hisi_ptt.ko hisi_ptt_life_test", 600}};
+    life.kernels = std::move(kernels);
+    life.routine = {"7.2"};
+    life.only_all = !two_nodes;
+    return life;
+}
+
+// Devices that stand alone, each with traffic of its own: all serve the first one's port, and the
+// n-th has core number n.
+std::vector<std::string> ptt_blocks(size_t count, std::string_view traffic)
+{
+    std::vector<std::string> blocks;
+    for (size_t core = 0; core < count; core++)
+        blocks.push_back("--serves 00:10.0 --function 01:00.0@00:10.0 --core " +
+                         std::to_string(core) + " --generate " + std::string(traffic));
+    return blocks;
+}
+
+// One device a fault of the model; the first has none.
+Scenario hisi_ptt_faults()
+{
+    static constexpr std::string_view kFaults[] = {
+        "write-pointer-beyond-buffer",
+        "never-idle",
+        "never-idle-after-stop",
+        "reset-never-finishes",
+        "several-buffers-at-once",
+        "overrun",
+        "irq-lost",
+        "irq-storm",
+        "irq-spurious",
+        "tune-never-finishes",
+        "all-ones",
+        "all-ones-once-started",
+        "range-reversed",
+        "status-empty",
+        "status-beyond-buffers",
+    };
+    Scenario faults;
+    faults.name = "faults";
+    faults.routine = {"6.12"};
+    faults.placement = Placement::kRootPort;
+    faults.models =
+        ptt_blocks(1 + std::size(kFaults), "rate=30000,seed=11,count=14000,inbound=80,reads=30");
+    std::string names = "healthy";
+    for (size_t i = 0; i < std::size(kFaults); i++) {
+        faults.models[i + 1] += " --fault " + std::string(kFaults[i]);
+        names += " " + std::string(kFaults[i]);
+    }
+    faults.steps = {{"faults", "PMUKIT_FAULTS='" + names + "' hisi_ptt_faults_test", 600}};
+    faults.judgements = {
+        {"every fault of the model was tried",
+         {"{selftests}/hisi_ptt/faults_covered.sh", "{pmukit}-model", "{guest}/faults.tap"},
+         0,
+         {"all_tried=yes"}}};
+    return faults;
+}
+
+// A healthy device, and twenty that die.
+Scenario hisi_ptt_death()
+{
+    Scenario death;
+    death.name = "death";
+    death.routine = {"6.12"};
+    death.placement = Placement::kRootPort;
+    death.models = ptt_blocks(21, "rate=5000,seed=3");
+    death.steps = {{"death", "PMUKIT_DEATHS=20 hisi_ptt_death_test", 600}};
+    return death;
+}
+
 UnitSpec hisi_ptt()
 {
+    const std::vector<std::string_view> x86 = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
     UnitSpec unit;
     unit.unit = "hisi_ptt";
     unit.modules = {"pmukit_common", "hisi_ptt"};
-    unit.programs = {"tools/cli/pmukit", "selftests/hisi_ptt/hisi_ptt_test",
+    unit.programs = {"tools/cli/pmukit",
+                     "selftests/hisi_ptt/hisi_ptt_test",
+                     "selftests/hisi_ptt/hisi_ptt_cycles_test",
+                     "selftests/hisi_ptt/hisi_ptt_life_test",
+                     "selftests/hisi_ptt/hisi_ptt_faults_test",
+                     "selftests/hisi_ptt/hisi_ptt_death_test",
                      "selftests/hisi_ptt/pcie_load"};
     unit.files = {"selftests/hisi_ptt/abi_paths.sh", "selftests/hisi_ptt/traffic.sh",
-                  "selftests/hisi_ptt/record_load.sh",
+                  "selftests/hisi_ptt/record_load.sh", "selftests/hisi_ptt/everybody.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt"};
-    unit.tests = {hisi_ptt_traffic("traffic"), hisi_ptt_test(),
-                  hisi_ptt_record(),           hisi_ptt_flood(),
-                  hisi_ptt_stock_perf(),       hisi_ptt_stock_samples()};
+    unit.tests = {
+        hisi_ptt_traffic("traffic"),
+        hisi_ptt_test(),
+        hisi_ptt_record(),
+        hisi_ptt_flood(),
+        hisi_ptt_stock("stock_perf", kPttPerfAux, kPttAll.first(kPttLeast), {"6.12-arm64"}),
+        hisi_ptt_stock("stock_perf_more", kPttPerfAux, kPttAll.subspan(kPttLeast), {"6.12-arm64"}),
+        hisi_ptt_stock("stock_samples", kPttPerfSamples, kPttAll.first(kPttLeast), x86),
+        hisi_ptt_stock("stock_samples_more", kPttPerfSamples, kPttAll.subspan(kPttLeast), x86),
+        hisi_ptt_cycles(),
+        hisi_ptt_life("life", true, x86),
+        hisi_ptt_life("life-arm64", false, {"6.12-arm64"}),
+        hisi_ptt_faults(),
+        hisi_ptt_death(),
+    };
     unit.demo = hisi_ptt_traffic("demo");
     return unit;
 }
@@ -609,7 +705,7 @@ bool runs_on(const Scenario &scenario, const KernelQuirks &kernel)
 bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel)
 {
     return runs_on(scenario, kernel) &&
-           (kernel.debug || all_or_named(scenario.routine, kernel.kernel));
+           (kernel.debug || (!scenario.only_all && all_or_named(scenario.routine, kernel.kernel)));
 }
 
 std::span<const KernelQuirks> kernels()

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,8 +32,7 @@ enum class Mode { kTest, kDemo, kShell };
 
 struct GuestStep {
     std::string_view name;
-    std::string_view
-        command;             // for the guest's sh; {seed} and {next_seed} are replaced; prints TAP
+    std::string command;     // for the guest's sh; {seed} and {next_seed} are replaced; prints TAP
     unsigned limit_seconds;  // enough for an emulated CPU on a busy machine
 };
 
@@ -40,8 +40,8 @@ struct GuestStep {
 // placeholders: {kernel}, {kver}, {seed}, {next_seed}, the programs {pmukit}, {judge},
 // {entries_judge}, {topology_judge}, {ptt_judge}, and the folder {selftests}.
 struct HostStep {
-    std::string_view name;
-    std::vector<std::string_view> command;
+    std::string name;
+    std::vector<std::string> command;
     int exit_code = 0;
     std::vector<std::string_view> must_say{};  // each is in the output (stdout and stderr)
     std::string_view output_to{};              // keeps stdout; otherwise a demo shows it
@@ -64,17 +64,21 @@ struct Scenario {
     Placement placement = Placement::kIntegrated;
     // One device each: arguments of pmukit-model after the unit's name; {out} is replaced. What the
     // n-th model prints is kept in {out}/model<n>.log, counted from 0.
-    std::vector<std::string_view> models;
+    std::vector<std::string> models;
     std::vector<GuestStep> steps;
     std::vector<HostStep> judgements;
     std::vector<std::string_view> kernels{};  // empty: all
     // Stock kernels on which a plain run takes it; the others come with --all, debug kernels always
     // take everything. Empty: all.
     std::vector<std::string_view> routine{};
+    bool only_all = false;  // too long for a plain run on any stock kernel
     // In place of models and placement: what one process serves, as model 0, and the ports and
     // switches it hangs on, as QEMU's -device takes them.
     std::vector<ChassisDevice> chassis{};
     std::vector<std::string_view> bridges{};
+    // Two NUMA nodes with a CPU each: a device that is said to be near the second has a CPU that
+    // can go offline on x86 as well.
+    bool two_nodes = false;
 };
 
 struct UnitSpec {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Two hundred starts and stops, while one process tunes, one plugs and unplugs a device that nobody traces, and, in the
+ * second half, one lets the second CPU leave and come back. Each stop finds another fill level, some beyond a device
+ * buffer, most no multiple of anything. What came out of the AUX area is left in $OUT/cycles (or /out/cycles), for
+ * hisi_ptt_judge to hold against the model's log entry by entry.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "ptt_event.h"
+
+#define PMU		"hisi_ptt0_2"
+#define OTHER_ENDPOINT	"0000:04:00.0"	/* below the other port that is served */
+#define RESCAN		"/sys/bus/pci/rescan"
+#define DATA_PAGES	64
+#define AUX_PAGES	32		/* 128 KiB: device buffers of 32 KiB, 1024 entries each */
+#define BUFFER_ENTRIES	1024
+#define CYCLES		100		/* of each of the two tests */
+#define PAUSE_US	50000
+#define TIMEOUT_SECONDS	600
+
+FIXTURE(cycles) {
+	struct pmu_event event;
+	unsigned char *bytes;
+	FILE *out;
+	long long lost;
+	pid_t beside[3];
+};
+
+/* Beside: they go on until they are killed. */
+
+static void tune_on(unsigned int round)
+{
+	const char *file = round & 1 ? "qos_tx_p" : "rx_alloc_buf_level";
+	char path[128];
+
+	snprintf(path, sizeof(path), PMU_SYSFS "/" PMU "/tune/%s", file);
+	write_text(path, round & 2 ? "0" : "2");
+}
+
+static void plug_on(unsigned int round)
+{
+	write_text("/sys/bus/pci/devices/" OTHER_ENDPOINT "/remove", "1");
+	write_text(RESCAN, "1");
+	usleep(PAUSE_US);
+}
+
+static void switch_cpu_on(unsigned int round)
+{
+	cpu_set_online(1, round & 1 ? "1" : "0");
+	usleep(PAUSE_US);
+}
+
+static pid_t start_beside(void (*go_on)(unsigned int round))
+{
+	pid_t pid = fork();
+
+	for (unsigned int round = 0; !pid; round++)
+		go_on(round);
+	return pid;
+}
+
+static void end_all_beside(FIXTURE_DATA(cycles) *self)
+{
+	for (int i = 0; i < 3; i++) {
+		if (self->beside[i] > 0) {
+			kill(self->beside[i], SIGTERM);
+			waitpid(self->beside[i], NULL, 0);
+		}
+		self->beside[i] = 0;
+	}
+	write_text(RESCAN, "1");
+	cpu_set_online(1, "1");
+}
+
+FIXTURE_SETUP(cycles)
+{
+	const char *folder = getenv("OUT") ?: "/out";
+	char path[256];
+
+	self->event.fd = -1;
+	if (pmu_type(PMU) < 0 || geteuid())
+		SKIP(return, pmu_type(PMU) < 0 ? "no " PMU : "needs root");
+	self->bytes = malloc(AUX_PAGES * getpagesize());
+	ASSERT_NE(NULL, self->bytes);
+	snprintf(path, sizeof(path), "%s/cycles", folder);
+	self->out = fopen(path, "a");
+	ASSERT_NE(NULL, self->out);
+	self->lost = ptt_number(PMU, "stats/lost");
+}
+
+FIXTURE_TEARDOWN(cycles)
+{
+	end_all_beside(self);
+	pmu_event_close(&self->event);
+	free(self->bytes);
+	if (self->out)
+		EXPECT_EQ(0, fclose(self->out));
+}
+
+static void open_event(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *self)
+{
+	pmu_event_close(&self->event);
+	ASSERT_EQ(0, ptt_open_counting(PMU, &self->event, &ptt_stores_8dw));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
+}
+
+/* Every tenth cycle fills a buffer, and a piece of the next. */
+static int stores_of(int cycle)
+{
+	return 1 + cycle * 7 % 61 + (cycle % 10 == 9 ? BUFFER_ENTRIES : 0);
+}
+
+/* Starts, makes stores, stops, and keeps what came. The number of stores among it, or -1. */
+static int cycle(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *self, int stores)
+{
+	size_t size;
+
+	EXPECT_EQ(0, pmu_event_enable(&self->event));
+	EXPECT_EQ(0, ptt_make_stores(stores));
+	EXPECT_EQ(0, pmu_event_disable(&self->event));
+	size = pmu_event_aux(&self->event, self->bytes, AUX_PAGES * getpagesize());
+	EXPECT_EQ(size, fwrite(self->bytes, 1, size, self->out));
+	return ptt_count_stores(self->bytes, size);
+}
+
+/* With a new AUX area each second cycle is zero-copy; with one that goes on the head stands anywhere and comes round. */
+TEST_F_TIMEOUT(cycles, at_odd_fill_levels_lose_nothing, TIMEOUT_SECONDS)
+{
+	long long zero_copy = ptt_number(PMU, "runs/zero_copy");
+
+	self->beside[0] = start_beside(tune_on);
+	self->beside[1] = start_beside(plug_on);
+	for (int i = 0; i < CYCLES; i++) {
+		if (i == 0 || (i < CYCLES / 2 && i % 2 == 0))
+			open_event(_metadata, self);
+		EXPECT_EQ(stores_of(i), cycle(_metadata, self, stores_of(i))) {
+			TH_LOG("cycle %d, %s", i, ptt_text(PMU, "caps/path"));
+		}
+	}
+	EXPECT_EQ(self->lost, ptt_number(PMU, "stats/lost"));
+	EXPECT_LE(zero_copy + CYCLES / 4, ptt_number(PMU, "runs/zero_copy"));
+}
+
+/*
+ * The PMU's CPU may be the one that leaves: then the trace stops and goes on elsewhere, and what passes between the two
+ * is not traced. The judge knows, from the model.
+ */
+TEST_F_TIMEOUT(cycles, with_cpus_coming_and_going_deliver_what_was_traced, TIMEOUT_SECONDS)
+{
+	self->beside[0] = start_beside(tune_on);
+	self->beside[1] = start_beside(plug_on);
+	self->beside[2] = start_beside(switch_cpu_on);
+	open_event(_metadata, self);
+	for (int i = 0; i < CYCLES; i++) {
+		EXPECT_LE(0, cycle(_metadata, self, stores_of(i))) {
+			TH_LOG("cycle %d, %s", i, ptt_text(PMU, "caps/path"));
+		}
+	}
+	EXPECT_EQ(self->lost, ptt_number(PMU, "stats/lost"));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Devices die under an event that runs and whose AUX area is mapped: from one access to the next every read gives ones.
+ * vmrun lets the models of all devices but the first die when asked to on the console; a function whose device is dead
+ * does not come back in the same guest. Number n has core number n and stands alone on bus n + 1; all of them make the
+ * same traffic for as long as they are traced.
+ *   PMUKIT_DEATHS   how many may die
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "ptt_event.h"
+
+#define CONSOLE		"/dev/console"
+#define HEALTHY		"hisi_ptt0_0"
+#define DATA_PAGES	8
+#define AUX_PAGES	32
+#define ENTRIES		100
+#define STEP_US		20000
+#define STEPS		500
+#define SETTLE_US	150000
+#define TIMEOUT_SECONDS	300
+
+/* All that the generator makes inbound. */
+static const struct ptt_terms everything_in = { PTT_PORT_FILTER, 0, 7, 0 };
+
+FIXTURE(death) {
+	struct pmu_event event;
+	unsigned char *bytes;
+	int deaths;
+};
+
+FIXTURE_SETUP(death)
+{
+	self->event.fd = -1;
+	if (!getenv("PMUKIT_DEATHS"))
+		SKIP(return, "PMUKIT_DEATHS does not say how many devices may die");
+	self->deaths = atoi(getenv("PMUKIT_DEATHS"));
+	ASSERT_LT(0, self->deaths);
+	self->bytes = malloc(AUX_PAGES * getpagesize());
+	ASSERT_NE(NULL, self->bytes);
+	ASSERT_LE(0, pmu_type(HEALTHY));
+}
+
+FIXTURE_TEARDOWN(death)
+{
+	pmu_event_close(&self->event);
+	free(self->bytes);
+}
+
+static size_t take(FIXTURE_DATA(death) *self, struct pmu_event *event)
+{
+	return pmu_event_aux(event, self->bytes, AUX_PAGES * getpagesize()) / PTT_ENTRY_BYTES_4DW;
+}
+
+static void open_mapped(struct __test_metadata *_metadata, const char *pmu, struct pmu_event *event)
+{
+	ASSERT_EQ(0, ptt_open_counting(pmu, event, &everything_in));
+	ASSERT_EQ(0, pmu_event_map(event, DATA_PAGES, AUX_PAGES));
+}
+
+/* Until enough has come, in runs of which the first is zero-copy and the others are not. */
+static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self, struct pmu_event *event)
+{
+	size_t entries = 0;
+
+	for (int step = 0; step < STEPS && entries < ENTRIES; step++) {
+		ASSERT_EQ(0, pmu_event_enable(event));
+		usleep(STEP_US);
+		ASSERT_EQ(0, pmu_event_disable(event));
+		entries += take(self, event);
+	}
+	ASSERT_LE(ENTRIES, entries);
+	ptt_aux_flags(event);
+}
+
+/* The driver looks at the device at least twice a second; what it then finds is the end of the run. */
+static __u64 flags_at_the_end(FIXTURE_DATA(death) *self)
+{
+	__u64 flags = 0;
+
+	for (int step = 0; step < STEPS && !(flags & PERF_AUX_FLAG_TRUNCATED); step++) {
+		usleep(STEP_US);
+		take(self, &self->event);
+		flags |= ptt_aux_flags(&self->event);
+	}
+	return flags;
+}
+
+TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
+{
+	struct pmu_event other = { .fd = -1 };
+	char order[64], path[128], pmu[32];
+
+	for (int i = 1; i <= self->deaths; i++) {
+		snprintf(pmu, sizeof(pmu), "hisi_ptt0_%d", i);
+		open_mapped(_metadata, pmu, &self->event);
+		record(_metadata, self, &self->event);
+		/*
+		 * QEMU aborts when its message to the model is not read any more: nothing may be under way. Zero-copy
+		 * makes few accesses; what becomes of the copy path shows the fault all-ones-once-started.
+		 */
+		pmu_event_close(&self->event);
+		open_mapped(_metadata, pmu, &self->event);
+		ASSERT_EQ(0, pmu_event_enable(&self->event));
+		usleep(SETTLE_US);
+		snprintf(order, sizeof(order), "vm: end model %d\n", i);
+		ASSERT_EQ(0, write_text(CONSOLE, order));
+		ASSERT_TRUE(flags_at_the_end(self) & PERF_AUX_FLAG_TRUNCATED) TH_LOG("death %d", i);
+		ASSERT_EQ(1, ptt_number(pmu, "stats/resets"));
+
+		ptt_count(&self->event);
+		pmu_event_disable(&self->event);
+		if (i % 4 == 0)
+			pmu_event_enable(&self->event);
+		if (i % 2)
+			pmu_event_close(&self->event);
+		snprintf(path, sizeof(path), "/sys/bus/pci/devices/0000:%02x:00.0/remove", i + 1);
+		ASSERT_EQ(0, write_text(path, "1"));
+		ASSERT_GT(0, pmu_type(pmu));
+		open_mapped(_metadata, HEALTHY, &other);
+		record(_metadata, self, &other);
+		pmu_event_close(&other);
+		pmu_event_close(&self->event);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the driver makes of devices that lie: one device a fault of the model, all in one machine, each with the same
+ * traffic of its own at every start. PMUKIT_FAULTS names the faults in the order of the devices' core numbers, with one
+ * blank between them; number 0 is "healthy", and must record all of it after each of the others has been tried. What must
+ * come of each fault stands in Documentation/devices/hisi_ptt.rst, "When the device misbehaves".
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "ptt_event.h"
+
+#define UNBIND		"/sys/bus/pci/drivers/hisi_ptt/unbind"
+#define BIND		"/sys/bus/pci/drivers/hisi_ptt/bind"
+#define DATA_PAGES	16
+#define AUX_PAGES	32		/* 128 KiB: device buffers of 32 KiB, 2048 entries each */
+#define STEP_US		10000
+#define MAX_STEPS	3000
+#define TRIES		3
+#define LISTEN		"/sys/kernel/tracing/events/hisi_ptt/hisi_ptt_record/enable"
+#define GAP_FLAGS	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)
+#define LIMIT_MS	2000		/* beyond what a healthy device takes */
+#define TIMEOUT_SECONDS	240
+
+/* All that the generator makes inbound. */
+static const struct ptt_terms everything_in = { PTT_PORT_FILTER, 0, 7, 0 };
+
+enum outcome {
+	NO_PMU,		/* the device is not bound, and one line in the log says why */
+	REFUSED,	/* a trace does not start: nothing arrives, lines in the log, a counter in stats/ */
+	TOLD,		/* well-formed entries; where some are missing AUX flags and a counter say so */
+	EXACT,		/* all entries, as from a healthy device */
+};
+
+/* The ways that data take, in the order in which they are tried; what they need of the device differs. */
+enum way { COPY, ZERO_COPY, NR_WAYS };
+
+/* How long nothing comes before a run is over: zero-copy looks at the device twice a second where no message comes. */
+static const int quiet_steps[NR_WAYS] = { 20, 70 };
+
+FIXTURE(fault) {
+	int index;		/* core number */
+	char pmu[32], pci[32];
+	unsigned char *bytes;
+	int log;
+};
+
+FIXTURE_VARIANT(fault) {
+	const char *name;
+	enum outcome outcome[NR_WAYS];
+	const char *stat;	/* what has grown after both ways */
+	int tune;		/* what reading a tune file gives */
+};
+
+#define FAULT(_id, _name, _copy, _zero_copy, _stat, ...) \
+	FIXTURE_VARIANT_ADD(fault, _id) { .name = _name, .outcome = { _copy, _zero_copy }, .stat = _stat, __VA_ARGS__ }
+
+FAULT(write_pointer_beyond_buffer, "write-pointer-beyond-buffer", TOLD, TOLD, "stats/rejected");
+FAULT(never_idle, "never-idle", REFUSED, REFUSED, "stats/timeouts");
+FAULT(never_idle_after_stop, "never-idle-after-stop", EXACT, REFUSED, "stats/timeouts");
+FAULT(reset_never_finishes, "reset-never-finishes", REFUSED, REFUSED, "stats/timeouts");
+FAULT(several_buffers_at_once, "several-buffers-at-once", EXACT, EXACT, NULL);
+FAULT(overrun, "overrun", EXACT, TOLD, NULL);
+FAULT(irq_lost, "irq-lost", EXACT, TOLD, NULL);
+FAULT(irq_storm, "irq-storm", EXACT, EXACT, "stats/rejected");
+FAULT(irq_spurious, "irq-spurious", EXACT, EXACT, NULL);
+FAULT(tune_never_finishes, "tune-never-finishes", EXACT, EXACT, "stats/timeouts", .tune = -ETIMEDOUT);
+FAULT(all_ones, "all-ones", NO_PMU, NO_PMU, NULL);
+FAULT(all_ones_once_started, "all-ones-once-started", TOLD, REFUSED, "stats/resets");
+FAULT(range_reversed, "range-reversed", NO_PMU, NO_PMU, NULL);
+FAULT(status_empty, "status-empty", TOLD, TOLD, "stats/rejected");
+FAULT(status_beyond_buffers, "status-beyond-buffers", EXACT, EXACT, NULL);
+
+/* Devices */
+
+static void name_of(int core, char *pmu, size_t size)
+{
+	snprintf(pmu, size, "hisi_ptt0_%d", core);
+}
+
+/* The function behind a root port of its own. Ports are in the order of the cores; their buses are numbered likewise. */
+static void place_of(int core, char *pci, size_t size)
+{
+	snprintf(pci, size, "0000:%02x:00.0", core + 1);
+}
+
+struct log_subject {
+	const char *pmu, *pci;
+};
+
+static bool is_about(const char *line, const void *data)
+{
+	const struct log_subject *subject = data;
+	char name[40];
+
+	snprintf(name, sizeof(name), "%s:", subject->pmu);
+	return strstr(line, name) || (strstr(line, subject->pci) && strstr(line, "hisi_ptt"));
+}
+
+/* Lines of our driver about the device since the last call. */
+static int complaints(FIXTURE_DATA(fault) *self)
+{
+	struct log_subject subject = { self->pmu, self->pci };
+
+	return log_count(self->log, is_about, &subject);
+}
+
+FIXTURE_SETUP(fault)
+{
+	self->log = -1;
+	if (!getenv("PMUKIT_FAULTS"))
+		SKIP(return, "PMUKIT_FAULTS does not name the faults of the devices");
+	self->index = index_of_word(getenv("PMUKIT_FAULTS"), variant->name);
+	ASSERT_LT(0, self->index) TH_LOG("no device with the fault %s", variant->name);
+	name_of(self->index, self->pmu, sizeof(self->pmu));
+	place_of(self->index, self->pci, sizeof(self->pci));
+	self->bytes = malloc(AUX_PAGES * getpagesize());
+	ASSERT_NE(NULL, self->bytes);
+	self->log = log_open();
+	ASSERT_LE(0, self->log);
+}
+
+FIXTURE_TEARDOWN(fault)
+{
+	free(self->bytes);
+	if (self->log >= 0)
+		close(self->log);
+}
+
+/* How long unbinding and binding takes; binding fails where the device is refused. */
+static long long bind_again_ms(const char *pci)
+{
+	long long begin = now_ms();
+
+	write_text(UNBIND, pci);
+	write_text(BIND, pci);
+	return now_ms() - begin;
+}
+
+/* Recording */
+
+struct seen {
+	long long entries;
+	__u64 flags;
+	bool malformed;
+};
+
+/* Memory requests and completions, as all that the generator makes. */
+static bool is_entry(const unsigned char *at)
+{
+	uint32_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return (word >> 25 & 0x1f) == 0 || (word >> 25 & 0x1f) == 0xa;
+}
+
+static long long take(FIXTURE_DATA(fault) *self, struct pmu_event *event, struct seen *seen)
+{
+	size_t size = pmu_event_aux(event, self->bytes, AUX_PAGES * getpagesize());
+
+	for (size_t at = 0; at < size; at += PTT_ENTRY_BYTES_4DW)
+		seen->malformed |= at + PTT_ENTRY_BYTES_4DW > size || !is_entry(self->bytes + at);
+	seen->entries += size / PTT_ENTRY_BYTES_4DW;
+	seen->flags |= ptt_aux_flags(event);
+	return size;
+}
+
+/* Takes what comes until nothing has come for a while; a stop brings the rest. */
+static int record(FIXTURE_DATA(fault) *self, enum way way, const char *pmu, struct seen *seen)
+{
+	struct pmu_event event = { .fd = -1 };
+	int quiet = 0, err;
+
+	memset(seen, 0, sizeof(*seen));
+	/* Entries are copied while somebody listens to the trace event. */
+	err = write_text(LISTEN, way == COPY ? "1" : "0");
+	err = err ? err : ptt_open_counting(pmu, &event, &everything_in);
+	err = err ? err : pmu_event_map(&event, DATA_PAGES, AUX_PAGES);
+	err = err ? err : pmu_event_enable(&event);
+	for (int step = 0; !err && step < MAX_STEPS && quiet < quiet_steps[way]; step++) {
+		usleep(STEP_US);
+		quiet = take(self, &event, seen) ? 0 : quiet + 1;
+	}
+	err = err ? err : pmu_event_disable(&event);
+	if (!err)
+		take(self, &event, seen);
+	pmu_event_close(&event);
+	write_text(LISTEN, "0");
+	return err;
+}
+
+/*
+ * The device does not wait for an emulated CPU whose host is busy: a run that says that something is missing is made again.
+ */
+static int record_whole(FIXTURE_DATA(fault) *self, enum way way, const char *pmu, struct seen *seen)
+{
+	int err;
+
+	for (int i = 0; i < TRIES; i++) {
+		err = record(self, way, pmu, seen);
+		if (err || !(seen->flags & GAP_FLAGS))
+			break;
+	}
+	return err;
+}
+
+/* How many entries a start brings: for all tests, each a process of its own. */
+static long long *entries_of_all(void)
+{
+	static long long *shared;
+
+	if (!shared)
+		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return shared;
+}
+
+/* The same at each start. */
+static void expect_healthy(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
+{
+	struct seen seen;
+	char pmu[32];
+
+	name_of(0, pmu, sizeof(pmu));
+	EXPECT_EQ(0, record_whole(self, COPY, pmu, &seen));
+	EXPECT_FALSE(seen.malformed);
+	EXPECT_EQ(0, seen.flags & GAP_FLAGS);
+	EXPECT_LT(0, seen.entries);
+	if (!*entries_of_all())
+		*entries_of_all() = seen.entries;
+	EXPECT_EQ(*entries_of_all(), seen.entries);
+}
+
+static void expect_outcome(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self, enum way way,
+			   enum outcome outcome)
+{
+	long long all = *entries_of_all();
+	struct seen seen;
+
+	ASSERT_EQ(0, (outcome == EXACT ? record_whole : record)(self, way, self->pmu, &seen));
+	TH_LOG("%s: %lld of %lld entries, flags %#llx", way == COPY ? "copy" : "zero-copy", seen.entries, all,
+	       (unsigned long long)seen.flags);
+	EXPECT_FALSE(seen.malformed);
+	switch (outcome) {
+	case EXACT:
+		EXPECT_EQ(all, seen.entries);
+		EXPECT_EQ(0, seen.flags & GAP_FLAGS);
+		break;
+	case TOLD:
+		EXPECT_GE(all, seen.entries);
+		if (seen.entries < all) {
+			EXPECT_NE(0, seen.flags & GAP_FLAGS);
+		}
+		break;
+	default:
+		EXPECT_EQ(0, seen.entries);
+		break;
+	}
+}
+
+static void expect_tune(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self, int wanted)
+{
+	char path[128], text[16];
+
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/tune/qos_tx_p", self->pmu);
+	EXPECT_EQ(wanted, read_text(path, text, sizeof(text)));
+}
+
+/* What went wrong with the first run is over after a reset; a device that was wrong from the start stays so. */
+static void expect_reset_to_help(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self, enum outcome outcome)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", self->pci);
+	ASSERT_EQ(0, write_text(path, "1"));
+	ASSERT_GT(LIMIT_MS, bind_again_ms(self->pci));
+	ASSERT_LE(0, pmu_type(self->pmu));
+	expect_outcome(_metadata, self, COPY, outcome);
+}
+
+TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
+{
+	long long before;
+
+	if (!*entries_of_all())
+		expect_healthy(_metadata, self);
+	complaints(self);
+	ASSERT_GT(LIMIT_MS, bind_again_ms(self->pci));
+	if (variant->outcome[COPY] == NO_PMU) {
+		EXPECT_EQ(1, complaints(self));
+		EXPECT_GT(0, pmu_type(self->pmu)) {
+			TH_LOG("there is a PMU");
+		}
+	} else {
+		/* To stop it when it was unbound was in vain as well. */
+		if (variant->outcome[COPY] != REFUSED) {
+			EXPECT_EQ(0, complaints(self));
+		}
+		complaints(self);
+		before = variant->stat ? ptt_number(self->pmu, variant->stat) : 0;
+		expect_tune(_metadata, self, variant->tune);
+		for (enum way way = COPY; way < NR_WAYS; way++)
+			expect_outcome(_metadata, self, way, variant->outcome[way]);
+		if (variant->stat) {
+			EXPECT_LT(before, ptt_number(self->pmu, variant->stat));
+		}
+		if (variant->outcome[ZERO_COPY] == REFUSED) {
+			EXPECT_LT(0, complaints(self));
+		}
+		if (variant->outcome[ZERO_COPY] != variant->outcome[COPY])
+			expect_reset_to_help(_metadata, self, variant->outcome[COPY]);
+	}
+	expect_healthy(_metadata, self);
+}
+
+int main(int argc, char **argv)
+{
+	if (entries_of_all() == MAP_FAILED)
+		ksft_exit_fail_msg("no memory to share\n");
+	return test_harness_run(argc, argv);
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The PMU's surroundings come and go under an event that runs and whose AUX area is mapped, twenty times each. After each
+ * time the event must be harmless and a new one must record exactly what was stored. Every second round runs on the copy
+ * path, the others zero-copy.
+ *   PMUKIT_MODULE   file of the module, for unloading and loading it
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "ptt_event.h"
+
+#define PMU		"hisi_ptt0_2"
+#define PCI		"0000:00:18.0"
+#define FUNCTION	"/sys/bus/pci/devices/" PCI
+#define UNBIND		"/sys/bus/pci/drivers/hisi_ptt/unbind"
+#define BIND		"/sys/bus/pci/drivers/hisi_ptt/bind"
+#define RESCAN		"/sys/bus/pci/rescan"
+#define MODULE		"hisi_ptt"
+#define TIMES		20
+#define DATA_PAGES	8
+#define AUX_PAGES	32
+#define STORES		25
+#define STEP_US		10000
+#define STEPS		500
+#define TIMEOUT_SECONDS	300
+
+FIXTURE(life) {
+	struct pmu_event event;
+	unsigned char *bytes;
+};
+
+FIXTURE_SETUP(life)
+{
+	self->event.fd = -1;
+	if (pmu_type(PMU) < 0 || geteuid())
+		SKIP(return, pmu_type(PMU) < 0 ? "no " PMU : "needs root");
+	self->bytes = malloc(AUX_PAGES * getpagesize());
+	ASSERT_NE(NULL, self->bytes);
+}
+
+FIXTURE_TEARDOWN(life)
+{
+	pmu_event_close(&self->event);
+	free(self->bytes);
+}
+
+static void open_mapped(struct __test_metadata *_metadata, struct pmu_event *event)
+{
+	ASSERT_EQ(0, ptt_open_counting(PMU, event, &ptt_stores_8dw));
+	ASSERT_EQ(0, pmu_event_map(event, DATA_PAGES, AUX_PAGES));
+}
+
+/* Stores of ours in what the event has delivered since the last call; -1 when something else is among it. */
+static int stores_in(FIXTURE_DATA(life) *self, struct pmu_event *event)
+{
+	size_t size = pmu_event_aux(event, self->bytes, AUX_PAGES * getpagesize());
+
+	return ptt_count_stores(self->bytes, size);
+}
+
+/* The stop hands over what is left of a run. */
+static void store_and_compare(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self, struct pmu_event *event)
+{
+	ASSERT_EQ(0, ptt_make_stores(STORES));
+	ASSERT_EQ(0, pmu_event_disable(event));
+	ASSERT_EQ(STORES, stores_in(self, event));
+}
+
+static void everything_works(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
+{
+	struct pmu_event event = { .fd = -1 };
+
+	ASSERT_LE(0, pmu_type(PMU));
+	open_mapped(_metadata, &event);
+	ASSERT_EQ(0, pmu_event_enable(&event));
+	store_and_compare(_metadata, self, &event);
+	pmu_event_close(&event);
+}
+
+/* Running, on the copy path in odd rounds: a run that ended somewhere in a quarter is followed by one of those. */
+static void open_running(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self, int round)
+{
+	open_mapped(_metadata, &self->event);
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	if (round % 2 == 0)
+		return;
+	store_and_compare(_metadata, self, &self->event);
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	ASSERT_STREQ("copy", ptt_text(PMU, "caps/path"));
+}
+
+/* Whatever it answers, nothing may hang or crash, and the mapped pages stay valid. */
+static void use_dead_event(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
+{
+	ptt_count(&self->event);
+	pmu_event_enable(&self->event);
+	pmu_event_disable(&self->event);
+	EXPECT_LE(0, stores_in(self, &self->event));
+	(void)*(volatile char *)self->event.aux;
+	((volatile char *)self->event.aux)[self->event.aux_bytes - 1];
+}
+
+/* The device leaves by one file and comes back by another. In every third round the dead event is closed in between. */
+static void leave_and_return(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self, const char *leave,
+			     const char *leave_text, const char *come, const char *come_text)
+{
+	for (int i = 0; i < TIMES; i++) {
+		open_running(_metadata, self, i);
+		ASSERT_EQ(0, ptt_make_stores(STORES));
+		ASSERT_EQ(0, write_text(leave, leave_text));
+		ASSERT_GT(0, pmu_type(PMU));
+		/* The run was stopped before the device left. */
+		ASSERT_EQ(STORES, stores_in(self, &self->event));
+		use_dead_event(_metadata, self);
+		if (i % 3 == 2)
+			pmu_event_close(&self->event);
+		ASSERT_EQ(0, write_text(come, come_text));
+		everything_works(_metadata, self);
+		pmu_event_close(&self->event);
+	}
+}
+
+TEST_F_TIMEOUT(life, unbind_and_bind, TIMEOUT_SECONDS)
+{
+	leave_and_return(_metadata, self, UNBIND, PCI, BIND, PCI);
+}
+
+TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
+{
+	leave_and_return(_metadata, self, FUNCTION "/remove", "1", RESCAN, "1");
+}
+
+/* The device loses its configuration; the event says so, stands still, and goes on when it is enabled again. */
+TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
+{
+	long long resets = ptt_number(PMU, "stats/resets");
+	__u64 flags;
+
+	for (int i = 0; i < TIMES; i++) {
+		open_running(_metadata, self, i);
+		ptt_aux_flags(&self->event);
+		ASSERT_EQ(0, write_text(FUNCTION "/reset", "1"));
+		flags = 0;
+		for (int step = 0; step < STEPS && !(flags & PERF_AUX_FLAG_TRUNCATED); step++) {
+			usleep(STEP_US);
+			flags |= ptt_aux_flags(&self->event);
+		}
+		ASSERT_TRUE(flags & PERF_AUX_FLAG_TRUNCATED);
+		ASSERT_EQ(resets + i + 1, ptt_number(PMU, "stats/resets"));
+		ASSERT_EQ(0, pmu_event_disable(&self->event));
+		ASSERT_EQ(0, stores_in(self, &self->event));
+		ASSERT_EQ(0, pmu_event_enable(&self->event));
+		store_and_compare(_metadata, self, &self->event);
+		pmu_event_close(&self->event);
+	}
+}
+
+TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
+{
+	const char *file = getenv("PMUKIT_MODULE");
+
+	if (!file)
+		SKIP(return, "PMUKIT_MODULE does not name the module's file");
+	for (int i = 0; i < TIMES; i++) {
+		open_running(_metadata, self, i);
+		ASSERT_EQ(-EWOULDBLOCK, module_try_unload(MODULE));
+		store_and_compare(_metadata, self, &self->event);
+		pmu_event_close(&self->event);
+		ASSERT_EQ(0, module_unload(MODULE));
+		ASSERT_GT(0, pmu_type(PMU));
+		ASSERT_EQ(0, module_load(file));
+		everything_works(_metadata, self);
+	}
+}
+
+/*
+ * Linux 7.2 lets go of a revoked event's module at once, older kernels when it is closed. The AUX area is freed by code of
+ * this module, which therefore stays until it is unmapped.
+ */
+TEST_F_TIMEOUT(life, the_module_stays_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
+{
+	const char *file = getenv("PMUKIT_MODULE");
+
+	if (!file)
+		SKIP(return, "PMUKIT_MODULE does not name the module's file");
+	for (int i = 0; i < TIMES; i++) {
+		open_running(_metadata, self, i);
+		ASSERT_EQ(0, write_text(UNBIND, PCI));
+		ASSERT_EQ(-EWOULDBLOCK, module_try_unload(MODULE));
+		use_dead_event(_metadata, self);
+		pmu_event_close(&self->event);
+		ASSERT_EQ(0, module_unload(MODULE));
+		ASSERT_EQ(0, module_load(file));
+		everything_works(_metadata, self);
+	}
+}
+
+/*
+ * x86 keeps its first CPU. Said to be near the second node, the device gets the second when it is bound anew. Returns the
+ * PMU's CPU.
+ */
+static int choose_a_cpu_that_can_leave(struct __test_metadata *_metadata)
+{
+	if (!cpu_set_online(pmu_cpu(PMU), "1"))
+		return pmu_cpu(PMU);
+	EXPECT_EQ(0, write_text(FUNCTION "/numa_node", "1"));
+	EXPECT_EQ(0, write_text(UNBIND, PCI));
+	EXPECT_EQ(0, write_text(BIND, PCI));
+	return pmu_cpu(PMU);
+}
+
+/* The event moves to another CPU and back to one that is there; nothing of what is stored meanwhile is missing. */
+TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
+{
+	int cpu;
+
+	for (int i = 0; i < TIMES; i++) {
+		cpu = choose_a_cpu_that_can_leave(_metadata);
+		ASSERT_EQ(0, cpu_set_online(cpu, "1")) TH_LOG("CPU %d cannot go offline", cpu);
+		open_running(_metadata, self, i);
+		ASSERT_EQ(0, ptt_make_stores(STORES));
+		ASSERT_EQ(0, cpu_set_online(cpu, "0"));
+		EXPECT_NE(cpu, pmu_cpu(PMU));
+		/* What was traced on the CPU that left has been handed over. */
+		ASSERT_EQ(STORES, stores_in(self, &self->event));
+		ASSERT_EQ(0, cpu_set_online(cpu, "1"));
+		store_and_compare(_metadata, self, &self->event);
+		pmu_event_close(&self->event);
+		everything_works(_metadata, self);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ptt_event.h"
+
+#define STORE_DWORDS	2	/* unlike anything else that pcie_load does */
+#define FMT_4_DWORDS	0x20000000
+
+const struct ptt_terms ptt_stores_8dw = { PTT_PORT_FILTER, 1, 1, 1 };
+
+int ptt_set_terms(const char *pmu, struct perf_event_attr *attr, const struct ptt_terms *terms)
+{
+	int type = pmu_type(pmu), err;
+
+	if (type < 0)
+		return type;
+	memset(attr, 0, sizeof(*attr));
+	attr->type = type;
+	attr->disabled = 1;
+	err = pmu_set_term(pmu, attr, "filter", terms->filter);
+	err = err ? err : pmu_set_term(pmu, attr, "direction", terms->direction);
+	err = err ? err : pmu_set_term(pmu, attr, "type", terms->type);
+	return err ? err : pmu_set_term(pmu, attr, "format", terms->format);
+}
+
+int ptt_open_counting(const char *pmu, struct pmu_event *event, const struct ptt_terms *terms)
+{
+	struct perf_event_attr attr;
+	int err = ptt_set_terms(pmu, &attr, terms);
+
+	return err ? err : pmu_event_open(event, &attr, -1, pmu_cpu(pmu));
+}
+
+int ptt_open_sampling(const char *pmu, struct pmu_event *event, const struct ptt_terms *terms)
+{
+	struct perf_event_attr attr;
+	int err = ptt_set_terms(pmu, &attr, terms);
+
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_RAW;
+	return err ? err : pmu_event_open(event, &attr, -1, pmu_cpu(pmu));
+}
+
+long long ptt_number(const char *pmu, const char *file)
+{
+	char path[256];
+	long long value = -1;
+
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/%s", pmu, file);
+	return read_number(path, &value) ? -1 : value;
+}
+
+const char *ptt_text(const char *pmu, const char *file)
+{
+	static char text[256];
+	char path[256];
+
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/%s", pmu, file);
+	return read_text(path, text, sizeof(text)) ? "" : text;
+}
+
+static int make_stores(int stores, int pause_us)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command),
+		 "pcie_load --function 01:00.0 --writes %d --reads 1 --width 8 --pause-us %d >/dev/null", stores, pause_us);
+	return system(command);
+}
+
+int ptt_make_stores(int stores)
+{
+	return make_stores(stores, 0);
+}
+
+int ptt_make_slow_stores(int stores)
+{
+	return make_stores(stores, 1);
+}
+
+struct entry {
+	uint32_t words[PTT_ENTRY_BYTES_8DW / 4];
+};
+
+static struct entry entry_at(const unsigned char *bytes, size_t at)
+{
+	struct entry entry;
+
+	memcpy(&entry, bytes + at, sizeof(entry));
+	return entry;
+}
+
+/* Fmt with data, Type 0. */
+static bool is_memory_write(const struct entry *entry)
+{
+	return entry->words[0] == 0xffffffff && !entry->words[6] && (entry->words[2] & 0xdf000000) == 0x40000000;
+}
+
+static bool is_store(const struct entry *entry)
+{
+	return (entry->words[2] & 0x3ff) == STORE_DWORDS;
+}
+
+/* Where a memory request goes; its header has three or four dwords. */
+static uint64_t address_of(const struct entry *entry)
+{
+	const uint32_t *header = entry->words + 2;
+
+	return header[0] & FMT_4_DWORDS ? (uint64_t)header[2] << 32 | header[3] : header[2];
+}
+
+int ptt_count_stores(const unsigned char *bytes, size_t size)
+{
+	int stores = 0;
+
+	for (size_t at = 0; at + PTT_ENTRY_BYTES_8DW <= size; at += PTT_ENTRY_BYTES_8DW) {
+		struct entry entry = entry_at(bytes, at);
+
+		if (!is_memory_write(&entry))
+			return -1;
+		stores += is_store(&entry);
+	}
+	return stores;
+}
+
+bool ptt_stores_are_in_a_row(const unsigned char *bytes, size_t size)
+{
+	uint64_t next = 0;
+
+	for (size_t at = 0; at + PTT_ENTRY_BYTES_8DW <= size; at += PTT_ENTRY_BYTES_8DW) {
+		struct entry entry = entry_at(bytes, at);
+
+		if (!is_store(&entry))
+			continue;
+		if (next && address_of(&entry) != next)
+			return false;
+		next = address_of(&entry) + 4 * STORE_DWORDS;
+	}
+	return true;
+}
+
+long long ptt_count(struct pmu_event *event)
+{
+	long long count = -1;
+
+	if (read(event->fd, &count, sizeof(count)) != sizeof(count))
+		return -errno;
+	return count;
+}
+
+__u64 ptt_aux_flags(struct pmu_event *event)
+{
+	struct {
+		struct perf_event_header header;
+		__u64 offset, size, flags, more[8000];
+	} record;
+	__u64 flags = 0;
+
+	while (pmu_event_record(event, &record, sizeof(record)) > 0)
+		flags |= record.header.type == PERF_RECORD_AUX ? record.flags : 0;
+	return flags;
+}
