@@ -649,9 +649,54 @@ UnitSpec hisi_ptt()
     return unit;
 }
 
+// The uncore function, and a memory expander whose link its CXL units watch.
+//
+//   00:10.0 --- 01:00.0 expander
+//   00:18.0 the uncore: IMC units 0 and 1, CXLCM, CXLDP and B2CXL unit 0, one of an unknown type
+constexpr std::string_view kUncore = "uncore_pmon --serves 00:10.0 --access-log {out}/accesses.log";
+
+Scenario uncore_pmon_scenario(std::string_view name, std::string_view function = kUncore)
+{
+    Scenario scenario;
+    scenario.name = name;
+    scenario.bridges = {"pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16"};
+    scenario.chassis = {
+        {function, "pcie.0", "18.0"},
+        {"cxl_hmu --serial 1 --bdf 01:00.0 --root-port 00:10.0", "rp10"},
+    };
+    scenario.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
+    return scenario;
+}
+
+Scenario uncore_pmon_traffic(std::string_view name)
+{
+    Scenario traffic = uncore_pmon_scenario(name);
+    traffic.routine = {"6.12"};
+    traffic.steps = {{"traffic", "/selftests/uncore_pmon/traffic.sh", 120}};
+    traffic.judgements = {
+        {"the model's log has what the programs did, and nothing else",
+         {"{selftests}/uncore_pmon/count_accesses.sh", "{out}/accesses.log"},
+         0,
+         {"6.0 0 0xcf05 700\n", "6.0 1 0xf005 300\n", "6.1 0 0xff05 50\n", "12.0 0 0x802 400\n",
+          "12.0 1 0x1002 250\n", "12.0 4 0x1041 400\n", "13.0 0 0x2002 250\n", "17.0 0 0x424 400\n",
+          "ddr_reads=781 ddr_writes=300 cxl_reads=400 cxl_writes=250 end"}}};
+    return traffic;
+}
+
+UnitSpec uncore_pmon()
+{
+    UnitSpec unit;
+    unit.unit = "uncore_pmon";
+    unit.programs = {"tools/cli/pmukit", "selftests/uncore_pmon/uncore_load"};
+    unit.files = {"selftests/uncore_pmon/traffic.sh"};
+    unit.tests = {uncore_pmon_traffic("traffic")};
+    unit.demo = uncore_pmon_traffic("demo");
+    return unit;
+}
+
 const std::vector<UnitSpec> &unit_table()
 {
-    static const std::vector<UnitSpec> table = {cxl_hmu(), hisi_ptt()};
+    static const std::vector<UnitSpec> table = {cxl_hmu(), hisi_ptt(), uncore_pmon()};
     return table;
 }
 

@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# traffic.sh: the uncore function and the expander are where the model was told they are; without a driver, a program that
+# writes the units' registers finds there what another one did to memory. What the model saw is judged outside, by
+# count_accesses.sh.
+tap_number=0
+tap_failed=0
+uncore=00:18.0
+expander=01:00.0
+sysfs=/sys/bus/pci/devices/0000:$uncore
+
+# result NAME STATUS: 0 is good
+result() {
+	tap_number=$((tap_number + 1))
+	[ "$2" = 0 ] || tap_failed=1
+	if [ "$2" = 0 ]; then echo "ok $tap_number $1"; else echo "not ok $tap_number $1"; fi
+}
+
+# at BDF IDS: that function is there
+at() {
+	device=/sys/bus/pci/devices/0000:$1
+	[ "$(cat "$device/vendor" "$device/device" 2>/dev/null | tr '\n' ' ')" = "$2 " ]
+	result "$1 is $2" $?
+}
+
+register() { uncore_load --function $uncore --bar 2 "$@"; }
+# holds NAME OFFSET VALUE: the counter there
+holds() {
+	value=$(register --peek "$2")
+	[ "$value" = "$3" ]
+	result "$1: $value of $3" $?
+}
+
+# Where the units of BAR 2 lie: Documentation/devices/uncore_pmon-model.rst.
+imc0=$((0x2a2800)) imc1=$((0x2aa800)) cxlcm=$((0x10000)) cxldp=$((0x14000)) b2cxl=$((0x18000))
+
+# The table names the units where the guest has put BAR 2.
+named_by_discover() {
+	base=$(sed -n 3p $sysfs/resource | cut -d' ' -f1)
+	pmukit discover >/tmp/discover || return 1
+	for unit in "6 ID 0 $imc0" "6 ID 1 $imc1" "12 ID 0 $cxlcm" "13 ID 0 $cxldp" "17 ID 0 $b2cxl"; do
+		address=$(printf '0x%x' $((base + ${unit##* })))
+		grep -q "of type ${unit% *} box ctrl: $address (-) with access type MMIO width 48 " /tmp/discover || return 1
+	done
+}
+
+echo "TAP version 13"
+echo "1..19"
+at $uncore "0x8086 0x09a7"
+at $expander "0x1234 0x4348"
+uncore_load --function $uncore --bar 4 --peek 0 >/dev/null
+result "the function decodes its BARs" $?
+named_by_discover
+result "pmukit discover names the units at this guest's addresses" $?
+
+register --width 4 --poke $imc0=0x300
+register --width 4 --poke $((imc0 + 0x40))=0xcf05
+register --width 4 --poke $((imc0 + 0x44))=0xf005
+register --width 4 --poke $((imc1 + 0x40))=0xff05
+register --width 4 --poke $((cxlcm + 0x10))=0x0802
+register --width 4 --poke $((cxlcm + 0x18))=0x1002
+register --width 4 --poke $((cxlcm + 0x30))=0x1041
+register --width 4 --poke $((cxldp + 0x10))=0x2002
+register --width 4 --poke $((b2cxl + 0x10))=0x0424
+
+uncore_load --function $uncore --bar 4 --reads 700 --writes 300
+result "loads and stores of the DDR range" $?
+uncore_load --function $uncore --bar 4 --offset $((1 << 20)) --reads 50 --width 1 --step 1
+result "loads behind the second IMC unit" $?
+uncore_load --function $expander --bar 2 --reads 400 --writes 250 --width 4
+result "loads and stores of the expander's memory" $?
+uncore_load --function $expander --bar 0 --reads 30 --bytes 4096
+result "loads of the expander's registers" $?
+
+register --width 4 --poke $imc0=1
+uncore_load --function $uncore --bar 4 --reads 20
+result "loads while the first IMC unit is frozen" $?
+
+holds "imc 0 reads" $((imc0 + 0x08)) 700
+holds "imc 0 writes" $((imc0 + 0x10)) 300
+holds "imc 1 reads and writes" $((imc1 + 0x08)) 50
+holds "cxlcm M2S requests" $((cxlcm + 0x50)) 400
+holds "cxlcm M2S data" $((cxlcm + 0x58)) 250
+holds "cxlcm S2M data" $((cxlcm + 0x70)) 400
+holds "cxldp M2S data" $((cxldp + 0x50)) 250
+holds "b2cxl M2S requests" $((b2cxl + 0x50)) 400
+
+register --width 4 --poke $imc0=0x300
+holds "imc 0 reads after a reset" $((imc0 + 0x08)) 0
+for unit in $imc1 $cxlcm $cxldp $b2cxl; do
+	register --width 4 --poke "$unit=0x300"
+done
+uncore_load --function $uncore --bar 4 --reads 10
+holds "imc 0 without an event" $((imc0 + 0x08)) 0
+exit $tap_failed

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Touches the memory behind a BAR a known number of times: the DDR range of the emulated uncore function, or the memory of
+ * the CXL expander beside it. Each load and each store is one access of --width bytes, --step bytes after the one before,
+ * round in --bytes from --offset on. It also reads and writes single registers. The resource file in sysfs is mapped, so no
+ * driver is involved. What was done is printed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <linux/pci_regs.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXIT_USAGE	2
+#define EXIT_SKIP	4	/* KSFT_SKIP */
+
+#define PCI_SYSFS	"/sys/bus/pci/devices"
+#define NSEC_PER_USEC	1000
+#define USEC_PER_SEC	1000000
+
+enum setting { BAR, READS, WRITES, WIDTH, STEP, OFFSET, BYTES, PAUSE_US, NR_SETTINGS, FUNCTION, PEEK, POKE };
+
+struct options {
+	const char *function;
+	const char *peek, *poke;	/* OFFSET, OFFSET=VALUE */
+	unsigned long value[NR_SETTINGS];
+};
+
+struct memory {
+	volatile uint8_t *at;
+	size_t bytes;
+};
+
+static int open_file(const struct options *opt, const char *name)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), PCI_SYSFS "/0000:%s/%s", opt->function, name);
+	fd = open(path, O_RDWR | O_SYNC | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A function without a driver does not decode its BARs. */
+static int enable_memory(const struct options *opt)
+{
+	int fd = open_file(opt, "config"), err = 0;
+	uint16_t command;
+
+	if (fd < 0)
+		return fd;
+	if (pread(fd, &command, sizeof(command), PCI_COMMAND) != sizeof(command))
+		err = -EIO;
+	command |= PCI_COMMAND_MEMORY;
+	if (!err && pwrite(fd, &command, sizeof(command), PCI_COMMAND) != sizeof(command))
+		err = -EIO;
+	close(fd);
+	return err;
+}
+
+static int map_memory(const struct options *opt, struct memory *memory)
+{
+	struct stat status;
+	char name[32];
+	int fd, err = 0;
+
+	snprintf(name, sizeof(name), "resource%lu", opt->value[BAR]);
+	fd = open_file(opt, name);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &status))
+		err = -errno;
+	if (!err) {
+		memory->bytes = status.st_size;
+		memory->at = mmap(NULL, memory->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (memory->at == MAP_FAILED)
+			err = -errno;
+	}
+	close(fd);
+	return err;
+}
+
+/* Exactly one access of the processor. */
+
+static uint64_t load(volatile uint8_t *at, unsigned long width)
+{
+	switch (width) {
+	case 1:
+		return *at;
+	case 2:
+		return *(volatile uint16_t *)at;
+	case 4:
+		return *(volatile uint32_t *)at;
+	default:
+		return *(volatile uint64_t *)at;
+	}
+}
+
+static void store(volatile uint8_t *at, unsigned long width, uint64_t value)
+{
+	switch (width) {
+	case 1:
+		*at = value;
+		break;
+	case 2:
+		*(volatile uint16_t *)at = value;
+		break;
+	case 4:
+		*(volatile uint32_t *)at = value;
+		break;
+	default:
+		*(volatile uint64_t *)at = value;
+		break;
+	}
+}
+
+static void pause_between(const struct options *opt)
+{
+	struct timespec wait = {
+		.tv_sec = opt->value[PAUSE_US] / USEC_PER_SEC,
+		.tv_nsec = opt->value[PAUSE_US] % USEC_PER_SEC * NSEC_PER_USEC,
+	};
+
+	if (opt->value[PAUSE_US])
+		nanosleep(&wait, NULL);
+}
+
+/* Loads and stores take turns as long as there are both: the traffic is the same from beginning to end. */
+static void touch(const struct options *opt, const struct memory *memory)
+{
+	unsigned long width = opt->value[WIDTH], step = opt->value[STEP];
+	unsigned long places = (opt->value[BYTES] - width) / step + 1;
+	unsigned long most = opt->value[READS] > opt->value[WRITES] ? opt->value[READS] : opt->value[WRITES];
+
+	for (unsigned long i = 0; i < most; i++) {
+		volatile uint8_t *at = memory->at + opt->value[OFFSET] + i % places * step;
+
+		if (i < opt->value[WRITES])
+			store(at, width, i);
+		if (i < opt->value[READS])
+			load(at, width);
+		pause_between(opt);
+	}
+	if (opt->value[WRITES])
+		printf("uncore_load: stores=%lu\n", opt->value[WRITES]);
+	if (opt->value[READS])
+		printf("uncore_load: loads=%lu\n", opt->value[READS]);
+}
+
+/* Options */
+
+static int fits(const struct options *opt, const struct memory *memory, unsigned long offset, unsigned long bytes)
+{
+	return offset % opt->value[WIDTH] == 0 && bytes >= opt->value[WIDTH] && offset < memory->bytes &&
+	       bytes <= memory->bytes - offset;
+}
+
+static int run(struct options *opt, const struct memory *memory)
+{
+	unsigned long width = opt->value[WIDTH], offset;
+	char *end;
+
+	if (!opt->value[BYTES] && opt->value[OFFSET] < memory->bytes)
+		opt->value[BYTES] = memory->bytes - opt->value[OFFSET];
+	if (!fits(opt, memory, opt->value[OFFSET], opt->value[BYTES]))
+		return -ERANGE;
+	if (opt->poke) {
+		offset = strtoul(opt->poke, &end, 0);
+		if (*end != '=' || !fits(opt, memory, offset, width))
+			return -ERANGE;
+		store(memory->at + offset, width, strtoull(end + 1, NULL, 0));
+	}
+	touch(opt, memory);
+	if (opt->peek) {
+		offset = strtoul(opt->peek, NULL, 0);
+		if (!fits(opt, memory, offset, width))
+			return -ERANGE;
+		printf("%" PRIu64 "\n", load(memory->at + offset, width));
+	}
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct options *opt)
+{
+	static const struct option kWords[] = {
+		{ "function", required_argument, NULL, FUNCTION },
+		{ "bar", required_argument, NULL, BAR },
+		{ "reads", required_argument, NULL, READS },
+		{ "writes", required_argument, NULL, WRITES },
+		{ "width", required_argument, NULL, WIDTH },
+		{ "step", required_argument, NULL, STEP },
+		{ "offset", required_argument, NULL, OFFSET },
+		{ "bytes", required_argument, NULL, BYTES },
+		{ "pause-us", required_argument, NULL, PAUSE_US },
+		{ "peek", required_argument, NULL, PEEK },
+		{ "poke", required_argument, NULL, POKE },
+		{}
+	};
+	unsigned long width;
+	int word;
+
+	while ((word = getopt_long(argc, argv, "", kWords, NULL)) != -1) {
+		if (word == FUNCTION)
+			opt->function = optarg;
+		else if (word == PEEK)
+			opt->peek = optarg;
+		else if (word == POKE)
+			opt->poke = optarg;
+		else if (word < NR_SETTINGS)
+			opt->value[word] = strtoul(optarg, NULL, 0);
+		else
+			return -EINVAL;
+	}
+	width = opt->value[WIDTH];
+	if (!opt->function || optind != argc || (width != 1 && width != 2 && width != 4 && width != 8) ||
+	    opt->value[STEP] % width || !opt->value[STEP])
+		return -EINVAL;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options opt = { .value = { [BAR] = 4, [WIDTH] = 8, [STEP] = 64 } };
+	struct memory memory;
+	int err;
+
+	if (parse(argc, argv, &opt)) {
+		fprintf(stderr,
+			"usage: uncore_load --function 00:18.0 [--bar 4] [--reads N] [--writes N] [--width 1|2|4|8] [--step 64]\n"
+			"                   [--offset N] [--bytes N] [--pause-us N] [--poke OFFSET=VALUE] [--peek OFFSET]\n");
+		return EXIT_USAGE;
+	}
+	err = enable_memory(&opt);
+	if (!err)
+		err = map_memory(&opt, &memory);
+	if (err == -ENOENT)
+		return EXIT_SKIP;
+	if (!err)
+		err = run(&opt, &memory);
+	if (err)
+		fprintf(stderr, "uncore_load: %s BAR %lu: %s\n", opt.function, opt.value[BAR], strerror(-err));
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
