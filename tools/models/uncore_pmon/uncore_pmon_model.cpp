@@ -33,7 +33,7 @@ constexpr uint64_t kControllerAt = 0x280000;
 constexpr uint64_t kControllerStep = 0x80000;
 constexpr uint64_t kImcInController[] = {0x22800, 0x2a800};
 constexpr unsigned kImcsOfController = std::size(kImcInController);
-static_assert(kCxlAt + 3 * kMaxPorts * kUnitStep <= kUnknownAt);
+static_assert(kCxlAt + kUnitStep * 3 * kMaxPorts <= kUnknownAt);
 static_assert(kUnknownAt + kMaxUnknown * kUnitStep <= kControllerAt);
 static_assert(kControllerAt + kMaxImcs / kImcsOfController * kControllerStep <= kUnitBarBytes);
 
