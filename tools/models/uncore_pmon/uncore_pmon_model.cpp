@@ -30,12 +30,10 @@ constexpr uint64_t kCxlAt = 0x10000;
 constexpr uint64_t kUnknownAt = 0x100000;
 constexpr uint64_t kUnitStep = 0x4000;
 constexpr uint64_t kControllerAt = 0x280000;
-constexpr uint64_t kControllerStep = 0x80000;
-constexpr uint64_t kImcInController[] = {0x22800, 0x2a800};
 constexpr unsigned kImcsOfController = std::size(kImcInController);
 static_assert(kCxlAt + kUnitStep * 3 * kMaxPorts <= kUnknownAt);
 static_assert(kUnknownAt + kMaxUnknown * kUnitStep <= kControllerAt);
-static_assert(kControllerAt + kMaxImcs / kImcsOfController * kControllerStep <= kUnitBarBytes);
+static_assert(kControllerAt + kMaxImcs / kImcsOfController * kControllerBytes <= kUnitBarBytes);
 
 // Other entries of the capability, which are not for us.
 constexpr uint16_t kOtherEntry = 2;
@@ -121,7 +119,7 @@ void UncorePmonModel::add_unit(const UnitType &type, unsigned id, uint64_t offse
 void UncorePmonModel::build_units(const Options &options)
 {
     for (unsigned i = 0; i < options.imcs; i++) {
-        const uint64_t base = kControllerAt + i / kImcsOfController * kControllerStep;
+        const uint64_t base = kControllerAt + i / kImcsOfController * kControllerBytes;
         if (i % kImcsOfController == 0)
             controllers_.push_back({base, FreeRunning(params_.below_wrap)});
         add_unit(kImc, i, base + kImcInController[i % kImcsOfController]);
@@ -307,7 +305,7 @@ void UncorePmonModel::write_unit(Unit &unit, uint64_t offset, unsigned width, ui
 std::optional<uint64_t> UncorePmonModel::read_free_running(uint64_t offset, unsigned width)
 {
     for (Controller &controller : controllers_) {
-        if (offset < controller.base || offset - controller.base >= kControllerStep)
+        if (offset < controller.base || offset - controller.base >= kControllerBytes)
             continue;
         controller.counters.advance(host_.now_ns());
         return controller.counters.read(static_cast<uint32_t>(offset - controller.base), width);

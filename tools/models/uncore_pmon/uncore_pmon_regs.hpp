@@ -62,6 +62,7 @@ enum class Access : uint8_t { kMsr = 0, kMmio = 1, kPci = 2 };
 inline constexpr Field kPciOffset{0, 11};
 inline constexpr Field kPciDevfn{12, 19};
 inline constexpr Field kPciBus{20, 27};
+inline constexpr Field kPciDomain{28, 30};
 
 // --- A unit's registers, as bytes from its control
 
@@ -72,6 +73,7 @@ inline constexpr uint32_t kBoxResetCounters = 1u << 9;  // reads as zero
 
 inline constexpr Field kControlEvent{0, 7};
 inline constexpr Field kControlUmask{8, 15};
+inline constexpr Field kControlThread{16, 16};
 inline constexpr Field kControlReset{17, 17};  // clears its counter, reads as zero
 inline constexpr Field kControlEdge{18, 18};
 inline constexpr Field kControlEnable{22, 22};  // asked for by fixed counters only
@@ -83,8 +85,11 @@ inline constexpr uint32_t kFixedCounter = 0x38;  // of an IMC unit
 inline constexpr uint32_t kFixedControl = 0x54;
 inline constexpr unsigned kFixedWidth = 48;
 
-// --- Free-running counters of a memory controller, as bytes from its base
+// --- Free-running counters of a memory controller, as bytes from its base. Controllers lie 512 KiB
+// apart and have two units each.
 
+inline constexpr uint64_t kControllerBytes = 0x80000;
+inline constexpr uint64_t kImcInController[] = {0x22800, 0x2a800};
 inline constexpr uint32_t kFreeDclk = 0x22b0;
 inline constexpr uint32_t kFreeReadCycles = 0x2318;
 inline constexpr uint32_t kFreeWriteCycles = 0x2320;
