@@ -300,7 +300,7 @@ TEST_F(Function, FreeRunningCountersBelongToAPairOfImcs)
     store(ddr_bytes);
     store(2 * ddr_bytes);
     machine.now += 1000;
-    EXPECT_EQ(read(first + 0x22b0), 2400u);
+    EXPECT_EQ(read(first + 0x22b0), 1200u);
     EXPECT_EQ(read(first + 0x2318), 2u);
     EXPECT_EQ(read(first + 0x2320), 1u);
     EXPECT_EQ(read(second + 0x2318), 0u);
@@ -392,12 +392,12 @@ TEST_F(Function, ClocksRunBetweenAccessesAndStandInAFreeze)
     machine.now += 1000;
     write(box, 1);
     machine.now += 5000;
-    EXPECT_EQ(read(box + 0x08), 2400u);
+    EXPECT_EQ(read(box + 0x08), 1200u);
     write(box, 0);
     machine.now += 10;
     write(box + 0x40, 0);
     machine.now += 5000;
-    EXPECT_EQ(read(box + 0x08), 2424u);
+    EXPECT_EQ(read(box + 0x08), 1212u);
 }
 
 TEST_F(Function, AGlobalControlInABarHoldsAllUnits)
@@ -421,7 +421,7 @@ TEST_F(Function, AGlobalControlInABarHoldsAllUnits)
     write(global, 1);
     machine.now += 1000;
     EXPECT_EQ(read(box + 0x08), 1u);
-    EXPECT_EQ(read(box + 0x10), 2400u);
+    EXPECT_EQ(read(box + 0x10), 1200u);
     write(global, 0);
     model->reset();
     EXPECT_EQ(model->bar_read(kUnitBar, global, 4), 1u);

@@ -16,7 +16,7 @@ constexpr std::array<uint8_t, kLanes> kPseudoChannels = {0x40, 0x80, 0x40, 0x80}
 constexpr std::array<uint8_t, kLanes> kSubchannel0 = {0x40, 0, 0x80, 0};
 constexpr std::array<uint8_t, kLanes> kSubchannel1 = {0, 0x40, 0, 0x80};
 constexpr std::array<uint8_t, kLanes> kSprQueues = {0x01, 0x02, 0x01, 0x02};
-constexpr std::array<uint8_t, kLanes> kGnrQueues = {0x10, 0x20, 0x40, 0x80};
+constexpr std::array<uint8_t, kLanes> kGnrQueues = {0x10, 0x40, 0x20, 0x80};
 
 constexpr EventRule kImcSpr[] = {
     {.event = 0x01, .signal = Signal::kHclk, .umask = Umask::kNone},
@@ -72,10 +72,11 @@ constexpr EventRule kUnknownRules[] = {
     {.event = 0x01, .signal = Signal::kUclk, .umask = Umask::kIgnored},
 };
 
-// The machine's clocks, all of them round: DDR5-4800, the link's flits at 32 GT/s, the mesh.
+// The machine's clocks, all of them round: DCLK is a quarter of the data rate of DDR5-4800, HCLK
+// half of that; then the link's flits at 32 GT/s, and the mesh.
 constexpr Clock kClocks[] = {
-    {Signal::kDclk, 2400},
-    {Signal::kHclk, 1200},
+    {Signal::kDclk, 1200},
+    {Signal::kHclk, 600},
     {Signal::kLinkClk, 1000},
     {Signal::kUclk, 2000},
 };
