@@ -7,25 +7,25 @@
 namespace pmukit::decode::hisi_ptt {
 namespace {
 
-// What counting needs of a TlpKind, in two bytes.
-struct Brief {
-    uint8_t type;
-    uint8_t requester_at;  // bytes behind the first dword of the header: of the dword whose upper
-                           // half is the requester
+// What counting needs of a TlpKind, by Fmt and Type.
+struct Briefs {
+    std::array<uint8_t, 256> slot;          // of the type, in the counters of a requester
+    std::array<uint8_t, 256> requester_at;  // bytes behind the first dword of the header: of the
+                                            // dword whose upper half is the requester
 };
 
-std::array<Brief, 256> make_briefs()
+Briefs make_briefs()
 {
-    std::array<Brief, 256> briefs{};
-    for (unsigned i = 0; i < briefs.size(); i++) {
+    Briefs briefs{};
+    for (unsigned i = 0; i < briefs.slot.size(); i++) {
         const TlpKind &kind = kind_of(static_cast<uint8_t>(i));
-        const bool completion = kind.shape == TlpShape::kCompletion;
-        briefs[i] = {static_cast<uint8_t>(kind.type), static_cast<uint8_t>(completion ? 8 : 4)};
+        briefs.slot[i] = static_cast<uint8_t>(kind.type);
+        briefs.requester_at[i] = kind.shape == TlpShape::kCompletion ? 8 : 4;
     }
     return briefs;
 }
 
-const std::array<Brief, 256> kBriefs = make_briefs();
+const Briefs kBriefs = make_briefs();
 
 constexpr size_t k8dwHeaderAt = 8;
 
@@ -39,27 +39,19 @@ Scan::Scan()
         throw std::bad_alloc();
 }
 
-void Scan::run_8dw(Bytes packets)
+// fmt_type_shift: where Fmt and Type stand in the dword at header_at; the other dwords of the
+// header follow it in both formats.
+template <size_t bytes, size_t header_at, unsigned fmt_type_shift>
+void Scan::count_all(Bytes packets)
 {
-    uint64_t *counters = counters_.get();
-    const std::byte *end = packets.data() + packets.size();
-    for (const std::byte *at = packets.data(); at != end; at += k8dwBytes) {
-        const std::byte *header = at + k8dwHeaderAt;
-        const Brief brief = kBriefs[load_le<uint32_t>(header) >> 24];
-        const uint32_t requester = load_le<uint32_t>(header + brief.requester_at) >> 16;
-        counters[requester * kSlots + brief.type]++;
-    }
-}
-
-// The first dword of the header is squeezed, the others are where they always are.
-void Scan::run_4dw(Bytes packets)
-{
-    uint64_t *counters = counters_.get();
-    const std::byte *end = packets.data() + packets.size();
-    for (const std::byte *at = packets.data(); at != end; at += k4dwBytes) {
-        const Brief brief = kBriefs[load_le<uint32_t>(at) >> 25];
-        const uint32_t requester = load_le<uint32_t>(at + brief.requester_at) >> 16;
-        counters[requester * kSlots + brief.type]++;
+    uint64_t *const counters = counters_.get();
+    const std::byte *const end = packets.data() + packets.size();
+    for (const std::byte *at = packets.data(); at != end; at += bytes) {
+        const std::byte *header = at + header_at;
+        const uint32_t fmt_type = load_le<uint32_t>(header) >> fmt_type_shift;
+        const std::byte *dword = header + kBriefs.requester_at[fmt_type];
+        const size_t requester = load_le<uint32_t>(dword) >> 16;
+        counters[requester * kSlots + kBriefs.slot[fmt_type]]++;
     }
 }
 
@@ -67,9 +59,9 @@ void Scan::run(Format format, uint64_t, Bytes packets)
 {
     packets_ += packets.size() / packet_bytes(format);
     if (format == Format::k8dw)
-        run_8dw(packets);
+        count_all<k8dwBytes, k8dwHeaderAt, 24>(packets);
     else
-        run_4dw(packets);
+        count_all<k4dwBytes, 0, 25>(packets);
 }
 
 void Scan::skipped(uint64_t, uint64_t bytes)

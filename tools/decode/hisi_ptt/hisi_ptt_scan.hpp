@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Counts TLPs by type and requester, and looks at nothing else: about as fast as memory is read.
 //
-// Layout. The counters of a requester lie together, 32 of them in four cache lines; a trace has few
-// requesters, so what is counted stays in the nearest cache while the packets stream past. Pages of
-// requesters that never come up are never touched.
+// Layout. The counters of a requester lie together, 160 bytes of them: a trace has few requesters,
+// so what is counted stays in the nearest cache while the packets stream past, and does not crowd
+// into the same few sets of it as a power of two would. Pages of requesters that never come up are
+// never touched.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +30,15 @@ public:
     uint64_t losses() const { return losses_; }
 
 private:
-    static constexpr size_t kSlots = 32;  // counters of a requester
+    static constexpr size_t kSlots = kTlpTypes;  // counters of a requester
     static constexpr size_t kRequesters = 65536;
-    static_assert(kTlpTypes <= kSlots);
 
     struct Free {
         void operator()(uint64_t *counters) const { std::free(counters); }
     };
 
-    void run_8dw(Bytes packets);
-    void run_4dw(Bytes packets);
+    template <size_t bytes, size_t header_at, unsigned fmt_type_shift>
+    void count_all(Bytes packets);
 
     std::unique_ptr<uint64_t[], Free> counters_;
     uint64_t packets_ = 0, skipped_bytes_ = 0, losses_ = 0;
