@@ -47,6 +47,14 @@ struct RecoverOptions {
     std::string output;  // empty: only say what is there
 };
 
+struct CutOptions {
+    std::string input = "perf.data";
+    std::string output = "perf.data.cut";
+    std::string time;                 // "FROM,TO" in seconds; empty: all
+    std::string cpus, buffers;        // lists such as 0-3,8; empty: all
+    std::vector<std::string> events;  // names; empty: all
+};
+
 struct InjectOptions {
     std::string input = "perf.data";
     std::string output = "perf.data.inject";
@@ -73,6 +81,7 @@ Result<int> run_discover(const DiscoverOptions &options, Output &out);
 Result<int> run_dump(const DumpOptions &options, Output &out);
 Result<int> run_report(const ReportOptions &options, Output &out);
 Result<int> run_recover(const RecoverOptions &options, Output &out);
+Result<int> run_cut(const CutOptions &options, Output &out);
 Result<int> run_inject(const InjectOptions &options, Output &out);
 Result<int> run_record(const RecordCommandOptions &options);
 Result<int> run_tune(const TuneOptions &options, Output &out);

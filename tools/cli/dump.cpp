@@ -52,18 +52,11 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
     if (totals->lost_samples)
         out.print("# lost {} samples\n", totals->lost_samples);
 
-    int status = kExitGood;
-    for (const std::string &trouble : {recording->missing(*totals), recording->damage()})
-        if (!trouble.empty()) {
-            complain(trouble);
-            status = kExitFailed;
-        }
-    if (skipped) {
-        complain(
-            fmt::format("{}: {} bytes hold no record and were skipped", options.input, skipped));
-        status = kExitFailed;
-    }
-    return status;
+    const std::string skipped_text =
+        skipped ? fmt::format("{}: {} bytes hold no record and were skipped", recording->path(),
+                              skipped)
+                : "";
+    return say_troubles({recording->missing(*totals), recording->damage(), skipped_text});
 }
 
 }  // namespace pmukit::cli

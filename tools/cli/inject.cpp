@@ -205,14 +205,7 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
 
     out.print("{}: {} bytes of AUX data left out, {} samples made of them\n", options.output,
               injector.aux_bytes(), injector.samples());
-    int status = kExitGood;
-    for (const std::string &trouble :
-         {recording->damage(), skipped_text(options, injector.skipped_bytes())})
-        if (!trouble.empty()) {
-            complain(trouble);
-            status = kExitFailed;
-        }
-    return status;
+    return say_troubles({recording->damage(), skipped_text(options, injector.skipped_bytes())});
 }
 
 }  // namespace pmukit::cli

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/suggest.hpp"
 #include "cli/commands.hpp"
 #include "cli/version.hpp"
 
@@ -28,6 +29,7 @@ int status_of(const Error &error)
 
 struct Commands {
     DumpOptions dump;
+    CutOptions cut;
     InjectOptions inject;
     RecoverOptions recover;
     ReportOptions report;
@@ -90,6 +92,26 @@ CLI::App *add_recover(CLI::App &app, RecoverOptions &options)
         "Exit status: 0 nothing is lost, 1 something is (each range of bytes is named) or the file "
         "cannot be read, 2 usage.");
     return recover;
+}
+
+CLI::App *add_cut(CLI::App &app, CutOptions &options)
+{
+    CLI::App *cut = app.add_subcommand(
+        "cut", "a part of a recording, by time, CPU, event and AUX buffer, as a new recording");
+    cut->add_option("-i,--input", options.input, "perf.data file or directory")
+        ->capture_default_str();
+    cut->add_option("-o,--output", options.output, "file to write")->capture_default_str();
+    cut->add_option("--time", options.time,
+                    "FROM,TO in seconds, as perf script prints times; either may be left out");
+    cut->add_option("--cpu", options.cpus, "CPUs, such as 0-3,8");
+    cut->add_option("--event", options.events,
+                    "event by its name, or all of a PMU (may be given several times)")
+        ->allow_extra_args(false);
+    cut->add_option("--buffer", options.buffers, "AUX buffers by number, from 0: such as 0-3,8");
+    cut->footer(
+        "Examples:\n  pmukit cut --time 120.5,121 -o half.data; pmukit report -i half.data\n"
+        "  pmukit cut --event hisi_ptt0_2 --buffer 7 -o one.data");
+    return cut;
 }
 
 CLI::App *add_inject(CLI::App &app, InjectOptions &options)
@@ -172,34 +194,34 @@ CLI::App *add_discover(CLI::App &app, DiscoverOptions &options)
 }
 
 // CLI11 only says that a subcommand is missing.
-Result<void> check_subcommand(const std::vector<std::string> &words)
+Result<void> check_subcommand(const std::vector<std::string> &words, const CLI::App &app)
 {
-    constexpr std::string_view kCommands[] = {"list",   "record",  "dump", "report",
-                                              "inject", "recover", "tune", "discover"};
+    std::vector<std::string> known;
+    for (const CLI::App *command : app.get_subcommands({}))
+        known.push_back(command->get_name());
     if (words.size() < 2 || words[1].starts_with('-') ||
-        std::ranges::find(kCommands, words[1]) != std::end(kCommands))
+        std::ranges::find(known, words[1]) != known.end())
         return {};
-    std::string message = "'" + words[1] + "' is not a command; ";
-    for (std::string_view command : kCommands)
-        if (command.starts_with(words[1].substr(0, 3)))
-            return Error{Errc::kUsage, message + "did you mean " + std::string(command) + "?"};
-    return Error{Errc::kUsage, message + "see pmukit --help"};
+    const std::string near = did_you_mean(words[1], known);
+    return Error{Errc::kUsage, "'" + words[1] + "' is not a command" +
+                                   (near.empty() ? "; see pmukit --help" : near)};
 }
 
 Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::App &app,
                 Output &out)
 {
-    if (Result<void> known = check_subcommand(words); !known)
-        return known.error();
     CLI::App *list = app.add_subcommand(
         "list", "the suite's PMUs on this machine, with a line that records each");
     CLI::App *record = add_record(app, commands.record);
     CLI::App *dump = add_dump(app, commands.dump);
+    CLI::App *cut = add_cut(app, commands.cut);
     CLI::App *inject = add_inject(app, commands.inject);
     CLI::App *recover = add_recover(app, commands.recover);
     CLI::App *report = add_report(app, commands);
     CLI::App *tune = add_tune(app, commands.tune);
     CLI::App *discover = add_discover(app, commands.discover);
+    if (Result<void> known = check_subcommand(words, app); !known)
+        return known.error();
     try {
         app.parse(std::vector<std::string>(words.rbegin(),
                                            words.rend() - 1));  // CLI11 takes them from the back
@@ -225,6 +247,8 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
         return run_list(out);
     if (*record)
         return run_record(commands.record);
+    if (*cut)
+        return run_cut(commands.cut, out);
     if (*inject)
         return run_inject(commands.inject, out);
     if (*recover)

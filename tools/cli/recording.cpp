@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "perfdata/aux.hpp"
 #include "perfdata/format.hpp"
 
@@ -266,15 +268,26 @@ std::string Recording::missing(const RecordingTotals &totals) const
                 : path_ + ": no PMU of the suite was recorded here; see pmukit list";
 }
 
-std::string Recording::damage() const
+std::string damage_of(const perfdata::Reader &reader, const std::string &path)
 {
-    if (const auto &damage = reader_.damage())
+    if (const auto &damage = reader.damage())
         return fmt::format(
-            "{}: {} (at offset {:#x}); {} bytes after it are lost, what came before was read",
-            path_, damage->reason, damage->offset, damage->lost_bytes);
-    for (const Error &complaint : reader_.complaints())
-        return in_file(path_, complaint).message;
+            "{}: {} (at offset {:#x}); {} bytes after it are lost, what came before was read", path,
+            damage->reason, damage->offset, damage->lost_bytes);
+    for (const Error &complaint : reader.complaints())
+        return in_file(path, complaint).message;
     return {};
+}
+
+int say_troubles(const std::vector<std::string> &troubles)
+{
+    int status = kExitGood;
+    for (const std::string &trouble : troubles)
+        if (!trouble.empty()) {
+            complain(trouble);
+            status = kExitFailed;
+        }
+    return status;
 }
 
 }  // namespace pmukit::cli

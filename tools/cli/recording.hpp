@@ -59,6 +59,11 @@ Error explain_open(const std::string &path, const Error &error);
 // How messages call a recording.
 std::string recording_name(const std::string &path);
 
+// What is wrong with a recording that was read. Empty: nothing.
+std::string damage_of(const perfdata::Reader &reader, const std::string &path);
+// Says what is not empty of these, each in a line, and gives the exit status that they make.
+int say_troubles(const std::vector<std::string> &troubles);
+
 // One open recording.
 class Recording {
 public:
@@ -83,7 +88,7 @@ public:
     // Empty: there is something.
     std::string missing(const RecordingTotals &totals) const;
     // What is wrong with the file itself. Empty: nothing.
-    std::string damage() const;
+    std::string damage() const { return damage_of(reader_, path_); }
 
 private:
     Recording(std::string path, perfdata::Reader reader)

@@ -85,10 +85,7 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
 std::vector<std::string> troubles_of(const Recording &recording, const RecordingTotals &totals,
                                      const Reports &reports)
 {
-    std::vector<std::string> troubles;
-    for (const std::string &trouble : {recording.missing(totals), recording.damage()})
-        if (!trouble.empty())
-            troubles.push_back(trouble);
+    std::vector<std::string> troubles = {recording.missing(totals), recording.damage()};
     for (const auto &[unit, report] : reports.all())
         for (const std::string &trouble : report->troubles(recording))
             troubles.push_back(trouble);
@@ -114,10 +111,7 @@ Result<int> run_report(const ReportOptions &options, Output &out)
         print_json(*recording, *totals, *reports, options, out);
     else
         print_human(*recording, *totals, *reports, out);
-    const std::vector<std::string> troubles = troubles_of(*recording, *totals, *reports);
-    for (const std::string &trouble : troubles)
-        complain(trouble);
-    return troubles.empty() ? kExitGood : kExitFailed;
+    return say_troubles(troubles_of(*recording, *totals, *reports));
 }
 
 }  // namespace pmukit::cli

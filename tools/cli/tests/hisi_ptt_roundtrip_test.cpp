@@ -356,6 +356,52 @@ TEST_F(HisiPttRoundtrip, InjectRefusesToChangeSamplesThatAreThere)
     EXPECT_FALSE(fs::exists(file_)) << "nothing half done";
 }
 
+TEST_F(HisiPttRoundtrip, CutTakesWhatIsNamed)
+{
+    PttFile file(file_, {});
+    for (int i = 0; i < 3; i++)
+        file.aux(conversation(Format::k8dw));
+    ASSERT_TRUE(file.finish());
+    CutOptions options;
+    options.input = file_;
+    options.output = folder_ / "cut";
+    options.events = {"hisi_ptt0_2"};
+    options.buffers = "1";
+    EXPECT_EQ(run([&](Output &out) { return run_cut(options, out); }), kExitGood) << err_;
+    EXPECT_TRUE(holds(out_, "0 of 0 samples, 1 of 3 AUX buffers")) << out_;
+    file_ = options.output;
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["tlps"], 6);
+    EXPECT_EQ(nlohmann::json::parse(out_)["lost_aux_bytes"], 0) << "cut off, not lost";
+}
+
+TEST_F(HisiPttRoundtrip, CutSaysWhatItDoesNotUnderstand)
+{
+    PttFile file(file_, {});
+    file.aux(conversation(Format::k8dw));
+    ASSERT_TRUE(file.finish());
+    const struct {
+        CutOptions options;
+        const char *why;
+    } cases[] = {
+        {{file_, "c", "5", "", "", {}}, "expected FROM,TO"},
+        {{file_, "c", "2,1", "", "", {}}, "expected FROM,TO"},
+        {{file_, "c", "1.,2", "", "", {}}, "expected FROM,TO"},
+        {{file_, "c", "0x1,2", "", "", {}}, "expected FROM,TO"},
+        {{file_, "c", "1.0000000001,2", "", "", {}}, "expected FROM,TO"},
+        {{file_, "c", "99999999999999,", "", "", {}}, "expected FROM,TO"},
+        {{file_, "c", "", "a", "", {}}, "--cpu a: expected a list"},
+        {{file_, "c", "", "", "1-", {}}, "--buffer 1-: expected a list"},
+        {{file_, "c", "", "", "", {"hisi_ptt0_3"}}, "did you mean hisi_ptt0_2"},
+        {{file_, "c", "1,2", "", "", {}}, "without times"},
+        {{"-", "c", "", "", "", {}}, "name a file"},
+    };
+    for (const auto &[options, why] : cases) {
+        run([&options](Output &out) { return run_cut(options, out); });
+        EXPECT_TRUE(holds(err_, why)) << err_;
+    }
+}
+
 // Longer than what a stream gives at once, and no multiple of it.
 TEST_F(HisiPttRoundtrip, ALongBufferIsOnePieceHoweverItComes)
 {

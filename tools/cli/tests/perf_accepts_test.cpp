@@ -192,6 +192,20 @@ TEST_P(PerfAccepts, InjectedSamplesWithoutNoItrace)
     expect_reads("script -D -i " + path_, "48 50 54 54");  // the tag of its payload
 }
 
+TEST_P(PerfAccepts, ACut)
+{
+    write(24, true);
+    cli::CutOptions options;
+    options.input = path_;
+    options.output = folder_ + "/cut";
+    options.time = "0.0015,0.0025";
+    ASSERT_NO_FATAL_FAILURE(make(cli::run_cut, options));
+    EXPECT_EQ(script_lines("--no-itrace"), 1U);
+    expect_reads("script --no-itrace -F time -i " + path_, "0.002000");
+    expect_reads("report -D -i " + path_, "HISI PTT");
+    expect_reads("report --header-only -i " + path_, "hostname : accepts");
+}
+
 TEST_P(PerfAccepts, ARecoveredFile)
 {
     write(24, false);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit cut: a part of a recording, by time, CPU, event and AUX buffer, as a recording.
+#include "perfdata/cut.hpp"
+
+#include <algorithm>
+
+#include "base/number.hpp"
+#include "base/suggest.hpp"
+#include "cli/commands.hpp"
+#include "cli/recording.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+// Seconds with up to nine decimals, as perf script prints times and takes them.
+std::optional<uint64_t> parse_time_ns(std::string_view text)
+{
+    constexpr size_t kDecimals = 9;
+    constexpr uint64_t kSecond_ns = 1000000000;
+    const size_t dot = text.find('.');
+    std::string decimals(dot == text.npos ? std::string_view() : text.substr(dot + 1));
+    if (dot != text.npos && (decimals.empty() || decimals.size() > kDecimals))
+        return std::nullopt;
+    decimals.resize(kDecimals, '0');
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (!std::ranges::all_of(decimals, is_digit))
+        return std::nullopt;
+    const std::string whole(text.substr(0, dot));
+    if (!std::ranges::all_of(whole, is_digit))
+        return std::nullopt;
+    const Result<uint64_t> seconds = parse_u64(whole);
+    const Result<uint64_t> rest = parse_u64(decimals);
+    if (!seconds || !rest || *seconds > UINT64_MAX / kSecond_ns - 1)
+        return std::nullopt;
+    return *seconds * kSecond_ns + *rest;
+}
+
+// "A,B", "A," or ",B"
+Result<void> parse_times(const std::string &text, perfdata::CutSelection &selection)
+{
+    if (text.empty())
+        return {};
+    const size_t comma = text.find(',');
+    const std::string first = text.substr(0, comma),
+                      last = comma == text.npos ? "" : text.substr(comma + 1);
+    const auto begin = first.empty() ? std::optional<uint64_t>(0) : parse_time_ns(first);
+    const auto end = last.empty() ? std::optional<uint64_t>(UINT64_MAX) : parse_time_ns(last);
+    if (comma == text.npos || !begin || !end || *begin > *end)
+        return Error{Errc::kUsage,
+                     "--time " + text + ": expected FROM,TO in seconds, such as 12.5,13 or 12.5,"};
+    selection.begin_ns = *begin;
+    selection.end_ns = *end;
+    return {};
+}
+
+Result<std::vector<int>> parse_numbers(const char *option, const std::string &text)
+{
+    Result<std::vector<int>> numbers = parse_cpulist(text);
+    if (!numbers)
+        return Error{Errc::kUsage,
+                     std::string(option) + " " + text + ": expected a list such as 0-3,8"};
+    std::ranges::sort(*numbers);
+    return numbers;
+}
+
+// What an event is called: as it was recorded, or by its PMU alone.
+bool is_called(const perfdata::Reader &reader, const perfdata::Event &event,
+               const std::string &name)
+{
+    return event.name == name || reader.pmu_name(event.attr.type) == name ||
+           event.name.substr(0, event.name.find('/')) == name;
+}
+
+Result<std::vector<bool>> choose_events(const perfdata::Reader &reader,
+                                        const std::vector<std::string> &names)
+{
+    if (names.empty())
+        return std::vector<bool>();
+    std::vector<bool> chosen(reader.events().size());
+    std::vector<std::string> known;
+    for (const std::string &name : names) {
+        bool found = false;
+        for (size_t i = 0; i < chosen.size(); i++)
+            if (is_called(reader, reader.events()[i], name))
+                found = chosen[i] = true;
+        if (found)
+            continue;
+        for (const perfdata::Event &event : reader.events())
+            known.push_back(event.name);
+        const std::string all = fmt::format("{}", fmt::join(known, ", "));
+        for (const perfdata::Event &event : reader.events())
+            known.push_back(reader.pmu_name(event.attr.type));
+        return Error{Errc::kUsage, fmt::format("--event {}: not in this recording, which has: {}{}",
+                                               name, all, did_you_mean(name, known))};
+    }
+    return chosen;
+}
+
+Result<perfdata::CutSelection> make_selection(const CutOptions &options)
+{
+    perfdata::CutSelection selection;
+    if (Result<void> times = parse_times(options.time, selection); !times)
+        return times.error();
+    Result<std::vector<int>> cpus = parse_numbers("--cpu", options.cpus);
+    if (!cpus)
+        return cpus.error();
+    Result<std::vector<int>> buffers = parse_numbers("--buffer", options.buffers);
+    if (!buffers)
+        return buffers.error();
+    selection.cpus = std::move(*cpus);
+    selection.buffers = std::move(*buffers);
+    return selection;
+}
+
+}  // namespace
+
+Result<int> run_cut(const CutOptions &options, Output &out)
+{
+    Result<perfdata::CutSelection> selection = make_selection(options);
+    if (!selection)
+        return selection.error();
+    if (options.input == "-")
+        return Error{Errc::kUsage, "cut reads its input twice; name a file with -i"};
+    Result<perfdata::Reader> plan = open_recording(options.input);
+    if (!plan)
+        return plan.error();
+    Result<perfdata::Reader> copy = open_recording(options.input);
+    if (!copy)
+        return copy.error();
+    if (Result<void> front = plan->read_front(); !front)
+        return in_file(options.input, front.error());
+    Result<std::vector<bool>> events = choose_events(*plan, options.events);
+    if (!events)
+        return events.error();
+    selection->events = std::move(*events);
+
+    Result<perfdata::CutTotals> totals =
+        perfdata::cut_recording(*plan, *copy, *selection, options.output);
+    if (!totals)
+        return in_file(options.input, totals.error());
+    out.print("{}: {} of {} samples, {} of {} AUX buffers ({} bytes)\n", options.output,
+              totals->samples_kept, totals->samples, totals->buffers_kept, totals->buffers,
+              totals->aux_bytes_kept);
+    return say_troubles({damage_of(*copy, options.input)});
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What a cut keeps, against lists made by hand; in both byte orders and from both layouts.
+#include "perfdata/cut.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.hpp"
+#include "perfdata/aux.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/test_file.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::FileBuilder;
+using testing::filled;
+
+constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+constexpr uint64_t kCpu1 = 1;
+
+struct Case {
+    std::endian order;
+    bool pipe;
+};
+
+// An event of two ids (7, 8), one with AUX data (9): samples at times 10, 20 ... on CPUs 0 and 1,
+// a COMM before and an EXIT behind them; three buffers of 64 bytes announced at 15, 25 and 35.
+class Cut : public ::testing::TestWithParam<Case> {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = ::testing::TempDir() + "pmukit_cut.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+        FileBuilder file(GetParam().order);
+        file.event(1, kSampleType, {7, 8}).event(24, kSampleType, {9}).pmu(24, "hisi_ptt0_2");
+        file.record(PERF_RECORD_COMM, comm(5));
+        for (uint64_t round = 0; round < 3; round++) {
+            file.record(PERF_RECORD_SAMPLE, {7, 10 + 10 * round, cpu(0)});
+            file.record(PERF_RECORD_SAMPLE, {8, 11 + 10 * round, cpu(kCpu1)});
+            file.record(PERF_RECORD_AUX,
+                        {64 * round, 64, PERF_AUX_FLAG_TRUNCATED, 15 + 10 * round, cpu(0), 9});
+            file.auxtrace(9, 0, 64 * round, filled(64, static_cast<int>(0xa0 + round)));
+            file.record(kFinishedRound, {});
+        }
+        file.record(PERF_RECORD_COMM, comm(41));
+        put(folder_ / "perf.data", GetParam().pipe ? file.pipe() : file.file());
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    uint64_t cpu(uint32_t number) const
+    {
+        return GetParam().order == std::endian::little ? number : uint64_t{number} << 32;
+    }
+    // pid and tid 1, a name, the trailer of event 7.
+    std::vector<uint64_t> comm(uint64_t time) const
+    {
+        return {uint64_t{1} << 32 | 1, 0, time, cpu(0), 7};
+    }
+    static void put(const fs::path &path, Bytes bytes)
+    {
+        Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+        ASSERT_TRUE(write_all(fd.get(), bytes, path));
+    }
+
+    Result<CutTotals> cut(const CutSelection &selection)
+    {
+        Result<Reader> plan = Reader::open_path(folder_ / "perf.data");
+        Result<Reader> copy = Reader::open_path(folder_ / "perf.data");
+        EXPECT_TRUE(plan && copy);
+        return cut_recording(*plan, *copy, selection, folder_ / "cut");
+    }
+    // "COMM@5 SAMPLE@10 AUX@15[0,64) AUXTRACE(0xa0)" ...; rounds are left out.
+    std::string kept(const CutSelection &selection)
+    {
+        const Result<CutTotals> totals = cut(selection);
+        EXPECT_TRUE(totals) << totals.error().message;
+        Result<Reader> reader = Reader::open_path(folder_ / "cut");
+        EXPECT_TRUE(reader && reader->complaints().empty() && !reader->is_pipe());
+        EXPECT_EQ(reader->order(), GetParam().order);
+        std::string text;
+        for (Record record; *reader->next(record);) {
+            if (record.type == kFinishedRound)
+                continue;
+            text += std::string(text.empty() ? "" : " ") + std::string(record_name(record.type));
+            if (record.type == kAuxtrace)
+                text += "(" + std::to_string(std::to_integer<int>(record.payload[0]) - 0xa0) + ")";
+            else
+                text += "@" + std::to_string(reader->time_of(record).value_or(0));
+            if (const auto aux = parse_aux(record.body, reader->order());
+                record.type == PERF_RECORD_AUX)
+                text += "[" + std::to_string(aux->offset) + "+" + std::to_string(aux->size) +
+                        (aux->flags ? "!" : "") + "]";
+        }
+        EXPECT_FALSE(reader->damage());
+        return text;
+    }
+
+    fs::path folder_;
+};
+INSTANTIATE_TEST_SUITE_P(Files, Cut,
+                         ::testing::Values(Case{std::endian::little, false},
+                                           Case{std::endian::big, false},
+                                           Case{std::endian::little, true}),
+                         [](const auto &which) {
+                             return std::string(which.param.pipe ? "pipe" : "file") +
+                                    (which.param.order == std::endian::little ? "_le" : "_be");
+                         });
+
+TEST_P(Cut, NothingSelectedIsEverything)
+{
+    EXPECT_EQ(kept({}),
+              "COMM@5 SAMPLE@10 SAMPLE@11 AUX@15[0+64!] AUXTRACE(0) SAMPLE@20 SAMPLE@21 "
+              "AUX@25[64+64!] AUXTRACE(1) SAMPLE@30 SAMPLE@31 AUX@35[128+64!] AUXTRACE(2) COMM@41");
+}
+
+TEST_P(Cut, ByTimeWithTheStateBefore)
+{
+    CutSelection selection;
+    selection.begin_ns = 20;
+    selection.end_ns = 30;
+    EXPECT_EQ(kept(selection), "COMM@5 SAMPLE@20 SAMPLE@21 AUX@25[64+64!] AUXTRACE(1) SAMPLE@30");
+    selection.begin_ns = 21;
+    selection.end_ns = 29;
+    EXPECT_EQ(kept(selection), "COMM@5 SAMPLE@21 AUX@25[64+64!] AUXTRACE(1)");
+    selection.end_ns = UINT64_MAX;
+    EXPECT_EQ(kept(selection),
+              "COMM@5 SAMPLE@21 AUX@25[64+64!] AUXTRACE(1) SAMPLE@30 SAMPLE@31 AUX@35[128+64!] "
+              "AUXTRACE(2) COMM@41");
+}
+
+TEST_P(Cut, ByCpu)
+{
+    CutSelection selection;
+    selection.cpus = {1};
+    EXPECT_EQ(kept(selection), "COMM@5 SAMPLE@11 SAMPLE@21 SAMPLE@31 COMM@41");
+}
+
+TEST_P(Cut, ByEvent)
+{
+    CutSelection selection;
+    selection.events = {false, true};
+    EXPECT_EQ(kept(selection),
+              "COMM@5 AUX@15[0+64!] AUXTRACE(0) AUX@25[64+64!] AUXTRACE(1) AUX@35[128+64!] "
+              "AUXTRACE(2) COMM@41");
+    selection.events = {true, false};
+    EXPECT_EQ(kept(selection),
+              "COMM@5 SAMPLE@10 SAMPLE@11 SAMPLE@20 SAMPLE@21 SAMPLE@30 SAMPLE@31 COMM@41");
+}
+
+TEST_P(Cut, ByBuffer)
+{
+    CutSelection selection;
+    selection.events = {false, true};
+    selection.buffers = {0, 2};
+    EXPECT_EQ(kept(selection),
+              "COMM@5 AUX@15[0+64!] AUXTRACE(0) AUX@35[128+64!] AUXTRACE(2) COMM@41");
+    selection.buffers = {3};
+    EXPECT_EQ(kept(selection), "COMM@5 COMM@41");
+}
+
+TEST_P(Cut, TheIndexIsNewAndTheNamesStay)
+{
+    CutSelection selection;
+    selection.buffers = {1};
+    const Result<CutTotals> totals = cut(selection);
+    ASSERT_TRUE(totals);
+    EXPECT_EQ(totals->samples, 6U);
+    EXPECT_EQ(totals->samples_kept, 6U);
+    EXPECT_EQ(totals->buffers, 3U);
+    EXPECT_EQ(totals->buffers_kept, 1U);
+    EXPECT_EQ(totals->aux_bytes_kept, 64U);
+    Result<Reader> reader = Reader::open_path(folder_ / "cut");
+    ASSERT_TRUE(reader);
+    EXPECT_TRUE(reader->feature(kFeatAuxtrace));
+    EXPECT_EQ(reader->pmu_name(24), "hisi_ptt0_2");
+    ASSERT_EQ(reader->events().size(), 2U);
+    EXPECT_EQ(reader->events()[0].ids, (std::vector<uint64_t>{7, 8}));
+}
+
+TEST_P(Cut, TheCutOfACutIsTheSame)
+{
+    CutSelection selection;
+    selection.begin_ns = 20;
+    selection.end_ns = 31;
+    const std::string once = kept(selection);
+    fs::rename(folder_ / "cut", folder_ / "perf.data");
+    EXPECT_EQ(kept(selection), once);
+}
+
+TEST_P(Cut, WhatCannotBeWrittenIsSaid)
+{
+    fs::create_directory(folder_ / "cut");
+    EXPECT_FALSE(cut({}));
+    EXPECT_TRUE(fs::is_empty(folder_ / "cut"));
+}
+
+// One announcement of two buffers: what is left of it is what the kept one holds, and the kernel's
+// word that data was cut behind it goes with its end.
+TEST(CutAux, AnAnnouncementIsTrimmedToItsBuffers)
+{
+    std::string pattern = ::testing::TempDir() + "pmukit_cut.XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    const fs::path folder = pattern;
+    FileBuilder file;
+    file.event(24, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU, {9});
+    file.aux(9, 0, 0, 128, PERF_AUX_FLAG_TRUNCATED);
+    file.auxtrace(9, 0, 0, filled(64, 1)).auxtrace(9, 0, 64, filled(64, 2));
+    for (int number : {0, 1}) {
+        const std::vector<std::byte> bytes = file.file();
+        Result<Reader> plan = Reader::open(bytes), copy = Reader::open(bytes);
+        CutSelection selection;
+        selection.buffers = {number};
+        ASSERT_TRUE(cut_recording(*plan, *copy, selection, folder / "cut"));
+        Result<Reader> reader = Reader::open_path(folder / "cut");
+        Record record;
+        ASSERT_TRUE(*reader->next(record));
+        const AuxRecord aux = *parse_aux(record.body, reader->order());
+        EXPECT_EQ(aux.offset, number * 64U);
+        EXPECT_EQ(aux.size, 64U);
+        EXPECT_EQ(aux.flags, number == 1 ? uint64_t{PERF_AUX_FLAG_TRUNCATED} : 0U);
+    }
+    Result<Reader> plan = Reader::open_path(folder / "cut"),
+                   copy = Reader::open_path(folder / "cut");
+    CutSelection by_time;
+    by_time.begin_ns = 5;
+    const Result<CutTotals> totals = cut_recording(*plan, *copy, by_time, folder / "none");
+    ASSERT_FALSE(totals);
+    EXPECT_NE(totals.error().message.find("without times"), std::string::npos);
+    fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace pmukit::perfdata
