@@ -614,6 +614,16 @@ Scenario hisi_ptt_death()
     return death;
 }
 
+// What stock perf records with many sets of options: the files of tools/perfdata's corpus.
+Scenario hisi_ptt_corpus()
+{
+    Scenario corpus = hisi_ptt_scenario("corpus");
+    corpus.kernels = {"6.1", "6.12", "7.2", "6.12-arm64"};
+    corpus.on_request = true;
+    corpus.steps = {{"record_corpus", "/selftests/hisi_ptt/record_corpus.sh", 1800}};
+    return corpus;
+}
+
 UnitSpec hisi_ptt()
 {
     const std::vector<std::string_view> x86 = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
@@ -627,8 +637,11 @@ UnitSpec hisi_ptt()
                      "selftests/hisi_ptt/hisi_ptt_faults_test",
                      "selftests/hisi_ptt/hisi_ptt_death_test",
                      "selftests/hisi_ptt/pcie_load"};
-    unit.files = {"selftests/hisi_ptt/abi_paths.sh", "selftests/hisi_ptt/traffic.sh",
-                  "selftests/hisi_ptt/record_load.sh", "selftests/hisi_ptt/everybody.sh",
+    unit.files = {"selftests/hisi_ptt/abi_paths.sh",
+                  "selftests/hisi_ptt/traffic.sh",
+                  "selftests/hisi_ptt/record_load.sh",
+                  "selftests/hisi_ptt/everybody.sh",
+                  "selftests/perfdata/record_corpus.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt"};
     unit.tests = {
         hisi_ptt_traffic("traffic"),
@@ -644,6 +657,7 @@ UnitSpec hisi_ptt()
         hisi_ptt_life("life-arm64", false, {"6.12-arm64"}),
         hisi_ptt_faults(),
         hisi_ptt_death(),
+        hisi_ptt_corpus(),
     };
     unit.demo = hisi_ptt_traffic("demo");
     return unit;
@@ -744,7 +758,7 @@ bool all_or_named(const std::vector<std::string_view> &names, std::string_view k
 
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel)
 {
-    return all_or_named(scenario.kernels, kernel.kernel);
+    return !scenario.on_request && all_or_named(scenario.kernels, kernel.kernel);
 }
 
 bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel)

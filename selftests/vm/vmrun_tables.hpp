@@ -72,6 +72,8 @@ struct Scenario {
     // take everything. Empty: all.
     std::vector<std::string_view> routine{};
     bool only_all = false;  // too long for a plain run on any stock kernel
+    // Makes something rather than tests it: only when it is named.
+    bool on_request = false;
     // In place of models and placement: what one process serves, as model 0, and the ports and
     // switches it hangs on, as QEMU's -device takes them.
     std::vector<ChassisDevice> chassis{};

@@ -209,6 +209,12 @@ std::optional<CpuTopology> parse_cpu_topology(Bytes content, uint32_t cpus, std:
             cpu.socket = from.u32();
             return cpu;
         });
+    // Dies came later, behind the CPUs.
+    if (in.left() == 0)
+        return in.done(std::move(topology));
+    topology.sibling_dies = in.texts();
+    for (CpuTopology::Cpu &cpu : topology.cpus)
+        cpu.die = in.u32();
     return in.done(std::move(topology));
 }
 
@@ -341,6 +347,42 @@ std::optional<std::vector<PmuCaps>> parse_pmu_caps(Bytes content, std::endian or
         caps.pmu = from.text();
         return caps;
     }));
+}
+
+std::optional<DomainInfo> parse_domain_info(Bytes content, std::endian order)
+{
+    Content in(content, order);
+    DomainInfo info;
+    info.schedstat_version = in.u32();
+    info.max_domains = in.u32();
+    while (in.whole() && in.left() != 0) {
+        CpuDomains cpu;
+        cpu.cpu = in.u32();
+        cpu.domains = in.list<SchedDomain>(in.u32(), [](Content &from) {
+            SchedDomain domain;
+            domain.number = from.u32();
+            domain.name = from.text();
+            domain.cpu_mask = from.text();
+            domain.cpus = from.text();
+            return domain;
+        });
+        info.cpus.push_back(std::move(cpu));
+    }
+    return in.done(std::move(info));
+}
+
+std::optional<ElfMachine> parse_elf_machine(Bytes content, std::endian order)
+{
+    Content in(content, order);
+    ElfMachine elf;
+    elf.machine = in.u32();
+    elf.flags = in.u32();
+    return in.done(elf);
+}
+
+std::optional<uint32_t> parse_cache_line_bytes(Bytes content, std::endian order)
+{
+    return ByteReader(content, order).u32();
 }
 
 std::optional<std::vector<AuxtraceIndexEntry>> parse_auxtrace_index(Bytes content,

@@ -46,9 +46,9 @@ std::optional<std::vector<EventDescription>> parse_event_descriptions(Bytes cont
                                                                       std::endian order);
 
 struct CpuTopology {
-    std::vector<std::string_view> sibling_cores, sibling_threads;
+    std::vector<std::string_view> sibling_cores, sibling_threads, sibling_dies;
     struct Cpu {
-        uint32_t core = 0, socket = 0;
+        uint32_t core = 0, socket = 0, die = 0;
     };
     std::vector<Cpu> cpus;  // as many as the machine has available; empty in old files
 };
@@ -117,6 +117,29 @@ struct PmuCaps {
 std::optional<PmuCaps> parse_cpu_pmu_caps(Bytes content, std::endian order);
 // PMU_CAPS
 std::optional<std::vector<PmuCaps>> parse_pmu_caps(Bytes content, std::endian order);
+
+// CPU_DOMAIN_INFO: the scheduler's domains.
+struct SchedDomain {
+    uint32_t number = 0;
+    std::string_view name, cpu_mask, cpus;  // name: empty where the kernel has none
+};
+struct CpuDomains {
+    uint32_t cpu = 0;
+    std::vector<SchedDomain> domains;
+};
+struct DomainInfo {
+    uint32_t schedstat_version = 0, max_domains = 0;
+    std::vector<CpuDomains> cpus;
+};
+std::optional<DomainInfo> parse_domain_info(Bytes content, std::endian order);
+
+// E_MACHINE: of the recording machine's programs, as in an ELF header.
+struct ElfMachine {
+    uint32_t machine = 0, flags = 0;
+};
+std::optional<ElfMachine> parse_elf_machine(Bytes content, std::endian order);
+// CLN_SIZE: bytes of a cache line
+std::optional<uint32_t> parse_cache_line_bytes(Bytes content, std::endian order);
 
 // AUXTRACE: where the AUXTRACE records are.
 struct AuxtraceIndexEntry {

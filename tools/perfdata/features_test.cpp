@@ -129,6 +129,43 @@ TEST_P(Features, CpuTopologyWithAndWithoutCpus)
     EXPECT_EQ(topology->sibling_threads[1], "1");
     ASSERT_EQ(topology->cpus.size(), 2U);
     EXPECT_EQ(topology->cpus[1].socket, 5U);
+    EXPECT_TRUE(topology->sibling_dies.empty());
+}
+
+TEST_P(Features, CpuTopologyWithDies)
+{
+    Content good = content().u32(1).text("0-1").u32(1).text("0-1").u32(3).u32(4).u32(5).u32(6);
+    const size_t before = good.bytes().size();
+    good.u32(1).text("0-1").u32(7).u32(8);
+    for (size_t size = before + 1; size < good.bytes().size(); size++)
+        EXPECT_FALSE(parse_cpu_topology(Bytes(good.bytes()).first(size), 2, order())) << size;
+    auto topology = parse_cpu_topology(good.bytes(), 2, order());
+    ASSERT_TRUE(topology);
+    EXPECT_EQ(topology->sibling_dies[0], "0-1");
+    EXPECT_EQ(topology->cpus[1].core, 5U);
+    EXPECT_EQ(topology->cpus[1].die, 8U);
+}
+
+TEST_P(Features, SchedulerDomains)
+{
+    Content good = content().u32(17).u32(1);
+    const size_t none = good.bytes().size();
+    good.u32(3).u32(1).u32(0).text("MC").text("f").text("0-3");
+    for (size_t size = 0; size < good.bytes().size(); size++)
+        EXPECT_EQ(!!parse_domain_info(Bytes(good.bytes()).first(size), order()), size == none);
+    auto info = parse_domain_info(good.bytes(), order());
+    ASSERT_TRUE(info);
+    EXPECT_EQ(info->schedstat_version, 17U);
+    ASSERT_EQ(info->cpus.size(), 1U);
+    EXPECT_EQ(info->cpus[0].cpu, 3U);
+    EXPECT_EQ(info->cpus[0].domains[0].name, "MC");
+    EXPECT_EQ(info->cpus[0].domains[0].cpus, "0-3");
+}
+
+TEST_P(Features, Machine)
+{
+    EXPECT_EQ(parsed(content().u32(62).u32(1), parse_elf_machine).flags, 1U);
+    EXPECT_EQ(parsed(content().u32(64), parse_cache_line_bytes), 64U);
 }
 
 TEST_P(Features, Lists)

@@ -427,6 +427,72 @@ std::optional<CpuMapRecord> parse_cpu_map(Bytes body, std::endian order)
     return in.done(record);
 }
 
+namespace {
+
+constexpr uint16_t kAnyCpu = UINT16_MAX;
+
+// count, then as many numbers
+std::vector<uint32_t> listed_cpus(ByteReader in)
+{
+    std::vector<uint32_t> cpus;
+    const uint16_t count = in.u16().value_or(0);
+    for (uint16_t i = 0; i < count && in.left() >= 2; i++) {
+        const uint16_t cpu = *in.u16();
+        cpus.push_back(cpu == kAnyCpu ? UINT32_MAX : cpu);
+    }
+    return cpus;
+}
+
+// count, bytes of a word (4 or 8; 8 has 4 bytes of padding behind it), then as many words
+std::vector<uint32_t> masked_cpus(ByteReader in)
+{
+    constexpr size_t kPaddingBytes = 4;
+    std::vector<uint32_t> cpus;
+    const uint16_t count = in.u16().value_or(0), word_bytes = in.u16().value_or(0);
+    const bool wide = word_bytes == sizeof(uint64_t);
+    if (wide && !in.skip(kPaddingBytes))
+        return cpus;
+    for (uint32_t i = 0; i < count && in.left() >= (wide ? 8U : 4U); i++) {
+        const uint64_t word = wide ? *in.u64() : *in.u32();
+        for (uint32_t bit = 0; bit < (wide ? 64U : 32U); bit++)
+            if (word >> bit & 1)
+                cpus.push_back(i * (wide ? 64 : 32) + bit);
+    }
+    return cpus;
+}
+
+// whether it is any CPU, padding, first, last
+std::vector<uint32_t> ranged_cpus(ByteReader in)
+{
+    std::vector<uint32_t> cpus;
+    std::optional<Bytes> any = in.take(2);
+    std::optional<uint16_t> first = in.u16(), last = in.u16();
+    if (!last)
+        return cpus;
+    if ((*any)[0] != std::byte{0})
+        cpus.push_back(UINT32_MAX);
+    for (uint32_t cpu = *first; cpu <= *last; cpu++)
+        cpus.push_back(cpu);
+    return cpus;
+}
+
+}  // namespace
+
+std::vector<uint32_t> cpus_of(const CpuMapRecord &map, std::endian order)
+{
+    const ByteReader in(map.data, order);
+    switch (map.type) {
+        case CpuMapRecord::kCpus:
+            return listed_cpus(in);
+        case CpuMapRecord::kMask:
+            return masked_cpus(in);
+        case CpuMapRecord::kRange:
+            return ranged_cpus(in);
+        default:
+            return {};
+    }
+}
+
 std::optional<ThreadMapRecord> parse_thread_map(Bytes body, std::endian order)
 {
     constexpr size_t kEntryBytes = 24;
@@ -484,6 +550,51 @@ std::optional<TimeConvRecord> parse_time_conv(Bytes body, std::endian order)
         record.user_time_zero = flags[0] != std::byte{0};
         record.user_time_short = flags[1] != std::byte{0};
     }
+    return in.done(record);
+}
+
+std::optional<SchedstatCpuRecord> parse_schedstat_cpu(Bytes body, std::endian order)
+{
+    Fields in(body, order);
+    SchedstatCpuRecord record;
+    record.jiffies = in.u64();
+    record.cpu = in.u32();
+    record.version = in.u16();
+    in.u16();  // padding
+    for (uint32_t &count : record.counts)
+        count = in.u32();
+    record.run_ns = in.u64();
+    record.wait_ns = in.u64();
+    record.slices = in.u64();
+    return in.done(record);
+}
+
+std::optional<SchedstatDomainRecord> parse_schedstat_domain(Bytes body, std::endian order)
+{
+    constexpr uint16_t kLongVersion = 17;
+    constexpr size_t kCounts = 36, kLongCounts = 45;
+    Fields in(body, order);
+    SchedstatDomainRecord record;
+    record.jiffies = in.u64();
+    record.cpu = in.u32();
+    record.version = in.u16();
+    record.domain = in.u16();
+    record.counts =
+        in.take((record.version >= kLongVersion ? kLongCounts : kCounts) * sizeof(uint32_t));
+    return in.done(record);
+}
+
+std::optional<BpfMetadataRecord> parse_bpf_metadata(Bytes body, std::endian order)
+{
+    constexpr size_t kNameBytes = 512, kEntryBytes = 64 + 256;
+    Fields in(body, order);
+    BpfMetadataRecord record;
+    Bytes name = in.take(kNameBytes);
+    record.count = in.u64();
+    if (record.count > in.left() / kEntryBytes)
+        return std::nullopt;
+    record.entries = in.take(record.count * kEntryBytes);
+    record.program = Fields(name, order).text();
     return in.done(record);
 }
 

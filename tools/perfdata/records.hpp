@@ -6,10 +6,12 @@
 // body is too short for the fields it names; what may follow them (sample_id) is not looked at.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "perfdata/sample.hpp"
@@ -206,6 +208,8 @@ struct CpuMapRecord {
     Bytes data;
 };
 std::optional<CpuMapRecord> parse_cpu_map(Bytes body, std::endian order);
+// In ascending order as perf writes them; UINT32_MAX: any CPU. Empty: of a type newer than 7.2.
+std::vector<uint32_t> cpus_of(const CpuMapRecord &map, std::endian order);
 
 struct ThreadMapRecord {
     uint64_t count = 0;
@@ -236,5 +240,32 @@ struct TimeConvRecord {
     bool user_time_zero = false, user_time_short = false;
 };
 std::optional<TimeConvRecord> parse_time_conv(Bytes body, std::endian order);
+
+// SCHEDSTAT_CPU and SCHEDSTAT_DOMAIN: /proc/schedstat, of the version that they say.
+struct SchedstatCpuRecord {
+    uint64_t jiffies = 0;
+    uint32_t cpu = 0;
+    uint16_t version = 0;
+    // yields, array expired, schedules, of them idle, wake-ups, of them local
+    std::array<uint32_t, 6> counts{};
+    uint64_t run_ns = 0, wait_ns = 0, slices = 0;
+};
+std::optional<SchedstatCpuRecord> parse_schedstat_cpu(Bytes body, std::endian order);
+
+struct SchedstatDomainRecord {
+    uint64_t jiffies = 0;
+    uint32_t cpu = 0;
+    uint16_t version = 0, domain = 0;
+    Bytes counts;  // 32 bits each: 36 of them in versions 15 and 16, 45 in 17
+};
+std::optional<SchedstatDomainRecord> parse_schedstat_domain(Bytes body, std::endian order);
+
+// BPF_METADATA: what a BPF program says of itself.
+struct BpfMetadataRecord {
+    std::string_view program;
+    uint64_t count = 0;
+    Bytes entries;  // 320 bytes each: name (64), value (256), padded with NULs
+};
+std::optional<BpfMetadataRecord> parse_bpf_metadata(Bytes body, std::endian order);
 
 }  // namespace pmukit::perfdata

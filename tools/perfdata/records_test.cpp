@@ -236,6 +236,66 @@ TEST_P(Records, EventUpdates)
     expect_refuses_prefixes(good, 16, parse);
 }
 
+TEST_P(Records, CpuMapsOfEveryKind)
+{
+    auto cpus = [this](const Body &map) {
+        return cpus_of(*parse_cpu_map(map.bytes(), order()), order());
+    };
+    using Cpus = std::vector<uint32_t>;
+    EXPECT_EQ(cpus(body().u16(0).u16(3).u16(0).u16(2).u16(UINT16_MAX)), (Cpus{0, 2, UINT32_MAX}));
+    EXPECT_EQ(cpus(body().u16(0).u16(9).u16(1)), Cpus{1}) << "says more than it has";
+    EXPECT_EQ(cpus(body().u16(1).u16(2).u16(4).u32(5).u32(1)), (Cpus{0, 2, 32}));
+    EXPECT_EQ(cpus(body().u16(1).u16(1).u16(8).u32(0).u64(uint64_t{1} << 63 | 1)), (Cpus{0, 63}));
+    EXPECT_EQ(cpus(body().u16(1).u16(2).u16(8).u32(0).u32(1)), Cpus()) << "half a word";
+    const uint16_t any = order() == std::endian::little ? 1 : 0x100;
+    EXPECT_EQ(cpus(body().u16(2).u16(0).u16(4).u16(6)), (Cpus{4, 5, 6}));
+    EXPECT_EQ(cpus(body().u16(2).u16(any).u16(7).u16(7)), (Cpus{UINT32_MAX, 7}));
+    EXPECT_EQ(cpus(body().u16(2).u16(0).u16(7).u16(6)), Cpus()) << "backwards";
+    EXPECT_EQ(cpus(body().u16(2).u16(0).u16(7)), Cpus());
+    EXPECT_EQ(cpus(body().u16(9).u16(1).u16(7)), Cpus()) << "of another kind";
+}
+
+TEST_P(Records, Schedstat)
+{
+    Body cpu = body().u64(1).u32(2).u16(17).u16(0);
+    for (uint32_t count = 10; count < 16; count++)
+        cpu.u32(count);
+    cpu.u64(20).u64(21).u64(22);
+    auto parse_cpu = [this](Bytes bytes) { return parse_schedstat_cpu(bytes, order()); };
+    auto of_cpu = parse_cpu(cpu.bytes());
+    ASSERT_TRUE(of_cpu);
+    EXPECT_EQ(of_cpu->cpu, 2U);
+    EXPECT_EQ(of_cpu->counts[5], 15U);
+    EXPECT_EQ(of_cpu->wait_ns, 21U);
+    expect_refuses_prefixes(cpu, cpu.bytes().size(), parse_cpu);
+
+    Body domain = body().u64(1).u32(2).u16(17).u16(3);
+    for (uint32_t count = 0; count < 45; count++)
+        domain.u32(count);
+    auto parse_domain = [this](Bytes bytes) { return parse_schedstat_domain(bytes, order()); };
+    auto of_domain = parse_domain(domain.bytes());
+    ASSERT_TRUE(of_domain);
+    EXPECT_EQ(of_domain->domain, 3U);
+    EXPECT_EQ(load<uint32_t>(of_domain->counts.data() + 44 * 4, order()), 44U);
+    expect_refuses_prefixes(domain, domain.bytes().size(), parse_domain);
+    Body older = body().u64(1).u32(2).u16(15).u16(3);
+    for (uint32_t count = 0; count < 36; count++)
+        older.u32(count);
+    expect_refuses_prefixes(older, older.bytes().size(), parse_domain);
+}
+
+TEST_P(Records, BpfMetadata)
+{
+    Body good = body().text("bpf_prog_1").text(std::string(512 - 10, '\0')).u64(1);
+    good.text("owner").text(std::string(64 - 5, '\0')).text(std::string(256, '\0'));
+    auto parse = [this](Bytes bytes) { return parse_bpf_metadata(bytes, order()); };
+    auto record = parse(good.bytes());
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->program, "bpf_prog_1");
+    EXPECT_EQ(record->entries.size(), 320U);
+    expect_refuses_prefixes(good, good.bytes().size(), parse);
+}
+
 TEST_P(Records, StatAndTime)
 {
     Body stat = body().u64(1).u32(2).u32(3).u64(4).u64(5).u64(6);

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The corpus: recordings by stock perf (testdata/corpus, made in guests by `make corpus`) beside
+// what the newest perf says is in them. Each is read whole, and cut at every border of a record and
+// at random places. Documentation/rooms/perfdata.rst names what perf itself gets wrong.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+
+#include "perfdata/corpus_file.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/perf_text.hpp"
+#include "perfdata/reader.hpp"
+#include "perfdata/recover.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Recording;
+
+constexpr unsigned kRandomCuts = 200, kRecoveredCuts = 4;
+constexpr unsigned kSeed = 20260722;
+
+// What the newest perf cannot read of its own recordings. That it still cannot is tested, too:
+// one that it can read again leaves this list.
+constexpr struct {
+    std::string_view recording, why;
+} kPerfDefects[] = {
+    {"6.1/injected_build_ids",
+     "stops at a BUILD_ID record of 100 bytes that perf inject 6.1 wrote"},
+    {"6.1/killed", "refuses the sample at the end that a killed recorder left"},
+    {"7.2/killed", "as 6.1/killed"},
+    {"6.1/stat", "refuses COMPRESSED sections without a size, such as perf stat writes"},
+    {"6.1/stat_intervals", "as 6.1/stat"},
+    {"6.12/stat", "as 6.1/stat"},
+    {"6.12/stat_intervals", "as 6.1/stat"},
+    {"6.12-arm64/stat", "as 6.1/stat"},
+    {"6.12-arm64/stat_intervals", "as 6.1/stat"},
+    {"7.2/stat", "as 6.1/stat"},
+    {"7.2/stat_intervals", "as 6.1/stat"},
+    {"7.2/cycles_and_instructions", "refuses groups whose leader fell back to another event"},
+};
+
+bool is_perf_defect(const std::string &name)
+{
+    return std::any_of(std::begin(kPerfDefects), std::end(kPerfDefects),
+                       [&name](const auto &defect) { return defect.recording == name; });
+}
+
+std::string first_difference(std::string_view ours, std::string_view perfs)
+{
+    auto [a, b] = std::mismatch(ours.begin(), ours.end(), perfs.begin(), perfs.end());
+    const size_t at = static_cast<size_t>(a - ours.begin());
+    const size_t line = at == 0 ? 0 : ours.rfind('\n', at - 1) + 1;
+    return "ours: " + std::string(ours.substr(line, 200)) +
+           "\nperf: " + std::string(perfs.substr(std::min(line, perfs.size()), 200));
+}
+
+class Corpus : public ::testing::TestWithParam<std::string> {
+protected:
+    std::vector<Recording> recordings() const { return testing::recordings_of(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(OfPerf, Corpus, ::testing::ValuesIn(testing::corpus_folders()),
+                         [](const auto &folder) {
+                             std::string name = folder.param;
+                             std::replace_if(
+                                 name.begin(), name.end(), [](char c) { return !std::isalnum(c); },
+                                 '_');
+                             return name;
+                         });
+
+TEST_P(Corpus, HasTheRecordsThatPerfSays)
+{
+    size_t defects = 0;
+    for (const Recording &recording : recordings()) {
+        SCOPED_TRACE(recording.name);
+        Result<Reader> reader = Reader::open_path(recording.unpacked());
+        ASSERT_TRUE(reader) << reader.error().message;
+        Result<std::string> ours = testing::perf_text(*reader);
+        ASSERT_TRUE(ours) << ours.error().message;
+        EXPECT_EQ(is_perf_defect(recording.name), recording.perf_fails());
+        defects += recording.perf_fails();
+        if (recording.perf_stops_early())
+            EXPECT_TRUE(ours->starts_with(recording.records))
+                << first_difference(*ours, recording.records);
+        else
+            EXPECT_TRUE(*ours == recording.records) << first_difference(*ours, recording.records);
+        EXPECT_FALSE(recording.records.empty());
+        EXPECT_FALSE(reader->damage()) << reader->damage()->reason;
+        if (!recording.perf_fails()) {
+            std::string header = testing::perf_header_text(*reader);
+            EXPECT_TRUE(header == recording.header) << first_difference(header, recording.header);
+        }
+    }
+    size_t listed = 0;
+    for (const auto &defect : kPerfDefects)
+        listed += defect.recording.starts_with(GetParam() + "/");
+    EXPECT_EQ(defects, listed);
+}
+
+// Cuts
+
+struct Whole {
+    uint64_t offset, end;  // of the record in the file, or of the packed one that it came from
+    uint32_t type;
+    const std::byte *body;
+    size_t body_bytes;
+};
+
+// Behind the record at this place and what follows it.
+uint64_t end_of(Bytes file, const Record &record, std::endian order)
+{
+    const uint64_t size = load<uint16_t>(file.data() + record.offset + 6, order);
+    return record.offset + size + record.payload_bytes;
+}
+
+std::vector<Whole> walk(Bytes file)
+{
+    std::vector<Whole> records;
+    Result<Reader> reader = Reader::open(file);
+    EXPECT_TRUE(reader);
+    if (!reader)
+        return records;
+    for (Record record; *reader->next(record);)
+        records.push_back({record.offset, end_of(file, record, reader->order()), record.type,
+                           record.body.data(), record.body.size()});
+    EXPECT_FALSE(reader->damage());
+    return records;
+}
+
+// A record that was packed with others lies in the reader, not in the file.
+bool lies_in(Bytes file, const std::byte *at)
+{
+    return std::greater_equal<>()(at, file.data()) && std::less<>()(at, file.data() + file.size());
+}
+
+class Cutter {
+public:
+    explicit Cutter(Bytes file) : file_(file), records_(walk(file))
+    {
+        Result<Reader> reader = Reader::open(file);
+        if (!reader)
+            return;
+        pipe_ = reader->is_pipe();
+        data_begin_ = reader->data_begin();
+        data_end_ = reader->data_end();
+        killed_ = !reader->complaints().empty();
+        for (const Whole &record : records_)
+            borders_.insert(record.end);
+    }
+    const std::set<uint64_t> &borders() const { return borders_; }
+
+    void check(uint64_t cut) const
+    {
+        Result<Reader> reader = Reader::open(file_.first(cut));
+        if (!reader) {
+            ASSERT_LT(cut, data_begin_) << "the header is whole: " << reader.error().message;
+            return;
+        }
+        size_t given = 0;
+        for (Record record;; given++) {
+            Result<bool> more = reader->next(record);
+            ASSERT_TRUE(more) << more.error().message;
+            if (!*more)
+                break;
+            ASSERT_LT(given, records_.size());
+            const Whole &expected = records_[given];
+            ASSERT_EQ(record.offset, expected.offset);
+            ASSERT_EQ(record.type, expected.type);
+            ASSERT_EQ(record.body.size(), expected.body_bytes);
+            ASSERT_TRUE(record.body.data() == expected.body || !lies_in(file_, record.body.data()));
+        }
+        size_t whole = 0;
+        while (whole < records_.size() && records_[whole].end <= cut)
+            whole++;
+        ASSERT_GE(given, whole) << "whole records are missing";
+        // A pipe has no end mark: one that ends between records is whole.
+        const bool silent = !reader->damage() && reader->complaints().empty();
+        const bool may_be_silent =
+            cut == file_.size() || (pipe_ && (borders_.contains(cut) || cut == data_begin_));
+        ASSERT_TRUE(!silent || may_be_silent) << "nothing said of the cut";
+        // Packed records of which the last one goes on in the next packet.
+        ASSERT_TRUE(given == whole || reader->damage() || killed_) << "more than there is";
+    }
+
+    // recover, which goes over the bytes itself, loses none of them either.
+    void check_recovery(uint64_t cut) const
+    {
+        Result<DamagedRecording> damaged = DamagedRecording::of(file_.first(cut));
+        if (!damaged) {
+            ASSERT_LT(cut, data_begin_);
+            return;
+        }
+        const Recovery *recovery = &damaged->parts().front().found;
+        uint64_t outer = 0;
+        for (uint64_t border : borders_)
+            outer += border <= cut;
+        ASSERT_GE(recovery->records, outer) << "recover lost whole records";
+        ASSERT_FALSE(recovery->clean() && cut < data_end_ && !borders_.contains(cut));
+    }
+
+private:
+    Bytes file_;
+    std::vector<Whole> records_;
+    std::set<uint64_t> borders_;
+    bool pipe_ = false, killed_ = false;
+    uint64_t data_begin_ = 0, data_end_ = 0;
+};
+
+TEST_P(Corpus, CutAtEveryBorderAndAnywhere)
+{
+    std::mt19937_64 random(kSeed);
+    for (const Recording &recording : recordings()) {
+        for (const testing::RecordedFile &part : recording.parts) {
+            if (part.is_only_records)
+                continue;
+            const Cutter cutter(part.bytes);
+            for (uint64_t border : cutter.borders()) {
+                SCOPED_TRACE(recording.name + " cut at the border " + std::to_string(border));
+                cutter.check(border);
+                if (HasFatalFailure())
+                    return;
+            }
+            for (unsigned i = 0; i < kRandomCuts; i++) {
+                const uint64_t cut = random() % part.bytes.size();
+                SCOPED_TRACE(recording.name + " cut at " + std::to_string(cut));
+                cutter.check(cut);
+                if (i < kRecoveredCuts)
+                    cutter.check_recovery(cut);
+                if (HasFatalFailure())
+                    return;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace pmukit::perfdata
