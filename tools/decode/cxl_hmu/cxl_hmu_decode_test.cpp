@@ -121,6 +121,33 @@ TEST(CxlHmuDecode, ReadsOurExtraWords)
     EXPECT_EQ(got.records[0].entries, (std::vector<uint64_t>{0x10010, 0x20020}));
 }
 
+// Extra words come in order; a record may stop after any of them.
+TEST(CxlHmuDecode, AFieldIsThereWhenItsWordIs)
+{
+    for (uint64_t extra = 0; extra <= 5; extra++) {
+        std::vector<uint64_t> words(kFullRecord.begin(), kFullRecord.begin() + 2 + extra);
+        words[0] = word0(0, 16, extra);
+        const Collector collector = decode(bytes_of(words));
+        ASSERT_EQ(collector.records.size(), 1U) << extra;
+        const Record &record = collector.last;
+        EXPECT_EQ(record.time_ns.has_value(), extra > 0);
+        EXPECT_EQ(record.unit_log2.has_value(), extra > 1);
+        EXPECT_EQ(record.flags, extra > 2 ? 1U : 0U);
+        EXPECT_EQ(record.sequence.has_value(), extra > 3);
+        EXPECT_EQ(record.lost.has_value(), extra > 4);
+    }
+}
+
+TEST(CxlHmuDecode, AUnitOrFactorThatCannotBeIsNotBelieved)
+{
+    std::vector<uint64_t> words = {word0(0, 16, 2), 0xdeadbeef, 0, 63 | 63 << 8};
+    EXPECT_EQ(decode(bytes_of(words)).last.unit_log2, 63U);
+    EXPECT_EQ(decode(bytes_of(words)).last.downsampling_log2, 63U);
+    words[3] = 64 | 64 << 8;
+    EXPECT_EQ(decode(bytes_of(words)).last.unit_log2, std::nullopt);
+    EXPECT_EQ(decode(bytes_of(words)).last.downsampling_log2, std::nullopt);
+}
+
 TEST(CxlHmuDecode, IgnoresExtraWordsItDoesNotKnow)
 {
     std::vector<uint64_t> record = {word0(1, 16, 255), 0xdeadbeef};
@@ -134,7 +161,8 @@ TEST(CxlHmuDecode, IgnoresExtraWordsItDoesNotKnow)
 
 TEST(CxlHmuDecode, ReadsARecordWithoutEntries)
 {
-    EXPECT_EQ(decode(bytes_of({word0(0, 1, 0), 0xdeadbeef})).records.size(), 1U);
+    for (uint64_t width : {1, 63})
+        EXPECT_EQ(decode(bytes_of({word0(0, width, 0), 0xdeadbeef})).records.size(), 1U) << width;
 }
 
 TEST(CxlHmuDecode, RefusesAWidthThatLeavesNoUnitOrNoCount)

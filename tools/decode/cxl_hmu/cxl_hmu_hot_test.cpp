@@ -40,6 +40,50 @@ TEST(HotList, AddsCountsTimesTheDownsampling)
     EXPECT_EQ(list.hottest(1).size(), 1U);
 }
 
+// Entries of one count each: unit 5 is seen twice, 4 and 6 once with the same count, 7 with more.
+TEST(HotList, OrdersByAccessesThenEpochsThenAddress)
+{
+    HotList list;
+    list.record(Made({0x0604, 0x0502, 0x0709}, 0).record);
+    list.record(Made({0x0404, 0x0502}, 1).record);
+    std::vector<uint64_t> order;
+    for (const HotUnit &unit : list.hottest(100))
+        order.push_back(unit.dpa >> 12);
+    EXPECT_EQ(order, (std::vector<uint64_t>{7, 5, 4, 6}));
+}
+
+TEST(HotList, CountsThatDoNotFitStopAtTheLargest)
+{
+    HotList list;
+    Made made({(uint64_t{1} << 63) | 0xff}, 0);
+    made.record.counter_width = 63;
+    made.record.downsampling_log2 = 60;
+    list.record(made.record);
+    EXPECT_EQ(list.hottest(0)[0].accesses, UINT64_MAX);
+    made.record.sequence = 1;
+    list.record(made.record);
+    EXPECT_EQ(list.totals().accesses, UINT64_MAX);
+}
+
+TEST(HotList, TakesRecordsWithoutNumbersForNew)
+{
+    HotList list;
+    Made made({0x0101}, 0);
+    made.record.sequence.reset();
+    list.record(made.record);
+    list.record(made.record);
+    EXPECT_EQ(list.totals().records, 2U);
+    EXPECT_EQ(list.totals().duplicates, 0U);
+}
+
+TEST(HotList, AddsUpWhatNoRecordWasFoundIn)
+{
+    HotList list;
+    list.skipped(0, 24);
+    list.skipped(100, 8);
+    EXPECT_EQ(list.totals().skipped_bytes, 32U);
+}
+
 TEST(HotList, CountsMissingAndRepeatedRecords)
 {
     HotList list;
@@ -85,6 +129,8 @@ TEST(HotList, AlwaysOnCountsAreNotAccesses)
     EXPECT_EQ(list.hottest(0)[0].accesses, 0U);
     EXPECT_EQ(list.hottest(0)[0].epochs, 1U);
     EXPECT_EQ(list.totals().saturated, 0U);
+    EXPECT_TRUE(list.totals().always_on);
+    EXPECT_FALSE(HotList().totals().always_on);
 }
 
 TEST(HotList, NotesSaturatedCountersAndImpossibleAddresses)
