@@ -79,6 +79,15 @@ TEST(UncoreBox, RegistersLieWhereTheTypeSays)
     EXPECT_EQ(cxl.box.bytes(), 0x90u);
 }
 
+TEST(UncoreBox, KnowsItsCounters)
+{
+    Box imc;
+    for (const uint32_t counter : {0x08u, 0x0cu, 0x20u, 0x38u})
+        EXPECT_TRUE(imc.box.is_counter(counter)) << counter;
+    for (const uint32_t other : {0x00u, 0x28u, 0x40u, 0x54u, 0x5cu, 0x1000u})
+        EXPECT_FALSE(imc.box.is_counter(other)) << other;
+}
+
 TEST(UncoreBox, AnyWidthReadsAnyBytes)
 {
     Box imc;
@@ -223,7 +232,7 @@ TEST(UncoreBox, TheFixedCounterAsksForItsEnableBit)
     EXPECT_EQ(imc.box.read(0x38, 8), 0xffffffffffffu);
     imc.write(0x54, 4, 1u << 22);
     imc.happen(Signal::kDclk, 0, 5);
-    imc.happen(Signal::kHclk, 0, 5);
+    imc.happen(Signal::kHclk, 0, 7);
     EXPECT_EQ(imc.box.read(0x38, 8), 4u);
     imc.write(0x38, 8, ~uint64_t{0});
     EXPECT_EQ(imc.box.read(0x38, 8), 0xffffffffffffu);

@@ -134,8 +134,6 @@ const Fault *find_fault(std::string_view name)
 
 void FaultyTable::show(std::span<uint64_t> words, unsigned stride, uint64_t units_end)
 {
-    if (!fault_)
-        return;
     const bool now = !fault_->every_other_time || ++shown_ % 2 == 0;
     if (fault_->table_of_ones)
         std::ranges::fill(words, kAllOnes);

@@ -55,8 +55,9 @@ public:
     // No fault: nullptr.
     explicit FaultyTable(const Fault *fault) : fault_(fault) {}
 
-    // For each access of the guest. units_end: where the BAR with the units ends in the machine.
-    // With a fault there are two units of the first type at least.
+    bool has_fault() const { return fault_ != nullptr; }
+    // With a fault, for each access of the guest. units_end: where the BAR with the units ends in
+    // the machine. There are two units of the first type at least.
     void show(std::span<uint64_t> words, unsigned stride, uint64_t units_end);
 
 private:

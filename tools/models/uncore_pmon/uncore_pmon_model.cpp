@@ -100,7 +100,6 @@ UncorePmonModel::UncorePmonModel(const Options &options, AccessRecord &record, v
       ddr_bytes_(options.ddr_bytes * options.imcs),
       global_entry_(global_of(options)),
       imcs_(options.imcs),
-      broken_(options.fault != nullptr),
       shown_table_(options.fault),
       shown_registers_(options.fault)
 {
@@ -239,7 +238,7 @@ uint64_t UncorePmonModel::read_table(uint64_t offset, unsigned width)
         table_ = build_table(base);
         table_base_ = base;
     }
-    if (!broken_)
+    if (!shown_table_.has_fault())
         return read_words(table_, offset, width);
     std::vector<uint64_t> shown = table_;
     shown_table_.show(shown, global_entry_.stride, base + kUnitBarBytes);

@@ -99,7 +99,6 @@ private:
 
     std::vector<uint64_t> table_;
     std::optional<uint64_t> table_base_;  // what it was built for
-    bool broken_;
     FaultyTable shown_table_;
     FaultyRegisters shown_registers_;
 
