@@ -120,6 +120,8 @@ TEST(HisiPttPlace, RefusesADeviceThatIsNotThere)
     EXPECT_EQ(hisi_ptt_place_check(0x00000002, 0x00880080), nullptr);
     EXPECT_NE(hisi_ptt_place_check(0, 0x00800081), nullptr) << "upper below lower";
     EXPECT_EQ(hisi_ptt_place_check(0, 0x00800080), nullptr) << "one port";
+    EXPECT_EQ(hisi_ptt_place_check(~0U, 0x00880080), nullptr) << "the last die and core there are";
+    EXPECT_EQ(hisi_ptt_place_check(2, ~0U), nullptr) << "the last port there is";
 }
 
 TEST(HisiPttPlace, RangeIsInclusive)
@@ -287,6 +289,34 @@ TEST(HisiPttRing, TheReportMayComeAfterTheLastEntryWasTaken)
     EXPECT_EQ(ring.index, 1U);
     EXPECT_EQ(ring.offset_bytes, 0U);
     EXPECT_EQ(ring.full, 0U);
+}
+
+TEST(HisiPttRing, OnceAllWereFullOneTwiceIsAnOverrun)
+{
+    hisi_ptt_ring ring = started();
+    for (u32 buffer = 0; buffer < HISI_PTT_NR_BUFFERS; buffer++) {
+        ASSERT_EQ(hisi_ptt_ring_report(&ring, 1U << buffer), HISI_PTT_GOOD) << buffer;
+        hisi_ptt_ring_take(&ring, kBytes);
+    }
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
+    EXPECT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_OVERRUN) << "it may have come round";
+}
+
+TEST(HisiPttRing, ALookThatFindsNothingFullForgetsNothing)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, 48), false));
+    EXPECT_EQ(hisi_ptt_ring_report(&ring, 0), HISI_PTT_GOOD);
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 48U);
+}
+
+TEST(HisiPttRing, AWritePointerBeyondTheBufferIsNoPlaceToGoOnFrom)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 2), HISI_PTT_DISORDER);
+    hisi_ptt_ring_resync(&ring, HISI_PTT_DISORDER, wr_sts(1, kBytes + kEntry));
+    EXPECT_EQ(ring.index, 1U);
+    EXPECT_EQ(ring.offset_bytes, 0U);
 }
 
 TEST(HisiPttRing, APlaceTheDeviceHasComeRoundToIsNotIntact)
