@@ -243,8 +243,8 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     // host under an emulated CPU may be busy with something else.
     add({"-append", fmt::format("console={} panic=-1 oops=panic loglevel=5 log_buf_len=4M "
                                 "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
-                                "no_timer_check {}",
-                                quirks.console, quirks.append)});
+                                "no_timer_check {} {}",
+                                quirks.console, quirks.append, spec.append)});
     if (spec.terminal)
         add({"-serial", "mon:stdio"});
     else

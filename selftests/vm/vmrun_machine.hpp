@@ -35,8 +35,9 @@ struct MachineSpec {
     Placement placement = Placement::kIntegrated;
     std::vector<std::string_view> bridges{};  // QEMU devices, in front of the placed ones
     std::vector<PlacedDevice> placed{};
-    bool two_nodes = false;  // NUMA nodes, a CPU each; so it is with cxl-rp
-    bool terminal = false;   // console on our terminal
+    bool two_nodes = false;     // NUMA nodes, a CPU each; so it is with cxl-rp
+    std::string_view append{};  // more kernel parameters
+    bool terminal = false;      // console on our terminal
 };
 
 // The cache's private one, or else the host's own when it is new enough.

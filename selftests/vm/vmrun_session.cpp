@@ -335,6 +335,7 @@ Result<MachineSpec> Session::make_machine()
     for (size_t i = 0; i < scenario_.chassis.size(); i++)
         spec.placed.push_back({socket(i), scenario_.chassis[i].bus, scenario_.chassis[i].address});
     spec.two_nodes = scenario_.two_nodes;
+    spec.append = scenario_.append;
     spec.placement = options_.placement.value_or(scenario_.placement);
     spec.terminal = options_.mode == Mode::kShell;
     return spec;

@@ -445,8 +445,9 @@ constexpr PttRecorder kPttPerfSamples{"RECORDER=perf ", " -R", false};
 void add_recordings(Scenario &scenario, std::span<const PttRecording> recordings,
                     const PttRecorder &recorder)
 {
-    for (const PttRecording &recording : recordings) {
-        const std::string name(recording.name), trace = std::to_string(scenario.steps.size());
+    for (size_t number = 0; number < recordings.size(); number++) {
+        const PttRecording &recording = recordings[number];
+        const std::string name(recording.name), trace = std::to_string(number);
         const std::string at_least(recording.at_least);
         std::string command(recorder.words);
         for (const std::string_view part :
@@ -513,6 +514,26 @@ Scenario hisi_ptt_stock(std::string_view name, const PttRecorder &recorder,
     scenario.routine = {"6.1", "6.12-arm64"};
     scenario.only_all = recordings.data() != kPttAll.data();
     add_recordings(scenario, recordings, recorder);
+    return scenario;
+}
+
+// The endpoints' DMA is translated: only a CPU makes packets.
+constexpr PttRecording kPttBehindIommu[] = {
+    {"posted_out_8dw", "filter=0x80001,type=1,direction=1,format=1", "400",
+     "pcie_load --function 01:00.0 --writes 400 --width 4"},
+};
+
+// Behind an IOMMU that translates, where the device may not be bound.
+Scenario hisi_ptt_iommu()
+{
+    Scenario scenario = hisi_ptt_scenario("iommu");
+    scenario.kernels = {"6.1", "6.12", "7.2"};
+    scenario.routine = {"6.12"};
+    scenario.append = "intel_iommu=on";
+    // Devices that come behind it are behind it.
+    scenario.bridges.insert(scenario.bridges.begin(), "intel-iommu,caching-mode=on,intremap=off");
+    scenario.steps = {{"iommu", "/selftests/hisi_ptt/iommu.sh", 60}};
+    add_recordings(scenario, kPttBehindIommu, kPttPmukit);
     return scenario;
 }
 
@@ -642,6 +663,7 @@ UnitSpec hisi_ptt()
                   "selftests/hisi_ptt/record_load.sh",
                   "selftests/hisi_ptt/everybody.sh",
                   "selftests/perfdata/record_corpus.sh",
+                  "selftests/hisi_ptt/iommu.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt"};
     unit.tests = {
         hisi_ptt_traffic("traffic"),
@@ -652,6 +674,7 @@ UnitSpec hisi_ptt()
         hisi_ptt_stock("stock_perf_more", kPttPerfAux, kPttAll.subspan(kPttLeast), {"6.12-arm64"}),
         hisi_ptt_stock("stock_samples", kPttPerfSamples, kPttAll.first(kPttLeast), x86),
         hisi_ptt_stock("stock_samples_more", kPttPerfSamples, kPttAll.subspan(kPttLeast), x86),
+        hisi_ptt_iommu(),
         hisi_ptt_cycles(),
         hisi_ptt_life("life", true, x86),
         hisi_ptt_life("life-arm64", false, {"6.12-arm64"}),

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# iommu.sh [FUNCTION]: the device is behind an IOMMU that translates. It must not be bound then, and the log must say why; with
+# an identity domain it is bound like any other.
+function=/sys/bus/pci/devices/${1:-0000:00:18.0}
+KSFT_SKIP=4
+tap_number=0
+tap_failed=0
+
+# result NAME STATUS: 0 is good
+result() {
+	tap_number=$((tap_number + 1))
+	if [ "$2" = 0 ]; then echo "ok $tap_number $1"; else echo "not ok $tap_number $1"; tap_failed=1; fi
+}
+
+pmus() { ls /sys/bus/event_source/devices | grep -c '^hisi_ptt[0-9]'; }
+
+echo "TAP version 13"
+group=$function/iommu_group
+[ -e "$group/type" ] || { echo "1..0 # SKIP no IOMMU before ${function##*/}"; exit $KSFT_SKIP; }
+case $(cat "$group/type") in
+DMA*) ;;
+*) echo "1..0 # SKIP the IOMMU does not translate for ${function##*/}"; exit $KSFT_SKIP ;;
+esac
+
+echo "1..5"
+[ ! -e "$function/driver" ]
+result "a device whose DMA is translated is not bound" $?
+[ "$(pmus)" = 0 ]
+result "there is no PMU" $?
+dmesg | grep -q "hisi_ptt ${function##*/}: .*needs direct DMA mappings"
+result "the log says why" $?
+echo identity >"$group/type"
+result "the group gets an identity domain" $?
+echo "${function##*/}" >/sys/bus/pci/drivers/hisi_ptt/bind && [ "$(pmus)" = 1 ]
+result "the device is bound" $?
+exit $tap_failed
