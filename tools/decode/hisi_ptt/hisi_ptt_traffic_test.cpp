@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <tuple>
 
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
 #include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
@@ -309,6 +310,24 @@ TEST(HisiPttRecord, NumbersSayWhatIsMissing)
     EXPECT_EQ(account.lost_entries(), 7U);
     EXPECT_EQ(account.missing_records(), 2U);
     EXPECT_EQ(account.records(), 4U);
+}
+
+TEST(HisiPttRecord, FlagsAreCountedEachByItself)
+{
+    const auto counted = [](uint64_t flags) {
+        RecordAccount account;
+        Record record;
+        record.flags = flags;
+        account.note(record);
+        account.note(Record());
+        account.note(record);
+        return std::tuple(account.overruns(), account.resets(), account.filter_gone());
+    };
+    EXPECT_EQ(counted(0), std::tuple(0U, 0U, false));
+    EXPECT_EQ(counted(PMUKIT_HISI_PTT_F_TRUNCATED), std::tuple(0U, 0U, false));
+    EXPECT_EQ(counted(PMUKIT_HISI_PTT_F_OVERRUN), std::tuple(2U, 0U, false));
+    EXPECT_EQ(counted(PMUKIT_HISI_PTT_F_RESET), std::tuple(0U, 2U, false));
+    EXPECT_EQ(counted(PMUKIT_HISI_PTT_F_FILTER_GONE), std::tuple(0U, 0U, true));
 }
 
 }  // namespace
