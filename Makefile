@@ -111,7 +111,7 @@ lint: setup
 
 mutants: tools modules guest
 	@$(call cmake_build,check,-DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=ON)
-	@tools/scripts/mutants $(if $(U),--unit $(U)) $(if $(N),--sample $(N)) --guest $(if $(N),1,1000) --seed $(or $(SEED),1)
+	@tools/scripts/mutants $(if $(U),--unit $(U)) $(if $(N),--sample $(N)) --guest $(if $(N),1,1000) --seed $(or $(SEED),1) $(if $(AGAIN),--again)
 
 test:
 	@tools/scripts/test
