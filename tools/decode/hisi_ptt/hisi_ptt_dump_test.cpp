@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 
@@ -42,6 +43,19 @@ TEST(HisiPttDump, CountsOffsetsFromWhereItIsTold)
         dump.lines(Format::k8dw, 0xfedcba80, testing::stream_of(Format::k8dw, 2)));
     EXPECT_TRUE(text.starts_with(".  fedcba84: 00 00 00 00 ")) << text;
     EXPECT_NE(text.find("\n.  fedcbaa4: 00 00 00 00 "), std::string::npos) << text;
+}
+
+TEST(HisiPttDump, FieldsHaveAsManyDigitsAsTheyNeed)
+{
+    for (const uint32_t time : {0x0u, 0xfu, 0x10u, 0xffu, 0x100u, 0x7ffu}) {
+        testing::Buffer packet(k4dwBytes, std::byte{0});
+        store_le<uint32_t>(packet.data(), time);
+        DumpText dump;
+        const std::string text(dump.lines(Format::k4dw, 0, packet));
+        char wanted[16];
+        std::snprintf(wanted, sizeof wanted, " Time %x\n", time);
+        EXPECT_NE(text.find(wanted), std::string::npos) << text;
+    }
 }
 
 TEST(HisiPttDump, HasRoomForAsManyPacketsAsItSays)
