@@ -113,19 +113,18 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt)
 	lockdep_assert_held(&ptt->lock);
 
 	ptt->halted = true;
-	/* Who is gone writes nothing, and need not be told. */
-	ptt->stopped = hisi_ptt_absent(hisi_ptt_read(ptt, HISI_PTT_TRACE_STS));
-	if (ptt->stopped)
-		return true;
-
 	hisi_ptt_quiet(ptt);
-	ptt->stopped = hisi_ptt_wait_idle(ptt) ||
-		       hisi_ptt_absent(hisi_ptt_read(ptt, HISI_PTT_TRACE_STS));
+	ptt->stopped = hisi_ptt_wait_idle(ptt);
 	if (ptt->stopped)
 		return true;
 
 	pci_clear_master(ptt->pdev);
 	ptt->master_off = true;
+	/* Who is gone writes nothing; who only seems to be cannot any more. */
+	ptt->stopped = hisi_ptt_absent(hisi_ptt_read(ptt, HISI_PTT_TRACE_STS));
+	if (ptt->stopped)
+		return true;
+
 	hisi_ptt_complain(ptt, PMUKIT_STAT_TIMEOUTS,
 			  "the trace does not stop, bus mastering is taken away");
 	return false;
