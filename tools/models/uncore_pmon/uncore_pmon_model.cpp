@@ -163,7 +163,7 @@ void UncorePmonModel::build_config(const Options &options)
 // A global control holds everything until software lets it go.
 void UncorePmonModel::power_on()
 {
-    global_ = global_mmio_ ? kBoxFreeze : 0;
+    global_ = global_mmio_ ? kGlobalFreeze : 0;
     for (Unit &unit : units_) {
         unit.box.advance(host_.now_ns());
         unit.box.power_on();
@@ -316,9 +316,9 @@ void UncorePmonModel::write_global(uint64_t value)
 {
     for (Unit &unit : units_) {
         unit.box.advance(host_.now_ns());
-        unit.box.freeze_from_outside((value & kBoxFreeze) != 0);
+        unit.box.freeze_from_outside((value & kGlobalFreeze) != 0);
     }
-    global_ = value & kBoxFreeze;
+    global_ = value & kGlobalFreeze;
 }
 
 // DDR: each IMC unit has a piece of its own.

@@ -64,6 +64,10 @@ inline constexpr Field kPciDevfn{12, 19};
 inline constexpr Field kPciBus{20, 27};
 inline constexpr Field kPciDomain{28, 30};
 
+// --- The global control where it is MMIO, 4 bytes
+
+inline constexpr uint32_t kGlobalFreeze = 1u << 0;  // RW, of all units
+
 // --- A unit's registers, as bytes from its control
 
 inline constexpr uint32_t kBoxControl = 0x00;
