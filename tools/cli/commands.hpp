@@ -61,6 +61,11 @@ struct InjectOptions {
     bool samples = true;  // false: AUX data is only left out
 };
 
+struct MergeOptions {
+    std::vector<std::string> inputs;
+    std::string output = "perf.data.merged";
+};
+
 struct TuneOptions {
     std::vector<std::string> settings;  // "[PMU/]FILE=VALUE"
     std::string save, restore;          // files; empty: not asked for
@@ -83,6 +88,7 @@ Result<int> run_report(const ReportOptions &options, Output &out);
 Result<int> run_recover(const RecoverOptions &options, Output &out);
 Result<int> run_cut(const CutOptions &options, Output &out);
 Result<int> run_inject(const InjectOptions &options, Output &out);
+Result<int> run_merge(const MergeOptions &options, Output &out);
 Result<int> run_record(const RecordCommandOptions &options);
 Result<int> run_tune(const TuneOptions &options, Output &out);
 

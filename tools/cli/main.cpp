@@ -31,6 +31,7 @@ struct Commands {
     DumpOptions dump;
     CutOptions cut;
     InjectOptions inject;
+    MergeOptions merge;
     RecoverOptions recover;
     ReportOptions report;
     RecordCommandOptions record;
@@ -125,6 +126,18 @@ CLI::App *add_inject(CLI::App &app, InjectOptions &options)
     return inject;
 }
 
+CLI::App *add_merge(CLI::App &app, MergeOptions &options)
+{
+    CLI::App *merge = app.add_subcommand("merge", "several recordings, of several hosts, as one");
+    merge->add_option("inputs", options.inputs, "perf.data files")->required();
+    merge->add_option("-o,--output", options.output, "file to write")->capture_default_str();
+    merge->footer(
+        "Example:\n  pmukit merge -o both.data green.data blue.data; pmukit report -i both.data\n"
+        "The first recording's clock is that of the result; a line for each input says whether its "
+        "times could be aligned with it.");
+    return merge;
+}
+
 CLI::App *add_report(CLI::App &app, Commands &commands)
 {
     CLI::App *report =
@@ -216,6 +229,7 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
     CLI::App *dump = add_dump(app, commands.dump);
     CLI::App *cut = add_cut(app, commands.cut);
     CLI::App *inject = add_inject(app, commands.inject);
+    CLI::App *merge = add_merge(app, commands.merge);
     CLI::App *recover = add_recover(app, commands.recover);
     CLI::App *report = add_report(app, commands);
     CLI::App *tune = add_tune(app, commands.tune);
@@ -251,6 +265,8 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
         return run_cut(commands.cut, out);
     if (*inject)
         return run_inject(commands.inject, out);
+    if (*merge)
+        return run_merge(commands.merge, out);
     if (*recover)
         return run_recover(commands.recover, out);
     if (*dump)

@@ -24,6 +24,11 @@ std::vector<WriterEvent> events_for_copy(const Reader &reader)
     return events;
 }
 
+bool is_copied_section(unsigned feature)
+{
+    return std::ranges::find(kNotCopied, feature) == std::end(kNotCopied);
+}
+
 RecordCopier::RecordCopier(const Reader &from, Writer &to, RecordFilter filter)
     : from_(from), to_(to), filter_(std::move(filter)), events_(from.events().size())
 {
@@ -53,7 +58,7 @@ void RecordCopier::finish()
 {
     for (const FeatureSection &section : from_.features()) {
         const std::optional<Bytes> content = from_.feature(section.feature);
-        if (content && std::ranges::find(kNotCopied, section.feature) == std::end(kNotCopied))
+        if (content && is_copied_section(section.feature))
             to_.section(section.feature, {content->begin(), content->end()});
     }
     if (!tracing_data_.empty())

@@ -22,6 +22,9 @@ namespace pmukit::perfdata {
 // The events of a reader as a writer wants them. In pipe layout after Reader::read_front().
 std::vector<WriterEvent> events_for_copy(const Reader &reader);
 
+// Is a section of the header true of a copy as well? Not those that say where or how records lie.
+bool is_copied_section(unsigned feature);
+
 // Gets each record that a file may hold; long payloads come in pieces.
 using RecordFilter = std::function<Result<void>(const Record &)>;
 
@@ -33,8 +36,7 @@ public:
 
     // Every record of the source, in order.
     Result<void> record(const Record &record);
-    // After the last: the header's sections that are true of a copy as well; not those that say
-    // where or how records lie.
+    // After the last: the header's sections.
     void finish();
 
     // From where the reader stands to the end of its records, then finish().

@@ -102,7 +102,7 @@ protected:
         std::vector<WriterEvent> events = {{attr_of(1, 128), {kId}, "cpu-clock"}};
         if (device_type)
             events.push_back({attr_of(device_type, 136), {8}, "hisi_ptt0_2/filter=0x80001/"});
-        HostInfo host{"accepts", "6.12", "pmukit", "x86_64", 2, 2, {"pmukit", "record"}, {}};
+        HostInfo host{host_, "6.12", "pmukit", "x86_64", 2, 2, {"pmukit", "record"}, {}};
         host.pmus = {{1, "software"}, {24, "hisi_ptt0_2"}};
         Result<Writer> writer = Writer::create(path_, events, host);
         ASSERT_TRUE(writer);
@@ -150,7 +150,7 @@ protected:
         path_ = options.output;
     }
 
-    std::string perf_, folder_, path_;
+    std::string perf_, folder_, path_, host_ = "accepts";
 };
 INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfAccepts, testing::Values("6.1", "6.12", "7.2"),
                          [](const auto &kernel) {
@@ -204,6 +204,25 @@ TEST_P(PerfAccepts, ACut)
     expect_reads("script --no-itrace -F time -i " + path_, "0.002000");
     expect_reads("report -D -i " + path_, "HISI PTT");
     expect_reads("report --header-only -i " + path_, "hostname : accepts");
+}
+
+TEST_P(PerfAccepts, AMergeOfTwoHosts)
+{
+    write(24, true);
+    cli::MergeOptions options;
+    options.inputs = {path_, path_ + ".other"};
+    options.output = folder_ + "/both";
+    path_ += ".other";
+    host_ = "elsewhere";
+    write(24, true);
+    ASSERT_NO_FATAL_FAILURE(make(cli::run_merge, options));
+    expect_reads("report --header-only -i " + path_, "hostname : accepts+elsewhere");
+    expect_reads("evlist -i " + path_, "@elsewhere");
+    EXPECT_EQ(script_lines("--no-itrace"), 6U);
+    EXPECT_EQ(script_lines("--no-itrace", "4194405"), 3U) << "thread 101 of the second host";
+    Output output = run(perf_ + "script --no-itrace -F time -i " + path_);
+    EXPECT_EQ(output.text.find("Warning"), std::string::npos) << output.text;
+    expect_reads("report -D -i " + path_, "HISI PTT");
 }
 
 TEST_P(PerfAccepts, ARecoveredFile)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit merge: several recordings, of one host or of several, as one.
+#include "perfdata/merge.hpp"
+
+#include <algorithm>
+
+#include "cli/commands.hpp"
+#include "cli/recording.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+std::string clock_text(const perfdata::MergedInput &input)
+{
+    switch (input.clock) {
+        case perfdata::ClockRelation::kReference:
+            return "its clock is that of the result";
+        case perfdata::ClockRelation::kSame:
+            return "same host and clock: times as they are";
+        case perfdata::ClockRelation::kAligned:
+            return fmt::format("aligned by the wall clock: {:+} ns", input.shift_ns);
+        case perfdata::ClockRelation::kUnknown:
+            break;
+    }
+    return "NOT aligned: the files do not say how the clocks relate (record with -k "
+           "CLOCK_MONOTONIC or another clock); times as they are";
+}
+
+}  // namespace
+
+Result<int> run_merge(const MergeOptions &options, Output &out)
+{
+    if (options.inputs.size() < 2)
+        return Error{Errc::kUsage, "merge needs two recordings or more"};
+    if (std::ranges::count(options.inputs, "-") > 1)
+        return Error{Errc::kUsage, "standard input can be one recording only"};
+    std::vector<perfdata::Reader> readers;
+    for (const std::string &path : options.inputs) {
+        Result<perfdata::Reader> reader = open_recording(path);
+        if (!reader)
+            return reader.error();
+        readers.push_back(std::move(*reader));
+    }
+    const auto merged = perfdata::merge_recordings(readers, options.output);
+    if (!merged)
+        return merged.error();
+    std::vector<std::string> troubles;
+    for (size_t i = 0; i < readers.size(); i++) {
+        const perfdata::MergedInput &input = (*merged)[i];
+        out.print("{}: host {}, {}\n", recording_name(options.inputs[i]), input.host,
+                  clock_text(input));
+        if (input.late_records)
+            out.print("{}: {} records came too late to be put in order\n",
+                      recording_name(options.inputs[i]), input.late_records);
+        troubles.push_back(damage_of(readers[i], recording_name(options.inputs[i])));
+    }
+    return say_troubles(troubles);
+}
+
+}  // namespace pmukit::cli

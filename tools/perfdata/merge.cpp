@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "perfdata/merge.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include "perfdata/copy.hpp"
+#include "perfdata/features.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/ordered.hpp"
+#include "perfdata/translate.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+constexpr size_t kMaxHosts = 512;
+constexpr uint32_t kThreadsPerHost = uint32_t{1} << 22;  // PID_MAX_LIMIT of Linux
+constexpr uint32_t kRingsPerInput = uint32_t{1} << 20;
+constexpr uint32_t kCpusUnknown = 8192;  // NR_CPUS of the largest kernels, where NRCPUS is missing
+constexpr size_t kRoundBytes = size_t{1} << 20;  // of records between two FINISHED_ROUND
+constexpr uint32_t kTracepointType = 2;
+
+// Only of the first recording: there can be one, or the merge makes its own.
+constexpr uint32_t kOnlyFirst[] = {kThreadMap, kCpuMap, kStatConfig, kTimeConv, kFinishedInit};
+// What a kernel says of itself; two kernels cannot share their addresses.
+constexpr uint32_t kOfKernel[] = {PERF_RECORD_KSYMBOL, PERF_RECORD_BPF_EVENT,
+                                  PERF_RECORD_TEXT_POKE};
+// Sections that are true of hosts together; those of one host alone would be taken for all.
+constexpr unsigned kOfHosts[] = {kFeatVersion,     kFeatCmdline, kFeatClockId,  kFeatClockData,
+                                 kFeatBranchStack, kFeatStat,    kFeatGroupDesc};
+
+template <typename List, typename Value>
+bool is_in(const List &list, const Value &value)
+{
+    return std::ranges::find(list, value) != std::end(list);
+}
+
+struct Input {
+    explicit Input(Reader &from, size_t max_bytes) : reader(from), ordered(from, max_bytes) {}
+
+    Reader &reader;
+    OrderedReader ordered;
+    MergedInput told;
+    size_t host = 0;
+    Translation translation;
+    std::map<uint32_t, uint32_t> types;  // of PMUs: here, merged
+
+    Record head;
+    bool ended = false;
+    uint64_t head_ns = 0;  // of the head, or of the last record that had a time; merged clock
+    std::optional<uint32_t> info_type;  // of AUXTRACE_INFO
+    std::vector<uint64_t> info;
+};
+
+// Clocks
+
+std::optional<ClockData> clock_data(const Reader &reader)
+{
+    const std::optional<Bytes> content = reader.feature(kFeatClockData);
+    return content ? parse_clock_data(*content, reader.order()) : std::nullopt;
+}
+
+bool same_clock(const Reader &a, const Reader &b)
+{
+    const Attr &first = a.events().front().attr, &second = b.events().front().attr;
+    return first.use_clockid == second.use_clockid && first.clock_id == second.clock_id;
+}
+
+bool is_wall_clock(const Reader &reader)
+{
+    const Attr &attr = reader.events().front().attr;
+    return attr.use_clockid && (attr.clock_id == CLOCK_REALTIME || attr.clock_id == CLOCK_TAI);
+}
+
+void relate_clocks(const Input &first, Input &other)
+{
+    constexpr uint64_t kSecond_ns = 1000000000;
+    const std::optional<ClockData> here = clock_data(other.reader),
+                                   there = clock_data(first.reader);
+    const bool one_host = other.host == first.host && !other.told.host.empty();
+    uint64_t shift = 0;
+    if (here && there)
+        shift = (here->wall_ns - here->clock_ns) - (there->wall_ns - there->clock_ns);
+    // A clock of one host that the wall clock moved against is still one clock.
+    const bool small = shift < kSecond_ns || -shift < kSecond_ns;
+    if (one_host && same_clock(first.reader, other.reader) && small) {
+        other.told.clock = ClockRelation::kSame;
+        return;
+    }
+    other.told.clock = ClockRelation::kUnknown;
+    if (here && there) {
+        other.told.clock = ClockRelation::kAligned;
+        other.translation.time_shift_ns = shift;
+        other.told.shift_ns = static_cast<int64_t>(shift);
+    } else if (is_wall_clock(other.reader) && same_clock(first.reader, other.reader)) {
+        other.told.clock = ClockRelation::kAligned;
+    }
+}
+
+// Merging
+
+class Merge {
+public:
+    explicit Merge(std::vector<Reader> &readers)
+    {
+        for (Reader &reader : readers)
+            inputs_.emplace_back(reader, OrderedReader::kDefaultBytes / readers.size());
+    }
+
+    Result<void> run(const std::string &to);
+    std::vector<MergedInput> told() const
+    {
+        std::vector<MergedInput> all;
+        for (const Input &input : inputs_) {
+            all.push_back(input.told);
+            all.back().late_records = input.ordered.late_records();
+        }
+        return all;
+    }
+
+private:
+    Result<void> check(const Input &input) const;
+    void find_hosts();
+    void number_ids(Input &input);
+    void number_types(Input &input);
+    uint32_t merged_type(uint32_t type, const std::string &name);
+    std::string with_host(const std::string &name, const Input &input) const
+    {
+        return hosts_.size() < 2 ? name : name + "@" + input.told.host;
+    }
+    std::vector<WriterEvent> events() const;
+
+    Result<void> advance(Input &input);
+    Result<void> write_preamble(Input &input, Writer &to);
+    Result<void> write_info(Writer &to);
+    Result<void> write_head(Input &input, Writer &to);
+    Result<void> write_all(Writer &to);
+    bool is_left_out(const Input &input, const Record &record) const;
+    void write_sections(Writer &to) const;
+
+    std::deque<Input> inputs_;
+    std::vector<std::string> hosts_;
+    std::vector<uint32_t> cpus_;  // of each host
+    std::unordered_set<uint64_t> used_ids_;
+    uint64_t next_id_ = 1;
+    std::map<std::string, uint32_t> type_by_name_;
+    std::set<uint32_t> used_types_;
+    std::vector<std::byte> body_;
+    size_t since_round_ = 0;
+};
+
+Result<void> Merge::check(const Input &input) const
+{
+    const Reader &reader = input.reader;
+    if (reader.order() != inputs_.front().reader.order())
+        return Error{Errc::kUnsupported,
+                     reader.part() + ": recordings of different byte order cannot be one"};
+    if (reader.is_directory())
+        return Error{Errc::kUnsupported,
+                     reader.part() + ": a directory; make a file of it first, with pmukit cut"};
+    for (const Event &event : reader.events()) {
+        if (!(event.attr.sample_type & PERF_SAMPLE_IDENTIFIER) || !event.attr.sample_id_all)
+            return Error{Errc::kUnsupported,
+                         reader.part() +
+                             ": its records do not say whose they are; record with perf record "
+                             "--sample-identifier, or with pmukit record"};
+        if (event.attr.type == kTracepointType && hosts_.size() > 1)
+            return Error{Errc::kUnsupported,
+                         reader.part() + ": trace events of several hosts cannot be one recording"};
+    }
+    if (reader.events().empty())
+        return Error{Errc::kUnsupported, reader.part() + ": no events"};
+    return {};
+}
+
+uint32_t cpus_of(const Reader &reader)
+{
+    const std::optional<Bytes> content = reader.feature(kFeatNrCpus);
+    const auto counts = content ? parse_cpu_counts(*content, reader.order()) : std::nullopt;
+    return counts && counts->available && counts->available < kCpusUnknown ? counts->available
+                                                                           : kCpusUnknown;
+}
+
+void Merge::find_hosts()
+{
+    for (size_t i = 0; i < inputs_.size(); i++) {
+        Input &input = inputs_[i];
+        input.told.host = input.reader.hostname();
+        if (input.told.host.empty())
+            input.told.host = "host" + std::to_string(i + 1);
+        const auto known = std::ranges::find(hosts_, input.told.host);
+        input.host = static_cast<size_t>(known - hosts_.begin());
+        if (known == hosts_.end()) {
+            hosts_.push_back(input.told.host);
+            cpus_.push_back(0);
+        }
+        cpus_[input.host] = std::max(cpus_[input.host], cpus_of(input.reader));
+        input.translation.ring_shift = static_cast<uint32_t>(i) * kRingsPerInput;
+    }
+    for (Input &input : inputs_) {
+        input.translation.thread_shift = static_cast<uint32_t>(input.host) * kThreadsPerHost;
+        for (size_t host = 0; host < input.host; host++)
+            input.translation.cpu_shift += cpus_[host];
+    }
+}
+
+void Merge::number_ids(Input &input)
+{
+    for (const Event &event : input.reader.events())
+        for (uint64_t id : event.ids) {
+            if (used_ids_.insert(id).second)
+                continue;
+            while (!used_ids_.insert(next_id_).second)
+                next_id_++;
+            input.translation.ids[id] = next_id_;
+        }
+}
+
+uint32_t Merge::merged_type(uint32_t type, const std::string &name)
+{
+    if (type < PERF_TYPE_MAX)
+        return type;
+    const auto [known, fresh] = type_by_name_.try_emplace(name, type);
+    if (fresh && !used_types_.insert(type).second) {
+        known->second = *used_types_.rbegin() + 1;
+        used_types_.insert(known->second);
+    }
+    return known->second;
+}
+
+void Merge::number_types(Input &input)
+{
+    const std::optional<Bytes> content = input.reader.feature(kFeatPmuMappings);
+    const auto pmus = content ? parse_pmu_mappings(*content, input.reader.order()) : std::nullopt;
+    for (const auto &[type, name] : pmus.value_or(std::vector<PmuName>()))
+        input.types[type] = merged_type(type, with_host(std::string(name), input));
+    for (const Event &event : input.reader.events())
+        if (!input.types.contains(event.attr.type))
+            input.types[event.attr.type] = merged_type(
+                event.attr.type, with_host("type" + std::to_string(event.attr.type), input));
+}
+
+std::vector<WriterEvent> Merge::events() const
+{
+    std::vector<WriterEvent> all;
+    for (const Input &input : inputs_)
+        for (WriterEvent &event : events_for_copy(input.reader)) {
+            std::byte *type = event.attr.data() + kAttrType;
+            const std::endian order = input.reader.order();
+            store(type, input.types.at(load<uint32_t>(type, order)), order);
+            for (uint64_t &id : event.ids)
+                if (const auto fresh = input.translation.ids.find(id);
+                    fresh != input.translation.ids.end())
+                    id = fresh->second;
+            event.name = with_host(event.name, input);
+            all.push_back(std::move(event));
+        }
+    return all;
+}
+
+// Records
+
+bool Merge::is_left_out(const Input &input, const Record &record) const
+{
+    if (is_pipe_header(record.type) || record.type == kFinishedRound ||
+        record.type == kAuxtraceInfo || record.type == kHeaderTracingData)
+        return true;
+    if (&input != &inputs_.front() && is_in(kOnlyFirst, record.type))
+        return true;
+    if (input.host == inputs_.front().host)
+        return false;
+    const bool is_map = record.type == PERF_RECORD_MMAP || record.type == PERF_RECORD_MMAP2;
+    const bool of_kernel = is_map && record.body.size() >= 4 &&
+                           load<uint32_t>(record.body.data(), input.reader.order()) == UINT32_MAX;
+    return of_kernel || is_in(kOfKernel, record.type);
+}
+
+Result<void> Merge::advance(Input &input)
+{
+    Result<bool> more = input.ordered.next(input.head);
+    if (!more)
+        return Error{more.error().code, input.reader.part() + ": " + more.error().message,
+                     more.error().offset};
+    input.ended = !*more;
+    if (input.ended || input.head.type >= kHeaderAttr)
+        return {};
+    const std::optional<uint64_t> time_ns = input.reader.time_of(input.head);
+    if (time_ns && *time_ns != 0 && *time_ns != UINT64_MAX)
+        input.head_ns = *time_ns + input.translation.time_shift_ns;
+    return {};
+}
+
+Result<void> Merge::write_head(Input &input, Writer &to)
+{
+    if (is_left_out(input, input.head))
+        return {};
+    const Reader &reader = input.reader;
+    Record record = input.head;
+    body_.assign(record.body.begin(), record.body.end());
+    const size_t event = reader.event_of(record).value_or(0);
+    translate(record.type, body_, reader.events()[event].attr, reader.order(), input.translation);
+    record.body = body_;
+    since_round_ += kRecordHeaderBytes + body_.size();
+    return to.copy(record);
+}
+
+// What perf says before it records: all of it stands before the first sample of any host.
+Result<void> Merge::write_preamble(Input &input, Writer &to)
+{
+    for (;;) {
+        if (Result<void> done = advance(input); !done)
+            return done;
+        if (input.ended || input.head_ns != 0 || input.head.type == kAuxtrace)
+            return {};
+        const auto info = parse_auxtrace_info(input.head.body, input.reader.order());
+        if (input.head.type == kAuxtraceInfo && info) {
+            input.info_type = info->type;
+            for (size_t i = 0; i < info->priv.size(); i++)
+                input.info.push_back(info->priv[i]);
+        }
+        if (Result<void> done = write_head(input, to); !done)
+            return done;
+    }
+}
+
+// Stock perf takes one AUXTRACE_INFO for all AUX data: only when all of it is of that kind.
+Result<void> Merge::write_info(Writer &to)
+{
+    const Input *of = nullptr;
+    for (const Input &input : inputs_) {
+        if (!input.info_type && !input.reader.feature(kFeatAuxtrace))
+            continue;
+        if (!input.info_type || (of && of->info_type != input.info_type))
+            return {};
+        if (!of)
+            of = &input;
+    }
+    if (!of)
+        return {};
+    std::vector<uint64_t> priv = of->info;
+    if (!priv.empty())  // the PMU's type
+        if (const auto type = of->types.find(static_cast<uint32_t>(priv[0]));
+            type != of->types.end())
+            priv[0] = type->second;
+    return to.auxtrace_info(*of->info_type, priv);
+}
+
+Result<void> Merge::write_all(Writer &to)
+{
+    for (;;) {
+        Input *next = nullptr;
+        for (Input &input : inputs_)
+            if (!input.ended && (!next || input.head_ns < next->head_ns))
+                next = &input;
+        if (!next)
+            return {};
+        do {  // a payload stays in one piece
+            if (Result<void> done = write_head(*next, to); !done)
+                return done;
+            if (Result<void> done = advance(*next); !done)
+                return done;
+        } while (!next->ended && next->head.payload_at != 0);
+        if (since_round_ < kRoundBytes)
+            continue;
+        since_round_ = 0;
+        if (Result<void> done = to.finished_round(); !done)
+            return done;
+    }
+}
+
+// Sections
+
+std::string joined_texts(const std::deque<Input> &inputs, unsigned feature)
+{
+    std::vector<std::string> texts;
+    for (const Input &input : inputs) {
+        const std::optional<Bytes> content = input.reader.feature(feature);
+        const auto text =
+            content ? parse_text_feature(*content, input.reader.order()) : std::nullopt;
+        if (text && !is_in(texts, *text))
+            texts.emplace_back(*text);
+    }
+    std::string all;
+    for (const std::string &text : texts)
+        all += (all.empty() ? "" : "+") + text;
+    return all;
+}
+
+void Merge::write_sections(Writer &to) const
+{
+    const Reader &first = inputs_.front().reader;
+    const std::endian order = to.order();
+    for (const FeatureSection &section : first.features()) {
+        const std::optional<Bytes> content = first.feature(section.feature);
+        const bool wanted =
+            is_copied_section(section.feature) && section.feature != kFeatSampleTime;
+        if (content && wanted && (hosts_.size() < 2 || is_in(kOfHosts, section.feature)))
+            to.section(section.feature, {content->begin(), content->end()});
+    }
+    if (hosts_.size() > 1) {
+        for (unsigned feature : {kFeatHostname, kFeatOsRelease, kFeatArch})
+            to.section(feature, Packer(order).string(joined_texts(inputs_, feature)).take());
+        uint32_t cpus = 0;
+        for (uint32_t of_host : cpus_)
+            cpus += of_host;
+        to.section(kFeatNrCpus, Packer(order).put(cpus).put(cpus).take());
+    }
+    Packer build_ids(order);
+    for (const Input &input : inputs_)
+        if (const std::optional<Bytes> content = input.reader.feature(kFeatBuildId))
+            build_ids.put(*content);
+    if (!build_ids.bytes().empty())
+        to.section(kFeatBuildId, build_ids.take());
+    Packer pmus(order);
+    pmus.put(static_cast<uint32_t>(type_by_name_.size()));
+    for (const auto &[name, type] : type_by_name_)
+        pmus.put(type).string(name);
+    to.section(kFeatPmuMappings, pmus.take());
+}
+
+Result<void> Merge::run(const std::string &to)
+{
+    for (Input &input : inputs_)
+        if (Result<void> front = input.reader.read_front(); !front)
+            return front;
+    find_hosts();
+    if (hosts_.size() > kMaxHosts)
+        return Error{Errc::kUnsupported, "more than 512 hosts"};
+    for (Input &input : inputs_) {
+        if (Result<void> fits = check(input); !fits)
+            return fits;
+        number_ids(input);
+        number_types(input);
+        if (&input != &inputs_.front())
+            relate_clocks(inputs_.front(), input);
+    }
+    Result<Writer> writer = Writer::create_copy(to, inputs_.front().reader.order(), events());
+    if (!writer)
+        return writer.error();
+    for (Input &input : inputs_)
+        if (Result<void> done = write_preamble(input, *writer); !done)
+            return done;
+    if (Result<void> done = write_info(*writer); !done)
+        return done;
+    if (Result<void> done = write_all(*writer); !done)
+        return done;
+    write_sections(*writer);
+    return writer->finish();
+}
+
+}  // namespace
+
+Result<std::vector<MergedInput>> merge_recordings(std::vector<Reader> &inputs,
+                                                  const std::string &to)
+{
+    Merge merge(inputs);
+    if (Result<void> done = merge.run(to); !done)
+        return done.error();
+    return merge.told();
+}
+
+}  // namespace pmukit::perfdata

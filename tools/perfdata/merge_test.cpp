@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What a merged recording says of each record, against lists made by hand.
+#include "perfdata/merge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "perfdata/features.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/translate.hpp"
+#include "perfdata/writer.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kSampleType =
+    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+constexpr std::endian kOrder = std::endian::native;
+constexpr uint64_t kId = 7;
+
+struct Host {
+    std::string name;
+    std::string pmu;
+    std::vector<uint64_t> times;
+    std::optional<std::pair<uint64_t, uint64_t>> clock;  // wall and clock at one moment
+    uint64_t sample_type = kSampleType;
+    uint32_t type = 24;
+    std::endian order = kOrder;
+};
+
+class MergeTest : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = ::testing::TempDir() + "pmukit_merge.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    // A thread 100 named by COMM, one sample at each time, then a buffer of the event.
+    void write(const Host &host)
+    {
+        const std::endian order = host.order;
+        WriterEvent event{std::vector<std::byte>(128), {kId}, host.pmu + "//"};
+        store(event.attr.data() + kAttrType, host.type, order);
+        store(event.attr.data() + kAttrSampleType, host.sample_type, order);
+        const unsigned bit = order == std::endian::little ? 18 : 63 - 18;
+        store(event.attr.data() + kAttrFlags, uint64_t{1} << bit, order);
+        paths_.push_back(folder_ / std::to_string(paths_.size()));
+        Result<Writer> to = Writer::create_copy(paths_.back(), order, {event});
+        ASSERT_TRUE(to);
+        to->section(kFeatHostname, Packer(order).string(host.name).take());
+        to->section(kFeatNrCpus, Packer(order).put(4U).put(4U).take());
+        to->section(kFeatPmuMappings, Packer(order).put(1U).put(host.type).string(host.pmu).take());
+        if (host.clock)
+            to->section(kFeatClockData, Packer(order)
+                                            .put(1U)
+                                            .put(1U)
+                                            .put(host.clock->first)
+                                            .put(host.clock->second)
+                                            .take());
+        Packer comm(order);
+        comm.record_header(PERF_RECORD_COMM, 0, 8 + 16 + 32).put(100U).put(100U).put(uint64_t{0});
+        comm.put(100U).put(100U).put(host.times.front()).put(2U).put(0U).put(kId);
+        ASSERT_TRUE(to->records(comm.bytes()));
+        for (uint64_t time : host.times) {
+            Packer sample(order);
+            sample.record_header(PERF_RECORD_SAMPLE, 0, 8 + 32);
+            sample.put(kId).put(100U).put(100U).put(time).put(2U).put(0U);
+            ASSERT_TRUE(to->records(sample.bytes()));
+        }
+        AuxtraceRecord trace;
+        trace.reference = kId;
+        trace.tid = UINT32_MAX;
+        trace.cpu = 2;
+        ASSERT_TRUE(to->auxtrace(trace, std::vector<std::byte>(16), {}));
+        ASSERT_TRUE(to->finished_round());
+        ASSERT_TRUE(to->finish());
+    }
+    Result<std::vector<MergedInput>> merge()
+    {
+        std::vector<Reader> readers;
+        for (const fs::path &path : paths_)
+            readers.push_back(Reader::open_path(path).value());
+        return merge_recordings(readers, folder_ / "merged");
+    }
+    Result<Reader> merged() { return Reader::open_path(folder_ / "merged"); }
+    // "PMU tid cpu @time" of each sample, in the order of the file.
+    std::vector<std::string> samples()
+    {
+        std::vector<std::string> all;
+        Result<Reader> reader = merged();
+        for (Record record; *reader->next(record);) {
+            if (record.type != PERF_RECORD_SAMPLE)
+                continue;
+            const Event &event = reader->events()[*reader->event_of(record)];
+            const Sample sample = *parse_sample(record.body, event.attr, reader->order());
+            all.push_back(reader->pmu_name(event.attr.type) + " " +
+                          std::to_string(*sample.who.tid) + " " + std::to_string(*sample.who.cpu) +
+                          " @" + std::to_string(*sample.who.time_ns));
+        }
+        EXPECT_FALSE(reader->damage());
+        EXPECT_TRUE(reader->complaints().empty());
+        return all;
+    }
+    std::string refusal()
+    {
+        const auto done = merge();
+        EXPECT_FALSE(fs::exists(folder_ / "merged"));
+        return done ? std::string() : done.error().message;
+    }
+
+    fs::path folder_;
+    std::vector<fs::path> paths_;
+};
+
+// Thread 100 of the second host is 2^22 + 100, its CPU 2 comes behind four others.
+TEST_F(MergeTest, HostsAreKeptApart)
+{
+    write({"green", "hmu0", {10, 30}, {}});
+    write({"blue", "hmu0", {20, 40}, {}});
+    const auto told = merge();
+    ASSERT_TRUE(told) << told.error().message;
+    EXPECT_EQ(samples(),
+              (std::vector<std::string>{"hmu0@green 100 2 @10", "hmu0@blue 4194404 6 @20",
+                                        "hmu0@green 100 2 @30", "hmu0@blue 4194404 6 @40"}));
+    EXPECT_EQ((*told)[1].host, "blue");
+    EXPECT_EQ((*told)[0].clock, ClockRelation::kReference);
+    EXPECT_EQ((*told)[1].clock, ClockRelation::kUnknown);
+    Result<Reader> reader = merged();
+    EXPECT_EQ(reader->hostname(), "green+blue");
+    EXPECT_EQ(parse_cpu_counts(*reader->feature(kFeatNrCpus), kOrder)->available, 8U);
+    EXPECT_EQ(reader->events()[1].name, "hmu0//@blue");
+    EXPECT_NE(reader->events()[0].ids, reader->events()[1].ids);
+}
+
+TEST_F(MergeTest, AuxBuffersStayWithTheirEvent)
+{
+    write({"green", "hmu0", {10}, {}});
+    write({"blue", "hmu1", {20}, {}});
+    ASSERT_TRUE(merge());
+    Result<Reader> reader = merged();
+    std::vector<std::string> pmus;
+    for (Record record; *reader->next(record);)
+        if (record.type == kAuxtrace) {
+            const AuxtraceRecord trace = *parse_auxtrace(record.body, kOrder);
+            const size_t event = *reader->event_of_id(trace.reference);
+            pmus.push_back(reader->pmu_name(reader->events()[event].attr.type) + " " +
+                           std::to_string(trace.cpu));
+        }
+    EXPECT_EQ(pmus, (std::vector<std::string>{"hmu0@green 2", "hmu1@blue 6"}));
+}
+
+TEST_F(MergeTest, ThreadsOfAllHostsAreNamedBeforeTheirSamples)
+{
+    write({"green", "hmu0", {10}, {}});
+    write({"blue", "hmu0", {5}, {}});
+    ASSERT_TRUE(merge());
+    Result<Reader> reader = merged();
+    std::vector<uint32_t> threads;
+    for (Record record; *reader->next(record);)
+        if (record.type == PERF_RECORD_COMM)
+            threads.push_back(parse_comm(record.body, kOrder)->tid);
+    EXPECT_EQ(threads, (std::vector<uint32_t>{4194404, 100}));
+}
+
+// green was at 1000 when the wall clock said 500000, blue at 100 when it said 500050: blue's 100 is
+// green's 1050.
+TEST_F(MergeTest, ClocksAreAlignedByTheWallClock)
+{
+    write({"green", "hmu0", {1000, 1100}, std::pair(500000, 1000)});
+    write({"blue", "hmu0", {100, 200}, std::pair(500050, 100)});
+    const auto told = merge();
+    ASSERT_TRUE(told);
+    EXPECT_EQ((*told)[1].clock, ClockRelation::kAligned);
+    EXPECT_EQ((*told)[1].shift_ns, 950);
+    EXPECT_EQ(samples(),
+              (std::vector<std::string>{"hmu0@green 100 2 @1000", "hmu0@blue 4194404 6 @1050",
+                                        "hmu0@green 100 2 @1100", "hmu0@blue 4194404 6 @1150"}));
+}
+
+TEST_F(MergeTest, RecordingsOfOneHostShareIt)
+{
+    write({"green", "hmu0", {10}, {}});
+    write({"green", "hmu0", {5, 15}, {}});
+    const auto told = merge();
+    ASSERT_TRUE(told);
+    EXPECT_EQ((*told)[1].clock, ClockRelation::kSame);
+    EXPECT_EQ(samples(),
+              (std::vector<std::string>{"hmu0 100 2 @5", "hmu0 100 2 @10", "hmu0 100 2 @15"}));
+}
+
+TEST_F(MergeTest, ARestartedHostIsAlignedByTheWallClock)
+{
+    constexpr uint64_t kHour_ns = 3600000000000;
+    write({"green", "hmu0", {10 + kHour_ns}, std::pair(uint64_t{1} << 50, kHour_ns)});
+    write({"green", "hmu0", {10}, std::pair((uint64_t{1} << 50) + kHour_ns, uint64_t{0})});
+    const auto told = merge();
+    ASSERT_TRUE(told);
+    EXPECT_EQ((*told)[1].clock, ClockRelation::kAligned);
+    EXPECT_EQ((*told)[1].shift_ns, static_cast<int64_t>(2 * kHour_ns));
+}
+
+TEST_F(MergeTest, OneTypeNumberOfTwoPmusIsTwo)
+{
+    write({"green", "hmu0", {10}, {}});
+    write({"green", "ptt0", {20}, {}});
+    ASSERT_TRUE(merge());
+    EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "ptt0 100 2 @20"}));
+}
+
+TEST_F(MergeTest, WhatDoesNotFitTogetherIsRefused)
+{
+    write({"green", "hmu0", {10}, {}});
+    write({"blue", "hmu0", {10}, {}, kSampleType & ~uint64_t{PERF_SAMPLE_IDENTIFIER}});
+    EXPECT_NE(refusal().find("--sample-identifier"), std::string::npos);
+    paths_.pop_back();
+    const std::endian other =
+        kOrder == std::endian::little ? std::endian::big : std::endian::little;
+    write({"blue", "hmu0", {10}, {}, kSampleType, 24, other});
+    EXPECT_NE(refusal().find("byte order"), std::string::npos);
+    paths_.pop_back();
+    write({"blue", "sched", {10}, {}, kSampleType, 2});
+    EXPECT_NE(refusal().find("trace events"), std::string::npos);
+}
+
+// Every number of every record that changes, and the number it becomes.
+class Translate : public ::testing::TestWithParam<std::endian> {
+protected:
+    std::vector<uint32_t> translated(uint32_t type, const std::vector<uint32_t> &halves,
+                                     const Attr &attr)
+    {
+        Packer body(GetParam());
+        for (uint32_t half : halves)
+            body.put(half);
+        std::vector<std::byte> bytes = body.take();
+        Translation translation;
+        translation.thread_shift = 1000;
+        translation.cpu_shift = 10000;
+        translation.ring_shift = 100000;
+        translate(type, bytes, attr, GetParam(), translation);
+        std::vector<uint32_t> out;
+        for (size_t at = 0; at < bytes.size(); at += 4)
+            out.push_back(load<uint32_t>(bytes.data() + at, GetParam()));
+        return out;
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Orders, Translate,
+                         ::testing::Values(std::endian::little, std::endian::big),
+                         [](const auto &order) {
+                             return order.param == std::endian::little ? "little" : "big";
+                         });
+
+TEST_P(Translate, ThreadsCpusAndRings)
+{
+    const Attr none;
+    using Halves = std::vector<uint32_t>;
+    const Halves ones(10, 1);
+    EXPECT_EQ(translated(PERF_RECORD_COMM, {1, 2, 3}, none), (Halves{1001, 1002, 3}));
+    EXPECT_EQ(translated(PERF_RECORD_COMM, {0, UINT32_MAX, 3}, none), (Halves{0, UINT32_MAX, 3}));
+    EXPECT_EQ(translated(PERF_RECORD_FORK, {1, 2, 3, 4, 0, 0}, none),
+              (Halves{1001, 1002, 1003, 1004, 0, 0}));
+    EXPECT_EQ(translated(kAuxtrace, ones, none),
+              (Halves{1, 1, 1, 1, 1, 1, 100001, 1001, 10001, 1}));
+    EXPECT_EQ(translated(kAuxtrace, {1, 1, 1, 1, 1, 1, 1}, none),
+              (Halves{1, 1, 1, 1, 1, 1, 100001}))
+        << "what is not there stays away";
+    Attr attr;
+    attr.sample_id_all = true;
+    attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CPU;
+    EXPECT_EQ(translated(PERF_RECORD_SWITCH, {1, 2, 3, 4}, attr), (Halves{1001, 1002, 10003, 4}));
+    EXPECT_EQ(translated(PERF_RECORD_SAMPLE, {1, 2, 3, 4, 5}, attr),
+              (Halves{1001, 1002, 10003, 4, 5}));
+}
+
+TEST_P(Translate, IdsAndTimes)
+{
+    Packer body(GetParam());
+    for (uint64_t word : {7, 70, 7, 8})  // IDENTIFIER, TIME, READ: value, id
+        body.put(word);
+    std::vector<std::byte> bytes = body.take();
+    Attr attr;
+    attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_READ;
+    attr.read_format = PERF_FORMAT_ID;
+    Translation translation;
+    translation.ids = {{7, 700}, {8, 800}};
+    translation.time_shift_ns = static_cast<uint64_t>(-10);
+    translate(PERF_RECORD_SAMPLE, bytes, attr, GetParam(), translation);
+    const WordView words(bytes, GetParam());
+    EXPECT_EQ(words[0], 700U);
+    EXPECT_EQ(words[1], 60U);
+    EXPECT_EQ(words[2], 7U) << "a count is no id";
+    EXPECT_EQ(words[3], 800U);
+}
+
+TEST_P(Translate, AnIdIndexThatLiesIsCutAtItsEnd)
+{
+    Packer body(GetParam());
+    body.put(uint64_t{1} << 60);
+    for (uint64_t word : {7, 1, 2, 3, 7, 1})
+        body.put(word);
+    std::vector<std::byte> bytes = body.take();
+    Translation translation;
+    translation.ids = {{7, 700}};
+    translation.thread_shift = 1000;
+    translation.cpu_shift = 10000;
+    translation.ring_shift = 100000;
+    translate(kIdIndex, bytes, {}, GetParam(), translation);
+    const WordView words(bytes, GetParam());
+    const uint64_t expected[] = {uint64_t{1} << 60, 700, 100001, 10002, 1003, 7, 1};
+    for (size_t i = 0; i < std::size(expected); i++)
+        EXPECT_EQ(words[i], expected[i]) << i;
+}
+
+}  // namespace
+}  // namespace pmukit::perfdata
