@@ -124,15 +124,16 @@ Result<bool> Reader::have(size_t wanted)
     return ready_ >= wanted;
 }
 
+// What is passed is about to be given: only what lies before it is no longer looked at.
 void Reader::pass(size_t bytes)
 {
+    if (position_ >= forget_at_) {
+        input_.forget_before(position_);
+        forget_at_ = position_ + kForgetStepBytes;
+    }
     at_ += bytes;
     ready_ -= bytes;
     position_ += bytes;
-    if (position_ < forget_at_)
-        return;
-    input_.forget_before(position_);
-    forget_at_ = position_ + kForgetStepBytes;
 }
 
 // The data ends where it should not: a reader that is fed waits, others say it.

@@ -223,10 +223,14 @@ Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
     Event event{*attr, {}, {}, {attr_bytes.begin(), attr_bytes.end()}};
     ByteReader in(ids, order_);
     while (std::optional<uint64_t> id = in.u64()) {
-        if (!event_by_id_.emplace(*id, events_.size()).second)
-            return Error{Errc::kDamaged, "event id " + std::to_string(*id) + " appears twice",
-                         offset};
-        event.ids.push_back(*id);
+        if (event_by_id_.emplace(*id, events_.size()).second) {
+            event.ids.push_back(*id);
+            continue;
+        }
+        // The event will not exist: neither may its ids.
+        for (uint64_t known : event.ids)
+            event_by_id_.erase(known);
+        return Error{Errc::kDamaged, "event id " + std::to_string(*id) + " appears twice", offset};
     }
     events_.push_back(std::move(event));
     places_.push_back({sample_id_position(attr->sample_type).value_or(kNowhere),

@@ -384,5 +384,42 @@ TEST_P(ReaderSource, APackedRecordThatClaimsTooMuchIsALoss)
 
 #endif
 
+// Resident bytes of this process.
+uint64_t resident_bytes()
+{
+    uint64_t pages = 0;
+    std::ifstream statm("/proc/self/statm");
+    statm >> pages >> pages;
+    return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Every byte of a payload much larger is looked at, and given back: also those of a piece whose
+// pages go as it is passed.
+TEST(ReaderMemory, DoesNotGrowWithThePayload)
+{
+    constexpr uint64_t kPayload = uint64_t{256} << 20, kMost = uint64_t{48} << 20;
+    const std::string path = ::testing::TempDir() + "pmukit_sparse." + std::to_string(::getpid());
+    FileBuilder file;
+    file.event(24, kSampleType, {7}).record(kAuxtrace, {kPayload, 0, 7, 0, 0});
+    const std::vector<std::byte> front = file.pipe();
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char *>(front.data()), std::ssize(front));
+    fs::resize_file(path, front.size() + kPayload);
+    Result<Reader> reader = Reader::open_path(path);
+    ASSERT_TRUE(reader);
+    const uint64_t before = resident_bytes();
+    uint64_t seen = 0, sum = 0, most = before;
+    for (Record record; *reader->next(record);) {
+        for (size_t at = 0; at < record.payload.size(); at += 4096)
+            sum += std::to_integer<uint64_t>(record.payload[at]);
+        seen += record.payload.size();
+        most = std::max(most, resident_bytes());
+    }
+    EXPECT_EQ(seen, kPayload);
+    EXPECT_EQ(sum, 0U);
+    EXPECT_LE(most - before, kMost);
+    fs::remove(path);
+}
+
 }  // namespace
 }  // namespace pmukit::perfdata

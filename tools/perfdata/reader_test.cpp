@@ -264,5 +264,23 @@ TEST(Reader, AnyDamagedByteIsSurvived)
     }
 }
 
+// An event whose ids are in part those of another is refused, and with it all of its ids.
+TEST(ReaderPipe, AnEventThatIsRefusedLeavesNoIds)
+{
+    FileBuilder file;
+    file.event(24, kSampleType, {7}).event(24, kSampleType, {8}).event(1, kSampleType, {9, 7});
+    file.raw_sample(9, 0, filled(12, 0x11)).raw_sample(8, 0, filled(12, 0x11));
+    const std::vector<std::byte> bytes = file.pipe();
+    Result<Reader> reader = Reader::open(bytes);
+    ASSERT_TRUE(reader);
+    std::vector<std::optional<size_t>> events;
+    for (Record record; *reader->next(record);)
+        if (record.type == PERF_RECORD_SAMPLE)
+            events.push_back(reader->event_of(record));
+    EXPECT_EQ(reader->events().size(), 2U);
+    EXPECT_EQ(reader->complaints().size(), 1U);
+    EXPECT_EQ(events, (std::vector<std::optional<size_t>>{std::nullopt, 1}));
+}
+
 }  // namespace
 }  // namespace pmukit::perfdata
