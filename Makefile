@@ -23,7 +23,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench corpus corpus-words rooms clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words rooms clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -37,6 +37,7 @@ help:
 	@echo '  make vm [K=]         an interactive shell in a guest with the devices and modules'
 	@echo '  make mutants [U= N=] faults put into copies of the tree, one by one: the tests must notice (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
+	@echo '  make fuzz [SECONDS=] the fuzzers, 300 seconds in all unless told otherwise; needs clang'
 	@echo '  make corpus [K=]     recordings by stock perf in guests, anew; corpus-words: only what the newest perf says of them'
 	@echo
 	@echo '  make setup           packages, QEMU and guest kernels (SETUP=no only prints)'
@@ -118,6 +119,9 @@ test:
 
 bench: tools
 	@tools/scripts/bench $(BUILD)/tools
+
+fuzz:
+	@tools/scripts/fuzz $(BUILD) $(or $(SECONDS),300)
 
 corpus: tools modules guest
 	@tools/scripts/corpus $(BUILD) $(run_kernels)

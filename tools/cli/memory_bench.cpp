@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How much memory pmukit takes for a recording of 4 GiB (or of as many MiB as the first argument
-// says): the peak resident set of each command, and how fast it went through the file. The
-// recording lies in TMPDIR while it is used.
+// How much memory a recording of 8 GiB takes (or of as many MiB as the first argument says): the
+// peak resident set of `pmukit report`, `pmukit dump` and of a loop over its records, at most 64
+// MiB each, and how fast they went through the file. The recording is sparse: of each AUX buffer
+// only the beginning has records, the rest are zeros that decoders must look at, too. Another, of
+// 512 MiB, is full. Both lie in TMPDIR while they are used.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pmukit/cxl_hmu.h>
@@ -20,7 +22,9 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/file.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/reader.hpp"
 #include "perfdata/writer.hpp"
 
 namespace {
@@ -106,6 +110,60 @@ Result<void> write_recording(const std::string &path, size_t bytes)
     return writer->finish();
 }
 
+// In pipe layout, whose header comes first, so that the rest can be holes.
+Result<void> write_sparse(const std::string &path, size_t bytes)
+{
+    constexpr size_t kSparseBufferBytes = size_t{256} << 20;
+    perfdata::HostInfo host;
+    host.pmus = {{kPmuType, "cxl_hmu_mem0.0.0"}};
+    Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    Fd front(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+    if (!fd || !front)
+        return system_error(path, errno);
+    auto writer = perfdata::Writer::create_pipe(std::move(front), {make_event()}, host);
+    if (!writer)
+        return writer.error();
+    if (auto put = writer->finish(); !put)
+        return put;
+    uint64_t sequence = 0;
+    for (uint64_t offset = 0; offset < bytes; offset += kSparseBufferBytes) {
+        std::vector<std::byte> head = aux_record(offset, kSparseBufferBytes);
+        const size_t at = head.size();
+        const perf_event_header header{perfdata::kAuxtrace, 0, 48};
+        head.resize(at + 48);
+        std::memcpy(head.data() + at, &header, sizeof header);
+        for (size_t i = 0; uint64_t word : {uint64_t{kSparseBufferBytes}, offset, kId})
+            store<uint64_t>(head.data() + at + 8 * ++i, word, std::endian::native);
+        const std::vector<std::byte> buffer = make_buffer(sequence);
+        head.insert(head.end(), buffer.begin(), buffer.end());
+        if (auto put = write_all(fd.get(), head, path); !put)
+            return put;
+        const off_t end =
+            ::lseek(fd.get(), static_cast<off_t>(kSparseBufferBytes - buffer.size()), SEEK_CUR);
+        if (end < 0 || ::ftruncate(fd.get(), end) != 0)
+            return system_error(path, errno);
+    }
+    return {};
+}
+
+// Every record, and every word of what follows one.
+int iterate(const std::string &path)
+{
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
+    if (!reader)
+        return 2;
+    uint64_t sum = 0;
+    for (perfdata::Record record;;) {
+        Result<bool> more = reader->next(record);
+        if (!more || reader->damage())
+            return 2;
+        if (!*more)
+            return sum == 1;  // looks at the sum, or the loop would be nothing
+        for (size_t at = 0; at + 8 <= record.payload.size(); at += 8)
+            sum += load_le<uint64_t>(record.payload.data() + at);
+    }
+}
+
 struct Run {
     bool good = false;
     double seconds = 0;
@@ -130,34 +188,60 @@ Run run_command(const std::vector<std::string> &words)
     if (failed != 0 || ::wait4(pid, &status, 0, &usage) != pid)
         return {};
     std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    return {WIFEXITED(status) && WEXITSTATUS(status) == 0, took.count(),
+    // 1: some bytes were no records.
+    return {WIFEXITED(status) && WEXITSTATUS(status) <= 1, took.count(),
             static_cast<double>(usage.ru_maxrss) / 1024};
 }
 
-int bench(const std::string &file, size_t mib)
+constexpr double kMostMib = 64;
+
+// What is run on a recording, by its name in the figures.
+bool measure(const char *name, const std::vector<std::string> &words, size_t mib)
 {
-    if (auto written = write_recording(file, mib << 20); !written) {
+    const Run run = run_command(words);
+    if (!run.good || run.peak_mib > kMostMib) {
+        std::fprintf(stderr, "memory_bench: %s %s, %.1f MiB\n", name,
+                     run.good ? "takes too much memory" : "failed", run.peak_mib);
+        return false;
+    }
+    std::printf("bench cli.%s_rss_of_%zu_mib %.1f MiB\n", name, mib, run.peak_mib);
+    std::printf("bench cli.%s_of_%zu_mib %.3f GB/s\n", name, mib,
+                static_cast<double>(mib << 20) / 1e9 / run.seconds);
+    std::fflush(stdout);
+    return true;
+}
+
+bool measure_all(const std::string &self, const std::string &file, size_t mib)
+{
+    const bool report = measure("report", {PMUKIT_COMMAND, "report", "-i", file}, mib);
+    const bool dump = measure("dump", {PMUKIT_COMMAND, "dump", "-i", file}, mib);
+    const bool loop = measure("iteration", {self, "--iterate", file}, mib);
+    return report && dump && loop;
+}
+
+int bench(const std::string &self, const std::string &file, size_t mib)
+{
+    constexpr size_t kFullMib = 512;
+    if (auto written = write_recording(file, kFullMib << 20); !written) {
         std::fprintf(stderr, "memory_bench: %s\n", written.error().message.c_str());
         return 69;
     }
-    for (const char *verb : {"report", "dump"}) {
-        Run run = run_command({PMUKIT_COMMAND, verb, "-i", file});
-        if (!run.good) {
-            std::fprintf(stderr, "memory_bench: pmukit %s failed\n", verb);
-            return 1;
-        }
-        std::printf("bench cli.%s_rss_of_%zu_mib %.1f MiB\n", verb, mib, run.peak_mib);
-        std::printf("bench cli.%s %.3f GB/s\n", verb,
-                    static_cast<double>(mib << 20) / 1e9 / run.seconds);
+    const bool full = measure_all(self, file, kFullMib);
+    if (auto written = write_sparse(file, mib << 20); !written) {
+        std::fprintf(stderr, "memory_bench: %s\n", written.error().message.c_str());
+        return 69;
     }
-    return 0;
+    const bool sparse = measure_all(self, file, mib);
+    return full && sparse ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char **argv)
 {
-    size_t mib = 4096;
+    if (argc == 3 && std::string_view(argv[1]) == "--iterate")
+        return iterate(argv[2]);
+    size_t mib = 8192;
     if (argc > 1)
         std::from_chars(argv[1], argv[1] + std::strlen(argv[1]), mib);
     const char *temporary = std::getenv("TMPDIR");
@@ -166,7 +250,7 @@ int main(int argc, char **argv)
         std::fprintf(stderr, "memory_bench: %s: cannot make a folder\n", folder.c_str());
         return 69;
     }
-    int status = bench(folder + "/perf.data", mib);
+    int status = bench(argv[0], folder + "/perf.data", mib);
     std::filesystem::remove_all(folder);
     return status;
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Every case of tools/encode/testdata: its recording is made, and each command that it names must
+// say just what it expects.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "base/file.hpp"
+#include "encode/encode.hpp"
+
+namespace pmukit {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> cases()
+{
+    std::vector<std::string> names;
+    for (const fs::directory_entry &entry : fs::directory_iterator(CASES_FOLDER))
+        names.push_back(entry.path().stem());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+class EncodeCases : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(All, EncodeCases, testing::ValuesIn(cases()),
+                         [](const auto &name) { return name.param; });
+
+// Of standard output.
+std::string said_by(const std::string &command)
+{
+    std::string text;
+    FILE *pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
+    char chunk[4096];
+    while (size_t got = std::fread(chunk, 1, sizeof chunk, pipe))
+        text.append(chunk, got);
+    const int status = ::pclose(pipe);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) <= 1) << command;
+    return text;
+}
+
+TEST_P(EncodeCases, AreReadAsTheyExpect)
+{
+    Result<std::string> text = read_small_file(CASES_FOLDER "/" + GetParam() + ".case");
+    ASSERT_TRUE(text);
+    Result<encode::Case> what = encode::parse_case(*text);
+    ASSERT_TRUE(what) << what.error().message;
+    const std::string file = testing::TempDir() + "pmukit_case." + GetParam();
+    ASSERT_TRUE(encode::write_recording(*what, file));
+    EXPECT_FALSE(what->expected.empty());
+    for (const encode::Expectation &expected : what->expected)
+        EXPECT_EQ(said_by(PMUKIT_COMMAND " " + expected.command + " -i " + file), expected.text)
+            << expected.command;
+    fs::remove(file);
+}
+
+}  // namespace
+}  // namespace pmukit

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A recording from a text of one screen: what is in it, and what must be said of it. For tests,
+// also those of others. Documentation/rooms/encode.rst has the language, testdata/ has examples.
+//
+// The encoder shares no code with the decoders: a case says what stands in the bytes, so that an
+// error common to both cannot hide.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+
+namespace pmukit::encode {
+
+struct Pmu {
+    uint32_t type = 0;  // attr.type
+    std::string name;
+};
+
+struct Event {
+    uint64_t id = 0;
+    uint32_t type = 0;
+    std::string name;
+};
+
+// What the kernel said, and what the recorder then found of it.
+struct Buffer {
+    uint64_t event_id = 0;
+    uint32_t cpu = 0;
+    uint64_t flags = 0;          // PERF_AUX_FLAG_*
+    uint64_t missing_bytes = 0;  // said by the kernel, but not in the file, behind the bytes
+    std::vector<std::byte> bytes;
+};
+
+struct Expectation {
+    std::string command;  // of pmukit, with its options, without the file
+    std::string text;
+};
+
+struct Case {
+    bool pipe = false;
+    std::vector<Pmu> pmus;
+    std::vector<Event> events;
+    std::vector<uint64_t> info;  // AUXTRACE_INFO: its type, then its words; empty: none
+    std::vector<Buffer> buffers;
+    std::vector<Expectation> expected;
+};
+
+// Error: with the number of the line.
+Result<Case> parse_case(std::string_view text);
+
+Result<void> write_recording(const Case &what, const std::string &path);
+
+}  // namespace pmukit::encode

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit-encode CASE FILE: the recording of a case. pmukit-encode --commands CASE: what it expects
+// of which commands, one a line. pmukit-encode --expected COMMAND CASE: the text one must print.
+#include <cstdio>
+#include <string>
+
+#include "base/file.hpp"
+#include "encode/encode.hpp"
+
+namespace {
+
+using namespace pmukit;
+
+constexpr int kExitFailed = 1, kExitUsage = 2;
+
+Result<encode::Case> read_case(const std::string &path)
+{
+    Result<MappedFile> file = MappedFile::open(path);
+    if (!file)
+        return file.error();
+    const Bytes bytes = file->bytes();
+    Result<encode::Case> made = encode::parse_case(
+        std::string_view(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
+    if (!made)
+        return Error{made.error().code, path + ", " + made.error().message};
+    return made;
+}
+
+int fail(const Error &error)
+{
+    std::fprintf(stderr, "pmukit-encode: %s\n", error.message.c_str());
+    return error.code == Errc::kUsage ? kExitUsage : kExitFailed;
+}
+
+int print_expected(const encode::Case &what, const std::string &command)
+{
+    for (const encode::Expectation &expected : what.expected)
+        if (expected.command == command) {
+            std::fputs(expected.text.c_str(), stdout);
+            return 0;
+        }
+    return fail({Errc::kUsage, "the case expects nothing of '" + command + "'"});
+}
+
+}  // namespace
+
+int main(int argc, char **argv)
+{
+    const std::string first = argc > 1 ? argv[1] : "";
+    const bool commands = first == "--commands" && argc == 3;
+    const bool expected = first == "--expected" && argc == 4;
+    if (!commands && !expected && (argc != 3 || first.starts_with("-"))) {
+        std::fprintf(
+            stderr, "usage: pmukit-encode CASE FILE | --commands CASE | --expected COMMAND CASE\n");
+        return kExitUsage;
+    }
+    Result<encode::Case> what = read_case(commands || expected ? argv[argc - 1] : first);
+    if (!what)
+        return fail(what.error());
+    if (expected)
+        return print_expected(*what, argv[2]);
+    if (commands) {
+        for (const encode::Expectation &each : what->expected)
+            std::printf("%s\n", each.command.c_str());
+        return 0;
+    }
+    Result<void> written = encode::write_recording(*what, argv[2]);
+    return written ? 0 : fail(written.error());
+}

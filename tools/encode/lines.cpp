@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "encode/lines.hpp"
+
+#include <pmukit/cxl_hmu.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "base/bytes.hpp"
+
+namespace pmukit::encode {
+namespace {
+
+template <std::unsigned_integral T>
+void put(std::vector<std::byte> &bytes, T value)
+{
+    bytes.resize(bytes.size() + sizeof value);
+    store_le(bytes.data() + bytes.size() - sizeof value, value);
+}
+
+// Hexadecimal numbers of one size, as devices write them: little-endian.
+template <std::unsigned_integral T>
+Result<void> put_numbers(Words words, std::vector<std::byte> &bytes)
+{
+    for (std::string_view word : words) {
+        Result<uint64_t> value = number_of(word, 16);
+        if (!value)
+            return value.error();
+        if (*value > T(-1))
+            return Error{Errc::kUsage, std::string(word) + " does not fit"};
+        put<T>(bytes, static_cast<T>(*value));
+    }
+    return {};
+}
+
+// hisi_ptt, PCIe trace: Documentation/devices/hisi_ptt.rst
+
+// 8dw TIME DW0 DW1 DW2 DW3 [PREFIX]: mark, prefix, the four dwords of the TLP's header, zero, time
+Result<void> put_8dw(Words words, std::vector<std::byte> &bytes)
+{
+    if (words.size() != 5 && words.size() != 6)
+        return Error{Errc::kUsage, "8dw TIME DW0 DW1 DW2 DW3 [PREFIX]"};
+    Result<uint64_t> time = number_of(words[0]);
+    if (!time)
+        return time.error();
+    put<uint32_t>(bytes, UINT32_MAX);
+    constexpr std::string_view kNoPrefix = "0";
+    const std::string_view prefix = words.size() == 6 ? words[5] : kNoPrefix;
+    if (Result<void> done = put_numbers<uint32_t>(Words(&prefix, 1), bytes); !done)
+        return done;
+    if (Result<void> done = put_numbers<uint32_t>(words.subspan(1, 4), bytes); !done)
+        return done;
+    put<uint32_t>(bytes, 0);
+    put<uint32_t>(bytes, static_cast<uint32_t>(*time));
+    return {};
+}
+
+// 4dw DW0 DW1 DW2 DW3, as the device squeezes them
+Result<void> put_4dw(Words words, std::vector<std::byte> &bytes)
+{
+    if (words.size() != 4)
+        return Error{Errc::kUsage, "4dw DW0 DW1 DW2 DW3"};
+    return put_numbers<uint32_t>(words, bytes);
+}
+
+// cxl_hmu, hot lists: include/uapi/pmukit/cxl_hmu.h
+
+struct HotList {
+    uint64_t width = 16, extra[PMUKIT_CXL_HMU_EXTRA_WORDS] = {};
+    std::vector<uint64_t> entries;
+};
+
+constexpr std::pair<std::string_view, size_t> kHotExtras[] = {
+    {"time", PMUKIT_CXL_HMU_X_TIME},   {"unit", PMUKIT_CXL_HMU_X_UNIT},
+    {"flags", PMUKIT_CXL_HMU_X_FLAGS}, {"sequence", PMUKIT_CXL_HMU_X_SEQUENCE},
+    {"lost", PMUKIT_CXL_HMU_X_LOST},
+};
+
+// UNIT:COUNT
+Result<uint64_t> hot_entry(std::string_view word, uint64_t width)
+{
+    const size_t colon = word.find(':');
+    if (colon == std::string_view::npos)
+        return Error{Errc::kUsage, std::string(word) + ": an entry is UNIT:COUNT"};
+    Result<uint64_t> unit = number_of(word.substr(0, colon)),
+                     count = number_of(word.substr(colon + 1));
+    if (!unit || !count)
+        return Error{Errc::kUsage, std::string(word) + ": an entry is UNIT:COUNT"};
+    if (*count >> width != 0 || *unit >> (64 - width) != 0)
+        return Error{Errc::kUsage, std::string(word) + " does not fit"};
+    return *unit << width | *count;
+}
+
+Result<HotList> parse_hot(Words words)
+{
+    HotList hot;
+    for (size_t i = 0; i < words.size(); i++) {
+        if (words[i].find(':') != std::string_view::npos) {
+            Result<uint64_t> entry = hot_entry(words[i], hot.width);
+            if (!entry)
+                return entry.error();
+            hot.entries.push_back(*entry);
+            continue;
+        }
+        if (i + 1 == words.size())
+            return Error{Errc::kUsage, std::string(words[i]) + ": its number is missing"};
+        Result<uint64_t> value = number_of(words[i + 1]);
+        if (!value)
+            return value.error();
+        const auto *extra = std::find_if(std::begin(kHotExtras), std::end(kHotExtras),
+                                         [&](const auto &row) { return row.first == words[i]; });
+        if (extra != std::end(kHotExtras))
+            hot.extra[extra->second] = *value;
+        else if (words[i] == "width" && *value >= 1 && *value <= 63)
+            hot.width = *value;
+        else
+            return Error{Errc::kUsage, "hot knows no '" + std::string(words[i]) + "'"};
+        i++;
+    }
+    return hot;
+}
+
+// hot [width BITS] [time NS] [unit LOG2] [flags BITS] [sequence N] [lost N] UNIT:COUNT ...
+Result<void> put_hot(Words words, std::vector<std::byte> &bytes)
+{
+    Result<HotList> hot = parse_hot(words);
+    if (!hot)
+        return hot.error();
+    put<uint64_t>(bytes,
+                  hot->entries.size() << PMUKIT_CXL_HMU_W0_ENTRIES_SHIFT |
+                      hot->width << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
+                      uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT);
+    put<uint64_t>(bytes, PMUKIT_CXL_HMU_MARK);
+    for (uint64_t word : hot->extra)
+        put<uint64_t>(bytes, word);
+    for (uint64_t entry : hot->entries)
+        put<uint64_t>(bytes, entry);
+    return {};
+}
+
+constexpr Line kLines[] = {
+    {"bytes", put_numbers<uint8_t>},
+    {"dwords", put_numbers<uint32_t>},
+    {"words", put_numbers<uint64_t>},
+    {"8dw", put_8dw},
+    {"4dw", put_4dw},
+    {"hot", put_hot},
+};
+
+}  // namespace
+
+const Line *line_of(std::string_view first)
+{
+    const Line *found = std::find_if(std::begin(kLines), std::end(kLines),
+                                     [first](const Line &line) { return line.first == first; });
+    return found == std::end(kLines) ? nullptr : found;
+}
+
+// base 0: decimal, or hexadecimal behind 0x
+Result<uint64_t> number_of(std::string_view word, int base)
+{
+    std::string_view digits = word;
+    if (base != 10 && digits.starts_with("0x"))
+        digits.remove_prefix(2), base = 16;
+    if (base == 0)
+        base = 10;
+    uint64_t value = 0;
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    if (error != std::errc() || end != digits.data() + digits.size())
+        return Error{Errc::kUsage, "'" + std::string(word) + "' is not a number"};
+    return value;
+}
+
+}  // namespace pmukit::encode

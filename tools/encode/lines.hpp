@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The lines of a case that stand for bytes. A new unit adds its own to the table in lines.cpp.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace pmukit::encode {
+
+using Words = std::span<const std::string_view>;  // of one line, behind the first
+
+struct Line {
+    std::string_view first;  // word
+    Result<void> (*append)(Words words, std::vector<std::byte> &bytes);
+};
+
+// Null: no such line.
+const Line *line_of(std::string_view first);
+
+Result<uint64_t> number_of(std::string_view word, int base = 0);
+
+}  // namespace pmukit::encode

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Decoders: whatever comes, in whatever pieces, every byte is either part of a record or reported
+// as skipped, and the offsets only go on. The first byte says how long the pieces are.
+#include <algorithm>
+
+#include "decode/cxl_hmu/cxl_hmu_decode.hpp"
+#include "decode/hisi_ptt/hisi_ptt_decode.hpp"
+#include "fuzz/targets.hpp"
+
+namespace pmukit::fuzz {
+namespace {
+
+class Accounts {
+public:
+    void passed(uint64_t offset, uint64_t bytes)
+    {
+        hold(offset >= end_);
+        end_ = offset + bytes;
+        bytes_ += bytes;
+    }
+    uint64_t bytes() const { return bytes_; }
+
+private:
+    uint64_t end_ = 0, bytes_ = 0;
+};
+
+class HmuSink final : public decode::cxl_hmu::Sink {
+public:
+    void record(const decode::cxl_hmu::Record &record) override
+    {
+        const size_t words = 2 + record.extra.size() + record.entries.size();
+        accounts.passed(record.offset, words * decode::cxl_hmu::kWordBytes);
+        for (size_t i = 0; i < record.entries.size(); i++)
+            sum += record.unit_of(record.entries[i]) + record.count_of(record.entries[i]);
+    }
+    void skipped(uint64_t offset, uint64_t bytes) override { accounts.passed(offset, bytes); }
+    Accounts accounts;
+    uint64_t sum = 0;
+};
+
+class PttSink final : public decode::hisi_ptt::Sink {
+public:
+    void packet(const decode::hisi_ptt::Packet &packet) override
+    {
+        accounts.passed(packet.offset, packet_bytes(packet.format));
+        const decode::hisi_ptt::Tlp tlp = decode::hisi_ptt::parse_tlp(packet.header, packet.prefix);
+        sum += tlp.address + tlp.byte_count;
+    }
+    void skipped(uint64_t offset, uint64_t bytes) override { accounts.passed(offset, bytes); }
+    void lost(uint64_t, uint64_t) override {}
+    Accounts accounts;
+    uint64_t sum = 0;
+};
+
+void feed(decode::Decoder &decoder, Bytes bytes, size_t step)
+{
+    decoder.start(0);
+    while (!bytes.empty()) {
+        const size_t size = std::min(step, bytes.size());
+        decoder.data(bytes.first(size));
+        bytes = bytes.subspan(size);
+    }
+    decoder.end();
+}
+
+}  // namespace
+
+void cxl_hmu(Bytes bytes)
+{
+    if (bytes.empty())
+        return;
+    HmuSink sink;
+    decode::cxl_hmu::StreamDecoder decoder(sink);
+    feed(decoder, bytes.subspan(1), std::to_integer<size_t>(bytes[0]) + 1);
+    hold(sink.accounts.bytes() == bytes.size() - 1);
+    (void)decode::cxl_hmu::words_of_raw(bytes);
+}
+
+void hisi_ptt(Bytes bytes)
+{
+    if (bytes.empty())
+        return;
+    PttSink sink;
+    decode::hisi_ptt::StreamDecoder decoder(sink);
+    feed(decoder, bytes.subspan(1), std::to_integer<size_t>(bytes[0]) * 16 + 1);
+    hold(sink.accounts.bytes() == bytes.size() - 1);
+}
+
+}  // namespace pmukit::fuzz

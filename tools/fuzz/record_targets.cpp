@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What the recorder reads: event strings, and the files that describe a PMU.
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "fuzz/targets.hpp"
+#include "record/event_string.hpp"
+#include "record/sysfs_pmu.hpp"
+
+namespace pmukit::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string_view text_of(Bytes bytes)
+{
+    return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
+}
+
+record::Pmu pmu_of_every_shape()
+{
+    record::Pmu pmu;
+    pmu.name = "pmu";
+    pmu.format = {{"low", *record::parse_format("config:0-7")},
+                  {"split", *record::parse_format("config1:0-3,60-63")},
+                  {"whole", *record::parse_format("config4:0-63")},
+                  {"flag", *record::parse_format("config2:63")}};
+    pmu.events = {{"alias", "low=3,flag"}, {"loop", "loop"}, {"other", "alias,split=0x1f"}};
+    return pmu;
+}
+
+// A PMU's folder of the fuzzer's own, removed with it.
+class Folder {
+public:
+    Folder()
+    {
+        std::string pattern = (fs::temp_directory_path() / "pmukit-fuzz.XXXXXX").string();
+        hold(::mkdtemp(pattern.data()) != nullptr);
+        root_ = pattern;
+        for (const char *below : {"format", "events", "caps"})
+            fs::create_directories(root_ / "pmu" / below);
+    }
+    ~Folder()
+    {
+        std::error_code ignored;
+        fs::remove_all(root_, ignored);
+    }
+    void put(const char *path, std::string_view text) const
+    {
+        std::ofstream(root_ / "pmu" / path).write(text.data(), std::ssize(text));
+    }
+    std::string root() const { return root_.string(); }
+
+private:
+    fs::path root_;
+};
+
+}  // namespace
+
+void event_strings(Bytes bytes)
+{
+    static const record::Pmu pmu = pmu_of_every_shape();
+    Result<std::vector<record::EventString>> events = record::parse_event_strings(text_of(bytes));
+    if (!events)
+        return;
+    for (const record::EventString &event : *events)
+        (void)record::encode_terms(event, pmu);
+}
+
+// Files one after the other, a NUL between two.
+void sysfs(Bytes bytes)
+{
+    static const Folder folder;
+    constexpr std::array kFiles = {"type",         "cpumask",           "format/a", "format/b",
+                                   "events/first", "events/first.unit", "caps/c"};
+    std::string_view text = text_of(bytes);
+    for (const char *file : kFiles) {
+        const std::string_view content = text.substr(0, text.find('\0'));
+        folder.put(file, content);
+        text.remove_prefix(std::min(content.size() + 1, text.size()));
+        if (Result<record::Field> field = record::parse_format(content)) {
+            record::ConfigWords words{};
+            const unsigned width = field->width();
+            hold(width >= 1 && width <= 64);
+            const uint64_t most = width == 64 ? UINT64_MAX : (uint64_t{1} << width) - 1;
+            hold(static_cast<bool>(record::set_field(*field, most, words)));
+            hold(width == 64 || !record::set_field(*field, most + 1, words));
+        }
+    }
+    Result<record::Pmu> pmu = record::read_pmu(folder.root(), "pmu");
+    if (pmu)
+        (void)record::encode_terms(
+            {"pmu/first,a=1,b/", "pmu", {{"first", {}}, {"a", "1"}, {"b", {}}}}, *pmu);
+    (void)record::list_pmus(folder.root());
+}
+
+}  // namespace pmukit::fuzz
