@@ -2,6 +2,7 @@
 #include "record/event_string.hpp"
 
 #include "base/number.hpp"
+#include "base/suggest.hpp"
 
 namespace pmukit::record {
 namespace {
@@ -26,14 +27,22 @@ std::vector<Term> parse_terms(std::string_view text)
     return terms;
 }
 
+std::vector<std::string> names_of_terms(const Pmu &pmu)
+{
+    std::vector<std::string> names;
+    for (const auto &[name, field] : pmu.format)
+        names.push_back(name);
+    for (const auto &[name, terms] : pmu.events)
+        names.push_back(name);
+    return names;
+}
+
 std::string known_terms(const Pmu &pmu)
 {
-    std::string names;
-    for (const auto &[name, field] : pmu.format)
-        names += (names.empty() ? "" : ", ") + name;
-    for (const auto &[name, terms] : pmu.events)
-        names += (names.empty() ? "" : ", ") + name;
-    return names.empty() ? "none" : names;
+    std::string all;
+    for (const std::string &name : names_of_terms(pmu))
+        all += (all.empty() ? "" : ", ") + name;
+    return all.empty() ? "none" : all;
 }
 
 // config .. config4 are understood for every PMU, as perf does it.
@@ -54,8 +63,9 @@ Result<void> apply_term(const EventString &event, const Pmu &pmu, const Term &te
     else
         field = whole_word(term.name);
     if (!field)
-        return bad_event(
-            event.text, pmu.name + " has no term '" + term.name + "'; it has: " + known_terms(pmu));
+        return bad_event(event.text, pmu.name + " has no term '" + term.name +
+                                         "'; it has: " + known_terms(pmu) +
+                                         did_you_mean(term.name, names_of_terms(pmu)));
     Result<uint64_t> value = term.value ? parse_u64(*term.value) : Result<uint64_t>(1);
     if (!value)
         return bad_event(event.text, term.name + ": " + value.error().message);

@@ -77,6 +77,8 @@ TEST(EventString, SaysWhatIsWrongWithIt)
         {"../x/", "not the name"},
         {"p/nope=1/",
          "no term 'nope'; it has: downsampling_factor, epoch_type, hotness_threshold, hot"},
+        {"p/epoch_tpye=1/", "; did you mean epoch_type?"},
+        {"p/hotness/", "; did you mean hotness_threshold?"},
         {"p/epoch_type=4/", "0..3"},
         {"p/epoch_type=one/", "'one' is not a number"},
         {"p/epoch_type=/", "'' is not a number"},

@@ -7,6 +7,7 @@
 
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "base/suggest.hpp"
 
 namespace pmukit::record {
 namespace {
@@ -58,6 +59,15 @@ Result<uint32_t> read_type(const std::string &folder)
     if (!type || *type > UINT32_MAX)
         return Error{Errc::kDamaged, folder + "/type: not a PMU type"};
     return static_cast<uint32_t>(*type);
+}
+
+std::string near_pmu(const std::string &root, const std::string &name)
+{
+    std::vector<std::string> names;
+    if (const auto pmus = list_pmus(root))
+        for (const auto &[known, type] : *pmus)
+            names.push_back(known);
+    return did_you_mean(name, names);
 }
 
 }  // namespace
@@ -112,7 +122,8 @@ Result<Pmu> read_pmu(const std::string &root, const std::string &name)
     const std::string folder = root + "/" + name;
     Result<uint32_t> type = read_type(folder);
     if (!type && type.error().code == Errc::kNotFound)
-        return Error{Errc::kNotFound, "there is no PMU " + name + " in " + root};
+        return Error{Errc::kNotFound,
+                     "there is no PMU " + name + " in " + root + near_pmu(root, name)};
     if (!type)
         return type.error();
     Pmu pmu{name, *type, {}, {}, {}, {}};

@@ -101,6 +101,9 @@ TEST_F(SysfsTree, APmuWithoutFoldersIsWhole)
 TEST_F(SysfsTree, SaysWhatIsMissingOrWrong)
 {
     EXPECT_EQ(read_pmu(root_, "none").error().code, Errc::kNotFound);
+    put("known_pmu/type", "5\n");
+    EXPECT_NE(read_pmu(root_, "known_pum").error().message.find("; did you mean known_pmu?"),
+              std::string::npos);
     put("bad/type", "x\n");
     EXPECT_EQ(read_pmu(root_, "bad").error().code, Errc::kDamaged);
     put_cxl_hmu();
