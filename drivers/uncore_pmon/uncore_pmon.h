@@ -143,6 +143,7 @@ static inline struct uncore_pmon_event *to_uncore_pmon_event(struct pmukit_event
 }
 
 /* uncore_pmon_box.c */
+const char *uncore_pmon_global_run(u64 address);
 extern const struct uncore_pmon_access *uncore_pmon_accesses[];
 void uncore_pmon_complain(struct uncore_pmon_box *box, enum uncore_pmon_complaint what);
 const char *uncore_pmon_box_prepare(struct uncore_pmon_box *box);

@@ -9,7 +9,7 @@
  * A unit is where its entry says, which need not be in a BAR of any function: on real machines
  * memory controllers have their registers elsewhere. What keeps a wrong address from doing harm
  * is that the memory is claimed, which fails for RAM, for what another driver has and for what
- * another unit has; and that a unit must keep the freeze bit that is written to it.
+ * another unit has; and that a unit must keep the freeze bit as it is written.
  */
 
 #include <linux/bitfield.h>
@@ -90,6 +90,30 @@ static void uncore_pmon_mmio_write(const struct uncore_pmon_box *box, u32 offset
 static u64 uncore_pmon_mmio_read(const struct uncore_pmon_box *box, u32 offset)
 {
 	return readq(box->base + offset);
+}
+
+/**
+ * uncore_pmon_global_run - let all units of a package count that are not frozen by themselves
+ * @address: of a global control that is MMIO
+ *
+ * Return: what is wrong, or NULL.
+ */
+const char *uncore_pmon_global_run(u64 address)
+{
+	const char *wrong = "the global control cannot be mapped";
+	void __iomem *base;
+
+	if (!request_mem_region(address, sizeof(u32), "uncore_pmon"))
+		return "the global control is RAM or somebody else's";
+	base = ioremap(address, sizeof(u32));
+	if (base) {
+		writel(0, base);
+		wrong = readl(base) & UNCORE_PMON_GLOBAL_FREEZE ?
+			"the global control keeps all units frozen" : NULL;
+		iounmap(base);
+	}
+	release_mem_region(address, sizeof(u32));
+	return wrong;
 }
 
 static const struct uncore_pmon_access uncore_pmon_mmio = {
@@ -258,6 +282,11 @@ void uncore_pmon_box_reset(struct uncore_pmon_box *box)
 	box->reset = true;
 }
 
+static bool uncore_pmon_box_is_frozen(const struct uncore_pmon_box *box)
+{
+	return box->access->read32(box, UNCORE_PMON_BOX) & UNCORE_PMON_BOX_FREEZE;
+}
+
 /**
  * uncore_pmon_box_prepare - is the unit where its entry says; if so, reset it
  * @box: a claimed unit whose registers every CPU can reach
@@ -267,16 +296,17 @@ void uncore_pmon_box_reset(struct uncore_pmon_box *box)
 const char *uncore_pmon_box_prepare(struct uncore_pmon_box *box)
 {
 	unsigned long flags;
-	u32 kept;
+	bool keeps;
 
 	raw_spin_lock_irqsave(&box->lock, flags);
 	uncore_pmon_box_reset(box);
-	kept = box->access->read32(box, UNCORE_PMON_BOX);
+	keeps = uncore_pmon_box_is_frozen(box);
+	uncore_pmon_box_freeze(box, false);
+	keeps = keeps && !uncore_pmon_box_is_frozen(box);
+	uncore_pmon_box_freeze(box, true);
 	raw_spin_unlock_irqrestore(&box->lock, flags);
 
-	if (kept == U32_MAX || !(kept & UNCORE_PMON_BOX_FREEZE))
-		return "there is no unit at its control address";
-	return NULL;
+	return keeps ? NULL : "there is no unit at its control address";
 }
 
 /**

@@ -52,6 +52,8 @@ const char *uncore_pmon_global_decode(const u64 *words, u64 bar_bytes,
 
 	global->stride_words = FIELD_GET(UNCORE_PMON_GLOBAL0_STRIDE, words[0]);
 	global->max_units = FIELD_GET(UNCORE_PMON_GLOBAL0_MAX_UNITS, words[0]);
+	global->access = FIELD_GET(UNCORE_PMON_GLOBAL0_ACCESS, words[0]);
+	global->control = words[1];
 	if (global->stride_words < UNCORE_PMON_ENTRY_WORDS)
 		return "the stride is below 3 words";
 	if (!global->max_units)
@@ -70,6 +72,18 @@ const char *uncore_pmon_global_decode(const u64 *words, u64 bar_bytes,
 u64 uncore_pmon_table_bytes(const struct uncore_pmon_global *global)
 {
 	return (1ULL + global->max_units) * global->stride_words * sizeof(u64);
+}
+
+/**
+ * uncore_pmon_global_is_mmio - is the global control a register that can be written
+ * @global: the first entry of a table
+ *
+ * Return: false as well when its address cannot be one.
+ */
+bool uncore_pmon_global_is_mmio(const struct uncore_pmon_global *global)
+{
+	return global->access == UNCORE_PMON_ACCESS_MMIO && !(global->control % sizeof(u32)) &&
+	       global->control < UNCORE_PMON_MMIO_LIMIT;
 }
 
 static u8 uncore_pmon_control_step(u16 type, u8 access)

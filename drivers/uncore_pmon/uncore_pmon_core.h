@@ -28,10 +28,14 @@
  * struct uncore_pmon_global - the first entry of a table
  * @stride_words: from one entry to the next, at least UNCORE_PMON_ENTRY_WORDS
  * @max_units: how many entries follow, at least 1
+ * @access: how the global control is reached; not checked
+ * @control: its address; not checked
  */
 struct uncore_pmon_global {
 	u32 stride_words;
 	u32 max_units;
+	u8 access;
+	u64 control;
 };
 
 /**
@@ -171,6 +175,7 @@ struct uncore_pmon_config {
 const char *uncore_pmon_global_decode(const u64 *words, u64 bar_bytes,
 				      struct uncore_pmon_global *global);
 u64 uncore_pmon_table_bytes(const struct uncore_pmon_global *global);
+bool uncore_pmon_global_is_mmio(const struct uncore_pmon_global *global);
 void uncore_pmon_table_decode(const u64 *table, const struct uncore_pmon_global *global,
 			      struct uncore_pmon_entry *entries);
 

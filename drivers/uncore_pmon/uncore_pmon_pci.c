@@ -52,7 +52,8 @@ static DEFINE_IDA(uncore_pmon_dies);
  * @pdev: the function
  * @die: number of its package or die, in the order in which they are found
  * @platform: whose events its units have
- * @entries: of the table
+ * @global: the first entry of the table
+ * @entries: the others
  * @nr_entries: how many
  * @boxes: struct uncore_pmon_box, those that are PMUs
  */
@@ -60,6 +61,7 @@ struct uncore_pmon {
 	struct pci_dev *pdev;
 	int die;
 	enum uncore_pmon_platform platform;
+	struct uncore_pmon_global global;
 	struct uncore_pmon_entry *entries;
 	u32 nr_entries;
 	struct list_head boxes;
@@ -250,6 +252,7 @@ static int uncore_pmon_read_table(struct uncore_pmon *up)
 	words = uncore_pmon_copy(up->pdev, bar, uncore_pmon_table_bytes(&global));
 	if (up->entries && words) {
 		up->nr_entries = global.max_units;
+		up->global = global;
 		uncore_pmon_table_decode(words, &global, up->entries);
 	} else {
 		ret = -ENOMEM;
@@ -481,6 +484,17 @@ static void uncore_pmon_free(struct uncore_pmon *up)
 	kfree(up);
 }
 
+/* Processors whose global control is an MSR are left as firmware set it. */
+static void uncore_pmon_run_all(struct uncore_pmon *up)
+{
+	const char *wrong = NULL;
+
+	if (uncore_pmon_global_is_mmio(&up->global))
+		wrong = uncore_pmon_global_run(up->global.control);
+	if (wrong)
+		dev_warn(&up->pdev->dev, "%s\n", wrong);
+}
+
 static int uncore_pmon_bring_up(struct uncore_pmon *up)
 {
 	int ret;
@@ -488,6 +502,7 @@ static int uncore_pmon_bring_up(struct uncore_pmon *up)
 	ret = uncore_pmon_read_table(up);
 	if (ret)
 		return ret;
+	uncore_pmon_run_all(up);
 	up->die = ida_alloc(&uncore_pmon_dies, GFP_KERNEL);
 	if (up->die < 0)
 		return up->die;

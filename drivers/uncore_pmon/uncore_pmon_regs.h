@@ -50,6 +50,9 @@
 #define   UNCORE_PMON_BOX_RESET_CONTROLS	BIT(8)	/* clears itself */
 #define   UNCORE_PMON_BOX_RESET_COUNTERS	BIT(9)	/* clears itself */
 
+/* Global control, RW */
+#define UNCORE_PMON_GLOBAL_FREEZE	BIT(0)	/* of all units */
+
 /* Control of a counter, RW; the bits are those of perf's config */
 #define UNCORE_PMON_CONTROL_EVENT	GENMASK_ULL(7, 0)
 #define UNCORE_PMON_CONTROL_UMASK	GENMASK_ULL(15, 8)

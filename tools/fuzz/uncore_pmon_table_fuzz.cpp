@@ -38,7 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     u64 words[7] = {};
     for (size_t i = 0; i < 7 && size >= (i + 1) * 8; i++)
         words[i] = pmukit::load_le<uint64_t>(bytes.data() + i * 8);
-    const uncore_pmon_global global = {3, 1};
+    const uncore_pmon_global global = {
+        .stride_words = 3, .max_units = 1, .access = 0, .control = 1};
     uncore_pmon_table_decode(words, &global, &entry);
     if (entry.used && !entry.wrong)
         try_terms(entry.unit, words[6]);

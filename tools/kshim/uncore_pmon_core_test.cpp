@@ -38,7 +38,10 @@ std::vector<uncore_pmon_entry> decode(const std::vector<Entry> &units, u32 strid
     std::vector<u64> words((units.size() + 1) * stride);
     for (size_t i = 0; i < units.size(); i++)
         std::ranges::copy(units[i], words.begin() + static_cast<long>((i + 1) * stride));
-    const uncore_pmon_global global = {stride, static_cast<u32>(units.size())};
+    const uncore_pmon_global global = {.stride_words = stride,
+                                       .max_units = static_cast<u32>(units.size()),
+                                       .access = 0,
+                                       .control = 1};
     std::vector<uncore_pmon_entry> entries(units.size());
     uncore_pmon_table_decode(words.data(), &global, entries.data());
     return entries;
@@ -80,6 +83,22 @@ TEST(UncorePmonGlobal, IsMeasuredAgainstTheBar)
     EXPECT_EQ(global.stride_words, 255U);
     EXPECT_EQ(global.max_units, 1023U);
     EXPECT_EQ(uncore_pmon_table_bytes(&global), 2088960U);
+}
+
+TEST(UncorePmonGlobal, HasAControlThatMayBeMemory)
+{
+    const auto is_mmio = [](u64 access, u64 address) {
+        const u64 words[] = {access << 62 | 3 << 8 | 1 << 16, address, 0};
+        uncore_pmon_global global;
+        EXPECT_EQ(uncore_pmon_global_decode(words, 4096, &global), nullptr);
+        return uncore_pmon_global_is_mmio(&global);
+    };
+    EXPECT_TRUE(is_mmio(1, 0xfe000000));
+    EXPECT_TRUE(is_mmio(1, (u64{1} << 52) - 4));
+    EXPECT_FALSE(is_mmio(1, u64{1} << 52));
+    EXPECT_FALSE(is_mmio(1, 0xfe000002));
+    EXPECT_FALSE(is_mmio(0, 0x2ff0));
+    EXPECT_FALSE(is_mmio(2, 0x2ff0));
 }
 
 TEST(UncorePmonGlobal, IsRefusedWithAReason)
