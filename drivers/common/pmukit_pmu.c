@@ -111,6 +111,36 @@ static unsigned int pmukit_other_cpu(const struct pmukit_pmu *pp, unsigned int l
 	return cpumask_any_but(cpu_online_mask, leaving);
 }
 
+/* Under pp->lock. */
+static unsigned int pmukit_count_events(struct pmukit_pmu *pp)
+{
+	struct pmukit_event *pev;
+	unsigned int count = 0;
+
+	lockdep_assert_held(&pp->lock);
+
+	list_for_each_entry(pev, &pp->events, node)
+		count++;
+	return count;
+}
+
+/*
+ * From Linux 6.2 on a call moves one group of events only: it goes on from the place of the one it
+ * has just taken out, which has none any more. So there is a call for each event; those that find
+ * nothing left do nothing.
+ */
+static void pmukit_migrate_events(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
+{
+	unsigned int calls;
+
+	spin_lock(&pp->lock);
+	calls = pmukit_count_events(pp);
+	spin_unlock(&pp->lock);
+
+	while (calls--)
+		perf_pmu_migrate_context(&pp->pmu, from, to);
+}
+
 static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 {
 	struct pmukit_pmu *pp = hlist_entry(node, struct pmukit_pmu, hotplug_node);
@@ -127,7 +157,7 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	mutex_lock(&pp->hotplug_lock);
 	WRITE_ONCE(pp->cpu, target);
 	if (pp->registered)
-		perf_pmu_migrate_context(&pp->pmu, cpu, target);
+		pmukit_migrate_events(pp, cpu, target);
 	mutex_unlock(&pp->hotplug_lock);
 	return 0;
 }
@@ -322,18 +352,14 @@ static void pmukit_event_destroy(struct perf_event *event)
  */
 int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event)
 {
-	struct pmukit_event *other;
-	unsigned int open = 0;
 	int ret = 0;
 
 	pev->event = event;
 
 	spin_lock(&pp->lock);
-	list_for_each_entry(other, &pp->events, node)
-		open++;
 	if (pp->gone)
 		ret = -ENODEV;
-	else if (open >= pp->max_events)
+	else if (pmukit_count_events(pp) >= pp->max_events)
 		ret = -EBUSY;
 	else
 		list_add_tail(&pev->node, &pp->events);
