@@ -53,7 +53,10 @@ result "the function decodes its BARs" $?
 named_by_discover
 result "pmukit discover names the units at this guest's addresses" $?
 
-register --width 4 --poke $imc0=0x300
+# A driver that found the units has left them frozen.
+for unit in $imc0 $imc1 $cxlcm $cxldp $b2cxl; do
+	register --width 4 --poke "$unit=0x300"
+done
 register --width 4 --poke $((imc0 + 0x40))=0xcf05
 register --width 4 --poke $((imc0 + 0x44))=0xf005
 register --width 4 --poke $((imc1 + 0x40))=0xff05

@@ -550,7 +550,8 @@ Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &opt
         if (named || (options.scenario.empty() && wanted))
             chosen.push_back(&scenario);
     }
-    if (chosen.empty())
+    // A unit that a kernel's architecture does not have has none there.
+    if (chosen.empty() && !options.scenario.empty())
         return Error{Errc::kUsage, fmt::format("no scenario '{}' for unit {}: one of{}",
                                                options.scenario, options.unit->unit, names)};
     return chosen;

@@ -720,13 +720,123 @@ Scenario uncore_pmon_traffic(std::string_view name)
     return traffic;
 }
 
+Scenario uncore_pmon_test()
+{
+    Scenario test = uncore_pmon_scenario("test");
+    test.steps = {
+        {"abi_paths", "/selftests/uncore_pmon/abi_paths.sh", 60},
+        {"uncore_pmon_test", "uncore_pmon_test", 300},
+        {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh", 300},
+        {"perf_tests", "/selftests/uncore_pmon/perf_tests.sh", 300},
+        {"units_move", "uncore_pmon_life_test -t units_move", 120},
+    };
+    return test;
+}
+
+// Every counter begins little before its wrap, and is no wider than it has to be.
+Scenario uncore_pmon_wrap()
+{
+    Scenario wrap = uncore_pmon_scenario(
+        "wrap", "uncore_pmon --serves 00:10.0 --width 32 --below-wrap 1000 --global-mmio");
+    wrap.routine = {"6.12"};
+    wrap.steps = {{"uncore_pmon_test", "uncore_pmon_test", 300},
+                  {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh", 300}};
+    return wrap;
+}
+
+// The rounds of uncore_pmon_life_test, near the second CPU, since the first cannot leave. In the
+// window of a port there is no other place for a BAR: that one is tried in "test".
+Scenario uncore_pmon_life()
+{
+    Scenario life;
+    life.name = "life";
+    life.placement = Placement::kCxlRootPort;
+    life.bridges = {"pxb-pcie,id=px,bus=pcie.0,addr=e.0,bus_nr=128,numa_node=1",
+                    "pcie-root-port,id=rpx,bus=px,chassis=0,slot=20"};
+    life.chassis = {{"uncore_pmon", "rpx"}};
+    life.steps = {{"life",
+                   "PMUKIT_MODULE=/lib/vmrun/uncore_pmon.ko uncore_pmon_life_test -T units_move",
+                   600}};
+    life.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
+    life.routine = {"6.1"};
+    return life;
+}
+
+// One function a fault of the model; the first has none.
+Scenario uncore_pmon_faults()
+{
+    static constexpr std::string_view kOptions[] = {
+        "",
+        "--fault stride-0",
+        "--fault stride-1",
+        "--fault stride-2",
+        "--fault stride-255",
+        "--fault max-units-0",
+        "--fault max-units-beyond-bar",
+        "--fault global-word-zero",
+        "--fault global-word-ones",
+        "--fault global-control-zero",
+        "--fault global-control-ones",
+        "--fault global-status-ones",
+        "--fault table-all-ones",
+        "--fault unit-word-0-ones",
+        "--fault unit-word-1-ones",
+        "--fault unit-word-2-ones",
+        "--fault control-outside-bars",
+        "--fault control-behind-bar",
+        "--fault window-beyond-bar",
+        "--fault control-unaligned",
+        "--fault duplicate-ids",
+        "--fault no-counters",
+        "--fault num-counters-255",
+        "--fault width-0",
+        "--fault width-65",
+        "--fault width-255",
+        "--fault control-offset-0",
+        "--fault counter-offset-0",
+        "--fault offsets-overlap",
+        "--fault access-type-3",
+        "--fault units-of-a-type-differ",
+        "--fault table-changes-between-reads",
+        "--fault counters-go-backwards",
+        "--fault registers-all-ones",
+    };
+    Scenario faults;
+    faults.name = "faults";
+    faults.models.assign(std::begin(kOptions), std::end(kOptions));
+    faults.steps = {
+        {"faults",
+         "PMUKIT_FAULTS='healthy stride-0 stride-1 stride-2 stride-255 max-units-0 "
+         "max-units-beyond-bar global-word-zero global-word-ones global-control-zero "
+         "global-control-ones global-status-ones table-all-ones unit-word-0-ones "
+         "unit-word-1-ones unit-word-2-ones control-outside-bars control-behind-bar "
+         "window-beyond-bar control-unaligned duplicate-ids no-counters num-counters-255 "
+         "width-0 width-65 width-255 control-offset-0 counter-offset-0 offsets-overlap "
+         "access-type-3 units-of-a-type-differ table-changes-between-reads "
+         "counters-go-backwards registers-all-ones' uncore_pmon_faults_test",
+         600}};
+    faults.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
+    faults.routine = {"7.2"};
+    return faults;
+}
+
 UnitSpec uncore_pmon()
 {
     UnitSpec unit;
     unit.unit = "uncore_pmon";
-    unit.programs = {"tools/cli/pmukit", "selftests/uncore_pmon/uncore_load"};
-    unit.files = {"selftests/uncore_pmon/traffic.sh"};
-    unit.tests = {uncore_pmon_traffic("traffic")};
+    unit.modules = {"pmukit_common", "uncore_pmon"};
+    unit.programs = {"tools/cli/pmukit", "selftests/uncore_pmon/uncore_load",
+                     "selftests/uncore_pmon/uncore_pmon_test",
+                     "selftests/uncore_pmon/uncore_pmon_life_test",
+                     "selftests/uncore_pmon/uncore_pmon_faults_test"};
+    unit.files = {"selftests/uncore_pmon/traffic.sh",
+                  "selftests/uncore_pmon/tap.sh",
+                  "selftests/uncore_pmon/abi_paths.sh",
+                  "selftests/uncore_pmon/perf_stat.sh",
+                  "selftests/uncore_pmon/perf_tests.sh",
+                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-uncore_pmon"};
+    unit.tests = {uncore_pmon_traffic("traffic"), uncore_pmon_test(), uncore_pmon_wrap(),
+                  uncore_pmon_life(), uncore_pmon_faults()};
     unit.demo = uncore_pmon_traffic("demo");
     return unit;
 }

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# perf_stat.sh: the distribution's own perf counts what a program does to memory, exactly.
+. "$(dirname "$0")/tap.sh"
+sysfs=/sys/bus/event_source/devices
+uncore=00:18.0
+expander=01:00.0
+
+command -v perf >/dev/null || skip_all "no perf"
+[ -d $sysfs/uncore_imc_0 ] || skip_all "no uncore_imc_0"
+
+# counted EVENTS -- COMMAND...: lines "event count", as perf says them to programs; what it says is kept
+counted() {
+	perf stat -x ' ' -a -e "$@" 2>"$work/stat" >"$work/said" || cat "$work/stat" "$work/said" | sed 's/^/# /'
+	sed 's/^/# /' "$work/stat"
+}
+
+# has COUNT EVENT: perf printed that event with that count. Other columns are the unit, times and shares.
+has() {
+	awk -v wanted="$1" -v event="$2" '$1 == wanted && index($0, event) { found = 1 } END { exit !found }' "$work/stat"
+}
+
+ddr() { echo "uncore_load --function $uncore --bar 4 --bytes 0x100000 $*"; }
+cxl() { echo "uncore_load --function $expander --bar 2 --bytes 0x100000 $*"; }
+
+reads=uncore_imc_0/event=0x05,umask=0xcf/
+writes=uncore_imc_0/event=0x05,umask=0xf0/
+
+plan 10
+# shellcheck disable=SC2046
+counted $reads,$writes -- $(ddr --reads 2500 --writes 1300)
+has 2500 $reads && has 1300 $writes
+result "loads and stores of DDR memory, raw" $?
+
+counted uncore_imc_1/event=0x05,umask=0xff/,$reads -- $(ddr --reads 40 --offset 0x100000)
+has 40 uncore_imc_1/ && has 0 $reads
+result "each memory controller has its own" $?
+
+# 16384 lines are one MiB.
+counted uncore_imc_0/cas_count_read/,uncore_imc_0/cas_count_write/ -- $(ddr --reads 16384 --writes 8192)
+has 1.00 uncore_imc_0/cas_count_read/ && has 0.50 uncore_imc_0/cas_count_write/
+result "named events, in MiB" $?
+
+counted "{$reads,$writes,uncore_imc_0/event=0x05,umask=0xff/,uncore_imc_0/event=0x05,umask=0xcf,edge=0/}" -- \
+	$(ddr --reads 600 --writes 300)
+has 600 $reads && has 300 $writes && has 900 umask=0xff
+result "a group of four" $?
+
+counted uncore_cxlcm_0/event=0x02,umask=0x08/,uncore_cxlcm_0/event=0x02,umask=0x10/,uncore_cxlcm_0/event=0x41,umask=0x10/ -- \
+	$(cxl --reads 700 --writes 200)
+has 700 event=0x02,umask=0x08 && has 200 event=0x02,umask=0x10 && has 700 event=0x41,umask=0x10
+result "what passes a CXL link" $?
+
+counted uncore_cxlcm_0/rxc_pack_buf_inserts_mem_data/,uncore_cxlcm_0/txc_pack_buf_inserts_mem_data/ -- \
+	$(cxl --reads 16384 --writes 8192)
+has 1.00 rxc_pack_buf_inserts_mem_data && has 0.50 txc_pack_buf_inserts_mem_data
+result "the same by name, in MiB" $?
+
+counted uncore_cxldp_0/event=0x02,umask=0x10/,uncore_cxldp_0/event=0x02,umask=0x20/,uncore_b2cxl_0/event=0x24,umask=0x04/ -- \
+	$(cxl --reads 500 --writes 100)
+has 500 uncore_cxldp_0/event=0x02,umask=0x10 && has 100 uncore_cxldp_0/event=0x02,umask=0x20 && has 500 uncore_b2cxl_0/
+result "at the other units of the link" $?
+
+counted uncore_type_6_0/event=0x05,umask=0xcf/ -- $(ddr --reads 77)
+has 77 umask=0xcf
+result "by the alias of the PMU" $?
+
+counted uncore_imc/event=0x05,umask=0xcf/ -- $(ddr --reads 50)
+grep -q '^50 .*uncore_imc' "$work/stat"
+result "all memory controllers by one name" $?
+
+# Two more events than counters; the program stays on the CPU that takes them in turns.
+six="$reads,$reads,$reads,$reads,$reads,$reads"
+shared_within_5_percent() {
+	# shellcheck disable=SC2046
+	counted "$six" -- taskset -c "$(cat $sysfs/uncore_imc_0/cpumask)" $(ddr --reads 60000)
+	# Columns: count unit event time-running share
+	awk '/umask=0xcf/ { n++; low += $1 < 57000; high += $1 > 63000; shared += $NF < 100 || $(NF - 1) < 100 }
+		END { printf "# %d events, %d shared\n", n, shared; exit !(n == 6 && shared == 6 && !low && !high) }' "$work/stat"
+}
+# What else the host of an emulated machine does makes the traffic uneven at times; what is wrong stays wrong.
+shared_within_5_percent || shared_within_5_percent || shared_within_5_percent
+result "two events more than counters, scaled within 5 %" $?
+exit $tap_failed

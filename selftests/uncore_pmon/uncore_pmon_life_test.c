@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The PMUs' surroundings come and go under events that run, twenty times each. After each time the events must be harmless
+ * and new ones must count exactly.
+ *   PMUKIT_MODULE   file of the module, for unloading and loading it
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "uncore_unit.h"
+
+#define TIMES		20
+#define MODULE		"uncore_pmon"
+#define DRIVER		"/sys/bus/pci/drivers/uncore_pmon/"
+#define PMU		"uncore_imc_0"
+#define EVENTS		3
+#define LOADS		40
+#define STORES		15
+#define BAR_OF_UNITS	2
+#define CONFIG_BAR2	0x18
+#define TIMEOUT_SECONDS	300
+
+FIXTURE(life) {
+	char pci[PCI_NAME_BYTES];
+	int fds[EVENTS];
+};
+
+/* A group of two and a third event. */
+static int open_running(int fds[EVENTS])
+{
+	static const __u64 configs[EVENTS] = { IMC_READS, IMC_WRITES, IMC_ALL };
+
+	for (int i = 0; i < EVENTS; i++) {
+		fds[i] = uncore_open(PMU, configs[i], i == 1 ? fds[0] : -1);
+		if (fds[i] < 0)
+			return fds[i];
+	}
+	return uncore_enable_event(fds[0]) ?: uncore_enable_event(fds[2]);
+}
+
+static void close_all(int fds[EVENTS])
+{
+	for (int i = 0; i < EVENTS; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
+	}
+}
+
+/* What the events count more than before. */
+static void touch_and_compare(struct __test_metadata *_metadata, const char *pci, const int fds[EVENTS])
+{
+	static const __u64 expected[EVENTS] = { LOADS, STORES, LOADS + STORES };
+	struct uncore_count before[EVENTS], after;
+	struct uncore_memory ddr;
+
+	for (int i = 0; i < EVENTS; i++)
+		ASSERT_EQ(0, uncore_read(fds[i], &before[i]));
+	ASSERT_EQ(0, uncore_map(pci, UNCORE_DDR_BAR, &ddr));
+	uncore_touch(&ddr, 0, LOADS, STORES);
+	uncore_unmap(&ddr);
+	for (int i = 0; i < EVENTS; i++) {
+		ASSERT_EQ(0, uncore_read(fds[i], &after));
+		ASSERT_EQ(expected[i], after.value - before[i].value)
+			TH_LOG("event %d, which ran %llu of %llu ns", i, after.running_ns - before[i].running_ns,
+			       after.enabled_ns - before[i].enabled_ns);
+	}
+}
+
+static void everything_works(struct __test_metadata *_metadata, const char *pci)
+{
+	int fds[EVENTS] = { -1, -1, -1 };
+
+	ASSERT_EQ(0, uncore_wait(PMU, 1));
+	ASSERT_EQ(0, open_running(fds));
+	touch_and_compare(_metadata, pci, fds);
+	close_all(fds);
+}
+
+/* Whatever it answers, nothing may hang or crash, and no count may move. */
+static void use_dead_events(struct __test_metadata *_metadata, const int fds[EVENTS])
+{
+	struct uncore_count before, after;
+
+	for (int i = 0; i < EVENTS; i++) {
+		int first = uncore_read(fds[i], &before), second;
+
+		uncore_disable_event(fds[i]);
+		uncore_enable_event(fds[i]);
+		second = uncore_read(fds[i], &after);
+		if (!first && !second)
+			EXPECT_EQ(before.value, after.value);
+	}
+}
+
+FIXTURE_SETUP(life)
+{
+	memset(self->fds, -1, sizeof(self->fds));
+	if (pci_find(UNCORE_VENDOR, UNCORE_DEVICE, 0, self->pci) || geteuid())
+		SKIP(return, "no uncore function, or not root");
+	ASSERT_EQ(0, uncore_wait(PMU, 1));
+}
+
+FIXTURE_TEARDOWN(life)
+{
+	close_all(self->fds);
+}
+
+/* In every second round the dead events are closed before the function comes back. */
+TEST_F_TIMEOUT(life, unbind_and_bind, TIMEOUT_SECONDS)
+{
+	for (int i = 0; i < TIMES; i++) {
+		ASSERT_EQ(0, open_running(self->fds));
+		touch_and_compare(_metadata, self->pci, self->fds);
+		ASSERT_EQ(0, write_text(DRIVER "unbind", self->pci));
+		ASSERT_EQ(0, uncore_wait(PMU, 0));
+		use_dead_events(_metadata, self->fds);
+		if (i % 2)
+			close_all(self->fds);
+		ASSERT_EQ(0, write_text(DRIVER "bind", self->pci));
+		everything_works(_metadata, self->pci);
+		close_all(self->fds);
+	}
+}
+
+TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
+{
+	for (int i = 0; i < TIMES; i++) {
+		ASSERT_EQ(0, open_running(self->fds));
+		touch_and_compare(_metadata, self->pci, self->fds);
+		ASSERT_EQ(0, pci_write(self->pci, "remove", "1"));
+		ASSERT_EQ(0, uncore_wait(PMU, 0));
+		use_dead_events(_metadata, self->fds);
+		if (i % 2)
+			close_all(self->fds);
+		ASSERT_EQ(0, pci_rescan());
+		everything_works(_metadata, self->pci);
+		close_all(self->fds);
+	}
+}
+
+/* Where the guest has put the units. */
+static unsigned long long units_at(const char *pci)
+{
+	unsigned long long begin = 0;
+	char path[128], line[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource", pci);
+	file = fopen(path, "r");
+	for (int bar = 0; file && bar <= BAR_OF_UNITS; bar++) {
+		if (fgets(line, sizeof(line), file) && bar == BAR_OF_UNITS)
+			sscanf(line, "%llx", &begin);
+	}
+	if (file)
+		fclose(file);
+	return begin;
+}
+
+static int write_bar(const char *pci, unsigned int value)
+{
+	char path[128];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", pci);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (pwrite(fd, &value, sizeof(value), CONFIG_BAR2) != sizeof(value))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* A BAR without an address gets one from the kernel, and so do the units in the table. */
+TEST_F_TIMEOUT(life, units_move, TIMEOUT_SECONDS)
+{
+	unsigned long long before = units_at(self->pci), after;
+
+	ASSERT_EQ(0, open_running(self->fds));
+	touch_and_compare(_metadata, self->pci, self->fds);
+	ASSERT_EQ(0, write_text(DRIVER "unbind", self->pci));
+	ASSERT_EQ(0, write_bar(self->pci, 0));
+	ASSERT_EQ(0, pci_write(self->pci, "remove", "1"));
+	use_dead_events(_metadata, self->fds);
+	ASSERT_EQ(0, pci_rescan());
+	everything_works(_metadata, self->pci);
+	after = units_at(self->pci);
+	EXPECT_NE(before, after);
+	EXPECT_NE(0, after);
+}
+
+TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
+{
+	const char *file = getenv("PMUKIT_MODULE");
+
+	if (!file)
+		SKIP(return, "PMUKIT_MODULE does not name the module's file");
+	for (int i = 0; i < TIMES; i++) {
+		ASSERT_EQ(0, open_running(self->fds));
+		ASSERT_EQ(-EWOULDBLOCK, module_try_unload(MODULE));
+		touch_and_compare(_metadata, self->pci, self->fds);
+		close_all(self->fds);
+		ASSERT_EQ(0, module_unload(MODULE));
+		ASSERT_EQ(0, uncore_wait(PMU, 0));
+		ASSERT_EQ(0, module_load(file));
+		everything_works(_metadata, self->pci);
+	}
+}
+
+TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
+{
+	int cpu;
+
+	for (int i = 0; i < TIMES; i++) {
+		/* Binding anew makes the PMUs choose their CPU anew: one near the function. */
+		ASSERT_EQ(0, write_text(DRIVER "unbind", self->pci));
+		ASSERT_EQ(0, write_text(DRIVER "bind", self->pci));
+		ASSERT_EQ(0, uncore_wait(PMU, 1));
+		cpu = pmu_cpu(PMU);
+		if (cpu_set_online(cpu, "1"))
+			SKIP(return, "the PMU's CPU cannot go offline");
+		ASSERT_EQ(0, open_running(self->fds));
+		touch_and_compare(_metadata, self->pci, self->fds);
+		ASSERT_EQ(0, cpu_set_online(cpu, "0"));
+		EXPECT_NE(cpu, pmu_cpu(PMU));
+		touch_and_compare(_metadata, self->pci, self->fds);
+		ASSERT_EQ(0, cpu_set_online(cpu, "1"));
+		touch_and_compare(_metadata, self->pci, self->fds);
+		close_all(self->fds);
+		everything_works(_metadata, self->pci);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char pci[PCI_NAME_BYTES];
+
+	if (pci_find(UNCORE_VENDOR, UNCORE_DEVICE, 0, pci))
+		ksft_exit_skip("no uncore function\n");
+	return test_harness_run(argc, argv);
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The PMUs as a program sees them: what they refuse, what they count, who gets which counter. The memory that is counted is
+ * this program's alone, so every count must be exact.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "uncore_unit.h"
+
+#define TIMEOUT_SECONDS		180
+#define MANY			4	/* counters of a memory controller */
+#define LOADS			3000	/* more than a counter lacks to its wrap, where it begins near it */
+#define STORES			1700
+#define SHARED_LOADS		40000
+#define ROTATIONS		50
+#define ROTATION_MS		4	/* perf_event_mux_interval_ms */
+
+FIXTURE(uncore) {
+	char pci[PCI_NAME_BYTES];
+	char expander[PCI_NAME_BYTES];
+	struct uncore_memory ddr;
+	struct uncore_memory cxl;
+};
+
+FIXTURE_SETUP(uncore)
+{
+	if (pci_find(UNCORE_VENDOR, UNCORE_DEVICE, 0, self->pci) || geteuid())
+		SKIP(return, "no uncore function, or not root");
+	ASSERT_EQ(0, uncore_wait("uncore_imc_0", 1));
+	ASSERT_EQ(0, uncore_map(self->pci, UNCORE_DDR_BAR, &self->ddr));
+	if (pci_find(EXPANDER_VENDOR, EXPANDER_DEVICE, 0, self->expander))
+		return;
+	ASSERT_EQ(0, uncore_enable(self->expander));
+	ASSERT_EQ(0, uncore_map(self->expander, EXPANDER_MEMORY_BAR, &self->cxl));
+}
+
+FIXTURE_TEARDOWN(uncore)
+{
+	uncore_unmap(&self->ddr);
+	uncore_unmap(&self->cxl);
+}
+
+static __u64 value_of(int fd)
+{
+	struct uncore_count count;
+
+	return uncore_read(fd, &count) ? ~0ULL : count.value;
+}
+
+static int ran_all_the_time(int fd)
+{
+	struct uncore_count count;
+
+	return !uncore_read(fd, &count) && count.running_ns && count.enabled_ns == count.running_ns;
+}
+
+/* Names and terms */
+
+TEST_F(uncore, has_a_pmu_for_each_unit)
+{
+	char alias[64];
+
+	for (const char *const *pmu = (const char *const[]){ "uncore_imc_0", "uncore_imc_1", "uncore_type_99_0", NULL }; *pmu;
+	     pmu++) {
+		EXPECT_LT(0, pmu_type(*pmu)) TH_LOG("%s", *pmu);
+		EXPECT_LE(0, pmu_cpu(*pmu));
+	}
+	ASSERT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_1/alias", alias, sizeof(alias)));
+	EXPECT_STREQ("uncore_type_6_1", alias);
+	EXPECT_EQ(-ENOENT, read_text(PMU_SYSFS "/uncore_type_99_0/alias", alias, sizeof(alias)));
+}
+
+TEST_F(uncore, names_events_with_scale_and_unit)
+{
+	char text[64];
+
+	ASSERT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_0/events/cas_count_read", text, sizeof(text)));
+	EXPECT_STREQ("event=0x05,umask=0xcf", text);
+	ASSERT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_0/events/cas_count_read.scale", text, sizeof(text)));
+	EXPECT_STREQ("6.103515625e-5", text);
+	ASSERT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_0/events/cas_count_read.unit", text, sizeof(text)));
+	EXPECT_STREQ("MiB", text);
+	EXPECT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_0/events/free_dclk", text, sizeof(text)));
+	EXPECT_EQ(-ENOENT, read_text(PMU_SYSFS "/uncore_imc_1/events/free_dclk", text, sizeof(text)));
+}
+
+/* Refusing */
+
+static int open_with(void (*change)(struct perf_event_attr *attr), int pid, int cpu)
+{
+	struct perf_event_attr attr;
+	struct pmu_event event;
+	int err;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.type = pmu_type("uncore_imc_0");
+	attr.config = IMC_READS;
+	if (change)
+		change(&attr);
+	err = pmu_event_open(&event, &attr, pid, cpu);
+	if (!err)
+		pmu_event_close(&event);
+	return err;
+}
+
+static void sample(struct perf_event_attr *attr) { attr->sample_period = 1000; }
+static void sample_by_frequency(struct perf_event_attr *attr) { attr->freq = 1; attr->sample_freq = 100; }
+static void unknown_bit(struct perf_event_attr *attr) { attr->config |= 1 << 17; }
+static void upper_bit(struct perf_event_attr *attr) { attr->config |= 1ULL << 32; }
+static void config1(struct perf_event_attr *attr) { attr->config1 = 1; }
+static void config2(struct perf_event_attr *attr) { attr->config2 = 1; }
+static void no_such_counter(struct perf_event_attr *attr) { attr->config = 0x11ff; }
+static void fixed_with_edge(struct perf_event_attr *attr) { attr->config = IMC_FIXED | 1 << 18; }
+static void exclude_kernel(struct perf_event_attr *attr) { attr->exclude_kernel = 1; }
+
+TEST_F(uncore, refuses_what_it_cannot_do)
+{
+	int cpu = pmu_cpu("uncore_imc_0");
+
+	EXPECT_EQ(0, open_with(NULL, -1, cpu));
+	EXPECT_EQ(-EINVAL, open_with(sample, -1, cpu));
+	EXPECT_EQ(-EINVAL, open_with(sample_by_frequency, -1, cpu));
+	EXPECT_EQ(-EINVAL, open_with(unknown_bit, -1, cpu));
+	EXPECT_EQ(-EINVAL, open_with(upper_bit, -1, cpu));
+	EXPECT_EQ(-EINVAL, open_with(config1, -1, cpu));
+	EXPECT_EQ(-EINVAL, open_with(config2, -1, cpu));
+	EXPECT_EQ(-EINVAL, open_with(no_such_counter, -1, cpu));
+	EXPECT_EQ(-EINVAL, open_with(fixed_with_edge, -1, cpu));
+	EXPECT_EQ(-EINVAL, open_with(exclude_kernel, -1, cpu));
+	EXPECT_EQ(-EINVAL, open_with(NULL, 0, -1));
+	EXPECT_EQ(-EINVAL, open_with(NULL, 0, cpu));
+}
+
+TEST_F(uncore, refuses_a_group_larger_than_its_counters)
+{
+	int fds[MANY + 1];
+
+	for (int i = 0; i < MANY; i++) {
+		fds[i] = uncore_open("uncore_imc_0", IMC_READS, i ? fds[0] : -1);
+		ASSERT_LE(0, fds[i]);
+	}
+	EXPECT_EQ(-EINVAL, uncore_open("uncore_imc_0", IMC_WRITES, fds[0]));
+	/* The fixed counter is one more, and another unit has its own. */
+	fds[MANY] = uncore_open("uncore_imc_0", IMC_FIXED, fds[0]);
+	EXPECT_LE(0, fds[MANY]);
+	EXPECT_EQ(-EINVAL, uncore_open("uncore_imc_0", IMC_FIXED, fds[0]));
+	for (int i = 0; i <= MANY; i++)
+		close(fds[i]);
+}
+
+/* Counting */
+
+TEST_F_TIMEOUT(uncore, counts_loads_and_stores_of_its_own_memory, TIMEOUT_SECONDS)
+{
+	int reads = uncore_open("uncore_imc_0", IMC_READS, -1), writes = uncore_open("uncore_imc_0", IMC_WRITES, -1);
+	int other = uncore_open("uncore_imc_1", IMC_ALL, -1);
+
+	ASSERT_LE(0, reads);
+	ASSERT_LE(0, writes);
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, uncore_enable_event(reads));
+	ASSERT_EQ(0, uncore_enable_event(writes));
+	ASSERT_EQ(0, uncore_enable_event(other));
+	uncore_touch(&self->ddr, 0, LOADS, STORES);
+	EXPECT_EQ(LOADS, value_of(reads)) TH_LOG("while it runs");
+	EXPECT_EQ(STORES, value_of(writes));
+	ASSERT_EQ(0, uncore_disable_event(reads));
+	uncore_touch(&self->ddr, 0, 10, 10);
+	EXPECT_EQ(LOADS, value_of(reads)) TH_LOG("when it is stopped");
+	EXPECT_EQ(STORES + 10, value_of(writes));
+	EXPECT_EQ(0, value_of(other));
+	uncore_touch(&self->ddr, UNCORE_DDR_BYTES, 7, 5);
+	EXPECT_EQ(12, value_of(other));
+	EXPECT_EQ(STORES + 10, value_of(writes));
+	ASSERT_EQ(0, uncore_enable_event(reads));
+	uncore_touch(&self->ddr, 0, 30, 0);
+	EXPECT_EQ(LOADS + 30, value_of(reads)) TH_LOG("when it runs again");
+	close(reads);
+	close(writes);
+	close(other);
+}
+
+TEST_F_TIMEOUT(uncore, counts_a_group_as_one, TIMEOUT_SECONDS)
+{
+	static const __u64 configs[MANY] = { IMC_READS, IMC_WRITES, IMC_ALL, IMC_READS };
+	static const __u64 expected[MANY] = { LOADS, STORES, LOADS + STORES, LOADS };
+	int fds[MANY];
+
+	for (int i = 0; i < MANY; i++) {
+		fds[i] = uncore_open("uncore_imc_0", configs[i], i ? fds[0] : -1);
+		ASSERT_LE(0, fds[i]);
+	}
+	for (int round = 1; round <= 3; round++) {
+		ASSERT_EQ(0, uncore_enable_event(fds[0]));
+		uncore_touch(&self->ddr, 0, LOADS, STORES);
+		ASSERT_EQ(0, uncore_disable_event(fds[0]));
+		uncore_touch(&self->ddr, 0, 11, 13);
+		for (int i = 0; i < MANY; i++) {
+			EXPECT_EQ(round * expected[i], value_of(fds[i])) TH_LOG("event %d, round %d", i, round);
+			EXPECT_TRUE(ran_all_the_time(fds[i]));
+		}
+	}
+	for (int i = 0; i < MANY; i++)
+		close(fds[i]);
+}
+
+TEST_F_TIMEOUT(uncore, counts_clocks, TIMEOUT_SECONDS)
+{
+	static const struct {
+		const char *pmu;
+		__u64 config;
+	} clocks[] = {
+		{ "uncore_imc_0", IMC_CLOCK }, { "uncore_imc_0", IMC_FIXED }, { "uncore_imc_0", 0x10ff },
+		{ "uncore_type_99_0", 0x01 },
+	};
+	int fds[4];
+	__u64 before;
+
+	for (int i = 0; i < 4; i++) {
+		fds[i] = uncore_open(clocks[i].pmu, clocks[i].config, -1);
+		ASSERT_LE(0, fds[i]) TH_LOG("%s 0x%llx", clocks[i].pmu, clocks[i].config);
+		ASSERT_EQ(0, uncore_enable_event(fds[i]));
+	}
+	usleep(50000);
+	for (int i = 0; i < 4; i++) {
+		before = value_of(fds[i]);
+		EXPECT_LT(0, before) TH_LOG("%s 0x%llx", clocks[i].pmu, clocks[i].config);
+		usleep(1000);
+		EXPECT_LT(before, value_of(fds[i]));
+		close(fds[i]);
+	}
+}
+
+/* One line a load from the expander: requests go out, data comes in. */
+TEST_F_TIMEOUT(uncore, counts_what_passes_a_cxl_link, TIMEOUT_SECONDS)
+{
+	static const struct {
+		const char *pmu;
+		__u64 config, expected;
+	} events[] = {
+		{ "uncore_cxlcm_0", CXLCM_LOADS, 800 }, { "uncore_cxlcm_0", CXLCM_STORES, 300 },
+		{ "uncore_cxlcm_0", CXLCM_LOAD_DATA, 800 }, { "uncore_cxlcm_0", CXLCM_STORE_ANSWERS, 300 },
+		{ "uncore_cxldp_0", 0x1002, 800 }, { "uncore_cxldp_0", 0x2002, 300 },
+		{ "uncore_b2cxl_0", 0x0424, 800 }, { "uncore_b2cxl_0", 0x1025, 300 },
+		{ "uncore_imc_0", IMC_ALL, 0 },
+	};
+	int fds[9];
+
+	if (!self->cxl.at)
+		SKIP(return, "no CXL expander");
+	for (int i = 0; i < 9; i++) {
+		fds[i] = uncore_open(events[i].pmu, events[i].config, -1);
+		ASSERT_LE(0, fds[i]) TH_LOG("%s 0x%llx", events[i].pmu, events[i].config);
+		ASSERT_EQ(0, uncore_enable_event(fds[i]));
+	}
+	uncore_touch(&self->cxl, 0, 800, 300);
+	for (int i = 0; i < 9; i++) {
+		EXPECT_EQ(events[i].expected, value_of(fds[i])) TH_LOG("%s 0x%llx", events[i].pmu, events[i].config);
+		close(fds[i]);
+	}
+}
+
+/* Who gets which counter */
+
+/* Clocks take counters 0 to 3 first; requests can have no other ones, so the clocks must move. */
+TEST_F_TIMEOUT(uncore, moves_events_that_are_in_the_way, TIMEOUT_SECONDS)
+{
+	int clocks[4], loads[4], extra;
+	__u64 before;
+
+	if (!self->cxl.at)
+		SKIP(return, "no CXL expander");
+	for (int i = 0; i < 4; i++) {
+		clocks[i] = uncore_open("uncore_cxlcm_0", CXLCM_CLOCK, -1);
+		ASSERT_LE(0, clocks[i]);
+		ASSERT_EQ(0, uncore_enable_event(clocks[i]));
+	}
+	before = value_of(clocks[0]);
+	for (int i = 0; i < 4; i++) {
+		loads[i] = uncore_open("uncore_cxlcm_0", CXLCM_LOADS, -1);
+		ASSERT_LE(0, loads[i]);
+		ASSERT_EQ(0, uncore_enable_event(loads[i]));
+	}
+	uncore_touch(&self->cxl, 0, 500, 0);
+	for (int i = 0; i < 4; i++) {
+		EXPECT_EQ(500, value_of(loads[i])) TH_LOG("event %d", i);
+		EXPECT_TRUE(ran_all_the_time(loads[i]));
+		EXPECT_TRUE(ran_all_the_time(clocks[i]));
+	}
+	EXPECT_LT(before, value_of(clocks[0]));
+	/* A group of five for four counters can never count, whatever else is free. */
+	extra = loads[0];
+	for (int i = 1; i < 4; i++)
+		close(loads[i]);
+	for (int i = 1; i < 4; i++) {
+		loads[i] = uncore_open("uncore_cxlcm_0", CXLCM_STORES, extra);
+		EXPECT_LE(0, loads[i]);
+	}
+	EXPECT_EQ(-EINVAL, uncore_open("uncore_cxlcm_0", CXLCM_LOADS, extra));
+	for (int i = 0; i < 4; i++) {
+		close(clocks[i]);
+		close(loads[i]);
+	}
+}
+
+/* On the PMU's CPU, so that nothing happens while perf takes counters from one event to give them to another. */
+static void stay_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+TEST_F_TIMEOUT(uncore, shares_counters_fairly, TIMEOUT_SECONDS)
+{
+	struct uncore_count count;
+	int fds[MANY + 2];
+	unsigned int loads = 0;
+	long long begin;
+
+	stay_on(pmu_cpu("uncore_imc_0"));
+	for (int i = 0; i < MANY + 2; i++) {
+		fds[i] = uncore_open("uncore_imc_0", IMC_READS, -1);
+		ASSERT_LE(0, fds[i]);
+		ASSERT_EQ(0, uncore_enable_event(fds[i]));
+	}
+	/* A machine that is busy with something else spoils some of the rotations, so there are many. */
+	begin = now_ms();
+	for (; loads < SHARED_LOADS; loads += 100)
+		uncore_touch(&self->ddr, 0, 100, 0);
+	EXPECT_LT(ROTATIONS * ROTATION_MS, now_ms() - begin);
+	for (int i = 0; i < MANY + 2; i++)
+		ASSERT_EQ(0, uncore_disable_event(fds[i]));
+	for (int i = 0; i < MANY + 2; i++) {
+		double scaled;
+
+		ASSERT_EQ(0, uncore_read(fds[i], &count));
+		ASSERT_LT(0, count.running_ns);
+		EXPECT_LT(count.running_ns, count.enabled_ns) TH_LOG("event %d was never taken off", i);
+		scaled = (double)count.value * count.enabled_ns / count.running_ns;
+		TH_LOG("event %d: %.0f of %u, %.1f %% of the time", i, scaled, loads,
+		       100.0 * count.running_ns / count.enabled_ns);
+		/* A coarse look: perf_stat.sh has the fine one, which needs a quiet machine. */
+		EXPECT_LT(0.85 * loads, scaled);
+		EXPECT_GT(1.15 * loads, scaled);
+		close(fds[i]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char pci[PCI_NAME_BYTES];
+
+	if (pci_find(UNCORE_VENDOR, UNCORE_DEVICE, 0, pci))
+		ksft_exit_skip("no uncore function\n");
+	return test_harness_run(argc, argv);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The uncore function, the memory behind its memory controllers, and events of its PMUs. Functions return 0 or -errno
+ * unless they say otherwise.
+ */
+#ifndef PMUKIT_SELFTESTS_UNCORE_UNIT_H
+#define PMUKIT_SELFTESTS_UNCORE_UNIT_H
+
+#include <linux/types.h>
+#include <stddef.h>
+
+#include "pci_function.h"
+
+#define UNCORE_VENDOR		0x8086
+#define UNCORE_DEVICE		0x09a7
+#define UNCORE_DDR_BAR		4
+#define UNCORE_DDR_BYTES	(1UL << 20)	/* behind each memory controller */
+#define UNCORE_LINE_BYTES	64
+#define EXPANDER_VENDOR		0x1234
+#define EXPANDER_DEVICE		0x4348
+#define EXPANDER_MEMORY_BAR	2
+
+/* Terms of a memory controller */
+#define IMC_READS		0xcf05
+#define IMC_WRITES		0xf005
+#define IMC_ALL			0xff05
+#define IMC_CLOCK		0x0101
+#define IMC_FIXED		0x00ff
+/* Of a CXL port: the first two on counters 0 to 3, the others on 4 to 7 */
+#define CXLCM_LOADS		0x0802
+#define CXLCM_STORES		0x1002
+#define CXLCM_LOAD_DATA		0x1041
+#define CXLCM_STORE_ANSWERS	0x0841
+#define CXLCM_CLOCK		0x0201
+
+struct uncore_memory {
+	volatile __u64 *at;
+	size_t bytes;
+};
+
+struct uncore_count {
+	__u64 value, enabled_ns, running_ns;
+};
+
+/* The expander decodes its memory only once it is told to. */
+int uncore_enable(const char *pci);
+int uncore_map(const char *pci, unsigned int bar, struct uncore_memory *memory);
+void uncore_unmap(struct uncore_memory *memory);
+
+/* So many loads and stores of 8 bytes, one a line, round in the first UNCORE_DDR_BYTES from offset on. */
+void uncore_touch(const struct uncore_memory *memory, size_t offset, unsigned int loads, unsigned int stores);
+
+/* Waits until the PMU is there (wanted) or not there any more. */
+int uncore_wait(const char *pmu, int wanted);
+
+/* Returns a file of a disabled event on the PMU's CPU, or -errno. group: a leader's file, or -1. */
+int uncore_open(const char *pmu, __u64 config, int group);
+int uncore_enable_event(int fd);
+int uncore_disable_event(int fd);
+int uncore_read(int fd, struct uncore_count *count);
+
+#endif
