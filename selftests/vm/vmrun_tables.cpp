@@ -740,7 +740,7 @@ Scenario uncore_pmon_wrap()
         "wrap", "uncore_pmon --serves 00:10.0 --width 32 --below-wrap 1000 --global-mmio");
     wrap.routine = {"6.12"};
     wrap.steps = {{"uncore_pmon_test", "uncore_pmon_test", 300},
-                  {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh", 300}};
+                  {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 300}};
     return wrap;
 }
 
