@@ -37,7 +37,8 @@ struct RecordCommandOptions {
     bool all_cpus = false;
     std::string cpus;
     std::string output = "perf.data";
-    std::string pages;  // "PAGES[,AUXPAGES]"
+    std::string pages;   // "PAGES[,AUXPAGES]"
+    std::string source;  // "model": the devices are emulated
     std::vector<std::string> command;
     std::vector<std::string> cmdline;  // all words of this program
 };

@@ -40,6 +40,10 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
     Result<Recording> recording = Recording::open(options.input);
     if (!recording)
         return recording.error();
+    if (Result<void> front = recording->read_front(); !front)
+        return front.error();
+    if (const std::optional<std::string> source = recording->source())
+        out.print("# source={}: the device was emulated\n", *source);
     UnitRouter<UnitDump> dumps;
     for (const Row &row : kDumps)
         dumps.add(*unit_of_name(row.unit), row.make(*recording, options, out));

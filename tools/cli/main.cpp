@@ -58,6 +58,10 @@ CLI::App *add_record(CLI::App &app, RecordCommandOptions &options)
     record->add_option(
         "-m,--mmap-pages", options.pages,
         "PAGES[,AUXPAGES] per event, powers of two; AUXPAGES 0: samples instead of AUX data");
+    record
+        ->add_option("--source", options.source,
+                     "say in the file where the devices are from: 'model' when they are emulated")
+        ->check(CLI::IsMember({"model"}));
     record->add_option("command", options.command,
                        "command to run; without one, record until Ctrl-C");
     record->footer(

@@ -5,12 +5,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "cli/commands.hpp"
 #include "cli/record_hisi_ptt.hpp"
+#include "cli/recording.hpp"
 #include "cli/version.hpp"
 #include "cli/workload.hpp"
 #include "perfdata/writer.hpp"
@@ -104,6 +106,22 @@ perfdata::HostInfo host_info(const RecordCommandOptions &options)
     return host;
 }
 
+// What the recorded PMUs say of themselves, as perf records it, and where their devices are from:
+// no device can say that of itself.
+void add_caps(const record::Recorder &recorder, const std::string &source, perfdata::HostInfo &host)
+{
+    for (const record::OpenedEvent &event : recorder.events()) {
+        const auto is_known = [&event](const auto &pmu) { return pmu.first == event.pmu.name; };
+        if (std::ranges::any_of(host.caps, is_known))
+            continue;
+        perfdata::HostInfo::Caps caps(event.pmu.caps.begin(), event.pmu.caps.end());
+        if (!source.empty())
+            caps.emplace_back(kSourceCap, source);
+        if (!caps.empty())
+            host.caps.emplace_back(event.pmu.name, std::move(caps));
+    }
+}
+
 std::vector<perfdata::WriterEvent> writer_events(const record::Recorder &recorder)
 {
     std::vector<perfdata::WriterEvent> events;
@@ -178,8 +196,10 @@ Result<int> run_record(const RecordCommandOptions &options)
     Result<record::Recorder> recorder = record::Recorder::open(*wanted);
     if (!recorder)
         return recorder.error();
+    perfdata::HostInfo host = host_info(options);
+    add_caps(*recorder, options.source, host);
     Result<perfdata::Writer> writer =
-        perfdata::Writer::create(options.output, writer_events(*recorder), host_info(options));
+        perfdata::Writer::create(options.output, writer_events(*recorder), host);
     if (!writer)
         return writer.error();
     if (Result<void> told = write_auxtrace_info(*recorder, *writer); !told)

@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "perfdata/aux.hpp"
+#include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 
 namespace pmukit::cli {
@@ -216,6 +217,17 @@ Result<RecordingTotals> Recording::walk(UnitSink &sink, const EachRecord &each)
             return in_file(path_, done.error());
         walker.record(record);
     }
+}
+
+std::optional<std::string> Recording::source() const
+{
+    const std::optional<Bytes> content = reader_.feature(perfdata::kFeatPmuCaps);
+    const auto pmus = content ? perfdata::parse_pmu_caps(*content, reader_.order()) : std::nullopt;
+    for (const perfdata::PmuCaps &pmu : pmus.value_or(std::vector<perfdata::PmuCaps>()))
+        for (const auto &[name, value] : pmu.caps)
+            if (name == kSourceCap && value == kSourceModel)
+                return kSourceModel;
+    return std::nullopt;
 }
 
 void Recording::note_auxtrace_info(const Record &record)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -64,6 +65,10 @@ std::string damage_of(const perfdata::Reader &reader, const std::string &path);
 // Says what is not empty of these, each in a line, and gives the exit status that they make.
 int say_troubles(const std::vector<std::string> &troubles);
 
+// The capability of a PMU in PMU_CAPS that says where its device is from.
+constexpr const char *kSourceCap = "source";
+constexpr const char *kSourceModel = "model";
+
 // One open recording.
 class Recording {
 public:
@@ -77,6 +82,8 @@ public:
 
     const std::string &path() const { return path_; }
     const perfdata::Reader &reader() const { return reader_; }
+    // "model" when the file says that a device it recorded was emulated. After read_front().
+    std::optional<std::string> source() const;
     // The PMU of an event; when the file does not say, what is known instead.
     std::string pmu_name(size_t event) const;
     // nullptr: none of ours. An event whose PMU has no name may still be known by AUXTRACE_INFO.

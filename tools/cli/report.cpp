@@ -94,14 +94,19 @@ std::vector<std::string> troubles_of(const Recording &recording, const Recording
 
 }  // namespace
 
-Result<int> run_report(const ReportOptions &options, Output &out)
+Result<int> run_report(const ReportOptions &given, Output &out)
 {
+    Result<Recording> recording = Recording::open(given.input);
+    if (!recording)
+        return recording.error();
+    if (Result<void> front = recording->read_front(); !front)
+        return front.error();
+    ReportOptions options = given;
+    if (!options.source)
+        options.source = recording->source();
     Result<Reports> reports = make_reports(options);
     if (!reports)
         return reports.error();
-    Result<Recording> recording = Recording::open(options.input);
-    if (!recording)
-        return recording.error();
     Result<RecordingTotals> totals = recording->walk(*reports);
     if (!totals)
         return totals.error();

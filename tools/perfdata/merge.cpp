@@ -142,6 +142,8 @@ private:
     Result<void> write_head(Input &input, Writer &to);
     Result<void> write_all(Writer &to);
     bool is_left_out(const Input &input, const Record &record) const;
+    using AllCaps = std::vector<std::pair<std::string, HostInfo::Caps>>;
+    void add_caps(const Input &input, AllCaps &all) const;
     void write_sections(Writer &to) const;
 
     std::deque<Input> inputs_;
@@ -392,6 +394,22 @@ std::string joined_texts(const std::deque<Input> &inputs, unsigned feature)
     return all;
 }
 
+// What was said of a PMU in one recording is said of it in all.
+void Merge::add_caps(const Input &input, AllCaps &all) const
+{
+    const std::optional<Bytes> content = input.reader.feature(kFeatPmuCaps);
+    const auto pmus = content ? parse_pmu_caps(*content, input.reader.order()) : std::nullopt;
+    for (const PmuCaps &pmu : pmus.value_or(std::vector<PmuCaps>())) {
+        const std::string name = with_host(std::string(pmu.pmu), input);
+        auto known = std::ranges::find(all, name, &AllCaps::value_type::first);
+        if (known == all.end())
+            known = all.insert(all.end(), {name, {}});
+        for (const auto &[cap, value] : pmu.caps)
+            if (!is_in(known->second, HostInfo::Caps::value_type(cap, value)))
+                known->second.emplace_back(cap, value);
+    }
+}
+
 void Merge::write_sections(Writer &to) const
 {
     const Reader &first = inputs_.front().reader;
@@ -417,6 +435,11 @@ void Merge::write_sections(Writer &to) const
             build_ids.put(*content);
     if (!build_ids.bytes().empty())
         to.section(kFeatBuildId, build_ids.take());
+    AllCaps caps;
+    for (const Input &input : inputs_)
+        add_caps(input, caps);
+    if (!caps.empty())
+        to.section(kFeatPmuCaps, packed_caps(caps, order));
     Packer pmus(order);
     pmus.put(static_cast<uint32_t>(type_by_name_.size()));
     for (const auto &[name, type] : type_by_name_)

@@ -47,6 +47,20 @@ size_t needed_bytes(Bytes attr)
 
 }  // namespace
 
+std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, HostInfo::Caps>> &pmus,
+                                   std::endian order)
+{
+    Packer packer(order);
+    packer.put(static_cast<uint32_t>(pmus.size()));
+    for (const auto &[pmu, caps] : pmus) {
+        packer.put(static_cast<uint32_t>(caps.size()));
+        for (const auto &[name, value] : caps)
+            packer.string(name).string(value);
+        packer.string(pmu);
+    }
+    return packer.take();
+}
+
 Writer::Writer(NewFile file, std::endian order, std::vector<WriterEvent> events)
     : file_(std::move(file)), order_(order), events_(std::move(events))
 {
@@ -109,6 +123,8 @@ void Writer::host_sections(const HostInfo &host)
     sections_[kFeatNrCpus] = Packer().put(host.cpus_available).put(host.cpus_online).take();
     sections_[kFeatCmdline] = packed_cmdline(host.cmdline);
     sections_[kFeatPmuMappings] = packed_pmus(host.pmus);
+    if (!host.caps.empty())
+        sections_[kFeatPmuCaps] = packed_caps(host.caps, order_);
 }
 
 // The header is written twice: now as room, at the end with what is known then.

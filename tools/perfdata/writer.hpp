@@ -33,7 +33,13 @@ struct HostInfo {
     uint32_t cpus_available = 0, cpus_online = 0;
     std::vector<std::string> cmdline;
     std::vector<std::pair<uint32_t, std::string>> pmus;  // attr.type, name
+    // What a PMU says of itself (PMU_CAPS): its name; names and values
+    using Caps = std::vector<std::pair<std::string, std::string>>;
+    std::vector<std::pair<std::string, Caps>> caps = {};
 };
+// The content of PMU_CAPS.
+std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, HostInfo::Caps>> &pmus,
+                                   std::endian order);
 
 class Writer {
 public:

@@ -31,6 +31,7 @@ public:
         bool info = true;         // AUXTRACE_INFO
         bool pmu_mapping = true;  // false: the file has lost the names of its PMUs
         bool pipe = false;        // layout
+        bool model = false;       // the device was emulated
     };
 
     PttFile(const std::string &path, const Options &options)
@@ -48,6 +49,8 @@ public:
         perfdata::HostInfo host;
         if (options.pmu_mapping)
             host.pmus = {{kPmuType, "hisi_ptt0_2"}};
+        if (options.model)
+            host.caps = {{"hisi_ptt0_2", {{"source", "model"}}}};
         Result<perfdata::Writer> created =
             options.pipe
                 ? perfdata::Writer::create_pipe(

@@ -402,6 +402,30 @@ TEST_F(HisiPttRoundtrip, CutSaysWhatItDoesNotUnderstand)
     }
 }
 
+TEST_F(HisiPttRoundtrip, ARecordingSaysThatItsDeviceWasEmulated)
+{
+    for (bool model : {false, true})
+        for (bool pipe : {false, true}) {
+            PttFile::Options options;
+            options.model = model;
+            options.pipe = pipe;
+            fs::remove(file_);
+            PttFile file(file_, options);
+            file.aux(conversation(Format::k8dw));
+            ASSERT_TRUE(file.finish());
+            EXPECT_EQ(report(), kExitGood) << err_;
+            EXPECT_EQ(nlohmann::json::parse(out_)["source"],
+                      model ? nlohmann::json("model") : nlohmann::json());
+            EXPECT_EQ(report(false), kExitGood);
+            EXPECT_EQ(holds(out_, "source=model"), model);
+            EXPECT_EQ(dump(), kExitGood);
+            EXPECT_EQ(holds(out_, "# source=model"), model);
+        }
+    inject();
+    EXPECT_EQ(report(), kExitGood);
+    EXPECT_EQ(nlohmann::json::parse(out_)["source"], "model") << "a copy says it too";
+}
+
 // Longer than what a stream gives at once, and no multiple of it.
 TEST_F(HisiPttRoundtrip, ALongBufferIsOnePieceHoweverItComes)
 {

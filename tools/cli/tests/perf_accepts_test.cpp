@@ -104,6 +104,7 @@ protected:
             events.push_back({attr_of(device_type, 136), {8}, "hisi_ptt0_2/filter=0x80001/"});
         HostInfo host{host_, "6.12", "pmukit", "x86_64", 2, 2, {"pmukit", "record"}, {}};
         host.pmus = {{1, "software"}, {24, "hisi_ptt0_2"}};
+        host.caps = {{"hisi_ptt0_2", {{"source", "model"}}}};
         Result<Writer> writer = Writer::create(path_, events, host);
         ASSERT_TRUE(writer);
         if (info) {
@@ -164,6 +165,7 @@ TEST_P(PerfAccepts, AFileOfSamples)
     write(0, false);
     expect_reads("report --header-only -i " + path_, "hostname : accepts");
     expect_reads("report --header-only -i " + path_, "hisi_ptt0_2 = 24");
+    expect_reads("report --header-only -i " + path_, "hisi_ptt0_2 pmu capabilities: source=model");
     expect_reads("evlist -v -i " + path_, "cpu-clock");
     EXPECT_EQ(script_lines(""), 3U);
 }
