@@ -22,9 +22,9 @@ public:
     template <std::unsigned_integral T>
     Packer &put(T value)
     {
-        bytes_.resize(bytes_.size() + sizeof value);
-        store(bytes_.data() + bytes_.size() - sizeof value, value, order_);
-        return *this;
+        std::byte field[sizeof value];
+        store(field, value, order_);
+        return put(Bytes(field));
     }
     Packer &put(Bytes bytes)
     {
