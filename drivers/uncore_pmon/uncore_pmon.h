@@ -51,12 +51,14 @@ struct uncore_pmon_access {
  * @pev: the common part
  * @cfg: what it asks for; never changes
  * @slot: the slot it has while it is added, else UNCORE_PMON_NO_SLOT
+ * @based: prev_count is what its counter showed; nobody answered before that
  * @node: place in uncore_pmon_box.added
  */
 struct uncore_pmon_event {
 	struct pmukit_event pev;
 	struct uncore_pmon_config cfg;
 	int slot;
+	bool based;
 	struct list_head node;
 };
 

@@ -34,7 +34,7 @@ static struct uncore_pmon_event *uncore_pmon_of_event(struct perf_event *event)
 static u32 uncore_pmon_width(const struct uncore_pmon_box *box,
 			     const struct uncore_pmon_event *uev)
 {
-	return uev->cfg.kind == UNCORE_PMON_FREE ? UNCORE_PMON_MC_WIDTH : box->unit.width_bits;
+	return uev->cfg.kind == UNCORE_PMON_GENERAL ? box->unit.width_bits : UNCORE_PMON_MC_WIDTH;
 }
 
 /* Adds what the counter has counted since the last look. */
@@ -47,7 +47,9 @@ static void uncore_pmon_fold(struct uncore_pmon_box *box, struct uncore_pmon_eve
 	if (!uncore_pmon_box_count(box, uev, &now))
 		return;
 	local64_set(&event->hw.prev_count, now);
-	if (uncore_pmon_delta(before, now, uncore_pmon_width(box, uev), &delta))
+	if (!uev->based)
+		uev->based = true;
+	else if (uncore_pmon_delta(before, now, uncore_pmon_width(box, uev), &delta))
 		local64_add(delta, &event->count);
 	else
 		uncore_pmon_complain(box, UNCORE_PMON_BACKWARDS);
@@ -71,7 +73,7 @@ static void uncore_pmon_counter_start(struct uncore_pmon_box *box, struct uncore
 	u64 now = 0;
 
 	uncore_pmon_freeze_for_change(box);
-	uncore_pmon_box_count(box, uev, &now);
+	uev->based = uncore_pmon_box_count(box, uev, &now);
 	local64_set(&uev->pev.event->hw.prev_count, now);
 	uncore_pmon_box_control(box, uev->slot, uev->cfg.control);
 }
@@ -83,6 +85,10 @@ static void uncore_pmon_counter_stop(struct uncore_pmon_box *box, struct uncore_
 	uncore_pmon_fold(box, uev);
 }
 
+/*
+ * Meanwhile the events may have stopped here and begun again on another CPU, which has started the
+ * timer there: then it is not this one's to go on with.
+ */
 static enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
 {
 	struct uncore_pmon_box *box = container_of(timer, struct uncore_pmon_box, timer);
@@ -91,17 +97,16 @@ static enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
 	bool again;
 
 	raw_spin_lock_irqsave(&box->lock, flags);
-	again = box->nr_running && !box->dead;
+	again = box->nr_running && !box->dead && !hrtimer_is_queued(timer);
 	list_for_each_entry(uev, &box->added, node) {
 		if (again && uncore_pmon_runs(uev))
 			uncore_pmon_fold(box, uev);
 	}
+	if (again)
+		hrtimer_forward_now(timer, ns_to_ktime(box->fold_ns));
 	raw_spin_unlock_irqrestore(&box->lock, flags);
 
-	if (!again)
-		return HRTIMER_NORESTART;
-	hrtimer_forward_now(timer, ns_to_ktime(box->fold_ns));
-	return HRTIMER_RESTART;
+	return again ? HRTIMER_RESTART : HRTIMER_NORESTART;
 }
 
 static void uncore_pmon_event_run(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
