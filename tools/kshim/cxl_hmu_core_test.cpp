@@ -85,30 +85,36 @@ TEST(CxlHmuCaps, DecodesEveryField)
     EXPECT_EQ(caps.list_offset, 0xf0U);
 }
 
-struct GoodCapability {
+// One quadword of the capability, changed.
+struct Change {
     const char *name;
     int qword;
     u64 clear, set;
 };
 
-class CxlHmuCapsTakes : public testing::TestWithParam<GoodCapability> {};
+const char *decode_changed(const Change &change)
+{
+    Capability capability;
+    u64 &word = capability.qwords[change.qword];
+    word = (word & ~change.clear) | change.set;
+    cxl_hmu_caps caps;
+    return cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps);
+}
+
+class CxlHmuCapsTakes : public testing::TestWithParam<Change> {};
 
 TEST_P(CxlHmuCapsTakes, TheLeastADeviceMayHave)
 {
-    Capability capability;
-    u64 &word = capability.qwords[GetParam().qword];
-    word = (word & ~GetParam().clear) | GetParam().set;
-    cxl_hmu_caps caps;
-    EXPECT_EQ(cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps), nullptr);
+    EXPECT_EQ(decode_changed(GetParam()), nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Table, CxlHmuCapsTakes,
-    testing::Values(GoodCapability{"list_of_two_places", 0, 0xffffULL << 48, 2ULL << 48},
-                    GoodCapability{"only_epoch_mode", 1, 2ULL << 48, 0},
-                    GoodCapability{"only_always_on", 1, 1ULL << 48, 0},
-                    GoodCapability{"one_epoch_length", 0, 0xffffffffULL << 16,
-                                   0x12ULL << 16 | 1ULL << 20 | 2ULL << 32 | 1ULL << 36}),
+    testing::Values(Change{"list_of_two_places", 0, 0xffffULL << 48, 2ULL << 48},
+                    Change{"only_epoch_mode", 1, 2ULL << 48, 0},
+                    Change{"only_always_on", 1, 1ULL << 48, 0},
+                    Change{"one_epoch_length", 0, 0xffffffffULL << 16,
+                           0x12ULL << 16 | 1ULL << 20 | 2ULL << 32 | 1ULL << 36}),
     [](const auto &tested) { return tested.param.name; });
 
 TEST(CxlHmuCaps, EpochsOfEachCounterAreTold)
@@ -125,44 +131,30 @@ TEST(CxlHmuCaps, EpochsOfEachCounterAreTold)
     EXPECT_FALSE(caps.epoch_per_counter) << "of one access type, the first";
 }
 
-struct BadCapability {
-    const char *name;
-    int qword;
-    u64 clear, set;
-};
-
-class CxlHmuCapsRefuses : public testing::TestWithParam<BadCapability> {};
+class CxlHmuCapsRefuses : public testing::TestWithParam<Change> {};
 
 TEST_P(CxlHmuCapsRefuses, ALieOfTheDevice)
 {
-    Capability capability;
-    u64 &word = capability.qwords[GetParam().qword];
-    word = (word & ~GetParam().clear) | GetParam().set;
-    cxl_hmu_caps caps;
-    EXPECT_NE(cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps), nullptr);
+    EXPECT_NE(decode_changed(GetParam()), nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Table, CxlHmuCapsRefuses,
-    testing::Values(BadCapability{"list_size_0", 0, 0xffffULL << 48, 0},
-                    BadCapability{"list_size_1", 0, 0xffffULL << 48, 1ULL << 48},
-                    BadCapability{"list_beyond_instance", 0, 0xffffULL << 48, 1025ULL << 48},
-                    BadCapability{"no_access_type", 0, 0x3fULL << 8, 0},
-                    BadCapability{"no_unit", 1, 0xffffffffULL, 0},
-                    BadCapability{"only_reserved_units", 1, 0xffffffffULL, 0xff000000ULL},
-                    BadCapability{"no_downsampling", 1, 0xffffULL << 32, 0},
-                    BadCapability{"no_mode", 1, 3ULL << 48, 0},
-                    BadCapability{"epoch_scale_0", 0, 0xfULL << 16, 0},
-                    BadCapability{"epoch_scale_6", 0, 0xfULL << 16, 6ULL << 16},
-                    BadCapability{"epoch_value_0", 0, 0xfffULL << 36, 0},
-                    BadCapability{"epoch_min_above_max", 0, 0xffffULL << 16, 0x11ULL << 16},
-                    BadCapability{"bitmap_over_registers", 2, ~0ULL, 0x68},
-                    BadCapability{"bitmap_unaligned", 2, ~0ULL, 0x74},
-                    BadCapability{"bitmap_behind_list", 2, ~0ULL, 0xf0},
-                    BadCapability{"bitmap_wraps", 2, ~0ULL, ~7ULL},
-                    BadCapability{"list_unaligned", 3, ~0ULL, 0xf1},
-                    BadCapability{"list_at_the_end", 3, ~0ULL, kInstanceBytes},
-                    BadCapability{"list_wraps", 3, ~0ULL, ~7ULL}),
+    testing::Values(
+        Change{"list_size_0", 0, 0xffffULL << 48, 0},
+        Change{"list_size_1", 0, 0xffffULL << 48, 1ULL << 48},
+        Change{"list_beyond_instance", 0, 0xffffULL << 48, 1025ULL << 48},
+        Change{"no_access_type", 0, 0x3fULL << 8, 0}, Change{"no_unit", 1, 0xffffffffULL, 0},
+        Change{"only_reserved_units", 1, 0xffffffffULL, 0xff000000ULL},
+        Change{"no_downsampling", 1, 0xffffULL << 32, 0}, Change{"no_mode", 1, 3ULL << 48, 0},
+        Change{"epoch_scale_0", 0, 0xfULL << 16, 0},
+        Change{"epoch_scale_6", 0, 0xfULL << 16, 6ULL << 16},
+        Change{"epoch_value_0", 0, 0xfffULL << 36, 0},
+        Change{"epoch_min_above_max", 0, 0xffffULL << 16, 0x11ULL << 16},
+        Change{"bitmap_over_registers", 2, ~0ULL, 0x68}, Change{"bitmap_unaligned", 2, ~0ULL, 0x74},
+        Change{"bitmap_behind_list", 2, ~0ULL, 0xf0}, Change{"bitmap_wraps", 2, ~0ULL, ~7ULL},
+        Change{"list_unaligned", 3, ~0ULL, 0xf1},
+        Change{"list_at_the_end", 3, ~0ULL, kInstanceBytes}, Change{"list_wraps", 3, ~0ULL, ~7ULL}),
     [](const auto &tested) { return tested.param.name; });
 
 TEST(CxlHmuCaps, AUnitWithoutAUsableWidthIsTakenOut)
