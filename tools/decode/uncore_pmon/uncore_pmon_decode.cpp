@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kStatus = 0x06, kFirstBar = 0x10, kExtended = 0x100;
 constexpr uint16_t kHasCapabilities = 0x10;
 constexpr uint16_t kDvsec = 0x23;
-constexpr size_t kEntryDword = 0x8, kPlaceDword = 0xc, kDvsecBytes = 0x10;
+constexpr size_t kEntryDword = 0x8, kPlaceDword = 0xc;
 constexpr uint16_t kEntryPmon = 1;
 constexpr unsigned kBars = 6;
 constexpr size_t kBarBytes = 4;
