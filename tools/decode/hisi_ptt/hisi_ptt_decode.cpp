@@ -196,6 +196,14 @@ Found judge_4dw(Bytes window, size_t likely)
 
 // Framing
 
+size_t RunSink::run_known_4dw(uint64_t offset, Bytes entries)
+{
+    const size_t known = known_4dw(entries);
+    if (known)
+        run(Format::k4dw, offset, entries.first(known));
+    return known;
+}
+
 void Framer::start(uint64_t offset)
 {
     offset_ = offset;
@@ -225,11 +233,10 @@ void Framer::report_skipped()
     skipped_bytes_ = 0;
 }
 
-void Framer::give(Format format, Bytes packets)
+void Framer::took(Format format, size_t bytes)
 {
-    sink_.run(format, offset_, packets);
     format_ = format;
-    offset_ += packets.size();
+    offset_ += bytes;
 }
 
 size_t Framer::search(Bytes bytes, bool last)
@@ -271,26 +278,34 @@ size_t Framer::take_run(Bytes bytes)
     size_t run = 0;
     while (run < limit && is_8dw(bytes.data() + run))
         run += k8dwBytes;
-    if (run)
-        give(Format::k8dw, bytes.first(run));
+    if (run) {
+        sink_.run(Format::k8dw, offset_, bytes.first(run));
+        took(Format::k8dw, run);
+    }
     doubt_ = 0;
     return run;
 }
 
 size_t Framer::take_4dw(Bytes bytes)
 {
-    const size_t limit = std::min(kRunBytes, bytes.size() / k4dwBytes * k4dwBytes);
-    size_t run = 0;
-    while (run < limit && doubt_ < kMaxDoubt) {
-        const size_t known = known_4dw(bytes.subspan(run, limit - run));
-        if (known == 0 && is_8dw(bytes.data() + run))
+    Bytes entries = bytes.first(std::min(kRunBytes, bytes.size() / k4dwBytes * k4dwBytes));
+    const uint64_t begin = offset_;
+    while (!entries.empty() && doubt_ < kMaxDoubt) {
+        size_t run = sink_.run_known_4dw(offset_, entries);
+        if (run) {
+            doubt_ = 0;
+        } else if (is_8dw(entries.data())) {
             break;
-        doubt_ = known ? 0 : doubt_ + 1;
-        run += known ? known : k4dwBytes;
+        } else {
+            doubt_++;
+            run = k4dwBytes;
+            sink_.run(Format::k4dw, offset_, entries.first(run));
+        }
+        took(Format::k4dw, run);
+        entries = entries.subspan(run);
     }
-    give(Format::k4dw, bytes.first(run));
     in_step_ = doubt_ < kMaxDoubt;
-    return run;
+    return offset_ - begin;
 }
 
 // Returns how many bytes were used.

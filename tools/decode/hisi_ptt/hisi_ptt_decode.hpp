@@ -58,6 +58,9 @@ public:
     // One or more whole entries of one format, borrowed for the call; a few KiB at most, so that
     // they are still in the nearest cache.
     virtual void run(Format format, uint64_t offset, Bytes packets) = 0;
+    // run() for the 4DW entries of known types that these begin with; returns their bytes. A sink
+    // that looks at the types anyway spares the search for their end.
+    virtual size_t run_known_4dw(uint64_t offset, Bytes entries);
 };
 
 class Framer final : public Decoder {
@@ -78,7 +81,7 @@ private:
     size_t take_run(Bytes bytes);
     size_t take_4dw(Bytes bytes);
     size_t search(Bytes bytes, bool last);
-    void give(Format format, Bytes packets);
+    void took(Format format, size_t bytes);
     void skip(uint64_t bytes);
     void report_skipped();
     void finish_part();

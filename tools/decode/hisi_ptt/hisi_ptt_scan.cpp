@@ -7,27 +7,44 @@
 namespace pmukit::decode::hisi_ptt {
 namespace {
 
-// What counting needs of a TlpKind, by Fmt and Type.
+constexpr size_t k8dwHeaderAt = 8;
+
+// What counting needs of a TlpKind, by the byte of the first dword that Fmt and Type stand in.
 struct Briefs {
     std::array<uint8_t, 256> slot;          // of the type, in the counters of a requester
-    std::array<uint8_t, 256> requester_at;  // bytes behind the first dword of the header: of the
-                                            // dword whose upper half is the requester
+    std::array<uint8_t, 256> requester_at;  // byte of the header
 };
 
-Briefs make_briefs()
+// low_bits: how many bits stand below Fmt and Type in their byte.
+Briefs make_briefs(unsigned low_bits)
 {
     Briefs briefs{};
     for (unsigned i = 0; i < briefs.slot.size(); i++) {
-        const TlpKind &kind = kind_of(static_cast<uint8_t>(i));
+        const TlpKind &kind = kind_of(static_cast<uint8_t>(i >> low_bits));
         briefs.slot[i] = static_cast<uint8_t>(kind.type);
-        briefs.requester_at[i] = kind.shape == TlpShape::kCompletion ? 8 : 4;
+        briefs.requester_at[i] = kind.shape == TlpShape::kCompletion ? 10 : 6;
     }
     return briefs;
 }
 
-const Briefs kBriefs = make_briefs();
+const Briefs k4dwBriefs = make_briefs(1), k8dwBriefs = make_briefs(0);
 
-constexpr size_t k8dwHeaderAt = 8;
+// Where a packet is counted.
+struct Place {
+    size_t requester;
+    uint8_t slot;
+};
+
+Place place_of(const std::byte *header, const Briefs &briefs)
+{
+    const auto type = std::to_integer<uint8_t>(header[3]);
+    return {load_le<uint16_t>(header + briefs.requester_at[type]), briefs.slot[type]};
+}
+
+bool is_known(Place place)
+{
+    return place.slot != static_cast<uint8_t>(TlpType::kUnknown);
+}
 
 }  // namespace
 
@@ -39,29 +56,35 @@ Scan::Scan()
         throw std::bad_alloc();
 }
 
-// fmt_type_shift: where Fmt and Type stand in the dword at header_at; the other dwords of the
-// header follow it in both formats.
-template <size_t bytes, size_t header_at, unsigned fmt_type_shift>
-void Scan::count_all(Bytes packets)
-{
-    uint64_t *const counters = counters_.get();
-    const std::byte *const end = packets.data() + packets.size();
-    for (const std::byte *at = packets.data(); at != end; at += bytes) {
-        const std::byte *header = at + header_at;
-        const uint32_t fmt_type = load_le<uint32_t>(header) >> fmt_type_shift;
-        const std::byte *dword = header + kBriefs.requester_at[fmt_type];
-        const size_t requester = load_le<uint32_t>(dword) >> 16;
-        counters[requester * kSlots + kBriefs.slot[fmt_type]]++;
-    }
-}
-
 void Scan::run(Format format, uint64_t, Bytes packets)
 {
-    packets_ += packets.size() / packet_bytes(format);
-    if (format == Format::k8dw)
-        count_all<k8dwBytes, k8dwHeaderAt, 24>(packets);
-    else
-        count_all<k4dwBytes, 0, 25>(packets);
+    const bool wide = format == Format::k8dw;
+    const Briefs &briefs = wide ? k8dwBriefs : k4dwBriefs;
+    const size_t bytes = packet_bytes(format), header_at = wide ? k8dwHeaderAt : 0;
+    uint64_t *const counters = counters_.get();
+    for (size_t at = header_at; at < packets.size(); at += bytes) {
+        const Place place = place_of(packets.data() + at, briefs);
+        counters[place.requester * kSlots + place.slot]++;
+    }
+    packets_ += packets.size() / bytes;
+}
+
+// Looks up the types once, for the answer and for the counters. Two at a time is as fast as memory
+// allows.
+size_t Scan::run_known_4dw(uint64_t offset, Bytes entries)
+{
+    uint64_t *const counters = counters_.get();
+    size_t at = 0;
+    for (; entries.size() - at >= 2 * k4dwBytes; at += 2 * k4dwBytes) {
+        const Place one = place_of(entries.data() + at, k4dwBriefs);
+        const Place two = place_of(entries.data() + at + k4dwBytes, k4dwBriefs);
+        if (!(is_known(one) & is_known(two)))
+            break;
+        counters[one.requester * kSlots + one.slot]++;
+        counters[two.requester * kSlots + two.slot]++;
+    }
+    packets_ += at / k4dwBytes;
+    return at + RunSink::run_known_4dw(offset + at, entries.subspan(at));
 }
 
 void Scan::skipped(uint64_t, uint64_t bytes)

@@ -20,6 +20,7 @@ public:
     Scan();
 
     void run(Format format, uint64_t offset, Bytes packets) override;
+    size_t run_known_4dw(uint64_t offset, Bytes entries) override;
     void skipped(uint64_t offset, uint64_t bytes) override;
     void lost(uint64_t offset, uint64_t bytes) override;
 
@@ -36,9 +37,6 @@ private:
     struct Free {
         void operator()(uint64_t *counters) const { std::free(counters); }
     };
-
-    template <size_t bytes, size_t header_at, unsigned fmt_type_shift>
-    void count_all(Bytes packets);
 
     std::unique_ptr<uint64_t[], Free> counters_;
     uint64_t packets_ = 0, skipped_bytes_ = 0, losses_ = 0;
