@@ -37,7 +37,7 @@ help:
 	@echo '  make vm [K=]         an interactive shell in a guest with the devices and modules'
 	@echo '  make mutants [U= N=] faults put into copies of the tree, one by one: the tests must notice (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
-	@echo '  make fuzz [SECONDS=] the fuzzers, 300 seconds in all unless told otherwise; needs clang'
+	@echo '  make fuzz [SECONDS=] the fuzzers, 300 seconds in all unless told otherwise'
 	@echo '  make corpus [K=]     recordings by stock perf in guests, anew; corpus-words: only what the newest perf says of them'
 	@echo
 	@echo '  make setup           packages, QEMU and guest kernels (SETUP=no only prints)'
@@ -120,7 +120,7 @@ test:
 bench: tools
 	@tools/scripts/bench $(BUILD)/tools
 
-fuzz:
+fuzz: setup
 	@tools/scripts/fuzz $(BUILD) $(or $(SECONDS),300)
 
 corpus: tools modules guest

@@ -9,26 +9,18 @@
 
 namespace pmukit::fuzz {
 
-void perfdata_file(Bytes bytes);
-void perfdata_pipe(Bytes bytes);
-void recover(Bytes bytes);
-void cxl_hmu(Bytes bytes);
-void hisi_ptt(Bytes bytes);
-void event_strings(Bytes bytes);
-void sysfs(Bytes bytes);
+#define FUZZ_TARGET(name) void name(Bytes bytes);
+#include "fuzz/targets.def"
+#undef FUZZ_TARGET
 
 struct Target {
     std::string_view name;  // also that of the folder of its seeds
     void (*run)(Bytes);
 };
 constexpr Target kTargets[] = {
-    {"perfdata_file", perfdata_file},
-    {"perfdata_pipe", perfdata_pipe},
-    {"recover", recover},
-    {"cxl_hmu", cxl_hmu},
-    {"hisi_ptt", hisi_ptt},
-    {"event_strings", event_strings},
-    {"sysfs", sysfs},
+#define FUZZ_TARGET(name) {#name, name},
+#include "fuzz/targets.def"
+#undef FUZZ_TARGET
 };
 
 // A promise that every input must keep.
