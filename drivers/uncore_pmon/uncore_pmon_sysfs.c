@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uncore_pmon: format/, events/, caps/, stats/ and alias of a PMU. Documentation/ABI/testing has the
- * promise.
+ * uncore_pmon: format/, events/, caps/, stats/ and alias of a PMU. Documentation/ABI/testing
+ * has the promise.
  *
  * Context: process context. Nothing here asks the unit, and what is shown never changes while the
  * PMU is registered.

@@ -130,9 +130,12 @@ int conclude(const Arguments &arguments, const vm::SessionOptions &options,
     }
     if (options.mode == vm::Mode::kShell)
         return 0;
-    if (options.mode == vm::Mode::kTest || !good)
+    if (options.mode == vm::Mode::kTest || !good) {
+        const std::string &booted = totals->kernel_version;
         fmt::print("vmrun: unit={} kernel={} {} passed, {} failed\n", arguments.unit,
-                   totals->kernel_version, totals->passed, totals->failed);
+                   booted.empty() ? arguments.kernel + " (nothing to run on it)" : booted,
+                   totals->passed, totals->failed);
+    }
     if (auto added = add_result_line(arguments, *totals); !added) {
         fmt::print(stderr, "vmrun: {}\n", added.error().message);
         return kExitMachinery;
