@@ -81,6 +81,7 @@ endif
 modules_install:
 	@[ -d $(BUILD)/modules/kdir ] || { echo "modules_install: run 'make modules KDIR=...' first" >&2; exit 2; }
 	$(MAKE) -C $$(cat $(BUILD)/modules/kdir/.kdir) M=$(CURDIR)/$(BUILD)/modules/kdir modules_install
+	install -D -m 644 -t $(DESTDIR)/lib/firmware/pmukit $(BUILD)/modules/kdir/firmware/pmukit/*
 
 # Guests
 

@@ -115,6 +115,11 @@ Result<void> add_unit_files(CpioWriter &cpio, const GuestTree &tree, const Initr
                                      fmt::format("usr/bin/{}", base_name(program)));
             !put)
             return Error{Errc::kMachinery, put.error().message + ": run 'make guest'"};
+    for (std::string_view file : spec.unit->firmware)
+        if (auto put = add_host_file(cpio, spec.build / "modules" / spec.kernel / "firmware" / file,
+                                     fmt::format("lib/firmware/{}", file));
+            !put)
+            return Error{Errc::kMachinery, put.error().message + ": run 'make modules'"};
     for (std::string_view file : spec.unit->files)
         if (auto put =
                 add_host_file(cpio, spec.selftests.parent_path() / file,

@@ -93,6 +93,8 @@ struct UnitSpec {
     std::vector<std::string_view> files;     // of the source tree; all go to /selftests/<unit>
     std::vector<Scenario> tests;
     Scenario demo;  // also what a shell finds
+    // Below build/modules/<kernel>/firmware; found in the guest's /lib/firmware.
+    std::vector<std::string_view> firmware{};
 };
 
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel);
