@@ -5,6 +5,7 @@
 
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
+#include "decode/imc/imc_decode.hpp"
 #include "fuzz/targets.hpp"
 
 namespace pmukit::fuzz {
@@ -52,6 +53,24 @@ public:
     uint64_t sum = 0;
 };
 
+class ImcSink final : public decode::imc::Sink {
+public:
+    void records(uint64_t offset, decode::imc::Records records) override
+    {
+        accounts.passed(offset, records.size() * decode::imc::kRecordBytes);
+        for (size_t i = 0; i < records.size(); i++) {
+            hold(records[i].timebase > last_);
+            last_ = records[i].timebase;
+        }
+    }
+    void skipped(uint64_t offset, uint64_t bytes) override { accounts.passed(offset, bytes); }
+    uint64_t last() const { return last_; }
+    Accounts accounts;
+
+private:
+    uint64_t last_ = 0;
+};
+
 void feed(decode::Decoder &decoder, Bytes bytes, size_t step)
 {
     decoder.start(0);
@@ -84,6 +103,21 @@ void hisi_ptt(Bytes bytes)
     decode::hisi_ptt::StreamDecoder decoder(sink);
     feed(decoder, bytes.subspan(1), std::to_integer<size_t>(bytes[0]) * 16 + 1);
     hold(sink.accounts.bytes() == bytes.size() - 1);
+}
+
+// Also: the same records, however the bytes come.
+void imc(Bytes bytes)
+{
+    if (bytes.empty())
+        return;
+    ImcSink sink, whole;
+    decode::imc::StreamDecoder decoder(sink), at_once(whole);
+    feed(decoder, bytes.subspan(1), std::to_integer<size_t>(bytes[0]) + 1);
+    hold(sink.accounts.bytes() == bytes.size() - 1);
+    feed(at_once, bytes.subspan(1), SIZE_MAX);
+    hold(whole.last() == sink.last());
+    if (const std::optional<Bytes> words = decode::imc::words_of_raw(bytes))
+        (void)decode::imc::parse_sample_record(*words);
 }
 
 }  // namespace pmukit::fuzz

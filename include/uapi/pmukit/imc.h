@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * imc: the records of trace_imc. In the AUX area they are the engine's own, 64 bytes each, one
+ * behind the other; in the raw payload of a sample two words come first. Drawn in
+ * Documentation/devices/imc.rst.
+ *
+ *   word 0       sequence: 0, 1, 2 ... since the event was opened: a gap is a loss of perf's
+ *   word 1       lost: records of the engine that this event never got, since it was opened
+ *   word 2 .. 9  the record
+ *
+ * Words 0 and 1 are little-endian, the record is big-endian, as the engine wrote it.
+ */
+#ifndef _UAPI_PMUKIT_IMC_H
+#define _UAPI_PMUKIT_IMC_H
+
+#include <linux/types.h>
+
+#include <pmukit/raw.h>
+
+enum pmukit_imc_word {
+	PMUKIT_IMC_W_SEQUENCE,
+	PMUKIT_IMC_W_LOST,
+	PMUKIT_IMC_W_RECORD,
+	PMUKIT_IMC_WORDS = PMUKIT_IMC_W_RECORD + 8
+};
+
+/* The tag of a sample's raw payload, see <pmukit/raw.h> */
+#define PMUKIT_RAW_TAG_IMC		0x20434d49U	/* "IMC " as bytes */
+
+#endif /* _UAPI_PMUKIT_IMC_H */

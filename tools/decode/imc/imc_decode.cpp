@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What is decided depends on the bytes alone, never on the pieces they come in: a record waits for
+// its successor, or for the end.
+#include "decode/imc/imc_decode.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pmukit::decode::imc {
+namespace {
+
+constexpr uint64_t kTimebase2Mask = (uint64_t{1} << 42) - 1;
+constexpr size_t kTimebase2At = 56;
+constexpr size_t kJudgedBytes = 2 * kRecordBytes;  // a record and its successor
+constexpr size_t kSearchedBytes = 3 * kRecordBytes;
+constexpr size_t kNothingExpected = kRecordBytes;
+constexpr size_t kRunBytes = 8192;  // stays in the nearest cache
+constexpr unsigned kModeShift = 62;
+constexpr uint64_t kKernelAddress = uint64_t{1} << 63;
+
+uint64_t be64(const std::byte *at)
+{
+    return load<uint64_t>(at, std::endian::big);
+}
+
+// The time of the record here. 0: there is none. A record whose tb2 is 0 comes once in 2^42 ticks;
+// what is not a record often has 0 there.
+uint64_t time_at(const std::byte *at)
+{
+    const uint64_t tb1 = be64(at), tb2 = be64(at + kTimebase2At);
+    return (tb1 & kTimebase2Mask) == tb2 && tb2 != 0 ? tb1 : 0;
+}
+
+// The time of what comes behind the record here, if that is there to be seen.
+uint64_t time_behind(Bytes bytes, size_t at)
+{
+    return bytes.size() - at >= kJudgedBytes ? time_at(bytes.data() + at + kRecordBytes) : 0;
+}
+
+// Of two records that do not go on, the first is the wrong one if the second goes on from before.
+bool is_outlier(uint64_t time, uint64_t before, uint64_t next)
+{
+    return next > before && next <= time;
+}
+
+bool is_one(Bytes bytes, size_t at)
+{
+    return bytes.size() >= at + kRecordBytes && time_at(bytes.data() + at) != 0;
+}
+
+// A record that another follows, or that ends the bytes.
+bool is_followed(Bytes bytes, size_t at, uint64_t before)
+{
+    if (bytes.size() - at < kRecordBytes)
+        return false;
+    const uint64_t time = time_at(bytes.data() + at);
+    const bool ends = bytes.size() - at == kRecordBytes;
+    return time > before && (ends || time_behind(bytes, at) > time);
+}
+
+// While the timebase is young, its upper bytes are 0 and a place some bytes before or behind a
+// record looks like one as well, again and again: with times 256 times as large, or with a byte of
+// something else on top. The smallest time is the true one. What begins before these bytes is seen
+// one record later.
+size_t best_neighbour(Bytes bytes, size_t at, uint64_t before)
+{
+    constexpr size_t kWord = sizeof(uint64_t);
+    size_t best = at;
+    for (size_t other = at + 1; other < at + kRecordBytes && other < bytes.size(); other++) {
+        const bool near = other < at + kWord || other > at + kRecordBytes - kWord;
+        if (near && is_followed(bytes, other, before) &&
+            time_at(bytes.data() + other) < time_at(bytes.data() + best))
+            best = other;
+    }
+    return best;
+}
+
+}  // namespace
+
+Mode mode_of(const Record &record, ModeRule rule)
+{
+    if (rule == ModeRule::kHvPr)
+        return static_cast<Mode>(record.val >> kModeShift);
+    return record.ip & kKernelAddress ? Mode::kKernel : Mode::kUser;
+}
+
+void StreamDecoder::start(uint64_t offset)
+{
+    offset_ = offset;
+    last_tb_ = 0;
+    in_step_ = offset % kRecordBytes == 0;
+    phase_ = in_step_ ? std::optional<uint64_t>(0) : std::nullopt;
+    skipped_bytes_ = 0;
+    carried_ = 0;
+}
+
+void StreamDecoder::skip(uint64_t bytes)
+{
+    if (!skipped_bytes_)
+        skipped_at_ = offset_;
+    skipped_bytes_ += bytes;
+    offset_ += bytes;
+}
+
+void StreamDecoder::report_skipped()
+{
+    if (skipped_bytes_)
+        sink_.skipped(skipped_at_, skipped_bytes_);
+    skipped_bytes_ = 0;
+}
+
+// In step: records from the start of bytes, up to one that is none.
+size_t StreamDecoder::take_run(Bytes bytes, bool last)
+{
+    const size_t judged = last ? kRecordBytes : kJudgedBytes;
+    if (bytes.size() < judged)
+        return 0;
+    size_t run = 0;
+    uint64_t time = time_at(bytes.data());
+    while (time > last_tb_ && run < kRunBytes) {
+        const uint64_t next = time_behind(bytes, run);
+        if (is_outlier(time, last_tb_, next))
+            break;
+        last_tb_ = time;
+        run += kRecordBytes;
+        if (bytes.size() - run < judged)
+            break;
+        time = next;
+    }
+    if (run)
+        sink_.records(offset_, Records(bytes.first(run)));
+    offset_ += run;
+    in_step_ = run != 0;
+    return run;
+}
+
+// Does a record begin here, where nothing said so? If it does not, but another place looks better,
+// `at` is moved there.
+bool StreamDecoder::begins(Bytes bytes, size_t &at) const
+{
+    const size_t to_expected = phase_ ? (*phase_ - offset_ - at) % kRecordBytes : kNothingExpected;
+    if (to_expected == 0) {
+        const uint64_t time = time_at(bytes.data() + at);
+        return time > last_tb_ && !is_outlier(time, last_tb_, time_behind(bytes, at));
+    }
+    if (!is_followed(bytes, at, last_tb_))
+        return false;
+    if (to_expected != kNothingExpected && is_one(bytes, at + to_expected))
+        return false;
+    at = best_neighbour(bytes, at, last_tb_);
+    return true;
+}
+
+// Passes over what no record begins with. Too little to judge is left for the next data.
+size_t StreamDecoder::search(Bytes bytes, bool last)
+{
+    const size_t judged = last ? kRecordBytes : kSearchedBytes;
+    size_t at = 0;
+    while (!in_step_ && bytes.size() - at >= judged) {
+        in_step_ = begins(bytes, at);
+        at += !in_step_;
+    }
+    skip(at);
+    if (in_step_) {
+        report_skipped();
+        phase_ = offset_ % kRecordBytes;
+    }
+    return at;
+}
+
+// Returns how many bytes were used.
+size_t StreamDecoder::consume(Bytes bytes, bool last)
+{
+    size_t used = 0;
+    for (;;) {
+        const Bytes rest = bytes.subspan(used);
+        const bool was_in_step = in_step_;
+        const size_t took = in_step_ ? take_run(rest, last) : search(rest, last);
+        used += took;
+        if (took == 0 && in_step_ == was_in_step)
+            return used;
+    }
+}
+
+// What is carried goes on with these bytes, until the rest can be read where it lies.
+void StreamDecoder::data_behind_carry(Bytes &bytes)
+{
+    while (carried_ && !bytes.empty()) {
+        const size_t before = carried_;
+        const size_t more = std::min(bytes.size(), carry_.size() - carried_);
+        std::memcpy(carry_.data() + carried_, bytes.data(), more);
+        carried_ += more;
+        const size_t used = consume({carry_.data(), carried_}, false);
+        if (used >= before) {  // the rest of the carry is the beginning of these bytes
+            bytes = bytes.subspan(used - before);
+            carried_ = 0;
+            return;
+        }
+        bytes = bytes.subspan(more);
+        carried_ -= used;
+        std::memmove(carry_.data(), carry_.data() + used, carried_);
+    }
+}
+
+void StreamDecoder::data(Bytes bytes)
+{
+    data_behind_carry(bytes);
+    if (carried_)
+        return;
+    const Bytes rest = bytes.subspan(consume(bytes, false));
+    if (rest.empty())
+        return;
+    std::memcpy(carry_.data(), rest.data(), rest.size());  // less than is searched at once
+    carried_ = rest.size();
+}
+
+void StreamDecoder::settle()
+{
+    const size_t used = consume({carry_.data(), carried_}, true);
+    carried_ -= used;
+    std::memmove(carry_.data(), carry_.data() + used, carried_);
+}
+
+// Nothing follows what is carried: whole records of it are given, the rest is not one.
+void StreamDecoder::finish_part()
+{
+    settle();
+    skip(carried_);
+    carried_ = 0;
+    report_skipped();
+}
+
+void StreamDecoder::loss(uint64_t bytes)
+{
+    finish_part();
+    offset_ += bytes;
+    if (bytes == 0)  // a loss of unknown size lies between whole records
+        phase_ = offset_ % kRecordBytes;
+    in_step_ = offset_ % kRecordBytes == phase_;
+}
+
+void StreamDecoder::end()
+{
+    finish_part();
+    in_step_ = true;
+}
+
+bool looks_like_records(Bytes bytes)
+{
+    if (bytes.size() < kRecordBytes)
+        return false;
+    const uint64_t time = time_at(bytes.data());
+    return time != 0 && (bytes.size() < kJudgedBytes || time_behind(bytes, 0) > time);
+}
+
+// Samples
+
+std::optional<Bytes> words_of_raw(Bytes raw)
+{
+    constexpr size_t kTagAt = offsetof(pmukit_raw_header, tag);
+    if (raw.size() < sizeof(pmukit_raw_header) ||
+        load_le<uint32_t>(raw.data() + kTagAt) != PMUKIT_RAW_TAG_IMC)
+        return std::nullopt;
+    return raw.subspan(sizeof(pmukit_raw_header));
+}
+
+std::optional<SampleRecord> parse_sample_record(Bytes words)
+{
+    constexpr size_t kWord = sizeof(uint64_t);
+    if (words.size() < PMUKIT_IMC_WORDS * kWord)
+        return std::nullopt;
+    const Bytes record = words.subspan(PMUKIT_IMC_W_RECORD * kWord, kRecordBytes);
+    if (time_at(record.data()) == 0)
+        return std::nullopt;
+    return SampleRecord{load_le<uint64_t>(words.data() + PMUKIT_IMC_W_SEQUENCE * kWord),
+                        load_le<uint64_t>(words.data() + PMUKIT_IMC_W_LOST * kWord),
+                        Records(record)[0]};
+}
+
+bool SampleAccount::note(const SampleRecord &sample)
+{
+    if (last_ && sample.sequence <= *last_) {
+        duplicates_++;
+        return false;
+    }
+    missing_ += last_ ? sample.sequence - *last_ - 1 : 0;
+    last_ = sample.sequence;
+    lost_ = std::max(lost_, sample.lost);
+    return true;
+}
+
+}  // namespace pmukit::decode::imc
