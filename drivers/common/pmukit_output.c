@@ -86,6 +86,24 @@ EXPORT_SYMBOL_GPL(pmukit_aux_ring_fill);
 /* Samples */
 
 /**
+ * pmukit_sampling_point - where the CPU was, in the samples that follow
+ * @pev: the event
+ * @ip: the instruction
+ * @user: in user space
+ */
+void pmukit_sampling_point(struct pmukit_event *pev, u64 ip, bool user)
+{
+	instruction_pointer_set(&pev->regs, ip);
+#if defined(CONFIG_X86)
+	pev->regs.cs = user ? __USER_CS : __KERNEL_CS;
+	pev->regs.ss = user ? __USER_DS : __KERNEL_DS;
+#elif defined(CONFIG_ARM64)
+	pev->regs.pstate = user ? PSR_MODE_EL0t : PSR_MODE_EL1h;
+#endif
+}
+EXPORT_SYMBOL_GPL(pmukit_sampling_point);
+
+/**
  * pmukit_sampling_prepare - make a new event fit for pmukit_sink_deliver()
  * @pev: the event
  *
@@ -97,12 +115,7 @@ void pmukit_sampling_prepare(struct pmukit_event *pev)
 	struct perf_event *event = pev->event;
 
 	/* The sample belongs to no instruction and no task; it must not look like user space. */
-#if defined(CONFIG_X86)
-	pev->regs.cs = __KERNEL_CS;
-	pev->regs.ss = __KERNEL_DS;
-#elif defined(CONFIG_ARM64)
-	pev->regs.pstate = PSR_MODE_EL1h;
-#endif
+	pmukit_sampling_point(pev, 0, false);
 	if (!is_sampling_event(event))
 		return;
 
@@ -130,6 +143,30 @@ EXPORT_SYMBOL_GPL(pmukit_check_period);
 /* Sinks */
 
 /**
+ * pmukit_sink_open_aux - the same as pmukit_sink_open(), for the AUX area alone
+ * @sink: filled in
+ * @pev: the event
+ *
+ * Return: false when there is no AUX area, or no room in it: nothing to close then, but each
+ * record may be handed to pmukit_sink_sample().
+ */
+bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev)
+{
+	sink->pev = pev;
+	sink->rctx = -1;
+	sink->written_bytes = 0;
+	sink->room_words = PMUKIT_RECORD_WORDS;
+
+	sink->ring = perf_aux_output_begin(&sink->handle, pev->event);
+	if (!sink->ring)
+		return false;
+	/* The reader's page may say anything; the room is never more than the ring. */
+	sink->room_words = min_t(u64, pmukit_aux_room_words(sink->handle.size), U32_MAX);
+	return true;
+}
+EXPORT_SYMBOL_GPL(pmukit_sink_open_aux);
+
+/**
  * pmukit_sink_open - find out where records go now and how long they may be
  * @sink: filled in
  * @pev: the event
@@ -139,17 +176,8 @@ EXPORT_SYMBOL_GPL(pmukit_check_period);
  */
 bool pmukit_sink_open(struct pmukit_sink *sink, struct pmukit_event *pev)
 {
-	sink->pev = pev;
-	sink->rctx = -1;
-	sink->written_bytes = 0;
-	sink->room_words = PMUKIT_RECORD_WORDS;
-
-	sink->ring = perf_aux_output_begin(&sink->handle, pev->event);
-	if (sink->ring) {
-		/* The reader's page may say anything; the room is never more than the ring. */
-		sink->room_words = min_t(u64, pmukit_aux_room_words(sink->handle.size), U32_MAX);
+	if (pmukit_sink_open_aux(sink, pev))
 		return true;
-	}
 
 	if (!is_sampling_event(pev->event))
 		return true;

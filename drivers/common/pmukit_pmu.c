@@ -87,12 +87,29 @@ static bool pmukit_cpu_is_near(const struct pmukit_pmu *pp, unsigned int cpu)
 	return pp->node == NUMA_NO_NODE || cpu_to_node(cpu) == pp->node;
 }
 
-/* Called for every online CPU before the PMU is registered: the first near one is kept. */
+/* The CPU that serves the group of @cpu, nr_cpu_ids: none. */
+static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
+{
+	unsigned int server;
+
+	for_each_cpu(server, &pp->cpus) {
+		if (pp->ops->together(pp, server, cpu))
+			return server;
+	}
+	return nr_cpu_ids;
+}
+
+/*
+ * Called for every online CPU before the PMU is registered: the first near one is kept. Groups may
+ * also come later.
+ */
 static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct pmukit_pmu *pp = hlist_entry(node, struct pmukit_pmu, hotplug_node);
 
-	if (pp->registered)
+	if (pp->reach == PMUKIT_REACH_GROUPS && pmukit_server_of(pp, cpu) >= nr_cpu_ids)
+		cpumask_set_cpu(cpu, &pp->cpus);
+	if (pp->registered || pp->reach != PMUKIT_REACH_SYSTEM)
 		return 0;
 	if (pp->cpu >= nr_cpu_ids ||
 	    (!pmukit_cpu_is_near(pp, pp->cpu) && pmukit_cpu_is_near(pp, cpu)))
@@ -100,28 +117,19 @@ static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-static unsigned int pmukit_other_cpu(const struct pmukit_pmu *pp, unsigned int leaving)
+/* nr_cpu_ids: the last one of its group leaves. */
+static unsigned int pmukit_other_cpu(struct pmukit_pmu *pp, unsigned int leaving)
 {
+	bool groups = pp->reach == PMUKIT_REACH_GROUPS;
 	unsigned int cpu;
 
 	for_each_online_cpu(cpu) {
-		if (cpu != leaving && pmukit_cpu_is_near(pp, cpu))
+		if (cpu == leaving)
+			continue;
+		if (groups ? pp->ops->together(pp, cpu, leaving) : pmukit_cpu_is_near(pp, cpu))
 			return cpu;
 	}
-	return cpumask_any_but(cpu_online_mask, leaving);
-}
-
-/* Under pp->lock. */
-static unsigned int pmukit_count_events(struct pmukit_pmu *pp)
-{
-	struct pmukit_event *pev;
-	unsigned int count = 0;
-
-	lockdep_assert_held(&pp->lock);
-
-	list_for_each_entry(pev, &pp->events, node)
-		count++;
-	return count;
+	return groups ? nr_cpu_ids : cpumask_any_but(cpu_online_mask, leaving);
 }
 
 /*
@@ -134,11 +142,28 @@ static void pmukit_migrate_events(struct pmukit_pmu *pp, unsigned int from, unsi
 	unsigned int calls;
 
 	spin_lock(&pp->lock);
-	calls = pmukit_count_events(pp);
+	calls = pp->nr_events;
 	spin_unlock(&pp->lock);
 
 	while (calls--)
 		perf_pmu_migrate_context(&pp->pmu, from, to);
+}
+
+static bool pmukit_serves(const struct pmukit_pmu *pp, unsigned int cpu)
+{
+	if (pp->reach == PMUKIT_REACH_GROUPS)
+		return cpumask_test_cpu(cpu, &pp->cpus);
+	return pp->reach == PMUKIT_REACH_SYSTEM && pp->cpu == cpu;
+}
+
+static void pmukit_hand_on(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
+{
+	if (pp->reach == PMUKIT_REACH_SYSTEM) {
+		WRITE_ONCE(pp->cpu, to);
+		return;
+	}
+	cpumask_set_cpu(to, &pp->cpus);
+	cpumask_clear_cpu(from, &pp->cpus);
 }
 
 static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
@@ -146,16 +171,19 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	struct pmukit_pmu *pp = hlist_entry(node, struct pmukit_pmu, hotplug_node);
 	unsigned int target;
 
-	if (pp->cpu != cpu)
+	if (!pmukit_serves(pp, cpu))
 		return 0;
 
 	target = pmukit_other_cpu(pp, cpu);
-	if (target >= nr_cpu_ids)
+	if (target >= nr_cpu_ids) {
+		/* perf takes the events off the CPU. */
+		cpumask_clear_cpu(cpu, &pp->cpus);
 		return 0;
+	}
 
 	/* New events go to the new CPU before the old ones follow them. */
 	mutex_lock(&pp->hotplug_lock);
-	WRITE_ONCE(pp->cpu, target);
+	pmukit_hand_on(pp, cpu, target);
 	if (pp->registered)
 		pmukit_migrate_events(pp, cpu, target);
 	mutex_unlock(&pp->hotplug_lock);
@@ -281,6 +309,9 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_disable_events);
  * makes its start callback refuse, under its own lock, and may unmap the hardware; it still holds
  * its reference. The registration's reference is dropped when the PMU has left perf.
  *
+ * With PMUKIT_REACH_CPUS, events that are open may still run where the kernel does not revoke
+ * them: the unit freezes them itself.
+ *
  * Context: may sleep. Not from a perf callback.
  */
 void pmukit_pmu_remove(struct pmukit_pmu *pp)
@@ -296,7 +327,12 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 		return;
 	}
 
-	pmukit_pmu_disable_events(pp);
+	/*
+	 * Not those of tasks: a task that ends frees inherited events under the mutex of its
+	 * context, which disabling takes while it holds them back.
+	 */
+	if (pp->reach != PMUKIT_REACH_CPUS)
+		pmukit_pmu_disable_events(pp);
 	pmukit_give_up_name(pp);
 
 	spin_lock(&pp->lock);
@@ -331,6 +367,7 @@ static void pmukit_event_destroy(struct perf_event *event)
 		spin_lock(&pp->lock);
 	}
 	list_del(&pev->node);
+	pp->nr_events--;
 	spin_unlock(&pp->lock);
 
 	pp->ops->event_free(pev);
@@ -341,35 +378,48 @@ static void pmukit_event_destroy(struct perf_event *event)
 	spin_unlock(&pp->lock);
 }
 
+/* Where the event is to run. */
+static unsigned int pmukit_event_place(struct pmukit_pmu *pp, const struct perf_event *event)
+{
+	if (pp->reach == PMUKIT_REACH_GROUPS)
+		return pmukit_server_of(pp, event->cpu);
+	return READ_ONCE(pp->cpu);
+}
+
 /**
  * pmukit_event_open - the end of a successful event_init
  * @pp: the PMU
  * @pev: what the event will own; freed by ops->event_free() from now on
- * @event: the new event
+ * @event: the new event; of a CPU that is online, with PMUKIT_REACH_GROUPS
  *
- * Return: 0, -ENODEV when the hardware is gone, -EBUSY when max_events are open. On failure the
- * caller still owns @pev.
+ * Return: 0, -ENODEV when the hardware is gone or no CPU serves the event, -EBUSY when max_events
+ * are open. On failure the caller still owns @pev.
  */
 int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event)
 {
+	unsigned int cpu = event->cpu;
 	int ret = 0;
 
 	pev->event = event;
+	if (pp->reach != PMUKIT_REACH_CPUS)
+		cpu = pmukit_event_place(pp, event);
 
 	spin_lock(&pp->lock);
-	if (pp->gone)
+	if (pp->gone || (pp->reach == PMUKIT_REACH_GROUPS && cpu >= nr_cpu_ids))
 		ret = -ENODEV;
-	else if (pmukit_count_events(pp) >= pp->max_events)
+	else if (pp->nr_events >= pp->max_events)
 		ret = -EBUSY;
-	else
+	if (!ret) {
 		list_add_tail(&pev->node, &pp->events);
+		pp->nr_events++;
+	}
 	spin_unlock(&pp->lock);
 	if (ret)
 		return ret;
 
 	event->pmu_private = pev;
 	event->destroy = pmukit_event_destroy;
-	event->cpu = READ_ONCE(pp->cpu);
+	event->cpu = cpu;
 	return 0;
 }
 EXPORT_SYMBOL_GPL(pmukit_event_open);

@@ -19,13 +19,15 @@ static struct pmukit_pmu *pmukit_dev_to_pmu(struct device *dev)
 	return to_pmukit_pmu(dev_get_drvdata(dev));
 }
 
-/* cpumask: exactly one CPU, so that "perf record -a" opens one event */
+/* cpumask: one CPU, or one of each group, so that "perf record -a" opens one event for each */
 
 static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	unsigned int cpu = READ_ONCE(pmukit_dev_to_pmu(dev)->cpu);
+	struct pmukit_pmu *pp = pmukit_dev_to_pmu(dev);
 
-	return cpumap_print_to_pagebuf(true, buf, cpumask_of(cpu));
+	if (pp->reach == PMUKIT_REACH_GROUPS)
+		return cpumap_print_to_pagebuf(true, buf, &pp->cpus);
+	return cpumap_print_to_pagebuf(true, buf, cpumask_of(READ_ONCE(pp->cpu)));
 }
 static DEVICE_ATTR_RO(cpumask);
 

@@ -8,6 +8,7 @@
 
 #include <linux/atomic.h>
 #include <linux/build_bug.h>
+#include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -38,13 +39,27 @@ enum pmukit_stat {
 };
 
 /**
+ * enum pmukit_reach - for whom the events of a PMU count
+ * @PMUKIT_REACH_SYSTEM: for the whole system; one CPU serves them
+ * @PMUKIT_REACH_GROUPS: each for one group of CPUs; a CPU of each serves it
+ * @PMUKIT_REACH_CPUS: each for a CPU or a task; they stay where they are asked for
+ */
+enum pmukit_reach {
+	PMUKIT_REACH_SYSTEM,
+	PMUKIT_REACH_GROUPS,
+	PMUKIT_REACH_CPUS,
+};
+
+/**
  * struct pmukit_pmu_ops - what a unit does for the common part
  * @release: last reference gone; frees the object the pmukit_pmu is part of. May sleep.
  * @event_free: the event is gone; frees the object the pmukit_event is part of. May sleep.
+ * @together: PMUKIT_REACH_GROUPS: are two CPUs, both online, of one group. Any context.
  */
 struct pmukit_pmu_ops {
 	void (*release)(struct pmukit_pmu *pp);
 	void (*event_free)(struct pmukit_event *pev);
+	bool (*together)(struct pmukit_pmu *pp, unsigned int a, unsigned int b);
 };
 
 /**
@@ -52,11 +67,14 @@ struct pmukit_pmu_ops {
  * @pmu: what perf sees; the unit fills in the callbacks before pmukit_pmu_register()
  * @ops: the unit's part
  * @max_events: how many events may be open at once; one more gets -EBUSY
- * @cpu: the CPU all events run on; changes when that CPU goes offline
+ * @reach: for whom events count
+ * @cpu: PMUKIT_REACH_SYSTEM: the CPU all events run on; changes when that CPU goes offline
+ * @cpus: PMUKIT_REACH_GROUPS: the same for each group
  * @stats: see enum pmukit_stat
  * @ref: the unit holds one reference, the registration with perf another
- * @lock: protects @events, @gone, @pinned and @leaving; process context only
+ * @lock: protects @events, @nr_events, @gone, @pinned and @leaving; process context only
  * @events: every event between pmukit_event_open() and its destruction
+ * @nr_events: how many these are
  * @pinned: the event pmukit_pmu_remove() is disabling; it may not be freed meanwhile
  * @unpinned: woken when @pinned changes
  * @gone: the hardware is no longer there; never cleared
@@ -65,19 +83,22 @@ struct pmukit_pmu_ops {
  * @hotplug_node: place in the CPU hotplug state's list
  * @node: NUMA node of the hardware
  * @hotplug_lock: orders registration against CPU hotplug
- * @registered: perf knows the PMU; from here on @cpu only moves when its CPU goes away
+ * @registered: perf knows the PMU; from here on @cpu and @cpus only move when a CPU goes away
  * @name: the name in /sys/bus/event_source/devices
  */
 struct pmukit_pmu {
 	struct pmu pmu;
 	const struct pmukit_pmu_ops *ops;
 	unsigned int max_events;
+	enum pmukit_reach reach;
 	unsigned int cpu;
+	struct cpumask cpus;
 	atomic64_t stats[PMUKIT_NR_STATS];
 
 	struct kref ref;
-	spinlock_t lock;		/* events, gone, pinned, leaving */
+	spinlock_t lock;		/* events, nr_events, gone, pinned, leaving */
 	struct list_head events;
+	unsigned int nr_events;
 	struct perf_event *pinned;
 	wait_queue_head_t unpinned;
 	bool gone;
@@ -96,7 +117,8 @@ struct pmukit_pmu {
  * @sequence: number of the next record since the event was opened
  * @lost: entries that were read or dropped but never delivered, since the event was opened
  * @node: place in pmukit_pmu.events
- * @regs: what a sample says about the CPU: kernel mode, no instruction
+ * @regs: what a sample says about the CPU; kernel mode and no instruction unless
+ *	pmukit_sampling_point() says otherwise
  */
 struct pmukit_event {
 	struct perf_event *event;
@@ -180,6 +202,8 @@ void pmukit_free_aux(void *aux);
 void pmukit_aux_ring_fill(struct pmukit_aux_ring *ring, void **pages, int nr_pages);
 int pmukit_check_period(struct perf_event *event, u64 value);
 void pmukit_sampling_prepare(struct pmukit_event *pev);
+void pmukit_sampling_point(struct pmukit_event *pev, u64 ip, bool user);
+bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev);
 bool pmukit_sink_open(struct pmukit_sink *sink, struct pmukit_event *pev);
 void pmukit_sink_stage(struct pmukit_sink *sink, const u64 *words, u32 nr_words);
 void pmukit_sink_commit(struct pmukit_sink *sink, u32 nr_words, u32 nr_entries);
