@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * imc: what its files share.
+ *
+ *   imc_main.c     a back-end comes and goes, and the PMUs with it
+ *   imc_cpu.c      memory of CPUs and cores, engines, CPU hotplug
+ *   imc_event.c    opening events: who may, what excludes what
+ *   imc_counter.c  nest_*, core_imc and thread_imc while they run
+ *   imc_trace.c    trace_imc while it runs
+ *   imc_sysfs.c    format/, events/, caps/ and alias of a PMU
+ *   imc_debugfs.c  the control blocks of the nest engines
+ *   imc_catalog_core.c, imc_ring_core.c  the arithmetic
+ */
+#ifndef IMC_H
+#define IMC_H
+
+#include <linux/hrtimer.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/perf_event.h>
+#include <linux/platform_device.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include <pmukit/imc.h>
+#include <pmukit/imc_backend.h>
+#include <pmukit/pmu.h>
+
+#include "imc_core.h"
+
+struct imc;
+struct imc_event;
+
+/* What the back-end is asked for; more chips than this are left alone. */
+#define IMC_MAX_CHIPS		32
+
+/**
+ * struct imc_engine - an engine that several events may use
+ * @lock: guards @users and the calls of start and stop. Raw, interrupts off; taken under
+ *	perf's and the scheduler's locks.
+ * @users: events that run
+ */
+struct imc_engine {
+	raw_spinlock_t lock;
+	unsigned int users;
+};
+
+/**
+ * struct imc_core - a core; made when its first CPU comes online, and kept
+ * @node: place in imc.cores
+ * @engine: of core, thread and trace events alike; a core has one
+ * @memory: its counters
+ * @nr_online: CPUs of it that are online; hotplug callbacks only
+ */
+struct imc_core {
+	struct list_head node;
+	struct imc_engine engine;
+	void *memory;
+	unsigned int nr_online;
+};
+
+/**
+ * struct imc_chip - a chip
+ * @engine: of nest events
+ * @id: the back-end's number for it
+ * @homer: its memory, the back-end's
+ */
+struct imc_chip {
+	struct imc_engine engine;
+	u32 id;
+	void *homer;
+};
+
+/**
+ * struct imc_cpu - a CPU; kept while it is offline
+ * @imc: all of it
+ * @cpu: its number
+ * @core: its core, once it has been online; never changes again
+ * @ready: it is online with all it needs. Written by hotplug callbacks, read on the CPU.
+ * @thread_memory: its counters
+ * @trace_memory: its trace buffer
+ * @nr_threads: thread events that run. This and the following are used on the CPU itself with
+ *	interrupts off.
+ * @tracing: trace events that run: struct imc_event
+ * @ring: the reader of @trace_memory
+ * @draining: records are on their way to perf, which may call our stop
+ * @timer: looks into the buffer now and then while there are events
+ * @since_ns: when the timer last ran
+ * @recent: records since then
+ * @record: the sample being put together
+ */
+struct imc_cpu {
+	struct imc *imc;
+	unsigned int cpu;
+	struct imc_core *core;
+	bool ready;
+	void *thread_memory;
+	void *trace_memory;
+
+	unsigned int nr_threads;
+	struct list_head tracing;
+	struct imc_ring ring;
+	bool draining;
+	struct hrtimer timer;
+	u64 since_ns;
+	u64 recent;
+	struct pmukit_record record;
+};
+
+/* A file in events/ */
+struct imc_event_file {
+	struct device_attribute attr;
+	const struct imc_event_desc *event;
+	char name[IMC_NAME_BYTES + 8];
+};
+
+/**
+ * struct imc_kind - what makes the counters of chips, cores and threads different
+ * @type: IMC_TYPE_*
+ * @ops: for the common part
+ * @reach: for whom they count
+ * @context: pmu.task_ctx_nr
+ * @capabilities: pmu.capabilities
+ * @begin: start the engine and say where the counter at @at lies
+ * @end: the opposite
+ */
+struct imc_kind {
+	u32 type;
+	const struct pmukit_pmu_ops *ops;
+	enum pmukit_reach reach;
+	int context;
+	int capabilities;
+	int (*begin)(struct imc *imc, struct imc_cpu *cpu, struct imc_event *ev, u64 at);
+	void (*end)(struct imc *imc, struct imc_cpu *cpu);
+};
+
+/**
+ * struct imc_pmu - a unit of the catalogue, one PMU
+ * @pp: the common part; its reference count is this structure's
+ * @imc: all of it, with a reference
+ * @unit: in imc->catalog
+ * @kind: how its counters are reached; NULL: it traces
+ * @alias: its name in the kernel's own driver; empty when that is its name
+ * @event_files: content of events/
+ * @event_attrs: the same for sysfs
+ * @events_group: events/
+ * @groups: all of sysfs
+ */
+struct imc_pmu {
+	struct pmukit_pmu pp;
+	struct imc *imc;
+	const struct imc_unit *unit;
+	const struct imc_kind *kind;
+	char alias[IMC_NAME_BYTES + 16];
+	struct imc_event_file *event_files;
+	struct attribute **event_attrs;
+	struct attribute_group events_group;
+	const struct attribute_group *groups[7];
+};
+
+/**
+ * struct imc - a back-end and what came with it
+ * @ref: held by the registration and by each PMU, which may live longer
+ * @backend: not to be called when @dead, but for its module
+ * @backend_name: its name, which may outlive it
+ * @dead: the back-end has left; never cleared
+ * @parent: of the PMUs in sysfs
+ * @blob: the catalogue as it was loaded
+ * @catalog: the same, parsed
+ * @trace: its trace unit; NULL: none
+ * @thread: its thread unit
+ * @core: its core unit
+ * @cpus: CPUs
+ * @cores: struct imc_core; hotplug callbacks only
+ * @chips: chips
+ * @nr_chips: how many
+ * @hotplug_node: place in the CPU hotplug state's list
+ * @claim_lock: guards @claimed and @nr_claims; process context, innermost
+ * @claimed: the type of core, thread and trace events that are open
+ * @nr_claims: how many
+ * @sched_switch: the tracepoint we are attached to
+ * @debugfs: the folder of control blocks
+ * @pmus: by unit
+ * @nr_pmus: how many are registered
+ */
+struct imc {
+	struct kref ref;
+	const struct pmukit_imc_backend *backend;
+	char backend_name[32];
+	bool dead;
+	struct platform_device *parent;
+	void *blob;
+	struct imc_catalog catalog;
+	const struct imc_unit *trace;
+	const struct imc_unit *thread;
+	const struct imc_unit *core;
+	struct imc_cpu __percpu *cpus;
+	struct list_head cores;
+	struct imc_chip chips[IMC_MAX_CHIPS];
+	u32 nr_chips;
+	struct hlist_node hotplug_node;
+
+	spinlock_t claim_lock;		/* claimed, nr_claims */
+	u32 claimed;
+	unsigned int nr_claims;
+
+	struct tracepoint *sched_switch;
+	struct dentry *debugfs;
+	struct imc_pmu *pmus[IMC_MAX_UNITS];
+	u32 nr_pmus;
+};
+
+/**
+ * struct imc_event - an open event
+ * @pev: the common part
+ * @slot: a counter that runs: where it lies
+ * @node: trace: place in imc_cpu.tracing
+ * @aux: trace: an AUX area was mapped for it
+ * @told: trace: records lost that a flag of the AUX area has told of
+ * @sink: trace: the AUX area during a drain
+ */
+struct imc_event {
+	struct pmukit_event pev;
+	const __be64 *slot;
+	struct list_head node;
+	bool aux;
+	u64 told;
+	struct pmukit_sink sink;
+};
+
+static inline struct imc_pmu *to_imc_pmu(struct pmukit_pmu *pp)
+{
+	return container_of(pp, struct imc_pmu, pp);
+}
+
+static inline struct imc_pmu *imc_pmu_of(struct perf_event *event)
+{
+	return to_imc_pmu(to_pmukit_pmu(event->pmu));
+}
+
+static inline struct imc_event *imc_of_event(struct perf_event *event)
+{
+	return container_of(to_pmukit_event(event), struct imc_event, pev);
+}
+
+static inline bool imc_dead(const struct imc *imc)
+{
+	return READ_ONCE(imc->dead);
+}
+
+/* imc_main.c */
+void imc_get(struct imc *imc);
+void imc_put(struct imc *imc);
+void imc_pmu_free(struct imc_pmu *ipmu);
+
+/* imc_cpu.c */
+int imc_engine_get(struct imc *imc, struct imc_engine *engine, u32 type, unsigned int cpu);
+void imc_engine_put(struct imc *imc, struct imc_engine *engine, u32 type, unsigned int cpu);
+struct imc_chip *imc_chip_of(struct imc *imc, unsigned int cpu);
+void imc_chips_find(struct imc *imc);
+int imc_cpus_alloc(struct imc *imc);
+void imc_cpus_free(struct imc *imc);
+int imc_cpus_start(struct imc *imc);
+void imc_cpus_stop(struct imc *imc);
+int imc_hotplug_register(void);
+void imc_hotplug_unregister(void);
+
+/* imc_event.c */
+int imc_event_init(struct perf_event *event);
+void imc_event_free(struct pmukit_event *pev);
+
+/* imc_counter.c */
+void imc_counter_fill(struct imc_pmu *ipmu);
+
+/* imc_trace.c */
+void imc_trace_fill(struct imc_pmu *ipmu);
+void imc_trace_cpu_init(struct imc_cpu *cpu);
+int imc_trace_attach(struct imc *imc);
+void imc_trace_detach(struct imc *imc);
+
+/* imc_sysfs.c */
+int imc_sysfs_fill(struct imc_pmu *ipmu);
+void imc_sysfs_free(struct imc_pmu *ipmu);
+
+/* imc_debugfs.c */
+void imc_debugfs_add(struct imc *imc);
+void imc_debugfs_remove(struct imc *imc);
+
+#endif /* IMC_H */

@@ -1,0 +1,662 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * imc: the catalogue. A flattened device tree (Devicetree Specification 0.4, chapter 5) says which
+ * PMUs there are, which events they have and where the counters lie. Documentation/devices/imc.rst
+ * has the nodes and properties.
+ *
+ * The blob comes from firmware or from disk and is not believed. It is refused as a whole, with the
+ * path of the node that is wrong, or everything that comes out can be counted on: counters lie
+ * inside their unit's memory, names can be names of files, none comes twice.
+ *
+ * The tokens are checked once from end to end; only then are nodes looked for, so a token that was
+ * checked cannot fail any more.
+ */
+
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#include "imc_core.h"
+
+/* The format */
+
+#define IMC_FDT_MAGIC		0xd00dfeed
+#define IMC_FDT_VERSION		17
+#define IMC_FDT_HEADER_BYTES	40
+#define IMC_FDT_ALIGN		4
+#define IMC_FDT_BEGIN_NODE	1
+#define IMC_FDT_END_NODE	2
+#define IMC_FDT_PROP		3
+#define IMC_FDT_NOP		4
+#define IMC_FDT_END		9
+
+#define IMC_MAX_DEPTH		8
+#define IMC_NOWHERE		(~0U)
+
+/**
+ * struct imc_fdt - the two blocks of a blob that matter
+ * @structs: tokens
+ * @structs_bytes: their length
+ * @strings: names of properties
+ * @strings_bytes: their length
+ */
+struct imc_fdt {
+	const u8 *structs;
+	u32 structs_bytes;
+	const char *strings;
+	u32 strings_bytes;
+};
+
+/**
+ * struct imc_token - one token
+ * @kind: IMC_FDT_*
+ * @next: where the next one begins
+ * @name: of the node or property
+ * @data: of the property
+ * @bytes: their length
+ */
+struct imc_token {
+	u32 kind;
+	u32 next;
+	const char *name;
+	const u8 *data;
+	u32 bytes;
+};
+
+/**
+ * struct imc_walk - the nodes around a token
+ * @at: the next token
+ * @depth: how many nodes are open
+ * @names: of these
+ */
+struct imc_walk {
+	u32 at;
+	u32 depth;
+	const char *names[IMC_MAX_DEPTH];
+};
+
+static u32 imc_be32(const u8 *data)
+{
+	return (u32)data[0] << 24 | (u32)data[1] << 16 | (u32)data[2] << 8 | data[3];
+}
+
+static bool imc_range_fits(u64 offset, u64 bytes, u64 limit)
+{
+	return offset <= limit && bytes <= limit - offset;
+}
+
+/* Tokens */
+
+static const char *imc_fdt_header(const u8 *blob, size_t bytes, struct imc_fdt *fdt)
+{
+	u32 total, structs, strings;
+
+	if (bytes < IMC_FDT_HEADER_BYTES)
+		return "shorter than a header";
+	if (imc_be32(blob) != IMC_FDT_MAGIC)
+		return "not a flattened device tree";
+	total = imc_be32(blob + 4);
+	structs = imc_be32(blob + 8);
+	strings = imc_be32(blob + 12);
+	if (total > bytes || total > IMC_CATALOG_MAX_BYTES)
+		return "cut short, or larger than 1 MiB";
+	if (imc_be32(blob + 20) < IMC_FDT_VERSION || imc_be32(blob + 24) > IMC_FDT_VERSION)
+		return "not of version 17";
+
+	fdt->strings_bytes = imc_be32(blob + 32);
+	fdt->structs_bytes = imc_be32(blob + 36);
+	if (!imc_range_fits(structs, fdt->structs_bytes, total) || structs % IMC_FDT_ALIGN ||
+	    !imc_range_fits(strings, fdt->strings_bytes, total))
+		return "a block reaches beyond the end";
+	fdt->structs = blob + structs;
+	fdt->strings = (const char *)blob + strings;
+	return NULL;
+}
+
+/* Whether a string that starts in @bytes ends there as well; its length. */
+static bool imc_string_ends(const void *string, u32 bytes, u32 *length)
+{
+	*length = strnlen(string, bytes);
+	return *length < bytes;
+}
+
+static const char *imc_token_node(const struct imc_fdt *fdt, u32 at, struct imc_token *token)
+{
+	u32 length;
+
+	token->name = (const char *)fdt->structs + at;
+	if (!imc_string_ends(token->name, fdt->structs_bytes - at, &length))
+		return "the name of a node does not end";
+	token->next = at + length + 1;
+	return NULL;
+}
+
+static const char *imc_token_prop(const struct imc_fdt *fdt, u32 at, struct imc_token *token)
+{
+	u32 name, length;
+
+	if (fdt->structs_bytes - at < 8)
+		return "the tokens end in a property";
+	token->bytes = imc_be32(fdt->structs + at);
+	name = imc_be32(fdt->structs + at + 4);
+	at += 8;
+	if (token->bytes > fdt->structs_bytes - at)
+		return "a property reaches beyond the tokens";
+	if (name >= fdt->strings_bytes ||
+	    !imc_string_ends(fdt->strings + name, fdt->strings_bytes - name, &length))
+		return "the name of a property is not among the strings";
+	token->name = fdt->strings + name;
+	token->data = fdt->structs + at;
+	token->next = at + token->bytes;
+	return NULL;
+}
+
+static const char *imc_token_read(const struct imc_fdt *fdt, u32 at, struct imc_token *token)
+{
+	const char *wrong = NULL;
+
+	if (at > fdt->structs_bytes || fdt->structs_bytes - at < IMC_FDT_ALIGN)
+		return "the tokens end before the tree does";
+	token->kind = imc_be32(fdt->structs + at);
+	token->next = at + IMC_FDT_ALIGN;
+
+	if (token->kind == IMC_FDT_BEGIN_NODE)
+		wrong = imc_token_node(fdt, token->next, token);
+	else if (token->kind == IMC_FDT_PROP)
+		wrong = imc_token_prop(fdt, token->next, token);
+	else if (token->kind != IMC_FDT_END_NODE && token->kind != IMC_FDT_NOP &&
+		 token->kind != IMC_FDT_END)
+		return "an unknown token";
+	token->next = (token->next + IMC_FDT_ALIGN - 1) / IMC_FDT_ALIGN * IMC_FDT_ALIGN;
+	return wrong;
+}
+
+/* One step. The walk is over when nothing is open any more. */
+static const char *imc_walk_step(const struct imc_fdt *fdt, struct imc_walk *walk,
+				 struct imc_token *token)
+{
+	const char *wrong = imc_token_read(fdt, walk->at, token);
+
+	if (wrong)
+		return wrong;
+	walk->at = token->next;
+	if (token->kind == IMC_FDT_BEGIN_NODE) {
+		if (walk->depth == IMC_MAX_DEPTH)
+			return "nodes nested deeper than 8";
+		walk->names[walk->depth++] = token->name;
+	} else if (token->kind == IMC_FDT_END_NODE) {
+		if (!walk->depth)
+			return "a node ends that did not begin";
+		walk->depth--;
+	} else if (!walk->depth && token->kind == IMC_FDT_PROP) {
+		return "a property outside of the tree";
+	} else if (walk->depth && token->kind == IMC_FDT_END) {
+		return "the tree ends inside a node";
+	}
+	return NULL;
+}
+
+/* Paths, for people */
+
+static u32 imc_path_add(char *path, u32 length, const char *name)
+{
+	while (*name && length < IMC_PATH_BYTES - 1) {
+		/* What is not to be printed does not get into the log. */
+		path[length++] = *name > ' ' && *name < 0x7f ? *name : '?';
+		name++;
+	}
+	return length;
+}
+
+static void imc_path_write(char *path, const struct imc_walk *walk)
+{
+	u32 length = 0, i;
+
+	for (i = 1; i < walk->depth; i++) {
+		length = imc_path_add(path, length, "/");
+		length = imc_path_add(path, length, walk->names[i]);
+	}
+	if (!length)
+		length = imc_path_add(path, length, "/");
+	path[length] = '\0';
+}
+
+/* The path of the node at @node of a checked tree. */
+static void imc_path_find(const struct imc_fdt *fdt, u32 node, char *path)
+{
+	struct imc_walk walk = {};
+	struct imc_token token;
+	bool here = false;
+
+	while (!here && !imc_walk_step(fdt, &walk, &token)) {
+		here = token.kind == IMC_FDT_END || walk.at > node;
+		if (here)
+			imc_path_write(path, &walk);
+	}
+}
+
+static const char *imc_fdt_check(const struct imc_fdt *fdt, struct imc_catalog *catalog)
+{
+	struct imc_walk walk = {};
+	struct imc_token token;
+	const char *wrong;
+
+	do {
+		wrong = imc_walk_step(fdt, &walk, &token);
+		if (wrong)
+			imc_path_write(catalog->path, &walk);
+	} while (!wrong && token.kind != IMC_FDT_END);
+	return wrong;
+}
+
+/* Nodes, in a checked tree: a node is the place of its BEGIN_NODE. */
+
+struct imc_prop {
+	const u8 *data;
+	u32 bytes;
+};
+
+/*
+ * A property of the node at @node. Those of a node come before its children, says the format; one
+ * that comes later is not found.
+ */
+static bool imc_node_prop(const struct imc_fdt *fdt, u32 node, const char *name,
+			  struct imc_prop *prop)
+{
+	struct imc_token token;
+	u32 at = node;
+
+	if (imc_token_read(fdt, at, &token))
+		return false;
+	for (at = token.next; !imc_token_read(fdt, at, &token); at = token.next) {
+		if (token.kind == IMC_FDT_NOP)
+			continue;
+		if (token.kind != IMC_FDT_PROP)
+			return false;
+		if (!strcmp(token.name, name)) {
+			*prop = (struct imc_prop) { token.data, token.bytes };
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The first cell of a property. */
+static bool imc_node_cell(const struct imc_fdt *fdt, u32 node, const char *name, u32 *value)
+{
+	struct imc_prop prop;
+
+	if (!imc_node_prop(fdt, node, name, &prop) || prop.bytes < sizeof(u32))
+		return false;
+	*value = imc_be32(prop.data);
+	return true;
+}
+
+static bool imc_text_good(const char *text)
+{
+	for (; *text; text++) {
+		if (*text < ' ' || *text >= 0x7f)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A property that is a line of text. It may be missing, but not be anything else. False: it is
+ * wrong.
+ */
+static bool imc_node_text(const struct imc_fdt *fdt, u32 node, const char *name, u32 limit,
+			  const char **text)
+{
+	struct imc_prop prop;
+	u32 length;
+
+	if (!imc_node_prop(fdt, node, name, &prop))
+		return true;
+	if (!imc_string_ends(prop.data, prop.bytes, &length) || !length || length >= limit ||
+	    !imc_text_good((const char *)prop.data))
+		return false;
+	*text = (const char *)prop.data;
+	return true;
+}
+
+/* Is one of the strings of "compatible" this one? */
+static bool imc_node_compatible(const struct imc_fdt *fdt, u32 node, const char *wanted)
+{
+	struct imc_prop prop;
+	u32 at, length;
+
+	if (!imc_node_prop(fdt, node, "compatible", &prop))
+		return false;
+	for (at = 0; at < prop.bytes; at += length + 1) {
+		if (!imc_string_ends(prop.data + at, prop.bytes - at, &length))
+			return false;
+		if (!strcmp((const char *)prop.data + at, wanted))
+			return true;
+	}
+	return false;
+}
+
+static u32 imc_node_by_phandle(const struct imc_fdt *fdt, u32 phandle)
+{
+	struct imc_walk walk = {};
+	struct imc_token token;
+	u32 node = 0, found;
+
+	while (!imc_walk_step(fdt, &walk, &token) && token.kind != IMC_FDT_END) {
+		if (token.kind == IMC_FDT_BEGIN_NODE &&
+		    (imc_node_cell(fdt, node, "phandle", &found) ||
+		     imc_node_cell(fdt, node, "linux,phandle", &found)) && found == phandle)
+			return node;
+		node = walk.at;
+	}
+	return IMC_NOWHERE;
+}
+
+/* Names */
+
+static bool imc_name_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '-';
+}
+
+/*
+ * Appends a name that is to be one of a file, up to an @. No dots: NAME.scale is a file as well.
+ */
+static bool imc_name_add(char *name, u32 *length, const char *more)
+{
+	for (; *more && *more != '@'; more++) {
+		if (!imc_name_char(*more) || *length >= IMC_NAME_BYTES - 1)
+			return false;
+		name[(*length)++] = *more;
+	}
+	name[*length] = '\0';
+	return true;
+}
+
+/* Events */
+
+/**
+ * struct imc_defaults - what the node of a unit says for its events
+ * @prefix: of their names
+ * @base: added to their place
+ * @scale: of those that have none
+ * @unit: the same
+ */
+struct imc_defaults {
+	const char *prefix;
+	u32 base;
+	const char *scale;
+	const char *unit;
+};
+
+static bool imc_unit_has_event(const struct imc_catalog *catalog, const struct imc_unit *unit,
+			       const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < unit->nr_events; i++) {
+		if (!strcmp(catalog->events[unit->first_event + i].name, name))
+			return true;
+	}
+	return false;
+}
+
+static const char *imc_event_place(const struct imc_fdt *fdt, u32 node, const struct imc_unit *unit,
+				   const struct imc_defaults *defaults, u32 *value)
+{
+	u32 place;
+
+	if (!imc_node_cell(fdt, node, "reg", &place))
+		return "an event without reg";
+	if (place > (u32)~0 - defaults->base)
+		return "reg of the unit and of the event are too much together";
+	*value = defaults->base + place;
+	if (unit->type != IMC_TYPE_TRACE && !imc_unit_has_counter(unit, *value))
+		return "the counter lies outside of the unit's memory, or is not aligned";
+	return NULL;
+}
+
+static const char *imc_event_parse(const struct imc_fdt *fdt, u32 node,
+				   const struct imc_defaults *defaults,
+				   struct imc_catalog *catalog, struct imc_unit *unit)
+{
+	struct imc_event_desc *event = &catalog->events[catalog->nr_events];
+	const char *name = NULL, *wrong;
+	u32 length = 0;
+
+	if (catalog->nr_events == IMC_MAX_EVENTS || unit->nr_events == IMC_MAX_UNIT_EVENTS)
+		return "more events than a catalogue may have";
+
+	*event = (struct imc_event_desc) { .scale = defaults->scale, .unit = defaults->unit };
+	if (!imc_node_text(fdt, node, "event-name", IMC_NAME_BYTES, &name) || !name)
+		return "an event without event-name";
+	if (!imc_name_add(event->name, &length, defaults->prefix) ||
+	    !imc_name_add(event->name, &length, name))
+		return "the event's name is too long, or has other than letters, digits, _ and -";
+	if (imc_unit_has_event(catalog, unit, event->name))
+		return "the unit has an event of that name already";
+	if (!imc_node_text(fdt, node, "scale", IMC_TEXT_BYTES, &event->scale) ||
+	    !imc_node_text(fdt, node, "unit", IMC_TEXT_BYTES, &event->unit))
+		return "scale or unit is not a line of text";
+	wrong = imc_event_place(fdt, node, unit, defaults, &event->value);
+	if (wrong)
+		return wrong;
+	catalog->nr_events++;
+	unit->nr_events++;
+	return NULL;
+}
+
+/* The children of the node at @events. */
+static const char *imc_events_parse(const struct imc_fdt *fdt, u32 events,
+				    const struct imc_defaults *defaults,
+				    struct imc_catalog *catalog, struct imc_unit *unit)
+{
+	struct imc_walk walk = { .at = events };
+	struct imc_token token;
+	const char *wrong = NULL;
+	u32 node = events;
+
+	while (!wrong && !imc_walk_step(fdt, &walk, &token) && walk.depth) {
+		if (token.kind == IMC_FDT_BEGIN_NODE && walk.depth == 2)
+			wrong = imc_event_parse(fdt, node, defaults, catalog, unit);
+		if (wrong)
+			imc_path_find(fdt, node, catalog->path);
+		node = walk.at;
+	}
+	return wrong;
+}
+
+static const char *imc_unit_events(const struct imc_fdt *fdt, u32 node,
+				   struct imc_catalog *catalog, struct imc_unit *unit)
+{
+	struct imc_defaults defaults = {};
+	struct imc_prop prop;
+	u32 phandle, events;
+
+	unit->first_event = catalog->nr_events;
+	if (!imc_node_prop(fdt, node, "events", &prop))
+		return NULL;
+	if (!imc_node_cell(fdt, node, "events", &phandle))
+		return "events is not a phandle";
+	events = imc_node_by_phandle(fdt, phandle);
+	if (events == IMC_NOWHERE)
+		return "events points to no node";
+
+	if (!imc_node_text(fdt, node, "events-prefix", IMC_NAME_BYTES, &defaults.prefix) ||
+	    !defaults.prefix)
+		return "events without events-prefix";
+	if (!imc_node_text(fdt, node, "scale", IMC_TEXT_BYTES, &defaults.scale) ||
+	    !imc_node_text(fdt, node, "unit", IMC_TEXT_BYTES, &defaults.unit))
+		return "scale or unit is not a line of text";
+	if (!imc_node_cell(fdt, node, "reg", &defaults.base))
+		defaults.base = 0;
+	return imc_events_parse(fdt, events, &defaults, catalog, unit);
+}
+
+/* Units */
+
+static bool imc_type_known(u32 type)
+{
+	return type == IMC_TYPE_THREAD || type == IMC_TYPE_TRACE || type == IMC_TYPE_CORE ||
+	       type == IMC_TYPE_CHIP;
+}
+
+static const char *imc_unit_memory(const struct imc_fdt *fdt, u32 node, struct imc_unit *unit)
+{
+	if (!imc_node_cell(fdt, node, "size", &unit->bytes))
+		return "a unit without size";
+	if (unit->type == IMC_TYPE_TRACE)
+		return unit->bytes == IMC_TRACE_BYTES ?
+		       NULL : "the trace buffer is not of 256 KiB, as firmware sets it up";
+	if (unit->bytes < sizeof(u64) || unit->bytes > IMC_HOMER_BYTES)
+		return "size is not in 8 bytes .. 4 MiB";
+	if (unit->type != IMC_TYPE_CHIP)
+		return NULL;
+
+	if (!imc_node_cell(fdt, node, "offset", &unit->offset))
+		return "a unit of a chip without offset";
+	if (!imc_node_cell(fdt, node, "cb_offset", &unit->cb_offset))
+		unit->cb_offset = IMC_CB_DEFAULT;
+	if (unit->offset % sizeof(u64) || unit->cb_offset % sizeof(u64) ||
+	    !imc_range_fits(unit->offset, unit->bytes, IMC_HOMER_BYTES) ||
+	    !imc_range_fits((u64)unit->offset + unit->cb_offset, IMC_CB_BYTES, IMC_HOMER_BYTES))
+		return "offset, size and cb_offset do not lie in a chip's 4 MiB";
+	return NULL;
+}
+
+/* One engine of a core serves one unit of a type; a chip's serves many. */
+static const char *imc_unit_among(const struct imc_unit *unit, const struct imc_catalog *catalog)
+{
+	u32 i;
+
+	for (i = 0; i < catalog->nr_units; i++) {
+		const struct imc_unit *other = &catalog->units[i];
+
+		if (other->type == unit->type &&
+		    (unit->type != IMC_TYPE_CHIP || !strcmp(other->name, unit->name)))
+			return "there is such a unit already";
+		if (other->type != IMC_TYPE_CHIP && unit->type != IMC_TYPE_CHIP &&
+		    !strcmp(other->name, unit->name))
+			return "there is a unit of that name already";
+	}
+	return NULL;
+}
+
+static const char *imc_unit_parse(const struct imc_fdt *fdt, u32 node, const char *name,
+				  struct imc_catalog *catalog, bool *skipped)
+{
+	struct imc_unit *unit = &catalog->units[catalog->nr_units];
+	const char *wrong;
+	u32 length = 0;
+
+	*skipped = false;
+	if (catalog->nr_units == IMC_MAX_UNITS)
+		return "more units than a catalogue may have";
+	*unit = (struct imc_unit) {};
+	if (!imc_node_cell(fdt, node, "type", &unit->type))
+		return "a unit without type";
+	*skipped = !imc_type_known(unit->type);
+	if (*skipped)
+		return NULL;
+
+	if (!imc_name_add(unit->name, &length, name) || !length)
+		return "the unit's name is too long, or has other than letters, digits, _ and -";
+	wrong = imc_unit_among(unit, catalog);
+	if (!wrong)
+		wrong = imc_unit_memory(fdt, node, unit);
+	if (!wrong)
+		wrong = imc_unit_events(fdt, node, catalog, unit);
+	catalog->nr_units += !wrong;
+	return wrong;
+}
+
+static const char *imc_units_parse(const struct imc_fdt *fdt, struct imc_catalog *catalog)
+{
+	struct imc_walk walk = {};
+	struct imc_token token;
+	bool root = false, skipped;
+	const char *wrong = NULL;
+	u32 node = 0;
+
+	for (; !wrong && !imc_walk_step(fdt, &walk, &token) && token.kind != IMC_FDT_END;
+	     node = walk.at) {
+		if (token.kind != IMC_FDT_BEGIN_NODE)
+			continue;
+		root |= imc_node_compatible(fdt, node, "ibm,opal-in-memory-counters");
+		if (!imc_node_compatible(fdt, node, "ibm,imc-counters"))
+			continue;
+		imc_path_write(catalog->path, &walk);
+		wrong = imc_unit_parse(fdt, node, token.name, catalog, &skipped);
+		catalog->nr_skipped += skipped;
+		if (skipped)
+			imc_path_write(catalog->skipped, &walk);
+	}
+	if (wrong)
+		return wrong;
+	if (root && catalog->nr_units)
+		return NULL;
+	imc_path_write(catalog->path, &walk);
+	return root ? "no unit" : "no node is compatible with ibm,opal-in-memory-counters";
+}
+
+/**
+ * imc_catalog_parse - read a catalogue
+ * @blob: a flattened device tree; aligned to 4 bytes
+ * @bytes: its length
+ * @catalog: filled in; strings point into @blob
+ *
+ * Return: NULL, or what is wrong; @catalog->path is then that of the node it was found in.
+ */
+const char *imc_catalog_parse(const void *blob, size_t bytes, struct imc_catalog *catalog)
+{
+	struct imc_fdt fdt;
+	const char *wrong;
+
+	catalog->nr_units = 0;
+	catalog->nr_events = 0;
+	catalog->nr_skipped = 0;
+	catalog->path[0] = '/';
+	catalog->path[1] = '\0';
+
+	wrong = imc_fdt_header(blob, bytes, &fdt);
+	if (!wrong)
+		wrong = imc_fdt_check(&fdt, catalog);
+	if (!wrong)
+		wrong = imc_units_parse(&fdt, catalog);
+	return wrong;
+}
+
+/**
+ * imc_unit_has_counter - does a counter at this place lie in the unit's memory
+ * @unit: a unit with counters
+ * @offset: the place
+ *
+ * Return: false as well when it is not aligned.
+ */
+bool imc_unit_has_counter(const struct imc_unit *unit, u64 offset)
+{
+	return !(offset % sizeof(u64)) && imc_range_fits(offset, sizeof(u64), unit->bytes);
+}
+
+/**
+ * imc_unit_samples - is this what the trace unit samples
+ * @catalog: the catalogue
+ * @unit: its trace unit
+ * @value: what an event asks for
+ *
+ * Firmware chooses what is sampled and how often; the catalogue says what it chose.
+ *
+ * Return: whether an event of the unit has this number.
+ */
+bool imc_unit_samples(const struct imc_catalog *catalog, const struct imc_unit *unit, u64 value)
+{
+	u32 i;
+
+	for (i = 0; i < unit->nr_events; i++) {
+		if (catalog->events[unit->first_event + i].value == value)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * imc: nest_*, core_imc and thread_imc while they run.
+ *
+ * Counters are words in memory that an engine adds to; nobody ever resets one. An event is the
+ * difference between what stood there when it began and what stands there now, which is right over
+ * a wrap of the 64 bits too.
+ *
+ * Context: add, del, start and stop run on the event's CPU with interrupts off. Reading takes no
+ * lock: perf may do it from an NMI, when the event is in the group of one that samples there.
+ */
+
+#include <asm/byteorder.h>
+
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+
+#include "imc.h"
+
+/* Engines */
+
+static int imc_nest_begin(struct imc *imc, struct imc_cpu *cpu, struct imc_event *ev, u64 at)
+{
+	struct imc_pmu *ipmu = imc_pmu_of(ev->pev.event);
+	struct imc_chip *chip = imc_chip_of(imc, cpu->cpu);
+
+	if (!chip)
+		return -ENODEV;
+	ev->slot = chip->homer + ipmu->unit->offset + at;
+	return imc_engine_get(imc, &chip->engine, PMUKIT_IMC_NEST, cpu->cpu);
+}
+
+static void imc_nest_end(struct imc *imc, struct imc_cpu *cpu)
+{
+	struct imc_chip *chip = imc_chip_of(imc, cpu->cpu);
+
+	if (chip)
+		imc_engine_put(imc, &chip->engine, PMUKIT_IMC_NEST, cpu->cpu);
+}
+
+static int imc_core_begin(struct imc *imc, struct imc_cpu *cpu, struct imc_event *ev, u64 at)
+{
+	ev->slot = cpu->core->memory + at;
+	return imc_engine_get(imc, &cpu->core->engine, PMUKIT_IMC_CORE, cpu->cpu);
+}
+
+static void imc_core_end(struct imc *imc, struct imc_cpu *cpu)
+{
+	imc_engine_put(imc, &cpu->core->engine, PMUKIT_IMC_CORE, cpu->cpu);
+}
+
+static int imc_thread_begin(struct imc *imc, struct imc_cpu *cpu, struct imc_event *ev, u64 at)
+{
+	u64 address = virt_to_phys(cpu->thread_memory) & IMC_LDBAR_ADDRESS;
+	int ret;
+
+	if (!cpu->nr_threads)
+		imc->backend->set_ldbar(cpu->cpu, IMC_LDBAR_ENABLE | address);
+	ret = imc_engine_get(imc, &cpu->core->engine, PMUKIT_IMC_CORE, cpu->cpu);
+	if (ret && !cpu->nr_threads)
+		imc->backend->set_ldbar(cpu->cpu, 0);
+	cpu->nr_threads += !ret;
+	ev->slot = cpu->thread_memory + at;
+	return ret;
+}
+
+static void imc_thread_end(struct imc *imc, struct imc_cpu *cpu)
+{
+	imc_engine_put(imc, &cpu->core->engine, PMUKIT_IMC_CORE, cpu->cpu);
+	if (!--cpu->nr_threads && !imc_dead(imc))
+		imc->backend->set_ldbar(cpu->cpu, 0);
+}
+
+/* Perf callbacks */
+
+static u64 imc_counter_now(const struct imc_event *ev)
+{
+	return be64_to_cpu(READ_ONCE(*ev->slot));
+}
+
+static void imc_counter_read(struct perf_event *event)
+{
+	struct imc_event *ev = imc_of_event(event);
+	u64 before, now;
+
+	if (event->hw.state & PERF_HES_STOPPED)
+		return;
+	do {
+		before = local64_read(&event->hw.prev_count);
+		now = imc_counter_now(ev);
+	} while (local64_cmpxchg(&event->hw.prev_count, before, now) != before);
+	local64_add(now - before, &event->count);
+}
+
+static void imc_counter_start(struct perf_event *event, int flags)
+{
+	if (!(event->hw.state & PERF_HES_STOPPED))
+		return;
+	local64_set(&event->hw.prev_count, imc_counter_now(imc_of_event(event)));
+	event->hw.state = 0;
+}
+
+static void imc_counter_stop(struct perf_event *event, int flags)
+{
+	imc_counter_read(event);
+	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+static int imc_counter_add(struct perf_event *event, int flags)
+{
+	struct imc *imc = imc_pmu_of(event)->imc;
+	struct imc_cpu *cpu = this_cpu_ptr(imc->cpus);
+	int ret;
+
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (imc_dead(imc) || pmukit_pmu_gone(to_pmukit_pmu(event->pmu)) || !READ_ONCE(cpu->ready))
+		return -ENODEV;
+
+	ret = imc_pmu_of(event)->kind->begin(imc, cpu, imc_of_event(event), event->attr.config);
+	if (ret)
+		return ret;
+	if (flags & PERF_EF_START)
+		imc_counter_start(event, flags);
+	return 0;
+}
+
+/* The engine first: what it still had to write is the event's. */
+static void imc_counter_del(struct perf_event *event, int flags)
+{
+	struct imc_pmu *ipmu = imc_pmu_of(event);
+
+	ipmu->kind->end(ipmu->imc, this_cpu_ptr(ipmu->imc->cpus));
+	imc_counter_stop(event, flags);
+}
+
+/* Registration */
+
+static bool imc_same_chip(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
+{
+	const struct pmukit_imc_backend *backend = to_imc_pmu(pp)->imc->backend;
+
+	return backend->chip_of(a) == backend->chip_of(b);
+}
+
+static bool imc_same_core(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
+{
+	return cpumask_test_cpu(b, topology_sibling_cpumask(a));
+}
+
+static void imc_counter_release(struct pmukit_pmu *pp)
+{
+	imc_pmu_free(to_imc_pmu(pp));
+}
+
+static const struct pmukit_pmu_ops imc_nest_ops = {
+	.release = imc_counter_release,
+	.event_free = imc_event_free,
+	.together = imc_same_chip,
+};
+
+static const struct pmukit_pmu_ops imc_core_ops = {
+	.release = imc_counter_release,
+	.event_free = imc_event_free,
+	.together = imc_same_core,
+};
+
+static const struct pmukit_pmu_ops imc_thread_ops = {
+	.release = imc_counter_release,
+	.event_free = imc_event_free,
+};
+
+/* perf asks tasks for exclude_guest: thread events look at what is excluded themselves. */
+static const struct imc_kind imc_kinds[] = {
+	{
+		.type = IMC_TYPE_CHIP,
+		.ops = &imc_nest_ops,
+		.reach = PMUKIT_REACH_GROUPS,
+		.context = perf_invalid_context,
+		.capabilities = PERF_PMU_CAP_NO_EXCLUDE,
+		.begin = imc_nest_begin,
+		.end = imc_nest_end,
+	},
+	{
+		.type = IMC_TYPE_CORE,
+		.ops = &imc_core_ops,
+		.reach = PMUKIT_REACH_GROUPS,
+		.context = perf_invalid_context,
+		.capabilities = PERF_PMU_CAP_NO_EXCLUDE,
+		.begin = imc_core_begin,
+		.end = imc_core_end,
+	},
+	{
+		.type = IMC_TYPE_THREAD,
+		.ops = &imc_thread_ops,
+		.reach = PMUKIT_REACH_CPUS,
+		.context = perf_sw_context,
+		.begin = imc_thread_begin,
+		.end = imc_thread_end,
+	},
+};
+
+/**
+ * imc_counter_fill - prepare the PMU of a unit with counters; its first reference is the caller's
+ * @ipmu: the PMU
+ */
+void imc_counter_fill(struct imc_pmu *ipmu)
+{
+	const struct imc_kind *kind = imc_kinds;
+	struct pmu *pmu = &ipmu->pp.pmu;
+
+	while (kind->type != ipmu->unit->type)
+		kind++;
+	ipmu->kind = kind;
+	pmukit_pmu_init(&ipmu->pp, kind->ops, THIS_MODULE);
+	ipmu->pp.reach = kind->reach;
+
+	pmu->capabilities = kind->capabilities;
+	pmu->task_ctx_nr = kind->context;
+	pmu->add = imc_counter_add;
+	pmu->del = imc_counter_del;
+	pmu->start = imc_counter_start;
+	pmu->stop = imc_counter_stop;
+	pmu->read = imc_counter_read;
+}

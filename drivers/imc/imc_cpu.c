@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * imc: memory of CPUs and cores, engines, CPU hotplug.
+ *
+ * A core is found by the CPU's siblings when it comes online, and stays the CPU's for good: the
+ * kernel forgets the siblings of a CPU that is offline. Memory is kept as well, so that an engine
+ * that was not told can do no harm.
+ *
+ * Firmware's calls that prepare an engine also halt it, so they are made only when the first CPU of
+ * a core comes online: then nothing can be running there.
+ */
+
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/gfp.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/topology.h>
+
+#include "imc.h"
+
+static int imc_hotplug_state;
+
+/* Engines */
+
+/**
+ * imc_engine_get - let an engine run for one more event
+ * @imc: all of it
+ * @engine: the engine
+ * @type: what it is to do
+ * @cpu: a CPU that stands for it
+ *
+ * Context: any, interrupts off.
+ *
+ * Return: 0 or the back-end's -errno.
+ */
+int imc_engine_get(struct imc *imc, struct imc_engine *engine, u32 type, unsigned int cpu)
+{
+	int ret = 0;
+
+	raw_spin_lock(&engine->lock);
+	if (!engine->users)
+		ret = imc->backend->start(type, cpu);
+	engine->users += !ret;
+	raw_spin_unlock(&engine->lock);
+	return ret;
+}
+
+/**
+ * imc_engine_put - the opposite
+ * @imc: all of it
+ * @engine: the engine
+ * @type: as it was started with
+ * @cpu: a CPU that stands for it
+ */
+void imc_engine_put(struct imc *imc, struct imc_engine *engine, u32 type, unsigned int cpu)
+{
+	raw_spin_lock(&engine->lock);
+	if (!--engine->users && !imc_dead(imc))
+		imc->backend->stop(type, cpu);
+	raw_spin_unlock(&engine->lock);
+}
+
+/* Chips */
+
+/**
+ * imc_chip_of - the chip of a CPU
+ * @imc: all of it
+ * @cpu: the CPU
+ *
+ * Return: NULL when it has none.
+ */
+struct imc_chip *imc_chip_of(struct imc *imc, unsigned int cpu)
+{
+	int id = imc->backend->chip_of(cpu);
+	u32 i;
+
+	for (i = 0; i < imc->nr_chips; i++) {
+		if (id >= 0 && imc->chips[i].id == (u32)id)
+			return &imc->chips[i];
+	}
+	return NULL;
+}
+
+/**
+ * imc_chips_find - ask the back-end for its chips
+ * @imc: all of it
+ */
+void imc_chips_find(struct imc *imc)
+{
+	struct pmukit_imc_chip chips[IMC_MAX_CHIPS];
+	u32 nr = imc->backend->chips(chips, IMC_MAX_CHIPS), i;
+
+	if (nr > IMC_MAX_CHIPS)
+		pr_warn("imc: %u chips, the first %u are used\n", nr, IMC_MAX_CHIPS);
+	imc->nr_chips = min_t(u32, nr, IMC_MAX_CHIPS);
+	for (i = 0; i < imc->nr_chips; i++) {
+		raw_spin_lock_init(&imc->chips[i].engine.lock);
+		imc->chips[i].id = chips[i].chip_id;
+		imc->chips[i].homer = phys_to_virt(chips[i].homer);
+	}
+}
+
+/* Memory */
+
+static unsigned int imc_memory_order(u32 bytes)
+{
+	return get_order(max_t(u32, bytes, IMC_MEMORY_ALIGN));
+}
+
+/* What an order of pages is aligned to is the whole of it. LDBAR has 50 bits for the address. */
+static void *imc_memory_alloc(u32 bytes, unsigned int cpu)
+{
+	unsigned int order = imc_memory_order(bytes);
+	struct page *page = alloc_pages_node(cpu_to_node(cpu), GFP_KERNEL | __GFP_ZERO, order);
+
+	if (!page)
+		return NULL;
+	if (page_to_phys(page) & ~IMC_LDBAR_ADDRESS) {
+		__free_pages(page, order);
+		return NULL;
+	}
+	return page_address(page);
+}
+
+static void imc_memory_free(void *memory, u32 bytes)
+{
+	free_pages((unsigned long)memory, imc_memory_order(bytes));
+}
+
+static u32 imc_unit_bytes(const struct imc_unit *unit)
+{
+	return unit ? unit->bytes : 0;
+}
+
+static void imc_core_free(struct imc *imc, struct imc_core *core)
+{
+	imc_memory_free(core->memory, imc_unit_bytes(imc->core));
+	kfree(core);
+}
+
+static struct imc_core *imc_core_alloc(struct imc *imc, unsigned int cpu)
+{
+	struct imc_core *core = kzalloc_obj(*core);
+
+	if (!core)
+		return NULL;
+	raw_spin_lock_init(&core->engine.lock);
+	core->memory = imc_memory_alloc(imc_unit_bytes(imc->core), cpu);
+	if (!core->memory) {
+		kfree(core);
+		return NULL;
+	}
+	list_add_tail(&core->node, &imc->cores);
+	return core;
+}
+
+/* A sibling that was online before has the core already. */
+static struct imc_core *imc_core_find(struct imc *imc, unsigned int cpu)
+{
+	unsigned int sibling;
+
+	for_each_cpu(sibling, topology_sibling_cpumask(cpu)) {
+		struct imc_core *core = per_cpu_ptr(imc->cpus, sibling)->core;
+
+		if (core)
+			return core;
+	}
+	return imc_core_alloc(imc, cpu);
+}
+
+static int imc_cpu_memory(struct imc *imc, struct imc_cpu *cpu)
+{
+	if (imc->thread && !cpu->thread_memory)
+		cpu->thread_memory = imc_memory_alloc(imc->thread->bytes, cpu->cpu);
+	if (imc->trace && !cpu->trace_memory) {
+		cpu->trace_memory = imc_memory_alloc(imc->trace->bytes, cpu->cpu);
+		if (cpu->trace_memory)
+			imc_ring_init(&cpu->ring, cpu->trace_memory, imc->trace->bytes);
+	}
+	if ((imc->thread && !cpu->thread_memory) || (imc->trace && !cpu->trace_memory))
+		return -ENOMEM;
+	return 0;
+}
+
+/* CPU hotplug */
+
+static int imc_core_prepare(struct imc *imc, struct imc_core *core, unsigned int cpu)
+{
+	int ret = 0;
+
+	if (imc->core)
+		ret = imc->backend->init(PMUKIT_IMC_CORE, virt_to_phys(core->memory), cpu);
+	if (!ret && imc->trace)
+		ret = imc->backend->init(PMUKIT_IMC_TRACE, 0, cpu);
+	return ret;
+}
+
+static int imc_cpu_prepare(struct imc *imc, struct imc_cpu *cpu)
+{
+	struct imc_core *core = cpu->core ?: imc_core_find(imc, cpu->cpu);
+	int ret;
+
+	if (!core)
+		return -ENOMEM;
+	ret = imc_cpu_memory(imc, cpu);
+	if (!ret && !core->nr_online)
+		ret = imc_core_prepare(imc, core, cpu->cpu);
+	if (ret)
+		return ret;
+	core->nr_online++;
+	cpu->core = core;
+	WRITE_ONCE(cpu->ready, true);
+	return 0;
+}
+
+/*
+ * A CPU that there is no memory for comes online all the same, without events of ours. When the
+ * back-end is new that is a failure: nr_pmus tells the two apart.
+ */
+static int imc_cpu_online(unsigned int cpu, struct hlist_node *node)
+{
+	struct imc *imc = hlist_entry(node, struct imc, hotplug_node);
+	int ret = imc_cpu_prepare(imc, per_cpu_ptr(imc->cpus, cpu));
+
+	if (!ret || !imc->nr_pmus)
+		return ret;
+	pr_warn("imc: CPU %u: no events there: error %d\n", cpu, ret);
+	return 0;
+}
+
+/* perf takes its events off the CPU later than this; till then none can begin. */
+static int imc_cpu_offline(unsigned int cpu, struct hlist_node *node)
+{
+	struct imc *imc = hlist_entry(node, struct imc, hotplug_node);
+	struct imc_cpu *leaving = per_cpu_ptr(imc->cpus, cpu);
+
+	hrtimer_cancel(&leaving->timer);
+	if (leaving->ready)
+		leaving->core->nr_online--;
+	WRITE_ONCE(leaving->ready, false);
+	return 0;
+}
+
+/**
+ * imc_cpus_alloc - make the CPUs ready, without their memory
+ * @imc: all of it
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int imc_cpus_alloc(struct imc *imc)
+{
+	unsigned int cpu;
+
+	INIT_LIST_HEAD(&imc->cores);
+	imc->cpus = alloc_percpu(struct imc_cpu);
+	if (!imc->cpus)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		struct imc_cpu *each = per_cpu_ptr(imc->cpus, cpu);
+
+		each->imc = imc;
+		each->cpu = cpu;
+		imc_trace_cpu_init(each);
+	}
+	return 0;
+}
+
+/**
+ * imc_cpus_free - the end of imc_cpus_alloc() and imc_cpus_start()
+ * @imc: all of it; nothing writes there any more
+ */
+void imc_cpus_free(struct imc *imc)
+{
+	struct imc_core *core, *next;
+	unsigned int cpu;
+
+	if (!imc->cpus)
+		return;
+	for_each_possible_cpu(cpu) {
+		struct imc_cpu *each = per_cpu_ptr(imc->cpus, cpu);
+
+		imc_memory_free(each->thread_memory, imc_unit_bytes(imc->thread));
+		imc_memory_free(each->trace_memory, imc_unit_bytes(imc->trace));
+	}
+	list_for_each_entry_safe(core, next, &imc->cores, node)
+		imc_core_free(imc, core);
+	free_percpu(imc->cpus);
+}
+
+/**
+ * imc_cpus_start - give memory to the CPUs that are online, and to those that come
+ * @imc: all of it
+ *
+ * Return: 0 or -errno.
+ */
+int imc_cpus_start(struct imc *imc)
+{
+	return cpuhp_state_add_instance(imc_hotplug_state, &imc->hotplug_node);
+}
+
+static void imc_cpu_silence(void *data)
+{
+	struct imc *imc = data;
+
+	imc->backend->set_ldbar(smp_processor_id(), 0);
+}
+
+static void imc_engine_silence(struct imc *imc, struct imc_engine *engine, u32 type,
+			       unsigned int cpu)
+{
+	raw_spin_lock_irq(&engine->lock);
+	if (engine->users)
+		imc->backend->stop(type, cpu);
+	raw_spin_unlock_irq(&engine->lock);
+}
+
+static u32 imc_claimed_engine(const struct imc *imc)
+{
+	return imc->claimed == IMC_TYPE_TRACE ? PMUKIT_IMC_TRACE : PMUKIT_IMC_CORE;
+}
+
+/*
+ * Nothing of ours calls the back-end once every CPU has taken the interrupt: add and del look at
+ * the flag and call with interrupts off.
+ */
+static void imc_engines_silence(struct imc *imc)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		struct imc_cpu *each = per_cpu_ptr(imc->cpus, cpu);
+		struct imc_chip *chip = imc_chip_of(imc, cpu);
+
+		if (each->core)
+			imc_engine_silence(imc, &each->core->engine, imc_claimed_engine(imc), cpu);
+		if (chip)
+			imc_engine_silence(imc, &chip->engine, PMUKIT_IMC_NEST, cpu);
+	}
+}
+
+/**
+ * imc_cpus_stop - from here on the back-end is not called and nothing is written
+ * @imc: all of it; its PMUs were removed
+ *
+ * Context: may sleep.
+ */
+void imc_cpus_stop(struct imc *imc)
+{
+	unsigned int cpu;
+
+	cpuhp_state_remove_instance_nocalls(imc_hotplug_state, &imc->hotplug_node);
+
+	WRITE_ONCE(imc->dead, true);
+	cpus_read_lock();
+	on_each_cpu(imc_cpu_silence, imc, 1);
+	imc_engines_silence(imc);
+	cpus_read_unlock();
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu_ptr(imc->cpus, cpu)->timer);
+}
+
+/**
+ * imc_hotplug_register - before the first back-end
+ *
+ * Return: 0 or -errno.
+ */
+int imc_hotplug_register(void)
+{
+	int ret = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/pmukit/imc:online",
+					  imc_cpu_online, imc_cpu_offline);
+
+	if (ret < 0)
+		return ret;
+	imc_hotplug_state = ret;
+	return 0;
+}
+
+/**
+ * imc_hotplug_unregister - after the last back-end
+ */
+void imc_hotplug_unregister(void)
+{
+	cpuhp_remove_multi_state(imc_hotplug_state);
+}

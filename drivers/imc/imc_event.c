@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * imc: opening events: who may, what an event may ask for, what excludes what.
+ *
+ * A core has one engine, which either accumulates for the core, or for its threads, or traces. It
+ * is claimed for one of the three as long as there are events of that type, on any CPU: so the
+ * refusal comes when an event is opened, not as a count that stays 0.
+ *
+ * Context: process context, sometimes under perf's ctx->mutex.
+ */
+
+#include <linux/bits.h>
+#include <linux/capability.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+
+#include "imc.h"
+
+/* What a sample cannot have: the engine writes down the instruction, not the registers. */
+#define IMC_SAMPLE_REFUSED	(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | \
+				 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | \
+				 PERF_SAMPLE_STACK_USER)
+
+/* Claims */
+
+static int imc_claim(struct imc *imc, u32 type)
+{
+	int ret = 0;
+
+	if (type == IMC_TYPE_CHIP)
+		return 0;
+
+	spin_lock(&imc->claim_lock);
+	if (imc->nr_claims && imc->claimed != type) {
+		ret = -EBUSY;
+	} else {
+		imc->claimed = type;
+		imc->nr_claims++;
+	}
+	spin_unlock(&imc->claim_lock);
+	return ret;
+}
+
+static void imc_unclaim(struct imc *imc, u32 type)
+{
+	if (type == IMC_TYPE_CHIP)
+		return;
+
+	spin_lock(&imc->claim_lock);
+	imc->nr_claims--;
+	spin_unlock(&imc->claim_lock);
+}
+
+/* What may be asked for */
+
+static const char *imc_counter_wrong(const struct imc_pmu *ipmu, struct perf_event *event)
+{
+	if (is_sampling_event(event))
+		return "counts only, there are no samples";
+	if (!imc_unit_has_counter(ipmu->unit, event->attr.config))
+		return "there is no counter at this offset";
+	return NULL;
+}
+
+static const char *imc_system_wrong(const struct imc_pmu *ipmu, struct perf_event *event)
+{
+	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK)
+		return "counts for a CPU (-a, -C), not for a task";
+	return imc_counter_wrong(ipmu, event);
+}
+
+static const char *imc_thread_wrong(const struct imc_pmu *ipmu, struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (!(event->attach_state & PERF_ATTACH_TASK))
+		return "counts for a task, not for a CPU";
+	if (attr->exclude_user || attr->exclude_kernel || attr->exclude_hv || attr->exclude_idle)
+		return "counts in all modes";
+	return imc_counter_wrong(ipmu, event);
+}
+
+static const char *imc_trace_wrong(const struct imc_pmu *ipmu, struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (!imc_unit_samples(&ipmu->imc->catalog, ipmu->unit, attr->config))
+		return "firmware samples what is in events/ and nothing else";
+	if (attr->precise_ip)
+		return "there is no precise instruction";
+	if (attr->sample_type & IMC_SAMPLE_REFUSED)
+		return "no call chains, branches, registers or stacks";
+	return NULL;
+}
+
+static const char *imc_event_wrong(const struct imc_pmu *ipmu, struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (attr->config1 || attr->config2 || compat_attr_extra_config(attr))
+		return "unknown bits beyond config";
+	if (ipmu->unit->type == IMC_TYPE_TRACE)
+		return imc_trace_wrong(ipmu, event);
+	if (ipmu->unit->type == IMC_TYPE_THREAD)
+		return imc_thread_wrong(ipmu, event);
+	return imc_system_wrong(ipmu, event);
+}
+
+/*
+ * Another task's threads and kernel addresses are for privileged users. An inherited event was
+ * allowed when its first one was opened: refusing it would make fork() fail in a task that has
+ * given up its privileges.
+ */
+static int imc_event_allowed(const struct imc_pmu *ipmu, struct perf_event *event)
+{
+	u32 type = ipmu->unit->type;
+
+	if (type != IMC_TYPE_THREAD && type != IMC_TYPE_TRACE)
+		return 0;
+	if (!event->parent && !perfmon_capable())
+		return -EACCES;
+	/* Counting is not what this PMU does: let perf ask others. */
+	if (type == IMC_TYPE_TRACE && !event->attr.sample_period)
+		return -ENOENT;
+	return 0;
+}
+
+static int imc_event_place(struct imc_pmu *ipmu, const struct perf_event *event)
+{
+	if (ipmu->unit->type == IMC_TYPE_CHIP && !imc_chip_of(ipmu->imc, event->cpu))
+		return -ENODEV;
+	return 0;
+}
+
+/* Opening and freeing */
+
+static int imc_event_open(struct imc_pmu *ipmu, struct perf_event *event, struct imc_event *ev)
+{
+	struct module *owner = ipmu->imc->backend->owner;
+	int ret;
+
+	ret = imc_claim(ipmu->imc, ipmu->unit->type);
+	if (ret) {
+		pr_debug("%s: core, thread and trace events exclude each other\n", ipmu->pp.name);
+		return ret;
+	}
+	ret = -ENODEV;
+	if (!try_module_get(owner))
+		goto unclaim;
+	ret = imc_event_place(ipmu, event);
+	if (ret)
+		goto put_owner;
+	ret = pmukit_event_open(&ipmu->pp, &ev->pev, event);
+	if (ret)
+		goto put_owner;
+	return 0;
+
+put_owner:
+	module_put(owner);
+unclaim:
+	imc_unclaim(ipmu->imc, ipmu->unit->type);
+	return ret;
+}
+
+/**
+ * imc_event_init - the event_init callback of all our PMUs
+ * @event: the new event
+ *
+ * Return: 0 or -errno.
+ */
+int imc_event_init(struct perf_event *event)
+{
+	struct imc_event *ev;
+	struct imc_pmu *ipmu;
+	const char *wrong;
+	int ret;
+
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+
+	ipmu = imc_pmu_of(event);
+	ret = imc_event_allowed(ipmu, event);
+	if (ret)
+		return ret;
+	wrong = imc_event_wrong(ipmu, event);
+	if (wrong) {
+		pr_debug("%s: %s\n", ipmu->pp.name, wrong);
+		return -EINVAL;
+	}
+
+	ev = kzalloc_obj(*ev);
+	if (!ev)
+		return -ENOMEM;
+	ret = imc_event_open(ipmu, event, ev);
+	if (ret) {
+		kfree(ev);
+		return ret;
+	}
+	pmukit_sampling_prepare(&ev->pev);
+	return 0;
+}
+
+/**
+ * imc_event_free - the event is gone
+ * @pev: part of a struct imc_event
+ */
+void imc_event_free(struct pmukit_event *pev)
+{
+	struct imc_pmu *ipmu = imc_pmu_of(pev->event);
+	struct module *owner = ipmu->imc->backend->owner;
+
+	imc_unclaim(ipmu->imc, ipmu->unit->type);
+	kfree(container_of(pev, struct imc_event, pev));
+	/* Last: from here on the back-end may leave. */
+	module_put(owner);
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * imc: a back-end comes and goes, and the PMUs with it.
+ *
+ * In-Memory Collection of POWER9 and later: engines count and trace into memory; perf's side of
+ * it is here, what drives the engines is a back-end (<pmukit/imc_backend.h>). Without one there is no
+ * PMU. There is one at a time: its PMUs have fixed names.
+ *
+ * The back-end's module stays while events are open (imc_event.c), so when it leaves, none is.
+ */
+
+#include <linux/firmware.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/platform_device.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "imc.h"
+
+static DEFINE_MUTEX(imc_backend_lock);	/* imc_registered */
+static struct imc *imc_registered;
+
+/* References */
+
+static void imc_release(struct kref *ref)
+{
+	struct imc *imc = container_of(ref, struct imc, ref);
+
+	imc_cpus_free(imc);
+	kvfree(imc->catalog.events);
+	kvfree(imc->catalog.units);
+	kvfree(imc->blob);
+	kfree(imc);
+}
+
+/**
+ * imc_get - take a reference
+ * @imc: all of it
+ */
+void imc_get(struct imc *imc)
+{
+	kref_get(&imc->ref);
+}
+
+/**
+ * imc_put - drop a reference
+ * @imc: all of it
+ *
+ * Context: may sleep.
+ */
+void imc_put(struct imc *imc)
+{
+	kref_put(&imc->ref, imc_release);
+}
+
+/* Catalogue */
+
+static const struct imc_unit *imc_unit_find(const struct imc *imc, u32 type)
+{
+	u32 i;
+
+	for (i = 0; i < imc->catalog.nr_units; i++) {
+		if (imc->catalog.units[i].type == type)
+			return &imc->catalog.units[i];
+	}
+	return NULL;
+}
+
+static int imc_catalog_read(struct imc *imc, size_t bytes)
+{
+	struct imc_catalog *catalog = &imc->catalog;
+	const char *wrong;
+
+	catalog->units = kvcalloc(IMC_MAX_UNITS, sizeof(*catalog->units), GFP_KERNEL);
+	catalog->events = kvcalloc(IMC_MAX_EVENTS, sizeof(*catalog->events), GFP_KERNEL);
+	if (!catalog->units || !catalog->events)
+		return -ENOMEM;
+
+	wrong = imc_catalog_parse(imc->blob, bytes, catalog);
+	if (wrong) {
+		dev_err(&imc->parent->dev, "catalogue %s: %s: %s\n", imc->backend->catalog,
+			catalog->path, wrong);
+		return -EINVAL;
+	}
+	if (catalog->nr_skipped)
+		dev_warn(&imc->parent->dev, "catalogue %s: %s: unknown type, %u such skipped\n",
+			 imc->backend->catalog, catalog->skipped, catalog->nr_skipped);
+	imc->core = imc_unit_find(imc, IMC_TYPE_CORE);
+	imc->thread = imc_unit_find(imc, IMC_TYPE_THREAD);
+	imc->trace = imc_unit_find(imc, IMC_TYPE_TRACE);
+	return 0;
+}
+
+static int imc_catalog_load(struct imc *imc)
+{
+	const struct firmware *firmware;
+	int ret;
+
+	ret = request_firmware(&firmware, imc->backend->catalog, &imc->parent->dev);
+	if (ret)
+		return dev_err_probe(&imc->parent->dev, ret, "no catalogue %s\n",
+				     imc->backend->catalog);
+	/* One byte more, so that an empty file is a blob as well. */
+	imc->blob = kvmalloc(firmware->size + 1, GFP_KERNEL);
+	ret = -ENOMEM;
+	if (imc->blob) {
+		memcpy(imc->blob, firmware->data, firmware->size);
+		ret = imc_catalog_read(imc, firmware->size);
+	}
+	release_firmware(firmware);
+	return ret;
+}
+
+/* PMUs */
+
+/**
+ * imc_pmu_free - the last reference is gone, or there never was one
+ * @ipmu: the PMU
+ */
+void imc_pmu_free(struct imc_pmu *ipmu)
+{
+	struct imc *imc = ipmu->imc;
+
+	imc_sysfs_free(ipmu);
+	kfree(ipmu);
+	imc_put(imc);
+}
+
+/* nest_mcs01, but core_imc. The kernel's own driver has nest_mcs01_imc, the old documents not. */
+static void imc_pmu_name(struct imc_pmu *ipmu)
+{
+	const struct imc_unit *unit = ipmu->unit;
+
+	if (unit->type != IMC_TYPE_CHIP) {
+		snprintf(ipmu->pp.name, sizeof(ipmu->pp.name), "%s_imc", unit->name);
+		return;
+	}
+	snprintf(ipmu->pp.name, sizeof(ipmu->pp.name), "nest_%s", unit->name);
+	snprintf(ipmu->alias, sizeof(ipmu->alias), "nest_%s_imc", unit->name);
+}
+
+static int imc_pmu_add(struct imc *imc, const struct imc_unit *unit)
+{
+	struct imc_pmu *ipmu = kzalloc_obj(*ipmu);
+	int ret;
+
+	if (!ipmu)
+		return -ENOMEM;
+	imc_get(imc);
+	ipmu->imc = imc;
+	ipmu->unit = unit;
+	if (unit->type == IMC_TYPE_TRACE)
+		imc_trace_fill(ipmu);
+	else
+		imc_counter_fill(ipmu);
+	ipmu->pp.max_events = UINT_MAX;
+	ipmu->pp.pmu.event_init = imc_event_init;
+	ipmu->pp.pmu.attr_groups = ipmu->groups;
+	imc_pmu_name(ipmu);
+
+	ret = imc_sysfs_fill(ipmu);
+	if (!ret)
+		ret = pmukit_pmu_register(&ipmu->pp, &imc->parent->dev);
+	if (ret) {
+		dev_err(&imc->parent->dev, "%s: not registered: %d\n", ipmu->pp.name, ret);
+		pmukit_pmu_put(&ipmu->pp);
+		return ret;
+	}
+	imc->pmus[imc->nr_pmus++] = ipmu;
+	return 0;
+}
+
+/* Counters of threads are written by the engine of the core, which the core unit prepares. */
+static bool imc_unit_usable(const struct imc *imc, const struct imc_unit *unit)
+{
+	if (unit->type != IMC_TYPE_THREAD || imc->core)
+		return true;
+	dev_warn(&imc->parent->dev, "%s: no thread events without a core unit\n", unit->name);
+	return false;
+}
+
+static void imc_pmus_remove(struct imc *imc)
+{
+	while (imc->nr_pmus) {
+		struct imc_pmu *ipmu = imc->pmus[--imc->nr_pmus];
+
+		pmukit_pmu_remove(&ipmu->pp);
+		pmukit_pmu_put(&ipmu->pp);
+	}
+}
+
+static int imc_pmus_add(struct imc *imc)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < imc->catalog.nr_units; i++) {
+		if (!imc_unit_usable(imc, &imc->catalog.units[i]))
+			continue;
+		ret = imc_pmu_add(imc, &imc->catalog.units[i]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Back-ends */
+
+static int imc_chips_prepare(struct imc *imc)
+{
+	unsigned long done = 0;
+	unsigned int cpu;
+	int ret;
+
+	imc_chips_find(imc);
+	for_each_online_cpu(cpu) {
+		struct imc_chip *chip = imc_chip_of(imc, cpu);
+
+		if (!chip || test_and_set_bit(chip - imc->chips, &done))
+			continue;
+		ret = imc->backend->init(PMUKIT_IMC_NEST, 0, cpu);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/*
+ * On the way down events are refused first, then everything that may still call the back-end is
+ * waited for.
+ */
+static void imc_bring_down(struct imc *imc)
+{
+	imc_pmus_remove(imc);
+	imc_debugfs_remove(imc);
+	imc_cpus_stop(imc);
+	imc_trace_detach(imc);
+}
+
+static int imc_bring_up(struct imc *imc)
+{
+	int ret;
+
+	ret = imc_catalog_load(imc);
+	if (ret)
+		return ret;
+	ret = imc_chips_prepare(imc);
+	if (ret)
+		return ret;
+	ret = imc_cpus_alloc(imc);
+	if (ret)
+		return ret;
+	ret = imc_cpus_start(imc);
+	if (ret)
+		return ret;
+
+	ret = imc_trace_attach(imc);
+	if (!ret) {
+		imc_debugfs_add(imc);
+		ret = imc_pmus_add(imc);
+	}
+	if (ret)
+		imc_bring_down(imc);
+	return ret;
+}
+
+static struct imc *imc_create(const struct pmukit_imc_backend *backend)
+{
+	struct imc *imc = kzalloc_obj(*imc);
+
+	if (!imc)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&imc->ref);
+	spin_lock_init(&imc->claim_lock);
+	imc->backend = backend;
+	strscpy(imc->backend_name, backend->name, sizeof(imc->backend_name));
+
+	imc->parent = platform_device_register_simple("imc", PLATFORM_DEVID_NONE, NULL, 0);
+	if (IS_ERR(imc->parent)) {
+		void *failed = ERR_CAST(imc->parent);
+
+		kfree(imc);
+		return failed;
+	}
+	return imc;
+}
+
+static void imc_destroy(struct imc *imc)
+{
+	platform_device_unregister(imc->parent);
+	imc_put(imc);
+}
+
+/**
+ * pmukit_imc_register_backend - show the PMUs of a back-end to the world
+ * @backend: it is used until pmukit_imc_unregister_backend() has returned
+ *
+ * Reads the catalogue, prepares the engines of all CPUs that are online, registers the PMUs.
+ *
+ * Context: may sleep. The back-end may be called before this returns.
+ *
+ * Return: 0, -EBUSY when there is a back-end already, another -errno when the catalogue or memory
+ * is missing.
+ */
+int pmukit_imc_register_backend(const struct pmukit_imc_backend *backend)
+{
+	struct imc *imc;
+	int ret = -EBUSY;
+
+	mutex_lock(&imc_backend_lock);
+	if (imc_registered)
+		goto unlock;
+	imc = imc_create(backend);
+	ret = PTR_ERR_OR_ZERO(imc);
+	if (ret)
+		goto unlock;
+	ret = imc_bring_up(imc);
+	if (ret) {
+		imc_destroy(imc);
+		goto unlock;
+	}
+	imc_registered = imc;
+	dev_info(&imc->parent->dev, "%u PMUs, driven by: %s\n", imc->nr_pmus, backend->name);
+unlock:
+	mutex_unlock(&imc_backend_lock);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(pmukit_imc_register_backend);
+
+/**
+ * pmukit_imc_unregister_backend - the back-end leaves
+ * @backend: one that was registered
+ *
+ * On return it is not called any more and nothing it was given is to be written. Events that are
+ * open, if its module let that happen, count nothing from here on.
+ *
+ * Context: may sleep.
+ */
+void pmukit_imc_unregister_backend(const struct pmukit_imc_backend *backend)
+{
+	mutex_lock(&imc_backend_lock);
+	if (imc_registered && imc_registered->backend == backend) {
+		imc_bring_down(imc_registered);
+		imc_destroy(imc_registered);
+		imc_registered = NULL;
+	}
+	mutex_unlock(&imc_backend_lock);
+}
+EXPORT_SYMBOL_GPL(pmukit_imc_unregister_backend);
+
+/* Module */
+
+static int __init imc_init(void)
+{
+	return imc_hotplug_register();
+}
+module_init(imc_init);
+
+static void __exit imc_exit(void)
+{
+	imc_hotplug_unregister();
+	pmukit_pmu_flush();
+}
+module_exit(imc_exit);
+
+MODULE_DESCRIPTION("In-Memory Collection PMUs: nest, core, thread and trace");
+MODULE_AUTHOR("pmukit developers");
+MODULE_LICENSE("GPL");

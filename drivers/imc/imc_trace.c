@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * imc: trace_imc while it runs.
+ *
+ * The engine writes a record into the buffer of the CPU every so often, and says nothing. So we
+ * look: a timer on each CPU that has events, at every switch of tasks there, and when an event
+ * stops. A sample takes its task and its time from the moment it is handed to perf, not from the
+ * record; the switch is where that makes a difference. What was written before it belongs to the
+ * task that leaves, and perf still thinks of that one:
+ *
+ *   timer -------------.
+ *   sched_switch -------+---> imc_trace_drain() ---> each event of the CPU: AUX area or samples
+ *   stop, del ---------'
+ *
+ * sched_switch is a tracepoint: perf tells a PMU of a switch only when the events change, which
+ * those of a CPU never do, and those of a task do not between threads with the same events.
+ *
+ * A drain is one section with interrupts off and takes IMC_SECTION records at most; the timer comes
+ * again soon for the rest. At a switch there is no later: what is left then would be taken for
+ * the next task's, and is given up and counted. The timer is paced so that half a section is
+ * waiting.
+ *
+ * All of this is the CPU's own, with interrupts off. No lock is held around calls to perf.
+ */
+
+#include <asm/byteorder.h>
+
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/tracepoint.h>
+
+#include "imc.h"
+
+#define IMC_SECTION		128U
+#define IMC_PAUSE_NS		(100 * NSEC_PER_USEC)
+#define IMC_RECORD_BYTES	(IMC_RECORD_WORDS * sizeof(u64))
+
+static_assert(PMUKIT_IMC_WORDS == PMUKIT_IMC_W_RECORD + IMC_RECORD_WORDS);
+static_assert(PMUKIT_IMC_WORDS <= PMUKIT_RECORD_WORDS);
+
+/* Handing records over */
+
+static bool imc_trace_runs(const struct imc_event *ev)
+{
+	return !(ev->pev.event->hw.state & PERF_HES_STOPPED);
+}
+
+/* The area is mapped for the event that was opened, not for those tasks inherit from it. */
+static bool imc_trace_has_aux(struct imc_event *ev)
+{
+	struct perf_event *event = ev->pev.event;
+
+	if (event->parent)
+		event = event->parent;
+	return READ_ONCE(imc_of_event(event)->aux);
+}
+
+static void imc_trace_lose(struct imc_event *ev, u64 records)
+{
+	if (!records)
+		return;
+	ev->pev.lost += records;
+	pmukit_stat_add(to_pmukit_pmu(ev->pev.event->pmu), PMUKIT_STAT_LOST, records);
+}
+
+static void imc_trace_lose_all(struct imc_cpu *cpu, const struct imc_ring_tally *tally)
+{
+	struct imc_event *ev;
+
+	list_for_each_entry(ev, &cpu->tracing, node) {
+		struct pmukit_pmu *pp = to_pmukit_pmu(ev->pev.event->pmu);
+
+		if (!imc_trace_runs(ev))
+			continue;
+		imc_trace_lose(ev, tally->lost);
+		pmukit_stat_add(pp, PMUKIT_STAT_REJECTED, tally->rejected);
+		pmukit_stat_add(pp, PMUKIT_STAT_OVERFLOWS, tally->lapped);
+	}
+}
+
+/* What the event does not want to see. */
+static bool imc_trace_excluded(const struct perf_event_attr *attr, u64 val)
+{
+	bool user = val & IMC_RECORD_VAL_PR, host = val & IMC_RECORD_VAL_HV;
+
+	if (user ? attr->exclude_user : attr->exclude_kernel)
+		return true;
+	if (host ? attr->exclude_host : attr->exclude_guest)
+		return true;
+	return attr->exclude_idle && is_idle_task(current);
+}
+
+static bool imc_trace_to_aux(struct imc_event *ev, const u64 *record)
+{
+	u64 words[IMC_RECORD_WORDS];
+	u32 i;
+
+	if (!ev->sink.ring || ev->sink.room_words < IMC_RECORD_WORDS)
+		return false;
+	for (i = 0; i < IMC_RECORD_WORDS; i++)
+		words[i] = (__force u64)cpu_to_be64(record[i]);
+	pmukit_sink_stage(&ev->sink, words, IMC_RECORD_WORDS);
+	pmukit_sink_commit(&ev->sink, IMC_RECORD_WORDS, 1);
+	return true;
+}
+
+static bool imc_trace_to_sample(struct imc_cpu *cpu, struct imc_event *ev, const u64 *record)
+{
+	u64 *words = cpu->record.words;
+	u32 i;
+
+	words[PMUKIT_IMC_W_SEQUENCE] = (__force u64)cpu_to_le64(ev->pev.sequence);
+	words[PMUKIT_IMC_W_LOST] = (__force u64)cpu_to_le64(ev->pev.lost);
+	for (i = 0; i < IMC_RECORD_WORDS; i++)
+		words[PMUKIT_IMC_W_RECORD + i] = (__force u64)cpu_to_be64(record[i]);
+	cpu->record.raw.tag = PMUKIT_RAW_TAG_IMC;
+	pmukit_sampling_point(&ev->pev, record[IMC_RECORD_IP],
+			      record[IMC_RECORD_VAL] & IMC_RECORD_VAL_PR);
+	return pmukit_sink_sample(&ev->sink, &cpu->record.raw, PMUKIT_IMC_WORDS, 1);
+}
+
+static void imc_trace_give(struct imc_cpu *cpu, struct imc_event *ev, const u64 *record)
+{
+	bool given;
+
+	if (!imc_trace_runs(ev) ||
+	    imc_trace_excluded(&ev->pev.event->attr, record[IMC_RECORD_VAL]))
+		return;
+	if (ev->sink.ring || imc_trace_has_aux(ev))
+		given = imc_trace_to_aux(ev, record);
+	else
+		given = imc_trace_to_sample(cpu, ev, record);
+	if (!given) {
+		imc_trace_lose(ev, 1);
+		return;
+	}
+	ev->pev.sequence++;
+	pmukit_stat_inc(to_pmukit_pmu(ev->pev.event->pmu), PMUKIT_STAT_RECORDS);
+}
+
+/*
+ * How many records the event takes now. An AUX area is never filled to the end: perf would
+ * disable the event.
+ */
+static u32 imc_trace_room(struct imc_event *ev)
+{
+	if (!imc_trace_runs(ev))
+		return 0;
+	if (pmukit_sink_open_aux(&ev->sink, &ev->pev)) {
+		ev->sink.room_words -= min(ev->sink.room_words, (u32)IMC_RECORD_WORDS);
+		return ev->sink.room_words / IMC_RECORD_WORDS;
+	}
+	return imc_trace_has_aux(ev) ? 0 : IMC_SECTION;
+}
+
+/* As many as the one with most room takes: a reader that is behind does not hold back others. */
+static u32 imc_trace_open(struct imc_cpu *cpu)
+{
+	struct imc_event *ev;
+	u32 room = 0;
+
+	list_for_each_entry(ev, &cpu->tracing, node)
+		room = max(room, imc_trace_room(ev));
+	return min(room, IMC_SECTION);
+}
+
+static void imc_trace_close(struct imc_cpu *cpu)
+{
+	struct imc_event *ev;
+
+	list_for_each_entry(ev, &cpu->tracing, node) {
+		bool tell = ev->told != ev->pev.lost;
+
+		if (!ev->sink.ring)
+			continue;
+		ev->told = ev->pev.lost;
+		pmukit_sink_close(&ev->sink, tell ? PERF_AUX_FLAG_PARTIAL : 0);
+	}
+}
+
+/* Taking records */
+
+static u32 imc_trace_take(struct imc_cpu *cpu, u32 room, struct imc_ring_tally *tally)
+{
+	u64 record[IMC_RECORD_WORDS];
+	struct imc_event *ev;
+	u32 taken;
+
+	for (taken = 0; taken < room; taken++) {
+		enum imc_ring_state state = imc_ring_take(&cpu->ring, record, tally);
+
+		if (state == IMC_RING_EMPTY)
+			break;
+		if (state == IMC_RING_PASSED)
+			continue;
+		list_for_each_entry(ev, &cpu->tracing, node)
+			imc_trace_give(cpu, ev, record);
+	}
+	return taken;
+}
+
+static u64 imc_trace_waiting(const struct imc_cpu *cpu)
+{
+	return cpu->ring.written - cpu->ring.taken;
+}
+
+/* One section. Returns whether to go on soon: there was more than it may take. */
+static bool imc_trace_drain(struct imc_cpu *cpu)
+{
+	struct imc_ring_tally tally = {};
+	u32 taken = 0;
+
+	imc_ring_look(&cpu->ring, &tally);
+	cpu->draining = true;
+	if (imc_trace_waiting(cpu)) {
+		taken = imc_trace_take(cpu, imc_trace_open(cpu), &tally);
+		imc_trace_lose_all(cpu, &tally);
+		imc_trace_close(cpu);
+	}
+	cpu->draining = false;
+	cpu->recent += taken;
+	return taken && imc_trace_waiting(cpu);
+}
+
+/* Samples that are not delivered now would be those of the next task. */
+static void imc_trace_drain_task(struct imc_cpu *cpu)
+{
+	struct imc_ring_tally tally = {};
+	struct imc_event *ev;
+
+	if (!imc_trace_drain(cpu))
+		return;
+	list_for_each_entry(ev, &cpu->tracing, node) {
+		if (imc_trace_has_aux(ev))
+			return;
+	}
+	imc_ring_drop(&cpu->ring, &tally);
+	imc_trace_lose_all(cpu, &tally);
+}
+
+static enum hrtimer_restart imc_trace_timer(struct hrtimer *timer)
+{
+	struct imc_cpu *cpu = container_of(timer, struct imc_cpu, timer);
+	u64 now = ktime_get_ns(), pause_ns = IMC_PAUSE_NS;
+
+	/* Without events, or taken to another CPU when ours went away. */
+	if (imc_dead(cpu->imc) || cpu->cpu != smp_processor_id() || list_empty(&cpu->tracing))
+		return HRTIMER_NORESTART;
+
+	if (!imc_trace_drain(cpu))
+		pause_ns = imc_poll_ns(now - cpu->since_ns, cpu->recent, IMC_SECTION);
+	cpu->since_ns = now;
+	cpu->recent = 0;
+	hrtimer_forward_now(timer, ns_to_ktime(pause_ns));
+	return HRTIMER_RESTART;
+}
+
+/* sched_switch: on the CPU of the switch, interrupts off, before it; current is the one to leave. */
+static void imc_trace_switch(void *data, bool preempt, struct task_struct *prev,
+			     struct task_struct *next, unsigned int prev_state)
+{
+	struct imc *imc = data;
+	struct imc_cpu *cpu = this_cpu_ptr(imc->cpus);
+
+	if (!list_empty(&cpu->tracing))
+		imc_trace_drain_task(cpu);
+}
+
+/* The engine */
+
+static int imc_trace_engine_start(struct imc *imc, struct imc_cpu *cpu)
+{
+	u64 address = virt_to_phys(cpu->trace_memory) & IMC_LDBAR_ADDRESS;
+	int ret;
+
+	imc_ring_restart(&cpu->ring);
+	imc->backend->set_ldbar(cpu->cpu, IMC_LDBAR_TRACE | address);
+	ret = imc_engine_get(imc, &cpu->core->engine, PMUKIT_IMC_TRACE, cpu->cpu);
+	if (ret) {
+		imc->backend->set_ldbar(cpu->cpu, 0);
+		return ret;
+	}
+
+	cpu->since_ns = ktime_get_ns();
+	cpu->recent = 0;
+	if (!hrtimer_is_queued(&cpu->timer))
+		hrtimer_start(&cpu->timer, ns_to_ktime(imc_poll_ns(0, 0, IMC_SECTION)),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	return 0;
+}
+
+static void imc_trace_engine_stop(struct imc *imc, struct imc_cpu *cpu)
+{
+	imc_engine_put(imc, &cpu->core->engine, PMUKIT_IMC_TRACE, cpu->cpu);
+	if (!imc_dead(imc))
+		imc->backend->set_ldbar(cpu->cpu, 0);
+}
+
+/* Perf callbacks */
+
+/* What came while the event was stopped is not its own. */
+static void imc_trace_start(struct perf_event *event, int flags)
+{
+	struct imc_cpu *cpu = this_cpu_ptr(imc_pmu_of(event)->imc->cpus);
+
+	if (!(event->hw.state & PERF_HES_STOPPED))
+		return;
+	if (!cpu->draining)
+		imc_trace_drain(cpu);
+	event->hw.state = 0;
+}
+
+/* perf drops samples of a stopped event, so the drain comes first. */
+static void imc_trace_stop(struct perf_event *event, int flags)
+{
+	struct imc_cpu *cpu = this_cpu_ptr(imc_pmu_of(event)->imc->cpus);
+
+	if (event->hw.state & PERF_HES_STOPPED)
+		return;
+	if (!cpu->draining)
+		imc_trace_drain_task(cpu);
+	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+static int imc_trace_add(struct perf_event *event, int flags)
+{
+	struct imc *imc = imc_pmu_of(event)->imc;
+	struct imc_cpu *cpu = this_cpu_ptr(imc->cpus);
+	int ret;
+
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (imc_dead(imc) || pmukit_pmu_gone(to_pmukit_pmu(event->pmu)) || !READ_ONCE(cpu->ready))
+		return -ENODEV;
+
+	if (list_empty(&cpu->tracing)) {
+		ret = imc_trace_engine_start(imc, cpu);
+		if (ret)
+			return ret;
+	}
+	list_add_tail(&imc_of_event(event)->node, &cpu->tracing);
+	if (flags & PERF_EF_START)
+		imc_trace_start(event, flags);
+	return 0;
+}
+
+/* The engine first: what it still had to write is the event's. */
+static void imc_trace_del(struct perf_event *event, int flags)
+{
+	struct imc *imc = imc_pmu_of(event)->imc;
+	struct imc_cpu *cpu = this_cpu_ptr(imc->cpus);
+	struct imc_event *ev = imc_of_event(event);
+	struct imc_ring_tally tally = {};
+
+	if (list_is_singular(&cpu->tracing))
+		imc_trace_engine_stop(imc, cpu);
+	imc_trace_stop(event, flags);
+	list_del(&ev->node);
+	if (list_empty(&cpu->tracing)) {
+		imc_ring_drop(&cpu->ring, &tally);
+		imc_trace_lose(ev, tally.lost);
+	}
+}
+
+/* The count is the number of records delivered. */
+static void imc_trace_read(struct perf_event *event)
+{
+}
+
+static void *imc_trace_setup_aux(struct perf_event *event, void **pages, int nr_pages,
+				 bool overwrite)
+{
+	void *aux = pmukit_setup_aux(event, pages, nr_pages, overwrite);
+
+	if (aux)
+		WRITE_ONCE(imc_of_event(event)->aux, true);
+	return aux;
+}
+
+/* The tracepoint; modules may look for one, but not name it. */
+
+static void imc_trace_find(struct tracepoint *tp, void *found)
+{
+	if (!strcmp(tp->name, "sched_switch"))
+		*(struct tracepoint **)found = tp;
+}
+
+/**
+ * imc_trace_attach - be told of switches from now on
+ * @imc: all of it
+ *
+ * Here and not when an event is opened: it changes code, under locks that may not be taken there.
+ *
+ * Return: 0 or -errno.
+ */
+int imc_trace_attach(struct imc *imc)
+{
+	int ret;
+
+	if (!imc->trace)
+		return 0;
+	for_each_kernel_tracepoint(imc_trace_find, &imc->sched_switch);
+	if (!imc->sched_switch)
+		return -ENOENT;
+	ret = tracepoint_probe_register(imc->sched_switch, imc_trace_switch, imc);
+	if (ret)
+		imc->sched_switch = NULL;
+	return ret;
+}
+
+/**
+ * imc_trace_detach - the opposite; on return nobody is in the probe any more
+ * @imc: all of it
+ */
+void imc_trace_detach(struct imc *imc)
+{
+	if (!imc->sched_switch)
+		return;
+	tracepoint_probe_unregister(imc->sched_switch, imc_trace_switch, imc);
+	tracepoint_synchronize_unregister();
+}
+
+/* Registration */
+
+/**
+ * imc_trace_cpu_init - the part of a CPU that traces
+ * @cpu: a new one
+ */
+void imc_trace_cpu_init(struct imc_cpu *cpu)
+{
+	INIT_LIST_HEAD(&cpu->tracing);
+	hrtimer_setup(&cpu->timer, imc_trace_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void imc_trace_release(struct pmukit_pmu *pp)
+{
+	imc_pmu_free(to_imc_pmu(pp));
+}
+
+static const struct pmukit_pmu_ops imc_trace_ops = {
+	.release = imc_trace_release,
+	.event_free = imc_event_free,
+};
+
+/**
+ * imc_trace_fill - prepare the PMU of the trace unit; its first reference is the caller's
+ * @ipmu: the PMU
+ */
+void imc_trace_fill(struct imc_pmu *ipmu)
+{
+	struct pmu *pmu = &ipmu->pp.pmu;
+
+	pmukit_pmu_init(&ipmu->pp, &imc_trace_ops, THIS_MODULE);
+	ipmu->pp.reach = PMUKIT_REACH_CPUS;
+
+	pmu->capabilities = PERF_PMU_CAP_AUX_PREFER_LARGE;
+	pmu->task_ctx_nr = perf_sw_context;
+	pmu->add = imc_trace_add;
+	pmu->del = imc_trace_del;
+	pmu->start = imc_trace_start;
+	pmu->stop = imc_trace_stop;
+	pmu->read = imc_trace_read;
+	pmu->setup_aux = imc_trace_setup_aux;
+	pmu->free_aux = pmukit_free_aux;
+	pmu->check_period = pmukit_check_period;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Memory barriers under the kernel's names. */
+#ifndef KSHIM_ASM_BARRIER_H
+#define KSHIM_ASM_BARRIER_H
+
+#define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+
+#endif
