@@ -79,29 +79,21 @@ std::string boot_id()
     return id ? *id : std::string();
 }
 
-// JSON is the only form in which QEMU takes the socket.
-std::string device_json(const fs::path &socket, std::string_view bus, std::string_view address)
+// A comma in a QEMU option value is written twice.
+std::string option_value(const fs::path &path)
 {
-    nlohmann::json device = {{"driver", "vfio-user-pci"},
-                             {"socket", {{"type", "unix"}, {"path", socket.string()}}},
-                             {"bus", bus}};
-    if (!address.empty()) {
-        device["addr"] = address;
-        device["multifunction"] = true;
-    }
-    return device.dump();
+    std::string escaped;
+    for (char c : path.string())
+        escaped += c == ',' ? std::string(",,") : std::string(1, c);
+    return escaped;
 }
 
 void add_share(std::vector<std::string> &words, const fs::path &path, std::string_view tag,
                bool read_only)
 {
     words.push_back("-virtfs");
-    // A comma in a QEMU option value is written twice.
-    std::string escaped;
-    for (char c : path.string())
-        escaped += c == ',' ? std::string(",,") : std::string(1, c);
     words.push_back(fmt::format("local,path={},mount_tag={},security_model=none,multidevs=remap{}",
-                                escaped, tag, read_only ? ",readonly=on" : ""));
+                                option_value(path), tag, read_only ? ",readonly=on" : ""));
 }
 
 // More devices than slots share them, eight functions each.
@@ -140,17 +132,32 @@ void add_devices(std::vector<std::string> &words, const MachineSpec &spec)
             words.insert(words.end(),
                          {"-device", port_words(spec.placement, port, address, number)});
         words.insert(words.end(),
-                     {"-device", integrated ? device_json(spec.sockets[number], "pcie.0", address)
-                                            : device_json(spec.sockets[number], port, "")});
+                     {"-device", integrated ? device_json({spec.sockets[number], "pcie.0", address})
+                                            : device_json({spec.sockets[number], port, {}})});
     }
     for (std::string_view bridge : spec.bridges)
         words.insert(words.end(), {"-device", std::string(bridge)});
     for (const PlacedDevice &device : spec.placed)
-        words.insert(words.end(),
-                     {"-device", device_json(device.socket, device.bus, device.address)});
+        if (device.plugged)
+            words.insert(words.end(), {"-device", device_json(device)});
 }
 
 }  // namespace
+
+// JSON is the only form in which QEMU takes the socket.
+std::string device_json(const PlacedDevice &device)
+{
+    nlohmann::json json = {{"driver", "vfio-user-pci"},
+                           {"socket", {{"type", "unix"}, {"path", device.socket.string()}}},
+                           {"bus", device.bus}};
+    if (!device.address.empty()) {
+        json["addr"] = device.address;
+        json["multifunction"] = true;
+    }
+    if (!device.id.empty())
+        json["id"] = device.id;
+    return json.dump();
+}
 
 bool version_has_vfio_user(std::string_view version_output)
 {
@@ -249,6 +256,8 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
         add({"-serial", "mon:stdio"});
     else
         add({"-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"});
+    if (!spec.monitor.empty())
+        add({"-qmp", fmt::format("unix:{},server=on,wait=off", option_value(spec.monitor))});
     add_share(words, spec.out, "out", false);
     add_share(words, spec.stock, "stock", true);
     add_devices(words, spec);

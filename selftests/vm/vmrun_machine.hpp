@@ -24,6 +24,8 @@ struct PlacedDevice {
     std::filesystem::path socket;
     std::string_view bus;
     std::string_view address;
+    std::string id{};     // QEMU's name of it
+    bool plugged = true;  // from the beginning
 };
 
 struct MachineSpec {
@@ -35,9 +37,10 @@ struct MachineSpec {
     Placement placement = Placement::kIntegrated;
     std::vector<std::string_view> bridges{};  // QEMU devices, in front of the placed ones
     std::vector<PlacedDevice> placed{};
-    bool two_nodes = false;     // NUMA nodes, a CPU each; so it is with cxl-rp
-    std::string_view append{};  // more kernel parameters
-    bool terminal = false;      // console on our terminal
+    std::filesystem::path monitor{};  // socket on which QEMU listens; empty: none
+    bool two_nodes = false;           // NUMA nodes, a CPU each; so it is with cxl-rp
+    std::string_view append{};        // more kernel parameters
+    bool terminal = false;            // console on our terminal
 };
 
 // The cache's private one, or else the host's own when it is new enough.
@@ -45,6 +48,9 @@ Result<Emulator> find_emulator(const KernelQuirks &quirks, const std::filesystem
 
 // "QEMU emulator version 10.1.2 (...)" -> at least 10.1?
 bool version_has_vfio_user(std::string_view version_output);
+
+// What -device takes, and the monitor.
+std::string device_json(const PlacedDevice &device);
 
 // Does a guest really run under KVM here? /dev/kvm may be there, take a virtual machine, and fail
 // at its first instructions, so the kernel itself is booted until it looks for its root. The answer

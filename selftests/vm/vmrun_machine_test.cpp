@@ -96,6 +96,19 @@ TEST(MachineWords, PlacedDevicesComeBehindTheBridgesTheyHangOn)
     EXPECT_LT(bridge, below);
 }
 
+TEST(MachineWords, ADeviceThatComesLaterIsNotThereYetAndTheMonitorListens)
+{
+    MachineSpec spec;
+    EXPECT_EQ(joined(spec, "6.12").find("-qmp"), std::string::npos);
+    spec.monitor = "/run/a,qmp";
+    spec.placed = {{"/run/s0", "a", "", "device0"}, {"/run/s1", "b", "", "device1", false}};
+    const std::string words = joined(spec, "6.12");
+    EXPECT_NE(words.find("-qmp unix:/run/a,,qmp,server=on,wait=off"), std::string::npos) << words;
+    EXPECT_NE(words.find(R"("id":"device0")"), std::string::npos);
+    EXPECT_EQ(words.find("device1"), std::string::npos);
+    EXPECT_NE(device_json(spec.placed[1]).find(R"("bus":"b")"), std::string::npos);
+}
+
 TEST(MachineWords, FollowTheQuirksOfTheKernel)
 {
     EXPECT_NE(joined({}, "6.12").find("tcg,thread=single"), std::string::npos);

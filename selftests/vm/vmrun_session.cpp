@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "vmrun_child.hpp"
@@ -16,6 +17,7 @@
 #include "vmrun_initramfs.hpp"
 #include "vmrun_log.hpp"
 #include "vmrun_machine.hpp"
+#include "vmrun_monitor.hpp"
 #include "vmrun_tap.hpp"
 #include "vmrun_text.hpp"
 
@@ -34,6 +36,11 @@ constexpr std::chrono::milliseconds kModelReadyLimit{10000};
 constexpr std::chrono::milliseconds kModelLeaveLimit{10000};
 constexpr size_t kTailLines = 40;
 constexpr std::string_view kGuestSays = "vm: ";
+
+unsigned slowness(const KernelQuirks &kernel)
+{
+    return kernel.debug ? kDebugSlower : 1;
+}
 
 template <typename... Args>
 void say(fmt::format_string<Args...> format, Args &&...args)
@@ -55,13 +62,15 @@ std::string tail(std::string_view text, size_t count)
 // Prints what the guest says of its progress and moves the deadline with every step.
 class Progress : public Watcher {
 public:
-    // The guest may ask for the end of a model, by its number.
-    Progress(const std::vector<Step> &steps, bool verbose, std::function<void(size_t)> end_model,
+    // What the guest says may be a request.
+    Progress(const std::vector<Step> &steps, seconds boot_limit, bool verbose,
+             std::function<void(const std::vector<std::string> &)> heed,
              std::function<void(std::string_view)> look_at_models)
         : steps_(steps),
           verbose_(verbose),
-          end_model_(std::move(end_model)),
-          look_at_models_(std::move(look_at_models))
+          heed_(std::move(heed)),
+          look_at_models_(std::move(look_at_models)),
+          deadline_(steady_clock::now() + boot_limit)
     {
     }
 
@@ -88,8 +97,7 @@ private:
     {
         reached_init_ = true;
         std::vector<std::string> words = words_of(text);
-        if (words.size() == 3 && words[0] == "end" && words[1] == "model")
-            end_model_(std::strtoul(words[2].c_str(), nullptr, 10));
+        heed_(words);
         if (words.size() != 2 || words[0] != "step")
             return;
         step_ = words[1];
@@ -100,11 +108,11 @@ private:
 
     const std::vector<Step> &steps_;
     bool verbose_;
-    std::function<void(size_t)> end_model_;
+    std::function<void(const std::vector<std::string> &)> heed_;
     std::function<void(std::string_view)> look_at_models_;
     std::string step_ = "boot";
     bool reached_init_ = false;
-    steady_clock::time_point deadline_ = steady_clock::now() + kBootLimit;
+    steady_clock::time_point deadline_;
 };
 
 // A model, and what is known about its end.
@@ -129,13 +137,19 @@ public:
 private:
     Result<void> prepare();
     fs::path socket(size_t number) const { return out(fmt::format("s{}", number)); }
+    fs::path monitor_socket() const { return out("qmp"); }
     Result<void> start_models();
     Result<void> start_chassis();
     Result<void> start_model(const std::vector<std::string> &words);
     Result<void> wait_for_model(size_t number);
     Result<MachineSpec> make_machine();
     Result<int> run_guest(const MachineSpec &spec);
-    void end_model(size_t number);
+    void heed(const std::vector<std::string> &words);
+    Result<void> end_model(size_t number);
+    Result<void> plug_device(size_t number);
+    Result<void> unplug_device(size_t number);
+    Result<Monitor *> monitor();
+    PlacedDevice placed(size_t number) const;
     void look_at_models(std::string_view step);
     void stop_models();
 
@@ -159,6 +173,7 @@ private:
     std::map<std::string, std::string> names_;  // placeholders
     ExpectedSkips skips_;
     std::vector<Device> devices_;
+    std::optional<Monitor> monitor_;
     bool machine_failed_ = false;
     bool guest_failed_ = false;
 };
@@ -198,8 +213,8 @@ Result<void> Session::prepare()
     if (!options_.unit || options_.mode == Mode::kShell)
         return {};
     for (const GuestStep &step : scenario_.steps)
-        steps_.push_back({step.limit_seconds * (options_.kernel->debug ? kDebugSlower : 1),
-                          std::string(step.name), expand(step.command, names_)});
+        steps_.push_back({step.limit_seconds * slowness(*options_.kernel), std::string(step.name),
+                          expand(step.command, names_)});
 
     auto skips = read_file(options_.selftests / options_.unit->unit / "expected-skips");
     skips_ = ExpectedSkips::parse(skips ? *skips : "");
@@ -265,13 +280,71 @@ Result<void> Session::wait_for_model(size_t number)
                                                tail(errors ? *errors : "", kTailLines))};
 }
 
+// What a guest may ask for on its console: "vm: <verb> <noun> <number>". It sees by itself whether
+// anything came of it.
+void Session::heed(const std::vector<std::string> &words)
+{
+    struct Request {
+        std::string_view verb, noun;
+        Result<void> (Session::*grant)(size_t number);
+    };
+    static constexpr Request kRequests[] = {
+        {"end", "model", &Session::end_model},
+        {"plug", "device", &Session::plug_device},
+        {"unplug", "device", &Session::unplug_device},
+    };
+    if (words.size() != 3)
+        return;
+    for (const Request &request : kRequests) {
+        if (words[0] != request.verb || words[1] != request.noun)
+            continue;
+        auto done = (this->*request.grant)(std::strtoul(words[2].c_str(), nullptr, 10));
+        if (!done)
+            say("{}: {}", fmt::join(words, " "), done.error().message);
+    }
+}
+
+PlacedDevice Session::placed(size_t number) const
+{
+    const ChassisDevice &device = scenario_.chassis[number];
+    return {socket(number), device.bus, device.address, fmt::format("device{}", number),
+            device.plugged};
+}
+
+Result<Monitor *> Session::monitor()
+{
+    if (monitor_)
+        return &*monitor_;
+    auto connected = Monitor::connect(monitor_socket());
+    if (!connected)
+        return connected.error();
+    return &monitor_.emplace(std::move(*connected));
+}
+
+Result<void> Session::plug_device(size_t number)
+{
+    if (number >= scenario_.chassis.size())
+        return Error{Errc::kUsage, "no such device"};
+    auto monitor = this->monitor();
+    return monitor ? (*monitor)->plug(device_json(placed(number))) : monitor.error();
+}
+
+Result<void> Session::unplug_device(size_t number)
+{
+    if (number >= scenario_.chassis.size())
+        return Error{Errc::kUsage, "no such device"};
+    auto monitor = this->monitor();
+    return monitor ? (*monitor)->unplug(placed(number).id) : monitor.error();
+}
+
 // As a device dies that is pulled out: without a word to its client.
-void Session::end_model(size_t number)
+Result<void> Session::end_model(size_t number)
 {
     if (number >= devices_.size())
-        return;
+        return Error{Errc::kUsage, "no such model"};
     devices_[number].ended_on_request = true;
     devices_[number].model.kill();
+    return {};
 }
 
 // A model that ends while its guest runs is known at once, and by the step that saw it.
@@ -333,7 +406,8 @@ Result<MachineSpec> Session::make_machine()
             spec.sockets.push_back(device.socket);
     spec.bridges = scenario_.bridges;
     for (size_t i = 0; i < scenario_.chassis.size(); i++)
-        spec.placed.push_back({socket(i), scenario_.chassis[i].bus, scenario_.chassis[i].address});
+        spec.placed.push_back(placed(i));
+    spec.monitor = monitor_socket();
     spec.two_nodes = scenario_.two_nodes;
     spec.append = scenario_.append;
     spec.placement = options_.placement.value_or(scenario_.placement);
@@ -350,9 +424,11 @@ Result<int> Session::run_guest(const MachineSpec &spec)
         return run_terminal(words);
 
     Progress progress(
-        steps_, options_.verbose, [this](size_t number) { end_model(number); },
+        steps_, kBootLimit * slowness(*options_.kernel), options_.verbose,
+        [this](const std::vector<std::string> &request) { heed(request); },
         [this](std::string_view step) { look_at_models(step); });
     auto run = run_machine(words, out("console.log"), progress);
+    monitor_.reset();
     if (!run)
         return run.error();
     if (run->ending == Ending::kInterrupted)

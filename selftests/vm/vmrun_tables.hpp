@@ -56,6 +56,7 @@ struct ChassisDevice {
     std::string_view words;  // as pmukit-model chassis --device takes them, without --socket
     std::string_view bus;    // what QEMU calls the place it goes to
     std::string_view address{};
+    bool plugged = true;  // from the beginning; otherwise when the guest asks for it
 };
 
 // One guest: the devices in it, what runs inside, what is judged outside.
