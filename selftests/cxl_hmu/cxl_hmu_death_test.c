@@ -18,8 +18,8 @@
 #include "hmu_records.h"
 #include "kselftest_harness.h"
 #include "pmu_event.h"
+#include "pmu_machine.h"
 
-#define CONSOLE		"/dev/console"
 #define DATA_PAGES	8
 #define AUX_PAGES	16
 #define ACCESSES	30
@@ -82,15 +82,14 @@ TEST_F_TIMEOUT(death, of_a_device_that_records, TIMEOUT_SECONDS)
 {
 	struct pmu_event other;
 	struct hmu_device device;
-	char order[64], path[128];
+	char path[128];
 	__u64 count;
 
 	for (unsigned int i = 1; i <= self->deaths; i++) {
 		/* The dead leave the bus, so the next one is number 1 again. */
 		ASSERT_EQ(0, hmu_device_find(&device, 1)) TH_LOG("death %u", i);
 		record(_metadata, self, &device, &self->event);
-		snprintf(order, sizeof(order), "vm: end model %u\n", i);
-		ASSERT_EQ(0, write_text(CONSOLE, order));
+		ASSERT_EQ(0, ask_vmrun("end model", i));
 		wait_for_the_end(self);
 		ASSERT_EQ(PMUKIT_CXL_HMU_F_RESET, self->tally.flags & PMUKIT_CXL_HMU_F_RESET);
 

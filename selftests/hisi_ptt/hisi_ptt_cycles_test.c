@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two hundred starts and stops, while one process tunes, one plugs and unplugs a device that nobody traces, and, in the
- * second half, one lets the second CPU leave and come back. Each stop finds another fill level, some beyond a device
+ * Two hundred starts and stops, while one process tunes, one removes a function that nobody traces and looks for it again,
+ * one has another plugged and unplugged, and, in the second half, one lets the second CPU leave and come back. Each stop finds another fill level, some beyond a device
  * buffer, most no multiple of anything. What came out of the AUX area is left in $OUT/cycles (or /out/cycles), for
  * hisi_ptt_judge to hold against the model's log entry by entry.
  */
@@ -19,13 +19,18 @@
 #include "ptt_event.h"
 
 #define PMU		"hisi_ptt0_2"
-#define OTHER_ENDPOINT	"0000:04:00.0"	/* below the other port that is served */
+#define PCI_DEVICES	"/sys/bus/pci/devices"
+/* Both below the other port that is served */
+#define OTHER_ENDPOINT	"0000:04:00.0"
+#define PLUGGED_ENDPOINT "0000:05:00.0"
+#define PLUGGED_DEVICE	4		/* as vmrun counts */
 #define RESCAN		"/sys/bus/pci/rescan"
 #define DATA_PAGES	64
 #define AUX_PAGES	32		/* 128 KiB: device buffers of 32 KiB, 1024 entries each */
 #define BUFFER_ENTRIES	1024
 #define CYCLES		100		/* of each of the two tests */
 #define PAUSE_US	50000
+#define MOST_BESIDE	4
 #define TIMEOUT_SECONDS	600
 
 FIXTURE(cycles) {
@@ -33,7 +38,7 @@ FIXTURE(cycles) {
 	unsigned char *bytes;
 	FILE *out;
 	long long lost;
-	pid_t beside[3];
+	pid_t beside[MOST_BESIDE];
 };
 
 /* Beside: they go on until they are killed. */
@@ -47,11 +52,19 @@ static void tune_on(unsigned int round)
 	write_text(path, round & 2 ? "0" : "2");
 }
 
-static void plug_on(unsigned int round)
+static void remove_on(unsigned int round)
 {
-	write_text("/sys/bus/pci/devices/" OTHER_ENDPOINT "/remove", "1");
+	write_text(PCI_DEVICES "/" OTHER_ENDPOINT "/remove", "1");
 	write_text(RESCAN, "1");
 	usleep(PAUSE_US);
+}
+
+static void plug_on(unsigned int round)
+{
+	bool there = !access(PCI_DEVICES "/" PLUGGED_ENDPOINT, F_OK);
+
+	ask_vmrun(there ? "unplug device" : "plug device", PLUGGED_DEVICE);
+	wait_for_file(PCI_DEVICES "/" PLUGGED_ENDPOINT, !there);
 }
 
 static void switch_cpu_on(unsigned int round)
@@ -71,7 +84,7 @@ static pid_t start_beside(void (*go_on)(unsigned int round))
 
 static void end_all_beside(FIXTURE_DATA(cycles) *self)
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < MOST_BESIDE; i++) {
 		if (self->beside[i] > 0) {
 			kill(self->beside[i], SIGTERM);
 			waitpid(self->beside[i], NULL, 0);
@@ -139,7 +152,8 @@ TEST_F_TIMEOUT(cycles, at_odd_fill_levels_lose_nothing, TIMEOUT_SECONDS)
 	long long zero_copy = ptt_number(PMU, "runs/zero_copy");
 
 	self->beside[0] = start_beside(tune_on);
-	self->beside[1] = start_beside(plug_on);
+	self->beside[1] = start_beside(remove_on);
+	self->beside[2] = start_beside(plug_on);
 	for (int i = 0; i < CYCLES; i++) {
 		if (i == 0 || (i < CYCLES / 2 && i % 2 == 0))
 			open_event(_metadata, self);
@@ -158,8 +172,9 @@ TEST_F_TIMEOUT(cycles, at_odd_fill_levels_lose_nothing, TIMEOUT_SECONDS)
 TEST_F_TIMEOUT(cycles, with_cpus_coming_and_going_deliver_what_was_traced, TIMEOUT_SECONDS)
 {
 	self->beside[0] = start_beside(tune_on);
-	self->beside[1] = start_beside(plug_on);
-	self->beside[2] = start_beside(switch_cpu_on);
+	self->beside[1] = start_beside(remove_on);
+	self->beside[2] = start_beside(plug_on);
+	self->beside[3] = start_beside(switch_cpu_on);
 	open_event(_metadata, self);
 	for (int i = 0; i < CYCLES; i++) {
 		EXPECT_LE(0, cycle(_metadata, self, stores_of(i))) {

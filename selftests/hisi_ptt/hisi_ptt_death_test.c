@@ -17,7 +17,6 @@
 #include "pmu_machine.h"
 #include "ptt_event.h"
 
-#define CONSOLE		"/dev/console"
 #define HEALTHY		"hisi_ptt0_0"
 #define DATA_PAGES	8
 #define AUX_PAGES	32
@@ -96,7 +95,7 @@ static __u64 flags_at_the_end(FIXTURE_DATA(death) *self)
 TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
 {
 	struct pmu_event other = { .fd = -1 };
-	char order[64], path[128], pmu[32];
+	char path[128], pmu[32];
 
 	for (int i = 1; i <= self->deaths; i++) {
 		snprintf(pmu, sizeof(pmu), "hisi_ptt0_%d", i);
@@ -110,8 +109,7 @@ TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
 		open_mapped(_metadata, pmu, &self->event);
 		ASSERT_EQ(0, pmu_event_enable(&self->event));
 		usleep(SETTLE_US);
-		snprintf(order, sizeof(order), "vm: end model %d\n", i);
-		ASSERT_EQ(0, write_text(CONSOLE, order));
+		ASSERT_EQ(0, ask_vmrun("end model", i));
 		ASSERT_TRUE(flags_at_the_end(self) & PERF_AUX_FLAG_TRUNCATED) TH_LOG("death %d", i);
 		ASSERT_EQ(1, ptt_number(pmu, "stats/resets"));
 

@@ -12,8 +12,10 @@
 #include "pmu_event.h"
 #include "pmu_machine.h"
 
+#define CONSOLE		"/dev/console"
 #define STEP_US		10000
 #define STEPS		500
+#define FILE_STEPS	3000	/* a hot-plug slot waits five seconds before it lets go */
 
 int module_load(const char *file)
 {
@@ -50,6 +52,24 @@ int cpu_set_online(int cpu, const char *online)
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
 	return write_text(path, online);
+}
+
+int ask_vmrun(const char *verb_and_noun, int number)
+{
+	char request[64];
+
+	snprintf(request, sizeof(request), "vm: %s %d\n", verb_and_noun, number);
+	return write_text(CONSOLE, request);
+}
+
+int wait_for_file(const char *path, bool there)
+{
+	for (unsigned int step = 0; step < FILE_STEPS; step++) {
+		if (!access(path, F_OK) == there)
+			return 0;
+		usleep(STEP_US);
+	}
+	return -ETIMEDOUT;
 }
 
 long long now_ms(void)

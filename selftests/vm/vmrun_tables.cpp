@@ -545,10 +545,19 @@ Scenario hisi_ptt_test()
     return test;
 }
 
+// With an endpoint more, below the other port of the switch, where at first nothing is.
+Scenario hisi_ptt_with_a_free_slot(std::string_view name)
+{
+    Scenario scenario = hisi_ptt_scenario(name);
+    scenario.chassis.push_back(
+        {"pcie_ep --bdf 05:00.0 --root-port 00:11.0", "down1", {}, /*plugged=*/false});
+    return scenario;
+}
+
 // Starts and stops, and the entries of all of them.
 Scenario hisi_ptt_cycles()
 {
-    Scenario cycles = hisi_ptt_scenario("cycles");
+    Scenario cycles = hisi_ptt_with_a_free_slot("cycles");
     cycles.routine = {"7.2"};
     cycles.steps = {{"cycles", "hisi_ptt_cycles_test", 600}};
     cycles.judgements = {{"two hundred starts and stops: entry by entry what the model traced",
@@ -558,6 +567,21 @@ Scenario hisi_ptt_cycles()
                           0,
                           {"lost=0 equal=yes"}}};
     return cycles;
+}
+
+// Endpoints plugged and unplugged while they are traced.
+Scenario hisi_ptt_hotplug()
+{
+    Scenario hotplug = hisi_ptt_with_a_free_slot("hotplug");
+    hotplug.routine = {"6.12", "6.12-arm64"};
+    hotplug.steps = {{"hotplug", "hisi_ptt_hotplug_test", 600}};
+    hotplug.judgements = {{"plugged and unplugged: entry by entry what the model traced",
+                           {"{ptt_judge}", "--entries", "{guest}/hotplug", "--traced",
+                            "{out}/traced.log", "--seen", "{out}/seen.log", "--run", "0", "--runs",
+                            "0", "--at-least", "1000", "--kernel", "{kver}"},
+                           0,
+                           {"lost=0 equal=yes"}}};
+    return hotplug;
 }
 
 // On x86 the device is said to be near the second CPU, since the first cannot leave.
@@ -657,6 +681,7 @@ UnitSpec hisi_ptt()
                      "selftests/hisi_ptt/hisi_ptt_life_test",
                      "selftests/hisi_ptt/hisi_ptt_faults_test",
                      "selftests/hisi_ptt/hisi_ptt_death_test",
+                     "selftests/hisi_ptt/hisi_ptt_hotplug_test",
                      "selftests/hisi_ptt/pcie_load"};
     unit.files = {"selftests/hisi_ptt/abi_paths.sh",
                   "selftests/hisi_ptt/traffic.sh",
@@ -676,6 +701,7 @@ UnitSpec hisi_ptt()
         hisi_ptt_stock("stock_samples_more", kPttPerfSamples, kPttAll.subspan(kPttLeast), x86),
         hisi_ptt_iommu(),
         hisi_ptt_cycles(),
+        hisi_ptt_hotplug(),
         hisi_ptt_life("life", true, x86),
         hisi_ptt_life("life-arm64", false, {"6.12-arm64"}),
         hisi_ptt_faults(),

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Endpoints below a served port are plugged and unplugged by QEMU, as a hand would: vmrun does it when it is asked to on
+ * the console. What is traced comes and goes with them. All that came out of the AUX area is left in $OUT/hotplug (or
+ * /out/hotplug), for hisi_ptt_judge to hold against the model's log entry by entry.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "ptt_event.h"
+
+#define PMU		"hisi_ptt0_2"
+#define REQUESTERS	PMU_SYSFS "/" PMU "/requester_filters/0000:"
+#define DATA_PAGES	64
+#define AUX_PAGES	128
+#define TIMES		5
+#define SETTLE_US	200000
+#define TIMEOUT_SECONDS	600
+
+/* A function that can be plugged. vmrun counts devices as the scenario lists them. */
+struct endpoint {
+	int device;
+	const char *bdf, *file, *filter;
+	__u64 id;
+};
+
+static const struct endpoint old = { 1, "01:00.0", REQUESTERS "01:00.0", "0x00100", 0x100 };
+/* Below a switch; nothing is there when the guest starts. */
+static const struct endpoint new = { 4, "05:00.0", REQUESTERS "05:00.0", "0x00500", 0x500 };
+
+FIXTURE(hotplug) {
+	struct pmu_event event;
+	unsigned char *bytes;
+	FILE *out;
+	pid_t beside;
+};
+
+static int plug(const struct endpoint *endpoint)
+{
+	return ask_vmrun("plug device", endpoint->device) ?: wait_for_file(endpoint->file, true);
+}
+
+static int unplug(const struct endpoint *endpoint)
+{
+	return ask_vmrun("unplug device", endpoint->device) ?: wait_for_file(endpoint->file, false);
+}
+
+/* Its DMA, which names it as the requester, and accesses by a CPU. */
+static int make_traffic(const struct endpoint *endpoint)
+{
+	char command[160];
+
+	snprintf(command, sizeof(command),
+		 "pcie_load --function %s --writes 20 --reads 20 --width 4 --fetches 5 --stores 5 --bytes 700 >/dev/null",
+		 endpoint->bdf);
+	return system(command);
+}
+
+/* Until the function is gone, or it is killed. */
+static pid_t start_traffic(const struct endpoint *endpoint)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	while (!make_traffic(endpoint))
+		;
+	_exit(0);
+}
+
+static void end_traffic(FIXTURE_DATA(hotplug) *self)
+{
+	if (self->beside > 0) {
+		kill(self->beside, SIGTERM);
+		waitpid(self->beside, NULL, 0);
+	}
+	self->beside = 0;
+}
+
+FIXTURE_SETUP(hotplug)
+{
+	const char *folder = getenv("OUT") ?: "/out";
+	char path[256];
+
+	self->event.fd = -1;
+	if (pmu_type(PMU) < 0 || geteuid())
+		SKIP(return, pmu_type(PMU) < 0 ? "no " PMU : "needs root");
+	self->bytes = malloc(AUX_PAGES * getpagesize());
+	ASSERT_NE(NULL, self->bytes);
+	snprintf(path, sizeof(path), "%s/hotplug", folder);
+	self->out = fopen(path, "a");
+	ASSERT_NE(NULL, self->out);
+}
+
+FIXTURE_TEARDOWN(hotplug)
+{
+	end_traffic(self);
+	pmu_event_close(&self->event);
+	free(self->bytes);
+	if (self->out)
+		EXPECT_EQ(0, fclose(self->out));
+}
+
+static int open_requester(FIXTURE_DATA(hotplug) *self, const struct endpoint *endpoint)
+{
+	const struct ptt_terms all_it_sends = { endpoint->id, 2, 7, 1 };
+
+	return ptt_open_counting(PMU, &self->event, &all_it_sends) ?: pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES);
+}
+
+/* What has come is kept; how many entries. */
+static size_t take(struct __test_metadata *_metadata, FIXTURE_DATA(hotplug) *self)
+{
+	size_t size = pmu_event_aux(&self->event, self->bytes, AUX_PAGES * getpagesize());
+
+	EXPECT_EQ(size, fwrite(self->bytes, 1, size, self->out));
+	return size / PTT_ENTRY_BYTES_8DW;
+}
+
+static void record_traffic(struct __test_metadata *_metadata, FIXTURE_DATA(hotplug) *self,
+			   const struct endpoint *endpoint)
+{
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	ASSERT_EQ(0, make_traffic(endpoint));
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	ASSERT_LT(0, take(_metadata, self));
+}
+
+TEST_F_TIMEOUT(hotplug, a_function_that_comes_can_be_traced_until_it_goes, TIMEOUT_SECONDS)
+{
+	char text[32];
+
+	for (int i = 0; i < TIMES; i++) {
+		ASSERT_EQ(-ENOENT, read_text(new.file, text, sizeof(text)));
+		ASSERT_EQ(-EINVAL, open_requester(self, &new));
+		ASSERT_EQ(0, plug(&new));
+		ASSERT_EQ(0, read_text(new.file, text, sizeof(text)));
+		EXPECT_STREQ(new.filter, text);
+		ASSERT_EQ(0, open_requester(self, &new));
+		record_traffic(_metadata, self, &new);
+		pmu_event_close(&self->event);
+		ASSERT_EQ(0, unplug(&new));
+	}
+}
+
+/* In the middle of its traffic in every second round. What had passed by then is delivered, and then nothing. */
+TEST_F_TIMEOUT(hotplug, an_event_ends_when_its_requester_is_unplugged, TIMEOUT_SECONDS)
+{
+	long long count;
+
+	for (int i = 0; i < TIMES; i++) {
+		ASSERT_EQ(0, open_requester(self, &old));
+		ASSERT_EQ(0, pmu_event_enable(&self->event));
+		ASSERT_EQ(0, make_traffic(&old));
+		if (i % 2) {
+			self->beside = start_traffic(&old);
+			usleep(SETTLE_US);
+		}
+		ASSERT_EQ(0, unplug(&old));
+		end_traffic(self);
+		EXPECT_TRUE(ptt_aux_flags(&self->event) & PERF_AUX_FLAG_TRUNCATED);
+		count = ptt_count(&self->event);
+		EXPECT_LT(0, count);
+		EXPECT_EQ(count, take(_metadata, self));
+
+		ASSERT_EQ(0, plug(&old));
+		ASSERT_EQ(0, make_traffic(&old));
+		EXPECT_EQ(count, ptt_count(&self->event)) {
+			TH_LOG("it stays disabled");
+		}
+		EXPECT_EQ(0, take(_metadata, self));
+		record_traffic(_metadata, self, &old);
+		pmu_event_close(&self->event);
+	}
+}
+
+/* The port is what is traced, and it stays. */
+TEST_F_TIMEOUT(hotplug, an_event_of_a_port_goes_on_when_what_is_below_is_changed, TIMEOUT_SECONDS)
+{
+	static const struct ptt_terms all_that_comes = { PTT_PORT_FILTER, 2, 7, 1 };
+
+	ASSERT_EQ(0, ptt_open_counting(PMU, &self->event, &all_that_comes));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	for (int i = 0; i < TIMES; i++) {
+		ASSERT_EQ(0, make_traffic(&old));
+		ASSERT_EQ(0, unplug(&old));
+		ASSERT_EQ(0, plug(&old));
+	}
+	ASSERT_EQ(0, make_traffic(&old));
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	EXPECT_FALSE(ptt_aux_flags(&self->event) & PERF_AUX_FLAG_TRUNCATED);
+	EXPECT_EQ(ptt_count(&self->event), take(_metadata, self));
+}
+
+TEST_HARNESS_MAIN
