@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * imc_engine: what its files share.
+ *
+ * Locking: a core's lock is innermost but for nothing. It is taken with interrupts off, by the
+ * scheduler's probe (under the run queue's lock), by ticks, and by whoever starts and stops.
+ * Nothing of the kernel is called under it but clocks.
+ */
+#ifndef IMC_ENGINE_H
+#define IMC_ENGINE_H
+
+#include <linux/atomic.h>
+#include <linux/cpumask.h>
+#include <linux/hrtimer.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "imc_engine_core.h"
+
+/* Counters are posted to memory this often while their engine runs. */
+#define IMC_ENGINE_POST_NS	4000000
+
+/**
+ * struct imc_engine_core - a core, named after the first of its threads that was seen
+ * @lock: protects all below, and the threads of @cpus
+ * @cpus: its threads; grows only
+ * @mode: which engine HTM lets run: 0, PMUKIT_IMC_CORE or PMUKIT_IMC_TRACE
+ * @pdbar: where its counters are; 0: nowhere
+ * @scom: TRACE_IMC_SCOM
+ * @state: of the core
+ * @posted: what its memory knows of
+ * @book: what was added to each counter since load
+ * @rounds: how often
+ */
+struct imc_engine_core {
+	raw_spinlock_t lock;
+	cpumask_var_t cpus;
+	u32 mode;
+	u64 pdbar;
+	u64 scom;
+	struct imc_engine_core_state state;
+	struct imc_engine_facts posted;
+	u64 book[IMC_ENGINE_NR_SLOTS];
+	u64 rounds;
+};
+
+/**
+ * struct imc_engine_thread - a CPU
+ * @core: set once, before the CPU is first used; NULL: never seen online
+ * @chip: number of its chip
+ * @online: ticks may run here
+ * @ldbar: the register
+ * @task: what runs here; NULL while offline
+ * @task_faults: its page faults when they were last counted
+ * @state: of the thread
+ * @posted: what the memory behind LDBAR knows of
+ * @trace: place in the buffer behind LDBAR
+ * @tick: stands for the hardware: runs on this CPU while the core's HTM does
+ * @period_ns: of @tick; this CPU alone
+ * @ticks: how often it fired
+ * @late: moments of the grid that passed without a tick
+ * @blind: ticks without interrupted registers
+ * @book: what was added to each counter through LDBAR since load
+ * @kick: asks this CPU to start its tick
+ * @kicked: @kick is on its way
+ */
+struct imc_engine_thread {
+	struct imc_engine_core *core;
+	u32 chip;
+	bool online;
+	u64 ldbar;
+	struct task_struct *task;
+	u64 task_faults;
+	struct imc_engine_thread_state state;
+	struct imc_engine_facts posted;
+	struct imc_engine_trace trace;
+	struct hrtimer tick;
+	u64 period_ns;
+	u64 ticks;
+	u64 late;
+	u64 blind;
+	u64 book[IMC_ENGINE_NR_SLOTS];
+	call_single_data_t kick;
+	atomic_t kicked;
+};
+
+DECLARE_PER_CPU(struct imc_engine_thread, imc_engine_threads);
+
+/* imc_engine_htm.c: cores and threads */
+int imc_engine_htm_prepare(u32 cpmc_load);
+void imc_engine_htm_finish(void);
+int imc_engine_htm_init(u32 type, phys_addr_t address, unsigned int cpu);
+int imc_engine_htm_start(u32 type, unsigned int cpu);
+int imc_engine_htm_stop(unsigned int cpu);
+void imc_engine_set_ldbar(unsigned int cpu, u64 value);
+int imc_engine_cpu_online(unsigned int cpu);
+int imc_engine_cpu_offline(unsigned int cpu);
+void imc_engine_task_switch(struct task_struct *next);
+void imc_engine_thread_account(struct imc_engine_thread *thread);
+struct imc_engine_core *imc_engine_core_by_number(unsigned int number);
+
+static inline struct imc_engine_thread *imc_engine_thread_of(unsigned int cpu)
+{
+	return per_cpu_ptr(&imc_engine_threads, cpu);
+}
+
+/* imc_engine_nest.c: chips */
+struct pmukit_imc_chip;
+
+/**
+ * struct imc_engine_chip_book - what a chip's engine did
+ * @id: the chip
+ * @status: IMC_ENGINE_STATUS_*
+ * @speed: as the control block has it
+ * @rounds: how often counters were posted
+ * @slots: what was added to each since load
+ */
+struct imc_engine_chip_book {
+	u32 id;
+	u64 status;
+	u64 speed;
+	u64 rounds;
+	u64 slots[IMC_ENGINE_NR_NEST_SLOTS];
+};
+
+int imc_engine_nest_prepare(void);
+void imc_engine_nest_finish(void);
+int imc_engine_nest_command(unsigned int cpu, u64 command);
+unsigned int imc_engine_chips(struct pmukit_imc_chip *chips, unsigned int max);
+int imc_engine_chip_of(unsigned int cpu);
+void imc_engine_pages(enum imc_engine_nest_fact fact, unsigned int order);
+bool imc_engine_chip_read(unsigned int index, struct imc_engine_chip_book *book);
+
+/* imc_engine_probe.c: what the kernel tells */
+int imc_engine_probe_prepare(void);
+void imc_engine_probe_finish(void);
+
+/* imc_engine_book.c: sysfs */
+int imc_engine_book_prepare(void);
+void imc_engine_book_finish(void);
+
+#endif /* IMC_ENGINE_H */

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * imc_engine: the arithmetic of counters, records and the nest's control block.
+ *
+ * Facts only grow. A counter in memory is fed by the difference of two states of them, converted
+ * before they are subtracted: what is lost to rounding in one round comes with the next.
+ *
+ * A trace buffer is written like this, and nobody is told when it begins anew:
+ *
+ *      +--------+--------+--------+--------+     +--------+
+ *      | newest | oldest |        |        | ... |        |   4096 << BUFFERSIZE records
+ *      +--------+--------+--------+--------+     +--------+
+ *               ^ at
+ */
+
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+#include "imc_engine_core.h"
+
+#define IMC_ENGINE_LINE_BYTES	64
+
+/* Facts */
+
+/* A clock that went back counts as one that stood. */
+static u64 imc_engine_elapsed(u64 since_ns, u64 now_ns)
+{
+	return now_ns > since_ns ? now_ns - since_ns : 0;
+}
+
+void imc_engine_account(struct imc_engine_core_state *core, u64 now_ns)
+{
+	u64 ns = imc_engine_elapsed(core->stamp_ns, now_ns);
+	u64 *fact = core->facts.value;
+
+	core->stamp_ns += ns;
+	fact[IMC_ENGINE_ELAPSED_NS] += ns;
+	fact[IMC_ENGINE_BUSY_0_NS + min_t(unsigned int, core->busy, 2)] += ns;
+	fact[IMC_ENGINE_TASK_NS] += ns * core->busy;
+	if (core->busy)
+		fact[IMC_ENGINE_NON_IDLE_NS] += ns;
+}
+
+void imc_engine_account_thread(struct imc_engine_core_state *core,
+			       struct imc_engine_thread_state *thread, u64 now_ns)
+{
+	u64 ns;
+
+	imc_engine_account(core, now_ns);
+	ns = imc_engine_elapsed(thread->since_ns, core->stamp_ns);
+	thread->since_ns += ns;
+	if (thread->busy)
+		thread->task_ns += ns;
+}
+
+void imc_engine_set_busy(struct imc_engine_core_state *core,
+			 struct imc_engine_thread_state *thread, bool busy, u64 now_ns)
+{
+	imc_engine_account_thread(core, thread, now_ns);
+	core->busy += busy;
+	core->busy -= thread->busy;
+	thread->busy = busy;
+}
+
+/* What one thread sees: its core's time, its own work. */
+void imc_engine_thread_facts(const struct imc_engine_core_state *core,
+			     const struct imc_engine_thread_state *thread,
+			     struct imc_engine_facts *facts)
+{
+	*facts = core->facts;
+	facts->value[IMC_ENGINE_NON_IDLE_NS] = thread->task_ns;
+	facts->value[IMC_ENGINE_TASK_NS] = thread->task_ns;
+	facts->value[IMC_ENGINE_SWITCHES] = thread->switches;
+	facts->value[IMC_ENGINE_FAULTS] = thread->faults;
+}
+
+/* Counters */
+
+/* A processor cycle is a nanosecond, and an instruction takes one. */
+const struct imc_engine_slot imc_engine_slots[IMC_ENGINE_NR_SLOTS] = {
+	{ "CPM_CCYC",			0x00, IMC_ENGINE_ELAPSED_NS,	1, 1 },
+	{ "CPM_32MHZ_CYC",		0x08, IMC_ENGINE_ELAPSED_NS,	4, 125 },
+	{ "CPM_NON_IDLE_PCYC",		0x10, IMC_ENGINE_NON_IDLE_NS,	1, 1 },
+	{ "CPM_NON_IDLE_INST",		0x18, IMC_ENGINE_TASK_NS,	1, 1 },
+	{ "CPM_0THRD_NON_IDLE_PCYC",	0x20, IMC_ENGINE_BUSY_0_NS,	1, 1 },
+	{ "CPM_1THRD_NON_IDLE_PCYC",	0x28, IMC_ENGINE_BUSY_1_NS,	1, 1 },
+	{ "CPM_2THRD_NON_IDLE_PCYC",	0x30, IMC_ENGINE_BUSY_2_NS,	1, 1 },
+	{ "CPM_1THRD_NON_IDLE_INST",	0x38, IMC_ENGINE_BUSY_1_NS,	1, 1 },
+	{ "CPM_CONTEXT_SWITCHES",	0x40, IMC_ENGINE_SWITCHES,	1, 1 },
+	{ "CPM_PAGE_FAULTS",		0x48, IMC_ENGINE_FAULTS,	1, 1 },
+	{ "CPM_TASK_CLOCK",		0x50, IMC_ENGINE_TASK_NS,	1, 1 },
+};
+
+/* value * multiplier / divisor without a product that overflows */
+static u64 imc_engine_scale(u64 value, u32 multiplier, u32 divisor)
+{
+	return value / divisor * multiplier + value % divisor * multiplier / divisor;
+}
+
+u64 imc_engine_slot_delta(const struct imc_engine_slot *slot, const struct imc_engine_facts *from,
+			  const struct imc_engine_facts *to)
+{
+	return imc_engine_scale(to->value[slot->fact], slot->multiplier, slot->divisor) -
+	       imc_engine_scale(from->value[slot->fact], slot->multiplier, slot->divisor);
+}
+
+/* Trace */
+
+/* What skiboot writes on POWER9, with a period of our own. */
+u64 imc_engine_scom(u32 cpmc_load)
+{
+	return FIELD_PREP(IMC_ENGINE_SCOM_SAMPSEL, IMC_ENGINE_SAMPSEL_CPMC2) |
+	       FIELD_PREP(IMC_ENGINE_SCOM_CPMC_LOAD, (u64)cpmc_load) |
+	       FIELD_PREP(IMC_ENGINE_SCOM_CPMC1SEL, IMC_ENGINE_CPMC1SEL_P9) |
+	       FIELD_PREP(IMC_ENGINE_SCOM_CPMC2SEL, IMC_ENGINE_CPMC2SEL_32MHZ);
+}
+
+/* From CPMC_LOAD to the overflow of 32 bits; an event of the 32 MHz clock takes 31.25 ns. */
+u64 imc_engine_period_ns(u64 scom)
+{
+	u64 events = BIT_ULL(32) - FIELD_GET(IMC_ENGINE_SCOM_CPMC_LOAD, scom);
+
+	return imc_engine_scale(events, 125, 4);
+}
+
+u32 imc_engine_buffer_records(u64 scom)
+{
+	return IMC_ENGINE_BUFFER_RECORDS <<
+	       min_t(u32, FIELD_GET(IMC_ENGINE_SCOM_BUFFERSIZE, scom), IMC_ENGINE_BUFFERSIZE_MAX);
+}
+
+/* 512 MHz, as on POWER */
+u64 imc_engine_timebase(u64 ns)
+{
+	return imc_engine_scale(ns, 64, 125);
+}
+
+u64 imc_engine_32mhz(u64 ns)
+{
+	return imc_engine_scale(ns, 4, 125);
+}
+
+/*
+ * The first moment after now on a grid: CPMC counts on while nobody looks, so the moments of a thread
+ * do not depend on when it was started. Otherwise a task that never runs for a whole period would
+ * not be seen at all.
+ */
+u64 imc_engine_next_tick(u64 now_ns, u64 period_ns, u64 phase_ns)
+{
+	if (now_ns < phase_ns)
+		return phase_ns;
+	return phase_ns + ((now_ns - phase_ns) / period_ns + 1) * period_ns;
+}
+
+/* Makes the next record, in this CPU's byte order. Returns its place in the buffer. */
+u32 imc_engine_trace_record(struct imc_engine_trace *trace, u64 scom, u64 now_ns, u64 ip,
+			    bool user, u64 switches, u64 words[IMC_ENGINE_RECORD_WORDS])
+{
+	u32 at = trace->at;
+
+	/* Readers find the end of what is new where the timebase does not grow. */
+	trace->timebase = max_t(u64, imc_engine_timebase(now_ns), trace->timebase + 1);
+	words[IMC_ENGINE_RECORD_TB1] = trace->timebase;
+	words[IMC_ENGINE_RECORD_IP] = ip;
+	words[IMC_ENGINE_RECORD_PIDR] = IMC_ENGINE_RECORD_HV | (user ? IMC_ENGINE_RECORD_PR : 0);
+	words[IMC_ENGINE_RECORD_CPMC1] = now_ns;
+	words[IMC_ENGINE_RECORD_CPMC1 + 1] = imc_engine_32mhz(now_ns);
+	words[IMC_ENGINE_RECORD_CPMC1 + 2] = switches;
+	words[IMC_ENGINE_RECORD_CPMC1 + 3] = trace->records;
+	words[IMC_ENGINE_RECORD_TB2] = trace->timebase & IMC_ENGINE_RECORD_TB2_MASK;
+	trace->records++;
+	trace->at = (at + 1) % imc_engine_buffer_records(scom);
+	return at;
+}
+
+/* Nest */
+
+/* Memory controllers count lines of memory, the fabric its own cycles. */
+const struct imc_engine_nest_slot imc_engine_nest_slots[IMC_ENGINE_NR_NEST_SLOTS] = {
+	{ "PM_MCS01_64B_RD_DISP_PORT01", IMC_ENGINE_OFFSET_MCS01 + 0x00,
+	  IMC_ENGINE_NEST_PAGES_FREED },
+	{ "PM_MCS01_64B_WR_DISP_PORT01", IMC_ENGINE_OFFSET_MCS01 + 0x08,
+	  IMC_ENGINE_NEST_PAGES_TAKEN },
+	{ "PM_MCS01_64B_RD_DISP_PORT23", IMC_ENGINE_OFFSET_MCS01 + 0x10,
+	  IMC_ENGINE_NEST_BLOCK_PAGES_FREED },
+	{ "PM_MCS01_64B_WR_DISP_PORT23", IMC_ENGINE_OFFSET_MCS01 + 0x18,
+	  IMC_ENGINE_NEST_BLOCK_PAGES_TAKEN },
+	{ "PM_PB_CYC", IMC_ENGINE_OFFSET_POWERBUS0, IMC_ENGINE_NEST_NS },
+};
+
+u64 imc_engine_nest_delta(const struct imc_engine_nest_slot *slot, u32 page_bytes,
+			  const struct imc_engine_nest_facts *from,
+			  const struct imc_engine_nest_facts *to)
+{
+	u64 delta = to->value[slot->fact] - from->value[slot->fact];
+
+	if (slot->fact == IMC_ENGINE_NEST_NS)
+		return delta * 2;	/* 2 GHz */
+	return delta * (page_bytes / IMC_ENGINE_LINE_BYTES);
+}
+
+u64 imc_engine_nest_status(u64 status, u64 command)
+{
+	switch (command) {
+	case IMC_ENGINE_COMMAND_RESUME:
+	case IMC_ENGINE_COMMAND_CLEAR:
+		return IMC_ENGINE_STATUS_RUNNING;
+	case IMC_ENGINE_COMMAND_PAUSE:
+		return IMC_ENGINE_STATUS_PAUSED;
+	default:
+		return status;
+	}
+}
+
+/* A speed that does not exist is the slowest. */
+u64 imc_engine_nest_interval_ns(u64 speed)
+{
+	static const u32 us[IMC_ENGINE_SPEED_MAX + 1] = {
+		128, 256, 1000, 4000, 16000, 64000, 256000, 1000000,
+	};
+
+	return us[min_t(u64, speed, IMC_ENGINE_SPEED_MAX)] * 1000ULL;
+}
