@@ -375,6 +375,7 @@ void Framer::finish_part()
 
 void Framer::loss(uint64_t bytes)
 {
+    settle();
     const bool in_step = in_step_;
     const Format format = format_;
     finish_part();

@@ -229,6 +229,169 @@ TEST(HisiPttDecode, IsNotMisledByOnesBeforeAnEntry)
         }
 }
 
+// Where entries begin, judged by what is around
+
+// Bytes that are no entry of either format, wherever one begins in them.
+Buffer nothing(size_t bytes)
+{
+    return Buffer(bytes, std::byte{0x7e});
+}
+
+Buffer joined(std::initializer_list<Buffer> parts)
+{
+    Buffer all;
+    for (const Buffer &part : parts)
+        join(all, part);
+    return all;
+}
+
+TEST(HisiPttDecode, SixEntriesThatAgreeAreEnoughAndFiveAreNot)
+{
+    for (size_t before : {size_t{101}, size_t{112}}) {
+        const Collector six = decode(joined({nothing(before), stream_of(Format::k4dw, 6)}));
+        EXPECT_EQ(six.packets.size(), 6U);
+        EXPECT_EQ(six.gaps, (std::vector<Gap>{{0, before}}));
+        const Collector five = decode(joined({nothing(before), stream_of(Format::k4dw, 5)}));
+        EXPECT_EQ(five.packets.size(), 0U);
+        EXPECT_EQ(five.skipped_bytes, before + 5 * k4dwBytes);
+    }
+}
+
+TEST(HisiPttDecode, EntriesBetweenDamageAndAnotherFormatAreFound)
+{
+    const Collector six =
+        decode(joined({nothing(37), stream_of(Format::k4dw, 6), stream_of(Format::k8dw, 3)}));
+    EXPECT_EQ(six.packets.size(), 9U);
+    EXPECT_EQ(six.gaps, (std::vector<Gap>{{0, 37}}));
+    const Collector five =
+        decode(joined({nothing(37), stream_of(Format::k4dw, 5), stream_of(Format::k8dw, 3)}));
+    EXPECT_EQ(five.packets.size(), 3U);
+    EXPECT_EQ(five.gaps, (std::vector<Gap>{{0, 37 + 5 * k4dwBytes}}));
+}
+
+TEST(HisiPttDecode, OneThatAgreesByChanceIsNotTheFirst)
+{
+    for (const Buffer &behind : {Buffer(), stream_of(Format::k8dw, 3)}) {
+        const Collector got = decode(joined({nothing(16), stream_of(Format::k4dw, 1), nothing(16),
+                                             stream_of(Format::k4dw, 8), behind}));
+        EXPECT_EQ(got.packets.size(), 8 + behind.size() / k8dwBytes);
+        EXPECT_EQ(got.gaps, (std::vector<Gap>{{0, 48}}));
+    }
+}
+
+TEST(HisiPttDecode, AMarkIsNoneWhenNoEntryFollowsIt)
+{
+    const Collector got = decode(
+        joined({nothing(40), stream_of(Format::k8dw, 1), nothing(40), stream_of(Format::k8dw, 3)}));
+    EXPECT_EQ(got.packets.size(), 3U);
+    EXPECT_EQ(got.gaps, (std::vector<Gap>{{0, 40 + k8dwBytes + 40}}));
+}
+
+// A whole dword is there to be seen; less is not.
+TEST(HisiPttDecode, WhatFollowsTheLastMarkCountsIfThereIsADwordOfIt)
+{
+    EXPECT_EQ(decode(joined({nothing(33), stream_of(Format::k8dw, 1), nothing(3)})).packets.size(),
+              1U);
+    EXPECT_EQ(decode(joined({nothing(33), stream_of(Format::k8dw, 1), nothing(4)})).packets.size(),
+              0U);
+}
+
+TEST(HisiPttDecode, AnEntryOfTheOtherFormatMayBeTheLast)
+{
+    const Collector got =
+        decode(joined({nothing(33), stream_of(Format::k8dw, 1), stream_of(Format::k4dw, 1)}));
+    EXPECT_EQ(got.packets.size(), 2U);
+    EXPECT_EQ(got.gaps, (std::vector<Gap>{{0, 33}}));
+}
+
+TEST(HisiPttDecode, AShortRunIsNotPassedOverForALongerOneBehindIt)
+{
+    const Collector got = decode(joined({nothing(33), stream_of(Format::k8dw, 1),
+                                         stream_of(Format::k4dw, 1), stream_of(Format::k8dw, 10)}));
+    EXPECT_EQ(got.packets.size(), 12U);
+    EXPECT_EQ(got.gaps, (std::vector<Gap>{{0, 33}}));
+}
+
+// A prefix that ends in ones and a time that ends in zeros: one byte to the right all looks alike,
+// but entries begin where the offset says.
+TEST(HisiPttDecode, IsNotMisledByOnesBehindAMark)
+{
+    Buffer all;
+    for (uint32_t i = 0; i < 40; i++)
+        join(all,
+             testing::entry_8dw({0x40000001, 0x0100000f, 0x1000, 0x12345678}, i << 8, 0x910abcff));
+    for (size_t begin = 2; begin < 32; begin++) {
+        const Collector got = decode(Bytes(all).subspan(begin), begin);
+        ASSERT_EQ(got.packets.size(), 39U) << begin;
+        EXPECT_EQ(got.packets[0].prefix, 0x910abcffU);
+        EXPECT_EQ(got.skipped_bytes, 32 - begin);
+    }
+}
+
+// A byte of ones in front, which is where the offset would have the entry: but there only one looks
+// like an entry.
+TEST(HisiPttDecode, TheLongerChainIsRight)
+{
+    Buffer all = nothing(31);
+    all.push_back(std::byte{0xff});
+    for (uint32_t i = 0; i < 5; i++)
+        join(all, testing::entry_8dw({0x40000001, 0x0100000f, 0x1000, 0}, i));
+    const Collector got = decode(all, 1);
+    EXPECT_EQ(got.packets.size(), 5U);
+    EXPECT_EQ(got.gaps, (std::vector<Gap>{{1, 32}}));
+}
+
+// The end of a window is not that of the data.
+TEST(HisiPttDecode, EntriesThatBeginAtTheEndOfAWindowAreKept)
+{
+    const Collector got =
+        decode(joined({nothing(1000), stream_of(Format::k4dw, 20)}), 0, /*piece=*/1024);
+    EXPECT_EQ(got.packets.size(), 20U);
+    EXPECT_EQ(got.gaps, (std::vector<Gap>{{0, 1000}}));
+}
+
+// The first ten of twenty entries, a loss, and what is behind it.
+Collector decode_around_loss(uint64_t offset, uint64_t loss, size_t again_at)
+{
+    const Buffer all = stream_of(Format::k4dw, 20);
+    Collector collector;
+    StreamDecoder decoder(collector);
+    decoder.start(offset);
+    decoder.data(Bytes(all).first(10 * k4dwBytes));
+    decoder.loss(loss);
+    decoder.data(Bytes(all).subspan(again_at));
+    decoder.end();
+    return collector;
+}
+
+TEST(HisiPttDecode, BehindALossOfKnownSizeAnEntryMayBeCut)
+{
+    const Collector got = decode_around_loss(0, 40, 10 * k4dwBytes + 40);
+    EXPECT_EQ(got.packets.size(), 17U);
+    EXPECT_EQ(got.gaps, (std::vector<Gap>{{10 * k4dwBytes + 40, 8}}));
+}
+
+// Where three could not be told from noise, and the offset means nothing.
+TEST(HisiPttDecode, BehindALossOfUnknownSizeTheNextEntryBeginsAtOnce)
+{
+    const Collector got = decode_around_loss(5, 0, 17 * k4dwBytes);
+    EXPECT_EQ(got.packets.size(), 13U);
+    EXPECT_EQ(got.skipped_bytes, 0U);
+}
+
+TEST_P(HisiPttStream, EntriesOfSamplesFollowEachOther)
+{
+    const Buffer all = stream_of(GetParam(), 5);
+    Collector collector;
+    StreamDecoder decoder(collector);
+    decoder.start(1000);
+    decoder.entries(GetParam(), Bytes(all).first(2 * size()));
+    decoder.entries(GetParam(), Bytes(all).subspan(2 * size()));
+    decoder.end();
+    ASSERT_EQ(collector.packets.size(), 5U);
+    EXPECT_EQ(collector.packets[4].offset, 1000 + 4 * size());
+}
+
 TEST(HisiPttDecode, EightEntriesOfNoTypeAreNoEntries)
 {
     Buffer all = stream_of(Format::k4dw, 20);

@@ -290,6 +290,16 @@ TEST(HisiPttRecord, IsFoundBehindItsTag)
     EXPECT_FALSE(words_of_raw(Bytes(raw).first(11)));
 }
 
+TEST(HisiPttRecord, ATagWithNothingBehindItIsARecordOfNoWords)
+{
+    testing::Buffer raw(8);
+    testing::put_dword(raw, PMUKIT_RAW_TAG_HISI_PTT);
+    const std::optional<Bytes> words = words_of_raw(raw);
+    ASSERT_TRUE(words);
+    EXPECT_TRUE(words->empty());
+    EXPECT_FALSE(parse_record(*words));
+}
+
 TEST(HisiPttRecord, NumbersSayWhatIsMissing)
 {
     RecordAccount account;
