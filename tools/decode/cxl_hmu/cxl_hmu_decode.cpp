@@ -75,12 +75,18 @@ Record make_record(const Header &header, Bytes bytes, uint64_t offset)
     return record;
 }
 
-// In search of a record only: an entry may look like the mark, so what follows must fit too.
-bool chain_fits(Bytes bytes, const Header &header)
+// In search of a record only: an entry may look like the mark, so what follows must fit too. bytes:
+// at least a header.
+bool chain_begins(Bytes bytes)
 {
-    if (header.record_bytes() >= bytes.size())
+    if (load_le<uint64_t>(bytes.data() + kWordBytes) != kMark)
+        return false;
+    const std::optional<Header> header = parse_header(bytes);
+    if (!header)
+        return false;
+    if (header->record_bytes() >= bytes.size())
         return true;
-    Bytes behind = bytes.subspan(header.record_bytes());
+    const Bytes behind = bytes.subspan(header->record_bytes());
     return behind.size() < kHeaderBytes || parse_header(behind);
 }
 
@@ -110,8 +116,7 @@ size_t StreamDecoder::skip_damage(Bytes bytes)
     // Words lie at multiples of their size; after a loss the data may begin elsewhere.
     size_t at = std::min<size_t>(bytes.size(), (kWordBytes - offset_ % kWordBytes) % kWordBytes);
     while (bytes.size() - at >= kHeaderBytes) {
-        std::optional<Header> header = parse_header(bytes.subspan(at));
-        if (header && chain_fits(bytes.subspan(at), *header)) {
+        if (chain_begins(bytes.subspan(at))) {
             in_step_ = true;
             break;
         }
@@ -161,9 +166,16 @@ void StreamDecoder::data(Bytes bytes)
         size_t wanted = kHeaderBytes;
         if (std::optional<Header> header = in_step_ ? parse_header(carry_) : std::nullopt)
             wanted = header->record_bytes();
+        const Bytes before = bytes;
         fill_carry(bytes, wanted);
-        size_t used = consume(carry_);
-        carry_.erase(carry_.begin(), carry_.begin() + static_cast<ptrdiff_t>(used));
+        const size_t left = carry_.size() - consume(carry_);
+        const size_t taken = before.size() - bytes.size();
+        if (left <= taken) {  // all of it lies in these bytes, too: a search goes on there
+            bytes = before.subspan(taken - left);
+            carry_.clear();
+        } else {
+            carry_.erase(carry_.begin(), carry_.end() - static_cast<ptrdiff_t>(left));
+        }
     }
     size_t used = consume(bytes);
     append(carry_, bytes.subspan(used));
