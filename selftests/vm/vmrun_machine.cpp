@@ -234,7 +234,10 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     // under a hypervisor it knows of.
     const bool two_nodes = cxl || spec.two_nodes;
     add({"-cpu", fmt::format("{}{}", quirks.cpu, cxl ? ",-hypervisor" : ""), "-smp",
-         two_nodes ? "2,sockets=2" : "2", "-m", memory});
+         !spec.smp.empty() ? std::string(spec.smp)
+         : two_nodes       ? "2,sockets=2"
+                           : "2",
+         "-m", memory});
     // vfio-user needs guest memory that can be handed to the model as a file.
     add({"-object", fmt::format("memory-backend-memfd,id=m,size={},share=on", memory)});
     if (two_nodes) {

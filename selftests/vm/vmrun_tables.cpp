@@ -867,9 +867,45 @@ UnitSpec uncore_pmon()
     return unit;
 }
 
+// Two chips of a core each, of two threads: CPUs of the second can all go offline on x86.
+[[maybe_unused]] constexpr std::string_view kTwoCores = "4,sockets=2,cores=1,threads=2";
+
+Scenario imc_commands()
+{
+    Scenario commands;
+    commands.name = "commands";
+    commands.steps = {{"abi_paths", "/selftests/imc/abi_paths.sh", 60},
+                      {"commands", "/selftests/imc/commands.sh", 300}};
+    return commands;
+}
+
+Scenario imc_trace()
+{
+    Scenario trace;
+    trace.name = "split";
+    trace.steps = {{"trace", "imc_trace_test", 1200}};
+    return trace;
+}
+
+UnitSpec imc()
+{
+    UnitSpec unit;
+    unit.unit = "imc";
+    unit.stock_modules = {"firmware_class"};  // a module where the kernel is made for debugging
+    unit.modules = {"pmukit_common", "imc", "imc_engine"};
+    unit.firmware = {"pmukit/imc-power9.dtb"};
+    unit.programs = {"selftests/imc/imc_load", "selftests/imc/imc_trace_test"};
+    unit.files = {"selftests/imc/tap.sh", "selftests/imc/abi_paths.sh", "selftests/imc/commands.sh",
+                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
+                  "Documentation/ABI/testing/sysfs-devices-imc_engine"};
+    unit.tests = {imc_commands(), imc_trace()};
+    unit.demo = imc_commands();
+    return unit;
+}
+
 const std::vector<UnitSpec> &unit_table()
 {
-    static const std::vector<UnitSpec> table = {cxl_hmu(), hisi_ptt(), uncore_pmon()};
+    static const std::vector<UnitSpec> table = {cxl_hmu(), hisi_ptt(), imc(), uncore_pmon()};
     return table;
 }
 

@@ -82,6 +82,7 @@ struct Scenario {
     // Two NUMA nodes with a CPU each: a device that is said to be near the second has a CPU that
     // can go offline on x86 as well.
     bool two_nodes = false;
+    std::string_view smp{};     // QEMU's -smp in place of two CPUs; not with nodes
     std::string_view append{};  // more kernel parameters
 };
 

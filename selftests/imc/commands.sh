@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The commands of Linux's Documentation/arch/powerpc/imc.rst, with the distribution's own perf.
+. "$(dirname "$0")/tap.sh"
+sysfs=/sys/bus/event_source/devices
+cd "$work" || exit 1
+
+command -v perf >/dev/null || skip_all "no perf"
+[ -d $sysfs/trace_imc ] || skip_all "no trace_imc"
+plan 13
+
+# counts FILE: the first column of each line that perf stat -x wrote, "<not counted>" and the like as they are
+counts() { grep -v '^#' "$1" | grep . | cut -d' ' -f"${2:-1}"; }
+all_positive() { awk '!($1 > 0) { bad = 1 } END { exit !NR || bad }'; }
+show() { sed 's/^/# /' "$1" | head -n "${2:-30}"; }
+
+perf list 2>/dev/null >list
+for event in nest_mcs01/PM_MCS01_64B_RD_DISP_PORT01/ nest_mcs01/PM_MCS01_64B_RD_DISP_PORT23/ \
+	core_imc/CPM_0THRD_NON_IDLE_PCYC/ core_imc/CPM_1THRD_NON_IDLE_INST/ \
+	thread_imc/CPM_0THRD_NON_IDLE_PCYC/ thread_imc/CPM_1THRD_NON_IDLE_INST/ trace_imc/trace_cycles/; do
+	grep -qi "$event" list || { echo "# perf list has no $event"; missing=1; }
+done
+[ -z "${missing:-}" ]
+result "perf list" $?
+
+perf stat -x ' ' -e "nest_mcs01/PM_MCS01_64B_WR_DISP_PORT01/" -a --per-socket -- imc_load faults 2000 2>nest
+show nest
+counts nest 3 | all_positive && [ "$(grep -c '^S[0-9]' nest)" -ge 1 ]
+result "perf stat -a --per-socket of a nest event" $?
+
+[ "$(cat $sysfs/nest_mcs01/alias 2>/dev/null)" = nest_mcs01_imc ]
+result "the kernel's own name is the alias" $?
+
+# Since 6.6 perf takes it for the PMU's name as well.
+case $(uname -r) in
+6.1.*) true ;;
+*) perf stat -x ' ' -e "nest_mcs01_imc/PM_MCS01_64B_WR_DISP_PORT01/" -a -- imc_load faults 2000 2>alias
+	show alias
+	counts alias | all_positive ;;
+esac
+result "perf takes the alias where it knows of them" $?
+
+perf stat -x ' ' -e "core_imc/CPM_NON_IDLE_INST/" -C 0 -I 1000 -- imc_load busy 2500 2>core
+show core
+[ "$(counts core 2 | grep -c .)" -ge 2 ] || grep -q core_imc core
+awk '/core_imc/ { n++; for (i = 1; i < 4; i++) if ($i ~ /^[0-9]+$/ && $i > 0) good++ } END { exit !(n >= 2 && good >= n) }' core
+result "perf stat -C 0 -I 1000 of a core event" $?
+
+perf stat -x ' ' -e "thread_imc/CPM_NON_IDLE_PCYC/" -- imc_load busy 500 2>thread
+show thread
+counts thread | all_positive
+result "perf stat of a program with a thread event" $?
+
+perf record -q -o busy.data -e trace_imc/trace_cycles/ -- imc_load split 4000 >record 2>&1
+result "perf record -e trace_imc/trace_cycles/" $?
+show record
+
+perf report --stdio -i busy.data --sort comm,dso >report 2>&1
+show report
+grep -q imc_load report
+result "perf report --stdio names the program" $?
+
+perf report --stdio -i busy.data --sort symbol >symbols 2>&1
+show symbols
+awk '/work_0/ { a = $1 + 0 } /work_1/ { b = $1 + 0 } /work_2/ { c = $1 + 0 }
+	END { sum = a + b + c; if (sum == 0) exit 1; a *= 100 / sum; b *= 100 / sum; c *= 100 / sum
+	print "# " a " " b " " c
+	exit !(a > 60 && a < 80 && b > 10 && b < 30 && c > 4 && c < 18) }' symbols
+result "perf report --stdio names its functions" $?
+
+perf record -q -a -o all.data -e trace_imc/trace_cycles/ -- imc_load split 2000 >record 2>&1
+perf report --stdio -i all.data --sort comm 2>/dev/null | grep -q imc_load
+result "perf record -a" $?
+
+perf record -q -R -a -o raw.data -e trace_imc/trace_cycles/ -- imc_load split 500 >record 2>&1 &&
+	perf script -i raw.data -F comm,pid,cpu,ip 2>/dev/null | grep -q imc_load
+result "perf record -R -a" $?
+
+# What the processor's own counters interrupt for: nothing here. The engine's ticks are in its own book.
+pmi() { grep -E '^ *(PMI|PMU)|arm-pmu' /proc/interrupts; }
+ticks() { cat /sys/devices/imc_engine/cpu[0-9]* | awk '$1 == "ticks" { n += $2 } END { print n + 0 }'; }
+pmi >before
+first=$(ticks)
+imc_load split 4000 &
+TERM=dumb timeout -s INT 3 perf top --stdio -e trace_imc/trace_cycles/ </dev/null >top 2>&1
+wait
+pmi >after
+show top 12
+cmp -s before after
+result "perf top leaves performance monitoring interrupts alone" $?
+[ "$(ticks)" -gt "$first" ] && grep -q stands /sys/devices/imc_engine/model
+result "the engine's ticks are in its book, and it says what it is" $?
+exit $tap_failed

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "imc_book.h"
+#include "pmu_event.h"
+
+#define BOOK "/sys/devices/imc_engine"
+
+bool book_is_there(void)
+{
+	return !access(BOOK "/model", R_OK);
+}
+
+void book_text(const char *page, int number, const char *word, char *text, int size)
+{
+	char path[128], content[4096], *line, *rest = content;
+	size_t length = strlen(word);
+
+	text[0] = '\0';
+	snprintf(path, sizeof(path), BOOK "/%s%d", page, number);
+	if (read_text(path, content, sizeof(content)))
+		return;
+	while ((line = strsep(&rest, "\n")))
+		if (!strncmp(line, word, length) && line[length] == ' ')
+			snprintf(text, size, "%s", line + length + 1);
+}
+
+long long book_number(const char *page, int number, const char *word)
+{
+	char text[64];
+
+	book_text(page, number, word, text, sizeof(text));
+	return text[0] ? strtoll(text, NULL, 0) : -1;
+}
+
+long long book_sum(const char *page, const char *word)
+{
+	long nr = sysconf(_SC_NPROCESSORS_CONF);
+	long long sum = 0, one;
+
+	for (int number = 0; number < nr; number++) {
+		one = book_number(page, number, word);
+		sum += one > 0 ? one : 0;
+	}
+	return sum;
+}
+
+int cpus_online(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int core_of(int cpu)
+{
+	return book_number("cpu", cpu, "core");
+}
+
+long long trace_stat(const char *name)
+{
+	long long value;
+	char path[128];
+
+	snprintf(path, sizeof(path), PMU_SYSFS "/trace_imc/stats/%s", name);
+	return read_number(path, &value) ? -1 : value;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the engine says it did: /sys/devices/imc_engine. */
+#ifndef PMUKIT_SELFTESTS_IMC_BOOK_H
+#define PMUKIT_SELFTESTS_IMC_BOOK_H
+
+#include <stdbool.h>
+
+bool book_is_there(void);
+
+/* The value of a word on a page ("cpu0", "core0", "chip0"), or -1. */
+long long book_number(const char *page, int number, const char *word);
+/* The same as text; empty when there is none. */
+void book_text(const char *page, int number, const char *word, char *text, int size);
+/* Of all pages of a kind. */
+long long book_sum(const char *page, const char *word);
+
+int cpus_online(void);		/* how many */
+int core_of(int cpu);		/* the engine's number of it, or -1 */
+
+/* stats/<name> of trace_imc */
+long long trace_stat(const char *name);
+
+#endif

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * trace_imc against the engine's book and against programs whose course is known: every record is
+ * delivered or counted as lost, and samples belong to the code, the mode and the thread that ran.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "imc_book.h"
+#include "imc_ring.h"
+#include "imc_work.h"
+#include "kselftest_harness.h"
+#include "pmu_machine.h"
+
+#define POINTS		3	/* of a hundred */
+#define WANTED		5000	/* samples */
+#define POLL_US		20000
+
+FIXTURE(imc_trace)
+{
+	struct trace trace;
+};
+
+FIXTURE_SETUP(imc_trace)
+{
+	if (!book_is_there())
+		SKIP(return, "no engine");
+}
+
+FIXTURE_TEARDOWN(imc_trace)
+{
+	trace_close(&self->trace);
+}
+
+static pid_t child_that(void (*act)(void *data), void *data)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	act(data);
+	_exit(0);
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Keeps each CPU busy. */
+static void burn(void *data)
+{
+	for (;;)
+		work_split();
+}
+
+/* Exactness */
+
+struct sequence {
+	uint64_t next[MAX_CPUS];	/* of the event */
+	uint64_t gaps;
+	uint64_t number[MAX_CPUS];	/* of the engine */
+	uint64_t lost[MAX_CPUS];
+	uint64_t missing;		/* records of the engine between two samples */
+	bool begun[MAX_CPUS];
+	unsigned int damaged, backwards;
+};
+
+static void follow(const struct trace_sample *sample, void *data)
+{
+	struct sequence *s = data;
+	uint32_t cpu = sample->cpu % MAX_CPUS;
+
+	s->damaged += sample->damaged;
+	s->backwards += sample->sequence < s->next[cpu] || sample->lost < s->lost[cpu];
+	s->gaps += sample->sequence - s->next[cpu];
+	s->next[cpu] = sample->sequence + 1;
+	if (s->begun[cpu]) {
+		s->backwards += sample->number <= s->number[cpu];
+		s->missing += sample->number - s->number[cpu] - 1;
+	}
+	s->begun[cpu] = true;
+	s->number[cpu] = sample->number;
+	s->lost[cpu] = sample->lost;
+}
+
+struct tally {
+	long long written, handed, lost, rejected;
+};
+
+static void tally_now(struct tally *tally)
+{
+	tally->written = book_sum("cpu", "records");
+	tally->handed = trace_stat("records");
+	tally->lost = trace_stat("lost");
+	tally->rejected = trace_stat("rejected");
+}
+
+static void tally_since(struct tally *tally)
+{
+	struct tally now;
+
+	tally_now(&now);
+	tally->written = now.written - tally->written;
+	tally->handed = now.handed - tally->handed;
+	tally->lost = now.lost - tally->lost;
+	tally->rejected = now.rejected - tally->rejected;
+}
+
+/* Runs until every CPU wrote so many records, reading or not. */
+static void run_records(struct trace *trace, long long records, bool reading, struct sequence *s)
+{
+	long long first[MAX_CPUS], end = now_ms() + 120000;
+	bool more = true;
+
+	for (int i = 0; i < trace->nr; i++)
+		first[i] = book_number("cpu", trace->cpus[i], "records");
+	while (more && now_ms() < end) {
+		usleep(POLL_US);
+		if (reading)
+			trace_read(trace, follow, s);
+		more = false;
+		for (int i = 0; i < trace->nr; i++)
+			more |= book_number("cpu", trace->cpus[i], "records") < first[i] + records;
+	}
+}
+
+TEST_F(imc_trace, delivers_each_record)
+{
+	struct sequence s = {};
+	struct tally tally;
+	pid_t child = child_that(burn, NULL);
+
+	ASSERT_EQ(trace_open(&self->trace, 256, -1), 0);
+	tally_now(&tally);
+	ASSERT_EQ(trace_enable(&self->trace), 0);
+	run_records(&self->trace, 1000, true, &s);
+	ASSERT_EQ(trace_disable(&self->trace), 0);
+	ASSERT_EQ(trace_read(&self->trace, follow, &s), 0);
+	end_child(child);
+	tally_since(&tally);
+	TH_LOG("written %lld, samples %lld, lost %lld, perf lost %lld", tally.written,
+	       self->trace.samples, tally.lost, self->trace.perf_lost);
+	EXPECT_GE(tally.written, 2000);
+	EXPECT_EQ(tally.written, self->trace.samples + tally.lost + self->trace.perf_lost);
+	EXPECT_EQ(tally.handed, self->trace.samples + self->trace.perf_lost);
+	EXPECT_EQ(tally.rejected, 0);
+	EXPECT_EQ(tally.lost, 0);
+	EXPECT_EQ(s.missing, tally.lost + self->trace.perf_lost);
+	EXPECT_EQ(s.gaps, self->trace.perf_lost);
+	EXPECT_EQ(s.damaged, 0);
+	EXPECT_EQ(s.backwards, 0);
+}
+
+/* A ring of one page that is not read for a while: perf loses, and what it says adds up. */
+TEST_F(imc_trace, counts_what_perf_loses)
+{
+	struct sequence s = {};
+	struct tally tally;
+	pid_t child = child_that(burn, NULL);
+
+	ASSERT_EQ(trace_open(&self->trace, 1, -1), 0);
+	tally_now(&tally);
+	ASSERT_EQ(trace_enable(&self->trace), 0);
+	run_records(&self->trace, 400, false, &s);
+	/* The record that tells of a loss comes with the next sample. */
+	run_records(&self->trace, 200, true, &s);
+	ASSERT_EQ(trace_read(&self->trace, follow, &s), 0);
+	ASSERT_EQ(trace_disable(&self->trace), 0);
+	ASSERT_EQ(trace_read(&self->trace, follow, &s), 0);
+	end_child(child);
+	tally_since(&tally);
+	TH_LOG("written %lld, samples %lld, lost %lld, perf lost %lld", tally.written,
+	       self->trace.samples, tally.lost, self->trace.perf_lost);
+	EXPECT_GT(self->trace.perf_lost, 0);
+	EXPECT_EQ(tally.written, self->trace.samples + tally.lost + self->trace.perf_lost);
+	EXPECT_EQ(s.gaps, self->trace.perf_lost);
+	EXPECT_EQ(s.missing, tally.lost + self->trace.perf_lost);
+	EXPECT_EQ(s.damaged, 0);
+	EXPECT_EQ(s.backwards, 0);
+}
+
+/* A task's event, over its threads and CPUs: nothing of what the engine wrote is forgotten. */
+static void switch_often(void *data)
+{
+	for (;;) {
+		work_split();
+		usleep(300);
+	}
+}
+
+TEST_F(imc_trace, delivers_each_record_of_a_task)
+{
+	struct sequence s = {};
+	struct tally tally;
+	pid_t child = child_that(switch_often, NULL);
+
+	ASSERT_EQ(trace_open(&self->trace, 64, child), 0);
+	tally_now(&tally);
+	ASSERT_EQ(trace_enable(&self->trace), 0);
+	for (int i = 0; i < 100; i++) {
+		usleep(POLL_US);
+		trace_read(&self->trace, follow, &s);
+	}
+	ASSERT_EQ(trace_disable(&self->trace), 0);
+	ASSERT_EQ(trace_read(&self->trace, follow, &s), 0);
+	end_child(child);
+	tally_since(&tally);
+	TH_LOG("written %lld, samples %lld, lost %lld", tally.written, self->trace.samples,
+	       tally.lost);
+	EXPECT_GT(tally.written, 50);
+	EXPECT_EQ(tally.written, self->trace.samples + tally.lost + self->trace.perf_lost);
+	EXPECT_EQ(s.damaged, 0);
+}
+
+/* Whose samples */
+
+struct shares {
+	uint32_t pid;
+	long long all, user, kernel, of_work[NR_WORKS];
+	unsigned int wrong;		/* a mode that the address contradicts */
+};
+
+static bool is_kernel_address(uint64_t ip)
+{
+	return ip >> 63;
+}
+
+static void share(const struct trace_sample *sample, void *data)
+{
+	struct shares *shares = data;
+	int which = work_of(sample->ip);
+
+	shares->wrong += sample->user == is_kernel_address(sample->ip);
+	if (sample->pid != shares->pid)
+		return;
+	shares->all++;
+	if (!sample->user)
+		shares->kernel++;
+	else
+		shares->user++;
+	if (sample->user && which >= 0)
+		shares->of_work[which]++;
+}
+
+static bool within(long long part, long long whole, double percent)
+{
+	double points = 100.0 * part / whole - percent;
+
+	return points <= POINTS && points >= -POINTS;
+}
+
+static void collect(struct trace *trace, struct shares *shares, long long wanted)
+{
+	long long end = now_ms() + 240000;
+
+	while (shares->all < wanted && now_ms() < end) {
+		usleep(POLL_US);
+		trace_read(trace, share, shares);
+	}
+	trace_disable(trace);
+	trace_read(trace, share, shares);
+}
+
+TEST_F_TIMEOUT(imc_trace, attributes_70_20_10, 300)
+{
+	pid_t child = child_that(burn, NULL);
+	struct shares shares = { .pid = child };
+	long long works;
+
+	ASSERT_EQ(trace_open(&self->trace, 256, -1), 0);
+	ASSERT_EQ(trace_enable(&self->trace), 0);
+	collect(&self->trace, &shares, WANTED * 11 / 10);
+	end_child(child);
+	works = shares.of_work[0] + shares.of_work[1] + shares.of_work[2];
+	TH_LOG("%lld samples, in works %lld: %lld %lld %lld", shares.all, works, shares.of_work[0],
+	       shares.of_work[1], shares.of_work[2]);
+	ASSERT_GE(works, WANTED);
+	EXPECT_TRUE(within(shares.of_work[0], works, 70));
+	EXPECT_TRUE(within(shares.of_work[1], works, 20));
+	EXPECT_TRUE(within(shares.of_work[2], works, 10));
+	EXPECT_EQ(shares.wrong, 0);
+}
+
+/* 30 % in the kernel by the program's own clock, whatever the CPU makes of it. */
+static void both_modes(void *data)
+{
+	long long *ns = data;
+
+	for (;;) {
+		ns[0] += work_in_kernel(3);
+		ns[1] += work_in_user(7);
+	}
+}
+
+TEST_F_TIMEOUT(imc_trace, tells_user_from_kernel, 300)
+{
+	long long *ns = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shares shares = {};
+	long long before[2];
+	pid_t child;
+
+	ASSERT_NE(ns, MAP_FAILED);
+	child = child_that(both_modes, ns);
+	shares.pid = child;
+	ASSERT_EQ(trace_open(&self->trace, 256, -1), 0);
+	before[0] = ns[0];
+	before[1] = ns[1];
+	ASSERT_EQ(trace_enable(&self->trace), 0);
+	collect(&self->trace, &shares, WANTED);
+	before[0] = ns[0] - before[0];
+	before[1] = ns[1] - before[1];
+	end_child(child);
+	TH_LOG("%lld samples, kernel %lld; by the program's clock %lld of %lld ms", shares.all,
+	       shares.kernel, before[0] / 1000000, (before[0] + before[1]) / 1000000);
+	ASSERT_GE(shares.all, WANTED);
+	EXPECT_TRUE(within(shares.kernel, shares.all,
+			   100.0 * before[0] / (before[0] + before[1])));
+	EXPECT_EQ(shares.wrong, 0);
+}
+
+/* Threads that come and go */
+
+struct threads {
+	uint32_t pid, tids[NR_WORKS];
+	long long right[NR_WORKS], wrong, without;
+};
+
+static struct threads *told;
+
+static void *one_thread(void *data)
+{
+	int which = (int)(intptr_t)data;
+	long long start = thread_ns();
+
+	__atomic_store_n(&told->tids[which], syscall(SYS_gettid), __ATOMIC_RELEASE);
+	while (thread_ns() - start < 250000000LL)
+		work(which, 10);
+	return NULL;
+}
+
+/* Eight, of which three are there at a time. */
+static void come_and_go(void *data)
+{
+	pthread_t threads[NR_WORKS];
+
+	for (int i = 0; i < NR_WORKS + 3; i++) {
+		if (i >= 3)
+			pthread_join(threads[i - 3], NULL);
+		if (i < NR_WORKS)
+			pthread_create(&threads[i], NULL, one_thread, (void *)(intptr_t)i);
+	}
+}
+
+static void attribute(const struct trace_sample *sample, void *data)
+{
+	struct threads *threads = data;
+	int which = sample->user ? work_of(sample->ip) : -1;
+
+	if (which < 0)
+		return;
+	if (sample->pid == threads->pid && sample->tid == threads->tids[which])
+		threads->right[which]++;
+	else if (sample->tid == 0 || (int32_t)sample->tid == -1)
+		threads->without++;
+	else
+		threads->wrong++;
+}
+
+static void trace_threads(struct __test_metadata *_metadata, struct trace *trace,
+			  struct threads *threads)
+{
+	bool done = false;
+	pid_t child;
+
+	told = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(told, MAP_FAILED);
+	ASSERT_EQ(trace_enable(trace), 0);
+	child = child_that(come_and_go, NULL);
+	threads->pid = child;
+	while (!done) {
+		usleep(POLL_US);
+		done = waitpid(child, NULL, WNOHANG) == child;
+	}
+	ASSERT_EQ(trace_disable(trace), 0);
+	memcpy(threads->tids, told->tids, sizeof(threads->tids));
+	/* The ring has room for all of it. */
+	ASSERT_EQ(trace_read(trace, attribute, threads), 0);
+	ASSERT_EQ(trace->perf_lost, 0);
+	for (int i = 0; i < NR_WORKS; i++) {
+		TH_LOG("thread %u: %lld samples", threads->tids[i], threads->right[i]);
+		EXPECT_GT(threads->right[i], 20);
+	}
+	EXPECT_EQ(threads->wrong, 0);
+	EXPECT_EQ(threads->without, 0);
+}
+
+TEST_F_TIMEOUT(imc_trace, knows_threads_that_come_and_go, 300)
+{
+	struct threads threads = {};
+
+	ASSERT_EQ(trace_open(&self->trace, 1024, -1), 0);
+	trace_threads(_metadata, &self->trace, &threads);
+}
+
+/* The same for the event of a task that its threads inherit. */
+TEST_F_TIMEOUT(imc_trace, knows_threads_of_a_task, 300)
+{
+	struct threads threads = {};
+
+	ASSERT_EQ(trace_open(&self->trace, 1024, getpid()), 0);
+	trace_threads(_metadata, &self->trace, &threads);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Work of known kinds, in functions that can be told apart by address. */
+#ifndef PMUKIT_SELFTESTS_IMC_WORK_H
+#define PMUKIT_SELFTESTS_IMC_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NR_WORKS	8
+
+/* Works alike, each in a place of its own. Each takes as long as any other for the same units. */
+void work(int which, unsigned int units);
+/* Which of them an instruction belongs to, or -1. */
+int work_of(uint64_t ip);
+
+/* One round of seven parts in work 0, two in work 1, one in work 2. */
+void work_split(void);
+
+/* About ms of this thread's time in read(2); of its own. Returns the time it took, in ns. */
+long long work_in_kernel(unsigned int ms);
+long long work_in_user(unsigned int ms);
+
+long long thread_ns(void);	/* CLOCK_THREAD_CPUTIME_ID */
+
+#endif

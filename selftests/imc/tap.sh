@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Sourced by the scripts here: TAP.
+tap_number=0
+tap_failed=0
+work=$(mktemp -d)
+
+plan() {
+	echo "TAP version 13"
+	echo "1..$1"
+}
+
+# No engine is no failure on a machine without one.
+skip_all() {
+	echo "TAP version 13"
+	echo "1..0 # SKIP $*"
+	exit 4
+}
+
+# result NAME STATUS: 0 is good
+result() {
+	tap_number=$((tap_number + 1))
+	if [ "$2" = 0 ]; then
+		echo "ok $tap_number $1"
+	else
+		tap_failed=1
+		echo "not ok $tap_number $1"
+	fi
+}
