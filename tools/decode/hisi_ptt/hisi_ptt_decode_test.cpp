@@ -379,6 +379,15 @@ TEST(HisiPttDecode, BehindALossOfUnknownSizeTheNextEntryBeginsAtOnce)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
+TEST_P(HisiPttStream, OffsetsGoOnBeyondFourGiB)
+{
+    const uint64_t begin = (uint64_t{1} << 32) - 4 * size();
+    const Collector got = decode(stream_of(GetParam(), 300), begin, /*piece=*/333);
+    ASSERT_EQ(got.packets.size(), 300U);
+    EXPECT_EQ(got.packets[299].offset, begin + 299 * size());
+    EXPECT_EQ(got.skipped_bytes, 0U);
+}
+
 TEST_P(HisiPttStream, EntriesOfSamplesFollowEachOther)
 {
     const Buffer all = stream_of(GetParam(), 5);

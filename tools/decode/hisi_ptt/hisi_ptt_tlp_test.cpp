@@ -23,6 +23,19 @@ TEST(HisiPttTlp, CountsEnabledBytes)
     EXPECT_EQ(write_bytes(2, 0xe, 0x3), 5U);
     EXPECT_EQ(write_bytes(16, 0x8, 0x1), 58U);
     EXPECT_EQ(write_bytes(0, 0xf, 0xf), 4096U);
+    // Which no device may send: all that travels.
+    EXPECT_EQ(write_bytes(4, 0, 0xf), 16U);
+    EXPECT_EQ(write_bytes(4, 0xf, 0), 16U);
+}
+
+// A steering tag stands in the place of the byte enables.
+TEST(HisiPttTlp, WithAHintEveryByteCounts)
+{
+    constexpr uint32_t kHint = 1 << 16;
+    EXPECT_EQ(write_bytes(1 | kHint, 0x1, 0), 4U);
+    EXPECT_EQ(write_bytes(2 | kHint, 0x8, 0x1), 8U);
+    const TlpHeader io_write = {0x42000001 | kHint, 0x01000001, 0x1000, 0};
+    EXPECT_EQ(data_bytes(parse_tlp(io_write, 0)), 1U);  // which has none
 }
 
 TEST(HisiPttTlp, CountsBytesOfCompletions)
@@ -30,6 +43,7 @@ TEST(HisiPttTlp, CountsBytesOfCompletions)
     TlpHeader header = testing::completion_tlp(0x100, 0, 3, 1);
     header[2] |= 1;  // three bytes, from the second of the dword on
     EXPECT_EQ(data_bytes(parse_tlp(header, 0)), 3U);
+    EXPECT_EQ(data_bytes(parse_tlp(testing::completion_tlp(0x100, 0, 2, 1), 0)), 2U);
     EXPECT_EQ(data_bytes(parse_tlp(testing::completion_tlp(0x100, 0, 256, 16), 0)), 64U);
     EXPECT_EQ(data_bytes(parse_tlp(testing::completion_tlp(0x100, 0, 4, 0), 0)), 0U);
 }
@@ -51,7 +65,8 @@ TEST(HisiPttTlp, KnowsWhichQueueATypeIsOf)
         {0x73, TlpClass::kPosted},     {0x44, TlpClass::kNonPosted}, {0x42, TlpClass::kNonPosted},
         {0x4e, TlpClass::kNonPosted},  {0x5b, TlpClass::kNonPosted}, {0x0a, TlpClass::kCompletion},
         {0x4b, TlpClass::kCompletion}, {0x1f, TlpClass::kUnknown},   {0x80, TlpClass::kUnknown},
-        {0x24, TlpClass::kUnknown},    {0x54, TlpClass::kUnknown},
+        {0x24, TlpClass::kUnknown},    {0x54, TlpClass::kUnknown},   {0x37, TlpClass::kPosted},
+        {0x38, TlpClass::kUnknown},
     };
     for (auto [fmt_type, queue] : cases)
         EXPECT_EQ(kind_of(fmt_type).queue, queue) << int{fmt_type};
@@ -75,7 +90,8 @@ TEST(HisiPttTlp, AgreesOnlyWithItself)
     completion[2] |= 0x80;
     EXPECT_FALSE(is_plausible(completion));
     EXPECT_FALSE(is_plausible(testing::completion_tlp(0x100, 1, 4, 1, 3)));
-    EXPECT_TRUE(is_plausible(testing::completion_tlp(0x100, 1, 4, 1, 4)));
+    for (uint32_t status : {1U, 2U, 4U})
+        EXPECT_TRUE(is_plausible(testing::completion_tlp(0x100, 1, 4, 1, status))) << status;
 }
 
 TEST(HisiPttTlp, OnlyAPasidPrefixIsOne)
