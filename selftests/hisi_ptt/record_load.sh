@@ -10,6 +10,8 @@ out=${OUT:-/out}
 work=$(mktemp -d)
 name=$1 terms=$2
 recorder=${RECORDER:-pmukit}
+all=-a
+[ "$recorder" != pmukit ] || all=	# it knows by itself
 shift 2
 
 pmu=$(ls /sys/bus/event_source/devices | grep '^hisi_ptt[0-9]*_[0-9]*$' | head -n 1)
@@ -23,8 +25,8 @@ reported() {
 
 echo "TAP version 13"
 echo "1..1"
-echo "# $recorder record -a -e $pmu/$terms/ $*"
-if "$recorder" record -a -e "$pmu/$terms/" -o "$work/$name.data" "$@" >"$out/$name.said" 2>&1 &&
+echo "# $recorder record $all -e $pmu/$terms/ $*"
+if "$recorder" record $all -e "$pmu/$terms/" -o "$work/$name.data" "$@" >"$out/$name.said" 2>&1 &&
 		cp "$work/$name.data" "$out" && reported; then
 	status=0
 	echo "ok 1 $name: the load ran and was recorded"
