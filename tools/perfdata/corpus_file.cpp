@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPacked = ".zst", kData = ".data", kText = ".text";
+constexpr std::string_view kPacked = ".zst", kData = ".data", kText = ".text", kScript = ".script";
 constexpr size_t kMostBytes = size_t{16} << 20;  // of one file, unpacked
 
 std::vector<std::byte> unpack(const fs::path &path)
@@ -78,7 +78,12 @@ Recording read_recording(const fs::path &path, const std::string &folder)
     } else {
         recording.parts.push_back({"", unpack(path), false});
     }
-    read_words(recording, path.parent_path() / (stem + std::string(kText) + std::string(kPacked)));
+    const auto beside = [&](std::string_view ending) {
+        return path.parent_path() / (stem + std::string(ending) + std::string(kPacked));
+    };
+    read_words(recording, beside(kText));
+    const std::vector<std::byte> script = unpack(beside(kScript));
+    recording.script.assign(reinterpret_cast<const char *>(script.data()), script.size());
     return recording;
 }
 

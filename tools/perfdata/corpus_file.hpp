@@ -4,6 +4,7 @@
 //     6.1/callchain.data.zst      a recording by perf 6.1
 //     6.1/threads.data/*.zst      a perf.data directory
 //     6.1/callchain.text.zst      perf's words: records, then "== header ==" and the header
+//     6.1/callchain.script.zst    those of perf script; empty where perf fails
 //
 // The words begin with a line "== perf ... ==" where perf fails.
 #pragma once
@@ -24,7 +25,7 @@ struct RecordedFile {
 struct Recording {
     std::string name;  // "6.1/callchain"
     std::vector<RecordedFile> parts;
-    std::string mark, records, header;  // perf's words
+    std::string mark, records, header, script;  // perf's words
 
     bool perf_fails() const { return !mark.empty(); }
     bool perf_stops_early() const { return mark == "== perf stops early =="; }

@@ -3,6 +3,7 @@
 // what the newest perf says is in them. Each is read whole, and cut at every border of a record and
 // at random places. Documentation/rooms/perfdata.rst names what perf itself gets wrong.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,8 +11,12 @@
 #include <random>
 #include <set>
 
+#include "perfdata/aux_file.hpp"
 #include "perfdata/corpus_file.hpp"
+#include "perfdata/cut.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/merge.hpp"
+#include "perfdata/perf_script.hpp"
 #include "perfdata/perf_text.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/recover.hpp"
@@ -100,6 +105,121 @@ TEST_P(Corpus, HasTheRecordsThatPerfSays)
     for (const auto &defect : kPerfDefects)
         listed += defect.recording.starts_with(GetParam() + "/");
     EXPECT_EQ(defects, listed);
+}
+
+TEST_P(Corpus, HasTheSamplesThatPerfScriptSays)
+{
+    for (const Recording &recording : recordings()) {
+        SCOPED_TRACE(recording.name);
+        if (is_perf_defect(recording.name)) {
+            EXPECT_TRUE(recording.script.empty());
+            continue;
+        }
+        Result<Reader> reader = Reader::open_path(recording.unpacked());
+        ASSERT_TRUE(reader) << reader.error().message;
+        const Result<std::string> ours = testing::perf_script(*reader);
+        ASSERT_TRUE(ours) << ours.error().message;
+        EXPECT_TRUE(*ours == recording.script) << first_difference(*ours, recording.script);
+    }
+}
+
+// Copies
+
+// What makes a recording of a recording, told to take all of it.
+Result<void> cut_nothing(const std::string &from, const std::string &to)
+{
+    Result<Reader> plan = Reader::open_path(from), copy = Reader::open_path(from);
+    if (!plan || !copy)
+        return plan ? copy.error() : plan.error();
+    const Result<CutTotals> totals = cut_recording(*plan, *copy, {}, to);
+    return totals ? Result<void>() : totals.error();
+}
+
+Result<void> merge_alone(const std::string &from, const std::string &to)
+{
+    std::vector<Reader> inputs;
+    Result<Reader> reader = Reader::open_path(from);
+    if (!reader)
+        return reader.error();
+    inputs.push_back(std::move(*reader));
+    const auto merged = merge_recordings(inputs, to);
+    return merged ? Result<void>() : merged.error();
+}
+
+Result<void> recover_all(const std::string &from, const std::string &to)
+{
+    const Result<DamagedRecording> damaged = DamagedRecording::open(from);
+    return damaged ? damaged->write(to) : damaged.error();
+}
+
+struct Copy {
+    std::string_view name;
+    Result<void> (*make)(const std::string &from, const std::string &to);
+    bool may_refuse = false;  // such as what does not say whose it is, or trace events
+};
+constexpr Copy kCopies[] = {
+    {"cut", cut_nothing},
+    {"merge", merge_alone, true},
+    {"recover", recover_all, true},
+};
+
+Result<std::string> script_of(const std::string &path, bool piped)
+{
+    Result<Reader> reader = Reader::open_path(path);
+    return reader ? testing::perf_script(*reader, piped) : reader.error();
+}
+
+// Every byte of every AUX buffer, one after the other.
+Result<std::vector<std::byte>> aux_of(const std::string &path)
+{
+    Result<Reader> reader = Reader::open_path(path);
+    if (!reader)
+        return reader.error();
+    std::vector<std::byte> bytes;
+    for (Record record;;) {
+        const Result<bool> more = reader->next(record);
+        if (!more)
+            return more.error();
+        if (!*more)
+            return bytes;
+        if (record.type == kAuxtrace)
+            append(bytes, record.payload);
+    }
+}
+
+// Packed, piped, of several files, with AUX data: the copy is one plain file that says the same.
+TEST_P(Corpus, CopiesSayTheSame)
+{
+    const std::string to = ::testing::TempDir() + "pmukit_copy." + std::to_string(::getpid());
+    std::map<std::string_view, size_t> copied;
+    for (const Recording &recording : recordings()) {
+        const std::string from = recording.unpacked();
+        const bool piped = Reader::open_path(from)->is_pipe();
+        const Result<std::string> before = script_of(from, piped);
+        ASSERT_TRUE(before) << before.error().message;
+        const auto aux = aux_of(from);
+        ASSERT_TRUE(aux) << aux.error().message;
+        for (const Copy &copy : kCopies) {
+            SCOPED_TRACE(recording.name + ", " + std::string(copy.name));
+            const Result<void> made = copy.make(from, to);
+            if (!made) {
+                EXPECT_TRUE(copy.may_refuse && made.error().code == Errc::kUnsupported)
+                    << made.error().message;
+                continue;
+            }
+            copied[copy.name]++;
+            const Result<std::string> after = script_of(to, piped);
+            ASSERT_TRUE(after) << after.error().message;
+            EXPECT_TRUE(*after == *before) << first_difference(*after, *before);
+            EXPECT_TRUE(*aux_of(to) == *aux);
+            const Result<AuxFile> file = AuxFile::open(to);
+            ASSERT_TRUE(file) << file.error().message;
+            EXPECT_EQ(file->from_index(), !aux->empty());
+        }
+    }
+    for (const Copy &copy : kCopies)
+        EXPECT_NE(copied[copy.name], 0U) << copy.name;
+    fs::remove(to);
 }
 
 // Cuts

@@ -28,6 +28,7 @@ class PerfText {
 public:
     explicit PerfText(const Reader &reader) : reader_(reader) {}
     void add(const Record &record);
+    void words(const Record &record);
     std::string take() { return std::move(text_); }
 
 private:
@@ -130,13 +131,18 @@ void PerfText::add(const Record &record)
         stamp(record);
     // perf does not count the 16 bytes before the first record of a pipe.
     const uint64_t offset = record.offset - (reader_.is_pipe() ? kPipeHeaderBytes : 0);
-    say("{} [{}]: PERF_RECORD_", hex(offset), hex(record.body.size() + kRecordHeaderBytes));
+    say("{} [{}]: ", hex(offset), hex(record.body.size() + kRecordHeaderBytes));
+    words(record);
+}
+
+void PerfText::words(const Record &record)
+{
     // perf leaves HEADER_ out of the names of its own.
     std::string_view name = record_name(record.type);
     constexpr std::string_view kOwn = "HEADER_";
     if (name.starts_with(kOwn))
         name.remove_prefix(kOwn.size());
-    say("{}", name.empty() ? "UNKNOWN" : name);
+    say("PERF_RECORD_{}", name.empty() ? "UNKNOWN" : name);
     if (record.type < kHeaderAttr)
         kernel_record(record);
     else
@@ -642,6 +648,13 @@ void PerfText::auxtrace(const Record &record)
 }
 
 }  // namespace
+
+std::string perf_record_text(const Reader &reader, const Record &record)
+{
+    PerfText text(reader);
+    text.words(record);
+    return text.take();
+}
 
 Result<std::string> perf_text(Reader &reader)
 {

@@ -18,6 +18,9 @@ namespace pmukit::perfdata::testing {
 // All records of a recording, by time as perf orders them.
 Result<std::string> perf_text(Reader &reader);
 
+// One record without its stamp: "PERF_RECORD_COMM: sh:5/5" and so on, with the lines that follow.
+std::string perf_record_text(const Reader &reader, const Record &record);
+
 // The header's sections as `perf report --header-only -I` prints them, those that we parse, by
 // their number.
 std::string perf_header_text(const Reader &reader);

@@ -2,14 +2,18 @@
 // For `make corpus`, and to look into a difference.
 //   perf_text FILE                   a recording in the words of `perf report -D`
 //   perf_text --header FILE          in those of `perf report --header-only -I`
-//   perf_text --plain, --plain-header  what perf said, from standard input, without what is left
-//   out perf_text --bare FILE COPY       a copy without sections, whose size of records is true
+//   perf_text --script FILE          in those of `perf script`
+//   perf_text --fields FILE          the fields of it that perf script can print, for its -F
+//   perf_text --plain, --plain-header, --plain-script
+//                                    what perf said, from standard input, without what is left out
+//   perf_text --bare FILE COPY       a copy without sections, whose size of records is true
 #include <cstdio>
 #include <iostream>
 #include <iterator>
 #include <string>
 
 #include "base/file.hpp"
+#include "perfdata/perf_script.hpp"
 #include "perfdata/perf_text.hpp"
 
 namespace {
@@ -35,15 +39,43 @@ int copy_bare(const std::string &from, const std::string &to)
     return written ? 0 : fail(written.error());
 }
 
-int print(const std::string &path, bool header)
+Result<std::string> header_text(Reader &reader)
+{
+    // In pipe layout the sections come with the records.
+    Result<std::string> records = testing::perf_text(reader);
+    return records ? testing::perf_header_text(reader) : records;
+}
+
+// What is said of a file, and of what perf said.
+struct Words {
+    std::string_view option;
+    Result<std::string> (*of_file)(Reader &);
+};
+constexpr Words kWords[] = {
+    {"", testing::perf_text},
+    {"--header", header_text},
+    {"--script", testing::perf_script},
+    {"--fields", testing::script_fields},
+};
+struct Plain {
+    std::string_view option;
+    std::string (*of_words)(std::string_view);
+};
+constexpr Plain kPlain[] = {
+    {"--plain", testing::plain_perf_text},
+    {"--plain-header", testing::plain_perf_header},
+    {"--plain-script", testing::plain_perf_script},
+};
+
+int print(const Words &words, const std::string &path)
 {
     Result<Reader> reader = Reader::open_path(path);
     if (!reader)
         return fail(reader.error());
-    Result<std::string> text = testing::perf_text(*reader);
+    Result<std::string> text = words.of_file(*reader);
     if (!text)
         return fail(text.error());
-    std::cout << (header ? testing::perf_header_text(*reader) : *text);
+    std::cout << *text;
     return 0;
 }
 
@@ -52,20 +84,19 @@ int print(const std::string &path, bool header)
 int main(int argc, char **argv)
 {
     const std::string first = argc > 1 ? argv[1] : "";
-    if (argc == 2 && (first == "--plain" || first == "--plain-header")) {
-        const std::string said(std::istreambuf_iterator<char>(std::cin), {});
-        std::cout << (first == "--plain" ? testing::plain_perf_text(said)
-                                         : testing::plain_perf_header(said));
-        return 0;
-    }
+    for (const Plain &plain : kPlain)
+        if (argc == 2 && first == plain.option) {
+            const std::string said(std::istreambuf_iterator<char>(std::cin), {});
+            std::cout << plain.of_words(said);
+            return 0;
+        }
     if (argc == 4 && first == "--bare")
         return copy_bare(argv[2], argv[3]);
-    if (argc == 2)
-        return print(first, false);
-    if (argc == 3 && first == "--header")
-        return print(argv[2], true);
+    for (const Words &words : kWords)
+        if (argc == (words.option.empty() ? 2 : 3) && (argc == 2 || first == words.option))
+            return print(words, argv[argc - 1]);
     std::fprintf(stderr,
-                 "usage: perf_text [--header] FILE | perf_text --plain[-header] |\n"
-                 "       perf_text --bare FILE COPY\n");
+                 "usage: perf_text [--header|--script|--fields] FILE |\n"
+                 "       perf_text --plain[-header|-script] | perf_text --bare FILE COPY\n");
     return 2;
 }
