@@ -33,6 +33,12 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define kzalloc_obj(_object)	((typeof(_object) *)kzalloc(sizeof(_object), GFP_KERNEL))
 #endif
 
+/* Of x86 only, where the names are free for macros. */
+#ifndef HAVE_RDMSRQ
+#define rdmsrq_safe_on_cpu	rdmsrl_safe_on_cpu
+#define wrmsrq_safe_on_cpu	wrmsrl_safe_on_cpu
+#endif
+
 /*
  * COMPAT_PMU_REVOKES: perf_pmu_unregister() detaches the events that are still open. Where it
  * is false, unregistering a PMU with open events corrupts memory.

@@ -80,6 +80,7 @@ struct uncore_pmon_event_file {
  * struct uncore_pmon_box - one unit, one PMU
  * @pp: the common part; its reference count is this structure's
  * @unit: what the table says
+ * @function: where the table is; only while that is bound
  * @platform: whose events it has
  * @access: how its registers are reached
  * @has_free: it has counters that always run
@@ -107,6 +108,7 @@ struct uncore_pmon_event_file {
 struct uncore_pmon_box {
 	struct pmukit_pmu pp;
 	struct uncore_pmon_unit unit;
+	const struct pci_dev *function;
 	enum uncore_pmon_platform platform;
 	const struct uncore_pmon_access *access;
 	bool has_free;
@@ -145,7 +147,9 @@ static inline struct uncore_pmon_event *to_uncore_pmon_event(struct pmukit_event
 }
 
 /* uncore_pmon_box.c */
-const char *uncore_pmon_global_run(u64 address);
+const char *uncore_pmon_global_run(const struct pci_dev *function, u64 address);
+int uncore_pmon_msr_get(unsigned int cpu, u32 msr, u64 *value);
+int uncore_pmon_msr_set(unsigned int cpu, u32 msr, u64 value);
 extern const struct uncore_pmon_access *uncore_pmon_accesses[];
 void uncore_pmon_complain(struct uncore_pmon_box *box, enum uncore_pmon_complaint what);
 const char *uncore_pmon_box_prepare(struct uncore_pmon_box *box);

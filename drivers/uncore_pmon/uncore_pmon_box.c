@@ -8,8 +8,9 @@
  *
  * A unit is where its entry says, which need not be in a BAR of any function: on real machines
  * memory controllers have their registers elsewhere. What keeps a wrong address from doing harm
- * is that the memory is claimed, which fails for RAM, for what another driver has and for what
- * another unit has; and that a unit must keep the freeze bit as it is written.
+ * is that it must not be in a BAR of another function, whether that has a driver or not; that the
+ * memory is claimed, which fails for RAM, for what another driver has and for what another unit
+ * has; and that a unit must keep the freeze bit as it is written.
  */
 
 #include <linux/bitfield.h>
@@ -35,6 +36,34 @@ static void uncore_pmon_mmio_unmap(void __iomem **base, u64 address, u64 bytes)
 	*base = NULL;
 }
 
+static bool uncore_pmon_has_bar_at(struct pci_dev *pdev, struct resource *place)
+{
+	struct resource *bar;
+	int i;
+
+	for (i = 0; i < PCI_BRIDGE_RESOURCES; i++) {
+		bar = &pdev->resource[i];
+		if (resource_type(bar) == IORESOURCE_MEM && !(bar->flags & IORESOURCE_UNSET) &&
+		    resource_overlaps(bar, place))
+			return true;
+	}
+	return false;
+}
+
+static bool uncore_pmon_is_foreign_bar(const struct pci_dev *function, u64 address, u64 bytes)
+{
+	struct resource place = DEFINE_RES_MEM(address, bytes);
+	struct pci_dev *pdev = NULL;
+
+	for_each_pci_dev(pdev) {
+		if (pdev != function && uncore_pmon_has_bar_at(pdev, &place)) {
+			pci_dev_put(pdev);
+			return true;
+		}
+	}
+	return false;
+}
+
 static void __iomem *uncore_pmon_mmio_map(struct uncore_pmon_box *box, u64 address, u64 bytes)
 {
 	void __iomem *base;
@@ -56,13 +85,18 @@ static u64 uncore_pmon_free_address(const struct uncore_pmon_box *box)
 
 static const char *uncore_pmon_mmio_claim(struct uncore_pmon_box *box)
 {
-	box->base = uncore_pmon_mmio_map(box, box->unit.box_control,
-					 uncore_pmon_unit_bytes(&box->unit));
+	u32 bytes = uncore_pmon_unit_bytes(&box->unit);
+
+	if (uncore_pmon_is_foreign_bar(box->function, box->unit.box_control, bytes))
+		return "its registers are in a BAR of another function";
+	box->base = uncore_pmon_mmio_map(box, box->unit.box_control, bytes);
 	if (!box->base)
 		return "its registers are RAM or somebody else's";
 
 	/* Where they are somebody else's there are none. */
-	if (uncore_pmon_has_free(&box->unit, box->platform))
+	if (uncore_pmon_has_free(&box->unit, box->platform) &&
+	    !uncore_pmon_is_foreign_bar(box->function, uncore_pmon_free_address(box),
+					UNCORE_PMON_MC_BYTES))
 		box->free_base = uncore_pmon_mmio_map(box, uncore_pmon_free_address(box),
 						      UNCORE_PMON_MC_BYTES);
 	box->has_free = box->free_base;
@@ -94,15 +128,18 @@ static u64 uncore_pmon_mmio_read(const struct uncore_pmon_box *box, u32 offset)
 
 /**
  * uncore_pmon_global_run - let all units of a package count that are not frozen by themselves
+ * @function: where the table is
  * @address: of a global control that is MMIO
  *
  * Return: what is wrong, or NULL.
  */
-const char *uncore_pmon_global_run(u64 address)
+const char *uncore_pmon_global_run(const struct pci_dev *function, u64 address)
 {
 	const char *wrong = "the global control cannot be mapped";
 	void __iomem *base;
 
+	if (uncore_pmon_is_foreign_bar(function, address, sizeof(u32)))
+		return "the global control is in a BAR of another function";
 	if (!request_mem_region(address, sizeof(u32), "uncore_pmon"))
 		return "the global control is RAM or somebody else's";
 	base = ioremap(address, sizeof(u32));
@@ -196,6 +233,32 @@ static void uncore_pmon_msr_release(struct uncore_pmon_box *box)
 }
 
 #if defined(CONFIG_X86)
+/**
+ * uncore_pmon_msr_get - read an MSR that is no unit's
+ * @cpu: of the package
+ * @msr: the MSR
+ * @value: filled in
+ *
+ * Return: 0 or -errno.
+ */
+int uncore_pmon_msr_get(unsigned int cpu, u32 msr, u64 *value)
+{
+	return rdmsrq_safe_on_cpu(cpu, msr, value);
+}
+
+/**
+ * uncore_pmon_msr_set - write an MSR that is no unit's
+ * @cpu: of the package
+ * @msr: the MSR
+ * @value: what to write
+ *
+ * Return: 0 or -errno.
+ */
+int uncore_pmon_msr_set(unsigned int cpu, u32 msr, u64 value)
+{
+	return wrmsrq_safe_on_cpu(cpu, msr, value);
+}
+
 static u64 uncore_pmon_msr_read(const struct uncore_pmon_box *box, u32 offset)
 {
 	u32 low, high;
@@ -211,6 +274,16 @@ static void uncore_pmon_msr_write(const struct uncore_pmon_box *box, u32 offset,
 	wrmsr_safe(box->unit.box_control + offset, lower_32_bits(value), upper_32_bits(value));
 }
 #else
+int uncore_pmon_msr_get(unsigned int cpu, u32 msr, u64 *value)
+{
+	return -ENODEV;
+}
+
+int uncore_pmon_msr_set(unsigned int cpu, u32 msr, u64 value)
+{
+	return -ENODEV;
+}
+
 static u64 uncore_pmon_msr_read(const struct uncore_pmon_box *box, u32 offset)
 {
 	return U64_MAX;

@@ -86,6 +86,17 @@ bool uncore_pmon_global_is_mmio(const struct uncore_pmon_global *global)
 	       global->control < UNCORE_PMON_MMIO_LIMIT;
 }
 
+/**
+ * uncore_pmon_global_is_msr - is the global control an MSR
+ * @global: the first entry of a table
+ *
+ * Return: false as well when its address cannot be one.
+ */
+bool uncore_pmon_global_is_msr(const struct uncore_pmon_global *global)
+{
+	return global->access == UNCORE_PMON_ACCESS_MSR && global->control < UNCORE_PMON_MSR_LIMIT;
+}
+
 static u8 uncore_pmon_control_step(u16 type, u8 access)
 {
 	const struct uncore_pmon_type *known = uncore_pmon_type_find(type);
@@ -224,6 +235,23 @@ void uncore_pmon_table_decode(const u64 *table, const struct uncore_pmon_global 
 	}
 }
 
+/**
+ * uncore_pmon_table_limit_chas - refuse caching agents that are not there
+ * @entries: decoded entries
+ * @nr: how many
+ * @chas: number of caching agents as the processor has it
+ */
+void uncore_pmon_table_limit_chas(struct uncore_pmon_entry *entries, u32 nr, u64 chas)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		if (entries[i].used && !entries[i].wrong &&
+		    entries[i].unit.type == UNCORE_PMON_TYPE_CHA && entries[i].unit.id >= chas)
+			entries[i].wrong = "the processor has fewer caching agents";
+	}
+}
+
 /* A unit */
 
 static bool uncore_pmon_collide(u32 first, u32 first_end, u32 second, u32 second_end)
@@ -274,6 +302,21 @@ bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_
 	return type && type->free_running && platform == UNCORE_PMON_SPR &&
 	       unit->access == UNCORE_PMON_ACCESS_MMIO &&
 	       (unit->box_control & UNCORE_PMON_MC_MASK) == UNCORE_PMON_MC_BOX;
+}
+
+/**
+ * uncore_pmon_is_misplaced - is the unit elsewhere than its entry says
+ * @unit: the unit
+ * @platform: where we are
+ *
+ * Return: true when its registers must not be touched.
+ */
+bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
+			      enum uncore_pmon_platform platform)
+{
+	const struct uncore_pmon_type *type = uncore_pmon_type_find(unit->type);
+
+	return type && type->misplaced & BIT(platform);
 }
 
 /**

@@ -11,6 +11,7 @@
 
 #include "uncore_pmon_regs.h"
 
+#define UNCORE_PMON_TYPE_CHA		0
 #define UNCORE_PMON_MAX_COUNTERS	8
 #define UNCORE_PMON_MIN_WIDTH		24
 #define UNCORE_PMON_MAX_WIDTH		64
@@ -102,6 +103,7 @@ struct uncore_pmon_constraint {
  * @thread: controls have UNCORE_PMON_CONTROL_THREAD and the longer mask
  * @fixed: has the fixed counter of a memory controller
  * @free_running: has the counters of a pair of memory controllers
+ * @misplaced: mask of enum uncore_pmon_platform whose tables do not say where it is
  */
 struct uncore_pmon_type {
 	const char *name;
@@ -111,6 +113,7 @@ struct uncore_pmon_type {
 	bool thread;
 	bool fixed;
 	bool free_running;
+	u8 misplaced;
 };
 
 /* What one count of an event stands for, as perf is told it */
@@ -176,8 +179,10 @@ const char *uncore_pmon_global_decode(const u64 *words, u64 bar_bytes,
 				      struct uncore_pmon_global *global);
 u64 uncore_pmon_table_bytes(const struct uncore_pmon_global *global);
 bool uncore_pmon_global_is_mmio(const struct uncore_pmon_global *global);
+bool uncore_pmon_global_is_msr(const struct uncore_pmon_global *global);
 void uncore_pmon_table_decode(const u64 *table, const struct uncore_pmon_global *global,
 			      struct uncore_pmon_entry *entries);
+void uncore_pmon_table_limit_chas(struct uncore_pmon_entry *entries, u32 nr, u64 chas);
 
 /* A unit */
 const struct uncore_pmon_type *uncore_pmon_type_find(u16 id);
@@ -186,6 +191,8 @@ bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_
 u32 uncore_pmon_control_offset(const struct uncore_pmon_unit *unit, u32 slot);
 u32 uncore_pmon_counter_offset(const struct uncore_pmon_unit *unit, u32 slot);
 u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit);
+bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
+			      enum uncore_pmon_platform platform);
 /* Up to one without a name */
 extern const struct uncore_pmon_named_event uncore_pmon_named_events[];
 bool uncore_pmon_event_fits(const struct uncore_pmon_named_event *event,

@@ -11,6 +11,7 @@
  */
 
 #include <linux/bitfield.h>
+#include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/idr.h>
 #include <linux/io.h>
@@ -19,6 +20,7 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/topology.h>
 
 #if defined(CONFIG_X86)
 #include <asm/cpufeature.h>
@@ -263,8 +265,11 @@ static int uncore_pmon_read_table(struct uncore_pmon *up)
 
 /* Units */
 
-static bool uncore_pmon_is_wanted(const struct uncore_pmon_unit *unit)
+static bool uncore_pmon_is_wanted(const struct uncore_pmon *up,
+				  const struct uncore_pmon_unit *unit)
 {
+	if (uncore_pmon_is_misplaced(unit, up->platform))
+		return false;
 	if (unit->access == UNCORE_PMON_ACCESS_MSR)
 		return program_msr;
 	if (unit->access == UNCORE_PMON_ACCESS_PCI)
@@ -311,6 +316,7 @@ static struct uncore_pmon_box *uncore_pmon_box_new(const struct uncore_pmon *up,
 	if (!box)
 		return NULL;
 	box->unit = *unit;
+	box->function = up->pdev;
 	box->platform = up->platform;
 	box->access = uncore_pmon_accesses[unit->access];
 	uncore_pmon_names(up, box);
@@ -367,7 +373,7 @@ static int uncore_pmon_boxes_up(struct uncore_pmon *up)
 	for (i = 0; i < up->nr_entries; i++) {
 		struct uncore_pmon_entry *entry = &up->entries[i];
 
-		if (!entry->used || entry->wrong || !uncore_pmon_is_wanted(&entry->unit))
+		if (!entry->used || entry->wrong || !uncore_pmon_is_wanted(up, &entry->unit))
 			continue;
 		ret = uncore_pmon_box_up(up, entry);
 		if (ret) {
@@ -392,8 +398,8 @@ static void uncore_pmon_say(const struct uncore_pmon *up)
 		if (!entry->used)
 			continue;
 		if (!entry->wrong) {
-			pmus += uncore_pmon_is_wanted(&entry->unit);
-			listed += !uncore_pmon_is_wanted(&entry->unit);
+			pmus += uncore_pmon_is_wanted(up, &entry->unit);
+			listed += !uncore_pmon_is_wanted(up, &entry->unit);
 		} else if (refused++ < UNCORE_PMON_LINES_SHOWN) {
 			dev_warn(dev, "entry %u: %s\n", i + 1, entry->wrong);
 		}
@@ -484,15 +490,45 @@ static void uncore_pmon_free(struct uncore_pmon *up)
 	kfree(up);
 }
 
-/* Processors whose global control is an MSR are left as firmware set it. */
+/* A CPU of the function's package; any where nobody says which those are. */
+static unsigned int uncore_pmon_cpu_near(const struct uncore_pmon *up)
+{
+	int node = dev_to_node(&up->pdev->dev);
+	unsigned int cpu = nr_cpu_ids;
+
+	if (node != NUMA_NO_NODE)
+		cpu = cpumask_any_and(cpumask_of_node(node), cpu_online_mask);
+	return cpu < nr_cpu_ids ? cpu : cpumask_any(cpu_online_mask);
+}
+
+/*
+ * Granite Rapids and its like may begin with all units frozen. Sapphire Rapids, whose global control
+ * is an MSR as well, is left as firmware set it, as the kernel's own driver leaves it.
+ */
 static void uncore_pmon_run_all(struct uncore_pmon *up)
 {
 	const char *wrong = NULL;
 
 	if (uncore_pmon_global_is_mmio(&up->global))
-		wrong = uncore_pmon_global_run(up->global.control);
+		wrong = uncore_pmon_global_run(up->pdev, up->global.control);
+	else if (program_msr && up->platform == UNCORE_PMON_GNR &&
+		 uncore_pmon_global_is_msr(&up->global) &&
+		 uncore_pmon_msr_set(uncore_pmon_cpu_near(up), up->global.control, 0))
+		wrong = "the global control MSR cannot be written";
 	if (wrong)
 		dev_warn(&up->pdev->dev, "%s\n", wrong);
+}
+
+/* Tables of some Sapphire Rapids list more caching agents than there are. */
+static void uncore_pmon_limit_chas(struct uncore_pmon *up)
+{
+	u64 chas;
+
+	if (!program_msr || up->platform != UNCORE_PMON_SPR ||
+	    uncore_pmon_msr_get(uncore_pmon_cpu_near(up), UNCORE_PMON_MSR_CHAS, &chas))
+		return;
+	if (chas)
+		uncore_pmon_table_limit_chas(up->entries, up->nr_entries, chas);
 }
 
 static int uncore_pmon_bring_up(struct uncore_pmon *up)
@@ -503,6 +539,7 @@ static int uncore_pmon_bring_up(struct uncore_pmon *up)
 	if (ret)
 		return ret;
 	uncore_pmon_run_all(up);
+	uncore_pmon_limit_chas(up);
 	up->die = ida_alloc(&uncore_pmon_dies, GFP_KERNEL);
 	if (up->die < 0)
 		return up->die;

@@ -13,7 +13,7 @@
 /* Types of units */
 
 enum {
-	UNCORE_PMON_CHA		= 0,
+	UNCORE_PMON_CHA		= UNCORE_PMON_TYPE_CHA,
 	UNCORE_PMON_IIO		= 1,
 	UNCORE_PMON_IRP		= 2,
 	UNCORE_PMON_M2PCIE	= 3,
@@ -35,6 +35,9 @@ enum {
 	UNCORE_PMON_PCIEX16	= 21,
 	UNCORE_PMON_PCIEX8	= 22,
 };
+
+#define SPR	BIT(UNCORE_PMON_SPR)
+#define GNR	BIT(UNCORE_PMON_GNR)
 
 static const struct uncore_pmon_constraint uncore_pmon_cxlcm_constraints[] = {
 	{ .event = 0x02, .counters = 0x0f },
@@ -69,8 +72,10 @@ static const struct uncore_pmon_type uncore_pmon_types[] = {
 	{ .id = UNCORE_PMON_IMC,	.name = "imc",		.control_step = 4,
 	  .fixed = true, .free_running = true },
 	{ .id = UNCORE_PMON_M2M,	.name = "m2m",		.control_step = 4 },
-	{ .id = UNCORE_PMON_UPI,	.name = "upi",		.control_step = 4 },
-	{ .id = UNCORE_PMON_M3UPI,	.name = "m3upi",	.control_step = 4 },
+	{ .id = UNCORE_PMON_UPI,	.name = "upi",		.control_step = 4,
+	  .misplaced = SPR },
+	{ .id = UNCORE_PMON_M3UPI,	.name = "m3upi",	.control_step = 4,
+	  .misplaced = SPR },
 	{ .id = UNCORE_PMON_MDF,	.name = "mdf",		.control_step = 4 },
 	{ .id = UNCORE_PMON_CXLCM,	.name = "cxlcm",	.control_step = 8,
 	  .constraints = uncore_pmon_cxlcm_constraints },
@@ -105,9 +110,6 @@ const struct uncore_pmon_type *uncore_pmon_type_find(u16 id)
 
 /* Events */
 
-#define SPR	BIT(UNCORE_PMON_SPR)
-#define GNR	BIT(UNCORE_PMON_GNR)
-
 #define EVENT(_platforms, _type, _name, _event, _umask)				\
 	{ .name = _name, .umask = _umask, .type = UNCORE_PMON_##_type,		\
 	  .event = _event, .platforms = _platforms, .meaning = UNCORE_PMON_OCCURRENCES }
@@ -118,9 +120,13 @@ const struct uncore_pmon_type *uncore_pmon_type_find(u16 id)
 
 const struct uncore_pmon_named_event uncore_pmon_named_events[] = {
 	EVENT(SPR | GNR, CHA, "clockticks",		0x01, 0x00),
+	EVENT(SPR, CHA, "tor_inserts_ia_hit_cxl_acc",	0x35, 0x10c0018101),
+	EVENT(SPR, CHA, "tor_inserts_ia_miss_cxl_acc",	0x35, 0x10c0018201),
+	EVENT(SPR, CHA, "tor_inserts_ia_miss_drd_cxl_acc",	0x35, 0x10c8178201),
+	EVENT(SPR, CHA, "tor_inserts_ia_miss_rfo_cxl_acc",	0x35, 0x10c8078201),
 
-	EVENT(SPR, IMC, "hclockticks",			0x01, 0x00),
-	EVENT(SPR, IMC, "clockticks",			0x01, 0x01),
+	EVENT(SPR | GNR, IMC, "hclockticks",		0x01, 0x00),
+	EVENT(SPR | GNR, IMC, "clockticks",		0x01, 0x01),
 	LINES(SPR, IMC, "cas_count_read",		0x05, 0xcf),
 	LINES(SPR, IMC, "cas_count_write",		0x05, 0xf0),
 	LINES(SPR, IMC, "cas_count_all",		0x05, 0xff),
@@ -153,6 +159,22 @@ const struct uncore_pmon_named_event uncore_pmon_named_events[] = {
 	EVENT(GNR, IMC, "rpq_inserts_pch1",		0x10, 0xa0),
 	EVENT(GNR, IMC, "wpq_inserts_pch0",		0x22, 0x50),
 	EVENT(GNR, IMC, "wpq_inserts_pch1",		0x22, 0xa0),
+	EVENT(GNR, IMC, "rpq_inserts_sch0_pch0",	0x10, 0x10),
+	EVENT(GNR, IMC, "rpq_inserts_sch0_pch1",	0x10, 0x20),
+	EVENT(GNR, IMC, "rpq_inserts_sch1_pch0",	0x10, 0x40),
+	EVENT(GNR, IMC, "rpq_inserts_sch1_pch1",	0x10, 0x80),
+	EVENT(GNR, IMC, "wpq_inserts_sch0_pch0",	0x22, 0x10),
+	EVENT(GNR, IMC, "wpq_inserts_sch0_pch1",	0x22, 0x20),
+	EVENT(GNR, IMC, "wpq_inserts_sch1_pch0",	0x22, 0x40),
+	EVENT(GNR, IMC, "wpq_inserts_sch1_pch1",	0x22, 0x80),
+	EVENT(GNR, IMC, "rpq_occupancy_sch0_pch0",	0x80, 0x00),
+	EVENT(GNR, IMC, "rpq_occupancy_sch0_pch1",	0x81, 0x00),
+	EVENT(GNR, IMC, "rpq_occupancy_sch1_pch0",	0x82, 0x00),
+	EVENT(GNR, IMC, "rpq_occupancy_sch1_pch1",	0x83, 0x00),
+	EVENT(GNR, IMC, "wpq_occupancy_sch0_pch0",	0x84, 0x00),
+	EVENT(GNR, IMC, "wpq_occupancy_sch0_pch1",	0x85, 0x00),
+	EVENT(GNR, IMC, "wpq_occupancy_sch1_pch0",	0x86, 0x00),
+	EVENT(GNR, IMC, "wpq_occupancy_sch1_pch1",	0x87, 0x00),
 
 	LINES(SPR, HBM, "cas_count_read",		0x05, 0xcf),
 	LINES(SPR, HBM, "cas_count_write",		0x05, 0xf0),
@@ -162,10 +184,26 @@ const struct uncore_pmon_named_event uncore_pmon_named_events[] = {
 	EVENT(SPR | GNR, CXLCM, "rxc_pack_buf_inserts_mem_req",	0x41, 0x08),
 	LINES(SPR | GNR, CXLCM, "txc_pack_buf_inserts_mem_data",	0x02, 0x10),
 	EVENT(SPR | GNR, CXLCM, "txc_pack_buf_inserts_mem_req",	0x02, 0x08),
+	EVENT(SPR, CXLCM, "rxc_flits_valid",		0x4b, 0x01),
+	EVENT(SPR, CXLCM, "rxc_flits_prot",		0x4b, 0x02),
+	EVENT(SPR, CXLCM, "rxc_misc_retry",		0x40, 0x02),
+	EVENT(SPR, CXLCM, "rxc_misc_crc_errors",	0x40, 0x08),
+	EVENT(SPR, CXLCM, "rxc_agf_inserts_mem_data",	0x43, 0x20),
+	EVENT(SPR, CXLCM, "rxc_agf_inserts_mem_req",	0x43, 0x10),
+	EVENT(SPR, CXLCM, "rxc_pack_buf_ne_mem_data",	0x42, 0x10),
+	EVENT(SPR, CXLCM, "rxc_pack_buf_ne_mem_req",	0x42, 0x08),
+	EVENT(SPR, CXLCM, "rxc_pack_buf_full_mem_data",	0x52, 0x10),
+	EVENT(SPR, CXLCM, "rxc_pack_buf_full_mem_req",	0x52, 0x08),
+	EVENT(SPR, CXLCM, "txc_flits_valid",		0x05, 0x01),
+	EVENT(SPR, CXLCM, "txc_flits_prot",		0x05, 0x02),
 
 	EVENT(SPR | GNR, CXLDP, "clockticks",		0x01, 0x01),
 	EVENT(SPR | GNR, CXLDP, "txc_agf_inserts_m2s_req",	0x02, 0x10),
 	LINES(SPR | GNR, CXLDP, "txc_agf_inserts_m2s_data",	0x02, 0x20),
+	EVENT(SPR, CXLDP, "txc_agf_inserts_u2c_req",	0x02, 0x01),
+	EVENT(SPR, CXLDP, "txc_agf_inserts_u2c_rsp0",	0x02, 0x02),
+	EVENT(SPR, CXLDP, "txc_agf_inserts_u2c_rsp1",	0x02, 0x04),
+	EVENT(SPR, CXLDP, "txc_agf_inserts_u2c_data",	0x02, 0x08),
 
 	EVENT(GNR, B2CXL, "clockticks",			0x01, 0x00),
 
@@ -188,6 +226,17 @@ const struct uncore_pmon_named_event uncore_pmon_named_events[] = {
 	EVENT(SPR | GNR, PCU, "prochot_internal_cycles",	0x09, 0x00),
 	EVENT(SPR | GNR, PCU, "prochot_external_cycles",	0x0a, 0x00),
 	EVENT(SPR | GNR, PCU, "freq_trans_cycles",	0x74, 0x00),
+	EVENT(SPR | GNR, PCU, "pkg_residency_c2e_cycles",	0x2b, 0x00),
+	EVENT(SPR | GNR, PCU, "pkg_residency_c6_cycles",	0x2d, 0x00),
+	EVENT(SPR | GNR, PCU, "power_state_occupancy_cores_c0",	0x35, 0x00),
+	EVENT(SPR | GNR, PCU, "power_state_occupancy_cores_c3",	0x36, 0x00),
+	EVENT(SPR | GNR, PCU, "power_state_occupancy_cores_c6",	0x37, 0x00),
+
+	EVENT(SPR | GNR, UBOX, "event_msg_vlw_rcvd",	0x42, 0x01),
+	EVENT(SPR | GNR, UBOX, "event_msg_msi_rcvd",	0x42, 0x02),
+	EVENT(SPR | GNR, UBOX, "event_msg_ipi_rcvd",	0x42, 0x04),
+	EVENT(SPR | GNR, UBOX, "event_msg_doorbell_rcvd",	0x42, 0x08),
+	EVENT(SPR | GNR, UBOX, "event_msg_int_prio",	0x42, 0x10),
 	{}
 };
 

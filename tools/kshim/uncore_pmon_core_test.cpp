@@ -209,6 +209,51 @@ TEST(UncorePmonUnits, StandInTheTableOnceAndAreAlike)
                      "not as the first unit of its type");
 }
 
+TEST(UncorePmonGlobal, HasAControlThatMayBeAnMsr)
+{
+    const auto is_msr = [](u8 access, u64 control) {
+        const uncore_pmon_global global = {
+            .stride_words = 3, .max_units = 1, .access = access, .control = control};
+        return uncore_pmon_global_is_msr(&global);
+    };
+    EXPECT_TRUE(is_msr(0, 0x2ff0));
+    EXPECT_TRUE(is_msr(0, 0xffffffff));
+    EXPECT_FALSE(is_msr(0, 0x100000000));
+    EXPECT_FALSE(is_msr(1, 0x2ff0));
+    EXPECT_FALSE(is_msr(2, 0x2ff0));
+}
+
+TEST(UncorePmonUnits, AreNoMoreChasThanTheProcessorHas)
+{
+    const auto cha = [](u64 id) {
+        return entry_of(
+            {.control = 2, .access = 0, .box_control = 0x2000 + id * 16, .type = 0, .id = id});
+    };
+    std::vector<uncore_pmon_entry> entries =
+        decode({cha(0), entry_of({.id = 7}), cha(1), {}, cha(2), cha(2), cha(3)});
+    ASSERT_STREQ(entries[5].wrong, "type and id stand in the table twice");
+    uncore_pmon_table_limit_chas(entries.data(), 6, 2);
+    EXPECT_EQ(entries[0].wrong, nullptr);
+    EXPECT_EQ(entries[1].wrong, nullptr) << "a memory controller";
+    EXPECT_EQ(entries[2].wrong, nullptr);
+    EXPECT_EQ(entries[3].wrong, nullptr) << "an empty place";
+    EXPECT_STREQ(entries[4].wrong, "the processor has fewer caching agents");
+    EXPECT_STREQ(entries[5].wrong, "type and id stand in the table twice");
+    EXPECT_EQ(entries[6].wrong, nullptr) << "behind the last that was asked for";
+}
+
+// Sapphire Rapids has its links elsewhere than its table says.
+TEST(UncorePmonUnits, AreWhereTheTableSaysButForLinks)
+{
+    for (u64 type = 0; type < 100; type++) {
+        const uncore_pmon_unit unit =
+            unit_of({.access = 2, .box_control = 0xfe11318, .type = type});
+        EXPECT_EQ(uncore_pmon_is_misplaced(&unit, UNCORE_PMON_SPR), type == 8 || type == 9);
+        EXPECT_FALSE(uncore_pmon_is_misplaced(&unit, UNCORE_PMON_GNR));
+        EXPECT_FALSE(uncore_pmon_is_misplaced(&unit, UNCORE_PMON_UNKNOWN));
+    }
+}
+
 TEST(UncorePmonUnits, MayBeMissing)
 {
     const std::vector<uncore_pmon_entry> entries =
@@ -381,6 +426,46 @@ TEST(UncorePmonNamed, AreUniqueForAUnit)
         EXPECT_TRUE(seen.count(
             {6, platform == UNCORE_PMON_SPR ? "cas_count_read" : "cas_count_read_sch1"}));
         EXPECT_TRUE(seen.count({12, "rxc_pack_buf_inserts_mem_data"}));
+    }
+}
+
+TEST(UncorePmonNamed, HaveTheirCodes)
+{
+    const struct {
+        uncore_pmon_platform platform;
+        u16 type;
+        const char *name;
+        u8 event;
+        u64 umask;
+    } rows[] = {
+        {UNCORE_PMON_SPR, 0, "tor_inserts_ia_miss_drd_cxl_acc", 0x35, 0x10c8178201},
+        {UNCORE_PMON_SPR, 6, "hclockticks", 0x01, 0x00},
+        {UNCORE_PMON_SPR, 6, "clockticks", 0x01, 0x01},
+        {UNCORE_PMON_SPR, 6, "wpq_inserts_pch1", 0x20, 0x02},
+        {UNCORE_PMON_GNR, 6, "hclockticks", 0x01, 0x00},
+        {UNCORE_PMON_GNR, 6, "clockticks", 0x01, 0x01},
+        {UNCORE_PMON_GNR, 6, "rpq_inserts_sch0_pch0", 0x10, 0x10},
+        {UNCORE_PMON_GNR, 6, "rpq_inserts_sch1_pch1", 0x10, 0x80},
+        {UNCORE_PMON_GNR, 6, "wpq_inserts_sch0_pch1", 0x22, 0x20},
+        {UNCORE_PMON_GNR, 6, "wpq_inserts_sch1_pch0", 0x22, 0x40},
+        {UNCORE_PMON_GNR, 6, "rpq_occupancy_sch1_pch1", 0x83, 0x00},
+        {UNCORE_PMON_GNR, 6, "wpq_occupancy_sch0_pch0", 0x84, 0x00},
+        {UNCORE_PMON_SPR, 12, "rxc_flits_valid", 0x4b, 0x01},
+        {UNCORE_PMON_SPR, 12, "txc_flits_valid", 0x05, 0x01},
+        {UNCORE_PMON_SPR, 12, "rxc_agf_inserts_mem_data", 0x43, 0x20},
+        {UNCORE_PMON_SPR, 13, "txc_agf_inserts_u2c_req", 0x02, 0x01},
+        {UNCORE_PMON_SPR, 13, "txc_agf_inserts_u2c_data", 0x02, 0x08},
+        {UNCORE_PMON_GNR, 5, "event_msg_int_prio", 0x42, 0x10},
+        {UNCORE_PMON_GNR, 4, "power_state_occupancy_cores_c6", 0x37, 0x00},
+        {UNCORE_PMON_SPR, 4, "pkg_residency_c2e_cycles", 0x2b, 0x00},
+    };
+    for (const auto &row : rows) {
+        size_t found = 0;
+        for (const uncore_pmon_named_event &event : named_events())
+            found += event.type == row.type && (event.platforms & 1 << row.platform) != 0 &&
+                     event.name == std::string(row.name) && event.event == row.event &&
+                     event.umask == row.umask;
+        EXPECT_EQ(found, 1U) << row.name;
     }
 }
 

@@ -40,6 +40,9 @@ static_assert(UNCORE_PMON_PCI_DEVFN == kPciDevfn.mask());
 static_assert(UNCORE_PMON_PCI_BUS == kPciBus.mask());
 static_assert(UNCORE_PMON_PCI_DOMAIN == kPciDomain.mask());
 
+// All units
+static_assert(UNCORE_PMON_GLOBAL_FREEZE == kGlobalFreeze);
+
 // A unit
 static_assert(UNCORE_PMON_BOX == kBoxControl);
 static_assert(UNCORE_PMON_BOX_FREEZE == kBoxFreeze);

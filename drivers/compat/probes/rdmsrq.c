@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Delete when the oldest supported kernel is 6.16 or newer. */
+#include <asm/msr.h>
+
+int probe(unsigned int cpu, u64 *value);
+int probe(unsigned int cpu, u64 *value)
+{
+	return rdmsrq_safe_on_cpu(cpu, 0, value) ?: wrmsrq_safe_on_cpu(cpu, 0, *value);
+}
