@@ -51,15 +51,19 @@ struct uncore_pmon_access {
  * @pev: the common part
  * @cfg: what it asks for; never changes
  * @slot: the slot it has while it is added, else UNCORE_PMON_NO_SLOT
+ * @home: the slot it had last, or UNCORE_PMON_NO_SLOT
  * @based: prev_count is what its counter showed; nobody answered before that
  * @node: place in uncore_pmon_box.added
+ * @leaving: place in uncore_pmon_box.leaving, or empty
  */
 struct uncore_pmon_event {
 	struct pmukit_event pev;
 	struct uncore_pmon_config cfg;
 	int slot;
+	int home;
 	bool based;
 	struct list_head node;
+	struct list_head leaving;
 };
 
 /* What a box has complained of; each once */
@@ -97,9 +101,11 @@ struct uncore_pmon_event_file {
  * @lock: guards the registers and everything below. Raw, interrupts off, innermost.
  * @dead: the registers are not to be touched any more; never cleared
  * @reset: they were brought into a known state
- * @held: perf changes events
  * @frozen: no counter of the unit counts
+ * @controls: what stands in those of the slots
+ * @counting: mask of the slots whose event is started
  * @added: struct uncore_pmon_event
+ * @leaving: those that perf has taken off, until pmu_enable or until they come back
  * @nr_running: how many of them are started
  * @timer: looks at the counters before they can wrap; on the events' CPU
  * @fold_ns: how often
@@ -127,9 +133,11 @@ struct uncore_pmon_box {
 	raw_spinlock_t lock;
 	bool dead;
 	bool reset;
-	bool held;
 	bool frozen;
+	u64 controls[UNCORE_PMON_NR_SLOTS];
+	u32 counting;
 	struct list_head added;
+	struct list_head leaving;
 	unsigned int nr_running;
 	struct hrtimer timer;
 	u64 fold_ns;
@@ -157,7 +165,7 @@ void uncore_pmon_box_reset(struct uncore_pmon_box *box);
 void uncore_pmon_box_freeze(struct uncore_pmon_box *box, bool freeze);
 void uncore_pmon_box_control(struct uncore_pmon_box *box, int slot, u64 control);
 bool uncore_pmon_box_count(struct uncore_pmon_box *box, const struct uncore_pmon_event *uev,
-			   u64 *count);
+			   int slot, u64 *count);
 
 /* uncore_pmon_pmu.c */
 void uncore_pmon_pmu_fill(struct uncore_pmon_box *box);

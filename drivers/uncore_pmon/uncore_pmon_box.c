@@ -18,6 +18,7 @@
 #include <linux/ioport.h>
 #include <linux/pci.h>
 #include <linux/printk.h>
+#include <linux/string.h>
 
 #if defined(CONFIG_X86)
 #include <asm/msr.h>
@@ -351,6 +352,7 @@ void uncore_pmon_box_reset(struct uncore_pmon_box *box)
 {
 	box->access->write(box, UNCORE_PMON_BOX,
 			   UNCORE_PMON_BOX_RESET_CONTROLS | UNCORE_PMON_BOX_RESET_COUNTERS);
+	memset(box->controls, 0, sizeof(box->controls));
 	uncore_pmon_box_freeze(box, true);
 	box->reset = true;
 }
@@ -385,13 +387,13 @@ const char *uncore_pmon_box_prepare(struct uncore_pmon_box *box)
 /**
  * uncore_pmon_box_control - write the control of a slot
  * @box: the unit; its lock is held
- * @slot: a slot of it, or UNCORE_PMON_NO_SLOT: nothing is done
+ * @slot: a slot of it
  * @control: what to write, 0 to stop it
  */
 void uncore_pmon_box_control(struct uncore_pmon_box *box, int slot, u64 control)
 {
-	if (slot != UNCORE_PMON_NO_SLOT)
-		box->access->write(box, uncore_pmon_control_offset(&box->unit, slot), control);
+	box->access->write(box, uncore_pmon_control_offset(&box->unit, slot), control);
+	box->controls[slot] = control;
 }
 
 /* Only of all ones is it asked whether anybody answered. */
@@ -403,19 +405,19 @@ static bool uncore_pmon_box_silent(const struct uncore_pmon_box *box, u64 count)
 /**
  * uncore_pmon_box_count - read the counter of an event
  * @box: the unit; its lock is held
- * @uev: the event, with a slot unless its counter always runs
+ * @uev: the event
+ * @slot: the slot it has or had; of no matter when its counter always runs
  * @count: filled in
  *
  * Return: false when nobody answers, which has been said.
  */
 bool uncore_pmon_box_count(struct uncore_pmon_box *box, const struct uncore_pmon_event *uev,
-			   u64 *count)
+			   int slot, u64 *count)
 {
 	if (uev->cfg.kind == UNCORE_PMON_FREE)
 		*count = readq(box->free_base + uev->cfg.free->offset - UNCORE_PMON_MC_DCLK);
 	else
-		*count = box->access->read(box,
-					   uncore_pmon_counter_offset(&box->unit, uev->slot));
+		*count = box->access->read(box, uncore_pmon_counter_offset(&box->unit, slot));
 	if (!uncore_pmon_box_silent(box, *count))
 		return true;
 	uncore_pmon_complain(box, UNCORE_PMON_SILENT);

@@ -2,16 +2,19 @@
 /*
  * uncore_pmon: perf callbacks. Units count for the whole system and never interrupt.
  *
- * perf brackets every change of events by pmu_disable and pmu_enable. The unit is frozen at the
- * first change in between, so that the counters of a group start and stop together, and not at all
- * when nothing changes: perf brackets each switch of tasks as well, and what happens in that time
- * is to be counted.
+ * perf brackets every change of events by pmu_disable and pmu_enable. To share counters among more
+ * events it takes off all of them there and adds most of them again, some milliseconds apart, while
+ * the time of each goes on; and each access to a unit takes its time too. So an event that is taken
+ * off is only noted as leaving. When it comes back to its place nothing has happened; when another
+ * one gets the place, or at pmu_enable, its counter is looked at for the last time. Only for events
+ * of a group is the unit frozen from the first change on, so that they start and stop together.
  *
  * Locking: event_init runs in process context, sometimes under perf's ctx->mutex. add, del, start
  * and stop run on the events' CPU with interrupts off, read anywhere in the package; all of them
  * take box->lock.
  */
 
+#include <linux/bits.h>
 #include <linux/perf_event.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
@@ -37,15 +40,15 @@ static u32 uncore_pmon_width(const struct uncore_pmon_box *box,
 	return uev->cfg.kind == UNCORE_PMON_GENERAL ? box->unit.width_bits : UNCORE_PMON_MC_WIDTH;
 }
 
-/* Adds what the counter has counted since the last look. */
-static void uncore_pmon_fold(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
+/* Adds what the counter has counted since the last look; false when nobody answers. */
+static bool uncore_pmon_fold(struct uncore_pmon_box *box, struct uncore_pmon_event *uev, int slot)
 {
 	struct perf_event *event = uev->pev.event;
 	u64 before = local64_read(&event->hw.prev_count);
 	u64 now, delta;
 
-	if (!uncore_pmon_box_count(box, uev, &now))
-		return;
+	if (!uncore_pmon_box_count(box, uev, slot, &now))
+		return false;
 	local64_set(&event->hw.prev_count, now);
 	if (!uev->based)
 		uev->based = true;
@@ -53,14 +56,7 @@ static void uncore_pmon_fold(struct uncore_pmon_box *box, struct uncore_pmon_eve
 		local64_add(delta, &event->count);
 	else
 		uncore_pmon_complain(box, UNCORE_PMON_BACKWARDS);
-}
-
-static void uncore_pmon_freeze_for_change(struct uncore_pmon_box *box)
-{
-	if (!box->reset)
-		uncore_pmon_box_reset(box);
-	else if (box->held && !box->frozen)
-		uncore_pmon_box_freeze(box, true);
+	return true;
 }
 
 static bool uncore_pmon_runs(const struct uncore_pmon_event *uev)
@@ -68,21 +64,100 @@ static bool uncore_pmon_runs(const struct uncore_pmon_event *uev)
 	return !(uev->pev.event->hw.state & PERF_HES_STOPPED);
 }
 
+static bool uncore_pmon_is_grouped(const struct uncore_pmon_event *uev)
+{
+	return uev->pev.event->group_leader->nr_siblings;
+}
+
+static void uncore_pmon_freeze_for_change(struct uncore_pmon_box *box,
+					  const struct uncore_pmon_event *uev)
+{
+	if (!box->reset)
+		uncore_pmon_box_reset(box);
+	else if (!box->frozen && uncore_pmon_is_grouped(uev))
+		uncore_pmon_box_freeze(box, true);
+}
+
+static struct uncore_pmon_event *uncore_pmon_leaver_of(const struct uncore_pmon_box *box, int slot)
+{
+	struct uncore_pmon_event *uev;
+
+	list_for_each_entry(uev, &box->leaving, leaving) {
+		if (uev->home == slot)
+			return uev;
+	}
+	return NULL;
+}
+
+/* The last look at the counter of an event that leaves; false when nobody answers. */
+static bool uncore_pmon_finish(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
+{
+	list_del_init(&uev->leaving);
+	return uncore_pmon_fold(box, uev, uev->home);
+}
+
+/* True when the counter goes on as it did for the one that leaves it: it showed so much then. */
+static bool uncore_pmon_slot_take(struct uncore_pmon_box *box, const struct uncore_pmon_event *uev,
+				  u64 *shown)
+{
+	struct uncore_pmon_event *leaver = uncore_pmon_leaver_of(box, uev->slot);
+
+	box->counting |= BIT(uev->slot);
+	if (leaver && uncore_pmon_finish(box, leaver) && leaver->cfg.control == uev->cfg.control) {
+		*shown = local64_read(&leaver->pev.event->hw.prev_count);
+		return true;
+	}
+	uncore_pmon_box_control(box, uev->slot, uev->cfg.control);
+	return false;
+}
+
 static void uncore_pmon_counter_start(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
 {
+	bool has_slot = uev->slot != UNCORE_PMON_NO_SLOT;
 	u64 now = 0;
 
-	uncore_pmon_freeze_for_change(box);
-	uev->based = uncore_pmon_box_count(box, uev, &now);
+	if (has_slot)
+		uncore_pmon_freeze_for_change(box, uev);
+	if (!list_empty(&uev->leaving)) {
+		if (uev->slot == uev->home) {
+			list_del_init(&uev->leaving);
+			box->counting |= has_slot ? BIT(uev->slot) : 0;
+			return;
+		}
+		uncore_pmon_finish(box, uev);
+	}
+	uev->based = has_slot && uncore_pmon_slot_take(box, uev, &now);
+	if (!uev->based)
+		uev->based = uncore_pmon_box_count(box, uev, uev->slot, &now);
 	local64_set(&uev->pev.event->hw.prev_count, now);
-	uncore_pmon_box_control(box, uev->slot, uev->cfg.control);
 }
 
 static void uncore_pmon_counter_stop(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
 {
-	uncore_pmon_freeze_for_change(box);
-	uncore_pmon_box_control(box, uev->slot, 0);
-	uncore_pmon_fold(box, uev);
+	if (uev->slot != UNCORE_PMON_NO_SLOT) {
+		uncore_pmon_freeze_for_change(box, uev);
+		box->counting &= ~BIT(uev->slot);
+	}
+	uev->home = uev->slot;
+	list_add_tail(&uev->leaving, &box->leaving);
+}
+
+/* After a change: what nobody has taken over stops, and a unit without events stands still. */
+static void uncore_pmon_settle(struct uncore_pmon_box *box)
+{
+	struct uncore_pmon_event *uev, *next;
+	int slot;
+
+	list_for_each_entry_safe(uev, next, &box->leaving, leaving)
+		uncore_pmon_finish(box, uev);
+	for (slot = 0; slot < UNCORE_PMON_NR_SLOTS; slot++) {
+		if (box->controls[slot] && !(box->counting & BIT(slot)))
+			uncore_pmon_box_control(box, slot, 0);
+	}
+	if (box->reset && box->frozen != !box->counting)
+		uncore_pmon_box_freeze(box, !box->counting);
+	if (!box->nr_running)
+		hrtimer_try_to_cancel(&box->timer);
 }
 
 /*
@@ -100,7 +175,7 @@ static enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
 	again = box->nr_running && !box->dead && !hrtimer_is_queued(timer);
 	list_for_each_entry(uev, &box->added, node) {
 		if (again && uncore_pmon_runs(uev))
-			uncore_pmon_fold(box, uev);
+			uncore_pmon_fold(box, uev, uev->slot);
 	}
 	if (again)
 		hrtimer_forward_now(timer, ns_to_ktime(box->fold_ns));
@@ -118,8 +193,8 @@ static void uncore_pmon_event_run(struct uncore_pmon_box *box, struct uncore_pmo
 	if (box->dead)
 		return;
 	uncore_pmon_counter_start(box, uev);
-	/* Always from here: the timer follows the events from CPU to CPU. */
-	if (box->nr_running == 1)
+	/* From here, so that the timer is on the events' CPU; not anew for each turn of theirs. */
+	if (!hrtimer_is_queued(&box->timer))
 		hrtimer_start(&box->timer, ns_to_ktime(box->fold_ns),
 			      HRTIMER_MODE_REL_PINNED_HARD);
 }
@@ -137,8 +212,8 @@ static void uncore_pmon_event_halt(struct uncore_pmon_box *box, struct uncore_pm
 /* Slots; under box->lock */
 
 /*
- * Gives the new event a slot, by moving others where that helps. Those that move are taken to
- * their new counters with the unit frozen.
+ * Gives the new event a slot, by moving others where that helps; the one that it had before where
+ * that is free, since it may not have left its counter yet.
  */
 static bool uncore_pmon_place_event(struct uncore_pmon_box *box, struct uncore_pmon_event *new)
 {
@@ -146,17 +221,22 @@ static bool uncore_pmon_place_event(struct uncore_pmon_box *box, struct uncore_p
 	u32 slots[UNCORE_PMON_NR_SLOTS + 1];
 	s8 slot[UNCORE_PMON_NR_SLOTS + 1];
 	struct uncore_pmon_event *uev;
+	bool home_free = true;
 	u32 nr = 0, i;
 
 	list_for_each_entry(uev, &box->added, node) {
-		if (uev->slot != UNCORE_PMON_NO_SLOT)
-			events[nr++] = uev;
+		if (uev->slot == UNCORE_PMON_NO_SLOT)
+			continue;
+		home_free = home_free && uev->slot != new->home;
+		events[nr++] = uev;
 	}
 	events[nr++] = new;
 	for (i = 0; i < nr; i++) {
 		slots[i] = events[i]->cfg.slots;
 		slot[i] = events[i]->slot;
 	}
+	if (home_free)
+		slot[nr - 1] = new->home;
 	if (!uncore_pmon_assign(slots, slot, nr))
 		return false;
 
@@ -227,6 +307,8 @@ static int uncore_pmon_event_create(struct uncore_pmon_box *box, struct perf_eve
 		return -ENOMEM;
 	uev->cfg = *cfg;
 	uev->slot = UNCORE_PMON_NO_SLOT;
+	uev->home = UNCORE_PMON_NO_SLOT;
+	INIT_LIST_HEAD(&uev->leaving);
 
 	if (!uncore_pmon_group_fits(event, uev)) {
 		pr_debug("%s: the group needs more counters than there are\n", box->pp.name);
@@ -272,14 +354,9 @@ static void uncore_pmon_event_free(struct pmukit_event *pev)
 
 /* Running events */
 
+/* Nothing changes before an event does. */
 static void uncore_pmon_pmu_disable(struct pmu *pmu)
 {
-	struct uncore_pmon_box *box = uncore_pmon_box_of(pmu);
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&box->lock, flags);
-	box->held = true;
-	raw_spin_unlock_irqrestore(&box->lock, flags);
 }
 
 static void uncore_pmon_pmu_enable(struct pmu *pmu)
@@ -288,9 +365,8 @@ static void uncore_pmon_pmu_enable(struct pmu *pmu)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&box->lock, flags);
-	box->held = false;
-	if (box->frozen && box->nr_running && !box->dead)
-		uncore_pmon_box_freeze(box, false);
+	if (!box->dead)
+		uncore_pmon_settle(box);
 	raw_spin_unlock_irqrestore(&box->lock, flags);
 }
 
@@ -357,7 +433,7 @@ static void uncore_pmon_event_read(struct perf_event *event)
 
 	raw_spin_lock_irqsave(&box->lock, flags);
 	if (!box->dead && uncore_pmon_runs(uev))
-		uncore_pmon_fold(box, uev);
+		uncore_pmon_fold(box, uev, uev->slot);
 	raw_spin_unlock_irqrestore(&box->lock, flags);
 }
 
@@ -388,6 +464,7 @@ void uncore_pmon_pmu_fill(struct uncore_pmon_box *box)
 	box->pp.max_events = UINT_MAX;
 	raw_spin_lock_init(&box->lock);
 	INIT_LIST_HEAD(&box->added);
+	INIT_LIST_HEAD(&box->leaving);
 	hrtimer_setup(&box->timer, uncore_pmon_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
 	box->fold_ns = uncore_pmon_fold_ns(box->unit.width_bits);
@@ -414,7 +491,11 @@ void uncore_pmon_pmu_fill(struct uncore_pmon_box *box)
  */
 void uncore_pmon_pmu_kill(struct uncore_pmon_box *box)
 {
+	struct uncore_pmon_event *uev, *next;
+
 	raw_spin_lock_irq(&box->lock);
+	list_for_each_entry_safe(uev, next, &box->leaving, leaving)
+		list_del_init(&uev->leaving);
 	if (box->reset && box->unit.access != UNCORE_PMON_ACCESS_MSR)
 		uncore_pmon_box_freeze(box, true);
 	box->dead = true;
