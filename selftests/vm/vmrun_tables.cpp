@@ -878,7 +878,7 @@ UnitSpec uncore_pmon()
 }
 
 // Two chips of a core each, of two threads: CPUs of the second can all go offline on x86.
-[[maybe_unused]] constexpr std::string_view kTwoCores = "4,sockets=2,cores=1,threads=2";
+constexpr std::string_view kTwoCores = "4,sockets=2,cores=1,threads=2";
 
 Scenario imc_commands()
 {
@@ -897,6 +897,27 @@ Scenario imc_trace()
     return trace;
 }
 
+Scenario imc_counters()
+{
+    Scenario counters;
+    counters.name = "counters";
+    counters.smp = kTwoCores;
+    counters.steps = {{"counters", "imc_test", 900}};
+    return counters;
+}
+
+Scenario imc_life()
+{
+    Scenario life;
+    life.name = "life";
+    life.smp = kTwoCores;
+    life.steps = {{"life",
+                   "PMUKIT_IMC=/lib/vmrun/imc.ko PMUKIT_ENGINE=/lib/vmrun/imc_engine.ko "
+                   "imc_life_test",
+                   900}};
+    return life;
+}
+
 UnitSpec imc()
 {
     UnitSpec unit;
@@ -904,11 +925,12 @@ UnitSpec imc()
     unit.stock_modules = {"firmware_class"};  // a module where the kernel is made for debugging
     unit.modules = {"pmukit_common", "imc", "imc_engine"};
     unit.firmware = {"pmukit/imc-power9.dtb"};
-    unit.programs = {"selftests/imc/imc_load", "selftests/imc/imc_trace_test"};
+    unit.programs = {"selftests/imc/imc_load", "selftests/imc/imc_test",
+                     "selftests/imc/imc_trace_test", "selftests/imc/imc_life_test"};
     unit.files = {"selftests/imc/tap.sh", "selftests/imc/abi_paths.sh", "selftests/imc/commands.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
                   "Documentation/ABI/testing/sysfs-devices-imc_engine"};
-    unit.tests = {imc_commands(), imc_trace()};
+    unit.tests = {imc_commands(), imc_trace(), imc_counters(), imc_life()};
     unit.demo = imc_commands();
     return unit;
 }

@@ -93,6 +93,7 @@ TEST(ImcEngineFacts, StandWhileTheClockGoesBack)
     Machine machine;
     machine.busy(0, true, 100);
     machine.busy(0, true, 90);
+    EXPECT_EQ(machine.fact(IMC_ENGINE_ELAPSED_NS), 100U);
     machine.busy(0, true, 110);
     EXPECT_EQ(machine.fact(IMC_ENGINE_ELAPSED_NS), 110U);
     EXPECT_EQ(machine.fact(IMC_ENGINE_TASK_NS), 10U);

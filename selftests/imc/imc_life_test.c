@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Modules that go while they are used or try to, CPUs that leave and come back under running events.
+ * PMUKIT_ENGINE and PMUKIT_IMC: the files of imc_engine.ko and imc.ko.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "imc_book.h"
+#include "imc_counter.h"
+#include "imc_ring.h"
+#include "imc_work.h"
+#include "kselftest_harness.h"
+#include "pmu_machine.h"
+
+#define ROUNDS	10
+
+FIXTURE(imc_life)
+{
+	struct pmu_event event;
+	struct trace trace;
+};
+
+FIXTURE_SETUP(imc_life)
+{
+	self->event.fd = -1;
+	self->trace.nr = 0;
+	if (!getenv("PMUKIT_ENGINE") || !getenv("PMUKIT_IMC"))
+		SKIP(return, "PMUKIT_ENGINE and PMUKIT_IMC say which modules");
+	if (!book_is_there())
+		SKIP(return, "no engine");
+}
+
+FIXTURE_TEARDOWN(imc_life)
+{
+	if (self->event.fd >= 0)
+		pmu_event_close(&self->event);
+	trace_close(&self->trace);
+}
+
+static int open_trace_on(struct pmu_event *event, int cpu)
+{
+	struct perf_event_attr attr;
+	int err = trace_attr(&attr);
+
+	return err ? err : pmu_event_open(event, &attr, -1, cpu);
+}
+
+/* Modules */
+
+TEST_F(imc_life, modules_stay_while_an_event_is_open)
+{
+	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, 0), 0);
+	EXPECT_EQ(module_try_unload("imc_engine"), -EWOULDBLOCK);
+	EXPECT_EQ(module_try_unload("imc"), -EWOULDBLOCK);
+	ASSERT_EQ(pmu_event_enable(&self->event), 0);
+	EXPECT_EQ(module_try_unload("imc_engine"), -EWOULDBLOCK);
+	pmu_event_close(&self->event);
+	EXPECT_EQ(module_try_unload("imc"), -EWOULDBLOCK);	/* the engine holds it */
+	ASSERT_EQ(module_unload("imc_engine"), 0);
+	EXPECT_FALSE(book_is_there());
+	EXPECT_EQ(pmu_type("core_imc"), -ENOENT);
+	EXPECT_EQ(pmu_type("nest_mcs01"), -ENOENT);
+	ASSERT_EQ(module_unload("imc"), 0);
+	ASSERT_EQ(module_load(getenv("PMUKIT_IMC")), 0);
+	EXPECT_EQ(pmu_type("core_imc"), -ENOENT);
+	ASSERT_EQ(module_load(getenv("PMUKIT_ENGINE")), 0);
+	EXPECT_GE(pmu_type("core_imc"), 0);
+}
+
+/* Opens, runs and closes events of all kinds until it is killed, whatever happens to the PMUs. */
+static void use_all(void)
+{
+	struct pmu_event event;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		if (!open_trace_on(&event, 0)) {
+			pmu_event_map(&event, 8, 0);
+			pmu_event_enable(&event);
+			work_in_user(5);
+			pmu_event_close(&event);
+		}
+		if (!counter_open(&event, "core_imc", "CPM_CCYC", -1, 0)) {
+			pmu_event_enable(&event);
+			usleep(2000);
+			pmu_event_close(&event);
+		}
+		if (!counter_open(&event, "thread_imc", "CPM_CCYC", 0, -1)) {
+			pmu_event_enable(&event);
+			work_in_user(2);
+			pmu_event_close(&event);
+		}
+		if (!counter_open(&event, "nest_mcs01", "PM_MCS01_64B_WR_DISP_PORT01", -1, 0)) {
+			pmu_event_enable(&event);
+			usleep(2000);
+			pmu_event_close(&event);
+		}
+	}
+}
+
+TEST_F_TIMEOUT(imc_life, the_engine_goes_and_comes_under_load, 300)
+{
+	pid_t children[2];
+	int gone = 0, err;
+
+	for (int i = 0; i < 2; i++) {
+		children[i] = fork();
+		if (!children[i])
+			use_all();
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		err = module_unload("imc_engine");
+		if (err == -EWOULDBLOCK)
+			continue;
+		ASSERT_EQ(err, 0);
+		gone++;
+		ASSERT_EQ(module_load(getenv("PMUKIT_ENGINE")), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
+	TH_LOG("%d of %d times", gone, ROUNDS);
+	EXPECT_GT(gone, 0);
+	/* All works as before. */
+	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, 0), 0);
+	ASSERT_EQ(pmu_event_enable(&self->event), 0);
+	usleep(10000);
+	ASSERT_EQ(pmu_event_disable(&self->event), 0);
+	EXPECT_GT(counter_read(&self->event), 0);
+}
+
+/* CPUs */
+
+/* The last CPU; x86 keeps its first. */
+static int last_cpu(void)
+{
+	return sysconf(_SC_NPROCESSORS_CONF) - 1;
+}
+
+static pid_t busy_child(int cpu)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (cpu >= 0)
+			run_on(cpu);
+		for (;;)
+			work_split();
+	}
+	return child;
+}
+
+/* A core's event stays the core's while one of its threads is there, and exact. */
+TEST_F_TIMEOUT(imc_life, a_core_counts_on_when_its_cpu_leaves, 120)
+{
+	int cpu = last_cpu(), core = core_of(cpu), first = -1;
+	long long before, count;
+
+	for (int each = 0; each <= cpu && first < 0; each++)
+		if (core_of(each) == core)
+			first = each;
+	if (first == cpu)
+		SKIP(return, "one thread a core");
+	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, first), 0);
+	before = book_number("core", core, "CPM_CCYC");
+	ASSERT_EQ(pmu_event_enable(&self->event), 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		ASSERT_EQ(cpu_set_online(first, "0"), 0);
+		usleep(20000);
+		count = counter_read(&self->event);
+		ASSERT_EQ(cpu_set_online(first, "1"), 0);
+		ASSERT_EQ(cpu_set_online(cpu, "0"), 0);
+		usleep(20000);
+		EXPECT_GT(counter_read(&self->event), count);
+		ASSERT_EQ(cpu_set_online(cpu, "1"), 0);
+	}
+	ASSERT_EQ(pmu_event_disable(&self->event), 0);
+	EXPECT_EQ(counter_read(&self->event), book_number("core", core, "CPM_CCYC") - before);
+}
+
+/* A task is driven from a CPU that leaves, and its count stays exact. */
+TEST_F_TIMEOUT(imc_life, a_task_counts_on_when_its_cpu_leaves, 120)
+{
+	int cpu = last_cpu();
+	pid_t child = busy_child(-1);
+	long long before, count;
+
+	ASSERT_EQ(counter_open(&self->event, "thread_imc", "CPM_TASK_CLOCK", child, -1), 0);
+	before = book_sum("cpu", "CPM_TASK_CLOCK");
+	ASSERT_EQ(pmu_event_enable(&self->event), 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		usleep(20000);
+		ASSERT_EQ(cpu_set_online(cpu, "0"), 0);
+		usleep(20000);
+		ASSERT_EQ(cpu_set_online(cpu, "1"), 0);
+	}
+	ASSERT_EQ(pmu_event_disable(&self->event), 0);
+	count = counter_read(&self->event);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	EXPECT_GT(count, 0);
+	EXPECT_EQ(count, book_sum("cpu", "CPM_TASK_CLOCK") - before);
+}
+
+/* perf ends the event of a CPU that leaves; one that is opened later works. */
+TEST_F_TIMEOUT(imc_life, a_trace_ends_when_its_cpu_leaves, 120)
+{
+	int cpu = last_cpu();
+	long long records, lost;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		pid_t child = busy_child(cpu);
+
+		records = book_number("cpu", cpu, "records");
+		lost = trace_stat("lost");
+		ASSERT_EQ(trace_open(&self->trace, 64, -1), 0);
+		ASSERT_EQ(trace_enable(&self->trace), 0);
+		while (book_number("cpu", cpu, "records") < records + 20)
+			usleep(5000);
+		ASSERT_EQ(cpu_set_online(cpu, "0"), 0);
+		records = book_number("cpu", cpu, "records");
+		usleep(20000);
+		EXPECT_EQ(book_number("cpu", cpu, "records"), records);
+		ASSERT_EQ(cpu_set_online(cpu, "1"), 0);
+		ASSERT_EQ(trace_disable(&self->trace), 0);
+		ASSERT_EQ(trace_read(&self->trace, NULL, NULL), 0);
+		EXPECT_GT(self->trace.samples, 20);
+		EXPECT_GE(trace_stat("lost"), lost);
+		trace_close(&self->trace);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+}
+
+/* Closing what is running, in all states, from a child that is killed. */
+TEST_F_TIMEOUT(imc_life, survives_users_that_are_killed, 120)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		pid_t child = fork();
+
+		if (!child)
+			use_all();
+		usleep(30000 + round * 1000);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	/* Nothing is still claimed. */
+	ASSERT_EQ(open_trace_on(&self->event, 0), 0);
+	pmu_event_close(&self->event);
+	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, 0), 0);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What may be opened and what not; counts against the engine's book, exactly, and against clocks and
+ * perf's own events.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "imc_book.h"
+#include "imc_counter.h"
+#include "imc_ring.h"
+#include "imc_work.h"
+#include "kselftest_harness.h"
+#include "pmu_machine.h"
+
+#define NEST	"nest_mcs01"
+#define LINES	(sysconf(_SC_PAGESIZE) / 64)
+
+FIXTURE(imc)
+{
+	struct pmu_event events[4];
+};
+
+FIXTURE_SETUP(imc)
+{
+	for (int i = 0; i < 4; i++)
+		self->events[i].fd = -1;
+	if (!book_is_there())
+		SKIP(return, "no engine");
+}
+
+FIXTURE_TEARDOWN(imc)
+{
+	for (int i = 0; i < 4; i++)
+		if (self->events[i].fd >= 0)
+			pmu_event_close(&self->events[i]);
+}
+
+/* Opening */
+
+enum domain { CORE, THREAD, TRACE, NEST_DOMAIN, NR_DOMAINS };
+
+static int open_domain(struct pmu_event *event, enum domain domain)
+{
+	struct perf_event_attr attr;
+	int err;
+
+	switch (domain) {
+	case CORE:
+		return counter_open(event, "core_imc", "CPM_CCYC", -1, 0);
+	case THREAD:
+		return counter_open(event, "thread_imc", "CPM_CCYC", 0, -1);
+	case TRACE:
+		err = trace_attr(&attr);
+		return err ? err : pmu_event_open(event, &attr, -1, 0);
+	default:
+		return counter_open(event, NEST, "PM_MCS01_64B_WR_DISP_PORT01", -1, 0);
+	}
+}
+
+TEST_F(imc, core_thread_and_trace_exclude_each_other)
+{
+	struct pmu_event *held = &self->events[0], *other = &self->events[1];
+
+	for (int a = 0; a < NR_DOMAINS; a++) {
+		for (int b = 0; b < NR_DOMAINS; b++) {
+			bool together = a == b || a == NEST_DOMAIN || b == NEST_DOMAIN;
+
+			ASSERT_EQ(open_domain(held, a), 0);
+			ASSERT_EQ(open_domain(other, b), together ? 0 : -EBUSY) TH_LOG("%d %d", a, b);
+			pmu_event_close(held);
+			if (!together)
+				ASSERT_EQ(open_domain(other, b), 0) TH_LOG("%d then %d", a, b);
+			pmu_event_close(other);
+		}
+	}
+}
+
+struct refusal {
+	const char *what;
+	enum domain domain;
+	int pid, cpu, expected;
+	void (*change)(struct perf_event_attr *attr);
+};
+
+static void sampling(struct perf_event_attr *attr) { attr->sample_period = 1000; }
+static void beyond(struct perf_event_attr *attr) { attr->config = 0x80000; }
+static void unaligned(struct perf_event_attr *attr) { attr->config |= 4; }
+static void extra(struct perf_event_attr *attr) { attr->config1 = 1; }
+static void more(struct perf_event_attr *attr) { attr->config2 = 1; }
+static void counting(struct perf_event_attr *attr) { attr->sample_period = 0; }
+static void other_event(struct perf_event_attr *attr) { attr->config += 1 << 20; }
+static void precise(struct perf_event_attr *attr) { attr->precise_ip = 2; }
+static void chain(struct perf_event_attr *attr) { attr->sample_type |= PERF_SAMPLE_CALLCHAIN; }
+static void user_alone(struct perf_event_attr *attr) { attr->exclude_kernel = 1; }
+
+static const struct refusal refusals[] = {
+	{ "core: sampling", CORE, -1, 0, -EINVAL, sampling },
+	{ "core: of a task", CORE, 0, -1, -EINVAL, NULL },
+	{ "core: no such counter", CORE, -1, 0, -EINVAL, beyond },
+	{ "core: between counters", CORE, -1, 0, -EINVAL, unaligned },
+	{ "core: config1", CORE, -1, 0, -EINVAL, extra },
+	{ "core: user alone", CORE, -1, 0, -EINVAL, user_alone },
+	{ "nest: sampling", NEST_DOMAIN, -1, 0, -EINVAL, sampling },
+	{ "nest: of a task", NEST_DOMAIN, 0, -1, -EINVAL, NULL },
+	{ "nest: config2", NEST_DOMAIN, -1, 0, -EINVAL, more },
+	{ "nest: no such counter", NEST_DOMAIN, -1, 0, -EINVAL, beyond },
+	{ "thread: of a CPU", THREAD, -1, 0, -EINVAL, NULL },
+	{ "thread: sampling", THREAD, 0, -1, -EINVAL, sampling },
+	{ "thread: user alone", THREAD, 0, -1, -EINVAL, user_alone },
+	{ "trace: counting", TRACE, -1, 0, -ENOENT, counting },
+	{ "trace: another event", TRACE, -1, 0, -EINVAL, other_event },
+	{ "trace: precise", TRACE, -1, 0, -EINVAL, precise },
+	{ "trace: call chains", TRACE, -1, 0, -EINVAL, chain },
+};
+
+static int attr_of(enum domain domain, struct perf_event_attr *attr)
+{
+	switch (domain) {
+	case CORE:
+		return counter_attr("core_imc", "CPM_CCYC", attr);
+	case THREAD:
+		return counter_attr("thread_imc", "CPM_CCYC", attr);
+	case TRACE:
+		return trace_attr(attr);
+	default:
+		return counter_attr(NEST, "PM_MCS01_64B_WR_DISP_PORT01", attr);
+	}
+}
+
+TEST_F(imc, refuses_what_it_cannot_do)
+{
+	struct perf_event_attr attr;
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		const struct refusal *r = &refusals[i];
+
+		ASSERT_EQ(attr_of(r->domain, &attr), 0);
+		if (r->change)
+			r->change(&attr);
+		EXPECT_EQ(pmu_event_open(&self->events[0], &attr, r->pid, r->cpu), r->expected)
+			TH_LOG("%s", r->what);
+		if (self->events[0].fd >= 0)
+			pmu_event_close(&self->events[0]);
+	}
+	/* Nothing of it holds the engine. */
+	for (int domain = 0; domain < NR_DOMAINS; domain++) {
+		ASSERT_EQ(open_domain(&self->events[0], domain), 0);
+		pmu_event_close(&self->events[0]);
+	}
+}
+
+TEST_F(imc, threads_and_trace_are_for_the_privileged)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		if (setgid(65534) || setuid(65534))
+			_exit(10);
+		if (open_domain(&self->events[0], THREAD) != -EACCES)
+			_exit(1);
+		if (open_domain(&self->events[0], TRACE) != -EACCES)
+			_exit(2);
+		_exit(0);
+	}
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	EXPECT_EQ(status, 0);
+}
+
+/* Exactly what the book says */
+
+static const char *const slots[] = {
+	"CPM_CCYC", "CPM_32MHZ_CYC", "CPM_NON_IDLE_PCYC", "CPM_NON_IDLE_INST",
+	"CPM_0THRD_NON_IDLE_PCYC", "CPM_1THRD_NON_IDLE_PCYC", "CPM_2THRD_NON_IDLE_PCYC",
+	"CPM_1THRD_NON_IDLE_INST", "CPM_CONTEXT_SWITCHES", "CPM_PAGE_FAULTS", "CPM_TASK_CLOCK",
+};
+
+#define NR_SLOTS (sizeof(slots) / sizeof(slots[0]))
+
+static void touch(long pages)
+{
+	long size = sysconf(_SC_PAGESIZE);
+	char *memory = mmap(NULL, pages * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+
+	madvise(memory, pages * size, MADV_NOHUGEPAGE);
+	for (long page = 0; page < pages; page++)
+		memory[page * size] = 1;
+	munmap(memory, pages * size);
+}
+
+static void some_of_everything(void)
+{
+	work_in_user(20);
+	touch(100);
+	for (int i = 0; i < 10; i++)
+		usleep(1000);
+}
+
+/* The engine runs from enable to disable, so its book and the event cover the same. */
+TEST_F(imc, core_counts_what_the_book_says)
+{
+	struct pmu_event *event = &self->events[0];
+	long long before, count;
+	int cpus[MAX_CPUS], nr = pmu_cpus("core_imc", cpus, MAX_CPUS);
+
+	ASSERT_GT(nr, 0);
+	for (int i = 0; i < nr && i < MAX_CPUS; i++) {
+		int core = core_of(cpus[i]);
+
+		ASSERT_GE(core, 0);
+		for (size_t slot = 0; slot < NR_SLOTS; slot++) {
+			ASSERT_EQ(counter_open(event, "core_imc", slots[slot], -1, cpus[i]), 0);
+			before = book_number("core", core, slots[slot]);
+			for (int round = 0; round < 3; round++) {
+				ASSERT_EQ(pmu_event_enable(event), 0);
+				some_of_everything();
+				ASSERT_EQ(pmu_event_disable(event), 0);
+			}
+			count = counter_read(event);
+			EXPECT_EQ(count, book_number("core", core, slots[slot]) - before)
+				TH_LOG("core %d %s", core, slots[slot]);
+			pmu_event_close(event);
+		}
+	}
+}
+
+/* The task is switched often and goes from CPU to CPU. */
+TEST_F(imc, thread_counts_what_the_book_says)
+{
+	struct pmu_event *event = &self->events[0];
+	long long before, count;
+	int nr_cpus = cpus_online();
+
+	for (size_t slot = 0; slot < NR_SLOTS; slot++) {
+		ASSERT_EQ(counter_open(event, "thread_imc", slots[slot], 0, -1), 0);
+		before = book_sum("cpu", slots[slot]);
+		ASSERT_EQ(pmu_event_enable(event), 0);
+		for (int round = 0; round < 2 * nr_cpus; round++) {
+			ASSERT_EQ(run_on(round % nr_cpus), 0);
+			some_of_everything();
+		}
+		ASSERT_EQ(pmu_event_disable(event), 0);
+		count = counter_read(event);
+		EXPECT_EQ(count, book_sum("cpu", slots[slot]) - before) TH_LOG("%s", slots[slot]);
+		if (strcmp(slots[slot], "CPM_0THRD_NON_IDLE_PCYC") && strcmp(slots[slot], "CPM_2THRD_NON_IDLE_PCYC"))
+			EXPECT_GT(count, 0) TH_LOG("%s", slots[slot]);
+		pmu_event_close(event);
+	}
+}
+
+TEST_F(imc, nest_counts_what_the_book_says)
+{
+	static const char *const events[] = {
+		"PM_MCS01_64B_RD_DISP_PORT01", "PM_MCS01_64B_WR_DISP_PORT01",
+		"PM_MCS01_64B_RD_DISP_PORT23", "PM_MCS01_64B_WR_DISP_PORT23",
+	};
+	struct pmu_event *event = &self->events[0];
+	long long before, count;
+	int cpus[MAX_CPUS], nr = pmu_cpus(NEST, cpus, MAX_CPUS);
+
+	ASSERT_GT(nr, 0);
+	for (int chip = 0; chip < nr && chip < MAX_CPUS; chip++) {
+		/* Pages are a chip's by the CPU that takes them. */
+		ASSERT_EQ(run_on(cpus[chip]), 0);
+		for (int i = 0; i < 4; i++) {
+			ASSERT_EQ(counter_open(event, NEST, events[i], -1, cpus[chip]), 0);
+			before = book_number("chip", chip, events[i]);
+			ASSERT_EQ(pmu_event_enable(event), 0);
+			touch(500);
+			ASSERT_EQ(pmu_event_disable(event), 0);
+			count = counter_read(event);
+			EXPECT_EQ(count, book_number("chip", chip, events[i]) - before)
+				TH_LOG("chip %d %s", chip, events[i]);
+			if (i < 2)
+				EXPECT_GE(count, 500 * LINES);
+			EXPECT_EQ(count % LINES, 0);
+			pmu_event_close(event);
+		}
+	}
+}
+
+/* Of the book itself: time is divided among its counters and nothing is left over. */
+TEST_F(imc, the_book_of_a_core_adds_up)
+{
+	int core = core_of(0);
+	long long sum = 0;
+
+	ASSERT_EQ(counter_open(&self->events[0], "core_imc", "CPM_CCYC", -1, 0), 0);
+	ASSERT_EQ(pmu_event_enable(&self->events[0]), 0);
+	some_of_everything();
+	ASSERT_EQ(pmu_event_disable(&self->events[0]), 0);
+	sum += book_number("core", core, "CPM_0THRD_NON_IDLE_PCYC");
+	sum += book_number("core", core, "CPM_1THRD_NON_IDLE_PCYC");
+	sum += book_number("core", core, "CPM_2THRD_NON_IDLE_PCYC");
+	EXPECT_EQ(book_number("core", core, "CPM_CCYC"), sum);
+	EXPECT_EQ(book_number("core", core, "CPM_NON_IDLE_PCYC"),
+		  sum - book_number("core", core, "CPM_0THRD_NON_IDLE_PCYC"));
+	EXPECT_EQ(book_number("core", core, "CPM_TASK_CLOCK"),
+		  book_number("core", core, "CPM_NON_IDLE_INST"));
+}
+
+/* Independent sources */
+
+static long long clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+struct clocked {
+	const char *pmu, *event;
+	int numerator, denominator;	/* counts of a nanosecond */
+};
+
+/* Whatever the machine does meanwhile, the count lies between the clocks inside and outside. */
+TEST_F(imc, cycles_are_the_clocks)
+{
+	static const struct clocked clocked[] = {
+		{ "core_imc", "CPM_CCYC", 1, 1 },
+		{ "core_imc", "CPM_32MHZ_CYC", 32, 1000 },
+		{ "nest_powerbus0", "PM_PB_CYC", 2, 1 },
+	};
+	struct pmu_event *event = &self->events[0];
+	long long outer, inner, count;
+
+	for (size_t i = 0; i < sizeof(clocked) / sizeof(clocked[0]); i++) {
+		const struct clocked *c = &clocked[i];
+
+		ASSERT_EQ(counter_open(event, c->pmu, c->event, -1, 0), 0);
+		outer = -clock_ns();
+		ASSERT_EQ(pmu_event_enable(event), 0);
+		inner = -clock_ns();
+		usleep(200000);
+		inner += clock_ns();
+		ASSERT_EQ(pmu_event_disable(event), 0);
+		outer += clock_ns();
+		count = counter_read(event);
+		EXPECT_GE(count, inner * c->numerator / c->denominator - 1) TH_LOG("%s", c->event);
+		EXPECT_LE(count, outer * c->numerator / c->denominator + 1) TH_LOG("%s", c->event);
+		pmu_event_close(event);
+	}
+}
+
+struct compared {
+	const char *event;
+	unsigned long long software;
+	int percent;
+	long long slack;
+};
+
+static bool close_to(long long a, long long b, int percent, long long slack)
+{
+	long long apart = a > b ? a - b : b - a;
+
+	return apart <= (a > b ? a : b) * percent / 100 + slack;
+}
+
+/*
+ * Beside perf's own events of the same task over the same run. One is scheduled in a moment before the
+ * other each time, which is what the bounds are for.
+ */
+TEST_F(imc, threads_agree_with_perf)
+{
+	static const struct compared compared[] = {
+		{ "CPM_CONTEXT_SWITCHES", PERF_COUNT_SW_CONTEXT_SWITCHES, 1, 2 },
+		{ "CPM_PAGE_FAULTS", PERF_COUNT_SW_PAGE_FAULTS, 2, 4 },
+		{ "CPM_TASK_CLOCK", PERF_COUNT_SW_TASK_CLOCK, 5, 2000000 },
+		{ "CPM_NON_IDLE_PCYC", PERF_COUNT_SW_TASK_CLOCK, 5, 2000000 },
+	};
+	struct pmu_event *ours = &self->events[0], *perfs = &self->events[1];
+	long long a, b;
+
+	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
+		const struct compared *c = &compared[i];
+
+		ASSERT_EQ(counter_open(ours, "thread_imc", c->event, 0, -1), 0);
+		ASSERT_EQ(software_open(perfs, c->software, 0, -1), 0);
+		ASSERT_EQ(pmu_event_enable(ours), 0);
+		ASSERT_EQ(pmu_event_enable(perfs), 0);
+		for (int round = 0; round < 30; round++) {
+			work_in_user(10);
+			touch(50);
+			usleep(1000);
+		}
+		ASSERT_EQ(pmu_event_disable(perfs), 0);
+		ASSERT_EQ(pmu_event_disable(ours), 0);
+		a = counter_read(ours);
+		b = counter_read(perfs);
+		TH_LOG("%s %lld, perf %lld", c->event, a, b);
+		EXPECT_GT(a, 0);
+		EXPECT_TRUE(close_to(a, b, c->percent, c->slack)) TH_LOG("%s", c->event);
+		pmu_event_close(perfs);
+		pmu_event_close(ours);
+	}
+}
+
+/* Memory controllers: never more than the page allocator gave out, never less than was touched. */
+static long long pages_given_out(void)
+{
+	char line[256];
+	long long sum = 0, one;
+	FILE *file = fopen("/proc/vmstat", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "pgalloc_%*s %lld", &one) == 1)
+			sum += one;
+	if (file)
+		fclose(file);
+	return sum;
+}
+
+TEST_F(imc, memory_controllers_agree_with_the_allocator)
+{
+	int cpus[MAX_CPUS], nr = pmu_cpus(NEST, cpus, 4);
+	long long pages, lines = 0;
+
+	ASSERT_GT(nr, 0);
+	ASSERT_LE(nr, 2);
+	for (int chip = 0; chip < nr; chip++) {
+		ASSERT_EQ(counter_open(&self->events[2 * chip], NEST, "PM_MCS01_64B_WR_DISP_PORT01",
+				       -1, cpus[chip]), 0);
+		ASSERT_EQ(counter_open(&self->events[2 * chip + 1], NEST,
+				       "PM_MCS01_64B_WR_DISP_PORT23", -1, cpus[chip]), 0);
+	}
+	pages = -pages_given_out();
+	for (int i = 0; i < 2 * nr; i++)
+		ASSERT_EQ(pmu_event_enable(&self->events[i]), 0);
+	touch(3000);
+	for (int i = 0; i < 2 * nr; i++)
+		ASSERT_EQ(pmu_event_disable(&self->events[i]), 0);
+	pages += pages_given_out();
+	for (int i = 0; i < 2 * nr; i++)
+		lines += counter_read(&self->events[i]);
+	TH_LOG("%lld lines, %lld pages", lines, pages);
+	EXPECT_GE(lines, 3000 * LINES);
+	EXPECT_LE(lines, pages * LINES);
+}
+
+/* Two threads of one core, each kept busy: the time with both is nearly all. */
+TEST_F(imc, busy_threads_are_told_apart)
+{
+	int cpus[MAX_CPUS], nr = 0, core = core_of(0);
+	long long before[3], after[3], sum = 0;
+	pid_t children[MAX_CPUS];
+
+	for (int cpu = 0; cpu < cpus_online() && nr < MAX_CPUS; cpu++)
+		if (core_of(cpu) == core)
+			cpus[nr++] = cpu;
+	for (int i = 0; i < nr; i++) {
+		children[i] = fork();
+		if (!children[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			run_on(cpus[i]);
+			for (;;)
+				work_split();
+		}
+	}
+	ASSERT_EQ(counter_open(&self->events[0], "core_imc", "CPM_CCYC", -1, cpus[0]), 0);
+	usleep(100000);		/* all of them run */
+	before[0] = book_number("core", core, "CPM_0THRD_NON_IDLE_PCYC");
+	before[1] = book_number("core", core, "CPM_1THRD_NON_IDLE_PCYC");
+	before[2] = book_number("core", core, "CPM_2THRD_NON_IDLE_PCYC");
+	ASSERT_EQ(pmu_event_enable(&self->events[0]), 0);
+	usleep(500000);
+	ASSERT_EQ(pmu_event_disable(&self->events[0]), 0);
+	after[0] = book_number("core", core, "CPM_0THRD_NON_IDLE_PCYC") - before[0];
+	after[1] = book_number("core", core, "CPM_1THRD_NON_IDLE_PCYC") - before[1];
+	after[2] = book_number("core", core, "CPM_2THRD_NON_IDLE_PCYC") - before[2];
+	for (int i = 0; i < nr; i++) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
+	for (int i = 0; i < 3; i++)
+		sum += after[i];
+	TH_LOG("%d threads: none %lld, one %lld, more %lld us", nr, after[0] / 1000, after[1] / 1000,
+	       after[2] / 1000);
+	EXPECT_GT(after[nr > 1 ? 2 : 1], sum / 10 * 9);
+}
+
+TEST_HARNESS_MAIN
