@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two hundred starts and stops, while one process tunes, one removes a function that nobody traces and looks for it again,
- * one has another plugged and unplugged, and, in the second half, one lets the second CPU leave and come back. Each stop finds another fill level, some beyond a device
- * buffer, most no multiple of anything. What came out of the AUX area is left in $OUT/cycles (or /out/cycles), for
- * hisi_ptt_judge to hold against the model's log entry by entry.
+ * Two hundred starts and stops. Beside them one process tunes, one removes a function that nobody traces and rescans the
+ * bus, one has another plugged and unplugged, and, in the second half, one lets the second CPU leave and come back. Each
+ * stop finds another fill level, some beyond a device buffer, most no multiple of anything. What came out of the AUX area
+ * is left in $OUT/cycles (or /out/cycles), for hisi_ptt_judge to hold against the model's log entry by entry.
  */
 #define _GNU_SOURCE
 #include <signal.h>

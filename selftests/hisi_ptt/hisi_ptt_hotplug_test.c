@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Endpoints below a served port are plugged and unplugged by QEMU, as a hand would: vmrun does it when it is asked to on
- * the console. What is traced comes and goes with them. All that came out of the AUX area is left in $OUT/hotplug (or
- * /out/hotplug), for hisi_ptt_judge to hold against the model's log entry by entry.
+ * Endpoints below a served port are plugged and unplugged by QEMU, as a hand would: vmrun has it done when it is asked to
+ * on the console. What can be traced comes and goes with them. All that came out of the AUX area is left in
+ * $OUT/hotplug (or /out/hotplug), for hisi_ptt_judge to hold against the model's log entry by entry.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -43,12 +43,12 @@ FIXTURE(hotplug) {
 	pid_t beside;
 };
 
-static int plug(const struct endpoint *endpoint)
+static int plug_in(const struct endpoint *endpoint)
 {
 	return ask_vmrun("plug device", endpoint->device) ?: wait_for_file(endpoint->file, true);
 }
 
-static int unplug(const struct endpoint *endpoint)
+static int pull_out(const struct endpoint *endpoint)
 {
 	return ask_vmrun("unplug device", endpoint->device) ?: wait_for_file(endpoint->file, false);
 }
@@ -113,7 +113,8 @@ static int open_requester(FIXTURE_DATA(hotplug) *self, const struct endpoint *en
 {
 	const struct ptt_terms all_it_sends = { endpoint->id, 2, 7, 1 };
 
-	return ptt_open_counting(PMU, &self->event, &all_it_sends) ?: pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES);
+	return ptt_open_counting(PMU, &self->event, &all_it_sends) ?:
+	       pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES);
 }
 
 /* What has come is kept; how many entries. */
@@ -141,13 +142,13 @@ TEST_F_TIMEOUT(hotplug, a_function_that_comes_can_be_traced_until_it_goes, TIMEO
 	for (int i = 0; i < TIMES; i++) {
 		ASSERT_EQ(-ENOENT, read_text(new.file, text, sizeof(text)));
 		ASSERT_EQ(-EINVAL, open_requester(self, &new));
-		ASSERT_EQ(0, plug(&new));
+		ASSERT_EQ(0, plug_in(&new));
 		ASSERT_EQ(0, read_text(new.file, text, sizeof(text)));
 		EXPECT_STREQ(new.filter, text);
 		ASSERT_EQ(0, open_requester(self, &new));
 		record_traffic(_metadata, self, &new);
 		pmu_event_close(&self->event);
-		ASSERT_EQ(0, unplug(&new));
+		ASSERT_EQ(0, pull_out(&new));
 	}
 }
 
@@ -164,14 +165,14 @@ TEST_F_TIMEOUT(hotplug, an_event_ends_when_its_requester_is_unplugged, TIMEOUT_S
 			self->beside = start_traffic(&old);
 			usleep(SETTLE_US);
 		}
-		ASSERT_EQ(0, unplug(&old));
+		ASSERT_EQ(0, pull_out(&old));
 		end_traffic(self);
 		EXPECT_TRUE(ptt_aux_flags(&self->event) & PERF_AUX_FLAG_TRUNCATED);
 		count = ptt_count(&self->event);
 		EXPECT_LT(0, count);
 		EXPECT_EQ(count, take(_metadata, self));
 
-		ASSERT_EQ(0, plug(&old));
+		ASSERT_EQ(0, plug_in(&old));
 		ASSERT_EQ(0, make_traffic(&old));
 		EXPECT_EQ(count, ptt_count(&self->event)) {
 			TH_LOG("it stays disabled");
@@ -192,8 +193,8 @@ TEST_F_TIMEOUT(hotplug, an_event_of_a_port_goes_on_when_what_is_below_is_changed
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 	for (int i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, make_traffic(&old));
-		ASSERT_EQ(0, unplug(&old));
-		ASSERT_EQ(0, plug(&old));
+		ASSERT_EQ(0, pull_out(&old));
+		ASSERT_EQ(0, plug_in(&old));
 	}
 	ASSERT_EQ(0, make_traffic(&old));
 	ASSERT_EQ(0, pmu_event_disable(&self->event));

@@ -17,7 +17,7 @@ int module_try_unload(const char *name);
 /* online is "0" or "1". -ENOENT: this CPU cannot be switched; x86 keeps its first. */
 int cpu_set_online(int cpu, const char *online);
 
-/* On the console, which vmrun reads: "end model 1", "plug device 1", "unplug device 1". What comes of it has to be seen. */
+/* On the console, which vmrun reads: "end model", "plug device", "unplug device". What comes of it has to be seen. */
 int ask_vmrun(const char *verb_and_noun, int number);
 
 /* Waits some seconds for a file to come or to go: -ETIMEDOUT. */
