@@ -2,9 +2,8 @@
 // How fast recordings are read, beside a loop that sums the same bytes and beside stock perf on the
 // same files (that of the guests in PMUKIT_CACHE). Prints `bench <name> <value> <unit>`; each
 // figure is the best of kRounds. The files are made by our writer, in TMPDIR: samples with
-// callchains, and AUX buffers of cxl_hmu records.
+// callchains, and AUX buffers of hisi_ptt entries.
 #include <fcntl.h>
-#include <pmukit/cxl_hmu.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,8 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "base/bench.hpp"
 #include "base/file.hpp"
-#include "decode/cxl_hmu/cxl_hmu_decode.hpp"
+#include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "perfdata/aux_file.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
@@ -29,7 +29,7 @@ namespace {
 
 using namespace pmukit;
 namespace fs = std::filesystem;
-namespace hmu = decode::cxl_hmu;
+namespace ptt = decode::hisi_ptt;
 
 constexpr int kRounds = 5;
 constexpr size_t kSampleBytes = size_t{240} << 20, kScriptBytes = size_t{24} << 20;
@@ -37,7 +37,6 @@ constexpr size_t kFrames = 9;  // of a callchain, as perf record -g takes on ave
 constexpr uint64_t kSampleType = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                                  PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
 constexpr size_t kAuxBuffers = 64, kAuxBufferBytes = size_t{4} << 20;
-constexpr size_t kEntriesPerRecord = 57;  // what the driver puts into one
 constexpr uint64_t kId = 7;
 
 volatile uint64_t keep;
@@ -125,32 +124,28 @@ void write_samples(const std::string &path, size_t bytes)
     must(writer->finish());
 }
 
-std::vector<std::byte> make_aux_buffer(uint64_t sequence)
+// 8DW entries of memory writes by a few functions.
+std::vector<std::byte> make_aux_buffer(uint32_t seed)
 {
-    constexpr size_t kRecordWords = 2 + PMUKIT_CXL_HMU_EXTRA_WORDS + kEntriesPerRecord;
+    constexpr uint32_t kWrite = 0x60000010;
     Packer out;
-    while (out.bytes().size() + 8 * kRecordWords <= kAuxBufferBytes) {
-        out.put(uint64_t{kEntriesPerRecord} |
-                uint64_t{16} << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
-                uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT);
-        out.put(uint64_t{PMUKIT_CXL_HMU_MARK}).put(sequence * 1000).put(uint64_t{12});
-        out.put(uint64_t{0}).put(sequence).put(uint64_t{0});
-        for (uint64_t i = 0; i < kEntriesPerRecord; i++)
-            out.put((sequence * 31 + i) % 4096 << 16 | (i + 1));
-        sequence++;
+    for (uint32_t i = 0; i < kAuxBufferBytes / ptt::k8dwBytes; i++) {
+        const uint32_t draw = (seed + i) * 2654435761U;
+        out.put(UINT32_MAX).put(uint32_t{0}).put(kWrite).put((0x100 + draw % 24) << 16 | 0xff);
+        out.put(uint32_t{4}).put(draw & ~63U).put(uint32_t{0}).put(seed + i * 16);
     }
     return out.bytes();
 }
 
 void write_aux(const std::string &path)
 {
-    auto writer = perfdata::Writer::create(
-        path, {event_of(24, PERF_SAMPLE_IDENTIFIER, "cxl_hmu_mem0.0.0//")}, {});
+    auto writer =
+        perfdata::Writer::create(path, {event_of(24, PERF_SAMPLE_IDENTIFIER, "hisi_ptt0_2//")}, {});
     must(writer);
     perfdata::AuxtraceRecord trace;
     trace.reference = kId;
     for (size_t i = 0; i < kAuxBuffers; i++) {
-        std::vector<std::byte> buffer = make_aux_buffer(i << 20);
+        std::vector<std::byte> buffer = make_aux_buffer(static_cast<uint32_t>(i << 20));
         must(writer->auxtrace(trace, buffer, {}));
         trace.offset += buffer.size();
     }
@@ -200,28 +195,34 @@ uint64_t parse_samples(const std::string &path)
     return sum;
 }
 
-class Summing final : public hmu::Sink {
+// The least that a reader of packets does: all of their fields are worked out.
+class Summing final : public ptt::Sink {
 public:
-    void record(const hmu::Record &record) override
+    void packet(const ptt::Packet &packet) override
     {
-        for (size_t i = 0; i < record.entries.size(); i++)
-            sum += record.unit_of(record.entries[i]) ^ record.count_of(record.entries[i]);
+        const ptt::Tlp tlp = ptt::parse_tlp(packet.header, packet.prefix);
+        sum += packet.time ^ tlp.address ^ tlp.tag ^ tlp.byte_count ^ tlp.requester;
     }
     void skipped(uint64_t, uint64_t bytes) override { sum += bytes; }
+    void lost(uint64_t, uint64_t bytes) override { sum += bytes; }
     uint64_t sum = 0;
 };
 
-uint64_t decode_buffers(const perfdata::AuxFile &file, unsigned threads)
+uint64_t decode_buffer(Bytes bytes)
+{
+    Summing sink;
+    ptt::StreamDecoder decoder(sink);
+    decoder.start(0);
+    decoder.data(bytes);
+    decoder.end();
+    return sink.sum;
+}
+
+// Of all buffers, by so many threads.
+uint64_t sum_of_buffers(const perfdata::AuxFile &file, unsigned threads, uint64_t (*work)(Bytes))
 {
     std::vector<uint64_t> sums(file.buffers().size());
-    file.for_each_buffer(threads, [&sums](size_t number, Bytes bytes) {
-        Summing sink;
-        hmu::StreamDecoder decoder(sink);
-        decoder.start(0);
-        decoder.data(bytes);
-        decoder.end();
-        sums[number] = sink.sum;
-    });
+    file.for_each_buffer(threads, [&](size_t number, Bytes bytes) { sums[number] = work(bytes); });
     return std::accumulate(sums.begin(), sums.end(), uint64_t{0});
 }
 
@@ -308,11 +309,16 @@ void bench_threads(const std::string &folder)
     Result<perfdata::AuxFile> file = perfdata::AuxFile::open(path);
     must(file);
     const double gigabytes = static_cast<double>(fs::file_size(path)) / 1e9;
-    const double one = best_seconds([&file] { return decode_buffers(*file, 1); });
-    const double two = best_seconds([&file] { return decode_buffers(*file, 2); });
+    const auto seconds = [&file](unsigned threads, uint64_t (*work)(Bytes)) {
+        return best_seconds([&] { return sum_of_buffers(*file, threads, work); });
+    };
+    const double one = seconds(1, decode_buffer), two = seconds(2, decode_buffer);
     say("decode.threads1", gigabytes / one, "GB/s");
     say("decode.threads2", gigabytes / two, "GB/s");
     say("decode.threads2_ratio", one / two, "ratio");
+    // What the memory of this machine gives two threads that only add up the same bytes.
+    say("decode.threads2_memsum_ratio",
+        seconds(1, bench::memory_sum) / seconds(2, bench::memory_sum), "ratio");
 }
 
 }  // namespace
