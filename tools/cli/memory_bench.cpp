@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // How much memory a recording of 8 GiB takes (or of as many MiB as the first argument says): the
-// peak resident set of `pmukit report`, `pmukit dump` and of a loop over its records, at most 64
-// MiB each, and how fast they went through the file. The recording is sparse: of each AUX buffer
-// only the beginning has records, the rest are zeros that decoders must look at, too. Another, of
-// 512 MiB, is full. Both lie in TMPDIR while they are used.
+// peak resident set of the commands that read one and of a loop over its records, at most 64 MiB
+// each, with no more than that to allocate (ulimit -d), and how fast they went through the file.
+// The recording is sparse: of each AUX buffer only the beginning has records, the rest are zeros
+// that decoders must look at, too. Another, of 512 MiB, is full. Both lie in TMPDIR while they are
+// used.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pmukit/cxl_hmu.h>
@@ -193,13 +194,13 @@ Run run_command(const std::vector<std::string> &words)
             static_cast<double>(usage.ru_maxrss) / 1024};
 }
 
-constexpr double kMostMib = 64;
+constexpr size_t kMostMib = 64;
 
 // What is run on a recording, by its name in the figures.
 bool measure(const char *name, const std::vector<std::string> &words, size_t mib)
 {
     const Run run = run_command(words);
-    if (!run.good || run.peak_mib > kMostMib) {
+    if (!run.good || run.peak_mib > static_cast<double>(kMostMib)) {
         std::fprintf(stderr, "memory_bench: %s %s, %.1f MiB\n", name,
                      run.good ? "takes too much memory" : "failed", run.peak_mib);
         return false;
@@ -213,10 +214,23 @@ bool measure(const char *name, const std::vector<std::string> &words, size_t mib
 
 bool measure_all(const std::string &self, const std::string &file, size_t mib)
 {
-    const bool report = measure("report", {PMUKIT_COMMAND, "report", "-i", file}, mib);
-    const bool dump = measure("dump", {PMUKIT_COMMAND, "dump", "-i", file}, mib);
-    const bool loop = measure("iteration", {self, "--iterate", file}, mib);
-    return report && dump && loop;
+    const std::string output = file + ".out";
+    struct Row {
+        const char *name;
+        std::vector<std::string> words;
+    };
+    const Row rows[] = {
+        {"report", {PMUKIT_COMMAND, "report", "-i", file}},
+        {"dump", {PMUKIT_COMMAND, "dump", "-i", file}},
+        {"recover", {PMUKIT_COMMAND, "recover", "-i", file}},
+        {"cut", {PMUKIT_COMMAND, "cut", "-i", file, "-o", output, "--buffer", "0"}},
+        {"inject", {PMUKIT_COMMAND, "inject", "-i", file, "-o", output}},
+        {"iteration", {self, "--iterate", file}},
+    };
+    bool good = true;
+    for (const Row &row : rows)
+        good = measure(row.name, row.words, mib) && good;
+    return good;
 }
 
 int bench(const std::string &self, const std::string &file, size_t mib)
@@ -226,7 +240,10 @@ int bench(const std::string &self, const std::string &file, size_t mib)
         std::fprintf(stderr, "memory_bench: %s\n", written.error().message.c_str());
         return 69;
     }
-    const bool full = measure_all(self, file, kFullMib);
+    const bool full =
+        measure_all(self, file, kFullMib) &&
+        measure("merge", {PMUKIT_COMMAND, "merge", "-o", file + ".out", file, file}, 2 * kFullMib);
+    std::filesystem::remove(file + ".out");
     if (auto written = write_sparse(file, mib << 20); !written) {
         std::fprintf(stderr, "memory_bench: %s\n", written.error().message.c_str());
         return 69;
@@ -239,6 +256,9 @@ int bench(const std::string &self, const std::string &file, size_t mib)
 
 int main(int argc, char **argv)
 {
+    // Inherited by what is run.
+    const rlimit most = {kMostMib << 20, kMostMib << 20};
+    ::setrlimit(RLIMIT_DATA, &most);
     if (argc == 3 && std::string_view(argv[1]) == "--iterate")
         return iterate(argv[2]);
     size_t mib = 8192;

@@ -14,7 +14,9 @@
 #include "base/fd.hpp"
 #include "base/file.hpp"
 #include "perfdata/aux_file.hpp"
+#include "perfdata/cut.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/merge.hpp"
 #include "perfdata/test_file.hpp"
 
 namespace pmukit::perfdata {
@@ -277,39 +279,62 @@ TEST_F(RecoverFiles, EachFileOfADirectoryIsSearched)
     EXPECT_TRUE(AuxFile::open(written_)->from_index());
 }
 
-// Resident memory does not grow with a damaged file: 400 MiB of buffers with a hole of 100 MiB.
-TEST_F(RecoverFiles, MemoryDoesNotGrowWithTheFile)
+constexpr uint64_t kLongBufferBytes = uint64_t{100} << 20;
+
+// 400 MiB of AUX buffers with a hole of 100 MiB, mostly not on the disk.
+void put_long_recording(const fs::path &path)
 {
-    const fs::path path = folder_ / "long";
     FileBuilder builder;
     builder.event(24, kSampleType, {7}).pmu(24, "hisi_ptt0_2");
     const std::vector<std::byte> file = builder.file();
     std::vector<std::byte> front(file.begin(),
                                  file.begin() + static_cast<ptrdiff_t>(builder.data_offset()));
     store<uint64_t>(front.data() + 48, 0, std::endian::little);
-    put(path, front);
-    constexpr uint64_t kBuffer = uint64_t{100} << 20;
     FileBuilder one;
     one.auxtrace(7, 0, 0, {});
     std::vector<std::byte> header = one.records();
-    store<uint64_t>(header.data() + 8, kBuffer, std::endian::little);
-    {
-        Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-        for (int i = 0; i < 5; i++) {  // the second one has no header: a hole
-            ASSERT_TRUE(write_all(fd.get(), i == 1 ? filled(header.size(), 0) : header, path));
-            ASSERT_EQ(::ftruncate(fd.get(), ::lseek(fd.get(), 0, SEEK_END) + kBuffer), 0);
-        }
+    store<uint64_t>(header.data() + 8, kLongBufferBytes, std::endian::little);
+    Fd fd(::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
+    ASSERT_TRUE(write_all(fd.get(), front, path));
+    for (int i = 0; i < 5; i++) {  // the second one has no header: a hole
+        ASSERT_TRUE(write_all(fd.get(), i == 1 ? filled(header.size(), 0) : header, path));
+        ASSERT_EQ(::ftruncate(fd.get(), ::lseek(fd.get(), 0, SEEK_END) + kLongBufferBytes), 0);
     }
+}
+
+// Resident memory does not grow with the file: of what recovers, cuts and merges.
+TEST_F(RecoverFiles, MemoryDoesNotGrowWithTheFile)
+{
+    constexpr long kMostKib = 64 * 1024;
+    const fs::path path = folder_ / "long", cut = folder_ / "cut", merged = folder_ / "merged";
+    put_long_recording(path);
     const long before_kib = peak_kib();
     Result<DamagedRecording> damaged = DamagedRecording::open(path);
     ASSERT_TRUE(damaged);
     EXPECT_EQ(damaged->parts()[0].found.aux_buffers, 4U);
     ASSERT_EQ(damaged->parts()[0].found.lost.size(), 1U);
     EXPECT_EQ(damaged->parts()[0].found.lost[0].end - damaged->parts()[0].found.lost[0].begin,
-              kBuffer + header.size());
+              kLongBufferBytes + 48);
     ASSERT_TRUE(damaged->write(written_));
-    EXPECT_LT(peak_kib() - before_kib, 64 * 1024);
-    EXPECT_EQ(fs::file_size(written_) / kBuffer, 4U);
+    EXPECT_LT(peak_kib() - before_kib, kMostKib);
+    EXPECT_EQ(fs::file_size(written_) / kLongBufferBytes, 4U);
+
+    Result<Reader> plan = Reader::open_path(written_), copy = Reader::open_path(written_);
+    CutSelection selection;
+    selection.buffers = {2};
+    ASSERT_TRUE(cut_recording(*plan, *copy, selection, cut));
+    EXPECT_LT(peak_kib() - before_kib, kMostKib);
+    EXPECT_EQ(fs::file_size(cut) / kLongBufferBytes, 1U);
+
+    std::vector<Reader> inputs;
+    for (const fs::path &input : {cut, cut}) {
+        Result<Reader> reader = Reader::open_path(input);
+        ASSERT_TRUE(reader);
+        inputs.push_back(std::move(*reader));
+    }
+    ASSERT_TRUE(merge_recordings(inputs, merged));
+    EXPECT_LT(peak_kib() - before_kib, kMostKib);
+    EXPECT_EQ(fs::file_size(merged) / kLongBufferBytes, 2U);
 }
 
 }  // namespace
