@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The driver's reader of a catalogue: refused, or what comes out can be counted on. Its reader of a
+// trace buffer, whatever is in it and changes under it: every record is taken or accounted for.
+extern "C" {
+#include "imc/imc_core.h"
+}
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fuzz/targets.hpp"
+
+namespace pmukit::fuzz {
+namespace {
+
+bool printable(const char *text)
+{
+    return std::ranges::all_of(std::string_view(text), [](char c) { return c >= ' ' && c < 0x7f; });
+}
+
+void check_events(const imc_catalog &catalog, const imc_unit &unit)
+{
+    hold(unit.first_event + unit.nr_events <= catalog.nr_events);
+    std::set<std::string> names;
+    for (u32 i = 0; i < unit.nr_events; i++) {
+        const imc_event_desc &event = catalog.events[unit.first_event + i];
+        hold(*event.name && names.insert(event.name).second);
+        hold(std::string_view(event.name).find_first_of("./@ ") == std::string_view::npos);
+        hold(unit.type == IMC_TYPE_TRACE || event.value + 8ULL <= unit.bytes);
+        hold(!event.scale || printable(event.scale));
+        hold(!event.unit || printable(event.unit));
+    }
+}
+
+}  // namespace
+
+void imc_catalog_blob(Bytes bytes)
+{
+    // A copy of its own length, aligned: what is read behind it is seen.
+    const std::vector<std::byte> blob(bytes.begin(), bytes.end());
+    std::vector<imc_unit> units(IMC_MAX_UNITS);
+    std::vector<imc_event_desc> events(IMC_MAX_EVENTS);
+    imc_catalog catalog = {};
+    catalog.units = units.data();
+    catalog.events = events.data();
+    const char *wrong = ::imc_catalog_parse(blob.data(), blob.size(), &catalog);
+    hold(printable(catalog.path) && printable(catalog.skipped));
+    if (wrong)
+        return;
+    hold(catalog.nr_units && catalog.nr_units <= IMC_MAX_UNITS);
+    for (u32 i = 0; i < catalog.nr_units; i++)
+        check_events(catalog, units[i]);
+}
+
+// One step a byte; a write takes nine more, of where and what.
+void imc_ring_any(Bytes bytes)
+{
+    constexpr u32 kRecords = 8;
+    std::vector<u64> words(kRecords * IMC_RECORD_WORDS);
+    imc_ring ring;
+    imc_ring_init(&ring, words.data(), static_cast<u32>(words.size() * sizeof(u64)));
+    u64 record[IMC_RECORD_WORDS];
+
+    while (!bytes.empty()) {
+        const auto step = static_cast<unsigned>(bytes.front()) % 4;
+        bytes = bytes.subspan(1);
+        imc_ring_tally tally = {};
+        const u64 before = ring.taken;
+        if (step == 0 && bytes.size() >= 9) {
+            std::memcpy(&words[static_cast<size_t>(bytes[0]) % words.size()], &bytes[1],
+                        sizeof(u64));
+            bytes = bytes.subspan(9);
+        } else if (step == 1) {
+            const bool elsewhere = ring.restarted;
+            ::imc_ring_look(&ring, &tally);
+            hold(ring.written - ring.taken <= kRecords);
+            hold(elsewhere || ring.taken - before == tally.lost);
+        } else if (step == 2) {
+            const bool got = ::imc_ring_take(&ring, record, &tally) == IMC_RING_RECORD;
+            hold(ring.taken - before == got + tally.lost + tally.rejected);
+        } else if (step == 3) {
+            ::imc_ring_drop(&ring, &tally);
+            ::imc_ring_restart(&ring);
+            hold(ring.taken - before == tally.lost);
+        }
+    }
+}
+
+}  // namespace pmukit::fuzz
