@@ -47,20 +47,24 @@ static u64 imc_ring_tb(const struct imc_ring *ring, u64 number)
 }
 
 /*
- * Copies a record. False: it changed meanwhile. The engine writes the two timebases at different
- * ends of a record, one of them last; so one is read first, and again at the end.
+ * Copies a record. False: another one has begun in its place. The two timebases stand at the ends
+ * of a record, and which of them is written last is not documented: so both are read before and
+ * after what is between. A second one that changes is that of a record just being finished.
  */
 static bool imc_ring_copy(const struct imc_ring *ring, u64 number, u64 *record)
 {
 	u32 i;
 
 	record[IMC_RECORD_TB1] = imc_ring_tb(ring, number);
-	/* The first timebase before the rest; pairs with the engine's barrier. */
+	record[IMC_RECORD_TB2] = imc_ring_word(ring, number, IMC_RECORD_TB2);
+	/* The ends before the middle; pairs with the engine's barriers. */
 	smp_rmb();
-	for (i = 1; i < IMC_RECORD_WORDS; i++)
+	for (i = IMC_RECORD_TB1 + 1; i < IMC_RECORD_TB2; i++)
 		record[i] = imc_ring_word(ring, number, i);
-	/* The rest before the second look at the first timebase. */
+	/* The middle before the ends again. */
 	smp_rmb();
+	if (imc_ring_word(ring, number, IMC_RECORD_TB2) != record[IMC_RECORD_TB2])
+		record[IMC_RECORD_TB2] = ~record[IMC_RECORD_TB1];
 	return imc_ring_tb(ring, number) == record[IMC_RECORD_TB1];
 }
 
