@@ -205,6 +205,9 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
 
     out.print("{}: {} bytes of AUX data left out, {} samples made of them\n", options.output,
               injector.aux_bytes(), injector.samples());
+    if (totals->lost_aux_bytes)
+        out.print("{}: {} bytes of AUX data never reached the recording\n", options.input,
+                  totals->lost_aux_bytes);
     return say_troubles({recording->damage(), skipped_text(options, injector.skipped_bytes())});
 }
 

@@ -39,6 +39,14 @@ public:
         framer_.settle();
         give();
     }
+    // A loss behind the last entry is told by a record without entries.
+    void finish()
+    {
+        framer_.end();
+        settle();
+        if (flags_ != 0)
+            put_record();
+    }
 
     void run(ptt::Format format, uint64_t, Bytes packets) override
     {
@@ -66,8 +74,11 @@ public:
 private:
     void give()
     {
-        if (entries_.empty())
-            return;
+        if (!entries_.empty())
+            put_record();
+    }
+    void put_record()
+    {
         const size_t entry = packet_bytes(format_);
         raw_.assign(sizeof(pmukit_raw_header), std::byte{0});
         store_le<uint32_t>(raw_.data() + offsetof(pmukit_raw_header, tag), PMUKIT_RAW_TAG_HISI_PTT);
@@ -103,26 +114,29 @@ public:
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t size) override
     {
-        auto [at, fresh] = streams_.try_emplace(stream, sink_, stream);
-        if (fresh)
-            at->second.framer().start(offset);
-        at->second.begin(size);
+        samples_of(stream, offset).begin(size);
     }
     void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
-    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
+    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.framer().loss(bytes);
+        samples_of(stream, offset).framer().loss(bytes);
     }
     void finish() override
     {
-        for (auto &[stream, samples] : streams_) {
-            samples.framer().end();
-            samples.settle();
-        }
+        for (auto &[stream, samples] : streams_)
+            samples.finish();
     }
 
 private:
+    // offset: where the stream begins, if it is new.
+    StreamSamples &samples_of(const Stream &stream, uint64_t offset)
+    {
+        auto [at, fresh] = streams_.try_emplace(stream, sink_, stream);
+        if (fresh)
+            at->second.framer().start(offset);
+        return at->second;
+    }
+
     RawSink &sink_;
     std::map<Stream, StreamSamples> streams_;
 };

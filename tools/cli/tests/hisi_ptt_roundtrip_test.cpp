@@ -322,6 +322,20 @@ TEST_F(HisiPttRoundtrip, InjectFillsRecordsAsTheDriverDoes)
               raw_record(Format::k8dw, {entries.begin() + kFirst, entries.end()}, 1, 0, 0, 0));
 }
 
+TEST_F(HisiPttRoundtrip, InjectTellsALossBehindTheLastEntry)
+{
+    const Buffer entries = conversation(Format::k8dw);
+    PttFile file(file_, {});
+    file.aux(entries);
+    file.announce(3 * ptt::k8dwBytes);
+    ASSERT_TRUE(file.finish());
+    ASSERT_EQ(inject(), kExitGood) << err_;
+    const std::vector<Buffer> raw = payloads();
+    ASSERT_EQ(raw.size(), 2U);
+    EXPECT_EQ(raw[0], raw_record(Format::k8dw, entries, 0, 0, 0, 0));
+    EXPECT_EQ(raw[1], raw_record(Format::k8dw, {}, 1, 3, PMUKIT_HISI_PTT_F_TRUNCATED, 0));
+}
+
 TEST_F(HisiPttRoundtrip, InjectOnlyLeavesAuxDataOut)
 {
     PttFile file(file_, {});
