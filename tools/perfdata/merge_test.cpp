@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kSampleType =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-constexpr std::endian kOrder = std::endian::native;
 constexpr uint64_t kId = 7;
 
 struct Host {
@@ -28,10 +27,10 @@ struct Host {
     std::optional<std::pair<uint64_t, uint64_t>> clock;  // wall and clock at one moment
     uint64_t sample_type = kSampleType;
     uint32_t type = 24;
-    std::endian order = kOrder;
+    std::optional<std::endian> order = {};  // another than that of the test
 };
 
-class MergeTest : public ::testing::Test {
+class MergeTest : public ::testing::TestWithParam<std::endian> {
 protected:
     void SetUp() override
     {
@@ -44,7 +43,7 @@ protected:
     // A thread 100 named by COMM, one sample at each time, then a buffer of the event.
     void write(const Host &host)
     {
-        const std::endian order = host.order;
+        const std::endian order = host.order.value_or(GetParam());
         WriterEvent event{std::vector<std::byte>(128), {kId}, host.pmu + "//"};
         store(event.attr.data() + kAttrType, host.type, order);
         store(event.attr.data() + kAttrSampleType, host.sample_type, order);
@@ -118,8 +117,14 @@ protected:
     std::vector<fs::path> paths_;
 };
 
+INSTANTIATE_TEST_SUITE_P(Orders, MergeTest,
+                         ::testing::Values(std::endian::little, std::endian::big),
+                         [](const auto &order) {
+                             return order.param == std::endian::little ? "little" : "big";
+                         });
+
 // Thread 100 of the second host is 2^22 + 100, its CPU 2 comes behind four others.
-TEST_F(MergeTest, HostsAreKeptApart)
+TEST_P(MergeTest, HostsAreKeptApart)
 {
     write({"green", "hmu0", {10, 30}, {}});
     write({"blue", "hmu0", {20, 40}, {}});
@@ -133,12 +138,12 @@ TEST_F(MergeTest, HostsAreKeptApart)
     EXPECT_EQ((*told)[1].clock, ClockRelation::kUnknown);
     Result<Reader> reader = merged();
     EXPECT_EQ(reader->hostname(), "green+blue");
-    EXPECT_EQ(parse_cpu_counts(*reader->feature(kFeatNrCpus), kOrder)->available, 8U);
+    EXPECT_EQ(parse_cpu_counts(*reader->feature(kFeatNrCpus), GetParam())->available, 8U);
     EXPECT_EQ(reader->events()[1].name, "hmu0//@blue");
     EXPECT_NE(reader->events()[0].ids, reader->events()[1].ids);
 }
 
-TEST_F(MergeTest, AuxBuffersStayWithTheirEvent)
+TEST_P(MergeTest, AuxBuffersStayWithTheirEvent)
 {
     write({"green", "hmu0", {10}, {}});
     write({"blue", "hmu1", {20}, {}});
@@ -147,7 +152,7 @@ TEST_F(MergeTest, AuxBuffersStayWithTheirEvent)
     std::vector<std::string> pmus;
     for (Record record; *reader->next(record);)
         if (record.type == kAuxtrace) {
-            const AuxtraceRecord trace = *parse_auxtrace(record.body, kOrder);
+            const AuxtraceRecord trace = *parse_auxtrace(record.body, GetParam());
             const size_t event = *reader->event_of_id(trace.reference);
             pmus.push_back(reader->pmu_name(reader->events()[event].attr.type) + " " +
                            std::to_string(trace.cpu));
@@ -155,7 +160,7 @@ TEST_F(MergeTest, AuxBuffersStayWithTheirEvent)
     EXPECT_EQ(pmus, (std::vector<std::string>{"hmu0@green 2", "hmu1@blue 6"}));
 }
 
-TEST_F(MergeTest, ThreadsOfAllHostsAreNamedBeforeTheirSamples)
+TEST_P(MergeTest, ThreadsOfAllHostsAreNamedBeforeTheirSamples)
 {
     write({"green", "hmu0", {10}, {}});
     write({"blue", "hmu0", {5}, {}});
@@ -164,13 +169,13 @@ TEST_F(MergeTest, ThreadsOfAllHostsAreNamedBeforeTheirSamples)
     std::vector<uint32_t> threads;
     for (Record record; *reader->next(record);)
         if (record.type == PERF_RECORD_COMM)
-            threads.push_back(parse_comm(record.body, kOrder)->tid);
+            threads.push_back(parse_comm(record.body, GetParam())->tid);
     EXPECT_EQ(threads, (std::vector<uint32_t>{4194404, 100}));
 }
 
 // green was at 1000 when the wall clock said 500000, blue at 100 when it said 500050: blue's 100 is
 // green's 1050.
-TEST_F(MergeTest, ClocksAreAlignedByTheWallClock)
+TEST_P(MergeTest, ClocksAreAlignedByTheWallClock)
 {
     write({"green", "hmu0", {1000, 1100}, std::pair(500000, 1000)});
     write({"blue", "hmu0", {100, 200}, std::pair(500050, 100)});
@@ -183,7 +188,7 @@ TEST_F(MergeTest, ClocksAreAlignedByTheWallClock)
                                         "hmu0@green 100 2 @1100", "hmu0@blue 4194404 6 @1150"}));
 }
 
-TEST_F(MergeTest, RecordingsOfOneHostShareIt)
+TEST_P(MergeTest, RecordingsOfOneHostShareIt)
 {
     write({"green", "hmu0", {10}, {}});
     write({"green", "hmu0", {5, 15}, {}});
@@ -194,7 +199,7 @@ TEST_F(MergeTest, RecordingsOfOneHostShareIt)
               (std::vector<std::string>{"hmu0 100 2 @5", "hmu0 100 2 @10", "hmu0 100 2 @15"}));
 }
 
-TEST_F(MergeTest, ARestartedHostIsAlignedByTheWallClock)
+TEST_P(MergeTest, ARestartedHostIsAlignedByTheWallClock)
 {
     constexpr uint64_t kHour_ns = 3600000000000;
     write({"green", "hmu0", {10 + kHour_ns}, std::pair(uint64_t{1} << 50, kHour_ns)});
@@ -205,7 +210,7 @@ TEST_F(MergeTest, ARestartedHostIsAlignedByTheWallClock)
     EXPECT_EQ((*told)[1].shift_ns, static_cast<int64_t>(2 * kHour_ns));
 }
 
-TEST_F(MergeTest, OneTypeNumberOfTwoPmusIsTwo)
+TEST_P(MergeTest, OneTypeNumberOfTwoPmusIsTwo)
 {
     write({"green", "hmu0", {10}, {}});
     write({"green", "ptt0", {20}, {}});
@@ -213,14 +218,14 @@ TEST_F(MergeTest, OneTypeNumberOfTwoPmusIsTwo)
     EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "ptt0 100 2 @20"}));
 }
 
-TEST_F(MergeTest, WhatDoesNotFitTogetherIsRefused)
+TEST_P(MergeTest, WhatDoesNotFitTogetherIsRefused)
 {
     write({"green", "hmu0", {10}, {}});
     write({"blue", "hmu0", {10}, {}, kSampleType & ~uint64_t{PERF_SAMPLE_IDENTIFIER}});
     EXPECT_NE(refusal().find("--sample-identifier"), std::string::npos);
     paths_.pop_back();
     const std::endian other =
-        kOrder == std::endian::little ? std::endian::big : std::endian::little;
+        GetParam() == std::endian::little ? std::endian::big : std::endian::little;
     write({"blue", "hmu0", {10}, {}, kSampleType, 24, other});
     EXPECT_NE(refusal().find("byte order"), std::string::npos);
     paths_.pop_back();
