@@ -269,6 +269,9 @@ static void imc_engine_kick(unsigned int cpu)
 		imc_engine_tick_start(thread);
 		return;
 	}
+	/* A tick that waits will see what is wanted; it left the queue before it took the lock. */
+	if (hrtimer_is_queued(&thread->tick))
+		return;
 	/* The exchange is a full barrier. */
 	if (atomic_xchg(&thread->kicked, 1))
 		return;

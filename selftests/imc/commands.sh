@@ -82,7 +82,8 @@ ticks() { cat /sys/devices/imc_engine/cpu[0-9]* | awk '$1 == "ticks" { n += $2 }
 pmi >before
 first=$(ticks)
 imc_load split 4000 &
-TERM=dumb timeout -s INT 3 perf top --stdio -e trace_imc/trace_cycles/ </dev/null >top 2>&1
+# It goes when it finds no keyboard.
+sleep 8 | TERM=dumb timeout -s INT 4 perf top --stdio -e trace_imc/trace_cycles/ >top 2>&1
 wait
 pmi >after
 show top 12

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a sample costs the program that is sampled: the same work without samples, with those of
+ * trace_imc and with those of cpu-clock, in turns. The least of many turns counts, so what else the
+ * machine does is left out. The engine's ticks, which hardware would not need, are in the figure.
+ *
+ * imc_bench: prints "bench imc.handler_ns ..." lines and TAP; fails above 1.2 of cpu-clock.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "imc_book.h"
+#include "imc_counter.h"
+#include "imc_ring.h"
+#include "imc_work.h"
+
+#define TURNS		40
+#define UNITS		4000
+#define LIMIT_PERCENT	120
+#define TRIES		3
+
+enum way { NOTHING, TRACE_IMC, CPU_CLOCK, NR_WAYS };
+
+struct cost {
+	long long least_ns[NR_WAYS];
+	long long samples[NR_WAYS];
+};
+
+static long long clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static int open_way(struct pmu_event *event, enum way way, int cpu, long long period_ns)
+{
+	struct perf_event_attr attr;
+	int err = trace_attr(&attr);
+
+	if (err)
+		return err;
+	if (way == CPU_CLOCK) {
+		attr.type = PERF_TYPE_SOFTWARE;
+		attr.config = PERF_COUNT_SW_CPU_CLOCK;
+		attr.sample_period = period_ns;
+	}
+	attr.sample_type &= ~PERF_SAMPLE_RAW;
+	err = pmu_event_open(event, &attr, -1, cpu);
+	return err ? err : pmu_event_map(event, 64, 0);
+}
+
+static long long samples_in(struct pmu_event *event)
+{
+	union {
+		char bytes[4096];
+		struct perf_event_header header;
+	} record;
+	long long samples = 0;
+
+	while (pmu_event_record(event, &record, sizeof(record)) > 0)
+		samples += record.header.type == PERF_RECORD_SAMPLE;
+	return samples;
+}
+
+static int turn(struct cost *cost, enum way way, int cpu, long long period_ns)
+{
+	struct pmu_event event = { .fd = -1 };
+	long long ns;
+	int err = 0;
+
+	if (way != NOTHING)
+		err = open_way(&event, way, cpu, period_ns) ?: pmu_event_enable(&event);
+	if (err)
+		return err;
+	ns = -clock_ns();
+	work(0, UNITS);
+	ns += clock_ns();
+	if (way != NOTHING) {
+		pmu_event_disable(&event);
+		cost->samples[way] += samples_in(&event);
+		pmu_event_close(&event);
+	}
+	if (!cost->least_ns[way] || ns < cost->least_ns[way])
+		cost->least_ns[way] = ns;
+	return 0;
+}
+
+/* Nanoseconds a sample, by the least turn and the period. */
+static long long handler_ns(const struct cost *cost, enum way way, long long period_ns)
+{
+	long long samples = cost->least_ns[way] / period_ns;
+
+	return (cost->least_ns[way] - cost->least_ns[NOTHING]) / (samples ?: 1);
+}
+
+static int measure(struct cost *cost, int cpu, long long period_ns)
+{
+	int err;
+
+	memset(cost, 0, sizeof(*cost));
+	for (int i = 0; i < TURNS; i++) {
+		for (int way = 0; way < NR_WAYS; way++) {
+			err = turn(cost, way, cpu, period_ns);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+int main(void)
+{
+	int cpu = sysconf(_SC_NPROCESSORS_CONF) - 1, err;
+	long long period_ns, ours, perfs;
+	struct cost cost;
+	bool good = false;
+
+	printf("TAP version 13\n");
+	if (!book_is_there()) {
+		printf("1..0 # SKIP no engine\n");
+		return 4;
+	}
+	printf("1..2\n");
+	period_ns = book_number("core", core_of(cpu), "period_ns");
+	run_on(cpu);
+	for (int try = 0; try < TRIES && !good; try++) {
+		err = measure(&cost, cpu, period_ns);
+		if (err) {
+			printf("Bail out! error %d\n", err);
+			return 1;
+		}
+		ours = handler_ns(&cost, TRACE_IMC, period_ns);
+		perfs = handler_ns(&cost, CPU_CLOCK, period_ns);
+		printf("# period %lld ns, a turn %lld us, samples %lld and %lld\n", period_ns,
+		       cost.least_ns[NOTHING] / 1000, cost.samples[TRACE_IMC],
+		       cost.samples[CPU_CLOCK]);
+		printf("# bench imc.handler_ns %lld ns\n# bench imc.cpu_clock_ns %lld ns\n", ours, perfs);
+		good = perfs > 0 && ours * 100 <= perfs * LIMIT_PERCENT;
+	}
+	printf("%s 1 both take samples\n",
+	       cost.samples[TRACE_IMC] && cost.samples[CPU_CLOCK] ? "ok" : "not ok");
+	printf("%s 2 a sample costs at most 1.2 of cpu-clock's\n", good ? "ok" : "not ok");
+	return !(good && cost.samples[TRACE_IMC] && cost.samples[CPU_CLOCK]);
+}
