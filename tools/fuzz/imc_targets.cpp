@@ -42,8 +42,9 @@ void imc_catalog_blob(Bytes bytes)
 {
     // A copy of its own length, aligned: what is read behind it is seen.
     const std::vector<std::byte> blob(bytes.begin(), bytes.end());
-    std::vector<imc_unit> units(IMC_MAX_UNITS);
-    std::vector<imc_event_desc> events(IMC_MAX_EVENTS);
+    // Not zeroed for each input: that would be most of the time.
+    static std::vector<imc_unit> units(IMC_MAX_UNITS);
+    static std::vector<imc_event_desc> events(IMC_MAX_EVENTS);
     imc_catalog catalog = {};
     catalog.units = units.data();
     catalog.events = events.data();
