@@ -38,6 +38,13 @@ TEST(HisiPttTlp, WithAHintEveryByteCounts)
     EXPECT_EQ(data_bytes(parse_tlp(io_write, 0)), 1U);  // which has none
 }
 
+// Neither operands of atomics nor data of messages have byte enables.
+TEST(HisiPttTlp, AtomicsAndMessagesBringWholeDwords)
+{
+    EXPECT_EQ(data_bytes(parse_tlp({0x4c000002, 0x01000018, 0x1000, 0}, 0)), 8U);
+    EXPECT_EQ(data_bytes(parse_tlp({0x74000002, 0x0100007e, 0, 0}, 0)), 8U);
+}
+
 TEST(HisiPttTlp, CountsBytesOfCompletions)
 {
     TlpHeader header = testing::completion_tlp(0x100, 0, 3, 1);
