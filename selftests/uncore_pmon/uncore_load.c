@@ -2,7 +2,8 @@
 /*
  * Touches the memory behind a BAR a known number of times: the DDR range of the emulated uncore function, or the memory of
  * the CXL expander beside it. Each load and each store is one access of --width bytes, --step bytes after the one before,
- * round in --bytes from --offset on. It also reads and writes single registers. The resource file in sysfs is mapped, so no
+ * round in --bytes from --offset on; with --every-us one of each so often as the clock goes, and more at once when something
+ * has held it up. It also reads and writes single registers. The resource file in sysfs is mapped, so no
  * driver is involved. What was done is printed.
  */
 #include <errno.h>
@@ -26,7 +27,7 @@
 #define NSEC_PER_USEC	1000
 #define USEC_PER_SEC	1000000
 
-enum setting { BAR, READS, WRITES, WIDTH, STEP, OFFSET, BYTES, PAUSE_US, NR_SETTINGS, FUNCTION, PEEK, POKE };
+enum setting { BAR, READS, WRITES, WIDTH, STEP, OFFSET, BYTES, EVERY_US, NR_SETTINGS, FUNCTION, PEEK, POKE };
 
 struct options {
 	const char *function;
@@ -122,15 +123,18 @@ static void store(volatile uint8_t *at, unsigned long width, uint64_t value)
 	}
 }
 
-static void pause_between(const struct options *opt)
+static long long now_us(void)
 {
-	struct timespec wait = {
-		.tv_sec = opt->value[PAUSE_US] / USEC_PER_SEC,
-		.tv_nsec = opt->value[PAUSE_US] % USEC_PER_SEC * NSEC_PER_USEC,
-	};
+	struct timespec now;
 
-	if (opt->value[PAUSE_US])
-		nanosleep(&wait, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (long long)now.tv_sec * USEC_PER_SEC + now.tv_nsec / NSEC_PER_USEC;
+}
+
+static void wait_until(long long us)
+{
+	while (now_us() < us)
+		;
 }
 
 /* Loads and stores take turns as long as there are both: the traffic is the same from beginning to end. */
@@ -139,6 +143,7 @@ static void touch(const struct options *opt, const struct memory *memory)
 	unsigned long width = opt->value[WIDTH], step = opt->value[STEP];
 	unsigned long places = (opt->value[BYTES] - width) / step + 1;
 	unsigned long most = opt->value[READS] > opt->value[WRITES] ? opt->value[READS] : opt->value[WRITES];
+	long long begin = now_us();
 
 	for (unsigned long i = 0; i < most; i++) {
 		volatile uint8_t *at = memory->at + opt->value[OFFSET] + i % places * step;
@@ -147,7 +152,8 @@ static void touch(const struct options *opt, const struct memory *memory)
 			store(at, width, i);
 		if (i < opt->value[READS])
 			load(at, width);
-		pause_between(opt);
+		if (opt->value[EVERY_US])
+			wait_until(begin + (i + 1) * opt->value[EVERY_US]);
 	}
 	if (opt->value[WRITES])
 		printf("uncore_load: stores=%lu\n", opt->value[WRITES]);
@@ -199,7 +205,7 @@ static int parse(int argc, char **argv, struct options *opt)
 		{ "step", required_argument, NULL, STEP },
 		{ "offset", required_argument, NULL, OFFSET },
 		{ "bytes", required_argument, NULL, BYTES },
-		{ "pause-us", required_argument, NULL, PAUSE_US },
+		{ "every-us", required_argument, NULL, EVERY_US },
 		{ "peek", required_argument, NULL, PEEK },
 		{ "poke", required_argument, NULL, POKE },
 		{}
@@ -235,7 +241,7 @@ int main(int argc, char **argv)
 	if (parse(argc, argv, &opt)) {
 		fprintf(stderr,
 			"usage: uncore_load --function 00:18.0 [--bar 4] [--reads N] [--writes N] [--width 1|2|4|8] [--step 64]\n"
-			"                   [--offset N] [--bytes N] [--pause-us N] [--poke OFFSET=VALUE] [--peek OFFSET]\n");
+			"                   [--offset N] [--bytes N] [--every-us N] [--poke OFFSET=VALUE] [--peek OFFSET]\n");
 		return EXIT_USAGE;
 	}
 	err = enable_memory(&opt);

@@ -25,6 +25,8 @@
 #define IMC_WRITES		0xf005
 #define IMC_ALL			0xff05
 #define IMC_CLOCK		0x0101
+#define IMC_HALF_CLOCK		0x0001
+#define IMC_CLOCK_THRESHOLD	0x01000101	/* at least one at a time */
 #define IMC_FIXED		0x00ff
 /* Of a CXL port: the first two on counters 0 to 3, the others on 4 to 7 */
 #define CXLCM_LOADS		0x0802

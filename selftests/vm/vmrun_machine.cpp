@@ -219,6 +219,9 @@ bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks, const fs::p
     return works;
 }
 
+// 2^3 ns an instruction: little less than an emulated CPU needs on a host without other work.
+constexpr const char *kSteadyTime = "shift=3";
+
 std::vector<std::string> machine_words(const Emulator &emulator, const KernelQuirks &quirks,
                                        const MachineSpec &spec)
 {
@@ -228,7 +231,10 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     };
     std::string memory(quirks.memory);
     add({"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"});
-    add({"-accel", emulator.kvm ? "kvm" : std::string(quirks.tcg)});
+    if (spec.steady)
+        add({"-accel", "tcg,thread=single", "-icount", kSteadyTime});
+    else
+        add({"-accel", emulator.kvm ? "kvm" : std::string(quirks.tcg)});
     bool cxl = spec.placement == Placement::kCxlRootPort;
     // A region is committed only where the kernel believes it can flush CPU caches, and it does not
     // under a hypervisor it knows of.

@@ -40,6 +40,7 @@ struct MachineSpec {
     std::filesystem::path monitor{};  // socket on which QEMU listens; empty: none
     bool two_nodes = false;           // NUMA nodes, a CPU each; so it is with cxl-rp
     std::string_view smp{};           // in place of two CPUs
+    bool steady = false;              // time goes by instructions; never with KVM
     std::string_view append{};        // more kernel parameters
     bool terminal = false;            // console on our terminal
 };

@@ -122,6 +122,17 @@ TEST(MachineWords, FollowTheQuirksOfTheKernel)
               std::string::npos);
 }
 
+TEST(MachineWords, SteadyTimeGoesByInstructions)
+{
+    MachineSpec spec;
+    EXPECT_EQ(joined(spec, "7.2").find("-icount"), std::string::npos);
+    spec.steady = true;
+    const std::string words = fmt::format(
+        "{}", fmt::join(machine_words({{"q"}, true}, *kernel_by_name("7.2"), spec), " "));
+    EXPECT_NE(words.find("-accel tcg,thread=single -icount shift="), std::string::npos) << words;
+    EXPECT_EQ(words.find("kvm"), std::string::npos) << "which knows no such time";
+}
+
 TEST(MachineWords, CommasInPathsAreDoubled)
 {
     MachineSpec spec;

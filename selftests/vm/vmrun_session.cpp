@@ -410,6 +410,7 @@ Result<MachineSpec> Session::make_machine()
     spec.monitor = monitor_socket();
     spec.two_nodes = scenario_.two_nodes;
     spec.smp = scenario_.smp;
+    spec.steady = scenario_.steady;
     spec.append = scenario_.append;
     spec.placement = options_.placement.value_or(scenario_.placement);
     spec.terminal = options_.mode == Mode::kShell;

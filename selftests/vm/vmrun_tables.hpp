@@ -84,6 +84,9 @@ struct Scenario {
     bool two_nodes = false;
     std::string_view smp{};     // QEMU's -smp in place of two CPUs; not with nodes
     std::string_view append{};  // more kernel parameters
+    // The guest's time goes by its instructions, so that what else the host does cannot be seen in
+    // it. Devices have the host's clock all the same.
+    bool steady = false;
 };
 
 struct UnitSpec {
