@@ -924,10 +924,10 @@ UnitSpec uncore_pmon()
 // Two chips of a core each, of two threads: CPUs of the second can all go offline on x86.
 constexpr std::string_view kTwoCores = "4,sockets=2,cores=1,threads=2";
 
-Scenario imc_commands()
+Scenario imc_commands(std::string_view name)
 {
     Scenario commands;
-    commands.name = "commands";
+    commands.name = name;
     commands.steps = {{"abi_paths", "/selftests/imc/abi_paths.sh", 60},
                       {"commands", "/selftests/imc/commands.sh", 300}};
     return commands;
@@ -988,8 +988,8 @@ UnitSpec imc()
     unit.files = {"selftests/imc/tap.sh", "selftests/imc/abi_paths.sh", "selftests/imc/commands.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
                   "Documentation/ABI/testing/sysfs-devices-imc_engine"};
-    unit.tests = {imc_commands(), imc_trace(), imc_counters(), imc_life(), imc_bench()};
-    unit.demo = imc_commands();
+    unit.tests = {imc_commands("commands"), imc_trace(), imc_counters(), imc_life(), imc_bench()};
+    unit.demo = imc_commands("demo");
     return unit;
 }
 
