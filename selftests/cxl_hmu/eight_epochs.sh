@@ -41,7 +41,7 @@ traced() {
 }
 
 plan 4
-recorded epochs_aux.data pmukit record -a -e "$event" -o "$work/epochs_aux.data" -- "$idle" "$pmu" "$(entries_now)"
+recorded epochs_aux.data pmukit record --source model -a -e "$event" -o "$work/epochs_aux.data" -- "$idle" "$pmu" "$(entries_now)"
 result "recorded as AUX data" $?
 recorded epochs_raw.data perf record -R -a -e "$event" -o "$work/epochs_raw.data" -- "$idle" "$pmu" "$(entries_now)"
 result "recorded by stock perf as samples" $?

@@ -16,8 +16,8 @@ event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,ep
 cpu=$(cat "/sys/bus/event_source/devices/$pmu/cpumask")
 
 plan 2
-echo "# pmukit record -a -e $event"
-pmukit record -a -e "$event" -o "$work/$name.data" -- \
+echo "# pmukit record --source model -a -e $event"
+pmukit record --source model -a -e "$event" -o "$work/$name.data" -- \
 	taskset -c "$cpu" zipf_access --device "$device" --seed "$seed" --accesses 60000 --units 4096 --unit-bytes 4096 \
 	--write-percent 30 --burst 100 --settle-ms 300 --tally "$out/$name.tally" >"$out/$name.said" 2>&1
 result "pmukit record runs the workload" $?

@@ -28,7 +28,7 @@ within() {
 }
 # records NAME PMU SECONDS: epochs of 20 ms, every access counts
 records() {
-	pmukit record -a -e "$2/hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/" \
+	pmukit record --source model -a -e "$2/hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/" \
 		-o "$work/$1.data" -- sleep "$3" >"$work/$1.said" 2>&1
 	sed 's/^/# /' "$work/$1.said"
 	pmukit dump -i "$work/$1.data" | grep -q 'CXL_HMU data'

@@ -49,7 +49,7 @@ sed 's/^/# /' "$out/topology.region"
 save_copy
 result "sysfs is saved" $?
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/"
-pmukit record -a -e "$event" -o "$work/topology.data" -- zipf_access --accesses 3000 --units 512 --burst 100 --settle-ms 300 \
+pmukit record --source model -a -e "$event" -o "$work/topology.data" -- zipf_access --accesses 3000 --units 512 --burst 100 --settle-ms 300 \
 	>"$work/said" 2>&1 && cp "$work/topology.data" "$out"
 result "accesses are recorded" $?
 sed 's/^/# /' "$work/said"

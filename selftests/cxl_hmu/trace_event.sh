@@ -58,7 +58,7 @@ field() {
 }
 
 plan 5
-traced aux pmukit record -a -e "$event" -o "$work/aux.data" -- $workload && identical aux
+traced aux pmukit record --source model -a -e "$event" -o "$work/aux.data" -- $workload && identical aux
 result "the trace event carries the words of the AUX area" $?
 traced sample perf record -R -a -e "$event" -o "$work/sample.data" -- $workload && identical sample
 result "the trace event carries the words of samples" $?

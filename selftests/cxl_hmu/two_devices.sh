@@ -11,7 +11,7 @@ victim=${victim%/class}
 
 # record PMU NAME SECONDS: epochs of 20 ms, every access counts
 record() {
-	pmukit record -a -e "$1/access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/" \
+	pmukit record --source model -a -e "$1/access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/" \
 		-o "$work/$2.data" -- sleep "$3" >"$work/$2.said" 2>&1
 	status=$?
 	sed 's/^/# /' "$work/$2.said"

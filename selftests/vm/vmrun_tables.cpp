@@ -36,6 +36,9 @@ constexpr KernelQuirks kKernels[] = {
      kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
 };
 
+// Every recording of an emulated device says so, by itself.
+constexpr const char *kSourceModel = "\"source\":\"model\"";
+
 // What two recordings of a zipf workload must show, the second with another seed than the first.
 std::vector<HostStep> zipf_judgements(std::string_view first_model_log,
                                       std::string_view second_model_log)
@@ -44,7 +47,7 @@ std::vector<HostStep> zipf_judgements(std::string_view first_model_log,
         {"first seed: report reads the recording",
          {"{pmukit}", "report", "-i", "{guest}/first.data", "--json"},
          0,
-         {"\"hot\""},
+         {"\"hot\"", kSourceModel},
          "{out}/first.json"},
         {"first seed: the hottest units are found",
          {"{judge}", "--report", "{out}/first.json", "--log", "{out}/first.log", "--tally",
@@ -55,7 +58,7 @@ std::vector<HostStep> zipf_judgements(std::string_view first_model_log,
         {"second seed: report reads the recording",
          {"{pmukit}", "report", "-i", "{guest}/second.data", "--json"},
          0,
-         {"\"hot\""},
+         {"\"hot\"", kSourceModel},
          "{out}/second.json"},
         {"second seed: other hottest units are found",
          {"{judge}", "--report", "{out}/second.json", "--log", "{out}/second.log", "--tally",
@@ -274,7 +277,7 @@ Scenario cxl_hmu_topology()
          {"{pmukit}", "report", "-i", "{guest}/topology.data", "--json", "--top", "0",
           "--cxl-topology", "{guest}/topology"},
          0,
-         {"\"hpa\""},
+         {"\"hpa\"", kSourceModel},
          "{out}/topology.json"},
         {"host addresses: those of the region's own numbers",
          {"{topology_judge}", "--report", "{out}/topology.json", "--region",
@@ -443,8 +446,9 @@ struct PttRecorder {
     std::string_view words;    // in front of record_load.sh
     std::string_view options;  // of the recorder
     bool perf_report = false;  // judge the text of perf report -D as well
+    bool says_source = false;  // the recording says that the device is a model
 };
-constexpr PttRecorder kPttPmukit{"", "", false};
+constexpr PttRecorder kPttPmukit{"", " --source model", false, true};
 constexpr PttRecorder kPttPerfAux{"RECORDER=perf REPORT=1 ", "", true};
 // As perf maps for who has few privileges: an AUX area of 128 KiB instead of 16 MiB.
 constexpr PttRecorder kPttPerfSmallAux{"RECORDER=perf REPORT=1 ", " -m 64,32", true};
@@ -470,6 +474,8 @@ void add_recordings(Scenario &scenario, std::span<const PttRecording> recordings
               "{out}", name, trace, at_least, "{kver}"},
              0,
              {"equal=yes"}});
+        if (recorder.says_source)
+            scenario.judgements.back().must_say.push_back("# source=model");
         if (recorder.perf_report)
             scenario.judgements.push_back(
                 {name + ": perf report -D",
