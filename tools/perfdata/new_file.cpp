@@ -2,10 +2,12 @@
 #include "perfdata/new_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include "base/file.hpp"
@@ -15,6 +17,21 @@ namespace {
 
 constexpr size_t kGatheredBytes = size_t{1} << 20;
 
+// Renaming a file over a device would remove it from the machine.
+bool is_written_in_place(const std::string &path)
+{
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+// The end of a chain of links; a link to nothing is replaced.
+std::string target_of(const std::string &path)
+{
+    std::error_code failure;
+    const std::filesystem::path target = std::filesystem::canonical(path, failure);
+    return failure ? path : target.string();
+}
+
 }  // namespace
 
 NewFile::NewFile(std::string path, std::string part, Fd fd)
@@ -23,14 +40,27 @@ NewFile::NewFile(std::string path, std::string part, Fd fd)
     gathered_.reserve(kGatheredBytes);
 }
 
+std::string NewFile::part_name(const std::string &path)
+{
+    if (is_written_in_place(path))
+        return {};
+    return target_of(path) + ".part-" + std::to_string(::getpid());
+}
+
 Result<NewFile> NewFile::create(const std::string &path)
 {
-    const std::string part = path + ".part-" + std::to_string(::getpid());
+    const std::string part = part_name(path);
+    if (part.empty()) {
+        Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        if (!fd)
+            return system_error(path, errno);
+        return into(std::move(fd), path);
+    }
     // Physical addresses are nobody else's business: the owner reads it, as perf does it.
     Fd fd(::open(part.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
     if (!fd)
-        return system_error(part, errno);
-    return NewFile(path, part, std::move(fd));
+        return system_error(path, errno);
+    return NewFile(target_of(path), part, std::move(fd));
 }
 
 NewFile NewFile::into(Fd fd, std::string name)
@@ -46,7 +76,7 @@ NewFile::~NewFile()
 
 Result<void> NewFile::flush()
 {
-    Result<void> done = write_all(fd_.get(), gathered_, part_);
+    Result<void> done = write_all(fd_.get(), gathered_, name());
     gathered_.clear();
     return done;
 }
@@ -58,7 +88,7 @@ Result<void> NewFile::put(Bytes bytes)
         if (Result<void> done = flush(); !done)
             return done;
     if (bytes.size() > kGatheredBytes)
-        return write_all(fd_.get(), bytes, part_);
+        return write_all(fd_.get(), bytes, name());
     append(gathered_, bytes);
     return {};
 }
@@ -68,8 +98,11 @@ Result<void> NewFile::patch(uint64_t at, Bytes bytes)
     if (Result<void> done = flush(); !done)
         return done;
     const ssize_t put = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (put < 0 && errno == ESPIPE)
+        return Error{Errc::kUsage,
+                     name() + ": a recording is not written front to back; name a file"};
     if (put != static_cast<ssize_t>(bytes.size()))
-        return system_error(part_, put < 0 ? errno : ENOSPC);
+        return system_error(name(), put < 0 ? errno : ENOSPC);
     return {};
 }
 

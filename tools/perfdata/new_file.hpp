@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A file that gets its name only when it is whole: until then it is NAME.part-PID, and it goes away
-// with its object. Or a descriptor that bytes go into. Small writes are gathered.
+// A file that gets its name only when it is whole: until then it is part_name(NAME), and it goes
+// away with its object. Or what is there already and no file (/dev/null), or a descriptor: bytes
+// just go into it. Small writes are gathered.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,10 @@ namespace pmukit::perfdata {
 
 class NewFile {
 public:
+    // A path that is a link: the file it leads to.
     static Result<NewFile> create(const std::string &path);
+    // "NAME.part-PID"; empty for what create() writes into as it is.
+    static std::string part_name(const std::string &path);
     static NewFile into(Fd fd, std::string name);
     NewFile(NewFile &&) = default;
     NewFile &operator=(NewFile &&) = delete;
@@ -31,6 +35,7 @@ public:
 private:
     NewFile(std::string path, std::string part, Fd fd);
     Result<void> flush();
+    const std::string &name() const { return path_.empty() ? part_ : path_; }  // for messages
 
     std::string path_, part_;  // path_ empty: not ours to name
     Fd fd_;
