@@ -20,6 +20,14 @@ for program in hot_pages hot_pages_static; do
 	[ "$found" = "$expected" ] || { echo "$program said: $found"; exit 1; }
 done
 
+# pkg-config finds the same from a tree that is no system's.
+pc=$(dirname "$(find "$folder/usr" -name libpmukit.pc)")
+said=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs libpmukit)
+# shellcheck disable=SC2086
+c++ -std=c++20 $flags "$example/hot_pages.cpp" -o "$folder/by_pkg_config" $said
+found=$(LD_LIBRARY_PATH=$(PKG_CONFIG_PATH=$pc pkg-config --variable libdir libpmukit) "$folder/by_pkg_config" "$folder/perf.data")
+[ "$found" = "$expected" ] || { echo "by pkg-config: $found"; exit 1; }
+
 library=$(find "$folder/usr" -name 'libpmukit.so.1')
 readelf -d "$library" | grep -q 'SONAME.*libpmukit\.so\.1]' || { echo 'wrong soname'; exit 1; }
 foreign=$(nm -D --defined-only "$library" | c++filt | grep -v 'pmukit::\|LIBPMUKIT_1' || true)

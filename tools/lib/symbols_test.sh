@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# symbols_test.sh LIBRARY ABI HEADER...: the shared library shows the functions that its installed headers declare, all of
+# them and no other; and it still has every public one that ABI lists, for programs built with an earlier version of
+# the same soname. UPDATE=1 writes ABI anew: after a function is added, or with a new soname.
+set -eu
+library=$1 abi=$2
+shift 2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export LC_ALL=C
+
+awk -f "$(dirname "$0")/declared.awk" "$@" | sort -u >"$work/declared"
+cut -d' ' -f2 "$work/declared" | sort -u >"$work/names"
+sed -n 's/^public //p' "$work/declared" | sort -u >"$work/public"
+# Functions of the library's own sources: what comes out of a header is weak.
+nm -DC --defined-only "$library" | sed -n 's/^[0-9a-f]* T \(.*\)@@LIBPMUKIT_1$/\1/p' | sed 's/\[abi:cxx11\]//g' | sort -u >"$work/shown"
+awk '{ name = $0; while (gsub(/<[^<>]*>/, "", name)) continue; sub(/\(.*/, "", name); print name "\t" $0 }' "$work/shown" |
+	sort -u >"$work/named"
+cut -f1 "$work/named" | sort -u >"$work/shown_names"
+[ -s "$work/names" ] && [ -s "$work/shown_names" ] || { echo "symbols_test: found nothing to compare"; exit 1; }
+
+# Public ones with their arguments
+awk -F'\t' 'NR == FNR { public[$1]; next } $1 in public { print $2 }' "$work/public" "$work/named" | sort -u >"$work/abi"
+if [ -n "${UPDATE:-}" ]; then
+	{ grep '^#' "$abi"; cat "$work/abi"; } >"$work/new"
+	cp "$work/new" "$abi"
+fi
+
+status=0
+expect_none() {
+	[ -s "$work/found" ] || return 0
+	echo "$1:"
+	sed 's/^/  /' "$work/found"
+	status=1
+}
+comm -23 "$work/names" "$work/shown_names" >"$work/found"
+expect_none "declared in an installed header, but not in the library"
+comm -13 "$work/names" "$work/shown_names" >"$work/found"
+expect_none "in the library, but declared in no installed header"
+grep -v '^#' "$abi" | sort -u | comm -23 - "$work/abi" >"$work/found"
+expect_none "gone, and programs may use it: bring it back, or raise the soname (SOVERSION) and run with UPDATE=1"
+exit $status
