@@ -15,6 +15,11 @@ namespace pmukit::cli {
 
 enum ExitStatus : int { kExitGood = 0, kExitFailed = 1, kExitUsage = 2, kExitMachinery = 69 };
 
+struct ListOptions {
+    bool pfm = false;  // the events that libpfm4 has names for, instead
+    std::string sysfs_root = record::kSysfsPmus;
+};
+
 struct DumpOptions {
     std::string input = "perf.data";
     bool tlp = false;  // hisi_ptt: one line a TLP, with its meaning
@@ -34,6 +39,7 @@ struct ReportOptions {
 
 struct RecordCommandOptions {
     std::vector<std::string> events;
+    std::vector<std::string> pfm_events;  // lists of libpfm4's names
     bool all_cpus = false;
     std::string cpus;
     std::string output = "perf.data";
@@ -82,7 +88,7 @@ struct DiscoverOptions {
     std::string lockdown_file = "/sys/kernel/security/lockdown";
 };
 
-Result<int> run_list(Output &out);
+Result<int> run_list(const ListOptions &options, Output &out);
 Result<int> run_discover(const DiscoverOptions &options, Output &out);
 Result<int> run_dump(const DumpOptions &options, Output &out);
 Result<int> run_report(const ReportOptions &options, Output &out);

@@ -8,6 +8,7 @@
 #include "base/suggest.hpp"
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
+#include "cli/unfinished.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -116,6 +117,7 @@ Result<perfdata::CutSelection> make_selection(const CutOptions &options)
 
 Result<int> run_cut(const CutOptions &options, Output &out)
 {
+    remove_when_killed(options.output);
     Result<perfdata::CutSelection> selection = make_selection(options);
     if (!selection)
         return selection.error();

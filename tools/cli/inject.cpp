@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/unfinished.hpp"
 #include "cli/unit_handlers.hpp"
 #include "perfdata/copy.hpp"
 #include "perfdata/format.hpp"
@@ -168,6 +169,7 @@ std::string skipped_text(const InjectOptions &options, uint64_t bytes)
 
 Result<int> run_inject(const InjectOptions &options, Output &out)
 {
+    remove_when_killed(options.output);
     Result<Recording> recording = Recording::open(options.input);
     if (!recording)
         return recording.error();

@@ -3,6 +3,7 @@
 #include "base/number.hpp"
 #include "cli/commands.hpp"
 #include "cli/units.hpp"
+#include "record/pfm_events.hpp"
 #include "record/sysfs_pmu.hpp"
 
 namespace pmukit::cli {
@@ -29,11 +30,23 @@ void print_pmu(const record::Pmu &pmu, const Unit &unit, Output &out)
     out.print("  record: pmukit record -a -e {}/{}/ -- sleep 1\n", pmu.name, unit.example_terms);
 }
 
+Result<int> list_pfm(Output &out)
+{
+    const Result<std::vector<record::PfmListed>> events = record::list_pfm_events();
+    if (!events)
+        return events.error();
+    for (const record::PfmListed &event : *events)
+        out.print("{}  {}\n", event.name, event.description);
+    return kExitGood;
+}
+
 }  // namespace
 
-Result<int> run_list(Output &out)
+Result<int> run_list(const ListOptions &options, Output &out)
 {
-    auto pmus = record::list_pmus(record::kSysfsPmus);
+    if (options.pfm)
+        return list_pfm(out);
+    auto pmus = record::list_pmus(options.sysfs_root);
     if (!pmus)
         return pmus.error();
     size_t found = 0;
@@ -41,7 +54,7 @@ Result<int> run_list(Output &out)
         const Unit *unit = unit_of_pmu(name);
         if (!unit)
             continue;
-        Result<record::Pmu> pmu = record::read_pmu(record::kSysfsPmus, name);
+        Result<record::Pmu> pmu = record::read_pmu(options.sysfs_root, name);
         if (!pmu)
             return pmu.error();
         print_pmu(*pmu, *unit, out);
@@ -55,7 +68,7 @@ Result<int> run_list(Output &out)
     return Error{
         Errc::kNotFound,
         fmt::format("no PMU of the suite ({}) in {}; load a module and check dmesg for its device",
-                    units, record::kSysfsPmus)};
+                    units, options.sysfs_root)};
 }
 
 }  // namespace pmukit::cli

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/number.hpp"
 #include "base/suggest.hpp"
 #include "cli/commands.hpp"
 #include "cli/version.hpp"
@@ -28,6 +29,7 @@ int status_of(const Error &error)
 }
 
 struct Commands {
+    ListOptions list;
     DumpOptions dump;
     CutOptions cut;
     InjectOptions inject;
@@ -42,14 +44,30 @@ struct Commands {
     std::string cxl_topology;
 };
 
+CLI::App *add_list(CLI::App &app, ListOptions &options)
+{
+    CLI::App *list = app.add_subcommand(
+        "list", "the suite's PMUs on this machine, with a line that records each");
+    list->add_flag("--pfm", options.pfm,
+                   "the events that libpfm4 has names for on this machine, one a line");
+    list->footer(
+        "Examples:\n  pmukit list\n  pmukit list --pfm | grep -i 'llc\\|l3'\n"
+        "What --pfm prints is taken by `pmukit record --pfm-events`. Exit status 1: no PMU of the "
+        "suite is here.");
+    return list;
+}
+
 CLI::App *add_record(CLI::App &app, RecordCommandOptions &options)
 {
     CLI::App *record =
         app.add_subcommand("record", "record events of the suite's PMUs into a perf.data file");
     record
         ->add_option("-e,--event", options.events,
-                     "event: pmu/term=value,.../ (may be given several times)")
-        ->required()
+                     "event: pmu/term=value,.../modifiers (may be given several times)")
+        ->allow_extra_args(false);
+    record
+        ->add_option("--pfm-events", options.pfm_events,
+                     "events by libpfm4's names, with commas between; {} make a group")
         ->allow_extra_args(false);
     record->add_flag("-a,--all-cpus", options.all_cpus,
                      "the whole machine (PMUs with a cpumask always are)");
@@ -65,12 +83,14 @@ CLI::App *add_record(CLI::App &app, RecordCommandOptions &options)
     record->add_option("command", options.command,
                        "command to run; without one, record until Ctrl-C");
     record->footer(
-        "Example:\n  pmukit record -a -e cxl_hmu_mem0.0.0/access_type=3,hotness_threshold=16,"
+        "Examples:\n  pmukit record -a -e cxl_hmu_mem0.0.0/access_type=3,hotness_threshold=16,"
         "epoch_multiplier=1,epoch_scale=4/ -- sleep 1\n"
         "  pmukit record -e hisi_ptt0_2/filter=0000:00:10.0+0000:00:11.0,type=1,direction=1,"
         "format=1/ -- sleep 1\n"
+        "  pmukit record --pfm-events PERF_COUNT_SW_CPU_CLOCK:u -o clock.data -- sleep 1\n"
         "A hisi_ptt filter is a root port, several joined by +, or a requester; it always sees the "
         "whole machine.\n"
+        "Modifiers are perf's: u k h G H I (who is counted), p pp ppp P (precise), S D e.\n"
         "`pmukit list` shows the PMUs of this machine with their terms. The exit status is the "
         "command's.");
     return record;
@@ -82,6 +102,11 @@ CLI::App *add_dump(CLI::App &app, DumpOptions &options)
     dump->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
     dump->add_flag("--tlp", options.tlp,
                    "hisi_ptt: one line a TLP with its meaning, instead of perf's text");
+    dump->footer(
+        "Examples:\n  pmukit dump | less\n  pmukit dump --tlp -i ptt.data\n"
+        "Exit status: 0 all of it was printed, 1 the recording is damaged (what is missing is "
+        "said) "
+        "or cannot be read, 2 usage.");
     return dump;
 }
 
@@ -92,8 +117,8 @@ CLI::App *add_recover(CLI::App &app, RecoverOptions &options)
     recover->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
     recover->add_option("--write", options.output, "write what was kept to this file");
     recover->footer(
-        "Example:\n  pmukit recover -i perf.data --write whole.data; pmukit report -i "
-        "whole.data\n"
+        "Examples:\n  pmukit recover -i cut.data\n"
+        "  pmukit recover -i cut.data --write whole.data; pmukit report -i whole.data\n"
         "Exit status: 0 nothing is lost, 1 something is (each range of bytes is named) or the file "
         "cannot be read, 2 usage.");
     return recover;
@@ -126,7 +151,9 @@ CLI::App *add_inject(CLI::App &app, InjectOptions &options)
     inject->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
     inject->add_option("-o,--output", options.output, "file to write")->capture_default_str();
     inject->add_flag("!--no-samples", options.samples, "only leave the AUX data out");
-    inject->footer("Example:\n  pmukit inject -o plain.data; perf script -i plain.data");
+    inject->footer(
+        "Examples:\n  pmukit inject -o plain.data; perf script -i plain.data\n"
+        "  pmukit inject -i perf.data --no-samples -o small.data");
     return inject;
 }
 
@@ -136,7 +163,8 @@ CLI::App *add_merge(CLI::App &app, MergeOptions &options)
     merge->add_option("inputs", options.inputs, "perf.data files")->required();
     merge->add_option("-o,--output", options.output, "file to write")->capture_default_str();
     merge->footer(
-        "Example:\n  pmukit merge -o both.data green.data blue.data; pmukit report -i both.data\n"
+        "Examples:\n  pmukit merge -o both.data green.data blue.data; pmukit report -i both.data\n"
+        "  pmukit merge perf.data.old perf.data\n"
         "The first recording's clock is that of the result; a line for each input says whether its "
         "times could be aligned with it.");
     return merge;
@@ -171,6 +199,12 @@ CLI::App *add_report(CLI::App &app, Commands &commands)
                      "what to rank: units by dpa, or host ranges (hpa) or nodes of all devices")
         ->check(CLI::IsMember({"dpa", "hpa", "node"}))
         ->capture_default_str();
+    report->footer(
+        "Examples:\n  pmukit report --cxl-topology /sys --by node\n"
+        "  pmukit report -i perf.data --json --top 0 > hot.json\n"
+        "Exit status: 0 all of it was read, 1 the recording is damaged (what is missing is said) "
+        "or "
+        "cannot be read, 2 usage.");
     return report;
 }
 
@@ -216,19 +250,52 @@ Result<void> check_subcommand(const std::vector<std::string> &words, const CLI::
     std::vector<std::string> known;
     for (const CLI::App *command : app.get_subcommands({}))
         known.push_back(command->get_name());
-    if (words.size() < 2 || words[1].starts_with('-') ||
-        std::ranges::find(known, words[1]) != known.end())
+    if (words.size() < 2)
+        return Error{Errc::kUsage,
+                     fmt::format("which command? {}; see pmukit --help", fmt::join(known, ", "))};
+    if (words[1].starts_with('-') || std::ranges::find(known, words[1]) != known.end())
         return {};
     const std::string near = did_you_mean(words[1], known);
     return Error{Errc::kUsage, "'" + words[1] + "' is not a command" +
                                    (near.empty() ? "; see pmukit --help" : near)};
 }
 
+// Words that nobody asked for: an option with a slip in it, or an input without its -i.
+std::string about_extras(const CLI::App &command)
+{
+    const std::vector<std::string> extras = command.remaining();
+    std::vector<std::string> options;
+    for (const CLI::Option *option : command.get_options())
+        for (const std::string &name : option->get_lnames())
+            options.push_back("--" + name);
+    for (const std::string &extra : extras) {
+        if (extra.starts_with('-'))
+            return wrong_text(Errc::kUsage, extra, "is no option").message +
+                   did_you_mean(extra.substr(0, extra.find('=')), options);
+        if (command.get_option_no_throw("--input"))
+            return wrong_text(Errc::kUsage, extra, "is not expected; did you mean -i ").message +
+                   extra + "?";
+    }
+    return wrong_text(Errc::kUsage, extras.empty() ? "" : extras.front(), "is not expected")
+        .message;
+}
+
+Error explain(const CLI::ParseError &error, const CLI::App &app)
+{
+    const std::vector<const CLI::App *> chosen =
+        app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
+    const CLI::App &command = chosen.empty() ? app : *chosen.front();
+    const bool extras = dynamic_cast<const CLI::ExtrasError *>(&error) ||
+                        (chosen.empty() && !app.remaining().empty());
+    return Error{Errc::kUsage, (extras ? about_extras(command) : std::string(error.what())) +
+                                   "; see pmukit " +
+                                   (chosen.empty() ? "" : command.get_name() + " ") + "--help"};
+}
+
 Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::App &app,
                 Output &out)
 {
-    CLI::App *list = app.add_subcommand(
-        "list", "the suite's PMUs on this machine, with a line that records each");
+    CLI::App *list = add_list(app, commands.list);
     CLI::App *record = add_record(app, commands.record);
     CLI::App *dump = add_dump(app, commands.dump);
     CLI::App *cut = add_cut(app, commands.cut);
@@ -251,7 +318,7 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
         out.print("{}\n", version.what());
         return kExitGood;
     } catch (const CLI::ParseError &error) {
-        return Error{Errc::kUsage, std::string(error.what()) + "; see pmukit --help"};
+        return explain(error, app);
     }
 
     commands.record.cmdline = words;
@@ -262,7 +329,7 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
     if (report->count("--cxl-topology"))
         commands.report.cxl_topology = commands.cxl_topology;
     if (*list)
-        return run_list(out);
+        return run_list(commands.list, out);
     if (*record)
         return run_record(commands.record);
     if (*cut)

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
+#include "cli/unfinished.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -30,6 +31,7 @@ std::string clock_text(const perfdata::MergedInput &input)
 
 Result<int> run_merge(const MergeOptions &options, Output &out)
 {
+    remove_when_killed(options.output);
     if (options.inputs.size() < 2)
         return Error{Errc::kUsage, "merge needs two recordings or more"};
     if (std::ranges::count(options.inputs, "-") > 1)

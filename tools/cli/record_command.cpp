@@ -16,6 +16,7 @@
 #include "cli/version.hpp"
 #include "cli/workload.hpp"
 #include "perfdata/writer.hpp"
+#include "record/pfm_events.hpp"
 #include "record/recorder.hpp"
 
 namespace pmukit::cli {
@@ -65,9 +66,29 @@ Result<void> parse_pages(const std::string &text, record::RecordOptions &options
     return {};
 }
 
+// The leaders of a list are counted from its beginning.
+Result<void> add_pfm_events(const std::string &list, std::vector<record::CodedEvent> &events)
+{
+    Result<std::vector<record::CodedEvent>> more = record::encode_pfm_list(list);
+    if (!more)
+        return more.error();
+    const size_t before = events.size();
+    for (record::CodedEvent &event : *more) {
+        if (event.leader)
+            *event.leader += before;
+        events.push_back(std::move(event));
+    }
+    return {};
+}
+
 Result<record::RecordOptions> recorder_options(const RecordCommandOptions &options)
 {
     record::RecordOptions wanted;
+    if (options.events.empty() && options.pfm_events.empty())
+        return Error{
+            Errc::kUsage,
+            "record what? give -e pmu/term=value,.../ (`pmukit list` shows a line for each "
+            "PMU) or --pfm-events NAME"};
     for (const std::string &text : options.events) {
         auto events = record::parse_event_strings(text);
         if (!events)
@@ -77,6 +98,9 @@ Result<record::RecordOptions> recorder_options(const RecordCommandOptions &optio
                 return resolved.error();
         wanted.events.insert(wanted.events.end(), events->begin(), events->end());
     }
+    for (const std::string &list : options.pfm_events)
+        if (Result<void> added = add_pfm_events(list, wanted.coded); !added)
+            return added.error();
     Result<std::vector<int>> cpus = parse_cpulist(options.cpus);
     if (!cpus)
         return Error{Errc::kUsage, "-C " + options.cpus + ": " + cpus.error().message};
@@ -112,7 +136,7 @@ void add_caps(const record::Recorder &recorder, const std::string &source, perfd
 {
     for (const record::OpenedEvent &event : recorder.events()) {
         const auto is_known = [&event](const auto &pmu) { return pmu.first == event.pmu.name; };
-        if (std::ranges::any_of(host.caps, is_known))
+        if (event.pmu.name.empty() || std::ranges::any_of(host.caps, is_known))
             continue;
         perfdata::HostInfo::Caps caps(event.pmu.caps.begin(), event.pmu.caps.end());
         if (!source.empty())
@@ -126,7 +150,7 @@ std::vector<perfdata::WriterEvent> writer_events(const record::Recorder &recorde
 {
     std::vector<perfdata::WriterEvent> events;
     for (const record::OpenedEvent &event : recorder.events())
-        events.push_back({event.attr, event.ids, event.string.text});
+        events.push_back({event.attr, event.ids, event.text});
     return events;
 }
 

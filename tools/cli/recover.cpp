@@ -4,6 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
+#include "cli/unfinished.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -35,6 +36,7 @@ Result<int> run_recover(const RecoverOptions &options, Output &out)
     for (const perfdata::DamagedRecording::Part &part : recording->parts())
         print_part(part, out);
     if (!options.output.empty()) {
+        remove_when_killed(options.output);
         if (Result<void> written = recording->write(options.output); !written)
             return written.error();
         out.print("{}: written\n", options.output);

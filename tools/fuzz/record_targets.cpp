@@ -10,6 +10,7 @@
 
 #include "fuzz/targets.hpp"
 #include "record/event_string.hpp"
+#include "record/pfm_events.hpp"
 #include "record/sysfs_pmu.hpp"
 
 namespace pmukit::fuzz {
@@ -25,11 +26,15 @@ std::string_view text_of(Bytes bytes)
 record::Pmu pmu_of_every_shape()
 {
     record::Pmu pmu;
-    pmu.name = "pmu";
+    // Of a unit, so that its caps/ are held against the terms as well.
+    pmu.name = "hisi_ptt0_2";
     pmu.format = {{"low", *record::parse_format("config:0-7")},
                   {"split", *record::parse_format("config1:0-3,60-63")},
                   {"whole", *record::parse_format("config4:0-63")},
-                  {"flag", *record::parse_format("config2:63")}};
+                  {"flag", *record::parse_format("config2:63")},
+                  {"type", *record::parse_format("config3:0-7")},
+                  {"direction", *record::parse_format("config3:8-11")}};
+    pmu.caps = {{"type", "1 2 4"}, {"direction", "0=0,1,2,3"}, {"max_precise", "2"}};
     pmu.events = {{"alias", "low=3,flag"}, {"loop", "loop"}, {"other", "alias,split=0x1f"}};
     return pmu;
 }
@@ -65,11 +70,18 @@ private:
 void event_strings(Bytes bytes)
 {
     static const record::Pmu pmu = pmu_of_every_shape();
+    if (const auto names = record::parse_pfm_list(text_of(bytes)))
+        for (const record::PfmName &name : *names)
+            hold(text_of(bytes).substr(name.at, name.text.size()) == name.text);
     Result<std::vector<record::EventString>> events = record::parse_event_strings(text_of(bytes));
     if (!events)
         return;
-    for (const record::EventString &event : *events)
-        (void)record::encode_terms(event, pmu);
+    for (const record::EventString &event : *events) {
+        hold(text_of(bytes).find(event.text) != std::string_view::npos);
+        for (const record::Term &term : event.terms)
+            hold(event.text.compare(term.at, term.name.size(), term.name) == 0);
+        (void)record::encode_event(event, pmu);
+    }
 }
 
 // Files one after the other, a NUL between two.
@@ -94,8 +106,8 @@ void sysfs(Bytes bytes)
     }
     Result<record::Pmu> pmu = record::read_pmu(folder.root(), "pmu");
     if (pmu)
-        (void)record::encode_terms(
-            {"pmu/first,a=1,b/", "pmu", {{"first", {}}, {"a", "1"}, {"b", {}}}}, *pmu);
+        (void)record::encode_event(
+            {"pmu/first,a=1,b/", "pmu", {{"first", {}}, {"a", "1"}, {"b", {}}}, {}}, *pmu);
     (void)record::list_pmus(folder.root());
 }
 

@@ -1,31 +1,98 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "record/event_string.hpp"
 
+#include <algorithm>
+
 #include "base/number.hpp"
 #include "base/suggest.hpp"
+#include "record/supported.hpp"
 
 namespace pmukit::record {
 namespace {
+
+constexpr const char *kShape = "expected pmu/term=value,.../modifiers";
 
 Error bad_event(std::string_view text, const std::string &why)
 {
     return Error{Errc::kUsage, "event '" + std::string(text) + "': " + why};
 }
 
-std::vector<Term> parse_terms(std::string_view text)
+Error bad_event_at(std::string_view text, size_t at, const std::string &why)
+{
+    Error error = bad_event(text, "character " + std::to_string(at + 1) + ": " + why);
+    error.offset = at;
+    return error;
+}
+
+// Parsing
+
+// at: where text begins in the event's.
+std::vector<Term> parse_terms(std::string_view text, size_t at)
 {
     std::vector<Term> terms;
+    const char *begin = text.data();
     for (std::string_view part : split(text, ',')) {
         // People break long event strings over lines, as the examples do.
-        part = trim(part);
-        size_t equals = part.find('=');
-        Term term{std::string(part.substr(0, equals)), std::nullopt};
+        const std::string_view word = trim(part);
+        if (!word.empty())
+            part = word;
+        const size_t equals = part.find('=');
+        Term term{std::string(trim(part.substr(0, equals))), std::nullopt,
+                  at + static_cast<size_t>(part.data() - begin)};
         if (equals != part.npos)
-            term.value = part.substr(equals + 1);
+            term.value = trim(part.substr(equals + 1));
         terms.push_back(std::move(term));
     }
     return terms;
 }
+
+bool is_pmu_name(std::string_view name)
+{
+    // A PMU is one folder below its root, whatever the caller writes.
+    return !name.empty() && name != "." && name != ".." &&
+           name.find_first_of(std::string_view(",\0", 2)) == name.npos;
+}
+
+// Where the pieces of the event at the front of a text end.
+struct Extent {
+    size_t open, close, end;  // the two slashes; the comma behind the modifiers, or the end
+};
+
+Result<Extent> find_event(std::string_view all, size_t from)
+{
+    const size_t open = all.find('/', from);
+    if (open == all.npos)
+        return bad_event_at(all, from,
+                            std::string(kShape) + "; names of libpfm4 go to --pfm-events");
+    const size_t close = all.find('/', open + 1);
+    if (close == all.npos)
+        return bad_event_at(all, open, "the '/' that closes this one is missing");
+    return Extent{open, close, std::min(all.find(',', close + 1), all.size())};
+}
+
+Result<EventString> parse_event(std::string_view all, size_t from, const Extent &extent)
+{
+    const std::string_view whole = trim(all.substr(from, extent.end - from));
+    const size_t start = static_cast<size_t>(whole.data() - all.data());
+    EventString event;
+    event.text = whole;
+    event.pmu = trim(all.substr(from, extent.open - from));
+    if (!is_pmu_name(event.pmu))
+        return bad_event_at(
+            all, from,
+            wrong_text(Errc::kUsage, event.pmu, "is not the name of a PMU").message + "; " +
+                kShape);
+    event.terms = parse_terms(all.substr(extent.open + 1, extent.close - extent.open - 1),
+                              extent.open + 1 - start);
+    const std::string_view letters =
+        trim(all.substr(extent.close + 1, extent.end - extent.close - 1));
+    if (const auto fault = parse_modifiers(letters, event.modifiers))
+        return bad_event_at(all, static_cast<size_t>(letters.data() - all.data()) + fault->at,
+                            fault->why);
+    return event;
+}
+
+// Encoding
 
 std::vector<std::string> names_of_terms(const Pmu &pmu)
 {
@@ -54,25 +121,61 @@ std::optional<Field> whole_word(const std::string &name)
     return *field;
 }
 
-Result<void> apply_term(const EventString &event, const Pmu &pmu, const Term &term,
-                        ConfigWords &words)
+std::optional<Field> field_of(const Pmu &pmu, const std::string &name)
 {
-    std::optional<Field> field;
-    if (auto found = pmu.format.find(term.name); found != pmu.format.end())
-        field = found->second;
-    else
-        field = whole_word(term.name);
-    if (!field)
-        return bad_event(event.text, pmu.name + " has no term '" + term.name +
-                                         "'; it has: " + known_terms(pmu) +
-                                         did_you_mean(term.name, names_of_terms(pmu)));
-    Result<uint64_t> value = term.value ? parse_u64(*term.value) : Result<uint64_t>(1);
+    if (auto found = pmu.format.find(name); found != pmu.format.end())
+        return found->second;
+    return whole_word(name);
+}
+
+// Terms of perf, not of a PMU: how often a sample is taken.
+std::optional<uint64_t> *sampling_term(const std::string &name, EventSettings &settings)
+{
+    if (name == "period")
+        return &settings.period;
+    return name == "freq" ? &settings.frequency_hz : nullptr;
+}
+
+Result<void> apply_term(const EventString &event, const Pmu &pmu, const Term &term,
+                        EventSettings &settings)
+{
+    const std::optional<Field> field = field_of(pmu, term.name);
+    std::optional<uint64_t> *sampling = field ? nullptr : sampling_term(term.name, settings);
+    if (!field && !sampling)
+        return bad_event_at(event.text, term.at,
+                            pmu.name + " has no " + (term.value ? "term '" : "event or term '") +
+                                term.name + "'; it has: " + known_terms(pmu) +
+                                did_you_mean(term.name, names_of_terms(pmu)));
+    const Result<uint64_t> value = term.value ? parse_u64(*term.value) : Result<uint64_t>(1);
     if (!value)
-        return bad_event(event.text, term.name + ": " + value.error().message);
-    if (Result<void> set = set_field(*field, *value, words); !set)
-        return bad_event(event.text,
-                         term.name + "=" + term.value.value_or("1") + " " + set.error().message);
+        return bad_event_at(event.text, term.at, term.name + ": " + value.error().message);
+    if (sampling && *value == 0)
+        return bad_event_at(event.text, term.at, term.name + " must be at least 1");
+    if (sampling) {
+        *sampling = *value;
+        return {};
+    }
+    if (Result<void> set = set_field(*field, *value, settings.words); !set)
+        return bad_event_at(event.text, term.at,
+                            term.name + "=" + term.value.value_or("1") + " " + set.error().message);
     return {};
+}
+
+Result<void> apply_alias(const EventString &event, const Pmu &pmu, const Term &alias,
+                         const std::string &text, EventSettings &settings)
+{
+    for (Term &part : parse_terms(text, 0)) {
+        part.at = alias.at;
+        if (Result<void> done = apply_term(event, pmu, part, settings); !done)
+            return done;
+    }
+    return {};
+}
+
+size_t place_of(const EventString &event, const std::string &name)
+{
+    const auto found = std::ranges::find(event.terms, name, &Term::name);
+    return found == event.terms.end() ? 0 : found->at;
 }
 
 }  // namespace
@@ -80,51 +183,42 @@ Result<void> apply_term(const EventString &event, const Pmu &pmu, const Term &te
 Result<std::vector<EventString>> parse_event_strings(std::string_view text)
 {
     std::vector<EventString> events;
-    while (!text.empty()) {
-        size_t open = text.find('/');
-        if (open == text.npos || open == 0)
-            return bad_event(text, "expected pmu/term=value,.../");
-        size_t close = text.find('/', open + 1);
-        if (close == text.npos)
-            return bad_event(text, "the closing '/' is missing");
-        EventString event;
-        event.text = text.substr(0, close + 1);
-        event.pmu = trim(text.substr(0, open));
-        event.terms = parse_terms(text.substr(open + 1, close - open - 1));
-        // A PMU is one folder below its root, whatever the caller writes.
-        if (event.pmu.empty() || event.pmu == "." || event.pmu == ".." ||
-            event.pmu.find(',') != std::string::npos)
-            return bad_event(event.text, "'" + event.pmu + "' is not the name of a PMU");
-        events.push_back(std::move(event));
-        text.remove_prefix(close + 1);
-        if (text.empty())
-            break;
-        if (text.front() != ',' || text.size() == 1)
-            return bad_event(
-                text,
-                "expected a comma and another event behind the '/'; modifiers are not supported");
-        text.remove_prefix(1);
+    if (trim(text).empty())
+        return Error{Errc::kUsage, std::string("an event is empty; ") + kShape};
+    for (size_t from = 0; from <= text.size();) {
+        if (trim(text.substr(from)).empty())
+            return bad_event_at(text, from - 1, "an event must follow this comma");
+        const Result<Extent> extent = find_event(text, from);
+        if (!extent)
+            return extent.error();
+        Result<EventString> event = parse_event(text, from, *extent);
+        if (!event)
+            return event.error();
+        events.push_back(std::move(*event));
+        from = extent->end + 1;
     }
-    if (events.empty())
-        return Error{Errc::kUsage, "an event is empty; expected pmu/term=value,.../"};
     return events;
 }
 
-Result<ConfigWords> encode_terms(const EventString &event, const Pmu &pmu)
+Result<EventSettings> encode_event(const EventString &event, const Pmu &pmu)
 {
-    ConfigWords words{};
+    EventSettings settings;
+    settings.modifiers = event.modifiers;
     for (const Term &term : event.terms) {
-        auto alias = pmu.events.find(term.name);
-        if (term.value || alias == pmu.events.end()) {
-            if (Result<void> done = apply_term(event, pmu, term, words); !done)
-                return done.error();
-            continue;
-        }
-        for (const Term &part : parse_terms(alias->second))
-            if (Result<void> done = apply_term(event, pmu, part, words); !done)
-                return done.error();
+        const auto alias = pmu.events.find(term.name);
+        Result<void> done = term.value || alias == pmu.events.end()
+                                ? apply_term(event, pmu, term, settings)
+                                : apply_alias(event, pmu, term, alias->second, settings);
+        if (!done)
+            return done.error();
     }
-    return words;
+    if (settings.period && settings.frequency_hz)
+        return bad_event(event.text, "period and freq are two answers to one question; give one");
+    if (const auto refusal = find_unsupported(pmu, settings.words))
+        return bad_event_at(event.text, place_of(event, refusal->term), refusal->why);
+    if (const auto why = fit_modifiers(pmu, settings.modifiers))
+        return bad_event(event.text, *why);
+    return settings;
 }
 
 }  // namespace pmukit::record

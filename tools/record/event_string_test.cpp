@@ -17,12 +17,20 @@ Pmu cxl_hmu()
     return pmu;
 }
 
-Result<ConfigWords> encode(const std::string &text)
+Result<EventSettings> settings_of(const std::string &text)
 {
     Result<std::vector<EventString>> events = parse_event_strings(text);
     if (!events)
         return events.error();
-    return encode_terms(events->front(), cxl_hmu());
+    return encode_event(events->front(), cxl_hmu());
+}
+
+Result<ConfigWords> encode(const std::string &text)
+{
+    Result<EventSettings> settings = settings_of(text);
+    if (!settings)
+        return settings.error();
+    return settings->words;
 }
 
 TEST(EventString, PutsTermsIntoTheirFields)
@@ -65,31 +73,89 @@ TEST(EventString, TakesSeveralEvents)
     EXPECT_EQ((*events)[1].pmu, "b");
 }
 
-TEST(EventString, SaysWhatIsWrongWithIt)
+TEST(EventString, ModifiersStandBehindTheTerms)
 {
-    const std::pair<const char *, const char *> cases[] = {
-        {"", "empty"},
-        {"cycles", "expected pmu/"},
-        {"/x/", "expected pmu/"},
-        {"p/epoch_type=1", "closing '/'"},
-        {"p/x/u", "modifiers"},
-        {"p/x/,", "modifiers"},
-        {"../x/", "not the name"},
-        {"p/nope=1/",
+    auto events = parse_event_strings("a/x/D,b//uP , c/y,z/");
+    ASSERT_TRUE(events) << events.error().message;
+    ASSERT_EQ(events->size(), 3U);
+    EXPECT_EQ((*events)[0].text, "a/x/D");
+    EXPECT_TRUE((*events)[0].modifiers.pinned);
+    EXPECT_EQ((*events)[1].text, "b//uP");
+    EXPECT_TRUE((*events)[1].modifiers.exclude_kernel && (*events)[1].modifiers.most_precise);
+    EXPECT_EQ((*events)[2].text, "c/y,z/");
+    EXPECT_EQ((*events)[2].modifiers, Modifiers{});
+}
+
+TEST(EventString, MayBeBrokenOverLines)
+{
+    auto events = parse_event_strings(" p/epoch_type=1,\n   hotness_threshold = 7 /\n");
+    ASSERT_TRUE(events) << events.error().message;
+    ASSERT_EQ((*events)[0].terms.size(), 2U);
+    EXPECT_EQ((*events)[0].terms[1].name, "hotness_threshold");
+    EXPECT_EQ((*events)[0].terms[1].value, "7");
+    EXPECT_EQ((*events)[0].text.substr((*events)[0].terms[1].at, 7), "hotness");
+}
+
+TEST(EventString, SaysHowOftenToSample)
+{
+    EXPECT_EQ(settings_of("p/epoch_type=1,period=500/")->period, 500U);
+    EXPECT_EQ(settings_of("p/freq=99/")->frequency_hz, 99U);
+    EXPECT_FALSE(settings_of("p//")->period);
+}
+
+TEST(EventString, SaysWhatIsWrongWithItAndWhere)
+{
+    const struct {
+        const char *text;
+        size_t at;  // 0: at its beginning, or nowhere in particular
+        const char *why;
+    } cases[] = {
+        {"", 0, "empty"},
+        {" ", 0, "empty"},
+        {"cycles", 0, "expected pmu/"},
+        {"cycles", 0, "--pfm-events"},
+        {"/x/", 0, "'' is not the name of a PMU; expected pmu/"},
+        {"p/epoch_type=1", 1, "character 2: the '/' that closes this one is missing"},
+        {"p/x/y", 4, "character 5: 'y' is no modifier"},
+        {"p/epoch_type/Uk", 13, "did you mean u?"},
+        {"p/x/W", 4, "'W' (weak group)"},
+        {"p//,q//b", 7, "'b' (BPF counters)"},
+        {"p/x/,", 4, "an event must follow this comma"},
+        {"p/x/,,q//", 5, "is not the name of a PMU"},
+        {"p/x/,q", 5, "expected pmu/"},
+        {"../x/", 0, "not the name"},
+        {"p/nope=1/", 2,
          "no term 'nope'; it has: downsampling_factor, epoch_type, hotness_threshold, hot"},
-        {"p/epoch_tpye=1/", "; did you mean epoch_type?"},
-        {"p/hotness/", "; did you mean hotness_threshold?"},
-        {"p/epoch_type=4/", "0..3"},
-        {"p/epoch_type=one/", "'one' is not a number"},
-        {"p/epoch_type=/", "'' is not a number"},
-        {"p/,/", "no term ''"},
+        {"p/epoch_type=1,epoch_tpye=1/", 15, "; did you mean epoch_type?"},
+        {"p/hotness/", 2, "no event or term 'hotness'"},
+        {"p/hotness/", 2, "; did you mean hotness_threshold?"},
+        {"p/epoch_type=4/", 2, "0..3"},
+        {"p/epoch_type=one/", 2, "'one' is not a number"},
+        {"p/epoch_type=/", 2, "'' is not a number"},
+        {"p/,/", 2, "term ''"},
+        {"p/period=0/", 2, "at least 1"},
+        {"p/period=5,freq=5/", 0, "give one"},
+        {"p//pp", 0, "pp is not supported by cxl_hmu_mem0.0.0"},
     };
-    for (const auto &[text, why] : cases) {
+    for (const auto &[text, at, why] : cases) {
         Result<ConfigWords> words = encode(text);
         ASSERT_FALSE(words) << text;
         EXPECT_EQ(words.error().code, Errc::kUsage) << text;
+        EXPECT_EQ(words.error().offset.value_or(0), at) << text;
         EXPECT_NE(words.error().message.find(why), std::string::npos)
             << text << ": " << words.error().message;
+    }
+}
+
+TEST(EventString, EveryPrefixOfAGoodOneIsTakenOrRefusedInWords)
+{
+    const std::string good = "p/epoch_type=1,hot/ukpD, cxl/config=0x1f,freq=99/GH";
+    for (size_t length = 0; length <= good.size(); length++) {
+        const auto events = parse_event_strings(good.substr(0, length));
+        if (!events) {
+            EXPECT_EQ(events.error().code, Errc::kUsage);
+            EXPECT_LE(events.error().offset.value_or(0), length);
+        }
     }
 }
 

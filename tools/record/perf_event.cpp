@@ -17,6 +17,7 @@ namespace {
 // PERF_ATTR_SIZE_VER7 ends before config3 (VER8), which ends before config4 (VER9).
 constexpr size_t kAttrBytes[] = {128, 136, 144};
 constexpr size_t kConfig3At = 128, kConfig4At = 136;
+constexpr uint64_t kUsualRate_hz = 4000;
 
 struct Refusal {
     int error;
@@ -56,23 +57,55 @@ bool about_values(int error)
     return error == EINVAL || error == EOPNOTSUPP || error == ERANGE;
 }
 
+void set_rate(const Pmu &pmu, const EventSettings &settings, perf_event_attr &attr)
+{
+    const bool every_record = pmu.cpumask.has_value();
+    if (settings.period || (every_record && !settings.frequency_hz)) {
+        attr.sample_period = settings.period.value_or(1);
+        return;
+    }
+    attr.sample_type |= PERF_SAMPLE_PERIOD;  // a sample's weight, which varies
+    attr.freq = 1;
+    attr.sample_freq = settings.frequency_hz.value_or(kUsualRate_hz);
+}
+
+void set_modifiers(const Modifiers &modifiers, perf_event_attr &attr)
+{
+    attr.exclude_user = modifiers.exclude_user;
+    attr.exclude_kernel = modifiers.exclude_kernel;
+    attr.exclude_hv = modifiers.exclude_hv;
+    attr.exclude_guest = modifiers.exclude_guest;
+    attr.exclude_host = modifiers.exclude_host;
+    attr.exclude_idle = modifiers.exclude_idle;
+    attr.precise_ip = modifiers.precise & 3;
+    attr.pinned = modifiers.pinned;
+    attr.exclusive = modifiers.exclusive;
+    if (modifiers.sample_value) {
+        attr.sample_type |= PERF_SAMPLE_READ;
+        attr.read_format = PERF_FORMAT_ID;
+    }
+}
+
 }  // namespace
 
-std::vector<std::byte> make_attr(const Pmu &pmu, const ConfigWords &words, bool on_exec)
+std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, Start start,
+                                 bool inherit)
 {
+    const ConfigWords &words = settings.words;
     perf_event_attr attr{};
     attr.type = pmu.type;
     attr.size = static_cast<uint32_t>(kAttrBytes[words[4] ? 2 : words[3] ? 1 : 0]);
     attr.config = words[0];
     attr.config1 = words[1];
     attr.config2 = words[2];
-    attr.sample_period = 1;
     attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
                        PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
     attr.sample_id_all = 1;
-    attr.disabled = 1;
-    attr.inherit = on_exec;
-    attr.enable_on_exec = on_exec;
+    attr.disabled = start != Start::kWithLeader;
+    attr.inherit = inherit && !settings.modifiers.sample_value;  // kernels before 6.12 refuse both
+    attr.enable_on_exec = start == Start::kOnExec;
+    set_rate(pmu, settings, attr);
+    set_modifiers(settings.modifiers, attr);
 
     std::vector<std::byte> bytes(attr.size);
     std::memcpy(bytes.data(), &attr, std::min(sizeof attr, bytes.size()));
@@ -96,10 +129,11 @@ Error explain_open_error(int error, const Pmu &pmu, const std::string &what, int
     return Error{refusal->code, message};
 }
 
-Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, const Pmu &pmu,
-                      const std::string &what)
+Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, int leader_fd,
+                      const Pmu &pmu, const std::string &what)
 {
-    long fd = ::syscall(SYS_perf_event_open, attr.data(), pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    long fd =
+        ::syscall(SYS_perf_event_open, attr.data(), pid, cpu, leader_fd, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
         return explain_open_error(errno, pmu, what, cpu);
     return Fd(static_cast<int>(fd));

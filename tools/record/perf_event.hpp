@@ -10,16 +10,26 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "record/event_string.hpp"
 #include "record/sysfs_pmu.hpp"
 
 namespace pmukit::record {
 
-// Attributes of a sampling event: every record the PMU emits, with its payload.
-std::vector<std::byte> make_attr(const Pmu &pmu, const ConfigWords &words, bool on_exec);
+// When an event begins to count.
+enum class Start {
+    kWhenEnabled,
+    kOnExec,      // of the process it follows, with those that process starts
+    kWithLeader,  // of its group
+};
 
-// cpu -1 or pid -1: any. what: the event as the user wrote it.
-Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, const Pmu &pmu,
-                      const std::string &what);
+// Attributes of a sampling event. Unless the settings say how often: every record of a PMU that is
+// read for the whole machine, with its payload; of others 4000 samples a second, as perf takes.
+std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, Start start,
+                                 bool inherit);
+
+// cpu -1 or pid -1: any. leader_fd -1: no group. what: the event as the user wrote it.
+Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, int leader_fd,
+                      const Pmu &pmu, const std::string &what);
 
 // Pure: the sentence for an errno of perf_event_open.
 Error explain_open_error(int error, const Pmu &pmu, const std::string &what, int cpu);

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/bytes.hpp"
 
@@ -17,16 +19,74 @@ uint32_t size_of(const std::vector<std::byte> &attr)
     return load<uint32_t>(attr.data() + offsetof(perf_event_attr, size), std::endian::native);
 }
 
+// The struct of this build's header; what follows it does not matter to these tests.
+perf_event_attr attr_of(const Pmu &pmu, const EventSettings &settings,
+                        Start start = Start::kWhenEnabled, bool inherit = false)
+{
+    const std::vector<std::byte> bytes = make_attr(pmu, settings, start, inherit);
+    perf_event_attr attr{};
+    std::memcpy(&attr, bytes.data(), std::min(sizeof attr, bytes.size()));
+    return attr;
+}
+
+const Pmu kCore{"cpu", 4, {}, {}, {}, {}};
+const Pmu kUncore{"p", 24, {}, {}, {}, std::vector<int>{0}};
+
 TEST(MakeAttr, IsAsSmallAsItsWordsAllow)
 {
-    Pmu pmu{"p", 24, {}, {}, {}, {}};
-    EXPECT_EQ(size_of(make_attr(pmu, {1, 2, 3, 0, 0}, false)), 128U);
-    std::vector<std::byte> third = make_attr(pmu, {0, 0, 0, 4, 0}, false);
+    const auto make = [](const ConfigWords &words) {
+        return make_attr(kUncore, {words, {}, {}, {}}, Start::kWhenEnabled, false);
+    };
+    EXPECT_EQ(size_of(make({1, 2, 3, 0, 0})), 128U);
+    std::vector<std::byte> third = make({0, 0, 0, 4, 0});
     EXPECT_EQ(size_of(third), 136U);
     EXPECT_EQ(load<uint64_t>(third.data() + 128, std::endian::native), 4U);
-    std::vector<std::byte> fourth = make_attr(pmu, {0, 0, 0, 0, 5}, false);
+    std::vector<std::byte> fourth = make({0, 0, 0, 0, 5});
     EXPECT_EQ(size_of(fourth), 144U);
     EXPECT_EQ(load<uint64_t>(fourth.data() + 136, std::endian::native), 5U);
+}
+
+TEST(MakeAttr, SamplesEveryRecordOfAMachineWidePmuAndOthersByTime)
+{
+    EXPECT_FALSE(attr_of(kUncore, {}).freq);
+    EXPECT_EQ(attr_of(kUncore, {}).sample_period, 1U);
+    EXPECT_TRUE(attr_of(kCore, {}).freq);
+    EXPECT_EQ(attr_of(kCore, {}).sample_freq, 4000U);
+    EXPECT_TRUE(attr_of(kCore, {}).sample_type & PERF_SAMPLE_PERIOD);
+    EXPECT_EQ(attr_of(kCore, {{}, {}, 500, {}}).sample_period, 500U);
+    EXPECT_FALSE(attr_of(kCore, {{}, {}, 500, {}}).freq);
+    EXPECT_EQ(attr_of(kUncore, {{}, {}, {}, 99}).sample_freq, 99U);
+    EXPECT_TRUE(attr_of(kUncore, {{}, {}, {}, 99}).freq);
+}
+
+TEST(MakeAttr, ModifiersAreItsBits)
+{
+    Modifiers modifiers;
+    ASSERT_FALSE(parse_modifiers("kGIppDeS", modifiers));
+    const perf_event_attr attr = attr_of(kCore, {{}, modifiers, {}, {}}, Start::kOnExec, true);
+    EXPECT_TRUE(attr.exclude_user && attr.exclude_hv && attr.exclude_host && attr.exclude_idle);
+    EXPECT_FALSE(attr.exclude_kernel || attr.exclude_guest);
+    EXPECT_EQ(attr.precise_ip, 2U);
+    EXPECT_TRUE(attr.pinned && attr.exclusive);
+    EXPECT_TRUE(attr.sample_type & PERF_SAMPLE_READ);
+    EXPECT_EQ(attr.read_format, uint64_t{PERF_FORMAT_ID});
+    EXPECT_FALSE(attr.inherit) << "goes with no PERF_SAMPLE_READ before Linux 6.12";
+
+    const perf_event_attr plain = attr_of(kCore, {});
+    EXPECT_FALSE(plain.exclude_user || plain.exclude_kernel || plain.exclude_hv ||
+                 plain.exclude_host || plain.exclude_guest || plain.exclude_idle || plain.pinned ||
+                 plain.exclusive || plain.precise_ip);
+    EXPECT_FALSE(plain.sample_type & PERF_SAMPLE_READ);
+}
+
+TEST(MakeAttr, StartsWhenItShould)
+{
+    EXPECT_TRUE(attr_of(kCore, {}).disabled);
+    EXPECT_FALSE(attr_of(kCore, {}).enable_on_exec);
+    EXPECT_TRUE(attr_of(kCore, {}, Start::kOnExec, true).enable_on_exec);
+    EXPECT_TRUE(attr_of(kCore, {}, Start::kOnExec, true).inherit);
+    const perf_event_attr member = attr_of(kCore, {}, Start::kWithLeader, true);
+    EXPECT_FALSE(member.disabled || member.enable_on_exec);
 }
 
 TEST(ExplainOpenError, NamesTheEventTheReasonAndWhatIsSupported)

@@ -33,19 +33,20 @@ Result<std::vector<int>> online_cpus()
 }
 
 // A PMU with a cpumask is read there, for the whole machine; any other where the user says.
-Result<Target> find_target(const RecordOptions &options, const Pmu &pmu)
+Result<Target> find_target(const RecordOptions &options, const Pmu &pmu, const std::string &text)
 {
+    const std::string &who = pmu.name.empty() ? text : pmu.name;
     if (!pmu.cpumask) {
         if (!options.cpus.empty())
             return Target{-1, options.cpus};
-        Result<std::vector<int>> cpus = online_cpus();
+        Result<std::vector<int>> cpus = pmu.cpus ? *pmu.cpus : online_cpus();
         if (!cpus)
             return cpus.error();
         if (options.all_cpus)
             return Target{-1, *cpus};
         if (options.workload)
             return Target{*options.workload, *cpus};
-        return Error{Errc::kUsage, pmu.name + ": whom to record? give -a, -C CPUS or a command"};
+        return Error{Errc::kUsage, who + ": whom to record? give -a, -C CPUS or a command"};
     }
     Target target{-1, {}};
     for (int cpu : *pmu.cpumask)
@@ -64,50 +65,103 @@ Result<Target> find_target(const RecordOptions &options, const Pmu &pmu)
 
 // Opening
 
+struct Recorder::Request {
+    std::string text;
+    Pmu pmu;
+    EventSettings settings;
+    std::optional<size_t> leader{};  // among events_
+};
+
 Result<Recorder> Recorder::open(const RecordOptions &options)
 {
     Recorder recorder;
     recorder.sysfs_root_ = options.sysfs_root;
     for (const EventString &string : options.events)
-        if (Result<void> added = recorder.add_event(options, string); !added)
+        if (Result<void> added = recorder.add_string(options, string); !added)
+            return added.error();
+    for (const CodedEvent &coded : options.coded)
+        if (Result<void> added = recorder.add_coded(options, coded); !added)
             return added.error();
     return recorder;
 }
 
-Result<void> Recorder::add_event(const RecordOptions &options, const EventString &string)
+Result<void> Recorder::add_string(const RecordOptions &options, const EventString &string)
 {
     Result<Pmu> pmu = read_pmu(options.sysfs_root, string.pmu);
     if (!pmu)
         return pmu.error();
-    Result<ConfigWords> words = encode_terms(string, *pmu);
-    if (!words)
-        return words.error();
-    Result<Target> target = find_target(options, *pmu);
+    Result<EventSettings> settings = encode_event(string, *pmu);
+    if (!settings)
+        return settings.error();
+    return add_event(options, {string.text, std::move(*pmu), *settings});
+}
+
+Result<void> Recorder::add_coded(const RecordOptions &options, const CodedEvent &coded)
+{
+    Request request{coded.text, {}, coded.settings};
+    request.pmu.type = coded.type;
+    const auto known = list_pmus(options.sysfs_root);
+    if (known)
+        for (const auto &[name, type] : *known)
+            if (type == coded.type) {
+                Result<Pmu> pmu = read_pmu(options.sysfs_root, name);
+                if (!pmu)
+                    return pmu.error();
+                request.pmu = std::move(*pmu);
+                break;
+            }
+    if (coded.leader)
+        request.leader = options.events.size() + *coded.leader;
+    return add_event(options, std::move(request));
+}
+
+Result<void> Recorder::add_event(const RecordOptions &options, Request request)
+{
+    Result<Target> target = find_target(options, request.pmu, request.text);
     if (!target)
         return target.error();
-    OpenedEvent event{string, *pmu, make_attr(*pmu, *words, target->pid >= 0), {}};
+    const bool of_task = target->pid >= 0;
+    const Start start = request.leader ? Start::kWithLeader
+                        : of_task      ? Start::kOnExec
+                                       : Start::kWhenEnabled;
+    OpenedEvent event{
+        request.text, request.pmu, make_attr(request.pmu, request.settings, start, of_task), {}};
     for (int cpu : target->cpus)
-        if (Result<void> added = add_ring(options, event, target->pid, cpu); !added)
+        if (Result<void> added = add_ring(options, request, event, target->pid, cpu); !added)
             return added;
     events_.push_back(std::move(event));
     return {};
 }
 
-Result<void> Recorder::add_ring(const RecordOptions &options, OpenedEvent &event, pid_t pid,
-                                int cpu)
+// -1: none, or its leader does not run there.
+int Recorder::leader_fd(const Request &request, int cpu) const
 {
-    Result<Fd> fd = open_event(event.attr, pid, cpu, event.pmu, event.string.text);
+    const auto ring = std::ranges::find_if(rings_, [&request, cpu](const Ring &candidate) {
+        return request.leader && candidate.event == *request.leader && candidate.cpu == cpu;
+    });
+    return ring == rings_.end() ? -1 : ring->fd.get();
+}
+
+Result<void> Recorder::add_ring(const RecordOptions &options, const Request &request,
+                                OpenedEvent &event, pid_t pid, int cpu)
+{
+    const int leader = leader_fd(request, cpu);
+    if (request.leader && leader < 0)
+        return Error{Errc::kUsage, event.text + ": the first of its group is not counted on CPU " +
+                                       std::to_string(cpu) + "; take the group apart"};
+    Result<Fd> fd = open_event(event.attr, pid, cpu, leader, event.pmu, event.text);
     if (!fd)
         return fd.error();
     uint64_t id = 0;
     if (::ioctl(fd->get(), PERF_EVENT_IOC_ID, &id) != 0)
-        return system_error(event.string.text + ": event id", errno);
+        return system_error(event.text + ": event id", errno);
     Result<EventRings> rings = EventRings::map(fd->get(), options.pages, options.aux_pages);
     if (!rings)
         return Error{rings.error().code,
-                     event.string.text + ": " + rings.error().message + "; try smaller -m"};
+                     event.text + ": " + rings.error().message + "; try smaller -m"};
     event.ids.push_back(id);
-    rings_.push_back({events_.size(), cpu, id, std::move(*fd), std::move(*rings), pid >= 0, true});
+    rings_.push_back({events_.size(), cpu, id, std::move(*fd), std::move(*rings),
+                      pid >= 0 || request.leader, true});
     return {};
 }
 
@@ -119,8 +173,8 @@ bool Recorder::has_aux() const
 Result<void> Recorder::enable()
 {
     for (const Ring &ring : rings_)
-        if (!ring.on_exec && ::ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0)
-            return system_error("enabling " + events_[ring.event].string.text, errno);
+        if (!ring.self_starting && ::ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0)
+            return system_error("enabling " + events_[ring.event].text, errno);
     return {};
 }
 
@@ -129,7 +183,7 @@ Result<void> Recorder::enable()
 Result<void> Recorder::drain_ring(size_t index, RecordSink &sink, RecordOutcome &outcome)
 {
     Ring &ring = rings_[index];
-    const std::string &what = events_[ring.event].string.text;
+    const std::string &what = events_[ring.event].text;
     auto [tail, head] = ring.rings.record_window();
     std::optional<RingPieces> pieces = ring_pieces(ring.rings.records(), tail, head);
     if (!pieces || !note_records(ring.rings.records(), tail, head, outcome.notes))
@@ -170,7 +224,8 @@ Result<void> Recorder::drain(RecordSink &sink, RecordOutcome &outcome)
 void Recorder::note_gone(RecordOutcome &outcome) const
 {
     for (const OpenedEvent &event : events_) {
-        if (std::ranges::find(outcome.gone, event.pmu.name) != outcome.gone.end())
+        if (event.pmu.name.empty() ||
+            std::ranges::find(outcome.gone, event.pmu.name) != outcome.gone.end())
             continue;
         Result<std::string> text = read_small_file(sysfs_root_ + "/" + event.pmu.name + "/type");
         if (!text || trim(*text) != std::to_string(event.pmu.type))

@@ -19,8 +19,18 @@
 
 namespace pmukit::record {
 
+// An event whose attributes somebody else knows (libpfm4): the kernel's own types of PMU, 0 to 5,
+// or one in sysfs.
+struct CodedEvent {
+    std::string text;
+    uint32_t type = 0;
+    EventSettings settings;
+    std::optional<size_t> leader{};  // among the coded events: scheduled together with it
+};
+
 struct RecordOptions {
     std::vector<EventString> events;
+    std::vector<CodedEvent> coded{};  // behind events
     bool all_cpus = false;
     std::vector<int> cpus;          // -C; empty: as the PMU or all_cpus says
     size_t pages = 128;             // per event, powers of two
@@ -49,8 +59,8 @@ public:
 
 // An event as it was opened: on one or more CPUs, each with its id.
 struct OpenedEvent {
-    EventString string;
-    Pmu pmu;
+    std::string text;
+    Pmu pmu;  // without a name when sysfs has none for the kernel's own type
     std::vector<std::byte> attr;
     std::vector<uint64_t> ids;
 };
@@ -80,13 +90,18 @@ private:
         uint64_t id;
         Fd fd;
         EventRings rings;
-        bool on_exec;
-        bool watched;  // false: hung up, only drained
+        bool self_starting;  // on exec, or with its leader
+        bool watched;        // false: hung up, only drained
     };
 
     Recorder() = default;
-    Result<void> add_event(const RecordOptions &options, const EventString &string);
-    Result<void> add_ring(const RecordOptions &options, OpenedEvent &event, pid_t pid, int cpu);
+    struct Request;
+    Result<void> add_string(const RecordOptions &options, const EventString &string);
+    Result<void> add_coded(const RecordOptions &options, const CodedEvent &coded);
+    Result<void> add_event(const RecordOptions &options, Request request);
+    Result<void> add_ring(const RecordOptions &options, const Request &request, OpenedEvent &event,
+                          pid_t pid, int cpu);
+    int leader_fd(const Request &request, int cpu) const;
     Result<void> drain(RecordSink &sink, RecordOutcome &outcome);
     Result<void> drain_ring(size_t index, RecordSink &sink, RecordOutcome &outcome);
     void note_gone(RecordOutcome &outcome) const;

@@ -115,6 +115,49 @@ TEST_F(RecorderTest, EndsAndNamesAPmuThatDisappears)
     EXPECT_EQ(outcome->gone, std::vector<std::string>{"fake"});
 }
 
+TEST_F(RecorderTest, EventsOfAGroupBeginTogether)
+{
+    // Context switches, every one, in the group of the CPU clock
+    options_.coded = {{"clock", 1, {}, {}}, {"switches", 1, {{3}, {}, 1, {}}, size_t{0}}};
+    std::optional<Recorder> recorder = open_or_skip();
+    if (!recorder)
+        GTEST_SKIP() << skip_;
+    ASSERT_EQ(recorder->events().size(), 3U);
+    EXPECT_EQ(recorder->events()[2].pmu.name, "fake") << "by its type";
+    Keeper keeper;
+    ASSERT_TRUE(recorder->enable());
+    std::thread stopper([this] {
+        for (int i = 0; i < 100; i++)
+            std::this_thread::sleep_for(3ms);
+        stop();
+    });
+    Result<RecordOutcome> outcome = recorder->run(keeper, {stop_.get()});
+    stopper.join();
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    // The first word of a sample is its event's id (PERF_SAMPLE_IDENTIFIER).
+    size_t switches = 0;
+    for (size_t at = 0; at + 16 <= keeper.all.size();) {
+        const std::byte *record = keeper.all.data() + at;
+        switches +=
+            load<uint32_t>(record, std::endian::native) == 9 /* PERF_RECORD_SAMPLE */ &&
+            load<uint64_t>(record + 8, std::endian::native) == recorder->events()[2].ids.front();
+        at += load<uint16_t>(record + 6, std::endian::native);
+    }
+    EXPECT_GT(switches, 0U) << "a member that nobody enables counts with its leader";
+}
+
+TEST_F(RecorderTest, AGroupIsRefusedWhereItsFirstIsNot)
+{
+    put("other/type", "2");
+    put("other/cpumask", "1");
+    options_.coded = {{"clock", 1, {}, {}}, {"elsewhere", 2, {}, size_t{0}}};
+    if (!open_or_skip() && skip_.find("CAP_PERFMON") != std::string::npos)
+        GTEST_SKIP() << skip_;
+    EXPECT_NE(skip_.find("elsewhere: the first of its group is not counted on CPU 1"),
+              std::string::npos)
+        << skip_;
+}
+
 TEST_F(RecorderTest, RefusesACpuThatThePmuIsNotReadOn)
 {
     options_.cpus = {1};

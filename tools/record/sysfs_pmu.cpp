@@ -117,6 +117,19 @@ Result<void> set_field(const Field &field, uint64_t value, ConfigWords &words)
     return {};
 }
 
+uint64_t get_field(const Field &field, const ConfigWords &words)
+{
+    uint64_t value = 0;
+    unsigned at = 0;
+    for (const Field::Bits &part : field.bits) {
+        const unsigned count = part.last - part.first + 1;
+        const uint64_t mask = count == 64 ? UINT64_MAX : (uint64_t{1} << count) - 1;
+        value |= (words[field.word] >> part.first & mask) << at;
+        at += count;
+    }
+    return value;
+}
+
 Result<Pmu> read_pmu(const std::string &root, const std::string &name)
 {
     const std::string folder = root + "/" + name;
@@ -147,13 +160,12 @@ Result<Pmu> read_pmu(const std::string &root, const std::string &name)
     pmu.events = std::move(*events);
     pmu.caps = std::move(*caps);
 
-    // Core PMUs of hybrid machines call the same thing cpus.
-    for (const char *file : {"/cpumask", "/cpus"})
-        if (Result<std::string> text = read_small_file(folder + file); text && !pmu.cpumask) {
+    for (const auto &[file, list] : {std::pair("/cpumask", &pmu.cpumask), {"/cpus", &pmu.cpus}})
+        if (Result<std::string> text = read_small_file(folder + file)) {
             Result<std::vector<int>> cpus = parse_cpulist(*text);
             if (!cpus)
                 return Error{Errc::kDamaged, folder + file + ": " + cpus.error().message};
-            pmu.cpumask = *cpus;
+            *list = *cpus;
         }
     return pmu;
 }

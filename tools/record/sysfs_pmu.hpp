@@ -37,13 +37,15 @@ struct Pmu {
     std::map<std::string, Field> format;
     std::map<std::string, std::string> events;  // alias -> terms
     std::map<std::string, std::string> caps;
-    std::optional<std::vector<int>> cpumask;  // absent: the PMU does not say where it must be read
+    std::optional<std::vector<int>> cpumask;  // where it is read, for the whole machine
+    std::optional<std::vector<int>> cpus{};   // of hybrid machines: those that have this core PMU
 };
 
 // "config1:0-31", "config:4,8-11"
 Result<Field> parse_format(std::string_view text);
 // Error: the value has more bits than the field.
 Result<void> set_field(const Field &field, uint64_t value, ConfigWords &words);
+uint64_t get_field(const Field &field, const ConfigWords &words);
 
 Result<Pmu> read_pmu(const std::string &root, const std::string &name);
 // Names with their attr.type, sorted by name.

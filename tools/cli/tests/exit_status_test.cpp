@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The program as its user meets it: for each subcommand what it says and how it ends when a word is
+// wrong, a file is missing, damaged or not writable, the disk is full or Ctrl-C comes half way.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pmukit/cxl_hmu.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+#include "base/fd.hpp"
+#include "base/file.hpp"
+#include "base/number.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/writer.hpp"
+
+namespace pmukit {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr int kGood = 0, kFailed = 1, kUsage = 2, kKilledByInt = 128 + SIGINT;
+constexpr uint64_t kId = 7;
+
+// One record of a hot list with one entry, and what is around it.
+std::vector<std::byte> hot_list()
+{
+    const uint64_t words[] = {
+        1 | uint64_t{16} << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
+            uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT,
+        PMUKIT_CXL_HMU_MARK,
+        /* time */ 1000,
+        /* unit */ 12,
+        /* flags */ 0,
+        /* sequence */ 0,
+        /* lost */ 0,
+        3 << 16 | 900};
+    std::vector<std::byte> bytes(sizeof words);
+    for (size_t i = 0; i < std::size(words); i++)
+        store_le(bytes.data() + 8 * i, words[i]);
+    return bytes;
+}
+
+perfdata::WriterEvent event_of_cxl_hmu()
+{
+    perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, "cxl_hmu_mem0.0.0//"};
+    store<uint32_t>(event.attr.data() + perfdata::kAttrType, 24, std::endian::native);
+    store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
+    store<uint64_t>(event.attr.data() + perfdata::kAttrSampleType,
+                    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+                    std::endian::native);
+    store<uint64_t>(event.attr.data() + perfdata::kAttrFlags,
+                    uint64_t{1} << perfdata::kAttrFlagSampleIdAll, std::endian::native);
+    return event;
+}
+
+bool fill(Result<perfdata::Writer> writer)
+{
+    perfdata::AuxtraceRecord trace;
+    trace.reference = kId;
+    return writer && writer->auxtrace(trace, hot_list(), {}) && writer->finish();
+}
+
+struct Ended {
+    int status;  // as a shell has it
+    std::string out, said;
+};
+
+// A program that runs; its streams are files and pipes of the test's.
+class Running {
+public:
+    Running(const fs::path &folder, const std::vector<std::string> &words, const std::string &out,
+            int in)
+        : folder_(folder), out_(out.empty() ? (folder / ".out").string() : out)
+    {
+        std::vector<char *> arguments;
+        for (const std::string &word : words)
+            arguments.push_back(const_cast<char *>(word.c_str()));
+        arguments.push_back(nullptr);
+        pid_ = ::fork();
+        if (pid_ != 0)
+            return;
+        const int to = ::open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        const int said = ::open((folder / ".said").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        if (::chdir(folder.c_str()) != 0 || ::dup2(in, 0) < 0 || ::dup2(to, 1) < 0 ||
+            ::dup2(said, 2) < 0)
+            ::_exit(126);
+        ::execv(arguments[0], arguments.data());
+        ::_exit(127);
+    }
+    void send(int signal) const { ::kill(pid_, signal); }
+    Ended wait()
+    {
+        int status = 0;
+        ::waitpid(pid_, &status, 0);
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text(out_),
+                text((folder_ / ".said").string())};
+    }
+
+private:
+    static std::string text(const std::string &path)
+    {
+        const Result<std::string> read =
+            path.starts_with("/dev/") ? std::string() : read_small_file(path);
+        return read ? *read : "";
+    }
+
+    fs::path folder_;
+    std::string out_;
+    pid_t pid_;
+};
+
+class Program : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = testing::TempDir() + "pmukit_status.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+        ASSERT_TRUE(
+            fill(perfdata::Writer::create(path("good.data"), {event_of_cxl_hmu()}, host())));
+        const auto whole = fs::file_size(path("good.data"));
+        fs::copy_file(path("good.data"), path("cut.data"));
+        fs::resize_file(path("cut.data"), whole * 3 / 4);
+        std::ofstream(path("text")) << "this is no recording, but long enough to be one\n"
+                                    << std::string(200, 'x');
+        std::ofstream(path("empty"));
+        fs::create_directory(path("folder"));
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    static perfdata::HostInfo host()
+    {
+        perfdata::HostInfo host;
+        host.pmus = {{24, "cxl_hmu_mem0.0.0"}};
+        return host;
+    }
+    std::string path(const std::string &name) const { return (folder_ / name).string(); }
+
+    static std::vector<std::string> words_of(const std::string &command)
+    {
+        std::vector<std::string> words = {PMUKIT_COMMAND};
+        std::istringstream in(command);
+        for (std::string word; in >> word;)
+            words.push_back(word);
+        return words;
+    }
+    Running start(const std::string &command, const std::string &out = "", int in = -1) const
+    {
+        const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        return Running(folder_, words_of(command), out, in < 0 ? nothing.get() : in);
+    }
+    std::vector<std::string> unfinished() const
+    {
+        std::vector<std::string> names;
+        for (const auto &entry : fs::directory_iterator(folder_))
+            if (entry.path().string().find(".part-") != std::string::npos)
+                names.push_back(entry.path().filename());
+        return names;
+    }
+
+    fs::path folder_;
+};
+
+struct Case {
+    const char *words;
+    int status;
+    const char *says;  // on standard error; nullptr: nothing at all
+    const char *out = "";
+};
+
+// What is said names the thing, and the fix where there is one.
+const Case kCases[] = {
+    // No argument
+    {"", kUsage, "which command? list, record, dump"},
+    {"record", kUsage, "record what? give -e"},
+    {"merge", kUsage, "inputs is required"},
+    {"dump", kFailed, "perf.data: No such file"},
+    {"report", kFailed, "perf.data: No such file"},
+    {"cut", kFailed, "perf.data: No such file"},
+    {"inject", kFailed, "perf.data: No such file"},
+    {"recover", kFailed, "perf.data: No such file"},
+    // Help and version are no failures
+    {"--help", kGood, nullptr},
+    {"--version", kGood, nullptr},
+    // Words that are wrong
+    {"reprot", kUsage, "'reprot' is not a command; did you mean report?"},
+    {"frobnicate", kUsage, "'frobnicate' is not a command; see pmukit --help"},
+    {"--nonsense", kUsage, "--nonsense"},
+    {"list --nonsense", kUsage, "pmukit list --help"},
+    {"record --nonsense", kUsage, "pmukit record --help"},
+    {"dump --nonsense", kUsage, "pmukit dump --help"},
+    {"report --nonsense", kUsage, "pmukit report --help"},
+    {"tune --nonsense", kUsage, "pmukit tune --help"},
+    {"discover --nonsense", kUsage, "pmukit discover --help"},
+    {"cut --nonsense", kUsage, "pmukit cut --help"},
+    {"inject --nonsense", kUsage, "pmukit inject --help"},
+    {"merge --nonsense a b", kUsage, "pmukit merge --help"},
+    {"recover --nonsense", kUsage, "pmukit recover --help"},
+    {"dump --inptu good.data", kUsage, "did you mean --input?"},
+    {"report good.data", kUsage, "-i good.data"},
+    {"dump good.data", kUsage, "-i good.data"},
+    {"report --top many", kUsage, "--top"},
+    {"report --by moon", kUsage, "moon"},
+    {"report --source thin-air", kUsage, "thin-air"},
+    {"report --range-bytes 3 -i good.data", kUsage, "range-bytes"},
+    {"merge one", kUsage, "two recordings"},
+    {"merge - -", kUsage, "standard input"},
+    {"cut -i -", kUsage, "name a file with -i"},
+    {"recover -i -", kUsage, "name a file with -i"},
+    {"cut -i good.data --time soon", kUsage, "soon"},
+    {"cut -i good.data --cpu x", kUsage, "--cpu x: expected a list"},
+    {"cut -i good.data --buffer x", kUsage, "--buffer x: expected a list"},
+    {"record -e cycles", kUsage, "character 1: expected pmu/"},
+    {"record -e p/x/ -m 3", kUsage, "power of two"},
+    {"record -e p/x/ -C x", kUsage, "-C x"},
+    {"record -e p/x/W -a", kUsage, "'W' (weak group)"},
+    {"tune a=b=c", kUsage, "'b=c' is not a number"},
+    {"tune --save a --restore b", kUsage, "do not go together"},
+    // Files that are not there
+    {"dump -i nowhere", kFailed, "nowhere: No such file"},
+    {"report -i nowhere", kFailed, "nowhere: No such file"},
+    {"cut -i nowhere", kFailed, "nowhere: No such file"},
+    {"inject -i nowhere", kFailed, "nowhere: No such file"},
+    {"merge nowhere good.data", kFailed, "nowhere: No such file"},
+    {"recover -i nowhere", kFailed, "nowhere: No such file"},
+    {"discover nowhere", kFailed, "nowhere: No such file"},
+    {"tune --restore nowhere", kFailed, "nowhere: No such file"},
+    {"record -a -e no_such_pmu/x/", kFailed, "there is no PMU no_such_pmu"},
+    // Files that are something else
+    {"dump -i text", kFailed, "text"},
+    {"report -i text", kFailed, "text"},
+    {"cut -i text", kFailed, "text"},
+    {"inject -i text", kFailed, "text"},
+    {"merge text good.data", kFailed, "text"},
+    {"recover -i text", kFailed, "text"},
+    {"dump -i empty", kFailed, "empty"},
+    {"report -i folder", kFailed, "folder"},
+    {"recover -i empty", kFailed, "empty"},
+    {"recover -i folder", kFailed, "folder"},
+    {"discover folder", kFailed, "folder"},
+    // A good recording
+    {"dump -i good.data", kGood, nullptr},
+    {"report -i good.data", kGood, nullptr},
+    {"report -i good.data --json", kGood, nullptr},
+    {"cut -i good.data -o new", kGood, nullptr},
+    {"inject -i good.data -o new", kGood, nullptr},
+    {"recover -i good.data", kGood, nullptr},
+    {"recover -i good.data --write new", kGood, nullptr},
+    // A damaged one: what is left is read, and the status tells
+    {"dump -i cut.data", kFailed, "cut.data"},
+    {"report -i cut.data", kFailed, "cut.data"},
+    {"recover -i cut.data", kFailed, nullptr},
+    {"recover -i cut.data --write new", kFailed, nullptr},
+    // A folder that takes no files, root's neither
+    {"cut -i good.data -o /sys/new", kFailed, "/sys/new: "},
+    {"inject -i good.data -o /sys/new", kFailed, "/sys/new: "},
+    {"merge good.data good.data -o /sys/new", kFailed, "/sys/new: "},
+    {"recover -i good.data --write /sys/new", kFailed, "/sys/new: "},
+    {"record -a -e software/config=0/ -o /sys/new -- true", kFailed, "/sys/new: "},
+    {"cut -i good.data -o folder", kFailed, "folder: Is a directory"},
+    // A full disk
+    {"cut -i good.data -o /dev/full", kFailed, "/dev/full: No space left"},
+    {"inject -i good.data -o /dev/full", kFailed, "/dev/full: No space left"},
+    {"merge good.data good.data -o /dev/full", kFailed, "/dev/full: No space left"},
+    {"recover -i good.data --write /dev/full", kFailed, "/dev/full: No space left"},
+    {"record -a -e software/config=0/ -o /dev/full -- true", kFailed, "/dev/full: No space left"},
+    {"--help", kFailed, "standard output: No space left", "/dev/full"},
+    {"--version", kFailed, "standard output: No space left", "/dev/full"},
+    {"dump -i good.data", kFailed, "standard output: No space left", "/dev/full"},
+    {"report -i good.data", kFailed, "standard output: No space left", "/dev/full"},
+    {"report -i good.data --json", kFailed, "standard output: No space left", "/dev/full"},
+    {"recover -i good.data", kFailed, "standard output: No space left", "/dev/full"},
+    {"cut -i good.data -o new", kFailed, "standard output: No space left", "/dev/full"},
+    {"inject -i good.data -o new", kFailed, "standard output: No space left", "/dev/full"},
+};
+
+class ProgramCase : public Program, public testing::WithParamInterface<Case> {};
+
+TEST_P(ProgramCase, EndsAsTheTableSays)
+{
+    const Case &expected = GetParam();
+    const Ended ended = start(expected.words, expected.out).wait();
+    if (ended.said.find("CAP_PERFMON") != std::string::npos)
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_EQ(ended.status, expected.status) << ended.said;
+    EXPECT_TRUE(unfinished().empty());
+    EXPECT_TRUE(fs::is_character_file("/dev/full"));
+    if (!expected.says) {
+        EXPECT_EQ(ended.said, "");
+        return;
+    }
+    EXPECT_NE(ended.said.find(expected.says), std::string::npos) << ended.said;
+    EXPECT_TRUE(ended.said.starts_with("pmukit: ")) << ended.said;
+    // One line for what the user did wrong.
+    if (expected.status == kUsage) {
+        EXPECT_EQ(ended.said.find('\n') + 1, ended.said.size()) << ended.said;
+    }
+}
+
+std::string name_of_case(const testing::TestParamInfo<Case> &info)
+{
+    std::string name = std::to_string(info.index) + "_";
+    for (const char *c = info.param.words; *c; c++)
+        name += std::isalnum(static_cast<unsigned char>(*c)) ? *c : '_';
+    return name + (*info.param.out ? "_to_a_full_disk" : "");
+}
+INSTANTIATE_TEST_SUITE_P(Table, ProgramCase, testing::ValuesIn(kCases), name_of_case);
+
+// The words of each "  pmukit ..." line in the examples of a subcommand, up to a pipe or the like.
+std::vector<std::string> examples_in(const std::string &help)
+{
+    std::vector<std::string> examples;
+    std::istringstream in(help);
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with("  pmukit "))
+            examples.push_back(line.substr(9, line.find_first_of(";|>") - 9));
+    return examples;
+}
+
+class ProgramHelp : public Program, public testing::WithParamInterface<const char *> {};
+
+TEST_P(ProgramHelp, HasTwoExamplesThatAreUnderstood)
+{
+    const std::string command = GetParam();
+    const Ended help = start(command + " --help").wait();
+    EXPECT_EQ(help.status, kGood);
+    const std::vector<std::string> examples = examples_in(help.out);
+    EXPECT_GE(examples.size(), 2U) << help.out;
+    for (const std::string &example : examples) {
+        EXPECT_TRUE(example.starts_with(command)) << example;
+        const Ended ended = start(example).wait();
+        EXPECT_TRUE(ended.status == kGood || ended.status == kFailed)
+            << example << ": " << ended.said;
+    }
+}
+std::string name_of_command(const testing::TestParamInfo<const char *> &info)
+{
+    return info.param;
+}
+INSTANTIATE_TEST_SUITE_P(Commands, ProgramHelp,
+                         testing::Values("list", "record", "dump", "report", "tune", "discover",
+                                         "cut", "inject", "merge", "recover"),
+                         name_of_command);
+
+// Ctrl-C half way
+
+class Interrupted : public Program {
+protected:
+    void SetUp() override
+    {
+        Program::SetUp();
+        ASSERT_EQ(::pipe2(ends_, O_CLOEXEC), 0);
+        ASSERT_TRUE(
+            fill(perfdata::Writer::create_pipe(Fd(::dup(ends_[1])), {event_of_cxl_hmu()}, host())));
+    }
+    void TearDown() override
+    {
+        ::close(ends_[0]);
+        ::close(ends_[1]);
+        Program::TearDown();
+    }
+    // What was in the pipe is read: the program waits for more.
+    bool is_read() const
+    {
+        for (int waited = 0; waited < 1000; waited++) {
+            int left = 0;
+            if (::ioctl(ends_[0], FIONREAD, &left) == 0 && left == 0)
+                return true;
+            std::this_thread::sleep_for(10ms);
+        }
+        return false;
+    }
+
+    int ends_[2] = {-1, -1};
+};
+
+TEST_F(Interrupted, EndsByTheSignalAndLeavesNothing)
+{
+    for (const char *command : {"inject -i - -o new", "merge - good.data -o new"}) {
+        Running run = start(command, "", ends_[0]);
+        ASSERT_TRUE(is_read()) << command;
+        run.send(SIGINT);
+        const Ended ended = run.wait();
+        EXPECT_EQ(ended.status, kKilledByInt) << command << ": " << ended.said;
+        EXPECT_TRUE(unfinished().empty()) << command;
+        EXPECT_FALSE(fs::exists(path("new"))) << command;
+        ASSERT_TRUE(
+            fill(perfdata::Writer::create_pipe(Fd(::dup(ends_[1])), {event_of_cxl_hmu()}, host())));
+    }
+    for (const char *command : {"dump -i -", "report -i -"}) {
+        Running run = start(command, "", ends_[0]);
+        ASSERT_TRUE(is_read()) << command;
+        run.send(SIGINT);
+        EXPECT_EQ(run.wait().status, kKilledByInt) << command;
+        ASSERT_TRUE(
+            fill(perfdata::Writer::create_pipe(Fd(::dup(ends_[1])), {event_of_cxl_hmu()}, host())));
+    }
+}
+
+TEST_F(Interrupted, ARecordingIsCompleted)
+{
+    Running run = start("record -a -e software/config=0,freq=50/ -o new");
+    for (int waited = 0; waited < 1000 && unfinished().empty(); waited++)
+        std::this_thread::sleep_for(10ms);
+    std::this_thread::sleep_for(200ms);
+    run.send(SIGINT);
+    const Ended ended = run.wait();
+    if (ended.said.find("CAP_PERFMON") != std::string::npos)
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_EQ(ended.status, kGood) << ended.said;
+    EXPECT_TRUE(unfinished().empty());
+    EXPECT_EQ(start("recover -i new").wait().status, kGood);
+}
+
+}  // namespace
+}  // namespace pmukit
