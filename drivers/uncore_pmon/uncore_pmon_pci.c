@@ -502,8 +502,8 @@ static unsigned int uncore_pmon_cpu_near(const struct uncore_pmon *up)
 }
 
 /*
- * Granite Rapids and its like may begin with all units frozen. Sapphire Rapids, whose global control
- * is an MSR as well, is left as firmware set it, as the kernel's own driver leaves it.
+ * Granite Rapids and its like may begin with all units frozen. Sapphire Rapids, whose global
+ * control is an MSR as well, is left as firmware set it, as the kernel's own driver leaves it.
  */
 static void uncore_pmon_run_all(struct uncore_pmon *up)
 {

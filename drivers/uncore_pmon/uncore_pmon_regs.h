@@ -53,7 +53,7 @@
 /* Global control, RW */
 #define UNCORE_PMON_GLOBAL_FREEZE	BIT(0)	/* of all units */
 
-/* MSR of Sapphire and Emerald Rapids: how many caching agents the package has; 0: it does not say */
+/* MSR of Sapphire and Emerald Rapids: how many caching agents there are; 0: it does not say */
 #define UNCORE_PMON_MSR_CHAS		0x2ffe	/* RO */
 
 /* Control of a counter, RW; the bits are those of perf's config */
