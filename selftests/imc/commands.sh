@@ -81,10 +81,20 @@ pmi() { grep -E '^ *(PMI|PMU)|arm-pmu' /proc/interrupts; }
 ticks() { cat /sys/devices/imc_engine/cpu[0-9]* | awk '$1 == "ticks" { n += $2 } END { print n + 0 }'; }
 pmi >before
 first=$(ticks)
-imc_load split 4000 &
-# It goes when it finds no keyboard.
-sleep 8 | TERM=dumb timeout -s INT 4 perf top --stdio -e trace_imc/trace_cycles/ >top 2>&1
-wait
+imc_load split 60000 &
+load=$!
+# It goes when it finds no keyboard, and takes its time to begin.
+mkfifo keys
+exec 3<>keys
+TERM=dumb perf top --stdio -e trace_imc/trace_cycles/ <keys >top 2>&1 &
+top=$!
+for _ in $(seq 60); do
+	[ "$(ticks)" -lt $((first + 500)) ] || break
+	sleep 1
+done
+sleep 3
+kill $top $load
+wait $top $load 2>/dev/null
 pmi >after
 show top 12
 cmp -s before after

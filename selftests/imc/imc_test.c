@@ -283,8 +283,9 @@ TEST_F(imc, nest_counts_what_the_book_says)
 			count = counter_read(event);
 			EXPECT_EQ(count, book_number("chip", chip, events[i]) - before)
 				TH_LOG("chip %d %s", chip, events[i]);
+			/* Of what was given back, some may still wait on a list of the CPU's. */
 			if (i < 2)
-				EXPECT_GE(count, 500 * LINES);
+				EXPECT_GE(count, (i ? 500 : 400) * LINES);
 			EXPECT_EQ(count % LINES, 0);
 			pmu_event_close(event);
 		}

@@ -927,8 +927,12 @@ UnitSpec uncore_pmon()
     return unit;
 }
 
-// Two chips of a core each, of two threads: CPUs of the second can all go offline on x86.
-constexpr std::string_view kTwoCores = "4,sockets=2,cores=1,threads=2";
+// Two chips of a core each, of two threads: CPUs of the second can all go offline on x86. arm64's
+// kernel does not take that for a sane machine; there it is one chip.
+constexpr std::string_view kTwoChips = "4,sockets=2,cores=1,threads=2";
+constexpr std::string_view kTwoCores = "4,sockets=1,cores=2,threads=2";
+const std::vector<std::string_view> kX86Kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
+const std::vector<std::string_view> kArm64Kernels = {"6.12-arm64"};
 
 Scenario imc_commands(std::string_view name)
 {
@@ -947,20 +951,24 @@ Scenario imc_trace()
     return trace;
 }
 
-Scenario imc_counters()
+Scenario imc_counters(std::string_view name, std::string_view smp,
+                      std::vector<std::string_view> kernels)
 {
     Scenario counters;
-    counters.name = "counters";
-    counters.smp = kTwoCores;
+    counters.name = name;
+    counters.smp = smp;
+    counters.kernels = std::move(kernels);
     counters.steps = {{"counters", "imc_test", 900}};
     return counters;
 }
 
-Scenario imc_life()
+Scenario imc_life(std::string_view name, std::string_view smp,
+                  std::vector<std::string_view> kernels)
 {
     Scenario life;
-    life.name = "life";
-    life.smp = kTwoCores;
+    life.name = name;
+    life.smp = smp;
+    life.kernels = std::move(kernels);
     life.steps = {{"life",
                    "PMUKIT_IMC=/lib/vmrun/imc.ko PMUKIT_ENGINE=/lib/vmrun/imc_engine.ko "
                    "imc_life_test",
@@ -994,7 +1002,13 @@ UnitSpec imc()
     unit.files = {"selftests/imc/tap.sh", "selftests/imc/abi_paths.sh", "selftests/imc/commands.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
                   "Documentation/ABI/testing/sysfs-devices-imc_engine"};
-    unit.tests = {imc_commands("commands"), imc_trace(), imc_counters(), imc_life(), imc_bench()};
+    unit.tests = {imc_commands("commands"),
+                  imc_trace(),
+                  imc_counters("counters", kTwoChips, kX86Kernels),
+                  imc_counters("counters-arm64", kTwoCores, kArm64Kernels),
+                  imc_life("life", kTwoChips, kX86Kernels),
+                  imc_life("life-arm64", kTwoCores, kArm64Kernels),
+                  imc_bench()};
     unit.demo = imc_commands("demo");
     return unit;
 }
