@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "encode/lines.hpp"
+#include "encode/records.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/packer.hpp"
 #include "perfdata/writer.hpp"
 
 namespace pmukit::encode {
@@ -42,16 +45,44 @@ Result<void> read_pmu(Case &into, Words words)
 
 Result<void> read_event(Case &into, Words words)
 {
-    Result<uint64_t> id = words.size() == 2 ? number_of(words[0]) : usage("");
-    if (!id)
-        return usage("event ID PMU/TERMS/");
+    Event event;
+    event.raw = words.size() > 2 && words.back() == "raw";
+    const size_t plain = words.size() - event.raw;
+    Result<uint64_t> id = plain == 2 || plain == 4 ? number_of(words[0]) : usage("");
+    Result<uint64_t> period =
+        plain == 4 && words[2] == "period" ? number_of(words[3]) : uint64_t{0};
+    if (!id || !period || (plain == 4 && *period == 0) || (event.raw && *period == 0))
+        return usage("event ID PMU/TERMS/ [period N [raw]]");
+    event.id = *id;
+    event.period = *period;
+    event.name = words[1];
     const std::string_view pmu = words[1].substr(0, words[1].find('/'));
     for (const Pmu &known : into.pmus)
         if (known.name == pmu) {
-            into.events.push_back({*id, known.type, std::string(words[1])});
+            event.type = known.type;
+            into.events.push_back(std::move(event));
             return {};
         }
     return usage("an event of a pmu that no line before names");
+}
+
+Result<void> read_order(Case &into, Words words)
+{
+    if (words.size() != 1 || (words[0] != "little" && words[0] != "big") || !into.buffers.empty())
+        return usage("order little|big, before any record");
+    into.order = words[0] == "big" ? std::endian::big : std::endian::little;
+    return {};
+}
+
+Result<void> read_host(Case &into, Words words)
+{
+    if (words.empty())
+        return usage("host ARCHITECTURE [PROCESSOR]");
+    into.arch = words[0];
+    into.processor.clear();
+    for (std::string_view word : words.subspan(1))
+        into.processor += (into.processor.empty() ? "" : " ") + std::string(word);
+    return {};
 }
 
 Result<void> read_layout(Case &into, Words words)
@@ -82,9 +113,15 @@ Result<void> read_aux(Case &into, Words words)
                                                            {"collision", PERF_AUX_FLAG_COLLISION}};
     Result<uint64_t> id = words.empty() ? usage("") : number_of(words[0]);
     if (!id)
-        return usage("aux ID [cpu N] [missing BYTES] [truncated|overwrite|partial|collision ...]");
+        return usage(
+            "aux ID [cpu N] [pid N] [tid N] [time NS] [of-thread] [missing BYTES] "
+            "[truncated|overwrite|partial|collision ...]");
     buffer.event_id = *id;
     for (size_t i = 1; i < words.size(); i++) {
+        if (words[i] == "of-thread") {
+            buffer.of_thread = true;
+            continue;
+        }
         const auto *flag = std::find_if(std::begin(flags), std::end(flags),
                                         [&](const auto &row) { return row.first == words[i]; });
         if (flag != std::end(flags)) {
@@ -92,11 +129,9 @@ Result<void> read_aux(Case &into, Words words)
             continue;
         }
         Result<uint64_t> value = i + 1 < words.size() ? number_of(words[i + 1]) : usage("");
-        if (value && words[i] == "cpu" && *value < 65536)
-            buffer.cpu = static_cast<uint32_t>(*value);
-        else if (value && words[i] == "missing")
+        if (value && words[i] == "missing")
             buffer.missing_bytes = *value;
-        else
+        else if (!value || !read_who(buffer, words[i], *value))
             return usage("aux knows cpu N, missing BYTES and the names of flags");
         i++;
     }
@@ -107,8 +142,10 @@ Result<void> read_aux(Case &into, Words words)
 Result<void> read_line(Case &into, std::string_view line)
 {
     static const std::map<std::string_view, Result<void> (*)(Case &, Words)> kStatements = {
-        {"pmu", read_pmu},   {"event", read_event}, {"layout", read_layout},
-        {"info", read_info}, {"aux", read_aux},
+        {"pmu", read_pmu},   {"event", read_event},   {"layout", read_layout},
+        {"info", read_info}, {"aux", read_aux},       {"order", read_order},
+        {"host", read_host}, {"sample", read_sample}, {"comm", read_comm},
+        {"mmap", read_mmap}, {"fork", read_fork},
     };
     const std::vector<std::string_view> words = words_of(line);
     if (words.empty() || words[0].starts_with('#'))
@@ -133,58 +170,35 @@ Result<void> read_line(Case &into, std::string_view line)
     const Line *bytes = line_of(words[0]);
     if (!bytes)
         return Error{Errc::kUsage, "unknown word '" + std::string(words[0]) + "'"};
-    if (into.buffers.empty())
+    if (into.buffers.empty() || !takes_bytes(into.buffers.back()))
         return usage("bytes of no buffer: aux comes first");
     return bytes->append(rest, into.buffers.back().bytes);
 }
 
 // Recordings
 
-constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
-
-perfdata::WriterEvent event_of(const Event &event)
-{
-    constexpr size_t kAttrBytes = 128;
-    perfdata::WriterEvent made{std::vector<std::byte>(kAttrBytes), {event.id}, event.name};
-    std::byte *attr = made.attr.data();
-    store<uint32_t>(attr + perfdata::kAttrType, event.type, std::endian::native);
-    store<uint32_t>(attr + perfdata::kAttrSize, kAttrBytes, std::endian::native);
-    store<uint64_t>(attr + perfdata::kAttrSampleType, kSampleType, std::endian::native);
-    store<uint64_t>(attr + perfdata::kAttrFlags, uint64_t{1} << perfdata::kAttrFlagSampleIdAll,
-                    std::endian::native);
-    return made;
-}
-
-// offset, size, flags; then cpu and id, as the event's sample_type says
-std::vector<std::byte> aux_record(const Buffer &buffer, uint64_t offset)
-{
-    std::vector<std::byte> record(perfdata::kRecordHeaderBytes + 40);
-    std::byte *at = record.data();
-    store<uint32_t>(at, PERF_RECORD_AUX, std::endian::native);
-    store<uint16_t>(at + 6, static_cast<uint16_t>(record.size()), std::endian::native);
-    store<uint64_t>(at + 8, offset, std::endian::native);
-    store<uint64_t>(at + 16, buffer.bytes.size() + buffer.missing_bytes, std::endian::native);
-    store<uint64_t>(at + 24, buffer.flags, std::endian::native);
-    store<uint32_t>(at + 32, buffer.cpu, std::endian::native);
-    store<uint64_t>(at + 40, buffer.event_id, std::endian::native);
-    return record;
-}
-
 Result<perfdata::Writer> open_writer(const Case &what, const std::string &path)
 {
     std::vector<perfdata::WriterEvent> events;
     for (const Event &event : what.events)
-        events.push_back(event_of(event));
+        events.push_back(writer_event(event, what.order));
     // A machine with as many CPUs as the case speaks of: stock perf believes in no others.
     uint32_t cpus = 1;
     for (const Buffer &buffer : what.buffers)
         cpus = std::max(cpus, buffer.cpu + 1);
-    perfdata::HostInfo host{"encoded", "none", "pmukit-encode",   "none",
+    perfdata::HostInfo host{"encoded", "none", "pmukit-encode",   what.arch,
                             cpus,      cpus,   {"pmukit-encode"}, {}};
     for (const Pmu &pmu : what.pmus)
         host.pmus.emplace_back(pmu.type, pmu.name);
-    if (!what.pipe)
-        return perfdata::Writer::create(path, std::move(events), host);
+    if (!what.pipe) {
+        auto writer = perfdata::Writer::create(path, std::move(events), host, what.order);
+        if (writer && !what.processor.empty())
+            writer->section(perfdata::kFeatCpuDesc,
+                            perfdata::Packer(what.order).string(what.processor).take());
+        return writer;
+    }
+    if (what.order != std::endian::native || !what.processor.empty())
+        return Error{Errc::kUnsupported, "pipe layout has the order of this machine, no processor"};
     Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!fd)
         return system_error(path, errno);
@@ -218,19 +232,24 @@ Result<void> write_recording(const Case &what, const std::string &path)
         if (auto put = writer->auxtrace_info(static_cast<uint32_t>(what.info[0]), words); !put)
             return put;
     }
-    // AUX areas are one for each event and CPU; offsets in them go on.
-    std::map<std::pair<uint64_t, uint32_t>, uint64_t> offsets;
+    // AUX areas are one for each event and CPU or thread; offsets in them go on.
+    std::map<std::tuple<uint64_t, uint32_t, uint32_t>, uint64_t> offsets;
     for (const Buffer &buffer : what.buffers) {
+        if (buffer.type != PERF_RECORD_AUX) {
+            if (auto put = writer->records(record_of(what, buffer)); !put)
+                return put;
+            continue;
+        }
         if (buffer.bytes.size() % sizeof(uint64_t) != 0)
             return Error{Errc::kUsage, "a buffer of " + std::to_string(buffer.bytes.size()) +
                                            " bytes: AUX data comes in multiples of 8"};
-        uint64_t &offset = offsets[{buffer.event_id, buffer.cpu}];
         perfdata::AuxtraceRecord trace;
+        trace.cpu = buffer.of_thread ? UINT32_MAX : buffer.cpu;
+        trace.tid = buffer.of_thread ? buffer.tid : UINT32_MAX;
+        uint64_t &offset = offsets[{buffer.event_id, trace.cpu, trace.tid}];
         trace.offset = offset;
         trace.reference = buffer.event_id;
-        trace.cpu = buffer.cpu;
-        trace.tid = UINT32_MAX;
-        if (auto put = writer->records(aux_record(buffer, offset)); !put)
+        if (auto put = writer->records(aux_record(what, buffer, offset)); !put)
             return put;
         if (auto put = writer->auxtrace(trace, buffer.bytes, {}); !put)
             return put;

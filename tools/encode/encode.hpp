@@ -6,6 +6,9 @@
 // error common to both cannot hide.
 #pragma once
 
+#include <linux/perf_event.h>
+
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,15 +29,23 @@ struct Event {
     uint64_t id = 0;
     uint32_t type = 0;
     std::string name;
+    uint64_t period = 0;  // 0: its records say id and CPU alone; otherwise also ip, thread, time
+    bool raw = false;     // its samples have a payload
 };
 
-// What the kernel said, and what the recorder then found of it.
+// One record, in the order of the file. AUX: what the kernel said, and what the recorder then found
+// of it.
 struct Buffer {
+    uint32_t type = PERF_RECORD_AUX;  // or SAMPLE, COMM, MMAP2, FORK
+    uint16_t misc = 0;
     uint64_t event_id = 0;
-    uint32_t cpu = 0;
-    uint64_t flags = 0;          // PERF_AUX_FLAG_*
-    uint64_t missing_bytes = 0;  // said by the kernel, but not in the file, behind the bytes
-    std::vector<std::byte> bytes;
+    uint32_t cpu = 0, pid = 0, tid = 0;
+    uint64_t time_ns = 0;
+    uint64_t ip = 0, period = 0;   // of a sample; period 0: the event's
+    uint64_t flags = 0;            // PERF_AUX_FLAG_*
+    uint64_t missing_bytes = 0;    // said by the kernel, but not in the file, behind the bytes
+    bool of_thread = false;        // the AUX area belongs to the thread, not to a CPU
+    std::vector<std::byte> bytes;  // of the area, of the payload, of the body
 };
 
 struct Expectation {
@@ -44,6 +55,8 @@ struct Expectation {
 
 struct Case {
     bool pipe = false;
+    std::endian order = std::endian::native;
+    std::string arch = "none", processor;  // of the host; processor: CPUDESC, if not empty
     std::vector<Pmu> pmus;
     std::vector<Event> events;
     std::vector<uint64_t> info;  // AUXTRACE_INFO: its type, then its words; empty: none

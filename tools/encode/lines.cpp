@@ -2,6 +2,7 @@
 #include "encode/lines.hpp"
 
 #include <pmukit/cxl_hmu.h>
+#include <pmukit/imc.h>
 
 #include <algorithm>
 #include <charconv>
@@ -139,6 +140,57 @@ Result<void> put_hot(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
+// trace_imc: Documentation/devices/imc-decode.rst
+
+constexpr std::string_view kHvPr[] = {"guest-kernel", "guest-user", "kernel", "user"};
+constexpr size_t kCpmcs = 4;
+
+void put_big(std::vector<std::byte> &bytes, uint64_t value)
+{
+    bytes.resize(bytes.size() + sizeof value);
+    store(bytes.data() + bytes.size() - sizeof value, value, std::endian::big);
+}
+
+// imc TIMEBASE MODE IP [CPMC1 CPMC2 CPMC3 CPMC4] [torn]: what is torn has no tb2 yet
+Result<void> put_imc(Words words, std::vector<std::byte> &bytes)
+{
+    constexpr const char *kHelp = "imc TIMEBASE MODE IP [CPMC1 CPMC2 CPMC3 CPMC4] [torn]";
+    constexpr uint64_t kLow42 = (uint64_t{1} << 42) - 1;
+    const bool torn = !words.empty() && words.back() == "torn";
+    words = words.first(words.size() - torn);
+    if (words.size() != 3 && words.size() != 3 + kCpmcs)
+        return Error{Errc::kUsage, kHelp};
+    const auto *mode = std::find(std::begin(kHvPr), std::end(kHvPr), words[1]);
+    Result<uint64_t> timebase = number_of(words[0]), ip = number_of(words[2]);
+    if (!timebase || !ip || mode == std::end(kHvPr))
+        return Error{Errc::kUsage, kHelp};
+    put_big(bytes, *timebase);
+    put_big(bytes, *ip);
+    put_big(bytes, static_cast<uint64_t>(mode - std::begin(kHvPr)) << 62);
+    for (size_t i = 0; i < kCpmcs; i++) {
+        Result<uint64_t> count = words.size() > 3 ? number_of(words[3 + i]) : uint64_t{0};
+        if (!count)
+            return count.error();
+        put_big(bytes, *count);
+    }
+    put_big(bytes, torn ? 0 : *timebase & kLow42);
+    return {};
+}
+
+// imc-numbers SEQUENCE LOST: what stands before the record in the payload of a sample
+Result<void> put_imc_numbers(Words words, std::vector<std::byte> &bytes)
+{
+    Result<uint64_t> sequence = words.size() == 2 ? number_of(words[0]) : Error{Errc::kUsage, ""};
+    Result<uint64_t> lost = words.size() == 2 ? number_of(words[1]) : Error{Errc::kUsage, ""};
+    if (!sequence || !lost)
+        return Error{Errc::kUsage, "imc-numbers SEQUENCE LOST"};
+    bytes.resize(bytes.size() + offsetof(pmukit_raw_header, tag));
+    put<uint32_t>(bytes, PMUKIT_RAW_TAG_IMC);
+    put<uint64_t>(bytes, *sequence);
+    put<uint64_t>(bytes, *lost);
+    return {};
+}
+
 constexpr Line kLines[] = {
     {"bytes", put_numbers<uint8_t>},
     {"dwords", put_numbers<uint32_t>},
@@ -146,6 +198,8 @@ constexpr Line kLines[] = {
     {"8dw", put_8dw},
     {"4dw", put_4dw},
     {"hot", put_hot},
+    {"imc", put_imc},
+    {"imc-numbers", put_imc_numbers},
 };
 
 }  // namespace

@@ -11,23 +11,24 @@ namespace {
 
 constexpr unsigned kFeatEnd = kFeatClnSize + 1;  // HEADER_LAST_FEATURE of Linux 7.2
 
-std::vector<std::byte> packed_string(const std::string &text)
+std::vector<std::byte> packed_string(const std::string &text, std::endian order)
 {
-    return Packer().string(text).take();
+    return Packer(order).string(text).take();
 }
 
-std::vector<std::byte> packed_cmdline(const std::vector<std::string> &words)
+std::vector<std::byte> packed_cmdline(const std::vector<std::string> &words, std::endian order)
 {
-    Packer packer;
+    Packer packer(order);
     packer.put(static_cast<uint32_t>(words.size()));
     for (const std::string &word : words)
         packer.string(word);
     return packer.take();
 }
 
-std::vector<std::byte> packed_pmus(const std::vector<std::pair<uint32_t, std::string>> &pmus)
+std::vector<std::byte> packed_pmus(const std::vector<std::pair<uint32_t, std::string>> &pmus,
+                                   std::endian order)
 {
-    Packer packer;
+    Packer packer(order);
     packer.put(static_cast<uint32_t>(pmus.size()));
     for (const auto &[type, name] : pmus)
         packer.put(type).string(name);
@@ -78,9 +79,9 @@ Writer::Writer(NewFile file, std::endian order, std::vector<WriterEvent> events)
 }
 
 Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> events,
-                              const HostInfo &host)
+                              const HostInfo &host, std::endian order)
 {
-    Result<Writer> writer = create_copy(path, std::endian::native, std::move(events));
+    Result<Writer> writer = create_copy(path, order, std::move(events));
     if (writer)
         writer->host_sections(host);
     return writer;
@@ -116,13 +117,13 @@ void Writer::section(unsigned feature, std::vector<std::byte> content)
 
 void Writer::host_sections(const HostInfo &host)
 {
-    sections_[kFeatHostname] = packed_string(host.hostname);
-    sections_[kFeatOsRelease] = packed_string(host.os_release);
-    sections_[kFeatVersion] = packed_string(host.version);
-    sections_[kFeatArch] = packed_string(host.arch);
-    sections_[kFeatNrCpus] = Packer().put(host.cpus_available).put(host.cpus_online).take();
-    sections_[kFeatCmdline] = packed_cmdline(host.cmdline);
-    sections_[kFeatPmuMappings] = packed_pmus(host.pmus);
+    sections_[kFeatHostname] = packed_string(host.hostname, order_);
+    sections_[kFeatOsRelease] = packed_string(host.os_release, order_);
+    sections_[kFeatVersion] = packed_string(host.version, order_);
+    sections_[kFeatArch] = packed_string(host.arch, order_);
+    sections_[kFeatNrCpus] = packer().put(host.cpus_available).put(host.cpus_online).take();
+    sections_[kFeatCmdline] = packed_cmdline(host.cmdline, order_);
+    sections_[kFeatPmuMappings] = packed_pmus(host.pmus, order_);
     if (!host.caps.empty())
         sections_[kFeatPmuCaps] = packed_caps(host.caps, order_);
 }

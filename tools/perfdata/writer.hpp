@@ -43,9 +43,8 @@ std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, Host
 
 class Writer {
 public:
-    // New files are of this machine's byte order.
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
-                                 const HostInfo &host);
+                                 const HostInfo &host, std::endian order = std::endian::native);
     // Pipe layout into a descriptor: the header goes out at once, finish() only flushes.
     static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host);
     // For records of other recordings: section() adds their header.

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Layout of records: perf_event_open(2).
+#include "encode/records.hpp"
+
+#include <algorithm>
+
+#include "perfdata/format.hpp"
+#include "perfdata/packer.hpp"
+
+namespace pmukit::encode {
+namespace {
+
+using perfdata::Packer;
+
+constexpr size_t kAttrBytes = 128;
+
+Error usage(const char *text)
+{
+    return Error{Errc::kUsage, text};
+}
+
+// Lines
+
+constexpr std::pair<std::string_view, uint16_t> kModes[] = {
+    {"kernel", PERF_RECORD_MISC_KERNEL},
+    {"user", PERF_RECORD_MISC_USER},
+    {"guest-kernel", PERF_RECORD_MISC_GUEST_KERNEL},
+    {"guest-user", PERF_RECORD_MISC_GUEST_USER},
+};
+
+bool read_mode(Buffer &into, std::string_view word)
+{
+    for (const auto &[name, misc] : kModes)
+        if (name == word) {
+            into.misc = misc;
+            return true;
+        }
+    return false;
+}
+
+// The numbers at the start of a line; what is left of it are pairs for read_who().
+Result<std::vector<uint64_t>> numbers(Words words, size_t count, const char *help)
+{
+    std::vector<uint64_t> values;
+    for (size_t i = 0; i < count; i++) {
+        Result<uint64_t> value = i < words.size() ? number_of(words[i]) : usage(help);
+        if (!value)
+            return usage(help);
+        values.push_back(*value);
+    }
+    return values;
+}
+
+Result<void> read_pairs(Buffer &into, Words words, const char *help)
+{
+    for (size_t i = 0; i < words.size(); i += 2) {
+        Result<uint64_t> value = i + 1 < words.size() ? number_of(words[i + 1]) : usage(help);
+        if (!value || !read_who(into, words[i], *value))
+            return usage(help);
+    }
+    return {};
+}
+
+// Records of the kernel are those of the first event.
+Result<void> add(Case &into, Buffer buffer)
+{
+    if (into.events.empty())
+        return usage("a record of no event: event comes first");
+    buffer.event_id = into.events.front().id;
+    into.buffers.push_back(std::move(buffer));
+    return {};
+}
+
+void put_text(Packer &to, std::string_view text)
+{
+    const size_t room = text.size() / 8 * 8 + 8;
+    const size_t end = to.bytes().size() + room;
+    to.put(as_bytes(text)).pad_to(end);
+}
+
+// Records
+
+constexpr uint64_t kWho = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
+constexpr uint64_t kSampling =
+    kWho | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
+
+const Event *event_of(const Case &what, const Buffer &buffer)
+{
+    const auto found = std::ranges::find(what.events, buffer.event_id, &Event::id);
+    return found == what.events.end() ? nullptr : &*found;
+}
+
+// What ends every record but samples, as the event's sample_type says.
+void put_trailer(Packer &to, const Event *event, const Buffer &buffer)
+{
+    if (event && event->period)
+        to.put(buffer.pid).put(buffer.tid).put(buffer.time_ns);
+    to.put(buffer.cpu).put(uint32_t{0}).put(buffer.event_id);
+}
+
+void put_sample(Packer &to, const Event *event, const Buffer &buffer)
+{
+    to.put(buffer.event_id).put(buffer.ip).put(buffer.pid).put(buffer.tid).put(buffer.time_ns);
+    to.put(buffer.cpu).put(uint32_t{0});
+    to.put(buffer.period || !event ? buffer.period : event->period);
+    if (event && event->raw)
+        to.put(static_cast<uint32_t>(buffer.bytes.size())).put(Bytes(buffer.bytes));
+}
+
+std::vector<std::byte> with_header(const Case &what, const Buffer &buffer, const Packer &body)
+{
+    const size_t size = perfdata::kRecordHeaderBytes + body.bytes().size();
+    return Packer(what.order)
+        .record_header(buffer.type, buffer.misc, size)
+        .put(Bytes(body.bytes()))
+        .take();
+}
+
+}  // namespace
+
+bool read_who(Buffer &into, std::string_view word, uint64_t value)
+{
+    constexpr uint64_t kMaxCpu = 65535;
+    if (word == "time")
+        into.time_ns = value;
+    else if (value > UINT32_MAX || (word == "cpu" && value > kMaxCpu))
+        return false;
+    else if (word == "cpu")
+        into.cpu = static_cast<uint32_t>(value);
+    else if (word == "pid")
+        into.pid = static_cast<uint32_t>(value);
+    else if (word == "tid")
+        into.tid = static_cast<uint32_t>(value);
+    else
+        return false;
+    return true;
+}
+
+bool takes_bytes(const Buffer &buffer)
+{
+    return buffer.type == PERF_RECORD_AUX || buffer.type == PERF_RECORD_SAMPLE;
+}
+
+Result<void> read_sample(Case &into, Words words)
+{
+    constexpr const char *kHelp =
+        "sample ID MODE IP [cpu N] [pid N] [tid N] [time NS], of an event with a period";
+    Buffer buffer;
+    buffer.type = PERF_RECORD_SAMPLE;
+    Result<uint64_t> id = words.size() >= 3 ? number_of(words[0]) : usage(kHelp);
+    Result<uint64_t> ip = words.size() >= 3 ? number_of(words[2]) : usage(kHelp);
+    if (!id || !ip || !read_mode(buffer, words[1]))
+        return usage(kHelp);
+    buffer.event_id = *id;
+    buffer.ip = *ip;
+    const Event *event = event_of(into, buffer);
+    if (!event || !event->period)
+        return usage(kHelp);
+    if (Result<void> read = read_pairs(buffer, words.subspan(3), kHelp); !read)
+        return read;
+    into.buffers.push_back(std::move(buffer));
+    return {};
+}
+
+Result<void> read_comm(Case &into, Words words)
+{
+    constexpr const char *kHelp = "comm PID TID NAME [exec] [time NS]";
+    Result<std::vector<uint64_t>> ids = numbers(words, 2, kHelp);
+    if (!ids || words.size() < 3)
+        return usage(kHelp);
+    const bool exec = words.size() > 3 && words[3] == "exec";
+    Buffer buffer;
+    buffer.type = PERF_RECORD_COMM;
+    buffer.misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0;
+    buffer.pid = static_cast<uint32_t>((*ids)[0]);
+    buffer.tid = static_cast<uint32_t>((*ids)[1]);
+    if (Result<void> read = read_pairs(buffer, words.subspan(exec ? 4 : 3), kHelp); !read)
+        return read;
+    Packer body(into.order);
+    body.put(buffer.pid).put(buffer.tid);
+    put_text(body, words[2]);
+    buffer.bytes = body.take();
+    return add(into, std::move(buffer));
+}
+
+Result<void> read_mmap(Case &into, Words words)
+{
+    constexpr const char *kHelp = "mmap PID|kernel ADDRESS BYTES OFFSET PATH [build HEX] [time NS]";
+    const bool kernel = !words.empty() && words[0] == "kernel";
+    Result<uint64_t> pid = kernel          ? Result<uint64_t>(UINT32_MAX)
+                           : words.empty() ? usage(kHelp)
+                                           : number_of(words[0]);
+    Result<std::vector<uint64_t>> place =
+        numbers(words.empty() ? words : words.subspan(1), 3, kHelp);
+    if (!pid || *pid > UINT32_MAX || !place || words.size() < 5)
+        return usage(kHelp);
+    Buffer buffer;
+    buffer.type = PERF_RECORD_MMAP2;
+    buffer.misc = kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+    buffer.pid = buffer.tid = static_cast<uint32_t>(*pid);
+    std::byte build_id[20]{};
+    uint8_t build_bytes = 0;
+    size_t used = 5;
+    if (words.size() > used && words[used] == "build") {
+        const std::string_view hex = words.size() > used + 1 ? words[used + 1] : "";
+        if (hex.empty() || hex.size() % 2 || hex.size() > 2 * sizeof build_id)
+            return usage(kHelp);
+        for (; 2 * build_bytes < hex.size(); build_bytes++) {
+            Result<uint64_t> value = number_of(hex.substr(2 * build_bytes, 2), 16);
+            if (!value)
+                return value.error();
+            build_id[build_bytes] = static_cast<std::byte>(*value);
+        }
+        buffer.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
+        used += 2;
+    }
+    if (Result<void> read = read_pairs(buffer, words.subspan(used), kHelp); !read)
+        return read;
+    Packer body(into.order);
+    body.put(buffer.pid).put(buffer.tid).put((*place)[0]).put((*place)[1]).put((*place)[2]);
+    // Instead of device and inode: length of the build id, padding, the id.
+    body.put(build_bytes).put(uint8_t{0}).put(uint16_t{0}).put(Bytes(build_id));
+    constexpr uint32_t kReadExecute = 5, kPrivate = 2;
+    body.put(kReadExecute).put(kPrivate);
+    put_text(body, words[4]);
+    buffer.bytes = body.take();
+    return add(into, std::move(buffer));
+}
+
+Result<void> read_fork(Case &into, Words words)
+{
+    constexpr const char *kHelp = "fork PID PARENT_PID TID PARENT_TID TIME_NS";
+    Result<std::vector<uint64_t>> ids = numbers(words, 5, kHelp);
+    if (!ids || words.size() != 5)
+        return usage(kHelp);
+    Buffer buffer;
+    buffer.type = PERF_RECORD_FORK;
+    buffer.time_ns = (*ids)[4];
+    Packer body(into.order);
+    for (size_t i = 0; i < 4; i++)
+        body.put(static_cast<uint32_t>((*ids)[i]));
+    body.put(buffer.time_ns);
+    buffer.pid = static_cast<uint32_t>((*ids)[1]);
+    buffer.tid = static_cast<uint32_t>((*ids)[3]);
+    buffer.bytes = body.take();
+    return add(into, std::move(buffer));
+}
+
+perfdata::WriterEvent writer_event(const Event &event, std::endian order)
+{
+    perfdata::WriterEvent made{std::vector<std::byte>(kAttrBytes), {event.id}, event.name};
+    std::byte *attr = made.attr.data();
+    const uint64_t type = event.period ? kSampling | (event.raw ? PERF_SAMPLE_RAW : 0) : kWho;
+    // Bit fields are counted from the other end on a big-endian machine.
+    const unsigned id_all = order == std::endian::little ? perfdata::kAttrFlagSampleIdAll
+                                                         : 63 - perfdata::kAttrFlagSampleIdAll;
+    store<uint32_t>(attr + perfdata::kAttrType, event.type, order);
+    store<uint32_t>(attr + perfdata::kAttrSize, kAttrBytes, order);
+    store<uint64_t>(attr + perfdata::kAttrSamplePeriod, event.period, order);
+    store<uint64_t>(attr + perfdata::kAttrSampleType, type, order);
+    store<uint64_t>(attr + perfdata::kAttrFlags, uint64_t{1} << id_all, order);
+    return made;
+}
+
+std::vector<std::byte> record_of(const Case &what, const Buffer &buffer)
+{
+    Packer body(what.order);
+    const Event *event = event_of(what, buffer);
+    if (buffer.type == PERF_RECORD_SAMPLE) {
+        put_sample(body, event, buffer);
+    } else {
+        body.put(Bytes(buffer.bytes));
+        put_trailer(body, event, buffer);
+    }
+    return with_header(what, buffer, body);
+}
+
+// offset, size, flags
+std::vector<std::byte> aux_record(const Case &what, const Buffer &buffer, uint64_t offset)
+{
+    Packer body(what.order);
+    body.put(offset).put(buffer.bytes.size() + buffer.missing_bytes).put(buffer.flags);
+    put_trailer(body, event_of(what, buffer), buffer);
+    return with_header(what, buffer, body);
+}
+
+}  // namespace pmukit::encode
