@@ -35,6 +35,8 @@ struct ReportOptions {
         cxl_topology;        // /sys or a saved copy: also host addresses, nodes and tiers
     std::string by = "dpa";  // or "hpa", "node": what is ranked
     uint64_t range_bytes = uint64_t{2} << 20;  // hisi_ptt: of the address ranges, a power of two
+    // imc: where the programs of the recording are, and the kernel's symbols; empty: /, none
+    std::string symfs, kallsyms;
 };
 
 struct RecordCommandOptions {

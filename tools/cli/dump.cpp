@@ -14,6 +14,7 @@ struct Row {
 constexpr Row kDumps[] = {
     {"cxl_hmu", make_cxl_hmu_dump},
     {"hisi_ptt", make_hisi_ptt_dump},
+    {"imc", make_imc_dump},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/aux_threads.hpp"
 #include "cli/unfinished.hpp"
 #include "cli/unit_handlers.hpp"
 #include "perfdata/copy.hpp"
@@ -19,12 +20,19 @@ namespace {
 
 struct Row {
     std::string_view unit;
-    std::unique_ptr<UnitInject> (*make)(RawSink &);
+    std::unique_ptr<UnitInject> (*make)(const Recording &, RawSink &);
 };
 
+template <std::unique_ptr<UnitInject> (*make)(RawSink &)>
+std::unique_ptr<UnitInject> without_recording(const Recording &, RawSink &sink)
+{
+    return make(sink);
+}
+
 constexpr Row kInjects[] = {
-    {"cxl_hmu", make_cxl_hmu_inject},
-    {"hisi_ptt", make_hisi_ptt_inject},
+    {"cxl_hmu", without_recording<make_cxl_hmu_inject>},
+    {"hisi_ptt", without_recording<make_hisi_ptt_inject>},
+    {"imc", make_imc_inject},
 };
 
 bool makes_samples(const Unit *unit)
@@ -35,10 +43,25 @@ bool makes_samples(const Unit *unit)
 constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtraceInfo, perfdata::kAuxtrace,
                                   perfdata::kAuxtraceError};
 
+// perf time of a time stamp: struct perf_event_mmap_page. nullopt: nobody knows.
+std::optional<uint64_t> time_of_stamp(const perfdata::TimeConvRecord &conv, uint64_t stamp)
+{
+    if (conv.shift >= 32 || conv.mult == 0 || conv.zero == 0)
+        return std::nullopt;
+    if (conv.user_time_short)
+        stamp = conv.cycles + ((stamp - conv.cycles) & conv.mask);
+    const uint64_t rest = stamp & ((uint64_t{1} << conv.shift) - 1);
+    return conv.zero + (stamp >> conv.shift) * conv.mult + (rest * conv.mult >> conv.shift);
+}
+
 class Injector final : public RawSink {
 public:
-    explicit Injector(const Recording &recording)
-        : recording_(recording), events_(perfdata::events_for_copy(recording.reader()))
+    // aux: what the file announces, as far as it is known beforehand.
+    Injector(const Recording &recording, AuxThreads aux, bool aux_known)
+        : recording_(recording),
+          events_(perfdata::events_for_copy(recording.reader())),
+          aux_(std::move(aux)),
+          aux_known_(aux_known)
     {
         for (const perfdata::Event &event : recording.reader().events())
             types_.push_back(event.attr.sample_type);
@@ -48,9 +71,14 @@ public:
     void change_events()
     {
         for (size_t event = 0; event < events_.size(); event++) {
-            if (!makes_samples(recording_.unit(event)))
+            const Unit *unit = recording_.unit(event);
+            // Its own samples are good as they are.
+            const bool has_samples = unit && unit->bare_samples && aux_known_ && !aux_.knows(event);
+            if (!makes_samples(unit) || has_samples)
                 continue;
             types_[event] = (types_[event] & perfdata::kComposable) | PERF_SAMPLE_RAW;
+            if (unit->bare_samples)
+                types_[event] |= kPointFields;
             store(events_[event].attr.data() + perfdata::kAttrSampleType, types_[event],
                   recording_.reader().order());
         }
@@ -66,7 +94,12 @@ public:
     uint64_t skipped_bytes() const { return skipped_bytes_; }
     uint64_t aux_bytes() const { return aux_bytes_; }
 
-    void raw(const Stream &stream, Bytes payload) override;
+    void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                  const perfdata::SampleId &who) override
+    {
+        aux_.note(stream, aux, who);
+    }
+    void sample(const Stream &stream, const SamplePoint &point, Bytes payload) override;
     void skipped(uint64_t bytes) override { skipped_bytes_ += bytes; }
     uint64_t time_ns(const Stream &stream) const override
     {
@@ -74,12 +107,21 @@ public:
     }
 
 private:
+    // Fields of a sample that say where the program was; no other record has them.
+    static constexpr uint64_t kPointFields = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
+
     void note_aux(const perfdata::Record &record);
     perfdata::SampleId who(const Stream &stream) const;
+    perfdata::SampleId who(const Stream &stream, const SamplePoint &point) const;
+    void put_point(size_t event, const SamplePoint &point, size_t raw_bytes,
+                   std::vector<std::byte> &body) const;
 
     const Recording &recording_;
     std::vector<perfdata::WriterEvent> events_;
     std::vector<uint64_t> types_;  // sample_type of each event in the copy
+    AuxThreads aux_;
+    bool aux_known_;
+    std::optional<perfdata::TimeConvRecord> conversion_;
     perfdata::Writer *to_ = nullptr;
     // Of the last AUX record, by event and CPU.
     std::map<std::pair<size_t, uint32_t>, perfdata::SampleId> last_aux_;
@@ -107,6 +149,8 @@ Result<void> Injector::record(const perfdata::Record &record)
     const perfdata::Reader &reader = recording_.reader();
     if (record.type == PERF_RECORD_AUX)
         note_aux(record);
+    if (record.type == perfdata::kTimeConv)
+        conversion_ = perfdata::parse_time_conv(record.body, reader.order());
     if (record.type == perfdata::kAuxtrace)
         aux_bytes_ += record.payload.size();
     if (std::ranges::find(kAuxTypes, record.type) != std::end(kAuxTypes))
@@ -136,22 +180,61 @@ perfdata::SampleId Injector::who(const Stream &stream) const
     return who;
 }
 
-void Injector::raw(const Stream &stream, Bytes payload)
+// What announced the bytes says whose they are; the record itself, when, if the clock that it has
+// is the one that the file can convert.
+perfdata::SampleId Injector::who(const Stream &stream, const SamplePoint &point) const
+{
+    perfdata::SampleId who = this->who(stream);
+    const AuxThreads::Range *range =
+        point.aux_offset ? aux_.find(stream, *point.aux_offset) : nullptr;
+    if (!range) {
+        if (stream.tid != UINT32_MAX)
+            who.tid = stream.tid;
+        return who;
+    }
+    const std::optional<uint64_t> id = who.id;
+    who = range->who;
+    who.id = who.id ? who.id : id;
+    const bool own_clock = recording_.reader().events()[stream.event].attr.use_clockid;
+    if (!point.timebase || !conversion_ || own_clock)
+        return who;
+    const std::optional<uint64_t> time_ns = time_of_stamp(*conversion_, *point.timebase);
+    if (time_ns && *time_ns > range->before_ns && *time_ns <= who.time_ns.value_or(0))
+        who.time_ns = time_ns;
+    return who;
+}
+
+// compose_sample() leaves them 0 and 1. The period is the last field before the payload.
+void Injector::put_point(size_t event, const SamplePoint &point, size_t raw_bytes,
+                         std::vector<std::byte> &body) const
+{
+    const std::endian order = recording_.reader().order();
+    const perfdata::Attr &attr = recording_.reader().events()[event].attr;
+    const size_t raw_field = (sizeof(uint32_t) + raw_bytes + 7) / 8 * 8;
+    store<uint64_t>(body.data() + (types_[event] & PERF_SAMPLE_IDENTIFIER ? 8 : 0), point.ip,
+                    order);
+    if (attr.sample_period && !attr.freq)
+        store<uint64_t>(body.data() + body.size() - raw_field - 8, attr.sample_period, order);
+}
+
+void Injector::sample(const Stream &stream, const SamplePoint &point, Bytes payload)
 {
     if (!state_)
         return;
     const std::endian order = recording_.reader().order();
     const bool known = stream.event < types_.size();
-    const auto body =
-        known ? perfdata::compose_sample(types_[stream.event], who(stream), payload, order)
+    auto body =
+        known ? perfdata::compose_sample(types_[stream.event], who(stream, point), payload, order)
               : std::nullopt;
     if (!body) {
         skipped_bytes_ += payload.size();
         return;
     }
+    if ((types_[stream.event] & kPointFields) == kPointFields && stream.unit->bare_samples)
+        put_point(stream.event, point, payload.size(), *body);
     perfdata::Record sample;
     sample.type = PERF_RECORD_SAMPLE;
-    sample.misc = PERF_RECORD_MISC_KERNEL;
+    sample.misc = point.misc;
     sample.body = *body;
     state_ = to_->copy(sample);
     samples_ += static_cast<bool>(state_);
@@ -175,12 +258,12 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
-    Injector injector(*recording);
+    Injector injector(*recording, AuxThreads::of_file(options.input), options.input != "-");
     UnitRouter<UnitInject> injects;
     if (options.samples) {
         injector.change_events();
         for (const Row &row : kInjects)
-            injects.add(*unit_of_name(row.unit), row.make(injector));
+            injects.add(*unit_of_name(row.unit), row.make(*recording, injector));
     }
     Result<perfdata::Writer> to = perfdata::Writer::create_copy(
         options.output, recording->reader().order(), injector.events());

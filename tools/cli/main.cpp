@@ -174,8 +174,8 @@ CLI::App *add_report(CLI::App &app, Commands &commands)
 {
     CLI::App *report =
         app.add_subcommand("report",
-                           "explain a recording: the hottest memory, the traffic of a link, and "
-                           "what is missing");
+                           "explain a recording: the hottest memory, the traffic of a link, the "
+                           "hottest functions, and what is missing");
     ReportOptions &options = commands.report;
     report->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
     report->add_flag("--json", options.json, "one JSON object instead of tables");
@@ -194,6 +194,10 @@ CLI::App *add_report(CLI::App &app, Commands &commands)
         ->add_option("--range-bytes", options.range_bytes,
                      "hisi_ptt: size of the address ranges, a power of two")
         ->capture_default_str();
+    report->add_option("--symfs", options.symfs,
+                       "imc: folder that holds the programs of the recorded machine");
+    report->add_option("--kallsyms", options.kallsyms,
+                       "imc: a copy of /proc/kallsyms of the recorded machine");
     report
         ->add_option("--by", options.by,
                      "what to rank: units by dpa, or host ranges (hpa) or nodes of all devices")

@@ -34,6 +34,7 @@ public:
         return std::move(totals_);
     }
 
+    void aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRecord &aux) override;
     void aux_run(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
                  uint64_t bytes) override;
     void aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
@@ -44,6 +45,7 @@ private:
     void grow();
     void sample(const Record &record);
     const Unit *unit_of(size_t event, Bytes data) const;
+    const Unit *unit_of_sample(size_t event, const perfdata::Sample &sample) const;
 
     Recording &recording_;
     const perfdata::Reader &reader_;
@@ -55,7 +57,8 @@ private:
         uint64_t aux_offset, file_offset, bytes;
     };
     std::optional<Run> run_;
-    Stream stream_{};  // of the run that is under way
+    const Record *record_ = nullptr;  // that merge_ is given
+    Stream stream_{};                 // of the run that is under way
     RecordingTotals totals_;
 };
 
@@ -69,6 +72,7 @@ void Walker::grow()
 void Walker::record(const Record &record)
 {
     totals_.records++;
+    record_ = &record;
     if (totals_.samples.size() != reader_.events().size())
         grow();
     if (record.type == PERF_RECORD_SAMPLE)
@@ -84,6 +88,8 @@ void Walker::record(const Record &record)
         recording_.note_auxtrace_info(record);
     else
         merge_.record(record);
+    if (record.type != PERF_RECORD_SAMPLE && record.type != perfdata::kAuxtrace)
+        sink_.record(record);
     totals_.unknown_records += perfdata::record_name(record.type).empty();
 }
 
@@ -101,14 +107,25 @@ void Walker::sample(const Record &record)
         totals_.unreadable_records++;
         return;
     }
-    if (!sample->raw)
+    const Unit *unit = unit_of_sample(*event, *sample);
+    if (!unit)
         return;
+    totals_.pieces++;
+    const Stream stream{*event, sample->who.cpu.value_or(UINT32_MAX), unit};
+    if (unit->bare_samples)
+        sink_.bare_sample(stream, record, *sample);
+    else
+        sink_.sample(stream, record.offset, *unit->words_of_raw(*sample->raw));
+}
+
+// The payload says whose it is, if there is one.
+const Unit *Walker::unit_of_sample(size_t event, const perfdata::Sample &sample) const
+{
     for (const Unit &unit : kUnits)
-        if (std::optional<Bytes> words = unit.words_of_raw(*sample->raw)) {
-            totals_.pieces++;
-            sink_.sample({*event, sample->who.cpu.value_or(UINT32_MAX), &unit}, record.offset,
-                         *words);
-        }
+        if (sample.raw && unit.words_of_raw(*sample.raw))
+            return &unit;
+    const Unit *unit = recording_.unit(event);
+    return unit && unit->bare_samples ? unit : nullptr;
 }
 
 // A cut file has lost the names of its PMUs: then the bytes must speak for themselves.
@@ -127,6 +144,17 @@ const Unit *Walker::unit_of(size_t event, Bytes data) const
     return nullptr;
 }
 
+void Walker::aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRecord &aux)
+{
+    if (stream.event == perfdata::kUnknownEvent)
+        return;
+    const auto who = perfdata::parse_sample_id(record_->body, reader_.events()[stream.event].attr,
+                                               reader_.order());
+    if (who)
+        sink_.aux_said({stream.event, stream.cpu, recording_.unit(stream.event), stream.tid}, aux,
+                       *who);
+}
+
 void Walker::aux_run(const perfdata::AuxStream &, uint64_t aux_offset, uint64_t file_offset,
                      uint64_t bytes)
 {
@@ -137,7 +165,7 @@ void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t, uint64_t, Byt
 {
     const std::optional<Run> begun = std::exchange(run_, std::nullopt);
     if (begun) {
-        stream_ = {stream.event, stream.cpu, unit_of(stream.event, data)};
+        stream_ = {stream.event, stream.cpu, unit_of(stream.event, data), stream.tid};
         units_[stream] = stream_.unit;
     }
     if (!stream_.unit)
@@ -157,7 +185,7 @@ void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
     totals_.aux_truncations += bytes == 0;
     const auto known = units_.find(stream);
     const Unit *unit = known == units_.end() ? unit_of(stream.event, {}) : known->second;
-    sink_.aux_loss({stream.event, stream.cpu, unit}, aux_offset, bytes);
+    sink_.aux_loss({stream.event, stream.cpu, unit, stream.tid}, aux_offset, bytes);
 }
 
 }  // namespace
@@ -268,6 +296,8 @@ std::string Recording::missing(const RecordingTotals &totals) const
         if (!unit(event))
             continue;
         ours = true;
+        if (unit(event)->bare_samples)
+            continue;
         const bool asked = reader_.events()[event].attr.sample_type & PERF_SAMPLE_RAW;
         const bool aux = totals.aux_bytes[event] != 0 || unit(event) == auxtrace_unit_;
         if (!asked && !aux)

@@ -23,10 +23,11 @@ struct Stream {
     size_t event;  // index into Reader::events(), or perfdata::kUnknownEvent
     uint32_t cpu;  // UINT32_MAX: unknown, or of a thread
     const Unit *unit = nullptr;
+    uint32_t tid = UINT32_MAX;  // of AUX data of a thread; UINT32_MAX: of a CPU, or unknown
 };
 inline bool operator<(const Stream &a, const Stream &b)
 {
-    return std::tie(a.event, a.cpu) < std::tie(b.event, b.cpu);
+    return std::tie(a.event, a.cpu, a.tid) < std::tie(b.event, b.cpu, b.tid);
 }
 
 class UnitSink {
@@ -39,6 +40,14 @@ public:
     virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
     // The words of one sample: whole records.
     virtual void sample(const Stream &stream, uint64_t file_offset, Bytes words) = 0;
+    // Instead, of a unit with bare_samples: each, with or without a payload.
+    virtual void bare_sample(const Stream &, const perfdata::Record &, const perfdata::Sample &) {}
+    // What the kernel announces of AUX data, and whose it is.
+    virtual void aux_said(const Stream &, const perfdata::AuxRecord &, const perfdata::SampleId &)
+    {
+    }
+    // What else the kernel says: of threads, maps and the like.
+    virtual void record(const perfdata::Record &) {}
 };
 
 struct RecordingTotals {

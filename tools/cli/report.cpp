@@ -8,21 +8,22 @@ namespace {
 
 struct Row {
     std::string_view unit;
-    ReportResult (*make)(const ReportOptions &);
+    ReportResult (*make)(const Recording &, const ReportOptions &);
 };
 
 constexpr Row kReports[] = {
     {"cxl_hmu", make_cxl_hmu_report},
     {"hisi_ptt", make_hisi_ptt_report},
+    {"imc", make_imc_report},
 };
 
 using Reports = UnitRouter<UnitReport>;
 
-Result<Reports> make_reports(const ReportOptions &options)
+Result<Reports> make_reports(const Recording &recording, const ReportOptions &options)
 {
     Reports reports;
     for (const Row &row : kReports) {
-        ReportResult report = row.make(options);
+        ReportResult report = row.make(recording, options);
         if (!report)
             return report.error();
         reports.add(*unit_of_name(row.unit), std::move(*report));
@@ -104,7 +105,7 @@ Result<int> run_report(const ReportOptions &given, Output &out)
     ReportOptions options = given;
     if (!options.source)
         options.source = recording->source();
-    Result<Reports> reports = make_reports(options);
+    Result<Reports> reports = make_reports(*recording, options);
     if (!reports)
         return reports.error();
     Result<RecordingTotals> totals = recording->walk(*reports);

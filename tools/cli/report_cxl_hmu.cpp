@@ -388,7 +388,7 @@ std::vector<std::string> CxlHmuReport::troubles(const Recording &recording) cons
 
 }  // namespace
 
-ReportResult make_cxl_hmu_report(const ReportOptions &options)
+ReportResult make_cxl_hmu_report(const Recording &, const ReportOptions &options)
 {
     Result<std::optional<unsigned>> unit_log2 = unit_log2_of(options);
     if (!unit_log2)

@@ -554,7 +554,7 @@ std::vector<std::string> HisiPttReport::troubles(const Recording &recording) con
 
 }  // namespace
 
-ReportResult make_hisi_ptt_report(const ReportOptions &options)
+ReportResult make_hisi_ptt_report(const Recording &, const ReportOptions &options)
 {
     if (!std::has_single_bit(options.range_bytes))
         return Error{Errc::kUsage,

@@ -3,6 +3,8 @@
 // commands look them up in a table and hand every stream to those of its unit.
 #pragma once
 
+#include <linux/perf_event.h>
+
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -35,11 +37,23 @@ public:
     virtual std::vector<std::string> troubles(const Recording &recording) const = 0;
 };
 
+// Of a sample, where the program was; known of some units only.
+struct SamplePoint {
+    uint64_t ip = 0;
+    uint16_t misc = PERF_RECORD_MISC_KERNEL;
+    std::optional<uint64_t> aux_offset;  // of what the sample is made of
+    std::optional<uint64_t> timebase;
+};
+
 // Gets the raw payloads of samples, as <pmukit/raw.h> has them.
 class RawSink {
 public:
     virtual ~RawSink() = default;
-    virtual void raw(const Stream &stream, Bytes payload) = 0;
+    virtual void sample(const Stream &stream, const SamplePoint &point, Bytes payload) = 0;
+    void raw(const Stream &stream, Bytes payload) { sample(stream, {}, payload); }
+    // What the kernel announces, for those who want to know whose a sample is.
+    virtual void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                          const perfdata::SampleId &who) = 0;
     // So many bytes of AUX data could not become samples.
     virtual void skipped(uint64_t bytes) = 0;
     // When the kernel wrote the AUX data that is being given. 0: the file does not say.
@@ -63,10 +77,14 @@ std::unique_ptr<UnitDump> make_cxl_hmu_dump(const Recording &recording, const Du
                                             Output &out);
 std::unique_ptr<UnitDump> make_hisi_ptt_dump(const Recording &recording, const DumpOptions &options,
                                              Output &out);
+std::unique_ptr<UnitDump> make_imc_dump(const Recording &recording, const DumpOptions &options,
+                                        Output &out);
 std::unique_ptr<UnitInject> make_cxl_hmu_inject(RawSink &sink);
 std::unique_ptr<UnitInject> make_hisi_ptt_inject(RawSink &sink);
-ReportResult make_cxl_hmu_report(const ReportOptions &options);
-ReportResult make_hisi_ptt_report(const ReportOptions &options);
+std::unique_ptr<UnitInject> make_imc_inject(const Recording &recording, RawSink &sink);
+ReportResult make_cxl_hmu_report(const Recording &recording, const ReportOptions &options);
+ReportResult make_hisi_ptt_report(const Recording &recording, const ReportOptions &options);
+ReportResult make_imc_report(const Recording &recording, const ReportOptions &options);
 
 // "# pmu cpu n: KIND, file offset 0x..." and the line that perf has for a piece of data.
 void print_piece(const Recording &recording, const Stream &stream, const std::string &kind,
@@ -118,6 +136,23 @@ public:
     {
         if (Handler *handler = of(stream.unit))
             handler->sample(stream, file_offset, words);
+    }
+    void bare_sample(const Stream &stream, const perfdata::Record &record,
+                     const perfdata::Sample &sample) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->bare_sample(stream, record, sample);
+    }
+    void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                  const perfdata::SampleId &who) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->aux_said(stream, aux, who);
+    }
+    void record(const perfdata::Record &record) override
+    {
+        for (const auto &[unit, handler] : handlers_)
+            handler->record(record);
     }
 
 private:

@@ -10,6 +10,7 @@
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
+#include "decode/imc/imc_decode.hpp"
 
 namespace pmukit::cli {
 
@@ -23,6 +24,8 @@ struct Unit {
     bool (*looks_like)(Bytes data);
     // The words in the raw payload of a sample. nullopt: it is another unit's.
     std::optional<Bytes> (*words_of_raw)(Bytes raw);
+    // Its samples say something without a payload, too: where the program was.
+    bool bare_samples = false;
 };
 
 inline constexpr Unit kUnits[] = {
@@ -32,6 +35,8 @@ inline constexpr Unit kUnits[] = {
      0, decode::cxl_hmu::looks_like_record, decode::cxl_hmu::words_of_raw},
     {"hisi_ptt", "hisi_ptt", "filter=0000:00:10.0,type=1,direction=1,format=1", 6,
      decode::hisi_ptt::looks_like_entries, decode::hisi_ptt::words_of_raw},
+    {"imc", "trace_imc", "trace_cycles", 0, decode::imc::looks_like_records,
+     decode::imc::words_of_raw, true},
 };
 
 // nullptr: not one of ours.

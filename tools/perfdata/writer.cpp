@@ -79,6 +79,12 @@ Writer::Writer(NewFile file, std::endian order, std::vector<WriterEvent> events)
 }
 
 Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> events,
+                              const HostInfo &host)
+{
+    return create(path, std::move(events), host, std::endian::native);
+}
+
+Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> events,
                               const HostInfo &host, std::endian order)
 {
     Result<Writer> writer = create_copy(path, order, std::move(events));

@@ -43,8 +43,11 @@ std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, Host
 
 class Writer {
 public:
+    // Of this machine's byte order, or of the given one.
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
-                                 const HostInfo &host, std::endian order = std::endian::native);
+                                 const HostInfo &host);
+    static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
+                                 const HostInfo &host, std::endian order);
     // Pipe layout into a descriptor: the header goes out at once, finish() only flushes.
     static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host);
     // For records of other recordings: section() adds their header.

@@ -46,6 +46,8 @@ class Records {
 public:
     explicit Records(Bytes bytes) : bytes_(bytes) {}
     size_t size() const { return bytes_.size() / kRecordBytes; }
+    // Of one of them, as they stand there.
+    Bytes bytes(size_t i) const { return bytes_.subspan(i * kRecordBytes, kRecordBytes); }
     Record operator[](size_t i) const
     {
         const std::byte *at = bytes_.data() + i * kRecordBytes;

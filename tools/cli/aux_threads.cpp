@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/aux_threads.hpp"
+
+#include <algorithm>
+
+namespace pmukit::cli {
+namespace {
+
+class Listener final : public UnitSink {
+public:
+    explicit Listener(AuxThreads &threads) : threads_(threads) {}
+
+    void aux_begin(const Stream &, uint64_t, uint64_t, uint64_t) override {}
+    void aux(const Stream &, Bytes) override {}
+    void aux_loss(const Stream &, uint64_t, uint64_t) override {}
+    void sample(const Stream &, uint64_t, Bytes) override {}
+    void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                  const perfdata::SampleId &who) override
+    {
+        threads_.note(stream, aux, who);
+    }
+
+private:
+    AuxThreads &threads_;
+};
+
+}  // namespace
+
+AuxThreads AuxThreads::of_file(const std::string &path)
+{
+    AuxThreads threads;
+    if (path == "-")
+        return threads;
+    Result<Recording> recording = Recording::open(path);
+    Listener listener(threads);
+    // What is wrong with the file is said by the walk that needs its data.
+    if (recording && recording->read_front())
+        (void)recording->walk(listener);
+    return threads;
+}
+
+void AuxThreads::note(const Stream &stream, const perfdata::AuxRecord &aux,
+                      const perfdata::SampleId &who)
+{
+    std::vector<Range> &ranges = ranges_[stream];
+    const uint64_t end = aux.offset + aux.size;
+    if (aux.size == 0 || end < aux.offset || (!ranges.empty() && aux.offset < ranges.back().end))
+        return;
+    const uint64_t before_ns = ranges.empty() ? 0 : ranges.back().who.time_ns.value_or(0);
+    ranges.push_back({aux.offset, end, before_ns, who});
+}
+
+const AuxThreads::Range *AuxThreads::find(const Stream &stream, uint64_t offset) const
+{
+    const auto known = ranges_.find(stream);
+    if (known == ranges_.end())
+        return nullptr;
+    const std::vector<Range> &ranges = known->second;
+    const auto behind = std::ranges::upper_bound(ranges, offset, {}, &Range::begin);
+    if (behind == ranges.begin() || offset >= std::prev(behind)->end)
+        return nullptr;
+    return &*std::prev(behind);
+}
+
+bool AuxThreads::knows(size_t event) const
+{
+    return std::ranges::any_of(ranges_,
+                               [event](const auto &known) { return known.first.event == event; });
+}
+
+}  // namespace pmukit::cli

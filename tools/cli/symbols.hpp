@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Names of functions: of programs and libraries from their ELF symbols (by libelf; built without it
+// there are none), of the kernel from a copy of /proc/kallsyms. Files may be of another machine,
+// of either byte order.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+
+namespace pmukit::cli {
+
+class SymbolTable {
+public:
+    // bytes 0: up to the next one
+    void add(uint64_t address, uint64_t bytes, std::string name);
+    // After the last, before the first question.
+    void sort();
+    bool empty() const { return symbols_.empty(); }
+    size_t size() const { return symbols_.size(); }
+    // Empty: none has this address.
+    std::string_view find(uint64_t address) const;
+    std::optional<uint64_t> address_of(std::string_view name) const;
+
+private:
+    struct Symbol {
+        uint64_t address, bytes;
+        std::string name;
+    };
+    std::vector<Symbol> symbols_;  // by address
+};
+
+// As a C++ programmer wrote it, if it is one of those; otherwise as it is.
+std::string demangled(std::string_view name);
+
+class ElfSymbols {
+public:
+    // debug_root: where usr/lib/debug is looked for when the file has no symbols of its own.
+    static Result<ElfSymbols> open(const std::string &path, const std::string &debug_root);
+
+    const std::vector<std::byte> &build_id() const { return build_id_; }
+    // Is this the file that a recording names so? True where one of both does not say.
+    bool matches(Bytes build_id) const;
+    std::string_view find(uint64_t file_offset) const;
+    bool has_symbols() const { return !symbols_.empty(); }
+
+private:
+    struct Segment {
+        uint64_t offset, bytes, address;
+    };
+    friend class ElfReader;
+
+    std::vector<std::byte> build_id_;
+    std::vector<Segment> segments_;
+    bool is_full_ = false;  // .symtab, not only .dynsym
+    SymbolTable symbols_;
+};
+
+// Lines "address type name [module]". Error: it has no addresses, as for users without privilege.
+Result<SymbolTable> parse_kallsyms(std::string_view text);
+
+}  // namespace pmukit::cli

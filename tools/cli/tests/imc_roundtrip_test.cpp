@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Recordings of trace_imc from text, in either byte order: what dump and report say of them, what
+// inject makes of AUX data, and that stock perf reads that. The text is the truth.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "cli/commands.hpp"
+#include "encode/encode.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Thread 100 is at 0x10000420 twice and once in the kernel, thread 101 once at 0x10000424; the last
+// of its records is of a guest. One record of five is torn.
+constexpr std::string_view kAux = R"(
+host ppc64 POWER10 (architected), altivec supported
+pmu 30 trace_imc
+event 9 trace_imc/trace_cycles/ period 251
+comm 100 100 busy exec time 1000
+mmap 100 0x10000000 0x20000 0 /bin/busy build 0102030405060708 time 1100
+mmap kernel 0xc000000000000000 0x2000000 0xc000000000000000 [kernel.kallsyms]_text
+fork 100 100 101 100 2000
+aux 9 cpu 0 pid 100 tid 100 time 500000
+imc 0x140000000100 user 0x10000420
+imc 0x140000000200 user 0x10000420
+imc 0x140000000300 kernel 0xc000000000001000
+aux 9 cpu 1 pid 100 tid 101 time 600000
+imc 0x140000000180 user 0x10000424
+imc 0x140000000280 user 0x10000424 torn
+imc 0x140000000380 guest-user 0x700
+)";
+
+class ImcRecording : public testing::TestWithParam<const char *> {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = testing::TempDir() + "pmukit_imc.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    // In the byte order of the parameter.
+    std::string recording(std::string_view text)
+    {
+        const std::string path = folder_ + "/data";
+        Result<encode::Case> what =
+            encode::parse_case(std::string("order ") + GetParam() + "\n" + std::string(text));
+        EXPECT_TRUE(what) << what.error().message;
+        EXPECT_TRUE(what && encode::write_recording(*what, path));
+        return path;
+    }
+    // Standard output of a command.
+    template <typename Options>
+    std::string said(Result<int> (*command)(const Options &, Output &), const Options &options,
+                     int expected_status)
+    {
+        const std::string path = folder_ + "/said";
+        const Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600));
+        Output out(fd.get(), "said");
+        const Result<int> status = command(options, out);
+        EXPECT_TRUE(status) << status.error().message;
+        EXPECT_EQ(status ? *status : -1, expected_status);
+        EXPECT_TRUE(out.finish());
+        std::ifstream in(path);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    nlohmann::json report(const std::string &path, int expected_status)
+    {
+        ReportOptions options;
+        options.input = path;
+        options.json = true;
+        options.kallsyms = folder_ + "/kallsyms";
+        std::ofstream(options.kallsyms) << "c000000000100000 T _text\nc000000000101000 t a_loop\n";
+        return nlohmann::json::parse(said(run_report, options, expected_status))["pmus"][0];
+    }
+    std::string injected(const std::string &path)
+    {
+        InjectOptions options{path, folder_ + "/injected"};
+        EXPECT_EQ(said(run_inject, options, 1),
+                  options.output + ": 384 bytes of AUX data left out, 5 samples made of them\n");
+        return options.output;
+    }
+
+    std::string folder_;
+};
+INSTANTIATE_TEST_SUITE_P(EitherOrder, ImcRecording, testing::Values("little", "big"),
+                         [](const auto &order) { return std::string(order.param); });
+
+void expect_counts(const nlohmann::json &pmu)
+{
+    EXPECT_EQ(pmu["samples"], 5);
+    EXPECT_EQ(pmu["modes"]["user"], 3);
+    EXPECT_EQ(pmu["modes"]["kernel"], 1);
+    EXPECT_EQ(pmu["modes"]["guest-user"], 1);
+    ASSERT_EQ(pmu["hot"].size(), 4U);
+    EXPECT_EQ(pmu["hot"][0]["function"], "busy+0x420");
+    EXPECT_EQ(pmu["hot"][0]["samples"], 2);
+    ASSERT_EQ(pmu["threads"].size(), 2U);
+    EXPECT_EQ(pmu["threads"][0]["tid"], 100);
+    EXPECT_EQ(pmu["threads"][0]["samples"], 3);
+    EXPECT_EQ(pmu["threads"][1]["command"], "busy") << "inherited";
+    bool kernel = false;
+    for (const nlohmann::json &hot : pmu["hot"])
+        kernel |= hot["function"] == "a_loop" && hot["mode"] == "kernel" && hot["symbol"] == true;
+    EXPECT_TRUE(kernel) << "moved by 0x100000 since the copy of kallsyms was made: " << pmu["hot"];
+}
+
+TEST_P(ImcRecording, AuxDataIsReportedByThread)
+{
+    const nlohmann::json pmu = report(recording(kAux), 1);
+    expect_counts(pmu);
+    EXPECT_EQ(pmu["skipped_bytes"], 64);
+}
+
+TEST_P(ImcRecording, InjectedSamplesSayTheSame)
+{
+    const nlohmann::json pmu = report(injected(recording(kAux)), 0);
+    expect_counts(pmu);
+    EXPECT_EQ(pmu["skipped_bytes"], 0);
+}
+
+TEST_P(ImcRecording, SamplesAreCopiedAsTheyAre)
+{
+    const std::string path = recording(
+        "pmu 30 trace_imc\nevent 9 trace_imc// period 251\n"
+        "sample 9 user 0x10000420 pid 100 tid 100 time 5\n");
+    EXPECT_EQ(said(run_inject, InjectOptions{path, folder_ + "/same"}, 0),
+              folder_ + "/same: 0 bytes of AUX data left out, 0 samples made of them\n");
+    EXPECT_EQ(said(run_dump, DumpOptions{folder_ + "/same"}, 0).substr(0, 33),
+              "# trace_imc cpu 0: sample, file o");
+}
+
+TEST_P(ImcRecording, MissingSamplesAreCounted)
+{
+    const nlohmann::json pmu =
+        report(recording("pmu 30 trace_imc\nevent 9 trace_imc// period 251 raw\n"
+                         "sample 9 user 0x420 time 5\nimc-numbers 0 0\nimc 5 user 0x420\n"
+                         "sample 9 user 0x420 time 6\nimc-numbers 0 0\nimc 5 user 0x420\n"
+                         "sample 9 user 0x420 time 7\nimc-numbers 3 2\nimc 6 user 0x420\n"
+                         "sample 9 user 0x420 time 8\nimc-numbers 4 2\nimc 7 user 0x420 torn\n"),
+               0);
+    EXPECT_EQ(pmu["samples"], 3);
+    EXPECT_EQ(pmu["duplicates"], 1);
+    EXPECT_EQ(pmu["missing"], 2);
+    EXPECT_EQ(pmu["lost"], 2);
+    EXPECT_EQ(pmu["bad_payloads"], 1);
+}
+
+// Stock perf, from the cache of the guests, as in perf_accepts_test.cpp.
+TEST_P(ImcRecording, StockPerfReportsWhatWasInjected)
+{
+    const char *cache = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
+    const std::string guests =
+        (cache ? std::string(cache) : std::string(home ? home : "") + "/.cache/pmukit") +
+        "/guests/";
+    const std::string path = injected(recording(kAux));
+    for (const char *kernel : {"6.1", "6.12", "7.2"}) {
+        const std::string tree = guests + kernel;
+        if (!fs::exists(tree + "/usr/bin/perf")) {
+            ASSERT_EQ(cache, nullptr) << "no perf of " << kernel << "; run make setup";
+            GTEST_SKIP() << "no perf of " << kernel;
+        }
+        const std::string command = tree + "/lib64/ld-linux-x86-64.so.2 --library-path " + tree +
+                                    "/usr/lib/x86_64-linux-gnu " + tree +
+                                    "/usr/bin/perf script -F pid,tid,cpu,ip,period" + " -i " +
+                                    path + " 2>&1";
+        std::string text;
+        FILE *pipe = ::popen(command.c_str(), "r");
+        char chunk[4096];
+        while (size_t got = std::fread(chunk, 1, sizeof chunk, pipe))
+            text.append(chunk, got);
+        EXPECT_EQ(::pclose(pipe), 0) << text;
+        size_t lines = 0;
+        for (size_t at = 0; (at = text.find("10000420", at)) != text.npos; at++)
+            lines++;
+        EXPECT_EQ(lines, 2U) << kernel << ": " << text;
+        EXPECT_NE(text.find("100/101"), text.npos) << kernel << ": " << text;
+        EXPECT_NE(text.find(" 251 "), text.npos) << kernel << ": " << text;
+    }
+}
+
+}  // namespace
+}  // namespace pmukit::cli
