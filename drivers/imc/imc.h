@@ -31,8 +31,8 @@
 struct imc;
 struct imc_event;
 
-/* What the back-end is asked for; more chips than this are left alone. */
-#define IMC_MAX_CHIPS		32
+#define IMC_MAX_CHIPS		32	/* more are left alone */
+#define IMC_TRACEPOINTS		2
 
 /**
  * struct imc_engine - an engine that several events may use
@@ -178,7 +178,8 @@ struct imc_pmu {
  * @claim_lock: guards @claimed and @nr_claims; process context, innermost
  * @claimed: the type of core, thread and trace events that are open
  * @nr_claims: how many
- * @sched_switch: the tracepoint we are attached to
+ * @tracepoints: that tell us of tasks
+ * @attached: they do
  * @debugfs: the folder of control blocks
  * @pmus: by unit
  * @nr_pmus: how many are registered
@@ -204,7 +205,8 @@ struct imc {
 	u32 claimed;
 	unsigned int nr_claims;
 
-	struct tracepoint *sched_switch;
+	struct tracepoint *tracepoints[IMC_TRACEPOINTS];
+	bool attached;
 	struct dentry *debugfs;
 	struct imc_pmu *pmus[IMC_MAX_UNITS];
 	u32 nr_pmus;

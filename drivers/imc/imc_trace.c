@@ -8,12 +8,14 @@
  * record; the switch is where that makes a difference. What was written before it belongs to the
  * task that leaves, and perf still thinks of that one:
  *
- *   timer -------------.
- *   sched_switch -------+---> imc_trace_drain() ---> each event of the CPU: AUX area or samples
- *   stop, del ---------'
+ *   timer ----------------.
+ *   sched_switch ----------+---> imc_trace_drain() ---> each event of the CPU: AUX area or samples
+ *   sched_process_exit ----|
+ *   stop, del ------------'
  *
- * sched_switch is a tracepoint: perf tells a PMU of a switch only when the events change, which
- * those of a CPU never do, and those of a task do not between threads with the same events.
+ * These are tracepoints: perf tells a PMU of a switch only when the events change, which those of a
+ * CPU never do, and those of a task do not between threads with the same events. A task that ends
+ * has no number any more when it is switched from for the last time; so it is asked before.
  *
  * A drain is one section with interrupts off and takes IMC_SECTION records at most; the timer comes
  * again soon for the rest. At a switch there is no later: what is left then would be taken for
@@ -269,6 +271,23 @@ static void imc_trace_switch(void *data, bool preempt, struct task_struct *prev,
 		imc_trace_drain_task(cpu);
 }
 
+/*
+ * sched_process_exit: current ends, and is still somebody. Kernels before 6.16 do not pass
+ * group_dead, which is not looked at.
+ */
+static void imc_trace_exit(void *data, struct task_struct *task, bool group_dead)
+{
+	struct imc *imc = data;
+	struct imc_cpu *cpu;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(imc->cpus);
+	if (!list_empty(&cpu->tracing))
+		imc_trace_drain(cpu);
+	local_irq_restore(flags);
+}
+
 /* The engine */
 
 static int imc_trace_engine_start(struct imc *imc, struct imc_cpu *cpu)
@@ -379,16 +398,38 @@ static void *imc_trace_setup_aux(struct perf_event *event, void **pages, int nr_
 	return aux;
 }
 
-/* The tracepoint; modules may look for one, but not name it. */
+/* Tracepoints; modules may look for one, but not name it. */
 
-static void imc_trace_find(struct tracepoint *tp, void *found)
+static const struct {
+	const char *name;
+	void *probe;
+} imc_trace_points[] = {
+	{ "sched_switch",	imc_trace_switch },
+	{ "sched_process_exit",	imc_trace_exit },
+};
+
+static_assert(ARRAY_SIZE(imc_trace_points) == IMC_TRACEPOINTS);
+
+static void imc_trace_find(struct tracepoint *tp, void *data)
 {
-	if (!strcmp(tp->name, "sched_switch"))
-		*(struct tracepoint **)found = tp;
+	struct imc *imc = data;
+	u32 i;
+
+	for (i = 0; i < IMC_TRACEPOINTS; i++) {
+		if (!strcmp(tp->name, imc_trace_points[i].name))
+			imc->tracepoints[i] = tp;
+	}
+}
+
+static void imc_trace_detach_from(struct imc *imc, u32 nr)
+{
+	while (nr--)
+		tracepoint_probe_unregister(imc->tracepoints[nr], imc_trace_points[nr].probe, imc);
+	tracepoint_synchronize_unregister();
 }
 
 /**
- * imc_trace_attach - be told of switches from now on
+ * imc_trace_attach - be told of switches and ends of tasks from now on
  * @imc: all of it
  *
  * Here and not when an event is opened: it changes code, under locks that may not be taken there.
@@ -397,29 +438,32 @@ static void imc_trace_find(struct tracepoint *tp, void *found)
  */
 int imc_trace_attach(struct imc *imc)
 {
-	int ret;
+	int ret = 0;
+	u32 i;
 
 	if (!imc->trace)
 		return 0;
-	for_each_kernel_tracepoint(imc_trace_find, &imc->sched_switch);
-	if (!imc->sched_switch)
-		return -ENOENT;
-	ret = tracepoint_probe_register(imc->sched_switch, imc_trace_switch, imc);
+	for_each_kernel_tracepoint(imc_trace_find, imc);
+	for (i = 0; i < IMC_TRACEPOINTS && !ret; i++) {
+		ret = -ENOENT;
+		if (imc->tracepoints[i])
+			ret = tracepoint_probe_register(imc->tracepoints[i],
+							imc_trace_points[i].probe, imc);
+	}
+	imc->attached = !ret;
 	if (ret)
-		imc->sched_switch = NULL;
+		imc_trace_detach_from(imc, i - 1);
 	return ret;
 }
 
 /**
- * imc_trace_detach - the opposite; on return nobody is in the probe any more
+ * imc_trace_detach - the opposite; on return nobody is in a probe any more
  * @imc: all of it
  */
 void imc_trace_detach(struct imc *imc)
 {
-	if (!imc->sched_switch)
-		return;
-	tracepoint_probe_unregister(imc->sched_switch, imc_trace_switch, imc);
-	tracepoint_synchronize_unregister();
+	if (imc->attached)
+		imc_trace_detach_from(imc, IMC_TRACEPOINTS);
 }
 
 /* Registration */
