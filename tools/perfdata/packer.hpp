@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <concepts>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -35,10 +36,9 @@ public:
     Packer &string(std::string_view text)
     {
         constexpr size_t kAlign = 64;
-        const size_t room = (text.size() + 1 + kAlign - 1) / kAlign * kAlign;
-        put(static_cast<uint32_t>(room)).put(as_bytes(text));
-        bytes_.resize(bytes_.size() + room - text.size());
-        return *this;
+        std::string padded(text);
+        padded.resize((text.size() / kAlign + 1) * kAlign);
+        return put(static_cast<uint32_t>(padded.size())).put(as_bytes(padded));
     }
     // bytes: of the whole record.
     Packer &record_header(uint32_t type, uint16_t misc, size_t bytes)
