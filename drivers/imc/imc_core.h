@@ -11,7 +11,7 @@
 #include "imc_regs.h"
 
 /* What a catalogue may hold at most */
-#define IMC_CATALOG_MAX_BYTES	(1U << 20)
+#define IMC_CATALOG_MAX_BYTES	0x100000U
 #define IMC_MAX_UNITS		64
 #define IMC_MAX_UNIT_EVENTS	1024
 #define IMC_MAX_EVENTS		4096

@@ -3,8 +3,8 @@
  * imc: a back-end comes and goes, and the PMUs with it.
  *
  * In-Memory Collection of POWER9 and later: engines count and trace into memory; perf's side of
- * it is here, what drives the engines is a back-end (<pmukit/imc_backend.h>). Without one there is no
- * PMU. There is one at a time: its PMUs have fixed names.
+ * it is here, what drives the engines is a back-end (<pmukit/imc_backend.h>). Without one there is
+ * no PMU. There is one at a time: its PMUs have fixed names.
  *
  * The back-end's module stays while events are open (imc_event.c), so when it leaves, none is.
  */

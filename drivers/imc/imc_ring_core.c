@@ -118,8 +118,10 @@ static void imc_ring_find_start(struct imc_ring *ring)
 	bool there = there_tb > ring->newest_tb;
 
 	ring->restarted = !here && !there;
-	if (there && (!here || there_tb < here_tb))
-		ring->written = ring->taken = beginning;
+	if (there && (!here || there_tb < here_tb)) {
+		ring->written = beginning;
+		ring->taken = beginning;
+	}
 }
 
 static void imc_ring_overwrite(struct imc_ring *ring, struct imc_ring_tally *tally)

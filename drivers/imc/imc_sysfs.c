@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: format/, events/, caps/, stats/ and alias of a PMU. Documentation/ABI/testing has the promise.
+ * imc: format/, events/, caps/, stats/ and alias of a PMU. Documentation/ABI/testing has the
+ * promise.
  *
  * Context: process context. What is shown never changes while the PMU is registered.
  */

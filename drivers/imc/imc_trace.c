@@ -40,7 +40,7 @@
 #define IMC_PAUSE_NS		(100 * NSEC_PER_USEC)
 #define IMC_RECORD_BYTES	(IMC_RECORD_WORDS * sizeof(u64))
 
-static_assert(PMUKIT_IMC_WORDS == PMUKIT_IMC_W_RECORD + IMC_RECORD_WORDS);
+static_assert(PMUKIT_IMC_W_RECORD + IMC_RECORD_WORDS == PMUKIT_IMC_WORDS);
 static_assert(PMUKIT_IMC_WORDS <= PMUKIT_RECORD_WORDS);
 
 /* Handing records over */
@@ -152,7 +152,7 @@ static u32 imc_trace_room(struct imc_event *ev)
 	if (!imc_trace_runs(ev))
 		return 0;
 	if (pmukit_sink_open_aux(&ev->sink, &ev->pev)) {
-		ev->sink.room_words -= min(ev->sink.room_words, (u32)IMC_RECORD_WORDS);
+		ev->sink.room_words -= min_t(u32, ev->sink.room_words, IMC_RECORD_WORDS);
 		return ev->sink.room_words / IMC_RECORD_WORDS;
 	}
 	return imc_trace_has_aux(ev) ? 0 : IMC_SECTION;
@@ -260,7 +260,7 @@ static enum hrtimer_restart imc_trace_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* sched_switch: on the CPU of the switch, interrupts off, before it; current is the one to leave. */
+/* sched_switch: on the CPU of the switch, interrupts off, before it; current is about to leave. */
 static void imc_trace_switch(void *data, bool preempt, struct task_struct *prev,
 			     struct task_struct *next, unsigned int prev_state)
 {

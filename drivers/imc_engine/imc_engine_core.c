@@ -143,9 +143,9 @@ u64 imc_engine_32mhz(u64 ns)
 }
 
 /*
- * The first moment after now on a grid: CPMC counts on while nobody looks, so the moments of a thread
- * do not depend on when it was started. Otherwise a task that never runs for a whole period would
- * not be seen at all.
+ * The first moment after now on a grid: CPMC counts on while nobody looks, so the moments of a
+ * thread do not depend on when it was started. Otherwise a task that never runs for a whole period
+ * would not be seen at all.
  */
 u64 imc_engine_next_tick(u64 now_ns, u64 period_ns, u64 phase_ns)
 {

@@ -3,10 +3,10 @@
  * imc_engine: cores and threads. HTM is the part of a core that runs either the counters of the
  * core and its threads, or the trace of its threads (Documentation/devices/imc_engine-model.rst).
  *
- * While a core's HTM runs, every thread of it has a tick on its own CPU. Counting, the tick posts to
- * memory what the scheduler's probe gathered; tracing, it writes down what it interrupted. A tick
- * that finds HTM stopped does not come again; so stop needs nothing from other CPUs, and a start
- * soon after finds ticks still there.
+ * While a core's HTM runs, every thread of it has a tick on its own CPU. Counting, the tick posts
+ * to memory what the scheduler's probe gathered; tracing, it writes down what it interrupted. A
+ * tick that finds HTM stopped does not come again; so stop needs nothing from other CPUs, and a
+ * start soon after finds ticks still there.
  */
 
 #include <linux/bitfield.h>
@@ -256,7 +256,7 @@ static void imc_engine_kicked(void *data)
 	struct imc_engine_thread *thread = data;
 
 	atomic_set(&thread->kicked, 0);
-	smp_mb();	/* who finds kicked set wrote before we look; pairs with imc_engine_kick() */
+	smp_mb();	/* who finds kicked set wrote before; pairs with imc_engine_kick() */
 	imc_engine_tick_start(thread);
 }
 
@@ -481,7 +481,7 @@ void imc_engine_htm_finish(void)
 
 	for_each_possible_cpu(cpu)
 		while (atomic_read(&imc_engine_thread_of(cpu)->kicked))
-			msleep(1);
+			usleep_range(500, 1000);
 	/* A kick that has said so may still be at its last instructions, with interrupts off. */
 	synchronize_rcu();
 	imc_engine_cores_free();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * imc_engine: a software engine in place of the hardware and firmware of In-Memory Collection
- * (Documentation/devices/imc_engine-model.rst). It is loaded explicitly, after imc.ko, and says what
- * it is in the log and in sysfs. It never calls the driver: it writes memory, as hardware does.
+ * (Documentation/devices/imc_engine-model.rst). It is loaded explicitly, after imc.ko, and says
+ * what it is in the log and in sysfs. It never calls the driver: it writes memory, as hardware
+ * does.
  *
  * The engine is the driver's last, and goes first: when pmukit_imc_unregister_backend() has
  * returned, no memory of the driver is in any register.

@@ -48,8 +48,8 @@ struct pmukit_imc_chip {
  * @chips: fill in up to @max chips and return how many there are
  * @chip_of: chip_id of a CPU, negative: none
  *
- * A CPU stands for its core in CORE and TRACE and for its chip in NEST. Counters of a thread are the
- * core engine's too, written where LDBAR says. Return: 0 or -errno.
+ * A CPU stands for its core in CORE and TRACE and for its chip in NEST. Counters of a thread are
+ * the core engine's too, written where LDBAR says. Return: 0 or -errno.
  */
 struct pmukit_imc_backend {
 	const char *name;
