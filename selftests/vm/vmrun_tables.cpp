@@ -983,7 +983,7 @@ Scenario imc_bench()
     bench.name = "bench";
     bench.steps = {{"reload",
                     "rmmod imc_engine && insmod /lib/vmrun/imc_engine.ko cpmc_load=0xfffff381 && "
-                    "printf 'TAP version 13\n1..1\nok 1 a period of 100 us\n'",
+                    "printf 'TAP version 13\\n1..1\\nok 1 a period of 100 us\\n'",
                     60},
                    {"bench", "imc_bench", 600}};
     return bench;
