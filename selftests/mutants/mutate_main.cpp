@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// mutate list FILE          one line a mutant: number, kind, line, what stands there, what replaces
-// it mutate apply FILE NUMBER  FILE with that mutant, on standard output mutate hand-list LIST one
-// line a mutant: name, file, tests mutate hand-apply LIST NAME  its file with the mutant, on
-// standard output (paths from the working folder)
+// mutate list FILE             lines "number, kind, line, what stands there, what replaces it"
+// mutate apply FILE NUMBER     FILE with that mutant, on standard output
+// mutate hand-list LIST        one line a mutant: name, file, tests
+// mutate hand-apply LIST NAME  its file with the mutant, on standard output
+// mutate hand-check LIST       nothing, if each mutant of the list finds its lines
+// Paths are from the working folder.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -91,19 +93,33 @@ Result<std::string> hand_list(const std::string &path)
     return out;
 }
 
+Result<std::string> apply_to_its_file(const mutants::HandMutant &mutant)
+{
+    auto text = read_file(mutant.file);
+    if (!text)
+        return text;
+    return mutants::mutated(*text, mutant);
+}
+
+Result<std::string> hand_check(const std::string &path)
+{
+    auto hand = read_hand(path);
+    if (!hand)
+        return hand.error();
+    for (const mutants::HandMutant &mutant : *hand)
+        if (auto text = apply_to_its_file(mutant); !text)
+            return text;
+    return std::string();
+}
+
 Result<std::string> hand_apply(const std::string &path, std::string_view name)
 {
     auto hand = read_hand(path);
     if (!hand)
         return hand.error();
-    for (const mutants::HandMutant &mutant : *hand) {
-        if (mutant.name != name)
-            continue;
-        auto text = read_file(mutant.file);
-        if (!text)
-            return text;
-        return mutants::mutated(*text, mutant);
-    }
+    for (const mutants::HandMutant &mutant : *hand)
+        if (mutant.name == name)
+            return apply_to_its_file(mutant);
     return Error{Errc::kUsage, fmt::format("{} has no mutant '{}'", path, name)};
 }
 
@@ -120,9 +136,11 @@ Result<std::string> run(std::span<char *const> words)
         return hand_list(words[2]);
     if (is("hand-apply"sv, 4))
         return hand_apply(words[2], words[3]);
-    return Error{
-        Errc::kUsage,
-        "usage: mutate list FILE | apply FILE NUMBER | hand-list LIST | hand-apply LIST NAME"};
+    if (is("hand-check"sv, 3))
+        return hand_check(words[2]);
+    return Error{Errc::kUsage,
+                 "usage: mutate list FILE | apply FILE NUMBER | hand-list LIST | hand-apply LIST "
+                 "NAME | hand-check LIST"};
 }
 
 }  // namespace
