@@ -1,0 +1,693 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * cache_qos: what the hardware says, who is watched, which RMID a CPU has to carry, and what the
+ * numbers mean; plain data and arithmetic, which tests in user space run as well.
+ *
+ * A CPU carries one RMID at a time, and several monitors want the same cycles: a task's, its
+ * group's, that group's parent's, its cgroup's, its CPU's. So RMIDs do not belong to monitors.
+ * An *atom* is a set of monitors that are wanted together; each atom has one RMID, and the value of
+ * a monitor is the sum over the atoms it is in. Nothing conflicts, nothing takes turns, a parent
+ * contains its children exactly. Documentation/decisions/0008-cache-qos-atoms.rst.
+ *
+ *    group of the task ---> set of monitors --+
+ *    task               ---> set of monitors --+--> union = members of an atom --> RMID
+ *    cgroup of the task ---> set of monitors --+
+ *    CPU                ---> set of monitors --+
+ *
+ * The four sets are interned: their numbers are what is compared at a context switch.
+ *
+ * An RMID is FREE, then USED by an atom, then in LIMBO until its lines have left the caches, then
+ * FREE. The lines of an RMID in limbo still count for the monitors its atom was made for.
+ *
+ * Files: cache_qos_hw_core.c (CPUID, registers), cache_qos_core.c (monitors, sets, nodes, tasks,
+ * atoms, switch), cache_qos_sum_core.c (cells, limbo, values).
+ *
+ * Locking is the caller's. There is one lock, "the lock", a raw spinlock taken with interrupts
+ * off; functions want it held unless they say otherwise. It is not taken at a context switch,
+ * but when a CPU sees a combination of sets for the first time since the configuration changed.
+ * After a change the caller drops the lock and makes every CPU resolve again (an IPI) before it
+ * returns to whoever asked: until then a CPU may still carry an RMID that is in limbo.
+ * Nothing here sleeps or allocates.
+ */
+#ifndef CACHE_QOS_CORE_H
+#define CACHE_QOS_CORE_H
+
+#include <linux/types.h>
+
+#include <pmukit/cache_qos.h>
+#include <pmukit/cache_qos_backend.h>
+
+#include "cache_qos_regs.h"
+
+#define CACHE_QOS_MAX_RMIDS	4096	/* the width of EVTSEL's field */
+#define CACHE_QOS_MAX_DOMAINS	64
+#define CACHE_QOS_MAX_MONITORS	512
+#define CACHE_QOS_MAX_NODES	512	/* groups and cgroups */
+#define CACHE_QOS_MAX_DEPTH	16	/* of nodes, the root not counted */
+#define CACHE_QOS_MAX_SETS	2048
+#define CACHE_QOS_SET_WORDS	(CACHE_QOS_MAX_MONITORS / 64)
+#define CACHE_QOS_CACHE_SLOTS	64	/* of a CPU: combinations it remembers */
+
+#define CACHE_QOS_NONE		0xffffU	/* no node, no monitor, no domain */
+#define CACHE_QOS_ALL		0xfffeU	/* all domains */
+#define CACHE_QOS_ROOT		0	/* the node that is the root of the groups */
+#define CACHE_QOS_MACHINE	0	/* the monitor that is everything; always there */
+#define CACHE_QOS_MISS		~0U	/* cache_qos_resolve(): ask again under the lock */
+
+/* The hardware: cache_qos_hw_core.c */
+
+/* Events that hardware counts, as indices; REMOTE is derived of two */
+enum cache_qos_index {
+	CACHE_QOS_OCCUPANCY,
+	CACHE_QOS_TOTAL,
+	CACHE_QOS_LOCAL,
+	CACHE_QOS_NR_READ,
+	CACHE_QOS_REMOTE = CACHE_QOS_NR_READ,
+	CACHE_QOS_NR_EVENTS,
+	CACHE_QOS_NR_COUNTED = CACHE_QOS_NR_EVENTS - 1,	/* all but OCCUPANCY */
+};
+
+/**
+ * struct cache_qos_hw - what CPUID says, the same of all CPUs
+ * @nr_rmid: RMIDs, 0 among them
+ * @scale: bytes of a unit
+ * @width: bits of the bandwidth counters
+ * @events: BIT(enum cache_qos_index) of those that can be read, REMOTE included
+ * @factor: of the correction of bandwidth above @factor_above, times 2^20; 0: none needed
+ * @factor_above: highest RMID that needs no correction
+ * @restarts: a counter that was unavailable begins again at 0 (AMD)
+ * @abmc: bandwidth counters are bound to RMIDs by somebody (AMD ABMC): the events are withdrawn
+ * @wrap_ns: a counter cannot go round in less; ~0: never
+ */
+struct cache_qos_hw {
+	u32 nr_rmid;
+	u32 scale;
+	u32 width;
+	u32 events;
+	u32 factor;
+	u32 factor_above;
+	bool restarts;
+	bool abmc;
+	u64 wrap_ns;
+};
+
+/**
+ * cache_qos_hw_read - what one CPU says
+ * @backend: who has its registers
+ * @cpu: the CPU, on which this runs with interrupts off
+ * @hw: filled in
+ * @error: -errno, where NULL is not returned
+ *
+ * Return: NULL, or why this CPU cannot be used. Needs no lock.
+ */
+const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, unsigned int cpu,
+			      struct cache_qos_hw *hw, int *error);
+
+/**
+ * cache_qos_hw_join - make it legal on one more CPU
+ * @all: of the CPUs so far; keeps the smaller number of RMIDs and the events both have
+ * @one: of one more
+ *
+ * Return: NULL, or in what they differ that must not differ (-EINVAL). Needs no lock.
+ */
+const char *cache_qos_hw_join(struct cache_qos_hw *all, const struct cache_qos_hw *one);
+
+/**
+ * cache_qos_hw_finish - what follows of the rest, once all CPUs are joined
+ * @hw: of all CPUs
+ * @max_bytes_per_second: no L3 moves more
+ */
+void cache_qos_hw_finish(struct cache_qos_hw *hw, u64 max_bytes_per_second);
+
+/*
+ * The value of QM_EVTSEL; the distance between two values of a counter that may have wrapped once;
+ * corrected and scaled chunks of bandwidth of an RMID.
+ */
+u64 cache_qos_evtsel(u32 rmid, enum cache_qos_index event);
+u64 cache_qos_delta(u64 now, u64 before, u32 width);
+u64 cache_qos_bytes(const struct cache_qos_hw *hw, u32 rmid, u64 chunks);
+
+/* What became of one read */
+enum cache_qos_read_status {
+	CACHE_QOS_READ_SKIPPED,		/* the event is not there */
+	CACHE_QOS_READ_OK,
+	CACHE_QOS_READ_UNAVAILABLE,	/* bit 62 */
+	CACHE_QOS_READ_ERROR,		/* bit 63, or the register refused */
+	CACHE_QOS_READ_STOLEN,		/* somebody wrote EVTSEL in between, again and again */
+};
+
+/**
+ * struct cache_qos_sample - the counters of an RMID as they were read together
+ * @status: enum cache_qos_read_status by event
+ * @data: in units; valid where @status is CACHE_QOS_READ_OK
+ */
+struct cache_qos_sample {
+	u8 status[CACHE_QOS_NR_READ];
+	u64 data[CACHE_QOS_NR_READ];
+};
+
+/**
+ * cache_qos_read_rmid - read all events of an RMID in the domain of this CPU
+ * @backend: who has the registers
+ * @hw: of all CPUs
+ * @rmid: below hw->nr_rmid
+ * @paranoid: read QM_EVTSEL back, and begin again up to four times if it was changed
+ * @sample: filled in
+ *
+ * Interrupts off, not in an NMI. QM_EVTSEL is left as it was found. LOCAL is read before TOTAL, so
+ * that their difference is not negative. Needs no lock.
+ */
+void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
+			 const struct cache_qos_hw *hw, u32 rmid, bool paranoid,
+			 struct cache_qos_sample *sample);
+
+/* State */
+
+/**
+ * struct cache_qos_members - a set of monitors
+ * @word: bit m % 64 of word m / 64 is monitor m. CACHE_QOS_MACHINE is never in a set.
+ */
+struct cache_qos_members {
+	u64 word[CACHE_QOS_SET_WORDS];
+};
+
+/**
+ * struct cache_qos_set - an interned set; number 0 is the empty one
+ * @members: of it
+ * @refs: nodes, tasks and CPUs that name it; 0: the place is free
+ */
+struct cache_qos_set {
+	struct cache_qos_members members;
+	u32 refs;
+};
+
+/**
+ * struct cache_qos_sum - a count, before and after the correction and the scale
+ * @raw: in units
+ * @bytes: in bytes
+ */
+struct cache_qos_sum {
+	u64 raw;
+	u64 bytes;
+};
+
+/**
+ * struct cache_qos_monitor - something that is watched
+ * @kind: enum pmukit_cache_qos_kind
+ * @used: the place is taken
+ * @status: PMUKIT_CACHE_QOS_S_* that stay while it lives
+ * @generation: changes with the set of RMIDs behind it
+ * @missed: times an RMID was wanted for it and there was none
+ * @failures: passes without any good reading, in a row
+ */
+struct cache_qos_monitor {
+	u8 kind;
+	bool used;
+	u32 status;
+	u32 generation;
+	u32 missed;
+	u32 failures;
+};
+
+/**
+ * struct cache_qos_node - a group, or a cgroup that is watched
+ * @used: the place is taken
+ * @parent: node; CACHE_QOS_NONE: it is at the top
+ * @monitor: of its own; CACHE_QOS_NONE: it counts for the nearest ancestor that has one
+ * @set: monitors of it and of all its ancestors. Read at context switches without the lock.
+ * @children: nodes whose parent it is
+ * @tasks: tasks that are in it
+ */
+struct cache_qos_node {
+	bool used;
+	u16 parent;
+	u16 monitor;
+	u16 set;
+	u32 children;
+	u32 tasks;
+};
+
+/**
+ * struct cache_qos_task - what is known of a task; the caller keeps one for each it tracks
+ * @node: its group. Read at context switches without the lock, as is @set.
+ * @set: monitors of its own
+ *
+ * A task without one is in CACHE_QOS_ROOT and has no monitors of its own.
+ */
+struct cache_qos_task {
+	u16 node;
+	u16 set;
+};
+
+enum cache_qos_rmid_state {
+	CACHE_QOS_FREE,
+	CACHE_QOS_USED,
+	CACHE_QOS_LIMBO,
+};
+
+/**
+ * struct cache_qos_atom - an RMID, and the set of monitors it works for
+ * @state: enum cache_qos_rmid_state
+ * @dirty: it was given out while its lines were above the threshold
+ * @next: in the list of free ones
+ * @members: in FREE: none; in LIMBO: those that still count its lines
+ * @since_ns: when it came into this state
+ */
+struct cache_qos_atom {
+	u8 state;
+	bool dirty;
+	u16 next;
+	struct cache_qos_members members;
+	u64 since_ns;
+};
+
+/**
+ * struct cache_qos_cell - what was read of an RMID in a domain
+ * @occupancy: in units, at the last good read
+ * @bound: in units: so much of @occupancy at most was there before the RMID was given out
+ * @last: counters as they were read, by event - 1
+ * @chunks: what they have counted since they were first read; REMOTE derived; never falls
+ * @base: @chunks when the RMID was given out
+ * @time_ns: when each event was last read well; 0: not since the domain came online
+ * @known: BIT(event): @last is valid
+ * @status: enum cache_qos_read_status of the last read, by event
+ */
+struct cache_qos_cell {
+	u64 occupancy;
+	u64 bound;
+	u64 last[CACHE_QOS_NR_READ - 1];
+	u64 chunks[CACHE_QOS_NR_COUNTED];
+	u64 base[CACHE_QOS_NR_COUNTED];
+	u64 time_ns[CACHE_QOS_NR_READ];
+	u8 known;
+	u8 status[CACHE_QOS_NR_READ];
+};
+
+/**
+ * struct cache_qos_domain - an L3
+ * @is: what the back-end says of it
+ * @nr_cpus: CPUs of it that are online; 0: it is offline
+ * @cells: by RMID; memory of the caller, cleared
+ * @banked: by monitor: counts of atoms that are no more; memory of the caller, cleared
+ * @violations: passes that found more lines than the cache has
+ */
+struct cache_qos_domain {
+	struct pmukit_cache_qos_domain is;
+	u32 nr_cpus;
+	struct cache_qos_cell *cells;
+	struct cache_qos_sum (*banked)[CACHE_QOS_NR_COUNTED];
+	u64 violations;
+};
+
+/**
+ * struct cache_qos_slot - a combination of sets that a CPU has seen
+ * @key: the four sets
+ * @generation: of the configuration it was found in; 0: none
+ * @rmid: what it led to
+ */
+struct cache_qos_slot {
+	u64 key;
+	u32 generation;
+	u32 rmid;
+};
+
+/**
+ * struct cache_qos_cpu - a CPU; but for @set, used on the CPU itself with interrupts off
+ * @cpu: its number
+ * @set: its monitors
+ * @domain: its L3 as an index; CACHE_QOS_NONE: it has not been online
+ * @rmid: what it carries; read by others to learn which RMIDs are in use
+ * @closid: the upper half of PQR_ASSOC, which is not ours
+ * @ready: PQR_ASSOC was read and is ours
+ * @slots: combinations it remembers
+ * @writes: of PQR_ASSOC
+ * @faults: writes of it that were refused
+ * @hijacks: times PQR_ASSOC was found changed by somebody else
+ */
+struct cache_qos_cpu {
+	unsigned int cpu;
+	u16 set;
+	u16 domain;
+	u32 rmid;
+	u32 closid;
+	bool ready;
+	struct cache_qos_slot slots[CACHE_QOS_CACHE_SLOTS];
+	u64 writes;
+	u64 faults;
+	u64 hijacks;
+};
+
+/* For cache_qos.notify */
+enum cache_qos_news {
+	CACHE_QOS_NEWS_ALLOC,
+	CACHE_QOS_NEWS_LIMBO,
+	CACHE_QOS_NEWS_FREE,
+	CACHE_QOS_NEWS_DIRTY,		/* was to be freed, but there are too many lines */
+};
+
+/**
+ * struct cache_qos_stats - what happened since the driver was loaded
+ * @unavailable: reads the hardware had no value for
+ * @errors: reads the hardware refused
+ * @stolen: reads given up because somebody else kept writing EVTSEL
+ * @uncertain: counts left out because a counter may have gone round unseen
+ * @partial: times an atom was wanted and there was no RMID
+ * @dirty: RMIDs given out above the threshold
+ */
+struct cache_qos_stats {
+	u64 unavailable;
+	u64 errors;
+	u64 stolen;
+	u64 uncertain;
+	u64 partial;
+	u64 dirty;
+};
+
+/**
+ * struct cache_qos - everything
+ * @hw: of all CPUs
+ * @backend: who has the registers
+ * @threshold: units: an RMID with fewer in every domain is free again
+ * @limbo_min_ns: how long an RMID stays in limbo where occupancy cannot be read
+ * @alloc_dirty: rather take the cleanest RMID in limbo than refuse
+ * @yielded: somebody else has the registers: no writes, no reads, values stay
+ * @generation: of the configuration; never 0
+ * @notify: NULL, or told of each change of an RMID; under the lock, also at context switches
+ * @stats: what happened
+ * @nr_atoms: by enum cache_qos_rmid_state; RMID 0 is none of them
+ * @first_free: oldest free RMID; 0: none
+ * @last_free: newest
+ * @atoms: by RMID; memory of the caller, cleared, hw.nr_rmid of them
+ * @cpus: by number; NULL: not possible. Memory of the caller.
+ * @nr_cpus: places in @cpus
+ * @nr_domains: that have ever been online
+ * @free_sets: places left
+ * @domains: in the order they came
+ * @monitors: by number
+ * @nodes: by number
+ * @sets: by number
+ */
+struct cache_qos {
+	struct cache_qos_hw hw;
+	const struct pmukit_cache_qos_backend *backend;
+	u64 threshold;
+	u64 limbo_min_ns;
+	bool alloc_dirty;
+	bool yielded;
+	u32 generation;
+	void (*notify)(struct cache_qos *cq, enum cache_qos_news news, u32 rmid);
+	struct cache_qos_stats stats;
+	u32 nr_atoms[CACHE_QOS_LIMBO + 1];
+	u16 first_free;
+	u16 last_free;
+	struct cache_qos_atom *atoms;
+	struct cache_qos_cpu **cpus;
+	unsigned int nr_cpus;
+	u32 nr_domains;
+	u32 free_sets;
+	struct cache_qos_domain domains[CACHE_QOS_MAX_DOMAINS];
+	struct cache_qos_monitor monitors[CACHE_QOS_MAX_MONITORS];
+	struct cache_qos_node nodes[CACHE_QOS_MAX_NODES];
+	struct cache_qos_set sets[CACHE_QOS_MAX_SETS];
+};
+
+/* Life: cache_qos_core.c */
+
+/**
+ * cache_qos_init - the state after loading: nobody is watched, all RMIDs but 0 are in limbo
+ * @cq: cleared
+ * @backend: who has the registers
+ * @hw: of all CPUs, finished
+ * @atoms: cleared, hw->nr_rmid of them
+ * @cpus: an entry for each possible CPU, with its cpu filled in and the rest cleared
+ * @nr_cpus: places in @cpus
+ *
+ * RMIDs become free as the first passes find them clean: read all of them in all domains
+ * (cache_qos_fold()), then call cache_qos_limbo_pass(). The threshold is set by the first
+ * cache_qos_domain_add(), and again by cache_qos_set_threshold().
+ */
+void cache_qos_init(struct cache_qos *cq, const struct pmukit_cache_qos_backend *backend,
+		    const struct cache_qos_hw *hw, struct cache_qos_atom *atoms,
+		    struct cache_qos_cpu **cpus, unsigned int nr_cpus);
+
+/**
+ * cache_qos_cpu_online - a CPU takes part; reads PQR_ASSOC and keeps its upper half
+ * @cq: everything
+ * @cpu: its number; this runs on it
+ * @domain: index of its L3
+ * @force: do not mind an RMID that somebody else has put there
+ *
+ * PQR_ASSOC is not written before cache_qos_carry().
+ *
+ * Return: 0, -EBUSY: somebody else uses the RMID of this CPU, -EIO: the register is not there.
+ */
+int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain, bool force);
+
+/* A CPU leaves: its domain has one less. It runs on it; its RMID becomes 0. */
+void cache_qos_cpu_offline(struct cache_qos *cq, unsigned int cpu);
+
+/*
+ * The driver leaves, or yields: the RMID of this CPU becomes 0, if it is still the one we wrote.
+ * It is not written again until cache_qos_cpu_online(). Runs on the CPU, interrupts off; needs no
+ * lock.
+ */
+void cache_qos_cpu_release(struct cache_qos *cq, unsigned int cpu);
+
+/*
+ * Monitors: cache_qos_core.c
+ *
+ * Where an RMID is needed and there is none the answer is -EBUSY if some are in limbo, -ENOSPC if
+ * all are used; -ENOSPC also where a table is full. Nothing has changed then.
+ */
+
+/* A monitor that watches nothing yet. Return: its number or -ENOSPC. */
+int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind);
+
+/*
+ * It is taken out of all sets and atoms; atoms that nobody needs any more go into limbo. Not for a
+ * monitor of a node (cache_qos_node_monitor()) nor for CACHE_QOS_MACHINE.
+ */
+void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns);
+
+/*
+ * A monitor watches a task, a CPU too; 0 if it does already. An RMID for the task in its group, or
+ * for the CPU, is taken at once, so that who is not refused is counted. Unwatching gives no
+ * RMID back; the end of the monitor does.
+ */
+int cache_qos_task_watch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor,
+			 u64 now_ns);
+void cache_qos_task_unwatch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor);
+int cache_qos_cpu_watch(struct cache_qos *cq, unsigned int cpu, u16 monitor, u64 now_ns);
+void cache_qos_cpu_unwatch(struct cache_qos *cq, unsigned int cpu, u16 monitor);
+
+/* The tree of groups, and that of cgroups: cache_qos_core.c */
+
+/**
+ * cache_qos_node_make - a new group, or a cgroup that is to be watched
+ * @cq: everything
+ * @parent: node; CACHE_QOS_ROOT: a group at the top; CACHE_QOS_NONE: a cgroup with no ancestor
+ *	that is watched
+ *
+ * It has no monitor of its own: its tasks count for the nearest ancestor that has one.
+ *
+ * Return: its number, -ENOSPC: too many, -ENAMETOOLONG: more than CACHE_QOS_MAX_DEPTH deep.
+ */
+int cache_qos_node_make(struct cache_qos *cq, u16 parent);
+
+/**
+ * cache_qos_node_remove - a group or cgroup is no more
+ * @cq: everything
+ * @node: without tasks (move them to the parent first) and without children
+ * @now_ns: time
+ *
+ * Its monitor ends; the lines it leaves stay in the sums of its ancestors.
+ *
+ * Return: 0, -ENOTEMPTY: it has children, -EBUSY: it has tasks.
+ */
+int cache_qos_node_remove(struct cache_qos *cq, u16 node, u64 now_ns);
+
+/**
+ * cache_qos_node_monitor - switch the monitor of a group or cgroup
+ * @cq: everything
+ * @node: not CACHE_QOS_ROOT, whose monitor is CACHE_QOS_MACHINE for ever
+ * @on: it gets one, and an RMID at once, or loses it
+ * @kind: PMUKIT_CACHE_QOS_KIND_GROUP or PMUKIT_CACHE_QOS_KIND_CGROUP
+ * @now_ns: time
+ *
+ * Return: 0, also where it is so already, or -EBUSY, -ENOSPC as above (configfs: -EAGAIN),
+ * -EINVAL: it is the root.
+ */
+int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
+			   enum pmukit_cache_qos_kind kind, u64 now_ns);
+
+/*
+ * A cgroup between two that are watched is watched as well: @parent is new for @node.
+ * Return: 0 or -ENAMETOOLONG.
+ */
+int cache_qos_node_reparent(struct cache_qos *cq, u16 node, u16 parent);
+
+/*
+ * The nearest node that has a monitor, @node itself among them; CACHE_QOS_NONE: none. For groups
+ * always one, CACHE_QOS_ROOT at the end.
+ */
+u16 cache_qos_node_monitored(const struct cache_qos *cq, u16 node);
+
+/*
+ * Tasks: cache_qos_core.c
+ *
+ * A new one is in CACHE_QOS_ROOT without monitors of its own. A child is where its parent is, with
+ * the same monitors; the caller leaves out those that are not inherited by unwatching. A task that
+ * is plain again needs not be tracked.
+ */
+void cache_qos_task_init(struct cache_qos *cq, struct cache_qos_task *task);
+void cache_qos_task_fork(struct cache_qos *cq, const struct cache_qos_task *parent,
+			 struct cache_qos_task *child);
+void cache_qos_task_move(struct cache_qos *cq, struct cache_qos_task *task, u16 node);
+void cache_qos_task_exit(struct cache_qos *cq, struct cache_qos_task *task);
+bool cache_qos_task_plain(const struct cache_qos_task *task);
+
+/* Context switches: cache_qos_core.c */
+
+/**
+ * cache_qos_resolve - the RMID for a task on this CPU, if the CPU has seen its like
+ * @cq: everything
+ * @cpu: this CPU; interrupts off
+ * @task: NULL: it is not tracked, or idle
+ * @cgroup: node of the nearest watched cgroup; CACHE_QOS_NONE: none, or idle
+ *
+ * Return: an RMID, or CACHE_QOS_MISS. Needs no lock, takes none, writes nothing.
+ */
+u32 cache_qos_resolve(const struct cache_qos *cq, const struct cache_qos_cpu *cpu,
+		      const struct cache_qos_task *task, u16 cgroup);
+
+/**
+ * cache_qos_resolve_slow - the same, with the lock held: finds or makes the atom and remembers it
+ * @cq: everything
+ * @cpu: this CPU
+ * @task: as above
+ * @cgroup: as above
+ * @now_ns: time
+ *
+ * If there is no RMID for the atom, the largest subset that has one counts, or else RMID 0: never
+ * too much, and who is missing becomes PMUKIT_CACHE_QOS_S_PARTIAL.
+ *
+ * Return: an RMID.
+ */
+u32 cache_qos_resolve_slow(struct cache_qos *cq, struct cache_qos_cpu *cpu,
+			   const struct cache_qos_task *task, u16 cgroup, u64 now_ns);
+
+/*
+ * From here on this CPU carries @rmid: one write of PQR_ASSOC, none if it does already, if the CPU
+ * is not ready, or after cache_qos_yield(). Interrupts off; needs no lock.
+ */
+void cache_qos_carry(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 rmid);
+
+/*
+ * Is PQR_ASSOC of this CPU what we wrote? If not, count a hijack, take over the upper half and write
+ * our RMID again. Interrupts off; needs no lock.
+ */
+bool cache_qos_check_pqr(struct cache_qos *cq, struct cache_qos_cpu *cpu);
+
+/* Domains, readings, limbo: cache_qos_sum_core.c */
+
+/* Index of a domain by the back-end's id; CACHE_QOS_NONE: it has never been online. */
+u16 cache_qos_domain_find(const struct cache_qos *cq, u32 id);
+
+/**
+ * cache_qos_domain_add - an L3 that is seen for the first time
+ * @cq: everything
+ * @is: what the back-end says of it
+ * @cells: cleared, hw.nr_rmid of them
+ * @banked: cleared, CACHE_QOS_MAX_MONITORS of them
+ *
+ * Return: its index or -ENOSPC.
+ */
+int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_domain *is,
+			 struct cache_qos_cell *cells,
+			 struct cache_qos_sum (*banked)[CACHE_QOS_NR_COUNTED]);
+
+/*
+ * Has an RMID to be read in pass number @pass: always if it is used or in limbo, if it is 0 and if
+ * it is the next to be given out; free ones now and then. Needs no lock.
+ */
+bool cache_qos_wanted(const struct cache_qos *cq, u32 rmid, u32 pass);
+
+/* A sample of an RMID in a domain, read at @now_ns. */
+void cache_qos_fold(struct cache_qos *cq, u16 domain, u32 rmid,
+		    const struct cache_qos_sample *sample, u64 now_ns);
+
+/*
+ * RMIDs in limbo that were read clean in all domains since they came there, and that no CPU
+ * carries, become free. To be called after each pass. Return: how many.
+ */
+u32 cache_qos_limbo_pass(struct cache_qos *cq, u64 now_ns);
+
+/* After a pass: more lines than the cache has are a violation and are counted. */
+void cache_qos_check_domain(struct cache_qos *cq, u16 domain);
+
+/*
+ * Somebody else has the registers: values freeze, nothing is written from here on. The caller calls
+ * cache_qos_cpu_release() on each CPU. Afterwards, with the registers free again and on each CPU
+ * cache_qos_cpu_online(), everything is in limbo or begins anew.
+ */
+void cache_qos_yield(struct cache_qos *cq);
+void cache_qos_resume(struct cache_qos *cq);
+
+/* The counters of a domain may have changed by themselves (suspend): begin at the next values. */
+void cache_qos_rebase(struct cache_qos *cq, u16 domain);
+
+/* The threshold of limbo in bytes, rounded down to units; -EINVAL: more than the smallest L3 has. */
+int cache_qos_set_threshold(struct cache_qos *cq, u64 bytes);
+u64 cache_qos_default_threshold(const struct cache_qos *cq);
+
+/* Size of a domain, or of all that are online (CACHE_QOS_ALL) */
+u64 cache_qos_cache_bytes(const struct cache_qos *cq, u16 domain);
+
+/**
+ * struct cache_qos_value - what is known of a monitor
+ * @raw: in units; bandwidth: before the correction
+ * @bytes: in bytes
+ * @bound: occupancy: the truth is in [@bytes - @bound, @bytes]; bandwidth: 0
+ * @age_ns: of the oldest reading in it
+ * @status: PMUKIT_CACHE_QOS_S_*
+ * @generation: changes with the RMIDs behind it
+ */
+struct cache_qos_value {
+	u64 raw;
+	u64 bytes;
+	u64 bound;
+	u64 age_ns;
+	u32 status;
+	u32 generation;
+};
+
+/**
+ * cache_qos_value - the value of a monitor
+ * @cq: everything
+ * @monitor: its number
+ * @event: which value
+ * @domain: index, or CACHE_QOS_ALL: the sum. Occupancy leaves out domains that are offline,
+ *	bandwidth does not: it never falls.
+ * @now_ns: time, for the age
+ * @value: filled in, also on errors
+ *
+ * Return: 0; where no domain has a good reading -ENODATA (unavailable, or not read yet) or -EIO
+ * (error); -EOPNOTSUPP: this hardware does not have the event.
+ */
+int cache_qos_value(const struct cache_qos *cq, u16 monitor, enum pmukit_cache_qos_event event,
+		    u16 domain, u64 now_ns, struct cache_qos_value *value);
+
+/* Members, by bits */
+
+static inline bool cache_qos_has(const struct cache_qos_members *members, u16 monitor)
+{
+	return members->word[monitor / 64] >> (monitor % 64) & 1;
+}
+
+static inline bool cache_qos_event_there(const struct cache_qos_hw *hw,
+					 u32 event)
+{
+	return event && event <= CACHE_QOS_NR_EVENTS && hw->events & BIT(event - 1);
+}
+
+#endif /* CACHE_QOS_CORE_H */

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * cache_qos: what values mean, and the snapshot stream of cache_qos_aux: records of 64 bytes, eight
+ * little-endian 64-bit words each, one behind the other in the AUX area, one in the raw payload of
+ * each sample. Drawn in Documentation/devices/cache_qos.rst.
+ *
+ * Word 0 tells a header from a reading: a header has PMUKIT_CACHE_QOS_MARK there, which no time
+ * is. A header goes before the first reading after the event was enabled, and before the readings
+ * of every PMUKIT_CACHE_QOS_HEADER_PASSES-th pass, so that a ring that was overwritten has one.
+ * Headers and readings are numbered together: a gap in the sequence is a loss.
+ *
+ *   header                                         reading
+ *   word 0  PMUKIT_CACHE_QOS_MARK                  time
+ *   word 1  sequence                               sequence
+ *   word 2  version, bytes, domain, backend        monitor, domain, event, kind
+ *   word 3  scale: bytes of a unit                 generation, status
+ *   word 4  time of the event's first header       raw, in units of the hardware
+ *   word 5  number of RMIDs, width of counters     bytes
+ *   word 6  size of the L3 in bytes                error bound in bytes
+ *   word 7  records lost since the event opened    age of the oldest part, in nanoseconds
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC.
+ */
+#ifndef _UAPI_PMUKIT_CACHE_QOS_H
+#define _UAPI_PMUKIT_CACHE_QOS_H
+
+#include <linux/types.h>
+
+#include <pmukit/raw.h>
+
+enum pmukit_cache_qos_header_word {
+	PMUKIT_CACHE_QOS_H_MARK,
+	PMUKIT_CACHE_QOS_H_SEQUENCE,
+	PMUKIT_CACHE_QOS_H_FORMAT,
+	PMUKIT_CACHE_QOS_H_SCALE,
+	PMUKIT_CACHE_QOS_H_START,
+	PMUKIT_CACHE_QOS_H_HARDWARE,
+	PMUKIT_CACHE_QOS_H_CACHE_BYTES,
+	PMUKIT_CACHE_QOS_H_LOST,
+};
+
+enum pmukit_cache_qos_reading_word {
+	PMUKIT_CACHE_QOS_R_TIME,
+	PMUKIT_CACHE_QOS_R_SEQUENCE,
+	PMUKIT_CACHE_QOS_R_WHAT,
+	PMUKIT_CACHE_QOS_R_STATE,
+	PMUKIT_CACHE_QOS_R_RAW,
+	PMUKIT_CACHE_QOS_R_BYTES,
+	PMUKIT_CACHE_QOS_R_BOUND,
+	PMUKIT_CACHE_QOS_R_AGE,
+};
+
+#define PMUKIT_CACHE_QOS_WORDS			8
+#define PMUKIT_CACHE_QOS_RECORD_BYTES		64
+#define PMUKIT_CACHE_QOS_HEADER_PASSES		64
+
+#define PMUKIT_CACHE_QOS_MARK			0xf1534f5148434143ULL	/* "CACHQOS" as bytes, 0xf1 */
+#define PMUKIT_CACHE_QOS_VERSION		1
+
+/* Word 2 of a header */
+#define PMUKIT_CACHE_QOS_FORMAT_VERSION_SHIFT	0	/* 16 bits: PMUKIT_CACHE_QOS_VERSION */
+#define PMUKIT_CACHE_QOS_FORMAT_BYTES_SHIFT	16	/* 16 bits: of a record */
+#define PMUKIT_CACHE_QOS_FORMAT_DOMAIN_SHIFT	32	/* 16 bits: of the readings that follow */
+#define PMUKIT_CACHE_QOS_FORMAT_BACKEND_SHIFT	48	/* 8 bits: PMUKIT_CACHE_QOS_BACKEND_* */
+
+/* Word 5 of a header */
+#define PMUKIT_CACHE_QOS_HARDWARE_RMIDS_SHIFT	0	/* 32 bits */
+#define PMUKIT_CACHE_QOS_HARDWARE_WIDTH_SHIFT	32	/* 8 bits */
+
+/* Word 2 of a reading */
+#define PMUKIT_CACHE_QOS_WHAT_MONITOR_SHIFT	0	/* 32 bits: 0 is the whole machine */
+#define PMUKIT_CACHE_QOS_WHAT_DOMAIN_SHIFT	32	/* 16 bits: id of the L3 */
+#define PMUKIT_CACHE_QOS_WHAT_EVENT_SHIFT	48	/* 8 bits: PMUKIT_CACHE_QOS_EVENT_* */
+#define PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT	56	/* 8 bits: PMUKIT_CACHE_QOS_KIND_* */
+
+/* Word 3 of a reading */
+#define PMUKIT_CACHE_QOS_STATE_GENERATION_SHIFT	0	/* 32 bits: changes with the RMIDs behind it */
+#define PMUKIT_CACHE_QOS_STATE_STATUS_SHIFT	32	/* 32 bits: PMUKIT_CACHE_QOS_S_* */
+
+enum pmukit_cache_qos_backend_kind {
+	PMUKIT_CACHE_QOS_BACKEND_OTHER,
+	PMUKIT_CACHE_QOS_BACKEND_MSR,
+	PMUKIT_CACHE_QOS_BACKEND_SIM,
+};
+
+/* The event term of cache_qos */
+enum pmukit_cache_qos_event {
+	PMUKIT_CACHE_QOS_EVENT_OCCUPANCY = 1,	/* bytes of the L3 that are filled now */
+	PMUKIT_CACHE_QOS_EVENT_TOTAL,		/* bytes moved between L3 and memory */
+	PMUKIT_CACHE_QOS_EVENT_LOCAL,		/* the same, memory of the L3's own node */
+	PMUKIT_CACHE_QOS_EVENT_REMOTE,		/* the difference of the two */
+};
+
+/* What a monitor watches */
+enum pmukit_cache_qos_kind {
+	PMUKIT_CACHE_QOS_KIND_MACHINE,
+	PMUKIT_CACHE_QOS_KIND_GROUP,		/* of configfs */
+	PMUKIT_CACHE_QOS_KIND_TASK,
+	PMUKIT_CACHE_QOS_KIND_CPU,
+	PMUKIT_CACHE_QOS_KIND_CGROUP,
+};
+
+/*
+ * What a value is to be taken with. PARTIAL, DIRTY and the last three do not go away while the
+ * monitor lives; the others tell of the newest pass.
+ */
+#define PMUKIT_CACHE_QOS_S_PARTIAL	(1U << 0)	/* RMIDs ran out: some of it is not in it */
+#define PMUKIT_CACHE_QOS_S_DIRTY	(1U << 1)	/* an RMID was given out above the threshold */
+#define PMUKIT_CACHE_QOS_S_UNAVAILABLE	(1U << 2)	/* hardware has no value: an L3 or more */
+#define PMUKIT_CACHE_QOS_S_ERROR	(1U << 3)	/* hardware refused: an L3 or more */
+#define PMUKIT_CACHE_QOS_S_UNREAD	(1U << 4)	/* not read since the RMID was given out */
+#define PMUKIT_CACHE_QOS_S_YIELDED	(1U << 5)	/* somebody else has the registers: frozen */
+#define PMUKIT_CACHE_QOS_S_UNCERTAIN	(1U << 6)	/* a counter may have wrapped unseen: less */
+#define PMUKIT_CACHE_QOS_S_GAP		(1U << 7)	/* a counter began again: less */
+#define PMUKIT_CACHE_QOS_S_SUSPECT	(1U << 8)	/* somebody else wrote the RMID of a CPU */
+
+/* The tag of a sample's raw payload, see <pmukit/raw.h> */
+#define PMUKIT_RAW_TAG_CACHE_QOS	0x534f5143U	/* "CQOS" as bytes */
+
+#endif /* _UAPI_PMUKIT_CACHE_QOS_H */
