@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos_sim: registers, CPUID and faults of the machine; cache_qos_sim_cache_core.c has its
+ * caches. A read of a counter is two steps, as in hardware, and others may come between them:
+ *
+ *      wrmsr QM_EVTSEL  | RMID | event |
+ *                              <- faults: somebody else writes QM_EVTSEL or PQR_ASSOC
+ *      rdmsr QM_CTR     | Error | Unavailable | data |
+ */
+
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#include "cache_qos_sim_core.h"
+
+/* Processors */
+
+#define OCCUPANCY	0x1
+#define BANDWIDTH	0x6
+
+/* Signatures: family, model and stepping as Linux's intel-family.h and AMD's revision guides. */
+const struct cache_qos_sim_profile cache_qos_sim_profiles[] = {
+	{ .name = "hsw", .pqm = true, .signature = 0x306f2, .max_rmid_any = 55, .max_rmid = 55,
+	  .scale = 61440, .width = 24, .events = OCCUPANCY, .nodes = 1 },
+	{ .name = "bdx", .pqm = true, .signature = 0x406f1, .max_rmid_any = 55, .max_rmid = 55,
+	  .scale = 65536, .width = 24, .events = OCCUPANCY | BANDWIDTH, .nodes = 1,
+	  .short_above = 47, .short_ppm = 1142857 },
+	{ .name = "skx", .pqm = true, .signature = 0x50654, .max_rmid_any = 223, .max_rmid = 223,
+	  .scale = 114688, .width = 24, .events = OCCUPANCY | BANDWIDTH, .nodes = 1,
+	  .short_above = 191, .short_ppm = 1143118 },
+	{ .name = "clx", .pqm = true, .signature = 0x50657, .max_rmid_any = 255, .max_rmid = 223,
+	  .scale = 114688, .width = 24, .events = OCCUPANCY | BANDWIDTH, .nodes = 1,
+	  .short_above = 191, .short_ppm = 1143118 },
+	{ .name = "icx", .pqm = true, .signature = 0x606a6, .max_rmid_any = 255, .max_rmid = 255,
+	  .scale = 106496, .width_field = 8, .width = 32, .events = OCCUPANCY | BANDWIDTH,
+	  .nodes = 2 },
+	{ .name = "spr", .pqm = true, .signature = 0x806f8, .max_rmid_any = 255, .max_rmid = 255,
+	  .scale = 106496, .width_field = 8, .width = 32, .overflow = true,
+	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
+	{ .name = "wide", .pqm = true, .signature = 0x806f8, .max_rmid_any = 2047,
+	  .max_rmid = 2047, .scale = 65536, .width_field = 38, .width = 62,
+	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
+	{ .name = "amd-rome", .amd = true, .pqm = true, .signature = 0x830f10,
+	  .max_rmid_any = 255, .max_rmid = 255, .scale = 65536, .width = 44,
+	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1, .mbm_counters = 32 },
+	{ .name = "amd-abmc", .amd = true, .pqm = true, .signature = 0xa10f11,
+	  .max_rmid_any = 4095, .max_rmid = 4095, .scale = 65536, .width = 44,
+	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1, .mbm_counters = 32, .bmec = true,
+	  .abmc = true },
+	{ .name = "tiny", .pqm = true, .signature = 0x806f8, .max_rmid_any = 3, .max_rmid = 3,
+	  .scale = 65536, .width = 24, .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
+	{ .name = "none", .signature = 0x806f8, .nodes = 1, .scale = 65536, .width = 24 },
+	{ .name = "broken", .pqm = true, .signature = 0x806f8, .scale = 65536, .width = 24,
+	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
+	{ .name = "broken-mixed", .pqm = true, .signature = 0x806f8, .max_rmid_any = 55,
+	  .max_rmid = 55, .scale = 65536, .odd_scale = 61440, .width = 24,
+	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
+};
+
+const u32 cache_qos_sim_nr_profiles =
+	sizeof(cache_qos_sim_profiles) / sizeof(cache_qos_sim_profiles[0]);
+
+const struct cache_qos_sim_profile *cache_qos_sim_profile_by_name(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < cache_qos_sim_nr_profiles; i++)
+		if (!strcmp(cache_qos_sim_profiles[i].name, name))
+			return &cache_qos_sim_profiles[i];
+	return NULL;
+}
+
+static struct cache_qos_sim_domain *cache_qos_sim_domain_of(struct cache_qos_sim *sim, u32 cpu)
+{
+	return &sim->domains[sim->cpus[cpu].domain];
+}
+
+/* Reset */
+
+void cache_qos_sim_reset_cpu(struct cache_qos_sim *sim, u32 cpu)
+{
+	struct cache_qos_sim_cpu *c = &sim->cpus[cpu];
+
+	c->pqr = 0;
+	c->evtsel = 0;
+	c->ext_cfg = sim->profile->abmc ? CACHE_QOS_SIM_EXT_CFG_ABMC : 0;
+}
+
+/* Counters start again, and those that are not bound for good have to be looked at first. */
+static void cache_qos_sim_reset_traffic(struct cache_qos_sim *sim,
+					struct cache_qos_sim_domain *domain, bool tracked)
+{
+	struct cache_qos_sim_traffic *traffic;
+	u32 rmid, kind;
+
+	for (rmid = 0; rmid <= sim->profile->max_rmid_any; rmid++) {
+		for (kind = 0; kind < CACHE_QOS_SIM_NR_TRAFFIC; kind++) {
+			traffic = &domain->rmids[rmid].traffic[kind];
+			traffic->base = traffic->truth;
+			traffic->read = sim->mbm_start;
+			traffic->tracked = tracked;
+		}
+	}
+}
+
+/* The caller has filled in sizes and memory; caches and the book are all zeros. */
+void cache_qos_sim_reset(struct cache_qos_sim *sim)
+{
+	struct cache_qos_sim_domain *domain;
+	u32 i;
+
+	for (i = 0; i < sim->nr_cpus; i++)
+		cache_qos_sim_reset_cpu(sim, i);
+	for (i = 0; i < sim->nr_domains; i++) {
+		domain = &sim->domains[i];
+		domain->snc_config = CACHE_QOS_SIM_SNC_PARTITION;
+		domain->evt_cfg[0] = CACHE_QOS_SIM_EVT_CFG_TOTAL;
+		domain->evt_cfg[1] = CACHE_QOS_SIM_EVT_CFG_LOCAL;
+		cache_qos_sim_reset_traffic(sim, domain, !sim->profile->mbm_counters);
+	}
+}
+
+/* Faults */
+
+bool cache_qos_sim_inject(struct cache_qos_sim *sim, const struct cache_qos_sim_fault *fault)
+{
+	u32 i;
+
+	for (i = 0; i < CACHE_QOS_SIM_MAX_FAULTS; i++) {
+		if (sim->faults[i].kind == CACHE_QOS_SIM_FAULT_NONE) {
+			sim->faults[i] = *fault;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Does one of this kind strike? It counts down, and goes when it is used up. */
+static const struct cache_qos_sim_fault *cache_qos_sim_strike(struct cache_qos_sim *sim,
+							      enum cache_qos_sim_fault_kind kind,
+							      u32 cpu, u32 rmid)
+{
+	struct cache_qos_sim_fault *fault;
+	u32 i;
+
+	for (i = 0; i < CACHE_QOS_SIM_MAX_FAULTS; i++) {
+		fault = &sim->faults[i];
+		if (fault->kind != kind ||
+		    (fault->rmid != CACHE_QOS_SIM_ANY && fault->rmid != rmid) ||
+		    (fault->domain != CACHE_QOS_SIM_ANY && fault->domain != sim->cpus[cpu].domain))
+			continue;
+		if (fault->after) {
+			fault->after--;
+			continue;
+		}
+		if (fault->times <= 1)
+			fault->kind = CACHE_QOS_SIM_FAULT_NONE;
+		else
+			fault->times--;
+		return fault;
+	}
+	return NULL;
+}
+
+/* CPUID */
+
+#define LEAF(leaf, subleaf)	((u64)(leaf) << 32 | (subleaf))
+
+/* EBX, ECX, EDX: the name is read in the order 1, 3, 2. */
+static void cache_qos_sim_leaf_vendor(const struct cache_qos_sim_profile *profile, u32 regs[4])
+{
+	regs[0] = profile->amd ? 0x10 : 0x14;
+	memcpy(&regs[1], profile->amd ? "AuthcAMDenti" : "GenuntelineI", 12);
+}
+
+/* Both vendors' leaf has this form; it is the L3 of this CPU. */
+static void cache_qos_sim_leaf_cache(const struct cache_qos_sim *sim, u32 cpu, u32 regs[4])
+{
+	const struct cache_qos_sim_domain *domain = &sim->domains[sim->cpus[cpu].domain];
+	u32 i, sharing = 0;
+
+	for (i = 0; i < sim->nr_cpus; i++)
+		sharing += sim->cpus[i].domain == sim->cpus[cpu].domain;
+	regs[0] = 3 | 3 << 5 | (sharing - 1) << 14;	/* unified, level 3 */
+	regs[1] = 63 | (domain->ways - 1) << 22;
+	regs[2] = domain->nr_lines / domain->ways * (sim->profile->scale / 64) - 1;
+}
+
+static void cache_qos_sim_leaf_l3(const struct cache_qos_sim_profile *profile, u32 cpu,
+				  u32 regs[4])
+{
+	regs[0] = profile->width_field | (profile->overflow ? CACHE_QOS_SIM_EAX_OVERFLOW : 0);
+	regs[1] = cpu % 2 && profile->odd_scale ? profile->odd_scale : profile->scale;
+	regs[2] = profile->max_rmid;
+	regs[3] = profile->events;
+}
+
+static void cache_qos_sim_leaf_of_both(const struct cache_qos_sim *sim, u32 cpu, u64 leaf,
+				       u32 regs[4])
+{
+	const struct cache_qos_sim_profile *profile = sim->profile;
+
+	switch (leaf) {
+	case LEAF(0, 0):
+		cache_qos_sim_leaf_vendor(profile, regs);
+		break;
+	case LEAF(1, 0):
+		regs[0] = profile->signature;
+		regs[1] = (cpu & 0xff) << 24;
+		break;
+	case LEAF(CACHE_QOS_SIM_CPUID_FEATURES, 0):
+		regs[1] = profile->pqm ? CACHE_QOS_SIM_EBX_PQM : 0;
+		break;
+	case LEAF(CACHE_QOS_SIM_CPUID_PQM, 0):
+		regs[1] = profile->max_rmid_any;
+		regs[3] = profile->pqm ? CACHE_QOS_SIM_EDX_L3 : 0;
+		break;
+	case LEAF(CACHE_QOS_SIM_CPUID_PQM, 1):
+		if (profile->pqm)
+			cache_qos_sim_leaf_l3(profile, cpu, regs);
+		break;
+	case LEAF(0x80000000, 0):
+		regs[0] = profile->amd ? CACHE_QOS_SIM_CPUID_QOS_AMD : 0x80000008;
+		break;
+	}
+}
+
+static void cache_qos_sim_leaf_of_amd(const struct cache_qos_sim *sim, u32 cpu, u64 leaf,
+				      u32 regs[4])
+{
+	const struct cache_qos_sim_profile *profile = sim->profile;
+
+	switch (leaf) {
+	case LEAF(CACHE_QOS_SIM_CPUID_CACHE_AMD, 3):
+		cache_qos_sim_leaf_cache(sim, cpu, regs);
+		break;
+	case LEAF(CACHE_QOS_SIM_CPUID_QOS_AMD, 0):
+		regs[1] = (profile->bmec ? CACHE_QOS_SIM_EBX_BMEC : 0) |
+			  (profile->abmc ? CACHE_QOS_SIM_EBX_ABMC : 0);
+		break;
+	case LEAF(CACHE_QOS_SIM_CPUID_QOS_AMD, 3):
+		regs[2] = profile->bmec ? CACHE_QOS_SIM_EVT_CFG_TYPES : 0;
+		break;
+	case LEAF(CACHE_QOS_SIM_CPUID_QOS_AMD, 5):
+		regs[1] = profile->abmc ? profile->mbm_counters - 1 : 0;
+		break;
+	}
+}
+
+/* A leaf that is not known is all zeros. */
+void cache_qos_sim_cpuid(const struct cache_qos_sim *sim, u32 cpu, u32 leaf, u32 subleaf,
+			 u32 regs[4])
+{
+	memset(regs, 0, 4 * sizeof(regs[0]));
+	cache_qos_sim_leaf_of_both(sim, cpu, LEAF(leaf, subleaf), regs);
+	if (sim->profile->amd)
+		cache_qos_sim_leaf_of_amd(sim, cpu, LEAF(leaf, subleaf), regs);
+	else if (leaf == CACHE_QOS_SIM_CPUID_CACHE && subleaf == 3)
+		cache_qos_sim_leaf_cache(sim, cpu, regs);
+}
+
+/* QM_CTR */
+
+static u64 cache_qos_sim_mask(u32 width)
+{
+	return (1ULL << width) - 1;
+}
+
+/* What the hardware has counted since it began to. */
+static u64 cache_qos_sim_counted(const struct cache_qos_sim *sim, u32 rmid,
+				 const struct cache_qos_sim_traffic *traffic)
+{
+	u64 units = traffic->truth - traffic->base;
+
+	if (!sim->profile->short_ppm || rmid <= sim->profile->short_above)
+		return units;
+	return units / sim->profile->short_ppm * 1000000 +
+	       units % sim->profile->short_ppm * 1000000 / sim->profile->short_ppm;
+}
+
+/* The counter that was read longest ago is taken from its RMID, when all are in use. */
+static void cache_qos_sim_track(struct cache_qos_sim *sim, struct cache_qos_sim_domain *domain,
+				struct cache_qos_sim_traffic *traffic)
+{
+	struct cache_qos_sim_traffic *one, *oldest = NULL;
+	u32 rmid, kind, used = 0;
+
+	for (rmid = 0; rmid <= sim->profile->max_rmid; rmid++) {
+		for (kind = 0; kind < CACHE_QOS_SIM_NR_TRAFFIC; kind++) {
+			one = &domain->rmids[rmid].traffic[kind];
+			if (!one->tracked)
+				continue;
+			used++;
+			if (!oldest || one->used < oldest->used)
+				oldest = one;
+		}
+	}
+	if (oldest && used >= sim->profile->mbm_counters)
+		oldest->tracked = false;
+	traffic->tracked = true;
+	traffic->base = traffic->truth;
+}
+
+/* Each read is later than the one before: what is used longest ago stays well defined. */
+static u64 cache_qos_sim_read_traffic(struct cache_qos_sim *sim, struct cache_qos_sim_cpu *cpu,
+				      struct cache_qos_sim_domain *domain, u32 rmid, u32 kind)
+{
+	struct cache_qos_sim_traffic *traffic = &domain->rmids[rmid].traffic[kind];
+	u64 before = traffic->read, flag = 0;
+	u32 width = sim->profile->width;
+
+	if (cpu->ext_cfg & CACHE_QOS_SIM_EXT_CFG_ABMC)
+		return CACHE_QOS_SIM_CTR_UNAVAILABLE;	/* no counter is bound to it */
+	traffic->used = ++domain->clock;
+	if (!traffic->tracked) {
+		cache_qos_sim_track(sim, domain, traffic);
+		traffic->read = 0;
+		return CACHE_QOS_SIM_CTR_UNAVAILABLE;
+	}
+	traffic->read = cache_qos_sim_counted(sim, rmid, traffic);
+	if (!sim->profile->mbm_counters)
+		traffic->read += sim->mbm_start;
+	if (sim->profile->overflow && before >> width != traffic->read >> width)
+		flag = CACHE_QOS_SIM_CTR_OVERFLOW;
+	return (traffic->read & cache_qos_sim_mask(width)) | flag;
+}
+
+static u32 cache_qos_sim_evtsel_rmid(const struct cache_qos_sim *sim, u64 evtsel)
+{
+	return sim->profile->amd ? FIELD_GET(CACHE_QOS_SIM_EVTSEL_RMID_AMD, evtsel) :
+				   FIELD_GET(CACHE_QOS_SIM_EVTSEL_RMID, evtsel);
+}
+
+static u64 cache_qos_sim_read_counter(struct cache_qos_sim *sim, u32 cpu, u64 evtsel)
+{
+	struct cache_qos_sim_domain *domain = cache_qos_sim_domain_of(sim, cpu);
+	u32 event = FIELD_GET(CACHE_QOS_SIM_EVTSEL_EVENT, evtsel);
+	u32 rmid = cache_qos_sim_evtsel_rmid(sim, evtsel);
+
+	if (rmid > sim->profile->max_rmid || (evtsel & CACHE_QOS_SIM_EVTSEL_EXTENDED) ||
+	    event < CACHE_QOS_SIM_EVENT_OCCUPANCY || event > CACHE_QOS_SIM_EVENT_LOCAL ||
+	    !(sim->profile->events >> (event - 1) & 1))
+		return CACHE_QOS_SIM_CTR_ERROR;
+	if (event == CACHE_QOS_SIM_EVENT_OCCUPANCY)
+		return domain->rmids[rmid].lines;
+	return cache_qos_sim_read_traffic(sim, &sim->cpus[cpu], domain, rmid,
+					  event - CACHE_QOS_SIM_EVENT_TOTAL);
+}
+
+static u64 cache_qos_sim_read_ctr(struct cache_qos_sim *sim, u32 cpu)
+{
+	struct cache_qos_sim_cpu *c = &sim->cpus[cpu];
+	u64 *evtsel = &sim->cpus[c->evtsel_cpu].evtsel;
+	u32 rmid = cache_qos_sim_evtsel_rmid(sim, *evtsel);
+	const struct cache_qos_sim_fault *fault;
+
+	c->ctr_reads++;
+	fault = cache_qos_sim_strike(sim, CACHE_QOS_SIM_FAULT_HIJACK_PQR, cpu, rmid);
+	if (fault)
+		c->pqr = fault->value;
+	fault = cache_qos_sim_strike(sim, CACHE_QOS_SIM_FAULT_STEAL_EVTSEL, cpu, rmid);
+	if (fault)
+		*evtsel = fault->value;
+	if (cache_qos_sim_strike(sim, CACHE_QOS_SIM_FAULT_ERROR, cpu, rmid))
+		return CACHE_QOS_SIM_CTR_ERROR;
+	if (cache_qos_sim_strike(sim, CACHE_QOS_SIM_FAULT_UNAVAILABLE, cpu, rmid))
+		return CACHE_QOS_SIM_CTR_UNAVAILABLE;
+	return cache_qos_sim_read_counter(sim, cpu, *evtsel);
+}
+
+/* MSRs */
+
+static bool cache_qos_sim_has_snc(const struct cache_qos_sim *sim)
+{
+	return sim->profile->nodes > 1;
+}
+
+static bool cache_qos_sim_is_evt_cfg(const struct cache_qos_sim *sim, u32 msr)
+{
+	return sim->profile->bmec && msr - CACHE_QOS_SIM_MSR_EVT_CFG < CACHE_QOS_SIM_NR_TRAFFIC;
+}
+
+static bool cache_qos_sim_read(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 *value)
+{
+	struct cache_qos_sim_domain *domain = cache_qos_sim_domain_of(sim, cpu);
+	struct cache_qos_sim_cpu *c = &sim->cpus[cpu];
+
+	if (msr == CACHE_QOS_SIM_MSR_SNC_CONFIG && cache_qos_sim_has_snc(sim))
+		*value = domain->snc_config;
+	else if (msr == CACHE_QOS_SIM_MSR_EXT_CFG && sim->profile->abmc)
+		*value = c->ext_cfg;
+	else if (cache_qos_sim_is_evt_cfg(sim, msr))
+		*value = domain->evt_cfg[msr - CACHE_QOS_SIM_MSR_EVT_CFG];
+	else if (!sim->profile->pqm)
+		return false;
+	else if (msr == CACHE_QOS_SIM_MSR_EVTSEL)
+		*value = sim->cpus[c->evtsel_cpu].evtsel;
+	else if (msr == CACHE_QOS_SIM_MSR_CTR)
+		*value = cache_qos_sim_read_ctr(sim, cpu);
+	else if (msr == CACHE_QOS_SIM_MSR_PQR)
+		*value = c->pqr;
+	else
+		return false;
+	return true;
+}
+
+/* False: #GP. */
+bool cache_qos_sim_rdmsr(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 *value)
+{
+	bool read = cache_qos_sim_read(sim, cpu, msr, value);
+
+	sim->cpus[cpu].gp += !read;
+	return read;
+}
+
+static bool cache_qos_sim_write_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value)
+{
+	struct cache_qos_sim_cpu *c = &sim->cpus[cpu];
+	u64 known = CACHE_QOS_SIM_EVTSEL_EVENT | CACHE_QOS_SIM_EVTSEL_RMID;
+
+	if (sim->profile->amd)
+		known |= CACHE_QOS_SIM_EVTSEL_RMID_AMD;
+	if (sim->profile->abmc)
+		known |= CACHE_QOS_SIM_EVTSEL_EXTENDED;
+	if (value & ~known)
+		return false;
+	sim->cpus[c->evtsel_cpu].evtsel = value;
+	c->evtsel_writes++;
+	return true;
+}
+
+static bool cache_qos_sim_write_pqr(struct cache_qos_sim *sim, u32 cpu, u64 value)
+{
+	if (FIELD_GET(CACHE_QOS_SIM_PQR_LOW, value) > sim->profile->max_rmid_any ||
+	    FIELD_GET(CACHE_QOS_SIM_PQR_CLOSID, value) >= sim->closids)
+		return false;
+	sim->cpus[cpu].pqr = value;
+	sim->cpus[cpu].pqr_writes++;
+	return true;
+}
+
+static bool cache_qos_sim_write_evt_cfg(struct cache_qos_sim *sim,
+					struct cache_qos_sim_domain *domain, u32 kind, u64 value)
+{
+	if (value & ~CACHE_QOS_SIM_EVT_CFG_TYPES)
+		return false;
+	domain->evt_cfg[kind] = value;
+	cache_qos_sim_reset_traffic(sim, domain, false);
+	return true;
+}
+
+static bool cache_qos_sim_write(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 value)
+{
+	struct cache_qos_sim_domain *domain = cache_qos_sim_domain_of(sim, cpu);
+
+	if (msr == CACHE_QOS_SIM_MSR_SNC_CONFIG && cache_qos_sim_has_snc(sim)) {
+		domain->snc_config = value & CACHE_QOS_SIM_SNC_PARTITION;
+		return value == domain->snc_config;
+	}
+	if (msr == CACHE_QOS_SIM_MSR_EXT_CFG && sim->profile->abmc) {
+		sim->cpus[cpu].ext_cfg = value & CACHE_QOS_SIM_EXT_CFG_ABMC;
+		return value == sim->cpus[cpu].ext_cfg;
+	}
+	if (cache_qos_sim_is_evt_cfg(sim, msr))
+		return cache_qos_sim_write_evt_cfg(sim, domain, msr - CACHE_QOS_SIM_MSR_EVT_CFG,
+						   value);
+	if (!sim->profile->pqm)
+		return false;
+	if (msr == CACHE_QOS_SIM_MSR_EVTSEL)
+		return cache_qos_sim_write_evtsel(sim, cpu, value);
+	if (msr == CACHE_QOS_SIM_MSR_PQR)
+		return cache_qos_sim_write_pqr(sim, cpu, value);
+	return false;
+}
+
+/* False: #GP, and nothing is written. */
+bool cache_qos_sim_wrmsr(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 value)
+{
+	bool written = !cache_qos_sim_strike(sim, CACHE_QOS_SIM_FAULT_GP, cpu, msr) &&
+		       cache_qos_sim_write(sim, cpu, msr, value);
+
+	sim->cpus[cpu].gp += !written;
+	return written;
+}
