@@ -17,6 +17,7 @@
 #include "cli/workload.hpp"
 #include "perfdata/writer.hpp"
 #include "record/pfm_events.hpp"
+#include "record/present.hpp"
 #include "record/recorder.hpp"
 
 namespace pmukit::cli {
@@ -166,6 +167,20 @@ Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Wri
     return writer.auxtrace_info(info->type, {info->pmu_type});
 }
 
+// What names addresses and threads of the samples: the tracking event tells of what comes from now
+// on, a workload begins with its exec.
+Result<void> write_present(const record::Recorder &recorder, const record::RecordOptions &options,
+                           record::RecordSink &sink)
+{
+    if (!recorder.follows_tasks())
+        return {};
+    record::Present present(sink);
+    if (Result<void> written = present.kernel(); !written)
+        return written;
+    const bool of_workload = !options.all_cpus && options.cpus.empty();
+    return of_workload ? Result<void>() : present.processes();
+}
+
 // Ctrl-C and termination end the recording, not the program: the file is completed.
 Result<Fd> catch_signals()
 {
@@ -228,13 +243,15 @@ Result<int> run_record(const RecordCommandOptions &options)
         return writer.error();
     if (Result<void> told = write_auxtrace_info(*recorder, *writer); !told)
         return told.error();
+    FileSink sink(*writer);
+    if (Result<void> written = write_present(*recorder, *wanted, sink); !written)
+        return written.error();
     if (Result<void> enabled = recorder->enable(); !enabled)
         return enabled.error();
     if (workload)
         if (Result<void> released = workload->release(); !released)
             return released.error();
 
-    FileSink sink(*writer);
     Result<record::RecordOutcome> outcome = recorder->run(sink, stop_fds);
     if (!outcome)
         return outcome.error();

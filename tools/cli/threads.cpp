@@ -51,7 +51,7 @@ void Threads::note(const perfdata::Record &record, const perfdata::Reader &reade
             note_command(*command, record.misc & PERF_RECORD_MISC_COMM_EXEC, time_ns);
     } else if (record.type == PERF_RECORD_FORK) {
         if (const auto task = perfdata::parse_task(record.body, order))
-            note_fork(*task);
+            note_fork(*task, record.misc & PERF_RECORD_MISC_FORK_EXEC);
     }
 }
 
@@ -96,7 +96,7 @@ void Threads::note_command(const perfdata::CommRecord &command, bool exec, uint6
         processes_[command.pid].execs_ns.push_back(time_ns);
 }
 
-void Threads::note_fork(const perfdata::TaskRecord &task)
+void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
 {
     if (threads_.size() >= kMaxTasks || processes_.size() >= kMaxTasks) {
         dropped_++;
@@ -105,7 +105,7 @@ void Threads::note_fork(const perfdata::TaskRecord &task)
     Thread &thread = threads_[task.tid];
     thread.parent = task.parent_tid;
     thread.forked_ns = task.time_ns;
-    if (task.pid == task.parent_pid)
+    if (task.pid == task.parent_pid || own_program)
         return;
     Process &process = processes_[task.pid];
     process.parent = task.parent_pid;

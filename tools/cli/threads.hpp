@@ -61,7 +61,7 @@ private:
 
     void note_map(const perfdata::MmapRecord &map, uint64_t time_ns);
     void note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns);
-    void note_fork(const perfdata::TaskRecord &task);
+    void note_fork(const perfdata::TaskRecord &task, bool own_program);
     size_t object_of(std::string_view path, Bytes build_id);
 
     std::map<uint32_t, Process> processes_;

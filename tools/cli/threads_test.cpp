@@ -30,11 +30,12 @@ protected:
         text(body, name);
         note(PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0, body, time_ns);
     }
-    void fork(uint32_t pid, uint32_t parent, uint32_t tid, uint32_t parent_tid, uint64_t time_ns)
+    void fork(uint32_t pid, uint32_t parent, uint32_t tid, uint32_t parent_tid, uint64_t time_ns,
+              uint16_t misc = 0)
     {
         perfdata::Packer body;
         body.put(pid).put(parent).put(tid).put(parent_tid).put(time_ns);
-        note(PERF_RECORD_FORK, 0, body, time_ns);
+        note(PERF_RECORD_FORK, misc, body, time_ns);
     }
     std::string at(uint32_t pid, uint64_t address, uint64_t time_ns)
     {
@@ -113,6 +114,16 @@ TEST_F(ThreadsTest, NamesAreInheritedAndChange)
     EXPECT_EQ(threads.command(30, 39), "shell");
     EXPECT_EQ(threads.command(30, 40), "busy");
     EXPECT_EQ(threads.command(99, 40), "");
+}
+
+// As perf and pmukit record say of what was there before.
+TEST_F(ThreadsTest, AProcessWithAProgramOfItsOwnHasNoMapsOfItsParent)
+{
+    mmap(10, 0x1000, 0x1000, 0, "/bin/shell", 0);
+    fork(20, 10, 20, 10, 0, PERF_RECORD_MISC_FORK_EXEC);
+    fork(30, 10, 30, 10, 0);
+    EXPECT_EQ(at(20, 0x1000, 50), "nothing");
+    EXPECT_EQ(at(30, 0x1000, 50), "/bin/shell+0");
 }
 
 TEST_F(ThreadsTest, ParentsInACircleEnd)

@@ -18,6 +18,11 @@ namespace {
 constexpr size_t kAttrBytes[] = {128, 136, 144};
 constexpr size_t kConfig3At = 128, kConfig4At = 136;
 constexpr uint64_t kUsualRate_hz = 4000;
+// Of every event: one that is read for another's sake must keep its id and time where that has
+// them.
+constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+                                 PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU |
+                                 PERF_SAMPLE_RAW;
 
 struct Refusal {
     int error;
@@ -98,8 +103,7 @@ std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, 
     attr.config = words[0];
     attr.config1 = words[1];
     attr.config2 = words[2];
-    attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-                       PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+    attr.sample_type = kSampleType;
     attr.sample_id_all = 1;
     attr.disabled = start != Start::kWithLeader;
     attr.inherit = inherit && !settings.modifiers.sample_value;  // kernels before 6.12 refuse both
@@ -112,6 +116,29 @@ std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, 
     for (auto [at, word] : {std::pair(kConfig3At, words[3]), std::pair(kConfig4At, words[4])})
         if (bytes.size() >= at + sizeof word)
             store(bytes.data() + at, word, std::endian::native);
+    return bytes;
+}
+
+std::vector<std::byte> make_tracking_attr(bool inherit)
+{
+    perf_event_attr attr{};
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.size = kAttrBytes[0];
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.sample_period = 1;
+    attr.sample_type = kSampleType;
+    attr.sample_id_all = 1;
+    attr.inherit = inherit;
+    attr.exclude_kernel = 1;  // or it would need a privilege
+    attr.exclude_hv = 1;
+    attr.mmap = 1;
+    attr.mmap2 = 1;
+    attr.build_id = 1;
+    attr.comm = 1;
+    attr.comm_exec = 1;
+    attr.task = 1;
+    std::vector<std::byte> bytes(attr.size);
+    std::memcpy(bytes.data(), &attr, std::min(sizeof attr, bytes.size()));
     return bytes;
 }
 

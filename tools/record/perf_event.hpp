@@ -20,12 +20,20 @@ enum class Start {
     kWhenEnabled,
     kOnExec,      // of the process it follows, with those that process starts
     kWithLeader,  // of its group
+    kAtOnce,
 };
+
+// What the records of our events end with, beside samples: task, time, id, CPU and id again.
+constexpr size_t kTrailerBytes = 5 * sizeof(uint64_t);
 
 // Attributes of a sampling event. Unless the settings say how often: every record of a PMU that is
 // read for the whole machine, with its payload; of others 4000 samples a second, as perf takes.
 std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, Start start,
                                  bool inherit);
+
+// Attributes of an event that counts nothing and tells of tasks as they begin and end, of their
+// names and of what they map, with build ids.
+std::vector<std::byte> make_tracking_attr(bool inherit);
 
 // cpu -1 or pid -1: any. leader_fd -1: no group. what: the event as the user wrote it.
 Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, int leader_fd,

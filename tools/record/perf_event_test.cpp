@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "base/bytes.hpp"
+#include "perfdata/attr.hpp"
+#include "perfdata/sample.hpp"
 
 namespace pmukit::record {
 namespace {
@@ -106,6 +108,24 @@ TEST(ExplainOpenError, KeepsCausesApart)
     EXPECT_EQ(explain_open_error(EBUSY, pmu, "e", -1).code, Errc::kBusy);
     EXPECT_EQ(explain_open_error(EBUSY, pmu, "e", -1).message.find("supported"), std::string::npos);
     EXPECT_EQ(explain_open_error(EXDEV, pmu, "e", -1).code, Errc::kIo);
+}
+
+TEST(MakeTrackingAttr, CountsNothingAndEndsRecordsAsTheOthersDo)
+{
+    const std::vector<std::byte> bytes = make_tracking_attr(true);
+    perf_event_attr attr{};
+    std::memcpy(&attr, bytes.data(), std::min(sizeof attr, bytes.size()));
+    EXPECT_EQ(attr.type, uint32_t{PERF_TYPE_SOFTWARE});
+    EXPECT_EQ(attr.config, uint64_t{PERF_COUNT_SW_DUMMY});
+    EXPECT_TRUE(attr.mmap && attr.mmap2 && attr.build_id && attr.comm && attr.comm_exec &&
+                attr.task && attr.inherit && attr.exclude_kernel);
+    EXPECT_FALSE(attr.disabled || attr.enable_on_exec);
+    EXPECT_EQ(attr.sample_type, attr_of(kUncore, {}).sample_type);
+    for (const std::vector<std::byte> &of : {bytes, make_attr(kCore, {}, Start::kOnExec, true)}) {
+        const auto parsed = perfdata::parse_attr(of, std::endian::native);
+        ASSERT_TRUE(parsed);
+        EXPECT_EQ(perfdata::trailer_bytes(*parsed), kTrailerBytes);
+    }
 }
 
 }  // namespace

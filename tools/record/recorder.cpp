@@ -61,6 +61,16 @@ Result<Target> find_target(const RecordOptions &options, const Pmu &pmu, const s
     return target;
 }
 
+// Tasks move between CPUs: they are followed on all, whichever are recorded.
+Result<Target> target_of_tracker(const RecordOptions &options)
+{
+    Result<std::vector<int>> cpus = online_cpus();
+    if (!cpus)
+        return cpus.error();
+    const bool of_workload = options.workload && options.cpus.empty() && !options.all_cpus;
+    return Target{of_workload ? *options.workload : -1, *cpus};
+}
+
 }  // namespace
 
 // Opening
@@ -70,6 +80,7 @@ struct Recorder::Request {
     Pmu pmu;
     EventSettings settings;
     std::optional<size_t> leader{};  // among events_
+    Start start = Start::kWhenEnabled;
 };
 
 Result<Recorder> Recorder::open(const RecordOptions &options)
@@ -82,7 +93,17 @@ Result<Recorder> Recorder::open(const RecordOptions &options)
     for (const CodedEvent &coded : options.coded)
         if (Result<void> added = recorder.add_coded(options, coded); !added)
             return added.error();
+    if (recorder.follows_tasks())
+        if (Result<void> added = recorder.add_tracker(options); !added)
+            return added.error();
     return recorder;
+}
+
+// A PMU with a cpumask sees the machine, not who runs.
+bool Recorder::follows_tasks() const
+{
+    return std::ranges::any_of(events_,
+                               [](const OpenedEvent &event) { return !event.pmu.cpumask; });
 }
 
 Result<void> Recorder::add_string(const RecordOptions &options, const EventString &string)
@@ -121,13 +142,33 @@ Result<void> Recorder::add_event(const RecordOptions &options, Request request)
     if (!target)
         return target.error();
     const bool of_task = target->pid >= 0;
-    const Start start = request.leader ? Start::kWithLeader
-                        : of_task      ? Start::kOnExec
-                                       : Start::kWhenEnabled;
-    OpenedEvent event{
-        request.text, request.pmu, make_attr(request.pmu, request.settings, start, of_task), {}};
+    if (request.leader)
+        request.start = Start::kWithLeader;
+    else if (of_task)
+        request.start = Start::kOnExec;
+    OpenedEvent event{request.text,
+                      request.pmu,
+                      make_attr(request.pmu, request.settings, request.start, of_task),
+                      {}};
     for (int cpu : target->cpus)
         if (Result<void> added = add_ring(options, request, event, target->pid, cpu); !added)
+            return added;
+    events_.push_back(std::move(event));
+    return {};
+}
+
+// In rings of its own: samples cannot crowd out what gives them names.
+Result<void> Recorder::add_tracker(const RecordOptions &options)
+{
+    Result<Target> target = target_of_tracker(options);
+    if (!target)
+        return target.error();
+    Request request{"dummy:u", {}, {}, {}, Start::kAtOnce};
+    OpenedEvent event{request.text, {}, make_tracking_attr(target->pid >= 0), {}, true};
+    RecordOptions without_aux = options;
+    without_aux.aux_pages = 0;
+    for (int cpu : target->cpus)
+        if (Result<void> added = add_ring(without_aux, request, event, target->pid, cpu); !added)
             return added;
     events_.push_back(std::move(event));
     return {};
@@ -161,7 +202,7 @@ Result<void> Recorder::add_ring(const RecordOptions &options, const Request &req
                      event.text + ": " + rings.error().message + "; try smaller -m"};
     event.ids.push_back(id);
     rings_.push_back({events_.size(), cpu, id, std::move(*fd), std::move(*rings),
-                      pid >= 0 || request.leader, true});
+                      request.start != Start::kWhenEnabled, true});
     return {};
 }
 
@@ -236,7 +277,8 @@ void Recorder::note_gone(RecordOutcome &outcome) const
 bool Recorder::all_gone(const RecordOutcome &outcome) const
 {
     return std::ranges::all_of(events_, [&outcome](const OpenedEvent &event) {
-        return std::ranges::find(outcome.gone, event.pmu.name) != outcome.gone.end();
+        return event.of_tasks ||
+               std::ranges::find(outcome.gone, event.pmu.name) != outcome.gone.end();
     });
 }
 

@@ -63,6 +63,7 @@ struct OpenedEvent {
     Pmu pmu;  // without a name when sysfs has none for the kernel's own type
     std::vector<std::byte> attr;
     std::vector<uint64_t> ids;
+    bool of_tasks = false;  // counts nothing, tells of tasks, names and maps
 };
 
 struct RecordOutcome {
@@ -77,6 +78,8 @@ public:
 
     const std::vector<OpenedEvent> &events() const { return events_; }
     bool has_aux() const;
+    // One of the events is about who runs; then the last one tells of tasks.
+    bool follows_tasks() const;
 
     Result<void> enable();
     // Returns when a stop fd is readable or hung up, or every PMU is gone. All rings are empty
@@ -90,7 +93,7 @@ private:
         uint64_t id;
         Fd fd;
         EventRings rings;
-        bool self_starting;  // on exec, or with its leader
+        bool self_starting;  // nobody has to enable it
         bool watched;        // false: hung up, only drained
     };
 
@@ -98,6 +101,7 @@ private:
     struct Request;
     Result<void> add_string(const RecordOptions &options, const EventString &string);
     Result<void> add_coded(const RecordOptions &options, const CodedEvent &coded);
+    Result<void> add_tracker(const RecordOptions &options);
     Result<void> add_event(const RecordOptions &options, Request request);
     Result<void> add_ring(const RecordOptions &options, const Request &request, OpenedEvent &event,
                           pid_t pid, int cpu);

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A recording by `pmukit record` has what its addresses and threads are called, for us and for
+// stock perf. Needs the kernel's leave to sample: where it is refused the tests say so and skip.
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "cli/symbols.hpp"
+#include "cli/threads.hpp"
+#include "perfdata/features.hpp"
+#include "perfdata/reader.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Output {
+    int status = -1;
+    std::string text;  // both streams
+};
+
+Output run(const std::string &command)
+{
+    Output output;
+    FILE *pipe = ::popen((command + " 2>&1").c_str(), "r");
+    char chunk[4096];
+    while (size_t got = std::fread(chunk, 1, sizeof chunk, pipe))
+        output.text.append(chunk, got);
+    output.status = ::pclose(pipe);
+    return output;
+}
+
+class RecordNames : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = testing::TempDir() + "pmukit_names.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+        path_ = folder_ + "/perf.data";
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    // The CPU clock a thousand times a second, in user mode, while a program spins. False: this
+    // machine allows no such recording.
+    bool record(const std::string &whom)
+    {
+        const Output output =
+            run(std::string(PMUKIT_COMMAND) + " record " + whom +
+                " -e software/config=0,freq=1000/u -o " + path_ + " -- " + SPIN_PROGRAM + " 200");
+        if (output.text.find("CAP_PERFMON") != std::string::npos)
+            return false;
+        EXPECT_EQ(output.status, 0) << output.text;
+        return true;
+    }
+    // Keeps the samples of the CPU clock; everything else goes to the threads.
+    void read()
+    {
+        Result<perfdata::Reader> reader = perfdata::Reader::open_path(path_);
+        ASSERT_TRUE(reader) << reader.error().message;
+        for (perfdata::Record record;;) {
+            const Result<bool> more = reader->next(record);
+            ASSERT_TRUE(more) << more.error().message;
+            if (!*more)
+                break;
+            if (record.type != PERF_RECORD_SAMPLE) {
+                threads_.note(record, *reader);
+                continue;
+            }
+            const auto event = reader->event_of(record);
+            ASSERT_TRUE(event);
+            const auto sample =
+                perfdata::parse_sample(record.body, reader->events()[*event].attr, reader->order());
+            ASSERT_TRUE(sample);
+            samples_.push_back(
+                {*sample->who.pid, *sample->who.tid, *sample->ip, *sample->who.time_ns});
+        }
+        EXPECT_FALSE(reader->damage());
+    }
+
+    struct Seen {
+        uint32_t pid, tid;
+        uint64_t ip, time_ns;
+    };
+    std::string folder_, path_;
+    Threads threads_;
+    std::vector<Seen> samples_;
+};
+
+TEST_F(RecordNames, OfTheCommand)
+{
+    if (!record(""))
+        GTEST_SKIP() << "this machine allows no sampling";
+    read();
+    const Result<ElfSymbols> program = ElfSymbols::open(SPIN_PROGRAM, "");
+    ASSERT_TRUE(program) << program.error().message;
+    size_t spinning = 0;
+    std::set<uint32_t> tids;
+    for (const Seen &sample : samples_) {
+        EXPECT_EQ(threads_.command(sample.tid, sample.time_ns), "spin");
+        const auto place = threads_.find(sample.pid, sample.ip, sample.time_ns);
+        ASSERT_TRUE(place) << std::hex << sample.ip;
+        const Threads::Object &object = threads_.objects()[place->object];
+        if (object.path != fs::canonical(SPIN_PROGRAM))
+            continue;
+        EXPECT_EQ(object.build_id, program->build_id()) << "by the kernel";
+        if (program->find(place->file_offset) == "spin_here") {
+            spinning++;
+            tids.insert(sample.tid);
+            EXPECT_NE(sample.tid, sample.pid) << "a thread of its own";
+        }
+    }
+    EXPECT_GT(spinning, samples_.size() / 2) << "of " << samples_.size();
+    EXPECT_EQ(tids.size(), 1U);
+}
+
+TEST_F(RecordNames, OfWhatRanBefore)
+{
+    if (!record("-a"))
+        GTEST_SKIP() << "this machine allows no sampling";
+    read();
+    const auto self = static_cast<uint32_t>(::getpid());
+    EXPECT_EQ(threads_.command(self, 0), "record_names_te") << "15 letters";
+    const auto here = reinterpret_cast<uint64_t>(&run);
+    const auto place = threads_.find(self, here, 0);
+    ASSERT_TRUE(place);
+    EXPECT_EQ(threads_.objects()[place->object].path, fs::canonical("/proc/self/exe"));
+    EXPECT_FALSE(samples_.empty());
+}
+
+TEST_F(RecordNames, OfTheKernel)
+{
+    if (::geteuid() != 0 || !record(""))
+        GTEST_SKIP() << "this machine shows no addresses of the kernel";
+    read();
+    const auto found = [this](std::string_view prefix) {
+        return std::ranges::any_of(threads_.objects(), [prefix](const Threads::Object &object) {
+            return object.path.starts_with(prefix) && !object.build_id.empty();
+        });
+    };
+    EXPECT_TRUE(found("[kernel.kallsyms]"));
+}
+
+// With stock perf, each that `make setup` has got for the guests
+class PerfNames : public RecordNames, public testing::WithParamInterface<const char *> {};
+INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfNames, testing::Values("6.1", "6.12", "7.2"),
+                         [](const auto &kernel) {
+                             std::string name = kernel.param;
+                             name[name.find('.')] = '_';
+                             return "perf" + name;
+                         });
+
+TEST_P(PerfNames, TheFunctionAndTheThread)
+{
+    const char *cache = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
+    const std::string tree =
+        (cache ? std::string(cache) : std::string(home ? home : "") + "/.cache/pmukit") +
+        "/guests/" + GetParam();
+    ASSERT_TRUE(fs::exists(tree + "/usr/bin/perf")) << "run make setup";
+    if (!record(""))
+        GTEST_SKIP() << "this machine allows no sampling";
+    const std::string perf = tree + "/lib64/ld-linux-x86-64.so.2 --library-path " + tree +
+                             "/usr/lib/x86_64-linux-gnu " + tree + "/usr/bin/perf ";
+    const Output script = run(perf + "script -F comm,ip,sym,dso -i " + path_);
+    EXPECT_EQ(script.status, 0) << script.text;
+    EXPECT_NE(script.text.find("spin_here"), std::string::npos) << script.text;
+    const Output report = run(perf + "report --stdio -s comm,dso,sym -i " + path_);
+    EXPECT_EQ(report.status, 0) << report.text;
+    EXPECT_NE(report.text.find("spin_here"), std::string::npos) << report.text;
+    const Output tasks = run(perf + "script --show-task-events --show-mmap-events -i " + path_);
+    for (const char *name : {"PERF_RECORD_COMM exec: spin:", "PERF_RECORD_MMAP2",
+                             "PERF_RECORD_FORK", "PERF_RECORD_EXIT"})
+        EXPECT_NE(tasks.text.find(name), std::string::npos) << name << "\n" << tasks.text;
+}
+
+}  // namespace
+}  // namespace pmukit::cli

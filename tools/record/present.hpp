@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What was there before a recording began, in the records that the kernel would have written: the
+// kernel and its modules, and of each process its threads, their names and the code it maps. They
+// stand in a recording as those that perf makes up do: without a time, of no event.
+//
+// Read from /proc and /sys, or from a copy of them below another root.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "record/recorder.hpp"
+
+namespace pmukit::record {
+
+// A line of /proc/PID/maps.
+struct MapsLine {
+    uint64_t begin = 0, end = 0, file_offset = 0, inode = 0;
+    uint32_t major = 0, minor = 0;
+    bool readable = false, writable = false, executable = false, shared = false;
+    std::string_view path;  // empty: of no file
+};
+std::optional<MapsLine> parse_maps_line(std::string_view line);
+
+// The build id among ELF notes of this machine's byte order. Empty: there is none.
+Bytes build_id_of_notes(Bytes notes);
+
+class Present {
+public:
+    explicit Present(RecordSink &sink, std::string root = "") : sink_(sink), root_(std::move(root))
+    {
+    }
+    // Nothing for users to whom the kernel does not show where it is (kptr_restrict).
+    Result<void> kernel();
+    // What ends while it is looked at is left out.
+    Result<void> processes();
+
+private:
+    Result<void> process(uint32_t pid);
+    Result<void> threads(uint32_t pid, uint32_t parent);
+    Result<void> maps(uint32_t pid);
+    Result<void> modules();
+
+    RecordSink &sink_;
+    std::string root_;
+};
+
+}  // namespace pmukit::record

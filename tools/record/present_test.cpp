@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What was there is told from a /proc and /sys of the test's own, in records that a reader takes.
+#include "record/present.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.hpp"
+#include "perfdata/records.hpp"
+#include "record/perf_event.hpp"
+
+namespace pmukit::record {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(MapsLine, HasRangeRightsAndFile)
+{
+    const auto map = parse_maps_line(
+        "7f0a10028000-7f0a101bd000 r-xp 00028000 fe:10 1742                       "
+        "/usr/lib/libc.so.6");
+    ASSERT_TRUE(map);
+    EXPECT_EQ(map->begin, 0x7f0a10028000U);
+    EXPECT_EQ(map->end, 0x7f0a101bd000U);
+    EXPECT_EQ(map->file_offset, 0x28000U);
+    EXPECT_EQ(map->major, 0xfeU);
+    EXPECT_EQ(map->minor, 0x10U);
+    EXPECT_EQ(map->inode, 1742U);
+    EXPECT_TRUE(map->readable && map->executable);
+    EXPECT_FALSE(map->writable || map->shared);
+    EXPECT_EQ(map->path, "/usr/lib/libc.so.6");
+    EXPECT_EQ(parse_maps_line("1000-2000 rwxs 0 0:0 0 /a file (deleted)")->path,
+              "/a file (deleted)");
+    EXPECT_EQ(parse_maps_line("1000-2000 rwxp 00000000 00:00 0 ")->path, "");
+}
+
+TEST(MapsLine, RefusesWhatIsNone)
+{
+    const std::string whole = "1000-2000 r-xp 3 fe:0 7";
+    ASSERT_TRUE(parse_maps_line(whole));
+    for (size_t bytes = 0; bytes < whole.size(); bytes++)
+        EXPECT_FALSE(parse_maps_line(whole.substr(0, bytes))) << bytes;
+    for (const char *line :
+         {"2000-1000 r-xp 0 0:0 0", "1000-1000 r-xp 0 0:0 0", "1000-2000 r-x 0 0:0 0",
+          "1000-20000000000000000 r-xp 0 0:0 0", "x000-2000 r-xp 0 0:0 0", "1000-2000 r-xp 0 00 0"})
+        EXPECT_FALSE(parse_maps_line(line)) << line;
+}
+
+std::vector<std::byte> note(std::string_view owner, uint32_t type, const std::string &content)
+{
+    const auto padded = [](std::string text) {
+        text.resize((text.size() + 3) / 4 * 4);
+        return text;
+    };
+    std::vector<std::byte> bytes(12);
+    store(bytes.data(), static_cast<uint32_t>(owner.size()), std::endian::native);
+    store(bytes.data() + 4, static_cast<uint32_t>(content.size()), std::endian::native);
+    store(bytes.data() + 8, type, std::endian::native);
+    append(bytes, as_bytes(padded(std::string(owner)) + padded(content)));
+    return bytes;
+}
+
+constexpr std::string_view kGnu("GNU", 4);
+const std::string kId = "twenty bytes of id..";
+
+TEST(BuildIdOfNotes, IsFoundBehindOthers)
+{
+    std::vector<std::byte> notes = note("Linux", 3, "abc");
+    append(notes, note(kGnu, 1, "version"));
+    append(notes, note(kGnu, 3, kId));
+    const Bytes found = build_id_of_notes(notes);
+    EXPECT_TRUE(std::ranges::equal(found, as_bytes(kId)));
+    for (size_t bytes = 0; bytes < notes.size(); bytes++)
+        EXPECT_TRUE(build_id_of_notes(Bytes(notes).first(bytes)).empty()) << bytes;
+}
+
+TEST(BuildIdOfNotes, ASizeThatLiesEndsTheSearch)
+{
+    std::vector<std::byte> notes = note(kGnu, 1, "version");
+    store(notes.data(), UINT32_MAX, std::endian::native);
+    append(notes, note(kGnu, 3, kId));
+    EXPECT_TRUE(build_id_of_notes(notes).empty());
+}
+
+struct Kept {
+    uint32_t type;
+    uint16_t misc;
+    std::vector<std::byte> body;  // without the trailer, which is zeros
+};
+
+class Keeper final : public RecordSink {
+public:
+    Result<void> records(Bytes bytes) override
+    {
+        const size_t size = load<uint16_t>(bytes.data() + 6, std::endian::native);
+        EXPECT_EQ(size, bytes.size()) << "one record, whole";
+        EXPECT_EQ(size % 8, 0U);
+        const Bytes trailer = bytes.last(kTrailerBytes);
+        EXPECT_TRUE(std::ranges::all_of(trailer, [](std::byte b) { return b == std::byte{0}; }));
+        const Bytes body = bytes.subspan(8, size - 8 - kTrailerBytes);
+        kept.push_back({load<uint32_t>(bytes.data(), std::endian::native),
+                        load<uint16_t>(bytes.data() + 4, std::endian::native),
+                        {body.begin(), body.end()}});
+        return {};
+    }
+    Result<void> aux(const AuxChunk &) override { return Error{Errc::kIo, "there is none"}; }
+    Result<void> round() override { return {}; }
+
+    std::vector<Kept> kept;
+};
+
+class PresentTest : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = testing::TempDir() + "pmukit_present.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        root_ = pattern;
+    }
+    void TearDown() override { fs::remove_all(root_); }
+    void put(const std::string &path, std::string_view text)
+    {
+        fs::create_directories((root_ / path).parent_path());
+        std::ofstream(root_ / path) << text;
+    }
+    perfdata::MmapRecord map_at(size_t at) const
+    {
+        const Kept &record = keeper_.kept.at(at);
+        const auto map = record.type == PERF_RECORD_MMAP
+                             ? perfdata::parse_mmap(record.body, std::endian::native)
+                             : perfdata::parse_mmap2(record.body, record.misc, std::endian::native);
+        return map.value_or(perfdata::MmapRecord());
+    }
+
+    fs::path root_;
+    Keeper keeper_;
+};
+
+TEST_F(PresentTest, TheKernelIsNamedWithItsBuildIdAndItsModules)
+{
+    put("proc/kallsyms",
+        "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81100000 t _etext_not\n"
+        "ffffffff82000000 T _etext\nffffffff83000000 T _text\n");
+    put("proc/modules",
+        "imc 40960 1 imc_engine, Live 0xffffffffc0200000 (O)\nodd line\n"
+        "hidden 8192 0 - Live 0x0000000000000000\n");
+    const std::vector<std::byte> notes = note(kGnu, 3, kId);
+    put("sys/kernel/notes", {reinterpret_cast<const char *>(notes.data()), notes.size()});
+    ASSERT_TRUE(Present(keeper_, root_).kernel());
+    ASSERT_EQ(keeper_.kept.size(), 2U);
+    EXPECT_EQ(keeper_.kept[0].type, uint32_t{PERF_RECORD_MMAP2});
+    EXPECT_EQ(keeper_.kept[0].misc, PERF_RECORD_MISC_KERNEL | PERF_RECORD_MISC_MMAP_BUILD_ID);
+    const perfdata::MmapRecord kernel = map_at(0);
+    EXPECT_EQ(kernel.pid, UINT32_MAX);
+    EXPECT_EQ(kernel.address, 0xffffffff81000000U);
+    EXPECT_EQ(kernel.bytes, 0x1000000U);
+    EXPECT_EQ(kernel.file_offset, 0xffffffff81000000U);
+    EXPECT_EQ(kernel.path, "[kernel.kallsyms]_text");
+    EXPECT_TRUE(std::ranges::equal(kernel.build_id, as_bytes(kId)));
+    EXPECT_EQ(keeper_.kept[1].misc, PERF_RECORD_MISC_KERNEL);
+    EXPECT_EQ(map_at(1).path, "[imc]");
+    EXPECT_EQ(map_at(1).address, 0xffffffffc0200000U);
+    EXPECT_EQ(map_at(1).bytes, 40960U);
+}
+
+TEST_F(PresentTest, AKernelThatHidesItsAddressesIsLeftOut)
+{
+    put("proc/kallsyms", "0000000000000000 T _text\n0000000000000000 T _etext\n");
+    ASSERT_TRUE(Present(keeper_, root_).kernel());
+    EXPECT_TRUE(keeper_.kept.empty());
+}
+
+TEST_F(PresentTest, ProcessesHaveThreadsNamesAndCode)
+{
+    put("proc/70/status", "Name:\tbusy\nPid:\t70\nPPid:\t3\n");
+    put("proc/70/task/70/comm", "busy\n");
+    put("proc/70/task/71/comm", "worker\n");
+    put("proc/70/maps",
+        "1000-2000 r--p 00000000 fe:00 9 /bin/busy\n2000-3000 r-xp 00001000 fe:00 9 /bin/busy\n"
+        "5000-6000 rwxp 00000000 00:00 0 \n");
+    put("proc/version", "not a process\n");
+    put("proc/90/stat", "one that has just ended\n");
+    ASSERT_TRUE(Present(keeper_, root_).processes());
+    ASSERT_EQ(keeper_.kept.size(), 6U);
+    const auto fork = [this](size_t at) {
+        return *perfdata::parse_task(keeper_.kept[at].body, std::endian::native);
+    };
+    EXPECT_EQ(keeper_.kept[0].misc, PERF_RECORD_MISC_FORK_EXEC);
+    EXPECT_EQ(fork(0).parent_pid, 3U);
+    EXPECT_EQ(fork(2).tid, 71U);
+    EXPECT_EQ(fork(2).parent_tid, 70U);
+    const auto comm = perfdata::parse_comm(keeper_.kept[3].body, std::endian::native);
+    EXPECT_EQ(comm->pid, 70U);
+    EXPECT_EQ(comm->tid, 71U);
+    EXPECT_EQ(comm->name, "worker");
+    EXPECT_EQ(keeper_.kept[4].misc, PERF_RECORD_MISC_USER);
+    EXPECT_EQ(map_at(4).address, 0x2000U);
+    EXPECT_EQ(map_at(4).file_offset, 0x1000U);
+    EXPECT_EQ(map_at(4).protection, static_cast<uint32_t>(PROT_READ | PROT_EXEC));
+    EXPECT_EQ(map_at(4).path, "/bin/busy");
+    EXPECT_EQ(map_at(5).path, "//anon");
+}
+
+TEST_F(PresentTest, APathThatFitsNoRecordIsLeftOut)
+{
+    put("proc/70/status", "PPid:\t3\n");
+    put("proc/70/maps", "1000-2000 r-xp 0 fe:00 9 /" + std::string(70000, 'x') +
+                            "\n2000-3000 r-xp 0 fe:00 9 /bin/busy\n");
+    ASSERT_TRUE(Present(keeper_, root_).processes());
+    ASSERT_EQ(keeper_.kept.size(), 1U);
+    EXPECT_EQ(map_at(0).path, "/bin/busy");
+}
+
+}  // namespace
+}  // namespace pmukit::record
