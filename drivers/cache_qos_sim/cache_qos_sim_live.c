@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos_sim: the scheduler's tasks use the simulated caches. What a task does is told by its
+ * name (cache_qos_sim_stream_of_name()), and whose a line is by the task and its cgroup: RMIDs have
+ * no say in the book.
+ *
+ * Time passes for all CPUs at once, and whenever somebody looks: at a task switch, before the
+ * driver reads or writes a register, and on a timer. So what was done before a write of PQR_ASSOC
+ * has the old RMID, in whichever order the probes of a switch are called.
+ *
+ *        task A            switch          task B            PQR write
+ *   -------|-----------------|----------------|----------------|------->
+ *          +---- A, old RMID-+- B, old RMID --+- B, old RMID --+- B, new RMID
+ */
+
+#include <linux/cgroup.h>
+#include <linux/hash.h>
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include <trace/events/sched.h>
+
+#include "cache_qos_sim.h"
+
+#define CACHE_QOS_SIM_BUCKET_BITS	10
+#define CACHE_QOS_SIM_SHARED_BASE	(1ULL << 62)
+
+static u32 cache_qos_sim_buckets[1 << CACHE_QOS_SIM_BUCKET_BITS];
+static struct hrtimer cache_qos_sim_tick;
+static u64 cache_qos_sim_tick_ns;
+static struct tracepoint *cache_qos_sim_switch_point;
+
+/* Time */
+
+static void cache_qos_sim_advance_cpu(struct cache_qos_sim_live *live, u32 cpu, u64 now_ns)
+{
+	struct cache_qos_sim_place *place = &live->places[cpu];
+	struct cache_qos_sim_page *page = &live->pages[place->page];
+	u64 ns = now_ns > place->since_ns ? now_ns - place->since_ns : 0;
+
+	place->since_ns += ns;
+	if (!place->page || live->frozen)
+		return;
+	page->ran_ns += ns;
+	page->last_ns = now_ns;
+	page->accesses += cache_qos_sim_run(&live->sim, cpu, &page->stream, ns);
+}
+
+/* Under the lock. */
+void cache_qos_sim_advance(struct cache_qos_sim_live *live)
+{
+	u64 now_ns = ktime_get_mono_fast_ns();
+	u32 cpu;
+
+	for (cpu = 0; cpu < live->sim.nr_cpus; cpu++)
+		cache_qos_sim_advance_cpu(live, cpu, now_ns);
+}
+
+void cache_qos_sim_freeze(struct cache_qos_sim_live *live, bool frozen)
+{
+	cache_qos_sim_advance(live);
+	live->frozen = frozen;
+}
+
+static enum hrtimer_restart cache_qos_sim_ticked(struct hrtimer *timer)
+{
+	struct cache_qos_sim_live *live = &cache_qos_sim_live;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&live->lock, flags);
+	cache_qos_sim_advance(live);
+	raw_spin_unlock_irqrestore(&live->lock, flags);
+	hrtimer_forward_now(timer, ns_to_ktime(cache_qos_sim_tick_ns));
+	return HRTIMER_RESTART;
+}
+
+/* Pages */
+
+static u32 *cache_qos_sim_bucket(pid_t tid)
+{
+	return &cache_qos_sim_buckets[hash_32(tid, CACHE_QOS_SIM_BUCKET_BITS)];
+}
+
+static bool cache_qos_sim_runs_somewhere(const struct cache_qos_sim_live *live, u32 number)
+{
+	u32 cpu;
+
+	for (cpu = 0; cpu < live->sim.nr_cpus; cpu++)
+		if (live->places[cpu].page == number)
+			return true;
+	return false;
+}
+
+/* One nobody has; or, of those without lines, the one that was used longest ago. 0: none. */
+static u32 cache_qos_sim_page_to_give(const struct cache_qos_sim_live *live)
+{
+	const struct cache_qos_sim_page *page;
+	u32 i, oldest = 0;
+
+	for (i = 1; i < CACHE_QOS_SIM_NR_PAGES; i++) {
+		page = &live->pages[i];
+		if (!page->used)
+			return i;
+		if (live->sim.owners[i].lines || cache_qos_sim_runs_somewhere(live, i))
+			continue;
+		if (!oldest || page->last_ns < live->pages[oldest].last_ns)
+			oldest = i;
+	}
+	return oldest;
+}
+
+static void cache_qos_sim_page_forget(struct cache_qos_sim_live *live, u32 number)
+{
+	struct cache_qos_sim_page *page = &live->pages[number];
+	u32 *link = cache_qos_sim_bucket(page->tid);
+
+	if (!page->used)
+		return;
+	while (*link != number)
+		link = &live->pages[*link].next;
+	*link = page->next;
+	live->forgotten_units += live->sim.owners[number].units[0];
+	memset(&live->sim.owners[number], 0, sizeof(live->sim.owners[number]));
+	memset(page, 0, sizeof(*page));
+}
+
+/* Its memory is next to the CPU where it is first seen, and the same in each cgroup. */
+static void cache_qos_sim_page_begin(struct cache_qos_sim_live *live, u32 number,
+				     const struct task_struct *task, u64 cgroup, u32 cpu)
+{
+	struct cache_qos_sim_page *page = &live->pages[number];
+	u32 *bucket = cache_qos_sim_bucket(task->pid);
+
+	page->used = true;
+	page->tid = task->pid;
+	page->tgid = task->tgid;
+	page->started = task->start_time;
+	page->cgroup = cgroup;
+	page->stream.owner = number;
+	page->stream.home = live->sim.cpus[cpu].domain;
+	page->next = *bucket;
+	*bucket = number;
+}
+
+static u32 cache_qos_sim_page_find(const struct cache_qos_sim_live *live,
+				   const struct task_struct *task, u64 cgroup)
+{
+	const struct cache_qos_sim_page *page;
+	u32 i;
+
+	for (i = *cache_qos_sim_bucket(task->pid); i; i = page->next) {
+		page = &live->pages[i];
+		if (page->tid == task->pid && page->started == task->start_time &&
+		    page->cgroup == cgroup)
+			return i;
+	}
+	return 0;
+}
+
+static u64 cache_qos_sim_cgroup_of(const struct task_struct *task)
+{
+	u64 id;
+
+	rcu_read_lock();
+	id = cgroup_id(task_dfl_cgroup((struct task_struct *)task));
+	rcu_read_unlock();
+	return id;
+}
+
+static u32 cache_qos_sim_page_get(struct cache_qos_sim_live *live, const struct task_struct *task,
+				  u32 cpu)
+{
+	u64 cgroup = cache_qos_sim_cgroup_of(task);
+	u32 number = cache_qos_sim_page_find(live, task, cgroup);
+
+	if (number)
+		return number;
+	number = cache_qos_sim_page_to_give(live);
+	if (!number) {
+		live->strangers++;
+		return 0;
+	}
+	cache_qos_sim_page_forget(live, number);
+	cache_qos_sim_page_begin(live, number, task, cgroup, cpu);
+	return number;
+}
+
+/* Of a task that is about to run; 0: it does not use caches. A new name is a new stream. */
+static u32 cache_qos_sim_page_of(struct cache_qos_sim_live *live, const struct task_struct *task,
+				 u32 cpu)
+{
+	struct cache_qos_sim_stream stream = {};
+	struct cache_qos_sim_page *page;
+	char comm[TASK_COMM_LEN];
+	u32 number;
+
+	strscpy(comm, task->comm, sizeof(comm));
+	if (!cache_qos_sim_stream_of_name(comm, live->sim.profile->scale, &stream))
+		return 0;
+	number = cache_qos_sim_page_get(live, task, cpu);
+	if (!number)
+		return 0;
+	page = &live->pages[number];
+	if (strcmp(page->comm, comm)) {
+		stream.owner = number;
+		stream.home = page->stream.home;
+		stream.base = stream.shared ? CACHE_QOS_SIM_SHARED_BASE : (u64)task->pid << 32;
+		page->stream = stream;
+		strscpy(page->comm, comm, sizeof(page->comm));
+	}
+	return number;
+}
+
+/* Switches */
+
+static bool cache_qos_sim_may_stream(const struct task_struct *task)
+{
+	return task->comm[0] == 'c' && task->comm[1] == 'q' && task->comm[2] == '-';
+}
+
+/* Interrupts are off, the run queue is locked. Most switches are between tasks without a stream. */
+static void cache_qos_sim_sched_switch(void *data, bool preempt, struct task_struct *prev,
+				       struct task_struct *next, unsigned int prev_state)
+{
+	struct cache_qos_sim_live *live = data;
+	u32 cpu = raw_smp_processor_id();
+	unsigned long flags;
+
+	if (!READ_ONCE(live->places[cpu].page) && !cache_qos_sim_may_stream(next))
+		return;
+	raw_spin_lock_irqsave(&live->lock, flags);
+	cache_qos_sim_advance(live);
+	WRITE_ONCE(live->places[cpu].page, cache_qos_sim_page_of(live, next, cpu));
+	raw_spin_unlock_irqrestore(&live->lock, flags);
+}
+
+static void cache_qos_sim_find_switch(struct tracepoint *point, void *data)
+{
+	if (!strcmp(point->name, "sched_switch"))
+		cache_qos_sim_switch_point = point;
+}
+
+/* Load and unload */
+
+int cache_qos_sim_live_prepare(unsigned int tick_ms)
+{
+	int err;
+
+	check_trace_callback_type_sched_switch(cache_qos_sim_sched_switch);
+	for_each_kernel_tracepoint(cache_qos_sim_find_switch, NULL);
+	if (!cache_qos_sim_switch_point) {
+		pr_err("cache_qos_sim: no trace event sched_switch\n");
+		return -ENOENT;
+	}
+	err = tracepoint_probe_register(cache_qos_sim_switch_point, cache_qos_sim_sched_switch,
+					&cache_qos_sim_live);
+	if (err)
+		return err;
+	cache_qos_sim_tick_ns = tick_ms * (u64)NSEC_PER_MSEC;
+	hrtimer_setup(&cache_qos_sim_tick, cache_qos_sim_ticked, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_HARD);
+	hrtimer_start(&cache_qos_sim_tick, ns_to_ktime(cache_qos_sim_tick_ns),
+		      HRTIMER_MODE_REL_HARD);
+	return 0;
+}
+
+void cache_qos_sim_live_finish(void)
+{
+	hrtimer_cancel(&cache_qos_sim_tick);
+	tracepoint_probe_unregister(cache_qos_sim_switch_point, cache_qos_sim_sched_switch,
+				    &cache_qos_sim_live);
+	tracepoint_synchronize_unregister();
+}
