@@ -19,8 +19,8 @@
  * An RMID is FREE, then USED by an atom, then in LIMBO until its lines have left the caches, then
  * FREE. The lines of an RMID in limbo still count for the monitors its atom was made for.
  *
- * Files: cache_qos_hw_core.c (CPUID, registers), cache_qos_core.c (monitors, sets, nodes, tasks,
- * atoms, switch), cache_qos_sum_core.c (cells, limbo, values).
+ * Files: cache_qos_hw_core.c (CPUID, registers), cache_qos_atom_core.c (sets, RMIDs),
+ * cache_qos_core.c (monitors, nodes, tasks, switch), cache_qos_sum_core.c (cells, limbo, values).
  *
  * Locking is the caller's. There is one lock, "the lock", a raw spinlock taken with interrupts
  * off; functions want it held unless they say otherwise. It is not taken at a context switch,
@@ -198,7 +198,6 @@ struct cache_qos_sum {
  * @status: PMUKIT_CACHE_QOS_S_* that stay while it lives
  * @generation: changes with the set of RMIDs behind it
  * @missed: times an RMID was wanted for it and there was none
- * @failures: passes without any good reading, in a row
  */
 struct cache_qos_monitor {
 	u8 kind;
@@ -206,7 +205,6 @@ struct cache_qos_monitor {
 	u32 status;
 	u32 generation;
 	u32 missed;
-	u32 failures;
 };
 
 /**
@@ -270,6 +268,7 @@ struct cache_qos_atom {
  * @base: @chunks when the RMID was given out
  * @time_ns: when each event was last read well; 0: not since the domain came online
  * @known: BIT(event): @last is valid
+ * @gap: BIT(event): it was unavailable since
  * @status: enum cache_qos_read_status of the last read, by event
  */
 struct cache_qos_cell {
@@ -280,6 +279,7 @@ struct cache_qos_cell {
 	u64 base[CACHE_QOS_NR_COUNTED];
 	u64 time_ns[CACHE_QOS_NR_READ];
 	u8 known;
+	u8 gap;
 	u8 status[CACHE_QOS_NR_READ];
 };
 
@@ -318,6 +318,7 @@ struct cache_qos_slot {
  * @domain: its L3 as an index; CACHE_QOS_NONE: it has not been online
  * @rmid: what it carries; read by others to learn which RMIDs are in use
  * @closid: the upper half of PQR_ASSOC, which is not ours
+ * @online: it counts for its domain
  * @ready: PQR_ASSOC was read and is ours
  * @slots: combinations it remembers
  * @writes: of PQR_ASSOC
@@ -330,6 +331,7 @@ struct cache_qos_cpu {
 	u16 domain;
 	u32 rmid;
 	u32 closid;
+	bool online;
 	bool ready;
 	struct cache_qos_slot slots[CACHE_QOS_CACHE_SLOTS];
 	u64 writes;
@@ -371,6 +373,7 @@ struct cache_qos_stats {
  * @limbo_min_ns: how long an RMID stays in limbo where occupancy cannot be read
  * @alloc_dirty: rather take the cleanest RMID in limbo than refuse
  * @yielded: somebody else has the registers: no writes, no reads, values stay
+ * @starved: an RMID was wanted and there was none: try again when there is
  * @generation: of the configuration; never 0
  * @notify: NULL, or told of each change of an RMID; under the lock, also at context switches
  * @stats: what happened
@@ -382,6 +385,7 @@ struct cache_qos_stats {
  * @nr_cpus: places in @cpus
  * @nr_domains: that have ever been online
  * @free_sets: places left
+ * @top_set: highest that was ever used
  * @domains: in the order they came
  * @monitors: by number
  * @nodes: by number
@@ -394,6 +398,7 @@ struct cache_qos {
 	u64 limbo_min_ns;
 	bool alloc_dirty;
 	bool yielded;
+	bool starved;
 	u32 generation;
 	void (*notify)(struct cache_qos *cq, enum cache_qos_news news, u32 rmid);
 	struct cache_qos_stats stats;
@@ -405,6 +410,7 @@ struct cache_qos {
 	unsigned int nr_cpus;
 	u32 nr_domains;
 	u32 free_sets;
+	u16 top_set;
 	struct cache_qos_domain domains[CACHE_QOS_MAX_DOMAINS];
 	struct cache_qos_monitor monitors[CACHE_QOS_MAX_MONITORS];
 	struct cache_qos_node nodes[CACHE_QOS_MAX_NODES];
@@ -471,11 +477,12 @@ void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns);
 
 /*
  * A monitor watches a task, a CPU too; 0 if it does already. An RMID for the task in its group, or
- * for the CPU, is taken at once, so that who is not refused is counted. Unwatching gives no
- * RMID back; the end of the monitor does.
+ * for the CPU, is taken at once, so that who is not refused is counted; not if @must is false, for
+ * a child that inherits: fork() is not to fail for want of an RMID. Unwatching gives no RMID back;
+ * the end of the monitor does.
  */
 int cache_qos_task_watch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor,
-			 u64 now_ns);
+			 bool must, u64 now_ns);
 void cache_qos_task_unwatch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor);
 int cache_qos_cpu_watch(struct cache_qos *cq, unsigned int cpu, u16 monitor, u64 now_ns);
 void cache_qos_cpu_unwatch(struct cache_qos *cq, unsigned int cpu, u16 monitor);
@@ -544,7 +551,7 @@ void cache_qos_task_fork(struct cache_qos *cq, const struct cache_qos_task *pare
 			 struct cache_qos_task *child);
 void cache_qos_task_move(struct cache_qos *cq, struct cache_qos_task *task, u16 node);
 void cache_qos_task_exit(struct cache_qos *cq, struct cache_qos_task *task);
-bool cache_qos_task_plain(const struct cache_qos_task *task);
+bool cache_qos_task_plain(const struct cache_qos *cq, const struct cache_qos_task *task);
 
 /* Context switches: cache_qos_core.c */
 
@@ -583,8 +590,8 @@ u32 cache_qos_resolve_slow(struct cache_qos *cq, struct cache_qos_cpu *cpu,
 void cache_qos_carry(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 rmid);
 
 /*
- * Is PQR_ASSOC of this CPU what we wrote? If not, count a hijack, take over the upper half and write
- * our RMID again. Interrupts off; needs no lock.
+ * Is PQR_ASSOC of this CPU what we wrote? If not, count a hijack, take over the upper half and
+ * write our RMID again; what runs on it becomes PMUKIT_CACHE_QOS_S_SUSPECT.
  */
 bool cache_qos_check_pqr(struct cache_qos *cq, struct cache_qos_cpu *cpu);
 
@@ -636,7 +643,7 @@ void cache_qos_resume(struct cache_qos *cq);
 /* The counters of a domain may have changed by themselves (suspend): begin at the next values. */
 void cache_qos_rebase(struct cache_qos *cq, u16 domain);
 
-/* The threshold of limbo in bytes, rounded down to units; -EINVAL: more than the smallest L3 has. */
+/* The threshold of limbo in bytes, rounded down to units; -EINVAL: more than the smallest L3. */
 int cache_qos_set_threshold(struct cache_qos *cq, u64 bytes);
 u64 cache_qos_default_threshold(const struct cache_qos *cq);
 
@@ -662,7 +669,7 @@ struct cache_qos_value {
 };
 
 /**
- * cache_qos_value - the value of a monitor
+ * cache_qos_monitor_value - the value of a monitor
  * @cq: everything
  * @monitor: its number
  * @event: which value
@@ -674,8 +681,28 @@ struct cache_qos_value {
  * Return: 0; where no domain has a good reading -ENODATA (unavailable, or not read yet) or -EIO
  * (error); -EOPNOTSUPP: this hardware does not have the event.
  */
-int cache_qos_value(const struct cache_qos *cq, u16 monitor, enum pmukit_cache_qos_event event,
-		    u16 domain, u64 now_ns, struct cache_qos_value *value);
+int cache_qos_monitor_value(const struct cache_qos *cq, u16 monitor,
+			    enum pmukit_cache_qos_event event, u16 domain, u64 now_ns,
+			    struct cache_qos_value *value);
+
+/* Between the files of the core */
+bool cache_qos_empty(const struct cache_qos_members *members);
+void cache_qos_add(struct cache_qos_members *members, u16 monitor);
+void cache_qos_drop(struct cache_qos_members *members, u16 monitor);
+void cache_qos_unite(struct cache_qos_members *members, const struct cache_qos_members *more);
+void cache_qos_changed(struct cache_qos *cq);
+u16 cache_qos_set_get(struct cache_qos *cq, const struct cache_qos_members *members);
+void cache_qos_set_hold(struct cache_qos *cq, u16 set);
+void cache_qos_set_put(struct cache_qos *cq, u16 set);
+int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *members, u64 now_ns);
+u32 cache_qos_atom_coarse(struct cache_qos *cq, const struct cache_qos_members *members);
+void cache_qos_retire(struct cache_qos *cq, u32 rmid, u64 now_ns);
+bool cache_qos_needless(const struct cache_qos *cq, u32 rmid);
+bool cache_qos_carried(const struct cache_qos *cq, u32 rmid);
+void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns);
+void cache_qos_mark(struct cache_qos *cq, u32 rmid, u32 status);
+void cache_qos_domain_gain(struct cache_qos *cq, u16 domain);
+void cache_qos_domain_lose(struct cache_qos *cq, u16 domain);
 
 /* Members, by bits */
 
@@ -684,8 +711,7 @@ static inline bool cache_qos_has(const struct cache_qos_members *members, u16 mo
 	return members->word[monitor / 64] >> (monitor % 64) & 1;
 }
 
-static inline bool cache_qos_event_there(const struct cache_qos_hw *hw,
-					 u32 event)
+static inline bool cache_qos_event_there(const struct cache_qos_hw *hw, u32 event)
 {
 	return event && event <= CACHE_QOS_NR_EVENTS && hw->events & BIT(event - 1);
 }

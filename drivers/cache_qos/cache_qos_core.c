@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos: monitors, groups, tasks, and the RMID a CPU has to carry. The interface
+ * with its locking is described in cache_qos_core.h.
+ *
+ * What context switches read without the lock: cache_qos_node.set, cache_qos_task.node and .set,
+ * and the generation. A slot of a CPU is believed only in the generation it was found in, and the
+ * generation goes up after every change that could make a slot wrong, the reuse of a set's number
+ * among them. Sets that became equal or empty are left as they are: an atom is found by its
+ * members, not by the numbers of the sets they came from.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/errno.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#include <asm/barrier.h>
+#include <asm/rwonce.h>
+
+#include "cache_qos_core.h"
+
+/* Monitors */
+
+int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind)
+{
+	u32 m, d;
+
+	for (m = 1; m < CACHE_QOS_MAX_MONITORS; m++) {
+		if (!cq->monitors[m].used)
+			break;
+	}
+	if (m == CACHE_QOS_MAX_MONITORS)
+		return -ENOSPC;
+	cq->monitors[m] = (struct cache_qos_monitor) { .kind = kind, .used = true };
+	for (d = 0; d < cq->nr_domains; d++)
+		memset(cq->domains[d].banked[m], 0, sizeof(cq->domains[d].banked[m]));
+	return m;
+}
+
+void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns)
+{
+	u32 rmid, i;
+
+	cq->monitors[monitor].used = false;
+	for (i = 1; i <= cq->top_set; i++)
+		cache_qos_drop(&cq->sets[i].members, monitor);
+
+	for (rmid = 1; rmid < cq->hw.nr_rmid; rmid++) {
+		struct cache_qos_atom *atom = &cq->atoms[rmid];
+
+		if (!cache_qos_has(&atom->members, monitor))
+			continue;
+		cache_qos_drop(&atom->members, monitor);
+		if (atom->state == CACHE_QOS_USED && cache_qos_needless(cq, rmid))
+			cache_qos_retire(cq, rmid, now_ns);
+	}
+	cache_qos_changed(cq);
+}
+
+static void cache_qos_union(const struct cache_qos *cq, const struct cache_qos_task *task,
+			    u16 cgroup, u16 cpu_set, struct cache_qos_members *members)
+{
+	*members = cq->sets[cpu_set].members;
+	if (cgroup != CACHE_QOS_NONE)
+		cache_qos_unite(members, &cq->sets[cq->nodes[cgroup].set].members);
+	if (!task)
+		return;
+	cache_qos_unite(members, &cq->sets[cq->nodes[task->node].set].members);
+	cache_qos_unite(members, &cq->sets[task->set].members);
+}
+
+/* Nodes are promised a set each: the rest may not take all. */
+static bool cache_qos_sets_full(const struct cache_qos *cq)
+{
+	return cq->free_sets <= CACHE_QOS_MAX_NODES;
+}
+
+int cache_qos_task_watch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor,
+			 bool must, u64 now_ns)
+{
+	struct cache_qos_members own = cq->sets[task->set].members, all;
+	u16 old = task->set;
+	int ret;
+
+	if (cache_qos_has(&own, monitor))
+		return 0;
+	if (cache_qos_sets_full(cq))
+		return -ENOSPC;
+	cache_qos_union(cq, task, CACHE_QOS_NONE, 0, &all);
+	cache_qos_add(&all, monitor);
+	ret = must ? cache_qos_atom_get(cq, &all, now_ns) : 0;
+	if (ret < 0)
+		return ret;
+
+	cache_qos_add(&own, monitor);
+	WRITE_ONCE(task->set, cache_qos_set_get(cq, &own));
+	cache_qos_set_put(cq, old);
+	return 0;
+}
+
+void cache_qos_task_unwatch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor)
+{
+	struct cache_qos_members own = cq->sets[task->set].members;
+	u16 set;
+
+	if (!cache_qos_has(&own, monitor))
+		return;
+	cache_qos_drop(&own, monitor);
+	/* With no room for the smaller set it keeps the larger: the monitor is to end anyway. */
+	set = cache_qos_set_get(cq, &own);
+	if (set == CACHE_QOS_NONE)
+		return;
+	cache_qos_set_put(cq, task->set);
+	WRITE_ONCE(task->set, set);
+}
+
+int cache_qos_cpu_watch(struct cache_qos *cq, unsigned int cpu, u16 monitor, u64 now_ns)
+{
+	struct cache_qos_cpu *c = cq->cpus[cpu];
+	struct cache_qos_members all = cq->sets[c->set].members;
+	u16 old = c->set;
+	int ret;
+
+	if (cache_qos_has(&all, monitor))
+		return 0;
+	if (cache_qos_sets_full(cq))
+		return -ENOSPC;
+	cache_qos_add(&all, monitor);
+	ret = cache_qos_atom_get(cq, &all, now_ns);
+	if (ret < 0)
+		return ret;
+	WRITE_ONCE(c->set, cache_qos_set_get(cq, &all));
+	cache_qos_set_put(cq, old);
+	return 0;
+}
+
+void cache_qos_cpu_unwatch(struct cache_qos *cq, unsigned int cpu, u16 monitor)
+{
+	struct cache_qos_cpu *c = cq->cpus[cpu];
+	struct cache_qos_members all = cq->sets[c->set].members;
+	u16 set;
+
+	if (!cache_qos_has(&all, monitor))
+		return;
+	cache_qos_drop(&all, monitor);
+	set = cache_qos_set_get(cq, &all);
+	if (set == CACHE_QOS_NONE)
+		return;
+	cache_qos_set_put(cq, c->set);
+	WRITE_ONCE(c->set, set);
+}
+
+/* Groups and cgroups */
+
+static void cache_qos_chain(const struct cache_qos *cq, u16 node, struct cache_qos_members *members)
+{
+	memset(members, 0, sizeof(*members));
+	for (; node != CACHE_QOS_NONE && node != CACHE_QOS_ROOT; node = cq->nodes[node].parent) {
+		if (cq->nodes[node].monitor != CACHE_QOS_NONE)
+			cache_qos_add(members, cq->nodes[node].monitor);
+	}
+}
+
+static bool cache_qos_below(const struct cache_qos *cq, u16 node, u16 above)
+{
+	for (; node != CACHE_QOS_NONE; node = cq->nodes[node].parent) {
+		if (node == above)
+			return true;
+	}
+	return false;
+}
+
+static u32 cache_qos_depth(const struct cache_qos *cq, u16 node)
+{
+	u32 depth = 0;
+
+	for (; node != CACHE_QOS_NONE && node != CACHE_QOS_ROOT; node = cq->nodes[node].parent)
+		depth++;
+	return depth;
+}
+
+static void cache_qos_node_set(struct cache_qos *cq, u16 node)
+{
+	struct cache_qos_members members;
+
+	cache_qos_chain(cq, node, &members);
+	/* Put first: so there is always room (cache_qos_sets_full()). */
+	cache_qos_set_put(cq, cq->nodes[node].set);
+	WRITE_ONCE(cq->nodes[node].set, cache_qos_set_get(cq, &members));
+}
+
+/* The monitors of a node and of all below it have changed. */
+static void cache_qos_subtree(struct cache_qos *cq, u16 above)
+{
+	u16 node;
+
+	for (node = 1; node < CACHE_QOS_MAX_NODES; node++) {
+		if (cq->nodes[node].used && cache_qos_below(cq, node, above))
+			cache_qos_node_set(cq, node);
+	}
+	cache_qos_changed(cq);
+}
+
+int cache_qos_node_make(struct cache_qos *cq, u16 parent)
+{
+	u16 node;
+
+	if (cache_qos_depth(cq, parent) >= CACHE_QOS_MAX_DEPTH)
+		return -ENAMETOOLONG;
+	for (node = 1; node < CACHE_QOS_MAX_NODES; node++) {
+		if (!cq->nodes[node].used)
+			break;
+	}
+	if (node == CACHE_QOS_MAX_NODES)
+		return -ENOSPC;
+	cq->nodes[node] = (struct cache_qos_node) {
+		.used = true, .parent = parent, .monitor = CACHE_QOS_NONE,
+	};
+	if (parent != CACHE_QOS_NONE)
+		cq->nodes[parent].children++;
+	cache_qos_subtree(cq, node);
+	return node;
+}
+
+int cache_qos_node_remove(struct cache_qos *cq, u16 node, u64 now_ns)
+{
+	struct cache_qos_node *n = &cq->nodes[node];
+
+	if (n->children)
+		return -ENOTEMPTY;
+	if (n->tasks)
+		return -EBUSY;
+	if (n->monitor != CACHE_QOS_NONE)
+		cache_qos_node_monitor(cq, node, false, PMUKIT_CACHE_QOS_KIND_GROUP, now_ns);
+	cache_qos_set_put(cq, n->set);
+	if (n->parent != CACHE_QOS_NONE)
+		cq->nodes[n->parent].children--;
+	*n = (struct cache_qos_node) {};
+	cache_qos_changed(cq);
+	return 0;
+}
+
+static int cache_qos_node_enable(struct cache_qos *cq, u16 node, enum pmukit_cache_qos_kind kind,
+				 u64 now_ns)
+{
+	struct cache_qos_members members;
+	int monitor, ret;
+
+	monitor = cache_qos_monitor_make(cq, kind);
+	if (monitor < 0)
+		return monitor;
+	cq->nodes[node].monitor = monitor;
+	cache_qos_chain(cq, node, &members);
+	ret = cache_qos_atom_get(cq, &members, now_ns);
+	if (ret < 0) {
+		cq->nodes[node].monitor = CACHE_QOS_NONE;
+		cq->monitors[monitor].used = false;
+		return ret;
+	}
+	cache_qos_subtree(cq, node);
+	return 0;
+}
+
+int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
+			   enum pmukit_cache_qos_kind kind, u64 now_ns)
+{
+	u16 monitor = cq->nodes[node].monitor;
+
+	if (node == CACHE_QOS_ROOT)
+		return -EINVAL;
+	if (on && monitor != CACHE_QOS_NONE)
+		return 0;
+	if (on)
+		return cache_qos_node_enable(cq, node, kind, now_ns);
+
+	if (monitor == CACHE_QOS_NONE)
+		return 0;
+	cq->nodes[node].monitor = CACHE_QOS_NONE;
+	cache_qos_subtree(cq, node);
+	cache_qos_monitor_end(cq, monitor, now_ns);
+	return 0;
+}
+
+/* How many levels there are below a node. */
+static u32 cache_qos_height(const struct cache_qos *cq, u16 above)
+{
+	u32 base = cache_qos_depth(cq, above), most = base;
+	u16 node;
+
+	for (node = 1; node < CACHE_QOS_MAX_NODES; node++) {
+		u32 depth;
+
+		if (!cq->nodes[node].used || !cache_qos_below(cq, node, above))
+			continue;
+		depth = cache_qos_depth(cq, node);
+		if (depth > most)
+			most = depth;
+	}
+	return most - base;
+}
+
+int cache_qos_node_reparent(struct cache_qos *cq, u16 node, u16 parent)
+{
+	struct cache_qos_node *n = &cq->nodes[node];
+
+	if (cache_qos_depth(cq, parent) + 1 + cache_qos_height(cq, node) > CACHE_QOS_MAX_DEPTH)
+		return -ENAMETOOLONG;
+	if (n->parent != CACHE_QOS_NONE)
+		cq->nodes[n->parent].children--;
+	if (parent != CACHE_QOS_NONE)
+		cq->nodes[parent].children++;
+	n->parent = parent;
+	cache_qos_subtree(cq, node);
+	return 0;
+}
+
+u16 cache_qos_node_monitored(const struct cache_qos *cq, u16 node)
+{
+	while (node != CACHE_QOS_NONE && cq->nodes[node].monitor == CACHE_QOS_NONE)
+		node = cq->nodes[node].parent;
+	return node;
+}
+
+/* Tasks */
+
+void cache_qos_task_init(struct cache_qos *cq, struct cache_qos_task *task)
+{
+	task->node = CACHE_QOS_ROOT;
+	task->set = 0;
+	cq->nodes[CACHE_QOS_ROOT].tasks++;
+}
+
+void cache_qos_task_fork(struct cache_qos *cq, const struct cache_qos_task *parent,
+			 struct cache_qos_task *child)
+{
+	*child = *parent;
+	cq->nodes[child->node].tasks++;
+	cache_qos_set_hold(cq, child->set);
+}
+
+void cache_qos_task_move(struct cache_qos *cq, struct cache_qos_task *task, u16 node)
+{
+	cq->nodes[task->node].tasks--;
+	cq->nodes[node].tasks++;
+	WRITE_ONCE(task->node, node);
+}
+
+void cache_qos_task_exit(struct cache_qos *cq, struct cache_qos_task *task)
+{
+	cq->nodes[task->node].tasks--;
+	cache_qos_set_put(cq, task->set);
+}
+
+bool cache_qos_task_plain(const struct cache_qos *cq, const struct cache_qos_task *task)
+{
+	return task->node == CACHE_QOS_ROOT && cache_qos_empty(&cq->sets[task->set].members);
+}
+
+/* Context switches */
+
+static u64 cache_qos_key(const struct cache_qos *cq, const struct cache_qos_cpu *cpu,
+			 const struct cache_qos_task *task, u16 cgroup)
+{
+	u64 key = READ_ONCE(cpu->set);
+
+	key <<= 16;
+	if (cgroup != CACHE_QOS_NONE)
+		key |= READ_ONCE(cq->nodes[cgroup].set);
+	key <<= 32;
+	if (!task)
+		return key;
+	return key | (u64)READ_ONCE(task->set) << 16 |
+	       READ_ONCE(cq->nodes[READ_ONCE(task->node)].set);
+}
+
+/* The top bits of a product with 2^64 divided by the golden ratio */
+static u32 cache_qos_place(u64 key)
+{
+	return (key * 0x9e3779b97f4a7c15ULL) >> 58;
+}
+
+u32 cache_qos_resolve(const struct cache_qos *cq, const struct cache_qos_cpu *cpu,
+		      const struct cache_qos_task *task, u16 cgroup)
+{
+	/* First of all: what is read after it is not older than it. */
+	u32 generation = smp_load_acquire(&cq->generation);
+	u64 key = cache_qos_key(cq, cpu, task, cgroup);
+	const struct cache_qos_slot *slot = &cpu->slots[cache_qos_place(key)];
+
+	if (!key)
+		return 0;
+	if (slot->key == key && slot->generation == generation)
+		return slot->rmid;
+	return CACHE_QOS_MISS;
+}
+
+u32 cache_qos_resolve_slow(struct cache_qos *cq, struct cache_qos_cpu *cpu,
+			   const struct cache_qos_task *task, u16 cgroup, u64 now_ns)
+{
+	u64 key = cache_qos_key(cq, cpu, task, cgroup);
+	struct cache_qos_members members;
+	int rmid = 0;
+
+	cache_qos_union(cq, task, cgroup, cpu->set, &members);
+	if (!cache_qos_empty(&members)) {
+		rmid = cache_qos_atom_get(cq, &members, now_ns);
+		if (rmid < 0)
+			rmid = cache_qos_atom_coarse(cq, &members);
+	}
+	cpu->slots[cache_qos_place(key)] = (struct cache_qos_slot) {
+		.key = key, .generation = cq->generation, .rmid = rmid,
+	};
+	return rmid;
+}
+
+void cache_qos_carry(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 rmid)
+{
+	if (!cpu->ready || READ_ONCE(cq->yielded) || rmid == cpu->rmid)
+		return;
+	if (cq->backend->wrmsr(CACHE_QOS_PQR_ASSOC, (u64)cpu->closid << 32 | rmid)) {
+		cpu->faults++;
+		return;
+	}
+	WRITE_ONCE(cpu->rmid, rmid);
+	cpu->writes++;
+}
+
+bool cache_qos_check_pqr(struct cache_qos *cq, struct cache_qos_cpu *cpu)
+{
+	u64 found;
+
+	if (!cpu->ready || cq->yielded || cq->backend->rdmsr(CACHE_QOS_PQR_ASSOC, &found))
+		return true;
+	cpu->closid = FIELD_GET(CACHE_QOS_PQR_CLOSID, found);
+	if (FIELD_GET(CACHE_QOS_PQR_RMID, found) == cpu->rmid)
+		return true;
+
+	cpu->hijacks++;
+	cache_qos_mark(cq, cpu->rmid, PMUKIT_CACHE_QOS_S_SUSPECT);
+	if (cq->backend->wrmsr(CACHE_QOS_PQR_ASSOC, (u64)cpu->closid << 32 | cpu->rmid))
+		cpu->faults++;
+	else
+		cpu->writes++;
+	return false;
+}
+
+/* Life */
+
+void cache_qos_init(struct cache_qos *cq, const struct pmukit_cache_qos_backend *backend,
+		    const struct cache_qos_hw *hw, struct cache_qos_atom *atoms,
+		    struct cache_qos_cpu **cpus, unsigned int nr_cpus)
+{
+	unsigned int i;
+	u32 rmid;
+
+	cq->hw = *hw;
+	cq->backend = backend;
+	cq->atoms = atoms;
+	cq->cpus = cpus;
+	cq->nr_cpus = nr_cpus;
+	cq->generation = 1;
+	cq->free_sets = CACHE_QOS_MAX_SETS - 1;
+	cq->sets[0].refs = 1;
+	cq->nodes[CACHE_QOS_ROOT] = (struct cache_qos_node) {
+		.used = true, .parent = CACHE_QOS_NONE, .monitor = CACHE_QOS_MACHINE,
+	};
+	cq->monitors[CACHE_QOS_MACHINE] = (struct cache_qos_monitor) {
+		.kind = PMUKIT_CACHE_QOS_KIND_MACHINE, .used = true,
+	};
+	for (i = 0; i < nr_cpus; i++) {
+		if (cpus[i])
+			cpus[i]->domain = CACHE_QOS_NONE;
+	}
+	cq->nr_atoms[CACHE_QOS_LIMBO] = hw->nr_rmid - 1;
+	for (rmid = 1; rmid < hw->nr_rmid; rmid++)
+		atoms[rmid].state = CACHE_QOS_LIMBO;
+}
+
+int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain, bool force)
+{
+	struct cache_qos_cpu *c = cq->cpus[cpu];
+	u64 found;
+
+	if (cq->backend->rdmsr(CACHE_QOS_PQR_ASSOC, &found))
+		return -EIO;
+	if (FIELD_GET(CACHE_QOS_PQR_RMID, found) && !force)
+		return -EBUSY;
+	c->closid = FIELD_GET(CACHE_QOS_PQR_CLOSID, found);
+	WRITE_ONCE(c->rmid, FIELD_GET(CACHE_QOS_PQR_RMID, found));
+	if (!c->online) {
+		c->domain = domain;
+		c->online = true;
+		cache_qos_domain_gain(cq, domain);
+	}
+	c->ready = true;
+	return 0;
+}
+
+void cache_qos_cpu_offline(struct cache_qos *cq, unsigned int cpu)
+{
+	struct cache_qos_cpu *c = cq->cpus[cpu];
+
+	cache_qos_cpu_release(cq, cpu);
+	if (!c->online)
+		return;
+	c->online = false;
+	cache_qos_domain_lose(cq, c->domain);
+}
+
+void cache_qos_cpu_release(struct cache_qos *cq, unsigned int cpu)
+{
+	struct cache_qos_cpu *c = cq->cpus[cpu];
+	u64 found;
+
+	if (!c->ready)
+		return;
+	c->ready = false;
+	if (c->rmid && !cq->backend->rdmsr(CACHE_QOS_PQR_ASSOC, &found) &&
+	    FIELD_GET(CACHE_QOS_PQR_RMID, found) == c->rmid) {
+		if (cq->backend->wrmsr(CACHE_QOS_PQR_ASSOC, found & CACHE_QOS_PQR_CLOSID))
+			c->faults++;
+		else
+			c->writes++;
+	}
+	WRITE_ONCE(c->rmid, 0);
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos: what CPUID says, and values of MSRs. Nothing here knows a monitor.
+ *
+ * What CPUID says is checked before anything is built on it: a hypervisor may have written it.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+#include "cache_qos_core.h"
+
+/* QM_EVTSEL is written again so often when somebody else has changed it. */
+#define CACHE_QOS_READ_TRIES	5
+
+#define CACHE_QOS_FACTOR_SHIFT	20
+#define CACHE_QOS_FACTOR(_millionths) \
+	((u32)(((_millionths) * (1ULL << CACHE_QOS_FACTOR_SHIFT) + 500000) / 1000000))
+
+#define CACHE_QOS_MODEL_BROADWELL_X	0x4f
+#define CACHE_QOS_MODEL_SKYLAKE_X	0x55
+#define CACHE_QOS_SKYLAKE_X_BROKEN	4	/* the last stepping that cannot monitor */
+
+/* CPUID */
+
+struct cache_qos_leaf {
+	u32 reg[4];
+};
+
+static struct cache_qos_leaf cache_qos_leaf(const struct pmukit_cache_qos_backend *backend,
+					    unsigned int cpu, u32 leaf, u32 subleaf)
+{
+	struct cache_qos_leaf regs = {};
+
+	backend->cpuid(cpu, leaf, subleaf, regs.reg);
+	return regs;
+}
+
+/**
+ * struct cache_qos_model - who made the CPU
+ * @intel: Intel
+ * @amd: AMD or Hygon, whose counters are fewer than RMIDs and begin again
+ * @default_width: of counters, where CPUID does not say
+ * @family: CPUID's, the extended part added
+ * @model: the same
+ * @stepping: the same
+ */
+struct cache_qos_model {
+	bool intel;
+	bool amd;
+	u32 default_width;
+	u32 family;
+	u32 model;
+	u32 stepping;
+};
+
+static void cache_qos_model_read(const struct pmukit_cache_qos_backend *backend, unsigned int cpu,
+				 struct cache_qos_model *model)
+{
+	u32 vendor = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_VENDOR, 0).reg[CACHE_QOS_EBX];
+	u32 eax = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_MODEL, 0).reg[CACHE_QOS_EAX];
+
+	model->intel = vendor == CACHE_QOS_VENDOR_INTEL_EBX;
+	model->amd = vendor == CACHE_QOS_VENDOR_AMD_EBX || vendor == CACHE_QOS_VENDOR_HYGON_EBX;
+	model->default_width = CACHE_QOS_WIDTH_BASE;
+	if (vendor == CACHE_QOS_VENDOR_AMD_EBX)
+		model->default_width = CACHE_QOS_WIDTH_AMD;
+	else if (vendor == CACHE_QOS_VENDOR_HYGON_EBX)
+		model->default_width = CACHE_QOS_WIDTH_HYGON;
+
+	model->family = FIELD_GET(CACHE_QOS_MODEL_FAMILY, eax);
+	if (model->family == 0xf)
+		model->family += FIELD_GET(CACHE_QOS_MODEL_EXT_FAMILY, eax);
+	model->model = FIELD_GET(CACHE_QOS_MODEL_MODEL, eax);
+	if (model->family >= 6)
+		model->model |= FIELD_GET(CACHE_QOS_MODEL_EXT_MODEL, eax) << 4;
+	model->stepping = FIELD_GET(CACHE_QOS_MODEL_STEPPING, eax);
+}
+
+static u32 cache_qos_width(const struct cache_qos_model *model, u32 eax)
+{
+	u32 more = FIELD_GET(CACHE_QOS_L3_WIDTH, eax);
+
+	/* 0 is "does not say"; what would not fit below the two flags cannot be meant. */
+	if (!more || more > CACHE_QOS_WIDTH_MAX - CACHE_QOS_WIDTH_BASE)
+		return model->default_width;
+	return CACHE_QOS_WIDTH_BASE + more;
+}
+
+/* Somebody has bound the counters to RMIDs of his own, and left it so. */
+static bool cache_qos_bound(const struct pmukit_cache_qos_backend *backend, unsigned int cpu)
+{
+	struct cache_qos_leaf max, qos;
+	u64 config;
+
+	max = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_EXTENDED_MAX, 0);
+	if (max.reg[CACHE_QOS_EAX] < CACHE_QOS_LEAF_AMD_QOS)
+		return false;
+	qos = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_AMD_QOS, 0);
+	if (!(qos.reg[CACHE_QOS_EBX] & CACHE_QOS_AMD_QOS_ABMC))
+		return false;
+	return backend->rdmsr(CACHE_QOS_L3_QOS_EXT_CFG, &config) ||
+	       config & CACHE_QOS_EXT_CFG_ABMC;
+}
+
+/*
+ * Errata BDF102 and SKX99: above some RMID bandwidth is counted wrongly, by a factor that depends
+ * on how many RMIDs the part has; by (RMIDs / 8) - 1. Intel's table as Linux has it
+ * (arch/x86/kernel/cpu/resctrl/monitor.c).
+ */
+static const struct {
+	u32 above;
+	u32 factor;
+} cache_qos_factors[] = {
+	{   7, CACHE_QOS_FACTOR(1000000) }, {  15, CACHE_QOS_FACTOR(1000000) },
+	{  15, CACHE_QOS_FACTOR(969650)  }, {  31, CACHE_QOS_FACTOR(1000000) },
+	{  31, CACHE_QOS_FACTOR(1066667) }, {  31, CACHE_QOS_FACTOR(969650)  },
+	{  47, CACHE_QOS_FACTOR(1142857) }, {  63, CACHE_QOS_FACTOR(1000000) },
+	{  63, CACHE_QOS_FACTOR(1185115) }, {  63, CACHE_QOS_FACTOR(1066553) },
+	{  79, CACHE_QOS_FACTOR(1454545) }, {  95, CACHE_QOS_FACTOR(1000000) },
+	{  95, CACHE_QOS_FACTOR(1230769) }, {  95, CACHE_QOS_FACTOR(1142857) },
+	{  95, CACHE_QOS_FACTOR(1066667) }, { 127, CACHE_QOS_FACTOR(1000000) },
+	{ 127, CACHE_QOS_FACTOR(1254863) }, { 127, CACHE_QOS_FACTOR(1185255) },
+	{ 151, CACHE_QOS_FACTOR(1000000) }, { 127, CACHE_QOS_FACTOR(1066667) },
+	{ 167, CACHE_QOS_FACTOR(1000000) }, { 159, CACHE_QOS_FACTOR(1454334) },
+	{ 183, CACHE_QOS_FACTOR(1000000) }, { 127, CACHE_QOS_FACTOR(969744)  },
+	{ 191, CACHE_QOS_FACTOR(1280246) }, { 191, CACHE_QOS_FACTOR(1230921) },
+	{ 215, CACHE_QOS_FACTOR(1000000) }, { 191, CACHE_QOS_FACTOR(1143118) },
+};
+
+static void cache_qos_quirks(const struct cache_qos_model *model, u32 nr_rmid,
+			     struct cache_qos_hw *hw)
+{
+	u32 place = nr_rmid / 8 - 1;
+
+	if (!model->intel || model->family != 6)
+		return;
+	if (model->model != CACHE_QOS_MODEL_BROADWELL_X &&
+	    model->model != CACHE_QOS_MODEL_SKYLAKE_X)
+		return;
+	/* Fewer than 8 RMIDs make this a very large number. */
+	if (place >= sizeof(cache_qos_factors) / sizeof(*cache_qos_factors))
+		return;
+	if (cache_qos_factors[place].factor == CACHE_QOS_FACTOR(1000000))
+		return;
+	hw->factor = cache_qos_factors[place].factor;
+	hw->factor_above = cache_qos_factors[place].above;
+}
+
+static const char *cache_qos_leaves_wrong(const struct pmukit_cache_qos_backend *backend,
+					  unsigned int cpu, const struct cache_qos_model *model)
+{
+	struct cache_qos_leaf leaf;
+
+	leaf = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_VENDOR, 0);
+	if (leaf.reg[CACHE_QOS_EAX] < CACHE_QOS_LEAF_MONITORING)
+		return "CPUID has no leaf 0xf";
+	leaf = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_FEATURES, 0);
+	if (!(leaf.reg[CACHE_QOS_EBX] & CACHE_QOS_FEATURES_PQM))
+		return "this CPU has no cache monitoring (PQM)";
+	leaf = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_MONITORING, 0);
+	if (!(leaf.reg[CACHE_QOS_EDX] & CACHE_QOS_MONITORING_L3))
+		return "this CPU does not monitor its L3";
+	if (model->intel && model->family == 6 && model->model == CACHE_QOS_MODEL_SKYLAKE_X &&
+	    model->stepping <= CACHE_QOS_SKYLAKE_X_BROKEN)
+		return "monitoring does not work in this stepping of Skylake-X";
+	return NULL;
+}
+
+/* Doc in cache_qos_core.h, as of everything there. */
+const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, unsigned int cpu,
+			      struct cache_qos_hw *hw, int *error)
+{
+	struct cache_qos_leaf all, l3;
+	struct cache_qos_model model;
+	const char *wrong;
+	u32 max;
+
+	cache_qos_model_read(backend, cpu, &model);
+	*error = -ENODEV;
+	wrong = cache_qos_leaves_wrong(backend, cpu, &model);
+	if (wrong)
+		return wrong;
+
+	all = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_MONITORING, 0);
+	l3 = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_MONITORING, 1);
+	/* One can be written to PQR_ASSOC, the other be read. */
+	max = min_t(u32, all.reg[CACHE_QOS_EBX], l3.reg[CACHE_QOS_ECX]);
+	if (!max)
+		return "this CPU has no RMID but 0";
+
+	*hw = (struct cache_qos_hw) {
+		.nr_rmid = min_t(u32, max, CACHE_QOS_MAX_RMIDS - 1) + 1,
+		.scale = l3.reg[CACHE_QOS_EBX],
+		.width = cache_qos_width(&model, l3.reg[CACHE_QOS_EAX]),
+		.events = FIELD_GET(CACHE_QOS_L3_EVENTS, l3.reg[CACHE_QOS_EDX]),
+		.restarts = model.amd,
+		.abmc = model.amd && cache_qos_bound(backend, cpu),
+		.wrap_ns = ~0ULL,
+	};
+	if (!hw->events)
+		return "this CPU has no event that can be monitored";
+	*error = -EINVAL;
+	if (!hw->scale)
+		return "CPUID says that a unit has 0 bytes";
+	cache_qos_quirks(&model, l3.reg[CACHE_QOS_ECX] + 1, hw);
+	return NULL;
+}
+
+const char *cache_qos_hw_join(struct cache_qos_hw *all, const struct cache_qos_hw *one)
+{
+	if (all->scale != one->scale)
+		return "CPUs differ in the bytes of a unit";
+	if (all->width != one->width)
+		return "CPUs differ in the width of counters";
+	if (all->factor != one->factor || all->factor_above != one->factor_above ||
+	    all->restarts != one->restarts)
+		return "CPUs are of different kinds";
+	all->nr_rmid = min_t(u32, all->nr_rmid, one->nr_rmid);
+	all->events &= one->events;
+	all->abmc |= one->abmc;
+	return NULL;
+}
+
+void cache_qos_hw_finish(struct cache_qos_hw *hw, u64 max_bytes_per_second)
+{
+	u64 per_ms = max_t(u64, max_bytes_per_second / 1000, 1);
+	u64 ms;
+
+	if (hw->abmc)
+		hw->events &= BIT(CACHE_QOS_OCCUPANCY);
+	if (hw->events & BIT(CACHE_QOS_TOTAL) && hw->events & BIT(CACHE_QOS_LOCAL))
+		hw->events |= BIT(CACHE_QOS_REMOTE);
+
+	hw->wrap_ns = ~0ULL;
+	if (hw->width >= 64 || (~0ULL >> hw->width) < hw->scale)
+		return;
+	ms = ((u64)hw->scale << hw->width) / per_ms;
+	if (ms < ~0ULL / 1000000)
+		hw->wrap_ns = ms * 1000000;
+}
+
+/* Values */
+
+u64 cache_qos_evtsel(u32 rmid, enum cache_qos_index event)
+{
+	return FIELD_PREP(CACHE_QOS_EVTSEL_EVENT, event + 1) |
+	       FIELD_PREP(CACHE_QOS_EVTSEL_RMID, rmid);
+}
+
+static u64 cache_qos_mask(u32 width)
+{
+	return ~0ULL >> (64 - width);
+}
+
+u64 cache_qos_delta(u64 now, u64 before, u32 width)
+{
+	return (now - before) & cache_qos_mask(width);
+}
+
+u64 cache_qos_bytes(const struct cache_qos_hw *hw, u32 rmid, u64 chunks)
+{
+	u64 below = chunks & ((1U << CACHE_QOS_FACTOR_SHIFT) - 1);
+
+	if (hw->factor && rmid > hw->factor_above)
+		chunks = (chunks >> CACHE_QOS_FACTOR_SHIFT) * hw->factor +
+			 (below * hw->factor >> CACHE_QOS_FACTOR_SHIFT);
+	return chunks * hw->scale;
+}
+
+/* Reading */
+
+static enum cache_qos_read_status cache_qos_decode(u64 value)
+{
+	if (value & CACHE_QOS_CTR_ERROR)
+		return CACHE_QOS_READ_ERROR;
+	if (value & CACHE_QOS_CTR_UNAVAILABLE)
+		return CACHE_QOS_READ_UNAVAILABLE;
+	return CACHE_QOS_READ_OK;
+}
+
+/* The pair of registers is not ours alone: what it answered may be the answer to another. */
+static bool cache_qos_stolen(const struct pmukit_cache_qos_backend *backend, u64 select)
+{
+	u64 now;
+
+	return backend->rdmsr(CACHE_QOS_QM_EVTSEL, &now) || now != select;
+}
+
+static enum cache_qos_read_status
+cache_qos_read_event(const struct pmukit_cache_qos_backend *backend, u64 select, bool paranoid,
+		     u64 *value)
+{
+	int tries;
+
+	for (tries = 0; tries < CACHE_QOS_READ_TRIES; tries++) {
+		if (backend->wrmsr(CACHE_QOS_QM_EVTSEL, select) ||
+		    backend->rdmsr(CACHE_QOS_QM_CTR, value))
+			return CACHE_QOS_READ_ERROR;
+		if (!paranoid && !(*value & CACHE_QOS_CTR_ERROR))
+			return cache_qos_decode(*value);
+		if (!cache_qos_stolen(backend, select))
+			return cache_qos_decode(*value);
+	}
+	return CACHE_QOS_READ_STOLEN;
+}
+
+void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
+			 const struct cache_qos_hw *hw, u32 rmid, bool paranoid,
+			 struct cache_qos_sample *sample)
+{
+	static const u8 order[] = { CACHE_QOS_OCCUPANCY, CACHE_QOS_LOCAL, CACHE_QOS_TOTAL };
+	u64 found, value = 0;
+	bool restore;
+	u32 i;
+
+	*sample = (struct cache_qos_sample) {};
+	restore = !backend->rdmsr(CACHE_QOS_QM_EVTSEL, &found);
+
+	for (i = 0; i < CACHE_QOS_NR_READ; i++) {
+		u8 event = order[i];
+		u64 mask = event == CACHE_QOS_OCCUPANCY ? CACHE_QOS_CTR_DATA :
+							  cache_qos_mask(hw->width);
+
+		if (!(hw->events & BIT(event)))
+			continue;
+		sample->status[event] = cache_qos_read_event(backend, cache_qos_evtsel(rmid, event),
+							     paranoid, &value);
+		sample->data[event] = value & mask;
+	}
+	/* Somebody's worker may be between its two steps. */
+	if (restore)
+		backend->wrmsr(CACHE_QOS_QM_EVTSEL, found);
+}

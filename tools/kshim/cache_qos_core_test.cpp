@@ -1,0 +1,949 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Atoms, groups, limbo and sums, against a machine of two CPUs whose counters the tests set.
+// R-n names the requirement of Documentation/devices/cache_qos.rst that a test is for.
+extern "C" {
+#include "cache_qos/cache_qos_core.h"
+}
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace {
+
+constexpr u32 kScale = 61440, kUnits = 1000;
+constexpr auto kOccupancy = PMUKIT_CACHE_QOS_EVENT_OCCUPANCY;
+constexpr auto kTotal = PMUKIT_CACHE_QOS_EVENT_TOTAL;
+constexpr auto kLocal = PMUKIT_CACHE_QOS_EVENT_LOCAL;
+constexpr auto kRemote = PMUKIT_CACHE_QOS_EVENT_REMOTE;
+
+u64 pqr[2];
+unsigned current_cpu;
+u64 pqr_writes;
+u32 highest_rmid;
+
+int fake_rdmsr(u32, u64 *value)
+{
+    *value = pqr[current_cpu];
+    return 0;
+}
+int fake_wrmsr(u32, u64 value)
+{
+    if ((value & 0xffffffff) > highest_rmid)
+        return -EIO;
+    pqr[current_cpu] = value;
+    pqr_writes++;
+    return 0;
+}
+const pmukit_cache_qos_backend kBackend = {
+    .name = "fake",
+    .owner = nullptr,
+    .cpuid = nullptr,
+    .rdmsr = fake_rdmsr,
+    .wrmsr = fake_wrmsr,
+    .domain_of = nullptr,
+    .claimed = nullptr,
+};
+
+class CacheQos : public testing::Test {
+protected:
+    static constexpr u32 kCpus = 2;
+
+    // Each CPU has an L3 of its own.
+    void start(u32 max_rmid = 7, u32 width = 24, u32 events = 7)
+    {
+        cache_qos_hw hw = {};
+        hw.nr_rmid = max_rmid + 1;
+        hw.scale = kScale;
+        hw.width = width;
+        hw.events = events;
+        cache_qos_hw_finish(&hw, 1ULL << 40);
+        highest_rmid = max_rmid;
+        pqr_writes = 0;
+        pqr[0] = pqr[1] = 0;
+        cq = std::make_unique<cache_qos>();
+        *cq = {};
+        atoms.assign(hw.nr_rmid, {});
+        for (u32 i = 0; i < kCpus; i++) {
+            cpus[i] = {};
+            cpus[i].cpu = i;
+            cpu_pointers[i] = &cpus[i];
+            cells[i].assign(hw.nr_rmid, {});
+            banked[i].assign(CACHE_QOS_MAX_MONITORS, {});
+        }
+        cache_qos_init(cq.get(), &kBackend, &hw, atoms.data(), cpu_pointers.data(), kCpus);
+        counters.assign(kCpus, std::vector<std::array<u64, 3>>(hw.nr_rmid));
+        for (u32 i = 0; i < kCpus; i++) {
+            const pmukit_cache_qos_domain is = {
+                .id = 10 + i, .package = i, .bytes = u64{kUnits} * kScale, .nodes = 1};
+            ASSERT_EQ(cache_qos_domain_add(cq.get(), &is, cells[i].data(),
+                                           reinterpret_cast<cache_qos_sum(*)[CACHE_QOS_NR_COUNTED]>(
+                                               banked[i].data())),
+                      static_cast<int>(i));
+            current_cpu = i;
+            ASSERT_EQ(cache_qos_cpu_online(cq.get(), i, static_cast<u16>(i), false), 0);
+        }
+        current_cpu = 0;
+        pass();
+    }
+
+    void read(u32 domain, u32 rmid)
+    {
+        cache_qos_sample s = {};
+        for (u32 e = 0; e < 3; e++) {
+            s.status[e] = cq->hw.events & BIT(e) ? status : u8{CACHE_QOS_READ_SKIPPED};
+            s.data[e] = counters[domain][rmid][e] & (e ? (1ULL << cq->hw.width) - 1 : ~0ULL);
+        }
+        cache_qos_fold(cq.get(), static_cast<u16>(domain), rmid, &s, now);
+    }
+    void pass()
+    {
+        now += 1'000'000;
+        for (u32 d = 0; d < kCpus; d++)
+            for (u32 rmid = 0; rmid < cq->hw.nr_rmid && cq->domains[d].nr_cpus; rmid++)
+                read(d, rmid);
+        cache_qos_limbo_pass(cq.get(), now);
+    }
+
+    u32 run(u32 cpu, const cache_qos_task *task, u16 cgroup = CACHE_QOS_NONE)
+    {
+        current_cpu = cpu;
+        u32 rmid = cache_qos_resolve(cq.get(), &cpus[cpu], task, cgroup);
+        if (rmid == CACHE_QOS_MISS) {
+            misses++;
+            rmid = cache_qos_resolve_slow(cq.get(), &cpus[cpu], task, cgroup, now);
+        }
+        cache_qos_carry(cq.get(), &cpus[cpu], rmid);
+        EXPECT_EQ(static_cast<u32>(pqr[cpu]), cpus[cpu].rmid);
+        return static_cast<u32>(pqr[cpu]);
+    }
+    // The task fills lines and moves as many, half of them from its own node.
+    void fill(u32 cpu, u64 units)
+    {
+        auto &c = counters[cpu][static_cast<u32>(pqr[cpu])];
+        c[0] += units;
+        c[1] += units;
+        c[2] += units / 2;
+    }
+
+    u64 value(u16 monitor, pmukit_cache_qos_event event = kOccupancy, u16 domain = CACHE_QOS_ALL)
+    {
+        cache_qos_value v;
+        last_error = cache_qos_monitor_value(cq.get(), monitor, event, domain, now, &v);
+        last = v;
+        EXPECT_EQ(v.bytes, v.raw * kScale);
+        return v.raw;
+    }
+    u16 group(u16 parent = CACHE_QOS_ROOT)
+    {
+        const int node = cache_qos_node_make(cq.get(), parent);
+        EXPECT_GT(node, 0);
+        return static_cast<u16>(node);
+    }
+    int monitor(u16 node, bool on = true)
+    {
+        return cache_qos_node_monitor(cq.get(), node, on, PMUKIT_CACHE_QOS_KIND_GROUP, now);
+    }
+    u16 of(u16 node) { return cq->nodes[node].monitor; }
+    u16 make(pmukit_cache_qos_kind kind = PMUKIT_CACHE_QOS_KIND_TASK)
+    {
+        return static_cast<u16>(cache_qos_monitor_make(cq.get(), kind));
+    }
+    cache_qos_task task(u16 node = CACHE_QOS_ROOT)
+    {
+        cache_qos_task t;
+        cache_qos_task_init(cq.get(), &t);
+        if (node != CACHE_QOS_ROOT)
+            cache_qos_task_move(cq.get(), &t, node);
+        return t;
+    }
+    int watch(cache_qos_task &t, u16 m, bool must = true)
+    {
+        return cache_qos_task_watch(cq.get(), &t, m, must, now);
+    }
+
+    std::unique_ptr<cache_qos> cq;
+    std::vector<cache_qos_atom> atoms;
+    std::array<cache_qos_cpu, kCpus> cpus;
+    std::array<cache_qos_cpu *, kCpus> cpu_pointers;
+    std::array<std::vector<cache_qos_cell>, kCpus> cells;
+    std::array<std::vector<std::array<cache_qos_sum, CACHE_QOS_NR_COUNTED>>, kCpus> banked;
+    std::vector<std::vector<std::array<u64, 3>>> counters;  // domain, RMID, event
+    u64 now = 1'000'000'000;
+    u8 status = CACHE_QOS_READ_OK;
+    u64 misses = 0;
+    cache_qos_value last = {};
+    int last_error = 0;
+};
+
+TEST_F(CacheQos, R14_nobody_watched_nothing_written)
+{
+    start();
+    EXPECT_EQ(run(0, nullptr), 0u);
+    auto t = task();
+    EXPECT_EQ(run(0, &t), 0u);
+    EXPECT_EQ(pqr_writes, 0u);
+    EXPECT_EQ(misses, 0u);
+}
+
+TEST_F(CacheQos, R15_one_write_for_each_change_of_rmid)
+{
+    start();
+    auto a = task(), b = task(), c = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(a, m), 0);
+    ASSERT_EQ(watch(b, m), 0);
+    run(0, &a);
+    EXPECT_EQ(pqr_writes, 1u);
+    run(0, &b);  // the same monitor
+    EXPECT_EQ(pqr_writes, 1u);
+    run(0, &c);
+    EXPECT_EQ(pqr_writes, 2u);
+    run(0, nullptr);
+    EXPECT_EQ(pqr_writes, 2u);
+    EXPECT_EQ(cpus[0].writes, 2u);
+    EXPECT_EQ(misses, 1u);
+}
+
+TEST_F(CacheQos, R09_closid_stays)
+{
+    start();
+    pqr[0] = 0x500000000;
+    ASSERT_TRUE(cache_qos_check_pqr(cq.get(), &cpus[0]));
+    EXPECT_EQ(cpus[0].hijacks, 0u);
+    auto t = task();
+    ASSERT_EQ(watch(t, make()), 0);
+    const u32 rmid = run(0, &t);
+    ASSERT_NE(rmid, 0u);
+    EXPECT_EQ(pqr[0], 0x500000000 | rmid);
+    cache_qos_cpu_release(cq.get(), 0);
+    EXPECT_EQ(pqr[0], 0x500000000u);
+}
+
+TEST_F(CacheQos, R08_a_foreign_rmid_is_noticed)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    const u32 rmid = run(0, &t);
+    pqr[0] = 0x300000006;
+    EXPECT_FALSE(cache_qos_check_pqr(cq.get(), &cpus[0]));
+    EXPECT_EQ(cpus[0].hijacks, 1u);
+    EXPECT_EQ(pqr[0], 0x300000000 | rmid);
+    value(m);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_SUSPECT);
+}
+
+TEST_F(CacheQos, R08_a_foreign_rmid_at_load_is_refused_unless_forced)
+{
+    start();
+    cache_qos_cpu_offline(cq.get(), 0);
+    pqr[0] = 0x700000003;
+    EXPECT_EQ(cache_qos_cpu_online(cq.get(), 0, 0, false), -EBUSY);
+    EXPECT_EQ(cq->domains[0].nr_cpus, 0u);
+    EXPECT_EQ(cache_qos_cpu_online(cq.get(), 0, 0, true), 0);
+    run(0, nullptr);
+    EXPECT_EQ(pqr[0], 0x700000000u);
+}
+
+TEST_F(CacheQos, R13_release_leaves_what_is_not_ours)
+{
+    start();
+    auto t = task();
+    ASSERT_EQ(watch(t, make()), 0);
+    run(0, &t);
+    pqr[0] = 0x100000005;
+    cache_qos_cpu_release(cq.get(), 0);
+    EXPECT_EQ(pqr[0], 0x100000005u);
+    cache_qos_carry(cq.get(), &cpus[0], 1);
+    EXPECT_EQ(pqr[0], 0x100000005u);
+}
+
+TEST_F(CacheQos, R21_every_rmid_but_0_is_given_out_oldest_first)
+{
+    for (u32 max_rmid : {1u, 2u, 7u}) {
+        start(max_rmid);
+        EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], max_rmid);
+        for (u32 i = 1; i <= max_rmid; i++) {
+            auto t = task();
+            ASSERT_EQ(watch(t, make()), 0);
+            EXPECT_EQ(run(0, &t), i);
+        }
+        auto t = task();
+        EXPECT_EQ(watch(t, make()), -ENOSPC);
+    }
+}
+
+TEST_F(CacheQos, R22_limbo_ends_when_all_domains_are_clean)
+{
+    start(1);
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    run(0, &t);
+    fill(0, 600);
+    run(1, &t);
+    fill(1, 600);
+    pass();
+    cache_qos_monitor_end(cq.get(), m, now);
+    run(0, &t);
+    run(1, &t);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
+    EXPECT_EQ(cache_qos_node_monitor(cq.get(), group(), true, PMUKIT_CACHE_QOS_KIND_GROUP, now),
+              -EBUSY);
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
+    counters[0][1][0] = 0;
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
+    counters[1][1][0] = cq->threshold;
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
+    counters[1][1][0] = cq->threshold - 1;
+    status = CACHE_QOS_READ_ERROR;  // counts as dirty
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
+    status = CACHE_QOS_READ_OK;
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
+}
+
+TEST_F(CacheQos, R22_limbo_wants_a_reading_of_its_own)
+{
+    start(1);
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    pass();
+    cache_qos_monitor_end(cq.get(), m, now);
+    EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now), 0u);
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
+}
+
+TEST_F(CacheQos, R22_not_free_while_a_cpu_carries_it)
+{
+    start(1);
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    run(0, &t);
+    cache_qos_monitor_end(cq.get(), m, now);
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
+    run(0, &t);
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
+}
+
+TEST_F(CacheQos, R22_without_occupancy_limbo_is_a_time)
+{
+    start(3, 24, 6);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 3u);
+    cq->limbo_min_ns = 5'000'000;
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    cache_qos_monitor_end(cq.get(), m, now);
+    for (int i = 0; i < 4; i++) {
+        pass();
+        EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
+    }
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 0u);
+}
+
+TEST_F(CacheQos, R23_threshold)
+{
+    start(7);
+    EXPECT_EQ(cache_qos_default_threshold(cq.get()), u64{kUnits / 8} * kScale);
+    EXPECT_EQ(cq->threshold, kUnits / 8);
+    EXPECT_EQ(cache_qos_set_threshold(cq.get(), u64{kUnits} * kScale), 0);
+    EXPECT_EQ(cache_qos_set_threshold(cq.get(), u64{kUnits} * kScale + 1), -EINVAL);
+    EXPECT_EQ(cq->threshold, kUnits);
+    EXPECT_EQ(cache_qos_set_threshold(cq.get(), 0), 0);
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 7u);
+}
+
+TEST_F(CacheQos, R25_dirty_rather_than_none)
+{
+    start(2);
+    cq->alloc_dirty = true;
+    auto t = task();
+    const u16 a = make(), b = make();
+    ASSERT_EQ(watch(t, a), 0);
+    run(0, &t);
+    fill(0, 500);
+    ASSERT_EQ(watch(t, b), 0);
+    run(0, &t);
+    fill(0, 400);
+    pass();
+    cache_qos_monitor_end(cq.get(), a, now);
+    cache_qos_monitor_end(cq.get(), b, now);
+    run(0, nullptr);
+    const u16 c = make();
+    ASSERT_EQ(watch(t, c), 0);
+    EXPECT_EQ(run(0, &t), 2u);  // 400 is less than 500
+    EXPECT_EQ(value(c), 400u);
+    EXPECT_EQ(last.bound, 400u * kScale);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_DIRTY);
+    EXPECT_EQ(cq->stats.dirty, 1u);
+}
+
+TEST_F(CacheQos, R26_the_bound_covers_what_was_left_behind)
+{
+    start(1);
+    auto a = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(a, m), 0);
+    run(0, &a);
+    fill(0, cq->threshold - 1);
+    pass();
+    cache_qos_monitor_end(cq.get(), m, now);
+    run(0, &a);
+    pass();
+    const u16 n = make();
+    auto b = task();
+    ASSERT_EQ(watch(b, n), 0);
+    ASSERT_EQ(run(0, &b), 1u);
+    EXPECT_EQ(value(n), cq->threshold - 1);
+    EXPECT_EQ(last.bound, (cq->threshold - 1) * kScale);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_UNREAD);
+    counters[0][1][0] = 10;  // most of it is evicted
+    pass();
+    fill(0, 90);
+    pass();
+    EXPECT_EQ(value(n), 100u);
+    EXPECT_EQ(last.bound, 10u * kScale);
+    EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_UNREAD);
+}
+
+TEST_F(CacheQos, R27_lines_left_behind_still_count)
+{
+    start(3);
+    ASSERT_EQ(cache_qos_set_threshold(cq.get(), 10 * kScale), 0);
+    auto t = task();
+    const u16 outer = group(), inner = group(outer);
+    ASSERT_EQ(monitor(outer), 0);
+    ASSERT_EQ(monitor(inner), 0);
+    cache_qos_task_move(cq.get(), &t, inner);
+    run(0, &t);
+    fill(0, 200);
+    pass();
+    EXPECT_EQ(value(of(inner)), 200u);
+    ASSERT_EQ(monitor(inner, false), 0);
+    run(0, &t);
+    fill(0, 50);
+    pass();
+    EXPECT_EQ(value(of(outer)), 250u);
+    EXPECT_EQ(value(of(outer), kTotal), 250u);
+    counters[0][2][0] = 0;  // evicted: limbo ends, what was moved stays
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 0u);
+    EXPECT_EQ(value(of(outer)), 50u);
+    EXPECT_EQ(value(of(outer), kTotal), 250u);
+}
+
+TEST_F(CacheQos, R29_a_domain_that_is_offline_leaves_the_sum)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    for (u32 cpu : {0u, 1u}) {
+        run(cpu, &t);
+        fill(cpu, 100);
+    }
+    pass();
+    EXPECT_EQ(value(m), 200u);
+    EXPECT_EQ(value(m, kOccupancy, 1), 100u);
+    current_cpu = 1;
+    cache_qos_cpu_offline(cq.get(), 1);
+    EXPECT_EQ(value(m), 100u);
+    EXPECT_EQ(value(m, kTotal), 200u);  // never falls
+    EXPECT_EQ(value(m, kOccupancy, 1), 0u);
+    EXPECT_EQ(last_error, -ENODATA);
+    EXPECT_EQ(cache_qos_cache_bytes(cq.get(), CACHE_QOS_ALL), u64{kUnits} * kScale);
+    ASSERT_EQ(cache_qos_cpu_online(cq.get(), 1, 1, false), 0);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);  // not before they were read there
+    pass();
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 6u);
+    EXPECT_EQ(value(m), 200u);
+    EXPECT_EQ(last.bound, 100u * kScale);
+}
+
+TEST_F(CacheQos, R30_counts_across_wraps)
+{
+    for (u32 width : {24u, 32u, 44u, 62u}) {
+        start(3, width);
+        cq->hw.wrap_ns = ~0ULL;
+        for (u32 rmid = 1; rmid < cq->hw.nr_rmid; rmid++)
+            counters[0][rmid] = {0, (1ULL << width) - 3, (1ULL << width) - 7};
+        pass();
+        pass();
+        auto t = task();
+        const u16 m = make();
+        ASSERT_EQ(watch(t, m), 0);
+        run(0, &t);
+        std::mt19937_64 random(width);
+        u64 total = 0, local = 0;
+        for (int i = 0; i < 40; i++) {
+            const u64 step = random() & ((1ULL << width) - 1), part = step / 3;
+            auto &c = counters[0][static_cast<u32>(pqr[0])];
+            c[1] += step;
+            c[2] += part;
+            total += step;
+            local += part;
+            pass();
+            EXPECT_EQ(value(m, kTotal), total);
+            EXPECT_EQ(value(m, kLocal), local);
+            EXPECT_EQ(value(m, kRemote), total - local);
+        }
+        EXPECT_EQ(value(CACHE_QOS_MACHINE, kTotal), total);
+    }
+}
+
+TEST_F(CacheQos, R30_a_late_pass_adds_no_guess)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    run(0, &t);
+    pass();
+    fill(0, 100);
+    now += cq->hw.wrap_ns;
+    pass();
+    EXPECT_EQ(value(m, kTotal), 0u);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_UNCERTAIN);
+    EXPECT_GT(cq->stats.uncertain, 0u);
+    fill(0, 100);
+    pass();
+    EXPECT_EQ(value(m, kTotal), 100u);
+}
+
+TEST_F(CacheQos, R30_unavailable_never_counts_too_much)
+{
+    for (bool restarts : {false, true}) {
+        start();
+        cq->hw.restarts = restarts;
+        auto t = task();
+        const u16 m = make();
+        ASSERT_EQ(watch(t, m), 0);
+        const u32 rmid = run(0, &t);
+        counters[0][rmid] = {0, 1000, 0};
+        cells[0][rmid].last[0] = 1000;
+        status = CACHE_QOS_READ_UNAVAILABLE;
+        pass();
+        EXPECT_EQ(value(m, kTotal), 0u);
+        EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_UNAVAILABLE);
+        status = CACHE_QOS_READ_OK;
+        counters[0][rmid][1] = 600;  // it began again
+        pass();
+        EXPECT_EQ(value(m, kTotal), 600u);
+        EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_GAP);
+        EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_UNAVAILABLE);
+    }
+}
+
+TEST_F(CacheQos, R30_a_counter_that_went_on_while_unavailable)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    const u32 rmid = run(0, &t);
+    cells[0][rmid].last[0] = counters[0][rmid][1] = 1000;
+    status = CACHE_QOS_READ_UNAVAILABLE;
+    pass();
+    status = CACHE_QOS_READ_OK;
+    counters[0][rmid][1] = 1100;
+    pass();
+    EXPECT_EQ(value(m, kTotal), 100u);
+}
+
+TEST_F(CacheQos, R31_no_sum_shows_more_than_the_cache_has)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    run(0, &t);
+    fill(0, 1ULL << 50);
+    pass();
+    EXPECT_EQ(value(m), kUnits + 1);
+    EXPECT_GT(cq->domains[0].violations, 0u);
+    const u64 before = cq->domains[0].violations;
+    counters[0][1][0] = kUnits;
+    pass();
+    cache_qos_check_domain(cq.get(), 0);
+    EXPECT_EQ(cq->domains[0].violations, before);
+    counters[0][0][0] = 2;
+    pass();
+    cache_qos_check_domain(cq.get(), 0);
+    EXPECT_EQ(cq->domains[0].violations, before + 1);
+}
+
+TEST_F(CacheQos, R36_one_domain_that_fails_leaves_the_others)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    for (u32 cpu : {0u, 1u}) {
+        run(cpu, &t);
+        fill(cpu, 100);
+    }
+    pass();
+    status = CACHE_QOS_READ_ERROR;
+    now++;
+    for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
+        read(1, rmid);
+    EXPECT_EQ(value(m), 200u);  // the last good value
+    EXPECT_EQ(last_error, 0);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_ERROR);
+    for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
+        read(0, rmid);
+    value(m);
+    EXPECT_EQ(last_error, -EIO);
+    status = CACHE_QOS_READ_UNAVAILABLE;
+    pass();
+    value(m);
+    EXPECT_EQ(last_error, -ENODATA);
+}
+
+TEST_F(CacheQos, R37_many_tasks_of_one_monitor_use_one_rmid)
+{
+    start(3);
+    const u16 m = make();
+    std::vector<cache_qos_task> tasks(100);
+    for (auto &t : tasks) {
+        t = task();
+        ASSERT_EQ(watch(t, m), 0);
+        EXPECT_EQ(run(0, &t), 1u);
+    }
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
+}
+
+TEST_F(CacheQos, R40_no_rmid_left_is_said_when_it_is_asked_for)
+{
+    start(2);
+    auto t = task(), other = task();
+    const u16 a = make(), b = make(), c = make();
+    ASSERT_EQ(watch(t, a), 0);
+    ASSERT_EQ(watch(t, b), 0);
+    EXPECT_EQ(watch(other, c), -ENOSPC);
+    EXPECT_EQ(other.set, 0);
+    cache_qos_monitor_end(cq.get(), a, now);
+    EXPECT_EQ(watch(other, c), -EBUSY);
+    run(0, nullptr);
+    pass();
+    EXPECT_EQ(watch(other, c), 0);
+}
+
+TEST_F(CacheQos, partial_is_less_never_more)
+{
+    start(2);
+    const u16 g = group();
+    ASSERT_EQ(monitor(g), 0);
+    auto t = task(), inside = task(g);
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    ASSERT_EQ(watch(inside, m, false), 0);  // {g, m} would be the third
+    const u32 rmid = run(0, &inside);
+    EXPECT_EQ(cq->stats.partial, 1u);
+    fill(0, 100);
+    pass();
+    EXPECT_EQ(value(m) + value(of(g)), 100u);
+    const u16 missed = rmid == 1 ? m : of(g);
+    value(missed);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_PARTIAL);
+    EXPECT_EQ(cq->monitors[missed].missed, 1u);
+    // With an RMID free again it is exact again.
+    cache_qos_task_exit(cq.get(), &t);
+    const u16 h = group();
+    EXPECT_EQ(monitor(h), -ENOSPC);
+    ASSERT_EQ(monitor(g, false), 0);
+    run(0, nullptr);
+    counters[0][rmid][0] = 0;
+    pass();
+    EXPECT_NE(run(0, &inside), 0u);
+}
+
+TEST_F(CacheQos, R46_the_machine_is_everything)
+{
+    start();
+    auto t = task(), plain = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    run(0, &t);
+    fill(0, 100);
+    run(0, &plain);
+    fill(0, 30);
+    pass();
+    EXPECT_EQ(value(CACHE_QOS_MACHINE), 130u);
+    EXPECT_EQ(last.bound, 0u);
+    EXPECT_EQ(value(CACHE_QOS_MACHINE, kTotal), 130u);
+    cache_qos_monitor_end(cq.get(), m, now);
+    pass();
+    EXPECT_EQ(value(CACHE_QOS_MACHINE), 130u);
+    EXPECT_EQ(value(CACHE_QOS_MACHINE, kTotal), 130u);
+}
+
+TEST_F(CacheQos, R51_a_parent_is_its_subtree)
+{
+    start();
+    const u16 a = group(), b = group(a), c = group(b);
+    ASSERT_EQ(monitor(a), 0);
+    auto ta = task(a), tb = task(b), tc = task(c);
+    run(0, &ta);
+    fill(0, 10);
+    run(0, &tb);
+    fill(0, 20);
+    pass();
+    EXPECT_EQ(value(of(a)), 30u);
+    ASSERT_EQ(monitor(c), 0);  // with an unmonitored one in between
+    run(0, &tc);
+    fill(0, 40);
+    pass();
+    EXPECT_EQ(value(of(a)), 70u);
+    EXPECT_EQ(value(of(c)), 40u);
+    EXPECT_EQ(cache_qos_node_monitored(cq.get(), b), a);
+    EXPECT_EQ(cache_qos_node_monitored(cq.get(), c), c);
+    ASSERT_EQ(monitor(b), 0);
+    run(0, &tb);
+    fill(0, 5);
+    run(0, &tc);
+    fill(0, 3);
+    pass();
+    EXPECT_EQ(value(of(b)), 8u);
+    EXPECT_EQ(value(of(a)), 78u);
+}
+
+TEST_F(CacheQos, R52_unmonitored_groups_need_no_rmid)
+{
+    start(1);
+    const u16 a = group();
+    ASSERT_EQ(monitor(a), 0);
+    auto t = task(a);
+    const u32 rmid = run(0, &t);
+    for (int i = 0; i < 100; i++) {
+        auto inside = task(group(a)), beside = task(group());
+        EXPECT_EQ(run(0, &inside), rmid);
+        EXPECT_EQ(run(0, &beside), 0u);
+    }
+}
+
+TEST_F(CacheQos, R49_groups_have_a_depth)
+{
+    start();
+    u16 node = CACHE_QOS_ROOT;
+    for (u32 i = 0; i < CACHE_QOS_MAX_DEPTH; i++)
+        node = group(node);
+    EXPECT_EQ(cache_qos_node_make(cq.get(), node), -ENAMETOOLONG);
+    EXPECT_EQ(monitor(CACHE_QOS_ROOT), -EINVAL);
+}
+
+TEST_F(CacheQos, R50_monitoring_twice_is_no_change)
+{
+    start();
+    const u16 a = group();
+    EXPECT_EQ(monitor(a, false), 0);
+    EXPECT_EQ(of(a), CACHE_QOS_NONE);
+    ASSERT_EQ(monitor(a), 0);
+    const u16 m = of(a);
+    EXPECT_EQ(monitor(a), 0);
+    EXPECT_EQ(of(a), m);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
+}
+
+TEST_F(CacheQos, R53_a_group_goes_and_its_lines_stay_in_the_parent)
+{
+    start();
+    const u16 a = group(), b = group(a);
+    ASSERT_EQ(monitor(a), 0);
+    ASSERT_EQ(monitor(b), 0);
+    auto t = task(b);
+    run(0, &t);
+    fill(0, 300);
+    pass();
+    EXPECT_EQ(cache_qos_node_remove(cq.get(), a, now), -ENOTEMPTY);
+    EXPECT_EQ(cache_qos_node_remove(cq.get(), b, now), -EBUSY);
+    cache_qos_task_move(cq.get(), &t, a);
+    EXPECT_EQ(cache_qos_node_remove(cq.get(), b, now), 0);
+    run(0, &t);
+    fill(0, 1);
+    pass();
+    EXPECT_EQ(value(of(a)), 301u);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
+}
+
+TEST_F(CacheQos, R18_a_child_is_where_its_parent_is)
+{
+    start();
+    const u16 a = group();
+    ASSERT_EQ(monitor(a), 0);
+    auto parent = task(a);
+    ASSERT_EQ(watch(parent, make()), 0);
+    cache_qos_task child;
+    cache_qos_task_fork(cq.get(), &parent, &child);
+    EXPECT_EQ(run(0, &child), run(1, &parent));
+    EXPECT_EQ(cq->nodes[a].tasks, 2u);
+    cache_qos_task_exit(cq.get(), &parent);
+    EXPECT_NE(run(0, &child), 0u);
+    cache_qos_task_exit(cq.get(), &child);
+    EXPECT_EQ(cq->nodes[a].tasks, 0u);
+    EXPECT_EQ(cq->free_sets, CACHE_QOS_MAX_SETS - 2u);  // that of the group
+}
+
+TEST_F(CacheQos, R57_cgroups_tasks_and_groups_overlap_exactly)
+{
+    start();
+    const int a = cache_qos_node_make(cq.get(), CACHE_QOS_NONE);
+    const int ab = cache_qos_node_make(cq.get(), CACHE_QOS_NONE);
+    auto cgroup = [&](int node) {
+        return cache_qos_node_monitor(cq.get(), static_cast<u16>(node), true,
+                                      PMUKIT_CACHE_QOS_KIND_CGROUP, now);
+    };
+    ASSERT_EQ(cgroup(ab), 0);
+    ASSERT_EQ(cgroup(a), 0);
+    ASSERT_EQ(cache_qos_node_reparent(cq.get(), static_cast<u16>(ab), static_cast<u16>(a)), 0);
+    const u16 g = group();
+    ASSERT_EQ(monitor(g), 0);
+    auto t = task(g);
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    run(0, &t, static_cast<u16>(ab));
+    fill(0, 100);
+    run(0, nullptr, static_cast<u16>(a));
+    fill(0, 10);
+    pass();
+    EXPECT_EQ(value(of(static_cast<u16>(a))), 110u);
+    EXPECT_EQ(value(of(static_cast<u16>(ab))), 100u);
+    EXPECT_EQ(value(m), 100u);
+    EXPECT_EQ(value(of(g)), 100u);
+    EXPECT_EQ(value(CACHE_QOS_MACHINE), 110u);
+}
+
+TEST_F(CacheQos, a_cpu_counts_what_runs_on_it)
+{
+    start();
+    const u16 m = make(PMUKIT_CACHE_QOS_KIND_CPU);
+    ASSERT_EQ(cache_qos_cpu_watch(cq.get(), 0, m, now), 0);
+    auto t = task();
+    ASSERT_EQ(watch(t, make()), 0);
+    for (u32 cpu : {0u, 1u}) {
+        run(cpu, &t);
+        fill(cpu, 7);
+        run(cpu, nullptr);
+        fill(cpu, 100);
+    }
+    pass();
+    EXPECT_EQ(value(m), 107u);
+    cache_qos_cpu_unwatch(cq.get(), 0, m);
+    EXPECT_EQ(run(0, nullptr), 0u);
+}
+
+TEST_F(CacheQos, R07_yielding_freezes_everything)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    run(0, &t);
+    fill(0, 100);
+    pass();
+    cache_qos_yield(cq.get());
+    cache_qos_cpu_release(cq.get(), 0);
+    EXPECT_EQ(static_cast<u32>(pqr[0]), 0u);
+    const u64 writes = pqr_writes;
+    counters[0][1] = {500, 500, 500};
+    pass();
+    EXPECT_EQ(value(m), 100u);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_YIELDED);
+    auto other = task();
+    EXPECT_EQ(watch(other, make()), -EBUSY);
+    cache_qos_carry(cq.get(), &cpus[0], 1);
+    EXPECT_EQ(pqr_writes, writes);
+
+    cache_qos_resume(cq.get());
+    current_cpu = 0;
+    ASSERT_EQ(cache_qos_cpu_online(cq.get(), 0, 0, false), 0);
+    EXPECT_EQ(cq->domains[0].nr_cpus, 1u);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);
+    pass();
+    EXPECT_EQ(value(m), 500u);
+    EXPECT_EQ(last.bound, 500u * kScale);  // all of it may be the other's
+    EXPECT_EQ(value(m, kTotal), 100u);
+}
+
+TEST_F(CacheQos, R61_counters_that_began_anew_by_themselves)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    run(0, &t);
+    fill(0, 100);
+    pass();
+    cache_qos_rebase(cq.get(), 0);
+    counters[0][1] = {0, 5, 5};
+    pass();
+    fill(0, 10);
+    pass();
+    EXPECT_EQ(value(m, kTotal), 110u);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_GAP);
+}
+
+TEST_F(CacheQos, a_reused_set_is_not_mistaken_for_the_old_one)
+{
+    start();
+    auto t = task();
+    const u16 a = make(), b = make();
+    ASSERT_EQ(watch(t, a), 0);
+    const u32 first = run(0, &t);
+    const u16 old = t.set;
+    cache_qos_task_exit(cq.get(), &t);
+    auto u = task();
+    ASSERT_EQ(watch(u, b), 0);
+    EXPECT_EQ(u.set, old);
+    EXPECT_NE(run(0, &u), first);
+}
+
+TEST_F(CacheQos, sets_may_run_out_and_nodes_still_have_theirs)
+{
+    start(7);
+    std::vector<u16> monitors;
+    for (int i = 0; i < 12; i++)
+        monitors.push_back(make());
+    int refused = 0;
+    for (u32 bits = 1; bits < 1u << 12; bits++) {
+        auto t = task();
+        for (u32 i = 0; i < 12; i++)
+            refused += bits >> i & 1 && watch(t, monitors[i], false) == -ENOSPC;
+    }
+    EXPECT_GT(refused, 0);
+    EXPECT_GE(cq->free_sets, static_cast<u32>(CACHE_QOS_MAX_NODES));
+    for (u32 i = 1; i < CACHE_QOS_MAX_NODES; i++)
+        group();
+    EXPECT_EQ(cache_qos_node_make(cq.get(), CACHE_QOS_ROOT), -ENOSPC);
+}
+
+TEST_F(CacheQos, monitors_may_run_out)
+{
+    start();
+    for (u32 i = 1; i < CACHE_QOS_MAX_MONITORS; i++)
+        ASSERT_EQ(make(), i);
+    EXPECT_EQ(cache_qos_monitor_make(cq.get(), PMUKIT_CACHE_QOS_KIND_TASK), -ENOSPC);
+    cache_qos_monitor_end(cq.get(), 77, now);
+    EXPECT_EQ(make(), 77);
+}
+
+}  // namespace

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// CPUID leaves and values of MSRs, against leaves as machines have them and registers that refuse.
+// R-n names the requirement of Documentation/devices/cache_qos.rst that a test is for.
+extern "C" {
+#include "cache_qos/cache_qos_core.h"
+}
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace {
+
+using Leaf = std::array<u32, 4>;
+
+// A CPU: leaves and MSRs, and what is done to them. The back-end has no place for an object.
+struct Machine {
+    std::map<std::pair<u32, u32>, Leaf> leaves;
+    std::map<u32, u64> msrs;
+    std::vector<std::pair<u32, u64>> writes;
+    std::map<u64, u64> counters;  // by QM_EVTSEL
+    int thefts = 0;               // so often somebody writes QM_EVTSEL after us
+};
+Machine *machine;
+
+void fake_cpuid(unsigned, u32 leaf, u32 subleaf, u32 regs[4])
+{
+    const Leaf found = machine->leaves[{leaf, subleaf}];
+    std::copy(found.begin(), found.end(), regs);
+}
+
+int fake_rdmsr(u32 msr, u64 *value)
+{
+    if (msr == CACHE_QOS_QM_CTR) {
+        *value = machine->counters[machine->msrs[CACHE_QOS_QM_EVTSEL]];
+        return 0;
+    }
+    if (!machine->msrs.contains(msr))
+        return -EIO;
+    *value = machine->msrs[msr];
+    return 0;
+}
+
+int fake_wrmsr(u32 msr, u64 value)
+{
+    if (!machine->msrs.contains(msr))
+        return -EIO;
+    machine->writes.emplace_back(msr, value);
+    machine->msrs[msr] = value;
+    if (msr == CACHE_QOS_QM_EVTSEL && machine->thefts > 0) {
+        machine->thefts--;
+        machine->msrs[msr] = 0xdead;
+    }
+    return 0;
+}
+
+const pmukit_cache_qos_backend kBackend = {
+    .name = "fake",
+    .owner = nullptr,
+    .cpuid = fake_cpuid,
+    .rdmsr = fake_rdmsr,
+    .wrmsr = fake_wrmsr,
+    .domain_of = nullptr,
+    .claimed = nullptr,
+};
+
+constexpr u32 kIntel = CACHE_QOS_VENDOR_INTEL_EBX, kAmd = CACHE_QOS_VENDOR_AMD_EBX,
+              kHygon = CACHE_QOS_VENDOR_HYGON_EBX;
+
+// Signatures (leaf 1) and the monitoring leaves as these parts have them.
+Machine part(u32 vendor, u32 signature, u32 max_rmid, u32 scale, u32 width, u32 events)
+{
+    Machine m;
+    m.leaves[{0, 0}] = {0x1f, vendor, 0, 0};
+    m.leaves[{1, 0}] = {signature, 0, 0, 0};
+    m.leaves[{7, 0}] = {0, 1u << 12, 0, 0};
+    m.leaves[{0xf, 0}] = {0, max_rmid, 0, 2};
+    m.leaves[{0xf, 1}] = {width, scale, max_rmid, events};
+    m.msrs[CACHE_QOS_QM_EVTSEL] = 0;
+    m.msrs[CACHE_QOS_PQR_ASSOC] = 0;
+    return m;
+}
+Machine haswell()
+{
+    return part(kIntel, 0x306f2, 55, 61440, 0, 1);
+}
+Machine broadwell()
+{
+    return part(kIntel, 0x406f1, 87, 61440, 0, 7);
+}
+Machine skylake(u32 stepping)
+{
+    return part(kIntel, 0x50650 | stepping, 143, 98304, 0, 7);
+}
+Machine icelake()
+{
+    return part(kIntel, 0x606a6, 223, 114688, 0, 7);
+}
+Machine rome()
+{
+    return part(kAmd, 0x830f10, 255, 64, 0, 7);
+}
+
+class CacheQosHw : public testing::Test {
+protected:
+    void use(Machine m)
+    {
+        m_ = std::move(m);
+        machine = &m_;
+    }
+    // The reason for a refusal; empty: none.
+    std::string read()
+    {
+        const char *wrong = cache_qos_hw_read(&kBackend, 0, &hw, &error);
+        return wrong ? wrong : "";
+    }
+    void finish(u64 max_bytes_per_second = 1ULL << 39)
+    {
+        ASSERT_EQ(read(), "");
+        cache_qos_hw_finish(&hw, max_bytes_per_second);
+    }
+
+    Machine m_;
+    cache_qos_hw hw = {};
+    int error = 0;
+};
+
+struct Recorded {
+    const char *name;
+    Machine (*make)();
+    u32 nr_rmid, scale, width, events, factor_above;
+    bool factor, restarts;
+};
+constexpr u32 kAll = 0xf;
+
+TEST_F(CacheQosHw, R04_recorded_leaves)
+{
+    const Recorded table[] = {
+        {"Haswell-EP", haswell, 56, 61440, 24, 1, 0, false, false},
+        {"Broadwell-EP", broadwell, 88, 61440, 24, kAll, 79, true, false},
+        {"Skylake-SP", [] { return skylake(7); }, 144, 98304, 24, kAll, 127, true, false},
+        {"Ice Lake-SP", icelake, 224, 114688, 24, kAll, 0, false, false},
+        {"Rome", rome, 256, 64, 44, kAll, 0, false, true},
+        {"Dhyana", [] { return part(kHygon, 0x900f02, 255, 64, 0, 7); }, 256, 64, 32, kAll, 0,
+         false, true},
+        {"a wider counter", [] { return part(kIntel, 0x806f8, 447, 114688, 8, 7); }, 448, 114688,
+         32, kAll, 0, false, false},
+        {"flags beside the width", [] { return part(kIntel, 0x806f8, 447, 114688, 0x708, 7); }, 448,
+         114688, 32, kAll, 0, false, false},
+        {"the widest", [] { return part(kIntel, 0x806f8, 447, 114688, 38, 7); }, 448, 114688, 62,
+         kAll, 0, false, false},
+        {"an impossible width", [] { return part(kIntel, 0x806f8, 447, 114688, 39, 7); }, 448,
+         114688, 24, kAll, 0, false, false},
+        {"more RMIDs than fit", [] { return part(kAmd, 0xa00f11, 0xffffffff, 64, 0, 3); },
+         CACHE_QOS_MAX_RMIDS, 64, 44, 3, 0, false, true},
+    };
+    for (const Recorded &r : table) {
+        SCOPED_TRACE(r.name);
+        use(r.make());
+        finish();
+        EXPECT_EQ(hw.nr_rmid, r.nr_rmid);
+        EXPECT_EQ(hw.scale, r.scale);
+        EXPECT_EQ(hw.width, r.width);
+        EXPECT_EQ(hw.events, r.events);
+        EXPECT_EQ(hw.factor_above, r.factor_above);
+        EXPECT_EQ(hw.factor != 0, r.factor);
+        EXPECT_EQ(hw.restarts, r.restarts);
+    }
+}
+
+TEST_F(CacheQosHw, R04_refuses_what_cannot_monitor)
+{
+    struct {
+        std::pair<u32, u32> leaf;
+        Leaf regs;
+        int error;
+    } const table[] = {
+        {{0, 0}, {0xe, kIntel, 0, 0}, -ENODEV},           // no leaf 0xf
+        {{7, 0}, {0, 0, 0, 0}, -ENODEV},                  // no PQM
+        {{0xf, 0}, {0, 87, 0, 0}, -ENODEV},               // not the L3
+        {{0xf, 0}, {0, 0, 0, 2}, -ENODEV},                // only RMID 0 may be written
+        {{0xf, 1}, {0, 61440, 0, 7}, -ENODEV},            // only RMID 0 may be read
+        {{0xf, 1}, {0, 61440, 87, 0xfffffff8}, -ENODEV},  // no event
+        {{0xf, 1}, {0, 0, 87, 7}, -EINVAL},               // no unit
+    };
+    for (const auto &row : table) {
+        use(broadwell());
+        m_.leaves[row.leaf] = row.regs;
+        EXPECT_NE(read(), "");
+        EXPECT_EQ(error, row.error);
+    }
+}
+
+TEST_F(CacheQosHw, R04_refuses_early_skylake)
+{
+    use(skylake(4));
+    EXPECT_NE(read(), "");
+    EXPECT_EQ(error, -ENODEV);
+    use(skylake(5));
+    EXPECT_EQ(read(), "");
+}
+
+TEST_F(CacheQosHw, R04_the_smaller_number_of_rmids_counts)
+{
+    use(broadwell());
+    m_.leaves[{0xf, 0}] = {0, 200, 0, 2};
+    ASSERT_EQ(read(), "");
+    EXPECT_EQ(hw.nr_rmid, 88u);
+    m_.leaves[{0xf, 0}] = {0, 31, 0, 2};
+    ASSERT_EQ(read(), "");
+    EXPECT_EQ(hw.nr_rmid, 32u);
+}
+
+TEST_F(CacheQosHw, R04_joins_only_what_is_alike)
+{
+    use(icelake());
+    finish();
+    cache_qos_hw one = hw;
+    one.nr_rmid = 100;
+    one.events = 3;
+    EXPECT_EQ(cache_qos_hw_join(&hw, &one), nullptr);
+    EXPECT_EQ(hw.nr_rmid, 100u);
+    EXPECT_EQ(hw.events, 3u);
+    for (u32 cache_qos_hw::*field : {&cache_qos_hw::scale, &cache_qos_hw::width,
+                                     &cache_qos_hw::factor, &cache_qos_hw::factor_above}) {
+        one = hw;
+        (one.*field)++;
+        EXPECT_NE(cache_qos_hw_join(&hw, &one), nullptr);
+    }
+    one = hw;
+    one.restarts = !one.restarts;
+    EXPECT_NE(cache_qos_hw_join(&hw, &one), nullptr);
+}
+
+TEST_F(CacheQosHw, R12_counters_bound_by_another_are_withdrawn)
+{
+    use(rome());
+    m_.leaves[{0x80000000, 0}] = {0x80000020, 0, 0, 0};
+    m_.leaves[{0x80000020, 0}] = {0, 1u << 5, 0, 0};
+    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 0;
+    finish();
+    EXPECT_EQ(hw.events, kAll);
+    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 1;
+    finish();
+    EXPECT_EQ(hw.events, 1u);
+    m_.msrs.erase(CACHE_QOS_L3_QOS_EXT_CFG);  // cannot be known
+    finish();
+    EXPECT_EQ(hw.events, 1u);
+    m_.leaves[{0x80000000, 0}] = {0x8000001f, 0, 0, 0};  // the leaf is not there
+    finish();
+    EXPECT_EQ(hw.events, kAll);
+}
+
+TEST_F(CacheQosHw, R30_time_of_a_wrap)
+{
+    use(icelake());
+    finish(1'000'000'000'000);
+    // 2^24 * 114688 bytes at 1 TB/s
+    EXPECT_EQ(hw.wrap_ns / 1'000'000, (114688ULL << 24) / 1'000'000'000);
+    hw.width = 62;
+    cache_qos_hw_finish(&hw, 1'000'000'000'000);
+    EXPECT_EQ(hw.wrap_ns, ~0ULL);
+}
+
+TEST_F(CacheQosHw, R30_deltas_by_width)
+{
+    for (u32 width : {24u, 32u, 44u, 62u}) {
+        const u64 top = (1ULL << width) - 1;
+        EXPECT_EQ(cache_qos_delta(5, top - 4, width), 10u);
+        EXPECT_EQ(cache_qos_delta(top, 0, width), top);
+        EXPECT_EQ(cache_qos_delta(0, top, width), 1u);
+        EXPECT_EQ(cache_qos_delta(7, 7, width), 0u);
+    }
+}
+
+TEST_F(CacheQosHw, R30_correction_above_the_threshold)
+{
+    use(broadwell());
+    finish();
+    EXPECT_EQ(cache_qos_bytes(&hw, 79, 1000), 1000ULL * 61440);
+    const u64 chunks = 3'000'000'000'000;
+    const u64 corrected =
+        static_cast<u64>((static_cast<unsigned __int128>(chunks) * hw.factor) >> 20);
+    EXPECT_EQ(cache_qos_bytes(&hw, 80, chunks), corrected * 61440);
+    EXPECT_NEAR(static_cast<double>(corrected) / static_cast<double>(chunks), 1.454545, 1e-6);
+}
+
+TEST_F(CacheQosHw, R32_units_that_are_no_power_of_two)
+{
+    use(haswell());
+    finish();
+    EXPECT_EQ(cache_qos_bytes(&hw, 3, 1ULL << 40), (1ULL << 40) * 61440);
+}
+
+TEST_F(CacheQosHw, evtsel_has_event_and_rmid)
+{
+    EXPECT_EQ(cache_qos_evtsel(0, CACHE_QOS_OCCUPANCY), 1u);
+    EXPECT_EQ(cache_qos_evtsel(0x3ff, CACHE_QOS_LOCAL), 0x3ff00000003u);
+    EXPECT_EQ(cache_qos_evtsel(2047, CACHE_QOS_TOTAL), 0x7ff00000002u);
+}
+
+class CacheQosRead : public CacheQosHw {
+protected:
+    void SetUp() override
+    {
+        use(icelake());
+        finish();
+    }
+    void counter(u32 rmid, cache_qos_index event, u64 value)
+    {
+        m_.counters[cache_qos_evtsel(rmid, event)] = value;
+    }
+    cache_qos_sample sample(u32 rmid, bool paranoid = false)
+    {
+        cache_qos_sample s;
+        cache_qos_read_rmid(&kBackend, &hw, rmid, paranoid, &s);
+        return s;
+    }
+};
+
+TEST_F(CacheQosRead, reads_the_events_of_an_rmid)
+{
+    counter(200, CACHE_QOS_OCCUPANCY, 11);
+    counter(200, CACHE_QOS_TOTAL, 22);
+    counter(200, CACHE_QOS_LOCAL, 33);
+    const auto s = sample(200);
+    for (u32 e = 0; e < CACHE_QOS_NR_READ; e++) {
+        EXPECT_EQ(s.status[e], CACHE_QOS_READ_OK);
+        EXPECT_EQ(s.data[e], 11 * (e + 1));
+    }
+}
+
+TEST_F(CacheQosRead, R05_skips_events_that_are_not_there)
+{
+    hw.events = BIT(CACHE_QOS_OCCUPANCY);
+    const auto s = sample(1);
+    EXPECT_EQ(s.status[CACHE_QOS_TOTAL], CACHE_QOS_READ_SKIPPED);
+    for (const auto &[msr, value] : m_.writes)
+        EXPECT_TRUE(value == 0 || value == cache_qos_evtsel(1, CACHE_QOS_OCCUPANCY));
+}
+
+TEST_F(CacheQosRead, R10_evtsel_is_left_as_it_was_found)
+{
+    m_.msrs[CACHE_QOS_QM_EVTSEL] = 0x4200000003;
+    sample(7);
+    EXPECT_EQ(m_.msrs[CACHE_QOS_QM_EVTSEL], 0x4200000003u);
+}
+
+TEST_F(CacheQosRead, R36_the_two_flags_are_told_apart)
+{
+    counter(1, CACHE_QOS_OCCUPANCY, 1ULL << 63);
+    counter(1, CACHE_QOS_TOTAL, 1ULL << 62);
+    counter(1, CACHE_QOS_LOCAL, 5);
+    const auto s = sample(1);
+    EXPECT_EQ(s.status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_ERROR);
+    EXPECT_EQ(s.status[CACHE_QOS_TOTAL], CACHE_QOS_READ_UNAVAILABLE);
+    EXPECT_EQ(s.status[CACHE_QOS_LOCAL], CACHE_QOS_READ_OK);
+}
+
+TEST_F(CacheQosRead, R30_bits_above_the_width_are_left_out)
+{
+    counter(1, CACHE_QOS_TOTAL, 1ULL << 61 | 0x1234567);
+    EXPECT_EQ(sample(1).data[CACHE_QOS_TOTAL], 0x234567u);
+}
+
+TEST_F(CacheQosRead, R11_paranoid_reads_again_when_evtsel_was_stolen)
+{
+    counter(1, CACHE_QOS_OCCUPANCY, 77);
+    m_.counters[0xdead] = 99;
+    m_.thefts = 1;
+    EXPECT_EQ(sample(1, true).data[CACHE_QOS_OCCUPANCY], 77u);
+    m_.thefts = 4;
+    EXPECT_EQ(sample(1, true).status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_OK);
+    m_.thefts = 5;
+    EXPECT_EQ(sample(1, true).status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_STOLEN);
+}
+
+TEST_F(CacheQosRead, an_error_is_believed_only_if_it_is_ours)
+{
+    counter(1, CACHE_QOS_OCCUPANCY, 77);
+    m_.counters[0xdead] = 1ULL << 63;
+    m_.thefts = 1;
+    EXPECT_EQ(sample(1).status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_OK);
+}
+
+TEST_F(CacheQosRead, a_register_that_refuses_is_an_error)
+{
+    m_.msrs.erase(CACHE_QOS_QM_EVTSEL);
+    EXPECT_EQ(sample(1).status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_ERROR);
+    EXPECT_TRUE(m_.writes.empty());
+}
+
+}  // namespace
