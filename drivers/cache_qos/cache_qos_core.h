@@ -614,8 +614,8 @@ int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_dom
 			 struct cache_qos_sum (*banked)[CACHE_QOS_NR_COUNTED]);
 
 /*
- * Has an RMID to be read in pass number @pass: always if it is used or in limbo, if it is 0 and if
- * it is the next to be given out; free ones now and then. Needs no lock.
+ * Has an RMID to be read in pass number @pass: always if it is used or in limbo, if it is 0, if it
+ * has lines and if it is the next to be given out; other free ones now and then. Needs no lock.
  */
 bool cache_qos_wanted(const struct cache_qos *cq, u32 rmid, u32 pass);
 

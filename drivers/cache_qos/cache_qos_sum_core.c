@@ -112,6 +112,10 @@ void cache_qos_domain_lose(struct cache_qos *cq, u16 domain)
 
 	if (--d->nr_cpus)
 		return;
+	/* What was counted since the last pass is not in any sum, and never will be. */
+	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
+		if (d->cells[rmid].known && (!rmid || cq->atoms[rmid].state != CACHE_QOS_FREE))
+			cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_GAP);
 	cache_qos_rebase(cq, domain);
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
 		struct cache_qos_cell *cell = &d->cells[rmid];
@@ -136,9 +140,21 @@ u64 cache_qos_cache_bytes(const struct cache_qos *cq, u16 domain)
 
 /* Samples */
 
+/* Lines of a free RMID are part of the machine's sum, and only become fewer. */
+static bool cache_qos_has_lines(const struct cache_qos *cq, u32 rmid)
+{
+	u32 d;
+
+	for (d = 0; d < cq->nr_domains; d++)
+		if (cq->domains[d].cells[rmid].occupancy)
+			return true;
+	return false;
+}
+
 bool cache_qos_wanted(const struct cache_qos *cq, u32 rmid, u32 pass)
 {
-	if (!rmid || cq->atoms[rmid].state != CACHE_QOS_FREE || cq->first_free == rmid)
+	if (!rmid || cq->atoms[rmid].state != CACHE_QOS_FREE || cq->first_free == rmid ||
+	    cache_qos_has_lines(cq, rmid))
 		return true;
 	return (rmid + pass) % CACHE_QOS_FREE_PASSES == 0;
 }
