@@ -109,6 +109,7 @@ static void cache_qos_sim_fill(struct cache_qos_sim *sim, struct cache_qos_sim_d
 	line->valid = true;
 	line->dirty = access->write;
 	line->stamp = domain->clock;
+	line->filled = domain->clock;
 	domain->rmids[tag].lines++;
 	sim->owners[access->owner].lines++;
 	domain->valid++;

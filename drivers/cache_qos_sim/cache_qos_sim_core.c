@@ -39,7 +39,7 @@ const struct cache_qos_sim_profile cache_qos_sim_profiles[] = {
 	{ .name = "spr", .pqm = true, .signature = 0x806f8, .max_rmid_any = 255, .max_rmid = 255,
 	  .scale = 106496, .width_field = 8, .width = 32, .overflow = true,
 	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
-	{ .name = "wide", .pqm = true, .signature = 0x806f8, .max_rmid_any = 2047,
+	{ .name = "wide", .amd = true, .pqm = true, .signature = 0xa10f11, .max_rmid_any = 2047,
 	  .max_rmid = 2047, .scale = 65536, .width_field = 38, .width = 62,
 	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
 	{ .name = "amd-rome", .amd = true, .pqm = true, .signature = 0x830f10,

@@ -73,7 +73,8 @@ const struct cache_qos_sim_profile *cache_qos_sim_profile_by_name(const char *na
 /**
  * struct cache_qos_sim_line - a line, all zeros: empty
  * @address: in lines
- * @stamp: when it was used last
+ * @stamp: when it was used last, in accesses to this L3
+ * @filled: when it was brought in
  * @owner: who brought it in; index of @cache_qos_sim.owners
  * @rmid: its tag
  * @home: L3 next to the memory it is of
@@ -84,6 +85,7 @@ const struct cache_qos_sim_profile *cache_qos_sim_profile_by_name(const char *na
 struct cache_qos_sim_line {
 	u64 address;
 	u64 stamp;
+	u64 filled;
 	u32 owner;
 	u16 rmid;
 	u8 home;

@@ -1,0 +1,693 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cache_qos_world.hpp"
+
+#include <cerrno>
+#include <utility>
+
+namespace pmukit::kshim {
+namespace {
+
+constexpr u64 kMaxBytesPerSecond = 1000000000000;
+constexpr u32 kMaxOwners = 1 << 16;
+constexpr pmukit_cache_qos_event kBandwidth[] = {
+    PMUKIT_CACHE_QOS_EVENT_TOTAL, PMUKIT_CACHE_QOS_EVENT_LOCAL, PMUKIT_CACHE_QOS_EVENT_REMOTE};
+
+MachineShape with_owners(MachineShape shape)
+{
+    shape.owners = kMaxOwners;
+    return shape;
+}
+
+std::string number(u64 value)
+{
+    return std::to_string(value);
+}
+
+}  // namespace
+
+World *World::current_;
+
+// The seam
+
+int World::rdmsr(u32 msr, u64 *value)
+{
+    return cache_qos_sim_rdmsr(current_->machine_.get(), current_->cpu_, msr, value) ? 0 : -EIO;
+}
+
+int World::wrmsr(u32 msr, u64 value)
+{
+    return cache_qos_sim_wrmsr(current_->machine_.get(), current_->cpu_, msr, value) ? 0 : -EIO;
+}
+
+void World::cpuid(unsigned int cpu, u32 leaf, u32 subleaf, u32 regs[4])
+{
+    cache_qos_sim_cpuid(current_->machine_.get(), cpu, leaf, subleaf, regs);
+}
+
+int World::domain_of(unsigned int cpu, pmukit_cache_qos_domain *domain)
+{
+    const cache_qos_sim_domain &is = current_->machine_.domain(current_->machine_.cpu(cpu).domain);
+    domain->id = is.id;
+    domain->package = is.package;
+    domain->bytes = cache_qos_sim_domain_bytes(current_->machine_.get(), &is);
+    domain->nodes = current_->machine_.profile().nodes;
+    return 0;
+}
+
+bool World::claimed()
+{
+    return false;
+}
+
+const pmukit_cache_qos_backend *World::backend() const
+{
+    static const pmukit_cache_qos_backend kBackend = {
+        "sim", nullptr, cpuid, rdmsr, wrmsr, domain_of, claimed,
+    };
+    return &kBackend;
+}
+
+// What carries this RMID now counts no longer, or for somebody else, from here on.
+void World::notify(cache_qos *, cache_qos_news news, u32 rmid)
+{
+    World &world = *current_;
+    if (news != CACHE_QOS_NEWS_FREE && news != CACHE_QOS_NEWS_ALLOC)
+        return;
+    for (u32 i = 0; i < world.given_up_.size(); i++) {
+        const cache_qos_sim_domain &domain = world.machine_.domain(i);
+        world.given_up_[i][rmid] = domain.clock;
+        if (news == CACHE_QOS_NEWS_FREE && world.cpu_of_domain(i) && world.cq_->threshold > 0)
+            world.expect(domain.rmids[rmid].lines < world.cq_->threshold,
+                         "R-22: RMID " + number(rmid) + " is free with " +
+                             number(domain.rmids[rmid].lines) + " lines");
+    }
+}
+
+// Life
+
+World::World(const MachineShape &shape)
+    : machine_(with_owners(shape)), cq_(std::make_unique<cache_qos>())
+{
+    current_ = this;
+    const u32 nr_rmids = machine_.nr_rmids();
+    cpus_.resize(shape.cpus);
+    cells_.resize(shape.domains);
+    given_up_.assign(shape.domains, std::vector<u64>(nr_rmids));
+    atoms_.resize(nr_rmids);
+    for (u32 i = 0; i < shape.cpus; i++) {
+        cpus_[i].driver.cpu = i;
+        driver_cpus_.push_back(&cpus_[i].driver);
+    }
+    monitors_.push_back({CACHE_QOS_MACHINE, true, {}});
+    groups_.push_back({CACHE_QOS_ROOT, kNone, kMachine, true});
+    members_of_owner_.emplace_back();
+    read_hardware();
+    make_domains();
+    for (u32 i = 0; i < shape.cpus; i++)
+        cpu_online(i, true);
+    cq_->notify = notify;
+    pass();
+    pass();
+}
+
+World::~World()
+{
+    current_ = nullptr;
+}
+
+void World::read_hardware()
+{
+    cache_qos_hw all{}, one{};
+    int error = 0;
+    for (u32 i = 0; i < cpus_.size(); i++) {
+        on(i);
+        const char *why = cache_qos_hw_read(backend(), i, i ? &one : &all, &error);
+        if (!why && i)
+            why = cache_qos_hw_join(&all, &one);
+        if (why)
+            throw std::runtime_error(why);
+    }
+    cache_qos_hw_finish(&all, kMaxBytesPerSecond);
+    cache_qos_init(cq_.get(), backend(), &all, atoms_.data(), driver_cpus_.data(),
+                   static_cast<unsigned int>(driver_cpus_.size()));
+}
+
+void World::make_domains()
+{
+    for (u32 i = 0; i < cells_.size(); i++) {
+        const cache_qos_sim_domain &domain = machine_.domain(i);
+        const pmukit_cache_qos_domain is = {domain.id, domain.package,
+                                            cache_qos_sim_domain_bytes(machine_.get(), &domain), 1};
+        cells_[i].resize(machine_.nr_rmids());
+        banked_.emplace_back(new cache_qos_sum[CACHE_QOS_MAX_MONITORS][CACHE_QOS_NR_COUNTED]());
+        const int index = cache_qos_domain_add(cq_.get(), &is, cells_[i].data(), banked_[i].get());
+        if (index != static_cast<int>(i))
+            throw std::runtime_error("a domain was refused");
+    }
+}
+
+// Truth
+
+World::Members World::members_on(u32 cpu) const
+{
+    const Cpu &c = cpus_[cpu];
+    Members members = c.own;
+    members.insert(kMachine);
+    if (c.task == kIdle)
+        return members;
+    const Task &task = tasks_[c.task];
+    members.insert(task.own.begin(), task.own.end());
+    for (u32 group = task.group; group != kNone; group = groups_[group].parent)
+        if (groups_[group].monitor != kNone)
+            members.insert(groups_[group].monitor);
+    for (u32 cgroup = task.cgroup; cgroup != kNone; cgroup = cgroups_[cgroup].parent)
+        if (cgroups_[cgroup].monitor != kNone)
+            members.insert(cgroups_[cgroup].monitor);
+    return members;
+}
+
+u32 World::owner_of(u32 cpu)
+{
+    const auto [at, is_new] =
+        owners_.emplace(members_on(cpu), static_cast<u32>(members_of_owner_.size()));
+    if (is_new) {
+        if (members_of_owner_.size() == kMaxOwners)
+            throw std::runtime_error("the book is full");
+        members_of_owner_.push_back(at->first);
+    }
+    return at->second;
+}
+
+Truth World::truth(u32 monitor, std::optional<u32> domain) const
+{
+    Truth truth;
+    for (u32 owner = 1; owner < members_of_owner_.size(); owner++) {
+        if (!members_of_owner_[owner].contains(monitor))
+            continue;
+        const cache_qos_sim_owner &book = const_cast<Machine &>(machine_).owner(owner);
+        truth.units[0] += book.units[0];
+        truth.units[1] += book.units[1];
+    }
+    for (u32 i = 0; i < given_up_.size(); i++) {
+        const cache_qos_sim_domain &d = const_cast<Machine &>(machine_).domain(i);
+        if (domain ? *domain != i : !cpu_of_domain(i))
+            continue;
+        for (u32 at = 0; at < d.nr_lines; at++) {
+            const cache_qos_sim_line &line = d.lines[at];
+            if (!line.valid || !members_of_owner_[line.owner].contains(monitor))
+                continue;
+            truth.lines++;
+            truth.lost += monitor != kMachine && line.filled <= given_up_[i][line.rmid];
+        }
+    }
+    return truth;
+}
+
+// Programs
+
+void World::run(u64 ns)
+{
+    for (u32 i = 0; i < cpus_.size(); i++) {
+        if (!cpus_[i].online || cpus_[i].task == kIdle)
+            continue;
+        Task &task = tasks_[cpus_[i].task];
+        cache_qos_sim_stream stream{};
+        stream.base = u64{cpus_[i].task + 1} << 32;
+        stream.lines = task.lines;
+        stream.bytes_per_s = task.bytes_per_s;
+        stream.owner = owner_of(i);
+        stream.home = 0;
+        stream.at = task.at;
+        stream.owed = task.owed;
+        cache_qos_sim_run(machine_.get(), i, &stream, ns);
+        task.at = stream.at;
+        task.owed = stream.owed;
+    }
+    now_ns_ += ns;
+}
+
+void World::burst(u32 cpu, u64 units)
+{
+    const u32 rmid = static_cast<u32>(machine_.cpu(cpu).pqr);
+    cache_qos_sim_rmid &counted = machine_.domain(machine_.cpu(cpu).domain).rmids[rmid];
+    cache_qos_sim_owner &book = machine_.owner(owner_of(cpu));
+    for (u32 kind = 0; kind < 2; kind++) {
+        counted.traffic[kind].truth += units;
+        book.units[kind] += units;
+    }
+}
+
+u32 World::new_task(u64 lines, u64 bytes_per_s)
+{
+    Task task;
+    task.alive = true;
+    task.lines = lines;
+    task.bytes_per_s = bytes_per_s;
+    tasks_.push_back(task);
+    cache_qos_task_init(cq_.get(), &tasks_.back().tracked);
+    return static_cast<u32>(tasks_.size() - 1);
+}
+
+u32 World::fork(u32 parent)
+{
+    Task child = tasks_[parent];
+    child.at = child.owed = 0;
+    tasks_.push_back(child);
+    cache_qos_task_fork(cq_.get(), &tasks_[parent].tracked, &tasks_.back().tracked);
+    return static_cast<u32>(tasks_.size() - 1);
+}
+
+void World::exit(u32 task)
+{
+    for (u32 i = 0; i < cpus_.size(); i++)
+        if (cpus_[i].task == task)
+            switch_to(i, kIdle);
+    cache_qos_task_exit(cq_.get(), &tasks_[task].tracked);
+    tasks_[task].alive = false;
+}
+
+// The scheduler
+
+u32 World::nearest_watched(u32 cgroup) const
+{
+    while (cgroup != kNone && cgroups_[cgroup].node == CACHE_QOS_NONE)
+        cgroup = cgroups_[cgroup].parent;
+    return cgroup;
+}
+
+u16 World::watched_node_of(u32 cgroup) const
+{
+    const u32 watched = nearest_watched(cgroup);
+    return watched == kNone ? u16{CACHE_QOS_NONE} : cgroups_[watched].node;
+}
+
+// A task that is plain may be unknown to the driver, or not: it must not matter.
+void World::resolve(u32 cpu)
+{
+    Cpu &c = cpus_[cpu];
+    if (!c.online)
+        return;
+    on(cpu);
+    cache_qos_task *task = c.task == kIdle ? nullptr : &tasks_[c.task].tracked;
+    const u16 cgroup = task ? watched_node_of(tasks_[c.task].cgroup) : u16{CACHE_QOS_NONE};
+    if (task && c.task % 2 && cache_qos_task_plain(cq_.get(), task))
+        task = nullptr;
+    u32 rmid = cache_qos_resolve(cq_.get(), &c.driver, task, cgroup);
+    if (rmid == CACHE_QOS_MISS)
+        rmid = cache_qos_resolve_slow(cq_.get(), &c.driver, task, cgroup, now_ns_);
+    const u32 before = static_cast<u32>(machine_.cpu(cpu).pqr);
+    cache_qos_carry(cq_.get(), &c.driver, rmid);
+    const u32 after = static_cast<u32>(machine_.cpu(cpu).pqr);
+    c.changes += before != after;
+    expect(after == rmid,
+           "CPU " + number(cpu) + " carries " + number(after) + ", not " + number(rmid));
+    expect(machine_.cpu(cpu).pqr >> 32 == c.closid,
+           "R-09: the CLOSID of CPU " + number(cpu) + " is gone");
+    expect(machine_.cpu(cpu).pqr_writes == c.changes,
+           "R-15: " + number(machine_.cpu(cpu).pqr_writes) + " writes for " + number(c.changes) +
+               " changes of the RMID of CPU " + number(cpu));
+}
+
+void World::resolve_all()
+{
+    for (u32 i = 0; i < cpus_.size(); i++)
+        resolve(i);
+}
+
+void World::switch_to(u32 cpu, u32 task)
+{
+    cpus_[cpu].task = task;
+    resolve(cpu);
+}
+
+// Upper half, as allocation of the cache has it: written with the RMID that is there.
+void World::set_closid(u32 cpu, u32 closid)
+{
+    cpus_[cpu].closid = closid;
+    machine_.cpu(cpu).pqr = u64{closid} << 32 | (machine_.cpu(cpu).pqr & 0xffffffff);
+    on(cpu);
+    cache_qos_check_pqr(cq_.get(), &cpus_[cpu].driver);
+    cpus_[cpu].changes = machine_.cpu(cpu).pqr_writes;
+}
+
+void World::cpu_online(u32 cpu, bool online)
+{
+    Cpu &c = cpus_[cpu];
+    on(cpu);
+    if (online) {
+        cache_qos_sim_reset_cpu(machine_.get(), cpu);
+        machine_.cpu(cpu).pqr = u64{c.closid} << 32;
+        const int result =
+            cache_qos_cpu_online(cq_.get(), cpu, static_cast<u16>(machine_.cpu(cpu).domain), false);
+        expect(result == 0, "a CPU was refused: " + std::to_string(result));
+        c.online = true;
+        resolve(cpu);
+        return;
+    }
+    c.task = kIdle;
+    resolve(cpu);
+    cache_qos_cpu_offline(cq_.get(), cpu);
+    c.online = false;
+    c.changes = machine_.cpu(cpu).pqr_writes;
+}
+
+// Groups
+
+u32 World::begin_monitor(u16 number)
+{
+    monitors_.push_back({number, true, {}});
+    return static_cast<u32>(monitors_.size() - 1);
+}
+
+// -EBUSY and -ENOSPC want that there is no RMID to be had; both leave everything as it is.
+void World::expect_refusal_is_right(int result, const std::string &who)
+{
+    if (result >= 0)
+        return;
+    const bool limbo = cq_->nr_atoms[CACHE_QOS_LIMBO] != 0;
+    expect(result == (limbo ? -EBUSY : -ENOSPC) && cq_->nr_atoms[CACHE_QOS_FREE] == 0,
+           "R-40: " + who + ": " + std::to_string(result) + " with " +
+               number(cq_->nr_atoms[CACHE_QOS_FREE]) + " free RMIDs, " +
+               number(cq_->nr_atoms[CACHE_QOS_LIMBO]) + " in limbo");
+}
+
+int World::new_group(u32 parent, u32 *group)
+{
+    const int node = cache_qos_node_make(cq_.get(), groups_[parent].node);
+    if (node < 0)
+        return node;
+    groups_.push_back({static_cast<u16>(node), parent, kNone, true});
+    *group = static_cast<u32>(groups_.size() - 1);
+    return 0;
+}
+
+int World::monitor_group(u32 group, bool on)
+{
+    Group &g = groups_[group];
+    const int result =
+        cache_qos_node_monitor(cq_.get(), g.node, on, PMUKIT_CACHE_QOS_KIND_GROUP, now_ns_);
+    expect_refusal_is_right(result, "a group");
+    if (result)
+        return result;
+    if (on && g.monitor == kNone)
+        g.monitor = begin_monitor(cq_->nodes[g.node].monitor);
+    if (!on && g.monitor != kNone) {
+        monitors_[g.monitor].alive = false;
+        g.monitor = kNone;
+    }
+    resolve_all();
+    return 0;
+}
+
+// As rmdir does it: its tasks go to the parent.
+int World::remove_group(u32 group)
+{
+    Group &g = groups_[group];
+    for (u32 i = 0; i < groups_.size(); i++)
+        if (groups_[i].alive && groups_[i].parent == group)
+            return cache_qos_node_remove(cq_.get(), g.node, now_ns_);
+    for (u32 i = 0; i < tasks_.size(); i++)
+        if (tasks_[i].alive && tasks_[i].group == group)
+            move_task(i, g.parent);
+    const int result = cache_qos_node_remove(cq_.get(), g.node, now_ns_);
+    if (result)
+        return result;
+    if (g.monitor != kNone)
+        monitors_[g.monitor].alive = false;
+    g.alive = false;
+    resolve_all();
+    return 0;
+}
+
+void World::move_task(u32 task, u32 group)
+{
+    tasks_[task].group = group;
+    cache_qos_task_move(cq_.get(), &tasks_[task].tracked, groups_[group].node);
+    resolve_all();
+}
+
+// Cgroups
+
+u32 World::new_cgroup(u32 parent)
+{
+    cgroups_.push_back({CACHE_QOS_NONE, parent, kNone, true});
+    return static_cast<u32>(cgroups_.size() - 1);
+}
+
+int World::watch_cgroup(u32 cgroup, bool on)
+{
+    Group &g = cgroups_[cgroup];
+    if (on == (g.node != CACHE_QOS_NONE))
+        return 0;
+    const u16 above = g.parent == kNone ? u16{CACHE_QOS_NONE} : watched_node_of(g.parent);
+    // Before it is one of them, those whose nearest watched ancestor it comes or was between.
+    std::vector<u32> below;
+    if (on) {
+        const int node = cache_qos_node_make(cq_.get(), above);
+        if (node < 0)
+            return node;
+        const int result = cache_qos_node_monitor(cq_.get(), static_cast<u16>(node), true,
+                                                  PMUKIT_CACHE_QOS_KIND_CGROUP, now_ns_);
+        expect_refusal_is_right(result, "a cgroup");
+        if (result) {
+            expect(cache_qos_node_remove(cq_.get(), static_cast<u16>(node), now_ns_) == 0,
+                   "a node without anything cannot be removed");
+            return result;
+        }
+        g.node = static_cast<u16>(node);
+        g.monitor = begin_monitor(cq_->nodes[node].monitor);
+    }
+    for (u32 i = 0; i < cgroups_.size(); i++)
+        if (i != cgroup && cgroups_[i].node != CACHE_QOS_NONE && cgroups_[i].parent != kNone &&
+            nearest_watched(cgroups_[i].parent) == cgroup)
+            below.push_back(i);
+    for (u32 i : below)
+        expect(cache_qos_node_reparent(cq_.get(), cgroups_[i].node, on ? g.node : above) == 0,
+               "a cgroup cannot be put elsewhere");
+    if (!on) {
+        monitors_[g.monitor].alive = false;
+        g.monitor = kNone;
+        const int result = cache_qos_node_remove(cq_.get(), g.node, now_ns_);
+        expect(result == 0, "a cgroup's node stays: " + std::to_string(result));
+        g.node = CACHE_QOS_NONE;
+    }
+    resolve_all();
+    return 0;
+}
+
+void World::move_to_cgroup(u32 task, u32 cgroup)
+{
+    tasks_[task].cgroup = cgroup;
+    resolve_all();
+}
+
+// Monitors of tasks and CPUs
+
+int World::new_monitor(pmukit_cache_qos_kind kind, u32 *monitor)
+{
+    const int made = cache_qos_monitor_make(cq_.get(), kind);
+    if (made < 0)
+        return made;
+    *monitor = begin_monitor(static_cast<u16>(made));
+    return 0;
+}
+
+int World::watch_task(u32 monitor, u32 task)
+{
+    const int result = cache_qos_task_watch(cq_.get(), &tasks_[task].tracked,
+                                            monitors_[monitor].number, true, now_ns_);
+    expect_refusal_is_right(result, "a task");
+    if (!result)
+        tasks_[task].own.insert(monitor);
+    resolve_all();
+    return result;
+}
+
+void World::unwatch_task(u32 monitor, u32 task)
+{
+    cache_qos_task_unwatch(cq_.get(), &tasks_[task].tracked, monitors_[monitor].number);
+    tasks_[task].own.erase(monitor);
+    resolve_all();
+}
+
+int World::watch_cpu(u32 monitor, u32 cpu)
+{
+    const int result = cache_qos_cpu_watch(cq_.get(), cpu, monitors_[monitor].number, now_ns_);
+    expect_refusal_is_right(result, "a CPU");
+    if (!result)
+        cpus_[cpu].own.insert(monitor);
+    resolve_all();
+    return result;
+}
+
+void World::unwatch_cpu(u32 monitor, u32 cpu)
+{
+    cache_qos_cpu_unwatch(cq_.get(), cpu, monitors_[monitor].number);
+    cpus_[cpu].own.erase(monitor);
+    resolve_all();
+}
+
+void World::end_monitor(u32 monitor)
+{
+    for (Task &task : tasks_)
+        if (task.own.erase(monitor) && task.alive)
+            cache_qos_task_unwatch(cq_.get(), &task.tracked, monitors_[monitor].number);
+    for (u32 i = 0; i < cpus_.size(); i++)
+        if (cpus_[i].own.erase(monitor))
+            cache_qos_cpu_unwatch(cq_.get(), i, monitors_[monitor].number);
+    cache_qos_monitor_end(cq_.get(), monitors_[monitor].number, now_ns_);
+    monitors_[monitor].alive = false;
+    resolve_all();
+}
+
+// The sampler
+
+std::optional<u32> World::cpu_of_domain(u32 domain) const
+{
+    for (u32 i = 0; i < cpus_.size(); i++)
+        if (cpus_[i].online && const_cast<Machine &>(machine_).cpu(i).domain == domain)
+            return i;
+    return {};
+}
+
+bool World::read_domain(u16 domain, u32 cpu)
+{
+    bool good = true;
+    on(cpu);
+    const u64 evtsel = (now_ns_ % 50) << 32 | 1;
+    machine_.cpu(cpu).evtsel = evtsel;
+    for (u32 rmid = 0; rmid < cq_->hw.nr_rmid; rmid++) {
+        if (!cache_qos_wanted(cq_.get(), rmid, pass_))
+            continue;
+        cache_qos_sample sample{};
+        cache_qos_read_rmid(backend(), &cq_->hw, rmid, true, &sample);
+        for (u8 status : sample.status)
+            good &= status == CACHE_QOS_READ_OK || status == CACHE_QOS_READ_SKIPPED;
+        cache_qos_fold(cq_.get(), domain, rmid, &sample, now_ns_);
+    }
+    expect(machine_.cpu(cpu).evtsel == evtsel, "R-10: QM_EVTSEL was not put back");
+    cache_qos_check_domain(cq_.get(), domain);
+    return good;
+}
+
+bool World::pass()
+{
+    bool good = true;
+    for (u16 i = 0; i < cells_.size(); i++)
+        if (const std::optional<u32> cpu = cpu_of_domain(i))
+            good &= read_domain(i, *cpu);
+    if (cache_qos_limbo_pass(cq_.get(), now_ns_))
+        resolve_all();
+    pass_++;
+    return good;
+}
+
+// Comparisons
+
+std::string World::complaints()
+{
+    return std::exchange(complaints_, {});
+}
+
+bool World::all_online() const
+{
+    for (u32 i = 0; i < cells_.size(); i++)
+        if (!cpu_of_domain(i))
+            return false;
+    return true;
+}
+
+struct cache_qos_value World::value(u32 monitor, pmukit_cache_qos_event event, u16 domain,
+                                    int *error)
+{
+    struct cache_qos_value value {};
+    const int result = cache_qos_monitor_value(cq_.get(), monitors_[monitor].number, event, domain,
+                                               now_ns_, &value);
+    if (error)
+        *error = result;
+    return value;
+}
+
+// reported = true - lost + what somebody else left under the same RMIDs, at most the bound
+void World::compare_occupancy(u32 monitor, u16 domain)
+{
+    const bool all = domain == CACHE_QOS_ALL;
+    if (!all && !cpu_of_domain(domain))
+        return;
+    int error = 0;
+    const struct cache_qos_value v =
+        value(monitor, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, domain, &error);
+    const Truth is = truth(monitor, all ? std::nullopt : std::optional<u32>(domain));
+    const u64 reported = v.bytes / scale(), bound = v.bound / scale(), kept = is.lines - is.lost;
+    const std::string who = "monitor " + number(monitor) + " has " + number(reported) +
+                            " lines, of which " + number(bound) +
+                            " may be another's; the truth is " + number(is.lines) + ", without " +
+                            number(is.lost) + " lost; status " + number(v.status);
+    // Of a monitor without any RMID there is nothing to be known.
+    expect(error == 0 || (error == -ENODATA && !reported && !kept),
+           "no value: " + std::to_string(error) + ": " + who);
+    expect(v.bytes % scale() == 0, "not a multiple of the unit: " + number(v.bytes));
+    expect(reported <= kept + bound, "too much: " + who);
+    if (!(v.status & PMUKIT_CACHE_QOS_S_PARTIAL))
+        expect(reported >= kept, "too little: " + who);
+    expect(v.bytes <= cache_qos_cache_bytes(cq_.get(), domain), "R-31: more than there is: " + who);
+}
+
+void World::compare_bandwidth(u32 monitor)
+{
+    const Truth is = truth(monitor);
+    for (pmukit_cache_qos_event event : kBandwidth) {
+        if (!cache_qos_event_there(&cq_->hw, event))
+            continue;
+        const struct cache_qos_value v = value(monitor, event);
+        const u64 units = event == PMUKIT_CACHE_QOS_EVENT_TOTAL   ? is.units[0]
+                          : event == PMUKIT_CACHE_QOS_EVENT_LOCAL ? is.units[1]
+                                                                  : is.units[0] - is.units[1];
+        const std::string who = "monitor " + number(monitor) + " event " + number(event) +
+                                " counted " + number(v.bytes) + " bytes; the truth is " +
+                                number(units * scale()) + "; status " + number(v.status);
+        u64 &last = monitors_[monitor].last_bytes[event];
+        expect(v.bytes >= last, "R-31: fell from " + number(last) + ": " + who);
+        last = v.bytes;
+        expect(v.bytes <= units * scale() + bandwidth_slack_bytes, "too much: " + who);
+        constexpr u32 kLess =
+            PMUKIT_CACHE_QOS_S_PARTIAL | PMUKIT_CACHE_QOS_S_GAP | PMUKIT_CACHE_QOS_S_UNCERTAIN;
+        if (!(v.status & kLess) && all_online())
+            expect(v.bytes + bandwidth_slack_bytes >= units * scale(), "too little: " + who);
+    }
+}
+
+void World::compare()
+{
+    for (u32 monitor = 0; monitor < monitors_.size(); monitor++) {
+        if (!monitors_[monitor].alive)
+            continue;
+        compare_occupancy(monitor, CACHE_QOS_ALL);
+        for (u16 domain = 0; domain < cells_.size(); domain++)
+            compare_occupancy(monitor, domain);
+        compare_bandwidth(monitor);
+    }
+    for (u16 domain = 0; domain < cells_.size(); domain++)
+        expect(cq_->domains[domain].violations == 0 || had_bad_readings,
+               "R-31: violations were counted");
+    u32 atoms = 1;
+    for (u32 nr : cq_->nr_atoms)
+        atoms += nr;
+    expect(atoms == cq_->hw.nr_rmid, "R-21: an RMID is in no state or in two");
+}
+
+void World::conserve()
+{
+    for (u32 i = 0; i < cells_.size(); i++) {
+        const cache_qos_sim_domain &domain = machine_.domain(i);
+        u64 lines = 0;
+        for (u32 rmid = 0; rmid < machine_.nr_rmids(); rmid++)
+            lines += domain.rmids[rmid].lines;
+        expect(lines == domain.valid && lines <= domain.nr_lines,
+               "RMIDs have " + number(lines) + " lines of " + number(domain.valid));
+    }
+    for (u32 i = 0; i < cpus_.size(); i++)
+        expect(machine_.cpu(i).gp == 0, "#GP on CPU " + number(i));
+}
+
+}  // namespace pmukit::kshim

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The driver's pure half on a simulated machine, in a scripted order and a virtual time: what the
+// scheduler, perf, configfs and the sampler would ask of it is asked by steps. Beside it stands an
+// account of its own of who is watched by whom, from which the truth follows: each owner in the
+// machine's book is a set of monitors, those that are to count what is brought in under it.
+#pragma once
+
+extern "C" {
+#include "cache_qos/cache_qos_core.h"
+}
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cache_qos_machine.hpp"
+
+namespace pmukit::kshim {
+
+// What a monitor is to show, by looking at every line and at the book.
+struct Truth {
+    u64 lines = 0;  // brought in under it
+    u64 lost = 0;   // of them, those whose RMID was given up since
+    u64 units[2] = {};
+};
+
+class World {
+public:
+    static constexpr u32 kRoot = 0;  // of groups
+    static constexpr u32 kIdle = ~0U;
+    static constexpr u32 kNoCgroup = ~0U;
+
+    explicit World(const MachineShape &shape);
+    ~World();
+    World(const World &) = delete;
+    World &operator=(const World &) = delete;
+
+    // Steps. Those that can be refused return what the driver returned.
+
+    // For so long every CPU runs what it runs.
+    void run(u64 ns);
+    // So many units past the caches, by whoever is on the CPU.
+    void burst(u32 cpu, u64 units);
+    void switch_to(u32 cpu, u32 task);
+    u32 new_task(u64 lines, u64 bytes_per_s);
+    u32 fork(u32 parent);
+    void exit(u32 task);
+    int new_group(u32 parent, u32 *group);
+    int remove_group(u32 group);
+    int monitor_group(u32 group, bool on);
+    void move_task(u32 task, u32 group);
+    // Cgroups are there anyway; watching makes nodes of them.
+    u32 new_cgroup(u32 parent);
+    int watch_cgroup(u32 cgroup, bool on);
+    void move_to_cgroup(u32 task, u32 cgroup);
+    int new_monitor(pmukit_cache_qos_kind kind, u32 *monitor);
+    int watch_task(u32 monitor, u32 task);
+    void unwatch_task(u32 monitor, u32 task);
+    int watch_cpu(u32 monitor, u32 cpu);
+    void unwatch_cpu(u32 monitor, u32 cpu);
+    void end_monitor(u32 monitor);
+    void cpu_online(u32 cpu, bool online);
+    // The sampler: reads what is wanted in all domains. False: a reading was no good.
+    bool pass();
+    // Somebody else chooses the upper half of a CPU's PQR_ASSOC, behind the driver's back.
+    void set_closid(u32 cpu, u32 closid);
+
+    // What was seen to be wrong since the last call, a line each.
+    std::string complaints();
+    // Holds everything that is watched against the truth; right after a pass.
+    void compare();
+    // What must hold at any moment, of the machine alone.
+    void conserve();
+
+    Machine &machine() { return machine_; }
+    cache_qos &driver() { return *cq_; }
+    u64 now_ns() const { return now_ns_; }
+    u64 scale() const { return cq_->hw.scale; }
+    // A group's monitor; of the root: the machine's
+    u32 monitor_of_group(u32 group) const { return groups_.at(group).monitor; }
+    u32 monitor_of_cgroup(u32 cgroup) const { return cgroups_.at(cgroup).monitor; }
+    Truth truth(u32 monitor, std::optional<u32> domain = {}) const;
+    struct cache_qos_value value(u32 monitor, pmukit_cache_qos_event event,
+                                 u16 domain = CACHE_QOS_ALL, int *error = nullptr);
+    u64 bytes(u32 monitor, pmukit_cache_qos_event event) { return value(monitor, event).bytes; }
+    u32 running(u32 cpu) const { return cpus_.at(cpu).task; }
+    bool is_online(u32 cpu) const { return cpus_.at(cpu).online; }
+    // How often the RMID of a CPU had to be changed
+    u64 changes(u32 cpu) const { return cpus_.at(cpu).changes; }
+    // Everything runs as if it were on this CPU.
+    void on(u32 cpu) { cpu_ = cpu; }
+    const pmukit_cache_qos_backend *backend() const;
+    // By what it may be a little off: counts that the driver corrects are rounded.
+    u64 bandwidth_slack_bytes = 0;
+    // Some readings are older than others: their sum may be more than the cache.
+    bool had_bad_readings = false;
+
+    static constexpr u32 kNone = ~0U;
+    static constexpr u32 kMachine = 0;  // the monitor of everything
+
+private:
+    using Members = std::set<u32>;
+
+    struct Monitor {
+        u16 number = 0;  // the driver's
+        bool alive = false;
+        u64 last_bytes[5] = {};
+    };
+    struct Group {
+        u16 node = CACHE_QOS_NONE;
+        u32 parent = kNone;
+        u32 monitor = kNone;
+        bool alive = false;
+    };
+    struct Task {
+        cache_qos_task tracked{};
+        bool alive = false;
+        u32 group = kRoot;
+        u32 cgroup = kNoCgroup;
+        Members own;
+        u64 lines = 0, bytes_per_s = 0, at = 0, owed = 0;
+    };
+    struct Cpu {
+        cache_qos_cpu driver{};
+        bool online = false;
+        u32 task = kIdle;
+        Members own;
+        u64 changes = 0;
+        u32 closid = 0;
+    };
+
+    static int rdmsr(u32 msr, u64 *value);
+    static int wrmsr(u32 msr, u64 value);
+    static void cpuid(unsigned int cpu, u32 leaf, u32 subleaf, u32 regs[4]);
+    static int domain_of(unsigned int cpu, pmukit_cache_qos_domain *domain);
+    static bool claimed();
+    static void notify(cache_qos *cq, cache_qos_news news, u32 rmid);
+
+    void read_hardware();
+    void make_domains();
+    void complain(const std::string &what) { complaints_ += what + "\n"; }
+    void expect(bool good, const std::string &what)
+    {
+        if (!good)
+            complain(what);
+    }
+    void expect_refusal_is_right(int result, const std::string &who);
+
+    u32 owner_of(u32 cpu);
+    Members members_on(u32 cpu) const;
+    void resolve(u32 cpu);
+    void resolve_all();
+    u16 watched_node_of(u32 cgroup) const;
+    u32 nearest_watched(u32 cgroup) const;
+    u32 begin_monitor(u16 number);
+    bool read_domain(u16 domain, u32 cpu);
+    std::optional<u32> cpu_of_domain(u32 domain) const;
+    void compare_occupancy(u32 monitor, u16 domain);
+    void compare_bandwidth(u32 monitor);
+    bool all_online() const;
+
+    static World *current_;
+
+    Machine machine_;
+    std::unique_ptr<cache_qos> cq_;
+    std::vector<cache_qos_atom> atoms_;
+    std::vector<cache_qos_cpu *> driver_cpus_;
+    std::vector<std::vector<cache_qos_cell>> cells_;
+    std::vector<std::unique_ptr<cache_qos_sum[][CACHE_QOS_NR_COUNTED]>> banked_;
+    std::vector<std::vector<u64>> given_up_;  // by domain and RMID: the L3's clock at that time
+    std::vector<Cpu> cpus_;
+    std::vector<Monitor> monitors_;
+    std::vector<Group> groups_;
+    std::vector<Group> cgroups_;
+    std::vector<Task> tasks_;
+    std::map<Members, u32> owners_;
+    std::vector<Members> members_of_owner_;
+    std::string complaints_;
+    u64 now_ns_ = 1;
+    u32 cpu_ = 0;
+    u32 pass_ = 0;
+};
+
+}  // namespace pmukit::kshim
