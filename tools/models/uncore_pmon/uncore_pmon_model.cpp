@@ -50,11 +50,12 @@ constexpr UnitEntry kListedCha = {.counters = 4,
                                   .control = 0x2000,
                                   .type = kTypeCha};
 constexpr uint64_t kChaStep = 0x10;
+// Controls and counters of 8 bytes each, one behind the other.
 constexpr UnitEntry kListedM2m = {.counters = 4,
-                                  .control0 = 0x20,
+                                  .control0 = 0x28,
                                   .width = 48,
                                   .counter0 = 0x08,
-                                  .status = 0x10,
+                                  .status = 0x48,
                                   .access = Access::kPci,
                                   .type = kTypeM2m};
 constexpr unsigned kM2mBus = 0xfe;
