@@ -87,7 +87,7 @@ struct uncore_pmon_event_file {
  * @function: where the table is; only while that is bound
  * @platform: whose events it has
  * @access: how its registers are reached
- * @has_free: it has counters that always run
+ * @kinds: mask of enum uncore_pmon_kind that it has; complete once it is claimed
  * @claimed: @access->claim() has succeeded
  * @node: place in the function's list
  * @alias: its name by numbers, empty when that is its name
@@ -117,7 +117,7 @@ struct uncore_pmon_box {
 	const struct pci_dev *function;
 	enum uncore_pmon_platform platform;
 	const struct uncore_pmon_access *access;
-	bool has_free;
+	u32 kinds;
 	bool claimed;
 	struct list_head node;
 	char alias[32];

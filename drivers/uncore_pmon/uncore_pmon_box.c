@@ -86,7 +86,7 @@ static u64 uncore_pmon_free_address(const struct uncore_pmon_box *box)
 
 static const char *uncore_pmon_mmio_claim(struct uncore_pmon_box *box)
 {
-	u32 bytes = uncore_pmon_unit_bytes(&box->unit);
+	u32 bytes = uncore_pmon_unit_bytes(&box->unit, box->kinds);
 
 	if (uncore_pmon_is_foreign_bar(box->function, box->unit.box_control, bytes))
 		return "its registers are in a BAR of another function";
@@ -100,7 +100,8 @@ static const char *uncore_pmon_mmio_claim(struct uncore_pmon_box *box)
 					UNCORE_PMON_MC_BYTES))
 		box->free_base = uncore_pmon_mmio_map(box, uncore_pmon_free_address(box),
 						      UNCORE_PMON_MC_BYTES);
-	box->has_free = box->free_base;
+	if (box->free_base)
+		box->kinds |= BIT(UNCORE_PMON_FREE);
 	return NULL;
 }
 
@@ -109,7 +110,7 @@ static void uncore_pmon_mmio_release(struct uncore_pmon_box *box)
 	uncore_pmon_mmio_unmap(&box->free_base, uncore_pmon_free_address(box),
 			       UNCORE_PMON_MC_BYTES);
 	uncore_pmon_mmio_unmap(&box->base, box->unit.box_control,
-			       uncore_pmon_unit_bytes(&box->unit));
+			       uncore_pmon_unit_bytes(&box->unit, box->kinds));
 }
 
 static u32 uncore_pmon_mmio_read32(const struct uncore_pmon_box *box, u32 offset)

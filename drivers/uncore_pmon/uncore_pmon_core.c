@@ -271,16 +271,19 @@ static bool uncore_pmon_bytes_free(const struct uncore_pmon_unit *unit, u32 offs
 /**
  * uncore_pmon_has_fixed - is there a fixed counter
  * @unit: the unit
+ * @platform: where we are
  *
- * The table does not say; a memory controller whose table leaves no room for it has none.
+ * The table does not say; a memory controller whose table leaves no room for it has none. On
+ * Diamond Rapids it is elsewhere, and of processors to come nothing is known.
  *
  * Return: true when there is one.
  */
-bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit)
+bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit, enum uncore_pmon_platform platform)
 {
 	const struct uncore_pmon_type *type = uncore_pmon_type_find(unit->type);
 
 	return type && type->fixed && unit->access == UNCORE_PMON_ACCESS_MMIO &&
+	       (platform == UNCORE_PMON_SPR || platform == UNCORE_PMON_GNR) &&
 	       uncore_pmon_bytes_free(unit, UNCORE_PMON_IMC_FIXED_COUNTER, sizeof(u64)) &&
 	       uncore_pmon_bytes_free(unit, UNCORE_PMON_IMC_FIXED_CONTROL, sizeof(u32));
 }
@@ -309,6 +312,8 @@ bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_
  * @unit: the unit
  * @platform: where we are
  *
+ * Or nothing to count with at all, as one type of Diamond Rapids, which Linux passes over.
+ *
  * Return: true when its registers must not be touched.
  */
 bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
@@ -316,6 +321,8 @@ bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
 {
 	const struct uncore_pmon_type *type = uncore_pmon_type_find(unit->type);
 
+	if (platform == UNCORE_PMON_DMR && unit->type == UNCORE_PMON_TYPE_DMR_IGNORED)
+		return true;
 	return type && type->misplaced & BIT(platform);
 }
 
@@ -350,14 +357,15 @@ u32 uncore_pmon_counter_offset(const struct uncore_pmon_unit *unit, u32 slot)
 /**
  * uncore_pmon_unit_bytes - how far the registers of a unit reach
  * @unit: the unit
+ * @kinds: mask of enum uncore_pmon_kind that it has
  *
  * Return: bytes from the box control on, of MSRs their number.
  */
-u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit)
+u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit, u32 kinds)
 {
 	u32 end = max_t(u32, uncore_pmon_controls_end(unit), uncore_pmon_counters_end(unit));
 
-	if (!uncore_pmon_has_fixed(unit))
+	if (!(kinds & BIT(UNCORE_PMON_FIXED)))
 		return end;
 	return max_t(u32, end, UNCORE_PMON_IMC_FIXED_CONTROL + sizeof(u32));
 }
@@ -418,15 +426,14 @@ static u32 uncore_pmon_allowed_counters(const struct uncore_pmon_unit *unit, u8 
 }
 
 /* Event 0xff: the fixed counter, or one that always runs. */
-static const char *uncore_pmon_special_parse(const struct uncore_pmon_unit *unit, bool has_free,
-					     u64 config, struct uncore_pmon_config *cfg)
+static const char *uncore_pmon_special_parse(u32 kinds, u64 config, struct uncore_pmon_config *cfg)
 {
 	u64 umask = FIELD_GET(UNCORE_PMON_CONTROL_UMASK, config);
 
 	if (config & ~(UNCORE_PMON_CONTROL_EVENT | UNCORE_PMON_CONTROL_UMASK))
 		return "event 0xff takes no term but umask";
 	if (!umask) {
-		if (!uncore_pmon_has_fixed(unit))
+		if (!(kinds & BIT(UNCORE_PMON_FIXED)))
 			return "there is no fixed counter";
 		cfg->kind = UNCORE_PMON_FIXED;
 		cfg->slots = BIT(UNCORE_PMON_SLOT_FIXED);
@@ -434,14 +441,14 @@ static const char *uncore_pmon_special_parse(const struct uncore_pmon_unit *unit
 		return NULL;
 	}
 	cfg->kind = UNCORE_PMON_FREE;
-	cfg->free = has_free ? uncore_pmon_free_find(umask) : NULL;
+	cfg->free = kinds & BIT(UNCORE_PMON_FREE) ? uncore_pmon_free_find(umask) : NULL;
 	return cfg->free ? NULL : "there is no such counter that always runs";
 }
 
 /**
  * uncore_pmon_config_parse - decode and check what an event asks for
  * @unit: the unit
- * @has_free: it has counters that always run
+ * @kinds: mask of enum uncore_pmon_kind that it has
  * @config: of the event
  * @config1: of the event
  * @config2: of the event
@@ -449,7 +456,7 @@ static const char *uncore_pmon_special_parse(const struct uncore_pmon_unit *unit
  *
  * Return: what is wrong, or NULL.
  */
-const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, bool has_free,
+const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, u32 kinds,
 				     u64 config, u64 config1, u64 config2,
 				     struct uncore_pmon_config *cfg)
 {
@@ -459,7 +466,7 @@ const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, bool h
 	if (config1 || config2 || config & ~uncore_pmon_config_mask(unit))
 		return "unknown bits";
 	if (event == UNCORE_PMON_EVENT_SPECIAL)
-		return uncore_pmon_special_parse(unit, has_free, config, cfg);
+		return uncore_pmon_special_parse(kinds, config, cfg);
 
 	cfg->slots = uncore_pmon_allowed_counters(unit, event);
 	cfg->control = config;

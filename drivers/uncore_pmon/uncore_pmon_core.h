@@ -12,6 +12,7 @@
 #include "uncore_pmon_regs.h"
 
 #define UNCORE_PMON_TYPE_CHA		0
+#define UNCORE_PMON_TYPE_DMR_IGNORED	0x13
 #define UNCORE_PMON_MAX_COUNTERS	8
 #define UNCORE_PMON_MIN_WIDTH		24
 #define UNCORE_PMON_MAX_WIDTH		64
@@ -82,6 +83,7 @@ enum uncore_pmon_platform {
 	UNCORE_PMON_UNKNOWN,
 	UNCORE_PMON_SPR,	/* Sapphire and Emerald Rapids */
 	UNCORE_PMON_GNR,	/* Granite Rapids, Sierra Forest, Clearwater Forest */
+	UNCORE_PMON_DMR,	/* Diamond Rapids */
 };
 
 /**
@@ -186,11 +188,11 @@ void uncore_pmon_table_limit_chas(struct uncore_pmon_entry *entries, u32 nr, u64
 
 /* A unit */
 const struct uncore_pmon_type *uncore_pmon_type_find(u16 id);
-bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit);
+bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit, enum uncore_pmon_platform platform);
 bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_platform platform);
 u32 uncore_pmon_control_offset(const struct uncore_pmon_unit *unit, u32 slot);
 u32 uncore_pmon_counter_offset(const struct uncore_pmon_unit *unit, u32 slot);
-u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit);
+u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit, u32 kinds);
 bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
 			      enum uncore_pmon_platform platform);
 /* Up to one without a name */
@@ -201,7 +203,7 @@ bool uncore_pmon_event_fits(const struct uncore_pmon_named_event *event,
 
 /* Events */
 u64 uncore_pmon_config_mask(const struct uncore_pmon_unit *unit);
-const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, bool has_free,
+const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, u32 kinds,
 				     u64 config, u64 config1, u64 config2,
 				     struct uncore_pmon_config *cfg);
 

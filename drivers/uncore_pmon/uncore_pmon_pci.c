@@ -105,12 +105,14 @@ static enum uncore_pmon_platform uncore_pmon_platform_of_cpu(void)
 }
 #endif
 
-static enum uncore_pmon_platform uncore_pmon_platform_wanted(void)
+static enum uncore_pmon_platform uncore_pmon_platform_wanted(const struct pci_dev *pdev)
 {
 	if (!strcmp(platform, "spr"))
 		return UNCORE_PMON_SPR;
 	if (!strcmp(platform, "gnr"))
 		return UNCORE_PMON_GNR;
+	if (pdev->device == UNCORE_PMON_PCI_DEVICE_DMR)
+		return UNCORE_PMON_DMR;
 	return uncore_pmon_platform_of_cpu();
 }
 
@@ -318,6 +320,9 @@ static struct uncore_pmon_box *uncore_pmon_box_new(const struct uncore_pmon *up,
 	box->unit = *unit;
 	box->function = up->pdev;
 	box->platform = up->platform;
+	box->kinds = BIT(UNCORE_PMON_GENERAL);
+	if (uncore_pmon_has_fixed(unit, up->platform))
+		box->kinds |= BIT(UNCORE_PMON_FIXED);
 	box->access = uncore_pmon_accesses[unit->access];
 	uncore_pmon_names(up, box);
 	uncore_pmon_pmu_fill(box);
@@ -566,7 +571,7 @@ static int uncore_pmon_probe(struct pci_dev *pdev, const struct pci_device_id *i
 		return -ENOMEM;
 	up->pdev = pdev;
 	up->die = -1;
-	up->platform = uncore_pmon_platform_wanted();
+	up->platform = uncore_pmon_platform_wanted(pdev);
 	INIT_LIST_HEAD(&up->boxes);
 	ret = uncore_pmon_bring_up(up);
 	if (ret) {

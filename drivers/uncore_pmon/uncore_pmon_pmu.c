@@ -338,7 +338,7 @@ static int uncore_pmon_event_init(struct perf_event *event)
 	box = uncore_pmon_box_of(event->pmu);
 	wrong = uncore_pmon_event_check(event);
 	if (!wrong)
-		wrong = uncore_pmon_config_parse(&box->unit, box->has_free, attr->config,
+		wrong = uncore_pmon_config_parse(&box->unit, box->kinds, attr->config,
 						 attr->config1, attr->config2, &cfg);
 	if (wrong) {
 		pr_debug("%s: %s\n", box->pp.name, wrong);

@@ -153,7 +153,8 @@ static u32 uncore_pmon_event_fill(struct uncore_pmon_event_file *files,
 static bool uncore_pmon_has_event(const struct uncore_pmon_box *box,
 				  const struct uncore_pmon_named_event *event)
 {
-	if (event->event == UNCORE_PMON_EVENT_SPECIAL && event->umask && !box->has_free)
+	if (event->event == UNCORE_PMON_EVENT_SPECIAL && event->umask &&
+	    !(box->kinds & BIT(UNCORE_PMON_FREE)))
 		return false;
 	return uncore_pmon_event_fits(event, &box->unit, box->platform);
 }
@@ -216,14 +217,16 @@ PMUKIT_CAP(counter_width, uncore_pmon_emit_width);
 
 static int uncore_pmon_emit_fixed(struct pmukit_pmu *pp, char *buf, int at)
 {
-	return sysfs_emit_at(buf, at, "%d", uncore_pmon_has_fixed(&to_uncore_pmon_box(pp)->unit));
+	return sysfs_emit_at(buf, at, "%d",
+			     !!(to_uncore_pmon_box(pp)->kinds & BIT(UNCORE_PMON_FIXED)));
 }
 
 PMUKIT_CAP(fixed_counter, uncore_pmon_emit_fixed);
 
 static int uncore_pmon_emit_free(struct pmukit_pmu *pp, char *buf, int at)
 {
-	return sysfs_emit_at(buf, at, "%d", to_uncore_pmon_box(pp)->has_free);
+	return sysfs_emit_at(buf, at, "%d",
+			     !!(to_uncore_pmon_box(pp)->kinds & BIT(UNCORE_PMON_FREE)));
 }
 
 PMUKIT_CAP(free_running, uncore_pmon_emit_free);

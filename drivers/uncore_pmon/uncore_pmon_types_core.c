@@ -256,5 +256,6 @@ bool uncore_pmon_event_fits(const struct uncore_pmon_named_event *event,
 		return false;
 	if (event->event != UNCORE_PMON_EVENT_SPECIAL)
 		return true;
-	return event->umask ? uncore_pmon_has_free(unit, platform) : uncore_pmon_has_fixed(unit);
+	return event->umask ? uncore_pmon_has_free(unit, platform) :
+			      uncore_pmon_has_fixed(unit, platform);
 }

@@ -12,16 +12,18 @@ namespace {
 constexpr u32 kMostUnitBytes = 255 + 8 * 8;
 constexpr uint64_t kLongBar = uint64_t{1} << 21;
 constexpr size_t kEntryWords = 3;
+constexpr u32 kAllKinds =
+    1U << UNCORE_PMON_GENERAL | 1U << UNCORE_PMON_FIXED | 1U << UNCORE_PMON_FREE;
 
 // Whatever the table says, an event has counters of the unit, or is refused.
 void try_terms(const uncore_pmon_unit &unit, u64 config)
 {
     uncore_pmon_config cfg;
-    const char *wrong = uncore_pmon_config_parse(&unit, true, config, 0, 0, &cfg);
+    const char *wrong = uncore_pmon_config_parse(&unit, kAllKinds, config, 0, 0, &cfg);
     const u32 counters = (1U << unit.counters) - 1;
     if (!wrong && cfg.kind == UNCORE_PMON_GENERAL)
         hold(cfg.slots != 0 && (cfg.slots & ~counters) == 0);
-    hold(uncore_pmon_unit_bytes(&unit) <= kMostUnitBytes);
+    hold(uncore_pmon_unit_bytes(&unit, kAllKinds) <= kMostUnitBytes);
     hold(uncore_pmon_fold_ns(unit.width_bits) >= 1'000'000);
 }
 

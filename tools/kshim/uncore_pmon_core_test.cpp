@@ -17,6 +17,10 @@ extern "C" {
 
 namespace {
 
+// What a memory controller has beside the counters of its table.
+constexpr u32 kFixed = 1U << UNCORE_PMON_FIXED;
+constexpr u32 kFree = 1U << UNCORE_PMON_FREE;
+
 // The table
 
 struct UnitWords {
@@ -129,7 +133,8 @@ TEST(UncorePmonUnits, AreTakenAsTheyAre)
     EXPECT_EQ(uncore_pmon_counter_offset(&unit, 3), 32U);
     EXPECT_EQ(uncore_pmon_control_offset(&unit, UNCORE_PMON_SLOT_FIXED), 0x54U);
     EXPECT_EQ(uncore_pmon_counter_offset(&unit, UNCORE_PMON_SLOT_FIXED), 0x38U);
-    EXPECT_EQ(uncore_pmon_unit_bytes(&unit), 0x58U) << "to the end of the fixed control";
+    EXPECT_EQ(uncore_pmon_unit_bytes(&unit, kFixed), 0x58U) << "to the end of the fixed control";
+    EXPECT_EQ(uncore_pmon_unit_bytes(&unit, kFree), 0x50U) << "to the end of the controls";
 }
 
 TEST(UncorePmonUnits, HaveStepsByAccessAndType)
@@ -137,7 +142,7 @@ TEST(UncorePmonUnits, HaveStepsByAccessAndType)
     for (u64 type : {12, 13, 17}) {
         const uncore_pmon_unit unit = unit_of({.type = type});
         EXPECT_EQ(uncore_pmon_control_offset(&unit, 1), 72U) << type;
-        EXPECT_EQ(uncore_pmon_unit_bytes(&unit), 96U);
+        EXPECT_EQ(uncore_pmon_unit_bytes(&unit, 0), 96U);
     }
     const uncore_pmon_unit unknown = unit_of({.type = 99});
     EXPECT_EQ(uncore_pmon_control_offset(&unknown, 1), 68U);
@@ -251,6 +256,7 @@ TEST(UncorePmonUnits, AreWhereTheTableSaysButForLinks)
         EXPECT_EQ(uncore_pmon_is_misplaced(&unit, UNCORE_PMON_SPR), type == 8 || type == 9);
         EXPECT_FALSE(uncore_pmon_is_misplaced(&unit, UNCORE_PMON_GNR));
         EXPECT_FALSE(uncore_pmon_is_misplaced(&unit, UNCORE_PMON_UNKNOWN));
+        EXPECT_EQ(uncore_pmon_is_misplaced(&unit, UNCORE_PMON_DMR), type == 19);
     }
 }
 
@@ -269,11 +275,15 @@ TEST(UncorePmonUnits, MayBeMissing)
 
 TEST(UncorePmonFixed, IsThereWhereTheTableLeavesRoom)
 {
-    const auto has_fixed = [](const UnitWords &words) {
+    const auto has_fixed = [](const UnitWords &words,
+                              uncore_pmon_platform platform = UNCORE_PMON_SPR) {
         const uncore_pmon_unit unit = unit_of(words);
-        return uncore_pmon_has_fixed(&unit);
+        return uncore_pmon_has_fixed(&unit, platform);
     };
     EXPECT_TRUE(has_fixed({}));
+    EXPECT_TRUE(has_fixed({}, UNCORE_PMON_GNR));
+    EXPECT_FALSE(has_fixed({}, UNCORE_PMON_DMR)) << "it is elsewhere";
+    EXPECT_FALSE(has_fixed({}, UNCORE_PMON_UNKNOWN));
     EXPECT_FALSE(has_fixed({.type = 12}));
     EXPECT_FALSE(has_fixed({.type = 99}));
     EXPECT_FALSE(has_fixed({.access = 2, .box_control = 0xfe11318}));
@@ -304,13 +314,13 @@ struct Parsed {
     uncore_pmon_config cfg;
 };
 
-Parsed parse(const UnitWords &words, u64 config, bool has_free = false, u64 config1 = 0,
+Parsed parse(const UnitWords &words, u64 config, u32 kinds = kFixed, u64 config1 = 0,
              u64 config2 = 0)
 {
     const uncore_pmon_unit unit = unit_of(words);
     Parsed parsed;
     const char *wrong =
-        uncore_pmon_config_parse(&unit, has_free, config, config1, config2, &parsed.cfg);
+        uncore_pmon_config_parse(&unit, kinds, config, config1, config2, &parsed.cfg);
     parsed.wrong = wrong ? wrong : "";
     return parsed;
 }
@@ -339,8 +349,8 @@ TEST(UncorePmonTerms, RefuseWhatTheUnitDoesNotHave)
         EXPECT_EQ(parse(cha, config).wrong, plain || bit == 16 || bit >= 32 ? "" : "unknown bits")
             << bit;
     }
-    EXPECT_EQ(parse({}, 5, false, 1).wrong, "unknown bits");
-    EXPECT_EQ(parse({}, 5, false, 0, 1).wrong, "unknown bits");
+    EXPECT_EQ(parse({}, 5, kFixed, 1).wrong, "unknown bits");
+    EXPECT_EQ(parse({}, 5, kFixed, 0, 1).wrong, "unknown bits");
 }
 
 TEST(UncorePmonTerms, KnowWhichCountersCan)
@@ -365,7 +375,7 @@ TEST(UncorePmonTerms, NameTheFixedCounter)
     EXPECT_EQ(parsed.cfg.kind, UNCORE_PMON_FIXED);
     EXPECT_EQ(parsed.cfg.control, 1U << 22);
     EXPECT_EQ(parsed.cfg.slots, 0x100U);
-    EXPECT_EQ(parse({.type = 12}, 0xff).wrong, "there is no fixed counter");
+    EXPECT_EQ(parse({}, 0xff, kFree).wrong, "there is no fixed counter");
     EXPECT_EQ(parse({}, 0xff | 1 << 18).wrong, "event 0xff takes no term but umask");
     EXPECT_EQ(parse({}, 0xff | 1 << 24).wrong, "event 0xff takes no term but umask");
 }
@@ -374,7 +384,7 @@ TEST(UncorePmonTerms, NameCountersThatAlwaysRun)
 {
     const std::pair<u64, u16> counters[] = {{0x10, 0x22b0}, {0x20, 0x2318}, {0x21, 0x2320}};
     for (const auto &[umask, offset] : counters) {
-        const Parsed parsed = parse({}, 0xff | umask << 8, true);
+        const Parsed parsed = parse({}, 0xff | umask << 8, kFree);
         EXPECT_EQ(parsed.wrong, "") << umask;
         EXPECT_EQ(parsed.cfg.kind, UNCORE_PMON_FREE);
         EXPECT_EQ(parsed.cfg.slots, 0U);
@@ -382,8 +392,8 @@ TEST(UncorePmonTerms, NameCountersThatAlwaysRun)
         EXPECT_EQ(parsed.cfg.free->offset, offset);
         EXPECT_NE(parse({}, 0xff | umask << 8).wrong, "") << "a unit without them";
     }
-    EXPECT_NE(parse({}, 0xff | 0x11 << 8, true).wrong, "");
-    EXPECT_NE(parse({}, 0xff | 1 << 8, true).wrong, "");
+    EXPECT_NE(parse({}, 0xff | 0x11 << 8, kFree).wrong, "");
+    EXPECT_NE(parse({}, 0xff | 1 << 8, kFree).wrong, "");
 }
 
 // Named events
@@ -406,7 +416,7 @@ TEST(UncorePmonNamed, AllAreTermsOfTheirUnits)
                                  .box_control = pci ? 0xfe11318U : 0xc8aa2800U,
                                  .type = event.type};
         const u64 config = event.event | (event.umask & 0xff) << 8 | event.umask >> 8 << 32;
-        EXPECT_EQ(parse(words, config, true).wrong, "") << event.name;
+        EXPECT_EQ(parse(words, config, kFixed | kFree).wrong, "") << event.name;
         EXPECT_TRUE(event.platforms) << event.name;
         EXPECT_FALSE(event.platforms & 1 << UNCORE_PMON_UNKNOWN) << event.name;
         ASSERT_NE(uncore_pmon_type_find(event.type), nullptr) << event.name;
