@@ -272,7 +272,7 @@ static u64 uncore_pmon_msr_read(const struct uncore_pmon_box *box, u32 offset)
 
 static void uncore_pmon_msr_write(const struct uncore_pmon_box *box, u32 offset, u64 value)
 {
-	/* One that is not there does not keep the freeze bit either, which is asked for. */
+	/* One that is not there does not keep the freeze bit either, for which it is asked. */
 	wrmsr_safe(box->unit.box_control + offset, lower_32_bits(value), upper_32_bits(value));
 }
 #else
@@ -365,7 +365,7 @@ static bool uncore_pmon_box_is_frozen(const struct uncore_pmon_box *box)
 
 /**
  * uncore_pmon_box_prepare - is the unit where its entry says; if so, reset it
- * @box: a claimed unit whose registers every CPU can reach
+ * @box: a claimed unit whose registers this CPU can reach
  *
  * Return: what is wrong, or NULL.
  */

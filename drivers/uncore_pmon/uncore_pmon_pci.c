@@ -19,6 +19,7 @@
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/topology.h>
 
@@ -267,6 +268,17 @@ static int uncore_pmon_read_table(struct uncore_pmon *up)
 
 /* Units */
 
+/* A CPU of the function's package; any where nobody says which those are. */
+static unsigned int uncore_pmon_cpu_near(const struct uncore_pmon *up)
+{
+	int node = dev_to_node(&up->pdev->dev);
+	unsigned int cpu = nr_cpu_ids;
+
+	if (node != NUMA_NO_NODE)
+		cpu = cpumask_any_and(cpumask_of_node(node), cpu_online_mask);
+	return cpu < nr_cpu_ids ? cpu : cpumask_any(cpu_online_mask);
+}
+
 static bool uncore_pmon_is_wanted(const struct uncore_pmon *up,
 				  const struct uncore_pmon_unit *unit)
 {
@@ -298,15 +310,39 @@ static void uncore_pmon_names(const struct uncore_pmon *up, struct uncore_pmon_b
 	*box->alias = '\0';
 }
 
-/* Registers of MSR units can only be asked on their own package, which happens when they start. */
-static const char *uncore_pmon_claim(struct uncore_pmon_box *box)
+struct uncore_pmon_preparation {
+	struct uncore_pmon_box *box;
+	const char *wrong;
+};
+
+static void uncore_pmon_prepare_here(void *data)
+{
+	struct uncore_pmon_preparation *preparation = data;
+
+	preparation->wrong = uncore_pmon_box_prepare(preparation->box);
+}
+
+/* Of MSRs a CPU reaches those of its own package only. */
+static const char *uncore_pmon_prepare(const struct uncore_pmon *up, struct uncore_pmon_box *box)
+{
+	struct uncore_pmon_preparation preparation = { .box = box };
+
+	if (box->unit.access != UNCORE_PMON_ACCESS_MSR)
+		return uncore_pmon_box_prepare(box);
+	if (smp_call_function_single(uncore_pmon_cpu_near(up), uncore_pmon_prepare_here,
+				     &preparation, true))
+		return "the CPU of its package went offline";
+	return preparation.wrong;
+}
+
+static const char *uncore_pmon_claim(const struct uncore_pmon *up, struct uncore_pmon_box *box)
 {
 	const char *wrong = box->access->claim(box);
 
 	if (wrong)
 		return wrong;
 	box->claimed = true;
-	return box->unit.access == UNCORE_PMON_ACCESS_MSR ? NULL : uncore_pmon_box_prepare(box);
+	return uncore_pmon_prepare(up, box);
 }
 
 static struct uncore_pmon_box *uncore_pmon_box_new(const struct uncore_pmon *up,
@@ -347,7 +383,7 @@ static int uncore_pmon_box_up(struct uncore_pmon *up, struct uncore_pmon_entry *
 	if (!box)
 		return -ENOMEM;
 	entry->wrong = uncore_pmon_name_taken(up->pdev, box->pp.name) ?
-		       "another driver has a PMU of its name" : uncore_pmon_claim(box);
+		       "another driver has a PMU of its name" : uncore_pmon_claim(up, box);
 	ret = entry->wrong ? 0 : uncore_pmon_sysfs_fill(box);
 	if (!ret && !entry->wrong)
 		ret = pmukit_pmu_register(&box->pp, &up->pdev->dev);
@@ -493,17 +529,6 @@ static void uncore_pmon_free(struct uncore_pmon *up)
 		ida_free(&uncore_pmon_dies, up->die);
 	kvfree(up->entries);
 	kfree(up);
-}
-
-/* A CPU of the function's package; any where nobody says which those are. */
-static unsigned int uncore_pmon_cpu_near(const struct uncore_pmon *up)
-{
-	int node = dev_to_node(&up->pdev->dev);
-	unsigned int cpu = nr_cpu_ids;
-
-	if (node != NUMA_NO_NODE)
-		cpu = cpumask_any_and(cpumask_of_node(node), cpu_online_mask);
-	return cpu < nr_cpu_ids ? cpu : cpumask_any(cpu_online_mask);
 }
 
 /*
