@@ -6,7 +6,7 @@
 #   OTHER_PROGRAMS  built and installed beside them, not run by themselves
 #   SOURCES         compiled into every program of the folder
 #   LDLIBS          linked to every program of the folder
-#   TEST_FILES      installed beside them
+#   TEST_FILES      what these use; put beside them, wherever they are run
 # The kselftest harness is taken from a kernel source tree, never copied here.
 .DEFAULT_GOAL := all
 top       := $(dir $(realpath $(lastword $(MAKEFILE_LIST))))
@@ -21,7 +21,12 @@ CPPFLAGS  := -isystem $(KSELFTEST) -I $(top)lib -I $(top)../include/uapi -I .
 programs := $(addprefix $(OUTPUT)/,$(TEST_PROGRAMS) $(OTHER_PROGRAMS))
 headers  := $(wildcard *.h $(top)lib/*.h $(top)../include/uapi/pmukit/*.h)
 
-all: $(programs)
+all: $(programs) scripts
+
+# In one folder all find each other, as they do once they are installed.
+scripts:
+	@mkdir -p '$(OUTPUT)'
+	@cp $(TEST_SCRIPTS) $(TEST_FILES) '$(OUTPUT)'
 
 $(OUTPUT)/%: %.c $(SOURCES) $(headers)
 	@[ -e '$(KSELFTEST)/kselftest_harness.h' ] || \
@@ -32,12 +37,12 @@ $(OUTPUT)/%: %.c $(SOURCES) $(headers)
 # Exit code of a program: 0 pass, 4 skip (no device), else failure.
 run_tests: all
 	@cd '$(OUTPUT)'; PATH="$$PWD:$$PATH"; failed=0; \
-	for test in $(TEST_PROGRAMS) $(addprefix '$(CURDIR)'/,$(TEST_SCRIPTS)); do \
-		echo "# selftests: $(UNIT): $${test##*/}"; code=0; $$test || code=$$?; \
+	for test in $(TEST_PROGRAMS) $(TEST_SCRIPTS); do \
+		echo "# selftests: $(UNIT): $$test"; code=0; ./$$test || code=$$?; \
 		case $$code in \
-		0) echo "ok - $(UNIT): $${test##*/}" ;; \
-		4) echo "ok - $(UNIT): $${test##*/} # SKIP" ;; \
-		*) echo "not ok - $(UNIT): $${test##*/} # exit code $$code"; failed=1 ;; \
+		0) echo "ok - $(UNIT): $$test" ;; \
+		4) echo "ok - $(UNIT): $$test # SKIP" ;; \
+		*) echo "not ok - $(UNIT): $$test # exit code $$code"; failed=1 ;; \
 		esac; \
 	done; exit $$failed
 
@@ -47,6 +52,6 @@ install: all
 	$(if $(TEST_FILES),install -m 644 $(TEST_FILES) '$(INSTALL_PATH)/$(UNIT)')
 
 clean:
-	rm -f $(programs)
+	rm -f $(programs) $(addprefix '$(OUTPUT)'/,$(notdir $(TEST_SCRIPTS) $(TEST_FILES)))
 
-.PHONY: all run_tests install clean
+.PHONY: all scripts run_tests install clean

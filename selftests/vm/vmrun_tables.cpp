@@ -911,7 +911,7 @@ UnitSpec uncore_pmon()
                      "selftests/uncore_pmon/uncore_pmon_life_test",
                      "selftests/uncore_pmon/uncore_pmon_faults_test"};
     unit.files = {"selftests/uncore_pmon/traffic.sh",
-                  "selftests/uncore_pmon/tap.sh",
+                  "selftests/lib/tap.sh",
                   "selftests/uncore_pmon/abi_paths.sh",
                   "selftests/uncore_pmon/perf_stat.sh",
                   "selftests/uncore_pmon/perf_tests.sh",
@@ -999,7 +999,7 @@ UnitSpec imc()
     unit.programs = {"selftests/imc/imc_load", "selftests/imc/imc_test",
                      "selftests/imc/imc_trace_test", "selftests/imc/imc_life_test",
                      "selftests/imc/imc_bench"};
-    unit.files = {"selftests/imc/tap.sh", "selftests/imc/abi_paths.sh", "selftests/imc/commands.sh",
+    unit.files = {"selftests/lib/tap.sh", "selftests/imc/abi_paths.sh", "selftests/imc/commands.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
                   "Documentation/ABI/testing/sysfs-devices-imc_engine"};
     unit.tests = {imc_commands("commands"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by the scripts here: TAP.
+# Sourced by test scripts, beside which it is installed: TAP.
 tap_number=0
 tap_failed=0
 work=$(mktemp -d)
@@ -9,7 +9,7 @@ plan() {
 	echo "1..$1"
 }
 
-# No engine is no failure on a machine without one.
+# No device is no failure on a real machine.
 skip_all() {
 	echo "TAP version 13"
 	echo "1..0 # SKIP $*"
