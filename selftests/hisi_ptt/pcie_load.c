@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "pci_function.h"
 
 #define EXIT_USAGE		2
 #define EXIT_SKIP		4	/* KSFT_SKIP */
@@ -59,47 +60,19 @@ struct endpoint {
 
 /* The endpoint's function */
 
-static int open_file(const char *function, const char *name)
+static void name_of(const char *function, char name[PCI_NAME_BYTES])
+{
+	snprintf(name, PCI_NAME_BYTES, "0000:%s", function);
+}
+
+static int open_config(const char *name)
 {
 	char path[128];
 	int fd;
 
-	snprintf(path, sizeof(path), PCI_SYSFS "/0000:%s/%s", function, name);
+	snprintf(path, sizeof(path), PCI_SYSFS "/%s/config", name);
 	fd = open(path, O_RDWR | O_SYNC | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
-}
-
-/* Returns the size, or -errno. */
-static long map_resource(const char *function, const char *name, void *where)
-{
-	int fd = open_file(function, name);
-	struct stat status;
-	void *mapped;
-	int err = 0;
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &status))
-		err = -errno;
-	mapped = err ? MAP_FAILED : mmap(NULL, status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (!err && mapped == MAP_FAILED)
-		err = -errno;
-	close(fd);
-	if (err)
-		return err;
-	memcpy(where, &mapped, sizeof(mapped));
-	return status.st_size;
-}
-
-/* A driver would have done it. */
-static int enable_function(const struct endpoint *ep)
-{
-	uint16_t command;
-
-	if (pread(ep->config, &command, sizeof(command), PCI_COMMAND) != sizeof(command))
-		return -EIO;
-	command |= PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER;
-	return pwrite(ep->config, &command, sizeof(command), PCI_COMMAND) == sizeof(command) ? 0 : -EIO;
 }
 
 static int find_page(struct endpoint *ep)
@@ -124,20 +97,21 @@ static int find_page(struct endpoint *ep)
 
 static int open_endpoint(struct endpoint *ep, const char *function)
 {
-	long bytes;
+	char name[PCI_NAME_BYTES];
+	size_t bytes;
+	int err;
 
-	ep->config = open_file(function, "config");
+	name_of(function, name);
+	ep->config = open_config(name);
 	if (ep->config < 0)
 		return ep->config;
-	if (enable_function(ep))
-		return -EIO;
-	bytes = map_resource(function, "resource0", &ep->registers);
-	if (bytes < 0)
-		return bytes;
-	bytes = map_resource(function, "resource2", &ep->memory);
-	if (bytes < 0)
-		return bytes;
-	ep->memory_bytes = bytes;
+	err = pci_command(name, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+	if (err)
+		return err;
+	ep->registers = pci_map(name, 0, &bytes);
+	ep->memory = pci_map(name, 2, &ep->memory_bytes);
+	if (!ep->registers || !ep->memory)
+		return -ENODEV;
 	if (ep->registers[EP_IDENTITY / 4] != EP_IDENTITY_VALUE)
 		return -ENODEV;
 	return find_page(ep);
@@ -151,51 +125,19 @@ static void pause_between(const struct options *opt)
 		usleep(opt->value[PAUSE_US]);
 }
 
-static uint64_t read_at(volatile uint8_t *at, unsigned long width)
-{
-	switch (width) {
-	case 1:
-		return *at;
-	case 2:
-		return *(volatile uint16_t *)at;
-	case 4:
-		return *(volatile uint32_t *)at;
-	default:
-		return *(volatile uint64_t *)at;
-	}
-}
-
-static void write_at(volatile uint8_t *at, unsigned long width, uint64_t value)
-{
-	switch (width) {
-	case 1:
-		*at = value;
-		break;
-	case 2:
-		*(volatile uint16_t *)at = value;
-		break;
-	case 4:
-		*(volatile uint32_t *)at = value;
-		break;
-	default:
-		*(volatile uint64_t *)at = value;
-		break;
-	}
-}
-
 /* The last value written stands where it was written. */
 static int access_memory(const struct options *opt, struct endpoint *ep)
 {
 	unsigned long width = opt->value[WIDTH], places = ep->memory_bytes / width;
 
 	for (unsigned long i = 0; i < opt->value[WRITES]; i++) {
-		write_at(ep->memory + i % places * width, width, i);
+		pci_store(ep->memory + i % places * width, width, i);
 		pause_between(opt);
 	}
 	(void)ep->registers[EP_IDENTITY / 4];	/* is answered when all stores have arrived */
 	for (unsigned long i = 0; i < opt->value[READS]; i++) {
 		uint64_t mask = width == 8 ? ~0ULL : (1ULL << 8 * width) - 1;
-		uint64_t got = read_at(ep->memory + i % places * width, width);
+		uint64_t got = pci_load(ep->memory + i % places * width, width);
 
 		if (i < opt->value[WRITES] && opt->value[WRITES] <= places && got != (i & mask)) {
 			fprintf(stderr, "pcie_load: place %lu has %#" PRIx64 ", not %#" PRIx64 "\n", i, got, i & mask);
@@ -241,13 +183,15 @@ static int run_dma(const struct options *opt, struct endpoint *ep)
 /* Where the memory of another endpoint begins; which is then there to be reached. */
 static int find_target(const char *function, uint64_t *address)
 {
-	int fd = open_file(function, "config");
-	struct endpoint target = { .config = fd };
+	char name[PCI_NAME_BYTES];
 	uint32_t low, high;
-	int err = fd < 0 ? fd : enable_function(&target);
+	int fd, err;
 
+	name_of(function, name);
+	fd = open_config(name);
 	if (fd < 0)
 		return fd;
+	err = pci_command(name, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
 	if (!err && (pread(fd, &low, 4, PCI_BASE_ADDRESS_2) != 4 || pread(fd, &high, 4, PCI_BASE_ADDRESS_3) != 4))
 		err = -EIO;
 	close(fd);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/pci_regs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -52,6 +53,57 @@ int pci_write(const char *name, const char *file, const char *text)
 int pci_rescan(void)
 {
 	return write_text("/sys/bus/pci/rescan", "1");
+}
+
+int pci_command(const char *name, unsigned int bits)
+{
+	uint16_t command;
+	char path[300];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), PCI_SYSFS "/%s/config", name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (pread(fd, &command, sizeof(command), PCI_COMMAND) != sizeof(command))
+		err = -EIO;
+	command |= bits;
+	if (!err && pwrite(fd, &command, sizeof(command), PCI_COMMAND) != sizeof(command))
+		err = -EIO;
+	close(fd);
+	return err;
+}
+
+uint64_t pci_load(const volatile void *at, unsigned long width)
+{
+	switch (width) {
+	case 1:
+		return *(const volatile uint8_t *)at;
+	case 2:
+		return *(const volatile uint16_t *)at;
+	case 4:
+		return *(const volatile uint32_t *)at;
+	default:
+		return *(const volatile uint64_t *)at;
+	}
+}
+
+void pci_store(volatile void *at, unsigned long width, uint64_t value)
+{
+	switch (width) {
+	case 1:
+		*(volatile uint8_t *)at = value;
+		break;
+	case 2:
+		*(volatile uint16_t *)at = value;
+		break;
+	case 4:
+		*(volatile uint32_t *)at = value;
+		break;
+	default:
+		*(volatile uint64_t *)at = value;
+		break;
+	}
 }
 
 void *pci_map(const char *name, unsigned int bar, size_t *bytes)

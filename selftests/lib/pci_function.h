@@ -4,6 +4,7 @@
 #define PMUKIT_SELFTESTS_PCI_FUNCTION_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define PCI_NAME_BYTES	32	/* of 0000:00:18.0 */
 
@@ -14,5 +15,11 @@ int pci_write(const char *name, const char *file, const char *text);
 /* A BAR, mapped to be read and written; NULL when that is not possible. */
 void *pci_map(const char *name, unsigned int bar, size_t *bytes);
 int pci_rescan(void);
+/* Sets bits of the command register, as a driver would: PCI_COMMAND_MEMORY, without which no BAR answers, and others. */
+int pci_command(const char *name, unsigned int bits);
+
+/* Exactly one access of the processor, of 1, 2, 4 or 8 bytes. */
+uint64_t pci_load(const volatile void *at, unsigned long width);
+void pci_store(volatile void *at, unsigned long width, uint64_t value);
 
 #endif

@@ -7,7 +7,6 @@
  * driver is involved. What was done is printed.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <linux/pci_regs.h>
@@ -15,15 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "pci_function.h"
 
 #define EXIT_USAGE	2
 #define EXIT_SKIP	4	/* KSFT_SKIP */
 
-#define PCI_SYSFS	"/sys/bus/pci/devices"
 #define NSEC_PER_USEC	1000
 #define USEC_PER_SEC	1000000
 
@@ -40,87 +37,17 @@ struct memory {
 	size_t bytes;
 };
 
-static int open_file(const struct options *opt, const char *name)
-{
-	char path[128];
-	int fd;
-
-	snprintf(path, sizeof(path), PCI_SYSFS "/0000:%s/%s", opt->function, name);
-	fd = open(path, O_RDWR | O_SYNC | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* A function without a driver does not decode its BARs. */
-static int enable_memory(const struct options *opt)
-{
-	int fd = open_file(opt, "config"), err = 0;
-	uint16_t command;
-
-	if (fd < 0)
-		return fd;
-	if (pread(fd, &command, sizeof(command), PCI_COMMAND) != sizeof(command))
-		err = -EIO;
-	command |= PCI_COMMAND_MEMORY;
-	if (!err && pwrite(fd, &command, sizeof(command), PCI_COMMAND) != sizeof(command))
-		err = -EIO;
-	close(fd);
-	return err;
-}
-
 static int map_memory(const struct options *opt, struct memory *memory)
 {
-	struct stat status;
-	char name[32];
-	int fd, err = 0;
+	char name[PCI_NAME_BYTES];
+	int err;
 
-	snprintf(name, sizeof(name), "resource%lu", opt->value[BAR]);
-	fd = open_file(opt, name);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &status))
-		err = -errno;
-	if (!err) {
-		memory->bytes = status.st_size;
-		memory->at = mmap(NULL, memory->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (memory->at == MAP_FAILED)
-			err = -errno;
-	}
-	close(fd);
-	return err;
-}
-
-/* Exactly one access of the processor. */
-
-static uint64_t load(volatile uint8_t *at, unsigned long width)
-{
-	switch (width) {
-	case 1:
-		return *at;
-	case 2:
-		return *(volatile uint16_t *)at;
-	case 4:
-		return *(volatile uint32_t *)at;
-	default:
-		return *(volatile uint64_t *)at;
-	}
-}
-
-static void store(volatile uint8_t *at, unsigned long width, uint64_t value)
-{
-	switch (width) {
-	case 1:
-		*at = value;
-		break;
-	case 2:
-		*(volatile uint16_t *)at = value;
-		break;
-	case 4:
-		*(volatile uint32_t *)at = value;
-		break;
-	default:
-		*(volatile uint64_t *)at = value;
-		break;
-	}
+	snprintf(name, sizeof(name), "0000:%s", opt->function);
+	err = pci_command(name, PCI_COMMAND_MEMORY);
+	if (err)
+		return err;
+	memory->at = pci_map(name, opt->value[BAR], &memory->bytes);
+	return memory->at ? 0 : -ENODEV;
 }
 
 static long long now_us(void)
@@ -149,9 +76,9 @@ static void touch(const struct options *opt, const struct memory *memory)
 		volatile uint8_t *at = memory->at + opt->value[OFFSET] + i % places * step;
 
 		if (i < opt->value[WRITES])
-			store(at, width, i);
+			pci_store(at, width, i);
 		if (i < opt->value[READS])
-			load(at, width);
+			pci_load(at, width);
 		if (opt->value[EVERY_US])
 			wait_until(begin + (i + 1) * opt->value[EVERY_US]);
 	}
@@ -182,14 +109,14 @@ static int run(struct options *opt, const struct memory *memory)
 		offset = strtoul(opt->poke, &end, 0);
 		if (*end != '=' || !fits(opt, memory, offset, width))
 			return -ERANGE;
-		store(memory->at + offset, width, strtoull(end + 1, NULL, 0));
+		pci_store(memory->at + offset, width, strtoull(end + 1, NULL, 0));
 	}
 	touch(opt, memory);
 	if (opt->peek) {
 		offset = strtoul(opt->peek, NULL, 0);
 		if (!fits(opt, memory, offset, width))
 			return -ERANGE;
-		printf("%" PRIu64 "\n", load(memory->at + offset, width));
+		printf("%" PRIu64 "\n", pci_load(memory->at + offset, width));
 	}
 	return 0;
 }
@@ -244,9 +171,7 @@ int main(int argc, char **argv)
 			"                   [--offset N] [--bytes N] [--every-us N] [--poke OFFSET=VALUE] [--peek OFFSET]\n");
 		return EXIT_USAGE;
 	}
-	err = enable_memory(&opt);
-	if (!err)
-		err = map_memory(&opt, &memory);
+	err = map_memory(&opt, &memory);
 	if (err == -ENOENT)
 		return EXIT_SKIP;
 	if (!err)
