@@ -239,7 +239,8 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     // A region is committed only where the kernel believes it can flush CPU caches, and it does not
     // under a hypervisor it knows of.
     const bool two_nodes = cxl || spec.two_nodes;
-    add({"-cpu", fmt::format("{}{}", quirks.cpu, cxl ? ",-hypervisor" : ""), "-smp",
+    const bool bare = cxl || spec.hides_hypervisor;
+    add({"-cpu", fmt::format("{}{}", quirks.cpu, bare ? ",-hypervisor" : ""), "-smp",
          !spec.smp.empty() ? std::string(spec.smp)
          : two_nodes       ? "2,sockets=2"
                            : "2",

@@ -41,6 +41,7 @@ struct MachineSpec {
     bool two_nodes = false;           // NUMA nodes, a CPU each; so it is with cxl-rp
     std::string_view smp{};           // in place of two CPUs
     bool steady = false;              // time goes by instructions; never with KVM
+    bool hides_hypervisor = false;    // so does cxl-rp
     std::string_view append{};        // more kernel parameters
     bool terminal = false;            // console on our terminal
 };

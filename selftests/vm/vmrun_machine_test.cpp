@@ -69,6 +69,14 @@ TEST(MachineWords, CxlRootPortsHangOffOneBridgeWithAWindow)
     EXPECT_NE(words.find(R"("bus":"rp1")"), std::string::npos);
 }
 
+TEST(MachineWords, TheProcessorSaysThatItIsEmulatedUnlessItMustNot)
+{
+    MachineSpec spec;
+    EXPECT_EQ(joined(spec, "6.12").find("hypervisor"), std::string::npos);
+    spec.hides_hypervisor = true;
+    EXPECT_NE(joined(spec, "6.12").find("-cpu max,-hypervisor -smp 2 "), std::string::npos);
+}
+
 TEST(MachineWords, TwoNodesHaveACpuEach)
 {
     MachineSpec spec;

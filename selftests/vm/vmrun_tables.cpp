@@ -751,7 +751,8 @@ Scenario uncore_pmon_traffic(std::string_view name)
 {
     Scenario traffic = uncore_pmon_scenario(name);
     traffic.routine = {"6.12"};
-    traffic.steps = {{"traffic", "/selftests/uncore_pmon/traffic.sh", 120}};
+    traffic.steps = {{"discover", "/selftests/uncore_pmon/discover.sh", 60},
+                     {"traffic", "/selftests/uncore_pmon/traffic.sh", 120}};
     traffic.judgements = {
         {"the model's log has what the programs did, and nothing else",
          {"{selftests}/uncore_pmon/count_accesses.sh", "{out}/accesses.log"},
@@ -767,6 +768,7 @@ Scenario uncore_pmon_test()
     Scenario test = uncore_pmon_scenario("test");
     test.steps = {
         {"abi_paths", "/selftests/uncore_pmon/abi_paths.sh", 60},
+        {"discover", "/selftests/uncore_pmon/discover.sh", 60},
         {"uncore_pmon_test", "uncore_pmon_test -T shares_counters_fairly", 300},
         {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 300},
         {"perf_tests", "/selftests/uncore_pmon/perf_tests.sh", 300},
@@ -843,6 +845,24 @@ Scenario uncore_pmon_life()
     return life;
 }
 
+// Of units that are not there the driver only knows what the table says, until it is told to ask
+// them. Where the processor does not say that it is emulated intel_uncore takes the units as well;
+// it brings them up with the second CPU of a die, so both are on one.
+Scenario uncore_pmon_parameters()
+{
+    Scenario parameters = uncore_pmon_scenario("parameters");
+    parameters.hides_hypervisor = true;
+    parameters.bridges = {};
+    parameters.chassis = {
+        {"uncore_pmon --msr-units 2 --pci-units 2 --access-log {out}/accesses.log", "pcie.0",
+         "18.0"}};
+    parameters.steps = {
+        {"parameters", "/selftests/uncore_pmon/parameters.sh /lib/vmrun/uncore_pmon.ko", 120},
+        {"beside", "/selftests/uncore_pmon/beside.sh /lib/vmrun/uncore_pmon.ko", 120}};
+    parameters.routine = {"6.12"};
+    return parameters;
+}
+
 // One function a fault of the model; the first has none.
 Scenario uncore_pmon_faults()
 {
@@ -913,16 +933,16 @@ UnitSpec uncore_pmon()
     unit.files = {"selftests/uncore_pmon/traffic.sh",
                   "selftests/lib/tap.sh",
                   "selftests/uncore_pmon/abi_paths.sh",
+                  "selftests/uncore_pmon/discover.sh",
+                  "selftests/uncore_pmon/parameters.sh",
+                  "selftests/uncore_pmon/beside.sh",
                   "selftests/uncore_pmon/perf_stat.sh",
                   "selftests/uncore_pmon/perf_tests.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-uncore_pmon"};
-    unit.tests = {uncore_pmon_traffic("traffic"),
-                  uncore_pmon_test(),
-                  uncore_pmon_shared(),
-                  uncore_pmon_wrap(),
-                  uncore_pmon_narrow(),
-                  uncore_pmon_life(),
-                  uncore_pmon_faults()};
+    unit.tests = {uncore_pmon_traffic("traffic"), uncore_pmon_test(),
+                  uncore_pmon_shared(),           uncore_pmon_wrap(),
+                  uncore_pmon_narrow(),           uncore_pmon_life(),
+                  uncore_pmon_parameters(),       uncore_pmon_faults()};
     unit.demo = uncore_pmon_traffic("demo");
     return unit;
 }

@@ -87,6 +87,8 @@ struct Scenario {
     // The guest's time goes by its instructions, so that what else the host does cannot be seen in
     // it. Devices have the host's clock all the same.
     bool steady = false;
+    // The processor does not say that it is emulated: for drivers that refuse one that does.
+    bool hides_hypervisor = false;
 };
 
 struct UnitSpec {
