@@ -370,6 +370,23 @@ u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit, u32 kinds)
 	return max_t(u32, end, UNCORE_PMON_IMC_FIXED_CONTROL + sizeof(u32));
 }
 
+/**
+ * uncore_pmon_units_collide - have two units registers in common
+ * @a: a unit
+ * @b: another one
+ *
+ * An address in a configuration space is one of 4096 that no register reaches beyond, so ends are
+ * comparable however a unit is reached.
+ *
+ * Return: true when they have.
+ */
+bool uncore_pmon_units_collide(const struct uncore_pmon_unit *a, const struct uncore_pmon_unit *b)
+{
+	return a->access == b->access &&
+	       a->box_control < b->box_control + uncore_pmon_unit_bytes(b, 0) &&
+	       b->box_control < a->box_control + uncore_pmon_unit_bytes(a, 0);
+}
+
 /* Event terms */
 
 static const struct uncore_pmon_free uncore_pmon_free_counters[] = {

@@ -193,6 +193,7 @@ bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_
 u32 uncore_pmon_control_offset(const struct uncore_pmon_unit *unit, u32 slot);
 u32 uncore_pmon_counter_offset(const struct uncore_pmon_unit *unit, u32 slot);
 u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit, u32 kinds);
+bool uncore_pmon_units_collide(const struct uncore_pmon_unit *a, const struct uncore_pmon_unit *b);
 bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
 			      enum uncore_pmon_platform platform);
 /* Up to one without a name */

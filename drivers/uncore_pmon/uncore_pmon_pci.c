@@ -335,9 +335,21 @@ static const char *uncore_pmon_prepare(const struct uncore_pmon *up, struct unco
 	return preparation.wrong;
 }
 
+static bool uncore_pmon_is_taken(const struct uncore_pmon *up, const struct uncore_pmon_unit *unit)
+{
+	const struct uncore_pmon_box *box;
+
+	list_for_each_entry(box, &up->boxes, node) {
+		if (uncore_pmon_units_collide(&box->unit, unit))
+			return true;
+	}
+	return false;
+}
+
 static const char *uncore_pmon_claim(const struct uncore_pmon *up, struct uncore_pmon_box *box)
 {
-	const char *wrong = box->access->claim(box);
+	const char *wrong = uncore_pmon_is_taken(up, &box->unit) ?
+			    "its registers are another unit's" : box->access->claim(box);
 
 	if (wrong)
 		return wrong;

@@ -247,6 +247,28 @@ TEST(UncorePmonUnits, AreNoMoreChasThanTheProcessorHas)
     EXPECT_EQ(entries[6].wrong, nullptr) << "behind the last that was asked for";
 }
 
+TEST(UncorePmonUnits, CollideWhereRegistersAreThoseOfBoth)
+{
+    const auto collide = [](const UnitWords &a, const UnitWords &b) {
+        const uncore_pmon_unit one = unit_of(a), other = unit_of(b);
+        EXPECT_EQ(uncore_pmon_units_collide(&one, &other), uncore_pmon_units_collide(&other, &one));
+        return uncore_pmon_units_collide(&one, &other);
+    };
+    // 80 bytes of registers
+    EXPECT_TRUE(collide({.box_control = 0x10000}, {.box_control = 0x10000}));
+    EXPECT_TRUE(collide({.box_control = 0x10000}, {.box_control = 0x10048}));
+    EXPECT_FALSE(collide({.box_control = 0x10000}, {.box_control = 0x10050}));
+    const UnitWords msr = {.control = 2, .access = 0, .box_control = 0x2000, .type = 0};
+    const auto at = [&msr](u64 address) {
+        UnitWords words = msr;
+        words.box_control = address;
+        return words;
+    };
+    EXPECT_TRUE(collide(msr, at(0x200b))) << "the last counter";
+    EXPECT_FALSE(collide(msr, at(0x200c)));
+    EXPECT_FALSE(collide(msr, {.access = 1, .box_control = 0x2000})) << "memory is no MSR";
+}
+
 // Sapphire Rapids has its links elsewhere than its table says.
 TEST(UncorePmonUnits, AreWhereTheTableSaysButForLinks)
 {
