@@ -22,6 +22,7 @@ struct MachineShape {
     u32 owners = 16;
     u64 seed = 1;
     u64 mbm_start = 0;
+    bool enough_counters = false;  // of bandwidth, whatever the profile says
 };
 
 class Machine {
@@ -29,9 +30,13 @@ public:
     explicit Machine(const MachineShape &shape)
         : cpus_(shape.cpus), domains_(shape.domains), owners_(shape.owners)
     {
-        sim_.profile = cache_qos_sim_profile_by_name(shape.profile.c_str());
-        if (!sim_.profile)
+        const cache_qos_sim_profile *found = cache_qos_sim_profile_by_name(shape.profile.c_str());
+        if (!found)
             throw std::invalid_argument(shape.profile);
+        profile_ = *found;
+        if (shape.enough_counters)
+            profile_.mbm_counters = 0;
+        sim_.profile = &profile_;
         sim_.nr_cpus = shape.cpus;
         sim_.cpus = cpus_.data();
         sim_.nr_domains = shape.domains;
@@ -121,6 +126,7 @@ private:
     }
 
     cache_qos_sim sim_{};
+    cache_qos_sim_profile profile_{};
     std::vector<cache_qos_sim_cpu> cpus_;
     std::vector<cache_qos_sim_domain> domains_;
     std::vector<cache_qos_sim_owner> owners_;

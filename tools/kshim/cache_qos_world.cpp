@@ -77,9 +77,10 @@ void World::notify(cache_qos *, cache_qos_news news, u32 rmid)
         const cache_qos_sim_domain &domain = world.machine_.domain(i);
         world.given_up_[i][rmid] = domain.clock;
         if (news == CACHE_QOS_NEWS_FREE && world.cpu_of_domain(i) && world.cq_->threshold > 0)
-            world.expect(domain.rmids[rmid].lines < world.cq_->threshold,
-                         "R-22: RMID " + number(rmid) + " is free with " +
-                             number(domain.rmids[rmid].lines) + " lines");
+            world.expect(domain.rmids[rmid].lines < world.cq_->threshold, [&] {
+                return "R-22: RMID " + number(rmid) + " is free with " +
+                       number(domain.rmids[rmid].lines) + " lines";
+            });
     }
 }
 
@@ -299,13 +300,15 @@ void World::resolve(u32 cpu)
     cache_qos_carry(cq_.get(), &c.driver, rmid);
     const u32 after = static_cast<u32>(machine_.cpu(cpu).pqr);
     c.changes += before != after;
-    expect(after == rmid,
-           "CPU " + number(cpu) + " carries " + number(after) + ", not " + number(rmid));
+    expect(after == rmid, [&] {
+        return "CPU " + number(cpu) + " carries " + number(after) + ", not " + number(rmid);
+    });
     expect(machine_.cpu(cpu).pqr >> 32 == c.closid,
-           "R-09: the CLOSID of CPU " + number(cpu) + " is gone");
-    expect(machine_.cpu(cpu).pqr_writes == c.changes,
-           "R-15: " + number(machine_.cpu(cpu).pqr_writes) + " writes for " + number(c.changes) +
-               " changes of the RMID of CPU " + number(cpu));
+           [&] { return "R-09: the CLOSID of CPU " + number(cpu) + " is gone"; });
+    expect(machine_.cpu(cpu).pqr_writes == c.changes, [&] {
+        return "R-15: " + number(machine_.cpu(cpu).pqr_writes) + " writes for " +
+               number(c.changes) + " changes of the RMID of CPU " + number(cpu);
+    });
 }
 
 void World::resolve_all()
@@ -339,7 +342,7 @@ void World::cpu_online(u32 cpu, bool online)
         machine_.cpu(cpu).pqr = u64{c.closid} << 32;
         const int result =
             cache_qos_cpu_online(cq_.get(), cpu, static_cast<u16>(machine_.cpu(cpu).domain), false);
-        expect(result == 0, "a CPU was refused: " + std::to_string(result));
+        expect(result == 0, [&] { return "a CPU was refused: " + std::to_string(result); });
         c.online = true;
         resolve(cpu);
         return;
@@ -365,10 +368,11 @@ void World::expect_refusal_is_right(int result, const std::string &who)
     if (result >= 0)
         return;
     const bool limbo = cq_->nr_atoms[CACHE_QOS_LIMBO] != 0;
-    expect(result == (limbo ? -EBUSY : -ENOSPC) && cq_->nr_atoms[CACHE_QOS_FREE] == 0,
-           "R-40: " + who + ": " + std::to_string(result) + " with " +
+    expect(result == (limbo ? -EBUSY : -ENOSPC) && cq_->nr_atoms[CACHE_QOS_FREE] == 0, [&] {
+        return "R-40: " + who + ": " + std::to_string(result) + " with " +
                number(cq_->nr_atoms[CACHE_QOS_FREE]) + " free RMIDs, " +
-               number(cq_->nr_atoms[CACHE_QOS_LIMBO]) + " in limbo");
+               number(cq_->nr_atoms[CACHE_QOS_LIMBO]) + " in limbo";
+    });
 }
 
 int World::new_group(u32 parent, u32 *group)
@@ -451,7 +455,7 @@ int World::watch_cgroup(u32 cgroup, bool on)
         expect_refusal_is_right(result, "a cgroup");
         if (result) {
             expect(cache_qos_node_remove(cq_.get(), static_cast<u16>(node), now_ns_) == 0,
-                   "a node without anything cannot be removed");
+                   [&] { return "a node without anything cannot be removed"; });
             return result;
         }
         g.node = static_cast<u16>(node);
@@ -463,12 +467,12 @@ int World::watch_cgroup(u32 cgroup, bool on)
             below.push_back(i);
     for (u32 i : below)
         expect(cache_qos_node_reparent(cq_.get(), cgroups_[i].node, on ? g.node : above) == 0,
-               "a cgroup cannot be put elsewhere");
+               [&] { return "a cgroup cannot be put elsewhere"; });
     if (!on) {
         monitors_[g.monitor].alive = false;
         g.monitor = kNone;
         const int result = cache_qos_node_remove(cq_.get(), g.node, now_ns_);
-        expect(result == 0, "a cgroup's node stays: " + std::to_string(result));
+        expect(result == 0, [&] { return "a cgroup's node stays: " + std::to_string(result); });
         g.node = CACHE_QOS_NONE;
     }
     resolve_all();
@@ -565,7 +569,7 @@ bool World::read_domain(u16 domain, u32 cpu)
             good &= status == CACHE_QOS_READ_OK || status == CACHE_QOS_READ_SKIPPED;
         cache_qos_fold(cq_.get(), domain, rmid, &sample, now_ns_);
     }
-    expect(machine_.cpu(cpu).evtsel == evtsel, "R-10: QM_EVTSEL was not put back");
+    expect(machine_.cpu(cpu).evtsel == evtsel, [&] { return "R-10: QM_EVTSEL was not put back"; });
     cache_qos_check_domain(cq_.get(), domain);
     return good;
 }
@@ -619,18 +623,21 @@ void World::compare_occupancy(u32 monitor, u16 domain)
         value(monitor, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, domain, &error);
     const Truth is = truth(monitor, all ? std::nullopt : std::optional<u32>(domain));
     const u64 reported = v.bytes / scale(), bound = v.bound / scale(), kept = is.lines - is.lost;
-    const std::string who = "monitor " + number(monitor) + " has " + number(reported) +
-                            " lines, of which " + number(bound) +
-                            " may be another's; the truth is " + number(is.lines) + ", without " +
-                            number(is.lost) + " lost; status " + number(v.status);
+    const auto who = [&] {
+        return "monitor " + number(monitor) + " has " + number(reported) + " lines, of which " +
+               number(bound) + " may be another's; the truth is " + number(is.lines) +
+               ", without " + number(is.lost) + " lost; status " + number(v.status);
+    };
     // Of a monitor without any RMID there is nothing to be known.
     expect(error == 0 || (error == -ENODATA && !reported && !kept),
-           "no value: " + std::to_string(error) + ": " + who);
-    expect(v.bytes % scale() == 0, "not a multiple of the unit: " + number(v.bytes));
-    expect(reported <= kept + bound, "too much: " + who);
+           [&] { return "no value: " + std::to_string(error) + ": " + who(); });
+    expect(v.bytes % scale() == 0,
+           [&] { return "not a multiple of the unit: " + number(v.bytes); });
+    expect(reported <= kept + bound, [&] { return "too much: " + who(); });
     if (!(v.status & PMUKIT_CACHE_QOS_S_PARTIAL))
-        expect(reported >= kept, "too little: " + who);
-    expect(v.bytes <= cache_qos_cache_bytes(cq_.get(), domain), "R-31: more than there is: " + who);
+        expect(reported >= kept, [&] { return "too little: " + who(); });
+    expect(v.bytes <= cache_qos_cache_bytes(cq_.get(), domain),
+           [&] { return "R-31: more than there is: " + who(); });
 }
 
 void World::compare_bandwidth(u32 monitor)
@@ -643,17 +650,21 @@ void World::compare_bandwidth(u32 monitor)
         const u64 units = event == PMUKIT_CACHE_QOS_EVENT_TOTAL   ? is.units[0]
                           : event == PMUKIT_CACHE_QOS_EVENT_LOCAL ? is.units[1]
                                                                   : is.units[0] - is.units[1];
-        const std::string who = "monitor " + number(monitor) + " event " + number(event) +
-                                " counted " + number(v.bytes) + " bytes; the truth is " +
-                                number(units * scale()) + "; status " + number(v.status);
+        const auto who = [&] {
+            return "monitor " + number(monitor) + " event " + number(event) + " counted " +
+                   number(v.bytes) + " bytes; the truth is " + number(units * scale()) +
+                   "; status " + number(v.status);
+        };
         u64 &last = monitors_[monitor].last_bytes[event];
-        expect(v.bytes >= last, "R-31: fell from " + number(last) + ": " + who);
+        expect(v.bytes >= last, [&] { return "R-31: fell from " + number(last) + ": " + who(); });
         last = v.bytes;
-        expect(v.bytes <= units * scale() + bandwidth_slack_bytes, "too much: " + who);
+        expect(v.bytes <= units * scale() + bandwidth_slack_bytes,
+               [&] { return "too much: " + who(); });
         constexpr u32 kLess =
             PMUKIT_CACHE_QOS_S_PARTIAL | PMUKIT_CACHE_QOS_S_GAP | PMUKIT_CACHE_QOS_S_UNCERTAIN;
         if (!(v.status & kLess) && all_online())
-            expect(v.bytes + bandwidth_slack_bytes >= units * scale(), "too little: " + who);
+            expect(v.bytes + bandwidth_slack_bytes >= units * scale(),
+                   [&] { return "too little: " + who(); });
     }
 }
 
@@ -669,11 +680,11 @@ void World::compare()
     }
     for (u16 domain = 0; domain < cells_.size(); domain++)
         expect(cq_->domains[domain].violations == 0 || had_bad_readings,
-               "R-31: violations were counted");
+               [&] { return "R-31: violations were counted"; });
     u32 atoms = 1;
     for (u32 nr : cq_->nr_atoms)
         atoms += nr;
-    expect(atoms == cq_->hw.nr_rmid, "R-21: an RMID is in no state or in two");
+    expect(atoms == cq_->hw.nr_rmid, [&] { return "R-21: an RMID is in no state or in two"; });
 }
 
 void World::conserve()
@@ -684,10 +695,10 @@ void World::conserve()
         for (u32 rmid = 0; rmid < machine_.nr_rmids(); rmid++)
             lines += domain.rmids[rmid].lines;
         expect(lines == domain.valid && lines <= domain.nr_lines,
-               "RMIDs have " + number(lines) + " lines of " + number(domain.valid));
+               [&] { return "RMIDs have " + number(lines) + " lines of " + number(domain.valid); });
     }
     for (u32 i = 0; i < cpus_.size(); i++)
-        expect(machine_.cpu(i).gp == 0, "#GP on CPU " + number(i));
+        expect(machine_.cpu(i).gp == 0, [&] { return "#GP on CPU " + number(i); });
 }
 
 }  // namespace pmukit::kshim

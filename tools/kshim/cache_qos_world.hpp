@@ -142,10 +142,11 @@ private:
     void read_hardware();
     void make_domains();
     void complain(const std::string &what) { complaints_ += what + "\n"; }
-    void expect(bool good, const std::string &what)
+    template <typename What>
+    void expect(bool good, What what)
     {
         if (!good)
-            complain(what);
+            complain(what());
     }
     void expect_refusal_is_right(int result, const std::string &who);
 
