@@ -30,6 +30,7 @@
 
 struct imc;
 struct imc_event;
+struct imc_pmu;
 
 #define IMC_MAX_CHIPS		32	/* more are left alone */
 #define IMC_TRACEPOINTS		2
@@ -121,7 +122,8 @@ struct imc_event_file {
  * @reach: for whom they count
  * @context: pmu.task_ctx_nr
  * @capabilities: pmu.capabilities
- * @begin: start the engine and say where the counter at @at lies
+ * @slot: where the counter at @at lies for a CPU; NULL: nowhere
+ * @begin: start the engine
  * @end: the opposite
  */
 struct imc_kind {
@@ -130,7 +132,8 @@ struct imc_kind {
 	enum pmukit_reach reach;
 	int context;
 	int capabilities;
-	int (*begin)(struct imc *imc, struct imc_cpu *cpu, struct imc_event *ev, u64 at);
+	const __be64 *(*slot)(struct imc_pmu *ipmu, struct imc_cpu *cpu, u64 at);
+	int (*begin)(struct imc *imc, struct imc_cpu *cpu);
 	void (*end)(struct imc *imc, struct imc_cpu *cpu);
 };
 
@@ -217,6 +220,7 @@ struct imc {
  * @pev: the common part
  * @slot: a counter that runs: where it lies
  * @node: trace: place in imc_cpu.tracing
+ * @first: trace: number of the first record of the buffer that is its own
  * @aux: trace: an AUX area was mapped for it
  * @told: trace: records lost that a flag of the AUX area has told of
  * @sink: trace: the AUX area during a drain
@@ -225,6 +229,7 @@ struct imc_event {
 	struct pmukit_event pev;
 	const __be64 *slot;
 	struct list_head node;
+	u64 first;
 	bool aux;
 	u64 told;
 	struct pmukit_sink sink;
@@ -248,6 +253,12 @@ static inline struct imc_event *imc_of_event(struct perf_event *event)
 static inline bool imc_dead(const struct imc *imc)
 {
 	return READ_ONCE(imc->dead);
+}
+
+/* Whether an event may begin on a CPU. */
+static inline bool imc_may_run(const struct imc_pmu *ipmu, const struct imc_cpu *cpu)
+{
+	return !imc_dead(ipmu->imc) && !pmukit_pmu_gone(&ipmu->pp) && READ_ONCE(cpu->ready);
 }
 
 /* imc_main.c */

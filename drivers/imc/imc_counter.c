@@ -21,15 +21,18 @@
 
 /* Engines */
 
-static int imc_nest_begin(struct imc *imc, struct imc_cpu *cpu, struct imc_event *ev, u64 at)
+static const __be64 *imc_nest_slot(struct imc_pmu *ipmu, struct imc_cpu *cpu, u64 at)
 {
-	struct imc_pmu *ipmu = imc_pmu_of(ev->pev.event);
+	struct imc_chip *chip = imc_chip_of(ipmu->imc, cpu->cpu);
+
+	return chip ? chip->homer + ipmu->unit->offset + at : NULL;
+}
+
+static int imc_nest_begin(struct imc *imc, struct imc_cpu *cpu)
+{
 	struct imc_chip *chip = imc_chip_of(imc, cpu->cpu);
 
-	if (!chip)
-		return -ENODEV;
-	ev->slot = chip->homer + ipmu->unit->offset + at;
-	return imc_engine_get(imc, &chip->engine, PMUKIT_IMC_NEST, cpu->cpu);
+	return chip ? imc_engine_get(imc, &chip->engine, PMUKIT_IMC_NEST, cpu->cpu) : -ENODEV;
 }
 
 static void imc_nest_end(struct imc *imc, struct imc_cpu *cpu)
@@ -40,9 +43,13 @@ static void imc_nest_end(struct imc *imc, struct imc_cpu *cpu)
 		imc_engine_put(imc, &chip->engine, PMUKIT_IMC_NEST, cpu->cpu);
 }
 
-static int imc_core_begin(struct imc *imc, struct imc_cpu *cpu, struct imc_event *ev, u64 at)
+static const __be64 *imc_core_slot(struct imc_pmu *ipmu, struct imc_cpu *cpu, u64 at)
 {
-	ev->slot = cpu->core->memory + at;
+	return cpu->core->memory + at;
+}
+
+static int imc_core_begin(struct imc *imc, struct imc_cpu *cpu)
+{
 	return imc_engine_get(imc, &cpu->core->engine, PMUKIT_IMC_CORE, cpu->cpu);
 }
 
@@ -51,7 +58,12 @@ static void imc_core_end(struct imc *imc, struct imc_cpu *cpu)
 	imc_engine_put(imc, &cpu->core->engine, PMUKIT_IMC_CORE, cpu->cpu);
 }
 
-static int imc_thread_begin(struct imc *imc, struct imc_cpu *cpu, struct imc_event *ev, u64 at)
+static const __be64 *imc_thread_slot(struct imc_pmu *ipmu, struct imc_cpu *cpu, u64 at)
+{
+	return cpu->thread_memory + at;
+}
+
+static int imc_thread_begin(struct imc *imc, struct imc_cpu *cpu)
 {
 	u64 address = virt_to_phys(cpu->thread_memory) & IMC_LDBAR_ADDRESS;
 	int ret;
@@ -62,7 +74,6 @@ static int imc_thread_begin(struct imc *imc, struct imc_cpu *cpu, struct imc_eve
 	if (ret && !cpu->nr_threads)
 		imc->backend->set_ldbar(cpu->cpu, 0);
 	cpu->nr_threads += !ret;
-	ev->slot = cpu->thread_memory + at;
 	return ret;
 }
 
@@ -108,21 +119,27 @@ static void imc_counter_stop(struct perf_event *event, int flags)
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
+/* The base is read before START: what the engine adds from then on is the event's, all of it. */
 static int imc_counter_add(struct perf_event *event, int flags)
 {
-	struct imc *imc = imc_pmu_of(event)->imc;
-	struct imc_cpu *cpu = this_cpu_ptr(imc->cpus);
+	struct imc_pmu *ipmu = imc_pmu_of(event);
+	struct imc_cpu *cpu = this_cpu_ptr(ipmu->imc->cpus);
+	struct imc_event *ev = imc_of_event(event);
 	int ret;
 
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	if (imc_dead(imc) || pmukit_pmu_gone(to_pmukit_pmu(event->pmu)) || !READ_ONCE(cpu->ready))
+	if (!imc_may_run(ipmu, cpu))
 		return -ENODEV;
 
-	ret = imc_pmu_of(event)->kind->begin(imc, cpu, imc_of_event(event), event->attr.config);
+	ev->slot = ipmu->kind->slot(ipmu, cpu, event->attr.config);
+	if (!ev->slot)
+		return -ENODEV;
+	local64_set(&event->hw.prev_count, imc_counter_now(ev));
+	ret = ipmu->kind->begin(ipmu->imc, cpu);
 	if (ret)
 		return ret;
 	if (flags & PERF_EF_START)
-		imc_counter_start(event, flags);
+		event->hw.state = 0;
 	return 0;
 }
 
@@ -179,6 +196,7 @@ static const struct imc_kind imc_kinds[] = {
 		.reach = PMUKIT_REACH_GROUPS,
 		.context = perf_invalid_context,
 		.capabilities = PERF_PMU_CAP_NO_EXCLUDE,
+		.slot = imc_nest_slot,
 		.begin = imc_nest_begin,
 		.end = imc_nest_end,
 	},
@@ -188,6 +206,7 @@ static const struct imc_kind imc_kinds[] = {
 		.reach = PMUKIT_REACH_GROUPS,
 		.context = perf_invalid_context,
 		.capabilities = PERF_PMU_CAP_NO_EXCLUDE,
+		.slot = imc_core_slot,
 		.begin = imc_core_begin,
 		.end = imc_core_end,
 	},
@@ -196,6 +215,7 @@ static const struct imc_kind imc_kinds[] = {
 		.ops = &imc_thread_ops,
 		.reach = PMUKIT_REACH_CPUS,
 		.context = perf_sw_context,
+		.slot = imc_thread_slot,
 		.begin = imc_thread_begin,
 		.end = imc_thread_end,
 	},

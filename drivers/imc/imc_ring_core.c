@@ -219,10 +219,17 @@ void imc_ring_drop(struct imc_ring *ring, struct imc_ring_tally *tally)
 
 /**
  * imc_ring_restart - the engine is about to be started, with LDBAR newly written
- * @ring: a reader that has taken or dropped everything
+ * @ring: its reader
+ *
+ * What is there is not what will come, whether it was seen or not: a record that was not would
+ * be taken for the place where the engine goes on.
  */
 void imc_ring_restart(struct imc_ring *ring)
 {
+	struct imc_ring_tally nobodys = {};
+
+	imc_ring_look(ring, &nobodys);
+	imc_ring_drop(ring, &nobodys);
 	ring->restarted = true;
 }
 

@@ -124,11 +124,12 @@ static bool imc_trace_to_sample(struct imc_cpu *cpu, struct imc_event *ev, const
 	return pmukit_sink_sample(&ev->sink, &cpu->record.raw, PMUKIT_IMC_WORDS, 1);
 }
 
+/* The record that was taken last. */
 static void imc_trace_give(struct imc_cpu *cpu, struct imc_event *ev, const u64 *record)
 {
 	bool given;
 
-	if (!imc_trace_runs(ev) ||
+	if (!imc_trace_runs(ev) || cpu->ring.taken <= ev->first ||
 	    imc_trace_excluded(&ev->pev.event->attr, record[IMC_RECORD_VAL]))
 		return;
 	if (ev->sink.ring || imc_trace_has_aux(ev))
@@ -209,6 +210,19 @@ static u64 imc_trace_waiting(const struct imc_cpu *cpu)
 	return cpu->ring.written - cpu->ring.taken;
 }
 
+/* What comes while perf has stopped all events, is nobody's. */
+static void imc_trace_drop_nobodys(struct imc_cpu *cpu)
+{
+	struct imc_ring_tally nobodys = {};
+	struct imc_event *ev;
+
+	list_for_each_entry(ev, &cpu->tracing, node) {
+		if (imc_trace_runs(ev))
+			return;
+	}
+	imc_ring_drop(&cpu->ring, &nobodys);
+}
+
 /* One section. Returns whether to go on soon: there was more than it may take. */
 static bool imc_trace_drain(struct imc_cpu *cpu)
 {
@@ -216,6 +230,7 @@ static bool imc_trace_drain(struct imc_cpu *cpu)
 	u32 taken = 0;
 
 	imc_ring_look(&cpu->ring, &tally);
+	imc_trace_drop_nobodys(cpu);
 	cpu->draining = true;
 	if (imc_trace_waiting(cpu)) {
 		taken = imc_trace_take(cpu, imc_trace_open(cpu), &tally);
@@ -329,6 +344,7 @@ static void imc_trace_start(struct perf_event *event, int flags)
 		return;
 	if (!cpu->draining)
 		imc_trace_drain(cpu);
+	imc_of_event(event)->first = cpu->ring.written;
 	event->hw.state = 0;
 }
 
@@ -346,16 +362,16 @@ static void imc_trace_stop(struct perf_event *event, int flags)
 
 static int imc_trace_add(struct perf_event *event, int flags)
 {
-	struct imc *imc = imc_pmu_of(event)->imc;
-	struct imc_cpu *cpu = this_cpu_ptr(imc->cpus);
+	struct imc_pmu *ipmu = imc_pmu_of(event);
+	struct imc_cpu *cpu = this_cpu_ptr(ipmu->imc->cpus);
 	int ret;
 
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	if (imc_dead(imc) || pmukit_pmu_gone(to_pmukit_pmu(event->pmu)) || !READ_ONCE(cpu->ready))
+	if (!imc_may_run(ipmu, cpu))
 		return -ENODEV;
 
 	if (list_empty(&cpu->tracing)) {
-		ret = imc_trace_engine_start(imc, cpu);
+		ret = imc_trace_engine_start(ipmu->imc, cpu);
 		if (ret)
 			return ret;
 	}
@@ -365,22 +381,27 @@ static int imc_trace_add(struct perf_event *event, int flags)
 	return 0;
 }
 
-/* The engine first: what it still had to write is the event's. */
+/*
+ * The engine first: what it still had to write is the event's, unless perf has stopped it before; as
+ * it does when the buffer is unmapped.
+ */
 static void imc_trace_del(struct perf_event *event, int flags)
 {
 	struct imc *imc = imc_pmu_of(event)->imc;
 	struct imc_cpu *cpu = this_cpu_ptr(imc->cpus);
 	struct imc_event *ev = imc_of_event(event);
 	struct imc_ring_tally tally = {};
+	bool ran = imc_trace_runs(ev);
 
 	if (list_is_singular(&cpu->tracing))
 		imc_trace_engine_stop(imc, cpu);
 	imc_trace_stop(event, flags);
 	list_del(&ev->node);
-	if (list_empty(&cpu->tracing)) {
-		imc_ring_drop(&cpu->ring, &tally);
+	if (!list_empty(&cpu->tracing))
+		return;
+	imc_ring_drop(&cpu->ring, &tally);
+	if (ran)
 		imc_trace_lose(ev, tally.lost);
-	}
 }
 
 /* The count is the number of records delivered. */

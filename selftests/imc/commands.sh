@@ -7,7 +7,7 @@ cd "$work" || exit 1
 
 command -v perf >/dev/null || skip_all "no perf"
 [ -d $sysfs/trace_imc ] || skip_all "no trace_imc"
-plan 13
+plan 15
 
 # counts FILE: the first column of each line that perf stat -x wrote, "<not counted>" and the like as they are
 counts() { grep -v '^#' "$1" | grep . | cut -d' ' -f"${2:-1}"; }
@@ -51,6 +51,13 @@ show thread
 counts thread | all_positive
 result "perf stat of a program with a thread event" $?
 
+# As make does: a shell that starts programs, each of which inherits the event.
+perf stat -x ' ' -e "thread_imc/CPM_TASK_CLOCK/,task-clock" -- sh -c \
+	'for i in $(seq 10); do imc_load faults 500; imc_load busy 30; done' 2>make
+show make
+counts make | awk '{ n[NR] = $1 } END { exit !(NR == 2 && n[1] > n[2] * 0.9 && n[1] < n[2] * 1.1) }'
+result "perf stat of a program that starts others: within 10 % of task-clock" $?
+
 perf record -q -o busy.data -e trace_imc/trace_cycles/ -- imc_load split 4000 >record 2>&1
 result "perf record -e trace_imc/trace_cycles/" $?
 show record
@@ -89,14 +96,15 @@ exec 3<>keys
 TERM=dumb perf top --stdio -e trace_imc/trace_cycles/ <keys >top 2>&1 &
 top=$!
 for _ in $(seq 60); do
-	[ "$(ticks)" -lt $((first + 500)) ] || break
+	! grep -q work_0 top || break
 	sleep 1
 done
-sleep 3
 kill $top $load
 wait $top $load 2>/dev/null
 pmi >after
 show top 12
+grep -q work_0 top
+result "perf top shows the functions of a running program" $?
 cmp -s before after
 result "perf top leaves performance monitoring interrupts alone" $?
 [ "$(ticks)" -gt "$first" ] && grep -q stands /sys/devices/imc_engine/model

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <pmukit/imc.h>
@@ -101,6 +102,16 @@ int trace_disable(struct trace *trace)
 	for (int i = 0; !err && i < trace->nr; i++)
 		err = pmu_event_disable(&trace->events[i]);
 	return err;
+}
+
+void trace_unmap(struct trace *trace)
+{
+	for (int i = 0; i < trace->nr; i++) {
+		struct pmu_event *event = &trace->events[i];
+
+		munmap(event->page, event->data_bytes + sysconf(_SC_PAGESIZE));
+		event->page = NULL;
+	}
 }
 
 void trace_close(struct trace *trace)

@@ -35,6 +35,7 @@ int trace_enable(struct trace *trace);
 int trace_disable(struct trace *trace);
 /* Gives each sample that is there to take, if not NULL. 0 or -errno. */
 int trace_read(struct trace *trace, void (*take)(const struct trace_sample *sample, void *data), void *data);
+void trace_unmap(struct trace *trace);
 void trace_close(struct trace *trace);
 
 /* config of trace_cycles, or -errno */

@@ -6,7 +6,9 @@
 
 #include "imc_work.h"
 
-#define UNIT_LOOPS	2000
+#define UNIT_LOOPS		2000
+#define CALIBRATIONS		100
+#define CALIBRATION_UNITS	10
 
 /* A section of its own for each, whose ends the linker knows. */
 #define WORK(n)								\
@@ -60,6 +62,20 @@ long long thread_ns(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+unsigned int work_units_per_ms(void)
+{
+	long long least = 0, ns;
+
+	for (int i = 0; i < CALIBRATIONS; i++) {
+		ns = -thread_ns();
+		work(0, CALIBRATION_UNITS);
+		ns += thread_ns();
+		if (!least || ns < least)
+			least = ns;
+	}
+	return CALIBRATION_UNITS * 1000000LL / (least ?: 1) + 1;
 }
 
 long long work_in_kernel(unsigned int ms)

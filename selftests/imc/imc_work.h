@@ -13,6 +13,9 @@ void work(int which, unsigned int units);
 /* Which of them an instruction belongs to, or -1. */
 int work_of(uint64_t ip);
 
+/* How many units take a millisecond of a CPU that nothing else wants: the quickest of many. */
+unsigned int work_units_per_ms(void);
+
 /* One round of seven parts in work 0, two in work 1, one in work 2. */
 void work_split(void);
 

@@ -959,7 +959,8 @@ Scenario imc_commands(std::string_view name)
     Scenario commands;
     commands.name = name;
     commands.steps = {{"abi_paths", "/selftests/imc/abi_paths.sh", 60},
-                      {"commands", "/selftests/imc/commands.sh", 300}};
+                      {"commands", "/selftests/imc/commands.sh", 300},
+                      {"record", "/selftests/imc/record.sh", 120}};
     return commands;
 }
 
@@ -1016,10 +1017,16 @@ UnitSpec imc()
     unit.stock_modules = {"firmware_class"};  // a module where the kernel is made for debugging
     unit.modules = {"pmukit_common", "imc", "imc_engine"};
     unit.firmware = {"pmukit/imc-power9.dtb"};
-    unit.programs = {"selftests/imc/imc_load", "selftests/imc/imc_test",
-                     "selftests/imc/imc_trace_test", "selftests/imc/imc_life_test",
+    unit.programs = {"tools/cli/pmukit",
+                     "selftests/imc/imc_load",
+                     "selftests/imc/imc_test",
+                     "selftests/imc/imc_trace_test",
+                     "selftests/imc/imc_life_test",
                      "selftests/imc/imc_bench"};
-    unit.files = {"selftests/lib/tap.sh", "selftests/imc/abi_paths.sh", "selftests/imc/commands.sh",
+    unit.files = {"selftests/lib/tap.sh",
+                  "selftests/imc/abi_paths.sh",
+                  "selftests/imc/commands.sh",
+                  "selftests/imc/record.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
                   "Documentation/ABI/testing/sysfs-devices-imc_engine"};
     unit.tests = {imc_commands("commands"),

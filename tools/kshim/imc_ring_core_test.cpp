@@ -309,6 +309,25 @@ TEST_F(ImcRing, EngineThatBeginsAgainIsFollowedPastItsOldPlace)
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
+TEST_F(ImcRing, RecordsUnseenBeforeAStartAreNobodys)
+{
+    engine.write(5);
+    look();
+    EXPECT_EQ(take(2), numbers(0, 2));
+    engine.write(3);  // nobody looks any more
+    imc_ring_restart(&ring);
+    look();
+    EXPECT_EQ(take(), numbers(0, 0));
+    engine.begin_again();
+    engine.write(2);
+    look();
+    EXPECT_EQ(take(), numbers(8, 10));
+    engine.write(9);
+    look();
+    EXPECT_EQ(take(), numbers(10, 19));
+    EXPECT_EQ(tally.lost + tally.rejected, 0U);
+}
+
 TEST_F(ImcRing, NothingIsStaleAfterManyStarts)
 {
     std::mt19937 random(1);
