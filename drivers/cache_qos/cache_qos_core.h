@@ -269,6 +269,8 @@ struct cache_qos_atom {
  * @time_ns: when each event was last read well; 0: not since the domain came online
  * @known: BIT(event): @last is valid
  * @gap: BIT(event): it was unavailable since
+ * @skewed: one of TOTAL and LOCAL has counted less than there was, the other perhaps not
+ * @skew: so much of TOTAL - LOCAL is not REMOTE
  * @status: enum cache_qos_read_status of the last read, by event
  */
 struct cache_qos_cell {
@@ -280,6 +282,8 @@ struct cache_qos_cell {
 	u64 time_ns[CACHE_QOS_NR_READ];
 	u8 known;
 	u8 gap;
+	bool skewed;
+	u64 skew;
 	u8 status[CACHE_QOS_NR_READ];
 };
 

@@ -114,7 +114,7 @@ void cache_qos_domain_lose(struct cache_qos *cq, u16 domain)
 		return;
 	/* What was counted since the last pass is not in any sum, and never will be. */
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
-		if (d->cells[rmid].known && (!rmid || cq->atoms[rmid].state != CACHE_QOS_FREE))
+		if (!rmid || cq->atoms[rmid].state != CACHE_QOS_FREE)
 			cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_GAP);
 	cache_qos_rebase(cq, domain);
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
@@ -197,11 +197,13 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_cell *
 	if (rmid && cq->atoms[rmid].state == CACHE_QOS_FREE)
 		goto known;
 	if (!(cell->known & BIT(event))) {
-		if (before_ns)
+		cell->skewed = true;
+		if (before_ns || !cache_qos_empty(&cq->atoms[rmid].members))
 			cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_GAP);
 		goto known;
 	}
 	if (late) {
+		cell->skewed = true;
 		cq->stats.uncertain++;
 		cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_UNCERTAIN);
 		goto known;
@@ -219,6 +221,7 @@ static void cache_qos_fold_unavailable(struct cache_qos *cq, struct cache_qos_ce
 	cq->stats.unavailable++;
 	if (event == CACHE_QOS_OCCUPANCY)
 		return;
+	cell->skewed = true;
 	cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_GAP);
 	if (cq->hw.restarts) {
 		cell->last[event - 1] = 0;
@@ -228,14 +231,25 @@ static void cache_qos_fold_unavailable(struct cache_qos *cq, struct cache_qos_ce
 	}
 }
 
-/* The two were not read at the same time: their difference may go back a little, this does not. */
-static void cache_qos_fold_remote(const struct cache_qos *cq, struct cache_qos_cell *cell)
+/*
+ * The two were not read at the same time: their difference may go back a little, this does not. Local
+ * traffic that was lost is not remote: after a step of unknown size the difference counts from here.
+ */
+static void cache_qos_fold_remote(const struct cache_qos *cq, struct cache_qos_cell *cell,
+				  const struct cache_qos_sample *sample)
 {
-	u64 remote = cell->chunks[CACHE_QOS_TOTAL - 1] - cell->chunks[CACHE_QOS_LOCAL - 1];
+	u64 apart = cell->chunks[CACHE_QOS_TOTAL - 1] - cell->chunks[CACHE_QOS_LOCAL - 1];
+	u64 *remote = &cell->chunks[CACHE_QOS_REMOTE - 1];
 
-	if (cq->hw.events & BIT(CACHE_QOS_REMOTE) &&
-	    (s64)(remote - cell->chunks[CACHE_QOS_REMOTE - 1]) > 0)
-		cell->chunks[CACHE_QOS_REMOTE - 1] = remote;
+	if (!(cq->hw.events & BIT(CACHE_QOS_REMOTE)) ||
+	    sample->status[CACHE_QOS_TOTAL] != CACHE_QOS_READ_OK ||
+	    sample->status[CACHE_QOS_LOCAL] != CACHE_QOS_READ_OK)
+		return;
+	if (cell->skewed)
+		cell->skew = apart - *remote;
+	cell->skewed = false;
+	if ((s64)(apart - cell->skew - *remote) > 0)
+		*remote = apart - cell->skew;
 }
 
 static void cache_qos_fold_event(struct cache_qos *cq, struct cache_qos_domain *domain, u32 rmid,
@@ -276,7 +290,7 @@ void cache_qos_fold(struct cache_qos *cq, u16 domain, u32 rmid,
 		return;
 	for (event = 0; event < CACHE_QOS_NR_READ; event++)
 		cache_qos_fold_event(cq, d, rmid, event, sample, now_ns);
-	cache_qos_fold_remote(cq, &d->cells[rmid]);
+	cache_qos_fold_remote(cq, &d->cells[rmid], sample);
 }
 
 void cache_qos_check_domain(struct cache_qos *cq, u16 domain)
