@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 
 #include "perfdata/features.hpp"
@@ -100,8 +101,13 @@ void AuxFile::for_each_buffer(unsigned threads,
         }
     };
     std::vector<std::thread> helpers;
-    for (unsigned i = 1; i < threads; i++)
-        helpers.emplace_back(work);
+    helpers.reserve(threads);
+    try {
+        for (unsigned i = 1; i < threads; i++)
+            helpers.emplace_back(work);
+    } catch (const std::system_error &) {
+        // The system has no more threads for us: those there are do it all.
+    }
     work();
     for (std::thread &helper : helpers)
         helper.join();

@@ -222,6 +222,74 @@ TEST_P(Corpus, CopiesSayTheSame)
     fs::remove(to);
 }
 
+// The samples of a recording, each as its time and its bytes, sorted.
+using Samples = std::vector<std::pair<uint64_t, std::vector<std::byte>>>;
+
+Result<Samples> samples_of(const std::string &path)
+{
+    Result<Reader> reader = Reader::open_path(path);
+    if (!reader)
+        return reader.error();
+    Samples samples;
+    for (Record record;;) {
+        const Result<bool> more = reader->next(record);
+        if (!more)
+            return more.error();
+        if (!*more)
+            break;
+        if (record.type == PERF_RECORD_SAMPLE)
+            samples.emplace_back(reader->time_of(record).value_or(0),
+                                 std::vector<std::byte>(record.body.begin(), record.body.end()));
+    }
+    std::ranges::sort(samples);
+    return samples;
+}
+
+// Cut in two by time, at a sample in the middle: each sample is in one of the halves, packed ones,
+// too.
+TEST_P(Corpus, TwoHalvesHaveTheSamplesOfTheWhole)
+{
+    const std::string to = ::testing::TempDir() + "pmukit_half." + std::to_string(::getpid());
+    size_t halved = 0;
+    for (const Recording &recording : recordings()) {
+        SCOPED_TRACE(recording.name);
+        const std::string from = recording.unpacked();
+        const Result<Samples> whole = samples_of(from);
+        ASSERT_TRUE(whole) << whole.error().message;
+        if (whole->empty() || whole->back().first == 0)
+            continue;
+        const uint64_t middle_ns = (*whole)[whole->size() / 2].first;
+        Samples found;
+        size_t parts = 0;
+        for (const auto &[begin_ns, end_ns] :
+             {std::pair(uint64_t{0}, middle_ns - 1), std::pair(middle_ns, UINT64_MAX)}) {
+            Result<Reader> plan = Reader::open_path(from), copy = Reader::open_path(from);
+            CutSelection selection;
+            selection.begin_ns = begin_ns;
+            selection.end_ns = end_ns;
+            const Result<CutTotals> totals = cut_recording(*plan, *copy, selection, to);
+            if (!totals) {
+                EXPECT_EQ(totals.error().code, Errc::kUsage) << totals.error().message;
+                break;
+            }
+            const Result<Samples> half = samples_of(to);
+            ASSERT_TRUE(half) << half.error().message;
+            EXPECT_EQ(half->size(), totals->samples_kept);
+            EXPECT_TRUE(std::ranges::all_of(*half, [&](const auto &sample) {
+                return sample.first >= begin_ns && sample.first <= end_ns;
+            }));
+            found.insert(found.end(), half->begin(), half->end());
+            parts++;
+        }
+        if (parts != 2)
+            continue;
+        EXPECT_TRUE(found == *whole) << found.size() << " of " << whole->size();
+        halved++;
+    }
+    EXPECT_GE(halved, 2U);
+    fs::remove(to);
+}
+
 // Cuts
 
 struct Whole {
@@ -330,6 +398,68 @@ private:
     bool pipe_ = false, killed_ = false;
     uint64_t data_begin_ = 0, data_end_ = 0;
 };
+
+// A file of a directory, which has records and nothing else, cut while the others are whole.
+class DirectoryCutter {
+public:
+    DirectoryCutter(std::string folder, const testing::RecordedFile &part)
+        : folder_(std::move(folder)), path_(folder_ + "/" + part.name), part_(part)
+    {
+        size_t number = 0;
+        Result<Reader> reader = Reader::open_path(folder_);
+        for (Record record; reader && *reader->next(record); number++)
+            if (fs::path(reader->part()).filename() == part.name)
+                ends_.push_back(end_of(part.bytes, record, reader->order()));
+        others_ = number - ends_.size();
+    }
+    std::set<uint64_t> borders() const { return {ends_.begin(), ends_.end()}; }
+
+    void check(uint64_t cut) const
+    {
+        fs::resize_file(path_, cut);
+        Result<Reader> reader = Reader::open_path(folder_);
+        ASSERT_TRUE(reader) << reader.error().message;
+        size_t given = 0, others = 0;
+        for (Record record; *reader->next(record);)
+            (fs::path(reader->part()).filename() == part_.name ? given : others)++;
+        size_t whole = 0;
+        while (whole < ends_.size() && ends_[whole] <= cut)
+            whole++;
+        ASSERT_EQ(others, others_) << "of the other files";
+        ASSERT_GE(given, whole) << "whole records are missing";
+        const bool silent = !reader->damage() && reader->complaints().empty();
+        ASSERT_TRUE(!silent || cut == 0 || borders().contains(cut)) << "nothing said of the cut";
+    }
+
+private:
+    std::string folder_, path_;
+    const testing::RecordedFile &part_;
+    std::vector<uint64_t> ends_;  // of each record, or of the packed one that it came from
+    size_t others_ = 0;
+};
+
+TEST_P(Corpus, FilesOfADirectoryCutAtEveryBorderAndAnywhere)
+{
+    std::mt19937_64 random(kSeed);
+    for (const Recording &recording : recordings())
+        for (const testing::RecordedFile &part : recording.parts) {
+            if (!part.is_only_records)
+                continue;
+            const DirectoryCutter cutter(recording.unpacked(), part);
+            // From the end, for what is cut off is gone.
+            std::set<uint64_t, std::greater<>> cuts;
+            for (uint64_t border : cutter.borders())
+                cuts.insert(border);
+            for (unsigned i = 0; i < kRandomCuts; i++)
+                cuts.insert(random() % part.bytes.size());
+            for (uint64_t cut : cuts) {
+                SCOPED_TRACE(recording.name + "/" + part.name + " cut at " + std::to_string(cut));
+                cutter.check(cut);
+                if (HasFatalFailure())
+                    return;
+            }
+        }
+}
 
 TEST_P(Corpus, CutAtEveryBorderAndAnywhere)
 {

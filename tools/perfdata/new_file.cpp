@@ -56,11 +56,13 @@ Result<NewFile> NewFile::create(const std::string &path)
             return system_error(path, errno);
         return into(std::move(fd), path);
     }
+    // Its memory first: where there is none, there is no file yet that had to go again.
+    NewFile file(target_of(path), part, Fd());
     // Physical addresses are nobody else's business: the owner reads it, as perf does it.
-    Fd fd(::open(part.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
-    if (!fd)
+    file.fd_ = Fd(::open(part.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+    if (!file.fd_)
         return system_error(path, errno);
-    return NewFile(target_of(path), part, std::move(fd));
+    return file;
 }
 
 NewFile NewFile::into(Fd fd, std::string name)

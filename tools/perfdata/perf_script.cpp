@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/number.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/ordered.hpp"
 #include "perfdata/perf_text.hpp"
@@ -28,6 +29,10 @@ constexpr Field kFields[] = {
     {"addr", PERF_SAMPLE_ADDR},
     {"data_src", PERF_SAMPLE_DATA_SRC},
     {"weight", PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT},
+    {"cgroup", PERF_SAMPLE_CGROUP},
+    {"iregs", PERF_SAMPLE_REGS_INTR},
+    {"uregs", PERF_SAMPLE_REGS_USER},
+    {"brstack", PERF_SAMPLE_BRANCH_STACK},
     {"phys_addr", PERF_SAMPLE_PHYS_ADDR},
     {"data_page_size", PERF_SAMPLE_DATA_PAGE_SIZE},
     {"code_page_size", PERF_SAMPLE_CODE_PAGE_SIZE},
@@ -53,6 +58,15 @@ bool without_ip(const Reader &reader, bool piped)
     });
 }
 
+// Whose payload perf script shows.
+bool are_bpf_output(const Reader &reader)
+{
+    constexpr uint64_t kBpfOutput = 10;  // PERF_COUNT_SW_BPF_OUTPUT
+    return std::ranges::all_of(reader.events(), [](const Event &event) {
+        return event.attr.type == PERF_TYPE_SOFTWARE && event.attr.config == kBpfOutput;
+    });
+}
+
 // What all events have.
 uint64_t common_fields(const Reader &reader, bool piped)
 {
@@ -64,6 +78,8 @@ uint64_t common_fields(const Reader &reader, bool piped)
             fields |= PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT;
         common &= fields;
     }
+    if (!are_bpf_output(reader))
+        common &= ~uint64_t{PERF_SAMPLE_RAW};
     return without_ip(reader, piped) ? common & ~uint64_t{PERF_SAMPLE_IP} : common;
 }
 
@@ -101,6 +117,9 @@ public:
             deferred(record);
         else if (std::ranges::find(kShown, record.type) != std::end(kShown))
             other(record);
+        if (record.type == PERF_RECORD_CGROUP)
+            if (const auto cgroup = parse_cgroup(record.body, reader_.order()))
+                cgroups_[cgroup->id] = cgroup->path;
     }
     std::string take() { return std::move(text_); }
 
@@ -120,12 +139,17 @@ private:
     void deferred(const Record &record);
     void where(const Sample &sample, uint64_t sample_type);
     void frames(const WordView &callchain);
+    void registers(const Registers &registers);
+    void branches(const BranchView &branches);
+    void payload(Bytes raw);
+    std::string_view cgroup_name(const Sample &sample) const;
     SampleId id_of(const Record &record) const;
 
     const Reader &reader_;
     const bool piped_;
     uint64_t fields_ = 0;
     std::map<std::pair<uint64_t, uint32_t>, uint64_t> counted_;  // by id, and thread if inherited
+    std::map<uint64_t, std::string> cgroups_;
     std::string text_;
 };
 
@@ -157,6 +181,58 @@ void ScriptText::frames(const WordView &callchain)
         if (!is_context(callchain[i]))
             say("\n{:x}", callchain[i]);
     say("\n");
+}
+
+void ScriptText::registers(const Registers &registers)
+{
+    if (registers.abi == PERF_SAMPLE_REGS_ABI_NONE)
+        return;
+    say("ABI:{} ", registers.abi);
+    for (size_t i = 0; i < registers.values.size(); i++)
+        say("{:#x} ", registers.values[i]);
+}
+
+// struct perf_branch_entry: bit fields from the lowest bit on, on a big-endian machine from the
+// highest.
+void ScriptText::branches(const BranchView &branches)
+{
+    const bool big = reader_.order() == std::endian::big;
+    const auto field = [big](uint64_t flags, unsigned at, unsigned bits) {
+        return flags >> (big ? 64 - at - bits : at) & ((uint64_t{1} << bits) - 1);
+    };
+    for (size_t i = 0; i < branches.size(); i++) {
+        const BranchView::Branch &branch = branches[i];
+        const bool missed = field(branch.flags, 0, 1), predicted = field(branch.flags, 1, 1);
+        say("{:#x}/{:#x}/{}/{}/{}/{} ", branch.from, branch.to,
+            missed      ? 'M'
+            : predicted ? 'P'
+                        : '-',
+            field(branch.flags, 2, 1) ? 'X' : '-', field(branch.flags, 3, 1) ? 'A' : '-',
+            field(branch.flags, 4, 16));
+    }
+}
+
+// Eight bytes a line, and what they are as letters.
+void ScriptText::payload(Bytes raw)
+{
+    constexpr size_t kBytesOfALine = 8;
+    say("\nBPF output: ");
+    for (size_t at = 0; at < raw.size(); at += kBytesOfALine) {
+        std::string letters;
+        say("{:04x}: ", at);
+        for (std::byte byte : raw.subspan(at, std::min(kBytesOfALine, raw.size() - at))) {
+            const auto value = std::to_integer<unsigned char>(byte);
+            say("{:02x} ", value);
+            letters += value >= ' ' && value <= '~' ? static_cast<char>(value) : '.';
+        }
+        say("{}\n", letters);
+    }
+}
+
+std::string_view ScriptText::cgroup_name(const Sample &sample) const
+{
+    const auto known = cgroups_.find(sample.cgroup.value_or(0));
+    return known == cgroups_.end() ? "unknown" : std::string_view(known->second);
 }
 
 void ScriptText::sample(const Record &record)
@@ -209,8 +285,18 @@ void ScriptText::one(const Sample &sample, uint64_t period, const Event &event)
         say("{} ", event.attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT
                        ? sample.weight.value_or(0) & UINT32_MAX
                        : sample.weight.value_or(0));
+    if (has(PERF_SAMPLE_CGROUP))
+        say("{} ", cgroup_name(sample));
     if (has(PERF_SAMPLE_IP))
         where(sample, event.attr.sample_type);
+    if (has(PERF_SAMPLE_REGS_INTR))
+        registers(sample.intr_regs);
+    if (has(PERF_SAMPLE_REGS_USER))
+        registers(sample.user_regs);
+    if (has(PERF_SAMPLE_BRANCH_STACK))
+        branches(sample.branches);
+    if (has(PERF_SAMPLE_RAW) && sample.raw)
+        payload(*sample.raw);
     if (has(PERF_SAMPLE_PHYS_ADDR))
         say("{:x} ", sample.phys_addr.value_or(0));
     if (has(PERF_SAMPLE_DATA_PAGE_SIZE))
@@ -264,6 +350,31 @@ std::string_view without_symbol(std::string_view line)
                                                                       : line;
 }
 
+// Of registers, "AX:0x12", the number alone; of a branch, "0x1/0x2/P/-/-/0/COND/-", what each perf
+// knows.
+std::string without_names(std::string_view line)
+{
+    constexpr size_t kParts = 6;
+    std::string text;
+    while (!line.empty()) {
+        const size_t end = std::min(line.find(' '), line.size());
+        std::string_view word = line.substr(0, end);
+        line.remove_prefix(std::min(end + 1, line.size()));
+        const size_t name =
+            std::min(word.find_first_not_of(
+                         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"),
+                     word.size());
+        if (word.substr(name).starts_with(":0x"))
+            word.remove_prefix(name + 1);
+        size_t parts = word.starts_with("0x") ? 0 : kParts;
+        for (size_t at = 0; at < word.size() && parts < kParts; at++)
+            if (word[at] == '/' && ++parts == kParts)
+                word = word.substr(0, at);
+        text += (text.empty() ? "" : " ") + std::string(word);
+    }
+    return text;
+}
+
 // One blank between words, none at the ends.
 std::string squeezed(std::string_view line)
 {
@@ -285,7 +396,8 @@ std::string plain_lines(std::string_view said)
     std::string plain;
     while (!said.empty()) {
         const size_t end = std::min(said.find('\n'), said.size());
-        const std::string line = squeezed(without_meaning(std::string(said.substr(0, end))));
+        const std::string line =
+            without_names(squeezed(without_meaning(std::string(said.substr(0, end)))));
         said.remove_prefix(std::min(end + 1, said.size()));
         if (!line.empty())
             plain += std::string(without_symbol(line)) + '\n';
@@ -306,12 +418,17 @@ Result<std::string> script_fields(Reader &reader)
             break;
     }
     const uint64_t common = common_fields(reader, reader.is_pipe());
-    std::string fields = have_names(reader) ? "event" : "";
+    // perf shows the payload of an event made for that unless it is told all fields anew: those of
+    // its own that we do not want are taken away, the others added.
+    const bool added = common & PERF_SAMPLE_RAW;
+    std::string fields = added ? "-comm,-ip,-sym,-symoff,-dso" : have_names(reader) ? "event" : "";
     for (const Field &field : kFields)
-        if (common & field.sample_type) {
-            fields += fields.empty() ? "" : ",";
-            fields += field.names;
-        }
+        if (common & field.sample_type)
+            for (std::string_view name : split(field.names, ',')) {
+                fields += fields.empty() ? "" : ",";
+                fields += added ? "+" : "";
+                fields += name;
+            }
     return fields;
 }
 

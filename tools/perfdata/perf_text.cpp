@@ -24,6 +24,12 @@ int number(std::optional<uint32_t> value)
     return value ? static_cast<int>(*value) : -1;
 }
 
+// perf (7.3.4) forgets to turn protection and flags of MMAP2 into its own byte order.
+uint32_t as_perf_has_it(uint32_t word, std::endian order)
+{
+    return order == std::endian::native ? word : __builtin_bswap32(word);
+}
+
 class PerfText {
 public:
     explicit PerfText(const Reader &reader) : reader_(reader) {}
@@ -243,9 +249,10 @@ void PerfText::mmap2(const Record &record)
     } else {
         say("{:02x}:{:02x} {} {}", map->major, map->minor, map->inode, map->inode_generation);
     }
-    say("]: {}{}{}{} {}\n", map->protection & PROT_READ ? 'r' : '-',
-        map->protection & PROT_WRITE ? 'w' : '-', map->protection & PROT_EXEC ? 'x' : '-',
-        map->flags & MAP_SHARED ? 's' : 'p', map->path);
+    const uint32_t protection = as_perf_has_it(map->protection, order());
+    say("]: {}{}{}{} {}\n", protection & PROT_READ ? 'r' : '-', protection & PROT_WRITE ? 'w' : '-',
+        protection & PROT_EXEC ? 'x' : '-',
+        as_perf_has_it(map->flags, order()) & MAP_SHARED ? 's' : 'p', map->path);
 }
 
 void PerfText::read(const Record &record)
@@ -691,6 +698,10 @@ bool is_left_out(std::string_view line)
 // are compared as sections of the header.
 std::string_view without_details(std::string_view line)
 {
+    // Of a branch what each perf knows of it; perf script says the part that all know.
+    constexpr size_t kDigits = 16;
+    if (const size_t to = line.find(" -> "); line.starts_with("..... ") && to != line.npos)
+        return line.substr(0, to + 4 + kDigits);
     for (std::string_view name : {"]: PERF_RECORD_FEATURE", "]: PERF_RECORD_ATTR"}) {
         const size_t at = line.find(name);
         if (at == std::string_view::npos)

@@ -270,6 +270,29 @@ TEST_P(ReaderSource, ListsSectionsItDoesNotKnow)
     EXPECT_TRUE(reader->complaints().empty());
 }
 
+// The number of the empty one that ends a pipe's header is that of a feature to later tools.
+TEST_P(ReaderSource, AnEmptyFeatureEndsAHeaderWhateverItsNumber)
+{
+    for (uint64_t number : {uint64_t{kFeatPmuMappings}, uint64_t{kFeatHostname}, uint64_t{250}}) {
+        FileBuilder builder(GetParam());
+        builder.event(24, kSampleType, {7}).pmu(24, "known");
+        std::vector<std::byte> pipe = builder.pipe();
+        FileBuilder end(GetParam());
+        end.record(kHeaderFeature, {number}).record(PERF_RECORD_LOST, {7, 1, 0, 7});
+        append(pipe, end.records());
+        Result<Reader> reader = Reader::open(pipe);
+        ASSERT_TRUE(reader);
+        ASSERT_TRUE(reader->read_front());
+        EXPECT_EQ(reader->pmu_name(24), "known") << number;
+        EXPECT_EQ(reader->hostname(), "") << number;
+        EXPECT_EQ(reader->features().size(), 1U) << number;
+        EXPECT_TRUE(reader->complaints().empty()) << number;
+        Record record;
+        ASSERT_TRUE(*reader->next(record));
+        EXPECT_EQ(record.type, uint32_t{PERF_RECORD_LOST}) << "behind the header: " << number;
+    }
+}
+
 #ifdef PMUKIT_ZSTD
 
 // Splits the records at odd places and packs each part as perf does: one stream, flushed.
