@@ -135,6 +135,10 @@ TEST(UncorePmonUnits, AreTakenAsTheyAre)
     EXPECT_EQ(uncore_pmon_counter_offset(&unit, UNCORE_PMON_SLOT_FIXED), 0x38U);
     EXPECT_EQ(uncore_pmon_unit_bytes(&unit, kFixed), 0x58U) << "to the end of the fixed control";
     EXPECT_EQ(uncore_pmon_unit_bytes(&unit, kFree), 0x50U) << "to the end of the controls";
+    const uncore_pmon_unit long_one = unit_of({.counters = 6, .control = 88});
+    EXPECT_EQ(uncore_pmon_unit_bytes(&long_one, kFixed), 112U) << "the fixed control is inside";
+    const uncore_pmon_unit counters_last = unit_of({.control = 8, .counter = 24});
+    EXPECT_EQ(uncore_pmon_unit_bytes(&counters_last, 0), 56U);
 }
 
 TEST(UncorePmonUnits, HaveStepsByAccessAndType)
@@ -188,6 +192,20 @@ TEST(UncorePmonUnits, AreRefusedWithAReason)
     EXPECT_EQ(why({.access = 2, .box_control = u64{1} << 31}),
               "control address is not in a configuration space");
     EXPECT_EQ(why({.access = 2, .box_control = 0x7fffffa0}), "");
+}
+
+TEST(UncorePmonUnits, MayHaveTheirCountersLast)
+{
+    EXPECT_EQ(why({.control = 8, .counter = 24}), "") << "right behind the controls";
+    EXPECT_EQ(why({.control = 8, .counter = 80, .box_control = (u64{1} << 52) - 120}), "");
+    EXPECT_EQ(why({.control = 8, .counter = 80, .box_control = (u64{1} << 52) - 112}),
+              "control address beyond physical addresses");
+    EXPECT_EQ(why({.control = 2, .access = 0, .box_control = 0xfffffff3}), "");
+    EXPECT_EQ(why({.control = 2, .access = 0, .box_control = 0xfffffff4}),
+              "control address is not an MSR");
+    EXPECT_EQ(why({.control = 8, .counter = 80, .access = 2, .box_control = 0xfe11f90}), "");
+    EXPECT_EQ(why({.control = 8, .counter = 80, .access = 2, .box_control = 0xfe11f94}),
+              "control address is not in a configuration space");
 }
 
 TEST(UncorePmonUnits, StandInTheTableOnceAndAreAlike)

@@ -231,6 +231,23 @@ TEST(UncoreUnits, AreRefusedWhereRegistersCannotBe)
               "control address is not in a configuration space");
 }
 
+TEST(UncoreUnits, MayHaveTheirCountersLast)
+{
+    const auto at = [](uint64_t access, uint64_t box_control) {
+        return why({.control_offset = 8,
+                    .counter_offset = access ? 80U : 32U,
+                    .access = access,
+                    .box_control = box_control});
+    };
+    EXPECT_EQ(why({.control_offset = 8, .counter_offset = 24}), "");
+    EXPECT_EQ(at(1, (uint64_t{1} << 52) - 120), "");
+    EXPECT_EQ(at(1, (uint64_t{1} << 52) - 112), "control address beyond physical addresses");
+    EXPECT_EQ(at(0, 0xffffffdb), "");
+    EXPECT_EQ(at(0, 0xffffffdc), "control address is not an MSR");
+    EXPECT_EQ(at(2, 0xfe11f90), "");
+    EXPECT_EQ(at(2, 0xfe11f94), "control address is not in a configuration space");
+}
+
 TEST(UncoreUnits, StandInTheTableOnceAndAreAlike)
 {
     std::vector<Entry> units = test::eight_imcs();
