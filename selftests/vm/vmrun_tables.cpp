@@ -770,8 +770,8 @@ Scenario uncore_pmon_test()
         {"abi_paths", "/selftests/uncore_pmon/abi_paths.sh", 60},
         {"discover", "/selftests/uncore_pmon/discover.sh", 60},
         {"uncore_pmon_test", "uncore_pmon_test -T shares_counters_fairly", 300},
-        {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 300},
-        {"perf_tests", "/selftests/uncore_pmon/perf_tests.sh", 300},
+        {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600},
+        {"perf_tests", "/selftests/uncore_pmon/perf_tests.sh", 900},
         {"units_move", "uncore_pmon_life_test -t units_move", 120},
     };
     return test;
@@ -786,7 +786,7 @@ Scenario uncore_pmon_wrap()
     wrap.steps = {
         {"uncore_pmon_test",
          "uncore_pmon_test -T shares_counters_fairly -T shares_clocks_without_a_gap", 300},
-        {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 300}};
+        {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600}};
     return wrap;
 }
 
@@ -814,7 +814,7 @@ Scenario uncore_pmon_narrow()
                                            "uncore_pmon --serves 00:10.0 --width 24 --below-wrap "
                                            "1000 --access-log {out}/accesses.log");
     narrow.routine = {"7.2"};
-    narrow.steps = {{"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 300},
+    narrow.steps = {{"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600},
                     {"uncore_pmon_test",
                      "uncore_pmon_test -T shares_counters_fairly -T shares_clocks_without_a_gap "
                      "-T counts_a_group_at_once",
