@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The program as its user meets it: for each subcommand what it says and how it ends when a word is
-// wrong, a file is missing, damaged or not writable, the disk is full or Ctrl-C comes half way.
+// wrong, a file is missing, damaged or not writable, the disk is full, there is no memory or Ctrl-C
+// comes half way.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pmukit/cxl_hmu.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cctype>
 #include <chrono>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -29,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr int kGood = 0, kFailed = 1, kUsage = 2, kKilledByInt = 128 + SIGINT;
+constexpr int kGood = 0, kFailed = 1, kUsage = 2, kMachinery = 69, kKilledByInt = 128 + SIGINT;
 constexpr uint64_t kId = 7;
 
 // One record of a hot list with one entry, and what is around it.
@@ -79,8 +82,9 @@ struct Ended {
 // A program that runs; its streams are files and pipes of the test's.
 class Running {
 public:
+    // held: it begins when the test lets go of it, who knows its number by then.
     Running(const fs::path &folder, const std::vector<std::string> &words, const std::string &out,
-            int in)
+            int in, bool held = false)
         : folder_(folder), out_(out.empty() ? (folder / ".out").string() : out)
     {
         std::vector<char *> arguments;
@@ -88,8 +92,13 @@ public:
             arguments.push_back(const_cast<char *>(word.c_str()));
         arguments.push_back(nullptr);
         pid_ = ::fork();
-        if (pid_ != 0)
+        if (pid_ != 0) {
+            if (held)
+                ::waitpid(pid_, nullptr, WUNTRACED);
             return;
+        }
+        if (held)
+            ::raise(SIGSTOP);
         const int to = ::open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
         const int said = ::open((folder / ".said").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
         if (::chdir(folder.c_str()) != 0 || ::dup2(in, 0) < 0 || ::dup2(to, 1) < 0 ||
@@ -99,6 +108,7 @@ public:
         ::_exit(127);
     }
     void send(int signal) const { ::kill(pid_, signal); }
+    pid_t pid() const { return pid_; }
     Ended wait()
     {
         int status = 0;
@@ -308,12 +318,20 @@ TEST_P(ProgramCase, EndsAsTheTableSays)
     }
 }
 
+std::string name_of(size_t index, const char *words)
+{
+    std::string name = std::to_string(index) + "_";
+    for (const char *c = words; *c; c++)
+        name += std::isalnum(static_cast<unsigned char>(*c)) ? *c : '_';
+    return name;
+}
+std::string name_of_words(const testing::TestParamInfo<const char *> &info)
+{
+    return name_of(info.index, info.param);
+}
 std::string name_of_case(const testing::TestParamInfo<Case> &info)
 {
-    std::string name = std::to_string(info.index) + "_";
-    for (const char *c = info.param.words; *c; c++)
-        name += std::isalnum(static_cast<unsigned char>(*c)) ? *c : '_';
-    return name + (*info.param.out ? "_to_a_full_disk" : "");
+    return name_of(info.index, info.param.words) + (*info.param.out ? "_to_a_full_disk" : "");
 }
 INSTANTIATE_TEST_SUITE_P(Table, ProgramCase, testing::ValuesIn(kCases), name_of_case);
 
@@ -408,6 +426,55 @@ TEST_F(Interrupted, EndsByTheSignalAndLeavesNothing)
     }
 }
 
+// What writes a recording, stopped while it writes: its unfinished file is a pipe that nobody
+// empties.
+class InterruptedWriting : public Program, public testing::WithParamInterface<const char *> {
+protected:
+    void SetUp() override
+    {
+        Program::SetUp();
+        // More than a pipe and the writer hold.
+        std::vector<std::byte> lists;
+        for (const std::vector<std::byte> list = hot_list(); lists.size() < size_t{4} << 20;)
+            append(lists, list);
+        Result<perfdata::Writer> writer =
+            perfdata::Writer::create(path("large.data"), {event_of_cxl_hmu()}, host());
+        perfdata::AuxtraceRecord trace;
+        trace.reference = kId;
+        ASSERT_TRUE(writer && writer->auxtrace(trace, lists, {}) && writer->finish());
+    }
+};
+
+TEST_P(InterruptedWriting, LeavesNoPartThatCouldBeTakenForTheWhole)
+{
+    const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    Running run(folder_, words_of(GetParam()), "", nothing.get(), true);
+    const std::string part = path("new.part-") + std::to_string(run.pid());
+    ASSERT_EQ(::mkfifo(part.c_str(), 0600), 0);
+    const Fd reader(::open(part.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    ASSERT_TRUE(reader);
+    run.send(SIGCONT);
+    int written = 0;
+    for (int waited = 0; waited < 3000 && written == 0; waited++) {
+        std::this_thread::sleep_for(10ms);
+        ASSERT_EQ(::ioctl(reader.get(), FIONREAD, &written), 0);
+    }
+    EXPECT_GT(written, 0) << "it is half way";
+    run.send(SIGINT);
+    const Ended ended = run.wait();
+    EXPECT_EQ(ended.status, kKilledByInt) << ended.said;
+    EXPECT_TRUE(unfinished().empty());
+    EXPECT_FALSE(fs::exists(path("new")));
+}
+INSTANTIATE_TEST_SUITE_P(Commands, InterruptedWriting,
+                         testing::Values("cut -i large.data -o new", "inject -i large.data -o new",
+                                         "merge large.data large.data -o new",
+                                         "recover -i large.data --write new"),
+                         [](const auto &words) {
+                             const std::string command = words.param;
+                             return command.substr(0, command.find(' '));
+                         });
+
 TEST_F(Interrupted, ARecordingIsCompleted)
 {
     Running run = start("record -a -e software/config=0,freq=50/ -o new");
@@ -422,6 +489,56 @@ TEST_F(Interrupted, ARecordingIsCompleted)
     EXPECT_TRUE(unfinished().empty());
     EXPECT_EQ(start("recover -i new").wait().status, kGood);
 }
+
+// No memory
+
+class OutOfMemory : public Program, public testing::WithParamInterface<const char *> {
+protected:
+    // Constants of the libraries take about a dozen allocations before main() can catch anything.
+    static constexpr long kBeforeMain = 24;
+
+    // first: the number of the allocation that is the first to fail.
+    Ended run_without(long first) const
+    {
+        std::vector<std::string> words = {
+            "/usr/bin/env", "NO_MEMORY_FROM=" + std::to_string(first),
+            std::string("LD_PRELOAD=") + NO_MEMORY_LIBRARY,
+            "ASAN_OPTIONS=verify_asan_link_order=0:alloc_dealloc_mismatch=0:detect_leaks=0"};
+        for (const std::string &word : words_of(GetParam()))
+            words.push_back(word);
+        const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        return Running(folder_, words, "", nothing.get()).wait();
+    }
+};
+
+TEST_P(OutOfMemory, IsSaidWhereverItHappens)
+{
+    const Ended whole = run_without(LONG_MAX);
+    size_t said = 0;
+    Ended ended{};
+    // Ever fewer of them: each run costs as much as the whole.
+    for (long first = kBeforeMain; first < 100000; first += first / 4) {
+        fs::remove(path("new"));
+        ended = run_without(first);
+        if (ended.status != kMachinery)
+            break;
+        said++;
+        ASSERT_EQ(ended.said, "pmukit: std::bad_alloc\n") << "at allocation " << first;
+        EXPECT_TRUE(unfinished().empty()) << "at allocation " << first;
+        EXPECT_FALSE(fs::exists(path("new"))) << "at allocation " << first;
+    }
+    EXPECT_EQ(ended.status, whole.status) << ended.said;
+    EXPECT_EQ(ended.out, whole.out);
+    EXPECT_GT(said, 8U);
+}
+// Not --json: values of that library ask for memory while they are destroyed.
+INSTANTIATE_TEST_SUITE_P(Commands, OutOfMemory,
+                         testing::Values("--help", "list", "tune", "dump -i good.data",
+                                         "report -i good.data", "cut -i good.data -o new",
+                                         "inject -i good.data -o new",
+                                         "merge good.data good.data -o new",
+                                         "recover -i good.data --write new"),
+                         name_of_words);
 
 }  // namespace
 }  // namespace pmukit

@@ -12,6 +12,7 @@
 
 #include "base/file.hpp"
 #include "cli/commands.hpp"
+#include "cli/tests/stock_perf.hpp"
 #include "encode/encode.hpp"
 
 namespace pmukit::cli {
@@ -156,30 +157,14 @@ TEST_P(ImcRecording, MissingSamplesAreCounted)
     EXPECT_EQ(pmu["bad_payloads"], 1);
 }
 
-// Stock perf, from the cache of the guests, as in perf_accepts_test.cpp.
 TEST_P(ImcRecording, StockPerfReportsWhatWasInjected)
 {
-    const char *cache = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
-    const std::string guests =
-        (cache ? std::string(cache) : std::string(home ? home : "") + "/.cache/pmukit") +
-        "/guests/";
     const std::string path = injected(recording(kAux));
-    for (const char *kernel : {"6.1", "6.12", "7.2"}) {
-        const std::string tree = guests + kernel;
-        if (!fs::exists(tree + "/usr/bin/perf")) {
-            ASSERT_EQ(cache, nullptr) << "no perf of " << kernel << "; run make setup";
-            GTEST_SKIP() << "no perf of " << kernel;
-        }
-        const std::string command = tree + "/lib64/ld-linux-x86-64.so.2 --library-path " + tree +
-                                    "/usr/lib/x86_64-linux-gnu " + tree +
-                                    "/usr/bin/perf script -F pid,tid,cpu,ip,period" + " -i " +
-                                    path + " 2>&1";
-        std::string text;
-        FILE *pipe = ::popen(command.c_str(), "r");
-        char chunk[4096];
-        while (size_t got = std::fread(chunk, 1, sizeof chunk, pipe))
-            text.append(chunk, got);
-        EXPECT_EQ(::pclose(pipe), 0) << text;
+    for (const char *kernel : stock::kKernels) {
+        const std::string perf = stock::perf(kernel);
+        ASSERT_FALSE(perf.empty()) << "no perf of " << kernel << "; run make setup";
+        const auto [status, text] = stock::run(perf + "script -F pid,tid,cpu,ip,period -i " + path);
+        EXPECT_EQ(status, 0) << text;
         size_t lines = 0;
         for (size_t at = 0; (at = text.find("10000420", at)) != text.npos; at++)
             lines++;

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Stock perf reads what we write: each perf in the cache of the guests runs here, with the
-// libraries of its own tree. `make check` has set the cache up and names it (PMUKIT_CACHE): there a
-// missing perf is a failure; in a build by hand it is passed over.
+// Stock perf reads what we write. A perf that is missing is a failure: `make setup` brings it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/tests/stock_perf.hpp"
 #include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
@@ -19,33 +16,12 @@ namespace pmukit::perfdata {
 namespace {
 
 namespace fs = std::filesystem;
+using stock::run;
+using stock::Said;
 
 constexpr uint64_t kId = 7;
 constexpr uint64_t kSampleType =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-
-std::string guests()
-{
-    const char *cache = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
-    return (cache ? std::string(cache) : std::string(home ? home : "") + "/.cache/pmukit") +
-           "/guests/";
-}
-
-struct Output {
-    int status = -1;
-    std::string text;  // both streams
-};
-
-Output run(const std::string &command)
-{
-    Output output;
-    FILE *pipe = ::popen((command + " 2>&1").c_str(), "r");
-    char chunk[4096];
-    while (size_t got = std::fread(chunk, 1, sizeof chunk, pipe))
-        output.text.append(chunk, got);
-    output.status = ::pclose(pipe);
-    return output;
-}
 
 std::vector<std::byte> attr_of(uint32_t type, size_t size)
 {
@@ -77,15 +53,9 @@ class PerfAccepts : public testing::TestWithParam<const char *> {
 protected:
     void SetUp() override
     {
-        const std::string tree = guests() + GetParam();
-        if (!fs::exists(tree + "/usr/bin/perf")) {
-            ASSERT_EQ(std::getenv("PMUKIT_CACHE"), nullptr)
-                << "no perf of " << GetParam() << " in " << guests() << "; run make setup";
-            GTEST_SKIP() << "no perf of " << GetParam() << " in " << guests();
-        }
-        perf_ = tree + "/lib64/ld-linux-x86-64.so.2 --library-path " + tree +
-                "/usr/lib/x86_64-linux-gnu " + tree + "/usr/bin/perf ";
-        std::string pattern = ::testing::TempDir() + "pmukit_accepts.XXXXXX";
+        perf_ = stock::perf(GetParam());
+        ASSERT_FALSE(perf_.empty()) << "no perf of " << GetParam() << "; run make setup";
+        std::string pattern = testing::TempDir() + "pmukit_accepts.XXXXXX";
         ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
         folder_ = pattern;
         path_ = folder_ + "/perf.data";
@@ -129,15 +99,15 @@ protected:
 
     void expect_reads(const std::string &words, const std::string &expected)
     {
-        Output output = run(perf_ + words);
-        EXPECT_EQ(output.status, 0) << words << "\n" << output.text;
-        EXPECT_NE(output.text.find(expected), std::string::npos) << words << "\n" << output.text;
+        const Said said = run(perf_ + words);
+        EXPECT_EQ(said.status, 0) << words << "\n" << said.text;
+        EXPECT_NE(said.text.find(expected), std::string::npos) << words << "\n" << said.text;
     }
     size_t script_lines(const std::string &options, const std::string &pattern = "401000")
     {
-        Output output = run(perf_ + "script " + options + " -F tid,time,ip,event -i " + path_ +
-                            " | grep -c " + pattern);
-        return std::strtoul(output.text.c_str(), nullptr, 10);
+        const Said said = run(perf_ + "script " + options + " -F tid,time,ip,event -i " + path_ +
+                              " | grep -c " + pattern);
+        return std::strtoul(said.text.c_str(), nullptr, 10);
     }
     // The command's output becomes the file.
     template <typename Options>
@@ -153,12 +123,8 @@ protected:
 
     std::string perf_, folder_, path_, host_ = "accepts";
 };
-INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfAccepts, testing::Values("6.1", "6.12", "7.2"),
-                         [](const auto &kernel) {
-                             std::string name = kernel.param;
-                             name[name.find('.')] = '_';
-                             return "perf" + name;
-                         });
+INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfAccepts, testing::ValuesIn(stock::kKernels),
+                         [](const auto &kernel) { return stock::name_of(kernel.param); });
 
 TEST_P(PerfAccepts, AFileOfSamples)
 {
@@ -222,8 +188,8 @@ TEST_P(PerfAccepts, AMergeOfTwoHosts)
     expect_reads("evlist -i " + path_, "@elsewhere");
     EXPECT_EQ(script_lines("--no-itrace"), 6U);
     EXPECT_EQ(script_lines("--no-itrace", "4194405"), 3U) << "thread 101 of the second host";
-    Output output = run(perf_ + "script --no-itrace -F time -i " + path_);
-    EXPECT_EQ(output.text.find("Warning"), std::string::npos) << output.text;
+    const Said said = run(perf_ + "script --no-itrace -F time -i " + path_);
+    EXPECT_EQ(said.text.find("Warning"), std::string::npos) << said.text;
     expect_reads("report -D -i " + path_, "HISI PTT");
 }
 
@@ -252,9 +218,9 @@ TEST_P(PerfAccepts, APipe)
     for (uint64_t time : {1000000, 2000000, 3000000})
         ASSERT_TRUE(writer->records(sample(time)));
     ASSERT_TRUE(writer->finish());
-    Output output =
+    const Said said =
         run("cat " + path + " | " + perf_ + "script -F tid,time,ip -i - | grep -c 401000");
-    EXPECT_EQ(output.text.substr(0, 1), "3") << output.text;
+    EXPECT_EQ(said.text.substr(0, 1), "3") << said.text;
 }
 
 }  // namespace

@@ -6,13 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "cli/symbols.hpp"
+#include "cli/tests/stock_perf.hpp"
 #include "cli/threads.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/reader.hpp"
@@ -22,21 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Output {
-    int status = -1;
-    std::string text;  // both streams
-};
-
-Output run(const std::string &command)
-{
-    Output output;
-    FILE *pipe = ::popen((command + " 2>&1").c_str(), "r");
-    char chunk[4096];
-    while (size_t got = std::fread(chunk, 1, sizeof chunk, pipe))
-        output.text.append(chunk, got);
-    output.status = ::pclose(pipe);
-    return output;
-}
+using stock::run;
+using stock::Said;
 
 class RecordNames : public testing::Test {
 protected:
@@ -53,7 +38,7 @@ protected:
     // machine allows no such recording.
     bool record(const std::string &whom)
     {
-        const Output output =
+        const Said output =
             run(std::string(PMUKIT_COMMAND) + " record " + whom +
                 " -e software/config=0,freq=1000/u -o " + path_ + " -- " + SPIN_PROGRAM + " 200");
         if (output.text.find("CAP_PERFMON") != std::string::npos)
@@ -149,33 +134,24 @@ TEST_F(RecordNames, OfTheKernel)
     EXPECT_TRUE(found("[kernel.kallsyms]"));
 }
 
-// With stock perf, each that `make setup` has got for the guests
+// With stock perf
 class PerfNames : public RecordNames, public testing::WithParamInterface<const char *> {};
-INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfNames, testing::Values("6.1", "6.12", "7.2"),
-                         [](const auto &kernel) {
-                             std::string name = kernel.param;
-                             name[name.find('.')] = '_';
-                             return "perf" + name;
-                         });
+INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfNames, testing::ValuesIn(stock::kKernels),
+                         [](const auto &kernel) { return stock::name_of(kernel.param); });
 
 TEST_P(PerfNames, TheFunctionAndTheThread)
 {
-    const char *cache = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
-    const std::string tree =
-        (cache ? std::string(cache) : std::string(home ? home : "") + "/.cache/pmukit") +
-        "/guests/" + GetParam();
-    ASSERT_TRUE(fs::exists(tree + "/usr/bin/perf")) << "run make setup";
+    const std::string perf = stock::perf(GetParam());
+    ASSERT_FALSE(perf.empty()) << "run make setup";
     if (!record(""))
         GTEST_SKIP() << "this machine allows no sampling";
-    const std::string perf = tree + "/lib64/ld-linux-x86-64.so.2 --library-path " + tree +
-                             "/usr/lib/x86_64-linux-gnu " + tree + "/usr/bin/perf ";
-    const Output script = run(perf + "script -F comm,ip,sym,dso -i " + path_);
+    const Said script = run(perf + "script -F comm,ip,sym,dso -i " + path_);
     EXPECT_EQ(script.status, 0) << script.text;
     EXPECT_NE(script.text.find("spin_here"), std::string::npos) << script.text;
-    const Output report = run(perf + "report --stdio -s comm,dso,sym -i " + path_);
+    const Said report = run(perf + "report --stdio -s comm,dso,sym -i " + path_);
     EXPECT_EQ(report.status, 0) << report.text;
     EXPECT_NE(report.text.find("spin_here"), std::string::npos) << report.text;
-    const Output tasks = run(perf + "script --show-task-events --show-mmap-events -i " + path_);
+    const Said tasks = run(perf + "script --show-task-events --show-mmap-events -i " + path_);
     for (const char *name : {"PERF_RECORD_COMM exec: spin:", "PERF_RECORD_MMAP2",
                              "PERF_RECORD_FORK", "PERF_RECORD_EXIT"})
         EXPECT_NE(tasks.text.find(name), std::string::npos) << name << "\n" << tasks.text;

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# bash completion of pmukit. What there is to complete it asks pmukit --help, so that it knows what the program knows.
+
+_pmukit_subcommands() { "$1" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
+_pmukit_options() { "$1" "$2" --help 2>/dev/null | sed -n '/^Options:/,/^$/s/^  \(-[^ ]*\).*/\1/p' | sed 's/=.*//;s/,/\n/g'; }
+# The values that an option takes where they are a few words: --by TEXT:{dpa,hpa,node}
+_pmukit_values() { "$1" "$2" --help 2>/dev/null | sed -n "s/^  \(.*,\)\{0,1\}$3 [A-Z]*:{\([^}]*\)}.*/\2/p" | tr , '\n'; }
+
+_pmukit() {
+	local program=$1 word=$2 before=$3 command=${COMP_WORDS[1]} i
+	COMPREPLY=()
+	if [ "$COMP_CWORD" = 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_pmukit_subcommands "$program") --help --version" -- "$word")
+		return
+	fi
+	# Behind -- stands the command that is recorded.
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		[ "${COMP_WORDS[i]}" = -- ] || continue
+		mapfile -t COMPREPLY < <(compgen -c -- "$word")
+		return
+	done
+	case $before in
+	-e | --event) mapfile -t COMPREPLY < <(compgen -W "$("$program" list 2>/dev/null | sed -n 's|^\([^ ]*\)  unit .*|\1/|p')" -- "$word") ;;
+	-*) mapfile -t COMPREPLY < <(compgen -W "$(_pmukit_values "$program" "$command" "$before")" -- "$word") ;;
+	esac
+	[ ${#COMPREPLY[@]} = 0 ] || return
+	case $word in
+	-*) mapfile -t COMPREPLY < <(compgen -W "$(_pmukit_options "$program" "$command")" -- "$word") ;;
+	*) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+	esac
+}
+complete -o filenames -F _pmukit pmukit

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# completion_test.sh PMUKIT COMPLETION: what bash offers at some places of a line.
+set -u
+pmukit=$1
+# shellcheck source=/dev/null
+. "$2"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+touch one.data two.txt
+failed=0
+
+# offers WANTED WORD...: the last word of a line is the one to complete; every word of WANTED is offered, none that begins with !.
+offers() {
+	local wanted=$1 word
+	shift
+	COMP_WORDS=(pmukit "$@")
+	COMP_CWORD=$#
+	_pmukit "$pmukit" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+	for word in $wanted; do
+		if [ "${word#!}" = "$word" ]; then
+			printf '%s\n' "${COMPREPLY[@]}" | grep -qFx -e "$word" && continue
+		else
+			printf '%s\n' "${COMPREPLY[@]}" | grep -qFx -e "${word#!}" || continue
+		fi
+		echo "pmukit $*: $word is wrong; offered: ${COMPREPLY[*]}"
+		failed=1
+	done
+}
+
+offers 'list record dump report tune discover cut inject merge recover --help' ''
+offers 'record report recover !dump' re
+offers '--version !-h' --v
+offers '-i --input --json --top --by --help !--write' report -
+offers '--json !--input' report --j
+offers 'dpa hpa node !one.data' report --by ''
+offers 'model !--by' report --source ''
+offers 'one.data two.txt !--json' report -i ''
+offers 'one.data !two.txt' report -i o
+offers '-o --output --pfm-events -a --all-cpus' record -
+offers 'sh !one.data' record -e x// -- s
+exit $failed

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// `pmukit inject` of every recording of the corpus: recordings by stock perf of many kinds, and the
+// encoder's, of either byte order. What is not AUX data stays as it is, record by record; of AUX
+// data that became samples the reports say the same as before.
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/fd.hpp"
+#include "base/file.hpp"
+#include "base/number.hpp"
+#include "cli/commands.hpp"
+#include "cli/units.hpp"
+#include "perfdata/corpus_file.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/perf_script.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using perfdata::testing::Recording;
+
+constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtraceInfo, perfdata::kAuxtrace,
+                                  perfdata::kAuxtraceError};
+
+struct Content {
+    std::string script;
+    uint64_t records = 0, aux_records = 0, samples = 0, trace_bytes = 0;
+    bool has_unit = false, is_pipe = false, is_damaged = false;
+    std::endian order = std::endian::native;
+};
+
+// piped: of the source, for perf has other words for pipes.
+void read(const std::string &path, bool piped, Content &content)
+{
+    Result<perfdata::Reader> script = perfdata::Reader::open_path(path);
+    ASSERT_TRUE(script) << script.error().message;
+    const Result<std::string> said = perfdata::testing::perf_script(*script, piped);
+    ASSERT_TRUE(said) << said.error().message;
+    content.script = *said;
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
+    ASSERT_TRUE(reader) << reader.error().message;
+    for (perfdata::Record record;;) {
+        const Result<bool> more = reader->next(record);
+        ASSERT_TRUE(more) << more.error().message;
+        if (!*more)
+            break;
+        const bool aux = std::ranges::find(kAuxTypes, record.type) != std::end(kAuxTypes);
+        content.records++;
+        content.aux_records += aux;
+        content.samples += record.type == PERF_RECORD_SAMPLE;
+        content.trace_bytes += record.type == perfdata::kAuxtrace ? record.payload.size() : 0;
+    }
+    content.order = reader->order();
+    content.is_damaged = reader->damage() || !reader->complaints().empty();
+    for (const perfdata::Event &event : reader->events())
+        content.has_unit |= unit_of_pmu(reader->pmu_name(event.attr.type)) != nullptr;
+}
+
+// What a command prints.
+template <typename Options>
+std::string said_by(Result<int> (*command)(const Options &, Output &), const Options &options,
+                    const std::string &to)
+{
+    const Fd file(::open(to.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+    Output out(file.get(), to);
+    const Result<int> status = command(options, out);
+    EXPECT_TRUE(status) << status.error().message;
+    EXPECT_TRUE(out.finish());
+    const Result<std::string> text = read_small_file(to);
+    return text ? *text : "";
+}
+
+// A report without what is missing: AUX data and samples have other words for that.
+std::string found_in(const std::string &report)
+{
+    std::string found;
+    for (std::string_view line : split(report, '\n'))
+        if (std::ranges::none_of(
+                std::initializer_list<std::string_view>{"lost", "never reached", "kernel cut",
+                                                        "were skipped"},
+                [line](std::string_view word) { return line.find(word) != line.npos; }))
+            found += std::string(line) + '\n';
+    return found;
+}
+
+class InjectCorpus : public testing::TestWithParam<std::string> {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = testing::TempDir() + "pmukit_inject.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+        to_ = folder_ + "/perf.data";
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    // nullopt: it was refused.
+    std::optional<int> inject(const std::string &from, bool samples) const
+    {
+        const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        Output out(null.get(), "null");
+        fs::remove(to_);
+        const Result<int> status = run_inject({from, to_, samples}, out);
+        if (status)
+            return *status;
+        EXPECT_EQ(status.error().code, Errc::kUnsupported) << status.error().message;
+        EXPECT_FALSE(fs::exists(to_)) << "refused, and there is a file";
+        return std::nullopt;
+    }
+
+    std::string folder_, to_;
+};
+INSTANTIATE_TEST_SUITE_P(OfPerf, InjectCorpus,
+                         testing::ValuesIn(perfdata::testing::corpus_folders()),
+                         [](const auto &folder) {
+                             std::string name = folder.param;
+                             std::replace_if(
+                                 name.begin(), name.end(), [](char c) { return !std::isalnum(c); },
+                                 '_');
+                             return name;
+                         });
+
+TEST_P(InjectCorpus, OnlyAuxDataGoes)
+{
+    size_t injected = 0;
+    for (const Recording &recording : perfdata::testing::recordings_of(GetParam())) {
+        SCOPED_TRACE(recording.name);
+        const std::string from = recording.unpacked();
+        const bool piped = perfdata::Reader::open_path(from)->is_pipe();
+        Content before, after;
+        ASSERT_NO_FATAL_FAILURE(read(from, piped, before));
+        const std::optional<int> status = inject(from, false);
+        if (!status)
+            continue;
+        injected++;
+        EXPECT_EQ(*status, before.is_damaged ? kExitFailed : kExitGood);
+        ASSERT_NO_FATAL_FAILURE(read(to_, piped, after));
+        EXPECT_TRUE(after.script == before.script) << "perf script would say something else";
+        EXPECT_EQ(after.aux_records, 0U);
+        EXPECT_EQ(after.samples, before.samples);
+        EXPECT_EQ(after.order, before.order);
+        EXPECT_FALSE(after.is_damaged);
+    }
+    EXPECT_NE(injected, 0U);
+}
+
+TEST_P(InjectCorpus, ReportsOfTheSamplesSayTheSame)
+{
+    size_t with_aux = 0;
+    std::map<std::endian, size_t> reported;
+    for (const Recording &recording : perfdata::testing::recordings_of(GetParam())) {
+        SCOPED_TRACE(recording.name);
+        const std::string from = recording.unpacked();
+        Content before, after;
+        ASSERT_NO_FATAL_FAILURE(read(from, false, before));
+        if (!before.has_unit || before.trace_bytes == 0)
+            continue;
+        with_aux++;
+        ASSERT_TRUE(inject(from, true));
+        ASSERT_NO_FATAL_FAILURE(read(to_, false, after));
+        EXPECT_EQ(after.aux_records, 0U);
+        EXPECT_GT(after.samples, before.samples);
+        EXPECT_EQ(after.order, before.order);
+        ReportOptions options;
+        options.top = 0;
+        options.input = from;
+        const std::string report = found_in(said_by(run_report, options, folder_ + "/before"));
+        EXPECT_FALSE(report.empty());
+        options.input = to_;
+        EXPECT_EQ(found_in(said_by(run_report, options, folder_ + "/after")), report);
+        reported[before.order]++;
+    }
+    // perf's guests have AUX areas of ours on arm64 alone.
+    EXPECT_EQ(with_aux != 0, GetParam() == "encoded" || GetParam() == "6.12-arm64");
+    if (GetParam() == "encoded") {
+        EXPECT_GE(reported[std::endian::little], 2U);
+        EXPECT_GE(reported[std::endian::big], 3U);
+    }
+}
+
+}  // namespace
+}  // namespace pmukit::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Preloaded into a program: from its allocation number NO_MEMORY_FROM on there is no memory for
+// `new`. What a limit of the system does at some place, at each.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+bool is_granted()
+{
+    static const char *const first = std::getenv("NO_MEMORY_FROM");
+    static const long granted = first ? std::atol(first) : 0;
+    static std::atomic<long> count;
+    return ++count < granted || granted == 0;
+}
+
+}  // namespace
+
+void *operator new(std::size_t bytes)
+{
+    if (is_granted())
+        if (void *at = std::malloc(bytes ? bytes : 1))
+            return at;
+    throw std::bad_alloc();
+}
+
+void operator delete(void *at) noexcept
+{
+    std::free(at);
+}
+
+void operator delete(void *at, std::size_t) noexcept
+{
+    std::free(at);
+}

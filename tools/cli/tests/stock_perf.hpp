@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Stock perf, each that `make setup` has got for the guests (PMUKIT_CACHE), with the libraries of
+// its own tree; and any command with what it says.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace pmukit::stock {
+
+struct Said {
+    int status = -1;
+    std::string text;  // both streams
+};
+
+inline Said run(const std::string &command)
+{
+    Said said;
+    FILE *pipe = ::popen((command + " 2>&1").c_str(), "r");
+    char chunk[4096];
+    while (size_t got = std::fread(chunk, 1, sizeof chunk, pipe))
+        said.text.append(chunk, got);
+    said.status = ::pclose(pipe);
+    return said;
+}
+
+constexpr const char *kKernels[] = {"6.1", "6.12", "7.2"};
+
+// "... perf ", for its words to follow. Empty: it is not there.
+inline std::string perf(const std::string &kernel)
+{
+    const char *cache = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
+    const std::string tree =
+        (cache ? std::string(cache) : std::string(home ? home : "") + "/.cache/pmukit") +
+        "/guests/" + kernel;
+    if (!std::filesystem::exists(tree + "/usr/bin/perf"))
+        return {};
+    return tree + "/lib64/ld-linux-x86-64.so.2 --library-path " + tree +
+           "/usr/lib/x86_64-linux-gnu " + tree + "/usr/bin/perf ";
+}
+
+// "perf6_12": what follows the name of a test
+inline std::string name_of(const char *kernel)
+{
+    std::string name = kernel;
+    name[name.find('.')] = '_';
+    return "perf" + name;
+}
+
+}  // namespace pmukit::stock
