@@ -13,6 +13,7 @@ KDIR    ?=
 ALL     ?=
 DESTDIR ?=
 PREFIX  ?= /usr
+BUILT   ?= $(BUILD)/tools
 JOBS    ?= $(shell nproc)
 export PMUKIT_CACHE := $(CACHE)
 
@@ -134,7 +135,7 @@ rooms:
 	@tools/scripts/rooms $(U)
 
 install:
-	cmake --install $(BUILD)/tools --prefix $(DESTDIR)$(PREFIX)
+	DESTDIR=$(DESTDIR) cmake --install $(BUILT) --prefix $(PREFIX)
 
 clean:
 	rm -rf $(BUILD)

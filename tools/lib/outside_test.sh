@@ -1,34 +1,66 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# outside_test.sh BUILD EXAMPLE MAKE_RECORDING [CXXFLAGS]: installs the build into a folder of its own,
-# builds the example there by find_package and by pkg-config, and expects the hot pages of a recording.
+# outside_test.sh BUILD EXAMPLE MAKE_RECORDING [CXXFLAGS]: `make install` of the build into a staging tree, as packagers do.
+# What is there is listed and compiles alone; the example is built by find_package and by pkg-config, and names the hot
+# pages of a recording. Nothing of it knows where the staging tree was.
 set -eu
 build=$1 example=$2 make_recording=$3 flags=${4:-}
+top=$(dirname "$0")/../..
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+root=$folder/root usr=$folder/root/usr
 
-cmake --install "$build" --prefix "$folder/usr" >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
-cmake -S "$example" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/usr" -DCMAKE_CXX_FLAGS="$flags" >"$folder/log" 2>&1 &&
-	cmake --build "$folder/build" >>"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+quietly() { "$@" >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }; }
+fail() { echo "$*"; exit 1; }
 
+quietly env -u MAKEFLAGS -u MAKELEVEL make -C "$top" install BUILT="$build" DESTDIR="$root" PREFIX=/usr
+
+# What a package has, and nothing outside the prefix
+[ "$(ls "$root")" = usr ] || fail "beside usr: $(ls "$root")"
+library=$(find "$usr" -name 'libpmukit.so.1')
+pc=$(find "$usr" -name libpmukit.pc)
+for file in bin/pmukit bin/pmukit-encode include/libpmukit/perfdata/reader.hpp include/libpmukit/pmukit/cxl_hmu.h \
+	share/doc/pmukit/rooms/lib.rst \
+	share/bash-completion/completions/pmukit "${library#"$usr"/}" "${pc#"$usr"/}"; do
+	[ -f "$usr/$file" ] || fail "not installed: $file"
+done
+for name in libpmukit.so libpmukit.a pmukitConfig.cmake pmukitConfigVersion.cmake pmukitTargets.cmake; do
+	[ -n "$(find "$usr" -name "$name")" ] || fail "not installed: $name"
+done
+strays=$(find "$usr" ! -name '*.rst' '(' -name '*_test*' -o -name '*fuzz*' -o -name '*bench*' -o -name '*model*' ')')
+[ -z "$strays" ] || fail "installed, but only for ourselves: $strays"
+! grep -rlIF "$folder" "$usr" >"$folder/log" || fail "knows the staging tree: $(cat "$folder/log")"
+"$usr/bin/pmukit" --version | grep -q '^pmukit ' || fail 'the installed pmukit does not start'
+
+# Headers need nothing but the tree: the C ones as C, all of the C++ ones together (each alone is built beside the library).
+for header in "$usr"/include/libpmukit/pmukit/*.h; do
+	quietly cc -fsyntax-only -Wall -Wextra -Werror -I "$usr/include/libpmukit" -x c "$header"
+done
+(cd "$usr/include/libpmukit" && find . -name '*.hpp' | sed 's|^\./\(.*\)|#include "\1"|') >"$folder/all.cpp"
+[ "$(wc -l <"$folder/all.cpp")" -ge 20 ] || fail 'hardly any headers'
+quietly c++ -std=c++20 -fsyntax-only -I "$usr/include/libpmukit" "$folder/all.cpp"
+
+quietly cmake -S "$example" -B "$folder/build" -DCMAKE_PREFIX_PATH="$usr" -DCMAKE_CXX_FLAGS="$flags"
+quietly cmake --build "$folder/build"
 "$make_recording" "$folder/perf.data"
 expected='0x3000 900 accesses
 0x1000 500 accesses
 0x2000 100 accesses'
 for program in hot_pages hot_pages_static; do
 	found=$("$folder/build/$program" "$folder/perf.data")
-	[ "$found" = "$expected" ] || { echo "$program said: $found"; exit 1; }
+	[ "$found" = "$expected" ] || fail "$program said: $found"
 done
 
-# pkg-config finds the same from a tree that is no system's.
-pc=$(dirname "$(find "$folder/usr" -name libpmukit.pc)")
-said=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs libpmukit)
+# pkg-config: the prefix of a system once the tree is one, and where it is until then.
+said=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs libpmukit)
 # shellcheck disable=SC2086
-c++ -std=c++20 $flags "$example/hot_pages.cpp" -o "$folder/by_pkg_config" $said
-found=$(LD_LIBRARY_PATH=$(PKG_CONFIG_PATH=$pc pkg-config --variable libdir libpmukit) "$folder/by_pkg_config" "$folder/perf.data")
-[ "$found" = "$expected" ] || { echo "by pkg-config: $found"; exit 1; }
+quietly c++ -std=c++20 $flags "$example/hot_pages.cpp" -o "$folder/by_pkg_config" $said
+found=$(LD_LIBRARY_PATH=$(dirname "$library") "$folder/by_pkg_config" "$folder/perf.data")
+[ "$found" = "$expected" ] || fail "by pkg-config: $found"
+prefix=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --variable prefix libpmukit)
+[ "$(readlink -f "$prefix")" = "$(readlink -f "$usr")" ] || fail "libpmukit.pc: prefix $prefix"
 
-library=$(find "$folder/usr" -name 'libpmukit.so.1')
-readelf -d "$library" | grep -q 'SONAME.*libpmukit\.so\.1]' || { echo 'wrong soname'; exit 1; }
+readelf -d "$library" | grep -q 'SONAME.*libpmukit\.so\.1]' || fail 'wrong soname'
+! readelf -d "$library" "$usr/bin/pmukit" | grep -E 'R(UN)?PATH' || fail 'a path of the build in a program'
 foreign=$(nm -D --defined-only "$library" | c++filt | grep -v 'pmukit::\|LIBPMUKIT_1' || true)
-[ -z "$foreign" ] || { echo "symbols that are not ours: $foreign"; exit 1; }
+[ -z "$foreign" ] || fail "symbols that are not ours: $foreign"
