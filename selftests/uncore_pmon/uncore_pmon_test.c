@@ -30,7 +30,7 @@
 #define TOUCHES_PER_MS		2
 #define HELD_UP_US		2000	/* longer than any work of perf and the driver takes */
 #define HELD_UP_PERCENT		2
-#define MOST_TRIES		30
+#define MOST_TRIES		10
 
 FIXTURE(uncore) {
 	char pci[PCI_NAME_BYTES];
