@@ -297,6 +297,27 @@ TEST(CacheQosScript, R30_CountsThatAreShortAreCorrected)
                 100000.0 * double(script.world().scale()), 100.0 * double(script.world().scale()));
 }
 
+// All traffic is local. A reading of local fails while its counter goes round: what it misses must
+// not turn up as remote.
+TEST(CacheQosScript, R30_WhatLocalMissesIsNotRemote)
+{
+    MachineShape shape = shape_of("tiny");
+    shape.mbm_start = (u64{1} << 24) - 5;
+    Script script(shape);
+    ASSERT_EQ(script.run("task 1 1\nmonitors 0\nwatch 1 0\nswitch 0 0\nrun 10\npass\n"), "");
+    const cache_qos_sim_fault fault = {CACHE_QOS_SIM_FAULT_UNAVAILABLE,
+                                       static_cast<u32>(script.world().machine().cpu(0).pqr),
+                                       CACHE_QOS_SIM_ANY,
+                                       1,  // occupancy is read first, then local
+                                       1,
+                                       0};
+    ASSERT_TRUE(cache_qos_sim_inject(script.world().machine().get(), &fault));
+    script.run("burst 0 100\nrun 10\npass\n");
+    EXPECT_EQ(script.run("burst 0 100\nrun 10\npass\nbytes monitor 1 4 = 0\n"), "");
+    EXPECT_TRUE(script.world().value(1, PMUKIT_CACHE_QOS_EVENT_LOCAL).status &
+                PMUKIT_CACHE_QOS_S_GAP);
+}
+
 TEST(CacheQosScript, R21_R37_EveryRmidIsOfUseAndNoneIsMistakenForAnother)
 {
     for (const char *profile : {"tiny", "hsw", "spr", "clx"}) {
