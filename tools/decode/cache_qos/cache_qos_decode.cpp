@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "decode/cache_qos/cache_qos_decode.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace pmukit::decode::cache_qos {
+namespace {
+
+constexpr std::string_view kEvents[] = {"?", "llc_occupancy", "total_bytes", "local_bytes",
+                                        "remote_bytes"};
+constexpr std::string_view kKinds[] = {"machine", "group", "task", "cpu", "cgroup"};
+constexpr std::string_view kBackends[] = {"other", "msr", "sim"};
+constexpr std::string_view kStatuses[] = {"partial", "dirty",     "unavailable", "error",  "unread",
+                                          "yielded", "uncertain", "gap",         "suspect"};
+
+uint64_t word(Bytes bytes, size_t index)
+{
+    return load_le<uint64_t>(bytes.data() + index * sizeof(uint64_t));
+}
+
+template <typename T>
+T field(uint64_t value, unsigned shift)
+{
+    return static_cast<T>(value >> shift);
+}
+
+template <size_t N>
+std::string_view name_of(const std::string_view (&names)[N], size_t index)
+{
+    return index < N ? names[index] : "?";
+}
+
+std::optional<Record> parse_header(Bytes bytes)
+{
+    const uint64_t format = word(bytes, PMUKIT_CACHE_QOS_H_FORMAT);
+    const uint64_t hardware = word(bytes, PMUKIT_CACHE_QOS_H_HARDWARE);
+    if (field<uint16_t>(format, PMUKIT_CACHE_QOS_FORMAT_VERSION_SHIFT) !=
+            PMUKIT_CACHE_QOS_VERSION ||
+        field<uint16_t>(format, PMUKIT_CACHE_QOS_FORMAT_BYTES_SHIFT) != kRecordBytes)
+        return std::nullopt;
+    Header header;
+    header.sequence = word(bytes, PMUKIT_CACHE_QOS_H_SEQUENCE);
+    header.domain = field<uint16_t>(format, PMUKIT_CACHE_QOS_FORMAT_DOMAIN_SHIFT);
+    header.backend = field<uint8_t>(format, PMUKIT_CACHE_QOS_FORMAT_BACKEND_SHIFT);
+    header.scale = word(bytes, PMUKIT_CACHE_QOS_H_SCALE);
+    header.start_ns = word(bytes, PMUKIT_CACHE_QOS_H_START);
+    header.rmids = field<uint32_t>(hardware, PMUKIT_CACHE_QOS_HARDWARE_RMIDS_SHIFT);
+    header.width = field<uint8_t>(hardware, PMUKIT_CACHE_QOS_HARDWARE_WIDTH_SHIFT);
+    header.cache_bytes = word(bytes, PMUKIT_CACHE_QOS_H_CACHE_BYTES);
+    header.lost = word(bytes, PMUKIT_CACHE_QOS_H_LOST);
+    return header;
+}
+
+// Zeros and noise are no readings.
+bool makes_sense(const Reading &reading)
+{
+    return reading.time_ns != 0 && reading.time_ns >> 63 == 0 && reading.event != 0 &&
+           reading.event < std::size(kEvents) && reading.kind < std::size(kKinds) &&
+           reading.status >> std::size(kStatuses) == 0;
+}
+
+std::optional<Record> parse_reading(Bytes bytes)
+{
+    const uint64_t what = word(bytes, PMUKIT_CACHE_QOS_R_WHAT);
+    const uint64_t state = word(bytes, PMUKIT_CACHE_QOS_R_STATE);
+    Reading reading;
+    reading.time_ns = word(bytes, PMUKIT_CACHE_QOS_R_TIME);
+    reading.sequence = word(bytes, PMUKIT_CACHE_QOS_R_SEQUENCE);
+    reading.monitor = field<uint32_t>(what, PMUKIT_CACHE_QOS_WHAT_MONITOR_SHIFT);
+    reading.domain = field<uint16_t>(what, PMUKIT_CACHE_QOS_WHAT_DOMAIN_SHIFT);
+    reading.event = field<uint8_t>(what, PMUKIT_CACHE_QOS_WHAT_EVENT_SHIFT);
+    reading.kind = field<uint8_t>(what, PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT);
+    reading.generation = field<uint32_t>(state, PMUKIT_CACHE_QOS_STATE_GENERATION_SHIFT);
+    reading.status = field<uint32_t>(state, PMUKIT_CACHE_QOS_STATE_STATUS_SHIFT);
+    reading.raw = word(bytes, PMUKIT_CACHE_QOS_R_RAW);
+    reading.bytes = word(bytes, PMUKIT_CACHE_QOS_R_BYTES);
+    reading.bound = word(bytes, PMUKIT_CACHE_QOS_R_BOUND);
+    reading.age_ns = word(bytes, PMUKIT_CACHE_QOS_R_AGE);
+    return makes_sense(reading) ? std::optional<Record>(reading) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Record> parse_record(Bytes bytes)
+{
+    if (bytes.size() < kRecordBytes)
+        return std::nullopt;
+    return word(bytes, PMUKIT_CACHE_QOS_H_MARK) == PMUKIT_CACHE_QOS_MARK ? parse_header(bytes)
+                                                                         : parse_reading(bytes);
+}
+
+std::string_view event_name(uint8_t event)
+{
+    return name_of(kEvents, event);
+}
+
+std::string_view kind_name(uint8_t kind)
+{
+    return name_of(kKinds, kind);
+}
+
+std::string_view backend_name(uint8_t backend)
+{
+    return name_of(kBackends, backend);
+}
+
+std::string_view status_name(uint32_t status)
+{
+    return name_of(kStatuses, static_cast<size_t>(std::countr_zero(status)));
+}
+
+void StreamDecoder::start(uint64_t offset)
+{
+    offset_ = offset;
+    skipped_bytes_ = 0;
+    carried_ = 0;
+}
+
+void StreamDecoder::skip(uint64_t bytes)
+{
+    if (!skipped_bytes_)
+        skipped_at_ = offset_;
+    skipped_bytes_ += bytes;
+    offset_ += bytes;
+}
+
+void StreamDecoder::report_skipped()
+{
+    if (skipped_bytes_)
+        sink_.skipped(skipped_at_, skipped_bytes_);
+    skipped_bytes_ = 0;
+}
+
+void StreamDecoder::take(Bytes bytes)
+{
+    const std::optional<Record> record = parse_record(bytes);
+    if (!record) {
+        skip(kRecordBytes);
+        return;
+    }
+    report_skipped();
+    if (const Header *header = std::get_if<Header>(&*record))
+        sink_.header(offset_, *header);
+    else
+        sink_.reading(offset_, std::get<Reading>(*record));
+    offset_ += kRecordBytes;
+}
+
+void StreamDecoder::data(Bytes bytes)
+{
+    // The rest of a record that began before there was anything to read.
+    if (carried_ == 0 && offset_ % kRecordBytes) {
+        const size_t rest = std::min<size_t>(kRecordBytes - offset_ % kRecordBytes, bytes.size());
+        skip(rest);
+        bytes = bytes.subspan(rest);
+    }
+    while (!bytes.empty()) {
+        if (carried_ == 0 && bytes.size() >= kRecordBytes) {
+            take(bytes.first(kRecordBytes));
+            bytes = bytes.subspan(kRecordBytes);
+            continue;
+        }
+        const size_t more = std::min(kRecordBytes - carried_, bytes.size());
+        std::memcpy(carry_.data() + carried_, bytes.data(), more);
+        carried_ += more;
+        bytes = bytes.subspan(more);
+        if (carried_ == kRecordBytes) {
+            carried_ = 0;
+            take(carry_);
+        }
+    }
+}
+
+void StreamDecoder::drop_carry()
+{
+    skip(carried_);
+    carried_ = 0;
+    report_skipped();
+}
+
+// Records are lost whole.
+void StreamDecoder::loss(uint64_t bytes)
+{
+    drop_carry();
+    offset_ += bytes;
+}
+
+void StreamDecoder::end()
+{
+    drop_carry();
+}
+
+bool looks_like_records(Bytes bytes)
+{
+    const std::optional<Record> first = parse_record(bytes);
+    if (!first)
+        return false;
+    if (std::holds_alternative<Header>(*first))
+        return true;
+    const std::optional<Record> second = parse_record(bytes.subspan(kRecordBytes));
+    const Reading *next = second ? std::get_if<Reading>(&*second) : nullptr;
+    return next && next->sequence == std::get<Reading>(*first).sequence + 1;
+}
+
+std::optional<Bytes> words_of_raw(Bytes raw)
+{
+    constexpr size_t kTagAt = offsetof(pmukit_raw_header, tag);
+    if (raw.size() < sizeof(pmukit_raw_header) ||
+        load_le<uint32_t>(raw.data() + kTagAt) != PMUKIT_RAW_TAG_CACHE_QOS)
+        return std::nullopt;
+    return raw.subspan(sizeof(pmukit_raw_header));
+}
+
+bool SequenceAccount::note(uint64_t sequence)
+{
+    if (last_ && sequence <= *last_) {
+        duplicates_++;
+        return false;
+    }
+    if (last_)
+        missing_ += sequence - *last_ - 1;
+    last_ = sequence;
+    return true;
+}
+
+}  // namespace pmukit::decode::cache_qos

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Records of cache_qos_aux from bytes. Format: include/uapi/pmukit/cache_qos.h. Headers and
+// readings are 64 bytes each and lie at multiples of that in the stream: what is damaged is one
+// record, and the next is where it has to be.
+#pragma once
+
+#include <pmukit/cache_qos.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+#include "base/bytes.hpp"
+#include "decode/decode.hpp"
+
+namespace pmukit::decode::cache_qos {
+
+constexpr size_t kRecordBytes = PMUKIT_CACHE_QOS_RECORD_BYTES;
+
+// What holds for the readings that follow.
+struct Header {
+    uint64_t sequence = 0;
+    uint16_t domain = 0;
+    uint8_t backend = 0;  // PMUKIT_CACHE_QOS_BACKEND_*
+    uint64_t scale = 0;   // bytes of a unit
+    uint64_t start_ns = 0;
+    uint32_t rmids = 0;
+    uint8_t width = 0;  // bits of a bandwidth counter
+    uint64_t cache_bytes = 0;
+    uint64_t lost = 0;  // records, since the event was opened
+};
+
+struct Reading {
+    uint64_t time_ns = 0;
+    uint64_t sequence = 0;
+    uint32_t monitor = 0;
+    uint16_t domain = 0;
+    uint8_t event = 0;  // PMUKIT_CACHE_QOS_EVENT_*
+    uint8_t kind = 0;   // PMUKIT_CACHE_QOS_KIND_*
+    uint32_t generation = 0;
+    uint32_t status = 0;  // PMUKIT_CACHE_QOS_S_*
+    uint64_t raw = 0;     // in units
+    uint64_t bytes = 0;
+    uint64_t bound = 0;  // occupancy: the truth is at most so much less
+    uint64_t age_ns = 0;
+};
+
+using Record = std::variant<Header, Reading>;
+
+// nullopt: fewer than kRecordBytes, or no record of a version that is known.
+std::optional<Record> parse_record(Bytes bytes);
+
+// Names as perf and people have them; "?" where there is none.
+std::string_view event_name(uint8_t event);
+std::string_view kind_name(uint8_t kind);
+std::string_view backend_name(uint8_t backend);
+// Of the lowest bit that is set.
+std::string_view status_name(uint32_t status);
+
+class Sink {
+public:
+    virtual ~Sink() = default;
+    virtual void header(uint64_t offset, const Header &header) = 0;
+    virtual void reading(uint64_t offset, const Reading &reading) = 0;
+    // Bytes at this offset of the stream that are part of no record.
+    virtual void skipped(uint64_t offset, uint64_t bytes) = 0;
+};
+
+class StreamDecoder final : public Decoder {
+public:
+    explicit StreamDecoder(Sink &sink) : sink_(sink) {}
+
+    void start(uint64_t offset) override;
+    void data(Bytes bytes) override;
+    void loss(uint64_t bytes) override;
+    void end() override;
+
+private:
+    void take(Bytes record);
+    void skip(uint64_t bytes);
+    void report_skipped();
+    void drop_carry();
+
+    Sink &sink_;
+    uint64_t offset_ = 0;                          // of the first byte not consumed
+    uint64_t skipped_at_ = 0, skipped_bytes_ = 0;  // not reported yet
+    size_t carried_ = 0;                           // bytes of carry_
+    std::array<std::byte, kRecordBytes> carry_{};
+};
+
+// Do these bytes begin like records? For streams whose PMU nobody knows by name.
+bool looks_like_records(Bytes bytes);
+
+// The record inside the raw payload of a sample. nullopt: it is not ours.
+std::optional<Bytes> words_of_raw(Bytes raw);
+
+// What the numbers say about missing records. One for each event of a CPU.
+class SequenceAccount {
+public:
+    // False: this record came before (stock perf's reader can write a burst twice).
+    bool note(uint64_t sequence);
+
+    uint64_t missing() const { return missing_; }
+    uint64_t duplicates() const { return duplicates_; }
+
+private:
+    std::optional<uint64_t> last_;
+    uint64_t missing_ = 0, duplicates_ = 0;
+};
+
+}  // namespace pmukit::decode::cache_qos

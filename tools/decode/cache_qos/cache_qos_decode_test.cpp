@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Records are laid out here word by word; what the decoder finds is held against what they were
+// made from.
+#include "decode/cache_qos/cache_qos_decode.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "decode/cache_qos/cache_qos_series.hpp"
+
+namespace pmukit::decode::cache_qos {
+namespace {
+
+using Stream = std::vector<std::byte>;
+
+void put(Stream &to, std::initializer_list<uint64_t> words)
+{
+    for (uint64_t word : words)
+        for (int shift = 0; shift < 64; shift += 8)
+            to.push_back(static_cast<std::byte>(word >> shift));
+}
+
+void put_header(Stream &to, uint64_t sequence, uint64_t lost = 0)
+{
+    put(to, {0xf1534f5148434143, sequence, uint64_t{2} << 48 | uint64_t{3} << 32 | 64 << 16 | 1,
+             65536, 1000, uint64_t{32} << 32 | 256, 1 << 24, lost});
+}
+
+void put_reading(Stream &to, uint64_t sequence, uint64_t time, uint64_t bytes, uint64_t event = 1,
+                 uint64_t status = 0)
+{
+    put(to, {time, sequence, uint64_t{1} << 56 | event << 48 | uint64_t{3} << 32 | 7,
+             status << 32 | 5, bytes / 65536, bytes, 4096, 250});
+}
+
+class Found final : public Sink {
+public:
+    void header(uint64_t offset, const Header &header) override
+    {
+        offsets.push_back(offset);
+        headers.push_back(header);
+    }
+    void reading(uint64_t offset, const Reading &reading) override
+    {
+        offsets.push_back(offset);
+        readings.push_back(reading);
+    }
+    void skipped(uint64_t offset, uint64_t bytes) override { skips.emplace_back(offset, bytes); }
+
+    std::vector<uint64_t> offsets;
+    std::vector<Header> headers;
+    std::vector<Reading> readings;
+    std::vector<std::pair<uint64_t, uint64_t>> skips;
+};
+
+using Skips = std::vector<std::pair<uint64_t, uint64_t>>;
+
+Found decoded(const Stream &stream, size_t piece = SIZE_MAX, uint64_t start = 0)
+{
+    Found found;
+    StreamDecoder decoder(found);
+    decoder.start(start);
+    for (Bytes rest(stream); !rest.empty();) {
+        const size_t size = std::min(piece, rest.size());
+        decoder.data(rest.first(size));
+        rest = rest.subspan(size);
+    }
+    decoder.end();
+    return found;
+}
+
+TEST(CacheQosDecode, HasEachFieldOfAHeader)
+{
+    Stream stream;
+    put_header(stream, 9, 4);
+    const Found found = decoded(stream);
+    ASSERT_EQ(found.headers.size(), 1U);
+    const Header &header = found.headers[0];
+    EXPECT_EQ(header.sequence, 9U);
+    EXPECT_EQ(header.domain, 3U);
+    EXPECT_EQ(header.backend, PMUKIT_CACHE_QOS_BACKEND_SIM);
+    EXPECT_EQ(header.scale, 65536U);
+    EXPECT_EQ(header.start_ns, 1000U);
+    EXPECT_EQ(header.rmids, 256U);
+    EXPECT_EQ(header.width, 32U);
+    EXPECT_EQ(header.cache_bytes, 1U << 24);
+    EXPECT_EQ(header.lost, 4U);
+}
+
+TEST(CacheQosDecode, HasEachFieldOfAReading)
+{
+    Stream stream;
+    put_reading(stream, 10, 2000, 655360, 2, 0x101);
+    const Found found = decoded(stream);
+    ASSERT_EQ(found.readings.size(), 1U);
+    const Reading &reading = found.readings[0];
+    EXPECT_EQ(reading.time_ns, 2000U);
+    EXPECT_EQ(reading.sequence, 10U);
+    EXPECT_EQ(reading.monitor, 7U);
+    EXPECT_EQ(reading.domain, 3U);
+    EXPECT_EQ(reading.event, PMUKIT_CACHE_QOS_EVENT_TOTAL);
+    EXPECT_EQ(reading.kind, PMUKIT_CACHE_QOS_KIND_GROUP);
+    EXPECT_EQ(reading.generation, 5U);
+    EXPECT_EQ(reading.status, 0x101U);
+    EXPECT_EQ(reading.raw, 10U);
+    EXPECT_EQ(reading.bytes, 655360U);
+    EXPECT_EQ(reading.bound, 4096U);
+    EXPECT_EQ(reading.age_ns, 250U);
+}
+
+TEST(CacheQosDecode, EveryPrefixIsItsWholeRecords)
+{
+    Stream stream;
+    put_header(stream, 0);
+    put_reading(stream, 1, 100, 65536);
+    put_reading(stream, 2, 200, 65536);
+    for (size_t size = 0; size <= stream.size(); size++) {
+        const Found found = decoded(Stream(stream.begin(), stream.begin() + long(size)));
+        EXPECT_EQ(found.offsets.size(), size / kRecordBytes);
+        const size_t rest = size % kRecordBytes;
+        EXPECT_EQ(found.skips, rest ? Skips({{size - rest, rest}}) : Skips()) << size;
+    }
+}
+
+TEST(CacheQosDecode, PiecesDoNotMatter)
+{
+    Stream stream;
+    put_header(stream, 0);
+    for (uint64_t i = 1; i < 20; i++)
+        put_reading(stream, i, 100 * i, 65536 * i);
+    stream[5 * kRecordBytes + 22] = std::byte{0x77};  // no such event
+    const Found whole = decoded(stream);
+    EXPECT_EQ(whole.skips, Skips({{5 * kRecordBytes, kRecordBytes}}));
+    for (size_t piece : {1, 7, 63, 64, 65, 128, 200}) {
+        const Found found = decoded(stream, piece);
+        EXPECT_EQ(found.offsets, whole.offsets) << piece;
+        EXPECT_EQ(found.skips, whole.skips) << piece;
+    }
+}
+
+TEST(CacheQosDecode, BeginsWhereRecordsBegin)
+{
+    Stream stream(40);
+    put_reading(stream, 1, 100, 65536);
+    for (size_t piece : {SIZE_MAX, size_t{1}, size_t{33}}) {
+        const Found found = decoded(stream, piece, 6 * kRecordBytes + 24);
+        EXPECT_EQ(found.skips, Skips({{6 * kRecordBytes + 24, 40}}));
+        EXPECT_EQ(found.offsets, std::vector<uint64_t>{7 * kRecordBytes});
+    }
+}
+
+TEST(CacheQosDecode, ALossBreaksARecord)
+{
+    Stream stream;
+    put_reading(stream, 1, 100, 65536);
+    Found found;
+    StreamDecoder decoder(found);
+    decoder.start(0);
+    decoder.data(Bytes(stream).first(20));
+    decoder.loss(3 * kRecordBytes - 20);
+    decoder.data(stream);
+    decoder.end();
+    EXPECT_EQ(found.skips, Skips({{0, 20}}));
+    EXPECT_EQ(found.offsets, std::vector<uint64_t>{3 * kRecordBytes});
+}
+
+TEST(CacheQosDecode, ZerosAndNoiseAreNoRecords)
+{
+    for (size_t at : {0, 1, 2, 3}) {
+        Stream stream;
+        put_reading(stream, 1, 100, 65536);
+        const size_t byte[] = {7, 22, 23, 30};  // time, event, kind, status
+        stream[byte[at]] = std::byte{0xff};
+        EXPECT_EQ(decoded(stream).readings.size(), 0U) << at;
+    }
+    EXPECT_EQ(decoded(Stream(kRecordBytes)).skips, Skips({{0, kRecordBytes}}));
+    Stream newer;
+    put_header(newer, 1);
+    newer[16] = std::byte{2};
+    EXPECT_EQ(decoded(newer).headers.size(), 0U);
+    Stream larger;
+    put_header(larger, 1);
+    larger[18] = std::byte{128};
+    EXPECT_EQ(decoded(larger).headers.size(), 0U);
+}
+
+TEST(CacheQosDecode, KnowsItsOwn)
+{
+    Stream header, readings, apart;
+    put_header(header, 5);
+    put_reading(readings, 5, 100, 1);
+    put_reading(readings, 6, 100, 1);
+    put_reading(apart, 5, 100, 1);
+    put_reading(apart, 7, 100, 1);
+    EXPECT_TRUE(looks_like_records(header));
+    EXPECT_TRUE(looks_like_records(readings));
+    EXPECT_FALSE(looks_like_records(apart));
+    EXPECT_FALSE(looks_like_records(Bytes(readings).first(100)));
+    EXPECT_FALSE(looks_like_records(Bytes(header).first(63)));
+    EXPECT_FALSE(looks_like_records({}));
+}
+
+TEST(CacheQosDecode, FindsTheWordsOfASample)
+{
+    Stream raw(8);
+    for (char c : {'C', 'Q', 'O', 'S'})
+        raw.push_back(static_cast<std::byte>(c));
+    put_header(raw, 1);
+    const std::optional<Bytes> words = words_of_raw(raw);
+    ASSERT_TRUE(words);
+    EXPECT_TRUE(parse_record(*words));
+    raw[8] = std::byte{'c'};
+    EXPECT_FALSE(words_of_raw(raw));
+    EXPECT_FALSE(words_of_raw(Bytes(raw).first(11)));
+}
+
+TEST(CacheQosDecode, HasNames)
+{
+    EXPECT_EQ(event_name(1), "llc_occupancy");
+    EXPECT_EQ(event_name(4), "remote_bytes");
+    EXPECT_EQ(event_name(5), "?");
+    EXPECT_EQ(kind_name(0), "machine");
+    EXPECT_EQ(kind_name(4), "cgroup");
+    EXPECT_EQ(backend_name(2), "sim");
+    EXPECT_EQ(backend_name(9), "?");
+    EXPECT_EQ(status_name(PMUKIT_CACHE_QOS_S_PARTIAL | PMUKIT_CACHE_QOS_S_GAP), "partial");
+    EXPECT_EQ(status_name(PMUKIT_CACHE_QOS_S_SUSPECT), "suspect");
+    EXPECT_EQ(status_name(0), "?");
+}
+
+TEST(CacheQosSequence, CountsWhatIsMissingAndWhatComesAgain)
+{
+    SequenceAccount account;
+    for (uint64_t sequence : {100, 101, 105, 106})
+        EXPECT_TRUE(account.note(sequence));
+    for (uint64_t sequence : {106, 101})
+        EXPECT_FALSE(account.note(sequence));
+    EXPECT_EQ(account.missing(), 3U);
+    EXPECT_EQ(account.duplicates(), 2U);
+}
+
+Reading reading_of(uint8_t event, uint64_t time, uint64_t bytes, uint32_t generation = 1)
+{
+    Reading reading;
+    reading.event = event;
+    reading.time_ns = time;
+    reading.bytes = bytes;
+    reading.generation = generation;
+    reading.kind = PMUKIT_CACHE_QOS_KIND_TASK;
+    reading.bound = bytes / 2;
+    reading.age_ns = time / 10;
+    reading.status = event;
+    return reading;
+}
+
+TEST(CacheQosSeries, AGaugeIsWhatItIs)
+{
+    Series series;
+    EXPECT_EQ(series.summary().max, 0U);
+    for (uint64_t bytes : {50, 10, 40, 20})
+        series.add(reading_of(1, bytes, bytes, bytes == 40 ? 2 : 1));
+    EXPECT_EQ(series.summary().min, 10U);
+    EXPECT_EQ(series.summary().median, 20U);
+    EXPECT_EQ(series.summary().max, 50U);
+    EXPECT_EQ(series.last_bytes(), 20U);
+    EXPECT_EQ(series.max_bound(), 25U);
+    EXPECT_EQ(series.max_age_ns(), 5U);
+    EXPECT_EQ(series.generations(), 2U);
+    EXPECT_EQ(series.kind(), PMUKIT_CACHE_QOS_KIND_TASK);
+    EXPECT_EQ(series.status(), 1U);
+    EXPECT_FALSE(series.is_count());
+    EXPECT_EQ(series.grown(), 0U);
+}
+
+TEST(CacheQosSeries, ACountIsWhatItGrowsASecond)
+{
+    Series series;
+    constexpr uint64_t kMs = 1'000'000;
+    for (auto [time, bytes] : {std::pair<uint64_t, uint64_t>{0, 5},
+                               {500, 105},
+                               {1500, 1105},
+                               {1500, 1200},
+                               {1600, 1100},
+                               {1700, 1000}})
+        series.add(reading_of(2, time * kMs, bytes));
+    EXPECT_EQ(series.levels(), (std::vector<uint64_t>{200, 1000, 0, 0, 0}));
+    EXPECT_EQ(series.summary().median, 0U);
+    EXPECT_EQ(series.summary().max, 1000U);
+    EXPECT_EQ(series.grown(), 995U);
+    EXPECT_TRUE(series.is_count());
+    Series large;
+    large.add(reading_of(2, 0, 0));
+    large.add(reading_of(2, 1'000'000'000, uint64_t{1} << 62));
+    EXPECT_EQ(large.summary().max, uint64_t{1} << 62);
+}
+
+TEST(CacheQosSeries, ColumnsHaveTheLargestOfEach)
+{
+    EXPECT_EQ(columns_of({1, 5, 2, 3, 9, 1}, 3), (std::vector<uint64_t>{5, 3, 9}));
+    EXPECT_EQ(columns_of({1, 2}, 3), (std::vector<uint64_t>{1, 2}));
+    EXPECT_EQ(columns_of({}, 3), std::vector<uint64_t>{});
+    EXPECT_EQ(columns_of({1, 2, 3, 4, 5}, 2), (std::vector<uint64_t>{3, 5}));
+}
+
+}  // namespace
+}  // namespace pmukit::decode::cache_qos
