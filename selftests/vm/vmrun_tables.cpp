@@ -750,7 +750,7 @@ Scenario uncore_pmon_scenario(std::string_view name, std::string_view function =
 Scenario uncore_pmon_traffic(std::string_view name)
 {
     Scenario traffic = uncore_pmon_scenario(name);
-    traffic.routine = {"6.12"};
+    traffic.routine = {"7.2"};
     traffic.steps = {{"discover", "/selftests/uncore_pmon/discover.sh", 60},
                      {"traffic", "/selftests/uncore_pmon/traffic.sh", 120}};
     traffic.judgements = {
@@ -782,7 +782,7 @@ Scenario uncore_pmon_wrap()
 {
     Scenario wrap = uncore_pmon_scenario(
         "wrap", "uncore_pmon --serves 00:10.0 --width 32 --below-wrap 1000 --global-mmio");
-    wrap.routine = {"6.12"};
+    wrap.routine = {"6.1"};
     wrap.steps = {
         {"uncore_pmon_test",
          "uncore_pmon_test -T shares_counters_fairly -T shares_clocks_without_a_gap", 300},
@@ -796,6 +796,7 @@ Scenario uncore_pmon_shared()
 {
     Scenario shared = uncore_pmon_scenario("shared");
     shared.steady = true;
+    shared.routine = {"6.12"};
     shared.steps = {{"perf_stat", "/selftests/uncore_pmon/perf_stat.sh shared", 120},
                     {"shares", "uncore_pmon_test -t shares_counters_fairly", 120}};
     shared.judgements = {{"a turn costs three register accesses and no freeze",
