@@ -362,11 +362,11 @@ static bool imc_name_char(char c)
 }
 
 /*
- * Appends a name that is to be one of a file, up to an @. No dots: NAME.scale is a file as well.
+ * Appends a name that is to be one of a file, up to @end. No dots: NAME.scale is a file as well.
  */
-static bool imc_name_add(char *name, u32 *length, const char *more)
+static bool imc_name_add(char *name, u32 *length, const char *more, char end)
 {
-	for (; *more && *more != '@'; more++) {
+	for (; *more && *more != end; more++) {
 		if (!imc_name_char(*more) || *length >= IMC_NAME_BYTES - 1)
 			return false;
 		name[(*length)++] = *more;
@@ -432,8 +432,8 @@ static const char *imc_event_parse(const struct imc_fdt *fdt, u32 node,
 	*event = (struct imc_event_desc) { .scale = defaults->scale, .unit = defaults->unit };
 	if (!imc_node_text(fdt, node, "event-name", IMC_NAME_BYTES, &name) || !name)
 		return "an event without event-name";
-	if (!imc_name_add(event->name, &length, defaults->prefix) ||
-	    !imc_name_add(event->name, &length, name))
+	if (!imc_name_add(event->name, &length, defaults->prefix, '\0') ||
+	    !imc_name_add(event->name, &length, name, '\0'))
 		return "the event's name is too long, or has other than letters, digits, _ and -";
 	if (imc_unit_has_event(catalog, unit, event->name))
 		return "the unit has an event of that name already";
@@ -561,7 +561,7 @@ static const char *imc_unit_parse(const struct imc_fdt *fdt, u32 node, const cha
 	if (*skipped)
 		return NULL;
 
-	if (!imc_name_add(unit->name, &length, name) || !length)
+	if (!imc_name_add(unit->name, &length, name, '@') || !length)
 		return "the unit's name is too long, or has other than letters, digits, _ and -";
 	wrong = imc_unit_among(unit, catalog);
 	if (!wrong)

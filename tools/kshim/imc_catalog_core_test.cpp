@@ -380,6 +380,10 @@ INSTANTIATE_TEST_SUITE_P(
                 {.name = [](Tree &tree) { tree.text("event-name", "A.scale"); }},
                 "/imc-counters/events@0/event@118: the event's name is too long, or has other than "
                 "letters, digits, _ and -"},
+        Refused{"name_has_an_at",
+                {.name = [](Tree &tree) { tree.text("event-name", "@1"); }},
+                "/imc-counters/events@0/event@118: the event's name is too long, or has other than "
+                "letters, digits, _ and -"},
         Refused{"name_too_long_with_prefix",
                 {.name = [](Tree &tree) { tree.text("event-name", std::string(39, 'A')); }},
                 "/imc-counters/events@0/event@118: the event's name is too long, or has other than "
