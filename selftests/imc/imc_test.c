@@ -292,6 +292,50 @@ TEST_F(imc, nest_counts_what_the_book_says)
 	}
 }
 
+/*
+ * Counters are words of 64 bits that only grow; an event is a difference modulo 2^64. The control block's command
+ * 3 sets them to 0, so that the difference runs below 0, and what follows is exact again.
+ */
+#define COMMAND	"/sys/kernel/debug/imc/imc_cmd_0"
+
+static bool clear_counters(void)
+{
+	long long end = now_ms() + 10000, command = 3;
+
+	if (write_text(COMMAND, "3"))
+		return false;
+	while (!read_number(COMMAND, &command) && command == 3 && now_ms() < end)
+		usleep(1000);
+	return command == 0;
+}
+
+TEST_F(imc, counts_are_differences_over_the_end_of_a_word)
+{
+	struct pmu_event *event = &self->events[0];
+	long long before, first, second;
+
+	ASSERT_EQ(counter_open(event, "nest_powerbus0", "PM_PB_CYC", -1, 0), 0);
+	ASSERT_EQ(pmu_event_enable(event), 0);
+	usleep(300000);
+	ASSERT_EQ(pmu_event_disable(event), 0);
+	pmu_event_close(event);
+
+	ASSERT_EQ(counter_open(event, "nest_powerbus0", "PM_PB_CYC", -1, 0), 0);
+	ASSERT_EQ(pmu_event_enable(event), 0);
+	ASSERT_TRUE(clear_counters());
+	ASSERT_EQ(pmu_event_disable(event), 0);
+	first = counter_read(event);
+	before = book_number("chip", 0, "PM_PB_CYC");
+	EXPECT_LT(first, 0);
+	ASSERT_EQ(pmu_event_enable(event), 0);
+	usleep(50000);
+	ASSERT_EQ(pmu_event_disable(event), 0);
+	second = counter_read(event);
+	TH_LOG("%lld, then %lld", first, second);
+	EXPECT_GT(second, first);
+	EXPECT_EQ(second - first, book_number("chip", 0, "PM_PB_CYC") - before);
+}
+
 /* Of the book itself: time is divided among its counters and nothing is left over. */
 TEST_F(imc, the_book_of_a_core_adds_up)
 {

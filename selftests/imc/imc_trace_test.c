@@ -4,6 +4,7 @@
  * delivered or counted as lost, and samples belong to the code, the mode and the thread that ran.
  */
 #define _GNU_SOURCE
+#include <endian.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -189,6 +190,84 @@ TEST_F(imc_trace, counts_what_perf_loses)
 	EXPECT_EQ(tally.written, self->trace.samples + tally.lost + self->trace.perf_lost);
 	EXPECT_EQ(s.gaps, self->trace.perf_lost);
 	EXPECT_EQ(s.missing, tally.lost + self->trace.perf_lost);
+	EXPECT_EQ(s.damaged, 0);
+	EXPECT_EQ(s.backwards, 0);
+}
+
+/*
+ * An AUX area that nobody reads until the engine has gone round in its own buffer: the newest records are
+ * there, the overwritten ones are counted.
+ */
+#define AUX_PAGES	4
+#define ROUND		4096	/* records of the engine's buffer */
+
+struct stream {
+	uint64_t number, tb, missing;
+	long long records;
+	unsigned int damaged, backwards;
+};
+
+static void follow_stream(struct stream *s, const uint64_t *record)
+{
+	uint64_t tb = be64toh(record[0]), number = be64toh(record[6]);
+
+	s->damaged += (tb & ((1ULL << 42) - 1)) != be64toh(record[7]);
+	if (s->records++) {
+		s->backwards += tb <= s->tb || number <= s->number;
+		s->missing += number - s->number - 1;
+	}
+	s->tb = tb;
+	s->number = number;
+}
+
+static void read_stream(struct pmu_event *event, struct stream *s)
+{
+	static uint64_t words[AUX_PAGES * 65536 / 8];
+	size_t bytes;
+
+	while ((bytes = pmu_event_aux(event, words, sizeof(words))) > 0) {
+		s->damaged += bytes % 64 != 0;
+		for (size_t at = 0; at < bytes / 64; at++)
+			follow_stream(s, words + at * 8);
+	}
+}
+
+static void wait_records(int cpu, long long records)
+{
+	long long end = now_ms() + 120000, until = book_number("cpu", cpu, "records") + records;
+
+	while (book_number("cpu", cpu, "records") < until && now_ms() < end)
+		usleep(POLL_US);
+}
+
+TEST_F_TIMEOUT(imc_trace, aux_area_has_the_newest_after_a_wrap, 300)
+{
+	struct perf_event_attr attr;
+	struct stream s = {};
+	struct tally tally;
+	pid_t child = child_that(burn, NULL);
+
+	ASSERT_EQ(trace_attr(&attr), 0);
+	ASSERT_EQ(pmu_event_open(&self->trace.events[0], &attr, -1, 0), 0);
+	self->trace.nr = 1;
+	ASSERT_EQ(pmu_event_map(&self->trace.events[0], 16, AUX_PAGES), 0);
+	tally_now(&tally);
+	ASSERT_EQ(pmu_event_enable(&self->trace.events[0]), 0);
+	wait_records(0, ROUND + ROUND / 2);
+	for (int i = 0; i < 100; i++) {
+		read_stream(&self->trace.events[0], &s);
+		wait_records(0, 2);
+	}
+	ASSERT_EQ(pmu_event_disable(&self->trace.events[0]), 0);
+	read_stream(&self->trace.events[0], &s);
+	end_child(child);
+	tally_since(&tally);
+	TH_LOG("written %lld, in the area %lld, lost %lld", tally.written, s.records, tally.lost);
+	EXPECT_GT(tally.lost, ROUND / 4);
+	EXPECT_GT(s.records, ROUND / 2);
+	EXPECT_EQ(tally.written, s.records + tally.lost);
+	EXPECT_EQ(tally.handed, s.records);
+	EXPECT_LE(s.missing, tally.lost);
 	EXPECT_EQ(s.damaged, 0);
 	EXPECT_EQ(s.backwards, 0);
 }

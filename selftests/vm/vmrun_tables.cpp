@@ -998,6 +998,14 @@ Scenario imc_life(std::string_view name, std::string_view smp,
     return life;
 }
 
+Scenario imc_faults()
+{
+    Scenario faults;
+    faults.name = "faults";
+    faults.steps = {{"faults", "PMUKIT_ENGINE=/lib/vmrun/imc_engine.ko imc_faults_test", 300}};
+    return faults;
+}
+
 // The engine samples ten times as often as it would: what a sample costs stands out.
 Scenario imc_bench()
 {
@@ -1023,6 +1031,7 @@ UnitSpec imc()
                      "selftests/imc/imc_test",
                      "selftests/imc/imc_trace_test",
                      "selftests/imc/imc_life_test",
+                     "selftests/imc/imc_faults_test",
                      "selftests/imc/imc_bench"};
     unit.files = {"selftests/lib/tap.sh",
                   "selftests/imc/abi_paths.sh",
@@ -1036,6 +1045,7 @@ UnitSpec imc()
                   imc_counters("counters-arm64", kTwoCores, kArm64Kernels),
                   imc_life("life", kTwoChips, kX86Kernels),
                   imc_life("life-arm64", kTwoCores, kArm64Kernels),
+                  imc_faults(),
                   imc_bench()};
     unit.demo = imc_commands("demo");
     return unit;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Catalogues that cannot be true: the engine does not load, one line of the log names the node, nothing is
+ * registered, and the right one is taken after it. PMUKIT_ENGINE: the file of imc_engine.ko.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "imc_book.h"
+#include "imc_counter.h"
+#include "kselftest_harness.h"
+#include "pmu_machine.h"
+
+#define CATALOG		"/lib/firmware/pmukit/imc-power9.dtb"
+#define MAX_BYTES	0x10000
+
+/* Bytes of the catalogue, once in it, and as many others */
+struct damage {
+	const char *find, *put;
+	size_t length;
+	const char *node, *said;
+};
+
+#define DAMAGE(find, put, node, said)	{ find, put, sizeof(find) - 1, node, said }
+
+static const struct damage damages[] = {
+	DAMAGE("\xd0\x0d\xfe\xed", "\xd0\x0d\xfe\xee", "/", "not a flattened device tree"),
+	DAMAGE("ibm,opal-in-memory-counters", "ibm,opal-in-memory-counterz", "/", "no node is compatible"),
+	DAMAGE("events-prefix", "events-prefiy", "/imc-counters/mcs01@118", "without events-prefix"),
+	/* Not the end of cb_offset. */
+	DAMAGE("\0offset", "\0offsez", "/imc-counters/mcs01@118", "without offset"),
+	DAMAGE("event-name", "event-namf", "/imc-counters/nest-mcs01-events/event@0", "without event-name"),
+	DAMAGE("32MHZ_CYC", "32MHZ/CYC", "/imc-counters/core-thread-events/event@8", "other than letters"),
+	DAMAGE("RD_DISP_PORT23", "RD_DISP_PORT01", "/imc-counters/nest-mcs01-events/event@10",
+	       "of that name already"),
+	DAMAGE("thread@0", "core@000", "/imc-counters/core@000", "of that name already"),
+};
+
+static const size_t lengths[] = { 0, 1, 39, 40, 400 };
+
+FIXTURE(imc_faults)
+{
+	char good[MAX_BYTES], bad[MAX_BYTES];
+	size_t bytes;
+	int log;
+};
+
+static size_t read_all(const char *path, char *content)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = file < 0 ? 0 : read(file, content, MAX_BYTES);
+
+	close(file);
+	return got > 0 ? got : 0;
+}
+
+static bool write_all(const char *path, const char *content, size_t bytes)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	bool whole = file >= 0 && write(file, content, bytes) == (ssize_t)bytes;
+
+	close(file);
+	return whole;
+}
+
+FIXTURE_SETUP(imc_faults)
+{
+	if (!getenv("PMUKIT_ENGINE"))
+		SKIP(return, "PMUKIT_ENGINE says which module");
+	if (!book_is_there())
+		SKIP(return, "no engine");
+	self->bytes = read_all(CATALOG, self->good);
+	ASSERT_GT(self->bytes, 400);
+	ASSERT_LT(self->bytes, MAX_BYTES);
+	self->log = log_open();
+	ASSERT_GE(self->log, 0);
+	ASSERT_EQ(module_unload("imc_engine"), 0);
+}
+
+/* All works as before. */
+FIXTURE_TEARDOWN(imc_faults)
+{
+	struct pmu_event event = { .fd = -1 };
+
+	close(self->log);
+	EXPECT_TRUE(write_all(CATALOG, self->good, self->bytes));
+	EXPECT_EQ(module_load(getenv("PMUKIT_ENGINE")), 0);
+	EXPECT_EQ(counter_open(&event, "core_imc", "CPM_CCYC", -1, 0), 0);
+	pmu_event_close(&event);
+}
+
+struct wanted {
+	const char *node, *said;
+};
+
+static bool is_wanted(const char *line, const void *data)
+{
+	const struct wanted *wanted = data;
+	const char *node = strstr(line, "imc-power9.dtb: ");
+
+	if (!node)
+		return false;
+	node += strlen("imc-power9.dtb: ");
+	return !strncmp(node, wanted->node, strlen(wanted->node)) && strstr(line, wanted->said);
+}
+
+static bool any(const char *line, const void *data)
+{
+	return false;
+}
+
+static bool damage_it(char *content, size_t bytes, const struct damage *damage)
+{
+	char *at = memmem(content, bytes, damage->find, damage->length);
+
+	if (!at)
+		return false;
+	memcpy(at, damage->put, damage->length);
+	return true;
+}
+
+TEST_F_TIMEOUT(imc_faults, a_damaged_catalogue_is_refused_with_its_node, 120)
+{
+	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		const struct damage *damage = &damages[i];
+		const struct wanted wanted = { damage->node, damage->said };
+
+		memcpy(self->bad, self->good, self->bytes);
+		ASSERT_TRUE(damage_it(self->bad, self->bytes, damage)) TH_LOG("%s", damage->said);
+		ASSERT_TRUE(write_all(CATALOG, self->bad, self->bytes));
+		log_count(self->log, any, NULL);
+		EXPECT_EQ(module_load(getenv("PMUKIT_ENGINE")), -EINVAL) TH_LOG("%s", damage->said);
+		EXPECT_EQ(log_count(self->log, is_wanted, &wanted), 1) TH_LOG("%s", damage->said);
+		EXPECT_EQ(pmu_type("core_imc"), -ENOENT) TH_LOG("%s", damage->said);
+		EXPECT_EQ(pmu_type("nest_mcs01"), -ENOENT) TH_LOG("%s", damage->said);
+		EXPECT_FALSE(book_is_there());
+	}
+}
+
+TEST_F_TIMEOUT(imc_faults, a_catalogue_cut_short_is_refused, 120)
+{
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		ASSERT_TRUE(write_all(CATALOG, self->good, lengths[i]));
+		EXPECT_EQ(module_load(getenv("PMUKIT_ENGINE")), -EINVAL) TH_LOG("%zu bytes", lengths[i]);
+		EXPECT_EQ(pmu_type("core_imc"), -ENOENT);
+	}
+	ASSERT_EQ(unlink(CATALOG), 0);
+	EXPECT_EQ(module_load(getenv("PMUKIT_ENGINE")), -ENOENT);
+	EXPECT_EQ(pmu_type("core_imc"), -ENOENT);
+}
+
+TEST_HARNESS_MAIN
