@@ -9,6 +9,7 @@
  * The back-end's module stays while events are open (imc_event.c), so when it leaves, none is.
  */
 
+#include <linux/cpu.h>
 #include <linux/firmware.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -212,9 +213,10 @@ static int imc_chips_prepare(struct imc *imc)
 {
 	unsigned long done = 0;
 	unsigned int cpu;
-	int ret;
+	int ret = 0;
 
 	imc_chips_find(imc);
+	cpus_read_lock();
 	for_each_online_cpu(cpu) {
 		struct imc_chip *chip = imc_chip_of(imc, cpu);
 
@@ -222,9 +224,10 @@ static int imc_chips_prepare(struct imc *imc)
 			continue;
 		ret = imc->backend->init(PMUKIT_IMC_NEST, 0, cpu);
 		if (ret)
-			return ret;
+			break;
 	}
-	return 0;
+	cpus_read_unlock();
+	return ret;
 }
 
 /*

@@ -382,8 +382,8 @@ static int imc_trace_add(struct perf_event *event, int flags)
 }
 
 /*
- * The engine first: what it still had to write is the event's, unless perf has stopped it before; as
- * it does when the buffer is unmapped.
+ * The engine first: what it still had to write is the event's, unless perf has stopped it before,
+ * as it does when the buffer is unmapped.
  */
 static void imc_trace_del(struct perf_event *event, int flags)
 {
