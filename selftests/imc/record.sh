@@ -11,9 +11,9 @@ done
 plan 5
 
 show() { sed 's/^/# /' "$1" | head -n "${2:-30}"; }
-# split FILE: shares of work_0, work_1 and work_2, by the first number of their lines, are near 70, 20 and 10
+# split FILE: shares of work_0, work_1 and work_2, by the first percentage of their lines, are near 70, 20 and 10
 split() {
-	awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+%?$/) { n = $i + 0; break } }
+	awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+%$/) { n = $i + 0; break } }
 		/work_0/ { a += n } /work_1/ { b += n } /work_2/ { c += n }
 		END { sum = a + b + c; if (sum == 0) exit 1; a *= 100 / sum; b *= 100 / sum; c *= 100 / sum
 		print "# " a " " b " " c

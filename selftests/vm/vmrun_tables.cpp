@@ -959,6 +959,7 @@ Scenario imc_commands(std::string_view name)
 {
     Scenario commands;
     commands.name = name;
+    commands.routine = {"6.1", "7.2"};
     commands.steps = {{"abi_paths", "/selftests/imc/abi_paths.sh", 60},
                       {"commands", "/selftests/imc/commands.sh", 300},
                       {"record", "/selftests/imc/record.sh", 120}};
@@ -969,6 +970,7 @@ Scenario imc_trace()
 {
     Scenario trace;
     trace.name = "split";
+    trace.routine = {"6.12", "6.12-arm64"};
     trace.steps = {{"trace", "imc_trace_test", 1200}};
     return trace;
 }
@@ -980,6 +982,7 @@ Scenario imc_counters(std::string_view name, std::string_view smp,
     counters.name = name;
     counters.smp = smp;
     counters.kernels = std::move(kernels);
+    counters.routine = {"6.12", "6.12-arm64"};
     counters.steps = {{"counters", "imc_test", 900}};
     return counters;
 }
@@ -991,6 +994,7 @@ Scenario imc_life(std::string_view name, std::string_view smp,
     life.name = name;
     life.smp = smp;
     life.kernels = std::move(kernels);
+    life.routine = {"7.2", "6.12-arm64"};
     life.steps = {{"life",
                    "PMUKIT_IMC=/lib/vmrun/imc.ko PMUKIT_ENGINE=/lib/vmrun/imc_engine.ko "
                    "imc_life_test",
@@ -1002,6 +1006,7 @@ Scenario imc_faults()
 {
     Scenario faults;
     faults.name = "faults";
+    faults.routine = {"6.1"};
     faults.steps = {{"faults", "PMUKIT_ENGINE=/lib/vmrun/imc_engine.ko imc_faults_test", 300}};
     return faults;
 }
@@ -1011,6 +1016,7 @@ Scenario imc_bench()
 {
     Scenario bench;
     bench.name = "bench";
+    bench.routine = {"6.12"};
     bench.steps = {{"reload",
                     "rmmod imc_engine && insmod /lib/vmrun/imc_engine.ko cpmc_load=0xfffff381 && "
                     "printf 'TAP version 13\\n1..1\\nok 1 a period of 100 us\\n'",
