@@ -12,6 +12,7 @@ struct Row {
 };
 
 constexpr Row kDumps[] = {
+    {"cache_qos", make_cache_qos_dump},
     {"cxl_hmu", make_cxl_hmu_dump},
     {"hisi_ptt", make_hisi_ptt_dump},
     {"imc", make_imc_dump},

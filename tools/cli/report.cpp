@@ -12,6 +12,7 @@ struct Row {
 };
 
 constexpr Row kReports[] = {
+    {"cache_qos", make_cache_qos_report},
     {"cxl_hmu", make_cxl_hmu_report},
     {"hisi_ptt", make_hisi_ptt_report},
     {"imc", make_imc_report},

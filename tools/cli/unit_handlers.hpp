@@ -73,6 +73,8 @@ using DumpResult = Result<std::unique_ptr<UnitDump>>;
 using ReportResult = Result<std::unique_ptr<UnitReport>>;
 
 // The recording and the output outlive what is made. Error: the options make no sense.
+std::unique_ptr<UnitDump> make_cache_qos_dump(const Recording &recording,
+                                              const DumpOptions &options, Output &out);
 std::unique_ptr<UnitDump> make_cxl_hmu_dump(const Recording &recording, const DumpOptions &options,
                                             Output &out);
 std::unique_ptr<UnitDump> make_hisi_ptt_dump(const Recording &recording, const DumpOptions &options,
@@ -82,6 +84,7 @@ std::unique_ptr<UnitDump> make_imc_dump(const Recording &recording, const DumpOp
 std::unique_ptr<UnitInject> make_cxl_hmu_inject(RawSink &sink);
 std::unique_ptr<UnitInject> make_hisi_ptt_inject(RawSink &sink);
 std::unique_ptr<UnitInject> make_imc_inject(const Recording &recording, RawSink &sink);
+ReportResult make_cache_qos_report(const Recording &recording, const ReportOptions &options);
 ReportResult make_cxl_hmu_report(const Recording &recording, const ReportOptions &options);
 ReportResult make_hisi_ptt_report(const Recording &recording, const ReportOptions &options);
 ReportResult make_imc_report(const Recording &recording, const ReportOptions &options);

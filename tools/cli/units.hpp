@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/bytes.hpp"
+#include "decode/cache_qos/cache_qos_decode.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
@@ -29,6 +30,8 @@ struct Unit {
 };
 
 inline constexpr Unit kUnits[] = {
+    {"cache_qos", "cache_qos_aux", "snapshot", 0, decode::cache_qos::looks_like_records,
+     decode::cache_qos::words_of_raw},
     {"cxl_hmu", "cxl_hmu_mem",
      "epoch_type=0,access_type=3,hotness_threshold=16,epoch_multiplier=1,epoch_scale=4,hotness_"
      "granual=12",

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "encode/lines.hpp"
 
+#include <pmukit/cache_qos.h>
 #include <pmukit/cxl_hmu.h>
 #include <pmukit/imc.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <string>
 
@@ -191,6 +193,72 @@ Result<void> put_imc_numbers(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
+// cache_qos_aux: include/uapi/pmukit/cache_qos.h
+
+// As many decimal or hexadecimal numbers as there are places, of which the last may be left out.
+template <size_t N>
+Result<std::array<uint64_t, N>> numbers_of(Words words, const char *help, size_t optional = 0)
+{
+    if (words.size() > N || words.size() + optional < N)
+        return Error{Errc::kUsage, help};
+    std::array<uint64_t, N> numbers{};
+    for (size_t i = 0; i < words.size(); i++) {
+        Result<uint64_t> number = number_of(words[i]);
+        if (!number)
+            return number.error();
+        numbers[i] = *number;
+    }
+    return numbers;
+}
+
+// cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST]: of the simulated back-end, 256 RMIDs of 32
+// bits
+Result<void> put_cq_header(Words words, std::vector<std::byte> &bytes)
+{
+    auto n = numbers_of<5>(words, "cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST]", 1);
+    if (!n)
+        return n.error();
+    const auto [sequence, domain, cache_bytes, scale, lost] = *n;
+    for (uint64_t word :
+         {uint64_t{PMUKIT_CACHE_QOS_MARK}, sequence,
+          uint64_t{PMUKIT_CACHE_QOS_VERSION} |
+              uint64_t{PMUKIT_CACHE_QOS_RECORD_BYTES} << PMUKIT_CACHE_QOS_FORMAT_BYTES_SHIFT |
+              domain << PMUKIT_CACHE_QOS_FORMAT_DOMAIN_SHIFT |
+              uint64_t{PMUKIT_CACHE_QOS_BACKEND_SIM} << PMUKIT_CACHE_QOS_FORMAT_BACKEND_SHIFT,
+          scale, uint64_t{0}, uint64_t{256} | uint64_t{32} << PMUKIT_CACHE_QOS_HARDWARE_WIDTH_SHIFT,
+          cache_bytes, lost})
+        put<uint64_t>(bytes, word);
+    return {};
+}
+
+// cq SEQUENCE TIME MONITOR KIND DOMAIN EVENT BYTES BOUND [STATUS]: kinds and the like by number
+Result<void> put_cq(Words words, std::vector<std::byte> &bytes)
+{
+    auto n =
+        numbers_of<9>(words, "cq SEQUENCE TIME MONITOR KIND DOMAIN EVENT BYTES BOUND [STATUS]", 1);
+    if (!n)
+        return n.error();
+    const auto [sequence, time, monitor, kind, domain, event, value, bound, status] = *n;
+    for (uint64_t word :
+         {time, sequence,
+          monitor | domain << PMUKIT_CACHE_QOS_WHAT_DOMAIN_SHIFT |
+              event << PMUKIT_CACHE_QOS_WHAT_EVENT_SHIFT | kind << PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT,
+          1 | status << PMUKIT_CACHE_QOS_STATE_STATUS_SHIFT, value / 65536, value, bound,
+          uint64_t{1000}})
+        put<uint64_t>(bytes, word);
+    return {};
+}
+
+// cq-tag: what stands before the record in the payload of a sample
+Result<void> put_cq_tag(Words words, std::vector<std::byte> &bytes)
+{
+    if (!words.empty())
+        return Error{Errc::kUsage, "cq-tag"};
+    bytes.resize(bytes.size() + offsetof(pmukit_raw_header, tag));
+    put<uint32_t>(bytes, PMUKIT_RAW_TAG_CACHE_QOS);
+    return {};
+}
+
 constexpr Line kLines[] = {
     {"bytes", put_numbers<uint8_t>},
     {"dwords", put_numbers<uint32_t>},
@@ -200,6 +268,9 @@ constexpr Line kLines[] = {
     {"hot", put_hot},
     {"imc", put_imc},
     {"imc-numbers", put_imc_numbers},
+    {"cq-header", put_cq_header},
+    {"cq", put_cq},
+    {"cq-tag", put_cq_tag},
 };
 
 }  // namespace
