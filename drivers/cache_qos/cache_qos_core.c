@@ -418,7 +418,7 @@ void cache_qos_carry(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 rmid)
 {
 	if (!cpu->ready || READ_ONCE(cq->yielded) || rmid == cpu->rmid)
 		return;
-	if (cq->backend->wrmsr(CACHE_QOS_PQR_ASSOC, (u64)cpu->closid << 32 | rmid)) {
+	if (cache_qos_wrmsr(cq->backend, CACHE_QOS_PQR_ASSOC, (u64)cpu->closid << 32 | rmid)) {
 		cpu->faults++;
 		return;
 	}
@@ -430,7 +430,7 @@ bool cache_qos_check_pqr(struct cache_qos *cq, struct cache_qos_cpu *cpu)
 {
 	u64 found;
 
-	if (!cpu->ready || cq->yielded || cq->backend->rdmsr(CACHE_QOS_PQR_ASSOC, &found))
+	if (!cpu->ready || cq->yielded || cache_qos_rdmsr(cq->backend, CACHE_QOS_PQR_ASSOC, &found))
 		return true;
 	cpu->closid = FIELD_GET(CACHE_QOS_PQR_CLOSID, found);
 	if (FIELD_GET(CACHE_QOS_PQR_RMID, found) == cpu->rmid)
@@ -438,7 +438,7 @@ bool cache_qos_check_pqr(struct cache_qos *cq, struct cache_qos_cpu *cpu)
 
 	cpu->hijacks++;
 	cache_qos_mark(cq, cpu->rmid, PMUKIT_CACHE_QOS_S_SUSPECT);
-	if (cq->backend->wrmsr(CACHE_QOS_PQR_ASSOC, (u64)cpu->closid << 32 | cpu->rmid))
+	if (cache_qos_wrmsr(cq->backend, CACHE_QOS_PQR_ASSOC, (u64)cpu->closid << 32 | cpu->rmid))
 		cpu->faults++;
 	else
 		cpu->writes++;
@@ -482,7 +482,7 @@ int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain, boo
 	struct cache_qos_cpu *c = cq->cpus[cpu];
 	u64 found;
 
-	if (cq->backend->rdmsr(CACHE_QOS_PQR_ASSOC, &found))
+	if (cache_qos_rdmsr(cq->backend, CACHE_QOS_PQR_ASSOC, &found))
 		return -EIO;
 	if (FIELD_GET(CACHE_QOS_PQR_RMID, found) && !force)
 		return -EBUSY;
@@ -516,9 +516,9 @@ void cache_qos_cpu_release(struct cache_qos *cq, unsigned int cpu)
 	if (!c->ready)
 		return;
 	c->ready = false;
-	if (c->rmid && !cq->backend->rdmsr(CACHE_QOS_PQR_ASSOC, &found) &&
+	if (c->rmid && !cache_qos_rdmsr(cq->backend, CACHE_QOS_PQR_ASSOC, &found) &&
 	    FIELD_GET(CACHE_QOS_PQR_RMID, found) == c->rmid) {
-		if (cq->backend->wrmsr(CACHE_QOS_PQR_ASSOC, found & CACHE_QOS_PQR_CLOSID))
+		if (cache_qos_wrmsr(cq->backend, CACHE_QOS_PQR_ASSOC, found & CACHE_QOS_PQR_CLOSID))
 			c->faults++;
 		else
 			c->writes++;

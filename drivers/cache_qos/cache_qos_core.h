@@ -708,6 +708,19 @@ void cache_qos_mark(struct cache_qos *cq, u32 rmid, u32 status);
 void cache_qos_domain_gain(struct cache_qos *cq, u16 domain);
 void cache_qos_domain_lose(struct cache_qos *cq, u16 domain);
 
+/* In brackets: the kernel has macros of these names. */
+static inline int cache_qos_rdmsr(const struct pmukit_cache_qos_backend *backend, u32 msr,
+				  u64 *value)
+{
+	return (backend->rdmsr)(msr, value);
+}
+
+static inline int cache_qos_wrmsr(const struct pmukit_cache_qos_backend *backend, u32 msr,
+				  u64 value)
+{
+	return (backend->wrmsr)(msr, value);
+}
+
 /* Members, by bits */
 
 static inline bool cache_qos_has(const struct cache_qos_members *members, u16 monitor)

@@ -101,7 +101,7 @@ static bool cache_qos_bound(const struct pmukit_cache_qos_backend *backend, unsi
 	qos = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_AMD_QOS, 0);
 	if (!(qos.reg[CACHE_QOS_EBX] & CACHE_QOS_AMD_QOS_ABMC))
 		return false;
-	return backend->rdmsr(CACHE_QOS_L3_QOS_EXT_CFG, &config) ||
+	return cache_qos_rdmsr(backend, CACHE_QOS_L3_QOS_EXT_CFG, &config) ||
 	       config & CACHE_QOS_EXT_CFG_ABMC;
 }
 
@@ -286,7 +286,7 @@ static bool cache_qos_stolen(const struct pmukit_cache_qos_backend *backend, u64
 {
 	u64 now;
 
-	return backend->rdmsr(CACHE_QOS_QM_EVTSEL, &now) || now != select;
+	return cache_qos_rdmsr(backend, CACHE_QOS_QM_EVTSEL, &now) || now != select;
 }
 
 static enum cache_qos_read_status
@@ -296,8 +296,8 @@ cache_qos_read_event(const struct pmukit_cache_qos_backend *backend, u64 select,
 	int tries;
 
 	for (tries = 0; tries < CACHE_QOS_READ_TRIES; tries++) {
-		if (backend->wrmsr(CACHE_QOS_QM_EVTSEL, select) ||
-		    backend->rdmsr(CACHE_QOS_QM_CTR, value))
+		if (cache_qos_wrmsr(backend, CACHE_QOS_QM_EVTSEL, select) ||
+		    cache_qos_rdmsr(backend, CACHE_QOS_QM_CTR, value))
 			return CACHE_QOS_READ_ERROR;
 		if (!paranoid && !(*value & CACHE_QOS_CTR_ERROR))
 			return cache_qos_decode(*value);
@@ -317,7 +317,7 @@ void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 	u32 i;
 
 	*sample = (struct cache_qos_sample) {};
-	restore = !backend->rdmsr(CACHE_QOS_QM_EVTSEL, &found);
+	restore = !cache_qos_rdmsr(backend, CACHE_QOS_QM_EVTSEL, &found);
 
 	for (i = 0; i < CACHE_QOS_NR_READ; i++) {
 		u8 event = order[i];
@@ -332,5 +332,5 @@ void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 	}
 	/* Somebody's worker may be between its two steps. */
 	if (restore)
-		backend->wrmsr(CACHE_QOS_QM_EVTSEL, found);
+		cache_qos_wrmsr(backend, CACHE_QOS_QM_EVTSEL, found);
 }

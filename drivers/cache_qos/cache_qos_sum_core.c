@@ -191,7 +191,7 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_cell *
 				   u32 event, u64 data, u64 now_ns)
 {
 	u64 before_ns = cell->time_ns[event];
-	bool late = before_ns && now_ns - before_ns > cq->hw.wrap_ns;
+	bool late = before_ns && now_ns > before_ns && now_ns - before_ns > cq->hw.wrap_ns;
 
 	/* Nobody runs under a free RMID: it has counted nothing, and where it stands may be old. */
 	if (rmid && cq->atoms[rmid].state == CACHE_QOS_FREE)
@@ -232,8 +232,9 @@ static void cache_qos_fold_unavailable(struct cache_qos *cq, struct cache_qos_ce
 }
 
 /*
- * The two were not read at the same time: their difference may go back a little, this does not. Local
- * traffic that was lost is not remote: after a step of unknown size the difference counts from here.
+ * The two were not read at the same time: their difference may go back a little, this does not.
+ * Local traffic that was lost is not remote: after a step of unknown size the difference counts
+ * from here.
  */
 static void cache_qos_fold_remote(const struct cache_qos *cq, struct cache_qos_cell *cell,
 				  const struct cache_qos_sample *sample)

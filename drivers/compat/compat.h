@@ -13,6 +13,11 @@
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 
+/* Before there was a header of its own, <asm/processor.h> had it. */
+#ifdef HAVE_CPUID_API
+#include <asm/cpuid/api.h>
+#endif
+
 /* AUX memory comes in large chunks by itself where the flag does not exist. */
 #ifndef HAVE_PMU_CAP_AUX_PREFER_LARGE
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0
@@ -35,6 +40,8 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 
 /* Of x86 only, where the names are free for macros. */
 #ifndef HAVE_RDMSRQ
+#define rdmsrq_safe		rdmsrl_safe
+#define wrmsrq_safe		wrmsrl_safe
 #define rdmsrq_safe_on_cpu	rdmsrl_safe_on_cpu
 #define wrmsrq_safe_on_cpu	wrmsrl_safe_on_cpu
 #endif

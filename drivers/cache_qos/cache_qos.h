@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * cache_qos: what its files share.
+ *
+ *   cache_qos_main.c     a back-end comes and goes, and everything with it
+ *   cache_qos_msr.c      the back-end that is the hardware
+ *   cache_qos_cpu.c      CPUs and domains, CPU hotplug, suspend
+ *   cache_qos_switch.c   the probes of the scheduler, and the RMID of a CPU
+ *   cache_qos_task.c     the tasks that are tracked
+ *   cache_qos_sampler.c  reads the counters, pass by pass
+ *   cache_qos_watch.c    what perf events watch, and which of them reports
+ *   cache_qos_cgroup.c   the nearest watched cgroup of a task
+ *   cache_qos_pmu.c      the PMU
+ *   cache_qos_aux.c      the PMU cache_qos_aux: snapshots
+ *   cache_qos_group.c    groups
+ *   cache_qos_configfs.c groups as users see them
+ *   cache_qos_sysfs.c    files of the PMU
+ *   cache_qos_trace.c    trace events
+ *   *_core.c             the arithmetic (cache_qos_core.h)
+ *
+ * Locks, in the order they are taken:
+ *
+ *   probe_mutex     users and whether the probes are there. Outermost; never under a lock of perf,
+ *                   since (un)registering a probe takes the hotplug lock.
+ *   config_mutex    watches, groups and tracked tasks: who changes what is watched. event_init
+ *                   takes it, at times under perf's ctx->mutex, so nothing below it calls perf and
+ *                   nothing takes the hotplug lock with it held.
+ *   (locks of perf and of run queues)
+ *   watch->lock     raw, interrupts off: channels of a watch, and the counts of their events: so a
+ *                   count has one writer at a time.
+ *   lock            raw, interrupts off: the core, the lists and tables of what is watched.
+ *                   Innermost; nothing is woken up under it.
+ *
+ * The table of tasks and that of cgroups are written under lock and read under RCU or with
+ * preemption off.
+ */
+#ifndef CACHE_QOS_H
+#define CACHE_QOS_H
+
+#include <linux/cgroup.h>
+#include <linux/completion.h>
+#include <linux/hashtable.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/perf_event.h>
+#include <linux/platform_device.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/tracepoint.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include <pmukit/cache_qos.h>
+#include <pmukit/cache_qos_backend.h>
+#include <pmukit/pmu.h>
+
+#include "cache_qos_core.h"
+
+#define CACHE_QOS_TASK_BITS	10	/* of the table of tasks */
+#define CACHE_QOS_CGROUP_BITS	6
+#define CACHE_QOS_POINTS	3	/* tracepoints */
+#define CACHE_QOS_BATCH		16	/* RMIDs read in one interrupt */
+#define CACHE_QOS_REFRESH_MS	1000	/* who waits for a pass gives up */
+#define CACHE_QOS_SAMPLE_MS	100	/* from pass to pass, unless told otherwise */
+#define CACHE_QOS_SAMPLE_MS_MIN	10
+#define CACHE_QOS_SAMPLE_MS_MAX	1000
+
+/**
+ * struct cache_qos_entry - a task that is tracked
+ * @node: place in the table
+ * @task: the task; valid until sched_process_free, which takes it out of the table
+ * @is: what the core knows of it
+ * @rcu: for its end
+ */
+struct cache_qos_entry {
+	struct hlist_node node;
+	struct task_struct *task;
+	struct cache_qos_task is;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct cache_qos_cgroup - a cgroup that is watched
+ * @hash: place in the table
+ * @css: its key; a reference is held
+ * @node: in the core
+ */
+struct cache_qos_cgroup {
+	struct hlist_node hash;
+	struct cgroup_subsys_state *css;
+	u16 node;
+};
+
+/* What a watch is of */
+enum cache_qos_target {
+	CACHE_QOS_TARGET_TASKS,		/* of a process, or all that were opened with one share */
+	CACHE_QOS_TARGET_CPUS,		/* a CPU, some, or all */
+	CACHE_QOS_TARGET_CGROUP,
+};
+
+/**
+ * struct cache_qos_watch - something that perf events watch: a monitor and its readers
+ * @node: place in cache_qos_live.watches
+ * @target: of what it is. With @opener, @share and @process, or with @cgroup, what it is told apart
+ *	by; none of them changes.
+ * @opener: the process that opened it; not for cgroups
+ * @share: the term of that name; not for cgroups
+ * @process: of the tasks, without a share; NULL otherwise
+ * @cgroup: the cgroup
+ * @refs: events; the lock
+ * @monitor: of the core; the lock
+ * @cpus: of its events, for CPUs; the lock
+ * @lock: @channels
+ * @channels: struct cache_qos_channel
+ * @rcu: for its end
+ */
+struct cache_qos_watch {
+	struct list_head node;
+	enum cache_qos_target target;
+	struct pid *opener;
+	u32 share;
+	struct pid *process;
+	struct cache_qos_cgroup cgroup;
+	unsigned int refs;
+	u16 monitor;
+	struct cpumask cpus;
+	raw_spinlock_t lock;		/* channels and their events */
+	struct list_head channels;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct cache_qos_channel - a figure of a watch and the events that ask for it; one reports it,
+ *	the others count 0, so that a sum over events is right
+ * @node: place in cache_qos_watch.channels
+ * @events: struct cache_qos_event
+ * @what: which figure
+ * @domain: of which domain; CACHE_QOS_ALL: of all
+ * @published: bandwidth: the part of the sum that was reported
+ * @primed: @published is valid: an event is enabled
+ */
+struct cache_qos_channel {
+	struct list_head node;
+	struct list_head events;
+	u8 what;
+	u16 domain;
+	u64 published;
+	bool primed;
+};
+
+/**
+ * struct cache_qos_event - an open event
+ * @pev: the common part
+ * @watch: what it watches, with a reference. NULL: not known before it is first enabled, since perf
+ *	does not say earlier whether it is for a CPU or a cgroup. The lock.
+ * @channel: what it asks for; NULL: not known, or it is inherited and its first one reports
+ * @node: place in cache_qos_channel.events
+ * @pending: place in cache_qos_live.pending, while @watch is not known
+ * @what: which figure
+ * @domain: the domain term, as an index; CACHE_QOS_ALL: none
+ * @share: the term of that name
+ * @opener: who opened it
+ * @spare_watch: memory for a watch of its own
+ * @spare_channel: the same
+ */
+struct cache_qos_event {
+	struct pmukit_event pev;
+	struct cache_qos_watch *watch;
+	struct cache_qos_channel *channel;
+	struct list_head node;
+	struct list_head pending;
+	u8 what;
+	u16 domain;
+	u32 share;
+	struct pid *opener;
+	struct cache_qos_watch *spare_watch;
+	struct cache_qos_channel *spare_channel;
+};
+
+/**
+ * struct cache_qos_batch - RMIDs that are read together
+ * @live: everything
+ * @nr: how many
+ * @rmid: which
+ */
+struct cache_qos_batch {
+	struct cache_qos_live *live;
+	u32 nr;
+	u32 rmid[CACHE_QOS_BATCH];
+};
+
+/**
+ * struct cache_qos_live - a back-end and all that goes with it
+ * @ref: held by the registration and by the PMUs, which may live longer
+ * @core: the state; under the lock
+ * @lock: the lock
+ * @backend: not to be called when @dead
+ * @backend_name: its name
+ * @dead: the back-end has left; never cleared
+ * @up: CPUs take part
+ * @asleep: the machine is about to be, or is, suspended: counters are not to be believed
+ * @pm: tells of that
+ * @parent: of the PMU in sysfs
+ * @cpus: by number; the core's
+ * @cpu_pointers: the same, as the core wants it
+ * @hotplug_node: place in the CPU hotplug state's list
+ * @probe_mutex: @users, @attached
+ * @users: watches and monitored groups
+ * @attached: the probes are there
+ * @detach: takes them away, some time after the last user
+ * @points: sched_switch, sched_process_fork, sched_process_free
+ * @tasks: struct cache_qos_entry
+ * @nr_tasks: how many
+ * @lost_forks: children that could not be tracked: no memory
+ * @cgroups: struct cache_qos_cgroup
+ * @nr_cgroups: how many; read without the lock
+ * @config_mutex: who changes what is watched
+ * @watches: struct cache_qos_watch; changed under the lock, read there or under RCU
+ * @pending: struct cache_qos_event; the lock
+ * @workqueue: of @sampler and @detach
+ * @sampler: the next pass
+ * @pass: number of the last pass that has begun
+ * @done: number of the last that is complete
+ * @passed: woken at the end of a pass
+ * @sample_ms: from pass to pass
+ * @max_bytes_per_second: no L3 moves more
+ * @paranoid: read QM_EVTSEL back
+ * @force: do not mind RMIDs that somebody else has put there
+ * @yields: times somebody else took the registers
+ * @streams: by CPU: events of cache_qos_aux that are there
+ * @pp: the PMU; its reference count is its own
+ * @aux_pp: cache_qos_aux; the same
+ */
+struct cache_qos_live {
+	struct kref ref;
+	struct cache_qos core;
+	raw_spinlock_t lock;		/* core, tasks, cgroups */
+	const struct pmukit_cache_qos_backend *backend;
+	char backend_name[16];
+	bool dead;
+	bool up;
+	bool asleep;
+	struct notifier_block pm;
+	struct platform_device *parent;
+	struct cache_qos_cpu __percpu *cpus;
+	struct cache_qos_cpu **cpu_pointers;
+	struct hlist_node hotplug_node;
+
+	struct mutex probe_mutex;	/* users, attached */
+	unsigned int users;
+	bool attached;
+	struct work_struct detach;
+	struct tracepoint *points[CACHE_QOS_POINTS];
+
+	DECLARE_HASHTABLE(tasks, CACHE_QOS_TASK_BITS);
+	unsigned int nr_tasks;
+	u64 lost_forks;
+	DECLARE_HASHTABLE(cgroups, CACHE_QOS_CGROUP_BITS);
+	unsigned int nr_cgroups;
+
+	struct mutex config_mutex;	/* watches, groups, tracked tasks */
+	struct list_head watches;
+	struct list_head pending;
+
+	struct workqueue_struct *workqueue;
+	struct delayed_work sampler;
+	u32 pass;
+	u32 done;
+	wait_queue_head_t passed;
+	unsigned int sample_ms;
+	u64 max_bytes_per_second;
+	bool paranoid;
+	bool force;
+	u64 yields;
+
+	struct list_head __percpu *streams;
+	struct pmukit_pmu pp;
+	struct pmukit_pmu aux_pp;
+};
+
+static inline struct cache_qos_live *to_cache_qos_live(struct pmukit_pmu *pp)
+{
+	return container_of(pp, struct cache_qos_live, pp);
+}
+
+static inline struct cache_qos_live *cache_qos_live_of(struct perf_event *event)
+{
+	return to_cache_qos_live(to_pmukit_pmu(event->pmu));
+}
+
+static inline struct cache_qos_event *cache_qos_of_event(struct perf_event *event)
+{
+	return container_of(to_pmukit_event(event), struct cache_qos_event, pev);
+}
+
+static inline bool cache_qos_is_model(const struct cache_qos_live *live)
+{
+	return strcmp(live->backend_name, "msr");
+}
+
+/* cache_qos_main.c */
+int cache_qos_users_get(struct cache_qos_live *live);
+void cache_qos_users_put(struct cache_qos_live *live);
+struct cache_qos_live *cache_qos_live_get(void);
+void cache_qos_live_put(struct cache_qos_live *live);
+
+/* cache_qos_msr.c */
+int cache_qos_msr_register(void);
+void cache_qos_msr_unregister(void);
+
+/* cache_qos_cpu.c */
+int cache_qos_hw_probe(const struct pmukit_cache_qos_backend *backend, struct cache_qos_hw *hw);
+int cache_qos_cpus_start(struct cache_qos_live *live);
+void cache_qos_cpus_stop(struct cache_qos_live *live);
+void cache_qos_cpus_free(struct cache_qos_live *live);
+void cache_qos_cpus_again(struct cache_qos_live *live);
+int cache_qos_hotplug_register(void);
+void cache_qos_hotplug_unregister(void);
+
+/* cache_qos_switch.c */
+int cache_qos_attach(struct cache_qos_live *live);
+void cache_qos_detach(struct cache_qos_live *live);
+void cache_qos_resolve_here(struct cache_qos_live *live);
+void cache_qos_resolve_all(struct cache_qos_live *live);
+
+/* cache_qos_task.c */
+struct cache_qos_task *cache_qos_task_find(struct cache_qos_live *live, struct task_struct *task);
+struct cache_qos_entry *cache_qos_track(struct cache_qos_live *live, struct task_struct *task,
+					gfp_t gfp);
+void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struct *child);
+void cache_qos_on_free(void *data, struct task_struct *task);
+void cache_qos_task_forget(struct cache_qos_live *live, struct task_struct *task);
+void cache_qos_tasks_prune(struct cache_qos_live *live);
+
+/* cache_qos_cgroup.c */
+u16 cache_qos_cgroup_of(struct cache_qos_live *live, struct task_struct *task);
+int cache_qos_cgroup_key(struct cache_qos_cgroup *cgroup, const struct perf_event *event);
+int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
+			   u64 now_ns);
+void cache_qos_cgroup_unwatch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
+			      u64 now_ns);
+bool cache_qos_cgroup_event(const struct perf_event *event);
+
+/* cache_qos_sampler.c */
+void cache_qos_sampler_start(struct cache_qos_live *live);
+void cache_qos_sampler_stop(struct cache_qos_live *live);
+int cache_qos_refresh(struct cache_qos_live *live);
+void cache_qos_sampler_hurry(struct cache_qos_live *live);
+void cache_qos_read_here(struct cache_qos_live *live, u16 monitor);
+
+/* cache_qos_watch.c */
+int cache_qos_watch_open(struct cache_qos_live *live, struct cache_qos_event *ev);
+void cache_qos_watch_close(struct cache_qos_live *live, struct cache_qos_event *ev);
+int cache_qos_watch_settle(struct cache_qos_live *live, struct cache_qos_event *ev);
+void cache_qos_watch_publish(struct cache_qos_live *live, struct cache_qos_watch *watch);
+void cache_qos_watches_publish(struct cache_qos_live *live);
+
+/* cache_qos_pmu.c */
+void cache_qos_pmu_fill(struct cache_qos_live *live);
+
+/* cache_qos_aux.c */
+void cache_qos_aux_fill(struct cache_qos_live *live);
+void cache_qos_streams_write(struct cache_qos_live *live);
+
+/* cache_qos_sysfs.c */
+extern const struct attribute_group *cache_qos_groups[];
+
+/* cache_qos_group.c: all may sleep */
+int cache_qos_group_make(struct cache_qos_live *live, u16 parent);
+void cache_qos_group_remove(struct cache_qos_live *live, u16 group);
+int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on);
+bool cache_qos_group_monitored(struct cache_qos_live *live, u16 group);
+int cache_qos_group_attach(struct cache_qos_live *live, u16 group, struct task_struct *task);
+int cache_qos_group_attach_process(struct cache_qos_live *live, u16 group,
+				   struct task_struct *task);
+unsigned int cache_qos_group_tasks(struct cache_qos_live *live, u16 group, bool processes,
+				   pid_t *pids, unsigned int max);
+int cache_qos_group_value(struct cache_qos_live *live, u16 group,
+			  enum pmukit_cache_qos_event event, u16 domain,
+			  struct cache_qos_value *value);
+int cache_qos_group_peek(struct cache_qos_live *live, u16 group,
+			 enum pmukit_cache_qos_event event, u16 domain,
+			 struct cache_qos_value *value);
+
+/* cache_qos_configfs.c; where the kernel has no configfs there are no groups but the root */
+#if IS_ENABLED(CONFIG_CONFIGFS_FS)
+int cache_qos_configfs_register(struct cache_qos_live *live);
+void cache_qos_configfs_unregister(void);
+#else
+static inline int cache_qos_configfs_register(struct cache_qos_live *live)
+{
+	return 0;
+}
+
+static inline void cache_qos_configfs_unregister(void)
+{
+}
+#endif
+
+/* cache_qos_trace.c */
+void cache_qos_trace_samples(struct cache_qos_live *live);
+void cache_qos_trace_news(struct cache_qos *cq, enum cache_qos_news news, u32 rmid);
+
+#endif /* CACHE_QOS_H */

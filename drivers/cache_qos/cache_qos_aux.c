@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos: the PMU cache_qos_aux: after a pass, a record for each monitor and each figure in the
+ * L3 of the event's CPU, into the AUX area or as samples. <pmukit/cache_qos.h> has the record.
+ *
+ * Context: a stream is written on the event's CPU with interrupts off, after a pass; perf's add and
+ * del run there as well, so the list of a CPU needs no lock.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/capability.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/timekeeping.h>
+
+#include "cache_qos.h"
+
+#define CACHE_QOS_AUX_EVENT		GENMASK_ULL(7, 0)	/* config; 1 is snapshot */
+#define CACHE_QOS_AUX_PERIOD_MS		GENMASK_ULL(31, 0)	/* config1; 0: after each pass */
+#define CACHE_QOS_AUX_SNAPSHOT		1
+
+/**
+ * struct cache_qos_stream - an open event
+ * @pev: the common part
+ * @node: place in the list of its CPU
+ * @aux: an AUX area was mapped for it
+ * @period_ns: from snapshot to snapshot at least
+ * @next_ns: not before
+ * @start_ns: of the first header; 0: there was none
+ * @snapshots: so far
+ * @record: being put together
+ */
+struct cache_qos_stream {
+	struct pmukit_event pev;
+	struct list_head node;
+	bool aux;
+	u64 period_ns;
+	u64 next_ns;
+	u64 start_ns;
+	u64 snapshots;
+	struct pmukit_record record;
+};
+
+static struct cache_qos_live *cache_qos_live_of_aux(struct pmukit_pmu *pp)
+{
+	return container_of(pp, struct cache_qos_live, aux_pp);
+}
+
+static struct cache_qos_live *cache_qos_live_of_stream(struct perf_event *event)
+{
+	return cache_qos_live_of_aux(to_pmukit_pmu(event->pmu));
+}
+
+static struct cache_qos_stream *to_cache_qos_stream(struct perf_event *event)
+{
+	return container_of(to_pmukit_event(event), struct cache_qos_stream, pev);
+}
+
+/* Records */
+
+static u64 cache_qos_word(u64 value)
+{
+	return (__force u64)cpu_to_le64(value);
+}
+
+/* What finds no room is a gap in the sequence. */
+static void cache_qos_stream_put(struct cache_qos_stream *stream, struct pmukit_sink *sink,
+				 const u64 *words, bool is_open)
+{
+	u32 i;
+
+	for (i = 0; i < PMUKIT_CACHE_QOS_WORDS; i++)
+		stream->record.words[i] = cache_qos_word(words[i]);
+	stream->record.raw.tag = PMUKIT_RAW_TAG_CACHE_QOS;
+	stream->pev.sequence++;
+	if (is_open && pmukit_sink_deliver(sink, &stream->record, PMUKIT_CACHE_QOS_WORDS, 1)) {
+		pmukit_stat_inc(to_pmukit_pmu(stream->pev.event->pmu), PMUKIT_STAT_RECORDS);
+		return;
+	}
+	stream->pev.lost++;
+	pmukit_stat_inc(to_pmukit_pmu(stream->pev.event->pmu), PMUKIT_STAT_LOST);
+}
+
+static u64 cache_qos_backend_kind(const struct cache_qos_live *live)
+{
+	if (!strcmp(live->backend_name, "msr"))
+		return PMUKIT_CACHE_QOS_BACKEND_MSR;
+	if (!strcmp(live->backend_name, "sim"))
+		return PMUKIT_CACHE_QOS_BACKEND_SIM;
+	return PMUKIT_CACHE_QOS_BACKEND_OTHER;
+}
+
+static void cache_qos_header_fill(struct cache_qos_live *live, struct cache_qos_stream *stream,
+				  u16 domain, u64 *words)
+{
+	const struct cache_qos_hw *hw = &live->core.hw;
+	const struct pmukit_cache_qos_domain *is = &live->core.domains[domain].is;
+
+	words[PMUKIT_CACHE_QOS_H_MARK] = PMUKIT_CACHE_QOS_MARK;
+	words[PMUKIT_CACHE_QOS_H_SEQUENCE] = stream->pev.sequence;
+	words[PMUKIT_CACHE_QOS_H_FORMAT] =
+		(u64)PMUKIT_CACHE_QOS_VERSION << PMUKIT_CACHE_QOS_FORMAT_VERSION_SHIFT |
+		(u64)PMUKIT_CACHE_QOS_RECORD_BYTES << PMUKIT_CACHE_QOS_FORMAT_BYTES_SHIFT |
+		(u64)(u16)is->id << PMUKIT_CACHE_QOS_FORMAT_DOMAIN_SHIFT |
+		cache_qos_backend_kind(live) << PMUKIT_CACHE_QOS_FORMAT_BACKEND_SHIFT;
+	words[PMUKIT_CACHE_QOS_H_SCALE] = hw->scale;
+	words[PMUKIT_CACHE_QOS_H_START] = stream->start_ns;
+	words[PMUKIT_CACHE_QOS_H_HARDWARE] =
+		(u64)hw->nr_rmid << PMUKIT_CACHE_QOS_HARDWARE_RMIDS_SHIFT |
+		(u64)hw->width << PMUKIT_CACHE_QOS_HARDWARE_WIDTH_SHIFT;
+	words[PMUKIT_CACHE_QOS_H_CACHE_BYTES] = is->bytes;
+	words[PMUKIT_CACHE_QOS_H_LOST] = stream->pev.lost;
+}
+
+/* Return: is there a reading? */
+static bool cache_qos_reading_fill(struct cache_qos_live *live, struct cache_qos_stream *stream,
+				   u16 domain, u16 monitor, u32 event, u64 *words)
+{
+	struct cache_qos_value value;
+	u64 now_ns, kind;
+	int ret = -ENOENT;
+
+	raw_spin_lock(&live->lock);
+	now_ns = ktime_get_ns();
+	kind = live->core.monitors[monitor].kind;
+	if (live->core.monitors[monitor].used)
+		ret = cache_qos_monitor_value(&live->core, monitor, event, domain, now_ns, &value);
+	raw_spin_unlock(&live->lock);
+	/* A domain without a good reading is told of as well; what is not there is not. */
+	if (ret == -ENOENT || ret == -EOPNOTSUPP)
+		return false;
+
+	words[PMUKIT_CACHE_QOS_R_TIME] = now_ns;
+	words[PMUKIT_CACHE_QOS_R_SEQUENCE] = stream->pev.sequence;
+	words[PMUKIT_CACHE_QOS_R_WHAT] =
+		(u64)monitor << PMUKIT_CACHE_QOS_WHAT_MONITOR_SHIFT |
+		(u64)(u16)live->core.domains[domain].is.id << PMUKIT_CACHE_QOS_WHAT_DOMAIN_SHIFT |
+		(u64)event << PMUKIT_CACHE_QOS_WHAT_EVENT_SHIFT |
+		kind << PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT;
+	words[PMUKIT_CACHE_QOS_R_STATE] =
+		(u64)value.generation << PMUKIT_CACHE_QOS_STATE_GENERATION_SHIFT |
+		(u64)value.status << PMUKIT_CACHE_QOS_STATE_STATUS_SHIFT;
+	words[PMUKIT_CACHE_QOS_R_RAW] = value.raw;
+	words[PMUKIT_CACHE_QOS_R_BYTES] = value.bytes;
+	words[PMUKIT_CACHE_QOS_R_BOUND] = value.bound;
+	words[PMUKIT_CACHE_QOS_R_AGE] = value.age_ns;
+	return true;
+}
+
+static void cache_qos_stream_readings(struct cache_qos_live *live, struct cache_qos_stream *stream,
+				      struct pmukit_sink *sink, u16 domain, bool is_open)
+{
+	u64 words[PMUKIT_CACHE_QOS_WORDS];
+	u32 event;
+	u16 m;
+
+	for (m = 0; m < CACHE_QOS_MAX_MONITORS; m++) {
+		if (!READ_ONCE(live->core.monitors[m].used))
+			continue;
+		for (event = PMUKIT_CACHE_QOS_EVENT_OCCUPANCY; event <= CACHE_QOS_NR_EVENTS;
+		     event++) {
+			if (cache_qos_reading_fill(live, stream, domain, m, event, words))
+				cache_qos_stream_put(stream, sink, words, is_open);
+		}
+	}
+}
+
+/* An AUX area is never filled to the end: perf would disable the event. */
+static bool cache_qos_stream_open(struct cache_qos_stream *stream, struct pmukit_sink *sink)
+{
+	bool is_open = READ_ONCE(stream->aux) ? pmukit_sink_open_aux(sink, &stream->pev) :
+						pmukit_sink_open(sink, &stream->pev);
+
+	if (is_open && sink->ring)
+		sink->room_words -= min_t(u32, sink->room_words, PMUKIT_CACHE_QOS_WORDS);
+	return is_open;
+}
+
+static void cache_qos_stream_write(struct cache_qos_live *live, struct cache_qos_stream *stream,
+				   u16 domain)
+{
+	u64 words[PMUKIT_CACHE_QOS_WORDS], lost = stream->pev.lost;
+	struct pmukit_sink sink;
+	bool is_open;
+
+	is_open = cache_qos_stream_open(stream, &sink);
+	if (!stream->start_ns)
+		stream->start_ns = ktime_get_ns();
+	if (stream->snapshots++ % PMUKIT_CACHE_QOS_HEADER_PASSES == 0) {
+		cache_qos_header_fill(live, stream, domain, words);
+		cache_qos_stream_put(stream, &sink, words, is_open);
+	}
+	cache_qos_stream_readings(live, stream, &sink, domain, is_open);
+	if (is_open)
+		pmukit_sink_close(&sink, lost != stream->pev.lost ? PERF_AUX_FLAG_TRUNCATED : 0);
+}
+
+static void cache_qos_streams_ipi(void *data)
+{
+	struct cache_qos_live *live = data;
+	const struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
+	struct cache_qos_stream *stream, *next;
+	u64 now_ns = ktime_get_ns();
+
+	if (cpu->domain == CACHE_QOS_NONE)
+		return;
+	list_for_each_entry_safe(stream, next, this_cpu_ptr(live->streams), node) {
+		if (stream->pev.event->hw.state || now_ns < stream->next_ns)
+			continue;
+		stream->next_ns = now_ns + stream->period_ns;
+		cache_qos_stream_write(live, stream, cpu->domain);
+	}
+}
+
+/**
+ * cache_qos_streams_write - after a pass: every stream that is due gets its records
+ * @live: everything
+ */
+void cache_qos_streams_write(struct cache_qos_live *live)
+{
+	if (READ_ONCE(live->aux_pp.nr_events))
+		on_each_cpu(cache_qos_streams_ipi, live, 1);
+}
+
+/* Perf callbacks */
+
+static void cache_qos_aux_start(struct perf_event *event, int flags)
+{
+	event->hw.state = 0;
+}
+
+static void cache_qos_aux_stop(struct perf_event *event, int flags)
+{
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+static int cache_qos_aux_add(struct perf_event *event, int flags)
+{
+	struct cache_qos_live *live = cache_qos_live_of_stream(event);
+
+	if (READ_ONCE(live->dead))
+		return -ENODEV;
+	cache_qos_aux_stop(event, 0);
+	list_add_tail(&to_cache_qos_stream(event)->node, this_cpu_ptr(live->streams));
+	if (flags & PERF_EF_START)
+		cache_qos_aux_start(event, flags);
+	return 0;
+}
+
+static void cache_qos_aux_del(struct perf_event *event, int flags)
+{
+	cache_qos_aux_stop(event, 0);
+	list_del(&to_cache_qos_stream(event)->node);
+}
+
+/* The count is the number of records delivered. */
+static void cache_qos_aux_read(struct perf_event *event)
+{
+}
+
+static void *cache_qos_aux_setup(struct perf_event *event, void **pages, int nr_pages,
+				 bool overwrite)
+{
+	void *aux = pmukit_setup_aux(event, pages, nr_pages, overwrite);
+
+	if (aux)
+		WRITE_ONCE(to_cache_qos_stream(event)->aux, true);
+	return aux;
+}
+
+/* Opening */
+
+static const char *cache_qos_aux_wrong(const struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (attr->config != CACHE_QOS_AUX_SNAPSHOT || attr->config1 & ~CACHE_QOS_AUX_PERIOD_MS ||
+	    attr->config2 || compat_attr_extra_config(attr))
+		return "there is one event, snapshot, and period_ms";
+	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK)
+		return "counts for a CPU (-a, -C), not for a task";
+	return NULL;
+}
+
+static int cache_qos_stream_begin(struct cache_qos_live *live, struct cache_qos_stream *stream,
+				  struct perf_event *event)
+{
+	int ret;
+
+	ret = cache_qos_users_get(live);
+	if (ret)
+		return ret;
+	ret = pmukit_event_open(&live->aux_pp, &stream->pev, event);
+	if (ret)
+		cache_qos_users_put(live);
+	return ret;
+}
+
+static int cache_qos_aux_event_init(struct perf_event *event)
+{
+	struct cache_qos_stream *stream;
+	const char *wrong;
+	int ret;
+
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+	/* What others have in the cache is not for everybody. */
+	if (!perfmon_capable())
+		return -EACCES;
+	wrong = cache_qos_aux_wrong(event);
+	if (wrong) {
+		pr_debug("cache_qos_aux: %s\n", wrong);
+		return -EINVAL;
+	}
+
+	stream = kzalloc_obj(*stream);
+	if (!stream)
+		return -ENOMEM;
+	stream->period_ns = FIELD_GET(CACHE_QOS_AUX_PERIOD_MS, event->attr.config1) * NSEC_PER_MSEC;
+	ret = cache_qos_stream_begin(cache_qos_live_of_stream(event), stream, event);
+	if (ret) {
+		kfree(stream);
+		return ret;
+	}
+	pmukit_sampling_prepare(&stream->pev);
+	return 0;
+}
+
+static void cache_qos_aux_event_free(struct pmukit_event *pev)
+{
+	struct cache_qos_live *live = cache_qos_live_of_stream(pev->event);
+
+	kfree(container_of(pev, struct cache_qos_stream, pev));
+	cache_qos_users_put(live);
+}
+
+/* sysfs */
+
+PMU_FORMAT_ATTR(event,		"config:0-7");
+PMU_FORMAT_ATTR(period_ms,	"config1:0-31");
+PMU_EVENT_ATTR_STRING(snapshot, cache_qos_event_snapshot, "event=0x01");
+
+static struct attribute *cache_qos_aux_format_attrs[] = {
+	&format_attr_event.attr,
+	&format_attr_period_ms.attr,
+	NULL
+};
+
+static const struct attribute_group cache_qos_aux_format_group = {
+	.name = "format",
+	.attrs = cache_qos_aux_format_attrs,
+};
+
+static struct attribute *cache_qos_aux_event_attrs[] = {
+	&cache_qos_event_snapshot.attr.attr,
+	NULL
+};
+
+static const struct attribute_group cache_qos_aux_event_group = {
+	.name = "events",
+	.attrs = cache_qos_aux_event_attrs,
+};
+
+static int cache_qos_aux_emit_source(struct pmukit_pmu *pp, char *buf, int at)
+{
+	return sysfs_emit_at(buf, at, cache_qos_is_model(cache_qos_live_of_aux(pp)) ? "model" :
+										      "hardware");
+}
+
+static int cache_qos_aux_emit_backend(struct pmukit_pmu *pp, char *buf, int at)
+{
+	return sysfs_emit_at(buf, at, "%s", cache_qos_live_of_aux(pp)->backend_name);
+}
+
+PMUKIT_CAP(source, cache_qos_aux_emit_source);
+PMUKIT_CAP(backend, cache_qos_aux_emit_backend);
+
+static struct attribute *cache_qos_aux_caps_attrs[] = {
+	&source.attr.attr,
+	&backend.attr.attr,
+	NULL
+};
+
+static const struct attribute_group cache_qos_aux_caps_group = {
+	.name = "caps",
+	.attrs = cache_qos_aux_caps_attrs,
+};
+
+static const struct attribute_group *cache_qos_aux_groups[] = {
+	&cache_qos_aux_format_group,
+	&cache_qos_aux_event_group,
+	&cache_qos_aux_caps_group,
+	&pmukit_cpumask_group,
+	&pmukit_stats_group,
+	NULL
+};
+
+/* Registration */
+
+static bool cache_qos_aux_together(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
+{
+	struct cache_qos_live *live = cache_qos_live_of_aux(pp);
+
+	return per_cpu_ptr(live->cpus, a)->domain == per_cpu_ptr(live->cpus, b)->domain;
+}
+
+static void cache_qos_aux_release(struct pmukit_pmu *pp)
+{
+	cache_qos_live_put(cache_qos_live_of_aux(pp));
+}
+
+static const struct pmukit_pmu_ops cache_qos_aux_ops = {
+	.release	= cache_qos_aux_release,
+	.event_free	= cache_qos_aux_event_free,
+	.together	= cache_qos_aux_together,
+};
+
+/**
+ * cache_qos_aux_fill - prepare the PMU; its first reference is the caller's
+ * @live: everything
+ */
+void cache_qos_aux_fill(struct cache_qos_live *live)
+{
+	struct pmu *pmu = &live->aux_pp.pmu;
+
+	pmukit_pmu_init(&live->aux_pp, &cache_qos_aux_ops, THIS_MODULE);
+	live->aux_pp.reach = PMUKIT_REACH_GROUPS;
+	live->aux_pp.max_events = UINT_MAX;
+	strscpy(live->aux_pp.name, "cache_qos_aux", sizeof(live->aux_pp.name));
+
+	pmu->task_ctx_nr = perf_invalid_context;
+	pmu->capabilities = PERF_PMU_CAP_NO_EXCLUDE | PERF_PMU_CAP_AUX_PREFER_LARGE;
+	pmu->attr_groups = cache_qos_aux_groups;
+	pmu->event_init = cache_qos_aux_event_init;
+	pmu->add = cache_qos_aux_add;
+	pmu->del = cache_qos_aux_del;
+	pmu->start = cache_qos_aux_start;
+	pmu->stop = cache_qos_aux_stop;
+	pmu->read = cache_qos_aux_read;
+	pmu->setup_aux = cache_qos_aux_setup;
+	pmu->free_aux = pmukit_free_aux;
+	pmu->check_period = pmukit_check_period;
+}

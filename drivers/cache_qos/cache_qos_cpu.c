@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos: CPUs and domains, CPU hotplug, suspend.
+ *
+ * The hotplug state is dynamic and registered after resctrl's, so its callback comes later: what
+ * resctrl writes into PQR_ASSOC of a CPU that comes online is overwritten, not the other way round.
+ * Suspend takes all CPUs but one offline; that one's register is found changed by the next pass.
+ */
+
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+
+#include "cache_qos.h"
+
+static int cache_qos_hotplug_state;
+
+/* What all CPUs say */
+
+struct cache_qos_probe {
+	const struct pmukit_cache_qos_backend *backend;
+	struct cache_qos_hw hw;
+	struct pmukit_cache_qos_domain domain;
+	const char *wrong;
+	int error;
+};
+
+static void cache_qos_probe_ipi(void *data)
+{
+	struct cache_qos_probe *probe = data;
+	unsigned int cpu = smp_processor_id();
+
+	probe->wrong = cache_qos_hw_read(probe->backend, cpu, &probe->hw, &probe->error);
+	if (probe->wrong)
+		return;
+	probe->error = probe->backend->domain_of(cpu, &probe->domain);
+	if (probe->error)
+		probe->wrong = "its L3 cannot be told";
+	else if (probe->domain.bytes < probe->hw.scale)
+		probe->wrong = "its L3 is smaller than a unit";
+	if (!probe->wrong)
+		return;
+	probe->error = probe->error ?: -EINVAL;
+}
+
+static void cache_qos_probe_nodes(struct cache_qos_probe *probe)
+{
+	if (probe->wrong || probe->domain.nodes <= 1)
+		return;
+	probe->wrong = "its L3 is divided among NUMA nodes (SNC, Cluster-on-Die)";
+	probe->error = -EOPNOTSUPP;
+}
+
+static int cache_qos_probe_cpu(unsigned int cpu, struct cache_qos_probe *probe)
+{
+	int ret = smp_call_function_single(cpu, cache_qos_probe_ipi, probe, 1);
+
+	if (ret)
+		return ret;
+	cache_qos_probe_nodes(probe);
+	if (!probe->wrong)
+		return 0;
+	pr_err("cache_qos: %s: CPU %u: %s\n", probe->backend->name, cpu, probe->wrong);
+	return probe->error;
+}
+
+/**
+ * cache_qos_hw_probe - what is the same of all CPUs that are online
+ * @backend: who has the registers
+ * @hw: filled in; not finished
+ *
+ * Return: 0 or -errno, with a line in the log.
+ */
+int cache_qos_hw_probe(const struct pmukit_cache_qos_backend *backend, struct cache_qos_hw *hw)
+{
+	unsigned int cpu, nr = 0;
+	const char *wrong;
+	int ret = 0;
+
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		struct cache_qos_probe probe = { .backend = backend };
+
+		ret = cache_qos_probe_cpu(cpu, &probe);
+		if (ret)
+			break;
+		if (!nr++) {
+			*hw = probe.hw;
+			continue;
+		}
+		wrong = cache_qos_hw_join(hw, &probe.hw);
+		if (!wrong)
+			continue;
+		pr_err("cache_qos: %s: CPU %u: %s\n", backend->name, cpu, wrong);
+		ret = -EINVAL;
+		break;
+	}
+	cpus_read_unlock();
+	return ret;
+}
+
+/* Hotplug */
+
+static int cache_qos_domain_make(struct cache_qos_live *live,
+				 const struct pmukit_cache_qos_domain *is)
+{
+	struct cache_qos_sum (*banked)[CACHE_QOS_NR_COUNTED];
+	struct cache_qos_cell *cells;
+	int ret = -ENOMEM;
+
+	cells = kvcalloc(live->core.hw.nr_rmid, sizeof(*cells), GFP_KERNEL);
+	banked = kvcalloc(CACHE_QOS_MAX_MONITORS, sizeof(*banked), GFP_KERNEL);
+	if (cells && banked) {
+		raw_spin_lock_irq(&live->lock);
+		ret = cache_qos_domain_add(&live->core, is, cells, banked);
+		raw_spin_unlock_irq(&live->lock);
+	}
+	if (ret < 0) {
+		kvfree(cells);
+		kvfree(banked);
+	}
+	return ret;
+}
+
+/* On the CPU, which may not be migrated from here. */
+static int cache_qos_cpu_join(struct cache_qos_live *live, unsigned int cpu,
+			      const struct pmukit_cache_qos_domain *is)
+{
+	int domain, ret;
+
+	domain = cache_qos_domain_find(&live->core, is->id);
+	if (domain == CACHE_QOS_NONE)
+		domain = cache_qos_domain_make(live, is);
+	if (domain < 0)
+		return domain;
+	raw_spin_lock_irq(&live->lock);
+	ret = cache_qos_cpu_online(&live->core, cpu, domain, live->force || live->core.yielded);
+	/* What is in the register now is not ours to take back. */
+	if (live->core.yielded)
+		live->cpu_pointers[cpu]->ready = false;
+	raw_spin_unlock_irq(&live->lock);
+	if (ret == -EBUSY)
+		dev_err(&live->parent->dev,
+			"CPU %u: somebody else uses its RMID; force=1 takes it all the same\n",
+			cpu);
+	return ret;
+}
+
+/*
+ * A CPU that cannot take part is left alone once the driver is up: it must not keep the machine
+ * from bringing it online.
+ */
+static int cache_qos_online(unsigned int cpu, struct hlist_node *node)
+{
+	struct cache_qos_live *live = hlist_entry_safe(node, struct cache_qos_live, hotplug_node);
+	struct cache_qos_probe probe = { .backend = live->backend };
+	struct cache_qos_hw hw = live->core.hw;
+	int ret;
+
+	ret = cache_qos_probe_cpu(cpu, &probe);
+	if (!ret && cache_qos_hw_join(&hw, &probe.hw))
+		ret = -EINVAL;
+	if (!ret && hw.nr_rmid < live->core.hw.nr_rmid)
+		ret = -EINVAL;
+	if (!ret)
+		ret = cache_qos_cpu_join(live, cpu, &probe.domain);
+	if (!ret || !live->up)
+		return ret;
+	dev_err(&live->parent->dev, "CPU %u is left out: %d\n", cpu, ret);
+	return 0;
+}
+
+static int cache_qos_offline(unsigned int cpu, struct hlist_node *node)
+{
+	struct cache_qos_live *live = hlist_entry_safe(node, struct cache_qos_live, hotplug_node);
+
+	raw_spin_lock_irq(&live->lock);
+	cache_qos_cpu_offline(&live->core, cpu);
+	raw_spin_unlock_irq(&live->lock);
+	return 0;
+}
+
+static void cache_qos_again_ipi(void *data)
+{
+	struct cache_qos_live *live = data;
+	struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
+
+	raw_spin_lock(&live->lock);
+	if (cpu->online)
+		cache_qos_cpu_online(&live->core, cpu->cpu, cpu->domain, true);
+	raw_spin_unlock(&live->lock);
+	cache_qos_resolve_here(live);
+}
+
+/**
+ * cache_qos_cpus_again - after somebody else had the registers
+ * @live: everything
+ *
+ * Context: may sleep.
+ */
+void cache_qos_cpus_again(struct cache_qos_live *live)
+{
+	on_each_cpu(cache_qos_again_ipi, live, 1);
+}
+
+static void cache_qos_cpus_fill(struct cache_qos_live *live)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct cache_qos_cpu *each = per_cpu_ptr(live->cpus, cpu);
+
+		each->cpu = cpu;
+		INIT_LIST_HEAD(per_cpu_ptr(live->streams, cpu));
+		live->cpu_pointers[cpu] = each;
+	}
+}
+
+/**
+ * cache_qos_cpus_free - the end of the memory
+ * @live: everything, when nobody can reach it any more
+ */
+void cache_qos_cpus_free(struct cache_qos_live *live)
+{
+	u32 d;
+
+	for (d = 0; d < live->core.nr_domains; d++) {
+		kvfree(live->core.domains[d].cells);
+		kvfree(live->core.domains[d].banked);
+	}
+	kvfree(live->core.atoms);
+	kfree(live->cpu_pointers);
+	free_percpu(live->streams);
+	free_percpu(live->cpus);
+}
+
+/**
+ * cache_qos_cpus_start - the core, and the CPUs that are online and those that come
+ * @live: with its back-end
+ *
+ * Return: 0 or -errno.
+ */
+int cache_qos_cpus_start(struct cache_qos_live *live)
+{
+	struct cache_qos_atom *atoms;
+	struct cache_qos_hw hw;
+	int ret;
+
+	ret = cache_qos_hw_probe(live->backend, &hw);
+	if (ret)
+		return ret;
+	cache_qos_hw_finish(&hw, live->max_bytes_per_second);
+
+	live->cpus = alloc_percpu(struct cache_qos_cpu);
+	live->streams = alloc_percpu(struct list_head);
+	live->cpu_pointers = kcalloc(nr_cpu_ids, sizeof(*live->cpu_pointers), GFP_KERNEL);
+	atoms = kvcalloc(hw.nr_rmid, sizeof(*atoms), GFP_KERNEL);
+	live->core.atoms = atoms;
+	if (!live->cpus || !live->streams || !live->cpu_pointers || !atoms)
+		return -ENOMEM;
+	cache_qos_cpus_fill(live);
+	cache_qos_init(&live->core, live->backend, &hw, atoms, live->cpu_pointers, nr_cpu_ids);
+	ret = cpuhp_state_add_instance(cache_qos_hotplug_state, &live->hotplug_node);
+	live->up = !ret;
+	return ret;
+}
+
+/**
+ * cache_qos_cpus_stop - RMIDs are 0 again, and the back-end is not called any more
+ * @live: everything; also after a start that failed
+ *
+ * Context: may sleep.
+ */
+void cache_qos_cpus_stop(struct cache_qos_live *live)
+{
+	if (live->up)
+		cpuhp_state_remove_instance(cache_qos_hotplug_state, &live->hotplug_node);
+	live->up = false;
+	WRITE_ONCE(live->dead, true);
+}
+
+/**
+ * cache_qos_hotplug_register - before the first back-end
+ *
+ * Return: 0 or -errno.
+ */
+int cache_qos_hotplug_register(void)
+{
+	int ret = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/pmukit/cache_qos:online",
+					  cache_qos_online, cache_qos_offline);
+
+	if (ret < 0)
+		return ret;
+	cache_qos_hotplug_state = ret;
+	return 0;
+}
+
+/**
+ * cache_qos_hotplug_unregister - after the last back-end
+ */
+void cache_qos_hotplug_unregister(void)
+{
+	cpuhp_remove_multi_state(cache_qos_hotplug_state);
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos: groups, which cache_qos_configfs.c shows to users. A group is a node of the core;
+ * group CACHE_QOS_ROOT is everything and always there.
+ *
+ * Context of all: process context, may sleep.
+ */
+
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/timekeeping.h>
+
+#include "cache_qos.h"
+
+/**
+ * cache_qos_group_make - a new group, not monitored, without tasks
+ * @live: everything
+ * @parent: of it
+ *
+ * Return: the group, -ENOSPC: too many, -ENAMETOOLONG: too deep, or another -errno.
+ */
+int cache_qos_group_make(struct cache_qos_live *live, u16 parent)
+{
+	int ret;
+
+	ret = cache_qos_users_get(live);
+	if (ret)
+		return ret;
+	mutex_lock(&live->config_mutex);
+	raw_spin_lock_irq(&live->lock);
+	ret = cache_qos_node_make(&live->core, parent);
+	raw_spin_unlock_irq(&live->lock);
+	mutex_unlock(&live->config_mutex);
+	if (ret < 0)
+		cache_qos_users_put(live);
+	return ret;
+}
+
+/* Under the lock */
+static void cache_qos_group_empty(struct cache_qos_live *live, u16 group)
+{
+	struct cache_qos_entry *entry;
+	int bucket;
+
+	hash_for_each(live->tasks, bucket, entry, node) {
+		if (entry->is.node == group)
+			cache_qos_task_move(&live->core, &entry->is,
+					    live->core.nodes[group].parent);
+	}
+}
+
+/**
+ * cache_qos_group_remove - a group is no more
+ * @live: everything
+ * @group: one without children, not CACHE_QOS_ROOT; its tasks go to its parent
+ */
+void cache_qos_group_remove(struct cache_qos_live *live, u16 group)
+{
+	int ret;
+
+	mutex_lock(&live->config_mutex);
+	raw_spin_lock_irq(&live->lock);
+	cache_qos_group_empty(live, group);
+	ret = cache_qos_node_remove(&live->core, group, ktime_get_ns());
+	raw_spin_unlock_irq(&live->lock);
+	WARN_ON_ONCE(ret);
+	cache_qos_resolve_all(live);
+	cache_qos_tasks_prune(live);
+	mutex_unlock(&live->config_mutex);
+	cache_qos_users_put(live);
+}
+
+/**
+ * cache_qos_group_monitor - switch the monitor of a group
+ * @live: everything
+ * @group: not CACHE_QOS_ROOT (-EINVAL)
+ * @on: it gets one, or loses it
+ *
+ * Return: 0, also where it is so already, -EAGAIN: there is no RMID, -EBUSY: somebody else has the
+ * registers.
+ */
+int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
+{
+	int ret;
+
+	if (on && (READ_ONCE(live->core.yielded) || live->backend->claimed()))
+		return -EBUSY;
+	mutex_lock(&live->config_mutex);
+	raw_spin_lock_irq(&live->lock);
+	ret = cache_qos_node_monitor(&live->core, group, on, PMUKIT_CACHE_QOS_KIND_GROUP,
+				     ktime_get_ns());
+	raw_spin_unlock_irq(&live->lock);
+	if (!ret)
+		cache_qos_resolve_all(live);
+	mutex_unlock(&live->config_mutex);
+	return ret == -EBUSY || ret == -ENOSPC ? -EAGAIN : ret;
+}
+
+/**
+ * cache_qos_group_monitored - has a group a monitor of its own
+ * @live: everything
+ * @group: the group
+ *
+ * Return: it has. The root always has.
+ */
+bool cache_qos_group_monitored(struct cache_qos_live *live, u16 group)
+{
+	return READ_ONCE(live->core.nodes[group].monitor) != CACHE_QOS_NONE;
+}
+
+/* config_mutex; cache_qos_group_moved() is to follow. */
+static int cache_qos_group_move(struct cache_qos_live *live, u16 group, struct task_struct *task)
+{
+	struct cache_qos_entry *entry;
+
+	entry = cache_qos_track(live, task, GFP_KERNEL);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	raw_spin_lock_irq(&live->lock);
+	cache_qos_task_move(&live->core, &entry->is, group);
+	raw_spin_unlock_irq(&live->lock);
+	return 0;
+}
+
+static void cache_qos_group_moved(struct cache_qos_live *live, u16 group)
+{
+	cache_qos_resolve_all(live);
+	if (group == CACHE_QOS_ROOT)
+		cache_qos_tasks_prune(live);
+}
+
+/**
+ * cache_qos_group_attach - move a task to a group
+ * @live: everything
+ * @group: where it is from here on, and nowhere else
+ * @task: the task, with a reference; its later children follow it
+ *
+ * Return: 0, -ESRCH: it is no more, -ENOMEM.
+ */
+int cache_qos_group_attach(struct cache_qos_live *live, u16 group, struct task_struct *task)
+{
+	int ret;
+
+	mutex_lock(&live->config_mutex);
+	ret = cache_qos_group_move(live, group, task);
+	cache_qos_group_moved(live, group);
+	mutex_unlock(&live->config_mutex);
+	return ret;
+}
+
+/* A thread of the process of a task that is not in the group, with a reference; NULL: none. */
+static struct task_struct *cache_qos_group_stray(struct cache_qos_live *live, u16 group,
+						 struct task_struct *task)
+{
+	struct task_struct *thread, *found = NULL;
+
+	rcu_read_lock();
+	for_each_thread(task, thread) {
+		struct cache_qos_task *is = cache_qos_task_find(live, thread);
+		u16 node = is ? READ_ONCE(is->node) : CACHE_QOS_ROOT;
+
+		if (node == group || thread->flags & PF_EXITING)
+			continue;
+		found = thread;
+		get_task_struct(found);
+		break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/**
+ * cache_qos_group_attach_process - move all threads of a process to a group
+ * @live: everything
+ * @group: where they are from here on
+ * @task: one of them, with a reference
+ *
+ * A thread that is made meanwhile is found, or is where the one that made it is.
+ *
+ * Return: 0 or -ENOMEM; a thread that ends meanwhile is left out.
+ */
+int cache_qos_group_attach_process(struct cache_qos_live *live, u16 group,
+				   struct task_struct *task)
+{
+	struct task_struct *stray;
+	int ret = 0;
+
+	mutex_lock(&live->config_mutex);
+	while (!ret && (stray = cache_qos_group_stray(live, group, task))) {
+		ret = cache_qos_group_move(live, group, stray);
+		if (ret == -ESRCH)
+			ret = 0;
+		put_task_struct(stray);
+		cond_resched();
+	}
+	cache_qos_group_moved(live, group);
+	mutex_unlock(&live->config_mutex);
+	return ret;
+}
+
+/**
+ * cache_qos_group_tasks - the tasks of a group
+ * @live: everything
+ * @group: the group
+ * @processes: only those whose first thread is in it
+ * @pids: filled in, as the caller's namespace numbers them; NULL: they are only counted
+ * @max: room in @pids
+ *
+ * Return: how many there are, which may be more than @max.
+ */
+unsigned int cache_qos_group_tasks(struct cache_qos_live *live, u16 group, bool processes,
+				   pid_t *pids, unsigned int max)
+{
+	struct task_struct *process, *task;
+	unsigned int nr = 0;
+
+	rcu_read_lock();
+	for_each_process_thread(process, task) {
+		struct cache_qos_task *is = cache_qos_task_find(live, task);
+		u16 node = is ? READ_ONCE(is->node) : CACHE_QOS_ROOT;
+		pid_t pid = task_pid_vnr(task);
+
+		if (node != group || !pid || task->flags & PF_EXITING ||
+		    (processes && !thread_group_leader(task)))
+			continue;
+		if (pids && nr < max)
+			pids[nr] = pid;
+		nr++;
+	}
+	rcu_read_unlock();
+	return nr;
+}
+
+/**
+ * cache_qos_group_value - the value of a group, read now
+ * @live: everything
+ * @group: the group
+ * @event: which value
+ * @domain: index, or CACHE_QOS_ALL
+ * @value: filled in
+ *
+ * To read several values, refresh once (cache_qos_refresh()) and use cache_qos_group_peek().
+ *
+ * Return: 0, -ENODATA: it is not monitored, or there is no value, -EIO: hardware refused, -EBUSY:
+ * somebody else has the registers, -ETIMEDOUT, -EOPNOTSUPP: there is no such event.
+ */
+int cache_qos_group_value(struct cache_qos_live *live, u16 group,
+			  enum pmukit_cache_qos_event event, u16 domain,
+			  struct cache_qos_value *value)
+{
+	int ret;
+
+	if (!cache_qos_group_monitored(live, group))
+		return -ENODATA;
+	ret = cache_qos_refresh(live);
+	if (ret)
+		return ret;
+	return cache_qos_group_peek(live, group, event, domain, value);
+}
+
+/**
+ * cache_qos_group_peek - the value of a group, as it was last read
+ * @live: everything
+ * @group: the group
+ * @event: which value
+ * @domain: index, or CACHE_QOS_ALL
+ * @value: filled in
+ *
+ * Return: as cache_qos_group_value().
+ */
+int cache_qos_group_peek(struct cache_qos_live *live, u16 group,
+			 enum pmukit_cache_qos_event event, u16 domain,
+			 struct cache_qos_value *value)
+{
+	int ret = -ENODATA;
+	u16 monitor;
+
+	raw_spin_lock_irq(&live->lock);
+	monitor = live->core.nodes[group].monitor;
+	if (live->core.yielded)
+		ret = -EBUSY;
+	else if (monitor != CACHE_QOS_NONE)
+		ret = cache_qos_monitor_value(&live->core, monitor, event, domain, ktime_get_ns(),
+					      value);
+	raw_spin_unlock_irq(&live->lock);
+	return ret;
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos: a back-end comes and goes, and everything with it.
+ *
+ * There is one back-end at a time. backend=msr, which is what is meant unless told otherwise, is
+ * the hardware and part of this module: without it the module is not loaded. backend=sim waits
+ * for a module that registers under that name, and never happens by itself.
+ *
+ * The back-end's module stays while there are events and groups (users), so when it leaves, there
+ * are none.
+ */
+
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/platform_device.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/suspend.h>
+
+#include "cache_qos.h"
+
+#define CACHE_QOS_MAX_BYTES_PER_SECOND	(512ULL << 30)
+#define CACHE_QOS_LIMBO_MIN_NS		(2 * NSEC_PER_SEC)
+
+static char *cache_qos_backend = "msr";
+module_param_named(backend, cache_qos_backend, charp, 0444);
+MODULE_PARM_DESC(backend, "who has the registers: msr (the hardware) or sim (a simulation)");
+
+static bool cache_qos_force;
+module_param_named(force, cache_qos_force, bool, 0444);
+MODULE_PARM_DESC(force, "do not mind RMIDs that somebody else has put into PQR_ASSOC");
+
+static bool cache_qos_paranoid;
+module_param_named(paranoid, cache_qos_paranoid, bool, 0444);
+MODULE_PARM_DESC(paranoid, "read QM_EVTSEL back after each read");
+
+static ulong cache_qos_max_bandwidth = CACHE_QOS_MAX_BYTES_PER_SECOND;
+module_param_named(max_bandwidth, cache_qos_max_bandwidth, ulong, 0444);
+MODULE_PARM_DESC(max_bandwidth, "no L3 moves more bytes in a second: how soon a counter wraps");
+
+static DEFINE_MUTEX(cache_qos_backend_lock);	/* cache_qos_registered */
+static struct cache_qos_live *cache_qos_registered;
+
+/* References */
+
+static void cache_qos_release(struct kref *ref)
+{
+	struct cache_qos_live *live = container_of(ref, struct cache_qos_live, ref);
+
+	cache_qos_cpus_free(live);
+	kvfree(live);
+}
+
+/**
+ * cache_qos_live_get - the back-end that is registered
+ *
+ * Return: everything, with a reference, or NULL.
+ */
+struct cache_qos_live *cache_qos_live_get(void)
+{
+	struct cache_qos_live *live;
+
+	mutex_lock(&cache_qos_backend_lock);
+	live = cache_qos_registered;
+	if (live)
+		kref_get(&live->ref);
+	mutex_unlock(&cache_qos_backend_lock);
+	return live;
+}
+
+/**
+ * cache_qos_live_put - drop a reference
+ * @live: everything
+ *
+ * Context: may sleep.
+ */
+void cache_qos_live_put(struct cache_qos_live *live)
+{
+	kref_put(&live->ref, cache_qos_release);
+}
+
+/* Users */
+
+static void cache_qos_detach_work(struct work_struct *work)
+{
+	struct cache_qos_live *live = container_of(work, struct cache_qos_live, detach);
+
+	mutex_lock(&live->probe_mutex);
+	if (!live->users && live->attached) {
+		cache_qos_detach(live);
+		live->attached = false;
+	}
+	mutex_unlock(&live->probe_mutex);
+}
+
+/**
+ * cache_qos_users_get - somebody is going to watch something
+ * @live: everything
+ *
+ * The first one attaches the probes of the scheduler.
+ *
+ * Context: may sleep; not under ctx->mutex of perf, so not for events that are inherited.
+ *
+ * Return: 0 or -errno.
+ */
+int cache_qos_users_get(struct cache_qos_live *live)
+{
+	int ret = 0;
+
+	if (!try_module_get(live->backend->owner))
+		return -ENODEV;
+	mutex_lock(&live->probe_mutex);
+	if (live->dead)
+		ret = -ENODEV;
+	else if (!live->attached)
+		ret = cache_qos_attach(live);
+	if (!ret) {
+		live->attached = true;
+		WRITE_ONCE(live->users, live->users + 1);
+		if (live->users == 1)
+			cache_qos_sampler_hurry(live);
+	}
+	mutex_unlock(&live->probe_mutex);
+	if (ret)
+		module_put(live->backend->owner);
+	return ret;
+}
+
+/**
+ * cache_qos_users_put - the opposite
+ * @live: everything
+ *
+ * Context: may sleep. The probes go later: this may be under locks of perf.
+ */
+void cache_qos_users_put(struct cache_qos_live *live)
+{
+	mutex_lock(&live->probe_mutex);
+	WRITE_ONCE(live->users, live->users - 1);
+	if (!live->users)
+		queue_work(live->workqueue, &live->detach);
+	mutex_unlock(&live->probe_mutex);
+	/* Last: from here on the back-end may leave. */
+	module_put(live->backend->owner);
+}
+
+/* Suspend */
+
+static void cache_qos_wake(struct cache_qos_live *live)
+{
+	u16 d;
+
+	raw_spin_lock_irq(&live->lock);
+	for (d = 0; d < live->core.nr_domains; d++)
+		cache_qos_rebase(&live->core, d);
+	raw_spin_unlock_irq(&live->lock);
+	WRITE_ONCE(live->asleep, false);
+	cache_qos_sampler_hurry(live);
+}
+
+static int cache_qos_on_pm(struct notifier_block *pm, unsigned long what, void *data)
+{
+	struct cache_qos_live *live = container_of(pm, struct cache_qos_live, pm);
+
+	if (what == PM_SUSPEND_PREPARE || what == PM_HIBERNATION_PREPARE) {
+		WRITE_ONCE(live->asleep, true);
+		flush_delayed_work(&live->sampler);
+	} else if (what == PM_POST_SUSPEND || what == PM_POST_HIBERNATION) {
+		cache_qos_wake(live);
+	}
+	return NOTIFY_OK;
+}
+
+/* Back-ends */
+
+static void cache_qos_bring_down(struct cache_qos_live *live)
+{
+	unregister_pm_notifier(&live->pm);
+	cache_qos_configfs_unregister();
+	pmukit_pmu_remove(&live->aux_pp);
+	pmukit_pmu_remove(&live->pp);
+	cache_qos_sampler_stop(live);
+	flush_work(&live->detach);
+	cache_qos_cpus_stop(live);
+}
+
+static int cache_qos_bring_up(struct cache_qos_live *live)
+{
+	int ret;
+
+	ret = cache_qos_cpus_start(live);
+	if (ret)
+		return ret;
+	live->core.limbo_min_ns = CACHE_QOS_LIMBO_MIN_NS;
+	live->core.notify = cache_qos_trace_news;
+	cache_qos_sampler_start(live);
+	ret = cache_qos_configfs_register(live);
+	if (ret)
+		goto stop;
+	ret = pmukit_pmu_register(&live->pp, &live->parent->dev);
+	if (ret)
+		goto unregister;
+	ret = pmukit_pmu_register(&live->aux_pp, &live->parent->dev);
+	if (ret)
+		goto remove;
+	live->pm.notifier_call = cache_qos_on_pm;
+	/* It cannot fail. */
+	register_pm_notifier(&live->pm);
+	return 0;
+
+remove:
+	pmukit_pmu_remove(&live->pp);
+unregister:
+	cache_qos_configfs_unregister();
+stop:
+	cache_qos_sampler_stop(live);
+	cache_qos_cpus_stop(live);
+	return ret;
+}
+
+static void cache_qos_fill(struct cache_qos_live *live,
+			   const struct pmukit_cache_qos_backend *backend)
+{
+	raw_spin_lock_init(&live->lock);
+	mutex_init(&live->probe_mutex);
+	mutex_init(&live->config_mutex);
+	init_waitqueue_head(&live->passed);
+	INIT_LIST_HEAD(&live->watches);
+	INIT_LIST_HEAD(&live->pending);
+	INIT_WORK(&live->detach, cache_qos_detach_work);
+	hash_init(live->tasks);
+	hash_init(live->cgroups);
+	live->backend = backend;
+	strscpy(live->backend_name, backend->name, sizeof(live->backend_name));
+	live->sample_ms = CACHE_QOS_SAMPLE_MS;
+	live->max_bytes_per_second = cache_qos_max_bandwidth;
+	live->paranoid = cache_qos_paranoid;
+	live->force = cache_qos_force;
+	/* Dropped by the release of each PMU */
+	kref_init(&live->ref);
+	kref_get(&live->ref);
+	kref_get(&live->ref);
+	cache_qos_pmu_fill(live);
+	cache_qos_aux_fill(live);
+}
+
+static void cache_qos_destroy(struct cache_qos_live *live)
+{
+	destroy_workqueue(live->workqueue);
+	platform_device_unregister(live->parent);
+	pmukit_pmu_put(&live->aux_pp);
+	pmukit_pmu_put(&live->pp);
+	cache_qos_live_put(live);
+}
+
+static struct cache_qos_live *cache_qos_create(const struct pmukit_cache_qos_backend *backend)
+{
+	struct cache_qos_live *live = kvzalloc(sizeof(*live), GFP_KERNEL);
+	int ret = -ENOMEM;
+
+	if (!live)
+		return ERR_PTR(-ENOMEM);
+	live->workqueue = alloc_workqueue("cache_qos", WQ_UNBOUND, 0);
+	if (!live->workqueue)
+		goto free_live;
+	live->parent = platform_device_register_simple("cache_qos", PLATFORM_DEVID_NONE, NULL, 0);
+	ret = PTR_ERR_OR_ZERO(live->parent);
+	if (ret)
+		goto destroy_workqueue;
+	cache_qos_fill(live, backend);
+	return live;
+
+destroy_workqueue:
+	destroy_workqueue(live->workqueue);
+free_live:
+	kvfree(live);
+	return ERR_PTR(ret);
+}
+
+static int cache_qos_backend_wrong(const struct pmukit_cache_qos_backend *backend)
+{
+	if (strcmp(backend->name, cache_qos_backend)) {
+		pr_err("cache_qos: loaded for backend=%s, not %s\n", cache_qos_backend,
+		       backend->name);
+		return -EINVAL;
+	}
+	if (cache_qos_registered)
+		return -EBUSY;
+	if (backend->claimed()) {
+		pr_err("cache_qos: %s: somebody else has the registers: is resctrl mounted?\n",
+		       backend->name);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/**
+ * pmukit_cache_qos_register_backend - use these registers
+ * @backend: used until pmukit_cache_qos_unregister_backend() has returned
+ *
+ * Context: may sleep. The back-end is called before this returns.
+ *
+ * Return: 0, -EBUSY: there is one, or somebody else has its registers, -EINVAL: it is not the one
+ * the module was loaded for, or CPUs differ, -ENODEV: it cannot monitor, or another -errno.
+ */
+int pmukit_cache_qos_register_backend(const struct pmukit_cache_qos_backend *backend)
+{
+	struct cache_qos_live *live;
+	int ret;
+
+	mutex_lock(&cache_qos_backend_lock);
+	ret = cache_qos_backend_wrong(backend);
+	if (ret)
+		goto unlock;
+	live = cache_qos_create(backend);
+	ret = PTR_ERR_OR_ZERO(live);
+	if (ret)
+		goto unlock;
+	ret = cache_qos_bring_up(live);
+	if (ret) {
+		cache_qos_destroy(live);
+		goto unlock;
+	}
+	cache_qos_registered = live;
+	dev_info(&live->parent->dev, "%u RMIDs, %u domains, units of %u bytes, registers: %s\n",
+		 live->core.hw.nr_rmid, live->core.nr_domains, live->core.hw.scale, backend->name);
+unlock:
+	mutex_unlock(&cache_qos_backend_lock);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(pmukit_cache_qos_register_backend);
+
+/**
+ * pmukit_cache_qos_unregister_backend - the back-end leaves
+ * @backend: one that was registered
+ *
+ * On return it is not called any more, and the RMIDs of all CPUs are 0.
+ *
+ * Context: may sleep.
+ */
+void pmukit_cache_qos_unregister_backend(const struct pmukit_cache_qos_backend *backend)
+{
+	mutex_lock(&cache_qos_backend_lock);
+	if (cache_qos_registered && cache_qos_registered->backend == backend) {
+		cache_qos_bring_down(cache_qos_registered);
+		cache_qos_destroy(cache_qos_registered);
+		cache_qos_registered = NULL;
+	}
+	mutex_unlock(&cache_qos_backend_lock);
+}
+EXPORT_SYMBOL_GPL(pmukit_cache_qos_unregister_backend);
+
+/* Module */
+
+static int __init cache_qos_module_init(void)
+{
+	int ret;
+
+	ret = cache_qos_hotplug_register();
+	if (ret)
+		return ret;
+	if (!strcmp(cache_qos_backend, "msr"))
+		ret = cache_qos_msr_register();
+	if (ret)
+		cache_qos_hotplug_unregister();
+	return ret;
+}
+module_init(cache_qos_module_init);
+
+static void __exit cache_qos_module_exit(void)
+{
+	cache_qos_msr_unregister();
+	cache_qos_hotplug_unregister();
+	pmukit_pmu_flush();
+}
+module_exit(cache_qos_module_exit);
+
+MODULE_DESCRIPTION("Cache occupancy and memory bandwidth of tasks, cgroups and groups");
+MODULE_AUTHOR("pmukit developers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos: the PMU: which events may be opened, and what perf's callbacks do, which is little:
+ * the RMID of a CPU is set at context switches (cache_qos_switch.c), counts are brought up to
+ * date by the sampler (cache_qos_watch.c).
+ *
+ * Events are of a task, of a task on a CPU, of a CPU, of a cgroup on a CPU. The software context
+ * is theirs: scheduling one in does not fail for want of a counter, and they can be siblings of
+ * a clock.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/hardirq.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+
+#include "cache_qos.h"
+
+#define CACHE_QOS_CONFIG_EVENT	GENMASK_ULL(7, 0)
+#define CACHE_QOS_CONFIG_DOMAIN	GENMASK_ULL(23, 8)	/* 0: all, n: id n - 1 */
+#define CACHE_QOS_CONFIG1_SHARE	GENMASK_ULL(31, 0)
+
+/* Perf callbacks */
+
+static bool cache_qos_exiting(const struct perf_event *event)
+{
+	return event->attach_state & PERF_ATTACH_TASK && current->flags & PF_EXITING;
+}
+
+/* Interrupts off; the event is settled. */
+static void cache_qos_update(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	cache_qos_read_here(live, ev->watch->monitor);
+	cache_qos_watch_publish(live, ev->watch);
+}
+
+static void cache_qos_pmu_start(struct perf_event *event, int flags)
+{
+	event->hw.state = 0;
+}
+
+static void cache_qos_pmu_stop(struct perf_event *event, int flags)
+{
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+/* A count begins with what is known now. */
+static int cache_qos_pmu_add(struct perf_event *event, int flags)
+{
+	struct cache_qos_live *live = cache_qos_live_of(event);
+	struct cache_qos_event *ev = cache_qos_of_event(event);
+	int ret = 0;
+
+	if (READ_ONCE(live->dead))
+		return -ENODEV;
+	event->hw.state = flags & PERF_EF_START ? 0 : PERF_HES_STOPPED;
+	/* The first time; an event of a cgroup comes and goes with every switch. */
+	if (!(event->attach_state & PERF_ATTACH_TASK) && !ev->channel)
+		ret = cache_qos_watch_settle(live, ev);
+	if (ret)
+		return ret;
+	if (ev->channel && !ev->channel->primed)
+		cache_qos_update(live, ev);
+	return 0;
+}
+
+/* perf calls this at every switch. What is in the cache at the end of a task is read there. */
+static void cache_qos_pmu_del(struct perf_event *event, int flags)
+{
+	struct cache_qos_event *ev = cache_qos_of_event(event);
+
+	cache_qos_pmu_stop(event, 0);
+	if (cache_qos_exiting(event) && ev->channel)
+		cache_qos_update(cache_qos_live_of(event), ev);
+}
+
+static void cache_qos_pmu_read(struct perf_event *event)
+{
+	struct cache_qos_event *ev = cache_qos_of_event(event);
+
+	if (!in_nmi() && ev->channel)
+		cache_qos_update(cache_qos_live_of(event), ev);
+}
+
+/* Opening */
+
+static const char *cache_qos_event_wrong(const struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (attr->config & ~(CACHE_QOS_CONFIG_EVENT | CACHE_QOS_CONFIG_DOMAIN) ||
+	    attr->config1 & ~CACHE_QOS_CONFIG1_SHARE || attr->config2 ||
+	    compat_attr_extra_config(attr))
+		return "unknown bits in the configuration";
+	if (FIELD_GET(CACHE_QOS_CONFIG_EVENT, attr->config) - 1 >= CACHE_QOS_NR_EVENTS)
+		return "there is no such event";
+	if (has_branch_stack((struct perf_event *)event))
+		return "there are no branches";
+	return NULL;
+}
+
+static int cache_qos_event_fill(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	const struct perf_event_attr *attr = &ev->pev.event->attr;
+	u32 domain = FIELD_GET(CACHE_QOS_CONFIG_DOMAIN, attr->config);
+
+	ev->what = FIELD_GET(CACHE_QOS_CONFIG_EVENT, attr->config);
+	ev->share = FIELD_GET(CACHE_QOS_CONFIG1_SHARE, attr->config1);
+	if (!cache_qos_event_there(&live->core.hw, ev->what)) {
+		pr_debug("cache_qos: this CPU does not have event %u\n", ev->what);
+		return -EOPNOTSUPP;
+	}
+	ev->domain = domain ? cache_qos_domain_find(&live->core, domain - 1) : CACHE_QOS_ALL;
+	if (ev->domain == CACHE_QOS_NONE) {
+		pr_debug("cache_qos: there is no domain %u\n", domain - 1);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Somebody who takes the registers in between is noticed by the next pass. */
+static int cache_qos_event_open(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	struct perf_event *event = ev->pev.event;
+	int ret;
+
+	if (!event->parent) {
+		if (READ_ONCE(live->core.yielded) || live->backend->claimed())
+			return -EBUSY;
+		ret = cache_qos_users_get(live);
+		if (ret)
+			return ret;
+	}
+	ret = cache_qos_watch_open(live, ev);
+	if (ret)
+		goto put_users;
+	ret = pmukit_event_open(&live->pp, &ev->pev, event);
+	if (ret)
+		goto close;
+	return 0;
+
+close:
+	cache_qos_watch_close(live, ev);
+put_users:
+	if (!event->parent)
+		cache_qos_users_put(live);
+	return ret;
+}
+
+static int cache_qos_event_init(struct perf_event *event)
+{
+	struct cache_qos_live *live;
+	struct cache_qos_event *ev;
+	const char *wrong;
+	int ret;
+
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+	wrong = cache_qos_event_wrong(event);
+	if (wrong) {
+		pr_debug("cache_qos: %s\n", wrong);
+		return -EINVAL;
+	}
+	if (is_sampling_event(event))
+		return -EOPNOTSUPP;
+
+	live = cache_qos_live_of(event);
+	ev = kzalloc_obj(*ev);
+	if (!ev)
+		return -ENOMEM;
+	ev->pev.event = event;
+	ret = cache_qos_event_fill(live, ev);
+	if (!ret)
+		ret = cache_qos_event_open(live, ev);
+	if (ret)
+		kfree(ev);
+	return ret;
+}
+
+static void cache_qos_event_free(struct pmukit_event *pev)
+{
+	struct cache_qos_live *live = cache_qos_live_of(pev->event);
+	bool child = pev->event->parent;
+
+	cache_qos_watch_close(live, container_of(pev, struct cache_qos_event, pev));
+	kfree(container_of(pev, struct cache_qos_event, pev));
+	if (!child)
+		cache_qos_users_put(live);
+}
+
+/* Registration */
+
+static void cache_qos_pmu_release(struct pmukit_pmu *pp)
+{
+	cache_qos_live_put(to_cache_qos_live(pp));
+}
+
+static const struct pmukit_pmu_ops cache_qos_pmu_ops = {
+	.release	= cache_qos_pmu_release,
+	.event_free	= cache_qos_event_free,
+};
+
+/**
+ * cache_qos_pmu_fill - prepare the PMU; its first reference is the caller's
+ * @live: everything
+ */
+void cache_qos_pmu_fill(struct cache_qos_live *live)
+{
+	struct pmu *pmu = &live->pp.pmu;
+
+	pmukit_pmu_init(&live->pp, &cache_qos_pmu_ops, THIS_MODULE);
+	live->pp.reach = PMUKIT_REACH_CPUS;
+	live->pp.max_events = UINT_MAX;
+	strscpy(live->pp.name, "cache_qos", sizeof(live->pp.name));
+
+	pmu->task_ctx_nr = perf_sw_context;
+	pmu->capabilities = PERF_PMU_CAP_NO_INTERRUPT | PERF_PMU_CAP_NO_EXCLUDE;
+	pmu->attr_groups = cache_qos_groups;
+	pmu->event_init = cache_qos_event_init;
+	pmu->add = cache_qos_pmu_add;
+	pmu->del = cache_qos_pmu_del;
+	pmu->start = cache_qos_pmu_start;
+	pmu->stop = cache_qos_pmu_stop;
+	pmu->read = cache_qos_pmu_read;
+}

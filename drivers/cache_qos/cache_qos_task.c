@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos: the tasks that are tracked: those in a group and those that an event watches. All
+ * others are in the root group and have no entry.
+ *
+ * struct task_struct has no room for us, so there is a table by its address. An entry goes with
+ * sched_process_free, which comes for every task a grace period after it was taken from the lists
+ * and before its memory is given back. Whoever adds an entry looks afterwards whether the task is
+ * still in the lists: if it is, sched_process_free is yet to come and will see the entry.
+ */
+
+#include <linux/hash.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "cache_qos.h"
+
+static struct cache_qos_entry *cache_qos_entry_find(struct cache_qos_live *live,
+						    struct task_struct *task)
+{
+	struct cache_qos_entry *entry;
+
+	hash_for_each_possible_rcu_notrace(live->tasks, entry, node, (unsigned long)task) {
+		if (entry->task == task)
+			return entry;
+	}
+	return NULL;
+}
+
+/**
+ * cache_qos_task_find - what the core knows of a task
+ * @live: everything
+ * @task: the task
+ *
+ * Context: preemption off or RCU read side, and valid as long as that lasts; or under the lock.
+ *
+ * Return: NULL: it is not tracked.
+ */
+struct cache_qos_task *cache_qos_task_find(struct cache_qos_live *live, struct task_struct *task)
+{
+	struct cache_qos_entry *entry = cache_qos_entry_find(live, task);
+
+	return entry ? &entry->is : NULL;
+}
+
+/* Under the lock. The caller frees it. */
+static struct cache_qos_entry *cache_qos_untrack(struct cache_qos_live *live,
+						 struct task_struct *task)
+{
+	struct cache_qos_entry *entry = cache_qos_entry_find(live, task);
+
+	if (!entry)
+		return NULL;
+	hash_del_rcu(&entry->node);
+	live->nr_tasks--;
+	cache_qos_task_exit(&live->core, &entry->is);
+	return entry;
+}
+
+/**
+ * cache_qos_task_forget - the end of an entry, if there is one
+ * @live: everything
+ * @task: its task
+ */
+void cache_qos_task_forget(struct cache_qos_live *live, struct task_struct *task)
+{
+	struct cache_qos_entry *entry;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&live->lock, flags);
+	entry = cache_qos_untrack(live, task);
+	raw_spin_unlock_irqrestore(&live->lock, flags);
+	if (entry)
+		kfree_rcu(entry, rcu);
+}
+
+/* Return: the entry that is in the table now, which may be another's. */
+static struct cache_qos_entry *cache_qos_entry_add(struct cache_qos_live *live,
+						   struct cache_qos_entry *entry)
+{
+	struct cache_qos_entry *other;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&live->lock, flags);
+	other = cache_qos_entry_find(live, entry->task);
+	if (!other) {
+		cache_qos_task_init(&live->core, &entry->is);
+		hash_add_rcu(live->tasks, &entry->node, (unsigned long)entry->task);
+		live->nr_tasks++;
+	}
+	raw_spin_unlock_irqrestore(&live->lock, flags);
+	return other ? other : entry;
+}
+
+/**
+ * cache_qos_track - make sure that a task has an entry
+ * @live: everything
+ * @task: the task, with a reference
+ * @gfp: how memory may be allocated
+ *
+ * Context: config_mutex, or the task cannot be found by others yet.
+ *
+ * Return: the entry, or -ENOMEM, -ESRCH: the task is no more.
+ */
+struct cache_qos_entry *cache_qos_track(struct cache_qos_live *live, struct task_struct *task,
+					gfp_t gfp)
+{
+	struct cache_qos_entry *entry, *found;
+
+	entry = kzalloc(sizeof(*entry), gfp);
+	if (!entry)
+		return ERR_PTR(-ENOMEM);
+	entry->task = task;
+	found = cache_qos_entry_add(live, entry);
+	if (found != entry)
+		kfree(entry);
+
+	/* Pairs with the lock in cache_qos_on_free(). One that is being made is in no list yet. */
+	if (pid_alive(task) || READ_ONCE(task->__state) == TASK_NEW)
+		return found;
+	cache_qos_task_forget(live, task);
+	return ERR_PTR(-ESRCH);
+}
+
+/**
+ * cache_qos_on_free - probe of sched_process_free
+ * @data: everything
+ * @task: its memory is about to be given back
+ */
+void cache_qos_on_free(void *data, struct task_struct *task)
+{
+	struct cache_qos_live *live = data;
+	struct cache_qos_entry *entry;
+
+	rcu_read_lock();
+	entry = cache_qos_entry_find(live, task);
+	rcu_read_unlock();
+	if (entry)
+		cache_qos_task_forget(live, task);
+}
+
+/* CACHE_QOS_ROOT: it is not tracked, or in the root. */
+static u16 cache_qos_group_of(struct cache_qos_live *live, struct task_struct *task)
+{
+	struct cache_qos_task *is;
+	u16 node = CACHE_QOS_ROOT;
+
+	rcu_read_lock();
+	is = cache_qos_task_find(live, task);
+	if (is)
+		node = READ_ONCE(is->node);
+	rcu_read_unlock();
+	return node;
+}
+
+/* Its group is incomplete from here on. */
+static void cache_qos_fork_lost(struct cache_qos_live *live, u16 node)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&live->lock, flags);
+	live->lost_forks++;
+	node = cache_qos_node_monitored(&live->core, node);
+	live->core.monitors[live->core.nodes[node].monitor].status |= PMUKIT_CACHE_QOS_S_PARTIAL;
+	raw_spin_unlock_irqrestore(&live->lock, flags);
+}
+
+/**
+ * cache_qos_on_fork - probe of sched_process_fork: a child is in the group of its parent
+ * @data: everything
+ * @parent: the parent
+ * @child: has not run yet
+ *
+ * What events watch a child is perf's to say: it opens the inherited ones by itself.
+ */
+void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struct *child)
+{
+	struct cache_qos_live *live = data;
+	struct cache_qos_entry *entry;
+	unsigned long flags;
+	u16 node;
+
+	node = cache_qos_group_of(live, parent);
+	if (node == CACHE_QOS_ROOT)
+		return;
+	entry = cache_qos_track(live, child, GFP_ATOMIC | __GFP_NOWARN);
+	if (IS_ERR(entry)) {
+		cache_qos_fork_lost(live, node);
+		return;
+	}
+	/* The parent may have been moved meanwhile. */
+	raw_spin_lock_irqsave(&live->lock, flags);
+	cache_qos_task_move(&live->core, &entry->is, cache_qos_group_of(live, parent));
+	raw_spin_unlock_irqrestore(&live->lock, flags);
+}
+
+static bool cache_qos_entry_plain(struct cache_qos_live *live, const struct cache_qos_entry *entry)
+{
+	return cache_qos_task_plain(&live->core, &entry->is);
+}
+
+/**
+ * cache_qos_tasks_prune - forget the tasks that nobody watches any more
+ * @live: everything
+ *
+ * Context: config_mutex: nobody holds an entry outside it.
+ */
+void cache_qos_tasks_prune(struct cache_qos_live *live)
+{
+	struct cache_qos_entry *entry;
+	struct hlist_node *next;
+	unsigned long flags;
+	int bucket;
+
+	for (bucket = 0; bucket < HASH_SIZE(live->tasks); bucket++) {
+		raw_spin_lock_irqsave(&live->lock, flags);
+		hlist_for_each_entry_safe(entry, next, &live->tasks[bucket], node) {
+			if (!cache_qos_entry_plain(live, entry))
+				continue;
+			cache_qos_untrack(live, entry->task);
+			kfree_rcu(entry, rcu);
+		}
+		raw_spin_unlock_irqrestore(&live->lock, flags);
+	}
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos: the trace events, and who fires those of a pass.
+ */
+
+#include <linux/timekeeping.h>
+
+#include "cache_qos.h"
+
+#define CREATE_TRACE_POINTS
+#include "cache_qos_trace.h"
+
+static bool cache_qos_trace_value(struct cache_qos_live *live, u16 monitor, u32 event, u16 domain,
+				  struct cache_qos_value *value)
+{
+	int ret = -ENOENT;
+
+	raw_spin_lock_irq(&live->lock);
+	if (live->core.monitors[monitor].used)
+		ret = cache_qos_monitor_value(&live->core, monitor, event, domain, ktime_get_ns(),
+					      value);
+	raw_spin_unlock_irq(&live->lock);
+	return !ret;
+}
+
+static void cache_qos_trace_monitor(struct cache_qos_live *live, u16 monitor, u32 event)
+{
+	struct cache_qos_value value;
+	u16 d;
+
+	for (d = 0; d < live->core.nr_domains; d++) {
+		if (cache_qos_trace_value(live, monitor, event, d, &value))
+			trace_cache_qos_sample(live->core.domains[d].is.id, monitor,
+					       live->core.monitors[monitor].kind, event, &value);
+	}
+}
+
+/**
+ * cache_qos_trace_samples - the values of all monitors, if anybody is listening
+ * @live: everything, after a pass
+ */
+void cache_qos_trace_samples(struct cache_qos_live *live)
+{
+	u32 event;
+	u16 m;
+
+	if (!trace_cache_qos_sample_enabled())
+		return;
+	for (m = 0; m < CACHE_QOS_MAX_MONITORS; m++) {
+		if (!READ_ONCE(live->core.monitors[m].used))
+			continue;
+		for (event = PMUKIT_CACHE_QOS_EVENT_OCCUPANCY; event <= CACHE_QOS_NR_EVENTS;
+		     event++)
+			cache_qos_trace_monitor(live, m, event);
+	}
+}
+
+/**
+ * cache_qos_trace_news - the core's notify
+ * @cq: the core
+ * @news: what happened
+ * @rmid: to whom
+ *
+ * Context: the lock, perhaps that of a run queue.
+ */
+void cache_qos_trace_news(struct cache_qos *cq, enum cache_qos_news news, u32 rmid)
+{
+	trace_cache_qos_rmid(rmid, news);
+}

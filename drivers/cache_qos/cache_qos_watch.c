@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos: what perf events watch, and which of them reports.
+ *
+ * Events that watch the same are readers of one monitor: the threads of a process (or whatever was
+ * opened with the same share by one opener), the CPUs an opener names, a cgroup. Of those that ask
+ * for the same figure one reports it and the others count 0: perf adds the counts of threads and
+ * CPUs up, and what is in a cache is there once.
+ *
+ * What an event of a CPU watches is known when it is enabled for the first time: event_init does
+ * not learn of a cgroup, nor whether the other CPUs are going to be asked for as well, which
+ * makes it the whole machine and needs no RMID. Nothing is allocated there: the memory waits in
+ * the event.
+ */
+
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/pid.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "cache_qos.h"
+
+#define CACHE_QOS_SHARE_NONE	0xffffffffU	/* each task is a monitor of its own */
+
+/* Watches; under the lock */
+
+static bool cache_qos_watch_matches(const struct cache_qos_watch *watch,
+				    const struct cache_qos_watch *key)
+{
+	if (watch->target != key->target)
+		return false;
+	if (key->target == CACHE_QOS_TARGET_CGROUP)
+		return watch->cgroup.css == key->cgroup.css;
+	return key->share != CACHE_QOS_SHARE_NONE && watch->share == key->share &&
+	       watch->opener == key->opener && watch->process == key->process;
+}
+
+static struct cache_qos_watch *cache_qos_watch_find(struct cache_qos_live *live,
+						    const struct cache_qos_watch *key)
+{
+	struct cache_qos_watch *watch;
+
+	list_for_each_entry(watch, &live->watches, node) {
+		if (cache_qos_watch_matches(watch, key))
+			return watch;
+	}
+	return NULL;
+}
+
+/* The event's own memory becomes a watch. */
+static struct cache_qos_watch *cache_qos_watch_install(struct cache_qos_live *live,
+						       struct cache_qos_event *ev, u16 monitor)
+{
+	struct cache_qos_watch *watch = ev->spare_watch;
+
+	ev->spare_watch = NULL;
+	watch->monitor = monitor;
+	get_pid(watch->opener);
+	get_pid(watch->process);
+	list_add_tail_rcu(&watch->node, &live->watches);
+	return watch;
+}
+
+static void cache_qos_watch_hold(struct cache_qos_event *ev, struct cache_qos_watch *watch)
+{
+	watch->refs++;
+	ev->watch = watch;
+}
+
+/* Return: is it the end of the watch, which cache_qos_watch_free() then completes? */
+static bool cache_qos_watch_drop(struct cache_qos_live *live, struct cache_qos_watch *watch)
+{
+	u64 now_ns = ktime_get_ns();
+
+	if (--watch->refs)
+		return false;
+	list_del_rcu(&watch->node);
+	if (watch->target == CACHE_QOS_TARGET_CGROUP)
+		cache_qos_cgroup_unwatch(live, &watch->cgroup, now_ns);
+	else if (watch->monitor != CACHE_QOS_MACHINE)
+		cache_qos_monitor_end(&live->core, watch->monitor, now_ns);
+	return true;
+}
+
+static void cache_qos_watch_free(struct cache_qos_watch *watch)
+{
+	put_pid(watch->opener);
+	put_pid(watch->process);
+	if (watch->cgroup.css)
+		css_put(watch->cgroup.css);
+	kfree_rcu(watch, rcu);
+}
+
+/* Channels */
+
+static struct cache_qos_channel *cache_qos_channel_find(struct cache_qos_watch *watch, u8 what,
+							u16 domain)
+{
+	struct cache_qos_channel *channel;
+
+	list_for_each_entry(channel, &watch->channels, node) {
+		if (channel->what == what && channel->domain == domain)
+			return channel;
+	}
+	return NULL;
+}
+
+/* An event that stays on a CPU shows what is in that CPU's cache. */
+static u16 cache_qos_channel_domain(struct cache_qos_live *live, const struct cache_qos_event *ev)
+{
+	int cpu = ev->pev.event->cpu;
+
+	if (ev->domain != CACHE_QOS_ALL || cpu < 0)
+		return ev->domain;
+	return per_cpu_ptr(live->cpus, cpu)->domain;
+}
+
+static void cache_qos_channel_join(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	struct cache_qos_watch *watch = ev->watch;
+	u16 domain = cache_qos_channel_domain(live, ev);
+	struct cache_qos_channel *channel;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&watch->lock, flags);
+	channel = cache_qos_channel_find(watch, ev->what, domain);
+	if (!channel) {
+		channel = ev->spare_channel;
+		ev->spare_channel = NULL;
+		channel->what = ev->what;
+		channel->domain = domain;
+		list_add_tail(&channel->node, &watch->channels);
+	}
+	list_add_tail(&ev->node, &channel->events);
+	ev->channel = channel;
+	raw_spin_unlock_irqrestore(&watch->lock, flags);
+}
+
+static void cache_qos_channel_leave(struct cache_qos_event *ev)
+{
+	struct cache_qos_channel *channel = ev->channel;
+	unsigned long flags;
+
+	if (!channel)
+		return;
+	raw_spin_lock_irqsave(&ev->watch->lock, flags);
+	list_del(&ev->node);
+	if (list_empty(&channel->events))
+		list_del(&channel->node);
+	else
+		channel = NULL;
+	raw_spin_unlock_irqrestore(&ev->watch->lock, flags);
+	kfree(channel);
+}
+
+/* Counts; under the watch's lock */
+
+/*
+ * An event that counts, running or not; also one whose task is gone while children that inherited
+ * it live on.
+ */
+static bool cache_qos_counts(const struct perf_event *event)
+{
+	if (event->cpu >= 0 && !cpu_online(event->cpu))
+		return false;
+	if (READ_ONCE(event->state) >= PERF_EVENT_STATE_INACTIVE)
+		return true;
+	return READ_ONCE(event->state) <= PERF_EVENT_STATE_EXIT && event->attr.inherit &&
+	       !list_empty(&event->child_list);
+}
+
+/* The one on the lowest CPU, the oldest of a task. NULL: nobody counts. */
+static struct perf_event *cache_qos_reporter(const struct cache_qos_channel *channel)
+{
+	struct perf_event *best = NULL;
+	struct cache_qos_event *ev;
+
+	list_for_each_entry(ev, &channel->events, node) {
+		struct perf_event *event = ev->pev.event;
+
+		if (cache_qos_counts(event) && (!best || event->cpu < best->cpu))
+			best = event;
+	}
+	return best;
+}
+
+/* With nobody to report it any more the last value stays where it is. */
+static void cache_qos_publish_gauge(struct cache_qos_channel *channel, u64 bytes)
+{
+	struct perf_event *reporter = cache_qos_reporter(channel);
+	struct cache_qos_event *ev;
+
+	if (!reporter)
+		return;
+	channel->primed = true;
+	list_for_each_entry(ev, &channel->events, node)
+		local64_set(&ev->pev.event->count, ev->pev.event == reporter ? bytes : 0);
+}
+
+static void cache_qos_publish_counter(struct cache_qos_channel *channel, u64 bytes)
+{
+	struct perf_event *reporter = cache_qos_reporter(channel);
+
+	if (reporter && channel->primed)
+		local64_add(bytes - channel->published, &reporter->count);
+	channel->published = bytes;
+	channel->primed = reporter;
+}
+
+static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watch *watch,
+			      struct cache_qos_channel *channel)
+{
+	struct cache_qos_value value;
+	int ret;
+
+	raw_spin_lock(&live->lock);
+	ret = cache_qos_monitor_value(&live->core, watch->monitor, channel->what, channel->domain,
+				      ktime_get_ns(), &value);
+	raw_spin_unlock(&live->lock);
+	/* perf has no error for a read: the last good value stays. */
+	if (ret)
+		return;
+	if (channel->what == PMUKIT_CACHE_QOS_EVENT_OCCUPANCY)
+		cache_qos_publish_gauge(channel, value.bytes);
+	else
+		cache_qos_publish_counter(channel, value.bytes);
+}
+
+/**
+ * cache_qos_watch_publish - bring the counts of a watch's events up to date
+ * @live: everything
+ * @watch: one the caller keeps
+ *
+ * Context: any but NMI.
+ */
+void cache_qos_watch_publish(struct cache_qos_live *live, struct cache_qos_watch *watch)
+{
+	struct cache_qos_channel *channel;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&watch->lock, flags);
+	list_for_each_entry(channel, &watch->channels, node)
+		cache_qos_publish(live, watch, channel);
+	raw_spin_unlock_irqrestore(&watch->lock, flags);
+}
+
+/**
+ * cache_qos_watches_publish - the same for all
+ * @live: everything
+ */
+void cache_qos_watches_publish(struct cache_qos_live *live)
+{
+	struct cache_qos_watch *watch;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(watch, &live->watches, node)
+		cache_qos_watch_publish(live, watch);
+	rcu_read_unlock();
+}
+
+/* CPUs and cgroups, when they are first enabled; under the lock */
+
+/* Does the opener ask for every CPU? */
+static bool cache_qos_covers(struct cache_qos_live *live, const struct cache_qos_watch *watch)
+{
+	struct cache_qos_event *ev;
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		bool asked = cpumask_test_cpu(cpu, &watch->cpus);
+
+		list_for_each_entry(ev, &live->pending, pending) {
+			if (asked)
+				break;
+			asked = ev->pev.event->cpu == cpu && ev->opener == watch->opener &&
+				ev->share == watch->share &&
+				!cache_qos_cgroup_event(ev->pev.event);
+		}
+		if (!asked)
+			return false;
+	}
+	return true;
+}
+
+/* Of all CPUs it is the machine, which needs no RMID. */
+static int cache_qos_watch_cpu(struct cache_qos_live *live, struct cache_qos_watch *watch,
+			       unsigned int cpu)
+{
+	if (watch->monitor == CACHE_QOS_MACHINE)
+		return 0;
+	if (!cache_qos_covers(live, watch))
+		return cache_qos_cpu_watch(&live->core, cpu, watch->monitor, ktime_get_ns());
+	cache_qos_monitor_end(&live->core, watch->monitor, ktime_get_ns());
+	watch->monitor = CACHE_QOS_MACHINE;
+	return 0;
+}
+
+static struct cache_qos_watch *cache_qos_watch_of_cpu(struct cache_qos_live *live,
+						      struct cache_qos_event *ev)
+{
+	struct cache_qos_watch *key = ev->spare_watch, *watch;
+	int monitor;
+
+	key->target = CACHE_QOS_TARGET_CPUS;
+	key->opener = ev->opener;
+	key->share = ev->share;
+	watch = cache_qos_watch_find(live, key);
+	if (watch)
+		return watch;
+	monitor = cache_qos_monitor_make(&live->core, PMUKIT_CACHE_QOS_KIND_CPU);
+	if (monitor < 0)
+		return ERR_PTR(monitor);
+	return cache_qos_watch_install(live, ev, monitor);
+}
+
+static struct cache_qos_watch *cache_qos_watch_of_cgroup(struct cache_qos_live *live,
+							 struct cache_qos_event *ev)
+{
+	struct cache_qos_watch *key = ev->spare_watch, *watch;
+	int monitor;
+
+	key->target = CACHE_QOS_TARGET_CGROUP;
+	monitor = cache_qos_cgroup_key(&key->cgroup, ev->pev.event);
+	if (monitor)
+		return ERR_PTR(monitor);
+	watch = cache_qos_watch_find(live, key);
+	if (watch) {
+		key->cgroup.css = NULL;
+		return watch;
+	}
+	monitor = cache_qos_cgroup_watch(live, &key->cgroup, ktime_get_ns());
+	if (monitor < 0) {
+		key->cgroup.css = NULL;
+		return ERR_PTR(monitor);
+	}
+	return cache_qos_watch_install(live, ev, monitor);
+}
+
+static int cache_qos_settle(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	bool cgroup = cache_qos_cgroup_event(ev->pev.event);
+	struct cache_qos_watch *watch = ev->watch;
+
+	if (!watch) {
+		watch = cgroup ? cache_qos_watch_of_cgroup(live, ev) :
+				 cache_qos_watch_of_cpu(live, ev);
+		if (IS_ERR(watch))
+			return PTR_ERR(watch);
+		cache_qos_watch_hold(ev, watch);
+		list_del_init(&ev->pending);
+	}
+	if (watch->target != CACHE_QOS_TARGET_CPUS)
+		return 0;
+	cpumask_set_cpu(ev->pev.event->cpu, &watch->cpus);
+	return cache_qos_watch_cpu(live, watch, ev->pev.event->cpu);
+}
+
+/**
+ * cache_qos_watch_settle - an event is enabled: find out what it watches
+ * @live: everything
+ * @ev: the event, on the CPU it is to run on, interrupts off
+ *
+ * Return: 0, or -errno: there is no RMID for it. The event then does not run.
+ */
+int cache_qos_watch_settle(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	int ret;
+
+	raw_spin_lock(&live->lock);
+	ret = live->core.yielded ? -EBUSY : cache_qos_settle(live, ev);
+	raw_spin_unlock(&live->lock);
+	if (ret)
+		return ret;
+	cache_qos_channel_join(live, ev);
+	cache_qos_resolve_here(live);
+	return 0;
+}
+
+/* Tasks, when they are opened */
+
+static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_event *ev,
+				struct cache_qos_entry *entry)
+{
+	struct task_struct *task = ev->pev.event->hw.target;
+	struct cache_qos_watch *key = ev->spare_watch, *watch;
+	bool drop = false;
+	int ret;
+
+	key->target = CACHE_QOS_TARGET_TASKS;
+	key->opener = ev->opener;
+	key->share = ev->share;
+	key->process = ev->share ? NULL : task_tgid(task);
+
+	raw_spin_lock_irq(&live->lock);
+	watch = cache_qos_watch_find(live, key);
+	if (!watch) {
+		ret = cache_qos_monitor_make(&live->core, PMUKIT_CACHE_QOS_KIND_TASK);
+		if (ret < 0)
+			goto unlock;
+		watch = cache_qos_watch_install(live, ev, ret);
+	}
+	cache_qos_watch_hold(ev, watch);
+	ret = cache_qos_task_watch(&live->core, &entry->is, watch->monitor, true, ktime_get_ns());
+	if (ret) {
+		ev->watch = NULL;
+		drop = cache_qos_watch_drop(live, watch);
+	}
+unlock:
+	raw_spin_unlock_irq(&live->lock);
+	if (drop)
+		cache_qos_watch_free(watch);
+	return ret;
+}
+
+static int cache_qos_open_task(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	struct cache_qos_entry *entry;
+	int ret;
+
+	entry = cache_qos_track(live, ev->pev.event->hw.target, GFP_KERNEL);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	ret = cache_qos_watch_task(live, ev, entry);
+	if (ret)
+		return ret;
+	cache_qos_channel_join(live, ev);
+	cache_qos_resolve_all(live);
+	return 0;
+}
+
+/* fork() does not fail for us: what could not be tracked makes the monitor partial. */
+static int cache_qos_open_child(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	struct perf_event *event = ev->pev.event;
+	struct cache_qos_watch *watch = cache_qos_of_event(event->parent)->watch;
+	struct cache_qos_entry *entry;
+	int ret = -ENOMEM;
+
+	entry = cache_qos_track(live, event->hw.target, GFP_KERNEL);
+	raw_spin_lock_irq(&live->lock);
+	cache_qos_watch_hold(ev, watch);
+	if (!IS_ERR(entry))
+		ret = cache_qos_task_watch(&live->core, &entry->is, watch->monitor, false,
+					   ktime_get_ns());
+	if (ret) {
+		live->lost_forks++;
+		live->core.monitors[watch->monitor].status |= PMUKIT_CACHE_QOS_S_PARTIAL;
+	}
+	raw_spin_unlock_irq(&live->lock);
+	return 0;
+}
+
+static void cache_qos_open_cpu(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	raw_spin_lock_irq(&live->lock);
+	list_add_tail(&ev->pending, &live->pending);
+	raw_spin_unlock_irq(&live->lock);
+}
+
+static int cache_qos_spare_alloc(struct cache_qos_event *ev)
+{
+	ev->spare_watch = kzalloc(sizeof(*ev->spare_watch), GFP_KERNEL);
+	ev->spare_channel = kzalloc(sizeof(*ev->spare_channel), GFP_KERNEL);
+	if (!ev->spare_watch || !ev->spare_channel)
+		return -ENOMEM;
+	raw_spin_lock_init(&ev->spare_watch->lock);
+	INIT_LIST_HEAD(&ev->spare_watch->channels);
+	INIT_LIST_HEAD(&ev->spare_channel->events);
+	return 0;
+}
+
+static void cache_qos_spare_free(struct cache_qos_event *ev)
+{
+	kfree(ev->spare_watch);
+	kfree(ev->spare_channel);
+	put_pid(ev->opener);
+}
+
+/**
+ * cache_qos_watch_open - an event is opened
+ * @live: everything
+ * @ev: with its terms filled in
+ *
+ * Context: process context, sometimes under perf's ctx->mutex.
+ *
+ * Return: 0, or -errno and nothing was done.
+ */
+int cache_qos_watch_open(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	struct perf_event *event = ev->pev.event;
+	int ret;
+
+	INIT_LIST_HEAD(&ev->pending);
+	if (event->parent) {
+		mutex_lock(&live->config_mutex);
+		ret = cache_qos_open_child(live, ev);
+		mutex_unlock(&live->config_mutex);
+		return ret;
+	}
+
+	ret = cache_qos_spare_alloc(ev);
+	if (ret)
+		goto free_spare;
+	ev->opener = get_pid(task_tgid(current));
+	mutex_lock(&live->config_mutex);
+	if (event->attach_state & PERF_ATTACH_TASK)
+		ret = cache_qos_open_task(live, ev);
+	else
+		cache_qos_open_cpu(live, ev);
+	mutex_unlock(&live->config_mutex);
+	if (ret)
+		goto free_spare;
+	return 0;
+
+free_spare:
+	cache_qos_spare_free(ev);
+	return ret;
+}
+
+/* A fork that failed half-way: the task is freed without a word to anybody. */
+static void cache_qos_close_child(struct cache_qos_live *live, struct perf_event *event)
+{
+	if (event->parent && READ_ONCE(event->hw.target->__state) == TASK_NEW)
+		cache_qos_task_forget(live, event->hw.target);
+}
+
+/**
+ * cache_qos_watch_close - the end of an event that was opened
+ * @live: everything
+ * @ev: the event
+ *
+ * A task whose event was inherited stays watched until it or the watch ends: perf may have swapped
+ * its events with those of another task.
+ *
+ * Context: process context.
+ */
+void cache_qos_watch_close(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	struct cache_qos_watch *watch;
+	bool last = false;
+
+	mutex_lock(&live->config_mutex);
+	cache_qos_close_child(live, ev->pev.event);
+	cache_qos_channel_leave(ev);
+	raw_spin_lock_irq(&live->lock);
+	watch = ev->watch;
+	list_del_init(&ev->pending);
+	if (watch)
+		last = cache_qos_watch_drop(live, watch);
+	raw_spin_unlock_irq(&live->lock);
+	if (last) {
+		cache_qos_resolve_all(live);
+		cache_qos_tasks_prune(live);
+		cache_qos_watch_free(watch);
+	}
+	mutex_unlock(&live->config_mutex);
+	cache_qos_spare_free(ev);
+}
