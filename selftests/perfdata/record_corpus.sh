@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # record_corpus.sh: one small recording by stock perf for each set of options below, into $out/corpus. What this perf or
 # kernel refuses is named; too few recordings are a failure. `make corpus` keeps them in tools/perfdata/testdata.
+# Where trace_imc is, recordings of it and no others.
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)
-at_least=${AT_LEAST:-40}
 # Recorded here first: what is shared with the host refuses writes straight from perf's ring.
 work=$(mktemp -d)
 cd "$work" || exit 1
@@ -44,10 +44,38 @@ piped() {
 	keep "$name"
 }
 
+# finish AT_LEAST: the result, and the end.
+finish() {
+	perf --version >"$out/corpus/version"
+	echo "TAP version 13"
+	echo "1..1"
+	[ $made -ge "$1" ] || printf 'not '
+	echo "ok 1 $made recordings"
+	[ $made -ge "$1" ]
+	exit
+}
+
+mkdir -p "$out/corpus" /sys/fs/cgroup
+if [ -d /sys/bus/event_source/devices/trace_imc ]; then
+	# imc NAME RECORD-OPTION...: records a program that calls three functions.
+	imc() {
+		name=$1
+		shift
+		timeout 60 perf record -N -o "$name.data" -e trace_imc/trace_cycles/ "$@" -- imc_load split 150 >"$name.said" 2>&1 ||
+			rm -rf "$name.data"
+		keep "$name"
+	}
+	imc imc_command
+	imc imc_all_cpus -a
+	imc imc_payload -R
+	imc imc_no_inherit -i
+	imc imc_compressed -R -z
+	finish 4
+fi
+
 clock="-e cpu-clock -F 499"
 faults="-e page-faults -c 3"
 switches="-e sched:sched_switch -e sched:sched_process_exec"
-mkdir -p "$out/corpus" /sys/fs/cgroup
 mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null
 mkdir -p /sys/fs/cgroup/corpus
 
@@ -166,10 +194,4 @@ if [ -n "$pmu" ]; then
 		2>ptt_pipe.said >ptt_pipe.data
 	keep ptt_pipe
 fi
-perf --version >"$out/corpus/version"
-
-echo "TAP version 13"
-echo "1..1"
-[ $made -ge "$at_least" ] || printf 'not '
-echo "ok 1 $made recordings"
-[ $made -ge "$at_least" ]
+finish 40

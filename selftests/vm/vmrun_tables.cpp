@@ -966,6 +966,16 @@ Scenario imc_commands(std::string_view name)
     return commands;
 }
 
+// What stock perf records of it: files of tools/perfdata's corpus.
+Scenario imc_corpus()
+{
+    Scenario corpus;
+    corpus.name = "corpus";
+    corpus.on_request = true;
+    corpus.steps = {{"record_corpus", "/selftests/imc/record_corpus.sh", 300}};
+    return corpus;
+}
+
 Scenario imc_trace()
 {
     Scenario trace;
@@ -1043,6 +1053,7 @@ UnitSpec imc()
                   "selftests/imc/abi_paths.sh",
                   "selftests/imc/commands.sh",
                   "selftests/imc/record.sh",
+                  "selftests/perfdata/record_corpus.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
                   "Documentation/ABI/testing/sysfs-devices-imc_engine"};
     unit.tests = {imc_commands("commands"),
@@ -1052,7 +1063,8 @@ UnitSpec imc()
                   imc_life("life", kTwoChips, kX86Kernels),
                   imc_life("life-arm64", kTwoCores, kArm64Kernels),
                   imc_faults(),
-                  imc_bench()};
+                  imc_bench(),
+                  imc_corpus()};
     unit.demo = imc_commands("demo");
     return unit;
 }
