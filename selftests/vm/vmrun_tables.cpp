@@ -847,21 +847,31 @@ Scenario uncore_pmon_life()
 }
 
 // Of units that are not there the driver only knows what the table says, until it is told to ask
-// them. Where the processor does not say that it is emulated intel_uncore takes the units as well;
-// it brings them up with the second CPU of a die, so both are on one.
+// them.
 Scenario uncore_pmon_parameters()
 {
     Scenario parameters = uncore_pmon_scenario("parameters");
-    parameters.hides_hypervisor = true;
     parameters.bridges = {};
-    parameters.chassis = {
-        {"uncore_pmon --msr-units 2 --pci-units 2 --access-log {out}/accesses.log", "pcie.0",
-         "18.0"}};
+    parameters.chassis = {{"uncore_pmon --msr-units 2 --pci-units 2", "pcie.0", "18.0"}};
+    parameters.routine = {"7.2"};
     parameters.steps = {
-        {"parameters", "/selftests/uncore_pmon/parameters.sh /lib/vmrun/uncore_pmon.ko", 120},
-        {"beside", "/selftests/uncore_pmon/beside.sh /lib/vmrun/uncore_pmon.ko", 120}};
-    parameters.routine = {"6.12"};
+        {"parameters", "/selftests/uncore_pmon/parameters.sh /lib/vmrun/uncore_pmon.ko", 120}};
     return parameters;
+}
+
+// Where the processor does not say that it is emulated intel_uncore takes the units as well; it
+// brings them up with the second CPU of a die, so both are on one. Not on debug kernels: it leaves
+// memory behind when it goes.
+Scenario uncore_pmon_beside()
+{
+    Scenario beside = uncore_pmon_scenario("beside");
+    beside.hides_hypervisor = true;
+    beside.bridges = {};
+    beside.chassis = {{"uncore_pmon", "pcie.0", "18.0"}};
+    beside.kernels = {"6.1", "6.12", "7.2"};
+    beside.routine = {"6.12"};
+    beside.steps = {{"beside", "/selftests/uncore_pmon/beside.sh /lib/vmrun/uncore_pmon.ko", 120}};
+    return beside;
 }
 
 // One function a fault of the model; the first has none.
@@ -940,10 +950,15 @@ UnitSpec uncore_pmon()
                   "selftests/uncore_pmon/perf_stat.sh",
                   "selftests/uncore_pmon/perf_tests.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-uncore_pmon"};
-    unit.tests = {uncore_pmon_traffic("traffic"), uncore_pmon_test(),
-                  uncore_pmon_shared(),           uncore_pmon_wrap(),
-                  uncore_pmon_narrow(),           uncore_pmon_life(),
-                  uncore_pmon_parameters(),       uncore_pmon_faults()};
+    unit.tests = {uncore_pmon_traffic("traffic"),
+                  uncore_pmon_test(),
+                  uncore_pmon_shared(),
+                  uncore_pmon_wrap(),
+                  uncore_pmon_narrow(),
+                  uncore_pmon_life(),
+                  uncore_pmon_parameters(),
+                  uncore_pmon_beside(),
+                  uncore_pmon_faults()};
     unit.demo = uncore_pmon_traffic("demo");
     return unit;
 }
