@@ -17,6 +17,7 @@ enum ExitStatus : int { kExitGood = 0, kExitFailed = 1, kExitUsage = 2, kExitMac
 
 struct ListOptions {
     bool pfm = false;  // the events that libpfm4 has names for, instead
+    bool json = false;
     std::string sysfs_root = record::kSysfsPmus;
 };
 
@@ -54,6 +55,7 @@ struct RecordCommandOptions {
 struct RecoverOptions {
     std::string input = "perf.data";
     std::string output;  // empty: only say what is there
+    bool json = false;
 };
 
 struct CutOptions {

@@ -173,26 +173,18 @@ Result<Found> find_functions(const DiscoverOptions &options)
 
 // Saving
 
-Result<void> write_file(const std::string &path, Bytes bytes)
-{
-    const Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644));
-    if (!fd)
-        return system_error(path, errno);
-    return write_all(fd.get(), bytes, path);
-}
-
 Result<void> save_function(const Function &function, const std::string &dir)
 {
     std::error_code failure;
     fs::create_directories(dir, failure);
     if (failure)
         return Error{Errc::kIo, dir + ": " + failure.message()};
-    if (Result<void> put = write_file(dir + "/config", as_bytes(function.config)); !put)
+    if (Result<void> put = write_new_file(dir + "/config", as_bytes(function.config)); !put)
         return put;
     if (const Result<std::string> text = read_small_file(function.path + "/resource"); text)
-        if (Result<void> put = write_file(dir + "/resource", as_bytes(*text)); !put)
+        if (Result<void> put = write_new_file(dir + "/resource", as_bytes(*text)); !put)
             return put;
-    return write_file(fmt::format("{}/resource{}", dir, function.place.bir), function.bytes);
+    return write_new_file(fmt::format("{}/resource{}", dir, function.place.bir), function.bytes);
 }
 
 Result<void> save(const std::vector<Function> &functions, const std::string &dir)
@@ -296,7 +288,7 @@ bool show(const std::vector<Function> &functions, const DiscoverOptions &options
         print_table(*table, options.addresses, out);
     }
     if (options.json)
-        out.print("{}\n", json.dump());
+        print_json(json, out);
     return good;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The suite's PMUs on this machine, what each can do, and a line that records it.
+#include <nlohmann/json.hpp>
+
 #include "base/number.hpp"
 #include "cli/commands.hpp"
 #include "cli/units.hpp"
@@ -9,9 +11,16 @@
 namespace pmukit::cli {
 namespace {
 
+using nlohmann::ordered_json;
+
 std::string joined(const std::vector<int> &cpus)
 {
     return fmt::format("{}", fmt::join(cpus, ","));
+}
+
+std::string example_of(const record::Pmu &pmu, const Unit &unit)
+{
+    return fmt::format("pmukit record -a -e {}/{}/ -- sleep 1", pmu.name, unit.example_terms);
 }
 
 void print_pmu(const record::Pmu &pmu, const Unit &unit, Output &out)
@@ -27,16 +36,39 @@ void print_pmu(const record::Pmu &pmu, const Unit &unit, Output &out)
         out.text("  caps:\n");
     for (const auto &[name, value] : pmu.caps)
         out.print("    {} = {}\n", name, value);
-    out.print("  record: pmukit record -a -e {}/{}/ -- sleep 1\n", pmu.name, unit.example_terms);
+    out.print("  record: {}\n", example_of(pmu, unit));
 }
 
-Result<int> list_pfm(Output &out)
+ordered_json json_of(const record::Pmu &pmu, const Unit &unit)
+{
+    ordered_json terms = ordered_json::array();
+    for (const auto &[term, field] : pmu.format)
+        terms.push_back(term);
+    ordered_json json = {{"name", pmu.name},
+                         {"type", pmu.type},
+                         {"unit", unit.name},
+                         {"cpumask", nullptr},
+                         {"terms", terms},
+                         {"caps", pmu.caps},
+                         {"record", example_of(pmu, unit)}};
+    if (pmu.cpumask)
+        json["cpumask"] = *pmu.cpumask;
+    return json;
+}
+
+Result<int> list_pfm(const ListOptions &options, Output &out)
 {
     const Result<std::vector<record::PfmListed>> events = record::list_pfm_events();
     if (!events)
         return events.error();
+    ordered_json list = ordered_json::array();
     for (const record::PfmListed &event : *events)
-        out.print("{}  {}\n", event.name, event.description);
+        if (options.json)
+            list.push_back({{"name", event.name}, {"description", event.description}});
+        else
+            out.print("{}  {}\n", event.name, event.description);
+    if (options.json)
+        print_json({{"events", list}}, out);
     return kExitGood;
 }
 
@@ -45,11 +77,11 @@ Result<int> list_pfm(Output &out)
 Result<int> run_list(const ListOptions &options, Output &out)
 {
     if (options.pfm)
-        return list_pfm(out);
+        return list_pfm(options, out);
     auto pmus = record::list_pmus(options.sysfs_root);
     if (!pmus)
         return pmus.error();
-    size_t found = 0;
+    ordered_json found = ordered_json::array();
     for (const auto &[name, type] : *pmus) {
         const Unit *unit = unit_of_pmu(name);
         if (!unit)
@@ -57,10 +89,13 @@ Result<int> run_list(const ListOptions &options, Output &out)
         Result<record::Pmu> pmu = record::read_pmu(options.sysfs_root, name);
         if (!pmu)
             return pmu.error();
-        print_pmu(*pmu, *unit, out);
-        found++;
+        found.push_back(json_of(*pmu, *unit));
+        if (!options.json)
+            print_pmu(*pmu, *unit, out);
     }
-    if (found)
+    if (options.json)
+        print_json({{"pmus", found}}, out);
+    if (!found.empty())
         return kExitGood;
     std::string units;
     for (const Unit &unit : kUnits)

@@ -50,6 +50,7 @@ CLI::App *add_list(CLI::App &app, ListOptions &options)
         "list", "the suite's PMUs on this machine, with a line that records each");
     list->add_flag("--pfm", options.pfm,
                    "the events that libpfm4 has names for on this machine, one a line");
+    list->add_flag("--json", options.json, "one JSON object instead of text");
     list->footer(
         "Examples:\n  pmukit list\n  pmukit list --pfm | grep -i 'llc\\|l3'\n"
         "What --pfm prints is taken by `pmukit record --pfm-events`. Exit status 1: no PMU of the "
@@ -116,9 +117,11 @@ CLI::App *add_recover(CLI::App &app, RecoverOptions &options)
         "recover", "say what is left of a damaged recording, and write it as a clean file");
     recover->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
     recover->add_option("--write", options.output, "write what was kept to this file");
+    recover->add_flag("--json", options.json, "one JSON object instead of lines");
     recover->footer(
         "Examples:\n  pmukit recover -i cut.data\n"
         "  pmukit recover -i cut.data --write whole.data; pmukit report -i whole.data\n"
+        "  pmukit recover -i cut.data --json | jq '.parts[].lost'\n"
         "Exit status: 0 nothing is lost, 1 something is (each range of bytes is named) or the file "
         "cannot be read, 2 usage.");
     return recover;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/output.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.hpp"
+#include "perfdata/new_file.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -55,6 +58,21 @@ Result<void> Output::finish()
 {
     flush();
     return state_;
+}
+
+void print_json(const nlohmann::ordered_json &json, Output &out)
+{
+    out.text(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+Result<void> write_new_file(const std::string &path, Bytes content)
+{
+    Result<perfdata::NewFile> file = perfdata::NewFile::create(path);
+    if (!file)
+        return file.error();
+    if (Result<void> put = file->put(content); !put)
+        return put;
+    return file->finish();
 }
 
 void complain(const std::string &message)

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <iterator>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/bytes.hpp"
 #include "base/result.hpp"
 
 namespace pmukit::cli {
@@ -42,6 +44,12 @@ private:
     fmt::memory_buffer buffer_;
     Result<void> state_;
 };
+
+// In one line; what is no UTF-8 (a path may be any bytes) is replaced.
+void print_json(const nlohmann::ordered_json &json, Output &out);
+
+// A file that has its name when it is whole.
+Result<void> write_new_file(const std::string &path, Bytes content);
 
 // One line on standard error, as every diagnostic of the program.
 void complain(const std::string &message);

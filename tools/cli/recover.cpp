@@ -2,6 +2,8 @@
 // pmukit recover: what of a damaged recording is still there, and a clean file of it.
 #include "perfdata/recover.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
 #include "cli/unfinished.hpp"
@@ -24,6 +26,19 @@ void print_part(const perfdata::DamagedRecording::Part &part, Output &out)
         out.print("{}: nothing is lost\n", part.path);
 }
 
+nlohmann::ordered_json json_of(const perfdata::DamagedRecording::Part &part)
+{
+    const perfdata::Recovery &found = part.found;
+    nlohmann::ordered_json lost = nlohmann::ordered_json::array();
+    for (const perfdata::ByteRange &range : found.lost)
+        lost.push_back({{"begin", range.begin}, {"end", range.end}});
+    return {{"path", part.path},
+            {"records", found.records},
+            {"aux_buffers", found.aux_buffers},
+            {"lost", lost},
+            {"header_whole", found.header_whole}};
+}
+
 }  // namespace
 
 Result<int> run_recover(const RecoverOptions &options, Output &out)
@@ -33,14 +48,24 @@ Result<int> run_recover(const RecoverOptions &options, Output &out)
     Result<perfdata::DamagedRecording> recording = perfdata::DamagedRecording::open(options.input);
     if (!recording)
         return explain_open(options.input, recording.error());
-    for (const perfdata::DamagedRecording::Part &part : recording->parts())
-        print_part(part, out);
+    nlohmann::ordered_json json = {{"parts", nlohmann::ordered_json::array()},
+                                   {"clean", recording->clean()},
+                                   {"written", nullptr}};
+    for (const perfdata::DamagedRecording::Part &part : recording->parts()) {
+        json["parts"].push_back(json_of(part));
+        if (!options.json)
+            print_part(part, out);
+    }
     if (!options.output.empty()) {
         remove_when_killed(options.output);
         if (Result<void> written = recording->write(options.output); !written)
             return written.error();
-        out.print("{}: written\n", options.output);
+        json["written"] = options.output;
+        if (!options.json)
+            out.print("{}: written\n", options.output);
     }
+    if (options.json)
+        print_json(json, out);
     return recording->clean() ? kExitGood : kExitFailed;
 }
 

@@ -80,7 +80,7 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
     for (const auto &[unit, report] : reports.all())
         report->add_extras(recording, json);
     // Names come from the file: what is not UTF-8 is replaced, not thrown.
-    out.print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_json(json, out);
 }
 
 // Troubles that make the exit status 1, each said once.

@@ -201,7 +201,7 @@ bool show(const std::vector<Knob> &knobs, bool as_json, Output &out)
         out.print("  {:<20} {}\n", knob.name, value ? std::to_string(*value) : "?");
     }
     if (as_json)
-        out.print("{}\n", json.dump());
+        print_json(json, out);
     return good;
 }
 
@@ -214,10 +214,7 @@ Result<void> save(const std::vector<Knob> &knobs, const std::string &path)
             return value.error();
         text += fmt::format("{} {}\n", knob.text(), *value);
     }
-    const Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644));
-    if (!fd)
-        return system_error(path, errno);
-    return write_all(fd.get(), as_bytes(text), path);
+    return write_new_file(path, as_bytes(text));
 }
 
 }  // namespace

@@ -16,12 +16,13 @@
 #include <climits>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <thread>
 
 #include "base/fd.hpp"
-#include "base/file.hpp"
 #include "base/number.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
@@ -120,9 +121,10 @@ public:
 private:
     static std::string text(const std::string &path)
     {
-        const Result<std::string> read =
-            path.starts_with("/dev/") ? std::string() : read_small_file(path);
-        return read ? *read : "";
+        if (path.starts_with("/dev/"))
+            return {};
+        std::ifstream file(path);
+        return {std::istreambuf_iterator<char>(file), {}};
     }
 
     fs::path folder_;
@@ -267,11 +269,13 @@ const Case kCases[] = {
     {"inject -i good.data -o new", kGood, nullptr},
     {"recover -i good.data", kGood, nullptr},
     {"recover -i good.data --write new", kGood, nullptr},
+    {"recover -i good.data --json", kGood, nullptr},
     // A damaged one: what is left is read, and the status tells
     {"dump -i cut.data", kFailed, "cut.data"},
     {"report -i cut.data", kFailed, "cut.data"},
     {"recover -i cut.data", kFailed, nullptr},
     {"recover -i cut.data --write new", kFailed, nullptr},
+    {"recover -i cut.data --json", kFailed, nullptr},
     // A folder that takes no files, root's neither
     {"cut -i good.data -o /sys/new", kFailed, "/sys/new: "},
     {"inject -i good.data -o /sys/new", kFailed, "/sys/new: "},
@@ -291,6 +295,7 @@ const Case kCases[] = {
     {"report -i good.data", kFailed, "standard output: No space left", "/dev/full"},
     {"report -i good.data --json", kFailed, "standard output: No space left", "/dev/full"},
     {"recover -i good.data", kFailed, "standard output: No space left", "/dev/full"},
+    {"recover -i good.data --json", kFailed, "standard output: No space left", "/dev/full"},
     {"cut -i good.data -o new", kFailed, "standard output: No space left", "/dev/full"},
     {"inject -i good.data -o new", kFailed, "standard output: No space left", "/dev/full"},
 };
@@ -334,6 +339,36 @@ std::string name_of_case(const testing::TestParamInfo<Case> &info)
     return name_of(info.index, info.param.words) + (*info.param.out ? "_to_a_full_disk" : "");
 }
 INSTANTIATE_TEST_SUITE_P(Table, ProgramCase, testing::ValuesIn(kCases), name_of_case);
+
+// What programs read is one object, whatever there is to say.
+class ProgramJson : public Program, public testing::WithParamInterface<const char *> {};
+
+TEST_P(ProgramJson, IsOneObject)
+{
+    const Ended ended = start(GetParam()).wait();
+    const nlohmann::json said = nlohmann::json::parse(ended.out, nullptr, false);
+    EXPECT_TRUE(said.is_object()) << ended.out;
+    EXPECT_EQ(ended.out.find('\n') + 1, ended.out.size()) << "in one line";
+}
+INSTANTIATE_TEST_SUITE_P(Table, ProgramJson,
+                         testing::Values("list --json", "list --pfm --json",
+                                         "report -i good.data --json", "report -i cut.data --json",
+                                         "recover -i good.data --json",
+                                         "recover -i cut.data --json --write new"),
+                         name_of_words);
+
+TEST_F(Program, RecoverTellsProgramsWhatIsLost)
+{
+    const Ended ended = start("recover -i cut.data --json --write new").wait();
+    const nlohmann::json said = nlohmann::json::parse(ended.out, nullptr, false);
+    ASSERT_TRUE(said.is_object()) << ended.out;
+    EXPECT_EQ(said["clean"], false);
+    EXPECT_EQ(said["written"], "new");
+    EXPECT_TRUE(fs::exists(path("new")));
+    ASSERT_EQ(said["parts"].size(), 1U);
+    EXPECT_EQ(said["parts"][0]["path"], "cut.data");
+    EXPECT_EQ(start("recover -i new --json").wait().status, kGood) << "what was written is whole";
+}
 
 // The words of each "  pmukit ..." line in the examples of a subcommand, up to a pipe or the like.
 std::vector<std::string> examples_in(const std::string &help)

@@ -35,6 +35,13 @@ struct Content {
     std::endian order = std::endian::native;
 };
 
+// Of which inject makes samples; of others AUX data is only left out.
+bool is_injected(const Unit *unit)
+{
+    constexpr std::string_view kInjected[] = {"cxl_hmu", "hisi_ptt", "imc"};
+    return unit && std::ranges::find(kInjected, unit->name) != std::end(kInjected);
+}
+
 // piped: of the source, for perf has other words for pipes.
 void read(const std::string &path, bool piped, Content &content)
 {
@@ -59,7 +66,7 @@ void read(const std::string &path, bool piped, Content &content)
     content.order = reader->order();
     content.is_damaged = reader->damage() || !reader->complaints().empty();
     for (const perfdata::Event &event : reader->events())
-        content.has_unit |= unit_of_pmu(reader->pmu_name(event.attr.type)) != nullptr;
+        content.has_unit |= is_injected(unit_of_pmu(reader->pmu_name(event.attr.type)));
 }
 
 // What a command prints.
