@@ -61,14 +61,16 @@ Result<int> list_pfm(const ListOptions &options, Output &out)
     const Result<std::vector<record::PfmListed>> events = record::list_pfm_events();
     if (!events)
         return events.error();
-    ordered_json list = ordered_json::array();
+    ordered_json json;
+    if (options.json)
+        json["events"] = ordered_json::array();
     for (const record::PfmListed &event : *events)
         if (options.json)
-            list.push_back({{"name", event.name}, {"description", event.description}});
+            json["events"].push_back({{"name", event.name}, {"description", event.description}});
         else
             out.print("{}  {}\n", event.name, event.description);
     if (options.json)
-        print_json({{"events", list}}, out);
+        print_json(json, out);
     return kExitGood;
 }
 
@@ -81,7 +83,10 @@ Result<int> run_list(const ListOptions &options, Output &out)
     auto pmus = record::list_pmus(options.sysfs_root);
     if (!pmus)
         return pmus.error();
-    ordered_json found = ordered_json::array();
+    size_t found = 0;
+    ordered_json json;
+    if (options.json)
+        json["pmus"] = ordered_json::array();
     for (const auto &[name, type] : *pmus) {
         const Unit *unit = unit_of_pmu(name);
         if (!unit)
@@ -89,13 +94,15 @@ Result<int> run_list(const ListOptions &options, Output &out)
         Result<record::Pmu> pmu = record::read_pmu(options.sysfs_root, name);
         if (!pmu)
             return pmu.error();
-        found.push_back(json_of(*pmu, *unit));
-        if (!options.json)
+        if (options.json)
+            json["pmus"].push_back(json_of(*pmu, *unit));
+        else
             print_pmu(*pmu, *unit, out);
+        found++;
     }
     if (options.json)
-        print_json({{"pmus", found}}, out);
-    if (!found.empty())
+        print_json(json, out);
+    if (found)
         return kExitGood;
     std::string units;
     for (const Unit &unit : kUnits)

@@ -39,6 +39,19 @@ nlohmann::ordered_json json_of(const perfdata::DamagedRecording::Part &part)
             {"header_whole", found.header_whole}};
 }
 
+void tell_programs(const perfdata::DamagedRecording &recording, const RecoverOptions &options,
+                   Output &out)
+{
+    nlohmann::ordered_json json = {{"parts", nlohmann::ordered_json::array()},
+                                   {"clean", recording.clean()},
+                                   {"written", nullptr}};
+    for (const perfdata::DamagedRecording::Part &part : recording.parts())
+        json["parts"].push_back(json_of(part));
+    if (!options.output.empty())
+        json["written"] = options.output;
+    print_json(json, out);
+}
+
 }  // namespace
 
 Result<int> run_recover(const RecoverOptions &options, Output &out)
@@ -48,24 +61,18 @@ Result<int> run_recover(const RecoverOptions &options, Output &out)
     Result<perfdata::DamagedRecording> recording = perfdata::DamagedRecording::open(options.input);
     if (!recording)
         return explain_open(options.input, recording.error());
-    nlohmann::ordered_json json = {{"parts", nlohmann::ordered_json::array()},
-                                   {"clean", recording->clean()},
-                                   {"written", nullptr}};
-    for (const perfdata::DamagedRecording::Part &part : recording->parts()) {
-        json["parts"].push_back(json_of(part));
-        if (!options.json)
+    if (!options.json)
+        for (const perfdata::DamagedRecording::Part &part : recording->parts())
             print_part(part, out);
-    }
     if (!options.output.empty()) {
         remove_when_killed(options.output);
         if (Result<void> written = recording->write(options.output); !written)
             return written.error();
-        json["written"] = options.output;
         if (!options.json)
             out.print("{}: written\n", options.output);
     }
     if (options.json)
-        print_json(json, out);
+        tell_programs(*recording, options, out);
     return recording->clean() ? kExitGood : kExitFailed;
 }
 
