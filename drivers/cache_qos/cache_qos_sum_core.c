@@ -208,6 +208,9 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_cell *
 		cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_UNCERTAIN);
 		goto known;
 	}
+	/* It may have been missing when nobody had this RMID, and be less for who has it now. */
+	if (cell->gap & BIT(event))
+		cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_GAP);
 	cell->chunks[event - 1] += cache_qos_step(cq, cell, event, data);
 known:
 	cell->last[event - 1] = data;
