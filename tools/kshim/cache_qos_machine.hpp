@@ -6,6 +6,7 @@ extern "C" {
 #include "cache_qos_sim/cache_qos_sim_core.h"
 }
 
+#include <algorithm>
 #include <deque>
 #include <stdexcept>
 #include <string>
@@ -59,6 +60,13 @@ public:
     cache_qos_sim_cpu &cpu(u32 index) { return cpus_[index]; }
     cache_qos_sim_domain &domain(u32 index) { return domains_[index]; }
     cache_qos_sim_owner &owner(u32 index) { return owners_[index]; }
+    // Something is still to go wrong.
+    bool has_faults() const
+    {
+        return std::ranges::any_of(sim_.faults, [](const cache_qos_sim_fault &fault) {
+            return fault.kind != CACHE_QOS_SIM_FAULT_NONE;
+        });
+    }
     u32 nr_rmids() const { return sim_.profile->max_rmid_any + 1; }
 
     bool touch(u32 cpu, u64 address, u32 owner, u32 home = 0, bool write = false)

@@ -136,16 +136,16 @@ const std::vector<Script::Word> &Script::words()
                                                 n[1],
                                                 n[2],
                                                 0};
-             s.faulty |= cache_qos_sim_inject(s.world_.machine().get(), &fault);
+             cache_qos_sim_inject(s.world_.machine().get(), &fault);
          }},
-        // Whatever could not be read this time will be the next.
+        // What a fault kept from being read is read by the next pass.
         {"pass", 0,
          [](Script &s, Numbers) {
+             const bool faults = s.world_.machine().has_faults();
              const bool good = s.world_.pass();
              s.world_.had_bad_readings |= !good;
-             if (good || !s.faulty)
+             if (good || !faults)
                  s.world_.compare();
-             s.faulty &= !good;
          }},
         {"result", 1,
          [](Script &s, Numbers n) {

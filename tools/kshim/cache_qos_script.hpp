@@ -35,8 +35,7 @@ public:
     // What there is, by number
     std::vector<u32> tasks, groups, monitors;
     u32 cgroups = 0;
-    int result = 0;       // of the last step that can be refused
-    bool faulty = false;  // readings may be no good for a while
+    int result = 0;  // of the last step that can be refused
 
 private:
     struct Word;
