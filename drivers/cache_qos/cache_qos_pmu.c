@@ -77,12 +77,31 @@ static void cache_qos_pmu_del(struct perf_event *event, int flags)
 		cache_qos_update(cache_qos_live_of(event), ev);
 }
 
+/*
+ * A trace event that fires while this CPU holds one of our locks, an MSR's or our own, may be the
+ * leader of a group with us in it. What cannot be had at once is not waited for.
+ */
+static bool cache_qos_may_lock(struct cache_qos_live *live, struct cache_qos_watch *watch)
+{
+	bool may;
+
+	if (!raw_spin_trylock(&watch->lock))
+		return false;
+	may = raw_spin_trylock(&live->lock);
+	if (may)
+		raw_spin_unlock(&live->lock);
+	raw_spin_unlock(&watch->lock);
+	return may;
+}
+
+/* Otherwise the count stays that of the last pass. */
 static void cache_qos_pmu_read(struct perf_event *event)
 {
+	struct cache_qos_live *live = cache_qos_live_of(event);
 	struct cache_qos_event *ev = cache_qos_of_event(event);
 
-	if (!in_nmi() && ev->channel)
-		cache_qos_update(cache_qos_live_of(event), ev);
+	if (!in_nmi() && ev->channel && cache_qos_may_lock(live, ev->watch))
+		cache_qos_update(live, ev);
 }
 
 /* Opening */
