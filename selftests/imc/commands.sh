@@ -69,10 +69,7 @@ result "perf report --stdio names the program" $?
 
 perf report --stdio -i busy.data --sort symbol >symbols 2>&1
 show symbols
-awk '/work_0/ { a = $1 + 0 } /work_1/ { b = $1 + 0 } /work_2/ { c = $1 + 0 }
-	END { sum = a + b + c; if (sum == 0) exit 1; a *= 100 / sum; b *= 100 / sum; c *= 100 / sum
-	print "# " a " " b " " c
-	exit !(a > 60 && a < 80 && b > 10 && b < 30 && c > 4 && c < 18) }' symbols
+"$(dirname "$0")/judge_split.sh" symbols
 result "perf report --stdio names its functions" $?
 
 perf record -q -a -o all.data -e trace_imc/trace_cycles/ -- imc_load split 2000 >record 2>&1

@@ -978,6 +978,16 @@ Scenario imc_commands(std::string_view name)
     commands.steps = {{"abi_paths", "/selftests/imc/abi_paths.sh", 60},
                       {"commands", "/selftests/imc/commands.sh", 300},
                       {"record", "/selftests/imc/record.sh", 120}};
+    commands.judgements = {
+        {"pmukit report names the functions of the program",
+         {"{pmukit}", "report", "-i", "{guest}/aux.data", "--symfs", "{guest}/symfs"},
+         0,
+         {"source=model", "nothing lost"},
+         "{out}/report"},
+        {"they have the shares that they took",
+         {"{selftests}/imc/judge_split.sh", "{out}/report"},
+         0,
+         {"split=right"}}};
     return commands;
 }
 
@@ -1069,6 +1079,7 @@ UnitSpec imc()
                   "selftests/imc/commands.sh",
                   "selftests/imc/record.sh",
                   "selftests/perfdata/record_corpus.sh",
+                  "selftests/imc/judge_split.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
                   "Documentation/ABI/testing/sysfs-devices-imc_engine"};
     unit.tests = {imc_commands("commands"),
