@@ -964,9 +964,10 @@ UnitSpec uncore_pmon()
 }
 
 // Two chips of a core each, of two threads: CPUs of the second can all go offline on x86. arm64's
-// kernel does not take that for a sane machine; there it is one chip.
+// kernel takes neither two chips nor two threads a core for a sane machine: no cache is described
+// that they share.
 constexpr std::string_view kTwoChips = "4,sockets=2,cores=1,threads=2";
-constexpr std::string_view kTwoCores = "4,sockets=1,cores=2,threads=2";
+constexpr std::string_view kFourCores = "4,sockets=1,cores=4";
 const std::vector<std::string_view> kX86Kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
 const std::vector<std::string_view> kArm64Kernels = {"6.12-arm64"};
 
@@ -1085,9 +1086,9 @@ UnitSpec imc()
     unit.tests = {imc_commands("commands"),
                   imc_trace(),
                   imc_counters("counters", kTwoChips, kX86Kernels),
-                  imc_counters("counters-arm64", kTwoCores, kArm64Kernels),
+                  imc_counters("counters-arm64", kFourCores, kArm64Kernels),
                   imc_life("life", kTwoChips, kX86Kernels),
-                  imc_life("life-arm64", kTwoCores, kArm64Kernels),
+                  imc_life("life-arm64", kFourCores, kArm64Kernels),
                   imc_faults(),
                   imc_bench(),
                   imc_corpus()};
