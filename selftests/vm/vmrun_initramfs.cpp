@@ -93,14 +93,15 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
     lists.rest = *rest;
     if (!spec.unit)
         return lists;
-    for (std::string_view name : spec.unit->modules) {
+    for (std::string_view module : spec.unit->modules) {
+        const std::string_view name = module.substr(0, module.find(' '));
         auto file = find_module(spec.build / "modules" / spec.kernel, name);
         if (!file)
             return file.error();
         std::string to = fmt::format("{}/{}.ko", kModuleFolder, name);
         if (auto put = add_host_file(cpio, *file, to); !put)
             return put.error();
-        lists.rest += "/" + to + "\n";
+        lists.rest += fmt::format("/{}{}\n", to, module.substr(name.size()));
         lists.unload = fmt::format("{}\n{}", name, lists.unload);
     }
     return lists;

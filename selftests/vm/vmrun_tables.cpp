@@ -1096,9 +1096,39 @@ UnitSpec imc()
     return unit;
 }
 
+const std::vector<std::string_view> kMonitoredKernels = {"6.1", "6.12", "7.2", "debug-6.12",
+                                                         "debug-7.2"};
+
+Scenario cache_qos_live(std::string_view name)
+{
+    Scenario live;
+    live.name = name;
+    live.kernels = kMonitoredKernels;
+    live.steps = {{"groups", "/selftests/cache_qos/groups.sh", 300},
+                  {"events", "cache_qos_test", 300}};
+    return live;
+}
+
+// An L3 of 208 MiB.
+UnitSpec cache_qos()
+{
+    UnitSpec unit;
+    unit.unit = "cache_qos";
+    unit.stock_modules = {"configfs"};
+    unit.modules = {"pmukit_common", "cache_qos backend=sim",
+                    "cache_qos_sim profile=spr lines=2048"};
+    unit.programs = {"selftests/cache_qos/cache_qos_load", "selftests/cache_qos/cache_qos_test"};
+    unit.files = {"selftests/lib/tap.sh", "selftests/cache_qos/book.sh",
+                  "selftests/cache_qos/groups.sh"};
+    unit.tests = {cache_qos_live("live")};
+    unit.demo = cache_qos_live("demo");
+    return unit;
+}
+
 const std::vector<UnitSpec> &unit_table()
 {
-    static const std::vector<UnitSpec> table = {cxl_hmu(), hisi_ptt(), imc(), uncore_pmon()};
+    static const std::vector<UnitSpec> table = {cache_qos(), cxl_hmu(), hisi_ptt(), imc(),
+                                                uncore_pmon()};
     return table;
 }
 

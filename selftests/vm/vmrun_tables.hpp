@@ -95,7 +95,7 @@ struct UnitSpec {
     std::string_view unit;
     std::vector<std::string_view>
         stock_modules;                       // in the order they are loaded; built-in ones pass
-    std::vector<std::string_view> modules;   // ours, in order
+    std::vector<std::string_view> modules;   // ours, in order, each with its parameters
     std::vector<std::string_view> programs;  // paths below build/guest/<arch>; all go to /usr/bin
     std::vector<std::string_view> files;     // of the source tree; all go to /selftests/<unit>
     std::vector<Scenario> tests;

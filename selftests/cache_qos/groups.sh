@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Groups as the patches of 2014 had them, in configfs, held against the simulated machine's book while its programs stand still.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+root=/sys/kernel/config/cache_qos
+
+mount -t configfs configfs /sys/kernel/config 2>/dev/null
+[ -d $root ] || skip_all "no $root"
+[ -r $book/book ] || skip_all "no simulated machine"
+plan 13
+
+# in_group GROUP NAME SECONDS: a program in that group
+in_group() { sh -c 'echo $$ >"$1"/tasks && exec cache_qos_load "$2" "$3"' sh "$@" & }
+
+cd $root || exit 1
+writes=$(pqr_writes)
+cache_qos_load cq-ws1M-100M 1
+[ "$(pqr_writes)" = "$writes" ]
+result "R-14 nobody is monitored: no RMID is written" $?
+
+mkdir g1 && [ "$(cat g1/monitor_cache)" = 0 ] && [ "$(cat g1/cacheqos.monitor_cache)" = 0 ]
+result "R-49 a new group is not monitored" $?
+
+! cat g1/cacheqos.occupancy >"$work/out" 2>"$work/err" && grep -qi "no data" "$work/err"
+result "R-52 an unmonitored group has no occupancy" $?
+
+echo 1 >g1/cacheqos.monitor_cache && echo 1 >g1/monitor_cache && [ "$(cat g1/monitor_cache)" = 1 ]
+result "R-50 monitoring is switched on, twice is once" $?
+
+! (echo 2 >g1/monitor_cache) 2>/dev/null && ! (echo x >g1/monitor_cache) 2>/dev/null &&
+	[ "$(cat g1/monitor_cache)" = 1 ]
+result "R-50 nothing but 0 and 1" $?
+
+! (echo 99999999 >g1/tasks) 2>"$work/err" && grep -qi "no such process" "$work/err"
+result "R-50 no such task" $?
+
+in_group $root/g1 cq-ws4M-200M 60
+first=$!
+sleep 3
+sim freeze 1
+occupancy=$(cat g1/cacheqos.occupancy)
+truth=$(book_sum lines tid "$first")
+echo "# occupancy $occupancy, the book has $truth"
+[ "$occupancy" -gt 0 ] && [ "$occupancy" = "$truth" ] && [ "$(cat g1/occupancy)" = "$occupancy" ]
+result "R-02 R-50 the occupancy of a group is what the book has" $?
+grep -qx "$first" g1/tasks
+result "R-50 tasks are listed" $?
+sim freeze 0
+
+mkdir g1/in && in_group $root/g1/in cq-ws2M-200M 60
+second=$!
+sleep 3
+sim freeze 1
+occupancy=$(cat g1/occupancy)
+truth=$(book_sum lines tid "$first" "$second")
+echo "# occupancy $occupancy, the book has $truth"
+[ "$occupancy" = "$truth" ]
+result "R-51 a group has what its unmonitored child has" $?
+echo 1 >g1/in/monitor_cache && [ "$(cat g1/occupancy)" = "$truth" ]
+result "R-51 the parent is the same when the child is monitored" $?
+sim flush 0
+sim freeze 0
+sleep 3
+sim freeze 1
+child=$(cat g1/in/occupancy) parent=$(cat g1/occupancy)
+echo "# child $child of $(book_sum lines tid "$second"), parent $parent of $(book_sum lines tid "$first" "$second")"
+[ "$child" -gt 0 ] && [ "$child" = "$(book_sum lines tid "$second")" ] &&
+	[ "$parent" = "$(book_sum lines tid "$first" "$second")" ]
+result "R-51 parent and child are exact" $?
+sim freeze 0
+
+kill "$first" "$second"
+wait "$first" "$second" 2>/dev/null
+! rmdir g1 2>/dev/null && rmdir g1/in && rmdir g1
+result "R-53 children first" $?
+
+[ "$(refused)" = 0 ]
+result "R-21 no write was refused by the machine" $?
+exit $tap_failed
