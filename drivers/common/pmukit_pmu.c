@@ -15,6 +15,12 @@
  *   4 give up the name in sysfs, so that the device can come back under it; then the work is
  *     queued, by us or, as long as events are open, by the destruction of the last one
  *
+ * Software events that were opened into a group with ours are scheduled with this PMU, and stay so
+ * when our events are closed; perf does not tell us of them, and no kernel up to 7.2 looks for them
+ * when a PMU goes: their context would be freed under them. So whoever destroys our last event
+ * looks for such strangers, and while there are some the PMU stays and its module is held
+ * (pmukit_strangers_work()). A kernel that revokes events does so only if there are none.
+ *
  * After pmukit_pmu_remove() perf may still call add() and start() for an event that somebody
  * enables again; the unit refuses these by its own flag, under the lock that guards its MMIO.
  *
@@ -45,6 +51,8 @@
 #include <linux/topology.h>
 
 #include <pmukit/pmu.h>
+
+#define PMUKIT_STRANGERS_PERIOD	(HZ / 10)
 
 static struct workqueue_struct *pmukit_workqueue;
 static int pmukit_hotplug_state;
@@ -195,8 +203,14 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 /* A PMU that perf does not let go of may not be freed either. */
 static void pmukit_unregister(struct pmukit_pmu *pp)
 {
-	if (!WARN_ON_ONCE(compat_pmu_unregister(&pp->pmu)))
-		pmukit_pmu_put(pp);
+	struct module *owner = pp->pmu.module;
+
+	if (WARN_ON_ONCE(compat_pmu_unregister(&pp->pmu)))
+		return;
+	/* Strangers that came in between are lost, as they would be without us. */
+	if (cancel_delayed_work_sync(&pp->strangers))
+		module_put(owner);
+	pmukit_pmu_put(pp);
 }
 
 static void pmukit_unregister_work(struct work_struct *work)
@@ -207,13 +221,60 @@ static void pmukit_unregister_work(struct work_struct *work)
 	pmukit_unregister(pp);
 }
 
+/* More events than ours have their place with this PMU. */
+static bool pmukit_has_strangers(struct pmukit_pmu *pp)
+{
+	unsigned int cpu, events = 0;
+
+	lockdep_assert_held(&pp->lock);
+
+	if (pp->pmu.task_ctx_nr == perf_sw_context)
+		return false;
+	for_each_possible_cpu(cpu)
+		events += compat_cpu_events(&pp->pmu, cpu);
+	return events > pp->nr_events;
+}
+
 /* Under pp->lock. */
 static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
 {
 	lockdep_assert_held(&pp->lock);
 
-	if (pp->leaving && list_empty(&pp->events))
+	if (pp->leaving && list_empty(&pp->events) && !pp->waiting)
 		queue_work(pmukit_workqueue, &pp->unregister);
+}
+
+/* Our last event still holds the module while it is destroyed; later ones come with their own. */
+static void pmukit_wait_for_strangers(struct pmukit_pmu *pp)
+{
+	lockdep_assert_held(&pp->lock);
+
+	if (pp->waiting || !list_empty(&pp->events) || !pmukit_has_strangers(pp))
+		return;
+	pp->waiting = true;
+	__module_get(pp->pmu.module);
+	queue_delayed_work(pmukit_workqueue, &pp->strangers, PMUKIT_STRANGERS_PERIOD);
+}
+
+static void pmukit_strangers_work(struct work_struct *work)
+{
+	struct pmukit_pmu *pp = container_of(to_delayed_work(work), struct pmukit_pmu, strangers);
+	struct module *owner = pp->pmu.module;
+	bool more;
+
+	spin_lock(&pp->lock);
+	more = list_empty(&pp->events) && pmukit_has_strangers(pp);
+	if (!more) {
+		pp->waiting = false;
+		pmukit_unregister_if_idle(pp);
+	}
+	spin_unlock(&pp->lock);
+
+	/* @pp may be gone where it is not @more. */
+	if (more)
+		queue_delayed_work(pmukit_workqueue, &pp->strangers, PMUKIT_STRANGERS_PERIOD);
+	else
+		module_put(owner);
 }
 
 /*
@@ -316,13 +377,16 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_disable_events);
  */
 void pmukit_pmu_remove(struct pmukit_pmu *pp)
 {
+	bool revoke;
+
 	spin_lock(&pp->lock);
 	WRITE_ONCE(pp->gone, true);
+	revoke = COMPAT_PMU_REVOKES && !pp->waiting && !pmukit_has_strangers(pp);
 	spin_unlock(&pp->lock);
 
 	cpuhp_state_remove_instance_nocalls(pmukit_hotplug_state, &pp->hotplug_node);
 
-	if (COMPAT_PMU_REVOKES) {
+	if (revoke) {
 		pmukit_unregister(pp);
 		return;
 	}
@@ -374,6 +438,7 @@ static void pmukit_event_destroy(struct perf_event *event)
 
 	/* Last: once the work is queued only the core's own steps stand before the end of @pp. */
 	spin_lock(&pp->lock);
+	pmukit_wait_for_strangers(pp);
 	pmukit_unregister_if_idle(pp);
 	spin_unlock(&pp->lock);
 }
@@ -444,6 +509,7 @@ void pmukit_pmu_init(struct pmukit_pmu *pp, const struct pmukit_pmu_ops *ops, st
 	INIT_LIST_HEAD(&pp->events);
 	init_waitqueue_head(&pp->unpinned);
 	INIT_WORK(&pp->unregister, pmukit_unregister_work);
+	INIT_DELAYED_WORK(&pp->strangers, pmukit_strangers_work);
 }
 EXPORT_SYMBOL_GPL(pmukit_pmu_init);
 
@@ -489,7 +555,7 @@ static int __init pmukit_common_init(void)
 {
 	int ret;
 
-	pmukit_workqueue = alloc_workqueue("pmukit", WQ_UNBOUND, 0);
+	pmukit_workqueue = alloc_ordered_workqueue("pmukit", 0);
 	if (!pmukit_workqueue)
 		return -ENOMEM;
 

@@ -9,6 +9,8 @@
 #include "kernels.h"
 #include <pmukit_compat_config.h>
 
+#include <linux/cpu.h>
+#include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
@@ -59,11 +61,48 @@ static inline int compat_pmu_unregister(struct pmu *pmu)
 }
 #else
 #define COMPAT_PMU_REVOKES	false
+#define COMPAT_UNREGISTER_GAP_MS	20
 
+/*
+ * 6.1 waits for openers of events with pmus_lock held. Two ways to hang are in it:
+ * - perf_swevent_init(), an opener, waits for the hotplug lock, which a CPU that leaves holds while
+ *   it waits for pmus_lock in perf_event_exit_cpu_context(). So no CPU may come or go meanwhile:
+ *   it gets -EBUSY, as while a PCI driver probes.
+ * - perf_swevent_init() waits for pmus_lock itself. A driver cannot prevent it; openers who queued
+ *   up behind one call must be through before the next one, so calls keep a distance. They come
+ *   from an ordered workqueue.
+ */
 static inline int compat_pmu_unregister(struct pmu *pmu)
 {
+	msleep(COMPAT_UNREGISTER_GAP_MS);
+	cpu_hotplug_disable();
 	perf_pmu_unregister(pmu);
+	cpu_hotplug_enable();
 	return 0;
+}
+#endif
+
+/*
+ * compat_cpu_events - how many events, of whatever PMU, have their place with this PMU on a CPU
+ *
+ * Not for PMUs of perf_sw_context, which share that place.
+ */
+#if defined(HAVE_PMU_CONTEXT_BY_POINTER)
+static inline unsigned int compat_cpu_events(struct pmu *pmu, unsigned int cpu)
+{
+	const struct perf_cpu_pmu_context *cpc = *per_cpu_ptr(pmu->cpu_pmu_context, cpu);
+
+	return cpc ? READ_ONCE(cpc->epc.nr_events) : 0;
+}
+#elif defined(HAVE_PMU_CONTEXT_OF_CPU)
+static inline unsigned int compat_cpu_events(struct pmu *pmu, unsigned int cpu)
+{
+	return READ_ONCE(per_cpu_ptr(pmu->cpu_pmu_context, cpu)->epc.nr_events);
+}
+#else
+static inline unsigned int compat_cpu_events(struct pmu *pmu, unsigned int cpu)
+{
+	return READ_ONCE(per_cpu_ptr(pmu->pmu_cpu_context, cpu)->ctx.nr_events);
 }
 #endif
 

@@ -72,7 +72,7 @@ struct pmukit_pmu_ops {
  * @cpus: PMUKIT_REACH_GROUPS: the same for each group
  * @stats: see enum pmukit_stat
  * @ref: the unit holds one reference, the registration with perf another
- * @lock: protects @events, @nr_events, @gone, @pinned and @leaving; process context only
+ * @lock: protects @events, @nr_events, @gone, @pinned, @leaving and @waiting; process context only
  * @events: every event between pmukit_event_open() and its destruction
  * @nr_events: how many these are
  * @pinned: the event pmukit_pmu_remove() is disabling; it may not be freed meanwhile
@@ -80,6 +80,8 @@ struct pmukit_pmu_ops {
  * @gone: the hardware is no longer there; never cleared
  * @leaving: removal is done; whoever destroys the last event starts @unregister
  * @unregister: takes the PMU from perf once no event is left
+ * @waiting: events of others are left, and @strangers looks for their end
+ * @strangers: holds the unit's module meanwhile
  * @hotplug_node: place in the CPU hotplug state's list
  * @node: NUMA node of the hardware
  * @hotplug_lock: orders registration against CPU hotplug
@@ -96,7 +98,7 @@ struct pmukit_pmu {
 	atomic64_t stats[PMUKIT_NR_STATS];
 
 	struct kref ref;
-	spinlock_t lock;		/* events, nr_events, gone, pinned, leaving */
+	spinlock_t lock;		/* events, nr_events, gone, pinned, leaving, waiting */
 	struct list_head events;
 	unsigned int nr_events;
 	struct perf_event *pinned;
@@ -104,6 +106,8 @@ struct pmukit_pmu {
 	bool gone;
 	bool leaving;
 	struct work_struct unregister;
+	bool waiting;
+	struct delayed_work strangers;
 	struct hlist_node hotplug_node;
 	int node;
 	struct mutex hotplug_lock;	/* registration against hotplug */

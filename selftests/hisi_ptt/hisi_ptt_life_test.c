@@ -203,6 +203,48 @@ TEST_F_TIMEOUT(life, the_module_stays_while_an_aux_area_is_mapped, TIMEOUT_SECON
 	}
 }
 
+/* It counts time, between each enabling and disabling and not otherwise. */
+static void clock_works(struct __test_metadata *_metadata, struct pmu_event *clock)
+{
+	long long before = ptt_count(clock);
+
+	ASSERT_EQ(0, pmu_event_enable(clock));
+	usleep(STEP_US);
+	ASSERT_EQ(0, pmu_event_disable(clock));
+	ASSERT_LT(before, ptt_count(clock));
+}
+
+/*
+ * A software event in a group with one of ours has its place with our PMU, and keeps it when ours is closed. perf, to which
+ * the PMU is nothing but ours, would free that place: the PMU must stay, and its module.
+ */
+TEST_F_TIMEOUT(life, a_software_event_outlives_its_group_and_the_device, TIMEOUT_SECONDS)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1 };
+	const char *file = getenv("PMUKIT_MODULE");
+	struct pmu_event clock;
+
+	if (!file)
+		SKIP(return, "PMUKIT_MODULE does not name the module's file");
+	for (int i = 0; i < TIMES; i++) {
+		ASSERT_EQ(0, ptt_open_counting(PMU, &self->event, &ptt_stores_8dw));
+		ASSERT_EQ(0, pmu_event_open_beside(&clock, &attr, -1, pmu_cpu(PMU), self->event.fd));
+		if (i % 2)
+			pmu_event_close(&self->event);
+		ASSERT_EQ(0, write_text(UNBIND, PCI));
+		pmu_event_close(&self->event);
+		clock_works(_metadata, &clock);
+		ASSERT_EQ(-EWOULDBLOCK, module_try_unload(MODULE));
+		ASSERT_EQ(0, write_text(BIND, PCI));
+		clock_works(_metadata, &clock);
+		everything_works(_metadata, self);
+		pmu_event_close(&clock);
+	}
+	ASSERT_EQ(0, module_unload(MODULE));
+	ASSERT_EQ(0, module_load(file));
+	everything_works(_metadata, self);
+}
+
 /*
  * x86 keeps its first CPU. Said to be near the second node, the device gets the second when it is bound anew. Returns the
  * PMU's CPU.

@@ -114,12 +114,17 @@ int pmu_set_term(const char *pmu, struct perf_event_attr *attr, const char *term
 	return -EINVAL;
 }
 
-int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu)
+int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu, int leader)
 {
 	memset(event, 0, sizeof(*event));
 	attr->size = sizeof(*attr);
-	event->fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	event->fd = syscall(SYS_perf_event_open, attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 	return event->fd < 0 ? -errno : 0;
+}
+
+int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu)
+{
+	return pmu_event_open_beside(event, attr, pid, cpu, -1);
 }
 
 int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages)

@@ -32,6 +32,8 @@ struct pmu_event {
 };
 
 int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu);
+/* In the group of another event's file descriptor. */
+int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu, int leader);
 int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages);
 int pmu_event_enable(struct pmu_event *event);
 int pmu_event_disable(struct pmu_event *event);

@@ -49,9 +49,15 @@ int module_unload(const char *name)
 int cpu_set_online(int cpu, const char *online)
 {
 	char path[128];
+	int err = -EBUSY;
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	return write_text(path, online);
+	for (unsigned int step = 0; err == -EBUSY && step < STEPS; step++) {
+		err = write_text(path, online);
+		if (err == -EBUSY)
+			usleep(STEP_US);
+	}
+	return err;
 }
 
 int ask_vmrun(const char *verb_and_noun, int number)

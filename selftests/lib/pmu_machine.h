@@ -14,7 +14,10 @@ int module_unload(const char *name);
 /* Just once: -EWOULDBLOCK while it is in use. */
 int module_try_unload(const char *name);
 
-/* online is "0" or "1". -ENOENT: this CPU cannot be switched; x86 keeps its first. */
+/*
+ * online is "0" or "1". -ENOENT: this CPU cannot be switched; x86 keeps its first. The kernel refuses for a moment while a
+ * PCI driver probes or, before Linux 6.15, a PMU leaves; then it is tried again for a while.
+ */
 int cpu_set_online(int cpu, const char *online);
 
 /* On the console, which vmrun reads: "end model", "plug device", "unplug device". What comes of it has to be seen. */
