@@ -26,7 +26,7 @@ all: $(programs) scripts
 # In one folder all find each other, as they do once they are installed.
 scripts:
 	@mkdir -p '$(OUTPUT)'
-	@cp $(TEST_SCRIPTS) $(TEST_FILES) '$(OUTPUT)'
+	@$(if $(TEST_SCRIPTS)$(TEST_FILES),cp $(TEST_SCRIPTS) $(TEST_FILES) '$(OUTPUT)')
 
 $(OUTPUT)/%: %.c $(SOURCES) $(headers)
 	@[ -e '$(KSELFTEST)/kselftest_harness.h' ] || \

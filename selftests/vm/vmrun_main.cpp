@@ -23,6 +23,7 @@ constexpr int kExitFailed = 1, kExitUsage = 2, kExitMachinery = 69;
 struct Arguments {
     std::string kernel, unit, mode = "test", scenario, placement, accel = "auto";
     uint64_t seed = 1;
+    unsigned seconds = 60;
     fs::path keep, cache, build, results, selftests = "selftests";
     bool all = false, verbose = false;
 };
@@ -60,6 +61,8 @@ void describe(CLI::App &app, Arguments &arguments)
         ->required();
     app.add_option("--mode", arguments.mode, "test, demo or shell")->capture_default_str();
     app.add_option("--seed", arguments.seed, "seed of the workload; the next one is used too")
+        ->capture_default_str();
+    app.add_option("--seconds", arguments.seconds, "length of a scenario that has none of its own")
         ->capture_default_str();
     app.add_option("--scenario", arguments.scenario,
                    "one scenario of a test (otherwise those that are routine on the kernel)");
@@ -170,6 +173,7 @@ Result<vm::SessionOptions> make_options(const Arguments &arguments)
     options.all = arguments.all;
     options.placement = placement;
     options.seed = arguments.seed;
+    options.seconds = arguments.seconds;
     options.verbose = arguments.verbose;
     options.allow_kvm = arguments.accel == "auto";
     options.cache = fs::absolute(arguments.cache);

@@ -42,6 +42,12 @@ unsigned slowness(const KernelQuirks &kernel)
     return kernel.debug ? kDebugSlower : 1;
 }
 
+unsigned limit_of(const GuestStep &step, unsigned seconds)
+{
+    const bool as_long_as_asked = step.command.find("{seconds}") != std::string::npos;
+    return step.limit_seconds + (as_long_as_asked ? seconds : 0);
+}
+
 template <typename... Args>
 void say(fmt::format_string<Args...> format, Args &&...args)
 {
@@ -203,6 +209,7 @@ Result<void> Session::prepare()
               {"kver", tree_.version},
               {"seed", std::to_string(options_.seed)},
               {"next_seed", std::to_string(options_.seed + 1)},
+              {"seconds", std::to_string(options_.seconds)},
               {"pmukit", (options_.build / "tools/cli/pmukit").string()},
               {"judge", (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_judge").string()},
               {"entries_judge",
@@ -213,8 +220,8 @@ Result<void> Session::prepare()
     if (!options_.unit || options_.mode == Mode::kShell)
         return {};
     for (const GuestStep &step : scenario_.steps)
-        steps_.push_back({step.limit_seconds * slowness(*options_.kernel), std::string(step.name),
-                          expand(step.command, names_)});
+        steps_.push_back({limit_of(step, options_.seconds) * slowness(*options_.kernel),
+                          std::string(step.name), expand(step.command, names_)});
 
     auto skips = read_file(options_.selftests / options_.unit->unit / "expected-skips");
     skips_ = ExpectedSkips::parse(skips ? *skips : "");

@@ -21,6 +21,7 @@ struct SessionOptions {
     bool all = false;                    // or every one that runs on the kernel
     std::optional<Placement> placement;  // instead of the scenario's own
     uint64_t seed = 1;
+    unsigned seconds = 60;  // of the steps that go on for as long as one likes
     bool verbose = false;
     bool allow_kvm = true;
     std::filesystem::path cache;

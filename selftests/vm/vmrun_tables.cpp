@@ -69,6 +69,22 @@ std::vector<HostStep> zipf_judgements(std::string_view first_model_log,
     };
 }
 
+// Random use of a unit's PMUs for as long as one likes, without and with things that happen to the
+// machine meanwhile. Options are those of pmu_stress.
+GuestStep stress_step(std::string_view name, std::string_view options)
+{
+    return {name, "pmu_stress --seconds {seconds} --seed {seed} " + std::string(options), 180};
+}
+
+UnitSpec with_stress(UnitSpec unit, Scenario stress)
+{
+    stress.name = "stress";
+    stress.on_request = true;
+    unit.programs.push_back("selftests/stress/pmu_stress");
+    unit.tests.push_back(std::move(stress));
+    return unit;
+}
+
 Scenario cxl_hmu_demo()
 {
     std::vector<HostStep> zipf = zipf_judgements("{out}/model0.log", "{out}/model1.log");
@@ -298,6 +314,23 @@ Scenario cxl_hmu_list()
     list.steps = {{"cxl_list", "/selftests/cxl_hmu/cxl_list.sh", 60}};
     list.kernels = {"6.1", "6.12-arm64"};
     return list;
+}
+
+Scenario cxl_hmu_stress()
+{
+    Scenario stress;
+    stress.placement = Placement::kRootPort;
+    stress.models = {"--source zipf:accesses=2000,units=512"};
+    stress.steps = {
+        stress_step("events",
+                    "--pmu 'cxl_hmu_*' --workers 2 --nobody 1 --module cxl_hmu "
+                    "--least-opens 100 --least-aux 2"),
+        stress_step("machine",
+                    "--pmu 'cxl_hmu_*' --workers 2 --module cxl_hmu --cpu 1 "
+                    "--bind cxl_pci/1234:4348 --remove 1234:4348 "
+                    "--read /sys/bus/event_source/devices/cxl_hmu_mem0.0.0"),
+    };
+    return stress;
 }
 
 UnitSpec cxl_hmu()
@@ -684,6 +717,25 @@ Scenario hisi_ptt_corpus()
     return corpus;
 }
 
+Scenario hisi_ptt_stress()
+{
+    Scenario stress = hisi_ptt_scenario("stress", kPttBusyBlock);
+    stress.steps = {
+        stress_step("events",
+                    "--pmu 'hisi_ptt*' --event filter=0x80001,type=1,direction=1,format=1 "
+                    "--workers 2 --nobody 1 --module hisi_ptt "
+                    "--least-opens 100 --least-aux 2"),
+        stress_step("machine",
+                    "--pmu 'hisi_ptt*' --event filter=0x80001,type=1,direction=1,format=1 "
+                    "--workers 2 --module hisi_ptt --cpu 1 "
+                    "--bind hisi_ptt/0000:00:18.0 --remove 0000:00:18.0 --remove 0000:04:00.0 "
+                    "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=0,1,2 "
+                    "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/rx_alloc_buf_level=0,2 "
+                    "--read /sys/bus/event_source/devices/hisi_ptt0_2"),
+    };
+    return stress;
+}
+
 UnitSpec hisi_ptt()
 {
     const std::vector<std::string_view> x86 = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
@@ -932,6 +984,21 @@ Scenario uncore_pmon_faults()
     return faults;
 }
 
+Scenario uncore_pmon_stress()
+{
+    Scenario stress = uncore_pmon_scenario("stress");
+    stress.steps = {
+        stress_step("events",
+                    "--pmu 'uncore_*' --workers 2 --nobody 1 --module uncore_pmon "
+                    "--least-opens 100"),
+        stress_step("machine",
+                    "--pmu 'uncore_*' --workers 2 --module uncore_pmon --cpu 1 "
+                    "--bind uncore_pmon/8086:09a7 --remove 8086:09a7 "
+                    "--read /sys/bus/event_source/devices/uncore_imc_0"),
+    };
+    return stress;
+}
+
 UnitSpec uncore_pmon()
 {
     UnitSpec unit;
@@ -1061,6 +1128,23 @@ Scenario imc_bench()
     return bench;
 }
 
+Scenario imc_stress()
+{
+    Scenario stress;
+    stress.smp = kTwoChips;
+    stress.kernels = kX86Kernels;
+    stress.steps = {
+        stress_step("events",
+                    "--pmu '*_imc' --pmu 'nest_mcs0*' --workers 2 --nobody 1 --module imc "
+                    "--least-opens 100 --least-aux 2"),
+        stress_step("machine",
+                    "--pmu '*_imc' --pmu 'nest_mcs0*' --workers 2 --module imc --cpu 2 "
+                    "--cpu 3 --unload imc_engine=/lib/vmrun/imc_engine.ko "
+                    "--read /sys/bus/event_source/devices/trace_imc"),
+    };
+    return stress;
+}
+
 UnitSpec imc()
 {
     UnitSpec unit;
@@ -1127,8 +1211,13 @@ UnitSpec cache_qos()
 
 const std::vector<UnitSpec> &unit_table()
 {
-    static const std::vector<UnitSpec> table = {cache_qos(), cxl_hmu(), hisi_ptt(), imc(),
-                                                uncore_pmon()};
+    static const std::vector<UnitSpec> table = {
+        cache_qos(),
+        with_stress(cxl_hmu(), cxl_hmu_stress()),
+        with_stress(hisi_ptt(), hisi_ptt_stress()),
+        with_stress(imc(), imc_stress()),
+        with_stress(uncore_pmon(), uncore_pmon_stress()),
+    };
     return table;
 }
 

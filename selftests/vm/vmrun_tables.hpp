@@ -32,8 +32,10 @@ enum class Mode { kTest, kDemo, kShell };
 
 struct GuestStep {
     std::string_view name;
-    std::string command;     // for the guest's sh; {seed} and {next_seed} are replaced; prints TAP
-    unsigned limit_seconds;  // enough for an emulated CPU on a busy machine
+    // For the guest's sh; {seed}, {next_seed} and {seconds} are replaced; prints TAP.
+    std::string command;
+    // Enough for an emulated CPU on a busy machine; {seconds} are added if the command has them.
+    unsigned limit_seconds;
 };
 
 // A judgement made outside, on what the guest left in {guest} and the models in {out}. More

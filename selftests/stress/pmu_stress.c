@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * pmu_stress --pmu PATTERN... [--seed N] [--seconds N] [--workers N] [--nobody N] [--least-opens N] [--least-aux N]
+ *            [--module NAME] [--event TERMS] [--cpu N] [--bind DRIVER/DEVICE] [--remove DEVICE] [--write FILE=VALUE,...] [--read FOLDER]
+ *            [--unload MODULE=FILE]
+ *
+ * Prints TAP: each worker and actor came to its end, there was enough of what was meant, and the module has no user left.
+ * The same seed makes each process do the same; how they meet is the scheduler's.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "stress.h"
+
+#define MOST		16
+#define GRACE_SECONDS	60	/* for what a process is in when the time is over, in a slow guest */
+#define NOBODY		65534
+
+struct actor {
+	enum stress_deed deed;
+	const char *argument;
+};
+
+struct options {
+	const char *pmus[MOST];
+	unsigned int nr_pmus;
+	struct actor actors[MOST];
+	unsigned int nr_actors;
+	unsigned int workers, nobodies;
+	__u64 seed, least_opens, least_aux;
+	unsigned int seconds;
+	const char *module, *terms;
+};
+
+struct shared {
+	struct stress_tally tallies[2 * MOST];
+	__u64 done[MOST];
+};
+
+enum {
+	OPTION_PMU = STRESS_NR_DEEDS, OPTION_SEED, OPTION_SECONDS, OPTION_WORKERS, OPTION_NOBODY, OPTION_LEAST_OPENS,
+	OPTION_LEAST_AUX, OPTION_MODULE, OPTION_EVENT,
+};
+
+static const struct option plain_options[] = {
+	{ "pmu", required_argument, NULL, OPTION_PMU },
+	{ "seed", required_argument, NULL, OPTION_SEED },
+	{ "seconds", required_argument, NULL, OPTION_SECONDS },
+	{ "workers", required_argument, NULL, OPTION_WORKERS },
+	{ "nobody", required_argument, NULL, OPTION_NOBODY },
+	{ "least-opens", required_argument, NULL, OPTION_LEAST_OPENS },
+	{ "least-aux", required_argument, NULL, OPTION_LEAST_AUX },
+	{ "module", required_argument, NULL, OPTION_MODULE },
+	{ "event", required_argument, NULL, OPTION_EVENT },
+};
+#define PLAIN_OPTIONS	(sizeof(plain_options) / sizeof(plain_options[0]))
+
+/* The PMUs that are there now; their names stay when they go. */
+static bool add_pmus(struct options *options, const char *pattern)
+{
+	char path[256];
+	glob_t found;
+
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s", pattern);
+	if (glob(path, 0, NULL, &found))
+		return false;
+	for (size_t i = 0; i < found.gl_pathc && options->nr_pmus < MOST; i++)
+		options->pmus[options->nr_pmus++] = strdup(strrchr(found.gl_pathv[i], '/') + 1);
+	globfree(&found);
+	return true;
+}
+
+static bool take(struct options *options, int option)
+{
+	__u64 number = strtoull(optarg, NULL, 0);
+
+	switch (option) {
+	case OPTION_PMU:
+		if (add_pmus(options, optarg))
+			return true;
+		fprintf(stderr, "pmu_stress: no PMU '%s' in " PMU_SYSFS "\n", optarg);
+		return false;
+	case OPTION_SEED:
+		options->seed = number;
+		return true;
+	case OPTION_SECONDS:
+		options->seconds = number;
+		return true;
+	case OPTION_WORKERS:
+		options->workers = number;
+		return number <= MOST;
+	case OPTION_NOBODY:
+		options->nobodies = number;
+		return number <= MOST;
+	case OPTION_LEAST_OPENS:
+		options->least_opens = number;
+		return true;
+	case OPTION_LEAST_AUX:
+		options->least_aux = number;
+		return true;
+	case OPTION_MODULE:
+		options->module = optarg;
+		return true;
+	case OPTION_EVENT:
+		options->terms = optarg;
+		return true;
+	default:
+		if (option < 0 || option >= STRESS_NR_DEEDS || options->nr_actors == MOST)
+			return false;
+		options->actors[options->nr_actors++] = (struct actor){ option, optarg };
+		return true;
+	}
+}
+
+static bool parse(struct options *options, int argc, char **argv)
+{
+	struct option all[PLAIN_OPTIONS + STRESS_NR_DEEDS + 1] = { 0 };
+	int option;
+
+	memcpy(all, plain_options, sizeof(plain_options));
+	for (int deed = 0; deed < STRESS_NR_DEEDS; deed++)
+		all[PLAIN_OPTIONS + deed] = (struct option){ stress_deed_name(deed), required_argument, NULL, deed };
+	while ((option = getopt_long(argc, argv, "", all, NULL)) != -1)
+		if (option == '?' || !take(options, option))
+			return false;
+	return optind == argc && options->nr_pmus;
+}
+
+/* Users of the module, or -errno. */
+static long long users_of(const char *module)
+{
+	long long users;
+	char path[256];
+	int err;
+
+	snprintf(path, sizeof(path), "/sys/module/%s/refcnt", module);
+	err = read_number(path, &users);
+	return err ? err : users;
+}
+
+/* The last reference may go a moment after the last close. */
+static bool users_return_to(const char *module, long long before)
+{
+	for (unsigned int step = 0; step < 500; step++) {
+		if (users_of(module) == before)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* Signals that attr.sigtrap or a lost mapping may send end a worker; none is expected. */
+static pid_t start_worker(const struct options *options, unsigned int number, bool nobody, long long until,
+			  struct stress_tally *tally)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	signal(SIGTRAP, SIG_IGN);
+	if (nobody && (setgid(NOBODY) || setuid(NOBODY)))
+		_exit(1);
+	stress_events(options->pmus, options->nr_pmus, options->terms, options->seed + number, until, tally);
+	_exit(0);
+}
+
+static pid_t start_actor(const struct options *options, unsigned int number, long long until, __u64 *done)
+{
+	const struct actor *actor = &options->actors[number];
+	pid_t pid = fork();
+	int err;
+
+	if (pid)
+		return pid;
+	err = stress_act(actor->deed, actor->argument, options->seed + 1000 + number, until, done);
+	if (err)
+		ksft_print_msg("%s %s: %s\n", stress_deed_name(actor->deed), actor->argument, strerror(-err));
+	_exit(!!err);
+}
+
+/* Where everything that hangs in the kernel hangs. */
+static void print_stacks(void)
+{
+	char path[128], name[64], stack[2048], state;
+	glob_t found;
+
+	if (glob("/proc/[0-9]*", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		snprintf(path, sizeof(path), "%s/stat", found.gl_pathv[i]);
+		if (read_text(path, stack, sizeof(stack)) || sscanf(stack, "%*d (%63[^)]) %c", name, &state) != 2 ||
+		    state != 'D')
+			continue;
+		snprintf(path, sizeof(path), "%s/stack", found.gl_pathv[i]);
+		if (!read_text(path, stack, sizeof(stack)))
+			ksft_print_msg("%s (%s) hangs:\n%s\n", found.gl_pathv[i], name, stack);
+	}
+	globfree(&found);
+}
+
+/* It ends by itself; one that does not hangs in the kernel. */
+static bool ends_well(pid_t pid, long long by_ms)
+{
+	int status = 0;
+	pid_t ended;
+
+	while (!(ended = waitpid(pid, &status, WNOHANG)) && now_ms() < by_ms)
+		usleep(10000);
+	if (!ended)
+		print_stacks();
+	if (ended == pid && WIFSIGNALED(status))
+		ksft_print_msg("ended by signal %d\n", WTERMSIG(status));
+	return ended == pid && WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static void run(const struct options *options, struct shared *shared)
+{
+	long long until = now_ms() + options->seconds * 1000LL, by = until + GRACE_SECONDS * 1000LL;
+	unsigned int workers = options->workers + options->nobodies;
+	pid_t worker[2 * MOST], actor[MOST];
+
+	for (unsigned int i = 0; i < workers; i++)
+		worker[i] = start_worker(options, i, i >= options->workers, until, &shared->tallies[i]);
+	for (unsigned int i = 0; i < options->nr_actors; i++)
+		actor[i] = start_actor(options, i, until, &shared->done[i]);
+	for (unsigned int i = 0; i < workers; i++)
+		ksft_test_result(worker[i] > 0 && ends_well(worker[i], by), "worker %u%s comes to its end\n", i,
+				 i >= options->workers ? " without privileges" : "");
+	for (unsigned int i = 0; i < options->nr_actors; i++)
+		ksft_test_result(actor[i] > 0 && ends_well(actor[i], by) && shared->done[i], "%s %s: %llu times\n",
+				 stress_deed_name(options->actors[i].deed), options->actors[i].argument,
+				 (unsigned long long)shared->done[i]);
+}
+
+static struct stress_tally sum_of(const struct stress_tally *tallies, unsigned int count)
+{
+	struct stress_tally sum = { 0 };
+
+	for (unsigned int i = 0; i < count; i++) {
+		sum.opens += tallies[i].opens;
+		sum.refused += tallies[i].refused;
+		sum.data_maps += tallies[i].data_maps;
+		sum.aux_maps += tallies[i].aux_maps;
+		sum.reads += tallies[i].reads;
+		sum.ioctls += tallies[i].ioctls;
+		sum.steps += tallies[i].steps;
+	}
+	return sum;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .seed = 1, .seconds = 10, .workers = 2, .least_opens = 1 };
+	struct stress_tally sum;
+	struct shared *shared;
+	long long users = 0;
+
+	if (!parse(&options, argc, argv)) {
+		fprintf(stderr, "usage: pmu_stress --pmu PATTERN... [options], see the head of pmu_stress.c\n");
+		return 2;
+	}
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		ksft_exit_fail_msg("mmap: %s\n", strerror(errno));
+	if (options.module)
+		users = users_of(options.module);
+
+	ksft_print_header();
+	ksft_set_plan(options.workers + options.nobodies + options.nr_actors + 1 + !!options.module);
+	run(&options, shared);
+	sum = sum_of(shared->tallies, options.workers + options.nobodies);
+	ksft_test_result(sum.opens >= options.least_opens && sum.aux_maps >= options.least_aux,
+			 "seed=%llu steps=%llu opens=%llu refused=%llu data_maps=%llu aux_maps=%llu reads=%llu ioctls=%llu\n",
+			 (unsigned long long)options.seed, (unsigned long long)sum.steps, (unsigned long long)sum.opens,
+			 (unsigned long long)sum.refused, (unsigned long long)sum.data_maps,
+			 (unsigned long long)sum.aux_maps, (unsigned long long)sum.reads,
+			 (unsigned long long)sum.ioctls);
+	if (options.module)
+		ksft_test_result(users >= 0 && users_return_to(options.module, users), "%s has %lld users again\n",
+				 options.module, users);
+	ksft_finished();
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * pmu_stress: what nobody would ask of a PMU on purpose, in an order that a seed decides. Workers ask of events, actors
+ * do to the machine. Nobody looks at values here: a kernel that stays quiet and a module that can be unloaded afterwards
+ * are what is wanted.
+ */
+#ifndef PMUKIT_SELFTESTS_STRESS_H
+#define PMUKIT_SELFTESTS_STRESS_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define STRESS_NAME_BYTES	64
+#define STRESS_MOST_TERMS	32
+#define STRESS_MOST_EVENTS	64
+
+struct stress_random {
+	__u64 state;	/* not 0 */
+};
+
+struct stress_random stress_seeded(__u64 seed);
+__u64 stress_next(struct stress_random *random);
+/* In [0, n); n > 0 */
+unsigned int stress_below(struct stress_random *random, unsigned int n);
+bool stress_one_in(struct stress_random *random, unsigned int n);
+/* Small ones, powers of two and their neighbours, all-ones, anything. */
+__u64 stress_number(struct stress_random *random);
+
+/* A PMU as sysfs describes it. */
+struct stress_term {
+	unsigned int word;	/* 0: config, 1: config1, 2: config2 */
+	unsigned int first, bits;
+};
+
+struct stress_pmu {
+	char name[STRESS_NAME_BYTES];
+	int type;
+	int cpu;		/* the first of its cpumask; -1: it has none */
+	unsigned int nr_terms, nr_events;
+	struct stress_term terms[STRESS_MOST_TERMS];
+	__u64 events[STRESS_MOST_EVENTS][3];
+};
+
+/* Reads name's description; -errno while there is no such PMU. */
+int stress_pmu_read(struct stress_pmu *pmu, const char *name);
+
+/* "event=0x05,umask=0xcf"; a word without a value stands for 1. Nothing if the PMU lacks a term. */
+void stress_pmu_add_event(struct stress_pmu *pmu, const char *terms);
+
+/* What a worker counts, in memory it shares with the process that judges. */
+struct stress_tally {
+	__u64 opens, refused, data_maps, aux_maps, reads, ioctls, steps;
+};
+
+/*
+ * Opens, maps, enables, reads, spoils and closes events of the PMUs until now_ms() is until_ms. names are looked up
+ * again now and then, as PMUs come and go. terms: an event that sysfs does not name, or NULL. Leaves nothing open.
+ */
+void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
+		   long long until_ms, struct stress_tally *tally);
+
+/* Who does what to the machine meanwhile. */
+enum stress_deed {
+	STRESS_CPU,	/* argument: number of a CPU, which leaves and comes back */
+	STRESS_BIND,	/* DRIVER/FUNCTION: unbound from and bound to its driver */
+	STRESS_REMOVE,	/* FUNCTION: removed from the bus, which is scanned again */
+	STRESS_WRITE,	/* FILE=VALUE,VALUE...: one of these, or something else */
+	STRESS_READ,	/* FOLDER: all files below it are read */
+	STRESS_UNLOAD,	/* MODULE=FILE: unloaded if nobody uses it, loaded again */
+	STRESS_NR_DEEDS,
+};
+
+/* Long option of a deed; NULL at STRESS_NR_DEEDS. */
+const char *stress_deed_name(enum stress_deed deed);
+
+/* Does it again and again, with pauses, until now_ms() is until_ms; leaves the machine as it was. 0 or -errno. */
+int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms, __u64 *done);
+
+#endif

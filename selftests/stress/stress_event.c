@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "stress.h"
+
+#define MOST_PMUS		16
+#define MOST_EVENTS		32	/* a worker has open at a time */
+#define STEPS_A_LOOK		64	/* between looks at the clock */
+#define LOOKS_A_DESCRIPTION	64	/* and at sysfs */
+
+static const unsigned int aux_pages[] = { 0, 1, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64, 128, 256, 1024, 4096 };
+static const unsigned int data_pages[] = { 0, 1, 2, 3, 4, 8, 16, 64 };
+static const unsigned int attr_sizes[] = { 0, 1, 63, 64, 72, 80, 96, 104, 112, 120, 128, 136, 4096, 4097 };
+/* There everywhere, and cheap beside what is meant. */
+static const __u64 software_events[] = { PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK,
+					 PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_DUMMY };
+
+struct mapping {
+	char *at;	/* NULL: none */
+	size_t bytes;
+	bool writable;
+};
+
+struct event {
+	int fd;		/* -1: closed, though mappings may be left */
+	struct mapping data, aux;
+};
+
+struct worker {
+	struct stress_random random;
+	struct stress_tally *tally;
+	const char *const *names;
+	unsigned int nr_names;
+	const char *terms;
+	struct stress_pmu pmus[MOST_PMUS];
+	struct event events[MOST_EVENTS];
+	size_t page;
+};
+
+#define pick(worker, table)	((table)[stress_below(&(worker)->random, sizeof(table) / sizeof((table)[0]))])
+
+static void describe(struct worker *worker)
+{
+	struct stress_pmu *pmu = worker->pmus;
+
+	for (unsigned int i = 0; i < worker->nr_names; i++, pmu++)
+		if (!stress_pmu_read(pmu, worker->names[i]) && worker->terms)
+			stress_pmu_add_event(pmu, worker->terms);
+}
+
+static struct stress_pmu *any_pmu(struct worker *worker)
+{
+	return &worker->pmus[stress_below(&worker->random, worker->nr_names)];
+}
+
+static struct event *any_event(struct worker *worker)
+{
+	return &worker->events[stress_below(&worker->random, MOST_EVENTS)];
+}
+
+/* Mostly one that is open: most openings are refused. */
+static struct event *any_open_event(struct worker *worker)
+{
+	struct event *event = any_event(worker);
+
+	for (unsigned int look = 0; look < 8 && event->fd < 0; look++)
+		event = any_event(worker);
+	return event;
+}
+
+static int any_fd(struct worker *worker)
+{
+	return stress_one_in(&worker->random, 8) ? -1 : any_open_event(worker)->fd;
+}
+
+/* Attributes */
+
+static void set_bits(__u64 *word, const struct stress_term *term, __u64 value)
+{
+	__u64 mask = (term->bits == 64 ? 0 : 1ULL << term->bits) - 1;
+
+	*word = (*word & ~(mask << term->first)) | (value & mask) << term->first;
+}
+
+/* An event of sysfs, terms with values, or anything. */
+static void choose_config(struct worker *worker, const struct stress_pmu *pmu, __u64 config[3])
+{
+	struct stress_random *random = &worker->random;
+	const struct stress_term *term;
+
+	memset(config, 0, 3 * sizeof(config[0]));
+	if (pmu->nr_events && !stress_one_in(random, 8))
+		memcpy(config, pmu->events[stress_below(random, pmu->nr_events)], 3 * sizeof(config[0]));
+	for (unsigned int i = 0; i < pmu->nr_terms; i++) {
+		term = &pmu->terms[i];
+		if (!pmu->nr_events || stress_one_in(random, 16))
+			set_bits(&config[term->word], term, stress_one_in(random, 2) ? 1 : stress_number(random));
+	}
+	if (stress_one_in(random, 16))
+		config[stress_below(random, 3)] ^= 1ULL << stress_below(random, 64);
+	if (stress_one_in(random, 64))
+		config[stress_below(random, 3)] = stress_next(random);
+}
+
+static void spoil_flags(struct worker *worker, struct perf_event_attr *attr)
+{
+	__u64 *flags = (__u64 *)((char *)attr + offsetof(struct perf_event_attr, read_format) + sizeof(__u64));
+
+	for (unsigned int n = stress_below(&worker->random, 3); n; n--)
+		*flags ^= 1ULL << stress_below(&worker->random, 40);
+}
+
+static void spoil_sampling(struct worker *worker, struct perf_event_attr *attr)
+{
+	struct stress_random *random = &worker->random;
+
+	attr->sample_period = stress_number(random);
+	attr->freq = stress_one_in(random, 8);
+	attr->sample_type = stress_one_in(random, 4) ? stress_number(random) : PERF_SAMPLE_RAW | PERF_SAMPLE_TID |
+		PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	attr->wakeup_events = stress_number(random);
+	attr->watermark = stress_one_in(random, 2);
+}
+
+/* Fields that few events have a use for, and sizes that only some kernels know. */
+static void spoil_rest(struct worker *worker, struct perf_event_attr *attr)
+{
+	struct stress_random *random = &worker->random;
+
+	attr->aux_watermark = stress_one_in(random, 2) ? stress_number(random) : 0;
+	if (stress_one_in(random, 16))
+		attr->branch_sample_type = stress_number(random);
+	if (stress_one_in(random, 16))
+		attr->sample_regs_user = stress_number(random);
+	if (stress_one_in(random, 16))
+		attr->sample_stack_user = stress_number(random);
+	if (stress_one_in(random, 16))
+		attr->clockid = stress_below(random, 16);
+	if (stress_one_in(random, 16))
+		attr->sample_max_stack = stress_number(random);
+	if (stress_one_in(random, 16))
+		attr->aux_sample_size = stress_number(random);
+	if (stress_one_in(random, 32))
+		attr->size = pick(worker, attr_sizes);
+}
+
+static void choose_attr(struct worker *worker, const struct stress_pmu *pmu, struct perf_event_attr *attr)
+{
+	struct stress_random *random = &worker->random;
+	__u64 config[3];
+
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->type = pmu->type;
+	attr->disabled = !stress_one_in(random, 4);
+	choose_config(worker, pmu, config);
+	attr->config = config[0];
+	attr->config1 = config[1];
+	attr->config2 = config[2];
+	if (stress_one_in(random, 16)) {
+		attr->type = PERF_TYPE_SOFTWARE;
+		attr->config = pick(worker, software_events);
+	}
+	attr->read_format = stress_one_in(random, 2) ? 0 : stress_below(random, 64);
+	if (stress_one_in(random, 2))
+		spoil_sampling(worker, attr);
+	if (stress_one_in(random, 4))
+		spoil_flags(worker, attr);
+	if (stress_one_in(random, 4))
+		spoil_rest(worker, attr);
+}
+
+/* Where: mostly where the PMU wants it. */
+static void choose_place(struct worker *worker, const struct stress_pmu *pmu, int *pid, int *cpu)
+{
+	struct stress_random *random = &worker->random;
+
+	*pid = pmu->cpu < 0 && stress_one_in(random, 2) ? 0 : -1;
+	*cpu = pmu->cpu >= 0 ? pmu->cpu : *pid < 0 ? (int)stress_below(random, 2) : -1;
+	if (stress_one_in(random, 16))
+		*cpu = (int)stress_number(random);
+	if (stress_one_in(random, 16))
+		*pid = stress_one_in(random, 2) ? 0 : (int)stress_number(random);
+}
+
+/* What a worker does */
+
+static void unmap(struct mapping *mapping)
+{
+	if (mapping->at)
+		munmap(mapping->at, mapping->bytes);
+	memset(mapping, 0, sizeof(*mapping));
+}
+
+static void drop(struct worker *worker, struct event *event)
+{
+	bool mappings_first = stress_one_in(&worker->random, 2);
+
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		if (mappings_first == !turn) {
+			unmap(&event->aux);
+			unmap(&event->data);
+		} else if (event->fd >= 0) {
+			close(event->fd);
+			event->fd = -1;
+		}
+	}
+}
+
+/* In a free place, if one is soon found. */
+static struct event *a_place(struct worker *worker)
+{
+	struct event *event = any_event(worker);
+
+	for (unsigned int look = 0; look < 4 && event->fd >= 0; look++)
+		event = any_event(worker);
+	return event;
+}
+
+static void open_one(struct worker *worker)
+{
+	const struct stress_pmu *pmu = any_pmu(worker);
+	struct event *event = a_place(worker);
+	struct perf_event_attr attr;
+	int pid, cpu, group = -1;
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
+
+	if (pmu->type < 0)
+		return;
+	drop(worker, event);
+	choose_attr(worker, pmu, &attr);
+	choose_place(worker, pmu, &pid, &cpu);
+	if (stress_one_in(&worker->random, 3))
+		group = any_fd(worker);
+	if (stress_one_in(&worker->random, 32))
+		flags ^= 1UL << stress_below(&worker->random, 5);
+	event->fd = syscall(SYS_perf_event_open, &attr, pid, cpu, group, flags);
+	if (event->fd < 0)
+		worker->tally->refused++;
+	else
+		worker->tally->opens++;
+}
+
+static void drop_one(struct worker *worker)
+{
+	drop(worker, any_event(worker));
+}
+
+static void map_data(struct worker *worker)
+{
+	struct event *event = any_open_event(worker);
+	bool writable = !stress_one_in(&worker->random, 8);
+	size_t bytes = (1 + pick(worker, data_pages)) * worker->page;
+	void *at;
+
+	if (event->fd < 0 || event->data.at)
+		return;
+	at = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, event->fd, 0);
+	if (at == MAP_FAILED)
+		return;
+	event->data = (struct mapping){ at, bytes, writable };
+	worker->tally->data_maps++;
+}
+
+static void map_aux(struct worker *worker)
+{
+	struct event *event = any_open_event(worker);
+	bool writable = !stress_one_in(&worker->random, 4);
+	size_t bytes = pick(worker, aux_pages) * worker->page, offset = event->data.bytes;
+	struct perf_event_mmap_page *page = (void *)event->data.at;
+	void *at;
+
+	if (event->fd < 0 || !event->data.writable || event->aux.at)
+		return;
+	if (stress_one_in(&worker->random, 16))
+		offset += worker->page;
+	page->aux_offset = offset;
+	page->aux_size = stress_one_in(&worker->random, 32) ? stress_number(&worker->random) : bytes;
+	at = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, event->fd, offset);
+	if (at == MAP_FAILED)
+		return;
+	event->aux = (struct mapping){ at, bytes, writable };
+	worker->tally->aux_maps++;
+}
+
+static void unmap_one(struct worker *worker)
+{
+	struct event *event = any_open_event(worker);
+
+	unmap(stress_one_in(&worker->random, 2) ? &event->aux : &event->data);
+}
+
+/* Whole, in halves, or under the nose of a running event. */
+static void bend_mapping(struct worker *worker)
+{
+	struct event *event = any_open_event(worker);
+	struct mapping *mapping = stress_one_in(&worker->random, 2) ? &event->aux : &event->data;
+	size_t half = mapping->bytes / 2 & ~(worker->page - 1);
+
+	if (!mapping->at || !half)
+		return;
+	switch (stress_below(&worker->random, 3)) {
+	case 0:
+		madvise(mapping->at, mapping->bytes, MADV_DONTNEED);
+		break;
+	case 1:
+		munmap(mapping->at + half, mapping->bytes - half);
+		mapping->bytes = half;
+		break;
+	default:
+		mprotect(mapping->at, mapping->bytes, PROT_READ);
+		mapping->writable = false;
+	}
+}
+
+/* The positions that the kernel shares with us, by what it must not believe. */
+static void scribble(struct worker *worker)
+{
+	struct event *event = any_open_event(worker);
+	struct perf_event_mmap_page *page = (void *)event->data.at;
+	__u64 *words[] = { &page->data_tail, &page->data_head, &page->aux_tail, &page->aux_head,
+			   &page->aux_offset, &page->aux_size };
+
+	if (!event->data.writable)
+		return;
+	*pick(worker, words) = stress_number(&worker->random);
+}
+
+/* What a reader that behaves does. */
+static void take_all(struct worker *worker)
+{
+	struct event *event = any_open_event(worker);
+	struct perf_event_mmap_page *page = (void *)event->data.at;
+
+	if (!event->data.writable)
+		return;
+	page->data_tail = page->data_head;
+	page->aux_tail = page->aux_head;
+}
+
+static void read_one(struct worker *worker)
+{
+	static const size_t sizes[] = { 0, 1, 8, 24, 64, 4096 };
+	char bytes[4096];
+	int fd = any_fd(worker);
+
+	if (fd >= 0 && read(fd, bytes, pick(worker, sizes)) > 0)
+		worker->tally->reads++;
+}
+
+static void poll_one(struct worker *worker)
+{
+	struct pollfd wanted = { .fd = any_fd(worker), .events = POLLIN };
+
+	poll(&wanted, 1, 0);
+}
+
+static void switch_one(struct worker *worker)
+{
+	static const unsigned long requests[] = { PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE };
+	int fd = any_fd(worker);
+
+	if (fd >= 0 && !ioctl(fd, pick(worker, requests),
+			      stress_one_in(&worker->random, 4) ? PERF_IOC_FLAG_GROUP : 0))
+		worker->tally->ioctls++;
+}
+
+static void ask_one(struct worker *worker)
+{
+	static const unsigned long plain[] = { PERF_EVENT_IOC_REFRESH, PERF_EVENT_IOC_RESET,
+					       PERF_EVENT_IOC_PAUSE_OUTPUT, PERF_EVENT_IOC_SET_BPF };
+	struct perf_event_attr attr;
+	int fd = any_fd(worker), err = -1;
+	__u64 number = stress_number(&worker->random);
+
+	if (fd < 0)
+		return;
+	switch (stress_below(&worker->random, 6)) {
+	case 0:
+		err = ioctl(fd, PERF_EVENT_IOC_PERIOD, &number);
+		break;
+	case 1:
+		err = ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, any_fd(worker));
+		break;
+	case 2:
+		err = ioctl(fd, PERF_EVENT_IOC_SET_FILTER, stress_one_in(&worker->random, 2) ? "start 0" : "type == 1");
+		break;
+	case 3:
+		choose_attr(worker, any_pmu(worker), &attr);
+		err = ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
+		break;
+	case 4:
+		err = ioctl(fd, PERF_EVENT_IOC_ID, &number);
+		break;
+	default:
+		err = ioctl(fd, pick(worker, plain), (unsigned long)stress_below(&worker->random, 3));
+	}
+	if (!err)
+		worker->tally->ioctls++;
+}
+
+/* Events of a task that has children, some of which outlive what they inherited. */
+static void fork_one(struct worker *worker)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		drop_one(worker);
+		usleep(stress_below(&worker->random, 2000));
+		_exit(0);
+	}
+	if (child > 0)
+		waitpid(child, NULL, 0);
+}
+
+static void wander(struct worker *worker)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(stress_below(&worker->random, 2), &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+static void switch_all_of_task(struct worker *worker)
+{
+	prctl(stress_one_in(&worker->random, 2) ? PR_TASK_PERF_EVENTS_DISABLE : PR_TASK_PERF_EVENTS_ENABLE);
+}
+
+static void rest(struct worker *worker)
+{
+	usleep(stress_below(&worker->random, 3000));
+}
+
+static const struct {
+	unsigned int share;
+	void (*act)(struct worker *worker);
+} acts[] = {
+	{ 20, open_one },	{ 6, drop_one },	{ 10, map_data },	{ 10, map_aux },
+	{ 4, unmap_one },	{ 2, bend_mapping },	{ 6, scribble },	{ 6, take_all },
+	{ 8, read_one },	{ 2, poll_one },	{ 16, switch_one },	{ 6, ask_one },
+	{ 1, fork_one },	{ 1, wander },		{ 1, switch_all_of_task }, { 1, rest },
+};
+#define ACTS	(sizeof(acts) / sizeof(acts[0]))
+
+static void step(struct worker *worker)
+{
+	unsigned int shares = 0, at;
+
+	for (unsigned int i = 0; i < ACTS; i++)
+		shares += acts[i].share;
+	at = stress_below(&worker->random, shares);
+	for (unsigned int i = 0; i < ACTS; i++) {
+		if (at < acts[i].share) {
+			acts[i].act(worker);
+			break;
+		}
+		at -= acts[i].share;
+	}
+	worker->tally->steps++;
+}
+
+void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
+		   long long until_ms, struct stress_tally *tally)
+{
+	struct worker worker = {
+		.random = stress_seeded(seed),
+		.tally = tally,
+		.names = names,
+		.terms = terms,
+		.nr_names = nr_names < MOST_PMUS ? nr_names : MOST_PMUS,
+		.page = sysconf(_SC_PAGESIZE),
+	};
+
+	for (unsigned int i = 0; i < MOST_EVENTS; i++)
+		worker.events[i].fd = -1;
+	for (unsigned int look = 0; now_ms() < until_ms; look++) {
+		if (look % LOOKS_A_DESCRIPTION == 0)
+			describe(&worker);
+		for (unsigned int i = 0; i < STEPS_A_LOOK; i++)
+			step(&worker);
+	}
+	for (unsigned int i = 0; i < MOST_EVENTS; i++)
+		drop(&worker, &worker.events[i]);
+}
