@@ -152,13 +152,17 @@ warn:
 	pci_warn(ptt->pdev, "%s cannot be traced: its filter was not added\n", pci_name(pdev));
 }
 
-/* Removing the file waits for its readers. */
-static void hisi_ptt_filter_remove(struct hisi_ptt *ptt, struct hisi_ptt_filter *filter)
+/* No event can be opened with it any more. */
+static void hisi_ptt_filter_unlist(struct hisi_ptt *ptt, struct hisi_ptt_filter *filter)
 {
 	raw_spin_lock_irq(&ptt->filter_lock);
 	list_del(&filter->node);
 	raw_spin_unlock_irq(&ptt->filter_lock);
+}
 
+/* Removing the file waits for its readers. */
+static void hisi_ptt_filter_free(struct hisi_ptt *ptt, struct hisi_ptt_filter *filter)
+{
 	sysfs_remove_file_from_group(&ptt->pp.pmu.dev->kobj, &filter->attr.attr,
 				     hisi_ptt_filter_folder(filter));
 	kfree(filter);
@@ -217,9 +221,11 @@ static void hisi_ptt_function_goes(struct hisi_ptt *ptt, struct pci_dev *pdev)
 	mutex_lock(&ptt->filter_mutex);
 	filter = hisi_ptt_filter_find(ptt, pci_dev_id(pdev));
 	if (filter) {
-		hisi_ptt_filter_remove(ptt, filter);
+		hisi_ptt_filter_unlist(ptt, filter);
 		if (hisi_ptt_active_orphaned(ptt))
 			pmukit_pmu_disable_events(&ptt->pp);
+		/* Last: who no longer finds the file finds the event ended. */
+		hisi_ptt_filter_free(ptt, filter);
 	}
 	mutex_unlock(&ptt->filter_mutex);
 }
@@ -280,7 +286,9 @@ void hisi_ptt_filter_leave(struct hisi_ptt *ptt)
 	bus_unregister_notifier(&pci_bus_type, &ptt->filter_notifier);
 
 	mutex_lock(&ptt->filter_mutex);
-	list_for_each_entry_safe(filter, next, &ptt->filters, node)
-		hisi_ptt_filter_remove(ptt, filter);
+	list_for_each_entry_safe(filter, next, &ptt->filters, node) {
+		hisi_ptt_filter_unlist(ptt, filter);
+		hisi_ptt_filter_free(ptt, filter);
+	}
 	mutex_unlock(&ptt->filter_mutex);
 }
