@@ -8,15 +8,15 @@ build=$1 example=$2 make_recording=$3 flags=${4:-}
 top=$(dirname "$0")/../..
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-root=$folder/root usr=$folder/root/usr
+stage=$folder/stage usr=$folder/stage/usr
 
 quietly() { "$@" >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }; }
 fail() { echo "$*"; exit 1; }
 
-quietly env -u MAKEFLAGS -u MAKELEVEL make -C "$top" install BUILT="$build" DESTDIR="$root" PREFIX=/usr
+quietly env -u MAKEFLAGS -u MAKELEVEL make -C "$top" install BUILT="$build" DESTDIR="$stage" PREFIX=/usr
 
 # What a package has, and nothing outside the prefix
-[ "$(ls "$root")" = usr ] || fail "beside usr: $(ls "$root")"
+[ "$(ls "$stage")" = usr ] || fail "beside usr: $(ls "$stage")"
 library=$(find "$usr" -name 'libpmukit.so.1')
 pc=$(find "$usr" -name libpmukit.pc)
 for file in bin/pmukit bin/pmukit-encode include/libpmukit/perfdata/reader.hpp include/libpmukit/pmukit/cxl_hmu.h \
