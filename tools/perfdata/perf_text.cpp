@@ -85,6 +85,7 @@ private:
     void auxtrace(const Record &record);
 
     const Attr *attr_of(const Record &record) const;
+    uint64_t event_id(const Record &record, Bytes body) const;
 
     const Reader &reader_;
     std::string text_;
@@ -95,6 +96,14 @@ const Attr *PerfText::attr_of(const Record &record) const
     if (reader_.events().empty())
         return nullptr;
     return &reader_.events()[reader_.event_of(record).value_or(0)].attr;
+}
+
+// UINT64_MAX where the record does not say, or there is no event that would tell where.
+uint64_t PerfText::event_id(const Record &record, Bytes body) const
+{
+    const Attr *attr = attr_of(record);
+    const auto sample_id = attr ? parse_sample_id(body, *attr, order()) : std::nullopt;
+    return sample_id ? sample_id->id.value_or(UINT64_MAX) : UINT64_MAX;
 }
 
 // CPU and time, where any of the events has them.
@@ -195,9 +204,7 @@ void PerfText::kernel_record(const Record &record)
             return;
         case PERF_RECORD_LOST_SAMPLES:
             if (auto lost = parse_lost_samples(body, order()); whole(lost))
-                say(": id:{}: lost samples :{}\n",
-                    parse_sample_id(body, *attr_of(record), order())->id.value_or(UINT64_MAX),
-                    *lost);
+                say(": id:{}: lost samples :{}\n", event_id(record, body), *lost);
             return;
         case PERF_RECORD_ITRACE_START:
             if (auto thread = parse_thread(body, order()); whole(thread))
