@@ -166,6 +166,7 @@ struct imc_pmu {
  * @ref: held by the registration and by each PMU, which may live longer
  * @backend: not to be called when @dead, but for its module
  * @backend_name: its name, which may outlive it
+ * @leaving: it is about to leave, no event may take its module; never cleared
  * @dead: the back-end has left; never cleared
  * @parent: of the PMUs in sysfs
  * @blob: the catalogue as it was loaded
@@ -178,7 +179,7 @@ struct imc_pmu {
  * @chips: chips
  * @nr_chips: how many
  * @hotplug_node: place in the CPU hotplug state's list
- * @claim_lock: guards @claimed and @nr_claims; process context, innermost
+ * @claim_lock: guards @claimed, @nr_claims and @leaving; process context, innermost
  * @claimed: the type of core, thread and trace events that are open
  * @nr_claims: how many
  * @tracepoints: that tell us of tasks
@@ -191,6 +192,7 @@ struct imc {
 	struct kref ref;
 	const struct pmukit_imc_backend *backend;
 	char backend_name[32];
+	bool leaving;
 	bool dead;
 	struct platform_device *parent;
 	void *blob;
@@ -204,7 +206,7 @@ struct imc {
 	u32 nr_chips;
 	struct hlist_node hotplug_node;
 
-	spinlock_t claim_lock;		/* claimed, nr_claims */
+	spinlock_t claim_lock;		/* claimed, nr_claims, leaving */
 	u32 claimed;
 	unsigned int nr_claims;
 

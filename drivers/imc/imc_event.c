@@ -136,9 +136,22 @@ static int imc_event_place(struct imc_pmu *ipmu, const struct perf_event *event)
 
 /* Opening and freeing */
 
+/*
+ * A PMU may be there for longer than its back-end, whose memory goes with its module: it is only
+ * looked at while the back-end has not begun to leave.
+ */
+static bool imc_hold_backend(struct imc *imc)
+{
+	bool held;
+
+	spin_lock(&imc->claim_lock);
+	held = !imc->leaving && try_module_get(imc->backend->owner);
+	spin_unlock(&imc->claim_lock);
+	return held;
+}
+
 static int imc_event_open(struct imc_pmu *ipmu, struct perf_event *event, struct imc_event *ev)
 {
-	struct module *owner = ipmu->imc->backend->owner;
 	int ret;
 
 	ret = imc_claim(ipmu->imc, ipmu->unit->type);
@@ -147,7 +160,7 @@ static int imc_event_open(struct imc_pmu *ipmu, struct perf_event *event, struct
 		return ret;
 	}
 	ret = -ENODEV;
-	if (!try_module_get(owner))
+	if (!imc_hold_backend(ipmu->imc))
 		goto unclaim;
 	ret = imc_event_place(ipmu, event);
 	if (ret)
@@ -158,7 +171,7 @@ static int imc_event_open(struct imc_pmu *ipmu, struct perf_event *event, struct
 	return 0;
 
 put_owner:
-	module_put(owner);
+	module_put(ipmu->imc->backend->owner);
 unclaim:
 	imc_unclaim(ipmu->imc, ipmu->unit->type);
 	return ret;

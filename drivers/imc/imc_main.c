@@ -236,6 +236,10 @@ static int imc_chips_prepare(struct imc *imc)
  */
 static void imc_bring_down(struct imc *imc)
 {
+	spin_lock(&imc->claim_lock);
+	imc->leaving = true;
+	spin_unlock(&imc->claim_lock);
+
 	imc_pmus_remove(imc);
 	imc_debugfs_remove(imc);
 	imc_cpus_stop(imc);
