@@ -324,7 +324,7 @@ Scenario cxl_hmu_stress()
     stress.steps = {
         stress_step("events",
                     "--pmu 'cxl_hmu_*' --workers 2 --nobody 1 --module cxl_hmu "
-                    "--least-opens 100 --least-aux 2"),
+                    "--least-opens 20 --least-aux 2"),
         stress_step("machine",
                     "--pmu 'cxl_hmu_*' --workers 2 --module cxl_hmu --cpu 1 "
                     "--bind cxl_pci/1234:4348 --remove 1234:4348 "
@@ -724,7 +724,7 @@ Scenario hisi_ptt_stress()
         stress_step("events",
                     "--pmu 'hisi_ptt*' --event filter=0x80001,type=1,direction=1,format=1 "
                     "--workers 2 --nobody 1 --module hisi_ptt "
-                    "--least-opens 100 --least-aux 2"),
+                    "--least-opens 20 --least-aux 2"),
         stress_step("machine",
                     "--pmu 'hisi_ptt*' --event filter=0x80001,type=1,direction=1,format=1 "
                     "--workers 2 --module hisi_ptt --cpu 1 "
@@ -990,7 +990,7 @@ Scenario uncore_pmon_stress()
     stress.steps = {
         stress_step("events",
                     "--pmu 'uncore_*' --workers 2 --nobody 1 --module uncore_pmon "
-                    "--least-opens 100"),
+                    "--least-opens 20"),
         stress_step("machine",
                     "--pmu 'uncore_*' --workers 2 --module uncore_pmon --cpu 1 "
                     "--bind uncore_pmon/8086:09a7 --remove 8086:09a7 "
@@ -1136,7 +1136,7 @@ Scenario imc_stress()
     stress.steps = {
         stress_step("events",
                     "--pmu '*_imc' --pmu 'nest_mcs0*' --workers 2 --nobody 1 --module imc "
-                    "--least-opens 100 --least-aux 2"),
+                    "--least-opens 20 --least-aux 2"),
         stress_step("machine",
                     "--pmu '*_imc' --pmu 'nest_mcs0*' --workers 2 --module imc --cpu 2 "
                     "--cpu 3 --unload imc_engine=/lib/vmrun/imc_engine.ko "
