@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <exception>
 #include <iterator>
+#include <memory>
 #include <string_view>
 
 #include "base/number.hpp"
 #include "base/suggest.hpp"
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/version.hpp"
 
@@ -28,24 +30,10 @@ int status_of(const Error &error)
     return error.code == Errc::kMachinery ? kExitMachinery : kExitFailed;
 }
 
-struct Commands {
-    ListOptions list;
-    DumpOptions dump;
-    CutOptions cut;
-    InjectOptions inject;
-    MergeOptions merge;
-    RecoverOptions recover;
-    ReportOptions report;
-    RecordCommandOptions record;
-    TuneOptions tune;
-    DiscoverOptions discover;
-    uint64_t unit_bytes = 0;
-    std::string source;
-    std::string cxl_topology;
-};
-
-CLI::App *add_list(CLI::App &app, ListOptions &options)
+Command add_list(CLI::App &app)
 {
+    const auto owned = std::make_shared<ListOptions>();
+    ListOptions &options = *owned;
     CLI::App *list = app.add_subcommand(
         "list", "the suite's PMUs on this machine, with a line that records each");
     list->add_flag("--pfm", options.pfm,
@@ -55,11 +43,14 @@ CLI::App *add_list(CLI::App &app, ListOptions &options)
         "Examples:\n  pmukit list\n  pmukit list --pfm | grep -i 'llc\\|l3'\n"
         "What --pfm prints is taken by `pmukit record --pfm-events`. Exit status 1: no PMU of the "
         "suite is here.");
-    return list;
+    return {list,
+            [owned](const Invocation &invocation) { return run_list(*owned, invocation.out); }};
 }
 
-CLI::App *add_record(CLI::App &app, RecordCommandOptions &options)
+Command add_record(CLI::App &app)
 {
+    const auto owned = std::make_shared<RecordCommandOptions>();
+    RecordCommandOptions &options = *owned;
     CLI::App *record =
         app.add_subcommand("record", "record events of the suite's PMUs into a perf.data file");
     record
@@ -94,11 +85,16 @@ CLI::App *add_record(CLI::App &app, RecordCommandOptions &options)
         "Modifiers are perf's: u k h G H I (who is counted), p pp ppp P (precise), S D e.\n"
         "`pmukit list` shows the PMUs of this machine with their terms. The exit status is the "
         "command's.");
-    return record;
+    return {record, [owned](const Invocation &invocation) {
+                owned->cmdline = invocation.words;
+                return run_record(*owned);
+            }};
 }
 
-CLI::App *add_dump(CLI::App &app, DumpOptions &options)
+Command add_dump(CLI::App &app)
 {
+    const auto owned = std::make_shared<DumpOptions>();
+    DumpOptions &options = *owned;
     CLI::App *dump = app.add_subcommand("dump", "print the raw records of a recording");
     dump->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
     dump->add_flag("--tlp", options.tlp,
@@ -108,11 +104,14 @@ CLI::App *add_dump(CLI::App &app, DumpOptions &options)
         "Exit status: 0 all of it was printed, 1 the recording is damaged (what is missing is "
         "said) "
         "or cannot be read, 2 usage.");
-    return dump;
+    return {dump,
+            [owned](const Invocation &invocation) { return run_dump(*owned, invocation.out); }};
 }
 
-CLI::App *add_recover(CLI::App &app, RecoverOptions &options)
+Command add_recover(CLI::App &app)
 {
+    const auto owned = std::make_shared<RecoverOptions>();
+    RecoverOptions &options = *owned;
     CLI::App *recover = app.add_subcommand(
         "recover", "say what is left of a damaged recording, and write it as a clean file");
     recover->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
@@ -124,11 +123,14 @@ CLI::App *add_recover(CLI::App &app, RecoverOptions &options)
         "  pmukit recover -i cut.data --json | jq '.parts[].lost'\n"
         "Exit status: 0 nothing is lost, 1 something is (each range of bytes is named) or the file "
         "cannot be read, 2 usage.");
-    return recover;
+    return {recover,
+            [owned](const Invocation &invocation) { return run_recover(*owned, invocation.out); }};
 }
 
-CLI::App *add_cut(CLI::App &app, CutOptions &options)
+Command add_cut(CLI::App &app)
 {
+    const auto owned = std::make_shared<CutOptions>();
+    CutOptions &options = *owned;
     CLI::App *cut = app.add_subcommand(
         "cut", "a part of a recording, by time, CPU, event and AUX buffer, as a new recording");
     cut->add_option("-i,--input", options.input, "perf.data file or directory")
@@ -144,11 +146,13 @@ CLI::App *add_cut(CLI::App &app, CutOptions &options)
     cut->footer(
         "Examples:\n  pmukit cut --time 120.5,121 -o half.data; pmukit report -i half.data\n"
         "  pmukit cut --event hisi_ptt0_2 --buffer 7 -o one.data");
-    return cut;
+    return {cut, [owned](const Invocation &invocation) { return run_cut(*owned, invocation.out); }};
 }
 
-CLI::App *add_inject(CLI::App &app, InjectOptions &options)
+Command add_inject(CLI::App &app)
 {
+    const auto owned = std::make_shared<InjectOptions>();
+    InjectOptions &options = *owned;
     CLI::App *inject = app.add_subcommand(
         "inject", "turn AUX data into samples, so that stock perf reads the recording");
     inject->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
@@ -157,11 +161,14 @@ CLI::App *add_inject(CLI::App &app, InjectOptions &options)
     inject->footer(
         "Examples:\n  pmukit inject -o plain.data; perf script -i plain.data\n"
         "  pmukit inject -i perf.data --no-samples -o small.data");
-    return inject;
+    return {inject,
+            [owned](const Invocation &invocation) { return run_inject(*owned, invocation.out); }};
 }
 
-CLI::App *add_merge(CLI::App &app, MergeOptions &options)
+Command add_merge(CLI::App &app)
 {
+    const auto owned = std::make_shared<MergeOptions>();
+    MergeOptions &options = *owned;
     CLI::App *merge = app.add_subcommand("merge", "several recordings, of several hosts, as one");
     merge->add_option("inputs", options.inputs, "perf.data files")->required();
     merge->add_option("-o,--output", options.output, "file to write")->capture_default_str();
@@ -170,28 +177,37 @@ CLI::App *add_merge(CLI::App &app, MergeOptions &options)
         "  pmukit merge perf.data.old perf.data\n"
         "The first recording's clock is that of the result; a line for each input says whether its "
         "times could be aligned with it.");
-    return merge;
+    return {merge,
+            [owned](const Invocation &invocation) { return run_merge(*owned, invocation.out); }};
 }
 
-CLI::App *add_report(CLI::App &app, Commands &commands)
+// Options that may be left out, until they are known.
+struct ReportWords {
+    ReportOptions options;
+    uint64_t unit_bytes = 0;
+    std::string source, cxl_topology;
+};
+
+Command add_report(CLI::App &app)
 {
+    const auto owned = std::make_shared<ReportWords>();
     CLI::App *report =
         app.add_subcommand("report",
                            "explain a recording: the hottest memory, the traffic of a link, the "
                            "hottest functions, and what is missing");
-    ReportOptions &options = commands.report;
+    ReportOptions &options = owned->options;
     report->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
     report->add_flag("--json", options.json, "one JSON object instead of tables");
     report->add_option("--top", options.top, "how many units to show; 0: all")
         ->capture_default_str();
-    report->add_option("--unit-bytes", commands.unit_bytes,
+    report->add_option("--unit-bytes", owned->unit_bytes,
                        "unit size of records that do not say theirs");
     report
-        ->add_option("--source", commands.source,
+        ->add_option("--source", owned->source,
                      "stamp every figure: 'model' when the device was emulated")
         ->check(CLI::IsMember({"model"}));
     report->add_option(
-        "--cxl-topology", commands.cxl_topology,
+        "--cxl-topology", owned->cxl_topology,
         "/sys or a saved copy of it: host address, NUMA node and memory tier of each unit");
     report
         ->add_option("--range-bytes", options.range_bytes,
@@ -212,11 +228,21 @@ CLI::App *add_report(CLI::App &app, Commands &commands)
         "Exit status: 0 all of it was read, 1 the recording is damaged (what is missing is said) "
         "or "
         "cannot be read, 2 usage.");
-    return report;
+    return {report, [owned, report](const Invocation &invocation) {
+                if (report->count("--unit-bytes"))
+                    owned->options.unit_bytes = owned->unit_bytes;
+                if (report->count("--source"))
+                    owned->options.source = owned->source;
+                if (report->count("--cxl-topology"))
+                    owned->options.cxl_topology = owned->cxl_topology;
+                return run_report(owned->options, invocation.out);
+            }};
 }
 
-CLI::App *add_tune(CLI::App &app, TuneOptions &options)
+Command add_tune(CLI::App &app)
 {
+    const auto owned = std::make_shared<TuneOptions>();
+    TuneOptions &options = *owned;
     CLI::App *tune = app.add_subcommand("tune", "show and set the tune files of hisi_ptt PMUs");
     tune->add_option("settings", options.settings, "[PMU/]FILE=VALUE; without PMU: of all PMUs");
     tune->add_option("--save", options.save, "write all values to this file");
@@ -227,11 +253,14 @@ CLI::App *add_tune(CLI::App &app, TuneOptions &options)
         "  pmukit tune --save before; pmukit tune qos_tx_cpl=2; pmukit tune --restore before\n"
         "Exit status 1: a value could not be read, or the hardware took another than was asked "
         "for.");
-    return tune;
+    return {tune,
+            [owned](const Invocation &invocation) { return run_tune(*owned, invocation.out); }};
 }
 
-CLI::App *add_discover(CLI::App &app, DiscoverOptions &options)
+Command add_discover(CLI::App &app)
 {
+    const auto owned = std::make_shared<DiscoverOptions>();
+    DiscoverOptions &options = *owned;
     CLI::App *discover = app.add_subcommand(
         "discover", "read the table in which Intel's uncore describes itself; needs no module");
     discover
@@ -248,8 +277,25 @@ CLI::App *add_discover(CLI::App &app, DiscoverOptions &options)
         "pmukit discover table\n"
         "Device memory is read, never written. Exit status 1: no table, or some of it is refused; "
         "each reason is one line.");
-    return discover;
+    return {discover,
+            [owned](const Invocation &invocation) { return run_discover(*owned, invocation.out); }};
 }
+
+// In the order of --help, one a line.
+// clang-format off
+constexpr AddCommand kCommands[] = {
+    add_list,
+    add_record,
+    add_dump,
+    add_cut,
+    add_inject,
+    add_merge,
+    add_recover,
+    add_report,
+    add_tune,
+    add_discover,
+};
+// clang-format on
 
 // CLI11 only says that a subcommand is missing.
 Result<void> check_subcommand(const std::vector<std::string> &words, const CLI::App &app)
@@ -299,19 +345,11 @@ Error explain(const CLI::ParseError &error, const CLI::App &app)
                                    (chosen.empty() ? "" : command.get_name() + " ") + "--help"};
 }
 
-Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::App &app,
-                Output &out)
+Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &out)
 {
-    CLI::App *list = add_list(app, commands.list);
-    CLI::App *record = add_record(app, commands.record);
-    CLI::App *dump = add_dump(app, commands.dump);
-    CLI::App *cut = add_cut(app, commands.cut);
-    CLI::App *inject = add_inject(app, commands.inject);
-    CLI::App *merge = add_merge(app, commands.merge);
-    CLI::App *recover = add_recover(app, commands.recover);
-    CLI::App *report = add_report(app, commands);
-    CLI::App *tune = add_tune(app, commands.tune);
-    CLI::App *discover = add_discover(app, commands.discover);
+    std::vector<Command> commands;
+    for (const AddCommand add : kCommands)
+        commands.push_back(add(app));
     if (Result<void> known = check_subcommand(words, app); !known)
         return known.error();
     try {
@@ -327,33 +365,8 @@ Result<int> run(const std::vector<std::string> &words, Commands &commands, CLI::
     } catch (const CLI::ParseError &error) {
         return explain(error, app);
     }
-
-    commands.record.cmdline = words;
-    if (report->count("--unit-bytes"))
-        commands.report.unit_bytes = commands.unit_bytes;
-    if (report->count("--source"))
-        commands.report.source = commands.source;
-    if (report->count("--cxl-topology"))
-        commands.report.cxl_topology = commands.cxl_topology;
-    if (*list)
-        return run_list(commands.list, out);
-    if (*record)
-        return run_record(commands.record);
-    if (*cut)
-        return run_cut(commands.cut, out);
-    if (*inject)
-        return run_inject(commands.inject, out);
-    if (*merge)
-        return run_merge(commands.merge, out);
-    if (*recover)
-        return run_recover(commands.recover, out);
-    if (*dump)
-        return run_dump(commands.dump, out);
-    if (*tune)
-        return run_tune(commands.tune, out);
-    if (*discover)
-        return run_discover(commands.discover, out);
-    return run_report(commands.report, out);
+    const auto chosen = std::ranges::find(commands, app.get_subcommands().front(), &Command::words);
+    return chosen->run({words, out});
 }
 
 int run_program(const std::vector<std::string> &words)
@@ -365,9 +378,8 @@ int run_program(const std::vector<std::string> &words)
         "Exit status: 0 good, 1 failed or the recording is damaged, 2 usage, 69 the surroundings "
         "failed.\n"
         "Try: pmukit COMMAND --help");
-    Commands commands;
     Output out(STDOUT_FILENO, "standard output");
-    Result<int> status = run(words, commands, app, out);
+    Result<int> status = run(words, app, out);
     Result<void> written = out.finish();
     if (!status)
         complain(status.error().message);

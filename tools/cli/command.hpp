@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A subcommand as main() knows it: words that it takes, and what it does. A new one has files of
+// its own with an add_<name>(), declared in commands.hpp, and one line in main.cpp's table.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/output.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace pmukit::cli {
+
+// One run of the program.
+struct Invocation {
+    const std::vector<std::string> &words;  // all of them, the program's name first
+    Output &out;
+};
+
+struct Command {
+    CLI::App *words;
+    std::function<Result<int>(const Invocation &)> run;  // keeps the options that words fill
+};
+
+using AddCommand = Command (*)(CLI::App &app);
+
+}  // namespace pmukit::cli
