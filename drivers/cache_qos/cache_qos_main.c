@@ -378,3 +378,4 @@ module_exit(cache_qos_module_exit);
 MODULE_DESCRIPTION("Cache occupancy and memory bandwidth of tasks, cgroups and groups");
 MODULE_AUTHOR("pmukit developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMUKIT_VERSION);

@@ -305,4 +305,5 @@ module_exit(cache_qos_sim_unload);
 
 MODULE_DESCRIPTION("Simulated processors with cache monitoring");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMUKIT_VERSION);
 MODULE_AUTHOR("pmukit developers");

@@ -584,3 +584,4 @@ module_exit(pmukit_common_exit);
 MODULE_DESCRIPTION("pmukit: what its PMU drivers share");
 MODULE_AUTHOR("pmukit developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMUKIT_VERSION);

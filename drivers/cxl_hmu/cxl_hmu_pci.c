@@ -617,4 +617,5 @@ module_exit(cxl_hmu_exit);
 MODULE_DESCRIPTION("CXL hotness monitoring unit PMU");
 MODULE_AUTHOR("pmukit developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMUKIT_VERSION);
 MODULE_SOFTDEP("pre: cxl_pci");

@@ -232,3 +232,4 @@ module_exit(hisi_ptt_exit);
 MODULE_DESCRIPTION("HiSilicon PCIe tune and trace PMU");
 MODULE_AUTHOR("pmukit developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMUKIT_VERSION);

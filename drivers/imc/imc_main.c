@@ -375,3 +375,4 @@ module_exit(imc_exit);
 MODULE_DESCRIPTION("In-Memory Collection PMUs: nest, core, thread and trace");
 MODULE_AUTHOR("pmukit developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMUKIT_VERSION);

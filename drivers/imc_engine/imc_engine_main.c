@@ -141,5 +141,6 @@ module_exit(imc_engine_unload);
 
 MODULE_DESCRIPTION("Software engine in place of In-Memory Collection hardware");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMUKIT_VERSION);
 MODULE_AUTHOR("pmukit developers");
 MODULE_FIRMWARE("pmukit/imc-power9.dtb");

@@ -665,3 +665,4 @@ module_exit(uncore_pmon_exit);
 MODULE_DESCRIPTION("Intel uncore PMUs found by self-discovery");
 MODULE_AUTHOR("pmukit developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(PMUKIT_VERSION);

@@ -3,6 +3,7 @@
 
 namespace pmukit::cli {
 
-constexpr const char *kVersion = "0.1.0";
+// What the VERSION file of the suite says.
+extern const char *const kVersion;
 
 }  // namespace pmukit::cli
