@@ -210,6 +210,26 @@ TEST_F(CacheQos, R15_one_write_for_each_change_of_rmid)
     EXPECT_EQ(misses, 1u);
 }
 
+// What is taken under the lock is taken once for each combination, on each CPU, until the
+// configuration changes.
+TEST_F(CacheQos, R16_the_lock_is_taken_for_what_is_new_to_the_cpu)
+{
+    start();
+    auto a = task(), b = task(), plain = task();
+    ASSERT_EQ(watch(a, make()), 0);
+    ASSERT_EQ(watch(b, make()), 0);
+    for (int i = 0; i < 1000; i++)
+        for (const cache_qos_task *t : {&a, &b, &plain})
+            run(0, t);
+    EXPECT_EQ(misses, 2u);  // what nobody watches is no combination
+    run(1, &a);
+    EXPECT_EQ(misses, 3u);
+    ASSERT_EQ(monitor(group()), 0);
+    run(0, &a);
+    run(0, &a);
+    EXPECT_EQ(misses, 4u);
+}
+
 TEST_F(CacheQos, R09_closid_stays)
 {
     start();
@@ -619,6 +639,143 @@ TEST_F(CacheQos, R36_one_domain_that_fails_leaves_the_others)
     EXPECT_EQ(last_error, -ENODATA);
 }
 
+TEST_F(CacheQos, R33_a_pass_reads_what_somebody_waits_for)
+{
+    start();
+    auto t = task();
+    const u16 m = make(), other = make();
+    ASSERT_EQ(watch(t, m), 0);
+    const u32 used = run(0, &t);
+    auto u = task();
+    ASSERT_EQ(watch(u, other), 0);
+    const u32 limbo = run(1, &u);
+    fill(1, 500);
+    run(1, nullptr);
+    cache_qos_monitor_end(cq.get(), other, now);
+    counters[1][7][0] = 1;
+    pass();
+    ASSERT_EQ(atoms[limbo].state, CACHE_QOS_LIMBO);
+    u32 now_and_then = 0;
+    for (u32 number = 0; number < 1000; number++) {
+        for (u32 rmid : {0u, used, limbo, u32{cq->first_free}, 7u})
+            EXPECT_TRUE(cache_qos_wanted(cq.get(), rmid, number)) << rmid;
+        now_and_then += cache_qos_wanted(cq.get(), 6, number);
+    }
+    EXPECT_GT(now_and_then, 0u);
+    EXPECT_LT(now_and_then, 500u);
+}
+
+TEST_F(CacheQos, R35_the_age_is_that_of_the_oldest_part)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    for (u32 cpu : {0u, 1u}) {
+        run(cpu, &t);
+        fill(cpu, 10);
+    }
+    pass();
+    now += 5'000;
+    read(0, static_cast<u32>(pqr[0]));
+    now += 70;
+    value(m);
+    EXPECT_EQ(last.age_ns, 5'070u);
+    value(m, kTotal, 0);
+    EXPECT_EQ(last.age_ns, 70u);
+    value(m, kOccupancy, 1);
+    EXPECT_EQ(last.age_ns, 5'070u);
+}
+
+TEST_F(CacheQos, R48_what_cannot_be_read_is_what_it_was)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    const u32 rmid = run(0, &t);
+    fill(0, 100);
+    pass();
+    ASSERT_EQ(value(m), 100u);
+    fill(0, 50);
+    const u64 unavailable = cq->stats.unavailable, errors = cq->stats.errors;
+    status = CACHE_QOS_READ_UNAVAILABLE;
+    read(0, rmid);
+    EXPECT_EQ(value(m), 100u);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_UNAVAILABLE);
+    EXPECT_EQ(cq->stats.unavailable, unavailable + 3);
+    status = CACHE_QOS_READ_ERROR;
+    read(0, rmid);
+    EXPECT_EQ(value(m), 100u);
+    EXPECT_EQ(value(m, kTotal), 100u);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_ERROR);
+    EXPECT_EQ(cq->stats.errors, errors + 3);
+    status = CACHE_QOS_READ_STOLEN;
+    read(0, rmid);
+    EXPECT_EQ(value(m), 100u);
+    EXPECT_EQ(cq->stats.stolen, 3u);
+    status = CACHE_QOS_READ_OK;
+    pass();
+    EXPECT_EQ(value(m), 150u);
+    EXPECT_EQ(last.status & (PMUKIT_CACHE_QOS_S_UNAVAILABLE | PMUKIT_CACHE_QOS_S_ERROR), 0u);
+}
+
+TEST_F(CacheQos, R05_R66_each_event_is_there_by_itself)
+{
+    for (u32 events = 1; events < 8; events++) {
+        start(7, 24, events);
+        auto t = task();
+        const u16 m = make();
+        ASSERT_EQ(watch(t, m), 0);
+        run(0, &t);
+        fill(0, 100);
+        pass();
+        const bool remote = (events & 6) == 6;
+        const struct {
+            pmukit_cache_qos_event event;
+            bool there;
+            u64 units;
+        } all[] = {{kOccupancy, (events & 1) != 0, 100},
+                   {kTotal, (events & 2) != 0, 100},
+                   {kLocal, (events & 4) != 0, 50},
+                   {kRemote, remote, 50}};
+        for (const auto &one : all) {
+            EXPECT_EQ(cache_qos_event_there(&cq->hw, one.event), one.there);
+            EXPECT_EQ(value(m, one.event), one.there ? one.units : 0) << events;
+            EXPECT_EQ(last_error, one.there ? 0 : -EOPNOTSUPP) << events;
+        }
+    }
+}
+
+TEST_F(CacheQos, R60_a_cpu_that_comes_back_carries_what_it_has_to)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    const u32 rmid = run(1, &t);
+    fill(1, 100);
+    pass();
+    for (u32 round = 0; round < 100; round++) {
+        current_cpu = 1;
+        cache_qos_cpu_offline(cq.get(), 1);
+        EXPECT_EQ(pqr[1], 0u);
+        EXPECT_EQ(cpus[1].rmid, 0u);
+        EXPECT_EQ(cq->domains[1].nr_cpus, 0u);
+        cache_qos_carry(cq.get(), &cpus[1], rmid);  // a late switch on its way out
+        EXPECT_EQ(pqr[1], 0u);
+        pass();
+        current_cpu = 1;
+        ASSERT_EQ(cache_qos_cpu_online(cq.get(), 1, 1, false), 0);
+        EXPECT_EQ(cq->domains[1].nr_cpus, 1u);
+        EXPECT_EQ(run(1, &t), rmid);
+        fill(1, 1);
+        pass();
+    }
+    EXPECT_EQ(value(m), 200u);
+    EXPECT_LE(value(m, kTotal), 200u);
+}
+
 TEST_F(CacheQos, R37_many_tasks_of_one_monitor_use_one_rmid)
 {
     start(3);
@@ -648,7 +805,7 @@ TEST_F(CacheQos, R40_no_rmid_left_is_said_when_it_is_asked_for)
     EXPECT_EQ(watch(other, c), 0);
 }
 
-TEST_F(CacheQos, partial_is_less_never_more)
+TEST_F(CacheQos, R20_partial_is_less_never_more)
 {
     start(2);
     const u16 g = group();
@@ -832,7 +989,7 @@ TEST_F(CacheQos, R57_cgroups_tasks_and_groups_overlap_exactly)
     EXPECT_EQ(value(CACHE_QOS_MACHINE), 110u);
 }
 
-TEST_F(CacheQos, a_cpu_counts_what_runs_on_it)
+TEST_F(CacheQos, R19_R46_a_cpu_counts_what_runs_on_it_idle_or_not)
 {
     start();
     const u16 m = make(PMUKIT_CACHE_QOS_KIND_CPU);
