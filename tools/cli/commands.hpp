@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "record/sysfs_pmu.hpp"
 
@@ -92,6 +93,11 @@ struct DiscoverOptions {
     std::string lockdown_file = "/sys/kernel/security/lockdown";
 };
 
+struct DoctorOptions {
+    std::string root = "/";  // where proc and sys are
+    bool json = false;
+};
+
 Result<int> run_list(const ListOptions &options, Output &out);
 Result<int> run_discover(const DiscoverOptions &options, Output &out);
 Result<int> run_dump(const DumpOptions &options, Output &out);
@@ -102,5 +108,9 @@ Result<int> run_inject(const InjectOptions &options, Output &out);
 Result<int> run_merge(const MergeOptions &options, Output &out);
 Result<int> run_record(const RecordCommandOptions &options);
 Result<int> run_tune(const TuneOptions &options, Output &out);
+Result<int> run_doctor(const DoctorOptions &options, Output &out);
+
+// Commands whose words are in files of their own.
+Command add_doctor(CLI::App &app);
 
 }  // namespace pmukit::cli

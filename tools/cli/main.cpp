@@ -294,6 +294,7 @@ constexpr AddCommand kCommands[] = {
     add_report,
     add_tune,
     add_discover,
+    add_doctor,
 };
 // clang-format on
 

@@ -215,6 +215,8 @@ const Case kCases[] = {
     {"report --nonsense", kUsage, "pmukit report --help"},
     {"tune --nonsense", kUsage, "pmukit tune --help"},
     {"discover --nonsense", kUsage, "pmukit discover --help"},
+    {"doctor --nonsense", kUsage, "pmukit doctor --help"},
+    {"doctor --jsn", kUsage, "did you mean --json?"},
     {"cut --nonsense", kUsage, "pmukit cut --help"},
     {"inject --nonsense", kUsage, "pmukit inject --help"},
     {"merge --nonsense a b", kUsage, "pmukit merge --help"},
@@ -247,6 +249,7 @@ const Case kCases[] = {
     {"merge nowhere good.data", kFailed, "nowhere: No such file"},
     {"recover -i nowhere", kFailed, "nowhere: No such file"},
     {"discover nowhere", kFailed, "nowhere: No such file"},
+    {"doctor --root nowhere", kFailed, "--root nowhere: there is no proc in it"},
     {"tune --restore nowhere", kFailed, "nowhere: No such file"},
     {"record -a -e no_such_pmu/x/", kFailed, "there is no PMU no_such_pmu"},
     // Files that are something else
@@ -351,7 +354,7 @@ TEST_P(ProgramJson, IsOneObject)
     EXPECT_EQ(ended.out.find('\n') + 1, ended.out.size()) << "in one line";
 }
 INSTANTIATE_TEST_SUITE_P(Table, ProgramJson,
-                         testing::Values("list --json", "list --pfm --json",
+                         testing::Values("list --json", "list --pfm --json", "doctor --json",
                                          "report -i good.data --json", "report -i cut.data --json",
                                          "recover -i good.data --json",
                                          "recover -i cut.data --json --write new"),

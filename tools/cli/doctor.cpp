@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit doctor: what may keep this machine from recording, each with what mends it.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/doctor_checks.hpp"
+#include "cli/version.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+size_t count(const std::vector<Finding> &findings, Health health)
+{
+    return static_cast<size_t>(std::ranges::count(findings, health, &Finding::health));
+}
+
+void print_human(const std::vector<Finding> &findings, Output &out)
+{
+    for (const Finding &finding : findings) {
+        out.print("{:<4}  {:<9}  {}\n", health_name(finding.health), finding.check, finding.what);
+        if (!finding.fix.empty())
+            out.print("{:<4}  {:<9}  fix: {}\n", "", "", finding.fix);
+    }
+    out.print("{} good, {} to note, {} bad\n", count(findings, Health::kGood),
+              count(findings, Health::kNote), count(findings, Health::kBad));
+}
+
+void print_machine(const std::vector<Finding> &findings, Output &out)
+{
+    nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+    for (const Finding &finding : findings) {
+        checks.push_back({{"check", finding.check},
+                          {"state", health_name(finding.health)},
+                          {"what", finding.what},
+                          {"fix", nullptr}});
+        if (!finding.fix.empty())
+            checks.back()["fix"] = finding.fix;
+    }
+    print_json({{"version", kVersion},
+                {"good", count(findings, Health::kGood)},
+                {"notes", count(findings, Health::kNote)},
+                {"bad", count(findings, Health::kBad)},
+                {"checks", checks}},
+               out);
+}
+
+}  // namespace
+
+Result<int> run_doctor(const DoctorOptions &options, Output &out)
+{
+    const Host host(options.root);
+    if (!host.has("proc"))
+        return Error{Errc::kNotFound,
+                     fmt::format("--root {}: there is no proc in it", options.root)};
+    const std::vector<Finding> findings = examine(host);
+    if (options.json)
+        print_machine(findings, out);
+    else
+        print_human(findings, out);
+    return count(findings, Health::kBad) ? kExitFailed : kExitGood;
+}
+
+Command add_doctor(CLI::App &app)
+{
+    const auto owned = std::make_shared<DoctorOptions>();
+    CLI::App *doctor = app.add_subcommand(
+        "doctor", "what may keep this machine from recording, each with what mends it");
+    doctor->add_option("--root", owned->root, "a copy of another machine's proc and sys")
+        ->capture_default_str();
+    doctor->add_flag("--json", owned->json, "one JSON object instead of text");
+    doctor->footer(
+        "Examples:\n  pmukit doctor\n  pmukit doctor --json | jq '.checks[] | select(.state == "
+        "\"bad\")'\n"
+        "To see whether a PMU is free it opens an event of it for a moment. Exit status: 0 nothing "
+        "is bad, 1 something is.");
+    return {doctor,
+            [owned](const Invocation &invocation) { return run_doctor(*owned, invocation.out); }};
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Facts about the kernel's files: Documentation/admin-guide/sysctl/kernel.rst,
+// Documentation/admin-guide/LSM, ABI/testing/sysfs-module and sysfs-kernel-iommu_groups of Linux.
+#include "cli/doctor_checks.hpp"
+
+#include <fmt/format.h>
+#include <linux/capability.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/number.hpp"
+#include "cli/record_hisi_ptt.hpp"
+#include "cli/units.hpp"
+#include "cli/version.hpp"
+#include "record/perf_event.hpp"
+#include "record/sysfs_pmu.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+using Findings = std::vector<Finding>;
+
+constexpr std::string_view kPmus = "sys/bus/event_source/devices";
+constexpr std::string_view kShared = "pmukit_common";  // every module of ours but engines holds it
+
+constexpr std::string_view kModules[] = {kShared,    "cache_qos", "cache_qos_sim", "cxl_hmu",
+                                         "hisi_ptt", "imc",       "imc_engine",    "uncore_pmon"};
+
+std::string joined(const std::vector<std::string> &words)
+{
+    return fmt::format("{}", fmt::join(words, ", "));
+}
+
+// A module of the same name may be the kernel's own: ours holds pmukit_common.
+bool is_ours(const Host &host, std::string_view module)
+{
+    const std::string name(module);
+    return host.has_module(module) &&
+           (module == kShared || module.ends_with("_sim") || module.ends_with("_engine") ||
+            host.has("sys/module/pmukit_common/holders/" + name));
+}
+
+// The kernel and our modules
+
+constexpr std::string_view kKernels[] = {"6.1", "6.12", "7.2"};  // supported-kernels.rst
+
+void check_kernel(const Host &host, Findings &findings)
+{
+    const std::string release = host.text("proc/sys/kernel/osrelease").value_or("unknown");
+    const bool supported = std::ranges::any_of(kKernels, [&release](std::string_view kernel) {
+        return release == kernel || release.starts_with(std::string(kernel) + ".") ||
+               release.starts_with(std::string(kernel) + "-");
+    });
+    if (supported)
+        findings.push_back({"kernel", Health::kGood, release});
+    else
+        findings.push_back({"kernel", Health::kNote,
+                            release + ": the modules are tested on " +
+                                fmt::format("{}", fmt::join(kKernels, ", ")),
+                            "run one of these kernels, or expect that a module may not build"});
+}
+
+void check_module(const Host &host, std::string_view module, Findings &findings)
+{
+    const auto version = host.text(fmt::format("sys/module/{}/version", module));
+    if (version == kVersion)
+        return findings.push_back(
+            {"module", Health::kGood, fmt::format("{} {}", module, *version)});
+    findings.push_back(
+        {"module", Health::kBad,
+         fmt::format("{} is {}, these tools are {}", module,
+                     version.value_or("of an unknown version"), kVersion),
+         fmt::format("rmmod {}; build and load the modules of the same source as the tools",
+                     module)});
+}
+
+void check_modules(const Host &host, Findings &findings)
+{
+    const size_t before = findings.size();
+    for (std::string_view module : kModules)
+        if (is_ours(host, module))
+            check_module(host, module, findings);
+    if (findings.size() == before)
+        findings.push_back({"module", Health::kNote, "no module of the suite is loaded",
+                            "insmod pmukit_common.ko, then that of the device"});
+}
+
+// The kernel's own drivers
+
+struct Intruder {
+    std::string_view what;
+    bool (*is_here)(const Host &host);
+    Health health;
+    std::string_view fix;
+};
+
+bool has_pmu(const Host &host, std::string_view prefix)
+{
+    return std::ranges::any_of(
+        host.names(kPmus), [prefix](const std::string &name) { return name.starts_with(prefix); });
+}
+
+constexpr Intruder kIntruders[] = {
+    {"the kernel's own hisi_ptt drives the PCIe trace units",
+     [](const Host &host) { return host.has_module("hisi_ptt") && !is_ours(host, "hisi_ptt"); },
+     Health::kBad, "rmmod hisi_ptt, then insmod the suite's; keep it out by a modprobe blacklist"},
+    {"the kernel's own intel_uncore has PMUs, and uncore_pmon refuses functions beside it",
+     [](const Host &host) { return has_pmu(host, "uncore_") && !is_ours(host, "uncore_pmon"); },
+     Health::kNote,
+     "rmmod intel_uncore if it is a module, or insmod uncore_pmon.ko beside_intel_uncore=1"},
+    {"the kernel's own imc driver has PMUs",
+     [](const Host &host) { return has_pmu(host, "nest_") && !is_ours(host, "imc"); },
+     Health::kNote, "use that one: stock perf records trace_imc, and pmukit report reads it"},
+    {"cxl_hmu is loaded without cxl_pci, which it works beside",
+     [](const Host &host) {
+         return is_ours(host, "cxl_hmu") && !host.has_module("cxl_pci") &&
+                host.text("sys/module/cxl_hmu/parameters/standalone") != "Y";
+     },
+     Health::kNote, "modprobe cxl_pci, or insmod cxl_hmu.ko standalone=1"},
+};
+
+void check_intruders(const Host &host, Findings &findings)
+{
+    const size_t before = findings.size();
+    for (const Intruder &intruder : kIntruders)
+        if (intruder.is_here(host))
+            findings.push_back({"drivers", intruder.health, std::string(intruder.what),
+                                std::string(intruder.fix)});
+    if (findings.size() == before)
+        findings.push_back({"drivers", Health::kGood, "no other driver is in the way"});
+}
+
+// cache_qos gives way to resctrl: both would write the same registers.
+void check_resctrl(const Host &host, Findings &findings)
+{
+    const std::string mounts = host.text("proc/mounts").value_or("");
+    std::string at;
+    for (std::string_view line : split(mounts, '\n')) {
+        const std::vector<std::string_view> words = split(line, ' ');
+        if (words.size() > 2 && words[2] == "resctrl")
+            at = words[1];
+    }
+    if (at.empty())
+        return findings.push_back({"resctrl", Health::kGood, "not mounted"});
+    const Health health = is_ours(host, "cache_qos") ? Health::kBad : Health::kNote;
+    findings.push_back({"resctrl", health,
+                        "mounted on " + at + ": cache_qos gives way and its values stand still",
+                        "umount " + at});
+}
+
+// A PCIe trace unit writes to physical addresses: Documentation/devices/hisi_ptt.rst.
+
+bool is_trace_unit(const Host &host, const std::string &device)
+{
+    return host.text(device + "/vendor") == "0x19e5" && host.text(device + "/device") == "0xa12e";
+}
+
+void check_iommu(const Host &host, Findings &findings)
+{
+    bool any = false;
+    for (const std::string &name : host.names("sys/bus/pci/devices")) {
+        const std::string device = "sys/bus/pci/devices/" + name;
+        if (!is_trace_unit(host, device))
+            continue;
+        any = true;
+        const auto domain = host.text(device + "/iommu_group/type");
+        if (!domain || *domain == "identity")
+            findings.push_back({"iommu", Health::kGood,
+                                name + (domain ? ": identity domain" : ": no IOMMU before it")});
+        else
+            findings.push_back(
+                {"iommu", Health::kBad,
+                 fmt::format("{}: the IOMMU translates for it (type {})", name, *domain),
+                 "boot with iommu=pt (intel_iommu=on iommu=pt, arm-smmu: "
+                 "iommu.passthrough=1)"});
+    }
+    if (!any)
+        findings.push_back({"iommu", Health::kGood, "no PCIe trace unit that it could matter to"});
+}
+
+// What the asking user may do
+
+void check_paranoid(const Host &host, Findings &findings)
+{
+    const auto level = host.number("proc/sys/kernel/perf_event_paranoid");
+    if (!level)
+        return findings.push_back({"privilege", Health::kBad, "this kernel has no perf events",
+                                   "run a kernel with CONFIG_PERF_EVENTS"});
+    const bool may = host.can(CAP_PERFMON) || host.can(CAP_SYS_ADMIN);
+    const std::string what = fmt::format("perf_event_paranoid is {}{}", *level,
+                                         may ? ", and this user has CAP_PERFMON" : "");
+    if (may || *level <= 0)
+        findings.push_back({"privilege", Health::kGood, what});
+    else
+        findings.push_back({"privilege", Health::kBad,
+                            what + ": PMUs that see the whole machine are refused",
+                            "run as root, or sysctl kernel.perf_event_paranoid=0"});
+}
+
+void check_kptr(const Host &host, Findings &findings)
+{
+    const int64_t level = host.number("proc/sys/kernel/kptr_restrict").value_or(0);
+    const bool shown = level == 0 || (level == 1 && host.can(CAP_SYSLOG));
+    if (shown)
+        return findings.push_back(
+            {"symbols", Health::kGood, fmt::format("kptr_restrict is {}", level)});
+    findings.push_back({"symbols", Health::kNote,
+                        fmt::format("kptr_restrict is {}: functions of the kernel have no names in "
+                                    "reports",
+                                    level),
+                        "sysctl kernel.kptr_restrict=1, and record as root"});
+}
+
+struct Lockdown {
+    std::string_view active;
+    Health health;
+    std::string_view what, fix;
+};
+
+constexpr Lockdown kLockdowns[] = {
+    {"[none]", Health::kGood, "none", ""},
+    {"[integrity]", Health::kNote,
+     "integrity: modules must be signed, and pmukit discover cannot read device memory",
+     "sign the modules with a key that this kernel trusts, or switch Secure Boot off"},
+    {"[confidentiality]", Health::kBad,
+     "confidentiality: as integrity, and BPF and perf may not read from the kernel",
+     "boot without lockdown=confidentiality"},
+};
+
+void check_lockdown(const Host &host, Findings &findings)
+{
+    const std::string text = host.text("sys/kernel/security/lockdown").value_or("[none]");
+    for (const Lockdown &lockdown : kLockdowns)
+        if (text.find(lockdown.active) != std::string::npos)
+            findings.push_back({"lockdown", lockdown.health, std::string(lockdown.what),
+                                std::string(lockdown.fix)});
+}
+
+// pmukit top reads trace events where it can.
+void check_tracefs(const Host &host, Findings &findings)
+{
+    if (host.has("sys/kernel/tracing/events"))
+        findings.push_back({"tracefs", Health::kGood, "mounted on /sys/kernel/tracing"});
+    else
+        findings.push_back({"tracefs", Health::kNote,
+                            "not to be read: pmukit top takes AUX data instead of trace events",
+                            "mount -t tracefs tracefs /sys/kernel/tracing, and run as root"});
+}
+
+// Memory for rings
+
+constexpr int64_t kRingKib = 4 + 512 + 4096;  // of one event, as pmukit record maps them
+
+// "Max locked memory  SOFT  HARD  bytes". nullopt: unlimited.
+std::optional<int64_t> locked_kib(const Host &host)
+{
+    constexpr std::string_view kKey = "Max locked memory";
+    const std::string limits = host.text("proc/self/limits").value_or("");
+    for (std::string_view line : split(limits, '\n')) {
+        if (!line.starts_with(kKey))
+            continue;
+        const std::string_view rest = trim(line.substr(kKey.size()));
+        const Result<uint64_t> bytes = parse_u64(rest.substr(0, rest.find(' ')));
+        return bytes ? std::optional(static_cast<int64_t>(*bytes >> 10)) : std::nullopt;
+    }
+    return 0;
+}
+
+size_t online_cpus(const Host &host)
+{
+    const std::string text = host.text("sys/devices/system/cpu/online").value_or("0");
+    const Result<std::vector<int>> cpus = parse_cpulist(text);
+    return cpus ? std::max<size_t>(cpus->size(), 1) : 1;
+}
+
+// perf_mmap(): a user has perf_event_mlock_kb for each CPU, and then RLIMIT_MEMLOCK.
+void check_rings(const Host &host, Findings &findings)
+{
+    const int64_t each = host.number("proc/sys/kernel/perf_event_mlock_kb").value_or(516);
+    const std::optional<int64_t> limit = locked_kib(host);
+    const int64_t all = each * static_cast<int64_t>(online_cpus(host)) + limit.value_or(0);
+    if (host.can(CAP_IPC_LOCK) || !limit || all >= kRingKib)
+        return findings.push_back({"rings", Health::kGood, "room for the rings of an event"});
+    findings.push_back(
+        {"rings", Health::kNote,
+         fmt::format("this user may lock {} KiB, the rings of one event take {}", all, kRingKib),
+         fmt::format("record with -m 64,{}, or sysctl kernel.perf_event_mlock_kb={}", 256,
+                     kRingKib)});
+}
+
+// PMUs, and who has them
+
+struct Family {
+    std::string_view module, prefix;
+};
+
+// PMUs that are counted only, and so have no line in units.hpp
+constexpr Family kFamilies[] = {
+    {"cache_qos", "cache_qos"}, {"imc", "core_imc"},        {"imc", "thread_imc"},
+    {"imc", "nest_"},           {"uncore_pmon", "uncore_"},
+};
+
+bool is_pmu_of_ours(const Host &host, const std::string &name)
+{
+    if (unit_of_pmu(name))
+        return true;
+    return std::ranges::any_of(kFamilies, [&](const Family &family) {
+        return name.starts_with(family.prefix) && is_ours(host, family.module);
+    });
+}
+
+void check_pmus(const Host &host, Findings &findings)
+{
+    std::vector<std::string> ours;
+    for (const std::string &name : host.names(kPmus))
+        if (is_pmu_of_ours(host, name))
+            ours.push_back(name);
+    if (!ours.empty())
+        return findings.push_back({"pmus", Health::kGood, joined(ours)});
+    findings.push_back({"pmus", Health::kBad, "no PMU of the suite is here",
+                        "load the module of the device; dmesg says why it takes none"});
+}
+
+// An event that can be opened and does nothing: it stays disabled.
+Result<record::EventString> probe_event(const Host &host, const std::string &pmu, const Unit &unit)
+{
+    std::string terms;
+    if (unit.name == "hisi_ptt") {
+        const auto ports = host.names(fmt::format("{}/{}/root_port_filters", kPmus, pmu));
+        if (ports.empty())
+            return Error{Errc::kNotFound, pmu + ": it has no root port"};
+        terms = fmt::format("filter={},type=1,direction=1,format=1", ports.front());
+    } else if (unit.name != "cxl_hmu") {  // whose defaults are good
+        terms = unit.example_terms;
+    }
+    Result<std::vector<record::EventString>> events =
+        record::parse_event_strings(fmt::format("{}/{}/", pmu, terms));
+    if (!events)
+        return events.error();
+    if (Result<void> resolved = resolve_filter(events->front()); !resolved)
+        return resolved.error();
+    return events->front();
+}
+
+Result<void> try_to_open(const Host &host, const std::string &name, const Unit &unit)
+{
+    const Result<record::EventString> event = probe_event(host, name, unit);
+    if (!event)
+        return event.error();
+    const Result<record::Pmu> pmu = record::read_pmu(record::kSysfsPmus, name);
+    if (!pmu)
+        return pmu.error();
+    const Result<record::EventSettings> settings = record::encode_event(*event, *pmu);
+    if (!settings)
+        return settings.error();
+    const bool somewhere = pmu->cpumask && !pmu->cpumask->empty();
+    const Result<Fd> fd =
+        record::open_event(record::make_attr(*pmu, *settings, record::Start::kWhenEnabled, false),
+                           -1, somewhere ? pmu->cpumask->front() : 0, -1, *pmu, event->text);
+    return fd ? Result<void>() : fd.error();
+}
+
+std::string names_of(const std::vector<Holder> &holders)
+{
+    std::vector<std::string> names;
+    for (const Holder &holder : holders)
+        names.push_back(fmt::format("{} ({})", holder.pid, holder.command));
+    return joined(names);
+}
+
+void note_refusal(const Host &host, const Error &error, Findings &findings)
+{
+    if (error.code != Errc::kBusy)
+        return findings.push_back({"holders", Health::kNote, error.message});
+    const std::vector<Holder> holders = perf_event_holders(host);
+    findings.push_back(
+        {"holders", Health::kBad, error.message,
+         holders.empty()
+             ? "whoever has it is not to be seen from here: look on the host, or in containers"
+             : fmt::format("end the recording; perf events are open in {}", names_of(holders))});
+}
+
+// The kernel says who holds a PMU to nobody: it is tried, and those who hold any event are named.
+void check_holders(const Host &host, Findings &findings)
+{
+    const size_t before = findings.size();
+    size_t tried = 0;
+    for (const std::string &name : host.names(kPmus)) {
+        const Unit *unit = unit_of_pmu(name);
+        if (!unit || !host.live())
+            continue;
+        tried++;
+        if (const Result<void> opened = try_to_open(host, name, *unit); !opened)
+            note_refusal(host, opened.error(), findings);
+    }
+    if (findings.size() != before)
+        return;
+    const std::vector<Holder> holders = perf_event_holders(host);
+    std::string what = tried ? "every PMU can be had" : "no PMU was tried";
+    if (!holders.empty())
+        what += "; perf events are open in " + names_of(holders);
+    findings.push_back({"holders", Health::kGood, what});
+}
+
+constexpr void (*kChecks[])(const Host &, Findings &) = {
+    check_kernel, check_modules,  check_intruders, check_resctrl, check_iommu, check_paranoid,
+    check_kptr,   check_lockdown, check_tracefs,   check_rings,   check_pmus,  check_holders,
+};
+
+}  // namespace
+
+std::string_view health_name(Health health)
+{
+    constexpr std::array<std::string_view, 3> kNames = {"good", "note", "bad"};
+    return kNames[static_cast<size_t>(health)];
+}
+
+std::vector<Finding> examine(const Host &host)
+{
+    Findings findings;
+    for (const auto check : kChecks)
+        check(host, findings);
+    return findings;
+}
+
+}  // namespace pmukit::cli

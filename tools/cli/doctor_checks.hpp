@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What may stand between a machine and a recording on it, one check each.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/doctor_host.hpp"
+
+namespace pmukit::cli {
+
+enum class Health {
+    kGood,
+    kNote,  // nothing is broken, but somebody may miss something
+    kBad,   // something cannot work
+};
+
+struct Finding {
+    std::string_view check;
+    Health health;
+    std::string what;
+    std::string fix{};  // in one line; empty: nothing to do
+};
+
+std::string_view health_name(Health health);
+
+// All of them, in the order in which they ought to be mended.
+std::vector<Finding> examine(const Host &host);
+
+}  // namespace pmukit::cli

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit doctor on a fake machine: one where nothing is wrong, and that machine with one fault
+// each.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/fd.hpp"
+#include "base/file.hpp"
+#include "cli/commands.hpp"
+#include "cli/doctor_checks.hpp"
+#include "cli/version.hpp"
+#include "topology/test_tree.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+using topology::Tree;
+
+// CapEff of root
+constexpr const char *kRoot = "Name:\tpmukit\nCapEff:\t000001ffffffffff\n";
+constexpr const char *kUser = "Name:\tpmukit\nCapEff:\t0000000000000000\n";
+
+void put_module(const Tree &tree, const std::string &name)
+{
+    tree.put("sys/module/" + name + "/version", std::string(kVersion) + "\n");
+    tree.folder("sys/module/pmukit_common/holders/" + name);
+}
+
+void put_good_machine(const Tree &tree)
+{
+    tree.put("proc/sys/kernel/osrelease", "6.12.107+deb13-amd64\n");
+    tree.put("proc/sys/kernel/perf_event_paranoid", "3\n");
+    tree.put("proc/sys/kernel/perf_event_mlock_kb", "516\n");
+    tree.put("proc/sys/kernel/kptr_restrict", "0\n");
+    tree.put("proc/self/status", kRoot);
+    tree.put("proc/self/limits", "Max locked memory         8388608   8388608   bytes\n");
+    tree.put("proc/mounts", "sysfs /sys sysfs rw 0 0\n");
+    tree.put("sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
+    tree.folder("sys/kernel/tracing/events");
+    tree.put("sys/devices/system/cpu/online", "0-1\n");
+    tree.put("sys/bus/event_source/devices/cxl_hmu_mem0.0.0/type", "24\n");
+    tree.folder("sys/module/cxl_pci");
+    put_module(tree, "pmukit_common");
+    put_module(tree, "cxl_hmu");
+}
+
+struct Case {
+    const char *name;
+    std::function<void(const Tree &)> change;
+    const char *check;
+    Health health;
+    const char *what;  // some of it
+    const char *fix;   // likewise; "": none
+};
+
+void put_trace_unit(const Tree &tree, const char *type)
+{
+    const std::string device = "sys/bus/pci/devices/0000:01:00.0";
+    tree.put(device + "/vendor", "0x19e5\n");
+    tree.put(device + "/device", "0xa12e\n");
+    if (*type)
+        tree.put(device + "/iommu_group/type", type);
+}
+
+const Case kCases[] = {
+    {"Nothing", [](const Tree &) {}, "kernel", Health::kGood, "6.12.107", ""},
+    {"OldKernel", [](const Tree &t) { t.put("proc/sys/kernel/osrelease", "6.10.3"); }, "kernel",
+     Health::kNote, "6.10.3: the modules are tested on 6.1, 6.12, 7.2", "run one of"},
+    {"OwnModule", [](const Tree &) {}, "module", Health::kGood, "cxl_hmu 0", ""},
+    {"OtherVersion", [](const Tree &t) { t.put("sys/module/cxl_hmu/version", "0.0.9\n"); },
+     "module", Health::kBad, "cxl_hmu is 0.0.9, these tools are ", "rmmod cxl_hmu"},
+    {"NoVersion", [](const Tree &t) { t.remove("sys/module/cxl_hmu/version"); }, "module",
+     Health::kBad, "cxl_hmu is of an unknown version", "of the same source"},
+    {"NoModule", [](const Tree &t) { t.remove("sys/module"); }, "module", Health::kNote,
+     "no module of the suite", "insmod pmukit_common.ko"},
+    {"ForeignHisiPtt", [](const Tree &t) { t.folder("sys/module/hisi_ptt"); }, "drivers",
+     Health::kBad, "kernel's own hisi_ptt", "rmmod hisi_ptt"},
+    {"OwnHisiPtt", [](const Tree &t) { put_module(t, "hisi_ptt"); }, "drivers", Health::kGood,
+     "no other driver", ""},
+    {"ForeignUncore",
+     [](const Tree &t) { t.put("sys/bus/event_source/devices/uncore_imc_0/type", "30\n"); },
+     "drivers", Health::kNote, "intel_uncore has PMUs", "beside_intel_uncore=1"},
+    {"ForeignImc",
+     [](const Tree &t) { t.put("sys/bus/event_source/devices/nest_mcs01_imc/type", "30\n"); },
+     "drivers", Health::kNote, "imc driver has PMUs", "stock perf"},
+    {"NoCxlPci", [](const Tree &t) { t.remove("sys/module/cxl_pci"); }, "drivers", Health::kNote,
+     "without cxl_pci", "standalone=1"},
+    {"Standalone",
+     [](const Tree &t) {
+         t.remove("sys/module/cxl_pci");
+         t.put("sys/module/cxl_hmu/parameters/standalone", "Y\n");
+     },
+     "drivers", Health::kGood, "no other driver", ""},
+    {"ResctrlMounted",
+     [](const Tree &t) { t.put("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n"); },
+     "resctrl", Health::kNote, "mounted on /sys/fs/resctrl", "umount /sys/fs/resctrl"},
+    {"ResctrlBesideCacheQos",
+     [](const Tree &t) {
+         t.put("proc/mounts", "none /rc resctrl rw 0 0\n");
+         put_module(t, "cache_qos");
+     },
+     "resctrl", Health::kBad, "cache_qos gives way", "umount /rc"},
+    {"NoTraceUnit", [](const Tree &) {}, "iommu", Health::kGood, "no PCIe trace unit", ""},
+    {"TranslatedTraceUnit", [](const Tree &t) { put_trace_unit(t, "DMA-FQ\n"); }, "iommu",
+     Health::kBad, "0000:01:00.0: the IOMMU translates for it (type DMA-FQ)", "iommu=pt"},
+    {"IdentityTraceUnit", [](const Tree &t) { put_trace_unit(t, "identity\n"); }, "iommu",
+     Health::kGood, "identity domain", ""},
+    {"BareTraceUnit", [](const Tree &t) { put_trace_unit(t, ""); }, "iommu", Health::kGood,
+     "no IOMMU", ""},
+    {"ParanoidRoot", [](const Tree &) {}, "privilege", Health::kGood, "is 3, and this user has",
+     ""},
+    {"ParanoidUser", [](const Tree &t) { t.put("proc/self/status", kUser); }, "privilege",
+     Health::kBad, "perf_event_paranoid is 3", "sysctl kernel.perf_event_paranoid=0"},
+    {"TrustedUser",
+     [](const Tree &t) {
+         t.put("proc/self/status", kUser);
+         t.put("proc/sys/kernel/perf_event_paranoid", "-1\n");
+     },
+     "privilege", Health::kGood, "perf_event_paranoid is -1", ""},
+    {"NoPerfEvents", [](const Tree &t) { t.remove("proc/sys/kernel/perf_event_paranoid"); },
+     "privilege", Health::kBad, "no perf events", "CONFIG_PERF_EVENTS"},
+    {"HiddenPointers", [](const Tree &t) { t.put("proc/sys/kernel/kptr_restrict", "2\n"); },
+     "symbols", Health::kNote, "kptr_restrict is 2", "kptr_restrict=1"},
+    {"PointersForRoot", [](const Tree &t) { t.put("proc/sys/kernel/kptr_restrict", "1\n"); },
+     "symbols", Health::kGood, "kptr_restrict is 1", ""},
+    {"Integrity",
+     [](const Tree &t) {
+         t.put("sys/kernel/security/lockdown", "none [integrity] confidentiality");
+     },
+     "lockdown", Health::kNote, "must be signed", "sign the modules"},
+    {"Confidentiality",
+     [](const Tree &t) {
+         t.put("sys/kernel/security/lockdown", "none integrity [confidentiality]");
+     },
+     "lockdown", Health::kBad, "BPF and perf may not", "boot without"},
+    {"NoLockdown", [](const Tree &t) { t.remove("sys/kernel/security"); }, "lockdown",
+     Health::kGood, "none", ""},
+    {"NoTracefs", [](const Tree &t) { t.remove("sys/kernel/tracing"); }, "tracefs", Health::kNote,
+     "AUX data instead", "mount -t tracefs"},
+    {"RingsOfRoot", [](const Tree &t) { t.put("proc/self/limits", ""); }, "rings", Health::kGood,
+     "room for", ""},
+    {"RingsOfUser", [](const Tree &t) { t.put("proc/self/status", kUser); }, "rings", Health::kGood,
+     "room for", ""},
+    {"RingsTooLarge",
+     [](const Tree &t) {
+         t.put("proc/self/status", kUser);
+         t.put("proc/self/limits", "Max locked memory  65536  65536  bytes\n");
+     },
+     "rings", Health::kNote, "may lock 1096 KiB, the rings of one event take 4612", "-m 64,"},
+    {"RingsUnlimited",
+     [](const Tree &t) {
+         t.put("proc/self/status", kUser);
+         t.put("proc/self/limits", "Max locked memory  unlimited  unlimited  bytes\n");
+     },
+     "rings", Health::kGood, "room for", ""},
+    {"Pmu", [](const Tree &) {}, "pmus", Health::kGood, "cxl_hmu_mem0.0.0", ""},
+    {"NoPmu", [](const Tree &t) { t.remove("sys/bus/event_source"); }, "pmus", Health::kBad,
+     "no PMU of the suite", "dmesg"},
+    {"PmuOfAnother",
+     [](const Tree &t) {
+         t.remove("sys/bus/event_source");
+         t.put("sys/bus/event_source/devices/uncore_imc_0/type", "30\n");
+     },
+     "pmus", Health::kBad, "no PMU of the suite", "dmesg"},
+    {"PmuThatCounts",
+     [](const Tree &t) {
+         put_module(t, "uncore_pmon");
+         t.put("sys/bus/event_source/devices/uncore_imc_0/type", "30\n");
+     },
+     "pmus", Health::kGood, "cxl_hmu_mem0.0.0, uncore_imc_0", ""},
+    {"Holder",
+     [](const Tree &t) {
+         t.put("proc/77/comm", "perf\n");
+         t.folder("proc/77/fd");
+         t.link("proc/77/fd/0", "/dev/null");
+         t.link("proc/77/fd/5", "anon_inode:[perf_event]");
+         t.put("proc/78/comm", "cat\n");
+         t.folder("proc/78/fd");
+         t.link("proc/78/fd/0", "/dev/null");
+     },
+     "holders", Health::kGood, "perf events are open in 77 (perf)", ""},
+};
+
+class Doctor : public testing::TestWithParam<Case> {};
+
+TEST_P(Doctor, Finds)
+{
+    const Case &wanted = GetParam();
+    const Tree tree;
+    put_good_machine(tree);
+    wanted.change(tree);
+    const std::vector<Finding> findings = examine(Host(tree.dir()));
+    const auto found = std::ranges::find_if(findings, [&wanted](const Finding &finding) {
+        return finding.check == wanted.check && finding.what.find(wanted.what) != std::string::npos;
+    });
+    ASSERT_NE(found, findings.end()) << wanted.what;
+    EXPECT_EQ(found->health, wanted.health) << found->what;
+    EXPECT_NE(found->fix.find(wanted.fix), std::string::npos) << found->fix;
+    EXPECT_EQ(found->fix.empty(), !*wanted.fix) << found->fix;
+    // One fault, one complaint: the others are as on a good machine.
+    const auto worse = [](const Finding &finding) { return finding.health != Health::kGood; };
+    EXPECT_LE(std::ranges::count_if(findings, worse), 3);
+}
+// How GoogleTest calls one; the bytes of pointers change from run to run.
+void PrintTo(const Case &value, std::ostream *out)
+{
+    *out << value.name;
+}
+std::string name_of_case(const testing::TestParamInfo<Case> &info)
+{
+    return info.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Machine, Doctor, testing::ValuesIn(kCases), name_of_case);
+
+class DoctorCommand : public testing::Test {
+protected:
+    Result<int> run(bool json)
+    {
+        const std::string path = tree_.path("out");
+        const Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+        Output out(fd.get(), path);
+        const Result<int> status = run_doctor({tree_.dir(), json}, out);
+        EXPECT_TRUE(out.finish());
+        out_ = *read_small_file(path);
+        return status;
+    }
+
+    Tree tree_;
+    std::string out_;
+};
+
+TEST_F(DoctorCommand, AGoodMachineIsGood)
+{
+    put_good_machine(tree_);
+    const Result<int> status = run(false);
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(*status, kExitGood) << out_;
+    EXPECT_NE(out_.find(" 0 to note, 0 bad\n"), std::string::npos) << out_;
+    EXPECT_EQ(out_.find("fix:"), std::string::npos) << out_;
+}
+
+TEST_F(DoctorCommand, ABadOneIsNotAndSaysWhatMendsIt)
+{
+    put_good_machine(tree_);
+    tree_.put("sys/module/cxl_hmu/version", "0.0.9\n");
+    const Result<int> status = run(false);
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(*status, kExitFailed) << out_;
+    EXPECT_NE(out_.find("\nbad   module     cxl_hmu is 0.0.9"), std::string::npos) << out_;
+    EXPECT_NE(out_.find("fix: rmmod cxl_hmu"), std::string::npos) << out_;
+}
+
+TEST_F(DoctorCommand, SaysTheSameToPrograms)
+{
+    put_good_machine(tree_);
+    tree_.put("sys/module/cxl_hmu/version", "0.0.9\n");
+    const Result<int> status = run(true);
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(*status, kExitFailed);
+    const auto said = nlohmann::json::parse(out_);
+    EXPECT_EQ(said["version"], kVersion);
+    EXPECT_EQ(said["bad"], 1);
+    const auto bad = std::ranges::find_if(
+        said["checks"], [](const nlohmann::json &check) { return check["state"] == "bad"; });
+    ASSERT_NE(bad, said["checks"].end());
+    EXPECT_EQ((*bad)["check"], "module");
+    EXPECT_TRUE((*bad)["fix"].is_string());
+    EXPECT_TRUE(said["checks"][0]["fix"].is_null());
+}
+
+TEST_F(DoctorCommand, RefusesAFolderThatIsNoMachine)
+{
+    const Result<int> status = run(false);
+    ASSERT_FALSE(status);
+    EXPECT_NE(status.error().message.find("there is no proc in it"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pmukit::cli
