@@ -24,7 +24,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words rooms clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words rooms dkms-source dkms-test clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -47,6 +47,8 @@ help:
 	@echo '  make modules_install modules of the running kernel (after make modules KDIR=...)'
 	@echo '  make guest           static programs for guests, into build/guest'
 	@echo '  make install         pmukit, headers and documents (DESTDIR, PREFIX)'
+	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR)'
+	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once)'
 	@echo '  make rooms [U=]      the plan of the house: every room of every unit'
 	@echo '  make clean           removes build/ (the cache stays: $(CACHE))'
@@ -83,6 +85,12 @@ modules_install:
 	@[ -d $(BUILD)/modules/kdir ] || { echo "modules_install: run 'make modules KDIR=...' first" >&2; exit 2; }
 	$(MAKE) -C $$(cat $(BUILD)/modules/kdir/.kdir) M=$(CURDIR)/$(BUILD)/modules/kdir modules_install
 	install -D -m 644 -t $(DESTDIR)/lib/firmware/pmukit $(BUILD)/modules/kdir/firmware/pmukit/*
+
+dkms-source:
+	@tools/scripts/dkms-source $(DESTDIR)/usr/src/pmukit-$$(cat VERSION)
+
+dkms-test:
+	@tools/scripts/dkms-test
 
 # Guests
 
