@@ -24,7 +24,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words rooms dkms-source dkms-test clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words rooms dkms-source dkms-test docs clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -47,6 +47,7 @@ help:
 	@echo '  make modules_install modules of the running kernel (after make modules KDIR=...)'
 	@echo '  make guest           static programs for guests, into build/guest'
 	@echo '  make install         pmukit, headers and documents (DESTDIR, PREFIX)'
+	@echo '  make docs            these pages as HTML and the manual pages, into build/docs'
 	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR)'
 	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once)'
@@ -81,7 +82,10 @@ modules: setup
 	@for k in $(run_kernels); do tools/scripts/build-modules $$k || exit; done
 endif
 
-modules_install:
+modules_docs:
+	@tools/scripts/docs $(BUILD)/docs
+
+install:
 	@[ -d $(BUILD)/modules/kdir ] || { echo "modules_install: run 'make modules KDIR=...' first" >&2; exit 2; }
 	$(MAKE) -C $$(cat $(BUILD)/modules/kdir/.kdir) M=$(CURDIR)/$(BUILD)/modules/kdir modules_install
 	install -D -m 644 -t $(DESTDIR)/lib/firmware/pmukit $(BUILD)/modules/kdir/firmware/pmukit/*
