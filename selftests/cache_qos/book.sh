@@ -23,3 +23,12 @@ book_sum() {
 # pqr_writes: of all CPUs, by the driver
 pqr_writes() { awk '{ for (i = 1; i < NF; i += 2) if ($i == "pqr_writes") n += $(i + 1) } END { print n + 0 }' $book/cpus; }
 refused() { awk '{ for (i = 1; i < NF; i += 2) if ($i == "gp") n += $(i + 1) } END { print n + 0 }' $book/cpus; }
+
+# nearly A B: within two lines. The driver's probe of a task switch and the simulation's are not one, and between them a program that
+# is only about to run may be given a line under the RMID before.
+nearly() { awk -v a="$1" -v b="$2" -v line="$(scale)" 'BEGIN { d = a - b; exit !(a != "" && d <= 2 * line && d >= -2 * line) }'; }
+
+# What the driver says
+devices=/sys/bus/event_source/devices
+stat_of() { cat "$devices/cache_qos/stats/$1"; }
+stat_is() { [ "$(stat_of "$1")" = "$2" ]; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_load NAME SECONDS [THREADS [FORKS]]: threads of this name, which says to the simulated machine what they do
- * (cq-ws8M-1G), each busy for so long; and beside them so many children one after the other, which live for a moment.
+ * cache_qos_load NAME SECONDS [THREADS [FORKS [PAUSE_MS]]]: threads of this name, which says to the simulated machine what
+ * they do (cq-ws8M-1G), each busy for so long, or only for a moment after each pause; and beside them so many children one
+ * after the other, which live for a moment.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -11,8 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MOST_THREADS	128
+#define MOMENT		0.002
+
 static const char *name;
 static double seconds;
+static int pause_ms;
 
 static double now(void)
 {
@@ -22,6 +27,12 @@ static double now(void)
 	return time.tv_sec + time.tv_nsec / 1e9;
 }
 
+static void busy_until(double end)
+{
+	while (now() < end)
+		continue;
+}
+
 /* A name counts from the next time the task gets a CPU. */
 static void *work(void *unused)
 {
@@ -29,20 +40,22 @@ static void *work(void *unused)
 
 	prctl(PR_SET_NAME, name);
 	usleep(1000);
-	while (now() < end)
-		continue;
+	for (; pause_ms && now() < end; usleep(pause_ms * 1000))
+		busy_until(now() + MOMENT);
+	busy_until(end);
 	return NULL;
 }
 
 int main(int argc, char **argv)
 {
 	int threads = argc > 3 ? atoi(argv[3]) : 1, forks = argc > 4 ? atoi(argv[4]) : 0;
-	pthread_t others[64];
+	pthread_t others[MOST_THREADS];
 
-	if (argc < 3 || threads < 1 || threads > 64) {
-		fprintf(stderr, "usage: cache_qos_load NAME SECONDS [THREADS [FORKS]]\n");
+	if (argc < 3 || threads < 1 || threads > MOST_THREADS) {
+		fprintf(stderr, "usage: cache_qos_load NAME SECONDS [THREADS [FORKS [PAUSE_MS]]]\n");
 		return 2;
 	}
+	pause_ms = argc > 5 ? atoi(argv[5]) : 0;
 	name = argv[1];
 	seconds = atof(argv[2]);
 	for (int i = 1; i < threads; i++)

@@ -13,10 +13,6 @@ plan 13
 # in_group GROUP NAME SECONDS: a program in that group
 in_group() { sh -c 'echo $$ >"$1"/tasks && exec cache_qos_load "$2" "$3"' sh "$@" & }
 
-# Within two lines: the driver's probe of a task switch and the simulation's are not one, and between them a program that is
-# only about to run may be given a line under the RMID before.
-nearly() { awk -v a="$1" -v b="$2" -v line="$(scale)" 'BEGIN { d = a - b; exit !(d <= 2 * line && d >= -2 * line) }'; }
-
 cd $root || exit 1
 writes=$(pqr_writes)
 cache_qos_load cq-ws1M-100M 1

@@ -1193,6 +1193,15 @@ Scenario cache_qos_live(std::string_view name)
     return live;
 }
 
+Scenario cache_qos_perf_stat()
+{
+    Scenario stat;
+    stat.name = "perf_stat";
+    stat.kernels = kMonitoredKernels;
+    stat.steps = {{"perf_stat", "/selftests/cache_qos/perf_stat.sh", 300}};
+    return stat;
+}
+
 // An L3 of 208 MiB.
 UnitSpec cache_qos()
 {
@@ -1203,8 +1212,8 @@ UnitSpec cache_qos()
                     "cache_qos_sim profile=spr lines=2048"};
     unit.programs = {"selftests/cache_qos/cache_qos_load", "selftests/cache_qos/cache_qos_test"};
     unit.files = {"selftests/lib/tap.sh", "selftests/cache_qos/book.sh",
-                  "selftests/cache_qos/groups.sh"};
-    unit.tests = {cache_qos_live("live")};
+                  "selftests/cache_qos/groups.sh", "selftests/cache_qos/perf_stat.sh"};
+    unit.tests = {cache_qos_live("live"), cache_qos_perf_stat()};
     unit.demo = cache_qos_live("demo");
     return unit;
 }

@@ -1,0 +1,132 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The distribution's own perf on the simulated machine, held against its book.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+event=cache_qos/llc_occupancy/
+
+command -v perf >/dev/null || skip_all "no perf"
+[ -d /sys/bus/event_source/devices/cache_qos ] || skip_all "no cache_qos"
+[ -r $book/book ] || skip_all "no simulated machine"
+cd "$work" || exit 1
+plan 12
+
+show() { sed 's/^/# /' "$1"; }
+
+# count EVENT [CGROUP]: the number in the line of stat of that event; nothing: there is none
+count() {
+	awk -F, -v event="$1" -v cgroup="${2:-}" '
+		$3 ~ "cache_qos/" event "/" && $1 ~ /^[0-9.]+$/ && (cgroup == "" || $4 == cgroup) { print $1; exit }' stat
+}
+
+perf list 2>/dev/null >list
+missing=0
+for name in llc_occupancy total_bytes local_bytes remote_bytes; do
+	grep -q "cache_qos/$name/" list || { echo "# perf list has no $name"; missing=1; }
+done
+result "R-38 perf list has the events" $missing
+
+# The program ends with its lines in the cache; nobody else has a stream, so they stay.
+sim flush 0
+perf stat -x, -e $event -- cache_qos_load cq-ws4M-400M 2 2>stat
+show stat
+truth=$(book_sum lines comm cq-ws4M-400M)
+echo "# the book has $truth"
+[ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
+result "R-42 perf stat of a program has its occupancy at the end" $?
+
+sim flush 0
+perf stat -x, -e $event -- cache_qos_load cq-ws2M-200M 2 4 20 2>stat
+show stat
+truth=$(book_sum lines comm cq-ws2M-200M)
+echo "# the book has $truth"
+[ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
+result "R-42 threads and children are not counted twice" $?
+
+# What perf runs for a moment: the caches are empty, filled by whoever runs, and then stand still until perf has read.
+moment="echo 'flush 0' >$book/control; sleep 2; echo 'freeze 1' >$book/control; sleep 1.5"
+
+# Occupancy is what is there; bandwidth is of the interval, and this program has nothing to fetch once it has all.
+cache_qos_load cq-ws4M-400M 100 &
+one=$!
+perf stat -x, -I 1000 -e $event,cache_qos/total_bytes/ -p $one -- sh -c "$moment" 2>stat
+show stat
+truth=$(book_sum lines tid $one)
+echo "# the book has $truth"
+nearly "$(awk -F, '/llc_occupancy/ { last = $2 } END { print last }' stat)" "$truth"
+result "R-45 perf stat -I prints the occupancy of the moment" $?
+awk -F, '/total_bytes/ { sum += $2; last = $2 } END { exit !(sum > 3 && last == 0) }' stat
+result "R-45 and the bandwidth of the interval" $?
+sim freeze 0
+
+perf stat -x, -a -e $event -- sh -c "$moment" 2>stat
+show stat
+truth=$(awk '$1 == "id" { n += $10 } END { print n }' $book/domains)
+echo "# the machine has $truth lines"
+[ "$truth" -gt 0 ] && [ "$(count llc_occupancy)" = $((truth * $(scale))) ]
+result "R-46 the whole machine has what is in its caches" $?
+sim freeze 0
+
+# Two CPUs of one cache: one of them reports.
+perf stat -x, -A -a -e $event -- sh -c "$moment" 2>stat
+show stat
+[ "$(grep -c llc_occupancy stat)" = 2 ] && [ "$(grep -c ',0,Bytes' stat)" = 1 ]
+result "R-41 of two CPUs with one cache one reports" $?
+sim freeze 0
+kill $one
+wait $one 2>/dev/null
+
+cache_qos_load cq-ws1M-100M 100 100 0 200 &
+one=$!
+sleep 1
+perf stat -x, -p $one -e $event -- sh -c "cat $devices/cache_qos/stats/rmids_used >used; $moment" 2>stat
+show stat
+threads=$(ls /proc/$one/task | wc -l)
+truth=$(book_sum lines tgid $one)
+echo "# $threads threads, RMIDs in use: $(cat used); the book has $truth"
+[ "$threads" = 100 ] && [ "$(cat used)" = 1 ] && [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
+result "R-37 R-39 a process of a hundred threads that runs already needs one RMID" $?
+sim freeze 0
+kill $one
+wait $one 2>/dev/null
+
+# In a kernel that was just booted no cgroup below the root has a controller, not even perf's, which is implicit, before one
+# is handed down.
+mkdir cgroup && mount -t cgroup2 none cgroup && echo +pids >cgroup/cgroup.subtree_control && mkdir -p cgroup/a/b cgroup/c
+in_cgroup() { sh -c 'echo $$ >"cgroup/$1/cgroup.procs" && exec cache_qos_load "$2" 100' sh "$@" & }
+in_cgroup a cq-ws4M-200M
+one=$!
+in_cgroup a/b cq-ws2M-100M
+two=$!
+in_cgroup c cq-ws3M-200M
+three=$!
+perf stat -x, -a -e $event --for-each-cgroup a,a/b,c -- sh -c "$moment" 2>stat
+show stat
+outer=$(count llc_occupancy a) inner=$(count llc_occupancy a/b)
+echo "# the book has $(book_sum lines tid $one $two), $(book_sum lines tid $two), $(book_sum lines tid $three)"
+[ "$inner" -gt 0 ] && [ "$outer" -ge "$inner" ]
+result "R-57 a cgroup has at least what the one in it has" $?
+nearly "$outer" "$(book_sum lines tid $one $two)" && nearly "$inner" "$(book_sum lines tid $two)" &&
+	nearly "$(count llc_occupancy c)" "$(book_sum lines tid $three)"
+result "R-57 each is what the book has" $?
+sim freeze 0
+
+# A task and its cgroup at once
+perf stat -x, -p $two -e $event -- sleep 6 2>task &
+task=$!
+sleep 1
+perf stat -x, -a -e $event -G a -- sh -c "$moment" 2>stat
+truth=$(book_sum lines tid $two)
+wait $task
+show task
+show stat
+echo "# the book has $(book_sum lines tid $one $two), $truth"
+nearly "$(count llc_occupancy)" "$(book_sum lines tid $one $two)"
+result "R-57 a task that is counted for itself is in its cgroup still" $?
+sim freeze 0
+kill $one $two $three
+wait $one $two $three 2>/dev/null
+
+[ "$(refused)" = 0 ]
+result "R-21 no write was refused by the machine" $?
+exit $tap_failed
