@@ -82,10 +82,7 @@ modules: setup
 	@for k in $(run_kernels); do tools/scripts/build-modules $$k || exit; done
 endif
 
-modules_docs:
-	@tools/scripts/docs $(BUILD)/docs
-
-install:
+modules_install:
 	@[ -d $(BUILD)/modules/kdir ] || { echo "modules_install: run 'make modules KDIR=...' first" >&2; exit 2; }
 	$(MAKE) -C $$(cat $(BUILD)/modules/kdir/.kdir) M=$(CURDIR)/$(BUILD)/modules/kdir modules_install
 	install -D -m 644 -t $(DESTDIR)/lib/firmware/pmukit $(BUILD)/modules/kdir/firmware/pmukit/*
@@ -145,6 +142,9 @@ corpus-words: tools
 
 rooms:
 	@tools/scripts/rooms $(U)
+
+docs:
+	@tools/scripts/docs $(BUILD)/docs
 
 install:
 	DESTDIR=$(DESTDIR) cmake --install $(BUILT) --prefix $(PREFIX)
