@@ -219,6 +219,26 @@ bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks, const fs::p
     return works;
 }
 
+namespace {
+
+// vfio-user needs guest memory that can be handed to the model as a file.
+std::string memory_words(std::string_view id, std::string_view bytes)
+{
+    return fmt::format("memory-backend-memfd,id={},size={},share=on", id, bytes);
+}
+
+void add_tapped_node(std::vector<std::string> &words, const TappedNode &node)
+{
+    words.insert(words.end(),
+                 {"-object", memory_words("m", kUntappedBytes), "-object",
+                  memory_words("tapped", kTappedBytes), "-numa", "node,nodeid=0,cpus=0-1,memdev=m",
+                  "-numa", "node,nodeid=1,memdev=tapped", "-plugin",
+                  fmt::format("{},ring={},tally={}", option_value(node.plugin),
+                              option_value(node.ring), option_value(node.tally))});
+}
+
+}  // namespace
+
 // 2^3 ns an instruction: little less than an emulated CPU needs on a host without other work.
 constexpr const char *kSteadyTime = "shift=3";
 
@@ -245,13 +265,16 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
          : two_nodes       ? "2,sockets=2"
                            : "2",
          "-m", memory});
-    // vfio-user needs guest memory that can be handed to the model as a file.
-    add({"-object", fmt::format("memory-backend-memfd,id=m,size={},share=on", memory)});
-    if (two_nodes) {
+    if (spec.tapped_node) {
+        add({"-M", std::string(quirks.machine)});
+        add_tapped_node(words, *spec.tapped_node);
+    } else if (two_nodes) {
+        add({"-object", memory_words("m", memory)});
         add({"-M", fmt::format("{}{}", quirks.machine, cxl ? ",cxl=on" : "")});
         // The CXL bridge is nearer to the second CPU, which can go offline on every architecture.
         add({"-numa", "node,nodeid=0,cpus=0,memdev=m", "-numa", "node,nodeid=1,cpus=1"});
     } else {
+        add({"-object", memory_words("m", memory)});
         add({"-M", fmt::format("{},memory-backend=m", quirks.machine)});
     }
     add({"-kernel", spec.image, "-initrd", spec.initramfs});

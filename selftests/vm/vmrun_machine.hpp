@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,11 @@ struct PlacedDevice {
     bool plugged = true;  // from the beginning
 };
 
+// A node of memory without CPUs: the plugin tells a model, and a tally, what is done to it.
+struct TappedNode {
+    std::filesystem::path plugin, ring, tally;
+};
+
 struct MachineSpec {
     std::filesystem::path image;
     std::filesystem::path initramfs;
@@ -37,13 +43,14 @@ struct MachineSpec {
     Placement placement = Placement::kIntegrated;
     std::vector<std::string_view> bridges{};  // QEMU devices, in front of the placed ones
     std::vector<PlacedDevice> placed{};
-    std::filesystem::path monitor{};  // socket on which QEMU listens; empty: none
-    bool two_nodes = false;           // NUMA nodes, a CPU each; so it is with cxl-rp
-    std::string_view smp{};           // in place of two CPUs
-    bool steady = false;              // time goes by instructions; never with KVM
-    bool hides_hypervisor = false;    // so does cxl-rp
-    std::string_view append{};        // more kernel parameters
-    bool terminal = false;            // console on our terminal
+    std::filesystem::path monitor{};          // socket on which QEMU listens; empty: none
+    bool two_nodes = false;                   // NUMA nodes, a CPU each; so it is with cxl-rp
+    std::optional<TappedNode> tapped_node{};  // with both CPUs in the other; never with KVM
+    std::string_view smp{};                   // in place of two CPUs
+    bool steady = false;                      // time goes by instructions; never with KVM
+    bool hides_hypervisor = false;            // so does cxl-rp
+    std::string_view append{};                // more kernel parameters
+    bool terminal = false;                    // console on our terminal
 };
 
 // The cache's private one, or else the host's own when it is new enough.

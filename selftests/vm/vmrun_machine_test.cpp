@@ -90,6 +90,23 @@ TEST(MachineWords, TwoNodesHaveACpuEach)
     EXPECT_EQ(words.find("cxl"), std::string::npos);
 }
 
+TEST(MachineWords, ATappedNodeIsMemoryAloneAndHasAPlugin)
+{
+    MachineSpec spec;
+    EXPECT_EQ(joined(spec, "6.12").find("-plugin"), std::string::npos);
+    spec.tapped_node = TappedNode{"/b/memtap.so", "/o/ring", "/o/a,b/tally"};
+    const std::string words = joined(spec, "6.12");
+    EXPECT_NE(words.find("-numa node,nodeid=0,cpus=0-1,memdev=m -numa node,nodeid=1,memdev=tapped"),
+              std::string::npos)
+        << words;
+    EXPECT_NE(words.find("-m 1G"), std::string::npos);
+    EXPECT_NE(words.find("id=m,size=768M,share=on"), std::string::npos);
+    EXPECT_NE(words.find("id=tapped,size=256M,share=on"), std::string::npos);
+    EXPECT_NE(words.find("-plugin /b/memtap.so,ring=/o/ring,tally=/o/a,,b/tally"),
+              std::string::npos);
+    EXPECT_EQ(words.find("memory-backend=m "), std::string::npos);
+}
+
 TEST(MachineWords, PlacedDevicesComeBehindTheBridgesTheyHangOn)
 {
     MachineSpec spec;

@@ -199,14 +199,17 @@ Result<void> Session::prepare()
         return emulator.error();
     emulator_ = std::move(*emulator);
     fs::create_directories(options_.build / "vm");
-    emulator_.kvm = options_.allow_kvm && kvm_works(emulator_, *options_.kernel, tree_.image,
-                                                    options_.build / "vm/kvm-works");
+    emulator_.kvm =
+        options_.allow_kvm && !scenario_.tapped_node &&
+        kvm_works(emulator_, *options_.kernel, tree_.image, options_.build / "vm/kvm-works");
 
     names_ = {{"out", out_.string()},
               {"selftests", options_.selftests.string()},
               {"guest", out("guest").string()},
               {"kernel", std::string(options_.kernel->kernel)},
               {"kver", tree_.version},
+              {"tap_base", std::string(kTappedBase)},
+              {"tap_bytes", std::string(kTappedBytes)},
               {"seed", std::to_string(options_.seed)},
               {"next_seed", std::to_string(options_.seed + 1)},
               {"seconds", std::to_string(options_.seconds)},
@@ -416,6 +419,9 @@ Result<MachineSpec> Session::make_machine()
         spec.placed.push_back(placed(i));
     spec.monitor = monitor_socket();
     spec.two_nodes = scenario_.two_nodes;
+    if (scenario_.tapped_node)
+        spec.tapped_node =
+            TappedNode{options_.build / "tools/memtap/memtap.so", out("ring"), out("tally")};
     spec.smp = scenario_.smp;
     spec.steady = scenario_.steady;
     spec.hides_hypervisor = scenario_.hides_hypervisor;

@@ -61,6 +61,11 @@ struct ChassisDevice {
     bool plugged = true;  // from the beginning; otherwise when the guest asks for it
 };
 
+// Where a tapped node is, as QEMU's -m and a model's --tap-base have it; {tap_base} and
+// {tap_bytes} in the words of a model. In front of it lies the rest of the guest's memory.
+inline constexpr std::string_view kTappedBytes = "256M", kUntappedBytes = "768M",
+                                  kTappedBase = "0x30000000";
+
 // One guest: the devices in it, what runs inside, what is judged outside.
 struct Scenario {
     std::string_view name;  // also that of the folder for its output
@@ -89,6 +94,9 @@ struct Scenario {
     // The guest's time goes by its instructions, so that what else the host does cannot be seen in
     // it. Devices have the host's clock all the same.
     bool steady = false;
+    // Two NUMA nodes: the first has the CPUs, the second is memory alone, that of the first model,
+    // which is told of the guest's accesses to it by a plugin of the emulator: see kTapped* below.
+    bool tapped_node = false;
     // The processor does not say that it is emulated: for drivers that refuse one that does.
     bool hides_hypervisor = false;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 namespace pmukit::vm {
 namespace {
@@ -58,6 +59,29 @@ TEST(Tables, ScenariosHaveNamesOfTheirOwnAndKernelsThatExist)
                 EXPECT_NE(kernel_by_name(kernel), nullptr) << kernel;
         }
     }
+}
+
+uint64_t mebibytes(std::string_view size)
+{
+    return std::stoull(std::string(size));
+}
+
+// What lies in front of a tapped node ends where the model is told that the node begins, and both
+// are all of a guest's memory.
+TEST(Tables, ATappedNodeIsWhereTheModelIsTold)
+{
+    EXPECT_EQ(std::stoull(std::string(kTappedBase), nullptr, 0), mebibytes(kUntappedBytes) << 20);
+    for (const KernelQuirks &kernel : kernels()) {
+        EXPECT_EQ(kernel.memory, "1G");
+        EXPECT_EQ(mebibytes(kUntappedBytes) + mebibytes(kTappedBytes), 1024u);
+    }
+    for (const UnitSpec &unit : units())
+        for (const Scenario &scenario : scenarios_of(unit))
+            if (scenario.tapped_node) {
+                ASSERT_FALSE(scenario.models.empty());
+                EXPECT_NE(scenario.models[0].find("--tap-base {tap_base}"), std::string::npos);
+                EXPECT_NE(scenario.models[0].find("--tap {out}/ring"), std::string::npos);
+            }
 }
 
 TEST(Tables, AScenarioWithoutKernelsRunsOnAllOfThem)

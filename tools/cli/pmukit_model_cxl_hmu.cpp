@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace pmukit::cli {
 
 namespace {
 
+constexpr size_t kTapBatch = 1024;
 constexpr unsigned kGibPerBitmapQword = 16;  // 64 bits of 256 MiB
 
 // SCALE:VALUE, both decimal.
@@ -41,6 +43,19 @@ std::optional<models::cxl_hmu::Replacement> replacement_by_name(std::string_view
 
 }  // namespace
 
+size_t TapFeed::take(std::span<models::cxl_hmu::FedAccess> into)
+{
+    size_t given = 0;
+    for (size_t got = kTapBatch; got == kTapBatch && given < into.size();) {
+        memtap::Access batch[kTapBatch];
+        got = tap_.take(std::span(batch).first(std::min(kTapBatch, into.size() - given)));
+        for (const memtap::Access &access : std::span(batch, got))
+            into[given++] = {access.offset, 1u << access.log2_width, access.store};
+    }
+    taken_ += given;
+    return given;
+}
+
 CxlHmuCommand::CxlHmuCommand(CLI::App &app)
     : command_(
           app.add_subcommand("cxl_hmu", "a CXL type 3 memory device with hotness monitoring units"))
@@ -63,6 +78,13 @@ void CxlHmuCommand::add_device_options()
     command_->add_flag("--doe", options_.doe, "have a DOE mailbox, with discovery");
     command_->add_flag("--map-memory", map_memory_,
                        "let the guest map the memory: fast, and unseen by the CHMUs");
+    command_->add_option("--tap", tap_path_,
+                         "take accesses from this file too, which memtap.so writes in QEMU: the "
+                         "memory is a part of the guest's own");
+    command_
+        ->add_option("--tap-base", tap_base_,
+                     "guest-physical address of DPA 0, of as many bytes as --memory")
+        ->needs("--tap");
     command_->add_option("--chmus", options_.chmus, "CHMUs")->capture_default_str();
     command_->add_option("--instances", options_.instances, "instances of each CHMU")
         ->capture_default_str();
@@ -176,7 +198,23 @@ Result<void> CxlHmuCommand::settle()
         return settled;
     if (Result<void> checked = models::cxl_hmu::check(options_); !checked)
         return checked;
+    if (Result<void> tapped = settle_tap(); !tapped)
+        return tapped;
     return settle_memory();
+}
+
+Result<void> CxlHmuCommand::settle_tap()
+{
+    if (tap_path_.empty())
+        return {};
+    if (map_memory_)
+        return Error{Errc::kUsage, "--tap: with --map-memory nothing else may tell of accesses"};
+    Result<memtap::Tap> tap = memtap::Tap::create(tap_path_, tap_base_, options_.memory_bytes);
+    if (!tap)
+        return tap.error();
+    feed_.emplace(std::move(tap).value());
+    options_.feed = &*feed_;
+    return {};
 }
 
 Result<void> CxlHmuCommand::settle_memory()
@@ -231,11 +269,14 @@ Result<void> CxlHmuCommand::start(vfu::Chassis &chassis)
 
 Result<void> CxlHmuCommand::finish()
 {
+    model_->take_rest_of_feed();
     const Result<void> closed = log_.close();
     const Result<void> run_closed = run_logs_.close();
     fmt::print("model: unit=cxl_hmu accesses={} reads={} writes={} entries={} dropped={}\n",
                log_.reads() + log_.writes(), log_.reads(), log_.writes(), model_->entries_stored(),
                model_->entries_dropped());
+    if (feed_)
+        fmt::print("tap: taken={} refused={}\n", feed_->taken(), feed_->refused());
     return closed ? run_closed : closed;
 }
 

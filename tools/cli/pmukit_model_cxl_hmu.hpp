@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "cli/pmukit_model_command.hpp"
+#include "memtap/tap.hpp"
 #include "models/access_log.hpp"
 #include "models/cxl_hmu/cxl_hmu_model.hpp"
 #include "models/cxl_hmu/options.hpp"
@@ -16,6 +17,20 @@
 #include "models/cxl_hmu/source.hpp"
 
 namespace pmukit::cli {
+
+// What the CPUs of a guest do to the device's memory, as a plugin of its emulator saw it.
+class TapFeed final : public models::cxl_hmu::RequestFeed {
+public:
+    explicit TapFeed(memtap::Tap tap) : tap_(std::move(tap)) {}
+
+    size_t take(std::span<models::cxl_hmu::FedAccess> into) override;
+    uint64_t taken() const { return taken_; }
+    uint64_t refused() const { return tap_.refused(); }
+
+private:
+    memtap::Tap tap_;
+    uint64_t taken_ = 0;
+};
 
 class CxlHmuCommand final : public ModelCommand {
 public:
@@ -35,6 +50,7 @@ private:
     Result<void> settle();  // from what was typed to options_
     Result<void> settle_source();
     Result<void> settle_memory();
+    Result<void> settle_tap();
     Result<void> open_logs();
 
     CLI::App *command_;
@@ -47,12 +63,15 @@ private:
     uint64_t operation_us_ = 20;
     std::string replacement_ = "credit";
     bool map_memory_ = false;
+    std::string tap_path_;
+    uint64_t tap_base_ = 0;
     std::string source_text_;
     std::string entries_log_;
     std::string source_log_;
     std::string stats_log_;
     std::optional<models::cxl_hmu::Source> source_;
     std::optional<vfu::BarMemory> memory_;
+    std::optional<TapFeed> feed_;
     models::AccessLog log_;
     models::cxl_hmu::RunLogs run_logs_;
     models::cxl_hmu::Options options_;

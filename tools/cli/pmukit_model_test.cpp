@@ -78,8 +78,9 @@ INSTANTIATE_TEST_SUITE_P(PmukitModel, WrongWords,
                                          "--source uniform:tee=200", "--source replay",
                                          "--source uniform:room=64 --hot-list 64", "--memory 3M",
                                          "--epoch-min 9", "--replacement x", "--ways 0",
-                                         "--map-memory --access-log /dev/null", "--fault none-such",
-                                         "--bdf 1 --root-port 00:01.0",
+                                         "--map-memory --access-log /dev/null",
+                                         "--map-memory --tap /dev/shm/x", "--tap-base 0x1000",
+                                         "--fault none-such", "--bdf 1 --root-port 00:01.0",
                                          "--bdf 01:00.0 --root-port 1:1"));
 
 class WrongTraceBlock : public testing::TestWithParam<const char *> {};

@@ -22,6 +22,10 @@ constexpr uint64_t kPbaOffset = 0x8000;    // behind the MSI-X table
 constexpr unsigned kVectors = kMessages;
 constexpr unsigned kFirstUnitVector = 1;  // 0 is for the events of the memory device
 
+// The feed has no bell. A writer that runs ahead of us waits.
+constexpr uint64_t kFeedPeriod_ns = 1'000'000;
+constexpr size_t kFeedBatch = 4096;
+
 constexpr uint64_t kCapacityUnit = uint64_t{256} << 20;
 
 constexpr uint16_t kCxlVendor = 0x1e98;
@@ -97,6 +101,7 @@ CxlHmuModel::CxlHmuModel(const Options &options, AccessLog &log, vfu::Host &host
                .class_code = kClassCxlMemory,
                .revision = 1}),
       mapped_(options.mapped),
+      feed_(options.feed),
       component_(host_),
       device_(capacity_of(options), kVectors, host_)
 {
@@ -218,6 +223,26 @@ void CxlHmuModel::request(uint64_t dpa, bool write)
         unit.shown->request({.dpa = dpa, .write = write});
 }
 
+bool CxlHmuModel::take_from_feed()
+{
+    FedAccess accesses[kFeedBatch];
+    const size_t taken = feed_->take(accesses);
+    for (const FedAccess &access : std::span(accesses, taken)) {
+        if (access.write)
+            log_.write(access.dpa, access.width);
+        else
+            log_.read(access.dpa, access.width);
+        request(access.dpa, access.write);
+    }
+    return taken < kFeedBatch;
+}
+
+void CxlHmuModel::take_rest_of_feed()
+{
+    while (feed_ && !take_from_feed()) {
+    }
+}
+
 void CxlHmuModel::reset()
 {
     host_.reset();
@@ -229,7 +254,7 @@ void CxlHmuModel::reset()
 
 std::optional<uint64_t> CxlHmuModel::next_deadline_ns() const
 {
-    std::optional<uint64_t> earliest;
+    std::optional<uint64_t> earliest = feed_ ? std::optional(feed_due_ns_) : std::nullopt;
     for (const Unit &unit : units_) {
         const std::optional<uint64_t> deadline = unit.chmu->next_deadline_ns();
         if (deadline && (!earliest || *deadline < *earliest))
@@ -238,8 +263,11 @@ std::optional<uint64_t> CxlHmuModel::next_deadline_ns() const
     return earliest;
 }
 
+// What was fed before an epoch ends belongs to it.
 void CxlHmuModel::advance(uint64_t now_ns)
 {
+    if (feed_)
+        feed_due_ns_ = take_from_feed() ? now_ns + kFeedPeriod_ns : now_ns;
     for (const Unit &unit : units_)
         unit.shown->advance(now_ns);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The whole function: a CXL type 3 memory device with CHMUs, as Documentation/devices/
 // cxl_type3-model.rst draws it. BAR 0 has the registers, BAR 2 the memory; every load and store of
-// BAR 2 is one M2S request at the DPA that is its offset, unless the guest maps it.
+// BAR 2 is one M2S request at the DPA that is its offset, unless the guest maps it. Requests of a
+// feed come beside them.
 #pragma once
 
 #include <memory>
@@ -37,6 +38,9 @@ public:
     std::optional<uint64_t> next_deadline_ns() const override;
     void advance(uint64_t now_ns) override;
 
+    // All that the feed still has, when nobody waits for the device any more.
+    void take_rest_of_feed();
+
     uint64_t entries_stored() const;
     uint64_t entries_dropped() const;
 
@@ -55,12 +59,16 @@ private:
     void build_config(const Options &options, uint64_t registers_end);
     const Mapping *find(uint64_t offset, unsigned width) const;
     void request(uint64_t dpa, bool write);
+    // False: there may be more.
+    bool take_from_feed();
 
     AccessLog &log_;
     FaultyHost host_;
     vfu::ConfigSpace config_;
     std::optional<vfu::Doe> doe_;
     vfu::BarMemory *mapped_;
+    RequestFeed *feed_;
+    uint64_t feed_due_ns_ = 0;  // when to look at it again
     ComponentRegisters component_;
     DeviceRegisters device_;
     std::vector<Unit> units_;

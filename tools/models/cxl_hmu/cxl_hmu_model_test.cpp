@@ -644,5 +644,86 @@ INSTANTIATE_TEST_SUITE_P(Faults, AnyFault, testing::ValuesIn(every_fault()), [](
     return name;
 });
 
+// Accesses that the test has at hand, given so many at a time.
+class FeedOfTest final : public RequestFeed {
+public:
+    size_t take(std::span<FedAccess> into) override
+    {
+        calls++;
+        const size_t some = std::min(into.size(), accesses.size());
+        std::copy_n(accesses.begin(), some, into.begin());
+        accesses.erase(accesses.begin(), accesses.begin() + static_cast<std::ptrdiff_t>(some));
+        return some;
+    }
+
+    std::vector<FedAccess> accesses;
+    unsigned calls = 0;
+};
+
+class Fed : public Function {
+protected:
+    Fed()
+    {
+        Options options;
+        options.feed = &feed;
+        options.instances = 1;
+        build(options);
+    }
+
+    FeedOfTest feed;
+};
+
+TEST_F(Fed, CountsWhatComesWithoutTheBar)
+{
+    const uint64_t at = instance(0, 0);
+    start(at);
+    feed.accesses = {{0x5000, 8, false}, {0x5008, 4, true}, {0x9000, 8, false}};
+    pass_ns(kEpochNs);
+    EXPECT_EQ(drain(at), (std::map<uint64_t, uint64_t>{{5, 2}, {9, 1}}));
+    EXPECT_EQ(log_.reads(), 2u);
+    EXPECT_EQ(log_.writes(), 1u);
+}
+
+TEST_F(Fed, WhatCameBeforeTheEpochEndedBelongsToIt)
+{
+    const uint64_t at = instance(0, 0);
+    start(at);
+    pass_ns(kEpochNs - 1);
+    feed.accesses = {{0x3000, 8, false}};
+    pass_ns(1);
+    EXPECT_EQ(drain(at), (std::map<uint64_t, uint64_t>{{3, 1}}));
+}
+
+TEST_F(Fed, LooksAgainSoonAndAtOnceWhenThereIsMore)
+{
+    ASSERT_TRUE(model_->next_deadline_ns());
+    pass_ns(1);
+    EXPECT_EQ(*model_->next_deadline_ns(), host_.now + 1'000'000);
+    feed.accesses.assign(10'000, {0x1000, 8, false});
+    pass_ns(1'000'000);
+    EXPECT_EQ(*model_->next_deadline_ns(), host_.now);
+    EXPECT_EQ(log_.reads(), 4096u);
+    pass_ns(0);
+    pass_ns(0);
+    EXPECT_EQ(log_.reads(), 10'000u);
+    EXPECT_EQ(*model_->next_deadline_ns(), host_.now + 1'000'000);
+}
+
+TEST_F(Fed, TakesTheRestAtTheEnd)
+{
+    feed.accesses.assign(10'000, {0x1000, 8, true});
+    model_->take_rest_of_feed();
+    EXPECT_EQ(log_.writes(), 10'000u);
+    EXPECT_TRUE(feed.accesses.empty());
+}
+
+TEST_F(Function, WithoutAFeedHasNoRestOfIt)
+{
+    build();
+    EXPECT_FALSE(model_->next_deadline_ns());
+    model_->take_rest_of_feed();
+    EXPECT_EQ(log_.reads() + log_.writes(), 0u);
+}
+
 }  // namespace
 }  // namespace pmukit::models::cxl_hmu

@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "models/cxl_hmu/faults.hpp"
 #include "models/cxl_hmu/instance.hpp"
+#include "models/cxl_hmu/request_feed.hpp"
 #include "vfu/bar_memory.hpp"
 
 namespace pmukit::models::cxl_hmu {
@@ -17,6 +18,8 @@ struct Options {
     bool doe = false;  // a DOE mailbox, which knows discovery alone
     // The memory is this and mapped by the guest, so nobody sees its accesses; not owned.
     vfu::BarMemory *mapped = nullptr;
+    // The memory is the guest's own, and this tells what is done to it; not owned.
+    RequestFeed *feed = nullptr;
     InstanceParams instance{};
     const Fault *fault = nullptr;
 };

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What the plugin uses of QEMU's TCG plugin interface, version 7 (QEMU 11.0 and newer), written
+// here by hand: no distribution packages the header. QEMU looks at qemu_plugin_version before it
+// calls anything, and refuses a plugin whose version it does not have.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+
+inline constexpr int kQemuPluginVersion = 7;
+
+// Opaque
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+struct qemu_plugin_hwaddr;
+using qemu_plugin_id_t = uint64_t;
+using qemu_plugin_meminfo_t = uint32_t;
+
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_RW = 3 };
+
+struct qemu_info_t {
+    const char *target_name;
+    struct {
+        int min, cur;
+    } version;
+    bool system_emulation;
+    struct {
+        int smp_vcpus, max_vcpus;
+    } system;  // only with system_emulation
+};
+
+// Since version 7 every callback has user data, and none the plugin's id.
+using qemu_plugin_udata_cb_t = void (*)(void *userdata);
+using qemu_plugin_vcpu_udata_cb_t = void (*)(unsigned vcpu, void *userdata);
+using qemu_plugin_vcpu_tb_trans_cb_t = void (*)(qemu_plugin_tb *tb, void *userdata);
+using qemu_plugin_vcpu_mem_cb_t = void (*)(unsigned vcpu, qemu_plugin_meminfo_t info,
+                                           uint64_t vaddr, void *userdata);
+
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t cb,
+                                           void *userdata);
+void qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t cb,
+                                            qemu_plugin_cb_flags flags, void *userdata);
+void qemu_plugin_register_vcpu_mem_cb(qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
+                                      qemu_plugin_cb_flags flags, qemu_plugin_mem_rw rw,
+                                      void *userdata);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t cb, void *userdata);
+
+size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb *tb);
+qemu_plugin_insn *qemu_plugin_tb_get_insn(const qemu_plugin_tb *tb, size_t index);
+// Copies at most so many bytes of the instruction, and says how many.
+size_t qemu_plugin_insn_data(const qemu_plugin_insn *insn, void *into, size_t bytes);
+
+unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);  // log2 of the width
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
+// Valid until the callback returns; nullptr: unknown.
+qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t vaddr);
+bool qemu_plugin_hwaddr_is_io(const qemu_plugin_hwaddr *address);
+uint64_t qemu_plugin_hwaddr_phys_addr(const qemu_plugin_hwaddr *address);
+
+}  // extern "C"

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Memory accesses on their way from an emulated CPU to a device model: a file that two processes
+// map. Only this header knows how it is laid out; it needs nothing of the C++ library that has to
+// be linked, because one end lives inside QEMU.
+//
+//   0       Header    what range is watched, whether anybody reads
+//   4096    Ring 0    head, tail, kRingEntries words     one ring a CPU: one writer, one reader
+//   ...     Ring 7
+//
+//   word    63 store | 62:56 log2 of the width | 55:0 offset in the range
+//
+// Nothing is lost: a writer waits while its ring is full. The reader believes nothing it reads.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace pmukit::memtap {
+
+inline constexpr uint64_t kMagic = 0x31'70'61'74'75'6d'70;  // "pmutap1"
+inline constexpr unsigned kRings = 8;
+inline constexpr uint64_t kRingEntries = 1 << 16;
+inline constexpr uint64_t kOffsetBits = 56;
+
+struct Access {
+    uint64_t offset = 0;
+    unsigned log2_width = 0;
+    bool store = false;
+};
+
+constexpr uint64_t word_of(const Access &access)
+{
+    return uint64_t{access.store} << 63 | uint64_t{access.log2_width & 0x7f} << kOffsetBits |
+           (access.offset & ((uint64_t{1} << kOffsetBits) - 1));
+}
+
+constexpr Access access_of(uint64_t word)
+{
+    return {word & ((uint64_t{1} << kOffsetBits) - 1),
+            static_cast<unsigned>(word >> kOffsetBits & 0x7f), (word >> 63) != 0};
+}
+
+struct Header {
+    uint64_t magic;
+    uint64_t base, bytes;  // guest-physical
+    std::atomic<uint32_t> reader_left;
+};
+
+// head and tail only grow; each on a cache line of its own, since either end spins on the other's.
+struct Ring {
+    alignas(64) std::atomic<uint64_t> head;  // words written
+    alignas(64) std::atomic<uint64_t> tail;  // words taken
+    alignas(64) std::atomic<uint64_t> words[kRingEntries];
+};
+
+struct Layout {
+    Header header;
+    alignas(4096) Ring rings[kRings];
+};
+
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+// False: no room now.
+inline bool offer(Ring &ring, uint64_t word)
+{
+    const uint64_t head = ring.head.load(std::memory_order_relaxed);
+    if (head - ring.tail.load(std::memory_order_acquire) >= kRingEntries)
+        return false;
+    ring.words[head % kRingEntries].store(word, std::memory_order_relaxed);
+    ring.head.store(head + 1, std::memory_order_release);
+    return true;
+}
+
+}  // namespace pmukit::memtap

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "memtap/tap.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/fd.hpp"
+#include "base/file.hpp"
+
+namespace pmukit::memtap {
+
+namespace {
+
+constexpr unsigned kMaxLog2Width = 6;  // 64 bytes, the widest register there is
+
+}  // namespace
+
+Result<Tap> Tap::create(const std::string &path, uint64_t base, uint64_t bytes)
+{
+    if (bytes == 0 || bytes > uint64_t{1} << kOffsetBits || base > UINT64_MAX - (bytes - 1))
+        return Error{Errc::kUsage, path + ": no such range of memory can be tapped"};
+    ::unlink(path.c_str());
+    const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file || ::ftruncate(file.get(), sizeof(Layout)) != 0)
+        return system_error(path, errno);
+    void *at = ::mmap(nullptr, sizeof(Layout), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (at == MAP_FAILED)
+        return system_error(path, errno);
+    auto *layout = static_cast<Layout *>(at);  // all zero: a file that was just made
+    layout->header.base = base;
+    layout->header.bytes = bytes;
+    layout->header.magic = kMagic;
+    return Tap(path, layout, bytes);
+}
+
+Tap::Tap(Tap &&other) noexcept
+    : path_(std::move(other.path_)),
+      layout_(std::exchange(other.layout_, nullptr)),
+      bytes_(other.bytes_),
+      refused_(other.refused_)
+{
+    std::ranges::copy(other.tails_, tails_);
+}
+
+Tap::~Tap()
+{
+    if (!layout_)
+        return;
+    layout_->header.reader_left.store(1, std::memory_order_release);
+    ::munmap(layout_, sizeof(Layout));
+    ::unlink(path_.c_str());
+}
+
+size_t Tap::take_from(Ring &ring, uint64_t &tail, std::span<Access> into)
+{
+    const uint64_t head = ring.head.load(std::memory_order_acquire);
+    if (head - tail > kRingEntries) {  // it went back, or ran over what was not taken
+        refused_++;
+        tail = head;
+    }
+    size_t taken = 0;
+    for (; tail != head && taken < into.size(); tail++) {
+        const Access access =
+            access_of(ring.words[tail % kRingEntries].load(std::memory_order_relaxed));
+        if (access.offset < bytes_ && access.log2_width <= kMaxLog2Width)
+            into[taken++] = access;
+        else
+            refused_++;
+    }
+    ring.tail.store(tail, std::memory_order_release);
+    return taken;
+}
+
+size_t Tap::take(std::span<Access> into)
+{
+    size_t taken = 0;
+    for (unsigned i = 0; i < kRings && taken < into.size(); i++)
+        taken += take_from(layout_->rings[i], tails_[i], into.subspan(taken));
+    return taken;
+}
+
+}  // namespace pmukit::memtap

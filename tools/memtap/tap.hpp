@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The end of the rings at which a device model takes what the CPUs of a guest did to its memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/result.hpp"
+#include "memtap/ring.hpp"
+
+namespace pmukit::memtap {
+
+class Tap {
+public:
+    // Makes the file, in place of an old one. The range is guest-physical.
+    static Result<Tap> create(const std::string &path, uint64_t base, uint64_t bytes);
+
+    Tap(Tap &&other) noexcept;
+    Tap &operator=(Tap &&) = delete;
+    Tap(const Tap &) = delete;
+    ~Tap();  // tells the writers that nobody reads any more, and removes the file
+
+    // What is there now, ring after ring; how many. Each offset lies in the range. Fewer than fit:
+    // there was no more.
+    size_t take(std::span<Access> into);
+
+    // Words that no honest writer writes: offsets outside the range, or more than a ring holds.
+    uint64_t refused() const { return refused_; }
+
+private:
+    Tap(std::string path, Layout *layout, uint64_t bytes)
+        : path_(std::move(path)), layout_(layout), bytes_(bytes)
+    {
+    }
+    size_t take_from(Ring &ring, uint64_t &tail, std::span<Access> into);
+
+    std::string path_;
+    Layout *layout_;
+    uint64_t bytes_;  // the file's copy may change under us
+    uint64_t tails_[kRings] = {};
+    uint64_t refused_ = 0;
+};
+
+}  // namespace pmukit::memtap

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "tier/move_pages.hpp"
+
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace pmukit::tier {
+
+namespace {
+
+constexpr size_t kPagesAtOnce = 512;
+// What a system call never says: the page was not looked at.
+constexpr int kUnanswered = -EBUSY;
+
+struct Reason {
+    int status;
+    uint64_t Moved::*count;
+};
+
+// Statuses of move_pages(2); any other is a page that could not be isolated or copied.
+constexpr Reason kReasons[] = {
+    {-ENOENT, &Moved::gone},
+    {-EFAULT, &Moved::gone},  // the mapping, or only the zero page is left there
+    {-EACCES, &Moved::shared},
+    {-ENOMEM, &Moved::no_room},
+};
+
+uint64_t Moved::*count_of(int status)
+{
+    const auto reason = std::ranges::find(kReasons, status, &Reason::status);
+    return reason == std::end(kReasons) ? &Moved::busy : reason->count;
+}
+
+Error explain(pid_t pid, uint32_t node, int error)
+{
+    const std::string process = "process " + std::to_string(pid) + ": ";
+    switch (error) {
+        case ESRCH:
+            return Error{Errc::kNotFound, process + "it is gone"};
+        case EPERM:
+            return Error{Errc::kDenied,
+                         process + "its pages may not be moved: CAP_SYS_PTRACE is needed, be root"};
+        case EACCES:
+        case ENODEV:
+            return Error{Errc::kUnsupported,
+                         process + "node " + std::to_string(node) +
+                             " is offline, has no memory, or is not in its cpuset"};
+        default:
+            return Error{Errc::kIo, process + "move_pages: " + std::strerror(error)};
+    }
+}
+
+// One call's worth.
+struct Batch {
+    std::vector<void *> pages;
+    std::vector<int> nodes, status;
+
+    Batch(std::span<const Move> moves, uint32_t node)
+        : nodes(moves.size(), static_cast<int>(node)), status(moves.size(), kUnanswered)
+    {
+        for (const Move &move : moves)
+            pages.push_back(reinterpret_cast<void *>(static_cast<uintptr_t>(move.address)));
+    }
+};
+
+// Where a page is now counts, not what the call said of it: some kernels leave the status of pages
+// that they failed to copy unwritten.
+void count(const Batch &batch, const std::vector<int> &now, uint32_t node, Moved &moved)
+{
+    for (size_t i = 0; i < now.size(); i++) {
+        if (now[i] == static_cast<int>(node))
+            moved.moved++;
+        else
+            moved.*count_of(now[i] < 0 ? now[i] : batch.status[i]) += 1;
+    }
+}
+
+}  // namespace
+
+long system_move_pages(pid_t pid, unsigned long count, void **pages, const int *nodes, int *status,
+                       int flags)
+{
+    return ::syscall(SYS_move_pages, pid, count, pages, nodes, status, flags);
+}
+
+Result<void> move_to(pid_t pid, std::span<const Move> moves, uint32_t node, Moved &moved,
+                     MovePages call)
+{
+    while (!moves.empty()) {
+        const auto some = moves.first(std::min(kPagesAtOnce, moves.size()));
+        moves = moves.subspan(some.size());
+        Batch batch(some, node);
+        if (call(pid, some.size(), batch.pages.data(), batch.nodes.data(), batch.status.data(),
+                 MPOL_MF_MOVE) < 0) {
+            if (errno != ENOMEM)
+                return explain(pid, node, errno);
+            std::ranges::fill(batch.status, -ENOMEM);
+        }
+        std::vector<int> now(some.size(), kUnanswered);
+        if (call(pid, some.size(), batch.pages.data(), nullptr, now.data(), 0) < 0)
+            return explain(pid, node, errno);
+        count(batch, now, node, moved);
+    }
+    return {};
+}
+
+}  // namespace pmukit::tier

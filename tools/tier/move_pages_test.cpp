@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "tier/move_pages.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/mempolicy.h>
+
+#include <cerrno>
+#include <map>
+#include <vector>
+
+namespace pmukit::tier {
+namespace {
+
+constexpr pid_t kPid = 77;
+constexpr uint64_t kPage = 4096;
+
+// A kernel that moves what it can, as the test has it.
+struct Kernel {
+    std::map<uint64_t, int> refuses;  // address to status of the move
+    std::map<uint64_t, int> node_of;  // where pages are
+    int error = 0;                    // of the move as a whole
+    int query_error = 0;
+    std::vector<size_t> sizes;  // of the moves asked for
+    int flags = -1;
+};
+
+Kernel kernel;
+
+int answer(uint64_t address, const int *node)
+{
+    if (!node) {
+        const auto at = kernel.node_of.find(address);
+        return at == kernel.node_of.end() ? -ENOENT : at->second;
+    }
+    if (const auto refused = kernel.refuses.find(address); refused != kernel.refuses.end())
+        return refused->second;
+    return kernel.node_of[address] = *node;
+}
+
+long fake_move_pages(pid_t pid, unsigned long count, void **pages, const int *nodes, int *status,
+                     int flags)
+{
+    EXPECT_EQ(pid, kPid);
+    errno = nodes ? kernel.error : kernel.query_error;
+    if (nodes) {
+        kernel.sizes.push_back(count);
+        kernel.flags = flags;
+    }
+    if (errno)
+        return -1;
+    for (unsigned long i = 0; i < count; i++)
+        status[i] = answer(reinterpret_cast<uintptr_t>(pages[i]), nodes ? nodes + i : nullptr);
+    return 0;
+}
+
+class Moving : public testing::Test {
+protected:
+    Moving() { kernel = {}; }
+    void pages(size_t number)
+    {
+        for (size_t i = 1; i <= number; i++) {
+            moves.push_back({i * kPage, 1});
+            kernel.node_of[i * kPage] = 1;
+        }
+    }
+    Result<void> move() { return move_to(kPid, moves, 0, moved, fake_move_pages); }
+
+    std::vector<Move> moves;
+    Moved moved;
+};
+
+TEST_F(Moving, MovesAll)
+{
+    pages(3);
+    ASSERT_TRUE(move());
+    EXPECT_EQ(moved.moved, 3u);
+    EXPECT_EQ(kernel.node_of[kPage], 0);
+    EXPECT_EQ(kernel.flags, MPOL_MF_MOVE);
+}
+
+TEST_F(Moving, AsksForNoMoreThanFitsACall)
+{
+    for (size_t number : {0, 1, 511, 512, 513, 1025}) {
+        kernel = {};
+        moves.clear();
+        moved = {};
+        pages(number);
+        ASSERT_TRUE(move());
+        EXPECT_EQ(moved.moved, number);
+        EXPECT_EQ(kernel.sizes.size(), (number + 511) / 512);
+        for (size_t size : kernel.sizes)
+            EXPECT_LE(size, 512u);
+    }
+}
+
+TEST_F(Moving, CountsWhatStaysByItsReason)
+{
+    pages(7);
+    kernel.refuses = {{1 * kPage, -EBUSY},  {2 * kPage, -EACCES}, {3 * kPage, -ENOMEM},
+                      {4 * kPage, -ENOENT}, {5 * kPage, -EFAULT}, {6 * kPage, 0}};
+    kernel.node_of.erase(4 * kPage);
+    kernel.node_of[5 * kPage] = -EFAULT;
+    ASSERT_TRUE(move());
+    EXPECT_EQ(moved.moved, 1u);
+    EXPECT_EQ(moved.busy, 2u);  // the sixth is where it was, whatever was said
+    EXPECT_EQ(moved.shared, 1u);
+    EXPECT_EQ(moved.no_room, 1u);
+    EXPECT_EQ(moved.gone, 2u);
+}
+
+TEST_F(Moving, AFullNodeIsNoError)
+{
+    pages(4);
+    kernel.error = ENOMEM;
+    ASSERT_TRUE(move());
+    EXPECT_EQ(moved.no_room, 4u);
+}
+
+TEST_F(Moving, SaysWhyNothingMoves)
+{
+    struct Case {
+        int error;
+        Errc code;
+        const char *words;
+    };
+    pages(1);
+    for (const Case &one :
+         {Case{ESRCH, Errc::kNotFound, "gone"}, Case{EPERM, Errc::kDenied, "CAP_SYS_PTRACE"},
+          Case{ENODEV, Errc::kUnsupported, "node 0"}, Case{EACCES, Errc::kUnsupported, "cpuset"},
+          Case{EINVAL, Errc::kIo, "Invalid argument"}}) {
+        kernel.error = one.error;
+        const Result<void> done = move();
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().code, one.code);
+        EXPECT_NE(done.error().message.find(one.words), std::string::npos) << done.error().message;
+        EXPECT_EQ(done.error().message.find("process 77"), 0u);
+    }
+}
+
+TEST_F(Moving, AProcessMayEndInBetween)
+{
+    pages(1);
+    kernel.query_error = ESRCH;
+    const Result<void> done = move();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::kNotFound);
+}
+
+}  // namespace
+}  // namespace pmukit::tier

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Which pages of a process shall move between a fast and a slow NUMA node. Pure: heat and pages in,
+// moves out.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace pmukit::tier {
+
+// A hot range of physical memory. Its heat, in whatever was counted, is spread evenly over it.
+struct HotRange {
+    uint64_t hpa = 0, bytes = 0;
+    double heat = 0;
+};
+
+class HeatMap {
+public:
+    explicit HeatMap(std::vector<HotRange> ranges);  // may overlap; those without bytes are dropped
+
+    // Of all ranges, the parts that lie there.
+    double of(uint64_t hpa, uint64_t bytes) const;
+
+private:
+    std::vector<HotRange> ranges_;  // by start
+    uint64_t longest_ = 0;
+};
+
+// One page that the kernel can move.
+struct Page {
+    uint64_t address = 0;  // in the process
+    uint64_t hpa = 0;
+    uint32_t node = 0;
+};
+
+struct Nodes {
+    uint32_t fast = 0, slow = 0;
+    // Where a page without heat is cold: on any other node nobody looked.
+    std::set<uint32_t> watched{};
+};
+
+struct Move {
+    uint64_t address = 0;
+    double heat = 0;
+};
+
+struct Plan {
+    // Demotions go first: they make the room. Hottest first to the fast node, coldest first away.
+    std::vector<Move> promote, demote;
+    uint64_t fast_pages_before = 0, fast_pages_after = 0;
+    double heat = 0, fast_heat_before = 0, fast_heat_after = 0;  // of the whole process
+};
+
+class Planner {
+public:
+    // heat outlives the planner.
+    Planner(const HeatMap &heat, Nodes nodes, uint64_t page_bytes)
+        : heat_(heat), nodes_(std::move(nodes)), page_bytes_(page_bytes)
+    {
+    }
+
+    // In any order. Of what is neither hot nor on the fast node only the number is kept.
+    void add(const Page &page);
+
+    uint64_t pages() const { return pages_; }
+    uint64_t fast_pages() const { return residents_.size(); }
+
+    // At most budget_pages of the process are on the fast node afterwards. The room is for the
+    // hottest pages; where there is none, a hot page takes the place of one that is known to be
+    // less hot. A page of which nothing is known leaves only when more are there than the budget
+    // allows, after all that are known.
+    Plan plan(uint64_t budget_pages) const;
+
+private:
+    struct Resident {
+        Move move;
+        bool known;
+    };
+
+    void swap(Plan &plan, size_t next, const std::vector<Move> &hot,
+              std::vector<Resident> &residents, size_t gone) const;
+
+    const HeatMap &heat_;
+    Nodes nodes_;
+    uint64_t page_bytes_;
+    uint64_t pages_ = 0;
+    std::vector<Move> hot_;            // elsewhere
+    std::vector<Resident> residents_;  // of the fast node
+};
+
+// How much of the fast node a process may have: "420" pages, or "20%" of its own.
+struct Budget {
+    uint64_t value = 100;
+    bool percent = true;
+};
+
+Result<Budget> parse_budget(std::string_view text);
+uint64_t pages_of(const Budget &budget, uint64_t process_pages);
+
+}  // namespace pmukit::tier
