@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# record_rotating_test.sh SCRIPT: the rotation, with a recorder that writes what it was told.
+set -u
+script=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+# The recorder of this test: `pmukit record WORDS... -o FILE -- sleep N`; fails from the recording on that RECORDER_FAILS names.
+cat >"$work/pmukit" <<'RECORDER'
+#!/bin/sh
+words=$*
+while [ "$1" != -o ]; do shift; done
+echo run >>"$RECORDER_LOG"
+echo "$words" >"$2"
+[ "$(wc -l <"$RECORDER_LOG")" -lt "${RECORDER_FAILS:-1000}" ] || exit 7
+trap 'echo closed >>"$RECORDER_LOG"; exit 0' INT
+shift 3
+"$@" &
+wait
+RECORDER
+chmod +x "$work/pmukit"
+
+# expect WHAT COMMAND...
+expect() {
+	what=$1
+	shift
+	"$@" && return 0
+	echo "not so: $what"
+	failed=1
+}
+rotate() { PATH=$work:$PATH RECORDER_LOG=$work/log PMUKIT_RECORD='-a -e some//' "$script" "$work/out"; }
+recordings() { find "$work/out" -name '*.data' | wc -l; }
+
+mkdir "$work/out"
+touch "$work/out/19700101T000000.data" "$work/out/old.partial" "$work/out/notes"
+(export PMUKIT_PERIOD_S=0.1 PMUKIT_KEEP=2; rotate) 2>"$work/said"
+expect 'a period that is no number is refused' [ $? = 2 ]
+printf '#!/bin/sh\nexec /bin/sleep 0.05\n' >"$work/sleep"
+chmod +x "$work/sleep"
+
+(export PMUKIT_PERIOD_S=1 PMUKIT_KEEP=3 RECORDER_FAILS=6; rotate)
+expect 'the status of the recording that failed is that of the whole' [ $? = 7 ]
+expect 'three of five are kept' [ "$(recordings)" = 3 ]
+expect 'the oldest is gone' [ ! -e "$work/out/19700101T000000.data" ]
+expect 'what was broken off before is gone' [ ! -e "$work/out/old.partial" ]
+expect 'what is no recording stays' [ -e "$work/out/notes" ]
+expect 'the recorder is told what to record' grep -q -- '^record -a -e some// -o .* -- sleep 1$' "$(find "$work/out" -name '*.data' | head -n 1)"
+
+rm -f "$work"/log "$work"/out/* "$work/sleep"
+(export PMUKIT_PERIOD_S=60 PMUKIT_KEEP=3 PATH="$work:$PATH" RECORDER_LOG="$work/log" PMUKIT_RECORD=-a; exec "$script" "$work/out") &
+rotating=$!
+while [ ! -s "$work/log" ]; do sleep 0.05; done
+sleep 0.2
+kill -TERM $rotating
+wait $rotating
+expect 'a service that is stopped ends well' [ $? = 0 ]
+expect 'the recorder could close its file' grep -q closed "$work/log"
+expect 'and the file is there' [ "$(recordings)" = 1 ]
+exit $failed
