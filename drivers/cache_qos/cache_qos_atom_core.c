@@ -202,7 +202,7 @@ static void cache_qos_bank(struct cache_qos *cq, u32 rmid)
 		const struct cache_qos_cell *cell = &cq->domains[d].cells[rmid];
 
 		for (m = 1; m < CACHE_QOS_MAX_MONITORS; m++) {
-			struct cache_qos_sum *banked = cq->domains[d].banked[m];
+			struct cache_qos_sum *banked = cq->domains[d].banked[m].of;
 
 			if (!cache_qos_has(members, m))
 				continue;

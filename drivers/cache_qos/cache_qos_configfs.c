@@ -382,13 +382,13 @@ static struct configfs_bin_attribute *cache_qos_bin_attrs[] = {
 	}
 
 #define CACHE_QOS_RO(_name)							\
-	CACHE_QOS_FOLDER_FILE(_name, #_name, _name, 0444, NULL)
+	CACHE_QOS_FOLDER_FILE(plain_##_name, #_name, _name, 0444, NULL)
 
 #define CACHE_QOS_RO_PREFIXED(_name)						\
 	CACHE_QOS_FOLDER_FILE(cacheqos_##_name, "cacheqos." #_name, _name, 0444, NULL)
 
 #define CACHE_QOS_RW(_name)							\
-	CACHE_QOS_FOLDER_FILE(_name, #_name, _name, 0644, cache_qos_##_name##_store)
+	CACHE_QOS_FOLDER_FILE(plain_##_name, #_name, _name, 0644, cache_qos_##_name##_store)
 
 #define CACHE_QOS_RW_PREFIXED(_name)						\
 	CACHE_QOS_FOLDER_FILE(cacheqos_##_name, "cacheqos." #_name, _name, 0644, \
@@ -435,43 +435,43 @@ CACHE_QOS_RO_PREFIXED(mbm_local_domains);
 
 /* monitor_cache first: the root has all but that. */
 static struct configfs_attribute *cache_qos_attrs[] = {
-	&cache_qos_file_monitor_cache,
+	&cache_qos_file_plain_monitor_cache,
 	&cache_qos_file_cacheqos_monitor_cache,
-	&cache_qos_file_tasks,
+	&cache_qos_file_plain_tasks,
 	&cache_qos_file_cacheqos_tasks,
-	&cache_qos_file_procs,
+	&cache_qos_file_plain_procs,
 	&cache_qos_file_cacheqos_procs,
-	&cache_qos_file_status,
+	&cache_qos_file_plain_status,
 	&cache_qos_file_cacheqos_status,
-	&cache_qos_file_occupancy,
+	&cache_qos_file_plain_occupancy,
 	&cache_qos_file_cacheqos_occupancy,
-	&cache_qos_file_occupancy_persocket,
+	&cache_qos_file_plain_occupancy_persocket,
 	&cache_qos_file_cacheqos_occupancy_persocket,
-	&cache_qos_file_occupancy_domains,
+	&cache_qos_file_plain_occupancy_domains,
 	&cache_qos_file_cacheqos_occupancy_domains,
-	&cache_qos_file_occupancy_percent,
+	&cache_qos_file_plain_occupancy_percent,
 	&cache_qos_file_cacheqos_occupancy_percent,
-	&cache_qos_file_occupancy_percent_persocket,
+	&cache_qos_file_plain_occupancy_percent_persocket,
 	&cache_qos_file_cacheqos_occupancy_percent_persocket,
-	&cache_qos_file_occupancy_percent_domains,
+	&cache_qos_file_plain_occupancy_percent_domains,
 	&cache_qos_file_cacheqos_occupancy_percent_domains,
-	&cache_qos_file_occupancy_error,
+	&cache_qos_file_plain_occupancy_error,
 	&cache_qos_file_cacheqos_occupancy_error,
-	&cache_qos_file_occupancy_error_persocket,
+	&cache_qos_file_plain_occupancy_error_persocket,
 	&cache_qos_file_cacheqos_occupancy_error_persocket,
-	&cache_qos_file_occupancy_error_domains,
+	&cache_qos_file_plain_occupancy_error_domains,
 	&cache_qos_file_cacheqos_occupancy_error_domains,
-	&cache_qos_file_mbm_total,
+	&cache_qos_file_plain_mbm_total,
 	&cache_qos_file_cacheqos_mbm_total,
-	&cache_qos_file_mbm_total_persocket,
+	&cache_qos_file_plain_mbm_total_persocket,
 	&cache_qos_file_cacheqos_mbm_total_persocket,
-	&cache_qos_file_mbm_total_domains,
+	&cache_qos_file_plain_mbm_total_domains,
 	&cache_qos_file_cacheqos_mbm_total_domains,
-	&cache_qos_file_mbm_local,
+	&cache_qos_file_plain_mbm_local,
 	&cache_qos_file_cacheqos_mbm_local,
-	&cache_qos_file_mbm_local_persocket,
+	&cache_qos_file_plain_mbm_local_persocket,
 	&cache_qos_file_cacheqos_mbm_local_persocket,
-	&cache_qos_file_mbm_local_domains,
+	&cache_qos_file_plain_mbm_local_domains,
 	&cache_qos_file_cacheqos_mbm_local_domains,
 	NULL
 };

@@ -34,7 +34,7 @@ int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind
 		return -ENOSPC;
 	cq->monitors[m] = (struct cache_qos_monitor) { .kind = kind, .used = true };
 	for (d = 0; d < cq->nr_domains; d++)
-		memset(cq->domains[d].banked[m], 0, sizeof(cq->domains[d].banked[m]));
+		memset(&cq->domains[d].banked[m], 0, sizeof(cq->domains[d].banked[m]));
 	return m;
 }
 

@@ -129,7 +129,7 @@ u64 cache_qos_bytes(const struct cache_qos_hw *hw, u32 rmid, u64 chunks);
 
 /* What became of one read */
 enum cache_qos_read_status {
-	CACHE_QOS_READ_SKIPPED,		/* the event is not there */
+	CACHE_QOS_READ_SKIPPED,		/* the event is not there, or was not wanted */
 	CACHE_QOS_READ_OK,
 	CACHE_QOS_READ_UNAVAILABLE,	/* bit 62 */
 	CACHE_QOS_READ_ERROR,		/* bit 63, or the register refused */
@@ -147,9 +147,11 @@ struct cache_qos_sample {
 };
 
 /**
- * cache_qos_read_rmid - read all events of an RMID in the domain of this CPU
+ * cache_qos_read_rmid - read events of an RMID in the domain of this CPU
  * @backend: who has the registers
  * @hw: of all CPUs
+ * @events: BIT(enum cache_qos_index) of those to be read (cache_qos_events_wanted()); the others,
+ *	and those that are not there, are CACHE_QOS_READ_SKIPPED
  * @rmid: below hw->nr_rmid
  * @paranoid: read QM_EVTSEL back, and begin again up to four times if it was changed
  * @sample: filled in
@@ -158,7 +160,7 @@ struct cache_qos_sample {
  * that their difference is not negative. Needs no lock.
  */
 void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
-			 const struct cache_qos_hw *hw, u32 rmid, bool paranoid,
+			 const struct cache_qos_hw *hw, u32 events, u32 rmid, bool paranoid,
 			 struct cache_qos_sample *sample);
 
 /* State */
@@ -189,6 +191,14 @@ struct cache_qos_set {
 struct cache_qos_sum {
 	u64 raw;
 	u64 bytes;
+};
+
+/**
+ * struct cache_qos_sums - what a monitor has counted
+ * @of: by event - 1
+ */
+struct cache_qos_sums {
+	struct cache_qos_sum of[CACHE_QOS_NR_COUNTED];
 };
 
 /**
@@ -294,13 +304,15 @@ struct cache_qos_cell {
  * @cells: by RMID; memory of the caller, cleared
  * @banked: by monitor: counts of atoms that are no more; memory of the caller, cleared
  * @violations: passes that found more lines than the cache has
+ * @moved: units that all RMIDs had moved at the last pass
  */
 struct cache_qos_domain {
 	struct pmukit_cache_qos_domain is;
 	u32 nr_cpus;
 	struct cache_qos_cell *cells;
-	struct cache_qos_sum (*banked)[CACHE_QOS_NR_COUNTED];
+	struct cache_qos_sums *banked;
 	u64 violations;
+	u64 moved;
 };
 
 /**
@@ -614,14 +626,20 @@ u16 cache_qos_domain_find(const struct cache_qos *cq, u32 id);
  * Return: its index or -ENOSPC.
  */
 int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_domain *is,
-			 struct cache_qos_cell *cells,
-			 struct cache_qos_sum (*banked)[CACHE_QOS_NR_COUNTED]);
+			 struct cache_qos_cell *cells, struct cache_qos_sums *banked);
 
 /*
  * Has an RMID to be read in pass number @pass: always if it is used or in limbo, if it is 0, if it
  * has lines and if it is the next to be given out; other free ones now and then. Needs no lock.
  */
 bool cache_qos_wanted(const struct cache_qos *cq, u32 rmid, u32 pass);
+
+/*
+ * Which events of it: all, but where counters of bandwidth are fewer than RMIDs a read may take one
+ * from an RMID that somebody runs under (AMD). There those of free RMIDs are left alone, and those
+ * of RMIDs in limbo are read once more.
+ */
+u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid);
 
 /* A sample of an RMID in a domain, read at @now_ns. */
 void cache_qos_fold(struct cache_qos *cq, u16 domain, u32 rmid,
@@ -633,7 +651,11 @@ void cache_qos_fold(struct cache_qos *cq, u16 domain, u32 rmid,
  */
 u32 cache_qos_limbo_pass(struct cache_qos *cq, u64 now_ns);
 
-/* After a pass: more lines than the cache has are a violation and are counted. */
+/*
+ * After a pass: more lines than the cache has are a violation and are counted. RMIDs are read one
+ * after the other, so a line that is another's meanwhile may be counted twice: as many as have
+ * moved since the last pass are let pass. Where that is not known there is no such check.
+ */
 void cache_qos_check_domain(struct cache_qos *cq, u16 domain);
 
 /*
@@ -708,17 +730,21 @@ void cache_qos_mark(struct cache_qos *cq, u32 rmid, u32 status);
 void cache_qos_domain_gain(struct cache_qos *cq, u16 domain);
 void cache_qos_domain_lose(struct cache_qos *cq, u16 domain);
 
-/* In brackets: the kernel has macros of these names. */
+/* Not called where they are: the kernel has macros of these names. */
 static inline int cache_qos_rdmsr(const struct pmukit_cache_qos_backend *backend, u32 msr,
 				  u64 *value)
 {
-	return (backend->rdmsr)(msr, value);
+	int (*read)(u32 msr, u64 *value) = backend->rdmsr;
+
+	return read(msr, value);
 }
 
 static inline int cache_qos_wrmsr(const struct pmukit_cache_qos_backend *backend, u32 msr,
 				  u64 value)
 {
-	return (backend->wrmsr)(msr, value);
+	int (*write)(u32 msr, u64 value) = backend->wrmsr;
+
+	return write(msr, value);
 }
 
 /* Members, by bits */

@@ -106,7 +106,7 @@ int cache_qos_hw_probe(const struct pmukit_cache_qos_backend *backend, struct ca
 static int cache_qos_domain_make(struct cache_qos_live *live,
 				 const struct pmukit_cache_qos_domain *is)
 {
-	struct cache_qos_sum (*banked)[CACHE_QOS_NR_COUNTED];
+	struct cache_qos_sums *banked;
 	struct cache_qos_cell *cells;
 	int ret = -ENOMEM;
 

@@ -308,7 +308,7 @@ cache_qos_read_event(const struct pmukit_cache_qos_backend *backend, u64 select,
 }
 
 void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
-			 const struct cache_qos_hw *hw, u32 rmid, bool paranoid,
+			 const struct cache_qos_hw *hw, u32 events, u32 rmid, bool paranoid,
 			 struct cache_qos_sample *sample)
 {
 	static const u8 order[] = { CACHE_QOS_OCCUPANCY, CACHE_QOS_LOCAL, CACHE_QOS_TOTAL };
@@ -324,7 +324,7 @@ void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 		u64 mask = event == CACHE_QOS_OCCUPANCY ? CACHE_QOS_CTR_DATA :
 							  cache_qos_mask(hw->width);
 
-		if (!(hw->events & BIT(event)))
+		if (!(hw->events & events & BIT(event)))
 			continue;
 		sample->status[event] = cache_qos_read_event(backend, cache_qos_evtsel(rmid, event),
 							     paranoid, &value);

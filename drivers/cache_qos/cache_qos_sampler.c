@@ -94,8 +94,9 @@ static void cache_qos_read_one(struct cache_qos_live *live, u16 domain, u32 rmid
 	struct cache_qos_sample sample;
 	u64 now_ns = ktime_get_ns();
 
-	cache_qos_read_rmid(live->backend, &live->core.hw, rmid, READ_ONCE(live->paranoid),
-			    &sample);
+	cache_qos_read_rmid(live->backend, &live->core.hw,
+			    cache_qos_events_wanted(&live->core, domain, rmid), rmid,
+			    READ_ONCE(live->paranoid), &sample);
 	cache_qos_fold(&live->core, domain, rmid, &sample, now_ns);
 }
 

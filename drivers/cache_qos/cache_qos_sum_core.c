@@ -51,8 +51,7 @@ int cache_qos_set_threshold(struct cache_qos *cq, u64 bytes)
 }
 
 int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_domain *is,
-			 struct cache_qos_cell *cells,
-			 struct cache_qos_sum (*banked)[CACHE_QOS_NR_COUNTED])
+			 struct cache_qos_cell *cells, struct cache_qos_sums *banked)
 {
 	struct cache_qos_domain *domain = &cq->domains[cq->nr_domains];
 
@@ -157,6 +156,21 @@ bool cache_qos_wanted(const struct cache_qos *cq, u32 rmid, u32 pass)
 	    cache_qos_has_lines(cq, rmid))
 		return true;
 	return (rmid + pass) % CACHE_QOS_FREE_PASSES == 0;
+}
+
+u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid)
+{
+	const struct cache_qos_cell *cell = &cq->domains[domain].cells[rmid];
+	const struct cache_qos_atom *atom = &cq->atoms[rmid];
+	u32 all = cq->hw.events;
+
+	if (!cq->hw.restarts || !rmid || atom->state == CACHE_QOS_USED)
+		return all;
+	/* What it has moved until it came into limbo counts, and then it stands still. */
+	if (atom->state == CACHE_QOS_LIMBO &&
+	    (cache_qos_carried(cq, rmid) || cell->time_ns[CACHE_QOS_TOTAL] <= atom->since_ns))
+		return all;
+	return all & BIT(CACHE_QOS_OCCUPANCY);
 }
 
 static void cache_qos_fold_occupancy(struct cache_qos *cq, struct cache_qos_domain *domain,
@@ -297,15 +311,32 @@ void cache_qos_fold(struct cache_qos *cq, u16 domain, u32 rmid,
 	cache_qos_fold_remote(cq, &d->cells[rmid], sample);
 }
 
+/* Was it read well, or never and for good reason? */
+static bool cache_qos_cell_good(const struct cache_qos_cell *cell)
+{
+	return cell->status[CACHE_QOS_OCCUPANCY] <= CACHE_QOS_READ_OK &&
+	       cell->status[CACHE_QOS_TOTAL] <= CACHE_QOS_READ_OK;
+}
+
 void cache_qos_check_domain(struct cache_qos *cq, u16 domain)
 {
+	u64 units = 0, moved = 0, room, before;
 	struct cache_qos_domain *d = &cq->domains[domain];
-	u64 units = 0;
+	bool known = cq->hw.events & BIT(CACHE_QOS_TOTAL);
 	u32 rmid;
 
-	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
-		units += d->cells[rmid].occupancy;
-	if (units > d->is.bytes / cq->hw.scale + 1)
+	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
+		const struct cache_qos_cell *cell = &d->cells[rmid];
+
+		units += cell->occupancy;
+		moved += cell->chunks[CACHE_QOS_TOTAL - 1];
+		known = known && cache_qos_cell_good(cell);
+	}
+	before = d->moved;
+	d->moved = moved;
+	/* The correction of bandwidth is less than a half. */
+	room = d->is.bytes / cq->hw.scale + 1 + (moved - before) * (cq->hw.factor ? 2 : 1);
+	if (known && units > room)
 		d->violations++;
 }
 
@@ -471,8 +502,10 @@ static void cache_qos_tally_cell(const struct cache_qos *cq, struct cache_qos_ta
 	u64 since_ns = atom->state == CACHE_QOS_USED ? atom->since_ns : 0;
 
 	cache_qos_tally_sum(cq, tally, cell, rmid, event, machine);
-	/* Free ones stand still, and are read seldom. */
-	if (!domain->nr_cpus || (rmid && atom->state == CACHE_QOS_FREE))
+	/* Free ones stand still, and are read seldom; on some hardware those in limbo as well. */
+	if (!domain->nr_cpus || (rmid && atom->state == CACHE_QOS_FREE) ||
+	    (rmid && atom->state == CACHE_QOS_LIMBO && cq->hw.restarts &&
+	     event != CACHE_QOS_OCCUPANCY))
 		return;
 	if (event != CACHE_QOS_REMOTE) {
 		cache_qos_tally_time(tally, cell, event, since_ns);
@@ -491,8 +524,8 @@ static void cache_qos_tally_domain(const struct cache_qos *cq, struct cache_qos_
 	if (event == CACHE_QOS_OCCUPANCY && !domain->nr_cpus)
 		return;
 	if (event != CACHE_QOS_OCCUPANCY && !machine) {
-		tally->sum.raw += domain->banked[monitor][event - 1].raw;
-		tally->sum.bytes += domain->banked[monitor][event - 1].bytes;
+		tally->sum.raw += domain->banked[monitor].of[event - 1].raw;
+		tally->sum.bytes += domain->banked[monitor].of[event - 1].bytes;
 	}
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
 		if (machine || cache_qos_has(&cq->atoms[rmid].members, monitor))

@@ -81,9 +81,7 @@ protected:
         for (u32 i = 0; i < kCpus; i++) {
             const pmukit_cache_qos_domain is = {
                 .id = 10 + i, .package = i, .bytes = u64{kUnits} * kScale, .nodes = 1};
-            ASSERT_EQ(cache_qos_domain_add(cq.get(), &is, cells[i].data(),
-                                           reinterpret_cast<cache_qos_sum(*)[CACHE_QOS_NR_COUNTED]>(
-                                               banked[i].data())),
+            ASSERT_EQ(cache_qos_domain_add(cq.get(), &is, cells[i].data(), banked[i].data()),
                       static_cast<int>(i));
             current_cpu = i;
             ASSERT_EQ(cache_qos_cpu_online(cq.get(), i, static_cast<u16>(i), false), 0);
@@ -172,7 +170,7 @@ protected:
     std::array<cache_qos_cpu, kCpus> cpus;
     std::array<cache_qos_cpu *, kCpus> cpu_pointers;
     std::array<std::vector<cache_qos_cell>, kCpus> cells;
-    std::array<std::vector<std::array<cache_qos_sum, CACHE_QOS_NR_COUNTED>>, kCpus> banked;
+    std::array<std::vector<cache_qos_sums>, kCpus> banked;
     std::vector<std::vector<std::array<u64, 3>>> counters;  // domain, RMID, event
     u64 now = 1'000'000'000;
     u8 status = CACHE_QOS_READ_OK;
@@ -609,6 +607,60 @@ TEST_F(CacheQos, R31_no_sum_shows_more_than_the_cache_has)
     pass();
     cache_qos_check_domain(cq.get(), 0);
     EXPECT_EQ(cq->domains[0].violations, before + 1);
+}
+
+TEST_F(CacheQos, R31_what_was_not_read_at_one_moment_is_no_violation)
+{
+    start();
+    counters[0][1] = {kUnits, kUnits, 0};
+    pass();
+    cache_qos_check_domain(cq.get(), 0);
+    // RMID 0 has taken lines that RMID 1 had when it was read.
+    counters[0][0] = {10, 10, 0};
+    pass();
+    cache_qos_check_domain(cq.get(), 0);
+    EXPECT_EQ(cq->domains[0].violations, 0u);
+    status = CACHE_QOS_READ_ERROR;
+    pass();
+    cache_qos_check_domain(cq.get(), 0);
+    EXPECT_EQ(cq->domains[0].violations, 0u);
+    status = CACHE_QOS_READ_OK;
+    pass();
+    cache_qos_check_domain(cq.get(), 0);
+    EXPECT_EQ(cq->domains[0].violations, 1u);
+}
+
+// Where counters are fewer than RMIDs a read takes one from somebody.
+TEST_F(CacheQos, R30_counters_are_left_to_RMIDs_that_somebody_runs_under)
+{
+    start();
+    cq->hw.restarts = true;
+    auto one = task(), both = task();
+    const u16 m = make(), n = make();
+    ASSERT_EQ(watch(one, m), 0);
+    ASSERT_EQ(watch(both, m), 0);
+    ASSERT_EQ(watch(both, n), 0);
+    const u32 rmid = run(0, &both);
+    EXPECT_EQ(cache_qos_events_wanted(cq.get(), 0, 0), cq->hw.events);
+    EXPECT_EQ(cache_qos_events_wanted(cq.get(), 0, rmid), cq->hw.events);
+    EXPECT_EQ(cache_qos_events_wanted(cq.get(), 0, cq->first_free), 1u);
+    fill(0, 10);
+    cq->threshold = 0;
+
+    // In limbo, and m's still: read until it stands still, and once then.
+    now += 1;
+    cache_qos_monitor_end(cq.get(), n, now);
+    EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
+    EXPECT_EQ(cache_qos_events_wanted(cq.get(), 0, rmid), cq->hw.events);
+    run(0, nullptr);
+    EXPECT_EQ(cache_qos_events_wanted(cq.get(), 0, rmid), cq->hw.events);
+    pass();
+    EXPECT_EQ(cache_qos_events_wanted(cq.get(), 0, rmid), 1u);
+    EXPECT_EQ(value(m, kTotal), 10u);
+    counters[0][rmid][0] = 0;
+    pass();
+    EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_FREE);
+    EXPECT_EQ(value(m, kTotal), 10u);
 }
 
 TEST_F(CacheQos, R36_one_domain_that_fails_leaves_the_others)

@@ -230,7 +230,7 @@ TEST_F(CacheQosHw, R02_R30_R32_registers_of_recorded_parts)
         m_.counters[u64{rmid} << 32 | 2] = 1ULL << 61 | (top - 1);
         m_.counters[u64{rmid} << 32 | 3] = 1ULL << 62;
         cache_qos_sample s;
-        cache_qos_read_rmid(&kBackend, &hw, rmid, true, &s);
+        cache_qos_read_rmid(&kBackend, &hw, hw.events, rmid, true, &s);
         EXPECT_EQ(s.status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_OK);
         EXPECT_EQ(s.data[CACHE_QOS_OCCUPANCY], 12345u);
         EXPECT_EQ(m_.msrs[0xc8d], 0u);
@@ -414,7 +414,7 @@ protected:
     cache_qos_sample sample(u32 rmid, bool paranoid = false)
     {
         cache_qos_sample s;
-        cache_qos_read_rmid(&kBackend, &hw, rmid, paranoid, &s);
+        cache_qos_read_rmid(&kBackend, &hw, hw.events, rmid, paranoid, &s);
         return s;
     }
 };

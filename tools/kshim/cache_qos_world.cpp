@@ -140,8 +140,8 @@ void World::make_domains()
         const pmukit_cache_qos_domain is = {domain.id, domain.package,
                                             cache_qos_sim_domain_bytes(machine_.get(), &domain), 1};
         cells_[i].resize(machine_.nr_rmids());
-        banked_.emplace_back(new cache_qos_sum[CACHE_QOS_MAX_MONITORS][CACHE_QOS_NR_COUNTED]());
-        const int index = cache_qos_domain_add(cq_.get(), &is, cells_[i].data(), banked_[i].get());
+        banked_.emplace_back(CACHE_QOS_MAX_MONITORS);
+        const int index = cache_qos_domain_add(cq_.get(), &is, cells_[i].data(), banked_[i].data());
         if (index != static_cast<int>(i))
             throw std::runtime_error("a domain was refused");
     }
@@ -564,7 +564,8 @@ bool World::read_domain(u16 domain, u32 cpu)
         if (!cache_qos_wanted(cq_.get(), rmid, pass_))
             continue;
         cache_qos_sample sample{};
-        cache_qos_read_rmid(backend(), &cq_->hw, rmid, true, &sample);
+        cache_qos_read_rmid(backend(), &cq_->hw, cache_qos_events_wanted(cq_.get(), domain, rmid),
+                            rmid, true, &sample);
         for (u8 status : sample.status)
             good &= status == CACHE_QOS_READ_OK || status == CACHE_QOS_READ_SKIPPED;
         cache_qos_fold(cq_.get(), domain, rmid, &sample, now_ns_);

@@ -170,7 +170,7 @@ private:
     std::vector<cache_qos_atom> atoms_;
     std::vector<cache_qos_cpu *> driver_cpus_;
     std::vector<std::vector<cache_qos_cell>> cells_;
-    std::vector<std::unique_ptr<cache_qos_sum[][CACHE_QOS_NR_COUNTED]>> banked_;
+    std::vector<std::vector<cache_qos_sums>> banked_;
     std::vector<std::vector<u64>> given_up_;  // by domain and RMID: the L3's clock at that time
     std::vector<Cpu> cpus_;
     std::vector<Monitor> monitors_;
