@@ -20,8 +20,8 @@
  *
  * Locks, in the order they are taken:
  *
- *   probe_mutex     users and whether the probes are there. Outermost; never under a lock of perf,
- *                   since (un)registering a probe takes the hotplug lock.
+ *   probe_mutex     whether the probes are there. Outermost; never under a lock of perf, since
+ *                   (un)registering a probe takes the hotplug lock.
  *   config_mutex    watches, groups and tracked tasks: who changes what is watched. event_init
  *                   takes it, at times under perf's ctx->mutex, so nothing below it calls perf and
  *                   nothing takes the hotplug lock with it held.
@@ -37,6 +37,7 @@
 #ifndef CACHE_QOS_H
 #define CACHE_QOS_H
 
+#include <linux/atomic.h>
 #include <linux/cgroup.h>
 #include <linux/completion.h>
 #include <linux/hashtable.h>
@@ -206,9 +207,10 @@ struct cache_qos_batch {
  * @parent: of the PMU in sysfs
  * @cpus: by number; the core's
  * @cpu_pointers: the same, as the core wants it
+ * @running: by CPU: the task it runs, as the probe of sched_switch was told; NULL: not told yet
  * @hotplug_node: place in the CPU hotplug state's list
- * @probe_mutex: @users, @attached
- * @users: watches and monitored groups
+ * @probe_mutex: @attached
+ * @users: watches and groups; goes up under @probe_mutex, and down anywhere
  * @attached: the probes are there
  * @detach: takes them away, some time after the last user
  * @points: sched_switch, sched_process_fork, sched_process_free
@@ -247,10 +249,11 @@ struct cache_qos_live {
 	struct platform_device *parent;
 	struct cache_qos_cpu __percpu *cpus;
 	struct cache_qos_cpu **cpu_pointers;
+	struct task_struct * __percpu *running;
 	struct hlist_node hotplug_node;
 
-	struct mutex probe_mutex;	/* users, attached */
-	unsigned int users;
+	struct mutex probe_mutex;	/* attached; users goes up */
+	atomic_t users;
 	bool attached;
 	struct work_struct detach;
 	struct tracepoint *points[CACHE_QOS_POINTS];

@@ -4,7 +4,8 @@
  *
  * The hotplug state is dynamic and registered after resctrl's, so its callback comes later: what
  * resctrl writes into PQR_ASSOC of a CPU that comes online is overwritten, not the other way round.
- * Suspend takes all CPUs but one offline; that one's register is found changed by the next pass.
+ * Suspend takes all CPUs but one offline; that one's register is written again when the machine
+ * wakes (cache_qos_main.c).
  */
 
 #include <linux/cpu.h>
@@ -195,7 +196,7 @@ static void cache_qos_again_ipi(void *data)
 }
 
 /**
- * cache_qos_cpus_again - after somebody else had the registers
+ * cache_qos_cpus_again - after somebody else had the registers, or nobody (suspend)
  * @live: everything
  *
  * Context: may sleep.
@@ -233,6 +234,7 @@ void cache_qos_cpus_free(struct cache_qos_live *live)
 	kvfree(live->core.atoms);
 	kfree(live->cpu_pointers);
 	free_percpu(live->streams);
+	free_percpu(live->running);
 	free_percpu(live->cpus);
 }
 
@@ -255,10 +257,11 @@ int cache_qos_cpus_start(struct cache_qos_live *live)
 
 	live->cpus = alloc_percpu(struct cache_qos_cpu);
 	live->streams = alloc_percpu(struct list_head);
+	live->running = alloc_percpu(struct task_struct *);
 	live->cpu_pointers = kcalloc(nr_cpu_ids, sizeof(*live->cpu_pointers), GFP_KERNEL);
 	atoms = kvcalloc(hw.nr_rmid, sizeof(*atoms), GFP_KERNEL);
 	live->core.atoms = atoms;
-	if (!live->cpus || !live->streams || !live->cpu_pointers || !atoms)
+	if (!live->cpus || !live->streams || !live->running || !live->cpu_pointers || !atoms)
 		return -ENOMEM;
 	cache_qos_cpus_fill(live);
 	cache_qos_init(&live->core, live->backend, &hw, atoms, live->cpu_pointers, nr_cpu_ids);

@@ -87,7 +87,7 @@ static void cache_qos_detach_work(struct work_struct *work)
 	struct cache_qos_live *live = container_of(work, struct cache_qos_live, detach);
 
 	mutex_lock(&live->probe_mutex);
-	if (!live->users && live->attached) {
+	if (!atomic_read(&live->users) && live->attached) {
 		cache_qos_detach(live);
 		live->attached = false;
 	}
@@ -117,8 +117,7 @@ int cache_qos_users_get(struct cache_qos_live *live)
 		ret = cache_qos_attach(live);
 	if (!ret) {
 		live->attached = true;
-		WRITE_ONCE(live->users, live->users + 1);
-		if (live->users == 1)
+		if (atomic_inc_return(&live->users) == 1)
 			cache_qos_sampler_hurry(live);
 	}
 	mutex_unlock(&live->probe_mutex);
@@ -131,21 +130,20 @@ int cache_qos_users_get(struct cache_qos_live *live)
  * cache_qos_users_put - the opposite
  * @live: everything
  *
- * Context: may sleep. The probes go later: this may be under locks of perf.
+ * Context: any process context. The probes go later: a child that exits may close the last event
+ * under ctx->mutex of perf.
  */
 void cache_qos_users_put(struct cache_qos_live *live)
 {
-	mutex_lock(&live->probe_mutex);
-	WRITE_ONCE(live->users, live->users - 1);
-	if (!live->users)
+	if (atomic_dec_and_test(&live->users))
 		queue_work(live->workqueue, &live->detach);
-	mutex_unlock(&live->probe_mutex);
 	/* Last: from here on the back-end may leave. */
 	module_put(live->backend->owner);
 }
 
 /* Suspend */
 
+/* CPUs that came online meanwhile are as they should be; the one that stayed has lost its RMID. */
 static void cache_qos_wake(struct cache_qos_live *live)
 {
 	u16 d;
@@ -154,6 +152,8 @@ static void cache_qos_wake(struct cache_qos_live *live)
 	for (d = 0; d < live->core.nr_domains; d++)
 		cache_qos_rebase(&live->core, d);
 	raw_spin_unlock_irq(&live->lock);
+	if (!live->core.yielded)
+		cache_qos_cpus_again(live);
 	WRITE_ONCE(live->asleep, false);
 	cache_qos_sampler_hurry(live);
 }

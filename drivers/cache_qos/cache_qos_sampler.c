@@ -177,7 +177,7 @@ static unsigned int cache_qos_interval_ms(const struct cache_qos_live *live)
 	u64 half_ms = div_u64(live->core.hw.wrap_ns, 2 * NSEC_PER_MSEC);
 	unsigned int ms = CACHE_QOS_IDLE_MS;
 
-	if (READ_ONCE(live->users))
+	if (atomic_read(&live->users))
 		ms = READ_ONCE(live->sample_ms);
 	else if (READ_ONCE(live->core.nr_atoms[CACHE_QOS_LIMBO]))
 		ms = CACHE_QOS_LIMBO_MS;
@@ -194,7 +194,7 @@ static void cache_qos_pass(struct cache_qos_live *live)
 		return;
 	cpus_read_lock();
 	if (cache_qos_ours(live)) {
-		if (READ_ONCE(live->users))
+		if (atomic_read(&live->users))
 			on_each_cpu(cache_qos_check_ipi, live, 1);
 		cache_qos_readers(live, readers);
 		cache_qos_read_all(live, readers);

@@ -16,7 +16,10 @@
 
 #include "cache_qos.h"
 
-/* Interrupts off */
+/*
+ * Interrupts off. The probe says what the CPU is about to run, and until the next switch that is
+ * what it runs.
+ */
 static void cache_qos_run(struct cache_qos_live *live, struct task_struct *task)
 {
 	struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
@@ -42,18 +45,26 @@ static void cache_qos_run(struct cache_qos_live *live, struct task_struct *task)
 static void cache_qos_on_switch(void *data, bool preempt, struct task_struct *prev,
 				struct task_struct *next, unsigned int prev_state)
 {
-	cache_qos_run(data, next);
+	struct cache_qos_live *live = data;
+
+	this_cpu_write(*live->running, next);
+	cache_qos_run(live, next);
 }
 
 /**
  * cache_qos_resolve_here - what runs on this CPU may need another RMID
  * @live: everything
  *
+ * perf enables events of cgroups in the middle of a switch, where current is still the task that
+ * leaves.
+ *
  * Context: interrupts off, no lock of ours held.
  */
 void cache_qos_resolve_here(struct cache_qos_live *live)
 {
-	cache_qos_run(live, current);
+	struct task_struct *running = this_cpu_read(*live->running);
+
+	cache_qos_run(live, running ? running : current);
 }
 
 static void cache_qos_resolve_ipi(void *data)
@@ -139,6 +150,10 @@ int cache_qos_attach(struct cache_qos_live *live)
  */
 void cache_qos_detach(struct cache_qos_live *live)
 {
+	unsigned int cpu;
+
 	cache_qos_detach_from(live, CACHE_QOS_POINTS);
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(*live->running, cpu), NULL);
 	cache_qos_resolve_all(live);
 }
