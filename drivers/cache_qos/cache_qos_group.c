@@ -265,7 +265,7 @@ int cache_qos_group_value(struct cache_qos_live *live, u16 group,
  * @group: the group
  * @event: which value
  * @domain: index, or CACHE_QOS_ALL
- * @value: filled in
+ * @value: filled in, also when somebody else has the registers: its status says so
  *
  * Return: as cache_qos_group_value().
  */
@@ -278,11 +278,11 @@ int cache_qos_group_peek(struct cache_qos_live *live, u16 group,
 
 	raw_spin_lock_irq(&live->lock);
 	monitor = live->core.nodes[group].monitor;
-	if (live->core.yielded)
-		ret = -EBUSY;
-	else if (monitor != CACHE_QOS_NONE)
+	if (monitor != CACHE_QOS_NONE)
 		ret = cache_qos_monitor_value(&live->core, monitor, event, domain, ktime_get_ns(),
 					      value);
+	if (live->core.yielded)
+		ret = -EBUSY;
 	raw_spin_unlock_irq(&live->lock);
 	return ret;
 }

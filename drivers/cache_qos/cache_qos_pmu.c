@@ -106,7 +106,11 @@ static void cache_qos_pmu_read(struct perf_event *event)
 
 /* Opening */
 
-static const char *cache_qos_event_wrong(const struct perf_event *event)
+/*
+ * perf refuses events that exclude something only after they were opened (PERF_PMU_CAP_NO_EXCLUDE),
+ * and perf stat tries one of those first: its RMID would be in limbo when the next is opened.
+ */
+static const char *cache_qos_event_wrong(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 
@@ -116,8 +120,10 @@ static const char *cache_qos_event_wrong(const struct perf_event *event)
 		return "unknown bits in the configuration";
 	if (FIELD_GET(CACHE_QOS_CONFIG_EVENT, attr->config) - 1 >= CACHE_QOS_NR_EVENTS)
 		return "there is no such event";
-	if (has_branch_stack((struct perf_event *)event))
+	if (has_branch_stack(event))
 		return "there are no branches";
+	if (event_has_any_exclude_flag(event))
+		return "nothing can be excluded";
 	return NULL;
 }
 

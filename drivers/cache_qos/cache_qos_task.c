@@ -12,6 +12,7 @@
 #include <linux/hash.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/timekeeping.h>
 
 #include "cache_qos.h"
@@ -106,12 +107,12 @@ static struct cache_qos_entry *cache_qos_entry_add(struct cache_qos_live *live,
 struct cache_qos_entry *cache_qos_track(struct cache_qos_live *live, struct task_struct *task,
 					gfp_t gfp)
 {
+	const struct cache_qos_entry new = { .task = task };
 	struct cache_qos_entry *entry, *found;
 
-	entry = kzalloc(sizeof(*entry), gfp);
+	entry = kmemdup(&new, sizeof(new), gfp);
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
-	entry->task = task;
 	found = cache_qos_entry_add(live, entry);
 	if (found != entry)
 		kfree(entry);
@@ -195,9 +196,21 @@ void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struc
 	raw_spin_unlock_irqrestore(&live->lock, flags);
 }
 
-static bool cache_qos_entry_plain(struct cache_qos_live *live, const struct cache_qos_entry *entry)
+/* One that nobody watches, out of the table: its memory is not freed under the lock. NULL: none. */
+static struct cache_qos_entry *cache_qos_untrack_plain(struct cache_qos_live *live, int bucket)
 {
-	return cache_qos_task_plain(&live->core, &entry->is);
+	struct cache_qos_entry *entry, *found = NULL;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&live->lock, flags);
+	hlist_for_each_entry(entry, &live->tasks[bucket], node) {
+		if (!cache_qos_task_plain(&live->core, &entry->is))
+			continue;
+		found = cache_qos_untrack(live, entry->task);
+		break;
+	}
+	raw_spin_unlock_irqrestore(&live->lock, flags);
+	return found;
 }
 
 /**
@@ -209,18 +222,10 @@ static bool cache_qos_entry_plain(struct cache_qos_live *live, const struct cach
 void cache_qos_tasks_prune(struct cache_qos_live *live)
 {
 	struct cache_qos_entry *entry;
-	struct hlist_node *next;
-	unsigned long flags;
 	int bucket;
 
 	for (bucket = 0; bucket < HASH_SIZE(live->tasks); bucket++) {
-		raw_spin_lock_irqsave(&live->lock, flags);
-		hlist_for_each_entry_safe(entry, next, &live->tasks[bucket], node) {
-			if (!cache_qos_entry_plain(live, entry))
-				continue;
-			cache_qos_untrack(live, entry->task);
+		while ((entry = cache_qos_untrack_plain(live, bucket)))
 			kfree_rcu(entry, rcu);
-		}
-		raw_spin_unlock_irqrestore(&live->lock, flags);
 	}
 }

@@ -211,6 +211,22 @@ static void cache_qos_publish_counter(struct cache_qos_channel *channel, u64 byt
 	channel->primed = reporter;
 }
 
+/* Its last CPU has gone: what may be in it is in no sum. */
+static bool cache_qos_channel_is_offline(const struct cache_qos_live *live,
+					 const struct cache_qos_channel *channel)
+{
+	return channel->domain != CACHE_QOS_ALL &&
+	       !READ_ONCE(live->core.domains[channel->domain].nr_cpus);
+}
+
+static void cache_qos_publish_offline(struct cache_qos_channel *channel)
+{
+	struct cache_qos_event *ev;
+
+	list_for_each_entry(ev, &channel->events, node)
+		local64_set(&ev->pev.event->count, 0);
+}
+
 static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watch *watch,
 			      struct cache_qos_channel *channel)
 {
@@ -221,13 +237,16 @@ static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watc
 	ret = cache_qos_monitor_value(&live->core, watch->monitor, channel->what, channel->domain,
 				      ktime_get_ns(), &value);
 	raw_spin_unlock(&live->lock);
-	/* perf has no error for a read: the last good value stays. */
-	if (ret)
+	if (channel->what != PMUKIT_CACHE_QOS_EVENT_OCCUPANCY) {
+		if (!ret)
+			cache_qos_publish_counter(channel, value.bytes);
 		return;
-	if (channel->what == PMUKIT_CACHE_QOS_EVENT_OCCUPANCY)
+	}
+	/* perf has no error for a read: the last good value stays. */
+	if (!ret)
 		cache_qos_publish_gauge(channel, value.bytes);
-	else
-		cache_qos_publish_counter(channel, value.bytes);
+	else if (cache_qos_channel_is_offline(live, channel))
+		cache_qos_publish_offline(channel);
 }
 
 /**
@@ -463,8 +482,8 @@ static void cache_qos_open_cpu(struct cache_qos_live *live, struct cache_qos_eve
 
 static int cache_qos_spare_alloc(struct cache_qos_event *ev)
 {
-	ev->spare_watch = kzalloc(sizeof(*ev->spare_watch), GFP_KERNEL);
-	ev->spare_channel = kzalloc(sizeof(*ev->spare_channel), GFP_KERNEL);
+	ev->spare_watch = kzalloc_obj(*ev->spare_watch);
+	ev->spare_channel = kzalloc_obj(*ev->spare_channel);
 	if (!ev->spare_watch || !ev->spare_channel)
 		return -ENOMEM;
 	raw_spin_lock_init(&ev->spare_watch->lock);
