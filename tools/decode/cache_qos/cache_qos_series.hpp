@@ -33,6 +33,8 @@ public:
     const std::vector<Point> &points() const { return points_; }
     // Points of a gauge; of a count what it grew a second, from each point to the next.
     std::vector<uint64_t> levels() const;
+    // Of a level of these, the time: of a count, that of the later point.
+    uint64_t time_ns_of(size_t level) const { return points_[level + is_count_].time_ns; }
     Summary summary() const;
     uint64_t last_bytes() const { return points_.empty() ? 0 : points_.back().bytes; }
     // What a count grew in all.

@@ -62,12 +62,17 @@ void HotList::add_entries(const Record &record, unsigned unit_log2, unsigned dow
         }
         Heat &heat = units_[unit << unit_log2];
         heat.epochs++;
-        if (!counts)
+        if (!counts) {
+            if (watch_)
+                watch_(unit << unit_log2, last_time_ns_, 1);
             continue;
+        }
         uint64_t accesses = shift_or_max(count, downsampling_log2);
         totals_.saturated += count == largest;
         heat.accesses = add_or_max(heat.accesses, accesses);
         totals_.accesses = add_or_max(totals_.accesses, accesses);
+        if (watch_)
+            watch_(unit << unit_log2, last_time_ns_, accesses);
     }
 }
 
@@ -76,6 +81,8 @@ void HotList::record(const Record &record)
     if (!note_sequence(record))
         return;
     totals_.records++;
+    totals_.without_time += !record.time_ns;
+    last_time_ns_ = record.time_ns.value_or(last_time_ns_);
     totals_.entries += record.entries.size();
     totals_.overflows += !!(record.flags & PMUKIT_CXL_HMU_F_OVERFLOW);
     totals_.truncated += !!(record.flags & PMUKIT_CXL_HMU_F_TRUNCATED);

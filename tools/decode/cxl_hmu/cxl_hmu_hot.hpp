@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,7 @@ struct HotTotals {
     uint64_t duplicates = 0;     // records that came twice and were counted once
     uint64_t saturated = 0;      // entries whose count is the largest the counter can hold
     uint64_t invalid = 0;        // entries whose address does not fit in 64 bits
+    uint64_t without_time = 0;   // records that do not say theirs
     uint64_t without_unit = 0;   // records that do not say the unit size and were not counted
     uint64_t skipped_bytes = 0;  // bytes in which no record was found
     bool always_on = false;
@@ -46,6 +48,11 @@ public:
 
     void record(const Record &record) override;
     void skipped(uint64_t offset, uint64_t bytes) override;
+
+    // Told of each entry that is counted: its address, the time of its record, and what it adds,
+    // accesses or, in always-on mode, 1.
+    using Watch = std::function<void(uint64_t dpa, uint64_t time_ns, uint64_t heat)>;
+    void watch(Watch watch) { watch_ = std::move(watch); }
 
     const HotTotals &totals() const { return totals_; }
     size_t units() const { return units_.size(); }
@@ -65,6 +72,8 @@ private:
     std::unordered_map<uint64_t, Heat> units_;
     std::optional<uint64_t> last_sequence_;
     uint64_t lost_before_restart_ = 0, lost_since_ = 0;
+    uint64_t last_time_ns_ = 0;  // what a record without a time is given
+    Watch watch_;
 };
 
 }  // namespace pmukit::decode::cxl_hmu

@@ -119,8 +119,11 @@ void Traffic::packet(const Packet &packet)
     if (count.requested)
         requested_.add(count.requested);
     note_requester(tlp, count);
-    if (tlp.kind.shape == TlpShape::kMemory)
+    if (tlp.kind.shape == TlpShape::kMemory) {
         note_memory(tlp, count);
+        if (watch_)
+            watch_(packet.offset, tlp, count);
+    }
     note_latency(tlp, packet.time);
 }
 

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -79,6 +80,10 @@ public:
 
     explicit Traffic(unsigned range_log2 = kRangeLog2) : range_log2_(range_log2) {}
 
+    // Told of each memory request: where it stands in the stream, what it is and what it carries.
+    using Watch = std::function<void(uint64_t offset, const Tlp &tlp, const TlpCount &count)>;
+    void watch(Watch watch) { watch_ = std::move(watch); }
+
     void packet(const Packet &packet) override;
     void skipped(uint64_t offset, uint64_t bytes) override;
     void lost(uint64_t offset, uint64_t bytes) override;
@@ -127,6 +132,7 @@ private:
     std::array<uint64_t, kMaxAlignmentLog2 + 1> aligned_{};
     TimeStrip time_;
     LatencyMatcher matcher_;
+    Watch watch_;
 };
 
 }  // namespace pmukit::decode::hisi_ptt

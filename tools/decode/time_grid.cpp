@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "decode/time_grid.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pmukit::decode {
+namespace {
+
+uint64_t add_or_max(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+void add_columns(TimeGrid::Columns &to, const TimeGrid::Columns &from)
+{
+    for (size_t i = 0; i < to.size(); i++)
+        to[i] = add_or_max(to[i], from[i]);
+}
+
+}  // namespace
+
+// Both axes begin at multiples of their widths, and the new one reaches further at both ends: each
+// old column lies within one new.
+void TimeGrid::rebase(uint64_t base, unsigned width_log2)
+{
+    const unsigned by = width_log2 - width_log2_;
+    for (auto &[row, columns] : rows_) {
+        Columns moved{};
+        for (size_t i = 0; i < kColumns; i++)
+            if (columns[i]) {
+                uint64_t &to = moved[((base_ + i) >> by) - base];
+                to = add_or_max(to, columns[i]);
+            }
+        columns = moved;
+    }
+    base_ = base;
+    width_log2_ = width_log2;
+}
+
+void TimeGrid::cover(uint64_t time)
+{
+    if (!std::exchange(started_, true)) {
+        first_ = last_ = time;
+        base_ = time >> width_log2_;
+        return;
+    }
+    const uint64_t first = std::min(first_, time), last = std::max(last_, time);
+    unsigned width_log2 = width_log2_;
+    while ((last >> width_log2) - (first >> width_log2) >= kColumns)
+        width_log2++;
+    if (width_log2 != width_log2_ || first >> width_log2 != base_)
+        rebase(first >> width_log2, width_log2);
+    first_ = first;
+    last_ = last;
+}
+
+void TimeGrid::widen(unsigned width_log2, uint64_t time)
+{
+    cover(time);
+    if (width_log2 > width_log2_)
+        rebase(first_ >> width_log2, width_log2);
+}
+
+bool TimeGrid::add(uint64_t row, uint64_t time, uint64_t value)
+{
+    auto at = rows_.find(row);
+    if (at == rows_.end() && rows_.size() == max_rows_)
+        return false;
+    if (at == rows_.end())
+        at = rows_.emplace(row, Columns{}).first;
+    cover(time);
+    uint64_t &column = at->second[(time >> width_log2_) - base_];
+    column = add_or_max(column, value);
+    return true;
+}
+
+void TimeGrid::fold(const std::function<uint64_t(uint64_t)> &to)
+{
+    std::unordered_map<uint64_t, Columns> folded;
+    for (const auto &[row, columns] : rows_)
+        add_columns(folded[to(row)], columns);
+    rows_ = std::move(folded);
+}
+
+void AddressGrid::double_rows()
+{
+    row_log2_++;
+    grid_.fold([](uint64_t row) { return row >> 1; });
+}
+
+// Rows merge until there is room: all addresses are one row in the end.
+void AddressGrid::add(uint64_t address, uint64_t time, uint64_t value)
+{
+    while (!grid_.add(address >> row_log2_, time, value))
+        double_rows();
+}
+
+AddressGrid AddressGrid::coarser(size_t rows, unsigned row_log2) const
+{
+    AddressGrid made = *this;
+    while (made.grid_.rows() > std::max<size_t>(2, rows) || made.row_log2_ < row_log2)
+        made.double_rows();
+    return made;
+}
+
+}  // namespace pmukit::decode

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Rows of sums over one time axis, made while a recording streams by. The axis has a fixed number
+// of columns, which double their width as time goes on; the number of rows is limited, too. So
+// memory has a limit that no recording can raise.
+//
+// Columns begin at multiples of their width: grids of one clock can be brought to one axis.
+//
+//     time    first ...                                   last
+//             |  column 0  |  column 1  | ...             |        each 2^width_log2 long
+//     row 7   |     12     |            |   3    |
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+
+namespace pmukit::decode {
+
+class TimeGrid {
+public:
+    static constexpr size_t kColumns = 64;
+    using Columns = std::array<uint64_t, kColumns>;
+
+    explicit TimeGrid(size_t max_rows) : max_rows_(max_rows) {}
+
+    // False: there is no room for another row, and the value is nowhere.
+    bool add(uint64_t row, uint64_t time, uint64_t value);
+    // Each row becomes what the function makes of its number; rows that become one are added up.
+    void fold(const std::function<uint64_t(uint64_t)> &to);
+    // The axis becomes at least as wide and as long as this.
+    void widen(unsigned width_log2, uint64_t time);
+
+    bool empty() const { return !started_; }
+    size_t rows() const { return rows_.size(); }
+    const std::unordered_map<uint64_t, Columns> &all() const { return rows_; }
+    // Where column 0 begins, how wide each is, how many there are something in.
+    uint64_t origin() const { return base_ << width_log2_; }
+    unsigned width_log2() const { return width_log2_; }
+    uint64_t column_width() const { return uint64_t{1} << width_log2_; }
+    size_t columns() const { return started_ ? (last_ >> width_log2_) - base_ + 1 : 0; }
+    uint64_t first() const { return first_; }
+    uint64_t last() const { return last_; }
+
+private:
+    void cover(uint64_t time);
+    void rebase(uint64_t base, unsigned width_log2);
+
+    size_t max_rows_;
+    bool started_ = false;
+    unsigned width_log2_ = 0;
+    uint64_t base_ = 0;  // number of column 0 since time 0
+    uint64_t first_ = 0, last_ = 0;
+    std::unordered_map<uint64_t, Columns> rows_;
+};
+
+// Sums over address and time. When there are too many rows of addresses, two become one.
+class AddressGrid {
+public:
+    static constexpr size_t kMaxRows = 4096;
+
+    AddressGrid() : grid_(kMaxRows) {}
+
+    void add(uint64_t address, uint64_t time, uint64_t value);
+    // The same with no more rows than that (two at least), none smaller than row_log2.
+    AddressGrid coarser(size_t rows, unsigned row_log2) const;
+
+    unsigned row_log2() const { return row_log2_; }
+    uint64_t row_bytes() const { return uint64_t{1} << row_log2_; }
+    const TimeGrid &grid() const { return grid_; }
+
+private:
+    void double_rows();
+
+    unsigned row_log2_ = 0;
+    TimeGrid grid_;
+};
+
+}  // namespace pmukit::decode
