@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "html/page.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pmukit::html {
+namespace {
+
+const std::string kHostile = "<b x=\"1\">&'\x01";
+
+Figure figure_with(Picture picture)
+{
+    Figure figure;
+    figure.title = figure.pmu = figure.source = kHostile;
+    figure.losses = figure.words = {kHostile};
+    figure.picture = std::move(picture);
+    figure.table = {{{kHostile, false}, {"n", true}}, {{kHostile, "1"}, {kHostile}}, {kHostile}};
+    return figure;
+}
+
+size_t count_of(const std::string &text, const std::string &part)
+{
+    size_t count = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        count++;
+    return count;
+}
+
+HeatMap hostile_heat()
+{
+    return {{{kHostile, {1, 0, 9}, kHostile, false}, {"own", {0, 4, 4}, "bytes", true}},
+            {"a", kHostile, "c"},
+            kHostile,
+            kHostile};
+}
+
+TEST(Page, LetsNothingFromOutsideBecomeMarkupInAnyPicture)
+{
+    Page page;
+    page.title = page.program = page.source = kHostile;
+    page.facts = page.losses = {kHostile};
+    page.figures = {
+        figure_with(hostile_heat()),
+        figure_with(Bars{{{kHostile, kHostile, 0.5}}}),
+        figure_with(Columns{{{kHostile, 1}}, kHostile, kHostile, kHostile}),
+        figure_with(Timelines{{{kHostile, kHostile, {{kHostile, 0.5, 0.5}}}}, kHostile, kHostile}),
+        figure_with(Flame{{{kHostile, kHostile, 0, 1, 0, 0}}, {kHostile}}),
+    };
+    const std::string text = text_of(page);
+    EXPECT_EQ(text.find("<b "), std::string::npos);
+    EXPECT_EQ(text.find("x=\"1\""), std::string::npos);
+    EXPECT_EQ(text.find('\x01'), std::string::npos);
+    EXPECT_EQ(count_of(text, "<figure "), page.figures.size());
+    EXPECT_GT(count_of(text, "&lt;b x=&quot;1&quot;&gt;&amp;&#39;\xef\xbf\xbd"), 40U);
+}
+
+TEST(Page, StopsTabOnceAtAPicture)
+{
+    Page page;
+    page.figures = {figure_with(hostile_heat())};
+    const std::string text = text_of(page);
+    EXPECT_EQ(count_of(text, "role=\"img\" tabindex=\"0\""), 1U);
+    EXPECT_EQ(count_of(text, "role=\"img\" tabindex=\"-1\""), 3U);
+}
+
+TEST(Page, ShadesWhatWasSeenAndLeavesOutWhatWasNot)
+{
+    Page page;
+    page.figures = {figure_with(
+        HeatMap{{{"row", {1, 0, 1000000}, "accesses", false}}, {"a", "b", "c"}, "first", "last"})};
+    const std::string text = text_of(page);
+    EXPECT_EQ(count_of(text, "class=\"m h1\""), 1U) << "a little is not nothing";
+    EXPECT_EQ(count_of(text, "class=\"m h8\""), 1U);
+    EXPECT_EQ(text.find("row, b"), std::string::npos);
+    EXPECT_NE(text.find("row, c: 1000000 accesses"), std::string::npos);
+}
+
+TEST(Page, DrawsNothingOutsideItsPicture)
+{
+    Page page;
+    page.figures = {figure_with(Bars{{{"a", "1", 7.5}, {"b", "2", -1}}})};
+    const std::string text = text_of(page);
+    EXPECT_NE(text.find("width=\"100.000%\""), std::string::npos);
+    EXPECT_NE(text.find("width=\"0.000%\""), std::string::npos);
+    EXPECT_EQ(text.find("750"), std::string::npos);
+}
+
+TEST(Page, LeavesOutFramesTooSmallToSee)
+{
+    Page page;
+    page.figures = {figure_with(
+        Flame{{{"wide", "wide: 9", 0, 1, 0, 0}, {"thin", "thin: 1", 0, 0.0001, 1, 1}}, {}})};
+    const std::string text = text_of(page);
+    EXPECT_NE(text.find("wide: 9"), std::string::npos);
+    EXPECT_EQ(text.find("thin: 1"), std::string::npos);
+}
+
+TEST(Page, IsThereWithoutAnyFigure)
+{
+    const std::string text = text_of(Page{});
+    EXPECT_TRUE(text.starts_with("<!DOCTYPE html>\n"));
+    EXPECT_TRUE(text.ends_with("</html>\n"));
+    EXPECT_NE(text.find("nothing lost"), std::string::npos);
+}
+
+TEST(Page, TakesPicturesOfNothing)
+{
+    Page page;
+    for (const Picture &nothing :
+         {Picture(HeatMap{}), Picture(Bars{}), Picture(Columns{}), Picture(Timelines{}),
+          Picture(Flame{}), Picture(Timelines{{{"no points", "0", {}}}, "", ""})})
+        page.figures.push_back(figure_with(nothing));
+    const std::string text = text_of(page);
+    EXPECT_EQ(text.find("nan"), std::string::npos);
+    EXPECT_EQ(text.find("inf"), std::string::npos);
+    EXPECT_EQ(count_of(text, "</figure>"), page.figures.size());
+}
+
+}  // namespace
+}  // namespace pmukit::html

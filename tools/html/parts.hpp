@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What a page is put together from.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "html/page.hpp"
+
+namespace pmukit::html {
+
+extern const std::string_view kStyle, kScript;
+
+// The picture with its axes. name: for those who do not see it.
+std::string text_of(const Picture &picture, std::string_view name);
+
+}  // namespace pmukit::html
