@@ -37,6 +37,8 @@ struct ReportOptions {
         cxl_topology;        // /sys or a saved copy: also host addresses, nodes and tiers
     std::string by = "dpa";  // or "hpa", "node": what is ranked
     uint64_t range_bytes = uint64_t{2} << 20;  // hisi_ptt: of the address ranges, a power of two
+    bool join = false;  // all units together, by host address and time, instead of each alone
+    std::string html;   // a page to write, instead of text; empty: none
     // imc: where the programs of the recording are, and the kernel's symbols; empty: /, none
     std::string symfs, kallsyms;
 };

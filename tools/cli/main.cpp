@@ -198,6 +198,11 @@ Command add_report(CLI::App &app)
     ReportOptions &options = owned->options;
     report->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
     report->add_flag("--json", options.json, "one JSON object instead of tables");
+    report->add_flag("--join", options.join,
+                     "all units together: hot host ranges, requesters of PCIe that go there, nodes "
+                     "and tiers, and cache groups over the same time; needs --cxl-topology");
+    report->add_option("--html", options.html,
+                       "write a page of figures to this file, instead of text to standard output");
     report->add_option("--top", options.top, "how many units to show; 0: all")
         ->capture_default_str();
     report->add_option("--unit-bytes", owned->unit_bytes,
@@ -211,7 +216,7 @@ Command add_report(CLI::App &app)
         "/sys or a saved copy of it: host address, NUMA node and memory tier of each unit");
     report
         ->add_option("--range-bytes", options.range_bytes,
-                     "hisi_ptt: size of the address ranges, a power of two")
+                     "hisi_ptt and --join: size of the address ranges, a power of two")
         ->capture_default_str();
     report->add_option("--symfs", options.symfs,
                        "imc: folder that holds the programs of the recorded machine");
@@ -225,6 +230,8 @@ Command add_report(CLI::App &app)
     report->footer(
         "Examples:\n  pmukit report --cxl-topology /sys --by node\n"
         "  pmukit report -i perf.data --json --top 0 > hot.json\n"
+        "  pmukit report --join --cxl-topology /sys\n"
+        "  pmukit report --html report.html --cxl-topology /sys && xdg-open report.html\n"
         "Exit status: 0 all of it was read, 1 the recording is damaged (what is missing is said) "
         "or "
         "cannot be read, 2 usage.");

@@ -53,6 +53,16 @@ Placement Placer::place(std::string_view pmu, uint64_t dpa, uint64_t bytes) cons
     return placement;
 }
 
+Placement Placer::place_host(uint64_t hpa, uint64_t bytes) const
+{
+    Placement placement;
+    placement.hpa = topology::HpaRange{hpa, bytes, 1, {}};
+    placement.node = memory_.node_of(hpa, bytes);
+    if (placement.node)
+        placement.tier = memory_.tier_of(*placement.node);
+    return placement;
+}
+
 std::optional<std::string> Placer::why_not(std::string_view pmu, uint64_t dpa, uint64_t bytes) const
 {
     Result<topology::HpaRange> hpa = translator_.hpa_of(memdev_of(pmu), dpa, bytes);

@@ -28,6 +28,8 @@ public:
     static Result<Placer> open(const std::string &dir);
 
     Placement place(std::string_view pmu, uint64_t dpa, uint64_t bytes) const;
+    // Of a host range.
+    Placement place_host(uint64_t hpa, uint64_t bytes) const;
     // Why a unit has no host address; nullopt: it has one.
     std::optional<std::string> why_not(std::string_view pmu, uint64_t dpa, uint64_t bytes) const;
     const std::vector<std::string> &assumptions() const { return translator_.assumptions(); }

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit report: what the PMUs of a recording saw, for people and for programs, and everything that
 // is known to be missing from the picture. What there is to say about a unit is in its own file.
+#include <time.h>
+
+#include <bit>
+
+#include "base/file.hpp"
+#include "cli/figures.hpp"
+#include "cli/join.hpp"
+#include "cli/report_html.hpp"
+#include "cli/report_join.hpp"
 #include "cli/unit_handlers.hpp"
 
 namespace pmukit::cli {
@@ -32,6 +41,57 @@ Result<Reports> make_reports(const Recording &recording, const ReportOptions &op
     return reports;
 }
 
+// What brings the units together, if that was asked for.
+struct Joining {
+    Joining(Placer where, unsigned range_log2) : placer(std::move(where)), join(placer, range_log2)
+    {
+    }
+    Joining(const Joining &) = delete;
+    Joining &operator=(const Joining &) = delete;
+
+    Placer placer;
+    Join join;
+    Joined joined;
+};
+
+std::string clock_of(const perfdata::Event &event, const Unit &unit)
+{
+    constexpr std::pair<int32_t, const char *> kClocks[] = {
+        {CLOCK_REALTIME, "CLOCK_REALTIME"},
+        {CLOCK_MONOTONIC, "CLOCK_MONOTONIC"},
+        {CLOCK_MONOTONIC_RAW, "CLOCK_MONOTONIC_RAW"},
+        {CLOCK_BOOTTIME, "CLOCK_BOOTTIME"},
+        {CLOCK_TAI, "CLOCK_TAI"}};
+    // Readings have a clock of their own: include/uapi/pmukit/cache_qos.h.
+    const bool own = unit.name == "cache_qos";
+    for (const auto &[id, name] : kClocks)
+        if (own ? id == CLOCK_MONOTONIC : event.attr.use_clockid && event.attr.clock_id == id)
+            return name;
+    return "perf's own";
+}
+
+Result<std::unique_ptr<Joining>> joining_of(const Recording &recording, const Reports &reports,
+                                            const ReportOptions &options)
+{
+    std::unique_ptr<Joining> joining;
+    if (!options.join)
+        return joining;
+    if (!options.cxl_topology)
+        return Error{Errc::kUsage, "--join: host addresses need --cxl-topology DIR, such as /sys"};
+    Result<Placer> placer = Placer::open(*options.cxl_topology);
+    if (!placer)
+        return placer.error();
+    joining = std::make_unique<Joining>(
+        std::move(*placer), static_cast<unsigned>(std::countr_zero(options.range_bytes)));
+    for (size_t i = 0; i < recording.reader().events().size(); i++)
+        if (const Unit *unit = recording.unit(i); unit && !unit->bare_samples)
+            joining->join.clock(recording.pmu_name(i),
+                                clock_of(recording.reader().events()[i], *unit));
+    for (const auto &[unit, report] : reports.all())
+        report->join(joining->join);
+    return joining;
+}
+
 void finish(const Recording &recording, const RecordingTotals &totals, Reports &reports)
 {
     for (const auto &[unit, report] : reports.all())
@@ -43,12 +103,9 @@ void finish(const Recording &recording, const RecordingTotals &totals, Reports &
             report->expect(event);
 }
 
-void print_human(const Recording &recording, const RecordingTotals &totals, const Reports &reports,
-                 Output &out)
+std::vector<Remark> remarks_of(const RecordingTotals &totals)
 {
-    for (const auto &[unit, report] : reports.all())
-        report->print(recording, out);
-    const Remark remarks[] = {
+    return {
         {totals.lost_samples,
          "samples or records were lost between kernel and recorder; record with a larger -m"},
         {totals.lost_aux_bytes, "bytes of AUX data never reached the file"},
@@ -57,13 +114,22 @@ void print_human(const Recording &recording, const RecordingTotals &totals, cons
         {totals.unknown_records, "records of unknown types were passed over"},
         {totals.unreadable_records, "records could not be read"},
     };
-    for (const Remark &remark : remarks)
-        if (remark.count)
-            out.print("{} {}\n", remark.count, remark.text);
+}
+
+void print_human(const Recording &recording, const RecordingTotals &totals, const Reports &reports,
+                 const Joining *joining, const ReportOptions &options, Output &out)
+{
+    if (joining)
+        print_join(joining->joined, options, out);
+    for (const auto &[unit, report] : reports.all())
+        if (!joining)
+            report->print(recording, out);
+    for (const std::string &line : lines_of(remarks_of(totals)))
+        out.print("{}\n", line);
 }
 
 void print_json(const Recording &recording, const RecordingTotals &totals, const Reports &reports,
-                const ReportOptions &options, Output &out)
+                const Joining *joining, const ReportOptions &options, Output &out)
 {
     nlohmann::ordered_json pmus = nlohmann::ordered_json::array();
     for (const auto &[unit, report] : reports.all())
@@ -79,8 +145,26 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
         json["source"] = *options.source;
     for (const auto &[unit, report] : reports.all())
         report->add_extras(recording, json);
+    if (joining)
+        json["join"] = json_of_join(joining->joined, options);
     // Names come from the file: what is not UTF-8 is replaced, not thrown.
     print_json(json, out);
+}
+
+Result<void> write_page(const Recording &recording, const RecordingTotals &totals,
+                        const Reports &reports, const Joining *joining,
+                        const ReportOptions &options)
+{
+    html::Page page = page_of(recording, totals, options);
+    page.losses = lines_of(remarks_of(totals));
+    for (const std::string &trouble : {recording.missing(totals), recording.damage()})
+        if (!trouble.empty())
+            page.losses.push_back(trouble);
+    if (joining)
+        page.figures = join_figures(joining->joined, options);
+    for (const auto &[unit, report] : reports.all())
+        report->add_figures(recording, page.figures);
+    return write_new_file(options.html, as_bytes(html::text_of(page)));
 }
 
 // Troubles that make the exit status 1, each said once.
@@ -92,6 +176,21 @@ std::vector<std::string> troubles_of(const Recording &recording, const Recording
         for (const std::string &trouble : report->troubles(recording))
             troubles.push_back(trouble);
     return troubles;
+}
+
+Result<int> say(const Recording &recording, const RecordingTotals &totals, const Reports &reports,
+                const Joining *joining, const ReportOptions &options, Output &out)
+{
+    if (!options.html.empty()) {
+        Result<void> written = write_page(recording, totals, reports, joining, options);
+        if (!written)
+            return written.error();
+    }
+    if (options.json)
+        print_json(recording, totals, reports, joining, options, out);
+    else if (options.html.empty())
+        print_human(recording, totals, reports, joining, options, out);
+    return say_troubles(troubles_of(recording, totals, reports));
 }
 
 }  // namespace
@@ -109,16 +208,16 @@ Result<int> run_report(const ReportOptions &given, Output &out)
     Result<Reports> reports = make_reports(*recording, options);
     if (!reports)
         return reports.error();
+    Result<std::unique_ptr<Joining>> joining = joining_of(*recording, *reports, options);
+    if (!joining)
+        return joining.error();
     Result<RecordingTotals> totals = recording->walk(*reports);
     if (!totals)
         return totals.error();
     finish(*recording, *totals, *reports);
-
-    if (options.json)
-        print_json(*recording, *totals, *reports, options, out);
-    else
-        print_human(*recording, *totals, *reports, out);
-    return say_troubles(troubles_of(*recording, *totals, *reports));
+    if (*joining)
+        (*joining)->joined = (*joining)->join.finish();
+    return say(*recording, *totals, *reports, joining->get(), options, out);
 }
 
 }  // namespace pmukit::cli

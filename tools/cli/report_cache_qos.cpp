@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "cli/figures.hpp"
+#include "cli/join.hpp"
 #include "cli/unit_handlers.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
@@ -142,16 +144,20 @@ void print_series(const EventReadings &event, Output &out)
         "in bytes a second\n");
 }
 
-void print_remarks(const EventReadings &event, Output &out)
+std::vector<Remark> remarks_of(const EventReadings &event)
 {
-    const Remark remarks[] = {
+    return {
         {event.lost, "records found no room; record with a larger -m ,AUXPAGES or less often"},
         {event.missing, "records are missing by their numbers"},
         {event.duplicates, "records came twice and were counted once"},
         {event.skipped_bytes, "bytes held no record and were skipped"},
     };
+}
+
+void print_remarks(const EventReadings &event, Output &out)
+{
     bool any = false;
-    for (const Remark &remark : remarks) {
+    for (const Remark &remark : remarks_of(event)) {
         if (!remark.count)
             continue;
         out.print("{}  {} {}\n", any ? "" : "\n", remark.count, remark.text);
@@ -227,11 +233,15 @@ public:
         else
             readings.reading(0, std::get<cache_qos::Reading>(*record));
     }
+    void join(Join &join) override { join_ = &join; }
     void expect(size_t event) override { events_.try_emplace(event); }
     void finish() override
     {
         for (auto &[stream, readings] : streams_)
             readings.finish();
+        if (join_)
+            for (const auto &[number, event] : events_)
+                join_->groups(event.series);
     }
 
     void print(const Recording &recording, Output &out) override
@@ -265,6 +275,15 @@ public:
             pmus.push_back(std::move(pmu));
         }
     }
+    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override
+    {
+        for (const auto &[number, event] : events_) {
+            const FigureHead head{recording.pmu_name(number), source_.value_or(""),
+                                  lines_of(remarks_of(event))};
+            for (html::Figure &figure : cache_figures(head, event.series))
+                figures.push_back(std::move(figure));
+        }
+    }
     std::vector<std::string> troubles(const Recording &recording) const override
     {
         std::vector<std::string> troubles;
@@ -280,6 +299,7 @@ private:
     std::optional<std::string> source_;
     std::map<size_t, EventReadings> events_;
     std::map<Stream, StreamReadings> streams_;
+    Join *join_ = nullptr;
 };
 
 }  // namespace

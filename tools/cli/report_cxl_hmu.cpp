@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "cli/figures.hpp"
+#include "cli/join.hpp"
 #include "cli/placement.hpp"
 #include "cli/unit_handlers.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
@@ -111,9 +113,9 @@ void print_table(const std::string &pmu, const HotList &list, size_t top, const 
 }
 
 // What is missing, and what to do about it. Each line begins with its number.
-void print_remarks(const HotTotals &totals, Output &out)
+std::vector<Remark> remarks_of(const HotTotals &totals)
 {
-    const Remark remarks[] = {
+    return {
         {totals.lost, "entries were lost in the driver; record with a larger -m"},
         {totals.truncated, "records follow such a loss"},
         {totals.sequence_gaps, "records are missing by their numbers"},
@@ -129,8 +131,12 @@ void print_remarks(const HotTotals &totals, Output &out)
          "records do not say their unit size and were left out; give --unit-bytes"},
         {totals.skipped_bytes, "bytes held no record and were skipped"},
     };
+}
+
+void print_remarks(const HotTotals &totals, Output &out)
+{
     bool any = false;
-    for (const Remark &remark : remarks)
+    for (const Remark &remark : remarks_of(totals))
         if (remark.count) {
             out.print("{}  {} {}\n", any ? "" : "\n", remark.count, remark.text);
             any = true;
@@ -163,9 +169,9 @@ void print_pmu(const std::string &pmu, const HotList &list, const ReportOptions 
 }
 
 PlaceHeat place_heat(const Recording &recording, const std::map<size_t, HotList> &lists,
-                     const ReportOptions &options, const Placer &placer)
+                     const std::string &by, const Placer &placer)
 {
-    PlaceHeat heat(placer, options.by == "node" ? PlaceKey::kNode : PlaceKey::kHpa);
+    PlaceHeat heat(placer, by == "node" ? PlaceKey::kNode : PlaceKey::kHpa);
     for (const auto &[event, list] : lists)
         heat.add(recording.pmu_name(event), list);
     return heat;
@@ -197,7 +203,7 @@ void print_places(const std::vector<HotPlace> &hot, size_t top, Output &out)
 void print_placement(const Recording &recording, const std::map<size_t, HotList> &lists,
                      const ReportOptions &options, const Placer &placer, Output &out)
 {
-    const PlaceHeat heat = place_heat(recording, lists, options, placer);
+    const PlaceHeat heat = place_heat(recording, lists, options.by, placer);
     if (const std::vector<HotPlace> hot = heat.hottest(); !hot.empty() && options.by != "dpa")
         print_places(hot, options.top, out);
     if (heat.lost_units())
@@ -305,9 +311,12 @@ Result<std::optional<Placer>> placer_of(const ReportOptions &options)
 
 class CxlHmuReport final : public UnitReport {
 public:
-    CxlHmuReport(ReportOptions options, std::optional<unsigned> unit_log2,
-                 std::optional<Placer> placer)
-        : options_(std::move(options)), unit_log2_(unit_log2), placer_(std::move(placer))
+    CxlHmuReport(const Recording &recording, ReportOptions options,
+                 std::optional<unsigned> unit_log2, std::optional<Placer> placer)
+        : recording_(recording),
+          options_(std::move(options)),
+          unit_log2_(unit_log2),
+          placer_(std::move(placer))
     {
     }
 
@@ -330,6 +339,7 @@ public:
         decoder.data(words);
         decoder.end();
     }
+    void join(Join &join) override { join_ = &join; }
     void expect(size_t event) override { list(event); }
     void finish() override
     {
@@ -353,21 +363,73 @@ public:
     {
         if (!placer_)
             return;
-        add_places(report, place_heat(recording, lists_, options_, *placer_), options_);
+        add_places(report, place_heat(recording, lists_, options_.by, *placer_), options_);
         report["assumptions"] = placer_->assumptions();
     }
+    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override;
     std::vector<std::string> troubles(const Recording &recording) const override;
 
 private:
-    HotList &list(size_t event) { return lists_.try_emplace(event, unit_log2_).first->second; }
+    HotList &list(size_t event);
+    void watch(size_t event, HotList &list);
     const Placer *placer() const { return placer_ ? &*placer_ : nullptr; }
 
+    const Recording &recording_;
     ReportOptions options_;
     std::optional<unsigned> unit_log2_;
     std::optional<Placer> placer_;
     std::map<size_t, HotList> lists_;
+    std::map<size_t, decode::AddressGrid> heat_;  // only for figures
+    Join *join_ = nullptr;
     std::map<Stream, decode::cxl_hmu::StreamDecoder> streams_;
 };
+
+void CxlHmuReport::watch(size_t event, HotList &list)
+{
+    decode::AddressGrid *heat = options_.html.empty() ? nullptr : &heat_[event];
+    if (!heat && !join_)
+        return;
+    const std::string pmu = recording_.pmu_name(event);
+    list.watch([this, heat, pmu, &list](uint64_t dpa, uint64_t time_ns, uint64_t value) {
+        if (heat)
+            heat->add(dpa, time_ns, value);
+        if (join_)
+            join_->hot(pmu, power(list.totals().unit_log2), dpa, time_ns, value);
+    });
+}
+
+HotList &CxlHmuReport::list(size_t event)
+{
+    auto [at, fresh] = lists_.try_emplace(event, unit_log2_);
+    if (fresh)
+        watch(event, at->second);
+    return at->second;
+}
+
+void CxlHmuReport::add_figures(const Recording &recording, std::vector<html::Figure> &figures)
+{
+    FigureHead all{{}, options_.source.value_or(""), {}};
+    bool always_on = false;
+    for (const auto &[event, list] : lists_) {
+        const FigureHead head{recording.pmu_name(event), all.source,
+                              lines_of(remarks_of(list.totals()))};
+        for (html::Figure &figure : hot_figures(head, list, heat_[event], options_.top, placer()))
+            figures.push_back(std::move(figure));
+        all.pmu += (all.pmu.empty() ? "" : ", ") + head.pmu;
+        all.losses.insert(all.losses.end(), head.losses.begin(), head.losses.end());
+        always_on |= list.totals().always_on;
+    }
+    if (!placer_)
+        return;
+    const PlaceHeat heat = place_heat(recording, lists_, "node", *placer_);
+    html::Figure figure = node_figure(all, heat.hottest(), always_on);
+    if (heat.lost_units())
+        figure.words.push_back(fmt::format("{} units have no host address; the first: {}",
+                                           heat.lost_units(), heat.first_reason()));
+    for (const std::string &assumption : placer_->assumptions())
+        figure.words.push_back(assumption);
+    figures.push_back(std::move(figure));
+}
 
 std::vector<std::string> CxlHmuReport::troubles(const Recording &recording) const
 {
@@ -388,7 +450,7 @@ std::vector<std::string> CxlHmuReport::troubles(const Recording &recording) cons
 
 }  // namespace
 
-ReportResult make_cxl_hmu_report(const Recording &, const ReportOptions &options)
+ReportResult make_cxl_hmu_report(const Recording &recording, const ReportOptions &options)
 {
     Result<std::optional<unsigned>> unit_log2 = unit_log2_of(options);
     if (!unit_log2)
@@ -397,7 +459,7 @@ ReportResult make_cxl_hmu_report(const Recording &, const ReportOptions &options
     if (!placer)
         return placer.error();
     std::unique_ptr<UnitReport> report =
-        std::make_unique<CxlHmuReport>(options, *unit_log2, std::move(*placer));
+        std::make_unique<CxlHmuReport>(recording, options, *unit_log2, std::move(*placer));
     return report;
 }
 

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <map>
 
+#include "cli/aux_threads.hpp"
+#include "cli/figures.hpp"
+#include "cli/join.hpp"
 #include "cli/unit_handlers.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
 #include "decode/hisi_ptt/hisi_ptt_traffic.hpp"
@@ -243,12 +246,11 @@ void print_latency(const Traffic &traffic, Output &out)
 }
 
 // What is missing, and what to do about it. Each line begins with its number.
-void print_remarks(const EventTraffic &event, Output &out)
+std::vector<Remark> losses_of(const EventTraffic &event)
 {
     const Traffic &traffic = event.traffic;
     const AccountTotals account = totals_of(event);
-    const ptt::LatencyTotals &latency = traffic.matcher().totals();
-    const Remark losses[] = {
+    return {
         {account.lost, "entries were lost in the driver; record with a larger -m"},
         {account.overruns,
          "times the device overwrote what was not read yet, nobody knows how "
@@ -259,6 +261,14 @@ void print_remarks(const EventTraffic &event, Output &out)
         {traffic.skipped_bytes(), "bytes held no entry and were skipped"},
         {event.bad_records, "samples held no record and were skipped"},
     };
+}
+
+void print_remarks(const EventTraffic &event, Output &out)
+{
+    const Traffic &traffic = event.traffic;
+    const AccountTotals account = totals_of(event);
+    const ptt::LatencyTotals &latency = traffic.matcher().totals();
+    const std::vector<Remark> losses = losses_of(event);
     const Remark others[] = {
         {account.duplicates, "records came twice and were counted once"},
         {account.filter_gone, "times what was traced left and the recording ended"},
@@ -271,7 +281,8 @@ void print_remarks(const EventTraffic &event, Output &out)
     };
     const bool lost = std::ranges::any_of(losses, [](const Remark &r) { return r.count != 0; });
     out.text(lost ? "\n" : "\n  nothing lost\n");
-    for (const auto &remarks : {std::span<const Remark>(losses), std::span<const Remark>(others)})
+    for (const std::span<const Remark> remarks :
+         {std::span<const Remark>(losses), std::span<const Remark>(others)})
         for (const Remark &remark : remarks)
             if (remark.count)
                 out.print("  {} {}\n", remark.count, remark.text);
@@ -461,6 +472,19 @@ public:
     {
     }
 
+    // Entries have ticks of the device. When they were is known of the kernel's announcements.
+    void join(Join &join) override
+    {
+        join_ = &join;
+        aux_ = AuxThreads::of_file(options_.input);
+    }
+    void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                  const perfdata::SampleId &who) override
+    {
+        if (join_)
+            aux_.note(stream, aux, who);
+    }
+
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
         EventTraffic &event = event_of(stream.event);
@@ -470,11 +494,13 @@ public:
     }
     void aux(const Stream &stream, Bytes data) override
     {
+        now_ = {&stream, std::nullopt};
         event_of(stream.event).aux.at(stream).data(data);
     }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
     {
         EventTraffic &event = event_of(stream.event);
+        now_ = {&stream, std::nullopt};
         if (auto at = event.aux.find(stream); at != event.aux.end())
             at->second.loss(bytes);
     }
@@ -483,8 +509,10 @@ public:
     void finish() override
     {
         for (auto &[index, event] : events_)
-            for (auto &[stream, decoder] : event.aux)
+            for (auto &[stream, decoder] : event.aux) {
+                now_ = {&stream, std::nullopt};
                 decoder.end();
+            }
     }
 
     void print(const Recording &recording, Output &out) override
@@ -499,13 +527,28 @@ public:
             pmus.push_back(json_of(recording.pmu_name(index), config_of(recording, index), event,
                                    options_.top));
     }
+    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override
+    {
+        for (const auto &[index, event] : events_) {
+            const FigureHead head{recording.pmu_name(index), options_.source.value_or(""),
+                                  lines_of(losses_of(event))};
+            const size_t before = figures.size();
+            for (html::Figure &figure : traffic_figures(head, event.traffic, options_.top))
+                figures.push_back(std::move(figure));
+            figures[before].words.push_back(terms_text(config_of(recording, index)));
+        }
+    }
     std::vector<std::string> troubles(const Recording &recording) const override;
 
 private:
-    EventTraffic &event_of(size_t index)
-    {
-        return events_.try_emplace(index, range_log2_).first->second;
-    }
+    // What is being decoded: of a sample its time is known.
+    struct Now {
+        const Stream *stream = nullptr;
+        std::optional<uint64_t> time_ns;
+    };
+
+    EventTraffic &event_of(size_t index);
+    std::optional<uint64_t> time_of(uint64_t offset) const;
     static uint64_t config_of(const Recording &recording, size_t index)
     {
         const auto &events = recording.reader().events();
@@ -515,7 +558,29 @@ private:
     ReportOptions options_;
     unsigned range_log2_;
     std::map<size_t, EventTraffic> events_;
+    Join *join_ = nullptr;
+    AuxThreads aux_;  // only to join
+    Now now_;
 };
+
+EventTraffic &HisiPttReport::event_of(size_t index)
+{
+    auto [at, fresh] = events_.try_emplace(index, range_log2_);
+    if (fresh && join_)
+        at->second.traffic.watch(
+            [this](uint64_t offset, const ptt::Tlp &tlp, const TlpCount &count) {
+                join_->request(tlp, count, time_of(offset));
+            });
+    return at->second;
+}
+
+std::optional<uint64_t> HisiPttReport::time_of(uint64_t offset) const
+{
+    if (now_.time_ns)
+        return now_.time_ns;
+    const AuxThreads::Range *range = aux_.find(*now_.stream, offset);
+    return range ? range->who.time_ns : std::nullopt;
+}
 
 void HisiPttReport::sample(const Stream &stream, uint64_t, Bytes words)
 {
@@ -534,6 +599,7 @@ void HisiPttReport::sample(const Stream &stream, uint64_t, Bytes words)
         at->second.start(0);
     if (account.lost_entries() + account.missing_records() + account.overruns() != before)
         at->second.loss(0);
+    now_ = {&stream, record->time_ns};
     at->second.entries(record->format, record->entries);
 }
 

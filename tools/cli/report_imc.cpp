@@ -12,6 +12,7 @@
 
 #include "base/file.hpp"
 #include "cli/aux_threads.hpp"
+#include "cli/figures.hpp"
 #include "cli/imc_mode.hpp"
 #include "cli/symbols.hpp"
 #include "cli/threads.hpp"
@@ -80,6 +81,7 @@ struct Profile {
         uint64_t samples;
     };
     std::vector<Task> tasks;
+    std::map<ImcStack, uint64_t> stacks;
     uint64_t without_symbol = 0;  // samples
     uint64_t two_meanings = 0;
 };
@@ -211,7 +213,10 @@ Profile explain(const EventSamples &seen, const Threads &threads, Programs &prog
             profile.two_meanings += counts.samples;
         functions[function] += counts.samples;
         profile.without_symbol += function.has_symbol ? 0 : counts.samples;
-        tasks[{std::string(threads.command(spot.tid, counts.first_ns)), spot.pid, spot.tid}] +=
+        const std::string command(threads.command(spot.tid, counts.first_ns));
+        tasks[{command, spot.pid, spot.tid}] += counts.samples;
+        profile
+            .stacks[{command, spot.pid, spot.tid, function.mode, function.object, function.name}] +=
             counts.samples;
     }
     profile.functions.assign(functions.begin(), functions.end());
@@ -276,15 +281,21 @@ void print_tasks(const Profile &profile, uint64_t all, size_t top, Output &out)
                   profile.tasks.size() - top);
 }
 
-void print_remarks(const EventSamples &seen, const Profile &profile, Output &out)
+std::vector<Remark> losses_of(const EventSamples &seen)
 {
     const AccountTotals account = totals_of(seen);
-    const Remark losses[] = {
+    return {
         {account.lost, "records were lost in the driver; record with a larger -m"},
         {account.missing, "samples are missing by their numbers"},
         {seen.skipped_bytes, "bytes held no record and were skipped"},
         {seen.bad_payloads, "samples had a payload that is no record"},
     };
+}
+
+void print_remarks(const EventSamples &seen, const Profile &profile, Output &out)
+{
+    const AccountTotals account = totals_of(seen);
+    const std::vector<Remark> losses = losses_of(seen);
     const Remark others[] = {
         {account.duplicates, "samples came twice and were counted once"},
         {profile.without_symbol,
@@ -294,7 +305,8 @@ void print_remarks(const EventSamples &seen, const Profile &profile, Output &out
     };
     const bool lost = std::ranges::any_of(losses, [](const Remark &r) { return r.count != 0; });
     out.text(lost ? "\n" : "\n  nothing lost\n");
-    for (const auto &remarks : {std::span<const Remark>(losses), std::span<const Remark>(others)})
+    for (const std::span<const Remark> remarks :
+         {std::span<const Remark>(losses), std::span<const Remark>(others)})
         for (const Remark &remark : remarks)
             if (remark.count)
                 out.print("  {} {}\n", remark.count, remark.text);
@@ -401,6 +413,7 @@ public:
 
     void print(const Recording &recording, Output &out) override;
     void add_pmus(const Recording &recording, ordered_json &pmus) override;
+    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override;
     std::vector<std::string> troubles(const Recording &recording) const override;
 
 private:
@@ -473,6 +486,14 @@ void ImcReport::print(const Recording &recording, Output &out)
         }
         print_remarks(seen, profile, out);
     }
+}
+
+void ImcReport::add_figures(const Recording &recording, std::vector<html::Figure> &figures)
+{
+    for (const auto &[event, seen] : events_)
+        figures.push_back(flame_figure(
+            {recording.pmu_name(event), options_.source.value_or(""), lines_of(losses_of(seen))},
+            profiles_[event].stacks, options_.top));
 }
 
 void ImcReport::add_pmus(const Recording &recording, ordered_json &pmus)

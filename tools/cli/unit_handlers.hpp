@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
+#include "html/page.hpp"
 
 namespace pmukit::cli {
 
@@ -22,8 +23,12 @@ public:
     virtual uint64_t finish() = 0;
 };
 
+class Join;
+
 class UnitReport : public UnitSink {
 public:
+    // Before any data: what it sees also goes to this, which lives as long.
+    virtual void join(Join &) {}
     // This event has its line even if nothing was recorded: nothing is an answer too.
     virtual void expect(size_t event) = 0;
     // No more data.
@@ -33,6 +38,8 @@ public:
     // One object a PMU, and members that the report as a whole has only because of this unit.
     virtual void add_pmus(const Recording &recording, nlohmann::ordered_json &pmus) = 0;
     virtual void add_extras(const Recording &, nlohmann::ordered_json &) {}
+    // Of a page: what there is to be seen, with the same numbers.
+    virtual void add_figures(const Recording &recording, std::vector<html::Figure> &figures) = 0;
     // Each makes the exit status 1 and is said once.
     virtual std::vector<std::string> troubles(const Recording &recording) const = 0;
 };

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/figures.hpp"
+
+#include <fmt/format.h>
+
+namespace pmukit::cli {
+
+std::vector<std::string> lines_of(std::span<const Remark> remarks)
+{
+    std::vector<std::string> lines;
+    for (const Remark &remark : remarks)
+        if (remark.count)
+            lines.push_back(fmt::format("{} {}", remark.count, remark.text));
+    return lines;
+}
+
+html::Figure figure_of(const FigureHead &head, std::string title)
+{
+    html::Figure figure;
+    figure.title = std::move(title);
+    figure.pmu = head.pmu;
+    figure.source = head.source;
+    figure.losses = head.losses;
+    return figure;
+}
+
+double part_of(uint64_t part, uint64_t all)
+{
+    return all ? static_cast<double>(part) / static_cast<double>(all) : 0;
+}
+
+std::string share_text(uint64_t part, uint64_t all)
+{
+    return all ? fmt::format("{:.1f}%", part_of(part, all) * 100) : "-";
+}
+
+std::string seconds_text(uint64_t time_ns)
+{
+    constexpr uint64_t kNsPerSecond = 1'000'000'000, kNsPerUs = 1000;
+    return fmt::format("{}.{:06} s", time_ns / kNsPerSecond, time_ns % kNsPerSecond / kNsPerUs);
+}
+
+std::string bytes_text(uint64_t bytes)
+{
+    constexpr const char *kPrefixes[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    while (bytes >= 1024 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    return fmt::format("{} {}", bytes, kPrefixes[unit]);
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/join.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "cli/figures.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace ptt = decode::hisi_ptt;
+using decode::TimeGrid;
+
+constexpr unsigned kRequesterBits = 16;
+constexpr uint8_t kUntranslated = 0, kTranslationRequest = 1;  // AT of a memory request
+
+uint64_t row_of(uint64_t range, uint16_t requester)
+{
+    return range << kRequesterBits | requester;
+}
+
+void add(ptt::TlpCount &to, const ptt::TlpCount &count)
+{
+    to.tlps += count.tlps;
+    to.bytes += count.bytes;
+    to.requested += count.requested;
+}
+
+void add(JoinTraffic &to, const JoinTraffic &traffic)
+{
+    add(to.reads, traffic.reads);
+    add(to.writes, traffic.writes);
+}
+
+uint64_t sum_of(const std::vector<uint64_t> &values)
+{
+    return std::accumulate(values.begin(), values.end(), uint64_t{0});
+}
+
+}  // namespace
+
+double overlap_of(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b)
+{
+    const auto all_a = static_cast<double>(sum_of(a)), all_b = static_cast<double>(sum_of(b));
+    if (all_a == 0 || all_b == 0)
+        return 0;
+    double both = 0;
+    for (size_t i = 0; i < std::min(a.size(), b.size()); i++)
+        both += std::min(static_cast<double>(a[i]) / all_a, static_cast<double>(b[i]) / all_b);
+    return both;
+}
+
+// While the recording streams by
+
+// A unit that lies in pieces counts where they begin.
+std::optional<uint64_t> Join::range_of(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa)
+{
+    auto [at, fresh] = known_[pmu].try_emplace(dpa);
+    if (!fresh)
+        return at->second;
+    const Placement place = placer_.place(pmu, dpa, unit_bytes);
+    if (!place.hpa) {
+        if (units_without_host_++ == 0)
+            why_not_ = placer_.why_not(pmu, dpa, unit_bytes).value_or("");
+        return std::nullopt;
+    }
+    units_in_pieces_ += place.hpa->pieces > 1;
+    at->second = place.hpa->start >> range_log2_;
+    units_[*at->second]++;
+    return at->second;
+}
+
+void Join::hot(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa, uint64_t time_ns,
+               uint64_t heat)
+{
+    const std::optional<uint64_t> range = range_of(pmu, unit_bytes, dpa);
+    if (!range || !heat_.add(*range, time_ns, heat))
+        heat_elsewhere_ += heat;
+}
+
+void Join::request(const ptt::Tlp &tlp, const ptt::TlpCount &count, std::optional<uint64_t> time_ns)
+{
+    if (tlp.address_type == kTranslationRequest) {
+        translations_++;
+        return;
+    }
+    untranslated_ += tlp.address_type == kUntranslated;
+    const Pair pair{tlp.address >> range_log2_, tlp.requester};
+    auto at = pairs_.find(pair);
+    if (at == pairs_.end() && pairs_.size() == kMaxPairs) {
+        requests_elsewhere_++;
+        return;
+    }
+    if (at == pairs_.end())
+        at = pairs_.emplace(pair, JoinTraffic{}).first;
+    add(tlp.kind.data ? at->second.writes : at->second.reads, count);
+    const uint64_t row = row_of(pair.range, pair.requester);
+    if (!time_ns || !requests_.add(row, *time_ns, count.bytes + count.requested))
+        without_time_++;
+}
+
+void Join::groups(const decode::cache_qos::SeriesTable &series)
+{
+    for (const auto &[key, one] : series)
+        if (!one.points().empty())
+            groups_.push_back(
+                {fmt::format("{} {} L3 {} {}", decode::cache_qos::kind_name(one.kind()),
+                             key.monitor, key.domain, decode::cache_qos::event_name(key.event)),
+                 one.is_count(), one.points()});
+}
+
+// The end
+
+// Heat, requests and readings on one axis: from the first to the last of all.
+void Join::align()
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    unsigned width_log2 = 0;
+    for (const TimeGrid *grid : {&heat_, &requests_})
+        if (!grid->empty()) {
+            first = std::min(first, grid->first());
+            last = std::max(last, grid->last());
+            width_log2 = std::max(width_log2, grid->width_log2());
+        }
+    for (const Group &group : groups_)
+        for (const decode::cache_qos::Point &point : group.points) {
+            first = std::min(first, point.time_ns);
+            last = std::max(last, point.time_ns);
+        }
+    if (first > last)
+        return;
+    while ((last >> width_log2) - (first >> width_log2) >= TimeGrid::kColumns)
+        width_log2++;
+    for (TimeGrid *grid : {&heat_, &requests_}) {
+        grid->widen(width_log2, first);
+        grid->widen(width_log2, last);
+    }
+}
+
+std::vector<uint64_t> Join::shown(const TimeGrid::Columns &columns) const
+{
+    return {columns.begin(), columns.begin() + static_cast<ptrdiff_t>(heat_.columns())};
+}
+
+// Of a count what it grew, in the column where it had grown. Of a gauge the largest, and between
+// two readings what the first one said.
+std::vector<uint64_t> Join::columns_of(const Group &group) const
+{
+    std::vector<uint64_t> columns(heat_.columns());
+    const decode::cache_qos::Point *before = nullptr;
+    size_t from = 0;
+    for (const decode::cache_qos::Point &point : group.points) {
+        const size_t at = (point.time_ns - heat_.origin()) >> heat_.width_log2();
+        if (!group.is_count)
+            columns.at(at) = std::max(columns.at(at), point.bytes);
+        else if (before && point.bytes > before->bytes)
+            columns.at(at) += point.bytes - before->bytes;
+        for (size_t i = from + 1; !group.is_count && before && i < at; i++)
+            columns[i] = std::max(columns[i], before->bytes);
+        before = &point;
+        from = at;
+    }
+    return columns;
+}
+
+void Join::add_ranges(Joined &joined) const
+{
+    for (const auto &[range, columns] : heat_.all()) {
+        JoinRange made;
+        made.at = placer_.place_host(range << range_log2_, joined.range_bytes);
+        made.units = units_.at(range);
+        made.line = {fmt::format("{:#x}", range << range_log2_), shown(columns)};
+        made.heat = sum_of(made.line.columns);
+        for (auto at = pairs_.lower_bound({range, 0}); at != pairs_.end(); ++at) {
+            if (at->first.range != range)
+                break;
+            made.requesters.emplace_back(at->first.requester, at->second);
+        }
+        std::ranges::stable_sort(made.requesters, [](const auto &a, const auto &b) {
+            return a.second.bytes() > b.second.bytes();
+        });
+        for (const JoinLine &group : joined.groups)
+            made.together.push_back(overlap_of(made.line.columns, group.columns));
+        joined.ranges.push_back(std::move(made));
+    }
+    std::ranges::sort(joined.ranges, [](const JoinRange &a, const JoinRange &b) {
+        return a.heat != b.heat ? a.heat > b.heat : a.at.hpa->start < b.at.hpa->start;
+    });
+}
+
+void Join::add_requesters(Joined &joined) const
+{
+    std::map<uint16_t, std::vector<uint64_t>> lines;
+    for (const auto &[row, columns] : requests_.all()) {
+        if (!heat_.all().contains(row >> kRequesterBits))
+            continue;
+        std::vector<uint64_t> &line = lines[static_cast<uint16_t>(row)];
+        line.resize(heat_.columns());
+        for (size_t i = 0; i < line.size(); i++)
+            line[i] += columns[i];
+    }
+    for (auto &[requester, line] : lines)
+        joined.requesters.push_back({ptt::bdf_text(requester), std::move(line)});
+}
+
+void Join::add_groups(Joined &joined) const
+{
+    for (const Group &group : groups_)
+        joined.groups.push_back({group.name, columns_of(group)});
+}
+
+void Join::add_nodes(Joined &joined) const
+{
+    std::map<std::pair<std::optional<uint32_t>, std::optional<uint32_t>>, JoinNode> nodes;
+    const auto node_of = [&nodes](const Placement &at) -> JoinNode & {
+        JoinNode &node = nodes[{at.node, at.tier}];
+        node.node = at.node;
+        node.tier = at.tier;
+        return node;
+    };
+    for (const JoinRange &range : joined.ranges)
+        node_of(range.at).heat += range.heat;
+    for (const auto &[pair, traffic] : pairs_)
+        add(node_of(placer_.place_host(pair.range << range_log2_, joined.range_bytes)).traffic,
+            traffic);
+    for (auto &[key, node] : nodes)
+        joined.nodes.push_back(node);
+}
+
+void Join::add_rest(Joined &joined) const
+{
+    JoinTraffic cold;
+    std::set<uint64_t> cold_ranges;
+    for (const auto &[pair, traffic] : pairs_)
+        if (!heat_.all().contains(pair.range)) {
+            add(cold, traffic);
+            cold_ranges.insert(pair.range);
+        }
+    const auto say = [&joined](uint64_t count, const std::string &text) {
+        if (count)
+            joined.not_joined.push_back(fmt::format("{} {}", count, text));
+    };
+    say(units_without_host_, "hot units have no host address; the first: " + why_not_);
+    say(units_in_pieces_, "hot units lie in pieces and count where these begin");
+    say(heat_elsewhere_, "accesses are of units without a host address, or of too many ranges");
+    say(cold.tlps(),
+        fmt::format("memory requests, of {} bytes, went to {} ranges that were not hot",
+                    cold.bytes(), cold_ranges.size()));
+    say(untranslated_,
+        "memory requests have untranslated addresses: host addresses only where no IOMMU "
+        "translates them");
+    say(translations_, "requests ask for a translation and touch no memory");
+    say(without_time_, "memory requests have no time, or were too many to have a line over time");
+    say(requests_elsewhere_, "memory requests were of too many requesters and ranges");
+    if (clocks_.size() < 2)
+        return;
+    std::string clocks;
+    for (const auto &[name, pmus] : clocks_)
+        for (const std::string &pmu : pmus)
+            clocks += fmt::format("{}{}: {}", clocks.empty() ? "" : ", ", pmu, name);
+    joined.not_joined.push_back(fmt::format(
+        "{} clocks were used and may be apart ({}); record with perf record -k CLOCK_MONOTONIC",
+        clocks_.size(), clocks));
+}
+
+Joined Join::finish()
+{
+    Joined joined;
+    joined.range_bytes = uint64_t{1} << range_log2_;
+    align();
+    joined.origin_ns = heat_.empty() ? 0 : heat_.origin();
+    joined.column_ns = heat_.column_width();
+    joined.columns = heat_.columns();
+    add_groups(joined);
+    add_ranges(joined);
+    add_requesters(joined);
+    add_nodes(joined);
+    add_rest(joined);
+    return joined;
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The page of pmukit report --html.
+#pragma once
+
+#include "cli/commands.hpp"
+#include "cli/recording.hpp"
+#include "html/page.hpp"
+
+namespace pmukit::cli {
+
+// What stands above the figures.
+html::Page page_of(const Recording &recording, const RecordingTotals &totals,
+                   const ReportOptions &options);
+
+}  // namespace pmukit::cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What pmukit report --join says, for people, for programs and for a page.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/join.hpp"
+#include "cli/output.hpp"
+#include "html/page.hpp"
+
+namespace pmukit::cli {
+
+void print_join(const Joined &joined, const ReportOptions &options, Output &out);
+nlohmann::ordered_json json_of_join(const Joined &joined, const ReportOptions &options);
+std::vector<html::Figure> join_figures(const Joined &joined, const ReportOptions &options);
+
+}  // namespace pmukit::cli

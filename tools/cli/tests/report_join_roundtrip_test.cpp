@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit report --join, of recordings whose answer can be worked out by hand: hot memory, PCIe
+// requests and cache readings that meet, and those that do not.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "cli/join.hpp"
+#include "cli/tests/page_tree.hpp"
+#include "encode/encode.hpp"
+#include "topology/test_tree.hpp"
+
+namespace pmukit {
+namespace {
+
+using cli::overlap_of;
+using nlohmann::json;
+using topology::Tree;
+
+TEST(Overlap, IsOneForTheSameShapeAndNothingForTimesApart)
+{
+    EXPECT_DOUBLE_EQ(overlap_of({1, 2, 3}, {10, 20, 30}), 1);
+    EXPECT_DOUBLE_EQ(overlap_of({1, 0}, {0, 5}), 0);
+    EXPECT_DOUBLE_EQ(overlap_of({100, 50}, {0, 9}), 1.0 / 3);
+    EXPECT_DOUBLE_EQ(overlap_of({0, 0}, {1, 1}), 0) << "nothing is like nothing";
+    EXPECT_DOUBLE_EQ(overlap_of({}, {}), 0);
+}
+
+// A device of 16 MiB at 4 GiB, on node 1 of tier 22; other memory from 0 on, on node 0 of tier 4.
+void put_machine(const Tree &tree)
+{
+    topology::TreeRegion region;
+    region.dpa_bytes = uint64_t{16} << 20;
+    put_region(tree, region);
+    tree.put("devices/system/memory/block_size_bytes", "8000000\n");
+    tree.folder("devices/system/memory/memory0/node0");
+    tree.folder("devices/system/memory/memory32/node1");
+    tree.put("devices/virtual/memory_tiering/memory_tier4/nodelist", "0\n");
+    tree.put("devices/virtual/memory_tiering/memory_tier22/nodelist", "1\n");
+}
+
+// Unit 0 is hot in both seconds, unit 512 (2 MiB on) in the first, unit 8192 lies behind the
+// device. 01:00.0 reads from the first range in both, 02:00.0 writes to the second, and reads
+// elsewhere; one request asks for a translation. Group 1 moves 1000 bytes and then 500, as unit 0
+// is hot; group 2 moves only in the second.
+constexpr const char *kEverything = R"(order little
+pmu 11 cxl_hmu_mem0.0.0
+pmu 24 hisi_ptt0_2
+pmu 30 cache_qos_aux
+event 7 cxl_hmu_mem0.0.0//
+event 8 hisi_ptt0_2/filter=0x80001,type=7,format=1/ period 1
+event 9 cache_qos_aux/snapshot/
+aux 7 cpu 0
+hot unit 12 time 1000000000 sequence 0 0:100 512:10
+hot unit 12 time 2000000000 sequence 1 0:50 8192:7
+aux 8 cpu 0 time 1000000000
+8dw 100 20000010 010001ff 00000001 00000040
+8dw 120 60000010 020002ff 00000001 00200000
+8dw 130 00000010 020003ff 00001000 00000000
+8dw 140 20000410 020004ff 00000001 00000000
+aux 8 cpu 0 time 2000000000
+8dw 200 20000010 010005ff 00000001 00000080
+aux 9 cpu 0
+cq-header 0 0 8388608 65536
+cq 1 900000000 1 1 0 2 0 0
+cq 2 900000000 2 1 0 2 0 0
+cq 3 1000000000 1 1 0 2 1000 0
+cq 4 1000000000 2 1 0 2 0 0
+cq 5 2000000000 1 1 0 2 1500 0
+cq 6 2000000000 2 1 0 2 400 0
+)";
+
+class Joined : public testing::Test {
+protected:
+    void record(const std::string &text)
+    {
+        put_machine(tree_);
+        Result<encode::Case> what = encode::parse_case(text);
+        ASSERT_TRUE(what) << what.error().message;
+        ASSERT_TRUE(encode::write_recording(*what, tree_.path("perf.data")));
+    }
+    std::string said(const std::string &options, int wanted_status = 0)
+    {
+        std::string text;
+        FILE *pipe = ::popen(
+            (PMUKIT_COMMAND " report -i " + tree_.path("perf.data") + " " + options + " 2>&1")
+                .c_str(),
+            "r");
+        char chunk[4096];
+        while (size_t got = std::fread(chunk, 1, sizeof chunk, pipe))
+            text.append(chunk, got);
+        const int ended = ::pclose(pipe);
+        EXPECT_TRUE(WIFEXITED(ended));
+        EXPECT_EQ(WEXITSTATUS(ended), wanted_status) << text;
+        return text;
+    }
+    json joined()
+    {
+        return json::parse(said("--join --json --cxl-topology " + tree_.dir())).at("join");
+    }
+
+    Tree tree_;
+};
+
+uint64_t in_second(const json &join, const json &columns, uint64_t second)
+{
+    const uint64_t origin = join.at("origin_ns"), width = join.at("column_ns");
+    uint64_t sum = 0;
+    for (size_t i = 0; i < columns.size(); i++) {
+        const uint64_t from = origin + i * width;
+        const bool within = second * 1000000000 >= from && second * 1000000000 < from + width;
+        sum += within ? columns[i].get<uint64_t>() : 0;
+    }
+    return sum;
+}
+
+TEST_F(Joined, BringsHotRangesRequestersNodesAndTiersTogether)
+{
+    record(kEverything);
+    const json join = joined();
+    const json &ranges = join.at("ranges");
+    ASSERT_EQ(ranges.size(), 2U);
+    EXPECT_EQ(ranges[0].at("hpa"), 0x100000000U);
+    EXPECT_EQ(ranges[0].at("node"), 1);
+    EXPECT_EQ(ranges[0].at("tier"), 22);
+    EXPECT_EQ(ranges[0].at("accesses"), 150);
+    EXPECT_EQ(ranges[0].at("units"), 1);
+    EXPECT_EQ(ranges[0].at("requesters"),
+              json::parse(R"([{"requester": "01:00.0", "reads": 2, "read_bytes": 128,
+                               "writes": 0, "written_bytes": 0}])"));
+    EXPECT_EQ(ranges[1].at("hpa"), 0x100200000U);
+    EXPECT_EQ(ranges[1].at("accesses"), 10);
+    EXPECT_EQ(ranges[1].at("requesters"),
+              json::parse(R"([{"requester": "02:00.0", "reads": 0, "read_bytes": 0,
+                               "writes": 1, "written_bytes": 64}])"));
+    EXPECT_EQ(join.at("nodes"),
+              json::parse(R"([{"node": 0, "tier": 4, "accesses": 0, "reads": 1, "read_bytes": 64,
+                               "writes": 0, "written_bytes": 0},
+                              {"node": 1, "tier": 22, "accesses": 160, "reads": 2,
+                               "read_bytes": 128, "writes": 1, "written_bytes": 64}])"));
+}
+
+TEST_F(Joined, HasOneTimeForAllUnits)
+{
+    record(kEverything);
+    const json join = joined();
+    EXPECT_LE(join.at("origin_ns"), 900000000U);
+    const json &hot = join.at("ranges")[0].at("columns");
+    EXPECT_EQ(in_second(join, hot, 1), 100U);
+    EXPECT_EQ(in_second(join, hot, 2), 50U);
+    ASSERT_EQ(join.at("requesters").size(), 2U);
+    const json &reader = join.at("requesters")[0];
+    EXPECT_EQ(reader.at("name"), "01:00.0");
+    EXPECT_EQ(in_second(join, reader.at("columns"), 1), 64U);
+    EXPECT_EQ(in_second(join, reader.at("columns"), 2), 64U);
+    ASSERT_EQ(join.at("groups").size(), 2U);
+    EXPECT_EQ(in_second(join, join.at("groups")[0].at("columns"), 1), 1000U);
+    EXPECT_EQ(in_second(join, join.at("groups")[0].at("columns"), 2), 500U);
+}
+
+TEST_F(Joined, FindsTheGroupThatRisesAndFallsWithARange)
+{
+    record(kEverything);
+    const json join = joined();
+    const json &together = join.at("ranges")[0].at("together");
+    EXPECT_DOUBLE_EQ(together.at("group 1 L3 0 total_bytes").get<double>(), 1);
+    EXPECT_DOUBLE_EQ(together.at("group 2 L3 0 total_bytes").get<double>(), 1.0 / 3);
+}
+
+TEST_F(Joined, SaysWhatHasNoPlaceInIt)
+{
+    record(kEverything);
+    std::string rest;
+    const json join = joined();
+    for (const json &line : join.at("not_joined"))
+        rest += line.get<std::string>() + "\n";
+    EXPECT_NE(rest.find("1 hot units have no host address; the first: "), std::string::npos)
+        << rest;
+    EXPECT_NE(rest.find("7 accesses are of units without a host address"), std::string::npos);
+    EXPECT_NE(rest.find("1 memory requests, of 64 bytes, went to 1 ranges that were not hot"),
+              std::string::npos);
+    EXPECT_NE(rest.find("4 memory requests have untranslated addresses"), std::string::npos);
+    EXPECT_NE(rest.find("1 requests ask for a translation"), std::string::npos);
+    EXPECT_NE(rest.find("2 clocks were used and may be apart"), std::string::npos);
+}
+
+TEST_F(Joined, SaysTheSameToPeople)
+{
+    record(kEverything);
+    const std::string text = said("--join --source model --cxl-topology " + tree_.dir());
+    EXPECT_NE(text.find("source=model"), std::string::npos) << text;
+    EXPECT_NE(text.find("    1  0x0000000100000000-0x00000001001fffff     1    22           150   "
+                        "93.8%  01:00.0             2              128           0                "
+                        "0  group 1 L3 0 total_bytes 100%\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("\n  group 2 L3 0 total_bytes"), std::string::npos);
+}
+
+TEST_F(Joined, ShowsTheSameOnAPage)
+{
+    record(kEverything);
+    said("--join --html " + tree_.path("page.html") + " --cxl-topology " + tree_.dir());
+    std::ifstream file(tree_.path("page.html"));
+    PageParser parser;
+    ASSERT_EQ(parser.parse({std::istreambuf_iterator<char>(file), {}}), "");
+    const std::vector<const Element *> figures = parser.root().all("figure");
+    ASSERT_GE(figures.size(), 2U);
+    EXPECT_EQ(figures[0]->all("h2").at(0)->text, "Hot ranges, and who else goes there");
+    EXPECT_EQ(figures[0]->all("tfoot").at(0)->children.at(0)->children.at(4)->text, "160");
+    EXPECT_EQ(figures[1]->all("h2").at(0)->text, "All of it over one time");
+    EXPECT_EQ(figures[1]->all("tbody").at(0)->children.size(), 6U)
+        << "2 ranges, 2 requesters, 2 groups";
+    EXPECT_NE(figures[1]->text.find("untranslated"), std::string::npos);
+}
+
+// Ranges of another size are other ranges.
+TEST_F(Joined, TakesTheSizeOfRanges)
+{
+    record(kEverything);
+    const json join =
+        json::parse(said("--join --json --range-bytes 16777216 --cxl-topology " + tree_.dir()))
+            .at("join");
+    ASSERT_EQ(join.at("ranges").size(), 1U);
+    EXPECT_EQ(join.at("ranges")[0].at("accesses"), 160);
+    EXPECT_EQ(join.at("ranges")[0].at("units"), 2);
+    EXPECT_EQ(join.at("ranges")[0].at("requesters").size(), 2U);
+}
+
+TEST_F(Joined, JoinsWhatThereIs)
+{
+    record(
+        "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 0\n"
+        "hot unit 12 time 1000000000 sequence 0 0:100\n");
+    const json join = joined();
+    EXPECT_EQ(join.at("ranges").size(), 1U);
+    EXPECT_TRUE(join.at("requesters").empty());
+    EXPECT_TRUE(join.at("groups").empty());
+    EXPECT_TRUE(join.at("not_joined").empty());
+    EXPECT_NE(said("--join --cxl-topology " + tree_.dir()).find("all of it was joined"),
+              std::string::npos);
+}
+
+TEST_F(Joined, NeedsATopology)
+{
+    record(kEverything);
+    EXPECT_NE(said("--join", 2).find("--cxl-topology"), std::string::npos);
+    said("--join --cxl-topology " + tree_.path("none"), 1);
+    EXPECT_NE(said("--help").find("--join"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pmukit
