@@ -24,7 +24,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words rooms dkms-source dkms-test docs new-unit new-unit-test upstream-patch clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words screenshots rooms dkms-source dkms-test docs new-unit new-unit-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -40,6 +40,8 @@ help:
 	@echo '  make bench           figures: bench <name> <value> <unit>'
 	@echo '  make fuzz [SECONDS=] the fuzzers, 300 seconds in all unless told otherwise'
 	@echo '  make corpus [K=]     recordings by stock perf in guests, anew; corpus-words: only what the newest perf says of them'
+	@echo
+	@echo '  make screenshots     pages of pmukit report --html in a browser: two widths, day and night; renews Documentation/pictures'
 	@echo
 	@echo '  make setup           packages, QEMU and guest kernels (SETUP=no only prints)'
 	@echo '  make tools           userspace, into build/tools'
@@ -141,6 +143,9 @@ corpus: tools modules guest
 
 corpus-words: tools
 	@tools/scripts/corpus $(BUILD)
+
+screenshots: tools
+	@tools/scripts/screenshots $(BUILD)
 
 rooms:
 	@tools/scripts/rooms $(U)
