@@ -285,6 +285,7 @@ Scenario cxl_hmu_topology()
     topology.placement = Placement::kCxlRootPort;
     topology.models = {"--instances 1"};
     topology.steps = {
+        {"live", "/selftests/cxl_hmu/live.sh 0", 240},
         {"cxl_list", "/selftests/cxl_hmu/cxl_list.sh", 60},
         {"topology", "/selftests/cxl_hmu/topology.sh", 120},
     };
@@ -311,7 +312,10 @@ Scenario cxl_hmu_list()
     Scenario list;
     list.name = "cxl-list";
     list.models = {"--instances 1"};
-    list.steps = {{"cxl_list", "/selftests/cxl_hmu/cxl_list.sh", 60}};
+    list.steps = {
+        {"live", "/selftests/cxl_hmu/live.sh 0", 240},
+        {"cxl_list", "/selftests/cxl_hmu/cxl_list.sh", 60},
+    };
     list.kernels = {"6.1", "6.12-arm64"};
     return list;
 }
@@ -352,6 +356,7 @@ UnitSpec cxl_hmu()
                   "selftests/cxl_hmu/stock_perf.sh",
                   "selftests/cxl_hmu/abi_paths.sh",
                   "selftests/cxl_hmu/trace_event.sh",
+                  "selftests/cxl_hmu/live.sh",
                   "selftests/cxl_hmu/standalone.sh",
                   "selftests/cxl_hmu/two_devices.sh",
                   "selftests/cxl_hmu/eight_epochs.sh",
@@ -589,7 +594,8 @@ Scenario hisi_ptt_test()
 {
     Scenario test = hisi_ptt_scenario("test");
     test.steps = {{"abi_paths", "/selftests/hisi_ptt/abi_paths.sh", 60},
-                  {"hisi_ptt_test", "hisi_ptt_test", 300}};
+                  {"hisi_ptt_test", "hisi_ptt_test", 300},
+                  {"live", "/selftests/hisi_ptt/live.sh", 180}};
     return test;
 }
 
@@ -754,6 +760,8 @@ UnitSpec hisi_ptt()
                   "selftests/hisi_ptt/traffic.sh",
                   "selftests/hisi_ptt/record_load.sh",
                   "selftests/hisi_ptt/everybody.sh",
+                  "selftests/hisi_ptt/live.sh",
+                  "selftests/lib/tap.sh",
                   "selftests/perfdata/record_corpus.sh",
                   "selftests/hisi_ptt/iommu.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt"};

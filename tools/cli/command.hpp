@@ -22,9 +22,16 @@ struct Invocation {
     Output &out;
 };
 
+// What a command has for standard output.
+enum class Shows {
+    kLines,  // a few, or nothing
+    kText,   // tables and the like: through a pager on a terminal
+};
+
 struct Command {
     CLI::App *words;
     std::function<Result<int>(const Invocation &)> run;  // keeps the options that words fill
+    Shows shows = Shows::kLines;
 };
 
 using AddCommand = Command (*)(CLI::App &app);

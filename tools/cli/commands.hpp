@@ -95,6 +95,19 @@ struct DiscoverOptions {
     std::string lockdown_file = "/sys/kernel/security/lockdown";
 };
 
+struct TopOptions {
+    std::string input;                 // "-": a recording on standard input; empty: of our own
+    std::vector<std::string> events;   // to be counted while we look
+    std::vector<std::string> command;  // ends with it
+    uint64_t interval_ms = 1000;
+    uint64_t iterations = 0;  // 0: until it ends
+    size_t top = 16;          // rows of a view, as text; 0: all
+    std::string view;         // empty: what there is
+    std::string feed = "auto";
+    std::string source;  // "model": the devices are emulated
+    bool batch = false, once = false, json = false;
+};
+
 struct DoctorOptions {
     std::string root = "/";  // where proc and sys are
     bool json = false;
@@ -110,9 +123,11 @@ Result<int> run_inject(const InjectOptions &options, Output &out);
 Result<int> run_merge(const MergeOptions &options, Output &out);
 Result<int> run_record(const RecordCommandOptions &options);
 Result<int> run_tune(const TuneOptions &options, Output &out);
+Result<int> run_top(const TopOptions &options, Output &out);
 Result<int> run_doctor(const DoctorOptions &options, Output &out);
 
 // Commands whose words are in files of their own.
 Command add_doctor(CLI::App &app);
+Command add_top(CLI::App &app);
 
 }  // namespace pmukit::cli

@@ -17,10 +17,15 @@ size_t count(const std::vector<Finding> &findings, Health health)
     return static_cast<size_t>(std::ranges::count(findings, health, &Finding::health));
 }
 
+constexpr Paint kPaints[] = {Paint::kGreen, Paint::kYellow, Paint::kRed};  // as Health
+
 void print_human(const std::vector<Finding> &findings, Output &out)
 {
     for (const Finding &finding : findings) {
-        out.print("{:<4}  {:<9}  {}\n", health_name(finding.health), finding.check, finding.what);
+        const std::string health = fmt::format("{:<4}", health_name(finding.health));
+        out.print("{}  {:<9}  {}\n",
+                  out.painted(kPaints[static_cast<size_t>(finding.health)], health), finding.check,
+                  finding.what);
         if (!finding.fix.empty())
             out.print("{:<4}  {:<9}  fix: {}\n", "", "", finding.fix);
     }
@@ -77,7 +82,8 @@ Command add_doctor(CLI::App &app)
         "To see whether a PMU is free it opens an event of it for a moment. Exit status: 0 nothing "
         "is bad, 1 something is.");
     return {doctor,
-            [owned](const Invocation &invocation) { return run_doctor(*owned, invocation.out); }};
+            [owned](const Invocation &invocation) { return run_doctor(*owned, invocation.out); },
+            Shows::kText};
 }
 
 }  // namespace pmukit::cli

@@ -13,8 +13,8 @@
 
 #include "base/number.hpp"
 #include "base/suggest.hpp"
-#include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 #include "cli/version.hpp"
 
 namespace pmukit::cli {
@@ -44,7 +44,8 @@ Command add_list(CLI::App &app)
         "What --pfm prints is taken by `pmukit record --pfm-events`. Exit status 1: no PMU of the "
         "suite is here.");
     return {list,
-            [owned](const Invocation &invocation) { return run_list(*owned, invocation.out); }};
+            [owned](const Invocation &invocation) { return run_list(*owned, invocation.out); },
+            Shows::kText};
 }
 
 Command add_record(CLI::App &app)
@@ -64,7 +65,10 @@ Command add_record(CLI::App &app)
     record->add_flag("-a,--all-cpus", options.all_cpus,
                      "the whole machine (PMUs with a cpumask always are)");
     record->add_option("-C,--cpu", options.cpus, "only these CPUs, such as 0-3,8");
-    record->add_option("-o,--output", options.output, "file to write")->capture_default_str();
+    record
+        ->add_option("-o,--output", options.output,
+                     "file to write; -: standard output, as it is recorded")
+        ->capture_default_str();
     record->add_option(
         "-m,--mmap-pages", options.pages,
         "PAGES[,AUXPAGES] per event, powers of two; AUXPAGES 0: samples instead of AUX data");
@@ -80,6 +84,7 @@ Command add_record(CLI::App &app)
         "  pmukit record -e hisi_ptt0_2/filter=0000:00:10.0+0000:00:11.0,type=1,direction=1,"
         "format=1/ -- sleep 1\n"
         "  pmukit record --pfm-events PERF_COUNT_SW_CPU_CLOCK:u -o clock.data -- sleep 1\n"
+        "  pmukit record -o - -a -e cxl_hmu_mem0.0.0// | pmukit top -\n"
         "A hisi_ptt filter is a root port, several joined by +, or a requester; it always sees the "
         "whole machine.\n"
         "Modifiers are perf's: u k h G H I (who is counted), p pp ppp P (precise), S D e.\n"
@@ -105,7 +110,8 @@ Command add_dump(CLI::App &app)
         "said) "
         "or cannot be read, 2 usage.");
     return {dump,
-            [owned](const Invocation &invocation) { return run_dump(*owned, invocation.out); }};
+            [owned](const Invocation &invocation) { return run_dump(*owned, invocation.out); },
+            Shows::kText};
 }
 
 Command add_recover(CLI::App &app)
@@ -124,7 +130,8 @@ Command add_recover(CLI::App &app)
         "Exit status: 0 nothing is lost, 1 something is (each range of bytes is named) or the file "
         "cannot be read, 2 usage.");
     return {recover,
-            [owned](const Invocation &invocation) { return run_recover(*owned, invocation.out); }};
+            [owned](const Invocation &invocation) { return run_recover(*owned, invocation.out); },
+            Shows::kText};
 }
 
 Command add_cut(CLI::App &app)
@@ -235,7 +242,8 @@ Command add_report(CLI::App &app)
         "Exit status: 0 all of it was read, 1 the recording is damaged (what is missing is said) "
         "or "
         "cannot be read, 2 usage.");
-    return {report, [owned, report](const Invocation &invocation) {
+    return {report,
+            [owned, report](const Invocation &invocation) {
                 if (report->count("--unit-bytes"))
                     owned->options.unit_bytes = owned->unit_bytes;
                 if (report->count("--source"))
@@ -243,7 +251,8 @@ Command add_report(CLI::App &app)
                 if (report->count("--cxl-topology"))
                     owned->options.cxl_topology = owned->cxl_topology;
                 return run_report(owned->options, invocation.out);
-            }};
+            },
+            Shows::kText};
 }
 
 Command add_tune(CLI::App &app)
@@ -261,7 +270,8 @@ Command add_tune(CLI::App &app)
         "Exit status 1: a value could not be read, or the hardware took another than was asked "
         "for.");
     return {tune,
-            [owned](const Invocation &invocation) { return run_tune(*owned, invocation.out); }};
+            [owned](const Invocation &invocation) { return run_tune(*owned, invocation.out); },
+            Shows::kText};
 }
 
 Command add_discover(CLI::App &app)
@@ -285,7 +295,8 @@ Command add_discover(CLI::App &app)
         "Device memory is read, never written. Exit status 1: no table, or some of it is refused; "
         "each reason is one line.");
     return {discover,
-            [owned](const Invocation &invocation) { return run_discover(*owned, invocation.out); }};
+            [owned](const Invocation &invocation) { return run_discover(*owned, invocation.out); },
+            Shows::kText};
 }
 
 // In the order of --help, one a line.
@@ -302,6 +313,7 @@ constexpr AddCommand kCommands[] = {
     add_tune,
     add_discover,
     add_doctor,
+    add_top,
 };
 // clang-format on
 
@@ -353,8 +365,26 @@ Error explain(const CLI::ParseError &error, const CLI::App &app)
                                    (chosen.empty() ? "" : command.get_name() + " ") + "--help"};
 }
 
-Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &out)
+// Words before the command, as git has them.
+struct Manners {
+    std::string color = "auto";
+    bool pager = true;
+};
+
+void add_manners(CLI::App &app, Manners &manners)
 {
+    app.add_option("--color", manners.color, "auto: on a terminal, and without NO_COLOR")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->capture_default_str();
+    app.add_flag("!--no-pager", manners.pager,
+                 "long text goes straight to the terminal, not through $PMUKIT_PAGER, $PAGER or "
+                 "less");
+}
+
+Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &out, Pager &pager)
+{
+    Manners manners;
+    add_manners(app, manners);
     std::vector<Command> commands;
     for (const AddCommand add : kCommands)
         commands.push_back(add(app));
@@ -374,6 +404,9 @@ Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &ou
         return explain(error, app);
     }
     const auto chosen = std::ranges::find(commands, app.get_subcommands().front(), &Command::words);
+    out.set_color(wants_color(manners.color, STDOUT_FILENO));
+    if (manners.pager && chosen->shows == Shows::kText)
+        pager.begin();
     return chosen->run({words, out});
 }
 
@@ -387,8 +420,13 @@ int run_program(const std::vector<std::string> &words)
         "failed.\n"
         "Try: pmukit COMMAND --help");
     Output out(STDOUT_FILENO, "standard output");
-    Result<int> status = run(words, app, out);
+    Pager pager;
+    Result<int> status = run(words, app, out, pager);
     Result<void> written = out.finish();
+    // Who closes the pager has seen enough.
+    if (pager.is_on() && out.reader_left())
+        written = {};
+    pager.end();
     if (!status)
         complain(status.error().message);
     if (!written)

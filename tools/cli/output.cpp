@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/output.hpp"
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
@@ -36,6 +37,14 @@ void Output::hex16_line(uint64_t value)
     flush_when_full();
 }
 
+std::string Output::painted(Paint paint, std::string_view text) const
+{
+    constexpr std::string_view kColors[] = {"\033[32m", "\033[33m", "\033[31m", "\033[1m"};
+    if (!color_)
+        return std::string(text);
+    return fmt::format("{}{}\033[0m", kColors[static_cast<size_t>(paint)], text);
+}
+
 void Output::flush_when_full()
 {
     if (buffer_.size() >= kBufferBytes)
@@ -44,8 +53,10 @@ void Output::flush_when_full()
 
 void Output::write(std::string_view text)
 {
-    if (state_)
-        state_ = write_all(fd_, as_bytes(text), name_);
+    if (!state_)
+        return;
+    state_ = write_all(fd_, as_bytes(text), name_);
+    reader_left_ = !state_ && errno == EPIPE;
 }
 
 void Output::flush()

@@ -15,6 +15,8 @@
 
 namespace pmukit::cli {
 
+enum class Paint { kGreen, kYellow, kRed, kBold };
+
 class Output {
 public:
     Output(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
@@ -28,9 +30,14 @@ public:
         fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
         flush_when_full();
     }
+    // Words in a colour of the terminal, if there are colours.
+    void set_color(bool on) { color_ = on; }
+    std::string painted(Paint paint, std::string_view text) const;
     // Sixteen hexadecimal digits and a newline; the hot path of dump.
     void hex16_line(uint64_t value);
 
+    // Whoever reads us has gone: a pager that was closed.
+    bool reader_left() const { return reader_left_; }
     // Must be called at the end: only its answer says whether everything was written.
     Result<void> finish();
 
@@ -41,6 +48,7 @@ private:
 
     int fd_;
     std::string name_;
+    bool color_ = false, reader_left_ = false;
     fmt::memory_buffer buffer_;
     Result<void> state_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit record: events and a workload into a perf.data file. The recorder meets the writer here.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
@@ -195,10 +196,38 @@ Result<Fd> catch_signals()
     return fd;
 }
 
+// "-": standard output, as it is recorded.
+bool goes_to_pipe(const RecordCommandOptions &options)
+{
+    return options.output == "-";
+}
+
+Result<void> check_output(const RecordCommandOptions &options)
+{
+    if (goes_to_pipe(options) && ::isatty(STDOUT_FILENO))
+        return Error{Errc::kUsage,
+                     "-o -: standard output is a terminal; pipe it, as in pmukit record -o - ... | "
+                     "pmukit top -"};
+    return {};
+}
+
+Result<perfdata::Writer> open_writer(const RecordCommandOptions &options,
+                                     const record::Recorder &recorder,
+                                     const perfdata::HostInfo &host)
+{
+    if (!goes_to_pipe(options))
+        return perfdata::Writer::create(options.output, writer_events(recorder), host);
+    Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!out)
+        return system_error("standard output", errno);
+    return perfdata::Writer::create_pipe(std::move(out), writer_events(recorder), host);
+}
+
 void say_outcome(const RecordCommandOptions &options, const record::RecordOutcome &outcome,
                  uint64_t bytes)
 {
-    complain(fmt::format("{}: {} bytes: {} samples, {} bytes of AUX data", options.output, bytes,
+    complain(fmt::format("{}: {} bytes: {} samples, {} bytes of AUX data",
+                         goes_to_pipe(options) ? "standard output" : options.output, bytes,
                          outcome.notes.samples, outcome.aux_bytes));
     if (outcome.notes.lost_records || outcome.notes.lost_samples)
         complain(fmt::format("{} records and {} samples were lost; use a larger -m",
@@ -218,13 +247,17 @@ Result<int> run_record(const RecordCommandOptions &options)
     Result<record::RecordOptions> wanted = recorder_options(options);
     if (!wanted)
         return wanted.error();
+    if (Result<void> good = check_output(options); !good)
+        return good.error();
     Result<Fd> signals = catch_signals();
     if (!signals)
         return signals.error();
     std::vector<int> stop_fds = {signals->get()};
     std::optional<Workload> workload;
     if (!options.command.empty()) {
-        Result<Workload> prepared = Workload::prepare(options.command);
+        // What the command prints is no part of the recording.
+        const int output = goes_to_pipe(options) ? STDERR_FILENO : STDOUT_FILENO;
+        Result<Workload> prepared = Workload::prepare(options.command, {output, STDERR_FILENO});
         if (!prepared)
             return prepared.error();
         workload.emplace(std::move(*prepared));
@@ -237,8 +270,7 @@ Result<int> run_record(const RecordCommandOptions &options)
         return recorder.error();
     perfdata::HostInfo host = host_info(options);
     add_caps(*recorder, options.source, host);
-    Result<perfdata::Writer> writer =
-        perfdata::Writer::create(options.output, writer_events(*recorder), host);
+    Result<perfdata::Writer> writer = open_writer(options, *recorder, host);
     if (!writer)
         return writer.error();
     if (Result<void> told = write_auxtrace_info(*recorder, *writer); !told)

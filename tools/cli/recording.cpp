@@ -10,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/terminal.hpp"
 #include "perfdata/aux.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
@@ -235,7 +236,9 @@ Result<void> Recording::read_front()
 Result<RecordingTotals> Recording::walk(UnitSink &sink, const EachRecord &each)
 {
     Walker walker(*this, sink);
+    Progress progress("reading " + path_, reader_.is_pipe() ? 0 : reader_.data_end());
     for (Record record;;) {
+        progress.at(record.offset);
         Result<bool> more = reader_.next(record);
         if (!more)
             return in_file(path_, more.error());
@@ -245,6 +248,72 @@ Result<RecordingTotals> Recording::walk(UnitSink &sink, const EachRecord &each)
             return in_file(path_, done.error());
         walker.record(record);
     }
+}
+
+// As its bytes come
+
+struct PushedRecording::State {
+    State(std::string name, perfdata::Reader reader, UnitSink &sink)
+        : recording(std::move(name), std::move(reader)), walker(recording, sink)
+    {
+    }
+    // Until the reader wants more. False: it wants none.
+    Result<bool> walk()
+    {
+        for (Record record;;) {
+            const Result<perfdata::Reader::Step> step = recording.reader_.step(record);
+            if (!step)
+                return in_file(recording.path_, step.error());
+            if (*step != perfdata::Reader::Step::kRecord)
+                return *step == perfdata::Reader::Step::kMore;
+            walker.record(record);
+        }
+    }
+
+    Recording recording;
+    Walker walker;
+};
+
+PushedRecording::PushedRecording(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PushedRecording::PushedRecording(PushedRecording &&) noexcept = default;
+PushedRecording::~PushedRecording() = default;
+
+Result<PushedRecording> PushedRecording::begin(std::string name, UnitSink &sink)
+{
+    Result<perfdata::Reader> reader = perfdata::Reader::pushed();
+    if (!reader)
+        return in_file(name, reader.error());
+    return PushedRecording(std::make_unique<State>(std::move(name), std::move(*reader), sink));
+}
+
+Result<void> PushedRecording::feed(Bytes bytes)
+{
+    while (!bytes.empty()) {
+        bytes = bytes.subspan(state_->recording.reader_.feed(bytes));
+        const Result<bool> more = state_->walk();
+        if (!more)
+            return more.error();
+        if (!*more)  // what comes behind its end is not its own
+            return {};
+    }
+    return {};
+}
+
+Result<RecordingTotals> PushedRecording::finish()
+{
+    state_->recording.reader_.end_feed();
+    const Result<bool> walked = state_->walk();
+    if (!walked)
+        return walked.error();
+    if (state_->recording.reader_.data_begin() == 0)
+        return in_file(state_->recording.path_,
+                       Error{Errc::kTruncated, "it ends before a recording begins"});
+    return state_->walker.finish();
+}
+
+const Recording &PushedRecording::recording() const
+{
+    return state_->recording;
 }
 
 std::optional<std::string> Recording::source() const

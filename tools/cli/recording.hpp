@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -107,6 +108,7 @@ public:
     std::string damage() const { return damage_of(reader_, path_); }
 
 private:
+    friend class PushedRecording;
     Recording(std::string path, perfdata::Reader reader)
         : path_(std::move(path)), reader_(std::move(reader))
     {
@@ -116,6 +118,27 @@ private:
     perfdata::Reader reader_;
     const Unit *auxtrace_unit_ = nullptr;
     uint64_t auxtrace_pmu_type_ = 0;
+};
+
+// A recording in pipe layout whose bytes come when they come.
+class PushedRecording {
+public:
+    static Result<PushedRecording> begin(std::string name, UnitSink &sink);
+    PushedRecording(PushedRecording &&) noexcept;
+    PushedRecording &operator=(PushedRecording &&) = delete;
+    ~PushedRecording();
+
+    // Gives the sink all that these bytes complete.
+    Result<void> feed(Bytes bytes);
+    // No more bytes.
+    Result<RecordingTotals> finish();
+    const Recording &recording() const;
+
+private:
+    struct State;
+    explicit PushedRecording(std::unique_ptr<State> state);
+
+    std::unique_ptr<State> state_;
 };
 
 // "file: why (at offset)", as errors of a file are said.

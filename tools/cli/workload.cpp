@@ -19,7 +19,7 @@ namespace {
 constexpr int kExecFailedStatus = 127;  // as shells do
 
 // In the child, between fork and exec: only what is safe there.
-[[noreturn]] void run_child(int go, int failed, char *const *arguments)
+[[noreturn]] void run_child(int go, int failed, WorkloadStreams streams, char *const *arguments)
 {
     char start = 0;
     if (::read(go, &start, 1) != 1)
@@ -28,6 +28,8 @@ constexpr int kExecFailedStatus = 127;  // as shells do
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::signal(SIGPIPE, SIG_DFL);
+    if (::dup2(streams.output, STDOUT_FILENO) < 0 || ::dup2(streams.error, STDERR_FILENO) < 0)
+        ::_exit(kExecFailedStatus);
     ::execvp(arguments[0], arguments);
     int error = errno;
     if (::write(failed, &error, sizeof error) != sizeof error)
@@ -37,7 +39,7 @@ constexpr int kExecFailedStatus = 127;  // as shells do
 
 }  // namespace
 
-Result<Workload> Workload::prepare(const std::vector<std::string> &command)
+Result<Workload> Workload::prepare(const std::vector<std::string> &command, WorkloadStreams streams)
 {
     std::vector<char *> arguments;
     arguments.reserve(command.size() + 1);
@@ -57,7 +59,7 @@ Result<Workload> Workload::prepare(const std::vector<std::string> &command)
         return system_error("fork", errno);
     if (pid == 0) {
         go_write.reset();  // or the child would wait for itself
-        run_child(go[0], failed[1], arguments.data());
+        run_child(go[0], failed[1], streams, arguments.data());
     }
 
     Workload workload;
@@ -97,6 +99,12 @@ Result<void> Workload::release()
         return Error{error == ENOENT ? Errc::kNotFound : Errc::kIo,
                      name_ + ": cannot run this command: " + std::strerror(error)};
     return {};
+}
+
+void Workload::ask_to_end()
+{
+    if (pid_ > 0)
+        ::kill(pid_, SIGTERM);  // ours until it is waited for
 }
 
 int Workload::wait()

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -13,9 +14,15 @@
 
 namespace pmukit::cli {
 
+// Descriptors in place of our own standard output and standard error.
+struct WorkloadStreams {
+    int output = STDOUT_FILENO, error = STDERR_FILENO;
+};
+
 class Workload {
 public:
-    static Result<Workload> prepare(const std::vector<std::string> &command);
+    static Result<Workload> prepare(const std::vector<std::string> &command,
+                                    WorkloadStreams streams = {});
     Workload(Workload &&) noexcept;
     Workload &operator=(Workload &&) = delete;
     ~Workload();  // ends it if it still runs
@@ -26,6 +33,8 @@ public:
 
     // Lets it exec. Error: the command could not be started.
     Result<void> release();
+    // SIGTERM, if it still runs.
+    void ask_to_end();
     // Its exit status as a shell gives it (128 + signal). Asks it to end when it still runs.
     int wait();
 

@@ -27,6 +27,8 @@ public:
 
     uint64_t offset() const { return offset_; }  // of the next byte
     Result<void> put(Bytes bytes);
+    // What was gathered goes out, for whoever reads at the other end.
+    Result<void> flush();
     // Over what was put before; not in a pipe.
     Result<void> patch(uint64_t at, Bytes bytes);
     // All is written, and a file has its name.
@@ -34,7 +36,6 @@ public:
 
 private:
     NewFile(std::string path, std::string part, Fd fd);
-    Result<void> flush();
     const std::string &name() const { return path_.empty() ? part_ : path_; }  // for messages
 
     std::string path_, part_;  // path_ empty: not ours to name

@@ -265,7 +265,9 @@ Result<void> Writer::auxtrace(AuxtraceRecord record, Bytes first, Bytes second)
 Result<void> Writer::finished_round()
 {
     Packer record = packer();
-    return file_.put(record.record_header(kFinishedRound, 0, kRecordHeaderBytes).bytes());
+    Result<void> done =
+        file_.put(record.record_header(kFinishedRound, 0, kRecordHeaderBytes).bytes());
+    return done && pipe_ ? file_.flush() : done;
 }
 
 std::vector<std::byte> Writer::event_desc() const

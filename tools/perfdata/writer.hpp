@@ -71,7 +71,7 @@ public:
     Result<void> copy(const Record &record);
     // One drained piece of an AUX area; two parts, because a ring wraps. record.size is set here.
     Result<void> auxtrace(AuxtraceRecord record, Bytes first, Bytes second);
-    // All rings were drained once: readers that sort by time may flush.
+    // All rings were drained once: readers that sort by time may flush. A pipe gets it at once.
     Result<void> finished_round();
     // Features, header, name. Nothing may be written afterwards.
     Result<void> finish();

@@ -29,13 +29,15 @@ offers() {
 	done
 }
 
-offers 'list record dump report tune discover cut inject merge recover --help' ''
+offers 'list record dump report tune discover cut inject merge recover doctor top --help' ''
 offers 'record report recover !dump' re
 offers '--version !-h' --v
 offers '-i --input --json --top --by --help !--write' report -
 offers '--json !--input' report --j
 offers 'dpa hpa node !one.data' report --by ''
 offers 'model !--by' report --source ''
+offers 'pages requesters groups' top --view ''
+offers '--once --json --feed --event' top --
 offers 'one.data two.txt !--json' report -i ''
 offers 'one.data !two.txt' report -i o
 offers '-o --output --pfm-events -a --all-cpus' record -

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# live.sh [DEVICE]: pmukit doctor on this machine, and pmukit top with each of its feeds: the unit that the workload touched
+# most, by its own tally, is the hottest page, with that many accesses. A recording in pipe layout is left in $out/live.data.
+. "$(dirname "$0")/hmu.sh"
+device=${1:-0}
+
+command -v pmukit >/dev/null || skip_all "no pmukit"
+pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
+event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/"
+cpu=$(cat "/sys/bus/event_source/devices/$pmu/cpumask")
+workload="taskset -c $cpu zipf_access --device $device --accesses 3000 --units 512 --unit-bytes 4096 --skew-percent 120 \
+	--burst 100 --settle-ms 300 --tally $work/tally"
+
+say() { sed 's/^/# /' "$1"; }
+
+# Whether the one page in $work/top.json is the one of the tally; nothing may be missing.
+is_hottest() {
+	say "$work/top.json"
+	hottest=$(awk '{ sum = $2 + $3; if (sum > most) { most = sum; unit = $1 } } END { print unit * 4096, most }' "$work/tally")
+	shown=$(sed -n 's/.*"pages":\[{[^}]*"dpa":\([0-9]*\),"accesses":\([0-9]*\).*/\1 \2/p' "$work/top.json" | tail -n 1)
+	echo "# hottest by the workload: $hottest, by top: $shown"
+	[ -n "$shown" ] && [ "$shown" = "$hottest" ] && grep -q '"source":"model"' "$work/top.json" && grep -q '"lost":\[\]' "$work/top.json"
+}
+# shellcheck disable=SC2086
+top() {
+	feed=$1
+	shift
+	rm -f "$work/tally"
+	pmukit top --once --json --top 1 --source model "$@" -e "$event" -- $workload >"$work/top.json" 2>"$work/said"
+	status=$?
+	say "$work/said"
+	[ $status = 0 ] && grep -q "\"feed\":\"$feed\"" "$work/top.json" && is_hottest
+}
+
+plan 7
+pmukit doctor >"$work/doctor"
+result "doctor finds nothing bad" $?
+say "$work/doctor"
+grep -q '^good  module     cxl_hmu ' "$work/doctor" && grep -q "^good  pmus .*$pmu" "$work/doctor"
+result "the module is of these tools, and its PMU is here" $?
+
+pmukit record -a -e "$event" -o "$work/held.data" -- sleep 600 2>"$work/held.said" &
+recorder=$!
+for attempt in 1 2 3 4 5 6 7 8 9 10; do
+	pmukit doctor >"$work/doctor" && sleep 1 || break
+done
+say "$work/doctor"
+grep -q "^bad   holders    $pmu.*another event holds this PMU" "$work/doctor" && grep -q "fix: .* $recorder (pmukit)" "$work/doctor"
+result "doctor names who holds the PMU" $?
+kill $recorder
+wait $recorder
+
+top bpf
+result "top: the hottest page, from trace events" $?
+top aux --feed aux
+result "top: the hottest page, from AUX data" $?
+rm -f "$work/tally"
+# shellcheck disable=SC2086
+pmukit record --source model -o - -a -e "$event" -- $workload 2>"$work/said" |
+	tee "$out/live.data" | pmukit top --once --json --top 1 - >"$work/top.json"
+status=$?
+say "$work/said"
+[ $status = 0 ] && is_hottest
+result "top: the hottest page, from a pipe" $?
+# shellcheck disable=SC2086
+pmukit top --batch --interval 0.2 --source model -e "$event" -- $workload >"$work/top.txt" 2>/dev/null
+say "$work/top.txt"
+[ "$(grep -c '^pmukit top: .* source=model$' "$work/top.txt")" -gt 1 ] && grep -q "^     1  $pmu  *0x" "$work/top.txt"
+result "top: a picture each interval" $?
+exit $tap_failed

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Requesters with the most TLPs on the links that are traced.
+#include <algorithm>
+#include <map>
+
+#include "cli/live_unit.hpp"
+#include "decode/hisi_ptt/hisi_ptt_record.hpp"
+#include "decode/hisi_ptt/hisi_ptt_tlp.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace ptt = decode::hisi_ptt;
+
+constexpr LiveView kView = {"requesters", "requester", "TLPs",  "payload bytes",
+                            "requester",  "tlps",      "bytes", true};
+
+struct Traffic {
+    uint64_t tlps = 0, bytes = 0;
+};
+
+// By requester: 65536 at most.
+class Link final : public ptt::Sink {
+public:
+    void packet(const ptt::Packet &packet) override
+    {
+        const ptt::Tlp tlp = ptt::parse_tlp(packet.header, packet.prefix);
+        const uint64_t bytes = ptt::data_bytes(tlp);
+        for (auto *table : {&now_, &all_}) {
+            Traffic &traffic = (*table)[tlp.requester];
+            traffic.tlps++;
+            traffic.bytes += bytes;
+        }
+    }
+    void skipped(uint64_t, uint64_t bytes) override { skipped_bytes_ += bytes; }
+    void lost(uint64_t, uint64_t) override { losses_++; }
+
+    const std::map<uint16_t, Traffic> &of(Span span) const
+    {
+        return span == Span::kNow ? now_ : all_;
+    }
+    void next_interval() { now_.clear(); }
+    uint64_t skipped_bytes() const { return skipped_bytes_; }
+    uint64_t losses() const { return losses_; }
+
+private:
+    std::map<uint16_t, Traffic> now_, all_;
+    uint64_t skipped_bytes_ = 0, losses_ = 0;
+};
+
+class LiveHisiPtt final : public LiveUnit {
+public:
+    explicit LiveHisiPtt(PmuNames names) : names_(std::move(names)) {}
+
+    const LiveView &view() const override { return kView; }
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
+    {
+        auto [at, fresh] = streams_.try_emplace(stream, links_[names_(stream)]);
+        if (fresh)
+            at->second.start(offset);
+    }
+    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
+    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
+    {
+        if (auto at = streams_.find(stream); at != streams_.end())
+            at->second.loss(bytes);
+    }
+    void sample(const Stream &stream, uint64_t, Bytes words) override
+    {
+        whole_record(names_(stream), words);
+    }
+    void traced(const record::TraceFormat &format, Bytes record) override
+    {
+        const auto pmu = record::trace_text(format, record, "pmu");
+        const auto words = record::trace_array(format, record, "words");
+        if (pmu && words)
+            whole_record(std::string(*pmu), *words);
+        else
+            unreadable_++;
+    }
+
+    std::vector<LiveRow> rows(Span span, size_t most) const override
+    {
+        std::vector<LiveRow> rows;
+        for (const auto &[pmu, link] : links_)
+            for (const auto &[id, traffic] : link.of(span))
+                rows.push_back({pmu, ptt::bdf_text(id), id, traffic.tlps, traffic.bytes});
+        std::ranges::stable_sort(rows, std::greater(), &LiveRow::value);
+        rows.resize(most ? std::min(rows.size(), most) : rows.size());
+        return rows;
+    }
+    uint64_t sum(Span span) const override
+    {
+        uint64_t sum = 0;
+        for (const auto &[pmu, link] : links_)
+            for (const auto &[id, traffic] : link.of(span))
+                sum += traffic.tlps;
+        return sum;
+    }
+    std::vector<LiveLoss> losses() const override
+    {
+        uint64_t entries = 0, missing = 0, overruns = 0, skipped = unreadable_, cuts = 0;
+        for (const auto &[pmu, account] : accounts_) {
+            entries += account.lost_entries();
+            missing += account.missing_records();
+            overruns += account.overruns();
+        }
+        uint64_t skipped_bytes = 0;
+        for (const auto &[pmu, link] : links_) {
+            skipped_bytes += link.skipped_bytes();
+            cuts += link.losses();
+        }
+        return {{entries, "trace entries were lost in the driver"},
+                {missing, "records of a trace are missing by their numbers"},
+                {overruns, "times the device overwrote what was not read yet"},
+                {cuts, "times trace data was lost"},
+                {skipped_bytes, "bytes held no trace entry and were skipped"},
+                {skipped, "records could not be read"}};
+    }
+    void next_interval() override
+    {
+        for (auto &[pmu, link] : links_)
+            link.next_interval();
+    }
+
+private:
+    void whole_record(const std::string &pmu, Bytes words)
+    {
+        const auto record = ptt::parse_record(words);
+        if (!record) {
+            unreadable_++;
+            return;
+        }
+        if (!accounts_[pmu].note(*record))
+            return;
+        ptt::StreamDecoder decoder(links_[pmu]);
+        decoder.start(0);
+        decoder.entries(record->format, record->entries);
+        decoder.end();
+    }
+
+    PmuNames names_;
+    std::map<std::string, Link> links_;
+    std::map<Stream, ptt::StreamDecoder> streams_;
+    std::map<std::string, ptt::RecordAccount> accounts_;  // a PMU has one event at a time
+    uint64_t unreadable_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<LiveUnit> make_live_hisi_ptt(PmuNames names)
+{
+    return std::make_unique<LiveHisiPtt>(std::move(names));
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What `pmukit top` keeps of one unit while records come: the hottest of this interval and of all.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/recording.hpp"
+#include "record/trace_format.hpp"
+
+namespace pmukit::cli {
+
+enum class Span { kNow, kAll };  // this interval; since the beginning
+
+struct LiveRow {
+    std::string pmu, name;
+    uint64_t id = 0;  // what name says, for programs
+    uint64_t value = 0, more = 0;
+};
+
+// What is known to be missing, or went wrong. Shown when it is not 0.
+struct LiveLoss {
+    uint64_t count;
+    std::string_view text;
+};
+
+// How a view calls things.
+struct LiveView {
+    std::string_view name;  // "pages"; its first letter is its key
+    std::string_view what;  // heads of the columns
+    std::string_view value, more;
+    // For programs
+    std::string_view id_key, value_key, more_key;
+    // Values add up to all that there is.
+    bool has_shares;
+};
+
+class LiveUnit : public UnitSink {
+public:
+    virtual const LiveView &view() const = 0;
+    // Largest value first; at most so many.
+    virtual std::vector<LiveRow> rows(Span span, size_t most) const = 0;
+    virtual uint64_t sum(Span span) const = 0;
+    virtual std::vector<LiveLoss> losses() const = 0;
+    virtual void next_interval() = 0;
+    // Of its trace event.
+    virtual void traced(const record::TraceFormat &format, Bytes record) = 0;
+};
+
+// The PMU of a stream.
+using PmuNames = std::function<std::string(const Stream &)>;
+
+std::unique_ptr<LiveUnit> make_live_cxl_hmu(PmuNames names);
+std::unique_ptr<LiveUnit> make_live_hisi_ptt(PmuNames names);
+std::unique_ptr<LiveUnit> make_live_cache_qos(PmuNames names);
+
+}  // namespace pmukit::cli

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// One manner for all commands: each that the program has must be in the table here, and has help
+// with examples, completion, hints at slips and, if it prints tables, --json and a pager.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "base/file.hpp"
+#include "cli/recording.hpp"
+#include "cli/terminal.hpp"
+#include "cli/tests/terminal.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/writer.hpp"
+#include "topology/test_tree.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+struct Manner {
+    const char *name;
+    // Words with which it prints something here, of good.data in its folder; nullptr: it prints no
+    // tables, and so has neither --json nor a pager.
+    const char *prints;
+    bool has_json = true;
+};
+
+void PrintTo(const Manner &manner, std::ostream *out)
+{
+    *out << manner.name;
+}
+
+const Manner kManners[] = {
+    {"list", "list --pfm"},
+    {"record", nullptr},
+    {"dump", "dump -i good.data", false},  // the text of perf, record by record
+    {"cut", nullptr},
+    {"inject", nullptr},
+    {"merge", nullptr},
+    {"recover", "recover -i good.data"},
+    {"report", "report -i good.data"},
+    {"tune", "tune --save saved"},
+    {"discover", "discover ."},
+    {"doctor", "doctor"},
+    {"top", nullptr},  // has a screen of its own
+};
+
+// Commands of other pages of this program, whose output has formats of its own.
+const std::set<std::string> kElsewhere = {"export", "tier"};
+
+class Style : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        perfdata::WriterEvent event{std::vector<std::byte>(128), {7}, "cxl_hmu_mem0.0.0//"};
+        store<uint32_t>(event.attr.data() + perfdata::kAttrType, 24, std::endian::native);
+        store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
+        perfdata::HostInfo host;
+        host.pmus = {{24, "cxl_hmu_mem0.0.0"}};
+        host.caps = {{"cxl_hmu_mem0.0.0", {{kSourceCap, kSourceModel}}}};
+        Result<perfdata::Writer> writer =
+            perfdata::Writer::create(tree_.path("good.data"), {event}, host);
+        ASSERT_TRUE(writer);
+        perfdata::AuxtraceRecord trace;
+        trace.reference = 7;
+        ASSERT_TRUE(writer->auxtrace(trace, hot_list(), {}) && writer->finish());
+    }
+    static std::vector<std::byte> hot_list()
+    {
+        const uint64_t words[] = {
+            1 | uint64_t{16} << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
+                uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT,
+            PMUKIT_CXL_HMU_MARK,
+            1000,
+            12,
+            0,
+            0,
+            0,
+            3 << 16 | 900};
+        std::vector<std::byte> bytes(sizeof words);
+        for (size_t i = 0; i < std::size(words); i++)
+            store_le(bytes.data() + 8 * i, words[i]);
+        return bytes;
+    }
+    // Of a shell: what stood on standard output and standard error together.
+    std::string said(const std::string &words) const
+    {
+        const std::string command = "cd " + tree_.dir() + " && " + PMUKIT_COMMAND + " " + words +
+                                    " >" + tree_.path("out") + " 2>&1 </dev/null";
+        EXPECT_NE(::system(command.c_str()), -1);
+        return read_small_file(tree_.path("out")).value();
+    }
+    std::string shown(const std::string &words, const std::vector<std::string> &environment) const
+    {
+        std::vector<std::string> all = {
+            "/bin/sh", "-c", "cd " + tree_.dir() + " && exec " PMUKIT_COMMAND " " + words};
+        OnTerminal terminal(all, -1, environment, winsize{24, 100, 0, 0});
+        terminal.wait();
+        return terminal.all();
+    }
+
+    topology::Tree tree_;
+};
+
+std::set<std::string> commands_in(const std::string &help)
+{
+    std::set<std::string> commands;
+    std::istringstream lines(help.substr(help.find("Subcommands:")));
+    std::string line, word;
+    std::getline(lines, line);
+    while (std::getline(lines, line) && !line.empty()) {
+        std::istringstream words(line);
+        // What goes on in the next line is further in.
+        if (line.starts_with("  ") && !line.starts_with("   ") && words >> word)
+            commands.insert(word);
+    }
+    return commands;
+}
+
+TEST_F(Style, KnowsEveryCommand)
+{
+    std::set<std::string> known = kElsewhere;
+    for (const Manner &manner : kManners)
+        known.insert(manner.name);
+    const std::set<std::string> commands = commands_in(said("--help"));
+    EXPECT_TRUE(std::ranges::includes(known, commands)) << said("--help");
+    for (const Manner &manner : kManners)
+        EXPECT_TRUE(commands.contains(manner.name)) << manner.name;
+}
+
+class StyleOf : public Style, public testing::WithParamInterface<Manner> {};
+
+TEST_P(StyleOf, HelpEndsWithExamples)
+{
+    const std::string name = GetParam().name;
+    const std::string help = said(name + " --help");
+    const size_t examples = help.find("\nExamples:\n");
+    ASSERT_NE(examples, help.npos) << help;
+    EXPECT_NE(help.find("  pmukit " + name, examples), help.npos) << help;
+}
+
+TEST_P(StyleOf, HasOneSpellingOfJson)
+{
+    const Manner &manner = GetParam();
+    const bool has =
+        said(std::string(manner.name) + " --help").find("\n  --json ") != std::string::npos;
+    const bool is_top = std::string(manner.name) == "top";
+    EXPECT_EQ(has, is_top || (manner.prints && manner.has_json));
+}
+
+TEST_P(StyleOf, HintsAtSlips)
+{
+    const std::string name = GetParam().name;
+    EXPECT_NE(said(name + " --hepl a b").find("did you mean --help?"), std::string::npos);
+    // The last two letters change their places.
+    std::string slip = name;
+    std::swap(slip[slip.size() - 1], slip[slip.size() - 2]);
+    EXPECT_NE(said(slip).find("did you mean "), std::string::npos) << slip;
+}
+
+TEST_P(StyleOf, GoesThroughThePager)
+{
+    const Manner &manner = GetParam();
+    const std::string words = manner.prints ? manner.prints : std::string(manner.name) + " --help";
+    // What has nothing to show on this machine still leaves by the pager's way.
+    const std::string pager = "PMUKIT_PAGER=sed s/^/PAGED:/; echo PAGED:";
+    const std::string paged = shown(words, {pager, "PAGER=false"});
+    EXPECT_EQ(paged.find("PAGED:") != paged.npos, manner.prints != nullptr) << paged;
+    for (const char *none : {"PMUKIT_PAGER=cat", "PMUKIT_PAGER="})
+        EXPECT_EQ(shown(words, {none, "PAGER=sed s/^/PAGED:/"}).find("PAGED:"), std::string::npos);
+}
+
+std::string name_of_manner(const testing::TestParamInfo<Manner> &info)
+{
+    return info.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Commands, StyleOf, testing::ValuesIn(kManners), name_of_manner);
+
+TEST_F(Style, NoPagerWhenOneSaysSo)
+{
+    const std::vector<std::string> environment = {"PMUKIT_PAGER=sed s/^/PAGED:/"};
+    EXPECT_NE(shown("report -i good.data", environment).find("PAGED:"), std::string::npos);
+    EXPECT_EQ(shown("--no-pager report -i good.data", environment).find("PAGED:"),
+              std::string::npos);
+    EXPECT_EQ(said("report -i good.data").find("PAGED:"), std::string::npos) << "into a file";
+}
+
+TEST_F(Style, APagerThatIsClosedIsNoFailure)
+{
+    OnTerminal terminal({PMUKIT_COMMAND, "dump", "-i", tree_.path("good.data")}, -1,
+                        {"PMUKIT_PAGER=exit 3"}, winsize{24, 100, 0, 0});
+    EXPECT_EQ(terminal.wait(), 0);
+    EXPECT_EQ(terminal.all(), "");
+}
+
+TEST_F(Style, ColoursAreForTerminalsThatWantThem)
+{
+    constexpr const char *kColor = "\033[3";
+    const std::vector<std::string> plain = {"TERM=xterm", "NO_COLOR=", "PMUKIT_PAGER=cat"};
+    EXPECT_NE(shown("doctor", plain).find(kColor), std::string::npos);
+    EXPECT_EQ(shown("--color never doctor", plain).find(kColor), std::string::npos);
+    EXPECT_EQ(shown("doctor", {"TERM=xterm", "NO_COLOR=1", "PMUKIT_PAGER=cat"}).find(kColor),
+              std::string::npos);
+    EXPECT_EQ(shown("doctor", {"TERM=dumb", "NO_COLOR=", "PMUKIT_PAGER=cat"}).find(kColor),
+              std::string::npos);
+    EXPECT_EQ(said("doctor").find(kColor), std::string::npos) << "into a file";
+    EXPECT_NE(said("--color always doctor").find(kColor), std::string::npos);
+    EXPECT_NE(said("--color purple doctor").find("purple"), std::string::npos);
+}
+
+TEST_F(Style, FiguresOfAModelSaySo)
+{
+    for (const char *words : {"report -i good.data", "dump -i good.data"})
+        EXPECT_NE(said(words).find("source=model"), std::string::npos) << words;
+    EXPECT_EQ(nlohmann::json::parse(said("report -i good.data --json"))["source"], "model");
+}
+
+// Standard error on a terminal while this lives.
+class ErrorOnTerminal {
+public:
+    ErrorOnTerminal() : before_(::dup(STDERR_FILENO)), master_(::posix_openpt(O_RDWR | O_NOCTTY))
+    {
+        EXPECT_EQ(::grantpt(master_.get()) | ::unlockpt(master_.get()), 0);
+        const Fd tty(::open(::ptsname(master_.get()), O_RDWR | O_NOCTTY));
+        ::dup2(tty.get(), STDERR_FILENO);
+    }
+    ~ErrorOnTerminal() { ::dup2(before_.get(), STDERR_FILENO); }
+    std::string shown() const
+    {
+        ::fcntl(master_.get(), F_SETFL, O_NONBLOCK);
+        char text[4096];
+        const ssize_t got = ::read(master_.get(), text, sizeof text);
+        return {text, got > 0 ? static_cast<size_t>(got) : 0};
+    }
+
+private:
+    Fd before_, master_;
+};
+
+TEST(ProgressLine, ShowsWhenItTakesLongAndIsGoneAtTheEnd)
+{
+    std::string during, after;
+    {
+        const ErrorOnTerminal terminal;
+        {
+            Progress progress("reading x", 100'000'000);
+            progress.at(50'000'000);
+            EXPECT_EQ(terminal.shown(), "") << "not in the first moment";
+            std::this_thread::sleep_for(std::chrono::milliseconds(600));
+            progress.at(60'000'000);
+            during = terminal.shown();
+        }
+        after = terminal.shown();
+    }
+    EXPECT_EQ(during, "\rreading x   60% [##############          ]\033[K");
+    EXPECT_EQ(after, "\r\033[K");
+}
+
+TEST(ProgressLine, IsNotForFiles)
+{
+    testing::internal::CaptureStderr();
+    {
+        Progress progress("reading x", 100'000'000);
+        std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        progress.at(60'000'000);
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace pmukit::cli

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit top as its user meets it, fed from a pipe: as text, for programs, and on a terminal.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <pmukit/cache_qos.h>
+#include <pmukit/cxl_hmu.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/file.hpp"
+#include "cli/recording.hpp"
+#include "cli/tests/terminal.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/writer.hpp"
+#include "topology/test_tree.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kPages = 7, kGroups = 8;  // ids of the two events
+constexpr uint32_t kPagesType = 24, kGroupsType = 25;
+
+std::vector<std::byte> bytes_of(const std::vector<uint64_t> &words)
+{
+    std::vector<std::byte> bytes(8 * words.size());
+    for (size_t i = 0; i < words.size(); i++)
+        store_le(bytes.data() + 8 * i, words[i]);
+    return bytes;
+}
+
+// Unit and count of each entry.
+std::vector<std::byte> hot_list(uint64_t sequence,
+                                const std::vector<std::pair<uint64_t, uint64_t>> &entries,
+                                uint64_t lost = 0)
+{
+    std::vector<uint64_t> words = {
+        entries.size() | uint64_t{16} << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
+            uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT,
+        PMUKIT_CXL_HMU_MARK,
+        /* time */ 1000,
+        /* unit */ 12,
+        /* flags */ 0,
+        sequence,
+        lost};
+    for (const auto &[unit, count] : entries)
+        words.push_back(unit << 16 | count);
+    return bytes_of(words);
+}
+
+std::vector<std::byte> reading(uint64_t sequence, uint64_t monitor, uint64_t event, uint64_t bytes)
+{
+    return bytes_of({/* time */ 1000, sequence,
+                     monitor | event << PMUKIT_CACHE_QOS_WHAT_EVENT_SHIFT |
+                         uint64_t{PMUKIT_CACHE_QOS_KIND_GROUP} << PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT,
+                     /* state */ 0, /* raw */ 1, bytes, /* bound */ 64, /* age */ 0});
+}
+
+perfdata::WriterEvent event_of(uint32_t type, uint64_t id, const char *name)
+{
+    perfdata::WriterEvent event{std::vector<std::byte>(128), {id}, name};
+    store<uint32_t>(event.attr.data() + perfdata::kAttrType, type, std::endian::native);
+    store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
+    store<uint64_t>(event.attr.data() + perfdata::kAttrSampleType,
+                    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+                    std::endian::native);
+    store<uint64_t>(event.attr.data() + perfdata::kAttrFlags,
+                    uint64_t{1} << perfdata::kAttrFlagSampleIdAll, std::endian::native);
+    return event;
+}
+
+perfdata::HostInfo host()
+{
+    perfdata::HostInfo host;
+    host.pmus = {{kPagesType, "cxl_hmu_mem0.0.0"}, {kGroupsType, "cache_qos_aux"}};
+    host.caps = {{"cxl_hmu_mem0.0.0", {{kSourceCap, kSourceModel}}}};
+    return host;
+}
+
+// A recording in pipe layout that goes on for as long as the test wants.
+class Source {
+public:
+    explicit Source(Fd out)
+        : writer_(perfdata::Writer::create_pipe(std::move(out),
+                                                {event_of(kPagesType, kPages, "cxl_hmu_mem0.0.0//"),
+                                                 event_of(kGroupsType, kGroups, "cache_qos_aux//")},
+                                                host())
+                      .value())
+    {
+        EXPECT_TRUE(writer_.finished_round());
+    }
+    void give(uint64_t id, const std::vector<std::byte> &data)
+    {
+        perfdata::AuxtraceRecord record;
+        record.reference = id;
+        record.index = static_cast<uint32_t>(id);
+        record.offset = offsets_[id];
+        offsets_[id] += data.size();
+        EXPECT_TRUE(writer_.auxtrace(record, data, {}));
+        EXPECT_TRUE(writer_.finished_round());
+    }
+    void end() { EXPECT_TRUE(writer_.finish()); }
+
+private:
+    perfdata::Writer writer_;
+    std::map<uint64_t, uint64_t> offsets_;
+};
+
+class Top : public testing::Test {
+protected:
+    std::string recording() const { return tree_.path("pipe.data"); }
+    Fd created(const std::string &path) const
+    {
+        return Fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+    }
+    void record_all() const
+    {
+        Source source(created(recording()));
+        source.give(kPages, hot_list(0, {{3, 100}, {9, 10}}));
+        source.give(kGroups, reading(0, 1, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, 4096));
+        source.give(kGroups, reading(1, 2, PMUKIT_CACHE_QOS_EVENT_TOTAL, 1000));
+        source.give(kPages, hot_list(1, {{9, 500}}));
+        source.give(kGroups, reading(2, 1, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, 2048));
+        source.give(kGroups, reading(3, 2, PMUKIT_CACHE_QOS_EVENT_TOTAL, 8000));
+        source.end();
+    }
+    // Of a shell, with these words behind pmukit top.
+    int run(const std::string &words)
+    {
+        const std::string command = std::string(PMUKIT_COMMAND) + " top " + words + " >" +
+                                    tree_.path("out") + " 2>" + tree_.path("said");
+        const int status = ::system(command.c_str());
+        out_ = read_small_file(tree_.path("out")).value();
+        said_ = read_small_file(tree_.path("said")).value();
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+
+    topology::Tree tree_;
+    std::string out_, said_;
+};
+
+TEST_F(Top, RanksPagesAndGroupsOfAPipe)
+{
+    record_all();
+    ASSERT_EQ(run("--once --json - <" + recording()), 0) << said_;
+    const json frame = json::parse(out_);
+    EXPECT_EQ(frame["span"], "all");
+    EXPECT_EQ(frame["feed"], "recording");
+    EXPECT_EQ(frame["source"], "model");
+    ASSERT_EQ(frame["pages"].size(), 2U);
+    EXPECT_EQ(frame["pages"][0]["pmu"], "cxl_hmu_mem0.0.0");
+    EXPECT_EQ(frame["pages"][0]["dpa"], 9 << 12);
+    EXPECT_EQ(frame["pages"][0]["accesses"], 510);
+    EXPECT_EQ(frame["pages"][0]["epochs"], 2);
+    EXPECT_EQ(frame["pages"][1]["accesses"], 100);
+    // The count has grown by 7000; the gauge was 4096 at most.
+    ASSERT_EQ(frame["groups"].size(), 2U);
+    EXPECT_EQ(frame["groups"][0]["monitor"], 2);
+    EXPECT_EQ(frame["groups"][0]["bytes"], 7000);
+    EXPECT_EQ(frame["groups"][1]["monitor"], 1);
+    EXPECT_EQ(frame["groups"][1]["bytes"], 4096);
+    EXPECT_TRUE(frame["requesters"].empty());
+    EXPECT_TRUE(frame["lost"].empty());
+}
+
+TEST_F(Top, SaysTheSameToPeople)
+{
+    record_all();
+    ASSERT_EQ(run("--once - <" + recording()), 0) << said_;
+    EXPECT_NE(out_.find("from recording  source=model\n"), std::string::npos) << out_;
+    EXPECT_NE(out_.find("     1  cxl_hmu_mem0.0.0    0x0000000000009000-0x0000000000009fff"),
+              std::string::npos)
+        << out_;
+    EXPECT_NE(out_.find("510   83.6%"), std::string::npos) << out_;
+    EXPECT_NE(out_.find("group 2, 0, total_bytes"), std::string::npos) << out_;
+    EXPECT_NE(out_.find("\n  nothing lost\n"), std::string::npos) << out_;
+}
+
+TEST_F(Top, ShowsAsManyRowsAndWhichViewOneAsksFor)
+{
+    record_all();
+    ASSERT_EQ(run("--once --json --top 1 --view pages - <" + recording()), 0) << said_;
+    const json frame = json::parse(out_);
+    EXPECT_EQ(frame["pages"].size(), 1U);
+    EXPECT_FALSE(frame.contains("groups"));
+}
+
+TEST_F(Top, SaysWhatIsMissing)
+{
+    Source source(created(recording()));
+    source.give(kPages, hot_list(0, {{3, 100}}));
+    source.give(kPages, hot_list(3, {{3, 100}}, /* lost */ 12));
+    source.end();
+    ASSERT_EQ(run("--once - <" + recording()), 0) << said_;
+    EXPECT_NE(out_.find("  12 entries of hot lists were lost in the driver\n"), std::string::npos)
+        << out_;
+    EXPECT_NE(out_.find("  2 records of hot lists are missing"), std::string::npos) << out_;
+    EXPECT_EQ(out_.find("nothing lost"), std::string::npos) << out_;
+}
+
+TEST_F(Top, ReadsEveryBeginningOfARecordingWithoutFalling)
+{
+    record_all();
+    const std::string whole = read_small_file(recording()).value();
+    for (size_t bytes = 0; bytes < whole.size(); bytes += 193) {
+        ASSERT_TRUE(write_all(created(tree_.path("cut")).get(),
+                              as_bytes(std::string_view(whole).substr(0, bytes)), "cut"));
+        const int status = run("--once --json - <" + tree_.path("cut"));
+        EXPECT_TRUE(status == 0 || status == 1) << bytes << ": " << said_;
+        EXPECT_EQ(status == 0, said_.empty()) << bytes << ": " << said_;
+    }
+}
+
+TEST_F(Top, RefusesWhatItCannotRead)
+{
+    tree_.put("text", "this is no recording, but long enough to be one\n" + std::string(200, 'x'));
+    EXPECT_EQ(run("--once - <" + tree_.path("text")), 1);
+    EXPECT_NE(said_.find("pmukit: standard input"), std::string::npos) << said_;
+}
+
+class TopScreen : public Top {
+protected:
+    void SetUp() override
+    {
+        ASSERT_EQ(::pipe2(ends_, O_CLOEXEC), 0);
+        terminal_.emplace(std::vector<std::string>{PMUKIT_COMMAND, "top", "--interval", "0.1", "-"},
+                          ends_[0], std::vector<std::string>{"TERM=xterm"}, winsize{24, 120, 0, 0});
+        ::close(ends_[0]);
+        source_.emplace(Fd(ends_[1]));
+    }
+
+    int ends_[2];
+    std::optional<OnTerminal> terminal_;
+    std::optional<Source> source_;
+};
+
+TEST_F(TopScreen, ShowsWhatComesWhileItComes)
+{
+    source_->give(kPages, hot_list(0, {{3, 100}}));
+    EXPECT_TRUE(terminal_->shows("0x0000000000003000"));
+    source_->give(kPages, hot_list(1, {{5, 100}}));
+    EXPECT_TRUE(terminal_->shows("0x0000000000005000"));
+    source_->end();
+    source_.reset();
+    EXPECT_EQ(terminal_->wait(), 0);
+    // The page of before is back, with its cursor.
+    EXPECT_TRUE(terminal_->all().ends_with("\033[?25h\033[?1049l")) << terminal_->all();
+}
+
+TEST_F(TopScreen, ObeysItsKeys)
+{
+    source_->give(kPages, hot_list(0, {{3, 100}}));
+    source_->give(kGroups, reading(0, 1, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, 4096));
+    EXPECT_TRUE(terminal_->shows("p pages*"));
+    terminal_->type("g");
+    EXPECT_TRUE(terminal_->shows("group 1, 0, llc_occupancy"));
+    EXPECT_TRUE(terminal_->shows("g groups*"));
+    terminal_->type("p");
+    EXPECT_TRUE(terminal_->shows("p pages*"));
+    terminal_->type("t");
+    EXPECT_TRUE(terminal_->shows("s in all, from recording  source=model"));
+    EXPECT_TRUE(terminal_->shows("0x0000000000003000"));
+    terminal_->type(" ");
+    EXPECT_TRUE(terminal_->shows("paused"));
+    terminal_->type("q");
+    EXPECT_EQ(terminal_->wait(), 0);
+}
+
+TEST_F(TopScreen, FitsAnotherSize)
+{
+    source_->give(kPages, hot_list(0, {{3, 100}}));
+    EXPECT_TRUE(terminal_->shows("epochs"));
+    terminal_->resize(winsize{10, 30, 0, 0});
+    // Cut to thirty columns: the head of a table and nothing of its numbers.
+    EXPECT_TRUE(terminal_->shows("  rank  PMU                 DP\033[K"));
+    terminal_->type("q");
+    EXPECT_EQ(terminal_->wait(), 0);
+}
+
+TEST_F(TopScreen, EndsWhenTheTerminalIsToldTo)
+{
+    EXPECT_TRUE(terminal_->shows("q quit"));
+    terminal_->type("\003");
+    EXPECT_EQ(terminal_->wait(), 0);
+    EXPECT_TRUE(terminal_->all().ends_with("\033[?1049l"));
+}
+
+}  // namespace
+}  // namespace pmukit::cli
