@@ -32,3 +32,48 @@ nearly() { awk -v a="$1" -v b="$2" -v line="$(scale)" 'BEGIN { d = a - b; exit !
 devices=/sys/bus/event_source/devices
 stat_of() { cat "$devices/cache_qos/stats/$1"; }
 stat_is() { [ "$(stat_of "$1")" = "$2" ]; }
+
+groups=/sys/kernel/config/cache_qos
+
+# Everything these scripts need is there.
+need_machine() {
+	mount -t configfs configfs /sys/kernel/config 2>/dev/null
+	[ -d $devices/cache_qos ] || skip_all "no cache_qos"
+	[ -d $groups ] || skip_all "no $groups"
+	[ -r $book/book ] || skip_all "no simulated machine"
+}
+
+# reload PARAMETER...: another machine
+reload() { rmmod cache_qos_sim && insmod "${PMUKIT_SIM:-/lib/vmrun/cache_qos_sim.ko}" "$@"; }
+
+# in_group GROUP NAME SECONDS: a program in that group
+in_group() { sh -c 'echo 0 >"$1/tasks" && exec cache_qos_load "$2" "$3"' sh "$groups/$1" "$2" "$3" & }
+
+# A pass of the sampler has begun and ended since.
+passes() {
+	seen=$(($(stat_of passes) + 2))
+	while [ "$(stat_of passes)" -lt $seen ]; do
+		sleep 0.1
+	done
+}
+
+# waits SECONDS COMMAND...: until it is true
+waits() {
+	left=$(($1 * 5))
+	shift
+	until "$@" 2>/dev/null; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || return 1
+		sleep 0.2
+	done
+}
+
+# refused_with WORDS COMMAND...: it fails, and says so
+refused_with() {
+	words=$1
+	shift
+	! "$@" >"$work/said" 2>&1 && grep -qi "$words" "$work/said"
+}
+
+# writes FILE TEXT, as a command
+writes() { sh -c 'echo "$2" >"$1"' sh "$1" "$2"; }

@@ -9,7 +9,7 @@ command -v perf >/dev/null || skip_all "no perf"
 [ -d /sys/bus/event_source/devices/cache_qos ] || skip_all "no cache_qos"
 [ -r $book/book ] || skip_all "no simulated machine"
 cd "$work" || exit 1
-plan 12
+plan 13
 
 show() { sed 's/^/# /' "$1"; }
 
@@ -73,8 +73,18 @@ show stat
 [ "$(grep -c llc_occupancy stat)" = 2 ] && [ "$(grep -c ',0,Bytes' stat)" = 1 ]
 result "R-41 of two CPUs with one cache one reports" $?
 sim freeze 0
-kill $one
-wait $one 2>/dev/null
+taskset -p 1 $one >/dev/null
+taskset 2 cache_qos_load cq-ws3M-300M 100 &
+two=$!
+perf stat -x, -C 1 -e $event -- sh -c "$moment" 2>stat
+show stat
+truth=$(book_sum lines tid $two)
+echo "# the book has $truth of CPU 1"
+[ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
+result "R-46 a CPU has what ran on it" $?
+sim freeze 0
+kill $one $two
+wait $one $two 2>/dev/null
 
 cache_qos_load cq-ws1M-100M 100 100 0 200 &
 one=$!

@@ -1201,13 +1201,15 @@ Scenario cache_qos_live(std::string_view name)
     return live;
 }
 
-Scenario cache_qos_perf_stat()
+Scenario cache_qos_script(std::string_view name, std::string_view script, unsigned limit_seconds,
+                          std::vector<std::string_view> routine)
 {
-    Scenario stat;
-    stat.name = "perf_stat";
-    stat.kernels = kMonitoredKernels;
-    stat.steps = {{"perf_stat", "/selftests/cache_qos/perf_stat.sh", 300}};
-    return stat;
+    Scenario scenario;
+    scenario.name = name;
+    scenario.kernels = kMonitoredKernels;
+    scenario.routine = std::move(routine);
+    scenario.steps = {{name, std::string(script), limit_seconds}};
+    return scenario;
 }
 
 // An L3 of 208 MiB.
@@ -1219,9 +1221,15 @@ UnitSpec cache_qos()
     unit.modules = {"pmukit_common", "cache_qos backend=sim",
                     "cache_qos_sim profile=spr lines=2048"};
     unit.programs = {"selftests/cache_qos/cache_qos_load", "selftests/cache_qos/cache_qos_test"};
-    unit.files = {"selftests/lib/tap.sh", "selftests/cache_qos/book.sh",
-                  "selftests/cache_qos/groups.sh", "selftests/cache_qos/perf_stat.sh"};
-    unit.tests = {cache_qos_live("live"), cache_qos_perf_stat()};
+    unit.files = {"selftests/lib/tap.sh",          "selftests/cache_qos/book.sh",
+                  "selftests/cache_qos/groups.sh", "selftests/cache_qos/perf_stat.sh",
+                  "selftests/cache_qos/tiny.sh",   "selftests/cache_qos/claim.sh",
+                  "selftests/cache_qos/unload.sh"};
+    unit.tests = {cache_qos_live("live"),
+                  cache_qos_script("perf_stat", "/selftests/cache_qos/perf_stat.sh", 300, {"6.12"}),
+                  cache_qos_script("tiny", "/selftests/cache_qos/tiny.sh", 120, {"7.2"}),
+                  cache_qos_script("claim", "/selftests/cache_qos/claim.sh", 180, {"6.1"}),
+                  cache_qos_script("unload", "/selftests/cache_qos/unload.sh", 300, {"6.1"})};
     unit.demo = cache_qos_live("demo");
     return unit;
 }

@@ -1,0 +1,101 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Others come for the registers: resctrl is mounted while the driver is busy, and somebody writes them behind its back.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+need_machine
+cd "$work" || exit 1
+plan 14
+
+# pqr CPU, evtsel CPU: what the register has
+pqr() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $6 }' $book/cpus; }
+evtsel() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $8 }' $book/cpus; }
+no_rmids() { awk '$1 == "cpu" { if ($6 !~ /^(0x)?[0-9a-f]*00000000$/ && $6 != "0") bad = 1 } END { exit bad }' $book/cpus; }
+
+# Classes of service of somebody's
+sim pqr 0 $((3 << 32))
+sim pqr 1 $((5 << 32))
+sim evtsel 0 $((9 << 32 | 1))
+sim evtsel 1 $((7 << 32 | 2))
+mkdir $groups/g1 $groups/g2
+echo 1 >$groups/g1/monitor_cache
+in_group g1 cq-ws4M-400M 200
+one=$!
+sleep 2
+passes
+writes=$(stat_of pqr_writes)
+case "$(pqr 0) $(pqr 1)" in
+0x3*" "0x5*) true ;;
+*) false ;;
+esac
+result "R-09 the class of service of each CPU stays" $?
+echo "# $writes writes, PQR_ASSOC $(pqr 0) $(pqr 1), QM_EVTSEL $(evtsel 0) $(evtsel 1)"
+[ "$writes" -gt 0 ] && [ "$(evtsel 0)" = 0x900000001 ] && [ "$(evtsel 1)" = 0x700000002 ]
+result "R-10 QM_EVTSEL is as it was found" $?
+
+# Somebody puts his own RMID there.
+sim freeze 1
+hijacks=$(stat_of hijacks)
+# Until a pass comes before the next switch, which writes what was there before.
+cpu=$(awk '{ print $39 }' /proc/$one/stat)
+try=0
+while stat_is hijacks "$hijacks" && [ $try -lt 40 ]; do
+	sim pqr "$cpu" $((4 << 32 | 200))
+	try=$((try + 1))
+	passes
+done
+echo "# $(stat_of hijacks) hijacks after $try times, PQR_ASSOC $(pqr "$cpu")"
+! stat_is hijacks "$hijacks" && [ "$(pqr "$cpu")" != 0x4000000c8 ]
+result "R-08 somebody else's RMID is noticed and replaced" $?
+case $(pqr "$cpu") in
+0x4*) true ;;
+*) false ;;
+esac
+result "R-09 and his class of service kept" $?
+sim freeze 0
+
+# resctrl
+perf stat -x, -I 500 -p $one -e cache_qos/llc_occupancy/ -- sleep 14 2>stat &
+stat=$!
+waits 20 test -s stat
+sim flush 0
+sleep 1
+lines=$(dmesg | grep -c "values are frozen")
+sim claim 1
+waits 3 no_rmids
+result "R-07 when resctrl is mounted all RMIDs are 0 within a pass" $?
+[ "$(stat_of yields)" -gt 0 ] && [ $(($(dmesg | grep -c "values are frozen") - lines)) = 1 ]
+result "R-07 counted, and one line in the log" $?
+refused_with "busy" cat $groups/g1/occupancy && refused_with "busy" writes $groups/g2/monitor_cache 1
+result "R-07 groups: EBUSY" $?
+grep -q "^state.* yielded" $groups/g1/status
+result "R-07 status says why" $?
+! perf stat -e cache_qos/llc_occupancy/ -- true >said 2>&1 || grep -q "not supported\|not counted" said
+result "R-06 no new event" $?
+before=$(pqr_writes)
+sim flush 0
+sleep 2
+[ "$(pqr_writes)" = "$before" ] && no_rmids
+result "R-07 no register is written" $?
+wait $stat
+sed 's/^/# /' stat
+tail -n 3 stat | awk -F, '{ if (NR > 1 && $2 != last) bad = 1; last = $2 } END { exit bad || !(last > 0) }'
+result "R-07 perf shows what there was before, although the cache is empty" $?
+
+sim claim 0
+waits 3 cat $groups/g1/occupancy
+result "R-07 when it is gone values are there again" $?
+sim flush 0
+sleep 3
+sim freeze 1
+value=$(cat $groups/g1/occupancy) truth=$(book_sum lines tid $one)
+echo "# occupancy $value, the book has $truth"
+[ "$value" -gt 0 ] && nearly "$value" "$truth"
+result "R-07 and right" $?
+sim freeze 0
+kill $one
+wait $one 2>/dev/null
+rmdir $groups/g1 $groups/g2
+[ "$(refused)" = 0 ]
+result "R-09 no write was refused by the machine" $?
+exit $tap_failed

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Modules that are asked to go while they are used, under load; and that come back.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+need_machine
+cd "$work" || exit 1
+plan 13
+driver=/lib/vmrun/cache_qos.ko machine=/lib/vmrun/cache_qos_sim.ko
+
+stays() { refused_with "in use\|temporarily\|busy" rmmod "$1"; }
+idle() { awk '$1 == "cpu" && $6 != "0" && $6 != "0x0" { bad = 1 } END { exit bad }' $book/cpus; }
+
+waits 5 stat_is probes 0
+result "R-14 nobody watches: no probe" $?
+perf stat -e cache_qos/llc_occupancy/ -- sleep 6 >/dev/null 2>&1 &
+stat=$!
+waits 4 stat_is probes 3 && stays cache_qos_sim && stays cache_qos
+result "R-13 no module goes while an event is open" $?
+wait $stat
+mkdir $groups/g1
+echo 1 >$groups/g1/monitor_cache
+in_group g1 cq-ws2M-100M 100
+one=$!
+sleep 1
+! idle && stays cache_qos_sim && stays cache_qos
+result "R-13 nor while there is a group" $?
+kill $one
+wait $one 2>/dev/null
+rmdir $groups/g1
+waits 5 stat_is probes 0 && idle
+result "R-13 after the last group the probes are gone and RMIDs are 0" $?
+
+# The machine comes and goes while everybody asks for it.
+use() {
+	while [ ! -e stop ]; do
+		perf stat -a -e cache_qos/llc_occupancy/ -- sleep 0.1
+		perf stat -e cache_qos/total_bytes/,cache_qos/llc_occupancy/ -- true
+		perf record -R -o use.data -a -e cache_qos_aux/snapshot/ -- sleep 0.1
+	done >/dev/null 2>&1
+}
+use_groups() {
+	while [ ! -e stop ]; do
+		mkdir $groups/g1 && echo 1 >$groups/g1/monitor_cache && echo 0 >$groups/g1/tasks && cat $groups/g1/occupancy
+		rmdir $groups/g1
+	done >/dev/null 2>&1
+}
+use &
+first=$!
+use_groups &
+second=$!
+gone=0
+for round in 1 2 3 4 5 6 7 8; do
+	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		rmmod cache_qos_sim 2>/dev/null && break
+		sleep 0.05
+	done
+	[ -d $book ] && continue
+	gone=$((gone + 1))
+	insmod $machine lines=2048
+done
+echo stop >stop
+wait $first $second
+echo "# gone $gone times"
+[ $gone -gt 0 ] && [ -d $book ]
+result "R-13 the machine goes and comes under load" $?
+rmdir $groups/g1 2>/dev/null
+waits 5 stat_is probes 0
+result "R-14 nothing is left of it" $?
+rm stop
+
+rmmod cache_qos_sim && [ ! -d $groups ] && [ ! -d $devices/cache_qos ] && [ ! -d $devices/cache_qos_aux ]
+result "R-02 without a machine there is no PMU and there are no groups" $?
+rmmod cache_qos
+result "the driver goes" $?
+said=$(dmesg | grep -c "cache_qos: msr: CPU 0: ")
+refused_with "no such device" insmod $driver
+result "R-01 without the hardware loading is ENODEV" $?
+# Once for each try of insmod, which makes two.
+said=$(($(dmesg | grep -c "cache_qos: msr: CPU 0: ") - said))
+[ $said -ge 1 ] && [ $said -le 2 ]
+result "R-01 and one line in the log" $?
+dmesg | grep "cache_qos: msr: CPU 0: " | tail -n 1 | sed 's/^/# /'
+insmod $driver backend=sim && [ ! -d $devices/cache_qos ]
+result "R-01 nothing is simulated by itself" $?
+refused_with "no such device\|invalid" insmod $machine profile=skx
+result "R-04 a part that cannot monitor is refused" $?
+insmod $machine lines=2048 && [ -d $devices/cache_qos ] && [ "$(cat $devices/cache_qos/caps/backend)" = sim ]
+result "R-03 and the back-end is told" $?
+exit $tap_failed
