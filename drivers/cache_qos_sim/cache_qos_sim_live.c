@@ -6,11 +6,12 @@
  *
  * Time passes for all CPUs at once, and whenever somebody looks: at a task switch, before the
  * driver reads or writes a register, and on a timer. So what was done before a write of PQR_ASSOC
- * has the old RMID, in whichever order the probes of a switch are called.
+ * has the old RMID. Our probe of a switch is called before the driver's, and from there to the
+ * switch itself no program runs:
  *
- *        task A            switch          task B            PQR write
- *   -------|-----------------|----------------|----------------|------->
- *          +---- A, old RMID-+- B, old RMID --+- B, old RMID --+- B, new RMID
+ *        task A     probe, ours   probe, driver's: PQR write   switch     task B
+ *   -------|-------------|-------------------|--------------------|--------|------->
+ *          +- A, old RMID+             nobody                     +- B, new RMID
  */
 
 #include <linux/cgroup.h>
@@ -27,6 +28,7 @@
 
 #define CACHE_QOS_SIM_BUCKET_BITS	10
 #define CACHE_QOS_SIM_SHARED_BASE	(1ULL << 62)
+#define CACHE_QOS_SIM_SWITCH_NS		(10 * NSEC_PER_MSEC)	/* no switch takes longer */
 
 static u32 cache_qos_sim_buckets[1 << CACHE_QOS_SIM_BUCKET_BITS];
 static struct hrtimer cache_qos_sim_tick;
@@ -35,12 +37,32 @@ static struct tracepoint *cache_qos_sim_switch_point;
 
 /* Time */
 
+/*
+ * Is this CPU about to switch? It knows itself: a task that is switched to is current when it runs.
+ * Of another CPU only the time tells; what its program has done will be told later.
+ */
+static bool cache_qos_sim_switching(struct cache_qos_sim_place *place, u32 cpu, u64 now_ns)
+{
+	if (!place->next)
+		return false;
+	if (cpu != raw_smp_processor_id())
+		return now_ns < place->since_ns + CACHE_QOS_SIM_SWITCH_NS;
+	if (current == place->next)
+		place->next = NULL;
+	else
+		place->since_ns = now_ns;
+	return place->next;
+}
+
 static void cache_qos_sim_advance_cpu(struct cache_qos_sim_live *live, u32 cpu, u64 now_ns)
 {
 	struct cache_qos_sim_place *place = &live->places[cpu];
 	struct cache_qos_sim_page *page = &live->pages[place->page];
-	u64 ns = now_ns > place->since_ns ? now_ns - place->since_ns : 0;
+	u64 ns;
 
+	if (cache_qos_sim_switching(place, cpu, now_ns))
+		return;
+	ns = now_ns > place->since_ns ? now_ns - place->since_ns : 0;
 	place->since_ns += ns;
 	if (!place->page || live->frozen)
 		return;
@@ -234,6 +256,7 @@ static void cache_qos_sim_sched_switch(void *data, bool preempt, struct task_str
 	raw_spin_lock_irqsave(&live->lock, flags);
 	cache_qos_sim_advance(live);
 	WRITE_ONCE(live->places[cpu].page, cache_qos_sim_page_of(live, next, cpu));
+	live->places[cpu].next = next;
 	raw_spin_unlock_irqrestore(&live->lock, flags);
 }
 
@@ -255,8 +278,9 @@ int cache_qos_sim_live_prepare(unsigned int tick_ms)
 		pr_err("cache_qos_sim: no trace event sched_switch\n");
 		return -ENOENT;
 	}
-	err = tracepoint_probe_register(cache_qos_sim_switch_point, cache_qos_sim_sched_switch,
-					&cache_qos_sim_live);
+	/* Before the driver's, which write registers. */
+	err = tracepoint_probe_register_prio(cache_qos_sim_switch_point, cache_qos_sim_sched_switch,
+					     &cache_qos_sim_live, TRACEPOINT_DEFAULT_PRIO + 1);
 	if (err)
 		return err;
 	cache_qos_sim_tick_ns = tick_ms * (u64)NSEC_PER_MSEC;
