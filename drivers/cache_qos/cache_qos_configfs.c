@@ -323,36 +323,40 @@ static ssize_t cache_qos_procs_show(struct config_item *item, char *buf)
 	return cache_qos_list(item, buf, true);
 }
 
-static ssize_t cache_qos_tasks_all_fill(const pid_t *pids, unsigned int nr, char *buf, size_t room)
+/* The room is shown whole, whatever was in it before: what is left of it are empty lines. */
+static void cache_qos_tasks_all_fill(const pid_t *pids, unsigned int nr, char *buf, size_t room)
 {
 	size_t len = 0;
 	unsigned int i;
 
-	for (i = 0; i < nr && len < room; i++)
+	for (i = 0; i < nr; i++)
 		len += scnprintf(buf + len, room - len, "%d\n", pids[i]);
-	return len;
+	memset(buf + len, '\n', room - len);
 }
 
-/* Called twice: for the size, without a buffer, and for the content. Tasks come and go between. */
+/*
+ * Called twice: for the size, without a buffer, and for the content, which is taken to have that
+ * size. Tasks come and go between.
+ */
 static ssize_t cache_qos_tasks_all_read(struct config_item *item, void *buf, size_t room)
 {
 	struct cache_qos_folder *folder = to_cache_qos_folder(item);
 	unsigned int nr, max;
 	pid_t *pids;
-	ssize_t len;
 
-	nr = cache_qos_group_tasks(folder->live, folder->node, false, NULL, 0);
-	max = min(nr + nr / 8 + 16, CACHE_QOS_LISTED_MAX);
-	if (!buf)
+	if (!buf) {
+		nr = cache_qos_group_tasks(folder->live, folder->node, false, NULL, 0);
+		max = min(nr + nr / 8 + 16, CACHE_QOS_LISTED_MAX);
 		return (ssize_t)max * CACHE_QOS_TID_BYTES;
-
+	}
+	max = room / CACHE_QOS_TID_BYTES;
 	pids = kvcalloc(max, sizeof(*pids), GFP_KERNEL);
 	if (!pids)
 		return -ENOMEM;
 	nr = cache_qos_group_tasks(folder->live, folder->node, false, pids, max);
-	len = cache_qos_tasks_all_fill(pids, min(nr, max), buf, room);
+	cache_qos_tasks_all_fill(pids, min(nr, max), buf, room);
 	kvfree(pids);
-	return len;
+	return room;
 }
 
 static struct configfs_bin_attribute cache_qos_tasks_all = {
