@@ -3,6 +3,8 @@
 // as skipped, and the offsets only go on. The first byte says how long the pieces are.
 #include <algorithm>
 
+#include "decode/cache_qos/cache_qos_decode.hpp"
+#include "decode/cache_qos/cache_qos_series.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/imc/imc_decode.hpp"
@@ -23,6 +25,24 @@ public:
 
 private:
     uint64_t end_ = 0, bytes_ = 0;
+};
+
+class QosSink final : public decode::cache_qos::Sink {
+public:
+    void header(uint64_t offset, const decode::cache_qos::Header &) override
+    {
+        accounts.passed(offset, decode::cache_qos::kRecordBytes);
+    }
+    void reading(uint64_t offset, const decode::cache_qos::Reading &reading) override
+    {
+        accounts.passed(offset, decode::cache_qos::kRecordBytes);
+        numbers.note(reading.sequence);
+        series.add(reading);
+    }
+    void skipped(uint64_t offset, uint64_t bytes) override { accounts.passed(offset, bytes); }
+    Accounts accounts;
+    decode::cache_qos::SequenceAccount numbers;
+    decode::cache_qos::Series series;
 };
 
 class HmuSink final : public decode::cxl_hmu::Sink {
@@ -83,6 +103,25 @@ void feed(decode::Decoder &decoder, Bytes bytes, size_t step)
 }
 
 }  // namespace
+
+// Also: the same, however the bytes come; and a summary is of what was there.
+void cache_qos(Bytes bytes)
+{
+    if (bytes.empty())
+        return;
+    QosSink sink, whole;
+    decode::cache_qos::StreamDecoder decoder(sink), at_once(whole);
+    feed(decoder, bytes.subspan(1), std::to_integer<size_t>(bytes[0]) + 1);
+    hold(sink.accounts.bytes() == bytes.size() - 1);
+    feed(at_once, bytes.subspan(1), SIZE_MAX);
+    hold(whole.series.levels() == sink.series.levels());
+    hold(whole.numbers.missing() == sink.numbers.missing());
+    const decode::cache_qos::Summary summary = sink.series.summary();
+    hold(summary.min <= summary.median && summary.median <= summary.max);
+    hold(decode::cache_qos::columns_of(sink.series.levels(), 8).size() <= 8);
+    if (const std::optional<Bytes> words = decode::cache_qos::words_of_raw(bytes))
+        (void)decode::cache_qos::parse_record(*words);
+}
 
 void cxl_hmu(Bytes bytes)
 {
