@@ -415,6 +415,140 @@ TEST_F(CacheQos, R25_dirty_rather_than_none)
     EXPECT_EQ(cq->stats.dirty, 1u);
 }
 
+// Neither one that is used nor one that a CPU still carries, however few lines they have.
+TEST_F(CacheQos, R25_what_is_taken_is_nobodys)
+{
+    start(3);
+    cq->alloc_dirty = true;
+    auto used = task(), carried = task(), gone = task(), next = task();
+    const u16 a = make(), b = make(), c = make();
+    ASSERT_EQ(watch(used, a), 0);
+    run(0, &used);
+    fill(0, 300);
+    ASSERT_EQ(watch(gone, b), 0);
+    const u32 left = run(0, &gone);
+    fill(0, 500);
+    ASSERT_EQ(watch(carried, c), 0);
+    run(1, &carried);
+    fill(1, 400);
+    run(0, nullptr);
+    pass();
+    cache_qos_monitor_end(cq.get(), b, now);
+    cache_qos_monitor_end(cq.get(), c, now);
+    ASSERT_EQ(watch(next, make()), 0);
+    EXPECT_EQ(run(0, &next), left);
+    EXPECT_EQ(watch(carried, make()), -EBUSY);
+}
+
+TEST_F(CacheQos, R24_of_two_rmids_for_one_set_one_goes)
+{
+    start();
+    auto t = task(), u = task();
+    const u16 a = make(), b = make();
+    ASSERT_EQ(watch(t, a), 0);
+    ASSERT_EQ(watch(u, a), 0);
+    ASSERT_EQ(watch(u, b), 0);
+    ASSERT_EQ(watch(u, b), 0);  // once more is no change
+    EXPECT_NE(run(0, &t), run(1, &u));
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);
+    cache_qos_monitor_end(cq.get(), b, now);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
+    EXPECT_EQ(run(0, &t), run(1, &u));
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
+}
+
+TEST_F(CacheQos, R27_the_generation_tells_of_other_rmids)
+{
+    start();
+    auto t = task(), u = task();
+    const u16 a = make(), b = make(), machine = CACHE_QOS_MACHINE;
+    ASSERT_EQ(watch(t, a), 0);
+    value(a);
+    const u32 of_a = last.generation;
+    value(machine);
+    const u32 of_all = last.generation;
+    ASSERT_EQ(watch(u, b), 0);
+    run(0, &u);
+    value(a);
+    EXPECT_EQ(last.generation, of_a);
+    value(machine);
+    EXPECT_NE(last.generation, of_all);
+    value(b);
+    const u32 of_b = last.generation;
+    ASSERT_EQ(watch(t, b), 0);
+    run(0, &t);
+    value(a);
+    EXPECT_NE(last.generation, of_a);
+    value(b);
+    EXPECT_NE(last.generation, of_b);
+}
+
+TEST_F(CacheQos, what_is_not_watched_is_not_unwatched)
+{
+    start();
+    auto t = task();
+    const u16 a = make(), b = make(), c = make(PMUKIT_CACHE_QOS_KIND_CPU);
+    const u32 sets = cq->free_sets;
+    ASSERT_EQ(watch(t, a), 0);
+    const u16 set = t.set;
+    cache_qos_task_unwatch(cq.get(), &t, b);
+    EXPECT_EQ(t.set, set);
+    cache_qos_task_unwatch(cq.get(), &t, a);
+    EXPECT_EQ(t.set, 0);
+    cache_qos_task_unwatch(cq.get(), &t, a);
+    EXPECT_EQ(cq->free_sets, sets);
+    ASSERT_EQ(cache_qos_cpu_watch(cq.get(), 1, c, now), 0);
+    ASSERT_EQ(cache_qos_cpu_watch(cq.get(), 1, c, now), 0);
+    cache_qos_cpu_unwatch(cq.get(), 1, a);
+    EXPECT_EQ(cq->sets[cpus[1].set].refs, 1u);
+    cache_qos_cpu_unwatch(cq.get(), 1, c);
+    cache_qos_cpu_unwatch(cq.get(), 1, c);
+    EXPECT_EQ(cpus[1].set, 0);
+    EXPECT_EQ(cq->free_sets, sets);
+}
+
+// A cgroup that comes between: depth and children are those of the new place.
+TEST_F(CacheQos, R57_a_node_is_put_elsewhere)
+{
+    start();
+    const u16 top = static_cast<u16>(cache_qos_node_make(cq.get(), CACHE_QOS_NONE));
+    const u16 low = static_cast<u16>(cache_qos_node_make(cq.get(), CACHE_QOS_NONE));
+    const u16 lowest = group(low);
+    ASSERT_EQ(cache_qos_node_monitor(cq.get(), top, true, PMUKIT_CACHE_QOS_KIND_CGROUP, now), 0);
+    ASSERT_EQ(cache_qos_node_reparent(cq.get(), low, top), 0);
+    EXPECT_EQ(cq->nodes[top].children, 1u);
+    EXPECT_EQ(cache_qos_node_monitored(cq.get(), lowest), top);
+    EXPECT_EQ(cache_qos_node_remove(cq.get(), top, now), -ENOTEMPTY);
+    u16 deep = group();
+    for (u32 depth = 1; depth + 2 < CACHE_QOS_MAX_DEPTH; depth++)
+        deep = group(deep);
+    EXPECT_EQ(cache_qos_node_reparent(cq.get(), low, deep), 0);  // two levels fit exactly
+    EXPECT_EQ(cq->nodes[top].children, 0u);
+    EXPECT_EQ(cq->nodes[deep].children, 1u);
+    EXPECT_EQ(cache_qos_node_make(cq.get(), lowest), -ENAMETOOLONG);
+    ASSERT_EQ(cache_qos_node_reparent(cq.get(), low, CACHE_QOS_NONE), 0);
+    EXPECT_EQ(cq->nodes[deep].children, 0u);
+    const u16 deeper = group(deep);
+    EXPECT_EQ(cache_qos_node_reparent(cq.get(), low, deeper), -ENAMETOOLONG);
+    EXPECT_EQ(cq->nodes[low].parent, CACHE_QOS_NONE);
+    EXPECT_EQ(cache_qos_node_remove(cq.get(), top, now), 0);
+}
+
+TEST_F(CacheQos, a_cpu_that_leaves_twice_leaves_once)
+{
+    start();
+    auto t = task();
+    ASSERT_EQ(watch(t, make()), 0);
+    run(1, &t);
+    cache_qos_cpu_offline(cq.get(), 1);
+    cache_qos_cpu_offline(cq.get(), 1);
+    EXPECT_EQ(cq->domains[1].nr_cpus, 0u);
+    pqr[1] = 5;  // somebody else's, later
+    cache_qos_cpu_release(cq.get(), 1);
+    EXPECT_EQ(pqr[1], 5u);
+    EXPECT_EQ(cpus[1].faults, 0u);
+}
+
 TEST_F(CacheQos, R26_the_bound_covers_what_was_left_behind)
 {
     start(1);
@@ -875,6 +1009,10 @@ TEST_F(CacheQos, R20_partial_is_less_never_more)
     value(missed);
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_PARTIAL);
     EXPECT_EQ(cq->monitors[missed].missed, 1u);
+    const u16 counted = rmid == 1 ? of(g) : m;
+    value(counted);
+    EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_PARTIAL);
+    EXPECT_EQ(cq->monitors[counted].missed, 0u);
     // With an RMID free again it is exact again.
     cache_qos_task_exit(cq.get(), &t);
     const u16 h = group();
