@@ -24,7 +24,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words screenshots rooms dkms-source dkms-test docs new-unit new-unit-test upstream-patch clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words screenshots rooms dkms-source dkms-test docs demo-svg new-unit new-unit-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -50,6 +50,7 @@ help:
 	@echo '  make guest           static programs for guests, into build/guest'
 	@echo '  make install         pmukit, headers and documents (DESTDIR, PREFIX)'
 	@echo '  make docs            these pages as HTML and the manual pages, into build/docs'
+	@echo '  make demo-svg        the terminal recording of the README, anew'
 	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR)'
 	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once)'
@@ -160,6 +161,9 @@ upstream-patch: K := 7.2
 upstream-patch: run_kernels := 7.2
 upstream-patch: modules
 	@for unit in $(run_units); do tools/scripts/upstream-patch $$unit $(BUILD)/upstream || exit; done
+
+demo-svg: tools
+	@tools/scripts/demo-svg $(BUILD)/tools Documentation/demo.svg
 
 docs:
 	@tools/scripts/docs $(BUILD)/docs
