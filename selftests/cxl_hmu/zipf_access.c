@@ -6,13 +6,13 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "hmu_device.h"
+#include "zipf.h"
 
 #define EXIT_USAGE	2
 #define PAUSE_US	500
@@ -30,74 +30,16 @@ struct unit {
 	unsigned long stores;
 };
 
-/* splitmix64: every seed gives a full-period stream. */
-static __u64 next_random(__u64 *state)
-{
-	__u64 z = *state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
-}
-
-/* n > 0 */
-static __u64 random_below(__u64 *state, __u64 n)
-{
-	return (__u64)(((unsigned __int128)next_random(state) * n) >> 64);
-}
-
-/* cumulative[r] = sum of the weights of ranks 0..r */
-static __u64 *make_weights(unsigned long units, double skew)
-{
-	__u64 *cumulative = calloc(units, sizeof(*cumulative)), sum = 0;
-
-	for (unsigned long rank = 0; cumulative && rank < units; rank++) {
-		sum += 1 + (__u64)(0x1p32 * pow(rank + 1, -skew));
-		cumulative[rank] = sum;
-	}
-	return cumulative;
-}
-
-/* The unit of each rank: a shuffle of 0 .. units - 1. */
-static unsigned long *make_ranks(unsigned long units, __u64 *state)
-{
-	unsigned long *unit_of = calloc(units, sizeof(*unit_of));
-
-	for (unsigned long i = 0; unit_of && i < units; i++) {
-		unsigned long j = random_below(state, i + 1);
-
-		unit_of[i] = unit_of[j];
-		unit_of[j] = i;
-	}
-	return unit_of;
-}
-
-static unsigned long random_rank(const __u64 *cumulative, unsigned long units, __u64 *state)
-{
-	__u64 point = random_below(state, cumulative[units - 1]);
-	unsigned long low = 0, high = units - 1;
-
-	while (low < high) {
-		unsigned long middle = low + (high - low) / 2;
-
-		if (point < cumulative[middle])
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-static void access_memory(const struct options *opt, const struct hmu_device *device, const __u64 *cumulative,
-			  const unsigned long *unit_of, struct unit *tally, __u64 *state)
+static void access_memory(const struct options *opt, const struct hmu_device *device, const struct zipf *zipf,
+			  struct unit *tally, __u64 *state)
 {
 	unsigned long words = opt->value[UNIT_BYTES] / sizeof(__u64);
 
 	for (unsigned long i = 0; i < opt->value[ACCESSES]; i++) {
-		unsigned long unit = unit_of[random_rank(cumulative, opt->value[UNITS], state)];
-		volatile __u64 *word = device->memory + unit * words + random_below(state, words);
+		unsigned long unit = zipf_next(zipf, state);
+		volatile __u64 *word = device->memory + unit * words + zipf_random_below(state, words);
 
-		if (random_below(state, 100) < opt->value[WRITE_PERCENT]) {
+		if (zipf_random_below(state, 100) < opt->value[WRITE_PERCENT]) {
 			*word = i;
 			tally[unit].stores++;
 		} else {
@@ -187,15 +129,17 @@ static struct options parse(int argc, char **argv)
 static int run(const struct options *opt, struct hmu_device *device)
 {
 	__u64 state = opt->value[SEED];
-	__u64 *cumulative = make_weights(opt->value[UNITS], opt->value[SKEW_PERCENT] / 100.0);
-	unsigned long *unit_of = make_ranks(opt->value[UNITS], &state);
 	struct unit *tally = calloc(opt->value[UNITS], sizeof(*tally));
 	unsigned long loads = 0, stores = 0;
+	struct zipf zipf;
 	int err = -ENOMEM;
 
-	if (!cumulative || !unit_of || !tally)
-		goto free_all;
-	access_memory(opt, device, cumulative, unit_of, tally, &state);
+	if (!tally)
+		return err;
+	err = zipf_init(&zipf, opt->value[UNITS], opt->value[SKEW_PERCENT] / 100.0, &state);
+	if (err)
+		goto free_tally;
+	access_memory(opt, device, &zipf, tally, &state);
 	for (unsigned long unit = 0; unit < opt->value[UNITS]; unit++) {
 		loads += tally[unit].loads;
 		stores += tally[unit].stores;
@@ -203,10 +147,9 @@ static int run(const struct options *opt, struct hmu_device *device)
 	usleep(opt->value[SETTLE_MS] * 1000);
 	printf("zipf_access: accesses=%lu loads=%lu stores=%lu\n", loads + stores, loads, stores);
 	err = opt->tally ? write_tally(opt, tally) : 0;
-free_all:
+	zipf_free(&zipf);
+free_tally:
 	free(tally);
-	free(unit_of);
-	free(cumulative);
 	return err;
 }
 

@@ -306,6 +306,28 @@ Scenario cxl_hmu_topology()
     return topology;
 }
 
+// A program whose memory is all in the device, and what `pmukit tier` does for it. The node is seen
+// through no cache: every load and store of it is a request.
+Scenario cxl_hmu_tier()
+{
+    Scenario tier;
+    tier.name = "tier";
+    tier.tapped_node = true;
+    tier.models = {
+        "--instances 1 --counters 4096 --hot-list 4096 --memory {tap_bytes} "
+        "--tap {out}/ring --tap-base {tap_base}"};
+    tier.append = "numa_balancing=disable";
+    tier.steps = {{"tier", "/selftests/cxl_hmu/tier.sh", 600}};
+    tier.judgements = {{"slow accesses fall to 40 % and less, with a fifth of the pages moved",
+                        {"{selftests}/cxl_hmu/judge_tier.sh", "{out}/tally", "{out}/model0.log",
+                         "{guest}/tier.json"},
+                        0,
+                        {"judge: ok"}}};
+    tier.kernels = {"6.1", "6.12", "7.2"};
+    tier.routine = {"6.12"};
+    return tier;
+}
+
 // The same command where there is no region.
 Scenario cxl_hmu_list()
 {
@@ -350,7 +372,8 @@ UnitSpec cxl_hmu()
                      "selftests/cxl_hmu/cxl_hmu_life_test",
                      "selftests/cxl_hmu/cxl_hmu_faults_test",
                      "selftests/cxl_hmu/cxl_hmu_death_test",
-                     "selftests/cxl_hmu/zipf_access"};
+                     "selftests/cxl_hmu/zipf_access",
+                     "selftests/cxl_hmu/tier_load"};
     unit.files = {"selftests/cxl_hmu/hmu.sh",
                   "selftests/cxl_hmu/record_zipf.sh",
                   "selftests/cxl_hmu/stock_perf.sh",
@@ -363,6 +386,7 @@ UnitSpec cxl_hmu()
                   "selftests/cxl_hmu/until_idle.sh",
                   "selftests/cxl_hmu/cxl_list.sh",
                   "selftests/cxl_hmu/topology.sh",
+                  "selftests/cxl_hmu/tier.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
     unit.tests = {
         cxl_hmu_test(),
@@ -374,6 +398,7 @@ UnitSpec cxl_hmu()
         cxl_hmu_faults(),
         cxl_hmu_death(),
         cxl_hmu_topology(),
+        cxl_hmu_tier(),
         cxl_hmu_list(),
     };
     unit.demo = cxl_hmu_demo();

@@ -128,6 +128,7 @@ Result<int> run_doctor(const DoctorOptions &options, Output &out);
 
 // Commands whose words are in files of their own.
 Command add_doctor(CLI::App &app);
+Command add_tier(CLI::App &app);
 Command add_top(CLI::App &app);
 
 }  // namespace pmukit::cli

@@ -310,6 +310,7 @@ constexpr AddCommand kCommands[] = {
     add_merge,
     add_recover,
     add_report,
+    add_tier,
     add_tune,
     add_discover,
     add_doctor,

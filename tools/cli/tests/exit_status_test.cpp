@@ -248,6 +248,13 @@ const Case kCases[] = {
     {"record -e p/x/ -m 3", kUsage, "power of two"},
     {"record -e p/x/ -C x", kUsage, "-C x"},
     {"record -e p/x/W -a", kUsage, "'W' (weak group)"},
+    {"tier", kUsage, "--pid is required"},
+    {"tier --pid some", kUsage, "--pid"},
+    {"tier --pid 1 --budget 120%", kUsage, "'120%' is not a budget"},
+    {"tier --pid 1 --apply --dry-run", kUsage, "do not go together"},
+    {"tier --pid 1 -i nowhere", kFailed, "nowhere: No such file"},
+    {"tier --pid 1 -i text", kFailed, "text"},
+    {"tier --pid 1 -i good.data --cxl-topology folder", kFailed, "folder"},
     {"tune a=b=c", kUsage, "'b=c' is not a number"},
     {"tune --save a --restore b", kUsage, "do not go together"},
     // Files that are not there
@@ -414,8 +421,8 @@ std::string name_of_command(const testing::TestParamInfo<const char *> &info)
     return info.param;
 }
 INSTANTIATE_TEST_SUITE_P(Commands, ProgramHelp,
-                         testing::Values("list", "record", "dump", "report", "tune", "discover",
-                                         "cut", "inject", "merge", "recover"),
+                         testing::Values("list", "record", "dump", "report", "tier", "tune",
+                                         "discover", "cut", "inject", "merge", "recover"),
                          name_of_command);
 
 // Ctrl-C half way

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# judge_tier.sh TALLY MODEL-LOG TIER-JSON: what the emulator counted of a program's accesses to the slow node before and
+# after `pmukit tier --apply`, and whether the model heard of each of them.
+set -u
+tally=$1 model=$2 plan=$3
+failed=0
+
+# judge TEXT COMMAND...: one line, and the exit status in the end
+judge() {
+	text=$1
+	shift
+	if "$@"; then echo "judge: ok: $text"; else echo "judge: NOT OK: $text"; failed=1; fi
+}
+
+# of_json NAME: a whole number of the plan
+of_json() { grep -o "\"$1\":[0-9]*" "$plan" | head -n 1 | cut -d: -f2; }
+of_tally() { awk -v name="$1" '$1 == name { print $2 }' "$tally"; }
+slow() { awk -v phase="$1" '$1 == "sum" && $2 == phase { print $3 + $4 }' "$tally"; }
+fast() { awk -v phase="$1" '$1 == "sum" && $2 == phase { print $5 }' "$tally"; }
+
+taken=$(sed -n 's/^tap: taken=\([0-9]*\) .*/\1/p' "$model")
+refused=$(sed -n 's/^tap: .* refused=\([0-9]*\)$/\1/p' "$model")
+before=$(slow 1) after=$(slow 2)
+pages=$(of_json movable_pages) budget=$(of_json budget_pages) resident=$(of_json fast_pages_after)
+
+judge "the model took $taken accesses, the emulator handed over $(of_tally handed)" [ "$taken" = "$(of_tally handed)" ]
+judge "none was left, refused or without an address" \
+	[ "$(of_tally left) $refused $(of_tally unknown)" = "0 0 0" ]
+judge "all of the program's memory was slow before: $before accesses" [ "$before" -ge 1000000 ]
+judge "budget $budget of $pages pages is a fifth" [ $((budget * 5)) -le "$pages" ]
+judge "$resident pages are on the fast node afterwards" [ "$resident" -le "$budget" ]
+judge "slow accesses afterwards are at most 40 % of those before" [ $((after * 100)) -le $((before * 40)) ]
+awk -v before="$before" -v after="$after" -v fast_before="$(fast 1)" -v fast_after="$(fast 2)" 'BEGIN {
+	printf "tier: unit=cxl_hmu source=model slow_before=%d slow_after=%d ratio=%.3f", before, after, after / before
+	printf " share_before=%.4f share_after=%.4f\n", before / (before + fast_before), after / (after + fast_after)
+}'
+exit $failed

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Zipf's law: the unit of rank r (1, 2, ...) is chosen with a probability proportional to 1/r^s. Which unit has which
+ * rank depends on the state of the random numbers alone.
+ */
+#ifndef ZIPF_H
+#define ZIPF_H
+
+#include <linux/types.h>
+
+struct zipf {
+	unsigned long units;
+	__u64 *cumulative;	/* [r]: sum of the weights of ranks 0..r */
+	unsigned long *unit_of;	/* the unit of each rank */
+};
+
+__u64 zipf_random_below(__u64 *state, __u64 n);	/* n > 0 */
+int zipf_init(struct zipf *zipf, unsigned long units, double skew, __u64 *state);
+unsigned long zipf_next(const struct zipf *zipf, __u64 *state);
+void zipf_free(struct zipf *zipf);
+
+#endif

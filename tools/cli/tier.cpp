@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/tier.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/file.hpp"
+#include "base/number.hpp"
+#include "cli/command.hpp"
+#include "cli/commands.hpp"
+#include "cli/hot_lists.hpp"
+#include "cli/placement.hpp"
+#include "cli/unit_handlers.hpp"
+#include "tier/move_pages.hpp"
+#include "tier/plan.hpp"
+#include "tier/process_pages.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+// The recording
+
+// Where hot units are, and on which nodes.
+struct HotMemory {
+    std::vector<tier::HotRange> ranges;
+    std::map<uint32_t, double> nodes;  // with their heat
+    uint64_t units_without_place = 0;
+    std::string first_reason;
+};
+
+// In always-on mode a device counts no accesses, only how often a unit was hot.
+double heat_of(const decode::cxl_hmu::HotTotals &totals, const decode::cxl_hmu::HotUnit &unit)
+{
+    return static_cast<double>(totals.always_on ? unit.epochs : unit.accesses);
+}
+
+void add_list(const std::string &pmu, const decode::cxl_hmu::HotList &list, const Placer &placer,
+              HotMemory &memory)
+{
+    const decode::cxl_hmu::HotTotals &totals = list.totals();
+    const uint64_t unit_bytes = totals.unit_log2 ? uint64_t{1} << *totals.unit_log2 : 0;
+    for (const decode::cxl_hmu::HotUnit &unit : list.hottest(0)) {
+        const Placement at = placer.place(pmu, unit.dpa, unit_bytes);
+        const double heat = heat_of(totals, unit);
+        if (at.hpa)
+            memory.ranges.push_back({at.hpa->start, at.hpa->bytes, heat});
+        else if (memory.units_without_place++ == 0)
+            memory.first_reason = placer.why_not(pmu, unit.dpa, unit_bytes).value_or("");
+        if (at.node)
+            memory.nodes[*at.node] += heat;
+    }
+}
+
+Result<HotMemory> hot_memory(const Recording &recording, const HotLists &lists,
+                             const std::string &topology)
+{
+    const Result<Placer> placer = Placer::open(topology);
+    if (!placer)
+        return placer.error();
+    HotMemory memory;
+    for (const auto &[event, list] : lists.by_event())
+        add_list(recording.pmu_name(event), list, *placer, memory);
+    if (!memory.ranges.empty())
+        return memory;
+    return Error{Errc::kNotFound,
+                 memory.units_without_place
+                     ? fmt::format("no hot unit has a host address: {}", memory.first_reason)
+                     : recording.path() + ": it has no hot units of device memory"};
+}
+
+// The nodes
+
+// The one node with CPUs that none of the hot devices is.
+Result<uint32_t> find_fast_node(const TierOptions &options, const HotMemory &memory)
+{
+    if (options.fast_node)
+        return *options.fast_node;
+    const std::string path = options.cxl_topology + "/devices/system/node/has_cpu";
+    const Result<std::string> text = read_small_file(path);
+    const Result<std::vector<int>> with_cpus =
+        text ? parse_cpulist(*text) : Result<std::vector<int>>(text.error());
+    std::vector<uint32_t> fast;
+    for (int node : with_cpus ? *with_cpus : std::vector<int>())
+        if (!memory.nodes.contains(static_cast<uint32_t>(node)))
+            fast.push_back(static_cast<uint32_t>(node));
+    if (fast.size() == 1)
+        return fast.front();
+    return Error{Errc::kUsage, fmt::format("which node is fast? give --fast-node ({})",
+                                           fast.empty() ? path + " names none"
+                                                        : fmt::format("CPUs are near {}",
+                                                                      fmt::join(fast, ", ")))};
+}
+
+// Where most of the heat is.
+Result<uint32_t> find_slow_node(const TierOptions &options, const HotMemory &memory)
+{
+    if (options.slow_node)
+        return *options.slow_node;
+    const auto hottest = std::ranges::max_element(
+        memory.nodes, {}, [](const auto &node_heat) { return node_heat.second; });
+    if (hottest != memory.nodes.end())
+        return hottest->first;
+    return Error{Errc::kUsage,
+                 "which node is slow? give --slow-node (the hot memory is on no node that " +
+                     options.cxl_topology + " names: is it online?)"};
+}
+
+Result<tier::Nodes> find_nodes(const TierOptions &options, const HotMemory &memory)
+{
+    const Result<uint32_t> fast = find_fast_node(options, memory);
+    if (!fast)
+        return fast.error();
+    const Result<uint32_t> slow = find_slow_node(options, memory);
+    if (!slow)
+        return slow.error();
+    if (*fast == *slow)
+        return Error{Errc::kUsage,
+                     fmt::format("node {} cannot be both fast and slow: give --fast-node and "
+                                 "--slow-node",
+                                 *fast)};
+    tier::Nodes nodes{*fast, *slow, {}};
+    for (const auto &[node, heat] : memory.nodes)
+        nodes.watched.insert(node);
+    return nodes;
+}
+
+// The process
+
+struct Decision {
+    tier::Nodes nodes;
+    tier::PageCounts counts;
+    uint64_t movable = 0, unplaced = 0, budget = 0;
+    tier::Plan plan;
+};
+
+Error explain_process(const TierOptions &options, const Error &error)
+{
+    if (error.code == Errc::kNotFound)
+        return Error{Errc::kNotFound, fmt::format("process {}: there is none", options.pid)};
+    if (error.code == Errc::kDenied && error.message.find("CAP_") == std::string::npos)
+        return Error{Errc::kDenied,
+                     fmt::format("{}: CAP_SYS_PTRACE is needed, be root", error.message)};
+    return error;
+}
+
+Result<Decision> decide(const TierOptions &options, const tier::Budget &budget,
+                        const HotMemory &memory)
+{
+    Result<tier::Nodes> nodes = find_nodes(options, memory);
+    if (!nodes)
+        return nodes.error();
+    const Result<topology::MemoryMap> map = topology::MemoryMap::read(options.cxl_topology);
+    if (!map)
+        return map.error();
+
+    Decision decision;
+    decision.nodes = *nodes;
+    const auto page_bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    const tier::HeatMap heat(memory.ranges);
+    tier::Planner planner(heat, std::move(*nodes), page_bytes);
+    const Result<tier::PageCounts> counts =
+        tier::walk_pages(fmt::format("{}/{}", options.proc_root, options.pid), page_bytes,
+                         [&](uint64_t address, uint64_t hpa) {
+                             if (const std::optional<uint32_t> node = map->node_of(hpa, page_bytes))
+                                 planner.add({address, hpa, *node});
+                             else
+                                 decision.unplaced++;
+                         });
+    if (!counts)
+        return explain_process(options, counts.error());
+    decision.counts = *counts;
+    decision.movable = planner.pages();
+    decision.budget = tier::pages_of(budget, planner.pages());
+    decision.plan = planner.plan(decision.budget);
+    return decision;
+}
+
+Result<tier::Moved> carry_out(const TierOptions &options, const Decision &decision)
+{
+    tier::Moved moved;
+    const auto pid = static_cast<pid_t>(options.pid);
+    Result<void> done = tier::move_to(pid, decision.plan.demote, decision.nodes.slow, moved);
+    if (done)
+        done = tier::move_to(pid, decision.plan.promote, decision.nodes.fast, moved);
+    return done ? Result<tier::Moved>(moved) : done.error();
+}
+
+// For people
+
+std::string percent_of(double part, double whole)
+{
+    return fmt::format("{:.1f}%", whole > 0 ? part / whole * 100 : 0.0);
+}
+
+void print_moves(const char *title, const std::vector<tier::Move> &moves, double heat, size_t top,
+                 Output &out)
+{
+    if (moves.empty())
+        return;
+    out.print("\n  {:>5}  {:<18}  {:>12}  {:>6}\n", "rank", title, "heat", "share");
+    const size_t shown = top ? std::min(top, moves.size()) : moves.size();
+    for (size_t i = 0; i < shown; i++)
+        out.print("  {:>5}  {:#018x}  {:>12.0f}  {:>6}\n", i + 1, moves[i].address, moves[i].heat,
+                  percent_of(moves[i].heat, heat));
+    if (shown < moves.size())
+        out.print("  {:>5}  {} more pages; --top 0 shows all\n", "...", moves.size() - shown);
+}
+
+void print_outcome(const tier::Moved &moved, size_t planned, Output &out)
+{
+    out.print("\nmoved {} of {} pages\n", moved.moved, planned);
+    const Remark remarks[] = {
+        {moved.gone, "pages are gone: freed or swapped out meanwhile"},
+        {moved.shared, "pages are shared with another process"},
+        {moved.busy, "pages are pinned or were in use"},
+        {moved.no_room, "pages found no room on their node"},
+    };
+    for (const Remark &remark : remarks)
+        if (remark.count)
+            out.print("{} {}\n", remark.count, remark.text);
+}
+
+void print_decision(const TierOptions &options, const HotMemory &memory, const Decision &decision,
+                    const std::optional<std::string> &source, Output &out)
+{
+    const tier::Plan &plan = decision.plan;
+    out.print("process {}: {} pages that can move, {} of them on node {}, the fast one{}\n",
+              options.pid, decision.movable, plan.fast_pages_before, decision.nodes.fast,
+              source ? "  source=" + *source : "");
+    const Remark remarks[] = {
+        {decision.counts.shared, "pages are shared with other processes and stay"},
+        {decision.counts.swapped, "pages are swapped out"},
+        {decision.unplaced, "pages are on no known node"},
+        {decision.counts.vast_mappings, "mappings beyond 1 TiB were not looked at"},
+    };
+    for (const Remark &remark : remarks)
+        if (remark.count)
+            out.print("  {} {}\n", remark.count, remark.text);
+    if (memory.units_without_place)
+        out.print("  {} hot units have no host address; the first: {}\n",
+                  memory.units_without_place, memory.first_reason);
+    out.print("  budget: {} pages of node {}\n", decision.budget, decision.nodes.fast);
+    out.print("  promote {} pages to node {}, demote {} to node {}: {} are on node {} then\n",
+              plan.promote.size(), decision.nodes.fast, plan.demote.size(), decision.nodes.slow,
+              plan.fast_pages_after, decision.nodes.fast);
+    out.print("  recorded heat of the process on node {}: {} before, {} after\n",
+              decision.nodes.fast, percent_of(plan.fast_heat_before, plan.heat),
+              percent_of(plan.fast_heat_after, plan.heat));
+    print_moves("promote", plan.promote, plan.heat, options.top, out);
+    print_moves("demote", plan.demote, plan.heat, options.top, out);
+}
+
+// For programs
+
+nlohmann::ordered_json json_of(const std::vector<tier::Move> &moves)
+{
+    nlohmann::ordered_json json = nlohmann::ordered_json::array();
+    for (const tier::Move &move : moves)
+        json.push_back({{"address", move.address}, {"heat", move.heat}});
+    return json;
+}
+
+nlohmann::ordered_json json_of(const std::optional<tier::Moved> &moved)
+{
+    if (!moved)
+        return nullptr;
+    return {{"moved", moved->moved},
+            {"gone", moved->gone},
+            {"shared", moved->shared},
+            {"busy", moved->busy},
+            {"no_room", moved->no_room}};
+}
+
+nlohmann::ordered_json json_of(const TierOptions &options, const HotMemory &memory,
+                               const Decision &decision, const std::optional<std::string> &source,
+                               const std::optional<tier::Moved> &moved)
+{
+    const tier::Plan &plan = decision.plan;
+    return {{"source", source ? nlohmann::ordered_json(*source) : nullptr},
+            {"pid", options.pid},
+            {"fast_node", decision.nodes.fast},
+            {"slow_node", decision.nodes.slow},
+            {"movable_pages", decision.movable},
+            {"shared_pages", decision.counts.shared},
+            {"swapped_pages", decision.counts.swapped},
+            {"unplaced_pages", decision.unplaced},
+            {"vast_mappings", decision.counts.vast_mappings},
+            {"units_without_hpa", memory.units_without_place},
+            {"budget_pages", decision.budget},
+            {"fast_pages_before", plan.fast_pages_before},
+            {"fast_pages_after", plan.fast_pages_after},
+            {"heat", plan.heat},
+            {"fast_heat_before", plan.fast_heat_before},
+            {"fast_heat_after", plan.fast_heat_after},
+            {"applied", json_of(moved)},
+            {"promote", json_of(plan.promote)},
+            {"demote", json_of(plan.demote)}};
+}
+
+}  // namespace
+
+Command add_tier(CLI::App &app)
+{
+    const auto owned = std::make_shared<TierOptions>();
+    TierOptions &options = *owned;
+    CLI::App *tier = app.add_subcommand(
+        "tier", "which pages of a process belong on the fast node, by a recording of hot memory");
+    tier->add_option("-i,--input", options.input, "perf.data file or directory; -: standard input")
+        ->capture_default_str();
+    tier->add_option("-p,--pid", options.pid, "the process")->required();
+    tier->add_option("--budget", options.budget,
+                     "how much of the fast node it may have: PAGES, or PERCENT% of its pages")
+        ->capture_default_str();
+    tier->add_option("--fast-node", options.fast_node,
+                     "NUMA node to promote to; otherwise the one that has CPUs");
+    tier->add_option("--slow-node", options.slow_node,
+                     "NUMA node to demote to; otherwise the one with the hot memory");
+    tier->add_option("--cxl-topology", options.cxl_topology,
+                     "sysfs, or a tree like it that describes decoders and nodes")
+        ->capture_default_str();
+    tier->add_flag("--dry-run", options.dry_run, "only say what would move; so it is anyway");
+    tier->add_flag("--apply", options.apply, "move the pages");
+    tier->add_option("--top", options.top, "how many moves to list; 0: all")->capture_default_str();
+    tier->add_flag("--json", options.json, "one JSON object instead of text, with all moves");
+    tier->footer(
+        "Examples:\n  pmukit tier -i perf.data --pid 1234 --budget 20%\n"
+        "  pmukit tier -i perf.data --pid 1234 --budget 50000 --apply\n"
+        "  pmukit tier --pid 1234 --json | jq '.promote | length'\n"
+        "Needs root: the kernel tells others neither where pages are nor where decoders are.\n"
+        "Exit status: 0 the plan is said or carried out, 1 the recording is damaged, the process "
+        "cannot be looked at, or none of the pages moved, 2 usage.");
+    return {tier,
+            [owned](const Invocation &invocation) { return run_tier(*owned, invocation.out); }};
+}
+
+Result<int> run_tier(const TierOptions &options, Output &out)
+{
+    if (options.apply && options.dry_run)
+        return Error{Errc::kUsage, "--apply and --dry-run do not go together"};
+    const Result<tier::Budget> budget = tier::parse_budget(options.budget);
+    if (!budget)
+        return budget.error();
+    Result<Recording> recording = Recording::open(options.input);
+    if (!recording)
+        return recording.error();
+    if (Result<void> front = recording->read_front(); !front)
+        return front.error();
+    HotLists lists;
+    const Result<RecordingTotals> totals = recording->walk(lists);
+    if (!totals)
+        return totals.error();
+    lists.finish();
+    const Result<HotMemory> memory = hot_memory(*recording, lists, options.cxl_topology);
+    if (!memory)
+        return memory.error();
+    const Result<Decision> decision = decide(options, *budget, *memory);
+    if (!decision)
+        return decision.error();
+
+    std::optional<tier::Moved> moved;
+    if (options.apply) {
+        const Result<tier::Moved> done = carry_out(options, *decision);
+        if (!done)
+            return done.error();
+        moved = *done;
+    }
+    const size_t planned = decision->plan.promote.size() + decision->plan.demote.size();
+    if (options.json) {
+        print_json(json_of(options, *memory, *decision, recording->source(), moved), out);
+    } else {
+        print_decision(options, *memory, *decision, recording->source(), out);
+        if (moved)
+            print_outcome(*moved, planned, out);
+        else
+            out.text("\nnothing was moved; --apply does it\n");
+    }
+    const int damaged = say_troubles({recording->damage()});
+    return moved && planned && !moved->moved ? static_cast<int>(kExitFailed) : damaged;
+}
+
+}  // namespace pmukit::cli

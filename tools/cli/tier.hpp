@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit tier: from a recording of hot device memory to the pages of a process that belong on the
+// fast node.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "cli/output.hpp"
+
+namespace pmukit::cli {
+
+struct TierOptions {
+    std::string input = "perf.data";
+    uint32_t pid = 0;
+    std::string budget = "100%";
+    std::optional<uint32_t> fast_node, slow_node;
+    std::string cxl_topology = "/sys";
+    bool dry_run = false;  // said aloud; it is so without --apply
+    bool apply = false;
+    bool json = false;
+    size_t top = 16;  // moves that are listed; 0: all
+    std::string proc_root = "/proc";
+};
+
+Result<int> run_tier(const TierOptions &options, Output &out);
+
+}  // namespace pmukit::cli

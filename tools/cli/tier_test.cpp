@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit tier over a recording, a topology and a process that are all files.
+#include "cli/tier.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pmukit/cxl_hmu.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/writer.hpp"
+#include "topology/test_tree.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+constexpr uint64_t kId = 7;
+constexpr unsigned kWidth = 16;
+constexpr uint64_t kSlowBase = 0x8000000;  // the second memory block
+constexpr uint64_t kMine = uint64_t{1} << 63 | uint64_t{1} << 56;
+
+struct Hot {
+    uint64_t page, accesses;  // of the device
+};
+
+std::vector<std::byte> record_of(const std::vector<Hot> &hot)
+{
+    std::vector<uint64_t> words = {
+        hot.size() | uint64_t{kWidth} << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
+            uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT,
+        PMUKIT_CXL_HMU_MARK,
+        1000,
+        12,
+        0,
+        0,
+        0};
+    for (const Hot &unit : hot)
+        words.push_back(unit.page << kWidth | unit.accesses);
+    std::vector<std::byte> bytes(words.size() * 8);
+    for (size_t i = 0; i < words.size(); i++)
+        store_le(bytes.data() + 8 * i, words[i]);
+    return bytes;
+}
+
+perfdata::WriterEvent event_of_cxl_hmu()
+{
+    perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, "cxl_hmu_mem0.0.0//"};
+    store<uint32_t>(event.attr.data() + perfdata::kAttrType, 24, std::endian::native);
+    store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
+    store<uint64_t>(event.attr.data() + perfdata::kAttrSampleType,
+                    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+                    std::endian::native);
+    store<uint64_t>(event.attr.data() + perfdata::kAttrFlags,
+                    uint64_t{1} << perfdata::kAttrFlagSampleIdAll, std::endian::native);
+    return event;
+}
+
+// Node 0 is the first 128 MiB, node 1 the second, which is the device's. A process of four pages on
+// node 1 (pages 0 to 3 of the device) and one on node 0.
+class Tier : public testing::Test {
+protected:
+    Tier()
+    {
+        topology::TreeRegion region;
+        region.start = kSlowBase;
+        region.dpa_bytes = 0x8000000;
+        topology::put_region(tree, region);
+        tree.put("devices/system/memory/block_size_bytes", "8000000\n");
+        tree.folder("devices/system/memory/memory0/node0");
+        tree.folder("devices/system/memory/memory1/node1");
+        tree.put("devices/system/node/has_cpu", "0\n");
+        tree.put("proc/42/maps", "0-6000 rw-p 00000000 00:00 0 \n");
+        std::vector<uint64_t> entries = {0};
+        for (uint64_t page = 0; page < 4; page++)
+            entries.push_back(kMine | ((kSlowBase >> 12) + page));
+        entries.push_back(kMine | 0x77);
+        tree.put("proc/42/pagemap", {reinterpret_cast<const char *>(entries.data()),
+                                     entries.size() * sizeof entries[0]});
+        record({{1, 10}, {2, 30}, {3, 20}, {900, 40}});
+        options.input = tree.path("perf.data");
+        options.pid = 42;
+        options.cxl_topology = tree.dir();
+        options.proc_root = tree.path("proc");
+    }
+    void record(const std::vector<Hot> &hot)
+    {
+        perfdata::HostInfo host;
+        host.pmus = {{24, "cxl_hmu_mem0.0.0"}};
+        perfdata::AuxtraceRecord trace;
+        trace.reference = kId;
+        Result<perfdata::Writer> writer =
+            perfdata::Writer::create(tree.path("perf.data"), {event_of_cxl_hmu()}, host);
+        ASSERT_TRUE(writer);
+        ASSERT_TRUE(writer->auxtrace(trace, record_of(hot), {}));
+        ASSERT_TRUE(writer->finish());
+    }
+    std::string run()
+    {
+        const std::string path = tree.path("out");
+        const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600));
+        Output out(file.get(), path);
+        const Result<int> status = run_tier(options, out);
+        EXPECT_TRUE(out.finish());
+        if (!status) {
+            error = status.error();
+            return {};
+        }
+        EXPECT_EQ(*status, 0);
+        std::ifstream in(path);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    nlohmann::json run_json()
+    {
+        options.json = true;
+        return nlohmann::json::parse(run(), nullptr, false);
+    }
+    std::string refusal()
+    {
+        EXPECT_EQ(run(), "");
+        return error.message;
+    }
+
+    topology::Tree tree;
+    TierOptions options;
+    Error error{};
+};
+
+TEST_F(Tier, PromotesTheHottestPagesWithinTheBudget)
+{
+    options.budget = "3";
+    const nlohmann::json said = run_json();
+    ASSERT_TRUE(said.is_object());
+    EXPECT_EQ(said["movable_pages"], 5);
+    EXPECT_EQ(said["budget_pages"], 3);
+    EXPECT_EQ(said["fast_node"], 0);
+    EXPECT_EQ(said["slow_node"], 1);
+    EXPECT_EQ(said["fast_pages_before"], 1);
+    EXPECT_EQ(said["fast_pages_after"], 3);
+    ASSERT_EQ(said["promote"].size(), 2u);
+    EXPECT_EQ(said["promote"][0]["address"], 0x3000);
+    EXPECT_EQ(said["promote"][0]["heat"], 30);
+    EXPECT_EQ(said["promote"][1]["address"], 0x4000);
+    EXPECT_TRUE(said["demote"].empty());
+    EXPECT_TRUE(said["applied"].is_null());
+    EXPECT_EQ(said["heat"], 60);  // that of others' pages is none of the process's
+    EXPECT_EQ(said["fast_heat_after"], 50);
+}
+
+TEST_F(Tier, TakesAPercentageOfThePagesOfTheProcess)
+{
+    options.budget = "40%";
+    EXPECT_EQ(run_json()["budget_pages"], 2);
+}
+
+TEST_F(Tier, SaysThePlanToPeople)
+{
+    options.budget = "2";
+    const std::string said = run();
+    EXPECT_NE(said.find("process 42: 5 pages that can move, 1 of them on node 0, the fast one"),
+              std::string::npos)
+        << said;
+    EXPECT_NE(said.find("budget: 2 pages of node 0"), std::string::npos);
+    EXPECT_NE(said.find("promote 1 pages to node 0, demote 0 to node 1: 2 are on node 0 then"),
+              std::string::npos);
+    EXPECT_NE(said.find("node 0: 0.0% before, 50.0% after"), std::string::npos);
+    EXPECT_NE(said.find("nothing was moved; --apply does it"), std::string::npos);
+}
+
+TEST_F(Tier, ListsAsManyMovesAsItIsAsked)
+{
+    options.top = 1;
+    EXPECT_NE(run().find("2 more pages; --top 0 shows all"), std::string::npos);
+    options.top = 0;
+    EXPECT_EQ(run().find("more pages"), std::string::npos);
+}
+
+TEST_F(Tier, AsksWhichNodeIsFastWhenItCannotTell)
+{
+    tree.put("devices/system/node/has_cpu", "0,2\n");
+    EXPECT_NE(refusal().find("give --fast-node (CPUs are near 0, 2)"), std::string::npos)
+        << error.message;
+    EXPECT_EQ(error.code, Errc::kUsage);
+    tree.remove("devices/system/node/has_cpu");
+    EXPECT_NE(refusal().find("has_cpu names none"), std::string::npos) << error.message;
+    options.fast_node = 0;
+    EXPECT_EQ(run_json()["fast_node"], 0);
+}
+
+TEST_F(Tier, AsksWhichNodeIsSlowWhenTheMemoryIsNotOnline)
+{
+    tree.remove("devices/system/memory/memory1");
+    EXPECT_NE(refusal().find("give --slow-node"), std::string::npos) << error.message;
+}
+
+TEST_F(Tier, ANodeIsNotBoth)
+{
+    options.fast_node = 1;
+    EXPECT_NE(refusal().find("node 1 cannot be both"), std::string::npos) << error.message;
+}
+
+TEST_F(Tier, TellsAProcessThatIsNotThere)
+{
+    options.pid = 43;
+    EXPECT_EQ(refusal(), "process 43: there is none");
+    EXPECT_EQ(error.code, Errc::kNotFound);
+}
+
+TEST_F(Tier, TellsUnitsWithoutAHostAddress)
+{
+    tree.put("bus/cxl/devices/region0/commit", "0\n");
+    EXPECT_NE(refusal().find("no hot unit has a host address: region0"), std::string::npos)
+        << error.message;
+}
+
+TEST_F(Tier, TellsARecordingWithoutHotUnits)
+{
+    record({});
+    EXPECT_NE(refusal().find("no hot units"), std::string::npos) << error.message;
+}
+
+TEST_F(Tier, CountsPagesThatOthersHave)
+{
+    const uint64_t entries[] = {0, uint64_t{1} << 63 | 0x88, uint64_t{1} << 62, kMine | 0x20000000};
+    tree.put("proc/42/pagemap", {reinterpret_cast<const char *>(entries), sizeof entries});
+    const nlohmann::json said = run_json();
+    EXPECT_EQ(said["shared_pages"], 1);
+    EXPECT_EQ(said["swapped_pages"], 1);
+    EXPECT_EQ(said["unplaced_pages"], 1);
+    EXPECT_EQ(said["movable_pages"], 0);
+}
+
+}  // namespace
+}  // namespace pmukit::cli
