@@ -24,7 +24,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words screenshots rooms dkms-source dkms-test docs demo-svg new-unit new-unit-test upstream-patch clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test docs demo-svg new-unit new-unit-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -42,6 +42,7 @@ help:
 	@echo '  make corpus [K=]     recordings by stock perf in guests, anew; corpus-words: only what the newest perf says of them'
 	@echo
 	@echo '  make screenshots     pages of pmukit report --html in a browser: two widths, day and night; renews Documentation/pictures'
+	@echo '  make case-studies    Documentation/case-studies anew, from demo guests'
 	@echo
 	@echo '  make setup           packages, QEMU and guest kernels (SETUP=no only prints)'
 	@echo '  make tools           userspace, into build/tools'
@@ -147,6 +148,10 @@ corpus-words: tools
 
 screenshots: tools
 	@tools/scripts/screenshots $(BUILD)
+
+case-studies: run_kernels := $(demo_kernel)
+case-studies: tools modules guest
+	@tools/scripts/case-studies $(BUILD) $(demo_kernel)
 
 rooms:
 	@tools/scripts/rooms $(U)
