@@ -164,10 +164,18 @@ static bool pmukit_serves(const struct pmukit_pmu *pp, unsigned int cpu)
 	return pp->reach == PMUKIT_REACH_SYSTEM && pp->cpu == cpu;
 }
 
+/* Under hotplug_lock. */
+static void pmukit_place_changed(struct pmukit_pmu *pp)
+{
+	if (pp->ops->place_changed)
+		pp->ops->place_changed(pp, pp->cpu);
+}
+
 static void pmukit_hand_on(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
 {
 	if (pp->reach == PMUKIT_REACH_SYSTEM) {
 		WRITE_ONCE(pp->cpu, to);
+		pmukit_place_changed(pp);
 		return;
 	}
 	cpumask_set_cpu(to, &pp->cpus);
@@ -535,6 +543,8 @@ int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
 
 	pmukit_pmu_get(pp);
 	mutex_lock(&pp->hotplug_lock);
+	if (pp->reach == PMUKIT_REACH_SYSTEM)
+		pmukit_place_changed(pp);
 	ret = perf_pmu_register(&pp->pmu, pp->name, -1);
 	pp->registered = !ret;
 	mutex_unlock(&pp->hotplug_lock);

@@ -161,6 +161,7 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @futile: looks in a row that led to nothing
  * @spurious: interrupts without a cause since the last one with, or since the timer's last look
  * @irq_off: there were too many of them: the interrupt is disabled until the next start
+ * @irq_again: there was one, and the timer is to enable it
  * @last_wr_sts: where the device was at the timer's last look
  * @pause_ns: until the next look of the timer
  * @active: the started event; changes on @cpu with interrupts off only
@@ -169,7 +170,6 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @complaint: what went wrong, to be printed by the timer
  * @said: what was printed last since the last good start
  * @timer: next part of a drain, or next look at the device
- * @irq_cpu: where the interrupt was last sent to
  * @kick: brings a service to @cpu
  * @delivering: @cpu is inside perf with a record. This and the following are used on @cpu with
  *	interrupts off only.
@@ -216,6 +216,7 @@ struct hisi_ptt {
 	u32 futile;
 	u32 spurious;
 	bool irq_off;
+	bool irq_again;
 	u32 last_wr_sts;
 	u64 pause_ns;
 	struct hisi_ptt_event *active;
@@ -225,7 +226,6 @@ struct hisi_ptt {
 	const char *said;
 	struct hrtimer timer;
 
-	int irq_cpu;
 	call_single_data_t kick;
 	bool delivering;
 	const struct hisi_ptt_buffers *buffers;
@@ -274,7 +274,6 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt);
 void hisi_ptt_drain_init(struct hisi_ptt *ptt);
 void hisi_ptt_drain_shutdown(struct hisi_ptt *ptt);
 void hisi_ptt_drain_last(struct hisi_ptt *ptt);
-void hisi_ptt_irq_restore(struct hisi_ptt *ptt);
 irqreturn_t hisi_ptt_interrupt(int irq, void *data);
 
 /* hisi_ptt_dma.c */

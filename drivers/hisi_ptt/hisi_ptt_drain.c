@@ -530,42 +530,48 @@ static void hisi_ptt_kicked(void *data)
 	hisi_ptt_service(data, false);
 }
 
+/*
+ * The interrupt gets another chance after a start. Not inside the start: under perf's locks the lock
+ * of an interrupt may not be taken.
+ */
+static void hisi_ptt_irq_resume(struct hisi_ptt *ptt)
+{
+	bool resume;
+
+	raw_spin_lock(&ptt->lock);
+	resume = ptt->irq_again && !ptt->dead;
+	ptt->irq_again = false;
+	if (resume)
+		ptt->irq_off = false;
+	raw_spin_unlock(&ptt->lock);
+
+	if (resume)
+		enable_irq(ptt->irq);
+}
+
 static enum hrtimer_restart hisi_ptt_timer(struct hrtimer *timer)
 {
-	hisi_ptt_service(container_of(timer, struct hisi_ptt, timer), true);
+	struct hisi_ptt *ptt = container_of(timer, struct hisi_ptt, timer);
+
+	hisi_ptt_irq_resume(ptt);
+	hisi_ptt_service(ptt, true);
 	/* The service has started the timer again where it is needed. */
 	return HRTIMER_NORESTART;
 }
 
 /*
  * A device that goes on interrupting for nothing would keep its CPU busy for ever, masked or not.
- * The timer does without the interrupt.
+ * The timer does without the interrupt. In the handler, without a lock.
  */
-static void hisi_ptt_count_spurious(struct hisi_ptt *ptt)
+static void hisi_ptt_irq_give_up(struct hisi_ptt *ptt)
 {
-	lockdep_assert_held(&ptt->lock);
-
-	if (++ptt->spurious <= HISI_PTT_MAX_SPURIOUS || ptt->irq_off)
-		return;
-	ptt->irq_off = true;
 	disable_irq_nosync(ptt->irq);
+
+	raw_spin_lock(&ptt->lock);
+	ptt->irq_off = true;
 	hisi_ptt_complain(ptt, PMUKIT_STAT_REJECTED,
 			  "interrupts without a cause, disabled until the next start");
-}
-
-/**
- * hisi_ptt_irq_restore - give a disabled interrupt another chance
- * @ptt: a device that is about to start
- */
-void hisi_ptt_irq_restore(struct hisi_ptt *ptt)
-{
-	lockdep_assert_held(&ptt->lock);
-
-	ptt->spurious = 0;
-	if (ptt->dead || !ptt->irq_off)
-		return;
-	enable_irq(ptt->irq);
-	ptt->irq_off = false;
+	raw_spin_unlock(&ptt->lock);
 }
 
 /**
@@ -581,6 +587,7 @@ irqreturn_t hisi_ptt_interrupt(int irq, void *data)
 {
 	struct hisi_ptt *ptt = data;
 	unsigned long irq_flags;
+	bool enough = false;
 	u32 status = 0;
 
 	local_irq_save(irq_flags);
@@ -596,9 +603,11 @@ irqreturn_t hisi_ptt_interrupt(int irq, void *data)
 	if (status)
 		ptt->spurious = 0;
 	else
-		hisi_ptt_count_spurious(ptt);
+		enough = ++ptt->spurious > HISI_PTT_MAX_SPURIOUS && !ptt->irq_off;
 	raw_spin_unlock(&ptt->lock);
 
+	if (enough)
+		hisi_ptt_irq_give_up(ptt);
 	if (status)
 		hisi_ptt_service(ptt, false);
 	local_irq_restore(irq_flags);

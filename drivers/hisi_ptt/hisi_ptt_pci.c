@@ -93,7 +93,6 @@ static struct hisi_ptt *hisi_ptt_new(struct pci_dev *pdev)
 
 	hisi_ptt_pmu_fill(ptt);
 	ptt->pdev = pci_dev_get(pdev);
-	ptt->irq_cpu = -1;
 	mutex_init(&ptt->tune_mutex);
 	mutex_init(&ptt->dma_mutex);
 	INIT_LIST_HEAD(&ptt->aux_areas);
@@ -111,6 +110,8 @@ static void hisi_ptt_kill(struct hisi_ptt *ptt)
 	ptt->dead = true;
 	raw_spin_unlock_irq(&ptt->lock);
 
+	/* A timer that has not seen this may be about to enable the interrupt. */
+	hrtimer_cancel(&ptt->timer);
 	free_irq(ptt->irq, ptt);
 	hisi_ptt_drain_shutdown(ptt);
 

@@ -11,6 +11,8 @@
  */
 
 #include <linux/capability.h>
+#include <linux/cpumask.h>
+#include <linux/interrupt.h>
 #include <linux/perf_event.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
@@ -121,17 +123,6 @@ static void hisi_ptt_event_free(struct pmukit_event *pev)
 
 /* Running events */
 
-/* The interrupt comes to the event's CPU, so that it can be served there at once. */
-static void hisi_ptt_steer_interrupt(struct hisi_ptt *ptt)
-{
-	int cpu = smp_processor_id();
-
-	if (ptt->irq_cpu == cpu || !ptt->irq)
-		return;
-	if (!irq_set_affinity(ptt->irq, cpumask_of(cpu)))
-		ptt->irq_cpu = cpu;
-}
-
 static int hisi_ptt_start_event(struct perf_event *event)
 {
 	struct hisi_ptt *ptt = hisi_ptt_of_event(event);
@@ -140,7 +131,6 @@ static int hisi_ptt_start_event(struct perf_event *event)
 
 	event->hw.state = 0;
 	local_irq_save(irq_flags);
-	hisi_ptt_steer_interrupt(ptt);
 	ret = hisi_ptt_begin(ptt, to_hisi_ptt_event(to_pmukit_event(event)));
 	local_irq_restore(irq_flags);
 	if (ret)
@@ -205,9 +195,20 @@ static void hisi_ptt_release(struct pmukit_pmu *pp)
 	kfree(ptt);
 }
 
+/*
+ * The interrupt comes to the events' CPU, so that it can be served there at once. Where it cannot
+ * be sent there, the service is kicked over. Not when an event starts: under perf's locks the lock
+ * of an interrupt may not be taken.
+ */
+static void hisi_ptt_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
+{
+	irq_set_affinity(to_hisi_ptt(pp)->irq, cpumask_of(cpu));
+}
+
 static const struct pmukit_pmu_ops hisi_ptt_pmu_ops = {
 	.release = hisi_ptt_release,
 	.event_free = hisi_ptt_event_free,
+	.place_changed = hisi_ptt_place_changed,
 };
 
 /**

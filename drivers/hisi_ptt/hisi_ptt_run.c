@@ -242,14 +242,15 @@ int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 	ptt->stopped = false;
 	ptt->masked = false;
 	ptt->futile = 0;
-	hisi_ptt_irq_restore(ptt);
+	ptt->spurious = 0;
+	ptt->irq_again = ptt->irq_off;
 	ptt->last_wr_sts = 0;
 	ptt->pause_ns = path == HISI_PTT_ZERO_COPY ? HISI_PTT_WATCH_NS : HISI_PTT_LOOK_MIN_NS;
 	ret = hisi_ptt_start_path(ptt, &hev->cfg);
 	if (!ret) {
 		ptt->state = HISI_PTT_ON;
 		ptt->said = NULL;
-		hisi_ptt_arm(ptt, ptt->pause_ns);
+		hisi_ptt_arm(ptt, ptt->irq_again ? 0 : ptt->pause_ns);
 	} else {
 		ptt->active = NULL;
 	}

@@ -55,11 +55,15 @@ enum pmukit_reach {
  * @release: last reference gone; frees the object the pmukit_pmu is part of. May sleep.
  * @event_free: the event is gone; frees the object the pmukit_event is part of. May sleep.
  * @together: PMUKIT_REACH_GROUPS: are two CPUs, both online, of one group. Any context.
+ * @place_changed: optional, PMUKIT_REACH_SYSTEM: all events run on this CPU from now on. Called
+ *	before the PMU is registered and when @cpu moves, before the events follow; the last time
+ *	before pmukit_pmu_remove() returns. May sleep, under hotplug_lock: no perf_event call.
  */
 struct pmukit_pmu_ops {
 	void (*release)(struct pmukit_pmu *pp);
 	void (*event_free)(struct pmukit_event *pev);
 	bool (*together)(struct pmukit_pmu *pp, unsigned int a, unsigned int b);
+	void (*place_changed)(struct pmukit_pmu *pp, unsigned int cpu);
 };
 
 /**

@@ -259,6 +259,26 @@ static int choose_a_cpu_that_can_leave(struct __test_metadata *_metadata)
 	return pmu_cpu(PMU);
 }
 
+/* Where the device's interrupt goes to, as /proc has it: a list of CPUs. -1: it is not there. */
+static int interrupt_cpu(void)
+{
+	char line[512], path[64], text[64] = "";
+	int irq = -1;
+	FILE *file;
+
+	file = fopen("/proc/interrupts", "r");
+	while (file && irq < 0 && fgets(line, sizeof(line), file)) {
+		if (strstr(line, PMU))
+			irq = atoi(line);
+	}
+	if (file)
+		fclose(file);
+	snprintf(path, sizeof(path), "/proc/irq/%d/smp_affinity_list", irq);
+	if (irq < 0 || read_text(path, text, sizeof(text)) || strpbrk(text, ",-"))
+		return -1;
+	return atoi(text);
+}
+
 /* The event moves to another CPU and back to one that is there; nothing of what is stored meanwhile is missing. */
 TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 {
@@ -267,10 +287,12 @@ TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 	for (int i = 0; i < TIMES; i++) {
 		cpu = choose_a_cpu_that_can_leave(_metadata);
 		ASSERT_EQ(0, cpu_set_online(cpu, "1")) TH_LOG("CPU %d cannot go offline", cpu);
+		ASSERT_EQ(cpu, interrupt_cpu());
 		open_running(_metadata, self, i);
 		ASSERT_EQ(0, ptt_make_stores(STORES));
 		ASSERT_EQ(0, cpu_set_online(cpu, "0"));
 		EXPECT_NE(cpu, pmu_cpu(PMU));
+		EXPECT_EQ(pmu_cpu(PMU), interrupt_cpu());
 		/* What was traced on the CPU that left has been handed over. */
 		ASSERT_EQ(STORES, stores_in(self, &self->event));
 		ASSERT_EQ(0, cpu_set_online(cpu, "1"));

@@ -91,30 +91,32 @@ static int write_value(struct target *target)
 	return 0;
 }
 
-static void read_folder(const char *path, unsigned int depth)
+/* How many files had an answer. */
+static unsigned int read_folder(const char *path, unsigned int depth)
 {
 	char below[PATH_MAX], text[4096];
+	unsigned int answers = 0;
 	struct dirent *entry;
 	DIR *dir = depth ? opendir(path) : NULL;
 
 	if (!dir)
-		return;
+		return 0;
 	while ((entry = readdir(dir))) {
 		if (entry->d_name[0] == '.' ||
 		    snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
 			continue;
 		if (entry->d_type == DT_DIR)
-			read_folder(below, depth - 1);
-		else if (entry->d_type == DT_REG)
-			read_text(below, text, sizeof(text));
+			answers += read_folder(below, depth - 1);
+		else if (entry->d_type == DT_REG && !read_text(below, text, sizeof(text)))
+			answers++;
 	}
 	closedir(dir);
+	return answers;
 }
 
 static int read_all(struct target *target)
 {
-	read_folder(target->first, DEEPEST);
-	return access(target->first, F_OK) ? -errno : 0;
+	return read_folder(target->first, DEEPEST) ? 0 : -ENOENT;
 }
 
 /* Events keep a module; that it was busy is as good an answer. */
