@@ -577,6 +577,21 @@ static int cxl_hmu_leave_one(struct device *dev, void *data)
 	return 0;
 }
 
+/*
+ * The notifier stays until the last device is detached: a function that loses cxl_pci meanwhile
+ * still has to be let go in time.
+ */
+static void cxl_hmu_leave(void)
+{
+	mutex_lock(&cxl_hmu_mutex);
+	cxl_hmu_exiting = true;
+	mutex_unlock(&cxl_hmu_mutex);
+
+	bus_for_each_dev(&pci_bus_type, NULL, NULL, cxl_hmu_leave_one);
+	bus_unregister_notifier(&pci_bus_type, &cxl_hmu_notifier);
+	pmukit_pmu_flush();
+}
+
 static int __init cxl_hmu_init(void)
 {
 	int ret;
@@ -585,32 +600,20 @@ static int __init cxl_hmu_init(void)
 	if (ret)
 		return ret;
 	ret = cxl_hmu_standalone_register();
-	if (ret)
-		goto unregister_notifier;
+	if (ret) {
+		/* Devices may have been there for a moment. */
+		cxl_hmu_leave();
+		return ret;
+	}
 	bus_for_each_dev(&pci_bus_type, NULL, NULL, cxl_hmu_scan_one);
 	return 0;
-
-unregister_notifier:
-	bus_unregister_notifier(&pci_bus_type, &cxl_hmu_notifier);
-	return ret;
 }
 module_init(cxl_hmu_init);
 
-/*
- * The notifier stays until the last device is detached: a function that loses cxl_pci meanwhile
- * still has to be let go in time.
- */
 static void __exit cxl_hmu_exit(void)
 {
 	cxl_hmu_standalone_unregister();
-
-	mutex_lock(&cxl_hmu_mutex);
-	cxl_hmu_exiting = true;
-	mutex_unlock(&cxl_hmu_mutex);
-
-	bus_for_each_dev(&pci_bus_type, NULL, NULL, cxl_hmu_leave_one);
-	bus_unregister_notifier(&pci_bus_type, &cxl_hmu_notifier);
-	pmukit_pmu_flush();
+	cxl_hmu_leave();
 }
 module_exit(cxl_hmu_exit);
 

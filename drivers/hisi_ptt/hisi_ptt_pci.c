@@ -215,18 +215,29 @@ static struct pci_driver hisi_ptt_driver = {
 	.remove = hisi_ptt_remove,
 };
 
+/* What is left when the driver is gone runs in this module. */
+static void hisi_ptt_settle(void)
+{
+	pmukit_pmu_flush();
+	/* Behind the last hisi_ptt_free_aux(), which lets go of the module before it returns. */
+	synchronize_rcu_tasks();
+}
+
 static int __init hisi_ptt_init(void)
 {
-	return pci_register_driver(&hisi_ptt_driver);
+	int ret = pci_register_driver(&hisi_ptt_driver);
+
+	/* Devices may have been there for a moment. */
+	if (ret)
+		hisi_ptt_settle();
+	return ret;
 }
 module_init(hisi_ptt_init);
 
 static void __exit hisi_ptt_exit(void)
 {
 	pci_unregister_driver(&hisi_ptt_driver);
-	pmukit_pmu_flush();
-	/* Behind the last hisi_ptt_free_aux(), which lets go of the module before it returns. */
-	synchronize_rcu_tasks();
+	hisi_ptt_settle();
 }
 module_exit(hisi_ptt_exit);
 

@@ -644,21 +644,33 @@ static struct pci_driver uncore_pmon_driver = {
 	.dev_groups = uncore_pmon_groups,
 };
 
+/* What is left when the driver is gone runs in this module. */
+static void uncore_pmon_settle(void)
+{
+	pmukit_pmu_flush();
+	ida_destroy(&uncore_pmon_dies);
+}
+
 static int __init uncore_pmon_init(void)
 {
+	int ret;
+
 	if (strcmp(platform, "auto") && strcmp(platform, "spr") && strcmp(platform, "gnr")) {
 		pr_err("uncore_pmon: platform=%s is none of auto, spr and gnr\n", platform);
 		return -EINVAL;
 	}
-	return pci_register_driver(&uncore_pmon_driver);
+	ret = pci_register_driver(&uncore_pmon_driver);
+	/* Devices may have been there for a moment. */
+	if (ret)
+		uncore_pmon_settle();
+	return ret;
 }
 module_init(uncore_pmon_init);
 
 static void __exit uncore_pmon_exit(void)
 {
 	pci_unregister_driver(&uncore_pmon_driver);
-	pmukit_pmu_flush();
-	ida_destroy(&uncore_pmon_dies);
+	uncore_pmon_settle();
 }
 module_exit(uncore_pmon_exit);
 
