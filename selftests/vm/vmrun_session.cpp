@@ -548,7 +548,10 @@ void Session::judge_log(std::string_view console)
     std::string whole(console);
     if (saved)
         whole += *saved;
-    std::vector<std::string> complaints = complaints_in(whole, options_.kernel->harmless);
+    std::vector<std::string_view> harmless(options_.kernel->harmless.begin(),
+                                           options_.kernel->harmless.end());
+    harmless.insert(harmless.end(), scenario_.harmless.begin(), scenario_.harmless.end());
+    std::vector<std::string> complaints = complaints_in(whole, harmless);
     TestResult result{"kernel log", "no complaint", Verdict::kPass, {}};
     if (!complaints.empty()) {
         result.verdict = Verdict::kFail;

@@ -85,6 +85,42 @@ UnitSpec with_stress(UnitSpec unit, Scenario stress)
     return unit;
 }
 
+// Who may do what with a PMU.
+struct PrivilegesStep {
+    std::string_view name;
+    std::string options;
+};
+
+// As steps of a scenario that the unit has.
+UnitSpec with_privileges(UnitSpec unit, std::string_view scenario,
+                         const std::vector<PrivilegesStep> &steps)
+{
+    for (Scenario &test : unit.tests)
+        for (const PrivilegesStep &step : steps)
+            if (test.name == scenario)
+                test.steps.push_back({step.name, "pmu_privileges " + step.options, 60});
+    unit.programs.push_back("selftests/stress/pmu_privileges");
+    return unit;
+}
+
+// Each allocation of each act fails once, on the machine of the unit's stress. Only the debug
+// kernels can do that.
+UnitSpec with_failures(UnitSpec unit, const std::string &options)
+{
+    Scenario failures = unit.tests.back();
+    failures.name = "fail_nth";
+    failures.on_request = false;
+    failures.only_all = true;
+    failures.kernels = {"debug-6.12", "debug-7.2"};
+    // Of the kernel's own: an interrupt whose files in /proc could not be made has none to remove,
+    // and DMA debugging gives up. Each trouble has a line of its own above its backtrace.
+    failures.harmless = {"remove_proc_entry+", "Call Trace:", "cacheline tracking ENOMEM"};
+    failures.steps = {{"fail_nth", "pmu_fail_nth " + options, 900}};
+    unit.programs.push_back("selftests/stress/pmu_fail_nth");
+    unit.tests.push_back(std::move(failures));
+    return unit;
+}
+
 Scenario cxl_hmu_demo()
 {
     std::vector<HostStep> zipf = zipf_judgements("{out}/model0.log", "{out}/model1.log");
@@ -1259,14 +1295,53 @@ UnitSpec cache_qos()
     return unit;
 }
 
+// Random use, failing allocations and privileges: what is asked of every unit alike.
+UnitSpec hard_cxl_hmu()
+{
+    const std::string event =
+        "--event hotness_threshold=16,hotness_granual=12,epoch_scale=4,epoch_multiplier=1 --aux 16";
+    UnitSpec unit = with_stress(cxl_hmu(), cxl_hmu_stress());
+    unit = with_failures(
+        unit, "--pmu cxl_hmu_mem0.0.0 " + event + " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko");
+    return with_privileges(unit, "test",
+                           {{"privileges", "--pmu cxl_hmu_mem0.0.0 --policy capability " + event}});
+}
+
+UnitSpec hard_hisi_ptt()
+{
+    const std::string event = "--event filter=0x80001,type=1,direction=1,format=1 --aux 32";
+    UnitSpec unit = with_stress(hisi_ptt(), hisi_ptt_stress());
+    unit = with_failures(unit,
+                         "--pmu hisi_ptt0_2 " + event +
+                             " --bind hisi_ptt/0000:00:18.0 --load hisi_ptt=/lib/vmrun/hisi_ptt.ko "
+                             "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=1");
+    return with_privileges(unit, "test",
+                           {{"privileges", "--pmu hisi_ptt0_2 --policy capability " + event}});
+}
+
+UnitSpec hard_imc()
+{
+    UnitSpec unit = with_stress(imc(), imc_stress());
+    unit =
+        with_failures(unit, "--pmu trace_imc --aux 16 --load imc_engine=/lib/vmrun/imc_engine.ko");
+    return with_privileges(unit, "counters",
+                           {{"privileges_trace", "--pmu trace_imc --policy capability --aux 16"},
+                            {"privileges_thread", "--pmu thread_imc --policy capability --task"},
+                            {"privileges_core", "--pmu core_imc --policy paranoid"}});
+}
+
+UnitSpec hard_uncore_pmon()
+{
+    UnitSpec unit = with_stress(uncore_pmon(), uncore_pmon_stress());
+    unit = with_failures(
+        unit, "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko");
+    return with_privileges(unit, "test", {{"privileges", "--pmu uncore_imc_0 --policy paranoid"}});
+}
+
 const std::vector<UnitSpec> &unit_table()
 {
     static const std::vector<UnitSpec> table = {
-        cache_qos(),
-        with_stress(cxl_hmu(), cxl_hmu_stress()),
-        with_stress(hisi_ptt(), hisi_ptt_stress()),
-        with_stress(imc(), imc_stress()),
-        with_stress(uncore_pmon(), uncore_pmon_stress()),
+        cache_qos(), hard_cxl_hmu(), hard_hisi_ptt(), hard_imc(), hard_uncore_pmon(),
     };
     return table;
 }

@@ -91,6 +91,8 @@ struct Scenario {
     bool two_nodes = false;
     std::string_view smp{};     // QEMU's -smp in place of two CPUs; not with nodes
     std::string_view append{};  // more kernel parameters
+    // Parts of lines that the kernel itself prints when this is done to it.
+    std::vector<std::string_view> harmless{};
     // The guest's time goes by its instructions, so that what else the host does cannot be seen in
     // it. Devices have the host's clock all the same.
     bool steady = false;

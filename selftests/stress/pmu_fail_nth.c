@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * pmu_fail_nth --pmu PMU [--event TERMS] [--aux PAGES] [--bind DRIVER/DEVICE] [--load MODULE=FILE] [--write FILE=VALUE]
+ *              [--mkdir FOLDER] [--dense N]
+ *
+ * Each act with a PMU is done again and again, its 1st, 2nd, 3rd ... allocation (then page, then copy from or to user
+ * space) failing, until there are no more of them: each time it must either fail with an error or work, and when the last
+ * one does not fail, work. What comes before an act must always work, so nothing is left of a failure. That nothing leaks is for
+ * kmemleak to say. Of an act with more than --dense allocations (default: all) the later ones fail in growing steps.
+ *
+ * The kernel needs fault injection with stack filters (Documentation/fault-injection in its source): only what has a
+ * module on the stack fails. The tracker of kmemleak is spared: it would switch itself off.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kselftest.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "stress.h"
+
+#define DEBUGFS		"/sys/kernel/debug"
+#define MOST_FAILURES	100000		/* of one act: then it does not come to an end */
+#define DATA_PAGES	4
+#define AROUND_MODULES	(64ULL << 20)	/* where one that is loaded later may be */
+#define BIND_BYTES	128
+
+struct subject {
+	struct stress_pmu pmu;
+	struct pmu_event event;		/* fd -1: closed */
+	const char *name, *terms;
+	unsigned int aux_pages, dense;
+	char driver[BIND_BYTES], device[BIND_BYTES];
+	char module[BIND_BYTES], file[BIND_BYTES];	/* of the module */
+	char target[BIND_BYTES], value[BIND_BYTES];	/* of a write */
+	const char *folder;
+};
+
+/* What fails */
+
+static const char *const injectors[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
+#define NR_INJECTORS	(sizeof(injectors) / sizeof(injectors[0]))
+
+static int set(const char *injector, const char *file, unsigned long long value)
+{
+	char path[256], text[32];
+
+	snprintf(path, sizeof(path), DEBUGFS "/%s/%s", injector, file);
+	snprintf(text, sizeof(text), "%llu", value);
+	return write_text(path, text);
+}
+
+/* [begin, end) of a function of the kernel's. */
+static int find_function(const char *name, unsigned long long *begin, unsigned long long *end)
+{
+	unsigned long long at;
+	char symbol[128];
+	FILE *file = fopen("/proc/kallsyms", "r");
+
+	*begin = *end = 0;
+	if (!file)
+		return -errno;
+	while (fscanf(file, "%llx %*c %127s%*[^\n]", &at, symbol) == 2)
+		if (!strcmp(symbol, name))
+			*begin = at;
+	rewind(file);
+	while (*begin && fscanf(file, "%llx %*c %127s%*[^\n]", &at, symbol) == 2)
+		if (at > *begin && (!*end || at < *end))
+			*end = at;
+	fclose(file);
+	return *end ? 0 : -ENOENT;
+}
+
+/* Where modules are, from those that are there. */
+static int find_modules(unsigned long long *begin, unsigned long long *end)
+{
+	char text[64];
+	glob_t found;
+
+	*begin = ~0ULL;
+	*end = 0;
+	if (glob("/sys/module/*/sections/.text", 0, NULL, &found))
+		return -ENOENT;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		unsigned long long at = read_text(found.gl_pathv[i], text, sizeof(text)) ? 0 : strtoull(text, NULL, 0);
+
+		if (at && at < *begin)
+			*begin = at;
+		if (at > *end)
+			*end = at;
+	}
+	globfree(&found);
+	return *end ? 0 : -ENOENT;
+}
+
+static int choose_injector(unsigned int chosen, const unsigned long long modules[2])
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < NR_INJECTORS && !err; i++) {
+		/* The others have no stack to their liking. */
+		err = set(injectors[i], "require-start", i == chosen ? modules[0] : 1);
+		if (!err)
+			err = set(injectors[i], "require-end", i == chosen ? modules[1] : 2);
+	}
+	return err;
+}
+
+static int set_up_injectors(unsigned long long modules[2])
+{
+	unsigned long long tracker[2], kernel[2];
+	int err = find_modules(&modules[0], &modules[1]);
+
+	if (!err)
+		err = find_function("__alloc_object", &tracker[0], &tracker[1]);
+	if (!err && find_function("_etext", &kernel[0], &kernel[1]))
+		kernel[0] = 0;
+	modules[0] = modules[0] - AROUND_MODULES > kernel[0] ? modules[0] - AROUND_MODULES : kernel[0];
+	modules[1] += AROUND_MODULES;
+	for (unsigned int i = 0; i < NR_INJECTORS && !err; i++) {
+		const char *name = injectors[i];
+
+		err = set(name, "verbose", 0) ?: set(name, "stacktrace-depth", 32) ?:
+		      set(name, "reject-start", tracker[0]) ?: set(name, "reject-end", tracker[1]);
+	}
+	/* Both spare by default who may wait for memory; pages also in large blocks only. */
+	return err ?: write_text(DEBUGFS "/failslab/ignore-gfp-wait", "N") ?:
+		      write_text(DEBUGFS "/fail_page_alloc/ignore-gfp-wait", "N") ?:
+		      set("fail_page_alloc", "min-order", 0);
+}
+
+/* The n-th of this process fails; 0: none. Returns what is left of n. */
+static int arm(unsigned int n)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", n);
+	return write_text("/proc/self/fail-nth", text);
+}
+
+static long long disarm(void)
+{
+	long long left = -1;
+
+	read_number("/proc/self/fail-nth", &left);
+	arm(0);
+	return left;
+}
+
+/* Acts */
+
+static int open_event(struct subject *subject)
+{
+	struct perf_event_attr attr = { .disabled = 1, .sample_type = PERF_SAMPLE_RAW, .sample_period = 1 };
+	const __u64 *config = subject->pmu.events[0];
+
+	attr.type = pmu_type(subject->name);
+	attr.config = config[0];
+	attr.config1 = config[1];
+	attr.config2 = config[2];
+	/* Who counts only is no worse a case. */
+	if (!subject->aux_pages)
+		attr.sample_period = attr.sample_type = 0;
+	return pmu_event_open(&subject->event, &attr, -1, subject->pmu.cpu < 0 ? 0 : subject->pmu.cpu);
+}
+
+static int map_event(struct subject *subject)
+{
+	return pmu_event_map(&subject->event, DATA_PAGES, subject->aux_pages);
+}
+
+static int enable_event(struct subject *subject)
+{
+	return pmu_event_enable(&subject->event);
+}
+
+static int disable_event(struct subject *subject)
+{
+	return pmu_event_disable(&subject->event);
+}
+
+static int read_event(struct subject *subject)
+{
+	__u64 count;
+
+	return read(subject->event.fd, &count, sizeof(count)) < 0 ? -errno : 0;
+}
+
+static int close_event(struct subject *subject)
+{
+	pmu_event_close(&subject->event);
+	return 0;
+}
+
+static int open_and_map(struct subject *subject)
+{
+	return open_event(subject) ?: map_event(subject);
+}
+
+static int open_map_enable(struct subject *subject)
+{
+	return open_and_map(subject) ?: enable_event(subject);
+}
+
+static int tell_driver(struct subject *subject, const char *file)
+{
+	char path[2 * BIND_BYTES];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/%s", subject->driver, file);
+	return write_text(path, subject->device);
+}
+
+static int is_bound(struct subject *subject)
+{
+	char path[3 * BIND_BYTES];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/%s", subject->driver, subject->device);
+	return !access(path, F_OK);
+}
+
+static int unbind(struct subject *subject)
+{
+	return is_bound(subject) ? tell_driver(subject, "unbind") : 0;
+}
+
+static int bind(struct subject *subject)
+{
+	return tell_driver(subject, "bind");
+}
+
+static int unload(struct subject *subject)
+{
+	int err = module_unload(subject->module);
+
+	return err == -ENOENT ? 0 : err;
+}
+
+static int load(struct subject *subject)
+{
+	return module_load(subject->file);
+}
+
+static int write_file(struct subject *subject)
+{
+	return write_text(subject->target, subject->value);
+}
+
+static int make_folder(struct subject *subject)
+{
+	return mkdir(subject->folder, 0755) ? -errno : 0;
+}
+
+static int remove_folder(struct subject *subject)
+{
+	return rmdir(subject->folder) && errno != ENOENT ? -errno : 0;
+}
+
+static int nothing(struct subject *subject)
+{
+	return 0;
+}
+
+/* There is always something to fail in acts that are @fertile. */
+static const struct act {
+	const char *name;
+	int (*before)(struct subject *subject);
+	int (*act)(struct subject *subject);
+	int (*after)(struct subject *subject);
+	bool fertile;
+} acts[] = {
+	{ "open", nothing, open_event, close_event, true },
+	{ "map", open_event, map_event, close_event, false },
+	{ "enable", open_and_map, enable_event, close_event, false },
+	{ "read", open_map_enable, read_event, close_event, false },
+	{ "disable", open_map_enable, disable_event, close_event, false },
+	{ "close", open_map_enable, close_event, nothing, false },
+	{ "write", nothing, write_file, nothing, false },
+	{ "mkdir", nothing, make_folder, remove_folder, true },
+	{ "bind", unbind, bind, nothing, true },
+	{ "load", unload, load, nothing, true },
+};
+#define NR_ACTS	(sizeof(acts) / sizeof(acts[0]))
+
+/* Acts with an event always do; the others if there is something to do it to. */
+static bool applies(const struct subject *subject, const struct act *act)
+{
+	if (act->act == write_file)
+		return subject->target[0];
+	if (act->act == make_folder)
+		return subject->folder;
+	if (act->act == bind)
+		return subject->device[0];
+	if (act->act == load)
+		return subject->module[0];
+	return true;
+}
+
+/* Sweeps */
+
+struct tally {
+	unsigned int failures;		/* that were injected */
+	unsigned int errors;		/* of these: the act said so */
+};
+
+/* NULL, or what was wrong. */
+static const char *sweep(struct subject *subject, const struct act *act, struct tally *tally)
+{
+	long long left = 0;
+	int err = 0;
+
+	for (unsigned int n = 1; n <= MOST_FAILURES; n += 1 + (subject->dense ? n / subject->dense : 0)) {
+		if (act->before(subject))
+			return "what comes before it failed after a failure";
+		if (arm(n))
+			return "no fail-nth";
+		err = act->act(subject);
+		left = disarm();
+		if (act->after(subject))
+			return "what comes after it failed";
+		if (left)
+			return err ? strerror(-err) : NULL;
+		tally->failures++;
+		tally->errors += !!err;
+		if (err > 0)
+			return "neither worked nor gave an error";
+	}
+	return "there is no end of what may fail";
+}
+
+static void try_act(struct subject *subject, const struct act *act, const unsigned long long modules[2])
+{
+	unsigned int slab = 0;
+
+	for (unsigned int i = 0; i < NR_INJECTORS; i++) {
+		struct tally tally = { 0 };
+		const char *wrong = choose_injector(i, modules) ? "cannot be set" : sweep(subject, act, &tally);
+
+		pmu_event_close(&subject->event);
+		ksft_test_result(!wrong, "%s: %s: %u failures, %u errors%s%s\n", act->name, injectors[i],
+				 tally.failures, tally.errors, wrong ? ": " : "", wrong ?: "");
+		if (!i)
+			slab = tally.failures;
+	}
+	if (act->fertile)
+		ksft_test_result(slab, "%s: something failed\n", act->name);
+}
+
+/* Options */
+
+/* "A=B" or "A/B" */
+static bool split(char separator, char first[BIND_BYTES], char second[BIND_BYTES])
+{
+	char *at = strchr(optarg, separator);
+
+	if (!at)
+		return false;
+	snprintf(first, BIND_BYTES, "%.*s", (int)(at - optarg), optarg);
+	snprintf(second, BIND_BYTES, "%s", at + 1);
+	return true;
+}
+
+static bool parse(struct subject *subject, int argc, char **argv)
+{
+	static const struct option all[] = {
+		{ "pmu", required_argument, NULL, 'p' },   { "event", required_argument, NULL, 'e' },
+		{ "aux", required_argument, NULL, 'a' },   { "bind", required_argument, NULL, 'b' },
+		{ "load", required_argument, NULL, 'l' },  { "write", required_argument, NULL, 'w' },
+		{ "mkdir", required_argument, NULL, 'm' }, { "dense", required_argument, NULL, 'd' },
+		{ 0 },
+	};
+	bool good = true;
+	int option;
+
+	while (good && (option = getopt_long(argc, argv, "", all, NULL)) != -1) {
+		switch (option) {
+		case 'p':
+			subject->name = optarg;
+			break;
+		case 'e':
+			subject->terms = optarg;
+			break;
+		case 'a':
+			subject->aux_pages = atoi(optarg);
+			break;
+		case 'b':
+			good = split('/', subject->driver, subject->device);
+			break;
+		case 'l':
+			good = split('=', subject->module, subject->file);
+			break;
+		case 'w':
+			good = split('=', subject->target, subject->value);
+			break;
+		case 'm':
+			subject->folder = optarg;
+			break;
+		case 'd':
+			subject->dense = atoi(optarg);
+			break;
+		default:
+			good = false;
+		}
+	}
+	return good && optind == argc && subject->name;
+}
+
+static int describe(struct subject *subject)
+{
+	int err = stress_pmu_read(&subject->pmu, subject->name);
+
+	if (subject->terms) {
+		subject->pmu.nr_events = 0;
+		stress_pmu_add_event(&subject->pmu, subject->terms);
+	}
+	return err ?: subject->pmu.nr_events ? 0 : -EINVAL;
+}
+
+int main(int argc, char **argv)
+{
+	struct subject subject = { .event.fd = -1 };
+	unsigned long long modules[2];
+	unsigned int plan = 0;
+	int err;
+
+	if (!parse(&subject, argc, argv)) {
+		fprintf(stderr, "usage: pmu_fail_nth --pmu PMU [options], see the head of pmu_fail_nth.c\n");
+		return 2;
+	}
+	ksft_print_header();
+	err = describe(&subject) ?: set_up_injectors(modules);
+	if (err)
+		ksft_exit_fail_msg("%s, or the kernel's fault injection: %s\n", subject.name, strerror(-err));
+
+	for (unsigned int i = 0; i < NR_ACTS; i++)
+		plan += applies(&subject, &acts[i]) ? NR_INJECTORS + acts[i].fertile : 0;
+	ksft_set_plan(plan + 1);
+	for (unsigned int i = 0; i < NR_ACTS; i++)
+		if (applies(&subject, &acts[i]))
+			try_act(&subject, &acts[i], modules);
+	err = open_map_enable(&subject);
+	ksft_test_result(!err, "an event works in the end\n");
+	close_event(&subject);
+	ksft_finished();
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * pmu_privileges --pmu PMU --policy capability|paranoid [--event TERMS] [--aux PAGES] [--task]
+ *
+ * Who may do what with a PMU: each kind of user opens an event at each perf_event_paranoid, and what they get is held
+ * against a rule that is written down here a second time. Files of the PMU's are nobody's to write, and say no address
+ * of the kernel's. What an AUX area holds before and behind what was recorded is zero; with page_poison=1 this sees
+ * memory that was somebody else's.
+ *
+ *   capability   events need CAP_PERFMON, whatever perf_event_paranoid says
+ *   paranoid     events of a CPU need CAP_PERFMON where perf_event_paranoid is above 0, as those of any PMU
+ *   --task       the event is of the user's own process: above 1, and it is the kernel's part that is in the way
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest.h"
+#include "pmu_event.h"
+#include "stress.h"
+
+#define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
+#define LEAST_LEVEL	-1
+#define MOST_LEVEL	3	/* Debian's: only CAP_SYS_ADMIN opens anything */
+#define NOBODY		65534
+#define DATA_PAGES	8
+#define DEEPEST		4	/* folders below the PMU's */
+#define RUN_US		300000
+
+struct subject {
+	struct stress_pmu pmu;
+	const char *name, *terms;
+	unsigned int aux_pages;
+	bool needs_capability, task;
+};
+
+/* Users */
+
+/* Of a user without any but these. */
+static int keep_capability(int capability)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	if (prctl(PR_SET_KEEPCAPS, 1) || setgid(NOBODY) || setuid(NOBODY))
+		return -errno;
+	data[CAP_TO_INDEX(capability)].permitted = CAP_TO_MASK(capability);
+	data[CAP_TO_INDEX(capability)].effective = CAP_TO_MASK(capability);
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+static int become_root(void)
+{
+	return 0;
+}
+
+static int become_observer(void)
+{
+	return keep_capability(CAP_PERFMON);
+}
+
+static int become_administrator(void)
+{
+	return keep_capability(CAP_SYS_ADMIN);
+}
+
+static int become_nobody(void)
+{
+	return setgid(NOBODY) || setuid(NOBODY) ? -errno : 0;
+}
+
+/* All capabilities, but not over this machine. */
+static int become_root_of_a_namespace(void)
+{
+	return become_nobody() ?: unshare(CLONE_NEWUSER) ? -errno : 0;
+}
+
+static const struct user {
+	const char *name;
+	int (*become)(void);
+	bool capable;
+	bool optional;		/* kernels can be built without */
+} users[] = {
+	{ "root", become_root, true, false },
+	{ "a user with CAP_PERFMON", become_observer, true, false },
+	{ "a user with CAP_SYS_ADMIN", become_administrator, true, false },
+	{ "nobody", become_nobody, false, false },
+	{ "root of a user namespace", become_root_of_a_namespace, false, true },
+};
+#define NR_USERS	(sizeof(users) / sizeof(users[0]))
+
+/* Opening */
+
+static bool may_open(const struct subject *subject, const struct user *user, int level)
+{
+	if (user->capable)
+		return true;
+	return !subject->needs_capability && level <= (subject->task ? 1 : 0);
+}
+
+static int open_event(const struct subject *subject, struct pmu_event *event)
+{
+	struct perf_event_attr attr = { .disabled = 1 };
+	const __u64 *config = subject->pmu.events[0];
+
+	attr.type = subject->pmu.type;
+	attr.config = config[0];
+	attr.config1 = config[1];
+	attr.config2 = config[2];
+	if (subject->task)
+		return pmu_event_open(event, &attr, 0, -1);
+	return pmu_event_open(event, &attr, -1, subject->pmu.cpu < 0 ? 0 : subject->pmu.cpu);
+}
+
+#define CANNOT_BECOME	255
+
+/* What a child that is this user gets: 0 or an errno. */
+static int ask(const struct subject *subject, const struct user *user,
+	       int (*what)(const struct subject *subject))
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (user->become())
+			_exit(CANNOT_BECOME);
+		_exit(-what(subject));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return CANNOT_BECOME;
+	return WEXITSTATUS(status);
+}
+
+static int try_to_open(const struct subject *subject)
+{
+	struct pmu_event event = { .fd = -1 };
+
+	return open_event(subject, &event);
+}
+
+/* What kernels give to anybody, unless their administrator wants no events at all. */
+static int try_the_least(const struct subject *subject)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK,
+					.exclude_kernel = 1, .exclude_hv = 1 };
+	struct pmu_event event = { .fd = -1 };
+
+	return pmu_event_open(&event, &attr, 0, -1);
+}
+
+static void test_levels(const struct subject *subject, const struct user *user)
+{
+	bool good = true, absent = false;
+	char text[16];
+
+	for (int level = LEAST_LEVEL; level <= MOST_LEVEL; level++) {
+		int got, wanted = EACCES;
+
+		snprintf(text, sizeof(text), "%d", level);
+		good &= !write_text(PARANOID, text);
+		if (may_open(subject, user, level))
+			wanted = ask(subject, user, try_the_least);
+		got = ask(subject, user, try_to_open);
+		absent |= got == CANNOT_BECOME && user->optional;
+		if (got != wanted && !absent)
+			ksft_print_msg("at %d: %s, not %s\n", level, strerror(got), strerror(wanted));
+		good &= got == wanted || absent;
+	}
+	ksft_test_result(good, "%s: %s at each perf_event_paranoid%s\n", subject->name, user->name,
+			 absent ? " (this kernel has none)" : "");
+}
+
+/* Files */
+
+/* Sixteen digits that begin as addresses of the kernel's do. */
+static bool has_kernel_address(const char *text)
+{
+	for (const char *at = text; (at = strstr(at, "ffff")); at++) {
+		unsigned int digits = 0;
+
+		while (isxdigit((unsigned char)at[digits]))
+			digits++;
+		if (digits == 16 && strspn(at, "f") < 16 && (at == text || !isxdigit((unsigned char)at[-1])))
+			return true;
+	}
+	return false;
+}
+
+static const char *check_file(const char *path, mode_t mode)
+{
+	char text[4096];
+	int fd;
+
+	if (mode & S_IWOTH)
+		return "everybody may write it";
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		return "nobody may write it";
+	}
+	if (!read_text(path, text, sizeof(text)) && has_kernel_address(text))
+		return "has an address of the kernel's";
+	return NULL;
+}
+
+/* Returns how many files are as they should not be. */
+static int check_folder(const char *path, unsigned int depth)
+{
+	char below[PATH_MAX];
+	struct dirent *entry;
+	struct stat status;
+	const char *wrong;
+	DIR *dir = depth ? opendir(path) : NULL;
+	int bad = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' ||
+		    snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below) ||
+		    lstat(below, &status))
+			continue;
+		if (S_ISDIR(status.st_mode))
+			bad += check_folder(below, depth - 1);
+		wrong = S_ISREG(status.st_mode) ? check_file(below, status.st_mode) : NULL;
+		if (wrong)
+			ksft_print_msg("%s: %s\n", below, wrong);
+		bad += !!wrong;
+	}
+	if (dir)
+		closedir(dir);
+	return bad;
+}
+
+static int check_files(const struct subject *subject)
+{
+	char path[PATH_MAX];
+
+	/* With its slash: the name is a link. */
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/", subject->name);
+	return check_folder(path, DEEPEST) ? -EPERM : 0;
+}
+
+/* AUX areas */
+
+static size_t first_not_zero(const char *bytes, size_t from, size_t to)
+{
+	while (from < to && !bytes[from])
+		from++;
+	return from;
+}
+
+static bool is_clean(const struct pmu_event *event, size_t from, const char *when)
+{
+	size_t at = first_not_zero(event->aux, from, event->aux_bytes);
+
+	if (at == event->aux_bytes)
+		return true;
+	ksft_print_msg("%s: byte %zu of %zu is %#x\n", when, at, event->aux_bytes, (unsigned char)event->aux[at]);
+	return false;
+}
+
+static void test_aux(const struct subject *subject)
+{
+	struct pmu_event event = { .fd = -1 };
+	bool good = false;
+	int err;
+
+	err = open_event(subject, &event) ?: pmu_event_map(&event, DATA_PAGES, subject->aux_pages);
+	if (!err) {
+		good = is_clean(&event, 0, "fresh");
+		err = pmu_event_enable(&event);
+		usleep(RUN_US);
+		err = err ?: pmu_event_disable(&event);
+		/* Once around, all of it is what was recorded. */
+		good &= event.page->aux_head >= event.aux_bytes || is_clean(&event, event.page->aux_head, "recorded");
+	}
+	if (err)
+		ksft_print_msg("%s: %s\n", subject->name, strerror(-err));
+	pmu_event_close(&event);
+	ksft_test_result(!err && good, "%s: an AUX area has nothing but what was recorded\n", subject->name);
+}
+
+/* Options */
+
+static bool parse(struct subject *subject, int argc, char **argv)
+{
+	static const struct option all[] = {
+		{ "pmu", required_argument, NULL, 'p' }, { "policy", required_argument, NULL, 'w' },
+		{ "event", required_argument, NULL, 'e' }, { "aux", required_argument, NULL, 'a' },
+		{ "task", no_argument, NULL, 't' },	   { 0 },
+	};
+	bool good = false;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", all, NULL)) != -1) {
+		switch (option) {
+		case 'p':
+			subject->name = optarg;
+			break;
+		case 'w':
+			subject->needs_capability = !strcmp(optarg, "capability");
+			good = subject->needs_capability || !strcmp(optarg, "paranoid");
+			break;
+		case 'e':
+			subject->terms = optarg;
+			break;
+		case 'a':
+			subject->aux_pages = atoi(optarg);
+			break;
+		case 't':
+			subject->task = true;
+			break;
+		default:
+			return false;
+		}
+	}
+	return good && optind == argc && subject->name;
+}
+
+static int describe(struct subject *subject)
+{
+	int err = stress_pmu_read(&subject->pmu, subject->name);
+
+	if (subject->terms) {
+		subject->pmu.nr_events = 0;
+		stress_pmu_add_event(&subject->pmu, subject->terms);
+	}
+	return err ?: subject->pmu.nr_events ? 0 : -EINVAL;
+}
+
+int main(int argc, char **argv)
+{
+	struct subject subject = { 0 };
+	char before[16];
+	int err;
+
+	if (!parse(&subject, argc, argv)) {
+		fprintf(stderr, "usage: pmu_privileges --pmu PMU --policy capability|paranoid [options], see the head of pmu_privileges.c\n");
+		return 2;
+	}
+	ksft_print_header();
+	err = describe(&subject) ?: read_text(PARANOID, before, sizeof(before));
+	if (err)
+		ksft_exit_fail_msg("%s: %s\n", subject.name, strerror(-err));
+
+	ksft_set_plan(NR_USERS + 1 + !!subject.aux_pages);
+	for (unsigned int i = 0; i < NR_USERS; i++)
+		test_levels(&subject, &users[i]);
+	write_text(PARANOID, before);
+	ksft_test_result(!ask(&subject, &users[3], check_files),
+			 "%s: its files are nobody's to write and tell no address of the kernel's\n", subject.name);
+	if (subject.aux_pages)
+		test_aux(&subject);
+	ksft_finished();
+}
