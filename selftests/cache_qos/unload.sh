@@ -8,6 +8,7 @@ cd "$work" || exit 1
 plan 13
 driver=/lib/vmrun/cache_qos.ko machine=/lib/vmrun/cache_qos_sim.ko
 
+carries() { ! idle; }
 stays() { refused_with "in use\|temporarily\|busy" rmmod "$1"; }
 idle() { awk '$1 == "cpu" && $6 != "0" && $6 != "0x0" { bad = 1 } END { exit bad }' $book/cpus; }
 
@@ -23,7 +24,7 @@ echo 1 >$groups/g1/monitor_cache
 in_group g1 cq-ws2M-100M 100
 one=$!
 sleep 1
-! idle && stays cache_qos_sim && stays cache_qos
+waits 5 carries && stays cache_qos_sim && stays cache_qos
 result "R-13 nor while there is a group" $?
 kill $one
 wait $one 2>/dev/null

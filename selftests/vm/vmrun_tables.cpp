@@ -1288,6 +1288,14 @@ Scenario cache_qos_script(std::string_view name, std::string_view script, unsign
     return scenario;
 }
 
+// By instructions: what else the host does would be in the figures otherwise.
+Scenario cache_qos_bench()
+{
+    Scenario bench = cache_qos_script("bench", "cache_qos_bench", 400, {"6.12"});
+    bench.steady = true;
+    return bench;
+}
+
 // An L3 of 208 MiB.
 UnitSpec cache_qos()
 {
@@ -1296,16 +1304,21 @@ UnitSpec cache_qos()
     unit.stock_modules = {"configfs"};
     unit.modules = {"pmukit_common", "cache_qos backend=sim",
                     "cache_qos_sim profile=spr lines=2048"};
-    unit.programs = {"selftests/cache_qos/cache_qos_load", "selftests/cache_qos/cache_qos_test"};
+    unit.programs = {"tools/cli/pmukit", "selftests/cache_qos/cache_qos_bench",
+                     "selftests/cache_qos/cache_qos_load", "selftests/cache_qos/cache_qos_test"};
     unit.files = {"selftests/lib/tap.sh",          "selftests/cache_qos/book.sh",
                   "selftests/cache_qos/groups.sh", "selftests/cache_qos/perf_stat.sh",
                   "selftests/cache_qos/tiny.sh",   "selftests/cache_qos/claim.sh",
-                  "selftests/cache_qos/unload.sh"};
+                  "selftests/cache_qos/unload.sh", "selftests/cache_qos/record.sh",
+                  "selftests/cache_qos/hotplug.sh"};
     unit.tests = {cache_qos_live("live"),
                   cache_qos_script("perf_stat", "/selftests/cache_qos/perf_stat.sh", 300, {"6.12"}),
                   cache_qos_script("tiny", "/selftests/cache_qos/tiny.sh", 120, {"7.2"}),
                   cache_qos_script("claim", "/selftests/cache_qos/claim.sh", 180, {"6.1"}),
-                  cache_qos_script("unload", "/selftests/cache_qos/unload.sh", 300, {"6.1"})};
+                  cache_qos_script("unload", "/selftests/cache_qos/unload.sh", 300, {"6.1"}),
+                  cache_qos_script("record", "/selftests/cache_qos/record.sh", 300, {"7.2"}),
+                  cache_qos_script("hotplug", "/selftests/cache_qos/hotplug.sh", 400, {"6.12"}),
+                  cache_qos_bench()};
     unit.demo = cache_qos_live("demo");
     return unit;
 }

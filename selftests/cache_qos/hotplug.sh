@@ -1,0 +1,132 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A CPU, and with it a whole L3, goes and comes; many times under load; and the machine sleeps.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+need_machine
+online=/sys/devices/system/cpu/cpu1/online
+[ -w $online ] || skip_all "no CPU that can go"
+reload domains=2 lines=1024 || skip_all "no machine of two L3s"
+cd "$work" || exit 1
+plan 14
+
+mkdir $groups/g1
+echo 1 >$groups/g1/monitor_cache
+in_group g1 cq-ws4M-400M 300
+one=$!
+in_group g1 cq-ws2M-200M 300
+two=$!
+taskset -p 1 $one >/dev/null
+taskset -p 2 $two >/dev/null
+sim flush 0
+sim flush 1
+sleep 3
+passes
+sed 's/^/# /' $groups/g1/occupancy_domains
+[ "$(grep -c . $groups/g1/occupancy_domains)" = 2 ] && [ "$(awk '$2 == 1 && $1 == 1 { print $3 }' $groups/g1/occupancy_domains)" -gt 0 ]
+result "R-60 each L3 has its line" $?
+total=$(cat $groups/g1/mbm_total)
+
+echo 0 >$online
+passes
+sed 's/^/# /' $groups/g1/occupancy_domains
+[ "$(grep -c . $groups/g1/occupancy_domains)" = 1 ] && [ "$(cut -d' ' -f1 $groups/g1/occupancy_domains)" = 0 ]
+result "R-29 one that is offline leaves the sums" $?
+[ "$(cat $groups/g1/mbm_total)" -ge "$total" ]
+result "R-31 but bandwidth does not fall" $?
+awk '$1 == "cpu" && $2 == 1 { exit !($6 == "0" || $6 == "0x0") }' $book/cpus
+result "R-60 a CPU that is offline has no RMID" $?
+size=$(awk '$1 == "id" && $2 == 0 { print $6 }' $book/domains)
+[ "$(cut -d' ' -f1-3 $devices/cache_qos/domains | head -n 1)" = "0 0 $size" ] &&
+	[ "$(awk '$1 == 1 { print $4 }' $devices/cache_qos/domains)" = 0 ]
+result "R-03 the file domains says so" $?
+
+echo 1 >$online
+passes
+taskset -p 2 $two >/dev/null
+sleep 1
+sed 's/^/# /' $groups/g1/occupancy_domains
+[ "$(grep -c . $groups/g1/occupancy_domains)" = 2 ]
+result "R-29 it comes back" $?
+hijacks=$(stat_of hijacks)
+sim flush 0
+sim flush 1
+sleep 3
+sim freeze 1
+value=$(cat $groups/g1/occupancy) truth=$(book_sum lines tid $one $two)
+echo "# occupancy $value, the book has $truth"
+[ "$value" -gt 0 ] && nearly "$value" "$truth"
+result "R-29 and is right" $?
+[ "$hijacks" = 0 ]
+result "R-60 nothing is taken for somebody else's" $?
+sim freeze 0
+
+# perf ends its event of a CPU that goes, and does not begin it again when the CPU is back.
+perf stat -x, -a -A -I 500 -e cache_qos/llc_occupancy/ -- sleep 7 2>stat &
+stat=$!
+waits 10 test -s stat
+sleep 1
+echo 0 >$online
+sleep 3
+echo 1 >$online
+taskset -p 2 $two >/dev/null
+wait $stat
+sed 's/^/# /' stat
+awk -F, '$2 == "CPU1" { if (!n++) first = $3; last = $3 } END { exit !(first > 0 && last == 0) }' stat
+result "R-29 R-41 perf stat -a leaves out the L3 of a CPU that is offline" $?
+
+# A storm, with events and groups that come and go
+perf stat -a -e cache_qos/llc_occupancy/ -- sleep 60 >/dev/null 2>&1 &
+three=$!
+perf stat -p $two -I 100 -e cache_qos/total_bytes/ -- sleep 60 >/dev/null 2>&1 &
+four=$!
+(
+	while [ ! -e stop ]; do
+		mkdir $groups/storm && echo 1 >$groups/storm/monitor_cache
+		echo $two >$groups/storm/tasks
+		cat $groups/storm/occupancy $groups/occupancy >/dev/null
+		echo $two >$groups/g1/tasks
+		rmdir $groups/storm
+	done
+) 2>storm &
+five=$!
+failed=0
+for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	echo 0 >$online || failed=$((failed + 1))
+	echo 1 >$online || failed=$((failed + 1))
+done
+echo stop >stop
+wait $five
+kill $three $four 2>/dev/null
+wait $three $four
+sed 's/^/# /' storm | head -n 5
+[ $failed = 0 ]
+result "R-60 a storm of CPUs that come and go" $?
+sim flush 0
+sim flush 1
+sleep 3
+sim freeze 1
+value=$(cat $groups/g1/occupancy) truth=$(book_sum lines tid $one $two)
+echo "# occupancy $value, the book has $truth; $(stat_of hijacks) hijacks, $(stat_of violations) violations"
+[ "$value" -gt 0 ] && nearly "$value" "$truth"
+result "R-60 afterwards values are right" $?
+sim freeze 0
+
+# It only thinks that it sleeps, for some seconds: an emulated machine's devices would not wake. CPU 0 has lost its RMID
+# meanwhile.
+echo 1000 >$devices/cache_qos/sample_ms
+total=$(cat $groups/g1/mbm_total)
+echo freezer >/sys/power/pm_test && passes && sim pqr 0 0 && echo mem >/sys/power/state
+result "R-61 the machine sleeps" $?
+echo none >/sys/power/pm_test
+echo 100 >$devices/cache_qos/sample_ms
+[ "$(stat_of hijacks)" = 0 ] && [ "$(cat $groups/g1/mbm_total)" -ge "$total" ]
+result "R-61 RMIDs are written again, and nobody is blamed" $?
+
+kill $one $two
+wait $one $two 2>/dev/null
+rmdir $groups/g1
+[ "$(refused)" = 0 ]
+result "R-60 no write was refused by the machine" $?
+reload profile=spr lines=2048
+exit $tap_failed

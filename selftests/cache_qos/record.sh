@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The three ways to record: beside a clock, trace events, snapshots in an AUX area or as samples. pmukit and the distribution's
+# perf both record; what is found in a recording is held against the simulated machine's book.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+for program in perf pmukit; do
+	command -v $program >/dev/null || skip_all "no $program"
+done
+need_machine
+cd "$work" || exit 1
+plan 10
+event=cache_qos/llc_occupancy/
+
+# The values of the last sample, as they were read: one for each event of the group.
+sim flush 0
+perf record -q -F 250 -e "{cpu-clock,$event,cache_qos/total_bytes/}:S" -o group.data -- cache_qos_load cq-ws4M-400M 2 >said 2>&1
+result "R-47 perf record beside a clock" $?
+sed 's/^/# /' said
+truth=$(book_sum lines comm cq-ws4M-400M)
+perf script -i group.data -D 2>/dev/null | grep ' value [0-9a-f]*' | tail -n 3 >values
+sed 's/^/# /' values
+last=$(sed -n '2s/.*value \([0-9a-f]*\).*/\1/p' values)
+last=$(printf '%d' "0x${last:-0}")
+echo "# the last sample has $last, the book $truth at the end"
+[ "$truth" -gt 0 ] && nearly "$last" "$truth"
+result "R-47 each sample has the value of that moment" $?
+# It prints by how much a value has changed since the last sample, and only where it has.
+perf script -i group.data -F event,period >script 2>said
+grep llc_occupancy script | head -n 2 | cat - said | sed 's/^/# /'
+[ "$(awk '/llc_occupancy/ { sum += $1 } END { printf "%d\n", sum }' script)" = "$last" ]
+result "R-47 perf script shows them" $?
+
+sim flush 0
+cache_qos_load cq-ws4M-200M 100 &
+one=$!
+perf record -q -a -e 'cache_qos:*' -o trace.data -- \
+	perf stat -x, -o stat -p $one -e $event -- sh -c "echo 'flush 0' >$book/control; sleep 2; echo 'freeze 1' >$book/control; sleep 1" >said 2>&1
+result "R-47 perf record of trace events" $?
+truth=$(book_sum lines tid $one)
+perf script -i trace.data >script 2>said
+head -n 3 script | cat - said | sed 's/^/# /'
+grep 'kind=task event=llc_occupancy' script | tail -n 1 | sed 's/^/# /'
+last=$(sed -n 's/.*kind=task event=llc_occupancy bytes=\([0-9]*\).*/\1/p' script | tail -n 1)
+[ "$truth" -gt 0 ] && nearly "$last" "$truth" && [ "$(grep -c 'kind=task event=llc_occupancy' script)" -ge 10 ]
+result "R-47 they show the series of a task" $?
+grep -q 'cache_qos_rmid: rmid=[0-9]* alloc' script && grep -q 'cache_qos_rmid: rmid=[0-9]* limbo' script
+result "R-47 and what becomes of RMIDs" $?
+sim freeze 0
+kill $one
+wait $one 2>/dev/null
+
+# 64 groups every 10 ms
+echo 10 >$devices/cache_qos/sample_ms
+n=0
+while [ $n -lt 64 ]; do
+	mkdir $groups/s$n && echo 1 >$groups/s$n/monitor_cache
+	n=$((n + 1))
+done
+in_group s7 cq-ws4M-400M 100
+one=$!
+sim flush 0
+pmukit record --source model -C 0 -m 16,256 -e cache_qos_aux/snapshot/ -o aux.data -- \
+	sh -c "sleep 2; echo 'freeze 1' >$book/control; sleep 1" >said 2>&1
+result "R-47 pmukit record of snapshots in an AUX area" $?
+sed 's/^/# /' said
+truth=$(book_sum lines tid $one)
+pmukit report -i aux.data >report 2>&1
+head -n 25 report | sed 's/^/# /'
+grep -q "nothing lost" report
+result "R-47 nothing is lost of 64 monitors at 10 ms" $?
+sim freeze 0
+perf record -q -R -C 0 -m 1024 -e cache_qos_aux/snapshot,period_ms=100/ -o samples.data -- sleep 2 >said 2>&1 && pmukit report -i samples.data >report 2>&1
+result "R-47 perf record -R of snapshots" $?
+sed 's/^/# /' said
+head -n 25 report | sed 's/^/# /'
+kill $one
+wait $one 2>/dev/null
+n=0
+while [ $n -lt 64 ]; do
+	rmdir $groups/s$n
+	n=$((n + 1))
+done
+echo 100 >$devices/cache_qos/sample_ms
+[ "$(refused)" = 0 ]
+result "R-21 no write was refused by the machine" $?
+exit $tap_failed
