@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
@@ -248,9 +249,14 @@ TEST(ProgressLine, ShowsWhenItTakesLongAndIsGoneAtTheEnd)
     {
         const ErrorOnTerminal terminal;
         {
+            const auto begun = std::chrono::steady_clock::now();
             Progress progress("reading x", 100'000'000);
             progress.at(50'000'000);
-            EXPECT_EQ(terminal.shown(), "") << "not in the first moment";
+            const std::string early = terminal.shown();
+            // A machine that is busy may take its time.
+            if (std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(400)) {
+                EXPECT_EQ(early, "") << "not in the first moment";
+            }
             std::this_thread::sleep_for(std::chrono::milliseconds(600));
             progress.at(60'000'000);
             during = terminal.shown();
