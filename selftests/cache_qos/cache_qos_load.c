@@ -2,7 +2,7 @@
 /*
  * cache_qos_load NAME SECONDS [THREADS [FORKS [PAUSE_MS]]]: threads of this name, which says to the simulated machine what
  * they do (cq-ws8M-1G), each busy for so long, or only for a moment after each pause; and beside them so many children one
- * after the other, which live for a moment.
+ * after the other, each busy for a moment.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -67,6 +67,7 @@ int main(int argc, char **argv)
 		if (!child) {
 			prctl(PR_SET_NAME, name);
 			usleep(100);
+			busy_until(now() + MOMENT);
 			_exit(0);
 		}
 		if (child < 0 || waitpid(child, NULL, 0) != child)

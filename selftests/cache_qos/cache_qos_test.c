@@ -5,6 +5,8 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <dirent.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +25,8 @@
 #define PMU	"cache_qos"
 #define BOOK	"/sys/kernel/debug/cache_qos_sim"
 #define MAX_CPUS 64
+#define ROOT_GROUP "/sys/kernel/config/cache_qos"
+#define NOBODY	65534
 
 enum { OCCUPANCY = 1, TOTAL, LOCAL, REMOTE };
 
@@ -221,7 +226,7 @@ TEST_F(cache_qos, R_41_one_cpu_reports_for_the_machine)
 	EXPECT_LE(reporters, 1);
 }
 
-TEST_F(cache_qos, R_12_R_44_a_reset_is_of_counts)
+TEST_F(cache_qos, R_44_a_reset_is_of_counts)
 {
 	struct pmu_event *event = &self->events[0];
 	pid_t child = busy("cq-ws900M-400M", 0);
@@ -237,6 +242,373 @@ TEST_F(cache_qos, R_12_R_44_a_reset_is_of_counts)
 	wait_for_passes();
 	EXPECT_EQ(counts_of(event).value, 0);
 	end(child);
+}
+
+/* What sysfs calls an event, its number, can be opened by it. */
+TEST_F(cache_qos, R_05_R_38_R_66_each_event_of_sysfs_opens)
+{
+	static const char *const names[] = { "llc_occupancy", "total_bytes", "local_bytes", "remote_bytes" };
+	char path[128], text[64];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), PMU_SYSFS "/" PMU "/events/%s", names[i]);
+		ASSERT_EQ(read_text(path, text, sizeof(text)), 0);
+		ASSERT_EQ(strncmp(text, "event=", 6), 0);
+		self->attr.config = strtoull(text + 6, NULL, 0);
+		EXPECT_EQ(self->attr.config, OCCUPANCY + i);
+		EXPECT_EQ(pmu_event_open(&self->events[i], &self->attr, 0, -1), 0);
+	}
+}
+
+static unsigned long long pqr_of_cpu(int cpu)
+{
+	char text[4096], key[32], *line;
+	unsigned long long pqr = -1;
+
+	snprintf(key, sizeof(key), "cpu %d ", cpu);
+	if (read_text(BOOK "/cpus", text, sizeof(text)))
+		return -1;
+	for (line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, key, strlen(key)))
+			sscanf(strstr(line, " pqr "), " pqr %llx", &pqr);
+	}
+	return pqr;
+}
+
+/* Times a task was switched to or from, of its own will or not */
+static long switches_of(pid_t tid)
+{
+	char path[64], line[256];
+	long sum = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		char *at = strstr(line, "ctxt_switches:");
+
+		sum += at ? atol(at + strlen("ctxt_switches:")) : 0;
+	}
+	if (file)
+		fclose(file);
+	return sum;
+}
+
+/* The CPU carries its RMID when open() returns, though the task was not switched to meanwhile. */
+TEST_F_TIMEOUT(cache_qos, R_17_a_task_that_runs_is_counted_at_once, 120)
+{
+	struct pmu_event *event = &self->events[0];
+	int cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	pid_t child = busy("cq-ws4M-400M", cpu);
+	unsigned long long before = 0, after = 0;
+	bool seen = false;
+	cpu_set_t first;
+
+	ASSERT_GT(cpu, 0);
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	ASSERT_EQ(sched_setaffinity(0, sizeof(first), &first), 0);
+	/* So that the probes need not be put there each time */
+	ASSERT_EQ(pmu_event_open(&self->events[1], &self->attr, 0, -1), 0);
+	usleep(200000);
+	/* Now and then somebody else has the CPU just then. */
+	for (int try = 0; try < 60 && !seen; try++) {
+		long switches = switches_of(child);
+
+		before = pqr_of_cpu(cpu);
+		ASSERT_EQ(pmu_event_open(event, &self->attr, child, -1), 0);
+		after = pqr_of_cpu(cpu);
+		seen = switches_of(child) == switches && (unsigned int)before == 0;
+		pmu_event_close(event);
+		event->fd = -1;
+		usleep(5000);
+	}
+	EXPECT_TRUE(seen);
+	EXPECT_NE((unsigned int)after, 0);
+	EXPECT_EQ(after >> 32, before >> 32);
+	end(child);
+}
+
+static pid_t kernel_thread(const char *name)
+{
+	char path[300], comm[32];
+	struct dirent *entry;
+	pid_t found = -1;
+	DIR *proc = opendir("/proc");
+
+	while (proc && (entry = readdir(proc))) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		if (atoi(entry->d_name) > 0 && !read_text(path, comm, sizeof(comm)) && !strcmp(comm, name))
+			found = atoi(entry->d_name);
+	}
+	if (proc)
+		closedir(proc);
+	return found;
+}
+
+TEST_F(cache_qos, R_19_kernel_threads_may_be_watched)
+{
+	struct pmu_event *event = &self->events[0];
+	pid_t thread = kernel_thread("ksoftirqd/0");
+	struct counts counts;
+
+	ASSERT_GT(thread, 0);
+	ASSERT_EQ(pmu_event_open(event, &self->attr, thread, -1), 0);
+	wait_for_passes();
+	counts = counts_of(event);
+	EXPECT_EQ(counts.value, 0);
+	EXPECT_EQ(counts.enabled, counts.running);
+}
+
+/*
+ * All that a group reads is of one pass. All of the traffic is local, so what is local and of a later pass would be more than
+ * the total. perf looks at one count after the other, so a pass may end in between, but not often; and it has no say once the
+ * program stands still. Local traffic between the reading of one counter and the other is taken for remote.
+ */
+TEST_F_TIMEOUT(cache_qos, R_45_a_group_is_of_one_pass, 120)
+{
+	struct pmu_event *event = self->events;
+	pid_t child = busy("cq-ws900M-800M", 0);
+	const int reads = 200;
+	struct {
+		__u64 nr, value[4];
+	} group;
+	long long total, local;
+	int alike = 0;
+
+	/* All begin at the same count. */
+	ASSERT_TRUE(sim("freeze 1"));
+	for (int i = 0; i < 4; i++) {
+		self->attr.config = i == 0 ? TOTAL : i == 1 ? LOCAL : i == 2 ? REMOTE : OCCUPANCY;
+		self->attr.read_format = PERF_FORMAT_GROUP;
+		ASSERT_EQ(pmu_event_open_beside(&event[i], &self->attr, child, -1, i ? event[0].fd : -1), 0);
+	}
+	wait_for_passes();
+	total = book_of(child, "total");
+	local = book_of(child, "local");
+	ASSERT_TRUE(sim("freeze 0"));
+	group.value[0] = 0;
+	for (int i = 0; i < reads; i++) {
+		__u64 before = group.value[0];
+
+		ASSERT_EQ(read(event[0].fd, &group, sizeof(group)), sizeof(group));
+		EXPECT_EQ(group.nr, 4);
+		EXPECT_GE(group.value[0], before);
+		EXPECT_EQ(group.value[3] % scale(), 0);
+		alike += group.value[1] <= group.value[0] && group.value[0] <= group.value[1] + group.value[2];
+		usleep(3000);
+	}
+	TH_LOG("%d of %d reads add up", alike, reads);
+	EXPECT_GT(alike, reads / 2);
+	ASSERT_TRUE(sim("freeze 1"));
+	wait_for_passes();
+	ASSERT_EQ(read(event[0].fd, &group, sizeof(group)), sizeof(group));
+	EXPECT_GT(group.value[0], 0);
+	EXPECT_EQ(group.value[0], (book_of(child, "total") - total) * scale());
+	EXPECT_EQ(group.value[1], (book_of(child, "local") - local) * scale());
+	EXPECT_LE(group.value[0], group.value[1] + group.value[2]);
+	end(child);
+}
+
+/* A child that inherits shows nothing itself: what the family has is in the first event, once. */
+TEST_F(cache_qos, R_42_children_are_counted_once)
+{
+	struct pmu_event *event = &self->events[0];
+	long long truth = 0;
+	int go[2], told[2];
+	char byte;
+	pid_t child, busy_ones[3];
+	struct counts counts;
+
+	ASSERT_EQ(pipe(go), 0);
+	ASSERT_EQ(pipe(told), 0);
+	child = fork();
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(go[0], &byte, 1) != 1)
+			_exit(1);
+		for (int i = 0; i < 3; i++)
+			busy_ones[i] = busy("cq-ws2M-200M", i % 2);
+		if (write(told[1], busy_ones, sizeof(busy_ones)) != sizeof(busy_ones))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	self->attr.inherit = 1;
+	ASSERT_EQ(pmu_event_open(event, &self->attr, child, -1), 0);
+	ASSERT_EQ(pmu_event_enable(event), 0);
+	sim("flush 0");
+	ASSERT_EQ(write(go[1], "x", 1), 1);
+	ASSERT_EQ(read(told[0], busy_ones, sizeof(busy_ones)), sizeof(busy_ones));
+	usleep(1500000);
+	ASSERT_TRUE(sim("freeze 1"));
+	wait_for_passes();
+	counts = counts_of(event);
+	for (int i = 0; i < 3; i++) {
+		EXPECT_GT(book_of(busy_ones[i], "lines"), 0);
+		truth += book_of(busy_ones[i], "lines") * scale();
+	}
+	EXPECT_EQ(counts.value, truth);
+	for (int i = 0; i < 3; i++)
+		kill(busy_ones[i], SIGKILL);
+	end(child);
+	for (int i = 0; i < 2; i++) {
+		close(go[i]);
+		close(told[i]);
+	}
+}
+
+/* Of one process, with and without a share: a monitor for all, or one for each. */
+TEST_F(cache_qos, R_37_R_41_tasks_of_one_share_report_once)
+{
+	pid_t children[2] = { busy("cq-ws2M-200M", 0), busy("cq-ws2M-200M", 1) };
+	long long truth = 0;
+	__u64 sum = 0;
+
+	for (int i = 0; i < 4; i++) {
+		self->attr.config1 = i < 2 ? 77 : 0xffffffff;
+		ASSERT_EQ(pmu_event_open(&self->events[i], &self->attr, children[i % 2], -1), 0);
+	}
+	sim("flush 0");
+	usleep(1000000);
+	ASSERT_TRUE(sim("freeze 1"));
+	wait_for_passes();
+	for (int i = 0; i < 2; i++) {
+		long long lines = book_of(children[i], "lines");
+
+		EXPECT_GT(lines, 0);
+		truth += lines * scale();
+		sum += counts_of(&self->events[i]).value;
+		EXPECT_EQ(counts_of(&self->events[2 + i]).value, lines * scale());
+	}
+	EXPECT_EQ(sum, truth);
+	EXPECT_TRUE(!counts_of(&self->events[0]).value || !counts_of(&self->events[1]).value);
+	end(children[0]);
+	end(children[1]);
+}
+
+/* With the registers in somebody else's hands there is nothing new, and then there is again. */
+TEST_F(cache_qos, R_06_R_07_gives_way_while_the_registers_are_claimed)
+{
+	struct pmu_event *event = self->events;
+	pid_t child = busy("cq-ws4M-400M", 0);
+	struct counts counts;
+
+	ASSERT_EQ(pmu_event_open(&event[0], &self->attr, child, -1), 0);
+	ASSERT_TRUE(sim("claim 1"));
+	wait_for_passes();
+	EXPECT_EQ(pmu_event_open(&event[1], &self->attr, child, -1), -EBUSY);
+	EXPECT_EQ((unsigned int)pqr_of_cpu(0), 0);
+	counts = counts_of(&event[0]);
+	sim("flush 0");
+	wait_for_passes();
+	EXPECT_EQ(counts_of(&event[0]).value, counts.value);
+	ASSERT_TRUE(sim("claim 0"));
+	wait_for_passes();
+	EXPECT_EQ(pmu_event_open(&event[1], &self->attr, child, -1), 0);
+	end(child);
+}
+
+static long long number_in(const char *path)
+{
+	long long value = -1;
+
+	read_number(path, &value);
+	return value;
+}
+
+static pthread_barrier_t all_ready;
+
+static void *read_the_root(void *unused)
+{
+	pthread_barrier_wait(&all_ready);
+	number_in(ROOT_GROUP "/occupancy");
+	return NULL;
+}
+
+/* How many passes there were while so many read a file at the same time */
+static long long passes_of_readers(int readers)
+{
+	static const char passes[] = PMU_SYSFS "/" PMU "/stats/passes";
+	long long before = number_in(passes);
+	pthread_t threads[16];
+
+	pthread_barrier_init(&all_ready, NULL, readers);
+	for (int i = 0; i < readers; i++)
+		pthread_create(&threads[i], NULL, read_the_root, NULL);
+	for (int i = 0; i < readers; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&all_ready);
+	return number_in(passes) - before;
+}
+
+TEST_F_TIMEOUT(cache_qos, R_33_R_34_readers_share_one_new_pass, 120)
+{
+	static const char sample_ms[] = PMU_SYSFS "/" PMU "/sample_ms";
+	pid_t child = busy("cq-ws4M-400M", 0);
+	char was[16], text[16];
+	bool shared = false;
+
+	ASSERT_EQ(read_text(sample_ms, was, sizeof(was)), 0);
+	EXPECT_EQ(write_text(sample_ms, "9"), -EINVAL);
+	EXPECT_EQ(write_text(sample_ms, "1001"), -EINVAL);
+	ASSERT_EQ(write_text(sample_ms, "1000"), 0);
+	ASSERT_EQ(read_text(sample_ms, text, sizeof(text)), 0);
+	EXPECT_STREQ(text, "1000");
+	usleep(500000);
+	ASSERT_TRUE(sim("freeze 1"));
+	EXPECT_GT(number_in(ROOT_GROUP "/occupancy"), 0);
+	ASSERT_TRUE(sim("flush 0"));
+	EXPECT_EQ(number_in(ROOT_GROUP "/occupancy"), 0);
+	/* Somebody comes too late for the pass of the others now and then. */
+	for (int try = 0; try < 20 && !shared; try++)
+		shared = passes_of_readers(12) <= 4;
+	EXPECT_TRUE(shared);
+	EXPECT_EQ(write_text(sample_ms, was), 0);
+	end(child);
+}
+
+static int as_nobody(int (*what)(struct perf_event_attr *), struct perf_event_attr *attr)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (!child) {
+		if (setgid(NOBODY) || setuid(NOBODY))
+			_exit(255);
+		_exit(-what(attr));
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -1;
+}
+
+static int open_of_a_cpu(struct perf_event_attr *attr)
+{
+	struct pmu_event event;
+
+	return pmu_event_open(&event, attr, -1, 0);
+}
+
+static int make_a_group(struct perf_event_attr *unused)
+{
+	return mkdir(ROOT_GROUP "/nobodys", 0755) ? -errno : 0;
+}
+
+static int move_a_task(struct perf_event_attr *unused)
+{
+	return write_text(ROOT_GROUP "/tasks", "1");
+}
+
+TEST_F(cache_qos, R_63_is_not_for_everybody)
+{
+	EXPECT_EQ(as_nobody(open_of_a_cpu, &self->attr), -EACCES);
+	self->attr.type = pmu_type(PMU "_aux");
+	self->attr.config = 1;
+	EXPECT_EQ(as_nobody(open_of_a_cpu, &self->attr), -EACCES);
+	ASSERT_EQ(access(ROOT_GROUP, R_OK), 0);
+	EXPECT_EQ(as_nobody(make_a_group, NULL), -EACCES);
+	EXPECT_EQ(as_nobody(move_a_task, NULL), -EACCES);
 }
 
 TEST_HARNESS_MAIN

@@ -1272,7 +1272,8 @@ Scenario cache_qos_live(std::string_view name)
     Scenario live;
     live.name = name;
     live.kernels = kMonitoredKernels;
-    live.steps = {{"groups", "/selftests/cache_qos/groups.sh", 300},
+    live.steps = {{"abi_paths", "/selftests/cache_qos/abi_paths.sh", 60},
+                  {"groups", "/selftests/cache_qos/groups.sh", 300},
                   {"events", "cache_qos_test", 300}};
     return live;
 }
@@ -1305,13 +1306,25 @@ UnitSpec cache_qos()
     unit.modules = {"pmukit_common", "cache_qos backend=sim",
                     "cache_qos_sim profile=spr lines=2048"};
     unit.programs = {"tools/cli/pmukit", "selftests/cache_qos/cache_qos_bench",
-                     "selftests/cache_qos/cache_qos_load", "selftests/cache_qos/cache_qos_test"};
-    unit.files = {"selftests/lib/tap.sh",          "selftests/cache_qos/book.sh",
-                  "selftests/cache_qos/groups.sh", "selftests/cache_qos/perf_stat.sh",
-                  "selftests/cache_qos/tiny.sh",   "selftests/cache_qos/claim.sh",
-                  "selftests/cache_qos/unload.sh", "selftests/cache_qos/record.sh",
-                  "selftests/cache_qos/hotplug.sh"};
+                     "selftests/cache_qos/cache_qos_crowd", "selftests/cache_qos/cache_qos_load",
+                     "selftests/cache_qos/cache_qos_test"};
+    unit.files = {"selftests/lib/tap.sh",
+                  "selftests/cache_qos/book.sh",
+                  "selftests/cache_qos/groups.sh",
+                  "selftests/cache_qos/perf_stat.sh",
+                  "selftests/cache_qos/tiny.sh",
+                  "selftests/cache_qos/claim.sh",
+                  "selftests/cache_qos/unload.sh",
+                  "selftests/cache_qos/record.sh",
+                  "selftests/cache_qos/hotplug.sh",
+                  "selftests/cache_qos/abi_paths.sh",
+                  "selftests/cache_qos/mixed.sh",
+                  "selftests/cache_qos/seed.sh",
+                  "Documentation/ABI/testing/configfs-cache_qos",
+                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-cache_qos"};
     unit.tests = {cache_qos_live("live"),
+                  cache_qos_script("seed", "/selftests/cache_qos/seed.sh", 600, {"6.12"}),
+                  cache_qos_script("mixed", "/selftests/cache_qos/mixed.sh", 300, {"7.2"}),
                   cache_qos_script("perf_stat", "/selftests/cache_qos/perf_stat.sh", 300, {"6.12"}),
                   cache_qos_script("tiny", "/selftests/cache_qos/tiny.sh", 120, {"7.2"}),
                   cache_qos_script("claim", "/selftests/cache_qos/claim.sh", 180, {"6.1"}),

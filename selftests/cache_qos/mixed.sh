@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Everything at once: perf stat of cgroups within each other and of a process, groups in configfs, and a process that
+# forks all the time, each task in several of them. Programs stand still when monitoring begins and when it ends, so what
+# all report is the book's to the byte.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+root=/sys/kernel/config/cache_qos
+# By its number: perf shows total_bytes in megabytes.
+occupancy=cache_qos/llc_occupancy/ traffic=cache_qos/event=0x2/
+
+command -v perf >/dev/null || skip_all "no perf"
+mount -t configfs configfs /sys/kernel/config 2>/dev/null
+[ -d $root ] || skip_all "no $root"
+[ -r $book/book ] || skip_all "no simulated machine"
+plan 11
+cd "$work" || exit 1
+
+# count FILE EVENT [CGROUP]: the number of that line; none: "none"
+count() {
+	awk -F, -v event="$2" -v cgroup="${3:-}" 'index($3, event) && (cgroup == "" || $4 == cgroup) { n = $1; found = 1; exit }
+		END { print found ? n : "none" }' "$1"
+}
+# is NAME HAVE WANT
+is() {
+	echo "# $1: $2, the book has $3"
+	[ "$2" = "$3" ]
+	result "$1" $?
+}
+stat_of() { file=$1; shift; perf stat -x, -o "$file" "$@" -- sh -c 'touch "$1.began"; until [ -e end ]; do sleep 0.2; done' sh "$file" & }
+
+# No cgroup has perf's controller, which is implicit, before one is handed down.
+mkdir cgroup && mount -t cgroup2 none cgroup && echo +pids >cgroup/cgroup.subtree_control
+deep=a/b/c/d/e
+mkdir -p cgroup/$deep cgroup/f
+mkdir $root/g $root/g/in
+echo 1 >$root/g/monitor_cache
+echo 1 >$root/g/in/monitor_cache
+sim flush 0
+sim freeze 1
+
+# run_in CGROUP GROUP NAME SECONDS THREADS FORKS: one and a group of it
+run_in() {
+	sh -c 'echo $$ >"cgroup/$1/cgroup.procs" && echo $$ >"$2/tasks" && shift 2 && exec cache_qos_load "$@"' sh "$@" &
+}
+run_in a $root cq-ws4M-150M 600 1 0
+outer=$!
+run_in $deep $root/g cq-ws3M-150M 600 2 0
+inner=$!
+# In a cgroup of its own: the book forgets what children have moved whose lines are gone.
+run_in f $root/g/in cq-ws1M-100M 600 2 100000
+forker=$!
+sleep 2
+
+in_a="$(stat -c %i cgroup/a) $(stat -c %i cgroup/$deep)"
+in_deep=$(stat -c %i cgroup/$deep)
+stats=
+stat_of cgroups -a -e "$occupancy,$traffic" --for-each-cgroup a,$deep
+stats="$stats $!"
+stat_of process -e "$occupancy,$traffic" -p $inner
+stats="$stats $!"
+stat_of machine -a -e $occupancy
+stats="$stats $!"
+tries=0
+until [ -e cgroups.began ] && [ -e process.began ] && [ -e machine.began ] || [ $tries = 60 ]; do
+	tries=$((tries + 1))
+	sleep 1
+done
+began_a=$(book_sum total cgroup $in_a)
+began_deep=$(book_sum total cgroup "$in_deep")
+began_inner=$(book_sum total tgid $inner)
+writes=$(pqr_writes)
+sim freeze 0
+sleep 6
+sim freeze 1
+sleep 2
+touch end
+wait $stats
+for file in cgroups process machine; do sed "s/^/# $file: /" $file; done
+echo "# $(pqr_writes) writes of PQR_ASSOC, $writes before"
+
+lines_a=$(book_sum lines cgroup $in_a)
+lines_deep=$(book_sum lines cgroup "$in_deep")
+[ "$lines_deep" -gt 0 ] && [ "$lines_a" -gt "$lines_deep" ] && [ "$(pqr_writes)" -gt $((writes + 100)) ]
+result "R-15 all had something to do" $?
+is "R-57 a cgroup has its own and its descendants' lines" "$(count cgroups llc_occupancy a)" "$lines_a"
+is "R-57 R-59 a cgroup far below has its own" "$(count cgroups llc_occupancy $deep)" "$lines_deep"
+is "R-57 R-45 a cgroup's traffic" "$(count cgroups event=0x2 a)" $(($(book_sum total cgroup $in_a) - began_a))
+is "R-59 R-45 that of one far below" "$(count cgroups event=0x2 $deep)" $(($(book_sum total cgroup "$in_deep") - began_deep))
+is "R-39 R-41 a process of several threads" "$(count process llc_occupancy)" "$(book_sum lines tgid $inner)"
+is "R-39 R-30 its traffic" "$(count process event=0x2)" $(($(book_sum total tgid $inner) - began_inner))
+is "R-18 R-51 a group of children that come and go" "$(cat $root/g/in/occupancy)" "$(book_sum lines comm cq-ws1M-100M)"
+is "R-51 the group around it" "$(cat $root/g/occupancy)" "$(book_sum lines comm cq-ws1M-100M cq-ws3M-150M)"
+is "R-46 the machine" "$(count machine llc_occupancy)" "$(awk '{ for (i = 1; i < NF; i++) if ($i == "valid") n += $(i + 1) } END { print n }' $book/domains |
+	awk -v scale="$(scale)" '{ printf "%d\n", $1 * scale }')"
+
+sim freeze 0
+kill $outer $inner $forker
+wait $outer $inner $forker 2>/dev/null
+sleep 1
+rmdir $root/g/in $root/g
+[ "$(refused)" = 0 ] && [ "$(awk '$1 == "scale" { print $6 }' $book/book)" = 0 ]
+result "R-21 no write was refused, and the book had a page for each" $?
+exit $tap_failed

@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The session that the patches of 2014 describe, with the path of configfs for that of their mount: the same commands
+# in the same order, and what they promise of each file.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+root=/sys/kernel/config/cache_qos
+crowd=5000
+
+mount -t configfs configfs /sys/kernel/config 2>/dev/null
+[ -d $root ] || skip_all "no $root"
+[ -r $book/book ] || skip_all "no simulated machine"
+plan 19
+
+sums="occupancy occupancy_percent occupancy_error mbm_total mbm_local"
+files="tasks procs monitor_cache status"
+for name in $sums; do files="$files $name ${name}_persocket ${name}_domains"; done
+
+# size: of all caches; state: a word of g1's status
+size() { awk '{ n += $3 } END { printf "%d\n", n }' /sys/bus/event_source/devices/cache_qos/domains; }
+state() { awk -v word="$1" '$1 == word { print $2 }' g1/status; }
+
+cd $root
+mkdir g1
+echo $$ > g1/tasks
+result "R-49 R-54 a group is made and the shell is in it" $?
+
+grep -qx $$ g1/tasks && grep -qx $$ g1/cacheqos.tasks && grep -qx $$ g1/procs && ! grep -qx $$ tasks
+result "R-50 R-54 it is there and nowhere else" $?
+
+echo 1 > g1/cacheqos.monitor_cache
+result "R-50 it is monitored" $?
+
+[ ! -e monitor_cache ] && [ ! -e cacheqos.monitor_cache ] && [ "$(cat occupancy)" -ge 0 ] && [ "$(awk '$1 == "monitored" { print $2 }' status)" = 1 ]
+result "R-49 the root always is and has no switch" $?
+
+missing=0
+for name in $files; do
+	for file in "g1/$name" "g1/cacheqos.$name"; do
+		cat "$file" >/dev/null || missing=1
+	done
+	[ "$name" = monitor_cache ] || cat "$name" "cacheqos.$name" >/dev/null || missing=1
+done
+result "R-50 every file has both names, here and in the root" $missing
+
+cache_qos_load cq-ws4M-200M 60 &
+load=$!
+sleep 2
+sim freeze 1
+differ=0
+for name in $sums; do
+	for form in "" _persocket _domains; do
+		[ "$(cat "g1/$name$form")" = "$(cat "g1/cacheqos.$name$form")" ] || { echo "# $name$form"; differ=1; }
+	done
+done
+result "R-50 under both names is the same" $differ
+
+occupancy=$(cat g1/cacheqos.occupancy)
+echo "# occupancy $occupancy, the book has $(book_sum lines tid $load)"
+[ "$occupancy" -gt 0 ] && [ "$occupancy" = "$(book_sum lines tid $load)" ]
+result "R-18 R-50 what the shell has started is in the group, to the byte" $?
+
+percent=$(awk -v n="$occupancy" -v of="$(size)" 'BEGIN { h = int((n * 10000 + of / 2) / of); printf "%d.%02d\n", h / 100, h % 100 }')
+echo "# $(cat g1/cacheqos.occupancy_percent) percent, wanted $percent"
+[ "$(cat g1/cacheqos.occupancy_percent)" = "$percent" ]
+result "R-50 the share has two places and is rounded" $?
+
+[ "$(cat g1/cacheqos.occupancy_persocket)" = "$occupancy" ] && [ "$(cat g1/cacheqos.occupancy_percent_persocket)" = "$percent" ]
+result "R-50 a line for each L3 as it was in 2014" $?
+
+awk 'NF != 3 { exit 1 }' g1/occupancy_domains && [ "$(cut -d' ' -f3 g1/occupancy_domains)" = "$occupancy" ]
+result "R-50 with the id and the package before it where that is asked for" $?
+
+[ "$(cat g1/mbm_total)" -ge "$occupancy" ] && [ "$(cat g1/mbm_local)" -le "$(cat g1/mbm_total)" ] && [ "$(cat g1/occupancy_error)" -le "$occupancy" ]
+result "R-26 R-31 traffic is at least what is there, the bound no more" $?
+
+[ "$(state backend)" = sim ] && [ "$(state state)" = good ] && [ "$(state age_ms)" -le 2000 ]
+result "R-03 R-35 the status says who has the registers, that all is well, and how old it is" $?
+
+# A group in a group in a group; the program goes down, and its parents keep what it has.
+mkdir -p g1/g2/g3
+echo $load > g1/g2/g3/tasks
+echo 1 > g1/g2/g3/cacheqos.monitor_cache
+sim flush 0
+sim freeze 0
+sleep 2
+sim freeze 1
+lines=$(book_sum lines tid $load)
+echo "# $(cat g1/occupancy) and $(cat g1/g2/g3/occupancy), the book has $lines"
+[ "$lines" -gt 0 ] && [ "$(cat g1/g2/g3/occupancy)" = "$lines" ] && [ "$(cat g1/occupancy)" = "$lines" ] && ! cat g1/g2/occupancy 2>/dev/null
+result "R-51 R-52 nested groups add up, and one that is not monitored says nothing" $?
+sim freeze 0
+kill $load
+wait $load 2>/dev/null
+
+# As many groups as there are RMIDs, and one more.
+mkdir many
+n=0
+while mkdir many/$n && (echo 1 >many/$n/cacheqos.monitor_cache) 2>"$work/err"; do n=$((n + 1)); done
+echo "# $n more groups: $(cat "$work/err")"
+[ $n -gt 0 ] && grep -qi "resource temporarily unavailable" "$work/err" && [ "$(cat many/$n/monitor_cache)" = 0 ]
+result "R-40 R-55 EAGAIN when no RMID is left, and nothing has changed" $?
+[ "$(state rmids_free)" = 0 ]
+result "R-55 the status says that none is free" $?
+echo 0 >many/0/cacheqos.monitor_cache
+tries=0
+until (echo 1 >many/$n/cacheqos.monitor_cache) 2>/dev/null || [ $tries = 30 ]; do
+	tries=$((tries + 1))
+	sleep 1
+done
+[ "$(cat many/$n/monitor_cache)" = 1 ]
+result "R-55 one is given back, and after limbo it is the next one's" $?
+rmdir many/*/ && rmdir many
+result "R-53 groups go" $?
+
+# More tasks than fit into a page.
+echo $((4 * crowd)) >/proc/sys/kernel/threads-max
+cache_qos_crowd $crowd >"$work/ready" &
+all=$!
+tries=0
+until grep -q ready "$work/ready" || [ $tries = 120 ]; do
+	tries=$((tries + 1))
+	sleep 1
+done
+ls /proc/$all/task >"$work/wanted"
+cat g1/tasks_all >"$work/have"
+# missing FILE IN: how many words of one are not in the other
+missing() { awk 'FILENAME == ARGV[1] { there[$1]; next } NF && !($1 in there) { n++ } END { print n + 0 }' "$2" "$1"; }
+lost=$(missing "$work/wanted" "$work/have")
+# The shell and the program that reads
+strange=$(missing "$work/have" "$work/wanted")
+echo "# $(wc -l <"$work/wanted") threads, $lost of them not listed, $strange others"
+[ "$(wc -l <"$work/wanted")" = $crowd ] && [ "$lost" = 0 ] && [ "$strange" -le 2 ] && ! (echo 1 >g1/tasks_all) 2>/dev/null
+result "R-50 tasks_all is complete with $crowd tasks, and not to be written" $?
+kill $all
+wait $all 2>/dev/null
+
+echo $$ > tasks
+rmdir g1/g2/g3 && rmdir g1/g2 && rmdir g1 && grep -qx $$ tasks
+result "R-53 back in the root, groups from within" $?
+exit $tap_failed
