@@ -24,7 +24,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test docs demo-svg new-unit new-unit-test upstream-patch clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -54,6 +54,7 @@ help:
 	@echo '  make demo-svg        the terminal recording of the README, anew'
 	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR)'
 	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
+	@echo '  make deb             Debian packages, into build/deb (root); deb-test: judged, installed, used and purged'
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once)'
 	@echo '  make new-unit U=name  the rooms of a new unit, which compile; Documentation/process/adding-a-unit.rst goes on'
 	@echo '  make upstream-patch U=  the unit as a patch against Linux 7.2, built there (after make debug-kernel K=7.2; root)'
@@ -166,6 +167,12 @@ upstream-patch: K := 7.2
 upstream-patch: run_kernels := 7.2
 upstream-patch: modules
 	@for unit in $(run_units); do tools/scripts/upstream-patch $$unit $(BUILD)/upstream || exit; done
+
+deb:
+	@JOBS=$(JOBS) tools/scripts/deb $(BUILD)/deb
+
+deb-test: deb
+	@tools/scripts/deb-test $(BUILD)/deb
 
 demo-svg: tools
 	@tools/scripts/demo-svg $(BUILD)/tools Documentation/demo.svg

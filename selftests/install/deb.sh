@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# deb.sh FOLDER: the packages of FOLDER in a throw-away Debian: judged, installed, used, purged; then nothing of them is left.
+set -u
+. "$(dirname "$0")/../lib/tap.sh"
+debs=$1
+version=$(cat VERSION)
+kernel=$(ls /kernels | sort -V | head -n 1)
+release=$(cat "/kernels/$kernel/release")
+packages="libpmukit-dev libpmukit1 pmukit pmukit-dkms pmukit-doc"
+
+check() {
+	local name=$1 status=0
+	shift
+	"$@" >"$work/said" 2>&1 || status=$?
+	[ $status = 0 ] || tail -n 60 "$work/said" | sed 's/^/# /'
+	result "$name" $status
+}
+
+# Every file of the system but those that change without us: logs, caches, dpkg's and depmod's books, and the key that DKMS makes
+# for itself when it first signs.
+everything() {
+	find / -xdev \( -path /tmp -o -path /proc -o -path /dev -o -path /src -o -path /run -o -path "/var/lib/dkms/mok.*" -o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache \
+		-o -path "/lib/modules/$release/modules.*" -o -path "/usr/lib/modules/$release/modules.*" -o -path /root \) -prune -o -print | sort
+}
+install_packages() {
+	local package
+	for package in $packages; do
+		echo "$debs/${package}_${version}"_*.deb
+	done | xargs dpkg -i
+}
+all_installed() {
+	local package
+	for package in $packages; do
+		dpkg-query -W -f '${db:Status-Abbrev} ${Version}\n' "$package" | grep -qx "ii  $version" || { echo "$package is not installed"; return 1; }
+	done
+}
+says_version() { [ "$(pmukit --version)" = "pmukit $version" ]; }
+# 1: this is no machine to record on, which it says.
+doctor() {
+	local status=0
+	pmukit doctor || status=$?
+	[ $status -le 1 ]
+}
+manual_pages() {
+	local command
+	for command in $(pmukit --help | awk '/^Subcommands:/ { on = 1; next } /^[^ ]/ { on = 0 } on { print $1 }'); do
+		dpkg -L pmukit | grep -q "/man1/pmukit-$command\.1\.gz$" || { echo "no page for $command"; return 1; }
+	done
+	dpkg -L libpmukit-dev | grep -q '/man3/libpmukit\.3\.gz$'
+}
+builds_example() {
+	cmake -S tools/lib/example -B "$work/example" && cmake --build "$work/example" &&
+		ldd "$work"/example/hot_pages | grep -q 'libpmukit\.so\.1 => /'
+}
+modules() {
+	local module
+	for module in pmukit_common cache_qos cxl_hmu hisi_ptt imc uncore_pmon; do
+		[ "$(modinfo -k "$release" -F version $module)" = "$version" ] || { echo "no $module"; return 1; }
+	done
+}
+rules() { udevadm verify --resolve-names=never /usr/lib/udev/rules.d/60-pmukit.rules; }
+service() {
+	mkdir -p /etc/pmukit && cp /usr/share/doc/pmukit/examples/record.conf /etc/pmukit/hot.conf &&
+		systemd-analyze verify --man=no pmukit-record@hot.service && rm -r /etc/pmukit
+}
+purge() { dpkg --purge pmukit-doc pmukit-dkms libpmukit-dev pmukit libpmukit1; }
+nothing_left() {
+	everything >"$work/after"
+	diff "$work/before" "$work/after"
+}
+
+plan 14
+check 'lintian: no error' lintian --fail-on error --allow-root "$debs"/pmukit_*.changes
+grep -E '^[EW]:' "$work/said" | sed 's/^/# /'
+check 'rpmlint: no error in the Fedora spec' rpmlint -c packaging/fedora/rpmlint.toml packaging/fedora/pmukit.spec
+dpkg --force-depends -i "/kernels/$kernel"/*.deb >"$work/said" 2>&1 && depmod "$release"
+result "headers of $release" $?
+everything >"$work/before"
+check 'install' install_packages
+check 'all are installed' all_installed
+check 'pmukit --version' says_version
+check 'pmukit doctor' doctor
+check 'a manual page for each command, and the library' manual_pages
+check 'the library is found, linked and loaded by an outside program' builds_example
+check "the modules, for $release" modules
+check 'the udev rule' rules
+check 'the service' service
+check 'purge' purge
+check 'nothing is left' nothing_left
+exit $tap_failed
