@@ -30,6 +30,7 @@ std::unique_ptr<UnitInject> without_recording(const Recording &, RawSink &sink)
 }
 
 constexpr Row kInjects[] = {
+    {"cache_qos", without_recording<make_cache_qos_inject>},
     {"cxl_hmu", without_recording<make_cxl_hmu_inject>},
     {"hisi_ptt", without_recording<make_hisi_ptt_inject>},
     {"imc", make_imc_inject},

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The records of a CXL hotness monitoring unit, one in each sample: include/uapi/pmukit/cxl_hmu.h.
-#include <map>
-
-#include "cli/unit_handlers.hpp"
+#include "cli/stream_inject.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 namespace pmukit::cli {
@@ -47,41 +45,11 @@ private:
     std::vector<std::byte> raw_;
 };
 
-class CxlHmuInject final : public UnitInject {
-public:
-    explicit CxlHmuInject(RawSink &sink) : sink_(sink) {}
-
-    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
-    {
-        auto [at, fresh] = streams_.try_emplace(stream, sink_, stream);
-        if (fresh)
-            at->second.decoder().start(offset);
-    }
-    void aux(const Stream &stream, Bytes data) override
-    {
-        streams_.at(stream).decoder().data(data);
-    }
-    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
-    {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.decoder().loss(bytes);
-    }
-    void finish() override
-    {
-        for (auto &[stream, samples] : streams_)
-            samples.decoder().end();
-    }
-
-private:
-    RawSink &sink_;
-    std::map<Stream, StreamSamples> streams_;
-};
-
 }  // namespace
 
 std::unique_ptr<UnitInject> make_cxl_hmu_inject(RawSink &sink)
 {
-    return std::make_unique<CxlHmuInject>(sink);
+    return std::make_unique<StreamInject<StreamSamples>>(sink);
 }
 
 }  // namespace pmukit::cli

@@ -88,6 +88,7 @@ std::unique_ptr<UnitDump> make_hisi_ptt_dump(const Recording &recording, const D
                                              Output &out);
 std::unique_ptr<UnitDump> make_imc_dump(const Recording &recording, const DumpOptions &options,
                                         Output &out);
+std::unique_ptr<UnitInject> make_cache_qos_inject(RawSink &sink);
 std::unique_ptr<UnitInject> make_cxl_hmu_inject(RawSink &sink);
 std::unique_ptr<UnitInject> make_hisi_ptt_inject(RawSink &sink);
 std::unique_ptr<UnitInject> make_imc_inject(const Recording &recording, RawSink &sink);

@@ -38,7 +38,7 @@ struct Content {
 // Of which inject makes samples; of others AUX data is only left out.
 bool is_injected(const Unit *unit)
 {
-    constexpr std::string_view kInjected[] = {"cxl_hmu", "hisi_ptt", "imc"};
+    constexpr std::string_view kInjected[] = {"cache_qos", "cxl_hmu", "hisi_ptt", "imc"};
     return unit && std::ranges::find(kInjected, unit->name) != std::end(kInjected);
 }
 
