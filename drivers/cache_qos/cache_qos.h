@@ -209,9 +209,10 @@ struct cache_qos_batch {
  * @cpu_pointers: the same, as the core wants it
  * @running: by CPU: the task it runs, as the probe of sched_switch was told; NULL: not told yet
  * @hotplug_node: place in the CPU hotplug state's list
- * @probe_mutex: @attached
+ * @probe_mutex: @attached, @leaving
  * @users: watches and groups; goes up under @probe_mutex, and down anywhere
  * @attached: the probes are there
+ * @leaving: the back-end is about to leave, or has left: nobody becomes a user any more
  * @detach: takes them away, some time after the last user
  * @points: sched_switch, sched_process_fork, sched_process_free
  * @tasks: struct cache_qos_entry
@@ -255,6 +256,7 @@ struct cache_qos_live {
 	struct mutex probe_mutex;	/* attached; users goes up */
 	atomic_t users;
 	bool attached;
+	bool leaving;
 	struct work_struct detach;
 	struct tracepoint *points[CACHE_QOS_POINTS];
 

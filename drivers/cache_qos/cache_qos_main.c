@@ -108,12 +108,13 @@ int cache_qos_users_get(struct cache_qos_live *live)
 {
 	int ret = 0;
 
-	if (!try_module_get(live->backend->owner))
-		return -ENODEV;
 	mutex_lock(&live->probe_mutex);
-	if (live->dead)
-		ret = -ENODEV;
-	else if (!live->attached)
+	/* The PMU may outlive the back-end, whose memory is gone then. */
+	if (live->leaving || !try_module_get(live->backend->owner)) {
+		mutex_unlock(&live->probe_mutex);
+		return -ENODEV;
+	}
+	if (!live->attached)
 		ret = cache_qos_attach(live);
 	if (!ret) {
 		live->attached = true;
@@ -175,6 +176,9 @@ static int cache_qos_on_pm(struct notifier_block *pm, unsigned long what, void *
 
 static void cache_qos_bring_down(struct cache_qos_live *live)
 {
+	mutex_lock(&live->probe_mutex);
+	live->leaving = true;
+	mutex_unlock(&live->probe_mutex);
 	unregister_pm_notifier(&live->pm);
 	cache_qos_configfs_unregister();
 	pmukit_pmu_remove(&live->aux_pp);

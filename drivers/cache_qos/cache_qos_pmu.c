@@ -153,11 +153,12 @@ static int cache_qos_event_open(struct cache_qos_live *live, struct cache_qos_ev
 	int ret;
 
 	if (!event->parent) {
-		if (READ_ONCE(live->core.yielded) || live->backend->claimed())
-			return -EBUSY;
 		ret = cache_qos_users_get(live);
 		if (ret)
 			return ret;
+		ret = -EBUSY;
+		if (READ_ONCE(live->core.yielded) || live->backend->claimed())
+			goto put_users;
 	}
 	ret = cache_qos_watch_open(live, ev);
 	if (ret)
