@@ -1297,6 +1297,22 @@ Scenario cache_qos_bench()
     return bench;
 }
 
+Scenario cache_qos_stress()
+{
+    Scenario stress;
+    stress.kernels = kMonitoredKernels;
+    stress.steps = {
+        stress_step("events",
+                    "--pmu 'cache_qos*' --workers 2 --nobody 1 --module cache_qos "
+                    "--least-opens 20 --least-aux 2"),
+        stress_step("machine",
+                    "--pmu 'cache_qos*' --workers 2 --module cache_qos --cpu 1 "
+                    "--unload cache_qos_sim=/lib/vmrun/cache_qos_sim.ko "
+                    "--read /sys/bus/event_source/devices/cache_qos"),
+    };
+    return stress;
+}
+
 // An L3 of 208 MiB.
 UnitSpec cache_qos()
 {
@@ -1317,6 +1333,7 @@ UnitSpec cache_qos()
                   "selftests/cache_qos/unload.sh",
                   "selftests/cache_qos/record.sh",
                   "selftests/cache_qos/hotplug.sh",
+                  "selftests/cache_qos/life.sh",
                   "selftests/cache_qos/abi_paths.sh",
                   "selftests/cache_qos/mixed.sh",
                   "selftests/cache_qos/seed.sh",
@@ -1331,6 +1348,7 @@ UnitSpec cache_qos()
                   cache_qos_script("unload", "/selftests/cache_qos/unload.sh", 300, {"6.1"}),
                   cache_qos_script("record", "/selftests/cache_qos/record.sh", 300, {"7.2"}),
                   cache_qos_script("hotplug", "/selftests/cache_qos/hotplug.sh", 400, {"6.12"}),
+                  cache_qos_script("life", "/selftests/cache_qos/life.sh", 400, {"7.2"}),
                   cache_qos_bench()};
     unit.demo = cache_qos_live("demo");
     return unit;
@@ -1382,7 +1400,11 @@ UnitSpec hard_uncore_pmon()
 const std::vector<UnitSpec> &unit_table()
 {
     static const std::vector<UnitSpec> table = {
-        cache_qos(), hard_cxl_hmu(), hard_hisi_ptt(), hard_imc(), hard_uncore_pmon(),
+        with_stress(cache_qos(), cache_qos_stress()),
+        hard_cxl_hmu(),
+        hard_hisi_ptt(),
+        hard_imc(),
+        hard_uncore_pmon(),
     };
     return table;
 }

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Twenty lives of the machine, of every kind that can monitor: each time a group and an event are right.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+need_machine
+cd "$work" || exit 1
+plan 20
+
+# live KIND...: one life. The group is read while there is the event: when that ends the RMID of both is given back, and lines
+# of it below the threshold are let go.
+live() {
+	reload lines=2048 "$@" || return 1
+	mkdir $groups/g1 && echo 1 >$groups/g1/monitor_cache || return 1
+	in_group g1 cq-ws2M-400M 100
+	task=$!
+	sleep 0.5
+	perf stat -x, -p $task -e cache_qos/llc_occupancy/ -- \
+		sh -c "echo 'flush 0' >$book/control; sleep 0.7; echo 'freeze 1' >$book/control; cat $groups/g1/occupancy >group; sleep 0.2" 2>stat
+	group=$(cat group) event=$(awk -F, '/llc_occupancy/ { print $1 }' stat) truth=$(book_sum lines tid $task)
+	sim freeze 0
+	kill $task
+	wait $task 2>/dev/null
+	echo "# $*: group $group, event $event, the book has $truth"
+	rmdir $groups/g1 && [ "$truth" -gt 0 ] && nearly "$group" "$truth" && nearly "$event" "$truth" && [ "$(refused)" = 0 ]
+}
+
+round=0
+for seed in 1 2; do
+	for kind in hsw bdx clx spr wide amd-rome amd-abmc spr bdx wide; do
+		round=$((round + 1))
+		live profile=$kind seed=$seed domains=1 mbm_start=$((seed * 16777000))
+		result "R-04 life $round, $kind" $?
+	done
+done
+reload profile=spr lines=2048
+exit $tap_failed
