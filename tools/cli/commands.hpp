@@ -49,8 +49,9 @@ struct RecordCommandOptions {
     bool all_cpus = false;
     std::string cpus;
     std::string output = "perf.data";
-    std::string pages;   // "PAGES[,AUXPAGES]"
-    std::string source;  // "model": the devices are emulated
+    std::string pages;     // "PAGES[,AUXPAGES]"
+    std::string source;    // "model": the devices are emulated
+    std::string interval;  // "SECONDS[,KEEP]": one file after the other
     std::vector<std::string> command;
     std::vector<std::string> cmdline;  // all words of this program
 };

@@ -76,6 +76,9 @@ Command add_record(CLI::App &app)
         ->add_option("--source", options.source,
                      "say in the file where the devices are from: 'model' when they are emulated")
         ->check(CLI::IsMember({"model"}));
+    record->add_option("--interval", options.interval,
+                       "SECONDS[,KEEP]: whole files one after the other, OUTPUT.000001 and so on, "
+                       "of which the newest KEEP stay");
     record->add_option("command", options.command,
                        "command to run; without one, record until Ctrl-C");
     record->footer(
@@ -85,6 +88,7 @@ Command add_record(CLI::App &app)
         "format=1/ -- sleep 1\n"
         "  pmukit record --pfm-events PERF_COUNT_SW_CPU_CLOCK:u -o clock.data -- sleep 1\n"
         "  pmukit record -o - -a -e cxl_hmu_mem0.0.0// | pmukit top -\n"
+        "  pmukit record --interval 60,10 -a -e hisi_ptt0_2/filter=0000:00:10.0,type=1/ -o ptt\n"
         "A hisi_ptt filter is a root port, several joined by +, or a requester; it always sees the "
         "whole machine.\n"
         "Modifiers are perf's: u k h G H I (who is counted), p pp ppp P (precise), S D e.\n"

@@ -12,6 +12,7 @@
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "cli/commands.hpp"
+#include "cli/record_files.hpp"
 #include "cli/record_hisi_ptt.hpp"
 #include "cli/recording.hpp"
 #include "cli/version.hpp"
@@ -23,27 +24,6 @@
 
 namespace pmukit::cli {
 namespace {
-
-class FileSink final : public record::RecordSink {
-public:
-    explicit FileSink(perfdata::Writer &writer) : writer_(writer) {}
-
-    Result<void> records(Bytes bytes) override { return writer_.records(bytes); }
-    Result<void> round() override { return writer_.finished_round(); }
-    Result<void> aux(const record::AuxChunk &chunk) override
-    {
-        perfdata::AuxtraceRecord record;
-        record.offset = chunk.offset;
-        record.reference = chunk.event_id;  // AUXTRACE names no event; our reader looks for it here
-        record.index = chunk.ring;
-        record.tid = UINT32_MAX;
-        record.cpu = static_cast<uint32_t>(chunk.cpu);
-        return writer_.auxtrace(record, chunk.data.first, chunk.data.second);
-    }
-
-private:
-    perfdata::Writer &writer_;
-};
 
 // "128" or "128,1024": pages of the record ring and of the AUX area.
 Result<void> parse_pages(const std::string &text, record::RecordOptions &options)
@@ -132,9 +112,10 @@ perfdata::HostInfo host_info(const RecordCommandOptions &options)
     return host;
 }
 
-// What the recorded PMUs say of themselves, as perf records it, and where their devices are from:
-// no device can say that of itself.
-void add_caps(const record::Recorder &recorder, const std::string &source, perfdata::HostInfo &host)
+// What the recorded PMUs say of themselves, as perf records it, where their devices are from (no
+// device can say that of itself), and whether their numbers begin in an earlier file.
+void add_caps(const record::Recorder &recorder, const std::string &source, size_t part,
+              perfdata::HostInfo &host)
 {
     for (const record::OpenedEvent &event : recorder.events()) {
         const auto is_known = [&event](const auto &pmu) { return pmu.first == event.pmu.name; };
@@ -143,6 +124,8 @@ void add_caps(const record::Recorder &recorder, const std::string &source, perfd
         perfdata::HostInfo::Caps caps(event.pmu.caps.begin(), event.pmu.caps.end());
         if (!source.empty())
             caps.emplace_back(kSourceCap, source);
+        if (part > 1)
+            caps.emplace_back(kPartCap, std::to_string(part));
         if (!caps.empty())
             host.caps.emplace_back(event.pmu.name, std::move(caps));
     }
@@ -208,15 +191,17 @@ Result<void> check_output(const RecordCommandOptions &options)
         return Error{Errc::kUsage,
                      "-o -: standard output is a terminal; pipe it, as in pmukit record -o - ... | "
                      "pmukit top -"};
+    if (goes_to_pipe(options) && !options.interval.empty())
+        return Error{Errc::kUsage, "--interval makes files: name them by -o"};
     return {};
 }
 
-Result<perfdata::Writer> open_writer(const RecordCommandOptions &options,
+Result<perfdata::Writer> open_writer(const RecordCommandOptions &options, const std::string &path,
                                      const record::Recorder &recorder,
                                      const perfdata::HostInfo &host)
 {
     if (!goes_to_pipe(options))
-        return perfdata::Writer::create(options.output, writer_events(recorder), host);
+        return perfdata::Writer::create(path, writer_events(recorder), host);
     Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (!out)
         return system_error("standard output", errno);
@@ -249,6 +234,13 @@ Result<int> run_record(const RecordCommandOptions &options)
         return wanted.error();
     if (Result<void> good = check_output(options); !good)
         return good.error();
+    std::optional<Interval> interval;
+    if (!options.interval.empty()) {
+        Result<Interval> given = parse_interval(options.interval);
+        if (!given)
+            return given.error();
+        interval = *given;
+    }
     Result<Fd> signals = catch_signals();
     if (!signals)
         return signals.error();
@@ -268,28 +260,31 @@ Result<int> run_record(const RecordCommandOptions &options)
     Result<record::Recorder> recorder = record::Recorder::open(*wanted);
     if (!recorder)
         return recorder.error();
-    perfdata::HostInfo host = host_info(options);
-    add_caps(*recorder, options.source, host);
-    Result<perfdata::Writer> writer = open_writer(options, *recorder, host);
-    if (!writer)
-        return writer.error();
-    if (Result<void> told = write_auxtrace_info(*recorder, *writer); !told)
-        return told.error();
-    FileSink sink(*writer);
-    if (Result<void> written = write_present(*recorder, *wanted, sink); !written)
-        return written.error();
+    RecordFiles files(
+        options.output, interval,
+        [&](const std::string &path, size_t part) {
+            perfdata::HostInfo host = host_info(options);
+            add_caps(*recorder, options.source, part, host);
+            return open_writer(options, path, *recorder, host);
+        },
+        [&](perfdata::Writer &writer, record::RecordSink &sink) -> Result<void> {
+            Result<void> told = write_auxtrace_info(*recorder, writer);
+            return told ? write_present(*recorder, *wanted, sink) : told;
+        });
+    if (Result<void> begun = files.begin(); !begun)
+        return begun.error();
     if (Result<void> enabled = recorder->enable(); !enabled)
         return enabled.error();
     if (workload)
         if (Result<void> released = workload->release(); !released)
             return released.error();
 
-    Result<record::RecordOutcome> outcome = recorder->run(sink, stop_fds);
+    Result<record::RecordOutcome> outcome = recorder->run(files, stop_fds);
     if (!outcome)
         return outcome.error();
-    if (Result<void> done = writer->finish(); !done)
+    if (Result<void> done = files.finish(); !done)
         return done.error();
-    say_outcome(options, *outcome, writer->data_bytes());
+    say_outcome(options, *outcome, files.bytes());
     int status = workload ? workload->wait() : kExitGood;
     return outcome->gone.empty() ? status : kExitFailed;
 }

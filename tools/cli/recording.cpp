@@ -316,15 +316,27 @@ const Recording &PushedRecording::recording() const
     return state_->recording;
 }
 
-std::optional<std::string> Recording::source() const
+bool Recording::has_cap(std::string_view name, std::optional<std::string_view> value) const
 {
     const std::optional<Bytes> content = reader_.feature(perfdata::kFeatPmuCaps);
     const auto pmus = content ? perfdata::parse_pmu_caps(*content, reader_.order()) : std::nullopt;
     for (const perfdata::PmuCaps &pmu : pmus.value_or(std::vector<perfdata::PmuCaps>()))
-        for (const auto &[name, value] : pmu.caps)
-            if (name == kSourceCap && value == kSourceModel)
-                return kSourceModel;
+        for (const auto &[known, its] : pmu.caps)
+            if (known == name && (!value || its == *value))
+                return true;
+    return false;
+}
+
+std::optional<std::string> Recording::source() const
+{
+    if (has_cap(kSourceCap, kSourceModel))
+        return kSourceModel;
     return std::nullopt;
+}
+
+bool Recording::continues() const
+{
+    return has_cap(kPartCap, std::nullopt);
 }
 
 void Recording::note_auxtrace_info(const Record &record)

@@ -78,6 +78,9 @@ int say_troubles(const std::vector<std::string> &troubles);
 // The capability of a PMU in PMU_CAPS that says where its device is from.
 constexpr const char *kSourceCap = "source";
 constexpr const char *kSourceModel = "model";
+// And that says which of several files this is (pmukit record --interval), from the second on: its
+// records are numbered on from the one before.
+constexpr const char *kPartCap = "part";
 
 // One open recording.
 class Recording {
@@ -94,6 +97,8 @@ public:
     const perfdata::Reader &reader() const { return reader_; }
     // "model" when the file says that a device it recorded was emulated. After read_front().
     std::optional<std::string> source() const;
+    // Its numbers begin in an earlier file. After read_front().
+    bool continues() const;
     // The PMU of an event; when the file does not say, what is known instead.
     std::string pmu_name(size_t event) const;
     // nullptr: none of ours. An event whose PMU has no name may still be known by AUXTRACE_INFO.
@@ -108,6 +113,8 @@ public:
     std::string damage() const { return damage_of(reader_, path_); }
 
 private:
+    // Of some PMU. value: nothing: whichever it has.
+    bool has_cap(std::string_view name, std::optional<std::string_view> value) const;
     friend class PushedRecording;
     Recording(std::string path, perfdata::Reader reader)
         : path_(std::move(path)), reader_(std::move(reader))

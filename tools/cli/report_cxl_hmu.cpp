@@ -401,8 +401,11 @@ void CxlHmuReport::watch(size_t event, HotList &list)
 HotList &CxlHmuReport::list(size_t event)
 {
     auto [at, fresh] = lists_.try_emplace(event, unit_log2_);
-    if (fresh)
+    if (fresh) {
         watch(event, at->second);
+        if (recording_.continues())
+            at->second.begins_later();
+    }
     return at->second;
 }
 

@@ -467,8 +467,8 @@ ordered_json json_of(const std::string &pmu, uint64_t config, const EventTraffic
 
 class HisiPttReport final : public UnitReport {
 public:
-    HisiPttReport(ReportOptions options, unsigned range_log2)
-        : options_(std::move(options)), range_log2_(range_log2)
+    HisiPttReport(ReportOptions options, unsigned range_log2, bool continues)
+        : options_(std::move(options)), range_log2_(range_log2), continues_(continues)
     {
     }
 
@@ -557,6 +557,7 @@ private:
 
     ReportOptions options_;
     unsigned range_log2_;
+    bool continues_;
     std::map<size_t, EventTraffic> events_;
     Join *join_ = nullptr;
     AuxThreads aux_;  // only to join
@@ -590,7 +591,10 @@ void HisiPttReport::sample(const Stream &stream, uint64_t, Bytes words)
         event.bad_records++;
         return;
     }
-    ptt::RecordAccount &account = event.accounts[stream];
+    const auto [known, first] = event.accounts.try_emplace(stream);
+    ptt::RecordAccount &account = known->second;
+    if (first && continues_)
+        account.begins_later();
     const uint64_t before = account.lost_entries() + account.missing_records() + account.overruns();
     if (!account.note(*record))
         return;
@@ -620,13 +624,14 @@ std::vector<std::string> HisiPttReport::troubles(const Recording &recording) con
 
 }  // namespace
 
-ReportResult make_hisi_ptt_report(const Recording &, const ReportOptions &options)
+ReportResult make_hisi_ptt_report(const Recording &recording, const ReportOptions &options)
 {
     if (!std::has_single_bit(options.range_bytes))
         return Error{Errc::kUsage,
                      fmt::format("--range-bytes {}: not a power of two", options.range_bytes)};
     const auto range_log2 = static_cast<unsigned>(std::countr_zero(options.range_bytes));
-    std::unique_ptr<UnitReport> report = std::make_unique<HisiPttReport>(options, range_log2);
+    std::unique_ptr<UnitReport> report =
+        std::make_unique<HisiPttReport>(options, range_log2, recording.continues());
     return report;
 }
 

@@ -38,12 +38,14 @@ bool HotList::note_sequence(const Record &record)
         lost_before_restart_ = add_or_max(lost_before_restart_, lost_since_);
         lost_since_ = 0;
         last_sequence_.reset();
+        begins_later_ = false;
     }
     if (last_sequence_ && sequence <= *last_sequence_) {
         totals_.duplicates++;
         return false;
     }
-    uint64_t expected = last_sequence_ ? *last_sequence_ + 1 : 0;
+    const uint64_t first = begins_later_ ? sequence : 0;
+    uint64_t expected = last_sequence_ ? *last_sequence_ + 1 : first;
     totals_.sequence_gaps = add_or_max(totals_.sequence_gaps, sequence - expected);
     last_sequence_ = sequence;
     return true;

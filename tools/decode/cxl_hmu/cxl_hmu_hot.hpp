@@ -46,6 +46,9 @@ public:
     {
     }
 
+    // The first records are in an earlier recording: whatever number comes first is no gap.
+    void begins_later() { begins_later_ = true; }
+
     void record(const Record &record) override;
     void skipped(uint64_t offset, uint64_t bytes) override;
 
@@ -71,6 +74,7 @@ private:
     HotTotals totals_;
     std::unordered_map<uint64_t, Heat> units_;
     std::optional<uint64_t> last_sequence_;
+    bool begins_later_ = false;
     uint64_t lost_before_restart_ = 0, lost_since_ = 0;
     uint64_t last_time_ns_ = 0;  // what a record without a time is given
     Watch watch_;

@@ -61,12 +61,14 @@ bool RecordAccount::note_sequence(uint64_t sequence)
         lost_before_ += lost_now_;
         lost_now_ = 0;
         last_sequence_.reset();
+        begins_later_ = false;
     }
     if (last_sequence_ && sequence <= *last_sequence_) {
         duplicates_++;
         return false;
     }
-    missing_ += sequence - (last_sequence_ ? *last_sequence_ + 1 : 0);
+    const uint64_t first = begins_later_ ? sequence : 0;
+    missing_ += sequence - (last_sequence_ ? *last_sequence_ + 1 : first);
     last_sequence_ = sequence;
     return true;
 }

@@ -29,6 +29,8 @@ std::optional<Record> parse_record(Bytes words);
 // What the numbers of records say about missing ones. One for each event and CPU.
 class RecordAccount {
 public:
+    // The first records are in an earlier recording: whatever number comes first is no gap.
+    void begins_later() { begins_later_ = true; }
     // False: this record came before (stock perf's reader can write a burst twice).
     bool note(const Record &record);
 
@@ -45,7 +47,7 @@ private:
 
     uint64_t records_ = 0, missing_ = 0, duplicates_ = 0, overruns_ = 0, resets_ = 0;
     uint64_t lost_before_ = 0, lost_now_ = 0;  // before and since the event was last enabled anew
-    bool filter_gone_ = false;
+    bool filter_gone_ = false, begins_later_ = false;
     std::optional<uint64_t> last_sequence_;
 };
 

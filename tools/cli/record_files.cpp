@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/record_files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/number.hpp"
+#include "cli/output.hpp"
+
+namespace pmukit::cli {
+
+Result<Interval> parse_interval(const std::string &text)
+{
+    constexpr uint64_t kMostSeconds = 366 * 86400, kMostFiles = 1000000;
+    const std::vector<std::string_view> parts = split(text, ',');
+    const Result<uint64_t> seconds = parse_u64(parts.empty() ? std::string_view() : parts[0]);
+    const Result<uint64_t> keep =
+        parts.size() > 1 ? parse_u64(parts[1]) : Result<uint64_t>(uint64_t{0});
+    const bool good = parts.size() <= 2 && seconds && keep && *seconds >= 1 &&
+                      *seconds <= kMostSeconds && *keep <= kMostFiles &&
+                      (parts.size() < 2 || *keep >= 1);
+    if (!good)
+        return Error{Errc::kUsage, "--interval " + text +
+                                       ": expected SECONDS[,KEEP], both at least 1, such as 60,10"};
+    return Interval{std::chrono::seconds(*seconds), static_cast<size_t>(*keep)};
+}
+
+Result<void> RecordFiles::begin()
+{
+    part_ += interval_.has_value();
+    path_ = interval_ ? fmt::format("{}.{:06}", output_, part_) : output_;
+    Result<perfdata::Writer> opened = open_(path_, part_);
+    if (!opened)
+        return opened.error();
+    writer_.emplace(std::move(*opened));
+    if (interval_)
+        until_ = std::chrono::steady_clock::now() + interval_->length;
+    return front_(*writer_, *this);
+}
+
+Result<void> RecordFiles::aux(const record::AuxChunk &chunk)
+{
+    perfdata::AuxtraceRecord record;
+    record.offset = chunk.offset;
+    record.reference = chunk.event_id;  // AUXTRACE names no event; our reader looks for it here
+    record.index = chunk.ring;
+    record.tid = UINT32_MAX;
+    record.cpu = static_cast<uint32_t>(chunk.cpu);
+    return writer_->auxtrace(record, chunk.data.first, chunk.data.second);
+}
+
+Result<void> RecordFiles::round()
+{
+    if (Result<void> done = writer_->finished_round(); !done)
+        return done;
+    if (!interval_ || std::chrono::steady_clock::now() < until_)
+        return {};
+    if (Result<void> done = end_file(); !done)
+        return done;
+    return begin();
+}
+
+Result<void> RecordFiles::end_file()
+{
+    if (Result<void> done = writer_->finish(); !done)
+        return done;
+    bytes_ += writer_->data_bytes();
+    if (!interval_)
+        return {};
+    complain(fmt::format("{}: {} bytes", path_, writer_->data_bytes()));
+    finished_.push_back(path_);
+    while (interval_->keep && finished_.size() > interval_->keep) {
+        ::unlink(finished_.front().c_str());  // gone already: as wanted
+        finished_.pop_front();
+    }
+    return {};
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/record_files.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "perfdata/format.hpp"
+#include "perfdata/reader.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+perfdata::WriterEvent an_event()
+{
+    perfdata::WriterEvent event{std::vector<std::byte>(128), {7}, "an event"};
+    store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
+    return event;
+}
+
+// Of a type that carries nothing but its number.
+std::vector<std::byte> numbered(uint64_t number)
+{
+    std::vector<std::byte> record(24);
+    const perf_event_header header{PERF_RECORD_LOST, 0, static_cast<uint16_t>(record.size())};
+    std::memcpy(record.data(), &header, sizeof header);
+    store<uint64_t>(record.data() + 16, number, std::endian::native);
+    return record;
+}
+
+std::vector<uint64_t> numbers_in(const std::string &path)
+{
+    std::vector<uint64_t> numbers;
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
+    EXPECT_TRUE(reader) << path;
+    if (!reader)
+        return numbers;
+    for (perfdata::Record record;;) {
+        const Result<bool> more = reader->next(record);
+        EXPECT_TRUE(more && !reader->damage()) << path;
+        if (!more || !*more)
+            return numbers;
+        if (const auto lost = perfdata::parse_lost(record.body, reader->order());
+            record.type == PERF_RECORD_LOST && lost)
+            numbers.push_back(lost->lost);
+    }
+}
+
+class RecordFilesTest : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = testing::TempDir() + "pmukit_files.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    RecordFiles files(std::optional<Interval> interval)
+    {
+        return RecordFiles(
+            folder_ + "/data", interval,
+            [this](const std::string &path, size_t part) {
+                parts_.push_back(part);
+                return perfdata::Writer::create(path, {an_event()}, {});
+            },
+            [](perfdata::Writer &, record::RecordSink &sink) {
+                return sink.records(numbered(99));
+            });
+    }
+    std::vector<std::string> names() const
+    {
+        std::vector<std::string> names;
+        for (const auto &entry : fs::directory_iterator(folder_))
+            names.push_back(entry.path().filename());
+        std::sort(names.begin(), names.end());
+        return names;
+    }
+
+    std::string folder_;
+    std::vector<size_t> parts_;
+};
+
+TEST_F(RecordFilesTest, AreOneWithoutAnInterval)
+{
+    RecordFiles all = files(std::nullopt);
+    ASSERT_TRUE(all.begin());
+    for (uint64_t number : {1, 2}) {
+        ASSERT_TRUE(all.records(numbered(number)));
+        ASSERT_TRUE(all.round());
+    }
+    EXPECT_EQ(names().size(), 1U);
+    EXPECT_FALSE(fs::exists(folder_ + "/data")) << "it is not whole yet";
+    ASSERT_TRUE(all.finish());
+    EXPECT_EQ(names(), std::vector<std::string>{"data"});
+    EXPECT_EQ(numbers_in(folder_ + "/data"), (std::vector<uint64_t>{99, 1, 2}));
+    EXPECT_EQ(parts_, std::vector<size_t>{0});
+}
+
+TEST_F(RecordFilesTest, FollowEachOtherAndHoldEachRecordOnce)
+{
+    RecordFiles all = files(Interval{std::chrono::seconds(0), 0});
+    ASSERT_TRUE(all.begin());
+    for (uint64_t number : {1, 2, 3}) {
+        ASSERT_TRUE(all.records(numbered(number)));
+        ASSERT_TRUE(all.round());
+        EXPECT_EQ(numbers_in(fmt::format("{}/data.{:06}", folder_, number)),
+                  (std::vector<uint64_t>{99, number}));
+    }
+    ASSERT_TRUE(all.records(numbered(4)));
+    ASSERT_TRUE(all.finish());
+    EXPECT_EQ(names(), (std::vector<std::string>{"data.000001", "data.000002", "data.000003",
+                                                 "data.000004"}));
+    EXPECT_EQ(numbers_in(folder_ + "/data.000004"), (std::vector<uint64_t>{99, 4}));
+    EXPECT_EQ(parts_, (std::vector<size_t>{1, 2, 3, 4}));
+    EXPECT_EQ(all.bytes() % 4, 0U);
+}
+
+TEST_F(RecordFilesTest, KeepTheNewest)
+{
+    RecordFiles all = files(Interval{std::chrono::seconds(0), 2});
+    ASSERT_TRUE(all.begin());
+    for (int i = 0; i < 4; i++)
+        ASSERT_TRUE(all.round());
+    ASSERT_TRUE(all.finish());
+    EXPECT_EQ(names(), (std::vector<std::string>{"data.000004", "data.000005"}));
+}
+
+TEST_F(RecordFilesTest, WaitForTheirTime)
+{
+    RecordFiles all = files(Interval{std::chrono::hours(1), 0});
+    ASSERT_TRUE(all.begin());
+    ASSERT_TRUE(all.round());
+    ASSERT_TRUE(all.round());
+    ASSERT_TRUE(all.finish());
+    EXPECT_EQ(names(), std::vector<std::string>{"data.000001"});
+}
+
+TEST(Interval, HasSecondsAndHowManyToKeep)
+{
+    ASSERT_TRUE(parse_interval("60"));
+    EXPECT_EQ(parse_interval("60")->length, std::chrono::seconds(60));
+    EXPECT_EQ(parse_interval("60")->keep, 0U);
+    EXPECT_EQ(parse_interval("1,10")->keep, 10U);
+    for (const char *wrong : {"", "0", "x", "1,", "1,0", "1,x", "1,2,3", ",2", "99999999999"})
+        EXPECT_FALSE(parse_interval(wrong)) << wrong;
+}
+
+}  // namespace
+}  // namespace pmukit::cli
