@@ -132,4 +132,7 @@ Command add_doctor(CLI::App &app);
 Command add_tier(CLI::App &app);
 Command add_top(CLI::App &app);
 
+// Of files of their own
+Command add_export(CLI::App &app);
+
 }  // namespace pmukit::cli

@@ -310,6 +310,7 @@ constexpr AddCommand kCommands[] = {
     add_record,
     add_dump,
     add_cut,
+    add_export,
     add_inject,
     add_merge,
     add_recover,

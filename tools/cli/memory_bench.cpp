@@ -212,6 +212,12 @@ bool measure(const char *name, const std::vector<std::string> &words, size_t mib
     return true;
 }
 
+std::vector<std::string> exporting(const char *format, const std::string &file)
+{
+    return {PMUKIT_COMMAND, "export", "--format", format, "--unit",
+            "cxl_hmu",      "-i",     file,       "-o",   "/dev/null"};
+}
+
 bool measure_all(const std::string &self, const std::string &file, size_t mib)
 {
     const std::string output = file + ".out";
@@ -225,6 +231,8 @@ bool measure_all(const std::string &self, const std::string &file, size_t mib)
         {"recover", {PMUKIT_COMMAND, "recover", "-i", file}},
         {"cut", {PMUKIT_COMMAND, "cut", "-i", file, "-o", output, "--buffer", "0"}},
         {"inject", {PMUKIT_COMMAND, "inject", "-i", file, "-o", output}},
+        {"export_csv", exporting("csv", file)},
+        {"export_jsonl", exporting("jsonl", file)},
         {"iteration", {self, "--iterate", file}},
     };
     bool good = true;

@@ -13,6 +13,7 @@
 #include "base/file.hpp"
 #include "cli/aux_threads.hpp"
 #include "cli/figures.hpp"
+#include "cli/functions.hpp"
 #include "cli/imc_mode.hpp"
 #include "cli/symbols.hpp"
 #include "cli/threads.hpp"
@@ -66,13 +67,6 @@ struct EventSamples {
 
 // What it means
 
-struct Function {
-    std::string object, name;  // name: of the symbol, or object+0xoffset
-    bool has_symbol = false;
-    Mode mode = Mode::kUser;
-    auto operator<=>(const Function &) const = default;
-};
-
 struct Profile {
     std::vector<std::pair<Function, uint64_t>> functions;  // most samples first
     struct Task {
@@ -86,118 +80,6 @@ struct Profile {
     uint64_t two_meanings = 0;
 };
 
-std::string_view base_name(std::string_view path)
-{
-    return path.starts_with('[') ? path : path.substr(path.rfind('/') + 1);
-}
-
-// Programs of the recording, opened when a sample needs them.
-class Programs {
-public:
-    Programs(const Threads &threads, std::string symfs, const perfdata::Reader &reader)
-        : threads_(threads), symfs_(std::move(symfs))
-    {
-        const std::optional<Bytes> content = reader.feature(perfdata::kFeatBuildId);
-        const auto ids =
-            content ? perfdata::parse_build_ids(*content, reader.order()) : std::nullopt;
-        for (const perfdata::BuildIdRecord &id :
-             ids.value_or(std::vector<perfdata::BuildIdRecord>()))
-            build_ids_.try_emplace(std::string(id.path), id.build_id);
-    }
-
-    // Empty: no symbol.
-    std::string_view find(const Threads::Place &place)
-    {
-        const auto [at, fresh] = opened_.try_emplace(place.object);
-        if (fresh)
-            at->second = open(threads_.objects()[place.object]);
-        return at->second ? at->second->find(place.file_offset) : std::string_view();
-    }
-    // Files that are there, but of another build.
-    const std::vector<std::string> &changed() const { return changed_; }
-
-private:
-    std::optional<ElfSymbols> open(const Threads::Object &object)
-    {
-        if (!object.path.starts_with('/'))
-            return std::nullopt;
-        Result<ElfSymbols> symbols = ElfSymbols::open(symfs_ + object.path, symfs_);
-        if (!symbols)
-            return std::nullopt;
-        Bytes build_id(object.build_id);
-        if (const auto known = build_ids_.find(object.path);
-            build_id.empty() && known != build_ids_.end())
-            build_id = known->second;
-        if (symbols->matches(build_id))
-            return std::move(*symbols);
-        changed_.push_back(object.path);
-        return std::nullopt;
-    }
-
-    const Threads &threads_;
-    std::string symfs_;
-    std::map<std::string, Bytes> build_ids_;
-    std::map<size_t, std::optional<ElfSymbols>> opened_;
-    std::vector<std::string> changed_;
-};
-
-class Explainer {
-public:
-    Explainer(const Threads &threads, Programs &programs, const SymbolTable *kernel)
-        : threads_(threads), programs_(programs), kernel_(kernel)
-    {
-    }
-
-    Function function_at(const Spot &spot, uint64_t time_ns)
-    {
-        if (spot.mode == Mode::kKernel)
-            return kernel_function(spot.ip, time_ns);
-        if (spot.mode != Mode::kUser)
-            return nameless("[guest]", spot.ip, spot.mode);
-        const auto place = threads_.find(spot.pid, spot.ip, time_ns);
-        if (!place)
-            return nameless("[unknown]", spot.ip, spot.mode);
-        const std::string &path = threads_.objects()[place->object].path;
-        const std::string_view symbol = programs_.find(*place);
-        if (symbol.empty())
-            return nameless(path, place->file_offset, spot.mode);
-        return {path, demangled(symbol), true, spot.mode};
-    }
-
-private:
-    static Function nameless(const std::string &object, uint64_t offset, Mode mode)
-    {
-        return {object, fmt::format("{}+{:#x}", base_name(object), offset), false, mode};
-    }
-
-    Function kernel_function(uint64_t ip, uint64_t time_ns)
-    {
-        constexpr std::string_view kKernel = "[kernel.kallsyms]";
-        const auto place = threads_.find(Threads::kKernel, ip, time_ns);
-        const std::string_view path =
-            place ? std::string_view(threads_.objects()[place->object].path) : kKernel;
-        const bool core = path.starts_with(kKernel);
-        const std::string object(core ? kKernel : path);
-        const uint64_t moved = place && core ? moved_by(path.substr(kKernel.size()), *place) : 0;
-        const std::string_view symbol = kernel_ ? kernel_->find(ip + moved) : std::string_view();
-        if (symbol.empty())
-            return nameless(object, core ? ip : place->file_offset, Mode::kKernel);
-        return {object, std::string(symbol), true, Mode::kKernel};
-    }
-
-    // The map of the kernel is called after one of its symbols and has that one's address for an
-    // offset. In a copy of kallsyms of another boot it lies elsewhere.
-    uint64_t moved_by(std::string_view symbol, const Threads::Place &place) const
-    {
-        const auto there = kernel_ ? kernel_->address_of(symbol) : std::nullopt;
-        return there ? *there - place.map_offset : 0;
-    }
-
-    const Threads &threads_;
-    Programs &programs_;
-    const SymbolTable *kernel_;
-};
-
 // Of what was seen under two meanings the first counts.
 Profile explain(const EventSamples &seen, const Threads &threads, Programs &programs,
                 const SymbolTable *kernel)
@@ -207,9 +89,10 @@ Profile explain(const EventSamples &seen, const Threads &threads, Programs &prog
     std::map<Function, uint64_t> functions;
     std::map<std::tuple<std::string, uint32_t, uint32_t>, uint64_t> tasks;
     for (const auto &[spot, counts] : seen.spots) {
-        const Function function = explainer.function_at(spot, counts.first_ns);
+        const Function function =
+            explainer.function_at(spot.pid, spot.mode, spot.ip, counts.first_ns);
         if (counts.last_ns != counts.first_ns &&
-            explainer.function_at(spot, counts.last_ns) != function)
+            explainer.function_at(spot.pid, spot.mode, spot.ip, counts.last_ns) != function)
             profile.two_meanings += counts.samples;
         functions[function] += counts.samples;
         profile.without_symbol += function.has_symbol ? 0 : counts.samples;
@@ -534,31 +417,11 @@ std::vector<std::string> ImcReport::troubles(const Recording &recording) const
     return troubles;
 }
 
-Result<std::optional<SymbolTable>> kernel_symbols(const ReportOptions &options)
-{
-    if (options.kallsyms.empty())
-        return std::optional<SymbolTable>();
-    // procfs does not say its size.
-    std::string text;
-    const Fd fd(::open(options.kallsyms.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd)
-        return system_error(options.kallsyms, errno);
-    constexpr size_t kMaxBytes = size_t{256} << 20;
-    std::vector<char> chunk(65536);
-    for (ssize_t got;
-         text.size() < kMaxBytes && (got = ::read(fd.get(), chunk.data(), chunk.size())) > 0;)
-        text.append(chunk.data(), static_cast<size_t>(got));
-    Result<SymbolTable> table = parse_kallsyms(text);
-    if (!table)
-        return Error{table.error().code, options.kallsyms + ": " + table.error().message};
-    return std::optional<SymbolTable>(std::move(*table));
-}
-
 }  // namespace
 
 ReportResult make_imc_report(const Recording &recording, const ReportOptions &options)
 {
-    Result<std::optional<SymbolTable>> kernel = kernel_symbols(options);
+    Result<std::optional<SymbolTable>> kernel = read_kallsyms(options.kallsyms);
     if (!kernel)
         return kernel.error();
     std::unique_ptr<UnitReport> report =

@@ -7,8 +7,8 @@
 
 namespace pmukit::cli {
 
-// The unfinished file of this output (perfdata::NewFile) is removed when SIGINT, SIGTERM or SIGHUP
-// ends the program. One output a program.
+// The unfinished file of this output (perfdata::NewFile), or the folder of its name, is removed
+// when SIGINT, SIGTERM or SIGHUP ends the program. One output a program.
 void remove_when_killed(const std::string &output);
 
 }  // namespace pmukit::cli

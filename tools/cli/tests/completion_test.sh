@@ -29,7 +29,7 @@ offers() {
 	done
 }
 
-offers 'list record dump report tier tune discover cut inject merge recover doctor top --help' ''
+offers 'list record dump report tier tune discover cut inject merge recover doctor top export --help' ''
 offers 'record report recover !dump' re
 offers '--version !-h' --v
 offers '-i --input --json --top --by --help !--write' report -
@@ -39,6 +39,8 @@ offers 'model !--by' report --source ''
 offers 'pages requesters groups' top --view ''
 offers '--once --json --feed --event' top --
 offers 'one.data two.txt !--json' report -i ''
+offers 'csv jsonl sqlite !one.data' export --format ''
+offers 'cxl_hmu losses !one.data' export --unit ''
 offers 'one.data !two.txt' report -i o
 offers '-o --output --pfm-events -a --all-cpus' record -
 offers 'sh !one.data' record -e x// -- s

@@ -202,6 +202,8 @@ const Case kCases[] = {
     {"cut", kFailed, "perf.data: No such file"},
     {"inject", kFailed, "perf.data: No such file"},
     {"recover", kFailed, "perf.data: No such file"},
+    {"export", kUsage, "is required"},
+    {"export --format jsonl -o -", kFailed, "perf.data: No such file"},
     // Help and version are no failures
     {"--help", kGood, nullptr},
     {"--version", kGood, nullptr},
@@ -229,6 +231,7 @@ const Case kCases[] = {
     {"cut --nonsense", kUsage, "pmukit cut --help"},
     {"inject --nonsense", kUsage, "pmukit inject --help"},
     {"merge --nonsense a b", kUsage, "pmukit merge --help"},
+    {"export --nonsense", kUsage, "pmukit export --help"},
     {"recover --nonsense", kUsage, "pmukit recover --help"},
     {"dump --inptu good.data", kUsage, "did you mean --input?"},
     {"report good.data", kUsage, "-i good.data"},
@@ -245,6 +248,9 @@ const Case kCases[] = {
     {"cut -i good.data --cpu x", kUsage, "--cpu x: expected a list"},
     {"cut -i good.data --buffer x", kUsage, "--buffer x: expected a list"},
     {"record -e cycles", kUsage, "character 1: expected pmu/"},
+    {"record -e p/x/ --interval soon", kUsage, "--interval soon: expected SECONDS[,KEEP]"},
+    {"record -e p/x/ --interval 0", kUsage, "SECONDS[,KEEP]"},
+    {"record -e p/x/ --interval 1,0", kUsage, "SECONDS[,KEEP]"},
     {"record -e p/x/ -m 3", kUsage, "power of two"},
     {"record -e p/x/ -C x", kUsage, "-C x"},
     {"record -e p/x/W -a", kUsage, "'W' (weak group)"},
@@ -255,6 +261,12 @@ const Case kCases[] = {
     {"tier --pid 1 -i nowhere", kFailed, "nowhere: No such file"},
     {"tier --pid 1 -i text", kFailed, "text"},
     {"tier --pid 1 -i good.data --cxl-topology folder", kFailed, "folder"},
+    {"export --format xml -o new", kUsage, "xml"},
+    {"export --format jsonl -o new --unit cxl", kUsage, "cxl"},
+    {"export --format jsonl -o new --source thin-air", kUsage, "thin-air"},
+    {"export --format csv -o - -i good.data", kUsage, "one --unit"},
+    {"export --format sqlite -o - -i good.data", kUsage, "name a file"},
+    {"export --format sqlite -o /dev/null -i good.data", kUsage, "/dev/null: a database is a file"},
     {"tune a=b=c", kUsage, "'b=c' is not a number"},
     {"tune --save a --restore b", kUsage, "do not go together"},
     // Files that are not there
@@ -264,6 +276,7 @@ const Case kCases[] = {
     {"inject -i nowhere", kFailed, "nowhere: No such file"},
     {"merge nowhere good.data", kFailed, "nowhere: No such file"},
     {"recover -i nowhere", kFailed, "nowhere: No such file"},
+    {"export --format csv -o new -i nowhere", kFailed, "nowhere: No such file"},
     {"discover nowhere", kFailed, "nowhere: No such file"},
     {"doctor --root nowhere", kFailed, "--root nowhere: there is no proc in it"},
     {"tune --restore nowhere", kFailed, "nowhere: No such file"},
@@ -275,6 +288,7 @@ const Case kCases[] = {
     {"inject -i text", kFailed, "text"},
     {"merge text good.data", kFailed, "text"},
     {"recover -i text", kFailed, "text"},
+    {"export --format csv -o new -i text", kFailed, "text"},
     {"dump -i empty", kFailed, "empty"},
     {"report -i folder", kFailed, "folder"},
     {"recover -i empty", kFailed, "empty"},
@@ -289,9 +303,22 @@ const Case kCases[] = {
     {"recover -i good.data", kGood, nullptr},
     {"recover -i good.data --write new", kGood, nullptr},
     {"recover -i good.data --json", kGood, nullptr},
+    {"export -i good.data --format csv -o new", kGood, nullptr},
+    {"export -i good.data --format csv --unit cxl_hmu -o new", kGood, nullptr},
+    {"export -i good.data --format jsonl -o -", kGood, nullptr},
+    {"export -i good.data --format sqlite -o new", kGood, nullptr},
+    {"export -i good.data --format perfetto -o new", kGood, nullptr},
+    {"export -i good.data --format openmetrics -o new", kGood, nullptr},
+    {"export -i good.data --format ctf -o new", kGood, nullptr},
+    {"export -i good.data --format folded -o new", kGood, nullptr},
+    {"export -i good.data --format folded -o new --kallsyms nowhere", kFailed,
+     "nowhere: No such file"},
     // A damaged one: what is left is read, and the status tells
     {"dump -i cut.data", kFailed, "cut.data"},
     {"report -i cut.data", kFailed, "cut.data"},
+    {"export -i cut.data --format csv -o new", kFailed, "cut.data"},
+    {"export -i cut.data --format jsonl -o new", kFailed, "cut.data"},
+    {"export -i cut.data --format sqlite -o new", kFailed, "cut.data"},
     {"recover -i cut.data", kFailed, nullptr},
     {"recover -i cut.data --write new", kFailed, nullptr},
     {"recover -i cut.data --json", kFailed, nullptr},
@@ -301,12 +328,29 @@ const Case kCases[] = {
     {"merge good.data good.data -o /sys/new", kFailed, "/sys/new: "},
     {"recover -i good.data --write /sys/new", kFailed, "/sys/new: "},
     {"record -a -e software/config=0/ -o /sys/new -- true", kFailed, "/sys/new: "},
+    {"export -i good.data --format csv -o /sys/new", kFailed, "/sys/new: "},
+    {"export -i good.data --format jsonl -o /sys/new", kFailed, "/sys/new: "},
+    {"export -i good.data --format sqlite -o /sys/new", kFailed, "/sys/new: "},
+    {"export -i good.data --format ctf -o /sys/new", kFailed, "/sys/new: "},
+    {"export -i good.data --format ctf -o folder", kFailed, "folder: is there already"},
+    {"export -i good.data --format csv -o folder", kFailed, "folder: is there already"},
+    {"export -i good.data --format csv -o /dev/null", kFailed, "/dev/null: is there already"},
+    {"export -i good.data --format jsonl -o folder", kFailed, "folder: Is a directory"},
     {"cut -i good.data -o folder", kFailed, "folder: Is a directory"},
     // A full disk
     {"cut -i good.data -o /dev/full", kFailed, "/dev/full: No space left"},
     {"inject -i good.data -o /dev/full", kFailed, "/dev/full: No space left"},
     {"merge good.data good.data -o /dev/full", kFailed, "/dev/full: No space left"},
     {"recover -i good.data --write /dev/full", kFailed, "/dev/full: No space left"},
+    {"export -i good.data --format csv --unit cxl_hmu -o /dev/full", kFailed,
+     "/dev/full: No space left"},
+    {"export -i good.data --format jsonl -o /dev/full", kFailed, "/dev/full: No space left"},
+    {"export -i good.data --format perfetto -o /dev/full", kFailed, "/dev/full: No space left"},
+    {"export -i good.data --format openmetrics -o /dev/full", kFailed, "/dev/full: No space left"},
+    {"export -i good.data --format jsonl -o -", kFailed, "standard output: No space left",
+     "/dev/full"},
+    {"export -i good.data --format jsonl -o new", kFailed, "standard output: No space left",
+     "/dev/full"},
     {"record -a -e software/config=0/ -o /dev/full -- true", kFailed, "/dev/full: No space left"},
     {"--help", kFailed, "standard output: No space left", "/dev/full"},
     {"--version", kFailed, "standard output: No space left", "/dev/full"},
@@ -422,7 +466,7 @@ std::string name_of_command(const testing::TestParamInfo<const char *> &info)
 }
 INSTANTIATE_TEST_SUITE_P(Commands, ProgramHelp,
                          testing::Values("list", "record", "dump", "report", "tier", "tune",
-                                         "discover", "cut", "inject", "merge", "recover"),
+                                         "discover", "cut", "inject", "merge", "recover", "export"),
                          name_of_command);
 
 // Ctrl-C half way
@@ -459,7 +503,9 @@ protected:
 
 TEST_F(Interrupted, EndsByTheSignalAndLeavesNothing)
 {
-    for (const char *command : {"inject -i - -o new", "merge - good.data -o new"}) {
+    for (const char *command :
+         {"inject -i - -o new", "merge - good.data -o new", "export --format csv -i - -o new",
+          "export --format sqlite -i - -o new"}) {
         Running run = start(command, "", ends_[0]);
         ASSERT_TRUE(is_read()) << command;
         run.send(SIGINT);
@@ -489,8 +535,11 @@ protected:
         Program::SetUp();
         // More than a pipe and the writer hold.
         std::vector<std::byte> lists;
-        for (const std::vector<std::byte> list = hot_list(); lists.size() < size_t{4} << 20;)
+        for (uint64_t sequence = 0; lists.size() < size_t{4} << 20; sequence++) {
+            std::vector<std::byte> list = hot_list();
+            store_le(list.data() + 8 * (2 + PMUKIT_CXL_HMU_X_SEQUENCE), sequence);
             append(lists, list);
+        }
         Result<perfdata::Writer> writer =
             perfdata::Writer::create(path("large.data"), {event_of_cxl_hmu()}, host());
         perfdata::AuxtraceRecord trace;
@@ -523,7 +572,8 @@ TEST_P(InterruptedWriting, LeavesNoPartThatCouldBeTakenForTheWhole)
 INSTANTIATE_TEST_SUITE_P(Commands, InterruptedWriting,
                          testing::Values("cut -i large.data -o new", "inject -i large.data -o new",
                                          "merge large.data large.data -o new",
-                                         "recover -i large.data --write new"),
+                                         "recover -i large.data --write new",
+                                         "export -i large.data --format jsonl -o new"),
                          [](const auto &words) {
                              const std::string command = words.param;
                              return command.substr(0, command.find(' '));
@@ -550,7 +600,7 @@ class OutOfMemory : public Program, public testing::WithParamInterface<const cha
 protected:
     // Constants of the libraries take about a dozen allocations for each file that has words of
     // commands (CLI11's validators), before main() can catch anything.
-    static constexpr long kBeforeMain = 160;
+    static constexpr long kBeforeMain = 192;
 
     // first: the number of the allocation that is the first to fail.
     Ended run_without(long first) const
@@ -592,7 +642,8 @@ INSTANTIATE_TEST_SUITE_P(Commands, OutOfMemory,
                                          "report -i good.data", "cut -i good.data -o new",
                                          "inject -i good.data -o new",
                                          "merge good.data good.data -o new",
-                                         "recover -i good.data --write new"),
+                                         "recover -i good.data --write new",
+                                         "export -i good.data --format jsonl -o -"),
                          name_of_words);
 
 }  // namespace

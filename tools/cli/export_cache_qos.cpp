@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Readings of cache_qos_aux, a row each, with what the last header of their L3 said.
+#include <variant>
+
+#include "cli/export_unit.hpp"
+#include "decode/cache_qos/cache_qos_decode.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace cache_qos = decode::cache_qos;
+using exporter::Value;
+
+constexpr std::string_view kUnit = "cache_qos";
+
+class StreamRows final : public cache_qos::Sink {
+public:
+    StreamRows(RowsOut &out, const Stream &stream)
+        : out_(out), stream_(stream), numbers_(false, out.recording().continues()), decoder_(*this)
+    {
+    }
+    StreamRows(const StreamRows &) = delete;
+    StreamRows &operator=(const StreamRows &) = delete;
+
+    cache_qos::StreamDecoder &decoder() { return decoder_; }
+    uint64_t skipped_bytes() const { return skipped_bytes_; }
+
+    void header(uint64_t offset, const cache_qos::Header &header) override
+    {
+        if (!numbers_.note(header.sequence, header.lost))
+            return;
+        tell_losses(offset, std::nullopt);
+        headers_[header.domain] = header;
+    }
+    void reading(uint64_t offset, const cache_qos::Reading &reading) override;
+    void skipped(uint64_t offset, uint64_t bytes) override
+    {
+        skipped_bytes_ += bytes;
+        out_.lose(stream_, {kUnit, "skipped", "bytes", bytes, offset});
+    }
+
+private:
+    void tell_losses(uint64_t offset, std::optional<uint64_t> time_ns)
+    {
+        if (numbers_.missing())
+            out_.lose(stream_, {kUnit, "missing", "records", numbers_.missing(), offset, time_ns});
+        if (numbers_.lost())
+            out_.lose(stream_, {kUnit, "driver-lost", "records", numbers_.lost(), offset, time_ns});
+    }
+
+    RowsOut &out_;
+    Stream stream_;
+    const exporter::Table &table_ = *exporter::find_table(kUnit);
+    Numbers numbers_;
+    std::map<uint16_t, cache_qos::Header> headers_;  // the newest of each L3
+    uint64_t skipped_bytes_ = 0;
+    cache_qos::StreamDecoder decoder_;
+};
+
+void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
+{
+    if (!numbers_.note(reading.sequence, std::nullopt))
+        return;
+    tell_losses(offset, reading.time_ns);
+    const auto header = headers_.find(reading.domain);
+    const bool known = header != headers_.end();
+    std::array<Value, exporter::kOriginColumns> common;
+    out_.origin(stream_, reading.time_ns, common.data());
+    const Value rest[] = {
+        reading.sequence,
+        cache_qos::kind_name(reading.kind),
+        uint64_t{reading.monitor},
+        uint64_t{reading.domain},
+        cache_qos::event_name(reading.event),
+        reading.bytes,
+        reading.raw,
+        reading.bound,
+        reading.age_ns,
+        uint64_t{reading.generation},
+        uint64_t{reading.status},
+        known ? Value(header->second.cache_bytes) : Value(),
+        known ? Value(cache_qos::backend_name(header->second.backend)) : Value(),
+    };
+    out_.rows(table_, common, rest);
+}
+
+class CacheQosExport final : public UnitExport {
+public:
+    explicit CacheQosExport(RowsOut &out) : out_(out) {}
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
+    {
+        auto [at, fresh] = streams_.try_emplace(stream, out_, stream);
+        if (fresh)
+            at->second.decoder().start(offset);
+    }
+    void aux(const Stream &stream, Bytes data) override
+    {
+        streams_.at(stream).decoder().data(data);
+    }
+    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
+    {
+        if (auto at = streams_.find(stream); at != streams_.end())
+            at->second.decoder().loss(bytes);
+    }
+    void sample(const Stream &stream, uint64_t, Bytes words) override;
+    uint64_t finish() override
+    {
+        uint64_t skipped = 0;
+        for (auto &[stream, rows] : streams_) {
+            rows.decoder().end();
+            skipped += rows.skipped_bytes();
+        }
+        for (const auto &[stream, rows] : samples_)
+            skipped += rows.skipped_bytes();
+        return skipped;
+    }
+
+private:
+    RowsOut &out_;
+    std::map<Stream, StreamRows> streams_, samples_;
+};
+
+void CacheQosExport::sample(const Stream &stream, uint64_t, Bytes words)
+{
+    StreamRows &rows = samples_.try_emplace(stream, out_, stream).first->second;
+    const std::optional<cache_qos::Record> record = cache_qos::parse_record(words);
+    if (!record)
+        rows.skipped(0, words.size());
+    else if (const auto *header = std::get_if<cache_qos::Header>(&*record))
+        rows.header(0, *header);
+    else
+        rows.reading(0, std::get<cache_qos::Reading>(*record));
+}
+
+}  // namespace
+
+std::unique_ptr<UnitExport> make_cache_qos_export(RowsOut &out)
+{
+    return std::make_unique<CacheQosExport>(out);
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Folded stacks, of which flame graphs are drawn: "command;outermost;...;innermost SAMPLES", a line
+// for each stack; functions of the kernel end in _[k]. Of samples of trace_imc, whose stack is one
+// function, and of ordinary samples.
+//
+// Stacks are added up by their addresses as they come and named at the end: maps may stand behind
+// the samples that need them. Memory grows with the number of different stacks.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/export.hpp"
+#include "cli/export_unit.hpp"
+#include "cli/functions.hpp"
+#include "export/text_file.hpp"
+#include "export/writer.hpp"
+
+namespace pmukit::cli {
+
+class Folded final : public exporter::Writer, public StackSink {
+public:
+    static Result<std::unique_ptr<Folded>> make(const ExportOptions &options,
+                                                const Recording &recording);
+    Folded(exporter::TextFile file, const Recording &recording, std::string symfs,
+           std::optional<SymbolTable> kernel)
+        : file_(std::move(file)),
+          recording_(recording),
+          symfs_(std::move(symfs)),
+          kernel_(std::move(kernel))
+    {
+    }
+
+    // Who ran, and what lay where; outlives this.
+    void name_by(const Threads &threads) { threads_ = &threads; }
+    void rows(const exporter::Table &, exporter::Values, exporter::Values) override {}
+    void stack(const StackSample &sample) override;
+    const Result<void> &state() const override { return file_.state(); }
+    Result<void> finish() override;
+    // Files that are there, but of another build. After finish().
+    const std::vector<std::string> &changed() const { return changed_; }
+
+private:
+    struct Stack {
+        uint32_t pid, tid;
+        std::vector<StackFrame> frames;
+        auto operator<=>(const Stack &) const = default;
+    };
+    struct Seen {
+        uint64_t samples = 0, first_ns = 0;
+    };
+
+    exporter::TextFile file_;
+    const Recording &recording_;
+    std::string symfs_;
+    std::optional<SymbolTable> kernel_;
+    const Threads *threads_ = nullptr;
+    std::map<Stack, Seen> stacks_;
+    std::vector<std::string> changed_;
+};
+
+}  // namespace pmukit::cli

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Every case of tools/encode/testdata in every format that is a table: all of them say the same.
+// What JSON lines say is in the cases themselves, as text.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "base/file.hpp"
+#include "cli/export.hpp"
+#include "encode/encode.hpp"
+#include "export/writer.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Fields = std::map<std::string, std::string>;        // of a row, those that are known
+using Rows = std::map<std::string, std::vector<Fields>>;  // by table
+
+std::vector<std::string> cases()
+{
+    std::vector<std::string> names;
+    for (const fs::directory_entry &entry : fs::directory_iterator(CASES_FOLDER))
+        names.push_back(entry.path().stem());
+    std::ranges::sort(names);
+    return names;
+}
+
+std::string content_of(const std::string &path)
+{
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Rows of_jsonl(const std::string &path)
+{
+    Rows rows;
+    std::istringstream in(content_of(path));
+    for (std::string line; std::getline(in, line);) {
+        const nlohmann::json object = nlohmann::json::parse(line);
+        Fields fields;
+        for (const auto &[name, value] : object.items())
+            fields[name] = value.is_string() ? value.get<std::string>() : value.dump();
+        const std::string table = fields["table"];
+        fields.erase("table");
+        rows[table].push_back(fields);
+    }
+    return rows;
+}
+
+// RFC 4180, as it stands there. Fields that are empty without quotes are not known.
+std::vector<std::vector<std::optional<std::string>>> csv_records(const std::string &text)
+{
+    std::vector<std::vector<std::optional<std::string>>> records(1);
+    for (size_t at = 0; at < text.size();) {
+        std::optional<std::string> field;
+        if (text[at] == '"') {
+            field.emplace();
+            for (at++; text[at] != '"' || text[at + 1] == '"'; at++) {
+                at += text[at] == '"';
+                *field += text[at];
+            }
+            at++;
+        } else {
+            const size_t end = text.find_first_of(",\r", at);
+            if (end != at)
+                field = text.substr(at, end - at);
+            at = end;
+        }
+        records.back().push_back(field);
+        if (text[at] == ',') {
+            at++;
+            continue;
+        }
+        EXPECT_EQ(text.substr(at, 2), "\r\n");
+        at += 2;
+        records.emplace_back();
+    }
+    records.pop_back();
+    return records;
+}
+
+Rows of_csv(const std::string &folder)
+{
+    Rows rows;
+    for (const fs::directory_entry &entry : fs::directory_iterator(folder)) {
+        const auto records = csv_records(content_of(entry.path()));
+        for (size_t i = 1; i < records.size(); i++) {
+            Fields fields;
+            EXPECT_EQ(records[i].size(), records[0].size()) << entry.path();
+            for (size_t column = 0; column < records[i].size(); column++)
+                if (records[i][column])
+                    fields[*records[0][column]] = *records[i][column];
+            rows[entry.path().stem()].push_back(fields);
+        }
+    }
+    return rows;
+}
+
+// Addresses are numbers there.
+std::string text_of(const exporter::Column &column, sqlite3_stmt *row, int place)
+{
+    const auto *text = reinterpret_cast<const char *>(sqlite3_column_text(row, place));
+    if (column.kind != exporter::Kind::kAddress)
+        return text;
+    return fmt::format("{:#x}", static_cast<uint64_t>(sqlite3_column_int64(row, place)));
+}
+
+Rows of_sqlite(const std::string &path)
+{
+    Rows rows;
+    sqlite3 *database = nullptr;
+    EXPECT_EQ(sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+    for (const exporter::Table &table : exporter::tables()) {
+        sqlite3_stmt *select = nullptr;
+        const std::string words = fmt::format("SELECT * FROM {0}", table.name);
+        EXPECT_EQ(sqlite3_prepare_v2(database, words.c_str(), -1, &select, nullptr), SQLITE_OK);
+        while (sqlite3_step(select) == SQLITE_ROW) {
+            Fields fields;
+            for (size_t i = 0; i < table.columns.size(); i++) {
+                const int place = static_cast<int>(i);
+                EXPECT_EQ(sqlite3_column_name(select, place), table.columns[i].name);
+                if (sqlite3_column_type(select, place) != SQLITE_NULL)
+                    fields[std::string(table.columns[i].name)] =
+                        text_of(table.columns[i], select, place);
+            }
+            rows[std::string(table.name)].push_back(fields);
+        }
+        sqlite3_finalize(select);
+    }
+    sqlite3_close(database);
+    return rows;
+}
+
+// What babeltrace2 prints: "[time] (+delta) table: { name = value, ... }".
+Rows of_ctf(const std::string &folder)
+{
+    Rows rows;
+    FILE *pipe = ::popen(("babeltrace2 " + folder).c_str(), "r");
+    std::string text;
+    char chunk[4096];
+    while (size_t got = std::fread(chunk, 1, sizeof chunk, pipe))
+        text.append(chunk, got);
+    EXPECT_EQ(::pclose(pipe), 0);
+    const std::regex line_form(R"re((\w+): \{ (.*) \})re");
+    const std::regex field_form(R"re((\w+) = (?:"([^"]*)"|(\w+)))re");
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+        std::smatch parts;
+        EXPECT_TRUE(std::regex_search(line, parts, line_form)) << line;
+        const exporter::Table *table = exporter::find_table(parts[1].str());
+        EXPECT_NE(table, nullptr) << line;
+        if (!table)
+            continue;
+        const std::string body = parts[2];
+        std::map<std::string, std::string> all;
+        for (std::sregex_iterator at(body.begin(), body.end(), field_form), end; at != end; ++at)
+            all[(*at)[1]] = (*at)[3].matched ? (*at)[3].str() : (*at)[2].str();
+        const uint64_t known = std::stoull(all.at("known"), nullptr, 16);
+        Fields fields;
+        for (size_t i = 0; i < table->columns.size(); i++) {
+            const exporter::Column &column = table->columns[i];
+            const std::string &value = all.at(std::string(column.name));
+            if (known >> i & 1)
+                fields[std::string(column.name)] =
+                    column.kind == exporter::Kind::kAddress
+                        ? fmt::format("{:#x}", std::stoull(value, nullptr, 16))
+                        : value;
+        }
+        rows[parts[1]].push_back(fields);
+    }
+    return rows;
+}
+
+Rows sorted(Rows rows)
+{
+    for (auto &[table, all] : rows)
+        std::ranges::sort(all);
+    return rows;
+}
+
+class ExportCase : public testing::TestWithParam<std::string> {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = testing::TempDir() + "pmukit_export.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+        const Result<std::string> text = read_small_file(CASES_FOLDER "/" + GetParam() + ".case");
+        ASSERT_TRUE(text);
+        const Result<encode::Case> what = encode::parse_case(*text);
+        ASSERT_TRUE(what) << what.error().message;
+        ASSERT_TRUE(encode::write_recording(*what, recording()));
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    std::string recording() const { return folder_ + "/data"; }
+    // What it wrote to.
+    std::string exported(const std::string &format, const std::string &input,
+                         const std::string &unit = "")
+    {
+        ExportOptions options;
+        options.input = input;
+        options.output = folder_ + "/" + format + unit;
+        options.format = format;
+        options.unit = unit;
+        options.source = "model";
+        fs::remove_all(options.output);
+        const Fd nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        Output out(nothing.get(), "nothing");
+        status_ = run_export(options, out);
+        return options.output;
+    }
+
+    std::string folder_;
+    Result<int> status_ = 0;
+};
+INSTANTIATE_TEST_SUITE_P(All, ExportCase, testing::ValuesIn(cases()),
+                         [](const auto &name) { return name.param; });
+
+TEST_P(ExportCase, SaysTheSameInEveryFormat)
+{
+    const Rows rows = of_jsonl(exported("jsonl", recording()));
+    ASSERT_TRUE(status_) << status_.error().message;
+    EXPECT_FALSE(rows.empty());
+    for (const auto &[table, all] : rows)
+        for (const Fields &fields : all)
+            EXPECT_EQ(fields.at("source"), "model") << table;
+    EXPECT_EQ(of_csv(exported("csv", recording())), rows);
+    EXPECT_EQ(of_sqlite(exported("sqlite", recording())), rows);
+}
+
+TEST_P(ExportCase, IsReadByBabeltrace)
+{
+    const Rows rows = of_jsonl(exported("jsonl", recording()));
+    const std::string folder = exported("ctf", recording());
+    ASSERT_TRUE(status_) << status_.error().message;
+    EXPECT_EQ(sorted(of_ctf(folder)), sorted(rows)) << "streams are in the order of time";
+}
+
+TEST_P(ExportCase, HasOneTableWhereOneIsAskedFor)
+{
+    const Rows rows = of_jsonl(exported("jsonl", recording()));
+    for (const auto &[table, all] : rows) {
+        const Rows alone = of_jsonl(exported("jsonl", recording(), table));
+        ASSERT_EQ(alone.size(), 1U);
+        EXPECT_EQ(alone.begin()->second, all);
+        EXPECT_EQ(csv_records(content_of(exported("csv", recording(), table))).size(),
+                  all.size() + 1);
+    }
+}
+
+// An instant for each row, on a track that has a name.
+TEST_P(ExportCase, DrawsEveryRow)
+{
+    const Rows rows = of_jsonl(exported("jsonl", recording()));
+    const nlohmann::json trace =
+        nlohmann::json::parse(content_of(exported("perfetto", recording())));
+    std::map<std::string, size_t> instants;
+    std::set<std::pair<int, int>> named;
+    for (const nlohmann::json &event : trace.at("traceEvents")) {
+        const std::pair<int, int> track = {event.at("pid"), event.at("tid")};
+        if (event.at("ph") == "M") {
+            named.insert(track);
+            continue;
+        }
+        EXPECT_TRUE(named.contains(track)) << event;
+        EXPECT_TRUE(event.at("ts").is_number()) << event;
+        EXPECT_TRUE(event.at("args").is_object()) << event;
+        if (event.at("ph") == "i") {
+            instants[event.at("cat")]++;
+            EXPECT_FALSE(event.at("name").get<std::string>().empty());
+        } else {
+            EXPECT_EQ(event.at("ph"), "C") << event;
+        }
+    }
+    for (const auto &[table, all] : rows)
+        EXPECT_EQ(instants[table], all.size()) << table;
+}
+
+// The grammar of OpenMetrics 1.0, as far as gauges of whole numbers need it; and of each metric its
+// families stand together.
+TEST_P(ExportCase, CountsInOpenMetrics)
+{
+    const Rows rows = of_jsonl(exported("jsonl", recording()));
+    const std::string text = content_of(exported("openmetrics", recording()));
+    const std::regex sample(
+        R"re(([a-z_]+)(\{[a-z_]+="([^"\\\n]|\\[\\"n])*"(,[a-z_]+="([^"\\\n]|\\[\\"n])*")*\})? (\d+))re");
+    std::set<std::string> families, series;
+    std::map<std::string, uint64_t> sums;
+    std::string family;
+    std::istringstream in(text);
+    std::string line, last;
+    for (; std::getline(in, line); last = line) {
+        EXPECT_NE(last, "# EOF") << "something is behind the end";
+        if (line == "# EOF")
+            continue;
+        if (line.starts_with("# HELP ")) {
+            family = line.substr(7, line.find(' ', 7) - 7);
+            EXPECT_TRUE(families.insert(family).second) << family << " stands in two places";
+            continue;
+        }
+        if (line.starts_with("# TYPE ")) {
+            EXPECT_EQ(line, "# TYPE " + family + " gauge");
+            continue;
+        }
+        std::smatch parts;
+        ASSERT_TRUE(std::regex_match(line, parts, sample)) << line;
+        EXPECT_EQ(parts[1], family);
+        EXPECT_TRUE(series.insert(line.substr(0, line.rfind(' '))).second) << line;
+        sums[family] += std::stoull(parts[6]);
+    }
+    EXPECT_EQ(last, "# EOF");
+    EXPECT_TRUE(text.ends_with("\n"));
+    const std::map<std::string, std::string> counted = {{"cxl_hmu", "pmukit_cxl_hmu_entries"},
+                                                        {"hisi_ptt", "pmukit_hisi_ptt_tlps"},
+                                                        {"imc", "pmukit_imc_samples"},
+                                                        {"losses", "pmukit_loss_reports"}};
+    for (const auto &[table, metric] : counted)
+        EXPECT_EQ(sums[metric], rows.contains(table) ? rows.at(table).size() : 0) << metric;
+}
+
+// Whatever is left of a recording: rows of it that are whole, and never more than of the whole.
+TEST_P(ExportCase, TakesEveryPrefix)
+{
+    const std::string whole = content_of(recording()), part = folder_ + "/part";
+    const Rows all = of_jsonl(exported("jsonl", recording()));
+    for (size_t bytes = 0; bytes < whole.size(); bytes += 13) {
+        std::ofstream(part, std::ios::binary) << whole.substr(0, bytes);
+        const std::string path = exported("jsonl", part);
+        if (!status_) {
+            EXPECT_FALSE(fs::exists(path)) << bytes;
+            continue;
+        }
+        for (const auto &[table, rows] : of_jsonl(path))
+            if (table != "losses" && all.contains(table)) {
+                EXPECT_LE(rows.size(), all.at(table).size()) << bytes;
+            }
+    }
+}
+
+}  // namespace
+}  // namespace pmukit::cli

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// RFC 4180: lines end in CR LF, a field in which a comma, a quote or an end of line stands is
+// quoted. A field that is not known is empty; a text that is empty is "".
+#include <map>
+#include <optional>
+
+#include "export/folder.hpp"
+#include "export/text.hpp"
+#include "export/text_file.hpp"
+#include "export/writer.hpp"
+
+namespace pmukit::exporter {
+namespace {
+
+// Of a field that is no kText, with its comma.
+constexpr size_t kMostPlain = 24;
+constexpr size_t kLineEnd = 2;
+
+char *put_quoted(char *at, std::string_view text)
+{
+    constexpr std::string_view kSpecial = ",\"\r\n";
+    if (!text.empty() && text.find_first_of(kSpecial) == text.npos)
+        return put_text(at, text);
+    *at++ = '"';
+    for (const char c : text) {
+        if (c == '"')
+            *at++ = '"';
+        *at++ = c;
+    }
+    *at++ = '"';
+    return at;
+}
+
+size_t most_bytes(std::span<const Column> columns, const Value *values)
+{
+    size_t most = kLineEnd;
+    for (size_t i = 0; i < columns.size(); i++)
+        most += kMostPlain + (columns[i].kind == Kind::kText ? 2 * size_t{values[i].bytes} : 0);
+    return most;
+}
+
+// Each field with a comma behind it.
+char *put_fields(char *at, std::span<const Column> columns, const Value *values)
+{
+    for (const Column &column : columns) {
+        const Value &value = *values++;
+        if (value.known)
+            at = column.kind == Kind::kText ? put_quoted(at, value.text())
+                                            : put_plain(at, column.kind, value);
+        *at++ = ',';
+    }
+    return at;
+}
+
+class Csv final : public Writer {
+public:
+    static WriterResult make(const Output &output);
+
+    void rows(const Table &table, Values common, Values rest) override;
+    const Result<void> &state() const override { return state_; }
+    Result<void> finish() override;
+
+private:
+    TextFile *file_of(const Table &table);
+    void open(const Table &table, const std::string &path);
+
+    std::optional<Folder> folder_;
+    std::map<const Table *, TextFile> files_;
+    std::string prefix_;  // the common fields of the rows that are being written
+    Result<void> state_;
+};
+
+WriterResult Csv::make(const Output &output)
+{
+    auto csv = std::make_unique<Csv>();
+    if (!output.only && output.path == "-")
+        return Error{Errc::kUsage, "csv is one file a table: name a folder by -o, or one --unit"};
+    if (output.only) {
+        csv->open(*output.only, output.path);
+    } else {
+        Result<Folder> folder = Folder::create(output.path);
+        if (!folder)
+            return folder.error();
+        csv->folder_.emplace(std::move(*folder));
+        // Nothing lost is an answer, too.
+        csv->open(*find_table("losses"), csv->folder_->part() + "/losses.csv");
+    }
+    if (!csv->state_)
+        return csv->state_.error();
+    return WriterResult(std::move(csv));
+}
+
+void Csv::open(const Table &table, const std::string &path)
+{
+    Result<TextFile> file = TextFile::create(path);
+    if (!file) {
+        state_ = file.error();
+        return;
+    }
+    std::string head;
+    for (const Column &column : table.columns)
+        head += (head.empty() ? "" : ",") + std::string(column.name);
+    file->text(head + "\r\n");
+    files_.emplace(&table, std::move(*file));
+}
+
+// nullptr: there is none, and state_ says why.
+TextFile *Csv::file_of(const Table &table)
+{
+    const auto known = files_.find(&table);
+    if (known != files_.end())
+        return &known->second;
+    if (folder_)
+        open(table, folder_->part() + "/" + std::string(table.name) + ".csv");
+    const auto opened = files_.find(&table);
+    return opened == files_.end() ? nullptr : &opened->second;
+}
+
+void Csv::rows(const Table &table, Values common, Values rest)
+{
+    TextFile *file = state_ ? file_of(table) : nullptr;
+    if (!file)
+        return;
+    const auto first = table.columns.first(common.size());
+    const auto others = table.columns.subspan(common.size());
+    prefix_.resize(most_bytes(first, common.data()));
+    prefix_.resize(
+        static_cast<size_t>(put_fields(prefix_.data(), first, common.data()) - prefix_.data()));
+    for (size_t row = 0; row < rest.size(); row += others.size()) {
+        const Value *values = rest.data() + row;
+        char *at = file->room(prefix_.size() + most_bytes(others, values));
+        at = put_fields(put_text(at, prefix_), others, values);
+        at = put_text(at - 1, "\r\n");  // instead of the last comma
+        file->wrote(at);
+    }
+    if (!file->state())
+        state_ = file->state();
+}
+
+Result<void> Csv::finish()
+{
+    if (!state_)
+        return state_;
+    for (auto &[table, file] : files_)
+        if (Result<void> done = file.finish(); !done)
+            return done;
+    return folder_ ? folder_->finish() : Result<void>();
+}
+
+}  // namespace
+
+WriterResult make_csv(const Output &output)
+{
+    return Csv::make(output);
+}
+
+}  // namespace pmukit::exporter

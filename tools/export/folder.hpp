@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A folder that has its name when all its files are whole: until then it is called as an unfinished
+// file is (perfdata::NewFile).
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+
+namespace pmukit::exporter {
+
+class Folder {
+public:
+    // Error: there is something of this name already.
+    static Result<Folder> create(const std::string &path);
+    Folder(Folder &&other) noexcept;
+    Folder &operator=(Folder &&) = delete;
+    ~Folder();
+
+    const std::string &path() const { return path_; }
+    // Where its files are written.
+    const std::string &part() const { return part_; }
+    Result<void> finish();
+
+private:
+    Folder(std::string path, std::string part) : path_(std::move(path)), part_(std::move(part)) {}
+
+    std::string path_, part_;  // part_ empty: nothing to remove
+};
+
+}  // namespace pmukit::exporter

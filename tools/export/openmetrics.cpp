@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Sums over a recording in the text of OpenMetrics 1.0, which is also Prometheus' exposition format
+// 0.0.4: for the textfile collector of node_exporter. A recording is an interval, so that
+// everything is a gauge: what there was in this one.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/file.hpp"
+#include "export/text.hpp"
+#include "export/text_file.hpp"
+#include "export/writer.hpp"
+#include "perfdata/new_file.hpp"
+
+namespace pmukit::exporter {
+namespace {
+
+enum class How { kRows, kSum, kLast };
+
+struct Metric {
+    std::string_view name, help, table;
+    How how;
+    std::string_view value;  // the column that is summed up, or whose last value counts
+    std::array<std::string_view, 4> labels{};  // behind source, host and pmu
+};
+constexpr Metric kMetrics[] = {
+    {"pmukit_cache_qos_bytes",
+     "Newest value of a monitor: occupancy, or a sum since it began",
+     "cache_qos",
+     How::kLast,
+     "bytes",
+     {"kind", "monitor", "domain", "event"}},
+    {"pmukit_cxl_hmu_accesses", "Accesses that hot-list entries stand for", "cxl_hmu", How::kSum,
+     "accesses"},
+    {"pmukit_cxl_hmu_entries", "Hot-list entries", "cxl_hmu", How::kRows, ""},
+    {"pmukit_hisi_ptt_bytes",
+     "Bytes of payload, or that reads ask for",
+     "hisi_ptt",
+     How::kSum,
+     "bytes",
+     {"type"}},
+    {"pmukit_hisi_ptt_tlps", "PCIe packets", "hisi_ptt", How::kRows, "", {"type"}},
+    {"pmukit_imc_samples", "Samples of trace_imc", "imc", How::kRows, "", {"mode"}},
+    {"pmukit_samples", "Ordinary samples", "samples", How::kRows, "", {"event"}},
+    {"pmukit_lost",
+     "What is known to be missing, as far as its amount is known",
+     "losses",
+     How::kSum,
+     "amount",
+     {"unit", "kind", "measure"}},
+    {"pmukit_loss_reports",
+     "How often something was missing",
+     "losses",
+     How::kRows,
+     "",
+     {"unit", "kind"}},
+};
+constexpr Origin kCommonLabels[] = {kSource, kHost, kPmu};
+
+// No machine has so many; each stays in memory.
+constexpr size_t kMostSeries = 100000;
+
+// Two escapes are enough where there are no control characters.
+std::string label_text(std::string_view text)
+{
+    std::string plain(text);
+    std::ranges::replace_if(
+        plain, [](char c) { return static_cast<uint8_t>(c) < 0x20; }, ' ');
+    std::string to(plain.size() * kMostEscaped, '\0');
+    to.resize(static_cast<size_t>(put_json_escaped(to.data(), plain) - to.data()));
+    return to;
+}
+
+class OpenMetrics final : public Writer {
+public:
+    explicit OpenMetrics(TextFile file) : file_(std::move(file)) {}
+
+    void rows(const Table &table, Values common, Values rest) override;
+    const Result<void> &state() const override { return state_; }
+    Result<void> finish() override;
+
+private:
+    static void add_label(const Column &column, const Value &value, std::string &to);
+    void add(const Metric &metric, const Table &table, Values row);
+
+    TextFile file_;
+    std::map<const Metric *, std::map<std::string, uint64_t>> series_;  // by labels
+    size_t count_ = 0;
+    std::vector<Value> row_;
+    Result<void> state_;
+};
+
+void OpenMetrics::add_label(const Column &column, const Value &value, std::string &to)
+{
+    if (!value.known)
+        return;
+    char text[32];
+    to += (to.empty() ? "" : ",") + std::string(column.name) + "=\"";
+    if (is_text(column.kind))
+        to += label_text(value.text());
+    else
+        to.append(text, put_plain(text, column.kind, value));
+    to += '"';
+}
+
+void OpenMetrics::add(const Metric &metric, const Table &table, Values row)
+{
+    std::string labels;
+    for (const Origin column : kCommonLabels)
+        add_label(table.columns[column], row[column], labels);
+    for (const std::string_view label : metric.labels)
+        if (!label.empty()) {
+            const size_t column = column_of(table, label);
+            add_label(table.columns[column], row[column], labels);
+        }
+    const Value value =
+        metric.how == How::kRows ? Value(uint64_t{1}) : row[column_of(table, metric.value)];
+    if (!value.known)
+        return;
+    const auto [at, fresh] = series_[&metric].try_emplace(labels);
+    count_ += fresh;
+    if (count_ > kMostSeries)
+        state_ = Error{Errc::kDamaged, "more than 100000 series: no machine has so many"};
+    at->second = metric.how == How::kLast ? value.number() : at->second + value.number();
+}
+
+void OpenMetrics::rows(const Table &table, Values common, Values rest)
+{
+    row_.resize(table.columns.size());
+    std::ranges::copy(common, row_.begin());
+    const size_t width = row_.size() - common.size();
+    for (size_t at = 0; at < rest.size() && state_; at += width) {
+        std::ranges::copy(rest.subspan(at, width),
+                          row_.begin() + static_cast<ptrdiff_t>(common.size()));
+        for (const Metric &metric : kMetrics)
+            if (metric.table == table.name)
+                add(metric, table, row_);
+    }
+}
+
+Result<void> OpenMetrics::finish()
+{
+    for (const Metric &metric : kMetrics) {
+        const auto known = series_.find(&metric);
+        if (known == series_.end())
+            continue;
+        const std::string name(metric.name);
+        file_.text("# HELP " + name + " " + std::string(metric.help) + "\n# TYPE " + name +
+                   " gauge\n");
+        for (const auto &[labels, value] : known->second)
+            file_.text(name + (labels.empty() ? "" : "{" + labels + "}") + " " +
+                       std::to_string(value) + "\n");
+    }
+    file_.text("# EOF\n");
+    return file_.finish();
+}
+
+}  // namespace
+
+// Who collects it is another user than who records, and no address is in it.
+WriterResult make_openmetrics(const Output &output)
+{
+    Result<TextFile> file = TextFile::create(output.path);
+    if (!file)
+        return file.error();
+    const std::string part =
+        output.path == "-" ? std::string() : perfdata::NewFile::part_name(output.path);
+    if (!part.empty() && ::chmod(part.c_str(), 0644) != 0)
+        return system_error(output.path, errno);
+    return WriterResult(std::make_unique<OpenMetrics>(std::move(*file)));
+}
+
+}  // namespace pmukit::exporter

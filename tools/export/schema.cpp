@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "export/schema.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace pmukit::exporter {
+namespace {
+
+constexpr std::array<Column, kOriginColumns> kOrigin = {{
+    {"source", Kind::kWord, "model: the device was emulated; nothing: the recording does not say"},
+    {"host", Kind::kText, "the machine that was recorded"},
+    {"pmu", Kind::kText, "the PMU's name in sysfs"},
+    {"cpu", Kind::kNumber, "the CPU whose event it was"},
+    {"time_ns", Kind::kNumber, "nanoseconds of the recording's clock, see below", true},
+}};
+
+template <size_t N>
+constexpr std::array<Column, kOriginColumns + N> behind_origin(const Column (&own)[N])
+{
+    std::array<Column, kOriginColumns + N> all{};
+    std::ranges::copy(kOrigin, all.begin());
+    std::ranges::copy(own, all.begin() + kOriginColumns);
+    return all;
+}
+
+constexpr auto kCxlHmu = behind_origin({
+    {"sequence", Kind::kNumber, "number of the record that brought the entry"},
+    {"unit_bytes", Kind::kNumber, "size of the unit of memory"},
+    {"downsampling", Kind::kNumber, "accesses that a count of 1 stands for"},
+    {"flags", Kind::kNumber, "of the record, PMUKIT_CXL_HMU_F_*"},
+    {"unit", Kind::kNumber, "number of the unit"},
+    {"dpa", Kind::kAddress, "where the unit begins in the device; of records that say unit_bytes",
+     true},
+    {"count", Kind::kNumber, "as the device counted"},
+    {"accesses", Kind::kNumber, "count times downsampling; nothing in always-on mode"},
+});
+
+constexpr auto kHisiPtt = behind_origin({
+    {"format", Kind::kWord, "4dw or 8dw"},
+    {"offset", Kind::kNumber, "of the entry in its stream, bytes"},
+    {"ticks", Kind::kNumber, "the device's clock, unwrapped; its unit is not known"},
+    {"type", Kind::kWord, "of the TLP: MRd, MWr, CplD ..."},
+    {"requester", Kind::kBdf, "who asked", true},
+    {"tag", Kind::kNumber, "of the request that it is or answers"},
+    {"length_dw", Kind::kNumber, "length in dwords"},
+    {"bytes", Kind::kNumber, "of payload that count, or that a read asks for"},
+    {"address", Kind::kAddress, "memory, I/O; register of a configuration request", true},
+    {"target", Kind::kBdf, "of a configuration request or a message routed by id"},
+    {"completer", Kind::kBdf, "of a completion"},
+    {"status", Kind::kNumber, "of a completion: 0 success, 1 unsupported, 2 retry, 4 aborted"},
+    {"byte_count", Kind::kNumber, "of a completion: bytes still to come, its own included"},
+    {"message_code", Kind::kNumber, "of a message"},
+    {"traffic_class", Kind::kNumber, "0 to 7"},
+    {"pasid", Kind::kNumber, "of a prefix"},
+});
+
+constexpr auto kImc = behind_origin({
+    {"pid", Kind::kNumber, "process that ran", true},
+    {"tid", Kind::kNumber, "thread that ran"},
+    {"comm", Kind::kText, "its name, as far as the recording had said it by then"},
+    {"sequence", Kind::kNumber, "number of the sample; nothing in AUX data"},
+    {"timebase", Kind::kNumber, "the processor's clock; nothing in samples without -R"},
+    {"mode", Kind::kWord, "kernel, user, guest-kernel or guest-user"},
+    {"ip", Kind::kAddress, "where the program was"},
+    {"val", Kind::kAddress, "PIDR as the engine wrote it"},
+    {"cpmc1", Kind::kNumber, "counter 1"},
+    {"cpmc2", Kind::kNumber, "counter 2"},
+    {"cpmc3", Kind::kNumber, "counter 3"},
+    {"cpmc4", Kind::kNumber, "counter 4"},
+});
+
+constexpr auto kCacheQos = behind_origin({
+    {"sequence", Kind::kNumber, "number of the reading"},
+    {"kind", Kind::kWord, "what the monitor watches: machine, group, task, cpu or cgroup"},
+    {"monitor", Kind::kNumber, "its number", true},
+    {"domain", Kind::kNumber, "id of the L3"},
+    {"event", Kind::kWord, "llc_occupancy, total_bytes, local_bytes or remote_bytes"},
+    {"bytes", Kind::kNumber, "the value; an occupancy of now, a sum of the others"},
+    {"raw", Kind::kNumber, "the same in units of the hardware"},
+    {"bound", Kind::kNumber, "occupancy: the truth is at most so many bytes less"},
+    {"age_ns", Kind::kNumber, "of the oldest part of the value"},
+    {"generation", Kind::kNumber, "changes with the RMIDs behind the monitor"},
+    {"status", Kind::kNumber, "PMUKIT_CACHE_QOS_S_*"},
+    {"cache_bytes", Kind::kNumber, "size of the L3, as the last header says"},
+    {"backend", Kind::kWord, "whose registers: msr, sim or other, as the last header says"},
+});
+
+constexpr auto kSamples = behind_origin({
+    {"event", Kind::kText, "as it was recorded"},
+    {"pid", Kind::kNumber, "process that ran", true},
+    {"tid", Kind::kNumber, "thread that ran"},
+    {"comm", Kind::kText, "its name, as far as the recording had said it by then"},
+    {"mode", Kind::kWord, "kernel, user, guest-kernel, guest-user or hypervisor"},
+    {"ip", Kind::kAddress, "where the program was"},
+    {"addr", Kind::kAddress, "of the data, where the event says one"},
+    {"period", Kind::kNumber, "events that the sample stands for"},
+    {"callchain", Kind::kText, "addresses from the innermost, with ; between"},
+});
+
+constexpr auto kLosses = behind_origin({
+    {"unit", Kind::kWord, "whose data: a table's name; nothing: of the recording as a whole"},
+    {"kind", Kind::kWord, "see below", true},
+    {"offset", Kind::kNumber, "where in the stream (damage: in the file), bytes"},
+    {"amount", Kind::kNumber, "how much; nothing: nobody knows"},
+    {"measure", Kind::kWord, "of what: bytes, entries, records or samples"},
+});
+
+constexpr Table kTables[] = {
+    {"cache_qos", "readings of cache_qos_aux", kCacheQos},
+    {"cxl_hmu", "hot-list entries", kCxlHmu},
+    {"hisi_ptt", "TLPs", kHisiPtt},
+    {"imc", "samples of trace_imc", kImc},
+    {"samples", "ordinary samples of every other event", kSamples},
+    {"losses", "everything that is known to be missing", kLosses},
+};
+
+}  // namespace
+
+std::span<const Table> tables()
+{
+    return kTables;
+}
+
+const Table *find_table(std::string_view name)
+{
+    const auto found = std::ranges::find(kTables, name, &Table::name);
+    return found == std::end(kTables) ? nullptr : found;
+}
+
+size_t column_of(const Table &table, std::string_view name)
+{
+    return static_cast<size_t>(std::ranges::find(table.columns, name, &Column::name) -
+                               table.columns.begin());
+}
+
+}  // namespace pmukit::exporter

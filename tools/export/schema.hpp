@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What a recording is as tables: the one list of tables and columns that every format writes.
+// Described for people in Documentation/rooms/export.rst, which a test holds against this.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace pmukit::exporter {
+
+enum class Kind : uint8_t {
+    kNumber,   // unsigned, decimal in text
+    kAddress,  // unsigned, 0x... in text
+    kText,     // from the recording: any bytes
+    kWord,     // one of a few of our own, such as MRd; needs no escaping
+    kBdf,      // bus << 8 | device << 3 | function; 01:00.0 in text
+};
+
+struct Column {
+    std::string_view name;
+    Kind kind;
+    std::string_view meaning;
+    bool indexed = false;  // in formats that have indexes
+};
+
+struct Table {
+    std::string_view name;
+    std::string_view meaning;
+    // The first kOriginColumns are the same in all tables: source, host, pmu, cpu, time_ns.
+    std::span<const Column> columns;
+};
+
+constexpr size_t kOriginColumns = 5;
+enum Origin : size_t { kSource, kHost, kPmu, kCpu, kTime };
+
+// What is raised when a column changes its name or meaning, or goes.
+constexpr int kSchemaVersion = 1;
+
+std::span<const Table> tables();
+// nullptr: there is none of this name.
+const Table *find_table(std::string_view name);
+// Of a table that has it: the place of a column.
+size_t column_of(const Table &table, std::string_view name);
+
+// A field of a row: a number or a text, whichever its column is of; or nothing is known. Texts are
+// borrowed for the call.
+struct Value {
+    constexpr Value() = default;
+    constexpr Value(uint64_t number) : bits{.number = number}, known(true) {}
+    constexpr Value(std::string_view text)
+        : bits{.text = text.data()}, bytes(static_cast<uint32_t>(text.size())), known(true)
+    {
+    }
+    constexpr uint64_t number() const { return bits.number; }
+    constexpr std::string_view text() const { return {bits.text, bytes}; }
+
+    union Bits {
+        uint64_t number;
+        const char *text;
+    } bits{.number = 0};
+    uint32_t bytes = 0;
+    bool known = false;
+};
+using Values = std::span<const Value>;
+
+constexpr bool is_text(Kind kind)
+{
+    return kind == Kind::kText || kind == Kind::kWord;
+}
+
+class RowSink {
+public:
+    virtual ~RowSink() = default;
+    // Rows that begin alike: `common` are their first fields (at least the origin), `rest` the
+    // other ones, row by row.
+    virtual void rows(const Table &table, Values common, Values rest) = 0;
+};
+
+}  // namespace pmukit::exporter

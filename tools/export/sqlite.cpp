@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A database of SQLite. Rows of a table lie in NAME_rows, which has the number of a stream instead
+// of source, host, pmu and cpu; the view NAME has all columns of the schema. The table schema_ says
+// what they mean, PRAGMA user_version which version of the schema it is. Numbers above 2^63 - 1 are
+// stored as the negative number of the same bits: SQLite has no others.
+#include "export/writer.hpp"
+
+#ifdef PMUKIT_SQLITE
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "base/file.hpp"
+#include "export/text.hpp"
+#include "perfdata/new_file.hpp"
+
+namespace pmukit::exporter {
+namespace {
+
+constexpr size_t kStreamColumns = kCpu + 1;  // those that the stream's number stands for
+constexpr size_t kBdfBytes = 7;
+
+struct Close {
+    void operator()(sqlite3 *database) const { sqlite3_close(database); }
+    void operator()(sqlite3_stmt *statement) const { sqlite3_finalize(statement); }
+};
+using Database = std::unique_ptr<sqlite3, Close>;
+using Statement = std::unique_ptr<sqlite3_stmt, Close>;
+
+const char *type_of(Kind kind)
+{
+    return kind == Kind::kNumber || kind == Kind::kAddress ? "INTEGER" : "TEXT";
+}
+
+std::string quoted(std::string_view text)
+{
+    std::string to(1, '\'');
+    for (const char c : text)
+        to.append(c == '\'' ? 2 : 1, c);
+    return to + "'";
+}
+
+// The place of the file is ours until it has its name.
+class PartFile {
+public:
+    explicit PartFile(std::string path)
+        : path_(std::move(path)), part_(perfdata::NewFile::part_name(path_))
+    {
+    }
+    PartFile(const PartFile &) = delete;
+    PartFile &operator=(const PartFile &) = delete;
+    ~PartFile()
+    {
+        if (!part_.empty())
+            ::unlink(part_.c_str());
+    }
+    // Empty: what has the name is no file, and a database must be one.
+    const std::string &part() const { return part_; }
+    const std::string &path() const { return path_; }
+    Result<void> finish()
+    {
+        if (::rename(part_.c_str(), path_.c_str()) != 0)
+            return system_error(path_, errno);
+        part_.clear();
+        return {};
+    }
+
+private:
+    std::string path_, part_;
+};
+
+class Sqlite final : public Writer {
+public:
+    explicit Sqlite(const std::string &path) : file_(path) {}
+    Result<void> open();
+
+    void rows(const Table &table, Values common, Values rest) override;
+    const Result<void> &state() const override { return state_; }
+    Result<void> finish() override;
+
+private:
+    struct Insert {
+        Statement statement;
+        std::vector<std::array<char, kBdfBytes>> bdfs;  // one for each column
+    };
+    Error error() const;
+    void run(const std::string &sql);
+    Statement prepare(const std::string &sql);
+    void step(sqlite3_stmt *statement);
+    void bind(Insert &insert, const Table &table, size_t column, const Value &value);
+    void make_table(const Table &table);
+    Insert *insert_of(const Table &table);
+    uint64_t stream_of(Values origin);
+
+    PartFile file_;
+    Database database_;  // before the statements, which go first
+    std::map<const Table *, Insert> inserts_;
+    std::map<std::tuple<std::string, std::string, std::string, uint64_t>, uint64_t> streams_;
+    Result<void> state_;
+};
+
+Error Sqlite::error() const
+{
+    return Error{Errc::kIo, file_.path() + ": " + sqlite3_errmsg(database_.get())};
+}
+
+void Sqlite::run(const std::string &sql)
+{
+    if (state_ &&
+        sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+        state_ = error();
+}
+
+Statement Sqlite::prepare(const std::string &sql)
+{
+    sqlite3_stmt *statement = nullptr;
+    if (state_ &&
+        sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &statement, nullptr) != SQLITE_OK)
+        state_ = error();
+    return Statement(statement);
+}
+
+void Sqlite::step(sqlite3_stmt *statement)
+{
+    if (sqlite3_step(statement) != SQLITE_DONE)
+        state_ = error();
+    sqlite3_reset(statement);
+}
+
+// The file is new: a journal and waiting for the disk would save nothing that is worth keeping.
+Result<void> Sqlite::open()
+{
+    if (file_.part().empty())
+        return Error{Errc::kUsage, file_.path() + ": a database is a file of its own; name one"};
+    ::unlink(file_.part().c_str());  // of a program before us that had our number
+    sqlite3 *opened = nullptr;
+    const int status =
+        sqlite3_open_v2(file_.part().c_str(), &opened,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+    database_.reset(opened);
+    if (status != SQLITE_OK)
+        return opened ? system_error(file_.path(), sqlite3_system_errno(opened))
+                      : Error{Errc::kMachinery, "sqlite: no memory"};
+    run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+        "PRAGMA cache_size = -16384;" +
+        fmt::format("PRAGMA user_version = {};", kSchemaVersion) +
+        "BEGIN;"
+        "CREATE TABLE streams (stream INTEGER PRIMARY KEY, source TEXT, host TEXT, pmu TEXT,"
+        " cpu INTEGER);"
+        "CREATE TABLE schema_ (table_name TEXT, column_name TEXT, meaning TEXT);");
+    for (const Table &table : tables())
+        make_table(table);
+    return state_;
+}
+
+void Sqlite::make_table(const Table &table)
+{
+    std::string columns = "stream INTEGER REFERENCES streams", shown;
+    for (size_t i = 0; i < table.columns.size(); i++) {
+        const Column &column = table.columns[i];
+        shown += fmt::format("{}\"{}\"", i ? ", " : "", column.name);
+        if (i >= kStreamColumns)
+            columns += fmt::format(", \"{}\" {}", column.name, type_of(column.kind));
+        run(fmt::format("INSERT INTO schema_ VALUES ({}, {}, {});", quoted(table.name),
+                        quoted(column.name), quoted(column.meaning)));
+    }
+    run(
+        fmt::format("CREATE TABLE {0}_rows ({1});"
+                    "CREATE VIEW {0} AS SELECT {2} FROM {0}_rows JOIN streams USING (stream);",
+                    table.name, columns, shown));
+}
+
+Sqlite::Insert *Sqlite::insert_of(const Table &table)
+{
+    Insert &insert = inserts_[&table];
+    if (!insert.statement) {
+        std::string marks = "?";
+        for (size_t i = kStreamColumns; i < table.columns.size(); i++)
+            marks += ",?";
+        insert.statement =
+            prepare(fmt::format("INSERT INTO {}_rows VALUES ({})", table.name, marks));
+        insert.bdfs.resize(table.columns.size());
+    }
+    return insert.statement ? &insert : nullptr;
+}
+
+uint64_t Sqlite::stream_of(Values origin)
+{
+    const auto text = [&](size_t i) {
+        return origin[i].known ? std::string(origin[i].text()) : std::string();
+    };
+    constexpr uint64_t kNoCpu = UINT64_MAX;
+    const uint64_t cpu = origin[kCpu].known ? origin[kCpu].number() : kNoCpu;
+    const auto [at, fresh] =
+        streams_.try_emplace({text(kSource), text(kHost), text(kPmu), cpu}, streams_.size() + 1);
+    if (!fresh)
+        return at->second;
+    Statement insert = prepare("INSERT INTO streams VALUES (?, ?, ?, ?, ?)");
+    if (!insert)
+        return at->second;
+    sqlite3_bind_int64(insert.get(), 1, static_cast<sqlite3_int64>(at->second));
+    for (const size_t i : {kSource, kHost, kPmu})
+        if (origin[i].known)
+            sqlite3_bind_text(insert.get(), static_cast<int>(i + 2), origin[i].text().data(),
+                              static_cast<int>(origin[i].bytes), SQLITE_STATIC);
+    if (origin[kCpu].known)
+        sqlite3_bind_int64(insert.get(), kCpu + 2, static_cast<sqlite3_int64>(cpu));
+    step(insert.get());
+    return at->second;
+}
+
+// Texts are borrowed until the statement has run.
+void Sqlite::bind(Insert &insert, const Table &table, size_t column, const Value &value)
+{
+    sqlite3_stmt *to = insert.statement.get();
+    const int place = static_cast<int>(column - kStreamColumns + 2);
+    if (!value.known) {
+        sqlite3_bind_null(to, place);
+        return;
+    }
+    switch (table.columns[column].kind) {
+        case Kind::kNumber:
+        case Kind::kAddress:
+            sqlite3_bind_int64(to, place, static_cast<sqlite3_int64>(value.number()));
+            break;
+        case Kind::kText:
+        case Kind::kWord:
+            sqlite3_bind_text(to, place, value.text().data(), static_cast<int>(value.bytes),
+                              SQLITE_STATIC);
+            break;
+        case Kind::kBdf:
+            put_bdf(insert.bdfs[column].data(), value.number());
+            sqlite3_bind_text(to, place, insert.bdfs[column].data(), kBdfBytes, SQLITE_STATIC);
+            break;
+    }
+}
+
+void Sqlite::rows(const Table &table, Values common, Values rest)
+{
+    Insert *insert = state_ ? insert_of(table) : nullptr;
+    if (!insert)
+        return;
+    sqlite3_bind_int64(insert->statement.get(), 1, static_cast<sqlite3_int64>(stream_of(common)));
+    for (size_t i = kStreamColumns; i < common.size(); i++)
+        bind(*insert, table, i, common[i]);
+    const size_t width = table.columns.size() - common.size();
+    for (size_t row = 0; row < rest.size() && state_; row += width) {
+        for (size_t i = 0; i < width; i++)
+            bind(*insert, table, common.size() + i, rest[row + i]);
+        step(insert->statement.get());
+    }
+}
+
+Result<void> Sqlite::finish()
+{
+    for (const Table &table : tables())
+        for (const Column &column : table.columns)
+            if (column.indexed)
+                run(fmt::format("CREATE INDEX {0}_by_{1} ON {0}_rows (\"{1}\");", table.name,
+                                column.name));
+    run("COMMIT;");
+    inserts_.clear();
+    if (state_ && sqlite3_close(database_.release()) != SQLITE_OK)
+        state_ = Error{Errc::kIo, file_.path() + ": cannot be closed"};
+    return state_ ? file_.finish() : state_;
+}
+
+}  // namespace
+
+WriterResult make_sqlite(const Output &output)
+{
+    auto sqlite = std::make_unique<Sqlite>(output.path);
+    if (Result<void> opened = sqlite->open(); !opened)
+        return opened.error();
+    return WriterResult(std::move(sqlite));
+}
+
+}  // namespace pmukit::exporter
+
+#else
+
+namespace pmukit::exporter {
+
+WriterResult make_sqlite(const Output &)
+{
+    return Error{Errc::kUnsupported, "built without SQLite: needs libsqlite3-dev"};
+}
+
+}  // namespace pmukit::exporter
+
+#endif

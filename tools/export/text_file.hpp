@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A file that rows of text go into: room first, then characters, no allocation in between.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/file.hpp"
+#include "perfdata/new_file.hpp"
+
+namespace pmukit::exporter {
+
+class TextFile {
+public:
+    // "-": standard output.
+    static Result<TextFile> create(const std::string &path);
+
+    // Where at most `bytes` characters may be written.
+    char *room(size_t bytes)
+    {
+        if (bytes > size_ - used_)
+            make_room(bytes);
+        return buffer_.get() + used_;
+    }
+    // Behind the last character that was written there.
+    void wrote(const char *end) { used_ = static_cast<size_t>(end - buffer_.get()); }
+    void text(std::string_view text);
+
+    const Result<void> &state() const { return state_; }
+    Result<void> finish();
+
+private:
+    explicit TextFile(perfdata::NewFile file);
+    void make_room(size_t bytes);
+    void flush();
+
+    perfdata::NewFile file_;
+    std::unique_ptr<char[]> buffer_;
+    size_t size_, used_ = 0;
+    Result<void> state_;
+};
+
+}  // namespace pmukit::exporter

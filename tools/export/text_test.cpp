@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "export/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace pmukit::exporter {
+namespace {
+
+template <typename Put, typename... Args>
+std::string put(Put function, Args... args)
+{
+    std::string text(256, '#');
+    text.resize(static_cast<size_t>(function(text.data(), args...) - text.data()));
+    return text;
+}
+
+TEST(Text, WritesDecimalsOfEveryLength)
+{
+    uint64_t value = 0;
+    for (int digits = 0; digits < 20; digits++) {
+        for (const uint64_t near : {value - 1, value, value + 1})
+            EXPECT_EQ(put(put_decimal, near), std::to_string(near));
+        value = value * 10 + 9;
+    }
+    for (uint64_t small = 0; small < 1100; small++)
+        EXPECT_EQ(put(put_decimal, small), std::to_string(small));
+    EXPECT_EQ(put(put_decimal, UINT64_MAX), "18446744073709551615");
+}
+
+TEST(Text, WritesAddressesInAsFewDigitsAsItTakes)
+{
+    EXPECT_EQ(put(put_address, uint64_t{0}), "0x0");
+    EXPECT_EQ(put(put_address, uint64_t{0xf}), "0xf");
+    EXPECT_EQ(put(put_address, uint64_t{0x10}), "0x10");
+    EXPECT_EQ(put(put_address, uint64_t{0xc000000000001000}), "0xc000000000001000");
+}
+
+TEST(Text, WritesBdfs)
+{
+    EXPECT_EQ(put(put_bdf, uint64_t{0x0100}), "01:00.0");
+    EXPECT_EQ(put(put_bdf, uint64_t{0xffff}), "ff:1f.7");
+}
+
+TEST(Text, EscapesForJson)
+{
+    EXPECT_EQ(put(put_json_escaped, std::string_view("a\"b\\c\n\x01z")), R"(a\"b\\c\u000a\u0001z)");
+    EXPECT_EQ(put(put_json_escaped, std::string_view("\xc3\xa9\xf0\x9f\x98\x80")),
+              "\xc3\xa9\xf0\x9f\x98\x80");
+}
+
+// Whatever bytes a recording has for a name: the reader at the other end gets a string.
+TEST(Text, MakesJsonOfAnyBytes)
+{
+    uint64_t random = 1;
+    for (int round = 0; round < 20000; round++) {
+        std::string bytes;
+        for (int i = 0; i < 8; i++) {
+            random = random * 6364136223846793005U + 1442695040888963407U;
+            // Half of them where UTF-8 has its limits.
+            constexpr uint8_t kEdges[] = {0xc1, 0xc2, 0xe0, 0x9f, 0xa0, 0xed, 0xf0, 0x8f,
+                                          0x90, 0xf4, 0xf5, 0x80, 0xbf, 0x7f, 0x1f, 0xef};
+            const uint8_t byte = static_cast<uint8_t>(random >> 40);
+            bytes += static_cast<char>(random >> 63 ? byte : kEdges[byte & 15]);
+        }
+        const std::string text = '"' + put(put_json_escaped, std::string_view(bytes)) + '"';
+        EXPECT_FALSE(nlohmann::json::parse(text, nullptr, false).is_discarded()) << text;
+    }
+}
+
+}  // namespace
+}  // namespace pmukit::exporter
