@@ -365,8 +365,11 @@ static int __init cache_qos_module_init(void)
 		return ret;
 	if (!strcmp(cache_qos_backend, "msr"))
 		ret = cache_qos_msr_register();
-	if (ret)
+	if (ret) {
 		cache_qos_hotplug_unregister();
+		/* PMUs may have been there for a moment. */
+		pmukit_pmu_flush();
+	}
 	return ret;
 }
 module_init(cache_qos_module_init);
