@@ -121,6 +121,8 @@ static int open_event(const struct subject *subject, struct pmu_event *event)
 	attr.config = config[0];
 	attr.config1 = config[1];
 	attr.config2 = config[2];
+	/* Some only sample: trace_imc. */
+	attr.sample_period = subject->aux_pages ? 1 : 0;
 	if (subject->task)
 		return pmu_event_open(event, &attr, 0, -1);
 	return pmu_event_open(event, &attr, -1, subject->pmu.cpu < 0 ? 0 : subject->pmu.cpu);
