@@ -669,9 +669,10 @@ Scenario hisi_ptt_iommu()
 Scenario hisi_ptt_test()
 {
     Scenario test = hisi_ptt_scenario("test");
+    // The last takes functions off the bus; on arm64 not all are endpoints again after that.
     test.steps = {{"abi_paths", "/selftests/hisi_ptt/abi_paths.sh", 60},
-                  {"hisi_ptt_test", "hisi_ptt_test", 300},
-                  {"live", "/selftests/hisi_ptt/live.sh", 180}};
+                  {"live", "/selftests/hisi_ptt/live.sh", 180},
+                  {"hisi_ptt_test", "hisi_ptt_test", 300}};
     return test;
 }
 
