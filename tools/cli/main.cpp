@@ -242,7 +242,7 @@ Command add_report(CLI::App &app)
         "Examples:\n  pmukit report --cxl-topology /sys --by node\n"
         "  pmukit report -i perf.data --json --top 0 > hot.json\n"
         "  pmukit report --join --cxl-topology /sys\n"
-        "  pmukit report --html report.html --cxl-topology /sys && xdg-open report.html\n"
+        "  pmukit report --html report.html --cxl-topology /sys\n"
         "Exit status: 0 all of it was read, 1 the recording is damaged (what is missing is said) "
         "or "
         "cannot be read, 2 usage.");
