@@ -138,7 +138,7 @@ static int set_up_injectors(unsigned long long modules[2])
 		      set("fail_page_alloc", "min-order", 0);
 }
 
-/* The n-th of this process fails; 0: none. Returns what is left of n. */
+/* The n-th of this process fails; 0: none. */
 static int arm(unsigned int n)
 {
 	char text[16];
@@ -147,6 +147,7 @@ static int arm(unsigned int n)
 	return write_text("/proc/self/fail-nth", text);
 }
 
+/* Returns what is left of n: 0 when one has failed. */
 static long long disarm(void)
 {
 	long long left = -1;
