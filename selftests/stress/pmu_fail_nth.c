@@ -161,16 +161,14 @@ static long long disarm(void)
 
 static int open_event(struct subject *subject)
 {
-	struct perf_event_attr attr = { .disabled = 1, .sample_type = PERF_SAMPLE_RAW, .sample_period = 1 };
-	const __u64 *config = subject->pmu.events[0];
+	struct perf_event_attr attr = stress_pmu_first_event(&subject->pmu);
 
-	attr.type = pmu_type(subject->name);
-	attr.config = config[0];
-	attr.config1 = config[1];
-	attr.config2 = config[2];
+	attr.type = pmu_type(subject->name);	/* another one since it was bound again */
 	/* Who counts only is no worse a case. */
-	if (!subject->aux_pages)
-		attr.sample_period = attr.sample_type = 0;
+	if (subject->aux_pages) {
+		attr.sample_type = PERF_SAMPLE_RAW;
+		attr.sample_period = 1;
+	}
 	return pmu_event_open(&subject->event, &attr, -1, subject->pmu.cpu < 0 ? 0 : subject->pmu.cpu);
 }
 
@@ -414,17 +412,6 @@ static bool parse(struct subject *subject, int argc, char **argv)
 	return good && optind == argc && subject->name;
 }
 
-static int describe(struct subject *subject)
-{
-	int err = stress_pmu_read(&subject->pmu, subject->name);
-
-	if (subject->terms) {
-		subject->pmu.nr_events = 0;
-		stress_pmu_add_event(&subject->pmu, subject->terms);
-	}
-	return err ?: subject->pmu.nr_events ? 0 : -EINVAL;
-}
-
 int main(int argc, char **argv)
 {
 	struct subject subject = { .event.fd = -1 };
@@ -437,7 +424,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	ksft_print_header();
-	err = describe(&subject) ?: set_up_injectors(modules);
+	err = stress_pmu_choose(&subject.pmu, subject.name, subject.terms) ?: set_up_injectors(modules);
 	if (err)
 		ksft_exit_fail_msg("%s, or the kernel's fault injection: %s\n", subject.name, strerror(-err));
 

@@ -114,13 +114,8 @@ static bool may_open(const struct subject *subject, const struct user *user, int
 
 static int open_event(const struct subject *subject, struct pmu_event *event)
 {
-	struct perf_event_attr attr = { .disabled = 1 };
-	const __u64 *config = subject->pmu.events[0];
+	struct perf_event_attr attr = stress_pmu_first_event(&subject->pmu);
 
-	attr.type = subject->pmu.type;
-	attr.config = config[0];
-	attr.config1 = config[1];
-	attr.config2 = config[2];
 	/* Some only sample: trace_imc. */
 	attr.sample_period = subject->aux_pages ? 1 : 0;
 	if (subject->task)
@@ -332,17 +327,6 @@ static bool parse(struct subject *subject, int argc, char **argv)
 	return good && optind == argc && subject->name;
 }
 
-static int describe(struct subject *subject)
-{
-	int err = stress_pmu_read(&subject->pmu, subject->name);
-
-	if (subject->terms) {
-		subject->pmu.nr_events = 0;
-		stress_pmu_add_event(&subject->pmu, subject->terms);
-	}
-	return err ?: subject->pmu.nr_events ? 0 : -EINVAL;
-}
-
 int main(int argc, char **argv)
 {
 	struct subject subject = { 0 };
@@ -354,7 +338,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	ksft_print_header();
-	err = describe(&subject) ?: read_text(PARANOID, before, sizeof(before));
+	err = stress_pmu_choose(&subject.pmu, subject.name, subject.terms) ?:
+	      read_text(PARANOID, before, sizeof(before));
 	if (err)
 		ksft_exit_fail_msg("%s: %s\n", subject.name, strerror(-err));
 

@@ -48,6 +48,12 @@ int stress_pmu_read(struct stress_pmu *pmu, const char *name);
 /* "event=0x05,umask=0xcf"; a word without a value stands for 1. Nothing if the PMU lacks a term. */
 void stress_pmu_add_event(struct stress_pmu *pmu, const char *terms);
 
+/* Reads it for its first event: that of terms, or of sysfs if they are NULL. -EINVAL if there is none. */
+int stress_pmu_choose(struct stress_pmu *pmu, const char *name, const char *terms);
+
+/* That event, disabled. */
+struct perf_event_attr stress_pmu_first_event(const struct stress_pmu *pmu);
+
 /* What a worker counts, in memory it shares with the process that judges. */
 struct stress_tally {
 	__u64 opens, refused, data_maps, aux_maps, reads, ioctls, steps;

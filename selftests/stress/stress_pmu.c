@@ -92,3 +92,25 @@ int stress_pmu_read(struct stress_pmu *pmu, const char *name)
 	for_each_file(name, "events", add_named_event, pmu);
 	return 0;
 }
+
+int stress_pmu_choose(struct stress_pmu *pmu, const char *name, const char *terms)
+{
+	int err = stress_pmu_read(pmu, name);
+
+	if (terms) {
+		pmu->nr_events = 0;
+		stress_pmu_add_event(pmu, terms);
+	}
+	return err ?: pmu->nr_events ? 0 : -EINVAL;
+}
+
+struct perf_event_attr stress_pmu_first_event(const struct stress_pmu *pmu)
+{
+	return (struct perf_event_attr){
+		.type = pmu->type,
+		.config = pmu->events[0][0],
+		.config1 = pmu->events[0][1],
+		.config2 = pmu->events[0][2],
+		.disabled = 1,
+	};
+}
