@@ -11,6 +11,9 @@ SEED    ?=
 N       ?=
 KDIR    ?=
 ALL     ?=
+BRIEF   ?=
+KCSAN   ?=
+LATE    ?=
 DESTDIR ?=
 PREFIX  ?= /usr
 BUILT   ?= $(BUILD)/tools
@@ -34,7 +37,8 @@ help:
 	@echo
 	@echo '  make check           unit tests, format, dependency and room rules; no guest, no root'
 	@echo '  make lint            clang-tidy, checkpatch, kernel-doc, sparse; slower'
-	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure (ALL=1: each scenario on each kernel)'
+	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure (ALL=1: each scenario on each kernel;'
+	@echo '                       BRIEF=N: of each unit one that is short on a debug kernel)'
 	@echo '  make vm [K=]         an interactive shell in a guest with the devices and modules'
 	@echo '  make mutants [U= N=] faults put into copies of the tree, one by one: the tests must notice (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
@@ -56,7 +60,8 @@ help:
 	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR)'
 	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
 	@echo '  make deb             Debian packages, into build/deb (root); deb-test: judged, installed, used and purged'
-	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once)'
+	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once);'
+	@echo '                       KCSAN=1: one that looks for data races; LATE=1: one that removes and releases late'
 	@echo '  make new-unit U=name  the rooms of a new unit, which compile; Documentation/process/adding-a-unit.rst goes on'
 	@echo '  make upstream-patch U=  the unit as a patch against Linux 7.2, built there (after make debug-kernel K=7.2; root)'
 	@echo '  make rooms [U=]      the plan of the house: every room of every unit'
@@ -70,8 +75,8 @@ setup:
 	@tools/scripts/setup
 
 debug-kernel: setup
-	@[ -n "$(K)" ] || { echo 'usage: make debug-kernel K=6.12|7.2' >&2; exit 2; }
-	@tools/scripts/debug-kernel $(K)
+	@[ -n "$(K)" ] || { echo 'usage: make debug-kernel K=6.12|7.2 [KCSAN=1 | LATE=1]' >&2; exit 2; }
+	@tools/scripts/debug-kernel $(K) $(if $(KCSAN),kcsan) $(if $(LATE),late)
 
 # Userspace
 
@@ -107,7 +112,8 @@ guest: setup
 	@tools/scripts/build-guest $(sort $(foreach k,$(run_kernels),$(if $(findstring arm64,$k),arm64,amd64)))
 
 vmtest: tools modules guest
-	@tools/scripts/vmtest '$(run_units)' '$(run_kernels)' -- $(vmrun) $(if $(ALL),--all)
+	@tools/scripts/vmtest '$(run_units)' '$(run_kernels)' -- $(vmrun) $(if $(ALL),--all) \
+		$(if $(BRIEF),--brief $(BRIEF) --seed $(BRIEF) --seconds 20)
 
 vm: K := $(demo_kernel)
 vm: run_kernels := $(demo_kernel)

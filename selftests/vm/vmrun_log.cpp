@@ -53,7 +53,46 @@ bool contains_any(std::string_view line, std::span<const std::string_view> parts
     });
 }
 
+// What KCSAN and KASAN draw above and below a report.
+constexpr std::string_view kBar =
+    "==================================================================";
+
+bool has(std::string_view line, std::string_view part)
+{
+    return line.find(part) != std::string_view::npos;
+}
+
+// As backtraces name the module of a function.
+bool names_any(std::string_view line, std::span<const std::string> modules)
+{
+    return std::any_of(modules.begin(), modules.end(),
+                       [&](const std::string &module) { return has(line, "[" + module + "]"); });
+}
+
 }  // namespace
+
+std::string without_races_of_others(std::string_view log, std::span<const std::string> modules)
+{
+    std::string kept, report;
+    bool inside = false, ours = false;
+    std::vector<std::string> lines = lines_of(log);
+    for (size_t i = 0; i < lines.size(); i++) {
+        bool bar = has(lines[i], kBar);
+        bool opens = bar && i + 1 < lines.size() && has(lines[i + 1], "BUG: KCSAN");
+        if (opens && !inside) {
+            inside = true;
+            ours = false;
+        }
+        (inside ? report : kept) += lines[i] + "\n";
+        ours = ours || names_any(lines[i], modules);
+        if (!inside || !bar || opens)
+            continue;
+        kept += ours ? report : "";
+        report.clear();
+        inside = false;
+    }
+    return kept + report;
+}
 
 std::vector<std::string> complaints_in(std::string_view log,
                                        std::span<const std::string_view> harmless)

@@ -14,6 +14,10 @@ namespace pmukit::vm {
 std::vector<std::string> complaints_in(std::string_view log,
                                        std::span<const std::string_view> harmless);
 
+// `log` without KCSAN's reports of which no backtrace passes through one of `modules`: the kernel
+// has data races of its own. A report that does not come to its end stays.
+std::string without_races_of_others(std::string_view log, std::span<const std::string> modules);
+
 bool has_panicked(std::string_view log);
 
 // Of what QEMU itself wrote: has it aborted on a condition that it takes for impossible?

@@ -60,6 +60,42 @@ TEST(KernelLog, HarmlessPartsExcuseTheirLineOnly)
     EXPECT_EQ(found[0], "WARNING: CPU: 0");
 }
 
+// As KCSAN prints one, in a function of `where`.
+std::string race_in(std::string_view where)
+{
+    return "[ 1.0][ T77] ==================================================================\n"
+           "[ 1.0][ T77] BUG: KCSAN: data-race in one / other\n"
+           "[ 1.0][ T77] write to 0xffff888004a1c800 of 8 bytes by task 77 on cpu 0:\n"
+           "[ 1.0][ T77]  one+0x1/0x2" +
+           std::string(where) +
+           "\n[ 1.0][ T77] ==================================================================\n";
+}
+
+const std::vector<std::string> kOurs = {"pmukit_common", "cxl_hmu"};
+
+TEST(Races, OnlyThoseOfOurModulesStay)
+{
+    std::string log = "before\n" + race_in("") + "between\n" + race_in(" [cxl_hmu]") +
+                      race_in(" [cxl_core]") + "after\n";
+    EXPECT_EQ(without_races_of_others(log, kOurs),
+              "before\nbetween\n" + race_in(" [cxl_hmu]") + "after\n");
+}
+
+TEST(Races, AReportWithoutAnEndStays)
+{
+    std::string whole = race_in(""), cut = whole.substr(0, whole.size() / 2);
+    EXPECT_EQ(without_races_of_others(cut + "\n", kOurs), cut + "\n");
+}
+
+TEST(Races, OtherReportsStay)
+{
+    std::string log =
+        "==================================================================\n"
+        "BUG: KASAN: slab-use-after-free in foo+0x1/0x2\n"
+        "==================================================================\n";
+    EXPECT_EQ(without_races_of_others(log + race_in(""), kOurs), log);
+}
+
 TEST(KernelLog, PanicIsSeen)
 {
     EXPECT_TRUE(has_panicked("x\n[ 1.0] Kernel panic - not syncing: VFS\n"));

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 
 #include "vmrun_child.hpp"
 #include "vmrun_session.hpp"
@@ -26,6 +27,7 @@ struct Arguments {
     unsigned seconds = 60;
     fs::path keep, cache, build, results, selftests = "selftests";
     bool all = false, verbose = false;
+    std::optional<uint64_t> brief;
 };
 
 std::string default_cache()
@@ -67,6 +69,9 @@ void describe(CLI::App &app, Arguments &arguments)
     app.add_option("--scenario", arguments.scenario,
                    "one scenario of a test (otherwise those that are routine on the kernel)");
     app.add_flag("--all", arguments.all, "every scenario that runs on the kernel");
+    app.add_option(
+        "--brief", arguments.brief,
+        "one scenario that is short on a debug kernel: this one of them, counted around");
     app.add_option("--placement", arguments.placement,
                    "integrated (on pcie.0), root-port or cxl-rp, instead of the scenario's own");
     app.add_option("--accel", arguments.accel, "auto, or tcg to leave KVM alone")
@@ -171,6 +176,7 @@ Result<vm::SessionOptions> make_options(const Arguments &arguments)
     options.mode = *mode;
     options.scenario = arguments.scenario;
     options.all = arguments.all;
+    options.brief = arguments.brief;
     options.placement = placement;
     options.seed = arguments.seed;
     options.seconds = arguments.seconds;

@@ -162,6 +162,7 @@ private:
     void judge_steps();
     void judge_unload();
     void judge_debug_kernel();
+    std::vector<std::string> our_modules() const;
     void judge_log(std::string_view console);
     void judge_outside();
     void judge_one(const HostStep &step);
@@ -537,9 +538,21 @@ void Session::judge_debug_kernel()
     for (const std::string &line : lines_of(lockdep ? *lockdep : ""))
         watching = watching || words_of(line) == std::vector<std::string>{"debug_locks:", "1"};
     verdict({"lockdep", "watched to the end", watching ? Verdict::kPass : Verdict::kFail, {}});
+    if (options_.kernel->races)
+        return;
     bool clean = leaks && leaks->empty();
     verdict({"kmemleak", "nothing leaked", clean ? Verdict::kPass : Verdict::kFail,
              clean ? "" : tail(leaks ? *leaks : leaks.error().message, kTailLines)});
+}
+
+// By their names, without parameters.
+std::vector<std::string> Session::our_modules() const
+{
+    std::vector<std::string> names;
+    if (options_.unit)
+        for (std::string_view module : options_.unit->modules)
+            names.push_back(words_of(module).front());
+    return names;
 }
 
 void Session::judge_log(std::string_view console)
@@ -548,6 +561,8 @@ void Session::judge_log(std::string_view console)
     std::string whole(console);
     if (saved)
         whole += *saved;
+    if (options_.kernel->races)
+        whole = without_races_of_others(whole, our_modules());
     std::vector<std::string_view> harmless(options_.kernel->harmless.begin(),
                                            options_.kernel->harmless.end());
     harmless.insert(harmless.end(), scenario_.harmless.begin(), scenario_.harmless.end());
@@ -635,6 +650,10 @@ Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &opt
         return std::vector<const Scenario *>{&kPlain};
     if (options.mode != Mode::kTest)
         return std::vector<const Scenario *>{&options.unit->demo};
+    if (options.brief) {
+        const Scenario *brief = brief_scenario(*options.unit, *options.brief);
+        return brief ? std::vector<const Scenario *>{brief} : std::vector<const Scenario *>{};
+    }
     std::vector<const Scenario *> chosen;
     std::string names;
     for (const Scenario &scenario : options.unit->tests) {

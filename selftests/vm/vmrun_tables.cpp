@@ -34,7 +34,30 @@ constexpr KernelQuirks kKernels[] = {
      kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
     {"debug-7.2", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G",
      kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
+    // Drivers are removed after their first probe, and what is gone is freed seconds later.
+    {"late-6.12", "amd64", "qemu-system-x86_64", "q35", "max", kOneThread, "ttyS0", "1G",
+     kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
+    // Two processors that take turns hardly ever meet within a watchpoint, so each has a thread.
+    {"kcsan-6.12",
+     "amd64",
+     "qemu-system-x86_64",
+     "q35",
+     "max",
+     kManyThreads,
+     "ttyS0",
+     "1G",
+     kHarmlessInDebug,
+     {},
+     kDebugLacks,
+     true,
+     true},
 };
+
+// What needs an x86 machine, an arm64 machine, fault injection beside kmemleak.
+const std::vector<std::string_view> kX86Kernels = {
+    "6.1", "6.12", "7.2", "debug-6.12", "debug-7.2", "late-6.12", "kcsan-6.12"};
+const std::vector<std::string_view> kArm64Kernels = {"6.12-arm64"};
+const std::vector<std::string_view> kFailingKernels = {"debug-6.12", "debug-7.2"};
 
 // Every recording of an emulated device says so, by itself.
 constexpr const char *kSourceModel = "\"source\":\"model\"";
@@ -80,6 +103,7 @@ UnitSpec with_stress(UnitSpec unit, Scenario stress)
 {
     stress.name = "stress";
     stress.on_request = true;
+    unit.brief.push_back(stress.name);
     unit.programs.push_back("selftests/stress/pmu_stress");
     unit.tests.push_back(std::move(stress));
     return unit;
@@ -111,7 +135,7 @@ UnitSpec with_failures(UnitSpec unit, const std::string &options)
     failures.name = "fail_nth";
     failures.on_request = false;
     failures.only_all = true;
-    failures.kernels = {"debug-6.12", "debug-7.2"};
+    failures.kernels = kFailingKernels;
     // Of the kernel's own: an interrupt whose files in /proc could not be made has none to remove,
     // and DMA debugging gives up. Each trouble has a line of its own above its backtrace.
     failures.harmless = {"remove_proc_entry+", "Call Trace:", "cacheline tracking ENOMEM"};
@@ -428,9 +452,8 @@ UnitSpec cxl_hmu()
         cxl_hmu_test(),
         cxl_hmu_two_devices(),
         cxl_hmu_standalone(),
-        cxl_hmu_life("life", Placement::kCxlRootPort,
-                     {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"}),
-        cxl_hmu_life("life-arm64", Placement::kIntegrated, {"6.12-arm64"}),
+        cxl_hmu_life("life", Placement::kCxlRootPort, kX86Kernels),
+        cxl_hmu_life("life-arm64", Placement::kIntegrated, kArm64Kernels),
         cxl_hmu_faults(),
         cxl_hmu_death(),
         cxl_hmu_topology(),
@@ -821,7 +844,6 @@ Scenario hisi_ptt_stress()
 
 UnitSpec hisi_ptt()
 {
-    const std::vector<std::string_view> x86 = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
     UnitSpec unit;
     unit.unit = "hisi_ptt";
     unit.modules = {"pmukit_common", "hisi_ptt"};
@@ -850,12 +872,13 @@ UnitSpec hisi_ptt()
         hisi_ptt_stock("stock_perf", kPttPerfAux, kPttAll.first(kPttLeast), {"6.12-arm64"}),
         hisi_ptt_stock("stock_perf_more", kPttPerfSmallAux, kPttAll.subspan(kPttLeast),
                        {"6.12-arm64"}),
-        hisi_ptt_stock("stock_samples", kPttPerfSamples, kPttAll.first(kPttLeast), x86),
-        hisi_ptt_stock("stock_samples_more", kPttPerfSamples, kPttAll.subspan(kPttLeast), x86),
+        hisi_ptt_stock("stock_samples", kPttPerfSamples, kPttAll.first(kPttLeast), kX86Kernels),
+        hisi_ptt_stock("stock_samples_more", kPttPerfSamples, kPttAll.subspan(kPttLeast),
+                       kX86Kernels),
         hisi_ptt_iommu(),
         hisi_ptt_cycles(),
         hisi_ptt_hotplug(),
-        hisi_ptt_life("life", true, x86),
+        hisi_ptt_life("life", true, kX86Kernels),
         hisi_ptt_life("life-arm64", false, {"6.12-arm64"}),
         hisi_ptt_faults(),
         hisi_ptt_death(),
@@ -880,7 +903,7 @@ Scenario uncore_pmon_scenario(std::string_view name, std::string_view function =
         {function, "pcie.0", "18.0"},
         {"cxl_hmu --serial 1 --bdf 01:00.0 --root-port 00:10.0", "rp10"},
     };
-    scenario.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
+    scenario.kernels = kX86Kernels;
     return scenario;
 }
 
@@ -978,7 +1001,7 @@ Scenario uncore_pmon_life()
     life.steps = {{"life",
                    "PMUKIT_MODULE=/lib/vmrun/uncore_pmon.ko uncore_pmon_life_test -T units_move",
                    600}};
-    life.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
+    life.kernels = kX86Kernels;
     life.routine = {"6.1"};
     return life;
 }
@@ -1064,7 +1087,7 @@ Scenario uncore_pmon_faults()
          "access-type-3 units-of-a-type-differ table-changes-between-reads "
          "counters-go-backwards registers-all-ones' uncore_pmon_faults_test",
          600}};
-    faults.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
+    faults.kernels = kX86Kernels;
     faults.routine = {"7.2"};
     return faults;
 }
@@ -1120,8 +1143,6 @@ UnitSpec uncore_pmon()
 // that they share.
 constexpr std::string_view kTwoChips = "4,sockets=2,cores=1,threads=2";
 constexpr std::string_view kFourCores = "4,sockets=1,cores=4";
-const std::vector<std::string_view> kX86Kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
-const std::vector<std::string_view> kArm64Kernels = {"6.12-arm64"};
 
 Scenario imc_commands(std::string_view name)
 {
@@ -1265,14 +1286,11 @@ UnitSpec imc()
     return unit;
 }
 
-const std::vector<std::string_view> kMonitoredKernels = {"6.1", "6.12", "7.2", "debug-6.12",
-                                                         "debug-7.2"};
-
 Scenario cache_qos_live(std::string_view name)
 {
     Scenario live;
     live.name = name;
-    live.kernels = kMonitoredKernels;
+    live.kernels = kX86Kernels;
     live.steps = {{"abi_paths", "/selftests/cache_qos/abi_paths.sh", 60},
                   {"groups", "/selftests/cache_qos/groups.sh", 300},
                   {"events", "cache_qos_test", 300}};
@@ -1284,7 +1302,7 @@ Scenario cache_qos_script(std::string_view name, std::string_view script, unsign
 {
     Scenario scenario;
     scenario.name = name;
-    scenario.kernels = kMonitoredKernels;
+    scenario.kernels = kX86Kernels;
     scenario.routine = std::move(routine);
     scenario.steps = {{name, std::string(script), limit_seconds}};
     return scenario;
@@ -1301,7 +1319,7 @@ Scenario cache_qos_bench()
 Scenario cache_qos_stress()
 {
     Scenario stress;
-    stress.kernels = kMonitoredKernels;
+    stress.kernels = kX86Kernels;
     stress.steps = {
         stress_step("events",
                     "--pmu 'cache_qos*' --workers 2 --nobody 1 --module cache_qos "
@@ -1461,6 +1479,16 @@ bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel)
 {
     return runs_on(scenario, kernel) &&
            (kernel.debug || (!scenario.only_all && all_or_named(scenario.routine, kernel.kernel)));
+}
+
+const Scenario *brief_scenario(const UnitSpec &unit, uint64_t number)
+{
+    if (unit.brief.empty())
+        return nullptr;
+    std::string_view name = unit.brief[number % unit.brief.size()];
+    auto found = std::find_if(unit.tests.begin(), unit.tests.end(),
+                              [&](const Scenario &scenario) { return scenario.name == name; });
+    return found == unit.tests.end() ? nullptr : &*found;
 }
 
 std::span<const KernelQuirks> kernels()

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,7 @@ struct KernelQuirks {
     std::string_view append{};                  // more kernel parameters
     std::span<const std::string_view> lacks{};  // stock modules it was built without
     bool debug = false;  // KASAN, lockdep, kmemleak: slower, and they are asked at the end
+    bool races = false;  // KCSAN in place of KASAN and kmemleak
 };
 
 enum class Mode { kTest, kDemo, kShell };
@@ -112,12 +114,18 @@ struct UnitSpec {
     std::vector<std::string_view> files;     // of the source tree; all go to /selftests/<unit>
     std::vector<Scenario> tests;
     Scenario demo;  // also what a shell finds
+    // Of tests: those that last at most three minutes on a debug kernel, where `make test` takes
+    // one.
+    std::vector<std::string_view> brief{};
     // Below build/modules/<kernel>/firmware; found in the guest's /lib/firmware.
     std::vector<std::string_view> firmware{};
 };
 
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel);
 bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel);
+
+// The number-th brief one of the unit, counted around; nullptr if it has none.
+const Scenario *brief_scenario(const UnitSpec &unit, uint64_t number);
 
 std::optional<Mode> mode_by_name(std::string_view name);
 std::optional<Placement> placement_by_name(std::string_view name);

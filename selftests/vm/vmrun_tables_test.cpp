@@ -110,6 +110,20 @@ TEST(Tables, ARoutineIsForTheStockKernelsItNamesAndForEveryDebugKernel)
     EXPECT_TRUE(is_routine_on(scenario, *kernel_by_name("debug-6.12")));
 }
 
+TEST(Tables, EachUnitHasBriefScenariosForItsTurns)
+{
+    for (const UnitSpec &unit : units()) {
+        ASSERT_FALSE(unit.brief.empty()) << unit.unit;
+        for (size_t i = 0; i < unit.brief.size(); i++) {
+            const Scenario *scenario = brief_scenario(unit, i);
+            ASSERT_TRUE(scenario) << unit.unit << " " << unit.brief[i];
+            EXPECT_EQ(scenario->name, unit.brief[i]);
+            EXPECT_EQ(brief_scenario(unit, i + unit.brief.size()), scenario);
+        }
+    }
+    EXPECT_FALSE(brief_scenario(UnitSpec{}, 0));
+}
+
 // Every scenario is routine somewhere: what nobody runs rots. What is for --all only has another
 // one beside it that is the same in short, or on another kernel.
 TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
