@@ -109,7 +109,7 @@ unpack() {
 	local tree=$1 target=$2 dir deb count=0
 	dir=$cache/apt/$tree
 	say "$tree: unpacking $(find "$dir/debs" "$dir/cache/archives" -maxdepth 1 -name '*.deb' | wc -l) packages"
-	rm -rf "$target" "$target.partial"
+	rm -rf "$target.partial"
 	mkdir -p "$target.partial"/usr/{bin,lib,lib64,sbin}
 	for name in bin lib lib64 sbin; do
 		ln -s "usr/$name" "$target.partial/$name"
@@ -125,10 +125,31 @@ unpack() {
 	done
 }
 
-# finish TREE TARGET RECIPE: the tree is whole from here on; the downloads can go.
+# unpack_beside TREE TARGET LEFT-OUT...: every fetched package into what is there already, whose files stay as they are.
+unpack_beside() {
+	local tree=$1 target=$2 dir=$cache/apt/$1 deb name left_out=()
+	shift 2
+	for name in "$@"; do
+		left_out+=(--exclude "$name")
+	done
+	for deb in "$dir"/cache/archives/*.deb "$dir"/debs/*.deb; do
+		[ -e "$deb" ] || continue
+		dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink --no-same-owner --skip-old-files -C "$target" "${left_out[@]}" ||
+			die "$tree: cannot unpack $deb"
+	done
+	rm -rf "${cache:?}/apt/$tree"
+}
+
+# finish TREE TARGET RECIPE: the tree is whole from here on; the downloads can go. A tree of before, of another recipe, goes when
+# nothing runs in it any more: in-root and in-debian hold a lock on it.
 finish() {
 	echo "$3" >"$2.partial/.recipe"
-	rm -rf "$2"
+	if [ -d "$2" ]; then
+		exec 3<"$2"
+		flock -n 3 || { say "$1: waiting for what runs in $2"; flock 3; }
+		rm -rf "$2"
+		exec 3<&-
+	fi
 	mv "$2.partial" "$2"
 	rm -rf "${cache:?}/apt/$1"
 	say "$1: ready in $2"
