@@ -55,6 +55,22 @@ static u32 cache_qos_weight(const struct cache_qos_members *members)
 	return weight;
 }
 
+/* The first member that is not below @at; CACHE_QOS_MAX_MONITORS: there is none. */
+static u32 cache_qos_next(const struct cache_qos_members *members, u32 at)
+{
+	for (; at < CACHE_QOS_MAX_MONITORS; at = (at | 63) + 1) {
+		u64 rest = members->word[at / 64] >> (at % 64);
+
+		if (rest)
+			return at + __builtin_ctzll(rest);
+	}
+	return CACHE_QOS_MAX_MONITORS;
+}
+
+#define cache_qos_for_each_member(_m, _members)				\
+	for (_m = cache_qos_next(_members, 0); _m < CACHE_QOS_MAX_MONITORS;	\
+	     _m = cache_qos_next(_members, _m + 1))
+
 void cache_qos_add(struct cache_qos_members *members, u16 monitor)
 {
 	members->word[monitor / 64] |= 1ULL << (monitor % 64);
@@ -139,10 +155,8 @@ static void cache_qos_touch(struct cache_qos *cq, const struct cache_qos_members
 {
 	u32 m;
 
-	for (m = 1; m < CACHE_QOS_MAX_MONITORS; m++) {
-		if (cache_qos_has(members, m))
-			cq->monitors[m].generation++;
-	}
+	cache_qos_for_each_member(m, members)
+		cq->monitors[m].generation++;
 	cq->monitors[CACHE_QOS_MACHINE].generation++;
 }
 
@@ -152,10 +166,8 @@ void cache_qos_mark(struct cache_qos *cq, u32 rmid, u32 status)
 	const struct cache_qos_members *members = &cq->atoms[rmid].members;
 	u32 m;
 
-	for (m = 1; m < CACHE_QOS_MAX_MONITORS; m++) {
-		if (cache_qos_has(members, m))
-			cq->monitors[m].status |= status;
-	}
+	cache_qos_for_each_member(m, members)
+		cq->monitors[m].status |= status;
 	cq->monitors[CACHE_QOS_MACHINE].status |= status;
 }
 
@@ -201,11 +213,9 @@ static void cache_qos_bank(struct cache_qos *cq, u32 rmid)
 	for (d = 0; d < cq->nr_domains; d++) {
 		const struct cache_qos_cell *cell = &cq->domains[d].cells[rmid];
 
-		for (m = 1; m < CACHE_QOS_MAX_MONITORS; m++) {
+		cache_qos_for_each_member(m, members) {
 			struct cache_qos_sum *banked = cq->domains[d].banked[m].of;
 
-			if (!cache_qos_has(members, m))
-				continue;
 			for (i = 0; i < CACHE_QOS_NR_COUNTED; i++) {
 				banked[i].raw += cell->chunks[i] - cell->base[i];
 				banked[i].bytes += cache_qos_bytes(&cq->hw, rmid, cell->chunks[i]) -
@@ -394,8 +404,8 @@ u32 cache_qos_atom_coarse(struct cache_qos *cq, const struct cache_qos_members *
 
 	cq->starved = true;
 	cq->stats.partial++;
-	for (m = 1; m < CACHE_QOS_MAX_MONITORS; m++) {
-		if (!cache_qos_has(members, m) || cache_qos_has(&cq->atoms[rmid].members, m))
+	cache_qos_for_each_member(m, members) {
+		if (cache_qos_has(&cq->atoms[rmid].members, m))
 			continue;
 		cq->monitors[m].missed++;
 		cq->monitors[m].status |= PMUKIT_CACHE_QOS_S_PARTIAL;
