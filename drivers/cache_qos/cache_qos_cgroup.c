@@ -58,18 +58,23 @@ u16 cache_qos_cgroup_of(struct cache_qos_live *live, struct task_struct *task)
 	return node;
 }
 
-/* Those that are below the new one and had its parent have it between them now. */
-static void cache_qos_cgroup_insert(struct cache_qos_live *live, struct cache_qos_cgroup *new,
-				    u16 parent)
+/*
+ * Those below a cgroup whose parent is one node get another. It fails only where they come deeper
+ * than nodes may be; some are then moved, and moved back by the same with the nodes exchanged.
+ */
+static int cache_qos_cgroup_adopt(struct cache_qos_live *live, struct cgroup_subsys_state *css,
+				  u16 from, u16 to)
 {
 	struct cache_qos_cgroup *cgroup;
-	int bucket;
+	int bucket, ret = 0;
 
 	hash_for_each(live->cgroups, bucket, cgroup, hash) {
-		if (live->core.nodes[cgroup->node].parent == parent &&
-		    cgroup_is_descendant(cgroup->css->cgroup, new->css->cgroup))
-			cache_qos_node_reparent(&live->core, cgroup->node, new->node);
+		if (ret || live->core.nodes[cgroup->node].parent != from ||
+		    !cgroup_is_descendant(cgroup->css->cgroup, css->cgroup))
+			continue;
+		ret = cache_qos_node_reparent(&live->core, cgroup->node, to);
 	}
+	return ret;
 }
 
 /**
@@ -93,7 +98,7 @@ int cache_qos_cgroup_key(struct cache_qos_cgroup *cgroup, const struct perf_even
  *
  * Context: the lock.
  *
- * Return: the monitor or -errno.
+ * Return: the monitor or -errno; -ENAMETOOLONG: too many that are watched lie one in the other.
  */
 int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
 			   u64 now_ns)
@@ -105,14 +110,18 @@ int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup 
 	node = cache_qos_node_make(&live->core, parent);
 	if (node < 0)
 		return node;
-	ret = cache_qos_node_monitor(&live->core, node, true, PMUKIT_CACHE_QOS_KIND_CGROUP, now_ns);
+	/* Those that had its parent have it between them from here on. */
+	ret = cache_qos_cgroup_adopt(live, css, parent, node);
+	if (!ret)
+		ret = cache_qos_node_monitor(&live->core, node, true, PMUKIT_CACHE_QOS_KIND_CGROUP,
+					     now_ns);
 	if (ret) {
+		cache_qos_cgroup_adopt(live, css, node, parent);
 		cache_qos_node_remove(&live->core, node, now_ns);
 		return ret;
 	}
 	css_get(css);
 	cgroup->node = node;
-	cache_qos_cgroup_insert(live, cgroup, parent);
 	hash_add_rcu(live->cgroups, &cgroup->hash, (unsigned long)css);
 	WRITE_ONCE(live->nr_cgroups, live->nr_cgroups + 1);
 	return live->core.nodes[node].monitor;
@@ -129,18 +138,12 @@ int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup 
 void cache_qos_cgroup_unwatch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
 			      u64 now_ns)
 {
-	struct cache_qos *cq = &live->core;
-	u16 parent = cq->nodes[cgroup->node].parent;
-	struct cache_qos_cgroup *other;
-	int bucket;
+	u16 parent = live->core.nodes[cgroup->node].parent;
 
 	hash_del_rcu(&cgroup->hash);
 	WRITE_ONCE(live->nr_cgroups, live->nr_cgroups - 1);
-	hash_for_each(live->cgroups, bucket, other, hash) {
-		if (cq->nodes[other->node].parent == cgroup->node)
-			cache_qos_node_reparent(cq, other->node, parent);
-	}
-	cache_qos_node_remove(cq, cgroup->node, now_ns);
+	cache_qos_cgroup_adopt(live, cgroup->css, cgroup->node, parent);
+	cache_qos_node_remove(&live->core, cgroup->node, now_ns);
 }
 
 /**

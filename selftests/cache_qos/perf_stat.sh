@@ -9,7 +9,7 @@ command -v perf >/dev/null || skip_all "no perf"
 [ -d /sys/bus/event_source/devices/cache_qos ] || skip_all "no cache_qos"
 [ -r $book/book ] || skip_all "no simulated machine"
 cd "$work" || exit 1
-plan 13
+plan 14
 
 show() { sed 's/^/# /' "$1"; }
 
@@ -136,6 +136,27 @@ result "R-57 a task that is counted for itself is in its cgroup still" $?
 sim freeze 0
 kill $one $two $three
 wait $one $two $three 2>/dev/null
+
+# One in the other, the innermost first: the outermost comes above as many as may lie so, and is refused instead of wrong.
+path=cgroup/deep list=deep
+mkdir $path
+for level in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+	path=$path/$level
+	mkdir $path
+	list=${path#cgroup/},$list
+done
+in_cgroup "${path#cgroup/}" cq-ws1M-100M
+one=$!
+perf stat -x, -a -e $event --for-each-cgroup "$list" -- sh -c "$moment" 2>stat
+show stat
+truth=$(book_sum lines tid $one)
+echo "# the book has $truth"
+[ "$truth" -gt 0 ] && nearly "$(count llc_occupancy "${path#cgroup/}")" "$truth" &&
+	nearly "$(count llc_occupancy deep/1)" "$truth" && grep -q "^<not counted>.*,deep," stat
+result "R-57 of cgroups that lie too deep one is refused, and none is wrong" $?
+sim freeze 0
+kill $one
+wait $one 2>/dev/null
 
 [ "$(refused)" = 0 ]
 result "R-21 no write was refused by the machine" $?
