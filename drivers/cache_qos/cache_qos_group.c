@@ -37,16 +37,20 @@ int cache_qos_group_make(struct cache_qos_live *live, u16 parent)
 	return ret;
 }
 
-/* Under the lock */
+/* A bucket at a time: there may be as many tasks as the machine has. */
 static void cache_qos_group_empty(struct cache_qos_live *live, u16 group)
 {
+	u16 parent = live->core.nodes[group].parent;
 	struct cache_qos_entry *entry;
 	int bucket;
 
-	hash_for_each(live->tasks, bucket, entry, node) {
-		if (entry->is.node == group)
-			cache_qos_task_move(&live->core, &entry->is,
-					    live->core.nodes[group].parent);
+	for (bucket = 0; bucket < HASH_SIZE(live->tasks); bucket++) {
+		raw_spin_lock_irq(&live->lock);
+		hlist_for_each_entry(entry, &live->tasks[bucket], node) {
+			if (entry->is.node == group)
+				cache_qos_task_move(&live->core, &entry->is, parent);
+		}
+		raw_spin_unlock_irq(&live->lock);
 	}
 }
 
@@ -60,10 +64,13 @@ void cache_qos_group_remove(struct cache_qos_live *live, u16 group)
 	int ret;
 
 	mutex_lock(&live->config_mutex);
-	raw_spin_lock_irq(&live->lock);
-	cache_qos_group_empty(live, group);
-	ret = cache_qos_node_remove(&live->core, group, ktime_get_ns());
-	raw_spin_unlock_irq(&live->lock);
+	/* Again where a task that was still in it has had a child in a bucket that was done. */
+	do {
+		cache_qos_group_empty(live, group);
+		raw_spin_lock_irq(&live->lock);
+		ret = cache_qos_node_remove(&live->core, group, ktime_get_ns());
+		raw_spin_unlock_irq(&live->lock);
+	} while (ret == -EBUSY);
 	WARN_ON_ONCE(ret);
 	cache_qos_resolve_all(live);
 	cache_qos_tasks_prune(live);
