@@ -113,6 +113,15 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
 const char *cache_qos_hw_join(struct cache_qos_hw *all, const struct cache_qos_hw *one);
 
 /**
+ * cache_qos_hw_less - has a CPU that came later less than the others
+ * @hw: joined with the new one
+ * @than: of the others; finished
+ *
+ * Return: an RMID or an event that is used would be missing, or is bound by somebody. Needs no lock.
+ */
+bool cache_qos_hw_less(const struct cache_qos_hw *hw, const struct cache_qos_hw *than);
+
+/**
  * cache_qos_hw_finish - what follows of the rest, once all CPUs are joined
  * @hw: of all CPUs
  * @max_bytes_per_second: no L3 moves more

@@ -161,9 +161,7 @@ static int cache_qos_online(unsigned int cpu, struct hlist_node *node)
 	int ret;
 
 	ret = cache_qos_probe_cpu(cpu, &probe);
-	if (!ret && cache_qos_hw_join(&hw, &probe.hw))
-		ret = -EINVAL;
-	if (!ret && hw.nr_rmid < live->core.hw.nr_rmid)
+	if (!ret && (cache_qos_hw_join(&hw, &probe.hw) || cache_qos_hw_less(&hw, &live->core.hw)))
 		ret = -EINVAL;
 	if (!ret)
 		ret = cache_qos_cpu_join(live, cpu, &probe.domain);

@@ -224,6 +224,13 @@ const char *cache_qos_hw_join(struct cache_qos_hw *all, const struct cache_qos_h
 	return NULL;
 }
 
+bool cache_qos_hw_less(const struct cache_qos_hw *hw, const struct cache_qos_hw *than)
+{
+	u32 missing = than->events & ~hw->events & ~BIT(CACHE_QOS_REMOTE);
+
+	return missing || hw->nr_rmid < than->nr_rmid || hw->abmc != than->abmc;
+}
+
 void cache_qos_hw_finish(struct cache_qos_hw *hw, u64 max_bytes_per_second)
 {
 	u64 per_ms = max_t(u64, max_bytes_per_second / 1000, 1);

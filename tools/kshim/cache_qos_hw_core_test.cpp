@@ -333,6 +333,32 @@ TEST_F(CacheQosHw, R04_joins_only_what_is_alike)
     EXPECT_NE(cache_qos_hw_join(&hw, &one), nullptr);
 }
 
+TEST_F(CacheQosHw, R04_a_later_cpu_has_all_that_the_others_have)
+{
+    use(icelake());
+    ASSERT_EQ(read(), "");
+    const cache_qos_hw same = hw;
+    finish();
+    cache_qos_hw joined = hw;
+    ASSERT_EQ(cache_qos_hw_join(&joined, &same), nullptr);
+    EXPECT_FALSE(cache_qos_hw_less(&joined, &hw));  // remote is made of two others
+    for (u32 event : {CACHE_QOS_OCCUPANCY, CACHE_QOS_TOTAL, CACHE_QOS_LOCAL}) {
+        cache_qos_hw one = same;
+        joined = hw;
+        one.events &= ~(1u << event);
+        ASSERT_EQ(cache_qos_hw_join(&joined, &one), nullptr);
+        EXPECT_TRUE(cache_qos_hw_less(&joined, &hw)) << event;
+    }
+    joined = hw;
+    joined.nr_rmid--;
+    EXPECT_TRUE(cache_qos_hw_less(&joined, &hw));
+    joined.nr_rmid = hw.nr_rmid + 1;
+    EXPECT_FALSE(cache_qos_hw_less(&joined, &hw));
+    joined = hw;
+    joined.abmc = true;
+    EXPECT_TRUE(cache_qos_hw_less(&joined, &hw));
+}
+
 TEST_F(CacheQosHw, R12_counters_bound_by_another_are_withdrawn)
 {
     use(rome());
