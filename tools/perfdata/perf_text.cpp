@@ -84,6 +84,7 @@ private:
     void auxtrace_info(const Record &record);
     void auxtrace(const Record &record);
 
+    const Event *event_of(const Record &record) const;
     const Attr *attr_of(const Record &record) const;
     uint64_t event_id(const Record &record, Bytes body) const;
 
@@ -91,11 +92,18 @@ private:
     std::string text_;
 };
 
-const Attr *PerfText::attr_of(const Record &record) const
+// The first one where the record does not say; nullptr: the file has none.
+const Event *PerfText::event_of(const Record &record) const
 {
     if (reader_.events().empty())
         return nullptr;
-    return &reader_.events()[reader_.event_of(record).value_or(0)].attr;
+    return &reader_.events()[reader_.event_of(record).value_or(0)];
+}
+
+const Attr *PerfText::attr_of(const Record &record) const
+{
+    const Event *event = event_of(record);
+    return event ? &event->attr : nullptr;
 }
 
 // UINT64_MAX where the record does not say, or there is no event that would tell where.
@@ -264,16 +272,16 @@ void PerfText::mmap2(const Record &record)
 
 void PerfText::read(const Record &record)
 {
-    const size_t event = reader_.event_of(record).value_or(0);
-    const uint64_t format = reader_.events()[event].attr.read_format;
-    auto read = parse_read(record.body, reader_.events()[event].attr, order());
+    const Event *event = event_of(record);
+    const Attr attr = event ? event->attr : Attr();
+    auto read = parse_read(record.body, attr, order());
     if (!whole(read))
         return;
     const CountView::Count count = read->counts[0];
-    say(": {} {} {} {}\n", read->pid, read->tid, reader_.events()[event].name, count.value);
-    if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+    say(": {} {} {} {}\n", read->pid, read->tid, event ? event->name : "unknown", count.value);
+    if (attr.read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
         say("... time enabled : {}\n", read->counts.time_enabled_ns().value_or(0));
-    if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+    if (attr.read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
         say("... time running : {}\n", read->counts.time_running_ns().value_or(0));
     if (count.id)
         say("... id           : {}\n", *count.id);
