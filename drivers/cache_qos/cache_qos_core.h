@@ -166,7 +166,8 @@ struct cache_qos_sample {
  * @sample: filled in
  *
  * Interrupts off, not in an NMI. QM_EVTSEL is left as it was found. LOCAL is read before TOTAL, so
- * that their difference is not negative. Needs no lock.
+ * that local traffic is never more than all of it; what is local and moves between the two reads is
+ * in the difference, which is REMOTE, once and not with every read (cache_qos_fold()). Needs no lock.
  */
 void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 			 const struct cache_qos_hw *hw, u32 events, u32 rmid, bool paranoid,

@@ -173,10 +173,16 @@ u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid)
 	return all & BIT(CACHE_QOS_OCCUPANCY);
 }
 
+/* No more units are in a domain, whose size need not be a multiple. */
+static u64 cache_qos_room(const struct cache_qos *cq, const struct cache_qos_domain *domain)
+{
+	return domain->is.bytes / cq->hw.scale + 1;
+}
+
 static void cache_qos_fold_occupancy(struct cache_qos *cq, struct cache_qos_domain *domain,
 				     struct cache_qos_cell *cell, u64 units)
 {
-	u64 most = domain->is.bytes / cq->hw.scale + 1;
+	u64 most = cache_qos_room(cq, domain);
 
 	/* More than there is cannot be: no sum is to show it. */
 	if (units > most) {
@@ -335,7 +341,7 @@ void cache_qos_check_domain(struct cache_qos *cq, u16 domain)
 	before = d->moved;
 	d->moved = moved;
 	/* The correction of bandwidth is less than a half. */
-	room = d->is.bytes / cq->hw.scale + 1 + (moved - before) * (cq->hw.factor ? 2 : 1);
+	room = cache_qos_room(cq, d) + (moved - before) * (cq->hw.factor ? 2 : 1);
 	if (known && units > room)
 		d->violations++;
 }
@@ -515,9 +521,11 @@ static void cache_qos_tally_cell(const struct cache_qos *cq, struct cache_qos_ta
 	cache_qos_tally_time(tally, cell, CACHE_QOS_LOCAL, since_ns);
 }
 
+/* RMIDs are read one after the other: lines that changed hands meanwhile are in the sum twice. */
 static void cache_qos_tally_domain(const struct cache_qos *cq, struct cache_qos_tally *tally,
 				   const struct cache_qos_domain *domain, u16 monitor, u32 event)
 {
+	u64 most = tally->sum.raw + cache_qos_room(cq, domain);
 	bool machine = monitor == CACHE_QOS_MACHINE;
 	u32 rmid;
 
@@ -531,6 +539,8 @@ static void cache_qos_tally_domain(const struct cache_qos *cq, struct cache_qos_
 		if (machine || cache_qos_has(&cq->atoms[rmid].members, monitor))
 			cache_qos_tally_cell(cq, tally, domain, rmid, event, machine);
 	}
+	if (event == CACHE_QOS_OCCUPANCY)
+		tally->sum.raw = min_t(u64, tally->sum.raw, most);
 }
 
 static void cache_qos_value_fill(const struct cache_qos *cq, u16 monitor, u32 event,

@@ -662,6 +662,29 @@ TEST_F(CacheQos, R30_counts_across_wraps)
     }
 }
 
+// The two counters are not read at the same time; what moves in between is not remote again and
+// again.
+TEST_F(CacheQos, R30_R38_what_moves_between_two_reads_does_not_add_up)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    run(0, &t);
+    auto &c = counters[0][static_cast<u32>(pqr[0])];
+    for (u64 i = 1; i <= 100; i++) {
+        c[2] = i * 50;
+        c[1] = i * 50 + i % 4;
+        pass();
+        EXPECT_LE(value(m, kLocal), value(m, kTotal));
+        EXPECT_LE(value(m, kRemote), 3u);
+    }
+    c[1] = c[2] += 10;
+    c[1] += 20;
+    pass();
+    EXPECT_EQ(value(m, kRemote), 20u);
+}
+
 TEST_F(CacheQos, R30_a_late_pass_adds_no_guess)
 {
     start();
@@ -754,6 +777,16 @@ TEST_F(CacheQos, R31_what_was_not_read_at_one_moment_is_no_violation)
     pass();
     cache_qos_check_domain(cq.get(), 0);
     EXPECT_EQ(cq->domains[0].violations, 0u);
+    // It is in no sum all the same.
+    EXPECT_EQ(value(CACHE_QOS_MACHINE), kUnits + 1);
+    counters[1][0] = {7, 7, 0};
+    pass();
+    EXPECT_EQ(value(CACHE_QOS_MACHINE), kUnits + 1 + 7);
+    counters[0][0][0] = 0;
+    pass();
+    EXPECT_EQ(value(CACHE_QOS_MACHINE), kUnits + 7);
+    counters[0][0][0] = 10;
+    pass();
     status = CACHE_QOS_READ_ERROR;
     pass();
     cache_qos_check_domain(cq.get(), 0);
