@@ -74,12 +74,14 @@
  * @node: place in the table
  * @task: the task; valid until sched_process_free, which takes it out of the table
  * @is: what the core knows of it
+ * @events: that are open for it; the lock
  * @rcu: for its end
  */
 struct cache_qos_entry {
 	struct hlist_node node;
 	struct task_struct *task;
 	struct cache_qos_task is;
+	unsigned int events;
 	struct rcu_head rcu;
 };
 
@@ -160,6 +162,7 @@ struct cache_qos_channel {
  * @channel: what it asks for; NULL: not known, or it is inherited and its first one reports
  * @node: place in cache_qos_channel.events
  * @pending: place in cache_qos_live.pending, while @watch is not known
+ * @tracked: it is counted in cache_qos_entry.events
  * @what: which figure
  * @domain: the domain term, as an index; CACHE_QOS_ALL: none
  * @share: the term of that name
@@ -173,6 +176,7 @@ struct cache_qos_event {
 	struct cache_qos_channel *channel;
 	struct list_head node;
 	struct list_head pending;
+	bool tracked;
 	u8 what;
 	u16 domain;
 	u32 share;
@@ -333,11 +337,10 @@ void cache_qos_resolve_all(struct cache_qos_live *live);
 
 /* cache_qos_task.c */
 struct cache_qos_task *cache_qos_task_find(struct cache_qos_live *live, struct task_struct *task);
-struct cache_qos_entry *cache_qos_track(struct cache_qos_live *live, struct task_struct *task,
-					gfp_t gfp);
+struct cache_qos_entry *cache_qos_track(struct cache_qos_live *live, struct task_struct *task);
 void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struct *child);
 void cache_qos_on_free(void *data, struct task_struct *task);
-void cache_qos_task_forget(struct cache_qos_live *live, struct task_struct *task);
+void cache_qos_task_closed(struct cache_qos_live *live, struct task_struct *task);
 void cache_qos_tasks_prune(struct cache_qos_live *live);
 
 /* cache_qos_cgroup.c */
@@ -352,6 +355,7 @@ bool cache_qos_cgroup_event(const struct perf_event *event);
 /* cache_qos_sampler.c */
 void cache_qos_sampler_start(struct cache_qos_live *live);
 void cache_qos_sampler_stop(struct cache_qos_live *live);
+void cache_qos_check_all(struct cache_qos_live *live);
 int cache_qos_refresh(struct cache_qos_live *live);
 void cache_qos_sampler_hurry(struct cache_qos_live *live);
 void cache_qos_read_here(struct cache_qos_live *live, u16 monitor);

@@ -121,7 +121,7 @@ static int cache_qos_group_move(struct cache_qos_live *live, u16 group, struct t
 {
 	struct cache_qos_entry *entry;
 
-	entry = cache_qos_track(live, task, GFP_KERNEL);
+	entry = cache_qos_track(live, task);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	raw_spin_lock_irq(&live->lock);

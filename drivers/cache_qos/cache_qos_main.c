@@ -88,8 +88,8 @@ static void cache_qos_detach_work(struct work_struct *work)
 
 	mutex_lock(&live->probe_mutex);
 	if (!atomic_read(&live->users) && live->attached) {
+		WRITE_ONCE(live->attached, false);
 		cache_qos_detach(live);
-		live->attached = false;
 	}
 	mutex_unlock(&live->probe_mutex);
 }
@@ -114,10 +114,13 @@ int cache_qos_users_get(struct cache_qos_live *live)
 		mutex_unlock(&live->probe_mutex);
 		return -ENODEV;
 	}
-	if (!live->attached)
+	if (!live->attached) {
+		/* While nobody watched nobody has looked after the classes of service either. */
+		cache_qos_check_all(live);
 		ret = cache_qos_attach(live);
+	}
 	if (!ret) {
-		live->attached = true;
+		WRITE_ONCE(live->attached, true);
 		if (atomic_inc_return(&live->users) == 1)
 			cache_qos_sampler_hurry(live);
 	}

@@ -131,6 +131,7 @@ static int cache_qos_event_fill(struct cache_qos_live *live, struct cache_qos_ev
 {
 	const struct perf_event_attr *attr = &ev->pev.event->attr;
 	u32 domain = FIELD_GET(CACHE_QOS_CONFIG_DOMAIN, attr->config);
+	int cpu = ev->pev.event->cpu;
 
 	ev->what = FIELD_GET(CACHE_QOS_CONFIG_EVENT, attr->config);
 	ev->share = FIELD_GET(CACHE_QOS_CONFIG1_SHARE, attr->config1);
@@ -142,6 +143,11 @@ static int cache_qos_event_fill(struct cache_qos_live *live, struct cache_qos_ev
 	if (ev->domain == CACHE_QOS_NONE) {
 		pr_debug("cache_qos: there is no domain %u\n", domain - 1);
 		return -EINVAL;
+	}
+	/* One that came online and could not take part has no L3 here. */
+	if (cpu >= 0 && READ_ONCE(per_cpu_ptr(live->cpus, cpu)->domain) == CACHE_QOS_NONE) {
+		pr_debug("cache_qos: CPU %d does not take part\n", cpu);
+		return -ENODEV;
 	}
 	return 0;
 }

@@ -83,6 +83,17 @@ static void cache_qos_check_ipi(void *data)
 	cache_qos_resolve_here(live);
 }
 
+/**
+ * cache_qos_check_all - what has become of PQR_ASSOC of each CPU
+ * @live: everything
+ *
+ * Context: may sleep.
+ */
+void cache_qos_check_all(struct cache_qos_live *live)
+{
+	on_each_cpu(cache_qos_check_ipi, live, 1);
+}
+
 /* Reading */
 
 /*
@@ -195,7 +206,7 @@ static void cache_qos_pass(struct cache_qos_live *live)
 	cpus_read_lock();
 	if (cache_qos_ours(live)) {
 		if (atomic_read(&live->users))
-			on_each_cpu(cache_qos_check_ipi, live, 1);
+			cache_qos_check_all(live);
 		cache_qos_readers(live, readers);
 		cache_qos_read_all(live, readers);
 		cache_qos_judge(live);

@@ -56,15 +56,19 @@ static void cache_qos_on_switch(void *data, bool preempt, struct task_struct *pr
  * @live: everything
  *
  * perf enables events of cgroups in the middle of a switch, where current is still the task that
- * leaves.
+ * leaves. Once the probes are about to go nobody says any more what runs: what was said last may
+ * have ended since.
  *
  * Context: interrupts off, no lock of ours held.
  */
 void cache_qos_resolve_here(struct cache_qos_live *live)
 {
-	struct task_struct *running = this_cpu_read(*live->running);
+	struct task_struct *running = NULL;
 
-	cache_qos_run(live, running ? running : current);
+	if (READ_ONCE(live->attached))
+		running = this_cpu_read(*live->running);
+
+	cache_qos_run(live, running ?: current);
 }
 
 static void cache_qos_resolve_ipi(void *data)

@@ -59,12 +59,8 @@ static struct cache_qos_entry *cache_qos_untrack(struct cache_qos_live *live,
 	return entry;
 }
 
-/**
- * cache_qos_task_forget - the end of an entry, if there is one
- * @live: everything
- * @task: its task
- */
-void cache_qos_task_forget(struct cache_qos_live *live, struct task_struct *task)
+/* The end of an entry, if there is one */
+static void cache_qos_task_forget(struct cache_qos_live *live, struct task_struct *task)
 {
 	struct cache_qos_entry *entry;
 	unsigned long flags;
@@ -76,44 +72,46 @@ void cache_qos_task_forget(struct cache_qos_live *live, struct task_struct *task
 		kfree_rcu(entry, rcu);
 }
 
-/* Return: the entry that is in the table now, which may be another's. */
+static struct cache_qos_entry *cache_qos_entry_alloc(struct task_struct *task, gfp_t gfp)
+{
+	const struct cache_qos_entry new = { .task = task };
+
+	return kmemdup(&new, sizeof(new), gfp);
+}
+
+/* Under the lock. Return: the entry that is in the table now, which may be another. */
 static struct cache_qos_entry *cache_qos_entry_add(struct cache_qos_live *live,
 						   struct cache_qos_entry *entry)
 {
-	struct cache_qos_entry *other;
-	unsigned long flags;
+	struct cache_qos_entry *other = cache_qos_entry_find(live, entry->task);
 
-	raw_spin_lock_irqsave(&live->lock, flags);
-	other = cache_qos_entry_find(live, entry->task);
-	if (!other) {
-		cache_qos_task_init(&live->core, &entry->is);
-		hash_add_rcu(live->tasks, &entry->node, (unsigned long)entry->task);
-		live->nr_tasks++;
-	}
-	raw_spin_unlock_irqrestore(&live->lock, flags);
-	return other ? other : entry;
+	if (other)
+		return other;
+	cache_qos_task_init(&live->core, &entry->is);
+	hash_add_rcu(live->tasks, &entry->node, (unsigned long)entry->task);
+	live->nr_tasks++;
+	return entry;
 }
 
 /**
  * cache_qos_track - make sure that a task has an entry
  * @live: everything
  * @task: the task, with a reference
- * @gfp: how memory may be allocated
  *
- * Context: config_mutex, or the task cannot be found by others yet.
+ * Context: config_mutex, without which a plain entry may be pruned at any time.
  *
  * Return: the entry, or -ENOMEM, -ESRCH: the task is no more.
  */
-struct cache_qos_entry *cache_qos_track(struct cache_qos_live *live, struct task_struct *task,
-					gfp_t gfp)
+struct cache_qos_entry *cache_qos_track(struct cache_qos_live *live, struct task_struct *task)
 {
-	const struct cache_qos_entry new = { .task = task };
 	struct cache_qos_entry *entry, *found;
 
-	entry = kmemdup(&new, sizeof(new), gfp);
+	entry = cache_qos_entry_alloc(task, GFP_KERNEL);
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
+	raw_spin_lock_irq(&live->lock);
 	found = cache_qos_entry_add(live, entry);
+	raw_spin_unlock_irq(&live->lock);
 	if (found != entry)
 		kfree(entry);
 
@@ -155,16 +153,16 @@ static u16 cache_qos_group_of(struct cache_qos_live *live, struct task_struct *t
 	return node;
 }
 
-/* Its group is incomplete from here on. */
+/* Under the lock. Its group is incomplete from here on, and so are those around it; not the root. */
 static void cache_qos_fork_lost(struct cache_qos_live *live, u16 node)
 {
-	unsigned long flags;
+	struct cache_qos *cq = &live->core;
 
-	raw_spin_lock_irqsave(&live->lock, flags);
 	live->lost_forks++;
-	node = cache_qos_node_monitored(&live->core, node);
-	live->core.monitors[live->core.nodes[node].monitor].status |= PMUKIT_CACHE_QOS_S_PARTIAL;
-	raw_spin_unlock_irqrestore(&live->lock, flags);
+	for (; node != CACHE_QOS_ROOT; node = cq->nodes[node].parent) {
+		if (cq->nodes[node].monitor != CACHE_QOS_NONE)
+			cq->monitors[cq->nodes[node].monitor].status |= PMUKIT_CACHE_QOS_S_PARTIAL;
+	}
 }
 
 /**
@@ -178,22 +176,25 @@ static void cache_qos_fork_lost(struct cache_qos_live *live, u16 node)
 void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
 	struct cache_qos_live *live = data;
-	struct cache_qos_entry *entry;
+	struct cache_qos_entry *entry, *found;
 	unsigned long flags;
 	u16 node;
 
-	node = cache_qos_group_of(live, parent);
-	if (node == CACHE_QOS_ROOT)
+	if (cache_qos_group_of(live, parent) == CACHE_QOS_ROOT)
 		return;
-	entry = cache_qos_track(live, child, GFP_ATOMIC | __GFP_NOWARN);
-	if (IS_ERR(entry)) {
-		cache_qos_fork_lost(live, node);
-		return;
-	}
-	/* The parent may have been moved meanwhile. */
+	entry = cache_qos_entry_alloc(child, GFP_ATOMIC | __GFP_NOWARN);
+
+	/* In one go: an entry in the root that nobody watches may be pruned as soon as it is there. */
 	raw_spin_lock_irqsave(&live->lock, flags);
-	cache_qos_task_move(&live->core, &entry->is, cache_qos_group_of(live, parent));
+	node = cache_qos_group_of(live, parent);	/* it may have been moved meanwhile */
+	found = entry ? cache_qos_entry_add(live, entry) : cache_qos_entry_find(live, child);
+	if (found)
+		cache_qos_task_move(&live->core, &found->is, node);
+	else
+		cache_qos_fork_lost(live, node);
 	raw_spin_unlock_irqrestore(&live->lock, flags);
+	if (found != entry)
+		kfree(entry);
 }
 
 /* One that nobody watches, out of the table: its memory is not freed under the lock. NULL: none. */
@@ -204,13 +205,39 @@ static struct cache_qos_entry *cache_qos_untrack_plain(struct cache_qos_live *li
 
 	raw_spin_lock_irqsave(&live->lock, flags);
 	hlist_for_each_entry(entry, &live->tasks[bucket], node) {
-		if (!cache_qos_task_plain(&live->core, &entry->is))
+		if (entry->events || !cache_qos_task_plain(&live->core, &entry->is))
 			continue;
 		found = cache_qos_untrack(live, entry->task);
 		break;
 	}
 	raw_spin_unlock_irqrestore(&live->lock, flags);
 	return found;
+}
+
+/**
+ * cache_qos_task_closed - an event of a task is closed
+ * @live: everything
+ * @task: the task, which may be no more, with a reference
+ *
+ * A fork that fails half-way closes the events that the child has inherited and then frees it without
+ * a word to anybody: once the last of them is closed the entry must go.
+ *
+ * Context: config_mutex.
+ */
+void cache_qos_task_closed(struct cache_qos_live *live, struct task_struct *task)
+{
+	struct cache_qos_entry *entry;
+
+	raw_spin_lock_irq(&live->lock);
+	entry = cache_qos_entry_find(live, task);
+	if (entry && !--entry->events && entry->is.node == CACHE_QOS_ROOT &&
+	    READ_ONCE(task->__state) == TASK_NEW)
+		entry = cache_qos_untrack(live, task);
+	else
+		entry = NULL;
+	raw_spin_unlock_irq(&live->lock);
+	if (entry)
+		kfree_rcu(entry, rcu);
 }
 
 /**

@@ -401,6 +401,13 @@ int cache_qos_watch_settle(struct cache_qos_live *live, struct cache_qos_event *
 
 /* Tasks, when they are opened */
 
+/* Under the lock */
+static void cache_qos_event_track(struct cache_qos_event *ev, struct cache_qos_entry *entry)
+{
+	entry->events++;
+	ev->tracked = true;
+}
+
 static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_event *ev,
 				struct cache_qos_entry *entry)
 {
@@ -427,6 +434,8 @@ static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_ev
 	if (ret) {
 		ev->watch = NULL;
 		drop = cache_qos_watch_drop(live, watch);
+	} else {
+		cache_qos_event_track(ev, entry);
 	}
 unlock:
 	raw_spin_unlock_irq(&live->lock);
@@ -440,7 +449,7 @@ static int cache_qos_open_task(struct cache_qos_live *live, struct cache_qos_eve
 	struct cache_qos_entry *entry;
 	int ret;
 
-	entry = cache_qos_track(live, ev->pev.event->hw.target, GFP_KERNEL);
+	entry = cache_qos_track(live, ev->pev.event->hw.target);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	ret = cache_qos_watch_task(live, ev, entry);
@@ -459,12 +468,14 @@ static int cache_qos_open_child(struct cache_qos_live *live, struct cache_qos_ev
 	struct cache_qos_entry *entry;
 	int ret = -ENOMEM;
 
-	entry = cache_qos_track(live, event->hw.target, GFP_KERNEL);
+	entry = cache_qos_track(live, event->hw.target);
 	raw_spin_lock_irq(&live->lock);
 	cache_qos_watch_hold(ev, watch);
-	if (!IS_ERR(entry))
+	if (!IS_ERR(entry)) {
+		cache_qos_event_track(ev, entry);
 		ret = cache_qos_task_watch(&live->core, &entry->is, watch->monitor, false,
 					   ktime_get_ns());
+	}
 	if (ret) {
 		live->lost_forks++;
 		live->core.monitors[watch->monitor].status |= PMUKIT_CACHE_QOS_S_PARTIAL;
@@ -540,13 +551,6 @@ free_spare:
 	return ret;
 }
 
-/* A fork that failed half-way: the task is freed without a word to anybody. */
-static void cache_qos_close_child(struct cache_qos_live *live, struct perf_event *event)
-{
-	if (event->parent && READ_ONCE(event->hw.target->__state) == TASK_NEW)
-		cache_qos_task_forget(live, event->hw.target);
-}
-
 /**
  * cache_qos_watch_close - the end of an event that was opened
  * @live: everything
@@ -563,7 +567,8 @@ void cache_qos_watch_close(struct cache_qos_live *live, struct cache_qos_event *
 	bool last = false;
 
 	mutex_lock(&live->config_mutex);
-	cache_qos_close_child(live, ev->pev.event);
+	if (ev->tracked)
+		cache_qos_task_closed(live, ev->pev.event->hw.target);
 	cache_qos_channel_leave(ev);
 	raw_spin_lock_irq(&live->lock);
 	watch = ev->watch;
