@@ -137,11 +137,13 @@ struct cache_qos_watch {
 
 /**
  * struct cache_qos_channel - a figure of a watch and the events that ask for it; one reports it,
- *	the others count 0, so that a sum over events is right
+ *	the others count 0, so that a sum over events is right. Siblings of events that sample are
+ *	in channels of their own: a sample stands alone, so each of them shows what is in a cache.
  * @node: place in cache_qos_watch.channels
  * @events: struct cache_qos_event
  * @what: which figure
  * @domain: of which domain; CACHE_QOS_ALL: of all
+ * @sampled: its events are siblings of events that sample
  * @published: bandwidth: the part of the sum that was reported
  * @primed: @published is valid: an event is enabled
  */
@@ -150,6 +152,7 @@ struct cache_qos_channel {
 	struct list_head events;
 	u8 what;
 	u16 domain;
+	bool sampled;
 	u64 published;
 	bool primed;
 };
@@ -165,6 +168,7 @@ struct cache_qos_channel {
  * @tracked: it is counted in cache_qos_entry.events
  * @what: which figure
  * @domain: the domain term, as an index; CACHE_QOS_ALL: none
+ * @sampled: it is the sibling of an event that samples
  * @share: the term of that name
  * @opener: who opened it
  * @spare_watch: memory for a watch of its own
@@ -179,6 +183,7 @@ struct cache_qos_event {
 	bool tracked;
 	u8 what;
 	u16 domain;
+	bool sampled;
 	u32 share;
 	struct pid *opener;
 	struct cache_qos_watch *spare_watch;

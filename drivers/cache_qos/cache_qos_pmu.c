@@ -135,6 +135,7 @@ static int cache_qos_event_fill(struct cache_qos_live *live, struct cache_qos_ev
 
 	ev->what = FIELD_GET(CACHE_QOS_CONFIG_EVENT, attr->config);
 	ev->share = FIELD_GET(CACHE_QOS_CONFIG1_SHARE, attr->config1);
+	ev->sampled = is_sampling_event(ev->pev.event->group_leader);
 	if (!cache_qos_event_there(&live->core.hw, ev->what)) {
 		pr_debug("cache_qos: this CPU does not have event %u\n", ev->what);
 		return -EOPNOTSUPP;

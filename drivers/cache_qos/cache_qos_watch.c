@@ -5,7 +5,8 @@
  * Events that watch the same are readers of one monitor: the threads of a process (or whatever was
  * opened with the same share by one opener), the CPUs an opener names, a cgroup. Of those that ask
  * for the same figure one reports it and the others count 0: perf adds the counts of threads and
- * CPUs up, and what is in a cache is there once.
+ * CPUs up, and what is in a cache is there once. Samples are not added up: what they show is
+ * another matter (struct cache_qos_channel).
  *
  * What an event of a CPU watches is known when it is enabled for the first time: event_init does
  * not learn of a cgroup, nor whether the other CPUs are going to be asked for as well, which
@@ -97,13 +98,15 @@ static void cache_qos_watch_free(struct cache_qos_watch *watch)
 
 /* Channels */
 
-static struct cache_qos_channel *cache_qos_channel_find(struct cache_qos_watch *watch, u8 what,
+static struct cache_qos_channel *cache_qos_channel_find(struct cache_qos_watch *watch,
+							const struct cache_qos_event *ev,
 							u16 domain)
 {
 	struct cache_qos_channel *channel;
 
 	list_for_each_entry(channel, &watch->channels, node) {
-		if (channel->what == what && channel->domain == domain)
+		if (channel->what == ev->what && channel->domain == domain &&
+		    channel->sampled == ev->sampled)
 			return channel;
 	}
 	return NULL;
@@ -127,12 +130,13 @@ static void cache_qos_channel_join(struct cache_qos_live *live, struct cache_qos
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&watch->lock, flags);
-	channel = cache_qos_channel_find(watch, ev->what, domain);
+	channel = cache_qos_channel_find(watch, ev, domain);
 	if (!channel) {
 		channel = ev->spare_channel;
 		ev->spare_channel = NULL;
 		channel->what = ev->what;
 		channel->domain = domain;
+		channel->sampled = ev->sampled;
 		list_add_tail(&channel->node, &watch->channels);
 	}
 	list_add_tail(&ev->node, &channel->events);
@@ -173,6 +177,20 @@ static bool cache_qos_counts(const struct perf_event *event)
 	       !list_empty(&event->child_list);
 }
 
+/*
+ * perf record opens an event of a task on each CPU, and samples come from where the task runs: there
+ * the bandwidth is to be as well.
+ */
+static bool cache_qos_reports_rather(const struct cache_qos_channel *channel,
+				     const struct perf_event *event, const struct perf_event *best)
+{
+	bool runs = READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE;
+
+	if (channel->sampled && runs != (READ_ONCE(best->state) == PERF_EVENT_STATE_ACTIVE))
+		return runs;
+	return event->cpu < best->cpu;
+}
+
 /* The one on the lowest CPU, the oldest of a task. NULL: nobody counts. */
 static struct perf_event *cache_qos_reporter(const struct cache_qos_channel *channel)
 {
@@ -182,7 +200,8 @@ static struct perf_event *cache_qos_reporter(const struct cache_qos_channel *cha
 	list_for_each_entry(ev, &channel->events, node) {
 		struct perf_event *event = ev->pev.event;
 
-		if (cache_qos_counts(event) && (!best || event->cpu < best->cpu))
+		if (cache_qos_counts(event) &&
+		    (!best || cache_qos_reports_rather(channel, event, best)))
 			best = event;
 	}
 	return best;
@@ -197,8 +216,11 @@ static void cache_qos_publish_gauge(struct cache_qos_channel *channel, u64 bytes
 	if (!reporter)
 		return;
 	channel->primed = true;
-	list_for_each_entry(ev, &channel->events, node)
-		local64_set(&ev->pev.event->count, ev->pev.event == reporter ? bytes : 0);
+	list_for_each_entry(ev, &channel->events, node) {
+		bool reports = channel->sampled || ev->pev.event == reporter;
+
+		local64_set(&ev->pev.event->count, reports ? bytes : 0);
+	}
 }
 
 static void cache_qos_publish_counter(struct cache_qos_channel *channel, u64 bytes)

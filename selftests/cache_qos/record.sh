@@ -9,27 +9,33 @@ for program in perf pmukit; do
 done
 need_machine
 cd "$work" || exit 1
-plan 10
+plan 13
 event=cache_qos/llc_occupancy/
 
-# The values of the last sample, as they were read: one for each event of the group.
-sim flush 0
-perf record -q -F 250 -e "{cpu-clock,$event,cache_qos/total_bytes/}:S" -o group.data -- cache_qos_load cq-ws4M-400M 2 >said 2>&1
-result "R-47 perf record beside a clock" $?
-sed 's/^/# /' said
-truth=$(book_sum lines comm cq-ws4M-400M)
-perf script -i group.data -D 2>/dev/null | grep ' value [0-9a-f]*' | tail -n 3 >values
-sed 's/^/# /' values
-last=$(sed -n '2s/.*value \([0-9a-f]*\).*/\1/p' values)
-last=$(printf '%d' "0x${last:-0}")
-echo "# the last sample has $last, the book $truth at the end"
-[ "$truth" -gt 0 ] && nearly "$last" "$truth"
-result "R-47 each sample has the value of that moment" $?
-# It prints by how much a value has changed since the last sample, and only where it has.
-perf script -i group.data -F event,period >script 2>said
-grep llc_occupancy script | head -n 2 | cat - said | sed 's/^/# /'
-[ "$(awk '/llc_occupancy/ { sum += $1 } END { printf "%d\n", sum }' script)" = "$last" ]
-result "R-47 perf script shows them" $?
+# value_of N: of the last sample, as it was read, the N-th event of the group
+value_of() { printf '%d\n' "0x$(sed -n "$1s/.*value \([0-9a-f]*\).*/\1/p" values)"; }
+
+# perf opens events of a task for each CPU; samples come from the one it runs on.
+for cpu in 0 1; do
+	name=cq-ws4M-40${cpu}M
+	sim flush 0
+	perf record -q -F 250 -e "{cpu-clock,$event,cache_qos/total_bytes/}:S" -o group.data -- \
+		taskset $((1 << cpu)) cache_qos_load $name 2 >said 2>&1
+	result "R-47 perf record beside a clock, CPU $cpu" $?
+	sed 's/^/# /' said
+	truth=$(book_sum lines comm $name) moved=$(book_sum total comm $name)
+	perf script -i group.data -D 2>/dev/null | grep ' value [0-9a-f]*' | tail -n 3 >values
+	sed 's/^/# /' values
+	last=$(value_of 2)
+	echo "# the last sample has $last and $(value_of 3), the book $truth and $moved at the end"
+	[ "$truth" -gt 0 ] && nearly "$last" "$truth" && nearly "$(value_of 3)" "$moved"
+	result "R-47 each sample has the value of that moment, CPU $cpu" $?
+	# It prints by how much a value has changed since the last sample, and only where it has.
+	perf script -i group.data -F event,period >script 2>said
+	grep llc_occupancy script | head -n 2 | cat - said | sed 's/^/# /'
+	[ "$(awk '/llc_occupancy/ { sum += $1 } END { printf "%d\n", sum }' script)" = "$last" ]
+	result "R-47 perf script shows them, CPU $cpu" $?
+done
 
 sim flush 0
 cache_qos_load cq-ws4M-200M 100 &
