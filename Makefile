@@ -4,7 +4,7 @@
 CACHE   ?= $(or $(PMUKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pmukit)
 BUILD   := build
 KERNELS := 6.1 6.12 7.2 6.12-arm64
-UNITS   := cxl_hmu hisi_ptt uncore_pmon imc
+UNITS   := cxl_hmu hisi_ptt uncore_pmon imc cache_qos
 K       ?=
 U       ?=
 SEED    ?=

@@ -1308,6 +1308,13 @@ Scenario cache_qos_script(std::string_view name, std::string_view script, unsign
     return scenario;
 }
 
+Scenario cache_qos_life()
+{
+    Scenario life = cache_qos_script("life", "/selftests/cache_qos/life.sh", 900, {});
+    life.only_all = true;
+    return life;
+}
+
 // By instructions: what else the host does would be in the figures otherwise.
 Scenario cache_qos_bench()
 {
@@ -1367,7 +1374,7 @@ UnitSpec cache_qos()
                   cache_qos_script("unload", "/selftests/cache_qos/unload.sh", 300, {"6.1"}),
                   cache_qos_script("record", "/selftests/cache_qos/record.sh", 300, {"7.2"}),
                   cache_qos_script("hotplug", "/selftests/cache_qos/hotplug.sh", 400, {"6.12"}),
-                  cache_qos_script("life", "/selftests/cache_qos/life.sh", 400, {"7.2"}),
+                  cache_qos_life(),
                   cache_qos_bench()};
     unit.demo = cache_qos_live("demo");
     return unit;
@@ -1383,6 +1390,25 @@ UnitSpec hard_cxl_hmu()
         unit, "--pmu cxl_hmu_mem0.0.0 " + event + " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko");
     return with_privileges(unit, "test",
                            {{"privileges", "--pmu cxl_hmu_mem0.0.0 --policy capability " + event}});
+}
+
+UnitSpec hard_cache_qos()
+{
+    const std::string stream = "--pmu cache_qos_aux --event event=1 --aux 16";
+    UnitSpec unit = with_stress(cache_qos(), cache_qos_stress());
+    unit = with_failures(unit,
+                         "--pmu cache_qos --event event=1 --dense 32 "
+                         "--mkdir /sys/kernel/config/cache_qos/fails "
+                         "--load cache_qos_sim=/lib/vmrun/cache_qos_sim.ko");
+    std::vector<GuestStep> &steps = unit.tests.back().steps;
+    steps.insert(steps.begin(), {"configfs",
+                                 "mount -t configfs configfs /sys/kernel/config && "
+                                 "printf 'TAP version 13\n1..1\nok 1 mounted\n'",
+                                 20});
+    steps.push_back({"fail_nth_aux", "pmu_fail_nth " + stream, 900});
+    return with_privileges(unit, "live",
+                           {{"privileges", "--pmu cache_qos --policy paranoid --event event=1"},
+                            {"privileges_aux", "--policy capability " + stream}});
 }
 
 UnitSpec hard_hisi_ptt()
@@ -1419,11 +1445,7 @@ UnitSpec hard_uncore_pmon()
 const std::vector<UnitSpec> &unit_table()
 {
     static const std::vector<UnitSpec> table = {
-        with_stress(cache_qos(), cache_qos_stress()),
-        hard_cxl_hmu(),
-        hard_hisi_ptt(),
-        hard_imc(),
-        hard_uncore_pmon(),
+        hard_cache_qos(), hard_cxl_hmu(), hard_hisi_ptt(), hard_imc(), hard_uncore_pmon(),
     };
     return table;
 }
