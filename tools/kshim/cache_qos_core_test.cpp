@@ -603,6 +603,69 @@ TEST_F(CacheQos, R27_lines_left_behind_still_count)
     EXPECT_EQ(value(of(outer), kTotal), 250u);
 }
 
+TEST_F(CacheQos, R03_domains_are_found_by_id_and_not_more_than_there_is_room_for)
+{
+    start();
+    EXPECT_EQ(cache_qos_domain_find(cq.get(), 10), 0);
+    EXPECT_EQ(cache_qos_domain_find(cq.get(), 11), 1);
+    EXPECT_EQ(cache_qos_domain_find(cq.get(), 12), CACHE_QOS_NONE);
+    std::vector<std::vector<cache_qos_cell>> more_cells;
+    std::vector<std::vector<cache_qos_sums>> more_banked;
+    for (u32 d = kCpus; d < CACHE_QOS_MAX_DOMAINS; d++) {
+        more_cells.emplace_back(cq->hw.nr_rmid);
+        more_banked.emplace_back(CACHE_QOS_MAX_MONITORS);
+        const pmukit_cache_qos_domain is = {
+            .id = 10 + d, .package = d, .bytes = u64{kUnits} * kScale, .nodes = 1};
+        ASSERT_EQ(cache_qos_domain_add(cq.get(), &is, more_cells.back().data(),
+                                       more_banked.back().data()),
+                  static_cast<int>(d));
+    }
+    const pmukit_cache_qos_domain one_more = {.id = 99, .package = 0, .bytes = kScale, .nodes = 1};
+    EXPECT_EQ(
+        cache_qos_domain_add(cq.get(), &one_more, more_cells[0].data(), more_banked[0].data()),
+        -ENOSPC);
+    EXPECT_EQ(cq->nr_domains, u32{CACHE_QOS_MAX_DOMAINS});
+}
+
+TEST_F(CacheQos, R23_the_threshold_is_of_the_smallest_cache_and_set_once)
+{
+    start();
+    EXPECT_EQ(cq->threshold, kUnits / 8);
+    std::vector<cache_qos_cell> small_cells(cq->hw.nr_rmid);
+    std::vector<cache_qos_sums> small_banked(CACHE_QOS_MAX_MONITORS);
+    const pmukit_cache_qos_domain small = {
+        .id = 20, .package = 2, .bytes = u64{80} * kScale, .nodes = 1};
+    ASSERT_EQ(cache_qos_domain_add(cq.get(), &small, small_cells.data(), small_banked.data()), 2);
+    EXPECT_EQ(cq->threshold, kUnits / 8);
+    EXPECT_EQ(cache_qos_default_threshold(cq.get()), u64{10} * kScale);
+    EXPECT_EQ(cache_qos_set_threshold(cq.get(), u64{81} * kScale), -EINVAL);
+    EXPECT_EQ(cache_qos_set_threshold(cq.get(), u64{80} * kScale), 0);
+    EXPECT_EQ(cq->threshold, 80u);
+}
+
+TEST_F(CacheQos, R22_a_pass_says_how_many_RMIDs_became_free)
+{
+    start();
+    auto t = task();
+    const u16 m = make(), n = make();
+    ASSERT_EQ(watch(t, m), 0);
+    ASSERT_EQ(watch(t, n), 0);
+    cache_qos_monitor_end(cq.get(), m, now);
+    cache_qos_monitor_end(cq.get(), n, now);
+    ASSERT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 2u);
+    now += 1;
+    for (u32 d = 0; d < kCpus; d++)
+        for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
+            read(d, rmid);
+    // Somebody else has the registers: what was read is not to be trusted.
+    cache_qos_yield(cq.get());
+    EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now), 0u);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 2u);
+    cq->yielded = false;
+    EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now), 2u);
+    EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now), 0u);
+}
+
 TEST_F(CacheQos, R29_a_domain_that_is_offline_leaves_the_sum)
 {
     start();
