@@ -1374,6 +1374,8 @@ TEST_F(CacheQos, sets_may_run_out_and_nodes_still_have_theirs)
     }
     EXPECT_GT(refused, 0);
     EXPECT_GE(cq->free_sets, static_cast<u32>(CACHE_QOS_MAX_NODES));
+    EXPECT_EQ(cache_qos_cpu_watch(cq.get(), 0, monitors[0], now), -ENOSPC);
+    EXPECT_EQ(cpus[0].set, 0u);
     for (u32 i = 1; i < CACHE_QOS_MAX_NODES; i++)
         group();
     EXPECT_EQ(cache_qos_node_make(cq.get(), CACHE_QOS_ROOT), -ENOSPC);
@@ -1385,6 +1387,9 @@ TEST_F(CacheQos, monitors_may_run_out)
     for (u32 i = 1; i < CACHE_QOS_MAX_MONITORS; i++)
         ASSERT_EQ(make(), i);
     EXPECT_EQ(cache_qos_monitor_make(cq.get(), PMUKIT_CACHE_QOS_KIND_TASK), -ENOSPC);
+    const u16 g = group();
+    EXPECT_EQ(monitor(g), -ENOSPC);
+    EXPECT_EQ(of(g), CACHE_QOS_NONE);
     cache_qos_monitor_end(cq.get(), 77, now);
     EXPECT_EQ(make(), 77);
 }
