@@ -8,6 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/plain.hpp"
+
 namespace pmukit::cli {
 namespace {
 
@@ -58,7 +60,7 @@ void add_view(const Frame &frame, const LiveUnit &unit, std::vector<std::string>
                                 view.what, view.value, "share", view.more));
     for (size_t i = 0; i < rows.size(); i++)
         lines.push_back(fmt::format("  {:>4}  {:<18}  {:<37}  {:>14}  {:>6}  {:>14}  {}", i + 1,
-                                    rows[i].pmu, rows[i].name, rows[i].value,
+                                    rows[i].pmu, plain(rows[i].name), rows[i].value,
                                     share_text(unit, frame.span, rows[i].value), rows[i].more,
                                     bar(rows[i].value, rows.front().value, bar_width(frame))));
     if (rows.empty())

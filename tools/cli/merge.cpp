@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/plain.hpp"
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
 #include "cli/unfinished.hpp"
@@ -49,7 +50,7 @@ Result<int> run_merge(const MergeOptions &options, Output &out)
     std::vector<std::string> troubles;
     for (size_t i = 0; i < readers.size(); i++) {
         const perfdata::MergedInput &input = (*merged)[i];
-        out.print("{}: host {}, {}\n", recording_name(options.inputs[i]), input.host,
+        out.print("{}: host {}, {}\n", recording_name(options.inputs[i]), plain(input.host),
                   clock_text(input));
         if (input.late_records)
             out.print("{}: {} records came too late to be put in order\n",

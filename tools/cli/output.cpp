@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/plain.hpp"
 #include "perfdata/new_file.hpp"
 
 namespace pmukit::cli {
@@ -89,8 +90,8 @@ Result<void> write_new_file(const std::string &path, Bytes content)
 void complain(const std::string &message)
 {
     // Nothing is left to tell when standard error is gone.
-    (void)static_cast<bool>(
-        write_all(STDERR_FILENO, as_bytes("pmukit: " + message + "\n"), "standard error"));
+    (void)static_cast<bool>(write_all(
+        STDERR_FILENO, as_bytes("pmukit: " + plain(message, "\n\t") + "\n"), "standard error"));
 }
 
 }  // namespace pmukit::cli

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/plain.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
@@ -364,7 +365,7 @@ std::string Recording::pmu_name(size_t event) const
     if (event >= reader_.events().size())
         return "unknown";
     const perfdata::Event &known = reader_.events()[event];
-    std::string name = reader_.pmu_name(known.attr.type);
+    std::string name = plain(reader_.pmu_name(known.attr.type));
     if (!name.empty())
         return name;
     return fmt::format("type{}", known.attr.type);

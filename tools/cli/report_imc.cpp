@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/file.hpp"
+#include "base/plain.hpp"
 #include "cli/aux_threads.hpp"
 #include "cli/figures.hpp"
 #include "cli/functions.hpp"
@@ -142,7 +143,7 @@ void print_functions(const Profile &profile, uint64_t all, size_t top, Output &o
         const auto bar = samples * kBarWidth / profile.functions.front().second;
         out.print("  {:>5}  {:>10}  {:>5.1f}%  {:<12}  {:<20}  {}  {}\n", i + 1, samples,
                   share_of(samples, all) * 100, imc_mode_name(function.mode),
-                  base_name(function.object), function.name, std::string(bar, '#'));
+                  plain(base_name(function.object)), plain(function.name), std::string(bar, '#'));
     }
     if (top && profile.functions.size() > top)
         out.print("  {:>5}  {} more functions; --top 0 shows all\n", "...",
@@ -157,7 +158,7 @@ void print_tasks(const Profile &profile, uint64_t all, size_t top, Output &out)
         const Profile::Task &task = profile.tasks[i];
         out.print("  {:>10}  {:>5.1f}%  {:>10}  {:>10}  {}\n", task.samples,
                   share_of(task.samples, all) * 100, static_cast<int32_t>(task.pid),
-                  static_cast<int32_t>(task.tid), task.command.empty() ? "-" : task.command);
+                  static_cast<int32_t>(task.tid), task.command.empty() ? "-" : plain(task.command));
     }
     if (top && profile.tasks.size() > top)
         out.print("  {:>10}  {} more threads; --top 0 shows all\n", "...",

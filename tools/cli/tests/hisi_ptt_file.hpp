@@ -32,11 +32,12 @@ public:
         bool pmu_mapping = true;  // false: the file has lost the names of its PMUs
         bool pipe = false;        // layout
         bool model = false;       // the device was emulated
+        std::string pmu = "hisi_ptt0_2";
     };
 
     PttFile(const std::string &path, const Options &options)
     {
-        perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, "hisi_ptt0_2//"};
+        perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, options.pmu + "//"};
         const auto put = [&event](size_t at, auto value) {
             store(event.attr.data() + at, value, std::endian::native);
         };
@@ -48,9 +49,9 @@ public:
         put(perfdata::kAttrFlags, uint64_t{1} << perfdata::kAttrFlagSampleIdAll);
         perfdata::HostInfo host;
         if (options.pmu_mapping)
-            host.pmus = {{kPmuType, "hisi_ptt0_2"}};
+            host.pmus = {{kPmuType, options.pmu}};
         if (options.model)
-            host.caps = {{"hisi_ptt0_2", {{"source", "model"}}}};
+            host.caps = {{options.pmu, {{"source", "model"}}}};
         Result<perfdata::Writer> created =
             options.pipe
                 ? perfdata::Writer::create_pipe(

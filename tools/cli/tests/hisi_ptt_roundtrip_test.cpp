@@ -416,6 +416,21 @@ TEST_F(HisiPttRoundtrip, CutSaysWhatItDoesNotUnderstand)
     }
 }
 
+// A PMU can be called anything in a file that somebody made.
+TEST_F(HisiPttRoundtrip, ANameCannotMoveTheCursor)
+{
+    PttFile::Options options;
+    options.pmu = "hisi_ptt0_2\033]0;owned\a";
+    PttFile file(file_, options);
+    file.aux(conversation(Format::k8dw));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(dump(), kExitGood) << err_;
+    EXPECT_TRUE(holds(out_, "# hisi_ptt0_2\\x1b]0;owned\\x07 cpu 0")) << out_;
+    EXPECT_EQ(report(false), kExitGood) << err_;
+    EXPECT_TRUE(holds(out_, "hisi_ptt0_2\\x1b]0;owned\\x07  ")) << out_;
+    EXPECT_EQ((out_ + err_).find_first_of("\033\a"), std::string::npos) << out_ << err_;
+}
+
 TEST_F(HisiPttRoundtrip, ARecordingSaysThatItsDeviceWasEmulated)
 {
     for (bool model : {false, true})

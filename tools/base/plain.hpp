@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Names that others chose, for a terminal: a file or a thread may be called what moves its cursor
+// or writes its title.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pmukit {
+
+// The length of the control character at the beginning of text; 0: there is none. Those of C1 are
+// two bytes of UTF-8.
+inline size_t control_bytes(std::string_view text)
+{
+    const auto byte = [text](size_t at) { return static_cast<unsigned char>(text[at]); };
+    if (byte(0) < 0x20 || byte(0) == 0x7f)
+        return 1;
+    return text.size() > 1 && byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0 ? 2 : 0;
+}
+
+// Control characters as \xNN, but for those in `kept`.
+inline std::string plain(std::string_view text, std::string_view kept = {})
+{
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string shown;
+    while (!text.empty()) {
+        const size_t control =
+            kept.find(text.front()) == std::string_view::npos ? control_bytes(text) : 0;
+        if (!control)
+            shown += text.front();
+        for (size_t i = 0; i < control; i++) {
+            const auto byte = static_cast<unsigned char>(text[i]);
+            shown += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+        }
+        text.remove_prefix(control ? control : 1);
+    }
+    return shown;
+}
+
+}  // namespace pmukit
