@@ -27,7 +27,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench metrics-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench parquet-check metrics-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -42,6 +42,7 @@ help:
 	@echo '  make vm [K=]         an interactive shell in a guest with the devices and modules'
 	@echo '  make mutants [U= N=] faults put into copies of the tree, one by one: the tests must notice (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
+	@echo '  make parquet-check   exported Parquet as DuckDB reads it, in a private Debian sid (270 MB to fetch, once)'
 	@echo '  make metrics-check   exported metrics as promtool reads them'
 	@echo '  make fuzz [SECONDS=] the fuzzers, 300 seconds in all unless told otherwise'
 	@echo '  make corpus [K=]     recordings by stock perf in guests, anew; corpus-words: only what the newest perf says of them'
@@ -141,6 +142,9 @@ mutants: tools modules guest
 
 test:
 	@tools/scripts/test
+
+parquet-check:
+	@tools/scripts/parquet-check $(BUILD) $(JOBS)
 
 metrics-check: tools
 	@tools/scripts/metrics-check $(BUILD)/tools

@@ -4,6 +4,9 @@
 #include "cli/export.hpp"
 
 #include <linux/perf_event.h>
+#include <sys/stat.h>
+
+#include <ctime>
 
 #include "cli/export_folded.hpp"
 #include "cli/export_samples.hpp"
@@ -125,6 +128,35 @@ void lose_at_end(const Recording &recording, const RecordingTotals &totals, Rows
         out.lose({{}, "damage", "bytes", damage->lost_bytes, damage->offset});
 }
 
+// When the file was written: a recording itself knows no calendar. Of a stream, now.
+timespec time_of_file(const std::string &path)
+{
+    struct stat status {};
+    if (path != "-" && ::stat(path.c_str(), &status) == 0)
+        return status.st_mtim;
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return now;
+}
+
+// YYYY-MM-DD, in UTC.
+std::string date_of(const timespec &when)
+{
+    tm parts{};
+    char text[16] = "";
+    if (::gmtime_r(&when.tv_sec, &parts))
+        std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
+    return text;
+}
+
+exporter::Output output_of(const ExportOptions &options)
+{
+    const timespec when = time_of_file(options.input);
+    const std::string_view file = options.input == "-" ? "stream" : base_name(options.input);
+    return {options.output, exporter::find_table(options.unit), date_of(when),
+            fmt::format("{}-{}.{:09}", file, when.tv_sec, when.tv_nsec)};
+}
+
 std::string nothing_text(const Recording &recording, const RecordingTotals &totals,
                          const RowsOut &out)
 {
@@ -180,9 +212,7 @@ Result<Target> make_target(const ExportOptions &options, const Recording &record
         Folded *known = folded->get();
         return Target{std::move(*folded), known};
     }
-    exporter::WriterResult writer =
-        exporter::find_format(options.format)
-            ->make({options.output, exporter::find_table(options.unit)});
+    exporter::WriterResult writer = exporter::find_format(options.format)->make(output_of(options));
     if (!writer)
         return writer.error();
     return Target{std::move(*writer)};
@@ -195,7 +225,8 @@ Result<void> check_output(const ExportOptions &options)
     if (options.output == "-" && format && !format->to_stream)
         return Error{Errc::kUsage, options.format + " does not go to standard output: name a file"};
     if (options.output != "-")
-        remove_when_killed(options.output);
+        remove_when_killed(options.output +
+                           (format && format->into_folder ? exporter::kStagedName : ""));
     return {};
 }
 

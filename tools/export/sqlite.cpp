@@ -26,7 +26,6 @@ namespace pmukit::exporter {
 namespace {
 
 constexpr size_t kStreamColumns = kCpu + 1;  // those that the stream's number stands for
-constexpr size_t kBdfBytes = 7;
 
 struct Close {
     void operator()(sqlite3 *database) const { sqlite3_close(database); }

@@ -69,4 +69,11 @@ char *put_json_escaped(char *at, std::string_view text)
     return at;
 }
 
+char *put_utf8(char *at, std::string_view text)
+{
+    while (!text.empty())
+        at = put_character(at, text);
+    return at;
+}
+
 }  // namespace pmukit::exporter

@@ -12,8 +12,9 @@
 
 namespace pmukit::exporter {
 
-// No number takes more; no BDF does.
+// No number takes more.
 constexpr size_t kMostDigits = 20;
+constexpr size_t kBdfBytes = 7;
 
 inline char *put_text(char *at, std::string_view text)
 {
@@ -99,5 +100,8 @@ inline char *put_plain(char *at, Kind kind, const Value &value)
 // The inside of a JSON string; what is no UTF-8 becomes U+FFFD. At most six times as long.
 char *put_json_escaped(char *at, std::string_view text);
 constexpr size_t kMostEscaped = 6;
+// As it is, but for what is no UTF-8: U+FFFD. At most three times as long.
+char *put_utf8(char *at, std::string_view text);
+constexpr size_t kMostUtf8 = 3;
 
 }  // namespace pmukit::exporter

@@ -27,6 +27,8 @@ using WriterResult = Result<std::unique_ptr<Writer>>;
 struct Output {
     std::string path;
     const Table *only = nullptr;
+    std::string date;  // of the recording, YYYY-MM-DD, for folders by date; empty: not known
+    std::string name;  // that no other recording has, for files beside those of others
 };
 
 // RFC 4180, one table a file: with `only` the output is a file, otherwise a folder of them.
@@ -38,6 +40,10 @@ WriterResult make_sqlite(const Output &output);
 WriterResult make_perfetto(const Output &output);
 // A folder with a CTF trace, by libbabeltrace2.
 WriterResult make_ctf(const Output &output);
+// Folders as Hive has them, in which the files of many recordings lie together.
+WriterResult make_parquet(const Output &output);
+// Behind the path of an output that is such a folder: where files lie until they are whole.
+constexpr const char *kStagedName = "/_unfinished";
 // Sums, for Prometheus' textfile collector.
 WriterResult make_openmetrics(const Output &output);
 
@@ -45,6 +51,7 @@ struct Format {
     std::string_view name;
     std::string_view meaning;  // for --help
     bool to_stream;            // "-" is a place for it
+    bool into_folder;          // adds to what is in a folder
     WriterResult (*make)(const Output &output);
 };
 std::span<const Format> formats();

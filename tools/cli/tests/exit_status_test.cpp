@@ -311,6 +311,11 @@ const Case kCases[] = {
     {"export -i good.data --format openmetrics -o new", kGood, nullptr},
     {"export -i good.data --format ctf -o new", kGood, nullptr},
     {"export -i good.data --format folded -o new", kGood, nullptr},
+#ifdef PMUKIT_PARQUET
+    {"export -i good.data --format parquet -o new", kGood, nullptr},
+#else
+    {"export -i good.data --format parquet -o new", kFailed, "libparquet-dev"},
+#endif
     {"export -i good.data --format folded -o new --kallsyms nowhere", kFailed,
      "nowhere: No such file"},
     // A damaged one: what is left is read, and the status tells
