@@ -2,6 +2,8 @@
 // pmukit cut: a part of a recording, by time, CPU, event and AUX buffer, as a recording.
 #include "perfdata/cut.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/number.hpp"

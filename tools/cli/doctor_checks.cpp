@@ -4,6 +4,7 @@
 #include "cli/doctor_checks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/capability.h>
 
 #include <algorithm>

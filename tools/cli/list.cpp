@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The suite's PMUs on this machine, what each can do, and a line that records it.
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/number.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit: the command line. Words in, exit status out; everything else is in the subcommands.
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <unistd.h>
 

@@ -3,6 +3,7 @@
 #include "cli/record_hisi_ptt.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
