@@ -5,7 +5,7 @@
  *            [--unload MODULE=FILE]
  *
  * Prints TAP: each worker and actor came to its end, there was enough of what was meant, and the module has no user left.
- * The same seed makes each process do the same; how they meet is the scheduler's.
+ * --least-opens and --least-aux are what is enough of a minute. The same seed makes each process do the same; how they meet is the scheduler's.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -260,6 +260,14 @@ static struct stress_tally sum_of(const struct stress_tally *tallies, unsigned i
 	return sum;
 }
 
+/* Of what is wanted in a minute; there is always one. */
+static __u64 floor_of(const struct options *options, __u64 a_minute)
+{
+	__u64 wanted = a_minute * options->seconds / 60;
+
+	return wanted || !a_minute ? wanted : 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { .seed = 1, .seconds = 10, .workers = 2, .least_opens = 1 };
@@ -281,7 +289,8 @@ int main(int argc, char **argv)
 	ksft_set_plan(options.workers + options.nobodies + options.nr_actors + 1 + !!options.module);
 	run(&options, shared);
 	sum = sum_of(shared->tallies, options.workers + options.nobodies);
-	ksft_test_result(sum.opens >= options.least_opens && sum.aux_maps >= options.least_aux,
+	ksft_test_result(sum.opens >= floor_of(&options, options.least_opens) &&
+			 sum.aux_maps >= floor_of(&options, options.least_aux),
 			 "seed=%llu steps=%llu opens=%llu refused=%llu data_maps=%llu aux_maps=%llu reads=%llu ioctls=%llu\n",
 			 (unsigned long long)options.seed, (unsigned long long)sum.steps, (unsigned long long)sum.opens,
 			 (unsigned long long)sum.refused, (unsigned long long)sum.data_maps,

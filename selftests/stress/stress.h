@@ -80,7 +80,7 @@ enum stress_deed {
 /* Long option of a deed; NULL at STRESS_NR_DEEDS. */
 const char *stress_deed_name(enum stress_deed deed);
 
-/* Does it again and again, with pauses, until now_ms() is until_ms; leaves the machine as it was. 0 or -errno. */
+/* Does it again and again, with pauses, until now_ms() is until_ms and, if that is soon, it was done once; leaves the machine as it was. 0 or -errno. */
 int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms, __u64 *done);
 
 #endif

@@ -16,6 +16,7 @@
 
 #define PCI		"/sys/bus/pci"
 #define PAUSE_US	50000
+#define PATIENCE_MS	30000
 #define DEEPEST		4	/* folders below the one to read */
 
 /* A deed's argument, taken apart at its separator. */
@@ -161,7 +162,8 @@ int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long lon
 		*at = '\0';
 		snprintf(target.second, sizeof(target.second), "%s", at + 1);
 	}
-	while (now_ms() < until_ms) {
+	/* What was not possible while others were at it is so when they have ended. */
+	while (now_ms() < until_ms || (!*done && now_ms() < until_ms + PATIENCE_MS)) {
 		err = deeds[deed].act(&target);
 		if (!err)
 			++*done;

@@ -99,11 +99,14 @@ GuestStep stress_step(std::string_view name, std::string_view options)
     return {name, "pmu_stress --seconds {seconds} --seed {seed} " + std::string(options), 180};
 }
 
-UnitSpec with_stress(UnitSpec unit, Scenario stress)
+UnitSpec with_stress(UnitSpec unit, Scenario stress, const std::string &many)
 {
+    // First as many events as there are file descriptors, then the steps of the scenario.
+    stress.steps.insert(stress.steps.begin(), {"many", "pmu_many " + many, 180});
     stress.name = "stress";
     stress.on_request = true;
     unit.brief.push_back(stress.name);
+    unit.programs.push_back("selftests/stress/pmu_many");
     unit.programs.push_back("selftests/stress/pmu_stress");
     unit.tests.push_back(std::move(stress));
     return unit;
@@ -127,13 +130,22 @@ UnitSpec with_privileges(UnitSpec unit, std::string_view scenario,
     return unit;
 }
 
+// The devices of the unit's stress, for something else.
+Scenario on_the_machine_of_stress(const UnitSpec &unit, std::string_view name)
+{
+    auto found = std::find_if(unit.tests.begin(), unit.tests.end(),
+                              [](const Scenario &scenario) { return scenario.name == "stress"; });
+    Scenario scenario = *found;
+    scenario.name = name;
+    scenario.on_request = false;
+    return scenario;
+}
+
 // Each allocation of each act fails once, on the machine of the unit's stress. Only the debug
 // kernels can do that.
 UnitSpec with_failures(UnitSpec unit, const std::string &options)
 {
-    Scenario failures = unit.tests.back();
-    failures.name = "fail_nth";
-    failures.on_request = false;
+    Scenario failures = on_the_machine_of_stress(unit, "fail_nth");
     failures.only_all = true;
     failures.kernels = kFailingKernels;
     // Of the kernel's own: an interrupt whose files in /proc could not be made has none to remove,
@@ -1383,9 +1395,10 @@ UnitSpec cache_qos()
 // Random use, failing allocations and privileges: what is asked of every unit alike.
 UnitSpec hard_cxl_hmu()
 {
-    const std::string event =
-        "--event hotness_threshold=16,hotness_granual=12,epoch_scale=4,epoch_multiplier=1 --aux 16";
-    UnitSpec unit = with_stress(cxl_hmu(), cxl_hmu_stress());
+    const std::string plain =
+        "--event hotness_threshold=16,hotness_granual=12,epoch_scale=4,epoch_multiplier=1";
+    const std::string event = plain + " --aux 16";
+    UnitSpec unit = with_stress(cxl_hmu(), cxl_hmu_stress(), "--pmu cxl_hmu_mem0.0.0 " + plain);
     unit = with_failures(
         unit, "--pmu cxl_hmu_mem0.0.0 " + event + " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko");
     return with_privileges(unit, "test",
@@ -1395,7 +1408,7 @@ UnitSpec hard_cxl_hmu()
 UnitSpec hard_cache_qos()
 {
     const std::string stream = "--pmu cache_qos_aux --event event=1 --aux 16";
-    UnitSpec unit = with_stress(cache_qos(), cache_qos_stress());
+    UnitSpec unit = with_stress(cache_qos(), cache_qos_stress(), "--pmu cache_qos --event event=1");
     unit = with_failures(unit,
                          "--pmu cache_qos --event event=1 --dense 32 "
                          "--mkdir /sys/kernel/config/cache_qos/fails "
@@ -1403,7 +1416,7 @@ UnitSpec hard_cache_qos()
     std::vector<GuestStep> &steps = unit.tests.back().steps;
     steps.insert(steps.begin(), {"configfs",
                                  "mount -t configfs configfs /sys/kernel/config && "
-                                 "printf 'TAP version 13\n1..1\nok 1 mounted\n'",
+                                 "printf 'TAP version 13\\n1..1\\nok 1 mounted\\n'",
                                  20});
     steps.push_back({"fail_nth_aux", "pmu_fail_nth " + stream, 900});
     return with_privileges(unit, "live",
@@ -1413,8 +1426,10 @@ UnitSpec hard_cache_qos()
 
 UnitSpec hard_hisi_ptt()
 {
-    const std::string event = "--event filter=0x80001,type=1,direction=1,format=1 --aux 32";
-    UnitSpec unit = with_stress(hisi_ptt(), hisi_ptt_stress());
+    const std::string plain = "--event filter=0x80001,type=1,direction=1,format=1";
+    const std::string event = plain + " --aux 32";
+    UnitSpec unit = with_stress(hisi_ptt(), hisi_ptt_stress(), "--pmu hisi_ptt0_2 " + plain);
+    unit.brief.push_back("hotplug");
     unit = with_failures(unit,
                          "--pmu hisi_ptt0_2 " + event +
                              " --bind hisi_ptt/0000:00:18.0 --load hisi_ptt=/lib/vmrun/hisi_ptt.ko "
@@ -1425,9 +1440,9 @@ UnitSpec hard_hisi_ptt()
 
 UnitSpec hard_imc()
 {
-    UnitSpec unit = with_stress(imc(), imc_stress());
-    unit =
-        with_failures(unit, "--pmu trace_imc --aux 16 --load imc_engine=/lib/vmrun/imc_engine.ko");
+    UnitSpec unit = with_stress(imc(), imc_stress(), "--pmu core_imc");
+    unit = with_failures(
+        unit, "--pmu trace_imc --aux 16 --dense 32 --load imc_engine=/lib/vmrun/imc_engine.ko");
     return with_privileges(unit, "counters",
                            {{"privileges_trace", "--pmu trace_imc --policy capability --aux 16"},
                             {"privileges_thread", "--pmu thread_imc --policy capability --task"},
@@ -1436,16 +1451,54 @@ UnitSpec hard_imc()
 
 UnitSpec hard_uncore_pmon()
 {
-    UnitSpec unit = with_stress(uncore_pmon(), uncore_pmon_stress());
+    UnitSpec unit = with_stress(uncore_pmon(), uncore_pmon_stress(), "--pmu uncore_imc_0");
     unit = with_failures(
         unit, "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko");
     return with_privileges(unit, "test", {{"privileges", "--pmu uncore_imc_0 --policy paranoid"}});
 }
 
+// The modules of all units in one guest, and the devices that they need there.
+//
+//   00:10.0 --- 01:00.0        00:11.0 a memory expander
+//   00:18.0 the trace block    00:19.0 an uncore with a memory of its own
+UnitSpec soak()
+{
+    Scenario scenario;
+    scenario.name = "soak";
+    scenario.on_request = true;
+    scenario.kernels = kX86Kernels;
+    scenario.bridges = {"pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16"};
+    scenario.chassis = {
+        {"hisi_ptt --serves 00:10.0", "pcie.0", "18.0"},
+        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
+        {"cxl_hmu --serial 1", "pcie.0", "11.0"},
+        {"uncore_pmon", "pcie.0", "19.0"},
+    };
+    scenario.steps = {{"soak", "/selftests/soak/soak.sh {seconds}", 600}};
+    UnitSpec unit;
+    unit.unit = "soak";
+    unit.files = {"selftests/lib/tap.sh", "selftests/stress/soak.sh"};
+    const auto append = [](auto &to, const auto &from) {
+        for (const auto &each : from)
+            if (std::find(to.begin(), to.end(), each) == to.end())
+                to.push_back(each);
+    };
+    for (const UnitSpec &part : {cache_qos(), cxl_hmu(), hisi_ptt(), imc(), uncore_pmon()}) {
+        append(unit.stock_modules, part.stock_modules);
+        append(unit.modules, part.modules);
+        append(unit.programs, part.programs);
+        append(unit.firmware, part.firmware);
+    }
+    unit.tests = {scenario};
+    unit.demo = std::move(scenario);
+    unit.demo.name = "demo";
+    return unit;
+}
+
 const std::vector<UnitSpec> &unit_table()
 {
     static const std::vector<UnitSpec> table = {
-        hard_cache_qos(), hard_cxl_hmu(), hard_hisi_ptt(), hard_imc(), hard_uncore_pmon(),
+        hard_cache_qos(), hard_cxl_hmu(), hard_hisi_ptt(), hard_imc(), hard_uncore_pmon(), soak(),
     };
     return table;
 }

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# soak.sh SECONDS: all units at work side by side, again and again. A round of a unit records or counts what is done meanwhile and
+# holds it to the byte against what was done or the simulation's book, with nothing lost that is not told. What the kernel
+# has for itself must be the same in the end as after the first rounds.
+. "$(dirname "$0")/tap.sh"
+seconds=${1:-60}
+units="cache_qos cxl_hmu hisi_ptt imc uncore_pmon"
+slack_kb=4096
+
+cache_qos() { cache_qos_test -t R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after -t R_30_a_tasks_traffic_is_the_books; }
+cxl_hmu() { cxl_hmu_test -t counts_equal_what_was_touched -t nothing_stale_after_disable_and_enable; }
+hisi_ptt() { hisi_ptt_test -t an_aux_area_carries_every_store -t samples_carry_every_store; }
+imc() { imc_trace_test -t delivers_each_record; }
+uncore_pmon() { uncore_pmon_test -t counts_loads_and_stores_of_its_own_memory -t counts_a_group_as_one; }
+
+# until_second UNIT WHEN: rounds, at least one, until that second or the first that fails; what that one said is kept.
+until_second() {
+	rounds=0
+	while [ "$rounds" = 0 ] || [ "$(date +%s)" -lt "$2" ]; do
+		"$1" >"$work/$1.said" 2>&1 || { mv "$work/$1.said" "$work/$1.failed"; break; }
+		rounds=$((rounds + 1))
+	done
+	echo $rounds >"$work/$1.rounds"
+}
+
+all_until() {
+	for unit in $units; do until_second "$unit" "$1" & done
+	wait
+}
+
+# In KiB, what neither programs nor files have.
+kernel_memory() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	sleep 2
+	awk '/^(SUnreclaim|KernelStack|PageTables|Percpu|VmallocUsed):/ { sum += $2 } END { print sum }' /proc/meminfo
+}
+
+plan 6
+all_until 0
+before=$(kernel_memory)
+all_until $(($(date +%s) + seconds))
+for unit in $units; do
+	[ ! -e "$work/$unit.failed" ]
+	result "$unit: $(cat "$work/$unit.rounds") rounds" $?
+	[ ! -e "$work/$unit.failed" ] || sed 's/^/# /' "$work/$unit.failed"
+done
+after=$(kernel_memory)
+[ $((after - before)) -le $slack_kb ]
+result "the kernel's memory is as it was: $before KiB, $after KiB after $seconds s" $?
+exit $tap_failed
