@@ -283,6 +283,51 @@ TEST_F(CacheQos, R13_release_leaves_what_is_not_ours)
     EXPECT_EQ(pqr[0], 0x100000005u);
 }
 
+TEST_F(CacheQos, R03_writes_and_those_that_are_refused_are_counted)
+{
+    start();
+    auto t = task();
+    ASSERT_EQ(watch(t, make()), 0);
+    highest_rmid = 0;
+    EXPECT_EQ(run(0, &t), 0u);  // refused, and the register stays
+    EXPECT_EQ(cpus[0].faults, 1u);
+    EXPECT_EQ(cpus[0].writes, 0u);
+    highest_rmid = 7;
+    const u32 rmid = run(0, &t);
+    EXPECT_EQ(cpus[0].writes, 1u);
+    pqr[0] = 0x500000000;
+    EXPECT_FALSE(cache_qos_check_pqr(cq.get(), &cpus[0]));
+    EXPECT_EQ(pqr[0], 0x500000000 | rmid);
+    EXPECT_EQ(cpus[0].writes, 2u);
+    pqr[0] = 0x500000000;
+    highest_rmid = 0;
+    EXPECT_FALSE(cache_qos_check_pqr(cq.get(), &cpus[0]));
+    EXPECT_EQ(cpus[0].faults, 2u);
+    EXPECT_EQ(cpus[0].writes, 2u);
+    pqr[0] = 0x500000000 | rmid;
+    cache_qos_cpu_release(cq.get(), 0);
+    EXPECT_EQ(pqr[0], 0x500000000u);
+    EXPECT_EQ(cpus[0].writes, 3u);
+    EXPECT_EQ(pqr_writes, 3u);
+}
+
+TEST_F(CacheQos, R54_tasks_are_counted_where_they_are)
+{
+    start();
+    const u16 g = group();
+    auto t = task();
+    EXPECT_EQ(cq->nodes[CACHE_QOS_ROOT].tasks, 1u);
+    cache_qos_task_move(cq.get(), &t, g);
+    EXPECT_EQ(cq->nodes[CACHE_QOS_ROOT].tasks, 0u);
+    cache_qos_task child;
+    cache_qos_task_fork(cq.get(), &t, &child);
+    EXPECT_EQ(cq->nodes[g].tasks, 2u);
+    cache_qos_task_exit(cq.get(), &t);
+    EXPECT_EQ(cache_qos_node_remove(cq.get(), g, now), -EBUSY);
+    cache_qos_task_exit(cq.get(), &child);
+    EXPECT_EQ(cache_qos_node_remove(cq.get(), g, now), 0);
+}
+
 TEST_F(CacheQos, R21_every_rmid_but_0_is_given_out_oldest_first)
 {
     for (u32 max_rmid : {1u, 2u, 7u}) {
