@@ -5,7 +5,7 @@
 . "$(dirname "$0")/book.sh"
 need_machine
 cd "$work" || exit 1
-plan 14
+plan 15
 
 # pqr CPU, evtsel CPU: what the register has
 pqr() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $6 }' $book/cpus; }
@@ -96,6 +96,23 @@ sim freeze 0
 kill $one
 wait $one 2>/dev/null
 rmdir $groups/g1 $groups/g2
+
+# While nobody watches no pass looks, and the first write comes as soon as somebody does.
+waits 5 stat_is probes 0
+cache_qos_load cq-ws4M-400M 100 &
+one=$!
+taskset -p 1 $one >/dev/null
+sim pqr 0 $((6 << 32))
+perf stat -p $one -e cache_qos/llc_occupancy/ -- sleep 1 >said 2>&1
+echo "# PQR_ASSOC $(pqr 0)"
+case $(pqr 0) in
+0x6*) true ;;
+*) false ;;
+esac
+result "R-09 so does one that was set while nobody watched" $?
+kill $one
+wait $one 2>/dev/null
+
 [ "$(refused)" = 0 ]
 result "R-09 no write was refused by the machine" $?
 exit $tap_failed
