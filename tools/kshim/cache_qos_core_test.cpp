@@ -711,6 +711,28 @@ TEST_F(CacheQos, R22_a_pass_says_how_many_RMIDs_became_free)
     EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now), 0u);
 }
 
+TEST_F(CacheQos, R24_an_rmid_stays_with_those_who_are_left_of_its_set)
+{
+    start();
+    auto t = task();
+    const u16 m = make(), n = make();
+    ASSERT_EQ(watch(t, m), 0);
+    ASSERT_EQ(watch(t, n), 0);
+    const u32 both = run(0, &t);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);  // m's alone, and both
+    cache_qos_monitor_end(cq.get(), m, now);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
+    EXPECT_EQ(run(0, &t), both);
+    // Where the rest of the set has an RMID already one of the two is too many.
+    auto u = task();
+    const u16 o = make();
+    ASSERT_EQ(watch(u, n), 0);
+    ASSERT_EQ(watch(u, o), 0);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);
+    cache_qos_monitor_end(cq.get(), o, now);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
+}
+
 TEST_F(CacheQos, R29_a_domain_that_is_offline_leaves_the_sum)
 {
     start();
