@@ -5,7 +5,8 @@
  *            [--unload MODULE=FILE]
  *
  * Prints TAP: each worker and actor came to its end, there was enough of what was meant, and the module has no user left.
- * --least-opens and --least-aux are what is enough of a minute. The same seed makes each process do the same; how they meet is the scheduler's.
+ * --least-opens and --least-aux are what is enough of a minute. The same seed makes each process do the same; how they
+ * meet is the scheduler's.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -260,10 +261,10 @@ static struct stress_tally sum_of(const struct stress_tally *tallies, unsigned i
 	return sum;
 }
 
-/* Of what is wanted in a minute; there is always one. */
+/* Of what is wanted in a minute; a shorter run, on a busy machine, may come to no more than one. */
 static __u64 floor_of(const struct options *options, __u64 a_minute)
 {
-	__u64 wanted = a_minute * options->seconds / 60;
+	__u64 wanted = a_minute * (options->seconds / 60);
 
 	return wanted || !a_minute ? wanted : 1;
 }
