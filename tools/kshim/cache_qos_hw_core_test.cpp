@@ -359,6 +359,40 @@ TEST_F(CacheQosHw, R04_a_later_cpu_has_all_that_the_others_have)
     EXPECT_TRUE(cache_qos_hw_less(&joined, &hw));
 }
 
+TEST_F(CacheQosHw, R04_what_the_least_of_all_cpus_has_is_legal_on_each)
+{
+    use(icelake());
+    ASSERT_EQ(read(), "");
+    cache_qos_hw one = hw;
+    one.nr_rmid += 8;
+    one.abmc = true;
+    ASSERT_EQ(cache_qos_hw_join(&hw, &one), nullptr);
+    EXPECT_EQ(hw.nr_rmid, 224u);
+    EXPECT_TRUE(hw.abmc);
+    one.nr_rmid = 8;
+    one.abmc = false;
+    ASSERT_EQ(cache_qos_hw_join(&hw, &one), nullptr);
+    EXPECT_EQ(hw.nr_rmid, 8u);
+    EXPECT_TRUE(hw.abmc);
+}
+
+TEST_F(CacheQosHw, R30_a_bandwidth_of_nothing_is_no_division_by_it)
+{
+    use(icelake());
+    finish(0);
+    EXPECT_EQ(hw.wrap_ns, (114688ULL << 24) * 1000000);
+}
+
+TEST_F(CacheQosHw, R30_the_correction_is_of_intels_parts_alone)
+{
+    use(broadwell());
+    ASSERT_EQ(read(), "");
+    EXPECT_NE(hw.factor, 0u);
+    use(part(kAmd, 0x406f1, 87, 61440, 0, 7));
+    ASSERT_EQ(read(), "");
+    EXPECT_EQ(hw.factor, 0u);
+}
+
 TEST_F(CacheQosHw, R12_counters_bound_by_another_are_withdrawn)
 {
     use(rome());
