@@ -508,8 +508,8 @@ Scenario hisi_ptt_scenario(std::string_view name, std::string_view block = kPttB
     };
     scenario.chassis = {
         {block, "pcie.0", "18.0"},
-        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
-        {"pcie_ep --bdf 04:00.0 --root-port 00:11.0", "down0"},
+        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0 --answer-ns 250 --link-mb-s 3938", "rp10"},
+        {"pcie_ep --bdf 04:00.0 --root-port 00:11.0 --answer-ns 900 --link-mb-s 985", "down0"},
         {"pcie_ep --bdf 06:00.0 --root-port 00:12.0", "rp12"},
     };
     return scenario;
@@ -1470,7 +1470,7 @@ UnitSpec soak()
     scenario.bridges = {"pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16"};
     scenario.chassis = {
         {"hisi_ptt --serves 00:10.0", "pcie.0", "18.0"},
-        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
+        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0 --answer-ns 250 --link-mb-s 3938", "rp10"},
         {"cxl_hmu --serial 1", "pcie.0", "11.0"},
         {"uncore_pmon", "pcie.0", "19.0"},
     };

@@ -13,6 +13,13 @@
 
 namespace pmukit::cli {
 
+namespace {
+
+constexpr uint64_t kMostAnswer_ns = 1'000'000'000;
+constexpr uint64_t kMostLink_mb_s = 1'000'000;
+
+}  // namespace
+
 void SlotWords::add_to(CLI::App &command)
 {
     command.add_option("--socket", socket_, "UNIX socket to listen on")->required();
@@ -22,11 +29,23 @@ void SlotWords::add_to(CLI::App &command)
         "--root-port", root_port_, "the root port above it, as 00:10.0; without, it has no link");
     function->needs(root_port);
     root_port->needs(function);
+    command
+        .add_option("--answer-ns", timing_.answer_ns,
+                    "how long it takes to answer a read, on the clock of traced packets")
+        ->needs(function)
+        ->check(CLI::Range(uint64_t{0}, kMostAnswer_ns))
+        ->capture_default_str();
+    command
+        .add_option("--link-mb-s", timing_.bytes_per_us,
+                    "how fast packets pass its link, MB/s; 0: they take no time")
+        ->needs(function)
+        ->check(CLI::Range(uint64_t{0}, kMostLink_mb_s))
+        ->capture_default_str();
 }
 
 Result<vfu::SlotOptions> SlotWords::settle() const
 {
-    vfu::SlotOptions options{socket_, std::nullopt};
+    vfu::SlotOptions options{socket_, std::nullopt, timing_};
     if (function_.empty())
         return options;
     const std::optional<uint16_t> function = vfu::parse_bdf(function_);

@@ -24,6 +24,7 @@ private:
     std::string socket_;
     std::string function_;
     std::string root_port_;
+    vfu::LinkTiming timing_;
 };
 
 class ModelCommand {

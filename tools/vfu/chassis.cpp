@@ -194,7 +194,7 @@ Result<Slot *> Chassis::add_slot(const SlotOptions &options)
         return listener.error();
     std::unique_ptr<Slot> slot(new Slot(options.socket_path, std::move(listener).value()));
     if (options.link)
-        slot->session_.set_link(Link(traffic_, *options.link));
+        slot->session_.set_link(Link(traffic_, *options.link, options.timing));
     slot->session_.set_peers(sessions_);
     sessions_.push_back(&slot->session_);
     slots_.push_back(std::move(slot));

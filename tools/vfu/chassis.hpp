@@ -31,6 +31,7 @@ namespace pmukit::vfu {
 struct SlotOptions {
     std::string socket_path;
     std::optional<LinkPlace> link{};  // nothing: a root-complex integrated endpoint
+    LinkTiming timing{};
 };
 
 // One device's place: a listening socket and at most one client at a time.

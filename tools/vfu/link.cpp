@@ -2,6 +2,7 @@
 #include "vfu/link.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pmukit::vfu {
 namespace {
@@ -29,7 +30,18 @@ bool is_config_request(uint64_t offset, uint32_t bytes)
     return bytes > 0 && offset % 4 + bytes <= 4;
 }
 
+bool carries_data(PacketKind kind)
+{
+    return kind != PacketKind::kMemoryRead && kind != PacketKind::kConfigRead;
+}
+
 }  // namespace
+
+void Link::show(const Packet &packet, uint64_t wait_ns) const
+{
+    const uint32_t payload_bytes = carries_data(packet.kind) ? packet.bytes : 0;
+    traffic_->show(packet, wait_ns + timing_.passing_ns(payload_bytes));
+}
 
 Packet Link::outbound(PacketKind kind, uint64_t now_ns) const
 {
@@ -66,7 +78,7 @@ Link::Request Link::cpu_reads(uint64_t address, uint32_t bytes, uint64_t now_ns,
         packet.address = at;
         packet.bytes = piece;
         first_tag = first_tag.value_or(static_cast<uint8_t>(packet.tag));
-        traffic_->show(packet);
+        show(packet);
     });
     return {PacketKind::kMemoryRead, address, bytes, first_tag.value_or(0), true, protocol};
 }
@@ -79,7 +91,7 @@ Link::Request Link::ask_config(PacketKind kind, uint64_t offset, uint32_t bytes,
     packet.tag = traffic_->next_tag();
     packet.address = offset;
     packet.bytes = bytes;
-    traffic_->show(packet);
+    show(packet);
     return {kind, offset, bytes, static_cast<uint8_t>(packet.tag), true};
 }
 
@@ -100,12 +112,13 @@ void Link::complete(const Request &request, uint64_t now_ns)
     if (request.kind != PacketKind::kMemoryRead)
         return complete_config(request, now_ns);
     uint8_t tag = request.first_tag;
+    uint64_t wait_ns = timing_.answer_ns;
     for_each_packet(request.address, request.bytes, kBoundary, [&](uint64_t at, uint32_t piece) {
         Packet packet = answer(tag++, now_ns);
         packet.protocol = request.protocol;
         packet.address = at;
         packet.bytes = packet.bytes_left = piece;
-        traffic_->show(packet);
+        show(packet, std::exchange(wait_ns, 0));
     });
 }
 
@@ -116,7 +129,7 @@ void Link::complete_config(const Request &request, uint64_t now_ns)
     Packet packet = answer(request.first_tag, now_ns);
     packet.bytes = request.kind == PacketKind::kConfigRead ? 4 : 0;
     packet.bytes_left = 4;
-    traffic_->show(packet);
+    show(packet, timing_.answer_ns);
 }
 
 Packet Link::answer(uint8_t tag, uint64_t now_ns) const
@@ -137,7 +150,7 @@ void Link::cpu_writes(uint64_t address, uint32_t bytes, uint64_t now_ns, LinkPro
         packet.protocol = protocol;
         packet.address = at;
         packet.bytes = piece;
-        traffic_->show(packet);
+        show(packet);
     });
 }
 
@@ -151,14 +164,14 @@ void Link::complete_dma_read(const Packet &request, bool good, uint32_t payload_
     answer.bytes_left = request.bytes;
     if (!good) {
         answer.status = CompletionStatus::kUnsupportedRequest;
-        traffic_->show(answer);
+        show(answer);
         return;
     }
     for_each_packet(request.address, request.bytes, payload_bytes,
                     [&](uint64_t at, uint32_t piece) {
                         answer.address = at;
                         answer.bytes = piece;
-                        traffic_->show(answer);
+                        show(answer);
                         answer.bytes_left -= piece;
                     });
 }
@@ -173,7 +186,7 @@ void Link::dma_reads(uint64_t address, uint64_t bytes, bool good, const PacketLi
         request.tag = next_tag_++;
         request.address = at;
         request.bytes = piece;
-        traffic_->show(request);
+        show(request);
         complete_dma_read(request, good, limits.payload_bytes);
     });
 }
@@ -186,7 +199,7 @@ void Link::dma_writes(uint64_t address, uint64_t bytes, const PacketLimits &limi
         Packet packet = inbound(PacketKind::kMemoryWrite, now_ns);
         packet.address = at;
         packet.bytes = piece;
-        traffic_->show(packet);
+        show(packet);
     });
 }
 
@@ -196,7 +209,7 @@ void Link::pass_down(const Packet &request, const Link &peer) const
     packet.direction = PacketDirection::kOutbound;
     packet.root_port = peer.place_.root_port;
     packet.function = packet.completer = peer.place_.function;
-    traffic_->show(packet);
+    peer.show(packet);
 }
 
 void Link::answer_peer(const Packet &request, const Link &peer, uint32_t payload_bytes) const
@@ -206,16 +219,17 @@ void Link::answer_peer(const Packet &request, const Link &peer, uint32_t payload
     answer.completer = peer.place_.function;
     answer.tag = request.tag;
     answer.bytes_left = request.bytes;
+    uint64_t wait_ns = peer.timing_.answer_ns;
     for_each_packet(request.address, request.bytes, payload_bytes,
                     [&](uint64_t at, uint32_t piece) {
                         answer.address = at;
                         answer.bytes = piece;
-                        traffic_->show(answer);
+                        peer.show(answer, std::exchange(wait_ns, 0));
                         Packet handed_up = answer;
                         handed_up.direction = PacketDirection::kOutbound;
                         handed_up.root_port = place_.root_port;
                         handed_up.function = place_.function;
-                        traffic_->show(handed_up);
+                        show(handed_up);
                         answer.bytes_left -= piece;
                     });
 }
@@ -230,7 +244,7 @@ void Link::peer_reads(uint64_t address, uint64_t bytes, const PacketLimits &limi
         request.tag = next_tag_++;
         request.address = at;
         request.bytes = piece;
-        traffic_->show(request);
+        show(request);
         pass_down(request, peer);
         answer_peer(request, peer, peer_payload_bytes);
     });
@@ -245,7 +259,7 @@ void Link::peer_writes(uint64_t address, uint64_t bytes, const PacketLimits &lim
         Packet packet = inbound(PacketKind::kMemoryWrite, now_ns);
         packet.address = at;
         packet.bytes = piece;
-        traffic_->show(packet);
+        show(packet);
         pass_down(packet, peer);
     });
 }
@@ -258,7 +272,7 @@ void Link::interrupts(uint64_t address, uint64_t now_ns)
     packet.address = address;
     packet.bytes = 4;
     packet.interrupt = true;
-    traffic_->show(packet);
+    show(packet);
 }
 
 }  // namespace pmukit::vfu

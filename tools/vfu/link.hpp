@@ -20,7 +20,10 @@ struct PacketLimits {
 class Link {
 public:
     Link() = default;
-    Link(Traffic &traffic, const LinkPlace &place) : traffic_(&traffic), place_(place) {}
+    Link(Traffic &traffic, const LinkPlace &place, const LinkTiming &timing = {})
+        : traffic_(&traffic), place_(place), timing_(timing)
+    {
+    }
 
     // Whether anybody would see a packet; what is told to an unwatched link is dropped.
     bool watched() const { return traffic_ && traffic_->watched(); }
@@ -59,6 +62,8 @@ public:
     bool has_place() const { return traffic_ != nullptr; }
 
 private:
+    // wait_ns: before it is sent.
+    void show(const Packet &packet, uint64_t wait_ns = 0) const;
     // The same packet on the link of another root port: sent down there, or handed up here.
     void pass_down(const Packet &request, const Link &peer) const;
     void answer_peer(const Packet &request, const Link &peer, uint32_t payload_bytes) const;
@@ -71,6 +76,7 @@ private:
 
     Traffic *traffic_ = nullptr;
     LinkPlace place_;
+    LinkTiming timing_;
     uint8_t next_tag_ = 0;  // of the function's own requests
 };
 

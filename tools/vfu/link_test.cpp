@@ -55,6 +55,39 @@ TEST_F(LinkTest, ACpuReadIsARequestAndItsCompletion)
     EXPECT_EQ(packets[1].time_ns, kNow + 1);
 }
 
+TEST_F(LinkTest, APeerThatTakesItsTimeAnswersLater)
+{
+    // 108 + 20 bytes at 128 MB/s are 1 us, the 20 of a request 156 ns.
+    const Link fast(traffic, {0x0200, 0x0088}, {.answer_ns = 5000});
+    Link slow(traffic, kPlace, {.answer_ns = 77, .bytes_per_us = 128});
+    slow.peer_reads(0, 108, kLimits, fast, 128, kNow);
+    ASSERT_EQ(packets.size(), 4u);
+    EXPECT_EQ(packets[0].time_ns, kNow + 156) << "request, on the link of who asks";
+    EXPECT_EQ(packets[1].time_ns, kNow + 156) << "request, on the other's";
+    EXPECT_EQ(packets[2].time_ns, kNow + 156 + 5000);
+    EXPECT_EQ(packets[3].time_ns, kNow + 156 + 5000 + 1000);
+}
+
+TEST_F(LinkTest, OnlyTheFirstPartOfAnAnswerIsWaitedFor)
+{
+    const Link peer(traffic, {0x0200, 0x0088}, {.answer_ns = 5000});
+    link.peer_reads(0, 256, kLimits, peer, 128, kNow);
+    ASSERT_EQ(packets.size(), 6u);
+    EXPECT_EQ(packets[2].time_ns, kNow + 5000);
+    EXPECT_EQ(packets[5].time_ns, kNow + 5000);
+}
+
+TEST_F(LinkTest, TheCpuWaitsAsWell)
+{
+    Link slow(traffic, kPlace, {.answer_ns = 700});
+    slow.complete(slow.cpu_reads(0, 4, kNow), kNow + 1);
+    slow.complete(slow.cpu_reads_config(0, 4, kNow + 2), kNow + 3);
+    ASSERT_EQ(packets.size(), 4u);
+    EXPECT_EQ(packets[1].time_ns, kNow + 701);
+    EXPECT_EQ(packets[2].time_ns, kNow + 701) << "nothing passes earlier than what passed before";
+    EXPECT_EQ(packets[3].time_ns, kNow + 1401);
+}
+
 TEST_F(LinkTest, ACpuWriteIsPosted)
 {
     link.cpu_writes(0xfe000010, 4, kNow);

@@ -5,6 +5,7 @@
 // which they happen (PCI Express Base Specification 6.0, chapter 2).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,24 @@ struct LinkPlace {
     uint16_t function = 0;
     uint16_t root_port = 0;
 };
+
+// What a link takes beside the time that the guest and the model really need: rules of our own, for
+// no device was measured. One packet after the other passes, whatever its link.
+struct LinkTiming {
+    uint64_t answer_ns = 0;     // from a read that reaches the function to its first completion
+    uint64_t bytes_per_us = 0;  // of packets, kPacketOverheadBytes included; 0: they take no time
+
+    constexpr uint64_t passing_ns(uint32_t payload_bytes) const;
+};
+
+// A header of three dwords, and eight bytes of framing, number and LCRC (3.6, 4.2.2).
+inline constexpr uint32_t kPacketOverheadBytes = 20;
+
+constexpr uint64_t LinkTiming::passing_ns(uint32_t payload_bytes) const
+{
+    return bytes_per_us ? (uint64_t{payload_bytes} + kPacketOverheadBytes) * 1000 / bytes_per_us
+                        : 0;
+}
 
 enum class PacketKind : uint8_t {
     kMemoryRead,
@@ -64,7 +83,7 @@ struct Packet {
     uint32_t bytes_left = 0;  // of a completion: its Byte Count, that is these and those to come
     CompletionStatus status = CompletionStatus::kSuccessful;
     bool interrupt = false;  // this memory write is an MSI or MSI-X message
-    uint64_t time_ns = 0;    // of Host::now_ns()
+    uint64_t time_ns = 0;    // of Host::now_ns(), and what LinkTiming adds; never goes back
 };
 
 class TrafficObserver {
@@ -81,10 +100,12 @@ public:
     void add(TrafficObserver &observer) { observers_.push_back(&observer); }
     bool watched() const { return !observers_.empty() && !showing_; }
 
-    void show(const Packet &packet)
+    // Has passed so much later than its own time and the packet before it.
+    void show(Packet packet, uint64_t delay_ns = 0)
     {
         if (!watched())
             return;
+        packet.time_ns = last_ns_ = std::max(packet.time_ns, last_ns_) + delay_ns;
         showing_ = true;
         for (TrafficObserver *observer : observers_)
             observer->on_packet(packet);
@@ -97,6 +118,7 @@ public:
 private:
     std::vector<TrafficObserver *> observers_;
     bool showing_ = false;
+    uint64_t last_ns_ = 0;
     uint8_t next_tag_ = 0;
 };
 
