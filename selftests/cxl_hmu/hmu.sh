@@ -46,3 +46,41 @@ pmu_of_device() {
 	done
 	return 1
 }
+
+# Node 1, the slow one
+blocks=/sys/devices/system/memory
+slow_blocks() { ls -d /sys/devices/system/node/node1/memory[0-9]* 2>/dev/null; }
+has_slow_node() { [ -n "$(slow_blocks)" ]; }
+
+# describe_slow_node PMU: a sysfs in $work/sys. Where firmware has programmed the decoders, sysfs has them. These guests'
+# firmware knows nothing of the device, so what it would have said is written here: the device's memory, from its first
+# byte, is that of node 1.
+describe_slow_node() {
+	mem=${1#cxl_hmu_} mem=${mem%%.*}
+	block_bytes=$((0x$(cat $blocks/block_size_bytes)))
+	first=$(slow_blocks | sed 's/.*memory//' | sort -n | head -n 1)
+	start=$((first * block_bytes))
+	size=$(($(slow_blocks | wc -l) * block_bytes))
+	mkdir -p "$work/sys/devices/system" &&
+		ln -s $blocks /sys/devices/system/node "$work/sys/devices/system" &&
+		ln -s /sys/devices/virtual "$work/sys/devices" || return
+	(
+		mkdir -p "$work/sys/bus/cxl/devices" && cd "$work/sys/bus/cxl/devices" || exit
+		mkdir -p decoder0.0 region0 endpoint1 decoder1.0 "${mem}/ram"
+		for at in decoder0.0 region0 decoder1.0; do
+			printf '0x%x\n' $size >$at/size
+			printf '0x%x\n' $start >$at/start
+		done
+		mv region0/start region0/resource
+		for at in decoder0.0 region0; do
+			echo 1 >$at/interleave_ways
+			echo 256 >$at/interleave_granularity
+		done
+		echo 1 >decoder0.0/cap_ram && echo 0 >decoder0.0/target_list
+		echo ram >region0/mode && echo 1 >region0/commit && echo decoder1.0 >region0/target0
+		echo 1 >"$mem/serial" && echo 1 >"$mem/numa_node" && printf '0x%x\n' $size >"$mem/ram/size"
+		echo "$mem" >endpoint1/uport
+		echo ram >decoder1.0/mode && echo region0 >decoder1.0/region
+		echo 0x0 >decoder1.0/dpa_resource && printf '0x%x\n' $size >decoder1.0/dpa_size
+	)
+}

@@ -3,39 +3,11 @@
 # tier.sh: a program with all its memory on node 1, which is the device's, is recorded, and `pmukit tier --apply` moves its
 # hottest pages to node 0, a fifth of them at most. What was accessed before and after is counted outside: judge_tier.sh.
 . "$(dirname "$0")/hmu.sh"
-blocks=/sys/devices/system/memory
 accesses=1000000
 
 pmu=$(pmu_of_device 0) || skip_all "no CXL memory function with a PMU"
 command -v pmukit >/dev/null || skip_all "no pmukit"
-first=$(ls -d /sys/devices/system/node/node1/memory[0-9]* 2>/dev/null | sed 's/.*memory//' | sort -n | head -n 1)
-[ -n "$first" ] || skip_all "no memory on node 1"
-
-# Where firmware has programmed the decoders, sysfs has them. This guest's firmware knows nothing of the device, so what
-# it would have said is written here: the device's memory, from its first byte, is that of node 1.
-describe_node() {
-	block_bytes=$((0x$(cat $blocks/block_size_bytes)))
-	start=$((first * block_bytes))
-	size=$(($(ls -d /sys/devices/system/node/node1/memory[0-9]* | wc -l) * block_bytes))
-	mkdir -p "$work/sys/devices/system" && ln -s $blocks /sys/devices/system/node "$work/sys/devices/system" || return
-	mkdir -p "$work/sys/bus/cxl/devices" && cd "$work/sys/bus/cxl/devices" || return
-	mkdir -p decoder0.0 region0 endpoint1 decoder1.0 "${mem}/ram"
-	for at in decoder0.0 region0 decoder1.0; do
-		printf '0x%x\n' $size >$at/size
-		printf '0x%x\n' $start >$at/start
-	done
-	mv region0/start region0/resource
-	for at in decoder0.0 region0; do
-		echo 1 >$at/interleave_ways
-		echo 256 >$at/interleave_granularity
-	done
-	echo 1 >decoder0.0/cap_ram && echo 0 >decoder0.0/target_list
-	echo ram >region0/mode && echo 1 >region0/commit && echo decoder1.0 >region0/target0
-	echo 1 >"$mem/serial" && echo 1 >"$mem/numa_node" && printf '0x%x\n' $size >"$mem/ram/size"
-	echo "$mem" >endpoint1/uport
-	echo ram >decoder1.0/mode && echo region0 >decoder1.0/region
-	echo 0x0 >decoder1.0/dpa_resource && printf '0x%x\n' $size >decoder1.0/dpa_size
-}
+has_slow_node || skip_all "no memory on node 1"
 
 # ask WORD...: one line to the program, one back
 ask() {
@@ -51,8 +23,7 @@ pages_on() {
 }
 
 plan 6
-mem=${pmu#cxl_hmu_} mem=${mem%%.*}
-describe_node
+describe_slow_node "$pmu"
 result "node 1 is described as the device's memory" $?
 
 mkfifo "$work/to" "$work/from"

@@ -8,12 +8,14 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <linux/mempolicy.h>
 #include <linux/pci_regs.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "pci_function.h"
@@ -41,7 +43,10 @@
 
 #define MESSAGE_DATA		0x4550
 
-enum setting { READS, WRITES, WIDTH, FETCHES, STORES, BYTES, MESSAGES, PAUSE_US, NR_SETTINGS, FUNCTION, TARGET };
+#define NODES			63	/* in a mask of one word, whose last bit the kernel takes for none */
+#define ANY_NODE		(~0UL)
+
+enum setting { READS, WRITES, WIDTH, FETCHES, STORES, BYTES, MESSAGES, PAUSE_US, NODE, NR_SETTINGS, FUNCTION, TARGET };
 
 struct options {
 	const char *function;
@@ -73,6 +78,18 @@ static int open_config(const char *name)
 	snprintf(path, sizeof(path), PCI_SYSFS "/%s/config", name);
 	fd = open(path, O_RDWR | O_SYNC | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+/* What is mapped from here on is there. */
+static int stay_on_node(unsigned long node)
+{
+	unsigned long mask = 1UL << node % NODES;
+
+	if (node == ANY_NODE)
+		return 0;
+	if (node >= NODES)
+		return -EINVAL;
+	return syscall(SYS_set_mempolicy, MPOL_BIND, &mask, sizeof(mask) * 8) ? -errno : 0;
 }
 
 static int find_page(struct endpoint *ep)
@@ -289,11 +306,12 @@ static void usage(void)
 {
 	fprintf(stderr, "usage: pcie_load [--function BUS:DEVICE.FUNCTION] [--writes N] [--reads N] [--width 1|2|4|8]\n"
 			"                 [--fetches N] [--stores N] [--bytes N] [--target BUS:DEVICE.FUNCTION]\n"
-			"                 [--messages N] [--pause-us N]\n"
+			"                 [--messages N] [--pause-us N] [--node N]\n"
 			"  --fetches N, --stores N  DMA from and to memory, --bytes (1 to 4096) each\n"
 			"  --target FUNCTION        DMA from and to the memory of another endpoint instead\n"
 			"  --messages N             each is sent by a doorbell and awaited\n"
-			"  --pause-us N             after each access and transfer\n");
+			"  --pause-us N             after each access and transfer\n"
+			"  --node N                 the memory of DMA is on that NUMA node\n");
 	exit(EXIT_USAGE);
 }
 
@@ -320,11 +338,12 @@ static struct options parse(int argc, char **argv)
 		{ "bytes", required_argument, NULL, BYTES },
 		{ "messages", required_argument, NULL, MESSAGES },
 		{ "pause-us", required_argument, NULL, PAUSE_US },
+		{ "node", required_argument, NULL, NODE },
 		{ "function", required_argument, NULL, FUNCTION },
 		{ "target", required_argument, NULL, TARGET },
 		{ },
 	};
-	struct options opt = { .function = "01:00.0", .value = { [WIDTH] = 8, [BYTES] = 256 } };
+	struct options opt = { .function = "01:00.0", .value = { [WIDTH] = 8, [BYTES] = 256, [NODE] = ANY_NODE } };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
@@ -347,7 +366,10 @@ int main(int argc, char **argv)
 {
 	struct options opt = parse(argc, argv);
 	struct endpoint ep = {};
-	int err = open_endpoint(&ep, opt.function);
+	int err = stay_on_node(opt.value[NODE]);
+
+	if (!err)
+		err = open_endpoint(&ep, opt.function);
 
 	if (err == -ENOENT || err == -ENODEV) {
 		fprintf(stderr, "pcie_load: %s is no endpoint 1234:4550\n", opt.function);

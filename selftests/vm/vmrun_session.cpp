@@ -392,8 +392,10 @@ void Session::stop_models()
 Result<MachineSpec> Session::make_machine()
 {
     static constexpr std::string_view kModeNames[] = {"test", "demo", "shell"};
+    const UnitSpec *unit = options_.unit;
+    const UnitSpec all = unit ? with_others(*unit, scenario_) : UnitSpec{};
     InitramfsSpec inside{std::string(options_.kernel->kernel),
-                         options_.unit,
+                         unit ? &all : nullptr,
                          options_.kernel->lacks,
                          std::string(kModeNames[static_cast<size_t>(options_.mode)]),
                          steps_,

@@ -400,6 +400,29 @@ Scenario cxl_hmu_tier()
     return tier;
 }
 
+// One recording of several units: a program and an endpoint that use the device's memory, on its
+// NUMA node, beside a group whose cache is watched.
+Scenario cxl_hmu_join()
+{
+    Scenario join;
+    join.name = "join";
+    join.tapped_node = true;
+    join.beside = {"cache_qos", "hisi_ptt"};
+    join.bridges = {"pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16"};
+    join.chassis = {
+        {"cxl_hmu --instances 1 --counters 4096 --hot-list 4096 --memory {tap_bytes} "
+         "--tap {out}/ring --tap-base {tap_base}",
+         "pcie.0"},
+        {"hisi_ptt --serves 00:10.0", "pcie.0", "18.0"},
+        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
+    };
+    join.append = "numa_balancing=disable";
+    join.steps = {{"join", "/selftests/cxl_hmu/join.sh", 600}};
+    join.kernels = {"6.12", "7.2"};
+    join.routine = {"7.2"};
+    return join;
+}
+
 // The same command where there is no region.
 Scenario cxl_hmu_list()
 {
@@ -459,6 +482,7 @@ UnitSpec cxl_hmu()
                   "selftests/cxl_hmu/cxl_list.sh",
                   "selftests/cxl_hmu/topology.sh",
                   "selftests/cxl_hmu/tier.sh",
+                  "selftests/cxl_hmu/join.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
     unit.tests = {
         cxl_hmu_test(),
@@ -470,6 +494,7 @@ UnitSpec cxl_hmu()
         cxl_hmu_death(),
         cxl_hmu_topology(),
         cxl_hmu_tier(),
+        cxl_hmu_join(),
         cxl_hmu_list(),
     };
     unit.demo = cxl_hmu_demo();
@@ -1470,7 +1495,7 @@ UnitSpec soak()
     scenario.bridges = {"pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16"};
     scenario.chassis = {
         {"hisi_ptt --serves 00:10.0", "pcie.0", "18.0"},
-        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0 --answer-ns 250 --link-mb-s 3938", "rp10"},
+        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
         {"cxl_hmu --serial 1", "pcie.0", "11.0"},
         {"uncore_pmon", "pcie.0", "19.0"},
     };
@@ -1544,6 +1569,33 @@ bool all_or_named(const std::vector<std::string_view> &names, std::string_view k
 }
 
 }  // namespace
+
+namespace {
+
+using Names = std::vector<std::string_view>;
+
+// What is new in `more`, behind what there is.
+void append_new(Names &names, const Names &more)
+{
+    for (const std::string_view name : more)
+        if (std::ranges::find(names, name) == names.end())
+            names.push_back(name);
+}
+
+}  // namespace
+
+UnitSpec with_others(const UnitSpec &unit, const Scenario &scenario)
+{
+    UnitSpec all = unit;
+    for (const std::string_view name : scenario.beside) {
+        const UnitSpec &other = *unit_by_name(name);
+        append_new(all.stock_modules, other.stock_modules);
+        append_new(all.modules, other.modules);
+        append_new(all.programs, other.programs);
+        append_new(all.firmware, other.firmware);
+    }
+    return all;
+}
 
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel)
 {

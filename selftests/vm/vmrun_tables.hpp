@@ -88,6 +88,8 @@ struct Scenario {
     // switches it hangs on, as QEMU's -device takes them.
     std::vector<ChassisDevice> chassis{};
     std::vector<std::string_view> bridges{};
+    // Other units in the guest: their modules and programs.
+    std::vector<std::string_view> beside{};
     // Two NUMA nodes with a CPU each: a device that is said to be near the second has a CPU that
     // can go offline on x86 as well.
     bool two_nodes = false;
@@ -120,6 +122,9 @@ struct UnitSpec {
     // Below build/modules/<kernel>/firmware; found in the guest's /lib/firmware.
     std::vector<std::string_view> firmware{};
 };
+
+// What is in the guest of a scenario: the unit with what the scenario wants of others.
+UnitSpec with_others(const UnitSpec &unit, const Scenario &scenario);
 
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel);
 bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel);

@@ -78,10 +78,28 @@ TEST(Tables, ATappedNodeIsWhereTheModelIsTold)
     for (const UnitSpec &unit : units())
         for (const Scenario &scenario : scenarios_of(unit))
             if (scenario.tapped_node) {
-                ASSERT_FALSE(scenario.models.empty());
-                EXPECT_NE(scenario.models[0].find("--tap-base {tap_base}"), std::string::npos);
-                EXPECT_NE(scenario.models[0].find("--tap {out}/ring"), std::string::npos);
+                ASSERT_FALSE(scenario.models.empty() && scenario.chassis.empty());
+                const std::string_view first =
+                    scenario.chassis.empty() ? scenario.models[0] : scenario.chassis[0].words;
+                EXPECT_NE(first.find("--tap-base {tap_base}"), first.npos);
+                EXPECT_NE(first.find("--tap {out}/ring"), first.npos);
             }
+}
+
+TEST(Tables, AScenarioHasWhatItWantsOfOtherUnitsOnce)
+{
+    for (const UnitSpec &unit : units())
+        for (const Scenario &scenario : scenarios_of(unit)) {
+            for (const std::string_view name : scenario.beside)
+                ASSERT_TRUE(unit_by_name(name)) << name;
+            const UnitSpec all = with_others(unit, scenario);
+            EXPECT_EQ(all.unit, unit.unit);
+            EXPECT_EQ(std::ranges::count(all.modules, "pmukit_common"), 1);
+            EXPECT_EQ(std::ranges::count(all.programs, "tools/cli/pmukit"), 1);
+            for (const std::string_view name : scenario.beside)
+                for (const std::string_view module : unit_by_name(name)->modules)
+                    EXPECT_EQ(std::ranges::count(all.modules, module), 1) << module;
+        }
 }
 
 TEST(Tables, AScenarioWithoutKernelsRunsOnAllOfThem)

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# join.sh: one recording of three units, and what `pmukit report --join` makes of it. A program and an endpoint use memory of
+# node 1, which is the device's; a group of programs has a part of a (simulated) cache. How much the endpoint read and wrote
+# there is known to the byte. And `pmukit top` has a view of each. What was recorded is left in $out.
+. "$(dirname "$0")/hmu.sh"
+accesses=200000 transfers=50 transfer_bytes=4096
+devices=/sys/bus/event_source/devices
+groups=/sys/kernel/config/cache_qos
+control=/sys/kernel/debug/cache_qos_sim/control
+
+hmu=$(pmu_of_device 0) || skip_all "no CXL memory function with a PMU"
+ptt=$(ls $devices | grep '^hisi_ptt[0-9]*_[0-9]*$' | head -n 1)
+[ -n "$ptt" ] || skip_all "no hisi_ptt PMU"
+mount -t configfs configfs /sys/kernel/config 2>/dev/null
+[ -d $groups ] && [ -w $control ] || skip_all "no simulated cache"
+has_slow_node || skip_all "no memory on node 1"
+
+say() { sed 's/^/# /' "$1"; }
+
+hmu_event="$hmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=1,epoch_scale=4,hotness_granual=12/"
+ptt_event="$ptt/filter=0000:00:10.0,type=3,direction=0,format=0/"
+qos_event="cache_qos_aux/snapshot,period_ms=100/"
+record() { pmukit record --source model -a -e "$hmu_event" -e "$ptt_event" -e "$qos_event" "$@" -- sh "$work/load"; }
+
+plan 7
+describe_slow_node "$hmu" && mkdir $groups/app && echo 1 >$groups/app/monitor_cache
+result "node 1 is described as the device's memory, and a group is watched" $?
+cat >"$work/in_group" <<GROUP
+echo 0 >$groups/app/tasks && exec cache_qos_load cq-ws4M-400M \$1
+GROUP
+cat >"$work/load" <<LOAD
+sh "$work/in_group" 4 &
+echo run 0 $accesses | tier_load --pages 512 --node 1 &&
+pcie_load --function 01:00.0 --node 1 --fetches $transfers --stores $transfers --bytes $transfer_bytes --pause-us 2000 || exit
+wait
+sleep 1
+LOAD
+
+record -o "$work/join.data" >"$work/said" 2>&1
+result "three units are recorded together" $?
+say "$work/said"
+cp "$work/join.data" "$out"
+
+join() { pmukit report -i "$work/join.data" --join --cxl-topology "$work/sys" --range-bytes 65536 --top 8 "$@"; }
+join >"$work/join.txt" 2>&1
+say "$work/join.txt"
+# A kernel uses all of its nodes: on a busy host there are more hot units than lists have room for.
+pmukit report -i "$work/join.data" --top 1 >"$work/report" 2>&1
+say "$work/report"
+grep -q '^join by host address.* source=model$' "$work/join.txt" && [ "$(grep -c '^  nothing lost$' "$work/report")" -ge 2 ]
+result "the report says whose figures these are; of packets and readings nothing is lost" $?
+
+join --json | tr '{' '\n' >"$work/join.json"
+# of_node NAME: a number of what went to node 1
+of_node() { sed -n "s/^\"node\":1,.*\"$1\":\([0-9]*\).*/\1/p" "$work/join.json" | head -n 1; }
+bytes=$((transfers * transfer_bytes))
+echo "# node 1: $(of_node accesses) accesses; read by endpoints: $(of_node read_bytes), written: $(of_node written_bytes), both should be $bytes"
+[ "$(of_node accesses)" -ge $accesses ] && [ "$(of_node read_bytes)" = $bytes ] && [ "$(of_node written_bytes)" = $bytes ]
+result "node 1 has all that the endpoint did there, to the byte, and what the program did" $?
+# A range, its requester, and how much of its heat was while the group was busy
+awk '/^"hpa":[0-9]*,"node":1,"tier":[0-9]/ { range = 1 }
+	range && /^"requester":"01:00.0"/ { requester = 1 }
+	requester && /"group [^"]*":(1|0\.[0-9]*[1-9])/ { found = 1 }
+	END { exit !found }' "$work/join.json"
+result "a hot range has its node, its tier, its requester and a group beside it" $?
+join --html "$out/join.html"
+
+record -o - 2>"$work/said" | tee "$out/live.data" | pmukit top --once --json --top 3 - >"$work/top.json"
+say "$work/said"
+say "$work/top.json"
+grep -q '"pages":\[{.*"requesters":\[{.*"groups":\[{' "$work/top.json"
+result "top: pages, requesters and groups of one recording" $?
+
+# The cache stands still: top, from trace events, has what the group has.
+sh "$work/in_group" 30 &
+sleep 2
+echo freeze 1 >$control
+pmukit top --once --json --top 0 --source model -e "$qos_event" -- sleep 1 >"$work/top.json" 2>"$work/said"
+say "$work/said"
+say "$work/top.json"
+occupancy=$(cat $groups/app/occupancy)
+echo "# occupancy of the group: $occupancy"
+[ "$occupancy" -gt 0 ] && grep -q "\"group [^\"]*llc_occupancy\",[^}]*\"bytes\":${occupancy}[,}]" "$work/top.json" && grep -q '"feed":"bpf"' "$work/top.json"
+result "top: the group's part of the cache" $?
+echo freeze 0 >$control
+kill $!
+wait
+rmdir $groups/app
+exit $tap_failed
