@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // How fast pmukit export makes tables of a PCIe trace (8DW, which has the most to say), by the
 // processor time that the program takes from beginning to end, and, in the same run, how long
-// others take for something alike: a loop that sums the words of the trace, sqlite3 to import the
-// CSV, perf to print the trace. Prints `bench <name> <value> <unit>`; exits 1 when something
-// failed.
+// others take for something alike: a loop that sums the words of a trace in memory, sqlite3 to
+// import the CSV. Prints `bench <name> <value> <unit>`; exits 1 when something failed.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
