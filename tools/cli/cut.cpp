@@ -10,6 +10,7 @@
 #include "base/suggest.hpp"
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
+#include "cli/terminal.hpp"
 #include "cli/unfinished.hpp"
 
 namespace pmukit::cli {
@@ -115,6 +116,14 @@ Result<perfdata::CutSelection> make_selection(const CutOptions &options)
     return selection;
 }
 
+Result<perfdata::CutTotals> cut(perfdata::Reader &plan, perfdata::Reader &copy,
+                                const perfdata::CutSelection &selection, const CutOptions &options)
+{
+    Progress progress("cutting " + options.input, 2 * plan.data_end());
+    return perfdata::cut_recording(plan, copy, selection, options.output,
+                                   [&](uint64_t bytes) { progress.at(bytes); });
+}
+
 }  // namespace
 
 Result<int> run_cut(const CutOptions &options, Output &out)
@@ -138,8 +147,7 @@ Result<int> run_cut(const CutOptions &options, Output &out)
         return events.error();
     selection->events = std::move(*events);
 
-    Result<perfdata::CutTotals> totals =
-        perfdata::cut_recording(*plan, *copy, *selection, options.output);
+    Result<perfdata::CutTotals> totals = cut(*plan, *copy, *selection, options);
     if (!totals)
         return in_file(options.input, totals.error());
     out.print("{}: {} of {} samples, {} of {} AUX buffers ({} bytes)\n", options.output,

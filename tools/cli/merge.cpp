@@ -7,6 +7,7 @@
 #include "base/plain.hpp"
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
+#include "cli/terminal.hpp"
 #include "cli/unfinished.hpp"
 
 namespace pmukit::cli {
@@ -28,6 +29,18 @@ std::string clock_text(const perfdata::MergedInput &input)
            "CLOCK_MONOTONIC or another clock); times as they are";
 }
 
+Result<std::vector<perfdata::MergedInput>> merge(std::vector<perfdata::Reader> &readers,
+                                                 const std::string &output)
+{
+    uint64_t all = 0;
+    for (const perfdata::Reader &reader : readers)
+        all += reader.data_end();
+    // Of a stream nobody knows where it ends.
+    const bool known = std::ranges::none_of(readers, &perfdata::Reader::is_pipe);
+    Progress progress("merging", known ? all : 0);
+    return perfdata::merge_recordings(readers, output, [&](uint64_t bytes) { progress.at(bytes); });
+}
+
 }  // namespace
 
 Result<int> run_merge(const MergeOptions &options, Output &out)
@@ -44,7 +57,7 @@ Result<int> run_merge(const MergeOptions &options, Output &out)
             return reader.error();
         readers.push_back(std::move(*reader));
     }
-    const auto merged = perfdata::merge_recordings(readers, options.output);
+    const auto merged = merge(readers, options.output);
     if (!merged)
         return merged.error();
     std::vector<std::string> troubles;

@@ -2,10 +2,12 @@
 // pmukit recover: what of a damaged recording is still there, and a clean file of it.
 #include "perfdata/recover.hpp"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
+#include "cli/terminal.hpp"
 #include "cli/unfinished.hpp"
 
 namespace pmukit::cli {
@@ -52,13 +54,33 @@ void tell_programs(const perfdata::DamagedRecording &recording, const RecoverOpt
     print_json(json, out);
 }
 
+// 0: nobody knows, of a directory.
+uint64_t bytes_of_file(const std::string &path)
+{
+    std::error_code failure;
+    const uint64_t bytes = std::filesystem::file_size(path, failure);
+    return failure ? 0 : bytes;
+}
+
+Result<perfdata::DamagedRecording> look_through(const std::string &path)
+{
+    Progress progress("looking through " + path, bytes_of_file(path));
+    return perfdata::DamagedRecording::open(path, [&](uint64_t bytes) { progress.at(bytes); });
+}
+
+Result<void> write(const perfdata::DamagedRecording &recording, const RecoverOptions &options)
+{
+    Progress progress("writing " + options.output, bytes_of_file(options.input));
+    return recording.write(options.output, [&](uint64_t bytes) { progress.at(bytes); });
+}
+
 }  // namespace
 
 Result<int> run_recover(const RecoverOptions &options, Output &out)
 {
     if (options.input == "-")
         return Error{Errc::kUsage, "recover reads its input more than once; name a file with -i"};
-    Result<perfdata::DamagedRecording> recording = perfdata::DamagedRecording::open(options.input);
+    Result<perfdata::DamagedRecording> recording = look_through(options.input);
     if (!recording)
         return explain_open(options.input, recording.error());
     if (!options.json)
@@ -66,7 +88,7 @@ Result<int> run_recover(const RecoverOptions &options, Output &out)
             print_part(part, out);
     if (!options.output.empty()) {
         remove_when_killed(options.output);
-        if (Result<void> written = recording->write(options.output); !written)
+        if (Result<void> written = write(*recording, options); !written)
             return written.error();
         if (!options.json)
             out.print("{}: written\n", options.output);

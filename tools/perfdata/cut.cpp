@@ -135,7 +135,7 @@ public:
     {
     }
 
-    Result<void> make();
+    Result<void> make(const Watch &watch);
     bool keeps(size_t buffer) const { return keeps_[buffer]; }
     size_t buffers() const { return buffers_.size(); }
     // The parts of an AUX record whose buffers are kept.
@@ -192,7 +192,7 @@ bool Plan::wants(size_t number, const Buffer &buffer) const
            !announced->second.in(buffer.range.begin, buffer.range.end).empty();
 }
 
-Result<void> Plan::make()
+Result<void> Plan::make(const Watch &watch)
 {
     for (Record record;;) {
         Result<bool> more = reader_.next(record);
@@ -200,6 +200,7 @@ Result<void> Plan::make()
             return more.error();
         if (!*more)
             break;
+        tell(watch, record.offset);
         record_ = &record;
         stream_.reset();
         merge_.record(record);
@@ -343,7 +344,7 @@ Result<void> check_selection(const Reader &reader, const CutSelection &selection
 }  // namespace
 
 Result<CutTotals> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
-                                const std::string &to)
+                                const std::string &to, const Watch &watch)
 {
     for (Reader *reader : {&plan, &copy})
         if (Result<void> front = reader->read_front(); !front)
@@ -351,13 +352,16 @@ Result<CutTotals> cut_recording(Reader &plan, Reader &copy, const CutSelection &
     if (Result<void> fits = check_selection(plan, selection); !fits)
         return fits.error();
     Plan planned(plan, selection);
-    if (Result<void> made = planned.make(); !made)
+    if (Result<void> made = planned.make(watch); !made)
         return made.error();
     Result<Writer> writer = Writer::create_copy(to, copy.order(), events_for_copy(copy));
     if (!writer)
         return writer.error();
     Cutter cutter(copy, selection, planned, *writer);
-    const auto filter = [&cutter](const Record &record) { return cutter.record(record); };
+    const auto filter = [&](const Record &record) {
+        tell(watch, plan.position() + record.offset);
+        return cutter.record(record);
+    };
     if (Result<void> copied = RecordCopier::run(copy, *writer, filter); !copied)
         return copied.error();
     if (copy.feature(kFeatSampleTime))
@@ -365,6 +369,12 @@ Result<CutTotals> cut_recording(Reader &plan, Reader &copy, const CutSelection &
     if (Result<void> done = writer->finish(); !done)
         return done.error();
     return cutter.totals();
+}
+
+Result<CutTotals> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
+                                const std::string &to)
+{
+    return cut_recording(plan, copy, selection, to, {});
 }
 
 }  // namespace pmukit::perfdata

@@ -18,6 +18,7 @@
 
 #include "base/result.hpp"
 #include "perfdata/reader.hpp"
+#include "perfdata/watch.hpp"
 
 namespace pmukit::perfdata {
 
@@ -40,5 +41,7 @@ struct CutTotals {
 // Error: a selection by what an event did not record, too.
 Result<CutTotals> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
                                 const std::string &to);
+Result<CutTotals> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
+                                const std::string &to, const Watch &watch);
 
 }  // namespace pmukit::perfdata

@@ -107,7 +107,7 @@ void relate_clocks(const Input &first, Input &other)
 
 class Merge {
 public:
-    explicit Merge(std::vector<Reader> &readers)
+    Merge(std::vector<Reader> &readers, const Watch &watch) : watch_(watch)
     {
         for (Reader &reader : readers)
             inputs_.emplace_back(reader, OrderedReader::kDefaultBytes / readers.size());
@@ -147,6 +147,8 @@ private:
     void write_sections(Writer &to) const;
 
     std::deque<Input> inputs_;
+    const Watch &watch_;
+    uint64_t bytes_ = 0;  // read of all inputs
     std::vector<std::string> hosts_;
     std::vector<uint32_t> cpus_;  // of each host
     std::unordered_set<uint64_t> used_ids_;
@@ -285,10 +287,13 @@ bool Merge::is_left_out(const Input &input, const Record &record) const
 
 Result<void> Merge::advance(Input &input)
 {
+    const uint64_t before = input.reader.position();
     Result<bool> more = input.ordered.next(input.head);
     if (!more)
         return Error{more.error().code, input.reader.part() + ": " + more.error().message,
                      more.error().offset};
+    bytes_ += input.reader.position() - before;
+    tell(watch_, bytes_);
     input.ended = !*more;
     if (input.ended || input.head.type >= kHeaderAttr)
         return {};
@@ -480,12 +485,18 @@ Result<void> Merge::run(const std::string &to)
 }  // namespace
 
 Result<std::vector<MergedInput>> merge_recordings(std::vector<Reader> &inputs,
-                                                  const std::string &to)
+                                                  const std::string &to, const Watch &watch)
 {
-    Merge merge(inputs);
+    Merge merge(inputs, watch);
     if (Result<void> done = merge.run(to); !done)
         return done.error();
     return merge.told();
+}
+
+Result<std::vector<MergedInput>> merge_recordings(std::vector<Reader> &inputs,
+                                                  const std::string &to)
+{
+    return merge_recordings(inputs, to, {});
 }
 
 }  // namespace pmukit::perfdata

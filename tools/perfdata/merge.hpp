@@ -13,6 +13,7 @@
 
 #include "base/result.hpp"
 #include "perfdata/reader.hpp"
+#include "perfdata/watch.hpp"
 
 namespace pmukit::perfdata {
 
@@ -34,5 +35,7 @@ struct MergedInput {
 // Error: recordings that do not fit together (byte order, events without ids).
 Result<std::vector<MergedInput>> merge_recordings(std::vector<Reader> &inputs,
                                                   const std::string &to);
+Result<std::vector<MergedInput>> merge_recordings(std::vector<Reader> &inputs,
+                                                  const std::string &to, const Watch &watch);
 
 }  // namespace pmukit::perfdata

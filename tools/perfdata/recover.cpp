@@ -50,7 +50,7 @@ public:
     {
     }
 
-    Recovery find(uint64_t begin, uint64_t end);
+    Recovery find(const ByteRange &range, const Watch &watch);
 
 private:
     uint64_t size_at(uint64_t offset) const;
@@ -148,13 +148,14 @@ void extend(std::vector<ByteRange> &ranges, uint64_t begin, uint64_t end)
         ranges.push_back({begin, end});
 }
 
-Recovery Finder::find(uint64_t begin, uint64_t end)
+Recovery Finder::find(const ByteRange &range, const Watch &watch)
 {
     Recovery found;
-    end_ = end;
-    Behind behind(file_, begin);
-    for (uint64_t at = begin; at < end_;) {
+    end_ = range.end;
+    Behind behind(file_, range.begin);
+    for (uint64_t at = range.begin; at < end_;) {
         behind.at(at);
+        tell(watch, at);
         const uint64_t size = size_at(at);
         if (good_at(at, size)) {
             found.records++;
@@ -210,15 +211,16 @@ bool DamagedRecording::clean() const
     return std::ranges::all_of(parts_, [](const Part &part) { return part.found.clean(); });
 }
 
-void DamagedRecording::find(const std::string &path, Content content, uint64_t begin, uint64_t end)
+void DamagedRecording::find(const std::string &path, Content content, ByteRange range,
+                            const Watch &watch)
 {
     Finder finder(content.bytes, content.file.get(), reader_);
-    parts_.push_back({path, finder.find(begin, end)});
+    parts_.push_back({path, finder.find(range, watch)});
     contents_.push_back(std::move(content));
 }
 
 // The first file is the one that has the header.
-void DamagedRecording::find_first(Content content)
+void DamagedRecording::find_first(Content content, const Watch &watch)
 {
     const bool header_whole = reader_.complaints().empty();
     // In pipe layout the events come with the records: read what can be read first.
@@ -229,7 +231,7 @@ void DamagedRecording::find_first(Content content)
     }
     // A header that lies about the data lies about its end too.
     const uint64_t end = header_whole ? reader_.data_end() : content.bytes.size();
-    find(reader_.part(), std::move(content), reader_.data_begin(), end);
+    find(reader_.part(), std::move(content), {reader_.data_begin(), end}, watch);
     parts_.front().found.header_whole = header_whole;
 }
 
@@ -239,11 +241,16 @@ Result<DamagedRecording> DamagedRecording::of(Bytes file)
     if (!reader)
         return reader.error();
     DamagedRecording recording(std::move(*reader));
-    recording.find_first({file, nullptr});
+    recording.find_first({file, nullptr}, {});
     return recording;
 }
 
 Result<DamagedRecording> DamagedRecording::open(const std::string &path)
+{
+    return open(path, {});
+}
+
+Result<DamagedRecording> DamagedRecording::open(const std::string &path, const Watch &watch)
 {
     Result<Reader> reader = Reader::open_path(path);
     if (!reader)
@@ -253,13 +260,13 @@ Result<DamagedRecording> DamagedRecording::open(const std::string &path)
     Result<Content> first = map(recording.reader_.part());
     if (!first)
         return first.error();
-    recording.find_first(std::move(*first));
+    recording.find_first(std::move(*first), watch);
     for (const std::string &part : later) {
         Result<Content> content = map(part);
         if (!content)
             return content.error();
         const uint64_t end = content->bytes.size();
-        recording.find(part, std::move(*content), 0, end);
+        recording.find(part, std::move(*content), {0, end}, watch);
     }
     return recording;
 }
@@ -275,12 +282,14 @@ Result<DamagedRecording::Content> DamagedRecording::map(const std::string &path)
     return content;
 }
 
-Result<void> DamagedRecording::write_records(size_t part, RecordCopier &copier) const
+Result<void> DamagedRecording::write_records(size_t part, RecordCopier &copier,
+                                             const Watch &watch) const
 {
     const Content &content = contents_[part];
     for (const ByteRange &range : parts_[part].found.kept) {
         Behind behind(content.file.get(), range.begin);
         for (uint64_t at = range.begin; at < range.end;) {
+            tell(watch, at);
             const auto found = record_at(content.bytes, at, range.end, reader_.order());
             if (!found)  // the file changed under us
                 return Error{Errc::kDamaged, "a record that was there is gone", at};
@@ -296,6 +305,11 @@ Result<void> DamagedRecording::write_records(size_t part, RecordCopier &copier) 
 
 Result<void> DamagedRecording::write(const std::string &path) const
 {
+    return write(path, {});
+}
+
+Result<void> DamagedRecording::write(const std::string &path, const Watch &watch) const
+{
     const bool packed =
         std::ranges::any_of(parts_, [](const Part &part) { return part.found.packed != 0; });
     if (packed && parts_.size() > 1)
@@ -307,7 +321,7 @@ Result<void> DamagedRecording::write(const std::string &path) const
         return to.error();
     RecordCopier copier(reader_, *to);
     for (size_t part = 0; part < parts_.size(); part++)
-        if (Result<void> done = write_records(part, copier); !done)
+        if (Result<void> done = write_records(part, copier, watch); !done)
             return done;
     copier.finish();
     if (packed) {

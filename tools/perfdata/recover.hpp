@@ -21,6 +21,7 @@
 #include "base/result.hpp"
 #include "perfdata/copy.hpp"
 #include "perfdata/reader.hpp"
+#include "perfdata/watch.hpp"
 
 namespace pmukit::perfdata {
 
@@ -48,6 +49,7 @@ public:
 
     // Error: not even the events can be read.
     static Result<DamagedRecording> open(const std::string &path);
+    static Result<DamagedRecording> open(const std::string &path, const Watch &watch);
     // From bytes that outlive this.
     static Result<DamagedRecording> of(Bytes file);
 
@@ -58,6 +60,7 @@ public:
     // Writes what was kept as one file that stock perf reads: with a true header, the sections that
     // were there, and a new index of AUX buffers. The file has its name only when it is whole.
     Result<void> write(const std::string &path) const;
+    Result<void> write(const std::string &path, const Watch &watch) const;
 
 private:
     explicit DamagedRecording(Reader reader) : reader_(std::move(reader)) {}
@@ -67,9 +70,9 @@ private:
         std::unique_ptr<MappedFile> file;  // null: the caller's bytes
     };
     static Result<Content> map(const std::string &path);
-    void find_first(Content content);
-    void find(const std::string &path, Content content, uint64_t begin, uint64_t end);
-    Result<void> write_records(size_t part, RecordCopier &copier) const;
+    void find_first(Content content, const Watch &watch);
+    void find(const std::string &path, Content content, ByteRange range, const Watch &watch);
+    Result<void> write_records(size_t part, RecordCopier &copier, const Watch &watch) const;
 
     Reader reader_;
     std::vector<Part> parts_;
