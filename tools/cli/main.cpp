@@ -7,9 +7,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <string_view>
 
 #include "base/number.hpp"
@@ -365,8 +367,11 @@ Error explain(const CLI::ParseError &error, const CLI::App &app)
     const std::vector<const CLI::App *> chosen =
         app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
     const CLI::App &command = chosen.empty() ? app : *chosen.front();
+    // What is missing may be what was misspelt.
+    const bool may_be_misspelt =
+        chosen.empty() || dynamic_cast<const CLI::RequiredError *>(&error) != nullptr;
     const bool extras = dynamic_cast<const CLI::ExtrasError *>(&error) ||
-                        (chosen.empty() && !app.remaining().empty());
+                        (may_be_misspelt && !command.remaining().empty());
     return Error{Errc::kUsage, (extras ? about_extras(command) : std::string(error.what())) +
                                    "; see pmukit " +
                                    (chosen.empty() ? "" : command.get_name() + " ") + "--help"};
@@ -443,11 +448,26 @@ int run_program(const std::vector<std::string> &words)
     return written ? *status : static_cast<int>(kExitFailed);
 }
 
+// Values of the JSON library ask for memory while they are destroyed, where no exception can leave.
+[[noreturn]] void end_without_memory()
+{
+    try {
+        if (const std::exception_ptr failure = std::current_exception())
+            std::rethrow_exception(failure);
+    } catch (const std::bad_alloc &failure) {
+        std::fprintf(stderr, "pmukit: %s\n", failure.what());
+        ::_exit(kExitMachinery);
+    } catch (...) {  // a bug: as if this were not here
+    }
+    std::abort();
+}
+
 }  // namespace
 }  // namespace pmukit::cli
 
 int main(int argc, char **argv)
 {
+    std::set_terminate(pmukit::cli::end_without_memory);
     ::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error that is said, as a full disk is
     try {
         return pmukit::cli::run_program({argv, argv + argc});
