@@ -187,10 +187,16 @@ std::string hidden_losses(const ExportOptions &options, const RowsOut &out)
                        losses->second);
 }
 
-void print_counts(const ExportOptions &options, const RowsOut &out, Output &to)
+void print_counts(const ExportOptions &options, const RowsOut &out, const Folded *folded,
+                  Output &to)
 {
     if (options.output == "-")
         return;
+    if (folded) {
+        to.print("{}: {} stacks of {} samples\n", options.output, folded->stacks(),
+                 folded->samples());
+        return;
+    }
     for (const auto &table : exporter::tables())
         if (const auto count = out.counts().find(&table); count != out.counts().end())
             if (options.unit.empty() || options.unit == table.name)
@@ -277,7 +283,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     lose_at_end(*recording, *totals, out);
     if (Result<void> done = writer.finish(); !done)
         return done.error();
-    print_counts(options, out, to);
+    print_counts(options, out, target->folded, to);
     if (const std::string hidden = hidden_losses(options, out); !hidden.empty())
         complain(hidden);
     std::vector<std::string> troubles = changed_texts(*recording, target->folded);

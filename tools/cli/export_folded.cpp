@@ -27,7 +27,11 @@ Result<std::unique_ptr<Folded>> Folded::make(const ExportOptions &options,
     Result<exporter::TextFile> file = exporter::TextFile::create(options.output);
     if (!file)
         return file.error();
-    return std::make_unique<Folded>(std::move(*file), recording, options.symfs, std::move(*kernel));
+    auto folded =
+        std::make_unique<Folded>(std::move(*file), recording, options.symfs, std::move(*kernel));
+    if (const auto source = options.source ? options.source : recording.source())
+        folded->root_ = "source=" + *source + ';';
+    return folded;
 }
 
 void Folded::stack(const StackSample &sample)
@@ -43,10 +47,9 @@ Result<void> Folded::finish()
 {
     Programs programs(*threads_, symfs_, recording_.reader());
     Explainer explainer(*threads_, programs, kernel_ ? &*kernel_ : nullptr);
-    std::map<std::string, uint64_t> lines;
     for (const auto &[stack, seen] : stacks_) {
         const std::string_view command = threads_->command(stack.tid, seen.first_ns);
-        std::string line = as_frame(command.empty() ? "[unknown]" : command);
+        std::string line = root_ + as_frame(command.empty() ? "[unknown]" : command);
         for (size_t i = stack.frames.size(); i-- > 0;) {
             const StackFrame &frame = stack.frames[i];
             const Function function =
@@ -55,10 +58,11 @@ Result<void> Folded::finish()
             if (frame.mode == decode::imc::Mode::kKernel)
                 line += "_[k]";
         }
-        lines[line] += seen.samples;
+        lines_[line] += seen.samples;
+        samples_ += seen.samples;
     }
     changed_ = programs.changed();
-    for (const auto &[line, samples] : lines)
+    for (const auto &[line, samples] : lines_)
         file_.text(line + ' ' + std::to_string(samples) + '\n');
     return file_.finish();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Folded stacks, of which flame graphs are drawn: "command;outermost;...;innermost SAMPLES", a line
-// for each stack; functions of the kernel end in _[k]. Of samples of trace_imc, whose stack is one
+// for each stack; functions of the kernel end in _[k]. Where the device was emulated the outermost
+// frame of all is "source=model". Of samples of trace_imc, whose stack is one
 // function, and of ordinary samples.
 //
 // Stacks are added up by their addresses as they come and named at the end: maps may stand behind
@@ -39,7 +40,10 @@ public:
     void stack(const StackSample &sample) override;
     const Result<void> &state() const override { return file_.state(); }
     Result<void> finish() override;
-    // Files that are there, but of another build. After finish().
+    // After finish():
+    size_t stacks() const { return lines_.size(); }
+    uint64_t samples() const { return samples_; }
+    // Files that are there, but of another build.
     const std::vector<std::string> &changed() const { return changed_; }
 
 private:
@@ -55,9 +59,12 @@ private:
     exporter::TextFile file_;
     const Recording &recording_;
     std::string symfs_;
+    std::string root_;  // what all stacks have in common, outside
     std::optional<SymbolTable> kernel_;
     const Threads *threads_ = nullptr;
     std::map<Stack, Seen> stacks_;
+    std::map<std::string, uint64_t> lines_;
+    uint64_t samples_ = 0;
     std::vector<std::string> changed_;
 };
 

@@ -336,7 +336,8 @@ Command add_tier(CLI::App &app)
         "Exit status: 0 the plan is said or carried out, 1 the recording is damaged, the process "
         "cannot be looked at, or none of the pages moved, 2 usage.");
     return {tier,
-            [owned](const Invocation &invocation) { return run_tier(*owned, invocation.out); }};
+            [owned](const Invocation &invocation) { return run_tier(*owned, invocation.out); },
+            Shows::kText};
 }
 
 Result<int> run_tier(const TierOptions &options, Output &out)

@@ -92,6 +92,7 @@ private:
     Result<void> show();
     Frame frame(size_t rows) const;
     Result<void> show_on_screen();
+    bool has_rows() const;
     bool on_terminal() const { return screen_.has_value(); }
     bool done() const
     {
@@ -295,6 +296,13 @@ Result<void> Top::loop()
     return {};
 }
 
+bool Top::has_rows() const
+{
+    return std::ranges::any_of(units_.router().all(), [](const auto &unit) {
+        return !unit.second->rows(Span::kAll, 1).empty();
+    });
+}
+
 Result<int> Top::run()
 {
     Result<Fd> signals = catch_signals();
@@ -320,8 +328,8 @@ Result<int> Top::run()
         workload_->wait();
     const Result<void> finished = feed_->finish();
     screen_.reset();
-    // The last one, with all that was in flight.
-    if (text_ && !whole)
+    // The last one, with all that was in flight; not of a feed that failed before it had anything.
+    if (text_ && !whole && (finished || has_rows()))
         if (Result<void> shown = show(); !shown)
             return shown.error();
     return finished ? Result<int>(kExitGood) : finished.error();

@@ -83,7 +83,8 @@ public:
 
 private:
     static void add_label(const Column &column, const Value &value, std::string &to);
-    void add(const Metric &metric, const Table &table, Values row);
+    // labels: those of the row's origin
+    void add(const Metric &metric, const Table &table, Values row, std::string labels);
 
     TextFile file_;
     std::map<const Metric *, std::map<std::string, uint64_t>> series_;  // by labels
@@ -105,11 +106,8 @@ void OpenMetrics::add_label(const Column &column, const Value &value, std::strin
     to += '"';
 }
 
-void OpenMetrics::add(const Metric &metric, const Table &table, Values row)
+void OpenMetrics::add(const Metric &metric, const Table &table, Values row, std::string labels)
 {
-    std::string labels;
-    for (const Origin column : kCommonLabels)
-        add_label(table.columns[column], row[column], labels);
     for (const std::string_view label : metric.labels)
         if (!label.empty()) {
             const size_t column = column_of(table, label);
@@ -130,13 +128,16 @@ void OpenMetrics::rows(const Table &table, Values common, Values rest)
 {
     row_.resize(table.columns.size());
     std::ranges::copy(common, row_.begin());
+    std::string origin;
+    for (const Origin column : kCommonLabels)
+        add_label(table.columns[column], row_[column], origin);
     const size_t width = row_.size() - common.size();
     for (size_t at = 0; at < rest.size() && state_; at += width) {
         std::ranges::copy(rest.subspan(at, width),
                           row_.begin() + static_cast<ptrdiff_t>(common.size()));
         for (const Metric &metric : kMetrics)
             if (metric.table == table.name)
-                add(metric, table, row_);
+                add(metric, table, row_, origin);
     }
 }
 
