@@ -2,9 +2,9 @@
 /*
  * cache_qos_sim: what its files share.
  *
- * Locking: there is one lock, raw, taken with interrupts off: by the scheduler's probe under the run
- * queue's lock, by the driver's accesses to registers, by the timer and by debugfs. Nothing of the
- * kernel is called under it but a clock.
+ * Locking: there is one lock, raw, taken with interrupts off: by the scheduler's probe under the
+ * run queue's lock, by the driver's accesses to registers, by the timer and by debugfs. Nothing of
+ * the kernel is called under it but a clock.
  */
 #ifndef CACHE_QOS_SIM_H
 #define CACHE_QOS_SIM_H

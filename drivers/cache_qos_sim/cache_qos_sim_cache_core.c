@@ -29,7 +29,8 @@ static u64 cache_qos_sim_random(struct cache_qos_sim *sim)
 /*
  * The RMID as the L3 has it. Where an L3 has nodes each has its own RMIDs, one behind the other.
  * Shared, a CPU's RMID is counted from the first of its node. Partitioned, it has to be one of its
- * node's; what the hardware does with others is not known, here the node's first one stands for them.
+ * node's; what the hardware does with others is not known, here the node's first one stands for
+ * them.
  */
 static u32 cache_qos_sim_tag(const struct cache_qos_sim *sim, u32 cpu)
 {
@@ -117,7 +118,7 @@ static void cache_qos_sim_fill(struct cache_qos_sim *sim, struct cache_qos_sim_d
 
 /* True: it was in the cache. */
 bool cache_qos_sim_touch(struct cache_qos_sim *sim, u32 cpu,
-			  const struct cache_qos_sim_access *access)
+			 const struct cache_qos_sim_access *access)
 {
 	struct cache_qos_sim_domain *domain = &sim->domains[sim->cpus[cpu].domain];
 	u64 set = access->address % (domain->nr_lines / domain->ways);

@@ -60,7 +60,7 @@ const struct cache_qos_sim_profile cache_qos_sim_profiles[] = {
 };
 
 const u32 cache_qos_sim_nr_profiles =
-	sizeof(cache_qos_sim_profiles) / sizeof(cache_qos_sim_profiles[0]);
+	sizeof(cache_qos_sim_profiles) / sizeof(*cache_qos_sim_profiles);
 
 const struct cache_qos_sim_profile *cache_qos_sim_profile_by_name(const char *name)
 {

@@ -300,7 +300,7 @@ struct cache_qos_sim_stream {
 };
 
 bool cache_qos_sim_touch(struct cache_qos_sim *sim, u32 cpu,
-			  const struct cache_qos_sim_access *access);
+			 const struct cache_qos_sim_access *access);
 u64 cache_qos_sim_run(struct cache_qos_sim *sim, u32 cpu, struct cache_qos_sim_stream *stream,
 		      u64 ns);
 bool cache_qos_sim_stream_of_name(const char *name, u32 scale,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_sim: its book and its faults, in /sys/kernel/debug/cache_qos_sim. Files of lines, a word
- * before each number; what is written to "control" is a command a line.
+ * cache_qos_sim: its book and its faults, in /sys/kernel/debug/cache_qos_sim. Files of lines, a
+ * word before each number; what is written to "control" is a command a line.
  *
  *   book     what each task in each cgroup really has and had
  *   domains  each L3
@@ -231,7 +231,7 @@ static int cache_qos_sim_run_command(const struct cache_qos_sim_command *command
 	char *word;
 	int nr = 0, err;
 
-	while ((word = strsep(&rest, " \n"))) {
+	while ((word = strsep(&rest, "\n "))) {
 		if (!*word)
 			continue;
 		if (nr == command->nr_words || kstrtos64(word, 0, &words[nr++]))
@@ -257,7 +257,7 @@ static ssize_t control_write(struct file *file, const char __user *user, size_t 
 	if (copy_from_user(line, user, count))
 		return -EFAULT;
 	line[count] = '\0';
-	name = strsep(&rest, " \n");
+	name = strsep(&rest, "\n ");
 	for (i = 0; i < ARRAY_SIZE(cache_qos_sim_commands); i++) {
 		if (strcmp(cache_qos_sim_commands[i].name, name))
 			continue;

@@ -27,7 +27,7 @@
 #include "cache_qos_sim.h"
 
 #define CACHE_QOS_SIM_BUCKET_BITS	10
-#define CACHE_QOS_SIM_SHARED_BASE	(1ULL << 62)
+#define CACHE_QOS_SIM_SHARED_BASE	BIT_ULL(62)
 #define CACHE_QOS_SIM_SWITCH_NS		(10 * NSEC_PER_MSEC)	/* no switch takes longer */
 
 static u32 cache_qos_sim_buckets[1 << CACHE_QOS_SIM_BUCKET_BITS];

@@ -19,7 +19,7 @@
 
 #include "cache_qos_sim.h"
 
-#define CACHE_QOS_SIM_MAX_LINES		(1U << 20)
+#define CACHE_QOS_SIM_MAX_LINES		BIT(20)
 #define CACHE_QOS_SIM_MAX_WAYS		1024
 #define CACHE_QOS_SIM_MAX_DOMAINS	64
 #define CACHE_QOS_SIM_MAX_TICK_MS	1000	/* no longer is a program let run at once */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Cache monitoring, the hardware's side: MSRs and CPUID leaves as the processor has them. Facts from
- * Intel's SDM vol. 3 (Platform Shared Resource Monitoring) and AMD's APM vol. 2 and PQoS manual, by
- * way of Linux's resctrl. Documentation/devices/cache_qos_sim-model.rst has them in tables.
+ * Cache monitoring, the hardware's side: MSRs and CPUID leaves as the processor has them. Facts
+ * from Intel's SDM vol. 3 (Platform Shared Resource Monitoring) and AMD's APM vol. 2 and PQoS
+ * manual, by way of Linux's resctrl. Documentation/devices/cache_qos_sim-model.rst has them in
+ * tables.
  */
 #ifndef CACHE_QOS_SIM_REGS_H
 #define CACHE_QOS_SIM_REGS_H

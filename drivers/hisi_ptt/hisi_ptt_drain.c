@@ -531,8 +531,8 @@ static void hisi_ptt_kicked(void *data)
 }
 
 /*
- * The interrupt gets another chance after a start. Not inside the start: under perf's locks the lock
- * of an interrupt may not be taken.
+ * The interrupt gets another chance after a start. Not inside the start: under perf's locks the
+ * lock of an interrupt may not be taken.
  */
 static void hisi_ptt_irq_resume(struct hisi_ptt *ptt)
 {

@@ -54,7 +54,7 @@ enum pmukit_cache_qos_reading_word {
 #define PMUKIT_CACHE_QOS_RECORD_BYTES		64
 #define PMUKIT_CACHE_QOS_HEADER_PASSES		64
 
-#define PMUKIT_CACHE_QOS_MARK			0xf1534f5148434143ULL	/* "CACHQOS" as bytes, 0xf1 */
+#define PMUKIT_CACHE_QOS_MARK			0xf1534f5148434143ULL	/* bytes: "CACHQOS", 0xf1 */
 #define PMUKIT_CACHE_QOS_VERSION		1
 
 /* Word 2 of a header */
@@ -74,7 +74,7 @@ enum pmukit_cache_qos_reading_word {
 #define PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT	56	/* 8 bits: PMUKIT_CACHE_QOS_KIND_* */
 
 /* Word 3 of a reading */
-#define PMUKIT_CACHE_QOS_STATE_GENERATION_SHIFT	0	/* 32 bits: changes with the RMIDs behind it */
+#define PMUKIT_CACHE_QOS_STATE_GENERATION_SHIFT	0	/* 32 bits: changes with its RMIDs */
 #define PMUKIT_CACHE_QOS_STATE_STATUS_SHIFT	32	/* 32 bits: PMUKIT_CACHE_QOS_S_* */
 
 enum pmukit_cache_qos_backend_kind {
@@ -105,12 +105,12 @@ enum pmukit_cache_qos_kind {
  * monitor lives; the others tell of the newest pass.
  */
 #define PMUKIT_CACHE_QOS_S_PARTIAL	(1U << 0)	/* RMIDs ran out: some of it is not in it */
-#define PMUKIT_CACHE_QOS_S_DIRTY	(1U << 1)	/* an RMID was given out above the threshold */
+#define PMUKIT_CACHE_QOS_S_DIRTY	(1U << 1)	/* an RMID was used again too early */
 #define PMUKIT_CACHE_QOS_S_UNAVAILABLE	(1U << 2)	/* hardware has no value: an L3 or more */
 #define PMUKIT_CACHE_QOS_S_ERROR	(1U << 3)	/* hardware refused: an L3 or more */
 #define PMUKIT_CACHE_QOS_S_UNREAD	(1U << 4)	/* not read since the RMID was given out */
-#define PMUKIT_CACHE_QOS_S_YIELDED	(1U << 5)	/* somebody else has the registers: frozen */
-#define PMUKIT_CACHE_QOS_S_UNCERTAIN	(1U << 6)	/* a counter may have wrapped unseen: less */
+#define PMUKIT_CACHE_QOS_S_YIELDED	(1U << 5)	/* frozen: others have the registers */
+#define PMUKIT_CACHE_QOS_S_UNCERTAIN	(1U << 6)	/* less: a counter may have wrapped */
 #define PMUKIT_CACHE_QOS_S_GAP		(1U << 7)	/* a counter began again: less */
 #define PMUKIT_CACHE_QOS_S_SUSPECT	(1U << 8)	/* somebody else wrote the RMID of a CPU */
 
