@@ -36,7 +36,7 @@ help:
 	@echo '  make test            set up, build, make check, make vmtest (what CI runs)'
 	@echo
 	@echo '  make check           unit tests, format, dependency and room rules; no guest, no root'
-	@echo '  make lint            clang-tidy, checkpatch, kernel-doc, sparse; slower'
+	@echo '  make lint            checkpatch, kernel-doc, sparse, coccinelle, clang-tidy; slower'
 	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure (ALL=1: each scenario on each kernel;'
 	@echo '                       BRIEF=N: of each unit one that is short on a debug kernel)'
 	@echo '  make vm [K=]         an interactive shell in a guest with the devices and modules'
@@ -133,6 +133,7 @@ check: setup
 	@tools/scripts/check $(BUILD)/check
 
 lint: setup
+	@tools/scripts/lint-tools
 	@$(call cmake_build,check,-DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=ON)
 	@tools/scripts/lint $(BUILD)/check
 
