@@ -64,13 +64,20 @@ service() {
 	mkdir -p /etc/pmukit && cp /usr/share/doc/pmukit/examples/record.conf /etc/pmukit/hot.conf &&
 		systemd-analyze verify --man=no pmukit-record@hot.service && rm -r /etc/pmukit
 }
+# What is commented out in them is read as if it were not.
+examples() {
+	local folder=/usr/share/doc/pmukit/examples
+	sed -n 's/^#\([a-z]*\.[a-z_.]* = \)/\1/p' $folder/sysctl.conf >"$work/sysctl.conf" && sysctl --dry-run -p "$work/sysctl.conf" &&
+		sed 's/^#\([a-z]\)/\1/' $folder/modprobe.conf >"$work/modprobe.conf" &&
+		modprobe -C "$work/modprobe.conf" -c | grep -qx 'options cxl_hmu standalone=1'
+}
 purge() { dpkg --purge pmukit-doc pmukit-dkms libpmukit-dev pmukit libpmukit1; }
 nothing_left() {
 	everything >"$work/after"
 	diff "$work/before" "$work/after"
 }
 
-plan 14
+plan 15
 check 'lintian: no error' lintian --fail-on error --allow-root "$debs"/pmukit_*.changes
 grep -E '^[EW]:' "$work/said" | sed 's/^/# /'
 check 'rpmlint: no error in the Fedora spec' rpmlint -c packaging/fedora/rpmlint.toml packaging/fedora/pmukit.spec
@@ -86,6 +93,7 @@ check 'the library is found, linked and loaded by an outside program' builds_exa
 check "the modules, for $release" modules
 check 'the udev rule' rules
 check 'the service' service
+check 'examples for sysctl.d and modprobe.d' examples
 check 'purge' purge
 check 'nothing is left' nothing_left
 exit $tap_failed

@@ -1520,10 +1520,42 @@ UnitSpec soak()
     return unit;
 }
 
+// What the unit's page shows, run from the page itself; the machine is one that has what it speaks
+// of.
+UnitSpec with_examples(UnitSpec unit, std::string_view page, std::string_view kernel,
+                       Scenario machine)
+{
+    const std::string folder = "/selftests/" + std::string(unit.unit) + "/";
+    machine.name = "examples";
+    machine.routine = {kernel};
+    machine.steps = {
+        {"page", folder + "doc-examples --guest " + folder + std::string(unit.unit) + ".rst /tmp",
+         300}};
+    unit.files.push_back("tools/scripts/doc-examples");
+    unit.files.push_back(page);
+    unit.tests.push_back(std::move(machine));
+    return unit;
+}
+
+// Enough accesses in an epoch for the threshold of the page.
+Scenario cxl_hmu_examples()
+{
+    Scenario examples;
+    examples.models = {"--source zipf:accesses=20000,units=512"};
+    return examples;
+}
+
 const std::vector<UnitSpec> &unit_table()
 {
     static const std::vector<UnitSpec> table = {
-        hard_cache_qos(), hard_cxl_hmu(), hard_hisi_ptt(), hard_imc(), hard_uncore_pmon(), soak(),
+        hard_cache_qos(),
+        with_examples(hard_cxl_hmu(), "Documentation/devices/cxl_hmu.rst", "6.12",
+                      cxl_hmu_examples()),
+        hard_hisi_ptt(),
+        with_examples(hard_imc(), "Documentation/devices/imc.rst", "6.12", Scenario{}),
+        with_examples(hard_uncore_pmon(), "Documentation/devices/uncore_pmon.rst", "6.12",
+                      uncore_pmon_scenario("examples")),
+        soak(),
     };
     return table;
 }
