@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The bytes of a target as what somebody does, step by step: numbers and contents are taken from
+// their front. Behind the end all is zero.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "base/bytes.hpp"
+
+namespace pmukit::fuzz {
+
+class Script {
+public:
+    explicit Script(Bytes bytes) : left_(bytes) {}
+
+    bool ended() const { return left_.empty(); }
+    // Little endian, so that a seed reads the same everywhere.
+    uint64_t number(size_t width_bytes)
+    {
+        uint64_t value = 0;
+        const Bytes bytes = take(width_bytes);
+        for (size_t i = 0; i < bytes.size(); i++)
+            value |= static_cast<uint64_t>(bytes[i]) << (8 * i);
+        return value;
+    }
+    uint64_t below(uint64_t limit, size_t width_bytes = 1) { return number(width_bytes) % limit; }
+    // Less when it ends.
+    Bytes take(size_t size)
+    {
+        const Bytes taken = left_.first(std::min(size, left_.size()));
+        left_ = left_.subspan(taken.size());
+        return taken;
+    }
+    void fill(std::span<std::byte> into)
+    {
+        const Bytes bytes = take(into.size());
+        std::ranges::fill(std::ranges::copy(bytes, into.begin()).out, into.end(), std::byte{0});
+    }
+
+private:
+    Bytes left_;
+};
+
+}  // namespace pmukit::fuzz
