@@ -27,7 +27,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench parquet-check metrics-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -44,6 +44,7 @@ help:
 	@echo '  make bench           figures: bench <name> <value> <unit>'
 	@echo '  make parquet-check   exported Parquet as DuckDB reads it, in a private Debian sid (270 MB to fetch, once)'
 	@echo '  make metrics-check   exported metrics as promtool reads them'
+	@echo '  make zsh-check       completion, as zsh has it'
 	@echo '  make fuzz [SECONDS=] the fuzzers, 300 seconds in all unless told otherwise'
 	@echo '  make corpus [K=]     recordings by stock perf in guests, anew; corpus-words: only what the newest perf says of them'
 	@echo
@@ -149,6 +150,9 @@ parquet-check:
 
 metrics-check: tools
 	@tools/scripts/metrics-check $(BUILD)/tools
+
+zsh-check: tools
+	@tools/scripts/zsh-check $(BUILD)/tools/cli/pmukit
 
 bench: tools
 	@tools/scripts/bench $(BUILD)/tools

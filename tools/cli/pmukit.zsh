@@ -1,0 +1,38 @@
+#compdef pmukit
+# SPDX-License-Identifier: GPL-2.0-only
+# zsh completion of pmukit, as pmukit.bash is bash's: what there is to complete it asks pmukit --help.
+
+_pmukit_subcommands() { "$1" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p' }
+_pmukit_options() { "$1" "$2" --help 2>/dev/null | sed -n '/^Options:/,/^$/s/^  \(-[^ ]*\).*/\1/p' | sed 's/=.*//;s/,/\n/g' }
+# The values that an option takes where they are a few words: --by TEXT:{dpa,hpa,node}
+_pmukit_values() { "$1" "$2" --help 2>/dev/null | sed -n "s/^  \(.*,\)\{0,1\}$3 [A-Z]*:{\([^}]*\)}.*/\2/p" | tr , '\n' }
+_pmukit_events() { "$1" list 2>/dev/null | sed -n 's|^\([^ ]*\)  unit .*|\1/|p' }
+
+_pmukit() {
+	local program=${words[1]} command=${words[2]} before=${words[CURRENT-1]}
+	local -a offered
+	if (( CURRENT == 2 )); then
+		offered=(${(f)"$(_pmukit_subcommands "$program")"} --help --version)
+		compadd -a offered
+		return
+	fi
+	# Behind -- stands the command that is recorded.
+	if (( ${words[(I)--]} > 2 && ${words[(I)--]} < CURRENT )); then
+		_command_names -e
+		return
+	fi
+	case $before in
+	-e | --event) offered=(${(f)"$(_pmukit_events "$program")"}) ;;
+	-*) offered=(${(f)"$(_pmukit_values "$program" "$command" "$before")"}) ;;
+	esac
+	if (( ! $#offered )) && [[ ${words[CURRENT]} = -* ]]; then
+		offered=(${(f)"$(_pmukit_options "$program" "$command")"})
+	fi
+	if (( $#offered )); then
+		compadd -a offered
+	else
+		_files
+	fi
+}
+
+_pmukit "$@"
