@@ -227,6 +227,8 @@ Result<Target> make_target(const ExportOptions &options, const Recording &record
 // Error: the format does not go where it was told to.
 Result<void> check_output(const ExportOptions &options)
 {
+    if (options.format.empty())
+        return Error{Errc::kUsage, "--format is required"};
     const exporter::Format *format = exporter::find_format(options.format);
     if (options.output == "-" && format && !format->to_stream)
         return Error{Errc::kUsage, options.format + " does not go to standard output: name a file"};

@@ -49,9 +49,14 @@ Command add_export(CLI::App &app)
         ->add_option("-o,--output", options.output,
                      "file or folder to write; -: standard output, for formats that are text")
         ->required();
-    command->add_option("--format", options.format, "what to write, see below")
-        ->required()
-        ->check(CLI::IsMember(format_names()));
+    CLI::Option *format =
+        command->add_option("--format", options.format, "what to write, see below")
+            ->check(CLI::IsMember(format_names()));
+    command
+        ->add_flag_callback(
+            "--openmetrics", [&options] { options.format = "openmetrics"; },
+            "the same as --format openmetrics")
+        ->excludes(format);
     command->add_option("--unit", options.unit, "only this table")
         ->check(CLI::IsMember(names_of(exporter::tables())));
     command->add_option("--symfs", options.symfs,

@@ -388,9 +388,9 @@ void add_manners(CLI::App &app, Manners &manners)
     app.add_option("--color", manners.color, "auto: on a terminal, and without NO_COLOR")
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->capture_default_str();
-    app.add_flag("!--no-pager", manners.pager,
-                 "long text goes straight to the terminal, not through $PMUKIT_PAGER, $PAGER or "
-                 "less");
+    app.add_flag_callback(
+        "--no-pager", [&manners] { manners.pager = false; },
+        "long text goes straight to the terminal, not through $PMUKIT_PAGER, $PAGER or less");
 }
 
 Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &out, Pager &pager)

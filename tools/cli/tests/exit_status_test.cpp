@@ -202,7 +202,9 @@ const Case kCases[] = {
     {"cut", kFailed, "perf.data: No such file"},
     {"inject", kFailed, "perf.data: No such file"},
     {"recover", kFailed, "perf.data: No such file"},
-    {"export", kUsage, "is required"},
+    {"export", kUsage, "--output is required"},
+    {"export -o -", kUsage, "--format is required"},
+    {"export -o - --format csv --openmetrics", kUsage, "--format excludes --openmetrics"},
     {"export --format jsonl -o -", kFailed, "perf.data: No such file"},
     // Help and version are no failures
     {"--help", kGood, nullptr},
@@ -309,6 +311,7 @@ const Case kCases[] = {
     {"export -i good.data --format sqlite -o new", kGood, nullptr},
     {"export -i good.data --format perfetto -o new", kGood, nullptr},
     {"export -i good.data --format openmetrics -o new", kGood, nullptr},
+    {"export -i good.data --openmetrics -o new", kGood, nullptr},
     {"export -i good.data --format ctf -o new", kGood, nullptr},
     {"export -i good.data --format folded -o new", kGood, nullptr},
 #ifdef PMUKIT_PARQUET
