@@ -158,6 +158,25 @@ bool cache_qos_wanted(const struct cache_qos *cq, u32 rmid, u32 pass)
 	return (rmid + pass) % CACHE_QOS_FREE_PASSES == 0;
 }
 
+/*
+ * What it has moved until it came into limbo has been read, or is known to be missing. Once it is
+ * free, where its counters stand is taken as it is.
+ */
+static bool cache_qos_counted_here(const struct cache_qos *cq, const struct cache_qos_cell *cell,
+				   u64 since_ns)
+{
+	u32 event;
+
+	for (event = CACHE_QOS_TOTAL; event < CACHE_QOS_NR_READ; event++) {
+		if (!(cq->hw.events & BIT(event)) ||
+		    cell->status[event] == CACHE_QOS_READ_UNAVAILABLE)
+			continue;
+		if (cell->status[event] != CACHE_QOS_READ_OK || cell->time_ns[event] <= since_ns)
+			return false;
+	}
+	return true;
+}
+
 u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid)
 {
 	const struct cache_qos_cell *cell = &cq->domains[domain].cells[rmid];
@@ -168,7 +187,8 @@ u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid)
 		return all;
 	/* What it has moved until it came into limbo counts, and then it stands still. */
 	if (atom->state == CACHE_QOS_LIMBO &&
-	    (cache_qos_carried(cq, rmid) || cell->time_ns[CACHE_QOS_TOTAL] <= atom->since_ns))
+	    (cache_qos_carried(cq, rmid) || cell->time_ns[CACHE_QOS_TOTAL] <= atom->since_ns ||
+	     !cache_qos_counted_here(cq, cell, atom->since_ns)))
 		return all;
 	return all & BIT(CACHE_QOS_OCCUPANCY);
 }
@@ -361,7 +381,8 @@ static enum cache_qos_clean cache_qos_clean_here(const struct cache_qos *cq,
 	const struct cache_qos_cell *cell = &domain->cells[rmid];
 
 	if (cell->status[CACHE_QOS_OCCUPANCY] != CACHE_QOS_READ_OK ||
-	    cell->time_ns[CACHE_QOS_OCCUPANCY] <= cq->atoms[rmid].since_ns)
+	    cell->time_ns[CACHE_QOS_OCCUPANCY] <= cq->atoms[rmid].since_ns ||
+	    !cache_qos_counted_here(cq, cell, cq->atoms[rmid].since_ns))
 		return CACHE_QOS_UNREAD;
 	/* A threshold of 0 asks for none at all. */
 	if (cell->occupancy && cell->occupancy >= cq->threshold)

@@ -25,6 +25,7 @@
 #define PMU	"cache_qos"
 #define BOOK	"/sys/kernel/debug/cache_qos_sim"
 #define MAX_CPUS 64
+#define PASSES	PMU_SYSFS "/" PMU "/stats/passes"
 #define ROOT_GROUP "/sys/kernel/config/cache_qos"
 #define NOBODY	65534
 
@@ -134,10 +135,22 @@ static struct counts counts_of(const struct pmu_event *event)
 	return counts;
 }
 
-/* A pass of the sampler, and one more, have gone by. */
+static long long number_in(const char *path)
+{
+	long long value = -1;
+
+	read_number(path, &value);
+	return value;
+}
+
+/* A pass of the sampler has begun and ended since, which on a busy host may take long; some time has gone by in any case. */
 static void wait_for_passes(void)
 {
+	long long wanted = number_in(PASSES) + 2;
+
 	usleep(1500000);
+	for (int i = 0; i < 100 && number_in(PASSES) < wanted; i++)
+		usleep(100000);
 }
 
 TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
@@ -510,14 +523,6 @@ TEST_F(cache_qos, R_06_R_07_gives_way_while_the_registers_are_claimed)
 	end(child);
 }
 
-static long long number_in(const char *path)
-{
-	long long value = -1;
-
-	read_number(path, &value);
-	return value;
-}
-
 static pthread_barrier_t all_ready;
 
 static void *read_the_root(void *unused)
@@ -530,8 +535,7 @@ static void *read_the_root(void *unused)
 /* How many passes there were while so many read a file at the same time */
 static long long passes_of_readers(int readers)
 {
-	static const char passes[] = PMU_SYSFS "/" PMU "/stats/passes";
-	long long before = number_in(passes);
+	long long before = number_in(PASSES);
 	pthread_t threads[16];
 
 	pthread_barrier_init(&all_ready, NULL, readers);
@@ -540,7 +544,7 @@ static long long passes_of_readers(int readers)
 	for (int i = 0; i < readers; i++)
 		pthread_join(threads[i], NULL);
 	pthread_barrier_destroy(&all_ready);
-	return number_in(passes) - before;
+	return number_in(PASSES) - before;
 }
 
 TEST_F_TIMEOUT(cache_qos, R_33_R_34_readers_share_one_new_pass, 120)

@@ -14,10 +14,11 @@ idle() { awk '$1 == "cpu" && $6 != "0" && $6 != "0x0" { bad = 1 } END { exit bad
 
 waits 5 stat_is probes 0
 result "R-14 nobody watches: no probe" $?
-perf stat -e cache_qos/llc_occupancy/ -- sleep 6 >/dev/null 2>&1 &
+perf stat -e cache_qos/llc_occupancy/ -- sleep 100 >/dev/null 2>&1 &
 stat=$!
-waits 4 stat_is probes 3 && stays cache_qos_sim && stays cache_qos
+waits 60 stat_is probes 3 && stays cache_qos_sim && stays cache_qos
 result "R-13 no module goes while an event is open" $?
+kill -INT $stat
 wait $stat
 mkdir $groups/g1
 echo 1 >$groups/g1/monitor_cache

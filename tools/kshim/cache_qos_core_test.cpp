@@ -711,6 +711,44 @@ TEST_F(CacheQos, R22_a_pass_says_how_many_RMIDs_became_free)
     EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now), 0u);
 }
 
+// One whose counter could not be read when its lines had gone must not be freed: what it has moved
+// would be forgotten.
+TEST_F(CacheQos, R22_R30_what_was_moved_is_read_before_an_RMID_is_free)
+{
+    start();
+    auto t = task();
+    const u16 g = group();
+    ASSERT_EQ(monitor(g), 0);
+    cache_qos_task_move(cq.get(), &t, g);
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    const u32 rmid = run(0, &t);
+    pass();
+    counters[0][rmid] = {0, 12, 12};
+    cache_qos_monitor_end(cq.get(), m, now);
+    now += 1;
+    run(0, nullptr);
+    ASSERT_EQ(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
+    for (const u8 bad : {CACHE_QOS_READ_ERROR, CACHE_QOS_READ_STOLEN}) {
+        now += 1'000'000;
+        for (u32 d = 0; d < kCpus; d++) {
+            cache_qos_sample s = {};
+            s.status[CACHE_QOS_LOCAL] = bad;
+            s.data[CACHE_QOS_OCCUPANCY] = 0;
+            s.data[CACHE_QOS_TOTAL] = counters[d][rmid][1];
+            s.status[CACHE_QOS_OCCUPANCY] = s.status[CACHE_QOS_TOTAL] = CACHE_QOS_READ_OK;
+            cache_qos_fold(cq.get(), static_cast<u16>(d), rmid, &s, now);
+        }
+        cache_qos_limbo_pass(cq.get(), now);
+        EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
+    }
+    pass();
+    EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_FREE);
+    pass();
+    EXPECT_EQ(value(of(g), kLocal), 12u);
+    EXPECT_EQ(value(CACHE_QOS_MACHINE, kLocal), 12u);
+}
+
 TEST_F(CacheQos, R24_an_rmid_stays_with_those_who_are_left_of_its_set)
 {
     start();
