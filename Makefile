@@ -14,6 +14,7 @@ ALL     ?=
 BRIEF   ?=
 KCSAN   ?=
 LATE    ?=
+MINUTES ?=
 DESTDIR ?=
 PREFIX  ?= /usr
 BUILT   ?= $(BUILD)/tools
@@ -27,7 +28,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest vm demo test install bench parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak vm demo test install bench parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -39,6 +40,8 @@ help:
 	@echo '  make lint            checkpatch, kernel-doc, sparse, coccinelle, clang-tidy; slower'
 	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure (ALL=1: each scenario on each kernel;'
 	@echo '                       BRIEF=N: of each unit one that is short on a debug kernel)'
+	@echo '  make races [MINUTES= U= K= SEED=]  random use of PMUs, alone and while the machine changes, on four kernels; long'
+	@echo '  make soak [MINUTES= K=] all units at work in one guest, an hour: exact, nothing lost, memory flat'
 	@echo '  make vm [K=]         an interactive shell in a guest with the devices and modules'
 	@echo '  make mutants [U= N=] faults put into copies of the tree, one by one: the tests must notice (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
@@ -116,6 +119,14 @@ guest: setup
 vmtest: tools modules guest
 	@tools/scripts/vmtest '$(run_units)' '$(run_kernels)' -- $(vmrun) $(if $(ALL),--all) \
 		$(if $(BRIEF),--brief $(BRIEF) --seed $(BRIEF) --seconds 20)
+
+races: run_kernels := $(or $(K),6.1 debug-6.12 debug-7.2 kcsan-6.12)
+races: tools modules guest
+	@tools/scripts/long-run stress '$(or $(MINUTES),10)' '$(run_units)' '$(run_kernels)' '$(SEED)' -- $(vmrun)
+
+soak: run_kernels := $(or $(K),6.12)
+soak: tools modules guest
+	@tools/scripts/long-run soak '$(or $(MINUTES),60)' soak '$(run_kernels)' '$(SEED)' -- $(vmrun)
 
 vm: K := $(demo_kernel)
 vm: run_kernels := $(demo_kernel)

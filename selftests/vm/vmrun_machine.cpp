@@ -88,6 +88,25 @@ std::string option_value(const fs::path &path)
     return escaped;
 }
 
+// Through a port of its own: only a PCI Express device can say that it keeps its state while it
+// sleeps, and from one that does not the kernel takes it.
+void add_share_that_sleeps(std::vector<std::string> &words, const fs::path &path,
+                           std::string_view tag, bool read_only)
+{
+    words.insert(
+        words.end(),
+        {"-fsdev",
+         fmt::format("local,id=fs_{},path={},security_model=none,multidevs=remap{}", tag,
+                     option_value(path), read_only ? ",readonly=on" : ""),
+         "-device",
+         fmt::format("pcie-root-port,id=port_{0},bus=pcie.0,chassis=9,slot={1}", tag,
+                     read_only ? 1 : 0),
+         "-device",
+         fmt::format(
+             "virtio-9p-pci,fsdev=fs_{0},mount_tag={0},bus=port_{0},x-pcie-pm-no-soft-reset=on",
+             tag)});
+}
+
 void add_share(std::vector<std::string> &words, const fs::path &path, std::string_view tag,
                bool read_only)
 {
@@ -291,8 +310,9 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
         add({"-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"});
     if (!spec.monitor.empty())
         add({"-qmp", fmt::format("unix:{},server=on,wait=off", option_value(spec.monitor))});
-    add_share(words, spec.out, "out", false);
-    add_share(words, spec.stock, "stock", true);
+    const auto share = spec.sleeps ? add_share_that_sleeps : add_share;
+    share(words, spec.out, "out", false);
+    share(words, spec.stock, "stock", true);
     add_devices(words, spec);
     return words;
 }

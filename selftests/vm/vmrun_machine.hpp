@@ -50,6 +50,7 @@ struct MachineSpec {
     bool steady = false;                      // time goes by instructions; never with KVM
     bool hides_hypervisor = false;            // so does cxl-rp
     std::string_view append{};                // more kernel parameters
+    bool sleeps = false;                      // is suspended: the shares stand that
     bool terminal = false;                    // console on our terminal
 };
 

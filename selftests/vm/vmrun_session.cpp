@@ -428,6 +428,7 @@ Result<MachineSpec> Session::make_machine()
     spec.smp = scenario_.smp;
     spec.steady = scenario_.steady;
     spec.hides_hypervisor = scenario_.hides_hypervisor;
+    spec.sleeps = scenario_.sleeps;
     spec.append = scenario_.append;
     spec.placement = options_.placement.value_or(scenario_.placement);
     spec.terminal = options_.mode == Mode::kShell;

@@ -141,6 +141,20 @@ Scenario on_the_machine_of_stress(const UnitSpec &unit, std::string_view name)
     return scenario;
 }
 
+// Suspended with an event that runs, on the machine of the unit's stress.
+UnitSpec with_sleep(UnitSpec unit, const std::string &options)
+{
+    Scenario sleep = on_the_machine_of_stress(unit, "sleep");
+    sleep.sleeps = true;
+    sleep.kernels = {"6.12", "7.2", "debug-6.12", "debug-7.2"};
+    sleep.routine = {"6.12"};
+    sleep.steps = {{"sleep", "pmu_sleep " + options, 120}};
+    unit.programs.push_back("selftests/stress/pmu_sleep");
+    unit.brief.push_back(sleep.name);
+    unit.tests.push_back(std::move(sleep));
+    return unit;
+}
+
 // Each allocation of each act fails once, on the machine of the unit's stress. Only the debug
 // kernels can do that.
 UnitSpec with_failures(UnitSpec unit, const std::string &options)
@@ -1424,6 +1438,7 @@ UnitSpec hard_cxl_hmu()
         "--event hotness_threshold=16,hotness_granual=12,epoch_scale=4,epoch_multiplier=1";
     const std::string event = plain + " --aux 16";
     UnitSpec unit = with_stress(cxl_hmu(), cxl_hmu_stress(), "--pmu cxl_hmu_mem0.0.0 " + plain);
+    unit = with_sleep(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
     unit = with_failures(
         unit, "--pmu cxl_hmu_mem0.0.0 " + event + " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko");
     return with_privileges(unit, "test",
@@ -1454,6 +1469,7 @@ UnitSpec hard_hisi_ptt()
     const std::string plain = "--event filter=0x80001,type=1,direction=1,format=1";
     const std::string event = plain + " --aux 32";
     UnitSpec unit = with_stress(hisi_ptt(), hisi_ptt_stress(), "--pmu hisi_ptt0_2 " + plain);
+    unit = with_sleep(unit, "--pmu hisi_ptt0_2 " + event);
     unit.brief.push_back("hotplug");
     unit = with_failures(unit,
                          "--pmu hisi_ptt0_2 " + event +
@@ -1466,6 +1482,7 @@ UnitSpec hard_hisi_ptt()
 UnitSpec hard_imc()
 {
     UnitSpec unit = with_stress(imc(), imc_stress(), "--pmu core_imc");
+    unit = with_sleep(unit, "--pmu core_imc");
     unit = with_failures(
         unit, "--pmu trace_imc --aux 16 --dense 32 --load imc_engine=/lib/vmrun/imc_engine.ko");
     return with_privileges(unit, "counters",
@@ -1477,6 +1494,7 @@ UnitSpec hard_imc()
 UnitSpec hard_uncore_pmon()
 {
     UnitSpec unit = with_stress(uncore_pmon(), uncore_pmon_stress(), "--pmu uncore_imc_0");
+    unit = with_sleep(unit, "--pmu uncore_imc_0");
     unit = with_failures(
         unit, "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko");
     return with_privileges(unit, "test", {{"privileges", "--pmu uncore_imc_0 --policy paranoid"}});

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * pmu_sleep --pmu PMU [--event TERMS] [--aux PAGES]
+ *
+ * The machine is suspended with an event that runs, all the way to idle but for the idling: whether its clock could wake
+ * it is not in our hands. The event may go on or end with an error; it must be closed without trouble, and a new one must
+ * work.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "stress.h"
+
+#define DATA_PAGES	4
+#define POWER		"/sys/power"
+#define RUN_US		200000
+
+struct subject {
+	struct stress_pmu pmu;
+	const char *name, *terms;
+	unsigned int aux_pages;
+};
+
+static int open_event(const struct subject *subject, struct pmu_event *event)
+{
+	struct perf_event_attr attr = stress_pmu_first_event(&subject->pmu);
+
+	attr.sample_period = subject->aux_pages ? 1 : 0;
+	return pmu_event_open(event, &attr, -1, subject->pmu.cpu < 0 ? 0 : subject->pmu.cpu);
+}
+
+static int open_running(const struct subject *subject, struct pmu_event *event)
+{
+	return open_event(subject, event) ?: pmu_event_map(event, DATA_PAGES, subject->aux_pages) ?:
+	       pmu_event_enable(event);
+}
+
+/* An event does all that it can. */
+static int try_all(const struct subject *subject)
+{
+	struct pmu_event event = { .fd = -1 };
+	int err = open_running(subject, &event);
+	__u64 count[2];
+
+	usleep(RUN_US);
+	err = err ?: pmu_event_disable(&event);
+	if (!err && read(event.fd, count, sizeof(count)) < 0)
+		err = -errno;
+	pmu_event_close(&event);
+	return err;
+}
+
+/* Suspend */
+
+/* The kernel goes so far, waits some seconds there and wakes by itself. */
+static int suspend(const char *how_far)
+{
+	int err = write_text(POWER "/pm_test", how_far) ?: write_text(POWER "/state", "freeze");
+
+	write_text(POWER "/pm_test", "none");
+	return err;
+}
+
+static const struct {
+	const char *how_far;
+	const char *name;
+} sleeps[] = {
+	{ "devices", "as far as the devices" },
+	/* All of it but the idle loop: PCI functions have no power, interrupts are off. */
+	{ "platform", "as far as their power and interrupts" },
+};
+#define NR_SLEEPS	(sizeof(sleeps) / sizeof(sleeps[0]))
+
+static void test_sleep(const struct subject *subject, unsigned int which)
+{
+	struct pmu_event event = { .fd = -1 };
+	int err = open_running(subject, &event), asleep;
+
+	asleep = err ?: suspend(sleeps[which].how_far);
+	/* It may have ended; that it can be closed is what counts. */
+	if (!asleep)
+		pmu_event_disable(&event);
+	pmu_event_close(&event);
+	ksft_test_result(!asleep, "%s: suspended %s with an event that runs: %s\n", subject->name, sleeps[which].name,
+			 strerror(-asleep));
+	err = try_all(subject);
+	ksft_test_result(!err, "%s: works after that: %s\n", subject->name, strerror(-err));
+}
+
+static bool parse(struct subject *subject, int argc, char **argv)
+{
+	static const struct option all[] = {
+		{ "pmu", required_argument, NULL, 'p' }, { "event", required_argument, NULL, 'e' },
+		{ "aux", required_argument, NULL, 'a' }, { 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", all, NULL)) != -1) {
+		switch (option) {
+		case 'p':
+			subject->name = optarg;
+			break;
+		case 'e':
+			subject->terms = optarg;
+			break;
+		case 'a':
+			subject->aux_pages = atoi(optarg);
+			break;
+		default:
+			return false;
+		}
+	}
+	return optind == argc && subject->name;
+}
+
+int main(int argc, char **argv)
+{
+	struct subject subject = { 0 };
+	int err;
+
+	if (!parse(&subject, argc, argv)) {
+		fprintf(stderr, "usage: pmu_sleep --pmu PMU [options], see the head of pmu_sleep.c\n");
+		return 2;
+	}
+	ksft_print_header();
+	err = stress_pmu_choose(&subject.pmu, subject.name, subject.terms);
+	if (err)
+		ksft_exit_fail_msg("%s: %s\n", subject.name, strerror(-err));
+
+	ksft_set_plan(2 * NR_SLEEPS);
+	for (unsigned int i = 0; i < NR_SLEEPS; i++)
+		test_sleep(&subject, i);
+	ksft_finished();
+}
