@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Every path that the ABI documents promise is there and can be read, and says what the simulated machine is.
+# What the ABI documents promise is there and can be read, they describe every file of the module, and what they say is what the
+# simulated machine is.
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/abi.sh"
 . "$(dirname "$0")/book.sh"
 here=$(dirname "$0")
 device=/sys/bus/event_source/devices/cache_qos
@@ -10,25 +12,8 @@ groups=/sys/kernel/config/cache_qos
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 mkdir $groups/promised && echo 1 >$groups/promised/monitor_cache || exit 1
 
-# What: lines of a document, and the lines that continue them.
-promised() {
-	for file in "$here/$1" "$here/../../Documentation/ABI/testing/$1"; do
-		[ -e "$file" ] && break
-	done
-	awk '/^What:/ { on = 1; sub(/^What:/, "") } /^[A-Z][A-Za-z]*:/ { on = 0 } on && NF { print $1 }' "$file"
-}
-
-paths=$(promised sysfs-bus-event_source-devices-cache_qos; promised configfs-cache_qos | sed 's|/\.\.\./|/promised/|')
-[ "$(echo "$paths" | wc -l)" -gt 14 ] || { echo "Bail out! no What: lines"; exit 1; }
-plan $(($(echo "$paths" | wc -l) + 5))
-for path in $paths; do
-	if [ -d "$path" ]; then
-		ls "$path" >/dev/null
-	else
-		cat "$path" >/dev/null
-	fi
-	result "$path" $?
-done
+abi_more=5
+abi "sysfs-bus-event_source-devices-cache_qos configfs-cache_qos" $device ${device}_aux $groups /sys/module/cache_qos/parameters
 
 cap() { cat $device/caps/"$1"; }
 echo "# $(cap backend): $(cap nr_rmid) RMIDs, units of $(cap scale), $(cap width) bits, quirks '$(cap quirks)'"

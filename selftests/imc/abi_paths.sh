@@ -1,30 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Every path that the ABI documents promise is there and can be read.
+# What the ABI documents promise is there and can be read, and they describe every file of the modules.
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/abi.sh"
 here=$(dirname "$0")
-[ -d /sys/bus/event_source/devices/trace_imc ] || skip_all "no trace_imc"
-
-# What: lines of a document, and the lines that continue them.
-promised() {
-	for file in "$here/$1" "$here/../../Documentation/ABI/testing/$1"; do
-		[ -e "$file" ] && break
-	done
-	awk '/^What:/ { on = 1; sub(/^What:/, "") } /^[A-Z][A-Za-z]*:/ { on = 0 } on && NF { print $1 }' "$file"
-}
-
-# An event of each PMU stands for all; a sampled event has neither scale nor unit.
-paths=$(promised sysfs-bus-event_source-devices-imc | sed "s/nest_<unit>/nest_mcs01/g
-	s|<pmu>/events/<name>|nest_mcs01/events/PM_MCS01_64B_RD_DISP_PORT01|; s/<pmu>/trace_imc/; s/<chip>/0/"
-	promised sysfs-devices-imc_engine | sed 's/<N>/0/')
-[ "$(echo "$paths" | wc -l)" -gt 20 ] || { echo "Bail out! no What: lines"; exit 1; }
-plan "$(echo "$paths" | wc -l)"
-for path in $paths; do
-	if [ -d "$path" ]; then
-		ls "$path" >/dev/null
-	else
-		cat "$path" >/dev/null
-	fi
-	result "$path" $?
-done
+pmus=/sys/bus/event_source/devices
+[ -d $pmus/trace_imc ] || skip_all "no trace_imc"
+abi "sysfs-bus-event_source-devices-imc sysfs-devices-imc_engine" $pmus/nest_* $pmus/core_imc $pmus/thread_imc $pmus/trace_imc \
+	/sys/kernel/debug/imc /sys/devices/imc_engine /sys/module/imc_engine/parameters
 exit $tap_failed

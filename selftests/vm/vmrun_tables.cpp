@@ -487,6 +487,7 @@ UnitSpec cxl_hmu()
                   "selftests/cxl_hmu/record_zipf.sh",
                   "selftests/cxl_hmu/stock_perf.sh",
                   "selftests/cxl_hmu/abi_paths.sh",
+                  "selftests/lib/abi.sh",
                   "selftests/cxl_hmu/trace_event.sh",
                   "selftests/cxl_hmu/live.sh",
                   "selftests/cxl_hmu/standalone.sh",
@@ -907,6 +908,7 @@ UnitSpec hisi_ptt()
                      "selftests/hisi_ptt/hisi_ptt_hotplug_test",
                      "selftests/hisi_ptt/pcie_load"};
     unit.files = {"selftests/hisi_ptt/abi_paths.sh",
+                  "selftests/lib/abi.sh",
                   "selftests/hisi_ptt/traffic.sh",
                   "selftests/hisi_ptt/record_load.sh",
                   "selftests/hisi_ptt/everybody.sh",
@@ -1170,6 +1172,7 @@ UnitSpec uncore_pmon()
     unit.files = {"selftests/uncore_pmon/traffic.sh",
                   "selftests/lib/tap.sh",
                   "selftests/uncore_pmon/abi_paths.sh",
+                  "selftests/lib/abi.sh",
                   "selftests/uncore_pmon/discover.sh",
                   "selftests/uncore_pmon/parameters.sh",
                   "selftests/uncore_pmon/beside.sh",
@@ -1318,6 +1321,7 @@ UnitSpec imc()
                      "selftests/imc/imc_bench"};
     unit.files = {"selftests/lib/tap.sh",
                   "selftests/imc/abi_paths.sh",
+                  "selftests/lib/abi.sh",
                   "selftests/imc/commands.sh",
                   "selftests/imc/record.sh",
                   "selftests/perfdata/record_corpus.sh",
@@ -1412,6 +1416,7 @@ UnitSpec cache_qos()
                   "selftests/cache_qos/hotplug.sh",
                   "selftests/cache_qos/life.sh",
                   "selftests/cache_qos/abi_paths.sh",
+                  "selftests/lib/abi.sh",
                   "selftests/cache_qos/mixed.sh",
                   "selftests/cache_qos/seed.sh",
                   "Documentation/ABI/testing/configfs-cache_qos",
@@ -1563,13 +1568,24 @@ Scenario cxl_hmu_examples()
     return examples;
 }
 
+// Where the module is: x86.
+Scenario cache_qos_examples()
+{
+    Scenario examples;
+    examples.kernels = kX86Kernels;
+    return examples;
+}
+
 const std::vector<UnitSpec> &unit_table()
 {
     static const std::vector<UnitSpec> table = {
-        hard_cache_qos(),
+        with_examples(hard_cache_qos(), "Documentation/devices/cache_qos.rst", "6.12",
+                      cache_qos_examples()),
         with_examples(hard_cxl_hmu(), "Documentation/devices/cxl_hmu.rst", "6.12",
                       cxl_hmu_examples()),
-        hard_hisi_ptt(),
+        // Stock perf has an AUX area for it there alone.
+        with_examples(hard_hisi_ptt(), "Documentation/devices/hisi_ptt.rst", "6.12-arm64",
+                      hisi_ptt_scenario("examples", kPttBusyBlock)),
         with_examples(hard_imc(), "Documentation/devices/imc.rst", "6.12", Scenario{}),
         with_examples(hard_uncore_pmon(), "Documentation/devices/uncore_pmon.rst", "6.12",
                       uncore_pmon_scenario("examples")),

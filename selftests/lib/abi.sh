@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Sourced by abi_paths.sh of each unit, beside which it is installed, behind what defines plan, result and work: ABI documents
+# against a live system, both ways.
+
+# promised DOCUMENT...: What: lines, and the lines that continue them.
+promised() {
+	for document; do
+		for file in "$here/$document" "$here/../../Documentation/ABI/testing/$document"; do
+			[ -e "$file" ] && break
+		done
+		awk '/^What:/ { on = 1; sub(/^What:/, "") } /^[A-Z][A-Za-z]*:/ { on = 0 } on && NF { sub("/$", "", $1); print $1 }' "$file"
+	done
+}
+
+# As regular expressions: <X> stands for any name without a dot, <X.Y> for one that may have some, ... for any folders or none.
+expressions() {
+	sed 's|/\.\.\./|/@/|; s/<[^>.]*\.[^>]*>/<<>>/g; s/[.]/\\./g; s/<<>>/[^\/]+/g; s/<[^>]*>/[^\/.]+/g; s|/@/|/(.+/)?|'
+}
+
+# made ROOT...: folders and files below, but for those that every device, PMU and module has.
+made() {
+	for root; do
+		find "$root"/ \( -type f -o -type d \)
+	done | sed 's|//*|/|g; s|/$||' | grep -vE '/uevent$|/power(/|$)|^/sys/bus/event_source/devices/[^/]+/(type|perf_event_mux_interval_ms|nr_addr_filters)$'
+}
+
+# readable, of paths on stdin
+readable() {
+	while read -r path; do
+		if [ -d "$path" ]; then
+			ls "$path" >/dev/null || return 1
+		else
+			echo "$path"
+		fi
+	done >"$work/files"
+	[ ! -s "$work/files" ] || xargs cat <"$work/files" >/dev/null
+}
+
+# abi "DOCUMENT..." ROOT...: plans and gives a result for each promise, which stands for something that can be read, and one for
+# all: what is below the roots is promised. $abi_more results of the caller's own follow.
+abi() {
+	documents=$1
+	shift
+	# shellcheck disable=SC2086
+	promised $documents >"$work/promised"
+	expressions <"$work/promised" >"$work/expressions"
+	made "$@" >"$work/made"
+	[ -s "$work/promised" ] || { echo "Bail out! no What: lines in $documents"; exit 1; }
+	plan $(($(wc -l <"$work/promised") + 1 + ${abi_more:-0}))
+	while read -r promise && read -r expression <&3; do
+		grep -xE "$expression" "$work/made" >"$work/matching" && readable <"$work/matching"
+		result "$promise" $?
+	done <"$work/promised" 3<"$work/expressions"
+	# A folder is described by what is in it.
+	while read -r path; do
+		[ -d "$path" ] || echo "$path"
+	done <"$work/made" >"$work/files"
+	! grep -vxE -f "$work/expressions" "$work/files" | sed 's/^/# not described: /' | grep .
+	result "all of $(wc -l <"$work/files") files are described" $?
+}
