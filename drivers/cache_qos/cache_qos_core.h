@@ -117,7 +117,8 @@ const char *cache_qos_hw_join(struct cache_qos_hw *all, const struct cache_qos_h
  * @hw: joined with the new one
  * @than: of the others; finished
  *
- * Return: an RMID or an event that is used would be missing, or is bound by somebody. Needs no lock.
+ * Return: an RMID or an event that is used would be missing, or is bound by somebody. Needs no
+ * lock.
  */
 bool cache_qos_hw_less(const struct cache_qos_hw *hw, const struct cache_qos_hw *than);
 
@@ -167,7 +168,8 @@ struct cache_qos_sample {
  *
  * Interrupts off, not in an NMI. QM_EVTSEL is left as it was found. LOCAL is read before TOTAL, so
  * that local traffic is never more than all of it; what is local and moves between the two reads is
- * in the difference, which is REMOTE, once and not with every read (cache_qos_fold()). Needs no lock.
+ * in the difference, which is REMOTE, once and not with every read (cache_qos_fold()). Needs no
+ * lock.
  */
 void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 			 const struct cache_qos_hw *hw, u32 events, u32 rmid, bool paranoid,

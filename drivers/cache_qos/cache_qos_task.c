@@ -153,7 +153,7 @@ static u16 cache_qos_group_of(struct cache_qos_live *live, struct task_struct *t
 	return node;
 }
 
-/* Under the lock. Its group is incomplete from here on, and so are those around it; not the root. */
+/* Under the lock. Its group is incomplete from here on, so are those around it; not the root. */
 static void cache_qos_fork_lost(struct cache_qos_live *live, u16 node)
 {
 	struct cache_qos *cq = &live->core;
@@ -184,7 +184,7 @@ void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struc
 		return;
 	entry = cache_qos_entry_alloc(child, GFP_ATOMIC | __GFP_NOWARN);
 
-	/* In one go: an entry in the root that nobody watches may be pruned as soon as it is there. */
+	/* In one go: an entry in the root that nobody watches may be pruned once it is there. */
 	raw_spin_lock_irqsave(&live->lock, flags);
 	node = cache_qos_group_of(live, parent);	/* it may have been moved meanwhile */
 	found = entry ? cache_qos_entry_add(live, entry) : cache_qos_entry_find(live, child);
@@ -219,8 +219,8 @@ static struct cache_qos_entry *cache_qos_untrack_plain(struct cache_qos_live *li
  * @live: everything
  * @task: the task, which may be no more, with a reference
  *
- * A fork that fails half-way closes the events that the child has inherited and then frees it without
- * a word to anybody: once the last of them is closed the entry must go.
+ * A fork that fails half-way closes the events that the child has inherited and then frees it
+ * without a word to anybody: once the last of them is closed the entry must go.
  *
  * Context: config_mutex.
  */

@@ -178,8 +178,8 @@ static bool cache_qos_counts(const struct perf_event *event)
 }
 
 /*
- * perf record opens an event of a task on each CPU, and samples come from where the task runs: there
- * the bandwidth is to be as well.
+ * perf record opens an event of a task on each CPU, and samples come from where the task runs:
+ * there the bandwidth is to be as well.
  */
 static bool cache_qos_reports_rather(const struct cache_qos_channel *channel,
 				     const struct perf_event *event, const struct perf_event *best)
