@@ -2,7 +2,7 @@
 // cxl_hmu_topology_judge: the host addresses in a report against the numbers of the one region the
 // device is in, one way: HPA = resource + (DPA - DPA of the decoder).
 // Exit codes: 0 good, 1 judged and found wanting, 2 usage or unreadable input.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>

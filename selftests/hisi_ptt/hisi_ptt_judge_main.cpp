@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // hisi_ptt_judge: the packets of a recording against those the model traced and saw.
 // Exit codes: 0 good, 1 judged and found wanting, 2 usage or unreadable input.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

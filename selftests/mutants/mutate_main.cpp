@@ -5,7 +5,7 @@
 // mutate hand-apply LIST NAME  its file with the mutant, on standard output
 // mutate hand-check LIST       nothing, if each mutant of the list finds its lines
 // Paths are from the working folder.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cstdio>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "vmrun_machine.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "base/text.hpp"
 
 namespace pmukit::vm {
 namespace {
@@ -16,8 +17,7 @@ using std::chrono::steady_clock;
 
 std::string joined(const MachineSpec &spec, std::string_view kernel)
 {
-    return fmt::format("{}",
-                       fmt::join(machine_words({{"qemu"}}, *kernel_by_name(kernel), spec), " "));
+    return pmukit::joined(machine_words({{"qemu"}}, *kernel_by_name(kernel), spec), " ");
 }
 
 TEST(MachineWords, IntegratedFunctionsSitOnTheRootBusAtFixedSlots)
@@ -141,8 +141,7 @@ TEST(MachineWords, FollowTheQuirksOfTheKernel)
     EXPECT_NE(joined({}, "6.12-arm64").find("virt,gic-version=3,memory-backend=m"),
               std::string::npos);
     MachineSpec spec;
-    EXPECT_NE(fmt::format(
-                  "{}", fmt::join(machine_words({{"q"}, true}, *kernel_by_name("6.12"), spec), " "))
+    EXPECT_NE(pmukit::joined(machine_words({{"q"}, true}, *kernel_by_name("6.12"), spec), " ")
                   .find("-accel kvm"),
               std::string::npos);
 }
@@ -152,8 +151,8 @@ TEST(MachineWords, SteadyTimeGoesByInstructions)
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "7.2").find("-icount"), std::string::npos);
     spec.steady = true;
-    const std::string words = fmt::format(
-        "{}", fmt::join(machine_words({{"q"}, true}, *kernel_by_name("7.2"), spec), " "));
+    const std::string words =
+        pmukit::joined(machine_words({{"q"}, true}, *kernel_by_name("7.2"), spec), " ");
     EXPECT_NE(words.find("-accel tcg,thread=single -icount shift="), std::string::npos) << words;
     EXPECT_EQ(words.find("kvm"), std::string::npos) << "which knows no such time";
 }

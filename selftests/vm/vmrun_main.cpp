@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // vmrun: boots a guest with emulated devices and judges what happens in it.
 // Exit codes: 0 good, 1 a test failed, 2 usage, 69 the machinery failed.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <stdlib.h>
 
 #include <CLI/CLI.hpp>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "vmrun_session.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/text.hpp"
 #include "vmrun_child.hpp"
 #include "vmrun_guest_tree.hpp"
 #include "vmrun_initramfs.hpp"
@@ -311,7 +310,7 @@ void Session::heed(const std::vector<std::string> &words)
             continue;
         auto done = (this->*request.grant)(std::strtoul(words[2].c_str(), nullptr, 10));
         if (!done)
-            say("{}: {}", fmt::join(words, " "), done.error().message);
+            say("{}: {}", joined(words, " "), done.error().message);
     }
 }
 
@@ -439,7 +438,7 @@ Result<int> Session::run_guest(const MachineSpec &spec)
 {
     std::vector<std::string> words = machine_words(emulator_, *options_.kernel, spec);
     if (options_.verbose)
-        say("{}", fmt::join(words, " "));
+        say("{}", joined(words, " "));
     if (spec.terminal)
         return run_terminal(words);
 
@@ -573,12 +572,9 @@ void Session::judge_log(std::string_view console)
     TestResult result{"kernel log", "no complaint", Verdict::kPass, {}};
     if (!complaints.empty()) {
         result.verdict = Verdict::kFail;
-        result.reason =
-            fmt::format("{} lines\n    {}", complaints.size(),
-                        fmt::join(complaints.begin(),
-                                  complaints.begin() +
-                                      static_cast<long>(std::min(complaints.size(), kTailLines)),
-                                  "\n    "));
+        result.reason = fmt::format(
+            "{} lines\n    {}", complaints.size(),
+            joined(std::span(complaints).first(std::min(complaints.size(), kTailLines)), "\n    "));
     }
     verdict(std::move(result));
 }
@@ -605,7 +601,7 @@ void Session::judge_one(const HostStep &step)
     if (!result.reason.empty()) {
         result.verdict = Verdict::kFail;
         result.reason +=
-            fmt::format(": {}\n{}", fmt::join(command.words, " "), tail(both, kTailLines));
+            fmt::format(": {}\n{}", joined(command.words, " "), tail(both, kTailLines));
     } else if (step.output_to.empty() && options_.mode == Mode::kDemo) {
         fmt::print("{}", both);
     }

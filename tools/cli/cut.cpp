@@ -2,12 +2,11 @@
 // pmukit cut: a part of a recording, by time, CPU, event and AUX buffer, as a recording.
 #include "perfdata/cut.hpp"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "base/number.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
 #include "cli/terminal.hpp"
@@ -91,7 +90,7 @@ Result<std::vector<bool>> choose_events(const perfdata::Reader &reader,
             continue;
         for (const perfdata::Event &event : reader.events())
             known.push_back(event.name);
-        const std::string all = fmt::format("{}", fmt::join(known, ", "));
+        const std::string all = joined(known, ", ");
         for (const perfdata::Event &event : reader.events())
             known.push_back(reader.pmu_name(event.attr.type));
         return Error{Errc::kUsage, fmt::format("--event {}: not in this recording, which has: {}{}",

@@ -3,14 +3,13 @@
 // Documentation/admin-guide/LSM, ABI/testing/sysfs-module and sysfs-kernel-iommu_groups of Linux.
 #include "cli/doctor_checks.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <linux/capability.h>
 
 #include <algorithm>
 #include <array>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "cli/record_hisi_ptt.hpp"
 #include "cli/units.hpp"
 #include "cli/version.hpp"
@@ -27,11 +26,6 @@ constexpr std::string_view kShared = "pmukit_common";  // every module of ours b
 
 constexpr std::string_view kModules[] = {kShared,    "cache_qos", "cache_qos_sim", "cxl_hmu",
                                          "hisi_ptt", "imc",       "imc_engine",    "uncore_pmon"};
-
-std::string joined(const std::vector<std::string> &words)
-{
-    return fmt::format("{}", fmt::join(words, ", "));
-}
 
 // A module of the same name may be the kernel's own: ours holds pmukit_common.
 bool is_ours(const Host &host, std::string_view module)
@@ -57,8 +51,7 @@ void check_kernel(const Host &host, Findings &findings)
         findings.push_back({"kernel", Health::kGood, release});
     else
         findings.push_back({"kernel", Health::kNote,
-                            release + ": the modules are tested on " +
-                                fmt::format("{}", fmt::join(kKernels, ", ")),
+                            release + ": the modules are tested on " + joined(kKernels, ", "),
                             "run one of these kernels, or expect that a module may not build"});
 }
 
@@ -318,7 +311,7 @@ void check_pmus(const Host &host, Findings &findings)
         if (is_pmu_of_ours(host, name))
             ours.push_back(name);
     if (!ours.empty())
-        return findings.push_back({"pmus", Health::kGood, joined(ours)});
+        return findings.push_back({"pmus", Health::kGood, joined(ours, ", ")});
     findings.push_back({"pmus", Health::kBad, "no PMU of the suite is here",
                         "load the module of the device; dmesg says why it takes none"});
 }
@@ -367,7 +360,7 @@ std::string names_of(const std::vector<Holder> &holders)
     std::vector<std::string> names;
     for (const Holder &holder : holders)
         names.push_back(fmt::format("{} ({})", holder.pid, holder.command));
-    return joined(names);
+    return joined(names, ", ");
 }
 
 void note_refusal(const Host &host, const Error &error, Findings &findings)

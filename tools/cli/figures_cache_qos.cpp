@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Figures of caches and memory bandwidth by monitor.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include "cli/functions.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/file.hpp"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The suite's PMUs on this machine, what each can do, and a line that records it.
-#include <fmt/ranges.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/units.hpp"
 #include "record/pfm_events.hpp"
@@ -15,11 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string joined(const std::vector<int> &cpus)
-{
-    return fmt::format("{}", fmt::join(cpus, ","));
-}
-
 std::string example_of(const record::Pmu &pmu, const Unit &unit)
 {
     return fmt::format("pmukit record -a -e {}/{}/ -- sleep 1", pmu.name, unit.example_terms);
@@ -29,7 +23,7 @@ void print_pmu(const record::Pmu &pmu, const Unit &unit, Output &out)
 {
     out.print("{}  unit {}", pmu.name, unit.name);
     if (pmu.cpumask)
-        out.print("  cpumask {}", joined(*pmu.cpumask));
+        out.print("  cpumask {}", joined(*pmu.cpumask, ","));
     out.print("\n  terms:");
     for (const auto &[term, field] : pmu.format)
         out.print(" {}", term);

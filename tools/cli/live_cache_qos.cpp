@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Groups, tasks and CPUs with the most of a cache, and those that move the most memory. A gauge
 // (occupancy) is what it is now, and the most it was; a count is what it grew.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Hottest units of CXL memory. What is counted and what is missing is HotList's business; there
 // is one for the interval and one for all of it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

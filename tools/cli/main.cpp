@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit: the command line. Words in, exit status out; everything else is in the subcommands.
-#include <fmt/ranges.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 
 #include "base/number.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
@@ -334,7 +334,7 @@ Result<void> check_subcommand(const std::vector<std::string> &words, const CLI::
         known.push_back(command->get_name());
     if (words.size() < 2)
         return Error{Errc::kUsage,
-                     fmt::format("which command? {}; see pmukit --help", fmt::join(known, ", "))};
+                     fmt::format("which command? {}; see pmukit --help", joined(known, ", "))};
     if (words[1].starts_with('-') || std::ranges::find(known, words[1]) != known.end())
         return {};
     const std::string near = did_you_mean(words[1], known);

@@ -23,7 +23,7 @@ void Output::text(std::string_view text)
         write(text);
         return;
     }
-    buffer_.append(text.data(), text.data() + text.size());
+    buffer_ += text;
     flush_when_full();
 }
 
@@ -34,7 +34,7 @@ void Output::hex16_line(uint64_t value)
     for (int i = 15; i >= 0; i--, value >>= 4)
         line[i] = kDigits[value & 15];
     line[16] = '\n';
-    buffer_.append(line, line + sizeof line);
+    buffer_.append(line, sizeof line);
     flush_when_full();
 }
 
@@ -62,7 +62,7 @@ void Output::write(std::string_view text)
 
 void Output::flush()
 {
-    write({buffer_.data(), buffer_.size()});
+    write(buffer_);
     buffer_.clear();
 }
 

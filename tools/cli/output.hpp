@@ -2,16 +2,14 @@
 // Buffered output that does not forget errors: a full disk or a closed pipe makes the command fail.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
-#include <iterator>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "base/text.hpp"
 
 namespace pmukit::cli {
 
@@ -27,7 +25,7 @@ public:
     template <typename... Args>
     void print(fmt::format_string<Args...> format, Args &&...args)
     {
-        fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
+        append(buffer_, format, std::forward<Args>(args)...);
         flush_when_full();
     }
     // Words in a colour of the terminal, if there are colours.
@@ -49,7 +47,7 @@ private:
     int fd_;
     std::string name_;
     bool color_ = false, reader_left_ = false;
-    fmt::memory_buffer buffer_;
+    std::string buffer_;
     Result<void> state_;
 };
 

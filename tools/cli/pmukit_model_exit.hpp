@@ -2,7 +2,7 @@
 // How pmukit-model ends: one line on stderr and the exit code that the kind of error asks for.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 

@@ -2,14 +2,12 @@
 // Filters: Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt.
 #include "cli/record_hisi_ptt.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "cli/units.hpp"
 
 namespace pmukit::cli {
@@ -43,7 +41,7 @@ std::string names_in(const std::string &folder)
         if (at->path().filename() != kNoFunction)
             names.push_back(at->path().filename());
     std::ranges::sort(names);
-    return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+    return names.empty() ? "none" : joined(names, ", ");
 }
 
 Error bad_filter(const record::EventString &event, const std::string &why)

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <bit>
+#include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
 #include "cli/figures.hpp"

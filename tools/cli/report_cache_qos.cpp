@@ -2,6 +2,7 @@
 // What each monitor of a recording had of the caches and moved to and from memory, through time.
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/figures.hpp"

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "cli/figures.hpp"
 #include "cli/join.hpp"

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "cli/aux_threads.hpp"
 #include "cli/figures.hpp"

@@ -2,7 +2,7 @@
 #include "cli/terminal.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>

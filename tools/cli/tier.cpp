@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/tier.hpp"
 
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +11,7 @@
 
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/hot_lists.hpp"
@@ -91,10 +91,10 @@ Result<uint32_t> find_fast_node(const TierOptions &options, const HotMemory &mem
             fast.push_back(static_cast<uint32_t>(node));
     if (fast.size() == 1)
         return fast.front();
-    return Error{Errc::kUsage, fmt::format("which node is fast? give --fast-node ({})",
-                                           fast.empty() ? path + " names none"
-                                                        : fmt::format("CPUs are near {}",
-                                                                      fmt::join(fast, ", ")))};
+    return Error{Errc::kUsage,
+                 fmt::format("which node is fast? give --fast-node ({})",
+                             fast.empty() ? path + " names none"
+                                          : fmt::format("CPUs are near {}", joined(fast, ", ")))};
 }
 
 // Where most of the heat is.

@@ -9,7 +9,7 @@
 
 #include <arrow/api.h>
 #include <arrow/io/file.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/properties.h>
 

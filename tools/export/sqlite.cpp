@@ -7,7 +7,7 @@
 
 #ifdef PMUKIT_SQLITE
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sqlite3.h>
 #include <unistd.h>
 

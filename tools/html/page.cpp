@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "html/page.hpp"
 
-#include <fmt/format.h>
-
-#include <iterator>
-
+#include "base/text.hpp"
 #include "html/escape.hpp"
 #include "html/parts.hpp"
 
 namespace pmukit::html {
 namespace {
 
-template <typename... Args>
-void add(std::string &to, fmt::format_string<Args...> format, Args &&...args)
-{
-    fmt::format_to(std::back_inserter(to), format, std::forward<Args>(args)...);
-}
-
 // Where the numbers are from, and what is missing from them.
 void add_badges(std::string &to, const std::string &source, const std::vector<std::string> &losses)
 {
     if (!source.empty())
-        add(to, "<span class=\"badge source\">source={}</span> ", escaped(source));
+        append(to, "<span class=\"badge source\">source={}</span> ", escaped(source));
     if (losses.empty())
         to += "<span class=\"badge whole\">nothing lost</span>";
     else
@@ -31,7 +22,7 @@ void add_badges(std::string &to, const std::string &source, const std::vector<st
         return;
     to += "<ul class=\"losses\">\n";
     for (const std::string &loss : losses)
-        add(to, "<li>{}</li>\n", escaped(loss));
+        append(to, "<li>{}</li>\n", escaped(loss));
     to += "</ul>\n";
 }
 
@@ -39,22 +30,22 @@ void add_row(std::string &to, const Table &table, const std::vector<std::string>
 {
     to += "<tr>";
     for (size_t i = 0; i < table.columns.size(); i++)
-        add(to, "<td{}>{}</td>", table.columns[i].is_number ? " class=\"n\"" : "",
-            i < cells.size() ? escaped(cells[i]) : "");
+        append(to, "<td{}>{}</td>", table.columns[i].is_number ? " class=\"n\"" : "",
+               i < cells.size() ? escaped(cells[i]) : "");
     to += "</tr>\n";
 }
 
 void add_table(std::string &to, const Figure &figure, size_t number)
 {
     const Table &table = figure.table;
-    add(to,
-        "<details><summary>The numbers: {} rows</summary>\n"
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"numbers of figure "
-        "{}\"><table>\n<caption>{}</caption>\n<thead><tr>",
-        table.rows.size(), number, escaped(figure.title));
+    append(to,
+           "<details><summary>The numbers: {} rows</summary>\n"
+           "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"numbers of figure "
+           "{}\"><table>\n<caption>{}</caption>\n<thead><tr>",
+           table.rows.size(), number, escaped(figure.title));
     for (const Table::Column &column : table.columns)
-        add(to, "<th scope=\"col\"{}>{}</th>", column.is_number ? " class=\"n\"" : "",
-            escaped(column.name));
+        append(to, "<th scope=\"col\"{}>{}</th>", column.is_number ? " class=\"n\"" : "",
+               escaped(column.name));
     to += "</tr></thead>\n<tbody>\n";
     for (const std::vector<std::string> &row : table.rows)
         add_row(to, table, row);
@@ -69,12 +60,12 @@ void add_table(std::string &to, const Figure &figure, size_t number)
 
 void add_figure(std::string &to, const Figure &figure, size_t number)
 {
-    add(to, "<figure id=\"figure-{0}\" aria-labelledby=\"title-{0}\">\n<figcaption>\n", number);
-    add(to, "<h2 id=\"title-{}\">{}</h2>\n<p class=\"meta\"><code>{}</code> ", number,
-        escaped(figure.title), escaped(figure.pmu));
+    append(to, "<figure id=\"figure-{0}\" aria-labelledby=\"title-{0}\">\n<figcaption>\n", number);
+    append(to, "<h2 id=\"title-{}\">{}</h2>\n<p class=\"meta\"><code>{}</code> ", number,
+           escaped(figure.title), escaped(figure.pmu));
     add_badges(to, figure.source, figure.losses);
     for (const std::string &words : figure.words)
-        add(to, "<p>{}</p>\n", escaped(words));
+        append(to, "<p>{}</p>\n", escaped(words));
     to += "</figcaption>\n";
     to += text_of(figure.picture, figure.title);
     // The script fills it; who has none reads the tool tips and the table.
@@ -87,8 +78,8 @@ void add_contents(std::string &to, const Page &page)
 {
     to += "<nav aria-label=\"figures\"><ol>\n";
     for (size_t i = 0; i < page.figures.size(); i++)
-        add(to, "<li><a href=\"#figure-{}\">{}</a> <code>{}</code></li>\n", i + 1,
-            escaped(page.figures[i].title), escaped(page.figures[i].pmu));
+        append(to, "<li><a href=\"#figure-{}\">{}</a> <code>{}</code></li>\n", i + 1,
+               escaped(page.figures[i].title), escaped(page.figures[i].pmu));
     to += "</ol></nav>\n";
 }
 
@@ -102,10 +93,10 @@ std::string text_of(const Page &page)
         "<meta charset=\"utf-8\"/>\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
         "<meta name=\"color-scheme\" content=\"light dark\"/>\n";
-    add(out, "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{}</h1>\n",
-        escaped(page.title), kStyle, escaped(page.title));
+    append(out, "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{}</h1>\n",
+           escaped(page.title), kStyle, escaped(page.title));
     for (const std::string &fact : page.facts)
-        add(out, "<p>{}</p>\n", escaped(fact));
+        append(out, "<p>{}</p>\n", escaped(fact));
     out += "<p class=\"meta\">";
     add_badges(out, page.source, page.losses);
     out += "</header>\n";
@@ -113,8 +104,8 @@ std::string text_of(const Page &page)
     out += "<main>\n";
     for (size_t i = 0; i < page.figures.size(); i++)
         add_figure(out, page.figures[i], i + 1);
-    add(out, "</main>\n<footer><p>{}</p></footer>\n<script>\n{}</script>\n</body>\n</html>\n",
-        escaped(page.program), kScript);
+    append(out, "</main>\n<footer><p>{}</p></footer>\n<script>\n{}</script>\n</body>\n</html>\n",
+           escaped(page.program), kScript);
     return out;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Pictures as SVG. Across, everything is in percent, down in pixels: letters have the same size on
 // a telephone as on a wall. Axes and names of rows are HTML beside the SVG for the same reason.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <utility>
 
+#include "base/text.hpp"
 #include "html/escape.hpp"
 #include "html/parts.hpp"
 
@@ -18,12 +18,6 @@ constexpr unsigned kShades = 8;
 constexpr unsigned kCellPixels = 15, kBarPixels = 26, kColumnsPixels = 170, kLinePixels = 52,
                    kFramePixels = 23;
 constexpr double kSmallestPercent = 0.02;  // of a frame: nothing is to be seen of smaller ones
-
-template <typename... Args>
-void add(std::string &to, fmt::format_string<Args...> format, Args &&...args)
-{
-    fmt::format_to(std::back_inserter(to), format, std::forward<Args>(args)...);
-}
 
 double percent(double part)
 {
@@ -45,24 +39,25 @@ private:
 
 void open_svg(std::string &to, std::string_view classes, std::string_view name, size_t height)
 {
-    add(to, R"(<svg class="{}" role="group" aria-label="{}" width="100%" height="{}">)", classes,
-        escaped(name), height);
+    append(to, R"(<svg class="{}" role="group" aria-label="{}" width="100%" height="{}">)", classes,
+           escaped(name), height);
     to += '\n';
 }
 
 // What stands left of the picture, a row each.
 void add_gutter(std::string &to, const std::vector<std::string> &labels, unsigned row_pixels)
 {
-    add(to, R"(<div class="gutter" aria-hidden="true" style="grid-auto-rows:{}px">)", row_pixels);
+    append(to, R"(<div class="gutter" aria-hidden="true" style="grid-auto-rows:{}px">)",
+           row_pixels);
     for (const std::string &label : labels)
-        add(to, "<span>{}</span>", escaped(label));
+        append(to, "<span>{}</span>", escaped(label));
     to += "</div>\n";
 }
 
 void add_axis(std::string &to, const std::string &first, const std::string &last)
 {
-    add(to, "<div class=\"axis\" aria-hidden=\"true\"><span>{}</span><span>{}</span></div>\n",
-        escaped(first), escaped(last));
+    append(to, "<div class=\"axis\" aria-hidden=\"true\"><span>{}</span><span>{}</span></div>\n",
+           escaped(first), escaped(last));
 }
 
 // Heat map
@@ -87,7 +82,8 @@ void add_heat_row(std::string &to, const HeatMap &map, size_t number, uint64_t l
     for (size_t i = 0; i < std::min(row.values.size(), map.columns.size()); i++) {
         if (!row.values[i])
             continue;
-        add(to,
+        append(
+            to,
             R"(<rect {} x="{:.3f}%" y="{}" width="{:.3f}%" height="{}"><title>{}, {}: {} {}</title></rect>)",
             marks.attributes(fmt::format("h{}", shade_of(row.values[i], largest))),
             width * static_cast<double>(i), number * kCellPixels, width, kCellPixels - 1,
@@ -100,8 +96,8 @@ void add_legend(std::string &to, uint64_t largest, const std::string &value_name
 {
     to += "<p class=\"legend\" aria-hidden=\"true\">1 ";
     for (unsigned shade = 1; shade <= kShades; shade++)
-        add(to, R"(<span class="swatch h{}"></span>)", shade);
-    add(to, " {} {} in a cell</p>\n", largest, escaped(value_name));
+        append(to, R"(<span class="swatch h{}"></span>)", shade);
+    append(to, " {} {} in a cell</p>\n", largest, escaped(value_name));
 }
 
 std::string body_of(const HeatMap &map, std::string_view name)
@@ -142,15 +138,15 @@ std::string body_of(const Bars &bars, std::string_view name)
     for (size_t i = 0; i < bars.bars.size(); i++) {
         const Bars::Bar &bar = bars.bars[i];
         const size_t y = i * kBarPixels;
-        add(out, "<g {}><title>{}: {}</title>\n", marks.attributes("bar"), escaped(bar.label),
-            escaped(bar.value));
-        add(out, R"(<rect class="back" x="0" y="{}" width="100%" height="{}"/>)", y,
-            kBarPixels - 3);
-        add(out, R"(<rect class="front" x="0" y="{}" width="{:.3f}%" height="{}"/>)", y,
-            percent(bar.part), kBarPixels - 3);
-        add(out, R"(<text x="6" y="{}">{}</text>)", y + 16, escaped(bar.label));
-        add(out, R"(<text class="value" x="100%" dx="-6" y="{}">{}</text></g>)", y + 16,
-            escaped(bar.value));
+        append(out, "<g {}><title>{}: {}</title>\n", marks.attributes("bar"), escaped(bar.label),
+               escaped(bar.value));
+        append(out, R"(<rect class="back" x="0" y="{}" width="100%" height="{}"/>)", y,
+               kBarPixels - 3);
+        append(out, R"(<rect class="front" x="0" y="{}" width="{:.3f}%" height="{}"/>)", y,
+               percent(bar.part), kBarPixels - 3);
+        append(out, R"(<text x="6" y="{}">{}</text>)", y + 16, escaped(bar.label));
+        append(out, R"(<text class="value" x="100%" dx="-6" y="{}">{}</text></g>)", y + 16,
+               escaped(bar.value));
         out += '\n';
     }
     out += "</svg>\n";
@@ -162,9 +158,9 @@ std::string body_of(const Bars &bars, std::string_view name)
 std::string body_of(const Columns &columns, std::string_view name)
 {
     std::string out;
-    add(out,
-        "<div class=\"gutter ends\" aria-hidden=\"true\"><span>{}</span><span>0</span></div>\n",
-        escaped(columns.highest));
+    append(out,
+           "<div class=\"gutter ends\" aria-hidden=\"true\"><span>{}</span><span>0</span></div>\n",
+           escaped(columns.highest));
     open_svg(out, "columns", name, kColumnsPixels);
     out += R"(<line class="grid" x1="0" x2="100%" y1="50%" y2="50%"/>)";
     Marks marks;
@@ -172,10 +168,11 @@ std::string body_of(const Columns &columns, std::string_view name)
     for (size_t i = 0; i < columns.columns.size(); i++) {
         const Columns::Column &column = columns.columns[i];
         const double x = width * static_cast<double>(i), height = percent(column.part);
-        add(out, "<g {}><title>{}</title>", marks.attributes("column"), escaped(column.text));
-        add(out, R"(<rect class="back" x="{:.3f}%" y="0" width="{:.3f}%" height="100%"/>)", x,
-            width);
-        add(out,
+        append(out, "<g {}><title>{}</title>", marks.attributes("column"), escaped(column.text));
+        append(out, R"(<rect class="back" x="{:.3f}%" y="0" width="{:.3f}%" height="100%"/>)", x,
+               width);
+        append(
+            out,
             R"(<rect class="front" x="{:.3f}%" y="{:.3f}%" width="{:.3f}%" height="{:.3f}%"/></g>)",
             x + width * 0.06, 100 - height, width * 0.88, height);
         out += '\n';
@@ -190,16 +187,18 @@ std::string body_of(const Columns &columns, std::string_view name)
 // A nested drawing that is stretched: its line is a path, and paths know no percent.
 void add_path(std::string &to, const Timelines::Line &line, size_t y)
 {
-    add(to,
+    append(
+        to,
         R"(<svg x="0" y="{}" width="100%" height="{}" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">)",
         y + 4, kLinePixels - 8);
     std::string path;
     for (const Timelines::Point &point : line.points)
-        add(path, "{}{:.3f} {:.2f}", path.empty() ? "M" : "L", percent(point.at),
-            100 - percent(point.part));
+        append(path, "{}{:.3f} {:.2f}", path.empty() ? "M" : "L", percent(point.at),
+               100 - percent(point.part));
     if (!line.points.empty())
-        add(to, R"(<path class="area" d="{}L{:.3f} 100L{:.3f} 100Z"/><path class="line" d="{}"/>)",
-            path, percent(line.points.back().at), percent(line.points.front().at), path);
+        append(to,
+               R"(<path class="area" d="{}L{:.3f} 100L{:.3f} 100Z"/><path class="line" d="{}"/>)",
+               path, percent(line.points.back().at), percent(line.points.front().at), path);
     to += "</svg>\n";
 }
 
@@ -210,7 +209,8 @@ void add_points(std::string &to, const Timelines::Line &line, size_t y, Marks &m
     for (size_t i = 0; i < points.size(); i++) {
         const double left = i ? (points[i - 1].at + points[i].at) / 2 : 0;
         const double right = i + 1 < points.size() ? (points[i].at + points[i + 1].at) / 2 : 1;
-        add(to,
+        append(
+            to,
             R"(<rect {} x="{:.3f}%" y="{}" width="{:.3f}%" height="{}"><title>{}, {}</title></rect>)",
             marks.attributes("point"), percent(left), y, percent(right) - percent(left),
             kLinePixels - 2, escaped(line.label), escaped(points[i].text));
@@ -221,17 +221,17 @@ void add_points(std::string &to, const Timelines::Line &line, size_t y, Marks &m
 std::string body_of(const Timelines &timelines, std::string_view name)
 {
     std::string out;
-    add(out, "<div class=\"gutter lines\" aria-hidden=\"true\" style=\"grid-auto-rows:{}px\">",
-        kLinePixels);
+    append(out, "<div class=\"gutter lines\" aria-hidden=\"true\" style=\"grid-auto-rows:{}px\">",
+           kLinePixels);
     for (const Timelines::Line &line : timelines.lines)
-        add(out, "<span>{}<br/><small>{}</small></span>", escaped(line.label),
-            escaped(line.highest));
+        append(out, "<span>{}<br/><small>{}</small></span>", escaped(line.label),
+               escaped(line.highest));
     out += "</div>\n";
     open_svg(out, "lines", name, timelines.lines.size() * kLinePixels);
     Marks marks;
     for (size_t i = 0; i < timelines.lines.size(); i++) {
-        add(out, R"(<line class="grid" x1="0" x2="100%" y1="{0}" y2="{0}"/>)",
-            (i + 1) * kLinePixels - 4);
+        append(out, R"(<line class="grid" x1="0" x2="100%" y1="{0}" y2="{0}"/>)",
+               (i + 1) * kLinePixels - 4);
         add_path(out, timelines.lines[i], i * kLinePixels);
         add_points(out, timelines.lines[i], i * kLinePixels, marks);
     }
@@ -254,20 +254,20 @@ std::string body_of(const Flame &flame, std::string_view name)
         if (percent(frame.width) < kSmallestPercent)
             continue;
         // A drawing of its own cuts off the letters that have no room.
-        add(out, R"(<svg {} x="{:.4f}%" y="{}" width="{:.4f}%" height="{}"><title>{}</title>)",
-            marks.attributes(fmt::format("f{}", frame.hue % Flame::kHues)), percent(frame.left),
-            frame.depth * kFramePixels, percent(frame.width), kFramePixels - 1,
-            escaped(frame.text));
-        add(out, R"(<rect width="100%" height="100%"/><text x="5" y="15">{}</text></svg>)",
-            escaped(frame.name));
+        append(out, R"(<svg {} x="{:.4f}%" y="{}" width="{:.4f}%" height="{}"><title>{}</title>)",
+               marks.attributes(fmt::format("f{}", frame.hue % Flame::kHues)), percent(frame.left),
+               frame.depth * kFramePixels, percent(frame.width), kFramePixels - 1,
+               escaped(frame.text));
+        append(out, R"(<rect width="100%" height="100%"/><text x="5" y="15">{}</text></svg>)",
+               escaped(frame.name));
         out += '\n';
     }
     out += "</svg>\n";
     if (!flame.hues.empty()) {
         out += "<p class=\"legend\" aria-hidden=\"true\">";
         for (size_t hue = 0; hue < flame.hues.size(); hue++)
-            add(out, R"(<span class="swatch s{}"></span> {} )", hue % Flame::kHues,
-                escaped(flame.hues[hue]));
+            append(out, R"(<span class="swatch s{}"></span> {} )", hue % Flame::kHues,
+                   escaped(flame.hues[hue]));
         out += "</p>\n";
     }
     return out;

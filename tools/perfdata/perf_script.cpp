@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "perfdata/perf_script.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <utility>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/ordered.hpp"
 #include "perfdata/perf_text.hpp"
@@ -127,7 +126,7 @@ private:
     template <typename... Args>
     void say(fmt::format_string<Args...> format, Args &&...args)
     {
-        fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+        append(text_, format, std::forward<Args>(args)...);
     }
     bool has(uint64_t fields) const { return fields_ & fields; }
 

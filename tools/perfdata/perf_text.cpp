@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "perfdata/perf_text.hpp"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <iterator>
 
+#include "base/text.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/ordered.hpp"
 
@@ -41,7 +41,7 @@ private:
     template <typename... Args>
     void say(fmt::format_string<Args...> format, Args &&...args)
     {
-        fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+        append(text_, format, std::forward<Args>(args)...);
     }
     template <typename Parsed>
     bool whole(const std::optional<Parsed> &parsed)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
+#include "base/text.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/perf_text.hpp"
@@ -21,7 +21,7 @@ private:
     template <typename... Args>
     void say(fmt::format_string<Args...> format, Args &&...args)
     {
-        fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+        append(text_, format, std::forward<Args>(args)...);
     }
     void section(unsigned feature, Bytes content);
     void text(std::string_view title, Bytes content);

@@ -3,7 +3,7 @@
 // amid noise.
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

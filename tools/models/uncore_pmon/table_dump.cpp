@@ -2,7 +2,7 @@
 #include "models/uncore_pmon/table_dump.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <cerrno>

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "base/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace pmukit {
+namespace {
+
+TEST(Text, IsAppendedToWhatIsThere)
+{
+    std::string text = "a";
+    append(text, "{:>3}{:#x} {:.2f}", 7, 0xffu, 0.125);
+    EXPECT_EQ(text, "a  70xff 0.12");
+}
+
+TEST(Text, KnowsEveryKindOfValueThatFmtFormats)
+{
+    EXPECT_EQ(fmt::format("{} {} {} {} {:e} {}", true, 'c', "s", std::string_view("v"), 1e300, -1),
+              "true c s v 1.000000e+300 -1");
+    EXPECT_EQ(fmt::format("{:L}", 1234567), "1234567") << "the C locale has no separator";
+}
+
+TEST(Text, HasNothingAroundWhatIsJoined)
+{
+    EXPECT_EQ(joined(std::vector<std::string>(), ", "), "");
+    EXPECT_EQ(joined(std::vector<std::string>{"a"}, ", "), "a");
+    EXPECT_EQ(joined(std::vector<std::string_view>{"", "b", ""}, ","), ",b,");
+    EXPECT_EQ(joined(std::vector<int>{-1, 20}, " "), "-1 20");
+}
+
+}  // namespace
+}  // namespace pmukit
