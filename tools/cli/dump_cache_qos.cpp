@@ -4,7 +4,7 @@
 // it.
 #include <map>
 
-#include "cli/unit_handlers.hpp"
+#include "cli/dump_stream.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 
 namespace pmukit::cli {
@@ -42,7 +42,7 @@ std::string text_of(const cache_qos::Reading &reading)
 // Prints the records of one stream. Offsets are those in the stream.
 class StreamText final : public cache_qos::Sink {
 public:
-    explicit StreamText(Output &out) : out_(out), decoder_(*this) {}
+    StreamText(const DumpTo &to, const Stream &) : out_(to.out), decoder_(*this) {}
     StreamText(const StreamText &) = delete;
     StreamText &operator=(const StreamText &) = delete;
 
@@ -69,57 +69,23 @@ private:
     cache_qos::StreamDecoder decoder_;
 };
 
-class CacheQosDump final : public UnitDump {
+class CacheQosDump final : public StreamDump<StreamText> {
 public:
-    CacheQosDump(const Recording &recording, Output &out) : recording_(recording), out_(out) {}
+    CacheQosDump(const Recording &recording, Output &out)
+        : StreamDump({recording, out}, "cache_qos snapshots")
+    {
+    }
 
-    void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
-                   uint64_t size) override
-    {
-        print_piece(recording_, stream, fmt::format("AUX offset {:#x}, ", offset), file_offset,
-                    out_);
-        out_.print(". ... cache_qos snapshots: size {} bytes\n", size);
-        auto [at, fresh] = streams_.try_emplace(stream, out_);
-        if (fresh)
-            at->second.decoder().start(offset);
-    }
-    void aux(const Stream &stream, Bytes data) override
-    {
-        streams_.at(stream).decoder().data(data);
-    }
-    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
-    {
-        print_loss(recording_, stream, offset, bytes, out_);
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.decoder().loss(bytes);
-    }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
     {
-        print_piece(recording_, stream, "sample, ", file_offset, out_);
+        Output &out = to().out;
+        print_piece(to().recording, stream, "sample, ", file_offset, out);
         const auto record = cache_qos::parse_record(words);
-        if (record) {
-            out_.print("{:>10} {}", "",
-                       std::visit([](const auto &one) { return text_of(one); }, *record));
-            return;
-        }
-        skipped_bytes_ += words.size();
-        out_.print("# skipped {} bytes of payload: no record\n", words.size());
+        if (!record)
+            return skip_payload(words.size());
+        out.print("{:>10} {}", "",
+                  std::visit([](const auto &one) { return text_of(one); }, *record));
     }
-    uint64_t finish() override
-    {
-        uint64_t skipped = skipped_bytes_;
-        for (auto &[stream, text] : streams_) {
-            text.decoder().end();
-            skipped += text.skipped_bytes();
-        }
-        return skipped;
-    }
-
-private:
-    const Recording &recording_;
-    Output &out_;
-    uint64_t skipped_bytes_ = 0;
-    std::map<Stream, StreamText> streams_;
 };
 
 }  // namespace

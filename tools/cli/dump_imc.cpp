@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Records of trace_imc, one a line: where it is in its piece of data, timebase, mode, program
 // counter, the PIDR word, the four counters. Of samples also what perf says: thread, time, numbers.
-#include <map>
-
+#include "cli/dump_stream.hpp"
 #include "cli/imc_mode.hpp"
-#include "cli/unit_handlers.hpp"
 #include "decode/imc/imc_decode.hpp"
 
 namespace pmukit::cli {
@@ -22,7 +20,10 @@ std::string line_of(const imc::Record &record, imc::ModeRule rule)
 // Prints the records of one stream. Offsets are those in the stream.
 class StreamText final : public imc::Sink {
 public:
-    StreamText(Output &out, imc::ModeRule rule) : out_(out), rule_(rule), decoder_(*this) {}
+    StreamText(const DumpTo &to, const Stream &)
+        : out_(to.out), rule_(imc_mode_rule(to.recording.reader())), decoder_(*this)
+    {
+    }
     StreamText(const StreamText &) = delete;
     StreamText &operator=(const StreamText &) = delete;
 
@@ -47,69 +48,47 @@ private:
     imc::StreamDecoder decoder_;
 };
 
-class ImcDump final : public UnitDump {
+class ImcDump final : public StreamDump<StreamText> {
 public:
-    ImcDump(const Recording &recording, Output &out) : recording_(recording), out_(out) {}
+    ImcDump(const Recording &recording, Output &out)
+        : StreamDump({recording, out}, "IMC trace data")
+    {
+    }
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
                    uint64_t size) override
     {
-        print_piece(recording_, stream, fmt::format("AUX offset {:#x}, ", offset), file_offset,
-                    out_);
-        out_.print(". ... IMC trace data: size {} bytes\n", size);
-        auto [at, fresh] = streams_.try_emplace(stream, out_, imc_mode_rule(recording_.reader()));
-        if (fresh)
-            at->second.decoder().start(offset);
+        StreamDump::aux_begin(stream, offset, file_offset, size);
         left_ = size;
     }
     void aux(const Stream &stream, Bytes data) override
     {
-        imc::StreamDecoder &decoder = streams_.at(stream).decoder();
-        decoder.data(data);
+        StreamDump::aux(stream, data);
         left_ -= data.size();
         if (left_ == 0)  // its text stands before that of the next piece, if need be of another
-            decoder.settle();
-    }
-    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
-    {
-        print_loss(recording_, stream, offset, bytes, out_);
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.decoder().loss(bytes);
+            of(stream).decoder().settle();
     }
     void sample(const Stream &, uint64_t, Bytes) override {}  // all come as bare samples
     void bare_sample(const Stream &stream, const perfdata::Record &record,
                      const perfdata::Sample &sample) override;
-    uint64_t finish() override
-    {
-        uint64_t skipped = skipped_bytes_;
-        for (auto &[stream, text] : streams_) {
-            text.decoder().end();
-            skipped += text.skipped_bytes();
-        }
-        return skipped;
-    }
 
 private:
     void print_payload(Bytes raw);
 
-    const Recording &recording_;
-    Output &out_;
     uint64_t left_ = 0;  // of the piece that is given
-    uint64_t skipped_bytes_ = 0;
-    std::map<Stream, StreamText> streams_;
 };
 
 void ImcDump::bare_sample(const Stream &stream, const perfdata::Record &record,
                           const perfdata::Sample &sample)
 {
-    print_piece(recording_, stream, "sample, ", record.offset, out_);
+    print_piece(to().recording, stream, "sample, ", record.offset, to().out);
     const perfdata::SampleId &who = sample.who;
     const uint64_t time_ns = who.time_ns.value_or(0);
-    out_.print("{}.{:09} {}/{} {} {:#018x} period {}\n", time_ns / 1'000'000'000,
-               time_ns % 1'000'000'000, static_cast<int32_t>(who.pid.value_or(UINT32_MAX)),
-               static_cast<int32_t>(who.tid.value_or(UINT32_MAX)),
-               imc_mode_name(imc_mode_of_misc(record.misc)), sample.ip.value_or(0),
-               sample.period.value_or(1));
+    to().out.print("{}.{:09} {}/{} {} {:#018x} period {}\n", time_ns / 1'000'000'000,
+                   time_ns % 1'000'000'000, static_cast<int32_t>(who.pid.value_or(UINT32_MAX)),
+                   static_cast<int32_t>(who.tid.value_or(UINT32_MAX)),
+                   imc_mode_name(imc_mode_of_misc(record.misc)), sample.ip.value_or(0),
+                   sample.period.value_or(1));
     if (sample.raw)
         print_payload(*sample.raw);
 }
@@ -118,13 +97,11 @@ void ImcDump::print_payload(Bytes raw)
 {
     const std::optional<Bytes> words = imc::words_of_raw(raw);
     const auto sample = words ? imc::parse_sample_record(*words) : std::nullopt;
-    if (!sample) {
-        skipped_bytes_ += raw.size();
-        out_.print("# skipped {} bytes of payload: no record\n", raw.size());
-        return;
-    }
-    out_.print("# record {}, {} records lost so far\n", sample->sequence, sample->lost);
-    out_.print("{:>10} {}", "", line_of(sample->record, imc_mode_rule(recording_.reader())));
+    if (!sample)
+        return skip_payload(raw.size());
+    to().out.print("# record {}, {} records lost so far\n", sample->sequence, sample->lost);
+    to().out.print("{:>10} {}", "",
+                   line_of(sample->record, imc_mode_rule(to().recording.reader())));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // Readings of cache_qos_aux, a row each, with what the last header of their L3 said.
 #include <variant>
 
-#include "cli/export_unit.hpp"
+#include "cli/export_stream.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 
 namespace pmukit::cli {
@@ -84,46 +84,16 @@ void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
     out_.rows(table_, common, rest);
 }
 
-class CacheQosExport final : public UnitExport {
+class CacheQosExport final : public StreamExport<StreamRows> {
 public:
-    explicit CacheQosExport(RowsOut &out) : out_(out) {}
+    using StreamExport::StreamExport;
 
-    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
-    {
-        auto [at, fresh] = streams_.try_emplace(stream, out_, stream);
-        if (fresh)
-            at->second.decoder().start(offset);
-    }
-    void aux(const Stream &stream, Bytes data) override
-    {
-        streams_.at(stream).decoder().data(data);
-    }
-    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
-    {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.decoder().loss(bytes);
-    }
     void sample(const Stream &stream, uint64_t, Bytes words) override;
-    uint64_t finish() override
-    {
-        uint64_t skipped = 0;
-        for (auto &[stream, rows] : streams_) {
-            rows.decoder().end();
-            skipped += rows.skipped_bytes();
-        }
-        for (const auto &[stream, rows] : samples_)
-            skipped += rows.skipped_bytes();
-        return skipped;
-    }
-
-private:
-    RowsOut &out_;
-    std::map<Stream, StreamRows> streams_, samples_;
 };
 
 void CacheQosExport::sample(const Stream &stream, uint64_t, Bytes words)
 {
-    StreamRows &rows = samples_.try_emplace(stream, out_, stream).first->second;
+    StreamRows &rows = samples_of(stream);
     const std::optional<cache_qos::Record> record = cache_qos::parse_record(words);
     if (!record)
         rows.skipped(0, words.size());

@@ -2,7 +2,7 @@
 // Entries of hot lists, a row each.
 #include <algorithm>
 
-#include "cli/export_unit.hpp"
+#include "cli/export_stream.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 namespace pmukit::cli {
@@ -118,44 +118,14 @@ void StreamRows::record(const hmu::Record &record)
     out_.rows(table_, common, rest_);
 }
 
-class CxlHmuExport final : public UnitExport {
+class CxlHmuExport final : public StreamExport<StreamRows> {
 public:
-    explicit CxlHmuExport(RowsOut &out) : out_(out) {}
+    using StreamExport::StreamExport;
 
-    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
-    {
-        auto [at, fresh] = streams_.try_emplace(stream, out_, stream);
-        if (fresh)
-            at->second.decoder().start(offset);
-    }
-    void aux(const Stream &stream, Bytes data) override
-    {
-        streams_.at(stream).decoder().data(data);
-    }
-    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
-    {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.decoder().loss(bytes);
-    }
     void sample(const Stream &stream, uint64_t, Bytes words) override
     {
-        samples_.try_emplace(stream, out_, stream).first->second.words(words);
+        samples_of(stream).words(words);
     }
-    uint64_t finish() override
-    {
-        uint64_t skipped = 0;
-        for (auto &[stream, rows] : streams_) {
-            rows.decoder().end();
-            skipped += rows.skipped_bytes();
-        }
-        for (const auto &[stream, rows] : samples_)
-            skipped += rows.skipped_bytes();
-        return skipped;
-    }
-
-private:
-    RowsOut &out_;
-    std::map<Stream, StreamRows> streams_, samples_;
 };
 
 }  // namespace

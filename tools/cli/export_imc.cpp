@@ -2,7 +2,7 @@
 // Samples of trace_imc, of AUX data and of samples, a row each.
 #include <algorithm>
 
-#include "cli/export_unit.hpp"
+#include "cli/export_stream.hpp"
 #include "cli/imc_mode.hpp"
 #include "decode/imc/imc_decode.hpp"
 
@@ -60,8 +60,11 @@ void put_row(RowsOut &out, const perfdata::SampleId &who, imc::Mode mode, Row &r
 
 class StreamRows final : public imc::Sink {
 public:
-    StreamRows(RowsOut &out, const Stream &stream, imc::ModeRule rule)
-        : out_(out), stream_(stream), rule_(rule), decoder_(*this)
+    StreamRows(RowsOut &out, const Stream &stream)
+        : out_(out),
+          stream_(stream),
+          rule_(imc_mode_rule(out.recording().reader())),
+          decoder_(*this)
     {
     }
     StreamRows(const StreamRows &) = delete;
@@ -99,45 +102,19 @@ private:
     imc::StreamDecoder decoder_;
 };
 
-class ImcExport final : public UnitExport {
+class ImcExport final : public StreamExport<StreamRows> {
 public:
-    explicit ImcExport(RowsOut &out) : out_(out) {}
+    using StreamExport::StreamExport;
 
-    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
-    {
-        auto [at, fresh] =
-            streams_.try_emplace(stream, out_, stream, imc_mode_rule(out_.recording().reader()));
-        if (fresh)
-            at->second.decoder().start(offset);
-    }
-    void aux(const Stream &stream, Bytes data) override
-    {
-        streams_.at(stream).decoder().data(data);
-    }
-    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
-    {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.decoder().loss(bytes);
-    }
     void sample(const Stream &, uint64_t, Bytes) override {}  // all come as bare samples
     void bare_sample(const Stream &stream, const perfdata::Record &record,
                      const perfdata::Sample &sample) override;
-    uint64_t finish() override
-    {
-        uint64_t skipped = skipped_bytes_;
-        for (auto &[stream, rows] : streams_) {
-            rows.decoder().end();
-            skipped += rows.skipped_bytes();
-        }
-        return skipped;
-    }
+    uint64_t finish() override { return StreamExport::finish() + skipped_bytes_; }
 
 private:
     bool put_payload(const Stream &stream, const perfdata::Sample &sample, Row &row);
 
-    RowsOut &out_;
-    uint64_t skipped_bytes_ = 0;
-    std::map<Stream, StreamRows> streams_;
+    uint64_t skipped_bytes_ = 0;  // of payloads
     // By event id and, where threads inherit the event, thread: as the kernel has events.
     std::map<std::pair<uint64_t, uint32_t>, Numbers> numbers_;
 };
@@ -151,21 +128,21 @@ bool ImcExport::put_payload(const Stream &stream, const perfdata::Sample &sample
     const std::optional<uint64_t> time_ns = sample.who.time_ns;
     if (!payload) {
         skipped_bytes_ += sample.raw->size();
-        out_.lose(stream, {kUnit, "skipped", "bytes", sample.raw->size(), {}, time_ns});
+        to().lose(stream, {kUnit, "skipped", "bytes", sample.raw->size(), {}, time_ns});
         return true;
     }
-    const bool inherited = out_.recording().reader().events()[stream.event].attr.flags & kInherit;
+    const bool inherited = to().recording().reader().events()[stream.event].attr.flags & kInherit;
     const uint32_t thread = inherited ? sample.who.tid.value_or(UINT32_MAX) : UINT32_MAX;
     Numbers &numbers =
         numbers_
-            .try_emplace({sample.who.id.value_or(0), thread}, false, out_.recording().continues())
+            .try_emplace({sample.who.id.value_or(0), thread}, false, to().recording().continues())
             .first->second;
     if (!numbers.note(payload->sequence, payload->lost))
         return false;
     if (numbers.missing())
-        out_.lose(stream, {kUnit, "missing", "samples", numbers.missing(), {}, time_ns});
+        to().lose(stream, {kUnit, "missing", "samples", numbers.missing(), {}, time_ns});
     if (numbers.lost())
-        out_.lose(stream, {kUnit, "driver-lost", "records", numbers.lost(), {}, time_ns});
+        to().lose(stream, {kUnit, "driver-lost", "records", numbers.lost(), {}, time_ns});
     put_record(payload->record, row);
     row[kSequence] = payload->sequence;
     return true;
@@ -177,10 +154,10 @@ void ImcExport::bare_sample(const Stream &stream, const perfdata::Record &record
     Row row;
     if (sample.raw && !put_payload(stream, sample, row))
         return;
-    out_.origin(stream, sample.who.time_ns, row.data());
-    put_task(out_, sample.who, row);
+    to().origin(stream, sample.who.time_ns, row.data());
+    put_task(to(), sample.who, row);
     row[kIp] = value_of(sample.ip);
-    put_row(out_, sample.who, imc_mode_of_misc(record.misc), row);
+    put_row(to(), sample.who, imc_mode_of_misc(record.misc), row);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/live_unit.hpp"
+#include "cli/per_stream.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
 
@@ -87,27 +88,18 @@ uint64_t value_of(const SeriesKey &key, const Level &level, Span span)
 // The trace event has no name of a PMU: the readings are those of the machine's one.
 constexpr const char *kTracedPmu = "cache_qos_aux";
 
-class LiveCacheQos final : public LiveUnit {
+class LiveCacheQos final
+    : public PerStream<LiveUnit, PlainDecoder<cache_qos::StreamDecoder>, LiveCacheQos &> {
 public:
-    explicit LiveCacheQos(PmuNames names) : names_(std::move(names)) {}
+    explicit LiveCacheQos(PmuNames names) : PerStream(*this), names_(std::move(names)) {}
 
     const LiveView &view() const override { return kView; }
+    // Readings are numbered by the event of a CPU.
+    Monitors &sink_of(const Stream &stream) { return monitors_[{names_(stream), stream.cpu}]; }
 
-    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
-    {
-        auto [at, fresh] = streams_.try_emplace(stream, monitors(stream));
-        if (fresh)
-            at->second.start(offset);
-    }
-    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
-    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
-    {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.loss(bytes);
-    }
     void sample(const Stream &stream, uint64_t, Bytes words) override
     {
-        cache_qos::StreamDecoder decoder(monitors(stream));
+        cache_qos::StreamDecoder decoder(sink_of(stream));
         decoder.start(0);
         decoder.data(words);
         decoder.end();
@@ -147,13 +139,10 @@ public:
     }
 
 private:
-    // Readings are numbered by the event of a CPU.
     using Who = std::pair<std::string, uint32_t>;
-    Monitors &monitors(const Stream &stream) { return monitors_[{names_(stream), stream.cpu}]; }
 
     PmuNames names_;
     std::map<Who, Monitors> monitors_;
-    std::map<Stream, cache_qos::StreamDecoder> streams_;
     uint64_t unreadable_ = 0;
 };
 

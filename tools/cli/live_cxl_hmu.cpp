@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/live_unit.hpp"
+#include "cli/per_stream.hpp"
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 
 namespace pmukit::cli {
@@ -39,27 +40,17 @@ private:
     HotList now_, all_;
 };
 
-class LiveCxlHmu final : public LiveUnit {
+class LiveCxlHmu final
+    : public PerStream<LiveUnit, PlainDecoder<cxl_hmu::StreamDecoder>, LiveCxlHmu &> {
 public:
-    explicit LiveCxlHmu(PmuNames names) : names_(std::move(names)) {}
+    explicit LiveCxlHmu(PmuNames names) : PerStream(*this), names_(std::move(names)) {}
 
     const LiveView &view() const override { return kView; }
+    Heat &sink_of(const Stream &stream) { return heat_[names_(stream)]; }
 
-    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
-    {
-        auto [at, fresh] = streams_.try_emplace(stream, heat_[names_(stream)]);
-        if (fresh)
-            at->second.start(offset);
-    }
-    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
-    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
-    {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.loss(bytes);
-    }
     void sample(const Stream &stream, uint64_t, Bytes words) override
     {
-        whole_records(heat_[names_(stream)], words);
+        whole_records(sink_of(stream), words);
     }
     void traced(const record::TraceFormat &format, Bytes record) override
     {
@@ -128,7 +119,6 @@ private:
 
     PmuNames names_;
     std::map<std::string, Heat> heat_;
-    std::map<Stream, cxl_hmu::StreamDecoder> streams_;
     uint64_t unreadable_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/live_unit.hpp"
+#include "cli/per_stream.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
 #include "decode/hisi_ptt/hisi_ptt_tlp.hpp"
 
@@ -48,24 +49,14 @@ private:
     uint64_t skipped_bytes_ = 0, losses_ = 0;
 };
 
-class LiveHisiPtt final : public LiveUnit {
+class LiveHisiPtt final
+    : public PerStream<LiveUnit, PlainDecoder<ptt::StreamDecoder>, LiveHisiPtt &> {
 public:
-    explicit LiveHisiPtt(PmuNames names) : names_(std::move(names)) {}
+    explicit LiveHisiPtt(PmuNames names) : PerStream(*this), names_(std::move(names)) {}
 
     const LiveView &view() const override { return kView; }
+    Link &sink_of(const Stream &stream) { return links_[names_(stream)]; }
 
-    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
-    {
-        auto [at, fresh] = streams_.try_emplace(stream, links_[names_(stream)]);
-        if (fresh)
-            at->second.start(offset);
-    }
-    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
-    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
-    {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.loss(bytes);
-    }
     void sample(const Stream &stream, uint64_t, Bytes words) override
     {
         whole_record(names_(stream), words);
@@ -142,7 +133,6 @@ private:
 
     PmuNames names_;
     std::map<std::string, Link> links_;
-    std::map<Stream, ptt::StreamDecoder> streams_;
     std::map<std::string, ptt::RecordAccount> accounts_;  // a PMU has one event at a time
     uint64_t unreadable_ = 0;
 };

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// For units whose records are printed one a line, each stream for itself.
+#pragma once
+
+#include "cli/per_stream.hpp"
+#include "cli/unit_handlers.hpp"
+
+namespace pmukit::cli {
+
+struct DumpTo {
+    const Recording &recording;
+    Output &out;
+};
+
+// StreamText: made of DumpTo and the stream, has the decoder() and counts skipped_bytes().
+template <typename StreamText>
+class StreamDump : public PerStream<UnitDump, StreamText, DumpTo> {
+    using Base = PerStream<UnitDump, StreamText, DumpTo>;
+
+public:
+    // what: how a piece of AUX data is called.
+    StreamDump(const DumpTo &to, const char *what) : Base(to), what_(what) {}
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
+                   uint64_t size) override
+    {
+        const DumpTo &to = this->to();
+        print_piece(to.recording, stream, fmt::format("AUX offset {:#x}, ", offset), file_offset,
+                    to.out);
+        to.out.print(". ... {}: size {} bytes\n", what_, size);
+        Base::aux_begin(stream, offset, file_offset, size);
+    }
+    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
+    {
+        print_loss(this->to().recording, stream, offset, bytes, this->to().out);
+        Base::aux_loss(stream, offset, bytes);
+    }
+    uint64_t finish() override
+    {
+        uint64_t skipped = skipped_bytes_;
+        for (const auto &[stream, text] : this->end_streams())
+            skipped += text.skipped_bytes();
+        return skipped;
+    }
+
+protected:
+    // A payload of a sample that is none of ours.
+    void skip_payload(uint64_t bytes)
+    {
+        skipped_bytes_ += bytes;
+        this->to().out.print("# skipped {} bytes of payload: no record\n", bytes);
+    }
+
+private:
+    const char *what_;
+    uint64_t skipped_bytes_ = 0;
+};
+
+}  // namespace pmukit::cli
