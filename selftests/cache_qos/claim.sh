@@ -57,7 +57,7 @@ sim freeze 0
 # resctrl
 perf stat -x, -I 500 -p $one -e cache_qos/llc_occupancy/ -- sleep 14 2>stat &
 stat=$!
-waits 20 test -s stat
+waits 60 test -s stat
 sim flush 0
 sleep 1
 lines=$(dmesg | grep -c "values are frozen")

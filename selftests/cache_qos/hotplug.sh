@@ -64,7 +64,7 @@ sim freeze 0
 # perf ends its event of a CPU that goes, and does not begin it again when the CPU is back.
 perf stat -x, -a -A -I 500 -e cache_qos/llc_occupancy/ -- sleep 7 2>stat &
 stat=$!
-waits 10 test -s stat
+waits 60 test -s stat
 sleep 1
 echo 0 >$online
 sleep 3
