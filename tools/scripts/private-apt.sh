@@ -127,14 +127,15 @@ unpack() {
 
 # unpack_beside TREE TARGET LEFT-OUT...: every fetched package into what is there already, whose files stay as they are.
 unpack_beside() {
-	local tree=$1 target=$2 dir=$cache/apt/$1 deb name left_out=()
+	local tree=$1 target=$2 dir=$cache/apt/$1 deb name
 	shift 2
 	for name in "$@"; do
-		left_out+=(--exclude "$name")
+		shift
+		set -- "$@" --exclude "$name"
 	done
 	for deb in "$dir"/cache/archives/*.deb "$dir"/debs/*.deb; do
 		[ -e "$deb" ] || continue
-		dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink --no-same-owner --skip-old-files -C "$target" "${left_out[@]}" ||
+		dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink --no-same-owner --skip-old-files -C "$target" "$@" ||
 			die "$tree: cannot unpack $deb"
 	done
 	rm -rf "${cache:?}/apt/$tree"
