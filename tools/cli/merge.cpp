@@ -2,13 +2,17 @@
 // pmukit merge: several recordings, of one host or of several, as one.
 #include "perfdata/merge.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <exception>
 
 #include "base/plain.hpp"
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
 #include "cli/terminal.hpp"
 #include "cli/unfinished.hpp"
+#include "perfdata/new_file.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -41,6 +45,26 @@ Result<std::vector<perfdata::MergedInput>> merge(std::vector<perfdata::Reader> &
     return perfdata::merge_recordings(readers, output, [&](uint64_t bytes) { progress.at(bytes); });
 }
 
+// A result of which nothing can be said, for want of memory, goes again.
+class GoesUnsaid {
+public:
+    explicit GoesUnsaid(const std::string &output) : output_(output) {}
+    GoesUnsaid(const GoesUnsaid &) = delete;
+    GoesUnsaid &operator=(const GoesUnsaid &) = delete;
+    ~GoesUnsaid()
+    {
+        if (is_written_ && is_file_ && std::uncaught_exceptions())
+            ::unlink(output_.c_str());
+    }
+    void written() { is_written_ = true; }
+
+private:
+    const std::string &output_;
+    bool is_written_ = false;
+    // A device or a pipe is not ours to remove.
+    const bool is_file_ = !perfdata::NewFile::part_name(output_).empty();
+};
+
 }  // namespace
 
 Result<int> run_merge(const MergeOptions &options, Output &out)
@@ -57,9 +81,11 @@ Result<int> run_merge(const MergeOptions &options, Output &out)
             return reader.error();
         readers.push_back(std::move(*reader));
     }
+    GoesUnsaid result(options.output);
     const auto merged = merge(readers, options.output);
     if (!merged)
         return merged.error();
+    result.written();
     std::vector<std::string> troubles;
     for (size_t i = 0; i < readers.size(); i++) {
         const perfdata::MergedInput &input = (*merged)[i];
