@@ -70,7 +70,7 @@ help:
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once);'
 	@echo '                       KCSAN=1: one that looks for data races; LATE=1: one that removes and releases late'
 	@echo '  make new-unit U=name  the rooms of a new unit, which compile; Documentation/process/adding-a-unit.rst goes on'
-	@echo '  make upstream-patch U=  the unit as a patch against Linux 7.2, built there (after make debug-kernel K=7.2; root)'
+	@echo '  make upstream-patch U=  the unit as a patch against Linux 7.2, built there (root)'
 	@echo '  make rooms [U=]      the plan of the house: every room of every unit'
 	@echo '  make clean           removes build/ (the cache stays: $(CACHE))'
 	@echo
@@ -202,6 +202,7 @@ new-unit-test: setup
 upstream-patch: K := 7.2
 upstream-patch: run_kernels := 7.2
 upstream-patch: modules
+	@tools/scripts/debug-kernel $(K) source
 	@for unit in $(run_units); do tools/scripts/upstream-patch $$unit $(BUILD)/upstream || exit; done
 
 deb:
