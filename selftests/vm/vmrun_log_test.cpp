@@ -96,6 +96,24 @@ TEST(Races, OtherReportsStay)
     EXPECT_EQ(without_races_of_others(log + race_in(""), kOurs), log);
 }
 
+// What a kernel with KCSAN says of itself at boot passes there, and hides nothing on its line.
+TEST(Races, TheBootLinesOfTheDetectorPass)
+{
+    const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");
+    EXPECT_TRUE(complaints_in("[ 0.0] kcsan: enabled early\n"
+                              "[ 0.0] kcsan: strict mode configured\n"
+                              "[ 0.0] kcsan: non-strict mode configured - use "
+                              "CONFIG_KCSAN_STRICT=y to see all data races\n"
+                              "[ 1.0] kcsan: selftest: 3/3 tests passed\n",
+                              kernel.harmless)
+                    .empty());
+    EXPECT_EQ(complaints_in(race_in(" [cxl_hmu]"), kernel.harmless).size(), 1u);
+    EXPECT_EQ(complaints_in("[ 1.0] Kernel panic - not syncing: kcsan: selftests failed\n",
+                            kernel.harmless)
+                  .size(),
+              1u);
+}
+
 TEST(KernelLog, PanicIsSeen)
 {
     EXPECT_TRUE(has_panicked("x\n[ 1.0] Kernel panic - not syncing: VFS\n"));

@@ -128,6 +128,13 @@ TEST(Tables, ARoutineIsForTheStockKernelsItNamesAndForEveryDebugKernel)
     EXPECT_TRUE(is_routine_on(scenario, *kernel_by_name("debug-6.12")));
 }
 
+TEST(Tables, KernelsThatWatchThemselvesBootWithFourLevelsOfPageTables)
+{
+    for (std::string_view name : {"debug-6.12", "debug-7.2", "late-6.12", "kcsan-6.12"})
+        EXPECT_NE(kernel_by_name(name)->append.find("no5lvl"), std::string_view::npos) << name;
+    EXPECT_EQ(kernel_by_name("6.12")->append.find("no5lvl"), std::string_view::npos);
+}
+
 TEST(Tables, EachUnitHasBriefScenariosForItsTurns)
 {
     for (const UnitSpec &unit : units()) {
