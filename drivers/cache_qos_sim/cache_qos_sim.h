@@ -49,7 +49,7 @@ struct cache_qos_sim_page {
  * struct cache_qos_sim_place - who runs on a CPU
  * @page: number in the book; 0: nobody who uses caches
  * @since_ns: up to when that is done
- * @next: the task that is being switched to, to be compared only; NULL: none
+ * @next: the task that is being switched to, when it has a page; NULL: none
  */
 struct cache_qos_sim_place {
 	u32 page;

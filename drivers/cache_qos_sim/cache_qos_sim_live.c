@@ -28,7 +28,6 @@
 
 #define CACHE_QOS_SIM_BUCKET_BITS	10
 #define CACHE_QOS_SIM_SHARED_BASE	BIT_ULL(62)
-#define CACHE_QOS_SIM_SWITCH_NS		(10 * NSEC_PER_MSEC)	/* no switch takes longer */
 
 static u32 cache_qos_sim_buckets[1 << CACHE_QOS_SIM_BUCKET_BITS];
 static struct hrtimer cache_qos_sim_tick;
@@ -38,16 +37,14 @@ static struct tracepoint *cache_qos_sim_switch_point;
 /* Time */
 
 /*
- * Is this CPU about to switch? It knows itself: a task that is switched to is current when it runs.
- * Of another CPU only the time tells; what its program has done will be told later.
+ * Is a CPU between our probe and the switch, however long a hypervisor may leave it there? The
+ * scheduler says that a task is on a CPU after all probes of the switch, and before it runs.
  */
-static bool cache_qos_sim_switching(struct cache_qos_sim_place *place, u32 cpu, u64 now_ns)
+static bool cache_qos_sim_switching(struct cache_qos_sim_place *place, u64 now_ns)
 {
 	if (!place->next)
 		return false;
-	if (cpu != raw_smp_processor_id())
-		return now_ns < place->since_ns + CACHE_QOS_SIM_SWITCH_NS;
-	if (current == place->next)
+	if (READ_ONCE(place->next->on_cpu))
 		place->next = NULL;
 	else
 		place->since_ns = now_ns;
@@ -60,7 +57,7 @@ static void cache_qos_sim_advance_cpu(struct cache_qos_sim_live *live, u32 cpu, 
 	struct cache_qos_sim_page *page = &live->pages[place->page];
 	u64 ns;
 
-	if (cache_qos_sim_switching(place, cpu, now_ns))
+	if (cache_qos_sim_switching(place, now_ns))
 		return;
 	ns = now_ns > place->since_ns ? now_ns - place->since_ns : 0;
 	place->since_ns += ns;
@@ -243,20 +240,24 @@ static bool cache_qos_sim_may_stream(const struct task_struct *task)
 	return task->comm[0] == 'c' && task->comm[1] == 'q' && task->comm[2] == '-';
 }
 
-/* Interrupts are off, the run queue is locked. Most switches are between tasks without a stream. */
+/*
+ * Interrupts are off, the run queue is locked. Most switches are between tasks without a stream.
+ * A task that has a page comes by here before it goes, so @place->next is one that is still there.
+ */
 static void cache_qos_sim_sched_switch(void *data, bool preempt, struct task_struct *prev,
 				       struct task_struct *next, unsigned int prev_state)
 {
 	struct cache_qos_sim_live *live = data;
 	u32 cpu = raw_smp_processor_id();
+	struct cache_qos_sim_place *place = &live->places[cpu];
 	unsigned long flags;
 
-	if (!READ_ONCE(live->places[cpu].page) && !cache_qos_sim_may_stream(next))
+	if (!READ_ONCE(place->page) && !cache_qos_sim_may_stream(next))
 		return;
 	raw_spin_lock_irqsave(&live->lock, flags);
 	cache_qos_sim_advance(live);
-	WRITE_ONCE(live->places[cpu].page, cache_qos_sim_page_of(live, next, cpu));
-	live->places[cpu].next = next;
+	WRITE_ONCE(place->page, cache_qos_sim_page_of(live, next, cpu));
+	place->next = place->page ? next : NULL;
 	raw_spin_unlock_irqrestore(&live->lock, flags);
 }
 

@@ -159,6 +159,7 @@ static int cache_qos_sim_cpu_went(unsigned int cpu)
 	raw_spin_lock_irqsave(&live->lock, flags);
 	cache_qos_sim_advance(live);
 	WRITE_ONCE(live->places[cpu].page, 0);
+	live->places[cpu].next = NULL;
 	if (live->flush_offline && !cache_qos_sim_has_cpus(&live->sim, domain))
 		cache_qos_sim_flush(&live->sim, domain);
 	raw_spin_unlock_irqrestore(&live->lock, flags);
