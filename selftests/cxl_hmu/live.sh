@@ -40,11 +40,15 @@ say "$work/doctor"
 grep -q '^good  module     cxl_hmu ' "$work/doctor" && grep -q "^good  pmus .*$pmu" "$work/doctor"
 result "the module is of these tools, and its PMU is here" $?
 
-pmukit record -a -e "$event" -o "$work/held.data" -- sleep 600 2>"$work/held.said" &
+# The recorder lets its workload begin when the event is enabled; before that a doctor may have the PMU, and the recorder is refused.
+# shellcheck disable=SC2016
+pmukit record -a -e "$event" -o "$work/held.data" -- sh -c ': >"$0"; exec sleep 600' "$work/held" 2>"$work/held.said" &
 recorder=$!
-for attempt in 1 2 3 4 5 6 7 8 9 10; do
-	pmukit doctor >"$work/doctor" && sleep 1 || break
+until [ -e "$work/held" ] || ! kill -0 $recorder 2>/dev/null; do
+	sleep 0.1
 done
+say "$work/held.said"
+pmukit doctor >"$work/doctor"
 say "$work/doctor"
 grep -q "^bad   holders    $pmu.*another event holds this PMU" "$work/doctor" && grep -q "fix: .* $recorder (pmukit)" "$work/doctor"
 result "doctor names who holds the PMU" $?
