@@ -35,6 +35,11 @@ public:
     std::vector<std::byte> all;
 };
 
+// The CPU clock samples a thousand times a second. At every chance it has, which is what no period
+// means, it would leave a busy CPU no time for anything else.
+constexpr std::string_view kClock = "fake/config=0,period=1000000/";
+constexpr uint64_t kClockPeriod_ns = 1000000;
+
 class RecorderTest : public testing::Test {
 protected:
     void SetUp() override
@@ -45,7 +50,7 @@ protected:
         put("fake/type", "1");  // PERF_TYPE_SOFTWARE; config 0 is the CPU clock
         put("fake/cpumask", "0");
         options_.sysfs_root = root_;
-        options_.events = *parse_event_strings("fake/config=0/");
+        options_.events = *parse_event_strings(kClock);
         options_.pages = 8;
         stop_ = Fd(::eventfd(0, EFD_CLOEXEC));
     }
@@ -119,7 +124,8 @@ TEST_F(RecorderTest, EndsAndNamesAPmuThatDisappears)
 TEST_F(RecorderTest, EventsOfAGroupBeginTogether)
 {
     // Context switches, every one, in the group of the CPU clock
-    options_.coded = {{"clock", 1, {}, {}}, {"switches", 1, {{3}, {}, 1, {}}, size_t{0}}};
+    options_.coded = {{"clock", 1, {{}, {}, kClockPeriod_ns, {}}, {}},
+                      {"switches", 1, {{3}, {}, 1, {}}, size_t{0}}};
     std::optional<Recorder> recorder = open_or_skip();
     if (!recorder)
         GTEST_SKIP() << skip_;
