@@ -34,6 +34,7 @@ struct imc_pmu;
 
 #define IMC_MAX_CHIPS		32	/* more are left alone */
 #define IMC_TRACEPOINTS		2
+#define IMC_SECTION		128U	/* records */
 
 /**
  * struct imc_engine - an engine that several events may use
@@ -88,6 +89,7 @@ struct imc_chip {
  * @timer: looks into the buffer now and then while there are events
  * @since_ns: when the timer last ran
  * @recent: records since then
+ * @section: what one drain takes, IMC_SECTION records in the byte order of the CPU
  * @record: the sample being put together
  */
 struct imc_cpu {
@@ -105,6 +107,7 @@ struct imc_cpu {
 	struct hrtimer timer;
 	u64 since_ns;
 	u64 recent;
+	u64 (*section)[IMC_RECORD_WORDS];
 	struct pmukit_record record;
 };
 
@@ -222,19 +225,17 @@ struct imc {
  * @pev: the common part
  * @slot: a counter that runs: where it lies
  * @node: trace: place in imc_cpu.tracing
- * @first: trace: number of the first record of the buffer that is its own
+ * @since_tb: trace: timebase of the last record that is not its own
  * @aux: trace: an AUX area was mapped for it
  * @told: trace: records lost that a flag of the AUX area has told of
- * @sink: trace: the AUX area during a drain
  */
 struct imc_event {
 	struct pmukit_event pev;
 	const __be64 *slot;
 	struct list_head node;
-	u64 first;
+	u64 since_tb;
 	bool aux;
 	u64 told;
-	struct pmukit_sink sink;
 };
 
 static inline struct imc_pmu *to_imc_pmu(struct pmukit_pmu *pp)

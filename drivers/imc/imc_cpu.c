@@ -173,18 +173,39 @@ static struct imc_core *imc_core_find(struct imc *imc, unsigned int cpu)
 	return imc_core_alloc(imc, cpu);
 }
 
+/* What is there already, from the last time the CPU was online, is kept. */
+static int imc_cpu_thread_memory(const struct imc_unit *thread, struct imc_cpu *cpu)
+{
+	if (!cpu->thread_memory)
+		cpu->thread_memory = imc_memory_alloc(thread->bytes, cpu->cpu);
+	return cpu->thread_memory ? 0 : -ENOMEM;
+}
+
+static int imc_cpu_trace_memory(const struct imc_unit *trace, struct imc_cpu *cpu)
+{
+	if (!cpu->section)
+		cpu->section = kmalloc_array_node(IMC_SECTION, sizeof(*cpu->section), GFP_KERNEL,
+						  cpu_to_node(cpu->cpu));
+	if (!cpu->section)
+		return -ENOMEM;
+	if (cpu->trace_memory)
+		return 0;
+	cpu->trace_memory = imc_memory_alloc(trace->bytes, cpu->cpu);
+	if (!cpu->trace_memory)
+		return -ENOMEM;
+	imc_ring_init(&cpu->ring, cpu->trace_memory, trace->bytes);
+	return 0;
+}
+
 static int imc_cpu_memory(struct imc *imc, struct imc_cpu *cpu)
 {
-	if (imc->thread && !cpu->thread_memory)
-		cpu->thread_memory = imc_memory_alloc(imc->thread->bytes, cpu->cpu);
-	if (imc->trace && !cpu->trace_memory) {
-		cpu->trace_memory = imc_memory_alloc(imc->trace->bytes, cpu->cpu);
-		if (cpu->trace_memory)
-			imc_ring_init(&cpu->ring, cpu->trace_memory, imc->trace->bytes);
-	}
-	if ((imc->thread && !cpu->thread_memory) || (imc->trace && !cpu->trace_memory))
-		return -ENOMEM;
-	return 0;
+	int ret = 0;
+
+	if (imc->thread)
+		ret = imc_cpu_thread_memory(imc->thread, cpu);
+	if (!ret && imc->trace)
+		ret = imc_cpu_trace_memory(imc->trace, cpu);
+	return ret;
 }
 
 /* CPU hotplug */
@@ -286,6 +307,7 @@ void imc_cpus_free(struct imc *imc)
 
 		imc_memory_free(each->thread_memory, imc_unit_bytes(imc->thread));
 		imc_memory_free(each->trace_memory, imc_unit_bytes(imc->trace));
+		kfree(each->section);
 	}
 	list_for_each_entry_safe(core, next, &imc->cores, node)
 		imc_core_free(imc, core);

@@ -22,6 +22,9 @@
  * the next task's, and is given up and counted. The timer is paced so that half a section is
  * waiting.
  *
+ * The records are taken once, then given to one event after the other: events may share an AUX area
+ * (PERF_EVENT_IOC_SET_OUTPUT), and perf lets nobody begin on one that is open.
+ *
  * All of this is the CPU's own, with interrupts off. No lock is held around calls to perf.
  */
 
@@ -36,7 +39,6 @@
 
 #include "imc.h"
 
-#define IMC_SECTION		128U
 #define IMC_PAUSE_NS		(100 * NSEC_PER_USEC)
 #define IMC_RECORD_BYTES	(IMC_RECORD_WORDS * sizeof(u64))
 
@@ -95,47 +97,48 @@ static bool imc_trace_excluded(const struct perf_event_attr *attr, u64 val)
 	return attr->exclude_idle && is_idle_task(current);
 }
 
-static bool imc_trace_to_aux(struct imc_event *ev, const u64 *record)
+static bool imc_trace_to_aux(struct pmukit_sink *sink, const u64 *record)
 {
 	u64 words[IMC_RECORD_WORDS];
 	u32 i;
 
-	if (!ev->sink.ring || ev->sink.room_words < IMC_RECORD_WORDS)
+	if (sink->room_words < IMC_RECORD_WORDS)
 		return false;
 	for (i = 0; i < IMC_RECORD_WORDS; i++)
 		words[i] = (__force u64)cpu_to_be64(record[i]);
-	pmukit_sink_stage(&ev->sink, words, IMC_RECORD_WORDS);
-	pmukit_sink_commit(&ev->sink, IMC_RECORD_WORDS, 1);
+	pmukit_sink_stage(sink, words, IMC_RECORD_WORDS);
+	pmukit_sink_commit(sink, IMC_RECORD_WORDS, 1);
 	return true;
 }
 
-static bool imc_trace_to_sample(struct imc_cpu *cpu, struct imc_event *ev, const u64 *record)
+static bool imc_trace_to_sample(struct imc_cpu *cpu, struct pmukit_sink *sink, const u64 *record)
 {
+	struct pmukit_event *pev = sink->pev;
 	u64 *words = cpu->record.words;
 	u32 i;
 
-	words[PMUKIT_IMC_W_SEQUENCE] = (__force u64)cpu_to_le64(ev->pev.sequence);
-	words[PMUKIT_IMC_W_LOST] = (__force u64)cpu_to_le64(ev->pev.lost);
+	words[PMUKIT_IMC_W_SEQUENCE] = (__force u64)cpu_to_le64(pev->sequence);
+	words[PMUKIT_IMC_W_LOST] = (__force u64)cpu_to_le64(pev->lost);
 	for (i = 0; i < IMC_RECORD_WORDS; i++)
 		words[PMUKIT_IMC_W_RECORD + i] = (__force u64)cpu_to_be64(record[i]);
 	cpu->record.raw.tag = PMUKIT_RAW_TAG_IMC;
-	pmukit_sampling_point(&ev->pev, record[IMC_RECORD_IP],
+	pmukit_sampling_point(pev, record[IMC_RECORD_IP],
 			      record[IMC_RECORD_VAL] & IMC_RECORD_VAL_PR);
-	return pmukit_sink_sample(&ev->sink, &cpu->record.raw, PMUKIT_IMC_WORDS, 1);
+	return pmukit_sink_sample(sink, &cpu->record.raw, PMUKIT_IMC_WORDS, 1);
 }
 
-/* The record that was taken last. */
-static void imc_trace_give(struct imc_cpu *cpu, struct imc_event *ev, const u64 *record)
+static void imc_trace_give(struct imc_cpu *cpu, struct imc_event *ev, struct pmukit_sink *sink,
+			   const u64 *record)
 {
 	bool given;
 
-	if (!imc_trace_runs(ev) || cpu->ring.taken <= ev->first ||
+	if (!imc_trace_runs(ev) || record[IMC_RECORD_TB1] <= ev->since_tb ||
 	    imc_trace_excluded(&ev->pev.event->attr, record[IMC_RECORD_VAL]))
 		return;
-	if (ev->sink.ring || imc_trace_has_aux(ev))
-		given = imc_trace_to_aux(ev, record);
+	if (sink->ring)
+		given = imc_trace_to_aux(sink, record);
 	else
-		given = imc_trace_to_sample(cpu, ev, record);
+		given = !imc_trace_has_aux(ev) && imc_trace_to_sample(cpu, sink, record);
 	if (!given) {
 		imc_trace_lose(ev, 1);
 		return;
@@ -144,63 +147,79 @@ static void imc_trace_give(struct imc_cpu *cpu, struct imc_event *ev, const u64 
 	pmukit_stat_inc(to_pmukit_pmu(ev->pev.event->pmu), PMUKIT_STAT_RECORDS);
 }
 
-/*
- * How many records the event takes now. An AUX area is never filled to the end: perf would
- * disable the event.
- */
-static u32 imc_trace_room(struct imc_event *ev)
+/* An AUX area is never filled to the end: perf would disable the event. */
+static bool imc_trace_open(struct imc_event *ev, struct pmukit_sink *sink)
 {
-	if (!imc_trace_runs(ev))
-		return 0;
-	if (pmukit_sink_open_aux(&ev->sink, &ev->pev)) {
-		ev->sink.room_words -= min_t(u32, ev->sink.room_words, IMC_RECORD_WORDS);
-		return ev->sink.room_words / IMC_RECORD_WORDS;
-	}
-	return imc_trace_has_aux(ev) ? 0 : IMC_SECTION;
+	if (!pmukit_sink_open_aux(sink, &ev->pev))
+		return false;
+	sink->room_words -= min_t(u32, sink->room_words, IMC_RECORD_WORDS);
+	return true;
 }
 
-/* As many as the one with most room takes: a reader that is behind does not hold back others. */
-static u32 imc_trace_open(struct imc_cpu *cpu)
+/* All of a section to one event, whose AUX area is open no longer than that. */
+static void imc_trace_hand_over(struct imc_cpu *cpu, struct imc_event *ev, u32 taken)
 {
-	struct imc_event *ev;
-	u32 room = 0;
+	struct pmukit_sink sink;
+	bool is_open, tell;
+	u32 i;
 
-	list_for_each_entry(ev, &cpu->tracing, node)
-		room = max(room, imc_trace_room(ev));
-	return min(room, IMC_SECTION);
+	is_open = imc_trace_open(ev, &sink);
+	for (i = 0; i < taken; i++)
+		imc_trace_give(cpu, ev, &sink, cpu->section[i]);
+	if (!is_open)
+		return;
+	tell = ev->told != ev->pev.lost;
+	ev->told = ev->pev.lost;
+	pmukit_sink_close(&sink, tell ? PERF_AUX_FLAG_PARTIAL : 0);
 }
 
-static void imc_trace_close(struct imc_cpu *cpu)
+static void imc_trace_hand_out(struct imc_cpu *cpu, u32 taken)
 {
 	struct imc_event *ev;
 
 	list_for_each_entry(ev, &cpu->tracing, node) {
-		bool tell = ev->told != ev->pev.lost;
-
-		if (!ev->sink.ring)
-			continue;
-		ev->told = ev->pev.lost;
-		pmukit_sink_close(&ev->sink, tell ? PERF_AUX_FLAG_PARTIAL : 0);
+		if (imc_trace_runs(ev))
+			imc_trace_hand_over(cpu, ev, taken);
 	}
 }
 
 /* Taking records */
 
+/* How many the event has room for now; another one that shares its AUX area may be quicker. */
+static u32 imc_trace_event_room(struct imc_event *ev)
+{
+	struct pmukit_sink sink;
+
+	if (!imc_trace_runs(ev))
+		return 0;
+	if (!imc_trace_open(ev, &sink))
+		return imc_trace_has_aux(ev) ? 0 : IMC_SECTION;
+	pmukit_sink_close(&sink, 0);
+	return sink.room_words / IMC_RECORD_WORDS;
+}
+
+/* As many as the one with most room takes: a reader that is behind does not hold back others. */
+static u32 imc_trace_room(struct imc_cpu *cpu)
+{
+	struct imc_event *ev;
+	u32 room = 0;
+
+	list_for_each_entry(ev, &cpu->tracing, node)
+		room = max(room, imc_trace_event_room(ev));
+	return min(room, IMC_SECTION);
+}
+
+/* What is passed over counts as well, so that it is bounded. Returns how many were taken. */
 static u32 imc_trace_take(struct imc_cpu *cpu, u32 room, struct imc_ring_tally *tally)
 {
-	u64 record[IMC_RECORD_WORDS];
-	struct imc_event *ev;
-	u32 taken;
+	u32 tries, taken = 0;
 
-	for (taken = 0; taken < room; taken++) {
-		enum imc_ring_state state = imc_ring_take(&cpu->ring, record, tally);
+	for (tries = 0; tries < room; tries++) {
+		enum imc_ring_state state = imc_ring_take(&cpu->ring, cpu->section[taken], tally);
 
 		if (state == IMC_RING_EMPTY)
 			break;
-		if (state == IMC_RING_PASSED)
-			continue;
-		list_for_each_entry(ev, &cpu->tracing, node)
-			imc_trace_give(cpu, ev, record);
+		taken += state == IMC_RING_RECORD;
 	}
 	return taken;
 }
@@ -227,19 +246,21 @@ static void imc_trace_drop_nobodys(struct imc_cpu *cpu)
 static bool imc_trace_drain(struct imc_cpu *cpu)
 {
 	struct imc_ring_tally tally = {};
-	u32 taken = 0;
+	u64 from;
 
 	imc_ring_look(&cpu->ring, &tally);
 	imc_trace_drop_nobodys(cpu);
+	from = cpu->ring.taken;
 	cpu->draining = true;
 	if (imc_trace_waiting(cpu)) {
-		taken = imc_trace_take(cpu, imc_trace_open(cpu), &tally);
+		u32 taken = imc_trace_take(cpu, imc_trace_room(cpu), &tally);
+
 		imc_trace_lose_all(cpu, &tally);
-		imc_trace_close(cpu);
+		imc_trace_hand_out(cpu, taken);
 	}
 	cpu->draining = false;
-	cpu->recent += taken;
-	return taken && imc_trace_waiting(cpu);
+	cpu->recent += cpu->ring.taken - from;
+	return cpu->ring.taken != from && imc_trace_waiting(cpu);
 }
 
 /* Samples that are not delivered now would be those of the next task. */
@@ -344,7 +365,7 @@ static void imc_trace_start(struct perf_event *event, int flags)
 		return;
 	if (!cpu->draining)
 		imc_trace_drain(cpu);
-	imc_of_event(event)->first = cpu->ring.written;
+	imc_of_event(event)->since_tb = cpu->ring.newest_tb;
 	event->hw.state = 0;
 }
 
@@ -390,18 +411,17 @@ static void imc_trace_del(struct perf_event *event, int flags)
 	struct imc *imc = imc_pmu_of(event)->imc;
 	struct imc_cpu *cpu = this_cpu_ptr(imc->cpus);
 	struct imc_event *ev = imc_of_event(event);
-	struct imc_ring_tally tally = {};
+	struct imc_ring_tally nobodys = {};
 	bool ran = imc_trace_runs(ev);
 
 	if (list_is_singular(&cpu->tracing))
 		imc_trace_engine_stop(imc, cpu);
 	imc_trace_stop(event, flags);
 	list_del(&ev->node);
-	if (!list_empty(&cpu->tracing))
-		return;
-	imc_ring_drop(&cpu->ring, &tally);
 	if (ran)
-		imc_trace_lose(ev, tally.lost);
+		imc_trace_lose(ev, imc_trace_waiting(cpu));
+	if (list_empty(&cpu->tracing))
+		imc_ring_drop(&cpu->ring, &nobodys);
 }
 
 /* The count is the number of records delivered. */

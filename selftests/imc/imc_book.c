@@ -7,8 +7,10 @@
 
 #include "imc_book.h"
 #include "pmu_event.h"
+#include "pmu_machine.h"
 
 #define BOOK "/sys/devices/imc_engine"
+#define POLL_US 20000
 
 bool book_is_there(void)
 {
@@ -47,6 +49,14 @@ long long book_sum(const char *page, const char *word)
 		sum += one > 0 ? one : 0;
 	}
 	return sum;
+}
+
+void book_wait_records(int cpu, long long records)
+{
+	long long end = now_ms() + 120000, until = book_number("cpu", cpu, "records") + records;
+
+	while (book_number("cpu", cpu, "records") < until && now_ms() < end)
+		usleep(POLL_US);
 }
 
 int cpus_online(void)

@@ -13,6 +13,8 @@ long long book_number(const char *page, int number, const char *word);
 void book_text(const char *page, int number, const char *word, char *text, int size);
 /* Of all pages of a kind. */
 long long book_sum(const char *page, const char *word);
+/* Until the engine has written so many records more for a CPU, two minutes at most. */
+void book_wait_records(int cpu, long long records);
 
 int cpus_online(void);		/* how many */
 int core_of(int cpu);		/* the engine's number of it, or -1 */

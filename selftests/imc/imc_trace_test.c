@@ -7,8 +7,6 @@
 #include <endian.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,30 +35,6 @@ FIXTURE_SETUP(imc_trace)
 FIXTURE_TEARDOWN(imc_trace)
 {
 	trace_close(&self->trace);
-}
-
-static pid_t child_that(void (*act)(void *data), void *data)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	act(data);
-	_exit(0);
-}
-
-static void end_child(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
-
-/* Keeps each CPU busy. */
-static void burn(void *data)
-{
-	for (;;)
-		work_split();
 }
 
 /* Exactness */
@@ -143,7 +117,7 @@ TEST_F(imc_trace, delivers_each_record)
 {
 	struct sequence s = {};
 	struct tally tally;
-	pid_t child = child_that(burn, NULL);
+	pid_t child = child_that(work_on, NULL);
 
 	ASSERT_EQ(trace_open(&self->trace, 256, -1), 0);
 	tally_now(&tally);
@@ -171,7 +145,7 @@ TEST_F(imc_trace, counts_what_perf_loses)
 {
 	struct sequence s = {};
 	struct tally tally;
-	pid_t child = child_that(burn, NULL);
+	pid_t child = child_that(work_on, NULL);
 
 	ASSERT_EQ(trace_open(&self->trace, 1, -1), 0);
 	tally_now(&tally);
@@ -232,20 +206,12 @@ static void read_stream(struct pmu_event *event, struct stream *s)
 	}
 }
 
-static void wait_records(int cpu, long long records)
-{
-	long long end = now_ms() + 120000, until = book_number("cpu", cpu, "records") + records;
-
-	while (book_number("cpu", cpu, "records") < until && now_ms() < end)
-		usleep(POLL_US);
-}
-
 TEST_F_TIMEOUT(imc_trace, aux_area_has_the_newest_after_a_wrap, 300)
 {
 	struct perf_event_attr attr;
 	struct stream s = {};
 	struct tally tally;
-	pid_t child = child_that(burn, NULL);
+	pid_t child = child_that(work_on, NULL);
 
 	ASSERT_EQ(trace_attr(&attr), 0);
 	ASSERT_EQ(pmu_event_open(&self->trace.events[0], &attr, -1, 0), 0);
@@ -253,10 +219,10 @@ TEST_F_TIMEOUT(imc_trace, aux_area_has_the_newest_after_a_wrap, 300)
 	ASSERT_EQ(pmu_event_map(&self->trace.events[0], 16, AUX_PAGES), 0);
 	tally_now(&tally);
 	ASSERT_EQ(pmu_event_enable(&self->trace.events[0]), 0);
-	wait_records(0, ROUND + ROUND / 2);
+	book_wait_records(0, ROUND + ROUND / 2);
 	for (int i = 0; i < 100; i++) {
 		read_stream(&self->trace.events[0], &s);
-		wait_records(0, 2);
+		book_wait_records(0, 2);
 	}
 	ASSERT_EQ(pmu_event_disable(&self->trace.events[0]), 0);
 	read_stream(&self->trace.events[0], &s);
@@ -327,7 +293,7 @@ TEST_F(imc_trace, begins_anew_after_an_unmapped_buffer)
 {
 	struct sequence s = {};
 	struct newer newer = {};
-	pid_t child = child_that(burn, NULL);
+	pid_t child = child_that(work_on, NULL);
 
 	for (int round = 0; round < 3; round++) {
 		ASSERT_EQ(trace_open(&self->trace, 64, -1), 0);
@@ -395,7 +361,7 @@ static void collect(struct trace *trace, struct shares *shares, long long wanted
 
 TEST_F_TIMEOUT(imc_trace, attributes_70_20_10, 300)
 {
-	pid_t child = child_that(burn, NULL);
+	pid_t child = child_that(work_on, NULL);
 	struct shares shares = { .pid = child };
 	long long works;
 

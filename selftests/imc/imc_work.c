@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,6 +57,29 @@ void work_split(void)
 	work(0, 7);
 	work(1, 2);
 	work(2, 1);
+}
+
+void work_on(void *data)
+{
+	for (;;)
+		work_split();
+}
+
+pid_t child_that(void (*act)(void *data), void *data)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	act(data);
+	_exit(0);
+}
+
+void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 long long thread_ns(void)

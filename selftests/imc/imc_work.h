@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define NR_WORKS	8
 
@@ -18,6 +19,12 @@ unsigned int work_units_per_ms(void);
 
 /* One round of seven parts in work 0, two in work 1, one in work 2. */
 void work_split(void);
+/* The same for ever; data is not looked at. */
+void work_on(void *data);
+
+/* A process that does this and ends, with its parent at the latest. Its number, or -1. */
+pid_t child_that(void (*act)(void *data), void *data);
+void end_child(pid_t pid);
 
 /* About ms of this thread's time in read(2); of its own. Returns the time it took, in ns. */
 long long work_in_kernel(unsigned int ms);

@@ -1238,6 +1238,16 @@ Scenario imc_trace()
     return trace;
 }
 
+// A scenario of its own: perf's buffers, where two events meet, are the kernel's.
+Scenario imc_shared()
+{
+    Scenario shared;
+    shared.name = "shared";
+    shared.routine = {"6.1", "6.12", "7.2"};
+    shared.steps = {{"shared", "imc_shared_test", 300}};
+    return shared;
+}
+
 Scenario imc_counters(std::string_view name, std::string_view smp,
                       std::vector<std::string_view> kernels)
 {
@@ -1316,6 +1326,7 @@ UnitSpec imc()
                      "selftests/imc/imc_load",
                      "selftests/imc/imc_test",
                      "selftests/imc/imc_trace_test",
+                     "selftests/imc/imc_shared_test",
                      "selftests/imc/imc_life_test",
                      "selftests/imc/imc_faults_test",
                      "selftests/imc/imc_bench"};
@@ -1330,6 +1341,7 @@ UnitSpec imc()
                   "Documentation/ABI/testing/sysfs-devices-imc_engine"};
     unit.tests = {imc_commands("commands"),
                   imc_trace(),
+                  imc_shared(),
                   imc_counters("counters", kTwoChips, kX86Kernels),
                   imc_counters("counters-arm64", kFourCores, kArm64Kernels),
                   imc_life("life", kTwoChips, kX86Kernels),
