@@ -203,6 +203,28 @@ struct cache_qos_batch {
 };
 
 /**
+ * struct cache_qos_snapshot - what the streams of an L3 get after a pass
+ * @now_ns: streams that are due by then get it
+ * @domains: with such streams
+ * @cpus: with such streams
+ * @domain: of which L3 it is
+ * @nr: how many readings
+ * @from: first reading of this section
+ * @more: a stream is to get another section
+ * @readings: records without their sequence, in the byte order of the CPU
+ */
+struct cache_qos_snapshot {
+	u64 now_ns;
+	DECLARE_BITMAP(domains, CACHE_QOS_MAX_DOMAINS);
+	struct cpumask cpus;
+	u16 domain;
+	u32 nr;
+	u32 from;
+	bool more;
+	u64 readings[CACHE_QOS_MAX_MONITORS * CACHE_QOS_NR_EVENTS][PMUKIT_CACHE_QOS_WORDS];
+};
+
+/**
  * struct cache_qos_live - a back-end and all that goes with it
  * @ref: held by the registration and by the PMUs, which may live longer
  * @core: the state; under the lock
@@ -243,6 +265,7 @@ struct cache_qos_batch {
  * @force: do not mind RMIDs that somebody else has put there
  * @yields: times somebody else took the registers
  * @streams: by CPU: events of cache_qos_aux that are there
+ * @snapshot: what they get
  * @pp: the PMU; its reference count is its own
  * @aux_pp: cache_qos_aux; the same
  */
@@ -291,6 +314,7 @@ struct cache_qos_live {
 	u64 yields;
 
 	struct list_head __percpu *streams;
+	struct cache_qos_snapshot snapshot;
 	struct pmukit_pmu pp;
 	struct pmukit_pmu aux_pp;
 };

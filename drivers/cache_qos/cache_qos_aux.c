@@ -3,18 +3,28 @@
  * cache_qos: the PMU cache_qos_aux: after a pass, a record for each monitor and each figure in the
  * L3 of the event's CPU, into the AUX area or as samples. <pmukit/cache_qos.h> has the record.
  *
- * Context: a stream is written on the event's CPU with interrupts off, after a pass; perf's add and
- * del run there as well, so the list of a CPU needs no lock.
+ * The sampler reads the values of an L3, which takes long where there are many, and then sends the
+ * CPUs that have streams to fetch them:
+ *
+ *   pass ---> streams that are due? ---> for each L3 of theirs: snapshot ---> streams of its CPUs
+ *             (on each CPU)              (in the sampler)                     (on their CPUs)
+ *
+ * Context: a stream is written on the event's CPU with interrupts off; perf's add and del run there
+ * as well, so the list of a CPU needs no lock. The snapshot is the sampler's, who waits for them.
  */
 
 #include <linux/bitfield.h>
+#include <linux/bitmap.h>
 #include <linux/bits.h>
 #include <linux/capability.h>
+#include <linux/cpumask.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/printk.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 #include <linux/timekeeping.h>
 
 #include "cache_qos.h"
@@ -22,6 +32,8 @@
 #define CACHE_QOS_AUX_EVENT		GENMASK_ULL(7, 0)	/* config; 1 is snapshot */
 #define CACHE_QOS_AUX_PERIOD_MS		GENMASK_ULL(31, 0)	/* config1; 0: after each pass */
 #define CACHE_QOS_AUX_SNAPSHOT		1
+
+#define CACHE_QOS_STREAM_SECTION	256U	/* samples with interrupts off */
 
 /**
  * struct cache_qos_stream - an open event
@@ -32,6 +44,7 @@
  * @next_ns: not before
  * @start_ns: of the first header; 0: there was none
  * @snapshots: so far
+ * @writing: it gets the snapshot that is being handed out
  * @record: being put together
  */
 struct cache_qos_stream {
@@ -42,6 +55,7 @@ struct cache_qos_stream {
 	u64 next_ns;
 	u64 start_ns;
 	u64 snapshots;
+	bool writing;
 	struct pmukit_record record;
 };
 
@@ -116,26 +130,25 @@ static void cache_qos_header_fill(struct cache_qos_live *live, struct cache_qos_
 	words[PMUKIT_CACHE_QOS_H_LOST] = stream->pev.lost;
 }
 
-/* Return: is there a reading? */
-static bool cache_qos_reading_fill(struct cache_qos_live *live, struct cache_qos_stream *stream,
-				   u16 domain, u16 monitor, u32 event, u64 *words)
+/* Return: is there a reading? Its sequence is the stream's affair. */
+static bool cache_qos_reading_fill(struct cache_qos_live *live, u16 domain, u16 monitor, u32 event,
+				   u64 *words)
 {
 	struct cache_qos_value value;
 	u64 now_ns, kind;
 	int ret = -ENOENT;
 
-	raw_spin_lock(&live->lock);
+	raw_spin_lock_irq(&live->lock);
 	now_ns = ktime_get_ns();
 	kind = live->core.monitors[monitor].kind;
 	if (live->core.monitors[monitor].used)
 		ret = cache_qos_monitor_value(&live->core, monitor, event, domain, now_ns, &value);
-	raw_spin_unlock(&live->lock);
+	raw_spin_unlock_irq(&live->lock);
 	/* A domain without a good reading is told of as well; what is not there is not. */
 	if (ret == -ENOENT || ret == -EOPNOTSUPP)
 		return false;
 
 	words[PMUKIT_CACHE_QOS_R_TIME] = now_ns;
-	words[PMUKIT_CACHE_QOS_R_SEQUENCE] = stream->pev.sequence;
 	words[PMUKIT_CACHE_QOS_R_WHAT] =
 		(u64)monitor << PMUKIT_CACHE_QOS_WHAT_MONITOR_SHIFT |
 		(u64)(u16)live->core.domains[domain].is.id << PMUKIT_CACHE_QOS_WHAT_DOMAIN_SHIFT |
@@ -151,23 +164,27 @@ static bool cache_qos_reading_fill(struct cache_qos_live *live, struct cache_qos
 	return true;
 }
 
-static void cache_qos_stream_readings(struct cache_qos_live *live, struct cache_qos_stream *stream,
-				      struct pmukit_sink *sink, u16 domain, bool is_open)
+/* Each value is a sum over all RMIDs: with interrupts on between any two. */
+static void cache_qos_snapshot_take(struct cache_qos_live *live, u16 domain)
 {
-	u64 words[PMUKIT_CACHE_QOS_WORDS];
+	struct cache_qos_snapshot *snapshot = &live->snapshot;
 	u32 event;
 	u16 m;
 
+	snapshot->domain = domain;
+	snapshot->nr = 0;
 	for (m = 0; m < CACHE_QOS_MAX_MONITORS; m++) {
 		if (!READ_ONCE(live->core.monitors[m].used))
 			continue;
 		for (event = PMUKIT_CACHE_QOS_EVENT_OCCUPANCY; event <= CACHE_QOS_NR_EVENTS;
-		     event++) {
-			if (cache_qos_reading_fill(live, stream, domain, m, event, words))
-				cache_qos_stream_put(stream, sink, words, is_open);
-		}
+		     event++)
+			snapshot->nr += cache_qos_reading_fill(live, domain, m, event,
+							       snapshot->readings[snapshot->nr]);
+		cond_resched();
 	}
 }
+
+/* Streams */
 
 /* An AUX area is never filled to the end: perf would disable the event. */
 static bool cache_qos_stream_open(struct cache_qos_stream *stream, struct pmukit_sink *sink)
@@ -180,50 +197,129 @@ static bool cache_qos_stream_open(struct cache_qos_stream *stream, struct pmukit
 	return is_open;
 }
 
-static void cache_qos_stream_write(struct cache_qos_live *live, struct cache_qos_stream *stream,
-				   u16 domain)
+static void cache_qos_stream_header(struct cache_qos_live *live, struct cache_qos_stream *stream,
+				    struct pmukit_sink *sink, bool is_open)
 {
-	u64 words[PMUKIT_CACHE_QOS_WORDS], lost = stream->pev.lost;
+	u64 words[PMUKIT_CACHE_QOS_WORDS];
+
+	if (!stream->start_ns)
+		stream->start_ns = ktime_get_ns();
+	if (stream->snapshots++ % PMUKIT_CACHE_QOS_HEADER_PASSES)
+		return;
+	cache_qos_header_fill(live, stream, live->snapshot.domain, words);
+	cache_qos_stream_put(stream, sink, words, is_open);
+}
+
+static void cache_qos_stream_reading(struct cache_qos_stream *stream, struct pmukit_sink *sink,
+				     const u64 *reading, bool is_open)
+{
+	u64 words[PMUKIT_CACHE_QOS_WORDS];
+
+	memcpy(words, reading, sizeof(words));
+	words[PMUKIT_CACHE_QOS_R_SEQUENCE] = stream->pev.sequence;
+	cache_qos_stream_put(stream, sink, words, is_open);
+}
+
+/*
+ * A snapshot comes into an AUX area at once, so that no reader finds half of one: that is copying.
+ * A sample takes perf longer: a section of them at a time.
+ */
+static void cache_qos_stream_write(struct cache_qos_live *live, struct cache_qos_stream *stream)
+{
+	struct cache_qos_snapshot *snapshot = &live->snapshot;
+	u32 i, end = snapshot->nr;
+	u64 lost = stream->pev.lost;
 	struct pmukit_sink sink;
 	bool is_open;
 
 	is_open = cache_qos_stream_open(stream, &sink);
-	if (!stream->start_ns)
-		stream->start_ns = ktime_get_ns();
-	if (stream->snapshots++ % PMUKIT_CACHE_QOS_HEADER_PASSES == 0) {
-		cache_qos_header_fill(live, stream, domain, words);
-		cache_qos_stream_put(stream, &sink, words, is_open);
-	}
-	cache_qos_stream_readings(live, stream, &sink, domain, is_open);
+	if (!snapshot->from)
+		cache_qos_stream_header(live, stream, &sink, is_open);
+	if (!sink.ring && !READ_ONCE(stream->aux))
+		end = min(end, snapshot->from + CACHE_QOS_STREAM_SECTION);
+	for (i = snapshot->from; i < end; i++)
+		cache_qos_stream_reading(stream, &sink, snapshot->readings[i], is_open);
 	if (is_open)
 		pmukit_sink_close(&sink, lost != stream->pev.lost ? PERF_AUX_FLAG_TRUNCATED : 0);
+
+	stream->writing = end < snapshot->nr;
+	if (stream->writing)
+		WRITE_ONCE(snapshot->more, true);
+}
+
+static bool cache_qos_stream_due(const struct cache_qos_stream *stream, u64 now_ns)
+{
+	return !stream->pev.event->hw.state && now_ns >= stream->next_ns;
+}
+
+static void cache_qos_streams_due_ipi(void *data)
+{
+	struct cache_qos_live *live = data;
+	const struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
+	struct cache_qos_snapshot *snapshot = &live->snapshot;
+	const struct cache_qos_stream *stream;
+
+	if (cpu->domain == CACHE_QOS_NONE)
+		return;
+	list_for_each_entry(stream, this_cpu_ptr(live->streams), node) {
+		if (!cache_qos_stream_due(stream, snapshot->now_ns))
+			continue;
+		set_bit(cpu->domain, snapshot->domains);
+		cpumask_set_cpu(smp_processor_id(), &snapshot->cpus);
+	}
 }
 
 static void cache_qos_streams_ipi(void *data)
 {
 	struct cache_qos_live *live = data;
 	const struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
+	const struct cache_qos_snapshot *snapshot = &live->snapshot;
 	struct cache_qos_stream *stream, *next;
-	u64 now_ns = ktime_get_ns();
 
-	if (cpu->domain == CACHE_QOS_NONE)
+	if (cpu->domain != snapshot->domain)
 		return;
 	list_for_each_entry_safe(stream, next, this_cpu_ptr(live->streams), node) {
-		if (stream->pev.event->hw.state || now_ns < stream->next_ns)
-			continue;
-		stream->next_ns = now_ns + stream->period_ns;
-		cache_qos_stream_write(live, stream, cpu->domain);
+		if (!snapshot->from && cache_qos_stream_due(stream, snapshot->now_ns)) {
+			stream->next_ns = snapshot->now_ns + stream->period_ns;
+			stream->writing = true;
+		}
+		if (stream->writing)
+			cache_qos_stream_write(live, stream);
 	}
+}
+
+static void cache_qos_domain_streams_write(struct cache_qos_live *live, u16 domain)
+{
+	struct cache_qos_snapshot *snapshot = &live->snapshot;
+
+	cache_qos_snapshot_take(live, domain);
+	snapshot->from = 0;
+	do {
+		snapshot->more = false;
+		on_each_cpu_mask(&snapshot->cpus, cache_qos_streams_ipi, live, true);
+		snapshot->from += CACHE_QOS_STREAM_SECTION;
+	} while (snapshot->more);
 }
 
 /**
  * cache_qos_streams_write - after a pass: every stream that is due gets its records
  * @live: everything
+ *
+ * Context: the sampler; may sleep.
  */
 void cache_qos_streams_write(struct cache_qos_live *live)
 {
-	if (READ_ONCE(live->aux_pp.nr_events))
-		on_each_cpu(cache_qos_streams_ipi, live, 1);
+	struct cache_qos_snapshot *snapshot = &live->snapshot;
+	unsigned int domain;
+
+	if (!READ_ONCE(live->aux_pp.nr_events))
+		return;
+	snapshot->now_ns = ktime_get_ns();
+	bitmap_zero(snapshot->domains, CACHE_QOS_MAX_DOMAINS);
+	cpumask_clear(&snapshot->cpus);
+	on_each_cpu(cache_qos_streams_due_ipi, live, 1);
+	for_each_set_bit(domain, snapshot->domains, CACHE_QOS_MAX_DOMAINS)
+		cache_qos_domain_streams_write(live, domain);
 }
 
 /* Perf callbacks */
@@ -236,6 +332,7 @@ static void cache_qos_aux_start(struct perf_event *event, int flags)
 static void cache_qos_aux_stop(struct perf_event *event, int flags)
 {
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	to_cache_qos_stream(event)->writing = false;
 }
 
 static int cache_qos_aux_add(struct perf_event *event, int flags)

@@ -9,8 +9,24 @@ for program in perf pmukit; do
 done
 need_machine
 cd "$work" || exit 1
-plan 13
+plan 15
 event=cache_qos/llc_occupancy/
+
+# whole FILE N: each figure of each of the 64 groups is in it as often as any other, but for N
+whole() {
+	pmukit dump -i "$1" | awk -v cut="$2" '
+		{ sub(/^ *(0x[0-9a-f]+)? */, "") }
+		$3 == "group" { seen[$4 " " $7]++ }
+		END {
+			for (figure in seen) {
+				figures++
+				if (!least || seen[figure] < least) least = seen[figure]
+				if (seen[figure] > most) most = seen[figure]
+			}
+			printf "# %d figures, each %d to %d times\n", figures, least, most
+			exit !(figures && figures % 64 == 0 && least >= 10 && most - least <= cut)
+		}'
+}
 
 # value_of N: of the last sample, as it was read, the N-th event of the group
 value_of() { printf '%d\n' "0x$(sed -n "$1s/.*value \([0-9a-f]*\).*/\1/p" values)"; }
@@ -75,11 +91,16 @@ pmukit report -i aux.data >report 2>&1
 head -n 25 report | sed 's/^/# /'
 grep -q "nothing lost" report
 result "R-47 nothing is lost of 64 monitors at 10 ms" $?
+whole aux.data 0
+result "R-47 each snapshot is in the AUX area as a whole" $?
 sim freeze 0
 perf record -q -R -C 0 -m 1024 -e cache_qos_aux/snapshot,period_ms=100/ -o samples.data -- sleep 2 >said 2>&1 && pmukit report -i samples.data >report 2>&1
 result "R-47 perf record -R of snapshots" $?
 sed 's/^/# /' said
 head -n 25 report | sed 's/^/# /'
+# The last one may have been under way when perf stopped.
+whole samples.data 1
+result "R-47 and in samples, which come in sections" $?
 kill $one
 wait $one 2>/dev/null
 n=0
