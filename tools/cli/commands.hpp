@@ -52,6 +52,7 @@ struct RecordCommandOptions {
     std::string pages;     // "PAGES[,AUXPAGES]"
     std::string source;    // "model": the devices are emulated
     std::string interval;  // "SECONDS[,KEEP]": one file after the other
+    std::string clock;     // one of clock_words(); empty: perf's own
     std::vector<std::string> command;
     std::vector<std::string> cmdline;  // all words of this program
 };

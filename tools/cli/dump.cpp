@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit dump: the raw records of a recording, each unit's in the text its users know. Lines that
 // begin with # are ours: where the data is, and what is missing.
+#include "base/clocks.hpp"
 #include "cli/unit_handlers.hpp"
 
 namespace pmukit::cli {
@@ -17,6 +18,15 @@ constexpr Row kDumps[] = {
     {"hisi_ptt", make_hisi_ptt_dump},
     {"imc", make_imc_dump},
 };
+
+void print_clocks(const Recording &recording, Output &out)
+{
+    const std::vector<perfdata::Event> &events = recording.reader().events();
+    for (size_t i = 0; i < events.size(); i++)
+        if (events[i].attr.use_clockid && recording.unit(i))
+            out.print("# {}: recorded with {}\n", recording.pmu_name(i),
+                      clock_name(events[i].attr.clock_id));
+}
 
 }  // namespace
 
@@ -46,6 +56,7 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
         return front.error();
     if (const std::optional<std::string> source = recording->source())
         out.print("# source={}: the device was emulated\n", *source);
+    print_clocks(*recording, out);
     UnitRouter<UnitDump> dumps;
     for (const Row &row : kDumps)
         dumps.add(*unit_of_name(row.unit), row.make(*recording, options, out));

@@ -261,9 +261,9 @@ void Join::add_rest(Joined &joined) const
     for (const auto &[name, pmus] : clocks_)
         for (const std::string &pmu : pmus)
             clocks += fmt::format("{}{}: {}", clocks.empty() ? "" : ", ", pmu, name);
-    joined.not_joined.push_back(fmt::format(
-        "{} clocks were used and may be apart ({}); record with perf record -k CLOCK_MONOTONIC",
-        clocks_.size(), clocks));
+    joined.not_joined.push_back(
+        fmt::format("{} clocks were used and may be apart ({}); record with -k CLOCK_MONOTONIC",
+                    clocks_.size(), clocks));
 }
 
 Joined Join::finish()

@@ -13,6 +13,7 @@
 #include <new>
 #include <string_view>
 
+#include "base/clocks.hpp"
 #include "base/number.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
@@ -76,6 +77,10 @@ Command add_record(CLI::App &app)
         "-m,--mmap-pages", options.pages,
         "PAGES[,AUXPAGES] per event, powers of two; AUXPAGES 0: samples instead of AUX data");
     record
+        ->add_option("-k,--clockid", options.clock,
+                     "clock of all times, as perf record has them, such as CLOCK_MONOTONIC")
+        ->check(CLI::IsMember(clock_words(), plain_clock_word));
+    record
         ->add_option("--source", options.source,
                      "say in the file where the devices are from: 'model' when they are emulated")
         ->check(CLI::IsMember({"model"}));
@@ -89,11 +94,14 @@ Command add_record(CLI::App &app)
         "epoch_multiplier=1,epoch_scale=4/ -- sleep 1\n"
         "  pmukit record -e hisi_ptt0_2/filter=0000:00:10.0+0000:00:11.0,type=1,direction=1,"
         "format=1/ -- sleep 1\n"
+        "  pmukit record -k monotonic -a -e cxl_hmu_mem0.0.0// -e cache_qos_aux/snapshot/\n"
         "  pmukit record --pfm-events PERF_COUNT_SW_CPU_CLOCK:u -o clock.data -- sleep 1\n"
         "  pmukit record -o - -a -e cxl_hmu_mem0.0.0// | pmukit top -\n"
         "  pmukit record --interval 60,10 -a -e hisi_ptt0_2/filter=0000:00:10.0,type=1/ -o ptt\n"
         "A hisi_ptt filter is a root port, several joined by +, or a requester; it always sees the "
         "whole machine.\n"
+        "Units recorded together have one time by -k monotonic, that of the readings of cache_qos. "
+        "Only monotonic and monotonic_raw go with every PMU.\n"
         "Modifiers are perf's: u k h G H I (who is counted), p pp ppp P (precise), S D e.\n"
         "`pmukit list` shows the PMUs of this machine with their terms. The exit status is the "
         "command's.");

@@ -5,7 +5,7 @@
 _pmukit_subcommands() { "$1" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p' }
 _pmukit_options() { "$1" "$2" --help 2>/dev/null | sed -n '/^Options:/,/^$/s/^  \(-[^ ]*\).*/\1/p' | sed 's/=.*//;s/,/\n/g' }
 # The values that an option takes where they are a few words: --by TEXT:{dpa,hpa,node}
-_pmukit_values() { "$1" "$2" --help 2>/dev/null | sed -n "s/^  \(.*,\)\{0,1\}$3 [A-Z]*:{\([^}]*\)}.*/\2/p" | tr , '\n' }
+_pmukit_values() { "$1" "$2" --help 2>/dev/null | sed -n "s/^  \(.*,\)\{0,1\}$3\(,[^ ]*\)\{0,1\} [A-Z]*:{\([^}]*\)}.*/\3/p" | tr , '\n' }
 _pmukit_events() { "$1" list 2>/dev/null | sed -n 's|^\([^ ]*\)  unit .*|\1/|p' }
 
 _pmukit() {

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <ctime>
 
+#include "base/clocks.hpp"
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "cli/commands.hpp"
@@ -87,6 +89,7 @@ Result<record::RecordOptions> recorder_options(const RecordCommandOptions &optio
     if (!cpus)
         return Error{Errc::kUsage, "-C " + options.cpus + ": " + cpus.error().message};
     wanted.all_cpus = options.all_cpus;
+    wanted.clock_id = clock_of_word(options.clock);
     wanted.cpus = *cpus;
     if (Result<void> pages = parse_pages(options.pages, wanted); !pages)
         return pages.error();
@@ -110,6 +113,24 @@ perfdata::HostInfo host_info(const RecordCommandOptions &options)
         for (const auto &[pmu, type] : *pmus)
             host.pmus.emplace_back(type, pmu);
     return host;
+}
+
+uint64_t now_ns(clockid_t clock)
+{
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// What the wall clock says at the same moment, so that recordings of other hosts can be put beside.
+void add_clock(std::optional<int32_t> clock_id, perfdata::HostInfo &host)
+{
+    if (!clock_id)
+        return;
+    timespec resolution{};
+    if (::clock_getres(*clock_id, &resolution) == 0)
+        host.clock_resolution_ns = static_cast<uint64_t>(resolution.tv_nsec);
+    host.clock = {1, static_cast<uint32_t>(*clock_id), now_ns(CLOCK_REALTIME), now_ns(*clock_id)};
 }
 
 // What the recorded PMUs say of themselves, as perf records it, where their devices are from (no
@@ -264,6 +285,7 @@ Result<int> run_record(const RecordCommandOptions &options)
         options.output, interval,
         [&](const std::string &path, size_t part) {
             perfdata::HostInfo host = host_info(options);
+            add_clock(wanted->clock_id, host);
             add_caps(*recorder, options.source, part, host);
             return open_writer(options, path, *recorder, host);
         },

@@ -6,6 +6,7 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
+#include "base/clocks.hpp"
 #include "base/file.hpp"
 #include "cli/figures.hpp"
 #include "cli/join.hpp"
@@ -57,18 +58,10 @@ struct Joining {
 
 std::string clock_of(const perfdata::Event &event, const Unit &unit)
 {
-    constexpr std::pair<int32_t, const char *> kClocks[] = {
-        {CLOCK_REALTIME, "CLOCK_REALTIME"},
-        {CLOCK_MONOTONIC, "CLOCK_MONOTONIC"},
-        {CLOCK_MONOTONIC_RAW, "CLOCK_MONOTONIC_RAW"},
-        {CLOCK_BOOTTIME, "CLOCK_BOOTTIME"},
-        {CLOCK_TAI, "CLOCK_TAI"}};
     // Readings have a clock of their own: include/uapi/pmukit/cache_qos.h.
-    const bool own = unit.name == "cache_qos";
-    for (const auto &[id, name] : kClocks)
-        if (own ? id == CLOCK_MONOTONIC : event.attr.use_clockid && event.attr.clock_id == id)
-            return name;
-    return "perf's own";
+    if (unit.name == "cache_qos")
+        return clock_name(CLOCK_MONOTONIC);
+    return event.attr.use_clockid ? clock_name(event.attr.clock_id) : "perf's own";
 }
 
 Result<std::unique_ptr<Joining>> joining_of(const Recording &recording, const Reports &reports,

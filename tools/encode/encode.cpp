@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/clocks.hpp"
 #include "encode/lines.hpp"
 #include "encode/records.hpp"
 #include "perfdata/format.hpp"
@@ -45,17 +46,29 @@ Result<void> read_pmu(Case &into, Words words)
 
 Result<void> read_event(Case &into, Words words)
 {
+    const Error form = usage("event ID PMU/TERMS/ [period N [raw]] [clock NAME]");
+    Result<uint64_t> id = words.size() >= 2 ? number_of(words[0]) : form;
+    if (!id)
+        return form;
     Event event;
-    event.raw = words.size() > 2 && words.back() == "raw";
-    const size_t plain = words.size() - event.raw;
-    Result<uint64_t> id = plain == 2 || plain == 4 ? number_of(words[0]) : usage("");
-    Result<uint64_t> period =
-        plain == 4 && words[2] == "period" ? number_of(words[3]) : uint64_t{0};
-    if (!id || !period || (plain == 4 && *period == 0) || (event.raw && *period == 0))
-        return usage("event ID PMU/TERMS/ [period N [raw]]");
     event.id = *id;
-    event.period = *period;
     event.name = words[1];
+    Words rest = words.subspan(2);
+    if (rest.size() >= 2 && rest[0] == "period") {
+        Result<uint64_t> period = number_of(rest[1]);
+        if (!period || *period == 0)
+            return form;
+        event.period = *period;
+        event.raw = rest.size() > 2 && rest[2] == "raw";
+        rest = rest.subspan(2 + event.raw);
+    }
+    if (rest.size() == 2 && rest[0] == "clock") {
+        event.clock_id = clock_of_word(rest[1]);
+        if (event.clock_id)
+            rest = {};
+    }
+    if (!rest.empty())
+        return form;
     const std::string_view pmu = words[1].substr(0, words[1].find('/'));
     for (const Pmu &known : into.pmus)
         if (known.name == pmu) {

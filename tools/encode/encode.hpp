@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,7 @@ struct Event {
     std::string name;
     uint64_t period = 0;  // 0: its records say id and CPU alone; otherwise also ip, thread, time
     bool raw = false;     // its samples have a payload
+    std::optional<int32_t> clock_id{};  // CLOCK_*, where one was chosen
 };
 
 // One record, in the order of the file. AUX: what the kernel said, and what the recorder then found

@@ -252,13 +252,18 @@ perfdata::WriterEvent writer_event(const Event &event, std::endian order)
     std::byte *attr = made.attr.data();
     const uint64_t type = event.period ? kSampling | (event.raw ? PERF_SAMPLE_RAW : 0) : kWho;
     // Bit fields are counted from the other end on a big-endian machine.
-    const unsigned id_all = order == std::endian::little ? perfdata::kAttrFlagSampleIdAll
-                                                         : 63 - perfdata::kAttrFlagSampleIdAll;
+    const auto bit = [order](unsigned number) {
+        return uint64_t{1} << (order == std::endian::little ? number : 63 - number);
+    };
+    const uint64_t flags = bit(perfdata::kAttrFlagSampleIdAll) |
+                           (event.clock_id ? bit(perfdata::kAttrFlagUseClockId) : 0);
     store<uint32_t>(attr + perfdata::kAttrType, event.type, order);
     store<uint32_t>(attr + perfdata::kAttrSize, kAttrBytes, order);
     store<uint64_t>(attr + perfdata::kAttrSamplePeriod, event.period, order);
     store<uint64_t>(attr + perfdata::kAttrSampleType, type, order);
-    store<uint64_t>(attr + perfdata::kAttrFlags, uint64_t{1} << id_all, order);
+    store<uint64_t>(attr + perfdata::kAttrFlags, flags, order);
+    store<uint32_t>(attr + perfdata::kAttrClockId,
+                    static_cast<uint32_t>(event.clock_id.value_or(0)), order);
     return made;
 }
 

@@ -132,6 +132,15 @@ void Writer::host_sections(const HostInfo &host)
     sections_[kFeatPmuMappings] = packed_pmus(host.pmus, order_);
     if (!host.caps.empty())
         sections_[kFeatPmuCaps] = packed_caps(host.caps, order_);
+    if (host.clock_resolution_ns)
+        sections_[kFeatClockId] = packer().put(host.clock_resolution_ns).take();
+    if (host.clock)
+        sections_[kFeatClockData] = packer()
+                                        .put(host.clock->version)
+                                        .put(host.clock->clock_id)
+                                        .put(host.clock->wall_ns)
+                                        .put(host.clock->clock_ns)
+                                        .take();
 }
 
 // The header is written twice: now as room, at the end with what is known then.

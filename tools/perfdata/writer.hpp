@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "perfdata/features.hpp"
 #include "perfdata/new_file.hpp"
 #include "perfdata/packer.hpp"
 #include "perfdata/records.hpp"
@@ -36,6 +38,10 @@ struct HostInfo {
     // What a PMU says of itself (PMU_CAPS): its name; names and values
     using Caps = std::vector<std::pair<std::string, std::string>>;
     std::vector<std::pair<std::string, Caps>> caps = {};
+    // Where the events have a clock of their own: what the wall clock said at one moment of it
+    // (CLOCK_DATA), and how fine it is (CLOCKID).
+    std::optional<ClockData> clock = {};
+    uint64_t clock_resolution_ns = 0;  // 0: not known
 };
 // The content of PMU_CAPS.
 std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, HostInfo::Caps>> &pmus,

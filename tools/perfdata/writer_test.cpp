@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <filesystem>
 
 #include "base/file.hpp"
@@ -113,6 +114,27 @@ TEST_F(WriterTest, TheReaderReadsItBack)
     EXPECT_EQ(record.type, kFinishedRound);
     EXPECT_FALSE(*reader->next(record));
     EXPECT_FALSE(reader->damage());
+}
+
+TEST_F(WriterTest, SaysHowItsClockRelatesToTheWallClock)
+{
+    HostInfo timed = host();
+    timed.clock = {1, CLOCK_MONOTONIC_RAW, 500000, 10};
+    timed.clock_resolution_ns = 1;
+    Result<Writer> writer = Writer::create(path_, events(), timed);
+    ASSERT_TRUE(writer && writer->finished_round() && writer->finish());
+    Result<Reader> reader = Reader::open_path(path_);
+    ASSERT_TRUE(reader);
+    const std::optional<Bytes> data = reader->feature(kFeatClockData),
+                               resolution = reader->feature(kFeatClockId);
+    ASSERT_TRUE(data && resolution);
+    const auto clock = parse_clock_data(*data, reader->order());
+    ASSERT_TRUE(clock);
+    EXPECT_EQ(clock->version, 1U);
+    EXPECT_EQ(clock->clock_id, uint32_t{CLOCK_MONOTONIC_RAW});
+    EXPECT_EQ(clock->wall_ns, 500000U);
+    EXPECT_EQ(clock->clock_ns, 10U);
+    EXPECT_EQ(parse_word_feature(*resolution, reader->order()), 1U);
 }
 
 TEST_F(WriterTest, SaysWhatKindTheAuxDataIsOf)

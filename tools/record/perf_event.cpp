@@ -142,6 +142,17 @@ std::vector<std::byte> make_tracking_attr(bool inherit)
     return bytes;
 }
 
+std::vector<std::byte> with_clock(std::vector<std::byte> bytes, int32_t clock_id)
+{
+    perf_event_attr attr{};
+    const size_t known = std::min(sizeof attr, bytes.size());
+    std::memcpy(&attr, bytes.data(), known);
+    attr.use_clockid = 1;
+    attr.clockid = clock_id;
+    std::memcpy(bytes.data(), &attr, known);
+    return bytes;
+}
+
 Error explain_open_error(int error, const Pmu &pmu, const std::string &what, int cpu)
 {
     std::string message = what;

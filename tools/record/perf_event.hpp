@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, 
 // Attributes of an event that counts nothing and tells of tasks as they begin and end, of their
 // names and of what they map, with build ids.
 std::vector<std::byte> make_tracking_attr(bool inherit);
+
+// The attributes, made by one of the above, with another clock than perf's own (CLOCK_*).
+std::vector<std::byte> with_clock(std::vector<std::byte> attr, int32_t clock_id);
 
 // cpu -1 or pid -1: any. leader_fd -1: no group. what: the event as the user wrote it.
 Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, int leader_fd,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 
 #include "base/bytes.hpp"
 #include "perfdata/attr.hpp"
@@ -89,6 +90,24 @@ TEST(MakeAttr, StartsWhenItShould)
     EXPECT_TRUE(attr_of(kCore, {}, Start::kOnExec, true).inherit);
     const perf_event_attr member = attr_of(kCore, {}, Start::kWithLeader, true);
     EXPECT_FALSE(member.disabled || member.enable_on_exec);
+}
+
+TEST(WithClock, ChangesNothingElse)
+{
+    const std::vector<std::byte> wide =
+        make_attr(kUncore, {{1, 2, 3, 4, 5}, {}, {}, {}}, Start::kWhenEnabled, false);
+    for (const std::vector<std::byte> &before : {wide, make_tracking_attr(true)}) {
+        const std::vector<std::byte> after = with_clock(before, CLOCK_TAI);
+        const auto parsed = perfdata::parse_attr(after, std::endian::native);
+        ASSERT_TRUE(parsed);
+        EXPECT_TRUE(parsed->use_clockid);
+        EXPECT_EQ(parsed->clock_id, CLOCK_TAI);
+        ASSERT_EQ(after.size(), before.size());
+        size_t differ = 0;  // a byte of flags and one of the number
+        for (size_t i = 0; i < after.size(); i++)
+            differ += after[i] != before[i];
+        EXPECT_EQ(differ, 2U);
+    }
 }
 
 TEST(ExplainOpenError, NamesTheEventTheReasonAndWhatIsSupported)

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 
+#include "base/clocks.hpp"
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "record/perf_event.hpp"
@@ -59,6 +61,22 @@ Result<Target> find_target(const RecordOptions &options, const Pmu &pmu, const s
                                        std::to_string(pmu.cpumask->front()) +
                                        ", which -C leaves out; drop -C"};
     return target;
+}
+
+std::vector<std::byte> timed(std::vector<std::byte> attr, const RecordOptions &options)
+{
+    return options.clock_id ? with_clock(std::move(attr), *options.clock_id) : attr;
+}
+
+// The kernel has one errno for all that it refuses of an event's values.
+Error about_clock(const Error &error, const RecordOptions &options)
+{
+    const bool always = !options.clock_id || *options.clock_id == CLOCK_MONOTONIC ||
+                        *options.clock_id == CLOCK_MONOTONIC_RAW;
+    if (always || error.code != Errc::kUsage)
+        return error;
+    return Error{error.code, error.message + "; perhaps it is " + clock_name(*options.clock_id) +
+                                 ": only monotonic and monotonic_raw go with every PMU"};
 }
 
 // Tasks move between CPUs: they are followed on all, whichever are recorded.
@@ -146,10 +164,11 @@ Result<void> Recorder::add_event(const RecordOptions &options, Request request)
         request.start = Start::kWithLeader;
     else if (of_task)
         request.start = Start::kOnExec;
-    OpenedEvent event{request.text,
-                      request.pmu,
-                      make_attr(request.pmu, request.settings, request.start, of_task),
-                      {}};
+    OpenedEvent event{
+        request.text,
+        request.pmu,
+        timed(make_attr(request.pmu, request.settings, request.start, of_task), options),
+        {}};
     for (int cpu : target->cpus)
         if (Result<void> added = add_ring(options, request, event, target->pid, cpu); !added)
             return added;
@@ -164,7 +183,8 @@ Result<void> Recorder::add_tracker(const RecordOptions &options)
     if (!target)
         return target.error();
     Request request{"dummy:u", {}, {}, {}, Start::kAtOnce};
-    OpenedEvent event{request.text, {}, make_tracking_attr(target->pid >= 0), {}, true};
+    OpenedEvent event{
+        request.text, {}, timed(make_tracking_attr(target->pid >= 0), options), {}, true};
     RecordOptions without_aux = options;
     without_aux.aux_pages = 0;
     for (int cpu : target->cpus)
@@ -192,7 +212,7 @@ Result<void> Recorder::add_ring(const RecordOptions &options, const Request &req
                                        std::to_string(cpu) + "; take the group apart"};
     Result<Fd> fd = open_event(event.attr, pid, cpu, leader, event.pmu, event.text);
     if (!fd)
-        return fd.error();
+        return about_clock(fd.error(), options);
     uint64_t id = 0;
     if (::ioctl(fd->get(), PERF_EVENT_IOC_ID, &id) != 0)
         return system_error(event.text + ": event id", errno);

@@ -32,10 +32,11 @@ struct RecordOptions {
     std::vector<EventString> events;
     std::vector<CodedEvent> coded{};  // behind events
     bool all_cpus = false;
-    std::vector<int> cpus;          // -C; empty: as the PMU or all_cpus says
-    size_t pages = 128;             // per event, powers of two
-    size_t aux_pages = 1024;        // 0: no AUX area
-    std::optional<pid_t> workload;  // per-task events follow it from its exec on
+    std::vector<int> cpus;              // -C; empty: as the PMU or all_cpus says
+    size_t pages = 128;                 // per event, powers of two
+    size_t aux_pages = 1024;            // 0: no AUX area
+    std::optional<pid_t> workload;      // per-task events follow it from its exec on
+    std::optional<int32_t> clock_id{};  // CLOCK_* of all times; none: perf's own clock
     std::string sysfs_root = kSysfsPmus;
 };
 

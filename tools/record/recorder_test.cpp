@@ -4,10 +4,12 @@
 #include "record/recorder.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -102,6 +104,56 @@ TEST_F(RecorderTest, GivesWholeRecordsUntilItIsStopped)
     RingNotes again;  // what arrived is what was counted
     EXPECT_TRUE(note_records(keeper.all, 0, keeper.all.size(), again));
     EXPECT_EQ(again.samples, outcome->notes.samples);
+}
+
+uint64_t now_ns(clockid_t clock)
+{
+    timespec now{};
+    EXPECT_EQ(::clock_gettime(clock, &now), 0);
+    return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The wall clock is far from all that count from the machine's start.
+TEST_F(RecorderTest, TellsTimeByTheClockThatWasChosen)
+{
+    options_.clock_id = CLOCK_REALTIME;  // a software event is never counted by an NMI
+    std::optional<Recorder> recorder = open_or_skip();
+    if (!recorder)
+        GTEST_SKIP() << skip_;
+    Keeper keeper;
+    const uint64_t before_ns = now_ns(CLOCK_REALTIME);
+    ASSERT_TRUE(recorder->enable());
+    std::thread stopper([this] {
+        std::this_thread::sleep_for(300ms);
+        stop();
+    });
+    ASSERT_TRUE(recorder->run(keeper, {stop_.get()}));
+    stopper.join();
+    const uint64_t after_ns = now_ns(CLOCK_REALTIME);
+    size_t samples = 0;
+    for (size_t at = 0; at + 40 <= keeper.all.size();) {
+        const std::byte *record = keeper.all.data() + at;
+        at += load<uint16_t>(record + 6, std::endian::native);
+        if (load<uint32_t>(record, std::endian::native) != PERF_RECORD_SAMPLE)
+            continue;
+        const auto time_ns = load<uint64_t>(record + 32, std::endian::native);  // id, ip, pid, tid
+        EXPECT_TRUE(time_ns >= before_ns && time_ns <= after_ns) << time_ns;
+        samples++;
+    }
+    EXPECT_GT(samples, 0U);
+}
+
+TEST_F(RecorderTest, SaysThatAClockMayBeWhatIsRefused)
+{
+    if (!open_or_skip() && skip_.find("CAP_PERFMON") != std::string::npos)
+        GTEST_SKIP() << skip_;
+    options_.clock_id = CLOCK_PROCESS_CPUTIME_ID;  // is none of an event, whichever
+    Result<Recorder> recorder = Recorder::open(options_);
+    ASSERT_FALSE(recorder);
+    EXPECT_EQ(recorder.error().code, Errc::kUsage);
+    EXPECT_NE(recorder.error().message.find("clock 2: only monotonic and monotonic_raw"),
+              std::string::npos)
+        << recorder.error().message;
 }
 
 TEST_F(RecorderTest, EndsAndNamesAPmuThatDisappears)

@@ -36,6 +36,8 @@ offers '-i --input --json --top --by --help !--write' report -
 offers '--json !--input' report --j
 offers 'dpa hpa node !one.data' report --by ''
 offers 'model !--by' report --source ''
+offers 'mono monotonic raw tai !one.data' record -k ''
+offers 'boottime !mono' record --clockid boott
 offers 'pages requesters groups' top --view ''
 offers '--once --json --feed --event' top --
 offers 'one.data two.txt !--json' report -i ''

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <set>
 
@@ -13,6 +15,7 @@
 #include "cli/tests/stock_perf.hpp"
 #include "cli/threads.hpp"
 #include "perfdata/features.hpp"
+#include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
 
 namespace pmukit::cli {
@@ -107,6 +110,31 @@ TEST_F(RecordNames, OfTheCommand)
     EXPECT_EQ(tids.size(), 1U);
 }
 
+TEST_F(RecordNames, ByTheClockThatWasChosen)
+{
+    if (!record("-k CLOCK_REALTIME"))
+        GTEST_SKIP() << "this machine allows no sampling";
+    const auto ended_ns = static_cast<uint64_t>(
+        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+    read();
+    EXPECT_FALSE(samples_.empty());
+    for (const Seen &sample : samples_) {
+        EXPECT_EQ(threads_.command(sample.tid, sample.time_ns), "spin") << "names have it too";
+        EXPECT_TRUE(sample.time_ns < ended_ns && sample.time_ns > ended_ns - 60000000000);
+    }
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path_);
+    ASSERT_TRUE(reader);
+    for (const perfdata::Event &event : reader->events())
+        EXPECT_TRUE(event.attr.use_clockid && event.attr.clock_id == CLOCK_REALTIME) << event.name;
+    const std::optional<Bytes> content = reader->feature(perfdata::kFeatClockData);
+    ASSERT_TRUE(content);
+    const auto clock = perfdata::parse_clock_data(*content, reader->order());
+    ASSERT_TRUE(clock);
+    EXPECT_EQ(clock->clock_id, uint32_t{CLOCK_REALTIME});
+    EXPECT_GE(clock->clock_ns, clock->wall_ns);
+    EXPECT_LT(clock->clock_ns - clock->wall_ns, 1000000000U) << "read one after the other";
+}
+
 TEST_F(RecordNames, OfWhatRanBefore)
 {
     if (!record("-a"))
@@ -155,6 +183,18 @@ TEST_P(PerfNames, TheFunctionAndTheThread)
     for (const char *name : {"PERF_RECORD_COMM exec: spin:", "PERF_RECORD_MMAP2",
                              "PERF_RECORD_FORK", "PERF_RECORD_EXIT"})
         EXPECT_NE(tasks.text.find(name), std::string::npos) << name << "\n" << tasks.text;
+}
+
+TEST_P(PerfNames, TheClock)
+{
+    const std::string perf = stock::perf(GetParam());
+    ASSERT_FALSE(perf.empty()) << "run make setup";
+    if (!record("-k raw"))
+        GTEST_SKIP() << "this machine allows no sampling";
+    const Said header = run(perf + "report --header-only -i " + path_);
+    EXPECT_EQ(header.status, 0) << header.text;
+    EXPECT_NE(header.text.find("monotonic_raw (4)"), std::string::npos) << header.text;
+    EXPECT_NE(header.text.find("clockid frequency: 1000 MHz"), std::string::npos) << header.text;
 }
 
 }  // namespace

@@ -188,6 +188,32 @@ TEST_F(Joined, SaysWhatHasNoPlaceInIt)
     EXPECT_NE(rest.find("2 clocks were used and may be apart"), std::string::npos);
 }
 
+TEST_F(Joined, OneClockIsNothingToSay)
+{
+    std::string text = kEverything;
+    const auto with_clock = [&text](const std::string &line, const char *clock) {
+        text.insert(text.find(line) + line.size(), clock);
+    };
+    const std::string memory = "event 7 cxl_hmu_mem0.0.0//", packets = "format=1/ period 1";
+    with_clock(memory, " clock monotonic");
+    with_clock(packets, " clock monotonic");
+    record(text);
+    EXPECT_EQ(joined().at("not_joined").dump().find("clock"), std::string::npos)
+        << "readings are always of that clock";
+
+    text = kEverything;
+    with_clock(memory, " clock raw");
+    with_clock(packets, " clock monotonic");
+    record(text);
+    EXPECT_NE(joined()
+                  .at("not_joined")
+                  .dump()
+                  .find("2 clocks were used and may be apart (cache_qos_aux: CLOCK_MONOTONIC, "
+                        "hisi_ptt0_2: CLOCK_MONOTONIC, cxl_hmu_mem0.0.0: CLOCK_MONOTONIC_RAW)"),
+              std::string::npos)
+        << joined().at("not_joined").dump();
+}
+
 TEST_F(Joined, SaysTheSameToPeople)
 {
     record(kEverything);
