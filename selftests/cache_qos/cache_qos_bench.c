@@ -5,10 +5,11 @@
  *   untracked   while somebody else is monitored;
  *   tracked     both in one monitored group;
  *   monitored   each in a group of its own, so every switch writes PQR_ASSOC.
- * In rounds of all four one after the other, since an emulated machine is not equally fast for long; of each the median.
+ * In rounds of all four one after the other, since an emulated machine is not equally fast for
+ * long; of each the median.
  *
- * cache_qos_bench: prints "bench cache_qos.switch_ns.NAME VALUE ns" lines and TAP; fails above 4 (monitored) and 1.5 (untracked)
- * times null_probe.
+ * cache_qos_bench: prints "bench cache_qos.switch_ns.NAME VALUE ns" lines and TAP; fails above 4
+ * (monitored) and 1.5 (untracked) times null_probe.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kselftest.h"
 #include "pmu_event.h"
 
 #define CONFIGFS	"/sys/kernel/config"
@@ -70,7 +72,8 @@ static bool start(struct pair *pair)
 
 	CPU_ZERO(&set);
 	CPU_SET(CPU, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) || pipe(pair->to_other) || pipe(pair->from_other))
+	if (sched_setaffinity(0, sizeof(set), &set) || pipe(pair->to_other) ||
+	    pipe(pair->from_other))
 		return false;
 	pair->other = fork();
 	if (pair->other)
@@ -86,7 +89,8 @@ static bool turn(const struct pair *pair, int times)
 	char byte = 0;
 
 	for (int i = 0; i < times; i++)
-		if (write(pair->to_other[1], &byte, 1) != 1 || read(pair->from_other[0], &byte, 1) != 1)
+		if (write(pair->to_other[1], &byte, 1) != 1 ||
+		    read(pair->from_other[0], &byte, 1) != 1)
 			return false;
 	return true;
 }
@@ -116,7 +120,7 @@ static int empty_program(void)
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 		.insns = (__u64)(unsigned long)nothing,
-		.insn_cnt = sizeof(nothing) / sizeof(nothing[0]),
+		.insn_cnt = ARRAY_SIZE(nothing),
 		.license = (__u64)(unsigned long)"GPL",
 	};
 
@@ -127,7 +131,8 @@ static int empty_program(void)
 static int attach(int program)
 {
 	union bpf_attr attr = {
-		.raw_tracepoint = { .name = (__u64)(unsigned long)"sched_switch", .prog_fd = program },
+		.raw_tracepoint = { .name = (__u64)(unsigned long)"sched_switch",
+				    .prog_fd = program },
 	};
 
 	return syscall(__NR_bpf, BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
@@ -146,7 +151,8 @@ static int make_groups(void)
 {
 	if (mkdir(GROUPS "/one", 0755) || mkdir(GROUPS "/two", 0755))
 		return -errno;
-	return write_text(GROUPS "/one/monitor_cache", "1") ?: write_text(GROUPS "/two/monitor_cache", "1");
+	return write_text(GROUPS "/one/monitor_cache", "1") ?:
+	       write_text(GROUPS "/two/monitor_cache", "1");
 }
 
 /* The driver's probe goes a little after the last group. */
@@ -216,7 +222,8 @@ static int judge(double ns[NR_WAYS][ROUNDS])
 		printf("bench cache_qos.switch_ns.%s %.0f ns\n", way_names[way], median[way]);
 	}
 	good = within("monitored", median[MONITORED], median[NULL_PROBE], 4);
-	printf("%s 1 R-16 a monitored switch is at most 4 of one with an empty probe\n", good ? "ok" : "not ok");
+	printf("%s 1 R-16 a monitored switch is at most 4 of one with an empty probe\n",
+	       good ? "ok" : "not ok");
 	all = good;
 	good = within("untracked", median[UNTRACKED], median[NULL_PROBE], 1.5);
 	printf("%s 2 R-16 one nobody is interested in at most 1.5\n", good ? "ok" : "not ok");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* cache_qos_crowd THREADS: so many threads that sleep until they are killed; "ready" says that all are there. */
+/*
+ * cache_qos_crowd THREADS: so many threads that sleep until they are killed; "ready" says that all
+ * are there.
+ */
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>

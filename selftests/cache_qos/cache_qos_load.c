@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_load NAME SECONDS [THREADS [FORKS [PAUSE_MS]]]: threads of this name, which says to the simulated machine what
- * they do (cq-ws8M-1G), each busy for so long, or only for a moment after each pause; and beside them so many children one
- * after the other, each busy for a moment.
+ * cache_qos_load NAME SECONDS [THREADS [FORKS [PAUSE_MS]]]: threads of this name, which says to the
+ * simulated machine what they do (cq-ws8M-1G), each busy for so long, or only for a moment after
+ * each pause; and beside them so many children one after the other, each busy for a moment.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -52,7 +52,8 @@ int main(int argc, char **argv)
 	pthread_t others[MOST_THREADS];
 
 	if (argc < 3 || threads < 1 || threads > MOST_THREADS) {
-		fprintf(stderr, "usage: cache_qos_load NAME SECONDS [THREADS [FORKS [PAUSE_MS]]]\n");
+		fprintf(stderr,
+			"usage: cache_qos_load NAME SECONDS [THREADS [FORKS [PAUSE_MS]]]\n");
 		return 2;
 	}
 	pause_ms = argc > 5 ? atoi(argv[5]) : 0;

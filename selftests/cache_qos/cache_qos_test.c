@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMU cache_qos as a program sees it, on the simulated machine: what it refuses, who reports, and that a value is what
- * the machine's book has while programs stand still.
+ * The PMU cache_qos as a program sees it, on the simulated machine: what it refuses, who reports,
+ * and that a value is what the machine's book has while programs stand still.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -59,7 +59,7 @@ static long long book_of(pid_t tid, const char *word)
 	return units;
 }
 
-static long long scale(void)
+static long long unit_bytes(void)
 {
 	char text[128];
 
@@ -143,7 +143,10 @@ static long long number_in(const char *path)
 	return value;
 }
 
-/* A pass of the sampler has begun and ended since, which on a busy host may take long; some time has gone by in any case. */
+/*
+ * A pass of the sampler has begun and ended since, which on a busy host may take long; some time
+ * has gone by in any case.
+ */
 static void wait_for_passes(void)
 {
 	long long wanted = number_in(PASSES) + 2;
@@ -185,7 +188,7 @@ TEST_F(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after)
 	wait_for_passes();
 	counts = counts_of(event);
 	EXPECT_GT(counts.value, 0);
-	EXPECT_EQ(counts.value, book_of(child, "lines") * scale());
+	EXPECT_EQ(counts.value, book_of(child, "lines") * unit_bytes());
 	/* It stands; its lines go all the same. */
 	kill(child, SIGSTOP);
 	ASSERT_TRUE(sim("flush 0"));
@@ -213,7 +216,7 @@ TEST_F(cache_qos, R_30_a_tasks_traffic_is_the_books)
 	wait_for_passes();
 	counts = counts_of(event);
 	EXPECT_GT(counts.value, 0);
-	EXPECT_EQ(counts.value, (book_of(child, "total") - before) * scale());
+	EXPECT_EQ(counts.value, (book_of(child, "total") - before) * unit_bytes());
 	EXPECT_EQ(counts.enabled, counts.running);
 	end(child);
 }
@@ -260,7 +263,9 @@ TEST_F(cache_qos, R_44_a_reset_is_of_counts)
 /* What sysfs calls an event, its number, can be opened by it. */
 TEST_F(cache_qos, R_05_R_38_R_66_each_event_of_sysfs_opens)
 {
-	static const char *const names[] = { "llc_occupancy", "total_bytes", "local_bytes", "remote_bytes" };
+	static const char *const names[] = {
+		"llc_occupancy", "total_bytes", "local_bytes", "remote_bytes",
+	};
 	char path[128], text[64];
 
 	for (int i = 0; i < 4; i++) {
@@ -352,7 +357,8 @@ static pid_t kernel_thread(const char *name)
 
 	while (proc && (entry = readdir(proc))) {
 		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		if (atoi(entry->d_name) > 0 && !read_text(path, comm, sizeof(comm)) && !strcmp(comm, name))
+		if (atoi(entry->d_name) > 0 && !read_text(path, comm, sizeof(comm)) &&
+		    !strcmp(comm, name))
 			found = atoi(entry->d_name);
 	}
 	if (proc)
@@ -375,9 +381,10 @@ TEST_F(cache_qos, R_19_kernel_threads_may_be_watched)
 }
 
 /*
- * All that a group reads is of one pass. All of the traffic is local, so what is local and of a later pass would be more than
- * the total. perf looks at one count after the other, so a pass may end in between, but not often; and it has no say once the
- * program stands still. Local traffic between the reading of one counter and the other is taken for remote.
+ * All that a group reads is of one pass. All of the traffic is local, so what is local and of a
+ * later pass would be more than the total. perf looks at one count after the other, so a pass may
+ * end in between, but not often; and it has no say once the program stands still. Local traffic
+ * between the reading of one counter and the other is taken for remote.
  */
 TEST_F_TIMEOUT(cache_qos, R_45_a_group_is_of_one_pass, 120)
 {
@@ -395,7 +402,8 @@ TEST_F_TIMEOUT(cache_qos, R_45_a_group_is_of_one_pass, 120)
 	for (int i = 0; i < 4; i++) {
 		self->attr.config = i == 0 ? TOTAL : i == 1 ? LOCAL : i == 2 ? REMOTE : OCCUPANCY;
 		self->attr.read_format = PERF_FORMAT_GROUP;
-		ASSERT_EQ(pmu_event_open_beside(&event[i], &self->attr, child, -1, i ? event[0].fd : -1), 0);
+		ASSERT_EQ(0, pmu_event_open_beside(&event[i], &self->attr, child, -1,
+						   i ? event[0].fd : -1));
 	}
 	wait_for_passes();
 	total = book_of(child, "total");
@@ -408,8 +416,9 @@ TEST_F_TIMEOUT(cache_qos, R_45_a_group_is_of_one_pass, 120)
 		ASSERT_EQ(read(event[0].fd, &group, sizeof(group)), sizeof(group));
 		EXPECT_EQ(group.nr, 4);
 		EXPECT_GE(group.value[0], before);
-		EXPECT_EQ(group.value[3] % scale(), 0);
-		alike += group.value[1] <= group.value[0] && group.value[0] <= group.value[1] + group.value[2];
+		EXPECT_EQ(group.value[3] % unit_bytes(), 0);
+		alike += group.value[1] <= group.value[0] &&
+			 group.value[0] <= group.value[1] + group.value[2];
 		usleep(3000);
 	}
 	TH_LOG("%d of %d reads add up", alike, reads);
@@ -418,8 +427,8 @@ TEST_F_TIMEOUT(cache_qos, R_45_a_group_is_of_one_pass, 120)
 	wait_for_passes();
 	ASSERT_EQ(read(event[0].fd, &group, sizeof(group)), sizeof(group));
 	EXPECT_GT(group.value[0], 0);
-	EXPECT_EQ(group.value[0], (book_of(child, "total") - total) * scale());
-	EXPECT_EQ(group.value[1], (book_of(child, "local") - local) * scale());
+	EXPECT_EQ(group.value[0], (book_of(child, "total") - total) * unit_bytes());
+	EXPECT_EQ(group.value[1], (book_of(child, "local") - local) * unit_bytes());
 	EXPECT_LE(group.value[0], group.value[1] + group.value[2]);
 	end(child);
 }
@@ -460,7 +469,7 @@ TEST_F(cache_qos, R_42_children_are_counted_once)
 	counts = counts_of(event);
 	for (int i = 0; i < 3; i++) {
 		EXPECT_GT(book_of(busy_ones[i], "lines"), 0);
-		truth += book_of(busy_ones[i], "lines") * scale();
+		truth += book_of(busy_ones[i], "lines") * unit_bytes();
 	}
 	EXPECT_EQ(counts.value, truth);
 	for (int i = 0; i < 3; i++)
@@ -491,9 +500,9 @@ TEST_F(cache_qos, R_37_R_41_tasks_of_one_share_report_once)
 		long long lines = book_of(children[i], "lines");
 
 		EXPECT_GT(lines, 0);
-		truth += lines * scale();
+		truth += lines * unit_bytes();
 		sum += counts_of(&self->events[i]).value;
-		EXPECT_EQ(counts_of(&self->events[2 + i]).value, lines * scale());
+		EXPECT_EQ(counts_of(&self->events[2 + i]).value, lines * unit_bytes());
 	}
 	EXPECT_EQ(sum, truth);
 	EXPECT_TRUE(!counts_of(&self->events[0]).value || !counts_of(&self->events[1]).value);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices die under an event that runs and whose AUX area is mapped: from one access to the next every read gives ones.
- * vmrun lets the models of all CXL memory functions but the first die when asked to on the console; a function whose
- * device is dead does not come back in the same guest.
+ * Devices die under an event that runs and whose AUX area is mapped: from one access to the next
+ * every read gives ones. vmrun lets the models of all CXL memory functions but the first die when
+ * asked to on the console; a function whose device is dead does not come back in the same guest.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,8 +50,8 @@ FIXTURE_TEARDOWN(death)
 	hmu_device_unmap(&self->healthy);
 }
 
-static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self, struct hmu_device *device,
-		   struct pmu_event *event)
+static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
+		   struct hmu_device *device, struct pmu_event *event)
 {
 	char pmu[64];
 
@@ -72,7 +72,8 @@ static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 /* The driver looks once an epoch; what it then finds is the end of the run. */
 static void wait_for_the_end(FIXTURE_DATA(death) *self)
 {
-	for (unsigned int step = 0; step < STEPS && !(self->tally.flags & PMUKIT_CXL_HMU_F_RESET); step++) {
+	for (unsigned int step = 0; step < STEPS && !(self->tally.flags & PMUKIT_CXL_HMU_F_RESET);
+	     step++) {
 		usleep(STEP_US);
 		hmu_collect(&self->tally, &self->event);
 	}

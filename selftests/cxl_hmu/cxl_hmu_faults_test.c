@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the driver makes of devices that lie: one device a fault of the model, all in one machine. PMUKIT_FAULTS names the
- * faults of the CXL memory functions in the order of their PCI addresses; the first is "healthy" and must record exactly
- * after each of the others has been tried.
+ * What the driver makes of devices that lie: one device a fault of the model, all in one machine.
+ * PMUKIT_FAULTS names the faults of the CXL memory functions in the order of their PCI addresses;
+ * the first is "healthy" and must record exactly after each of the others has been tried.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,7 +34,7 @@
 
 enum outcome {
 	IGNORED,	/* no PMU, and one line in the log that says so */
-	GIVES_UP,	/* records until it misbehaves; then one line in the log and a counter in stats/ */
+	GIVES_UP,	/* records at first; then one line in the log and a counter in stats/ */
 	SURVIVES,	/* what arrives is well-formed; it need not be all */
 	EXACT,		/* as a healthy device */
 };
@@ -146,8 +146,8 @@ static long long bind_again_ms(const struct hmu_device *device)
 	return write_text(BIND, device->pci) ? -1 : now_ms() - begin;
 }
 
-static void record(struct __test_metadata *_metadata, struct hmu_device *device, struct pmu_event *event,
-		   struct hmu_tally *tally)
+static void record(struct __test_metadata *_metadata, struct hmu_device *device,
+		   struct pmu_event *event, struct hmu_tally *tally)
 {
 	char pmu[64];
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMU's surroundings come and go under an event that runs and whose AUX area is mapped, twenty times each. After each
- * time the event must be harmless and a new one must record exactly what was touched.
+ * The PMU's surroundings come and go under an event that runs and whose AUX area is mapped, twenty
+ * times each. After each time the event must be harmless and a new one must record exactly what was
+ * touched.
  *   PMUKIT_DEVICE   another than the first CXL memory function
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */
@@ -156,7 +157,10 @@ TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 	}
 }
 
-/* The device loses its configuration; the event says so, stands still, and goes on when it is enabled again. */
+/*
+ * The device loses its configuration; the event says so, stands still, and goes on when it is
+ * enabled again.
+ */
 TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 {
 	char path[128];
@@ -166,7 +170,8 @@ TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 		open_running(_metadata, self, &self->event);
 		touch_and_compare(_metadata, self, &self->event, 2 * i);
 		ASSERT_EQ(0, write_text(path, "1"));
-		for (unsigned int step = 0; step < STEPS && !(self->tally.flags & PMUKIT_CXL_HMU_F_RESET); step++) {
+		for (unsigned int step = 0;
+		     step < STEPS && !(self->tally.flags & PMUKIT_CXL_HMU_F_RESET); step++) {
 			usleep(STEP_US);
 			hmu_collect(&self->tally, &self->event);
 		}
@@ -198,8 +203,8 @@ TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
 }
 
 /*
- * Linux 7.2 lets go of a revoked event's module at once, older kernels when it is closed. The AUX area is freed by code
- * of pmukit_common's, which therefore stays until it is unmapped.
+ * Linux 7.2 lets go of a revoked event's module at once, older kernels when it is closed. The AUX
+ * area is freed by code of pmukit_common's, which therefore stays until it is unmapped.
  */
 TEST_F_TIMEOUT(life, modules_stay_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
 {
@@ -223,7 +228,8 @@ TEST_F_TIMEOUT(life, modules_stay_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
 }
 
 /* Binding the device anew makes the PMU choose its CPU anew: one near the device. */
-static void open_on_a_cpu_that_can_leave(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
+static void open_on_a_cpu_that_can_leave(struct __test_metadata *_metadata,
+					 FIXTURE_DATA(life) *self)
 {
 	open_running(_metadata, self, &self->event);
 	if (!cpu_set_online(pmu_cpu(self->pmu), "1"))

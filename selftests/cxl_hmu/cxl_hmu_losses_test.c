@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries are lost on purpose, at every place where they can be, by a device that makes accesses of its own. What
- * arrived and what was counted as lost is left in $OUT/losses (or /out/losses), one file a case, numbered in the order in
- * which the cases ran: cxl_hmu_entries_judge adds them up and compares with the device's own log.
+ * Entries are lost on purpose, at every place where they can be, by a device that makes accesses of
+ * its own. What arrived and what was counted as lost is left in $OUT/losses (or /out/losses), one
+ * file a case, numbered in the order in which the cases ran: cxl_hmu_entries_judge adds them up and
+ * compares with the device's own log.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -65,8 +66,8 @@ static int stat_of(const char *pmu, const char *name, long long *value)
 static int open_event(const char *pmu, struct pmu_event *event)
 {
 	struct perf_event_attr attr = {
-		.type = pmu_type(pmu), .disabled = 1, .sample_period = 1, .sample_type = PERF_SAMPLE_RAW,
-		.read_format = PERF_FORMAT_LOST,
+		.type = pmu_type(pmu), .disabled = 1, .sample_period = 1,
+		.sample_type = PERF_SAMPLE_RAW, .read_format = PERF_FORMAT_LOST,
 	};
 	int err = 0;
 
@@ -112,7 +113,9 @@ static int enable(FIXTURE_DATA(losses) *self)
 	return pmu_event_enable(&self->event);
 }
 
-/* Collects until nothing has come for a while, and then stops: such a stop finds nothing waiting. */
+/*
+ * Collects until nothing has come for a while, and then stops: such a stop finds nothing waiting.
+ */
 static int collect_to_the_end(FIXTURE_DATA(losses) *self)
 {
 	__u64 seen = self->tally.total_entries;
@@ -128,7 +131,9 @@ static int collect_to_the_end(FIXTURE_DATA(losses) *self)
 	return -ETIMEDOUT;
 }
 
-/* One more run that loses nothing, so that the losses of the one before are announced in a record. */
+/*
+ * One more run that loses nothing, so that the losses of the one before are announced in a record.
+ */
 static int announce(FIXTURE_DATA(losses) *self)
 {
 	int err = enable(self);
@@ -140,10 +145,11 @@ static int announce(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * Everything that is to be compared outside; entries are copied as they came. The overflow is the driver's count: the
- * records that say so may be among those that perf had no room for.
+ * Everything that is to be compared outside; entries are copied as they came. The overflow is the
+ * driver's count: the records that say so may be among those that perf had no room for.
  */
-static int write_case(FIXTURE_DATA(losses) *self, const char *number_and_name, const struct counts *counts)
+static int write_case(FIXTURE_DATA(losses) *self, const char *number_and_name,
+		      const struct counts *counts)
 {
 	char path[256], line[64];
 	long long lost, overflows;
@@ -157,8 +163,8 @@ static int write_case(FIXTURE_DATA(losses) *self, const char *number_and_name, c
 	file = fopen(path, "w");
 	if (!file)
 		return -errno;
-	fprintf(file, "enables %lu\nhanded %llu\nlost %lld\noverflow %d\n", self->enables, counts->entries,
-		lost - self->lost_before, overflows > self->overflows_before);
+	fprintf(file, "enables %lu\nhanded %llu\nlost %lld\noverflow %d\n", self->enables,
+		counts->entries, lost - self->lost_before, overflows > self->overflows_before);
 	rewind(self->file);
 	while (fgets(line, sizeof(line), self->file))
 		fputs(line, file);
@@ -195,7 +201,10 @@ TEST_F_TIMEOUT(losses, aux_full_then_hot_list_full, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, write_case(self, "1.aux_full", &counts));
 }
 
-/* perf has no room for samples: it counts them, and they leave gaps in the sequence, but for the last ones. */
+/*
+ * perf has no room for samples: it counts them, and they leave gaps in the sequence, but for the
+ * last ones.
+ */
 TEST_F_TIMEOUT(losses, ring_full, TIMEOUT_SECONDS)
 {
 	struct counts counts;

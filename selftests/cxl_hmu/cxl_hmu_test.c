@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cxl_hmu PMU as a program sees it: sysfs, what is refused, what is recorded, what is left afterwards. The memory
- * of the device is a BAR that the test itself loads from and stores to, so that it knows every count.
- * PMUKIT_DEVICE in the environment chooses another than the first CXL memory function.
+ * The cxl_hmu PMU as a program sees it: sysfs, what is refused, what is recorded, what is left
+ * afterwards. The memory of the device is a BAR that the test itself loads from and stores to, so
+ * that it knows every count. PMUKIT_DEVICE in the environment chooses another than the first CXL
+ * memory function.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -92,7 +93,8 @@ TEST_F(cxl_hmu, format_is_what_was_promised)
 	char path[256], text[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(promised); i++) {
-		snprintf(path, sizeof(path), PMU_SYSFS "/%s/format/%s", self->pmu, promised[i].name);
+		snprintf(path, sizeof(path), PMU_SYSFS "/%s/format/%s", self->pmu,
+			 promised[i].name);
 		ASSERT_EQ(0, read_text(path, text, sizeof(text))) TH_LOG("%s", path);
 		EXPECT_STREQ(promised[i].bits, text) TH_LOG("%s", path);
 	}
@@ -230,8 +232,10 @@ TEST_F(cxl_hmu, overwriting_aux_is_refused)
 	ASSERT_EQ(0, pmu_event_map(&self->event, 1, 0));
 	self->event.page->aux_offset = 2 * page;
 	self->event.page->aux_size = 4 * page;
-	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4 * page, PROT_READ, MAP_SHARED, self->event.fd, 2 * page));
-	EXPECT_NE(MAP_FAILED, mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_SHARED, self->event.fd, 2 * page));
+	EXPECT_EQ(MAP_FAILED,
+		  mmap(NULL, 4 * page, PROT_READ, MAP_SHARED, self->event.fd, 2 * page));
+	EXPECT_NE(MAP_FAILED, mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_SHARED,
+				   self->event.fd, 2 * page));
 }
 
 /* What is recorded */
@@ -433,8 +437,9 @@ static void touch_each_once(const struct hmu_device *device, unsigned int first,
 }
 
 /*
- * Each unit is touched once, so each is on the hot list exactly once. 4 KiB of AUX hold about half of them; the rest
- * waits in the device and is given up when the event stops. The next record says how many.
+ * Each unit is touched once, so each is on the hot list exactly once. 4 KiB of AUX hold about half
+ * of them; the rest waits in the device and is given up when the event stops. The next record says
+ * how many.
  */
 TEST_F_TIMEOUT(cxl_hmu, what_a_full_aux_area_loses_is_counted, TIMEOUT_SECONDS)
 {
@@ -481,7 +486,10 @@ TEST_F_TIMEOUT(cxl_hmu, a_late_reader_of_aux_loses_nothing, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, self->tally.malformed);
 }
 
-/* More hot units than AUX area and hot list hold together: the device drops some and cannot say how many. */
+/*
+ * More hot units than AUX area and hot list hold together: the device drops some and cannot say how
+ * many.
+ */
 TEST_F_TIMEOUT(cxl_hmu, an_overflow_of_the_hot_list_is_flagged, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900, rounds = 3;

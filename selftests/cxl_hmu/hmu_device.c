@@ -18,7 +18,7 @@
 #define CLASS_CXL_MEMORY	0x050210
 #define MEMORY_RESOURCE		"resource2"
 #define WAIT_STEP_US		20000
-#define WAIT_STEPS		500	/* cxl_pci probes asynchronously; on an emulated CPU that takes seconds */
+#define WAIT_STEPS		500	/* cxl_pci probes asynchronously, emulated for seconds */
 
 static int is_cxl_memory(const struct dirent *entry)
 {
@@ -36,10 +36,13 @@ static int is_mem(const struct dirent *entry)
 {
 	const char *number = entry->d_name + 3;
 
-	return !strncmp(entry->d_name, "mem", 3) && *number && strspn(number, "0123456789") == strlen(number);
+	return !strncmp(entry->d_name, "mem", 3) && *number &&
+	       strspn(number, "0123456789") == strlen(number);
 }
 
-/* Copies the name number index, in order, of those in path that filter likes. Returns 0 or -ENODEV. */
+/*
+ * Copies the name number index, in order, of those in path that filter likes. Returns 0 or -ENODEV.
+ */
 static int nth_name(const char *path, int (*filter)(const struct dirent *), unsigned int index,
 		    char *name, size_t size)
 {
@@ -50,10 +53,9 @@ static int nth_name(const char *path, int (*filter)(const struct dirent *), unsi
 	if (count < 0)
 		return -ENODEV;
 	for (int i = 0; i < count; i++) {
-		if ((unsigned int)i == index && strlen(entries[i]->d_name) < size) {
-			strcpy(name, entries[i]->d_name);
+		if ((unsigned int)i == index &&
+		    snprintf(name, size, "%s", entries[i]->d_name) < (int)size)
 			err = 0;
-		}
 		free(entries[i]);
 	}
 	free(entries);
@@ -99,13 +101,17 @@ int hmu_device_locate(struct hmu_device *device, unsigned int index)
 	return nth_name(PCI_SYSFS, is_cxl_memory, index, device->pci, sizeof(device->pci));
 }
 
-/* Shared by all tests of a program, each a process of its own: one of them has waited for a PMU in vain. */
+/*
+ * Shared by all tests of a program, each a process of its own: one of them has waited for a PMU in
+ * vain.
+ */
 static bool *waited_in_vain(void)
 {
 	static bool *shared;
 
 	if (!shared)
-		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return shared == MAP_FAILED ? NULL : shared;
 }
 
@@ -117,7 +123,8 @@ static int wait_once(const struct hmu_device *device)
 	int err;
 
 	if (in_vain && *in_vain)
-		return hmu_pmu_name(device, 0, name, sizeof(name)) || pmu_type(name) < 0 ? -ETIMEDOUT : 0;
+		return hmu_pmu_name(device, 0, name, sizeof(name)) ||
+		       pmu_type(name) < 0 ? -ETIMEDOUT : 0;
 	err = hmu_pmu_wait(device, 1);
 	if (err && in_vain)
 		*in_vain = true;

@@ -14,9 +14,9 @@ struct hmu_device {
 };
 
 /*
- * The function number index (from 0, in the order of PCI addresses) that has class 0x050210 and a BAR 2, after waiting
- * a while for cxl_pci to bind it and for a PMU to appear. Returns 0, -ENODEV when there is no such
- * function, -ETIMEDOUT when its PMU did not appear.
+ * The function number index (from 0, in the order of PCI addresses) that has class 0x050210 and a
+ * BAR 2, after waiting a while for cxl_pci to bind it and for a PMU to appear. Returns 0, -ENODEV
+ * when there is no such function, -ETIMEDOUT when its PMU did not appear.
  */
 int hmu_device_find(struct hmu_device *device, unsigned int index);
 
@@ -26,7 +26,10 @@ int hmu_device_locate(struct hmu_device *device, unsigned int index);
 int hmu_device_map(struct hmu_device *device);
 void hmu_device_unmap(struct hmu_device *device);
 
-/* "cxl_hmu_mem0.0.1"; the memory's name is read anew, since it may change when the device is bound again. */
+/*
+ * "cxl_hmu_mem0.0.1"; the memory's name is read anew, since it may change when the device is bound
+ * again.
+ */
 int hmu_pmu_name(const struct hmu_device *device, unsigned int instance, char *name, size_t size);
 
 /* Waits until the PMU of instance 0 is there (wanted) or not there any more. */

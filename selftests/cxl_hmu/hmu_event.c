@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "hmu_event.h"
+#include "kselftest.h"
 
 #define SETTLE_US	50000
 #define WAIT_STEP_US	10000
@@ -36,7 +37,7 @@ int hmu_plain_terms(const char *pmu, struct perf_event_attr *attr)
 	attr->disabled = 1;
 	attr->sample_period = 1;
 	attr->sample_type = PERF_SAMPLE_RAW;
-	for (size_t i = 0; i < sizeof(plain_terms) / sizeof(plain_terms[0]) && !err; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(plain_terms) && !err; i++)
 		err = pmu_set_term(pmu, attr, plain_terms[i].name, plain_terms[i].value);
 	return err;
 }

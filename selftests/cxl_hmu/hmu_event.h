@@ -17,8 +17,8 @@ int hmu_plain_terms(const char *pmu, struct perf_event_attr *attr);
 int hmu_open_plain(const char *pmu, struct pmu_event *event);
 
 /*
- * Starts tracking. A slow device may be enabled a little later than the event (the driver does not wait long for it with
- * interrupts off), and what a program touches in between is not counted.
+ * Starts tracking. A slow device may be enabled a little later than the event (the driver does not
+ * wait long for it with interrupts off), and what a program touches in between is not counted.
  */
 int hmu_start(struct pmu_event *event);
 

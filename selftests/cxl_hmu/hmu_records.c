@@ -56,6 +56,12 @@ static void follow_stream(struct hmu_tally *tally, __u64 sequence, __u64 lost)
 	tally->lost = lost;
 }
 
+/* Of the words behind the fixed ones. */
+static unsigned int unit_log2(const __u64 *more)
+{
+	return field(more[PMUKIT_CXL_HMU_X_UNIT], PMUKIT_CXL_HMU_UNIT_LOG2_SHIFT, 8);
+}
+
 static void add_record(struct hmu_tally *tally, const __u64 *words)
 {
 	unsigned int width = field(words[0], PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT, 8);
@@ -64,8 +70,8 @@ static void add_record(struct hmu_tally *tally, const __u64 *words)
 	const __u64 *more = words + FIXED_WORDS;
 
 	tally->records++;
-	if (words[1] != PMUKIT_CXL_HMU_MARK || extra < PMUKIT_CXL_HMU_EXTRA_WORDS || !width || width > 63 ||
-	    field(more[PMUKIT_CXL_HMU_X_UNIT], PMUKIT_CXL_HMU_UNIT_LOG2_SHIFT, 8) != HMU_UNIT_LOG2) {
+	if (words[1] != PMUKIT_CXL_HMU_MARK || extra < PMUKIT_CXL_HMU_EXTRA_WORDS ||
+	    !width || width > 63 || unit_log2(more) != HMU_UNIT_LOG2) {
 		tally->malformed++;
 		return;
 	}
@@ -134,7 +140,8 @@ static void add_perf_record(struct hmu_tally *tally, const char *record, size_t 
 	if (header.type != PERF_RECORD_AUX && header.type != PERF_RECORD_LOST)
 		return;
 	memset(words, 0, sizeof(words));
-	memcpy(words, record + sizeof(header), size - sizeof(header) < sizeof(words) ? size - sizeof(header) : sizeof(words));
+	memcpy(words, record + sizeof(header),
+	       size - sizeof(header) < sizeof(words) ? size - sizeof(header) : sizeof(words));
 	if (header.type == PERF_RECORD_LOST)
 		tally->lost_samples += words[1];
 	else if (words[2] & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Collects cxl_hmu records from an event and adds their entries up; the layout is <pmukit/cxl_hmu.h>. */
+/*
+ * Collects cxl_hmu records from an event and adds their entries up; the layout is
+ * <pmukit/cxl_hmu.h>.
+ */
 #ifndef PMUKIT_SELFTESTS_HMU_RECORDS_H
 #define PMUKIT_SELFTESTS_HMU_RECORDS_H
 
@@ -23,9 +26,9 @@ struct hmu_tally {
 	__u64 lost;			/* since the event was opened, as the newest record says */
 	__u64 flags;			/* of all records together */
 	__u64 malformed;		/* records that contradict the header, entries of no unit */
-	__u64 gaps_announced;		/* PERF_RECORD_AUX with PERF_AUX_FLAG_PARTIAL or _TRUNCATED */
+	__u64 gaps_announced;		/* by PERF_AUX_FLAG_PARTIAL or _TRUNCATED */
 	__u64 lost_samples;		/* from PERF_RECORD_LOST */
-	FILE *entries_to;		/* raw entries as they come, 16 digits a line; NULL: nowhere */
+	FILE *entries_to;		/* entries as they come, 16 digits a line; or NULL */
 	size_t kept_bytes;		/* of a record that is not all there yet */
 	__u64 kept[8192];
 };
@@ -38,7 +41,10 @@ void hmu_tally_clear_counts(struct hmu_tally *tally);
 /* Takes everything that is in the rings now. */
 void hmu_collect(struct hmu_tally *tally, struct pmu_event *event);
 
-/* Collects until that many entries have been seen or reported lost; gives up after a few seconds. 0 or -ETIMEDOUT. */
+/*
+ * Collects until that many entries have been seen or reported lost; gives up after a few seconds. 0
+ * or -ETIMEDOUT.
+ */
 int hmu_collect_entries(struct hmu_tally *tally, struct pmu_event *event, __u64 entries);
 
 #endif

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program whose memory lies on one NUMA node, and which uses some pages far more often than others (zipf.h). It does
- * what it is told on its standard input, line by line, and answers each line with one:
+ * A program whose memory lies on one NUMA node, and which uses some pages far more often than
+ * others (zipf.h). It does what it is told on its standard input, line by line, and answers each
+ * line with one:
  *
- *   run PHASE ACCESSES		so many accesses, said to whoever watches the CPU to belong to that phase
+ *   run PHASE ACCESSES		so many accesses, which are said to be of that phase
  *
- * To an emulator that knows it, an instruction that does nothing says when a phase begins and ends (tools/memtap).
+ * To an emulator that knows it, an instruction that does nothing says when a phase begins and ends
+ * (tools/memtap).
  */
 #include <errno.h>
 #include <getopt.h>
@@ -18,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kselftest.h"
 #include "zipf.h"
 
 #define EXIT_USAGE	2
@@ -28,24 +31,25 @@
 enum setting { SEED, PAGES, NODE, SKEW_PERCENT, NR_SETTINGS };
 
 #if defined(__x86_64__)
-#define MARK(phase) asm volatile(".byte 0x0f, 0x1f, 0x80, 'p', 'm', 'k', " #phase ::: "memory")
+#define MARK(phase) ".byte 0x0f, 0x1f, 0x80, 'p', 'm', 'k', " #phase
 #else
-#define MARK(phase) asm volatile("" ::: "memory")	/* no emulator knows one */
+#define MARK(phase) "/* no emulator knows " #phase " */"
 #endif
 
-static void mark_nothing(void) { MARK(0); }
-static void mark_before(void) { MARK(1); }
-static void mark_after(void) { MARK(2); }
+static void mark_nothing(void) { asm volatile(MARK(0) ::: "memory"); }
+static void mark_before(void) { asm volatile(MARK(1) ::: "memory"); }
+static void mark_after(void) { asm volatile(MARK(2) ::: "memory"); }
 
 static void (*const marks[])(void) = { mark_nothing, mark_before, mark_after };
 
-#define NR_PHASES	(sizeof(marks) / sizeof(marks[0]))
+#define NR_PHASES	ARRAY_SIZE(marks)
 
 /* Small pages: what a huge one holds moves together. */
 static __u64 *map_on_node(unsigned long pages, unsigned int node)
 {
 	unsigned long mask = 1UL << node;
-	void *at = mmap(NULL, pages * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *at = mmap(NULL, pages * PAGE_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (at == MAP_FAILED)
 		return NULL;
@@ -64,10 +68,12 @@ static unsigned long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void access_memory(__u64 *memory, const struct zipf *zipf, unsigned long accesses, __u64 *state)
+static void access_memory(__u64 *memory, const struct zipf *zipf, unsigned long accesses,
+			  __u64 *state)
 {
 	for (unsigned long i = 0; i < accesses; i++) {
-		volatile __u64 *word = memory + zipf_next(zipf, state) * WORDS + zipf_random_below(state, WORDS);
+		volatile __u64 *word =
+			memory + zipf_next(zipf, state) * WORDS + zipf_random_below(state, WORDS);
 
 		if (zipf_random_below(state, 100) < WRITE_PERCENT)
 			*word = i;
@@ -95,7 +101,7 @@ static int obey(__u64 *memory, const struct zipf *zipf, __u64 *state)
 	return 0;
 }
 
-static void usage(void)
+static void complain(void)
 {
 	fprintf(stderr, "usage: tier_load [--seed N] [--pages N] [--node N] [--skew-percent N]\n"
 			"  --skew-percent N  100 times the exponent s of Zipf's law\n"
@@ -111,7 +117,7 @@ static unsigned long long number(const char *text)
 	errno = 0;
 	value = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-')
-		usage();
+		complain();
 	return value;
 }
 
@@ -128,16 +134,18 @@ static void parse(int argc, char **argv, unsigned long long *value)
 
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
 		if (option >= NR_SETTINGS)
-			usage();
+			complain();
 		value[option] = number(optarg);
 	}
 	if (optind != argc || !value[PAGES] || value[NODE] > 62 || value[SKEW_PERCENT] > 1000)
-		usage();
+		complain();
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long long value[NR_SETTINGS] = { [SEED] = 1, [PAGES] = 2048, [NODE] = 1, [SKEW_PERCENT] = 110 };
+	unsigned long long value[NR_SETTINGS] = {
+		[SEED] = 1, [PAGES] = 2048, [NODE] = 1, [SKEW_PERCENT] = 110
+	};
 	struct zipf zipf;
 	__u64 *memory, state;
 	int err;
@@ -147,7 +155,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	memory = map_on_node(value[PAGES], value[NODE]);
 	if (!memory) {
-		fprintf(stderr, "tier_load: no memory on node %llu: %s\n", value[NODE], strerror(errno));
+		fprintf(stderr, "tier_load: no memory on node %llu: %s\n", value[NODE],
+			strerror(errno));
 		return EXIT_FAILURE;
 	}
 	err = zipf_init(&zipf, value[PAGES], value[SKEW_PERCENT] / 100.0, &state);

@@ -17,7 +17,7 @@ static __u64 next_random(__u64 *state)
 
 __u64 zipf_random_below(__u64 *state, __u64 n)
 {
-	return (__u64)(((unsigned __int128)next_random(state) * n) >> 64);
+	return (__u64)(((__uint128_t)next_random(state) * n) >> 64);
 }
 
 static __u64 *make_weights(unsigned long units, double skew)

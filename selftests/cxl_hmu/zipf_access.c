@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loads from and stores to the memory of a CXL device, some units far more often than others: unit of rank r
- * (1, 2, ...) is chosen with a probability proportional to 1/r^s (Zipf). Which unit has which rank depends on the seed
- * alone. It counts what it does, and so is a witness of its own.
+ * Loads from and stores to the memory of a CXL device, some units far more often than others: unit
+ * of rank r (1, 2, ...) is chosen with a probability proportional to 1/r^s (Zipf). Which unit has
+ * which rank depends on the seed alone. It counts what it does, and so is a witness of its own.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -18,7 +18,10 @@
 #define PAUSE_US	500
 #define EXIT_SKIP	4	/* KSFT_SKIP */
 
-enum setting { SEED, ACCESSES, UNITS, UNIT_BYTES, WRITE_PERCENT, SKEW_PERCENT, DEVICE, BURST, SETTLE_MS, NR_SETTINGS };
+enum setting {
+	SEED, ACCESSES, UNITS, UNIT_BYTES, WRITE_PERCENT, SKEW_PERCENT, DEVICE, BURST, SETTLE_MS,
+	NR_SETTINGS,
+};
 
 struct options {
 	unsigned long long value[NR_SETTINGS];
@@ -30,14 +33,15 @@ struct unit {
 	unsigned long stores;
 };
 
-static void access_memory(const struct options *opt, const struct hmu_device *device, const struct zipf *zipf,
-			  struct unit *tally, __u64 *state)
+static void access_memory(const struct options *opt, const struct hmu_device *device,
+			  const struct zipf *zipf, struct unit *tally, __u64 *state)
 {
 	unsigned long words = opt->value[UNIT_BYTES] / sizeof(__u64);
 
 	for (unsigned long i = 0; i < opt->value[ACCESSES]; i++) {
 		unsigned long unit = zipf_next(zipf, state);
-		volatile __u64 *word = device->memory + unit * words + zipf_random_below(state, words);
+		volatile __u64 *word =
+			device->memory + unit * words + zipf_random_below(state, words);
 
 		if (zipf_random_below(state, 100) < opt->value[WRITE_PERCENT]) {
 			*word = i;
@@ -65,16 +69,17 @@ static int write_tally(const struct options *opt, const struct unit *tally)
 	return fclose(file) ? -errno : 0;
 }
 
-static void usage(void)
+static void complain(void)
 {
-	fprintf(stderr, "usage: zipf_access [--seed N] [--accesses N] [--units N] [--unit-bytes N] [--write-percent N]\n"
-			"                   [--skew-percent N] [--device N] [--burst N] [--tally FILE]\n"
-			"                   [--settle-ms N]\n"
-			"  --skew-percent N  100 times the exponent s of Zipf's law\n"
-			"  --device N        the N-th CXL memory function, from 0\n"
-			"  --tally FILE      one line a touched unit: number, loads, stores\n"
-			"  --burst N         a pause of 500 us after so many accesses\n"
-			"  --settle-ms N     wait at the end, so that a running epoch can end\n");
+	fprintf(stderr,
+		"usage: zipf_access [--seed N] [--accesses N] [--units N] [--unit-bytes N]\n"
+		"                   [--write-percent N] [--skew-percent N] [--device N]\n"
+		"                   [--burst N] [--tally FILE] [--settle-ms N]\n"
+		"  --skew-percent N  100 times the exponent s of Zipf's law\n"
+		"  --device N        the N-th CXL memory function, from 0\n"
+		"  --tally FILE      one line a touched unit: number, loads, stores\n"
+		"  --burst N         a pause of 500 us after so many accesses\n"
+		"  --settle-ms N     wait at the end, so that a running epoch can end\n");
 	exit(EXIT_USAGE);
 }
 
@@ -86,7 +91,7 @@ static unsigned long long number(const char *text)
 	errno = 0;
 	value = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-')
-		usage();
+		complain();
 	return value;
 }
 
@@ -106,8 +111,8 @@ static struct options parse(int argc, char **argv)
 		{ },
 	};
 	struct options opt = { .value = {
-		[SEED] = 1, [ACCESSES] = 60000, [UNITS] = 4096, [UNIT_BYTES] = 4096, [WRITE_PERCENT] = 30,
-		[SKEW_PERCENT] = 120,
+		[SEED] = 1, [ACCESSES] = 60000, [UNITS] = 4096, [UNIT_BYTES] = 4096,
+		[WRITE_PERCENT] = 30, [SKEW_PERCENT] = 120,
 	} };
 	int option;
 
@@ -117,12 +122,12 @@ static struct options parse(int argc, char **argv)
 		else if (option < NR_SETTINGS)
 			opt.value[option] = number(optarg);
 		else
-			usage();
+			complain();
 	}
 	if (optind != argc || !opt.value[UNITS] || opt.value[UNIT_BYTES] < sizeof(__u64) ||
 	    opt.value[UNIT_BYTES] % sizeof(__u64) || opt.value[WRITE_PERCENT] > 100 ||
 	    opt.value[SKEW_PERCENT] > 1000)
-		usage();
+		complain();
 	return opt;
 }
 
@@ -160,18 +165,20 @@ int main(int argc, char **argv)
 	int err = hmu_device_find(&device, opt.value[DEVICE]);
 
 	if (err == -ENODEV) {
-		fprintf(stderr, "zipf_access: no CXL memory function number %llu\n", opt.value[DEVICE]);
+		fprintf(stderr, "zipf_access: no CXL memory function number %llu\n",
+			opt.value[DEVICE]);
 		return EXIT_SKIP;
 	}
 	if (!err)
 		err = hmu_device_map(&device);
 	if (err) {
-		fprintf(stderr, "zipf_access: cannot map the memory of the device: %s\n", strerror(-err));
+		fprintf(stderr, "zipf_access: cannot map the memory of the device: %s\n",
+			strerror(-err));
 		return EXIT_FAILURE;
 	}
 	if (opt.value[UNITS] > device.memory_bytes / opt.value[UNIT_BYTES]) {
-		fprintf(stderr, "zipf_access: %llu units of %llu bytes do not fit into %zu bytes\n", opt.value[UNITS],
-			opt.value[UNIT_BYTES], device.memory_bytes);
+		fprintf(stderr, "zipf_access: %llu units of %llu bytes do not fit into %zu bytes\n",
+			opt.value[UNITS], opt.value[UNIT_BYTES], device.memory_bytes);
 		return EXIT_USAGE;
 	}
 	err = run(&opt, &device);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two hundred starts and stops. Beside them one process tunes, one removes a function that nobody traces and rescans the
- * bus, one has another plugged and unplugged, and, in the second half, one lets the second CPU leave and come back. Each
- * stop finds another fill level, some beyond a device buffer, most no multiple of anything. What came out of the AUX area
- * is left in $OUT/cycles (or /out/cycles), for hisi_ptt_judge to hold against the model's log entry by entry.
+ * Two hundred starts and stops. Beside them one process tunes, one removes a function that nobody
+ * traces and rescans the bus, one has another plugged and unplugged, and, in the second half, one
+ * lets the second CPU leave and come back. Each stop finds another fill level, some beyond a device
+ * buffer, most no multiple of anything. What came out of the AUX area is left in $OUT/cycles (or
+ * /out/cycles), for hisi_ptt_judge to hold against the model's log entry by entry.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -146,7 +147,10 @@ static int cycle(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *self, 
 	return ptt_count_stores(self->bytes, size);
 }
 
-/* With a new AUX area each second cycle is zero-copy; with one that goes on the head stands anywhere and comes round. */
+/*
+ * With a new AUX area each second cycle is zero-copy; with one that goes on the head stands
+ * anywhere and comes round.
+ */
 TEST_F_TIMEOUT(cycles, at_odd_fill_levels_lose_nothing, TIMEOUT_SECONDS)
 {
 	long long zero_copy = ptt_number(PMU, "runs/zero_copy");
@@ -166,8 +170,8 @@ TEST_F_TIMEOUT(cycles, at_odd_fill_levels_lose_nothing, TIMEOUT_SECONDS)
 }
 
 /*
- * The PMU's CPU may be the one that leaves: then the trace stops and goes on elsewhere, and what passes between the two
- * is not traced. The judge knows, from the model.
+ * The PMU's CPU may be the one that leaves: then the trace stops and goes on elsewhere, and what
+ * passes between the two is not traced. The judge knows, from the model.
  */
 TEST_F_TIMEOUT(cycles, with_cpus_coming_and_going_deliver_what_was_traced, TIMEOUT_SECONDS)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices die under an event that runs and whose AUX area is mapped: from one access to the next every read gives ones.
- * vmrun lets the models of all devices but the first die when asked to on the console; a function whose device is dead
- * does not come back in the same guest. Number n has core number n and stands alone on bus n + 1; all of them make the
- * same traffic for as long as they are traced.
+ * Devices die under an event that runs and whose AUX area is mapped: from one access to the next
+ * every read gives ones. vmrun lets the models of all devices but the first die when asked to on
+ * the console; a function whose device is dead does not come back in the same guest. Number n has
+ * core number n and stands alone on bus n + 1; all of them make the same traffic for as long as
+ * they are traced.
  *   PMUKIT_DEATHS   how many may die
  */
 #define _GNU_SOURCE
@@ -65,7 +66,8 @@ static void open_mapped(struct __test_metadata *_metadata, const char *pmu, stru
 }
 
 /* Until enough has come, in runs of which the first is zero-copy and the others are not. */
-static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self, struct pmu_event *event)
+static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
+		   struct pmu_event *event)
 {
 	size_t entries = 0;
 
@@ -79,7 +81,9 @@ static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 	ptt_aux_flags(event);
 }
 
-/* The driver looks at the device at least twice a second; what it then finds is the end of the run. */
+/*
+ * The driver looks at the device at least twice a second; what it then finds is the end of the run.
+ */
 static __u64 flags_at_the_end(FIXTURE_DATA(death) *self)
 {
 	__u64 flags = 0;
@@ -102,8 +106,9 @@ TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
 		open_mapped(_metadata, pmu, &self->event);
 		record(_metadata, self, &self->event);
 		/*
-		 * QEMU aborts when its message to the model is not read any more: nothing may be under way. Zero-copy
-		 * makes few accesses; what becomes of the copy path shows the fault all-ones-once-started.
+		 * QEMU aborts when its message to the model is not read any more: nothing may be
+		 * under way. Zero-copy makes few accesses; what becomes of the copy path shows the
+		 * fault all-ones-once-started.
 		 */
 		pmu_event_close(&self->event);
 		open_mapped(_metadata, pmu, &self->event);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the driver makes of devices that lie: one device a fault of the model, all in one machine, each with the same
- * traffic of its own at every start. PMUKIT_FAULTS names the faults in the order of the devices' core numbers, with one
- * blank between them; number 0 is "healthy", and must record all of it after each of the others has been tried. What must
- * come of each fault stands in Documentation/devices/hisi_ptt.rst, "When the device misbehaves".
+ * What the driver makes of devices that lie: one device a fault of the model, all in one machine,
+ * each with the same traffic of its own at every start. PMUKIT_FAULTS names the faults in the order
+ * of the devices' core numbers, with one blank between them; number 0 is "healthy", and must record
+ * all of it after each of the others has been tried. What must come of each fault stands in
+ * Documentation/devices/hisi_ptt.rst, "When the device misbehaves".
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/pci_regs.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,15 +37,21 @@ static const struct ptt_terms everything_in = { PTT_PORT_FILTER, 0, 7, 0 };
 
 enum outcome {
 	NO_PMU,		/* the device is not bound, and one line in the log says why */
-	REFUSED,	/* a trace does not start: nothing arrives, lines in the log, a counter in stats/ */
-	TOLD,		/* well-formed entries; where some are missing AUX flags and a counter say so */
+	REFUSED,	/* no trace starts: nothing arrives; lines in the log, a counter */
+	TOLD,		/* well-formed entries; where some are missing flags and a counter say so */
 	EXACT,		/* all entries, as from a healthy device */
 };
 
-/* The ways that data take, in the order in which they are tried; what they need of the device differs. */
+/*
+ * The ways that data take, in the order in which they are tried; what they need of the device
+ * differs.
+ */
 enum way { COPY, ZERO_COPY, NR_WAYS };
 
-/* How long nothing comes before a run is over: zero-copy looks at the device twice a second where no message comes. */
+/*
+ * How long nothing comes before a run is over: zero-copy looks at the device twice a second where
+ * no message comes.
+ */
 static const int quiet_steps[NR_WAYS] = { 20, 70 };
 
 FIXTURE(fault) {
@@ -64,20 +70,24 @@ FIXTURE_VARIANT(fault) {
 };
 
 #define FAULT(_id, _name, _copy, _zero_copy, _stat, ...) \
-	FIXTURE_VARIANT_ADD(fault, _id) { .name = _name, .outcome = { _copy, _zero_copy }, .stat = _stat, __VA_ARGS__ }
+	FIXTURE_VARIANT_ADD(fault, _id) \
+		{ .name = _name, .outcome = { _copy, _zero_copy }, .stat = _stat, __VA_ARGS__ }
+
+#define STAYS_OFF	.master_off = true
+#define NO_TUNE		.tune = -ETIMEDOUT
 
 FAULT(write_pointer_beyond_buffer, "write-pointer-beyond-buffer", TOLD, TOLD, "stats/rejected");
 FAULT(never_idle, "never-idle", REFUSED, REFUSED, "stats/timeouts");
-FAULT(never_idle_after_stop, "never-idle-after-stop", EXACT, REFUSED, "stats/timeouts", .master_off = true);
+FAULT(never_idle_after_stop, "never-idle-after-stop", EXACT, REFUSED, "stats/timeouts", STAYS_OFF);
 FAULT(reset_never_finishes, "reset-never-finishes", REFUSED, REFUSED, "stats/timeouts");
 FAULT(several_buffers_at_once, "several-buffers-at-once", EXACT, EXACT, NULL);
 FAULT(overrun, "overrun", EXACT, TOLD, NULL);
 FAULT(irq_lost, "irq-lost", EXACT, TOLD, NULL);
 FAULT(irq_storm, "irq-storm", EXACT, EXACT, "stats/rejected");
 FAULT(irq_spurious, "irq-spurious", EXACT, EXACT, NULL);
-FAULT(tune_never_finishes, "tune-never-finishes", EXACT, EXACT, "stats/timeouts", .tune = -ETIMEDOUT);
+FAULT(tune_never_finishes, "tune-never-finishes", EXACT, EXACT, "stats/timeouts", NO_TUNE);
 FAULT(all_ones, "all-ones", NO_PMU, NO_PMU, NULL);
-FAULT(all_ones_once_started, "all-ones-once-started", TOLD, REFUSED, "stats/resets", .master_off = true);
+FAULT(all_ones_once_started, "all-ones-once-started", TOLD, REFUSED, "stats/resets", STAYS_OFF);
 FAULT(range_reversed, "range-reversed", NO_PMU, NO_PMU, NULL);
 FAULT(status_empty, "status-empty", TOLD, TOLD, "stats/rejected");
 FAULT(status_beyond_buffers, "status-beyond-buffers", EXACT, EXACT, NULL);
@@ -89,7 +99,10 @@ static void name_of(int core, char *pmu, size_t size)
 	snprintf(pmu, size, "hisi_ptt0_%d", core);
 }
 
-/* The function behind a root port of its own. Ports are in the order of the cores; their buses are numbered likewise. */
+/*
+ * The function behind a root port of its own. Ports are in the order of the cores; their buses are
+ * numbered likewise.
+ */
 static void place_of(int core, char *pci, size_t size)
 {
 	snprintf(pci, size, "0000:%02x:00.0", core + 1);
@@ -159,7 +172,7 @@ struct seen {
 /* Memory requests and completions, as all that the generator makes. */
 static bool is_entry(const unsigned char *at)
 {
-	uint32_t word;
+	__u32 word;
 
 	memcpy(&word, at, sizeof(word));
 	return (word >> 25 & 0x1f) == 0 || (word >> 25 & 0x1f) == 0xa;
@@ -201,7 +214,8 @@ static int record(FIXTURE_DATA(fault) *self, enum way way, const char *pmu, stru
 }
 
 /*
- * The device does not wait for an emulated CPU whose host is busy: a run that says that something is missing is made again.
+ * The device does not wait for an emulated CPU whose host is busy: a run that says that something
+ * is missing is made again.
  */
 static int record_whole(FIXTURE_DATA(fault) *self, enum way way, const char *pmu, struct seen *seen)
 {
@@ -221,7 +235,8 @@ static long long *entries_of_all(void)
 	static long long *shared;
 
 	if (!shared)
-		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return shared;
 }
 
@@ -241,15 +256,15 @@ static void expect_healthy(struct __test_metadata *_metadata, FIXTURE_DATA(fault
 	EXPECT_EQ(*entries_of_all(), seen.entries);
 }
 
-static void expect_outcome(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self, enum way way,
-			   enum outcome outcome)
+static void expect_outcome(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
+			   enum way way, enum outcome outcome)
 {
 	long long all = *entries_of_all();
 	struct seen seen;
 
 	ASSERT_EQ(0, (outcome == EXACT ? record_whole : record)(self, way, self->pmu, &seen));
-	TH_LOG("%s: %lld of %lld entries, flags %#llx", way == COPY ? "copy" : "zero-copy", seen.entries, all,
-	       (unsigned long long)seen.flags);
+	TH_LOG("%s: %lld of %lld entries, flags %#llx", way == COPY ? "copy" : "zero-copy",
+	       seen.entries, all, (unsigned long long)seen.flags);
 	EXPECT_FALSE(seen.malformed);
 	switch (outcome) {
 	case EXACT:
@@ -286,14 +301,19 @@ static bool is_bus_master(const FIXTURE_DATA(fault) *self)
 	config = fopen(path, "r");
 	if (!config)
 		return false;
-	if (fseek(config, PCI_COMMAND, SEEK_SET) || fread(&command, sizeof(command), 1, config) != 1)
+	if (fseek(config, PCI_COMMAND, SEEK_SET) ||
+	    fread(&command, sizeof(command), 1, config) != 1)
 		command = 0;
 	fclose(config);
 	return command & PCI_COMMAND_MASTER;
 }
 
-/* What went wrong with the first run is over after a reset; a device that was wrong from the start stays so. */
-static void expect_reset_to_help(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self, enum outcome outcome)
+/*
+ * What went wrong with the first run is over after a reset; a device that was wrong from the start
+ * stays so.
+ */
+static void expect_reset_to_help(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
+				 enum outcome outcome)
 {
 	char path[128];
 

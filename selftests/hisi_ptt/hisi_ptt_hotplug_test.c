@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Endpoints below a served port are plugged and unplugged by QEMU, as a hand would: vmrun has it done when it is asked to
- * on the console. What can be traced comes and goes with them. All that came out of the AUX area is left in
- * $OUT/hotplug (or /out/hotplug), for hisi_ptt_judge to hold against the model's log entry by entry.
+ * Endpoints below a served port are plugged and unplugged by QEMU, as a hand would: vmrun has it
+ * done when it is asked to on the console. What can be traced comes and goes with them. All that
+ * came out of the AUX area is left in $OUT/hotplug (or /out/hotplug), for hisi_ptt_judge to hold
+ * against the model's log entry by entry.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -53,13 +54,14 @@ static int pull_out(const struct endpoint *endpoint)
 	return ask_vmrun("unplug device", endpoint->device) ?: wait_for_file(endpoint->file, false);
 }
 
+#define TRAFFIC "--writes 20 --reads 20 --width 4 --fetches 5 --stores 5 --bytes 700"
+
 /* Its DMA, which names it as the requester, and accesses by a CPU. */
 static int make_traffic(const struct endpoint *endpoint)
 {
 	char command[160];
 
-	snprintf(command, sizeof(command),
-		 "pcie_load --function %s --writes 20 --reads 20 --width 4 --fetches 5 --stores 5 --bytes 700 >/dev/null",
+	snprintf(command, sizeof(command), "pcie_load --function %s " TRAFFIC " >/dev/null",
 		 endpoint->bdf);
 	return system(command);
 }
@@ -152,7 +154,10 @@ TEST_F_TIMEOUT(hotplug, a_function_that_comes_can_be_traced_until_it_goes, TIMEO
 	}
 }
 
-/* In the middle of its traffic in every second round. What had passed by then is delivered, and then nothing. */
+/*
+ * In the middle of its traffic in every second round. What had passed by then is delivered, and
+ * then nothing.
+ */
 TEST_F_TIMEOUT(hotplug, an_event_ends_when_its_requester_is_unplugged, TIMEOUT_SECONDS)
 {
 	long long count;

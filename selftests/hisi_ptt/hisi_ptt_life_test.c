@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMU's surroundings come and go under an event that runs and whose AUX area is mapped, twenty times each. After each
- * time the event must be harmless and a new one must record exactly what was stored. Every second round runs on the copy
- * path, the others zero-copy.
+ * The PMU's surroundings come and go under an event that runs and whose AUX area is mapped, twenty
+ * times each. After each time the event must be harmless and a new one must record exactly what was
+ * stored. Every second round runs on the copy path, the others zero-copy.
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */
 #define _GNU_SOURCE
@@ -58,7 +58,10 @@ static void open_mapped(struct __test_metadata *_metadata, struct pmu_event *eve
 	ASSERT_EQ(0, pmu_event_map(event, DATA_PAGES, AUX_PAGES));
 }
 
-/* Stores of ours in what the event has delivered since the last call; -1 when something else is among it. */
+/*
+ * Stores of ours in what the event has delivered since the last call; -1 when something else is
+ * among it.
+ */
 static int stores_in(FIXTURE_DATA(life) *self, struct pmu_event *event)
 {
 	size_t size = pmu_event_aux(event, self->bytes, AUX_PAGES * getpagesize());
@@ -67,7 +70,8 @@ static int stores_in(FIXTURE_DATA(life) *self, struct pmu_event *event)
 }
 
 /* The stop hands over what is left of a run. */
-static void store_and_compare(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self, struct pmu_event *event)
+static void store_and_compare(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self,
+			      struct pmu_event *event)
 {
 	ASSERT_EQ(0, ptt_make_stores(STORES));
 	ASSERT_EQ(0, pmu_event_disable(event));
@@ -85,7 +89,10 @@ static void everything_works(struct __test_metadata *_metadata, FIXTURE_DATA(lif
 	pmu_event_close(&event);
 }
 
-/* Running, on the copy path in odd rounds: a run that ended somewhere in a quarter is followed by one of those. */
+/*
+ * Running, on the copy path in odd rounds: a run that ended somewhere in a quarter is followed by
+ * one of those.
+ */
 static void open_running(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self, int round)
 {
 	open_mapped(_metadata, &self->event);
@@ -108,9 +115,13 @@ static void use_dead_event(struct __test_metadata *_metadata, FIXTURE_DATA(life)
 	((volatile char *)self->event.aux)[self->event.aux_bytes - 1];
 }
 
-/* The device leaves by one file and comes back by another. In every third round the dead event is closed in between. */
-static void leave_and_return(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self, const char *leave,
-			     const char *leave_text, const char *come, const char *come_text)
+/*
+ * The device leaves by one file and comes back by another. In every third round the dead event is
+ * closed in between.
+ */
+static void leave_and_return(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self,
+			     const char *leave, const char *leave_text, const char *come,
+			     const char *come_text)
 {
 	for (int i = 0; i < TIMES; i++) {
 		open_running(_metadata, self, i);
@@ -138,7 +149,10 @@ TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 	leave_and_return(_metadata, self, FUNCTION "/remove", "1", RESCAN, "1");
 }
 
-/* The device loses its configuration; the event says so, stands still, and goes on when it is enabled again. */
+/*
+ * The device loses its configuration; the event says so, stands still, and goes on when it is
+ * enabled again.
+ */
 TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 {
 	long long resets = ptt_number(PMU, "stats/resets");
@@ -182,8 +196,8 @@ TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
 }
 
 /*
- * Linux 7.2 lets go of a revoked event's module at once, older kernels when it is closed. The AUX area is freed by code of
- * this module, which therefore stays until it is unmapped.
+ * Linux 7.2 lets go of a revoked event's module at once, older kernels when it is closed. The AUX
+ * area is freed by code of this module, which therefore stays until it is unmapped.
  */
 TEST_F_TIMEOUT(life, the_module_stays_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
 {
@@ -215,12 +229,15 @@ static void clock_works(struct __test_metadata *_metadata, struct pmu_event *clo
 }
 
 /*
- * A software event in a group with one of ours has its place with our PMU, and keeps it when ours is closed. perf, to which
- * the PMU is nothing but ours, would free that place: the PMU must stay, and its module.
+ * A software event in a group with one of ours has its place with our PMU, and keeps it when ours
+ * is closed. perf, to which the PMU is nothing but ours, would free that place: the PMU must stay,
+ * and its module.
  */
 TEST_F_TIMEOUT(life, a_software_event_outlives_its_group_and_the_device, TIMEOUT_SECONDS)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1 };
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1,
+	};
 	const char *file = getenv("PMUKIT_MODULE");
 	struct pmu_event clock;
 
@@ -228,7 +245,8 @@ TEST_F_TIMEOUT(life, a_software_event_outlives_its_group_and_the_device, TIMEOUT
 		SKIP(return, "PMUKIT_MODULE does not name the module's file");
 	for (int i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, ptt_open_counting(PMU, &self->event, &ptt_stores_8dw));
-		ASSERT_EQ(0, pmu_event_open_beside(&clock, &attr, -1, pmu_cpu(PMU), self->event.fd));
+		ASSERT_EQ(0,
+			  pmu_event_open_beside(&clock, &attr, -1, pmu_cpu(PMU), self->event.fd));
 		if (i % 2)
 			pmu_event_close(&self->event);
 		ASSERT_EQ(0, write_text(UNBIND, PCI));
@@ -246,8 +264,8 @@ TEST_F_TIMEOUT(life, a_software_event_outlives_its_group_and_the_device, TIMEOUT
 }
 
 /*
- * x86 keeps its first CPU. Said to be near the second node, the device gets the second when it is bound anew. Returns the
- * PMU's CPU.
+ * x86 keeps its first CPU. Said to be near the second node, the device gets the second when it is
+ * bound anew. Returns the PMU's CPU.
  */
 static int choose_a_cpu_that_can_leave(struct __test_metadata *_metadata)
 {
@@ -279,7 +297,10 @@ static int interrupt_cpu(void)
 	return atoi(text);
 }
 
-/* The event moves to another CPU and back to one that is there; nothing of what is stored meanwhile is missing. */
+/*
+ * The event moves to another CPU and back to one that is there; nothing of what is stored meanwhile
+ * is missing.
+ */
 TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 {
 	int cpu;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hisi_ptt PMU as a program sees it: sysfs, what is refused, what is recorded, what is left afterwards. The traffic
- * is that of pcie_load in another process, which says what it did by its options; the places of the devices are those of
- * the chassis in Documentation/rooms/vm.rst.
+ * The hisi_ptt PMU as a program sees it: sysfs, what is refused, what is recorded, what is left
+ * afterwards. The traffic is that of pcie_load in another process, which says what it did by its
+ * options; the places of the devices are those of the chassis in Documentation/rooms/vm.rst.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +108,7 @@ TEST_F(hisi_ptt, filters_are_the_served_ports_and_what_is_below)
 
 /* Tune */
 
-static int tune(const char *file, const char *text)
+static int set_level(const char *file, const char *text)
 {
 	char path[128];
 
@@ -120,34 +119,35 @@ static int tune(const char *file, const char *text)
 TEST_F(hisi_ptt, tune_levels_are_kept_apart)
 {
 	static const char *const files[] = {
-		"tune/qos_tx_cpl", "tune/qos_tx_np", "tune/qos_tx_p", "tune/rx_alloc_buf_level", "tune/tx_alloc_buf_level",
+		"tune/qos_tx_cpl", "tune/qos_tx_np", "tune/qos_tx_p",
+		"tune/rx_alloc_buf_level", "tune/tx_alloc_buf_level",
 	};
 
 	for (int i = 0; i < 5; i++)
-		ASSERT_EQ(0, tune(files[i] + 5, i % 2 ? "0" : "2"));
+		ASSERT_EQ(0, set_level(files[i] + 5, i % 2 ? "0" : "2"));
 	for (int i = 0; i < 5; i++)
 		EXPECT_EQ(i % 2 ? 0 : 2, stat_of(files[i]));
 }
 
 TEST_F(hisi_ptt, tune_takes_no_nonsense)
 {
-	ASSERT_EQ(0, tune("qos_tx_p", "1"));
-	EXPECT_EQ(-EINVAL, tune("qos_tx_p", "-1"));
-	EXPECT_EQ(-EINVAL, tune("qos_tx_p", "0x1"));
-	EXPECT_EQ(-EINVAL, tune("qos_tx_p", "much"));
-	EXPECT_EQ(-EINVAL, tune("qos_tx_p", "-99999999999999999999999"));
+	ASSERT_EQ(0, set_level("qos_tx_p", "1"));
+	EXPECT_EQ(-EINVAL, set_level("qos_tx_p", "-1"));
+	EXPECT_EQ(-EINVAL, set_level("qos_tx_p", "0x1"));
+	EXPECT_EQ(-EINVAL, set_level("qos_tx_p", "much"));
+	EXPECT_EQ(-EINVAL, set_level("qos_tx_p", "-99999999999999999999999"));
 	EXPECT_EQ(1, stat_of("tune/qos_tx_p"));
-	EXPECT_EQ(0, tune("qos_tx_p", "65536"));
+	EXPECT_EQ(0, set_level("qos_tx_p", "65536"));
 	EXPECT_EQ(2, stat_of("tune/qos_tx_p"));
-	ASSERT_EQ(0, tune("qos_tx_p", "0"));
-	EXPECT_EQ(0, tune("qos_tx_p", "99999999999999999999999"));
+	ASSERT_EQ(0, set_level("qos_tx_p", "0"));
+	EXPECT_EQ(0, set_level("qos_tx_p", "99999999999999999999999"));
 	EXPECT_EQ(2, stat_of("tune/qos_tx_p"));
 }
 
 TEST_F(hisi_ptt, tune_files_have_their_first_names_too)
 {
-	ASSERT_EQ(0, tune("tx_path_rx_req_alloc_buf_level", "1"));
-	ASSERT_EQ(0, tune("tx_path_tx_req_alloc_buf_level", "0"));
+	ASSERT_EQ(0, set_level("tx_path_rx_req_alloc_buf_level", "1"));
+	ASSERT_EQ(0, set_level("tx_path_tx_req_alloc_buf_level", "0"));
 	EXPECT_EQ(1, stat_of("tune/rx_alloc_buf_level"));
 	EXPECT_EQ(0, stat_of("tune/tx_alloc_buf_level"));
 }
@@ -160,7 +160,7 @@ static int tune_and_compare(const char *file)
 
 	snprintf(path, sizeof(path), "tune/%s", file);
 	for (int i = 0; i < TUNE_ROUNDS; i++) {
-		wrong |= tune(file, i % 2 ? "2" : "0") != 0;
+		wrong |= set_level(file, i % 2 ? "2" : "0") != 0;
 		wrong |= stat_of(path) != (i % 2 ? 2 : 0);
 	}
 	return wrong;
@@ -196,7 +196,7 @@ TEST_F(hisi_ptt, refuses_what_the_rules_forbid)
 		{ 0x00600, 1, 1, 1 },		/* 06:00.0 is not below a served port */
 	};
 
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		EXPECT_EQ(-EINVAL, open_counting(&self->event, &wrong[i])) {
 			TH_LOG("terms %zu", i);
 		}
@@ -226,8 +226,9 @@ TEST_F(hisi_ptt, takes_every_combination_that_is_documented_and_no_other)
 				int err = open_counting(&self->event, &terms);
 
 				EXPECT_EQ(is_documented(&terms) ? 0 : -EINVAL, err) {
-					TH_LOG("direction %lld, type %lld, format %lld", (long long)terms.direction,
-					       (long long)terms.type, (long long)terms.format);
+					TH_LOG("direction %lld, type %lld, format %lld",
+					       (long long)terms.direction, (long long)terms.type,
+					       (long long)terms.format);
 				}
 				taken += !err;
 				pmu_event_close(&self->event);
@@ -243,13 +244,15 @@ TEST_F(hisi_ptt, takes_ports_or_ed_and_no_port_beside_them)
 		__u64 filter;
 		int err;
 	} filters[] = {
-		{ 0x80001, 0 }, { 0x80004, 0 }, { 0x80005, 0 }, { 0x80007, -EINVAL }, { 0x80015, -EINVAL },
-		{ 0x8ffff, -EINVAL }, { 0x80000, -EINVAL }, { 0x00000, -EINVAL }, { 0x00100, 0 }, { 0x00101, -EINVAL },
-		{ 0x80100, -EINVAL }, { 0x00080, -EINVAL },	/* a port is no requester */
+		{ 0x80001, 0 }, { 0x80004, 0 }, { 0x80005, 0 },
+		{ 0x80007, -EINVAL }, { 0x80015, -EINVAL }, { 0x8ffff, -EINVAL },
+		{ 0x80000, -EINVAL }, { 0x00000, -EINVAL },
+		{ 0x00100, 0 }, { 0x00101, -EINVAL }, { 0x80100, -EINVAL },
+		{ 0x00080, -EINVAL },	/* a port is no requester */
 	};
 	struct ptt_terms terms = ptt_stores_8dw;
 
-	for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
 		terms.filter = filters[i].filter;
 		EXPECT_EQ(filters[i].err, open_counting(&self->event, &terms)) {
 			TH_LOG("filter %#llx", (unsigned long long)terms.filter);
@@ -348,7 +351,8 @@ TEST_F(hisi_ptt, refuses_aux_areas_too_small_or_to_be_overwritten)
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 0));
 	self->event.page->aux_offset = (DATA_PAGES + 1) * getpagesize();
 	self->event.page->aux_size = SMALL_AUX_PAGES * getpagesize();
-	aux = mmap(NULL, self->event.page->aux_size, PROT_READ, MAP_SHARED, self->event.fd, self->event.page->aux_offset);
+	aux = mmap(NULL, self->event.page->aux_size, PROT_READ, MAP_SHARED, self->event.fd,
+		   self->event.page->aux_offset);
 	EXPECT_EQ(MAP_FAILED, aux);
 }
 
@@ -424,9 +428,9 @@ TEST_F_TIMEOUT(hisi_ptt, aux_records_say_which_way_was_taken, TIMEOUT_SECONDS)
 }
 
 /*
- * Nobody reads. The device would come round: the run ends while nothing unread is overwritten, and what is there is the
- * beginning of what was stored, without a gap. On the copy path the device's buffers fill after the area, and what they
- * cannot hold is lost and said to be.
+ * Nobody reads. The device would come round: the run ends while nothing unread is overwritten, and
+ * what is there is the beginning of what was stored, without a gap. On the copy path the device's
+ * buffers fill after the area, and what they cannot hold is lost and said to be.
  */
 TEST_F_TIMEOUT(hisi_ptt, an_aux_area_that_is_not_read_keeps_what_came_first, TIMEOUT_SECONDS)
 {
@@ -464,7 +468,9 @@ TEST_F_TIMEOUT(hisi_ptt, an_aux_area_that_is_not_read_keeps_what_came_first, TIM
 	EXPECT_TRUE(ptt_stores_are_in_a_row(self->bytes, size));
 }
 
-/* Takes the records of all samples apart: entries behind each other, header words checked. Or -1. */
+/*
+ * Takes the records of all samples apart: entries behind each other, header words checked. Or -1.
+ */
 static long samples(struct pmu_event *event, unsigned char *bytes)
 {
 	struct {
@@ -483,12 +489,15 @@ static long samples(struct pmu_event *event, unsigned char *bytes)
 
 		if (record.header.type != PERF_RECORD_SAMPLE)
 			continue;
-		if (record.raw.tag != PMUKIT_RAW_TAG_HISI_PTT || record.words[1] != PMUKIT_HISI_PTT_MARK ||
-		    record.words[0] >> PMUKIT_HISI_PTT_W0_EXTRA_WORDS_SHIFT != PMUKIT_HISI_PTT_EXTRA_WORDS ||
-		    extra[PMUKIT_HISI_PTT_X_SEQUENCE] != sequence++ || extra[PMUKIT_HISI_PTT_X_FLAGS] ||
-		    extra[PMUKIT_HISI_PTT_X_LOST])
+		if (record.raw.tag != PMUKIT_RAW_TAG_HISI_PTT ||
+		    record.words[1] != PMUKIT_HISI_PTT_MARK ||
+		    record.words[0] >> PMUKIT_HISI_PTT_W0_EXTRA_WORDS_SHIFT !=
+			    PMUKIT_HISI_PTT_EXTRA_WORDS ||
+		    extra[PMUKIT_HISI_PTT_X_SEQUENCE] != sequence++ ||
+		    extra[PMUKIT_HISI_PTT_X_FLAGS] || extra[PMUKIT_HISI_PTT_X_LOST])
 			return -1;
-		memcpy(bytes + at, extra + PMUKIT_HISI_PTT_EXTRA_WORDS, entries * PTT_ENTRY_BYTES_8DW);
+		memcpy(bytes + at, extra + PMUKIT_HISI_PTT_EXTRA_WORDS,
+		       entries * PTT_ENTRY_BYTES_8DW);
 		at += entries * PTT_ENTRY_BYTES_8DW;
 	}
 	return ret < 0 ? ret : (long)at;
@@ -518,8 +527,10 @@ TEST_F_TIMEOUT(hisi_ptt, an_event_ends_when_what_it_traces_leaves, TIMEOUT_SECON
 		struct ptt_terms terms;
 		const char *remove, *file, *value;
 	} leaving[] = {
-		{ { REQUESTER_FILTER, 2, 1, 1 }, PCI_DEVICES "/" ENDPOINT "/remove", "requester_filters/" ENDPOINT, "0x00100" },
-		{ { 0x80005, 1, 1, 1 }, PCI_DEVICES "/" PORT "/remove", "root_port_filters/" PORT, "0x80004" },
+		{ { REQUESTER_FILTER, 2, 1, 1 }, PCI_DEVICES "/" ENDPOINT "/remove",
+		  "requester_filters/" ENDPOINT, "0x00100" },
+		{ { 0x80005, 1, 1, 1 }, PCI_DEVICES "/" PORT "/remove",
+		  "root_port_filters/" PORT, "0x80004" },
 	};
 	long long count;
 

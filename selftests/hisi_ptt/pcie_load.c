@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes PCIe traffic: accesses to the memory of the emulated endpoint 1234:4550, its DMA into memory of this program, its
- * messages. It uses the endpoint's resource files in sysfs, so no driver is involved, and checks what it moved. What was
- * done is printed, so that it can be held against what a tracer saw. Registers: Documentation/devices/hisi_ptt-model.rst.
+ * Makes PCIe traffic: accesses to the memory of the emulated endpoint 1234:4550, its DMA into
+ * memory of this program, its messages. It uses the endpoint's resource files in sysfs, so no
+ * driver is involved, and checks what it moved. What was done is printed, so that it can be held
+ * against what a tracer saw. Registers: Documentation/devices/hisi_ptt-model.rst.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <inttypes.h>
+#include <linux/const.h>
 #include <linux/mempolicy.h>
 #include <linux/pci_regs.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@
 
 #define PCI_SYSFS		"/sys/bus/pci/devices"
 #define PAGE_BYTES		4096
-#define PAGEMAP_PRESENT		(1ULL << 63)
+#define PAGEMAP_PRESENT		_BITULL(63)
 #define PAGEMAP_PFN		((1ULL << 55) - 1)
 
 #define EP_IDENTITY		0x00
@@ -43,10 +44,13 @@
 
 #define MESSAGE_DATA		0x4550
 
-#define NODES			63	/* in a mask of one word, whose last bit the kernel takes for none */
+#define NODES			63	/* in a mask of a word, whose last bit the kernel ignores */
 #define ANY_NODE		(~0UL)
 
-enum setting { READS, WRITES, WIDTH, FETCHES, STORES, BYTES, MESSAGES, PAUSE_US, NODE, NR_SETTINGS, FUNCTION, TARGET };
+enum setting {
+	READS, WRITES, WIDTH, FETCHES, STORES, BYTES, MESSAGES, PAUSE_US, NODE, NR_SETTINGS,
+	FUNCTION, TARGET,
+};
 
 struct options {
 	const char *function;
@@ -56,11 +60,11 @@ struct options {
 
 struct endpoint {
 	int config;		/* file */
-	volatile uint32_t *registers;
-	volatile uint8_t *memory;
+	volatile __u32 *registers;
+	volatile __u8 *memory;
 	size_t memory_bytes;
-	uint8_t *page;		/* of this program, for DMA and messages */
-	uint64_t page_address;	/* physical, which is what the endpoint uses without an IOMMU */
+	__u8 *page;		/* of this program, for DMA and messages */
+	__u64 page_address;	/* physical, which is what the endpoint uses without an IOMMU */
 };
 
 /* The endpoint's function */
@@ -95,11 +99,11 @@ static int stay_on_node(unsigned long node)
 static int find_page(struct endpoint *ep)
 {
 	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	uint64_t entry = 0;
+	__u64 entry = 0;
 	off_t at;
 
-	ep->page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED | MAP_POPULATE,
-			-1, 0);
+	ep->page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED | MAP_POPULATE, -1, 0);
 	if (pagemap < 0 || ep->page == MAP_FAILED)
 		return -errno;
 	at = (uintptr_t)ep->page / PAGE_BYTES * sizeof(entry);
@@ -153,11 +157,12 @@ static int access_memory(const struct options *opt, struct endpoint *ep)
 	}
 	(void)ep->registers[EP_IDENTITY / 4];	/* is answered when all stores have arrived */
 	for (unsigned long i = 0; i < opt->value[READS]; i++) {
-		uint64_t mask = width == 8 ? ~0ULL : (1ULL << 8 * width) - 1;
-		uint64_t got = pci_load(ep->memory + i % places * width, width);
+		__u64 mask = width == 8 ? ~0ULL : (1ULL << 8 * width) - 1;
+		__u64 got = pci_load(ep->memory + i % places * width, width);
 
 		if (i < opt->value[WRITES] && opt->value[WRITES] <= places && got != (i & mask)) {
-			fprintf(stderr, "pcie_load: place %lu has %#" PRIx64 ", not %#" PRIx64 "\n", i, got, i & mask);
+			fprintf(stderr, "pcie_load: place %lu has %#llx, not %#llx\n",
+				i, got, i & mask);
 			return -EIO;
 		}
 		pause_between(opt);
@@ -165,9 +170,10 @@ static int access_memory(const struct options *opt, struct endpoint *ep)
 	return 0;
 }
 
-static int transfer(const struct options *opt, struct endpoint *ep, uint64_t address, uint32_t command)
+static int transfer(const struct options *opt, struct endpoint *ep, __u64 address,
+		    __u32 command)
 {
-	ep->registers[EP_ADDRESS_LOW / 4] = (uint32_t)address;
+	ep->registers[EP_ADDRESS_LOW / 4] = (__u32)address;
 	ep->registers[EP_ADDRESS_HIGH / 4] = address >> 32;
 	ep->registers[EP_OFFSET / 4] = 0;
 	ep->registers[EP_LENGTH / 4] = opt->value[BYTES];
@@ -189,7 +195,8 @@ static int run_dma(const struct options *opt, struct endpoint *ep)
 		memset(ep->page, 0xee, PAGE_BYTES);
 		err = transfer(opt, ep, ep->page_address, EP_COMMAND_STORE);
 		if (!err && opt->value[FETCHES] &&
-		    *(volatile uint8_t *)(ep->page + opt->value[BYTES] - 1) != (uint8_t)opt->value[FETCHES])
+		    *(volatile __u8 *)(ep->page + opt->value[BYTES] - 1) !=
+			    (__u8)opt->value[FETCHES])
 			err = -EIO;
 		if (!err && opt->value[BYTES] < PAGE_BYTES && ep->page[opt->value[BYTES]] != 0xee)
 			err = -EIO;
@@ -198,10 +205,10 @@ static int run_dma(const struct options *opt, struct endpoint *ep)
 }
 
 /* Where the memory of another endpoint begins; which is then there to be reached. */
-static int find_target(const char *function, uint64_t *address)
+static int find_target(const char *function, __u64 *address)
 {
 	char name[PCI_NAME_BYTES];
-	uint32_t low, high;
+	__u32 low, high;
 	int fd, err;
 
 	name_of(function, name);
@@ -209,17 +216,18 @@ static int find_target(const char *function, uint64_t *address)
 	if (fd < 0)
 		return fd;
 	err = pci_command(name, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
-	if (!err && (pread(fd, &low, 4, PCI_BASE_ADDRESS_2) != 4 || pread(fd, &high, 4, PCI_BASE_ADDRESS_3) != 4))
+	if (!err && (pread(fd, &low, 4, PCI_BASE_ADDRESS_2) != 4 ||
+		     pread(fd, &high, 4, PCI_BASE_ADDRESS_3) != 4))
 		err = -EIO;
 	close(fd);
 	if (!err)
-		*address = (low & PCI_BASE_ADDRESS_MEM_MASK & 0xffffffff) | (uint64_t)high << 32;
+		*address = (low & PCI_BASE_ADDRESS_MEM_MASK & 0xffffffff) | (__u64)high << 32;
 	return err;
 }
 
 static int run_dma_to_target(const struct options *opt, struct endpoint *ep)
 {
-	uint64_t address;
+	__u64 address;
 	int err = find_target(opt->target, &address);
 
 	for (unsigned long i = 0; !err && i < opt->value[FETCHES]; i++)
@@ -231,7 +239,7 @@ static int run_dma_to_target(const struct options *opt, struct endpoint *ep)
 
 static int find_msi(const struct endpoint *ep)
 {
-	uint8_t at = 0, capability[2] = {};
+	__u8 at = 0, capability[2] = {};
 
 	if (pread(ep->config, &at, 1, PCI_CAPABILITY_LIST) != 1)
 		return -EIO;
@@ -248,8 +256,8 @@ static int find_msi(const struct endpoint *ep)
 /* A message is a memory write; here it goes to ordinary memory, where it can be seen. */
 static int aim_messages(const struct endpoint *ep, int msi, int on)
 {
-	uint32_t address[2] = { (uint32_t)ep->page_address, ep->page_address >> 32 };
-	uint16_t data = MESSAGE_DATA, flags;
+	__u32 address[2] = { (__u32)ep->page_address, ep->page_address >> 32 };
+	__u16 data = MESSAGE_DATA, flags;
 
 	if (pwrite(ep->config, &address[0], 4, msi + PCI_MSI_ADDRESS_LO) != 4 ||
 	    pwrite(ep->config, &address[1], 4, msi + PCI_MSI_ADDRESS_HI) != 4 ||
@@ -263,7 +271,7 @@ static int aim_messages(const struct endpoint *ep, int msi, int on)
 static int await_message(struct endpoint *ep)
 {
 	for (int i = 0; i < 2000; i++) {
-		if (*(volatile uint32_t *)ep->page == MESSAGE_DATA)
+		if (*(volatile __u32 *)ep->page == MESSAGE_DATA)
 			return 0;
 		usleep(1000);
 	}
@@ -279,7 +287,7 @@ static int send_messages(const struct options *opt, struct endpoint *ep)
 		return err;
 	err = aim_messages(ep, msi, 1);
 	for (unsigned long i = 0; !err && i < opt->value[MESSAGES]; i++) {
-		*(volatile uint32_t *)ep->page = 0;
+		*(volatile __u32 *)ep->page = 0;
 		ep->registers[EP_DOORBELL / 4] = 1;
 		err = await_message(ep);
 	}
@@ -295,23 +303,27 @@ static int run(const struct options *opt, struct endpoint *ep)
 		err = opt->target ? run_dma_to_target(opt, ep) : run_dma(opt, ep);
 	if (!err)
 		err = send_messages(opt, ep);
-	if (!err)
-		printf("pcie_load: function=%s reads=%lu writes=%lu width=%lu fetches=%lu stores=%lu bytes=%lu messages=%lu\n",
-		       opt->function, opt->value[READS], opt->value[WRITES], opt->value[WIDTH], opt->value[FETCHES],
-		       opt->value[STORES], opt->value[BYTES], opt->value[MESSAGES]);
-	return err;
+	if (err)
+		return err;
+	printf("pcie_load: function=%s reads=%lu writes=%lu width=%lu ", opt->function,
+	       opt->value[READS], opt->value[WRITES], opt->value[WIDTH]);
+	printf("fetches=%lu stores=%lu bytes=%lu messages=%lu\n", opt->value[FETCHES],
+	       opt->value[STORES], opt->value[BYTES], opt->value[MESSAGES]);
+	return 0;
 }
 
-static void usage(void)
+static void complain(void)
 {
-	fprintf(stderr, "usage: pcie_load [--function BUS:DEVICE.FUNCTION] [--writes N] [--reads N] [--width 1|2|4|8]\n"
-			"                 [--fetches N] [--stores N] [--bytes N] [--target BUS:DEVICE.FUNCTION]\n"
-			"                 [--messages N] [--pause-us N] [--node N]\n"
-			"  --fetches N, --stores N  DMA from and to memory, --bytes (1 to 4096) each\n"
-			"  --target FUNCTION        DMA from and to the memory of another endpoint instead\n"
-			"  --messages N             each is sent by a doorbell and awaited\n"
-			"  --pause-us N             after each access and transfer\n"
-			"  --node N                 the memory of DMA is on that NUMA node\n");
+	fprintf(stderr,
+		"usage: pcie_load [--function BUS:DEVICE.FUNCTION] [--writes N] [--reads N]\n"
+		"                 [--width 1|2|4|8] [--fetches N] [--stores N] [--bytes N]\n"
+		"                 [--target BUS:DEVICE.FUNCTION] [--messages N] [--pause-us N]\n"
+		"                 [--node N]\n"
+		"  --fetches N, --stores N  DMA from and to memory, --bytes (1 to 4096) each\n"
+		"  --target FUNCTION        DMA from and to the memory of another endpoint\n"
+		"  --messages N             each is sent by a doorbell and awaited\n"
+		"  --pause-us N             after each access and transfer\n"
+		"  --node N                 the memory of DMA is on that NUMA node\n");
 	exit(EXIT_USAGE);
 }
 
@@ -323,7 +335,7 @@ static unsigned long number(const char *text)
 	errno = 0;
 	value = strtoul(text, &end, 0);
 	if (errno || end == text || *end || *text == '-')
-		usage();
+		complain();
 	return value;
 }
 
@@ -343,7 +355,10 @@ static struct options parse(int argc, char **argv)
 		{ "target", required_argument, NULL, TARGET },
 		{ },
 	};
-	struct options opt = { .function = "01:00.0", .value = { [WIDTH] = 8, [BYTES] = 256, [NODE] = ANY_NODE } };
+	struct options opt = {
+		.function = "01:00.0",
+		.value = { [WIDTH] = 8, [BYTES] = 256, [NODE] = ANY_NODE },
+	};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
@@ -354,11 +369,11 @@ static struct options parse(int argc, char **argv)
 		else if (option < NR_SETTINGS)
 			opt.value[option] = number(optarg);
 		else
-			usage();
+			complain();
 	}
-	if (optind != argc || opt.value[BYTES] < 1 || opt.value[BYTES] > PAGE_BYTES || opt.value[WIDTH] > 8 ||
-	    __builtin_popcountl(opt.value[WIDTH]) != 1)
-		usage();
+	if (optind != argc || opt.value[BYTES] < 1 || opt.value[BYTES] > PAGE_BYTES ||
+	    opt.value[WIDTH] > 8 || __builtin_popcountl(opt.value[WIDTH]) != 1)
+		complain();
 	return opt;
 }
 

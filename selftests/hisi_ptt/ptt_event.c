@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,12 +64,13 @@ const char *ptt_text(const char *pmu, const char *file)
 	return read_text(path, text, sizeof(text)) ? "" : text;
 }
 
+#define LOAD "pcie_load --function 01:00.0 --reads 1 --width 8 >/dev/null"
+
 static int make_stores(int stores, int pause_us)
 {
 	char command[128];
 
-	snprintf(command, sizeof(command),
-		 "pcie_load --function 01:00.0 --writes %d --reads 1 --width 8 --pause-us %d >/dev/null", stores, pause_us);
+	snprintf(command, sizeof(command), LOAD " --writes %d --pause-us %d", stores, pause_us);
 	return system(command);
 }
 
@@ -85,7 +85,7 @@ int ptt_make_slow_stores(int stores)
 }
 
 struct entry {
-	uint32_t words[PTT_ENTRY_BYTES_8DW / 4];
+	__u32 words[PTT_ENTRY_BYTES_8DW / 4];
 };
 
 static struct entry entry_at(const unsigned char *bytes, size_t at)
@@ -99,7 +99,8 @@ static struct entry entry_at(const unsigned char *bytes, size_t at)
 /* Fmt with data, Type 0. */
 static bool is_memory_write(const struct entry *entry)
 {
-	return entry->words[0] == 0xffffffff && !entry->words[6] && (entry->words[2] & 0xdf000000) == 0x40000000;
+	return entry->words[0] == 0xffffffff && !entry->words[6] &&
+	       (entry->words[2] & 0xdf000000) == 0x40000000;
 }
 
 static bool is_store(const struct entry *entry)
@@ -108,11 +109,11 @@ static bool is_store(const struct entry *entry)
 }
 
 /* Where a memory request goes; its header has three or four dwords. */
-static uint64_t address_of(const struct entry *entry)
+static __u64 address_of(const struct entry *entry)
 {
-	const uint32_t *header = entry->words + 2;
+	const __u32 *header = entry->words + 2;
 
-	return header[0] & FMT_4_DWORDS ? (uint64_t)header[2] << 32 | header[3] : header[2];
+	return header[0] & FMT_4_DWORDS ? (__u64)header[2] << 32 | header[3] : header[2];
 }
 
 int ptt_count_stores(const unsigned char *bytes, size_t size)
@@ -131,7 +132,7 @@ int ptt_count_stores(const unsigned char *bytes, size_t size)
 
 bool ptt_stores_are_in_a_row(const unsigned char *bytes, size_t size)
 {
-	uint64_t next = 0;
+	__u64 next = 0;
 
 	for (size_t at = 0; at + PTT_ENTRY_BYTES_8DW <= size; at += PTT_ENTRY_BYTES_8DW) {
 		struct entry entry = entry_at(bytes, at);

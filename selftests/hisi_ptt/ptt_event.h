@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests of hisi_ptt share: events by their terms, the files of the PMU, traffic that is known, entries that are
- * expected. Functions return 0 or -errno unless they say otherwise.
+ * What the tests of hisi_ptt share: events by their terms, the files of the PMU, traffic that is
+ * known, entries that are expected. Functions return 0 or -errno unless they say otherwise.
  */
 #ifndef PMUKIT_SELFTESTS_PTT_EVENT_H
 #define PMUKIT_SELFTESTS_PTT_EVENT_H
@@ -27,23 +27,31 @@ int ptt_set_terms(const char *pmu, struct perf_event_attr *attr, const struct pt
 int ptt_open_counting(const char *pmu, struct pmu_event *event, const struct ptt_terms *terms);
 int ptt_open_sampling(const char *pmu, struct pmu_event *event, const struct ptt_terms *terms);
 
-/* Files below the PMU's folder: "stats/lost". A number that cannot be read is -1, such a text is empty. */
+/*
+ * Files below the PMU's folder: "stats/lost". A number that cannot be read is -1, such a text is
+ * empty.
+ */
 long long ptt_number(const char *pmu, const char *file);
 const char *ptt_text(const char *pmu, const char *file);
 
 /*
- * Exactly so many stores of 8 bytes to the endpoint 01:00.0. Stores are posted: the load behind them returns when they
- * have arrived, and only then the trace may stop.
+ * Exactly so many stores of 8 bytes to the endpoint 01:00.0. Stores are posted: the load behind
+ * them returns when they have arrived, and only then the trace may stop.
  */
 int ptt_make_stores(int stores);
 
-/* The same with a moment between two stores, in which an emulated machine gets to its interrupts. */
+/*
+ * The same with a moment between two stores, in which an emulated machine gets to its interrupts.
+ */
 int ptt_make_slow_stores(int stores);
 
 /* How many of the entries (8DW) are such a store. A wrong entry is -1. */
 int ptt_count_stores(const unsigned char *bytes, size_t size);
 
-/* Nothing is missing between the stores of one ptt_make_stores(): each goes to the 8 bytes behind the last. */
+/*
+ * Nothing is missing between the stores of one ptt_make_stores(): each goes to the 8 bytes behind
+ * the last.
+ */
 bool ptt_stores_are_in_a_row(const unsigned char *bytes, size_t size);
 
 /* What the event has counted, or -errno. */

@@ -139,7 +139,8 @@ int main(void)
 		printf("# period %lld ns, a turn %lld us, samples %lld and %lld\n", period_ns,
 		       cost.least_ns[NOTHING] / 1000, cost.samples[TRACE_IMC],
 		       cost.samples[CPU_CLOCK]);
-		printf("# bench imc.handler_ns %lld ns\n# bench imc.cpu_clock_ns %lld ns\n", ours, perfs);
+		printf("# bench imc.handler_ns %lld ns\n# bench imc.cpu_clock_ns %lld ns\n", ours,
+		       perfs);
 		good = perfs > 0 && ours * 100 <= perfs * LIMIT_PERCENT;
 	}
 	printf("%s 1 both take samples\n",

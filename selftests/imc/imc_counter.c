@@ -59,7 +59,9 @@ long long counter_read(struct pmu_event *counter)
 {
 	unsigned long long count;
 
-	return read(counter->fd, &count, sizeof(count)) == sizeof(count) ? (long long)count : -errno;
+	if (read(counter->fd, &count, sizeof(count)) != sizeof(count))
+		return -errno;
+	return count;
 }
 
 int pmu_cpus(const char *pmu, int *cpus, int max)

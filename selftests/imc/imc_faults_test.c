@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Catalogues that cannot be true: the engine does not load, one line of the log names the node, nothing is
- * registered, and the right one is taken after it. PMUKIT_ENGINE: the file of imc_engine.ko.
+ * Catalogues that cannot be true: the engine does not load, one line of the log names the node,
+ * nothing is registered, and the right one is taken after it. PMUKIT_ENGINE: the file of
+ * imc_engine.ko.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,12 +31,16 @@ struct damage {
 
 static const struct damage damages[] = {
 	DAMAGE("\xd0\x0d\xfe\xed", "\xd0\x0d\xfe\xee", "/", "not a flattened device tree"),
-	DAMAGE("ibm,opal-in-memory-counters", "ibm,opal-in-memory-counterz", "/", "no node is compatible"),
-	DAMAGE("events-prefix", "events-prefiy", "/imc-counters/mcs01@118", "without events-prefix"),
+	DAMAGE("ibm,opal-in-memory-counters", "ibm,opal-in-memory-counterz", "/",
+	       "no node is compatible"),
+	DAMAGE("events-prefix", "events-prefiy", "/imc-counters/mcs01@118",
+	       "without events-prefix"),
 	/* Not the end of cb_offset. */
 	DAMAGE("\0offset", "\0offsez", "/imc-counters/mcs01@118", "without offset"),
-	DAMAGE("event-name", "event-namf", "/imc-counters/nest-mcs01-events/event@0", "without event-name"),
-	DAMAGE("32MHZ_CYC", "32MHZ/CYC", "/imc-counters/core-thread-events/event@8", "other than letters"),
+	DAMAGE("event-name", "event-namf", "/imc-counters/nest-mcs01-events/event@0",
+	       "without event-name"),
+	DAMAGE("32MHZ_CYC", "32MHZ/CYC", "/imc-counters/core-thread-events/event@8",
+	       "other than letters"),
 	DAMAGE("RD_DISP_PORT23", "RD_DISP_PORT01", "/imc-counters/nest-mcs01-events/event@10",
 	       "of that name already"),
 	DAMAGE("thread@0", "core@000", "/imc-counters/core@000", "of that name already"),
@@ -126,7 +131,7 @@ static bool damage_it(char *content, size_t bytes, const struct damage *damage)
 
 TEST_F_TIMEOUT(imc_faults, a_damaged_catalogue_is_refused_with_its_node, 120)
 {
-	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(damages); i++) {
 		const struct damage *damage = &damages[i];
 		const struct wanted wanted = { damage->node, damage->said };
 
@@ -144,9 +149,10 @@ TEST_F_TIMEOUT(imc_faults, a_damaged_catalogue_is_refused_with_its_node, 120)
 
 TEST_F_TIMEOUT(imc_faults, a_catalogue_cut_short_is_refused, 120)
 {
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		ASSERT_TRUE(write_all(CATALOG, self->good, lengths[i]));
-		EXPECT_EQ(module_load(getenv("PMUKIT_ENGINE")), -EINVAL) TH_LOG("%zu bytes", lengths[i]);
+		EXPECT_EQ(module_load(getenv("PMUKIT_ENGINE")), -EINVAL)
+			TH_LOG("%zu bytes", lengths[i]);
 		EXPECT_EQ(pmu_type("core_imc"), -ENOENT);
 	}
 	ASSERT_EQ(unlink(CATALOG), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Modules that go while they are used or try to, CPUs that leave and come back under running events.
- * PMUKIT_ENGINE and PMUKIT_IMC: the files of imc_engine.ko and imc.ko.
+ * Modules that go while they are used or try to, CPUs that leave and come back under running
+ * events. PMUKIT_ENGINE and PMUKIT_IMC: the files of imc_engine.ko and imc.ko.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -15,12 +15,12 @@
 /* PERF_SAMPLE_IP | TID | CPU | RAW, in perf's order */
 struct raw_sample {
 	struct perf_event_header header;
-	uint64_t ip;
-	uint32_t pid, tid;
-	uint32_t cpu, reserved;
-	uint32_t raw_bytes;
+	__u64 ip;
+	__u32 pid, tid;
+	__u32 cpu, reserved;
+	__u32 raw_bytes;
 	struct pmukit_raw_header raw;
-	uint64_t words[PMUKIT_IMC_WORDS];
+	__u64 words[PMUKIT_IMC_WORDS];
 };
 
 /* The engine's record inside */
@@ -122,7 +122,7 @@ void trace_close(struct trace *trace)
 
 static void fill(struct trace_sample *sample, const struct raw_sample *raw)
 {
-	uint64_t pidr = be64toh(raw->words[RECORD_PIDR]);
+	__u64 pidr = be64toh(raw->words[RECORD_PIDR]);
 	unsigned int mode = raw->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
 
 	sample->ip = raw->ip;
@@ -139,14 +139,15 @@ static void fill(struct trace_sample *sample, const struct raw_sample *raw)
 			  (mode != PERF_RECORD_MISC_USER && mode != PERF_RECORD_MISC_KERNEL);
 }
 
-int trace_read(struct trace *trace, void (*take)(const struct trace_sample *sample, void *data), void *data)
+int trace_read(struct trace *trace, void (*take)(const struct trace_sample *sample, void *data),
+	       void *data)
 {
 	union {
 		char bytes[4096];
 		struct raw_sample sample;
 		struct {
 			struct perf_event_header header;
-			uint64_t id, lost;
+			__u64 id, lost;
 		} lost;
 	} record;
 	struct trace_sample sample;

@@ -3,21 +3,21 @@
 #ifndef PMUKIT_SELFTESTS_IMC_RING_H
 #define PMUKIT_SELFTESTS_IMC_RING_H
 
+#include <linux/types.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "pmu_event.h"
 
 #define MAX_CPUS	8
 
 struct trace_sample {
-	uint64_t ip;
-	uint32_t pid, tid, cpu;
+	__u64 ip;
+	__u32 pid, tid, cpu;
 	bool user;		/* the sample's, not the record's */
 	bool damaged;		/* payload and sample disagree */
-	uint64_t sequence;	/* of the event */
-	uint64_t lost;		/* told of so far */
-	uint64_t number;	/* the engine's, of this CPU */
+	__u64 sequence;		/* of the event */
+	__u64 lost;		/* told of so far */
+	__u64 number;		/* the engine's, of this CPU */
 };
 
 struct trace {
@@ -34,7 +34,8 @@ int trace_open(struct trace *trace, unsigned int pages, int pid);
 int trace_enable(struct trace *trace);
 int trace_disable(struct trace *trace);
 /* Gives each sample that is there to take, if not NULL. 0 or -errno. */
-int trace_read(struct trace *trace, void (*take)(const struct trace_sample *sample, void *data), void *data);
+int trace_read(struct trace *trace, void (*take)(const struct trace_sample *sample, void *data),
+	       void *data);
 void trace_unmap(struct trace *trace);
 void trace_close(struct trace *trace);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two events of trace_imc on one CPU, with one AUX area between them (PERF_EVENT_IOC_SET_OUTPUT): each
- * record of the engine is there once for each event, or counted as lost. That perf does not warn of two
- * writers is seen by who reads the kernel's log.
+ * Two events of trace_imc on one CPU, with one AUX area between them (PERF_EVENT_IOC_SET_OUTPUT):
+ * each record of the engine is there once for each event, or counted as lost. That perf does not
+ * warn of two writers is seen by who reads the kernel's log.
  */
 #include <endian.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define SMALL_PAGES	4
 
 struct area {
-	uint64_t first;			/* number of the engine's first record */
+	__u64 first;			/* number of the engine's first record */
 	unsigned char seen[MOST];	/* how often, by number from there */
 	long long records;
 	unsigned int damaged;
@@ -71,9 +71,9 @@ static int open_both(struct pmu_event *owner, struct pmu_event *other, unsigned 
 	return err;
 }
 
-static void take(struct area *area, const uint64_t *record)
+static void take(struct area *area, const __u64 *record)
 {
-	uint64_t number = be64toh(record[6]);
+	__u64 number = be64toh(record[6]);
 
 	if (!area->records++)
 		area->first = number;
@@ -86,7 +86,7 @@ static void take(struct area *area, const uint64_t *record)
 
 static void read_area(struct pmu_event *owner, struct area *area)
 {
-	static uint64_t words[LARGE_PAGES * 65536 / 8];
+	static __u64 words[LARGE_PAGES * 65536 / 8];
 	size_t bytes;
 
 	while ((bytes = pmu_event_aux(owner, words, sizeof(words))) > 0) {
@@ -107,7 +107,7 @@ static long long seen_times(const struct area *area, int times)
 
 static long long count_of(struct pmu_event *event)
 {
-	uint64_t count;
+	__u64 count;
 
 	return read(event->fd, &count, sizeof(count)) == sizeof(count) ? (long long)count : -1;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What may be opened and what not; counts against the engine's book, exactly, and against clocks and
- * perf's own events.
+ * What may be opened and what not; counts against the engine's book, exactly, and against clocks
+ * and perf's own events.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -77,7 +77,8 @@ TEST_F(imc, core_thread_and_trace_exclude_each_other)
 			bool together = a == b || a == NEST_DOMAIN || b == NEST_DOMAIN;
 
 			ASSERT_EQ(open_domain(held, a), 0);
-			ASSERT_EQ(open_domain(other, b), together ? 0 : -EBUSY) TH_LOG("%d %d", a, b);
+			ASSERT_EQ(open_domain(other, b), together ? 0 : -EBUSY)
+				TH_LOG("%d %d", a, b);
 			pmu_event_close(held);
 			if (!together)
 				ASSERT_EQ(open_domain(other, b), 0) TH_LOG("%d then %d", a, b);
@@ -98,7 +99,11 @@ static void beyond(struct perf_event_attr *attr) { attr->config = 0x80000; }
 static void unaligned(struct perf_event_attr *attr) { attr->config |= 4; }
 static void extra(struct perf_event_attr *attr) { attr->config1 = 1; }
 static void more(struct perf_event_attr *attr) { attr->config2 = 1; }
-static void counting(struct perf_event_attr *attr) { attr->sample_period = 0; }
+static void counting(struct perf_event_attr *attr)
+{
+	attr->sample_period = 0;
+}
+
 static void other_event(struct perf_event_attr *attr) { attr->config += 1 << 20; }
 static void precise(struct perf_event_attr *attr) { attr->precise_ip = 2; }
 static void chain(struct perf_event_attr *attr) { attr->sample_type |= PERF_SAMPLE_CALLCHAIN; }
@@ -142,7 +147,7 @@ TEST_F(imc, refuses_what_it_cannot_do)
 {
 	struct perf_event_attr attr;
 
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
 		const struct refusal *r = &refusals[i];
 
 		ASSERT_EQ(attr_of(r->domain, &attr), 0);
@@ -186,7 +191,7 @@ static const char *const slots[] = {
 	"CPM_1THRD_NON_IDLE_INST", "CPM_CONTEXT_SWITCHES", "CPM_PAGE_FAULTS", "CPM_TASK_CLOCK",
 };
 
-#define NR_SLOTS (sizeof(slots) / sizeof(slots[0]))
+#define NR_SLOTS ARRAY_SIZE(slots)
 
 static void touch(long pages)
 {
@@ -254,7 +259,8 @@ TEST_F(imc, thread_counts_what_the_book_says)
 		ASSERT_EQ(pmu_event_disable(event), 0);
 		count = counter_read(event);
 		EXPECT_EQ(count, book_sum("cpu", slots[slot]) - before) TH_LOG("%s", slots[slot]);
-		if (strcmp(slots[slot], "CPM_0THRD_NON_IDLE_PCYC") && strcmp(slots[slot], "CPM_2THRD_NON_IDLE_PCYC"))
+		if (strcmp(slots[slot], "CPM_0THRD_NON_IDLE_PCYC") &&
+		    strcmp(slots[slot], "CPM_2THRD_NON_IDLE_PCYC"))
 			EXPECT_GT(count, 0) TH_LOG("%s", slots[slot]);
 		pmu_event_close(event);
 	}
@@ -293,8 +299,9 @@ TEST_F(imc, nest_counts_what_the_book_says)
 }
 
 /*
- * Counters are words of 64 bits that only grow; an event is a difference modulo 2^64. The control block's command
- * 3 sets them to 0, so that the difference runs below 0, and what follows is exact again.
+ * Counters are words of 64 bits that only grow; an event is a difference modulo 2^64. The control
+ * block's command 3 sets them to 0, so that the difference runs below 0, and what follows is exact
+ * again.
  */
 #define COMMAND	"/sys/kernel/debug/imc/imc_cmd_0"
 
@@ -382,7 +389,7 @@ TEST_F(imc, cycles_are_the_clocks)
 	struct pmu_event *event = &self->events[0];
 	long long outer, inner, count;
 
-	for (size_t i = 0; i < sizeof(clocked) / sizeof(clocked[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(clocked); i++) {
 		const struct clocked *c = &clocked[i];
 
 		ASSERT_EQ(counter_open(event, c->pmu, c->event, -1, 0), 0);
@@ -415,8 +422,8 @@ static bool close_to(long long a, long long b, int percent, long long slack)
 }
 
 /*
- * Beside perf's own events of the same task over the same run. One is scheduled in a moment before the
- * other each time, which is what the bounds are for.
+ * Beside perf's own events of the same task over the same run. One is scheduled in a moment before
+ * the other each time, which is what the bounds are for.
  */
 TEST_F(imc, threads_agree_with_perf)
 {
@@ -429,7 +436,7 @@ TEST_F(imc, threads_agree_with_perf)
 	struct pmu_event *ours = &self->events[0], *perfs = &self->events[1];
 	long long a, b;
 
-	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(compared); i++) {
 		const struct compared *c = &compared[i];
 
 		ASSERT_EQ(counter_open(ours, "thread_imc", c->event, 0, -1), 0);
@@ -531,8 +538,8 @@ TEST_F(imc, busy_threads_are_told_apart)
 	}
 	for (int i = 0; i < 3; i++)
 		sum += after[i];
-	TH_LOG("%d threads: none %lld, one %lld, more %lld us", nr, after[0] / 1000, after[1] / 1000,
-	       after[2] / 1000);
+	TH_LOG("%d threads: none %lld, one %lld, more %lld us", nr, after[0] / 1000,
+	       after[1] / 1000, after[2] / 1000);
 	EXPECT_GT(after[nr > 1 ? 2 : 1], sum / 10 * 9);
 }
 

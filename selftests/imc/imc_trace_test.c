@@ -40,11 +40,11 @@ FIXTURE_TEARDOWN(imc_trace)
 /* Exactness */
 
 struct sequence {
-	uint64_t next[MAX_CPUS];	/* of the event */
-	uint64_t gaps;
-	uint64_t number[MAX_CPUS];	/* of the engine */
-	uint64_t lost[MAX_CPUS];
-	uint64_t missing;		/* records of the engine between two samples */
+	__u64 next[MAX_CPUS];	/* of the event */
+	__u64 gaps;
+	__u64 number[MAX_CPUS];	/* of the engine */
+	__u64 lost[MAX_CPUS];
+	__u64 missing;		/* records of the engine between two samples */
 	bool begun[MAX_CPUS];
 	unsigned int damaged, backwards;
 };
@@ -52,7 +52,7 @@ struct sequence {
 static void follow(const struct trace_sample *sample, void *data)
 {
 	struct sequence *s = data;
-	uint32_t cpu = sample->cpu % MAX_CPUS;
+	__u32 cpu = sample->cpu % MAX_CPUS;
 
 	s->damaged += sample->damaged;
 	s->backwards += sample->sequence < s->next[cpu] || sample->lost < s->lost[cpu];
@@ -68,7 +68,7 @@ static void follow(const struct trace_sample *sample, void *data)
 }
 
 struct newer {
-	uint64_t from[MAX_CPUS];	/* numbers of the engine's records */
+	__u64 from[MAX_CPUS];	/* numbers of the engine's records */
 	unsigned int old;
 };
 
@@ -169,21 +169,21 @@ TEST_F(imc_trace, counts_what_perf_loses)
 }
 
 /*
- * An AUX area that nobody reads until the engine has gone round in its own buffer: the newest records are
- * there, the overwritten ones are counted.
+ * An AUX area that nobody reads until the engine has gone round in its own buffer: the newest
+ * records are there, the overwritten ones are counted.
  */
 #define AUX_PAGES	4
 #define ROUND		4096	/* records of the engine's buffer */
 
 struct stream {
-	uint64_t number, tb, missing;
+	__u64 number, tb, missing;
 	long long records;
 	unsigned int damaged, backwards;
 };
 
-static void follow_stream(struct stream *s, const uint64_t *record)
+static void follow_stream(struct stream *s, const __u64 *record)
 {
-	uint64_t tb = be64toh(record[0]), number = be64toh(record[6]);
+	__u64 tb = be64toh(record[0]), number = be64toh(record[6]);
 
 	s->damaged += (tb & ((1ULL << 42) - 1)) != be64toh(record[7]);
 	if (s->records++) {
@@ -196,7 +196,7 @@ static void follow_stream(struct stream *s, const uint64_t *record)
 
 static void read_stream(struct pmu_event *event, struct stream *s)
 {
-	static uint64_t words[AUX_PAGES * 65536 / 8];
+	static __u64 words[AUX_PAGES * 65536 / 8];
 	size_t bytes;
 
 	while ((bytes = pmu_event_aux(event, words, sizeof(words))) > 0) {
@@ -273,8 +273,8 @@ TEST_F(imc_trace, delivers_each_record_of_a_task)
 }
 
 /*
- * perf stops an event whose buffer is unmapped. What the engine wrote after that is nobody's, and hides
- * nothing of what it writes for the next event.
+ * perf stops an event whose buffer is unmapped. What the engine wrote after that is nobody's, and
+ * hides nothing of what it writes for the next event.
  */
 static void expect_newer(const struct trace_sample *sample, void *data)
 {
@@ -313,12 +313,12 @@ TEST_F(imc_trace, begins_anew_after_an_unmapped_buffer)
 /* Whose samples */
 
 struct shares {
-	uint32_t pid;
+	__u32 pid;
 	long long all, user, kernel, of_work[NR_WORKS];
 	unsigned int wrong;		/* a mode that the address contradicts */
 };
 
-static bool is_kernel_address(uint64_t ip)
+static bool is_kernel_address(__u64 ip)
 {
 	return ip >> 63;
 }
@@ -380,8 +380,8 @@ TEST_F_TIMEOUT(imc_trace, attributes_70_20_10, 300)
 }
 
 /*
- * Beside cpu-clock, which samples the same programs at the same rate: whatever an emulated machine does
- * to time, it does it to both.
+ * Beside cpu-clock, which samples the same programs at the same rate: whatever an emulated machine
+ * does to time, it does it to both.
  */
 static void both_modes(void *data)
 {
@@ -410,7 +410,7 @@ static void clock_read(struct pmu_event *event, struct shares *shares)
 		char bytes[4096];
 		struct {
 			struct perf_event_header header;
-			uint32_t pid, tid;
+			__u32 pid, tid;
 		} sample;
 	} record;
 
@@ -461,7 +461,7 @@ TEST_F_TIMEOUT(imc_trace, tells_user_from_kernel, 300)
 
 struct threads {
 	unsigned int units;		/* of work for each */
-	uint32_t pid, tids[NR_WORKS];
+	__u32 pid, tids[NR_WORKS];
 	long long right[NR_WORKS], wrong, without;
 	struct trace_sample first_wrong;
 };

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -14,8 +15,7 @@
 #define CALIBRATION_UNITS	10
 
 /* A section of its own for each, whose ends the linker knows. */
-#define WORK(n)								\
-	extern const char __start_imc_work_##n[], __stop_imc_work_##n[];	\
+#define WORK(n)	extern const char __start_imc_work_##n[], __stop_imc_work_##n[];	\
 	__attribute__((noinline, section("imc_work_" #n)))		\
 	static void work_##n(unsigned int units)			\
 	{								\
@@ -44,7 +44,7 @@ void work(int which, unsigned int units)
 	works[which].function(units);
 }
 
-int work_of(uint64_t ip)
+int work_of(__u64 ip)
 {
 	for (int which = 0; which < NR_WORKS; which++)
 		if (ip >= (uintptr_t)works[which].start && ip < (uintptr_t)works[which].stop)

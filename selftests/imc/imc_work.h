@@ -3,8 +3,8 @@
 #ifndef PMUKIT_SELFTESTS_IMC_WORK_H
 #define PMUKIT_SELFTESTS_IMC_WORK_H
 
+#include <linux/types.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #define NR_WORKS	8
@@ -12,7 +12,7 @@
 /* Works alike, each in a place of its own. Each takes as long as any other for the same units. */
 void work(int which, unsigned int units);
 /* Which of them an instruction belongs to, or -1. */
-int work_of(uint64_t ip);
+int work_of(__u64 ip);
 
 /* How many units take a millisecond of a CPU that nothing else wants: the quickest of many. */
 unsigned int work_units_per_ms(void);

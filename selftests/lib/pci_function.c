@@ -24,14 +24,15 @@ static int has_id(const char *name, const char *file, unsigned int wanted)
 	return !read_number(path, &id) && id == wanted;
 }
 
-int pci_find(unsigned int vendor, unsigned int device, unsigned int index, char name[PCI_NAME_BYTES])
+int pci_find(unsigned int vendor, unsigned int device, unsigned int index,
+	     char name[PCI_NAME_BYTES])
 {
 	struct dirent **entries;
 	int count = scandir(PCI_SYSFS, &entries, NULL, alphasort), err = -ENODEV;
 
 	for (int i = 0; i < count; i++) {
-		if (err && has_id(entries[i]->d_name, "vendor", vendor) && has_id(entries[i]->d_name, "device", device) &&
-		    !index--) {
+		if (err && has_id(entries[i]->d_name, "vendor", vendor) &&
+		    has_id(entries[i]->d_name, "device", device) && !index--) {
 			snprintf(name, PCI_NAME_BYTES, "%.31s", entries[i]->d_name);
 			err = 0;
 		}
@@ -57,7 +58,7 @@ int pci_rescan(void)
 
 int pci_command(const char *name, unsigned int bits)
 {
-	uint16_t command;
+	__u16 command;
 	char path[300];
 	int fd, err = 0;
 
@@ -74,34 +75,34 @@ int pci_command(const char *name, unsigned int bits)
 	return err;
 }
 
-uint64_t pci_load(const volatile void *at, unsigned long width)
+__u64 pci_load(const volatile void *at, unsigned long width)
 {
 	switch (width) {
 	case 1:
-		return *(const volatile uint8_t *)at;
+		return *(const volatile __u8 *)at;
 	case 2:
-		return *(const volatile uint16_t *)at;
+		return *(const volatile __u16 *)at;
 	case 4:
-		return *(const volatile uint32_t *)at;
+		return *(const volatile __u32 *)at;
 	default:
-		return *(const volatile uint64_t *)at;
+		return *(const volatile __u64 *)at;
 	}
 }
 
-void pci_store(volatile void *at, unsigned long width, uint64_t value)
+void pci_store(volatile void *at, unsigned long width, __u64 value)
 {
 	switch (width) {
 	case 1:
-		*(volatile uint8_t *)at = value;
+		*(volatile __u8 *)at = value;
 		break;
 	case 2:
-		*(volatile uint16_t *)at = value;
+		*(volatile __u16 *)at = value;
 		break;
 	case 4:
-		*(volatile uint32_t *)at = value;
+		*(volatile __u32 *)at = value;
 		break;
 	default:
-		*(volatile uint64_t *)at = value;
+		*(volatile __u64 *)at = value;
 		break;
 	}
 }

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kselftest.h"
 #include "pmu_event.h"
 
 int read_text(const char *path, char *text, size_t size)
@@ -104,7 +105,7 @@ int pmu_set_term(const char *pmu, struct perf_event_attr *attr, const char *term
 	mask = last - first == 63 ? ~0ULL : (1ULL << (last - first + 1)) - 1;
 	if (value & ~mask)
 		return -ERANGE;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		if (strcmp(name, words[i].name))
 			continue;
 		word = (__u64 *)((char *)attr + words[i].offset);
@@ -114,7 +115,8 @@ int pmu_set_term(const char *pmu, struct perf_event_attr *attr, const char *term
 	return -EINVAL;
 }
 
-int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu, int leader)
+int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu,
+			  int leader)
 {
 	memset(event, 0, sizeof(*event));
 	attr->size = sizeof(*attr);

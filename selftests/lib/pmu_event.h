@@ -33,7 +33,8 @@ struct pmu_event {
 
 int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu);
 /* In the group of another event's file descriptor. */
-int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu, int leader);
+int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu,
+			  int leader);
 int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages);
 int pmu_event_enable(struct pmu_event *event);
 int pmu_event_disable(struct pmu_event *event);
@@ -42,7 +43,10 @@ void pmu_event_close(struct pmu_event *event);
 /* Takes the oldest record off the data ring. Returns its size, 0 when there is none, or -errno. */
 int pmu_event_record(struct pmu_event *event, void *record, size_t size);
 
-/* Copies what is in the AUX ring (at most size bytes) and takes it off. Returns the number of bytes. */
+/*
+ * Copies what is in the AUX ring (at most size bytes) and takes it off. Returns the number of
+ * bytes.
+ */
 size_t pmu_event_aux(struct pmu_event *event, void *bytes, size_t size);
 
 #endif

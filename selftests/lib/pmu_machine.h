@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What selftests do to the machine around a PMU: modules, CPUs, the kernel's log. Functions return 0 or -errno unless
- * they say otherwise.
+ * What selftests do to the machine around a PMU: modules, CPUs, the kernel's log. Functions return
+ * 0 or -errno unless they say otherwise.
  */
 #ifndef PMUKIT_SELFTESTS_PMU_MACHINE_H
 #define PMUKIT_SELFTESTS_PMU_MACHINE_H
@@ -15,12 +15,16 @@ int module_unload(const char *name);
 int module_try_unload(const char *name);
 
 /*
- * online is "0" or "1". -ENOENT: this CPU cannot be switched; x86 keeps its first. The kernel refuses for a moment while a
- * PCI driver probes or, before Linux 6.15, a PMU leaves; then it is tried again for a while.
+ * online is "0" or "1". -ENOENT: this CPU cannot be switched; x86 keeps its first. The kernel
+ * refuses for a moment while a PCI driver probes or, before Linux 6.15, a PMU leaves; then it is
+ * tried again for a while.
  */
 int cpu_set_online(int cpu, const char *online);
 
-/* On the console, which vmrun reads: "end model", "plug device", "unplug device". What comes of it has to be seen. */
+/*
+ * On the console, which vmrun reads: "end model", "plug device", "unplug device". What comes of it
+ * has to be seen.
+ */
 int ask_vmrun(const char *verb_and_noun, int number);
 
 /* Waits some seconds for a file to come or to go: -ETIMEDOUT. */

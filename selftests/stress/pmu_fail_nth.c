@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * pmu_fail_nth --pmu PMU [--event TERMS] [--aux PAGES] [--bind DRIVER/DEVICE] [--load MODULE=FILE] [--write FILE=VALUE]
- *              [--mkdir FOLDER] [--dense N]
+ * pmu_fail_nth --pmu PMU [--event TERMS] [--aux PAGES] [--bind DRIVER/DEVICE]
+ *              [--load MODULE=FILE] [--write FILE=VALUE] [--mkdir FOLDER] [--dense N]
  *
- * Each act with a PMU is done again and again, its 1st, 2nd, 3rd ... allocation (then page, then copy from or to user
- * space) failing, until there are no more of them: each time it must either fail with an error or work, and when the last
- * one does not fail, work. What comes before an act must always work, so nothing is left of a failure. That nothing leaks is for
- * kmemleak to say. Of an act with more than --dense allocations (default: all) the later ones fail in growing steps.
+ * Each act with a PMU is done again and again, its 1st, 2nd, 3rd ... allocation (then page, then
+ * copy from or to user space) failing, until there are no more of them: each time it must either
+ * fail with an error or work, and when the last one does not fail, work. What comes before an act
+ * must always work, so nothing is left of a failure. That nothing leaks is for kmemleak to say. Of
+ * an act with more than --dense allocations (default: all) the later ones fail in growing steps.
  *
- * The kernel needs fault injection with stack filters (Documentation/fault-injection in its source): only what has a
- * module on the stack fails. The tracker of kmemleak is spared: it would switch itself off.
+ * The kernel needs fault injection with stack filters (Documentation/fault-injection in its
+ * source): only what has a module on the stack fails. The tracker of kmemleak is spared: it would
+ * switch itself off.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -48,7 +50,7 @@ struct subject {
 /* What fails */
 
 static const char *const injectors[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
-#define NR_INJECTORS	(sizeof(injectors) / sizeof(injectors[0]))
+#define NR_INJECTORS	ARRAY_SIZE(injectors)
 
 static int set(const char *injector, const char *file, unsigned long long value)
 {
@@ -91,8 +93,10 @@ static int find_modules(unsigned long long *begin, unsigned long long *end)
 	if (glob("/sys/module/*/sections/.text", 0, NULL, &found))
 		return -ENOENT;
 	for (size_t i = 0; i < found.gl_pathc; i++) {
-		unsigned long long at = read_text(found.gl_pathv[i], text, sizeof(text)) ? 0 : strtoull(text, NULL, 0);
+		unsigned long long at = 0;
 
+		if (!read_text(found.gl_pathv[i], text, sizeof(text)))
+			at = strtoull(text, NULL, 0);
 		if (at && at < *begin)
 			*begin = at;
 		if (at > *end)
@@ -124,7 +128,9 @@ static int set_up_injectors(unsigned long long modules[2])
 		err = find_function("__alloc_object", &tracker[0], &tracker[1]);
 	if (!err && find_function("_etext", &kernel[0], &kernel[1]))
 		kernel[0] = 0;
-	modules[0] = modules[0] - AROUND_MODULES > kernel[0] ? modules[0] - AROUND_MODULES : kernel[0];
+	modules[0] -= AROUND_MODULES;
+	if (modules[0] < kernel[0])
+		modules[0] = kernel[0];
 	modules[1] += AROUND_MODULES;
 	for (unsigned int i = 0; i < NR_INJECTORS && !err; i++) {
 		const char *name = injectors[i];
@@ -169,7 +175,8 @@ static int open_event(struct subject *subject)
 		attr.sample_type = PERF_SAMPLE_RAW;
 		attr.sample_period = 1;
 	}
-	return pmu_event_open(&subject->event, &attr, -1, subject->pmu.cpu < 0 ? 0 : subject->pmu.cpu);
+	return pmu_event_open(&subject->event, &attr, -1,
+			      subject->pmu.cpu < 0 ? 0 : subject->pmu.cpu);
 }
 
 static int map_event(struct subject *subject)
@@ -222,7 +229,8 @@ static int is_bound(struct subject *subject)
 {
 	char path[3 * BIND_BYTES];
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/%s", subject->driver, subject->device);
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/%s", subject->driver,
+		 subject->device);
 	return !access(path, F_OK);
 }
 
@@ -287,7 +295,8 @@ static const struct act {
 	{ "bind", unbind, bind, nothing, true },
 	{ "load", unload, load, nothing, true },
 };
-#define NR_ACTS	(sizeof(acts) / sizeof(acts[0]))
+
+#define NR_ACTS	ARRAY_SIZE(acts)
 
 /* Acts with an event always do; the others if there is something to do it to. */
 static bool applies(const struct subject *subject, const struct act *act)
@@ -316,7 +325,8 @@ static const char *sweep(struct subject *subject, const struct act *act, struct 
 	long long left = 0;
 	int err = 0;
 
-	for (unsigned int n = 1; n <= MOST_FAILURES; n += 1 + (subject->dense ? n / subject->dense : 0)) {
+	for (unsigned int n = 1, step; n <= MOST_FAILURES; n += step) {
+		step = 1 + (subject->dense ? n / subject->dense : 0);
 		if (act->before(subject))
 			return "what comes before it failed after a failure";
 		if (arm(n))
@@ -335,17 +345,21 @@ static const char *sweep(struct subject *subject, const struct act *act, struct 
 	return "there is no end of what may fail";
 }
 
-static void try_act(struct subject *subject, const struct act *act, const unsigned long long modules[2])
+static void try_act(struct subject *subject, const struct act *act,
+		    const unsigned long long modules[2])
 {
 	unsigned int slab = 0;
 
 	for (unsigned int i = 0; i < NR_INJECTORS; i++) {
 		struct tally tally = { 0 };
-		const char *wrong = choose_injector(i, modules) ? "cannot be set" : sweep(subject, act, &tally);
+		const char *wrong = "cannot be set";
 
+		if (!choose_injector(i, modules))
+			wrong = sweep(subject, act, &tally);
 		pmu_event_close(&subject->event);
-		ksft_test_result(!wrong, "%s: %s: %u failures, %u errors%s%s\n", act->name, injectors[i],
-				 tally.failures, tally.errors, wrong ? ": " : "", wrong ?: "");
+		ksft_test_result(!wrong, "%s: %s: %u failures, %u errors%s%s\n", act->name,
+				 injectors[i], tally.failures, tally.errors, wrong ? ": " : "",
+				 wrong ?: "");
 		if (!i)
 			slab = tally.failures;
 	}
@@ -370,10 +384,14 @@ static bool split(char separator, char first[BIND_BYTES], char second[BIND_BYTES
 static bool parse(struct subject *subject, int argc, char **argv)
 {
 	static const struct option all[] = {
-		{ "pmu", required_argument, NULL, 'p' },   { "event", required_argument, NULL, 'e' },
-		{ "aux", required_argument, NULL, 'a' },   { "bind", required_argument, NULL, 'b' },
-		{ "load", required_argument, NULL, 'l' },  { "write", required_argument, NULL, 'w' },
-		{ "mkdir", required_argument, NULL, 'm' }, { "dense", required_argument, NULL, 'd' },
+		{ "pmu", required_argument, NULL, 'p' },
+		{ "event", required_argument, NULL, 'e' },
+		{ "aux", required_argument, NULL, 'a' },
+		{ "bind", required_argument, NULL, 'b' },
+		{ "load", required_argument, NULL, 'l' },
+		{ "write", required_argument, NULL, 'w' },
+		{ "mkdir", required_argument, NULL, 'm' },
+		{ "dense", required_argument, NULL, 'd' },
 		{ 0 },
 	};
 	bool good = true;
@@ -420,13 +438,16 @@ int main(int argc, char **argv)
 	int err;
 
 	if (!parse(&subject, argc, argv)) {
-		fprintf(stderr, "usage: pmu_fail_nth --pmu PMU [options], see the head of pmu_fail_nth.c\n");
+		fprintf(stderr,
+			"usage: pmu_fail_nth --pmu PMU [options], see the head of its source\n");
 		return 2;
 	}
 	ksft_print_header();
-	err = stress_pmu_choose(&subject.pmu, subject.name, subject.terms) ?: set_up_injectors(modules);
+	err = stress_pmu_choose(&subject.pmu, subject.name, subject.terms) ?:
+	      set_up_injectors(modules);
 	if (err)
-		ksft_exit_fail_msg("%s, or the kernel's fault injection: %s\n", subject.name, strerror(-err));
+		ksft_exit_fail_msg("%s, or the kernel's fault injection: %s\n", subject.name,
+				   strerror(-err));
 
 	for (unsigned int i = 0; i < NR_ACTS; i++)
 		plan += applies(&subject, &acts[i]) ? NR_INJECTORS + acts[i].fertile : 0;

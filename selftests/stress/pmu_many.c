@@ -2,8 +2,9 @@
 /*
  * pmu_many --pmu PMU [--event TERMS]
  *
- * As many events as there are file descriptors, ten thousand of them: all are opened until there are none left, or the
- * PMU, if it serves one user at a time, tells all others so. When they are closed an event works again.
+ * As many events as there are file descriptors, ten thousand of them: all are opened until there
+ * are none left, or the PMU, if it serves one user at a time, tells all others so. When they are
+ * closed an event works again.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,7 +35,8 @@ static int open_event(const struct subject *subject, struct pmu_event *event)
 static int try_one(const struct subject *subject)
 {
 	struct pmu_event event = { .fd = -1 };
-	int err = open_event(subject, &event) ?: pmu_event_enable(&event) ?: pmu_event_disable(&event);
+	int err = open_event(subject, &event) ?: pmu_event_enable(&event) ?:
+		  pmu_event_disable(&event);
 
 	pmu_event_close(&event);
 	return err;
@@ -61,8 +63,9 @@ static void test_descriptors(const struct subject *subject)
 	}
 	for (unsigned int i = 0; i < opened + busy; i++)
 		pmu_event_close(&events[i]);
-	ksft_test_result(opened && err == (busy ? -EBUSY : -EMFILE), "%s: %u events, %u refused as busy, then: %s\n",
-			 subject->name, opened, busy, strerror(-err));
+	ksft_test_result(opened && err == (busy ? -EBUSY : -EMFILE),
+			 "%s: %u events, %u refused as busy, then: %s\n", subject->name, opened,
+			 busy, strerror(-err));
 }
 
 static bool parse(struct subject *subject, int argc, char **argv)

@@ -2,14 +2,16 @@
 /*
  * pmu_privileges --pmu PMU --policy capability|paranoid [--event TERMS] [--aux PAGES] [--task]
  *
- * Who may do what with a PMU: each kind of user opens an event at each perf_event_paranoid, and what they get is held
- * against a rule that is written down here a second time. Files of the PMU's are nobody's to write, and say no address
- * of the kernel's. What an AUX area holds before and behind what was recorded is zero; with page_poison=1 this sees
- * memory that was somebody else's.
+ * Who may do what with a PMU: each kind of user opens an event at each perf_event_paranoid, and
+ * what they get is held against a rule that is written down here a second time. Files of the PMU's
+ * are nobody's to write, and say no address of the kernel's. What an AUX area holds before and
+ * behind what was recorded is zero; with page_poison=1 this sees memory that was somebody else's.
  *
  *   capability   events need CAP_PERFMON, whatever perf_event_paranoid says
- *   paranoid     events of a CPU need CAP_PERFMON where perf_event_paranoid is above 0, as those of any PMU
- *   --task       the event is of the user's own process: above 1, and it is the kernel's part that is in the way
+ *   paranoid     events of a CPU need CAP_PERFMON where perf_event_paranoid is above 0, as those
+ *                of any PMU
+ *   --task       the event is of the user's own process: above 1, and it is the kernel's part that
+ *                is in the way
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -101,7 +103,8 @@ static const struct user {
 	{ "nobody", become_nobody, false, false },
 	{ "root of a user namespace", become_root_of_a_namespace, false, true },
 };
-#define NR_USERS	(sizeof(users) / sizeof(users[0]))
+
+#define NR_USERS	ARRAY_SIZE(users)
 
 /* Opening */
 
@@ -152,8 +155,10 @@ static int try_to_open(const struct subject *subject)
 /* What kernels give to anybody, unless their administrator wants no events at all. */
 static int try_the_least(const struct subject *subject)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK,
-					.exclude_kernel = 1, .exclude_hv = 1 };
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK,
+		.exclude_kernel = 1, .exclude_hv = 1,
+	};
 	struct pmu_event event = { .fd = -1 };
 
 	return pmu_event_open(&event, &attr, 0, -1);
@@ -174,7 +179,8 @@ static void test_levels(const struct subject *subject, const struct user *user)
 		got = ask(subject, user, try_to_open);
 		absent |= got == CANNOT_BECOME && user->optional;
 		if (got != wanted && !absent)
-			ksft_print_msg("at %d: %s, not %s\n", level, strerror(got), strerror(wanted));
+			ksft_print_msg("at %d: %s, not %s\n", level, strerror(got),
+				       strerror(wanted));
 		good &= got == wanted || absent;
 	}
 	ksft_test_result(good, "%s: %s at each perf_event_paranoid%s\n", subject->name, user->name,
@@ -191,7 +197,8 @@ static bool has_kernel_address(const char *text)
 
 		while (isxdigit((unsigned char)at[digits]))
 			digits++;
-		if (digits == 16 && strspn(at, "f") < 16 && (at == text || !isxdigit((unsigned char)at[-1])))
+		if (digits == 16 && strspn(at, "f") < 16 &&
+		    (at == text || !isxdigit((unsigned char)at[-1])))
 			return true;
 	}
 	return false;
@@ -202,7 +209,7 @@ static const char *check_file(const char *path, mode_t mode)
 	char text[4096];
 	int fd;
 
-	if (mode & S_IWOTH)
+	if (mode & 0002)
 		return "everybody may write it";
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
@@ -226,7 +233,8 @@ static int check_folder(const char *path, unsigned int depth)
 
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.' ||
-		    snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below) ||
+		    snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >=
+			    (int)sizeof(below) ||
 		    lstat(below, &status))
 			continue;
 		if (S_ISDIR(status.st_mode))
@@ -265,7 +273,8 @@ static bool is_clean(const struct pmu_event *event, size_t from, const char *whe
 
 	if (at == event->aux_bytes)
 		return true;
-	ksft_print_msg("%s: byte %zu of %zu is %#x\n", when, at, event->aux_bytes, (unsigned char)event->aux[at]);
+	ksft_print_msg("%s: byte %zu of %zu is %#x\n", when, at, event->aux_bytes,
+		       (unsigned char)event->aux[at]);
 	return false;
 }
 
@@ -282,12 +291,14 @@ static void test_aux(const struct subject *subject)
 		usleep(RUN_US);
 		err = err ?: pmu_event_disable(&event);
 		/* Once around, all of it is what was recorded. */
-		good &= event.page->aux_head >= event.aux_bytes || is_clean(&event, event.page->aux_head, "recorded");
+		good &= event.page->aux_head >= event.aux_bytes ||
+			is_clean(&event, event.page->aux_head, "recorded");
 	}
 	if (err)
 		ksft_print_msg("%s: %s\n", subject->name, strerror(-err));
 	pmu_event_close(&event);
-	ksft_test_result(!err && good, "%s: an AUX area has nothing but what was recorded\n", subject->name);
+	ksft_test_result(!err && good, "%s: an AUX area has nothing but what was recorded\n",
+			 subject->name);
 }
 
 /* Options */
@@ -334,7 +345,8 @@ int main(int argc, char **argv)
 	int err;
 
 	if (!parse(&subject, argc, argv)) {
-		fprintf(stderr, "usage: pmu_privileges --pmu PMU --policy capability|paranoid [options], see the head of pmu_privileges.c\n");
+		fprintf(stderr,
+			"usage: pmu_privileges --pmu PMU --policy POLICY [options], see its head\n");
 		return 2;
 	}
 	ksft_print_header();
@@ -348,7 +360,8 @@ int main(int argc, char **argv)
 		test_levels(&subject, &users[i]);
 	write_text(PARANOID, before);
 	ksft_test_result(!ask(&subject, &users[3], check_files),
-			 "%s: its files are nobody's to write and tell no address of the kernel's\n", subject.name);
+			 "%s: nobody may write its files, which tell no address of the kernel's\n",
+			 subject.name);
 	if (subject.aux_pages)
 		test_aux(&subject);
 	ksft_finished();

@@ -2,9 +2,9 @@
 /*
  * pmu_sleep --pmu PMU [--event TERMS] [--aux PAGES]
  *
- * The machine is suspended with an event that runs, all the way to idle but for the idling: whether its clock could wake
- * it is not in our hands. The event may go on or end with an error; it must be closed without trouble, and a new one must
- * work.
+ * The machine is suspended with an event that runs, all the way to idle but for the idling: whether
+ * its clock could wake it is not in our hands. The event may go on or end with an error; it must be
+ * closed without trouble, and a new one must work.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -77,7 +77,8 @@ static const struct {
 	/* All of it but the idle loop: PCI functions have no power, interrupts are off. */
 	{ "platform", "as far as their power and interrupts" },
 };
-#define NR_SLEEPS	(sizeof(sleeps) / sizeof(sleeps[0]))
+
+#define NR_SLEEPS	ARRAY_SIZE(sleeps)
 
 static void test_sleep(const struct subject *subject, unsigned int which)
 {
@@ -89,8 +90,8 @@ static void test_sleep(const struct subject *subject, unsigned int which)
 	if (!asleep)
 		pmu_event_disable(&event);
 	pmu_event_close(&event);
-	ksft_test_result(!asleep, "%s: suspended %s with an event that runs: %s\n", subject->name, sleeps[which].name,
-			 strerror(-asleep));
+	ksft_test_result(!asleep, "%s: suspended %s with an event that runs: %s\n", subject->name,
+			 sleeps[which].name, strerror(-asleep));
 	err = try_all(subject);
 	ksft_test_result(!err, "%s: works after that: %s\n", subject->name, strerror(-err));
 }
@@ -127,7 +128,8 @@ int main(int argc, char **argv)
 	int err;
 
 	if (!parse(&subject, argc, argv)) {
-		fprintf(stderr, "usage: pmu_sleep --pmu PMU [options], see the head of pmu_sleep.c\n");
+		fprintf(stderr,
+			"usage: pmu_sleep --pmu PMU [options], see the head of its source\n");
 		return 2;
 	}
 	ksft_print_header();

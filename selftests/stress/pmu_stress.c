@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * pmu_stress --pmu PATTERN... [--seed N] [--seconds N] [--workers N] [--nobody N] [--least-opens N] [--least-aux N]
- *            [--module NAME] [--event TERMS] [--cpu N] [--bind DRIVER/DEVICE] [--remove DEVICE] [--write FILE=VALUE,...] [--read FOLDER]
+ * pmu_stress --pmu PATTERN... [--seed N] [--seconds N] [--workers N] [--nobody N]
+ *            [--least-opens N] [--least-aux N] [--module NAME] [--event TERMS] [--cpu N]
+ *            [--bind DRIVER/DEVICE] [--remove DEVICE] [--write FILE=VALUE,...] [--read FOLDER]
  *            [--unload MODULE=FILE]
  *
- * Prints TAP: each worker and actor came to its end, there was enough of what was meant, and the module has no user left.
- * --least-opens and --least-aux are what is enough of a minute. The same seed makes each process do the same; how they
- * meet is the scheduler's.
+ * Prints TAP: each worker and actor came to its end, there was enough of what was meant, and the
+ * module has no user left. --least-opens and --least-aux are what is enough of a minute. The same
+ * seed makes each process do the same; how they meet is the scheduler's.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +27,7 @@
 #include "stress.h"
 
 #define MOST		16
-#define GRACE_SECONDS	60	/* for what a process is in when the time is over, in a slow guest */
+#define GRACE_SECONDS	60	/* for what a process is in when the time is over */
 #define NOBODY		65534
 
 struct actor {
@@ -51,8 +52,8 @@ struct shared {
 };
 
 enum {
-	OPTION_PMU = STRESS_NR_DEEDS, OPTION_SEED, OPTION_SECONDS, OPTION_WORKERS, OPTION_NOBODY, OPTION_LEAST_OPENS,
-	OPTION_LEAST_AUX, OPTION_MODULE, OPTION_EVENT,
+	OPTION_PMU = STRESS_NR_DEEDS, OPTION_SEED, OPTION_SECONDS, OPTION_WORKERS, OPTION_NOBODY,
+	OPTION_LEAST_OPENS, OPTION_LEAST_AUX, OPTION_MODULE, OPTION_EVENT,
 };
 
 static const struct option plain_options[] = {
@@ -66,7 +67,8 @@ static const struct option plain_options[] = {
 	{ "module", required_argument, NULL, OPTION_MODULE },
 	{ "event", required_argument, NULL, OPTION_EVENT },
 };
-#define PLAIN_OPTIONS	(sizeof(plain_options) / sizeof(plain_options[0]))
+
+#define PLAIN_OPTIONS	ARRAY_SIZE(plain_options)
 
 /* The PMUs that are there now; their names stay when they go. */
 static bool add_pmus(struct options *options, const char *pattern)
@@ -132,7 +134,8 @@ static bool parse(struct options *options, int argc, char **argv)
 
 	memcpy(all, plain_options, sizeof(plain_options));
 	for (int deed = 0; deed < STRESS_NR_DEEDS; deed++)
-		all[PLAIN_OPTIONS + deed] = (struct option){ stress_deed_name(deed), required_argument, NULL, deed };
+		all[PLAIN_OPTIONS + deed] =
+			(struct option){ stress_deed_name(deed), required_argument, NULL, deed };
 	while ((option = getopt_long(argc, argv, "", all, NULL)) != -1)
 		if (option == '?' || !take(options, option))
 			return false;
@@ -163,8 +166,8 @@ static bool users_return_to(const char *module, long long before)
 }
 
 /* Signals that attr.sigtrap or a lost mapping may send end a worker; none is expected. */
-static pid_t start_worker(const struct options *options, unsigned int number, bool nobody, long long until,
-			  struct stress_tally *tally)
+static pid_t start_worker(const struct options *options, unsigned int number, bool nobody,
+			  long long until, struct stress_tally *tally)
 {
 	pid_t pid = fork();
 
@@ -173,11 +176,13 @@ static pid_t start_worker(const struct options *options, unsigned int number, bo
 	signal(SIGTRAP, SIG_IGN);
 	if (nobody && (setgid(NOBODY) || setuid(NOBODY)))
 		_exit(1);
-	stress_events(options->pmus, options->nr_pmus, options->terms, options->seed + number, until, tally);
+	stress_events(options->pmus, options->nr_pmus, options->terms, options->seed + number,
+		      until, tally);
 	_exit(0);
 }
 
-static pid_t start_actor(const struct options *options, unsigned int number, long long until, __u64 *done)
+static pid_t start_actor(const struct options *options, unsigned int number, long long until,
+			 __u64 *done)
 {
 	const struct actor *actor = &options->actors[number];
 	pid_t pid = fork();
@@ -187,7 +192,8 @@ static pid_t start_actor(const struct options *options, unsigned int number, lon
 		return pid;
 	err = stress_act(actor->deed, actor->argument, options->seed + 1000 + number, until, done);
 	if (err)
-		ksft_print_msg("%s %s: %s\n", stress_deed_name(actor->deed), actor->argument, strerror(-err));
+		ksft_print_msg("%s %s: %s\n", stress_deed_name(actor->deed), actor->argument,
+			       strerror(-err));
 	_exit(!!err);
 }
 
@@ -201,8 +207,8 @@ static void print_stacks(void)
 		return;
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		snprintf(path, sizeof(path), "%s/stat", found.gl_pathv[i]);
-		if (read_text(path, stack, sizeof(stack)) || sscanf(stack, "%*d (%63[^)]) %c", name, &state) != 2 ||
-		    state != 'D')
+		if (read_text(path, stack, sizeof(stack)) ||
+		    sscanf(stack, "%*d (%63[^)]) %c", name, &state) != 2 || state != 'D')
 			continue;
 		snprintf(path, sizeof(path), "%s/stack", found.gl_pathv[i]);
 		if (!read_text(path, stack, sizeof(stack)))
@@ -233,16 +239,18 @@ static void run(const struct options *options, struct shared *shared)
 	pid_t worker[2 * MOST], actor[MOST];
 
 	for (unsigned int i = 0; i < workers; i++)
-		worker[i] = start_worker(options, i, i >= options->workers, until, &shared->tallies[i]);
+		worker[i] = start_worker(options, i, i >= options->workers, until,
+					 &shared->tallies[i]);
 	for (unsigned int i = 0; i < options->nr_actors; i++)
 		actor[i] = start_actor(options, i, until, &shared->done[i]);
 	for (unsigned int i = 0; i < workers; i++)
-		ksft_test_result(worker[i] > 0 && ends_well(worker[i], by), "worker %u%s comes to its end\n", i,
+		ksft_test_result(worker[i] > 0 && ends_well(worker[i], by),
+				 "worker %u%s comes to its end\n", i,
 				 i >= options->workers ? " without privileges" : "");
 	for (unsigned int i = 0; i < options->nr_actors; i++)
-		ksft_test_result(actor[i] > 0 && ends_well(actor[i], by) && shared->done[i], "%s %s: %llu times\n",
-				 stress_deed_name(options->actors[i].deed), options->actors[i].argument,
-				 (unsigned long long)shared->done[i]);
+		ksft_test_result(actor[i] > 0 && ends_well(actor[i], by) && shared->done[i],
+				 "%s %s: %llu times\n", stress_deed_name(options->actors[i].deed),
+				 options->actors[i].argument, (unsigned long long)shared->done[i]);
 }
 
 static struct stress_tally sum_of(const struct stress_tally *tallies, unsigned int count)
@@ -267,6 +275,8 @@ static __u64 floor_of(const struct options *options, __u64 a_minute)
 	return a_minute * (options->seconds / 60);
 }
 
+#define CALLS "opens=%llu refused=%llu data_maps=%llu aux_maps=%llu reads=%llu ioctls=%llu"
+
 int main(int argc, char **argv)
 {
 	struct options options = { .seed = 1, .seconds = 10, .workers = 2, .least_opens = 1 };
@@ -275,28 +285,29 @@ int main(int argc, char **argv)
 	long long users = 0;
 
 	if (!parse(&options, argc, argv)) {
-		fprintf(stderr, "usage: pmu_stress --pmu PATTERN... [options], see the head of pmu_stress.c\n");
+		fprintf(stderr,
+			"usage: pmu_stress --pmu PATTERN... [options], see the head of its source\n");
 		return 2;
 	}
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		ksft_exit_fail_msg("mmap: %s\n", strerror(errno));
 	if (options.module)
 		users = users_of(options.module);
 
 	ksft_print_header();
-	ksft_set_plan(options.workers + options.nobodies + options.nr_actors + 1 + !!options.module);
+	ksft_set_plan(options.workers + options.nobodies + options.nr_actors + 1 +
+		      !!options.module);
 	run(&options, shared);
 	sum = sum_of(shared->tallies, options.workers + options.nobodies);
 	ksft_test_result(sum.opens && sum.opens >= floor_of(&options, options.least_opens) &&
 			 sum.aux_maps >= floor_of(&options, options.least_aux),
-			 "seed=%llu steps=%llu opens=%llu refused=%llu data_maps=%llu aux_maps=%llu reads=%llu ioctls=%llu\n",
-			 (unsigned long long)options.seed, (unsigned long long)sum.steps, (unsigned long long)sum.opens,
-			 (unsigned long long)sum.refused, (unsigned long long)sum.data_maps,
-			 (unsigned long long)sum.aux_maps, (unsigned long long)sum.reads,
-			 (unsigned long long)sum.ioctls);
+			 "seed=%llu steps=%llu " CALLS "\n",
+			 options.seed, sum.steps, sum.opens, sum.refused, sum.data_maps,
+			 sum.aux_maps, sum.reads, sum.ioctls);
 	if (options.module)
-		ksft_test_result(users >= 0 && users_return_to(options.module, users), "%s has %lld users again\n",
-				 options.module, users);
+		ksft_test_result(users >= 0 && users_return_to(options.module, users),
+				 "%s has %lld users again\n", options.module, users);
 	ksft_finished();
 }

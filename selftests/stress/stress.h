@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * pmu_stress: what nobody would ask of a PMU on purpose, in an order that a seed decides. Workers ask of events, actors
- * do to the machine. Nobody looks at values here: a kernel that stays quiet and a module that can be unloaded afterwards
- * are what is wanted.
+ * pmu_stress: what nobody would ask of a PMU on purpose, in an order that a seed decides. Workers
+ * ask of events, actors do to the machine. Nobody looks at values here: a kernel that stays quiet
+ * and a module that can be unloaded afterwards are what is wanted.
  */
 #ifndef PMUKIT_SELFTESTS_STRESS_H
 #define PMUKIT_SELFTESTS_STRESS_H
@@ -48,7 +48,10 @@ int stress_pmu_read(struct stress_pmu *pmu, const char *name);
 /* "event=0x05,umask=0xcf"; a word without a value stands for 1. Nothing if the PMU lacks a term. */
 void stress_pmu_add_event(struct stress_pmu *pmu, const char *terms);
 
-/* Reads it for its first event: that of terms, or of sysfs if they are NULL. -EINVAL if there is none. */
+/*
+ * Reads it for its first event: that of terms, or of sysfs if they are NULL. -EINVAL if there is
+ * none.
+ */
 int stress_pmu_choose(struct stress_pmu *pmu, const char *name, const char *terms);
 
 /* That event, disabled. */
@@ -60,8 +63,9 @@ struct stress_tally {
 };
 
 /*
- * Opens, maps, enables, reads, spoils and closes events of the PMUs until now_ms() is until_ms. names are looked up
- * again now and then, as PMUs come and go. terms: an event that sysfs does not name, or NULL. Leaves nothing open.
+ * Opens, maps, enables, reads, spoils and closes events of the PMUs until now_ms() is until_ms.
+ * names are looked up again now and then, as PMUs come and go. terms: an event that sysfs does not
+ * name, or NULL. Leaves nothing open.
  */
 void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
 		   long long until_ms, struct stress_tally *tally);
@@ -80,7 +84,11 @@ enum stress_deed {
 /* Long option of a deed; NULL at STRESS_NR_DEEDS. */
 const char *stress_deed_name(enum stress_deed deed);
 
-/* Does it again and again, with pauses, until now_ms() is until_ms and, if that is soon, it was done once; leaves the machine as it was. 0 or -errno. */
-int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms, __u64 *done);
+/*
+ * Does it again and again, with pauses, until now_ms() is until_ms and, if that is soon, it was
+ * done once; leaves the machine as it was. 0 or -errno.
+ */
+int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms,
+	       __u64 *done);
 
 #endif

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kselftest.h"
 #include "pmu_event.h"
 #include "pmu_machine.h"
 #include "stress.h"
@@ -22,9 +23,15 @@
 #define STEPS_A_LOOK		64	/* between looks at the clock */
 #define LOOKS_A_DESCRIPTION	64	/* and at sysfs */
 
-static const unsigned int aux_pages[] = { 0, 1, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64, 128, 256, 1024, 4096 };
+static const unsigned int aux_pages[] = {
+	0, 1, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64, 128, 256, 1024, 4096,
+};
+
 static const unsigned int data_pages[] = { 0, 1, 2, 3, 4, 8, 16, 64 };
-static const unsigned int attr_sizes[] = { 0, 1, 63, 64, 72, 80, 96, 104, 112, 120, 128, 136, 4096, 4097 };
+static const unsigned int attr_sizes[] = {
+	0, 1, 63, 64, 72, 80, 96, 104, 112, 120, 128, 136, 4096, 4097,
+};
+
 /* There everywhere, and cheap beside what is meant. */
 static const __u64 software_events[] = { PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK,
 					 PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_DUMMY };
@@ -51,7 +58,8 @@ struct worker {
 	size_t page;
 };
 
-#define pick(worker, table)	((table)[stress_below(&(worker)->random, sizeof(table) / sizeof((table)[0]))])
+#define pick(worker, table) \
+	((table)[stress_below(&(worker)->random, ARRAY_SIZE(table))])
 
 static void describe(struct worker *worker)
 {
@@ -104,11 +112,13 @@ static void choose_config(struct worker *worker, const struct stress_pmu *pmu, _
 
 	memset(config, 0, 3 * sizeof(config[0]));
 	if (pmu->nr_events && !stress_one_in(random, 8))
-		memcpy(config, pmu->events[stress_below(random, pmu->nr_events)], 3 * sizeof(config[0]));
+		memcpy(config, pmu->events[stress_below(random, pmu->nr_events)],
+		       3 * sizeof(config[0]));
 	for (unsigned int i = 0; i < pmu->nr_terms; i++) {
 		term = &pmu->terms[i];
 		if (!pmu->nr_events || stress_one_in(random, 16))
-			set_bits(&config[term->word], term, stress_one_in(random, 2) ? 1 : stress_number(random));
+			set_bits(&config[term->word], term,
+				 stress_one_in(random, 2) ? 1 : stress_number(random));
 	}
 	if (stress_one_in(random, 16))
 		config[stress_below(random, 3)] ^= 1ULL << stress_below(random, 64);
@@ -118,7 +128,8 @@ static void choose_config(struct worker *worker, const struct stress_pmu *pmu, _
 
 static void spoil_flags(struct worker *worker, struct perf_event_attr *attr)
 {
-	__u64 *flags = (__u64 *)((char *)attr + offsetof(struct perf_event_attr, read_format) + sizeof(__u64));
+	__u64 *flags = (__u64 *)((char *)attr + offsetof(struct perf_event_attr, read_format) +
+				 sizeof(__u64));
 
 	for (unsigned int n = stress_below(&worker->random, 3); n; n--)
 		*flags ^= 1ULL << stress_below(&worker->random, 40);
@@ -130,8 +141,9 @@ static void spoil_sampling(struct worker *worker, struct perf_event_attr *attr)
 
 	attr->sample_period = stress_number(random);
 	attr->freq = stress_one_in(random, 8);
-	attr->sample_type = stress_one_in(random, 4) ? stress_number(random) : PERF_SAMPLE_RAW | PERF_SAMPLE_TID |
-		PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	attr->sample_type = PERF_SAMPLE_RAW | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	if (stress_one_in(random, 4))
+		attr->sample_type = stress_number(random);
 	attr->wakeup_events = stress_number(random);
 	attr->watermark = stress_one_in(random, 2);
 }
@@ -158,7 +170,8 @@ static void spoil_rest(struct worker *worker, struct perf_event_attr *attr)
 		attr->size = pick(worker, attr_sizes);
 }
 
-static void choose_attr(struct worker *worker, const struct stress_pmu *pmu, struct perf_event_attr *attr)
+static void choose_attr(struct worker *worker, const struct stress_pmu *pmu,
+			struct perf_event_attr *attr)
 {
 	struct stress_random *random = &worker->random;
 	__u64 config[3];
@@ -289,8 +302,11 @@ static void map_aux(struct worker *worker)
 	if (stress_one_in(&worker->random, 16))
 		offset += worker->page;
 	page->aux_offset = offset;
-	page->aux_size = stress_one_in(&worker->random, 32) ? stress_number(&worker->random) : bytes;
-	at = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, event->fd, offset);
+	page->aux_size = bytes;
+	if (stress_one_in(&worker->random, 32))
+		page->aux_size = stress_number(&worker->random);
+	at = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, event->fd,
+		  offset);
 	if (at == MAP_FAILED)
 		return;
 	event->aux = (struct mapping){ at, bytes, writable };
@@ -382,7 +398,8 @@ static void switch_one(struct worker *worker)
 static void ask_one(struct worker *worker)
 {
 	static const unsigned long plain[] = { PERF_EVENT_IOC_REFRESH, PERF_EVENT_IOC_RESET,
-					       PERF_EVENT_IOC_PAUSE_OUTPUT, PERF_EVENT_IOC_SET_BPF };
+					       PERF_EVENT_IOC_PAUSE_OUTPUT,
+					       PERF_EVENT_IOC_SET_BPF };
 	struct perf_event_attr attr;
 	int fd = any_fd(worker), err = -1;
 	__u64 number = stress_number(&worker->random);
@@ -397,7 +414,8 @@ static void ask_one(struct worker *worker)
 		err = ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, any_fd(worker));
 		break;
 	case 2:
-		err = ioctl(fd, PERF_EVENT_IOC_SET_FILTER, stress_one_in(&worker->random, 2) ? "start 0" : "type == 1");
+		err = ioctl(fd, PERF_EVENT_IOC_SET_FILTER,
+			    stress_one_in(&worker->random, 2) ? "start 0" : "type == 1");
 		break;
 	case 3:
 		choose_attr(worker, any_pmu(worker), &attr);
@@ -407,7 +425,8 @@ static void ask_one(struct worker *worker)
 		err = ioctl(fd, PERF_EVENT_IOC_ID, &number);
 		break;
 	default:
-		err = ioctl(fd, pick(worker, plain), (unsigned long)stress_below(&worker->random, 3));
+		err = ioctl(fd, pick(worker, plain),
+			    (unsigned long)stress_below(&worker->random, 3));
 	}
 	if (!err)
 		worker->tally->ioctls++;
@@ -438,7 +457,8 @@ static void wander(struct worker *worker)
 
 static void switch_all_of_task(struct worker *worker)
 {
-	prctl(stress_one_in(&worker->random, 2) ? PR_TASK_PERF_EVENTS_DISABLE : PR_TASK_PERF_EVENTS_ENABLE);
+	prctl(stress_one_in(&worker->random, 2) ? PR_TASK_PERF_EVENTS_DISABLE :
+						  PR_TASK_PERF_EVENTS_ENABLE);
 }
 
 static void rest(struct worker *worker)
@@ -455,7 +475,8 @@ static const struct {
 	{ 8, read_one },	{ 2, poll_one },	{ 16, switch_one },	{ 6, ask_one },
 	{ 1, fork_one },	{ 1, wander },		{ 1, switch_all_of_task }, { 1, rest },
 };
-#define ACTS	(sizeof(acts) / sizeof(acts[0]))
+
+#define ACTS	ARRAY_SIZE(acts)
 
 static void step(struct worker *worker)
 {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kselftest.h"
 #include "pci_function.h"
 #include "pmu_event.h"
 #include "pmu_machine.h"
@@ -46,7 +47,8 @@ static const char *function_name(const char *said, char name[PCI_NAME_BYTES])
 	unsigned int vendor, device;
 	int end = 0;
 
-	if (sscanf(said, "%4x:%4x%n", &vendor, &device, &end) == 2 && !said[end] && !pci_find(vendor, device, 0, name))
+	if (sscanf(said, "%4x:%4x%n", &vendor, &device, &end) == 2 && !said[end] &&
+	    !pci_find(vendor, device, 0, name))
 		return name;
 	return said;
 }
@@ -78,7 +80,9 @@ static int remove_and_rescan(struct target *target)
 /* One of the values, or, once in four times, something nobody asked for. */
 static int write_value(struct target *target)
 {
-	static const char *const nonsense[] = { "", "\n", "-1", "3", "4294967296", "0x", "a", " 1 2 ", "99999999999999999999" };
+	static const char *const nonsense[] = {
+		"", "\n", "-1", "3", "4294967296", "0x", "a", " 1 2 ", "99999999999999999999",
+	};
 	char copy[PATH_MAX], *rest = copy, *value = NULL, *chosen = NULL;
 	unsigned int seen = 0;
 
@@ -88,7 +92,8 @@ static int write_value(struct target *target)
 			chosen = value;
 	if (!stress_one_in(&target->random, 4))
 		return write_text(target->first, chosen);
-	write_text(target->first, nonsense[stress_below(&target->random, sizeof(nonsense) / sizeof(nonsense[0]))]);
+	write_text(target->first,
+		   nonsense[stress_below(&target->random, ARRAY_SIZE(nonsense))]);
 	return 0;
 }
 
@@ -103,8 +108,9 @@ static unsigned int read_folder(const char *path, unsigned int depth)
 	if (!dir)
 		return 0;
 	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' ||
-		    snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
+		int bytes = snprintf(below, sizeof(below), "%s/%s", path, entry->d_name);
+
+		if (entry->d_name[0] == '.' || bytes >= (int)sizeof(below))
 			continue;
 		if (entry->d_type == DT_DIR)
 			answers += read_folder(below, depth - 1);
@@ -150,7 +156,8 @@ const char *stress_deed_name(enum stress_deed deed)
 	return deed < STRESS_NR_DEEDS ? deeds[deed].name : NULL;
 }
 
-int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms, __u64 *done)
+int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms,
+	       __u64 *done)
 {
 	struct target target = { .random = stress_seeded(seed) };
 	char *at;

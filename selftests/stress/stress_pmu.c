@@ -7,28 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kselftest.h"
 #include "pmu_event.h"
 #include "stress.h"
 
-/* What a folder of the PMU's holds, file by file. */
-static void for_each_file(const char *pmu, const char *folder, void (*each)(struct stress_pmu *pmu, const char *name,
-									    const char *text),
-			  struct stress_pmu *out)
+/* What becomes of the files of a folder of the PMU's. */
+struct reader {
+	const char *folder;
+	void (*each)(struct stress_pmu *pmu, const char *name, const char *text);
+};
+
+static void read_folder(struct stress_pmu *pmu, const struct reader *reader)
 {
 	char path[PATH_MAX], text[256];
 	struct dirent *entry;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), PMU_SYSFS "/%s/%s", pmu, folder);
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/%s", pmu->name, reader->folder);
 	dir = opendir(path);
 	if (!dir)
 		return;
 	while ((entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
-		snprintf(path, sizeof(path), PMU_SYSFS "/%s/%s/%s", pmu, folder, entry->d_name);
+		snprintf(path, sizeof(path), PMU_SYSFS "/%s/%s/%s", pmu->name, reader->folder,
+			 entry->d_name);
 		if (!read_text(path, text, sizeof(text)))
-			each(out, entry->d_name, text);
+			reader->each(pmu, entry->d_name, text);
 	}
 	closedir(dir);
 }
@@ -78,6 +83,12 @@ static void add_named_event(struct stress_pmu *pmu, const char *name, const char
 		stress_pmu_add_event(pmu, text);
 }
 
+/* Events are made of terms. */
+static const struct reader readers[] = {
+	{ "format", add_term },
+	{ "events", add_named_event },
+};
+
 int stress_pmu_read(struct stress_pmu *pmu, const char *name)
 {
 	int type = pmu_type(name), cpu = pmu_cpu(name);
@@ -88,8 +99,8 @@ int stress_pmu_read(struct stress_pmu *pmu, const char *name)
 	if (type < 0)
 		return type;
 	pmu->cpu = cpu < 0 ? -1 : cpu;
-	for_each_file(name, "format", add_term, pmu);
-	for_each_file(name, "events", add_named_event, pmu);
+	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
+		read_folder(pmu, &readers[i]);
 	return 0;
 }
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Touches the memory behind a BAR a known number of times: the DDR range of the emulated uncore function, or the memory of
- * the CXL expander beside it. Each load and each store is one access of --width bytes, --step bytes after the one before,
- * round in --bytes from --offset on; with --every-us one of each so often as the clock goes, and more at once when something
- * has held it up. It also reads and writes single registers. The resource file in sysfs is mapped, so no
- * driver is involved. What was done is printed.
+ * Touches the memory behind a BAR a known number of times: the DDR range of the emulated uncore
+ * function, or the memory of the CXL expander beside it. Each load and each store is one access of
+ * --width bytes, --step bytes after the one before, round in --bytes from --offset on; with
+ * --every-us one of each so often as the clock goes, and more at once when something has held it
+ * up. It also reads and writes single registers. The resource file in sysfs is mapped, so no driver
+ * is involved. What was done is printed.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <linux/pci_regs.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,9 @@
 #define NSEC_PER_USEC	1000
 #define USEC_PER_SEC	1000000
 
-enum setting { BAR, READS, WRITES, WIDTH, STEP, OFFSET, BYTES, EVERY_US, NR_SETTINGS, FUNCTION, PEEK, POKE };
+enum setting {
+	BAR, READS, WRITES, WIDTH, STEP, OFFSET, BYTES, EVERY_US, NR_SETTINGS, FUNCTION, PEEK, POKE,
+};
 
 struct options {
 	const char *function;
@@ -33,7 +34,7 @@ struct options {
 };
 
 struct memory {
-	volatile uint8_t *at;
+	volatile __u8 *at;
 	size_t bytes;
 };
 
@@ -64,16 +65,20 @@ static void wait_until(long long us)
 		;
 }
 
-/* Loads and stores take turns as long as there are both: the traffic is the same from beginning to end. */
+/*
+ * Loads and stores take turns as long as there are both: the traffic is the same from beginning to
+ * end.
+ */
 static void touch(const struct options *opt, const struct memory *memory)
 {
 	unsigned long width = opt->value[WIDTH], step = opt->value[STEP];
 	unsigned long places = (opt->value[BYTES] - width) / step + 1;
-	unsigned long most = opt->value[READS] > opt->value[WRITES] ? opt->value[READS] : opt->value[WRITES];
+	unsigned long reads = opt->value[READS], writes = opt->value[WRITES];
+	unsigned long most = reads > writes ? reads : writes;
 	long long begin = now_us();
 
 	for (unsigned long i = 0; i < most; i++) {
-		volatile uint8_t *at = memory->at + opt->value[OFFSET] + i % places * step;
+		volatile __u8 *at = memory->at + opt->value[OFFSET] + i % places * step;
 
 		if (i < opt->value[WRITES])
 			pci_store(at, width, i);
@@ -90,10 +95,11 @@ static void touch(const struct options *opt, const struct memory *memory)
 
 /* Options */
 
-static int fits(const struct options *opt, const struct memory *memory, unsigned long offset, unsigned long bytes)
+static int fits(const struct options *opt, const struct memory *memory, unsigned long offset,
+		unsigned long bytes)
 {
-	return offset % opt->value[WIDTH] == 0 && bytes >= opt->value[WIDTH] && offset < memory->bytes &&
-	       bytes <= memory->bytes - offset;
+	return offset % opt->value[WIDTH] == 0 && bytes >= opt->value[WIDTH] &&
+	       offset < memory->bytes && bytes <= memory->bytes - offset;
 }
 
 static int run(struct options *opt, const struct memory *memory)
@@ -116,14 +122,14 @@ static int run(struct options *opt, const struct memory *memory)
 		offset = strtoul(opt->peek, NULL, 0);
 		if (!fits(opt, memory, offset, width))
 			return -ERANGE;
-		printf("%" PRIu64 "\n", pci_load(memory->at + offset, width));
+		printf("%llu\n", pci_load(memory->at + offset, width));
 	}
 	return 0;
 }
 
 static int parse(int argc, char **argv, struct options *opt)
 {
-	static const struct option kWords[] = {
+	static const struct option words[] = {
 		{ "function", required_argument, NULL, FUNCTION },
 		{ "bar", required_argument, NULL, BAR },
 		{ "reads", required_argument, NULL, READS },
@@ -140,7 +146,7 @@ static int parse(int argc, char **argv, struct options *opt)
 	unsigned long width;
 	int word;
 
-	while ((word = getopt_long(argc, argv, "", kWords, NULL)) != -1) {
+	while ((word = getopt_long(argc, argv, "", words, NULL)) != -1) {
 		if (word == FUNCTION)
 			opt->function = optarg;
 		else if (word == PEEK)
@@ -153,8 +159,9 @@ static int parse(int argc, char **argv, struct options *opt)
 			return -EINVAL;
 	}
 	width = opt->value[WIDTH];
-	if (!opt->function || optind != argc || (width != 1 && width != 2 && width != 4 && width != 8) ||
-	    opt->value[STEP] % width || !opt->value[STEP])
+	if (!opt->function || optind != argc ||
+	    (width != 1 && width != 2 && width != 4 && width != 8) || opt->value[STEP] % width ||
+	    !opt->value[STEP])
 		return -EINVAL;
 	return 0;
 }
@@ -167,8 +174,9 @@ int main(int argc, char **argv)
 
 	if (parse(argc, argv, &opt)) {
 		fprintf(stderr,
-			"usage: uncore_load --function 00:18.0 [--bar 4] [--reads N] [--writes N] [--width 1|2|4|8] [--step 64]\n"
-			"                   [--offset N] [--bytes N] [--every-us N] [--poke OFFSET=VALUE] [--peek OFFSET]\n");
+			"usage: uncore_load --function 00:18.0 [--bar 4] [--reads N] [--writes N]\n"
+			"                   [--width 1|2|4|8] [--step 64] [--offset N] [--bytes N]\n"
+			"                   [--every-us N] [--poke OFFSET=VALUE] [--peek OFFSET]\n");
 		return EXIT_USAGE;
 	}
 	err = map_memory(&opt, &memory);
@@ -177,6 +185,7 @@ int main(int argc, char **argv)
 	if (!err)
 		err = run(&opt, &memory);
 	if (err)
-		fprintf(stderr, "uncore_load: %s BAR %lu: %s\n", opt.function, opt.value[BAR], strerror(-err));
+		fprintf(stderr, "uncore_load: %s BAR %lu: %s\n", opt.function, opt.value[BAR],
+			strerror(-err));
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

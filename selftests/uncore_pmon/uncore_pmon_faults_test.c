@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the driver makes of tables and units that lie: one function a fault of the model, all in one machine. PMUKIT_FAULTS
- * names the faults of the uncore functions in the order of their PCI addresses; the first is "healthy" and must count
- * exactly after each of the others has been looked at.
+ * What the driver makes of tables and units that lie: one function a fault of the model, all in one
+ * machine. PMUKIT_FAULTS names the faults of the uncore functions in the order of their PCI
+ * addresses; the first is "healthy" and must count exactly after each of the others has been looked
+ * at.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -21,9 +22,9 @@
 #define BARS		6
 
 enum outcome {
-	TABLE_REFUSED,	/* not bound: one line in the log that says why */
-	ENTRIES_REFUSED,	/* one line for each refused entry, in the log and in refused; the others are PMUs */
-	SURVIVES,	/* what is registered need not be right */
+	TABLE_REFUSED,		/* not bound: one line in the log that says why */
+	ENTRIES_REFUSED,	/* a line for each, in log and refused; the others are PMUs */
+	SURVIVES,		/* what is registered need not be right */
 };
 
 FIXTURE(fault) {
@@ -46,7 +47,8 @@ FIXTURE_VARIANT(fault) {
 		{ .name = _name, .outcome = ENTRIES_REFUSED, .refused = _refused, .why = _why }
 #define ENTRIES_BEHIND(_id, _name, _why) \
 	FIXTURE_VARIANT_ADD(fault, _id) \
-		{ .name = _name, .outcome = ENTRIES_REFUSED, .refused = 1, .why = _why, .behind_bar = 1 }
+		{ .name = _name, .outcome = ENTRIES_REFUSED, .refused = 1, .why = _why, \
+		  .behind_bar = 1 }
 
 TABLE(stride_0, "stride-0", "the stride is below 3 words");
 TABLE(stride_1, "stride-1", "the stride is below 3 words");
@@ -63,7 +65,8 @@ TABLE(table_all_ones, "table-all-ones", "the table begins with all ones");
 ENTRIES(unit_word_0_ones, "unit-word-0-ones", 1, "all ones");
 ENTRIES(unit_word_1_ones, "unit-word-1-ones", 1, "all ones");
 ENTRIES(unit_word_2_ones, "unit-word-2-ones", 1, "all ones");
-ENTRIES(control_outside_bars, "control-outside-bars", 1, "its registers are RAM or somebody else's");
+ENTRIES(control_outside_bars, "control-outside-bars", 1,
+	"its registers are RAM or somebody else's");
 ENTRIES_BEHIND(control_behind_bar, "control-behind-bar", "there is no unit at its control address");
 ENTRIES_BEHIND(window_beyond_bar, "window-beyond-bar", "its registers are RAM or somebody else's");
 ENTRIES(control_unaligned, "control-unaligned", 1, "registers not aligned");
@@ -79,8 +82,13 @@ ENTRIES(offsets_overlap, "offsets-overlap", 2, "controls and counters overlap");
 ENTRIES(access_type_3, "access-type-3", 2, "unknown access type");
 ENTRIES(units_of_a_type_differ, "units-of-a-type-differ", 1, "not as the first unit of its type");
 ENTRIES(registers_all_ones, "registers-all-ones", 3, "there is no unit at its control address");
-FIXTURE_VARIANT_ADD(fault, table_changes_between_reads) { .name = "table-changes-between-reads", .outcome = SURVIVES };
-FIXTURE_VARIANT_ADD(fault, counters_go_backwards) { .name = "counters-go-backwards", .outcome = SURVIVES };
+FIXTURE_VARIANT_ADD(fault, table_changes_between_reads) {
+	.name = "table-changes-between-reads", .outcome = SURVIVES,
+};
+
+FIXTURE_VARIANT_ADD(fault, counters_go_backwards) {
+	.name = "counters-go-backwards", .outcome = SURVIVES,
+};
 
 static int index_of_fault(const char *name)
 {
@@ -199,10 +207,11 @@ FIXTURE_TEARDOWN(fault)
 
 TEST_F_TIMEOUT(fault, is_met_with_one_line, TIMEOUT_SECONDS)
 {
-	const char *why = variant->behind_bar && bar_follows(self->pci) ? "its registers are in a BAR of another function" :
-			  variant->why;
+	const char *why = variant->why;
 	char prefix[PCI_NAME_BYTES + 2];
 
+	if (variant->behind_bar && bar_follows(self->pci))
+		why = "its registers are in a BAR of another function";
 	snprintf(prefix, sizeof(prefix), "%s:", self->pci);
 	switch (variant->outcome) {
 	case TABLE_REFUSED:

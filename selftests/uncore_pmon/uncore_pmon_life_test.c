@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMUs' surroundings come and go under events that run, twenty times each. After each time the events must be harmless
- * and new ones must count exactly.
+ * The PMUs' surroundings come and go under events that run, twenty times each. After each time the
+ * events must be harmless and new ones must count exactly.
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */
 #define _GNU_SOURCE
@@ -56,7 +56,8 @@ static void close_all(int fds[EVENTS])
 }
 
 /* What the events count more than before. */
-static void touch_and_compare(struct __test_metadata *_metadata, const char *pci, const int fds[EVENTS])
+static void touch_and_compare(struct __test_metadata *_metadata, const char *pci,
+			      const int fds[EVENTS])
 {
 	static const __u64 expected[EVENTS] = { LOADS, STORES, LOADS + STORES };
 	struct uncore_count before[EVENTS], after;
@@ -70,7 +71,8 @@ static void touch_and_compare(struct __test_metadata *_metadata, const char *pci
 	for (int i = 0; i < EVENTS; i++) {
 		ASSERT_EQ(0, uncore_read(fds[i], &after));
 		ASSERT_EQ(expected[i], after.value - before[i].value)
-			TH_LOG("event %d, which ran %llu of %llu ns", i, after.running_ns - before[i].running_ns,
+			TH_LOG("event %d, which ran %llu of %llu ns", i,
+			       after.running_ns - before[i].running_ns,
 			       after.enabled_ns - before[i].enabled_ns);
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMUs as a program sees them: what they refuse, what they count, who gets which counter. The memory that is counted is
- * this program's alone, so every count must be exact.
+ * The PMUs as a program sees them: what they refuse, what they count, who gets which counter. The
+ * memory that is counted is this program's alone, so every count must be exact.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define TIMEOUT_SECONDS		180
 #define MANY			4	/* counters of a memory controller */
-#define LOADS			3000	/* more than a counter lacks to its wrap, where it begins near it */
+#define LOADS			3000	/* more than a counter near its wrap lacks to it */
 #define STORES			1700
 #define GROUP			3	/* of which two need more counters than there are */
 #define GROUP_TURNS		20
@@ -75,12 +75,12 @@ static int ran_all_the_time(int fd)
 
 TEST_F(uncore, has_a_pmu_for_each_unit)
 {
+	static const char *const pmus[] = { "uncore_imc_0", "uncore_imc_1", "uncore_type_99_0" };
 	char alias[64];
 
-	for (const char *const *pmu = (const char *const[]){ "uncore_imc_0", "uncore_imc_1", "uncore_type_99_0", NULL }; *pmu;
-	     pmu++) {
-		EXPECT_LT(0, pmu_type(*pmu)) TH_LOG("%s", *pmu);
-		EXPECT_LE(0, pmu_cpu(*pmu));
+	for (size_t i = 0; i < ARRAY_SIZE(pmus); i++) {
+		EXPECT_LT(0, pmu_type(pmus[i])) TH_LOG("%s", pmus[i]);
+		EXPECT_LE(0, pmu_cpu(pmus[i]));
 	}
 	ASSERT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_1/alias", alias, sizeof(alias)));
 	EXPECT_STREQ("uncore_type_6_1", alias);
@@ -91,14 +91,18 @@ TEST_F(uncore, names_events_with_scale_and_unit)
 {
 	char text[64];
 
-	ASSERT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_0/events/cas_count_read", text, sizeof(text)));
+	ASSERT_EQ(0,
+		  read_text(PMU_SYSFS "/uncore_imc_0/events/cas_count_read", text, sizeof(text)));
 	EXPECT_STREQ("event=0x05,umask=0xcf", text);
-	ASSERT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_0/events/cas_count_read.scale", text, sizeof(text)));
+	ASSERT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_0/events/cas_count_read.scale", text,
+			       sizeof(text)));
 	EXPECT_STREQ("6.103515625e-5", text);
-	ASSERT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_0/events/cas_count_read.unit", text, sizeof(text)));
+	ASSERT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_0/events/cas_count_read.unit", text,
+			       sizeof(text)));
 	EXPECT_STREQ("MiB", text);
 	EXPECT_EQ(0, read_text(PMU_SYSFS "/uncore_imc_0/events/free_dclk", text, sizeof(text)));
-	EXPECT_EQ(-ENOENT, read_text(PMU_SYSFS "/uncore_imc_1/events/free_dclk", text, sizeof(text)));
+	EXPECT_EQ(-ENOENT,
+		  read_text(PMU_SYSFS "/uncore_imc_1/events/free_dclk", text, sizeof(text)));
 }
 
 /* Refusing */
@@ -121,7 +125,12 @@ static int open_with(void (*change)(struct perf_event_attr *attr), int pid, int 
 }
 
 static void sample(struct perf_event_attr *attr) { attr->sample_period = 1000; }
-static void sample_by_frequency(struct perf_event_attr *attr) { attr->freq = 1; attr->sample_freq = 100; }
+static void sample_by_frequency(struct perf_event_attr *attr)
+{
+	attr->freq = 1;
+	attr->sample_freq = 100;
+}
+
 static void unknown_bit(struct perf_event_attr *attr) { attr->config |= 1 << 17; }
 static void upper_bit(struct perf_event_attr *attr) { attr->config |= 1ULL << 32; }
 static void config1(struct perf_event_attr *attr) { attr->config1 = 1; }
@@ -169,7 +178,8 @@ TEST_F(uncore, refuses_a_group_larger_than_its_counters)
 
 TEST_F_TIMEOUT(uncore, counts_loads_and_stores_of_its_own_memory, TIMEOUT_SECONDS)
 {
-	int reads = uncore_open("uncore_imc_0", IMC_READS, -1), writes = uncore_open("uncore_imc_0", IMC_WRITES, -1);
+	int reads = uncore_open("uncore_imc_0", IMC_READS, -1);
+	int writes = uncore_open("uncore_imc_0", IMC_WRITES, -1);
 	int other = uncore_open("uncore_imc_1", IMC_ALL, -1);
 
 	ASSERT_LE(0, reads);
@@ -213,7 +223,8 @@ TEST_F_TIMEOUT(uncore, counts_a_group_as_one, TIMEOUT_SECONDS)
 		ASSERT_EQ(0, uncore_disable_event(fds[0]));
 		uncore_touch(&self->ddr, 0, 11, 13);
 		for (int i = 0; i < MANY; i++) {
-			EXPECT_EQ(round * expected[i], value_of(fds[i])) TH_LOG("event %d, round %d", i, round);
+			EXPECT_EQ(round * expected[i], value_of(fds[i]))
+				TH_LOG("event %d, round %d", i, round);
 			EXPECT_TRUE(ran_all_the_time(fds[i]));
 		}
 	}
@@ -227,7 +238,8 @@ TEST_F_TIMEOUT(uncore, counts_clocks, TIMEOUT_SECONDS)
 		const char *pmu;
 		__u64 config;
 	} clocks[] = {
-		{ "uncore_imc_0", IMC_CLOCK }, { "uncore_imc_0", IMC_FIXED }, { "uncore_imc_0", 0x10ff },
+		{ "uncore_imc_0", IMC_CLOCK }, { "uncore_imc_0", IMC_FIXED },
+		{ "uncore_imc_0", 0x10ff },
 		{ "uncore_type_99_0", 0x01 },
 	};
 	int fds[4];
@@ -255,8 +267,10 @@ TEST_F_TIMEOUT(uncore, counts_what_passes_a_cxl_link, TIMEOUT_SECONDS)
 		const char *pmu;
 		__u64 config, expected;
 	} events[] = {
-		{ "uncore_cxlcm_0", CXLCM_LOADS, 800 }, { "uncore_cxlcm_0", CXLCM_STORES, 300 },
-		{ "uncore_cxlcm_0", CXLCM_LOAD_DATA, 800 }, { "uncore_cxlcm_0", CXLCM_STORE_ANSWERS, 300 },
+		{ "uncore_cxlcm_0", CXLCM_LOADS, 800 },
+		{ "uncore_cxlcm_0", CXLCM_STORES, 300 },
+		{ "uncore_cxlcm_0", CXLCM_LOAD_DATA, 800 },
+		{ "uncore_cxlcm_0", CXLCM_STORE_ANSWERS, 300 },
 		{ "uncore_cxldp_0", 0x1002, 800 }, { "uncore_cxldp_0", 0x2002, 300 },
 		{ "uncore_b2cxl_0", 0x0424, 800 }, { "uncore_b2cxl_0", 0x1025, 300 },
 		{ "uncore_imc_0", IMC_ALL, 0 },
@@ -272,7 +286,8 @@ TEST_F_TIMEOUT(uncore, counts_what_passes_a_cxl_link, TIMEOUT_SECONDS)
 	}
 	uncore_touch(&self->cxl, 0, 800, 300);
 	for (int i = 0; i < 9; i++) {
-		EXPECT_EQ(events[i].expected, value_of(fds[i])) TH_LOG("%s 0x%llx", events[i].pmu, events[i].config);
+		EXPECT_EQ(events[i].expected, value_of(fds[i]))
+			TH_LOG("%s 0x%llx", events[i].pmu, events[i].config);
 		close(fds[i]);
 	}
 }
@@ -320,7 +335,10 @@ TEST_F_TIMEOUT(uncore, moves_events_that_are_in_the_way, TIMEOUT_SECONDS)
 	}
 }
 
-/* The model's clocks stand still when and only when the unit does, so any gap between the four would show. */
+/*
+ * The model's clocks stand still when and only when the unit does, so any gap between the four
+ * would show.
+ */
 TEST_F_TIMEOUT(uncore, counts_a_group_at_once, TIMEOUT_SECONDS)
 {
 	int fds[2 * GROUP];
@@ -328,7 +346,8 @@ TEST_F_TIMEOUT(uncore, counts_a_group_at_once, TIMEOUT_SECONDS)
 
 	/* Two groups that do not fit at once: they take turns. */
 	for (int i = 0; i < 2 * GROUP; i++) {
-		fds[i] = uncore_open("uncore_imc_0", IMC_CLOCK, i % GROUP ? fds[i / GROUP * GROUP] : -1);
+		fds[i] = uncore_open("uncore_imc_0", IMC_CLOCK,
+				     i % GROUP ? fds[i / GROUP * GROUP] : -1);
 		ASSERT_LE(0, fds[i]);
 	}
 	for (int round = 0; round < 5; round++) {
@@ -357,7 +376,10 @@ static void stay_on(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* One load and one store each so often, as the clock of this machine goes, whatever it costs. Returns how many of each. */
+/*
+ * One load and one store each so often, as the clock of this machine goes, whatever it costs.
+ * Returns how many of each.
+ */
 static unsigned int touch_steadily(const struct uncore_memory *memory)
 {
 	long long begin = now_ms(), passed;
@@ -373,12 +395,15 @@ static unsigned int touch_steadily(const struct uncore_memory *memory)
 }
 
 /*
- * Six events for four counters, so ordered that each time another kind of event follows on a counter. In a machine whose clock
- * goes by its instructions the rate is the same from beginning to end, whatever the host does besides.
+ * Six events for four counters, so ordered that each time another kind of event follows on a
+ * counter. In a machine whose clock goes by its instructions the rate is the same from beginning to
+ * end, whatever the host does besides.
  */
 TEST_F_TIMEOUT(uncore, shares_counters_fairly, TIMEOUT_SECONDS)
 {
-	static const __u64 configs[MANY + 2] = { IMC_READS, IMC_READS, IMC_WRITES, IMC_WRITES, IMC_ALL, IMC_ALL };
+	static const __u64 configs[MANY + 2] = {
+		IMC_READS, IMC_READS, IMC_WRITES, IMC_WRITES, IMC_ALL, IMC_ALL,
+	};
 	double expected, scaled;
 	struct uncore_count count;
 	unsigned int touched;
@@ -396,12 +421,14 @@ TEST_F_TIMEOUT(uncore, shares_counters_fairly, TIMEOUT_SECONDS)
 	for (int i = 0; i < MANY + 2; i++) {
 		ASSERT_EQ(0, uncore_read(fds[i], &count));
 		ASSERT_LT(0, count.running_ns);
-		EXPECT_LT(count.running_ns, count.enabled_ns) TH_LOG("event %d was never taken off", i);
+		EXPECT_LT(count.running_ns, count.enabled_ns)
+			TH_LOG("event %d was never taken off", i);
 		EXPECT_LT(ROTATIONS * ROTATION_NS, count.enabled_ns);
 		expected = configs[i] == IMC_ALL ? 2.0 * touched : touched;
 		scaled = (double)count.value * count.enabled_ns / count.running_ns;
-		TH_LOG("event %d: %.0f of %.0f: %+.1f %%, on a counter %.1f %% of the time", i, scaled, expected,
-		       100 * (scaled / expected - 1), 100.0 * count.running_ns / count.enabled_ns);
+		TH_LOG("event %d: %.0f of %.0f: %+.1f %%, on a counter %.1f %% of the time", i,
+		       scaled, expected, 100 * (scaled / expected - 1),
+		       100.0 * count.running_ns / count.enabled_ns);
 		EXPECT_LT(0.95 * expected, scaled);
 		EXPECT_GT(1.05 * expected, scaled);
 		close(fds[i]);
@@ -421,12 +448,15 @@ static long long now_us(void)
 	return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
 }
 
-/* This program stays on the CPU where perf and the driver work: what holds them up holds it up too. */
+/*
+ * This program stays on the CPU where perf and the driver work: what holds them up holds it up too.
+ */
 static void watch_for_holdups(struct shared *shared)
 {
 	long long begin = now_us(), last = begin, now;
 
-	shared->us = shared->held_up_us = 0;
+	shared->us = 0;
+	shared->held_up_us = 0;
 	while (shared->us < SHARED_MS * 1000) {
 		now = now_us();
 		shared->us = now - begin;
@@ -435,7 +465,8 @@ static void watch_for_holdups(struct shared *shared)
 	}
 }
 
-static void share_clocks(struct __test_metadata *_metadata, const __u64 *configs, struct shared *shared)
+static void share_clocks(struct __test_metadata *_metadata, const __u64 *configs,
+			 struct shared *shared)
 {
 	int fds[MANY + 2], clock = uncore_open("uncore_imc_1", IMC_CLOCK, -1);
 
@@ -458,14 +489,17 @@ static void share_clocks(struct __test_metadata *_metadata, const __u64 *configs
 }
 
 /*
- * Clocks go on also while perf and the driver are at work, so time in which a shared counter stands still or is not looked at
- * shows. They are compared with the one of the other memory controller, which nobody shares. When other work of the host holds
- * up a turn, perf's time and the unit's are not the same: then once more, whatever was counted.
+ * Clocks go on also while perf and the driver are at work, so time in which a shared counter stands
+ * still or is not looked at shows. They are compared with the one of the other memory controller,
+ * which nobody shares. When other work of the host holds up a turn, perf's time and the unit's are
+ * not the same: then once more, whatever was counted.
  */
 TEST_F_TIMEOUT(uncore, shares_clocks_without_a_gap, TIMEOUT_SECONDS)
 {
-	static const __u64 configs[MANY + 2] = { IMC_CLOCK, IMC_CLOCK, IMC_HALF_CLOCK, IMC_HALF_CLOCK, IMC_CLOCK_THRESHOLD,
-						 IMC_CLOCK_THRESHOLD };
+	static const __u64 configs[MANY + 2] = {
+		IMC_CLOCK, IMC_CLOCK, IMC_HALF_CLOCK, IMC_HALF_CLOCK,
+		IMC_CLOCK_THRESHOLD, IMC_CLOCK_THRESHOLD,
+	};
 	double expected, scaled;
 	struct shared shared;
 	int tries = 0;
@@ -480,11 +514,15 @@ TEST_F_TIMEOUT(uncore, shares_clocks_without_a_gap, TIMEOUT_SECONDS)
 
 	for (int i = 0; i < MANY + 2; i++) {
 		ASSERT_LT(0, shared.of[i].running_ns);
-		EXPECT_LT(shared.of[i].running_ns, shared.of[i].enabled_ns) TH_LOG("event %d was never taken off", i);
-		expected = (double)shared.clock.value * shared.of[i].enabled_ns / shared.clock.enabled_ns;
+		EXPECT_LT(shared.of[i].running_ns, shared.of[i].enabled_ns)
+			TH_LOG("event %d was never taken off", i);
+		expected = (double)shared.clock.value * shared.of[i].enabled_ns /
+			   shared.clock.enabled_ns;
 		expected /= configs[i] == IMC_HALF_CLOCK ? 2 : 1;
-		scaled = (double)shared.of[i].value * shared.of[i].enabled_ns / shared.of[i].running_ns;
-		TH_LOG("event %d: %+.1f %%, on a counter %.1f %% of the time", i, 100 * (scaled / expected - 1),
+		scaled = (double)shared.of[i].value * shared.of[i].enabled_ns /
+			 shared.of[i].running_ns;
+		TH_LOG("event %d: %+.1f %%, on a counter %.1f %% of the time", i,
+		       100 * (scaled / expected - 1),
 		       100.0 * shared.of[i].running_ns / shared.of[i].enabled_ns);
 		EXPECT_LT(0.95 * expected, scaled);
 		EXPECT_GT(1.05 * expected, scaled);

@@ -35,7 +35,8 @@ void uncore_unmap(struct uncore_memory *memory)
 	memory->at = NULL;
 }
 
-void uncore_touch(const struct uncore_memory *memory, size_t offset, unsigned int loads, unsigned int stores)
+void uncore_touch(const struct uncore_memory *memory, size_t offset, unsigned int loads,
+		  unsigned int stores)
 {
 	for (unsigned int i = 0; i < loads || i < stores; i++) {
 		size_t at = offset + i * UNCORE_LINE_BYTES % UNCORE_DDR_BYTES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The uncore function, the memory behind its memory controllers, and events of its PMUs. Functions return 0 or -errno
- * unless they say otherwise.
+ * The uncore function, the memory behind its memory controllers, and events of its PMUs. Functions
+ * return 0 or -errno unless they say otherwise.
  */
 #ifndef PMUKIT_SELFTESTS_UNCORE_UNIT_H
 #define PMUKIT_SELFTESTS_UNCORE_UNIT_H
@@ -14,7 +14,7 @@
 #define UNCORE_VENDOR		0x8086
 #define UNCORE_DEVICE		0x09a7
 #define UNCORE_DDR_BAR		4
-#define UNCORE_DDR_BYTES	(1UL << 20)	/* behind each memory controller */
+#define UNCORE_DDR_BYTES	(1024 * 1024UL)	/* behind each memory controller */
 #define UNCORE_LINE_BYTES	64
 #define EXPANDER_VENDOR		0x1234
 #define EXPANDER_DEVICE		0x4348
@@ -49,8 +49,12 @@ int uncore_enable(const char *pci);
 int uncore_map(const char *pci, unsigned int bar, struct uncore_memory *memory);
 void uncore_unmap(struct uncore_memory *memory);
 
-/* So many loads and stores of 8 bytes, one a line, round in the first UNCORE_DDR_BYTES from offset on. */
-void uncore_touch(const struct uncore_memory *memory, size_t offset, unsigned int loads, unsigned int stores);
+/*
+ * So many loads and stores of 8 bytes, one a line, round in the first UNCORE_DDR_BYTES from offset
+ * on.
+ */
+void uncore_touch(const struct uncore_memory *memory, size_t offset, unsigned int loads,
+		  unsigned int stores);
 
 /* Waits until the PMU is there (wanted) or not there any more. */
 int uncore_wait(const char *pmu, int wanted);
