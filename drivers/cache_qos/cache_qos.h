@@ -319,6 +319,13 @@ struct cache_qos_live {
 	struct pmukit_pmu aux_pp;
 };
 
+/* Without the lock: domains are added, and never taken away. */
+static inline u32 cache_qos_nr_domains(const struct cache_qos *cq)
+{
+	/* With the number come the domains. */
+	return smp_load_acquire(&cq->nr_domains);
+}
+
 static inline struct cache_qos_live *to_cache_qos_live(struct pmukit_pmu *pp)
 {
 	return container_of(pp, struct cache_qos_live, pp);

@@ -339,7 +339,7 @@ int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *mem
 	if (cq->yielded)
 		return -EBUSY;
 	rmid = cache_qos_pop(cq);
-	if (!rmid && cq->alloc_dirty)
+	if (!rmid && READ_ONCE(cq->alloc_dirty))
 		rmid = cache_qos_take_dirty(cq);
 	if (!rmid)
 		return cq->nr_atoms[CACHE_QOS_LIMBO] ? -EBUSY : -ENOSPC;

@@ -502,7 +502,8 @@ static bool cache_qos_aux_together(struct pmukit_pmu *pp, unsigned int a, unsign
 {
 	struct cache_qos_live *live = cache_qos_live_of_aux(pp);
 
-	return per_cpu_ptr(live->cpus, a)->domain == per_cpu_ptr(live->cpus, b)->domain;
+	return READ_ONCE(per_cpu_ptr(live->cpus, a)->domain) ==
+	       READ_ONCE(per_cpu_ptr(live->cpus, b)->domain);
 }
 
 static void cache_qos_aux_release(struct pmukit_pmu *pp)

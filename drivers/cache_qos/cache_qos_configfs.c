@@ -108,13 +108,13 @@ static ssize_t cache_qos_show_each(struct config_item *item, char *buf, u32 even
 	struct cache_qos_folder *folder = to_cache_qos_folder(item);
 	struct cache_qos_live *live = folder->live;
 	struct cache_qos_value value;
+	u32 d, nr = cache_qos_nr_domains(&live->core);
 	int ret, len = 0;
-	u16 d;
 
 	ret = cache_qos_group_value(live, folder->node, event, CACHE_QOS_ALL, &value);
 	if (ret)
 		return ret;
-	for (d = 0; d < live->core.nr_domains; d++) {
+	for (d = 0; d < nr; d++) {
 		const struct cache_qos_domain *domain = &live->core.domains[d];
 
 		if (!READ_ONCE(domain->nr_cpus))

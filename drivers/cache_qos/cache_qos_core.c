@@ -42,7 +42,7 @@ void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns)
 {
 	u32 rmid, i;
 
-	cq->monitors[monitor].used = false;
+	WRITE_ONCE(cq->monitors[monitor].used, false);
 	for (i = 1; i <= cq->top_set; i++)
 		cache_qos_drop(&cq->sets[i].members, monitor);
 
@@ -255,7 +255,7 @@ static int cache_qos_node_enable(struct cache_qos *cq, u16 node, enum pmukit_cac
 	ret = cache_qos_atom_get(cq, &members, now_ns);
 	if (ret < 0) {
 		cq->nodes[node].monitor = CACHE_QOS_NONE;
-		cq->monitors[monitor].used = false;
+		WRITE_ONCE(cq->monitors[monitor].used, false);
 		return ret;
 	}
 	cache_qos_subtree(cq, node);
@@ -419,11 +419,11 @@ void cache_qos_carry(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 rmid)
 	if (!cpu->ready || READ_ONCE(cq->yielded) || rmid == cpu->rmid)
 		return;
 	if (cache_qos_wrmsr(cq->backend, CACHE_QOS_PQR_ASSOC, (u64)cpu->closid << 32 | rmid)) {
-		cpu->faults++;
+		WRITE_ONCE(cpu->faults, cpu->faults + 1);
 		return;
 	}
 	WRITE_ONCE(cpu->rmid, rmid);
-	cpu->writes++;
+	WRITE_ONCE(cpu->writes, cpu->writes + 1);
 }
 
 bool cache_qos_check_pqr(struct cache_qos *cq, struct cache_qos_cpu *cpu)
@@ -489,11 +489,11 @@ int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain, boo
 	c->closid = FIELD_GET(CACHE_QOS_PQR_CLOSID, found);
 	WRITE_ONCE(c->rmid, FIELD_GET(CACHE_QOS_PQR_RMID, found));
 	if (!c->online) {
-		c->domain = domain;
+		WRITE_ONCE(c->domain, domain);
 		c->online = true;
 		cache_qos_domain_gain(cq, domain);
 	}
-	c->ready = true;
+	WRITE_ONCE(c->ready, true);
 	return 0;
 }
 
@@ -515,13 +515,13 @@ void cache_qos_cpu_release(struct cache_qos *cq, unsigned int cpu)
 
 	if (!c->ready)
 		return;
-	c->ready = false;
+	WRITE_ONCE(c->ready, false);
 	if (c->rmid && !cache_qos_rdmsr(cq->backend, CACHE_QOS_PQR_ASSOC, &found) &&
 	    FIELD_GET(CACHE_QOS_PQR_RMID, found) == c->rmid) {
 		if (cache_qos_wrmsr(cq->backend, CACHE_QOS_PQR_ASSOC, found & CACHE_QOS_PQR_CLOSID))
-			c->faults++;
+			WRITE_ONCE(c->faults, c->faults + 1);
 		else
-			c->writes++;
+			WRITE_ONCE(c->writes, c->writes + 1);
 	}
 	WRITE_ONCE(c->rmid, 0);
 }

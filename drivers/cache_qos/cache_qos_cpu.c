@@ -140,7 +140,7 @@ static int cache_qos_cpu_join(struct cache_qos_live *live, unsigned int cpu,
 	ret = cache_qos_cpu_online(&live->core, cpu, domain, live->force || live->core.yielded);
 	/* What is in the register now is not ours to take back. */
 	if (live->core.yielded)
-		live->cpu_pointers[cpu]->ready = false;
+		WRITE_ONCE(live->cpu_pointers[cpu]->ready, false);
 	raw_spin_unlock_irq(&live->lock);
 	if (ret == -EBUSY)
 		dev_err(&live->parent->dev,
@@ -165,7 +165,7 @@ static int cache_qos_online(unsigned int cpu, struct hlist_node *node)
 		ret = -EINVAL;
 	if (!ret)
 		ret = cache_qos_cpu_join(live, cpu, &probe.domain);
-	if (!ret || !live->up)
+	if (!ret || !READ_ONCE(live->up))
 		return ret;
 	dev_err(&live->parent->dev, "CPU %u is left out: %d\n", cpu, ret);
 	return 0;
@@ -264,7 +264,7 @@ int cache_qos_cpus_start(struct cache_qos_live *live)
 	cache_qos_cpus_fill(live);
 	cache_qos_init(&live->core, live->backend, &hw, atoms, live->cpu_pointers, nr_cpu_ids);
 	ret = cpuhp_state_add_instance(cache_qos_hotplug_state, &live->hotplug_node);
-	live->up = !ret;
+	WRITE_ONCE(live->up, !ret);
 	return ret;
 }
 
@@ -278,7 +278,7 @@ void cache_qos_cpus_stop(struct cache_qos_live *live)
 {
 	if (live->up)
 		cpuhp_state_remove_instance(cache_qos_hotplug_state, &live->hotplug_node);
-	live->up = false;
+	WRITE_ONCE(live->up, false);
 	WRITE_ONCE(live->dead, true);
 }
 

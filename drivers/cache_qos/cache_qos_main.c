@@ -156,7 +156,7 @@ static void cache_qos_wake(struct cache_qos_live *live)
 	for (d = 0; d < live->core.nr_domains; d++)
 		cache_qos_rebase(&live->core, d);
 	raw_spin_unlock_irq(&live->lock);
-	if (!live->core.yielded)
+	if (!READ_ONCE(live->core.yielded))
 		cache_qos_cpus_again(live);
 	WRITE_ONCE(live->asleep, false);
 	cache_qos_sampler_hurry(live);

@@ -138,7 +138,7 @@ static void cache_qos_readers(struct cache_qos_live *live, struct cpumask *reade
 	for_each_online_cpu(cpu) {
 		const struct cache_qos_cpu *each = per_cpu_ptr(live->cpus, cpu);
 
-		if (!each->ready)
+		if (!READ_ONCE(each->ready))
 			continue;
 		if (of[each->domain] >= nr_cpu_ids ||
 		    (tick_nohz_full_cpu(of[each->domain]) && !tick_nohz_full_cpu(cpu)))

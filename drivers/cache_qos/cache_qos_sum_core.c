@@ -9,6 +9,9 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
+#include <asm/barrier.h>
+#include <asm/rwonce.h>
+
 #include "cache_qos_core.h"
 
 /* A free RMID is read in one pass of so many. */
@@ -46,7 +49,7 @@ int cache_qos_set_threshold(struct cache_qos *cq, u64 bytes)
 {
 	if (bytes > cache_qos_smallest(cq))
 		return -EINVAL;
-	cq->threshold = bytes / cq->hw.scale;
+	WRITE_ONCE(cq->threshold, bytes / cq->hw.scale);
 	return 0;
 }
 
@@ -58,7 +61,8 @@ int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_dom
 	if (cq->nr_domains == CACHE_QOS_MAX_DOMAINS)
 		return -ENOSPC;
 	*domain = (struct cache_qos_domain) { .is = *is, .cells = cells, .banked = banked };
-	cq->nr_domains++;
+	/* Who sees the number without the lock sees the domain as well. */
+	smp_store_release(&cq->nr_domains, cq->nr_domains + 1);
 	if (cq->nr_domains == 1)
 		cq->threshold = cache_qos_default_threshold(cq) / cq->hw.scale;
 	return cq->nr_domains - 1;
@@ -85,7 +89,8 @@ void cache_qos_domain_gain(struct cache_qos *cq, u16 domain)
 	struct cache_qos_domain *d = &cq->domains[domain];
 	u32 rmid;
 
-	if (d->nr_cpus++)
+	WRITE_ONCE(d->nr_cpus, d->nr_cpus + 1);
+	if (d->nr_cpus > 1)
 		return;
 	/* What the cache has kept from before may be anybody's. */
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
@@ -109,7 +114,8 @@ void cache_qos_domain_lose(struct cache_qos *cq, u16 domain)
 	struct cache_qos_domain *d = &cq->domains[domain];
 	u32 rmid;
 
-	if (--d->nr_cpus)
+	WRITE_ONCE(d->nr_cpus, d->nr_cpus - 1);
+	if (d->nr_cpus)
 		return;
 	/* What was counted since the last pass is not in any sum, and never will be. */
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
@@ -437,7 +443,7 @@ u32 cache_qos_limbo_pass(struct cache_qos *cq, u64 now_ns)
 
 void cache_qos_yield(struct cache_qos *cq)
 {
-	cq->yielded = true;
+	WRITE_ONCE(cq->yielded, true);
 }
 
 /* Whatever the other did with our RMIDs: lines may be his, counts are not ours. */
@@ -455,7 +461,7 @@ void cache_qos_resume(struct cache_qos *cq)
 			memset(domain->cells[rmid].status, 0, sizeof(domain->cells[rmid].status));
 		}
 	}
-	cq->yielded = false;
+	WRITE_ONCE(cq->yielded, false);
 }
 
 /* Values */

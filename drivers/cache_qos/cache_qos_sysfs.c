@@ -160,7 +160,7 @@ static const struct attribute_group cache_qos_caps_group = {
 	.attrs = cache_qos_caps_attrs,
 };
 
-/* stats/ */
+/* stats/: under the lock; what is written without it, on its CPU or by the sampler, is marked. */
 
 struct cache_qos_stat {
 	struct device_attribute attr;
@@ -185,7 +185,7 @@ static u64 cache_qos_cpu_sum(const struct cache_qos_live *live, size_t field)
 	u64 sum = 0;
 
 	for_each_possible_cpu(cpu)
-		sum += *(const u64 *)((const char *)live->cpu_pointers[cpu] + field);
+		sum += READ_ONCE(*(const u64 *)((const char *)live->cpu_pointers[cpu] + field));
 	return sum;
 }
 
@@ -225,8 +225,8 @@ CACHE_QOS_STAT(violations, cache_qos_violations(live));
 CACHE_QOS_STAT(lost_forks, live->lost_forks);
 CACHE_QOS_STAT(yields, live->yields);
 CACHE_QOS_STAT(tasks, live->nr_tasks);
-CACHE_QOS_STAT(probes, live->attached ? CACHE_QOS_POINTS : 0);
-CACHE_QOS_STAT(passes, live->done);
+CACHE_QOS_STAT(probes, READ_ONCE(live->attached) ? CACHE_QOS_POINTS : 0);
+CACHE_QOS_STAT(passes, READ_ONCE(live->done));
 
 static struct attribute *cache_qos_stats_attrs[] = {
 	&cache_qos_stat_rmids_free.attr.attr,
@@ -260,10 +260,10 @@ static const struct attribute_group cache_qos_stats_group = {
 static ssize_t domains_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct cache_qos_live *live = cache_qos_of_dev(dev);
+	u32 d, nr = cache_qos_nr_domains(&live->core);
 	int len = 0;
-	u32 d;
 
-	for (d = 0; d < live->core.nr_domains; d++) {
+	for (d = 0; d < nr; d++) {
 		const struct cache_qos_domain *domain = &live->core.domains[d];
 
 		len += sysfs_emit_at(buf, len, "%u %u %llu %u\n", domain->is.id,

@@ -119,7 +119,7 @@ static u16 cache_qos_channel_domain(struct cache_qos_live *live, const struct ca
 
 	if (ev->domain != CACHE_QOS_ALL || cpu < 0)
 		return ev->domain;
-	return per_cpu_ptr(live->cpus, cpu)->domain;
+	return READ_ONCE(per_cpu_ptr(live->cpus, cpu)->domain);
 }
 
 static void cache_qos_channel_join(struct cache_qos_live *live, struct cache_qos_event *ev)

@@ -95,7 +95,10 @@ static bool pmukit_cpu_is_near(const struct pmukit_pmu *pp, unsigned int cpu)
 	return pp->node == NUMA_NO_NODE || cpu_to_node(cpu) == pp->node;
 }
 
-/* The CPU that serves the group of @cpu, nr_cpu_ids: none. */
+/*
+ * The CPU that serves the group of @cpu, nr_cpu_ids: none. Without a lock: a bit that comes or goes
+ * meanwhile is that of a CPU that does.
+ */
 static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
 {
 	unsigned int server;
@@ -117,7 +120,7 @@ static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
 
 	if (pp->reach == PMUKIT_REACH_GROUPS && pmukit_server_of(pp, cpu) >= nr_cpu_ids)
 		cpumask_set_cpu(cpu, &pp->cpus);
-	if (pp->registered || pp->reach != PMUKIT_REACH_SYSTEM)
+	if (READ_ONCE(pp->registered) || pp->reach != PMUKIT_REACH_SYSTEM)
 		return 0;
 	if (pp->cpu >= nr_cpu_ids ||
 	    (!pmukit_cpu_is_near(pp, pp->cpu) && pmukit_cpu_is_near(pp, cpu)))
@@ -330,7 +333,7 @@ static struct perf_event *pmukit_pin_event(struct pmukit_pmu *pp, struct list_he
 		/* Not yet installed: its add() will be refused. */
 		if (!READ_ONCE(pev->event->ctx))
 			continue;
-		pp->pinned = pev->event;
+		WRITE_ONCE(pp->pinned, pev->event);
 		break;
 	}
 	spin_unlock(&pp->lock);
@@ -340,7 +343,7 @@ static struct perf_event *pmukit_pin_event(struct pmukit_pmu *pp, struct list_he
 static void pmukit_unpin_event(struct pmukit_pmu *pp)
 {
 	spin_lock(&pp->lock);
-	pp->pinned = NULL;
+	WRITE_ONCE(pp->pinned, NULL);
 	spin_unlock(&pp->lock);
 	wake_up_all(&pp->unpinned);
 }
@@ -439,7 +442,7 @@ static void pmukit_event_destroy(struct perf_event *event)
 		spin_lock(&pp->lock);
 	}
 	list_del(&pev->node);
-	pp->nr_events--;
+	WRITE_ONCE(pp->nr_events, pp->nr_events - 1);
 	spin_unlock(&pp->lock);
 
 	pp->ops->event_free(pev);
@@ -484,7 +487,7 @@ int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct pe
 		ret = -EBUSY;
 	if (!ret) {
 		list_add_tail(&pev->node, &pp->events);
-		pp->nr_events++;
+		WRITE_ONCE(pp->nr_events, pp->nr_events + 1);
 	}
 	spin_unlock(&pp->lock);
 	if (ret)
@@ -546,7 +549,7 @@ int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
 	if (pp->reach == PMUKIT_REACH_SYSTEM)
 		pmukit_place_changed(pp);
 	ret = perf_pmu_register(&pp->pmu, pp->name, -1);
-	pp->registered = !ret;
+	WRITE_ONCE(pp->registered, !ret);
 	mutex_unlock(&pp->hotplug_lock);
 	if (ret)
 		goto remove_instance;

@@ -481,11 +481,15 @@ static void hisi_ptt_flip(struct hisi_ptt *ptt, bool unasked)
 /* On the event's CPU, interrupts off. Returns whether to go on soon. */
 static bool hisi_ptt_serve(struct hisi_ptt *ptt, bool unasked)
 {
+	bool unheard;
+
 	if (ptt->path != HISI_PTT_ZERO_COPY)
 		return hisi_ptt_drain(ptt, false);
 
 	hisi_ptt_flip(ptt, unasked);
-	ptt->pause_ns = ptt->masked || ptt->irq_off ? HISI_PTT_LOOK_MIN_NS : HISI_PTT_WATCH_NS;
+	/* The interrupt may be given up on another CPU. */
+	unheard = ptt->masked || READ_ONCE(ptt->irq_off);
+	ptt->pause_ns = unheard ? HISI_PTT_LOOK_MIN_NS : HISI_PTT_WATCH_NS;
 	return false;
 }
 
@@ -542,7 +546,7 @@ static void hisi_ptt_irq_resume(struct hisi_ptt *ptt)
 	resume = ptt->irq_again && !ptt->dead;
 	ptt->irq_again = false;
 	if (resume)
-		ptt->irq_off = false;
+		WRITE_ONCE(ptt->irq_off, false);
 	raw_spin_unlock(&ptt->lock);
 
 	if (resume)
@@ -568,7 +572,7 @@ static void hisi_ptt_irq_give_up(struct hisi_ptt *ptt)
 	disable_irq_nosync(ptt->irq);
 
 	raw_spin_lock(&ptt->lock);
-	ptt->irq_off = true;
+	WRITE_ONCE(ptt->irq_off, true);
 	hisi_ptt_complain(ptt, PMUKIT_STAT_REJECTED,
 			  "interrupts without a cause, disabled until the next start");
 	raw_spin_unlock(&ptt->lock);

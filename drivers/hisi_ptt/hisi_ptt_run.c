@@ -235,7 +235,7 @@ int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 	int ret;
 
 	raw_spin_lock(&ptt->lock);
-	ptt->path = path;
+	WRITE_ONCE(ptt->path, path);
 	ptt->active = hev;
 	ptt->cpu = smp_processor_id();
 	ptt->halted = false;

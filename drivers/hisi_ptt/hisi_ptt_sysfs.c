@@ -101,7 +101,13 @@ PMUKIT_CAP(path, hisi_ptt_emit_path);
 
 static int hisi_ptt_emit_buffer_bytes(struct pmukit_pmu *pp, char *buf, int at)
 {
-	return sysfs_emit_at(buf, at, "%u", READ_ONCE(to_hisi_ptt(pp)->ring.buffer_bytes));
+	struct hisi_ptt *ptt = to_hisi_ptt(pp);
+	u32 bytes;
+
+	raw_spin_lock_irq(&ptt->lock);
+	bytes = ptt->ring.buffer_bytes;
+	raw_spin_unlock_irq(&ptt->lock);
+	return sysfs_emit_at(buf, at, "%u", bytes);
 }
 
 PMUKIT_CAP(buffer_bytes, hisi_ptt_emit_buffer_bytes);

@@ -248,7 +248,7 @@ static int imc_cpu_online(unsigned int cpu, struct hlist_node *node)
 	struct imc *imc = hlist_entry(node, struct imc, hotplug_node);
 	int ret = imc_cpu_prepare(imc, per_cpu_ptr(imc->cpus, cpu));
 
-	if (!ret || !imc->nr_pmus)
+	if (!ret || !READ_ONCE(imc->nr_pmus))
 		return ret;
 	pr_warn("imc: CPU %u: no events there: error %d\n", cpu, ret);
 	return 0;
@@ -341,9 +341,10 @@ static void imc_engine_silence(struct imc *imc, struct imc_engine *engine, u32 t
 	raw_spin_unlock_irq(&engine->lock);
 }
 
+/* Without the lock: while an engine has users, events are open, and the claim does not change. */
 static u32 imc_claimed_engine(const struct imc *imc)
 {
-	return imc->claimed == IMC_TYPE_TRACE ? PMUKIT_IMC_TRACE : PMUKIT_IMC_CORE;
+	return READ_ONCE(imc->claimed) == IMC_TYPE_TRACE ? PMUKIT_IMC_TRACE : PMUKIT_IMC_CORE;
 }
 
 /*

@@ -36,7 +36,7 @@ static int imc_claim(struct imc *imc, u32 type)
 	if (imc->nr_claims && imc->claimed != type) {
 		ret = -EBUSY;
 	} else {
-		imc->claimed = type;
+		WRITE_ONCE(imc->claimed, type);
 		imc->nr_claims++;
 	}
 	spin_unlock(&imc->claim_lock);

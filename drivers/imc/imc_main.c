@@ -169,7 +169,8 @@ static int imc_pmu_add(struct imc *imc, const struct imc_unit *unit)
 		pmukit_pmu_put(&ipmu->pp);
 		return ret;
 	}
-	imc->pmus[imc->nr_pmus++] = ipmu;
+	imc->pmus[imc->nr_pmus] = ipmu;
+	WRITE_ONCE(imc->nr_pmus, imc->nr_pmus + 1);
 	return 0;
 }
 
@@ -185,8 +186,9 @@ static bool imc_unit_usable(const struct imc *imc, const struct imc_unit *unit)
 static void imc_pmus_remove(struct imc *imc)
 {
 	while (imc->nr_pmus) {
-		struct imc_pmu *ipmu = imc->pmus[--imc->nr_pmus];
+		struct imc_pmu *ipmu = imc->pmus[imc->nr_pmus - 1];
 
+		WRITE_ONCE(imc->nr_pmus, imc->nr_pmus - 1);
 		pmukit_pmu_remove(&ipmu->pp);
 		pmukit_pmu_put(&ipmu->pp);
 	}

@@ -78,7 +78,7 @@ struct pmukit_pmu_ops {
  * @ref: the unit holds one reference, the registration with perf another
  * @lock: protects @events, @nr_events, @gone, @pinned, @leaving and @waiting; process context only
  * @events: every event between pmukit_event_open() and its destruction
- * @nr_events: how many these are
+ * @nr_events: how many these are; a unit may look at it without the lock
  * @pinned: the event pmukit_pmu_remove() is disabling; it may not be freed meanwhile
  * @unpinned: woken when @pinned changes
  * @gone: the hardware is no longer there; never cleared
