@@ -44,10 +44,9 @@
 #define RUN_US		300000
 
 struct subject {
-	struct stress_pmu pmu;
-	const char *name, *terms;
-	unsigned int aux_pages;
-	bool needs_capability, task;
+	struct stress_subject of;
+	bool known, needs_capability;	/* the policy */
+	bool task;
 };
 
 /* Users */
@@ -117,13 +116,11 @@ static bool may_open(const struct subject *subject, const struct user *user, int
 
 static int open_event(const struct subject *subject, struct pmu_event *event)
 {
-	struct perf_event_attr attr = stress_pmu_first_event(&subject->pmu);
+	struct perf_event_attr attr = stress_subject_attr(&subject->of);
 
-	/* Some only sample: trace_imc. */
-	attr.sample_period = subject->aux_pages ? 1 : 0;
 	if (subject->task)
 		return pmu_event_open(event, &attr, 0, -1);
-	return pmu_event_open(event, &attr, -1, subject->pmu.cpu < 0 ? 0 : subject->pmu.cpu);
+	return stress_subject_open(&subject->of, event);
 }
 
 #define CANNOT_BECOME	255
@@ -183,8 +180,8 @@ static void test_levels(const struct subject *subject, const struct user *user)
 				       strerror(wanted));
 		good &= got == wanted || absent;
 	}
-	ksft_test_result(good, "%s: %s at each perf_event_paranoid%s\n", subject->name, user->name,
-			 absent ? " (this kernel has none)" : "");
+	ksft_test_result(good, "%s: %s at each perf_event_paranoid%s\n", subject->of.name,
+			 user->name, absent ? " (this kernel has none)" : "");
 }
 
 /* Files */
@@ -254,7 +251,7 @@ static int check_files(const struct subject *subject)
 	char path[PATH_MAX];
 
 	/* With its slash: the name is a link. */
-	snprintf(path, sizeof(path), PMU_SYSFS "/%s/", subject->name);
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s/", subject->of.name);
 	return check_folder(path, DEEPEST) ? -EPERM : 0;
 }
 
@@ -284,7 +281,8 @@ static void test_aux(const struct subject *subject)
 	bool good = false;
 	int err;
 
-	err = open_event(subject, &event) ?: pmu_event_map(&event, DATA_PAGES, subject->aux_pages);
+	err = open_event(subject, &event) ?:
+	      pmu_event_map(&event, DATA_PAGES, subject->of.aux_pages);
 	if (!err) {
 		good = is_clean(&event, 0, "fresh");
 		err = pmu_event_enable(&event);
@@ -295,48 +293,36 @@ static void test_aux(const struct subject *subject)
 			is_clean(&event, event.page->aux_head, "recorded");
 	}
 	if (err)
-		ksft_print_msg("%s: %s\n", subject->name, strerror(-err));
+		ksft_print_msg("%s: %s\n", subject->of.name, strerror(-err));
 	pmu_event_close(&event);
 	ksft_test_result(!err && good, "%s: an AUX area has nothing but what was recorded\n",
-			 subject->name);
+			 subject->of.name);
 }
 
 /* Options */
 
-static bool parse(struct subject *subject, int argc, char **argv)
+static bool take(void *data, int option)
 {
-	static const struct option all[] = {
-		{ "pmu", required_argument, NULL, 'p' }, { "policy", required_argument, NULL, 'w' },
-		{ "event", required_argument, NULL, 'e' }, { "aux", required_argument, NULL, 'a' },
-		{ "task", no_argument, NULL, 't' },	   { 0 },
-	};
-	bool good = false;
-	int option;
+	struct subject *subject = data;
 
-	while ((option = getopt_long(argc, argv, "", all, NULL)) != -1) {
-		switch (option) {
-		case 'p':
-			subject->name = optarg;
-			break;
-		case 'w':
-			subject->needs_capability = !strcmp(optarg, "capability");
-			good = subject->needs_capability || !strcmp(optarg, "paranoid");
-			break;
-		case 'e':
-			subject->terms = optarg;
-			break;
-		case 'a':
-			subject->aux_pages = atoi(optarg);
-			break;
-		case 't':
-			subject->task = true;
-			break;
-		default:
-			return false;
-		}
+	switch (option) {
+	case 'w':
+		subject->needs_capability = !strcmp(optarg, "capability");
+		subject->known = subject->needs_capability || !strcmp(optarg, "paranoid");
+		return subject->known;
+	case 't':
+		subject->task = true;
+		return true;
+	default:
+		return false;
 	}
-	return good && optind == argc && subject->name;
 }
+
+static const struct option options[] = {
+	{ "policy", required_argument, NULL, 'w' },
+	{ "task", no_argument, NULL, 't' },
+	{ 0 },
+};
 
 int main(int argc, char **argv)
 {
@@ -344,25 +330,25 @@ int main(int argc, char **argv)
 	char before[16];
 	int err;
 
-	if (!parse(&subject, argc, argv)) {
+	if (!stress_subject_parse(&subject.of, argc, argv, options, take, &subject) ||
+	    !subject.known) {
 		fprintf(stderr,
 			"usage: pmu_privileges --pmu PMU --policy POLICY [options], see its head\n");
 		return 2;
 	}
-	ksft_print_header();
-	err = stress_pmu_choose(&subject.pmu, subject.name, subject.terms) ?:
-	      read_text(PARANOID, before, sizeof(before));
+	stress_subject_choose(&subject.of);
+	err = read_text(PARANOID, before, sizeof(before));
 	if (err)
-		ksft_exit_fail_msg("%s: %s\n", subject.name, strerror(-err));
+		ksft_exit_fail_msg(PARANOID ": %s\n", strerror(-err));
 
-	ksft_set_plan(NR_USERS + 1 + !!subject.aux_pages);
+	ksft_set_plan(NR_USERS + 1 + !!subject.of.aux_pages);
 	for (unsigned int i = 0; i < NR_USERS; i++)
 		test_levels(&subject, &users[i]);
 	write_text(PARANOID, before);
 	ksft_test_result(!ask(&subject, &users[3], check_files),
 			 "%s: nobody may write its files, which tell no address of the kernel's\n",
-			 subject.name);
-	if (subject.aux_pages)
+			 subject.of.name);
+	if (subject.of.aux_pages)
 		test_aux(&subject);
 	ksft_finished();
 }

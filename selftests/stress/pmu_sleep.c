@@ -8,7 +8,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,28 +22,14 @@
 #define POWER		"/sys/power"
 #define RUN_US		200000
 
-struct subject {
-	struct stress_pmu pmu;
-	const char *name, *terms;
-	unsigned int aux_pages;
-};
-
-static int open_event(const struct subject *subject, struct pmu_event *event)
+static int open_running(const struct stress_subject *subject, struct pmu_event *event)
 {
-	struct perf_event_attr attr = stress_pmu_first_event(&subject->pmu);
-
-	attr.sample_period = subject->aux_pages ? 1 : 0;
-	return pmu_event_open(event, &attr, -1, subject->pmu.cpu < 0 ? 0 : subject->pmu.cpu);
-}
-
-static int open_running(const struct subject *subject, struct pmu_event *event)
-{
-	return open_event(subject, event) ?: pmu_event_map(event, DATA_PAGES, subject->aux_pages) ?:
-	       pmu_event_enable(event);
+	return stress_subject_open(subject, event) ?:
+	       pmu_event_map(event, DATA_PAGES, subject->aux_pages) ?: pmu_event_enable(event);
 }
 
 /* An event does all that it can. */
-static int try_all(const struct subject *subject)
+static int try_all(const struct stress_subject *subject)
 {
 	struct pmu_event event = { .fd = -1 };
 	int err = open_running(subject, &event);
@@ -80,7 +65,7 @@ static const struct {
 
 #define NR_SLEEPS	ARRAY_SIZE(sleeps)
 
-static void test_sleep(const struct subject *subject, unsigned int which)
+static void test_sleep(const struct stress_subject *subject, unsigned int which)
 {
 	struct pmu_event event = { .fd = -1 };
 	int err = open_running(subject, &event), asleep;
@@ -96,47 +81,16 @@ static void test_sleep(const struct subject *subject, unsigned int which)
 	ksft_test_result(!err, "%s: works after that: %s\n", subject->name, strerror(-err));
 }
 
-static bool parse(struct subject *subject, int argc, char **argv)
-{
-	static const struct option all[] = {
-		{ "pmu", required_argument, NULL, 'p' }, { "event", required_argument, NULL, 'e' },
-		{ "aux", required_argument, NULL, 'a' }, { 0 },
-	};
-	int option;
-
-	while ((option = getopt_long(argc, argv, "", all, NULL)) != -1) {
-		switch (option) {
-		case 'p':
-			subject->name = optarg;
-			break;
-		case 'e':
-			subject->terms = optarg;
-			break;
-		case 'a':
-			subject->aux_pages = atoi(optarg);
-			break;
-		default:
-			return false;
-		}
-	}
-	return optind == argc && subject->name;
-}
-
 int main(int argc, char **argv)
 {
-	struct subject subject = { 0 };
-	int err;
+	struct stress_subject subject = { 0 };
 
-	if (!parse(&subject, argc, argv)) {
+	if (!stress_subject_parse(&subject, argc, argv, NULL, NULL, NULL)) {
 		fprintf(stderr,
 			"usage: pmu_sleep --pmu PMU [options], see the head of its source\n");
 		return 2;
 	}
-	ksft_print_header();
-	err = stress_pmu_choose(&subject.pmu, subject.name, subject.terms);
-	if (err)
-		ksft_exit_fail_msg("%s: %s\n", subject.name, strerror(-err));
-
+	stress_subject_choose(&subject);
 	ksft_set_plan(2 * NR_SLEEPS);
 	for (unsigned int i = 0; i < NR_SLEEPS; i++)
 		test_sleep(&subject, i);

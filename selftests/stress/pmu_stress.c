@@ -238,9 +238,14 @@ static void run(const struct options *options, struct shared *shared)
 	unsigned int workers = options->workers + options->nobodies;
 	pid_t worker[2 * MOST], actor[MOST];
 
-	for (unsigned int i = 0; i < workers; i++)
+	for (unsigned int i = 0; i < workers; i++) {
 		worker[i] = start_worker(options, i, i >= options->workers, until,
 					 &shared->tallies[i]);
+		/* Some PMUs serve one at a time: nobody is in the way of the first's beginning. */
+		while (!i && !__atomic_load_n(&shared->tallies[i].begun, __ATOMIC_ACQUIRE) &&
+		       now_ms() < until)
+			usleep(1000);
+	}
 	for (unsigned int i = 0; i < options->nr_actors; i++)
 		actor[i] = start_actor(options, i, until, &shared->done[i]);
 	for (unsigned int i = 0; i < workers; i++)
@@ -269,10 +274,12 @@ static struct stress_tally sum_of(const struct stress_tally *tallies, unsigned i
 	return sum;
 }
 
-/* Of what is wanted in a minute. A shorter run, on a busy machine, may come to next to nothing. */
+/* Of what is wanted in a minute. A shorter run has what every run begins with. */
 static __u64 floor_of(const struct options *options, __u64 a_minute)
 {
-	return a_minute * (options->seconds / 60);
+	__u64 wanted = a_minute * (options->seconds / 60);
+
+	return wanted || !a_minute ? wanted : 1;
 }
 
 #define CALLS "opens=%llu refused=%llu data_maps=%llu aux_maps=%llu reads=%llu ioctls=%llu"
@@ -301,7 +308,7 @@ int main(int argc, char **argv)
 		      !!options.module);
 	run(&options, shared);
 	sum = sum_of(shared->tallies, options.workers + options.nobodies);
-	ksft_test_result(sum.opens && sum.opens >= floor_of(&options, options.least_opens) &&
+	ksft_test_result(sum.opens >= floor_of(&options, options.least_opens) &&
 			 sum.aux_maps >= floor_of(&options, options.least_aux),
 			 "seed=%llu steps=%llu " CALLS "\n",
 			 options.seed, sum.steps, sum.opens, sum.refused, sum.data_maps,

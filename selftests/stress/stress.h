@@ -15,6 +15,8 @@
 #define STRESS_MOST_TERMS	32
 #define STRESS_MOST_EVENTS	64
 
+struct pmu_event;
+
 struct stress_random {
 	__u64 state;	/* not 0 */
 };
@@ -57,15 +59,47 @@ int stress_pmu_choose(struct stress_pmu *pmu, const char *name, const char *term
 /* That event, disabled. */
 struct perf_event_attr stress_pmu_first_event(const struct stress_pmu *pmu);
 
+/* A CPU on which its events can be opened. */
+int stress_pmu_some_cpu(const struct stress_pmu *pmu);
+
+/* The one PMU that a program asks about, by its options. */
+struct stress_subject {
+	struct stress_pmu pmu;
+	const char *name, *terms;	/* of options; terms may be NULL */
+	unsigned int aux_pages;		/* 0: its events are opened to count only */
+};
+
+struct option;
+
+/*
+ * Takes --pmu PMU, which there must be, --event TERMS and --aux PAGES. Options of the program's own
+ * are others, ended by one without a name (or NULL: none); each goes to other, with data and its
+ * val, which must be below 256 and says whether optarg is good. Returns whether all of argv is.
+ */
+bool stress_subject_parse(struct stress_subject *subject, int argc, char **argv,
+			  const struct option *others, bool (*other)(void *data, int option),
+			  void *data);
+
+/* Begins the TAP of the program and reads what sysfs says of the PMU; if it lacks, ends it. */
+void stress_subject_choose(struct stress_subject *subject);
+
+/* Of its first event, disabled; with an AUX area it samples: some PMUs do nothing else. */
+struct perf_event_attr stress_subject_attr(const struct stress_subject *subject);
+
+/* Opens it for the machine. 0 or -errno. */
+int stress_subject_open(const struct stress_subject *subject, struct pmu_event *event);
+
 /* What a worker counts, in memory it shares with the process that judges. */
 struct stress_tally {
 	__u64 opens, refused, data_maps, aux_maps, reads, ioctls, steps;
+	bool begun;	/* what is not left to chance is done */
 };
 
 /*
  * Opens, maps, enables, reads, spoils and closes events of the PMUs until now_ms() is until_ms.
  * names are looked up again now and then, as PMUs come and go. terms: an event that sysfs does not
- * name, or NULL. Leaves nothing open.
+ * name, or NULL. Before that an event of each PMU that takes an AUX area runs with one, so that a
+ * short run has some whatever the seed says. Leaves nothing open.
  */
 void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
 		   long long until_ms, struct stress_tally *tally);

@@ -20,6 +20,7 @@
 
 #define MOST_PMUS		16
 #define MOST_EVENTS		32	/* a worker has open at a time */
+#define LEAST_DATA_PAGES	8
 #define STEPS_A_LOOK		64	/* between looks at the clock */
 #define LOOKS_A_DESCRIPTION	64	/* and at sysfs */
 
@@ -313,6 +314,53 @@ static void map_aux(struct worker *worker)
 	worker->tally->aux_maps++;
 }
 
+/* The smallest area that the PMU takes; most take none. */
+static bool map_least_aux(struct worker *worker, struct event *event)
+{
+	struct perf_event_mmap_page *page = (void *)event->data.at;
+
+	page->aux_offset = event->data.bytes;
+	for (unsigned int i = 0; i < ARRAY_SIZE(aux_pages) && !event->aux.at; i++) {
+		size_t bytes = aux_pages[i] * worker->page;
+		void *at;
+
+		page->aux_size = bytes;
+		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd,
+			  event->data.bytes);
+		if (at != MAP_FAILED)
+			event->aux = (struct mapping){ at, bytes, true };
+	}
+	worker->tally->aux_maps += !!event->aux.at;
+	return event->aux.at;
+}
+
+/* As a recorder has it. What takes no AUX area is closed again: it may be in the way of another. */
+static void begin_with_aux(struct worker *worker, const struct stress_pmu *pmu, struct event *event)
+{
+	struct perf_event_attr attr = stress_pmu_first_event(pmu);
+	size_t bytes = (1 + LEAST_DATA_PAGES) * worker->page;
+	void *at;
+
+	attr.size = sizeof(attr);
+	attr.sample_type = PERF_SAMPLE_RAW;
+	attr.sample_period = 1;
+	event->fd = syscall(SYS_perf_event_open, &attr, -1, stress_pmu_some_cpu(pmu), -1,
+			    PERF_FLAG_FD_CLOEXEC);
+	if (event->fd < 0) {
+		worker->tally->refused++;
+		return;
+	}
+	worker->tally->opens++;
+	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd, 0);
+	if (at != MAP_FAILED) {
+		event->data = (struct mapping){ at, bytes, true };
+		worker->tally->data_maps++;
+	}
+	if (at == MAP_FAILED || !map_least_aux(worker, event) ||
+	    ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0))
+		drop(worker, event);
+}
+
 static void unmap_one(struct worker *worker)
 {
 	struct event *event = any_open_event(worker);
@@ -509,7 +557,12 @@ void stress_events(const char *const *names, unsigned int nr_names, const char *
 
 	for (unsigned int i = 0; i < MOST_EVENTS; i++)
 		worker.events[i].fd = -1;
-	for (unsigned int look = 0; now_ms() < until_ms; look++) {
+	describe(&worker);
+	for (unsigned int i = 0; i < worker.nr_names; i++)
+		if (worker.pmus[i].type >= 0)
+			begin_with_aux(&worker, &worker.pmus[i], &worker.events[i]);
+	__atomic_store_n(&tally->begun, true, __ATOMIC_RELEASE);
+	for (unsigned int look = 1; now_ms() < until_ms; look++) {
 		if (look % LOOKS_A_DESCRIPTION == 0)
 			describe(&worker);
 		for (unsigned int i = 0; i < STEPS_A_LOOK; i++)

@@ -115,6 +115,11 @@ int stress_pmu_choose(struct stress_pmu *pmu, const char *name, const char *term
 	return err ?: pmu->nr_events ? 0 : -EINVAL;
 }
 
+int stress_pmu_some_cpu(const struct stress_pmu *pmu)
+{
+	return pmu->cpu < 0 ? 0 : pmu->cpu;
+}
+
 struct perf_event_attr stress_pmu_first_event(const struct stress_pmu *pmu)
 {
 	return (struct perf_event_attr){
