@@ -21,9 +21,10 @@ say() { sed 's/^/# /' "$1"; }
 hmu_event="$hmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=1,epoch_scale=4,hotness_granual=12/"
 ptt_event="$ptt/filter=0000:00:10.0,type=3,direction=0,format=0/"
 qos_event="cache_qos_aux/snapshot,period_ms=100/"
-record() { pmukit record --source model -a -e "$hmu_event" -e "$ptt_event" -e "$qos_event" "$@" -- sh "$work/load"; }
+# By the one clock that readings of a cache always have.
+record() { pmukit record -k monotonic --source model -a -e "$hmu_event" -e "$ptt_event" -e "$qos_event" "$@" -- sh "$work/load"; }
 
-plan 7
+plan 8
 describe_slow_node "$hmu" && mkdir $groups/app && echo 1 >$groups/app/monitor_cache
 result "node 1 is described as the device's memory, and a group is watched" $?
 cat >"$work/in_group" <<GROUP
@@ -50,6 +51,11 @@ pmukit report -i "$work/join.data" --top 1 >"$work/report" 2>&1
 say "$work/report"
 grep -q '^join by host address.* source=model$' "$work/join.txt" && [ "$(grep -c '^  nothing lost$' "$work/report")" -ge 2 ]
 result "the report says whose figures these are; of packets and readings nothing is lost" $?
+
+pmukit dump -i "$work/join.data" | sed -n 's/^# \(.*\): recorded with CLOCK_MONOTONIC$/\1/p' >"$work/clocks"
+say "$work/clocks"
+[ "$(wc -l <"$work/clocks")" = 3 ] && ! grep -q 'clocks were used' "$work/join.txt"
+result "each unit tells time by the clock that was chosen, and the report warns of no second one" $?
 
 join --json | tr '{' '\n' >"$work/join.json"
 # of_node NAME: a number of what went to node 1
