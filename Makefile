@@ -61,7 +61,7 @@ help:
 	@echo '  make modules [K=]    modules for the guest kernels, into build/modules; KDIR=DIR: for that kernel tree'
 	@echo '  make modules_install modules of the running kernel (after make modules KDIR=...)'
 	@echo '  make guest           static programs for guests, into build/guest'
-	@echo '  make install         pmukit, headers and documents (DESTDIR, PREFIX)'
+	@echo '  make install         pmukit, headers, documents and, with Sphinx, manual pages (DESTDIR, PREFIX)'
 	@echo '  make docs            these pages as HTML and the manual pages, into build/docs'
 	@echo '  make demo-svg        the terminal recording of the README, anew'
 	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR)'
@@ -219,6 +219,7 @@ docs:
 
 install:
 	DESTDIR=$(DESTDIR) cmake --install $(BUILT) --prefix $(PREFIX)
+	@tools/scripts/install-man $(BUILD) $(DESTDIR)$(PREFIX)/share/man
 
 clean:
 	rm -rf $(BUILD)

@@ -14,6 +14,14 @@ quietly() { "$@" >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }; }
 fail() { echo "$*"; exit 1; }
 
 quietly env -u MAKEFLAGS -u MAKELEVEL make -C "$top" install BUILT="$build" DESTDIR="$stage" PREFIX=/usr
+if grep -q '^install: no manual pages: ' "$folder/log"; then
+	! command -v sphinx-build >"$folder/found" || fail 'there is Sphinx, and no manual page was made by it'
+	[ ! -e "$usr/share/man" ] || fail 'it says that there are no manual pages, and there are'
+else
+	for page in man1/pmukit.1 man1/pmukit-record.1 man3/libpmukit.3; do
+		[ -f "$usr/share/man/$page" ] || fail "not installed: $page"
+	done
+fi
 
 # What a package has, and nothing outside the prefix
 [ "$(ls "$stage")" = usr ] || fail "beside usr: $(ls "$stage")"
