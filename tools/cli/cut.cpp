@@ -115,8 +115,9 @@ Result<perfdata::CutSelection> make_selection(const CutOptions &options)
     return selection;
 }
 
-Result<perfdata::CutTotals> cut(perfdata::Reader &plan, perfdata::Reader &copy,
-                                const perfdata::CutSelection &selection, const CutOptions &options)
+Result<perfdata::CutRecording> cut(perfdata::Reader &plan, perfdata::Reader &copy,
+                                   const perfdata::CutSelection &selection,
+                                   const CutOptions &options)
 {
     Progress progress("cutting " + options.input, 2 * plan.data_end());
     return perfdata::cut_recording(plan, copy, selection, options.output,
@@ -146,13 +147,15 @@ Result<int> run_cut(const CutOptions &options, Output &out)
         return events.error();
     selection->events = std::move(*events);
 
-    Result<perfdata::CutTotals> totals = cut(*plan, *copy, *selection, options);
-    if (!totals)
-        return in_file(options.input, totals.error());
+    Result<perfdata::CutRecording> made = cut(*plan, *copy, *selection, options);
+    if (!made)
+        return in_file(options.input, made.error());
+    const perfdata::CutTotals &totals = made->totals;
     out.print("{}: {} of {} samples, {} of {} AUX buffers ({} bytes)\n", options.output,
-              totals->samples_kept, totals->samples, totals->buffers_kept, totals->buffers,
-              totals->aux_bytes_kept);
-    return say_troubles({damage_of(*copy, options.input)});
+              totals.samples_kept, totals.samples, totals.buffers_kept, totals.buffers,
+              totals.aux_bytes_kept);
+    const int status = say_troubles({damage_of(*copy, options.input)});
+    return named_last(made->file, status);
 }
 
 }  // namespace pmukit::cli

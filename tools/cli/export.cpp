@@ -190,7 +190,7 @@ std::string hidden_losses(const ExportOptions &options, const RowsOut &out)
 void print_counts(const ExportOptions &options, const RowsOut &out, const Folded *folded,
                   Output &to)
 {
-    if (options.output == "-")
+    if (is_standard_output(options.output))
         return;
     if (folded) {
         to.print("{}: {} stacks of {} samples\n", options.output, folded->stacks(),

@@ -286,7 +286,7 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
     if (!injector.state())
         return injector.state().error();
     copier.finish();
-    if (Result<void> done = to->finish(); !done)
+    if (Result<void> done = to->complete(); !done)
         return done.error();
 
     out.print("{}: {} bytes of AUX data left out, {} samples made of them\n", options.output,
@@ -294,7 +294,9 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
     if (totals->lost_aux_bytes)
         out.print("{}: {} bytes of AUX data never reached the recording\n", options.input,
                   totals->lost_aux_bytes);
-    return say_troubles({recording->damage(), skipped_text(options, injector.skipped_bytes())});
+    const int status =
+        say_troubles({recording->damage(), skipped_text(options, injector.skipped_bytes())});
+    return named_last(*to, status);
 }
 
 }  // namespace pmukit::cli

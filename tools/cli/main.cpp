@@ -476,7 +476,9 @@ int run_program(const std::vector<std::string> &words)
 int main(int argc, char **argv)
 {
     std::set_terminate(pmukit::cli::end_without_memory);
-    ::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error that is said, as a full disk is
+    // A closed pipe and a file that may not grow are errors that are said, as a full disk is.
+    ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN);
     try {
         return pmukit::cli::run_program({argv, argv + argc});
     } catch (const std::exception &failure) {  // of the libraries below us: no memory, most likely

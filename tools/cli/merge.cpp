@@ -2,17 +2,13 @@
 // pmukit merge: several recordings, of one host or of several, as one.
 #include "perfdata/merge.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <exception>
 
 #include "base/plain.hpp"
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
 #include "cli/terminal.hpp"
 #include "cli/unfinished.hpp"
-#include "perfdata/new_file.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -33,8 +29,7 @@ std::string clock_text(const perfdata::MergedInput &input)
            "CLOCK_MONOTONIC or another clock); times as they are";
 }
 
-Result<std::vector<perfdata::MergedInput>> merge(std::vector<perfdata::Reader> &readers,
-                                                 const std::string &output)
+Result<perfdata::Merged> merge(std::vector<perfdata::Reader> &readers, const std::string &output)
 {
     uint64_t all = 0;
     for (const perfdata::Reader &reader : readers)
@@ -44,26 +39,6 @@ Result<std::vector<perfdata::MergedInput>> merge(std::vector<perfdata::Reader> &
     Progress progress("merging", known ? all : 0);
     return perfdata::merge_recordings(readers, output, [&](uint64_t bytes) { progress.at(bytes); });
 }
-
-// A result of which nothing can be said, for want of memory, goes again.
-class GoesUnsaid {
-public:
-    explicit GoesUnsaid(const std::string &output) : output_(output) {}
-    GoesUnsaid(const GoesUnsaid &) = delete;
-    GoesUnsaid &operator=(const GoesUnsaid &) = delete;
-    ~GoesUnsaid()
-    {
-        if (is_written_ && is_file_ && std::uncaught_exceptions())
-            ::unlink(output_.c_str());
-    }
-    void written() { is_written_ = true; }
-
-private:
-    const std::string &output_;
-    bool is_written_ = false;
-    // A device or a pipe is not ours to remove.
-    const bool is_file_ = !perfdata::NewFile::part_name(output_).empty();
-};
 
 }  // namespace
 
@@ -81,14 +56,12 @@ Result<int> run_merge(const MergeOptions &options, Output &out)
             return reader.error();
         readers.push_back(std::move(*reader));
     }
-    GoesUnsaid result(options.output);
-    const auto merged = merge(readers, options.output);
+    Result<perfdata::Merged> merged = merge(readers, options.output);
     if (!merged)
         return merged.error();
-    result.written();
     std::vector<std::string> troubles;
     for (size_t i = 0; i < readers.size(); i++) {
-        const perfdata::MergedInput &input = (*merged)[i];
+        const perfdata::MergedInput &input = merged->inputs[i];
         out.print("{}: host {}, {}\n", recording_name(options.inputs[i]), plain(input.host),
                   clock_text(input));
         if (input.late_records)
@@ -96,7 +69,7 @@ Result<int> run_merge(const MergeOptions &options, Output &out)
                       recording_name(options.inputs[i]), input.late_records);
         troubles.push_back(damage_of(readers[i], recording_name(options.inputs[i])));
     }
-    return say_troubles(troubles);
+    return named_last(merged->file, say_troubles(troubles));
 }
 
 }  // namespace pmukit::cli

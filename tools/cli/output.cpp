@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/output.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
 #include "base/plain.hpp"
-#include "perfdata/new_file.hpp"
+#include "cli/unfinished.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -77,14 +80,33 @@ void print_json(const nlohmann::ordered_json &json, Output &out)
     out.text(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
-Result<void> write_new_file(const std::string &path, Bytes content)
+Result<perfdata::NewFile> unnamed_file(const std::string &path, Bytes content)
 {
+    remove_when_killed(path);
     Result<perfdata::NewFile> file = perfdata::NewFile::create(path);
     if (!file)
-        return file.error();
-    if (Result<void> put = file->put(content); !put)
-        return put;
-    return file->finish();
+        return file;
+    Result<void> done = file->put(content);
+    if (done)
+        done = file->complete();
+    if (!done)
+        return done.error();
+    return file;
+}
+
+Result<void> write_new_file(const std::string &path, Bytes content)
+{
+    Result<perfdata::NewFile> file = unnamed_file(path, content);
+    return file ? file->finish() : file.error();
+}
+
+bool is_standard_output(const std::string &path)
+{
+    struct stat named {};
+    struct stat out {};
+    return path == "-" ||
+           (::stat(path.c_str(), &named) == 0 && ::fstat(STDOUT_FILENO, &out) == 0 &&
+            named.st_dev == out.st_dev && named.st_ino == out.st_ino && !S_ISREG(out.st_mode));
 }
 
 void complain(const std::string &message)

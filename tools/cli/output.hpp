@@ -10,6 +10,7 @@
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 #include "base/text.hpp"
+#include "perfdata/new_file.hpp"
 
 namespace pmukit::cli {
 
@@ -54,8 +55,14 @@ private:
 // In one line; what is no UTF-8 (a path may be any bytes) is replaced.
 void print_json(const nlohmann::ordered_json &json, Output &out);
 
-// A file that has its name when it is whole.
+// A file of this content, complete but for its name; it goes when the program is killed before.
+Result<perfdata::NewFile> unnamed_file(const std::string &path, Bytes content);
+// The same, with its name.
 Result<void> write_new_file(const std::string &path, Bytes content);
+
+// "-", or a path of the same pipe or device as standard output (/dev/stdout): what is printed there
+// would stand in the middle of it.
+bool is_standard_output(const std::string &path);
 
 // One line on standard error, as every diagnostic of the program.
 void complain(const std::string &message);

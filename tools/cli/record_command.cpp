@@ -14,6 +14,7 @@
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "cli/record_files.hpp"
 #include "cli/record_hisi_ptt.hpp"
 #include "cli/recording.hpp"
@@ -200,19 +201,15 @@ Result<Fd> catch_signals()
     return fd;
 }
 
-// "-": standard output, as it is recorded.
-bool goes_to_pipe(const RecordCommandOptions &options)
-{
-    return options.output == "-";
-}
-
 Result<void> check_output(const RecordCommandOptions &options)
 {
-    if (goes_to_pipe(options) && ::isatty(STDOUT_FILENO))
+    if (!is_standard_output(options.output))
+        return {};
+    if (::isatty(STDOUT_FILENO))
         return Error{Errc::kUsage,
                      "-o -: standard output is a terminal; pipe it, as in pmukit record -o - ... | "
                      "pmukit top -"};
-    if (goes_to_pipe(options) && !options.interval.empty())
+    if (!options.interval.empty())
         return Error{Errc::kUsage, "--interval makes files: name them by -o"};
     return {};
 }
@@ -221,7 +218,7 @@ Result<perfdata::Writer> open_writer(const RecordCommandOptions &options, const 
                                      const record::Recorder &recorder,
                                      const perfdata::HostInfo &host)
 {
-    if (!goes_to_pipe(options))
+    if (!is_standard_output(options.output))
         return perfdata::Writer::create(path, writer_events(recorder), host);
     Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (!out)
@@ -233,8 +230,8 @@ void say_outcome(const RecordCommandOptions &options, const record::RecordOutcom
                  uint64_t bytes)
 {
     complain(fmt::format("{}: {} bytes: {} samples, {} bytes of AUX data",
-                         goes_to_pipe(options) ? "standard output" : options.output, bytes,
-                         outcome.notes.samples, outcome.aux_bytes));
+                         is_standard_output(options.output) ? "standard output" : options.output,
+                         bytes, outcome.notes.samples, outcome.aux_bytes));
     if (outcome.notes.lost_records || outcome.notes.lost_samples)
         complain(fmt::format("{} records and {} samples were lost; use a larger -m",
                              outcome.notes.lost_records, outcome.notes.lost_samples));
@@ -269,7 +266,7 @@ Result<int> run_record(const RecordCommandOptions &options)
     std::optional<Workload> workload;
     if (!options.command.empty()) {
         // What the command prints is no part of the recording.
-        const int output = goes_to_pipe(options) ? STDERR_FILENO : STDOUT_FILENO;
+        const int output = is_standard_output(options.output) ? STDERR_FILENO : STDOUT_FILENO;
         Result<Workload> prepared = Workload::prepare(options.command, {output, STDERR_FILENO});
         if (!prepared)
             return prepared.error();

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/recording.hpp"
@@ -68,7 +69,8 @@ Result<perfdata::DamagedRecording> look_through(const std::string &path)
     return perfdata::DamagedRecording::open(path, [&](uint64_t bytes) { progress.at(bytes); });
 }
 
-Result<void> write(const perfdata::DamagedRecording &recording, const RecoverOptions &options)
+Result<perfdata::Writer> write(const perfdata::DamagedRecording &recording,
+                               const RecoverOptions &options)
 {
     Progress progress("writing " + options.output, bytes_of_file(options.input));
     return recording.write(options.output, [&](uint64_t bytes) { progress.at(bytes); });
@@ -86,16 +88,20 @@ Result<int> run_recover(const RecoverOptions &options, Output &out)
     if (!options.json)
         for (const perfdata::DamagedRecording::Part &part : recording->parts())
             print_part(part, out);
+    const int status = recording->clean() ? kExitGood : kExitFailed;
+    std::optional<perfdata::Writer> written;
     if (!options.output.empty()) {
         remove_when_killed(options.output);
-        if (Result<void> written = write(*recording, options); !written)
-            return written.error();
+        Result<perfdata::Writer> file = write(*recording, options);
+        if (!file)
+            return file.error();
+        written.emplace(std::move(*file));
         if (!options.json)
             out.print("{}: written\n", options.output);
     }
     if (options.json)
         tell_programs(*recording, options, out);
-    return recording->clean() ? kExitGood : kExitFailed;
+    return written ? named_last(*written, status) : status;
 }
 
 }  // namespace pmukit::cli

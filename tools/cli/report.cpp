@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/clocks.hpp"
 #include "base/file.hpp"
@@ -12,6 +13,7 @@
 #include "cli/join.hpp"
 #include "cli/report_html.hpp"
 #include "cli/report_join.hpp"
+#include "cli/unfinished.hpp"
 #include "cli/unit_handlers.hpp"
 
 namespace pmukit::cli {
@@ -145,9 +147,10 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
     print_json(json, out);
 }
 
-Result<void> write_page(const Recording &recording, const RecordingTotals &totals,
-                        const Reports &reports, const Joining *joining,
-                        const ReportOptions &options)
+// Complete, without its name yet.
+Result<perfdata::NewFile> write_page(const Recording &recording, const RecordingTotals &totals,
+                                     const Reports &reports, const Joining *joining,
+                                     const ReportOptions &options)
 {
     html::Page page = page_of(recording, totals, options);
     page.losses = lines_of(remarks_of(totals));
@@ -158,7 +161,7 @@ Result<void> write_page(const Recording &recording, const RecordingTotals &total
         page.figures = join_figures(joining->joined, options);
     for (const auto &[unit, report] : reports.all())
         report->add_figures(recording, page.figures);
-    return write_new_file(options.html, as_bytes(html::text_of(page)));
+    return unnamed_file(options.html, as_bytes(html::text_of(page)));
 }
 
 // Troubles that make the exit status 1, each said once.
@@ -175,16 +178,20 @@ std::vector<std::string> troubles_of(const Recording &recording, const Recording
 Result<int> say(const Recording &recording, const RecordingTotals &totals, const Reports &reports,
                 const Joining *joining, const ReportOptions &options, Output &out)
 {
+    std::optional<perfdata::NewFile> page;
     if (!options.html.empty()) {
-        Result<void> written = write_page(recording, totals, reports, joining, options);
+        Result<perfdata::NewFile> written =
+            write_page(recording, totals, reports, joining, options);
         if (!written)
             return written.error();
+        page.emplace(std::move(*written));
     }
     if (options.json)
         print_json(recording, totals, reports, joining, options, out);
     else if (options.html.empty())
         print_human(recording, totals, reports, joining, options, out);
-    return say_troubles(troubles_of(recording, totals, reports));
+    const int status = say_troubles(troubles_of(recording, totals, reports));
+    return page ? named_last(*page, status) : status;
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ std::string chosen_pager()
 {
     ::dup2(from, STDIN_FILENO);
     ::signal(SIGPIPE, SIG_DFL);
+    ::signal(SIGXFSZ, SIG_DFL);
     ::setenv("LESS", "FRX", 0);
     if (std::string_view(pager) == "less")
         ::execlp("less", "less", static_cast<char *>(nullptr));

@@ -5,10 +5,23 @@
 
 #include <string>
 
+#include "base/result.hpp"
+
 namespace pmukit::cli {
 
 // The unfinished file of this output (perfdata::NewFile), or the folder of its name, is removed
 // when SIGINT, SIGTERM or SIGHUP ends the program. One output a program.
 void remove_when_killed(const std::string &output);
+
+// The last thing a command does: what it had to say is said, so that no want of memory comes
+// between a name and a status. file: complete, of perfdata (Writer, NewFile). The status, unless
+// the name cannot be given.
+template <typename File>
+Result<int> named_last(File &file, int status)
+{
+    if (Result<void> named = file.finish(); !named)
+        return named.error();
+    return status;
+}
 
 }  // namespace pmukit::cli

@@ -28,6 +28,7 @@ constexpr int kExecFailedStatus = 127;  // as shells do
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::signal(SIGPIPE, SIG_DFL);
+    ::signal(SIGXFSZ, SIG_DFL);
     if (::dup2(streams.output, STDOUT_FILENO) < 0 || ::dup2(streams.error, STDERR_FILENO) < 0)
         ::_exit(kExecFailedStatus);
     ::execvp(arguments[0], arguments);

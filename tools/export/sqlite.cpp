@@ -47,35 +47,6 @@ std::string quoted(std::string_view text)
     return to + "'";
 }
 
-// The place of the file is ours until it has its name.
-class PartFile {
-public:
-    explicit PartFile(std::string path)
-        : path_(std::move(path)), part_(perfdata::NewFile::part_name(path_))
-    {
-    }
-    PartFile(const PartFile &) = delete;
-    PartFile &operator=(const PartFile &) = delete;
-    ~PartFile()
-    {
-        if (!part_.empty())
-            ::unlink(part_.c_str());
-    }
-    // Empty: what has the name is no file, and a database must be one.
-    const std::string &part() const { return part_; }
-    const std::string &path() const { return path_; }
-    Result<void> finish()
-    {
-        if (::rename(part_.c_str(), path_.c_str()) != 0)
-            return system_error(path_, errno);
-        part_.clear();
-        return {};
-    }
-
-private:
-    std::string path_, part_;
-};
-
 class Sqlite final : public Writer {
 public:
     explicit Sqlite(const std::string &path) : file_(path) {}
@@ -99,8 +70,8 @@ private:
     Insert *insert_of(const Table &table);
     uint64_t stream_of(Values origin);
 
-    PartFile file_;
-    Database database_;  // before the statements, which go first
+    perfdata::NewName file_;  // without a part: what has the name is no file, as a database must be
+    Database database_;       // before the statements, which go first
     std::map<const Table *, Insert> inserts_;
     std::map<std::tuple<std::string, std::string, std::string, uint64_t>, uint64_t> streams_;
     Result<void> state_;
@@ -269,7 +240,7 @@ Result<void> Sqlite::finish()
     inserts_.clear();
     if (state_ && sqlite3_close(database_.release()) != SQLITE_OK)
         state_ = Error{Errc::kIo, file_.path() + ": cannot be closed"};
-    return state_ ? file_.finish() : state_;
+    return state_ ? file_.give() : state_;
 }
 
 }  // namespace

@@ -131,8 +131,8 @@ Result<void> cut_nothing(const std::string &from, const std::string &to)
     Result<Reader> plan = Reader::open_path(from), copy = Reader::open_path(from);
     if (!plan || !copy)
         return plan ? copy.error() : plan.error();
-    const Result<CutTotals> totals = cut_recording(*plan, *copy, {}, to);
-    return totals ? Result<void>() : totals.error();
+    Result<CutRecording> cut = cut_recording(*plan, *copy, {}, to);
+    return cut ? cut->file.finish() : cut.error();
 }
 
 Result<void> merge_alone(const std::string &from, const std::string &to)
@@ -142,14 +142,17 @@ Result<void> merge_alone(const std::string &from, const std::string &to)
     if (!reader)
         return reader.error();
     inputs.push_back(std::move(*reader));
-    const auto merged = merge_recordings(inputs, to);
-    return merged ? Result<void>() : merged.error();
+    Result<Merged> merged = merge_recordings(inputs, to);
+    return merged ? merged->file.finish() : merged.error();
 }
 
 Result<void> recover_all(const std::string &from, const std::string &to)
 {
     const Result<DamagedRecording> damaged = DamagedRecording::open(from);
-    return damaged ? damaged->write(to) : damaged.error();
+    if (!damaged)
+        return damaged.error();
+    Result<Writer> written = damaged->write(to);
+    return written ? written->finish() : written.error();
 }
 
 struct Copy {
@@ -267,14 +270,15 @@ TEST_P(Corpus, TwoHalvesHaveTheSamplesOfTheWhole)
             CutSelection selection;
             selection.begin_ns = begin_ns;
             selection.end_ns = end_ns;
-            const Result<CutTotals> totals = cut_recording(*plan, *copy, selection, to);
-            if (!totals) {
-                EXPECT_EQ(totals.error().code, Errc::kUsage) << totals.error().message;
+            Result<CutRecording> cut = cut_recording(*plan, *copy, selection, to);
+            if (!cut) {
+                EXPECT_EQ(cut.error().code, Errc::kUsage) << cut.error().message;
                 break;
             }
+            ASSERT_TRUE(cut->file.finish());
             const Result<Samples> half = samples_of(to);
             ASSERT_TRUE(half) << half.error().message;
-            EXPECT_EQ(half->size(), totals->samples_kept);
+            EXPECT_EQ(half->size(), cut->totals.samples_kept);
             EXPECT_TRUE(std::ranges::all_of(*half, [&](const auto &sample) {
                 return sample.first >= begin_ns && sample.first <= end_ns;
             }));

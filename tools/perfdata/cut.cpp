@@ -343,8 +343,8 @@ Result<void> check_selection(const Reader &reader, const CutSelection &selection
 
 }  // namespace
 
-Result<CutTotals> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
-                                const std::string &to, const Watch &watch)
+Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
+                                   const std::string &to, const Watch &watch)
 {
     for (Reader *reader : {&plan, &copy})
         if (Result<void> front = reader->read_front(); !front)
@@ -366,13 +366,13 @@ Result<CutTotals> cut_recording(Reader &plan, Reader &copy, const CutSelection &
         return copied.error();
     if (copy.feature(kFeatSampleTime))
         writer->section(kFeatSampleTime, cutter.sample_time());
-    if (Result<void> done = writer->finish(); !done)
+    if (Result<void> done = writer->complete(); !done)
         return done.error();
-    return cutter.totals();
+    return CutRecording{cutter.totals(), std::move(*writer)};
 }
 
-Result<CutTotals> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
-                                const std::string &to)
+Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
+                                   const std::string &to)
 {
     return cut_recording(plan, copy, selection, to, {});
 }

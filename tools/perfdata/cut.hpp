@@ -19,6 +19,7 @@
 #include "base/result.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/watch.hpp"
+#include "perfdata/writer.hpp"
 
 namespace pmukit::perfdata {
 
@@ -37,11 +38,16 @@ struct CutTotals {
     uint64_t aux_bytes_kept = 0;
 };
 
+struct CutRecording {
+    CutTotals totals;
+    Writer file;  // complete: finish() gives it its name
+};
+
 // The recording is read twice: plan and copy are two readers of it, neither read from yet.
 // Error: a selection by what an event did not record, too.
-Result<CutTotals> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
-                                const std::string &to);
-Result<CutTotals> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
-                                const std::string &to, const Watch &watch);
+Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
+                                   const std::string &to);
+Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
+                                   const std::string &to, const Watch &watch);
 
 }  // namespace pmukit::perfdata

@@ -72,7 +72,11 @@ protected:
         Result<Reader> plan = Reader::open_path(folder_ / "perf.data");
         Result<Reader> copy = Reader::open_path(folder_ / "perf.data");
         EXPECT_TRUE(plan && copy);
-        return cut_recording(*plan, *copy, selection, folder_ / "cut");
+        Result<CutRecording> cut = cut_recording(*plan, *copy, selection, folder_ / "cut");
+        if (!cut)
+            return cut.error();
+        EXPECT_TRUE(cut->file.finish());
+        return cut->totals;
     }
     // "COMM@5 SAMPLE@10 AUX@15[0,64) AUXTRACE(0xa0)" ...; rounds are left out.
     std::string kept(const CutSelection &selection)
@@ -215,7 +219,8 @@ TEST(CutAux, AnAnnouncementIsTrimmedToItsBuffers)
         Result<Reader> plan = Reader::open(bytes), copy = Reader::open(bytes);
         CutSelection selection;
         selection.buffers = {number};
-        ASSERT_TRUE(cut_recording(*plan, *copy, selection, folder / "cut"));
+        Result<CutRecording> cut = cut_recording(*plan, *copy, selection, folder / "cut");
+        ASSERT_TRUE(cut && cut->file.finish());
         Result<Reader> reader = Reader::open_path(folder / "cut");
         Record record;
         ASSERT_TRUE(*reader->next(record));
@@ -228,9 +233,9 @@ TEST(CutAux, AnAnnouncementIsTrimmedToItsBuffers)
                    copy = Reader::open_path(folder / "cut");
     CutSelection by_time;
     by_time.begin_ns = 5;
-    const Result<CutTotals> totals = cut_recording(*plan, *copy, by_time, folder / "none");
-    ASSERT_FALSE(totals);
-    EXPECT_NE(totals.error().message.find("without times"), std::string::npos);
+    const Result<CutRecording> none = cut_recording(*plan, *copy, by_time, folder / "none");
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().message.find("without times"), std::string::npos);
     fs::remove_all(folder);
 }
 

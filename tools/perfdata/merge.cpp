@@ -113,7 +113,7 @@ public:
             inputs_.emplace_back(reader, OrderedReader::kDefaultBytes / readers.size());
     }
 
-    Result<void> run(const std::string &to);
+    Result<Writer> run(const std::string &to);
     std::vector<MergedInput> told() const
     {
         std::vector<MergedInput> all;
@@ -452,17 +452,17 @@ void Merge::write_sections(Writer &to) const
     to.section(kFeatPmuMappings, pmus.take());
 }
 
-Result<void> Merge::run(const std::string &to)
+Result<Writer> Merge::run(const std::string &to)
 {
     for (Input &input : inputs_)
         if (Result<void> front = input.reader.read_front(); !front)
-            return front;
+            return front.error();
     find_hosts();
     if (hosts_.size() > kMaxHosts)
         return Error{Errc::kUnsupported, "more than 512 hosts"};
     for (Input &input : inputs_) {
         if (Result<void> fits = check(input); !fits)
-            return fits;
+            return fits.error();
         number_ids(input);
         number_types(input);
         if (&input != &inputs_.front())
@@ -473,28 +473,30 @@ Result<void> Merge::run(const std::string &to)
         return writer.error();
     for (Input &input : inputs_)
         if (Result<void> done = write_preamble(input, *writer); !done)
-            return done;
+            return done.error();
     if (Result<void> done = write_info(*writer); !done)
-        return done;
+        return done.error();
     if (Result<void> done = write_all(*writer); !done)
-        return done;
+        return done.error();
     write_sections(*writer);
-    return writer->finish();
+    if (Result<void> done = writer->complete(); !done)
+        return done.error();
+    return writer;
 }
 
 }  // namespace
 
-Result<std::vector<MergedInput>> merge_recordings(std::vector<Reader> &inputs,
-                                                  const std::string &to, const Watch &watch)
+Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to,
+                                const Watch &watch)
 {
     Merge merge(inputs, watch);
-    if (Result<void> done = merge.run(to); !done)
-        return done.error();
-    return merge.told();
+    Result<Writer> written = merge.run(to);
+    if (!written)
+        return written.error();
+    return Merged{merge.told(), std::move(*written)};
 }
 
-Result<std::vector<MergedInput>> merge_recordings(std::vector<Reader> &inputs,
-                                                  const std::string &to)
+Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to)
 {
     return merge_recordings(inputs, to, {});
 }

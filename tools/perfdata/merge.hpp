@@ -14,6 +14,7 @@
 #include "base/result.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/watch.hpp"
+#include "perfdata/writer.hpp"
 
 namespace pmukit::perfdata {
 
@@ -31,11 +32,15 @@ struct MergedInput {
     uint64_t late_records = 0;  // that could not be put in order within the bounded memory
 };
 
+struct Merged {
+    std::vector<MergedInput> inputs;
+    Writer file;  // complete: finish() gives it its name
+};
+
 // Readers that nothing was read from. Memory: 32 MiB of records that wait, together.
 // Error: recordings that do not fit together (byte order, events without ids).
-Result<std::vector<MergedInput>> merge_recordings(std::vector<Reader> &inputs,
-                                                  const std::string &to);
-Result<std::vector<MergedInput>> merge_recordings(std::vector<Reader> &inputs,
-                                                  const std::string &to, const Watch &watch);
+Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to);
+Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to,
+                                const Watch &watch);
 
 }  // namespace pmukit::perfdata

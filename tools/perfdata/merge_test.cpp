@@ -85,7 +85,11 @@ protected:
         std::vector<Reader> readers;
         for (const fs::path &path : paths_)
             readers.push_back(Reader::open_path(path).value());
-        return merge_recordings(readers, folder_ / "merged");
+        Result<Merged> merged = merge_recordings(readers, folder_ / "merged");
+        if (!merged)
+            return merged.error();
+        EXPECT_TRUE(merged->file.finish());
+        return merged->inputs;
     }
     Result<Reader> merged() { return Reader::open_path(folder_ / "merged"); }
     // "PMU tid cpu @time" of each sample, in the order of the file.

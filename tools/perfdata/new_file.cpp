@@ -24,21 +24,82 @@ bool is_written_in_place(const std::string &path)
     return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-// The end of a chain of links; a link to nothing is replaced.
+// The end of a chain of links, whether something is there or not.
 std::string target_of(const std::string &path)
 {
+    constexpr int kMostLinks = 40;  // as the kernel follows them
+    std::filesystem::path target = path;
     std::error_code failure;
-    const std::filesystem::path target = std::filesystem::canonical(path, failure);
-    return failure ? path : target.string();
+    for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(target, failure); i++) {
+        const std::filesystem::path next = std::filesystem::read_symlink(target, failure);
+        if (failure)
+            break;
+        target = target.parent_path() / next;
+    }
+    const std::filesystem::path plain = std::filesystem::canonical(target, failure);
+    return failure ? target.string() : plain.string();
 }
 
 }  // namespace
 
-NewFile::NewFile(std::string path, std::string part, Fd fd)
-    : path_(std::move(path)), part_(std::move(part)), fd_(std::move(fd))
+NewName::NewName(const std::string &path)
+    : path_(path), target_(target_of(path)), part_(NewFile::part_name(path_))
+{
+}
+
+NewName NewName::of_descriptor(std::string name)
+{
+    NewName made;
+    made.path_ = std::move(name);
+    return made;
+}
+
+NewName::NewName(NewName &&other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      part_(std::exchange(other.part_, {}))
+{
+}
+
+NewName::~NewName()
+{
+    if (!part_.empty())
+        ::unlink(part_.c_str());
+}
+
+Result<void> NewName::give()
+{
+    const bool given = part_.empty() || ::rename(part_.c_str(), target_.c_str()) == 0;
+    if (!given) {
+        Error error = system_error(path_, errno);
+        ::unlink(part_.c_str());
+        part_.clear();
+        return error;
+    }
+    part_.clear();
+    return {};
+}
+
+NewFile::NewFile(NewName name, Fd fd) : name_(std::move(name)), fd_(std::move(fd))
 {
     gathered_.reserve(kGatheredBytes);
 }
+
+Result<NewFile> NewFile::create(const std::string &path)
+{
+    // Its memory first: where there is none, there is no file yet that had to go again.
+    NewFile file{NewName(path), Fd()};
+    const std::string &part = file.name_.part();
+    // Physical addresses are nobody else's business: the owner reads it, as perf does it.
+    file.fd_ =
+        Fd(part.empty() ? ::open(path.c_str(), O_WRONLY | O_CLOEXEC)
+                        : ::open(part.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+    if (!file.fd_)
+        return system_error(path, errno);
+    return file;
+}
+
+NewFile::~NewFile() = default;
 
 std::string NewFile::part_name(const std::string &path)
 {
@@ -47,38 +108,14 @@ std::string NewFile::part_name(const std::string &path)
     return target_of(path) + ".part-" + std::to_string(::getpid());
 }
 
-Result<NewFile> NewFile::create(const std::string &path)
-{
-    const std::string part = part_name(path);
-    if (part.empty()) {
-        Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-        if (!fd)
-            return system_error(path, errno);
-        return into(std::move(fd), path);
-    }
-    // Its memory first: where there is none, there is no file yet that had to go again.
-    NewFile file(target_of(path), part, Fd());
-    // Physical addresses are nobody else's business: the owner reads it, as perf does it.
-    file.fd_ = Fd(::open(part.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
-    if (!file.fd_)
-        return system_error(path, errno);
-    return file;
-}
-
 NewFile NewFile::into(Fd fd, std::string name)
 {
-    return NewFile({}, std::move(name), std::move(fd));
-}
-
-NewFile::~NewFile()
-{
-    if (fd_ && !path_.empty())
-        ::unlink(part_.c_str());
+    return NewFile(NewName::of_descriptor(std::move(name)), std::move(fd));
 }
 
 Result<void> NewFile::flush()
 {
-    Result<void> done = write_all(fd_.get(), gathered_, name());
+    Result<void> done = write_all(fd_.get(), gathered_, name_.path());
     gathered_.clear();
     return done;
 }
@@ -90,7 +127,7 @@ Result<void> NewFile::put(Bytes bytes)
         if (Result<void> done = flush(); !done)
             return done;
     if (bytes.size() > kGatheredBytes)
-        return write_all(fd_.get(), bytes, name());
+        return write_all(fd_.get(), bytes, name_.path());
     append(gathered_, bytes);
     return {};
 }
@@ -100,26 +137,32 @@ Result<void> NewFile::patch(uint64_t at, Bytes bytes)
     if (Result<void> done = flush(); !done)
         return done;
     const ssize_t put = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (put < 0 && errno == ESPIPE)
-        return Error{Errc::kUsage,
-                     name() + ": a recording is not written front to back; name a file"};
     if (put != static_cast<ssize_t>(bytes.size()))
-        return system_error(name(), put < 0 ? errno : ENOSPC);
+        return system_error(name_.path(), put < 0 ? errno : ENOSPC);
+    return {};
+}
+
+bool NewFile::can_patch() const
+{
+    return !name_.part().empty() || ::lseek(fd_.get(), 0, SEEK_CUR) >= 0;
+}
+
+Result<void> NewFile::complete()
+{
+    if (!fd_)
+        return {};
+    if (Result<void> done = flush(); !done)
+        return done;
+    // close() is where some file systems say that the disk is full.
+    if (!name_.part().empty() && ::close(fd_.release()) != 0)
+        return system_error(name_.path(), errno);
     return {};
 }
 
 Result<void> NewFile::finish()
 {
-    if (Result<void> done = flush(); !done)
-        return done;
-    if (path_.empty())
-        return {};
-    // close() is where some file systems say that the disk is full.
-    if (::close(fd_.release()) == 0 && ::rename(part_.c_str(), path_.c_str()) == 0)
-        return {};
-    Error error = system_error(path_, errno);
-    ::unlink(part_.c_str());
-    return error;
+    Result<void> done = complete();
+    return done ? name_.give() : done;
 }
 
 }  // namespace pmukit::perfdata

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A file that gets its name only when it is whole: until then it is part_name(NAME), and it goes
-// away with its object. Or what is there already and no file (/dev/null), or a descriptor: bytes
-// just go into it. Small writes are gathered.
+// A file that gets its name only when it is whole: until then it is NAME.part-PID, and it goes away
+// with its object, while an older file of that name stays. Or what is there already and no file
+// (/dev/null, a FIFO), or a descriptor: bytes just go into it. Small writes are gathered.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -14,11 +15,34 @@
 
 namespace pmukit::perfdata {
 
+// The name, and the one until then. What lies there is removed unless the name was given.
+class NewName {
+public:
+    // A path that is a link: the file it leads to, or would lead to.
+    explicit NewName(const std::string &path);
+    // Of what is open already and has a name elsewhere, if at all.
+    static NewName of_descriptor(std::string name);
+    NewName(NewName &&other) noexcept;
+    NewName &operator=(NewName &&) = delete;
+    ~NewName();
+
+    // NAME.part-PID; empty: something is there that is no file and is written as it is.
+    const std::string &part() const { return part_; }
+    // As it was given: for messages.
+    const std::string &path() const { return path_; }
+    // Allocates no memory unless it fails. Error: part() is gone.
+    Result<void> give();
+
+private:
+    NewName() = default;
+
+    std::string path_, target_, part_;
+};
+
 class NewFile {
 public:
-    // A path that is a link: the file it leads to.
     static Result<NewFile> create(const std::string &path);
-    // "NAME.part-PID"; empty for what create() writes into as it is.
+    // What the unfinished file of this path is called; empty: what is there is written as it is.
     static std::string part_name(const std::string &path);
     static NewFile into(Fd fd, std::string name);
     NewFile(NewFile &&) = default;
@@ -29,17 +53,19 @@ public:
     Result<void> put(Bytes bytes);
     // What was gathered goes out, for whoever reads at the other end.
     Result<void> flush();
-    // Over what was put before; not in a pipe.
+    // Over what was put before.
     Result<void> patch(uint64_t at, Bytes bytes);
-    // All is written, and a file has its name.
+    bool can_patch() const;  // not in a pipe
+    // All is written: nothing can go wrong any more but the naming.
+    Result<void> complete();
+    // The same, and a file has its name.
     Result<void> finish();
 
 private:
-    NewFile(std::string path, std::string part, Fd fd);
-    const std::string &name() const { return path_.empty() ? part_ : path_; }  // for messages
+    NewFile(NewName name, Fd fd);
 
-    std::string path_, part_;  // path_ empty: not ours to name
-    Fd fd_;
+    NewName name_;  // without a part: not ours to give
+    Fd fd_;         // of a file, until it is complete
     std::vector<std::byte> gathered_;
     uint64_t offset_ = 0;
 };

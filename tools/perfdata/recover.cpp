@@ -303,12 +303,12 @@ Result<void> DamagedRecording::write_records(size_t part, RecordCopier &copier,
     return {};
 }
 
-Result<void> DamagedRecording::write(const std::string &path) const
+Result<Writer> DamagedRecording::write(const std::string &path) const
 {
     return write(path, {});
 }
 
-Result<void> DamagedRecording::write(const std::string &path, const Watch &watch) const
+Result<Writer> DamagedRecording::write(const std::string &path, const Watch &watch) const
 {
     const bool packed =
         std::ranges::any_of(parts_, [](const Part &part) { return part.found.packed != 0; });
@@ -322,14 +322,16 @@ Result<void> DamagedRecording::write(const std::string &path, const Watch &watch
     RecordCopier copier(reader_, *to);
     for (size_t part = 0; part < parts_.size(); part++)
         if (Result<void> done = write_records(part, copier, watch); !done)
-            return done;
+            return done.error();
     copier.finish();
     if (packed) {
         const std::optional<Bytes> told = reader_.feature(kFeatCompressed);
         to->section(kFeatCompressed, told ? std::vector<std::byte>(told->begin(), told->end())
                                           : compression_section(reader_.order()));
     }
-    return to->finish();
+    if (Result<void> done = to->complete(); !done)
+        return done.error();
+    return to;
 }
 
 }  // namespace pmukit::perfdata

@@ -58,9 +58,9 @@ public:
     bool clean() const;
 
     // Writes what was kept as one file that stock perf reads: with a true header, the sections that
-    // were there, and a new index of AUX buffers. The file has its name only when it is whole.
-    Result<void> write(const std::string &path) const;
-    Result<void> write(const std::string &path, const Watch &watch) const;
+    // were there, and a new index of AUX buffers. It is complete: finish() gives it its name.
+    Result<Writer> write(const std::string &path) const;
+    Result<Writer> write(const std::string &path, const Watch &watch) const;
 
 private:
     explicit DamagedRecording(Reader reader) : reader_(std::move(reader)) {}

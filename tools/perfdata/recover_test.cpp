@@ -22,6 +22,11 @@
 namespace pmukit::perfdata {
 namespace {
 
+bool finished(Result<Writer> writer)
+{
+    return writer && writer->finish();
+}
+
 namespace fs = std::filesystem;
 using testing::FileBuilder;
 using testing::filled;
@@ -86,7 +91,7 @@ protected:
         const Recovery &recovery = recording.parts().front().found;
         fs::path path =
             fs::temp_directory_path() / ("pmukit-recover-" + std::to_string(::getpid()));
-        ASSERT_TRUE(recording.write(path));
+        ASSERT_TRUE(finished(recording.write(path)));
         Result<DamagedRecording> again = DamagedRecording::open(path);
         Result<Reader> reader = Reader::open_path(path);
         fs::remove(path);
@@ -242,7 +247,7 @@ TEST_F(RecoverFiles, APipeIsWrittenAsAFile)
     ASSERT_EQ(found.lost.size(), 1U);
     EXPECT_EQ(found.lost[0].begin, bytes.size() - (kRoundBytes - 3));
     EXPECT_EQ(found.lost[0].end, bytes.size());
-    ASSERT_TRUE(damaged->write(written_));
+    ASSERT_TRUE(finished(damaged->write(written_)));
     EXPECT_EQ(types(written_).size(), 4 * kRounds - 1) << "without the last FINISHED_ROUND";
     EXPECT_EQ(Reader::open_path(written_)->pmu_name(24), "hisi_ptt0_2");
 }
@@ -270,7 +275,7 @@ TEST_F(RecoverFiles, EachFileOfADirectoryIsSearched)
     EXPECT_EQ(damaged->parts()[2].found.lost[0].begin,
               (kRounds - 1) * kTurn + kSampleBytes + kAuxBytes);
     EXPECT_FALSE(damaged->clean());
-    ASSERT_TRUE(damaged->write(written_));
+    ASSERT_TRUE(finished(damaged->write(written_)));
     const std::vector<uint32_t> all = types(written_);
     EXPECT_EQ(std::ranges::count(all, uint32_t{PERF_RECORD_SAMPLE}), 3 * kRounds - 1);
     EXPECT_EQ(std::ranges::count(all, uint32_t{kAuxtrace}), 3 * kRounds - 1);
@@ -315,14 +320,15 @@ TEST_F(RecoverFiles, MemoryDoesNotGrowWithTheFile)
     ASSERT_EQ(damaged->parts()[0].found.lost.size(), 1U);
     EXPECT_EQ(damaged->parts()[0].found.lost[0].end - damaged->parts()[0].found.lost[0].begin,
               kLongBufferBytes + 48);
-    ASSERT_TRUE(damaged->write(written_));
+    ASSERT_TRUE(finished(damaged->write(written_)));
     EXPECT_LT(peak_kib() - before_kib, kMostKib);
     EXPECT_EQ(fs::file_size(written_) / kLongBufferBytes, 4U);
 
     Result<Reader> plan = Reader::open_path(written_), copy = Reader::open_path(written_);
     CutSelection selection;
     selection.buffers = {2};
-    ASSERT_TRUE(cut_recording(*plan, *copy, selection, cut));
+    Result<CutRecording> made = cut_recording(*plan, *copy, selection, cut);
+    ASSERT_TRUE(made && made->file.finish());
     EXPECT_LT(peak_kib() - before_kib, kMostKib);
     EXPECT_EQ(fs::file_size(cut) / kLongBufferBytes, 1U);
 
@@ -332,7 +338,8 @@ TEST_F(RecoverFiles, MemoryDoesNotGrowWithTheFile)
         ASSERT_TRUE(reader);
         inputs.push_back(std::move(*reader));
     }
-    ASSERT_TRUE(merge_recordings(inputs, merged));
+    Result<Merged> both = merge_recordings(inputs, merged);
+    ASSERT_TRUE(both && both->file.finish());
     EXPECT_LT(peak_kib() - before_kib, kMostKib);
     EXPECT_EQ(fs::file_size(merged) / kLongBufferBytes, 2U);
 }

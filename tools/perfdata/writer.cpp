@@ -87,7 +87,12 @@ Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> 
 Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> events,
                               const HostInfo &host, std::endian order)
 {
-    Result<Writer> writer = create_copy(path, order, std::move(events));
+    Result<NewFile> file = NewFile::create(path);
+    if (!file)
+        return file.error();
+    if (!file->can_patch())
+        return in_pipe(std::move(*file), order, std::move(events), host);
+    Result<Writer> writer = in_file(std::move(*file), order, std::move(events));
     if (writer)
         writer->host_sections(host);
     return writer;
@@ -99,15 +104,30 @@ Result<Writer> Writer::create_copy(const std::string &path, std::endian order,
     Result<NewFile> file = NewFile::create(path);
     if (!file)
         return file.error();
-    Writer writer(std::move(*file), order, std::move(events));
+    if (!file->can_patch())
+        return Error{Errc::kUsage,
+                     path + ": a recording is not written front to back; name a file"};
+    return in_file(std::move(*file), order, std::move(events));
+}
+
+Result<Writer> Writer::create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host)
+{
+    return in_pipe(NewFile::into(std::move(fd), "the pipe"), std::endian::native, std::move(events),
+                   host);
+}
+
+Result<Writer> Writer::in_file(NewFile file, std::endian order, std::vector<WriterEvent> events)
+{
+    Writer writer(std::move(file), order, std::move(events));
     if (Result<void> front = writer.write_front(); !front)
         return front.error();
     return writer;
 }
 
-Result<Writer> Writer::create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host)
+Result<Writer> Writer::in_pipe(NewFile file, std::endian order, std::vector<WriterEvent> events,
+                               const HostInfo &host)
 {
-    Writer writer(NewFile::into(std::move(fd), "the pipe"), std::endian::native, std::move(events));
+    Writer writer(std::move(file), order, std::move(events));
     writer.pipe_ = true;
     writer.host_sections(host);
     if (Result<void> front = writer.write_pipe_front(); !front)
@@ -334,16 +354,26 @@ std::vector<std::byte> Writer::file_header() const
     return header.take();
 }
 
+Result<void> Writer::complete()
+{
+    if (complete_)
+        return {};
+    data_end_ = file_.offset();
+    if (!pipe_) {
+        if (Result<void> features = write_features(); !features)
+            return features;
+        if (Result<void> header = file_.patch(0, file_header()); !header)
+            return header;
+    }
+    Result<void> done = file_.complete();
+    complete_ = static_cast<bool>(done);
+    return done;
+}
+
 Result<void> Writer::finish()
 {
-    data_end_ = file_.offset();
-    if (pipe_)
-        return file_.finish();
-    if (Result<void> done = write_features(); !done)
-        return done;
-    if (Result<void> done = file_.patch(0, file_header()); !done)
-        return done;
-    return file_.finish();
+    Result<void> done = complete();
+    return done ? file_.finish() : done;
 }
 
 }  // namespace pmukit::perfdata

@@ -49,14 +49,14 @@ std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, Host
 
 class Writer {
 public:
-    // Of this machine's byte order, or of the given one.
+    // Of this machine's byte order, or of the given one. In pipe layout where the path is a FIFO.
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
                                  const HostInfo &host);
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
                                  const HostInfo &host, std::endian order);
     // Pipe layout into a descriptor: the header goes out at once, finish() only flushes.
     static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host);
-    // For records of other recordings: section() adds their header.
+    // For records of other recordings: section() adds their header. Error: a FIFO.
     static Result<Writer> create_copy(const std::string &path, std::endian order,
                                       std::vector<WriterEvent> events);
     Writer(Writer &&) = default;
@@ -79,7 +79,9 @@ public:
     Result<void> auxtrace(AuxtraceRecord record, Bytes first, Bytes second);
     // All rings were drained once: readers that sort by time may flush. A pipe gets it at once.
     Result<void> finished_round();
-    // Features, header, name. Nothing may be written afterwards.
+    // Features and header; nothing may be written afterwards. All but the name is there then.
+    Result<void> complete();
+    // The same, and the name.
     Result<void> finish();
 
     std::endian order() const { return order_; }
@@ -91,6 +93,9 @@ private:
     };
 
     Writer(NewFile file, std::endian order, std::vector<WriterEvent> events);
+    static Result<Writer> in_file(NewFile file, std::endian order, std::vector<WriterEvent> events);
+    static Result<Writer> in_pipe(NewFile file, std::endian order, std::vector<WriterEvent> events,
+                                  const HostInfo &host);
     void host_sections(const HostInfo &host);
     Result<void> write_front();
     Result<void> write_pipe_front();
@@ -104,7 +109,7 @@ private:
     NewFile file_;
     std::endian order_;
     std::vector<WriterEvent> events_;
-    bool pipe_ = false;
+    bool pipe_ = false, complete_ = false;
     uint64_t attrs_offset_ = 0, data_offset_ = 0, data_end_ = 0;
     size_t attr_bytes_ = 0;  // of the widest attribute
     std::vector<IndexEntry> index_;

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <ctime>
 #include <filesystem>
@@ -230,6 +231,64 @@ TEST_F(WriterTest, WithoutFinishThereIsNoFileAndAnOldOneStays)
     }
     EXPECT_EQ(files(), 1U);
     EXPECT_EQ(*read_small_file(path_), "old");
+}
+
+TEST_F(WriterTest, CompleteIsWholeAndHasNoName)
+{
+    {
+        Writer writer = create();
+        ASSERT_TRUE(writer.complete());
+        EXPECT_FALSE(fs::exists(path_));
+        EXPECT_EQ(files(), 1U);
+    }
+    EXPECT_EQ(files(), 0U) << "nobody named it";
+    Writer writer = create();
+    ASSERT_TRUE(writer.complete());
+    Writer moved = std::move(writer);
+    ASSERT_TRUE(moved.finish());
+    EXPECT_TRUE(Reader::open_path(path_));
+    EXPECT_EQ(files(), 1U);
+}
+
+// As sort -o and a shell's redirection have it.
+TEST_F(WriterTest, WhatALinkLeadsToIsReplacedAndTheLinkStays)
+{
+    fs::create_directory(folder_ / "elsewhere");
+    const fs::path target = folder_ / "elsewhere" / "target";
+    fs::create_symlink("elsewhere/second", path_);
+    fs::create_symlink("target", folder_ / "elsewhere" / "second");
+    for (const char *what : {"to nothing", "to an older file"}) {
+        ASSERT_TRUE(create().finish()) << what;
+        EXPECT_TRUE(fs::is_symlink(path_) && fs::is_symlink(folder_ / "elsewhere" / "second"));
+        EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(target))) << what;
+        EXPECT_TRUE(Reader::open_path(target)) << what;
+        ASSERT_TRUE(write_all(Fd(::open(target.c_str(), O_TRUNC | O_WRONLY)).get(), as_bytes("old"),
+                              target));
+    }
+    EXPECT_EQ(files(), 2U);
+}
+
+TEST_F(WriterTest, AFifoGetsThePipeLayoutAndNoCopy)
+{
+    ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+    const Fd reader(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    ASSERT_TRUE(reader);
+    std::byte bytes[4096];
+    {
+        Result<Writer> copy = Writer::create_copy(path_, std::endian::native, events());
+        ASSERT_FALSE(copy);
+        EXPECT_EQ(copy.error().code, Errc::kUsage);
+        EXPECT_LE(::read(reader.get(), bytes, sizeof bytes), 0) << "refused before it began";
+    }
+    ASSERT_TRUE(create().finish());
+    const ssize_t got = ::read(reader.get(), bytes, sizeof bytes);
+    ASSERT_GT(got, 0);
+    Result<Reader> piped = Reader::open(Bytes(bytes, static_cast<size_t>(got)));
+    ASSERT_TRUE(piped) << piped.error().message;
+    EXPECT_TRUE(piped->is_pipe());
+    ASSERT_TRUE(piped->read_front());
+    EXPECT_EQ(piped->events().size(), 2U);
+    EXPECT_TRUE(fs::is_fifo(path_));
 }
 
 TEST_F(WriterTest, SaysWhereItCannotWrite)

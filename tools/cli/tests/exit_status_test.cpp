@@ -7,6 +7,7 @@
 #include <pmukit/cxl_hmu.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <cctype>
 #include <chrono>
 #include <climits>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -593,6 +595,140 @@ INSTANTIATE_TEST_SUITE_P(Commands, InterruptedWriting,
                              return command.substr(0, command.find(' '));
                          });
 
+// Results are named last
+
+class Results : public InterruptedWriting {
+protected:
+    std::string content(const std::string &name) const
+    {
+        std::ifstream file(path(name));
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    // Files of the program may have so many bytes.
+    Ended run_within(rlim_t bytes) const
+    {
+        rlimit before{};
+        EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+        const rlimit small{bytes, before.rlim_max};
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+        const Ended ended = start(GetParam()).wait();
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+        return ended;
+    }
+    static bool is_not_allowed(const Ended &ended)
+    {
+        return ended.said.find("CAP_PERFMON") != std::string::npos;
+    }
+};
+
+TEST_P(Results, OfAFailureHalfWayNothingIsLeftAndTheOlderFileIs)
+{
+    std::ofstream(path("new")) << "old";
+    const Ended ended = run_within(256);
+    if (is_not_allowed(ended))
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_EQ(ended.status, kFailed) << ended.said;
+    EXPECT_NE(ended.said.find("new: "), std::string::npos) << ended.said;
+    EXPECT_TRUE(unfinished().empty());
+    EXPECT_EQ(content("new"), "old");
+}
+
+TEST_P(Results, GoWhereALinkLeads)
+{
+    std::ofstream(path("older")) << "old";
+    fs::create_symlink("older", path("new"));
+    const Ended ended = start(GetParam()).wait();
+    if (is_not_allowed(ended))
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_EQ(ended.status, kGood) << ended.said;
+    EXPECT_TRUE(fs::is_symlink(path("new")));
+    EXPECT_NE(content("older"), "old");
+    EXPECT_TRUE(unfinished().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, Results,
+                         testing::Values("cut -i large.data -o new", "inject -i large.data -o new",
+                                         "merge large.data large.data -o new",
+                                         "recover -i large.data --write new",
+                                         "report -i large.data --html new",
+                                         "record -a -e software/config=0/ -o new -- true",
+                                         "export -i large.data --format csv --unit cxl_hmu -o new",
+                                         "export -i large.data --format jsonl -o new",
+                                         "export -i large.data --format sqlite -o new",
+                                         "export -i large.data --format perfetto -o new",
+                                         "export -i large.data --format openmetrics -o new"),
+                         name_of_words);
+
+// Into a FIFO: what arrived there until the program ended.
+class Fifo : public Program {
+protected:
+    Ended into_fifo(const std::string &command)
+    {
+        fs::remove(path("fifo"));
+        EXPECT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+        const Fd end(::open(path("fifo").c_str(), O_RDWR | O_CLOEXEC));  // so that no open waits
+        const Ended ended = start(command).wait();
+        EXPECT_TRUE(fs::is_fifo(path("fifo"))) << command;
+        EXPECT_TRUE(unfinished().empty());
+        int bytes = 0;
+        EXPECT_EQ(::ioctl(end.get(), FIONREAD, &bytes), 0);
+        arrived_.resize(static_cast<size_t>(bytes));
+        if (bytes > 0) {
+            EXPECT_EQ(::read(end.get(), arrived_.data(), arrived_.size()), bytes);
+        }
+        return ended;
+    }
+
+    std::string arrived_;
+};
+
+TEST_F(Fifo, TakesWhatIsWrittenFrontToBack)
+{
+    Ended ended = into_fifo("export -i good.data --format jsonl -o fifo");
+    EXPECT_EQ(ended.status, kGood) << ended.said;
+    EXPECT_TRUE(arrived_.starts_with("{\"table\":\"cxl_hmu\"")) << arrived_;
+    ended = into_fifo("report -i good.data --html fifo");
+    EXPECT_EQ(ended.status, kGood) << ended.said;
+    EXPECT_TRUE(arrived_.ends_with("</html>\n")) << arrived_;
+    ended = into_fifo("record -a -e software/config=0/ -o fifo -- true");
+    if (ended.said.find("CAP_PERFMON") != std::string::npos)
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_EQ(ended.status, kGood) << ended.said;
+    std::ofstream(path("piped")) << arrived_;
+    EXPECT_EQ(start("recover -i piped").wait().status, kGood);
+}
+
+TEST_F(Fifo, IsRefusedByACopyBeforeItBegins)
+{
+    for (const char *command :
+         {"cut -i good.data -o fifo", "inject -i good.data -o fifo",
+          "merge good.data good.data -o fifo", "recover -i good.data --write fifo"}) {
+        const Ended ended = into_fifo(command);
+        EXPECT_EQ(ended.status, kUsage) << command;
+        EXPECT_NE(ended.said.find("fifo: a recording is not written front to back; name a file"),
+                  std::string::npos)
+            << ended.said;
+        EXPECT_EQ(arrived_, "") << command;
+    }
+}
+
+// Nothing of ours stands in the middle of it.
+TEST_F(Program, StandardOutputByItsPathIsStandardOutput)
+{
+    for (const char *name : {"-", "/dev/stdout"}) {
+        const std::string command = "cd " + folder_.string() +
+                                    " && " PMUKIT_COMMAND
+                                    " export -i good.data --format jsonl -o " +
+                                    name + " | cat >" + path("shown");
+        ASSERT_EQ(std::system(command.c_str()), 0);
+        std::ifstream shown(path("shown"));
+        size_t lines = 0;
+        for (std::string line; std::getline(shown, line); lines++)
+            EXPECT_TRUE(line.starts_with("{")) << name << ": " << line;
+        EXPECT_EQ(lines, 1U) << name;
+    }
+}
+
 TEST_F(Interrupted, ARecordingIsCompleted)
 {
     Running run = start("record -a -e software/config=0,freq=50/ -o new");
@@ -650,14 +786,13 @@ TEST_P(OutOfMemory, IsSaidWhereverItHappens)
     EXPECT_EQ(ended.out, whole.out);
     EXPECT_GT(said, 8U);
 }
-INSTANTIATE_TEST_SUITE_P(Commands, OutOfMemory,
-                         testing::Values("--help", "list", "tune", "dump -i good.data",
-                                         "report -i good.data", "report -i good.data --json",
-                                         "cut -i good.data -o new", "inject -i good.data -o new",
-                                         "merge good.data good.data -o new",
-                                         "recover -i good.data --write new",
-                                         "export -i good.data --format jsonl -o -"),
-                         name_of_words);
+INSTANTIATE_TEST_SUITE_P(
+    Commands, OutOfMemory,
+    testing::Values("--help", "list", "tune", "dump -i good.data", "report -i good.data --html new",
+                    "report -i good.data", "report -i good.data --json", "cut -i good.data -o new",
+                    "inject -i good.data -o new", "merge good.data good.data -o new",
+                    "recover -i good.data --write new", "export -i good.data --format jsonl -o -"),
+    name_of_words);
 
 }  // namespace
 }  // namespace pmukit
