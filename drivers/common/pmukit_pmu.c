@@ -462,20 +462,35 @@ static unsigned int pmukit_event_place(struct pmukit_pmu *pp, const struct perf_
 	return READ_ONCE(pp->cpu);
 }
 
+/*
+ * An event whose CPU left is in no context, and its group is dissolved. Perf takes siblings for it
+ * nevertheless once the CPU is back, and would not find them again when it is closed. Whether it is
+ * in a context may change while we look, when its CPU leaves: nothing of ours can hold that.
+ */
+static bool pmukit_event_leader_left(const struct perf_event *event)
+{
+	const struct perf_event *leader = event->group_leader;
+
+	return leader != event && !(READ_ONCE(leader->attach_state) & PERF_ATTACH_CONTEXT);
+}
+
 /**
  * pmukit_event_open - the end of a successful event_init
  * @pp: the PMU
  * @pev: what the event will own; freed by ops->event_free() from now on
  * @event: the new event; of a CPU that is online, with PMUKIT_REACH_GROUPS
  *
- * Return: 0, -ENODEV when the hardware is gone or no CPU serves the event, -EBUSY when max_events
- * are open. On failure the caller still owns @pev.
+ * Return: 0, -ENODEV when the hardware is gone or not there yet, no CPU serves the event or the CPU
+ * of its leader left, -EBUSY when max_events are open. On failure the caller still owns @pev.
  */
 int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event)
 {
 	unsigned int cpu = event->cpu;
 	int ret = 0;
 
+	/* Perf tells of a PMU before it has all of it: up to Linux 6.12 its contexts come last. */
+	if (!smp_load_acquire(&pp->registered) || pmukit_event_leader_left(event))
+		return -ENODEV;
 	pev->event = event;
 	if (pp->reach != PMUKIT_REACH_CPUS)
 		cpu = pmukit_event_place(pp, event);
@@ -549,7 +564,7 @@ int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
 	if (pp->reach == PMUKIT_REACH_SYSTEM)
 		pmukit_place_changed(pp);
 	ret = perf_pmu_register(&pp->pmu, pp->name, -1);
-	WRITE_ONCE(pp->registered, !ret);
+	smp_store_release(&pp->registered, !ret);	/* pmukit_event_open() */
 	mutex_unlock(&pp->hotplug_lock);
 	if (ret)
 		goto remove_instance;

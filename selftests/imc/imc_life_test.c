@@ -241,6 +241,24 @@ TEST_F_TIMEOUT(imc_life, a_trace_ends_when_its_cpu_leaves, 120)
 	}
 }
 
+/* Perf dissolves the group of a leader that leaves with its CPU, and lets a sibling of its own join it all the same. */
+TEST_F(imc_life, nobody_joins_a_leader_whose_cpu_left)
+{
+	struct pmu_event leader;
+	struct perf_event_attr attr;
+	int cpu = last_cpu();
+
+	ASSERT_EQ(software_open(&leader, PERF_COUNT_SW_DUMMY, -1, cpu), 0);
+	ASSERT_EQ(trace_attr(&attr), 0);
+	ASSERT_EQ(pmu_event_open_beside(&self->event, &attr, -1, cpu, leader.fd), 0);
+	pmu_event_close(&self->event);
+	ASSERT_EQ(cpu_set_online(cpu, "0"), 0);
+	ASSERT_EQ(cpu_set_online(cpu, "1"), 0);
+	EXPECT_EQ(pmu_event_open_beside(&self->event, &attr, -1, cpu, leader.fd), -ENODEV);
+	pmu_event_close(&leader);
+	ASSERT_EQ(open_trace_on(&self->event, cpu), 0);
+}
+
 /* Closing what is running, in all states, from a child that is killed. */
 TEST_F_TIMEOUT(imc_life, survives_users_that_are_killed, 120)
 {

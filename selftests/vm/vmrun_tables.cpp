@@ -1267,7 +1267,7 @@ Scenario imc_life(std::string_view name, std::string_view smp,
     life.name = name;
     life.smp = smp;
     life.kernels = std::move(kernels);
-    life.routine = {"7.2", "6.12-arm64"};
+    life.routine = {"6.1", "7.2", "6.12-arm64"};
     life.steps = {{"life",
                    "PMUKIT_IMC=/lib/vmrun/imc.ko PMUKIT_ENGINE=/lib/vmrun/imc_engine.ko "
                    "imc_life_test",
