@@ -16,7 +16,8 @@ namespace {
 
 constexpr unsigned kShades = 8;
 constexpr unsigned kCellPixels = 15, kBarPixels = 26, kColumnsPixels = 170, kLinePixels = 52,
-                   kFramePixels = 23;
+                   kFramePixels = 23, kTextPixels = 17;
+constexpr size_t kBarLetters = 44;         // of a label and its value on one line
 constexpr double kSmallestPercent = 0.02;  // of a frame: nothing is to be seen of smaller ones
 
 double percent(double part)
@@ -130,22 +131,31 @@ std::string body_of(const HeatMap &map, std::string_view name)
 
 // Bars
 
+// A value stands beside its label; below, where a page of 400 pixels has no room for both.
+unsigned value_line_pixels(const Bars &bars)
+{
+    const bool fits = std::ranges::all_of(bars.bars, [](const Bars::Bar &bar) {
+        return bar.label.size() + bar.value.size() < kBarLetters;
+    });
+    return fits ? 0 : kTextPixels;
+}
+
 std::string body_of(const Bars &bars, std::string_view name)
 {
+    const unsigned below = value_line_pixels(bars), row = kBarPixels + below;
     std::string out;
-    open_svg(out, "bars wide", name, bars.bars.size() * kBarPixels);
+    open_svg(out, "bars wide", name, bars.bars.size() * row);
     Marks marks;
     for (size_t i = 0; i < bars.bars.size(); i++) {
         const Bars::Bar &bar = bars.bars[i];
-        const size_t y = i * kBarPixels;
+        const size_t y = i * row;
         append(out, "<g {}><title>{}: {}</title>\n", marks.attributes("bar"), escaped(bar.label),
                escaped(bar.value));
-        append(out, R"(<rect class="back" x="0" y="{}" width="100%" height="{}"/>)", y,
-               kBarPixels - 3);
+        append(out, R"(<rect class="back" x="0" y="{}" width="100%" height="{}"/>)", y, row - 3);
         append(out, R"(<rect class="front" x="0" y="{}" width="{:.3f}%" height="{}"/>)", y,
-               percent(bar.part), kBarPixels - 3);
+               percent(bar.part), row - 3);
         append(out, R"(<text x="6" y="{}">{}</text>)", y + 16, escaped(bar.label));
-        append(out, R"(<text class="value" x="100%" dx="-6" y="{}">{}</text></g>)", y + 16,
+        append(out, R"(<text class="value" x="100%" dx="-6" y="{}">{}</text></g>)", y + 16 + below,
                escaped(bar.value));
         out += '\n';
     }

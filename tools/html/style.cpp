@@ -48,9 +48,10 @@ figcaption p:not(.meta) { color: var(--quiet); font-size: .92rem; }
 .gutter.ends { align-content: space-between; }
 .gutter.lines { line-height: 1.35; align-items: center; }
 .gutter small { font-size: 11px; }
-.axis { grid-column: 2; display: flex; justify-content: space-between; gap: 1rem; color: var(--quiet);
+.axis { grid-column: 2; display: flex; flex-wrap: wrap; justify-content: space-between; column-gap: 1rem; color: var(--quiet);
   font-size: .8rem; padding-top: .2rem; }
 .axis span { white-space: nowrap; }
+.axis span:last-child { margin-left: auto; }
 .legend { grid-column: 1 / -1; color: var(--quiet); font-size: .8rem; margin: .5rem 0 0; }
 .swatch { display: inline-block; width: 1.05rem; height: .75rem; vertical-align: -.05rem; border: 1px solid var(--rule); }
 .readout { min-height: 1.5em; margin: .5rem 0; font-size: .9rem; font-variant-numeric: tabular-nums; max-width: none; }
