@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Entries of a PCIe trace, a row each.
-#include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "cli/export_unit.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
@@ -70,7 +71,8 @@ void put_shape(const ptt::Tlp &tlp, Value *to)
 void put_packet(const ptt::Packet &packet, Value *to)
 {
     const ptt::Tlp tlp = ptt::parse_tlp(packet.header, packet.prefix);
-    std::fill_n(to, kEach, Value());
+    static constexpr std::array<Value, kEach> kNothing{};
+    std::memcpy(to, kNothing.data(), sizeof kNothing);
     to[kOffset] = packet.offset;
     to[kTicks] = packet.time;
     to[kType] = ptt::name_of(tlp.kind.type);

@@ -12,7 +12,7 @@
 namespace pmukit::exporter {
 namespace {
 
-// Of a field that is no kText, with its comma.
+// A field with its comma and quotes, without what is between the quotes.
 constexpr size_t kMostPlain = 24;
 constexpr size_t kLineEnd = 2;
 
@@ -31,12 +31,10 @@ char *put_quoted(char *at, std::string_view text)
     return at;
 }
 
-size_t most_bytes(std::span<const Column> columns, const Value *values)
+// Of so many fields. texts: which of them are kText.
+size_t most_bytes(size_t fields, uint64_t texts, const Value *values)
 {
-    size_t most = kLineEnd;
-    for (size_t i = 0; i < columns.size(); i++)
-        most += kMostPlain + (columns[i].kind == Kind::kText ? 2 * size_t{values[i].bytes} : 0);
-    return most;
+    return kLineEnd + kMostPlain * fields + 2 * text_bytes(texts, values);
 }
 
 // Each field with a comma behind it.
@@ -123,12 +121,13 @@ void Csv::rows(const Table &table, Values common, Values rest)
         return;
     const auto first = table.columns.first(common.size());
     const auto others = table.columns.subspan(common.size());
-    prefix_.resize(most_bytes(first, common.data()));
+    prefix_.resize(most_bytes(first.size(), text_columns(first), common.data()));
     prefix_.resize(
         static_cast<size_t>(put_fields(prefix_.data(), first, common.data()) - prefix_.data()));
+    const uint64_t texts = text_columns(others);
     for (size_t row = 0; row < rest.size(); row += others.size()) {
         const Value *values = rest.data() + row;
-        char *at = file->room(prefix_.size() + most_bytes(others, values));
+        char *at = file->room(prefix_.size() + most_bytes(others.size(), texts, values));
         at = put_fields(put_text(at, prefix_), others, values);
         at = put_text(at - 1, "\r\n");  // instead of the last comma
         file->wrote(at);

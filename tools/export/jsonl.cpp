@@ -17,17 +17,23 @@ constexpr size_t kLineEnd = 2;
 
 // ,"name": and the quote before a value that is a string. Copied whole, whatever is used of it.
 struct Key {
-    explicit Key(const Column &column)
-        : quoted(column.kind != Kind::kNumber), is_text(column.kind == Kind::kText)
+    explicit Key(const Column &column) : kind(column.kind), quoted(kind != Kind::kNumber)
     {
         char *at = put_text(text, ",\"");
         at = put_text(put_text(at, column.name), quoted ? "\":\"" : "\":");
-        bytes = static_cast<size_t>(at - text);
+        bytes = static_cast<uint8_t>(at - text);
     }
     char text[kMostKey]{};
-    size_t bytes;
-    bool quoted, is_text;
+    uint8_t bytes;
+    Kind kind;
+    bool quoted;
 };
+
+// Of so many fields. texts: which of them are kText.
+size_t most_bytes(size_t fields, uint64_t texts, const Value *values)
+{
+    return kLineEnd + fields * (kMostKey + kMostPlain) + kMostEscaped * text_bytes(texts, values);
+}
 
 class Jsonl final : public Writer {
 public:
@@ -40,9 +46,7 @@ public:
 private:
     using Keys = std::span<const Key>;
     const std::vector<Key> &keys_of(const Table &table);
-    static size_t most_bytes(Keys keys, const Value *values);
-    static char *put_fields(char *at, const Table &table, size_t first, Keys keys,
-                            const Value *values);
+    static char *put_fields(char *at, Keys keys, const Value *values);
 
     TextFile file_;
     std::map<const Table *, std::vector<Key>> keys_;
@@ -58,28 +62,18 @@ const std::vector<Key> &Jsonl::keys_of(const Table &table)
     return keys;
 }
 
-size_t Jsonl::most_bytes(Keys keys, const Value *values)
+char *Jsonl::put_fields(char *at, Keys keys, const Value *values)
 {
-    size_t most = keys.size() * (kMostKey + kMostPlain) + kLineEnd;
-    for (size_t i = 0; i < keys.size(); i++)
-        most += keys[i].is_text ? kMostEscaped * size_t{values[i].bytes} : 0;
-    return most;
-}
-
-// first: the column of keys[0].
-char *Jsonl::put_fields(char *at, const Table &table, size_t first, Keys keys, const Value *values)
-{
-    for (size_t i = 0; i < keys.size(); i++) {
-        const Key &key = keys[i];
-        const Value &value = values[i];
+    for (const Key &key : keys) {
+        const Value &value = *values++;
         if (!value.known)
             continue;
         std::memcpy(at, key.text, kMostKey);
         at += key.bytes;
-        at = key.is_text ? put_json_escaped(at, value.text())
-                         : put_plain(at, table.columns[first + i].kind, value);
-        if (key.quoted)
-            *at++ = '"';
+        at = key.kind == Kind::kText ? put_json_escaped(at, value.text())
+                                     : put_plain(at, key.kind, value);
+        *at = '"';
+        at += key.quoted;
     }
     return at;
 }
@@ -90,13 +84,15 @@ void Jsonl::rows(const Table &table, Values common, Values rest)
     const Keys first = keys.first(common.size()), others = keys.subspan(common.size());
     prefix_ = "{\"table\":\"" + std::string(table.name) + "\"";
     const size_t begun = prefix_.size();
-    prefix_.resize(begun + most_bytes(first, common.data()));
-    prefix_.resize(static_cast<size_t>(
-        put_fields(prefix_.data() + begun, table, 0, first, common.data()) - prefix_.data()));
+    const auto columns = table.columns.first(common.size());
+    prefix_.resize(begun + most_bytes(first.size(), text_columns(columns), common.data()));
+    prefix_.resize(static_cast<size_t>(put_fields(prefix_.data() + begun, first, common.data()) -
+                                       prefix_.data()));
+    const uint64_t texts = text_columns(table.columns.subspan(common.size()));
     for (size_t row = 0; row < rest.size() && file_.state(); row += others.size()) {
         const Value *values = rest.data() + row;
-        char *at = file_.room(prefix_.size() + most_bytes(others, values));
-        at = put_fields(put_text(at, prefix_), table, common.size(), others, values);
+        char *at = file_.room(prefix_.size() + most_bytes(others.size(), texts, values));
+        at = put_fields(put_text(at, prefix_), others, values);
         file_.wrote(put_text(at, "}\n"));
     }
 }

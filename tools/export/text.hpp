@@ -3,16 +3,16 @@
 // made room, and returns the place behind it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
+#include "base/bytes.hpp"
 #include "export/schema.hpp"
 
 namespace pmukit::exporter {
 
-// No number takes more.
+// No number or address takes more, but so much may be overwritten by any.
 constexpr size_t kMostDigits = 20;
 constexpr size_t kBdfBytes = 7;
 
@@ -22,62 +22,116 @@ inline char *put_text(char *at, std::string_view text)
     return at + text.size();
 }
 
+// For a few characters, of which it is not known how many: nothing is called for them.
+inline char *put_word(char *at, std::string_view word)
+{
+    const char *from = word.data();
+    const size_t size = word.size();
+    if (size > 16)
+        return put_text(at, word);
+    if (size >= 8) {
+        std::memcpy(at, from, 8);
+        std::memcpy(at + size - 8, from + size - 8, 8);
+    } else if (size >= 4) {
+        std::memcpy(at, from, 4);
+        std::memcpy(at + size - 4, from + size - 4, 4);
+    } else if (size != 0) {
+        at[0] = from[0];
+        at[size / 2] = from[size / 2];
+        at[size - 1] = from[size - 1];
+    }
+    return at + size;
+}
+
 namespace detail {
 
-// "00", "01" ... "99"
-constexpr std::array<char, 200> make_pairs()
-{
-    std::array<char, 200> pairs{};
-    for (size_t i = 0; i < 100; i++) {
-        pairs[2 * i] = static_cast<char>('0' + i / 10);
-        pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
-    }
-    return pairs;
-}
-inline constexpr std::array<char, 200> kPairs = make_pairs();
 inline constexpr char kHexDigits[] = "0123456789abcdef";
+constexpr uint64_t kEachByte = 0x0101010101010101;
+
+// Eight digits, a byte each and the first in the lowest: halves, quarters, eighths side by side.
+constexpr uint64_t eight_decimals(uint32_t value)
+{
+    const uint64_t halves = value / 10000 | uint64_t{value % 10000} << 32;
+    const uint64_t hundreds = halves * 5243 >> 19 & 0x0000007f0000007f;
+    const uint64_t quarters = (halves - 100 * hundreds) << 16 | hundreds;
+    const uint64_t tens = quarters * 103 >> 10 & 0x000f000f000f000f;
+    return (quarters - 10 * tens) << 8 | tens;
+}
+
+// The same of 32 bits; the value of a nibble each.
+constexpr uint64_t eight_nibbles(uint32_t value)
+{
+    uint64_t nibbles = value;
+    nibbles = (nibbles << 32 | nibbles >> 16) & 0x0000ffff0000ffff;
+    nibbles = (nibbles << 16 | nibbles >> 8) & 0x00ff00ff00ff00ff;
+    return (nibbles << 8 | nibbles >> 4) & 0x0f0f0f0f0f0f0f0f;
+}
+
+// To '0' ... '9', 'a' ... 'f'.
+constexpr uint64_t hex_characters(uint64_t nibbles)
+{
+    const uint64_t letters = (nibbles + 6 * kEachByte) >> 4 & kEachByte;
+    return nibbles + '0' * kEachByte + letters * ('a' - '0' - 10);
+}
+
+// The first character is in the lowest byte.
+inline void put_eight(char *at, uint64_t characters)
+{
+    if (std::endian::native == std::endian::big)
+        characters = byteswap(characters);
+    std::memcpy(at, &characters, sizeof characters);
+}
 
 }  // namespace detail
 
 inline char *put_decimal(char *at, uint64_t value)
 {
-    if (value < 10) {
-        *at = static_cast<char>('0' + value);
+    if (value < 100) {
+        const uint64_t tens = value * 103 >> 10;
+        *at = static_cast<char>('0' + tens);
+        at += tens != 0;
+        *at = static_cast<char>('0' + value - 10 * tens);
         return at + 1;
     }
-    char digits[kMostDigits];
-    char *first = digits + sizeof digits;
-    for (; value >= 100; value /= 100) {
-        first -= 2;
-        std::memcpy(first, &detail::kPairs[2 * (value % 100)], 2);
+    constexpr uint64_t kBelow = 100000000;
+    constexpr uint64_t kZeros = '0' * detail::kEachByte;
+    if (value >= kBelow) {
+        at = put_decimal(at, value / kBelow);
+        detail::put_eight(at,
+                          detail::eight_decimals(static_cast<uint32_t>(value % kBelow)) + kZeros);
+        return at + 8;
     }
-    first -= 2;
-    std::memcpy(first, &detail::kPairs[2 * value], 2);
-    first += *first == '0';
-    const size_t size = static_cast<size_t>(digits + sizeof digits - first);
-    std::memcpy(at, first, size);
-    return at + size;
+    const uint64_t digits = detail::eight_decimals(static_cast<uint32_t>(value));
+    const int leading = __builtin_ctzll(digits | uint64_t{1} << 56) / 8;
+    detail::put_eight(at, (digits + kZeros) >> 8 * leading);
+    return at + 8 - leading;
 }
 
 // 0x and as few digits as it takes.
 inline char *put_address(char *at, uint64_t value)
 {
-    const int digits = value ? (67 - __builtin_clzll(value)) / 4 : 1;
-    *at++ = '0';
-    *at++ = 'x';
-    for (int i = digits; i-- > 0; value >>= 4)
-        at[i] = detail::kHexDigits[value & 15];
-    return at + digits;
+    const int leading = __builtin_clzll(value | 1) / 4;
+    value <<= 4 * leading;
+    const auto characters = [](uint64_t half) {
+        return detail::hex_characters(detail::eight_nibbles(static_cast<uint32_t>(half)));
+    };
+    at = put_text(at, "0x");
+    detail::put_eight(at, characters(value >> 32));
+    detail::put_eight(at + 8, characters(value));
+    return at + 16 - leading;
 }
 
 inline char *put_bdf(char *at, uint64_t id)
 {
     using detail::kHexDigits;
-    const char text[] = {kHexDigits[id >> 12 & 15], kHexDigits[id >> 8 & 15], ':',
-                         kHexDigits[id >> 7 & 1],   kHexDigits[id >> 3 & 15], '.',
-                         kHexDigits[id & 7]};
-    std::memcpy(at, text, sizeof text);
-    return at + sizeof text;
+    at[0] = kHexDigits[id >> 12 & 15];
+    at[1] = kHexDigits[id >> 8 & 15];
+    at[2] = ':';
+    at[3] = kHexDigits[id >> 7 & 1];
+    at[4] = kHexDigits[id >> 3 & 15];
+    at[5] = '.';
+    at[6] = kHexDigits[id & 7];
+    return at + kBdfBytes;
 }
 
 // Of a field that is known and no kText.
@@ -94,7 +148,25 @@ inline char *put_plain(char *at, Kind kind, const Value &value)
         case Kind::kWord:
             break;
     }
-    return put_text(at, value.text());
+    return put_word(at, value.text());
+}
+
+// Which of the columns are kText, a bit each: asked once, not for every row.
+inline uint64_t text_columns(std::span<const Column> columns)
+{
+    uint64_t texts = 0;
+    for (size_t i = 0; i < columns.size(); i++)
+        texts |= uint64_t{columns[i].kind == Kind::kText} << i;
+    return texts;
+}
+
+// What their texts have in a row.
+inline size_t text_bytes(uint64_t texts, const Value *values)
+{
+    size_t bytes = 0;
+    for (; texts != 0; texts &= texts - 1)
+        bytes += values[__builtin_ctzll(texts)].bytes;
+    return bytes;
 }
 
 // The inside of a JSON string; what is no UTF-8 becomes U+FFFD. At most six times as long.

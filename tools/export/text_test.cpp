@@ -44,6 +44,25 @@ TEST(Text, WritesBdfs)
     EXPECT_EQ(put(put_bdf, uint64_t{0xffff}), "ff:1f.7");
 }
 
+TEST(Text, WritesWordsOfEveryLength)
+{
+    const std::string letters = "abcdefghijklmnopqrstuvwxyz";
+    for (size_t size = 0; size <= letters.size(); size++)
+        EXPECT_EQ(put(put_word, std::string_view(letters).substr(0, size)),
+                  letters.substr(0, size));
+}
+
+// What a number may overwrite is all that its callers leave room for.
+TEST(Text, OverwritesNoMoreThanANumberMayTake)
+{
+    for (uint64_t value = UINT64_MAX; value != 0; value /= 3)
+        for (char *(*function)(char *, uint64_t) : {&put_decimal, &put_address}) {
+            std::string text(kMostDigits + 1, '#');
+            function(text.data(), value);
+            EXPECT_EQ(text.back(), '#') << value;
+        }
+}
+
 TEST(Text, EscapesForJson)
 {
     EXPECT_EQ(put(put_json_escaped, std::string_view("a\"b\\c\n\x01z")), R"(a\"b\\c\u000a\u0001z)");
