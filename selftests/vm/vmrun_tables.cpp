@@ -484,6 +484,7 @@ UnitSpec cxl_hmu()
                      "selftests/cxl_hmu/zipf_access",
                      "selftests/cxl_hmu/tier_load"};
     unit.files = {"selftests/cxl_hmu/hmu.sh",
+                  "selftests/cxl_hmu/pmu_name.sh",
                   "selftests/cxl_hmu/record_zipf.sh",
                   "selftests/cxl_hmu/stock_perf.sh",
                   "selftests/cxl_hmu/abi_paths.sh",
@@ -1458,8 +1459,10 @@ UnitSpec hard_cxl_hmu()
     unit = with_sleep(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
     unit = with_failures(
         unit, "--pmu cxl_hmu_mem0.0.0 " + event + " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko");
-    return with_privileges(unit, "test",
-                           {{"privileges", "--pmu cxl_hmu_mem0.0.0 --policy capability " + event}});
+    // Of the devices there the first, of which no log is kept.
+    return with_privileges(
+        unit, "test",
+        {{"privileges", "--pmu $(/selftests/cxl_hmu/pmu_name.sh 0) --policy capability " + event}});
 }
 
 UnitSpec hard_cache_qos()
