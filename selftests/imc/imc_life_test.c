@@ -241,7 +241,10 @@ TEST_F_TIMEOUT(imc_life, a_trace_ends_when_its_cpu_leaves, 120)
 	}
 }
 
-/* Perf dissolves the group of a leader that leaves with its CPU, and lets a sibling of its own join it all the same. */
+/*
+ * Perf dissolves the group of a leader that leaves with its CPU, and lets a sibling of its own join
+ * it all the same.
+ */
 TEST_F(imc_life, nobody_joins_a_leader_whose_cpu_left)
 {
 	struct pmu_event leader;
