@@ -258,6 +258,23 @@ TEST_F(CacheQos, R08_a_foreign_rmid_is_noticed)
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_SUSPECT);
 }
 
+TEST_F(CacheQos, R08_nothing_is_foreign_where_nobody_monitors)
+{
+    start();
+    auto t = task();
+    ASSERT_EQ(watch(t, make()), 0);
+    run(0, &t);
+    cache_qos_cpu_offline(cq.get(), 1);
+    pqr[1] = 0x300000006;
+    EXPECT_TRUE(cache_qos_check_pqr(cq.get(), &cpus[1]));
+    EXPECT_EQ(pqr[1], 0x300000006u);
+    cache_qos_yield(cq.get());
+    pqr[0] = 0x300000006;
+    EXPECT_TRUE(cache_qos_check_pqr(cq.get(), &cpus[0]));
+    EXPECT_EQ(pqr[0], 0x300000006u);
+    EXPECT_EQ(cpus[0].hijacks + cpus[1].hijacks, 0u);
+}
+
 TEST_F(CacheQos, R08_a_foreign_rmid_at_load_is_refused_unless_forced)
 {
     start();

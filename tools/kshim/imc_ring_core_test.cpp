@@ -385,6 +385,7 @@ TEST(ImcPoll, StaysInBounds)
     EXPECT_EQ(imc_poll_ns(1000000, 1, 128), 10000000U);
     EXPECT_EQ(imc_poll_ns(1000, 4096, 128), 250000U);
     EXPECT_EQ(imc_poll_ns(~0ULL, 1, 128), 10000000U);
+    EXPECT_EQ(imc_poll_ns(1ULL << 58, 1, 128), 10000000U);  // times 64 this would be 0
 }
 
 }  // namespace
