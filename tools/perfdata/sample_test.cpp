@@ -253,5 +253,39 @@ TEST(SampleTimePosition, FollowsTheFieldsAroundIt)
     EXPECT_FALSE(trailer_time_position(PERF_SAMPLE_CPU));
 }
 
+TEST(ComposeSample, WritesTheFieldsInTheOrderOfPerfEventOpen)
+{
+    const SampleId who = {.id = 7, .time_ns = 99, .pid = 5, .tid = 6, .cpu = 3, .stream_id = 8};
+    const std::vector<std::byte> raw = {std::byte{0xbb}, std::byte{0xcc}, std::byte{0xdd}};
+    std::optional<std::vector<std::byte>> body =
+        compose_sample(kComposable, who, raw, std::endian::little);
+    ASSERT_TRUE(body);
+    // Size and bytes together fill words: one byte more than was given.
+    EXPECT_EQ(*body, words({7, 0, 5 | uint64_t{6} << 32, 99, 0, 7, 8, 3, 1, 0x00ddccbb'00000004}));
+
+    SampleId some;
+    some.id = 7;
+    some.tid = 6;
+    std::optional<std::vector<std::byte>> big =
+        compose_sample(PERF_SAMPLE_TID | PERF_SAMPLE_STREAM_ID, some, {}, std::endian::big);
+    ASSERT_TRUE(big);
+    std::vector<std::byte> wanted(16);
+    wanted[7] = std::byte{6};
+    wanted[15] = std::byte{7};  // without a stream of its own the event's id
+    EXPECT_EQ(*big, wanted);
+}
+
+TEST(ComposeSample, RefusesWhatNoRecordCanHold)
+{
+    // A header of 8 bytes, the size of the payload in 4, and what fills the last word.
+    const std::vector<std::byte> most(65528 - 8 - 4);
+    EXPECT_TRUE(compose_sample(PERF_SAMPLE_RAW, {}, most, std::endian::little));
+    EXPECT_FALSE(compose_sample(PERF_SAMPLE_RAW | PERF_SAMPLE_TIME, {}, most, std::endian::little));
+    const std::vector<std::byte> more(most.size() + 1);
+    EXPECT_FALSE(compose_sample(PERF_SAMPLE_RAW, {}, more, std::endian::little));
+    const std::vector<std::byte> far_more(1 << 20);
+    EXPECT_FALSE(compose_sample(PERF_SAMPLE_RAW, {}, far_more, std::endian::little));
+}
+
 }  // namespace
 }  // namespace pmukit::perfdata
