@@ -230,6 +230,58 @@ TEST(HisiPttTraffic, UnknownTypesAreCountedAndNothingElse)
     EXPECT_TRUE(traffic.requesters().empty());
 }
 
+TEST(HisiPttTraffic, ACompletionIsOfTheRequesterItAnswers)
+{
+    Traffic traffic;
+    traffic.packet(packet_of(write_tlp(0x100, 0x1000, 16), 5));
+    traffic.packet(packet_of(read_tlp(0x200, 1, 0x2000, 16), 10));
+    traffic.packet(packet_of(completion_tlp(0x200, 1, 64, 16), 30));
+    const std::vector<const RequesterTraffic *> requesters = traffic.requesters();
+    ASSERT_EQ(requesters.size(), 2U);
+    EXPECT_EQ(requesters[0]->id, 0x200U);  // most TLPs first
+    EXPECT_EQ(requesters[0]->non_posted.requested, 64U);
+    EXPECT_EQ(requesters[0]->completions.bytes, 64U);
+    EXPECT_EQ(requesters[0]->latency.requests, 1U);
+    EXPECT_EQ(requesters[0]->latency.max, 20U);
+    EXPECT_DOUBLE_EQ(requesters[0]->latency.mean(), 20);
+    EXPECT_EQ(requesters[1]->posted.bytes, 64U);
+    EXPECT_EQ(requesters[1]->latency.requests, 0U);
+    EXPECT_EQ(traffic.latency().max(), 20U);
+}
+
+TEST(HisiPttTraffic, WhatIsMissingIsCountedAndMakesNoLatency)
+{
+    Traffic traffic;
+    traffic.packet(packet_of(read_tlp(0x200, 1, 0x2000, 16), 10));
+    traffic.lost(32, 4096);
+    traffic.packet(packet_of(completion_tlp(0x200, 1, 64, 16), 30));
+    traffic.packet(packet_of(read_tlp(0x200, 1, 0x2000, 16), 40));
+    traffic.skipped(64, 7);
+    traffic.packet(packet_of(completion_tlp(0x200, 1, 64, 16), 50));
+    EXPECT_EQ(traffic.losses(), 1U);
+    EXPECT_EQ(traffic.lost_bytes(), 4096U);
+    EXPECT_EQ(traffic.skipped_bytes(), 7U);
+    EXPECT_EQ(traffic.matcher().totals().forgotten, 2U);
+    EXPECT_EQ(traffic.matcher().totals().unmatched, 2U);
+    EXPECT_EQ(traffic.requesters().at(0)->latency.requests, 0U);
+}
+
+TEST(HisiPttTraffic, ToldOfIsEachMemoryRequestAndNothingElse)
+{
+    Traffic traffic;
+    std::vector<std::tuple<uint64_t, uint64_t, uint64_t>> seen;
+    traffic.watch([&seen](uint64_t offset, const Tlp &tlp, const TlpCount &count) {
+        seen.emplace_back(offset, tlp.address, count.bytes + count.requested);
+    });
+    Packet write = packet_of(write_tlp(0x100, 0x1000, 16), 5);
+    write.offset = 320;
+    traffic.packet(write);
+    traffic.packet(packet_of(completion_tlp(0x200, 1, 64, 16), 30));
+    traffic.packet(packet_of({0x44000001, 0x0000070f, 0x01000010, 0}, 31));  // of configuration
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_EQ(seen[0], std::tuple(320U, 0x1000U, 64U));
+}
+
 // Records
 
 testing::Buffer words_of(std::initializer_list<uint64_t> words)
