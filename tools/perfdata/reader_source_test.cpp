@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The same records from memory, a file, a pipe, fed bytes and a directory, packed or not; each cut
 // at every byte.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <numeric>
 #include <thread>
 
 #include "perfdata/reader.hpp"
@@ -243,6 +245,22 @@ TEST_P(ReaderSource, SaysWhatCannotBeOpened)
 {
     EXPECT_EQ(Reader::open_path(folder_ / "no").error().code, Errc::kNotFound);
     EXPECT_EQ(Reader::open_path(folder_).error().code, Errc::kNotFound) << "no data inside";
+    Fd folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    EXPECT_EQ(Reader::open_fd(std::move(folder), "it").error().code, Errc::kUnsupported);
+}
+
+TEST_P(ReaderSource, MoreEventIdsThanAnyRecorderMakesAreRefused)
+{
+    std::vector<uint64_t> ids(size_t{1} << 20);
+    std::iota(ids.begin(), ids.end(), 1);
+    FileBuilder file(GetParam());
+    file.event(24, kSampleType, ids);
+    EXPECT_FALSE(lines_of(Reader::open(file.file())).error);
+    file.event(24, kSampleType, {UINT64_MAX});
+    const Lines lines = lines_of(Reader::open(file.file()));
+    ASSERT_TRUE(lines.error);
+    EXPECT_EQ(lines.error->code, Errc::kDamaged);
+    EXPECT_NE(lines.error->message.find("more events or event ids"), std::string::npos);
 }
 
 TEST_P(ReaderSource, ListsSectionsItDoesNotKnow)
@@ -391,6 +409,24 @@ TEST_P(ReaderSource, PackedRecordsCannotHoldPackedRecords)
     Lines lines = lines_of(Reader::open(file.file()));
     EXPECT_TRUE(lines.damage);
     EXPECT_TRUE(lines.records.empty());
+}
+
+TEST_P(ReaderSource, AnUnpackedRecordSmallerThanItsHeaderEndsWhatIsPacked)
+{
+    FileBuilder inner(GetParam());
+    inner.raw_sample(7, 2, filled(12, 1))
+        .record(PERF_RECORD_LOST, {}, 7)
+        .raw_sample(7, 2, filled(12, 1));
+    FileBuilder file(GetParam());
+    file.event(24, kSampleType, {7})
+        .packed(kCompressed, pack(inner.records(), 1000)[0])
+        .record(kFinishedRound, {});
+    Lines lines = lines_of(Reader::open(file.file()));
+    EXPECT_FALSE(lines.error);
+    ASSERT_TRUE(lines.damage);
+    EXPECT_NE(lines.damage->reason.find("claims a size of 7 bytes"), std::string::npos)
+        << lines.damage->reason;
+    EXPECT_EQ(lines.records, (std::vector<std::string>{"SAMPLE 32 0", "FINISHED_ROUND 0 0"}));
 }
 
 TEST_P(ReaderSource, APackedRecordThatClaimsTooMuchIsALoss)

@@ -202,6 +202,18 @@ TEST_F(WriterTest, TheReaderReadsItsPipeBack)
     EXPECT_EQ(reader->hostname(), "host");
 }
 
+TEST_F(WriterTest, AnEventsIdsMustFitARecordOfAPipe)
+{
+    std::vector<WriterEvent> many = events();
+    many[0].ids.assign(8000, 7);
+    EXPECT_TRUE(Writer::create_pipe(Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC)), many, host()));
+    many[0].ids.assign(8190, 7);  // with the header 65528 bytes, and no attribute yet
+    Result<Writer> refused =
+        Writer::create_pipe(Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC)), many, host());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::kUnsupported);
+}
+
 TEST_F(WriterTest, LargePayloadsPassTheBuffer)
 {
     {
