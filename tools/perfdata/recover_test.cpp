@@ -19,6 +19,10 @@
 #include "perfdata/merge.hpp"
 #include "perfdata/test_file.hpp"
 
+#ifdef PMUKIT_ZSTD
+#include <zstd.h>
+#endif
+
 namespace pmukit::perfdata {
 namespace {
 
@@ -125,6 +129,49 @@ TEST_P(RecoverOrder, AGoodFileLosesNothing)
     EXPECT_EQ(recovery.records, 4 * kRounds);
     EXPECT_EQ(recovery.aux_buffers, kRounds);
 }
+
+#ifdef PMUKIT_ZSTD
+
+// A recorder with -z that was killed: no size, no sections, and so no word that records are packed.
+TEST_P(RecoverOrder, PackedRecordsOfAKilledRecorderCanBeUnpackedAgain)
+{
+    FileBuilder inner(GetParam());
+    for (int i = 0; i < 50; i++)
+        inner.raw_sample(7, 0, filled(12, 0x11));
+    std::vector<std::byte> packed(ZSTD_compressBound(inner.records().size()));
+    packed.resize(ZSTD_compress(packed.data(), packed.size(), inner.records().data(),
+                                inner.records().size(), 1));
+    FileBuilder file(GetParam());
+    file.event(24, kSampleType, {7}).packed(kCompressed2, packed).record(kFinishedRound, {});
+    std::vector<std::byte> bytes = file.file();
+    bytes.resize(file.data_offset() + file.records().size());
+    store<uint64_t>(bytes.data() + 48, 0, GetParam());
+
+    Result<DamagedRecording> recording = DamagedRecording::of(bytes);
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(recording->parts().front().found.packed, 1U);
+    EXPECT_FALSE(recording->clean());
+    const fs::path path =
+        fs::temp_directory_path() / ("pmukit-recover-" + std::to_string(::getpid()));
+    ASSERT_TRUE(finished(recording->write(path)));
+    Result<Reader> reader = Reader::open_path(path);
+    fs::remove(path);
+    ASSERT_TRUE(reader);
+    // Version, type 1 (zstd), level, ratio, room for what a record unpacks to.
+    const std::optional<Bytes> section = reader->feature(kFeatCompressed);
+    ASSERT_TRUE(section);
+    ASSERT_EQ(section->size(), 20U);
+    EXPECT_EQ(load<uint32_t>(section->data() + 4, GetParam()), 1U);
+    EXPECT_GE(load<uint32_t>(section->data() + 16, GetParam()), 512U << 10);
+    uint64_t samples = 0;
+    for (Record record; *reader->next(record);)
+        samples += record.type == PERF_RECORD_SAMPLE;
+    EXPECT_EQ(samples, 50U);
+    EXPECT_FALSE(reader->damage());
+    EXPECT_TRUE(reader->complaints().empty());
+}
+
+#endif
 
 TEST_P(RecoverOrder, ACutTailKeepsEveryWholeRecord)
 {

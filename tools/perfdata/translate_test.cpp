@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Which numbers of a record get other values; layout: perf_event_open(2).
+#include "perfdata/translate.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "perfdata/format.hpp"
+
+namespace pmukit::perfdata {
+namespace {
+
+constexpr uint64_t kGroup = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_LOST |
+                            PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+
+class TranslateOrder : public ::testing::TestWithParam<std::endian> {
+protected:
+    TranslateOrder()
+    {
+        to_.ids = {{7, 107}, {8, 108}};
+        to_.thread_shift = 1000;
+        to_.cpu_shift = 16;
+        to_.ring_shift = 32;
+        to_.time_shift_ns = 500;
+    }
+    // Words as they are stored; two halves are a word of their own.
+    uint64_t halves(uint32_t first, uint32_t second) const
+    {
+        return GetParam() == std::endian::little ? first | uint64_t{second} << 32
+                                                 : uint64_t{first} << 32 | second;
+    }
+    std::vector<uint64_t> translated(uint32_t type, const std::vector<uint64_t> &words,
+                                     const Attr &attr = {}) const
+    {
+        std::vector<std::byte> body(words.size() * 8);
+        for (size_t i = 0; i < words.size(); i++)
+            store(body.data() + 8 * i, words[i], GetParam());
+        // What is too short stays, and nothing behind it is touched.
+        for (size_t size = 0; size < body.size(); size++) {
+            std::vector<std::byte> cut(body.begin(), body.begin() + static_cast<ptrdiff_t>(size));
+            translate(type, cut, attr, GetParam(), to_);
+        }
+        translate(type, body, attr, GetParam(), to_);
+        std::vector<uint64_t> result;
+        for (size_t i = 0; i < words.size(); i++)
+            result.push_back(load<uint64_t>(body.data() + 8 * i, GetParam()));
+        return result;
+    }
+    static Attr attr_of(uint64_t sample_type, uint64_t read_format)
+    {
+        Attr attr;
+        attr.sample_type = sample_type;
+        attr.read_format = read_format;
+        attr.sample_id_all = true;
+        return attr;
+    }
+
+    Translation to_;
+};
+INSTANTIATE_TEST_SUITE_P(BothOrders, TranslateOrder,
+                         ::testing::Values(std::endian::little, std::endian::big),
+                         [](const auto &order) {
+                             return order.param == std::endian::little ? "little" : "big";
+                         });
+
+TEST_P(TranslateOrder, ASampleWithTheCountsOfAGroup)
+{
+    const Attr attr = attr_of(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                                  PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ,
+                              kGroup);
+    EXPECT_EQ(translated(PERF_RECORD_SAMPLE,
+                         {7, halves(20, 21), 90, halves(3, 0), 8, /* of two events */ 2, 7, 8,
+                          /* value, id, lost */ 7, 7, 8, 8, 8, 7},
+                         attr),
+              (std::vector<uint64_t>{7, halves(1020, 1021), 590, halves(19, 0), 8, 2, 7, 8, 7, 107,
+                                     8, 8, 108, 7}));
+}
+
+TEST_P(TranslateOrder, NoMoreCountsThanTheRecordHolds)
+{
+    const Attr attr = attr_of(PERF_SAMPLE_READ, PERF_FORMAT_GROUP | PERF_FORMAT_ID);
+    EXPECT_EQ(translated(PERF_RECORD_SAMPLE, {UINT64_MAX, 7, 7, 8}, attr),
+              (std::vector<uint64_t>{UINT64_MAX, 7, 107, 8}));
+}
+
+TEST_P(TranslateOrder, AReadRecordAndItsTrailer)
+{
+    const uint64_t trailer = PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER;
+    EXPECT_EQ(translated(PERF_RECORD_READ, {halves(20, 21), 8, 7, 90, 8},
+                         attr_of(trailer, PERF_FORMAT_ID)),
+              (std::vector<uint64_t>{halves(1020, 1021), 8, 107, 590, 108}));
+    EXPECT_EQ(translated(PERF_RECORD_READ, {halves(20, 21), 8, 90, 8}, attr_of(trailer, 0)),
+              (std::vector<uint64_t>{halves(1020, 1021), 8, 590, 108}));
+}
+
+TEST_P(TranslateOrder, AnIndexOfIdsHasTheirRingsCpusAndThreads)
+{
+    EXPECT_EQ(translated(kIdIndex, {2, 7, 1, 3, UINT64_MAX, 9, 2, UINT64_MAX, 20}),
+              (std::vector<uint64_t>{2, 107, 33, 19, UINT64_MAX, 9, 34, UINT64_MAX, 1020}));
+}
+
+TEST_P(TranslateOrder, NobodyAnywhereAndNeverStay)
+{
+    EXPECT_EQ(translated(PERF_RECORD_FORK, {halves(0, UINT32_MAX), halves(5, 0), UINT64_MAX}),
+              (std::vector<uint64_t>{halves(0, UINT32_MAX), halves(1005, 0), UINT64_MAX}));
+    EXPECT_EQ(translated(kStat, {7, halves(UINT32_MAX, 4)}),
+              (std::vector<uint64_t>{107, halves(UINT32_MAX, 4)}));
+}
+
+}  // namespace
+}  // namespace pmukit::perfdata
