@@ -8,7 +8,6 @@
 
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
-#include "perfdata/translate.hpp"
 #include "perfdata/writer.hpp"
 
 namespace pmukit::perfdata {
@@ -235,94 +234,6 @@ TEST_P(MergeTest, WhatDoesNotFitTogetherIsRefused)
     paths_.pop_back();
     write({"blue", "sched", {10}, {}, kSampleType, 2});
     EXPECT_NE(refusal().find("trace events"), std::string::npos);
-}
-
-// Every number of every record that changes, and the number it becomes.
-class Translate : public ::testing::TestWithParam<std::endian> {
-protected:
-    std::vector<uint32_t> translated(uint32_t type, const std::vector<uint32_t> &halves,
-                                     const Attr &attr)
-    {
-        Packer body(GetParam());
-        for (uint32_t half : halves)
-            body.put(half);
-        std::vector<std::byte> bytes = body.take();
-        Translation translation;
-        translation.thread_shift = 1000;
-        translation.cpu_shift = 10000;
-        translation.ring_shift = 100000;
-        translate(type, bytes, attr, GetParam(), translation);
-        std::vector<uint32_t> out;
-        for (size_t at = 0; at < bytes.size(); at += 4)
-            out.push_back(load<uint32_t>(bytes.data() + at, GetParam()));
-        return out;
-    }
-};
-INSTANTIATE_TEST_SUITE_P(Orders, Translate,
-                         ::testing::Values(std::endian::little, std::endian::big),
-                         [](const auto &order) {
-                             return order.param == std::endian::little ? "little" : "big";
-                         });
-
-TEST_P(Translate, ThreadsCpusAndRings)
-{
-    const Attr none;
-    using Halves = std::vector<uint32_t>;
-    const Halves ones(10, 1);
-    EXPECT_EQ(translated(PERF_RECORD_COMM, {1, 2, 3}, none), (Halves{1001, 1002, 3}));
-    EXPECT_EQ(translated(PERF_RECORD_COMM, {0, UINT32_MAX, 3}, none), (Halves{0, UINT32_MAX, 3}));
-    EXPECT_EQ(translated(PERF_RECORD_FORK, {1, 2, 3, 4, 0, 0}, none),
-              (Halves{1001, 1002, 1003, 1004, 0, 0}));
-    EXPECT_EQ(translated(kAuxtrace, ones, none),
-              (Halves{1, 1, 1, 1, 1, 1, 100001, 1001, 10001, 1}));
-    EXPECT_EQ(translated(kAuxtrace, {1, 1, 1, 1, 1, 1, 1}, none),
-              (Halves{1, 1, 1, 1, 1, 1, 100001}))
-        << "what is not there stays away";
-    Attr attr;
-    attr.sample_id_all = true;
-    attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CPU;
-    EXPECT_EQ(translated(PERF_RECORD_SWITCH, {1, 2, 3, 4}, attr), (Halves{1001, 1002, 10003, 4}));
-    EXPECT_EQ(translated(PERF_RECORD_SAMPLE, {1, 2, 3, 4, 5}, attr),
-              (Halves{1001, 1002, 10003, 4, 5}));
-}
-
-TEST_P(Translate, IdsAndTimes)
-{
-    Packer body(GetParam());
-    for (uint64_t word : {7, 70, 7, 8})  // IDENTIFIER, TIME, READ: value, id
-        body.put(word);
-    std::vector<std::byte> bytes = body.take();
-    Attr attr;
-    attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_READ;
-    attr.read_format = PERF_FORMAT_ID;
-    Translation translation;
-    translation.ids = {{7, 700}, {8, 800}};
-    translation.time_shift_ns = static_cast<uint64_t>(-10);
-    translate(PERF_RECORD_SAMPLE, bytes, attr, GetParam(), translation);
-    const WordView words(bytes, GetParam());
-    EXPECT_EQ(words[0], 700U);
-    EXPECT_EQ(words[1], 60U);
-    EXPECT_EQ(words[2], 7U) << "a count is no id";
-    EXPECT_EQ(words[3], 800U);
-}
-
-TEST_P(Translate, AnIdIndexThatLiesIsCutAtItsEnd)
-{
-    Packer body(GetParam());
-    body.put(uint64_t{1} << 60);
-    for (uint64_t word : {7, 1, 2, 3, 7, 1})
-        body.put(word);
-    std::vector<std::byte> bytes = body.take();
-    Translation translation;
-    translation.ids = {{7, 700}};
-    translation.thread_shift = 1000;
-    translation.cpu_shift = 10000;
-    translation.ring_shift = 100000;
-    translate(kIdIndex, bytes, {}, GetParam(), translation);
-    const WordView words(bytes, GetParam());
-    const uint64_t expected[] = {uint64_t{1} << 60, 700, 100001, 10002, 1003, 7, 1};
-    for (size_t i = 0; i < std::size(expected); i++)
-        EXPECT_EQ(words[i], expected[i]) << i;
 }
 
 }  // namespace

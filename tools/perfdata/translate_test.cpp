@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Which numbers of a record get other values; layout: perf_event_open(2).
+// Every number of every record that changes, and the number it becomes; layout: perf_event_open(2).
 #include "perfdata/translate.hpp"
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@ namespace {
 constexpr uint64_t kGroup = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_LOST |
                             PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 
-class TranslateOrder : public ::testing::TestWithParam<std::endian> {
+class Translate : public ::testing::TestWithParam<std::endian> {
 protected:
-    TranslateOrder()
+    Translate()
     {
         to_.ids = {{7, 107}, {8, 108}};
         to_.thread_shift = 1000;
@@ -38,7 +38,7 @@ protected:
         std::vector<std::byte> body(words.size() * 8);
         for (size_t i = 0; i < words.size(); i++)
             store(body.data() + 8 * i, words[i], GetParam());
-        // What is too short stays, and nothing behind it is touched.
+        // A body that ends anywhere: nothing behind its end is read.
         for (size_t size = 0; size < body.size(); size++) {
             std::vector<std::byte> cut(body.begin(), body.begin() + static_cast<ptrdiff_t>(size));
             translate(type, cut, attr, GetParam(), to_);
@@ -47,6 +47,19 @@ protected:
         std::vector<uint64_t> result;
         for (size_t i = 0; i < words.size(); i++)
             result.push_back(load<uint64_t>(body.data() + 8 * i, GetParam()));
+        return result;
+    }
+    // Of a record of 32-bit numbers.
+    std::vector<uint32_t> translated_halves(uint32_t type, const std::vector<uint32_t> &halves,
+                                            const Attr &attr = {}) const
+    {
+        std::vector<std::byte> body(halves.size() * 4);
+        for (size_t i = 0; i < halves.size(); i++)
+            store(body.data() + 4 * i, halves[i], GetParam());
+        translate(type, body, attr, GetParam(), to_);
+        std::vector<uint32_t> result;
+        for (size_t i = 0; i < halves.size(); i++)
+            result.push_back(load<uint32_t>(body.data() + 4 * i, GetParam()));
         return result;
     }
     static Attr attr_of(uint64_t sample_type, uint64_t read_format)
@@ -60,13 +73,41 @@ protected:
 
     Translation to_;
 };
-INSTANTIATE_TEST_SUITE_P(BothOrders, TranslateOrder,
+INSTANTIATE_TEST_SUITE_P(BothOrders, Translate,
                          ::testing::Values(std::endian::little, std::endian::big),
                          [](const auto &order) {
                              return order.param == std::endian::little ? "little" : "big";
                          });
 
-TEST_P(TranslateOrder, ASampleWithTheCountsOfAGroup)
+TEST_P(Translate, ThreadsCpusAndRings)
+{
+    using Halves = std::vector<uint32_t>;
+    const Halves ones(10, 1);
+    EXPECT_EQ(translated_halves(PERF_RECORD_COMM, {1, 2, 3}), (Halves{1001, 1002, 3}));
+    EXPECT_EQ(translated_halves(PERF_RECORD_COMM, {0, UINT32_MAX, 3}), (Halves{0, UINT32_MAX, 3}));
+    EXPECT_EQ(translated_halves(PERF_RECORD_FORK, {1, 2, 3, 4, 0, 0}),
+              (Halves{1001, 1002, 1003, 1004, 0, 0}));
+    EXPECT_EQ(translated_halves(kAuxtrace, ones), (Halves{1, 1, 1, 1, 1, 1, 33, 1001, 17, 1}));
+    EXPECT_EQ(translated_halves(kAuxtrace, {1, 1, 1, 1, 1, 1, 1}), (Halves{1, 1, 1, 1, 1, 1, 33}))
+        << "what is not there stays away";
+    const Attr attr = attr_of(PERF_SAMPLE_TID | PERF_SAMPLE_CPU, 0);
+    EXPECT_EQ(translated_halves(PERF_RECORD_SWITCH, {1, 2, 3, 4}, attr),
+              (Halves{1001, 1002, 19, 4}));
+    EXPECT_EQ(translated_halves(PERF_RECORD_SAMPLE, {1, 2, 3, 4, 5}, attr),
+              (Halves{1001, 1002, 19, 4, 5}));
+}
+
+TEST_P(Translate, TimesMayGoBack)
+{
+    to_.time_shift_ns = static_cast<uint64_t>(-10);
+    EXPECT_EQ(translated(PERF_RECORD_SAMPLE, {7, 70, /* value, id */ 7, 8},
+                         attr_of(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_READ,
+                                 PERF_FORMAT_ID)),
+              (std::vector<uint64_t>{107, 60, 7, 108}))
+        << "a count is no id";
+}
+
+TEST_P(Translate, ASampleWithTheCountsOfAGroup)
 {
     const Attr attr = attr_of(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                                   PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ,
@@ -79,14 +120,14 @@ TEST_P(TranslateOrder, ASampleWithTheCountsOfAGroup)
                                      8, 8, 108, 7}));
 }
 
-TEST_P(TranslateOrder, NoMoreCountsThanTheRecordHolds)
+TEST_P(Translate, NoMoreCountsThanTheRecordHolds)
 {
     const Attr attr = attr_of(PERF_SAMPLE_READ, PERF_FORMAT_GROUP | PERF_FORMAT_ID);
     EXPECT_EQ(translated(PERF_RECORD_SAMPLE, {UINT64_MAX, 7, 7, 8}, attr),
               (std::vector<uint64_t>{UINT64_MAX, 7, 107, 8}));
 }
 
-TEST_P(TranslateOrder, AReadRecordAndItsTrailer)
+TEST_P(Translate, AReadRecordAndItsTrailer)
 {
     const uint64_t trailer = PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER;
     EXPECT_EQ(translated(PERF_RECORD_READ, {halves(20, 21), 8, 7, 90, 8},
@@ -96,13 +137,19 @@ TEST_P(TranslateOrder, AReadRecordAndItsTrailer)
               (std::vector<uint64_t>{halves(1020, 1021), 8, 590, 108}));
 }
 
-TEST_P(TranslateOrder, AnIndexOfIdsHasTheirRingsCpusAndThreads)
+TEST_P(Translate, AnIndexOfIdsHasTheirRingsCpusAndThreads)
 {
     EXPECT_EQ(translated(kIdIndex, {2, 7, 1, 3, UINT64_MAX, 9, 2, UINT64_MAX, 20}),
               (std::vector<uint64_t>{2, 107, 33, 19, UINT64_MAX, 9, 34, UINT64_MAX, 1020}));
 }
 
-TEST_P(TranslateOrder, NobodyAnywhereAndNeverStay)
+TEST_P(Translate, AnIndexOfIdsThatLiesIsCutAtItsEnd)
+{
+    EXPECT_EQ(translated(kIdIndex, {uint64_t{1} << 60, 7, 1, 2, 3, 7, 1}),
+              (std::vector<uint64_t>{uint64_t{1} << 60, 107, 33, 18, 1003, 7, 1}));
+}
+
+TEST_P(Translate, NobodyAnywhereAndNeverStay)
 {
     EXPECT_EQ(translated(PERF_RECORD_FORK, {halves(0, UINT32_MAX), halves(5, 0), UINT64_MAX}),
               (std::vector<uint64_t>{halves(0, UINT32_MAX), halves(1005, 0), UINT64_MAX}));
