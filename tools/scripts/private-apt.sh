@@ -106,7 +106,7 @@ stale_lists() {
 
 # unpack TREE TARGET: every fetched package, into TARGET.partial, merged-usr as Debian has it.
 unpack() {
-	local tree=$1 target=$2 dir deb count=0
+	local tree=$1 target=$2 dir deb name count=0
 	dir=$cache/apt/$tree
 	say "$tree: unpacking $(find "$dir/debs" "$dir/cache/archives" -maxdepth 1 -name '*.deb' | wc -l) packages"
 	rm -rf "$target.partial"
