@@ -17,16 +17,21 @@
 #define STEPS		500
 #define FILE_STEPS	3000	/* a hot-plug slot waits five seconds before it lets go */
 
-int module_load(const char *file)
+int module_load_with(const char *file, const char *parameters)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC), err = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (syscall(SYS_finit_module, fd, "", 0))
+	if (syscall(SYS_finit_module, fd, parameters, 0))
 		err = -errno;
 	close(fd);
 	return err;
+}
+
+int module_load(const char *file)
+{
+	return module_load_with(file, "");
 }
 
 int module_try_unload(const char *name)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 int module_load(const char *file);
+int module_load_with(const char *file, const char *parameters);
 /* The last reference may go a moment after the last close, so it is tried for a while. */
 int module_unload(const char *name);
 /* Just once: -EWOULDBLOCK while it is in use. */

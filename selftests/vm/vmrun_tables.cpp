@@ -155,6 +155,24 @@ UnitSpec with_sleep(UnitSpec unit, const std::string &options)
     return unit;
 }
 
+// The modules of the unit go and come back two hundred times, with an event of the PMU in between.
+UnitSpec with_reloads(UnitSpec unit, const std::string &options)
+{
+    Scenario reload = on_the_machine_of_stress(unit, "reload");
+    reload.only_all = true;
+    reload.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
+    std::string command = "pmu_reload " + options;
+    for (std::string_view module : unit.modules) {
+        const std::string name(module.substr(0, module.find(' ')));
+        const std::string parameters(module.substr(name.size()));
+        command += " --load '" + name + "=/lib/vmrun/" + name + ".ko" + parameters + "'";
+    }
+    reload.steps = {{"reload", command, 1800}};
+    unit.programs.push_back("selftests/stress/pmu_reload");
+    unit.tests.push_back(std::move(reload));
+    return unit;
+}
+
 // Each allocation of each act fails once, on the machine of the unit's stress. Only the debug
 // kernels can do that.
 UnitSpec with_failures(UnitSpec unit, const std::string &options)
@@ -1457,6 +1475,7 @@ UnitSpec hard_cxl_hmu()
     const std::string event = plain + " --aux 16";
     UnitSpec unit = with_stress(cxl_hmu(), cxl_hmu_stress(), "--pmu cxl_hmu_mem0.0.0 " + plain);
     unit = with_sleep(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
+    unit = with_reloads(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
     unit = with_failures(
         unit, "--pmu cxl_hmu_mem0.0.0 " + event + " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko");
     // Of the devices there the first, of which no log is kept.
@@ -1469,6 +1488,7 @@ UnitSpec hard_cache_qos()
 {
     const std::string stream = "--pmu cache_qos_aux --event event=1 --aux 16";
     UnitSpec unit = with_stress(cache_qos(), cache_qos_stress(), "--pmu cache_qos --event event=1");
+    unit = with_reloads(unit, stream);
     unit = with_failures(unit,
                          "--pmu cache_qos --event event=1 --dense 32 "
                          "--mkdir /sys/kernel/config/cache_qos/fails "
@@ -1490,6 +1510,7 @@ UnitSpec hard_hisi_ptt()
     const std::string event = plain + " --aux 32";
     UnitSpec unit = with_stress(hisi_ptt(), hisi_ptt_stress(), "--pmu hisi_ptt0_2 " + plain);
     unit = with_sleep(unit, "--pmu hisi_ptt0_2 " + event);
+    unit = with_reloads(unit, "--pmu hisi_ptt0_2 " + event);
     unit.brief.push_back("hotplug");
     unit = with_failures(unit,
                          "--pmu hisi_ptt0_2 " + event +
@@ -1503,6 +1524,7 @@ UnitSpec hard_imc()
 {
     UnitSpec unit = with_stress(imc(), imc_stress(), "--pmu core_imc");
     unit = with_sleep(unit, "--pmu core_imc");
+    unit = with_reloads(unit, "--pmu trace_imc --aux 16");
     unit = with_failures(
         unit, "--pmu trace_imc --aux 16 --dense 32 --load imc_engine=/lib/vmrun/imc_engine.ko");
     return with_privileges(unit, "counters",
@@ -1515,6 +1537,7 @@ UnitSpec hard_uncore_pmon()
 {
     UnitSpec unit = with_stress(uncore_pmon(), uncore_pmon_stress(), "--pmu uncore_imc_0");
     unit = with_sleep(unit, "--pmu uncore_imc_0");
+    unit = with_reloads(unit, "--pmu uncore_imc_0");
     unit = with_failures(
         unit, "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko");
     return with_privileges(unit, "test", {{"privileges", "--pmu uncore_imc_0 --policy paranoid"}});

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * pmu_reload --pmu PMU [--event TERMS] [--aux PAGES] [--cycles N] --load 'MODULE=FILE[ PARAMETERS]'...
+ *
+ * The modules, in the order in which they were loaded, go and come back N times (200), with an event
+ * of the PMU that runs in between. What the kernel has for itself must not grow meanwhile; on a debug
+ * kernel kmemleak has the last word.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+#include "stress.h"
+
+#define DATA_PAGES	4
+#define RUN_US		1000
+#define MOST_MODULES	4
+#define MODULE_BYTES	160
+#define WARM_CYCLES	10	/* caches of the kernel fill in the first */
+#define SLACK_KB	4096
+
+struct module {
+	char name[MODULE_BYTES], file[MODULE_BYTES];
+	const char *parameters;
+};
+
+struct reload {
+	struct stress_subject subject;
+	struct module modules[MOST_MODULES];
+	unsigned int nr_modules, cycles;
+};
+
+/* Options */
+
+static const struct option options[] = {
+	{ "cycles", required_argument, NULL, 'c' },
+	{ "load", required_argument, NULL, 'l' },
+	{ 0 },
+};
+
+static bool take_module(struct reload *reload, const char *text)
+{
+	struct module *module = &reload->modules[reload->nr_modules];
+	const char *blank = strchr(text, ' ');
+
+	if (reload->nr_modules == MOST_MODULES ||
+	    sscanf(text, "%159[^=]=%159[^ ]", module->name, module->file) != 2)
+		return false;
+	module->parameters = blank ? blank + 1 : "";
+	reload->nr_modules++;
+	return true;
+}
+
+static bool take(void *data, int option)
+{
+	struct reload *reload = data;
+
+	if (option == 'l')
+		return take_module(reload, optarg);
+	reload->cycles = strtoul(optarg, NULL, 0);
+	return option == 'c' && reload->cycles;
+}
+
+/* Cycles */
+
+static int unload_all(const struct reload *reload)
+{
+	int err = 0;
+
+	for (unsigned int i = reload->nr_modules; !err && i; i--)
+		err = module_unload(reload->modules[i - 1].name);
+	return err;
+}
+
+static int load_all(const struct reload *reload)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < reload->nr_modules; i++)
+		err = module_load_with(reload->modules[i].file, reload->modules[i].parameters);
+	return err;
+}
+
+/* Devices may be probed after the module's load has ended. */
+static int use(struct stress_subject *subject)
+{
+	struct pmu_event event = { .fd = -1 };
+	char path[256];
+	int err;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", subject->name);
+	err = wait_for_file(path, true) ?:
+	      stress_pmu_choose(&subject->pmu, subject->name, subject->terms) ?:
+	      stress_subject_open(subject, &event) ?:
+	      pmu_event_map(&event, DATA_PAGES, subject->aux_pages) ?: pmu_event_enable(&event);
+	usleep(RUN_US);
+	err = err ?: pmu_event_disable(&event);
+	pmu_event_close(&event);
+	return err;
+}
+
+static int cycle(struct reload *reload)
+{
+	return unload_all(reload) ?: load_all(reload) ?: use(&reload->subject);
+}
+
+static int cycles(struct reload *reload, unsigned int count)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < count; i++) {
+		err = cycle(reload);
+		if (err)
+			ksft_print_msg("%s: cycle %u: %s\n", reload->subject.name, i, strerror(-err));
+	}
+	return err;
+}
+
+/* In KiB, what neither programs nor files have; -1 if the kernel does not say. */
+static long kernel_memory(void)
+{
+	static const char *const lines[] = { "SUnreclaim", "KernelStack", "PageTables", "Percpu",
+					     "VmallocUsed" };
+	char name[64];
+	long kb, sum = 0;
+	unsigned int found = 0;
+	FILE *file;
+
+	sync();
+	write_text("/proc/sys/vm/drop_caches", "3");
+	sleep(2);	/* what is freed after a grace period */
+	file = fopen("/proc/meminfo", "r");
+	while (file && fscanf(file, "%63[^:]: %ld%*[^\n] ", name, &kb) == 2)
+		for (unsigned int i = 0; i < ARRAY_SIZE(lines); i++)
+			if (!strcmp(name, lines[i])) {
+				sum += kb;
+				found++;
+			}
+	if (file)
+		fclose(file);
+	return found == ARRAY_SIZE(lines) ? sum : -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct reload reload = { .cycles = 200 };
+	long before, after;
+	int err;
+
+	if (!stress_subject_parse(&reload.subject, argc, argv, options, take, &reload) ||
+	    !reload.nr_modules) {
+		fprintf(stderr,
+			"usage: pmu_reload --pmu PMU --load MODULE=FILE [options], see the head of its source\n");
+		return 2;
+	}
+	stress_subject_choose(&reload.subject);
+	ksft_set_plan(2);
+	err = cycles(&reload, WARM_CYCLES);
+	before = kernel_memory();
+	err = err ?: cycles(&reload, reload.cycles);
+	after = kernel_memory();
+	ksft_test_result(!err, "%s: unloaded, loaded and used %u times: %s\n", reload.subject.name,
+			 reload.cycles, strerror(-err));
+	ksft_test_result(before >= 0 && after >= 0 && after - before <= SLACK_KB,
+			 "%s: the kernel's memory is as it was: %ld KiB, %ld KiB after that\n",
+			 reload.subject.name, before, after);
+	ksft_finished();
+}
