@@ -150,18 +150,20 @@ demo: tools modules guest
 
 # Checks
 
-# Unit tests run under AddressSanitizer and UndefinedBehaviorSanitizer.
+# Unit tests run under AddressSanitizer and UndefinedBehaviorSanitizer. clang compiles for these in two thirds of g++'s time, and both
+# have then warned of what they can.
+check_options = -DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 check: setup
-	@$(call cmake_build,check,-DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=ON)
+	@$(call cmake_build,check,$(check_options))
 	@tools/scripts/check $(BUILD)/check
 
 lint: setup
 	@tools/scripts/lint-tools
-	@$(call cmake_build,check,-DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=ON)
+	@$(call cmake_build,check,$(check_options))
 	@tools/scripts/lint $(BUILD)/check
 
 mutants: tools modules guest
-	@$(call cmake_build,check,-DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=ON)
+	@$(call cmake_build,check,$(check_options))
 	@tools/scripts/mutants $(if $(U),--unit $(U)) $(if $(N),--sample $(N)) --guest $(if $(N),1,1000) --seed $(or $(SEED),1) $(if $(AGAIN),--again)
 
 test:

@@ -40,6 +40,7 @@ public:
         decoder.end();
     }
 
+    using UnitDump::record;  // of perf's records there is nothing to say
     void record(const decode::cxl_hmu::Record &record) override
     {
         out_.print("Header 0: units: {:x} counter_width {:x}\n", record.entries.size(),

@@ -32,8 +32,8 @@ void SymbolTable::sort()
             return a.address < b.address;
         return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
     });
-    const auto same = std::ranges::unique(symbols_, {}, &Symbol::address);
-    symbols_.erase(same.begin(), same.end());
+    const auto same = [](const Symbol &a, const Symbol &b) { return a.address == b.address; };
+    symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same), symbols_.end());
 }
 
 std::string_view SymbolTable::find(uint64_t address) const

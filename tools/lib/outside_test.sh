@@ -46,7 +46,7 @@ for header in "$usr"/include/libpmukit/pmukit/*.h; do
 done
 (cd "$usr/include/libpmukit" && find . -name '*.hpp' | sed 's|^\./\(.*\)|#include "\1"|') >"$folder/all.cpp"
 [ "$(wc -l <"$folder/all.cpp")" -ge 20 ] || fail 'hardly any headers'
-quietly c++ -std=c++20 -fsyntax-only -I "$usr/include/libpmukit" "$folder/all.cpp"
+quietly "${CXX:-c++}" -std=c++20 -fsyntax-only -I "$usr/include/libpmukit" "$folder/all.cpp"
 
 quietly cmake -S "$example" -B "$folder/build" -DCMAKE_PREFIX_PATH="$usr" -DCMAKE_CXX_FLAGS="$flags"
 quietly cmake --build "$folder/build"
@@ -62,7 +62,7 @@ done
 # pkg-config: the prefix of a system once the tree is one, and where it is until then.
 said=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs libpmukit)
 # shellcheck disable=SC2086
-quietly c++ -std=c++20 $flags "$example/hot_pages.cpp" -o "$folder/by_pkg_config" $said
+quietly "${CXX:-c++}" -std=c++20 $flags "$example/hot_pages.cpp" -o "$folder/by_pkg_config" $said
 found=$(LD_LIBRARY_PATH=$(dirname "$library") "$folder/by_pkg_config" "$folder/perf.data")
 [ "$found" = "$expected" ] || fail "by pkg-config: $found"
 prefix=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --variable prefix libpmukit)

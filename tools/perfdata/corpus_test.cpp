@@ -279,8 +279,8 @@ TEST_P(Corpus, TwoHalvesHaveTheSamplesOfTheWhole)
             const Result<Samples> half = samples_of(to);
             ASSERT_TRUE(half) << half.error().message;
             EXPECT_EQ(half->size(), cut->totals.samples_kept);
-            EXPECT_TRUE(std::ranges::all_of(*half, [&](const auto &sample) {
-                return sample.first >= begin_ns && sample.first <= end_ns;
+            EXPECT_TRUE(std::ranges::all_of(*half, [&selection](const auto &sample) {
+                return sample.first >= selection.begin_ns && sample.first <= selection.end_ns;
             }));
             found.insert(found.end(), half->begin(), half->end());
             parts++;

@@ -410,9 +410,9 @@ TEST_F(HisiPttRoundtrip, CutSaysWhatItDoesNotUnderstand)
         {{file_, "c", "1,2", "", "", {}}, "without times"},
         {{"-", "c", "", "", "", {}}, "name a file"},
     };
-    for (const auto &[options, why] : cases) {
-        run([&options](Output &out) { return run_cut(options, out); });
-        EXPECT_TRUE(holds(err_, why)) << err_;
+    for (const auto &wrong : cases) {
+        run([&wrong](Output &out) { return run_cut(wrong.options, out); });
+        EXPECT_TRUE(holds(err_, wrong.why)) << err_;
     }
 }
 

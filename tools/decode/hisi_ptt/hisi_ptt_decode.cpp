@@ -53,7 +53,9 @@ const std::array<bool, 128> kKnown = make_known();
 // of no known type. Four at a time, because nearly all are.
 size_t known_4dw(Bytes entries)
 {
-    const auto known = [&](size_t at) { return kKnown[fmt_type_of_4dw(dword(&entries[at], 0))]; };
+    const auto known = [&](size_t at) -> unsigned {
+        return kKnown[fmt_type_of_4dw(dword(&entries[at], 0))];
+    };
     constexpr size_t k1 = k4dwBytes, kStride = 4 * k1;
     size_t at = 0;
     while (entries.size() - at >= kStride &&

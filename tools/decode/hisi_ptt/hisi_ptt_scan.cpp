@@ -78,7 +78,7 @@ size_t Scan::run_known_4dw(uint64_t offset, Bytes entries)
     for (; entries.size() - at >= 2 * k4dwBytes; at += 2 * k4dwBytes) {
         const Place one = place_of(entries.data() + at, k4dwBriefs);
         const Place two = place_of(entries.data() + at + k4dwBytes, k4dwBriefs);
-        if (!(is_known(one) & is_known(two)))
+        if (!(unsigned{is_known(one)} & unsigned{is_known(two)}))
             break;
         counters[one.requester * kSlots + one.slot]++;
         counters[two.requester * kSlots + two.slot]++;

@@ -100,7 +100,6 @@ UncorePmonModel::UncorePmonModel(const Options &options, AccessRecord &record, v
       imc_bytes_(options.ddr_bytes),
       ddr_bytes_(options.ddr_bytes * options.imcs),
       global_entry_(global_of(options)),
-      imcs_(options.imcs),
       shown_table_(options.fault),
       shown_registers_(options.fault)
 {

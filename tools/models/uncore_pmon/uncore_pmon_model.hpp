@@ -92,8 +92,7 @@ private:
     uint64_t ddr_bytes_;
 
     GlobalEntry global_entry_;
-    std::vector<Unit> units_;  // IMC units first
-    unsigned imcs_;
+    std::vector<Unit> units_;              // IMC units first
     std::vector<Controller> controllers_;  // one for two IMC units
     std::vector<UnitEntry> listed_;        // and nothing behind them
 
