@@ -30,7 +30,7 @@ in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools vm demo test install bench parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
+.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -46,6 +46,7 @@ help:
 	@echo '  make soak [MINUTES= K=] all units at work in one guest, an hour: exact, nothing lost, memory flat'
 	@echo '  make coverage [U= S=] lines of the drivers that the scenarios of debug-6.12 run (S: only these); long'
 	@echo '  make coverage-tools  lines of the parser and the decoders that their unit tests run'
+	@echo '  make tsan            unit tests of what has threads, under ThreadSanitizer'
 	@echo '  make vm [K=]         an interactive shell in a guest with the devices and modules'
 	@echo '  make mutants [U= N=] faults put into copies of the tree, one by one: the tests must notice (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
@@ -135,6 +136,9 @@ soak: tools modules guest
 coverage: run_kernels := $(or $(K),debug-6.12)
 coverage: tools guest
 	@tools/scripts/coverage '$(run_kernels)' '$(run_units)' '$(S)' -- $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE)
+
+tsan: setup
+	@tools/scripts/tsan $(BUILD) $(JOBS)
 
 coverage-tools: setup
 	@tools/scripts/coverage-tools $(BUILD) $(JOBS)
