@@ -36,11 +36,10 @@
 #define AROUND_MODULES	(64ULL << 20)	/* where one that is loaded later may be */
 #define BIND_BYTES	128
 
-struct subject {
-	struct stress_pmu pmu;
+struct trial {
+	struct stress_subject subject;
 	struct pmu_event event;		/* fd -1: closed */
-	const char *name, *terms;
-	unsigned int aux_pages, dense;
+	unsigned int dense;
 	char driver[BIND_BYTES], device[BIND_BYTES];
 	char module[BIND_BYTES], file[BIND_BYTES];	/* of the module */
 	char target[BIND_BYTES], value[BIND_BYTES];	/* of a write */
@@ -165,113 +164,111 @@ static long long disarm(void)
 
 /* Acts */
 
-static int open_event(struct subject *subject)
+static int open_event(struct trial *trial)
 {
-	struct perf_event_attr attr = stress_pmu_first_event(&subject->pmu);
+	struct stress_subject *subject = &trial->subject;
+	struct perf_event_attr attr;
 
-	attr.type = pmu_type(subject->name);	/* another one since it was bound again */
-	/* Who counts only is no worse a case. */
-	if (subject->aux_pages) {
+	subject->pmu.type = pmu_type(subject->name);	/* another one since it was bound again */
+	attr = stress_subject_attr(subject);
+	if (subject->aux_pages)
 		attr.sample_type = PERF_SAMPLE_RAW;
-		attr.sample_period = 1;
-	}
-	return pmu_event_open(&subject->event, &attr, -1,
-			      subject->pmu.cpu < 0 ? 0 : subject->pmu.cpu);
+	return pmu_event_open(&trial->event, &attr, -1, stress_pmu_some_cpu(&subject->pmu));
 }
 
-static int map_event(struct subject *subject)
+static int map_event(struct trial *trial)
 {
-	return pmu_event_map(&subject->event, DATA_PAGES, subject->aux_pages);
+	return pmu_event_map(&trial->event, DATA_PAGES, trial->subject.aux_pages);
 }
 
-static int enable_event(struct subject *subject)
+static int enable_event(struct trial *trial)
 {
-	return pmu_event_enable(&subject->event);
+	return pmu_event_enable(&trial->event);
 }
 
-static int disable_event(struct subject *subject)
+static int disable_event(struct trial *trial)
 {
-	return pmu_event_disable(&subject->event);
+	return pmu_event_disable(&trial->event);
 }
 
-static int read_event(struct subject *subject)
+static int read_event(struct trial *trial)
 {
 	__u64 count;
 
-	return read(subject->event.fd, &count, sizeof(count)) < 0 ? -errno : 0;
+	return read(trial->event.fd, &count, sizeof(count)) < 0 ? -errno : 0;
 }
 
-static int close_event(struct subject *subject)
+static int close_event(struct trial *trial)
 {
-	pmu_event_close(&subject->event);
+	pmu_event_close(&trial->event);
 	return 0;
 }
 
-static int open_and_map(struct subject *subject)
+static int open_and_map(struct trial *trial)
 {
-	return open_event(subject) ?: map_event(subject);
+	return open_event(trial) ?: map_event(trial);
 }
 
-static int open_map_enable(struct subject *subject)
+static int open_map_enable(struct trial *trial)
 {
-	return open_and_map(subject) ?: enable_event(subject);
+	return open_and_map(trial) ?: enable_event(trial);
 }
 
-static int tell_driver(struct subject *subject, const char *file)
+static int tell_driver(struct trial *trial, const char *file)
 {
 	char path[2 * BIND_BYTES];
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/%s", subject->driver, file);
-	return write_text(path, subject->device);
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/%s", trial->driver, file);
+	return write_text(path, trial->device);
 }
 
-static int is_bound(struct subject *subject)
+static int is_bound(struct trial *trial)
 {
 	char path[3 * BIND_BYTES];
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/%s", subject->driver,
-		 subject->device);
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/%s", trial->driver,
+		 trial->device);
 	return !access(path, F_OK);
 }
 
-static int unbind(struct subject *subject)
+static int unbind(struct trial *trial)
 {
-	return is_bound(subject) ? tell_driver(subject, "unbind") : 0;
+	return is_bound(trial) ? tell_driver(trial, "unbind") : 0;
 }
 
-static int bind(struct subject *subject)
+static int bind(struct trial *trial)
 {
-	return tell_driver(subject, "bind");
+	return tell_driver(trial, "bind");
 }
 
-static int unload(struct subject *subject)
+static int unload(struct trial *trial)
 {
-	int err = module_unload(subject->module);
+	int err = module_unload(trial->module);
 
 	return err == -ENOENT ? 0 : err;
 }
 
-static int load(struct subject *subject)
+static int load(struct trial *trial)
 {
-	return module_load(subject->file);
+	return module_load(trial->file);
 }
 
-static int write_file(struct subject *subject)
+static int write_file(struct trial *trial)
 {
-	return write_text(subject->target, subject->value);
+	return write_text(trial->target, trial->value);
 }
 
-static int make_folder(struct subject *subject)
+static int make_folder(struct trial *trial)
 {
-	return mkdir(subject->folder, 0755) ? -errno : 0;
+	return mkdir(trial->folder, 0755) ? -errno : 0;
 }
 
-static int remove_folder(struct subject *subject)
+static int remove_folder(struct trial *trial)
 {
-	return rmdir(subject->folder) && errno != ENOENT ? -errno : 0;
+	return rmdir(trial->folder) && errno != ENOENT ? -errno : 0;
 }
 
-static int nothing(struct subject *subject)
+static int nothing(struct trial *trial)
 {
 	return 0;
 }
@@ -279,9 +276,9 @@ static int nothing(struct subject *subject)
 /* There is always something to fail in acts that are @fertile. */
 static const struct act {
 	const char *name;
-	int (*before)(struct subject *subject);
-	int (*act)(struct subject *subject);
-	int (*after)(struct subject *subject);
+	int (*before)(struct trial *trial);
+	int (*act)(struct trial *trial);
+	int (*after)(struct trial *trial);
 	bool fertile;
 } acts[] = {
 	{ "open", nothing, open_event, close_event, true },
@@ -299,16 +296,16 @@ static const struct act {
 #define NR_ACTS	ARRAY_SIZE(acts)
 
 /* Acts with an event always do; the others if there is something to do it to. */
-static bool applies(const struct subject *subject, const struct act *act)
+static bool applies(const struct trial *trial, const struct act *act)
 {
 	if (act->act == write_file)
-		return subject->target[0];
+		return trial->target[0];
 	if (act->act == make_folder)
-		return subject->folder;
+		return trial->folder;
 	if (act->act == bind)
-		return subject->device[0];
+		return trial->device[0];
 	if (act->act == load)
-		return subject->module[0];
+		return trial->module[0];
 	return true;
 }
 
@@ -320,20 +317,20 @@ struct tally {
 };
 
 /* NULL, or what was wrong. */
-static const char *sweep(struct subject *subject, const struct act *act, struct tally *tally)
+static const char *sweep(struct trial *trial, const struct act *act, struct tally *tally)
 {
 	long long left = 0;
 	int err = 0;
 
 	for (unsigned int n = 1, step; n <= MOST_FAILURES; n += step) {
-		step = 1 + (subject->dense ? n / subject->dense : 0);
-		if (act->before(subject))
+		step = 1 + (trial->dense ? n / trial->dense : 0);
+		if (act->before(trial))
 			return "what comes before it failed after a failure";
 		if (arm(n))
 			return "no fail-nth";
-		err = act->act(subject);
+		err = act->act(trial);
 		left = disarm();
-		if (act->after(subject))
+		if (act->after(trial))
 			return "what comes after it failed";
 		if (left)
 			return err ? strerror(-err) : NULL;
@@ -345,7 +342,7 @@ static const char *sweep(struct subject *subject, const struct act *act, struct 
 	return "there is no end of what may fail";
 }
 
-static void try_act(struct subject *subject, const struct act *act,
+static void try_act(struct trial *trial, const struct act *act,
 		    const unsigned long long modules[2])
 {
 	unsigned int slab = 0;
@@ -355,8 +352,8 @@ static void try_act(struct subject *subject, const struct act *act,
 		const char *wrong = "cannot be set";
 
 		if (!choose_injector(i, modules))
-			wrong = sweep(subject, act, &tally);
-		pmu_event_close(&subject->event);
+			wrong = sweep(trial, act, &tally);
+		pmu_event_close(&trial->event);
 		ksft_test_result(!wrong, "%s: %s: %u failures, %u errors%s%s\n", act->name,
 				 injectors[i], tally.failures, tally.errors, wrong ? ": " : "",
 				 wrong ?: "");
@@ -381,82 +378,62 @@ static bool split(char separator, char first[BIND_BYTES], char second[BIND_BYTES
 	return true;
 }
 
-static bool parse(struct subject *subject, int argc, char **argv)
-{
-	static const struct option all[] = {
-		{ "pmu", required_argument, NULL, 'p' },
-		{ "event", required_argument, NULL, 'e' },
-		{ "aux", required_argument, NULL, 'a' },
-		{ "bind", required_argument, NULL, 'b' },
-		{ "load", required_argument, NULL, 'l' },
-		{ "write", required_argument, NULL, 'w' },
-		{ "mkdir", required_argument, NULL, 'm' },
-		{ "dense", required_argument, NULL, 'd' },
-		{ 0 },
-	};
-	bool good = true;
-	int option;
+static const struct option options[] = {
+	{ "bind", required_argument, NULL, 'b' },
+	{ "load", required_argument, NULL, 'l' },
+	{ "write", required_argument, NULL, 'w' },
+	{ "mkdir", required_argument, NULL, 'm' },
+	{ "dense", required_argument, NULL, 'd' },
+	{ 0 },
+};
 
-	while (good && (option = getopt_long(argc, argv, "", all, NULL)) != -1) {
-		switch (option) {
-		case 'p':
-			subject->name = optarg;
-			break;
-		case 'e':
-			subject->terms = optarg;
-			break;
-		case 'a':
-			subject->aux_pages = atoi(optarg);
-			break;
-		case 'b':
-			good = split('/', subject->driver, subject->device);
-			break;
-		case 'l':
-			good = split('=', subject->module, subject->file);
-			break;
-		case 'w':
-			good = split('=', subject->target, subject->value);
-			break;
-		case 'm':
-			subject->folder = optarg;
-			break;
-		case 'd':
-			subject->dense = atoi(optarg);
-			break;
-		default:
-			good = false;
-		}
+static bool take(void *data, int option)
+{
+	struct trial *trial = data;
+
+	switch (option) {
+	case 'b':
+		return split('/', trial->driver, trial->device);
+	case 'l':
+		return split('=', trial->module, trial->file);
+	case 'w':
+		return split('=', trial->target, trial->value);
+	case 'm':
+		trial->folder = optarg;
+		return true;
+	case 'd':
+		trial->dense = atoi(optarg);
+		return true;
+	default:
+		return false;
 	}
-	return good && optind == argc && subject->name;
 }
 
 int main(int argc, char **argv)
 {
-	struct subject subject = { .event.fd = -1 };
+	struct trial trial = { .event.fd = -1 };
 	unsigned long long modules[2];
 	unsigned int plan = 0;
 	int err;
 
-	if (!parse(&subject, argc, argv)) {
+	if (!stress_subject_parse(&trial.subject, argc, argv, options, take, &trial)) {
 		fprintf(stderr,
 			"usage: pmu_fail_nth --pmu PMU [options], see the head of its source\n");
 		return 2;
 	}
-	ksft_print_header();
-	err = stress_pmu_choose(&subject.pmu, subject.name, subject.terms) ?:
-	      set_up_injectors(modules);
+	stress_subject_choose(&trial.subject);
+	err = set_up_injectors(modules);
 	if (err)
-		ksft_exit_fail_msg("%s, or the kernel's fault injection: %s\n", subject.name,
-				   strerror(-err));
+		ksft_exit_fail_msg("the kernel's fault injection: %s\n", strerror(-err));
 
 	for (unsigned int i = 0; i < NR_ACTS; i++)
-		plan += applies(&subject, &acts[i]) ? NR_INJECTORS + acts[i].fertile : 0;
+		plan += applies(&trial, &acts[i]) ? NR_INJECTORS + acts[i].fertile : 0;
 	ksft_set_plan(plan + 1);
 	for (unsigned int i = 0; i < NR_ACTS; i++)
-		if (applies(&subject, &acts[i]))
-			try_act(&subject, &acts[i], modules);
-	err = open_map_enable(&subject);
+		if (applies(&trial, &acts[i]))
+			try_act(&trial, &acts[i], modules);
+	err = open_map_enable(&trial);
 	ksft_test_result(!err, "an event works in the end\n");
-	close_event(&subject);
+	close_event(&trial);
 	ksft_finished();
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * pmu_reload --pmu PMU [--event TERMS] [--aux PAGES] [--cycles N] --load 'MODULE=FILE[ PARAMETERS]'...
+ * pmu_reload --pmu PMU [--event TERMS] [--aux PAGES] [--cycles N]
+ *            --load 'MODULE=FILE[ PARAMETERS]'...
  *
- * The modules, in the order in which they were loaded, go and come back N times (200), with an event
- * of the PMU that runs in between. What the kernel has for itself must not grow meanwhile; on a debug
- * kernel kmemleak has the last word.
+ * The modules, in the order in which they were loaded, go and come back N times (200), with an
+ * event of the PMU that runs in between. What the kernel has for itself must not grow meanwhile; on
+ * a debug kernel kmemleak has the last word.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -118,7 +119,8 @@ static int cycles(struct reload *reload, unsigned int count)
 	for (unsigned int i = 0; !err && i < count; i++) {
 		err = cycle(reload);
 		if (err)
-			ksft_print_msg("%s: cycle %u: %s\n", reload->subject.name, i, strerror(-err));
+			ksft_print_msg("%s: cycle %u: %s\n", reload->subject.name, i,
+				       strerror(-err));
 	}
 	return err;
 }
