@@ -23,19 +23,24 @@ if [ -f "$header" ] && [ "$(cat "$out/key" 2>/dev/null)" = "$key" ]; then
 	exit 0
 fi
 
-compiles() {
+rm -f "$work"/*.o
+for probe in "$probes"/*.c; do
+	name=$(basename "$probe" .c)
 	"$@" -Werror -DMODULE -DKBUILD_MODNAME='"probe"' -DKBUILD_BASENAME='"probe"' \
-		-c "$probes/$name.c" -o "$work/$name.o" >"$work/$name.log" 2>&1
+		-c "$probe" -o "$work/$name.o" >"$work/$name.log" 2>&1 &
+done
+wait
+
+compiles() {
+	[ -e "$work/$1.o" ]
 }
 
-name=sanity
-if ! compiles "$@"; then
+if ! compiles sanity; then
 	echo "drivers/compat: no probe compiles with this kernel's headers:" >&2
 	head -n 20 "$work/sanity.log" >&2
 	exit 1
 fi
-name=insanity
-if compiles "$@"; then
+if compiles insanity; then
 	echo "drivers/compat: a probe that must fail compiles; the flags hide errors" >&2
 	exit 1
 fi
@@ -47,7 +52,7 @@ fi
 		case $name in
 		sanity | insanity) continue ;;
 		esac
-		if compiles "$@"; then
+		if compiles "$name"; then
 			echo "#define HAVE_$(echo "$name" | tr a-z A-Z) 1"
 		fi
 	done
