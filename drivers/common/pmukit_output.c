@@ -10,20 +10,109 @@
  * on an event must be closed before another one is opened on it.
  */
 
+#include <linux/hashtable.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/trace_events.h>
 
 #include <pmukit/pmu.h>
 
-/* AUX area */
+/*
+ * AUX areas. An event can be redirected to the ring of another one (PERF_EVENT_IOC_SET_OUTPUT),
+ * and perf lets an event of a third PMU set up the AUX area there. What perf_aux_output_begin()
+ * returns may thus be anybody's: it is looked up here before anyone follows it.
+ */
+
+#define PMUKIT_AUX_HASH_BITS	6
+
+static DEFINE_HASHTABLE(pmukit_aux_entries, PMUKIT_AUX_HASH_BITS);
+static DEFINE_RAW_SPINLOCK(pmukit_aux_lock);	/* pmukit_aux_entries; innermost, interrupts off */
+
+/**
+ * struct pmukit_aux_area - an AUX area that the CPU copies to
+ * @entry: its place in the list of all
+ * @ring: what perf gets. Last, for it has no fixed length.
+ */
+struct pmukit_aux_area {
+	struct pmukit_aux_entry entry;
+	struct pmukit_aux_ring ring;
+};
+
+/**
+ * pmukit_aux_enter - an AUX area was set up
+ * @entry: filled in
+ * @aux: what setup_aux is about to return
+ * @event: the event it is set up for
+ */
+void pmukit_aux_enter(struct pmukit_aux_entry *entry, const void *aux,
+		      const struct perf_event *event)
+{
+	unsigned long irq_flags;
+
+	entry->aux = aux;
+	entry->pmu = event->pmu;
+	raw_spin_lock_irqsave(&pmukit_aux_lock, irq_flags);
+	hash_add(pmukit_aux_entries, &entry->node, (unsigned long)aux);
+	raw_spin_unlock_irqrestore(&pmukit_aux_lock, irq_flags);
+}
+EXPORT_SYMBOL_GPL(pmukit_aux_enter);
+
+/**
+ * pmukit_aux_leave - an AUX area is about to be freed
+ * @entry: what pmukit_aux_enter() filled in
+ */
+void pmukit_aux_leave(struct pmukit_aux_entry *entry)
+{
+	unsigned long irq_flags;
+
+	raw_spin_lock_irqsave(&pmukit_aux_lock, irq_flags);
+	hash_del(&entry->node);
+	raw_spin_unlock_irqrestore(&pmukit_aux_lock, irq_flags);
+}
+EXPORT_SYMBOL_GPL(pmukit_aux_leave);
+
+static bool pmukit_aux_is_of(const void *aux, const struct pmu *pmu)
+{
+	struct pmukit_aux_entry *entry;
+	unsigned long irq_flags;
+	bool found = false;
+
+	raw_spin_lock_irqsave(&pmukit_aux_lock, irq_flags);
+	hash_for_each_possible(pmukit_aux_entries, entry, node, (unsigned long)aux)
+		found |= entry->aux == aux && entry->pmu == pmu;
+	raw_spin_unlock_irqrestore(&pmukit_aux_lock, irq_flags);
+	return found;
+}
+
+/**
+ * pmukit_aux_begin - open a transaction on an AUX area of the event's PMU
+ * @handle: perf's
+ * @event: the event
+ *
+ * Context: as perf_aux_output_begin().
+ *
+ * Return: what setup_aux of the PMU returned; NULL, and no transaction, when there is no area, no
+ * room in it, or it is another PMU's.
+ */
+void *pmukit_aux_begin(struct perf_output_handle *handle, struct perf_event *event)
+{
+	void *aux = perf_aux_output_begin(handle, event);
+
+	if (!aux || pmukit_aux_is_of(aux, event->pmu))
+		return aux;
+	perf_aux_output_end(handle, 0);
+	return NULL;
+}
+EXPORT_SYMBOL_GPL(pmukit_aux_begin);
 
 /**
  * pmukit_setup_aux - the setup_aux callback of a PMU whose records are copied by the CPU
- * @event: the event, unused
+ * @event: the event
  * @pages: the pages perf allocated
  * @nr_pages: how many, a power of two
  * @overwrite: the reader wants the newest data to replace the oldest
@@ -37,18 +126,19 @@
  */
 void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
-	struct pmukit_aux_ring *ring;
+	struct pmukit_aux_area *area;
 
 	if (overwrite || nr_pages < 1)
 		return NULL;
 
-	ring = kvmalloc(struct_size(ring, pages, nr_pages), GFP_KERNEL);
-	if (!ring)
+	area = kvmalloc(struct_size(area, ring.pages, nr_pages), GFP_KERNEL);
+	if (!area)
 		return NULL;
 
-	pmukit_aux_ring_fill(ring, pages, nr_pages);
+	pmukit_aux_ring_fill(&area->ring, pages, nr_pages);
+	pmukit_aux_enter(&area->entry, &area->ring, event);
 	__module_get(THIS_MODULE);
-	return ring;
+	return &area->ring;
 }
 EXPORT_SYMBOL_GPL(pmukit_setup_aux);
 
@@ -60,7 +150,10 @@ EXPORT_SYMBOL_GPL(pmukit_setup_aux);
  */
 void pmukit_free_aux(void *aux)
 {
-	kvfree(aux);
+	struct pmukit_aux_area *area = container_of(aux, struct pmukit_aux_area, ring);
+
+	pmukit_aux_leave(&area->entry);
+	kvfree(area);
 	/* The module's exit waits until this function has returned. */
 	module_put(THIS_MODULE);
 }
@@ -147,8 +240,8 @@ EXPORT_SYMBOL_GPL(pmukit_check_period);
  * @sink: filled in
  * @pev: the event
  *
- * Return: false when there is no AUX area, or no room in it: nothing to close then, but each
- * record may be handed to pmukit_sink_sample().
+ * Return: false when there is no AUX area of the PMU, or no room in it: nothing to close then, but
+ * each record may be handed to pmukit_sink_sample().
  */
 bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev)
 {
@@ -157,7 +250,7 @@ bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev)
 	sink->written_bytes = 0;
 	sink->room_words = PMUKIT_RECORD_WORDS;
 
-	sink->ring = perf_aux_output_begin(&sink->handle, pev->event);
+	sink->ring = pmukit_aux_begin(&sink->handle, pev->event);
 	if (!sink->ring)
 		return false;
 	/* The reader's page may say anything; the room is never more than the ring. */
@@ -238,6 +331,8 @@ bool pmukit_sink_sample(struct pmukit_sink *sink, struct pmukit_raw_header *raw,
 	struct hlist_head only_us = { .first = &event->hlist_entry };
 	int rctx = sink->rctx;
 
+	if (pmukit_event_throttled(event) || event->hw.state & PERF_HES_STOPPED)
+		return false;
 	if (rctx < 0)
 		rctx = perf_swevent_get_recursion_context();
 	if (rctx < 0)

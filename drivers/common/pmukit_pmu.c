@@ -110,6 +110,25 @@ static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
 	return nr_cpu_ids;
 }
 
+/**
+ * pmukit_pmu_servers - the CPUs that serve a group each
+ * @pp: a PMU with PMUKIT_REACH_GROUPS
+ * @servers: filled in
+ *
+ * A CPU that has not been online before may come to us before the unit knows its group: it is then
+ * in @pp->cpus beside the one that serves it. One that is in no group serves none.
+ */
+void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers)
+{
+	unsigned int cpu;
+
+	cpumask_clear(servers);
+	for_each_cpu(cpu, &pp->cpus) {
+		if (pmukit_server_of(pp, cpu) == cpu)
+			cpumask_set_cpu(cpu, servers);
+	}
+}
+
 /*
  * Called for every online CPU before the PMU is registered: the first near one is kept. Groups may
  * also come later.

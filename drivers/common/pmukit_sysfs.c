@@ -21,12 +21,25 @@ static struct pmukit_pmu *pmukit_dev_to_pmu(struct device *dev)
 
 /* cpumask: one CPU, or one of each group, so that "perf record -a" opens one event for each */
 
+static ssize_t pmukit_servers_show(struct pmukit_pmu *pp, char *buf)
+{
+	cpumask_var_t servers;
+	ssize_t len;
+
+	if (!alloc_cpumask_var(&servers, GFP_KERNEL))
+		return -ENOMEM;
+	pmukit_pmu_servers(pp, servers);
+	len = cpumap_print_to_pagebuf(true, buf, servers);
+	free_cpumask_var(servers);
+	return len;
+}
+
 static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct pmukit_pmu *pp = pmukit_dev_to_pmu(dev);
 
 	if (pp->reach == PMUKIT_REACH_GROUPS)
-		return cpumap_print_to_pagebuf(true, buf, &pp->cpus);
+		return pmukit_servers_show(pp, buf);
 	return cpumap_print_to_pagebuf(true, buf, cpumask_of(READ_ONCE(pp->cpu)));
 }
 static DEVICE_ATTR_RO(cpumask);

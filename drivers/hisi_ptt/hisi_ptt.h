@@ -78,6 +78,7 @@ struct hisi_ptt_buffers {
  * struct hisi_ptt_aux - an AUX area
  * @ptt: whose; holds a reference
  * @node: place in hisi_ptt.aux_areas
+ * @entry: place among the areas of all units
  * @quarter_bytes: length of a mapped quarter, 0: not mapped for the device
  * @dma: address of each quarter
  * @ring: its pages; what perf gets from us. Last, for it has no fixed length.
@@ -85,6 +86,7 @@ struct hisi_ptt_buffers {
 struct hisi_ptt_aux {
 	struct hisi_ptt *ptt;
 	struct list_head node;
+	struct pmukit_aux_entry entry;
 	u32 quarter_bytes;
 	dma_addr_t dma[HISI_PTT_NR_BUFFERS];
 	struct pmukit_aux_ring ring;
@@ -166,7 +168,7 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @pause_ns: until the next look of the timer
  * @active: the started event; changes on @cpu with interrupts off only
  * @cpu: where it runs
- * @told: flags told to readers in the current drain
+ * @told: flags told in records, but not yet in an AUX area
  * @complaint: what went wrong, to be printed by the timer
  * @said: what was printed last since the last good start
  * @timer: next part of a drain, or next look at the device

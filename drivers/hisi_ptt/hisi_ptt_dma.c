@@ -210,6 +210,7 @@ void *hisi_ptt_setup_aux(struct perf_event *event, void **pages, int nr_pages, b
 	atomic_inc(&ptt->nr_aux);
 	mutex_unlock(&ptt->dma_mutex);
 
+	pmukit_aux_enter(&aux->entry, &aux->ring, event);
 	/* A kernel that revokes events lets go of PMU and module before the area is unmapped. */
 	pmukit_pmu_get(&ptt->pp);
 	__module_get(THIS_MODULE);
@@ -232,6 +233,7 @@ void hisi_ptt_free_aux(void *ring)
 	struct hisi_ptt_aux *aux = container_of(ring, struct hisi_ptt_aux, ring);
 	struct hisi_ptt *ptt = aux->ptt;
 
+	pmukit_aux_leave(&aux->entry);
 	mutex_lock(&ptt->dma_mutex);
 	list_del(&aux->node);
 	atomic_dec(&ptt->nr_aux);

@@ -188,7 +188,7 @@ static bool hisi_ptt_try_zero_copy(struct hisi_ptt *ptt, struct perf_event *even
 {
 	struct pmukit_aux_ring *ring;
 
-	ring = perf_aux_output_begin(&ptt->handle, event);
+	ring = pmukit_aux_begin(&ptt->handle, event);
 	if (!ring)
 		return false;
 

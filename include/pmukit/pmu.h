@@ -54,7 +54,8 @@ enum pmukit_reach {
  * struct pmukit_pmu_ops - what a unit does for the common part
  * @release: last reference gone; frees the object the pmukit_pmu is part of. May sleep.
  * @event_free: the event is gone; frees the object the pmukit_event is part of. May sleep.
- * @together: PMUKIT_REACH_GROUPS: are two CPUs, both online, of one group. Any context.
+ * @together: PMUKIT_REACH_GROUPS: are two CPUs, both online, of one group; one that is in none, or
+ *	in none yet, is not even with itself. Any context.
  * @place_changed: optional, PMUKIT_REACH_SYSTEM: all events run on this CPU from now on. Called
  *	before the PMU is registered and when @cpu moves, before the events follow; the last time
  *	before pmukit_pmu_remove() returns. May sleep, under hotplug_lock: no perf_event call.
@@ -73,7 +74,8 @@ struct pmukit_pmu_ops {
  * @max_events: how many events may be open at once; one more gets -EBUSY
  * @reach: for whom events count
  * @cpu: PMUKIT_REACH_SYSTEM: the CPU all events run on; changes when that CPU goes offline
- * @cpus: PMUKIT_REACH_GROUPS: the same for each group
+ * @cpus: PMUKIT_REACH_GROUPS: the same for each group; of several of one group the first
+ *	(pmukit_pmu_servers())
  * @stats: see enum pmukit_stat
  * @ref: the unit holds one reference, the registration with perf another
  * @lock: protects @events, @nr_events, @gone, @pinned, @leaving and @waiting; process context only
@@ -146,6 +148,15 @@ static inline struct pmukit_event *to_pmukit_event(struct perf_event *event)
 	return event->pmu_private;
 }
 
+/*
+ * 7.2 throttles a whole group: it marks an event so before it stops it, and any kernel swallows the
+ * samples of one that is marked.
+ */
+static inline bool pmukit_event_throttled(const struct perf_event *event)
+{
+	return event->hw.interrupts == U64_MAX;
+}
+
 static inline bool pmukit_pmu_gone(const struct pmukit_pmu *pp)
 {
 	return READ_ONCE(pp->gone);
@@ -169,6 +180,7 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp);
 void pmukit_pmu_get(struct pmukit_pmu *pp);
 void pmukit_pmu_put(struct pmukit_pmu *pp);
 void pmukit_pmu_flush(void);
+void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers);
 int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event);
 
 /*
@@ -204,7 +216,23 @@ struct pmukit_sink {
 	u32 room_words;
 };
 
+/**
+ * struct pmukit_aux_entry - an AUX area that a unit of ours set up
+ * @node: place among all of them
+ * @aux: what perf got for it; only compared, never followed
+ * @pmu: whose it is
+ */
+struct pmukit_aux_entry {
+	struct hlist_node node;
+	const void *aux;
+	const struct pmu *pmu;
+};
+
 /* The way of a record to its reader: pmukit_output.c */
+void pmukit_aux_enter(struct pmukit_aux_entry *entry, const void *aux,
+		      const struct perf_event *event);
+void pmukit_aux_leave(struct pmukit_aux_entry *entry);
+void *pmukit_aux_begin(struct perf_output_handle *handle, struct perf_event *event);
 void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 void pmukit_free_aux(void *aux);
 void pmukit_aux_ring_fill(struct pmukit_aux_ring *ring, void **pages, int nr_pages);
