@@ -467,6 +467,21 @@ bool hisi_ptt_aux_goes_on(u64 free_bytes, u32 buffer_bytes)
 	return free_bytes + 1 >= 2 * (u64)buffer_bytes;
 }
 
+/**
+ * hisi_ptt_aux_kept - did the device stay in what was free
+ * @free_bytes: free space behind what was published, as perf reports it
+ * @buffer_bytes: a quarter of the area
+ * @nr_full: quarters full since then
+ *
+ * The device is in the quarter behind the full ones.
+ *
+ * Return: false when it has overwritten what the reader has not taken.
+ */
+bool hisi_ptt_aux_kept(u64 free_bytes, u32 buffer_bytes, u32 nr_full)
+{
+	return free_bytes + 1 >= (nr_full + 1) * (u64)buffer_bytes;
+}
+
 /* Records */
 
 /**

@@ -142,6 +142,7 @@ void hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes);
 /* AUX area as device buffers */
 bool hisi_ptt_aux_starts(u64 head_bytes, u64 free_bytes, u32 buffer_bytes);
 bool hisi_ptt_aux_goes_on(u64 free_bytes, u32 buffer_bytes);
+bool hisi_ptt_aux_kept(u64 free_bytes, u32 buffer_bytes, u32 nr_full);
 
 /* Records */
 void hisi_ptt_header_encode(const struct hisi_ptt_header *header, u64 *words);

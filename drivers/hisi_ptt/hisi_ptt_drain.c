@@ -19,7 +19,9 @@
  *
  * Locking: ptt->lock while touching registers and ring; not while calling perf, which may call our
  * stop. ptt->record, ptt->handle, ptt->delivering and what the event carries belong to the event's
- * CPU with interrupts off. ptt->active cannot change there between the two.
+ * CPU with interrupts off. Nobody changes ptt->active there between the two but perf, which may
+ * stop the event from inside a sample that was its last one: a drain names its event once, and
+ * goes on only while that one is active.
  */
 
 #include <linux/bitfield.h>
@@ -48,12 +50,13 @@ static u64 hisi_ptt_entries(const struct hisi_ptt *ptt, u64 bytes)
 
 /* Looking at the device; on the event's CPU, under ptt->lock */
 
-static void hisi_ptt_lose(struct hisi_ptt *ptt, u64 bytes, u64 flag)
+/* The event is named: perf may have stopped it since. */
+static void hisi_ptt_lose(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, u64 bytes, u64 flag)
 {
 	u64 entries = hisi_ptt_entries(ptt, bytes);
 
-	ptt->active->pev.lost += entries;
-	ptt->active->flags |= flag;
+	hev->pev.lost += entries;
+	hev->flags |= flag;
 	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_LOST, entries);
 }
 
@@ -146,7 +149,7 @@ static bool hisi_ptt_look(struct hisi_ptt *ptt)
 	}
 
 	if (verdict != HISI_PTT_GOOD)
-		hisi_ptt_lose(ptt, hisi_ptt_ring_resync(&ptt->ring, verdict, wr_sts),
+		hisi_ptt_lose(ptt, ptt->active, hisi_ptt_ring_resync(&ptt->ring, verdict, wr_sts),
 			      PMUKIT_HISI_PTT_F_OVERRUN);
 	else
 		hisi_ptt_locate(ptt, wr_sts);
@@ -210,9 +213,9 @@ static void hisi_ptt_put_header(struct hisi_ptt *ptt, const struct hisi_ptt_head
  * The trace event comes last: before, a sample's sink holds perf's recursion context, and perf as
  * the reader of the trace event would get nothing.
  */
-static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct pmukit_sink *sink, u32 bytes)
+static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
+				    struct pmukit_sink *sink, u32 bytes)
 {
-	struct hisi_ptt_event *hev = ptt->active;
 	u32 nr_words = HISI_PTT_HEADER_WORDS + bytes / sizeof(u64);
 	struct hisi_ptt_header header = {
 		.time_ns = hev->pev.event->clock(),
@@ -225,33 +228,39 @@ static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct pmukit_sink *si
 
 	hisi_ptt_put_header(ptt, &header);
 	ptt->record.raw.tag = PMUKIT_RAW_TAG_HISI_PTT;
+	/* What a stop inside this sample has to say is for the next run of the event. */
+	hev->flags = 0;
 	if (hisi_ptt_sink_samples(ptt, sink) &&
-	    !pmukit_sink_sample(sink, &ptt->record.raw, nr_words, header.entries))
+	    !pmukit_sink_sample(sink, &ptt->record.raw, nr_words, header.entries)) {
+		hev->flags |= header.flags;
 		return false;
+	}
 
 	hev->pev.sequence++;
-	ptt->told |= hev->flags;
-	hev->flags = 0;
+	ptt->told |= header.flags;
 	pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_RECORDS);
 	trace_hisi_ptt_record(ptt->pp.name, &header, ptt->record.words, nr_words);
 	return true;
 }
 
-static void hisi_ptt_deliver(struct hisi_ptt *ptt, struct pmukit_sink *sink, u32 bytes)
+/* @records: there is a record of them; whoever came to listen since waits for the next one. */
+static void hisi_ptt_deliver(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
+			     struct pmukit_sink *sink, u32 bytes, bool records)
 {
 	u32 entries = hisi_ptt_entries(ptt, bytes);
 
 	if (!hisi_ptt_sink_samples(ptt, sink))
 		pmukit_sink_commit(sink, bytes / sizeof(u64), entries);
-	if (hisi_ptt_sink_records(ptt, sink) && !hisi_ptt_deliver_record(ptt, sink, bytes)) {
-		hisi_ptt_lose(ptt, bytes, PMUKIT_HISI_PTT_F_TRUNCATED);
+	if (records && !hisi_ptt_deliver_record(ptt, hev, sink, bytes)) {
+		hisi_ptt_lose(ptt, hev, bytes, PMUKIT_HISI_PTT_F_TRUNCATED);
 		return;
 	}
 	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_ENTRIES, entries);
 }
 
 /* One piece without a gap in memory. Returns its length, 0: there is none. */
-static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct pmukit_sink *sink, u32 limit_bytes)
+static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
+			       struct pmukit_sink *sink, u32 limit_bytes)
 {
 	bool records = hisi_ptt_sink_records(ptt, sink);
 	const void *from;
@@ -271,6 +280,8 @@ static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct pmukit_sink *sink, u
 	pmukit_sink_stage(sink, from, bytes / sizeof(u64));
 	if (records)
 		memcpy(&ptt->record.words[HISI_PTT_HEADER_WORDS], from, bytes);
+	/* The device is asked once all of it was read, else its answer says nothing of the copy. */
+	rmb();
 
 	raw_spin_lock(&ptt->lock);
 	intact = hisi_ptt_still_intact(ptt);
@@ -281,7 +292,7 @@ static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct pmukit_sink *sink, u
 	if (!intact)
 		return 0;
 
-	hisi_ptt_deliver(ptt, sink, bytes);
+	hisi_ptt_deliver(ptt, hev, sink, bytes, records);
 	return bytes;
 }
 
@@ -292,14 +303,15 @@ static void hisi_ptt_account_section(struct hisi_ptt *ptt, u32 bytes)
 		atomic64_set(&ptt->section_max_bytes, bytes);
 }
 
-static u32 hisi_ptt_move(struct hisi_ptt *ptt, struct pmukit_sink *sink, bool last)
+static u32 hisi_ptt_move(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
+			 struct pmukit_sink *sink, bool last)
 {
 	u32 budget = hisi_ptt_budget(ptt, sink, last);
 	u32 moved = 0;
 	u32 piece;
 
-	while (moved < budget) {
-		piece = hisi_ptt_move_piece(ptt, sink, budget - moved);
+	while (moved < budget && ptt->active == hev) {
+		piece = hisi_ptt_move_piece(ptt, hev, sink, budget - moved);
 		if (!piece)
 			break;
 		moved += piece;
@@ -312,31 +324,38 @@ static u32 hisi_ptt_move(struct hisi_ptt *ptt, struct pmukit_sink *sink, bool la
 
 /*
  * PERF_AUX_FLAG_TRUNCATED makes perf disable the event, so it is kept for the end of a run; a gap
- * in a stream that goes on is PERF_AUX_FLAG_PARTIAL.
+ * in a stream that goes on is PERF_AUX_FLAG_PARTIAL. One that is throttled goes on with the next
+ * tick.
  */
-static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, bool last)
+static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, const struct hisi_ptt_event *hev,
+			      bool last)
 {
-	u64 flags = ptt->told | ptt->active->flags;
+	u64 flags = ptt->told | hev->flags;
 
 	if (flags & (PMUKIT_HISI_PTT_F_RESET | PMUKIT_HISI_PTT_F_FILTER_GONE))
 		return PERF_AUX_FLAG_TRUNCATED;
-	if (last && (flags || pmukit_pmu_gone(&ptt->pp)))
+	if (last && pmukit_pmu_gone(&ptt->pp))
+		return PERF_AUX_FLAG_TRUNCATED;
+	if (last && flags && !pmukit_event_throttled(hev->pev.event))
 		return PERF_AUX_FLAG_TRUNCATED;
 	return flags ? PERF_AUX_FLAG_PARTIAL : 0;
 }
 
 /* Flags that no entries came after still have to reach the reader. */
-static void hisi_ptt_close_sink(struct hisi_ptt *ptt, struct pmukit_sink *sink, bool last)
+static void hisi_ptt_close_sink(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
+				struct pmukit_sink *sink, bool last)
 {
 	u64 aux_flags;
 
-	if (ptt->active->flags && hisi_ptt_sink_records(ptt, sink))
-		hisi_ptt_deliver_record(ptt, sink, 0);
+	if (hev->flags && ptt->active == hev && hisi_ptt_sink_records(ptt, sink))
+		hisi_ptt_deliver_record(ptt, hev, sink, 0);
 
-	aux_flags = hisi_ptt_aux_flags(ptt, last);
+	aux_flags = hisi_ptt_aux_flags(ptt, hev, last);
 	if (sink->ring)
-		ptt->active->flags = 0;
-	ptt->told = 0;
+		hev->flags = 0;
+	/* The reader of an area that has no room is told with the next data. */
+	if (sink->ring || ptt->path != HISI_PTT_COPY)
+		ptt->told = 0;
 	pmukit_sink_close(sink, aux_flags);
 }
 
@@ -346,25 +365,27 @@ static void hisi_ptt_close_sink(struct hisi_ptt *ptt, struct pmukit_sink *sink, 
  */
 static bool hisi_ptt_drain(struct hisi_ptt *ptt, bool last)
 {
+	struct hisi_ptt_event *hev = ptt->active;
 	struct pmukit_sink sink;
 	u32 moved = 0;
 	u64 waiting;
 	bool open;
 
 	ptt->delivering = true;
-	open = pmukit_sink_open(&sink, &ptt->active->pev);
+	open = pmukit_sink_open(&sink, &hev->pev);
 
 	raw_spin_lock(&ptt->lock);
 	hisi_ptt_look(ptt);
 	raw_spin_unlock(&ptt->lock);
 
 	if (open)
-		moved = hisi_ptt_move(ptt, &sink, last);
+		moved = hisi_ptt_move(ptt, hev, &sink, last);
 
 	raw_spin_lock(&ptt->lock);
 	waiting = hisi_ptt_ring_waiting(&ptt->ring);
-	if (last && waiting)
-		hisi_ptt_lose(ptt, waiting, PMUKIT_HISI_PTT_F_TRUNCATED);
+	/* A stop inside a sample has counted it. */
+	if (last && waiting && ptt->active == hev)
+		hisi_ptt_lose(ptt, hev, waiting, PMUKIT_HISI_PTT_F_TRUNCATED);
 	if (moved)
 		ptt->pause_ns = HISI_PTT_LOOK_MIN_NS;
 	else
@@ -372,7 +393,7 @@ static bool hisi_ptt_drain(struct hisi_ptt *ptt, bool last)
 	raw_spin_unlock(&ptt->lock);
 
 	if (open)
-		hisi_ptt_close_sink(ptt, &sink, last);
+		hisi_ptt_close_sink(ptt, hev, &sink, last);
 	ptt->delivering = false;
 	return moved && waiting;
 }
@@ -409,19 +430,20 @@ static u64 hisi_ptt_zero_copy_rest(struct hisi_ptt *ptt, bool overrun)
 		overrun = !hisi_ptt_look(ptt);
 	waiting = hisi_ptt_ring_waiting(&ptt->ring);
 	if (overrun) {
-		hisi_ptt_lose(ptt, waiting, PMUKIT_HISI_PTT_F_OVERRUN);
+		hisi_ptt_lose(ptt, ptt->active, waiting, PMUKIT_HISI_PTT_F_OVERRUN);
 		return 0;
 	}
 
 	/* A device that did not stop may still be writing the quarter it is in. */
 	if (!ptt->stopped) {
-		hisi_ptt_lose(ptt, ptt->ring.written_bytes, PMUKIT_HISI_PTT_F_TRUNCATED);
+		hisi_ptt_lose(ptt, ptt->active, ptt->ring.written_bytes,
+			      PMUKIT_HISI_PTT_F_TRUNCATED);
 		waiting -= ptt->ring.written_bytes;
 	}
 	if (ptt->handle.event)
 		room = ((u64)ptt->handle.size + 1) & ~(u64)(ptt->ring.entry_bytes - 1);
 	if (waiting > room)
-		hisi_ptt_lose(ptt, waiting - room, PMUKIT_HISI_PTT_F_TRUNCATED);
+		hisi_ptt_lose(ptt, ptt->active, waiting - room, PMUKIT_HISI_PTT_F_TRUNCATED);
 	return min(waiting, room);
 }
 
@@ -437,14 +459,32 @@ static void hisi_ptt_finish_zero_copy(struct hisi_ptt *ptt, bool overrun, u64 au
 	ptt->state = HISI_PTT_ENDED;
 	raw_spin_unlock(&ptt->lock);
 
-	if (ptt->handle.event)
-		hisi_ptt_publish(ptt, bytes, aux_flags | hisi_ptt_aux_flags(ptt, true));
+	/* Without perf's transaction the flags wait for the next run of the event. */
+	if (!ptt->handle.event)
+		return;
+	hisi_ptt_publish(ptt, bytes, aux_flags | hisi_ptt_aux_flags(ptt, ptt->active, true));
 	ptt->active->flags = 0;
 }
 
 /*
+ * Is the device still in what is free? Two quarters were, when the last full one was published; an
+ * interrupt that comes late finds it beyond those, and what the reader has taken since is only
+ * known to a new transaction.
+ */
+static bool hisi_ptt_in_free_space(struct hisi_ptt *ptt, u32 nr_full)
+{
+	if (nr_full > 1) {
+		perf_aux_output_end(&ptt->handle, 0);
+		if (!pmukit_aux_begin(&ptt->handle, ptt->active->pev.event))
+			return false;
+	}
+	return hisi_ptt_aux_kept(ptt->handle.size, ptt->ring.buffer_bytes, nr_full);
+}
+
+/*
  * Publish the quarters that are full. The device is in the next one already; it may go on if the
- * one after that is free as well.
+ * one after that is free as well. That it has overwritten what the reader had not taken can only
+ * be told before the space left is asked for: perf has no transaction for a full area.
  */
 static void hisi_ptt_flip(struct hisi_ptt *ptt, bool unasked)
 {
@@ -464,6 +504,12 @@ static void hisi_ptt_flip(struct hisi_ptt *ptt, bool unasked)
 	}
 	if (!nr_full)
 		return;
+	if (!hisi_ptt_in_free_space(ptt, nr_full)) {
+		if (ptt->handle.event)
+			pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_OVERFLOWS);
+		hisi_ptt_finish_zero_copy(ptt, false, PERF_AUX_FLAG_TRUNCATED);
+		return;
+	}
 
 	hisi_ptt_publish(ptt, nr_full * (u64)ptt->ring.buffer_bytes, 0);
 	raw_spin_lock(&ptt->lock);
@@ -471,7 +517,7 @@ static void hisi_ptt_flip(struct hisi_ptt *ptt, bool unasked)
 		hisi_ptt_ring_take(&ptt->ring, ptt->ring.buffer_bytes);
 	raw_spin_unlock(&ptt->lock);
 
-	if (!perf_aux_output_begin(&ptt->handle, ptt->active->pev.event) ||
+	if (!pmukit_aux_begin(&ptt->handle, ptt->active->pev.event) ||
 	    !hisi_ptt_aux_goes_on(ptt->handle.size, ptt->ring.buffer_bytes))
 		hisi_ptt_finish_zero_copy(ptt, false, PERF_AUX_FLAG_TRUNCATED);
 }
@@ -629,6 +675,23 @@ static void hisi_ptt_halt_and_drain(struct hisi_ptt *ptt)
 	hisi_ptt_drain(ptt, true);
 }
 
+/* perf stops the event inside its last sample: what the device wrote beyond it is lost. */
+static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
+{
+	u64 waiting;
+
+	raw_spin_lock(&ptt->lock);
+	/* The last drain has done that already. */
+	if (!ptt->dead && !ptt->halted) {
+		hisi_ptt_halt(ptt);
+		hisi_ptt_look(ptt);
+	}
+	waiting = hisi_ptt_ring_waiting(&ptt->ring);
+	if (waiting)
+		hisi_ptt_lose(ptt, ptt->active, waiting, PMUKIT_HISI_PTT_F_TRUNCATED);
+	raw_spin_unlock(&ptt->lock);
+}
+
 /**
  * hisi_ptt_drain_last - stop the trace and hand over what is left, as far as one section allows
  * @ptt: a device whose event is being stopped
@@ -644,17 +707,12 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 	if (!hisi_ptt_filter_available(ptt, &ptt->active->cfg))
 		ptt->active->flags |= PMUKIT_HISI_PTT_F_FILTER_GONE;
 
-	if (ptt->delivering) {
-		raw_spin_lock(&ptt->lock);
-		if (!ptt->dead)
-			hisi_ptt_halt(ptt);
-		hisi_ptt_lose(ptt, hisi_ptt_ring_waiting(&ptt->ring), PMUKIT_HISI_PTT_F_TRUNCATED);
-		raw_spin_unlock(&ptt->lock);
-	} else if (ptt->path != HISI_PTT_ZERO_COPY) {
+	if (ptt->delivering)
+		hisi_ptt_stop_inside(ptt);
+	else if (ptt->path != HISI_PTT_ZERO_COPY)
 		hisi_ptt_halt_and_drain(ptt);
-	} else if (ptt->state == HISI_PTT_ON) {
+	else if (ptt->state == HISI_PTT_ON)
 		hisi_ptt_finish_zero_copy(ptt, false, 0);
-	}
 }
 
 /**

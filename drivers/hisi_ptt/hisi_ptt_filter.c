@@ -4,7 +4,9 @@
  *
  * Every function at or below a root port that the device serves is a filter: the port itself by
  * its bit, everything else by its requester ID. The list follows the PCI bus: the notifier is
- * registered before the bus is walked, and whoever comes second finds the function listed.
+ * registered before the bus is walked, and whoever comes second finds the function listed. One that
+ * the walk meets on its way out is either no longer found on the bus, and not listed, or unlisted
+ * by the last announcement, which comes behind that.
  *
  * When what an event traces leaves, the event is disabled; its last record says why. It may be
  * enabled again once the function is back.
@@ -183,6 +185,16 @@ static struct pci_dev *hisi_ptt_root_port_of(const struct hisi_ptt *ptt, struct 
 	return root_port;
 }
 
+static bool hisi_ptt_on_bus(const struct pci_dev *pdev)
+{
+	struct pci_dev *found = pci_get_domain_bus_and_slot(pci_domain_nr(pdev->bus),
+							    pdev->bus->number, pdev->devfn);
+
+	/* Only compared from here on. */
+	pci_dev_put(found);
+	return found == pdev;
+}
+
 static void hisi_ptt_function_comes(struct hisi_ptt *ptt, struct pci_dev *pdev)
 {
 	struct pci_dev *root_port = hisi_ptt_root_port_of(ptt, pdev);
@@ -191,24 +203,24 @@ static void hisi_ptt_function_comes(struct hisi_ptt *ptt, struct pci_dev *pdev)
 		return;
 
 	mutex_lock(&ptt->filter_mutex);
-	if (!hisi_ptt_filter_find(ptt, pci_dev_id(pdev)))
+	if (hisi_ptt_on_bus(pdev) && !hisi_ptt_filter_find(ptt, pci_dev_id(pdev)))
 		hisi_ptt_filter_add(ptt, pdev, root_port == pdev);
 	mutex_unlock(&ptt->filter_mutex);
 }
 
-/* Is what the started event traces still there? */
-static bool hisi_ptt_active_orphaned(struct hisi_ptt *ptt)
+/* Is what the event traces gone? It need not run: one that is throttled is stopped, and goes on. */
+static bool hisi_ptt_event_orphaned(struct hisi_ptt *ptt)
 {
-	struct hisi_ptt_config cfg;
-	bool active;
+	struct pmukit_event *pev;
+	bool orphaned = false;
 
-	raw_spin_lock_irq(&ptt->lock);
-	active = ptt->active;
-	if (active)
-		cfg = ptt->active->cfg;
-	raw_spin_unlock_irq(&ptt->lock);
-
-	return active && !hisi_ptt_filter_available(ptt, &cfg);
+	spin_lock(&ptt->pp.lock);
+	list_for_each_entry(pev, &ptt->pp.events, node) {
+		if (!hisi_ptt_filter_available(ptt, &to_hisi_ptt_event(pev)->cfg))
+			orphaned = true;
+	}
+	spin_unlock(&ptt->pp.lock);
+	return orphaned;
 }
 
 static void hisi_ptt_function_goes(struct hisi_ptt *ptt, struct pci_dev *pdev)
@@ -222,7 +234,7 @@ static void hisi_ptt_function_goes(struct hisi_ptt *ptt, struct pci_dev *pdev)
 	filter = hisi_ptt_filter_find(ptt, pci_dev_id(pdev));
 	if (filter) {
 		hisi_ptt_filter_unlist(ptt, filter);
-		if (hisi_ptt_active_orphaned(ptt))
+		if (hisi_ptt_event_orphaned(ptt))
 			pmukit_pmu_disable_events(&ptt->pp);
 		/* Last: who no longer finds the file finds the event ended. */
 		hisi_ptt_filter_free(ptt, filter);
@@ -236,7 +248,7 @@ static int hisi_ptt_filter_notify(struct notifier_block *nb, unsigned long actio
 
 	if (action == BUS_NOTIFY_ADD_DEVICE)
 		hisi_ptt_function_comes(ptt, to_pci_dev(data));
-	else if (action == BUS_NOTIFY_DEL_DEVICE)
+	else if (action == BUS_NOTIFY_DEL_DEVICE || action == BUS_NOTIFY_REMOVED_DEVICE)
 		hisi_ptt_function_goes(ptt, to_pci_dev(data));
 	return NOTIFY_DONE;
 }

@@ -75,6 +75,7 @@ static int hisi_ptt_event_create(struct hisi_ptt *ptt, struct perf_event *event,
 	if (ret)
 		goto close_dma;
 
+	ptt->told = 0;
 	pmukit_sampling_prepare(&hev->pev);
 	return 0;
 

@@ -25,6 +25,8 @@
 #define TIMES		5
 #define SETTLE_US	200000
 #define TIMEOUT_SECONDS	600
+#define THROTTLED_NS	100000
+#define MAX_SAMPLE_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
 
 /* A function that can be plugged. vmrun counts devices as the scenario lists them. */
 struct endpoint {
@@ -186,6 +188,50 @@ TEST_F_TIMEOUT(hotplug, an_event_ends_when_its_requester_is_unplugged, TIMEOUT_S
 		record_traffic(_metadata, self, &old);
 		pmu_event_close(&self->event);
 	}
+}
+
+/* In the group of a clock that has more samples than it may. */
+static int open_throttled(FIXTURE_DATA(hotplug) *self, struct pmu_event *leader,
+			  const struct endpoint *endpoint)
+{
+	const struct ptt_terms all_it_sends = { endpoint->id, 2, 7, 1 };
+	struct perf_event_attr attr, clock = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = THROTTLED_NS,
+		.disabled = 1,
+	};
+	int err = pmu_event_open(leader, &clock, -1, pmu_cpu(PMU)) ?:
+		  ptt_set_terms(PMU, &attr, &all_it_sends);
+
+	return err ?: pmu_event_open_beside(&self->event, &attr, -1, pmu_cpu(PMU), leader->fd) ?:
+	       pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES) ?:
+	       pmu_event_enable(&self->event) ?: pmu_event_enable(leader);
+}
+
+/* Linux 7.2 stops the event with each throttle of its group, and starts it with the next tick. */
+TEST_F_TIMEOUT(hotplug, an_event_ends_while_its_group_is_throttled, TIMEOUT_SECONDS)
+{
+	struct pmu_event leader;
+	long long count;
+	char rate[32];
+
+	ASSERT_EQ(0, read_text(MAX_SAMPLE_RATE, rate, sizeof(rate)));
+	ASSERT_EQ(0, write_text(MAX_SAMPLE_RATE, "1000"));
+	for (int i = 0; i < TIMES; i++) {
+		ASSERT_EQ(0, open_throttled(self, &leader, &old));
+		ASSERT_EQ(0, make_traffic(&old));
+		ASSERT_EQ(0, pull_out(&old));
+		count = ptt_count(&self->event);
+		take(_metadata, self);
+		ASSERT_EQ(0, plug_in(&old));
+		ASSERT_EQ(0, make_traffic(&old));
+		EXPECT_EQ(count, ptt_count(&self->event));
+		EXPECT_EQ(0, take(_metadata, self));
+		pmu_event_close(&self->event);
+		pmu_event_close(&leader);
+	}
+	EXPECT_EQ(0, write_text(MAX_SAMPLE_RATE, rate));
 }
 
 /* The port is what is traced, and it stays. */

@@ -503,6 +503,18 @@ TEST(HisiPttAux, TheDeviceGoesOnWhileTheQuarterAfterNextIsFree)
     EXPECT_FALSE(hisi_ptt_aux_goes_on(0, kBytes));
 }
 
+TEST(HisiPttAux, QuartersThatFilledMustHaveBeenFreeAndTheNextOneToo)
+{
+    for (u32 nr_full = 0; nr_full < HISI_PTT_NR_BUFFERS; nr_full++) {
+        EXPECT_TRUE(hisi_ptt_aux_kept((nr_full + 1) * kBytes - 1, kBytes, nr_full));
+        EXPECT_FALSE(hisi_ptt_aux_kept((nr_full + 1) * kBytes - 2, kBytes, nr_full));
+    }
+    // Nobody reads, and the interrupt is one quarter late, two quarters late.
+    EXPECT_TRUE(hisi_ptt_aux_kept(2 * kBytes - 1, kBytes, 1));
+    EXPECT_FALSE(hisi_ptt_aux_kept(2 * kBytes - 1, kBytes, 2));
+    EXPECT_FALSE(hisi_ptt_aux_kept(2 * kBytes - 1, kBytes, 3));
+}
+
 // Records
 
 TEST(HisiPttRecord, HeaderIsThePublishedOne)
