@@ -128,7 +128,7 @@ struct cxl_hmu_event {
  * @state: see enum cxl_hmu_state
  * @deadline: when waiting in @state becomes a failure
  * @poll_ns: next pause between two looks at the status
- * @disable_sent: QUIESCE has written the disable request
+ * @disable_sent: the disable request was written since the last enable or start
  * @counters_clear: reset since the last run
  * @cfg0: what configuration 0 holds, without the control bits
  * @bitmap_next: next quadword of the bitmap to write
@@ -247,6 +247,7 @@ extern const struct attribute_group *cxl_hmu_attr_groups[];
 
 /* cxl_hmu_pci.c */
 int cxl_hmu_function_attach(struct pci_dev *pdev);
+void cxl_hmu_function_detach(struct pci_dev *pdev);
 void cxl_hmu_block_put(struct cxl_hmu_block *block);
 
 /* cxl_hmu_standalone.c */

@@ -23,7 +23,9 @@
  *
  * Locking: hmu->lock while touching registers; not while calling perf, which may call our stop.
  * hmu->record, hmu->delivering and what the event carries belong to the event's CPU with
- * interrupts off. hmu->active cannot change there between the two.
+ * interrupts off. Nobody changes hmu->active there between the two but perf, which may stop the
+ * event from inside a record that was its last one: a drain names its event once, and goes on only
+ * while that one is active.
  */
 
 #include <linux/bitfield.h>
@@ -189,32 +191,36 @@ static void cxl_hmu_put_header(struct cxl_hmu *hmu, const struct cxl_hmu_header 
  * last: before, a sample's sink holds perf's recursion context, and perf as the reader of the
  * trace event would get nothing.
  */
-static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct pmukit_sink *sink, u32 entries)
+static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct cxl_hmu_event *hev,
+			    struct pmukit_sink *sink, u32 entries)
 {
-	struct cxl_hmu_event *hev = hmu->active;
+	u64 flags = hev->flags;
 	struct cxl_hmu_header header = {
 		.time_ns = hev->pev.event->clock(),
 		.sequence = hev->pev.sequence,
 		.lost = hev->pev.lost,
-		.flags = hev->flags | (hev->cfg.always_on ? PMUKIT_CXL_HMU_F_ALWAYS_ON : 0),
+		.flags = flags | (hev->cfg.always_on ? PMUKIT_CXL_HMU_F_ALWAYS_ON : 0),
 		.entries = entries,
 		.counter_width = hmu->caps.counter_width[hev->cfg.unit_log2],
 		.unit_log2 = hev->cfg.unit_log2,
 		.downsampling_log2 = hev->cfg.downsampling_log2,
 	};
 
-	if (!entries && !hev->flags)
+	/* perf stopped the event in the record before. */
+	if (hmu->active != hev || (!entries && !flags))
 		return;
 
 	cxl_hmu_put_header(hmu, &header);
 	hmu->record.raw.tag = PMUKIT_RAW_TAG_CXL_HMU;
+	/* What a stop inside this record has to say is for the next run of the event. */
+	hev->flags = 0;
 	if (!pmukit_sink_deliver(sink, &hmu->record, CXL_HMU_HEADER_WORDS + entries, entries)) {
+		hev->flags |= flags;
 		cxl_hmu_lose(hmu, hev, entries);
 		return;
 	}
 
 	hev->pev.sequence++;
-	hev->flags = 0;
 	pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_RECORDS);
 	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_ENTRIES, entries);
 	trace_cxl_hmu_record(hmu->pp.name, &header, hmu->record.words);
@@ -262,13 +268,13 @@ static bool cxl_hmu_drain(struct cxl_hmu *hmu, const u64 *last)
 
 	flags = hev->flags;
 	if (open)
-		cxl_hmu_deliver(hmu, &sink, batch.entries);
+		cxl_hmu_deliver(hmu, hev, &sink, batch.entries);
 
 	if (last && batch.waiting) {
 		cxl_hmu_lose(hmu, hev, batch.waiting);
 		flags |= hev->flags;
 		if (open)
-			cxl_hmu_deliver(hmu, &sink, 0);
+			cxl_hmu_deliver(hmu, hev, &sink, 0);
 	}
 
 	if (open)
@@ -401,6 +407,48 @@ irqreturn_t cxl_hmu_interrupt(int irq, void *data)
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
+/* Returns the status behind it; 0: there was nothing to disable. */
+static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
+{
+	u64 status = CXL_HMU_STATUS_OPERATION;
+	int i;
+
+	lockdep_assert_held(&hmu->lock);
+
+	if (hmu->dead || hmu->state != CXL_HMU_ON ||
+	    !cxl_hmu_still_on(hmu, cxl_hmu_read(hmu, CXL_HMU_STATUS)))
+		return 0;
+
+	cxl_hmu_disable(hmu);
+	for (i = 0; status & CXL_HMU_STATUS_OPERATION && i < CXL_HMU_DISABLE_POLLS; i++) {
+		if (i)
+			udelay(CXL_HMU_DISABLE_POLL_US);
+		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
+	}
+	/* What comes after this drain is counted in stats/lost only: announce it. */
+	if (status & CXL_HMU_STATUS_OPERATION)
+		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
+	return status;
+}
+
+/*
+ * perf stops the event inside its last record: what the device still holds is given up. In the last
+ * drain the device is disabled already, and the drain has taken or given up what it held.
+ */
+static void cxl_hmu_stop_inside(struct cxl_hmu *hmu)
+{
+	struct cxl_hmu_batch batch;
+	u64 status;
+
+	raw_spin_lock(&hmu->lock);
+	if (!hmu->disable_sent) {
+		status = cxl_hmu_disable_active(hmu);
+		cxl_hmu_collect(hmu, 0, &status, &batch);
+		cxl_hmu_lose(hmu, hmu->active, batch.waiting);
+	}
+	raw_spin_unlock(&hmu->lock);
+}
+
 /**
  * cxl_hmu_drain_last - disable the device and take what it holds, as far as one section allows
  * @hmu: an instance whose event is being stopped
@@ -410,27 +458,19 @@ irqreturn_t cxl_hmu_interrupt(int irq, void *data)
  */
 void cxl_hmu_drain_last(struct cxl_hmu *hmu)
 {
-	u64 status = 0;
-	int i;
+	u64 status;
+
+	if (!hmu->active)
+		return;
+	if (hmu->delivering) {
+		cxl_hmu_stop_inside(hmu);
+		return;
+	}
 
 	raw_spin_lock(&hmu->lock);
-	if (!hmu->dead && hmu->state == CXL_HMU_ON &&
-	    cxl_hmu_still_on(hmu, cxl_hmu_read(hmu, CXL_HMU_STATUS))) {
-		cxl_hmu_disable(hmu);
-		status = CXL_HMU_STATUS_OPERATION;
-		for (i = 0; status & CXL_HMU_STATUS_OPERATION && i < CXL_HMU_DISABLE_POLLS; i++) {
-			if (i)
-				udelay(CXL_HMU_DISABLE_POLL_US);
-			status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
-		}
-		/* What comes after this drain is counted in stats/lost only: announce it. */
-		if (status & CXL_HMU_STATUS_OPERATION)
-			hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
-	}
+	status = cxl_hmu_disable_active(hmu);
 	raw_spin_unlock(&hmu->lock);
-
-	if (!hmu->delivering && hmu->active)
-		cxl_hmu_drain(hmu, &status);
+	cxl_hmu_drain(hmu, &status);
 }
 
 /**

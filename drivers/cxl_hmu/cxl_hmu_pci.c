@@ -525,7 +525,7 @@ static void cxl_hmu_unbind(struct device *dev)
  * cxl_hmu_function_attach - attach to a function that this module drives
  * @pdev: the function, enabled
  *
- * It is detached from when the bus announces that it is unbound.
+ * It is detached from when the bus announces that it is unbound, by remove at the latest.
  *
  * Context: the probe callback.
  *
@@ -544,6 +544,17 @@ int cxl_hmu_function_attach(struct pci_dev *pdev)
 	if (!ret)
 		pci_info(pdev, "hotness monitoring as cxl_hmu_mem%u, without cxl_pci\n", number);
 	return ret;
+}
+
+/**
+ * cxl_hmu_function_detach - let go of a function that this module drives
+ * @pdev: the function; if we are not attached to it nothing happens
+ *
+ * Context: the remove callback.
+ */
+void cxl_hmu_function_detach(struct pci_dev *pdev)
+{
+	cxl_hmu_unbind(&pdev->dev);
 }
 
 static int cxl_hmu_notify(struct notifier_block *nb, unsigned long action, void *data)

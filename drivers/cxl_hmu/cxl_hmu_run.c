@@ -248,6 +248,8 @@ static bool cxl_hmu_step_enable(struct cxl_hmu *hmu)
 	cxl_hmu_write(hmu, CXL_HMU_STATUS, CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL);
 	hmu->cfg0 = cxl_hmu_cfg0(&hmu->active->cfg, &hmu->caps, hmu->irq);
 	cxl_hmu_write(hmu, CXL_HMU_CFG0, hmu->cfg0 | CXL_HMU_CFG0_ENABLE);
+	/* What disabled an earlier run does not disable this one, wherever it is stopped. */
+	hmu->disable_sent = false;
 	hmu->filling = true;
 	hmu->counters_clear = false;
 	cxl_hmu_enter(hmu, CXL_HMU_ENABLING);

@@ -36,9 +36,13 @@ static int cxl_hmu_standalone_probe(struct pci_dev *pdev, const struct pci_devic
 	return ret;
 }
 
-/* The function was let go when the bus announced the unbinding; see cxl_hmu_pci.c. */
+/*
+ * The function was let go when the bus announced the unbinding; see cxl_hmu_pci.c. A kernel that
+ * tries remove right after probe (CONFIG_DEBUG_TEST_DRIVER_REMOVE) announces nothing.
+ */
 static void cxl_hmu_standalone_remove(struct pci_dev *pdev)
 {
+	cxl_hmu_function_detach(pdev);
 	pci_disable_device(pdev);
 }
 
