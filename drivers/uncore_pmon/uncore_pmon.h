@@ -12,6 +12,7 @@
 #ifndef UNCORE_PMON_H
 #define UNCORE_PMON_H
 
+#include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/hrtimer.h>
 #include <linux/io.h>
@@ -34,6 +35,7 @@ struct uncore_pmon_box;
  * @read32: a control
  * @write: a control
  * @read: a counter
+ * @reads_in_nmi: @read takes no lock
  *
  * Offsets are from the box control. A register that does not answer reads as all ones. read32,
  * write and read are called under box->lock, those of MSRs on a CPU of the unit's package.
@@ -44,6 +46,7 @@ struct uncore_pmon_access {
 	u32 (*read32)(const struct uncore_pmon_box *box, u32 offset);
 	void (*write)(const struct uncore_pmon_box *box, u32 offset, u64 value);
 	u64 (*read)(const struct uncore_pmon_box *box, u32 offset);
+	bool reads_in_nmi;
 };
 
 /**
@@ -89,6 +92,7 @@ struct uncore_pmon_event_file {
  * @access: how its registers are reached
  * @kinds: mask of enum uncore_pmon_kind that it has; complete once it is claimed
  * @claimed: @access->claim() has succeeded
+ * @package: MSR: whose CPUs reach the registers
  * @node: place in the function's list
  * @alias: its name by numbers, empty when that is its name
  * @event_files: content of events/
@@ -98,7 +102,10 @@ struct uncore_pmon_event_file {
  * @base: MMIO: the registers
  * @free_base: MMIO: those of counters that always run
  * @pdev: PCI: the function they are in, with a reference
- * @lock: guards the registers and everything below. Raw, interrupts off, innermost.
+ * @inside: CPUs that have @lock or wait for it
+ * @lock: guards the registers and everything below. Raw, interrupts off, innermost; by
+ *	uncore_pmon_lock() alone.
+ * @changing: between pmu_disable and pmu_enable; not under @lock
  * @dead: the registers are not to be touched any more; never cleared
  * @reset: they were brought into a known state
  * @frozen: no counter of the unit counts
@@ -119,6 +126,7 @@ struct uncore_pmon_box {
 	const struct uncore_pmon_access *access;
 	u32 kinds;
 	bool claimed;
+	int package;
 	struct list_head node;
 	char alias[32];
 	struct uncore_pmon_event_file *event_files;
@@ -130,7 +138,9 @@ struct uncore_pmon_box {
 	void __iomem *free_base;
 	struct pci_dev *pdev;
 
+	struct cpumask inside;
 	raw_spinlock_t lock;
+	bool changing;
 	bool dead;
 	bool reset;
 	bool frozen;
@@ -155,6 +165,9 @@ static inline struct uncore_pmon_event *to_uncore_pmon_event(struct pmukit_event
 }
 
 /* uncore_pmon_box.c */
+unsigned long uncore_pmon_lock(struct uncore_pmon_box *box);
+bool uncore_pmon_lock_to_read(struct uncore_pmon_box *box, unsigned long *flags);
+void uncore_pmon_unlock(struct uncore_pmon_box *box, unsigned long flags);
 const char *uncore_pmon_global_run(const struct pci_dev *function, u64 address);
 int uncore_pmon_msr_get(unsigned int cpu, u32 msr, u64 *value);
 int uncore_pmon_msr_set(unsigned int cpu, u32 msr, u64 value);

@@ -319,6 +319,7 @@ static void uncore_pmon_prepare_here(void *data)
 {
 	struct uncore_pmon_preparation *preparation = data;
 
+	preparation->box->package = topology_physical_package_id(smp_processor_id());
 	preparation->wrong = uncore_pmon_box_prepare(preparation->box);
 }
 

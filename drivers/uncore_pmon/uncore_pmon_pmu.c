@@ -2,16 +2,18 @@
 /*
  * uncore_pmon: perf callbacks. Units count for the whole system and never interrupt.
  *
- * perf brackets every change of events by pmu_disable and pmu_enable. To share counters among more
+ * perf brackets changes of events by pmu_disable and pmu_enable. To share counters among more
  * events it takes off all of them there and adds most of them again, some milliseconds apart, while
  * the time of each goes on; and each access to a unit takes its time too. So an event that is taken
  * off is only noted as leaving. When it comes back to its place nothing has happened; when another
  * one gets the place, or at pmu_enable, its counter is looked at for the last time. Only for events
- * of a group is the unit frozen from the first change on, so that they start and stop together.
+ * of a group is the unit frozen from the first change on, so that they start and stop together. Of
+ * a group whose leader is throttled perf stops one after the other and nothing else: each of those
+ * is a change by itself.
  *
  * Locking: event_init runs in process context, sometimes under perf's ctx->mutex. add, del, start
- * and stop run on the events' CPU with interrupts off, read anywhere in the package; all of them
- * take box->lock.
+ * and stop run on the events' CPU with interrupts off, read anywhere in the package and in any
+ * context; all of them take box->lock.
  */
 
 #include <linux/bits.h>
@@ -171,7 +173,7 @@ static enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
 	unsigned long flags;
 	bool again;
 
-	raw_spin_lock_irqsave(&box->lock, flags);
+	flags = uncore_pmon_lock(box);
 	again = box->nr_running && !box->dead && !hrtimer_is_queued(timer);
 	list_for_each_entry(uev, &box->added, node) {
 		if (again && uncore_pmon_runs(uev))
@@ -179,7 +181,7 @@ static enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
 	}
 	if (again)
 		hrtimer_forward_now(timer, ns_to_ktime(box->fold_ns));
-	raw_spin_unlock_irqrestore(&box->lock, flags);
+	uncore_pmon_unlock(box, flags);
 
 	return again ? HRTIMER_RESTART : HRTIMER_NORESTART;
 }
@@ -207,6 +209,13 @@ static void uncore_pmon_event_halt(struct uncore_pmon_box *box, struct uncore_pm
 		uncore_pmon_counter_stop(box, uev);
 	uev->pev.event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	box->nr_running--;
+}
+
+/* No pmu_enable follows: who throttles the leader of a group stops all of it, and that is all. */
+static void uncore_pmon_settle_alone(struct uncore_pmon_box *box)
+{
+	if (!READ_ONCE(box->changing) && !box->dead)
+		uncore_pmon_settle(box);
 }
 
 /* Slots; under box->lock */
@@ -318,6 +327,8 @@ static int uncore_pmon_event_create(struct uncore_pmon_box *box, struct perf_eve
 	if (ret)
 		goto free_event;
 	event->event_caps |= PERF_EV_CAP_READ_ACTIVE_PKG;
+	/* An NMI may read it once it is active, which it is before it is added. */
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	return 0;
 
 free_event:
@@ -357,6 +368,7 @@ static void uncore_pmon_event_free(struct pmukit_event *pev)
 /* Nothing changes before an event does. */
 static void uncore_pmon_pmu_disable(struct pmu *pmu)
 {
+	WRITE_ONCE(uncore_pmon_box_of(pmu)->changing, true);
 }
 
 static void uncore_pmon_pmu_enable(struct pmu *pmu)
@@ -364,10 +376,10 @@ static void uncore_pmon_pmu_enable(struct pmu *pmu)
 	struct uncore_pmon_box *box = uncore_pmon_box_of(pmu);
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&box->lock, flags);
-	if (!box->dead)
-		uncore_pmon_settle(box);
-	raw_spin_unlock_irqrestore(&box->lock, flags);
+	flags = uncore_pmon_lock(box);
+	WRITE_ONCE(box->changing, false);
+	uncore_pmon_settle_alone(box);
+	uncore_pmon_unlock(box, flags);
 }
 
 static void uncore_pmon_event_start(struct perf_event *event, int how)
@@ -375,9 +387,10 @@ static void uncore_pmon_event_start(struct perf_event *event, int how)
 	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&box->lock, flags);
+	flags = uncore_pmon_lock(box);
 	uncore_pmon_event_run(box, uncore_pmon_of_event(event));
-	raw_spin_unlock_irqrestore(&box->lock, flags);
+	uncore_pmon_settle_alone(box);
+	uncore_pmon_unlock(box, flags);
 }
 
 static void uncore_pmon_event_stop(struct perf_event *event, int how)
@@ -385,9 +398,17 @@ static void uncore_pmon_event_stop(struct perf_event *event, int how)
 	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&box->lock, flags);
+	flags = uncore_pmon_lock(box);
 	uncore_pmon_event_halt(box, uncore_pmon_of_event(event));
-	raw_spin_unlock_irqrestore(&box->lock, flags);
+	uncore_pmon_settle_alone(box);
+	uncore_pmon_unlock(box, flags);
+}
+
+/* A PMU goes on elsewhere when the last CPU of its package leaves. */
+static bool uncore_pmon_is_reached(const struct uncore_pmon_box *box)
+{
+	return box->unit.access != UNCORE_PMON_ACCESS_MSR ||
+	       topology_physical_package_id(smp_processor_id()) == box->package;
 }
 
 static int uncore_pmon_event_add(struct perf_event *event, int how)
@@ -397,9 +418,9 @@ static int uncore_pmon_event_add(struct perf_event *event, int how)
 	unsigned long flags;
 	int ret = 0;
 
-	raw_spin_lock_irqsave(&box->lock, flags);
+	flags = uncore_pmon_lock(box);
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	if (box->dead || pmukit_pmu_gone(&box->pp)) {
+	if (box->dead || pmukit_pmu_gone(&box->pp) || !uncore_pmon_is_reached(box)) {
 		ret = -ENODEV;
 	} else if (uev->cfg.slots && !uncore_pmon_place_event(box, uev)) {
 		ret = -EAGAIN;
@@ -408,7 +429,7 @@ static int uncore_pmon_event_add(struct perf_event *event, int how)
 		if (how & PERF_EF_START)
 			uncore_pmon_event_run(box, uev);
 	}
-	raw_spin_unlock_irqrestore(&box->lock, flags);
+	uncore_pmon_unlock(box, flags);
 	return ret;
 }
 
@@ -418,23 +439,25 @@ static void uncore_pmon_event_del(struct perf_event *event, int how)
 	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&box->lock, flags);
+	flags = uncore_pmon_lock(box);
 	uncore_pmon_event_halt(box, uev);
 	list_del(&uev->node);
 	uev->slot = UNCORE_PMON_NO_SLOT;
-	raw_spin_unlock_irqrestore(&box->lock, flags);
+	uncore_pmon_unlock(box, flags);
 }
 
+/* Perf may do this from within any other of these, or an NMI: the count then stays as it is. */
 static void uncore_pmon_event_read(struct perf_event *event)
 {
 	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
 	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&box->lock, flags);
+	if (!uncore_pmon_lock_to_read(box, &flags))
+		return;
 	if (!box->dead && uncore_pmon_runs(uev))
 		uncore_pmon_fold(box, uev, uev->slot);
-	raw_spin_unlock_irqrestore(&box->lock, flags);
+	uncore_pmon_unlock(box, flags);
 }
 
 /* Registration */
@@ -492,13 +515,14 @@ void uncore_pmon_pmu_fill(struct uncore_pmon_box *box)
 void uncore_pmon_pmu_kill(struct uncore_pmon_box *box)
 {
 	struct uncore_pmon_event *uev, *next;
+	unsigned long flags;
 
-	raw_spin_lock_irq(&box->lock);
+	flags = uncore_pmon_lock(box);
 	list_for_each_entry_safe(uev, next, &box->leaving, leaving)
 		list_del_init(&uev->leaving);
 	if (box->reset && box->unit.access != UNCORE_PMON_ACCESS_MSR)
 		uncore_pmon_box_freeze(box, true);
 	box->dead = true;
-	raw_spin_unlock_irq(&box->lock);
+	uncore_pmon_unlock(box, flags);
 	hrtimer_cancel(&box->timer);
 }

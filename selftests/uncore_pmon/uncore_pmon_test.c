@@ -31,6 +31,11 @@
 #define HELD_UP_US		2000	/* longer than any work of perf and the driver takes */
 #define HELD_UP_PERCENT		2
 #define MOST_TRIES		10
+#define BEGINNINGS		20
+#define MAX_SAMPLE_RATE		"/proc/sys/kernel/perf_event_max_sample_rate"
+#define THROTTLED_NS		100000	/* often enough for a tenth of it */
+#define THROTTLED_MS		500
+#define TRACEFS			"/sys/kernel/tracing"
 
 FIXTURE(uncore) {
 	char pci[PCI_NAME_BYTES];
@@ -433,6 +438,135 @@ TEST_F_TIMEOUT(uncore, shares_counters_fairly, TIMEOUT_SECONDS)
 		EXPECT_GT(1.05 * expected, scaled);
 		close(fds[i]);
 	}
+}
+
+/* Beside trace events: perf reads a group when its leader samples, wherever that is. */
+
+static int trace_event_id(const char *name)
+{
+	long long id;
+	char path[128];
+	int err;
+
+	snprintf(path, sizeof(path), TRACEFS "/events/%s/id", name);
+	err = read_number(path, &id);
+	return err ? err : (int)id;
+}
+
+/* Disabled; each of its samples reads all of its group. */
+static int open_leader(struct pmu_event *leader, int type, __u64 config, __u64 period)
+{
+	struct perf_event_attr attr = {
+		.type = type,
+		.config = config,
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_READ,
+		.read_format = PERF_FORMAT_GROUP,
+		.disabled = 1,
+	};
+
+	return pmu_event_open(leader, &attr, -1, pmu_cpu("uncore_imc_0")) ?:
+	       pmu_event_map(leader, 16, 0);
+}
+
+/*
+ * The first event of a unit starts a timer, which is the leader's event: it samples, and so reads
+ * the event that is just being started.
+ */
+TEST_F_TIMEOUT(uncore, begins_while_its_leader_samples, TIMEOUT_SECONDS)
+{
+	int id = trace_event_id("timer/hrtimer_start"), fd;
+	struct pmu_event leader;
+	char record[4096];
+
+	if (id < 0)
+		SKIP(return, "no trace events");
+	ASSERT_EQ(0, open_leader(&leader, PERF_TYPE_TRACEPOINT, id, 1));
+	fd = uncore_open("uncore_imc_0", IMC_READS, leader.fd);
+	ASSERT_LE(0, fd);
+	for (int round = 1; round <= BEGINNINGS; round++) {
+		ASSERT_EQ(0, pmu_event_enable(&leader));
+		uncore_touch(&self->ddr, 0, 100, 0);
+		ASSERT_EQ(0, pmu_event_disable(&leader));
+		EXPECT_EQ(100 * round, value_of(fd));
+		EXPECT_LT(0, pmu_event_record(&leader, record, sizeof(record)))
+			TH_LOG("round %d: no sample", round);
+		while (pmu_event_record(&leader, record, sizeof(record)) > 0)
+			;
+	}
+	close(fd);
+	pmu_event_close(&leader);
+}
+
+/*
+ * A leader that samples too often is stopped until the next tick, by Linux 7.2 with all of its
+ * group: that is not for others who count on the same unit. They are compared with the clock of
+ * the other memory controller. It takes its time to freeze an emulated unit, so not to the percent:
+ * one that stands still with the group shows a quarter.
+ */
+static int open_clock(const char *pmu)
+{
+	int fd = uncore_open(pmu, IMC_CLOCK, -1), err;
+
+	if (fd < 0)
+		return fd;
+	err = uncore_enable_event(fd);
+	return err ? err : fd;
+}
+
+static double rate_of(int fd)
+{
+	struct uncore_count count;
+
+	return uncore_read(fd, &count) ? 0 : (double)count.value / count.enabled_ns;
+}
+
+static unsigned int throttled_times(struct pmu_event *leader)
+{
+	union {
+		struct perf_event_header header;
+		char bytes[4096];
+	} record;
+	unsigned int times = 0;
+
+	while (pmu_event_record(leader, &record, sizeof(record)) > 0)
+		times += record.header.type == PERF_RECORD_THROTTLE;
+	return times;
+}
+
+TEST_F_TIMEOUT(uncore, counts_on_when_others_are_throttled, TIMEOUT_SECONDS)
+{
+	struct pmu_event leader;
+	unsigned int throttled;
+	int fds[2], sibling;
+	char rate[32];
+	double part;
+
+	ASSERT_EQ(0, read_text(MAX_SAMPLE_RATE, rate, sizeof(rate)));
+	ASSERT_EQ(0, write_text(MAX_SAMPLE_RATE, "1000"));
+	ASSERT_EQ(0, open_leader(&leader, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
+				 THROTTLED_NS));
+	sibling = uncore_open("uncore_imc_0", IMC_READS, leader.fd);
+	ASSERT_LE(0, sibling);
+	fds[0] = open_clock("uncore_imc_0");
+	fds[1] = open_clock("uncore_imc_1");
+	ASSERT_LE(0, fds[0]);
+	ASSERT_LE(0, fds[1]);
+	ASSERT_EQ(0, pmu_event_enable(&leader));
+	usleep(THROTTLED_MS * 1000);
+	ASSERT_EQ(0, pmu_event_disable(&leader));
+	part = rate_of(fds[0]) / rate_of(fds[1]);
+	throttled = throttled_times(&leader);
+	TH_LOG("throttled %u times; the clock shows %.1f %%", throttled, 100 * part);
+	EXPECT_LT(0, throttled);
+	EXPECT_LT(0.6, part);
+	EXPECT_GT(1.4, part);
+	EXPECT_TRUE(ran_all_the_time(fds[0]));
+	close(fds[0]);
+	close(fds[1]);
+	close(sibling);
+	pmu_event_close(&leader);
+	EXPECT_EQ(0, write_text(MAX_SAMPLE_RATE, rate));
 }
 
 struct shared {
