@@ -157,8 +157,9 @@ static void imc_counter_del(struct perf_event *event, int flags)
 static bool imc_same_chip(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
 {
 	const struct pmukit_imc_backend *backend = to_imc_pmu(pp)->imc->backend;
+	int chip = backend->chip_of(a);
 
-	return backend->chip_of(a) == backend->chip_of(b);
+	return chip >= 0 && chip == backend->chip_of(b);
 }
 
 static bool imc_same_core(struct pmukit_pmu *pp, unsigned int a, unsigned int b)

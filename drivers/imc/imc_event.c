@@ -212,6 +212,8 @@ int imc_event_init(struct perf_event *event)
 		return ret;
 	}
 	pmukit_sampling_prepare(&ev->pev);
+	/* An NMI may read or stop it once it is active, which it is before it is added. */
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	return 0;
 }
 

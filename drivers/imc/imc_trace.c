@@ -34,6 +34,7 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/tracepoint.h>
 
@@ -147,9 +148,24 @@ static void imc_trace_give(struct imc_cpu *cpu, struct imc_event *ev, struct pmu
 	pmukit_stat_inc(to_pmukit_pmu(ev->pev.event->pmu), PMUKIT_STAT_RECORDS);
 }
 
+/*
+ * An area has one writer at a time. What tasks inherit from an event for all CPUs runs on others
+ * than the event; perf does not map an area for such an event, but lets it have another one's.
+ */
+static bool imc_trace_may_write_area(const struct imc_event *ev)
+{
+	const struct perf_event *event = ev->pev.event;
+
+	return !event->parent || event->cpu >= 0;
+}
+
 /* An AUX area is never filled to the end: perf would disable the event. */
 static bool imc_trace_open(struct imc_event *ev, struct pmukit_sink *sink)
 {
+	if (!imc_trace_may_write_area(ev)) {
+		*sink = (struct pmukit_sink) { .pev = &ev->pev, .rctx = -1 };
+		return false;
+	}
 	if (!pmukit_sink_open_aux(sink, &ev->pev))
 		return false;
 	sink->room_words -= min_t(u32, sink->room_words, IMC_RECORD_WORDS);
@@ -369,14 +385,18 @@ static void imc_trace_start(struct perf_event *event, int flags)
 	event->hw.state = 0;
 }
 
-/* perf drops samples of a stopped event, so the drain comes first. */
+/*
+ * perf drops samples of a stopped event, so the drain comes first. Not where it may interrupt one:
+ * perf stops an event while it delivers a sample of it, the last one asked for; and in an NMI, when
+ * the leader of its group is throttled there.
+ */
 static void imc_trace_stop(struct perf_event *event, int flags)
 {
 	struct imc_cpu *cpu = this_cpu_ptr(imc_pmu_of(event)->imc->cpus);
 
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
-	if (!cpu->draining)
+	if (!cpu->draining && !in_nmi())
 		imc_trace_drain_task(cpu);
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }

@@ -20,7 +20,7 @@
 #define TURNS		40
 #define UNITS		4000
 #define LIMIT_PERCENT	120
-#define TRIES		3
+#define TRIES		6
 
 enum way { NOTHING, TRACE_IMC, CPU_CLOCK, NR_WAYS };
 
@@ -54,19 +54,6 @@ static int open_way(struct pmu_event *event, enum way way, int cpu, long long pe
 	return err ? err : pmu_event_map(event, 64, 0);
 }
 
-static long long samples_in(struct pmu_event *event)
-{
-	union {
-		char bytes[4096];
-		struct perf_event_header header;
-	} record;
-	long long samples = 0;
-
-	while (pmu_event_record(event, &record, sizeof(record)) > 0)
-		samples += record.header.type == PERF_RECORD_SAMPLE;
-	return samples;
-}
-
 static int turn(struct cost *cost, enum way way, int cpu, long long period_ns)
 {
 	struct pmu_event event = { .fd = -1 };
@@ -82,7 +69,7 @@ static int turn(struct cost *cost, enum way way, int cpu, long long period_ns)
 	ns += clock_ns();
 	if (way != NOTHING) {
 		pmu_event_disable(&event);
-		cost->samples[way] += samples_in(&event);
+		cost->samples[way] += pmu_event_take_samples(&event);
 		pmu_event_close(&event);
 	}
 	if (!cost->least_ns[way] || ns < cost->least_ns[way])

@@ -2,12 +2,14 @@
 /*
  * Two events of trace_imc on one CPU, with one AUX area between them (PERF_EVENT_IOC_SET_OUTPUT):
  * each record of the engine is there once for each event, or counted as lost. That perf does not
- * warn of two writers is seen by who reads the kernel's log.
+ * warn of two writers is seen by who reads the kernel's log. And two of which perf stops one while
+ * it delivers (PERF_EVENT_IOC_REFRESH): the other one goes on.
  */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "imc_book.h"
@@ -19,6 +21,10 @@
 #define MOST		8192	/* records of the engine in a test */
 #define LARGE_PAGES	128
 #define SMALL_PAGES	4
+#define INHERITOR_MS	300
+#define MOST_LIMIT	3	/* samples */
+#define MAX_SAMPLE_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
+#define THROTTLED_NS	100000	/* often enough for a tenth of it */
 
 struct area {
 	__u64 first;			/* number of the engine's first record */
@@ -164,6 +170,177 @@ TEST_F(imc_shared, what_finds_no_room_is_counted)
 	EXPECT_EQ(self->handed + self->lost, 2 * self->written);
 	EXPECT_EQ(count_of(&self->owner) + count_of(&self->other), self->handed);
 	EXPECT_EQ(self->area.damaged, 0);
+}
+
+/* Tasks */
+
+static void work_a_while(void *data)
+{
+	work(0, INHERITOR_MS * work_units_per_ms());
+}
+
+/*
+ * An event for all CPUs is not mapped when tasks inherit it, but it may have the area of one that
+ * they do not. Theirs are on other CPUs meanwhile, so what they have to say is not for the area.
+ */
+static int open_for_task(struct pmu_event *owner, struct pmu_event *other)
+{
+	struct perf_event_attr attr;
+	int err = trace_attr(&attr);
+
+	if (!err)
+		err = pmu_event_open(owner, &attr, 0, -1);
+	if (!err)
+		err = pmu_event_map(owner, 64, LARGE_PAGES);
+	attr.inherit = 1;
+	if (!err)
+		err = pmu_event_open(other, &attr, 0, -1);
+	if (!err && ioctl(other->fd, PERF_EVENT_IOC_SET_OUTPUT, owner->fd))
+		err = -errno;
+	return err;
+}
+
+static void count_of_task(const struct trace_sample *sample, void *data)
+{
+	pid_t *task = data;
+
+	if (sample->pid != *task)
+		*task = 0;
+}
+
+TEST_F(imc_shared, area_is_not_for_those_who_inherit)
+{
+	struct trace ring = { .nr = 1 };
+	pid_t task, seen;
+
+	ASSERT_EQ(open_for_task(&self->owner, &self->other), 0);
+	tally(self, 0);
+	ASSERT_EQ(pmu_event_enable(&self->owner), 0);
+	ASSERT_EQ(pmu_event_enable(&self->other), 0);
+	task = child_that(work_a_while, NULL);
+	ASSERT_EQ(waitpid(task, NULL, 0), task);
+	ASSERT_EQ(pmu_event_disable(&self->other), 0);
+	ASSERT_EQ(pmu_event_disable(&self->owner), 0);
+	tally(self, -1);
+	read_area(&self->owner, &self->area);
+	ring.events[0] = self->owner;
+	seen = task;
+	ASSERT_EQ(trace_read(&ring, count_of_task, &seen), 0);
+	TH_LOG("handed over %lld, in the area %lld, samples %lld, lost %lld", self->handed,
+	       self->area.records, ring.samples, self->lost);
+	EXPECT_GT(ring.samples, 20);
+	EXPECT_EQ(seen, task);
+	EXPECT_EQ(self->area.records + ring.samples + ring.perf_lost, self->handed);
+	EXPECT_EQ(self->area.damaged, 0);
+}
+
+/* The last sample asked for */
+
+static int open_limited(struct pmu_event *limited, struct pmu_event *other, unsigned int aux_pages)
+{
+	struct perf_event_attr attr;
+	int err = trace_attr(&attr);
+
+	if (!err)
+		err = pmu_event_open(limited, &attr, -1, CPU);
+	if (!err)
+		err = pmu_event_map(limited, 64, aux_pages);
+	if (!err)
+		err = pmu_event_open(other, &attr, -1, CPU);
+	if (!err)
+		err = pmu_event_map(other, 64, 0);
+	if (!err)
+		err = pmu_event_enable(other);
+	return err;
+}
+
+static long long samples_of(struct pmu_event *event)
+{
+	struct trace ring = { .nr = 1, .events[0] = *event };
+
+	return trace_read(&ring, NULL, NULL) ? -1 : ring.samples;
+}
+
+/* Kernels that stop an event only after the delivery pass the limit by what is delivered then. */
+TEST_F(imc_shared, goes_on_after_the_last_sample_of_one)
+{
+	long long before, at_limit;
+
+	ASSERT_EQ(open_limited(&self->owner, &self->other, 0), 0);
+	for (int limit = 1; limit <= MOST_LIMIT; limit++) {
+		before = count_of(&self->owner);
+		ASSERT_EQ(ioctl(self->owner.fd, PERF_EVENT_IOC_REFRESH, limit), 0);
+		book_wait_records(CPU, 300);
+		at_limit = count_of(&self->owner) - before;
+		TH_LOG("limit %d: %lld samples", limit, at_limit);
+		EXPECT_GE(at_limit, limit);
+		EXPECT_LT(at_limit, 250);
+		EXPECT_EQ(samples_of(&self->owner), at_limit);
+		EXPECT_GE(samples_of(&self->other), 250);
+	}
+	ASSERT_EQ(pmu_event_enable(&self->owner), 0);
+	book_wait_records(CPU, 100);
+	EXPECT_GE(samples_of(&self->owner), 50) TH_LOG("without a limit");
+	EXPECT_GE(samples_of(&self->other), 50);
+}
+
+/* What goes into an AUX area is no sample: the limit is never reached. */
+TEST_F(imc_shared, goes_on_with_a_limit_and_an_area)
+{
+	ASSERT_EQ(open_limited(&self->owner, &self->other, LARGE_PAGES), 0);
+	for (int limit = 1; limit <= MOST_LIMIT; limit++) {
+		ASSERT_EQ(ioctl(self->owner.fd, PERF_EVENT_IOC_REFRESH, limit), 0);
+		book_wait_records(CPU, 100);
+		ASSERT_EQ(pmu_event_disable(&self->owner), 0);
+		read_area(&self->owner, &self->area);
+		EXPECT_GE(self->area.records, 50 * limit);
+		EXPECT_GE(samples_of(&self->other), 50);
+	}
+	EXPECT_EQ(self->area.damaged, 0);
+}
+
+/*
+ * A leader that samples too often is stopped until the next tick, by Linux 7.2 with all of its
+ * group. What an event counts as delivered is in its ring all the same.
+ */
+static int open_led(struct pmu_event *leader, struct pmu_event *led)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = THROTTLED_NS,
+		.disabled = 1,
+	};
+	int err = pmu_event_open(leader, &attr, -1, CPU);
+
+	if (!err)
+		err = trace_attr(&attr);
+	attr.disabled = 0;
+	if (!err)
+		err = pmu_event_open_beside(led, &attr, -1, CPU, leader->fd);
+	return err ? err : pmu_event_map(led, 256, 0);
+}
+
+TEST_F(imc_shared, counts_what_perf_swallows)
+{
+	struct trace ring = { .nr = 1 };
+	char rate[32];
+
+	ASSERT_EQ(read_text(MAX_SAMPLE_RATE, rate, sizeof(rate)), 0);
+	ASSERT_EQ(write_text(MAX_SAMPLE_RATE, "1000"), 0);
+	ASSERT_EQ(open_led(&self->owner, &self->other), 0);
+	tally(self, 0);
+	ASSERT_EQ(pmu_event_enable(&self->owner), 0);
+	book_wait_records(CPU, 1000);
+	ASSERT_EQ(pmu_event_disable(&self->owner), 0);
+	tally(self, -1);
+	ASSERT_EQ(write_text(MAX_SAMPLE_RATE, rate), 0);
+	ring.events[0] = self->other;
+	ASSERT_EQ(trace_read(&ring, NULL, NULL), 0);
+	TH_LOG("written %lld, samples %lld, lost %lld", self->written, ring.samples, self->lost);
+	EXPECT_GT(ring.samples + self->lost, 20);
+	EXPECT_EQ(ring.samples + ring.perf_lost, count_of(&self->other));
+	EXPECT_EQ(ring.samples + ring.perf_lost, self->handed);
 }
 
 TEST_HARNESS_MAIN

@@ -13,6 +13,8 @@
 #include "kselftest.h"
 #include "pmu_event.h"
 
+#define MOST_RECORD_BYTES	65536	/* its header cannot say more */
+
 int read_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -202,6 +204,19 @@ int pmu_event_record(struct pmu_event *event, void *record, size_t size)
 	copy_from_ring(record, ring, event->data_bytes, tail, header.size);
 	__atomic_store_n(&event->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
 	return header.size;
+}
+
+unsigned int pmu_event_take_samples(struct pmu_event *event)
+{
+	static union {
+		struct perf_event_header header;
+		char bytes[MOST_RECORD_BYTES];
+	} record;
+	unsigned int samples = 0;
+
+	while (pmu_event_record(event, &record, sizeof(record)) > 0)
+		samples += record.header.type == PERF_RECORD_SAMPLE;
+	return samples;
 }
 
 size_t pmu_event_aux(struct pmu_event *event, void *bytes, size_t size)

@@ -613,6 +613,14 @@ Blob of_tokens(const std::vector<u32> &tokens)
     return blob;
 }
 
+TEST(ImcCatalog, BlockOfNothingMayLieAtTheEnd)
+{
+    Blob blob = of_tokens({9});
+    fdt_set_off_dt_strings(blob.data(), static_cast<u32>(blob.size()));
+    fdt_set_size_dt_strings(blob.data(), 0);
+    EXPECT_EQ(refusal(blob), "/: no node is compatible with ibm,opal-in-memory-counters");
+}
+
 TEST(ImcCatalog, TokensThatMakeNoTreeAreRefused)
 {
     const std::vector<std::pair<std::vector<u32>, std::string>> cases = {
