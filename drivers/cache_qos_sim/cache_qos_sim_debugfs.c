@@ -34,20 +34,21 @@ static int book_show(struct seq_file *file, void *unused)
 	struct cache_qos_sim_owner owner;
 	struct cache_qos_sim_page page;
 	u64 forgotten, strangers;
+	unsigned long flags;
 	u32 i;
 
-	raw_spin_lock_irq(&live->lock);
+	flags = cache_qos_sim_lock(live);
 	cache_qos_sim_advance(live);
 	forgotten = live->forgotten_units;
 	strangers = live->strangers;
-	raw_spin_unlock_irq(&live->lock);
+	cache_qos_sim_unlock(live, flags);
 	seq_printf(file, "scale %u forgotten %llu strangers %llu\n", live->sim.profile->scale,
 		   forgotten, strangers);
 	for (i = 0; i < CACHE_QOS_SIM_NR_PAGES; i++) {
-		raw_spin_lock_irq(&live->lock);
+		flags = cache_qos_sim_lock(live);
 		page = live->pages[i];
 		owner = live->sim.owners[i];
-		raw_spin_unlock_irq(&live->lock);
+		cache_qos_sim_unlock(live, flags);
 		if (page.used || owner.units[0])
 			seq_printf(file, "tid %d tgid %d cgroup %llu lines %u total %llu local %llu accesses %llu ns %llu comm %s\n",
 				   page.tid, page.tgid, page.cgroup, owner.lines, owner.units[0],
@@ -78,12 +79,13 @@ static int cpus_show(struct seq_file *file, void *unused)
 {
 	struct cache_qos_sim_live *live = &cache_qos_sim_live;
 	struct cache_qos_sim_cpu one;
+	unsigned long flags;
 	unsigned int cpu;
 
 	for_each_possible_cpu(cpu) {
-		raw_spin_lock_irq(&live->lock);
+		flags = cache_qos_sim_lock(live);
 		one = live->sim.cpus[cpu];
-		raw_spin_unlock_irq(&live->lock);
+		cache_qos_sim_unlock(live, flags);
 		seq_printf(file, "cpu %u domain %u pqr %#llx evtsel %#llx pqr_writes %llu evtsel_writes %llu ctr_reads %llu gp %llu\n",
 			   cpu, one.domain, one.pqr, one.evtsel, one.pqr_writes,
 			   one.evtsel_writes, one.ctr_reads, one.gp);
@@ -96,13 +98,14 @@ static int rmids_show(struct seq_file *file, void *unused)
 {
 	struct cache_qos_sim_live *live = &cache_qos_sim_live;
 	struct cache_qos_sim_rmid one;
+	unsigned long flags;
 	u32 i, rmid;
 
 	for (i = 0; i < live->sim.nr_domains; i++) {
 		for (rmid = 0; rmid <= live->sim.profile->max_rmid_any; rmid++) {
-			raw_spin_lock_irq(&live->lock);
+			flags = cache_qos_sim_lock(live);
 			one = live->sim.domains[i].rmids[rmid];
-			raw_spin_unlock_irq(&live->lock);
+			cache_qos_sim_unlock(live, flags);
 			if (one.lines || one.traffic[0].truth)
 				seq_printf(file, "domain %u rmid %u lines %u total %llu local %llu\n",
 					   i, rmid, one.lines, one.traffic[0].truth,
@@ -228,6 +231,7 @@ static int cache_qos_sim_run_command(const struct cache_qos_sim_command *command
 {
 	struct cache_qos_sim_live *live = &cache_qos_sim_live;
 	s64 words[CACHE_QOS_SIM_MAX_WORDS] = {};
+	unsigned long flags;
 	char *word;
 	int nr = 0, err;
 
@@ -239,10 +243,10 @@ static int cache_qos_sim_run_command(const struct cache_qos_sim_command *command
 	}
 	if (nr != command->nr_words)
 		return -EINVAL;
-	raw_spin_lock_irq(&live->lock);
+	flags = cache_qos_sim_lock(live);
 	cache_qos_sim_advance(live);
 	err = command->run(live, words);
-	raw_spin_unlock_irq(&live->lock);
+	cache_qos_sim_unlock(live, flags);
 	return err;
 }
 

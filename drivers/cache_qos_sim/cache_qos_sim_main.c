@@ -77,10 +77,11 @@ static int cache_qos_sim_ops_rdmsr(u32 msr, u64 *value)
 	unsigned long flags;
 	bool read;
 
-	raw_spin_lock_irqsave(&live->lock, flags);
+	if (!cache_qos_sim_lock_msrs(live, &flags))
+		return -EBUSY;
 	cache_qos_sim_advance(live);
 	read = cache_qos_sim_rdmsr(&live->sim, smp_processor_id(), msr, value);
-	raw_spin_unlock_irqrestore(&live->lock, flags);
+	cache_qos_sim_unlock(live, flags);
 	return read ? 0 : -EIO;
 }
 
@@ -90,10 +91,11 @@ static int cache_qos_sim_ops_wrmsr(u32 msr, u64 value)
 	unsigned long flags;
 	bool written;
 
-	raw_spin_lock_irqsave(&live->lock, flags);
+	if (!cache_qos_sim_lock_msrs(live, &flags))
+		return -EBUSY;
 	cache_qos_sim_advance(live);
 	written = cache_qos_sim_wrmsr(&live->sim, smp_processor_id(), msr, value);
-	raw_spin_unlock_irqrestore(&live->lock, flags);
+	cache_qos_sim_unlock(live, flags);
 	return written ? 0 : -EIO;
 }
 
@@ -134,9 +136,9 @@ static int cache_qos_sim_cpu_comes(unsigned int cpu)
 	struct cache_qos_sim_live *live = &cache_qos_sim_live;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&live->lock, flags);
+	flags = cache_qos_sim_lock(live);
 	cache_qos_sim_reset_cpu(&live->sim, cpu);
-	raw_spin_unlock_irqrestore(&live->lock, flags);
+	cache_qos_sim_unlock(live, flags);
 	return 0;
 }
 
@@ -156,13 +158,13 @@ static int cache_qos_sim_cpu_went(unsigned int cpu)
 	u32 domain = live->sim.cpus[cpu].domain;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&live->lock, flags);
+	flags = cache_qos_sim_lock(live);
 	cache_qos_sim_advance(live);
 	WRITE_ONCE(live->places[cpu].page, 0);
 	live->places[cpu].next = NULL;
 	if (live->flush_offline && !cache_qos_sim_has_cpus(&live->sim, domain))
 		cache_qos_sim_flush(&live->sim, domain);
-	raw_spin_unlock_irqrestore(&live->lock, flags);
+	cache_qos_sim_unlock(live, flags);
 	return 0;
 }
 

@@ -33,8 +33,9 @@ struct pmukit_cache_qos_domain {
  * @name: "msr" or "sim": in sysfs, in the log, in every output; at most 15 characters
  * @owner: kept in memory while there are events or groups
  * @cpuid: registers of a leaf, in the order EAX, EBX, ECX, EDX; 0 for a leaf that is not there
- * @rdmsr: read an MSR; -EIO: there is none, which on hardware is a #GP
- * @wrmsr: write one; -EIO: not with this value, or there is none
+ * @rdmsr: read an MSR; -EIO: there is none, which on hardware is a #GP; -EBUSY: this CPU is in the
+ *	midst of another access
+ * @wrmsr: write one; -EIO: not with this value, or there is none; -EBUSY: as above
  * @domain_of: the L3 of @cpu; -ENODEV: none
  * @claimed: somebody else has the registers, as the resctrl filesystem does while it is mounted.
  *	May sleep; everything else may not.
