@@ -145,6 +145,7 @@ struct cache_qos_watch {
  * @domain: of which domain; CACHE_QOS_ALL: of all
  * @sampled: its events are siblings of events that sample
  * @published: bandwidth: the part of the sum that was reported
+ * @monitor: whose sum @published is of; a watch may get another (cache_qos_watch_cpu())
  * @primed: @published is valid: an event is enabled
  */
 struct cache_qos_channel {
@@ -154,6 +155,7 @@ struct cache_qos_channel {
 	u16 domain;
 	bool sampled;
 	u64 published;
+	u16 monitor;
 	bool primed;
 };
 
@@ -373,7 +375,8 @@ void cache_qos_resolve_all(struct cache_qos_live *live);
 
 /* cache_qos_task.c */
 struct cache_qos_task *cache_qos_task_find(struct cache_qos_live *live, struct task_struct *task);
-struct cache_qos_entry *cache_qos_track(struct cache_qos_live *live, struct task_struct *task);
+struct cache_qos_entry *cache_qos_entry_find(struct cache_qos_live *live, struct task_struct *task);
+int cache_qos_track(struct cache_qos_live *live, struct task_struct *task);
 void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struct *child);
 void cache_qos_on_free(void *data, struct task_struct *task);
 void cache_qos_task_closed(struct cache_qos_live *live, struct task_struct *task);

@@ -223,6 +223,9 @@ static void cache_qos_stream_reading(struct cache_qos_stream *stream, struct pmu
 /*
  * A snapshot comes into an AUX area at once, so that no reader finds half of one: that is copying.
  * A sample takes perf longer: a section of them at a time.
+ *
+ * PERF_AUX_FLAG_TRUNCATED would make perf disable the event: a gap in a stream that goes on is
+ * PERF_AUX_FLAG_PARTIAL.
  */
 static void cache_qos_stream_write(struct cache_qos_live *live, struct cache_qos_stream *stream)
 {
@@ -240,9 +243,10 @@ static void cache_qos_stream_write(struct cache_qos_live *live, struct cache_qos
 	for (i = snapshot->from; i < end; i++)
 		cache_qos_stream_reading(stream, &sink, snapshot->readings[i], is_open);
 	if (is_open)
-		pmukit_sink_close(&sink, lost != stream->pev.lost ? PERF_AUX_FLAG_TRUNCATED : 0);
+		pmukit_sink_close(&sink, lost != stream->pev.lost ? PERF_AUX_FLAG_PARTIAL : 0);
 
-	stream->writing = end < snapshot->nr;
+	/* Its last sample may have stopped it. */
+	stream->writing = !stream->pev.event->hw.state && end < snapshot->nr;
 	if (stream->writing)
 		WRITE_ONCE(snapshot->more, true);
 }
@@ -380,6 +384,9 @@ static const char *cache_qos_aux_wrong(const struct perf_event *event)
 		return "there is one event, snapshot, and period_ms";
 	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK)
 		return "counts for a CPU (-a, -C), not for a task";
+	/* perf has the mutex of its leader's context, under which no probe may be attached. */
+	if (event->group_leader != event)
+		return "leads its group, or has none";
 	return NULL;
 }
 
@@ -501,9 +508,9 @@ static const struct attribute_group *cache_qos_aux_groups[] = {
 static bool cache_qos_aux_together(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
 {
 	struct cache_qos_live *live = cache_qos_live_of_aux(pp);
+	u16 domain = READ_ONCE(per_cpu_ptr(live->cpus, a)->domain);
 
-	return READ_ONCE(per_cpu_ptr(live->cpus, a)->domain) ==
-	       READ_ONCE(per_cpu_ptr(live->cpus, b)->domain);
+	return domain != CACHE_QOS_NONE && domain == READ_ONCE(per_cpu_ptr(live->cpus, b)->domain);
 }
 
 static void cache_qos_aux_release(struct pmukit_pmu *pp)

@@ -119,15 +119,18 @@ bool cache_qos_group_monitored(struct cache_qos_live *live, u16 group)
 /* config_mutex; cache_qos_group_moved() is to follow. */
 static int cache_qos_group_move(struct cache_qos_live *live, u16 group, struct task_struct *task)
 {
-	struct cache_qos_entry *entry;
+	struct cache_qos_task *is;
+	int ret;
 
-	entry = cache_qos_track(live, task);
-	if (IS_ERR(entry))
-		return PTR_ERR(entry);
+	ret = cache_qos_track(live, task);
+	if (ret)
+		return ret;
 	raw_spin_lock_irq(&live->lock);
-	cache_qos_task_move(&live->core, &entry->is, group);
+	is = cache_qos_task_find(live, task);
+	if (is)
+		cache_qos_task_move(&live->core, is, group);
 	raw_spin_unlock_irq(&live->lock);
-	return 0;
+	return is ? 0 : -ESRCH;
 }
 
 static void cache_qos_group_moved(struct cache_qos_live *live, u16 group)

@@ -100,7 +100,8 @@ static void cache_qos_detach_work(struct work_struct *work)
  *
  * The first one attaches the probes of the scheduler.
  *
- * Context: may sleep; not under ctx->mutex of perf, so not for events that are inherited.
+ * Context: may sleep; not under ctx->mutex of perf, so not for events that are inherited, nor for
+ * members of a group unless the PMU is in the software context.
  *
  * Return: 0 or -errno.
  */

@@ -59,16 +59,13 @@ static void cache_qos_come_back(struct cache_qos_live *live)
 	dev_info(&live->parent->dev, "the registers are free again\n");
 }
 
-/* Return: may the registers be used in this pass? */
-static bool cache_qos_ours(struct cache_qos_live *live)
+/* What somebody else's claim changes for us. */
+static void cache_qos_heed(struct cache_qos_live *live, bool claimed)
 {
-	bool claimed = live->backend->claimed();
-
 	if (claimed && !live->core.yielded)
 		cache_qos_give_way(live);
 	else if (!claimed && live->core.yielded)
 		cache_qos_come_back(live);
-	return !claimed;
 }
 
 /* Also: a task may have changed its cgroup without a switch. */
@@ -198,13 +195,17 @@ static unsigned int cache_qos_interval_ms(const struct cache_qos_live *live)
 static void cache_qos_pass(struct cache_qos_live *live)
 {
 	cpumask_var_t readers;
+	bool claimed;
 
 	if (READ_ONCE(live->asleep))
 		return;
 	if (!zalloc_cpumask_var(&readers, GFP_KERNEL))
 		return;
+	/* Before the lock of CPU hotplug: who unmounts resctrl takes that lock under its own. */
+	claimed = live->backend->claimed();
 	cpus_read_lock();
-	if (cache_qos_ours(live)) {
+	cache_qos_heed(live, claimed);
+	if (!claimed) {
 		if (atomic_read(&live->users))
 			cache_qos_check_all(live);
 		cache_qos_readers(live, readers);

@@ -17,8 +17,16 @@
 
 #include "cache_qos.h"
 
-static struct cache_qos_entry *cache_qos_entry_find(struct cache_qos_live *live,
-						    struct task_struct *task)
+/**
+ * cache_qos_entry_find - the entry of a task
+ * @live: everything
+ * @task: the task
+ *
+ * Context: preemption off or RCU read side, and valid as long as that lasts; or under the lock.
+ *
+ * Return: NULL: it is not tracked.
+ */
+struct cache_qos_entry *cache_qos_entry_find(struct cache_qos_live *live, struct task_struct *task)
 {
 	struct cache_qos_entry *entry;
 
@@ -98,17 +106,21 @@ static struct cache_qos_entry *cache_qos_entry_add(struct cache_qos_live *live,
  * @live: everything
  * @task: the task, with a reference
  *
+ * The task may end at any time, and the entry with it: a reference does not keep it, nor does
+ * config_mutex. So who needs the entry looks for it again under the lock that is held while it is
+ * used.
+ *
  * Context: config_mutex, without which a plain entry may be pruned at any time.
  *
- * Return: the entry, or -ENOMEM, -ESRCH: the task is no more.
+ * Return: 0, or -ENOMEM, -ESRCH: the task is no more.
  */
-struct cache_qos_entry *cache_qos_track(struct cache_qos_live *live, struct task_struct *task)
+int cache_qos_track(struct cache_qos_live *live, struct task_struct *task)
 {
 	struct cache_qos_entry *entry, *found;
 
 	entry = cache_qos_entry_alloc(task, GFP_KERNEL);
 	if (!entry)
-		return ERR_PTR(-ENOMEM);
+		return -ENOMEM;
 	raw_spin_lock_irq(&live->lock);
 	found = cache_qos_entry_add(live, entry);
 	raw_spin_unlock_irq(&live->lock);
@@ -117,9 +129,9 @@ struct cache_qos_entry *cache_qos_track(struct cache_qos_live *live, struct task
 
 	/* Pairs with the lock in cache_qos_on_free(). One that is being made is in no list yet. */
 	if (pid_alive(task) || READ_ONCE(task->__state) == TASK_NEW)
-		return found;
+		return 0;
 	cache_qos_task_forget(live, task);
-	return ERR_PTR(-ESRCH);
+	return -ESRCH;
 }
 
 /**

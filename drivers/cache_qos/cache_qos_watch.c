@@ -256,8 +256,12 @@ static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watc
 	int ret;
 
 	raw_spin_lock(&live->lock);
-	ret = cache_qos_monitor_value(&live->core, watch->monitor, channel->what, channel->domain,
-				      ktime_get_ns(), &value);
+	/* The sums of two monitors have nothing to do with one another. */
+	if (channel->monitor != watch->monitor)
+		channel->primed = false;
+	channel->monitor = watch->monitor;
+	ret = cache_qos_monitor_value(&live->core, channel->monitor, channel->what,
+				      channel->domain, ktime_get_ns(), &value);
 	raw_spin_unlock(&live->lock);
 	if (channel->what != PMUKIT_CACHE_QOS_EVENT_OCCUPANCY) {
 		if (!ret)
@@ -430,11 +434,11 @@ static void cache_qos_event_track(struct cache_qos_event *ev, struct cache_qos_e
 	ev->tracked = true;
 }
 
-static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_event *ev,
-				struct cache_qos_entry *entry)
+static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
 	struct task_struct *task = ev->pev.event->hw.target;
 	struct cache_qos_watch *key = ev->spare_watch, *watch;
+	struct cache_qos_entry *entry;
 	bool drop = false;
 	int ret;
 
@@ -444,6 +448,10 @@ static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_ev
 	key->process = ev->share ? NULL : task_tgid(task);
 
 	raw_spin_lock_irq(&live->lock);
+	ret = -ESRCH;
+	entry = cache_qos_entry_find(live, task);
+	if (!entry)
+		goto unlock;
 	watch = cache_qos_watch_find(live, key);
 	if (!watch) {
 		ret = cache_qos_monitor_make(&live->core, PMUKIT_CACHE_QOS_KIND_TASK);
@@ -468,13 +476,12 @@ unlock:
 
 static int cache_qos_open_task(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
-	struct cache_qos_entry *entry;
 	int ret;
 
-	entry = cache_qos_track(live, ev->pev.event->hw.target);
-	if (IS_ERR(entry))
-		return PTR_ERR(entry);
-	ret = cache_qos_watch_task(live, ev, entry);
+	ret = cache_qos_track(live, ev->pev.event->hw.target);
+	if (ret)
+		return ret;
+	ret = cache_qos_watch_task(live, ev);
 	if (ret)
 		return ret;
 	cache_qos_channel_join(live, ev);
@@ -488,12 +495,13 @@ static int cache_qos_open_child(struct cache_qos_live *live, struct cache_qos_ev
 	struct perf_event *event = ev->pev.event;
 	struct cache_qos_watch *watch = cache_qos_of_event(event->parent)->watch;
 	struct cache_qos_entry *entry;
-	int ret = -ENOMEM;
+	int ret;
 
-	entry = cache_qos_track(live, event->hw.target);
+	ret = cache_qos_track(live, event->hw.target);
 	raw_spin_lock_irq(&live->lock);
 	cache_qos_watch_hold(ev, watch);
-	if (!IS_ERR(entry)) {
+	entry = cache_qos_entry_find(live, event->hw.target);
+	if (entry) {
 		cache_qos_event_track(ev, entry);
 		ret = cache_qos_task_watch(&live->core, &entry->is, watch->monitor, false,
 					   ktime_get_ns());

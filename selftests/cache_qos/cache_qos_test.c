@@ -26,6 +26,8 @@
 #define BOOK	"/sys/kernel/debug/cache_qos_sim"
 #define MAX_CPUS 64
 #define PASSES	PMU_SYSFS "/" PMU "/stats/passes"
+#define AUX_LOST PMU_SYSFS "/" PMU "_aux/stats/lost"
+#define AUX_RECORDS PMU_SYSFS "/" PMU "_aux/stats/records"
 #define ROOT_GROUP "/sys/kernel/config/cache_qos"
 #define NOBODY	65534
 
@@ -172,6 +174,13 @@ TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
 	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), -EINVAL);
 	self->attr.config = OCCUPANCY | 200 << 8;
 	EXPECT_LT(pmu_event_open(event, &self->attr, 0, -1), 0);
+	/* perf would swap the counts of two tasks, one of which has those of all. */
+	self->attr.config = OCCUPANCY;
+	self->attr.inherit_stat = 1;
+	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), 0);
+	pmu_event_close(event);
+	self->attr.inherit = 1;
+	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), -EINVAL);
 }
 
 TEST_F(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after)
@@ -240,6 +249,36 @@ TEST_F(cache_qos, R_41_one_cpu_reports_for_the_machine)
 	}
 	TH_LOG("%d of %ld report, %llu bytes", reporters, nr, (unsigned long long)sum);
 	EXPECT_LE(reporters, 1);
+}
+
+/*
+ * Once each CPU is asked for it is the machine that is watched, whose sum is of all that moved
+ * since the driver was loaded: none of that is theirs who ask now.
+ */
+TEST_F_TIMEOUT(cache_qos, R_41_the_machine_begins_at_nothing, 120)
+{
+	long nr = sysconf(_SC_NPROCESSORS_ONLN);
+	pid_t child = busy("cq-ws900M-400M", 0);
+	__u64 sum = 0;
+
+	self->attr.config = TOTAL;
+	usleep(500000);
+	ASSERT_TRUE(sim("freeze 1"));
+	ASSERT_GT(book_of(child, "total"), 0);
+	for (int cpu = 0; cpu < nr && cpu < MAX_CPUS; cpu++) {
+		ASSERT_EQ(pmu_event_open(&self->events[cpu], &self->attr, -1, cpu), 0);
+		wait_for_passes();
+	}
+	for (int cpu = 0; cpu < nr && cpu < MAX_CPUS; cpu++)
+		EXPECT_EQ(counts_of(&self->events[cpu]).value, 0);
+	ASSERT_TRUE(sim("freeze 0"));
+	usleep(500000);
+	ASSERT_TRUE(sim("freeze 1"));
+	wait_for_passes();
+	for (int cpu = 0; cpu < nr && cpu < MAX_CPUS; cpu++)
+		sum += counts_of(&self->events[cpu]).value;
+	EXPECT_GT(sum, 0);
+	end(child);
 }
 
 TEST_F(cache_qos, R_44_a_reset_is_of_counts)
@@ -580,6 +619,99 @@ TEST_F_TIMEOUT(cache_qos, R_33_R_34_readers_share_one_new_pass, 120)
 	EXPECT_TRUE(shared);
 	EXPECT_EQ(write_text(sample_ms, was), 0);
 	end(child);
+}
+
+static void attr_of_stream(struct perf_event_attr *attr)
+{
+	attr_of(attr, 1);
+	attr->type = pmu_type(PMU "_aux");
+	attr->read_format = 0;
+}
+
+/* The first stream attaches probes, and not under the mutex that perf holds for members. */
+TEST_F(cache_qos, R_47_a_stream_leads_its_group)
+{
+	struct pmu_event *event = self->events;
+	struct perf_event_attr clock = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+	};
+
+	attr_of_stream(&self->attr);
+	ASSERT_EQ(pmu_event_open(&event[0], &clock, -1, 0), 0);
+	EXPECT_EQ(pmu_event_open_beside(&event[1], &self->attr, -1, 0, event[0].fd), -EINVAL);
+	ASSERT_EQ(pmu_event_open(&event[2], &self->attr, -1, 0), 0);
+	EXPECT_EQ(pmu_event_open_beside(&event[3], &self->attr, -1, 0, event[2].fd), -EINVAL);
+	EXPECT_EQ(pmu_event_open_beside(&event[4], &clock, -1, 0, event[2].fd), 0);
+}
+
+/* Takes everything out of both rings: the bytes of the AUX area and the flags of its records. */
+static size_t drain(struct pmu_event *event, __u64 *flags)
+{
+	static char bytes[65536];
+	struct {
+		struct perf_event_header header;
+		__u64 offset, size, flags, rest[64];
+	} record;
+
+	while (pmu_event_record(event, &record, sizeof(record)) > 0) {
+		if (record.header.type == PERF_RECORD_AUX)
+			*flags |= record.flags;
+	}
+	return pmu_event_aux(event, bytes, sizeof(bytes));
+}
+
+static bool lost_more_than(long long before)
+{
+	for (int i = 0; i < 300 && number_in(AUX_LOST) <= before; i++)
+		usleep(100000);
+	return number_in(AUX_LOST) > before;
+}
+
+/* The area is full twice, and each time the stream goes on once there is room again. */
+TEST_F_TIMEOUT(cache_qos, R_47_a_stream_goes_on_after_a_loss, 120)
+{
+	struct pmu_event *event = &self->events[0];
+
+	attr_of_stream(&self->attr);
+	/* perf stops an event that runs when a ring is mapped for it. */
+	self->attr.disabled = 1;
+	ASSERT_EQ(pmu_event_open(event, &self->attr, -1, 0), 0);
+	ASSERT_EQ(pmu_event_map(event, 16, 1), 0);
+	ASSERT_EQ(pmu_event_enable(event), 0);
+	for (int i = 0; i < 2; i++) {
+		long long lost = number_in(AUX_LOST);
+		__u64 flags = 0;
+
+		ASSERT_TRUE(lost_more_than(lost)) {
+			TH_LOG("round %d", i);
+		}
+		EXPECT_TRUE(lost_more_than(number_in(AUX_LOST))) {
+			TH_LOG("round %d", i);
+		}
+		EXPECT_GT(drain(event, &flags), 0);
+		EXPECT_EQ(flags, PERF_AUX_FLAG_PARTIAL);
+	}
+	pmu_event_close(event);
+}
+
+/* 7.2 stops it inside its last sample, with most of the snapshot still to come. */
+TEST_F(cache_qos, R_47_a_stream_that_ends_counts_what_it_has_delivered)
+{
+	struct pmu_event *event = &self->events[0];
+	long long before;
+
+	attr_of_stream(&self->attr);
+	self->attr.disabled = 1;
+	self->attr.sample_period = 1;
+	self->attr.sample_type = PERF_SAMPLE_RAW;
+	ASSERT_EQ(pmu_event_open(event, &self->attr, -1, 0), 0);
+	ASSERT_EQ(pmu_event_map(event, 256, 0), 0);
+	before = number_in(AUX_RECORDS);
+	ASSERT_EQ(ioctl(event->fd, PERF_EVENT_IOC_REFRESH, 2), 0);
+	wait_for_passes();
+	EXPECT_GT(number_in(AUX_RECORDS), before);
+	EXPECT_EQ(pmu_event_take_samples(event), number_in(AUX_RECORDS) - before);
 }
 
 static int as_nobody(int (*what)(struct perf_event_attr *), struct perf_event_attr *attr)

@@ -8,7 +8,7 @@ online=/sys/devices/system/cpu/cpu1/online
 [ -w $online ] || skip_all "no CPU that can go"
 reload domains=2 lines=1024 || skip_all "no machine of two L3s"
 cd "$work" || exit 1
-plan 14
+plan 16
 
 mkdir $groups/g1
 echo 1 >$groups/g1/monitor_cache
@@ -128,5 +128,16 @@ wait $one $two 2>/dev/null
 rmdir $groups/g1
 [ "$(refused)" = 0 ]
 result "R-60 no write was refused by the machine" $?
-reload profile=spr lines=2048
+
+# CPU 1 has not been online since the driver came up: to an L3 that has a CPU, and to one that has none
+echo 0 >$online
+reload domains=2 lines=1024 && echo 1 >$online && passes
+echo "# cpumask $(cat $devices/cache_qos_aux/cpumask)"
+[ "$(cat $devices/cache_qos_aux/cpumask)" = 0-1 ]
+result "R-60 a CPU that comes late serves an L3 of its own" $?
+echo 0 >$online
+reload profile=spr lines=2048 && echo 1 >$online && passes
+echo "# cpumask $(cat $devices/cache_qos_aux/cpumask)"
+[ "$(cat $devices/cache_qos_aux/cpumask)" = 0 ]
+result "R-60 and leaves one that has a CPU to it" $?
 exit $tap_failed

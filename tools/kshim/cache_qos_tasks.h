@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The driver's table of tasks and its groups (cache_qos_task.c, cache_qos_group.c), with a task
+ * that may end at any moment: there is one moment before each lock that the driver takes.
+ */
+#ifndef KSHIM_CACHE_QOS_TASKS_H
+#define KSHIM_CACHE_QOS_TASKS_H
+
+#include <linux/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An empty table, and a task that nobody tracks */
+void tasks_begin(void);
+/* It ends before the n-th lock from here on is taken, and a grace period is over as well. */
+void tasks_end_before_lock(unsigned int n);
+void tasks_end_now(void);
+
+int tasks_make_group(void);
+int tasks_attach(u16 group);
+int tasks_attach_process(u16 group);
+void tasks_remove_group(u16 group);
+
+/* As the driver counts them */
+u32 tasks_in(u16 group);
+u32 tasks_tracked(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A task that ends while it is put into a group: whatever the moment, it is in no count afterwards,
+// and the group can be removed.
+#include "cache_qos_tasks.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace pmukit::kshim {
+namespace {
+
+constexpr u16 kRoot = 0;
+constexpr unsigned kMoments = 6;  // more than the driver takes locks
+
+// Removing a group that counts a task without an entry would never end.
+void expect_nothing_left(u16 group)
+{
+    tasks_end_now();
+    EXPECT_EQ(tasks_tracked(), 0U);
+    EXPECT_EQ(tasks_in(kRoot), 0U);
+    ASSERT_EQ(tasks_in(group), 0U);
+    tasks_remove_group(group);
+}
+
+TEST(CacheQosTasks, OneThatLivesIsInItsGroupUntilItEnds)
+{
+    tasks_begin();
+    const u16 group = static_cast<u16>(tasks_make_group());
+    ASSERT_EQ(tasks_attach(group), 0);
+    EXPECT_EQ(tasks_in(group), 1U);
+    EXPECT_EQ(tasks_in(kRoot), 0U);
+    expect_nothing_left(group);
+}
+
+TEST(CacheQosTasks, OneThatEndsOnItsWayIsNowhere)
+{
+    for (unsigned moment = 1; moment <= kMoments; moment++) {
+        SCOPED_TRACE(moment);
+        tasks_begin();
+        const u16 group = static_cast<u16>(tasks_make_group());
+        tasks_end_before_lock(moment);
+        // Before it is in the table, and before it is moved
+        EXPECT_EQ(tasks_attach(group), moment <= 2 ? -ESRCH : 0);
+        expect_nothing_left(group);
+    }
+}
+
+TEST(CacheQosTasks, AProcessThatEndsOnItsWayIsLeftOut)
+{
+    for (unsigned moment = 1; moment <= kMoments; moment++) {
+        SCOPED_TRACE(moment);
+        tasks_begin();
+        const u16 group = static_cast<u16>(tasks_make_group());
+        tasks_end_before_lock(moment);
+        EXPECT_EQ(tasks_attach_process(group), 0);
+        expect_nothing_left(group);
+    }
+}
+
+}  // namespace
+}  // namespace pmukit::kshim
