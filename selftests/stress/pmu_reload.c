@@ -20,7 +20,6 @@
 #include "pmu_machine.h"
 #include "stress.h"
 
-#define DATA_PAGES	4
 #define RUN_US		1000
 #define MOST_MODULES	4
 #define MODULE_BYTES	160
@@ -99,8 +98,7 @@ static int use(struct stress_subject *subject)
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", subject->name);
 	err = wait_for_file(path, true) ?:
 	      stress_pmu_choose(&subject->pmu, subject->name, subject->terms) ?:
-	      stress_subject_open(subject, &event) ?:
-	      pmu_event_map(&event, DATA_PAGES, subject->aux_pages) ?: pmu_event_enable(&event);
+	      stress_subject_start(subject, &event);
 	usleep(RUN_US);
 	err = err ?: pmu_event_disable(&event);
 	pmu_event_close(&event);

@@ -18,21 +18,14 @@
 #include "pmu_machine.h"
 #include "stress.h"
 
-#define DATA_PAGES	4
 #define POWER		"/sys/power"
 #define RUN_US		200000
-
-static int open_running(const struct stress_subject *subject, struct pmu_event *event)
-{
-	return stress_subject_open(subject, event) ?:
-	       pmu_event_map(event, DATA_PAGES, subject->aux_pages) ?: pmu_event_enable(event);
-}
 
 /* An event does all that it can. */
 static int try_all(const struct stress_subject *subject)
 {
 	struct pmu_event event = { .fd = -1 };
-	int err = open_running(subject, &event);
+	int err = stress_subject_start(subject, &event);
 	__u64 count[2];
 
 	usleep(RUN_US);
@@ -68,7 +61,7 @@ static const struct {
 static void test_sleep(const struct stress_subject *subject, unsigned int which)
 {
 	struct pmu_event event = { .fd = -1 };
-	int err = open_running(subject, &event), asleep;
+	int err = stress_subject_start(subject, &event), asleep;
 
 	asleep = err ?: suspend(sleeps[which].how_far);
 	/* It may have ended; that it can be closed is what counts. */

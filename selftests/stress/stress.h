@@ -89,6 +89,12 @@ struct perf_event_attr stress_subject_attr(const struct stress_subject *subject)
 /* Opens it for the machine. 0 or -errno. */
 int stress_subject_open(const struct stress_subject *subject, struct pmu_event *event);
 
+/*
+ * Opens it, maps its buffers, an AUX area too if it takes one, and enables it. 0 or -errno; the
+ * caller closes it either way.
+ */
+int stress_subject_start(const struct stress_subject *subject, struct pmu_event *event);
+
 /* What a worker counts, in memory it shares with the process that judges. */
 struct stress_tally {
 	__u64 opens, refused, data_maps, aux_maps, reads, ioctls, steps;

@@ -10,6 +10,7 @@
 #include "stress.h"
 
 #define MOST_OPTIONS	16
+#define DATA_PAGES	4
 
 /* Beyond those that a program takes itself. */
 enum { OPTION_PMU = 256, OPTION_EVENT, OPTION_AUX };
@@ -77,4 +78,10 @@ int stress_subject_open(const struct stress_subject *subject, struct pmu_event *
 	struct perf_event_attr attr = stress_subject_attr(subject);
 
 	return pmu_event_open(event, &attr, -1, stress_pmu_some_cpu(&subject->pmu));
+}
+
+int stress_subject_start(const struct stress_subject *subject, struct pmu_event *event)
+{
+	return stress_subject_open(subject, event) ?:
+	       pmu_event_map(event, DATA_PAGES, subject->aux_pages) ?: pmu_event_enable(event);
 }
