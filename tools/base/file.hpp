@@ -48,12 +48,18 @@ inline Result<std::string> read_small_file(const std::string &path)
     return text;
 }
 
+// Of a mapped file: what reads it then gets SIGBUS, a system call EFAULT.
+inline constexpr std::string_view kInputIsGone =
+    "the input became shorter while it was read, or its disk failed";
+
 inline Result<void> write_all(int fd, Bytes bytes, const std::string &name)
 {
     while (!bytes.empty()) {
         ssize_t put = ::write(fd, bytes.data(), bytes.size());
         if (put < 0 && errno == EINTR)
             continue;
+        if (put < 0 && errno == EFAULT)  // bytes of an input, not of the output of this name
+            return Error{Errc::kIo, std::string(kInputIsGone)};
         if (put < 0)
             return system_error(name, errno);
         bytes = bytes.subspan(static_cast<size_t>(put));

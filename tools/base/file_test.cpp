@@ -52,6 +52,20 @@ TEST_F(FileTest, SaysWhichFileIsMissing)
     EXPECT_NE(file.error().message.find(path_ + ".no"), std::string::npos);
 }
 
+TEST_F(FileTest, AnInputThatBecameShorterIsNotTheFaultOfTheOutput)
+{
+    ASSERT_TRUE(write_all(fd_.get(), as_bytes("hello"), path_));
+    const Result<MappedFile> file = MappedFile::open(path_);
+    ASSERT_TRUE(file);
+    ASSERT_EQ(::ftruncate(fd_.get(), 0), 0);
+    std::string other = testing::TempDir() + "pmukit_file_test.XXXXXX";
+    const Fd to(::mkstemp(other.data()));
+    const Result<void> done = write_all(to.get(), file->bytes(), "out");
+    ::unlink(other.c_str());
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message, kInputIsGone);
+}
+
 TEST_F(FileTest, AFailedWriteIsAnError)
 {
     Fd full(::open("/dev/full", O_WRONLY));

@@ -65,21 +65,28 @@ inline Result<uint64_t> parse_u64(std::string_view text)
     return value;
 }
 
-// A list of CPUs as in sysfs and -C: "0-3,8". A blank text is the empty list.
-inline Result<std::vector<int>> parse_cpulist(std::string_view text)
+// A list of numbers as sysfs has it: "0-3,8". A blank text is the empty list.
+inline Result<std::vector<int>> parse_list(std::string_view text, int most)
 {
-    constexpr uint64_t kMaxCpu = 65535;
-    std::vector<int> cpus;
+    std::vector<int> numbers;
     for (std::string_view part : split(trim(text), ',')) {
         size_t dash = part.find('-');
         Result<uint64_t> first = parse_u64(part.substr(0, dash));
         Result<uint64_t> last = dash == part.npos ? first : parse_u64(part.substr(dash + 1));
-        if (!first || !last || *last < *first || *last > kMaxCpu)
-            return wrong_text(Errc::kUsage, trim(text), "is not a list of CPUs such as 0-3,8");
-        for (uint64_t cpu = *first; cpu <= *last; cpu++)
-            cpus.push_back(static_cast<int>(cpu));
+        if (!first || !last || *last < *first || *last > static_cast<uint64_t>(most))
+            return wrong_text(Errc::kUsage, trim(text), "is not a list such as 0-3,8");
+        for (uint64_t number = *first; number <= *last; number++)
+            numbers.push_back(static_cast<int>(number));
     }
-    return cpus;
+    return numbers;
+}
+
+constexpr int kMaxCpu = 65535;
+
+// Of CPUs, as in -C.
+inline Result<std::vector<int>> parse_cpulist(std::string_view text)
+{
+    return parse_list(text, kMaxCpu);
 }
 
 }  // namespace pmukit

@@ -28,7 +28,9 @@ void AuxMerge::record(const Record &record)
 void AuxMerge::on_id_index(const Record &record)
 {
     std::optional<IdIndexView> index = parse_id_index(record.body, reader_.order());
-    for (size_t i = 0; index && i < index->size() && ring_by_id_.size() < kMaxRings; i++) {
+    for (size_t i = 0; index && i < index->size(); i++) {
+        if (ring_by_id_.size() >= kMaxRings || event_by_index_.size() >= kMaxRings)
+            return;
         const IdIndexView::Entry entry = (*index)[i];
         ring_by_id_[entry.id] = {entry.index, entry.cpu, entry.tid};
         std::optional<size_t> event = reader_.event_of_id(entry.id);
@@ -86,7 +88,7 @@ void AuxMerge::on_aux(const Record &record)
 }
 
 // The record itself names no event. Ours keep the id in the reference; otherwise the CPU must do.
-std::optional<size_t> AuxMerge::guess_event(const AuxtraceRecord &trace) const
+std::optional<size_t> AuxMerge::guess_event(const AuxtraceRecord &trace)
 {
     if (std::optional<size_t> event = reader_.event_of_id(trace.reference))
         return event;
@@ -94,15 +96,20 @@ std::optional<size_t> AuxMerge::guess_event(const AuxtraceRecord &trace) const
         return ring->second;
     if (auto known = event_by_cpu_.find(trace.cpu); known != event_by_cpu_.end())
         return known->second;
-    std::optional<size_t> only;
-    for (size_t i = 0; i < reader_.events().size(); i++) {
-        if (reader_.events()[i].attr.type < PERF_TYPE_MAX)
-            continue;  // the kernel's own event types have no AUX area
-        if (only)
-            return std::nullopt;
-        only = i;
+    return only_event();
+}
+
+// The only one that can have an AUX area: the kernel's own event types have none. In pipe layout
+// events come with the records; each is looked at once.
+std::optional<size_t> AuxMerge::only_event()
+{
+    for (; events_seen_ < reader_.events().size(); events_seen_++) {
+        if (reader_.events()[events_seen_].attr.type < PERF_TYPE_MAX)
+            continue;
+        device_events_++;
+        device_event_ = events_seen_;
     }
-    return only;
+    return device_events_ == 1 ? std::optional(device_event_) : std::nullopt;
 }
 
 void AuxMerge::on_auxtrace(const Record &record)

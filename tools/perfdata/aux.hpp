@@ -18,9 +18,9 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "perfdata/reader.hpp"
 
 namespace pmukit::perfdata {
@@ -94,15 +94,19 @@ private:
     void deliver(const AuxStream &stream, State &state, uint64_t offset, const Record &record);
     void give(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
               Bytes data, uint64_t behind);
-    std::optional<size_t> guess_event(const AuxtraceRecord &trace) const;
+    std::optional<size_t> guess_event(const AuxtraceRecord &trace);
+    std::optional<size_t> only_event();
 
     const Reader &reader_;
     AuxSink &sink_;
     std::map<AuxStream, State> streams_;
     std::set<size_t> per_thread_;  // events whose AUX areas belong to threads
-    std::unordered_map<uint64_t, Ring> ring_by_id_;
-    std::unordered_map<uint64_t, size_t> event_by_index_;  // of a ring
-    std::unordered_map<uint32_t, size_t> event_by_cpu_;    // the first that an AUX record named
+    NumberMap<Ring> ring_by_id_;
+    NumberMap<size_t> event_by_index_;  // of a ring
+    NumberMap<size_t> event_by_cpu_;    // the first that an AUX record named
+    size_t events_seen_ = 0;            // of the reader's
+    size_t device_events_ = 0;          // of them: those of devices
+    size_t device_event_ = 0;           // the last of these
 };
 
 }  // namespace pmukit::perfdata

@@ -30,17 +30,20 @@ Result<AuxFile> AuxFile::open(const std::string &path)
     return aux;
 }
 
-// An entry that does not fit what is there makes the whole index worthless.
+// An entry that does not fit what is there makes the whole index worthless. So does one that is not
+// behind the one before, as every writer has it: else a small file names a buffer a million times.
 bool AuxFile::read_index()
 {
     std::optional<Bytes> content = reader_.feature(kFeatAuxtrace);
     auto index = content ? parse_auxtrace_index(*content, reader_.order()) : std::nullopt;
     if (!index)
         return false;
+    uint64_t end = 0;  // of the entry before
     for (const AuxtraceIndexEntry &entry : *index) {
         std::optional<AuxBuffer> buffer = buffer_at(entry.offset, entry.bytes);
-        if (!buffer)
+        if (!buffer || entry.offset < end)
             return false;
+        end = entry.offset + entry.bytes;
         buffers_.push_back(*buffer);
     }
     return true;
@@ -94,7 +97,7 @@ void AuxFile::for_each_buffer(unsigned threads,
         threads = std::max(1U, std::thread::hardware_concurrency());
     threads = static_cast<unsigned>(std::min<size_t>(threads, buffers_.size()));
     std::atomic<size_t> next = 0;
-    auto work = [this, &next, &visit] {
+    auto work = [this, &next, &visit]() noexcept {
         for (size_t i = next++; i < buffers_.size(); i = next++) {
             visit(i, data(i));
             file_->forget(buffers_[i].data_offset, buffers_[i].bytes);

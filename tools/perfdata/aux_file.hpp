@@ -26,7 +26,8 @@ struct AuxBuffer {
 class AuxFile {
 public:
     // Buffers come from the index in the header; where that is missing or wrong in any entry, from
-    // a walk over the records. Memory: 72 bytes a buffer.
+    // a walk over the records. Memory: 72 bytes a buffer. The file is mapped: when it becomes
+    // shorter, whoever touches what is gone gets SIGBUS.
     static Result<AuxFile> open(const std::string &path);
 
     // Events, PMU names and so on; at the end of its records when they were walked.
@@ -38,7 +39,9 @@ public:
     Bytes data(size_t buffer) const;
 
     // visit(number of the buffer, its bytes), once for each, by so many threads at once (0: one per
-    // CPU) in no particular order. Pages of a visited buffer are given back to the system.
+    // CPU) in no particular order. Pages of a visited buffer are given back to the system. visit
+    // must not throw: an exception ends the program (std::terminate), whatever the number of
+    // threads.
     void for_each_buffer(unsigned threads, const std::function<void(size_t, Bytes)> &visit) const;
 
 private:

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 
 #include "perfdata/format.hpp"
 #include "perfdata/test_file.hpp"
@@ -133,6 +134,35 @@ TEST_F(AuxFileTest, EveryBufferIsVisitedOnceByAnyNumberOfThreads)
         EXPECT_EQ(std::set<size_t>(seen.begin(), seen.end()).size(), kBuffers) << threads;
         EXPECT_EQ(bytes, 8 * kBuffers * (kBuffers - 1) / 2);
     }
+}
+
+// Each entry alone is right.
+TEST_F(AuxFileTest, WalksWhenTheIndexNamesABufferTwiceOrGoesBack)
+{
+    const std::vector<std::byte> good = content();
+    const std::byte *index = good.data() + good.size() - 8 * (1 + 2 * kBuffers);
+    const auto word = [&](size_t at) { return load_le<uint64_t>(index + 8 * at); };
+    const std::pair<size_t, size_t> lies[] = {{1, 0}, {0, 1}, {kBuffers - 1, 0}, {5, 7}};
+    for (const auto &[entry, as] : lies) {
+        lie(1 + 2 * entry, word(1 + 2 * as));
+        lie(2 + 2 * entry, word(2 + 2 * as));
+        Result<AuxFile> file = AuxFile::open(path_);
+        ASSERT_TRUE(file);
+        EXPECT_FALSE(file->from_index()) << entry;
+        expect_all(*file);
+        std::ofstream(path_, std::ios::binary)
+            .write(reinterpret_cast<const char *>(good.data()),
+                   static_cast<std::streamsize>(good.size()));
+    }
+}
+
+TEST_F(AuxFileTest, AnExceptionOfAVisitEndsTheProgramWithAnyNumberOfThreads)
+{
+    Result<AuxFile> file = AuxFile::open(path_);
+    ASSERT_TRUE(file);
+    const auto visit = [](size_t, Bytes) { throw std::runtime_error("of a visit"); };
+    for (unsigned threads : {1U, 4U})
+        EXPECT_DEATH(file->for_each_buffer(threads, visit), "of a visit") << threads;
 }
 
 }  // namespace

@@ -72,6 +72,24 @@ TEST(AuxMerge, GivesDataInOrder)
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "data 0/0 16 8"}));
 }
 
+// Ids that a table of hashes without salt keeps in one bucket: each would be compared with all.
+TEST(AuxMerge, IdsThatAreChosenCostNoMoreThanOthers)
+{
+    constexpr uint64_t kRecords = 175, kEntries = 2000;
+    constexpr uint64_t kBuckets = 351061;  // a size that libstdc++ takes
+    FileBuilder file = one_event();
+    for (uint64_t record = 0; record < kRecords; record++) {
+        std::vector<uint64_t> words = {kEntries};
+        for (uint64_t i = 1; i <= kEntries; i++)
+            for (uint64_t word : {(record * kEntries + i) * kBuckets, uint64_t{0}, uint64_t{0},
+                                  uint64_t{UINT32_MAX}})
+                words.push_back(word);
+        file.record(kIdIndex, words);
+    }
+    file.auxtrace(7, 0, 0, filled(16, 1));
+    EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16"}));
+}
+
 TEST(AuxMerge, AGapBetweenBuffersIsALoss)
 {
     FileBuilder file = one_event();
@@ -154,6 +172,49 @@ TEST(AuxMerge, WithoutAReferenceTheCpuOrTheOnlyDeviceEventServes)
     EXPECT_EQ(merge(nobody), (Expect{"data ?/3 0 8"}));
 }
 
+std::vector<std::string> merge_pipe(const FileBuilder &builder)
+{
+    std::vector<std::byte> bytes = builder.pipe();
+    Result<Reader> reader = Reader::open(bytes);
+    Lines lines;
+    AuxMerge aux(*reader, lines);
+    for (Record record; *reader->next(record);)
+        aux.record(record);
+    aux.finish();
+    return lines.lines;
+}
+
+// HEADER_ATTR of 64 bytes.
+FileBuilder &late_event(FileBuilder &file, uint32_t type, uint64_t id)
+{
+    return file.record(kHeaderAttr, {uint64_t{64} << 32 | type, 0, 0, kSampleType, 0, 0, 0, 0, id});
+}
+
+// In a pipe events may come at any time: the only one that can be is that of the moment.
+TEST(AuxMerge, TheOnlyDeviceEventIsThatOfTheMoment)
+{
+    FileBuilder file;
+    file.event(1, kSampleType, {7}).auxtrace(12345, 3, 0, filled(8, 1));
+    late_event(file, 24, 8).auxtrace(12345, 3, 0, filled(8, 1));
+    late_event(file, 1, 9).auxtrace(12345, 3, 8, filled(8, 1));
+    late_event(file, 25, 10).auxtrace(12345, 3, 8, filled(8, 1));
+    EXPECT_EQ(merge_pipe(file),
+              (Expect{"data ?/3 0 8", "data 1/3 0 8", "data 1/3 8 8", "data ?/3 8 8"}));
+}
+
+// So many that looking at each event for each buffer would take minutes.
+TEST(AuxMerge, BuffersThatNobodyNamesCostNoMoreThanOthers)
+{
+    constexpr uint32_t kEvents = 65536;
+    constexpr uint64_t kBuffers = 200000;
+    FileBuilder file;
+    for (uint32_t i = 0; i < kEvents; i++)
+        file.event(1, kSampleType, {});
+    for (uint64_t i = 0; i < kBuffers; i++)
+        file.auxtrace(12345, 3, 8 * i, filled(8, 1));
+    EXPECT_EQ(merge(file).size(), kBuffers);
+}
+
 TEST(AuxMerge, ThreadsHaveNoCpu)
 {
     FileBuilder file = one_event();
@@ -179,6 +240,23 @@ TEST(AuxMerge, TheIdIndexNamesTheEventOfARing)
     ring(file, 9, 1, 1, UINT64_MAX);  // a software event beside it
     file.auxtrace(12345, 1, 0, filled(8, 1), 1).auxtrace(12345, 0, 0, filled(8, 1), 0);
     EXPECT_EQ(merge(file), (Expect{"data 1/1 0 8", "data 0/0 0 8"}));
+}
+
+// One id in more rings than there can be: those behind are not remembered.
+TEST(AuxMerge, RingsOfTheIdIndexHaveAnEnd)
+{
+    constexpr uint64_t kMost = uint64_t{1} << 20, kEntries = 2047;
+    FileBuilder file;
+    file.event(24, kSampleType, {7}).event(25, kSampleType, {8});
+    for (uint64_t index = 0; index < kMost + kEntries;) {
+        std::vector<uint64_t> words = {kEntries};
+        for (uint64_t i = 0; i < kEntries; i++, index++)
+            for (uint64_t word : {uint64_t{7}, index, uint64_t{0}, uint64_t{UINT32_MAX}})
+                words.push_back(word);
+        file.record(kIdIndex, words);
+    }
+    file.auxtrace(12345, 1, 0, filled(8, 1), kMost - 1).auxtrace(12345, 1, 0, filled(8, 1), kMost);
+    EXPECT_EQ(merge(file), (Expect{"data 0/1 0 8", "data ?/1 0 8"}));
 }
 
 TEST(AuxMerge, ThreadsAreKeptApartByTheIdIndex)

@@ -43,10 +43,17 @@ public:
         }
         by_begin_[begin] = end;
     }
+    bool touches(uint64_t begin, uint64_t end) const
+    {
+        const auto behind = by_begin_.lower_bound(end);
+        return begin < end && behind != by_begin_.begin() && std::prev(behind)->second > begin;
+    }
     // The parts of [begin, end) that are in it.
     std::vector<Range> in(uint64_t begin, uint64_t end) const
     {
         std::vector<Range> parts;
+        if (begin >= end)
+            return parts;
         auto at = by_begin_.upper_bound(begin);
         if (at != by_begin_.begin())
             --at;
@@ -138,12 +145,11 @@ public:
     Result<void> make(const Watch &watch);
     bool keeps(size_t buffer) const { return keeps_[buffer]; }
     size_t buffers() const { return buffers_.size(); }
-    // The parts of an AUX record whose buffers are kept.
-    std::vector<Range> kept_parts(const AuxStream &stream, const AuxRecord &aux) const
+    // Of a stream; nullptr: none of its buffers are kept.
+    const Ranges *kept(const AuxStream &stream) const
     {
         const auto found = kept_.find(stream);
-        return found == kept_.end() ? std::vector<Range>()
-                                    : found->second.in(aux.offset, aux.offset + aux.size);
+        return found == kept_.end() ? nullptr : &found->second;
     }
 
     void aux_record(const AuxStream &stream, const AuxRecord &aux) override
@@ -189,7 +195,7 @@ bool Plan::wants(size_t number, const Buffer &buffer) const
         return false;
     const auto announced = announced_.find(*buffer.stream);
     return selection_.all_times() || announced == announced_.end() ||
-           !announced->second.in(buffer.range.begin, buffer.range.end).empty();
+           announced->second.touches(buffer.range.begin, buffer.range.end);
 }
 
 Result<void> Plan::make(const Watch &watch)
@@ -231,10 +237,7 @@ public:
         return Packer(reader_.order()).put(first_ns_).put(last_ns_).take();
     }
 
-    void aux_record(const AuxStream &stream, const AuxRecord &aux) override
-    {
-        parts_ = plan_.kept_parts(stream, aux);
-    }
+    void aux_record(const AuxStream &stream, const AuxRecord &aux) override;
     void aux_data(const AuxStream &, uint64_t, uint64_t, Bytes) override {}
     void aux_loss(const AuxStream &, uint64_t, uint64_t) override {}
 
@@ -248,7 +251,8 @@ private:
     const Plan &plan_;
     Writer &to_;
     AuxMerge merge_;
-    std::vector<Range> parts_;  // of the AUX record that is being merged
+    std::vector<Range> parts_;                 // of the AUX record that is being merged
+    std::map<AuxStream, uint64_t> announced_;  // up to where, by the records before
     bool keeps_buffer_ = false;
     uint64_t first_ns_ = 0, last_ns_ = 0;
     CutTotals totals_;
@@ -281,6 +285,25 @@ Result<void> Cutter::sample(const Record &record)
     }
     totals_.samples_kept++;
     return to_.copy(record);
+}
+
+// The parts of an AUX record whose buffers are kept. What was announced before is not announced
+// again: one record over many buffers becomes many, and many such would each become as many. Only
+// an overwritten area says the same offsets over and over, and nothing is counted by them.
+void Cutter::aux_record(const AuxStream &stream, const AuxRecord &aux)
+{
+    const uint64_t end = aux.offset + aux.size;
+    const Ranges *kept = plan_.kept(stream);
+    if (!kept)
+        return;
+    if (aux.flags & PERF_AUX_FLAG_OVERWRITE) {
+        if (kept->touches(aux.offset, end))
+            parts_.push_back({aux.offset, end});
+        return;
+    }
+    uint64_t &announced = announced_[stream];
+    parts_ = kept->in(std::max(aux.offset, announced), end);
+    announced = std::max(announced, end);
 }
 
 Result<void> Cutter::aux(const Record &record)
@@ -324,9 +347,10 @@ Result<void> Cutter::auxtrace(const Record &record)
 
 Result<void> check_selection(const Reader &reader, const CutSelection &selection)
 {
+    const Chooser chooser(reader, selection);
     for (size_t i = 0; i < reader.events().size(); i++) {
         const Event &event = reader.events()[i];
-        if (!selection.events.empty() && !selection.events[i])
+        if (!chooser.wants_event(i))
             continue;
         const char *lacks = nullptr;
         if (!selection.all_times() && !(event.attr.sample_type & PERF_SAMPLE_TIME))

@@ -26,7 +26,8 @@ namespace pmukit::perfdata {
 struct CutSelection {
     uint64_t begin_ns = 0, end_ns = UINT64_MAX;  // both are part of it
     std::vector<int> cpus;                       // sorted; empty: all
-    std::vector<bool> events;                    // by index in Reader::events(); empty: all
+    // By index in Reader::events(); empty: all. Those behind its end are not wanted.
+    std::vector<bool> events;
     std::vector<int> buffers;  // numbers in the order of the file, sorted; empty: all
 
     bool all_times() const { return begin_ns == 0 && end_ns == UINT64_MAX; }

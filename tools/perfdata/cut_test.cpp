@@ -239,5 +239,105 @@ TEST(CutAux, AnAnnouncementIsTrimmedToItsBuffers)
     fs::remove_all(folder);
 }
 
+class CutAuxFolder : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string pattern = ::testing::TempDir() + "pmukit_cut.XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    Result<CutTotals> cut(const FileBuilder &file, const CutSelection &selection)
+    {
+        const std::vector<std::byte> bytes = file.file();
+        Result<Reader> plan = Reader::open(bytes), copy = Reader::open(bytes);
+        Result<CutRecording> cut = cut_recording(*plan, *copy, selection, folder_ / "cut");
+        if (!cut)
+            return cut.error();
+        EXPECT_TRUE(cut->file.finish());
+        return cut->totals;
+    }
+    // "offset+size" of each AUX record.
+    std::vector<std::string> announced(const FileBuilder &file, const CutSelection &selection)
+    {
+        EXPECT_TRUE(cut(file, selection));
+        Result<Reader> reader = Reader::open_path(folder_ / "cut");
+        std::vector<std::string> all;
+        for (Record record; *reader->next(record);)
+            if (const auto aux = parse_aux(record.body, reader->order());
+                record.type == PERF_RECORD_AUX && aux)
+                all.push_back(std::to_string(aux->offset) + "+" + std::to_string(aux->size));
+        return all;
+    }
+
+    fs::path folder_;
+};
+using Expect = std::vector<std::string>;
+constexpr uint64_t kAuxSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
+
+// Records that each announce many small buffers: their product would be the size of the cut.
+TEST_F(CutAuxFolder, WhatIsAnnouncedTwiceIsWrittenOnce)
+{
+    constexpr uint64_t kBuffers = 200, kApart = 16;
+    FileBuilder file;
+    file.event(24, kAuxSampleType, {9});
+    for (uint64_t i = 0; i < kBuffers; i++)
+        file.auxtrace(9, 0, kApart * i, filled(8, 1));
+    for (int i = 0; i < 50; i++)
+        file.aux(9, 0, 0, kApart * kBuffers);
+    file.aux(9, 0, kApart * kBuffers - 12, 20).auxtrace(9, 0, kApart * kBuffers, filled(8, 1));
+    Expect expected;
+    for (uint64_t i = 0; i <= kBuffers; i++)
+        expected.push_back(std::to_string(kApart * i) + "+8");
+    EXPECT_EQ(announced(file, {}), expected);
+}
+
+// Of two CPUs, whose offsets are their own.
+TEST_F(CutAuxFolder, EachStreamIsAnnounced)
+{
+    FileBuilder file;
+    file.event(24, kAuxSampleType, {9});
+    file.aux(9, 0, 0, 64).aux(9, 1, 0, 64);
+    file.auxtrace(9, 0, 0, filled(64, 1)).auxtrace(9, 1, 0, filled(64, 1));
+    EXPECT_EQ(announced(file, {}), (Expect{"0+64", "0+64"}));
+}
+
+// A snapshot is of the whole area, again and again.
+TEST_F(CutAuxFolder, OverwrittenAreasAreAnnouncedEachTime)
+{
+    FileBuilder file;
+    file.event(24, kAuxSampleType, {9});
+    for (uint64_t offset : {0, 16, 8}) {
+        file.aux(9, 0, offset, 64, PERF_AUX_FLAG_OVERWRITE);
+        file.auxtrace(9, 0, offset, filled(32, 1));
+    }
+    EXPECT_EQ(announced(file, {}), (Expect{"0+64", "16+64", "8+64"}));
+    CutSelection none;
+    none.buffers = {3};
+    EXPECT_TRUE(announced(file, none).empty());
+}
+
+// A list of events that ends too early wants none of those behind it.
+TEST_F(CutAuxFolder, AShortListOfEventsWantsTheFirstOnes)
+{
+    FileBuilder file;
+    for (uint64_t id = 1; id <= 200; id++)
+        file.event(1, kAuxSampleType, {id});
+    for (uint64_t id = 1; id <= 200; id++)
+        file.record(PERF_RECORD_SAMPLE, {id, 0});
+    CutSelection selection;
+    selection.events = {true, true};
+    const Result<CutTotals> totals = cut(file, selection);
+    ASSERT_TRUE(totals);
+    EXPECT_EQ(totals->samples, 200U);
+    EXPECT_EQ(totals->samples_kept, 2U);
+    // Of events that are not wanted nothing is asked.
+    selection.events = {false};
+    selection.begin_ns = 5;
+    EXPECT_TRUE(cut(file, selection));
+}
+
 }  // namespace
 }  // namespace pmukit::perfdata

@@ -191,6 +191,8 @@ std::optional<std::vector<EventDescription>> parse_event_descriptions(Bytes cont
 {
     Content in(content, order);
     uint32_t count = in.u32(), attr_bytes = in.u32();
+    if (attr_bytes < kAttrMinBytes)
+        return std::nullopt;
     return in.done(in.list<EventDescription>(
         count, [attr_bytes](Content &from) { return read_event(from, attr_bytes); }));
 }

@@ -101,6 +101,15 @@ TEST_P(Features, Events)
     EXPECT_EQ(events[0].ids[1], 8U);
 }
 
+TEST_P(Features, AttributesOfEventsHaveTheirLeastSize)
+{
+    for (uint32_t bytes : {0U, 63U, 64U}) {
+        Content one = content().u32(1).u32(bytes);
+        one.zeros(bytes).u32(0).text("x");
+        EXPECT_EQ(parse_event_descriptions(one.bytes(), order()).has_value(), bytes == 64) << bytes;
+    }
+}
+
 TEST_P(Features, BuildIds)
 {
     Content good = content();

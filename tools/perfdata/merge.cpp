@@ -8,8 +8,9 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <unordered_set>
+#include <tuple>
 
+#include "base/hash.hpp"
 #include "perfdata/copy.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
@@ -142,7 +143,12 @@ private:
     Result<void> write_head(Input &input, Writer &to);
     Result<void> write_all(Writer &to);
     bool is_left_out(const Input &input, const Record &record) const;
-    using AllCaps = std::vector<std::pair<std::string, HostInfo::Caps>>;
+    // In the order in which the recordings have them.
+    struct AllCaps {
+        std::vector<std::pair<std::string, HostInfo::Caps>> pmus;
+        std::map<std::string, size_t> place;  // of a PMU in pmus
+        std::set<std::tuple<size_t, std::string, std::string>> said;
+    };
     void add_caps(const Input &input, AllCaps &all) const;
     void write_sections(Writer &to) const;
 
@@ -151,7 +157,7 @@ private:
     uint64_t bytes_ = 0;  // read of all inputs
     std::vector<std::string> hosts_;
     std::vector<uint32_t> cpus_;  // of each host
-    std::unordered_set<uint64_t> used_ids_;
+    NumberSet used_ids_;
     uint64_t next_id_ = 1;
     std::map<std::string, uint32_t> type_by_name_;
     std::set<uint32_t> used_types_;
@@ -328,6 +334,7 @@ Result<void> Merge::write_preamble(Input &input, Writer &to)
         const auto info = parse_auxtrace_info(input.head.body, input.reader.order());
         if (input.head.type == kAuxtraceInfo && info) {
             input.info_type = info->type;
+            input.info.clear();  // of several the last one counts, as for stock perf
             for (size_t i = 0; i < info->priv.size(); i++)
                 input.info.push_back(info->priv[i]);
         }
@@ -406,12 +413,12 @@ void Merge::add_caps(const Input &input, AllCaps &all) const
     const auto pmus = content ? parse_pmu_caps(*content, input.reader.order()) : std::nullopt;
     for (const PmuCaps &pmu : pmus.value_or(std::vector<PmuCaps>())) {
         const std::string name = with_host(std::string(pmu.pmu), input);
-        auto known = std::ranges::find(all, name, &AllCaps::value_type::first);
-        if (known == all.end())
-            known = all.insert(all.end(), {name, {}});
+        const auto [known, fresh] = all.place.try_emplace(name, all.pmus.size());
+        if (fresh)
+            all.pmus.push_back({name, {}});
         for (const auto &[cap, value] : pmu.caps)
-            if (!is_in(known->second, HostInfo::Caps::value_type(cap, value)))
-                known->second.emplace_back(cap, value);
+            if (all.said.emplace(known->second, cap, value).second)
+                all.pmus[known->second].second.emplace_back(cap, value);
     }
 }
 
@@ -443,8 +450,8 @@ void Merge::write_sections(Writer &to) const
     AllCaps caps;
     for (const Input &input : inputs_)
         add_caps(input, caps);
-    if (!caps.empty())
-        to.section(kFeatPmuCaps, packed_caps(caps, order));
+    if (!caps.pmus.empty())
+        to.section(kFeatPmuCaps, packed_caps(caps.pmus, order));
     Packer pmus(order);
     pmus.put(static_cast<uint32_t>(type_by_name_.size()));
     for (const auto &[name, type] : type_by_name_)

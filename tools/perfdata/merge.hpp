@@ -37,7 +37,8 @@ struct Merged {
     Writer file;  // complete: finish() gives it its name
 };
 
-// Readers that nothing was read from. Memory: 32 MiB of records that wait, together.
+// Readers that nothing was read from. Memory: 32 MiB of records that wait, together; of more than
+// 128 recordings 256 KiB each.
 // Error: recordings that do not fit together (byte order, events without ids).
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to);
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to,

@@ -27,6 +27,9 @@ struct Host {
     uint64_t sample_type = kSampleType;
     uint32_t type = 24;
     std::optional<std::endian> order = {};  // another than that of the test
+    std::vector<uint64_t> more_ids = {};
+    std::vector<std::pair<std::string, HostInfo::Caps>> caps = {};
+    std::vector<std::vector<uint64_t>> infos = {};  // words of AUXTRACE_INFO, of each record
 };
 
 class MergeTest : public ::testing::TestWithParam<std::endian> {
@@ -44,6 +47,7 @@ protected:
     {
         const std::endian order = host.order.value_or(GetParam());
         WriterEvent event{std::vector<std::byte>(128), {kId}, host.pmu + "//"};
+        event.ids.insert(event.ids.end(), host.more_ids.begin(), host.more_ids.end());
         store(event.attr.data() + kAttrType, host.type, order);
         store(event.attr.data() + kAttrSampleType, host.sample_type, order);
         const unsigned bit = order == std::endian::little ? 18 : 63 - 18;
@@ -61,6 +65,10 @@ protected:
                                             .put(host.clock->first)
                                             .put(host.clock->second)
                                             .take());
+        if (!host.caps.empty())
+            to->section(kFeatPmuCaps, packed_caps(host.caps, order));
+        for (const std::vector<uint64_t> &info : host.infos)
+            ASSERT_TRUE(to->auxtrace_info(6, info));
         Packer comm(order);
         comm.record_header(PERF_RECORD_COMM, 0, 8 + 16 + 32).put(100U).put(100U).put(uint64_t{0});
         comm.put(100U).put(100U).put(host.times.front()).put(2U).put(0U).put(kId);
@@ -221,6 +229,48 @@ TEST_P(MergeTest, OneTypeNumberOfTwoPmusIsTwo)
     EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "ptt0 100 2 @20"}));
 }
 
+// So many that comparing each with all would take minutes. Every hundredth has capabilities.
+TEST_P(MergeTest, WhatIsSaidOfPmusIsSaidOnce)
+{
+    constexpr size_t kPmus = 80000, kSecond = kPmus / 2, kAll = kSecond + kPmus;
+    using Caps = HostInfo::Caps;
+    const Caps said_first = {{"a", "1"}}, said_then = {{"b", "2"}, {"a", "1"}};
+    Host first{"green", "hmu0", {10}, {}}, second{"green", "hmu0", {20}, {}};
+    for (size_t i = 0; i < kPmus; i++)
+        first.caps.push_back({"p" + std::to_string(i), i % 100 ? Caps() : said_first});
+    for (size_t i = kSecond; i < kAll; i++)
+        second.caps.push_back({"p" + std::to_string(i), i % 100 ? Caps() : said_then});
+    write(first);
+    write(second);
+    ASSERT_TRUE(merge());
+    Result<Reader> reader = merged();
+    const auto caps = parse_pmu_caps(*reader->feature(kFeatPmuCaps), reader->order());
+    ASSERT_TRUE(caps);
+    ASSERT_EQ(caps->size(), kAll);
+    for (size_t i = 0; i < kAll; i++) {
+        ASSERT_EQ((*caps)[i].pmu, "p" + std::to_string(i));
+        const Caps expected = i % 100       ? Caps()
+                              : i < kSecond ? said_first
+                              : i < kPmus   ? Caps{{"a", "1"}, {"b", "2"}}
+                                            : said_then;
+        ASSERT_EQ(Caps((*caps)[i].caps.begin(), (*caps)[i].caps.end()), expected) << i;
+    }
+}
+
+// Ids that a table of hashes without salt keeps in one bucket: each would be compared with all.
+TEST_P(MergeTest, IdsThatAreChosenCostNoMoreThanOthers)
+{
+    constexpr uint64_t kIds = 170000, kBuckets = 172933;  // a size that libstdc++ takes
+    Host host{"green", "hmu0", {10}, {}};
+    for (uint64_t i = 1; i <= kIds; i++)
+        host.more_ids.push_back(i * kBuckets);
+    write(host);
+    host.times = {20};
+    write(host);
+    ASSERT_TRUE(merge());
+    EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "hmu0 100 2 @20"}));
+}
+
 TEST_P(MergeTest, WhatDoesNotFitTogetherIsRefused)
 {
     write({"green", "hmu0", {10}, {}});
@@ -234,6 +284,49 @@ TEST_P(MergeTest, WhatDoesNotFitTogetherIsRefused)
     paths_.pop_back();
     write({"blue", "sched", {10}, {}, kSampleType, 2});
     EXPECT_NE(refusal().find("trace events"), std::string::npos);
+}
+
+// Two of 40 kB each: together they would be more than a record.
+TEST_P(MergeTest, OfSeveralAuxtraceInfosTheLastOneCounts)
+{
+    Host host{"green", "hmu0", {10}, {}};
+    std::vector<uint64_t> last(5000, 2);
+    last[0] = host.type;
+    host.infos = {std::vector<uint64_t>(5000, 1), last};
+    write(host);
+    host.times = {20};
+    write(host);
+    ASSERT_TRUE(merge());
+    EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "hmu0 100 2 @20"}));
+    Result<Reader> reader = merged();
+    std::vector<std::vector<uint64_t>> infos;
+    for (Record record; *reader->next(record);)
+        if (record.type == kAuxtraceInfo) {
+            const AuxtraceInfoRecord info = *parse_auxtrace_info(record.body, GetParam());
+            EXPECT_EQ(info.type, 6U);
+            infos.emplace_back();
+            for (size_t i = 0; i < info.priv.size(); i++)
+                infos.back().push_back(info.priv[i]);
+        }
+    EXPECT_EQ(infos, (std::vector<std::vector<uint64_t>>{last}));
+}
+
+// What perf drained from two rings, one after the other, of more recordings than share the memory
+// in whole megabytes.
+TEST_P(MergeTest, ManyRecordingsArePutInOrder)
+{
+    constexpr size_t kInputs = 40;
+    const std::vector<uint64_t> times = {10, 30, 50, 20, 40, 60};
+    write({"green", "hmu0", times, {}});
+    paths_.resize(kInputs, paths_.front());
+    const auto told = merge();
+    ASSERT_TRUE(told) << told.error().message;
+    for (const MergedInput &input : *told)
+        EXPECT_EQ(input.late_records, 0U);
+    std::vector<std::string> expected;
+    for (uint64_t time : {10, 20, 30, 40, 50, 60})
+        expected.insert(expected.end(), kInputs, "hmu0 100 2 @" + std::to_string(time));
+    EXPECT_EQ(samples(), expected);
 }
 
 }  // namespace

@@ -24,6 +24,14 @@ bool is_written_in_place(const std::string &path)
     return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
+Result<Fd> open_in_place(const std::string &path)
+{
+    Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd)
+        return system_error(path, errno);
+    return fd;
+}
+
 // The end of a chain of links, whether something is there or not.
 std::string target_of(const std::string &path)
 {
@@ -67,17 +75,28 @@ NewName::~NewName()
         ::unlink(part_.c_str());
 }
 
+Result<Fd> NewName::create() const
+{
+    ::unlink(part_.c_str());  // of a program before us that had our number, or of somebody else
+    // Physical addresses are nobody else's business: the owner reads it, as perf does it.
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    Fd fd(::open(part_.c_str(), kFlags, 0600));
+    if (!fd)
+        return system_error(path_, errno);
+    return fd;
+}
+
 Result<void> NewName::give()
 {
-    const bool given = part_.empty() || ::rename(part_.c_str(), target_.c_str()) == 0;
-    if (!given) {
-        Error error = system_error(path_, errno);
-        ::unlink(part_.c_str());
-        part_.clear();
-        return error;
-    }
+    if (!part_.empty() && ::rename(part_.c_str(), target_.c_str()) != 0)
+        return system_error(path_, errno);
     part_.clear();
     return {};
+}
+
+std::string NewName::keep()
+{
+    return std::exchange(part_, {});
 }
 
 NewFile::NewFile(NewName name, Fd fd) : name_(std::move(name)), fd_(std::move(fd))
@@ -89,13 +108,10 @@ Result<NewFile> NewFile::create(const std::string &path)
 {
     // Its memory first: where there is none, there is no file yet that had to go again.
     NewFile file{NewName(path), Fd()};
-    const std::string &part = file.name_.part();
-    // Physical addresses are nobody else's business: the owner reads it, as perf does it.
-    file.fd_ =
-        Fd(part.empty() ? ::open(path.c_str(), O_WRONLY | O_CLOEXEC)
-                        : ::open(part.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
-    if (!file.fd_)
-        return system_error(path, errno);
+    Result<Fd> opened = file.name_.part().empty() ? open_in_place(path) : file.name_.create();
+    if (!opened)
+        return opened.error();
+    file.fd_ = std::move(*opened);
     return file;
 }
 
@@ -145,6 +161,21 @@ Result<void> NewFile::patch(uint64_t at, Bytes bytes)
 bool NewFile::can_patch() const
 {
     return !name_.part().empty() || ::lseek(fd_.get(), 0, SEEK_CUR) >= 0;
+}
+
+uint64_t NewFile::bytes_there() const
+{
+    struct stat status {};
+    return ::stat(name_.part().c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+}
+
+std::string NewFile::keep(uint64_t end)
+{
+    if (fd_ && bytes_there() > end) {
+        // Where this fails there is only more than was wanted.
+        [[maybe_unused]] const int cut = ::ftruncate(fd_.get(), static_cast<off_t>(end));
+    }
+    return name_.keep();
 }
 
 Result<void> NewFile::complete()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A file that gets its name only when it is whole: until then it is NAME.part-PID, and it goes away
-// with its object, while an older file of that name stays. Or what is there already and no file
-// (/dev/null, a FIFO), or a descriptor: bytes just go into it. Small writes are gathered.
+// with its object, unless it is kept, while an older file of that name stays. Or what is there
+// already and no file (/dev/null, a FIFO), or a descriptor: bytes just go into it. Small writes are
+// gathered.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace pmukit::perfdata {
 
-// The name, and the one until then. What lies there is removed unless the name was given.
+// The name, and the one until then. What lies there is removed unless the name was given or it is
+// kept.
 class NewName {
 public:
     // A path that is a link: the file it leads to, or would lead to.
@@ -30,8 +32,13 @@ public:
     const std::string &part() const { return part_; }
     // As it was given: for messages.
     const std::string &path() const { return path_; }
-    // Allocates no memory unless it fails. Error: part() is gone.
+    // A file of part() that was not there before: its name can be guessed, and what lies there may
+    // be a link to a file of somebody who did.
+    Result<Fd> create() const;
+    // Allocates no memory unless it fails.
     Result<void> give();
+    // What was part() stays when this goes. Empty: there is nothing that could.
+    std::string keep();
 
 private:
     NewName() = default;
@@ -56,6 +63,11 @@ public:
     // Over what was put before.
     Result<void> patch(uint64_t at, Bytes bytes);
     bool can_patch() const;  // not in a pipe
+    // Of the unfinished file; gathered ones are not among them.
+    uint64_t bytes_there() const;
+    // It will never be whole, but what is there stays, without the bytes from end on. The name
+    // under which it does; empty: there is no unfinished file.
+    std::string keep(uint64_t end);
     // All is written: nothing can go wrong any more but the naming.
     Result<void> complete();
     // The same, and a file has its name.

@@ -9,11 +9,6 @@
 #include "perfdata/format.hpp"
 
 namespace pmukit::perfdata {
-namespace {
-
-constexpr size_t kBlockBytes = size_t{1} << 20;
-
-}  // namespace
 
 bool OrderedReader::later(const Kept &a, const Kept &b)
 {
@@ -23,9 +18,9 @@ bool OrderedReader::later(const Kept &a, const Kept &b)
 void OrderedReader::keep(const Record &record, uint64_t time_ns)
 {
     const size_t size = record.body.size();
-    if (blocks_.empty() || kBlockBytes - blocks_.back()->used < size) {
+    if (blocks_.empty() || block_bytes() - blocks_.back()->used < size) {
         auto block = std::make_unique<Block>();
-        block->bytes = std::make_unique_for_overwrite<std::byte[]>(kBlockBytes);
+        block->bytes = std::make_unique_for_overwrite<std::byte[]>(block_bytes());
         blocks_.push_back(std::move(block));
     }
     Block *block = blocks_.back().get();
@@ -69,7 +64,7 @@ void OrderedReader::give(Record &into)
 // Blocks count whole: one record may keep one alive.
 bool OrderedReader::full() const
 {
-    return blocks_.size() * kBlockBytes + heap_.size() * sizeof(Kept) > max_bytes_;
+    return blocks_.size() * block_bytes() + heap_.size() * sizeof(Kept) > max_bytes_;
 }
 
 bool OrderedReader::may_give() const

@@ -10,6 +10,7 @@
 // Records without a time, and AUXTRACE with what follows it, are given where they stand.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,11 +23,12 @@ namespace pmukit::perfdata {
 
 class OrderedReader {
 public:
-    static constexpr size_t kDefaultBytes = size_t{32} << 20;
+    static constexpr size_t kDefaultBytes = size_t{32} << 20, kLeastBytes = size_t{256} << 10;
 
-    // max_bytes: of records kept back. A full queue gives its oldest record early.
+    // max_bytes: of records kept back. A full queue gives its oldest record early. At least
+    // kLeastBytes: with less nothing can be put in order.
     explicit OrderedReader(Reader &reader, size_t max_bytes = kDefaultBytes)
-        : reader_(reader), max_bytes_(max_bytes)
+        : reader_(reader), max_bytes_(std::max(max_bytes, kLeastBytes))
     {
     }
 
@@ -38,7 +40,8 @@ public:
     uint64_t late_records() const { return late_; }
 
 private:
-    // Many records are kept in one block; a block goes when its last record was given.
+    // Many records are kept in one block; a block goes when its last record was given. Each has
+    // room for the longest record.
     struct Block {
         std::unique_ptr<std::byte[]> bytes;
         size_t used = 0, records = 0;
@@ -53,6 +56,10 @@ private:
     void keep(const Record &record, uint64_t time_ns);
     void give(Record &into);
     void release();
+    size_t block_bytes() const
+    {
+        return std::clamp(max_bytes_ / 16, size_t{64} << 10, size_t{1} << 20);
+    }
     bool full() const;
     bool may_give() const;
 

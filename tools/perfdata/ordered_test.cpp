@@ -140,5 +140,22 @@ TEST(OrderedReader, AnyMixComesOutSortedWithinItsRounds)
     EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
 }
 
+// Two rings of ten records, in the least memory that there can be.
+TEST(OrderedReader, LittleMemoryOrdersWhatIsSmall)
+{
+    FileBuilder file = one_event();
+    Times expected;
+    for (uint64_t ring : {0, 1})
+        for (uint64_t i = 0; i < 10; i++)
+            sample(file, 100 + 2 * i + ring);
+    for (uint64_t i = 0; i < 20; i++)
+        expected.push_back(100 + i);
+    for (size_t max_bytes : {size_t{0}, size_t{256} << 10, size_t{800} << 10}) {
+        Order order = order_of(file, max_bytes);
+        EXPECT_EQ(order.times, expected) << max_bytes;
+        EXPECT_EQ(order.late, 0U) << max_bytes;
+    }
+}
+
 }  // namespace
 }  // namespace pmukit::perfdata

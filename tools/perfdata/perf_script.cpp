@@ -307,6 +307,8 @@ void ScriptText::one(const Sample &sample, uint64_t period, const Event &event)
 
 SampleId ScriptText::id_of(const Record &record) const
 {
+    if (reader_.events().empty())
+        return {};
     const Event &event = reader_.events()[reader_.event_of(record).value_or(0)];
     if (!event.attr.sample_id_all)
         return {};

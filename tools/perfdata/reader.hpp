@@ -22,11 +22,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
+#include "base/hash.hpp"
 #include "base/result.hpp"
 #include "perfdata/attr.hpp"
 #include "perfdata/input.hpp"
@@ -67,7 +67,9 @@ public:
 
     // From bytes that outlive the reader. Payloads come whole.
     static Result<Reader> open(Bytes file);
-    // A file, a perf.data directory, or "-": standard input. Long payloads come in pieces.
+    // A file, a perf.data directory, or "-": standard input. Long payloads come in pieces. A file
+    // is mapped: when it becomes shorter, the program gets SIGBUS as it reads on, in next() or
+    // where it looks at a record.
     static Result<Reader> open_path(const std::string &path);
     static Result<Reader> open_fd(Fd fd, const std::string &name);
     // Pipe layout, from bytes that the caller feeds.
@@ -96,7 +98,8 @@ public:
     std::endian order() const { return order_; }
     const std::vector<Event> &events() const { return events_; }
     const std::optional<Damage> &damage() const { return damage_; }
-    // Header sections that were missing or wrong: not fatal, but names may be unknown.
+    // Header sections that were missing or wrong: not fatal, but names may be unknown. The first
+    // 256: a pipe can be wrong without end.
     const std::vector<Error> &complaints() const { return complaints_; }
     uint64_t position() const { return position_; }
     bool is_pipe() const { return pipe_; }
@@ -112,7 +115,8 @@ public:
     uint64_t data_begin() const { return data_begin_; }
     uint64_t data_end() const { return data_end_; }
 
-    // In the order of the file. In pipe layout they come with the records.
+    // In the order of the file; without those that are complaints, because they lie outside of it
+    // or are too large. In pipe layout they come with the records.
     const std::vector<FeatureSection> &features() const { return features_; }
     // Borrowed from the reader. nullopt: not there.
     std::optional<Bytes> feature(unsigned feature) const;
@@ -143,6 +147,7 @@ private:
     void read_header_feature(const Record &record);
     void read_event_update(const Record &record);
     Result<void> add_event(Bytes attr, Bytes ids, uint64_t offset);
+    void complain(Error complaint);
     std::optional<Bytes> section(uint64_t offset, uint64_t size) const;
 
     Result<bool> have(size_t wanted);
@@ -193,7 +198,7 @@ private:
 
     std::vector<Event> events_;
     std::vector<Places> places_;
-    std::unordered_map<uint64_t, size_t> event_by_id_;
+    NumberMap<size_t> event_by_id_;
     std::map<uint32_t, std::string> pmu_by_type_;
     std::vector<FeatureSection> features_;
     bool features_in_file_ = false;

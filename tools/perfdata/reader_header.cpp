@@ -26,13 +26,25 @@ Section load_section(const std::byte *at, std::endian order)
 
 // Far above what any recorder makes; they bound the memory that a hostile file can cost.
 constexpr size_t kMaxEvents = 65536, kMaxIds = size_t{1} << 20;
-constexpr size_t kMaxFeatureBytes = size_t{16} << 20;
+constexpr size_t kMaxComplaints = 256;
+constexpr size_t kMaxFeatureBytes = size_t{16} << 20, kMaxFeaturesBytes = 4 * kMaxFeatureBytes;
 
 // The bitmap is an array of words in the file's byte order.
 bool feature_set(Bytes bitmap, unsigned feature, std::endian order)
 {
     uint64_t word = load<uint64_t>(bitmap.data() + size_t{feature / 64} * 8, order);
     return (word >> (feature % 64)) & 1;
+}
+
+// A section costs nothing on disk where the file has a hole, and several may claim the same bytes.
+// room: for this section and those behind it. nullptr: it can be read.
+const char *why_left_out(const std::optional<Bytes> &content, uint64_t room)
+{
+    if (!content)
+        return " lies outside the file";
+    if (content->size() > kMaxFeatureBytes)
+        return " is too large";
+    return content->size() > room ? " overlaps others, or all together are too large" : nullptr;
 }
 
 // A 32-bit length, then that many bytes, padded with NULs.
@@ -150,6 +162,12 @@ Result<Reader::Step> Reader::begin()
     return Step::kRecord;
 }
 
+void Reader::complain(Error complaint)
+{
+    if (complaints_.size() < kMaxComplaints)
+        complaints_.push_back(std::move(complaint));
+}
+
 std::optional<Bytes> Reader::section(uint64_t offset, uint64_t size) const
 {
     Bytes file = input_.all();
@@ -180,15 +198,14 @@ Result<void> Reader::read_file_header(Bytes file)
     end_ = data_end_ = file.size();
     if (data.size ==
         0) {  // the recorder was killed before it could write the size, and the features
-        complaints_.push_back(
-            {Errc::kTruncated, "the recorder did not finish this file", kHeaderDataAt});
+        complain({Errc::kTruncated, "the recorder did not finish this file", kHeaderDataAt});
         return {};
     }
     if (data.size > file.size() - data.offset) {
-        complaints_.push_back({Errc::kTruncated,
-                               std::to_string(data.size - (file.size() - data.offset)) +
-                                   " bytes of records, and the names of PMUs, are cut off",
-                               file.size()});
+        complain({Errc::kTruncated,
+                  std::to_string(data.size - (file.size() - data.offset)) +
+                      " bytes of records, and the names of PMUs, are cut off",
+                  file.size()});
         return {};
     }
     end_ = data_end_ = data.offset + data.size;
@@ -214,6 +231,10 @@ Result<void> Reader::read_attrs(Bytes bytes, uint64_t section_offset, size_t ent
 
 Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
 {
+    // In pipe layout each has a size of its own; a writer gives all of them that of the largest.
+    if (attr_bytes.size() > kAttrMaxBytes)
+        return Error{Errc::kDamaged,
+                     "event attributes of " + std::to_string(attr_bytes.size()) + " bytes", offset};
     Result<Attr> attr = parse_attr(attr_bytes, order_);
     if (!attr)
         return Error{attr.error().code, attr.error().message, offset};
@@ -245,25 +266,24 @@ Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
 void Reader::read_features(uint64_t table_offset, Bytes bitmap)
 {
     features_in_file_ = true;
-    uint64_t at = table_offset;
+    uint64_t at = table_offset, room = std::min(input_.all().size(), kMaxFeaturesBytes);
     for (unsigned feature = 0; feature < kFeatureBits; feature++) {
         if (!feature_set(bitmap, feature, order_))
             continue;
         std::optional<Bytes> entry = section(at, kSectionBytes);
         if (!entry) {
-            complaints_.push_back(
-                {Errc::kTruncated, "the table of header features is cut off", at});
+            complain({Errc::kTruncated, "the table of header features is cut off", at});
             return;
         }
         Section where = load_section(entry->data(), order_);
-        features_.push_back({feature, where.offset, where.size});
         std::optional<Bytes> content = section(where.offset, where.size);
-        if (!content)
-            complaints_.push_back(
-                {Errc::kDamaged,
-                 "header feature " + std::to_string(feature) + " lies outside the file", at});
-        else
+        if (const char *why = why_left_out(content, room)) {
+            complain({Errc::kDamaged, "header feature " + std::to_string(feature) + why, at});
+        } else {
+            features_.push_back({feature, where.offset, where.size});
+            room -= where.size;
             read_feature(feature, *content, where.offset);
+        }
         at += kSectionBytes;
     }
 }
@@ -277,9 +297,7 @@ void Reader::read_feature(unsigned feature, Bytes content, uint64_t offset)
         return text.has_value();
     };
     bool good = true;
-    if (content.size() > kMaxFeatureBytes)
-        good = false;
-    else if (feature == kFeatHostname)
+    if (feature == kFeatHostname)
         good = string_into(hostname_);
     else if (feature == kFeatOsRelease)
         good = string_into(os_release_);
@@ -288,9 +306,8 @@ void Reader::read_feature(unsigned feature, Bytes content, uint64_t offset)
     else if (feature == kFeatEventDesc)
         good = read_event_desc(content);
     if (!good)
-        complaints_.push_back(
-            {Errc::kDamaged,
-             "header feature " + std::to_string(feature) + " is cut off or too large", offset});
+        complain(
+            {Errc::kDamaged, "header feature " + std::to_string(feature) + " is cut off", offset});
 }
 
 bool Reader::read_pmu_mappings(Bytes content)
@@ -338,7 +355,7 @@ void Reader::read_header_attr(const Record &record)
     Result<void> added =
         add_event(record.body.first(attr_bytes), record.body.subspan(attr_bytes), record.offset);
     if (!added)
-        complaints_.push_back(added.error());
+        complain(added.error());
 }
 
 void Reader::read_header_feature(const Record &record)
@@ -370,8 +387,7 @@ void Reader::read_event_update(const Record &record)
 void Reader::keep_features()
 {
     for (const FeatureSection &known : features_)
-        if (std::optional<Bytes> content = section(known.offset, known.bytes);
-            content && content->size() <= kMaxFeatureBytes)
+        if (std::optional<Bytes> content = section(known.offset, known.bytes))
             feature_bytes_.try_emplace(known.feature, content->begin(), content->end());
     features_in_file_ = false;
 }

@@ -3,14 +3,19 @@
 #include "perfdata/reader.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <random>
 
+#include "base/file.hpp"
+#include "perfdata/copy.hpp"
 #include "perfdata/test_file.hpp"
 
 namespace pmukit::perfdata {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::FileBuilder;
 using testing::filled;
 
@@ -234,6 +239,20 @@ TEST(Reader, OverlappingIdSectionsCannotMultiply)
     EXPECT_EQ(walk(bytes).error->code, Errc::kDamaged);
 }
 
+// Ids that a table of hashes without salt keeps in one bucket: each would be compared with all.
+TEST(Reader, IdsThatAreChosenCostNoMoreThanOthers)
+{
+    constexpr uint64_t kIds = 350000, kBuckets = 351061;  // a size that libstdc++ takes
+    std::vector<uint64_t> ids(kIds);
+    for (uint64_t i = 0; i < kIds; i++)
+        ids[i] = (i + 1) * kBuckets;
+    const std::vector<std::byte> file = FileBuilder().event(24, kSampleType, ids).file();
+    Result<Reader> reader = Reader::open(file);
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(reader->event_of_id(kIds * kBuckets), 0U);
+    EXPECT_EQ(reader->event_of_id(kBuckets + 1), std::nullopt);
+}
+
 TEST(Reader, FeaturesThatLieAreComplaintsOnly)
 {
     std::vector<std::byte> bytes = two_events().file();
@@ -249,6 +268,102 @@ TEST(Reader, FeaturesThatLieAreComplaintsOnly)
     ASSERT_TRUE(reader);
     EXPECT_EQ(reader->complaints().size(), 1U);
     EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0") << "what is whole is kept";
+}
+
+// A file with these sections of the header, each where it says, in the order of their numbers; as
+// long as `bytes`, which costs nothing where nothing is written.
+class SparseFile {
+public:
+    struct Place {
+        unsigned feature;
+        uint64_t offset, bytes;
+    };
+
+    SparseFile(const std::vector<Place> &places, uint64_t bytes)
+    {
+        std::vector<std::byte> front = FileBuilder().event(24, kSampleType, {7}).file();
+        front.resize(FileBuilder().event(24, kSampleType, {7}).data_offset());
+        put(front, uint64_t{8} << 48 | kFinishedRound);  // the only record
+        store_le<uint64_t>(front.data() + 48, 8);
+        uint64_t bitmap[kFeatureBits / 64] = {};
+        for (const Place &place : places) {
+            bitmap[place.feature / 64] |= uint64_t{1} << place.feature % 64;
+            put(front, place.offset);
+            put(front, place.bytes);
+        }
+        for (size_t i = 0; i < kFeatureBits / 64; i++)
+            store_le<uint64_t>(front.data() + 72 + 8 * i, bitmap[i]);
+        std::string pattern = ::testing::TempDir() + "pmukit_reader.XXXXXX";
+        Fd fd(::mkstemp(pattern.data()));
+        path_ = pattern;
+        EXPECT_TRUE(write_all(fd.get(), front, path_));
+        EXPECT_EQ(::ftruncate(fd.get(), static_cast<off_t>(bytes)), 0);
+    }
+    SparseFile(const SparseFile &) = delete;
+    SparseFile &operator=(const SparseFile &) = delete;
+    ~SparseFile()
+    {
+        fs::remove(path_);
+        fs::remove(copy());
+    }
+
+    const std::string &path() const { return path_; }
+    std::string copy() const { return path_ + ".copy"; }
+
+private:
+    static void put(std::vector<std::byte> &to, uint64_t word)
+    {
+        to.resize(to.size() + sizeof word);
+        store_le(to.data() + to.size() - sizeof word, word);
+    }
+
+    std::string path_;
+};
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+std::vector<unsigned> features_of(const Reader &reader)
+{
+    std::vector<unsigned> numbers;
+    for (const FeatureSection &section : reader.features())
+        if (reader.feature(section.feature))
+            numbers.push_back(section.feature);
+    return numbers;
+}
+
+TEST(ReaderFeatures, TheLargestThatIsReadAndOneByteMore)
+{
+    const SparseFile file({{40, kMiB, 16 * kMiB}, {41, 20 * kMiB, 16 * kMiB + 1}}, 50 * kMiB);
+    Result<Reader> reader = Reader::open_path(file.path());
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(features_of(*reader), (std::vector<unsigned>{40}));
+    ASSERT_EQ(reader->complaints().size(), 1U);
+    EXPECT_EQ(reader->complaints()[0].message, "header feature 41 is too large");
+}
+
+TEST(ReaderFeatures, AreTogetherNoLargerThanTheFile)
+{
+    const SparseFile file({{40, 0, 3 * kMiB}, {41, 0, kMiB}, {42, 0, 1}}, 4 * kMiB);
+    Result<Reader> reader = Reader::open_path(file.path());
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(features_of(*reader), (std::vector<unsigned>{40, 41}));
+    ASSERT_EQ(reader->complaints().size(), 1U);
+    EXPECT_EQ(reader->complaints()[0].code, Errc::kDamaged);
+}
+
+// The copy has what can be read of the header, and no more.
+TEST(ReaderFeatures, ASmallFileOfHolesHasNoLargeCopy)
+{
+    std::vector<SparseFile::Place> places;
+    for (unsigned feature = 40; feature < 200; feature++)
+        places.push_back({feature, (feature - 40) * 16 * kMiB, 16 * kMiB});
+    const SparseFile file(places, 160 * 16 * kMiB);
+    Result<Reader> reader = Reader::open_path(file.path());
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(features_of(*reader), (std::vector<unsigned>{40, 41, 42, 43}));
+    Result<Writer> copy = Writer::create_copy(file.copy(), reader->order(), {});
+    ASSERT_TRUE(copy && RecordCopier::run(*reader, *copy) && copy->finish());
+    EXPECT_LT(fs::file_size(file.copy()), 65 * kMiB);
 }
 
 TEST(Reader, AnyDamagedByteIsSurvived)
@@ -280,6 +395,43 @@ TEST(ReaderPipe, AnEventThatIsRefusedLeavesNoIds)
     EXPECT_EQ(reader->events().size(), 2U);
     EXPECT_EQ(reader->complaints().size(), 1U);
     EXPECT_EQ(events, (std::vector<std::optional<size_t>>{std::nullopt, 1}));
+}
+
+// A writer makes all attributes as large as the largest: one lie would cost it once for each event.
+TEST(ReaderPipe, AnAttributeIsNoLargerThanThePageOfTheKernel)
+{
+    for (const size_t bytes : {kAttrMaxBytes, kAttrMaxBytes + 8, size_t{65520}}) {
+        std::vector<uint64_t> attr(bytes / 8);
+        attr[0] = uint64_t{bytes} << 32 | 1;
+        FileBuilder file;
+        file.event(24, kSampleType, {7}).record(kHeaderAttr, attr).record(kFinishedRound, {});
+        const std::vector<std::byte> pipe = file.pipe();
+        Result<Reader> reader = Reader::open(pipe);
+        ASSERT_TRUE(reader);
+        EXPECT_FALSE(walk(*reader).error);
+        const bool fits = bytes <= kAttrMaxBytes;
+        EXPECT_EQ(reader->events().size(), fits ? 2U : 1U) << bytes;
+        ASSERT_EQ(reader->complaints().size(), fits ? 0U : 1U) << bytes;
+        if (!fits)
+            EXPECT_EQ(reader->complaints()[0].code, Errc::kDamaged);
+    }
+}
+
+// Such a record is 8 bytes, what is said of it ten times that.
+TEST(ReaderPipe, ComplaintsHaveAnEnd)
+{
+    FileBuilder file;
+    file.event(24, kSampleType, {7});
+    for (int i = 0; i < 1000; i++)
+        file.record(kHeaderAttr, {});
+    file.record(kFinishedRound, {});
+    const std::vector<std::byte> pipe = file.pipe();
+    Result<Reader> reader = Reader::open(pipe);
+    ASSERT_TRUE(reader);
+    const Walk got = walk(*reader);
+    EXPECT_EQ(got.types.back(), kFinishedRound);
+    EXPECT_FALSE(got.damage);
+    EXPECT_EQ(reader->complaints().size(), 256U);
 }
 
 }  // namespace

@@ -222,16 +222,20 @@ void DamagedRecording::find(const std::string &path, Content content, ByteRange 
 // The first file is the one that has the header.
 void DamagedRecording::find_first(Content content, const Watch &watch)
 {
-    const bool header_whole = reader_.complaints().empty();
+    // As the reader has it: later it may be in another file of a directory. This one was mapped
+    // once more for its bytes, and may have become shorter in between.
+    const std::string path = reader_.part();
+    const uint64_t begin = reader_.data_begin(), size = content.bytes.size();
+    const bool header_whole = reader_.complaints().empty() && reader_.data_end() <= size;
+    // A header that lies about the data lies about its end too.
+    const uint64_t end = header_whole ? reader_.data_end() : size;
     // In pipe layout the events come with the records: read what can be read first.
     for (Record record; reader_.is_pipe();) {
         const Result<bool> more = reader_.next(record);
         if (!more || !*more)
             break;
     }
-    // A header that lies about the data lies about its end too.
-    const uint64_t end = header_whole ? reader_.data_end() : content.bytes.size();
-    find(reader_.part(), std::move(content), {reader_.data_begin(), end}, watch);
+    find(path, std::move(content), {begin, end}, watch);
     parts_.front().found.header_whole = header_whole;
 }
 

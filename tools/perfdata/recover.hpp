@@ -47,7 +47,8 @@ public:
         Recovery found;
     };
 
-    // Error: not even the events can be read.
+    // Error: not even the events can be read. Files are mapped: when one becomes shorter, what
+    // reads on gets SIGBUS.
     static Result<DamagedRecording> open(const std::string &path);
     static Result<DamagedRecording> open(const std::string &path, const Watch &watch);
     // From bytes that outlive this.

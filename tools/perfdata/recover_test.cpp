@@ -331,6 +331,52 @@ TEST_F(RecoverFiles, EachFileOfADirectoryIsSearched)
     EXPECT_TRUE(AuxFile::open(written_)->from_index());
 }
 
+// The reader that looks for the events goes on to the other files.
+TEST_F(RecoverFiles, ADirectoryWhoseFirstFileIsAPipe)
+{
+    FileBuilder rest;
+    for (int i = 0; i < 1000; i++)
+        rest.raw_sample(7, 0, filled(12, 0x11));
+    const std::vector<std::byte> first = recording().pipe();
+    fs::create_directory(folder_ / "dir");
+    put(folder_ / "dir/data", first);
+    put(folder_ / "dir/data.0", rest.records());
+    Result<DamagedRecording> damaged = DamagedRecording::open(folder_ / "dir");
+    ASSERT_TRUE(damaged);
+    ASSERT_EQ(damaged->parts().size(), 2U);
+    EXPECT_EQ(damaged->parts()[0].path, folder_ / "dir/data");
+    ASSERT_EQ(damaged->parts()[0].found.kept.size(), 1U);
+    EXPECT_EQ(damaged->parts()[0].found.kept[0].begin, kPipeHeaderBytes);
+    EXPECT_EQ(damaged->parts()[0].found.kept[0].end, first.size());
+    EXPECT_EQ(damaged->parts()[1].found.records, 1000U);
+    EXPECT_TRUE(damaged->clean());
+}
+
+// A file is opened for its events, then for its bytes. Two that differ: "-" is standard input to
+// the reader, and the name of a file to who maps it.
+TEST_F(RecoverFiles, AFileThatBecomesShorterBetweenTwoLooks)
+{
+    const FileBuilder builder = recording();
+    const std::vector<std::byte> whole = builder.file();
+    const Bytes cut = Bytes(whole).first(builder.data_offset() + 3 * kTurn + 5);
+    put(folder_ / "whole", whole);
+    put(folder_ / "-", cut);
+    const fs::path before = fs::current_path();
+    const Fd input(::dup(STDIN_FILENO));
+    const Fd longer(::open((folder_ / "whole").c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_GE(::dup2(longer.get(), STDIN_FILENO), 0);
+    fs::current_path(folder_);
+    Result<DamagedRecording> damaged = DamagedRecording::open("-");
+    fs::current_path(before);
+    ::dup2(input.get(), STDIN_FILENO);
+    ASSERT_TRUE(damaged);
+    const Recovery &found = damaged->parts()[0].found;
+    EXPECT_FALSE(found.header_whole);
+    EXPECT_EQ(found.records, 12U);
+    ASSERT_EQ(found.lost.size(), 1U);
+    EXPECT_EQ(found.lost[0].end, cut.size());
+}
+
 constexpr uint64_t kLongBufferBytes = uint64_t{100} << 20;
 
 // 400 MiB of AUX buffers with a hole of 100 MiB, mostly not on the disk.

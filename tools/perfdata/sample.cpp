@@ -113,7 +113,7 @@ BranchView read_branches(Walk &in, uint64_t branch_sample_type)
     if (branch_sample_type & kBranchHwIndex)
         hw_index = in.word();
     if (count > in.left() / kBranchEntryBytes)
-        count = in.left();  // more than there can be: the next step finds it missing
+        count = in.left() / kWord + 1;  // more than there can be: the next step finds it missing
     WordView entries = in.words(count * (kBranchEntryBytes / kWord));
     WordView counters;
     if (branch_sample_type & kBranchCounters)

@@ -137,6 +137,18 @@ TEST(Sample, ReadsEveryFieldBehindTheRawPayload)
         EXPECT_FALSE(parse_sample(Bytes(body).first(size), attr, std::endian::little)) << size;
 }
 
+TEST(Sample, BranchesThatAreNotThereAreMissing)
+{
+    const Attr attr = attr_of(PERF_SAMPLE_BRANCH_STACK);
+    for (uint64_t count : {uint64_t{1}, uint64_t{5}, uint64_t{1} << 60, UINT64_MAX}) {
+        EXPECT_FALSE(parse_sample(words({count}), attr, std::endian::little)) << count;
+        EXPECT_FALSE(parse_sample(words({count, 1, 2}), attr, std::endian::little)) << count;
+    }
+    std::optional<Sample> none = parse_sample(words({0}), attr, std::endian::little);
+    ASSERT_TRUE(none);
+    EXPECT_EQ(none->branches.size(), 0U);
+}
+
 TEST(Sample, RegistersAndStackThatWereNotTakenHaveNoWords)
 {
     Attr attr = attr_of(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT);

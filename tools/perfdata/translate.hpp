@@ -6,16 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 
+#include "base/hash.hpp"
 #include "perfdata/attr.hpp"
 
 namespace pmukit::perfdata {
 
 struct Translation {
-    std::unordered_map<uint64_t, uint64_t> ids;  // those that change
-    uint32_t thread_shift = 0;                   // not of 0 (idle) and -1 (none)
-    uint32_t cpu_shift = 0;                      // not of -1 (any)
+    NumberMap<uint64_t> ids;    // those that change
+    uint32_t thread_shift = 0;  // not of 0 (idle) and -1 (none)
+    uint32_t cpu_shift = 0;     // not of -1 (any)
     uint32_t ring_shift = 0;
     uint64_t time_shift_ns = 0;  // modulo 2^64; not of 0 and -1, which are no times
 };

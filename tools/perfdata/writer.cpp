@@ -163,14 +163,14 @@ void Writer::host_sections(const HostInfo &host)
                                         .take();
 }
 
-// The header is written twice: now as room, at the end with what is known then.
+// The header is written twice: at the end with what is known then. Until then it is that of a
+// recorder that was killed: the events can be read, so that the records can be recovered.
 Result<void> Writer::write_front()
 {
-    Packer front = packer();
-    front.pad_to(kFileHeaderBytes);
+    Packer ids = packer();
     for (const WriterEvent &event : events_)
         for (uint64_t id : event.ids)
-            front.put(id);
+            ids.put(id);
     uint64_t ids_at = kFileHeaderBytes;
     Packer attrs = packer();
     for (const WriterEvent &event : events_) {
@@ -178,19 +178,22 @@ Result<void> Writer::write_front()
         ids_at += event.ids.size() * sizeof(uint64_t);
     }
     attrs_offset_ = ids_at;
-    if (Result<void> done = file_.put(front.bytes()); !done)
-        return done;
-    Result<void> done = file_.put(attrs.bytes());
-    data_offset_ = file_.offset();
-    return done;
+    data_offset_ = attrs_offset_ + attrs.bytes().size();
+    const std::vector<std::byte> header = file_header();
+    for (Bytes part : {Bytes(header), Bytes(ids.bytes()), Bytes(attrs.bytes())})
+        if (Result<void> done = file_.put(part); !done)
+            return done;
+    return {};
 }
 
 Result<void> Writer::auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv)
 {
     constexpr size_t kInfoBodyBytes = 8;  // the type and 32 reserved bits
+    constexpr size_t kFrontBytes = kRecordHeaderBytes + kInfoBodyBytes;
+    if (priv.size() > (kMaxRecordBytes - kFrontBytes) / sizeof(uint64_t))
+        return Error{Errc::kUnsupported, "more words about AUX data than a record can hold"};
     Packer record = packer();
-    record.record_header(kAuxtraceInfo, 0,
-                         kRecordHeaderBytes + kInfoBodyBytes + priv.size() * sizeof(uint64_t));
+    record.record_header(kAuxtraceInfo, 0, kFrontBytes + priv.size() * sizeof(uint64_t));
     record.put(type).put(uint32_t{0});
     for (uint64_t word : priv)
         record.put(word);
@@ -293,10 +296,15 @@ Result<void> Writer::auxtrace(AuxtraceRecord record, Bytes first, Bytes second)
 
 Result<void> Writer::finished_round()
 {
+    constexpr auto kMostLost = std::chrono::seconds(1);
     Packer record = packer();
     Result<void> done =
         file_.put(record.record_header(kFinishedRound, 0, kRecordHeaderBytes).bytes());
-    return done && pipe_ ? file_.flush() : done;
+    const auto now = std::chrono::steady_clock::now();
+    if (!done || (!pipe_ && now - flushed_ < kMostLost))
+        return done;
+    flushed_ = now;
+    return file_.flush();
 }
 
 std::vector<std::byte> Writer::event_desc() const
@@ -338,16 +346,19 @@ Result<void> Writer::write_features()
     return {};
 }
 
+// Before the end of the records is known: no size and no sections, as readers of files of killed
+// recorders expect it.
 std::vector<std::byte> Writer::file_header() const
 {
+    const bool is_known = data_end_ != 0;
     uint64_t bitmap[kFeatureBits / 64] = {};
     for (const auto &[feature, content] : sections_)
-        bitmap[feature / 64] |= uint64_t{1} << (feature % 64);
+        bitmap[feature / 64] |= uint64_t{is_known} << (feature % 64);
     size_t entry_bytes = attr_bytes_ + kSectionBytes;
     Packer header = packer();
     header.put(kMagic).put(uint64_t{kFileHeaderBytes}).put(uint64_t{entry_bytes});
     header.put(attrs_offset_).put(uint64_t{entry_bytes * events_.size()});
-    header.put(data_offset_).put(data_end_ - data_offset_);
+    header.put(data_offset_).put(is_known ? data_end_ - data_offset_ : uint64_t{0});
     header.put(uint64_t{0}).put(uint64_t{0});  // event types: a section of old
     for (uint64_t word : bitmap)
         header.put(word);
@@ -374,6 +385,15 @@ Result<void> Writer::finish()
 {
     Result<void> done = complete();
     return done ? file_.finish() : done;
+}
+
+std::string Writer::keep()
+{
+    if (pipe_ || file_.bytes_there() <= data_offset_)
+        return {};
+    // Sections of which the header does not say are no records.
+    const bool has_half_sections = data_end_ != 0 && !complete_;
+    return file_.keep(has_half_sections ? data_end_ : UINT64_MAX);
 }
 
 }  // namespace pmukit::perfdata

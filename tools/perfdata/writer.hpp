@@ -6,6 +6,7 @@
 #pragma once
 
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -61,7 +62,7 @@ public:
                                       std::vector<WriterEvent> events);
     Writer(Writer &&) = default;
     Writer &operator=(Writer &&) = delete;
-    ~Writer() = default;  // what finish() did not complete goes away
+    ~Writer() = default;  // what finish() did not complete goes away, unless it is kept
 
     // The content of a header section, enum Feature; not in a pipe. The writer makes EVENT_DESC and
     // AUXTRACE, the index of AUX buffers, itself.
@@ -69,7 +70,7 @@ public:
 
     // AUXTRACE_INFO: the AUX data is of a kind that stock perf decodes, by its number there, with
     // what it wants to know (priv). Before any record. Stock perf stops at a number it does not
-    // know, so PMUs that only we decode have none.
+    // know, so PMUs that only we decode have none. Error: more words than a record can hold.
     Result<void> auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv);
     // Whole perf records, one or many, as the kernel wrote them.
     Result<void> records(Bytes bytes);
@@ -77,12 +78,16 @@ public:
     Result<void> copy(const Record &record);
     // One drained piece of an AUX area; two parts, because a ring wraps. record.size is set here.
     Result<void> auxtrace(AuxtraceRecord record, Bytes first, Bytes second);
-    // All rings were drained once: readers that sort by time may flush. A pipe gets it at once.
+    // All rings were drained once: readers that sort by time may flush. A pipe gets it at once; of
+    // a file what is older than a second outlives a recorder that is killed.
     Result<void> finished_round();
     // Features and header; nothing may be written afterwards. All but the name is there then.
     Result<void> complete();
     // The same, and the name.
     Result<void> finish();
+    // It cannot be finished, and what it holds cannot be had again: the unfinished file stays, for
+    // DamagedRecording. How it is called; empty: there is none, or no record is in it.
+    std::string keep();
 
     std::endian order() const { return order_; }
     uint64_t data_bytes() const { return file_.offset() - data_offset_; }
@@ -111,6 +116,7 @@ private:
     std::vector<WriterEvent> events_;
     bool pipe_ = false, complete_ = false;
     uint64_t attrs_offset_ = 0, data_offset_ = 0, data_end_ = 0;
+    std::chrono::steady_clock::time_point flushed_;
     size_t attr_bytes_ = 0;  // of the widest attribute
     std::vector<IndexEntry> index_;
     // In the order of their bits: the table in the file has no other key.

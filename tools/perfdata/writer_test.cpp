@@ -4,15 +4,20 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <thread>
 
 #include "base/file.hpp"
 #include "perfdata/aux.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
+#include "perfdata/recover.hpp"
 #include "perfdata/test_file.hpp"
 
 namespace pmukit::perfdata {
@@ -158,6 +163,18 @@ TEST_F(WriterTest, SaysWhatKindTheAuxDataIsOf)
     EXPECT_EQ(info->priv[1], 0x123456789abcdef0U);
 }
 
+// With 8 bytes of header and 8 of its own words 8189 of them are 65528.
+TEST_F(WriterTest, WordsAboutAuxDataMustFitARecord)
+{
+    Writer writer = create();
+    EXPECT_TRUE(writer.auxtrace_info(6, std::vector<uint64_t>(8189)));
+    const uint64_t before = writer.data_bytes();
+    const Result<void> refused = writer.auxtrace_info(6, std::vector<uint64_t>(8190));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::kUnsupported);
+    EXPECT_EQ(writer.data_bytes(), before);
+}
+
 TEST_F(WriterTest, AttributesHaveOneSizeAndNoMoreThanIsUsed)
 {
     for (bool used : {false, true}) {
@@ -245,6 +262,108 @@ TEST_F(WriterTest, WithoutFinishThereIsNoFileAndAnOldOneStays)
     EXPECT_EQ(*read_small_file(path_), "old");
 }
 
+// What lies there while the writer is at it is what a killed recorder leaves.
+TEST_F(WriterTest, WhatAKilledRecorderLeavesCanBeRecovered)
+{
+    Writer writer = create();
+    AuxtraceRecord trace;
+    trace.reference = 8;
+    ASSERT_TRUE(writer.auxtrace(trace, filled(8, 1), {}));
+    ASSERT_TRUE(writer.finished_round());
+    const Result<DamagedRecording> left = DamagedRecording::open(NewFile::part_name(path_));
+    ASSERT_TRUE(left) << left.error().message;
+    const Recovery &found = left->parts()[0].found;
+    EXPECT_EQ(found.records, 2U);
+    EXPECT_EQ(found.aux_buffers, 1U);
+    EXPECT_TRUE(found.lost.empty());
+    EXPECT_FALSE(found.header_whole);
+
+    Result<Writer> saved = left->write(folder_ / "saved");
+    ASSERT_TRUE(saved && saved->finish());
+    const Result<Reader> reader = Reader::open_path(folder_ / "saved");
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(reader->events().size(), 2U);
+    EXPECT_EQ(reader->event_of_id(9), 1U);
+    EXPECT_TRUE(reader->complaints().empty());
+}
+
+TEST_F(WriterTest, WhatIsOlderThanASecondIsInTheFile)
+{
+    Writer writer = create();
+    ASSERT_TRUE(writer.finished_round());
+    const uintmax_t before = fs::file_size(NewFile::part_name(path_));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    ASSERT_TRUE(writer.finished_round());
+    EXPECT_EQ(fs::file_size(NewFile::part_name(path_)), before + kRecordHeaderBytes);
+}
+
+// Files of this process may have so many bytes, while this lives.
+class FileLimit {
+public:
+    explicit FileLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN))
+    {
+        EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+        const rlimit small{bytes, before_.rlim_max};
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    }
+    ~FileLimit()
+    {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        ::signal(SIGXFSZ, handler_);
+    }
+
+private:
+    sighandler_t handler_;
+    rlimit before_{};
+};
+
+TEST_F(WriterTest, WhatIsKeptHasTheRecordsAndNoHalfSections)
+{
+    std::string part;
+    {
+        Writer writer = create();
+        ASSERT_TRUE(writer.finished_round());
+        const FileLimit limit(fs::file_size(NewFile::part_name(path_)) + 20);
+        ASSERT_FALSE(writer.finish());
+        part = writer.keep();
+    }
+    EXPECT_EQ(part, NewFile::part_name(path_));
+    EXPECT_EQ(files(), 1U);
+    const Result<DamagedRecording> left = DamagedRecording::open(part);
+    ASSERT_TRUE(left) << left.error().message;
+    EXPECT_EQ(left->parts()[0].found.records, 1U);
+    EXPECT_TRUE(left->parts()[0].found.lost.empty());
+}
+
+TEST_F(WriterTest, WhatCannotBeNamedIsKeptWhole)
+{
+    std::string part;
+    {
+        Writer writer = create();
+        ASSERT_TRUE(writer.finished_round());
+        fs::create_directory(path_);
+        ASSERT_FALSE(writer.finish());
+        part = writer.keep();
+    }
+    const Result<Reader> reader = Reader::open_path(part);
+    ASSERT_TRUE(reader) << reader.error().message;
+    EXPECT_TRUE(reader->complaints().empty());
+    EXPECT_EQ(reader->hostname(), "host");
+}
+
+TEST_F(WriterTest, WhatIsNamedOrHasNoRecordsIsNotKept)
+{
+    {
+        Writer writer = create();
+        EXPECT_EQ(writer.keep(), "");
+    }
+    EXPECT_EQ(files(), 0U);
+    Writer writer = create();
+    ASSERT_TRUE(writer.finished_round() && writer.finish());
+    EXPECT_EQ(writer.keep(), "");
+    EXPECT_EQ(files(), 1U);
+}
+
 TEST_F(WriterTest, CompleteIsWholeAndHasNoName)
 {
     {
@@ -278,6 +397,18 @@ TEST_F(WriterTest, WhatALinkLeadsToIsReplacedAndTheLinkStays)
                               target));
     }
     EXPECT_EQ(files(), 2U);
+}
+
+TEST_F(WriterTest, ALinkOfTheUnfinishedNameIsNotFollowed)
+{
+    const std::string victim = folder_ / "victim";
+    ASSERT_TRUE(write_all(Fd(::open(victim.c_str(), O_CREAT | O_WRONLY, 0600)).get(),
+                          as_bytes("old"), victim));
+    fs::create_symlink("victim", NewFile::part_name(path_));
+    ASSERT_TRUE(create().finish());
+    EXPECT_EQ(*read_small_file(victim), "old");
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path_)));
+    EXPECT_TRUE(Reader::open_path(path_));
 }
 
 TEST_F(WriterTest, AFifoGetsThePipeLayoutAndNoCopy)
