@@ -29,7 +29,7 @@ private:
 AuxThreads AuxThreads::of_file(const std::string &path)
 {
     AuxThreads threads;
-    if (path == "-")
+    if (can_be_read_once_only(path))
         return threads;
     Result<Recording> recording = Recording::open(path);
     Listener listener(threads);

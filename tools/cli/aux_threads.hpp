@@ -20,7 +20,7 @@ public:
     };
 
     // All that a file says, before it is walked: what announces bytes may stand behind them.
-    // Nothing of standard input, which is read only once.
+    // Nothing of what can be read only once.
     static AuxThreads of_file(const std::string &path);
 
     // A range that is known is passed over. Memory: a Range for each record of AUX.

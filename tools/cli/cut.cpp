@@ -56,12 +56,16 @@ Result<void> parse_times(const std::string &text, perfdata::CutSelection &select
     return {};
 }
 
-Result<std::vector<int>> parse_numbers(const char *option, const std::string &text)
+// Of a recording of 64 GiB, were each as small as a page.
+constexpr int kMaxBuffer = (1 << 24) - 1;
+
+Result<std::vector<int>> parse_numbers(const char *option, const std::string &text, int most)
 {
-    Result<std::vector<int>> numbers = parse_cpulist(text);
+    Result<std::vector<int>> numbers = parse_list(text, most);
     if (!numbers)
         return Error{Errc::kUsage,
-                     std::string(option) + " " + text + ": expected a list such as 0-3,8"};
+                     fmt::format("{} {}: expected a list such as 0-3,8, of numbers up to {}",
+                                 option, text, most)};
     std::ranges::sort(*numbers);
     return numbers;
 }
@@ -104,10 +108,10 @@ Result<perfdata::CutSelection> make_selection(const CutOptions &options)
     perfdata::CutSelection selection;
     if (Result<void> times = parse_times(options.time, selection); !times)
         return times.error();
-    Result<std::vector<int>> cpus = parse_numbers("--cpu", options.cpus);
+    Result<std::vector<int>> cpus = parse_numbers("--cpu", options.cpus, kMaxCpu);
     if (!cpus)
         return cpus.error();
-    Result<std::vector<int>> buffers = parse_numbers("--buffer", options.buffers);
+    Result<std::vector<int>> buffers = parse_numbers("--buffer", options.buffers, kMaxBuffer);
     if (!buffers)
         return buffers.error();
     selection.cpus = std::move(*cpus);
@@ -132,7 +136,7 @@ Result<int> run_cut(const CutOptions &options, Output &out)
     Result<perfdata::CutSelection> selection = make_selection(options);
     if (!selection)
         return selection.error();
-    if (options.input == "-")
+    if (can_be_read_once_only(options.input))
         return Error{Errc::kUsage, "cut reads its input twice; name a file with -i"};
     Result<perfdata::Reader> plan = open_recording(options.input);
     if (!plan)

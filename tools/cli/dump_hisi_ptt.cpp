@@ -31,7 +31,10 @@ constexpr RecordFlag kRecordFlags[] = {
 // Prints the runs of one stream. Offsets are those in the piece of data that an entry begins in.
 class StreamText final : public ptt::RunSink {
 public:
-    StreamText(Output &out, bool tlps) : out_(out), tlps_(tlps), framer_(*this) {}
+    StreamText(Output &out, ptt::DumpText &text, bool tlps)
+        : out_(out), text_(text), tlps_(tlps), framer_(*this)
+    {
+    }
     StreamText(const StreamText &) = delete;
     StreamText &operator=(const StreamText &) = delete;
 
@@ -98,13 +101,13 @@ private:
     }
 
     Output &out_;
+    ptt::DumpText &text_;  // of all streams: it has room for much text
     bool tlps_;
     bool started_ = false;
     uint64_t piece_ = 0, before_ = 0;  // where this and the last piece of data begin
     uint64_t high_half_ = 0;
     uint64_t skipped_bytes_ = 0;
     ptt::Clock clock_;
-    ptt::DumpText text_;
     ptt::Framer framer_;
 };
 
@@ -150,7 +153,7 @@ public:
 private:
     StreamText &text(const Stream &stream)
     {
-        return streams_.try_emplace(stream, out_, tlps_).first->second;
+        return streams_.try_emplace(stream, out_, lines_, tlps_).first->second;
     }
     // perf looks at the first dword alone, and counts whole entries.
     void print_size(Bytes data, uint64_t size)
@@ -174,6 +177,7 @@ private:
     bool tlps_;
     uint64_t piece_bytes_ = 0, piece_left_ = 0;
     uint64_t skipped_bytes_ = 0;
+    ptt::DumpText lines_;
     std::map<Stream, StreamText> streams_;
     std::map<Stream, StreamText> samples_;
 };
@@ -191,7 +195,8 @@ void HisiPttDump::sample(const Stream &stream, uint64_t file_offset, Bytes words
     if (record->entries.empty())
         return;
     print_size(record->entries, record->entries.size());
-    samples_.try_emplace(stream, out_, tlps_).first->second.run(record->format, 0, record->entries);
+    samples_.try_emplace(stream, out_, lines_, tlps_)
+        .first->second.run(record->format, 0, record->entries);
 }
 
 }  // namespace

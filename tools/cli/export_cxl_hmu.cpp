@@ -22,7 +22,7 @@ constexpr FlagLoss kFlagLosses[] = {
     {PMUKIT_CXL_HMU_F_RESET, "device-reset"},
 };
 
-std::optional<uint64_t> power(std::optional<unsigned> log2)
+std::optional<uint64_t> known_power(std::optional<unsigned> log2)
 {
     return log2 && *log2 < 64 ? std::optional(uint64_t{1} << *log2) : std::nullopt;
 }
@@ -105,13 +105,14 @@ void StreamRows::record(const hmu::Record &record)
     if (!numbers_.note(record.sequence, record.lost))
         return;
     tell_losses(record);
-    const std::optional<uint64_t> downsampling =
-        record.downsampling_log2 ? power(record.downsampling_log2) : std::optional<uint64_t>(1);
+    const std::optional<uint64_t> downsampling = record.downsampling_log2
+                                                     ? known_power(record.downsampling_log2)
+                                                     : std::optional<uint64_t>(1);
     std::array<Value, exporter::kOriginColumns + 4> common;
     out_.origin(stream_, record.time_ns, common.data());
     Value *own = common.data() + exporter::kOriginColumns;
     *own++ = value_of(record.sequence);
-    *own++ = value_of(power(record.unit_log2));
+    *own++ = value_of(known_power(record.unit_log2));
     *own++ = value_of(downsampling);
     *own++ = record.flags;
     put_entries(record, record.flags & PMUKIT_CXL_HMU_F_ALWAYS_ON ? std::nullopt : downsampling);

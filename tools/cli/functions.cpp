@@ -110,9 +110,13 @@ Result<std::optional<SymbolTable>> read_kallsyms(const std::string &path)
         return system_error(path, errno);
     constexpr size_t kMaxBytes = size_t{256} << 20;
     std::vector<char> chunk(65536);
-    for (ssize_t got;
-         text.size() < kMaxBytes && (got = ::read(fd.get(), chunk.data(), chunk.size())) > 0;)
-        text.append(chunk.data(), static_cast<size_t>(got));
+    ssize_t got = 1;
+    while (got && text.size() < kMaxBytes) {
+        got = ::read(fd.get(), chunk.data(), chunk.size());
+        if (got < 0 && errno != EINTR)
+            return system_error(path, errno);
+        text.append(chunk.data(), got > 0 ? static_cast<size_t>(got) : 0);
+    }
     Result<SymbolTable> table = parse_kallsyms(text);
     if (!table)
         return Error{table.error().code, path + ": " + table.error().message};

@@ -93,6 +93,7 @@ public:
     const Result<void> &state() const { return state_; }
     uint64_t samples() const { return samples_; }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
+    uint64_t nobodys() const { return nobodys_; }
     uint64_t aux_bytes() const { return aux_bytes_; }
 
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
@@ -111,6 +112,13 @@ private:
     // Fields of a sample that say where the program was; no other record has them.
     static constexpr uint64_t kPointFields = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
 
+    // Is it an event whose samples were changed to hold a payload? Not one that is there no more,
+    // nor one of which only its data tells the unit: the names of a file that was cut are gone.
+    bool can_have(size_t event) const
+    {
+        return event < types_.size() && types_[event] & PERF_SAMPLE_RAW &&
+               !(types_[event] & ~(perfdata::kComposable | kPointFields));
+    }
     void note_aux(const perfdata::Record &record);
     perfdata::SampleId who(const Stream &stream) const;
     perfdata::SampleId who(const Stream &stream, const SamplePoint &point) const;
@@ -127,7 +135,7 @@ private:
     // Of the last AUX record, by event and CPU.
     std::map<std::pair<size_t, uint32_t>, perfdata::SampleId> last_aux_;
     Result<void> state_;
-    uint64_t samples_ = 0, skipped_bytes_ = 0, aux_bytes_ = 0;
+    uint64_t samples_ = 0, skipped_bytes_ = 0, nobodys_ = 0, aux_bytes_ = 0;
 };
 
 void Injector::note_aux(const perfdata::Record &record)
@@ -173,9 +181,9 @@ perfdata::SampleId Injector::who(const Stream &stream) const
     if (found == last_aux_.end())
         found = last_aux_.find({stream.event, UINT32_MAX});
     perfdata::SampleId who = found == last_aux_.end() ? perfdata::SampleId{} : found->second;
-    const std::vector<uint64_t> &ids = recording_.reader().events()[stream.event].ids;
-    if (!who.id && !ids.empty())
-        who.id = ids.front();
+    const std::vector<perfdata::Event> &events = recording_.reader().events();
+    if (!who.id && stream.event < events.size() && !events[stream.event].ids.empty())
+        who.id = events[stream.event].ids.front();
     if (!who.cpu && stream.cpu != UINT32_MAX)
         who.cpu = stream.cpu;
     return who;
@@ -223,10 +231,11 @@ void Injector::sample(const Stream &stream, const SamplePoint &point, Bytes payl
     if (!state_)
         return;
     const std::endian order = recording_.reader().order();
-    const bool known = stream.event < types_.size();
-    auto body =
-        known ? perfdata::compose_sample(types_[stream.event], who(stream, point), payload, order)
-              : std::nullopt;
+    if (!can_have(stream.event)) {
+        nobodys_++;
+        return;
+    }
+    auto body = perfdata::compose_sample(types_[stream.event], who(stream, point), payload, order);
     if (!body) {
         skipped_bytes_ += payload.size();
         return;
@@ -239,6 +248,16 @@ void Injector::sample(const Stream &stream, const SamplePoint &point, Bytes payl
     sample.body = *body;
     state_ = to_->copy(sample);
     samples_ += static_cast<bool>(state_);
+}
+
+std::string nobodys_text(const InjectOptions &options, uint64_t records)
+{
+    if (records == 0)
+        return {};
+    return fmt::format(
+        "{}: {} records of AUX data are of PMUs that it does not name, and became no "
+        "sample; pmukit report and export read them",
+        options.input, records);
 }
 
 std::string skipped_text(const InjectOptions &options, uint64_t bytes)
@@ -259,7 +278,8 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
-    Injector injector(*recording, AuxThreads::of_file(options.input), options.input != "-");
+    Injector injector(*recording, AuxThreads::of_file(options.input),
+                      !can_be_read_once_only(options.input));
     UnitRouter<UnitInject> injects;
     if (options.samples) {
         injector.change_events();
@@ -295,7 +315,8 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
         out.print("{}: {} bytes of AUX data never reached the recording\n", options.input,
                   totals->lost_aux_bytes);
     const int status =
-        say_troubles({recording->damage(), skipped_text(options, injector.skipped_bytes())});
+        say_troubles({recording->damage(), skipped_text(options, injector.skipped_bytes()),
+                      nobodys_text(options, injector.nobodys())});
     return named_last(*to, status);
 }
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -14,11 +15,13 @@
 #include <string_view>
 
 #include "base/clocks.hpp"
+#include "base/file.hpp"
 #include "base/number.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
+#include "cli/unfinished.hpp"
 #include "cli/version.hpp"
 
 namespace pmukit::cli {
@@ -26,6 +29,17 @@ namespace pmukit::cli {
 namespace {
 
 constexpr const char *kInputHelp = "perf.data file or directory; -: standard input";
+
+// What is written as a file, which only then has its name.
+CLI::Validator a_file()
+{
+    return CLI::Validator(
+        [](const std::string &text) {
+            return text == "-" ? std::string("'-' is no file, and this is written as one; name it")
+                               : std::string();
+        },
+        "");
+}
 
 int status_of(const Error &error)
 {
@@ -136,7 +150,8 @@ Command add_recover(CLI::App &app)
     CLI::App *recover = app.add_subcommand(
         "recover", "say what is left of a damaged recording, and write it as a clean file");
     recover->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
-    recover->add_option("--write", options.output, "write what was kept to this file");
+    recover->add_option("--write", options.output, "write what was kept to this file")
+        ->check(a_file());
     recover->add_flag("--json", options.json, "one JSON object instead of lines");
     recover->footer(
         "Examples:\n  pmukit recover -i cut.data\n"
@@ -157,7 +172,9 @@ Command add_cut(CLI::App &app)
         "cut", "a part of a recording, by time, CPU, event and AUX buffer, as a new recording");
     cut->add_option("-i,--input", options.input, "perf.data file or directory")
         ->capture_default_str();
-    cut->add_option("-o,--output", options.output, "file to write")->capture_default_str();
+    cut->add_option("-o,--output", options.output, "file to write")
+        ->check(a_file())
+        ->capture_default_str();
     cut->add_option("--time", options.time,
                     "FROM,TO in seconds, as perf script prints times; either may be left out");
     cut->add_option("--cpu", options.cpus, "CPUs, such as 0-3,8");
@@ -178,7 +195,9 @@ Command add_inject(CLI::App &app)
     CLI::App *inject = app.add_subcommand(
         "inject", "turn AUX data into samples, so that stock perf reads the recording");
     inject->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
-    inject->add_option("-o,--output", options.output, "file to write")->capture_default_str();
+    inject->add_option("-o,--output", options.output, "file to write")
+        ->check(a_file())
+        ->capture_default_str();
     inject->add_flag("!--no-samples", options.samples, "only leave the AUX data out");
     inject->footer(
         "Examples:\n  pmukit inject -o plain.data; perf script -i plain.data\n"
@@ -193,7 +212,9 @@ Command add_merge(CLI::App &app)
     MergeOptions &options = *owned;
     CLI::App *merge = app.add_subcommand("merge", "several recordings, of several hosts, as one");
     merge->add_option("inputs", options.inputs, "perf.data files")->required();
-    merge->add_option("-o,--output", options.output, "file to write")->capture_default_str();
+    merge->add_option("-o,--output", options.output, "file to write")
+        ->check(a_file())
+        ->capture_default_str();
     merge->footer(
         "Examples:\n  pmukit merge -o both.data green.data blue.data; pmukit report -i both.data\n"
         "  pmukit merge perf.data.old perf.data\n"
@@ -223,8 +244,10 @@ Command add_report(CLI::App &app)
     report->add_flag("--join", options.join,
                      "all units together: hot host ranges, requesters of PCIe that go there, nodes "
                      "and tiers, and cache groups over the same time; needs --cxl-topology");
-    report->add_option("--html", options.html,
-                       "write a page of figures to this file, instead of text to standard output");
+    report
+        ->add_option("--html", options.html,
+                     "write a page of figures to this file, instead of text to standard output")
+        ->check(a_file());
     report->add_option("--top", options.top, "how many units to show; 0: all")
         ->capture_default_str();
     report->add_option("--unit-bytes", owned->unit_bytes,
@@ -276,7 +299,7 @@ Command add_tune(CLI::App &app)
     TuneOptions &options = *owned;
     CLI::App *tune = app.add_subcommand("tune", "show and set the tune files of hisi_ptt PMUs");
     tune->add_option("settings", options.settings, "[PMU/]FILE=VALUE; without PMU: of all PMUs");
-    tune->add_option("--save", options.save, "write all values to this file");
+    tune->add_option("--save", options.save, "write all values to this file")->check(a_file());
     tune->add_option("--restore", options.restore, "set the values of a saved file");
     tune->add_flag("--json", options.json, "one JSON object instead of a table");
     tune->footer(
@@ -385,6 +408,19 @@ Error explain(const CLI::ParseError &error, const CLI::App &app)
                                    (chosen.empty() ? "" : command.get_name() + " ") + "--help"};
 }
 
+// CLI11 takes -1 for the largest number there is.
+void refuse_negative_numbers(CLI::App &command)
+{
+    const CLI::Validator positive(
+        [](const std::string &text) {
+            return text.starts_with('-') ? "'" + text + "' is negative" : std::string();
+        },
+        "");
+    for (CLI::Option *option : command.get_options())
+        if (option->get_type_name().starts_with("UINT"))
+            option->check(positive);
+}
+
 // Words before the command, as git has them.
 struct Manners {
     std::string color = "auto";
@@ -406,8 +442,10 @@ Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &ou
     Manners manners;
     add_manners(app, manners);
     std::vector<Command> commands;
-    for (const AddCommand add : kCommands)
+    for (const AddCommand add : kCommands) {
         commands.push_back(add(app));
+        refuse_negative_numbers(*commands.back().words);
+    }
     if (Result<void> known = check_subcommand(words, app); !known)
         return known.error();
     try {
@@ -470,6 +508,36 @@ int run_program(const std::vector<std::string> &words)
     std::abort();
 }
 
+// Inputs are mapped: the kernel says by SIGBUS that a page of one is not there any more. Without
+// its bytes nothing can go on, and no code of ours stands where that could be an error. Several
+// threads may read it.
+void end_without_input(int signal, siginfo_t *info, void *)
+{
+    static std::atomic_flag is_ending;
+    if (info->si_code != BUS_ADRERR) {  // a bug: as if this were not here
+        ::signal(signal, SIG_DFL);
+        ::raise(signal);
+        return;
+    }
+    while (is_ending.test_and_set())
+        ::pause();
+    remove_unfinished();
+    wait_for_pager();
+    for (const std::string_view text :
+         {std::string_view("pmukit: "), kInputIsGone, std::string_view("\n")})
+        if (::write(STDERR_FILENO, text.data(), text.size()) < 0)
+            break;
+    ::_exit(kExitFailed);
+}
+
+void catch_lost_input()
+{
+    struct sigaction action {};
+    action.sa_sigaction = end_without_input;
+    action.sa_flags = SA_SIGINFO;
+    ::sigaction(SIGBUS, &action, nullptr);
+}
+
 }  // namespace
 }  // namespace pmukit::cli
 
@@ -479,6 +547,7 @@ int main(int argc, char **argv)
     // A closed pipe and a file that may not grow are errors that are said, as a full disk is.
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_IGN);
+    pmukit::cli::catch_lost_input();
     try {
         return pmukit::cli::run_program({argv, argv + argc});
     } catch (const std::exception &failure) {  // of the libraries below us: no memory, most likely

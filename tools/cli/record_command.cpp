@@ -187,13 +187,23 @@ Result<void> write_present(const record::Recorder &recorder, const record::Recor
     return of_workload ? Result<void>() : present.processes();
 }
 
-// Ctrl-C and termination end the recording, not the program: the file is completed.
+// nohup(1) ignores it on purpose.
+bool is_ignored(int signal)
+{
+    struct sigaction action {};
+    return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// Ctrl-C, termination and a terminal that goes end the recording, not the program: the file is
+// completed.
 Result<Fd> catch_signals()
 {
     sigset_t signals;
     ::sigemptyset(&signals);
     ::sigaddset(&signals, SIGINT);
     ::sigaddset(&signals, SIGTERM);
+    if (!is_ignored(SIGHUP))  // what is blocked comes even if it is ignored
+        ::sigaddset(&signals, SIGHUP);
     ::sigprocmask(SIG_BLOCK, &signals, nullptr);
     Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC));
     if (!fd)
@@ -226,6 +236,17 @@ Result<perfdata::Writer> open_writer(const RecordCommandOptions &options, const 
     return perfdata::Writer::create_pipe(std::move(out), writer_events(recorder), host);
 }
 
+// What was recorded cannot be had again, as what is made of a recording can: it is kept.
+Error failed_while_recording(const Error &error, RecordFiles &files)
+{
+    const std::string part = files.keep();
+    if (part.empty())
+        return error;
+    return Error{error.code, fmt::format("{}; what was recorded is kept: pmukit recover -i {} "
+                                         "--write FILE",
+                                         error.message, part)};
+}
+
 void say_outcome(const RecordCommandOptions &options, const record::RecordOutcome &outcome,
                  uint64_t bytes)
 {
@@ -238,6 +259,10 @@ void say_outcome(const RecordCommandOptions &options, const record::RecordOutcom
     if (outcome.notes.aux_truncated)
         complain(fmt::format("AUX data was cut {} times; use a larger -m ,AUXPAGES",
                              outcome.notes.aux_truncated));
+    // Either nobody took the data in time, or the device itself left some out: the report tells.
+    if (outcome.notes.aux_partial)
+        complain(fmt::format("AUX data has {} gaps; a larger -m ,AUXPAGES may help",
+                             outcome.notes.aux_partial));
     for (const std::string &pmu : outcome.gone)
         complain(fmt::format(
             "{}: the PMU disappeared while recording; the file holds what came before", pmu));
@@ -300,9 +325,9 @@ Result<int> run_record(const RecordCommandOptions &options)
 
     Result<record::RecordOutcome> outcome = recorder->run(files, stop_fds);
     if (!outcome)
-        return outcome.error();
+        return failed_while_recording(outcome.error(), files);
     if (Result<void> done = files.finish(); !done)
-        return done.error();
+        return failed_while_recording(done.error(), files);
     say_outcome(options, *outcome, files.bytes());
     int status = workload ? workload->wait() : kExitGood;
     return outcome->gone.empty() ? status : kExitFailed;

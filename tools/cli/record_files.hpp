@@ -45,6 +45,8 @@ public:
     Result<void> round() override;
     // The last one.
     Result<void> finish() { return end_file(); }
+    // After an error: what of the last one is there stays. How it is called; empty: nothing is.
+    std::string keep() { return writer_ ? writer_->keep() : std::string(); }
     // Of all files.
     uint64_t bytes() const { return bytes_; }
 

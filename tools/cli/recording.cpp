@@ -2,6 +2,7 @@
 #include "cli/recording.hpp"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <map>
@@ -201,6 +202,15 @@ Error in_file(const std::string &path, const Error &error)
 std::string recording_name(const std::string &path)
 {
     return path == "-" ? "standard input" : path;
+}
+
+bool can_be_read_once_only(const std::string &path)
+{
+    struct stat status = {};
+    if (path == "-")
+        return true;
+    return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+           !S_ISDIR(status.st_mode);
 }
 
 Error explain_open(const std::string &path, const Error &error)

@@ -65,6 +65,8 @@ struct RecordingTotals {
 
 // Every command opens recordings so: a file, a perf.data directory, or "-", standard input.
 Result<perfdata::Reader> open_recording(const std::string &path);
+// Standard input, a FIFO or the like: what is read of it is gone.
+bool can_be_read_once_only(const std::string &path);
 // What its error means to people.
 Error explain_open(const std::string &path, const Error &error);
 // How messages call a recording.

@@ -80,7 +80,7 @@ Result<perfdata::Writer> write(const perfdata::DamagedRecording &recording,
 
 Result<int> run_recover(const RecoverOptions &options, Output &out)
 {
-    if (options.input == "-")
+    if (can_be_read_once_only(options.input))
         return Error{Errc::kUsage, "recover reads its input more than once; name a file with -i"};
     Result<perfdata::DamagedRecording> recording = look_through(options.input);
     if (!recording)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 
 #include "base/file.hpp"
@@ -32,6 +33,11 @@ void SymbolTable::sort()
             return a.address < b.address;
         return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
     });
+    // Both are often at one place, which keeps one name.
+    constexpr std::string_view kReferences[] = {"_text", "_stext"};
+    for (const Symbol &symbol : symbols_)
+        if (std::ranges::find(kReferences, symbol.name) != std::end(kReferences))
+            references_.try_emplace(symbol.name, symbol.address);
     const auto same = [](const Symbol &a, const Symbol &b) { return a.address == b.address; };
     symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same), symbols_.end());
 }
@@ -49,8 +55,8 @@ std::string_view SymbolTable::find(uint64_t address) const
 
 std::optional<uint64_t> SymbolTable::address_of(std::string_view name) const
 {
-    const auto found = std::ranges::find(symbols_, name, &Symbol::name);
-    return found == symbols_.end() ? std::nullopt : std::optional(found->address);
+    const auto found = references_.find(name);
+    return found == references_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string demangled(std::string_view name)

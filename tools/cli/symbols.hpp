@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ public:
     size_t size() const { return symbols_.size(); }
     // Empty: none has this address.
     std::string_view find(uint64_t address) const;
+    // Of one that a map of the kernel can be called after: _text or _stext.
     std::optional<uint64_t> address_of(std::string_view name) const;
 
 private:
@@ -34,6 +36,7 @@ private:
         std::string name;
     };
     std::vector<Symbol> symbols_;  // by address
+    std::map<std::string, uint64_t, std::less<>> references_;
 };
 
 // As a C++ programmer wrote it, if it is one of those; otherwise as it is.

@@ -22,6 +22,9 @@ constexpr uint64_t kStepBytes = uint64_t{1} << 20;  // the clock is not looked a
 constexpr auto kPatience = 500ms, kPause = 100ms;
 constexpr size_t kBarWidth = 24;
 
+// All that a signal handler may touch. 0: no pager.
+volatile sig_atomic_t pager_pid;
+
 std::string variable(const char *name)
 {
     const char *value = ::getenv(name);
@@ -52,7 +55,51 @@ std::string chosen_pager()
     ::_exit(127);
 }
 
+void end_unless_paged(int signal)
+{
+    if (pager_reads())
+        return;
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+}
+
+// A pager takes Ctrl-C as the end of a search, not of itself; we end when nobody reads us. What is
+// ignored stays so. A handler, not SIG_IGN: when the pager is closed Ctrl-C ends us again.
+void leave_keys_to_pager()
+{
+    struct sigaction action {};
+    action.sa_handler = end_unless_paged;
+    action.sa_flags = SA_RESTART;
+    for (const int signal : {SIGINT, SIGQUIT}) {
+        struct sigaction before {};
+        if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+            ::sigaction(signal, &action, nullptr);
+    }
+}
+
 }  // namespace
+
+bool pager_reads()
+{
+    const int error = errno;  // of whom the signal interrupted
+    const pid_t pid = pager_pid;
+    const bool reads = pid != 0 && ::waitpid(pid, nullptr, WNOHANG) == 0;
+    if (!reads)
+        pager_pid = 0;
+    errno = error;
+    return reads;
+}
+
+void wait_for_pager()
+{
+    const pid_t pid = pager_pid;
+    if (pid == 0)
+        return;
+    ::close(STDOUT_FILENO);  // the last writer
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
+        ;
+    pager_pid = 0;
+}
 
 bool wants_color(const std::string &when, int fd)
 {
@@ -76,15 +123,15 @@ void Pager::begin()
     if (pid < 0 || ::dup2(to.get(), STDOUT_FILENO) < 0)
         return;
     pid_ = pid;
+    pager_pid = pid;
+    leave_keys_to_pager();
 }
 
 void Pager::end()
 {
     if (!is_on())
         return;
-    ::close(STDOUT_FILENO);  // the last writer
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR)
-        ;
+    wait_for_pager();
     pid_ = -1;
 }
 

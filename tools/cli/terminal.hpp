@@ -27,6 +27,8 @@ public:
     ~Pager() { end(); }
 
     // Standard output goes there from now on. Nothing happens where none is wanted or can be had.
+    // Ctrl-C is the pager's from then on, until it is closed: who ends before it would leave two
+    // readers to the terminal, the pager and the shell.
     void begin();
     bool is_on() const { return pid_ > 0; }
     // Everything is written: waits until the reader has seen enough.
@@ -35,6 +37,11 @@ public:
 private:
     pid_t pid_ = -1;
 };
+
+// For signal handlers. Whether a pager is there that was not closed yet.
+bool pager_reads();
+// The same. Standard output ends; until the pager, if there is one, is closed.
+void wait_for_pager();
 
 // "reading perf.data  43% [##########              ]" on standard error when that is a terminal and
 // it takes longer than a moment; gone at the end.

@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "perfdata/records.hpp"
 
@@ -14,25 +15,6 @@ constexpr size_t kMaxTasks = size_t{1} << 22;  // PID_MAX_LIMIT
 constexpr size_t kMaxMaps = 65536;             // of a process; vm.max_map_count is 65530
 constexpr size_t kMaxNames = 4096;             // of a thread
 constexpr unsigned kMaxAncestors = 64;
-
-// Of things that have a time first: the latest that is not after this time; if all are, the first,
-// for what was there before the recording is told of at some time of it.
-template <typename Items, typename Time>
-auto latest(const Items &items, uint64_t time_ns, Time time)
-{
-    auto best = items.end();
-    for (auto item = items.begin(); item != items.end(); ++item) {
-        if (best == items.end()) {
-            best = item;
-            continue;
-        }
-        const bool fits = time(*item) <= time_ns, best_fits = time(*best) <= time_ns;
-        if (fits != best_fits ? fits
-                              : (fits ? time(*item) >= time(*best) : time(*item) < time(*best)))
-            best = item;
-    }
-    return best;
-}
 
 }  // namespace
 
@@ -79,6 +61,7 @@ void Threads::note_map(const perfdata::MmapRecord &map, uint64_t time_ns)
         dropped_++;
         return;
     }
+    process.index.reset();
     process.maps.push_back({time_ns, map.address, map.address + map.bytes, map.file_offset,
                             object_of(map.path, map.build_id)});
 }
@@ -91,9 +74,9 @@ void Threads::note_command(const perfdata::CommRecord &command, bool exec, uint6
     }
     Thread &thread = threads_[command.tid];
     if (thread.names.size() < kMaxNames)
-        thread.names.emplace_back(time_ns, command.name);
+        thread.names.emplace(time_ns, command.name);
     if (exec && processes_[command.pid].execs_ns.size() < kMaxNames)
-        processes_[command.pid].execs_ns.push_back(time_ns);
+        processes_[command.pid].execs_ns.insert(time_ns);
 }
 
 void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
@@ -118,8 +101,11 @@ std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
         const auto thread = threads_.find(tid);
         if (thread == threads_.end())
             return {};
+        // What was there before the recording is told of at some time of it: then the first counts.
         const auto &names = thread->second.names;
-        const auto name = latest(names, time_ns, [](const auto &since) { return since.first; });
+        auto name = names.upper_bound(time_ns);
+        if (name != names.begin())
+            --name;
         const bool inherits = thread->second.parent && thread->second.parent != tid;
         if (name != names.end() && (name->first <= time_ns || !inherits))
             return name->second;
@@ -138,18 +124,12 @@ std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint
         if (known == processes_.end())
             return std::nullopt;
         const Process &process = known->second;
-        uint64_t since_ns = 0;
-        for (uint64_t exec_ns : process.execs_ns)
-            if (exec_ns <= time_ns)
-                since_ns = std::max(since_ns, exec_ns);
-        std::vector<const Map *> maps;
-        for (const Map &map : process.maps)
-            if (address >= map.begin && address < map.end && map.time_ns >= since_ns)
-                maps.push_back(&map);
-        const auto map = latest(maps, time_ns, [](const Map *at) { return at->time_ns; });
-        if (map != maps.end())
-            return Place{(*map)->object, address - (*map)->begin + (*map)->file_offset,
-                         (*map)->file_offset};
+        const auto exec = process.execs_ns.upper_bound(time_ns);
+        const uint64_t since_ns = exec == process.execs_ns.begin() ? 0 : *std::prev(exec);
+        if (!process.index)
+            process.index.emplace(process.maps);
+        if (const Map *map = process.index->find(address, since_ns, time_ns))
+            return Place{map->object, address - map->begin + map->file_offset, map->file_offset};
         if (!process.parent || since_ns != 0)
             return std::nullopt;
         pid = *process.parent;

@@ -4,16 +4,20 @@
 //
 // A process has its own maps, and those that its parent had when it was forked, until it executes
 // another program. Nobody says when a map goes: a later one over the same address counts.
+//
+// Questions are cheap once everything is noted: a record between two of them costs an index anew.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cli/map_index.hpp"
 #include "perfdata/reader.hpp"
 
 namespace pmukit::cli {
@@ -43,18 +47,15 @@ public:
     uint64_t dropped() const { return dropped_; }
 
 private:
-    struct Map {
-        uint64_t time_ns, begin, end, file_offset;
-        size_t object;
-    };
     struct Process {
         std::vector<Map> maps;
-        std::vector<uint64_t> execs_ns;
+        mutable std::optional<MapIndex> index;  // of the maps, as soon as somebody asks
+        std::multiset<uint64_t> execs_ns;
         std::optional<uint32_t> parent;
         uint64_t forked_ns = 0;
     };
     struct Thread {
-        std::vector<std::pair<uint64_t, std::string>> names;  // since when
+        std::multimap<uint64_t, std::string> names;  // since when
         std::optional<uint32_t> parent;
         uint64_t forked_ns = 0;
     };

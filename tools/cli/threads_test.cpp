@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
+#include <random>
+
+#include "cli/map_index.hpp"
 #include "perfdata/packer.hpp"
 #include "perfdata/test_file.hpp"
 
@@ -114,6 +117,98 @@ TEST_F(ThreadsTest, NamesAreInheritedAndChange)
     EXPECT_EQ(threads.command(30, 39), "shell");
     EXPECT_EQ(threads.command(30, 40), "busy");
     EXPECT_EQ(threads.command(99, 40), "");
+}
+
+TEST_F(ThreadsTest, OfEqualTimesTheLastIsTaken)
+{
+    for (const char *name : {"first", "last"})
+        comm(10, 10, name, 20, false);
+    EXPECT_EQ(threads.command(10, 20), "last");
+    EXPECT_EQ(threads.command(10, 10), "first") << "it was so before";
+    comm(10, 10, "earlier", 15, false);
+    EXPECT_EQ(threads.command(10, 10), "earlier");
+    EXPECT_EQ(threads.command(10, 19), "earlier");
+}
+
+// A map that is told of between two questions counts in the second.
+TEST_F(ThreadsTest, QuestionsAndMapsMayTakeTurns)
+{
+    for (uint64_t i = 0; i < 20; i++) {
+        const std::string path = "/lib/" + std::to_string(i);
+        mmap(10, 0x1000, 0x100, 0, path, i);
+        EXPECT_EQ(at(10, 0x1000, i), path + "+0");
+    }
+}
+
+// As each question was answered before there was an index: by looking at all maps.
+const Map *find_slowly(const std::vector<Map> &maps, uint64_t address, uint64_t since_ns,
+                       uint64_t time_ns)
+{
+    const Map *best = nullptr;
+    for (const Map &map : maps) {
+        if (address < map.begin || address >= map.end || map.time_ns < since_ns)
+            continue;
+        const bool fits = map.time_ns <= time_ns, best_fits = best && best->time_ns <= time_ns;
+        if (!best || (fits && (!best_fits || map.time_ns >= best->time_ns)) ||
+            (!fits && !best_fits && map.time_ns < best->time_ns))
+            best = &map;
+    }
+    return best;
+}
+
+TEST(MapIndex, FindsWhatLookingAtAllMapsFinds)
+{
+    std::mt19937 random(2026);
+    for (size_t round = 0; round < 300; round++) {
+        std::vector<Map> maps;
+        for (size_t i = 0; i < round % 40; i++) {
+            const uint64_t begin = random() % 60;
+            maps.push_back({random() % 12, begin, begin + 1 + random() % 30, 0, i});
+        }
+        const MapIndex index(maps);
+        for (int i = 0; i < 500; i++) {
+            const uint64_t address = random() % 100, time_ns = random() % 14,
+                           since_ns = random() % (time_ns + 1);
+            const Map *found = index.find(address, since_ns, time_ns),
+                      *expected = find_slowly(maps, address, since_ns, time_ns);
+            ASSERT_EQ(found != nullptr, expected != nullptr);
+            if (found)
+                ASSERT_EQ(found->object, expected->object) << "round " << round;
+        }
+    }
+}
+
+TEST(MapIndex, AddressesEndWhereNumbersDo)
+{
+    const MapIndex index({{0, UINT64_MAX - 1, UINT64_MAX, 0, 1}, {0, 0, 1, 0, 2}});
+    EXPECT_EQ(index.find(UINT64_MAX - 1, 0, 0)->object, 1U);
+    EXPECT_EQ(index.find(UINT64_MAX, 0, 0), nullptr);
+    EXPECT_EQ(index.find(0, 0, 0)->object, 2U);
+    EXPECT_EQ(index.find(1, 0, 0), nullptr);
+}
+
+// As many questions as would take minutes if each looked at all maps, or at all names.
+TEST_F(ThreadsTest, ManyMapsOverOneAddress)
+{
+    constexpr uint64_t kMaps = 65536, kQuestions = 50000, kMiddle = 0x100000;
+    for (uint64_t i = 0; i < kMaps; i++)
+        mmap(10, kMiddle - 1 - i, 2 * i + 2, 0, "/lib/a", i);
+    for (uint64_t i = 0; i < kQuestions; i++)
+        ASSERT_EQ(threads.find(10, kMiddle, i)->file_offset, i + 1);
+}
+
+TEST_F(ThreadsTest, ManyNamesOfManyAncestors)
+{
+    constexpr uint32_t kThreads = 30;
+    constexpr uint64_t kNames = 4096, kQuestions = 60000;
+    for (uint32_t tid = 1; tid <= kThreads; tid++) {
+        fork(1, 1, tid, tid + 1, 10 * kNames);
+        for (uint64_t i = 0; i < kNames; i++)
+            comm(1, tid, "late", 100 * kNames + i, false);
+    }
+    comm(1, kThreads + 1, "ancestor", 1, false);
+    for (uint64_t i = 0; i < kQuestions; i++)
+        ASSERT_EQ(threads.command(1, kNames + i), "ancestor");
 }
 
 // As perf and pmukit record say of what was there before.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cli/terminal.hpp"
 #include "perfdata/new_file.hpp"
 
 namespace pmukit::cli {
@@ -50,6 +51,17 @@ void empty_folder(int folder, int depth)
     }
 }
 
+void remove_and_end(int signal)
+{
+    if (signal == SIGINT && pager_reads())  // it was meant for the pager
+        return;
+    remove_unfinished();
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+}
+
+}  // namespace
+
 void remove_unfinished()
 {
     if (::unlink(unfinished) == 0 || errno != EISDIR)
@@ -61,15 +73,6 @@ void remove_unfinished()
     ::rmdir(unfinished);
 }
 
-void remove_and_end(int signal)
-{
-    remove_unfinished();
-    ::signal(signal, SIG_DFL);
-    ::raise(signal);
-}
-
-}  // namespace
-
 void remove_when_killed(const std::string &output)
 {
     const std::string part = perfdata::NewFile::part_name(output);
@@ -78,6 +81,7 @@ void remove_when_killed(const std::string &output)
     std::memcpy(unfinished, part.c_str(), part.size() + 1);
     struct sigaction action {};
     action.sa_handler = remove_and_end;
+    action.sa_flags = SA_RESTART;
     for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction before {};
         // nohup(1) and shells' background jobs ignore them on purpose.

@@ -13,6 +13,9 @@ namespace pmukit::cli {
 // when SIGINT, SIGTERM or SIGHUP ends the program. One output a program.
 void remove_when_killed(const std::string &output);
 
+// For signal handlers: the file or folder goes at once, if remove_when_killed() named one.
+void remove_unfinished();
+
 // The last thing a command does: what it had to say is said, so that no want of memory comes
 // between a name and a status. file: complete, of perfdata (Writer, NewFile). The status, unless
 // the name cannot be given.

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -99,7 +100,8 @@ INSTANTIATE_TEST_SUITE_P(BothLayouts, EncodeRecording, testing::Values("file", "
 
 TEST_P(EncodeRecording, HasTheBuffersAndWhatIsMissing)
 {
-    const std::string path = testing::TempDir() + "pmukit_encode." + GetParam();
+    const std::string path =
+        testing::TempDir() + "pmukit_encode." + GetParam() + "." + std::to_string(::getpid());
     Result<Case> made = parse_case(std::string("layout ") + GetParam() +
                                    "\npmu 24 p\nevent 8 p/x=1/\ninfo 6 24\n"
                                    "aux 8 cpu 3 missing 16 truncated\nwords 1\n"

@@ -9,10 +9,10 @@
 
 #include <fmt/core.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -45,6 +45,15 @@ std::string quoted(std::string_view text)
     for (const char c : text)
         to.append(c == '\'' ? 2 : 1, c);
     return to + "'";
+}
+
+// SQLITE_OPEN_NOFOLLOW refuses a link anywhere in the path: those of the folder are followed here.
+std::string without_links(const std::string &path)
+{
+    std::error_code failure;
+    const std::filesystem::path name = std::filesystem::absolute(path, failure);
+    const std::filesystem::path folder = std::filesystem::canonical(name.parent_path(), failure);
+    return failure ? path : (folder / name.filename()).string();
 }
 
 class Sqlite final : public Writer {
@@ -110,15 +119,15 @@ Result<void> Sqlite::open()
 {
     if (file_.part().empty())
         return Error{Errc::kUsage, file_.path() + ": a database is a file of its own; name one"};
-    ::unlink(file_.part().c_str());  // of a program before us that had our number
+    if (Result<Fd> empty = file_.create(); !empty)  // SQLite itself would follow a link
+        return empty.error();
     sqlite3 *opened = nullptr;
-    const int status =
-        sqlite3_open_v2(file_.part().c_str(), &opened,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+    const int status = sqlite3_open_v2(
+        without_links(file_.part()).c_str(), &opened,
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, nullptr);
     database_.reset(opened);
     if (status != SQLITE_OK)
-        return opened ? system_error(file_.path(), sqlite3_system_errno(opened))
-                      : Error{Errc::kMachinery, "sqlite: no memory"};
+        return opened ? error() : Error{Errc::kMachinery, "sqlite: no memory"};
     run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
         "PRAGMA cache_size = -16384;" +
         fmt::format("PRAGMA user_version = {};", kSchemaVersion) +

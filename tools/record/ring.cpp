@@ -29,6 +29,14 @@ void store_release(__u64 &word, uint64_t value)
     std::atomic_ref<__u64>(word).store(value, std::memory_order_release);
 }
 
+void note_aux(uint64_t flags, RingNotes &notes)
+{
+    if (flags & PERF_AUX_FLAG_TRUNCATED)
+        notes.aux_truncated++;
+    else if (flags & PERF_AUX_FLAG_PARTIAL)
+        notes.aux_partial++;
+}
+
 }  // namespace
 
 std::optional<RingPieces> ring_pieces(Bytes ring, uint64_t tail, uint64_t head)
@@ -64,7 +72,7 @@ bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes)
         else if (type == PERF_RECORD_LOST_SAMPLES && size >= 16)
             notes.lost_samples += ring_word(ring, tail + 8);
         else if (type == PERF_RECORD_AUX && size >= 32)
-            notes.aux_truncated += !!(ring_word(ring, tail + 24) & PERF_AUX_FLAG_TRUNCATED);
+            note_aux(ring_word(ring, tail + 24), notes);
         tail += size;
     }
     return true;

@@ -34,9 +34,10 @@ uint64_t ring_word(Bytes ring, uint64_t position);
 // Records that speak of losses, counted while they pass.
 struct RingNotes {
     uint64_t samples = 0;
-    uint64_t lost_records = 0;  // PERF_RECORD_LOST: the ring was full
-    uint64_t lost_samples = 0;  // PERF_RECORD_LOST_SAMPLES
-    uint64_t aux_truncated = 0;
+    uint64_t lost_records = 0;   // PERF_RECORD_LOST: the ring was full
+    uint64_t lost_samples = 0;   // PERF_RECORD_LOST_SAMPLES
+    uint64_t aux_truncated = 0;  // PERF_AUX_FLAG_TRUNCATED: the event was disabled as well
+    uint64_t aux_partial = 0;    // PERF_AUX_FLAG_PARTIAL alone: a gap in data that go on
 };
 // Pure: walks the records in [tail, head). False: a record's size makes no sense.
 bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes);

@@ -80,6 +80,15 @@ TEST_F(NoteRecords, CountsTruncatedAux)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
+TEST_F(NoteRecords, TellsAGapFromTheEnd)
+{
+    put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_PARTIAL});
+    put(PERF_RECORD_AUX, {16, 0, PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_TRUNCATED});
+    ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
+    EXPECT_EQ(notes_.aux_partial, 1U);
+    EXPECT_EQ(notes_.aux_truncated, 1U);
+}
+
 TEST_F(NoteRecords, RefusesSizesThatMakeNoSense)
 {
     for (uint16_t size : std::initializer_list<uint16_t>{4, 12, 24, 65528}) {

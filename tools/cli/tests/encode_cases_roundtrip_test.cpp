@@ -3,6 +3,7 @@
 // say just what it expects.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -47,7 +48,8 @@ TEST_P(EncodeCases, AreReadAsTheyExpect)
     ASSERT_TRUE(text);
     Result<encode::Case> what = encode::parse_case(*text);
     ASSERT_TRUE(what) << what.error().message;
-    const std::string file = testing::TempDir() + "pmukit_case." + GetParam();
+    const std::string file =
+        testing::TempDir() + "pmukit_case." + GetParam() + "." + std::to_string(::getpid());
     ASSERT_TRUE(encode::write_recording(*what, file));
     EXPECT_FALSE(what->expected.empty());
     for (const encode::Expectation &expected : what->expected)

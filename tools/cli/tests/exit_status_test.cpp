@@ -25,6 +25,7 @@
 #include <thread>
 
 #include "base/fd.hpp"
+#include "base/file.hpp"
 #include "base/number.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
@@ -39,7 +40,7 @@ constexpr int kGood = 0, kFailed = 1, kUsage = 2, kMachinery = 69, kKilledByInt 
 constexpr uint64_t kId = 7;
 
 // One record of a hot list with one entry, and what is around it.
-std::vector<std::byte> hot_list()
+std::vector<std::byte> hot_list(uint64_t sequence = 0)
 {
     const uint64_t words[] = {
         1 | uint64_t{16} << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
@@ -48,7 +49,7 @@ std::vector<std::byte> hot_list()
         /* time */ 1000,
         /* unit */ 12,
         /* flags */ 0,
-        /* sequence */ 0,
+        /* sequence */ sequence,
         /* lost */ 0,
         3 << 16 | 900};
     std::vector<std::byte> bytes(sizeof words);
@@ -112,6 +113,19 @@ public:
     }
     void send(int signal) const { ::kill(pid_, signal); }
     pid_t pid() const { return pid_; }
+    bool has_ended() const
+    {
+        siginfo_t info{};
+        return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+               info.si_pid == pid_;
+    }
+    // Waits until it has; false: it ended before.
+    bool has_stopped() const
+    {
+        siginfo_t info{};
+        return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOWAIT) == 0 &&
+               info.si_code == CLD_STOPPED;
+    }
     Ended wait()
     {
         int status = 0;
@@ -173,6 +187,30 @@ protected:
     {
         const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
         return Running(folder_, words_of(command), out, in < 0 ? nothing.get() : in);
+    }
+    // Files of the program may have so many bytes.
+    Ended run_within(rlim_t bytes, const std::string &command) const
+    {
+        rlimit before{};
+        EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+        const rlimit small{bytes, before.rlim_max};
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+        const Ended ended = start(command).wait();
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+        return ended;
+    }
+    std::string content(const std::string &name) const
+    {
+        std::ifstream file(path(name));
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    static bool is_not_allowed(const Ended &ended)
+    {
+        return ended.said.find("CAP_PERFMON") != std::string::npos;
+    }
+    std::string part_of(const Running &run) const
+    {
+        return path("new.part-") + std::to_string(run.pid());
     }
     std::vector<std::string> unfinished() const
     {
@@ -243,6 +281,14 @@ const Case kCases[] = {
     {"report --top many", kUsage, "--top"},
     {"report --by moon", kUsage, "moon"},
     {"report --source thin-air", kUsage, "thin-air"},
+    {"report --top -1 -i good.data", kUsage, "--top: '-1' is negative"},
+    {"report --unit-bytes -4096 -i good.data", kUsage, "--unit-bytes: '-4096' is negative"},
+    {"report --html - -i good.data", kUsage, "'-' is no file"},
+    {"cut -o - -i good.data", kUsage, "'-' is no file"},
+    {"inject -o - -i good.data", kUsage, "'-' is no file"},
+    {"merge -o - good.data good.data", kUsage, "'-' is no file"},
+    {"recover --write - -i good.data", kUsage, "'-' is no file"},
+    {"tune --save -", kUsage, "'-' is no file"},
     {"report --range-bytes 3 -i good.data", kUsage, "range-bytes"},
     {"merge one", kUsage, "two recordings"},
     {"merge - -", kUsage, "standard input"},
@@ -309,6 +355,7 @@ const Case kCases[] = {
     {"report -i good.data", kGood, nullptr},
     {"report -i good.data --json", kGood, nullptr},
     {"cut -i good.data -o new", kGood, nullptr},
+    {"cut -i good.data --buffer 0-70000 -o new", kGood, nullptr},
     {"inject -i good.data -o new", kGood, nullptr},
     {"recover -i good.data", kGood, nullptr},
     {"recover -i good.data --write new", kGood, nullptr},
@@ -329,6 +376,8 @@ const Case kCases[] = {
 #endif
     {"export -i good.data --format folded -o new --kallsyms nowhere", kFailed,
      "nowhere: No such file"},
+    {"export -i good.data --format folded -o new --kallsyms folder", kFailed,
+     "folder: Is a directory"},
     // A damaged one: what is left is read, and the status tells
     {"dump -i cut.data", kFailed, "cut.data"},
     {"report -i cut.data", kFailed, "cut.data"},
@@ -542,16 +591,18 @@ TEST_F(Interrupted, EndsByTheSignalAndLeavesNothing)
     }
 }
 
-// What writes a recording, stopped while it writes: its unfinished file is a pipe that nobody
-// empties.
-class InterruptedWriting : public Program, public testing::WithParamInterface<const char *> {
+// What makes something of a recording that is larger than what a writer gathers.
+class Writing : public Program, public testing::WithParamInterface<const char *> {
 protected:
     void SetUp() override
     {
         Program::SetUp();
-        // More than a pipe and the writer hold.
+        make_large(size_t{3} << 19);
+    }
+    void make_large(size_t least_bytes) const
+    {
         std::vector<std::byte> lists;
-        for (uint64_t sequence = 0; lists.size() < size_t{4} << 20; sequence++) {
+        for (uint64_t sequence = 0; lists.size() < least_bytes; sequence++) {
             std::vector<std::byte> list = hot_list();
             store_le(list.data() + 8 * (2 + PMUKIT_CXL_HMU_X_SEQUENCE), sequence);
             append(lists, list);
@@ -564,24 +615,60 @@ protected:
     }
 };
 
+// The same, stopped while it writes.
+class InterruptedWriting : public Writing {
+protected:
+    void SetUp() override
+    {
+        Program::SetUp();
+        make_large(size_t{32} << 20);
+    }
+    bool is_begun(const Running &run) const
+    {
+        std::error_code failure;
+        const auto bytes = fs::file_size(part_of(run), failure);
+        return !failure && bytes != 0;
+    }
+    // On a busy machine it may have ended before it could be stopped: again, then.
+    std::optional<Running> stopped_half_way(const std::string &command) const
+    {
+        for (int tries = 0; tries < 20; tries++) {
+            Running run = start(command);
+            while (!is_begun(run) && !run.has_ended())
+                std::this_thread::sleep_for(100us);
+            run.send(SIGSTOP);
+            if (run.has_stopped() && !fs::exists(path("new")))
+                return run;
+            run.send(SIGCONT);
+            run.wait();
+            fs::remove(path("new"));
+        }
+        return std::nullopt;
+    }
+};
+
 TEST_P(InterruptedWriting, LeavesNoPartThatCouldBeTakenForTheWhole)
 {
-    const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    Running run(folder_, words_of(GetParam()), "", nothing.get(), true);
-    const std::string part = path("new.part-") + std::to_string(run.pid());
-    ASSERT_EQ(::mkfifo(part.c_str(), 0600), 0);
-    const Fd reader(::open(part.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    ASSERT_TRUE(reader);
-    run.send(SIGCONT);
-    int written = 0;
-    for (int waited = 0; waited < 3000 && written == 0; waited++) {
-        std::this_thread::sleep_for(10ms);
-        ASSERT_EQ(::ioctl(reader.get(), FIONREAD, &written), 0);
-    }
-    EXPECT_GT(written, 0) << "it is half way";
-    run.send(SIGINT);
-    const Ended ended = run.wait();
+    std::optional<Running> run = stopped_half_way(GetParam());
+    ASSERT_TRUE(run);
+    run->send(SIGINT);
+    run->send(SIGCONT);
+    const Ended ended = run->wait();
     EXPECT_EQ(ended.status, kKilledByInt) << ended.said;
+    EXPECT_TRUE(unfinished().empty());
+    EXPECT_FALSE(fs::exists(path("new")));
+}
+TEST_P(InterruptedWriting, SaysThatItsInputBecameShorterAndLeavesNothing)
+{
+    std::optional<Running> run = stopped_half_way(GetParam());
+    ASSERT_TRUE(run);
+    fs::resize_file(path("large.data"), 0);
+    run->send(SIGCONT);
+    const Ended ended = run->wait();
+    EXPECT_EQ(ended.status, kFailed);
+    EXPECT_TRUE(ended.said.starts_with("pmukit: ")) << ended.said;
+    EXPECT_TRUE(ended.said.ends_with(std::string(kInputIsGone) + "\n")) << ended.said;
+    EXPECT_EQ(ended.said.find('\n') + 1, ended.said.size()) << ended.said;
     EXPECT_TRUE(unfinished().empty());
     EXPECT_FALSE(fs::exists(path("new")));
 }
@@ -597,40 +684,47 @@ INSTANTIATE_TEST_SUITE_P(Commands, InterruptedWriting,
 
 // Results are named last
 
-class Results : public InterruptedWriting {
-protected:
-    std::string content(const std::string &name) const
-    {
-        std::ifstream file(path(name));
-        return {std::istreambuf_iterator<char>(file), {}};
-    }
-    // Files of the program may have so many bytes.
-    Ended run_within(rlim_t bytes) const
-    {
-        rlimit before{};
-        EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-        const rlimit small{bytes, before.rlim_max};
-        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-        const Ended ended = start(GetParam()).wait();
-        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-        return ended;
-    }
-    static bool is_not_allowed(const Ended &ended)
-    {
-        return ended.said.find("CAP_PERFMON") != std::string::npos;
-    }
-};
+using Results = Writing;
 
 TEST_P(Results, OfAFailureHalfWayNothingIsLeftAndTheOlderFileIs)
 {
     std::ofstream(path("new")) << "old";
-    const Ended ended = run_within(256);
+    const Ended ended = run_within(256, GetParam());
     if (is_not_allowed(ended))
         GTEST_SKIP() << "this machine allows no system-wide events";
     EXPECT_EQ(ended.status, kFailed) << ended.said;
     EXPECT_NE(ended.said.find("new: "), std::string::npos) << ended.said;
     EXPECT_TRUE(unfinished().empty());
     EXPECT_EQ(content("new"), "old");
+}
+
+// Who may write to the folder can guess the name of the unfinished file.
+TEST_P(Results, AreNotWrittenThroughALinkThatHasTheNameOfTheUnfinishedFile)
+{
+    std::ofstream(path("victim")) << "old";
+    const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    Running run(folder_, words_of(GetParam()), "", nothing.get(), true);
+    fs::create_symlink("victim", part_of(run));
+    run.send(SIGCONT);
+    const Ended ended = run.wait();
+    if (is_not_allowed(ended))
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_EQ(ended.status, kGood) << ended.said;
+    EXPECT_EQ(content("victim"), "old");
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path("new"))));
+    EXPECT_TRUE(unfinished().empty());
+}
+
+TEST_P(Results, MayLieInAFolderThatALinkLeadsTo)
+{
+    std::string command = GetParam();
+    command.replace(command.find(" new"), 4, " linked/new");
+    fs::create_symlink("folder", path("linked"));
+    const Ended ended = start(command).wait();
+    if (is_not_allowed(ended))
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_EQ(ended.status, kGood) << ended.said;
+    EXPECT_TRUE(fs::exists(path("folder/new")));
 }
 
 TEST_P(Results, GoWhereALinkLeads)
@@ -702,6 +796,37 @@ TEST_F(Fifo, TakesWhatIsWrittenFrontToBack)
     EXPECT_EQ(start("recover -i piped").wait().status, kGood);
 }
 
+TEST_F(Fifo, IsNoInputForWhoReadsTwice)
+{
+    ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+    for (const char *command : {"cut -i fifo -o new", "recover -i fifo"}) {
+        const Ended ended = start(command).wait();
+        EXPECT_EQ(ended.status, kUsage) << command;
+        EXPECT_NE(ended.said.find("name a file with -i"), std::string::npos) << ended.said;
+    }
+}
+
+// What announces AUX data would be looked for in what is gone: of more than a pipe holds.
+TEST_F(Fifo, IsReadOnceByWhoLooksAhead)
+{
+    constexpr uint64_t kRecords = 1000;
+    Result<perfdata::Writer> writer = perfdata::Writer::create_pipe(
+        Fd(::open(path("piped").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)),
+        {event_of_cxl_hmu()}, host());
+    ASSERT_TRUE(writer);
+    perfdata::AuxtraceRecord trace;
+    trace.reference = kId;
+    for (uint64_t i = 0; i < kRecords; i++, trace.offset += hot_list().size())
+        ASSERT_TRUE(writer->auxtrace(trace, hot_list(i), {}));
+    ASSERT_TRUE(writer->finish());
+    const std::string command = "cd " + folder_.string() +
+                                " && mkfifo fifo && (cat piped >fifo & " PMUKIT_COMMAND
+                                " export -i fifo --format jsonl -o once; " PMUKIT_COMMAND
+                                " export -i piped --format jsonl -o twice; wait; cmp once twice)";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_GT(fs::file_size(path("once")), kRecords);
+}
+
 TEST_F(Fifo, IsRefusedByACopyBeforeItBegins)
 {
     for (const char *command :
@@ -733,19 +858,94 @@ TEST_F(Program, StandardOutputByItsPathIsStandardOutput)
     }
 }
 
-TEST_F(Interrupted, ARecordingIsCompleted)
+// A recording of this machine; nothing is asked of who has no leave to make one.
+class Recorded : public Program {
+protected:
+    // Until a second's work of it is in its unfinished file; how that is called, empty: it ended.
+    std::string begun(Running &run) const
+    {
+        const std::string part = part_of(run);
+        for (int waited = 0; waited < 3000; waited++) {
+            std::error_code failure;
+            if (const auto bytes = fs::file_size(part, failure); !failure && bytes != 0)
+                return part;
+            std::this_thread::sleep_for(10ms);
+            if (run.has_ended())
+                return {};
+        }
+        return {};
+    }
+
+    static constexpr const char *kCommand = "record -a -e software/config=0,freq=50/ -o new";
+};
+
+TEST_F(Recorded, IsCompletedAtCtrlCTerminationAndTheEndOfTheTerminal)
 {
-    Running run = start("record -a -e software/config=0,freq=50/ -o new");
-    for (int waited = 0; waited < 1000 && unfinished().empty(); waited++)
-        std::this_thread::sleep_for(10ms);
-    std::this_thread::sleep_for(200ms);
+    const auto before = ::signal(SIGHUP, SIG_DFL);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        Running run = start(kCommand);
+        begun(run);
+        run.send(signal);
+        const Ended ended = run.wait();
+        if (is_not_allowed(ended))
+            GTEST_SKIP() << "this machine allows no system-wide events";
+        EXPECT_EQ(ended.status, kGood) << ended.said;
+        EXPECT_TRUE(unfinished().empty());
+        EXPECT_EQ(start("recover -i new").wait().status, kGood);
+        fs::remove(path("new"));
+    }
+    ::signal(SIGHUP, before);
+}
+
+TEST_F(Recorded, GoesOnWithoutItsTerminalUnderNohup)
+{
+    const auto before = ::signal(SIGHUP, SIG_IGN);
+    Running run = start(kCommand);
+    ::signal(SIGHUP, before);
+    begun(run);
+    run.send(SIGHUP);
+    std::this_thread::sleep_for(300ms);
+    const bool goes_on = !run.has_ended();
     run.send(SIGINT);
     const Ended ended = run.wait();
-    if (ended.said.find("CAP_PERFMON") != std::string::npos)
+    if (is_not_allowed(ended))
         GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_TRUE(goes_on);
     EXPECT_EQ(ended.status, kGood) << ended.said;
-    EXPECT_TRUE(unfinished().empty());
-    EXPECT_EQ(start("recover -i new").wait().status, kGood);
+}
+
+TEST_F(Recorded, IsKeptWhenTheDiskIsFull)
+{
+    std::ofstream(path("new")) << "old";
+    const Ended ended =
+        run_within(16384, "record -a -e software/config=0,freq=1000/ -o new -- sleep 30");
+    if (is_not_allowed(ended))
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_EQ(ended.status, kFailed);
+    EXPECT_EQ(content("new"), "old");
+    ASSERT_EQ(unfinished().size(), 1U) << ended.said;
+    EXPECT_TRUE(ended.said.starts_with("pmukit: new: File too large; what was recorded is kept: "))
+        << ended.said;
+    EXPECT_NE(ended.said.find("pmukit recover -i "), std::string::npos) << ended.said;
+    EXPECT_NE(ended.said.find(unfinished()[0]), std::string::npos) << ended.said;
+    EXPECT_EQ(ended.said.find('\n') + 1, ended.said.size()) << ended.said;
+    EXPECT_EQ(start("recover -i " + unfinished()[0] + " --write saved").wait().status, kFailed);
+    EXPECT_EQ(start("recover -i saved").wait().status, kGood);
+}
+
+TEST_F(Recorded, CanBeRecoveredWhenItWasKilled)
+{
+    Running run = start(kCommand);
+    const std::string part = begun(run);
+    run.send(SIGKILL);
+    const Ended ended = run.wait();
+    if (is_not_allowed(ended))
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    ASSERT_NE(part, "") << ended.said;
+    const Ended recovered = start("recover -i " + part + " --write saved").wait();
+    EXPECT_EQ(recovered.status, kFailed) << "its header was not finished";
+    EXPECT_NE(recovered.out.find("kept "), std::string::npos) << recovered.said;
+    EXPECT_EQ(start("recover -i saved").wait().status, kGood);
 }
 
 // No memory

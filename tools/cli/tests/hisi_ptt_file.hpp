@@ -77,6 +77,15 @@ public:
         note(writer_->auxtrace(trace, data, {}));
         note(writer_->finished_round());
     }
+    // AUX data of a CPU, of which the kernel said nothing.
+    void aux_of(uint32_t cpu, Bytes data)
+    {
+        perfdata::AuxtraceRecord trace;
+        trace.reference = kId;
+        trace.tid = UINT32_MAX;
+        trace.cpu = cpu;
+        note(writer_->auxtrace(trace, data, {}));
+    }
     // The kernel wrote these bytes, the recorder never got them.
     void announce(uint64_t bytes, uint64_t flags = 0)
     {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pmukit/hisi_ptt.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -34,6 +35,13 @@ std::string read_all(const std::string &path)
     std::stringstream text;
     text << std::ifstream(path).rdbuf();
     return text.str();
+}
+
+long peak_kib()
+{
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
 }
 
 bool holds(const std::string &text, const std::string &part)
@@ -482,6 +490,26 @@ TEST_F(HisiPttRoundtrip, ALongBufferIsOnePieceHoweverItComes)
         EXPECT_TRUE(dumped.empty() || dumped == text);
         dumped = text;
     }
+}
+
+// A stream is named by a record of 48 bytes: it must not cost a buffer of text each.
+TEST_F(HisiPttRoundtrip, ManyStreamsShareTheRoomForText)
+{
+    constexpr uint32_t kStreams = 3000;
+    constexpr long kMostKib = 128 * 1024;
+    const Buffer entry =
+        ptt::testing::entry(Format::k8dw, ptt::testing::write_tlp(0x102, 0x1000, 16), 100);
+    PttFile recording(file_, {});
+    for (uint32_t cpu = 0; cpu < kStreams; cpu++)
+        recording.aux_of(cpu, entry);
+    ASSERT_TRUE(recording.finish());
+    const long before_kib = peak_kib();
+    EXPECT_EQ(dump(), kExitGood) << err_;
+    EXPECT_LT(peak_kib() - before_kib, kMostKib);
+    size_t headings = 0;
+    for (size_t at = 0; (at = out_.find("HISI PTT data: size 32 bytes", at)) != out_.npos; at++)
+        headings++;
+    EXPECT_EQ(headings, kStreams);
 }
 
 TEST_F(HisiPttRoundtrip, StandardInputIsReportedAsTheFileIs)

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "base/fd.hpp"
@@ -189,6 +190,47 @@ TEST_P(InjectCorpus, ReportsOfTheSamplesSayTheSame)
         EXPECT_GE(reported[std::endian::little], 2U);
         EXPECT_GE(reported[std::endian::big], 3U);
     }
+}
+
+// Names of PMUs, or the events themselves, may be what a damaged file lacks: data is then left
+// over.
+TEST_P(InjectCorpus, OfADamagedRecordingComesARecordingOrNothing)
+{
+    constexpr size_t kHeader = 104, kAttrsSize = 32, kStep = 56;
+    if (GetParam() != "encoded")
+        return;  // perf's are large and say nothing else
+    size_t made = 0;
+    const auto check = [&](const std::vector<std::byte> &bytes) {
+        const std::string from = folder_ + "/damaged";
+        std::ofstream(from, std::ios::binary)
+            .write(reinterpret_cast<const char *>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
+        const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        Output out(null.get(), "null");
+        fs::remove(to_);
+        const Result<int> status = run_inject({from, to_, true}, out);
+        ASSERT_EQ(fs::exists(to_), static_cast<bool>(status));
+        if (!status)
+            return;
+        Content before, after;
+        ASSERT_NO_FATAL_FAILURE(read(from, false, before));
+        ASSERT_NO_FATAL_FAILURE(read(to_, false, after));
+        if (before.is_damaged)
+            EXPECT_EQ(*status, kExitFailed);
+        if (after.records)  // a file without any may be one that was never finished
+            EXPECT_FALSE(after.is_damaged);
+        made++;
+    };
+    for (const Recording &recording : perfdata::testing::recordings_of(GetParam())) {
+        SCOPED_TRACE(recording.name);
+        std::vector<std::byte> bytes = recording.parts.front().bytes;
+        for (size_t size = bytes.size() - 8; size > kHeader; size -= std::min(size, kStep))
+            ASSERT_NO_FATAL_FAILURE(check({bytes.begin(), bytes.begin() + static_cast<long>(size)}))
+                << size;
+        std::fill_n(bytes.begin() + kAttrsSize, sizeof(uint64_t), std::byte());
+        ASSERT_NO_FATAL_FAILURE(check(bytes)) << "without events";
+    }
+    EXPECT_GT(made, 100U);
 }
 
 }  // namespace

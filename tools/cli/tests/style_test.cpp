@@ -3,6 +3,8 @@
 // with examples, completion, hints at slips and, if it prints tables, --json and a pager.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <chrono>
@@ -196,6 +198,73 @@ TEST_F(Style, APagerThatIsClosedIsNoFailure)
                         {"PMUKIT_PAGER=exit 3"}, winsize{24, 100, 0, 0});
     EXPECT_EQ(terminal.wait(), 0);
     EXPECT_EQ(terminal.all(), "");
+}
+
+// A recording that comes by a pipe: the program is at work until the pipe is closed.
+class Paged : public Style {
+protected:
+    void SetUp() override
+    {
+        Style::SetUp();
+        int ends[2];
+        ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        from_ = Fd(ends[0]);
+        to_ = Fd(ends[1]);
+        const std::string whole = read_small_file(tree_.path("good.pipe")).value();
+        front_ = whole.substr(0, 16);
+        rest_ = whole.substr(16);
+    }
+    OnTerminal dump(const std::string &pager) const
+    {
+        return OnTerminal({PMUKIT_COMMAND, "dump", "-i", "-"}, from_.get(),
+                          {"PMUKIT_PAGER=" + pager}, winsize{24, 100, 0, 0});
+    }
+    void put(const std::string &some) const
+    {
+        EXPECT_TRUE(write_all(to_.get(), as_bytes(some), "the pipe"));
+    }
+    // What was put is read: the program has its pager.
+    void wait_until_read() const
+    {
+        int left = 1;
+        for (int waited = 0; waited < 3000 && left != 0; waited++) {
+            ASSERT_EQ(::ioctl(from_.get(), FIONREAD, &left), 0);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        ASSERT_EQ(left, 0);
+    }
+
+    Fd from_, to_;
+    std::string front_, rest_;
+};
+
+TEST_F(Paged, CtrlCIsForThePager)
+{
+    OnTerminal terminal = dump("trap '' INT QUIT; echo READY; sed s/^/PAGED:/");
+    put(front_);
+    ASSERT_TRUE(terminal.shows("READY"));
+    wait_until_read();
+    terminal.type("\003\034");
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    put(rest_);
+    to_.reset();
+    EXPECT_TRUE(terminal.shows("PAGED:")) << terminal.all();
+    EXPECT_EQ(terminal.wait(), 0);
+}
+
+TEST_F(Paged, CtrlCEndsUsWhenThePagerIsClosed)
+{
+    OnTerminal terminal = dump("echo READY");
+    put(front_);
+    ASSERT_TRUE(terminal.shows("READY"));
+    wait_until_read();
+    // On a busy machine the pager may end later than it says so.
+    for (int times = 0; times < 20; times++) {
+        terminal.type("\003");
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    to_.reset();
+    EXPECT_EQ(terminal.wait(), 128 + SIGINT);
 }
 
 TEST_F(Style, ColoursAreForTerminalsThatWantThem)

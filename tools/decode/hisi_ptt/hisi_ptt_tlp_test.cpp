@@ -41,7 +41,8 @@ TEST(HisiPttTlp, WithAHintEveryByteCounts)
 // Neither operands of atomics nor data of messages have byte enables.
 TEST(HisiPttTlp, AtomicsAndMessagesBringWholeDwords)
 {
-    EXPECT_EQ(data_bytes(parse_tlp({0x4c000002, 0x01000018, 0x1000, 0}, 0)), 8U);
+    for (uint32_t fetch_add_swap_cas : {0x4c000002, 0x4d000002, 0x4e000002})
+        EXPECT_EQ(data_bytes(parse_tlp({fetch_add_swap_cas, 0x01000018, 0x1000, 0}, 0)), 8U);
     EXPECT_EQ(data_bytes(parse_tlp({0x74000002, 0x0100007e, 0, 0}, 0)), 8U);
 }
 
@@ -88,6 +89,8 @@ TEST(HisiPttTlp, AgreesOnlyWithItself)
     EXPECT_FALSE(is_plausible(bad));
     bad[0] |= 1 << 16;  // with a hint there are no byte enables
     EXPECT_TRUE(is_plausible(bad));
+    for (uint32_t fetch_add_swap_cas : {0x4c000002, 0x4d000002, 0x4e000002})
+        EXPECT_TRUE(is_plausible({fetch_add_swap_cas, 0x01000100, 0x1000, 0}));  // nor have these
     EXPECT_FALSE(is_plausible({0x20000001, 0x010001ff, 0, 0}));  // one dword, two ends
     EXPECT_FALSE(is_plausible({0x02000002, 0x0100000f, 0, 0}));  // two dwords of I/O
     EXPECT_FALSE(is_plausible({0x04000001, 0x010000ff, 0, 0}));

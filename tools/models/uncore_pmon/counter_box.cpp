@@ -54,8 +54,8 @@ void CounterBox::lay_out()
         slots_.push_back({Kind::kCounter, i, type_.counter0 + i * kCounterStep, kCounterStep});
     }
     if (type_.fixed) {
-        slots_.push_back({Kind::kFixedControl, 0, kFixedControl, kFixedControlBytes});
-        slots_.push_back({Kind::kFixedCounter, 0, kFixedCounter, kCounterStep});
+        slots_.push_back({Kind::kFixedControlRegister, 0, kFixedControl, kFixedControlBytes});
+        slots_.push_back({Kind::kFixedCounterRegister, 0, kFixedCounter, kCounterStep});
     }
 }
 
@@ -89,7 +89,7 @@ const CounterBox::Slot *CounterBox::find(uint32_t offset) const
 bool CounterBox::is_counter(uint32_t offset) const
 {
     const Slot *const slot = find(offset);
-    return slot && (slot->kind == Kind::kCounter || slot->kind == Kind::kFixedCounter);
+    return slot && (slot->kind == Kind::kCounter || slot->kind == Kind::kFixedCounterRegister);
 }
 
 uint64_t CounterBox::value_of(const Slot &slot) const
@@ -101,9 +101,9 @@ uint64_t CounterBox::value_of(const Slot &slot) const
             return controls_[slot.index];
         case Kind::kCounter:
             return counters_[slot.index];
-        case Kind::kFixedControl:
+        case Kind::kFixedControlRegister:
             return fixed_control_;
-        case Kind::kFixedCounter:
+        case Kind::kFixedCounterRegister:
             return fixed_counter_;
     }
     return 0;
@@ -142,10 +142,10 @@ void CounterBox::store(const Slot &slot, uint64_t value)
         case Kind::kCounter:
             counters_[slot.index] = value & counter_mask_;
             return;
-        case Kind::kFixedControl:
+        case Kind::kFixedControlRegister:
             fixed_control_ = value;
             return;
-        case Kind::kFixedCounter:
+        case Kind::kFixedCounterRegister:
             fixed_counter_ = value & mask_of(kFixedWidth);
             return;
     }

@@ -41,7 +41,13 @@ public:
     uint32_t bytes() const;  // up to the end of the last register
 
 private:
-    enum class Kind : uint8_t { kBox, kControl, kCounter, kFixedControl, kFixedCounter };
+    enum class Kind : uint8_t {
+        kBox,
+        kControl,
+        kCounter,
+        kFixedControlRegister,
+        kFixedCounterRegister
+    };
     struct Slot {
         Kind kind;
         unsigned index;
