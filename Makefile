@@ -13,6 +13,7 @@ N       ?=
 KDIR    ?=
 ALL     ?=
 BRIEF   ?=
+TURN    ?=
 KCSAN   ?=
 LATE    ?=
 MINUTES ?=
@@ -41,6 +42,7 @@ help:
 	@echo '  make check           unit tests, format, dependency and room rules; no guest, no root'
 	@echo '  make lint            checkpatch, kernel-doc, sparse, coccinelle, clang-tidy; slower'
 	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure (ALL=1: each scenario on each kernel;'
+	@echo '                       TURN=N: one of three turns, which have all of it together;'
 	@echo '                       BRIEF=N: of each unit one that is short on a debug kernel)'
 	@echo '  make races [MINUTES= U= K= SEED=]  random use of PMUs, alone and while the machine changes, on four kernels; long'
 	@echo '  make soak [MINUTES= K=] all units at work in one guest, an hour: exact, nothing lost, memory flat'
@@ -63,7 +65,7 @@ help:
 	@echo '  make tools           userspace, into build/tools'
 	@echo '  make modules [K=]    modules for the guest kernels, into build/modules; KDIR=DIR: for that kernel tree'
 	@echo '  make modules_install modules of the running kernel (after make modules KDIR=...)'
-	@echo '  make guest           static programs for guests, into build/guest'
+	@echo '  make guest           programs for guests, into build/guest'
 	@echo '  make install         pmukit, headers, documents and, with Sphinx, manual pages (DESTDIR, PREFIX)'
 	@echo '  make docs            these pages as HTML and the manual pages, into build/docs'
 	@echo '  make demo-svg        the terminal recording of the README, anew'
@@ -118,11 +120,11 @@ dkms-test:
 
 # Guests
 
-guest: setup
+guest: tools
 	@tools/scripts/build-guest $(sort $(foreach k,$(run_kernels),$(if $(findstring arm64,$k),arm64,amd64)))
 
 vmtest: tools modules guest
-	@tools/scripts/vmtest '$(run_units)' '$(run_kernels)' -- $(vmrun) $(if $(ALL),--all) \
+	@tools/scripts/vmtest '$(run_units)' '$(run_kernels)' -- $(vmrun) $(if $(ALL),--all) $(if $(TURN),--turn $(TURN)) \
 		$(if $(BRIEF),--brief $(BRIEF) --seed $(BRIEF) --seconds 20)
 
 races: run_kernels := $(or $(K),6.1 debug-6.12 debug-7.2 kcsan-6.12)
@@ -156,7 +158,8 @@ demo: tools modules guest
 
 # Unit tests run under AddressSanitizer and UndefinedBehaviorSanitizer. clang compiles for these in two thirds of g++'s time, and both
 # have then warned of what they can.
-check_options = -DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+check_options = -DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
+	-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld
 check: setup
 	@$(call cmake_build,check,$(check_options))
 	@tools/scripts/check $(BUILD)/check

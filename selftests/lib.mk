@@ -4,7 +4,7 @@
 #   TEST_PROGRAMS   programs that print TAP, each from <name>.c
 #   TEST_SCRIPTS    scripts that print TAP
 #   OTHER_PROGRAMS  built and installed beside them, not run by themselves
-#   SOURCES         compiled into every program of the folder
+#   SOURCES         part of every program of the folder
 #   LDLIBS          linked to every program of the folder
 #   TEST_FILES      what these use; put beside them, wherever they are run
 # The kselftest harness is taken from a kernel source tree, never copied here.
@@ -19,6 +19,7 @@ CFLAGS    := -O2 -g -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-sign-com
 CPPFLAGS  := -isystem $(KSELFTEST) -I $(top)lib -I $(top)../include/uapi -I .
 
 programs := $(addprefix $(OUTPUT)/,$(TEST_PROGRAMS) $(OTHER_PROGRAMS))
+shared   := $(addprefix $(OUTPUT)/,$(notdir $(SOURCES:.c=.o)))
 headers  := $(wildcard *.h $(top)lib/*.h $(top)../include/uapi/pmukit/*.h)
 
 all: $(programs) scripts
@@ -28,11 +29,15 @@ scripts:
 	@mkdir -p '$(OUTPUT)'
 	@$(if $(TEST_SCRIPTS)$(TEST_FILES),cp $(TEST_SCRIPTS) $(TEST_FILES) '$(OUTPUT)')
 
-$(OUTPUT)/%: %.c $(SOURCES) $(headers)
+vpath %.c $(sort $(dir $(SOURCES)))
+$(OUTPUT)/%.o: %.c $(headers)
 	@[ -e '$(KSELFTEST)/kselftest_harness.h' ] || \
 		{ echo "selftests: no kselftest_harness.h: say KSELFTEST=<kernel source>/tools/testing/selftests" >&2; exit 2; }
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -static -o $@ $< $(SOURCES) $(LDLIBS)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(programs): %: %.o $(shared)
+	$(CC) -static -o $@ $^ $(LDLIBS)
 
 # Exit code of a program: 0 pass, 4 skip (no device), else failure.
 run_tests: all
@@ -52,6 +57,6 @@ install: all
 	$(if $(TEST_FILES),install -m 644 $(TEST_FILES) '$(INSTALL_PATH)/$(UNIT)')
 
 clean:
-	rm -f $(programs) $(addprefix '$(OUTPUT)'/,$(notdir $(TEST_SCRIPTS) $(TEST_FILES)))
+	rm -f $(programs) $(programs:=.o) $(shared) $(addprefix '$(OUTPUT)'/,$(notdir $(TEST_SCRIPTS) $(TEST_FILES)))
 
 .PHONY: all scripts run_tests install clean

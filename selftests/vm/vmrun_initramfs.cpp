@@ -107,10 +107,26 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
     return lists;
 }
 
+// What programs of the host need there: all below `folder`, which a guest whose programs are static
+// does without.
+Result<void> add_libraries(CpioWriter &cpio, const fs::path &folder)
+{
+    std::error_code none;
+    for (const fs::directory_entry &entry : fs::recursive_directory_iterator(folder, none))
+        if (entry.is_regular_file())
+            if (auto put = add_host_file(cpio, entry.path(),
+                                         entry.path().lexically_relative(folder).string());
+                !put)
+                return put;
+    return {};
+}
+
 Result<void> add_unit_files(CpioWriter &cpio, const GuestTree &tree, const InitramfsSpec &spec)
 {
     if (!spec.unit)
         return {};
+    if (auto put = add_libraries(cpio, spec.build / "guest" / tree.arch / "libraries"); !put)
+        return put;
     for (std::string_view program : spec.unit->programs)
         if (auto put = add_host_file(cpio, spec.build / "guest" / tree.arch / program,
                                      fmt::format("usr/bin/{}", base_name(program)));

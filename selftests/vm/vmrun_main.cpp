@@ -27,7 +27,7 @@ struct Arguments {
     unsigned seconds = 60;
     fs::path keep, cache, build, results, selftests = "selftests";
     bool all = false, verbose = false;
-    std::optional<uint64_t> brief;
+    std::optional<uint64_t> brief, turn;
 };
 
 std::string default_cache()
@@ -72,6 +72,9 @@ void describe(CLI::App &app, Arguments &arguments)
     app.add_option(
         "--brief", arguments.brief,
         "one scenario that is short on a debug kernel: this one of them, counted around");
+    app.add_option("--turn", arguments.turn,
+                   "a part of what is routine on the kernel: three turns, counted around, have "
+                   "all of it");
     app.add_option("--placement", arguments.placement,
                    "integrated (on pcie.0), root-port or cxl-rp, instead of the scenario's own");
     app.add_option("--accel", arguments.accel, "auto, or tcg to leave KVM alone")
@@ -177,6 +180,7 @@ Result<vm::SessionOptions> make_options(const Arguments &arguments)
     options.scenario = arguments.scenario;
     options.all = arguments.all;
     options.brief = arguments.brief;
+    options.turn = arguments.turn;
     options.placement = placement;
     options.seed = arguments.seed;
     options.seconds = arguments.seconds;

@@ -85,12 +85,15 @@ public:
             line.remove_suffix(1);
         size_t at = line.find(kGuestSays);
         bool from_init = at != std::string_view::npos;
+        std::vector<std::string> said;
+        if (from_init)
+            said = words_of(line.substr(at + kGuestSays.size()));
         if (verbose_ || from_init) {
-            fmt::print("  {}\n", line);
+            fmt::print("  {}{}\n", line, seconds_of_step(said));
             std::fflush(stdout);
         }
         if (from_init)
-            heard_init(line.substr(at + kGuestSays.size()));
+            heard_init(said);
     }
     void on_quiet(seconds since_start) override { say("still running, {} s", since_start.count()); }
     void on_look() override { look_at_models_(step_); }
@@ -98,14 +101,23 @@ public:
     bool reached_init() const { return reached_init_; }
 
 private:
-    void heard_init(std::string_view text)
+    // Behind the line that says how a step ended.
+    std::string seconds_of_step(const std::vector<std::string> &words) const
+    {
+        if (words.size() != 4 || words[0] != "step" || words[2] != "ended:")
+            return "";
+        const auto took = steady_clock::now() - step_began_;
+        return fmt::format(" ({} s)", std::chrono::duration_cast<seconds>(took).count());
+    }
+
+    void heard_init(const std::vector<std::string> &words)
     {
         reached_init_ = true;
-        std::vector<std::string> words = words_of(text);
         heed_(words);
         if (words.size() != 2 || words[0] != "step")
             return;
         step_ = words[1];
+        step_began_ = steady_clock::now();
         for (const Step &step : steps_)
             if (step.name == words[1])
                 deadline_ = steady_clock::now() + seconds(step.limit_seconds) + kGrace;
@@ -116,6 +128,7 @@ private:
     std::function<void(const std::vector<std::string> &)> heed_;
     std::function<void(std::string_view)> look_at_models_;
     std::string step_ = "boot";
+    steady_clock::time_point step_began_ = steady_clock::now();
     bool reached_init_ = false;
     steady_clock::time_point deadline_;
 };
@@ -627,7 +640,10 @@ Result<Totals> Session::run()
     auto machine = make_machine();
     if (!machine)
         return machine.error();
+    const auto began = steady_clock::now();
     auto code = run_guest(*machine);
+    say("scenario={} took {} s", scenario_.name,
+        std::chrono::duration_cast<seconds>(steady_clock::now() - began).count());
     stop_models();
     if (!code)
         return code.error();
@@ -654,15 +670,22 @@ Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &opt
         return brief ? std::vector<const Scenario *>{brief} : std::vector<const Scenario *>{};
     }
     std::vector<const Scenario *> chosen;
-    std::string names;
+    std::string names, left_out;
     for (const Scenario &scenario : options.unit->tests) {
         names += fmt::format(" {}", scenario.name);
         bool named = options.scenario == scenario.name;
         bool wanted = options.all ? runs_on(scenario, *options.kernel)
                                   : is_routine_on(scenario, *options.kernel);
-        if (named || (options.scenario.empty() && wanted))
+        if (!named && (!options.scenario.empty() || !wanted))
+            continue;
+        if (!options.turn || is_in_turn(*options.unit, scenario, *options.kernel, *options.turn))
             chosen.push_back(&scenario);
+        else
+            left_out += fmt::format(" {}", scenario.name);
     }
+    if (!left_out.empty())
+        say("unit={} kernel={}: for another turn:{}", options.unit->unit, options.kernel->kernel,
+            left_out);
     // A unit that a kernel's architecture does not have has none there.
     if (chosen.empty() && !options.scenario.empty())
         return Error{Errc::kUsage, fmt::format("no scenario '{}' for unit {}: one of{}",

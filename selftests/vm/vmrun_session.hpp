@@ -20,6 +20,7 @@ struct SessionOptions {
     std::string scenario;                // of a test; empty: those of a plain run
     bool all = false;                    // or every one that runs on the kernel
     std::optional<uint64_t> brief;       // or the one of this number that is brief, counted around
+    std::optional<uint64_t> turn;        // or what of a plain run is in this turn, counted around
     std::optional<Placement> placement;  // instead of the scenario's own
     uint64_t seed = 1;
     unsigned seconds = 60;  // of the steps that go on for as long as one likes

@@ -141,6 +141,18 @@ Scenario on_the_machine_of_stress(const UnitSpec &unit, std::string_view name)
     return scenario;
 }
 
+// One more scenario, of those that are short on a debug kernel: one program.
+UnitSpec with_brief(UnitSpec unit, Scenario scenario, std::string_view program,
+                    const std::string &options, unsigned seconds)
+{
+    const std::string name(program.substr(program.rfind('/') + 1));
+    scenario.steps = {{scenario.name, name + " " + options, seconds}};
+    unit.programs.push_back(program);
+    unit.brief.push_back(scenario.name);
+    unit.tests.push_back(std::move(scenario));
+    return unit;
+}
+
 // Suspended with an event that runs, on the machine of the unit's stress.
 UnitSpec with_sleep(UnitSpec unit, const std::string &options)
 {
@@ -148,11 +160,18 @@ UnitSpec with_sleep(UnitSpec unit, const std::string &options)
     sleep.sleeps = true;
     sleep.kernels = {"6.12", "7.2", "debug-6.12", "debug-7.2"};
     sleep.routine = {"6.12"};
-    sleep.steps = {{"sleep", "pmu_sleep " + options, 120}};
-    unit.programs.push_back("selftests/stress/pmu_sleep");
-    unit.brief.push_back(sleep.name);
-    unit.tests.push_back(std::move(sleep));
-    return unit;
+    return with_brief(std::move(unit), std::move(sleep), "selftests/stress/pmu_sleep", options,
+                      120);
+}
+
+// Events that end by themselves, on the machine of the unit's stress. 7.2 stops them from inside
+// their last sample.
+UnitSpec with_refresh(UnitSpec unit, const std::string &options)
+{
+    Scenario refresh = on_the_machine_of_stress(unit, "refresh");
+    refresh.routine = {"7.2"};
+    return with_brief(std::move(unit), std::move(refresh), "selftests/stress/pmu_refresh", options,
+                      180);
 }
 
 // The modules of the unit go and come back two hundred times, with an event of the PMU in between.
@@ -531,6 +550,7 @@ UnitSpec cxl_hmu()
         cxl_hmu_join(),
         cxl_hmu_list(),
     };
+    unit.every_turn = {"test"};
     unit.demo = cxl_hmu_demo();
     return unit;
 }
@@ -798,7 +818,7 @@ Scenario hisi_ptt_cycles()
 Scenario hisi_ptt_hotplug()
 {
     Scenario hotplug = hisi_ptt_with_a_free_slot("hotplug");
-    hotplug.routine = {"6.12", "6.12-arm64"};
+    hotplug.routine = {"7.2", "6.12-arm64"};
     hotplug.steps = {{"hotplug", "hisi_ptt_hotplug_test", 600}};
     hotplug.judgements = {
         {"plugged and unplugged: entry by entry what the model traced",
@@ -956,6 +976,7 @@ UnitSpec hisi_ptt()
         hisi_ptt_death(),
         hisi_ptt_corpus(),
     };
+    unit.every_turn = {"test"};
     unit.demo = hisi_ptt_demo();
     return unit;
 }
@@ -1050,7 +1071,7 @@ Scenario uncore_pmon_narrow()
     narrow.steps = {{"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600},
                     {"uncore_pmon_test",
                      "uncore_pmon_test -T shares_counters_fairly -T shares_clocks_without_a_gap "
-                     "-T counts_a_group_at_once",
+                     "-T counts_a_group_at_once -T counts_on_when_others_are_throttled",
                      300}};
     narrow.judgements = {
         {"what perf counted is what the model's log says",
@@ -1207,6 +1228,7 @@ UnitSpec uncore_pmon()
                   uncore_pmon_parameters(),
                   uncore_pmon_beside(),
                   uncore_pmon_faults()};
+    unit.every_turn = {"test"};
     unit.demo = uncore_pmon_traffic("demo");
     return unit;
 }
@@ -1368,6 +1390,7 @@ UnitSpec imc()
                   imc_faults(),
                   imc_bench(),
                   imc_corpus()};
+    unit.every_turn = {"commands", "split"};
     unit.demo = imc_commands("demo");
     return unit;
 }
@@ -1463,7 +1486,29 @@ UnitSpec cache_qos()
                   cache_qos_script("hotplug", "/selftests/cache_qos/hotplug.sh", 400, {"6.12"}),
                   cache_qos_life(),
                   cache_qos_bench()};
+    unit.every_turn = {"live"};
     unit.demo = cache_qos_live("demo");
+    return unit;
+}
+
+// Everything is hot, every ten milliseconds.
+constexpr std::string_view kHotCxlHmu =
+    "--event hotness_threshold=1,hotness_granual=12,epoch_scale=3,epoch_multiplier=1 --aux 16";
+
+// Two devices: an event of the one beside the other's AUX area. 7.2 itself warns of its count of
+// mappings when an area is mapped by means of an event that has no ring of its own.
+UnitSpec with_redirect(UnitSpec unit)
+{
+    Scenario redirect = on_the_machine_of_stress(unit, "redirect");
+    redirect.models.push_back(redirect.models.front());
+    redirect.kernels = {"6.1", "6.12", "6.12-arm64", "debug-6.12"};
+    redirect.routine = {"6.12"};
+    redirect.steps = {
+        {"redirect",
+         "pmu_redirect --pmu cxl_hmu_mem0.0.0 --other cxl_hmu_mem1.0.0 " + std::string(kHotCxlHmu),
+         60}};
+    unit.programs.push_back("selftests/stress/pmu_redirect");
+    unit.tests.push_back(std::move(redirect));
     return unit;
 }
 
@@ -1475,6 +1520,8 @@ UnitSpec hard_cxl_hmu()
     const std::string event = plain + " --aux 16";
     UnitSpec unit = with_stress(cxl_hmu(), cxl_hmu_stress(), "--pmu cxl_hmu_mem0.0.0 " + plain);
     unit = with_sleep(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
+    unit = with_refresh(unit, "--pmu cxl_hmu_mem0.0.0 " + std::string(kHotCxlHmu));
+    unit = with_redirect(unit);
     unit = with_reloads(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
     unit = with_failures(
         unit, "--pmu cxl_hmu_mem0.0.0 " + event + " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko");
@@ -1510,6 +1557,7 @@ UnitSpec hard_hisi_ptt()
     const std::string event = plain + " --aux 32";
     UnitSpec unit = with_stress(hisi_ptt(), hisi_ptt_stress(), "--pmu hisi_ptt0_2 " + plain);
     unit = with_sleep(unit, "--pmu hisi_ptt0_2 " + event);
+    unit = with_refresh(unit, "--pmu hisi_ptt0_2 " + event);
     unit = with_reloads(unit, "--pmu hisi_ptt0_2 " + event);
     unit.brief.push_back("hotplug");
     unit = with_failures(unit,
@@ -1710,6 +1758,21 @@ bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel)
 {
     return runs_on(scenario, kernel) &&
            (kernel.debug || (!scenario.only_all && all_or_named(scenario.routine, kernel.kernel)));
+}
+
+bool is_in_turn(const UnitSpec &unit, const Scenario &scenario, const KernelQuirks &kernel,
+                uint64_t turn)
+{
+    uint64_t place = 0;
+    for (const Scenario &other : unit.tests) {
+        const bool always = std::ranges::find(unit.every_turn, other.name) != unit.every_turn.end();
+        if (!is_routine_on(other, kernel))
+            continue;
+        if (other.name == scenario.name)
+            return always || place % kTurns == turn % kTurns;
+        place += !always;
+    }
+    return false;
 }
 
 const Scenario *brief_scenario(const UnitSpec &unit, uint64_t number)

@@ -151,6 +151,34 @@ TEST(Tables, EachUnitHasBriefScenariosForItsTurns)
     EXPECT_FALSE(brief_scenario(UnitSpec{}, 0));
 }
 
+TEST(Tables, TurnsHaveTogetherWhatIsRoutineAndEachWhatIsOfEveryTurn)
+{
+    for (const UnitSpec &unit : units())
+        for (const KernelQuirks &kernel : kernels())
+            for (const Scenario &scenario : unit.tests) {
+                uint64_t turns = 0;
+                for (uint64_t turn = 0; turn < kTurns; turn++)
+                    turns += is_in_turn(unit, scenario, kernel, turn + kTurns);
+                const bool always =
+                    std::ranges::find(unit.every_turn, scenario.name) != unit.every_turn.end();
+                EXPECT_EQ(turns, !is_routine_on(scenario, kernel) ? 0U
+                                 : always                         ? kTurns
+                                                                  : 1U)
+                    << unit.unit << " " << kernel.kernel << " " << scenario.name;
+            }
+}
+
+TEST(Tables, WhatIsOfEveryTurnIsThere)
+{
+    for (const UnitSpec &unit : units()) {
+        EXPECT_TRUE(unit.unit == "soak" || !unit.every_turn.empty()) << unit.unit;
+        for (const std::string_view name : unit.every_turn)
+            EXPECT_TRUE(std::ranges::any_of(unit.tests, [&](const Scenario &scenario) {
+                return scenario.name == name;
+            })) << name;
+    }
+}
+
 // Every scenario is routine somewhere: what nobody runs rots. What is for --all only has another
 // one beside it that is the same in short, or on another kernel.
 TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)

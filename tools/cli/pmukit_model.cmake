@@ -10,7 +10,7 @@ if(NOT PMUKIT_STATIC)
     ${CMAKE_CURRENT_LIST_DIR}/pmukit_model_hisi_ptt.cpp
     ${CMAKE_CURRENT_LIST_DIR}/pmukit_model_pcie_ep.cpp
     ${CMAKE_CURRENT_LIST_DIR}/pmukit_model_uncore_pmon.cpp)
-  pmukit_share_headers(pmukit-model <CLI/CLI.hpp>)
+  pmukit_compile_room(pmukit-model)
   target_link_libraries(pmukit-model PRIVATE pmukit_models pmukit_memtap pmukit_vfu CLI11::CLI11)
   target_link_options(pmukit-model PRIVATE -Wl,--build-id)
   if(PMUKIT_TESTS)
