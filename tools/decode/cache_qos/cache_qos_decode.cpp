@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace pmukit::decode::cache_qos {
 namespace {
@@ -113,78 +112,58 @@ std::string_view status_name(uint32_t status)
 
 void StreamDecoder::start(uint64_t offset)
 {
-    offset_ = offset;
-    skipped_bytes_ = 0;
-    carried_ = 0;
-}
-
-void StreamDecoder::skip(uint64_t bytes)
-{
-    if (!skipped_bytes_)
-        skipped_at_ = offset_;
-    skipped_bytes_ += bytes;
-    offset_ += bytes;
-}
-
-void StreamDecoder::report_skipped()
-{
-    if (skipped_bytes_)
-        sink_.skipped(skipped_at_, skipped_bytes_);
-    skipped_bytes_ = 0;
+    position_ = Position(offset);
+    carry_.clear();
 }
 
 void StreamDecoder::take(Bytes bytes)
 {
     const std::optional<Record> record = parse_record(bytes);
     if (!record) {
-        skip(kRecordBytes);
+        position_.skip(kRecordBytes);
         return;
     }
-    report_skipped();
+    position_.tell_skipped(sink_);
     if (const Header *header = std::get_if<Header>(&*record))
-        sink_.header(offset_, *header);
+        sink_.header(position_.offset(), *header);
     else
-        sink_.reading(offset_, std::get<Reading>(*record));
-    offset_ += kRecordBytes;
+        sink_.reading(position_.offset(), std::get<Reading>(*record));
+    position_.move(kRecordBytes);
+}
+
+// Whole records; returns how many bytes were used.
+size_t StreamDecoder::consume(Bytes bytes)
+{
+    size_t used = 0;
+    for (; bytes.size() - used >= kRecordBytes; used += kRecordBytes)
+        take(bytes.subspan(used, kRecordBytes));
+    return used;
 }
 
 void StreamDecoder::data(Bytes bytes)
 {
     // The rest of a record that began before there was anything to read.
-    if (carried_ == 0 && offset_ % kRecordBytes) {
-        const size_t rest = std::min<size_t>(kRecordBytes - offset_ % kRecordBytes, bytes.size());
-        skip(rest);
+    if (carry_.size() == 0 && position_.offset() % kRecordBytes) {
+        const size_t rest =
+            std::min<size_t>(kRecordBytes - position_.offset() % kRecordBytes, bytes.size());
+        position_.skip(rest);
         bytes = bytes.subspan(rest);
     }
-    while (!bytes.empty()) {
-        if (carried_ == 0 && bytes.size() >= kRecordBytes) {
-            take(bytes.first(kRecordBytes));
-            bytes = bytes.subspan(kRecordBytes);
-            continue;
-        }
-        const size_t more = std::min(kRecordBytes - carried_, bytes.size());
-        std::memcpy(carry_.data() + carried_, bytes.data(), more);
-        carried_ += more;
-        bytes = bytes.subspan(more);
-        if (carried_ == kRecordBytes) {
-            carried_ = 0;
-            take(carry_);
-        }
-    }
+    carry_.data(bytes, [this](Bytes there) { return consume(there); });
 }
 
 void StreamDecoder::drop_carry()
 {
-    skip(carried_);
-    carried_ = 0;
-    report_skipped();
+    position_.skip(carry_.size());
+    carry_.clear();
+    position_.tell_skipped(sink_);
 }
 
 // Records are lost whole.
 void StreamDecoder::loss(uint64_t bytes)
 {
     drop_carry();
-    offset_ += bytes;
+    position_.move(bytes);
 }
 
 void StreamDecoder::end()

@@ -6,7 +6,6 @@
 
 #include <pmukit/cache_qos.h>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "base/bytes.hpp"
 #include "decode/decode.hpp"
+#include "decode/stream.hpp"
 
 namespace pmukit::decode::cache_qos {
 
@@ -79,15 +79,12 @@ public:
 
 private:
     void take(Bytes record);
-    void skip(uint64_t bytes);
-    void report_skipped();
+    size_t consume(Bytes bytes);
     void drop_carry();
 
     Sink &sink_;
-    uint64_t offset_ = 0;                          // of the first byte not consumed
-    uint64_t skipped_at_ = 0, skipped_bytes_ = 0;  // not reported yet
-    size_t carried_ = 0;                           // bytes of carry_
-    std::array<std::byte, kRecordBytes> carry_{};
+    Position position_;
+    Carry<kRecordBytes> carry_;
 };
 
 // Do these bytes begin like records? For streams whose PMU nobody knows by name.

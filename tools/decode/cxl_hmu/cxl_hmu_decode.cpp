@@ -95,26 +95,17 @@ bool chain_begins(Bytes bytes)
 void StreamDecoder::start(uint64_t offset)
 {
     carry_.clear();
-    offset_ = offset;
+    position_ = Position(offset);
     in_step_ = true;
-    skipped_bytes_ = 0;
-}
-
-void StreamDecoder::report_skipped()
-{
-    if (skipped_bytes_)
-        sink_.skipped(skipped_at_, skipped_bytes_);
-    skipped_bytes_ = 0;
 }
 
 // Words from the start of bytes that no record begins with. Less than a header is left for the next
 // data.
 size_t StreamDecoder::skip_damage(Bytes bytes)
 {
-    if (!skipped_bytes_)
-        skipped_at_ = offset_;
     // Words lie at multiples of their size; after a loss the data may begin elsewhere.
-    size_t at = std::min<size_t>(bytes.size(), (kWordBytes - offset_ % kWordBytes) % kWordBytes);
+    size_t at =
+        std::min<size_t>(bytes.size(), (kWordBytes - position_.offset() % kWordBytes) % kWordBytes);
     while (bytes.size() - at >= kHeaderBytes) {
         if (chain_begins(bytes.subspan(at))) {
             in_step_ = true;
@@ -122,10 +113,9 @@ size_t StreamDecoder::skip_damage(Bytes bytes)
         }
         at += kWordBytes;
     }
-    skipped_bytes_ += at;
-    offset_ += at;
+    position_.skip(at);
     if (in_step_)
-        report_skipped();
+        position_.tell_skipped(sink_);
     return at;
 }
 
@@ -145,9 +135,9 @@ size_t StreamDecoder::consume(Bytes bytes)
         }
         if (header->record_bytes() > rest.size())
             break;
-        sink_.record(make_record(*header, rest, offset_));
+        sink_.record(make_record(*header, rest, position_.offset()));
         used += header->record_bytes();
-        offset_ += header->record_bytes();
+        position_.move(header->record_bytes());
     }
     return used;
 }
@@ -183,18 +173,15 @@ void StreamDecoder::data(Bytes bytes)
 
 void StreamDecoder::drop_carry()
 {
-    if (!carry_.empty() && !skipped_bytes_)
-        skipped_at_ = offset_;
-    skipped_bytes_ += carry_.size();
-    offset_ += carry_.size();
+    position_.skip(carry_.size());
     carry_.clear();
-    report_skipped();
+    position_.tell_skipped(sink_);
 }
 
 void StreamDecoder::loss(uint64_t bytes)
 {
     drop_carry();  // what lay before the loss does not go on behind it
-    offset_ += bytes;
+    position_.move(bytes);
     in_step_ = bytes == 0;  // a loss of unknown size lies between whole records
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/bytes.hpp"
 #include "decode/decode.hpp"
+#include "decode/stream.hpp"
 
 namespace pmukit::decode::cxl_hmu {
 
@@ -71,12 +72,10 @@ private:
     size_t skip_damage(Bytes bytes);
     void drop_carry();
     void fill_carry(Bytes &bytes, size_t wanted);
-    void report_skipped();
 
     Sink &sink_;
-    uint64_t offset_ = 0;                          // of the first byte not consumed
-    bool in_step_ = true;                          // false: looking for the next record
-    uint64_t skipped_at_ = 0, skipped_bytes_ = 0;  // not reported yet
+    Position position_;
+    bool in_step_ = true;           // false: looking for the next record
     std::vector<std::byte> carry_;  // the beginning of a record whose end has not come; < 1 MiB
 };
 

@@ -4,7 +4,6 @@
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace pmukit::decode::hisi_ptt {
 namespace {
@@ -208,13 +207,12 @@ size_t RunSink::run_known_4dw(uint64_t offset, Bytes entries)
 
 void Framer::start(uint64_t offset)
 {
-    offset_ = offset;
+    position_ = Position(offset);
     in_step_ = false;
     expected_ = offset == 0;
     format_ = Format::k4dw;
     doubt_ = 0;
-    skipped_bytes_ = 0;
-    carried_ = 0;
+    carry_.clear();
 }
 
 void Framer::skip(uint64_t bytes)
@@ -222,23 +220,13 @@ void Framer::skip(uint64_t bytes)
     if (bytes == 0)
         return;
     expected_ = false;
-    if (!skipped_bytes_)
-        skipped_at_ = offset_;
-    skipped_bytes_ += bytes;
-    offset_ += bytes;
-}
-
-void Framer::report_skipped()
-{
-    if (skipped_bytes_)
-        sink_.skipped(skipped_at_, skipped_bytes_);
-    skipped_bytes_ = 0;
+    position_.skip(bytes);
 }
 
 void Framer::took(Format format, size_t bytes)
 {
     format_ = format;
-    offset_ += bytes;
+    position_.move(bytes);
 }
 
 size_t Framer::search(Bytes bytes, bool last)
@@ -247,7 +235,7 @@ size_t Framer::search(Bytes bytes, bool last)
         return 0;
     const Bytes window = bytes.first(std::min(kWindowBytes, bytes.size()));
     last = last && window.size() == bytes.size();
-    const size_t likely = expected_ ? 0 : (k4dwBytes - offset_ % k4dwBytes) % k4dwBytes;
+    const size_t likely = expected_ ? 0 : (k4dwBytes - position_.offset() % k4dwBytes) % k4dwBytes;
     const std::optional<size_t> mark = find_8dw(window, likely, last);
     Found found =
         mark ? judge_before_8dw(window.first(*mark), expected_) : judge_4dw(window, likely);
@@ -257,7 +245,7 @@ size_t Framer::search(Bytes bytes, bool last)
     skip(found.at);
     if (!found.format)
         return found.at;
-    report_skipped();
+    position_.tell_skipped(sink_);
     format_ = *found.format;
     in_step_ = true;
     doubt_ = 0;
@@ -281,7 +269,7 @@ size_t Framer::take_run(Bytes bytes)
     while (run < limit && is_8dw(bytes.data() + run))
         run += k8dwBytes;
     if (run) {
-        sink_.run(Format::k8dw, offset_, bytes.first(run));
+        sink_.run(Format::k8dw, position_.offset(), bytes.first(run));
         took(Format::k8dw, run);
     }
     doubt_ = 0;
@@ -291,9 +279,9 @@ size_t Framer::take_run(Bytes bytes)
 size_t Framer::take_4dw(Bytes bytes)
 {
     Bytes entries = bytes.first(std::min(kRunBytes, bytes.size() / k4dwBytes * k4dwBytes));
-    const uint64_t begin = offset_;
+    const uint64_t begin = position_.offset();
     while (!entries.empty() && doubt_ < kMaxDoubt) {
-        size_t run = sink_.run_known_4dw(offset_, entries);
+        size_t run = sink_.run_known_4dw(position_.offset(), entries);
         if (run) {
             doubt_ = 0;
         } else if (is_8dw(entries.data())) {
@@ -301,13 +289,13 @@ size_t Framer::take_4dw(Bytes bytes)
         } else {
             doubt_++;
             run = k4dwBytes;
-            sink_.run(Format::k4dw, offset_, entries.first(run));
+            sink_.run(Format::k4dw, position_.offset(), entries.first(run));
         }
         took(Format::k4dw, run);
         entries = entries.subspan(run);
     }
     in_step_ = doubt_ < kMaxDoubt;
-    return offset_ - begin;
+    return position_.offset() - begin;
 }
 
 // Returns how many bytes were used.
@@ -324,52 +312,23 @@ size_t Framer::consume(Bytes bytes, bool last)
     }
 }
 
-// What is carried goes on with these bytes, until the rest can be read where it lies.
-void Framer::data_behind_carry(Bytes &bytes)
-{
-    while (carried_ && !bytes.empty()) {
-        const size_t before = carried_;
-        const size_t more = std::min(bytes.size(), carry_.size() - carried_);
-        std::memcpy(carry_.data() + carried_, bytes.data(), more);
-        carried_ += more;
-        const size_t used = consume({carry_.data(), carried_}, false);
-        if (used >= before) {  // the rest of the carry is the beginning of these bytes
-            bytes = bytes.subspan(used - before);
-            carried_ = 0;
-            return;
-        }
-        bytes = bytes.subspan(more);
-        carried_ -= used;
-        std::memmove(carry_.data(), carry_.data() + used, carried_);
-    }
-}
-
 void Framer::data(Bytes bytes)
 {
-    data_behind_carry(bytes);
-    if (carried_)
-        return;
-    const Bytes rest = bytes.subspan(consume(bytes, false));
-    if (rest.empty())
-        return;
-    std::memcpy(carry_.data(), rest.data(), rest.size());  // less than a window
-    carried_ = rest.size();
+    carry_.data(bytes, [this](Bytes there) { return consume(there, false); });
 }
 
 void Framer::settle()
 {
-    const size_t used = consume({carry_.data(), carried_}, true);
-    carried_ -= used;
-    std::memmove(carry_.data(), carry_.data() + used, carried_);
+    carry_.settle([this](Bytes there) { return consume(there, true); });
 }
 
 // Nothing follows what is carried: whole entries of it are given, the rest is not one.
 void Framer::finish_part()
 {
     settle();
-    skip(carried_);
-    carried_ = 0;
-    report_skipped();
+    skip(carry_.size());
+    carry_.clear();
+    position_.tell_skipped(sink_);
     in_step_ = false;
     expected_ = false;
     format_ = Format::k4dw;
@@ -381,8 +340,8 @@ void Framer::loss(uint64_t bytes)
     const bool in_step = in_step_;
     const Format format = format_;
     finish_part();
-    sink_.lost(offset_, bytes);
-    offset_ += bytes;
+    sink_.lost(position_.offset(), bytes);
+    position_.move(bytes);
     // A loss of unknown size lies between whole entries.
     if (bytes == 0) {
         in_step_ = in_step;

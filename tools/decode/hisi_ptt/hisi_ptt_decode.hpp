@@ -25,6 +25,7 @@
 #include "base/bytes.hpp"
 #include "decode/decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_tlp.hpp"
+#include "decode/stream.hpp"
 
 namespace pmukit::decode::hisi_ptt {
 
@@ -83,19 +84,15 @@ private:
     size_t search(Bytes bytes, bool last);
     void took(Format format, size_t bytes);
     void skip(uint64_t bytes);
-    void report_skipped();
     void finish_part();
-    void data_behind_carry(Bytes &bytes);
 
     RunSink &sink_;
-    uint64_t offset_ = 0;  // of the first byte not consumed
+    Position position_;
     bool in_step_ = false;
-    bool expected_ = false;         // an entry ought to begin at offset_, of whatever format
+    bool expected_ = false;         // an entry ought to begin here, of whatever format
     Format format_ = Format::k4dw;  // of the last entry
     unsigned doubt_ = 0;            // 4DW entries of no known type in a row
-    uint64_t skipped_at_ = 0, skipped_bytes_ = 0;  // not reported yet
-    size_t carried_ = 0;                           // bytes of carry_
-    std::array<std::byte, kWindowBytes> carry_{};  // whose entries do not end yet
+    Carry<kWindowBytes> carry_;
 };
 
 // An entry. The four dwords are those of the TLP; a 4DW entry has only some fields of the first.

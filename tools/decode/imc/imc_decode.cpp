@@ -4,7 +4,6 @@
 #include "decode/imc/imc_decode.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace pmukit::decode::imc {
 namespace {
@@ -86,27 +85,11 @@ Mode mode_of(const Record &record, ModeRule rule)
 
 void StreamDecoder::start(uint64_t offset)
 {
-    offset_ = offset;
+    position_ = Position(offset);
     last_tb_ = 0;
     in_step_ = offset % kRecordBytes == 0;
     phase_ = in_step_ ? std::optional<uint64_t>(0) : std::nullopt;
-    skipped_bytes_ = 0;
-    carried_ = 0;
-}
-
-void StreamDecoder::skip(uint64_t bytes)
-{
-    if (!skipped_bytes_)
-        skipped_at_ = offset_;
-    skipped_bytes_ += bytes;
-    offset_ += bytes;
-}
-
-void StreamDecoder::report_skipped()
-{
-    if (skipped_bytes_)
-        sink_.skipped(skipped_at_, skipped_bytes_);
-    skipped_bytes_ = 0;
+    carry_.clear();
 }
 
 // In step: records from the start of bytes, up to one that is none.
@@ -128,8 +111,8 @@ size_t StreamDecoder::take_run(Bytes bytes, bool last)
         time = next;
     }
     if (run)
-        sink_.records(offset_, Records(bytes.first(run)));
-    offset_ += run;
+        sink_.records(position_.offset(), Records(bytes.first(run)));
+    position_.move(run);
     in_step_ = run != 0;
     return run;
 }
@@ -138,7 +121,8 @@ size_t StreamDecoder::take_run(Bytes bytes, bool last)
 // `at` is moved there.
 bool StreamDecoder::begins(Bytes bytes, size_t &at) const
 {
-    const size_t to_expected = phase_ ? (*phase_ - offset_ - at) % kRecordBytes : kNothingExpected;
+    const size_t to_expected =
+        phase_ ? (*phase_ - position_.offset() - at) % kRecordBytes : kNothingExpected;
     if (to_expected == 0) {
         const uint64_t time = time_at(bytes.data() + at);
         return time > last_tb_ && !is_outlier(time, last_tb_, time_behind(bytes, at));
@@ -160,10 +144,10 @@ size_t StreamDecoder::search(Bytes bytes, bool last)
         in_step_ = begins(bytes, at);
         at += !in_step_;
     }
-    skip(at);
+    position_.skip(at);
     if (in_step_) {
-        report_skipped();
-        phase_ = offset_ % kRecordBytes;
+        position_.tell_skipped(sink_);
+        phase_ = position_.offset() % kRecordBytes;
     }
     return at;
 }
@@ -182,61 +166,32 @@ size_t StreamDecoder::consume(Bytes bytes, bool last)
     }
 }
 
-// What is carried goes on with these bytes, until the rest can be read where it lies.
-void StreamDecoder::data_behind_carry(Bytes &bytes)
-{
-    while (carried_ && !bytes.empty()) {
-        const size_t before = carried_;
-        const size_t more = std::min(bytes.size(), carry_.size() - carried_);
-        std::memcpy(carry_.data() + carried_, bytes.data(), more);
-        carried_ += more;
-        const size_t used = consume({carry_.data(), carried_}, false);
-        if (used >= before) {  // the rest of the carry is the beginning of these bytes
-            bytes = bytes.subspan(used - before);
-            carried_ = 0;
-            return;
-        }
-        bytes = bytes.subspan(more);
-        carried_ -= used;
-        std::memmove(carry_.data(), carry_.data() + used, carried_);
-    }
-}
-
 void StreamDecoder::data(Bytes bytes)
 {
-    data_behind_carry(bytes);
-    if (carried_)
-        return;
-    const Bytes rest = bytes.subspan(consume(bytes, false));
-    if (rest.empty())
-        return;
-    std::memcpy(carry_.data(), rest.data(), rest.size());  // less than is searched at once
-    carried_ = rest.size();
+    carry_.data(bytes, [this](Bytes there) { return consume(there, false); });
 }
 
 void StreamDecoder::settle()
 {
-    const size_t used = consume({carry_.data(), carried_}, true);
-    carried_ -= used;
-    std::memmove(carry_.data(), carry_.data() + used, carried_);
+    carry_.settle([this](Bytes there) { return consume(there, true); });
 }
 
 // Nothing follows what is carried: whole records of it are given, the rest is not one.
 void StreamDecoder::finish_part()
 {
     settle();
-    skip(carried_);
-    carried_ = 0;
-    report_skipped();
+    position_.skip(carry_.size());
+    carry_.clear();
+    position_.tell_skipped(sink_);
 }
 
 void StreamDecoder::loss(uint64_t bytes)
 {
     finish_part();
-    offset_ += bytes;
+    position_.move(bytes);
     if (bytes == 0)  // a loss of unknown size lies between whole records
-        phase_ = offset_ % kRecordBytes;
-    in_step_ = offset_ % kRecordBytes == phase_;
+        phase_ = position_.offset() % kRecordBytes;
+    in_step_ = position_.offset() % kRecordBytes == phase_;
 }
 
 void StreamDecoder::end()

@@ -14,12 +14,12 @@
 
 #include <pmukit/imc.h>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "base/bytes.hpp"
 #include "decode/decode.hpp"
+#include "decode/stream.hpp"
 
 namespace pmukit::decode::imc {
 
@@ -90,19 +90,14 @@ private:
     size_t take_run(Bytes bytes, bool last);
     size_t search(Bytes bytes, bool last);
     bool begins(Bytes bytes, size_t &at) const;
-    void skip(uint64_t bytes);
-    void report_skipped();
     void finish_part();
-    void data_behind_carry(Bytes &bytes);
 
     Sink &sink_;
-    uint64_t offset_ = 0;   // of the first byte not consumed
+    Position position_;
     uint64_t last_tb_ = 0;  // of the last record
     bool in_step_ = true;
-    std::optional<uint64_t> phase_;                // offset of records, modulo their size
-    uint64_t skipped_at_ = 0, skipped_bytes_ = 0;  // not reported yet
-    size_t carried_ = 0;                           // bytes of carry_
-    std::array<std::byte, 8 * kRecordBytes> carry_{};
+    std::optional<uint64_t> phase_;  // offset of records, modulo their size
+    Carry<8 * kRecordBytes> carry_;
 };
 
 // Do these bytes begin like records? For streams whose PMU nobody knows by name.
