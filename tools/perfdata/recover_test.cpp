@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "base/test_memory.hpp"
 #include "perfdata/aux_file.hpp"
 #include "perfdata/cut.hpp"
 #include "perfdata/format.hpp"
@@ -51,13 +51,6 @@ FileBuilder recording(std::endian order = std::endian::little)
             .auxtrace(7, 0, 64 * i, filled(64, 0xee))
             .record(kFinishedRound, {});
     return file;
-}
-
-long peak_kib()
-{
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
 }
 
 class RecoverOrder : public ::testing::TestWithParam<std::endian> {

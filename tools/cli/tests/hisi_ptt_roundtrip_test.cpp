@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pmukit/hisi_ptt.h>
-#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "base/test_memory.hpp"
 #include "cli/commands.hpp"
 #include "cli/tests/hisi_ptt_file.hpp"
 #include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
@@ -35,13 +35,6 @@ std::string read_all(const std::string &path)
     std::stringstream text;
     text << std::ifstream(path).rdbuf();
     return text.str();
-}
-
-long peak_kib()
-{
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
 }
 
 bool holds(const std::string &text, const std::string &part)
