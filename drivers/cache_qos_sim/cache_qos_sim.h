@@ -10,8 +10,9 @@
 #define CACHE_QOS_SIM_H
 
 #include <linux/sched.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
+
+#include <pmukit/lock.h>
 
 #include "cache_qos_sim_core.h"
 
@@ -60,8 +61,7 @@ struct cache_qos_sim_place {
 /**
  * struct cache_qos_sim_live - the machine and who runs on it
  * @sim: the machine; owner n is page n
- * @inside: CPUs that have @lock or wait for it
- * @lock: protects all but @claimed; by cache_qos_sim_lock() alone
+ * @lock: protects all but @claimed
  * @pages: the book; number 0 is nobody's
  * @places: by CPU
  * @frozen: programs stand still
@@ -72,8 +72,7 @@ struct cache_qos_sim_place {
  */
 struct cache_qos_sim_live {
 	struct cache_qos_sim sim;
-	struct cpumask inside;
-	raw_spinlock_t lock;
+	struct pmukit_lock lock;
 	struct cache_qos_sim_page *pages;
 	struct cache_qos_sim_place *places;
 	bool frozen;
@@ -88,9 +87,6 @@ extern struct cache_qos_sim_live cache_qos_sim_live;
 /* cache_qos_sim_live.c: the scheduler's tasks use the caches */
 int cache_qos_sim_live_prepare(unsigned int tick_ms);
 void cache_qos_sim_live_finish(void);
-unsigned long cache_qos_sim_lock(struct cache_qos_sim_live *live);
-bool cache_qos_sim_lock_msrs(struct cache_qos_sim_live *live, unsigned long *flags);
-void cache_qos_sim_unlock(struct cache_qos_sim_live *live, unsigned long flags);
 void cache_qos_sim_advance(struct cache_qos_sim_live *live);
 void cache_qos_sim_freeze(struct cache_qos_sim_live *live, bool frozen);
 

@@ -37,18 +37,18 @@ static int book_show(struct seq_file *file, void *unused)
 	unsigned long flags;
 	u32 i;
 
-	flags = cache_qos_sim_lock(live);
+	flags = pmukit_lock(&live->lock);
 	cache_qos_sim_advance(live);
 	forgotten = live->forgotten_units;
 	strangers = live->strangers;
-	cache_qos_sim_unlock(live, flags);
+	pmukit_unlock(&live->lock, flags);
 	seq_printf(file, "scale %u forgotten %llu strangers %llu\n", live->sim.profile->scale,
 		   forgotten, strangers);
 	for (i = 0; i < CACHE_QOS_SIM_NR_PAGES; i++) {
-		flags = cache_qos_sim_lock(live);
+		flags = pmukit_lock(&live->lock);
 		page = live->pages[i];
 		owner = live->sim.owners[i];
-		cache_qos_sim_unlock(live, flags);
+		pmukit_unlock(&live->lock, flags);
 		if (page.used || owner.units[0])
 			seq_printf(file, "tid %d tgid %d cgroup %llu lines %u total %llu local %llu accesses %llu ns %llu comm %s\n",
 				   page.tid, page.tgid, page.cgroup, owner.lines, owner.units[0],
@@ -83,9 +83,9 @@ static int cpus_show(struct seq_file *file, void *unused)
 	unsigned int cpu;
 
 	for_each_possible_cpu(cpu) {
-		flags = cache_qos_sim_lock(live);
+		flags = pmukit_lock(&live->lock);
 		one = live->sim.cpus[cpu];
-		cache_qos_sim_unlock(live, flags);
+		pmukit_unlock(&live->lock, flags);
 		seq_printf(file, "cpu %u domain %u pqr %#llx evtsel %#llx pqr_writes %llu evtsel_writes %llu ctr_reads %llu gp %llu\n",
 			   cpu, one.domain, one.pqr, one.evtsel, one.pqr_writes,
 			   one.evtsel_writes, one.ctr_reads, one.gp);
@@ -103,9 +103,9 @@ static int rmids_show(struct seq_file *file, void *unused)
 
 	for (i = 0; i < live->sim.nr_domains; i++) {
 		for (rmid = 0; rmid <= live->sim.profile->max_rmid_any; rmid++) {
-			flags = cache_qos_sim_lock(live);
+			flags = pmukit_lock(&live->lock);
 			one = live->sim.domains[i].rmids[rmid];
-			cache_qos_sim_unlock(live, flags);
+			pmukit_unlock(&live->lock, flags);
 			if (one.lines || one.traffic[0].truth)
 				seq_printf(file, "domain %u rmid %u lines %u total %llu local %llu\n",
 					   i, rmid, one.lines, one.traffic[0].truth,
@@ -243,10 +243,10 @@ static int cache_qos_sim_run_command(const struct cache_qos_sim_command *command
 	}
 	if (nr != command->nr_words)
 		return -EINVAL;
-	flags = cache_qos_sim_lock(live);
+	flags = pmukit_lock(&live->lock);
 	cache_qos_sim_advance(live);
 	err = command->run(live, words);
-	cache_qos_sim_unlock(live, flags);
+	pmukit_unlock(&live->lock, flags);
 	return err;
 }
 

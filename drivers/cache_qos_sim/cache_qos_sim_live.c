@@ -15,7 +15,6 @@
  */
 
 #include <linux/cgroup.h>
-#include <linux/cpumask.h>
 #include <linux/hash.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
@@ -34,59 +33,6 @@ static u32 cache_qos_sim_buckets[1 << CACHE_QOS_SIM_BUCKET_BITS];
 static struct hrtimer cache_qos_sim_tick;
 static u64 cache_qos_sim_tick_ns;
 static struct tracepoint *cache_qos_sim_switch_point;
-
-/* The lock */
-
-/**
- * cache_qos_sim_lock - take the lock of the machine
- * @live: the machine
- *
- * The lock can be traced, and a trace event may lead a group with an event of the driver's, which
- * its sample reads on this CPU. So the CPU is noted before it takes the lock.
- *
- * Return: flags for cache_qos_sim_unlock().
- */
-unsigned long cache_qos_sim_lock(struct cache_qos_sim_live *live)
-	__acquires(&live->lock)
-{
-	unsigned long flags;
-
-	local_irq_save(flags);
-	cpumask_set_cpu(smp_processor_id(), &live->inside);
-	raw_spin_lock(&live->lock);
-	return flags;
-}
-
-/**
- * cache_qos_sim_lock_msrs - take the lock of the machine for an access to an MSR
- * @live: the machine
- * @flags: for cache_qos_sim_unlock()
- *
- * Return: false when this CPU has it already.
- */
-bool cache_qos_sim_lock_msrs(struct cache_qos_sim_live *live, unsigned long *flags)
-{
-	local_irq_save(*flags);
-	if (!cpumask_test_and_set_cpu(smp_processor_id(), &live->inside)) {
-		raw_spin_lock(&live->lock);
-		return true;
-	}
-	local_irq_restore(*flags);
-	return false;
-}
-
-/**
- * cache_qos_sim_unlock - give the lock of the machine back
- * @live: the machine
- * @flags: what they were
- */
-void cache_qos_sim_unlock(struct cache_qos_sim_live *live, unsigned long flags)
-	__releases(&live->lock)
-{
-	raw_spin_unlock(&live->lock);
-	cpumask_clear_cpu(smp_processor_id(), &live->inside);
-	local_irq_restore(flags);
-}
 
 /* Time */
 
@@ -143,9 +89,9 @@ static enum hrtimer_restart cache_qos_sim_ticked(struct hrtimer *timer)
 	struct cache_qos_sim_live *live = &cache_qos_sim_live;
 	unsigned long flags;
 
-	flags = cache_qos_sim_lock(live);
+	flags = pmukit_lock(&live->lock);
 	cache_qos_sim_advance(live);
-	cache_qos_sim_unlock(live, flags);
+	pmukit_unlock(&live->lock, flags);
 	hrtimer_forward_now(timer, ns_to_ktime(cache_qos_sim_tick_ns));
 	return HRTIMER_RESTART;
 }
@@ -308,11 +254,11 @@ static void cache_qos_sim_sched_switch(void *data, bool preempt, struct task_str
 
 	if (!READ_ONCE(place->page) && !cache_qos_sim_may_stream(next))
 		return;
-	flags = cache_qos_sim_lock(live);
+	flags = pmukit_lock(&live->lock);
 	cache_qos_sim_advance(live);
 	WRITE_ONCE(place->page, cache_qos_sim_page_of(live, next, cpu));
 	place->next = place->page ? next : NULL;
-	cache_qos_sim_unlock(live, flags);
+	pmukit_unlock(&live->lock, flags);
 }
 
 static void cache_qos_sim_find_switch(struct tracepoint *point, void *data)

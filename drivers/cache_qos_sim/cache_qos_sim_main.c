@@ -77,11 +77,11 @@ static int cache_qos_sim_ops_rdmsr(u32 msr, u64 *value)
 	unsigned long flags;
 	bool read;
 
-	if (!cache_qos_sim_lock_msrs(live, &flags))
+	if (!pmukit_lock_from_within(&live->lock, &flags))
 		return -EBUSY;
 	cache_qos_sim_advance(live);
 	read = cache_qos_sim_rdmsr(&live->sim, smp_processor_id(), msr, value);
-	cache_qos_sim_unlock(live, flags);
+	pmukit_unlock(&live->lock, flags);
 	return read ? 0 : -EIO;
 }
 
@@ -91,11 +91,11 @@ static int cache_qos_sim_ops_wrmsr(u32 msr, u64 value)
 	unsigned long flags;
 	bool written;
 
-	if (!cache_qos_sim_lock_msrs(live, &flags))
+	if (!pmukit_lock_from_within(&live->lock, &flags))
 		return -EBUSY;
 	cache_qos_sim_advance(live);
 	written = cache_qos_sim_wrmsr(&live->sim, smp_processor_id(), msr, value);
-	cache_qos_sim_unlock(live, flags);
+	pmukit_unlock(&live->lock, flags);
 	return written ? 0 : -EIO;
 }
 
@@ -136,9 +136,9 @@ static int cache_qos_sim_cpu_comes(unsigned int cpu)
 	struct cache_qos_sim_live *live = &cache_qos_sim_live;
 	unsigned long flags;
 
-	flags = cache_qos_sim_lock(live);
+	flags = pmukit_lock(&live->lock);
 	cache_qos_sim_reset_cpu(&live->sim, cpu);
-	cache_qos_sim_unlock(live, flags);
+	pmukit_unlock(&live->lock, flags);
 	return 0;
 }
 
@@ -158,13 +158,13 @@ static int cache_qos_sim_cpu_went(unsigned int cpu)
 	u32 domain = live->sim.cpus[cpu].domain;
 	unsigned long flags;
 
-	flags = cache_qos_sim_lock(live);
+	flags = pmukit_lock(&live->lock);
 	cache_qos_sim_advance(live);
 	WRITE_ONCE(live->places[cpu].page, 0);
 	live->places[cpu].next = NULL;
 	if (live->flush_offline && !cache_qos_sim_has_cpus(&live->sim, domain))
 		cache_qos_sim_flush(&live->sim, domain);
-	cache_qos_sim_unlock(live, flags);
+	pmukit_unlock(&live->lock, flags);
 	return 0;
 }
 
@@ -224,7 +224,7 @@ static int cache_qos_sim_make(struct cache_qos_sim_live *live)
 	int err = 0;
 	u32 i;
 
-	raw_spin_lock_init(&live->lock);
+	pmukit_lock_init(&live->lock);
 	live->flush_offline = flush_offline;
 	sim->nr_cpus = nr_cpu_ids;
 	sim->nr_domains = domains;

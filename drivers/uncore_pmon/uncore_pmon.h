@@ -12,16 +12,15 @@
 #ifndef UNCORE_PMON_H
 #define UNCORE_PMON_H
 
-#include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/hrtimer.h>
 #include <linux/io.h>
 #include <linux/list.h>
 #include <linux/pci.h>
 #include <linux/perf_event.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include <pmukit/lock.h>
 #include <pmukit/pmu.h>
 
 #include "uncore_pmon_core.h"
@@ -102,9 +101,7 @@ struct uncore_pmon_event_file {
  * @base: MMIO: the registers
  * @free_base: MMIO: those of counters that always run
  * @pdev: PCI: the function they are in, with a reference
- * @inside: CPUs that have @lock or wait for it
- * @lock: guards the registers and everything below. Raw, interrupts off, innermost; by
- *	uncore_pmon_lock() alone.
+ * @lock: guards the registers and everything below. Interrupts off, innermost.
  * @changing: between pmu_disable and pmu_enable; not under @lock
  * @dead: the registers are not to be touched any more; never cleared
  * @reset: they were brought into a known state
@@ -138,8 +135,7 @@ struct uncore_pmon_box {
 	void __iomem *free_base;
 	struct pci_dev *pdev;
 
-	struct cpumask inside;
-	raw_spinlock_t lock;
+	struct pmukit_lock lock;
 	bool changing;
 	bool dead;
 	bool reset;
@@ -165,9 +161,6 @@ static inline struct uncore_pmon_event *to_uncore_pmon_event(struct pmukit_event
 }
 
 /* uncore_pmon_box.c */
-unsigned long uncore_pmon_lock(struct uncore_pmon_box *box);
-bool uncore_pmon_lock_to_read(struct uncore_pmon_box *box, unsigned long *flags);
-void uncore_pmon_unlock(struct uncore_pmon_box *box, unsigned long flags);
 const char *uncore_pmon_global_run(const struct pci_dev *function, u64 address);
 int uncore_pmon_msr_get(unsigned int cpu, u32 msr, u64 *value);
 int uncore_pmon_msr_set(unsigned int cpu, u32 msr, u64 value);

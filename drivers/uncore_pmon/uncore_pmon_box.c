@@ -14,15 +14,10 @@
  */
 
 #include <linux/bitfield.h>
-#include <linux/cpumask.h>
 #include <linux/io.h>
 #include <linux/ioport.h>
 #include <linux/pci.h>
-#include <linux/preempt.h>
 #include <linux/printk.h>
-#include <linux/processor.h>
-#include <linux/smp.h>
-#include <linux/spinlock.h>
 #include <linux/string.h>
 
 #if defined(CONFIG_X86)
@@ -322,80 +317,6 @@ const struct uncore_pmon_access *uncore_pmon_accesses[] = {
 	[UNCORE_PMON_ACCESS_PCI]	= &uncore_pmon_pci,
 };
 
-/* The lock */
-
-/**
- * uncore_pmon_lock - take the lock of a unit
- * @box: the unit
- *
- * What runs under the lock can be traced: the start of a timer, an access to an MSR, the lock
- * itself. A trace event may lead a group that one of our events is in, and its sample reads all of
- * them at once, on this CPU. So the CPU is noted before it takes the lock and until it has given
- * it back, and uncore_pmon_lock_to_read() does not wait for itself.
- *
- * Return: flags for uncore_pmon_unlock().
- */
-unsigned long uncore_pmon_lock(struct uncore_pmon_box *box)
-	__acquires(&box->lock)
-{
-	unsigned long flags;
-
-	local_irq_save(flags);
-	cpumask_set_cpu(smp_processor_id(), &box->inside);
-	raw_spin_lock(&box->lock);
-	return flags;
-}
-
-/*
- * In an NMI nobody waits: what it interrupted may have what the holder of the lock waits for. Nor
- * can it be lockdep's business who waits here: a trace event of timers comes with the locks of this
- * CPU's timers held, which is the wrong order, but harmless: only on the events' CPU, which this is
- * then, does somebody start the unit's timer under the lock.
- */
-static bool uncore_pmon_lock_now(struct uncore_pmon_box *box)
-{
-	if (in_nmi())
-		return box->access->reads_in_nmi && raw_spin_trylock(&box->lock);
-	while (!raw_spin_trylock(&box->lock))
-		cpu_relax();
-	return true;
-}
-
-/**
- * uncore_pmon_lock_to_read - take the lock of a unit in any context
- * @box: the unit
- * @flags: for uncore_pmon_unlock()
- *
- * Return: false when this CPU has it already, or when it cannot be had at once in an NMI.
- */
-bool uncore_pmon_lock_to_read(struct uncore_pmon_box *box, unsigned long *flags)
-{
-	unsigned int cpu;
-
-	local_irq_save(*flags);
-	cpu = smp_processor_id();
-	if (!cpumask_test_and_set_cpu(cpu, &box->inside)) {
-		if (uncore_pmon_lock_now(box))
-			return true;
-		cpumask_clear_cpu(cpu, &box->inside);
-	}
-	local_irq_restore(*flags);
-	return false;
-}
-
-/**
- * uncore_pmon_unlock - give the lock of a unit back
- * @box: the unit
- * @flags: what they were
- */
-void uncore_pmon_unlock(struct uncore_pmon_box *box, unsigned long flags)
-	__releases(&box->lock)
-{
-	raw_spin_unlock(&box->lock);
-	cpumask_clear_cpu(smp_processor_id(), &box->inside);
-	local_irq_restore(flags);
-}
-
 /* The box */
 
 /**
@@ -455,13 +376,13 @@ const char *uncore_pmon_box_prepare(struct uncore_pmon_box *box)
 	unsigned long flags;
 	bool keeps;
 
-	flags = uncore_pmon_lock(box);
+	flags = pmukit_lock(&box->lock);
 	uncore_pmon_box_reset(box);
 	keeps = uncore_pmon_box_is_frozen(box);
 	uncore_pmon_box_freeze(box, false);
 	keeps = keeps && !uncore_pmon_box_is_frozen(box);
 	uncore_pmon_box_freeze(box, true);
-	uncore_pmon_unlock(box, flags);
+	pmukit_unlock(&box->lock, flags);
 
 	return keeps ? NULL : "there is no unit at its control address";
 }

@@ -18,6 +18,7 @@
 
 #include <linux/bits.h>
 #include <linux/perf_event.h>
+#include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -173,7 +174,7 @@ static enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
 	unsigned long flags;
 	bool again;
 
-	flags = uncore_pmon_lock(box);
+	flags = pmukit_lock(&box->lock);
 	again = box->nr_running && !box->dead && !hrtimer_is_queued(timer);
 	list_for_each_entry(uev, &box->added, node) {
 		if (again && uncore_pmon_runs(uev))
@@ -181,7 +182,7 @@ static enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
 	}
 	if (again)
 		hrtimer_forward_now(timer, ns_to_ktime(box->fold_ns));
-	uncore_pmon_unlock(box, flags);
+	pmukit_unlock(&box->lock, flags);
 
 	return again ? HRTIMER_RESTART : HRTIMER_NORESTART;
 }
@@ -376,10 +377,10 @@ static void uncore_pmon_pmu_enable(struct pmu *pmu)
 	struct uncore_pmon_box *box = uncore_pmon_box_of(pmu);
 	unsigned long flags;
 
-	flags = uncore_pmon_lock(box);
+	flags = pmukit_lock(&box->lock);
 	WRITE_ONCE(box->changing, false);
 	uncore_pmon_settle_alone(box);
-	uncore_pmon_unlock(box, flags);
+	pmukit_unlock(&box->lock, flags);
 }
 
 static void uncore_pmon_event_start(struct perf_event *event, int how)
@@ -387,10 +388,10 @@ static void uncore_pmon_event_start(struct perf_event *event, int how)
 	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
 	unsigned long flags;
 
-	flags = uncore_pmon_lock(box);
+	flags = pmukit_lock(&box->lock);
 	uncore_pmon_event_run(box, uncore_pmon_of_event(event));
 	uncore_pmon_settle_alone(box);
-	uncore_pmon_unlock(box, flags);
+	pmukit_unlock(&box->lock, flags);
 }
 
 static void uncore_pmon_event_stop(struct perf_event *event, int how)
@@ -398,10 +399,10 @@ static void uncore_pmon_event_stop(struct perf_event *event, int how)
 	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
 	unsigned long flags;
 
-	flags = uncore_pmon_lock(box);
+	flags = pmukit_lock(&box->lock);
 	uncore_pmon_event_halt(box, uncore_pmon_of_event(event));
 	uncore_pmon_settle_alone(box);
-	uncore_pmon_unlock(box, flags);
+	pmukit_unlock(&box->lock, flags);
 }
 
 /* A PMU goes on elsewhere when the last CPU of its package leaves. */
@@ -418,7 +419,7 @@ static int uncore_pmon_event_add(struct perf_event *event, int how)
 	unsigned long flags;
 	int ret = 0;
 
-	flags = uncore_pmon_lock(box);
+	flags = pmukit_lock(&box->lock);
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	if (box->dead || pmukit_pmu_gone(&box->pp) || !uncore_pmon_is_reached(box)) {
 		ret = -ENODEV;
@@ -429,7 +430,7 @@ static int uncore_pmon_event_add(struct perf_event *event, int how)
 		if (how & PERF_EF_START)
 			uncore_pmon_event_run(box, uev);
 	}
-	uncore_pmon_unlock(box, flags);
+	pmukit_unlock(&box->lock, flags);
 	return ret;
 }
 
@@ -439,11 +440,11 @@ static void uncore_pmon_event_del(struct perf_event *event, int how)
 	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
 	unsigned long flags;
 
-	flags = uncore_pmon_lock(box);
+	flags = pmukit_lock(&box->lock);
 	uncore_pmon_event_halt(box, uev);
 	list_del(&uev->node);
 	uev->slot = UNCORE_PMON_NO_SLOT;
-	uncore_pmon_unlock(box, flags);
+	pmukit_unlock(&box->lock, flags);
 }
 
 /* Perf may do this from within any other of these, or an NMI: the count then stays as it is. */
@@ -453,11 +454,17 @@ static void uncore_pmon_event_read(struct perf_event *event)
 	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
 	unsigned long flags;
 
-	if (!uncore_pmon_lock_to_read(box, &flags))
+	if (in_nmi() && !box->access->reads_in_nmi)
+		return;
+	/*
+	 * Only on the events' CPU, which this is when locks of its timers are held, does somebody
+	 * start the unit's timer under the lock.
+	 */
+	if (!pmukit_lock_from_within(&box->lock, &flags))
 		return;
 	if (!box->dead && uncore_pmon_runs(uev))
 		uncore_pmon_fold(box, uev, uev->slot);
-	uncore_pmon_unlock(box, flags);
+	pmukit_unlock(&box->lock, flags);
 }
 
 /* Registration */
@@ -485,7 +492,7 @@ void uncore_pmon_pmu_fill(struct uncore_pmon_box *box)
 
 	pmukit_pmu_init(&box->pp, &uncore_pmon_pmu_ops, THIS_MODULE);
 	box->pp.max_events = UINT_MAX;
-	raw_spin_lock_init(&box->lock);
+	pmukit_lock_init(&box->lock);
 	INIT_LIST_HEAD(&box->added);
 	INIT_LIST_HEAD(&box->leaving);
 	hrtimer_setup(&box->timer, uncore_pmon_timer, CLOCK_MONOTONIC,
@@ -517,12 +524,12 @@ void uncore_pmon_pmu_kill(struct uncore_pmon_box *box)
 	struct uncore_pmon_event *uev, *next;
 	unsigned long flags;
 
-	flags = uncore_pmon_lock(box);
+	flags = pmukit_lock(&box->lock);
 	list_for_each_entry_safe(uev, next, &box->leaving, leaving)
 		list_del_init(&uev->leaving);
 	if (box->reset && box->unit.access != UNCORE_PMON_ACCESS_MSR)
 		uncore_pmon_box_freeze(box, true);
 	box->dead = true;
-	uncore_pmon_unlock(box, flags);
+	pmukit_unlock(&box->lock, flags);
 	hrtimer_cancel(&box->timer);
 }
