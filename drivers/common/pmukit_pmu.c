@@ -265,12 +265,18 @@ static bool pmukit_has_strangers(struct pmukit_pmu *pp)
 	return events > pp->nr_events;
 }
 
-/* Under pp->lock. */
-static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
+/* No event of ours is open, and none on its way out. */
+static bool pmukit_is_idle(const struct pmukit_pmu *pp)
 {
 	lockdep_assert_held(&pp->lock);
 
-	if (pp->leaving && list_empty(&pp->events) && !pp->waiting)
+	return !pp->nr_events && !pp->nr_dying;
+}
+
+/* Under pp->lock. Once at most: nothing makes a PMU busy again whose hardware is gone. */
+static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
+{
+	if (pp->leaving && pmukit_is_idle(pp) && !pp->waiting)
 		queue_work(pmukit_workqueue, &pp->unregister);
 }
 
@@ -279,7 +285,7 @@ static void pmukit_wait_for_strangers(struct pmukit_pmu *pp)
 {
 	lockdep_assert_held(&pp->lock);
 
-	if (pp->waiting || !list_empty(&pp->events) || !pmukit_has_strangers(pp))
+	if (pp->waiting || !pmukit_is_idle(pp) || !pmukit_has_strangers(pp))
 		return;
 	pp->waiting = true;
 	__module_get(pp->pmu.module);
@@ -293,7 +299,7 @@ static void pmukit_strangers_work(struct work_struct *work)
 	bool more;
 
 	spin_lock(&pp->lock);
-	more = list_empty(&pp->events) && pmukit_has_strangers(pp);
+	more = pmukit_is_idle(pp) && pmukit_has_strangers(pp);
 	if (!more) {
 		pp->waiting = false;
 		pmukit_unregister_if_idle(pp);
@@ -462,12 +468,15 @@ static void pmukit_event_destroy(struct perf_event *event)
 	}
 	list_del(&pev->node);
 	WRITE_ONCE(pp->nr_events, pp->nr_events - 1);
+	pp->nr_dying++;
 	spin_unlock(&pp->lock);
 
+	/* This may sleep, so that a grace period of RCU tasks would not wait for it. */
 	pp->ops->event_free(pev);
 
 	/* Last: once the work is queued only the core's own steps stand before the end of @pp. */
 	spin_lock(&pp->lock);
+	pp->nr_dying--;
 	pmukit_wait_for_strangers(pp);
 	pmukit_unregister_if_idle(pp);
 	spin_unlock(&pp->lock);

@@ -78,9 +78,11 @@ struct pmukit_pmu_ops {
  *	(pmukit_pmu_servers())
  * @stats: see enum pmukit_stat
  * @ref: the unit holds one reference, the registration with perf another
- * @lock: protects @events, @nr_events, @gone, @pinned, @leaving and @waiting; process context only
+ * @lock: protects @events, @nr_events, @nr_dying, @gone, @pinned, @leaving and @waiting; process
+ *	context only
  * @events: every event between pmukit_event_open() and its destruction
  * @nr_events: how many these are; a unit may look at it without the lock
+ * @nr_dying: events that are no longer among these, while the unit frees what they own
  * @pinned: the event pmukit_pmu_remove() is disabling; it may not be freed meanwhile
  * @unpinned: woken when @pinned changes
  * @gone: the hardware is no longer there; never cleared
@@ -104,9 +106,10 @@ struct pmukit_pmu {
 	atomic64_t stats[PMUKIT_NR_STATS];
 
 	struct kref ref;
-	spinlock_t lock;		/* events, nr_events, gone, pinned, leaving, waiting */
+	spinlock_t lock;		/* events, nr_*, gone, pinned, leaving, waiting */
 	struct list_head events;
 	unsigned int nr_events;
+	unsigned int nr_dying;
 	struct perf_event *pinned;
 	wait_queue_head_t unpinned;
 	bool gone;
