@@ -300,6 +300,8 @@ int main(int argc, char **argv)
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		ksft_exit_fail_msg("mmap: %s\n", strerror(errno));
+	if (!stress_hold_static_keys())
+		ksft_exit_fail_msg("no software event: %s\n", strerror(errno));
 	if (options.module)
 		users = users_of(options.module);
 

@@ -110,6 +110,13 @@ struct stress_tally {
 void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
 		   long long until_ms, struct stress_tally *tally);
 
+/*
+ * Opens software events of the calling task that stay open until it and its children end, so that
+ * no static key of perf is switched meanwhile. Before anything else: Linux 6.1 cannot open them
+ * while a PMU goes. False, with errno: not all of them are open.
+ */
+bool stress_hold_static_keys(void);
+
 /* Who does what to the machine meanwhile. */
 enum stress_deed {
 	STRESS_CPU,	/* argument: number of a CPU, which leaves and comes back */
