@@ -116,9 +116,14 @@ static void cache_qos_point_find(struct tracepoint *tp, void *data)
 
 static void cache_qos_detach_from(struct cache_qos_live *live, u32 nr)
 {
+	unsigned int cpu;
+
 	while (nr--)
 		tracepoint_probe_unregister(live->points[nr], cache_qos_points[nr].probe, live);
 	tracepoint_synchronize_unregister();
+	/* Nobody tells us any more when these tasks end. */
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(*live->running, cpu), NULL);
 }
 
 /**
@@ -154,10 +159,6 @@ int cache_qos_attach(struct cache_qos_live *live)
  */
 void cache_qos_detach(struct cache_qos_live *live)
 {
-	unsigned int cpu;
-
 	cache_qos_detach_from(live, CACHE_QOS_POINTS);
-	for_each_possible_cpu(cpu)
-		WRITE_ONCE(per_cpu(*live->running, cpu), NULL);
 	cache_qos_resolve_all(live);
 }
