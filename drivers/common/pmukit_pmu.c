@@ -7,7 +7,7 @@
  * only safe once no event is left, and neither unbinding nor unplugging can be refused. So the
  * removal is cut in two:
  *
- *   pmukit_pmu_remove()                           pmukit_unregister_work()
+ *   pmukit_pmu_remove()                           pmukit_leave_work()
  *   1 gone: no event can be opened any more       5 wait until the last destroy has left the core
  *   2 no CPU hotplug any more                     6 perf_pmu_unregister()
  *   3 disable the open events: their counts       7 drop the registration's reference
@@ -19,7 +19,10 @@
  * when our events are closed; perf does not tell us of them, and no kernel up to 7.2 looks for them
  * when a PMU goes: their context would be freed under them. So whoever destroys our last event
  * looks for such strangers, and while there are some the PMU stays and its module is held
- * (pmukit_strangers_work()). A kernel that revokes events does so only if there are none.
+ * (pmukit_strangers_work()). A kernel that revokes events does so only if there are none. They are
+ * found by the references that events have to a context, from before they are installed until after
+ * they are destroyed, also while their CPU is offline; to take one too many for a stranger's costs
+ * but another look. While events move to another CPU they have none, so nobody is sure then.
  *
  * After pmukit_pmu_remove() perf may still call add() and start() for an event that somebody
  * enables again; the unit refuses these by its own flag, under the lock that guards its MMIO.
@@ -54,7 +57,12 @@
 
 #define PMUKIT_STRANGERS_PERIOD	(HZ / 10)
 
-static struct workqueue_struct *pmukit_workqueue;
+static void pmukit_leave_work(struct work_struct *work);
+
+static struct workqueue_struct *pmukit_workqueue;	/* ordered */
+static DECLARE_WORK(pmukit_leave, pmukit_leave_work);
+static DEFINE_SPINLOCK(pmukit_leave_lock);
+static LIST_HEAD(pmukit_leave_list);		/* of pmukit_pmu, under pmukit_leave_lock */
 static int pmukit_hotplug_state;
 
 /* References */
@@ -162,21 +170,26 @@ static unsigned int pmukit_other_cpu(struct pmukit_pmu *pp, unsigned int leaving
 	return groups ? nr_cpu_ids : cpumask_any_but(cpu_online_mask, leaving);
 }
 
+static void pmukit_set_moving(struct pmukit_pmu *pp, bool moving)
+{
+	spin_lock(&pp->lock);
+	pp->moving = moving;
+	spin_unlock(&pp->lock);
+}
+
 /*
- * From Linux 6.2 on a call moves one group of events only: it goes on from the place of the one it
- * has just taken out, which has none any more. So there is a call for each event; those that find
- * nothing left do nothing.
+ * From Linux 6.15 on a call moves one group of events only: it goes on from the place of the one it
+ * has just taken out, which has none any more. So there is a call for each event, be it a
+ * stranger's; those that find nothing left do nothing.
  */
 static void pmukit_migrate_events(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
 {
-	unsigned int calls;
+	unsigned int calls = compat_cpu_events(&pp->pmu, from);
 
-	spin_lock(&pp->lock);
-	calls = pp->nr_events;
-	spin_unlock(&pp->lock);
-
+	pmukit_set_moving(pp, true);
 	while (calls--)
 		perf_pmu_migrate_context(&pp->pmu, from, to);
+	pmukit_set_moving(pp, false);
 }
 
 static bool pmukit_serves(const struct pmukit_pmu *pp, unsigned int cpu)
@@ -233,36 +246,43 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 /* A PMU that perf does not let go of may not be freed either. */
 static void pmukit_unregister(struct pmukit_pmu *pp)
 {
-	struct module *owner = pp->pmu.module;
-
 	if (WARN_ON_ONCE(compat_pmu_unregister(&pp->pmu)))
 		return;
-	/* Strangers that came in between are lost, as they would be without us. */
-	if (cancel_delayed_work_sync(&pp->strangers))
-		module_put(owner);
 	pmukit_pmu_put(pp);
 }
 
-static void pmukit_unregister_work(struct work_struct *work)
+/* The grace period is the longest part, and the same for all: a unit may have a hundred PMUs. */
+static void pmukit_leave_work(struct work_struct *work)
 {
-	struct pmukit_pmu *pp = container_of(work, struct pmukit_pmu, unregister);
+	struct pmukit_pmu *pp, *next;
+	LIST_HEAD(leaving);
+
+	spin_lock(&pmukit_leave_lock);
+	list_splice_init(&pmukit_leave_list, &leaving);
+	spin_unlock(&pmukit_leave_lock);
 
 	synchronize_rcu_tasks();
-	pmukit_unregister(pp);
+	list_for_each_entry_safe(pp, next, &leaving, leave_node)
+		pmukit_unregister(pp);
 }
 
-/* More events than ours have their place with this PMU. */
-static bool pmukit_has_strangers(struct pmukit_pmu *pp)
+/* More than our events hold a context of this PMU. @dying: one that is no longer among these. */
+static bool pmukit_has_strangers(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
-	unsigned int cpu, events = 0;
+	unsigned int cpu, ours = dying && compat_event_holds(dying), holders = 0;
+	struct pmukit_event *pev;
 
 	lockdep_assert_held(&pp->lock);
 
 	if (pp->pmu.task_ctx_nr == perf_sw_context)
 		return false;
+	if (pp->moving)
+		return true;
 	for_each_possible_cpu(cpu)
-		events += compat_cpu_events(&pp->pmu, cpu);
-	return events > pp->nr_events;
+		holders += compat_cpu_holders(&pp->pmu, cpu);
+	list_for_each_entry(pev, &pp->events, node)
+		ours += compat_event_holds(pev->event);
+	return holders > ours;
 }
 
 /* No event of ours is open, and none on its way out. */
@@ -276,20 +296,27 @@ static bool pmukit_is_idle(const struct pmukit_pmu *pp)
 /* Under pp->lock. Once at most: nothing makes a PMU busy again whose hardware is gone. */
 static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
 {
-	if (pp->leaving && pmukit_is_idle(pp) && !pp->waiting)
-		queue_work(pmukit_workqueue, &pp->unregister);
+	if (!pp->leaving || !pmukit_is_idle(pp) || pp->waiting)
+		return;
+	spin_lock(&pmukit_leave_lock);
+	list_add_tail(&pp->leave_node, &pmukit_leave_list);
+	spin_unlock(&pmukit_leave_lock);
+	queue_work(pmukit_workqueue, &pmukit_leave);
 }
 
-/* Our last event still holds the module while it is destroyed; later ones come with their own. */
-static void pmukit_wait_for_strangers(struct pmukit_pmu *pp)
+/*
+ * Our last event still holds the module while it is destroyed; later ones come with their own.
+ * Strangers that come while the kernel revokes our events are lost, as they would be without us.
+ */
+static void pmukit_wait_for_strangers(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
 	lockdep_assert_held(&pp->lock);
 
-	if (pp->waiting || !pmukit_is_idle(pp) || !pmukit_has_strangers(pp))
+	if (pp->waiting || pp->revoked || !pmukit_is_idle(pp) || !pmukit_has_strangers(pp, dying))
 		return;
 	pp->waiting = true;
 	__module_get(pp->pmu.module);
-	queue_delayed_work(pmukit_workqueue, &pp->strangers, PMUKIT_STRANGERS_PERIOD);
+	schedule_delayed_work(&pp->strangers, PMUKIT_STRANGERS_PERIOD);
 }
 
 static void pmukit_strangers_work(struct work_struct *work)
@@ -299,7 +326,7 @@ static void pmukit_strangers_work(struct work_struct *work)
 	bool more;
 
 	spin_lock(&pp->lock);
-	more = pmukit_is_idle(pp) && pmukit_has_strangers(pp);
+	more = pmukit_is_idle(pp) && pmukit_has_strangers(pp, NULL);
 	if (!more) {
 		pp->waiting = false;
 		pmukit_unregister_if_idle(pp);
@@ -308,7 +335,7 @@ static void pmukit_strangers_work(struct work_struct *work)
 
 	/* @pp may be gone where it is not @more. */
 	if (more)
-		queue_delayed_work(pmukit_workqueue, &pp->strangers, PMUKIT_STRANGERS_PERIOD);
+		schedule_delayed_work(&pp->strangers, PMUKIT_STRANGERS_PERIOD);
 	else
 		module_put(owner);
 }
@@ -413,16 +440,17 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_disable_events);
  */
 void pmukit_pmu_remove(struct pmukit_pmu *pp)
 {
-	bool revoke;
-
 	spin_lock(&pp->lock);
 	WRITE_ONCE(pp->gone, true);
-	revoke = COMPAT_PMU_REVOKES && !pp->waiting && !pmukit_has_strangers(pp);
 	spin_unlock(&pp->lock);
 
 	cpuhp_state_remove_instance_nocalls(pmukit_hotplug_state, &pp->hotplug_node);
 
-	if (revoke) {
+	/* Not before: while events follow a CPU that leaves nobody knows whether there are strangers. */
+	spin_lock(&pp->lock);
+	pp->revoked = COMPAT_PMU_REVOKES && !pp->waiting && !pmukit_has_strangers(pp, NULL);
+	spin_unlock(&pp->lock);
+	if (pp->revoked) {
 		pmukit_unregister(pp);
 		return;
 	}
@@ -471,13 +499,14 @@ static void pmukit_event_destroy(struct perf_event *event)
 	pp->nr_dying++;
 	spin_unlock(&pp->lock);
 
+	compat_forget_pmu(event);
 	/* This may sleep, so that a grace period of RCU tasks would not wait for it. */
 	pp->ops->event_free(pev);
 
 	/* Last: once the work is queued only the core's own steps stand before the end of @pp. */
 	spin_lock(&pp->lock);
 	pp->nr_dying--;
-	pmukit_wait_for_strangers(pp);
+	pmukit_wait_for_strangers(pp, event);
 	pmukit_unregister_if_idle(pp);
 	spin_unlock(&pp->lock);
 }
@@ -562,7 +591,6 @@ void pmukit_pmu_init(struct pmukit_pmu *pp, const struct pmukit_pmu_ops *ops, st
 	mutex_init(&pp->hotplug_lock);
 	INIT_LIST_HEAD(&pp->events);
 	init_waitqueue_head(&pp->unpinned);
-	INIT_WORK(&pp->unregister, pmukit_unregister_work);
 	INIT_DELAYED_WORK(&pp->strangers, pmukit_strangers_work);
 }
 EXPORT_SYMBOL_GPL(pmukit_pmu_init);
@@ -632,7 +660,10 @@ static void __exit pmukit_common_exit(void)
 {
 	cpuhp_remove_multi_state(pmukit_hotplug_state);
 	destroy_workqueue(pmukit_workqueue);
-	/* Behind the last pmukit_free_aux(), which lets go of the module before it returns. */
+	/*
+	 * Behind the last pmukit_free_aux() and pmukit_strangers_work(), which let go of their
+	 * module before they return.
+	 */
 	synchronize_rcu_tasks();
 }
 module_exit(pmukit_common_exit);

@@ -49,6 +49,140 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #endif
 
 /*
+ * What a PMU has of a CPU: the place of the events that are scheduled with it, whoever's they are,
+ * and the timer that rotates them. NULL where the CPU has not been online yet.
+ */
+#if defined(HAVE_PMU_CONTEXT_BY_POINTER)
+#define COMPAT_PMU_HOLDS	1	/* the PMU itself has a reference */
+
+static inline struct perf_cpu_pmu_context *compat_cpu_context(struct pmu *pmu, unsigned int cpu)
+{
+	return *per_cpu_ptr(pmu->cpu_pmu_context, cpu);
+}
+#elif defined(HAVE_PMU_CONTEXT_OF_CPU)
+#define COMPAT_PMU_HOLDS	0
+
+static inline struct perf_cpu_pmu_context *compat_cpu_context(struct pmu *pmu, unsigned int cpu)
+{
+	return per_cpu_ptr(pmu->cpu_pmu_context, cpu);
+}
+#else
+static inline struct perf_cpu_context *compat_cpu_context(struct pmu *pmu, unsigned int cpu)
+{
+	return per_cpu_ptr(pmu->pmu_cpu_context, cpu);
+}
+#endif
+
+/*
+ * compat_cpu_events - how many events are scheduled with a PMU on a CPU
+ * compat_cpu_holders - how many references to that place there are, one of each event that is
+ *			there, or was and is not freed yet; others come and go in a moment
+ * compat_event_holds - has an event such a reference; of an event that cannot be freed meanwhile
+ *
+ * Not for PMUs of perf_sw_context: up to Linux 6.1 these have one place together.
+ */
+#ifdef HAVE_PMU_CONTEXT_OF_CPU
+static inline unsigned int compat_cpu_events(struct pmu *pmu, unsigned int cpu)
+{
+	const struct perf_cpu_pmu_context *cpc = compat_cpu_context(pmu, cpu);
+
+	return cpc ? READ_ONCE(cpc->epc.nr_events) : 0;
+}
+
+static inline unsigned int compat_cpu_holders(struct pmu *pmu, unsigned int cpu)
+{
+	const struct perf_cpu_pmu_context *cpc = compat_cpu_context(pmu, cpu);
+
+	if (!cpc || !READ_ONCE(cpc->epc.ctx))
+		return 0;
+	return atomic_read(&cpc->epc.refcount) - COMPAT_PMU_HOLDS;
+}
+
+static inline bool compat_event_holds(const struct perf_event *event)
+{
+	return READ_ONCE(event->pmu_ctx);
+}
+#else
+static inline unsigned int compat_cpu_events(struct pmu *pmu, unsigned int cpu)
+{
+	return READ_ONCE(compat_cpu_context(pmu, cpu)->ctx.nr_events);
+}
+
+static inline unsigned int compat_cpu_holders(struct pmu *pmu, unsigned int cpu)
+{
+	return refcount_read(&compat_cpu_context(pmu, cpu)->ctx.refcount) - 1;
+}
+
+static inline bool compat_event_holds(const struct perf_event *event)
+{
+	return READ_ONCE(event->ctx);
+}
+#endif
+
+/*
+ * compat_forget_pmu - a task does not name the event's PMU any more
+ *
+ * Up to Linux 6.1 what a task has of software events names the PMU of the first of them, until the
+ * task is switched to: a task that sleeps may keep it longer than there is the PMU. All PMUs of
+ * perf_sw_context have the same contexts, so perf itself puts another in its place then.
+ *
+ * Context: destruction of an event, also of one that has not been opened.
+ */
+#ifdef HAVE_PMU_CONTEXT_OF_CPU
+static inline void compat_forget_pmu(struct perf_event *event)
+{
+}
+#else
+static inline void compat_forget_pmu(struct perf_event *event)
+{
+	struct pmu *pmu = event->pmu;
+	struct perf_event_context *ctx;
+	unsigned long flags;
+
+	if (pmu->task_ctx_nr != perf_sw_context)
+		return;
+	rcu_read_lock();
+	ctx = event->ctx;
+	if (!ctx && event->hw.target)
+		ctx = rcu_dereference(event->hw.target->perf_event_ctxp[perf_sw_context]);
+	if (ctx && ctx->task) {
+		raw_spin_lock_irqsave(&ctx->lock, flags);
+		if (ctx->pmu == pmu)
+			ctx->pmu = compat_cpu_context(pmu, 0)->ctx.pmu;
+		raw_spin_unlock_irqrestore(&ctx->lock, flags);
+	}
+	rcu_read_unlock();
+}
+#endif
+
+/*
+ * perf rotates events by a timer for each PMU and CPU. It frees them with the PMU, and a write to
+ * perf_event_mux_interval_ms arms them all, for as long as it says.
+ */
+static inline void compat_stop_rotation(struct pmu *pmu)
+{
+	unsigned int cpu;
+
+#ifndef HAVE_PMU_CONTEXT_OF_CPU
+	if (pmu->task_ctx_nr == perf_sw_context)
+		return;
+#endif
+	for_each_possible_cpu(cpu) {
+		typeof(compat_cpu_context(pmu, cpu)) context = compat_cpu_context(pmu, cpu);
+		unsigned long flags;
+
+		if (!context)
+			continue;
+		hrtimer_cancel(&context->hrtimer);
+		/* What is active already is not armed again. */
+		raw_spin_lock_irqsave(&context->hrtimer_lock, flags);
+		context->hrtimer_active = 1;
+		raw_spin_unlock_irqrestore(&context->hrtimer_lock, flags);
+		hrtimer_cancel(&context->hrtimer);
+	}
+}
+
+/*
  * COMPAT_PMU_REVOKES: perf_pmu_unregister() detaches the events that are still open. Where it
  * is false, unregistering a PMU with open events corrupts memory.
  */
@@ -57,6 +191,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 
 static inline int compat_pmu_unregister(struct pmu *pmu)
 {
+	compat_stop_rotation(pmu);
 	return perf_pmu_unregister(pmu);
 }
 #else
@@ -74,35 +209,12 @@ static inline int compat_pmu_unregister(struct pmu *pmu)
  */
 static inline int compat_pmu_unregister(struct pmu *pmu)
 {
+	compat_stop_rotation(pmu);
 	msleep(COMPAT_UNREGISTER_GAP_MS);
 	cpu_hotplug_disable();
 	perf_pmu_unregister(pmu);
 	cpu_hotplug_enable();
 	return 0;
-}
-#endif
-
-/*
- * compat_cpu_events - how many events, of whatever PMU, have their place with this PMU on a CPU
- *
- * Not for PMUs of perf_sw_context, which share that place.
- */
-#if defined(HAVE_PMU_CONTEXT_BY_POINTER)
-static inline unsigned int compat_cpu_events(struct pmu *pmu, unsigned int cpu)
-{
-	const struct perf_cpu_pmu_context *cpc = *per_cpu_ptr(pmu->cpu_pmu_context, cpu);
-
-	return cpc ? READ_ONCE(cpc->epc.nr_events) : 0;
-}
-#elif defined(HAVE_PMU_CONTEXT_OF_CPU)
-static inline unsigned int compat_cpu_events(struct pmu *pmu, unsigned int cpu)
-{
-	return READ_ONCE(per_cpu_ptr(pmu->cpu_pmu_context, cpu)->epc.nr_events);
-}
-#else
-static inline unsigned int compat_cpu_events(struct pmu *pmu, unsigned int cpu)
-{
-	return READ_ONCE(per_cpu_ptr(pmu->pmu_cpu_context, cpu)->ctx.nr_events);
 }
 #endif
 

@@ -78,16 +78,17 @@ struct pmukit_pmu_ops {
  *	(pmukit_pmu_servers())
  * @stats: see enum pmukit_stat
  * @ref: the unit holds one reference, the registration with perf another
- * @lock: protects @events, @nr_events, @nr_dying, @gone, @pinned, @leaving and @waiting; process
- *	context only
+ * @lock: protects all from @events to @leaving, and @waiting; process context only
  * @events: every event between pmukit_event_open() and its destruction
  * @nr_events: how many these are; a unit may look at it without the lock
  * @nr_dying: events that are no longer among these, while the unit frees what they own
  * @pinned: the event pmukit_pmu_remove() is disabling; it may not be freed meanwhile
  * @unpinned: woken when @pinned changes
  * @gone: the hardware is no longer there; never cleared
- * @leaving: removal is done; whoever destroys the last event starts @unregister
- * @unregister: takes the PMU from perf once no event is left
+ * @moving: the events are on their way to another CPU
+ * @revoked: the kernel takes the events that are open
+ * @leaving: removal is done; whoever destroys the last event has the PMU taken from perf
+ * @leave_node: place among those that are to be taken from perf
  * @waiting: events of others are left, and @strangers looks for their end
  * @strangers: holds the unit's module meanwhile
  * @hotplug_node: place in the CPU hotplug state's list
@@ -106,15 +107,17 @@ struct pmukit_pmu {
 	atomic64_t stats[PMUKIT_NR_STATS];
 
 	struct kref ref;
-	spinlock_t lock;		/* events, nr_*, gone, pinned, leaving, waiting */
+	spinlock_t lock;		/* events to leaving, waiting */
 	struct list_head events;
 	unsigned int nr_events;
 	unsigned int nr_dying;
 	struct perf_event *pinned;
 	wait_queue_head_t unpinned;
 	bool gone;
+	bool moving;
+	bool revoked;
 	bool leaving;
-	struct work_struct unregister;
+	struct list_head leave_node;
 	bool waiting;
 	struct delayed_work strangers;
 	struct hlist_node hotplug_node;

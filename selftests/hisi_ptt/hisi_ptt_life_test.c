@@ -323,4 +323,51 @@ TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 	}
 }
 
+/*
+ * It goes to the other CPU, as ours would, though none of ours is left; a CPU that leaves without
+ * it would take it for one that has no place with our PMU any more.
+ */
+TEST_F_TIMEOUT(life, a_software_event_of_a_cpu_that_left_holds_the_module, TIMEOUT_SECONDS)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1,
+	};
+	const char *file = getenv("PMUKIT_MODULE");
+	struct pmu_event clock;
+	int cpu;
+
+	if (!file)
+		SKIP(return, "PMUKIT_MODULE does not name the module's file");
+	for (int i = 0; i < TIMES; i++) {
+		cpu = choose_a_cpu_that_can_leave(_metadata);
+		ASSERT_EQ(0, ptt_open_counting(PMU, &self->event, &ptt_stores_8dw));
+		ASSERT_EQ(0, pmu_event_open_beside(&clock, &attr, -1, cpu, self->event.fd));
+		pmu_event_close(&self->event);
+		ASSERT_EQ(0, cpu_set_online(cpu, "0"));
+		/* Longer than between two looks for such events. */
+		usleep(30 * STEP_US);
+		ASSERT_EQ(-EWOULDBLOCK, module_try_unload(MODULE));
+		clock_works(_metadata, &clock);
+		ASSERT_EQ(0, write_text(UNBIND, PCI));
+		clock_works(_metadata, &clock);
+		ASSERT_EQ(0, write_text(BIND, PCI));
+		ASSERT_EQ(0, cpu_set_online(cpu, "1"));
+		pmu_event_close(&clock);
+		everything_works(_metadata, self);
+	}
+	ASSERT_EQ(0, module_unload(MODULE));
+	ASSERT_EQ(0, module_load(file));
+	everything_works(_metadata, self);
+}
+
+/* A write starts the timers by which perf rotates events, for as long as it says. */
+TEST_F_TIMEOUT(life, no_timer_of_perf_outlives_the_pmu, TIMEOUT_SECONDS)
+{
+	ASSERT_EQ(0, write_text(PMU_SYSFS "/" PMU "/perf_event_mux_interval_ms", "1000"));
+	ASSERT_EQ(0, write_text(UNBIND, PCI));
+	usleep(150 * STEP_US);
+	ASSERT_EQ(0, write_text(BIND, PCI));
+	everything_works(_metadata, self);
+}
+
 TEST_HARNESS_MAIN
