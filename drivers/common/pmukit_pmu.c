@@ -21,8 +21,9 @@
  * looks for such strangers, and while there are some the PMU stays and its module is held
  * (pmukit_strangers_work()). A kernel that revokes events does so only if there are none. They are
  * found by the references that events have to a context, from before they are installed until after
- * they are destroyed, also while their CPU is offline; to take one too many for a stranger's costs
- * but another look. While events move to another CPU they have none, so nobody is sure then.
+ * they are destroyed, also while their CPU is offline. To take one too many for a stranger's costs
+ * another look, or that open events are not revoked but stay as on older kernels. While events move
+ * to another CPU they have none, so nobody is sure then.
  *
  * After pmukit_pmu_remove() perf may still call add() and start() for an event that somebody
  * enables again; the unit refuses these by its own flag, under the lock that guards its MMIO.
@@ -35,7 +36,8 @@
  * pmu->module is the unit's module: rmmod is refused while events are open. The work may run
  * after that; pmukit_pmu_flush() at the end of the unit's exit waits for it.
  *
- * Locking: pmukit_pmu.lock is a plain spinlock for process context, taken last. event_init may run
+ * Locking: pmukit_pmu.lock is a plain spinlock for process context, taken last but for the list of
+ * PMUs that leave. event_init may run
  * under perf's ctx->mutex, so nothing here takes a mutex around perf_event_disable(): the event
  * being disabled is pinned instead, and its destruction waits for the pin. No callback of perf
  * takes cpus_read_lock() or pmukit_pmu.hotplug_lock. The latter orders registration against the
@@ -179,12 +181,13 @@ static void pmukit_set_moving(struct pmukit_pmu *pp, bool moving)
 
 /*
  * From Linux 6.15 on a call moves one group of events only: it goes on from the place of the one it
- * has just taken out, which has none any more. So there is a call for each event, be it a
- * stranger's; those that find nothing left do nothing.
+ * has just taken out, which has none any more. So there is a call for each event that is there, be
+ * it a stranger's, and one for an event of ours that is just put there: the calls wait for the
+ * mutex of that. Those that find nothing left do nothing.
  */
 static void pmukit_migrate_events(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
 {
-	unsigned int calls = compat_cpu_events(&pp->pmu, from);
+	unsigned int calls = compat_cpu_events(&pp->pmu, from) + !!READ_ONCE(pp->nr_events);
 
 	pmukit_set_moving(pp, true);
 	while (calls--)
@@ -260,13 +263,20 @@ static void pmukit_leave_work(struct work_struct *work)
 	spin_lock(&pmukit_leave_lock);
 	list_splice_init(&pmukit_leave_list, &leaving);
 	spin_unlock(&pmukit_leave_lock);
+	/* The run before may have had all of them. */
+	if (list_empty(&leaving))
+		return;
 
 	synchronize_rcu_tasks();
 	list_for_each_entry_safe(pp, next, &leaving, leave_node)
 		pmukit_unregister(pp);
 }
 
-/* More than our events hold a context of this PMU. @dying: one that is no longer among these. */
+/*
+ * More than our events hold a context of this PMU. @dying: one that is no longer among these. Ours
+ * are counted first: one that comes to hold a context meanwhile is then taken for a stranger, and
+ * not a stranger for it.
+ */
 static bool pmukit_has_strangers(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
 	unsigned int cpu, ours = dying && compat_event_holds(dying), holders = 0;
@@ -278,10 +288,10 @@ static bool pmukit_has_strangers(struct pmukit_pmu *pp, const struct perf_event 
 		return false;
 	if (pp->moving)
 		return true;
-	for_each_possible_cpu(cpu)
-		holders += compat_cpu_holders(&pp->pmu, cpu);
 	list_for_each_entry(pev, &pp->events, node)
 		ours += compat_event_holds(pev->event);
+	for_each_possible_cpu(cpu)
+		holders += compat_cpu_holders(&pp->pmu, cpu);
 	return holders > ours;
 }
 

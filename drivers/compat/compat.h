@@ -50,7 +50,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 
 /*
  * What a PMU has of a CPU: the place of the events that are scheduled with it, whoever's they are,
- * and the timer that rotates them. NULL where the CPU has not been online yet.
+ * and the timer that rotates them. There is one of every possible CPU once the PMU is registered.
  */
 #if defined(HAVE_PMU_CONTEXT_BY_POINTER)
 #define COMPAT_PMU_HOLDS	1	/* the PMU itself has a reference */
@@ -77,7 +77,7 @@ static inline struct perf_cpu_context *compat_cpu_context(struct pmu *pmu, unsig
  * compat_cpu_events - how many events are scheduled with a PMU on a CPU
  * compat_cpu_holders - how many references to that place there are, one of each event that is
  *			there, or was and is not freed yet; others come and go in a moment
- * compat_event_holds - has an event such a reference; of an event that cannot be freed meanwhile
+ * compat_event_holds - has an event such a reference for certain; it may not be freed meanwhile
  *
  * Not for PMUs of perf_sw_context: up to Linux 6.1 these have one place together.
  */
@@ -86,21 +86,16 @@ static inline unsigned int compat_cpu_events(struct pmu *pmu, unsigned int cpu)
 {
 	const struct perf_cpu_pmu_context *cpc = compat_cpu_context(pmu, cpu);
 
-	return cpc ? READ_ONCE(cpc->epc.nr_events) : 0;
+	return READ_ONCE(cpc->epc.nr_events);
 }
 
 static inline unsigned int compat_cpu_holders(struct pmu *pmu, unsigned int cpu)
 {
 	const struct perf_cpu_pmu_context *cpc = compat_cpu_context(pmu, cpu);
 
-	if (!cpc || !READ_ONCE(cpc->epc.ctx))
+	if (!READ_ONCE(cpc->epc.ctx))
 		return 0;
 	return atomic_read(&cpc->epc.refcount) - COMPAT_PMU_HOLDS;
-}
-
-static inline bool compat_event_holds(const struct perf_event *event)
-{
-	return READ_ONCE(event->pmu_ctx);
 }
 #else
 static inline unsigned int compat_cpu_events(struct pmu *pmu, unsigned int cpu)
@@ -112,12 +107,13 @@ static inline unsigned int compat_cpu_holders(struct pmu *pmu, unsigned int cpu)
 {
 	return refcount_read(&compat_cpu_context(pmu, cpu)->ctx.refcount) - 1;
 }
+#endif
 
+/* Perf stores it when nothing can fail any more, behind the reference; it stays until the end. */
 static inline bool compat_event_holds(const struct perf_event *event)
 {
-	return READ_ONCE(event->ctx);
+	return smp_load_acquire(&event->ctx);
 }
-#endif
 
 /*
  * compat_forget_pmu - a task does not name the event's PMU any more
@@ -171,8 +167,6 @@ static inline void compat_stop_rotation(struct pmu *pmu)
 		typeof(compat_cpu_context(pmu, cpu)) context = compat_cpu_context(pmu, cpu);
 		unsigned long flags;
 
-		if (!context)
-			continue;
 		hrtimer_cancel(&context->hrtimer);
 		/* What is active already is not armed again. */
 		raw_spin_lock_irqsave(&context->hrtimer_lock, flags);
