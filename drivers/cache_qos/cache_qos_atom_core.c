@@ -160,15 +160,19 @@ static void cache_qos_touch(struct cache_qos *cq, const struct cache_qos_members
 	cq->monitors[CACHE_QOS_MACHINE].generation++;
 }
 
-/* CACHE_QOS_MACHINE is in every atom, and RMID 0 works for it alone. */
+/*
+ * CACHE_QOS_MACHINE is in every atom. RMID 0 works for it alone, and so does one that somebody else
+ * has put into PQR_ASSOC and that is none of ours.
+ */
 void cache_qos_mark(struct cache_qos *cq, u32 rmid, u32 status)
 {
-	const struct cache_qos_members *members = &cq->atoms[rmid].members;
 	u32 m;
 
-	cache_qos_for_each_member(m, members)
-		cq->monitors[m].status |= status;
 	cq->monitors[CACHE_QOS_MACHINE].status |= status;
+	if (rmid >= cq->hw.nr_rmid)
+		return;
+	cache_qos_for_each_member(m, &cq->atoms[rmid].members)
+		cq->monitors[m].status |= status;
 }
 
 static void cache_qos_state(struct cache_qos *cq, u32 rmid, enum cache_qos_rmid_state state,

@@ -287,6 +287,27 @@ TEST_F(CacheQos, R08_a_foreign_rmid_at_load_is_refused_unless_forced)
     EXPECT_EQ(pqr[0], 0x700000000u);
 }
 
+// Where more RMIDs can be written than read, or where somebody does not mind.
+TEST_F(CacheQos, R08_a_foreign_rmid_may_be_none_of_ours)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    run(1, &t);
+    current_cpu = 0;
+    for (const u64 foreign : {8ULL, 0xffffffffULL}) {
+        cache_qos_cpu_offline(cq.get(), 0);
+        pqr[0] = foreign;
+        ASSERT_EQ(cache_qos_cpu_online(cq.get(), 0, 0, true), 0);
+        pqr[0] = 5;
+        cq->monitors[CACHE_QOS_MACHINE].status = 0;
+        EXPECT_FALSE(cache_qos_check_pqr(cq.get(), &cpus[0]));
+        EXPECT_EQ(cq->monitors[CACHE_QOS_MACHINE].status, u32{PMUKIT_CACHE_QOS_S_SUSPECT});
+        EXPECT_EQ(cq->monitors[m].status & PMUKIT_CACHE_QOS_S_SUSPECT, 0u);
+    }
+}
+
 TEST_F(CacheQos, R13_release_leaves_what_is_not_ours)
 {
     start();
