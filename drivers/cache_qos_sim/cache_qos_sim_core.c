@@ -164,6 +164,31 @@ static const struct cache_qos_sim_fault *cache_qos_sim_strike(struct cache_qos_s
 	return NULL;
 }
 
+/* What a register can hold, whoever writes it */
+
+bool cache_qos_sim_set_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value)
+{
+	u64 known = CACHE_QOS_SIM_EVTSEL_EVENT | CACHE_QOS_SIM_EVTSEL_RMID;
+
+	if (sim->profile->amd)
+		known |= CACHE_QOS_SIM_EVTSEL_RMID_AMD;
+	if (sim->profile->abmc)
+		known |= CACHE_QOS_SIM_EVTSEL_EXTENDED;
+	if (value & ~known)
+		return false;
+	sim->cpus[sim->cpus[cpu].evtsel_cpu].evtsel = value;
+	return true;
+}
+
+bool cache_qos_sim_set_pqr(struct cache_qos_sim *sim, u32 cpu, u64 value)
+{
+	if (FIELD_GET(CACHE_QOS_SIM_PQR_LOW, value) > sim->profile->max_rmid_any ||
+	    FIELD_GET(CACHE_QOS_SIM_PQR_CLOSID, value) >= sim->closids)
+		return false;
+	sim->cpus[cpu].pqr = value;
+	return true;
+}
+
 /* CPUID */
 
 #define LEAF(leaf, subleaf)	((u64)(leaf) << 32 | (subleaf))
@@ -352,17 +377,17 @@ static u64 cache_qos_sim_read_counter(struct cache_qos_sim *sim, u32 cpu, u64 ev
 static u64 cache_qos_sim_read_ctr(struct cache_qos_sim *sim, u32 cpu)
 {
 	struct cache_qos_sim_cpu *c = &sim->cpus[cpu];
-	u64 *evtsel = &sim->cpus[c->evtsel_cpu].evtsel;
+	const u64 *evtsel = &sim->cpus[c->evtsel_cpu].evtsel;
 	u32 rmid = cache_qos_sim_evtsel_rmid(sim, *evtsel);
 	const struct cache_qos_sim_fault *fault;
 
 	c->ctr_reads++;
 	fault = cache_qos_sim_strike(sim, CACHE_QOS_SIM_FAULT_HIJACK_PQR, cpu, rmid);
 	if (fault)
-		c->pqr = fault->value;
+		cache_qos_sim_set_pqr(sim, cpu, fault->value);
 	fault = cache_qos_sim_strike(sim, CACHE_QOS_SIM_FAULT_STEAL_EVTSEL, cpu, rmid);
 	if (fault)
-		*evtsel = fault->value;
+		cache_qos_sim_set_evtsel(sim, cpu, fault->value);
 	if (cache_qos_sim_strike(sim, CACHE_QOS_SIM_FAULT_ERROR, cpu, rmid))
 		return CACHE_QOS_SIM_CTR_ERROR;
 	if (cache_qos_sim_strike(sim, CACHE_QOS_SIM_FAULT_UNAVAILABLE, cpu, rmid))
@@ -417,28 +442,18 @@ bool cache_qos_sim_rdmsr(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 *value
 
 static bool cache_qos_sim_write_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value)
 {
-	struct cache_qos_sim_cpu *c = &sim->cpus[cpu];
-	u64 known = CACHE_QOS_SIM_EVTSEL_EVENT | CACHE_QOS_SIM_EVTSEL_RMID;
+	bool written = cache_qos_sim_set_evtsel(sim, cpu, value);
 
-	if (sim->profile->amd)
-		known |= CACHE_QOS_SIM_EVTSEL_RMID_AMD;
-	if (sim->profile->abmc)
-		known |= CACHE_QOS_SIM_EVTSEL_EXTENDED;
-	if (value & ~known)
-		return false;
-	sim->cpus[c->evtsel_cpu].evtsel = value;
-	c->evtsel_writes++;
-	return true;
+	sim->cpus[cpu].evtsel_writes += written;
+	return written;
 }
 
 static bool cache_qos_sim_write_pqr(struct cache_qos_sim *sim, u32 cpu, u64 value)
 {
-	if (FIELD_GET(CACHE_QOS_SIM_PQR_LOW, value) > sim->profile->max_rmid_any ||
-	    FIELD_GET(CACHE_QOS_SIM_PQR_CLOSID, value) >= sim->closids)
-		return false;
-	sim->cpus[cpu].pqr = value;
-	sim->cpus[cpu].pqr_writes++;
-	return true;
+	bool written = cache_qos_sim_set_pqr(sim, cpu, value);
+
+	sim->cpus[cpu].pqr_writes += written;
+	return written;
 }
 
 static bool cache_qos_sim_write_evt_cfg(struct cache_qos_sim *sim,

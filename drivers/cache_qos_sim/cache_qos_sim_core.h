@@ -199,7 +199,7 @@ enum cache_qos_sim_fault_kind {
  * @domain: only on CPUs of this L3 (its index), or CACHE_QOS_SIM_ANY
  * @after: so many that match go well first
  * @times: then so many do not
- * @value: what is written
+ * @value: what is written; nothing, if the register cannot hold it
  */
 struct cache_qos_sim_fault {
 	enum cache_qos_sim_fault_kind kind;
@@ -245,6 +245,10 @@ struct cache_qos_sim {
 void cache_qos_sim_reset(struct cache_qos_sim *sim);
 void cache_qos_sim_reset_cpu(struct cache_qos_sim *sim, u32 cpu);
 bool cache_qos_sim_inject(struct cache_qos_sim *sim, const struct cache_qos_sim_fault *fault);
+
+/* What somebody else writes, which is not counted. False: #GP, and nothing is written. */
+bool cache_qos_sim_set_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value);
+bool cache_qos_sim_set_pqr(struct cache_qos_sim *sim, u32 cpu, u64 value);
 
 static inline u64 cache_qos_sim_domain_bytes(const struct cache_qos_sim *sim,
 					     const struct cache_qos_sim_domain *domain)

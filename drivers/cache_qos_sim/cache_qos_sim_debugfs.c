@@ -132,19 +132,16 @@ static int cache_qos_sim_do_claim(struct cache_qos_sim_live *live, const s64 *wo
 
 static int cache_qos_sim_do_pqr(struct cache_qos_sim_live *live, const s64 *words)
 {
-	if ((u64)words[0] >= live->sim.nr_cpus ||
-	    (u32)words[1] > live->sim.profile->max_rmid_any)
+	if ((u64)words[0] >= live->sim.nr_cpus)
 		return -EINVAL;
-	live->sim.cpus[words[0]].pqr = words[1];
-	return 0;
+	return cache_qos_sim_set_pqr(&live->sim, words[0], words[1]) ? 0 : -EINVAL;
 }
 
 static int cache_qos_sim_do_evtsel(struct cache_qos_sim_live *live, const s64 *words)
 {
 	if ((u64)words[0] >= live->sim.nr_cpus)
 		return -EINVAL;
-	live->sim.cpus[live->sim.cpus[words[0]].evtsel_cpu].evtsel = words[1];
-	return 0;
+	return cache_qos_sim_set_evtsel(&live->sim, words[0], words[1]) ? 0 : -EINVAL;
 }
 
 static int cache_qos_sim_do_flush(struct cache_qos_sim_live *live, const s64 *words)

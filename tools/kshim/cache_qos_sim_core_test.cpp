@@ -662,6 +662,28 @@ TEST(CacheQosSimFaults, SomebodyElseComesBetweenTheTwoSteps)
     EXPECT_EQ(machine.cpu(0).pqr_writes, 1U);
 }
 
+// The caches have a place for each RMID of the register, and for no other.
+TEST(CacheQosSimFaults, SomebodyElseWritesNothingThatIsRefused)
+{
+    for (const u64 value : {4ULL, 1ULL << 31, 16ULL << 32 | 1, ~0ULL}) {
+        Machine machine(of_profile("tiny"));
+        machine.run_as(0, 2);
+        cache_qos_sim_fault steal = fault_of(CACHE_QOS_SIM_FAULT_STEAL_EVTSEL);
+        steal.value = 1ULL << 42;
+        cache_qos_sim_fault hijack = fault_of(CACHE_QOS_SIM_FAULT_HIJACK_PQR);
+        hijack.value = value;
+        cache_qos_sim_inject(machine.get(), &steal);
+        cache_qos_sim_inject(machine.get(), &hijack);
+        EXPECT_EQ(machine.counter(0, 1, kOccupancy), 0U);
+        EXPECT_FALSE(machine.has_faults());
+        EXPECT_EQ(machine.read(0, CACHE_QOS_SIM_MSR_PQR), 2U);
+        EXPECT_EQ(machine.read(0, CACHE_QOS_SIM_MSR_EVTSEL), 1ULL << 32 | kOccupancy);
+        EXPECT_EQ(machine.cpu(0).gp, 0U);
+        machine.touch(0, 1, 1);
+        EXPECT_EQ(machine.lines_tagged(0, 2), 1U);
+    }
+}
+
 TEST(CacheQosSimFaults, AreSoManyAtATime)
 {
     Machine machine(MachineShape{});
