@@ -177,6 +177,21 @@ static void cache_qos_fork_lost(struct cache_qos_live *live, u16 node)
 	}
 }
 
+/* Under the lock. @entry: new, or NULL. Return: the child's, NULL: it has none. */
+static struct cache_qos_entry *cache_qos_fork_place(struct cache_qos_live *live,
+						    struct task_struct *child, u16 node,
+						    struct cache_qos_entry *entry)
+{
+	struct cache_qos_entry *found;
+
+	found = entry ? cache_qos_entry_add(live, entry) : cache_qos_entry_find(live, child);
+	if (found)
+		cache_qos_task_move(&live->core, &found->is, node);
+	else
+		cache_qos_fork_lost(live, node);
+	return found;
+}
+
 /**
  * cache_qos_on_fork - probe of sched_process_fork: a child is in the group of its parent
  * @data: everything
@@ -188,7 +203,7 @@ static void cache_qos_fork_lost(struct cache_qos_live *live, u16 node)
 void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
 	struct cache_qos_live *live = data;
-	struct cache_qos_entry *entry, *found;
+	struct cache_qos_entry *entry, *found = NULL;
 	unsigned long flags;
 	u16 node;
 
@@ -199,11 +214,8 @@ void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struc
 	/* In one go: an entry in the root that nobody watches may be pruned once it is there. */
 	raw_spin_lock_irqsave(&live->lock, flags);
 	node = cache_qos_group_of(live, parent);	/* it may have been moved meanwhile */
-	found = entry ? cache_qos_entry_add(live, entry) : cache_qos_entry_find(live, child);
-	if (found)
-		cache_qos_task_move(&live->core, &found->is, node);
-	else
-		cache_qos_fork_lost(live, node);
+	if (node != CACHE_QOS_ROOT)
+		found = cache_qos_fork_place(live, child, node, entry);
 	raw_spin_unlock_irqrestore(&live->lock, flags);
 	if (found != entry)
 		kfree(entry);

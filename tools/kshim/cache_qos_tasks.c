@@ -82,8 +82,9 @@ struct task_struct *kshim_tasks;
 
 static struct cache_qos_live live;
 static struct cache_qos_atom atoms[2];
-static struct task_struct task;
+static struct task_struct task, child;
 static unsigned int locks_left;
+static u16 removed;
 
 void tasks_begin(void)
 {
@@ -93,8 +94,10 @@ void tasks_begin(void)
 	memset(atoms, 0, sizeof(atoms));
 	cache_qos_init(&live.core, NULL, &hw, atoms, NULL, 0);
 	task = (struct task_struct){ .alive = true };
+	child = (struct task_struct){ .alive = true };
 	kshim_tasks = &task;
 	locks_left = 0;
+	removed = CACHE_QOS_ROOT;
 }
 
 /* The task leaves the lists first, and after a grace period sched_process_free comes. */
@@ -115,8 +118,29 @@ void tasks_end_before_lock(unsigned int n)
 
 static void before_lock(void)
 {
+	u16 group = removed;
+
+	removed = CACHE_QOS_ROOT;
+	if (group != CACHE_QOS_ROOT)
+		cache_qos_group_remove(&live, group);
 	if (locks_left && !--locks_left)
 		tasks_end_now();
+}
+
+void tasks_fork(void)
+{
+	cache_qos_on_fork(&live, &task, &child);
+}
+
+void tasks_fork_beside_removal(u16 group)
+{
+	removed = group;
+	cache_qos_on_fork(&live, &task, &child);
+}
+
+void tasks_end_child(void)
+{
+	cache_qos_on_free(&live, &child);
 }
 
 int tasks_make_group(void)

@@ -18,6 +18,12 @@ void tasks_begin(void);
 void tasks_end_before_lock(unsigned int n);
 void tasks_end_now(void);
 
+/* It has a child, which nobody tracks but the driver. */
+void tasks_fork(void);
+/* The same, and its group is removed just before the driver takes the lock. */
+void tasks_fork_beside_removal(u16 group);
+void tasks_end_child(void);
+
 int tasks_make_group(void);
 int tasks_attach(u16 group);
 int tasks_attach_process(u16 group);

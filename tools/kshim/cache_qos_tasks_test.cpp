@@ -58,5 +58,30 @@ TEST(CacheQosTasks, AProcessThatEndsOnItsWayIsLeftOut)
     }
 }
 
+TEST(CacheQosTasks, AChildIsWhereItsParentIs)
+{
+    tasks_begin();
+    tasks_fork();
+    EXPECT_EQ(tasks_tracked(), 0U);
+    const u16 group = static_cast<u16>(tasks_make_group());
+    ASSERT_EQ(tasks_attach(group), 0);
+    tasks_fork();
+    EXPECT_EQ(tasks_tracked(), 2U);
+    EXPECT_EQ(tasks_in(group), 2U);
+    tasks_end_child();
+    expect_nothing_left(group);
+}
+
+// The probes go with the last group: nobody would tell of the child's end.
+TEST(CacheQosTasks, AChildOfAGroupThatIsRemovedMeanwhileIsNotTracked)
+{
+    tasks_begin();
+    const u16 group = static_cast<u16>(tasks_make_group());
+    ASSERT_EQ(tasks_attach(group), 0);
+    tasks_fork_beside_removal(group);
+    EXPECT_EQ(tasks_tracked(), 0U);
+    EXPECT_EQ(tasks_in(kRoot), 0U);
+}
+
 }  // namespace
 }  // namespace pmukit::kshim
