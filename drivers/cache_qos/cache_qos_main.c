@@ -82,6 +82,14 @@ void cache_qos_live_put(struct cache_qos_live *live)
 
 /* Users */
 
+/* Nobody tells of the end of the tasks that are in the table still, nor needs them. */
+static void cache_qos_tasks_drop(struct cache_qos_live *live)
+{
+	mutex_lock(&live->config_mutex);
+	cache_qos_tasks_prune(live);
+	mutex_unlock(&live->config_mutex);
+}
+
 static void cache_qos_detach_work(struct work_struct *work)
 {
 	struct cache_qos_live *live = container_of(work, struct cache_qos_live, detach);
@@ -90,6 +98,7 @@ static void cache_qos_detach_work(struct work_struct *work)
 	if (!atomic_read(&live->users) && live->attached) {
 		WRITE_ONCE(live->attached, false);
 		cache_qos_detach(live);
+		cache_qos_tasks_drop(live);
 	}
 	mutex_unlock(&live->probe_mutex);
 }

@@ -6,7 +6,7 @@
 need_machine
 reload profile=tiny lines=1024 || skip_all "no tiny machine"
 cd "$work" || exit 1
-plan 16
+plan 17
 
 scale=$(scale)
 passes
@@ -89,7 +89,20 @@ result "R-20 and says so" $?
 sim freeze 0
 kill $task
 wait $task 2>/dev/null
+
+# Each RMID has had lines, which stay, and nobody is watched any more.
+sim flush 0
+waits 5 writes $groups/g3/monitor_cache 1
+for group in g1 g2 g3; do
+	in_group $group cq-ws1M-100M 1
+	wait $!
+done
 rmdir $groups/g1 $groups/g2 $groups/g3 $groups/g4
+waits 5 stat_is probes 0
+perf stat -p $$ -e cache_qos/llc_occupancy/ -- true >said 2>&1
+echo "# $(stat_of rmids_limbo) RMIDs in limbo, $(stat_of tasks) tasks"
+stat_is rmids_limbo 3 && waits 5 stat_is probes 0 && waits 5 stat_is tasks 0
+result "R-18 a task that could not be watched is forgotten" $?
 
 [ "$(refused)" = 0 ]
 result "R-14 no write was refused by the machine" $?
