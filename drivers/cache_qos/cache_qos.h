@@ -31,6 +31,9 @@
  *   lock            raw, interrupts off: the core, the lists and tables of what is watched.
  *                   Innermost; nothing is woken up under it.
  *
+ * pmu->read does not wait for the last two: it may come from a trace event that fires while this
+ * CPU holds any lock, the simulation's or another watch's, and whoever has ours may wait for that.
+ *
  * The table of tasks and that of cgroups are written under lock and read under RCU or with
  * preemption off.
  */
@@ -348,6 +351,15 @@ static inline bool cache_qos_is_model(const struct cache_qos_live *live)
 	return strcmp(live->backend_name, "msr");
 }
 
+/* A lock of ours, which is not waited for where @wait is false. Return: it is taken. */
+static inline bool cache_qos_lock(raw_spinlock_t *lock, bool wait)
+{
+	if (!wait)
+		return raw_spin_trylock(lock);
+	raw_spin_lock(lock);
+	return true;
+}
+
 /* cache_qos_main.c */
 int cache_qos_users_get(struct cache_qos_live *live);
 void cache_qos_users_put(struct cache_qos_live *live);
@@ -397,13 +409,14 @@ void cache_qos_sampler_stop(struct cache_qos_live *live);
 void cache_qos_check_all(struct cache_qos_live *live);
 int cache_qos_refresh(struct cache_qos_live *live);
 void cache_qos_sampler_hurry(struct cache_qos_live *live);
-void cache_qos_read_here(struct cache_qos_live *live, u16 monitor);
+void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, bool wait);
 
 /* cache_qos_watch.c */
 int cache_qos_watch_open(struct cache_qos_live *live, struct cache_qos_event *ev);
 void cache_qos_watch_close(struct cache_qos_live *live, struct cache_qos_event *ev);
 int cache_qos_watch_settle(struct cache_qos_live *live, struct cache_qos_event *ev);
-void cache_qos_watch_publish(struct cache_qos_live *live, struct cache_qos_watch *watch);
+void cache_qos_watch_publish(struct cache_qos_live *live, struct cache_qos_watch *watch,
+			     bool wait);
 void cache_qos_watches_publish(struct cache_qos_live *live);
 
 /* cache_qos_pmu.c */

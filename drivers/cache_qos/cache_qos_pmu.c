@@ -30,11 +30,11 @@ static bool cache_qos_exiting(const struct perf_event *event)
 	return event->attach_state & PERF_ATTACH_TASK && current->flags & PF_EXITING;
 }
 
-/* Interrupts off; the event is settled. */
-static void cache_qos_update(struct cache_qos_live *live, struct cache_qos_event *ev)
+/* Interrupts off; the event is settled. What cannot be locked stays as it was, unless @wait. */
+static void cache_qos_update(struct cache_qos_live *live, struct cache_qos_event *ev, bool wait)
 {
-	cache_qos_read_here(live, ev->watch->monitor);
-	cache_qos_watch_publish(live, ev->watch);
+	cache_qos_read_here(live, ev->watch->monitor, wait);
+	cache_qos_watch_publish(live, ev->watch, wait);
 }
 
 static void cache_qos_pmu_start(struct perf_event *event, int flags)
@@ -63,7 +63,7 @@ static int cache_qos_pmu_add(struct perf_event *event, int flags)
 	if (ret)
 		return ret;
 	if (ev->channel && !ev->channel->primed)
-		cache_qos_update(live, ev);
+		cache_qos_update(live, ev, true);
 	return 0;
 }
 
@@ -74,34 +74,20 @@ static void cache_qos_pmu_del(struct perf_event *event, int flags)
 
 	cache_qos_pmu_stop(event, 0);
 	if (cache_qos_exiting(event) && ev->channel)
-		cache_qos_update(cache_qos_live_of(event), ev);
+		cache_qos_update(cache_qos_live_of(event), ev, true);
 }
 
 /*
- * A trace event that fires while this CPU holds one of our locks, an MSR's or our own, may be the
- * leader of a group with us in it. What cannot be had at once is not waited for.
+ * A trace event that fires while this CPU holds a lock, one of ours among them, may be the leader
+ * of a group with us in it. What cannot be had at once is not waited for: the count then stays that
+ * of the last pass.
  */
-static bool cache_qos_may_lock(struct cache_qos_live *live, struct cache_qos_watch *watch)
-{
-	bool may;
-
-	if (!raw_spin_trylock(&watch->lock))
-		return false;
-	may = raw_spin_trylock(&live->lock);
-	if (may)
-		raw_spin_unlock(&live->lock);
-	raw_spin_unlock(&watch->lock);
-	return may;
-}
-
-/* Otherwise the count stays that of the last pass. */
 static void cache_qos_pmu_read(struct perf_event *event)
 {
-	struct cache_qos_live *live = cache_qos_live_of(event);
 	struct cache_qos_event *ev = cache_qos_of_event(event);
 
-	if (!in_nmi() && ev->channel && cache_qos_may_lock(live, ev->watch))
-		cache_qos_update(live, ev);
+	if (!in_nmi() && ev->channel)
+		cache_qos_update(cache_qos_live_of(event), ev, false);
 }
 
 /* Opening */

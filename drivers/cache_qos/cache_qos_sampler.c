@@ -309,20 +309,21 @@ static u32 cache_qos_stale_rmids(const struct cache_qos_live *live, u16 monitor,
  * cache_qos_read_here - read the RMIDs of a monitor in the domain of this CPU
  * @live: everything
  * @monitor: not CACHE_QOS_MACHINE, whose RMIDs are too many
+ * @wait: for the lock; otherwise nothing is read where it is taken
  *
  * At most CACHE_QOS_BATCH of them; the rest is as old as the last pass.
  *
  * Context: interrupts off, not in an NMI, no lock of ours held.
  */
-void cache_qos_read_here(struct cache_qos_live *live, u16 monitor)
+void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, bool wait)
 {
 	const struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
 	u32 rmids[CACHE_QOS_BATCH];
 	u32 nr, i;
 
-	if (monitor == CACHE_QOS_MACHINE || !cpu->ready || READ_ONCE(live->asleep))
+	if (monitor == CACHE_QOS_MACHINE || !cpu->ready || READ_ONCE(live->asleep) ||
+	    !cache_qos_lock(&live->lock, wait))
 		return;
-	raw_spin_lock(&live->lock);
 	nr = cache_qos_stale_rmids(live, monitor, cpu->domain, ktime_get_ns(), rmids);
 	for (i = 0; i < nr; i++)
 		cache_qos_read_one(live, cpu->domain, rmids[i]);

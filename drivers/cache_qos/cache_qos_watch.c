@@ -250,12 +250,13 @@ static void cache_qos_publish_offline(struct cache_qos_channel *channel)
 }
 
 static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watch *watch,
-			      struct cache_qos_channel *channel)
+			      struct cache_qos_channel *channel, bool wait)
 {
 	struct cache_qos_value value;
 	int ret;
 
-	raw_spin_lock(&live->lock);
+	if (!cache_qos_lock(&live->lock, wait))
+		return;
 	/* The sums of two monitors have nothing to do with one another. */
 	if (channel->monitor != watch->monitor)
 		channel->primed = false;
@@ -279,18 +280,22 @@ static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watc
  * cache_qos_watch_publish - bring the counts of a watch's events up to date
  * @live: everything
  * @watch: one the caller keeps
+ * @wait: for the locks; otherwise what they keep from us stays as it was
  *
- * Context: any but NMI.
+ * Context: any but NMI; where a trace event may have fired, only without @wait.
  */
-void cache_qos_watch_publish(struct cache_qos_live *live, struct cache_qos_watch *watch)
+void cache_qos_watch_publish(struct cache_qos_live *live, struct cache_qos_watch *watch, bool wait)
 {
 	struct cache_qos_channel *channel;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&watch->lock, flags);
-	list_for_each_entry(channel, &watch->channels, node)
-		cache_qos_publish(live, watch, channel);
-	raw_spin_unlock_irqrestore(&watch->lock, flags);
+	local_irq_save(flags);
+	if (cache_qos_lock(&watch->lock, wait)) {
+		list_for_each_entry(channel, &watch->channels, node)
+			cache_qos_publish(live, watch, channel, wait);
+		raw_spin_unlock(&watch->lock);
+	}
+	local_irq_restore(flags);
 }
 
 /**
@@ -303,7 +308,7 @@ void cache_qos_watches_publish(struct cache_qos_live *live)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(watch, &live->watches, node)
-		cache_qos_watch_publish(live, watch);
+		cache_qos_watch_publish(live, watch, true);
 	rcu_read_unlock();
 }
 
