@@ -52,6 +52,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
+#include <linux/timekeeping.h>
 #include <linux/tracepoint.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -349,6 +350,15 @@ static inline struct cache_qos_event *cache_qos_of_event(struct perf_event *even
 static inline bool cache_qos_is_model(const struct cache_qos_live *live)
 {
 	return strcmp(live->backend_name, "msr");
+}
+
+/*
+ * The only clock here, CLOCK_MONOTONIC: a trace event may come to pmu->read while this CPU is
+ * setting the clock, and ktime_get_ns() would wait for it. It may step back by some ns.
+ */
+static inline u64 cache_qos_now_ns(void)
+{
+	return ktime_get_mono_fast_ns();
 }
 
 /* A lock of ours, which is not waited for where @wait is false. Return: it is taken. */

@@ -25,7 +25,6 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
-#include <linux/timekeeping.h>
 
 #include "cache_qos.h"
 
@@ -139,7 +138,7 @@ static bool cache_qos_reading_fill(struct cache_qos_live *live, u16 domain, u16 
 	int ret = -ENOENT;
 
 	raw_spin_lock_irq(&live->lock);
-	now_ns = ktime_get_ns();
+	now_ns = cache_qos_now_ns();
 	kind = live->core.monitors[monitor].kind;
 	if (live->core.monitors[monitor].used)
 		ret = cache_qos_monitor_value(&live->core, monitor, event, domain, now_ns, &value);
@@ -203,7 +202,7 @@ static void cache_qos_stream_header(struct cache_qos_live *live, struct cache_qo
 	u64 words[PMUKIT_CACHE_QOS_WORDS];
 
 	if (!stream->start_ns)
-		stream->start_ns = ktime_get_ns();
+		stream->start_ns = cache_qos_now_ns();
 	if (stream->snapshots++ % PMUKIT_CACHE_QOS_HEADER_PASSES)
 		return;
 	cache_qos_header_fill(live, stream, live->snapshot.domain, words);
@@ -318,7 +317,7 @@ void cache_qos_streams_write(struct cache_qos_live *live)
 
 	if (!READ_ONCE(live->aux_pp.nr_events))
 		return;
-	snapshot->now_ns = ktime_get_ns();
+	snapshot->now_ns = cache_qos_now_ns();
 	bitmap_zero(snapshot->domains, CACHE_QOS_MAX_DOMAINS);
 	cpumask_clear(&snapshot->cpus);
 	on_each_cpu(cache_qos_streams_due_ipi, live, 1);

@@ -9,7 +9,6 @@
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
-#include <linux/timekeeping.h>
 
 #include "cache_qos.h"
 
@@ -68,7 +67,7 @@ void cache_qos_group_remove(struct cache_qos_live *live, u16 group)
 	do {
 		cache_qos_group_empty(live, group);
 		raw_spin_lock_irq(&live->lock);
-		ret = cache_qos_node_remove(&live->core, group, ktime_get_ns());
+		ret = cache_qos_node_remove(&live->core, group, cache_qos_now_ns());
 		raw_spin_unlock_irq(&live->lock);
 	} while (ret == -EBUSY);
 	WARN_ON_ONCE(ret);
@@ -96,7 +95,7 @@ int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
 	mutex_lock(&live->config_mutex);
 	raw_spin_lock_irq(&live->lock);
 	ret = cache_qos_node_monitor(&live->core, group, on, PMUKIT_CACHE_QOS_KIND_GROUP,
-				     ktime_get_ns());
+				     cache_qos_now_ns());
 	raw_spin_unlock_irq(&live->lock);
 	if (!ret)
 		cache_qos_resolve_all(live);
@@ -289,8 +288,8 @@ int cache_qos_group_peek(struct cache_qos_live *live, u16 group,
 	raw_spin_lock_irq(&live->lock);
 	monitor = live->core.nodes[group].monitor;
 	if (monitor != CACHE_QOS_NONE)
-		ret = cache_qos_monitor_value(&live->core, monitor, event, domain, ktime_get_ns(),
-					      value);
+		ret = cache_qos_monitor_value(&live->core, monitor, event, domain,
+					      cache_qos_now_ns(), value);
 	if (live->core.yielded)
 		ret = -EBUSY;
 	raw_spin_unlock_irq(&live->lock);

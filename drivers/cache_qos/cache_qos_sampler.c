@@ -14,12 +14,10 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
-#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/tick.h>
-#include <linux/timekeeping.h>
 
 #include "cache_qos.h"
 #include "cache_qos_trace.h"
@@ -100,7 +98,7 @@ void cache_qos_check_all(struct cache_qos_live *live)
 static void cache_qos_read_one(struct cache_qos_live *live, u16 domain, u32 rmid)
 {
 	struct cache_qos_sample sample;
-	u64 now_ns = ktime_get_ns();
+	u64 now_ns = cache_qos_now_ns();
 
 	cache_qos_read_rmid(live->backend, &live->core.hw,
 			    cache_qos_events_wanted(&live->core, domain, rmid), rmid,
@@ -169,7 +167,7 @@ static void cache_qos_judge(struct cache_qos_live *live)
 	u32 d;
 
 	raw_spin_lock_irq(&live->lock);
-	cache_qos_limbo_pass(&live->core, ktime_get_ns());
+	cache_qos_limbo_pass(&live->core, cache_qos_now_ns());
 	raw_spin_unlock_irq(&live->lock);
 	for (d = 0; d < live->core.nr_domains; d++) {
 		raw_spin_lock_irq(&live->lock);
@@ -299,7 +297,7 @@ static u32 cache_qos_stale_rmids(const struct cache_qos_live *live, u16 monitor,
 
 	for (rmid = 1; rmid < cq->hw.nr_rmid && nr < CACHE_QOS_BATCH; rmid++) {
 		if (cache_qos_has(&cq->atoms[rmid].members, monitor) &&
-		    now_ns - cq->domains[domain].cells[rmid].time_ns[event] > CACHE_QOS_FRESH_NS)
+		    now_ns > cq->domains[domain].cells[rmid].time_ns[event] + CACHE_QOS_FRESH_NS)
 			rmids[nr++] = rmid;
 	}
 	return nr;
@@ -324,7 +322,7 @@ void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, bool wait)
 	if (monitor == CACHE_QOS_MACHINE || !cpu->ready || READ_ONCE(live->asleep) ||
 	    !cache_qos_lock(&live->lock, wait))
 		return;
-	nr = cache_qos_stale_rmids(live, monitor, cpu->domain, ktime_get_ns(), rmids);
+	nr = cache_qos_stale_rmids(live, monitor, cpu->domain, cache_qos_now_ns(), rmids);
 	for (i = 0; i < nr; i++)
 		cache_qos_read_one(live, cpu->domain, rmids[i]);
 	raw_spin_unlock(&live->lock);

@@ -401,8 +401,9 @@ static enum cache_qos_clean cache_qos_clean(const struct cache_qos *cq, u32 rmid
 	enum cache_qos_clean worst = CACHE_QOS_UNREAD;
 	u32 d;
 
+	/* A sum, no difference: the clock may have stepped back since. */
 	if (!(cq->hw.events & BIT(CACHE_QOS_OCCUPANCY)))
-		return now_ns - cq->atoms[rmid].since_ns >= cq->limbo_min_ns ? CACHE_QOS_CLEAN :
+		return now_ns >= cq->atoms[rmid].since_ns + cq->limbo_min_ns ? CACHE_QOS_CLEAN :
 									       CACHE_QOS_UNREAD;
 	for (d = 0; d < cq->nr_domains; d++) {
 		enum cache_qos_clean here;

@@ -12,7 +12,6 @@
 #include <linux/sched/task.h>
 #include <linux/smp.h>
 #include <linux/string.h>
-#include <linux/timekeeping.h>
 
 #include "cache_qos.h"
 
@@ -36,7 +35,7 @@ static void cache_qos_run(struct cache_qos_live *live, struct task_struct *task)
 	rmid = cache_qos_resolve(&live->core, cpu, is, cgroup);
 	if (rmid == CACHE_QOS_MISS) {
 		raw_spin_lock(&live->lock);
-		rmid = cache_qos_resolve_slow(&live->core, cpu, is, cgroup, ktime_get_ns());
+		rmid = cache_qos_resolve_slow(&live->core, cpu, is, cgroup, cache_qos_now_ns());
 		raw_spin_unlock(&live->lock);
 	}
 	cache_qos_carry(&live->core, cpu, rmid);

@@ -3,8 +3,6 @@
  * cache_qos: the trace events, and who fires those of a pass.
  */
 
-#include <linux/timekeeping.h>
-
 #include "cache_qos.h"
 
 #define CREATE_TRACE_POINTS
@@ -17,8 +15,8 @@ static bool cache_qos_trace_value(struct cache_qos_live *live, u16 monitor, u32 
 
 	raw_spin_lock_irq(&live->lock);
 	if (live->core.monitors[monitor].used)
-		ret = cache_qos_monitor_value(&live->core, monitor, event, domain, ktime_get_ns(),
-					      value);
+		ret = cache_qos_monitor_value(&live->core, monitor, event, domain,
+					      cache_qos_now_ns(), value);
 	raw_spin_unlock_irq(&live->lock);
 	return !ret;
 }

@@ -21,7 +21,6 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
 
 #include "cache_qos.h"
 
@@ -75,7 +74,7 @@ static void cache_qos_watch_hold(struct cache_qos_event *ev, struct cache_qos_wa
 /* Return: is it the end of the watch, which cache_qos_watch_free() then completes? */
 static bool cache_qos_watch_drop(struct cache_qos_live *live, struct cache_qos_watch *watch)
 {
-	u64 now_ns = ktime_get_ns();
+	u64 now_ns = cache_qos_now_ns();
 
 	if (--watch->refs)
 		return false;
@@ -262,7 +261,7 @@ static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watc
 		channel->primed = false;
 	channel->monitor = watch->monitor;
 	ret = cache_qos_monitor_value(&live->core, channel->monitor, channel->what,
-				      channel->domain, ktime_get_ns(), &value);
+				      channel->domain, cache_qos_now_ns(), &value);
 	raw_spin_unlock(&live->lock);
 	if (channel->what != PMUKIT_CACHE_QOS_EVENT_OCCUPANCY) {
 		if (!ret)
@@ -343,8 +342,8 @@ static int cache_qos_watch_cpu(struct cache_qos_live *live, struct cache_qos_wat
 	if (watch->monitor == CACHE_QOS_MACHINE)
 		return 0;
 	if (!cache_qos_covers(live, watch))
-		return cache_qos_cpu_watch(&live->core, cpu, watch->monitor, ktime_get_ns());
-	cache_qos_monitor_end(&live->core, watch->monitor, ktime_get_ns());
+		return cache_qos_cpu_watch(&live->core, cpu, watch->monitor, cache_qos_now_ns());
+	cache_qos_monitor_end(&live->core, watch->monitor, cache_qos_now_ns());
 	watch->monitor = CACHE_QOS_MACHINE;
 	return 0;
 }
@@ -382,7 +381,7 @@ static struct cache_qos_watch *cache_qos_watch_of_cgroup(struct cache_qos_live *
 		key->cgroup.css = NULL;
 		return watch;
 	}
-	monitor = cache_qos_cgroup_watch(live, &key->cgroup, ktime_get_ns());
+	monitor = cache_qos_cgroup_watch(live, &key->cgroup, cache_qos_now_ns());
 	if (monitor < 0) {
 		key->cgroup.css = NULL;
 		return ERR_PTR(monitor);
@@ -465,7 +464,8 @@ static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_ev
 		watch = cache_qos_watch_install(live, ev, ret);
 	}
 	cache_qos_watch_hold(ev, watch);
-	ret = cache_qos_task_watch(&live->core, &entry->is, watch->monitor, true, ktime_get_ns());
+	ret = cache_qos_task_watch(&live->core, &entry->is, watch->monitor, true,
+				   cache_qos_now_ns());
 	if (ret) {
 		ev->watch = NULL;
 		drop = cache_qos_watch_drop(live, watch);
@@ -509,7 +509,7 @@ static int cache_qos_open_child(struct cache_qos_live *live, struct cache_qos_ev
 	if (entry) {
 		cache_qos_event_track(ev, entry);
 		ret = cache_qos_task_watch(&live->core, &entry->is, watch->monitor, false,
-					   ktime_get_ns());
+					   cache_qos_now_ns());
 	}
 	if (ret) {
 		live->lost_forks++;

@@ -452,6 +452,7 @@ TEST_F(CacheQos, R22_without_occupancy_limbo_is_a_time)
     const u16 m = make();
     ASSERT_EQ(watch(t, m), 0);
     cache_qos_monitor_end(cq.get(), m, now);
+    EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now - 1), 0u);  // the clock of another CPU
     for (int i = 0; i < 4; i++) {
         pass();
         EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
