@@ -246,10 +246,10 @@ struct cache_qos_snapshot {
  * @cpu_pointers: the same, as the core wants it
  * @running: by CPU: the task it runs, as the probe of sched_switch was told; NULL: not told yet
  * @hotplug_node: place in the CPU hotplug state's list
- * @probe_mutex: @attached, @leaving
+ * @probe_mutex: @attached, @serving
  * @users: watches and groups; goes up under @probe_mutex, and down anywhere
  * @attached: the probes are there
- * @leaving: the back-end is about to leave, or has left: nobody becomes a user any more
+ * @serving: the back-end is up and is not about to leave; otherwise nobody becomes a user
  * @detach: takes them away, some time after the last user
  * @points: sched_switch, sched_process_fork, sched_process_free
  * @tasks: struct cache_qos_entry
@@ -294,7 +294,7 @@ struct cache_qos_live {
 	struct mutex probe_mutex;	/* attached; users goes up */
 	atomic_t users;
 	bool attached;
-	bool leaving;
+	bool serving;
 	struct work_struct detach;
 	struct tracepoint *points[CACHE_QOS_POINTS];
 

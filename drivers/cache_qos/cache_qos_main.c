@@ -120,7 +120,7 @@ int cache_qos_users_get(struct cache_qos_live *live)
 
 	mutex_lock(&live->probe_mutex);
 	/* The PMU may outlive the back-end, whose memory is gone then. */
-	if (live->leaving || !try_module_get(live->backend->owner)) {
+	if (!live->serving || !try_module_get(live->backend->owner)) {
 		mutex_unlock(&live->probe_mutex);
 		return -ENODEV;
 	}
@@ -187,11 +187,17 @@ static int cache_qos_on_pm(struct notifier_block *pm, unsigned long what, void *
 
 /* Back-ends */
 
-static void cache_qos_bring_down(struct cache_qos_live *live)
+/* On return whoever is to become a user has become one or is refused. */
+static void cache_qos_serve(struct cache_qos_live *live, bool serving)
 {
 	mutex_lock(&live->probe_mutex);
-	live->leaving = true;
+	live->serving = serving;
 	mutex_unlock(&live->probe_mutex);
+}
+
+static void cache_qos_bring_down(struct cache_qos_live *live)
+{
+	cache_qos_serve(live, false);
 	unregister_pm_notifier(&live->pm);
 	cache_qos_configfs_unregister();
 	pmukit_pmu_remove(&live->aux_pp);
@@ -201,6 +207,10 @@ static void cache_qos_bring_down(struct cache_qos_live *live)
 	cache_qos_cpus_stop(live);
 }
 
+/*
+ * The folder of groups comes last of what can fail: an open file of it keeps the module, which is
+ * in vain where loading fails.
+ */
 static int cache_qos_bring_up(struct cache_qos_live *live)
 {
 	int ret;
@@ -211,24 +221,25 @@ static int cache_qos_bring_up(struct cache_qos_live *live)
 	live->core.limbo_min_ns = CACHE_QOS_LIMBO_MIN_NS;
 	live->core.notify = cache_qos_trace_news;
 	cache_qos_sampler_start(live);
-	ret = cache_qos_configfs_register(live);
-	if (ret)
-		goto stop;
 	ret = pmukit_pmu_register(&live->pp, &live->parent->dev);
 	if (ret)
-		goto unregister;
+		goto stop;
 	ret = pmukit_pmu_register(&live->aux_pp, &live->parent->dev);
 	if (ret)
 		goto remove;
+	ret = cache_qos_configfs_register(live);
+	if (ret)
+		goto remove_aux;
 	live->pm.notifier_call = cache_qos_on_pm;
 	/* It cannot fail. */
 	register_pm_notifier(&live->pm);
+	cache_qos_serve(live, true);
 	return 0;
 
+remove_aux:
+	pmukit_pmu_remove(&live->aux_pp);
 remove:
 	pmukit_pmu_remove(&live->pp);
-unregister:
-	cache_qos_configfs_unregister();
 stop:
 	cache_qos_sampler_stop(live);
 	cache_qos_cpus_stop(live);
