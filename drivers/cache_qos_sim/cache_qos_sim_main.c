@@ -277,16 +277,16 @@ static int __init cache_qos_sim_load(void)
 	if (err < 0)
 		goto finish_live;
 	cache_qos_sim_hotplug = err;
-	cache_qos_sim_debugfs_prepare();
 	err = pmukit_cache_qos_register_backend(&cache_qos_sim_backend);
 	if (err)
-		goto finish_debugfs;
+		goto remove_state;
+	/* Last: an open file keeps the module, which is in vain where loading fails. */
+	cache_qos_sim_debugfs_prepare();
 	pr_info("cache_qos_sim: simulated registers and caches: %s, %u L3 of %llu bytes\n",
 		profile, domains, cache_qos_sim_domain_bytes(&live->sim, live->sim.domains));
 	return 0;
 
-finish_debugfs:
-	cache_qos_sim_debugfs_finish();
+remove_state:
 	cpuhp_remove_state_nocalls(cache_qos_sim_hotplug);
 finish_live:
 	cache_qos_sim_live_finish();
@@ -298,8 +298,8 @@ module_init(cache_qos_sim_load);
 
 static void __exit cache_qos_sim_unload(void)
 {
-	pmukit_cache_qos_unregister_backend(&cache_qos_sim_backend);
 	cache_qos_sim_debugfs_finish();
+	pmukit_cache_qos_unregister_backend(&cache_qos_sim_backend);
 	cpuhp_remove_state_nocalls(cache_qos_sim_hotplug);
 	cache_qos_sim_live_finish();
 	cache_qos_sim_free(&cache_qos_sim_live);
