@@ -139,7 +139,7 @@ u64 cache_qos_bytes(const struct cache_qos_hw *hw, u32 rmid, u64 chunks);
 
 /* What became of one read */
 enum cache_qos_read_status {
-	CACHE_QOS_READ_SKIPPED,		/* the event is not there, or was not wanted */
+	CACHE_QOS_READ_SKIPPED,		/* the event is not there, or was not to be read */
 	CACHE_QOS_READ_OK,
 	CACHE_QOS_READ_UNAVAILABLE,	/* bit 62 */
 	CACHE_QOS_READ_ERROR,		/* bit 63, or the register refused */
@@ -161,7 +161,8 @@ struct cache_qos_sample {
  * @backend: who has the registers
  * @hw: of all CPUs
  * @events: BIT(enum cache_qos_index) of those to be read (cache_qos_events_wanted()); the others,
- *	and those that are not there, are CACHE_QOS_READ_SKIPPED
+ *	and those that are not there, are CACHE_QOS_READ_SKIPPED, as is what the back-end is too
+ *	busy for
  * @rmid: below hw->nr_rmid
  * @paranoid: read QM_EVTSEL back, and begin again up to four times if it was changed
  * @sample: filled in

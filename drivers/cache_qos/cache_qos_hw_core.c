@@ -300,12 +300,15 @@ static enum cache_qos_read_status
 cache_qos_read_event(const struct pmukit_cache_qos_backend *backend, u64 select, bool paranoid,
 		     u64 *value)
 {
-	int tries;
+	int tries, ret;
 
 	for (tries = 0; tries < CACHE_QOS_READ_TRIES; tries++) {
-		if (cache_qos_wrmsr(backend, CACHE_QOS_QM_EVTSEL, select) ||
-		    cache_qos_rdmsr(backend, CACHE_QOS_QM_CTR, value))
-			return CACHE_QOS_READ_ERROR;
+		ret = cache_qos_wrmsr(backend, CACHE_QOS_QM_EVTSEL, select);
+		if (!ret)
+			ret = cache_qos_rdmsr(backend, CACHE_QOS_QM_CTR, value);
+		/* This CPU is in the midst of another access: the next pass reads it. */
+		if (ret)
+			return ret == -EBUSY ? CACHE_QOS_READ_SKIPPED : CACHE_QOS_READ_ERROR;
 		if (!paranoid && !(*value & CACHE_QOS_CTR_ERROR))
 			return cache_qos_decode(*value);
 		if (!cache_qos_stolen(backend, select))

@@ -27,6 +27,7 @@ struct Machine {
     std::vector<std::pair<u32, u64>> writes;
     std::map<u64, u64> counters;  // by QM_EVTSEL
     int thefts = 0;               // so often somebody writes QM_EVTSEL after us
+    bool busy = false;            // in the midst of another access
 };
 Machine *machine;
 
@@ -38,6 +39,8 @@ void fake_cpuid(unsigned, u32 leaf, u32 subleaf, u32 regs[4])
 
 int fake_rdmsr(u32 msr, u64 *value)
 {
+    if (machine->busy)
+        return -EBUSY;
     if (msr == CACHE_QOS_QM_CTR) {
         *value = machine->counters[machine->msrs[CACHE_QOS_QM_EVTSEL]];
         return 0;
@@ -50,6 +53,8 @@ int fake_rdmsr(u32 msr, u64 *value)
 
 int fake_wrmsr(u32 msr, u64 value)
 {
+    if (machine->busy)
+        return -EBUSY;
     if (!machine->msrs.contains(msr))
         return -EIO;
     machine->writes.emplace_back(msr, value);
@@ -549,6 +554,17 @@ TEST_F(CacheQosRead, R36_a_register_that_refuses_is_an_error)
     m_.msrs.erase(CACHE_QOS_QM_EVTSEL);
     EXPECT_EQ(sample(1).status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_ERROR);
     EXPECT_TRUE(m_.writes.empty());
+}
+
+TEST_F(CacheQosRead, R36_what_cannot_be_read_now_is_no_error)
+{
+    counter(1, CACHE_QOS_OCCUPANCY, 77);
+    m_.busy = true;
+    for (const u8 status : sample(1).status)
+        EXPECT_EQ(status, CACHE_QOS_READ_SKIPPED);
+    EXPECT_TRUE(m_.writes.empty());
+    m_.busy = false;
+    EXPECT_EQ(sample(1).data[CACHE_QOS_OCCUPANCY], 77u);
 }
 
 // What the numbers are not: each source of error that the requirements name has its words.
