@@ -110,7 +110,7 @@ static const char *cache_qos_event_wrong(struct perf_event *event)
 		return "there are no branches";
 	if (event_has_any_exclude_flag(event))
 		return "nothing can be excluded";
-	/* perf would change the counts of two events for each other, one of which has those of all. */
+	/* perf would change the counts of two events, one of which has those of all. */
 	if (attr->inherit && attr->inherit_stat)
 		return "the tasks of an inherited event have no counts of their own";
 	return NULL;

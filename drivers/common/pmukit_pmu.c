@@ -456,7 +456,7 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 
 	cpuhp_state_remove_instance_nocalls(pmukit_hotplug_state, &pp->hotplug_node);
 
-	/* Not before: while events follow a CPU that leaves nobody knows whether there are strangers. */
+	/* Not before: while events follow a CPU that leaves strangers cannot be told. */
 	spin_lock(&pp->lock);
 	pp->revoked = COMPAT_PMU_REVOKES && !pp->waiting && !pmukit_has_strangers(pp, NULL);
 	spin_unlock(&pp->lock);
