@@ -34,7 +34,9 @@
  * inside the read section which perf_pmu_unregister() waits for.
  *
  * pmu->module is the unit's module: rmmod is refused while events are open. The work may run
- * after that; pmukit_pmu_flush() at the end of the unit's exit waits for it.
+ * after that; pmukit_pmu_flush() at the end of the unit's exit waits for it. A module whose init
+ * fails is freed whoever holds it, so no event can be opened before init has succeeded; one that
+ * fails ends with pmukit_pmu_flush() too.
  *
  * Locking: pmukit_pmu.lock is a plain spinlock for process context, taken last but for the list of
  * PMUs that leave. event_init may run
@@ -541,14 +543,23 @@ static bool pmukit_event_leader_left(const struct perf_event *event)
 	return leader != event && !(READ_ONCE(leader->attach_state) & PERF_ATTACH_CONTEXT);
 }
 
+/* Until then a unit that has PMUs may still fail to load. */
+static bool pmukit_owner_is_live(const struct pmukit_pmu *pp)
+{
+	const struct module *owner = pp->pmu.module;
+
+	return !owner || READ_ONCE(owner->state) == MODULE_STATE_LIVE;
+}
+
 /**
  * pmukit_event_open - the end of a successful event_init
  * @pp: the PMU
  * @pev: what the event will own; freed by ops->event_free() from now on
  * @event: the new event; of a CPU that is online, with PMUKIT_REACH_GROUPS
  *
- * Return: 0, -ENODEV when the hardware is gone or not there yet, no CPU serves the event or the CPU
- * of its leader left, -EBUSY when max_events are open. On failure the caller still owns @pev.
+ * Return: 0, -ENODEV when the hardware is gone, it or its module is not there yet, no CPU serves
+ * the event or the CPU of its leader left, -EBUSY when max_events are open. On failure the caller
+ * still owns @pev.
  */
 int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event)
 {
@@ -556,7 +567,8 @@ int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct pe
 	int ret = 0;
 
 	/* Perf tells of a PMU before it has all of it: up to Linux 6.12 its contexts come last. */
-	if (!smp_load_acquire(&pp->registered) || pmukit_event_leader_left(event))
+	if (!smp_load_acquire(&pp->registered) || !pmukit_owner_is_live(pp) ||
+	    pmukit_event_leader_left(event))
 		return -ENODEV;
 	pev->event = event;
 	if (pp->reach != PMUKIT_REACH_CPUS)
