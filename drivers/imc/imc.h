@@ -169,7 +169,7 @@ struct imc_pmu {
  * @ref: held by the registration and by each PMU, which may live longer
  * @backend: not to be called when @dead, but for its module
  * @backend_name: its name, which may outlive it
- * @leaving: it is about to leave, no event may take its module; never cleared
+ * @serving: events may take its module: from the end of the way up to the begin of the way down
  * @dead: the back-end has left; never cleared
  * @parent: of the PMUs in sysfs
  * @blob: the catalogue as it was loaded
@@ -182,7 +182,7 @@ struct imc_pmu {
  * @chips: chips
  * @nr_chips: how many
  * @hotplug_node: place in the CPU hotplug state's list
- * @claim_lock: guards @claimed, @nr_claims and @leaving; process context, innermost
+ * @claim_lock: guards @claimed, @nr_claims and @serving; process context, innermost
  * @claimed: the type of core, thread and trace events that are open
  * @nr_claims: how many
  * @tracepoints: that tell us of tasks
@@ -195,7 +195,7 @@ struct imc {
 	struct kref ref;
 	const struct pmukit_imc_backend *backend;
 	char backend_name[32];
-	bool leaving;
+	bool serving;
 	bool dead;
 	struct platform_device *parent;
 	void *blob;
@@ -209,7 +209,7 @@ struct imc {
 	u32 nr_chips;
 	struct hlist_node hotplug_node;
 
-	spinlock_t claim_lock;		/* claimed, nr_claims, leaving */
+	spinlock_t claim_lock;		/* claimed, nr_claims, serving */
 	u32 claimed;
 	unsigned int nr_claims;
 

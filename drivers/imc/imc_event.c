@@ -137,15 +137,15 @@ static int imc_event_place(struct imc_pmu *ipmu, const struct perf_event *event)
 /* Opening and freeing */
 
 /*
- * A PMU may be there for longer than its back-end, whose memory goes with its module: it is only
- * looked at while the back-end has not begun to leave.
+ * A PMU is there before its back-end can no longer fail to load, and may be for longer than it. The
+ * memory of the back-end goes with its module then, held or not: it is only looked at in between.
  */
 static bool imc_hold_backend(struct imc *imc)
 {
 	bool held;
 
 	spin_lock(&imc->claim_lock);
-	held = !imc->leaving && try_module_get(imc->backend->owner);
+	held = imc->serving && try_module_get(imc->backend->owner);
 	spin_unlock(&imc->claim_lock);
 	return held;
 }

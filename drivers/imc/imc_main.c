@@ -232,16 +232,20 @@ static int imc_chips_prepare(struct imc *imc)
 	return ret;
 }
 
+static void imc_set_serving(struct imc *imc, bool serving)
+{
+	spin_lock(&imc->claim_lock);
+	imc->serving = serving;
+	spin_unlock(&imc->claim_lock);
+}
+
 /*
  * On the way down events are refused first, then everything that may still call the back-end is
  * waited for.
  */
 static void imc_bring_down(struct imc *imc)
 {
-	spin_lock(&imc->claim_lock);
-	imc->leaving = true;
-	spin_unlock(&imc->claim_lock);
-
+	imc_set_serving(imc, false);
 	imc_pmus_remove(imc);
 	imc_debugfs_remove(imc);
 	imc_cpus_stop(imc);
@@ -270,9 +274,13 @@ static int imc_bring_up(struct imc *imc)
 		imc_debugfs_add(imc);
 		ret = imc_pmus_add(imc);
 	}
-	if (ret)
+	if (ret) {
 		imc_bring_down(imc);
-	return ret;
+		return ret;
+	}
+	/* Last: an event that is open holds the back-end, which a failure here would let go. */
+	imc_set_serving(imc, true);
+	return 0;
 }
 
 static struct imc *imc_create(const struct pmukit_imc_backend *backend)
@@ -308,7 +316,8 @@ static void imc_destroy(struct imc *imc)
  *
  * Reads the catalogue, prepares the engines of all CPUs that are online, registers the PMUs.
  *
- * Context: may sleep. The back-end may be called before this returns.
+ * Context: may sleep. The back-end may be called before this returns, and events may be open once
+ * it has: it is the last step of a module's init.
  *
  * Return: 0, -EBUSY when there is a back-end already, another -errno when the catalogue or memory
  * is missing.
