@@ -66,11 +66,13 @@ struct imc_core {
  * @engine: of nest events
  * @id: the back-end's number for it
  * @homer: its memory, the back-end's
+ * @bytes: of it
  */
 struct imc_chip {
 	struct imc_engine engine;
 	u32 id;
 	void *homer;
+	u64 bytes;
 };
 
 /**

@@ -520,8 +520,7 @@ static const char *imc_unit_memory(const struct imc_fdt *fdt, u32 node, struct i
 	if (!imc_node_cell(fdt, node, "cb_offset", &unit->cb_offset))
 		unit->cb_offset = IMC_CB_DEFAULT;
 	if (unit->offset % sizeof(u64) || unit->cb_offset % sizeof(u64) ||
-	    !imc_range_fits(unit->offset, unit->bytes, IMC_HOMER_BYTES) ||
-	    !imc_range_fits((u64)unit->offset + unit->cb_offset, IMC_CB_BYTES, IMC_HOMER_BYTES))
+	    !imc_unit_lies_in(unit, IMC_HOMER_BYTES))
 		return "offset, size and cb_offset do not lie in a chip's 4 MiB";
 	return NULL;
 }
@@ -626,6 +625,19 @@ const char *imc_catalog_parse(const void *blob, size_t bytes, struct imc_catalog
 	if (!wrong)
 		wrong = imc_units_parse(&fdt, catalog);
 	return wrong;
+}
+
+/**
+ * imc_unit_lies_in - are a chip's counters and control block within the first bytes of its memory
+ * @unit: a unit of a chip
+ * @bytes: so many
+ *
+ * Return: whether all of both are.
+ */
+bool imc_unit_lies_in(const struct imc_unit *unit, u64 bytes)
+{
+	return imc_range_fits(unit->offset, unit->bytes, bytes) &&
+	       imc_range_fits((u64)unit->offset + unit->cb_offset, IMC_CB_BYTES, bytes);
 }
 
 /**

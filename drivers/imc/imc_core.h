@@ -76,6 +76,7 @@ struct imc_catalog {
 };
 
 const char *imc_catalog_parse(const void *blob, size_t bytes, struct imc_catalog *catalog);
+bool imc_unit_lies_in(const struct imc_unit *unit, u64 bytes);
 bool imc_unit_has_counter(const struct imc_unit *unit, u64 offset);
 bool imc_unit_samples(const struct imc_catalog *catalog, const struct imc_unit *unit, u64 value);
 

@@ -102,6 +102,7 @@ void imc_chips_find(struct imc *imc)
 		raw_spin_lock_init(&imc->chips[i].engine.lock);
 		imc->chips[i].id = chips[i].chip_id;
 		imc->chips[i].homer = phys_to_virt(chips[i].homer);
+		imc->chips[i].bytes = chips[i].bytes;
 	}
 }
 

@@ -211,13 +211,44 @@ static int imc_pmus_add(struct imc *imc)
 
 /* Back-ends */
 
+/* The 4 MiB that the parser allows are more than a back-end may have. */
+static int imc_chip_check(const struct imc *imc, const struct imc_chip *chip)
+{
+	u32 i;
+
+	for (i = 0; i < imc->catalog.nr_units; i++) {
+		const struct imc_unit *unit = &imc->catalog.units[i];
+
+		if (unit->type != IMC_TYPE_CHIP || imc_unit_lies_in(unit, chip->bytes))
+			continue;
+		dev_err(&imc->parent->dev,
+			"catalogue %s: %s: counters or control block lie beyond the %#llx bytes of chip %u\n",
+			imc->backend->catalog, unit->name, chip->bytes, chip->id);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int imc_chips_check(const struct imc *imc)
+{
+	u32 i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < imc->nr_chips; i++)
+		ret = imc_chip_check(imc, &imc->chips[i]);
+	return ret;
+}
+
 static int imc_chips_prepare(struct imc *imc)
 {
 	unsigned long done = 0;
 	unsigned int cpu;
-	int ret = 0;
+	int ret;
 
 	imc_chips_find(imc);
+	ret = imc_chips_check(imc);
+	if (ret)
+		return ret;
 	cpus_read_lock();
 	for_each_online_cpu(cpu) {
 		struct imc_chip *chip = imc_chip_of(imc, cpu);

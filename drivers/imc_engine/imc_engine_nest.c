@@ -184,7 +184,11 @@ unsigned int imc_engine_chips(struct pmukit_imc_chip *chips, unsigned int max)
 
 	list_for_each_entry(chip, &imc_engine_all_chips, node) {
 		if (nr < max)
-			chips[nr] = (struct pmukit_imc_chip){ chip->id, virt_to_phys(chip->homer) };
+			chips[nr] = (struct pmukit_imc_chip) {
+				.chip_id = chip->id,
+				.homer = virt_to_phys(chip->homer),
+				.bytes = IMC_ENGINE_HOMER_BYTES,
+			};
 		nr++;
 	}
 	return nr;

@@ -27,10 +27,12 @@ enum pmukit_imc_type {
  * @chip_id: its number; what skiboot writes into chip-id
  * @homer: where its HOMER begins; what skiboot writes into base-addr. A nest unit's counters lie
  *	at this + the offset property of its node, the control block at that + cb_offset.
+ * @bytes: how much of it there is; a catalogue with a unit beyond is refused
  */
 struct pmukit_imc_chip {
 	u32 chip_id;
 	phys_addr_t homer;
+	u64 bytes;
 };
 
 /**

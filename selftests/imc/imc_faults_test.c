@@ -43,6 +43,8 @@ static const struct damage damages[] = {
 	       "other than letters"),
 	DAMAGE("RD_DISP_PORT23", "RD_DISP_PORT01", "/imc-counters/nest-mcs01-events/event@10",
 	       "of that name already"),
+	/* cb_offset, once. The engine has less of a chip's memory than a catalogue may name. */
+	DAMAGE("\0\x03\xfc\0", "\0\x04\0\0", "mcs01", "beyond the 0x1c0000 bytes of chip"),
 	DAMAGE("thread@0", "core@000", "/imc-counters/core@000", "of that name already"),
 };
 

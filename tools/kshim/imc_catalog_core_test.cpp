@@ -436,6 +436,23 @@ TEST(ImcCatalog, LastCounterOfTheMemory)
         EXPECT_FALSE(imc_unit_has_counter(&unit, at)) << at;
 }
 
+// A back-end has less memory for a chip than a catalogue may speak of.
+TEST(ImcCatalog, UnitLiesInTheMemoryOfAChipWithItsControlBlock)
+{
+    imc_unit unit = {};
+    unit.offset = 0x180000;
+    unit.bytes = 0x40000;
+    unit.cb_offset = 0x3fc00;
+    EXPECT_TRUE(imc_unit_lies_in(&unit, 0x1c0000));
+    for (u64 bytes : {0, 0x180000, 0x1bffff})
+        EXPECT_FALSE(imc_unit_lies_in(&unit, bytes)) << bytes;
+    unit.bytes = 8;
+    EXPECT_TRUE(imc_unit_lies_in(&unit, 0x1bfc28));
+    EXPECT_FALSE(imc_unit_lies_in(&unit, 0x1bfc27)) << "the end of the control block";
+    unit.offset = unit.cb_offset = ~u32{0};
+    EXPECT_FALSE(imc_unit_lies_in(&unit, IMC_HOMER_BYTES)) << "no sum of 32 bits";
+}
+
 TEST(ImcCatalog, LongestNamesAndTexts)
 {
     const Recipe recipe = {
