@@ -16,7 +16,12 @@
 
 #define UNCORE_PMON_ALL_ONES		(~0ULL)
 #define UNCORE_PMON_MMIO_LIMIT		BIT_ULL(52)	/* of physical addresses on x86 */
-#define UNCORE_PMON_MSR_LIMIT		BIT_ULL(32)
+/*
+ * All known MSRs of an uncore with a table are in 0x2000 .. 0x3fff. Architecture has its own below
+ * and from 0xc0000000 on, hypervisors from 0x40000000 on: no table may have those written.
+ */
+#define UNCORE_PMON_MSR_FIRST		0x2000ULL
+#define UNCORE_PMON_MSR_LIMIT		0x40000000ULL
 #define UNCORE_PMON_PCI_LIMIT		BIT_ULL(31)
 #define UNCORE_PMON_PCI_SPACE		4096
 #define UNCORE_PMON_COUNTER_BYTES	8
@@ -86,15 +91,21 @@ bool uncore_pmon_global_is_mmio(const struct uncore_pmon_global *global)
 	       global->control < UNCORE_PMON_MMIO_LIMIT;
 }
 
+/* @end: how far its registers reach */
+static bool uncore_pmon_is_msr(u64 address, u32 end)
+{
+	return address >= UNCORE_PMON_MSR_FIRST && address < UNCORE_PMON_MSR_LIMIT - end;
+}
+
 /**
- * uncore_pmon_global_is_msr - is the global control an MSR
+ * uncore_pmon_global_is_msr - is the global control an MSR that can be written
  * @global: the first entry of a table
  *
- * Return: false as well when its address cannot be one.
+ * Return: false as well when its address cannot be one of the uncore.
  */
 bool uncore_pmon_global_is_msr(const struct uncore_pmon_global *global)
 {
-	return global->access == UNCORE_PMON_ACCESS_MSR && global->control < UNCORE_PMON_MSR_LIMIT;
+	return global->access == UNCORE_PMON_ACCESS_MSR && uncore_pmon_is_msr(global->control, 0);
 }
 
 static u8 uncore_pmon_control_step(u16 type, u8 access)
@@ -143,8 +154,8 @@ static const char *uncore_pmon_unit_place(const struct uncore_pmon_unit *unit)
 	u32 counter_alignment = mmio ? UNCORE_PMON_COUNTER_BYTES : 4;
 
 	if (unit->access == UNCORE_PMON_ACCESS_MSR)
-		return unit->box_control < UNCORE_PMON_MSR_LIMIT - end ?
-		       NULL : "control address is not an MSR";
+		return uncore_pmon_is_msr(unit->box_control, end) ?
+		       NULL : "control address is not an MSR of the uncore";
 	if (unit->box_control % 4 || unit->control_offset % 4 ||
 	    (unit->box_control + unit->counter_offset) % counter_alignment)
 		return "registers not aligned";

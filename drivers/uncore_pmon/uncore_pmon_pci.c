@@ -544,6 +544,15 @@ static void uncore_pmon_free(struct uncore_pmon *up)
 	kfree(up);
 }
 
+static const char *uncore_pmon_run_all_by_msr(const struct uncore_pmon *up)
+{
+	if (!uncore_pmon_global_is_msr(&up->global))
+		return "the global control is not an MSR of the uncore";
+	if (uncore_pmon_msr_set(uncore_pmon_cpu_near(up), up->global.control, 0))
+		return "the global control MSR cannot be written";
+	return NULL;
+}
+
 /*
  * Granite Rapids and its like may begin with all units frozen. Sapphire Rapids, whose global
  * control is an MSR as well, is left as firmware set it, as the kernel's own driver leaves it.
@@ -555,11 +564,10 @@ static void uncore_pmon_run_all(struct uncore_pmon *up)
 	if (uncore_pmon_global_is_mmio(&up->global))
 		wrong = uncore_pmon_global_run(up->pdev, up->global.control);
 	else if (program_msr && up->platform == UNCORE_PMON_GNR &&
-		 uncore_pmon_global_is_msr(&up->global) &&
-		 uncore_pmon_msr_set(uncore_pmon_cpu_near(up), up->global.control, 0))
-		wrong = "the global control MSR cannot be written";
+		 up->global.access == UNCORE_PMON_ACCESS_MSR)
+		wrong = uncore_pmon_run_all_by_msr(up);
 	if (wrong)
-		dev_warn(&up->pdev->dev, "%s\n", wrong);
+		dev_warn(&up->pdev->dev, "%s: %#llx\n", wrong, up->global.control);
 }
 
 /* Tables of some Sapphire Rapids list more caching agents than there are. */

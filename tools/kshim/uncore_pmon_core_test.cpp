@@ -184,7 +184,6 @@ TEST(UncorePmonUnits, AreRefusedWithAReason)
     EXPECT_EQ(why({.box_control = (u64{1} << 52) - 88}), "");
     EXPECT_EQ(why({.box_control = (u64{1} << 52) - 80}),
               "control address beyond physical addresses");
-    EXPECT_EQ(why({.access = 0, .box_control = 0xffffffff}), "control address is not an MSR");
     EXPECT_EQ(why({.access = 0, .box_control = 0x2003}), "");
     EXPECT_EQ(why({.access = 2, .box_control = 0xfe11fa0}), "");
     EXPECT_EQ(why({.access = 2, .box_control = 0xfe11fa4}),
@@ -194,15 +193,29 @@ TEST(UncorePmonUnits, AreRefusedWithAReason)
     EXPECT_EQ(why({.access = 2, .box_control = 0x7fffffa0}), "");
 }
 
+// Whoever writes the table must not have the way into the kernel written, or a hypervisor's pages.
+TEST(UncorePmonUnits, AreNoMsrsOfArchitectureOrHypervisors)
+{
+    for (u64 msr : {0x2000U, 0x3800U, 0x3fffffbbU})
+        EXPECT_EQ(why({.access = 0, .box_control = msr}), "") << msr;
+    for (u64 msr : {0x10U, 0x174U, 0x1fffU, 0x3fffffbcU, 0x40000000U, 0x4b564d00U, 0xbfffffffU,
+                    0xc0000080U, 0xffffffffU})
+        EXPECT_EQ(why({.access = 0, .box_control = msr}),
+                  "control address is not an MSR of the uncore")
+            << msr;
+    EXPECT_EQ(why({.access = 0, .box_control = u64{1} << 32 | 0x2000}),
+              "control address is not an MSR of the uncore");
+}
+
 TEST(UncorePmonUnits, MayHaveTheirCountersLast)
 {
     EXPECT_EQ(why({.control = 8, .counter = 24}), "") << "right behind the controls";
     EXPECT_EQ(why({.control = 8, .counter = 80, .box_control = (u64{1} << 52) - 120}), "");
     EXPECT_EQ(why({.control = 8, .counter = 80, .box_control = (u64{1} << 52) - 112}),
               "control address beyond physical addresses");
-    EXPECT_EQ(why({.control = 2, .access = 0, .box_control = 0xfffffff3}), "");
-    EXPECT_EQ(why({.control = 2, .access = 0, .box_control = 0xfffffff4}),
-              "control address is not an MSR");
+    EXPECT_EQ(why({.control = 2, .access = 0, .box_control = 0x3ffffff3}), "");
+    EXPECT_EQ(why({.control = 2, .access = 0, .box_control = 0x3ffffff4}),
+              "control address is not an MSR of the uncore");
     EXPECT_EQ(why({.control = 8, .counter = 80, .access = 2, .box_control = 0xfe11f90}), "");
     EXPECT_EQ(why({.control = 8, .counter = 80, .access = 2, .box_control = 0xfe11f94}),
               "control address is not in a configuration space");
@@ -227,7 +240,7 @@ TEST(UncorePmonUnits, StandInTheTableOnceAndAreAlike)
     for (const UnitWords &other : {UnitWords{.control = 72, .id = 1},
                                    {.width = 47, .id = 1},
                                    {.counter = 16, .id = 1},
-                                   {.access = 0, .box_control = 64, .id = 1}})
+                                   {.access = 0, .box_control = 0x2000, .id = 1}})
         EXPECT_STREQ(decode({entry_of({}), entry_of(other)})[1].wrong,
                      "not as the first unit of its type");
 }
@@ -240,8 +253,10 @@ TEST(UncorePmonGlobal, HasAControlThatMayBeAnMsr)
         return uncore_pmon_global_is_msr(&global);
     };
     EXPECT_TRUE(is_msr(0, 0x2ff0));
-    EXPECT_TRUE(is_msr(0, 0xffffffff));
-    EXPECT_FALSE(is_msr(0, 0x100000000));
+    EXPECT_TRUE(is_msr(0, 0x2000));
+    EXPECT_TRUE(is_msr(0, 0x3fffffff));
+    for (u64 msr : {u64{0}, u64{0x1fff}, u64{0x40000000}, u64{0xc0000082}, u64{0x100002ff0}})
+        EXPECT_FALSE(is_msr(0, msr)) << msr;
     EXPECT_FALSE(is_msr(1, 0x2ff0));
     EXPECT_FALSE(is_msr(2, 0x2ff0));
 }

@@ -29,7 +29,9 @@ constexpr unsigned kMaxCounters = 8;
 constexpr unsigned kMinWidthBits = 24, kMaxWidthBits = 64;
 constexpr uint64_t kAllOnes = ~uint64_t{0};
 constexpr uint64_t kMmioLimit = uint64_t{1} << 52;  // of physical addresses on x86
-constexpr uint64_t kMsrLimit = uint64_t{1} << 32;
+// Architecture has MSRs below and from 0xc0000000 on, hypervisors from the limit on.
+constexpr uint64_t kMsrFirst = 0x2000;
+constexpr uint64_t kMsrLimit = 0x40000000;
 constexpr uint64_t kPciLimit = uint64_t{1} << 31;
 constexpr unsigned kCounterBytes = 8;
 
@@ -131,9 +133,10 @@ const char *wrong_layout(const Unit &unit)
     if (unit.control_offset < last_counter && unit.counter_offset < last_control)
         return "controls and counters overlap";
     if (unit.access == Access::kMsr)
-        return unit.box_control < kMsrLimit - std::max(last_control, last_counter)
+        return unit.box_control >= kMsrFirst &&
+                       unit.box_control < kMsrLimit - std::max(last_control, last_counter)
                    ? nullptr
-                   : "control address is not an MSR";
+                   : "control address is not an MSR of the uncore";
     // Counters in configuration space are read in two halves.
     const unsigned counter_alignment = unit.access == Access::kMmio ? kCounterBytes : 4;
     if (unit.box_control % 4 || unit.control_offset % 4 ||

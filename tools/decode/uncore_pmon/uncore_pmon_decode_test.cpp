@@ -220,8 +220,11 @@ TEST(UncoreUnits, AreRefusedWhereRegistersCannotBe)
     EXPECT_EQ(why({.box_control = (uint64_t{1} << 52) - 88}), "");
     EXPECT_EQ(why({.box_control = (uint64_t{1} << 52) - 80}),
               "control address beyond physical addresses");
-    EXPECT_EQ(why({.access = 0, .box_control = 0xffffffbb}), "");
-    EXPECT_EQ(why({.access = 0, .box_control = 0xffffffbc}), "control address is not an MSR");
+    EXPECT_EQ(why({.access = 0, .box_control = 0x3fffffbb}), "");
+    for (uint64_t msr : {0x10U, 0x1fffU, 0x3fffffbcU, 0x40000000U, 0xc0000080U, 0xffffffffU})
+        EXPECT_EQ(why({.access = 0, .box_control = msr}),
+                  "control address is not an MSR of the uncore")
+            << msr;
     EXPECT_EQ(why({.access = 0, .box_control = 0x2003}), "");
     EXPECT_EQ(why({.access = 2, .box_control = 0xfe11318}), "");
     EXPECT_EQ(why({.access = 2, .box_control = 0x7fffffa0}), "");
@@ -243,8 +246,8 @@ TEST(UncoreUnits, MayHaveTheirCountersLast)
     EXPECT_EQ(why({.control_offset = 8, .counter_offset = 24}), "");
     EXPECT_EQ(at(1, (uint64_t{1} << 52) - 120), "");
     EXPECT_EQ(at(1, (uint64_t{1} << 52) - 112), "control address beyond physical addresses");
-    EXPECT_EQ(at(0, 0xffffffdb), "");
-    EXPECT_EQ(at(0, 0xffffffdc), "control address is not an MSR");
+    EXPECT_EQ(at(0, 0x3fffffdb), "");
+    EXPECT_EQ(at(0, 0x3fffffdc), "control address is not an MSR of the uncore");
     EXPECT_EQ(at(2, 0xfe11f90), "");
     EXPECT_EQ(at(2, 0xfe11f94), "control address is not in a configuration space");
 }
