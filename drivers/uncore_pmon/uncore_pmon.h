@@ -34,10 +34,10 @@ struct uncore_pmon_box;
  * @read32: a control
  * @write: a control
  * @read: a counter
- * @reads_in_nmi: @read takes no lock
  *
  * Offsets are from the box control. A register that does not answer reads as all ones. read32,
- * write and read are called under box->lock, those of MSRs on a CPU of the unit's package.
+ * write and read are called under box->lock, those of MSRs on a CPU of the unit's package. They
+ * take no lock: perf may come from an NMI, or from within whatever is traced.
  */
 struct uncore_pmon_access {
 	const char *(*claim)(struct uncore_pmon_box *box);
@@ -45,7 +45,6 @@ struct uncore_pmon_access {
 	u32 (*read32)(const struct uncore_pmon_box *box, u32 offset);
 	void (*write)(const struct uncore_pmon_box *box, u32 offset, u64 value);
 	u64 (*read)(const struct uncore_pmon_box *box, u32 offset);
-	bool reads_in_nmi;
 };
 
 /**

@@ -161,10 +161,13 @@ static const struct uncore_pmon_access uncore_pmon_mmio = {
 	.read32 = uncore_pmon_mmio_read32,
 	.write = uncore_pmon_mmio_write,
 	.read = uncore_pmon_mmio_read,
-	.reads_in_nmi = true,
 };
 
-/* PCI configuration space */
+/*
+ * PCI configuration space. A counter may be read from within whatever is traced, also from under
+ * the lock of configuration accesses, and that must not be waited for. So units are used only where
+ * an access takes none: x86-64, registers that are reached as memory.
+ */
 
 static const char *uncore_pmon_pci_claim(struct uncore_pmon_box *box)
 {
@@ -177,6 +180,8 @@ static const char *uncore_pmon_pci_claim(struct uncore_pmon_box *box)
 		return "there is no such PCI function";
 	if (box->pdev->vendor != UNCORE_PMON_PCI_VENDOR)
 		return "the PCI function is not Intel's";
+	if (!IS_ENABLED(CONFIG_X86_64) || !uncore_pmon_pci_is_memory(&box->unit))
+		return "accesses to its registers take a lock";
 	return NULL;
 }
 
@@ -308,7 +313,6 @@ static const struct uncore_pmon_access uncore_pmon_msr = {
 	.read32 = uncore_pmon_msr_read32,
 	.write = uncore_pmon_msr_write,
 	.read = uncore_pmon_msr_read,
-	.reads_in_nmi = true,
 };
 
 const struct uncore_pmon_access *uncore_pmon_accesses[] = {

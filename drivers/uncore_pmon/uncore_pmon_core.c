@@ -24,6 +24,7 @@
 #define UNCORE_PMON_MSR_LIMIT		0x40000000ULL
 #define UNCORE_PMON_PCI_LIMIT		BIT_ULL(31)
 #define UNCORE_PMON_PCI_SPACE		4096
+#define UNCORE_PMON_PCI_PORTS		256	/* reached through ports in domain 0 */
 #define UNCORE_PMON_COUNTER_BYTES	8
 
 /* The table */
@@ -335,6 +336,21 @@ bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
 	if (platform == UNCORE_PMON_DMR && unit->type == UNCORE_PMON_TYPE_DMR_IGNORED)
 		return true;
 	return type && type->misplaced & BIT(platform);
+}
+
+/**
+ * uncore_pmon_pci_is_memory - are registers in a configuration space reached as memory
+ * @unit: a unit with PCI access
+ *
+ * x86 reaches the first bytes of a space in domain 0 through a pair of ports, under a lock. All
+ * that follows is memory and needs none; the box control is a unit's first register.
+ *
+ * Return: true when all of them are.
+ */
+bool uncore_pmon_pci_is_memory(const struct uncore_pmon_unit *unit)
+{
+	return FIELD_GET(UNCORE_PMON_PCI_DOMAIN, unit->box_control) ||
+	       FIELD_GET(UNCORE_PMON_PCI_OFFSET, unit->box_control) >= UNCORE_PMON_PCI_PORTS;
 }
 
 /**

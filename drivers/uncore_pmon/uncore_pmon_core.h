@@ -190,6 +190,7 @@ void uncore_pmon_table_limit_chas(struct uncore_pmon_entry *entries, u32 nr, u64
 const struct uncore_pmon_type *uncore_pmon_type_find(u16 id);
 bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit, enum uncore_pmon_platform platform);
 bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_platform platform);
+bool uncore_pmon_pci_is_memory(const struct uncore_pmon_unit *unit);
 u32 uncore_pmon_control_offset(const struct uncore_pmon_unit *unit, u32 slot);
 u32 uncore_pmon_counter_offset(const struct uncore_pmon_unit *unit, u32 slot);
 u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit, u32 kinds);

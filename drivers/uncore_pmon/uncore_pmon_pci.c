@@ -38,7 +38,7 @@ MODULE_PARM_DESC(program_msr, "make PMUs of units that are MSRs as well");
 
 static bool program_pci;
 module_param(program_pci, bool, 0444);
-MODULE_PARM_DESC(program_pci, "make PMUs of units in PCI configuration space as well");
+MODULE_PARM_DESC(program_pci, "make PMUs of units in PCI configuration space as well, where an access takes no lock");
 
 static bool beside_intel_uncore;
 module_param(beside_intel_uncore, bool, 0444);

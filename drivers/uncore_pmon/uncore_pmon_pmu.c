@@ -18,7 +18,6 @@
 
 #include <linux/bits.h>
 #include <linux/perf_event.h>
-#include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -454,8 +453,6 @@ static void uncore_pmon_event_read(struct perf_event *event)
 	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
 	unsigned long flags;
 
-	if (in_nmi() && !box->access->reads_in_nmi)
-		return;
 	/*
 	 * Only on the events' CPU, which this is when locks of its timers are held, does somebody
 	 * start the unit's timer under the lock.

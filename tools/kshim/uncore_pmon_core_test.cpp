@@ -302,6 +302,22 @@ TEST(UncorePmonUnits, CollideWhereRegistersAreThoseOfBoth)
     EXPECT_FALSE(collide(msr, {.access = 1, .box_control = 0x2000})) << "memory is no MSR";
 }
 
+// Ports reach the first 256 bytes in domain 0, one access at a time.
+TEST(UncorePmonUnits, AreReachedAsMemoryBehindWhatPortsReach)
+{
+    const auto is_memory = [](u64 domain, u64 offset) {
+        const u64 address = domain << 28 | 0xfe11000 | offset;
+        const uncore_pmon_unit unit = unit_of({.access = 2, .box_control = address, .type = 7});
+        return uncore_pmon_pci_is_memory(&unit);
+    };
+    EXPECT_FALSE(is_memory(0, 0x0));
+    EXPECT_FALSE(is_memory(0, 0xfc));
+    EXPECT_TRUE(is_memory(0, 0x100));
+    EXPECT_TRUE(is_memory(0, 0x438));
+    EXPECT_TRUE(is_memory(1, 0x0));
+    EXPECT_TRUE(is_memory(7, 0xfc));
+}
+
 // Sapphire Rapids has its links elsewhere than its table says.
 TEST(UncorePmonUnits, AreWhereTheTableSaysButForLinks)
 {
