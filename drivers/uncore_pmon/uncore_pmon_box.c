@@ -336,8 +336,11 @@ void uncore_pmon_complain(struct uncore_pmon_box *box, enum uncore_pmon_complain
 	};
 
 	pmukit_stat_inc(&box->pp, PMUKIT_STAT_REJECTED);
-	if (!__test_and_set_bit(what, &box->told))
-		pr_warn("uncore_pmon: %s: %s\n", box->pp.name, texts[what]);
+	if (__test_and_set_bit(what, &box->told))
+		return;
+	pmukit_lock_calls(&box->lock, true);
+	pr_warn("uncore_pmon: %s: %s\n", box->pp.name, texts[what]);
+	pmukit_lock_calls(&box->lock, false);
 }
 
 /**

@@ -13,7 +13,9 @@
  *
  * Locking: event_init runs in process context, sometimes under perf's ctx->mutex. add, del, start
  * and stop run on the events' CPU with interrupts off, read anywhere in the package and in any
- * context; all of them take box->lock.
+ * context; all of them take box->lock. Under it timers and the log are called, whose locks a reader
+ * may have: he then goes without. Nobody misses anything: the timer is not set while it is on, and
+ * is on while events run.
  */
 
 #include <linux/bits.h>
@@ -144,6 +146,27 @@ static void uncore_pmon_counter_stop(struct uncore_pmon_box *box, struct uncore_
 	list_add_tail(&uev->leaving, &box->leaving);
 }
 
+static void uncore_pmon_timer_start(struct uncore_pmon_box *box)
+{
+	pmukit_lock_calls(&box->lock, true);
+	hrtimer_start(&box->timer, ns_to_ktime(box->fold_ns), HRTIMER_MODE_REL_PINNED_HARD);
+	pmukit_lock_calls(&box->lock, false);
+}
+
+static void uncore_pmon_timer_go_on(struct uncore_pmon_box *box)
+{
+	pmukit_lock_calls(&box->lock, true);
+	hrtimer_forward_now(&box->timer, ns_to_ktime(box->fold_ns));
+	pmukit_lock_calls(&box->lock, false);
+}
+
+static void uncore_pmon_timer_stop(struct uncore_pmon_box *box)
+{
+	pmukit_lock_calls(&box->lock, true);
+	hrtimer_try_to_cancel(&box->timer);
+	pmukit_lock_calls(&box->lock, false);
+}
+
 /* After a change: what nobody has taken over stops, and a unit without events stands still. */
 static void uncore_pmon_settle(struct uncore_pmon_box *box)
 {
@@ -159,7 +182,7 @@ static void uncore_pmon_settle(struct uncore_pmon_box *box)
 	if (box->reset && box->frozen != !box->counting)
 		uncore_pmon_box_freeze(box, !box->counting);
 	if (!box->nr_running)
-		hrtimer_try_to_cancel(&box->timer);
+		uncore_pmon_timer_stop(box);
 }
 
 /*
@@ -180,7 +203,7 @@ static enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
 			uncore_pmon_fold(box, uev, uev->slot);
 	}
 	if (again)
-		hrtimer_forward_now(timer, ns_to_ktime(box->fold_ns));
+		uncore_pmon_timer_go_on(box);
 	pmukit_unlock(&box->lock, flags);
 
 	return again ? HRTIMER_RESTART : HRTIMER_NORESTART;
@@ -197,8 +220,7 @@ static void uncore_pmon_event_run(struct uncore_pmon_box *box, struct uncore_pmo
 	uncore_pmon_counter_start(box, uev);
 	/* From here, so that the timer is on the events' CPU; not anew for each turn of theirs. */
 	if (!hrtimer_is_queued(&box->timer))
-		hrtimer_start(&box->timer, ns_to_ktime(box->fold_ns),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+		uncore_pmon_timer_start(box);
 }
 
 static void uncore_pmon_event_halt(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
@@ -453,10 +475,6 @@ static void uncore_pmon_event_read(struct perf_event *event)
 	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
 	unsigned long flags;
 
-	/*
-	 * Only on the events' CPU, which this is when locks of its timers are held, does somebody
-	 * start the unit's timer under the lock.
-	 */
 	if (!pmukit_lock_from_within(&box->lock, &flags))
 		return;
 	if (!box->dead && uncore_pmon_runs(uev))

@@ -6,6 +6,10 @@
  * A trace event may lead a group that one of our events is in, and its sample reads all of them at
  * once, on this CPU. So a CPU is noted before it takes the lock and until it has given it back, and
  * who comes from within is told so instead of waiting for himself.
+ *
+ * A program of such a trace event may read our events on other CPUs as well, with the locks held of
+ * what is traced there. Who calls under the lock what takes locks says so, and meanwhile nobody who
+ * may have one of these waits.
  */
 #ifndef PMUKIT_LOCK_H
 #define PMUKIT_LOCK_H
@@ -20,10 +24,12 @@
 /**
  * struct pmukit_lock - a raw spinlock, taken with interrupts off
  * @inside: CPUs that have it or wait for it
+ * @calls: who has it may wait for other locks
  * @raw: the lock
  */
 struct pmukit_lock {
 	struct cpumask inside;
+	bool calls;
 	raw_spinlock_t raw;
 };
 
@@ -33,6 +39,7 @@ do {							\
 	struct pmukit_lock *new_lock = (lock);		\
 							\
 	cpumask_clear(&new_lock->inside);		\
+	new_lock->calls = false;			\
 	raw_spin_lock_init(&new_lock->raw);		\
 } while (0)
 
@@ -68,17 +75,29 @@ static inline void pmukit_unlock(struct pmukit_lock *lock, unsigned long flags)
 	local_irq_restore(flags);
 }
 
+/**
+ * pmukit_lock_calls - under the lock something is about to be called that takes locks, or has been
+ * @lock: the lock, held
+ * @calls: which of the two
+ */
+static inline void pmukit_lock_calls(struct pmukit_lock *lock, bool calls)
+{
+	WRITE_ONCE(lock->calls, calls);
+}
+
 /*
  * In an NMI nobody waits: what it interrupted may have what the holder of the lock waits for. Nor
- * can it be lockdep's business who waits here: a trace event of timers comes with the locks of this
- * CPU's timers held, under which the lock is otherwise never taken.
+ * does anybody while the holder calls what takes locks. It cannot be lockdep's business who waits
+ * here: a trace event of timers comes with their locks held, under which the lock is otherwise
+ * never taken.
  */
 static inline bool pmukit_lock_now(struct pmukit_lock *lock)
 {
-	if (in_nmi())
-		return raw_spin_trylock(&lock->raw);
-	while (!raw_spin_trylock(&lock->raw))
+	while (!raw_spin_trylock(&lock->raw)) {
+		if (in_nmi() || READ_ONCE(lock->calls))
+			return false;
 		cpu_relax();
+	}
 	return true;
 }
 
@@ -87,12 +106,10 @@ static inline bool pmukit_lock_now(struct pmukit_lock *lock)
  * @lock: the lock
  * @flags: for pmukit_unlock()
  *
- * Locks of timers and this one must not wait for each other: who starts a timer under the lock does
- * so on the CPU that the events are read on.
- *
  * Context: any.
  *
- * Return: false when this CPU has it already, or when it cannot be had at once in an NMI.
+ * Return: false when this CPU has it already, or when it cannot be had at once in an NMI or while
+ * its holder calls what takes locks.
  */
 static inline bool pmukit_lock_from_within(struct pmukit_lock *lock, unsigned long *flags)
 {
