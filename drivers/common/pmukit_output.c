@@ -24,8 +24,9 @@
 
 /*
  * AUX areas. An event can be redirected to the ring of another one (PERF_EVENT_IOC_SET_OUTPUT),
- * and perf lets an event of a third PMU set up the AUX area there. What perf_aux_output_begin()
- * returns may thus be anybody's: it is looked up here before anyone follows it.
+ * and perf lets an event of a third PMU set up the AUX area there. A transaction on an area that
+ * is not ours may be within one of its owner's, and perf disables the event when the area is full.
+ * So the event's ring is looked up here before perf is asked for one.
  */
 
 #define PMUKIT_AUX_HASH_BITS	6
@@ -48,6 +49,8 @@ struct pmukit_aux_area {
  * @entry: filled in
  * @aux: what setup_aux is about to return
  * @event: the event it is set up for
+ *
+ * Context: setup_aux, so that the ring is still the event's.
  */
 void pmukit_aux_enter(struct pmukit_aux_entry *entry, const void *aux,
 		      const struct perf_event *event)
@@ -56,8 +59,9 @@ void pmukit_aux_enter(struct pmukit_aux_entry *entry, const void *aux,
 
 	entry->aux = aux;
 	entry->pmu = event->pmu;
+	entry->rb = event->rb;
 	raw_spin_lock_irqsave(&pmukit_aux_lock, irq_flags);
-	hash_add(pmukit_aux_entries, &entry->node, (unsigned long)aux);
+	hash_add(pmukit_aux_entries, &entry->node, (unsigned long)entry->rb);
 	raw_spin_unlock_irqrestore(&pmukit_aux_lock, irq_flags);
 }
 EXPORT_SYMBOL_GPL(pmukit_aux_enter);
@@ -76,35 +80,68 @@ void pmukit_aux_leave(struct pmukit_aux_entry *entry)
 }
 EXPORT_SYMBOL_GPL(pmukit_aux_leave);
 
-static bool pmukit_aux_is_of(const void *aux, const struct pmu *pmu)
+/**
+ * pmukit_aux_of_event - the AUX area that an event may write into
+ * @event: the event
+ *
+ * What tasks inherit writes into the ring of the event that they inherit it from.
+ *
+ * Context: any but NMI.
+ *
+ * Return: what setup_aux of the event's PMU returned, only to be compared: the area may be freed
+ * at any time. NULL when the ring has none, or another PMU's.
+ */
+const void *pmukit_aux_of_event(const struct perf_event *event)
 {
+	const struct perf_event *output = event->parent ?: event;
+	const struct perf_buffer *rb = READ_ONCE(output->rb);
+	const struct hlist_head *bucket;
 	struct pmukit_aux_entry *entry;
+	const void *found = NULL;
 	unsigned long irq_flags;
-	bool found = false;
+
+	/* Most rings have no area: all CPUs would meet at the lock for nothing. */
+	bucket = &pmukit_aux_entries[hash_min((unsigned long)rb, PMUKIT_AUX_HASH_BITS)];
+	if (hlist_empty(bucket))
+		return NULL;
 
 	raw_spin_lock_irqsave(&pmukit_aux_lock, irq_flags);
-	hash_for_each_possible(pmukit_aux_entries, entry, node, (unsigned long)aux)
-		found |= entry->aux == aux && entry->pmu == pmu;
+	hlist_for_each_entry(entry, bucket, node) {
+		if (entry->rb == rb && entry->pmu == event->pmu)
+			found = entry->aux;
+	}
 	raw_spin_unlock_irqrestore(&pmukit_aux_lock, irq_flags);
 	return found;
 }
+EXPORT_SYMBOL_GPL(pmukit_aux_of_event);
 
 /**
  * pmukit_aux_begin - open a transaction on an AUX area of the event's PMU
  * @handle: perf's
  * @event: the event
  *
- * Context: as perf_aux_output_begin().
+ * It must be closed before interrupts are on again. Up to Linux 6.1, and on any kernel while the
+ * event is being redirected, perf does not stop an event whose area is unmapped: who unmaps it only
+ * waits for the section that the event's CPU is in, and where a transaction is open behind that,
+ * its end frees the area, from wherever it is called.
+ *
+ * Context: as perf_aux_output_begin(), with interrupts off.
  *
  * Return: what setup_aux of the PMU returned; NULL, and no transaction, when there is no area, no
  * room in it, or it is another PMU's.
  */
 void *pmukit_aux_begin(struct perf_output_handle *handle, struct perf_event *event)
 {
-	void *aux = perf_aux_output_begin(handle, event);
+	const void *ours = pmukit_aux_of_event(event);
+	void *aux;
 
-	if (!aux || pmukit_aux_is_of(aux, event->pmu))
+	handle->event = NULL;
+	if (!ours)
+		return NULL;
+	aux = perf_aux_output_begin(handle, event);
+	if (!aux || aux == ours)
 		return aux;
+	/* The event was redirected meanwhile. */
 	perf_aux_output_end(handle, 0);
 	return NULL;
 }
