@@ -147,7 +147,6 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @small: for samples and counts; there as long as an event is open
  * @large: to copy into an AUX area from; changed under @lock as well
  * @aux_areas: all AUX areas that perf has not freed yet
- * @nr_aux: how many; read without a lock
  * @dma_gone: nothing is mapped any more
  * @lock: guards the trace registers and everything down to @timer. Raw, interrupts off,
  *	innermost: never held while calling perf.
@@ -202,7 +201,6 @@ struct hisi_ptt {
 	struct hisi_ptt_buffers small;
 	struct hisi_ptt_buffers large;
 	struct list_head aux_areas;
-	atomic_t nr_aux;
 	bool dma_gone;
 
 	raw_spinlock_t lock;

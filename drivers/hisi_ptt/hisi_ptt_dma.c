@@ -66,10 +66,7 @@ static int hisi_ptt_buffers_alloc_most(struct hisi_ptt *ptt, struct hisi_ptt_buf
 	return 0;
 }
 
-/*
- * Large buffers for an AUX area; without them the small ones do. A run that uses the present ones
- * has an AUX area, so perf cannot be setting up another.
- */
+/* Large buffers for an AUX area; without them, or while a run uses others, those there are do. */
 static void hisi_ptt_buffers_fit(struct hisi_ptt *ptt, u32 bytes)
 {
 	struct hisi_ptt_buffers old, new = {};
@@ -207,7 +204,6 @@ void *hisi_ptt_setup_aux(struct perf_event *event, void **pages, int nr_pages, b
 	hisi_ptt_buffers_fit(ptt, hisi_ptt_buffer_bytes(bytes));
 	hisi_ptt_aux_map(ptt, aux);
 	list_add_tail(&aux->node, &ptt->aux_areas);
-	atomic_inc(&ptt->nr_aux);
 	mutex_unlock(&ptt->dma_mutex);
 
 	pmukit_aux_enter(&aux->entry, &aux->ring, event);
@@ -236,7 +232,6 @@ void hisi_ptt_free_aux(void *ring)
 	pmukit_aux_leave(&aux->entry);
 	mutex_lock(&ptt->dma_mutex);
 	list_del(&aux->node);
-	atomic_dec(&ptt->nr_aux);
 	if (aux->quarter_bytes)
 		hisi_ptt_aux_unmap(ptt, aux, HISI_PTT_NR_BUFFERS);
 	mutex_unlock(&ptt->dma_mutex);

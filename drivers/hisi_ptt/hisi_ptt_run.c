@@ -5,7 +5,7 @@
  *   begin: choose the path, programme the buffers, reset the write pointer, enable
  *   halt:  disable, mask, wait until the device is idle
  *
- * The path is chosen anew at each start:
+ * The path is chosen anew at each start, by the AUX area of the event's ring; there may be others:
  *
  *   AUX area mapped, adjacent, head at a quarter, two quarters free   zero-copy
  *   AUX area mapped, anything else                                    copy
@@ -203,7 +203,7 @@ static bool hisi_ptt_try_zero_copy(struct hisi_ptt *ptt, struct perf_event *even
 
 static enum hisi_ptt_path hisi_ptt_choose(struct hisi_ptt *ptt, struct perf_event *event)
 {
-	if (atomic_read(&ptt->nr_aux))
+	if (pmukit_aux_of_event(event))
 		return hisi_ptt_try_zero_copy(ptt, event) ? HISI_PTT_ZERO_COPY : HISI_PTT_COPY;
 	return is_sampling_event(event) ? HISI_PTT_SAMPLE : HISI_PTT_COUNT;
 }
