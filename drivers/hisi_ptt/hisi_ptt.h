@@ -156,6 +156,8 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @state: see enum hisi_ptt_state
  * @path: of the current or last run
  * @ring: how far the buffers were taken
+ * @aux: what the device writes into on the zero-copy path; NULL once perf has freed it
+ * @aux_first: the quarter of it that is buffer 0
  * @halted: the device was told to stop
  * @stopped: it does not write any more
  * @masked: its interrupts are masked because they lead to nothing
@@ -175,8 +177,6 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @delivering: @cpu is inside perf with a record. This and the following are used on @cpu with
  *	interrupts off only.
  * @buffers: what the current run copies from
- * @aux: what the device writes into on the zero-copy path
- * @handle: perf's transaction on it, open when handle.event is set
  * @runs: how many runs took each path
  * @copied_bytes: entries moved by the CPU since the device was found
  * @section_max_bytes: most of them in one interrupts-off section
@@ -210,6 +210,8 @@ struct hisi_ptt {
 	enum hisi_ptt_state state;
 	enum hisi_ptt_path path;
 	struct hisi_ptt_ring ring;
+	struct hisi_ptt_aux *aux;
+	u32 aux_first;
 	bool halted;
 	bool stopped;
 	bool masked;
@@ -229,8 +231,6 @@ struct hisi_ptt {
 	call_single_data_t kick;
 	bool delivering;
 	const struct hisi_ptt_buffers *buffers;
-	struct hisi_ptt_aux *aux;
-	struct perf_output_handle handle;
 	atomic64_t runs[HISI_PTT_NR_PATHS];
 	atomic64_t copied_bytes;
 	atomic64_t section_max_bytes;
@@ -269,6 +269,7 @@ void hisi_ptt_complain(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *
 void hisi_ptt_quiet(struct hisi_ptt *ptt);
 int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev);
 bool hisi_ptt_halt(struct hisi_ptt *ptt);
+void hisi_ptt_leave_aux(struct hisi_ptt *ptt, const struct hisi_ptt_aux *aux);
 
 /* hisi_ptt_drain.c */
 void hisi_ptt_drain_init(struct hisi_ptt *ptt);

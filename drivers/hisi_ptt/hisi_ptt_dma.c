@@ -222,7 +222,8 @@ unlock:
  * hisi_ptt_free_aux - the free_aux callback
  * @ring: what hisi_ptt_setup_aux() returned
  *
- * perf calls this from process context, once nothing is traced into the area any more.
+ * perf calls this from process context. It has stopped the event before, unless the area was
+ * unmapped through one of another PMU (Linux 6.1) or while the event was being redirected.
  */
 void hisi_ptt_free_aux(void *ring)
 {
@@ -230,6 +231,7 @@ void hisi_ptt_free_aux(void *ring)
 	struct hisi_ptt *ptt = aux->ptt;
 
 	pmukit_aux_leave(&aux->entry);
+	hisi_ptt_leave_aux(ptt, aux);
 	mutex_lock(&ptt->dma_mutex);
 	list_del(&aux->node);
 	if (aux->quarter_bytes)

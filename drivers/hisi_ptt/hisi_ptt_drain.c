@@ -18,10 +18,10 @@
  * touches the device twice or three times.
  *
  * Locking: ptt->lock while touching registers and ring; not while calling perf, which may call our
- * stop. ptt->record, ptt->handle, ptt->delivering and what the event carries belong to the event's
- * CPU with interrupts off. Nobody changes ptt->active there between the two but perf, which may
- * stop the event from inside a sample that was its last one: a drain names its event once, and
- * goes on only while that one is active.
+ * stop. ptt->record, ptt->delivering and what the event carries belong to the event's CPU with
+ * interrupts off. Nobody changes ptt->active there between the two but perf, which may stop the
+ * event from inside a sample that was its last one: a drain names its event once, and goes on only
+ * while that one is active.
  */
 
 #include <linux/bitfield.h>
@@ -400,7 +400,24 @@ static bool hisi_ptt_drain(struct hisi_ptt *ptt, bool last)
 
 /* Zero-copy; on the event's CPU, interrupts off, no lock */
 
-static void hisi_ptt_publish(struct hisi_ptt *ptt, u64 bytes, u64 aux_flags)
+/*
+ * perf's transaction on what the device writes into, for this section only: see pmukit_aux_begin().
+ * perf may have freed the area, and another may be in its place.
+ */
+static bool hisi_ptt_open_aux(struct hisi_ptt *ptt, struct perf_output_handle *handle)
+{
+	struct pmukit_aux_ring *ring = pmukit_aux_begin(handle, ptt->active->pev.event);
+
+	if (!ring)
+		return false;
+	if (READ_ONCE(ptt->aux) == container_of(ring, struct hisi_ptt_aux, ring))
+		return true;
+	perf_aux_output_end(handle, 0);
+	return false;
+}
+
+static void hisi_ptt_publish(struct hisi_ptt *ptt, struct perf_output_handle *handle, u64 bytes,
+			     u64 aux_flags)
 {
 	u64 entries = hisi_ptt_entries(ptt, bytes);
 
@@ -410,19 +427,19 @@ static void hisi_ptt_publish(struct hisi_ptt *ptt, u64 bytes, u64 aux_flags)
 	if (bytes)
 		aux_flags |= PMUKIT_HISI_PTT_AUX_ZERO_COPY;
 	if (aux_flags)
-		perf_aux_output_flag(&ptt->handle, aux_flags);
+		perf_aux_output_flag(handle, aux_flags);
 	/* What the device wrote before the head announcing it; pairs with the reader's barrier. */
 	smp_wmb();
-	perf_aux_output_end(&ptt->handle, bytes);
+	perf_aux_output_end(handle, bytes);
 }
 
 /*
  * What may still be published of a stopped device's quarters. Nothing when it overran one, for a
  * quarter cannot be left out; nothing beyond the room the reader left, where its unread data lie.
  */
-static u64 hisi_ptt_zero_copy_rest(struct hisi_ptt *ptt, bool overrun)
+static u64 hisi_ptt_zero_copy_rest(struct hisi_ptt *ptt, u64 room, bool overrun)
 {
-	u64 waiting, room = 0;
+	u64 waiting;
 
 	lockdep_assert_held(&ptt->lock);
 
@@ -440,8 +457,7 @@ static u64 hisi_ptt_zero_copy_rest(struct hisi_ptt *ptt, bool overrun)
 			      PMUKIT_HISI_PTT_F_TRUNCATED);
 		waiting -= ptt->ring.written_bytes;
 	}
-	if (ptt->handle.event)
-		room = ((u64)ptt->handle.size + 1) & ~(u64)(ptt->ring.entry_bytes - 1);
+	room &= ~(u64)(ptt->ring.entry_bytes - 1);
 	if (waiting > room)
 		hisi_ptt_lose(ptt, ptt->active, waiting - room, PMUKIT_HISI_PTT_F_TRUNCATED);
 	return min(waiting, room);
@@ -450,75 +466,72 @@ static u64 hisi_ptt_zero_copy_rest(struct hisi_ptt *ptt, bool overrun)
 /* The end of a zero-copy run: @aux_flags say why, when it is not the stop of the event. */
 static void hisi_ptt_finish_zero_copy(struct hisi_ptt *ptt, bool overrun, u64 aux_flags)
 {
+	struct perf_output_handle handle;
+	bool open = hisi_ptt_open_aux(ptt, &handle);
 	u64 bytes;
 
 	raw_spin_lock(&ptt->lock);
 	if (!ptt->dead)
 		hisi_ptt_halt(ptt);
-	bytes = hisi_ptt_zero_copy_rest(ptt, overrun);
+	/* perf reports one byte less than there is. */
+	bytes = hisi_ptt_zero_copy_rest(ptt, open ? (u64)handle.size + 1 : 0, overrun);
 	ptt->state = HISI_PTT_ENDED;
 	raw_spin_unlock(&ptt->lock);
 
 	/* Without perf's transaction the flags wait for the next run of the event. */
-	if (!ptt->handle.event)
+	if (!open)
 		return;
-	hisi_ptt_publish(ptt, bytes, aux_flags | hisi_ptt_aux_flags(ptt, ptt->active, true));
+	hisi_ptt_publish(ptt, &handle, bytes,
+			 aux_flags | hisi_ptt_aux_flags(ptt, ptt->active, true));
 	ptt->active->flags = 0;
 }
 
 /*
- * Is the device still in what is free? Two quarters were, when the last full one was published; an
- * interrupt that comes late finds it beyond those, and what the reader has taken since is only
- * known to a new transaction.
+ * Publish the quarters that are full. The device is in the next one already; it may go on if the
+ * one after that is free as well. Returns false when it may not: it has overwritten what the reader
+ * had not taken, then nothing was published, or it would, or the area is no longer there.
  */
-static bool hisi_ptt_in_free_space(struct hisi_ptt *ptt, u32 nr_full)
+static bool hisi_ptt_publish_full(struct hisi_ptt *ptt, u32 nr_full)
 {
-	if (nr_full > 1) {
-		perf_aux_output_end(&ptt->handle, 0);
-		if (!pmukit_aux_begin(&ptt->handle, ptt->active->pev.event))
-			return false;
+	u32 i, quarter_bytes = ptt->ring.buffer_bytes;
+	u64 bytes = nr_full * (u64)quarter_bytes;
+	struct perf_output_handle handle;
+	bool goes_on;
+
+	if (!hisi_ptt_open_aux(ptt, &handle))
+		return false;
+	if (!hisi_ptt_aux_kept(handle.size, quarter_bytes, nr_full)) {
+		pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_OVERFLOWS);
+		perf_aux_output_end(&handle, 0);
+		return false;
 	}
-	return hisi_ptt_aux_kept(ptt->handle.size, ptt->ring.buffer_bytes, nr_full);
+	goes_on = hisi_ptt_aux_goes_on(handle.size - bytes, quarter_bytes);
+	hisi_ptt_publish(ptt, &handle, bytes, 0);
+
+	raw_spin_lock(&ptt->lock);
+	for (i = 0; i < nr_full; i++)
+		hisi_ptt_ring_take(&ptt->ring, quarter_bytes);
+	raw_spin_unlock(&ptt->lock);
+	return goes_on;
 }
 
-/*
- * Publish the quarters that are full. The device is in the next one already; it may go on if the
- * one after that is free as well. That it has overwritten what the reader had not taken can only
- * be told before the space left is asked for: perf has no transaction for a full area.
- */
 static void hisi_ptt_flip(struct hisi_ptt *ptt, bool unasked)
 {
 	enum hisi_ptt_verdict verdict;
-	u32 nr_full, status, i;
+	u32 nr_full, status;
+	bool runs;
 
 	raw_spin_lock(&ptt->lock);
 	verdict = hisi_ptt_look_status(ptt, &status);
 	nr_full = hisi_ptt_ring_nr_full(&ptt->ring);
 	if (unasked && !status && ptt->state == HISI_PTT_ON)
 		hisi_ptt_check_enabled(ptt);
+	runs = ptt->state == HISI_PTT_ON && ptt->aux;
 	raw_spin_unlock(&ptt->lock);
 
-	if (verdict != HISI_PTT_GOOD || ptt->state != HISI_PTT_ON) {
+	if (verdict != HISI_PTT_GOOD || !runs)
 		hisi_ptt_finish_zero_copy(ptt, verdict != HISI_PTT_GOOD, PERF_AUX_FLAG_TRUNCATED);
-		return;
-	}
-	if (!nr_full)
-		return;
-	if (!hisi_ptt_in_free_space(ptt, nr_full)) {
-		if (ptt->handle.event)
-			pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_OVERFLOWS);
-		hisi_ptt_finish_zero_copy(ptt, false, PERF_AUX_FLAG_TRUNCATED);
-		return;
-	}
-
-	hisi_ptt_publish(ptt, nr_full * (u64)ptt->ring.buffer_bytes, 0);
-	raw_spin_lock(&ptt->lock);
-	for (i = 0; i < nr_full; i++)
-		hisi_ptt_ring_take(&ptt->ring, ptt->ring.buffer_bytes);
-	raw_spin_unlock(&ptt->lock);
-
-	if (!pmukit_aux_begin(&ptt->handle, ptt->active->pev.event) ||
-	    !hisi_ptt_aux_goes_on(ptt->handle.size, ptt->ring.buffer_bytes))
+	else if (nr_full && !hisi_ptt_publish_full(ptt, nr_full))
 		hisi_ptt_finish_zero_copy(ptt, false, PERF_AUX_FLAG_TRUNCATED);
 }
 

@@ -17,6 +17,9 @@
  * take the gap for data. While somebody listens to the trace event the entries have to be copied
  * anyway.
  *
+ * perf does not keep the AUX area for the device: it is free to free it at any time, and has the
+ * device stopped before.
+ *
  * A device that does not become idle may go on writing into memory that is soon somebody else's:
  * its bus mastering is taken away until it is found idle again.
  *
@@ -130,6 +133,27 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt)
 	return false;
 }
 
+/**
+ * hisi_ptt_leave_aux - see that nothing is written into an AUX area any more
+ * @ptt: the device
+ * @aux: the area, which perf is about to free
+ *
+ * Context: any but NMI.
+ */
+void hisi_ptt_leave_aux(struct hisi_ptt *ptt, const struct hisi_ptt_aux *aux)
+{
+	unsigned long irq_flags;
+
+	raw_spin_lock_irqsave(&ptt->lock, irq_flags);
+	if (ptt->aux == aux) {
+		if (ptt->path == HISI_PTT_ZERO_COPY && ptt->state != HISI_PTT_OFF &&
+		    !ptt->halted && !ptt->dead)
+			hisi_ptt_halt(ptt);
+		WRITE_ONCE(ptt->aux, NULL);
+	}
+	raw_spin_unlock_irqrestore(&ptt->lock, irq_flags);
+}
+
 /* Starting */
 
 static void hisi_ptt_programme(struct hisi_ptt *ptt, const dma_addr_t *dma, u32 first, u32 bytes)
@@ -174,31 +198,36 @@ static int hisi_ptt_launch(struct hisi_ptt *ptt, const struct hisi_ptt_config *c
 	return 0;
 }
 
-/* Which quarter the head is in: it becomes the device's buffer 0. */
-static u32 hisi_ptt_aux_first(const struct hisi_ptt *ptt)
+/* The quarter that the head is in becomes the device's buffer 0. */
+static void hisi_ptt_take_aux(struct hisi_ptt *ptt, struct hisi_ptt_aux *aux, u64 head, u32 bytes)
 {
-	return ptt->handle.head / ptt->aux->quarter_bytes % HISI_PTT_NR_BUFFERS;
+	raw_spin_lock(&ptt->lock);
+	WRITE_ONCE(ptt->aux, aux);
+	ptt->aux_first = head / bytes % HISI_PTT_NR_BUFFERS;
+	raw_spin_unlock(&ptt->lock);
 }
 
-/*
- * Open perf's transaction if the device can write into the area. It stays open until entries are
- * published.
- */
+/* Can the device write into the area? It is taken while perf's transaction holds it. */
 static bool hisi_ptt_try_zero_copy(struct hisi_ptt *ptt, struct perf_event *event)
 {
+	struct perf_output_handle handle;
 	struct pmukit_aux_ring *ring;
+	struct hisi_ptt_aux *aux;
+	bool fits;
+	u32 bytes;
 
-	ring = pmukit_aux_begin(&ptt->handle, event);
+	ring = pmukit_aux_begin(&handle, event);
 	if (!ring)
 		return false;
 
-	ptt->aux = container_of(ring, struct hisi_ptt_aux, ring);
-	if (READ_ONCE(ptt->aux->quarter_bytes) && !trace_hisi_ptt_record_enabled() &&
-	    hisi_ptt_aux_starts(ptt->handle.head, ptt->handle.size, ptt->aux->quarter_bytes))
-		return true;
-
-	perf_aux_output_end(&ptt->handle, 0);
-	return false;
+	aux = container_of(ring, struct hisi_ptt_aux, ring);
+	bytes = READ_ONCE(aux->quarter_bytes);
+	fits = bytes && !trace_hisi_ptt_record_enabled() &&
+	       hisi_ptt_aux_starts(handle.head, handle.size, bytes);
+	if (fits)
+		hisi_ptt_take_aux(ptt, aux, handle.head, bytes);
+	perf_aux_output_end(&handle, 0);
+	return fits;
 }
 
 static enum hisi_ptt_path hisi_ptt_choose(struct hisi_ptt *ptt, struct perf_event *event)
@@ -212,9 +241,13 @@ static int hisi_ptt_start_path(struct hisi_ptt *ptt, const struct hisi_ptt_confi
 {
 	lockdep_assert_held(&ptt->lock);
 
-	if (ptt->path == HISI_PTT_ZERO_COPY)
-		return hisi_ptt_launch(ptt, cfg, ptt->aux->dma, hisi_ptt_aux_first(ptt),
+	if (ptt->path == HISI_PTT_ZERO_COPY) {
+		/* Freed since it was taken. */
+		if (!ptt->aux)
+			return -EBUSY;
+		return hisi_ptt_launch(ptt, cfg, ptt->aux->dma, ptt->aux_first,
 				       ptt->aux->quarter_bytes);
+	}
 
 	ptt->buffers = ptt->path == HISI_PTT_COPY && ptt->large.bytes ? &ptt->large : &ptt->small;
 	return hisi_ptt_launch(ptt, cfg, ptt->buffers->dma, 0, ptt->buffers->bytes);
@@ -227,7 +260,7 @@ static int hisi_ptt_start_path(struct hisi_ptt *ptt, const struct hisi_ptt_confi
  *
  * Context: on the event's CPU, interrupts off.
  *
- * Return: 0, -ENODEV, -EBUSY when the last trace still runs, -ETIMEDOUT.
+ * Return: 0, -ENODEV, -EBUSY when the last trace still runs or the AUX area goes, -ETIMEDOUT.
  */
 int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 {
@@ -256,8 +289,6 @@ int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 	}
 	raw_spin_unlock(&ptt->lock);
 
-	if (ret && ptt->handle.event)
-		perf_aux_output_end(&ptt->handle, 0);
 	if (!ret)
 		atomic64_inc(&ptt->runs[path]);
 	return ret;
