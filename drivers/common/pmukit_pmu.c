@@ -55,6 +55,7 @@
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/topology.h>
 
 #include <pmukit/pmu.h>
@@ -492,6 +493,22 @@ void pmukit_pmu_flush(void)
 	flush_workqueue(pmukit_workqueue);
 }
 EXPORT_SYMBOL_GPL(pmukit_pmu_flush);
+
+/**
+ * pmukit_kick_sync - wait until every smp_call_function_single_async() so far has been served
+ *
+ * A CPU takes all its function calls at once, with interrupts off, and serves those first that
+ * somebody waits for: behind one it may still be at an asynchronous one, which is as long as the
+ * grace period waits for it.
+ *
+ * Context: may sleep.
+ */
+void pmukit_kick_sync(void)
+{
+	kick_all_cpus_sync();
+	synchronize_rcu();
+}
+EXPORT_SYMBOL_GPL(pmukit_kick_sync);
 
 /* Events */
 

@@ -494,11 +494,5 @@ void cxl_hmu_drain_shutdown(struct cxl_hmu *hmu)
 {
 	hrtimer_cancel(&hmu->timer);
 	irq_work_sync(&hmu->more);
-	/*
-	 * A CPU takes all its function calls at once, with interrupts off, and serves those first
-	 * that somebody waits for: behind one it may still be at the kick, which is as long as the
-	 * grace period waits for it.
-	 */
-	kick_all_cpus_sync();
-	synchronize_rcu();
+	pmukit_kick_sync();
 }

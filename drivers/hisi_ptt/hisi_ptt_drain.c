@@ -747,11 +747,5 @@ void hisi_ptt_drain_init(struct hisi_ptt *ptt)
 void hisi_ptt_drain_shutdown(struct hisi_ptt *ptt)
 {
 	hrtimer_cancel(&ptt->timer);
-	/*
-	 * A CPU takes all its function calls at once, with interrupts off, and serves those first
-	 * that somebody waits for: behind one it may still be at the kick, which is as long as the
-	 * grace period waits for it.
-	 */
-	kick_all_cpus_sync();
-	synchronize_rcu();
+	pmukit_kick_sync();
 }

@@ -186,6 +186,7 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp);
 void pmukit_pmu_get(struct pmukit_pmu *pp);
 void pmukit_pmu_put(struct pmukit_pmu *pp);
 void pmukit_pmu_flush(void);
+void pmukit_kick_sync(void);
 void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers);
 int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event);
 
