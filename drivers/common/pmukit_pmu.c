@@ -39,11 +39,11 @@
  * fails ends with pmukit_pmu_flush() too.
  *
  * Locking: pmukit_pmu.lock is a plain spinlock for process context, taken last but for the list of
- * PMUs that leave. event_init may run
- * under perf's ctx->mutex, so nothing here takes a mutex around perf_event_disable(): the event
- * being disabled is pinned instead, and its destruction waits for the pin. No callback of perf
- * takes cpus_read_lock() or pmukit_pmu.hotplug_lock. The latter orders registration against the
- * hotplug callback; it nests inside the hotplug lock and outside perf's own mutexes.
+ * PMUs that leave. event_init may run under perf's ctx->mutex, so nothing here takes a mutex around
+ * perf_event_disable(): the event being disabled is pinned instead, and its destruction waits for
+ * the pin. No callback of perf takes cpus_read_lock() or pmukit_pmu.hotplug_lock. The latter orders
+ * registration against the hotplug callback; it nests inside the hotplug lock and outside perf's
+ * own mutexes.
  */
 
 #include <linux/cpu.h>
