@@ -141,18 +141,39 @@ int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int
 		return -errno;
 	event->page = map;
 	event->data_bytes = data_pages * page;
-	if (!aux_pages)
-		return 0;
+	return aux_pages ? pmu_event_map_aux(event, event, aux_pages) : 0;
+}
 
-	event->page->aux_offset = (1 + data_pages) * page;
-	event->page->aux_size = aux_pages * page;
+int pmu_event_map_aux(struct pmu_event *ring, const struct pmu_event *event, unsigned int aux_pages)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *map;
+
+	ring->page->aux_offset = ring->data_bytes + page;
+	ring->page->aux_size = aux_pages * page;
 	map = mmap(NULL, aux_pages * page, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd,
-		   event->page->aux_offset);
+		   ring->page->aux_offset);
 	if (map == MAP_FAILED)
 		return -errno;
-	event->aux = map;
-	event->aux_bytes = aux_pages * page;
+	ring->aux = map;
+	ring->aux_bytes = aux_pages * page;
 	return 0;
+}
+
+int pmu_event_open_ring(struct pmu_event *ring, int cpu, unsigned int data_pages)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+	};
+
+	return pmu_event_open(ring, &attr, -1, cpu) ?: pmu_event_map(ring, data_pages, 0);
+}
+
+int pmu_event_redirect(struct pmu_event *event, const struct pmu_event *ring)
+{
+	return ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) ? -errno : 0;
 }
 
 int pmu_event_enable(struct pmu_event *event)

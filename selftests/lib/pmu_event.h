@@ -36,6 +36,12 @@ int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pi
 int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu,
 			  int leader);
 int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages);
+/* An AUX area in a ring that is mapped already, by means of an event that writes to it. */
+int pmu_event_map_aux(struct pmu_event *ring, const struct pmu_event *event,
+		      unsigned int aux_pages);
+/* The ring of a software event on a CPU; only events of that CPU can be redirected to it. */
+int pmu_event_open_ring(struct pmu_event *ring, int cpu, unsigned int data_pages);
+int pmu_event_redirect(struct pmu_event *event, const struct pmu_event *ring);
 int pmu_event_enable(struct pmu_event *event);
 int pmu_event_disable(struct pmu_event *event);
 void pmu_event_close(struct pmu_event *event);

@@ -829,6 +829,16 @@ Scenario hisi_ptt_hotplug()
     return hotplug;
 }
 
+// AUX areas in the ring of another event, of which 7.2 itself warns: see with_redirect().
+Scenario hisi_ptt_redirect()
+{
+    Scenario redirect = hisi_ptt_scenario("redirect");
+    redirect.kernels = {"6.1", "6.12", "6.12-arm64", "debug-6.12"};
+    redirect.routine = {"6.1"};
+    redirect.steps = {{"redirect", "hisi_ptt_redirect_test", 120}};
+    return redirect;
+}
+
 // On x86 the device is said to be near the second CPU, since the first cannot leave.
 Scenario hisi_ptt_life(std::string_view name, bool two_nodes, std::vector<std::string_view> kernels)
 {
@@ -945,6 +955,7 @@ UnitSpec hisi_ptt()
                      "selftests/hisi_ptt/hisi_ptt_faults_test",
                      "selftests/hisi_ptt/hisi_ptt_death_test",
                      "selftests/hisi_ptt/hisi_ptt_hotplug_test",
+                     "selftests/hisi_ptt/hisi_ptt_redirect_test",
                      "selftests/hisi_ptt/pcie_load"};
     unit.files = {"selftests/hisi_ptt/abi_paths.sh",
                   "selftests/lib/abi.sh",
@@ -970,6 +981,7 @@ UnitSpec hisi_ptt()
         hisi_ptt_iommu(),
         hisi_ptt_cycles(),
         hisi_ptt_hotplug(),
+        hisi_ptt_redirect(),
         hisi_ptt_life("life", true, kX86Kernels),
         hisi_ptt_life("life-arm64", false, {"6.12-arm64"}),
         hisi_ptt_faults(),

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * AUX areas that lie in the ring of a software event. 7.2 itself warns of its count of mappings
+ * when such an area is mapped.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+#include "ptt_event.h"
+
+#define PMU		"hisi_ptt0_2"
+#define DATA_PAGES	64
+#define AUX_PAGES	32
+#define STORES		300
+#define LOOK_US		700000
+#define TIMEOUT_SECONDS	120
+
+static long long lost_so_far(void)
+{
+	return ptt_number(PMU, "stats/lost");
+}
+
+static const char *path(void)
+{
+	return ptt_text(PMU, "caps/path");
+}
+
+FIXTURE(redirect) {
+	struct pmu_event event, ring;
+};
+
+FIXTURE_SETUP(redirect)
+{
+	self->event.fd = -1;
+	self->ring.fd = -1;
+	if (pmu_type(PMU) < 0 || geteuid())
+		SKIP(return, pmu_type(PMU) < 0 ? "no " PMU : "needs root");
+}
+
+FIXTURE_TEARDOWN(redirect)
+{
+	pmu_event_close(&self->event);
+	pmu_event_close(&self->ring);
+}
+
+/*
+ * The event writes into the ring of a software event, where the area is its own but mapped through
+ * the other one only. With the last mapping of an event perf takes it off the ring: it comes again.
+ */
+static int share_area(struct pmu_event *ring, struct pmu_event *event)
+{
+	void *own;
+	int err = pmu_event_open_ring(ring, pmu_cpu(PMU), DATA_PAGES);
+
+	err = err ? err : ptt_open_counting(PMU, event, &ptt_stores_8dw);
+	err = err ? err : pmu_event_redirect(event, ring);
+	err = err ? err : pmu_event_map_aux(ring, event, AUX_PAGES);
+	if (err)
+		return err;
+	own = ring->aux;
+	err = pmu_event_map_aux(ring, ring, AUX_PAGES);
+	if (err)
+		return err;
+	if (munmap(own, ring->aux_bytes))
+		return -errno;
+	return pmu_event_redirect(event, ring);
+}
+
+static int run_once(struct pmu_event *event)
+{
+	int err = pmu_event_enable(event);
+
+	err = err ? err : ptt_make_stores(STORES);
+	return err ? err : pmu_event_disable(event);
+}
+
+/*
+ * Linux 6.1 does not stop the event then; the driver looks at such a run twice a second. What was
+ * not published yet is lost, and nothing more. The next run has no area.
+ */
+TEST_F_TIMEOUT(redirect, an_area_unmapped_through_another_event_is_left, TIMEOUT_SECONDS)
+{
+	long long lost = lost_so_far();
+
+	ASSERT_EQ(0, share_area(&self->ring, &self->event));
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	ASSERT_EQ(0, ptt_make_stores(STORES));
+	EXPECT_STREQ("zero-copy", path());
+	ASSERT_EQ(0, munmap(self->ring.aux, self->ring.aux_bytes));
+	self->ring.aux = NULL;
+	ASSERT_EQ(0, ptt_make_stores(STORES));
+	usleep(LOOK_US);
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	EXPECT_EQ(0, ptt_count(&self->event));
+	EXPECT_LE(lost + STORES, lost_so_far());
+	EXPECT_GT(lost + 2 * STORES, lost_so_far());
+
+	ASSERT_EQ(0, run_once(&self->event));
+	EXPECT_STREQ("count", path());
+	EXPECT_LE(STORES, ptt_count(&self->event));
+}
+
+/* It lives on without the event that it was set up for; the next event has a ring of its own. */
+TEST_F_TIMEOUT(redirect, an_area_of_others_is_not_waited_for, TIMEOUT_SECONDS)
+{
+	ASSERT_EQ(0, share_area(&self->ring, &self->event));
+	pmu_event_close(&self->event);
+	ASSERT_EQ(0, ptt_open_sampling(PMU, &self->event, &ptt_stores_8dw));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 0));
+	ASSERT_EQ(0, run_once(&self->event));
+	EXPECT_STREQ("sample", path());
+	EXPECT_LT(0, pmu_event_take_samples(&self->event));
+	EXPECT_LE(STORES, ptt_count(&self->event));
+}
+
+TEST_HARNESS_MAIN
