@@ -373,7 +373,6 @@ static inline bool cache_qos_lock(raw_spinlock_t *lock, bool wait)
 /* cache_qos_main.c */
 int cache_qos_users_get(struct cache_qos_live *live);
 void cache_qos_users_put(struct cache_qos_live *live);
-struct cache_qos_live *cache_qos_live_get(void);
 void cache_qos_live_put(struct cache_qos_live *live);
 
 /* cache_qos_msr.c */

@@ -53,23 +53,6 @@ static void cache_qos_release(struct kref *ref)
 }
 
 /**
- * cache_qos_live_get - the back-end that is registered
- *
- * Return: everything, with a reference, or NULL.
- */
-struct cache_qos_live *cache_qos_live_get(void)
-{
-	struct cache_qos_live *live;
-
-	mutex_lock(&cache_qos_backend_lock);
-	live = cache_qos_registered;
-	if (live)
-		kref_get(&live->ref);
-	mutex_unlock(&cache_qos_backend_lock);
-	return live;
-}
-
-/**
  * cache_qos_live_put - drop a reference
  * @live: everything
  *
