@@ -137,12 +137,6 @@ std::optional<int> Child::wait(std::chrono::milliseconds limit)
     return exit_code_;
 }
 
-void Child::kill()
-{
-    if (pid_ >= 0 && !poll())
-        ::kill(pid_, SIGKILL);
-}
-
 int Child::stop(std::chrono::milliseconds patience)
 {
     if (pid_ < 0)

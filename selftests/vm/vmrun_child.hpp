@@ -40,9 +40,6 @@ public:
     std::optional<int> poll();
     std::optional<int> wait(std::chrono::milliseconds limit);
 
-    // SIGKILL; does not wait.
-    void kill();
-
     // SIGTERM, and SIGKILL when that was not heard in time. Returns the exit code.
     int stop(std::chrono::milliseconds patience);
 

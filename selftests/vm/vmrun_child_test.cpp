@@ -44,15 +44,6 @@ TEST(Child, StopKillsTheDeaf)
     EXPECT_EQ(*child->poll(), 128 + SIGKILL);
 }
 
-TEST(Child, KillGivesNoTimeForLastWords)
-{
-    auto child = Child::start({{"sh", "-c", "trap 'exit 3' TERM; while :; do sleep 0.05; done"}});
-    ASSERT_TRUE(child);
-    child->kill();
-    EXPECT_EQ(child->wait(std::chrono::seconds(10)), 128 + SIGKILL);
-    child->kill();  // of one that has ended: nothing
-}
-
 TEST(Child, DiesWithItsObject)
 {
     pid_t pid = 0;

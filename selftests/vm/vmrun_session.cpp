@@ -360,13 +360,14 @@ Result<void> Session::unplug_device(size_t number)
     return monitor ? (*monitor)->unplug(placed(number).id) : monitor.error();
 }
 
-// As a device dies that is pulled out: without a word to its client.
+// As a device dies that is pulled out: without a word to its client. The model is asked to end: one
+// that is killed resets its connection where something is unread, and QEMU does not survive that.
 Result<void> Session::end_model(size_t number)
 {
     if (number >= devices_.size())
         return Error{Errc::kUsage, "no such model"};
     devices_[number].ended_on_request = true;
-    devices_[number].model.kill();
+    devices_[number].model.stop(kModelLeaveLimit);
     return {};
 }
 

@@ -20,6 +20,15 @@ Channel::Channel(Fd socket) : socket_(std::move(socket)), buffer_(wire::kMaxMess
     unsent_.reserve(wire::kMaxMessageBytes);
 }
 
+// A stream socket that is closed with something unread resets the connection, and QEMU (10.1) ends
+// itself by an assertion when it reads that. Nothing can come any more after the shutdown.
+Channel::~Channel()
+{
+    shutdown(socket_.get(), SHUT_RDWR);
+    while (recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT) > 0)
+        continue;
+}
+
 // An incomplete message at the end of the buffer moves to its front.
 void Channel::compact()
 {

@@ -28,6 +28,8 @@ struct Message {
 class Channel {
 public:
     explicit Channel(Fd socket);
+    // The client finds the end of the stream, never a reset connection, whatever is unread.
+    ~Channel();
 
     int fd() const { return socket_.get(); }
 

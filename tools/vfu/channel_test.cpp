@@ -30,6 +30,21 @@ TEST_F(ChannelTest, NothingThereIsNotTheEnd)
     EXPECT_EQ(channel.fill(), Channel::Fill::kClosed);
 }
 
+TEST(ChannelEndTest, ClientFindsTheEndOfTheStreamThoughItsMessagesWereNotRead)
+{
+    const Fd event = make_eventfd();
+    TestClient client;
+    {
+        const Channel unread(client.connect());
+        client.send_raw(numbered(1, 4096), {event.get()});
+        client.send_raw(numbered(2));
+    }
+    std::byte byte{};
+    EXPECT_EQ(recv(client.fd(), &byte, 1, MSG_DONTWAIT), 0) << std::strerror(errno);
+    EXPECT_EQ(send(client.fd(), &byte, 1, MSG_NOSIGNAL), -1);
+    EXPECT_EQ(errno, EPIPE);
+}
+
 TEST_F(ChannelTest, DescriptorsGoToTheMessageThatCarriedThem)
 {
     const Fd event = make_eventfd();
