@@ -135,7 +135,6 @@ void *pmukit_aux_begin(struct perf_output_handle *handle, struct perf_event *eve
 	const void *ours = pmukit_aux_of_event(event);
 	void *aux;
 
-	handle->event = NULL;
 	if (!ours)
 		return NULL;
 	aux = perf_aux_output_begin(handle, event);
