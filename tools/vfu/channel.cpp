@@ -20,7 +20,7 @@ Channel::Channel(Fd socket) : socket_(std::move(socket)), buffer_(wire::kMaxMess
     unsent_.reserve(wire::kMaxMessageBytes);
 }
 
-// A stream socket that is closed with something unread resets the connection, and QEMU (10.1) ends
+// A stream socket that is closed with something unread resets the connection, and QEMU (11.1) ends
 // itself by an assertion when it reads that. Nothing can come any more after the shutdown.
 Channel::~Channel()
 {
