@@ -15,6 +15,7 @@
 #include <linux/device.h>
 #include <linux/hrtimer.h>
 #include <linux/io.h>
+#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/pci.h>
 #include <linux/perf_event.h>
@@ -113,6 +114,8 @@ struct uncore_pmon_event_file {
  * @timer: looks at the counters before they can wrap; on the events' CPU
  * @fold_ns: how often
  * @told: mask of enum uncore_pmon_complaint
+ * @unsaid: those of them that are not in the log yet; atomic, not under @lock
+ * @saying: puts them there; not under @lock
  */
 struct uncore_pmon_box {
 	struct pmukit_pmu pp;
@@ -147,6 +150,8 @@ struct uncore_pmon_box {
 	struct hrtimer timer;
 	u64 fold_ns;
 	unsigned long told;
+	unsigned long unsaid;
+	struct irq_work saying;
 };
 
 static inline struct uncore_pmon_box *to_uncore_pmon_box(struct pmukit_pmu *pp)
@@ -164,6 +169,7 @@ const char *uncore_pmon_global_run(const struct pci_dev *function, u64 address);
 int uncore_pmon_msr_get(unsigned int cpu, u32 msr, u64 *value);
 int uncore_pmon_msr_set(unsigned int cpu, u32 msr, u64 value);
 extern const struct uncore_pmon_access *uncore_pmon_accesses[];
+void uncore_pmon_print_complaints(struct irq_work *work);
 void uncore_pmon_complain(struct uncore_pmon_box *box, enum uncore_pmon_complaint what);
 const char *uncore_pmon_box_prepare(struct uncore_pmon_box *box);
 void uncore_pmon_box_reset(struct uncore_pmon_box *box);

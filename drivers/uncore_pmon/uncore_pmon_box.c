@@ -324,23 +324,41 @@ const struct uncore_pmon_access *uncore_pmon_accesses[] = {
 /* The box */
 
 /**
- * uncore_pmon_complain - say once what is wrong with a unit
- * @box: the unit; its lock is held
- * @what: the complaint
+ * uncore_pmon_print_complaints - print the complaints that are new
+ * @work: @saying of the unit
+ *
+ * Context: the interrupt that irq_work_queue() asks for, without locks.
  */
-void uncore_pmon_complain(struct uncore_pmon_box *box, enum uncore_pmon_complaint what)
+void uncore_pmon_print_complaints(struct irq_work *work)
 {
-	static const char *const texts[] = {
+	static const char *const texts[UNCORE_PMON_NR_COMPLAINTS] = {
 		[UNCORE_PMON_SILENT]	= "does not answer any more; its counts stand still",
 		[UNCORE_PMON_BACKWARDS]	= "a counter went backwards; what it showed is not counted",
 	};
+	struct uncore_pmon_box *box = container_of(work, struct uncore_pmon_box, saying);
+	int what;
 
+	for (what = 0; what < UNCORE_PMON_NR_COMPLAINTS; what++) {
+		if (test_and_clear_bit(what, &box->unsaid))
+			pr_warn("uncore_pmon: %s: %s\n", box->pp.name, texts[what]);
+	}
+}
+
+/**
+ * uncore_pmon_complain - have it said once what is wrong with a unit
+ * @box: the unit; its lock is held
+ * @what: the complaint
+ *
+ * Who starts and stops events may have the run queue's lock, under which nobody prints: the console
+ * wakes tasks.
+ */
+void uncore_pmon_complain(struct uncore_pmon_box *box, enum uncore_pmon_complaint what)
+{
 	pmukit_stat_inc(&box->pp, PMUKIT_STAT_REJECTED);
 	if (__test_and_set_bit(what, &box->told))
 		return;
-	pmukit_lock_calls(&box->lock, true);
-	pr_warn("uncore_pmon: %s: %s\n", box->pp.name, texts[what]);
-	pmukit_lock_calls(&box->lock, false);
+	set_bit(what, &box->unsaid);
+	irq_work_queue(&box->saying);
 }
 
 /**

@@ -13,9 +13,9 @@
  *
  * Locking: event_init runs in process context, sometimes under perf's ctx->mutex. add, del, start
  * and stop run on the events' CPU with interrupts off, read anywhere in the package and in any
- * context; all of them take box->lock. Under it timers and the log are called, whose locks a reader
- * may have: he then goes without. Nobody misses anything: the timer is not set while it is on, and
- * is on while events run.
+ * context; all of them take box->lock. Under it timers are called, whose locks a reader may have:
+ * he then goes without. Nobody misses anything: the timer is not set while it is on, and is on
+ * while events run.
  */
 
 #include <linux/bits.h>
@@ -512,6 +512,7 @@ void uncore_pmon_pmu_fill(struct uncore_pmon_box *box)
 	INIT_LIST_HEAD(&box->leaving);
 	hrtimer_setup(&box->timer, uncore_pmon_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
+	init_irq_work(&box->saying, uncore_pmon_print_complaints);
 	box->fold_ns = uncore_pmon_fold_ns(box->unit.width_bits);
 
 	pmu->task_ctx_nr = perf_invalid_context;
@@ -547,4 +548,5 @@ void uncore_pmon_pmu_kill(struct uncore_pmon_box *box)
 	box->dead = true;
 	pmukit_unlock(&box->lock, flags);
 	hrtimer_cancel(&box->timer);
+	irq_work_sync(&box->saying);
 }
