@@ -109,9 +109,10 @@ static inline unsigned int compat_cpu_holders(struct pmu *pmu, unsigned int cpu)
 }
 #endif
 
-/* Perf stores it when nothing can fail any more, behind the reference; it stays until the end. */
+/* Perf stores it when nothing can fail any more; it stays until the end. */
 static inline bool compat_event_holds(const struct perf_event *event)
 {
+	/* Perf takes the reference before. */
 	return smp_load_acquire(&event->ctx);
 }
 
