@@ -24,7 +24,7 @@ static long long lost_so_far(void)
 	return ptt_number(PMU, "stats/lost");
 }
 
-static const char *path(void)
+static const char *way_of_records(void)
 {
 	return ptt_text(PMU, "caps/path");
 }
@@ -89,7 +89,7 @@ TEST_F_TIMEOUT(redirect, an_area_unmapped_through_another_event_is_left, TIMEOUT
 	ASSERT_EQ(0, share_area(&self->ring, &self->event));
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 	ASSERT_EQ(0, ptt_make_stores(STORES));
-	EXPECT_STREQ("zero-copy", path());
+	EXPECT_STREQ("zero-copy", way_of_records());
 	ASSERT_EQ(0, munmap(self->ring.aux, self->ring.aux_bytes));
 	self->ring.aux = NULL;
 	ASSERT_EQ(0, ptt_make_stores(STORES));
@@ -100,7 +100,7 @@ TEST_F_TIMEOUT(redirect, an_area_unmapped_through_another_event_is_left, TIMEOUT
 	EXPECT_GT(lost + 2 * STORES, lost_so_far());
 
 	ASSERT_EQ(0, run_once(&self->event));
-	EXPECT_STREQ("count", path());
+	EXPECT_STREQ("count", way_of_records());
 	EXPECT_LE(STORES, ptt_count(&self->event));
 }
 
@@ -112,7 +112,7 @@ TEST_F_TIMEOUT(redirect, an_area_of_others_is_not_waited_for, TIMEOUT_SECONDS)
 	ASSERT_EQ(0, ptt_open_sampling(PMU, &self->event, &ptt_stores_8dw));
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 0));
 	ASSERT_EQ(0, run_once(&self->event));
-	EXPECT_STREQ("sample", path());
+	EXPECT_STREQ("sample", way_of_records());
 	EXPECT_LT(0, pmu_event_take_samples(&self->event));
 	EXPECT_LE(STORES, ptt_count(&self->event));
 }
