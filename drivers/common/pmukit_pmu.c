@@ -641,12 +641,18 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_init);
  *
  * On success the registration holds a reference until pmukit_pmu_remove() has taken effect.
  *
+ * PMUs that leave go first: a device that comes and goes would make PMUs faster than perf lets
+ * go of them, and whoever unloads the unit would wait for all of them.
+ *
+ * Context: may sleep.
+ *
  * Return: 0 or -errno.
  */
 int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
 {
 	int ret;
 
+	pmukit_pmu_flush();
 	pp->node = dev_to_node(parent);
 	compat_pmu_set_parent(&pp->pmu, parent);
 

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,19 @@ static void use_dead_events(struct __test_metadata *_metadata, const int fds[EVE
 	}
 }
 
+/* PMUs that have given up their names, and that perf has not let go of. */
+static size_t leavers(void)
+{
+	glob_t found;
+	size_t n;
+
+	if (glob("/sys/devices/pmukit_removed.*", GLOB_NOSORT, NULL, &found))
+		return 0;
+	n = found.gl_pathc;
+	globfree(&found);
+	return n;
+}
+
 FIXTURE_SETUP(life)
 {
 	memset(self->fds, -1, sizeof(self->fds));
@@ -131,6 +145,17 @@ TEST_F_TIMEOUT(life, unbind_and_bind, TIMEOUT_SECONDS)
 		everything_works(_metadata, self->pci);
 		close_all(self->fds);
 	}
+}
+
+/* Perf needs more time to let go of a PMU than the function to come and go. */
+TEST_F_TIMEOUT(life, those_that_left_do_not_pile_up, TIMEOUT_SECONDS)
+{
+	for (int i = 0; i < TIMES; i++) {
+		ASSERT_EQ(0, write_text(DRIVER "unbind", self->pci));
+		ASSERT_EQ(0, write_text(DRIVER "bind", self->pci));
+		ASSERT_EQ(0, leavers());
+	}
+	everything_works(_metadata, self->pci);
 }
 
 TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
