@@ -68,7 +68,7 @@
 #define CACHE_QOS_CGROUP_BITS	6
 #define CACHE_QOS_POINTS	3	/* tracepoints */
 #define CACHE_QOS_BATCH		16	/* RMIDs read in one interrupt */
-#define CACHE_QOS_REFRESH_MS	1000	/* who waits for a pass gives up */
+#define CACHE_QOS_REFRESH_MS	5000	/* who waits for a pass gives up */
 #define CACHE_QOS_SAMPLE_MS	100	/* from pass to pass, unless told otherwise */
 #define CACHE_QOS_SAMPLE_MS_MIN	10
 #define CACHE_QOS_SAMPLE_MS_MAX	1000

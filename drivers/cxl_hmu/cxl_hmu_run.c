@@ -389,12 +389,15 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu)
 {
 	ktime_t deadline = ktime_add_ms(ktime_get(), CXL_HMU_ATTACH_TIMEOUT_MS);
+	bool late;
 	u64 status;
 
 	hmu->cfg0 = cxl_hmu_read(hmu, CXL_HMU_CFG0) &
 		    ~(CXL_HMU_CFG0_ENABLE | CXL_HMU_CFG0_RESET);
 	cxl_hmu_disable(hmu);
+	/* Only a look that began after the deadline gives up: the CPU may be late too. */
 	do {
+		late = ktime_after(ktime_get(), deadline);
 		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
 		if (cxl_hmu_status_absent(status))
 			return -ENXIO;
@@ -402,7 +405,7 @@ int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu)
 		    !(status & CXL_HMU_STATUS_ENABLED))
 			return 0;
 		usleep_range(100, 1000);
-	} while (ktime_before(ktime_get(), deadline));
+	} while (!late);
 
 	return -ETIMEDOUT;
 }
