@@ -73,7 +73,7 @@ writes=$(pqr_writes)
 sim freeze 0
 sleep 6
 sim freeze 1
-sleep 2
+sleep 4
 touch end
 wait $stats
 for file in cgroups process machine; do sed "s/^/# $file: /" $file; done

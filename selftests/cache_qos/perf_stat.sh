@@ -44,7 +44,7 @@ echo "# the book has $truth"
 result "R-42 threads and children are not counted twice" $?
 
 # What perf runs for a moment: the caches are empty, filled by whoever runs, and then stand still until perf has read.
-moment="echo 'flush 0' >$book/control; sleep 2; echo 'freeze 1' >$book/control; sleep 1.5"
+moment="echo 'flush 0' >$book/control; sleep 2; echo 'freeze 1' >$book/control; sleep 3"
 
 # Occupancy is what is there; bandwidth is of the interval, and this program has nothing to fetch once it has all.
 cache_qos_load cq-ws4M-400M 100 &

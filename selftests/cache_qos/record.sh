@@ -57,7 +57,7 @@ sim flush 0
 cache_qos_load cq-ws4M-200M 100 &
 one=$!
 perf record -q -a -e 'cache_qos:*' -o trace.data -- \
-	perf stat -x, -o stat -p $one -e $event -- sh -c "echo 'flush 0' >$book/control; sleep 2; echo 'freeze 1' >$book/control; sleep 1" >said 2>&1
+	perf stat -x, -o stat -p $one -e $event -- sh -c "echo 'flush 0' >$book/control; sleep 3; echo 'freeze 1' >$book/control; sleep 3" >said 2>&1
 result "R-47 perf record of trace events" $?
 truth=$(book_sum lines tid $one)
 perf script -i trace.data >script 2>said
@@ -94,7 +94,7 @@ result "R-47 nothing is lost of 64 monitors at 10 ms" $?
 whole aux.data 0
 result "R-47 each snapshot is in the AUX area as a whole" $?
 sim freeze 0
-perf record -q -R -C 0 -m 1024 -e cache_qos_aux/snapshot,period_ms=100/ -o samples.data -- sleep 2 >said 2>&1 && pmukit report -i samples.data >report 2>&1
+perf record -q -R -C 0 -m 1024 -e cache_qos_aux/snapshot,period_ms=100/ -o samples.data -- sleep 4 >said 2>&1 && pmukit report -i samples.data >report 2>&1
 result "R-47 perf record -R of snapshots" $?
 sed 's/^/# /' said
 head -n 25 report | sed 's/^/# /'

@@ -26,10 +26,10 @@
 #define AUX_PAGES	32		/* 128 KiB: device buffers of 32 KiB, 2048 entries each */
 #define STEP_US		10000
 #define MAX_STEPS	3000
-#define TRIES		3
+#define TRIES		10
 #define LISTEN		"/sys/kernel/tracing/events/hisi_ptt/hisi_ptt_record/enable"
 #define GAP_FLAGS	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)
-#define LIMIT_MS	2000		/* beyond what a healthy device takes */
+#define LIMIT_MS	10000		/* beyond what a healthy device takes, on a busy host */
 #define TIMEOUT_SECONDS	240
 
 /* All that the generator makes inbound. */

@@ -20,7 +20,7 @@
 #define TURNS		40
 #define UNITS		4000
 #define LIMIT_PERCENT	120
-#define TRIES		6
+#define TRIES		20
 
 enum way { NOTHING, TRACE_IMC, CPU_CLOCK, NR_WAYS };
 
