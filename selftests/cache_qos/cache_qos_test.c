@@ -25,7 +25,8 @@
 #define PMU	"cache_qos"
 #define BOOK	"/sys/kernel/debug/cache_qos_sim"
 #define MAX_CPUS 64
-#define PASSES	PMU_SYSFS "/" PMU "/stats/passes"
+#define STATS	PMU_SYSFS "/" PMU "/stats/"
+#define PASSES	STATS "passes"
 #define AUX_LOST PMU_SYSFS "/" PMU "_aux/stats/lost"
 #define AUX_RECORDS PMU_SYSFS "/" PMU "_aux/stats/records"
 #define ROOT_GROUP "/sys/kernel/config/cache_qos"
@@ -227,7 +228,11 @@ TEST_F(cache_qos, R_30_a_tasks_traffic_is_the_books)
 	wait_for_passes();
 	counts = counts_of(event);
 	EXPECT_GT(counts.value, 0);
-	EXPECT_EQ(counts.value, (book_of(child, "total") - before) * unit_bytes());
+	EXPECT_EQ(counts.value, (book_of(child, "total") - before) * unit_bytes())
+		TH_LOG("faults %lld, hijacks %lld, errors %lld, stolen %lld, uncertain %lld",
+		       number_in(STATS "pqr_faults"), number_in(STATS "hijacks"),
+		       number_in(STATS "errors"), number_in(STATS "stolen"),
+		       number_in(STATS "uncertain"));
 	EXPECT_EQ(counts.enabled, counts.running);
 	end(child);
 }

@@ -73,7 +73,11 @@ static int ran_all_the_time(int fd)
 {
 	struct uncore_count count;
 
-	return !uncore_read(fd, &count) && count.running_ns && count.enabled_ns == count.running_ns;
+	if (uncore_read(fd, &count))
+		return false;
+	if (count.enabled_ns != count.running_ns)
+		printf("# enabled for %llu ns, ran for %llu\n", count.enabled_ns, count.running_ns);
+	return count.running_ns && count.enabled_ns == count.running_ns;
 }
 
 /* Names and terms */
