@@ -104,14 +104,16 @@ static void use_dead_events(struct __test_metadata *_metadata, const int fds[EVE
 	}
 }
 
-/* PMUs that have given up their names, and that perf has not let go of. */
-static size_t leavers(void)
+/* PMUs that have given up their names, and that perf has not let go of; -1: nobody can say. */
+static long long leavers(void)
 {
 	glob_t found;
-	size_t n;
+	long long n;
+	int err;
 
-	if (glob("/sys/devices/pmukit_removed.*", GLOB_NOSORT, NULL, &found))
-		return 0;
+	err = glob("/sys/devices/pmukit_removed.*", GLOB_NOSORT, NULL, &found);
+	if (err)
+		return err == GLOB_NOMATCH ? 0 : -1;
 	n = found.gl_pathc;
 	globfree(&found);
 	return n;
