@@ -75,9 +75,10 @@ static int ran_all_the_time(int fd)
 
 	if (uncore_read(fd, &count))
 		return false;
-	if (count.enabled_ns != count.running_ns)
-		printf("# enabled for %llu ns, ran for %llu\n", count.enabled_ns, count.running_ns);
-	return count.running_ns && count.enabled_ns == count.running_ns;
+	if (count.running_ns && count.enabled_ns == count.running_ns)
+		return true;
+	printf("# enabled for %llu ns, ran for %llu\n", count.enabled_ns, count.running_ns);
+	return false;
 }
 
 /* Names and terms */
