@@ -114,6 +114,16 @@ TEST(Races, TheBootLinesOfTheDetectorPass)
               1u);
 }
 
+TEST(Races, ThoseOfTheClockThatKeepsTwoCopiesPass)
+{
+    const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");
+    EXPECT_TRUE(complaints_in("BUG: KCSAN: data-race in ktime_get_mono_fast_ns+0xc3/0x170\n",
+                              kernel.harmless)
+                    .empty());
+    EXPECT_EQ(complaints_in("BUG: KCSAN: data-race in ktime_get+0x1/0x2\n", kernel.harmless).size(),
+              1u);
+}
+
 TEST(KernelLog, PanicIsSeen)
 {
     EXPECT_TRUE(has_panicked("x\n[ 1.0] Kernel panic - not syncing: VFS\n"));
