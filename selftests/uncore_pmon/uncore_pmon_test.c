@@ -69,13 +69,14 @@ static __u64 value_of(int fd)
 	return uncore_read(fd, &count) ? ~0ULL : count.value;
 }
 
+/* Both are 0 where perf's clock stood still: for a moment when the kernel finds the TSC unreliable. */
 static int ran_all_the_time(int fd)
 {
 	struct uncore_count count;
 
 	if (uncore_read(fd, &count))
 		return false;
-	if (count.running_ns && count.enabled_ns == count.running_ns)
+	if (count.enabled_ns == count.running_ns)
 		return true;
 	printf("# enabled for %llu ns, ran for %llu\n", count.enabled_ns, count.running_ns);
 	return false;
