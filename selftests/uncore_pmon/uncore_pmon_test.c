@@ -69,7 +69,7 @@ static __u64 value_of(int fd)
 	return uncore_read(fd, &count) ? ~0ULL : count.value;
 }
 
-/* Both are 0 where perf's clock stood still: for a moment when the kernel finds the TSC unreliable. */
+/* Both are 0 when perf's clock stood still, as it does while the kernel gives the TSC up. */
 static int ran_all_the_time(int fd)
 {
 	struct uncore_count count;
