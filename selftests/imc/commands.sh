@@ -85,14 +85,14 @@ pmi() { grep -E '^ *(PMI|PMU)|arm-pmu' /proc/interrupts; }
 ticks() { cat /sys/devices/imc_engine/cpu[0-9]* | awk '$1 == "ticks" { n += $2 } END { print n + 0 }'; }
 pmi >before
 first=$(ticks)
-imc_load split 60000 &
+imc_load split 200000 &
 load=$!
 # It goes when it finds no keyboard, and takes its time to begin.
 mkfifo keys
 exec 3<>keys
 TERM=dumb perf top --stdio -e trace_imc/trace_cycles/ <keys >top 2>&1 &
 top=$!
-for _ in $(seq 60); do
+for _ in $(seq 150); do
 	! grep -q work_0 top || break
 	sleep 1
 done
