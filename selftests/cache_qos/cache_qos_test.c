@@ -161,6 +161,14 @@ static void wait_for_passes(void)
 		usleep(100000);
 }
 
+/* Until the book has more of a task, which may take long on a busy host; and some time more. */
+static void let_run(pid_t tid, const char *word, long long more_than, useconds_t us)
+{
+	for (int i = 0; i < 100 && book_of(tid, word) <= more_than; i++)
+		usleep(100000);
+	usleep(us);
+}
+
 TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
 {
 	struct pmu_event *event = &self->events[0];
@@ -186,7 +194,7 @@ TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
 	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), -EINVAL);
 }
 
-TEST_F(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after)
+TEST_F_TIMEOUT(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	pid_t child = busy("cq-ws4M-400M", 0);
@@ -195,7 +203,7 @@ TEST_F(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after)
 	ASSERT_EQ(pmu_event_open(event, &self->attr, child, -1), 0);
 	ASSERT_EQ(pmu_event_enable(event), 0);
 	sim("flush 0");
-	usleep(1000000);
+	let_run(child, "lines", 0, 1000000);
 	ASSERT_TRUE(sim("freeze 1"));
 	wait_for_passes();
 	counts = counts_of(event);
@@ -213,7 +221,7 @@ TEST_F(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after)
  * A count begins once perf has put the event on a CPU, which is a little after the task has come
  * there, or with the first pass: one is waited for while nothing moves.
  */
-TEST_F_TIMEOUT(cache_qos, R_30_a_tasks_traffic_is_the_books, 60)
+TEST_F_TIMEOUT(cache_qos, R_30_a_tasks_traffic_is_the_books, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	pid_t child = busy("cq-ws900M-400M", 0);
@@ -228,7 +236,7 @@ TEST_F_TIMEOUT(cache_qos, R_30_a_tasks_traffic_is_the_books, 60)
 	before = book_of(child, "total");
 	before = before > 0 ? before : 0;
 	ASSERT_TRUE(sim("freeze 0"));
-	usleep(1000000);
+	let_run(child, "total", before, 1000000);
 	ASSERT_TRUE(sim("freeze 1"));
 	wait_for_passes();
 	counts = counts_of(event);
@@ -274,7 +282,7 @@ TEST_F_TIMEOUT(cache_qos, R_41_the_machine_begins_at_nothing, 120)
 	__u64 sum = 0;
 
 	self->attr.config = TOTAL;
-	usleep(500000);
+	let_run(child, "total", 0, 500000);
 	ASSERT_TRUE(sim("freeze 1"));
 	ASSERT_GT(book_of(child, "total"), 0);
 	for (int cpu = 0; cpu < nr && cpu < MAX_CPUS; cpu++) {
@@ -284,7 +292,7 @@ TEST_F_TIMEOUT(cache_qos, R_41_the_machine_begins_at_nothing, 120)
 	for (int cpu = 0; cpu < nr && cpu < MAX_CPUS; cpu++)
 		EXPECT_EQ(counts_of(&self->events[cpu]).value, 0);
 	ASSERT_TRUE(sim("freeze 0"));
-	usleep(500000);
+	let_run(child, "total", book_of(child, "total"), 500000);
 	ASSERT_TRUE(sim("freeze 1"));
 	wait_for_passes();
 	for (int cpu = 0; cpu < nr && cpu < MAX_CPUS; cpu++)
@@ -293,7 +301,7 @@ TEST_F_TIMEOUT(cache_qos, R_41_the_machine_begins_at_nothing, 120)
 	end(child);
 }
 
-TEST_F(cache_qos, R_44_a_reset_is_of_counts)
+TEST_F_TIMEOUT(cache_qos, R_44_a_reset_is_of_counts, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	pid_t child = busy("cq-ws900M-400M", 0);
@@ -301,7 +309,7 @@ TEST_F(cache_qos, R_44_a_reset_is_of_counts)
 	self->attr.config = TOTAL;
 	ASSERT_EQ(pmu_event_open(event, &self->attr, child, -1), 0);
 	ASSERT_EQ(pmu_event_enable(event), 0);
-	usleep(500000);
+	let_run(child, "total", book_of(child, "total"), 500000);
 	ASSERT_TRUE(sim("freeze 1"));
 	wait_for_passes();
 	EXPECT_GT(counts_of(event).value, 0);
@@ -486,7 +494,7 @@ TEST_F_TIMEOUT(cache_qos, R_45_a_group_is_of_one_pass, 120)
 }
 
 /* A child that inherits shows nothing itself: what the family has is in the first event, once. */
-TEST_F(cache_qos, R_42_children_are_counted_once)
+TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	long long truth = 0;
@@ -515,7 +523,8 @@ TEST_F(cache_qos, R_42_children_are_counted_once)
 	sim("flush 0");
 	ASSERT_EQ(write(go[1], "x", 1), 1);
 	ASSERT_EQ(read(told[0], busy_ones, sizeof(busy_ones)), sizeof(busy_ones));
-	usleep(1500000);
+	for (int i = 0; i < 3; i++)
+		let_run(busy_ones[i], "lines", 0, 500000);
 	ASSERT_TRUE(sim("freeze 1"));
 	wait_for_passes();
 	counts = counts_of(event);
@@ -534,7 +543,7 @@ TEST_F(cache_qos, R_42_children_are_counted_once)
 }
 
 /* Of one process, with and without a share: a monitor for all, or one for each. */
-TEST_F(cache_qos, R_37_R_41_tasks_of_one_share_report_once)
+TEST_F_TIMEOUT(cache_qos, R_37_R_41_tasks_of_one_share_report_once, 120)
 {
 	pid_t children[2] = { busy("cq-ws2M-200M", 0), busy("cq-ws2M-200M", 1) };
 	long long truth = 0;
@@ -545,7 +554,8 @@ TEST_F(cache_qos, R_37_R_41_tasks_of_one_share_report_once)
 		ASSERT_EQ(pmu_event_open(&self->events[i], &self->attr, children[i % 2], -1), 0);
 	}
 	sim("flush 0");
-	usleep(1000000);
+	for (int i = 0; i < 2; i++)
+		let_run(children[i], "lines", 0, 500000);
 	ASSERT_TRUE(sim("freeze 1"));
 	wait_for_passes();
 	for (int i = 0; i < 2; i++) {
