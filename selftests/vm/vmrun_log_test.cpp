@@ -122,6 +122,10 @@ TEST(Races, ThoseOfTheClockThatKeepsTwoCopiesPass)
                     .empty());
     EXPECT_EQ(complaints_in("BUG: KCSAN: data-race in ktime_get+0x1/0x2\n", kernel.harmless).size(),
               1u);
+    EXPECT_EQ(complaints_in("BUG: KCSAN: data-race in ktime_get_mono_fast_ns / cache_qos_run\n",
+                            kernel.harmless)
+                  .size(),
+              1u);
 }
 
 TEST(KernelLog, PanicIsSeen)
