@@ -13,11 +13,13 @@
 #include <unistd.h>
 
 #include "imc_book.h"
+#include "imc_counter.h"
 #include "imc_ring.h"
 #include "imc_work.h"
 #include "kselftest_harness.h"
 
 #define CPU		0
+#define OTHER_CPU	1
 #define MOST		8192	/* records of the engine in a test */
 #define LARGE_PAGES	128
 #define SMALL_PAGES	4
@@ -176,7 +178,8 @@ TEST_F(imc_shared, what_finds_no_room_is_counted)
 
 static void work_a_while(void *data)
 {
-	work(0, INHERITOR_MS * work_units_per_ms());
+	if (!run_on(OTHER_CPU))
+		work(0, INHERITOR_MS * work_units_per_ms());
 }
 
 /*
@@ -213,6 +216,8 @@ TEST_F(imc_shared, area_is_not_for_those_who_inherit)
 	struct trace ring = { .nr = 1 };
 	pid_t task, seen;
 
+	/* Each CPU numbers its own records, and the area is that of one. */
+	ASSERT_EQ(run_on(CPU), 0);
 	ASSERT_EQ(open_for_task(&self->owner, &self->other), 0);
 	tally(self, 0);
 	ASSERT_EQ(pmu_event_enable(&self->owner), 0);
