@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A lock that its own CPU may ask for while it has it or waits for it: nobody waits for himself.
 extern "C" {
-#include "pmukit/lock.h"
+#include <pmukit/lock.h>
 
 struct kshim_now kshim_now;
 }
