@@ -9,9 +9,9 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "cli/commands.hpp"
 #include "decode/uncore_pmon/uncore_pmon_test_table.hpp"
-#include "topology/test_tree.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -41,7 +41,7 @@ protected:
     }
     bool said(const std::string &part) const { return err_.find(part) != std::string::npos; }
 
-    topology::Tree tree_;
+    TestFolder tree_;
     DiscoverOptions options_;
     std::string out_, err_;
 };

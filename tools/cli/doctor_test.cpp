@@ -11,27 +11,25 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "cli/commands.hpp"
 #include "cli/doctor_checks.hpp"
 #include "cli/version.hpp"
-#include "topology/test_tree.hpp"
 
 namespace pmukit::cli {
 namespace {
-
-using topology::Tree;
 
 // CapEff of root
 constexpr const char *kRoot = "Name:\tpmukit\nCapEff:\t000001ffffffffff\n";
 constexpr const char *kUser = "Name:\tpmukit\nCapEff:\t0000000000000000\n";
 
-void put_module(const Tree &tree, const std::string &name)
+void put_module(const TestFolder &tree, const std::string &name)
 {
     tree.put("sys/module/" + name + "/version", std::string(kVersion) + "\n");
     tree.folder("sys/module/pmukit_common/holders/" + name);
 }
 
-void put_good_machine(const Tree &tree)
+void put_good_machine(const TestFolder &tree)
 {
     tree.put("proc/sys/kernel/osrelease", "6.12.107+deb13-amd64\n");
     tree.put("proc/sys/kernel/perf_event_paranoid", "3\n");
@@ -51,14 +49,14 @@ void put_good_machine(const Tree &tree)
 
 struct Case {
     const char *name;
-    std::function<void(const Tree &)> change;
+    std::function<void(const TestFolder &)> change;
     const char *check;
     Health health;
     const char *what;  // some of it
     const char *fix;   // likewise; "": none
 };
 
-void put_trace_unit(const Tree &tree, const char *type)
+void put_trace_unit(const TestFolder &tree, const char *type)
 {
     const std::string device = "sys/bus/pci/devices/0000:01:00.0";
     tree.put(device + "/vendor", "0x19e5\n");
@@ -68,113 +66,113 @@ void put_trace_unit(const Tree &tree, const char *type)
 }
 
 const Case kCases[] = {
-    {"Nothing", [](const Tree &) {}, "kernel", Health::kGood, "6.12.107", ""},
-    {"OldKernel", [](const Tree &t) { t.put("proc/sys/kernel/osrelease", "6.10.3"); }, "kernel",
-     Health::kNote, "6.10.3: the modules are tested on 6.1, 6.12, 7.2", "run one of"},
-    {"OwnModule", [](const Tree &) {}, "module", Health::kGood, "cxl_hmu 0", ""},
-    {"OtherVersion", [](const Tree &t) { t.put("sys/module/cxl_hmu/version", "0.0.9\n"); },
+    {"Nothing", [](const TestFolder &) {}, "kernel", Health::kGood, "6.12.107", ""},
+    {"OldKernel", [](const TestFolder &t) { t.put("proc/sys/kernel/osrelease", "6.10.3"); },
+     "kernel", Health::kNote, "6.10.3: the modules are tested on 6.1, 6.12, 7.2", "run one of"},
+    {"OwnModule", [](const TestFolder &) {}, "module", Health::kGood, "cxl_hmu 0", ""},
+    {"OtherVersion", [](const TestFolder &t) { t.put("sys/module/cxl_hmu/version", "0.0.9\n"); },
      "module", Health::kBad, "cxl_hmu is 0.0.9, these tools are ", "rmmod cxl_hmu"},
-    {"NoVersion", [](const Tree &t) { t.remove("sys/module/cxl_hmu/version"); }, "module",
+    {"NoVersion", [](const TestFolder &t) { t.remove("sys/module/cxl_hmu/version"); }, "module",
      Health::kBad, "cxl_hmu is of an unknown version", "of the same source"},
-    {"NoModule", [](const Tree &t) { t.remove("sys/module"); }, "module", Health::kNote,
+    {"NoModule", [](const TestFolder &t) { t.remove("sys/module"); }, "module", Health::kNote,
      "no module of the suite", "insmod pmukit_common.ko"},
-    {"ForeignHisiPtt", [](const Tree &t) { t.folder("sys/module/hisi_ptt"); }, "drivers",
+    {"ForeignHisiPtt", [](const TestFolder &t) { t.folder("sys/module/hisi_ptt"); }, "drivers",
      Health::kBad, "kernel's own hisi_ptt", "rmmod hisi_ptt"},
-    {"OwnHisiPtt", [](const Tree &t) { put_module(t, "hisi_ptt"); }, "drivers", Health::kGood,
+    {"OwnHisiPtt", [](const TestFolder &t) { put_module(t, "hisi_ptt"); }, "drivers", Health::kGood,
      "no other driver", ""},
     {"ForeignUncore",
-     [](const Tree &t) { t.put("sys/bus/event_source/devices/uncore_imc_0/type", "30\n"); },
+     [](const TestFolder &t) { t.put("sys/bus/event_source/devices/uncore_imc_0/type", "30\n"); },
      "drivers", Health::kNote, "intel_uncore has PMUs", "beside_intel_uncore=1"},
     {"ForeignImc",
-     [](const Tree &t) { t.put("sys/bus/event_source/devices/nest_mcs01_imc/type", "30\n"); },
+     [](const TestFolder &t) { t.put("sys/bus/event_source/devices/nest_mcs01_imc/type", "30\n"); },
      "drivers", Health::kNote, "imc driver has PMUs", "stock perf"},
-    {"NoCxlPci", [](const Tree &t) { t.remove("sys/module/cxl_pci"); }, "drivers", Health::kNote,
-     "without cxl_pci", "standalone=1"},
+    {"NoCxlPci", [](const TestFolder &t) { t.remove("sys/module/cxl_pci"); }, "drivers",
+     Health::kNote, "without cxl_pci", "standalone=1"},
     {"Standalone",
-     [](const Tree &t) {
+     [](const TestFolder &t) {
          t.remove("sys/module/cxl_pci");
          t.put("sys/module/cxl_hmu/parameters/standalone", "Y\n");
      },
      "drivers", Health::kGood, "no other driver", ""},
     {"ResctrlMounted",
-     [](const Tree &t) { t.put("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n"); },
+     [](const TestFolder &t) { t.put("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n"); },
      "resctrl", Health::kNote, "mounted on /sys/fs/resctrl", "umount /sys/fs/resctrl"},
     {"ResctrlBesideCacheQos",
-     [](const Tree &t) {
+     [](const TestFolder &t) {
          t.put("proc/mounts", "none /rc resctrl rw 0 0\n");
          put_module(t, "cache_qos");
      },
      "resctrl", Health::kBad, "cache_qos gives way", "umount /rc"},
-    {"NoTraceUnit", [](const Tree &) {}, "iommu", Health::kGood, "no PCIe trace unit", ""},
-    {"TranslatedTraceUnit", [](const Tree &t) { put_trace_unit(t, "DMA-FQ\n"); }, "iommu",
+    {"NoTraceUnit", [](const TestFolder &) {}, "iommu", Health::kGood, "no PCIe trace unit", ""},
+    {"TranslatedTraceUnit", [](const TestFolder &t) { put_trace_unit(t, "DMA-FQ\n"); }, "iommu",
      Health::kBad, "0000:01:00.0: the IOMMU translates for it (type DMA-FQ)", "iommu=pt"},
-    {"IdentityTraceUnit", [](const Tree &t) { put_trace_unit(t, "identity\n"); }, "iommu",
+    {"IdentityTraceUnit", [](const TestFolder &t) { put_trace_unit(t, "identity\n"); }, "iommu",
      Health::kGood, "identity domain", ""},
-    {"BareTraceUnit", [](const Tree &t) { put_trace_unit(t, ""); }, "iommu", Health::kGood,
+    {"BareTraceUnit", [](const TestFolder &t) { put_trace_unit(t, ""); }, "iommu", Health::kGood,
      "no IOMMU", ""},
-    {"ParanoidRoot", [](const Tree &) {}, "privilege", Health::kGood, "is 3, and this user has",
-     ""},
-    {"ParanoidUser", [](const Tree &t) { t.put("proc/self/status", kUser); }, "privilege",
+    {"ParanoidRoot", [](const TestFolder &) {}, "privilege", Health::kGood,
+     "is 3, and this user has", ""},
+    {"ParanoidUser", [](const TestFolder &t) { t.put("proc/self/status", kUser); }, "privilege",
      Health::kBad, "perf_event_paranoid is 3", "sysctl kernel.perf_event_paranoid=0"},
     {"TrustedUser",
-     [](const Tree &t) {
+     [](const TestFolder &t) {
          t.put("proc/self/status", kUser);
          t.put("proc/sys/kernel/perf_event_paranoid", "-1\n");
      },
      "privilege", Health::kGood, "perf_event_paranoid is -1", ""},
-    {"NoPerfEvents", [](const Tree &t) { t.remove("proc/sys/kernel/perf_event_paranoid"); },
+    {"NoPerfEvents", [](const TestFolder &t) { t.remove("proc/sys/kernel/perf_event_paranoid"); },
      "privilege", Health::kBad, "no perf events", "CONFIG_PERF_EVENTS"},
-    {"HiddenPointers", [](const Tree &t) { t.put("proc/sys/kernel/kptr_restrict", "2\n"); },
+    {"HiddenPointers", [](const TestFolder &t) { t.put("proc/sys/kernel/kptr_restrict", "2\n"); },
      "symbols", Health::kNote, "kptr_restrict is 2", "kptr_restrict=1"},
-    {"PointersForRoot", [](const Tree &t) { t.put("proc/sys/kernel/kptr_restrict", "1\n"); },
+    {"PointersForRoot", [](const TestFolder &t) { t.put("proc/sys/kernel/kptr_restrict", "1\n"); },
      "symbols", Health::kGood, "kptr_restrict is 1", ""},
     {"Integrity",
-     [](const Tree &t) {
+     [](const TestFolder &t) {
          t.put("sys/kernel/security/lockdown", "none [integrity] confidentiality");
      },
      "lockdown", Health::kNote, "must be signed", "sign the modules"},
     {"Confidentiality",
-     [](const Tree &t) {
+     [](const TestFolder &t) {
          t.put("sys/kernel/security/lockdown", "none integrity [confidentiality]");
      },
      "lockdown", Health::kBad, "BPF and perf may not", "boot without"},
-    {"NoLockdown", [](const Tree &t) { t.remove("sys/kernel/security"); }, "lockdown",
+    {"NoLockdown", [](const TestFolder &t) { t.remove("sys/kernel/security"); }, "lockdown",
      Health::kGood, "none", ""},
-    {"NoTracefs", [](const Tree &t) { t.remove("sys/kernel/tracing"); }, "tracefs", Health::kNote,
-     "AUX data instead", "mount -t tracefs"},
-    {"RingsOfRoot", [](const Tree &t) { t.put("proc/self/limits", ""); }, "rings", Health::kGood,
-     "room for", ""},
-    {"RingsOfUser", [](const Tree &t) { t.put("proc/self/status", kUser); }, "rings", Health::kGood,
-     "room for", ""},
+    {"NoTracefs", [](const TestFolder &t) { t.remove("sys/kernel/tracing"); }, "tracefs",
+     Health::kNote, "AUX data instead", "mount -t tracefs"},
+    {"RingsOfRoot", [](const TestFolder &t) { t.put("proc/self/limits", ""); }, "rings",
+     Health::kGood, "room for", ""},
+    {"RingsOfUser", [](const TestFolder &t) { t.put("proc/self/status", kUser); }, "rings",
+     Health::kGood, "room for", ""},
     {"RingsTooLarge",
-     [](const Tree &t) {
+     [](const TestFolder &t) {
          t.put("proc/self/status", kUser);
          t.put("proc/self/limits", "Max locked memory  65536  65536  bytes\n");
      },
      "rings", Health::kNote, "may lock 1096 KiB, the rings of one event take 4612", "-m 64,"},
     {"RingsUnlimited",
-     [](const Tree &t) {
+     [](const TestFolder &t) {
          t.put("proc/self/status", kUser);
          t.put("proc/self/limits", "Max locked memory  unlimited  unlimited  bytes\n");
      },
      "rings", Health::kGood, "room for", ""},
-    {"Pmu", [](const Tree &) {}, "pmus", Health::kGood, "cxl_hmu_mem0.0.0", ""},
-    {"NoPmu", [](const Tree &t) { t.remove("sys/bus/event_source"); }, "pmus", Health::kBad,
+    {"Pmu", [](const TestFolder &) {}, "pmus", Health::kGood, "cxl_hmu_mem0.0.0", ""},
+    {"NoPmu", [](const TestFolder &t) { t.remove("sys/bus/event_source"); }, "pmus", Health::kBad,
      "no PMU of the suite", "dmesg"},
     {"PmuOfAnother",
-     [](const Tree &t) {
+     [](const TestFolder &t) {
          t.remove("sys/bus/event_source");
          t.put("sys/bus/event_source/devices/uncore_imc_0/type", "30\n");
      },
      "pmus", Health::kBad, "no PMU of the suite", "dmesg"},
     {"PmuThatCounts",
-     [](const Tree &t) {
+     [](const TestFolder &t) {
          put_module(t, "uncore_pmon");
          t.put("sys/bus/event_source/devices/uncore_imc_0/type", "30\n");
      },
      "pmus", Health::kGood, "cxl_hmu_mem0.0.0, uncore_imc_0", ""},
     {"Holder",
-     [](const Tree &t) {
+     [](const TestFolder &t) {
          t.put("proc/77/comm", "perf\n");
          t.folder("proc/77/fd");
          t.link("proc/77/fd/0", "/dev/null");
@@ -191,7 +189,7 @@ class Doctor : public testing::TestWithParam<Case> {};
 TEST_P(Doctor, Finds)
 {
     const Case &wanted = GetParam();
-    const Tree tree;
+    const TestFolder tree;
     put_good_machine(tree);
     wanted.change(tree);
     const std::vector<Finding> findings = examine(Host(tree.dir()));
@@ -230,7 +228,7 @@ protected:
         return status;
     }
 
-    Tree tree_;
+    TestFolder tree_;
     std::string out_;
 };
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/fd.hpp"
+#include "base/test_folder.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -54,12 +55,12 @@ Outcome run(const std::string &arguments)
     return Program("cxl_hmu --socket /nonexistent/socket " + arguments).end();
 }
 
-bool visit(const std::filesystem::path &socket)
+bool visit(const std::string &socket)
 {
     const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    socket.string().copy(address.sun_path, sizeof address.sun_path - 1);
+    socket.copy(address.sun_path, sizeof address.sun_path - 1);
     return ::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
 }
 
@@ -125,15 +126,13 @@ INSTANTIATE_TEST_SUITE_P(PmukitModel, WrongUncore,
 
 TEST(PmukitModel, WritesATableWithoutAGuest)
 {
-    char folder[] = "/tmp/pmukit-model-XXXXXX";
-    const std::filesystem::path in = ::mkdtemp(folder);
+    const TestFolder in;
     const Outcome outcome =
-        Program("uncore_pmon --imc 8 --unknown 0 --dump-table " + (in / "t").string()).end();
+        Program("uncore_pmon --imc 8 --unknown 0 --dump-table " + in.path("t")).end();
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-    EXPECT_EQ(std::filesystem::file_size(in / "t/config"), 4096u);
-    EXPECT_EQ(std::filesystem::file_size(in / "t/resource0"), 4096u);
+    EXPECT_EQ(std::filesystem::file_size(in.path("t/config")), 4096u);
+    EXPECT_EQ(std::filesystem::file_size(in.path("t/resource0")), 4096u);
     EXPECT_EQ(Program("uncore_pmon --dump-table /nonexistent/folder").end().exit_code, 1);
-    std::filesystem::remove_all(in);
 }
 
 TEST(PmukitModel, AnEndpointHasAPowerOfTwoOfMemory)
@@ -176,59 +175,53 @@ TEST(PmukitModel, AFunctionUnderALinkNeedsBothItsAddresses)
 
 TEST(PmukitModelChassis, ServesEveryDeviceOfItsLine)
 {
-    char folder[] = "/tmp/pmukit-model-XXXXXX";
-    const std::filesystem::path in = ::mkdtemp(folder);
-    Program program("--once chassis --device 'cxl_hmu --socket " + (in / "a").string() +
+    const TestFolder in;
+    Program program("--once chassis --device 'cxl_hmu --socket " + in.path("a") +
                     " --bdf 01:00.0 --root-port 00:01.0' --device 'cxl_hmu --socket " +
-                    (in / "b").string() + " --instances 2'");
-    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "a").string() + "\n");
-    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "b").string() + "\n");
-    EXPECT_TRUE(visit(in / "b"));
-    EXPECT_TRUE(visit(in / "a"));
+                    in.path("b") + " --instances 2'");
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + in.path("a") + "\n");
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + in.path("b") + "\n");
+    EXPECT_TRUE(visit(in.path("b")));
+    EXPECT_TRUE(visit(in.path("a")));
     const Outcome outcome = program.end();
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
     EXPECT_EQ(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 2) << outcome.text;
-    std::filesystem::remove_all(in);
 }
 
 TEST(PmukitModelChassis, ATraceBlockAndAnEndpointShareOne)
 {
-    char folder[] = "/tmp/pmukit-model-XXXXXX";
-    const std::filesystem::path in = ::mkdtemp(folder);
-    Program program("--once chassis --device 'hisi_ptt --socket " + (in / "a").string() +
+    const TestFolder in;
+    Program program("--once chassis --device 'hisi_ptt --socket " + in.path("a") +
                     " --serves 00:10.0 --generate rate=10 --function 01:00.0@00:10.0 --seen-log " +
-                    (in / "seen").string() + "' --device 'pcie_ep --socket " + (in / "b").string() +
+                    in.path("seen") + "' --device 'pcie_ep --socket " + in.path("b") +
                     " --bdf 01:00.0 --root-port 00:10.0'");
-    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "a").string() + "\n");
-    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "b").string() + "\n");
-    EXPECT_TRUE(visit(in / "a"));
-    EXPECT_TRUE(visit(in / "b"));
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + in.path("a") + "\n");
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + in.path("b") + "\n");
+    EXPECT_TRUE(visit(in.path("a")));
+    EXPECT_TRUE(visit(in.path("b")));
     const Outcome outcome = program.end();
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
     EXPECT_NE(outcome.text.find("unit=hisi_ptt seen=0 traced=0"), std::string::npos);
     EXPECT_NE(outcome.text.find("unit=pcie_ep accesses=0"), std::string::npos);
-    EXPECT_TRUE(std::filesystem::exists(in / "seen"));
-    std::filesystem::remove_all(in);
+    EXPECT_TRUE(std::filesystem::exists(in.path("seen")));
 }
 
 TEST(PmukitModelChassis, UncoreUnitsAndAnExpanderShareOne)
 {
-    char folder[] = "/tmp/pmukit-model-XXXXXX";
-    const std::filesystem::path in = ::mkdtemp(folder);
-    Program program("--once chassis --device 'uncore_pmon --socket " + (in / "a").string() +
-                    " --serves 00:10.0 --access-log " + (in / "log").string() +
-                    "' --device 'cxl_hmu --socket " + (in / "b").string() +
+    const TestFolder in;
+    Program program("--once chassis --device 'uncore_pmon --socket " + in.path("a") +
+                    " --serves 00:10.0 --access-log " + in.path("log") +
+                    "' --device 'cxl_hmu --socket " + in.path("b") +
                     " --bdf 01:00.0 --root-port 00:10.0'");
-    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "a").string() + "\n");
-    EXPECT_EQ(program.next_line(), "model: ready socket=" + (in / "b").string() + "\n");
-    EXPECT_TRUE(visit(in / "a"));
-    EXPECT_TRUE(visit(in / "b"));
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + in.path("a") + "\n");
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + in.path("b") + "\n");
+    EXPECT_TRUE(visit(in.path("a")));
+    EXPECT_TRUE(visit(in.path("b")));
     const Outcome outcome = program.end();
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
     EXPECT_NE(outcome.text.find("unit=uncore_pmon ddr_reads=0 ddr_writes=0 cxl_reads=0"),
               std::string::npos);
-    EXPECT_TRUE(std::filesystem::exists(in / "log"));
-    std::filesystem::remove_all(in);
+    EXPECT_TRUE(std::filesystem::exists(in.path("log")));
 }
 
 TEST(PmukitModelChassis, ADumpIsNoDevice)

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/test_folder.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
 
@@ -53,18 +54,10 @@ std::vector<uint64_t> numbers_in(const std::string &path)
 
 class RecordFilesTest : public testing::Test {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = testing::TempDir() + "pmukit_files.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     RecordFiles files(std::optional<Interval> interval)
     {
         return RecordFiles(
-            folder_ + "/data", interval,
+            folder_.path("data"), interval,
             [this](const std::string &path, size_t part) {
                 parts_.push_back(part);
                 return perfdata::Writer::create(path, {an_event()}, {});
@@ -76,13 +69,13 @@ protected:
     std::vector<std::string> names() const
     {
         std::vector<std::string> names;
-        for (const auto &entry : fs::directory_iterator(folder_))
+        for (const auto &entry : fs::directory_iterator(folder_.dir()))
             names.push_back(entry.path().filename());
         std::sort(names.begin(), names.end());
         return names;
     }
 
-    std::string folder_;
+    TestFolder folder_;
     std::vector<size_t> parts_;
 };
 
@@ -95,10 +88,10 @@ TEST_F(RecordFilesTest, AreOneWithoutAnInterval)
         ASSERT_TRUE(all.round());
     }
     EXPECT_EQ(names().size(), 1U);
-    EXPECT_FALSE(fs::exists(folder_ + "/data")) << "it is not whole yet";
+    EXPECT_FALSE(fs::exists(folder_.path("data"))) << "it is not whole yet";
     ASSERT_TRUE(all.finish());
     EXPECT_EQ(names(), std::vector<std::string>{"data"});
-    EXPECT_EQ(numbers_in(folder_ + "/data"), (std::vector<uint64_t>{99, 1, 2}));
+    EXPECT_EQ(numbers_in(folder_.path("data")), (std::vector<uint64_t>{99, 1, 2}));
     EXPECT_EQ(parts_, std::vector<size_t>{0});
 }
 
@@ -109,14 +102,14 @@ TEST_F(RecordFilesTest, FollowEachOtherAndHoldEachRecordOnce)
     for (uint64_t number : {1, 2, 3}) {
         ASSERT_TRUE(all.records(numbered(number)));
         ASSERT_TRUE(all.round());
-        EXPECT_EQ(numbers_in(fmt::format("{}/data.{:06}", folder_, number)),
+        EXPECT_EQ(numbers_in(folder_.path(fmt::format("data.{:06}", number))),
                   (std::vector<uint64_t>{99, number}));
     }
     ASSERT_TRUE(all.records(numbered(4)));
     ASSERT_TRUE(all.finish());
     EXPECT_EQ(names(), (std::vector<std::string>{"data.000001", "data.000002", "data.000003",
                                                  "data.000004"}));
-    EXPECT_EQ(numbers_in(folder_ + "/data.000004"), (std::vector<uint64_t>{99, 4}));
+    EXPECT_EQ(numbers_in(folder_.path("data.000004")), (std::vector<uint64_t>{99, 4}));
     EXPECT_EQ(parts_, (std::vector<size_t>{1, 2, 3, 4}));
     EXPECT_EQ(all.bytes() % 4, 0U);
 }

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "topology/test_tree.hpp"
+#include "base/test_folder.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -38,7 +38,7 @@ protected:
         return text.find(part) != std::string::npos;
     }
 
-    topology::Tree tree_;
+    TestFolder tree_;
 };
 
 TEST_F(HisiPttFilter, NamesARootPortOrARequester)

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "base/test_folder.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
 #include "topology/test_tree.hpp"
@@ -126,7 +127,7 @@ protected:
         return error.message;
     }
 
-    topology::Tree tree;
+    TestFolder tree;
     TierOptions options;
     Error error{};
 };

@@ -9,8 +9,8 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "cli/commands.hpp"
-#include "topology/test_tree.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -48,7 +48,7 @@ protected:
     }
     bool said(const std::string &part) const { return err_.find(part) != std::string::npos; }
 
-    topology::Tree tree_;
+    TestFolder tree_;
     TuneOptions options_;
     std::string out_, err_;
 };

@@ -3,15 +3,14 @@
 #include "perfdata/aux_file.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 
+#include "base/test_folder.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/test_file.hpp"
 #include "perfdata/writer.hpp"
@@ -28,7 +27,6 @@ class AuxFileTest : public ::testing::Test {
 protected:
     void SetUp() override
     {
-        path_ = fs::temp_directory_path() / ("pmukit-aux-" + std::to_string(::getpid()));
         std::vector<std::byte> attr(128);
         Result<Writer> writer = Writer::create(path_, {{attr, {7}, "x"}}, {});
         ASSERT_TRUE(writer);
@@ -41,17 +39,15 @@ protected:
         }
         ASSERT_TRUE(writer->finish());
     }
-    void TearDown() override { fs::remove(path_); }
 
+    void put(Bytes bytes) const { folder_.put("perf.data", bytes); }
     // Changes a word of the index: number, offset, size, offset, size ...
     void lie(size_t word, uint64_t value)
     {
         std::vector<std::byte> bytes = content();
         size_t index = bytes.size() - 8 * (1 + 2 * kBuffers);
         store_le(bytes.data() + index + 8 * word, value);
-        std::ofstream(path_, std::ios::binary)
-            .write(reinterpret_cast<const char *>(bytes.data()),
-                   static_cast<std::streamsize>(bytes.size()));
+        put(bytes);
     }
     std::vector<std::byte> content() const
     {
@@ -71,7 +67,8 @@ protected:
         }
     }
 
-    fs::path path_;
+    TestFolder folder_;
+    const std::string path_ = folder_.path("perf.data");
 };
 
 TEST_F(AuxFileTest, TakesTheIndex)
@@ -95,9 +92,7 @@ TEST_F(AuxFileTest, WalksWhenTheIndexLies)
         ASSERT_TRUE(file);
         EXPECT_FALSE(file->from_index()) << word << " " << value;
         expect_all(*file);
-        std::ofstream(path_, std::ios::binary)
-            .write(reinterpret_cast<const char *>(good.data()),
-                   static_cast<std::streamsize>(good.size()));
+        put(good);
     }
 }
 
@@ -107,8 +102,7 @@ TEST_F(AuxFileTest, ACutFileGivesItsWholeBuffers)
     size_t last = 0;
     for (size_t size = 0; size <= good.size(); size++) {
         fs::resize_file(path_, good.size());
-        std::ofstream(path_, std::ios::binary)
-            .write(reinterpret_cast<const char *>(good.data()), static_cast<std::streamsize>(size));
+        put(Bytes(good).first(size));
         Result<AuxFile> file = AuxFile::open(path_);
         if (!file)
             continue;
@@ -150,9 +144,7 @@ TEST_F(AuxFileTest, WalksWhenTheIndexNamesABufferTwiceOrGoesBack)
         ASSERT_TRUE(file);
         EXPECT_FALSE(file->from_index()) << entry;
         expect_all(*file);
-        std::ofstream(path_, std::ios::binary)
-            .write(reinterpret_cast<const char *>(good.data()),
-                   static_cast<std::streamsize>(good.size()));
+        put(good);
     }
 }
 

@@ -2,12 +2,10 @@
 #include "perfdata/corpus_file.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "base/file.hpp"
 
@@ -89,20 +87,13 @@ Recording read_recording(const fs::path &path, const std::string &folder)
 
 }  // namespace
 
-std::string Recording::unpacked() const
+std::string Recording::unpacked(const TestFolder &folder) const
 {
-    const fs::path folder =
-        fs::path(::testing::TempDir()) / ("pmukit_corpus." + std::to_string(::getpid()));
-    fs::remove_all(folder);
-    fs::create_directories(folder / "perf.data");
-    for (const RecordedFile &part : parts) {
-        const fs::path to =
-            part.name.empty() ? folder / "whole.data" : folder / "perf.data" / part.name;
-        std::ofstream(to, std::ios::binary)
-            .write(reinterpret_cast<const char *>(part.bytes.data()),
-                   static_cast<std::streamsize>(part.bytes.size()));
-    }
-    return parts.front().name.empty() ? folder / "whole.data" : folder / "perf.data";
+    const std::string whole = "unpacked.data";
+    folder.remove(whole);
+    for (const RecordedFile &part : parts)
+        folder.put(part.name.empty() ? whole : whole + "/" + part.name, part.bytes);
+    return folder.path(whole);
 }
 
 std::vector<std::string> corpus_folders()

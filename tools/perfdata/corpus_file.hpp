@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/test_folder.hpp"
 
 namespace pmukit::perfdata::testing {
 
@@ -29,8 +30,8 @@ struct Recording {
 
     bool perf_fails() const { return !mark.empty(); }
     bool perf_stops_early() const { return mark == "== perf stops early =="; }
-    // The recording as files, in a temporary folder of its own; the path to it.
-    std::string unpacked() const;
+    // The recording as files in the folder, where the one before was; the path to it.
+    std::string unpacked(const TestFolder &folder) const;
 };
 
 // "6.1", ...: where the recordings of one perf lie.

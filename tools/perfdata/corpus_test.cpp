@@ -3,7 +3,6 @@
 // what the newest perf says is in them. Each is read whole, and cut at every border of a record and
 // at random places. Documentation/rooms/perfdata.rst names what perf itself gets wrong.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "base/test_folder.hpp"
 #include "perfdata/aux_file.hpp"
 #include "perfdata/corpus_file.hpp"
 #include "perfdata/cut.hpp"
@@ -68,6 +68,8 @@ std::string first_difference(std::string_view ours, std::string_view perfs)
 class Corpus : public ::testing::TestWithParam<std::string> {
 protected:
     std::vector<Recording> recordings() const { return testing::recordings_of(GetParam()); }
+
+    TestFolder folder_;
 };
 INSTANTIATE_TEST_SUITE_P(OfPerf, Corpus, ::testing::ValuesIn(testing::corpus_folders()),
                          [](const auto &folder) {
@@ -83,7 +85,7 @@ TEST_P(Corpus, HasTheRecordsThatPerfSays)
     size_t defects = 0;
     for (const Recording &recording : recordings()) {
         SCOPED_TRACE(recording.name);
-        Result<Reader> reader = Reader::open_path(recording.unpacked());
+        Result<Reader> reader = Reader::open_path(recording.unpacked(folder_));
         ASSERT_TRUE(reader) << reader.error().message;
         Result<std::string> ours = testing::perf_text(*reader);
         ASSERT_TRUE(ours) << ours.error().message;
@@ -115,7 +117,7 @@ TEST_P(Corpus, HasTheSamplesThatPerfScriptSays)
             EXPECT_TRUE(recording.script.empty());
             continue;
         }
-        Result<Reader> reader = Reader::open_path(recording.unpacked());
+        Result<Reader> reader = Reader::open_path(recording.unpacked(folder_));
         ASSERT_TRUE(reader) << reader.error().message;
         const Result<std::string> ours = testing::perf_script(*reader);
         ASSERT_TRUE(ours) << ours.error().message;
@@ -193,10 +195,10 @@ Result<std::vector<std::byte>> aux_of(const std::string &path)
 // Packed, piped, of several files, with AUX data: the copy is one plain file that says the same.
 TEST_P(Corpus, CopiesSayTheSame)
 {
-    const std::string to = ::testing::TempDir() + "pmukit_copy." + std::to_string(::getpid());
+    const std::string to = folder_.path("copy");
     std::map<std::string_view, size_t> copied;
     for (const Recording &recording : recordings()) {
-        const std::string from = recording.unpacked();
+        const std::string from = recording.unpacked(folder_);
         const bool piped = Reader::open_path(from)->is_pipe();
         const Result<std::string> before = script_of(from, piped);
         ASSERT_TRUE(before) << before.error().message;
@@ -222,7 +224,6 @@ TEST_P(Corpus, CopiesSayTheSame)
     }
     for (const Copy &copy : kCopies)
         EXPECT_NE(copied[copy.name], 0U) << copy.name;
-    fs::remove(to);
 }
 
 // The samples of a recording, each as its time and its bytes, sorted.
@@ -252,11 +253,11 @@ Result<Samples> samples_of(const std::string &path)
 // too.
 TEST_P(Corpus, TwoHalvesHaveTheSamplesOfTheWhole)
 {
-    const std::string to = ::testing::TempDir() + "pmukit_half." + std::to_string(::getpid());
+    const std::string to = folder_.path("half");
     size_t halved = 0;
     for (const Recording &recording : recordings()) {
         SCOPED_TRACE(recording.name);
-        const std::string from = recording.unpacked();
+        const std::string from = recording.unpacked(folder_);
         const Result<Samples> whole = samples_of(from);
         ASSERT_TRUE(whole) << whole.error().message;
         if (whole->empty() || whole->back().first == 0)
@@ -291,7 +292,6 @@ TEST_P(Corpus, TwoHalvesHaveTheSamplesOfTheWhole)
         halved++;
     }
     EXPECT_GE(halved, 2U);
-    fs::remove(to);
 }
 
 // Cuts
@@ -449,7 +449,7 @@ TEST_P(Corpus, FilesOfADirectoryCutAtEveryBorderAndAnywhere)
         for (const testing::RecordedFile &part : recording.parts) {
             if (!part.is_only_records)
                 continue;
-            const DirectoryCutter cutter(recording.unpacked(), part);
+            const DirectoryCutter cutter(recording.unpacked(folder_), part);
             // From the end, for what is cut off is gone.
             std::set<uint64_t, std::greater<>> cuts;
             for (uint64_t border : cutter.borders())

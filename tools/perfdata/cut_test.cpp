@@ -2,12 +2,11 @@
 // What a cut keeps, against lists made by hand; in both byte orders and from both layouts.
 #include "perfdata/cut.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "perfdata/aux.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/test_file.hpp"
@@ -33,9 +32,6 @@ class Cut : public ::testing::TestWithParam<Case> {
 protected:
     void SetUp() override
     {
-        std::string pattern = ::testing::TempDir() + "pmukit_cut.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
         FileBuilder file(GetParam().order);
         file.event(1, kSampleType, {7, 8}).event(24, kSampleType, {9}).pmu(24, "hisi_ptt0_2");
         file.record(PERF_RECORD_COMM, comm(5));
@@ -48,9 +44,8 @@ protected:
             file.record(kFinishedRound, {});
         }
         file.record(PERF_RECORD_COMM, comm(41));
-        put(folder_ / "perf.data", GetParam().pipe ? file.pipe() : file.file());
+        folder_.put("perf.data", GetParam().pipe ? file.pipe() : file.file());
     }
-    void TearDown() override { fs::remove_all(folder_); }
 
     uint64_t cpu(uint32_t number) const
     {
@@ -61,18 +56,12 @@ protected:
     {
         return {uint64_t{1} << 32 | 1, 0, time, cpu(0), 7};
     }
-    static void put(const fs::path &path, Bytes bytes)
-    {
-        Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
-        ASSERT_TRUE(write_all(fd.get(), bytes, path));
-    }
-
     Result<CutTotals> cut(const CutSelection &selection)
     {
-        Result<Reader> plan = Reader::open_path(folder_ / "perf.data");
-        Result<Reader> copy = Reader::open_path(folder_ / "perf.data");
+        Result<Reader> plan = Reader::open_path(folder_.path("perf.data"));
+        Result<Reader> copy = Reader::open_path(folder_.path("perf.data"));
         EXPECT_TRUE(plan && copy);
-        Result<CutRecording> cut = cut_recording(*plan, *copy, selection, folder_ / "cut");
+        Result<CutRecording> cut = cut_recording(*plan, *copy, selection, folder_.path("cut"));
         if (!cut)
             return cut.error();
         EXPECT_TRUE(cut->file.finish());
@@ -83,7 +72,7 @@ protected:
     {
         const Result<CutTotals> totals = cut(selection);
         EXPECT_TRUE(totals) << totals.error().message;
-        Result<Reader> reader = Reader::open_path(folder_ / "cut");
+        Result<Reader> reader = Reader::open_path(folder_.path("cut"));
         EXPECT_TRUE(reader && reader->complaints().empty() && !reader->is_pipe());
         EXPECT_EQ(reader->order(), GetParam().order);
         std::string text;
@@ -104,7 +93,7 @@ protected:
         return text;
     }
 
-    fs::path folder_;
+    TestFolder folder_;
 };
 INSTANTIATE_TEST_SUITE_P(Files, Cut,
                          ::testing::Values(Case{std::endian::little, false},
@@ -178,7 +167,7 @@ TEST_P(Cut, TheIndexIsNewAndTheNamesStay)
     EXPECT_EQ(totals->buffers, 3U);
     EXPECT_EQ(totals->buffers_kept, 1U);
     EXPECT_EQ(totals->aux_bytes_kept, 64U);
-    Result<Reader> reader = Reader::open_path(folder_ / "cut");
+    Result<Reader> reader = Reader::open_path(folder_.path("cut"));
     ASSERT_TRUE(reader);
     EXPECT_TRUE(reader->feature(kFeatAuxtrace));
     EXPECT_EQ(reader->pmu_name(24), "hisi_ptt0_2");
@@ -192,24 +181,22 @@ TEST_P(Cut, TheCutOfACutIsTheSame)
     selection.begin_ns = 20;
     selection.end_ns = 31;
     const std::string once = kept(selection);
-    fs::rename(folder_ / "cut", folder_ / "perf.data");
+    fs::rename(folder_.path("cut"), folder_.path("perf.data"));
     EXPECT_EQ(kept(selection), once);
 }
 
 TEST_P(Cut, WhatCannotBeWrittenIsSaid)
 {
-    fs::create_directory(folder_ / "cut");
+    folder_.folder("cut");
     EXPECT_FALSE(cut({}));
-    EXPECT_TRUE(fs::is_empty(folder_ / "cut"));
+    EXPECT_TRUE(fs::is_empty(folder_.path("cut")));
 }
 
 // One announcement of two buffers: what is left of it is what the kept one holds, and the kernel's
 // word that data was cut behind it goes with its end.
 TEST(CutAux, AnAnnouncementIsTrimmedToItsBuffers)
 {
-    std::string pattern = ::testing::TempDir() + "pmukit_cut.XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    const fs::path folder = pattern;
+    const TestFolder folder;
     FileBuilder file;
     file.event(24, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU, {9});
     file.aux(9, 0, 0, 128, PERF_AUX_FLAG_TRUNCATED);
@@ -219,9 +206,9 @@ TEST(CutAux, AnAnnouncementIsTrimmedToItsBuffers)
         Result<Reader> plan = Reader::open(bytes), copy = Reader::open(bytes);
         CutSelection selection;
         selection.buffers = {number};
-        Result<CutRecording> cut = cut_recording(*plan, *copy, selection, folder / "cut");
+        Result<CutRecording> cut = cut_recording(*plan, *copy, selection, folder.path("cut"));
         ASSERT_TRUE(cut && cut->file.finish());
-        Result<Reader> reader = Reader::open_path(folder / "cut");
+        Result<Reader> reader = Reader::open_path(folder.path("cut"));
         Record record;
         ASSERT_TRUE(*reader->next(record));
         const AuxRecord aux = *parse_aux(record.body, reader->order());
@@ -229,31 +216,22 @@ TEST(CutAux, AnAnnouncementIsTrimmedToItsBuffers)
         EXPECT_EQ(aux.size, 64U);
         EXPECT_EQ(aux.flags, number == 1 ? uint64_t{PERF_AUX_FLAG_TRUNCATED} : 0U);
     }
-    Result<Reader> plan = Reader::open_path(folder / "cut"),
-                   copy = Reader::open_path(folder / "cut");
+    Result<Reader> plan = Reader::open_path(folder.path("cut")),
+                   copy = Reader::open_path(folder.path("cut"));
     CutSelection by_time;
     by_time.begin_ns = 5;
-    const Result<CutRecording> none = cut_recording(*plan, *copy, by_time, folder / "none");
+    const Result<CutRecording> none = cut_recording(*plan, *copy, by_time, folder.path("none"));
     ASSERT_FALSE(none);
     EXPECT_NE(none.error().message.find("without times"), std::string::npos);
-    fs::remove_all(folder);
 }
 
 class CutAuxFolder : public ::testing::Test {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = ::testing::TempDir() + "pmukit_cut.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     Result<CutTotals> cut(const FileBuilder &file, const CutSelection &selection)
     {
         const std::vector<std::byte> bytes = file.file();
         Result<Reader> plan = Reader::open(bytes), copy = Reader::open(bytes);
-        Result<CutRecording> cut = cut_recording(*plan, *copy, selection, folder_ / "cut");
+        Result<CutRecording> cut = cut_recording(*plan, *copy, selection, folder_.path("cut"));
         if (!cut)
             return cut.error();
         EXPECT_TRUE(cut->file.finish());
@@ -263,7 +241,7 @@ protected:
     std::vector<std::string> announced(const FileBuilder &file, const CutSelection &selection)
     {
         EXPECT_TRUE(cut(file, selection));
-        Result<Reader> reader = Reader::open_path(folder_ / "cut");
+        Result<Reader> reader = Reader::open_path(folder_.path("cut"));
         std::vector<std::string> all;
         for (Record record; *reader->next(record);)
             if (const auto aux = parse_aux(record.body, reader->order());
@@ -272,7 +250,7 @@ protected:
         return all;
     }
 
-    fs::path folder_;
+    TestFolder folder_;
 };
 using Expect = std::vector<std::string>;
 constexpr uint64_t kAuxSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;

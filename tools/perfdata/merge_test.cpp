@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/test_folder.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
@@ -34,14 +35,6 @@ struct Host {
 
 class MergeTest : public ::testing::TestWithParam<std::endian> {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = ::testing::TempDir() + "pmukit_merge.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     // A thread 100 named by COMM, one sample at each time, then a buffer of the event.
     void write(const Host &host)
     {
@@ -52,7 +45,7 @@ protected:
         store(event.attr.data() + kAttrSampleType, host.sample_type, order);
         const unsigned bit = order == std::endian::little ? 18 : 63 - 18;
         store(event.attr.data() + kAttrFlags, uint64_t{1} << bit, order);
-        paths_.push_back(folder_ / std::to_string(paths_.size()));
+        paths_.push_back(folder_.path(std::to_string(paths_.size())));
         Result<Writer> to = Writer::create_copy(paths_.back(), order, {event});
         ASSERT_TRUE(to);
         to->section(kFeatHostname, Packer(order).string(host.name).take());
@@ -90,15 +83,15 @@ protected:
     Result<std::vector<MergedInput>> merge()
     {
         std::vector<Reader> readers;
-        for (const fs::path &path : paths_)
+        for (const std::string &path : paths_)
             readers.push_back(Reader::open_path(path).value());
-        Result<Merged> merged = merge_recordings(readers, folder_ / "merged");
+        Result<Merged> merged = merge_recordings(readers, folder_.path("merged"));
         if (!merged)
             return merged.error();
         EXPECT_TRUE(merged->file.finish());
         return merged->inputs;
     }
-    Result<Reader> merged() { return Reader::open_path(folder_ / "merged"); }
+    Result<Reader> merged() { return Reader::open_path(folder_.path("merged")); }
     // "PMU tid cpu @time" of each sample, in the order of the file.
     std::vector<std::string> samples()
     {
@@ -120,12 +113,12 @@ protected:
     std::string refusal()
     {
         const auto done = merge();
-        EXPECT_FALSE(fs::exists(folder_ / "merged"));
+        EXPECT_FALSE(fs::exists(folder_.path("merged")));
         return done ? std::string() : done.error().message;
     }
 
-    fs::path folder_;
-    std::vector<fs::path> paths_;
+    TestFolder folder_;
+    std::vector<std::string> paths_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Orders, MergeTest,

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/test_folder.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/test_file.hpp"
 
@@ -120,22 +121,13 @@ const std::vector<std::string> kSomeLines = {"SAMPLE 32 0", "AUXTRACE 40 40", "F
 
 class ReaderSource : public ::testing::TestWithParam<std::endian> {
 protected:
-    void SetUp() override
-    {
-        folder_ = fs::temp_directory_path() / ("pmukit-source-" + std::to_string(::getpid()));
-        fs::create_directories(folder_);
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     std::string store_file(const std::string &name, const std::vector<std::byte> &bytes)
     {
-        fs::path path = folder_ / name;
-        std::ofstream(path, std::ios::binary)
-            .write(reinterpret_cast<const char *>(bytes.data()),
-                   static_cast<std::streamsize>(bytes.size()));
-        return path;
+        folder_.put(name, bytes);
+        return folder_.path(name);
     }
-    fs::path folder_;
+
+    TestFolder folder_;
 };
 INSTANTIATE_TEST_SUITE_P(BothOrders, ReaderSource,
                          ::testing::Values(std::endian::little, std::endian::big),
@@ -214,7 +206,6 @@ TEST_P(ReaderSource, FileLayoutIsNotReadFromAPipe)
 
 TEST_P(ReaderSource, ADirectoryIsReadPartByPart)
 {
-    fs::create_directories(folder_ / "d");
     store_file("d/data", some_records(GetParam()).file());
     FileBuilder part(GetParam());
     part.record(kFinishedRound, {}).raw_sample(7, 1, filled(4, 0));
@@ -224,7 +215,7 @@ TEST_P(ReaderSource, ADirectoryIsReadPartByPart)
     store_file("d/data.1", cut);
     store_file("d/data.2", part.records());
 
-    Result<Reader> reader = Reader::open_path(folder_ / "d");
+    Result<Reader> reader = Reader::open_path(folder_.path("d"));
     ASSERT_TRUE(reader) << reader.error().message;
     Record record;
     std::vector<uint32_t> types;
@@ -243,9 +234,9 @@ TEST_P(ReaderSource, ADirectoryIsReadPartByPart)
 
 TEST_P(ReaderSource, SaysWhatCannotBeOpened)
 {
-    EXPECT_EQ(Reader::open_path(folder_ / "no").error().code, Errc::kNotFound);
-    EXPECT_EQ(Reader::open_path(folder_).error().code, Errc::kNotFound) << "no data inside";
-    Fd folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    EXPECT_EQ(Reader::open_path(folder_.path("no")).error().code, Errc::kNotFound);
+    EXPECT_EQ(Reader::open_path(folder_.dir()).error().code, Errc::kNotFound) << "no data inside";
+    Fd folder(::open(folder_.dir().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     EXPECT_EQ(Reader::open_fd(std::move(folder), "it").error().code, Errc::kUnsupported);
 }
 
@@ -457,12 +448,12 @@ uint64_t resident_bytes()
 TEST(ReaderMemory, DoesNotGrowWithThePayload)
 {
     constexpr uint64_t kPayload = uint64_t{256} << 20, kMost = uint64_t{48} << 20;
-    const std::string path = ::testing::TempDir() + "pmukit_sparse." + std::to_string(::getpid());
+    const TestFolder folder;
+    const std::string path = folder.path("sparse");
     FileBuilder file;
     file.event(24, kSampleType, {7}).record(kAuxtrace, {kPayload, 0, 7, 0, 0});
     const std::vector<std::byte> front = file.pipe();
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char *>(front.data()), std::ssize(front));
+    folder.put("sparse", front);
     fs::resize_file(path, front.size() + kPayload);
     Result<Reader> reader = Reader::open_path(path);
     ASSERT_TRUE(reader);
@@ -477,7 +468,6 @@ TEST(ReaderMemory, DoesNotGrowWithThePayload)
     EXPECT_EQ(seen, kPayload);
     EXPECT_EQ(sum, 0U);
     EXPECT_LE(most - before, kMost);
-    fs::remove(path);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "base/test_memory.hpp"
 #include "perfdata/aux_file.hpp"
 #include "perfdata/cut.hpp"
@@ -86,12 +87,10 @@ protected:
     void expect_written(const DamagedRecording &recording)
     {
         const Recovery &recovery = recording.parts().front().found;
-        fs::path path =
-            fs::temp_directory_path() / ("pmukit-recover-" + std::to_string(::getpid()));
+        const std::string path = folder_.path("written");
         ASSERT_TRUE(finished(recording.write(path)));
         Result<DamagedRecording> again = DamagedRecording::open(path);
         Result<Reader> reader = Reader::open_path(path);
-        fs::remove(path);
         ASSERT_TRUE(again);
         EXPECT_TRUE(again->clean());
         EXPECT_EQ(again->parts().front().found.records, recovery.records);
@@ -105,6 +104,7 @@ protected:
         EXPECT_FALSE(reader->damage());
     }
 
+    TestFolder folder_;
     FileBuilder builder_;
     std::vector<std::byte> bytes_;
     uint64_t begin_ = 0;
@@ -144,11 +144,9 @@ TEST_P(RecoverOrder, PackedRecordsOfAKilledRecorderCanBeUnpackedAgain)
     ASSERT_TRUE(recording);
     EXPECT_EQ(recording->parts().front().found.packed, 1U);
     EXPECT_FALSE(recording->clean());
-    const fs::path path =
-        fs::temp_directory_path() / ("pmukit-recover-" + std::to_string(::getpid()));
+    const std::string path = folder_.path("written");
     ASSERT_TRUE(finished(recording->write(path)));
     Result<Reader> reader = Reader::open_path(path);
-    fs::remove(path);
     ASSERT_TRUE(reader);
     // Version, type 1 (zstd), level, ratio, room for what a record unpacks to.
     const std::optional<Bytes> section = reader->feature(kFeatCompressed);
@@ -245,21 +243,8 @@ TEST(Recover, WhatHasNoEventsIsAnError)
 
 class RecoverFiles : public ::testing::Test {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = ::testing::TempDir() + "pmukit_recover.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-        written_ = folder_ / "written";
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-    void put(const fs::path &path, Bytes bytes)
-    {
-        Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
-        ASSERT_TRUE(write_all(fd.get(), bytes, path));
-    }
     // Types of the records of a file, as its reader gives them.
-    std::vector<uint32_t> types(const fs::path &path)
+    std::vector<uint32_t> types(const std::string &path)
     {
         std::vector<uint32_t> types;
         Result<Reader> reader = Reader::open_path(path);
@@ -272,15 +257,16 @@ protected:
         return types;
     }
 
-    fs::path folder_, written_;
+    TestFolder folder_;
+    const std::string written_ = folder_.path("written");
 };
 
 TEST_F(RecoverFiles, APipeIsWrittenAsAFile)
 {
     std::vector<std::byte> bytes = recording().pipe();
     bytes.resize(bytes.size() - 3);
-    put(folder_ / "pipe", bytes);
-    Result<DamagedRecording> damaged = DamagedRecording::open(folder_ / "pipe");
+    folder_.put("pipe", bytes);
+    Result<DamagedRecording> damaged = DamagedRecording::open(folder_.path("pipe"));
     ASSERT_TRUE(damaged);
     ASSERT_EQ(damaged->parts().size(), 1U);
     const Recovery &found = damaged->parts()[0].found;
@@ -299,15 +285,14 @@ TEST_F(RecoverFiles, EachFileOfADirectoryIsSearched)
     std::fill_n(hole.begin() + kTurn, kSampleBytes, std::byte{0});
     std::vector<std::byte> cut = rest.records();
     cut.resize(cut.size() - kRoundBytes - 1);
-    fs::create_directory(folder_ / "dir");
-    put(folder_ / "dir/data", first.file());
-    put(folder_ / "dir/data.0", hole);
-    put(folder_ / "dir/data.1", cut);
-    Result<DamagedRecording> damaged = DamagedRecording::open(folder_ / "dir");
+    folder_.put("dir/data", first.file());
+    folder_.put("dir/data.0", hole);
+    folder_.put("dir/data.1", cut);
+    Result<DamagedRecording> damaged = DamagedRecording::open(folder_.path("dir"));
     ASSERT_TRUE(damaged);
     ASSERT_EQ(damaged->parts().size(), 3U);
     EXPECT_TRUE(damaged->parts()[0].found.clean());
-    EXPECT_EQ(damaged->parts()[1].path, folder_ / "dir/data.0");
+    EXPECT_EQ(damaged->parts()[1].path, folder_.path("dir/data.0"));
     ASSERT_EQ(damaged->parts()[1].found.lost.size(), 1U);
     EXPECT_EQ(damaged->parts()[1].found.lost[0].begin, kTurn);
     EXPECT_EQ(damaged->parts()[1].found.lost[0].end, kTurn + kSampleBytes);
@@ -331,13 +316,12 @@ TEST_F(RecoverFiles, ADirectoryWhoseFirstFileIsAPipe)
     for (int i = 0; i < 1000; i++)
         rest.raw_sample(7, 0, filled(12, 0x11));
     const std::vector<std::byte> first = recording().pipe();
-    fs::create_directory(folder_ / "dir");
-    put(folder_ / "dir/data", first);
-    put(folder_ / "dir/data.0", rest.records());
-    Result<DamagedRecording> damaged = DamagedRecording::open(folder_ / "dir");
+    folder_.put("dir/data", first);
+    folder_.put("dir/data.0", rest.records());
+    Result<DamagedRecording> damaged = DamagedRecording::open(folder_.path("dir"));
     ASSERT_TRUE(damaged);
     ASSERT_EQ(damaged->parts().size(), 2U);
-    EXPECT_EQ(damaged->parts()[0].path, folder_ / "dir/data");
+    EXPECT_EQ(damaged->parts()[0].path, folder_.path("dir/data"));
     ASSERT_EQ(damaged->parts()[0].found.kept.size(), 1U);
     EXPECT_EQ(damaged->parts()[0].found.kept[0].begin, kPipeHeaderBytes);
     EXPECT_EQ(damaged->parts()[0].found.kept[0].end, first.size());
@@ -352,13 +336,13 @@ TEST_F(RecoverFiles, AFileThatBecomesShorterBetweenTwoLooks)
     const FileBuilder builder = recording();
     const std::vector<std::byte> whole = builder.file();
     const Bytes cut = Bytes(whole).first(builder.data_offset() + 3 * kTurn + 5);
-    put(folder_ / "whole", whole);
-    put(folder_ / "-", cut);
+    folder_.put("whole", whole);
+    folder_.put("-", cut);
     const fs::path before = fs::current_path();
     const Fd input(::dup(STDIN_FILENO));
-    const Fd longer(::open((folder_ / "whole").c_str(), O_RDONLY | O_CLOEXEC));
+    const Fd longer(::open(folder_.path("whole").c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_GE(::dup2(longer.get(), STDIN_FILENO), 0);
-    fs::current_path(folder_);
+    fs::current_path(folder_.dir());
     Result<DamagedRecording> damaged = DamagedRecording::open("-");
     fs::current_path(before);
     ::dup2(input.get(), STDIN_FILENO);
@@ -373,7 +357,7 @@ TEST_F(RecoverFiles, AFileThatBecomesShorterBetweenTwoLooks)
 constexpr uint64_t kLongBufferBytes = uint64_t{100} << 20;
 
 // 400 MiB of AUX buffers with a hole of 100 MiB, mostly not on the disk.
-void put_long_recording(const fs::path &path)
+void put_long_recording(const std::string &path)
 {
     FileBuilder builder;
     builder.event(24, kSampleType, {7}).pmu(24, "hisi_ptt0_2");
@@ -397,7 +381,8 @@ void put_long_recording(const fs::path &path)
 TEST_F(RecoverFiles, MemoryDoesNotGrowWithTheFile)
 {
     constexpr long kMostKib = 64 * 1024;
-    const fs::path path = folder_ / "long", cut = folder_ / "cut", merged = folder_ / "merged";
+    const std::string path = folder_.path("long"), cut = folder_.path("cut"),
+                      merged = folder_.path("merged");
     put_long_recording(path);
     const long before_kib = peak_kib();
     Result<DamagedRecording> damaged = DamagedRecording::open(path);
@@ -419,7 +404,7 @@ TEST_F(RecoverFiles, MemoryDoesNotGrowWithTheFile)
     EXPECT_EQ(fs::file_size(cut) / kLongBufferBytes, 1U);
 
     std::vector<Reader> inputs;
-    for (const fs::path &input : {cut, cut}) {
+    for (const std::string &input : {cut, cut}) {
         Result<Reader> reader = Reader::open_path(input);
         ASSERT_TRUE(reader);
         inputs.push_back(std::move(*reader));

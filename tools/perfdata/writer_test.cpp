@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "perfdata/aux.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
@@ -28,15 +29,6 @@ using testing::filled;
 
 class WriterTest : public ::testing::Test {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = ::testing::TempDir() + "pmukit_writer.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-        path_ = folder_ / "perf.data";
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     static std::vector<WriterEvent> events()
     {
         WriterEvent event{std::vector<std::byte>(136), {7, 8}, "cxl_hmu_mem0.0.0/x=1/"};
@@ -71,11 +63,11 @@ protected:
     size_t files() const
     {
         return static_cast<size_t>(
-            std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+            std::distance(fs::directory_iterator(folder_.dir()), fs::directory_iterator()));
     }
 
-    fs::path folder_;
-    std::string path_;
+    TestFolder folder_;
+    const std::string path_ = folder_.path("perf.data");
 };
 
 TEST_F(WriterTest, TheReaderReadsItBack)
@@ -278,9 +270,9 @@ TEST_F(WriterTest, WhatAKilledRecorderLeavesCanBeRecovered)
     EXPECT_TRUE(found.lost.empty());
     EXPECT_FALSE(found.header_whole);
 
-    Result<Writer> saved = left->write(folder_ / "saved");
+    Result<Writer> saved = left->write(folder_.path("saved"));
     ASSERT_TRUE(saved && saved->finish());
-    const Result<Reader> reader = Reader::open_path(folder_ / "saved");
+    const Result<Reader> reader = Reader::open_path(folder_.path("saved"));
     ASSERT_TRUE(reader);
     EXPECT_EQ(reader->events().size(), 2U);
     EXPECT_EQ(reader->event_of_id(9), 1U);
@@ -384,13 +376,13 @@ TEST_F(WriterTest, CompleteIsWholeAndHasNoName)
 // As sort -o and a shell's redirection have it.
 TEST_F(WriterTest, WhatALinkLeadsToIsReplacedAndTheLinkStays)
 {
-    fs::create_directory(folder_ / "elsewhere");
-    const fs::path target = folder_ / "elsewhere" / "target";
+    folder_.folder("elsewhere");
+    const std::string target = folder_.path("elsewhere/target");
     fs::create_symlink("elsewhere/second", path_);
-    fs::create_symlink("target", folder_ / "elsewhere" / "second");
+    folder_.link("elsewhere/second", "target");
     for (const char *what : {"to nothing", "to an older file"}) {
         ASSERT_TRUE(create().finish()) << what;
-        EXPECT_TRUE(fs::is_symlink(path_) && fs::is_symlink(folder_ / "elsewhere" / "second"));
+        EXPECT_TRUE(fs::is_symlink(path_) && fs::is_symlink(folder_.path("elsewhere/second")));
         EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(target))) << what;
         EXPECT_TRUE(Reader::open_path(target)) << what;
         ASSERT_TRUE(write_all(Fd(::open(target.c_str(), O_TRUNC | O_WRONLY)).get(), as_bytes("old"),
@@ -401,7 +393,7 @@ TEST_F(WriterTest, WhatALinkLeadsToIsReplacedAndTheLinkStays)
 
 TEST_F(WriterTest, ALinkOfTheUnfinishedNameIsNotFollowed)
 {
-    const std::string victim = folder_ / "victim";
+    const std::string victim = folder_.path("victim");
     ASSERT_TRUE(write_all(Fd(::open(victim.c_str(), O_CREAT | O_WRONLY, 0600)).get(),
                           as_bytes("old"), victim));
     fs::create_symlink("victim", NewFile::part_name(path_));
@@ -436,7 +428,7 @@ TEST_F(WriterTest, AFifoGetsThePipeLayoutAndNoCopy)
 
 TEST_F(WriterTest, SaysWhereItCannotWrite)
 {
-    Result<Writer> writer = Writer::create(folder_ / "no" / "file", events(), host());
+    Result<Writer> writer = Writer::create(folder_.path("no/file"), events(), host());
     ASSERT_FALSE(writer);
     EXPECT_NE(writer.error().message.find("no/file"), std::string::npos);
 }

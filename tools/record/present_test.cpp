@@ -5,20 +5,16 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "perfdata/records.hpp"
 #include "record/perf_event.hpp"
 
 namespace pmukit::record {
 namespace {
-
-namespace fs = std::filesystem;
 
 TEST(MapsLine, HasRangeRightsAndFile)
 {
@@ -117,18 +113,6 @@ public:
 
 class PresentTest : public testing::Test {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = testing::TempDir() + "pmukit_present.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        root_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(root_); }
-    void put(const std::string &path, std::string_view text)
-    {
-        fs::create_directories((root_ / path).parent_path());
-        std::ofstream(root_ / path) << text;
-    }
     perfdata::MmapRecord map_at(size_t at) const
     {
         const Kept &record = keeper_.kept.at(at);
@@ -138,21 +122,21 @@ protected:
         return map.value_or(perfdata::MmapRecord());
     }
 
-    fs::path root_;
+    TestFolder root_;
     Keeper keeper_;
 };
 
 TEST_F(PresentTest, TheKernelIsNamedWithItsBuildIdAndItsModules)
 {
-    put("proc/kallsyms",
-        "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81100000 t _etext_not\n"
-        "ffffffff82000000 T _etext\nffffffff83000000 T _text\n");
-    put("proc/modules",
-        "imc 40960 1 imc_engine, Live 0xffffffffc0200000 (O)\nodd line\n"
-        "hidden 8192 0 - Live 0x0000000000000000\n");
+    root_.put("proc/kallsyms",
+              "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81100000 t _etext_not\n"
+              "ffffffff82000000 T _etext\nffffffff83000000 T _text\n");
+    root_.put("proc/modules",
+              "imc 40960 1 imc_engine, Live 0xffffffffc0200000 (O)\nodd line\n"
+              "hidden 8192 0 - Live 0x0000000000000000\n");
     const std::vector<std::byte> notes = note(kGnu, 3, kId);
-    put("sys/kernel/notes", {reinterpret_cast<const char *>(notes.data()), notes.size()});
-    ASSERT_TRUE(Present(keeper_, root_).kernel());
+    root_.put("sys/kernel/notes", notes);
+    ASSERT_TRUE(Present(keeper_, root_.dir()).kernel());
     ASSERT_EQ(keeper_.kept.size(), 2U);
     EXPECT_EQ(keeper_.kept[0].type, uint32_t{PERF_RECORD_MMAP2});
     EXPECT_EQ(keeper_.kept[0].misc, PERF_RECORD_MISC_KERNEL | PERF_RECORD_MISC_MMAP_BUILD_ID);
@@ -171,22 +155,23 @@ TEST_F(PresentTest, TheKernelIsNamedWithItsBuildIdAndItsModules)
 
 TEST_F(PresentTest, AKernelThatHidesItsAddressesIsLeftOut)
 {
-    put("proc/kallsyms", "0000000000000000 T _text\n0000000000000000 T _etext\n");
-    ASSERT_TRUE(Present(keeper_, root_).kernel());
+    root_.put("proc/kallsyms", "0000000000000000 T _text\n0000000000000000 T _etext\n");
+    ASSERT_TRUE(Present(keeper_, root_.dir()).kernel());
     EXPECT_TRUE(keeper_.kept.empty());
 }
 
 TEST_F(PresentTest, ProcessesHaveThreadsNamesAndCode)
 {
-    put("proc/70/status", "Name:\tbusy\nPid:\t70\nPPid:\t3\n");
-    put("proc/70/task/70/comm", "busy\n");
-    put("proc/70/task/71/comm", "worker\n");
-    put("proc/70/maps",
+    root_.put("proc/70/status", "Name:\tbusy\nPid:\t70\nPPid:\t3\n");
+    root_.put("proc/70/task/70/comm", "busy\n");
+    root_.put("proc/70/task/71/comm", "worker\n");
+    root_.put(
+        "proc/70/maps",
         "1000-2000 r--p 00000000 fe:00 9 /bin/busy\n2000-3000 r-xp 00001000 fe:00 9 /bin/busy\n"
         "5000-6000 rwxp 00000000 00:00 0 \n");
-    put("proc/version", "not a process\n");
-    put("proc/90/stat", "one that has just ended\n");
-    ASSERT_TRUE(Present(keeper_, root_).processes());
+    root_.put("proc/version", "not a process\n");
+    root_.put("proc/90/stat", "one that has just ended\n");
+    ASSERT_TRUE(Present(keeper_, root_.dir()).processes());
     ASSERT_EQ(keeper_.kept.size(), 6U);
     const auto fork = [this](size_t at) {
         return *perfdata::parse_task(keeper_.kept[at].body, std::endian::native);
@@ -209,10 +194,10 @@ TEST_F(PresentTest, ProcessesHaveThreadsNamesAndCode)
 
 TEST_F(PresentTest, APathThatFitsNoRecordIsLeftOut)
 {
-    put("proc/70/status", "PPid:\t3\n");
-    put("proc/70/maps", "1000-2000 r-xp 0 fe:00 9 /" + std::string(70000, 'x') +
-                            "\n2000-3000 r-xp 0 fe:00 9 /bin/busy\n");
-    ASSERT_TRUE(Present(keeper_, root_).processes());
+    root_.put("proc/70/status", "PPid:\t3\n");
+    root_.put("proc/70/maps", "1000-2000 r-xp 0 fe:00 9 /" + std::string(70000, 'x') +
+                                  "\n2000-3000 r-xp 0 fe:00 9 /bin/busy\n");
+    ASSERT_TRUE(Present(keeper_, root_.dir()).processes());
     ASSERT_EQ(keeper_.kept.size(), 1U);
     EXPECT_EQ(map_at(0).path, "/bin/busy");
 }

@@ -10,14 +10,13 @@
 #include <unistd.h>
 
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <thread>
+
+#include "base/test_folder.hpp"
 
 namespace pmukit::record {
 namespace {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 // Keeps all records; checks at the end that they are whole, one behind the other.
@@ -46,21 +45,12 @@ class RecorderTest : public testing::Test {
 protected:
     void SetUp() override
     {
-        std::string pattern = testing::TempDir() + "pmukit_recorder.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        root_ = pattern;
-        put("fake/type", "1");  // PERF_TYPE_SOFTWARE; config 0 is the CPU clock
-        put("fake/cpumask", "0");
-        options_.sysfs_root = root_;
+        root_.put("fake/type", "1");  // PERF_TYPE_SOFTWARE; config 0 is the CPU clock
+        root_.put("fake/cpumask", "0");
+        options_.sysfs_root = root_.dir();
         options_.events = *parse_event_strings(kClock);
         options_.pages = 8;
         stop_ = Fd(::eventfd(0, EFD_CLOEXEC));
-    }
-    void TearDown() override { fs::remove_all(root_); }
-    void put(const std::string &path, const std::string &text)
-    {
-        fs::create_directories((root_ / path).parent_path());
-        std::ofstream(root_ / path) << text;
     }
     std::optional<Recorder> open_or_skip()
     {
@@ -76,7 +66,7 @@ protected:
         EXPECT_EQ(::write(stop_.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
     }
 
-    fs::path root_;
+    TestFolder root_;
     RecordOptions options_;
     Fd stop_;
     std::string skip_;
@@ -165,7 +155,7 @@ TEST_F(RecorderTest, EndsAndNamesAPmuThatDisappears)
     ASSERT_TRUE(recorder->enable());
     std::thread remover([this] {
         std::this_thread::sleep_for(150ms);
-        fs::remove_all(root_ / "fake");
+        root_.remove("fake");
     });
     Result<RecordOutcome> outcome = recorder->run(keeper, {stop_.get()});
     remover.join();
@@ -211,8 +201,8 @@ TEST_F(RecorderTest, EventsOfAGroupBeginTogether)
 
 TEST_F(RecorderTest, AGroupIsRefusedWhereItsFirstIsNot)
 {
-    put("other/type", "2");
-    put("other/cpumask", "1");
+    root_.put("other/type", "2");
+    root_.put("other/cpumask", "1");
     options_.coded = {{"clock", 1, {}, {}}, {"elsewhere", 2, {}, size_t{0}}};
     if (!open_or_skip() && skip_.find("CAP_PERFMON") != std::string::npos)
         GTEST_SKIP() << skip_;
@@ -232,7 +222,7 @@ TEST_F(RecorderTest, RefusesACpuThatThePmuIsNotReadOn)
 
 TEST_F(RecorderTest, AsksWhomToRecordWithoutACpumask)
 {
-    fs::remove(root_ / "fake/cpumask");
+    root_.remove("fake/cpumask");
     EXPECT_EQ(Recorder::open(options_).error().code, Errc::kUsage);
 }
 

@@ -4,39 +4,24 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
+#include "base/test_folder.hpp"
 
 namespace pmukit::record {
 namespace {
 
-namespace fs = std::filesystem;
-
 class SysfsTree : public testing::Test {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = testing::TempDir() + "pmukit_sysfs.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        root_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(root_); }
-    void put(const std::string &path, const std::string &text)
-    {
-        fs::create_directories((root_ / path).parent_path());
-        std::ofstream(root_ / path) << text;
-    }
     void put_cxl_hmu()
     {
-        put("cxl_hmu_mem0.0.0/type", "24\n");
-        put("cxl_hmu_mem0.0.0/cpumask", "1\n");
-        put("cxl_hmu_mem0.0.0/format/epoch_type", "config:0-1\n");
-        put("cxl_hmu_mem0.0.0/format/hotness_threshold", "config1:0-31\n");
-        put("cxl_hmu_mem0.0.0/events/hot", "epoch_type=1,hotness_threshold=0x10\n");
-        put("cxl_hmu_mem0.0.0/events/hot.unit", "pages\n");
-        put("cxl_hmu_mem0.0.0/caps/counter_width", "16\n");
+        root_.put("cxl_hmu_mem0.0.0/type", "24\n");
+        root_.put("cxl_hmu_mem0.0.0/cpumask", "1\n");
+        root_.put("cxl_hmu_mem0.0.0/format/epoch_type", "config:0-1\n");
+        root_.put("cxl_hmu_mem0.0.0/format/hotness_threshold", "config1:0-31\n");
+        root_.put("cxl_hmu_mem0.0.0/events/hot", "epoch_type=1,hotness_threshold=0x10\n");
+        root_.put("cxl_hmu_mem0.0.0/events/hot.unit", "pages\n");
+        root_.put("cxl_hmu_mem0.0.0/caps/counter_width", "16\n");
     }
-    fs::path root_;
+    TestFolder root_;
 };
 
 TEST(Format, ReadsRangesSinglesAndSplitFields)
@@ -80,7 +65,7 @@ TEST(SetField, RefusesWhatDoesNotFit)
 TEST_F(SysfsTree, ReadsAPmu)
 {
     put_cxl_hmu();
-    Result<Pmu> pmu = read_pmu(root_, "cxl_hmu_mem0.0.0");
+    Result<Pmu> pmu = read_pmu(root_.dir(), "cxl_hmu_mem0.0.0");
     ASSERT_TRUE(pmu) << pmu.error().message;
     EXPECT_EQ(pmu->type, 24U);
     EXPECT_EQ(pmu->cpumask, std::vector<int>{1});
@@ -91,8 +76,8 @@ TEST_F(SysfsTree, ReadsAPmu)
 
 TEST_F(SysfsTree, APmuWithoutFoldersIsWhole)
 {
-    put("software/type", "1\n");
-    Result<Pmu> pmu = read_pmu(root_, "software");
+    root_.put("software/type", "1\n");
+    Result<Pmu> pmu = read_pmu(root_.dir(), "software");
     ASSERT_TRUE(pmu);
     EXPECT_FALSE(pmu->cpumask);
     EXPECT_TRUE(pmu->format.empty());
@@ -100,24 +85,24 @@ TEST_F(SysfsTree, APmuWithoutFoldersIsWhole)
 
 TEST_F(SysfsTree, SaysWhatIsMissingOrWrong)
 {
-    EXPECT_EQ(read_pmu(root_, "none").error().code, Errc::kNotFound);
-    put("known_pmu/type", "5\n");
-    EXPECT_NE(read_pmu(root_, "known_pum").error().message.find("; did you mean known_pmu?"),
+    EXPECT_EQ(read_pmu(root_.dir(), "none").error().code, Errc::kNotFound);
+    root_.put("known_pmu/type", "5\n");
+    EXPECT_NE(read_pmu(root_.dir(), "known_pum").error().message.find("; did you mean known_pmu?"),
               std::string::npos);
-    put("bad/type", "x\n");
-    EXPECT_EQ(read_pmu(root_, "bad").error().code, Errc::kDamaged);
+    root_.put("bad/type", "x\n");
+    EXPECT_EQ(read_pmu(root_.dir(), "bad").error().code, Errc::kDamaged);
     put_cxl_hmu();
-    put("cxl_hmu_mem0.0.0/format/odd", "nonsense\n");
-    EXPECT_NE(read_pmu(root_, "cxl_hmu_mem0.0.0").error().message.find("format/odd"),
+    root_.put("cxl_hmu_mem0.0.0/format/odd", "nonsense\n");
+    EXPECT_NE(read_pmu(root_.dir(), "cxl_hmu_mem0.0.0").error().message.find("format/odd"),
               std::string::npos);
 }
 
 TEST_F(SysfsTree, ListsByName)
 {
-    put("b/type", "2");
-    put("a/type", "1");
-    put("no_pmu/other", "1");
-    auto pmus = list_pmus(root_);
+    root_.put("b/type", "2");
+    root_.put("a/type", "1");
+    root_.put("no_pmu/other", "1");
+    auto pmus = list_pmus(root_.dir());
     ASSERT_TRUE(pmus);
     EXPECT_EQ(*pmus, (std::vector<std::pair<std::string, uint32_t>>{{"a", 1}, {"b", 2}}));
 }

@@ -2,11 +2,11 @@
 #include "tier/process_pages.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
+#include <span>
+
+#include "base/test_folder.hpp"
 
 namespace pmukit::tier {
 namespace {
@@ -43,28 +43,18 @@ TEST(Maps, RefusesWhatIsNone)
 // What a kernel shows of a process, in plain files.
 class Process : public testing::Test {
 protected:
-    Process()
-    {
-        char name[] = "/tmp/pmukit-process-XXXXXX";
-        EXPECT_NE(::mkdtemp(name), nullptr);
-        dir = name;
-    }
-    ~Process() override { std::filesystem::remove_all(dir); }
-
-    void maps(const std::string &text) const { std::ofstream(dir + "/maps") << text; }
+    void maps(const std::string &text) const { folder_.put("maps", text); }
     void pagemap(const std::vector<uint64_t> &entries) const
     {
-        std::ofstream(dir + "/pagemap", std::ios::binary)
-            .write(reinterpret_cast<const char *>(entries.data()),
-                   static_cast<std::streamsize>(entries.size() * sizeof entries[0]));
+        folder_.put("pagemap", std::as_bytes(std::span(entries)));
     }
     Result<PageCounts> walk()
     {
-        return walk_pages(dir, kPage,
+        return walk_pages(folder_.dir(), kPage,
                           [this](uint64_t address, uint64_t hpa) { seen[address] = hpa; });
     }
 
-    std::string dir;
+    TestFolder folder_;
     std::map<uint64_t, uint64_t> seen;  // address to physical
 };
 
@@ -124,7 +114,8 @@ TEST_F(Process, HidesItsFramesFromTheUnprivileged)
 
 TEST_F(Process, MustBeThere)
 {
-    const Result<PageCounts> none = walk_pages(dir + "/none", kPage, [](uint64_t, uint64_t) {});
+    const Result<PageCounts> none =
+        walk_pages(folder_.path("none"), kPage, [](uint64_t, uint64_t) {});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Errc::kNotFound);
     maps("what is this\n");

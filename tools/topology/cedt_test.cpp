@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/test_folder.hpp"
 #include "topology/test_tree.hpp"
 
 namespace pmukit::topology {
@@ -88,7 +89,7 @@ TEST(Cedt, RefusesAWrongChecksum)
 
 TEST(Cedt, IsFoundInTheFolderOrWhereTheFirmwareHasIt)
 {
-    Tree tree;
+    TestFolder tree;
     EXPECT_FALSE(read_cedt(tree.dir())->has_value());
     tree.put("firmware/acpi/tables/CEDT", text_of(good_table()));
     EXPECT_EQ((*read_cedt(tree.dir()))->windows.size(), 2U);

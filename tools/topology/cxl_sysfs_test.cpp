@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "topology/test_tree.hpp"
 
 namespace pmukit::topology {
@@ -14,7 +15,7 @@ const std::string kDevices = "bus/cxl/devices/";
 
 TEST(CxlSysfs, ReadsACopyInPlainFiles)
 {
-    Tree tree;
+    TestFolder tree;
     put_region(tree, {.ways = 2, .root_ways = 2, .dpa_bytes = 0x10000000});
     Result<CxlDevices> found = read_cxl_devices(tree.dir());
     ASSERT_TRUE(found) << found.error().message;
@@ -37,7 +38,7 @@ TEST(CxlSysfs, ReadsACopyInPlainFiles)
 
 TEST(CxlSysfs, ReadsTheDevicesFolderItself)
 {
-    Tree tree;
+    TestFolder tree;
     put_region(tree, {});
     EXPECT_EQ(read_cxl_devices(tree.path(kDevices))->endpoints.size(), 1U);
 }
@@ -45,7 +46,7 @@ TEST(CxlSysfs, ReadsTheDevicesFolderItself)
 // Live sysfs: every device is a link into devices/, and uport a link to the memdev.
 TEST(CxlSysfs, FollowsLinksAsInLiveSysfs)
 {
-    Tree tree;
+    TestFolder tree;
     put_region(tree, {});
     tree.folder("devices/pci0000:0c");
     std::filesystem::rename(tree.path(kDevices + "mem0"), tree.path("devices/pci0000:0c/mem0"));
@@ -61,7 +62,7 @@ TEST(CxlSysfs, FollowsLinksAsInLiveSysfs)
 // A copy made with links followed: uport is a folder with the attributes of its memdev.
 TEST(CxlSysfs, FindsTheMemdevByItsDeviceNumber)
 {
-    Tree tree;
+    TestFolder tree;
     put_region(tree, {.ways = 2, .root_ways = 2});
     tree.put(kDevices + "mem0/dev", "250:0\n");
     tree.put(kDevices + "mem1/dev", "250:1\n");
@@ -72,7 +73,7 @@ TEST(CxlSysfs, FindsTheMemdevByItsDeviceNumber)
 
 TEST(CxlSysfs, PassesOverWhatIsNotAssembled)
 {
-    Tree tree;
+    TestFolder tree;
     put_region(tree, {});
     tree.put(kDevices + "decoder4.1/dpa_resource", "0xffffffffffffffff\n");
     tree.put(kDevices + "decoder4.1/dpa_size", "0x0000000000000000\n");
@@ -120,7 +121,7 @@ TEST(CxlSysfs, RefusesWrongValuesAndNamesTheFile)
         {"decoder0.0/target_list", "1,,2"},
     };
     for (const Damage &damage : damages) {
-        Tree tree;
+        TestFolder tree;
         put_region(tree, {});
         tree.put(kDevices + damage.file, damage.text);
         Result<CxlDevices> found = read_cxl_devices(tree.dir());
@@ -133,7 +134,7 @@ TEST(CxlSysfs, RefusesWrongValuesAndNamesTheFile)
     }
 }
 
-void damage(const Tree &tree, const std::string &file, int kind, const std::string &enormous)
+void damage(const TestFolder &tree, const std::string &file, int kind, const std::string &enormous)
 {
     tree.remove(file);
     if (kind == 1)
@@ -155,7 +156,7 @@ void damage(const Tree &tree, const std::string &file, int kind, const std::stri
 // crash or a wait.
 TEST(CxlSysfs, SurvivesEveryFileDamaged)
 {
-    Tree tree;
+    TestFolder tree;
     put_region(tree, {.ways = 3, .root_ways = 3, .cache_bytes = 0xc000});
     const std::vector<std::string> files = tree.files();
     const std::string enormous(1 << 17, '9');
@@ -181,7 +182,7 @@ TEST(CxlSysfs, SurvivesEveryFileDamaged)
 
 TEST(CxlSysfs, SaysThatThereIsNothing)
 {
-    Tree tree;
+    TestFolder tree;
     Result<CxlDevices> found = read_cxl_devices(tree.path("nowhere"));
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code, Errc::kNotFound);

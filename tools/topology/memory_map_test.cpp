@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "topology/test_tree.hpp"
+#include "base/test_folder.hpp"
 
 namespace pmukit::topology {
 namespace {
@@ -13,7 +13,7 @@ const std::string kTiering = "devices/virtual/memory_tiering/";
 
 TEST(MemoryMap, NamesNodeAndTier)
 {
-    Tree tree;
+    TestFolder tree;
     tree.put(kMemory + "block_size_bytes", "8000000\n");  // 128 MiB
     tree.folder(kMemory + "memory2/node1");
     tree.folder(kMemory + "memory3/node1");
@@ -43,7 +43,7 @@ TEST(MemoryMap, NamesNodeAndTier)
 
 TEST(MemoryMap, OfNothingKnowsNothing)
 {
-    Tree tree;
+    TestFolder tree;
     Result<MemoryMap> map = MemoryMap::read(tree.dir());
     ASSERT_TRUE(map);
     EXPECT_EQ(map->node_of(0, 1), std::nullopt);
@@ -62,7 +62,7 @@ TEST(MemoryMap, RefusesDamageAndNamesIt)
         {kTiering + "memory_tier4/nodelist", "x"},
     };
     for (const auto &[name, text] : bad) {
-        Tree tree;
+        TestFolder tree;
         tree.put(name, text);
         Result<MemoryMap> map = MemoryMap::read(tree.dir());
         ASSERT_FALSE(map) << name << " " << text;

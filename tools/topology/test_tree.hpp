@@ -1,58 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For tests: a saved sysfs tree in a temporary folder, written file by file, and CEDT tables built
-// byte by byte.
+// For tests: a saved sysfs tree, written file by file, and CEDT tables built byte by byte.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <filesystem>
-#include <fstream>
+#include <concepts>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/test_folder.hpp"
 
 namespace pmukit::topology {
-
-class Tree {
-public:
-    Tree()
-    {
-        char name[] = "/tmp/pmukit-topology-XXXXXX";
-        EXPECT_NE(::mkdtemp(name), nullptr);
-        dir_ = name;
-    }
-    Tree(const Tree &) = delete;
-    Tree &operator=(const Tree &) = delete;
-    ~Tree() { std::filesystem::remove_all(dir_); }
-
-    const std::string &dir() const { return dir_; }
-    std::string path(const std::string &name) const { return dir_ + "/" + name; }
-    void put(const std::string &name, const std::string &text) const
-    {
-        std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
-        std::ofstream(path(name), std::ios::binary) << text;
-    }
-    void folder(const std::string &name) const { std::filesystem::create_directories(path(name)); }
-    void link(const std::string &name, const std::string &target) const
-    {
-        std::filesystem::create_symlink(target, path(name));
-    }
-    void remove(const std::string &name) const { std::filesystem::remove_all(path(name)); }
-    // Paths of all files, relative to the folder.
-    std::vector<std::string> files() const
-    {
-        std::vector<std::string> found;
-        for (const auto &entry : std::filesystem::recursive_directory_iterator(dir_))
-            if (entry.is_regular_file())
-                found.push_back(entry.path().lexically_relative(dir_).string());
-        return found;
-    }
-
-private:
-    std::string dir_;
-};
 
 inline std::string hex(uint64_t value)
 {
@@ -71,7 +29,7 @@ struct TreeRegion {
 
 // One root decoder, one region, `ways` memdevs with one endpoint decoder each: memdev i is target
 // i, its endpoint is endpoint<i+4>.
-inline void put_region(const Tree &tree, const TreeRegion &region)
+inline void put_region(const TestFolder &tree, const TreeRegion &region)
 {
     const std::string devices = "bus/cxl/devices/";
     const uint64_t bytes = region.dpa_bytes * region.ways + region.cache_bytes;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_folder.hpp"
 #include "topology/test_tree.hpp"
 
 namespace pmukit::topology {
@@ -13,7 +14,7 @@ namespace {
 constexpr uint64_t kBlock = uint64_t{256} << 20;
 const std::string kDevices = "bus/cxl/devices/";
 
-Translator translator_of(const Tree &tree)
+Translator translator_of(const TestFolder &tree)
 {
     Result<CxlDevices> devices = read_cxl_devices(tree.dir());
     Result<std::optional<Cedt>> cedt = read_cedt(tree.dir());
@@ -23,7 +24,7 @@ Translator translator_of(const Tree &tree)
 }
 
 // Every granule of every device: there, back, and no address twice.
-void expect_whole(const Tree &tree, const TreeRegion &region)
+void expect_whole(const TestFolder &tree, const TreeRegion &region)
 {
     const Translator translator = translator_of(tree);
     std::vector<bool> seen(region.dpa_bytes * region.ways / region.granularity);
@@ -60,7 +61,7 @@ TEST(Translate, CoversRegionsOfEveryWays)
                     .cache_bytes = start == 48 * kBlock ? 0 : uint64_t{16384} * ways};
                 SCOPED_TRACE(testing::Message()
                              << ways << " of " << root_ways << std::hex << " at " << start);
-                Tree tree;
+                TestFolder tree;
                 put_region(tree, region);
                 expect_whole(tree, region);
             }
@@ -81,7 +82,7 @@ std::string xor_table(const TreeRegion &region, uint8_t encoded_ways,
 TEST(Translate, AppliesXorMapsOfTheCedt)
 {
     const TreeRegion region = {.ways = 4, .root_ways = 4};
-    Tree tree;
+    TestFolder tree;
     put_region(tree, region);
     // The whole table may hold more maps than this window needs.
     tree.put("CEDT", xor_table(region, 2, {0x2100, 0x1200, 0x400}));
@@ -96,7 +97,7 @@ TEST(Translate, AppliesXorMapsOfTheCedt)
 TEST(Translate, SaysWhenTheArithmeticIsAGuess)
 {
     const TreeRegion region = {.ways = 2, .root_ways = 2};
-    Tree tree;
+    TestFolder tree;
     put_region(tree, region);
     ASSERT_EQ(translator_of(tree).assumptions().size(), 1U);
     tree.put("CEDT", xor_table(region, 1, {}, 0));
@@ -107,7 +108,7 @@ TEST(Translate, SaysWhenTheArithmeticIsAGuess)
 TEST(Translate, RefusesXorThatItCannotFollow)
 {
     const TreeRegion region = {.ways = 2, .root_ways = 2};
-    Tree tree;
+    TestFolder tree;
     put_region(tree, region);
     for (const std::string &table :
          {xor_table(region, 1, {}), xor_table(region, 1, {0x100}, 2),
@@ -122,7 +123,7 @@ TEST(Translate, RefusesXorThatItCannotFollow)
 
 TEST(Translate, GivesTheRowsOfAUnitLargerThanTheGranularity)
 {
-    Tree tree;
+    TestFolder tree;
     put_region(tree, {.ways = 2, .root_ways = 2, .dpa = kBlock});
     const Translator translator = translator_of(tree);
     const uint64_t start = uint64_t{1} << 32;
@@ -138,7 +139,7 @@ TEST(Translate, GivesTheRowsOfAUnitLargerThanTheGranularity)
 
 TEST(Translate, KeepsAUnitWholeWithoutInterleave)
 {
-    Tree tree;
+    TestFolder tree;
     put_region(tree, {});
     Result<HpaRange> range = translator_of(tree).hpa_of("mem0", 4096, 8192);
     ASSERT_TRUE(range);
@@ -149,7 +150,7 @@ TEST(Translate, KeepsAUnitWholeWithoutInterleave)
 
 TEST(Translate, KnowsItsLimits)
 {
-    Tree tree;
+    TestFolder tree;
     put_region(tree, {.dpa = kBlock, .cache_bytes = 16384});
     const Translator translator = translator_of(tree);
     const uint64_t start = uint64_t{1} << 32;
@@ -169,7 +170,7 @@ TEST(Translate, KnowsItsLimits)
 
 TEST(Translate, RefusesNormalizedAddressing)
 {
-    Tree tree;
+    TestFolder tree;
     put_region(tree, {.ways = 2, .root_ways = 2});
     tree.put(kDevices + "decoder4.0/start", "0x0\n");
     tree.put(kDevices + "decoder4.0/size", "0x4000\n");
@@ -201,14 +202,14 @@ TEST(Translate, RefusesContradictions)
         {"region0/interleave_granularity", "0"},
     };
     for (const auto &[file, text] : contradictions) {
-        Tree tree;
+        TestFolder tree;
         put_region(tree, {.ways = 2, .root_ways = 2});
         tree.put(kDevices + file, text);
         const Translator translator = translator_of(tree);
         EXPECT_FALSE(translator.hpa_of("mem0", 0, 64)) << file << " " << text;
         EXPECT_FALSE(translator.dpa_of(uint64_t{1} << 32)) << file << " " << text;
     }
-    Tree tree;
+    TestFolder tree;
     put_region(tree, {});
     tree.put(kDevices + "decoder4.0/region", "\n");
     const Error error = translator_of(tree).hpa_of("mem0", 0, 64).error();
@@ -220,12 +221,12 @@ TEST(Translate, RefusesContradictions)
 
 TEST(Translate, RefusesDevicesThatDoNotFillWholeRows)
 {
-    Tree broken;
+    TestFolder broken;
     put_region(broken, {});
     broken.put(kDevices + "decoder4.0/dpa_size", "0x3f80\n");
     EXPECT_FALSE(translator_of(broken).hpa_of("mem0", 0, 64));
     // What a decoder decodes may be unknown; its device still must not be larger than the region.
-    Tree large;
+    TestFolder large;
     put_region(large, {});
     large.remove(kDevices + "decoder4.0/start");
     large.remove(kDevices + "decoder4.0/size");

@@ -12,6 +12,7 @@
 #include <future>
 #include <thread>
 
+#include "base/test_folder.hpp"
 #include "vfu/test_support.hpp"
 
 namespace pmukit::vfu {
@@ -28,10 +29,8 @@ class ChassisTest : public testing::Test {
 protected:
     ChassisTest()
     {
-        char folder[] = "/tmp/pmukit-vfu-XXXXXX";
-        folder_ = mkdtemp(folder);
         for (const char *name : {"a", "b", "c"})
-            paths.push_back(folder_ / name);
+            paths.push_back(folder_.path(name));
         auto created = Chassis::create();
         EXPECT_TRUE(created);
         chassis = std::move(*created);
@@ -41,8 +40,6 @@ protected:
         chassis->stop();
         if (finished.valid())
             finished.wait();
-        chassis.reset();
-        std::filesystem::remove_all(folder_);
     }
 
     // One device each; the first two have a link.
@@ -84,7 +81,7 @@ protected:
         return reply && reply->good();
     }
 
-    std::filesystem::path folder_;
+    TestFolder folder_;
     std::vector<std::filesystem::path> paths;
     std::array<FakeDevice, 3> devices;
     FakeDevice &device = devices[0];

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "cli/commands.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
@@ -56,15 +57,6 @@ std::vector<std::byte> packed(T... values)
 
 class Roundtrip : public testing::Test {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = testing::TempDir() + "pmukit_roundtrip.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-        file_ = folder_ / "perf.data";
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     void begin(uint64_t sample_type = kSampleType, const std::string &pmu = kPmu)
     {
         perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, pmu + "//"};
@@ -110,7 +102,7 @@ protected:
     template <typename Command>
     int run(Command command)
     {
-        std::string path = folder_ / "out";
+        std::string path = folder_.path("out");
         Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
         Output out(fd.get(), path);
         testing::internal::CaptureStderr();
@@ -145,8 +137,8 @@ protected:
         return text.find(part) != std::string::npos;
     }
 
-    fs::path folder_;
-    std::string file_, out_, err_;
+    TestFolder folder_;
+    std::string file_ = folder_.path("perf.data"), out_, err_;
     nlohmann::json json_;
     std::unique_ptr<perfdata::Writer> writer_;
 };
@@ -223,7 +215,7 @@ TEST_F(Roundtrip, InjectedSamplesGiveTheSameReport)
     aux_data(0, Bytes(both).first(24));  // a record may straddle two buffers
     aux_data(24, Bytes(both).subspan(24));
     end();
-    const InjectOptions options{file_, folder_ / "injected"};
+    const InjectOptions options{file_, folder_.path("injected")};
     EXPECT_EQ(run([&options](Output &out) { return run_inject(options, out); }), kExitGood) << err_;
     file_ = options.output;
     EXPECT_EQ(report(), kExitGood) << err_;
@@ -277,7 +269,6 @@ class RoundtripPlaces : public Roundtrip {
 protected:
     void SetUp() override
     {
-        Roundtrip::SetUp();
         topology::put_region(tree_, {.ways = 2, .root_ways = 2, .dpa_bytes = 0x4000});
         tree_.put("devices/system/memory/block_size_bytes", "1000000\n");
         tree_.folder("devices/system/memory/memory256/node1");
@@ -287,7 +278,7 @@ protected:
         end();
     }
 
-    topology::Tree tree_;
+    TestFolder tree_;
 };
 
 TEST_F(RoundtripPlaces, UnitsGetAddressNodeAndTier)

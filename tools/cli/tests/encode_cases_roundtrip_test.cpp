@@ -3,12 +3,12 @@
 // say just what it expects.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
 
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "encode/encode.hpp"
 
 namespace pmukit {
@@ -48,14 +48,13 @@ TEST_P(EncodeCases, AreReadAsTheyExpect)
     ASSERT_TRUE(text);
     Result<encode::Case> what = encode::parse_case(*text);
     ASSERT_TRUE(what) << what.error().message;
-    const std::string file =
-        testing::TempDir() + "pmukit_case." + GetParam() + "." + std::to_string(::getpid());
+    const TestFolder folder;
+    const std::string file = folder.path("perf.data");
     ASSERT_TRUE(encode::write_recording(*what, file));
     EXPECT_FALSE(what->expected.empty());
     for (const encode::Expectation &expected : what->expected)
         EXPECT_EQ(said_by(PMUKIT_COMMAND " " + expected.command + " -i " + file), expected.text)
             << expected.command;
-    fs::remove(file);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@
 #include "base/fd.hpp"
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "base/test_folder.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
 
@@ -152,20 +153,16 @@ class Program : public testing::Test {
 protected:
     void SetUp() override
     {
-        std::string pattern = testing::TempDir() + "pmukit_status.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
         ASSERT_TRUE(
             fill(perfdata::Writer::create(path("good.data"), {event_of_cxl_hmu()}, host())));
         const auto whole = fs::file_size(path("good.data"));
         fs::copy_file(path("good.data"), path("cut.data"));
         fs::resize_file(path("cut.data"), whole * 3 / 4);
-        std::ofstream(path("text")) << "this is no recording, but long enough to be one\n"
-                                    << std::string(200, 'x');
-        std::ofstream(path("empty"));
-        fs::create_directory(path("folder"));
+        folder_.put("text",
+                    "this is no recording, but long enough to be one\n" + std::string(200, 'x'));
+        folder_.put("empty", "");
+        folder_.folder("folder");
     }
-    void TearDown() override { fs::remove_all(folder_); }
 
     static perfdata::HostInfo host()
     {
@@ -173,7 +170,7 @@ protected:
         host.pmus = {{24, "cxl_hmu_mem0.0.0"}};
         return host;
     }
-    std::string path(const std::string &name) const { return (folder_ / name).string(); }
+    std::string path(const std::string &name) const { return folder_.path(name); }
 
     static std::vector<std::string> words_of(const std::string &command)
     {
@@ -186,7 +183,7 @@ protected:
     Running start(const std::string &command, const std::string &out = "", int in = -1) const
     {
         const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-        return Running(folder_, words_of(command), out, in < 0 ? nothing.get() : in);
+        return Running(folder_.dir(), words_of(command), out, in < 0 ? nothing.get() : in);
     }
     // Files of the program may have so many bytes.
     Ended run_within(rlim_t bytes, const std::string &command) const
@@ -215,13 +212,13 @@ protected:
     std::vector<std::string> unfinished() const
     {
         std::vector<std::string> names;
-        for (const auto &entry : fs::directory_iterator(folder_))
+        for (const auto &entry : fs::directory_iterator(folder_.dir()))
             if (entry.path().string().find(".part-") != std::string::npos)
                 names.push_back(entry.path().filename());
         return names;
     }
 
-    fs::path folder_;
+    TestFolder folder_;
 };
 
 struct Case {
@@ -703,7 +700,7 @@ TEST_P(Results, AreNotWrittenThroughALinkThatHasTheNameOfTheUnfinishedFile)
 {
     std::ofstream(path("victim")) << "old";
     const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    Running run(folder_, words_of(GetParam()), "", nothing.get(), true);
+    Running run(folder_.dir(), words_of(GetParam()), "", nothing.get(), true);
     fs::create_symlink("victim", part_of(run));
     run.send(SIGCONT);
     const Ended ended = run.wait();
@@ -819,7 +816,7 @@ TEST_F(Fifo, IsReadOnceByWhoLooksAhead)
     for (uint64_t i = 0; i < kRecords; i++, trace.offset += hot_list().size())
         ASSERT_TRUE(writer->auxtrace(trace, hot_list(i), {}));
     ASSERT_TRUE(writer->finish());
-    const std::string command = "cd " + folder_.string() +
+    const std::string command = "cd " + folder_.dir() +
                                 " && mkfifo fifo && (cat piped >fifo & " PMUKIT_COMMAND
                                 " export -i fifo --format jsonl -o once; " PMUKIT_COMMAND
                                 " export -i piped --format jsonl -o twice; wait; cmp once twice)";
@@ -845,7 +842,7 @@ TEST_F(Fifo, IsRefusedByACopyBeforeItBegins)
 TEST_F(Program, StandardOutputByItsPathIsStandardOutput)
 {
     for (const char *name : {"-", "/dev/stdout"}) {
-        const std::string command = "cd " + folder_.string() +
+        const std::string command = "cd " + folder_.dir() +
                                     " && " PMUKIT_COMMAND
                                     " export -i good.data --format jsonl -o " +
                                     name + " | cat >" + path("shown");
@@ -966,7 +963,7 @@ protected:
         for (const std::string &word : words_of(GetParam()))
             words.push_back(word);
         const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-        return Running(folder_, words, "", nothing.get()).wait();
+        return Running(folder_.dir(), words, "", nothing.get()).wait();
     }
 };
 

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "cli/export.hpp"
 #include "encode/encode.hpp"
 #include "export/writer.hpp"
@@ -192,36 +193,32 @@ class ExportCase : public testing::TestWithParam<std::string> {
 protected:
     void SetUp() override
     {
-        std::string pattern = testing::TempDir() + "pmukit_export.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
         const Result<std::string> text = read_small_file(CASES_FOLDER "/" + GetParam() + ".case");
         ASSERT_TRUE(text);
         const Result<encode::Case> what = encode::parse_case(*text);
         ASSERT_TRUE(what) << what.error().message;
         ASSERT_TRUE(encode::write_recording(*what, recording()));
     }
-    void TearDown() override { fs::remove_all(folder_); }
 
-    std::string recording() const { return folder_ + "/data"; }
+    std::string recording() const { return folder_.path("data"); }
     // What it wrote to.
     std::string exported(const std::string &format, const std::string &input,
                          const std::string &unit = "")
     {
         ExportOptions options;
         options.input = input;
-        options.output = folder_ + "/" + format + unit;
+        options.output = folder_.path(format + unit);
         options.format = format;
         options.unit = unit;
         options.source = "model";
-        fs::remove_all(options.output);
+        folder_.remove(format + unit);
         const Fd nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
         Output out(nothing.get(), "nothing");
         status_ = run_export(options, out);
         return options.output;
     }
 
-    std::string folder_;
+    TestFolder folder_;
     Result<int> status_ = 0;
 };
 INSTANTIATE_TEST_SUITE_P(All, ExportCase, testing::ValuesIn(cases()),
@@ -332,7 +329,7 @@ TEST_P(ExportCase, CountsInOpenMetrics)
 // Whatever is left of a recording: rows of it that are whole, and never more than of the whole.
 TEST_P(ExportCase, TakesEveryPrefix)
 {
-    const std::string whole = content_of(recording()), part = folder_ + "/part";
+    const std::string whole = content_of(recording()), part = folder_.path("part");
     const Rows all = of_jsonl(exported("jsonl", recording()));
     for (size_t bytes = 0; bytes < whole.size(); bytes += 13) {
         std::ofstream(part, std::ios::binary) << whole.substr(0, bytes);

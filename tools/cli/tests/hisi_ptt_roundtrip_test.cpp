@@ -14,6 +14,7 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "base/test_memory.hpp"
 #include "cli/commands.hpp"
 #include "cli/tests/hisi_ptt_file.hpp"
@@ -98,19 +99,10 @@ private:
 
 class HisiPttRoundtrip : public ::testing::Test {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = ::testing::TempDir() + "pmukit_ptt.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-        file_ = folder_ / "perf.data";
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     template <typename Command>
     int run(Command command)
     {
-        const std::string path = folder_ / "out";
+        const std::string path = folder_.path("out");
         const Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
         Output out(fd.get(), path);
         ::testing::internal::CaptureStderr();
@@ -129,7 +121,7 @@ protected:
     }
     int inject(bool samples = true)
     {
-        const InjectOptions options{file_, folder_ / "injected", samples};
+        const InjectOptions options{file_, folder_.path("injected"), samples};
         const int status = run([&options](Output &out) { return run_inject(options, out); });
         file_ = options.output;
         return status;
@@ -162,8 +154,8 @@ protected:
         return status;
     }
 
-    fs::path folder_;
-    std::string file_, out_, err_;
+    TestFolder folder_;
+    std::string file_ = folder_.path("perf.data"), out_, err_;
     nlohmann::json json_;
     std::set<uint32_t> types_;
 };
@@ -379,7 +371,7 @@ TEST_F(HisiPttRoundtrip, CutTakesWhatIsNamed)
     ASSERT_TRUE(file.finish());
     CutOptions options;
     options.input = file_;
-    options.output = folder_ / "cut";
+    options.output = folder_.path("cut");
     options.events = {"hisi_ptt0_2"};
     options.buffers = "1";
     EXPECT_EQ(run([&](Output &out) { return run_cut(options, out); }), kExitGood) << err_;

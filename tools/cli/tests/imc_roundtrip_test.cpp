@@ -6,19 +6,17 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "cli/commands.hpp"
 #include "cli/tests/stock_perf.hpp"
 #include "encode/encode.hpp"
 
 namespace pmukit::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Thread 100 is at 0x10000420 twice and once in the kernel, thread 101 once at 0x10000424; the last
 // of its records is of a guest. One record of five is torn.
@@ -42,18 +40,10 @@ imc 0x140000000380 guest-user 0x700
 
 class ImcRecording : public testing::TestWithParam<const char *> {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = testing::TempDir() + "pmukit_imc.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     // In the byte order of the parameter.
     std::string recording(std::string_view text)
     {
-        const std::string path = folder_ + "/data";
+        const std::string path = folder_.path("data");
         Result<encode::Case> what =
             encode::parse_case(std::string("order ") + GetParam() + "\n" + std::string(text));
         EXPECT_TRUE(what) << what.error().message;
@@ -65,7 +55,7 @@ protected:
     std::string said(Result<int> (*command)(const Options &, Output &), const Options &options,
                      int expected_status)
     {
-        const std::string path = folder_ + "/said";
+        const std::string path = folder_.path("said");
         const Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600));
         Output out(fd.get(), "said");
         const Result<int> status = command(options, out);
@@ -80,19 +70,19 @@ protected:
         ReportOptions options;
         options.input = path;
         options.json = true;
-        options.kallsyms = folder_ + "/kallsyms";
+        options.kallsyms = folder_.path("kallsyms");
         std::ofstream(options.kallsyms) << "c000000000100000 T _text\nc000000000101000 t a_loop\n";
         return nlohmann::json::parse(said(run_report, options, expected_status))["pmus"][0];
     }
     std::string injected(const std::string &path)
     {
-        InjectOptions options{path, folder_ + "/injected"};
+        InjectOptions options{path, folder_.path("injected")};
         EXPECT_EQ(said(run_inject, options, 1),
                   options.output + ": 384 bytes of AUX data left out, 5 samples made of them\n");
         return options.output;
     }
 
-    std::string folder_;
+    TestFolder folder_;
 };
 INSTANTIATE_TEST_SUITE_P(EitherOrder, ImcRecording, testing::Values("little", "big"),
                          [](const auto &order) { return std::string(order.param); });
@@ -135,9 +125,9 @@ TEST_P(ImcRecording, SamplesAreCopiedAsTheyAre)
     const std::string path = recording(
         "pmu 30 trace_imc\nevent 9 trace_imc// period 251\n"
         "sample 9 user 0x10000420 pid 100 tid 100 time 5\n");
-    EXPECT_EQ(said(run_inject, InjectOptions{path, folder_ + "/same"}, 0),
-              folder_ + "/same: 0 bytes of AUX data left out, 0 samples made of them\n");
-    EXPECT_EQ(said(run_dump, DumpOptions{folder_ + "/same"}, 0).substr(0, 33),
+    EXPECT_EQ(said(run_inject, InjectOptions{path, folder_.path("same")}, 0),
+              folder_.path("same") + ": 0 bytes of AUX data left out, 0 samples made of them\n");
+    EXPECT_EQ(said(run_dump, DumpOptions{folder_.path("same")}, 0).substr(0, 33),
               "# trace_imc cpu 0: sample, file o");
 }
 

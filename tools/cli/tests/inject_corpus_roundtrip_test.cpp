@@ -4,16 +4,15 @@
 // data that became samples the reports say the same as before.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "base/test_folder.hpp"
 #include "cli/commands.hpp"
 #include "cli/units.hpp"
 #include "perfdata/corpus_file.hpp"
@@ -99,15 +98,6 @@ std::string found_in(const std::string &report)
 
 class InjectCorpus : public testing::TestWithParam<std::string> {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = testing::TempDir() + "pmukit_inject.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-        to_ = folder_ + "/perf.data";
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     // nullopt: it was refused.
     std::optional<int> inject(const std::string &from, bool samples) const
     {
@@ -122,7 +112,8 @@ protected:
         return std::nullopt;
     }
 
-    std::string folder_, to_;
+    TestFolder folder_;
+    const std::string to_ = folder_.path("perf.data");
 };
 INSTANTIATE_TEST_SUITE_P(OfPerf, InjectCorpus,
                          testing::ValuesIn(perfdata::testing::corpus_folders()),
@@ -139,7 +130,7 @@ TEST_P(InjectCorpus, OnlyAuxDataGoes)
     size_t injected = 0;
     for (const Recording &recording : perfdata::testing::recordings_of(GetParam())) {
         SCOPED_TRACE(recording.name);
-        const std::string from = recording.unpacked();
+        const std::string from = recording.unpacked(folder_);
         const bool piped = perfdata::Reader::open_path(from)->is_pipe();
         Content before, after;
         ASSERT_NO_FATAL_FAILURE(read(from, piped, before));
@@ -164,7 +155,7 @@ TEST_P(InjectCorpus, ReportsOfTheSamplesSayTheSame)
     std::map<std::endian, size_t> reported;
     for (const Recording &recording : perfdata::testing::recordings_of(GetParam())) {
         SCOPED_TRACE(recording.name);
-        const std::string from = recording.unpacked();
+        const std::string from = recording.unpacked(folder_);
         Content before, after;
         ASSERT_NO_FATAL_FAILURE(read(from, false, before));
         if (!before.has_unit || before.trace_bytes == 0)
@@ -178,10 +169,10 @@ TEST_P(InjectCorpus, ReportsOfTheSamplesSayTheSame)
         ReportOptions options;
         options.top = 0;
         options.input = from;
-        const std::string report = found_in(said_by(run_report, options, folder_ + "/before"));
+        const std::string report = found_in(said_by(run_report, options, folder_.path("before")));
         EXPECT_FALSE(report.empty());
         options.input = to_;
-        EXPECT_EQ(found_in(said_by(run_report, options, folder_ + "/after")), report);
+        EXPECT_EQ(found_in(said_by(run_report, options, folder_.path("after"))), report);
         reported[before.order]++;
     }
     // perf's guests have AUX areas of ours on arm64 alone.
@@ -201,10 +192,8 @@ TEST_P(InjectCorpus, OfADamagedRecordingComesARecordingOrNothing)
         return;  // perf's are large and say nothing else
     size_t made = 0;
     const auto check = [&](const std::vector<std::byte> &bytes) {
-        const std::string from = folder_ + "/damaged";
-        std::ofstream(from, std::ios::binary)
-            .write(reinterpret_cast<const char *>(bytes.data()),
-                   static_cast<std::streamsize>(bytes.size()));
+        const std::string from = folder_.path("damaged");
+        folder_.put("damaged", bytes);
         const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
         Output out(null.get(), "null");
         fs::remove(to_);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/test_folder.hpp"
 #include "cli/commands.hpp"
 #include "cli/tests/stock_perf.hpp"
 #include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
@@ -55,15 +56,6 @@ protected:
     {
         perf_ = stock::perf(GetParam());
         ASSERT_FALSE(perf_.empty()) << "no perf of " << GetParam() << "; run make setup";
-        std::string pattern = testing::TempDir() + "pmukit_accepts.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-        path_ = folder_ + "/perf.data";
-    }
-    void TearDown() override
-    {
-        if (!folder_.empty())
-            fs::remove_all(folder_);
     }
 
     // Three samples of a software event; with AUX data beside them when a device is given.
@@ -121,7 +113,8 @@ protected:
         path_ = options.output;
     }
 
-    std::string perf_, folder_, path_, host_ = "accepts";
+    TestFolder folder_;
+    std::string perf_, path_ = folder_.path("perf.data"), host_ = "accepts";
 };
 INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfAccepts, testing::ValuesIn(stock::kKernels),
                          [](const auto &kernel) { return stock::name_of(kernel.param); });
@@ -152,7 +145,8 @@ TEST_P(PerfAccepts, HisiPttWithItsInfo)
 TEST_P(PerfAccepts, InjectedSamplesWithoutNoItrace)
 {
     write(24, false);
-    ASSERT_NO_FATAL_FAILURE(make(cli::run_inject, cli::InjectOptions{path_, folder_ + "/plain"}));
+    ASSERT_NO_FATAL_FAILURE(
+        make(cli::run_inject, cli::InjectOptions{path_, folder_.path("plain")}));
     expect_reads("evlist -v -i " + path_, "hisi_ptt0_2/filter=0x80001/");
     expect_reads("report --header-only -i " + path_, "hostname : accepts");
     EXPECT_EQ(script_lines(""), 3U);
@@ -165,7 +159,7 @@ TEST_P(PerfAccepts, ACut)
     write(24, true);
     cli::CutOptions options;
     options.input = path_;
-    options.output = folder_ + "/cut";
+    options.output = folder_.path("cut");
     options.time = "0.0015,0.0025";
     ASSERT_NO_FATAL_FAILURE(make(cli::run_cut, options));
     EXPECT_EQ(script_lines("--no-itrace"), 1U);
@@ -179,7 +173,7 @@ TEST_P(PerfAccepts, AMergeOfTwoHosts)
     write(24, true);
     cli::MergeOptions options;
     options.inputs = {path_, path_ + ".other"};
-    options.output = folder_ + "/both";
+    options.output = folder_.path("both");
     path_ += ".other";
     host_ = "elsewhere";
     write(24, true);
@@ -200,7 +194,7 @@ TEST_P(PerfAccepts, ARecoveredFile)
     const std::string cut = path_;
     const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     cli::Output out(null.get(), "null");
-    path_ = folder_ + "/whole";
+    path_ = folder_.path("whole");
     const Result<int> status = cli::run_recover({cut, path_}, out);
     ASSERT_TRUE(status) << status.error().message;
     EXPECT_EQ(*status, 1) << "something is lost";

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/test_folder.hpp"
 #include "cli/symbols.hpp"
 #include "cli/tests/stock_perf.hpp"
 #include "cli/threads.hpp"
@@ -28,15 +29,6 @@ using stock::Said;
 
 class RecordNames : public testing::Test {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = testing::TempDir() + "pmukit_names.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-        path_ = folder_ + "/perf.data";
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     // The CPU clock a thousand times a second, in user mode, while a program spins. False: this
     // machine allows no such recording.
     bool record(const std::string &whom)
@@ -78,7 +70,8 @@ protected:
         uint32_t pid, tid;
         uint64_t ip, time_ns;
     };
-    std::string folder_, path_;
+    TestFolder folder_;
+    const std::string path_ = folder_.path("perf.data");
     Threads threads_;
     std::vector<Seen> samples_;
 };

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "cli/tests/page_tree.hpp"
 #include "encode/encode.hpp"
 
@@ -52,15 +53,7 @@ std::vector<std::string> cases()
 
 class Recorded : public testing::Test {
 protected:
-    void SetUp() override
-    {
-        std::string pattern = testing::TempDir() + "pmukit_html.XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
-    std::string path(const std::string &name) const { return (folder_ / name).string(); }
+    std::string path(const std::string &name) const { return folder_.path(name); }
     void record(const std::string &text)
     {
         Result<encode::Case> what = encode::parse_case(text);
@@ -88,7 +81,7 @@ protected:
             said_by(PMUKIT_COMMAND " report --json " + options + " -i " + path("perf.data")));
     }
 
-    fs::path folder_;
+    TestFolder folder_;
     std::string text_;
     PageParser parser_;
 };

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/test_folder.hpp"
 #include "cli/join.hpp"
 #include "cli/tests/page_tree.hpp"
 #include "encode/encode.hpp"
@@ -19,7 +20,6 @@ namespace {
 
 using cli::overlap_of;
 using nlohmann::json;
-using topology::Tree;
 
 TEST(Overlap, IsOneForTheSameShapeAndNothingForTimesApart)
 {
@@ -31,7 +31,7 @@ TEST(Overlap, IsOneForTheSameShapeAndNothingForTimesApart)
 }
 
 // A device of 16 MiB at 4 GiB, on node 1 of tier 22; other memory from 0 on, on node 0 of tier 4.
-void put_machine(const Tree &tree)
+void put_machine(const TestFolder &tree)
 {
     topology::TreeRegion region;
     region.dpa_bytes = uint64_t{16} << 20;
@@ -103,7 +103,7 @@ protected:
         return json::parse(said("--join --json --cxl-topology " + tree_.dir())).at("join");
     }
 
-    Tree tree_;
+    TestFolder tree_;
 };
 
 uint64_t in_second(const json &join, const json &columns, uint64_t second)

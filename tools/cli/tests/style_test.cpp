@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "cli/recording.hpp"
 #include "cli/terminal.hpp"
 #include "cli/tests/terminal.hpp"
@@ -109,7 +110,7 @@ protected:
         return terminal.all();
     }
 
-    topology::Tree tree_;
+    TestFolder tree_;
 };
 
 std::set<std::string> commands_in(const std::string &help)

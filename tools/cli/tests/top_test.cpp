@@ -11,11 +11,11 @@
 #include <sstream>
 
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "cli/recording.hpp"
 #include "cli/tests/terminal.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
-#include "topology/test_tree.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -139,7 +139,7 @@ protected:
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
 
-    topology::Tree tree_;
+    TestFolder tree_;
     std::string out_, said_;
 };
 

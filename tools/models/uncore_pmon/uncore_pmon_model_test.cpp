@@ -3,13 +3,13 @@
 #include "models/uncore_pmon/uncore_pmon_model.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 
+#include "base/test_folder.hpp"
 #include "models/fake_machine.hpp"
 #include "models/uncore_pmon/table_dump.hpp"
 
@@ -608,14 +608,7 @@ uint64_t little_endian(const std::string &bytes, size_t at, unsigned width)
 
 class Files : public Function {
 protected:
-    Files()
-    {
-        char name[] = "/tmp/pmukit-uncore-XXXXXX";
-        folder = ::mkdtemp(name);
-    }
-    ~Files() override { std::filesystem::remove_all(folder); }
-
-    std::filesystem::path folder;
+    TestFolder folder_;
 };
 
 // What the first machine that was looked at showed of its eight memory channels.
@@ -625,9 +618,9 @@ TEST_F(Files, ADumpHasTheEightOfASapphireRapids)
     options.imcs = 8;
     options.unknown = 0;
     build(options);
-    ASSERT_TRUE(dump_table(*model, 0, folder / "dump"));
-    const std::string config = contents(folder / "dump/config");
-    const std::string table = contents(folder / "dump/resource0");
+    ASSERT_TRUE(dump_table(*model, 0, folder_.path("dump")));
+    const std::string config = contents(folder_.path("dump/config"));
+    const std::string table = contents(folder_.path("dump/resource0"));
     ASSERT_EQ(config.size(), 4096u);
     EXPECT_EQ(little_endian(config, 0, 4), 0x09a78086u);
     EXPECT_EQ(little_endian(config, 4, 2), 0x0002u);
@@ -651,13 +644,13 @@ TEST_F(Files, ADumpThatCannotBeWrittenSaysWhere)
     const Result<void> dumped = dump_table(*model, 0, "/nonexistent/folder");
     ASSERT_FALSE(dumped);
     EXPECT_NE(dumped.error().message.find("/nonexistent/folder"), std::string::npos);
-    std::ofstream(folder / "file");
-    EXPECT_FALSE(dump_table(*model, 0, folder / "file"));
+    folder_.put("file", "");
+    EXPECT_FALSE(dump_table(*model, 0, folder_.path("file")));
 }
 
 TEST_F(Files, TheRecordHasEveryAccessInOrder)
 {
-    record = AccessRecord::create(folder / "log").value();
+    record = AccessRecord::create(folder_.path("log")).value();
     Options options;
     options.root_ports = {kPort};
     build(options);
@@ -673,7 +666,7 @@ TEST_F(Files, TheRecordHasEveryAccessInOrder)
     pass(vfu::PacketKind::kMemoryWrite, kSecondPort);
     read(box + 0x08);
     ASSERT_TRUE(record.close());
-    EXPECT_EQ(contents(folder / "log"),
+    EXPECT_EQ(contents(folder_.path("log")),
               "# pmukit uncore log 1\n"
               "100 reg W 6.0 0x40 4 0xcf05\n"
               "200 ddr R 0x10 4 imc=0\n"
@@ -687,12 +680,12 @@ TEST_F(Files, TheRecordHasEveryAccessInOrder)
 
 TEST_F(Files, TheRecordDoesNotKnowOfAFault)
 {
-    record = AccessRecord::create(folder / "log").value();
+    record = AccessRecord::create(folder_.path("log")).value();
     build_faulty("counters-go-backwards");
     machine.now = 100;
     read(unit(0) + 0x08);
     ASSERT_TRUE(record.close());
-    EXPECT_NE(contents(folder / "log").find("100 reg R 6.0 0x8 8 0x0\n"), std::string::npos);
+    EXPECT_NE(contents(folder_.path("log")).find("100 reg R 6.0 0x8 8 0x0\n"), std::string::npos);
 }
 
 }  // namespace
