@@ -215,7 +215,7 @@ static bool is_documented(const struct ptt_terms *terms)
 	return !outbound || terms->type == 1 || terms->type == 2 || terms->type == 4;
 }
 
-TEST_F(hisi_ptt, takes_every_combination_that_is_documented_and_no_other)
+TEST_F_TIMEOUT(hisi_ptt, takes_every_combination_that_is_documented_and_no_other, TIMEOUT_SECONDS)
 {
 	struct ptt_terms terms = { .filter = PTT_PORT_FILTER };
 	int taken = 0;
