@@ -57,6 +57,17 @@ protected:
         kshim_now.cpu = before;
     }
 
+    // CPU 0 has the lock until CPU 1, which waits for it, was asked for it from within.
+    void have_it_until_asked_on_1()
+    {
+        take_on(0);
+        while_waiting = [this] {
+            while_waiting = [this] { give_up("waits for itself"); };
+            EXPECT_FALSE(read_on(1));
+            give_back_on(0);
+        };
+    }
+
     struct pmukit_lock lock_;
 };
 
@@ -84,12 +95,7 @@ TEST_F(LockTest, AReaderOnAnotherCpuWaitsItsTurn)
 
 TEST_F(LockTest, WhoWaitsIsReadFromWithinAsWell)
 {
-    take_on(0);
-    while_waiting = [&] {
-        while_waiting = [this] { give_up("waits for itself"); };
-        EXPECT_FALSE(read_on(1));
-        give_back_on(0);
-    };
+    have_it_until_asked_on_1();
     const unsigned long flags = take_on(1);
     pmukit_unlock(&lock_, flags);
     EXPECT_TRUE(read_on(1));
@@ -97,12 +103,7 @@ TEST_F(LockTest, WhoWaitsIsReadFromWithinAsWell)
 
 TEST_F(LockTest, AReaderThatWaitsIsReadFromWithinAsWell)
 {
-    take_on(0);
-    while_waiting = [&] {
-        while_waiting = [this] { give_up("waits for itself"); };
-        EXPECT_FALSE(read_on(1));
-        give_back_on(0);
-    };
+    have_it_until_asked_on_1();
     EXPECT_TRUE(read_on(1));
 }
 
