@@ -397,6 +397,22 @@ TEST(ReaderPipe, AnEventThatIsRefusedLeavesNoIds)
     EXPECT_EQ(events, (std::vector<std::optional<size_t>>{std::nullopt, 1}));
 }
 
+// Of one event every record that the kernel wrote is, and none that perf made for the file.
+TEST(ReaderPipe, WhatPerfMakesForTheFileBelongsToNoEvent)
+{
+    FileBuilder file;
+    file.event(24, kSampleType, {7}).raw_sample(7, 0, filled(12, 0x11));
+    const std::vector<std::byte> bytes = file.pipe();
+    Result<Reader> reader = Reader::open(bytes);
+    ASSERT_TRUE(reader);
+    const Walk got = walk(*reader);
+    ASSERT_FALSE(got.error);
+    EXPECT_EQ(got.types.front(), uint32_t{kHeaderAttr});
+    EXPECT_EQ(got.types.back(), uint32_t{PERF_RECORD_SAMPLE});
+    for (size_t i = 0; i < got.types.size(); i++)
+        EXPECT_EQ(got.events[i].has_value(), got.types[i] < kHeaderAttr) << got.types[i];
+}
+
 // A writer makes all attributes as large as the largest: one lie would cost it once for each event.
 TEST(ReaderPipe, AnAttributeIsNoLargerThanThePageOfTheKernel)
 {

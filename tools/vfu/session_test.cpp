@@ -606,6 +606,12 @@ TEST_F(SessionTest, AnAccessAcrossTheTableEdgeIsDividedByBytes)
                                                      {true, 0, kMsixTableOffset - 1, 1, 0xcc}}));
     // The address bits 1:0 of an entry do not exist: 0xbb becomes 0xb8.
     EXPECT_EQ(load_le<uint16_t>(read(0, kMsixTableOffset, 2).data()), 0xaab8);
+
+    device.calls.clear();
+    const uint64_t end = kMsixTableOffset + 16 * kVectors;
+    EXPECT_EQ(read(0, end - 2, 4).size(), 4u);
+    EXPECT_EQ(device.calls,
+              (std::vector<DeviceCall>{{false, 0, end, 1, 0}, {false, 0, end + 1, 1, 0}}));
 }
 
 TEST_F(SessionTest, AnInterruptReachesItsEventfd)
