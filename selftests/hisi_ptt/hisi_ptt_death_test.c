@@ -8,6 +8,7 @@
  *   PMUKIT_DEATHS   how many may die
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,7 @@ static __u64 flags_at_the_end(FIXTURE_DATA(death) *self)
 TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
 {
 	struct pmu_event other = { .fd = -1 };
-	char path[128], pmu[32];
+	char path[128], pmu[32], text[16];
 
 	for (int i = 1; i <= self->deaths; i++) {
 		snprintf(pmu, sizeof(pmu), "hisi_ptt0_%d", i);
@@ -117,6 +118,9 @@ TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
 		ASSERT_EQ(0, ask_vmrun("end model", i));
 		ASSERT_TRUE(flags_at_the_end(self) & PERF_AUX_FLAG_TRUNCATED) TH_LOG("death %d", i);
 		ASSERT_EQ(1, ptt_number(pmu, "stats/resets"));
+		snprintf(path, sizeof(path), PMU_SYSFS "/%s/tune/qos_tx_cpl", pmu);
+		ASSERT_EQ(-ENODEV, read_text(path, text, sizeof(text)));
+		ASSERT_EQ(-ENODEV, write_text(path, "1"));
 
 		ptt_count(&self->event);
 		pmu_event_disable(&self->event);

@@ -217,6 +217,20 @@ TEST_F_TIMEOUT(life, the_module_stays_while_an_aux_area_is_mapped, TIMEOUT_SECON
 	}
 }
 
+/* The event is there still, and the device is not: nothing may be set up for it. */
+TEST_F_TIMEOUT(life, an_aux_area_is_refused_once_the_device_has_left, TIMEOUT_SECONDS)
+{
+	for (int i = 0; i < TIMES; i++) {
+		ASSERT_EQ(0, ptt_open_counting(PMU, &self->event, &ptt_stores_8dw));
+		ASSERT_EQ(0, write_text(UNBIND, PCI));
+		ASSERT_GT(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
+		pmu_event_enable(&self->event);
+		pmu_event_close(&self->event);
+		ASSERT_EQ(0, write_text(BIND, PCI));
+		everything_works(_metadata, self);
+	}
+}
+
 /* It counts time, between each enabling and disabling and not otherwise. */
 static void clock_works(struct __test_metadata *_metadata, struct pmu_event *clock)
 {

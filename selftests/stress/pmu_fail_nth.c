@@ -241,6 +241,21 @@ static int bind(struct trial *trial)
 	return tell_driver(trial, "bind");
 }
 
+static int bind_and_open(struct trial *trial)
+{
+	return (is_bound(trial) ? 0 : bind(trial)) ?: open_event(trial);
+}
+
+/* With its last event a PMU whose device has left is gone, whatever failed before. */
+static int close_and_wait(struct trial *trial)
+{
+	char path[sizeof(PMU_SYSFS) + BIND_BYTES];
+
+	close_event(trial);
+	snprintf(path, sizeof(path), PMU_SYSFS "/%s", trial->subject.name);
+	return wait_for_file(path, false);
+}
+
 static int unload(struct trial *trial)
 {
 	int err = module_unload(trial->module);
@@ -289,6 +304,7 @@ static const struct act {
 	{ "close", open_map_enable, close_event, nothing, false },
 	{ "write", nothing, write_file, nothing, false },
 	{ "mkdir", nothing, make_folder, remove_folder, true },
+	{ "unbind", bind_and_open, unbind, close_and_wait, false },
 	{ "bind", unbind, bind, nothing, true },
 	{ "load", unload, load, nothing, true },
 };
@@ -302,7 +318,7 @@ static bool applies(const struct trial *trial, const struct act *act)
 		return trial->target[0];
 	if (act->act == make_folder)
 		return trial->folder;
-	if (act->act == bind)
+	if (act->act == bind || act->act == unbind)
 		return trial->device[0];
 	if (act->act == load)
 		return trial->module[0];

@@ -773,13 +773,38 @@ constexpr PttRecording kPttBehindIommu[] = {
 Scenario hisi_ptt_iommu()
 {
     Scenario scenario = hisi_ptt_scenario("iommu");
-    scenario.kernels = {"6.1", "6.12", "7.2"};
+    scenario.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
     scenario.routine = {"6.12"};
     scenario.append = "intel_iommu=on";
     // Devices that come behind it are behind it.
     scenario.bridges.insert(scenario.bridges.begin(), "intel-iommu,caching-mode=on,intremap=off");
     scenario.steps = {{"iommu", "/selftests/hisi_ptt/iommu.sh", 60}};
     add_recordings(scenario, kPttBehindIommu, kPttPmukit);
+    return scenario;
+}
+
+// Where all DMA is bounced, as in encrypted guests, the device cannot write into an AUX area: all
+// is copied, through an area that could be bounced and through one that is too large for that.
+constexpr PttRecording kPttBounced[] = {
+    {"bounced_128k", "filter=0x80001,type=1,direction=1,format=1", "400",
+     "pcie_load --function 01:00.0 --writes 400 --width 4", "-m 64,32"},
+    {"bounced_16m", "filter=0x80001,type=1,direction=1,format=1", "400",
+     "pcie_load --function 01:00.0 --writes 400 --width 4", "-m 64,4096"},
+};
+
+Scenario hisi_ptt_bounce()
+{
+    Scenario scenario = hisi_ptt_scenario("bounce");
+    scenario.kernels = kX86Kernels;
+    scenario.routine = {"7.2"};
+    scenario.append = "swiotlb=force";
+    add_recordings(scenario, kPttBounced, kPttPmukit);
+    scenario.steps.push_back({"copied",
+                              "printf 'TAP version 13\\n1..1\\n'; "
+                              "cd /sys/bus/event_source/devices/hisi_ptt0_2/runs && "
+                              "[ $(cat zero_copy) = 0 ] && [ $(cat copied_bytes) -ge 25600 ] && "
+                              "echo ok 1 all was copied || echo not ok 1 all was copied",
+                              20});
     return scenario;
 }
 
@@ -982,6 +1007,7 @@ UnitSpec hisi_ptt()
         hisi_ptt_stock("stock_samples_more", kPttPerfSamples, kPttAll.subspan(kPttLeast),
                        kX86Kernels),
         hisi_ptt_iommu(),
+        hisi_ptt_bounce(),
         hisi_ptt_cycles(),
         hisi_ptt_hotplug(),
         hisi_ptt_redirect(),
