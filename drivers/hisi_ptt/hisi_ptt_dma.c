@@ -145,7 +145,7 @@ static void hisi_ptt_aux_map(struct hisi_ptt *ptt, struct hisi_ptt_aux *aux)
 	u32 bytes = pages << PAGE_SHIFT;
 	int i;
 
-	if (!pages || bytes > HISI_PTT_BUFFER_BYTES_MAX)
+	if (!pages || bytes > min_t(u64, HISI_PTT_BUFFER_BYTES_MAX, dma_max_mapping_size(dev)))
 		return;
 	for (i = 0; i < HISI_PTT_NR_BUFFERS; i++) {
 		if (!pmukit_aux_ring_adjacent(&aux->ring, i * pages, pages))

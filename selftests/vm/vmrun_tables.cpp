@@ -803,6 +803,7 @@ Scenario hisi_ptt_bounce()
                               "printf 'TAP version 13\\n1..1\\n'; "
                               "cd /sys/bus/event_source/devices/hisi_ptt0_2/runs && "
                               "[ $(cat zero_copy) = 0 ] && [ $(cat copied_bytes) -ge 25600 ] && "
+                              "! dmesg | grep -q 'swiotlb buffer is full' && "
                               "echo ok 1 all was copied || echo not ok 1 all was copied",
                               20});
     return scenario;
