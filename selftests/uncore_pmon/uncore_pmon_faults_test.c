@@ -50,6 +50,10 @@ FIXTURE_VARIANT(fault) {
 		{ .name = _name, .outcome = ENTRIES_REFUSED, .refused = 1, .why = _why, \
 		  .behind_bar = 1 }
 
+TABLE(no_table, "no-table", "no discovery table");
+TABLE(table_inside_bar, "table-inside-bar", "the table is not at the beginning of its BAR");
+TABLE(bar_7, "bar-7", "there is no BAR 7");
+TABLE(bar_prefetchable, "bar-prefetchable", "BAR 4 is not plain memory");
 TABLE(stride_0, "stride-0", "the stride is below 3 words");
 TABLE(stride_1, "stride-1", "the stride is below 3 words");
 TABLE(stride_2, "stride-2", "the stride is below 3 words");

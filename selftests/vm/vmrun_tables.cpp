@@ -1172,56 +1172,54 @@ Scenario uncore_pmon_beside()
 // One function a fault of the model; the first has none.
 Scenario uncore_pmon_faults()
 {
-    static constexpr std::string_view kOptions[] = {
-        "",
-        "--fault stride-0",
-        "--fault stride-1",
-        "--fault stride-2",
-        "--fault stride-255",
-        "--fault max-units-0",
-        "--fault max-units-beyond-bar",
-        "--fault global-word-zero",
-        "--fault global-word-ones",
-        "--fault global-control-zero",
-        "--fault global-control-ones",
-        "--fault global-status-ones",
-        "--fault table-all-ones",
-        "--fault unit-word-0-ones",
-        "--fault unit-word-1-ones",
-        "--fault unit-word-2-ones",
-        "--fault control-outside-bars",
-        "--fault control-behind-bar",
-        "--fault window-beyond-bar",
-        "--fault control-unaligned",
-        "--fault duplicate-ids",
-        "--fault no-counters",
-        "--fault num-counters-255",
-        "--fault width-0",
-        "--fault width-65",
-        "--fault width-255",
-        "--fault control-offset-0",
-        "--fault counter-offset-0",
-        "--fault offsets-overlap",
-        "--fault access-type-3",
-        "--fault units-of-a-type-differ",
-        "--fault table-changes-between-reads",
-        "--fault counters-go-backwards",
-        "--fault registers-all-ones",
+    static constexpr std::string_view kFaults[] = {
+        "no-table",
+        "table-inside-bar",
+        "bar-7",
+        "bar-prefetchable",
+        "stride-0",
+        "stride-1",
+        "stride-2",
+        "stride-255",
+        "max-units-0",
+        "max-units-beyond-bar",
+        "global-word-zero",
+        "global-word-ones",
+        "global-control-zero",
+        "global-control-ones",
+        "global-status-ones",
+        "table-all-ones",
+        "unit-word-0-ones",
+        "unit-word-1-ones",
+        "unit-word-2-ones",
+        "control-outside-bars",
+        "control-behind-bar",
+        "window-beyond-bar",
+        "control-unaligned",
+        "duplicate-ids",
+        "no-counters",
+        "num-counters-255",
+        "width-0",
+        "width-65",
+        "width-255",
+        "control-offset-0",
+        "counter-offset-0",
+        "offsets-overlap",
+        "access-type-3",
+        "units-of-a-type-differ",
+        "table-changes-between-reads",
+        "counters-go-backwards",
+        "registers-all-ones",
     };
     Scenario faults;
     faults.name = "faults";
-    faults.models.assign(std::begin(kOptions), std::end(kOptions));
-    faults.steps = {
-        {"faults",
-         "PMUKIT_FAULTS='healthy stride-0 stride-1 stride-2 stride-255 max-units-0 "
-         "max-units-beyond-bar global-word-zero global-word-ones global-control-zero "
-         "global-control-ones global-status-ones table-all-ones unit-word-0-ones "
-         "unit-word-1-ones unit-word-2-ones control-outside-bars control-behind-bar "
-         "window-beyond-bar control-unaligned duplicate-ids no-counters num-counters-255 "
-         "width-0 width-65 width-255 control-offset-0 counter-offset-0 offsets-overlap "
-         "access-type-3 units-of-a-type-differ table-changes-between-reads "
-         "counters-go-backwards registers-all-ones' uncore_pmon_faults_test",
-         600}};
+    faults.models = {""};
+    std::string names = "healthy";
+    for (std::string_view fault : kFaults) {
+        faults.models.push_back("--fault " + std::string(fault));
+        names += " " + std::string(fault);
+    }
+    faults.steps = {{"faults", "PMUKIT_FAULTS='" + names + "' uncore_pmon_faults_test", 600}};
     faults.kernels = kX86Kernels;
     faults.routine = {"7.2"};
     return faults;

@@ -15,6 +15,18 @@ constexpr uint64_t kBackwardsStep = 1000;
 constexpr uint64_t kBeforeEnd = 16;
 
 constexpr Fault kFaults[] = {
+    {.name = "no-table",
+     .effect = "no capability leads to a table",
+     .place = TablePlace{3, 0}},
+    {.name = "table-inside-bar",
+     .effect = "the table begins within its BAR",
+     .place = TablePlace{kEntryPmon, 0x100}},
+    {.name = "bar-7",
+     .effect = "the table is in BAR 7, which no function has",
+     .place = TablePlace{kEntryPmon, 7}},
+    {.name = "bar-prefetchable",
+     .effect = "the table is said to be in the memory of the controllers, which is prefetchable",
+     .place = TablePlace{kEntryPmon, 4}},
     {.name = "stride-0",
      .effect = "entries lie 0 words apart",
      .table = TableEdit{Entry::kGlobal, 0, kGlobalStride, 0}},
@@ -131,6 +143,11 @@ const Fault *find_fault(std::string_view name)
 }
 
 // The table
+
+TablePlace shown_place(const Fault *fault, const TablePlace &place)
+{
+    return fault && fault->place ? *fault->place : place;
+}
 
 void FaultyTable::show(std::span<uint64_t> words, unsigned stride, uint64_t units_end)
 {

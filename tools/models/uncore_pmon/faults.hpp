@@ -27,6 +27,12 @@ struct TableEdit {
     uint64_t value = 0;
 };
 
+// What the capability that leads to the table says.
+struct TablePlace {
+    uint16_t entry = 0;  // what it leads to
+    uint32_t word = 0;   // number of the BAR, offset in it
+};
+
 // Where the first unit is said to be.
 enum class Control : uint8_t {
     kAsItIs,
@@ -39,6 +45,7 @@ enum class Registers : uint8_t { kAsTheyAre, kAllOnes, kBackwards };
 struct Fault {
     std::string_view name;
     std::string_view effect;
+    std::optional<TablePlace> place{};
     std::optional<TableEdit> table{};
     bool every_other_time = false;  // the edit comes and goes with each access to the table
     bool table_of_ones = false;
@@ -48,6 +55,9 @@ struct Fault {
 
 std::span<const Fault> faults();
 const Fault *find_fault(std::string_view name);  // nullptr: no such fault
+
+// With a fault that says so it is another. fault: nullptr is none.
+TablePlace shown_place(const Fault *fault, const TablePlace &place);
 
 // The table as a fault shows it.
 class FaultyTable {

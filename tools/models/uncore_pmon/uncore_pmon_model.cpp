@@ -62,12 +62,16 @@ constexpr unsigned kM2mBus = 0xfe;
 constexpr unsigned kM2mDevice = 12;
 constexpr unsigned kM2mOffset = 0x438;
 
-std::vector<vfu::Register> dvsec(unsigned entries, unsigned bir)
+TablePlace in_bar(uint16_t entry, unsigned bar)
 {
-    return {
-        {.offset = kDvsecEntries, .width = 1, .reset = entries},
-        {.offset = kDvsecBir, .width = 4, .reset = static_cast<uint32_t>(kDvsecBirField.put(bir))},
-    };
+    return {entry, static_cast<uint32_t>(kDvsecBirField.put(bar))};
+}
+
+void add_dvsec(vfu::ConfigSpace &config, const TablePlace &place)
+{
+    const vfu::Register registers[] = {{.offset = kDvsecEntries, .width = 1, .reset = 1},
+                                       {.offset = kDvsecBir, .width = 4, .reset = place.word}};
+    config.add_dvsec(kVendor, 0, place.entry, kDvsecBytes, registers);
 }
 
 GlobalEntry global_of(const Options &options)
@@ -156,8 +160,8 @@ void UncorePmonModel::build_config(const Options &options)
         config_.add_bar(kDdrBar, vfu::BarKind::kMemory64Prefetchable, std::bit_ceil(ddr_bytes_));
     config_.add_pcie_endpoint();
     config_.add_aer();
-    config_.add_dvsec(kVendor, 0, kOtherEntry, kDvsecBytes, dvsec(1, kUnitBar));
-    config_.add_dvsec(kVendor, 0, kEntryPmon, kDvsecBytes, dvsec(1, table_bar_));
+    add_dvsec(config_, in_bar(kOtherEntry, kUnitBar));
+    add_dvsec(config_, shown_place(options.fault, in_bar(kEntryPmon, table_bar_)));
 }
 
 // A global control holds everything until software lets it go.

@@ -463,6 +463,25 @@ TEST_F(Function, WrongAccessesAreAnsweredAndLogged)
 
 // Faults
 
+TEST_F(Function, FaultsOfTheCapabilityAreShown)
+{
+    struct Case {
+        const char *fault;
+        uint32_t place;
+    };
+    for (const Case &one :
+         {Case{"table-inside-bar", 0x100}, Case{"bar-7", 7}, Case{"bar-prefetchable", kDdrBar}}) {
+        build_faulty(one.fault);
+        vfu::ConfigSpace &config = model->config();
+        const uint16_t at = find_pmon(config);
+        ASSERT_NE(at, 0u) << one.fault;
+        EXPECT_EQ(config.read(at + 12u, 4), one.place) << one.fault;
+    }
+    EXPECT_EQ(model->config().bar(kDdrBar)->kind, vfu::BarKind::kMemory64Prefetchable);
+    build_faulty("no-table");
+    EXPECT_EQ(find_pmon(model->config()), 0u);
+}
+
 TEST_F(Function, FaultsOfTheGlobalEntryAreShown)
 {
     struct Case {
