@@ -15,9 +15,7 @@ constexpr uint64_t kBackwardsStep = 1000;
 constexpr uint64_t kBeforeEnd = 16;
 
 constexpr Fault kFaults[] = {
-    {.name = "no-table",
-     .effect = "no capability leads to a table",
-     .place = TablePlace{3, 0}},
+    {.name = "no-table", .effect = "no capability leads to a table", .place = TablePlace{3, 0}},
     {.name = "table-inside-bar",
      .effect = "the table begins within its BAR",
      .place = TablePlace{kEntryPmon, 0x100}},

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The simulated machine does what its page says: commands, and faults, which the driver counts.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+need_machine
+cd "$work" || exit 1
+plan 10
+
+refuses() { ! writes $book/control "$1" 2>/dev/null; }
+refuses_all() { for command; do refuses "$command" || { echo "# took '$command'"; return 1; }; done; }
+# field FILE KEY VALUE WORD: of the lines of the book whose KEY is VALUE, summed
+field() {
+	awk -v key="$2" -v value="$3" -v word="$4" '
+		{ for (i = 1; i < NF; i += 2) one[$i] = $(i + 1) }
+		one[key] == value { n += one[word] }
+		END { print n + 0 }' $book/"$1"
+}
+# strikes STAT KIND RMID VALUE: the driver counts a fault of that kind
+strikes() {
+	before=$(stat_of "$1")
+	sim fault "$2" "$3" -1 0 1000 "$4" && waits 10 counted "$1" "$before"
+	result "R-48 the driver counts them: $1" $?
+	sim calm
+}
+counted() { [ "$(stat_of "$1")" -gt "$2" ]; }
+
+l3=$(field cpus cpu 0 domain)
+refuses_all nonsense freeze "freeze 1 2" "freeze x" "calm 1" "flush 99" "shrink 99 1" "shrink $l3 1001" "pin 99 0 1" "fill 9999 1" \
+	"fill 0 65537" "pqr 9999 0" "evtsel 9999 0" "fault 0 -1 -1 0 1 0" "fault 6 -1 -1 0 1 0"
+result "commands that are none, lack words or have wrong ones are refused" $?
+
+sim freeze 1
+sim flush "$l3"
+sim fill 0 100
+[ "$(field domains id "$l3" valid)" = 100 ] && [ "$(field rmids domain "$l3" lines)" = 100 ]
+result "a CPU fills lines" $?
+sim pin "$l3" 0 40
+sim shrink "$l3" 1000
+[ "$(field domains id "$l3" valid)" = 40 ]
+result "all go but those that are pinned" $?
+sim freeze 0
+
+mkdir $groups/m && echo 1 >$groups/m/monitor_cache
+in_group m cq-ws1M-100M 100
+program=$!
+strikes unavailable 1 -1 0
+strikes errors 2 -1 0
+# Who asked is looked at where the answer is an error.
+sim fault 2 -1 -1 0 1000 0
+strikes stolen 4 -1 1
+strikes hijacks 5 -1 9
+strikes pqr_faults 3 0xc8f 0
+kill $program
+wait $program 2>/dev/null
+rmdir $groups/m
+waits 5 stat_is probes 0
+full=0
+while [ $full -lt 100 ] && writes $book/control "fault 1 0 -1 1000000 1 0" 2>/dev/null; do full=$((full + 1)); done
+[ $full -gt 0 ] && [ $full -lt 100 ] && sim calm
+result "faults have an end" $?
+
+rmmod cache_qos_sim
+! insmod /lib/vmrun/cache_qos_sim.ko profile=nonsense 2>/dev/null && dmesg | grep -q 'cache_qos_sim: profile=nonsense.*no such machine'
+result "a machine that there is not is refused" $?
+insmod /lib/vmrun/cache_qos_sim.ko profile=spr lines=2048
+exit $tap_failed
