@@ -19,7 +19,7 @@
 
 #include "base/bench.hpp"
 #include "base/file.hpp"
-#include "decode/hisi_ptt/hisi_ptt_decode.hpp"
+#include "decode/hisi_ptt/hisi_ptt_bench_work.hpp"
 #include "perfdata/aux_file.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
@@ -195,29 +195,6 @@ uint64_t parse_samples(const std::string &path)
     return sum;
 }
 
-// The least that a reader of packets does: all of their fields are worked out.
-class Summing final : public ptt::Sink {
-public:
-    void packet(const ptt::Packet &packet) override
-    {
-        const ptt::Tlp tlp = ptt::parse_tlp(packet.header, packet.prefix);
-        sum += packet.time ^ tlp.address ^ tlp.tag ^ tlp.byte_count ^ tlp.requester;
-    }
-    void skipped(uint64_t, uint64_t bytes) override { sum += bytes; }
-    void lost(uint64_t, uint64_t bytes) override { sum += bytes; }
-    uint64_t sum = 0;
-};
-
-uint64_t decode_buffer(Bytes bytes)
-{
-    Summing sink;
-    ptt::StreamDecoder decoder(sink);
-    decoder.start(0);
-    decoder.data(bytes);
-    decoder.end();
-    return sink.sum;
-}
-
 // Of all buffers, by so many threads.
 uint64_t sum_of_buffers(const perfdata::AuxFile &file, unsigned threads, uint64_t (*work)(Bytes))
 {
@@ -312,7 +289,7 @@ void bench_threads(const std::string &folder)
     const auto seconds = [&file](unsigned threads, uint64_t (*work)(Bytes)) {
         return best_seconds([&] { return sum_of_buffers(*file, threads, work); });
     };
-    const double one = seconds(1, decode_buffer), two = seconds(2, decode_buffer);
+    const double one = seconds(1, ptt::sum_of_packets), two = seconds(2, ptt::sum_of_packets);
     say("decode.threads1", gigabytes / one, "GB/s");
     say("decode.threads2", gigabytes / two, "GB/s");
     say("decode.threads2_ratio", one / two, "ratio");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/bench.hpp"
+#include "decode/hisi_ptt/hisi_ptt_bench_work.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_dump.hpp"
 #include "decode/hisi_ptt/hisi_ptt_scan.hpp"
@@ -71,29 +72,6 @@ uint64_t scan(Bytes bytes)
     return scan.packets() + scan.count(0x100, ptt::TlpType::kMWr);
 }
 
-// The least a reader of packets does: all of their fields are worked out.
-class Summing final : public ptt::Sink {
-public:
-    void packet(const ptt::Packet &packet) override
-    {
-        const ptt::Tlp tlp = ptt::parse_tlp(packet.header, packet.prefix);
-        sum += packet.time ^ tlp.address ^ tlp.tag ^ tlp.byte_count ^ tlp.requester;
-    }
-    void skipped(uint64_t, uint64_t bytes) override { sum += bytes; }
-    void lost(uint64_t, uint64_t bytes) override { sum += bytes; }
-    uint64_t sum = 0;
-};
-
-uint64_t decode_all(Bytes bytes)
-{
-    Summing sink;
-    ptt::StreamDecoder decoder(sink);
-    decoder.start(0);
-    decoder.data(bytes);
-    decoder.end();
-    return sink.sum;
-}
-
 class Printing final : public ptt::RunSink {
 public:
     void run(ptt::Format format, uint64_t offset, Bytes packets) override
@@ -124,7 +102,8 @@ void measure(const char *format, Bytes bytes)
 {
     const double memory = bench::best_rate(bytes.size(), [&] { return bench::memory_sum(bytes); });
     const double scanned = bench::best_rate(bytes.size(), [&] { return scan(bytes); });
-    const double decoded = bench::best_rate(bytes.size(), [&] { return decode_all(bytes); });
+    const double decoded =
+        bench::best_rate(bytes.size(), [&] { return ptt::sum_of_packets(bytes); });
     const double printed = bench::best_rate(bytes.size(), [&] { return print_all(bytes); });
     const bool wide = format[0] == '8';
     std::printf("bench memsum.%s %.2f GB/s\n", format, memory);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What benchmarks take for the least work that a reader of packets does.
+#pragma once
+
+#include "base/bytes.hpp"
+#include "decode/hisi_ptt/hisi_ptt_decode.hpp"
+
+namespace pmukit::decode::hisi_ptt {
+
+// All fields of a packet are worked out.
+class Summing final : public Sink {
+public:
+    void packet(const Packet &packet) override
+    {
+        const Tlp tlp = parse_tlp(packet.header, packet.prefix);
+        sum += packet.time ^ tlp.address ^ tlp.tag ^ tlp.byte_count ^ tlp.requester;
+    }
+    void skipped(uint64_t, uint64_t bytes) override { sum += bytes; }
+    void lost(uint64_t, uint64_t bytes) override { sum += bytes; }
+    uint64_t sum = 0;
+};
+
+inline uint64_t sum_of_packets(Bytes bytes)
+{
+    Summing sink;
+    StreamDecoder decoder(sink);
+    decoder.start(0);
+    decoder.data(bytes);
+    decoder.end();
+    return sink.sum;
+}
+
+}  // namespace pmukit::decode::hisi_ptt
