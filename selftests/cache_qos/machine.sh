@@ -60,8 +60,7 @@ while [ $full -lt 100 ] && writes $book/control "fault 1 0 -1 1000000 1 0" 2>/de
 [ $full -gt 0 ] && [ $full -lt 100 ] && sim calm
 result "faults have an end" $?
 
-rmmod cache_qos_sim
-! insmod /lib/vmrun/cache_qos_sim.ko profile=nonsense 2>/dev/null && dmesg | grep -q 'cache_qos_sim: profile=nonsense.*no such machine'
+! reload profile=nonsense 2>/dev/null && dmesg | grep -q 'cache_qos_sim: profile=nonsense.*no such machine'
 result "a machine that there is not is refused" $?
 insmod /lib/vmrun/cache_qos_sim.ko profile=spr lines=2048
 exit $tap_failed

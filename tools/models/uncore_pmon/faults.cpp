@@ -13,9 +13,13 @@ constexpr Field kWholeWord{0, 63};
 constexpr uint64_t kMemory = 0x100000;  // of the machine: where a kernel may lie
 constexpr uint64_t kBackwardsStep = 1000;
 constexpr uint64_t kBeforeEnd = 16;
+constexpr uint16_t kUnknownEntry = 3;     // of the capability
+constexpr uint32_t kPrefetchableBar = 4;  // the memory of the controllers
 
 constexpr Fault kFaults[] = {
-    {.name = "no-table", .effect = "no capability leads to a table", .place = TablePlace{3, 0}},
+    {.name = "no-table",
+     .effect = "no capability leads to a table",
+     .place = TablePlace{kUnknownEntry, 0}},
     {.name = "table-inside-bar",
      .effect = "the table begins within its BAR",
      .place = TablePlace{kEntryPmon, 0x100}},
@@ -24,7 +28,7 @@ constexpr Fault kFaults[] = {
      .place = TablePlace{kEntryPmon, 7}},
     {.name = "bar-prefetchable",
      .effect = "the table is said to be in the memory of the controllers, which is prefetchable",
-     .place = TablePlace{kEntryPmon, 4}},
+     .place = TablePlace{kEntryPmon, kPrefetchableBar}},
     {.name = "stride-0",
      .effect = "entries lie 0 words apart",
      .table = TableEdit{Entry::kGlobal, 0, kGlobalStride, 0}},
