@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -61,6 +62,24 @@ const std::vector<std::string_view> kX86Kernels = {
     "6.1", "6.12", "7.2", "debug-6.12", "debug-7.2", "late-6.12", "kcsan-6.12"};
 const std::vector<std::string_view> kArm64Kernels = {"6.12-arm64"};
 const std::vector<std::string_view> kFailingKernels = {"debug-6.12", "debug-7.2"};
+
+// Of the scenario's models the first stays healthy, and each of the others is given one of the
+// faults. The unit's program tries them by name; they are all that its model knows.
+void try_each_fault(Scenario &scenario, const std::string &unit,
+                    std::span<const std::string_view> faults)
+{
+    std::string names = "healthy";
+    for (size_t i = 0; i < faults.size(); i++) {
+        scenario.models[i + 1] += " --fault " + std::string(faults[i]);
+        names += " " + std::string(faults[i]);
+    }
+    scenario.steps = {{"faults", "PMUKIT_FAULTS='" + names + "' " + unit + "_faults_test", 600}};
+    scenario.judgements = {
+        {"every fault of the model was tried",
+         {"{selftests}/lib/faults_covered.sh", "{pmukit}-model", unit, "{guest}/faults.tap"},
+         0,
+         {"all_tried=yes"}}};
+}
 
 // Every recording of an emulated device says so, by itself.
 constexpr const char *kSourceModel = "\"source\":\"model\"";
@@ -352,41 +371,33 @@ Scenario cxl_hmu_standalone()
 // One device a fault of the model; the first has none.
 Scenario cxl_hmu_faults()
 {
-    static constexpr std::string_view kOptions[] = {
-        "--instances 1",
-        "--instances 1 --fault never-idle",
-        "--instances 1 --fault enable-fails",
-        "--instances 1 --fault tail-out-of-range",
-        "--instances 1 --fault head-ignored",
-        "--instances 1 --fault width-0",
-        "--instances 1 --fault width-64",
-        "--instances 1 --fault zero-instances",
-        "--instances 1 --fault instance-length-beyond-bar",
-        "--instances 1 --fault offsets-outside",
-        "--instances 1 --fault hot-list-size-0",
-        "--instances 1 --fault hot-list-size-1",
-        "--instances 1 --fault irq-lost",
-        "--instances 1 --fault irq-storm",
-        "--instances 1 --fault irq-spurious",
-        "--instances 1 --fault reset-mid-run",
-        "--instances 1 --fault all-ones",
-        "--instances 1 --fault all-ones-once-enabled",
-        "--instances 1 --fault slow-operations",
-        "--instances 1 --fault values-change-between-reads",
+    static constexpr std::string_view kFaults[] = {
+        "never-idle",
+        "enable-fails",
+        "tail-out-of-range",
+        "head-ignored",
+        "width-0",
+        "width-64",
+        "zero-instances",
+        "instance-length-beyond-bar",
+        "offsets-outside",
+        "hot-list-size-0",
+        "hot-list-size-1",
+        "irq-lost",
+        "irq-storm",
+        "irq-spurious",
+        "reset-mid-run",
+        "all-ones",
+        "all-ones-once-enabled",
+        "slow-operations",
+        "values-change-between-reads",
     };
     Scenario faults;
     faults.name = "faults";
     faults.routine = {"6.12"};
     faults.placement = Placement::kRootPort;
-    faults.models.assign(std::begin(kOptions), std::end(kOptions));
-    faults.steps = {
-        {"faults",
-         "PMUKIT_FAULTS='healthy never-idle enable-fails tail-out-of-range head-ignored "
-         "width-0 width-64 zero-instances instance-length-beyond-bar offsets-outside "
-         "hot-list-size-0 hot-list-size-1 irq-lost irq-storm irq-spurious "
-         "reset-mid-run all-ones all-ones-once-enabled slow-operations "
-         "values-change-between-reads' cxl_hmu_faults_test",
-         600}};
+    faults.models.assign(1 + std::size(kFaults), "--instances 1");
+    try_each_fault(faults, "cxl_hmu", kFaults);
     return faults;
 }
 
@@ -917,17 +928,7 @@ Scenario hisi_ptt_faults()
     faults.placement = Placement::kRootPort;
     faults.models =
         ptt_blocks(1 + std::size(kFaults), "rate=30000,seed=11,count=14000,inbound=80,reads=30");
-    std::string names = "healthy";
-    for (size_t i = 0; i < std::size(kFaults); i++) {
-        faults.models[i + 1] += " --fault " + std::string(kFaults[i]);
-        names += " " + std::string(kFaults[i]);
-    }
-    faults.steps = {{"faults", "PMUKIT_FAULTS='" + names + "' hisi_ptt_faults_test", 600}};
-    faults.judgements = {
-        {"every fault of the model was tried",
-         {"{selftests}/hisi_ptt/faults_covered.sh", "{pmukit}-model", "{guest}/faults.tap"},
-         0,
-         {"all_tried=yes"}}};
+    try_each_fault(faults, "hisi_ptt", kFaults);
     return faults;
 }
 
@@ -1213,13 +1214,8 @@ Scenario uncore_pmon_faults()
     };
     Scenario faults;
     faults.name = "faults";
-    faults.models = {""};
-    std::string names = "healthy";
-    for (std::string_view fault : kFaults) {
-        faults.models.push_back("--fault " + std::string(fault));
-        names += " " + std::string(fault);
-    }
-    faults.steps = {{"faults", "PMUKIT_FAULTS='" + names + "' uncore_pmon_faults_test", 600}};
+    faults.models.resize(1 + std::size(kFaults));
+    try_each_fault(faults, "uncore_pmon", kFaults);
     faults.kernels = kX86Kernels;
     faults.routine = {"7.2"};
     return faults;
