@@ -5,24 +5,27 @@ book=/sys/kernel/debug/cache_qos_sim
 sim() { echo "$*" >$book/control; }
 scale() { awk '$1 == "scale" { print $2 }' $book/book; }
 
-# book_sum WORD FIELD VALUE...: of all pages whose FIELD is one of the values, in bytes
-book_sum() {
-	word=$1 field=$2
-	shift 2
-	awk -v word="$word" -v field="$field" -v values=" $* " '
-		$1 == "scale" { scale = $2; next }
+# field FILE WORD [KEY VALUE...]: summed over the file's lines, or those whose KEY is one of the values
+field() {
+	file=$1 word=$2 key=${3-}
+	shift $(($# < 3 ? $# : 3))
+	awk -v word="$word" -v key="$key" -v values=" $* " '
 		{
+			split("", one)
 			for (i = 1; i < NF; i += 2)
 				one[$i] = $(i + 1)
-			if (index(values, " " one[field] " "))
+			if (key == "" || index(values, " " one[key] " "))
 				sum += one[word]
 		}
-		END { printf "%d\n", sum * scale }' $book/book
+		END { printf "%d\n", sum }' "$book/$file"
 }
 
-# pqr_writes: of all CPUs, by the driver
-pqr_writes() { awk '{ for (i = 1; i < NF; i += 2) if ($i == "pqr_writes") n += $(i + 1) } END { print n + 0 }' $book/cpus; }
-refused() { awk '{ for (i = 1; i < NF; i += 2) if ($i == "gp") n += $(i + 1) } END { print n + 0 }' $book/cpus; }
+# book_sum WORD KEY VALUE...: of the pages, in bytes
+book_sum() { echo $(($(field book "$@") * $(scale))); }
+
+# Of all CPUs, by the driver
+pqr_writes() { field cpus pqr_writes; }
+refused() { field cpus gp; }
 
 # nearly A B: within two lines. The driver's probe of a task switch and the simulation's are not one, and between them a program that
 # is only about to run may be given a line under the RMID before.

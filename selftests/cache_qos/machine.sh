@@ -9,13 +9,6 @@ plan 10
 
 refuses() { ! writes $book/control "$1" 2>/dev/null; }
 refuses_all() { for command; do refuses "$command" || { echo "# took '$command'"; return 1; }; done; }
-# field FILE KEY VALUE WORD: of the lines of the book whose KEY is VALUE, summed
-field() {
-	awk -v key="$2" -v value="$3" -v word="$4" '
-		{ for (i = 1; i < NF; i += 2) one[$i] = $(i + 1) }
-		one[key] == value { n += one[word] }
-		END { print n + 0 }' $book/"$1"
-}
 # strikes STAT KIND RMID VALUE: the driver counts a fault of that kind
 strikes() {
 	before=$(stat_of "$1")
@@ -25,7 +18,7 @@ strikes() {
 }
 counted() { [ "$(stat_of "$1")" -gt "$2" ]; }
 
-l3=$(field cpus cpu 0 domain)
+l3=$(field cpus domain cpu 0)
 refuses_all nonsense freeze "freeze 1 2" "freeze x" "calm 1" "flush 99" "shrink 99 1" "shrink $l3 1001" "pin 99 0 1" "fill 9999 1" \
 	"fill 0 65537" "pqr 9999 0" "evtsel 9999 0" "fault 0 -1 -1 0 1 0" "fault 6 -1 -1 0 1 0"
 result "commands that are none, lack words or have wrong ones are refused" $?
@@ -33,11 +26,11 @@ result "commands that are none, lack words or have wrong ones are refused" $?
 sim freeze 1
 sim flush "$l3"
 sim fill 0 100
-[ "$(field domains id "$l3" valid)" = 100 ] && [ "$(field rmids domain "$l3" lines)" = 100 ]
+[ "$(field domains valid id "$l3")" = 100 ] && [ "$(field rmids lines domain "$l3")" = 100 ]
 result "a CPU fills lines" $?
 sim pin "$l3" 0 40
 sim shrink "$l3" 1000
-[ "$(field domains id "$l3" valid)" = 40 ]
+[ "$(field domains valid id "$l3")" = 40 ]
 result "all go but those that are pinned" $?
 sim freeze 0
 
