@@ -142,24 +142,6 @@ void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers)
 	}
 }
 
-/*
- * Called for every online CPU before the PMU is registered: the first near one is kept. Groups may
- * also come later.
- */
-static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
-{
-	struct pmukit_pmu *pp = hlist_entry(node, struct pmukit_pmu, hotplug_node);
-
-	if (pp->reach == PMUKIT_REACH_GROUPS && pmukit_server_of(pp, cpu) >= nr_cpu_ids)
-		cpumask_set_cpu(cpu, &pp->cpus);
-	if (READ_ONCE(pp->registered) || pp->reach != PMUKIT_REACH_SYSTEM)
-		return 0;
-	if (pp->cpu >= nr_cpu_ids ||
-	    (!pmukit_cpu_is_near(pp, pp->cpu) && pmukit_cpu_is_near(pp, cpu)))
-		pp->cpu = cpu;
-	return 0;
-}
-
 /* nr_cpu_ids: the last one of its group leaves. */
 static unsigned int pmukit_other_cpu(struct pmukit_pmu *pp, unsigned int leaving)
 {
@@ -212,15 +194,46 @@ static void pmukit_place_changed(struct pmukit_pmu *pp)
 		pp->ops->place_changed(pp, pp->cpu);
 }
 
+/* New events go to the new CPU before the old ones follow them. Under hotplug_lock. */
 static void pmukit_hand_on(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
 {
 	if (pp->reach == PMUKIT_REACH_SYSTEM) {
 		WRITE_ONCE(pp->cpu, to);
-		pmukit_place_changed(pp);
-		return;
+	} else {
+		cpumask_set_cpu(to, &pp->cpus);
+		cpumask_clear_cpu(from, &pp->cpus);
 	}
-	cpumask_set_cpu(to, &pp->cpus);
-	cpumask_clear_cpu(from, &pp->cpus);
+	if (!pp->registered)
+		return;
+	pmukit_migrate_events(pp, from, to);
+	if (pp->reach == PMUKIT_REACH_SYSTEM)
+		pmukit_place_changed(pp);
+}
+
+static bool pmukit_cpu_is_better(const struct pmukit_pmu *pp, unsigned int cpu)
+{
+	return pp->cpu >= nr_cpu_ids ||
+	       (!pmukit_cpu_is_near(pp, pp->cpu) && pmukit_cpu_is_near(pp, cpu));
+}
+
+/*
+ * Called for every online CPU before the PMU is registered: the first near one is kept. Groups may
+ * also come later, and near CPUs come back.
+ */
+static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
+{
+	struct pmukit_pmu *pp = hlist_entry(node, struct pmukit_pmu, hotplug_node);
+
+	if (pp->reach == PMUKIT_REACH_GROUPS && pmukit_server_of(pp, cpu) >= nr_cpu_ids)
+		cpumask_set_cpu(cpu, &pp->cpus);
+	if (pp->reach != PMUKIT_REACH_SYSTEM)
+		return 0;
+
+	mutex_lock(&pp->hotplug_lock);
+	if (pmukit_cpu_is_better(pp, cpu))
+		pmukit_hand_on(pp, pp->cpu, cpu);
+	mutex_unlock(&pp->hotplug_lock);
+	return 0;
 }
 
 static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
@@ -238,11 +251,8 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 		return 0;
 	}
 
-	/* New events go to the new CPU before the old ones follow them. */
 	mutex_lock(&pp->hotplug_lock);
 	pmukit_hand_on(pp, cpu, target);
-	if (pp->registered)
-		pmukit_migrate_events(pp, cpu, target);
 	mutex_unlock(&pp->hotplug_lock);
 	return 0;
 }

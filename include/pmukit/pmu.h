@@ -57,8 +57,9 @@ enum pmukit_reach {
  * @together: PMUKIT_REACH_GROUPS: are two CPUs, both online, of one group; one that is in none, or
  *	in none yet, is not even with itself. Any context.
  * @place_changed: optional, PMUKIT_REACH_SYSTEM: all events run on this CPU from now on. Called
- *	before the PMU is registered and when @cpu moves, before the events follow; the last time
- *	before pmukit_pmu_remove() returns. May sleep, under hotplug_lock: no perf_event call.
+ *	before the PMU is registered and when @cpu has moved and the events have followed, both
+ *	CPUs online; the last time before pmukit_pmu_remove() returns. May sleep, under
+ *	hotplug_lock: no perf_event call.
  */
 struct pmukit_pmu_ops {
 	void (*release)(struct pmukit_pmu *pp);
@@ -73,7 +74,8 @@ struct pmukit_pmu_ops {
  * @ops: the unit's part
  * @max_events: how many events may be open at once; one more gets -EBUSY
  * @reach: for whom events count
- * @cpu: PMUKIT_REACH_SYSTEM: the CPU all events run on; changes when that CPU goes offline
+ * @cpu: PMUKIT_REACH_SYSTEM: the CPU all events run on; changes when that CPU goes offline, and
+ *	when one on @node comes while it is on another
  * @cpus: PMUKIT_REACH_GROUPS: the same for each group; of several of one group the first
  *	(pmukit_pmu_servers())
  * @stats: see enum pmukit_stat
@@ -94,7 +96,7 @@ struct pmukit_pmu_ops {
  * @hotplug_node: place in the CPU hotplug state's list
  * @node: NUMA node of the hardware
  * @hotplug_lock: orders registration against CPU hotplug
- * @registered: perf knows the PMU; from here on @cpu and @cpus only move when a CPU goes away
+ * @registered: perf knows the PMU; from here on events follow @cpu and @cpus
  * @name: the name in /sys/bus/event_source/devices
  */
 struct pmukit_pmu {
