@@ -166,6 +166,7 @@ static inline struct uncore_pmon_event *to_uncore_pmon_event(struct pmukit_event
 
 /* uncore_pmon_box.c */
 const char *uncore_pmon_global_run(const struct pci_dev *function, u64 address);
+unsigned int uncore_pmon_nr_packages(void);
 int uncore_pmon_msr_get(unsigned int cpu, u32 msr, u64 *value);
 int uncore_pmon_msr_set(unsigned int cpu, u32 msr, u64 value);
 extern const struct uncore_pmon_access *uncore_pmon_accesses[];

@@ -242,6 +242,16 @@ static void uncore_pmon_msr_release(struct uncore_pmon_box *box)
 
 #if defined(CONFIG_X86)
 /**
+ * uncore_pmon_nr_packages - how many processors with MSRs of their own the machine may have
+ *
+ * Return: 1 or more; 1 where there are no MSRs.
+ */
+unsigned int uncore_pmon_nr_packages(void)
+{
+	return topology_max_packages();
+}
+
+/**
  * uncore_pmon_msr_get - read an MSR that is no unit's
  * @cpu: of the package
  * @msr: the MSR
@@ -282,6 +292,11 @@ static void uncore_pmon_msr_write(const struct uncore_pmon_box *box, u32 offset,
 	wrmsr_safe(box->unit.box_control + offset, lower_32_bits(value), upper_32_bits(value));
 }
 #else
+unsigned int uncore_pmon_nr_packages(void)
+{
+	return 1;
+}
+
 int uncore_pmon_msr_get(unsigned int cpu, u32 msr, u64 *value)
 {
 	return -ENODEV;

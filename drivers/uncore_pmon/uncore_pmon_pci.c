@@ -268,7 +268,7 @@ static int uncore_pmon_read_table(struct uncore_pmon *up)
 
 /* Units */
 
-/* A CPU of the function's package; any where nobody says which those are. */
+/* A CPU of the function's package; nr_cpu_ids: there are several, and nobody says which it is in. */
 static unsigned int uncore_pmon_cpu_near(const struct uncore_pmon *up)
 {
 	int node = dev_to_node(&up->pdev->dev);
@@ -276,7 +276,9 @@ static unsigned int uncore_pmon_cpu_near(const struct uncore_pmon *up)
 
 	if (node != NUMA_NO_NODE)
 		cpu = cpumask_any_and(cpumask_of_node(node), cpu_online_mask);
-	return cpu < nr_cpu_ids ? cpu : cpumask_any(cpu_online_mask);
+	if (cpu >= nr_cpu_ids && uncore_pmon_nr_packages() == 1)
+		cpu = cpumask_any(cpu_online_mask);
+	return cpu;
 }
 
 static bool uncore_pmon_is_wanted(const struct uncore_pmon *up,
@@ -327,11 +329,14 @@ static void uncore_pmon_prepare_here(void *data)
 static const char *uncore_pmon_prepare(const struct uncore_pmon *up, struct uncore_pmon_box *box)
 {
 	struct uncore_pmon_preparation preparation = { .box = box };
+	unsigned int cpu;
 
 	if (box->unit.access != UNCORE_PMON_ACCESS_MSR)
 		return uncore_pmon_box_prepare(box);
-	if (smp_call_function_single(uncore_pmon_cpu_near(up), uncore_pmon_prepare_here,
-				     &preparation, true))
+	cpu = uncore_pmon_cpu_near(up);
+	if (cpu >= nr_cpu_ids)
+		return "no CPU of its package is known";
+	if (smp_call_function_single(cpu, uncore_pmon_prepare_here, &preparation, true))
 		return "the CPU of its package went offline";
 	return preparation.wrong;
 }
@@ -465,6 +470,22 @@ static void uncore_pmon_say(const struct uncore_pmon *up)
 
 /* uncore_pmon/ of the function: all units by their access, and what was refused */
 
+#define UNCORE_PMON_LONGEST_LINE	128
+
+/* Lines for which a page has no room are counted in its last one. */
+static bool uncore_pmon_line_fits(int at, u32 *more)
+{
+	bool fits = at < PAGE_SIZE - 2 * UNCORE_PMON_LONGEST_LINE;
+
+	*more += !fits;
+	return fits;
+}
+
+static int uncore_pmon_emit_more(char *buf, int at, u32 more)
+{
+	return more ? sysfs_emit_at(buf, at, "and %u more\n", more) : 0;
+}
+
 static int uncore_pmon_emit_unit(char *buf, int at, const struct uncore_pmon_unit *unit)
 {
 	const struct uncore_pmon_type *type = uncore_pmon_type_find(unit->type);
@@ -477,16 +498,18 @@ static int uncore_pmon_emit_unit(char *buf, int at, const struct uncore_pmon_uni
 static ssize_t uncore_pmon_emit_units(struct device *dev, char *buf, u8 access)
 {
 	const struct uncore_pmon *up = dev_get_drvdata(dev);
+	u32 more = 0, i;
 	int len = 0;
-	u32 i;
 
 	for (i = 0; i < up->nr_entries; i++) {
 		const struct uncore_pmon_entry *entry = &up->entries[i];
 
-		if (entry->used && !entry->wrong && entry->unit.access == access)
+		if (!entry->used || entry->wrong || entry->unit.access != access)
+			continue;
+		if (uncore_pmon_line_fits(len, &more))
 			len += uncore_pmon_emit_unit(buf, len, &entry->unit);
 	}
-	return len;
+	return len + uncore_pmon_emit_more(buf, len, more);
 }
 
 #define UNCORE_PMON_UNITS_FILE(_name, _access)						\
@@ -504,15 +527,15 @@ UNCORE_PMON_UNITS_FILE(pci, UNCORE_PMON_ACCESS_PCI);
 static ssize_t refused_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct uncore_pmon *up = dev_get_drvdata(dev);
+	u32 more = 0, i;
 	int len = 0;
-	u32 i;
 
 	for (i = 0; i < up->nr_entries; i++) {
-		if (up->entries[i].wrong)
+		if (up->entries[i].wrong && uncore_pmon_line_fits(len, &more))
 			len += sysfs_emit_at(buf, len, "entry %u: %s\n", i + 1,
 					     up->entries[i].wrong);
 	}
-	return len;
+	return len + uncore_pmon_emit_more(buf, len, more);
 }
 static DEVICE_ATTR_RO(refused);
 

@@ -185,6 +185,33 @@ static void uncore_pmon_settle(struct uncore_pmon_box *box)
 		uncore_pmon_timer_stop(box);
 }
 
+/* On the events' CPU, with interrupts off. What was due meanwhile is done at once. */
+static void uncore_pmon_timer_follow(void *data)
+{
+	struct uncore_pmon_box *box = data;
+	unsigned long flags;
+
+	flags = pmukit_lock(&box->lock);
+	if (box->nr_running && !box->dead && !hrtimer_is_queued(&box->timer)) {
+		pmukit_lock_calls(&box->lock, true);
+		hrtimer_start_expires(&box->timer, HRTIMER_MODE_ABS_PINNED_HARD);
+		pmukit_lock_calls(&box->lock, false);
+	}
+	pmukit_unlock(&box->lock, flags);
+}
+
+/*
+ * Where the last event came before the first left, the timer was never off, and is still with the
+ * CPU before: with that it would go to any other one, perhaps of another package.
+ */
+static void uncore_pmon_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
+{
+	struct uncore_pmon_box *box = to_uncore_pmon_box(pp);
+
+	hrtimer_cancel(&box->timer);
+	smp_call_function_single(cpu, uncore_pmon_timer_follow, box, true);
+}
+
 /*
  * Meanwhile the events may have stopped here and begun again on another CPU, which has started the
  * timer there: then it is not this one's to go on with.
@@ -495,6 +522,7 @@ static void uncore_pmon_release(struct pmukit_pmu *pp)
 static const struct pmukit_pmu_ops uncore_pmon_pmu_ops = {
 	.release = uncore_pmon_release,
 	.event_free = uncore_pmon_event_free,
+	.place_changed = uncore_pmon_place_changed,
 };
 
 /**

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # parameters.sh MODULE: units that are MSRs or lie in PCI configuration space are listed in every case, and touched only where
 # the module is told to: nothing is behind those of the model, and only who asks them finds out.
+# parameters.sh MODULE packages: nobody says in which of two packages the function is, so nobody asks its MSRs. There are more
+# of these units than a file of sysfs has room for.
 . "$(dirname "$0")/tap.sh"
 module=$1
 sysfs=/sys/bus/event_source/devices
@@ -32,6 +34,19 @@ says() {
 	echo "# ${line##*] }"
 	[ "${line##*"$bdf": }" = "$1 PMUs, $2 units only listed, $3 refused" ]
 }
+
+if [ "${2-}" = packages ]; then
+	plan 3
+	[ "$(grep -c '^cha_' "$function/msr")" = 120 ]
+	result "units that are MSRs are listed" $?
+	reload program_msr=1 && [ "$(pmus cha)" = 0 ] && says 3 0 120
+	result "program_msr=1: without a package none of them is asked" $?
+	refused=$(grep -c ': no CPU of its package is known$' "$function/refused")
+	more=$(sed -n 's/^and \([0-9]*\) more$/\1/p' "$function/refused")
+	[ "${more:-0}" -gt 0 ] && [ $((refused + more)) = 120 ]
+	result "those for which there is no room are counted" $?
+	exit $tap_failed
+fi
 
 absent="there is no unit at its control address"
 plan 13

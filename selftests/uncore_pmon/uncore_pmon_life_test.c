@@ -245,6 +245,42 @@ TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
 	}
 }
 
+struct timers {
+	int here, elsewhere;
+};
+
+/* Timers of the driver's on a CPU and on all others. */
+static struct timers timers(int cpu)
+{
+	FILE *list = fopen("/proc/timer_list", "r");
+	struct timers found = {};
+	char line[256];
+	int now = -1;
+
+	while (list && fgets(line, sizeof(line), list)) {
+		sscanf(line, "cpu: %d", &now);
+		if (strstr(line, "uncore_pmon_timer"))
+			(*(now == cpu ? &found.here : &found.elsewhere))++;
+	}
+	if (list)
+		fclose(list);
+	return found;
+}
+
+/*
+ * MSRs are those of the package of the CPU that reads them, and the timer reads. The list counts as
+ * it goes, and leaves one out where an earlier one has gone meanwhile.
+ */
+static void timers_are_with(struct __test_metadata *_metadata, int cpu)
+{
+	struct timers found = {};
+
+	for (int i = 0; i < TIMES && !found.here; i++)
+		found = timers(cpu);
+	EXPECT_LT(0, found.here);
+	EXPECT_EQ(0, found.elsewhere);
+}
+
 TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 {
 	int cpu;
@@ -261,8 +297,11 @@ TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 		touch_and_compare(_metadata, self->pci, self->fds);
 		ASSERT_EQ(0, cpu_set_online(cpu, "0"));
 		EXPECT_NE(cpu, pmu_cpu(PMU));
+		timers_are_with(_metadata, pmu_cpu(PMU));
 		touch_and_compare(_metadata, self->pci, self->fds);
 		ASSERT_EQ(0, cpu_set_online(cpu, "1"));
+		EXPECT_EQ(cpu, pmu_cpu(PMU));
+		timers_are_with(_metadata, cpu);
 		touch_and_compare(_metadata, self->pci, self->fds);
 		close_all(self->fds);
 		everything_works(_metadata, self->pci);

@@ -1155,6 +1155,20 @@ Scenario uncore_pmon_parameters()
     return parameters;
 }
 
+// Two processors, and no nodes that would say in which of them the function is.
+Scenario uncore_pmon_packages()
+{
+    Scenario packages = uncore_pmon_parameters();
+    packages.name = "packages";
+    packages.smp = "2,sockets=2";
+    packages.chassis = {{"uncore_pmon --msr-units 120", "pcie.0", "18.0"}};
+    packages.routine = {"6.1"};
+    packages.steps = {{"packages",
+                       "/selftests/uncore_pmon/parameters.sh /lib/vmrun/uncore_pmon.ko packages",
+                       120}};
+    return packages;
+}
+
 // Where the processor does not say that it is emulated intel_uncore takes the units as well; it
 // brings them up with the second CPU of a die, so both are on one. Not on debug kernels: it leaves
 // memory behind when it goes.
@@ -1262,6 +1276,7 @@ UnitSpec uncore_pmon()
                   uncore_pmon_narrow(),
                   uncore_pmon_life(),
                   uncore_pmon_parameters(),
+                  uncore_pmon_packages(),
                   uncore_pmon_beside(),
                   uncore_pmon_faults()};
     unit.every_turn = {"test"};

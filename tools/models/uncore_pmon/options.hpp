@@ -12,7 +12,7 @@
 namespace pmukit::models::uncore_pmon {
 
 inline constexpr unsigned kMaxImcs = 16;
-inline constexpr unsigned kMaxListed = 32;  // units that are listed and nothing more
+inline constexpr unsigned kMaxListed = 128;  // units that are listed and nothing more
 inline constexpr unsigned kMaxUnknown = 8;
 inline constexpr unsigned kMaxPorts = 16;
 
