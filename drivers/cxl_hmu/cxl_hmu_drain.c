@@ -290,10 +290,13 @@ static u32 cxl_hmu_burst_limit(const struct cxl_hmu *hmu)
 	return min(hmu->caps.list_size / CXL_HMU_BATCH + 1, CXL_HMU_BURST_MAX);
 }
 
-/*
- * After a drain on the event's CPU: @more, or the next look at the list. Interrupts of the device
- * get one section each through while the pause lasts.
- */
+/* The timer goes on. The device is silent until then: its bits stay set, and new ones send. */
+static bool cxl_hmu_pauses(const struct cxl_hmu *hmu)
+{
+	return hmu->burst > cxl_hmu_burst_limit(hmu);
+}
+
+/* After a drain on the event's CPU: @more, or the next look at the list. */
 static void cxl_hmu_continue(struct cxl_hmu *hmu, bool more)
 {
 	ktime_t now;
@@ -305,17 +308,17 @@ static void cxl_hmu_continue(struct cxl_hmu *hmu, bool more)
 		cxl_hmu_arm(hmu, cxl_hmu_flush_ns(hmu));
 		return;
 	}
-	if (hmu->burst > cxl_hmu_burst_limit(hmu))
+	if (cxl_hmu_pauses(hmu))
 		return;
 
 	now = ktime_get();
 	if (!hmu->burst++)
 		hmu->burst_start = now;
-	if (hmu->burst <= cxl_hmu_burst_limit(hmu))
-		irq_work_queue(&hmu->more);
-	else
+	if (cxl_hmu_pauses(hmu))
 		cxl_hmu_arm(hmu, max_t(u64, ktime_to_ns(ktime_sub(now, hmu->burst_start)),
 				       CXL_HMU_PAUSE_MIN_NS));
+	else
+		irq_work_queue(&hmu->more);
 }
 
 /*
@@ -388,19 +391,22 @@ irqreturn_t cxl_hmu_interrupt(int irq, void *data)
 {
 	struct cxl_hmu *hmu = data;
 	unsigned long irq_flags;
+	bool pauses = false;
 	u64 status = 0;
 
 	local_irq_save(irq_flags);
 	raw_spin_lock(&hmu->lock);
-	if (!hmu->dead && hmu->state == CXL_HMU_ON)
+	if (!hmu->dead && hmu->state == CXL_HMU_ON) {
 		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
+		pauses = cxl_hmu_pauses(hmu);
+	}
 	raw_spin_unlock(&hmu->lock);
 
 	/* All ones is not our interrupt; the timer will find the device gone. */
 	if (cxl_hmu_status_absent(status))
 		status = 0;
 	status &= CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL;
-	if (status)
+	if (status && !pauses)
 		cxl_hmu_service(hmu);
 	local_irq_restore(irq_flags);
 
@@ -415,7 +421,14 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 
 	lockdep_assert_held(&hmu->lock);
 
-	if (hmu->dead || hmu->state != CXL_HMU_ON ||
+	if (hmu->dead)
+		return 0;
+	/* Enabled since the last look, or about to be: what it may have found is announced. */
+	if (hmu->state == CXL_HMU_ENABLING)
+		cxl_hmu_run(hmu);
+	if (hmu->state == CXL_HMU_ENABLING)
+		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
+	if (hmu->state != CXL_HMU_ON ||
 	    !cxl_hmu_still_on(hmu, cxl_hmu_read(hmu, CXL_HMU_STATUS)))
 		return 0;
 

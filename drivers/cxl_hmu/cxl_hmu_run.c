@@ -306,7 +306,8 @@ static void cxl_hmu_run_spinning(struct cxl_hmu *hmu, int spins)
 
 	cxl_hmu_steps_run(hmu, spins);
 	if (hmu->state == CXL_HMU_ON) {
-		cxl_hmu_arm(hmu, cxl_hmu_flush_ns(hmu));
+		/* In the timer: an interrupt may have come before we knew that it is on. */
+		cxl_hmu_arm(hmu, spins ? cxl_hmu_flush_ns(hmu) : 0);
 		return;
 	}
 	if (!cxl_hmu_steps[hmu->state])
@@ -372,9 +373,13 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 	lockdep_assert_held(&hmu->lock);
 
 	hmu->active = NULL;
-	/* A failed device is only looked at again by the next start. */
-	if (hmu->dead || hmu->state == CXL_HMU_FAILED || hmu->state == CXL_HMU_OFF)
+	if (hmu->dead || hmu->state == CXL_HMU_OFF)
 		return;
+	/* Only looked at again by the next start, but it may have been enabled at last. */
+	if (hmu->state == CXL_HMU_FAILED) {
+		cxl_hmu_disable(hmu);
+		return;
+	}
 	cxl_hmu_settle(hmu);
 }
 
