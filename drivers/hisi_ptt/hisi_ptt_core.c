@@ -411,6 +411,9 @@ u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes)
 	bool full = ring->full & hisi_ptt_ring_bit(ring->index);
 	u32 end_bytes = full ? ring->buffer_bytes : ring->written_bytes;
 
+	/* After disorder nobody knows the end. */
+	if (end_bytes <= ring->offset_bytes)
+		return 0;
 	return min_t(u32, end_bytes - ring->offset_bytes, limit_bytes) & ~(ring->entry_bytes - 1);
 }
 
@@ -422,8 +425,24 @@ u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes)
  */
 u64 hisi_ptt_ring_waiting(const struct hisi_ptt_ring *ring)
 {
-	return (u64)hisi_ptt_ring_nr_full(ring) * ring->buffer_bytes + ring->written_bytes -
-	       ring->offset_bytes;
+	u64 end_bytes = (u64)hisi_ptt_ring_nr_full(ring) * ring->buffer_bytes + ring->written_bytes;
+
+	return end_bytes > ring->offset_bytes ? end_bytes - ring->offset_bytes : 0;
+}
+
+/**
+ * hisi_ptt_ring_drop - what was not taken yet is given up; nothing more comes
+ * @ring: the ring
+ *
+ * Return: bytes known to be lost; there may be more.
+ */
+u64 hisi_ptt_ring_drop(struct hisi_ptt_ring *ring)
+{
+	u64 lost_bytes = hisi_ptt_ring_waiting(ring);
+
+	ring->full = 0;
+	ring->written_bytes = ring->offset_bytes;
+	return lost_bytes;
 }
 
 /**

@@ -137,6 +137,7 @@ u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, enum hisi_ptt_verdict verdi
 bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring, u32 status);
 u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes);
 u64 hisi_ptt_ring_waiting(const struct hisi_ptt_ring *ring);
+u64 hisi_ptt_ring_drop(struct hisi_ptt_ring *ring);
 void hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes);
 
 /* AUX area as device buffers */

@@ -77,7 +77,8 @@ static void hisi_ptt_buffers_fit(struct hisi_ptt *ptt, u32 bytes)
 		return;
 
 	raw_spin_lock_irq(&ptt->lock);
-	if (ptt->state != HISI_PTT_OFF && ptt->buffers == &ptt->large) {
+	if (new.bytes <= ptt->large.bytes ||
+	    (ptt->state != HISI_PTT_OFF && ptt->buffers == &ptt->large)) {
 		old = new;
 	} else {
 		old = ptt->large;

@@ -67,6 +67,27 @@ static void hisi_ptt_end_run(struct hisi_ptt *ptt, const char *complaint)
 	hisi_ptt_complain(ptt, PMUKIT_STAT_RESETS, complaint);
 }
 
+/* The run is over, and nobody knows what of the ring is whole. */
+static void hisi_ptt_drop(struct hisi_ptt *ptt)
+{
+	hisi_ptt_lose(ptt, ptt->active, hisi_ptt_ring_drop(&ptt->ring),
+		      PMUKIT_HISI_PTT_F_OVERRUN);
+}
+
+/*
+ * One that is gone writes nothing more. One that answers again has gone on meanwhile, and would
+ * come round to what we hold: it is stopped at once.
+ */
+static void hisi_ptt_end_silent_run(struct hisi_ptt *ptt)
+{
+	hisi_ptt_end_run(ptt, "the device does not answer");
+	if (ptt->halted)
+		return;
+	hisi_ptt_halt(ptt);
+	if (!hisi_ptt_absent(hisi_ptt_read(ptt, HISI_PTT_TRACE_STS)))
+		hisi_ptt_drop(ptt);
+}
+
 /* Asked when nothing has moved, or moved strangely, which may have that reason. */
 static void hisi_ptt_check_enabled(struct hisi_ptt *ptt)
 {
@@ -91,7 +112,7 @@ static enum hisi_ptt_verdict hisi_ptt_look_status(struct hisi_ptt *ptt, u32 *sta
 	*status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT);
 	if (hisi_ptt_absent(*status)) {
 		*status = 0;
-		hisi_ptt_end_run(ptt, "the device does not answer");
+		hisi_ptt_end_silent_run(ptt);
 		return HISI_PTT_GOOD;
 	}
 
@@ -129,7 +150,7 @@ static void hisi_ptt_locate(struct hisi_ptt *ptt, u32 wr_sts)
 static bool hisi_ptt_look(struct hisi_ptt *ptt)
 {
 	enum hisi_ptt_verdict verdict;
-	u32 status, wr_sts;
+	u32 status, wr_sts = 0;
 
 	lockdep_assert_held(&ptt->lock);
 
@@ -140,12 +161,15 @@ static bool hisi_ptt_look(struct hisi_ptt *ptt)
 	/* A device that was reset meanwhile looks like that as well. */
 	if (verdict == HISI_PTT_DISORDER)
 		hisi_ptt_check_enabled(ptt);
-	if (ptt->state != HISI_PTT_ON)
-		return true;
-	wr_sts = hisi_ptt_read(ptt, HISI_PTT_TRACE_WR_STS);
-	if (hisi_ptt_absent(wr_sts)) {
-		hisi_ptt_end_run(ptt, "the device does not answer");
-		return true;
+	if (ptt->state == HISI_PTT_ON) {
+		wr_sts = hisi_ptt_read(ptt, HISI_PTT_TRACE_WR_STS);
+		if (hisi_ptt_absent(wr_sts))
+			hisi_ptt_end_silent_run(ptt);
+	}
+	if (ptt->state != HISI_PTT_ON) {
+		if (verdict != HISI_PTT_GOOD)
+			hisi_ptt_drop(ptt);
+		return verdict == HISI_PTT_GOOD;
 	}
 
 	if (verdict != HISI_PTT_GOOD)
@@ -717,7 +741,8 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 	if (!ptt->active || ptt->state == HISI_PTT_OFF)
 		return;
 
-	if (!hisi_ptt_filter_available(ptt, &ptt->active->cfg))
+	/* Where the device itself leaves nobody looks after filters any more. */
+	if (!pmukit_pmu_gone(&ptt->pp) && !hisi_ptt_filter_available(ptt, &ptt->active->cfg))
 		ptt->active->flags |= PMUKIT_HISI_PTT_F_FILTER_GONE;
 
 	if (ptt->delivering)

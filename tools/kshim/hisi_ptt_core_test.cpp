@@ -240,6 +240,30 @@ TEST(HisiPttRing, SeveralBuffersFullBeforeOneInterruptAreAllTaken)
     }
 }
 
+// A run may end between the report and the look at the write pointer.
+TEST(HisiPttRing, AfterDisorderThereIsNothingToTake)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, 64), false));
+    hisi_ptt_ring_take(&ring, 64);
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 2), HISI_PTT_DISORDER);
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
+    EXPECT_LE(hisi_ptt_ring_drop(&ring), 4 * kBytes);
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
+    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
+}
+
+TEST(HisiPttRing, WhatIsDroppedIsCounted)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
+    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(1, 48), true));
+    hisi_ptt_ring_take(&ring, 96);
+    EXPECT_EQ(hisi_ptt_ring_drop(&ring), kBytes - 96 + 48);
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
+    EXPECT_EQ(hisi_ptt_ring_drop(&ring), 0U);
+}
+
 TEST(HisiPttRing, FourFullBuffersAreAnOverrunThatCostsOne)
 {
     hisi_ptt_ring ring = started();
