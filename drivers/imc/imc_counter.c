@@ -63,13 +63,17 @@ static const __be64 *imc_thread_slot(struct imc_pmu *ipmu, struct imc_cpu *cpu, 
 	return cpu->thread_memory + at;
 }
 
+static u64 imc_thread_ldbar(const struct imc_cpu *cpu)
+{
+	return IMC_LDBAR_ENABLE | (virt_to_phys(cpu->thread_memory) & IMC_LDBAR_ADDRESS);
+}
+
 static int imc_thread_begin(struct imc *imc, struct imc_cpu *cpu)
 {
-	u64 address = virt_to_phys(cpu->thread_memory) & IMC_LDBAR_ADDRESS;
 	int ret;
 
 	if (!cpu->nr_threads)
-		imc->backend->set_ldbar(cpu->cpu, IMC_LDBAR_ENABLE | address);
+		imc->backend->set_ldbar(cpu->cpu, imc_thread_ldbar(cpu));
 	ret = imc_engine_get(imc, &cpu->core->engine, PMUKIT_IMC_CORE, cpu->cpu);
 	if (ret && !cpu->nr_threads)
 		imc->backend->set_ldbar(cpu->cpu, 0);
@@ -77,11 +81,16 @@ static int imc_thread_begin(struct imc *imc, struct imc_cpu *cpu)
 	return ret;
 }
 
+/*
+ * Other events of the task may still run, and then nothing stops the engine. LDBAR is written all
+ * the same: what went through the value before is in memory then.
+ */
 static void imc_thread_end(struct imc *imc, struct imc_cpu *cpu)
 {
 	imc_engine_put(imc, &cpu->core->engine, PMUKIT_IMC_CORE, cpu->cpu);
-	if (!--cpu->nr_threads && !imc_dead(imc))
-		imc->backend->set_ldbar(cpu->cpu, 0);
+	cpu->nr_threads--;
+	if (!imc_dead(imc))
+		imc->backend->set_ldbar(cpu->cpu, cpu->nr_threads ? imc_thread_ldbar(cpu) : 0);
 }
 
 /* Perf callbacks */

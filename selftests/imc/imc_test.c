@@ -266,6 +266,43 @@ TEST_F(imc, thread_counts_what_the_book_says)
 	}
 }
 
+/* As a group, so that one call begins all. */
+static int open_group(struct pmu_event *events, const char *const *counted)
+{
+	struct perf_event_attr attr;
+	int err = counter_open(&events[0], "thread_imc", counted[0], 0, -1);
+
+	for (int i = 1; i < 4 && !err; i++) {
+		err = counter_attr("thread_imc", counted[i % 2], &attr);
+		attr.disabled = 0;
+		if (!err)
+			err = pmu_event_open_beside(&events[i], &attr, 0, -1, events[0].fd);
+	}
+	return err;
+}
+
+/* One after the other is taken off at each switch; neither faults nor switches come between. */
+TEST_F(imc, events_of_a_task_count_what_the_book_says)
+{
+	static const char *const counted[] = { "CPM_PAGE_FAULTS", "CPM_CONTEXT_SWITCHES" };
+	long long before[2], book;
+
+	ASSERT_EQ(open_group(self->events, counted), 0);
+	for (int i = 0; i < 2; i++)
+		before[i] = book_sum("cpu", counted[i]);
+	ASSERT_EQ(pmu_event_enable(&self->events[0]), 0);
+	for (int round = 0; round < 50; round++) {
+		touch(20);
+		usleep(500);
+	}
+	ASSERT_EQ(pmu_event_disable(&self->events[0]), 0);
+	for (int i = 0; i < 4; i++) {
+		book = book_sum("cpu", counted[i % 2]) - before[i % 2];
+		EXPECT_GT(book, 0);
+		EXPECT_EQ(counter_read(&self->events[i]), book) TH_LOG("%s", counted[i % 2]);
+	}
+}
+
 TEST_F(imc, nest_counts_what_the_book_says)
 {
 	static const char *const events[] = {
