@@ -92,6 +92,9 @@ static const char *imc_trace_wrong(const struct imc_pmu *ipmu, struct perf_event
 		return "there is no precise instruction";
 	if (attr->sample_type & IMC_SAMPLE_REFUSED)
 		return "no call chains, branches, registers or stacks";
+	/* perf sends one before the task goes on, and a drain has many records. */
+	if (attr->sigtrap)
+		return "no signals";
 	return NULL;
 }
 
