@@ -68,6 +68,9 @@ static const char *imc_system_wrong(const struct imc_pmu *ipmu, struct perf_even
 {
 	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK)
 		return "counts for a CPU (-a, -C), not for a task";
+	/* perf refuses it too (PERF_PMU_CAP_NO_EXCLUDE), but not before the engine is claimed. */
+	if (event_has_any_exclude_flag(event))
+		return "counts in all modes";
 	return imc_counter_wrong(ipmu, event);
 }
 

@@ -167,6 +167,25 @@ TEST_F(imc, refuses_what_it_cannot_do)
 	}
 }
 
+/* Without the engine being claimed for a moment: -EINVAL, while it is another's, and not -EBUSY. */
+TEST_F(imc, what_is_refused_does_not_ask_for_the_engine)
+{
+	struct perf_event_attr attr;
+
+	ASSERT_EQ(open_domain(&self->events[0], THREAD), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+		const struct refusal *r = &refusals[i];
+
+		ASSERT_EQ(attr_of(r->domain, &attr), 0);
+		if (r->change)
+			r->change(&attr);
+		EXPECT_EQ(pmu_event_open(&self->events[1], &attr, r->pid, r->cpu), r->expected)
+			TH_LOG("%s", r->what);
+		if (self->events[1].fd >= 0)
+			pmu_event_close(&self->events[1]);
+	}
+}
+
 TEST_F(imc, threads_and_trace_are_for_the_privileged)
 {
 	int status;
