@@ -52,13 +52,13 @@ struct imc_engine {
  * @node: place in imc.cores
  * @engine: of core, thread and trace events alike; a core has one
  * @memory: its counters
- * @nr_online: CPUs of it that are online; hotplug callbacks only
+ * @prepared: firmware knows of it; hotplug callbacks only
  */
 struct imc_core {
 	struct list_head node;
 	struct imc_engine engine;
 	void *memory;
-	unsigned int nr_online;
+	bool prepared;
 };
 
 /**
@@ -293,6 +293,7 @@ void imc_counter_fill(struct imc_pmu *ipmu);
 /* imc_trace.c */
 void imc_trace_fill(struct imc_pmu *ipmu);
 void imc_trace_cpu_init(struct imc_cpu *cpu);
+void imc_trace_cpu_online(struct imc_cpu *cpu);
 int imc_trace_attach(struct imc *imc);
 void imc_trace_detach(struct imc *imc);
 

@@ -7,7 +7,8 @@
  * that was not told can do no harm.
  *
  * Firmware's calls that prepare an engine also halt it, so they are made only when the first CPU of
- * a core comes online: then nothing can be running there.
+ * a core comes online, and never again: a CPU that was to leave and stays comes online under its
+ * events.
  */
 
 #include <linux/cpu.h>
@@ -219,6 +220,7 @@ static int imc_core_prepare(struct imc *imc, struct imc_core *core, unsigned int
 		ret = imc->backend->init(PMUKIT_IMC_CORE, virt_to_phys(core->memory), cpu);
 	if (!ret && imc->trace)
 		ret = imc->backend->init(PMUKIT_IMC_TRACE, 0, cpu);
+	core->prepared = !ret;
 	return ret;
 }
 
@@ -230,13 +232,13 @@ static int imc_cpu_prepare(struct imc *imc, struct imc_cpu *cpu)
 	if (!core)
 		return -ENOMEM;
 	ret = imc_cpu_memory(imc, cpu);
-	if (!ret && !core->nr_online)
+	if (!ret && !core->prepared)
 		ret = imc_core_prepare(imc, core, cpu->cpu);
 	if (ret)
 		return ret;
-	core->nr_online++;
 	cpu->core = core;
 	WRITE_ONCE(cpu->ready, true);
+	imc_trace_cpu_online(cpu);
 	return 0;
 }
 
@@ -261,10 +263,8 @@ static int imc_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	struct imc *imc = hlist_entry(node, struct imc, hotplug_node);
 	struct imc_cpu *leaving = per_cpu_ptr(imc->cpus, cpu);
 
-	hrtimer_cancel(&leaving->timer);
-	if (leaving->ready)
-		leaving->core->nr_online--;
 	WRITE_ONCE(leaving->ready, false);
+	hrtimer_cancel(&leaving->timer);
 	return 0;
 }
 

@@ -342,6 +342,14 @@ static void imc_trace_exit(void *data, struct task_struct *task, bool group_dead
 
 /* The engine */
 
+/* On the CPU itself, interrupts off. */
+static void imc_trace_timer_start(struct imc_cpu *cpu)
+{
+	if (!hrtimer_is_queued(&cpu->timer))
+		hrtimer_start(&cpu->timer, ns_to_ktime(imc_poll_ns(0, 0, IMC_SECTION)),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
 static int imc_trace_engine_start(struct imc *imc, struct imc_cpu *cpu)
 {
 	u64 address = virt_to_phys(cpu->trace_memory) & IMC_LDBAR_ADDRESS;
@@ -357,9 +365,7 @@ static int imc_trace_engine_start(struct imc *imc, struct imc_cpu *cpu)
 
 	cpu->since_ns = ktime_get_ns();
 	cpu->recent = 0;
-	if (!hrtimer_is_queued(&cpu->timer))
-		hrtimer_start(&cpu->timer, ns_to_ktime(imc_poll_ns(0, 0, IMC_SECTION)),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+	imc_trace_timer_start(cpu);
 	return 0;
 }
 
@@ -537,6 +543,20 @@ void imc_trace_cpu_init(struct imc_cpu *cpu)
 {
 	INIT_LIST_HEAD(&cpu->tracing);
 	hrtimer_setup(&cpu->timer, imc_trace_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/**
+ * imc_trace_cpu_online - a CPU came, or was to leave and stays, with its events
+ * @cpu: the CPU, where this runs
+ */
+void imc_trace_cpu_online(struct imc_cpu *cpu)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (!list_empty(&cpu->tracing))
+		imc_trace_timer_start(cpu);
+	local_irq_restore(flags);
 }
 
 static void imc_trace_release(struct pmukit_pmu *pp)

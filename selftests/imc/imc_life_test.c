@@ -5,7 +5,9 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -239,6 +241,115 @@ TEST_F_TIMEOUT(imc_life, a_trace_ends_when_its_cpu_leaves, 120)
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 	}
+}
+
+/*
+ * A CPU that is to leave and stays, since the kernel fails at a step after ours: what runs there
+ * goes on.
+ */
+#define HOTPLUG_STATES	"/sys/devices/system/cpu/hotplug/states"
+#define FAILING_STEP	": workqueue:online\n"
+
+static int number_of_step(void)
+{
+	char states[16384], *name, *line;
+	FILE *file = fopen(HOTPLUG_STATES, "r");
+	size_t bytes = file ? fread(states, 1, sizeof(states) - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	states[bytes] = '\0';
+	name = strstr(states, FAILING_STEP);
+	if (!name)
+		return -1;
+	*name = '\0';
+	line = strrchr(states, '\n');
+	return atoi(line ? line + 1 : states);
+}
+
+static int fail_to_leave(int cpu)
+{
+	char path[128], step[16];
+	int err;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/hotplug/fail", cpu);
+	snprintf(step, sizeof(step), "%d", number_of_step());
+	err = write_text(path, step);
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	return write_text(path, "0");
+}
+
+static int set_siblings_online(int cpu, const char *online)
+{
+	int err = 0;
+
+	for (int each = 0; each < cpu && !err; each++)
+		if (core_of(each) == core_of(cpu))
+			err = cpu_set_online(each, online);
+	return err;
+}
+
+TEST_F_TIMEOUT(imc_life, a_core_counts_on_when_its_last_cpu_stays, 120)
+{
+	int cpu = last_cpu(), core = core_of(cpu);
+	long long before, count;
+
+	ASSERT_EQ(set_siblings_online(cpu, "0"), 0);
+	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, cpu), 0);
+	before = book_number("core", core, "CPM_CCYC");
+	ASSERT_EQ(pmu_event_enable(&self->event), 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		ASSERT_EQ(fail_to_leave(cpu), -EAGAIN);
+		count = counter_read(&self->event);
+		usleep(20000);
+		EXPECT_GT(counter_read(&self->event), count);
+	}
+	ASSERT_EQ(pmu_event_disable(&self->event), 0);
+	EXPECT_EQ(counter_read(&self->event), book_number("core", core, "CPM_CCYC") - before);
+	ASSERT_EQ(set_siblings_online(cpu, "1"), 0);
+}
+
+/* Nothing but our timer interrupts it for longer than a section of records takes. */
+static pid_t obstinate_child(int cpu)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		run_on(cpu);
+		sched_setscheduler(0, SCHED_FIFO, &first);
+		for (;;)
+			work_split();
+	}
+	return child;
+}
+
+TEST_F_TIMEOUT(imc_life, a_trace_goes_on_when_its_cpu_stays, 120)
+{
+	long long records, lost = trace_stat("lost");
+	int cpu = last_cpu();
+	pid_t child;
+
+	for (int alone = 0; alone < 2; alone++) {
+		ASSERT_EQ(set_siblings_online(cpu, alone ? "0" : "1"), 0);
+		ASSERT_EQ(open_trace_on(&self->event, cpu), 0);
+		ASSERT_EQ(pmu_event_map(&self->event, 512, 0), 0);
+		ASSERT_EQ(pmu_event_enable(&self->event), 0);
+		ASSERT_EQ(fail_to_leave(cpu), -EAGAIN);
+		child = obstinate_child(cpu);
+		records = book_number("cpu", cpu, "records");
+		book_wait_records(cpu, 1500);
+		EXPECT_GE(book_number("cpu", cpu, "records"), records + 1500);
+		end_child(child);
+		ASSERT_EQ(pmu_event_disable(&self->event), 0);
+		EXPECT_GE(pmu_event_take_samples(&self->event), 1500);
+		EXPECT_EQ(trace_stat("lost"), lost);
+		pmu_event_close(&self->event);
+	}
+	ASSERT_EQ(set_siblings_online(cpu, "1"), 0);
 }
 
 /*
