@@ -16,6 +16,7 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/rcupdate.h>
 
 #include "imc.h"
 
@@ -163,12 +164,27 @@ static void imc_counter_del(struct perf_event *event, int flags)
 
 /* Registration */
 
-static bool imc_same_chip(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
+static bool imc_backend_same_chip(const struct pmukit_imc_backend *backend, unsigned int a,
+				  unsigned int b)
 {
-	const struct pmukit_imc_backend *backend = to_imc_pmu(pp)->imc->backend;
 	int chip = backend->chip_of(a);
 
 	return chip >= 0 && chip == backend->chip_of(b);
+}
+
+/*
+ * A PMU that could not give up its name has its cpumask in sysfs for longer than there is a
+ * back-end. imc_cpus_stop() waits for who does not yet see that.
+ */
+static bool imc_same_chip(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
+{
+	struct imc *imc = to_imc_pmu(pp)->imc;
+	bool same;
+
+	rcu_read_lock();
+	same = !imc_dead(imc) && imc_backend_same_chip(imc->backend, a, b);
+	rcu_read_unlock();
+	return same;
 }
 
 static bool imc_same_core(struct pmukit_pmu *pp, unsigned int a, unsigned int b)

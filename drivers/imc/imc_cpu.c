@@ -18,6 +18,7 @@
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/topology.h>
@@ -349,8 +350,8 @@ static u32 imc_claimed_engine(const struct imc *imc)
 }
 
 /*
- * Nothing of ours calls the back-end once every CPU has taken the interrupt: add and del look at
- * the flag and call with interrupts off.
+ * No event calls the back-end once every CPU has taken the interrupt: add and del look at the flag
+ * and call with interrupts off.
  */
 static void imc_engines_silence(struct imc *imc)
 {
@@ -384,6 +385,8 @@ void imc_cpus_stop(struct imc *imc)
 	on_each_cpu(imc_cpu_silence, imc, 1);
 	imc_engines_silence(imc);
 	cpus_read_unlock();
+	/* Who asks for the chip of a CPU has interrupts on. */
+	synchronize_rcu();
 	for_each_possible_cpu(cpu)
 		hrtimer_cancel(&per_cpu_ptr(imc->cpus, cpu)->timer);
 }
