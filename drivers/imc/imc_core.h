@@ -86,7 +86,9 @@ bool imc_unit_samples(const struct imc_catalog *catalog, const struct imc_unit *
  * @records: how many records it has
  * @written: number of the record after the last one seen; its place is that modulo @records
  * @taken: number of the next one to take; those before were taken, lost or rejected
- * @newest_tb: timebase of the last record seen; everything newer is unseen
+ * @newest_tb: timebase of the last whole record seen; everything newer is unseen, but for one that
+ *	may be half-written
+ * @last_tb: timebase of the last record seen, whole or not
  * @taken_tb: timebase of the last record taken
  * @torn: number of the record that was found half-written at the last look; ~0: none
  * @restarted: the engine began again, where is not yet known
@@ -97,6 +99,7 @@ struct imc_ring {
 	u64 written;
 	u64 taken;
 	u64 newest_tb;
+	u64 last_tb;
 	u64 taken_tb;
 	u64 torn;
 	bool restarted;

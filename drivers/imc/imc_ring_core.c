@@ -46,6 +46,11 @@ static u64 imc_ring_tb(const struct imc_ring *ring, u64 number)
 	return imc_ring_word(ring, number, IMC_RECORD_TB1);
 }
 
+static bool imc_timebases_agree(u64 first, u64 second)
+{
+	return (first & IMC_RECORD_TB2_TB) == second;
+}
+
 /*
  * Copies a record. False: another one has begun in its place. The two timebases stand at the ends
  * of a record, and which of them is written last is not documented: so both are read before and
@@ -70,7 +75,7 @@ static bool imc_ring_copy(const struct imc_ring *ring, u64 number, u64 *record)
 
 static bool imc_record_whole(const u64 *record)
 {
-	return (record[IMC_RECORD_TB1] & IMC_RECORD_TB2_TB) == record[IMC_RECORD_TB2];
+	return imc_timebases_agree(record[IMC_RECORD_TB1], record[IMC_RECORD_TB2]);
 }
 
 /* Where the engine is */
@@ -115,13 +120,42 @@ static void imc_ring_find_start(struct imc_ring *ring)
 	u64 here_tb = imc_ring_tb(ring, ring->written);
 	u64 there_tb = imc_ring_tb(ring, beginning);
 	bool here = here_tb > ring->newest_tb;
-	bool there = there_tb > ring->newest_tb;
+	/* One that was seen half-written is not new. */
+	bool there = there_tb > ring->newest_tb && there_tb != ring->last_tb;
 
 	ring->restarted = !here && !there;
 	if (there && (!here || there_tb < here_tb)) {
 		ring->written = beginning;
 		ring->taken = beginning;
 	}
+}
+
+static bool imc_ring_is_newer(const struct imc_ring *ring, u64 number)
+{
+	u64 tb = imc_ring_tb(ring, number);
+
+	return tb > ring->newest_tb &&
+	       imc_timebases_agree(tb, imc_ring_word(ring, number, IMC_RECORD_TB2));
+}
+
+/*
+ * A record that cannot be true must not pass for newer than all that will ever come, nor for the
+ * place of the engine when it is of the round before. So what is seen ends with a whole record, but
+ * for one that may be half-written.
+ */
+static void imc_ring_see(struct imc_ring *ring, u64 newer)
+{
+	u64 whole = newer, least = newer - min_t(u64, newer, ring->records);
+	bool half;
+
+	while (whole > least && !imc_ring_is_newer(ring, ring->written + whole - 1))
+		whole--;
+	half = whole < newer && imc_ring_tb(ring, ring->written + whole) > ring->newest_tb;
+	ring->written += whole;
+	if (whole > least)
+		ring->newest_tb = imc_ring_tb(ring, ring->written - 1);
+	ring->written += half;
+	ring->last_tb = imc_ring_tb(ring, ring->written - 1);
 }
 
 static void imc_ring_overwrite(struct imc_ring *ring, struct imc_ring_tally *tally)
@@ -154,8 +188,7 @@ void imc_ring_look(struct imc_ring *ring, struct imc_ring_tally *tally)
 		newer = imc_ring_count_lapped(ring);
 		tally->lapped = true;
 	}
-	ring->written += newer;
-	ring->newest_tb = imc_ring_tb(ring, ring->written - 1);
+	imc_ring_see(ring, newer);
 	imc_ring_overwrite(ring, tally);
 }
 
@@ -189,7 +222,7 @@ enum imc_ring_state imc_ring_take(struct imc_ring *ring, u64 *record,
 		return IMC_RING_EMPTY;
 
 	still = imc_ring_copy(ring, ring->taken, record);
-	if (!still || record[IMC_RECORD_TB1] > ring->newest_tb) {
+	if (!still || record[IMC_RECORD_TB1] > max_t(u64, ring->newest_tb, ring->last_tb)) {
 		ring->taken++;
 		tally->lost++;
 		return IMC_RING_PASSED;

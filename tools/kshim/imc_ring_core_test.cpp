@@ -240,6 +240,57 @@ TEST_F(ImcRing, TimebaseThatGoesBackIsRejected)
     EXPECT_EQ(tally.rejected, 1U);
 }
 
+// The last record of a look cannot be true: its timebase is one that no later record reaches.
+TEST_F(ImcRing, ImpossibleRecordHidesNothing)
+{
+    for (u64 next = 0; next < 2 * kRecords; next += 5) {
+        engine.write(3);
+        engine.word((next + 2) % kRecords, IMC_RECORD_TB1) = htobe64(1ULL << 63);
+        look();
+        EXPECT_EQ(take(), numbers(next, next + 2));
+        look();
+        EXPECT_EQ(take(), numbers(0, 0));
+        engine.write(2);
+        look();
+        EXPECT_EQ(take(), numbers(next + 3, next + 5));
+        EXPECT_EQ(tally.rejected, next / 5 + 1);
+    }
+    EXPECT_EQ(tally.lost, 0U);
+}
+
+TEST_F(ImcRing, ImpossibleRecordThatIsDroppedHidesNothing)
+{
+    engine.write(3);
+    engine.word(2, IMC_RECORD_TB1) = htobe64(1ULL << 63);
+    look();
+    imc_ring_drop(&ring, &tally);
+    engine.write(2);
+    look();
+    EXPECT_EQ(take(), numbers(3, 5));
+    engine.word(4, IMC_RECORD_TB1) = htobe64(1ULL << 63);
+    imc_ring_restart(&ring);
+    engine.begin_again();
+    engine.write(4);
+    look();
+    EXPECT_EQ(take(), numbers(5, 9));
+}
+
+// At the beginning of the buffer, which is where an engine may begin again.
+TEST_F(ImcRing, HalfWrittenRecordIsNotTakenForANewStart)
+{
+    engine.write(kRecords);
+    look();
+    EXPECT_EQ(take(), numbers(0, kRecords));
+    engine.write(1);
+    engine.word(0, IMC_RECORD_TB2) = 0;
+    imc_ring_restart(&ring);
+    look();
+    EXPECT_EQ(take(), numbers(0, 0));
+    engine.write(2);
+    look();
+    EXPECT_EQ(take(), numbers(kRecords + 1, kRecords + 3));
+}
+
 // Only 42 bits of the timebase stand in the last word.
 TEST_F(ImcRing, SecondTimebaseHas42Bits)
 {
