@@ -189,6 +189,17 @@ static void imc_trace_hand_over(struct imc_cpu *cpu, struct imc_event *ev, u32 t
 	pmukit_sink_close(&sink, tell ? PERF_AUX_FLAG_PARTIAL : 0);
 }
 
+/* The last loss, with no data behind it that could tell of it. */
+static void imc_trace_tell(struct imc_event *ev)
+{
+	struct pmukit_sink sink;
+
+	if (ev->told == ev->pev.lost || !imc_trace_open(ev, &sink))
+		return;
+	ev->told = ev->pev.lost;
+	pmukit_sink_close(&sink, PERF_AUX_FLAG_PARTIAL);
+}
+
 static void imc_trace_hand_out(struct imc_cpu *cpu, u32 taken)
 {
 	struct imc_event *ev;
@@ -446,6 +457,7 @@ static void imc_trace_del(struct perf_event *event, int flags)
 	list_del(&ev->node);
 	if (ran)
 		imc_trace_lose(ev, imc_trace_waiting(cpu));
+	imc_trace_tell(ev);
 	if (list_empty(&cpu->tracing))
 		imc_ring_drop(&cpu->ring, &nobodys);
 }

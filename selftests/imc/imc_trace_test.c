@@ -238,6 +238,67 @@ TEST_F_TIMEOUT(imc_trace, aux_area_has_the_newest_after_a_wrap, 300)
 	EXPECT_EQ(s.backwards, 0);
 }
 
+/* What PERF_RECORD_AUX says of an area, with sample_id_all */
+struct aux_record {
+	struct perf_event_header header;
+	__u64 offset, size, flags;
+	__u32 pid, tid;
+	__u32 cpu, reserved;
+};
+
+static int open_area(struct pmu_event *event)
+{
+	struct perf_event_attr attr;
+	int err = trace_attr(&attr);
+
+	attr.sample_id_all = 1;
+	if (!err)
+		err = pmu_event_open(event, &attr, -1, 0);
+	return err ? err : pmu_event_map(event, 256, AUX_PAGES);
+}
+
+/* The next one on the data ring. */
+static bool next_aux_record(struct pmu_event *event, struct aux_record *aux)
+{
+	union {
+		char bytes[4096];
+		struct aux_record aux;
+	} record;
+
+	while (pmu_event_record(event, &record, sizeof(record)) > 0) {
+		*aux = record.aux;
+		if (aux->header.type == PERF_RECORD_AUX)
+			return true;
+	}
+	return false;
+}
+
+/* Nobody reads, and the event ends: the last that is said of the area is that some is missing. */
+TEST_F(imc_trace, area_that_was_full_does_not_look_whole)
+{
+	long room = AUX_PAGES * sysconf(_SC_PAGESIZE) / 64;
+	struct aux_record aux, last = {};
+	struct tally tally;
+	__u64 bytes = 0;
+
+	ASSERT_EQ(open_area(&self->trace.events[0]), 0);
+	self->trace.nr = 1;
+	tally_now(&tally);
+	ASSERT_EQ(pmu_event_enable(&self->trace.events[0]), 0);
+	book_wait_records(0, 2 * room);
+	ASSERT_EQ(pmu_event_disable(&self->trace.events[0]), 0);
+	tally_since(&tally);
+	while (next_aux_record(&self->trace.events[0], &aux)) {
+		last = aux;
+		bytes += aux.size;
+	}
+	TH_LOG("written %lld, in the area %llu, lost %lld", tally.written, bytes / 64, tally.lost);
+	EXPECT_EQ(tally.handed, bytes / 64);
+	EXPECT_EQ(tally.lost, tally.written - tally.handed);
+	EXPECT_GT(tally.lost, room / 2);
+	EXPECT_TRUE(last.flags & PERF_AUX_FLAG_PARTIAL);
+}
+
 /* A task's event, over its threads and CPUs: nothing of what the engine wrote is forgotten. */
 static void switch_often(void *data)
 {
