@@ -143,11 +143,13 @@ struct cache_qos_watch {
  * struct cache_qos_channel - a figure of a watch and the events that ask for it; one reports it,
  *	the others count 0, so that a sum over events is right. Siblings of events that sample are
  *	in channels of their own: a sample stands alone, so each of them shows what is in a cache.
+ *	So are those of each opener: nobody adds up his counts and somebody else's.
  * @node: place in cache_qos_watch.channels
  * @events: struct cache_qos_event
  * @what: which figure
  * @domain: of which domain; CACHE_QOS_ALL: of all
  * @sampled: its events are siblings of events that sample
+ * @opener: who opened them; each of them has a reference
  * @published: bandwidth: the part of the sum that was reported
  * @monitor: whose sum @published is of; a watch may get another (cache_qos_watch_cpu())
  * @primed: @published is valid: an event is enabled
@@ -158,6 +160,7 @@ struct cache_qos_channel {
 	u8 what;
 	u16 domain;
 	bool sampled;
+	const struct pid *opener;
 	u64 published;
 	u16 monitor;
 	bool primed;

@@ -105,7 +105,7 @@ static struct cache_qos_channel *cache_qos_channel_find(struct cache_qos_watch *
 
 	list_for_each_entry(channel, &watch->channels, node) {
 		if (channel->what == ev->what && channel->domain == domain &&
-		    channel->sampled == ev->sampled)
+		    channel->sampled == ev->sampled && channel->opener == ev->opener)
 			return channel;
 	}
 	return NULL;
@@ -136,6 +136,7 @@ static void cache_qos_channel_join(struct cache_qos_live *live, struct cache_qos
 		channel->what = ev->what;
 		channel->domain = domain;
 		channel->sampled = ev->sampled;
+		channel->opener = ev->opener;
 		list_add_tail(&channel->node, &watch->channels);
 	}
 	list_add_tail(&ev->node, &channel->events);

@@ -13,7 +13,7 @@ command -v perf >/dev/null || skip_all "no perf"
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 [ -d $root ] || skip_all "no $root"
 [ -r $book/book ] || skip_all "no simulated machine"
-plan 11
+plan 13
 cd "$work" || exit 1
 
 # count FILE EVENT [CGROUP]: the number of that line; none: "none"
@@ -57,12 +57,14 @@ in_deep=$(stat -c %i cgroup/$deep)
 stats=
 stat_of cgroups -a -e "$occupancy,$traffic" --for-each-cgroup a,$deep
 stats="$stats $!"
+stat_of again -a -e "$occupancy,$traffic" --for-each-cgroup a,$deep
+stats="$stats $!"
 stat_of process -e "$occupancy,$traffic" -p $inner
 stats="$stats $!"
 stat_of machine -a -e $occupancy
 stats="$stats $!"
 tries=0
-until [ -e cgroups.began ] && [ -e process.began ] && [ -e machine.began ] || [ $tries = 60 ]; do
+until [ -e cgroups.began ] && [ -e again.began ] && [ -e process.began ] && [ -e machine.began ] || [ $tries = 60 ]; do
 	tries=$((tries + 1))
 	sleep 1
 done
@@ -76,7 +78,7 @@ sim freeze 1
 sleep 4
 touch end
 wait $stats
-for file in cgroups process machine; do sed "s/^/# $file: /" $file; done
+for file in cgroups again process machine; do sed "s/^/# $file: /" $file; done
 echo "# $(pqr_writes) writes of PQR_ASSOC, $writes before"
 
 lines_a=$(book_sum lines cgroup $in_a)
@@ -87,6 +89,8 @@ is "R-57 a cgroup has its own and its descendants' lines" "$(count cgroups llc_o
 is "R-57 R-59 a cgroup far below has its own" "$(count cgroups llc_occupancy $deep)" "$lines_deep"
 is "R-57 R-45 a cgroup's traffic" "$(count cgroups event=0x2 a)" $(($(book_sum total cgroup $in_a) - began_a))
 is "R-59 R-45 that of one far below" "$(count cgroups event=0x2 $deep)" $(($(book_sum total cgroup "$in_deep") - began_deep))
+is "R-41 R-57 somebody else who asks for the same cgroup has its lines as well" "$(count again llc_occupancy a)" "$lines_a"
+is "R-41 R-45 and its traffic" "$(count again event=0x2 a)" $(($(book_sum total cgroup $in_a) - began_a))
 is "R-39 R-41 a process of several threads" "$(count process llc_occupancy)" "$(book_sum lines tgid $inner)"
 is "R-39 R-30 its traffic" "$(count process event=0x2)" $(($(book_sum total tgid $inner) - began_inner))
 is "R-18 R-51 a group of children that come and go" "$(cat $root/g/in/occupancy)" "$(book_sum lines comm cq-ws1M-100M)"
