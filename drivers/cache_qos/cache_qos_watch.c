@@ -163,6 +163,15 @@ static void cache_qos_channel_leave(struct cache_qos_event *ev)
 
 /* Counts; under the watch's lock */
 
+/* Who disables a group disables its leader only. A leader that is closed is freed after RCU. */
+static bool cache_qos_group_is_off(const struct perf_event *event)
+{
+	const struct perf_event *leader = READ_ONCE(event->group_leader);
+	int state = READ_ONCE(leader->state);
+
+	return state == PERF_EVENT_STATE_OFF || state == PERF_EVENT_STATE_ERROR;
+}
+
 /*
  * An event that counts, running or not; also one whose task is gone while children that inherited
  * it live on.
@@ -170,6 +179,8 @@ static void cache_qos_channel_leave(struct cache_qos_event *ev)
 static bool cache_qos_counts(const struct perf_event *event)
 {
 	if (event->cpu >= 0 && !cpu_online(event->cpu))
+		return false;
+	if (cache_qos_group_is_off(event))
 		return false;
 	if (READ_ONCE(event->state) >= PERF_EVENT_STATE_INACTIVE)
 		return true;

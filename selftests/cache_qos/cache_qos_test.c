@@ -250,6 +250,30 @@ TEST_F_TIMEOUT(cache_qos, R_30_a_tasks_traffic_is_the_books, 120)
 	end(child);
 }
 
+/* perf stat -D: the leader is disabled, and what is in its group with it. */
+TEST_F_TIMEOUT(cache_qos, R_44_a_group_that_is_disabled_counts_nothing, 120)
+{
+	struct pmu_event *leader = &self->events[0], *event = &self->events[1];
+	pid_t child = busy("cq-ws900M-400M", 0);
+	struct perf_event_attr clock = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.disabled = 1,
+	};
+
+	self->attr.config = TOTAL;
+	ASSERT_EQ(pmu_event_open(leader, &clock, child, -1), 0);
+	ASSERT_EQ(pmu_event_open_beside(event, &self->attr, child, -1, leader->fd), 0);
+	let_run(child, "total", book_of(child, "total"), 500000);
+	wait_for_passes();
+	EXPECT_EQ(counts_of(event).value, 0);
+	ASSERT_EQ(pmu_event_enable(leader), 0);
+	let_run(child, "total", book_of(child, "total"), 500000);
+	wait_for_passes();
+	EXPECT_GT(counts_of(event).value, 0);
+	end(child);
+}
+
 TEST_F(cache_qos, R_41_one_cpu_reports_for_the_machine)
 {
 	long nr = sysconf(_SC_NPROCESSORS_ONLN);
