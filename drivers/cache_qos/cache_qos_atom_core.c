@@ -263,17 +263,49 @@ bool cache_qos_carried(const struct cache_qos *cq, u32 rmid)
 	return false;
 }
 
+/* Events of an RMID in limbo that were not read well here since it came there, by BIT() */
+static u32 cache_qos_unread_here(const struct cache_qos *cq, const struct cache_qos_domain *domain,
+				 u32 rmid)
+{
+	const struct cache_qos_cell *cell = &domain->cells[rmid];
+	u32 unread = 0, i;
+
+	for (i = 0; i < CACHE_QOS_NR_READ; i++) {
+		if (cell->status[i] != CACHE_QOS_READ_OK ||
+		    cell->time_ns[i] <= cq->atoms[rmid].since_ns)
+			unread |= BIT(i);
+	}
+	return unread & cq->hw.events;
+}
+
+static u32 cache_qos_unread(const struct cache_qos *cq, u32 rmid)
+{
+	u32 unread = 0, d;
+
+	for (d = 0; d < cq->nr_domains; d++) {
+		if (cq->domains[d].nr_cpus)
+			unread |= cache_qos_unread_here(cq, &cq->domains[d], rmid);
+	}
+	return unread;
+}
+
+/* Of an RMID in limbo, at most; ~0: it was filled since it was last read, nobody knows how far. */
 static u64 cache_qos_lines(const struct cache_qos *cq, u32 rmid)
 {
 	u64 lines = 0;
 	u32 d;
 
+	if (cache_qos_unread(cq, rmid))
+		return ~0ULL;
 	for (d = 0; d < cq->nr_domains; d++)
 		lines += cq->domains[d].cells[rmid].occupancy;
 	return lines;
 }
 
-/* The one in limbo with the fewest lines, for who would rather have a bound than a refusal. */
+/*
+ * The one in limbo with the fewest lines, for who would rather have a bound than a refusal. What
+ * one that was not read since has moved is lost to those who are left of its members.
+ */
 static u32 cache_qos_take_dirty(struct cache_qos *cq)
 {
 	u64 least = ~0ULL;
@@ -285,12 +317,14 @@ static u32 cache_qos_take_dirty(struct cache_qos *cq)
 		if (cq->atoms[rmid].state != CACHE_QOS_LIMBO || cache_qos_carried(cq, rmid))
 			continue;
 		lines = cache_qos_lines(cq, rmid);
-		if (lines < least) {
+		if (!best || lines < least) {
 			least = lines;
 			best = rmid;
 		}
 	}
 	if (best) {
+		if (cache_qos_unread(cq, best) & ~BIT(CACHE_QOS_OCCUPANCY))
+			cache_qos_mark(cq, best, PMUKIT_CACHE_QOS_S_GAP);
 		cache_qos_clear(cq, best);
 		cq->atoms[best].dirty = true;
 		cq->stats.dirty++;
@@ -300,7 +334,9 @@ static u32 cache_qos_take_dirty(struct cache_qos *cq)
 
 /*
  * The counters of an RMID nobody carries stand still: what was read last is where this atom begins.
- * Its lines can only become fewer, so what was read last is the most that is not this atom's.
+ * Its lines can only become fewer, so what was read last is the most that is not this atom's. One
+ * that comes straight out of limbo may not have been read since somebody carried it: counters then
+ * begin with the next read, and all lines of it may be another's.
  */
 static void cache_qos_begin(struct cache_qos *cq, u32 rmid, u64 now_ns)
 {
@@ -308,8 +344,13 @@ static void cache_qos_begin(struct cache_qos *cq, u32 rmid, u64 now_ns)
 
 	for (d = 0; d < cq->nr_domains; d++) {
 		struct cache_qos_cell *cell = &cq->domains[d].cells[rmid];
+		u32 unread = cq->atoms[rmid].dirty ?
+			     cache_qos_unread_here(cq, &cq->domains[d], rmid) : 0;
 
 		cell->bound = cell->occupancy;
+		if (unread & BIT(CACHE_QOS_OCCUPANCY))
+			cell->bound = ~0ULL;
+		cell->known &= ~unread;
 		memcpy(cell->base, cell->chunks, sizeof(cell->base));
 		for (i = CACHE_QOS_TOTAL; i < CACHE_QOS_NR_READ; i++) {
 			if (cell->known & BIT(i))
@@ -349,8 +390,9 @@ int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *mem
 		return cq->nr_atoms[CACHE_QOS_LIMBO] ? -EBUSY : -ENOSPC;
 
 	cq->atoms[rmid].members = *members;
-	cache_qos_state(cq, rmid, CACHE_QOS_USED, now_ns);
+	/* First: it asks since when the RMID was in limbo. */
 	cache_qos_begin(cq, rmid, now_ns);
+	cache_qos_state(cq, rmid, CACHE_QOS_USED, now_ns);
 	cache_qos_touch(cq, members);
 	if (cq->atoms[rmid].dirty)
 		cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_DIRTY);

@@ -490,6 +490,7 @@ TEST_F(CacheQos, R25_dirty_rather_than_none)
     cache_qos_monitor_end(cq.get(), a, now);
     cache_qos_monitor_end(cq.get(), b, now);
     run(0, nullptr);
+    pass();
     const u16 c = make();
     ASSERT_EQ(watch(t, c), 0);
     EXPECT_EQ(run(0, &t), 2u);  // 400 is less than 500
@@ -497,6 +498,65 @@ TEST_F(CacheQos, R25_dirty_rather_than_none)
     EXPECT_EQ(last.bound, 400u * kScale);
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_DIRTY);
     EXPECT_EQ(cq->stats.dirty, 1u);
+}
+
+// What was filled since the last reading is in no bound: one that was read is cleaner, and of one
+// that was not everything may be another's.
+TEST_F(CacheQos, R25_R26_what_was_not_read_since_may_be_anything)
+{
+    start(2);
+    cq->alloc_dirty = true;
+    auto t = task(), u = task();
+    const u16 a = make(), b = make();
+    ASSERT_EQ(watch(t, a), 0);
+    ASSERT_EQ(watch(u, b), 0);
+    ASSERT_EQ(run(0, &u), 2u);
+    fill(0, 500);
+    ASSERT_EQ(run(0, &t), 1u);
+    run(0, nullptr);
+    cache_qos_monitor_end(cq.get(), b, now);
+    pass();
+    EXPECT_EQ(counters[0][1][0], 0u);
+    run(0, &t);
+    fill(0, 400);  // which nobody has read
+    cache_qos_monitor_end(cq.get(), a, now);
+    run(0, nullptr);
+    const u16 c = make(), d = make();
+    ASSERT_EQ(watch(u, c), 0);
+    EXPECT_EQ(run(0, &u), 2u);
+    value(c);
+    EXPECT_EQ(last.bound, 500u * kScale);
+    ASSERT_EQ(watch(t, d), 0);
+    EXPECT_EQ(run(0, &t), 1u);
+    run(0, nullptr);
+    pass();
+    EXPECT_EQ(value(d), 400u);
+    EXPECT_EQ(last.bound, 400u * kScale);
+    EXPECT_EQ(value(d, kTotal), 0u);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_GAP);
+    EXPECT_EQ(value(c, kTotal), 0u);
+    EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_GAP);
+}
+
+// Whoever is left of its members misses what it had moved, and is told.
+TEST_F(CacheQos, R25_R27_what_was_not_read_since_is_missing_elsewhere)
+{
+    start(2);
+    cq->alloc_dirty = true;
+    auto t = task(), u = task();
+    const u16 outer = group(), inner = group(outer);
+    ASSERT_EQ(monitor(outer), 0);
+    ASSERT_EQ(monitor(inner), 0);
+    cache_qos_task_move(cq.get(), &t, inner);
+    run(0, &t);
+    fill(0, 400);
+    ASSERT_EQ(monitor(inner, false), 0);
+    run(0, nullptr);
+    value(of(outer), kTotal);
+    EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_GAP);
+    ASSERT_EQ(watch(u, make()), 0);
+    value(of(outer), kTotal);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_GAP);
 }
 
 // Neither one that is used nor one that a CPU still carries, however few lines they have.
