@@ -27,6 +27,8 @@
 #include "cache_qos.h"
 
 #define CACHE_QOS_PAGE_BYTES	4096	/* of a file of text: configfs shows no more */
+#define CACHE_QOS_STORE_BYTES	(CACHE_QOS_PAGE_BYTES - 1) /* of a write that a file gets at once */
+#define CACHE_QOS_SEPARATORS	", \t\n"
 #define CACHE_QOS_LIST_MAX	(CACHE_QOS_PAGE_BYTES / 2)	/* tids in it at most */
 #define CACHE_QOS_TID_BYTES	12	/* a tid and what follows it */
 #define CACHE_QOS_LISTED_MAX	0x100000U	/* tids of tasks_all at most */
@@ -253,19 +255,38 @@ static int cache_qos_move(struct cache_qos_folder *folder, int nr, bool process)
 	return ret;
 }
 
-/* Stops at the first that fails; those before it stay moved. */
+/*
+ * Of a long write configfs hands over as much as fits, which may end in the middle of a number.
+ * Return: where the last whole number ends; the writer comes again with the rest.
+ */
+static size_t cache_qos_list_bytes(const char *buf, size_t count)
+{
+	size_t whole = count;
+
+	if (count < CACHE_QOS_STORE_BYTES)
+		return count;
+	while (whole && !strchr(CACHE_QOS_SEPARATORS, buf[whole - 1]))
+		whole--;
+	return whole ?: count;
+}
+
+/*
+ * Stops at the first that fails; those before it stay moved. A part of a long list may be nothing
+ * but separators.
+ */
 static ssize_t cache_qos_move_list(struct config_item *item, const char *buf, size_t count,
 				   bool process)
 {
 	struct cache_qos_folder *folder = to_cache_qos_folder(item);
 	char *copy, *rest, *word;
-	int ret = 0, nr, moved = 0;
+	int ret = 0, nr;
 
+	count = cache_qos_list_bytes(buf, count);
 	copy = kmemdup_nul(buf, count, GFP_KERNEL);
 	if (!copy)
 		return -ENOMEM;
 	rest = copy;
-	while (!ret && (word = strsep(&rest, ", \t\n"))) {
+	while (!ret && (word = strsep(&rest, CACHE_QOS_SEPARATORS))) {
 		if (!*word)
 			continue;
 		ret = kstrtoint(word, 10, &nr);
@@ -273,11 +294,8 @@ static ssize_t cache_qos_move_list(struct config_item *item, const char *buf, si
 			ret = -EINVAL;
 		if (!ret)
 			ret = cache_qos_move(folder, nr, process);
-		moved++;
 	}
 	kfree(copy);
-	if (!ret && !moved)
-		ret = -EINVAL;
 	return ret ?: count;
 }
 

@@ -10,7 +10,7 @@ crowd=5000
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 [ -d $root ] || skip_all "no $root"
 [ -r $book/book ] || skip_all "no simulated machine"
-plan 19
+plan 20
 
 sums="occupancy occupancy_percent occupancy_error mbm_total mbm_local"
 files="tasks procs monitor_cache status"
@@ -133,8 +133,22 @@ strange=$(missing "$work/have" "$work/wanted")
 echo "# $(wc -l <"$work/wanted") threads, $lost of them not listed, $strange others"
 [ "$(wc -l <"$work/wanted")" = $crowd ] && [ "$lost" = 0 ] && [ "$strange" -le 2 ] && ! (echo 1 >g1/tasks_all) 2>/dev/null
 result "R-50 tasks_all is complete with $crowd tasks, and not to be written" $?
+# A write ends wherever it is full. A tail of nothing but line ends is what tasks_all has.
+mkdir copy
+lost=0
+for ahead in "" ",,"; do
+	{ printf %s "$ahead"; cat "$work/wanted"; awk 'BEGIN { while (n++ < 9000) print "" }'; } >"$work/list"
+	echo $$ >tasks
+	cat "$work/list" >copy/tasks || lost=$crowd
+	cat copy/tasks_all >"$work/have"
+	lost=$((lost + $(missing "$work/wanted" "$work/have") + $(missing "$work/have" "$work/wanted")))
+	echo "# after '$ahead' $lost threads are amiss"
+done
+[ "$lost" = 0 ]
+result "R-50 a list of more than a page moves those in it and nobody else" $?
 kill $all
 wait $all 2>/dev/null
+rmdir copy
 
 echo $$ > tasks
 rmdir g1/g2/g3 && rmdir g1/g2 && rmdir g1 && grep -qx $$ tasks
