@@ -120,6 +120,7 @@ enum cache_qos_target {
  * @refs: events; the lock
  * @monitor: of the core; the lock
  * @cpus: of its events, for CPUs; the lock
+ * @settled: its events of CPUs and cgroups; the lock
  * @lock: @channels
  * @channels: struct cache_qos_channel
  * @rcu: for its end
@@ -134,6 +135,7 @@ struct cache_qos_watch {
 	unsigned int refs;
 	u16 monitor;
 	struct cpumask cpus;
+	struct list_head settled;
 	raw_spinlock_t lock;		/* channels and their events */
 	struct list_head channels;
 	struct rcu_head rcu;
@@ -173,7 +175,8 @@ struct cache_qos_channel {
  *	does not say earlier whether it is for a CPU or a cgroup. The lock.
  * @channel: what it asks for; NULL: not known, or it is inherited and its first one reports
  * @node: place in cache_qos_channel.events
- * @pending: place in cache_qos_live.pending, while @watch is not known
+ * @place: in cache_qos_live.pending, while @watch is not known, then in cache_qos_watch.settled; of
+ *	tasks in none. The lock.
  * @tracked: it is counted in cache_qos_entry.events
  * @what: which figure
  * @domain: the domain term, as an index; CACHE_QOS_ALL: none
@@ -188,7 +191,7 @@ struct cache_qos_event {
 	struct cache_qos_watch *watch;
 	struct cache_qos_channel *channel;
 	struct list_head node;
-	struct list_head pending;
+	struct list_head place;
 	bool tracked;
 	u8 what;
 	u16 domain;

@@ -334,7 +334,7 @@ static bool cache_qos_covers(struct cache_qos_live *live, const struct cache_qos
 	for_each_online_cpu(cpu) {
 		bool asked = cpumask_test_cpu(cpu, &watch->cpus);
 
-		list_for_each_entry(ev, &live->pending, pending) {
+		list_for_each_entry(ev, &live->pending, place) {
 			if (asked)
 				break;
 			asked = ev->pev.event->cpu == cpu && ev->opener == watch->opener &&
@@ -412,12 +412,35 @@ static int cache_qos_settle(struct cache_qos_live *live, struct cache_qos_event 
 		if (IS_ERR(watch))
 			return PTR_ERR(watch);
 		cache_qos_watch_hold(ev, watch);
-		list_del_init(&ev->pending);
+		list_move_tail(&ev->place, &watch->settled);
 	}
 	if (watch->target != CACHE_QOS_TARGET_CPUS)
 		return 0;
 	cpumask_set_cpu(ev->pev.event->cpu, &watch->cpus);
 	return cache_qos_watch_cpu(live, watch, ev->pev.event->cpu);
+}
+
+/*
+ * An event is closed: its CPU is watched no more, unless another event of the watch is on it. The
+ * machine stays the machine. Return: the CPU needs another RMID.
+ */
+static bool cache_qos_leave_cpu(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	struct cache_qos_watch *watch = ev->watch;
+	unsigned int cpu = ev->pev.event->cpu;
+	struct cache_qos_event *other;
+
+	list_del_init(&ev->place);
+	if (!watch || watch->target != CACHE_QOS_TARGET_CPUS ||
+	    watch->monitor == CACHE_QOS_MACHINE)
+		return false;
+	list_for_each_entry(other, &watch->settled, place) {
+		if (other->pev.event->cpu == cpu)
+			return false;
+	}
+	cpumask_clear_cpu(cpu, &watch->cpus);
+	cache_qos_cpu_unwatch(&live->core, cpu, watch->monitor);
+	return true;
 }
 
 /**
@@ -534,7 +557,7 @@ static int cache_qos_open_child(struct cache_qos_live *live, struct cache_qos_ev
 static void cache_qos_open_cpu(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
 	raw_spin_lock_irq(&live->lock);
-	list_add_tail(&ev->pending, &live->pending);
+	list_add_tail(&ev->place, &live->pending);
 	raw_spin_unlock_irq(&live->lock);
 }
 
@@ -546,6 +569,7 @@ static int cache_qos_spare_alloc(struct cache_qos_event *ev)
 		return -ENOMEM;
 	raw_spin_lock_init(&ev->spare_watch->lock);
 	INIT_LIST_HEAD(&ev->spare_watch->channels);
+	INIT_LIST_HEAD(&ev->spare_watch->settled);
 	INIT_LIST_HEAD(&ev->spare_channel->events);
 	return 0;
 }
@@ -571,7 +595,7 @@ int cache_qos_watch_open(struct cache_qos_live *live, struct cache_qos_event *ev
 	struct perf_event *event = ev->pev.event;
 	int ret;
 
-	INIT_LIST_HEAD(&ev->pending);
+	INIT_LIST_HEAD(&ev->place);
 	if (event->parent) {
 		mutex_lock(&live->config_mutex);
 		ret = cache_qos_open_child(live, ev);
@@ -611,7 +635,7 @@ free_spare:
 void cache_qos_watch_close(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
 	struct cache_qos_watch *watch;
-	bool last = false;
+	bool left, last = false;
 
 	mutex_lock(&live->config_mutex);
 	if (ev->tracked)
@@ -619,12 +643,13 @@ void cache_qos_watch_close(struct cache_qos_live *live, struct cache_qos_event *
 	cache_qos_channel_leave(ev);
 	raw_spin_lock_irq(&live->lock);
 	watch = ev->watch;
-	list_del_init(&ev->pending);
+	left = cache_qos_leave_cpu(live, ev);
 	if (watch)
 		last = cache_qos_watch_drop(live, watch);
 	raw_spin_unlock_irq(&live->lock);
-	if (last) {
+	if (left || last)
 		cache_qos_resolve_all(live);
+	if (last) {
 		cache_qos_tasks_prune(live);
 		cache_qos_watch_free(watch);
 	}

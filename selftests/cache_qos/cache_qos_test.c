@@ -169,6 +169,22 @@ static void let_run(pid_t tid, const char *word, long long more_than, useconds_t
 	usleep(us);
 }
 
+static unsigned long long pqr_of_cpu(int cpu)
+{
+	char text[4096], key[32], *line;
+	unsigned long long pqr = -1;
+
+	snprintf(key, sizeof(key), "cpu %d ", cpu);
+	if (read_text(BOOK "/cpus", text, sizeof(text)))
+		return -1;
+	for (line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, key, strlen(key)))
+			sscanf(strstr(line, " pqr "), " pqr %llx", &pqr);
+	}
+	return pqr;
+}
+
 TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
 {
 	struct pmu_event *event = &self->events[0];
@@ -295,6 +311,39 @@ TEST_F(cache_qos, R_41_one_cpu_reports_for_the_machine)
 	EXPECT_LE(reporters, 1);
 }
 
+/* Two of three CPUs, so that it is not the machine, and then one of them. */
+TEST_F_TIMEOUT(cache_qos, R_46_a_cpu_whose_event_is_closed_is_watched_no_more, 120)
+{
+	pid_t child;
+	__u64 value;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 3)
+		SKIP(return, "fewer than three CPUs");
+	child = busy("cq-ws900M-400M", 1);
+	self->attr.config = TOTAL;
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(pmu_event_open(&self->events[i], &self->attr, -1, i > 0), 0);
+	let_run(child, "total", book_of(child, "total"), 500000);
+	/* Another event is there of the same CPU. */
+	pmu_event_close(&self->events[2]);
+	self->events[2].fd = -1;
+	wait_for_passes();
+	value = counts_of(&self->events[0]).value;
+	let_run(child, "total", book_of(child, "total"), 500000);
+	wait_for_passes();
+	EXPECT_GT(counts_of(&self->events[0]).value, value);
+	ASSERT_NE((unsigned int)pqr_of_cpu(1), 0);
+	pmu_event_close(&self->events[1]);
+	self->events[1].fd = -1;
+	EXPECT_EQ((unsigned int)pqr_of_cpu(1), 0);
+	wait_for_passes();
+	value = counts_of(&self->events[0]).value;
+	let_run(child, "total", book_of(child, "total"), 500000);
+	wait_for_passes();
+	EXPECT_EQ(counts_of(&self->events[0]).value, value);
+	end(child);
+}
+
 /*
  * Once each CPU is asked for it is the machine that is watched, whose sum is of all that moved
  * since the driver was loaded: none of that is theirs who ask now.
@@ -359,22 +408,6 @@ TEST_F(cache_qos, R_05_R_38_R_66_each_event_of_sysfs_opens)
 		EXPECT_EQ(self->attr.config, OCCUPANCY + i);
 		EXPECT_EQ(pmu_event_open(&self->events[i], &self->attr, 0, -1), 0);
 	}
-}
-
-static unsigned long long pqr_of_cpu(int cpu)
-{
-	char text[4096], key[32], *line;
-	unsigned long long pqr = -1;
-
-	snprintf(key, sizeof(key), "cpu %d ", cpu);
-	if (read_text(BOOK "/cpus", text, sizeof(text)))
-		return -1;
-	for (line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (!strncmp(line, key, strlen(key)))
-			sscanf(strstr(line, " pqr "), " pqr %llx", &pqr);
-	}
-	return pqr;
 }
 
 /* Times a task was switched to or from, of its own will or not */
