@@ -484,9 +484,10 @@ static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_ev
 	key->target = CACHE_QOS_TARGET_TASKS;
 	key->opener = ev->opener;
 	key->share = ev->share;
-	key->process = ev->share ? NULL : task_tgid(task);
 
 	raw_spin_lock_irq(&live->lock);
+	/* The task may end at this moment, and its pid with it, but not while interrupts are off. */
+	key->process = ev->share ? NULL : task_tgid(task);
 	ret = -ESRCH;
 	entry = cache_qos_entry_find(live, task);
 	if (!entry)
