@@ -53,6 +53,10 @@ public:
     }
     std::optional<std::string> source() const override { return recording_.recording().source(); }
 
+protected:
+    // Whoever still writes is told so (EPIPE), instead of waiting for us.
+    void stop_reading() { in_.reset(); }
+
 private:
     Fd in_;
     PushedRecording recording_;
@@ -89,6 +93,9 @@ public:
           said_(std::move(said))
     {
     }
+    // After an error records are still in flight: the recorder, which is waited for, must not wait
+    // for somebody to read them.
+    ~RecorderFeed() override { stop_reading(); }
 
     std::string_view name() const override { return "aux"; }
     Result<void> finish() override

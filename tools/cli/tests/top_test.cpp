@@ -128,19 +128,19 @@ protected:
         source.give(kGroups, reading(3, 2, PMUKIT_CACHE_QOS_EVENT_TOTAL, 8000));
         source.end();
     }
-    // Of a shell, with these words behind pmukit top.
-    int run(const std::string &words)
+    // Of a shell, with these words behind pmukit top, and others before it.
+    int run(const std::string &words, const std::string &before = "")
     {
-        const std::string command = std::string(PMUKIT_COMMAND) + " top " + words + " >" +
-                                    tree_.path("out") + " 2>" + tree_.path("said");
+        const std::string command = before + PMUKIT_COMMAND + " top " + words + " >" + out_path_ +
+                                    " 2>" + tree_.path("said");
         const int status = ::system(command.c_str());
-        out_ = read_small_file(tree_.path("out")).value();
+        out_ = out_path_.starts_with("/dev/") ? "" : read_small_file(out_path_).value();
         said_ = read_small_file(tree_.path("said")).value();
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
 
     TestFolder tree_;
-    std::string out_, said_;
+    std::string out_path_ = tree_.path("out"), out_, said_;
 };
 
 TEST_F(Top, RanksPagesAndGroupsOfAPipe)
@@ -220,6 +220,31 @@ TEST_F(Top, RefusesWhatItCannotRead)
     tree_.put("text", "this is no recording, but long enough to be one\n" + std::string(200, 'x'));
     EXPECT_EQ(run("--once - <" + tree_.path("text")), 1);
     EXPECT_NE(said_.find("pmukit: standard input"), std::string::npos) << said_;
+}
+
+// With a recorder of its own, where the kernel gives leave to record.
+class TopRecords : public Top {
+protected:
+    // kKilled: it would not end.
+    int run_with_limit(const std::string &words) { return run(words, "timeout -s KILL 60 "); }
+    bool is_not_allowed() const { return said_.find("CAP_PERFMON") != std::string::npos; }
+
+    static constexpr int kKilled = 128 + SIGKILL;
+    // Ten thousand samples a second of each CPU.
+    static constexpr const char *kMany = " -e software/config=0,freq=10000/";
+};
+
+// More was in flight than a pipe takes.
+TEST_F(TopRecords, EndsItsRecorderWhenItFails)
+{
+    std::string words = "--json --interval 0.2 --feed aux";
+    for (int event = 0; event < 8; event++)
+        words += kMany;
+    out_path_ = "/dev/full";
+    ASSERT_NE(run_with_limit(words), kKilled) << said_;
+    if (is_not_allowed())
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_TRUE(said_.starts_with("pmukit: standard output: No space left on device\n")) << said_;
 }
 
 class TopScreen : public Top {
