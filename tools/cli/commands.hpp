@@ -54,7 +54,8 @@ struct RecordCommandOptions {
     std::string interval;  // "SECONDS[,KEEP]": one file after the other
     std::string clock;     // one of clock_words(); empty: perf's own
     std::vector<std::string> command;
-    std::vector<std::string> cmdline;  // all words of this program
+    std::optional<int> command_output{};  // a descriptor; none: ours
+    std::vector<std::string> cmdline;     // all words of this program
 };
 
 struct RecoverOptions {

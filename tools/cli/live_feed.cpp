@@ -71,7 +71,8 @@ Result<PushedRecording> begin(LiveUnits &units, const std::string &name)
 // Our own program, found by what runs now.
 constexpr const char *kSelf = "/proc/self/exe";
 
-std::vector<std::string> recorder_words(const FeedOptions &options)
+// printed: where the command prints.
+std::vector<std::string> recorder_words(const FeedOptions &options, int printed)
 {
     std::vector<std::string> words = {kSelf, "record", "-a", "-o", "-"};
     for (const std::string &event : options.events)
@@ -79,7 +80,7 @@ std::vector<std::string> recorder_words(const FeedOptions &options)
     if (!options.source.empty())
         words.insert(words.end(), {"--source", options.source});
     if (!options.command.empty()) {
-        words.emplace_back("--");
+        words.insert(words.end(), {"--command-output", std::to_string(printed), "--"});
         words.insert(words.end(), options.command.begin(), options.command.end());
     }
     return words;
@@ -164,13 +165,18 @@ Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveUnits &units, const Fee
     if (::pipe2(ends, O_CLOEXEC) != 0)
         return system_error("pipe", errno);
     Fd in(ends[0]), out(ends[1]);
+    // What the recorder says, and apart from it what its command does.
     Fd said(::memfd_create("pmukit record", MFD_CLOEXEC));
     if (!said)
         return system_error("memfd_create", errno);
+    const Fd printed(::fcntl(options.command_output, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!printed)
+        return system_error("output of the command", errno);
     Result<PushedRecording> recording = begin(units, "the recorder");
     if (!recording)
         return recording.error();
-    Result<Workload> recorder = Workload::prepare(recorder_words(options), {out.get(), said.get()});
+    Result<Workload> recorder = Workload::prepare(recorder_words(options, printed.get()),
+                                                  {out.get(), said.get(), printed.get()});
     if (!recorder)
         return recorder.error();
     if (Result<void> released = recorder->release(); !released)

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -103,6 +104,11 @@ Command add_record(CLI::App &app)
                        "of which the newest KEEP stay");
     record->add_option("command", options.command,
                        "command to run; without one, record until Ctrl-C");
+    record
+        ->add_option("--command-output", options.command_output,
+                     "descriptor to which the command prints; pmukit top gives one")
+        ->check(CLI::Range(STDERR_FILENO + 1, INT_MAX))
+        ->group("");  // between two of us: no word of help
     record->footer(
         "Examples:\n  pmukit record -a -e cxl_hmu_mem0.0.0/access_type=3,hotness_threshold=16,"
         "epoch_multiplier=1,epoch_scale=4/ -- sleep 1\n"

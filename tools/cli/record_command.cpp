@@ -224,6 +224,19 @@ Result<void> check_output(const RecordCommandOptions &options)
     return {};
 }
 
+// What the command prints is no part of the recording.
+Result<WorkloadStreams> command_streams(const RecordCommandOptions &options)
+{
+    if (options.command_output) {
+        const int fd = *options.command_output;
+        if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)  // it is the command's 1 and 2, nothing else
+            return system_error("--command-output", errno);
+        return WorkloadStreams{fd, fd};
+    }
+    const int output = is_standard_output(options.output) ? STDERR_FILENO : STDOUT_FILENO;
+    return WorkloadStreams{output, STDERR_FILENO};
+}
+
 Result<perfdata::Writer> open_writer(const RecordCommandOptions &options, const std::string &path,
                                      const record::Recorder &recorder,
                                      const perfdata::HostInfo &host)
@@ -290,9 +303,10 @@ Result<int> run_record(const RecordCommandOptions &options)
     std::vector<int> stop_fds = {signals->get()};
     std::optional<Workload> workload;
     if (!options.command.empty()) {
-        // What the command prints is no part of the recording.
-        const int output = is_standard_output(options.output) ? STDERR_FILENO : STDOUT_FILENO;
-        Result<Workload> prepared = Workload::prepare(options.command, {output, STDERR_FILENO});
+        const Result<WorkloadStreams> streams = command_streams(options);
+        if (!streams)
+            return streams.error();
+        Result<Workload> prepared = Workload::prepare(options.command, *streams);
         if (!prepared)
             return prepared.error();
         workload.emplace(std::move(*prepared));

@@ -31,6 +31,8 @@ constexpr int kExecFailedStatus = 127;  // as shells do
     ::signal(SIGXFSZ, SIG_DFL);
     if (::dup2(streams.output, STDOUT_FILENO) < 0 || ::dup2(streams.error, STDERR_FILENO) < 0)
         ::_exit(kExecFailedStatus);
+    if (streams.kept >= 0 && ::fcntl(streams.kept, F_SETFD, 0) < 0)
+        ::_exit(kExecFailedStatus);
     ::execvp(arguments[0], arguments);
     int error = errno;
     if (::write(failed, &error, sizeof error) != sizeof error)

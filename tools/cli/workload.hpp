@@ -17,6 +17,7 @@ namespace pmukit::cli {
 // Descriptors in place of our own standard output and standard error.
 struct WorkloadStreams {
     int output = STDOUT_FILENO, error = STDERR_FILENO;
+    int kept = -1;  // stays open under its own number
 };
 
 class Workload {

@@ -247,6 +247,24 @@ TEST_F(TopRecords, EndsItsRecorderWhenItFails)
     EXPECT_TRUE(said_.starts_with("pmukit: standard output: No space left on device\n")) << said_;
 }
 
+TEST_F(TopRecords, ShowsACommandThatPrintsAndFails)
+{
+    const int status = run_with_limit(
+        "--once --json --feed aux -e software/config=0,freq=50/ -- "
+        "sh -c 'echo to one; echo to two >&2; exit 3'");
+    if (is_not_allowed())
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_EQ(status, 0) << said_;
+    EXPECT_EQ(said_, "to one\nto two\n") << "as from a command of the other feed";
+    EXPECT_EQ(json::parse(out_)["feed"], "aux") << out_;
+}
+
+TEST_F(TopRecords, SaysWhyItsRecorderFailed)
+{
+    EXPECT_EQ(run_with_limit("--once --feed aux -e nowhere// -- echo"), 1);
+    EXPECT_NE(said_.find("pmukit: there is no PMU nowhere"), std::string::npos) << said_;
+}
+
 class TopScreen : public Top {
 protected:
     void SetUp() override
