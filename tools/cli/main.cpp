@@ -553,6 +553,7 @@ int main(int argc, char **argv)
     // A closed pipe and a file that may not grow are errors that are said, as a full disk is.
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_IGN);
+    ::signal(SIGCHLD, SIG_DFL);  // who ignores it learns no status of a command
     pmukit::cli::catch_lost_input();
     try {
         return pmukit::cli::run_program({argv, argv + argc});

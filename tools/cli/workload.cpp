@@ -17,6 +17,7 @@ namespace pmukit::cli {
 namespace {
 
 constexpr int kExecFailedStatus = 127;  // as shells do
+constexpr int kUnknownStatus = 1;       // somebody else has waited: no success is made up
 
 // In the child, between fork and exec: only what is safe there.
 [[noreturn]] void run_child(int go, int failed, WorkloadStreams streams, char *const *arguments)
@@ -114,12 +115,15 @@ int Workload::wait()
 {
     go_.reset();  // a child that was never released leaves by itself
     int status = 0;
-    if (::waitpid(pid_, &status, WNOHANG) == 0) {
+    pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+    if (ended == 0) {
         ::kill(pid_, SIGTERM);
-        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR)
+        while ((ended = ::waitpid(pid_, &status, 0)) < 0 && errno == EINTR)
             ;
     }
     pid_ = -1;
+    if (ended < 0)
+        return kUnknownStatus;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -39,6 +39,17 @@ TEST(Workload, GivesItsExitStatus)
     EXPECT_EQ(workload->wait(), 3);
 }
 
+TEST(Workload, IsNoSuccessWhenNobodyKnowsItsStatus)
+{
+    const auto before = ::signal(SIGCHLD, SIG_IGN);  // the kernel waits for it
+    Result<Workload> workload = Workload::prepare({"sh", "-c", "exit 3"});
+    ASSERT_TRUE(workload);
+    ASSERT_TRUE(workload->release());
+    ASSERT_TRUE(ends(*workload, 10000));
+    EXPECT_NE(workload->wait(), 0);
+    ::signal(SIGCHLD, before);
+}
+
 TEST(Workload, IsEndedWhenItStillRuns)
 {
     Result<Workload> workload = Workload::prepare({"sleep", "600"});

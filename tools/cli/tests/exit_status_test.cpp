@@ -911,6 +911,18 @@ TEST_F(Recorded, GoesOnWithoutItsTerminalUnderNohup)
     EXPECT_EQ(ended.status, kGood) << ended.said;
 }
 
+TEST_F(Recorded, EndsAsItsCommandWhoeverIgnoredTheEndsOfItsOwn)
+{
+    const auto before = ::signal(SIGCHLD, SIG_IGN);
+    Running run = start(std::string(kCommand) + " -- false");
+    ::signal(SIGCHLD, before);
+    const Ended ended = run.wait();
+    if (is_not_allowed(ended))
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_EQ(ended.status, 1) << ended.said;
+    EXPECT_TRUE(fs::exists(path("new"))) << "it failed, not the recording";
+}
+
 TEST_F(Recorded, IsKeptWhenTheDiskIsFull)
 {
     std::ofstream(path("new")) << "old";
