@@ -66,6 +66,14 @@ Result<void> add_pfm_events(const std::string &list, std::vector<record::CodedEv
     return {};
 }
 
+// A CPU that is named twice is not recorded twice.
+std::vector<int> each_once(std::vector<int> cpus)
+{
+    std::ranges::sort(cpus);
+    cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+    return cpus;
+}
+
 Result<record::RecordOptions> recorder_options(const RecordCommandOptions &options)
 {
     record::RecordOptions wanted;
@@ -91,7 +99,7 @@ Result<record::RecordOptions> recorder_options(const RecordCommandOptions &optio
         return Error{Errc::kUsage, "-C " + options.cpus + ": " + cpus.error().message};
     wanted.all_cpus = options.all_cpus;
     wanted.clock_id = clock_of_word(options.clock);
-    wanted.cpus = *cpus;
+    wanted.cpus = each_once(std::move(*cpus));
     if (Result<void> pages = parse_pages(options.pages, wanted); !pages)
         return pages.error();
     return wanted;

@@ -103,6 +103,15 @@ TEST_F(RecordNames, OfTheCommand)
     EXPECT_EQ(tids.size(), 1U);
 }
 
+TEST_F(RecordNames, EachCpuOnce)
+{
+    if (!record("-C 0-0,0"))
+        GTEST_SKIP() << "this machine allows no sampling";
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path_);
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(reader->events().front().ids.size(), 1U);
+}
+
 TEST_F(RecordNames, ByTheClockThatWasChosen)
 {
     if (!record("-k CLOCK_REALTIME"))
