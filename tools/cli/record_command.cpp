@@ -182,9 +182,9 @@ Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Wri
 }
 
 // What names addresses and threads of the samples: the tracking event tells of what comes from now
-// on, a workload begins with its exec.
+// on. A workload begins with its exec, but it runs when a second file begins.
 Result<void> write_present(const record::Recorder &recorder, const record::RecordOptions &options,
-                           record::RecordSink &sink)
+                           size_t part, record::RecordSink &sink)
 {
     if (!recorder.follows_tasks())
         return {};
@@ -192,7 +192,7 @@ Result<void> write_present(const record::Recorder &recorder, const record::Recor
     if (Result<void> written = present.kernel(); !written)
         return written;
     const bool of_workload = !options.all_cpus && options.cpus.empty();
-    return of_workload ? Result<void>() : present.processes();
+    return of_workload && part <= 1 ? Result<void>() : present.processes();
 }
 
 // nohup(1) ignores it on purpose.
@@ -333,9 +333,9 @@ Result<int> run_record(const RecordCommandOptions &options)
             add_caps(*recorder, options.source, part, host);
             return open_writer(options, path, *recorder, host);
         },
-        [&](perfdata::Writer &writer, record::RecordSink &sink) -> Result<void> {
+        [&](perfdata::Writer &writer, record::RecordSink &sink, size_t part) -> Result<void> {
             Result<void> told = write_auxtrace_info(*recorder, writer);
-            return told ? write_present(*recorder, *wanted, sink) : told;
+            return told ? write_present(*recorder, *wanted, part, sink) : told;
         });
     if (Result<void> begun = files.begin(); !begun)
         return begun.error();

@@ -4,10 +4,36 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <map>
+
 #include "base/number.hpp"
 #include "cli/output.hpp"
 
 namespace pmukit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string numbered(const std::string &output, uint64_t number)
+{
+    return fmt::format("{}.{:06}", output, number);
+}
+
+// Of a file that is called as one of ours.
+std::optional<uint64_t> number_of(const std::string &name, const std::string &output)
+{
+    constexpr size_t kMostDigits = 12;  // more than anybody can record
+    const size_t digits = output.size() + 1;
+    if (name.size() <= digits || name.size() > digits + kMostDigits)
+        return std::nullopt;
+    const Result<uint64_t> number = parse_u64(std::string_view(name).substr(digits));
+    if (!number || name != numbered(output, *number))
+        return std::nullopt;
+    return *number;
+}
+
+}  // namespace
 
 Result<Interval> parse_interval(const std::string &text)
 {
@@ -25,17 +51,39 @@ Result<Interval> parse_interval(const std::string &text)
     return Interval{std::chrono::seconds(*seconds), static_cast<size_t>(*keep)};
 }
 
+// A recording that is begun again goes on behind the files that are there: the last name is the
+// newest, and the oldest go first. What cannot be looked into cannot be written into either.
+void RecordFiles::find_earlier()
+{
+    const fs::path output(output_);
+    const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
+    std::map<uint64_t, std::string> earlier;
+    std::error_code failure;
+    for (fs::directory_iterator entry(folder, failure), none; !failure && entry != none;
+         entry.increment(failure))
+        if (const auto number = number_of(entry->path().filename().string(), output.filename()))
+            earlier.emplace(*number, numbered(output_, *number));
+    for (auto &[number, path] : earlier) {
+        number_ = number;
+        finished_.push_back(std::move(path));
+    }
+}
+
 Result<void> RecordFiles::begin()
 {
-    part_ += interval_.has_value();
-    path_ = interval_ ? fmt::format("{}.{:06}", output_, part_) : output_;
+    if (interval_) {
+        if (part_++ == 0)
+            find_earlier();
+        number_++;
+    }
+    path_ = interval_ ? numbered(output_, number_) : output_;
     Result<perfdata::Writer> opened = open_(path_, part_);
     if (!opened)
         return opened.error();
     writer_.emplace(std::move(*opened));
     if (interval_)
         until_ = std::chrono::steady_clock::now() + interval_->length;
-    return front_(*writer_, *this);
+    return front_(*writer_, *this, part_);
 }
 
 Result<void> RecordFiles::aux(const record::AuxChunk &chunk)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -25,10 +26,11 @@ Result<Interval> parse_interval(const std::string &text);
 
 class RecordFiles final : public record::RecordSink {
 public:
-    // A file with its header. part: from 1 on; 0: there is only one.
+    // A file with its header. part: of this recording, from 1 on; 0: there is only one.
     using Open = std::function<Result<perfdata::Writer>(const std::string &path, size_t part)>;
     // What each file begins with.
-    using Front = std::function<Result<void>(perfdata::Writer &writer, record::RecordSink &sink)>;
+    using Front = std::function<Result<void>(perfdata::Writer &writer, record::RecordSink &sink,
+                                             size_t part)>;
 
     RecordFiles(std::string output, std::optional<Interval> interval, Open open, Front front)
         : output_(std::move(output)),
@@ -51,6 +53,7 @@ public:
     uint64_t bytes() const { return bytes_; }
 
 private:
+    void find_earlier();
     Result<void> end_file();
 
     std::string output_;
@@ -60,7 +63,8 @@ private:
     std::optional<perfdata::Writer> writer_;
     std::string path_;
     std::chrono::steady_clock::time_point until_;
-    std::deque<std::string> finished_;  // the oldest first
+    std::deque<std::string> finished_;  // the oldest first, those of earlier recordings too
+    uint64_t number_ = 0;               // in the name of the file
     size_t part_ = 0;
     uint64_t bytes_ = 0;
 };

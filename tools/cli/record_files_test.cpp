@@ -62,7 +62,8 @@ protected:
                 parts_.push_back(part);
                 return perfdata::Writer::create(path, {an_event()}, {});
             },
-            [](perfdata::Writer &, record::RecordSink &sink) {
+            [this](perfdata::Writer &, record::RecordSink &sink, size_t part) {
+                EXPECT_EQ(part, parts_.back());
                 return sink.records(numbered(99));
             });
     }
@@ -122,6 +123,33 @@ TEST_F(RecordFilesTest, KeepTheNewest)
         ASSERT_TRUE(all.round());
     ASSERT_TRUE(all.finish());
     EXPECT_EQ(names(), (std::vector<std::string>{"data.000004", "data.000005"}));
+}
+
+TEST_F(RecordFilesTest, GoOnBehindThoseOfAnEarlierRecording)
+{
+    const std::vector<std::string> others = {"data",        "data.000009.part-1", "data.12",
+                                             "data.000x12", "data.0000012",       "other.000099"};
+    for (const std::string &name : others)
+        folder_.put(name, "of somebody else");
+    for (const char *name : {"data.000003", "data.000007"})
+        folder_.put(name, "of the recording before");
+    RecordFiles all = files(Interval{std::chrono::hours(1), 0});
+    ASSERT_TRUE(all.begin());
+    ASSERT_TRUE(all.finish());
+    EXPECT_TRUE(fs::exists(folder_.path("data.000008")));
+    EXPECT_EQ(names().size(), others.size() + 3);
+    EXPECT_EQ(parts_, std::vector<size_t>{1}) << "it continues nothing";
+}
+
+TEST_F(RecordFilesTest, KeepTheNewestOfEarlierRecordingsToo)
+{
+    for (const char *name : {"data.999998", "data.000003", "data.000007"})
+        folder_.put(name, "of the recording before");
+    RecordFiles all = files(Interval{std::chrono::seconds(0), 3});
+    ASSERT_TRUE(all.begin());
+    ASSERT_TRUE(all.round());
+    ASSERT_TRUE(all.finish());
+    EXPECT_EQ(names(), (std::vector<std::string>{"data.1000000", "data.999998", "data.999999"}));
 }
 
 TEST_F(RecordFilesTest, WaitForTheirTime)

@@ -31,20 +31,21 @@ class RecordNames : public testing::Test {
 protected:
     // The CPU clock a thousand times a second, in user mode, while a program spins. False: this
     // machine allows no such recording.
-    bool record(const std::string &whom)
+    bool record(const std::string &whom, unsigned time_ms = 200)
     {
-        const Said output =
-            run(std::string(PMUKIT_COMMAND) + " record " + whom +
-                " -e software/config=0,freq=1000/u -o " + path_ + " -- " + SPIN_PROGRAM + " 200");
+        const Said output = run(std::string(PMUKIT_COMMAND) + " record " + whom +
+                                " -e software/config=0,freq=1000/u -o " + path_ + " -- " +
+                                SPIN_PROGRAM + " " + std::to_string(time_ms));
         if (output.text.find("CAP_PERFMON") != std::string::npos)
             return false;
         EXPECT_EQ(output.status, 0) << output.text;
         return true;
     }
     // Keeps the samples of the CPU clock; everything else goes to the threads.
-    void read()
+    void read() { read(path_); }
+    void read(const std::string &path)
     {
-        Result<perfdata::Reader> reader = perfdata::Reader::open_path(path_);
+        Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
         ASSERT_TRUE(reader) << reader.error().message;
         for (perfdata::Record record;;) {
             const Result<bool> more = reader->next(record);
@@ -101,6 +102,21 @@ TEST_F(RecordNames, OfTheCommand)
     }
     EXPECT_GT(spinning, samples_.size() / 2) << "of " << samples_.size();
     EXPECT_EQ(tids.size(), 1U);
+}
+
+// It began in the first of them.
+TEST_F(RecordNames, OfTheCommandInEachOfSeveralFiles)
+{
+    if (!record("--interval 1", 2500))
+        GTEST_SKIP() << "this machine allows no sampling";
+    read(path_ + ".000002");
+    size_t named = 0;
+    for (const Seen &sample : samples_) {
+        const auto place = threads_.find(sample.pid, sample.ip, sample.time_ns);
+        named += threads_.command(sample.tid, sample.time_ns) == "spin" && place &&
+                 threads_.objects()[place->object].path == fs::canonical(SPIN_PROGRAM);
+    }
+    EXPECT_GT(named, samples_.size() / 2) << "of " << samples_.size();
 }
 
 TEST_F(RecordNames, EachCpuOnce)
