@@ -2,7 +2,6 @@
 // pmukit record: events and a workload into a perf.data file. The recorder meets the writer here.
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "cli/record_files.hpp"
 #include "cli/record_hisi_ptt.hpp"
 #include "cli/recording.hpp"
+#include "cli/signals.hpp"
 #include "cli/version.hpp"
 #include "cli/workload.hpp"
 #include "perfdata/writer.hpp"
@@ -195,30 +195,6 @@ Result<void> write_present(const record::Recorder &recorder, const record::Recor
     return of_workload && part <= 1 ? Result<void>() : present.processes();
 }
 
-// nohup(1) ignores it on purpose.
-bool is_ignored(int signal)
-{
-    struct sigaction action {};
-    return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
-// Ctrl-C, termination and a terminal that goes end the recording, not the program: the file is
-// completed.
-Result<Fd> catch_signals()
-{
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    ::sigaddset(&signals, SIGINT);
-    ::sigaddset(&signals, SIGTERM);
-    if (!is_ignored(SIGHUP))  // what is blocked comes even if it is ignored
-        ::sigaddset(&signals, SIGHUP);
-    ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-    Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC));
-    if (!fd)
-        return system_error("signalfd", errno);
-    return fd;
-}
-
 Result<void> check_output(const RecordCommandOptions &options)
 {
     if (!is_standard_output(options.output))
@@ -305,7 +281,9 @@ Result<int> run_record(const RecordCommandOptions &options)
             return given.error();
         interval = *given;
     }
-    Result<Fd> signals = catch_signals();
+    // Ctrl-C, termination and a terminal that goes end the recording, not the program: the file is
+    // completed.
+    Result<Fd> signals = catch_signals({SIGINT, SIGTERM, SIGHUP});
     if (!signals)
         return signals.error();
     std::vector<int> stop_fds = {signals->get()};

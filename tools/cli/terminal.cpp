@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "base/file.hpp"
+#include "cli/signals.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -70,11 +71,9 @@ void leave_keys_to_pager()
     struct sigaction action {};
     action.sa_handler = end_unless_paged;
     action.sa_flags = SA_RESTART;
-    for (const int signal : {SIGINT, SIGQUIT}) {
-        struct sigaction before {};
-        if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+    for (const int signal : {SIGINT, SIGQUIT})
+        if (!is_ignored(signal))
             ::sigaction(signal, &action, nullptr);
-    }
 }
 
 }  // namespace

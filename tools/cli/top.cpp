@@ -16,6 +16,7 @@
 #include "cli/commands.hpp"
 #include "cli/live_frame.hpp"
 #include "cli/screen.hpp"
+#include "cli/signals.hpp"
 #include "cli/workload.hpp"
 
 namespace pmukit::cli {
@@ -51,20 +52,6 @@ void press(char key, const LiveUnits &units, Looks &looks)
         default:
             break;
     }
-}
-
-// Signals come as bytes: an end asked for, and another size of the terminal.
-Result<Fd> catch_signals()
-{
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH})
-        ::sigaddset(&signals, signal);
-    ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-    Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC));
-    if (!fd)
-        return system_error("signalfd", errno);
-    return fd;
 }
 
 class Top {
@@ -305,7 +292,8 @@ bool Top::has_rows() const
 
 Result<int> Top::run()
 {
-    Result<Fd> signals = catch_signals();
+    // An end asked for, and another size of the terminal.
+    Result<Fd> signals = catch_signals({SIGINT, SIGTERM, SIGHUP, SIGWINCH});
     if (!signals)
         return signals.error();
     signals_ = std::move(*signals);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "perfdata/new_file.hpp"
 
@@ -82,12 +83,9 @@ void remove_when_killed(const std::string &output)
     struct sigaction action {};
     action.sa_handler = remove_and_end;
     action.sa_flags = SA_RESTART;
-    for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
-        struct sigaction before {};
-        // nohup(1) and shells' background jobs ignore them on purpose.
-        if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+    for (int signal : {SIGINT, SIGTERM, SIGHUP})
+        if (!is_ignored(signal))
             ::sigaction(signal, &action, nullptr);
-    }
 }
 
 }  // namespace pmukit::cli

@@ -588,6 +588,20 @@ TEST_F(Interrupted, EndsByTheSignalAndLeavesNothing)
     }
 }
 
+TEST_F(Interrupted, TopGoesOnWithoutItsTerminalUnderNohup)
+{
+    const auto before = ::signal(SIGHUP, SIG_IGN);
+    Running run = start("top --batch --interval 0.1 -", "", ends_[0]);
+    ::signal(SIGHUP, before);
+    ASSERT_TRUE(is_read());
+    run.send(SIGHUP);
+    std::this_thread::sleep_for(300ms);
+    EXPECT_FALSE(run.has_ended());
+    run.send(SIGTERM);
+    const Ended ended = run.wait();
+    EXPECT_EQ(ended.status, kGood) << ended.said;
+}
+
 // What makes something of a recording that is larger than what a writer gathers.
 class Writing : public Program, public testing::WithParamInterface<const char *> {
 protected:
