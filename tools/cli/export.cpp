@@ -13,6 +13,7 @@
 #include "cli/export_unit.hpp"
 #include "cli/unfinished.hpp"
 #include "cli/unit_handlers.hpp"
+#include "export/folder.hpp"
 #include "export/writer.hpp"
 
 namespace pmukit::cli {
@@ -233,7 +234,7 @@ Result<void> check_output(const ExportOptions &options)
     if (options.output == "-" && format && !format->to_stream)
         return Error{Errc::kUsage, options.format + " does not go to standard output: name a file"};
     if (options.output != "-")
-        remove_when_killed(options.output +
+        remove_when_killed(exporter::Folder::name_of(options.output) +
                            (format && format->into_folder ? exporter::kStagedName : ""));
     return {};
 }

@@ -16,11 +16,16 @@ namespace pmukit::exporter {
 
 namespace fs = std::filesystem;
 
-Result<Folder> Folder::create(const std::string &given)
+std::string Folder::name_of(std::string path)
 {
-    std::string path = given;
     while (path.size() > 1 && path.ends_with('/'))
         path.pop_back();
+    return path;
+}
+
+Result<Folder> Folder::create(const std::string &given)
+{
+    const std::string path = name_of(given);
     std::error_code failure;
     if (fs::exists(fs::symlink_status(path, failure)))
         return Error{Errc::kIo, path + ": is there already; name a new folder"};

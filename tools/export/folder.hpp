@@ -13,6 +13,8 @@ class Folder {
 public:
     // Error: there is something of this name already.
     static Result<Folder> create(const std::string &path);
+    // "tables" of "tables/": what is called after it stands beside it, not in it.
+    static std::string name_of(std::string path);
     Folder(Folder &&other) noexcept;
     Folder &operator=(Folder &&) = delete;
     ~Folder();

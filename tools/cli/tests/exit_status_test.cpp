@@ -588,6 +588,19 @@ TEST_F(Interrupted, EndsByTheSignalAndLeavesNothing)
     }
 }
 
+TEST_F(Interrupted, LeavesNoFolderWhoseNameEndsWithASlash)
+{
+    Running run = start("export --format csv -i - -o new/", "", ends_[0]);
+    ASSERT_TRUE(is_read());
+    for (int waited = 0; waited < 1000 && !fs::exists(part_of(run)); waited++)
+        std::this_thread::sleep_for(10ms);
+    EXPECT_TRUE(fs::exists(part_of(run)));
+    run.send(SIGINT);
+    const Ended ended = run.wait();
+    EXPECT_EQ(ended.status, kKilledByInt) << ended.said;
+    EXPECT_TRUE(unfinished().empty());
+}
+
 TEST_F(Interrupted, TopGoesOnWithoutItsTerminalUnderNohup)
 {
     const auto before = ::signal(SIGHUP, SIG_IGN);
