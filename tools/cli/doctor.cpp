@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/plain.hpp"
 #include "cli/commands.hpp"
 #include "cli/doctor_checks.hpp"
 #include "cli/version.hpp"
@@ -19,15 +20,16 @@ size_t count(const std::vector<Finding> &findings, Health health)
 
 constexpr Paint kPaints[] = {Paint::kGreen, Paint::kYellow, Paint::kRed};  // as Health
 
+// What a machine says has names that others chose: those of processes.
 void print_human(const std::vector<Finding> &findings, Output &out)
 {
     for (const Finding &finding : findings) {
         const std::string health = fmt::format("{:<4}", health_name(finding.health));
         out.print("{}  {:<9}  {}\n",
                   out.painted(kPaints[static_cast<size_t>(finding.health)], health), finding.check,
-                  finding.what);
+                  plain(finding.what));
         if (!finding.fix.empty())
-            out.print("{:<4}  {:<9}  fix: {}\n", "", "", finding.fix);
+            out.print("{:<4}  {:<9}  fix: {}\n", "", "", plain(finding.fix));
     }
     out.print("{} good, {} to note, {} bad\n", count(findings, Health::kGood),
               count(findings, Health::kNote), count(findings, Health::kBad));

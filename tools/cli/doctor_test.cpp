@@ -253,6 +253,20 @@ TEST_F(DoctorCommand, ABadOneIsNotAndSaysWhatMendsIt)
     EXPECT_NE(out_.find("fix: rmmod cxl_hmu"), std::string::npos) << out_;
 }
 
+TEST_F(DoctorCommand, ShowsNamesOfProcessesWithoutTheirControlCharacters)
+{
+    put_good_machine(tree_);
+    tree_.put("proc/77/comm", "\033[2Jx\n");
+    tree_.folder("proc/77/fd");
+    tree_.link("proc/77/fd/5", "anon_inode:[perf_event]");
+    ASSERT_TRUE(run(false));
+    EXPECT_NE(out_.find("77 (\\x1b[2Jx)"), std::string::npos) << out_;
+    EXPECT_EQ(out_.find('\033'), std::string::npos) << out_;
+    ASSERT_TRUE(run(true));
+    EXPECT_NE(nlohmann::json::parse(out_).dump().find("77 (\\u001b[2Jx)"), std::string::npos)
+        << out_;
+}
+
 TEST_F(DoctorCommand, SaysTheSameToPrograms)
 {
     put_good_machine(tree_);

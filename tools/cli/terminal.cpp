@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "base/file.hpp"
+#include "base/plain.hpp"
 #include "cli/signals.hpp"
 
 namespace pmukit::cli {
@@ -134,8 +135,8 @@ void Pager::end()
     pid_ = -1;
 }
 
-Progress::Progress(std::string what, uint64_t all)
-    : what_(std::move(what)),
+Progress::Progress(std::string_view what, uint64_t all)
+    : what_(plain(what)),
       all_(all),
       next_(::isatty(STDERR_FILENO) ? kStepBytes : UINT64_MAX),
       draw_at_(std::chrono::steady_clock::now() + kPatience)

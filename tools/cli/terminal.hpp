@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/fd.hpp"
 
@@ -48,7 +49,7 @@ void wait_for_pager();
 class Progress {
 public:
     // all: what is 100 %; 0: nobody knows.
-    Progress(std::string what, uint64_t all);
+    Progress(std::string_view what, uint64_t all);
     Progress(const Progress &) = delete;
     Progress &operator=(const Progress &) = delete;
     ~Progress();

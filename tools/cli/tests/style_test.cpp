@@ -357,6 +357,15 @@ TEST(ProgressLine, ShowsWhenItTakesLongAndIsGoneAtTheEnd)
     EXPECT_EQ(after, "\r\033[K");
 }
 
+TEST(ProgressLine, ShowsNamesWithoutTheirControlCharacters)
+{
+    const ErrorOnTerminal terminal;
+    Progress progress("reading \033]0;x\007", 100'000'000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    progress.at(60'000'000);
+    EXPECT_TRUE(terminal.shown().starts_with("\rreading \\x1b]0;x\\x07 ")) << "of a path";
+}
+
 TEST(ProgressLine, IsNotForFiles)
 {
     testing::internal::CaptureStderr();
