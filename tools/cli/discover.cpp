@@ -153,9 +153,10 @@ Result<Found> find_functions(const DiscoverOptions &options)
         look_at(root, options, found);
     } else {
         std::vector<std::string> paths;
+        std::error_code unseen;  // is no function
         for (fs::directory_iterator at(root, failure), end; !failure && at != end;
              at.increment(failure))
-            if (fs::exists(at->path() / "config"))
+            if (fs::exists(at->path() / "config", unseen))
                 paths.push_back(at->path().string());
         if (failure)
             return Error{Errc::kNotFound, root + ": " + failure.message()};

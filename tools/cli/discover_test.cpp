@@ -122,6 +122,15 @@ TEST_F(Discover, FindsEveryFunctionOfAFolder)
         << out_;
 }
 
+TEST_F(Discover, LeavesOutWhatCannotBeLookedInto)
+{
+    put_function("pci/0000:7f:00.3", table::table_of(table::eight_imcs()));
+    tree_.link("pci/circle", "circle");
+    EXPECT_EQ(run("pci"), kExitGood) << err_;
+    EXPECT_EQ(out_, table::kEightImcsText);
+    EXPECT_EQ(err_, "");
+}
+
 TEST_F(Discover, ReadsBackWhatItSaved)
 {
     std::vector<std::byte> bar = table::table_of(table::eight_imcs());

@@ -88,8 +88,9 @@ Result<void> add_function(const record::EventString &event, const std::string &p
 Result<void> resolve_filter(record::EventString &event, const std::string &root)
 {
     const Unit *unit = unit_of_pmu(event.pmu);
-    // A PMU that is not there is named by who opens it.
-    if (!unit || unit->name != "hisi_ptt" || !fs::exists(root + "/" + event.pmu))
+    std::error_code failure;
+    // A PMU that is not there, or cannot be, is named by who opens it.
+    if (!unit || unit->name != "hisi_ptt" || !fs::exists(root + "/" + event.pmu, failure))
         return {};
     for (record::Term &term : event.terms) {
         if (term.name != "filter" || !term.value || term.value->find(':') == std::string::npos)

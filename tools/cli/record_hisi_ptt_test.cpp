@@ -64,6 +64,11 @@ TEST_F(HisiPttFilter, LeavesNumbersAndOtherUnitsAlone)
     EXPECT_EQ(resolved("0000:00:10.0", "cxl_hmu_mem0.0.0"), "0000:00:10.0");
 }
 
+TEST_F(HisiPttFilter, LeavesAPmuThatCannotBeToWhoOpensIt)
+{
+    EXPECT_EQ(resolved("0000:00:10.0", "hisi_ptt" + std::string(300, '0')), "0000:00:10.0");
+}
+
 TEST_F(HisiPttFilter, SaysWhatThereIs)
 {
     const std::string message = resolved("0000:00:1f.0");
