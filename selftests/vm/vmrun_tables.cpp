@@ -1269,16 +1269,11 @@ UnitSpec uncore_pmon()
                   "selftests/uncore_pmon/perf_stat.sh",
                   "selftests/uncore_pmon/perf_tests.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-uncore_pmon"};
-    unit.tests = {uncore_pmon_traffic("traffic"),
-                  uncore_pmon_test(),
-                  uncore_pmon_shared(),
-                  uncore_pmon_wrap(),
-                  uncore_pmon_narrow(),
-                  uncore_pmon_life(),
-                  uncore_pmon_parameters(),
-                  uncore_pmon_packages(),
-                  uncore_pmon_beside(),
-                  uncore_pmon_faults()};
+    unit.tests = {uncore_pmon_traffic("traffic"), uncore_pmon_test(),
+                  uncore_pmon_shared(),           uncore_pmon_wrap(),
+                  uncore_pmon_narrow(),           uncore_pmon_life(),
+                  uncore_pmon_parameters(),       uncore_pmon_packages(),
+                  uncore_pmon_beside(),           uncore_pmon_faults()};
     unit.every_turn = {"test"};
     unit.demo = uncore_pmon_traffic("demo");
     return unit;
