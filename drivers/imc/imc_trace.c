@@ -184,8 +184,10 @@ static void imc_trace_hand_over(struct imc_cpu *cpu, struct imc_event *ev, u32 t
 		imc_trace_give(cpu, ev, &sink, cpu->section[i]);
 	if (!is_open)
 		return;
-	tell = ev->told != ev->pev.lost;
-	ev->told = ev->pev.lost;
+	/* Not each time that nothing finds room. */
+	tell = sink.written_bytes && ev->told != ev->pev.lost;
+	if (tell)
+		ev->told = ev->pev.lost;
 	pmukit_sink_close(&sink, tell ? PERF_AUX_FLAG_PARTIAL : 0);
 }
 
@@ -290,18 +292,15 @@ static bool imc_trace_drain(struct imc_cpu *cpu)
 	return cpu->ring.taken != from && imc_trace_waiting(cpu);
 }
 
-/* Samples that are not delivered now would be those of the next task. */
+/*
+ * What is not delivered now would be the next task's: a sample has its number, and so has the
+ * record that announces data in an AUX area.
+ */
 static void imc_trace_drain_task(struct imc_cpu *cpu)
 {
 	struct imc_ring_tally tally = {};
-	struct imc_event *ev;
 
-	if (!imc_trace_drain(cpu))
-		return;
-	list_for_each_entry(ev, &cpu->tracing, node) {
-		if (imc_trace_has_aux(ev))
-			return;
-	}
+	imc_trace_drain(cpu);
 	imc_ring_drop(&cpu->ring, &tally);
 	imc_trace_lose_all(cpu, &tally);
 }
@@ -413,8 +412,11 @@ static void imc_trace_stop(struct perf_event *event, int flags)
 
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
-	if (!cpu->draining && !in_nmi())
-		imc_trace_drain_task(cpu);
+	if (!cpu->draining && !in_nmi()) {
+		imc_trace_drain(cpu);
+		/* Others of the CPU may still take it: this is no switch. */
+		imc_trace_lose(imc_of_event(event), imc_trace_waiting(cpu));
+	}
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
@@ -449,14 +451,11 @@ static void imc_trace_del(struct perf_event *event, int flags)
 	struct imc_cpu *cpu = this_cpu_ptr(imc->cpus);
 	struct imc_event *ev = imc_of_event(event);
 	struct imc_ring_tally nobodys = {};
-	bool ran = imc_trace_runs(ev);
 
 	if (list_is_singular(&cpu->tracing))
 		imc_trace_engine_stop(imc, cpu);
 	imc_trace_stop(event, flags);
 	list_del(&ev->node);
-	if (ran)
-		imc_trace_lose(ev, imc_trace_waiting(cpu));
 	imc_trace_tell(ev);
 	if (list_empty(&cpu->tracing))
 		imc_ring_drop(&cpu->ring, &nobodys);

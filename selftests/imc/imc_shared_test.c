@@ -23,6 +23,7 @@
 #define MOST		8192	/* records of the engine in a test */
 #define LARGE_PAGES	128
 #define SMALL_PAGES	4
+#define ENDS		20
 #define INHERITOR_MS	300
 #define MOST_LIMIT	3	/* samples */
 #define MAX_SAMPLE_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
@@ -162,6 +163,12 @@ TEST_F(imc_shared, what_finds_no_room_is_counted)
 	read_area(&self->owner, &self->area);
 	book_wait_records(CPU, 50);
 	ASSERT_EQ(pmu_event_disable(&self->owner), 0);
+	/* What waits when both end, in an area that is full for long. */
+	for (int i = 0; i < ENDS; i++) {
+		ASSERT_EQ(pmu_event_enable(&self->owner), 0);
+		book_wait_records(CPU, 30);
+		ASSERT_EQ(pmu_event_disable(&self->owner), 0);
+	}
 	read_area(&self->owner, &self->area);
 	tally(self, -1);
 	TH_LOG("written %lld, in the area %lld, lost %lld", self->written, self->area.records,
