@@ -230,6 +230,7 @@ struct imc {
  * @since_tb: trace: timebase of the last record that is not its own
  * @aux: trace: an AUX area was mapped for it
  * @told: trace: records lost that a flag of the AUX area has told of
+ * @cut: trace: stopped in an NMI; what waits has yet to be counted as lost
  */
 struct imc_event {
 	struct pmukit_event pev;
@@ -238,6 +239,7 @@ struct imc_event {
 	u64 since_tb;
 	bool aux;
 	u64 told;
+	bool cut;
 };
 
 static inline struct imc_pmu *to_imc_pmu(struct pmukit_pmu *pp)

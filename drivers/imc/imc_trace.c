@@ -53,6 +53,17 @@ static bool imc_trace_runs(const struct imc_event *ev)
 	return !(ev->pev.event->hw.state & PERF_HES_STOPPED);
 }
 
+static bool imc_trace_cut(const struct imc_event *ev)
+{
+	return READ_ONCE(ev->cut);
+}
+
+/* Of one that was stopped in an NMI at least the loss. */
+static bool imc_trace_is_owed(const struct imc_event *ev)
+{
+	return imc_trace_runs(ev) || imc_trace_cut(ev);
+}
+
 /* The area is mapped for the event that was opened, not for those tasks inherit from it. */
 static bool imc_trace_has_aux(struct imc_event *ev)
 {
@@ -78,7 +89,7 @@ static void imc_trace_lose_all(struct imc_cpu *cpu, const struct imc_ring_tally 
 	list_for_each_entry(ev, &cpu->tracing, node) {
 		struct pmukit_pmu *pp = to_pmukit_pmu(ev->pev.event->pmu);
 
-		if (!imc_trace_runs(ev))
+		if (!imc_trace_is_owed(ev))
 			continue;
 		imc_trace_lose(ev, tally->lost);
 		pmukit_stat_add(pp, PMUKIT_STAT_REJECTED, tally->rejected);
@@ -133,10 +144,12 @@ static void imc_trace_give(struct imc_cpu *cpu, struct imc_event *ev, struct pmu
 {
 	bool given;
 
-	if (!imc_trace_runs(ev) || record[IMC_RECORD_TB1] <= ev->since_tb ||
+	if (!imc_trace_is_owed(ev) || record[IMC_RECORD_TB1] <= ev->since_tb ||
 	    imc_trace_excluded(&ev->pev.event->attr, record[IMC_RECORD_VAL]))
 		return;
-	if (sink->ring)
+	if (imc_trace_cut(ev))
+		given = false;
+	else if (sink->ring)
 		given = imc_trace_to_aux(sink, record);
 	else
 		given = !imc_trace_has_aux(ev) && imc_trace_to_sample(cpu, sink, record);
@@ -207,7 +220,7 @@ static void imc_trace_hand_out(struct imc_cpu *cpu, u32 taken)
 	struct imc_event *ev;
 
 	list_for_each_entry(ev, &cpu->tracing, node) {
-		if (imc_trace_runs(ev))
+		if (imc_trace_is_owed(ev))
 			imc_trace_hand_over(cpu, ev, taken);
 	}
 }
@@ -258,6 +271,22 @@ static u64 imc_trace_waiting(const struct imc_cpu *cpu)
 	return cpu->ring.written - cpu->ring.taken;
 }
 
+/*
+ * What an event that was stopped in an NMI did not get any more. Some of it may have come after the
+ * stop: only a look tells what there is, and none can be taken there.
+ */
+static void imc_trace_count_cut(struct imc_cpu *cpu)
+{
+	struct imc_event *ev;
+
+	list_for_each_entry(ev, &cpu->tracing, node) {
+		if (!imc_trace_cut(ev))
+			continue;
+		imc_trace_lose(ev, imc_trace_waiting(cpu));
+		WRITE_ONCE(ev->cut, false);
+	}
+}
+
 /* What comes while perf has stopped all events, is nobody's. */
 static void imc_trace_drop_nobodys(struct imc_cpu *cpu)
 {
@@ -278,6 +307,7 @@ static bool imc_trace_drain(struct imc_cpu *cpu)
 	u64 from;
 
 	imc_ring_look(&cpu->ring, &tally);
+	imc_trace_count_cut(cpu);
 	imc_trace_drop_nobodys(cpu);
 	from = cpu->ring.taken;
 	cpu->draining = true;
@@ -398,26 +428,39 @@ static void imc_trace_start(struct perf_event *event, int flags)
 	if (!cpu->draining)
 		imc_trace_drain(cpu);
 	imc_of_event(event)->since_tb = cpu->ring.newest_tb;
+	WRITE_ONCE(imc_of_event(event)->cut, false);
 	event->hw.state = 0;
 }
 
+/* perf drops samples of a stopped event, so the drain comes first. */
+static void imc_trace_settle(struct imc_cpu *cpu, struct imc_event *ev)
+{
+	imc_trace_drain(cpu);
+	/* Others of the CPU may still take it: this is no switch. */
+	if (imc_trace_is_owed(ev))
+		imc_trace_lose(ev, imc_trace_waiting(cpu));
+}
+
 /*
- * perf drops samples of a stopped event, so the drain comes first. Not where it may interrupt one:
- * perf stops an event while it delivers a sample of it, the last one asked for; and in an NMI, when
- * the leader of its group is throttled there.
+ * No drain where it may interrupt one: perf stops an event while it delivers a sample of it, the
+ * last one asked for; and in an NMI, when the leader of its group is throttled there.
  */
 static void imc_trace_stop(struct perf_event *event, int flags)
 {
 	struct imc_cpu *cpu = this_cpu_ptr(imc_pmu_of(event)->imc->cpus);
+	struct imc_event *ev = imc_of_event(event);
+	bool settle = !in_nmi() && !cpu->draining;
 
-	if (event->hw.state & PERF_HES_STOPPED)
+	if (!imc_trace_is_owed(ev))
 		return;
-	if (!cpu->draining && !in_nmi()) {
-		imc_trace_drain(cpu);
-		/* Others of the CPU may still take it: this is no switch. */
-		imc_trace_lose(imc_of_event(event), imc_trace_waiting(cpu));
-	}
+	if (settle)
+		imc_trace_settle(cpu, ev);
+	else if (in_nmi())
+		WRITE_ONCE(ev->cut, true);
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	/* After that no NMI sets it. */
+	if (settle)
+		WRITE_ONCE(ev->cut, false);
 }
 
 static int imc_trace_add(struct perf_event *event, int flags)
