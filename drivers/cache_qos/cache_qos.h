@@ -69,6 +69,7 @@
 #define CACHE_QOS_POINTS	3	/* tracepoints */
 #define CACHE_QOS_BATCH		16	/* RMIDs read in one interrupt */
 #define CACHE_QOS_REFRESH_MS	5000	/* who waits for a pass gives up */
+#define CACHE_QOS_FRESH_NS	1000000	/* what was read since need not be read again */
 #define CACHE_QOS_SAMPLE_MS	100	/* from pass to pass, unless told otherwise */
 #define CACHE_QOS_SAMPLE_MS_MIN	10
 #define CACHE_QOS_SAMPLE_MS_MAX	1000
@@ -178,6 +179,7 @@ struct cache_qos_channel {
  * @place: in cache_qos_live.pending, while @watch is not known, then in cache_qos_watch.settled; of
  *	tasks in none. The lock.
  * @tracked: it is counted in cache_qos_entry.events
+ * @off: it was taken off its CPU other than by a switch
  * @what: which figure
  * @domain: the domain term, as an index; CACHE_QOS_ALL: none
  * @sampled: it is the sibling of an event that samples
@@ -193,6 +195,7 @@ struct cache_qos_event {
 	struct list_head node;
 	struct list_head place;
 	bool tracked;
+	bool off;
 	u8 what;
 	u16 domain;
 	bool sampled;
@@ -424,7 +427,7 @@ void cache_qos_sampler_stop(struct cache_qos_live *live);
 void cache_qos_check_all(struct cache_qos_live *live);
 int cache_qos_refresh(struct cache_qos_live *live);
 void cache_qos_sampler_hurry(struct cache_qos_live *live);
-void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, bool wait);
+void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns, bool wait);
 
 /* cache_qos_watch.c */
 int cache_qos_watch_open(struct cache_qos_live *live, struct cache_qos_event *ev);
@@ -432,6 +435,7 @@ void cache_qos_watch_close(struct cache_qos_live *live, struct cache_qos_event *
 int cache_qos_watch_settle(struct cache_qos_live *live, struct cache_qos_event *ev);
 void cache_qos_watch_publish(struct cache_qos_live *live, struct cache_qos_watch *watch,
 			     bool wait);
+void cache_qos_watch_resume(struct cache_qos_event *ev);
 void cache_qos_watches_publish(struct cache_qos_live *live);
 
 /* cache_qos_pmu.c */

@@ -30,10 +30,26 @@ static bool cache_qos_exiting(const struct perf_event *event)
 	return event->attach_state & PERF_ATTACH_TASK && current->flags & PF_EXITING;
 }
 
-/* Interrupts off; the event is settled. What cannot be locked stays as it was, unless @wait. */
-static void cache_qos_update(struct cache_qos_live *live, struct cache_qos_event *ev, bool wait)
+/*
+ * Does an event leave its CPU other than by a switch? The probe has said before what the CPU is to
+ * run next, and when an event is disabled, or its context put together anew, that is current.
+ */
+static bool cache_qos_stays(struct cache_qos_live *live, const struct perf_event *event)
 {
-	cache_qos_read_here(live, ev->watch->monitor, wait);
+	if (cache_qos_cgroup_event(event))
+		return false;
+	return !(event->attach_state & PERF_ATTACH_TASK) ||
+	       this_cpu_read(*live->running) == current;
+}
+
+/*
+ * Interrupts off; the event is settled. What cannot be locked stays as it was, unless @wait.
+ * Nothing is fresh enough where an event begins to count, or stops.
+ */
+static void cache_qos_update(struct cache_qos_live *live, struct cache_qos_event *ev, u64 fresh_ns,
+			     bool wait)
+{
+	cache_qos_read_here(live, ev->watch->monitor, fresh_ns, wait);
 	cache_qos_watch_publish(live, ev->watch, wait);
 }
 
@@ -62,19 +78,29 @@ static int cache_qos_pmu_add(struct perf_event *event, int flags)
 		ret = cache_qos_watch_settle(live, ev);
 	if (ret)
 		return ret;
+	if (ev->off && ev->channel)
+		cache_qos_watch_resume(ev);
+	ev->off = false;
 	if (ev->channel && !ev->channel->primed)
-		cache_qos_update(live, ev, true);
+		cache_qos_update(live, ev, 0, true);
 	return 0;
 }
 
-/* perf calls this at every switch. What is in the cache at the end of a task is read there. */
+/*
+ * perf calls this at every switch. What a task leaves at its end, and what was moved until an event
+ * is disabled, is read there. The last task of a family may be one that has inherited the event.
+ */
 static void cache_qos_pmu_del(struct perf_event *event, int flags)
 {
+	struct cache_qos_live *live = cache_qos_live_of(event);
 	struct cache_qos_event *ev = cache_qos_of_event(event);
 
 	cache_qos_pmu_stop(event, 0);
-	if (cache_qos_exiting(event) && ev->channel)
-		cache_qos_update(cache_qos_live_of(event), ev, true);
+	ev->off = cache_qos_stays(live, event);
+	if (cache_qos_exiting(event))
+		cache_qos_update(live, ev, CACHE_QOS_FRESH_NS, true);
+	else if (ev->off && ev->channel)
+		cache_qos_update(live, ev, 0, true);
 }
 
 /*
@@ -87,7 +113,7 @@ static void cache_qos_pmu_read(struct perf_event *event)
 	struct cache_qos_event *ev = cache_qos_of_event(event);
 
 	if (!in_nmi() && ev->channel)
-		cache_qos_update(cache_qos_live_of(event), ev, false);
+		cache_qos_update(cache_qos_live_of(event), ev, CACHE_QOS_FRESH_NS, false);
 }
 
 /* Opening */

