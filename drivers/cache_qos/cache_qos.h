@@ -269,6 +269,7 @@ struct cache_qos_snapshot {
  * @config_mutex: who changes what is watched
  * @watches: struct cache_qos_watch; changed under the lock, read there or under RCU
  * @pending: struct cache_qos_event; the lock
+ * @asked: CPUs an opener asks for, while they are looked at; the lock
  * @workqueue: of @sampler and @detach
  * @sampler: the next pass
  * @pass: number of the last pass that has begun
@@ -316,6 +317,7 @@ struct cache_qos_live {
 	struct mutex config_mutex;	/* watches, groups, tracked tasks */
 	struct list_head watches;
 	struct list_head pending;
+	struct cpumask asked;
 
 	struct workqueue_struct *workqueue;
 	struct delayed_work sampler;

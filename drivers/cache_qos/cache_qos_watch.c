@@ -350,22 +350,14 @@ void cache_qos_watches_publish(struct cache_qos_live *live)
 static bool cache_qos_covers(struct cache_qos_live *live, const struct cache_qos_watch *watch)
 {
 	struct cache_qos_event *ev;
-	unsigned int cpu;
 
-	for_each_online_cpu(cpu) {
-		bool asked = cpumask_test_cpu(cpu, &watch->cpus);
-
-		list_for_each_entry(ev, &live->pending, place) {
-			if (asked)
-				break;
-			asked = ev->pev.event->cpu == cpu && ev->opener == watch->opener &&
-				ev->share == watch->share &&
-				!cache_qos_cgroup_event(ev->pev.event);
-		}
-		if (!asked)
-			return false;
+	cpumask_copy(&live->asked, &watch->cpus);
+	list_for_each_entry(ev, &live->pending, place) {
+		if (ev->opener == watch->opener && ev->share == watch->share &&
+		    !cache_qos_cgroup_event(ev->pev.event))
+			cpumask_set_cpu(ev->pev.event->cpu, &live->asked);
 	}
-	return true;
+	return cpumask_subset(cpu_online_mask, &live->asked);
 }
 
 /* Of all CPUs it is the machine, which needs no RMID. */
