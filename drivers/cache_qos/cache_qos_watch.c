@@ -188,34 +188,39 @@ static bool cache_qos_counts(const struct perf_event *event)
 	       !list_empty(&event->child_list);
 }
 
+static bool cache_qos_runs(const struct cache_qos_event *ev)
+{
+	return READ_ONCE(ev->pev.event->state) == PERF_EVENT_STATE_ACTIVE;
+}
+
 /*
  * perf record opens an event of a task on each CPU, and samples come from where the task runs:
- * there the bandwidth is to be as well.
+ * there the bandwidth is to be as well. A task that waits will go on where it was.
  */
 static bool cache_qos_reports_rather(const struct cache_qos_channel *channel,
-				     const struct perf_event *event, const struct perf_event *best)
+				     const struct cache_qos_event *ev,
+				     const struct cache_qos_event *best)
 {
-	bool runs = READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE;
+	bool runs = cache_qos_runs(ev);
 
-	if (channel->sampled && runs != (READ_ONCE(best->state) == PERF_EVENT_STATE_ACTIVE))
+	if (channel->sampled && runs != cache_qos_runs(best))
 		return runs;
-	return event->cpu < best->cpu;
+	if (channel->sampled && !runs && READ_ONCE(ev->came_ns) != READ_ONCE(best->came_ns))
+		return READ_ONCE(ev->came_ns) > READ_ONCE(best->came_ns);
+	return ev->pev.event->cpu < best->pev.event->cpu;
 }
 
 /* The one on the lowest CPU, the oldest of a task. NULL: nobody counts. */
 static struct perf_event *cache_qos_reporter(const struct cache_qos_channel *channel)
 {
-	struct perf_event *best = NULL;
-	struct cache_qos_event *ev;
+	struct cache_qos_event *ev, *best = NULL;
 
 	list_for_each_entry(ev, &channel->events, node) {
-		struct perf_event *event = ev->pev.event;
-
-		if (cache_qos_counts(event) &&
-		    (!best || cache_qos_reports_rather(channel, event, best)))
-			best = event;
+		if (cache_qos_counts(ev->pev.event) &&
+		    (!best || cache_qos_reports_rather(channel, ev, best)))
+			best = ev;
 	}
-	return best;
+	return best ? best->pev.event : NULL;
 }
 
 /* With nobody to report it any more the last value stays where it is. */
