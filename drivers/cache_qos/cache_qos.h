@@ -180,7 +180,7 @@ struct cache_qos_channel {
  *	tasks in none. The lock.
  * @tracked: it is counted in cache_qos_entry.events
  * @off: it was taken off its CPU other than by a switch
- * @came_ns: when it came to its CPU last
+ * @came_ns: when it came to its CPU last; only where it is @sampled
  * @what: which figure
  * @domain: the domain term, as an index; CACHE_QOS_ALL: none
  * @sampled: it is the sibling of an event that samples

@@ -81,7 +81,8 @@ static int cache_qos_pmu_add(struct perf_event *event, int flags)
 	if (ev->off && ev->channel)
 		cache_qos_watch_resume(ev);
 	ev->off = false;
-	WRITE_ONCE(ev->came_ns, cache_qos_now_ns());
+	if (ev->sampled)
+		WRITE_ONCE(ev->came_ns, cache_qos_now_ns());
 	if (ev->channel && !ev->channel->primed)
 		cache_qos_update(live, ev, 0, true);
 	return 0;

@@ -16,12 +16,12 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 
 #include "pmu_event.h"
+#include "pmu_machine.h"
 
 #define PMU	"cache_qos"
 #define BOOK	"/sys/kernel/debug/cache_qos_sim"
@@ -318,10 +318,8 @@ TEST_F_TIMEOUT(cache_qos, R_46_a_cpu_whose_event_is_closed_is_watched_no_more, 1
 	pid_t child;
 	__u64 value;
 
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 3) {
-		TH_LOG("there are fewer than three CPUs");
-		return;
-	}
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 3)
+		SKIP(return, "there are fewer than three CPUs");
 	child = busy("cq-ws900M-400M", 1);
 	self->attr.config = TOTAL;
 	for (int i = 0; i < 3; i++)
@@ -652,16 +650,13 @@ TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 
 static void run_a_little_and_end(int told)
 {
-	struct timespec time, begun;
 	pid_t self = getpid();
+	long long begun;
 
 	prctl(PR_SET_NAME, "cq-ws900M-400M");
 	usleep(1000);
-	clock_gettime(CLOCK_MONOTONIC, &begun);
-	do
-		clock_gettime(CLOCK_MONOTONIC, &time);
-	while ((time.tv_sec - begun.tv_sec) * 1000 + (time.tv_nsec - begun.tv_nsec) / 1000000 <
-	       300);
+	for (begun = now_ms(); now_ms() - begun < 300; )
+		;
 	sim("freeze 1");
 	_exit(write(told, &self, sizeof(self)) != sizeof(self));
 }
