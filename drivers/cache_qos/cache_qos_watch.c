@@ -504,7 +504,7 @@ static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_ev
 	key->share = ev->share;
 
 	raw_spin_lock_irq(&live->lock);
-	/* The task may end at this moment, and its pid with it, but not while interrupts are off. */
+	/* The task may end at this moment, and its pid with it, but not with interrupts off. */
 	key->process = ev->share ? NULL : task_tgid(task);
 	ret = -ESRCH;
 	entry = cache_qos_entry_find(live, task);

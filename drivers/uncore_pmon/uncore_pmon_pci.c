@@ -268,7 +268,7 @@ static int uncore_pmon_read_table(struct uncore_pmon *up)
 
 /* Units */
 
-/* A CPU of the function's package; nr_cpu_ids: there are several, and nobody says which it is in. */
+/* A CPU of the package; nr_cpu_ids: there are several, and nobody says which it is in. */
 static unsigned int uncore_pmon_cpu_near(const struct uncore_pmon *up)
 {
 	int node = dev_to_node(&up->pdev->dev);
