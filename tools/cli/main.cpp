@@ -493,7 +493,8 @@ int run_program(const std::vector<std::string> &words)
     pager.end();
     if (!status)
         complain(status.error().message);
-    if (!written)
+    // A command that prints as it goes has met the same.
+    if (!written && (status || status.error().message != written.error().message))
         complain(written.error().message);
     if (!status)
         return status_of(status.error());

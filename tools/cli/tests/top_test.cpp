@@ -222,6 +222,14 @@ TEST_F(Top, RefusesWhatItCannotRead)
     EXPECT_NE(said_.find("pmukit: standard input"), std::string::npos) << said_;
 }
 
+TEST_F(Top, SaysOnceThatItsOutputIsFull)
+{
+    record_all();
+    out_path_ = "/dev/full";
+    EXPECT_EQ(run("--once --json - <" + recording()), 1);
+    EXPECT_EQ(said_, "pmukit: standard output: No space left on device\n");
+}
+
 // With a recorder of its own, where the kernel gives leave to record.
 class TopRecords : public Top {
 protected:
