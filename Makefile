@@ -27,8 +27,19 @@ export PMUKIT_CACHE := $(CACHE)
 run_kernels := $(or $(K),$(KERNELS))
 run_units   := $(or $(U),$(UNITS))
 demo_kernel := $(or $(K),6.12)
-in_root     := tools/scripts/in-root $(CACHE)/roots/build .
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
+
+# Each of these has kernels of its own to build modules for, and make builds what several want only once.
+for_guests := vmtest mutants corpus races soak coverage vm demo case-studies upstream-patch
+own_guests := races soak coverage vm demo case-studies upstream-patch
+ifneq ($(filter $(own_guests),$(MAKECMDGOALS)),)
+ifneq ($(word 2,$(filter $(for_guests),$(MAKECMDGOALS))),)
+$(error $(filter $(for_guests),$(MAKECMDGOALS)): one at a time, for each has kernels of its own)
+endif
+endif
+
+# check and lint, for one, build in the same folder. What is built has JOBS of its own.
+.NOTPARALLEL:
 
 .DEFAULT_GOAL := help
 .PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
@@ -69,7 +80,7 @@ help:
 	@echo '  make install         pmukit, headers, documents and, with Sphinx, manual pages (DESTDIR, PREFIX)'
 	@echo '  make docs            these pages as HTML and the manual pages, into build/docs'
 	@echo '  make demo-svg        the terminal recording of the README, anew'
-	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR)'
+	@echo '  make dkms-source     what DKMS builds from, into /usr/src, and imc'\''s catalogue (DESTDIR)'
 	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
 	@echo '  make deb             Debian packages, into build/deb (root); deb-test: judged, installed, used and purged'
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once);'
@@ -109,11 +120,12 @@ endif
 
 modules_install:
 	@[ -d $(BUILD)/modules/kdir ] || { echo "modules_install: run 'make modules KDIR=...' first" >&2; exit 2; }
-	$(MAKE) -C $$(cat $(BUILD)/modules/kdir/.kdir) M=$(CURDIR)/$(BUILD)/modules/kdir modules_install
+	$(MAKE) -C $$(cat $(BUILD)/modules/kdir/.kdir) M=$(CURDIR)/$(BUILD)/modules/kdir INSTALL_MOD_PATH=$(DESTDIR) modules_install
 	install -D -m 644 -t $(DESTDIR)/lib/firmware/pmukit $(BUILD)/modules/kdir/firmware/pmukit/*
 
 dkms-source:
 	@tools/scripts/dkms-source $(DESTDIR)/usr/src/pmukit-$$(cat VERSION)
+	@tools/scripts/build-firmware $(DESTDIR)/lib/firmware/pmukit
 
 dkms-test:
 	@tools/scripts/dkms-test

@@ -14,7 +14,7 @@ while [ "$1" != -o ]; do shift; done
 echo run >>"$RECORDER_LOG"
 echo "$words" >"$2"
 [ "$(wc -l <"$RECORDER_LOG")" -lt "${RECORDER_FAILS:-1000}" ] || exit 7
-trap 'kill "$!"; echo closed >>"$RECORDER_LOG"; exit 0' INT
+trap 'kill "$!"; echo closed >>"$RECORDER_LOG"; exit 0' INT TERM
 shift 3
 "$@" &
 wait

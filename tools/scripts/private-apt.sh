@@ -98,9 +98,9 @@ fetch() {
 	done
 }
 
-# A package that the lists name and the mirror no longer has: the next run fetches new lists.
+# A package that the lists name and the mirror no longer has: the next run fetches new lists, and what they name, all of one age.
 stale_lists() {
-	rm -f "$cache/apt/$1/updated"
+	rm -f "$cache/apt/$1/updated" "$cache/apt/$1"/debs/*.deb "$cache/apt/$1"/cache/archives/*.deb
 	die "$1: download failed: check the network and run 'make setup' again"
 }
 
