@@ -353,6 +353,7 @@ std::optional<std::vector<PmuCaps>> parse_pmu_caps(Bytes content, std::endian or
 
 std::optional<DomainInfo> parse_domain_info(Bytes content, std::endian order)
 {
+    constexpr uint32_t kSchedstatWithNames = 17;
     Content in(content, order);
     DomainInfo info;
     info.schedstat_version = in.u32();
@@ -360,10 +361,11 @@ std::optional<DomainInfo> parse_domain_info(Bytes content, std::endian order)
     while (in.whole() && in.left() != 0) {
         CpuDomains cpu;
         cpu.cpu = in.u32();
-        cpu.domains = in.list<SchedDomain>(in.u32(), [](Content &from) {
+        cpu.domains = in.list<SchedDomain>(in.u32(), [&info](Content &from) {
             SchedDomain domain;
             domain.number = from.u32();
-            domain.name = from.text();
+            if (info.schedstat_version >= kSchedstatWithNames)
+                domain.name = from.text();
             domain.cpu_mask = from.text();
             domain.cpus = from.text();
             return domain;

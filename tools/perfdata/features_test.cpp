@@ -155,6 +155,17 @@ TEST_P(Features, CpuTopologyWithDies)
     EXPECT_EQ(topology->cpus[1].die, 8U);
 }
 
+// Before schedstat 17 they have no names.
+TEST_P(Features, SchedulerDomainsOfOldKernels)
+{
+    Content good = content().u32(15).u32(1).u32(3).u32(1).u32(0).text("f").text("0-3");
+    const auto info = parse_domain_info(good.bytes(), order());
+    ASSERT_TRUE(info);
+    EXPECT_EQ(info->cpus[0].domains[0].name, "");
+    EXPECT_EQ(info->cpus[0].domains[0].cpu_mask, "f");
+    EXPECT_EQ(info->cpus[0].domains[0].cpus, "0-3");
+}
+
 TEST_P(Features, SchedulerDomains)
 {
     Content good = content().u32(17).u32(1);

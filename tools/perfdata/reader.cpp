@@ -17,6 +17,8 @@ constexpr size_t kMappedPieceBytes = size_t{4} << 20;
 constexpr size_t kStreamPieceBytes = Input::kWindowBytes / 2;
 constexpr size_t kForgetStepBytes = size_t{8} << 20;
 
+constexpr size_t kMaxFront = 65536;  // against pipes of nothing else
+
 bool is_packed(uint32_t type)
 {
     return type == kCompressed || type == kCompressed2;
@@ -38,16 +40,20 @@ void fill(Record &into, const std::byte *at, size_t size, uint64_t offset, std::
 
 Result<void> Reader::read_front()
 {
+    std::deque<Kept> passed;
     while (pipe_ && !ahead_) {
         Record record;
         Result<bool> more = next(record);
         if (!more)
             return more.error();
         if (!*more)
-            return {};
+            break;
         if (!is_pipe_header(record.type))
             ahead_ = record;
+        else if (!is_in_file_header(record, order_) && passed.size() < kMaxFront)
+            passed.push_back({record, {record.body.begin(), record.body.end()}});
     }
+    front_.insert(front_.end(), passed.begin(), passed.end());
     return {};
 }
 
@@ -65,6 +71,13 @@ Result<Reader::Step> Reader::step(Record &into)
         Result<Step> begun = begin();
         if (!begun || *begun != Step::kRecord)
             return begun;
+    }
+    if (!front_.empty()) {
+        given_ = std::move(front_.front());
+        front_.pop_front();
+        into = given_.record;
+        into.body = given_.body;
+        return Step::kRecord;
     }
     if (ahead_) {
         into = *std::exchange(ahead_, std::nullopt);
@@ -184,7 +197,8 @@ Result<Reader::Step> Reader::outer_record(Record &into)
     Result<bool> there = have(kRecordHeaderBytes);
     if (!there)
         return there.error();
-    if (!*there && ready_ == 0 && input_.ended())
+    // What is fed may have been broken off before all of it came.
+    if (!*there && ready_ == 0 && (input_.ended() || position_ == end_))
         return Step::kEnd;
     if (!*there)
         return cut_short("the data ends inside a record header", 0);

@@ -18,6 +18,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -85,7 +86,7 @@ public:
     // The same for pushed readers.
     Result<Step> step(Record &into);
     // Pipe layout: goes on to the first record that is not of the header, so that the events are
-    // known; next() gives that one. Not for pushed readers.
+    // known; next() gives units and scales of events and then that one. Not for pushed readers.
     Result<void> read_front();
     // Takes as many bytes as there is room for, after step() asked; what it gave before is gone.
     size_t feed(Bytes bytes)
@@ -143,6 +144,7 @@ private:
     void read_feature(unsigned feature, Bytes content, uint64_t offset);
     bool read_pmu_mappings(Bytes content);
     bool read_event_desc(Bytes content);
+    bool read_groups(Bytes content);
     void read_header_attr(const Record &record);
     void read_header_feature(const Record &record);
     void read_event_update(const Record &record);
@@ -177,6 +179,14 @@ private:
     std::endian order_ = std::endian::little;
     bool begun_ = false, pipe_ = false, pieces_ = true;
     std::optional<Record> ahead_;  // read_front() came to it
+    // What read_front() passed on its way and next() gives first, and the last of it that was
+    // given.
+    struct Kept {
+        Record record;
+        std::vector<std::byte> body;
+    };
+    std::deque<Kept> front_;
+    Kept given_;
 
     // What is at hand of the records: ready_ bytes at at_, which is position_ in the file.
     const std::byte *at_ = nullptr;

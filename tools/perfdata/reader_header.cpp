@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
 
@@ -29,11 +30,22 @@ constexpr size_t kMaxEvents = 65536, kMaxIds = size_t{1} << 20;
 constexpr size_t kMaxComplaints = 256;
 constexpr size_t kMaxFeatureBytes = size_t{16} << 20, kMaxFeaturesBytes = 4 * kMaxFeatureBytes;
 
-// The bitmap is an array of words in the file's byte order.
+// The bitmap is an array of the recorder's longs in the file's byte order.
+template <typename Word>
+bool is_set(Bytes bitmap, unsigned feature, std::endian order)
+{
+    constexpr unsigned kBits = 8 * sizeof(Word);
+    const Word word = load<Word>(bitmap.data() + feature / kBits * sizeof(Word), order);
+    return word >> (feature % kBits) & 1;
+}
+
+// How long they are matters where the byte order is big. Every recorder says its host's name.
 bool feature_set(Bytes bitmap, unsigned feature, std::endian order)
 {
-    uint64_t word = load<uint64_t>(bitmap.data() + size_t{feature / 64} * 8, order);
-    return (word >> (feature % 64)) & 1;
+    const bool is_short = !is_set<uint64_t>(bitmap, kFeatHostname, order) &&
+                          is_set<uint32_t>(bitmap, kFeatHostname, order);
+    return is_short ? is_set<uint32_t>(bitmap, feature, order)
+                    : is_set<uint64_t>(bitmap, feature, order);
 }
 
 // A section costs nothing on disk where the file has a hole, and several may claim the same bytes.
@@ -305,6 +317,8 @@ void Reader::read_feature(unsigned feature, Bytes content, uint64_t offset)
         good = read_pmu_mappings(content);
     else if (feature == kFeatEventDesc)
         good = read_event_desc(content);
+    else if (feature == kFeatGroupDesc)
+        good = read_groups(content);
     if (!good)
         complain(
             {Errc::kDamaged, "header feature " + std::to_string(feature) + " is cut off", offset});
@@ -341,6 +355,27 @@ bool Reader::read_event_desc(Bytes content)
             events_[i].name = *name;
     }
     return attr_bytes.has_value();
+}
+
+// The kernel appends the branch counters of a group to the samples of all its members when one of
+// them asks for it.
+bool Reader::read_groups(Bytes content)
+{
+    const auto groups = parse_groups(content, order_);
+    size_t next = 0;  // one after the other, so that no event is looked at twice
+    for (const GroupDescription &group : groups.value_or(std::vector<GroupDescription>())) {
+        if (group.leader < next || group.leader >= events_.size())
+            continue;
+        const auto members = std::span(events_).subspan(
+            group.leader, std::min<size_t>(group.members, events_.size() - group.leader));
+        next = group.leader + members.size();
+        uint64_t counters = 0;
+        for (const Event &event : members)
+            counters |= event.attr.branch_sample_type & kBranchCounters;
+        for (Event &event : members)
+            event.attr.branch_sample_type |= counters;
+    }
+    return groups.has_value();
 }
 
 // Pipe layout: what a file keeps in sections arrives as records.

@@ -352,6 +352,22 @@ TEST_P(ReaderSource, UnpacksBothKindsAcrossTheirBorders)
         }
 }
 
+TEST_P(ReaderSource, WhatIsFedBehindDamageIsNotWaitedFor)
+{
+    FileBuilder file(GetParam());
+    file.event(24, kSampleType, {7}).record(kFinishedRound, {}, 0);
+    const std::vector<std::byte> bytes = file.pipe(), more(4096);
+    Result<Reader> reader = Reader::pushed();
+    ASSERT_EQ(reader->feed(bytes), bytes.size());
+    Record record;
+    Reader::Step step = Reader::Step::kRecord;
+    while (step == Reader::Step::kRecord)
+        step = reader->step(record).value();
+    EXPECT_EQ(step, Reader::Step::kEnd);
+    reader->feed(more);
+    EXPECT_EQ(reader->step(record).value(), Reader::Step::kEnd);
+}
+
 TEST_P(ReaderSource, EveryPrefixOfAPackedFileIsSurvived)
 {
     FileBuilder builder = packed_file(kCompressed2, GetParam(), 1000);

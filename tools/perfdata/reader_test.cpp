@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/file.hpp"
+#include "base/test_folder.hpp"
 #include "perfdata/copy.hpp"
 #include "perfdata/test_file.hpp"
 
@@ -268,6 +269,56 @@ TEST(Reader, FeaturesThatLieAreComplaintsOnly)
     ASSERT_TRUE(reader);
     EXPECT_EQ(reader->complaints().size(), 1U);
     EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0") << "what is whole is kept";
+}
+
+WriterEvent event_of(uint64_t id, std::endian order)
+{
+    WriterEvent event{std::vector<std::byte>(128), {id}, ""};
+    store<uint32_t>(event.attr.data() + kAttrSize, 128, order);
+    store<uint64_t>(event.attr.data() + kAttrSampleType, PERF_SAMPLE_IDENTIFIER, order);
+    return event;
+}
+
+// Features by the longs of a host of 32 bits.
+TEST(Reader, ReadsTheHeaderOfSmallHostsOfBigByteOrder)
+{
+    constexpr std::endian kOrder = std::endian::big;
+    const TestFolder folder;
+    Result<Writer> to =
+        Writer::create_copy(folder.path("perf.data"), kOrder, {event_of(7, kOrder)});
+    ASSERT_TRUE(to);
+    ASSERT_TRUE(to->finished_round());
+    to->section(kFeatHostname, Packer(kOrder).string("small").take());
+    to->section(kFeatPmuMappings, Packer(kOrder).put(1U).put(24U).string("hmu0").take());
+    ASSERT_TRUE(to->finish());
+    std::string file = read_small_file(folder.path("perf.data")).value();
+    for (size_t word = 72; word < 72 + kFeatureBits / 8; word += 8)
+        std::swap_ranges(&file[word], &file[word + 4], &file[word + 4]);
+    Result<Reader> reader = Reader::open(as_bytes(file));
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(reader->hostname(), "small");
+    EXPECT_EQ(reader->pmu_name(24), "hmu0");
+}
+
+TEST_P(ReaderOrder, BranchCountersOfOneAreThoseOfItsGroup)
+{
+    std::vector<WriterEvent> events;
+    for (const uint64_t id : {5, 6, 7, 8})
+        events.push_back(event_of(id, GetParam()));
+    store<uint64_t>(events[2].attr.data() + kAttrBranchSampleType, kBranchCounters, GetParam());
+    const TestFolder folder;
+    Result<Writer> to = Writer::create_copy(folder.path("perf.data"), GetParam(), events);
+    ASSERT_TRUE(to);
+    ASSERT_TRUE(to->finished_round());
+    to->section(kFeatGroupDesc, Packer(GetParam()).put(1U).string("{a,b}").put(1U).put(2U).take());
+    ASSERT_TRUE(to->finish());
+    Result<Reader> reader = Reader::open_path(folder.path("perf.data"));
+    ASSERT_TRUE(reader);
+    EXPECT_TRUE(reader->complaints().empty());
+    std::string with_counters;
+    for (const Event &event : reader->events())
+        with_counters += event.attr.branch_sample_type & kBranchCounters ? 'y' : 'n';
+    EXPECT_EQ(with_counters, "nyyn");
 }
 
 // A file with these sections of the header, each where it says, in the order of their numbers; as

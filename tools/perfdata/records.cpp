@@ -147,6 +147,13 @@ bool is_pipe_header(uint32_t type)
     return std::ranges::find(kTypes, type) != std::end(kTypes);
 }
 
+bool is_in_file_header(const Record &record, std::endian order)
+{
+    const auto update =
+        record.type == kEventUpdate ? parse_event_update(record.body, order) : std::nullopt;
+    return is_pipe_header(record.type) && (!update || update->type == EventUpdateRecord::kName);
+}
+
 std::string_view record_name(uint32_t type)
 {
     if (type < std::size(kKernelNames))

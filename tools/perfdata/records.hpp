@@ -35,6 +35,8 @@ struct Record {
 std::string_view record_name(uint32_t type);
 // What the header of a file says in pipe layout: HEADER_ATTR, HEADER_FEATURE, EVENT_UPDATE ...
 bool is_pipe_header(uint32_t type);
+// Is that in the header of a file, once it is written? Units and scales of events are not.
+bool is_in_file_header(const Record &record, std::endian order);
 // Bytes that follow a record outside its 16-bit size. nullopt: the body is too short to say.
 std::optional<uint64_t> payload_size(uint32_t type, Bytes body, std::endian order);
 
