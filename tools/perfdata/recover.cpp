@@ -12,8 +12,9 @@
 namespace pmukit::perfdata {
 namespace {
 
-// Records begin at multiples of 8 from the first one.
-constexpr uint64_t kStep = 8;
+// Records of the kernel begin at multiples of 8 from the first one. In pipe layout features of some
+// multiple of 4 stand before them; packed records are as long as what they hold.
+constexpr uint64_t kStep = 8, kPipeStep = 4, kPackedStep = 1;
 // So many records in a row are no accident: each must have a known type and a size that fits.
 constexpr int kProof = 4;
 constexpr size_t kMaxRanges = 65536;  // against files that alternate
@@ -46,8 +47,14 @@ class Finder {
 public:
     // file: null when the bytes are not mapped.
     Finder(Bytes bytes, const MappedFile *file, const Reader &reader)
-        : bytes_(bytes), file_(file), reader_(reader), order_(reader.order())
+        : bytes_(bytes),
+          file_(file),
+          reader_(reader),
+          order_(reader.order()),
+          step_(reader.is_pipe() ? kPipeStep : kStep)
     {
+        if (reader.feature(kFeatCompressed))
+            step_ = kPackedStep;
     }
 
     Recovery find(const ByteRange &range, const Watch &watch);
@@ -63,6 +70,7 @@ private:
     const MappedFile *file_;
     const Reader &reader_;
     std::endian order_;
+    uint64_t step_;
     uint64_t end_ = 0;
 };
 
@@ -124,7 +132,7 @@ bool Finder::proof_at(uint64_t offset) const
 uint64_t Finder::next_proof(uint64_t offset, uint64_t until) const
 {
     Behind behind(file_, offset);
-    for (; offset < until && until - offset >= kRecordHeaderBytes; offset += kStep) {
+    for (; offset < until && until - offset >= kRecordHeaderBytes; offset += step_) {
         if (proof_at(offset))
             return offset;
         behind.at(offset);
@@ -137,7 +145,7 @@ bool Finder::good_at(uint64_t offset, uint64_t size) const
 {
     const uint64_t next = offset + size;
     return size != 0 &&
-           (next == end_ || size_at(next) != 0 || next_proof(offset + kStep, next) == next);
+           (next == end_ || size_at(next) != 0 || next_proof(offset + step_, next) == next);
 }
 
 void extend(std::vector<ByteRange> &ranges, uint64_t begin, uint64_t end)
@@ -161,12 +169,15 @@ Recovery Finder::find(const ByteRange &range, const Watch &watch)
             found.records++;
             const uint32_t type = load<uint32_t>(bytes_.data() + at, order_);
             found.aux_buffers += type == kAuxtrace;
-            found.packed += type == kCompressed || type == kCompressed2;
+            if (type == kCompressed || type == kCompressed2) {
+                found.packed++;
+                step_ = kPackedStep;
+            }
             extend(found.kept, at, at + size);
             at += size;
             continue;
         }
-        const uint64_t again = found.lost.size() < kMaxRanges ? next_proof(at + kStep, end_) : end_;
+        const uint64_t again = found.lost.size() < kMaxRanges ? next_proof(at + step_, end_) : end_;
         found.lost.push_back({at, again});
         at = again;
     }

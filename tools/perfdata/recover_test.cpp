@@ -220,6 +220,22 @@ TEST_P(RecoverOrder, SizesThatLieCostTheirRecordAlone)
     }
 }
 
+// perf does not fill its features up to a multiple of 8.
+TEST_P(RecoverOrder, APipeWhoseLastFeatureLiesIsKept)
+{
+    std::vector<std::byte> bytes = builder_.pipe();
+    constexpr size_t kFeatureBytes = 16 + 4 + 8 + 64, kEndBytes = 16;
+    static_assert(kFeatureBytes % 8 == 4);
+    begin_ = kPipeHeaderBytes;
+    const size_t feature = bytes.size() - builder_.records().size() - kEndBytes - kFeatureBytes;
+    store<uint16_t>(bytes.data() + feature + 6, 0, GetParam());
+    const Recovery recovery = DamagedRecording::of(bytes)->parts().front().found;
+    EXPECT_EQ(recovery.aux_buffers, kRounds);
+    ASSERT_EQ(recovery.lost.size(), 1U);
+    EXPECT_EQ(recovery.lost.front().begin, feature);
+    EXPECT_EQ(recovery.lost.front().end, feature + kFeatureBytes);
+}
+
 TEST_P(RecoverOrder, AnAuxtraceThatClaimsEverythingLosesItsOwnBuffer)
 {
     for (uint64_t size : {uint64_t{1} << 40, UINT64_MAX, UINT64_MAX - 7}) {
