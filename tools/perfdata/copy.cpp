@@ -43,7 +43,8 @@ Result<void> RecordCopier::record(const Record &record)
                      record.offset};
     // The rounds of a directory's files are not one after the other: without their marks perf sorts
     // everything.
-    if (is_pipe_header(record.type) || (record.type == kFinishedRound && from_.is_directory()))
+    if (is_in_file_header(record, from_.order()) ||
+        (record.type == kFinishedRound && from_.is_directory()))
         return {};
     if (record.type != kHeaderTracingData)
         return filter_(record);

@@ -99,6 +99,11 @@ public:
             return selection_.events.empty() && selection_.cpus.empty() && selection_.all_times();
         return wants_event(*event) && in_time(record) && wants_cpu(cpu_of(record, *event));
     }
+    bool is_before(const Record &record) const
+    {
+        const std::optional<uint64_t> time_ns = reader_.time_of(record);
+        return time_ns && *time_ns < selection_.begin_ns;
+    }
     bool is_over(const Record &record) const
     {
         const std::optional<uint64_t> time_ns = reader_.time_of(record);
@@ -242,6 +247,7 @@ public:
     void aux_loss(const AuxStream &, uint64_t, uint64_t) override {}
 
 private:
+    bool wants(const Record &record) const;
     Result<void> sample(const Record &record);
     Result<void> aux(const Record &record);
     Result<void> auxtrace(const Record &record);
@@ -268,10 +274,19 @@ Result<void> Cutter::record(const Record &record)
         return auxtrace(record);
     if (record.type == kIdIndex)
         merge_.record(record);
-    const bool of_perf = record.type >= kHeaderAttr;
-    const bool of_state = std::ranges::find(kStateTypes, record.type) != std::end(kStateTypes);
-    const bool wanted = of_perf || (of_state ? !chooser_.is_over(record) : chooser_.wants(record));
-    return wanted ? to_.copy(record) : Result<void>();
+    return wants(record) ? to_.copy(record) : Result<void>();
+}
+
+bool Cutter::wants(const Record &record) const
+{
+    if (record.type >= kHeaderAttr)
+        return true;
+    if (std::ranges::find(kStateTypes, record.type) != std::end(kStateTypes))
+        return !chooser_.is_over(record);
+    // The rest of the callchains of samples before it, whose event is another one.
+    if (record.type == kRecordCallchainDeferred)
+        return !chooser_.is_before(record);
+    return chooser_.wants(record);
 }
 
 Result<void> Cutter::sample(const Record &record)

@@ -145,6 +145,61 @@ TEST_P(Cut, ByEvent)
               "COMM@5 SAMPLE@10 SAMPLE@11 SAMPLE@20 SAMPLE@21 SAMPLE@30 SAMPLE@31 COMM@41");
 }
 
+// The unit and the scale of an event are in no section.
+TEST(CutRecords, ScalesOfEventsStay)
+{
+    for (const bool pipe : {false, true}) {
+        TestFolder folder;
+        FileBuilder file;
+        file.event(1, kSampleType, {7});
+        file.record(kEventUpdate, {EventUpdateRecord::kScale, 7, 0x3ff0000000000000});
+        file.record(kEventUpdate, {EventUpdateRecord::kName, 7, 'x'});
+        file.record(PERF_RECORD_SAMPLE, {7, 10, 0});
+        folder.put("perf.data", pipe ? file.pipe() : file.file());
+        Result<Reader> plan = Reader::open_path(folder.path("perf.data"));
+        Result<Reader> copy = Reader::open_path(folder.path("perf.data"));
+        Result<CutRecording> cut = cut_recording(*plan, *copy, {}, folder.path("cut"));
+        ASSERT_TRUE(cut && cut->file.finish());
+        Result<Reader> reader = Reader::open_path(folder.path("cut"));
+        Record record;
+        ASSERT_TRUE(*reader->next(record));
+        ASSERT_EQ(record.type, kEventUpdate) << pipe;
+        EXPECT_EQ(parse_event_update(record.body, reader->order())->type,
+                  EventUpdateRecord::kScale);
+        ASSERT_TRUE(*reader->next(record));
+        EXPECT_EQ(record.type, PERF_RECORD_SAMPLE);
+        EXPECT_EQ(reader->events()[0].name, pipe ? "x" : "");
+    }
+}
+
+// perf lets another event say them, after the sample.
+TEST(CutRecords, CallchainsThatCameLaterStay)
+{
+    TestFolder folder;
+    FileBuilder file;
+    file.event(1, kSampleType, {7}).event(1, kSampleType, {8});
+    for (const uint64_t time : {uint64_t{10}, uint64_t{20}, uint64_t{30}}) {
+        file.record(PERF_RECORD_SAMPLE, {7, time, 0});
+        file.record(kRecordCallchainDeferred, {/* cookie */ time, /* nr */ 0, time + 1, 0, 8});
+    }
+    folder.put("perf.data", file.file());
+    Result<Reader> plan = Reader::open_path(folder.path("perf.data"));
+    Result<Reader> copy = Reader::open_path(folder.path("perf.data"));
+    CutSelection selection;
+    selection.events = {true, false};
+    selection.begin_ns = 20;
+    selection.end_ns = 20;
+    Result<CutRecording> cut = cut_recording(*plan, *copy, selection, folder.path("cut"));
+    ASSERT_TRUE(cut && cut->file.finish());
+    Result<Reader> reader = Reader::open_path(folder.path("cut"));
+    std::vector<std::pair<uint32_t, uint64_t>> kept;
+    for (Record record; *reader->next(record);)
+        kept.emplace_back(record.type, *reader->time_of(record));
+    EXPECT_EQ(kept, (std::vector<std::pair<uint32_t, uint64_t>>{{PERF_RECORD_SAMPLE, 20},
+                                                                {kRecordCallchainDeferred, 21},
+                                                                {kRecordCallchainDeferred, 31}}));
+}
+
 TEST_P(Cut, ByBuffer)
 {
     CutSelection selection;

@@ -126,7 +126,8 @@ public:
     }
 
 private:
-    Result<void> check(const Input &input) const;
+    Result<void> check(const Input &input);
+    Result<void> check_trace_events(const Input &input);
     void find_hosts();
     void number_ids(Input &input);
     void number_types(Input &input);
@@ -161,11 +162,31 @@ private:
     uint64_t next_id_ = 1;
     std::map<std::string, uint32_t> type_by_name_;
     std::set<uint32_t> used_types_;
+    std::optional<Bytes> tracing_data_;  // of the inputs that have trace events, the same for all
     std::vector<std::byte> body_;
     size_t since_round_ = 0;
 };
 
-Result<void> Merge::check(const Input &input) const
+// perf reads how trace events are laid out from one section, which it does not do without.
+Result<void> Merge::check_trace_events(const Input &input)
+{
+    const Reader &reader = input.reader;
+    if (hosts_.size() > 1)
+        return Error{Errc::kUnsupported,
+                     reader.part() + ": trace events of several hosts cannot be one recording"};
+    if (reader.is_pipe())
+        return Error{Errc::kUnsupported, reader.part() +
+                                             ": trace events of a pipe; make a file "
+                                             "of it first, with pmukit cut"};
+    const Bytes layouts = reader.feature(kFeatTracingData).value_or(Bytes());
+    if (tracing_data_ && !std::ranges::equal(*tracing_data_, layouts))
+        return Error{Errc::kUnsupported,
+                     reader.part() + ": recordings of different trace events cannot be one"};
+    tracing_data_ = layouts;
+    return {};
+}
+
+Result<void> Merge::check(const Input &input)
 {
     const Reader &reader = input.reader;
     if (reader.order() != inputs_.front().reader.order())
@@ -180,9 +201,10 @@ Result<void> Merge::check(const Input &input) const
                          reader.part() +
                              ": its records do not say whose they are; record with perf record "
                              "--sample-identifier, or with pmukit record"};
-        if (event.attr.type == kTracepointType && hosts_.size() > 1)
-            return Error{Errc::kUnsupported,
-                         reader.part() + ": trace events of several hosts cannot be one recording"};
+        if (event.attr.type != kTracepointType)
+            continue;
+        if (Result<void> fits = check_trace_events(input); !fits)
+            return fits;
     }
     if (reader.events().empty())
         return Error{Errc::kUnsupported, reader.part() + ": no events"};
@@ -248,8 +270,12 @@ void Merge::number_types(Input &input)
 {
     const std::optional<Bytes> content = input.reader.feature(kFeatPmuMappings);
     const auto pmus = content ? parse_pmu_mappings(*content, input.reader.order()) : std::nullopt;
-    for (const auto &[type, name] : pmus.value_or(std::vector<PmuName>()))
+    for (const auto &[type, name] : pmus.value_or(std::vector<PmuName>())) {
         input.types[type] = merged_type(type, with_host(std::string(name), input));
+        // Types of the kernel's own mean the same everywhere, but their names may not.
+        if (type < PERF_TYPE_MAX && hosts_.size() < 2)
+            type_by_name_.try_emplace(std::string(name), type);
+    }
     for (const Event &event : input.reader.events())
         if (!input.types.contains(event.attr.type))
             input.types[event.attr.type] = merged_type(
@@ -278,8 +304,14 @@ std::vector<WriterEvent> Merge::events() const
 
 bool Merge::is_left_out(const Input &input, const Record &record) const
 {
-    if (is_pipe_header(record.type) || record.type == kFinishedRound ||
+    const std::endian order = input.reader.order();
+    if (is_in_file_header(record, order) || record.type == kFinishedRound ||
         record.type == kAuxtraceInfo || record.type == kHeaderTracingData)
+        return true;
+    // CPUs of one host mean others in a recording of several.
+    const auto update =
+        record.type == kEventUpdate ? parse_event_update(record.body, order) : std::nullopt;
+    if (hosts_.size() > 1 && update && update->type == EventUpdateRecord::kCpus)
         return true;
     if (&input != &inputs_.front() && is_in(kOnlyFirst, record.type))
         return true;
@@ -287,7 +319,7 @@ bool Merge::is_left_out(const Input &input, const Record &record) const
         return false;
     const bool is_map = record.type == PERF_RECORD_MMAP || record.type == PERF_RECORD_MMAP2;
     const bool of_kernel = is_map && record.body.size() >= 4 &&
-                           load<uint32_t>(record.body.data(), input.reader.order()) == UINT32_MAX;
+                           load<uint32_t>(record.body.data(), order) == UINT32_MAX;
     return of_kernel || is_in(kOfKernel, record.type);
 }
 
@@ -428,8 +460,9 @@ void Merge::write_sections(Writer &to) const
     const std::endian order = to.order();
     for (const FeatureSection &section : first.features()) {
         const std::optional<Bytes> content = first.feature(section.feature);
-        const bool wanted =
-            is_copied_section(section.feature) && section.feature != kFeatSampleTime;
+        const bool wanted = is_copied_section(section.feature) &&
+                            section.feature != kFeatSampleTime &&
+                            section.feature != kFeatTracingData;
         if (content && wanted && (hosts_.size() < 2 || is_in(kOfHosts, section.feature)))
             to.section(section.feature, {content->begin(), content->end()});
     }
@@ -441,6 +474,8 @@ void Merge::write_sections(Writer &to) const
             cpus += of_host;
         to.section(kFeatNrCpus, Packer(order).put(cpus).put(cpus).take());
     }
+    if (tracing_data_ && !tracing_data_->empty())
+        to.section(kFeatTracingData, {tracing_data_->begin(), tracing_data_->end()});
     Packer build_ids(order);
     for (const Input &input : inputs_)
         if (const std::optional<Bytes> content = input.reader.feature(kFeatBuildId))

@@ -31,6 +31,7 @@ struct Host {
     std::vector<uint64_t> more_ids = {};
     std::vector<std::pair<std::string, HostInfo::Caps>> caps = {};
     std::vector<std::vector<uint64_t>> infos = {};  // words of AUXTRACE_INFO, of each record
+    std::string tracing_data = {};
 };
 
 class MergeTest : public ::testing::TestWithParam<std::endian> {
@@ -60,6 +61,8 @@ protected:
                                             .take());
         if (!host.caps.empty())
             to->section(kFeatPmuCaps, packed_caps(host.caps, order));
+        if (!host.tracing_data.empty())
+            to->section(kFeatTracingData, Packer(order).put(as_bytes(host.tracing_data)).take());
         for (const std::vector<uint64_t> &info : host.infos)
             ASSERT_TRUE(to->auxtrace_info(6, info));
         Packer comm(order);
@@ -277,6 +280,32 @@ TEST_P(MergeTest, WhatDoesNotFitTogetherIsRefused)
     paths_.pop_back();
     write({"blue", "sched", {10}, {}, kSampleType, 2});
     EXPECT_NE(refusal().find("trace events"), std::string::npos);
+}
+
+TEST_P(MergeTest, TraceEventsHaveOneLayout)
+{
+    Host traced{"green", "sched", {10}, {}, kSampleType, 2};
+    traced.tracing_data = "a layout";
+    write({"green", "hmu0", {10}, {}});
+    write(traced);
+    write(traced);
+    ASSERT_TRUE(merge());
+    Result<Reader> reader = merged();
+    const auto layout = reader->feature(kFeatTracingData);
+    ASSERT_TRUE(layout);
+    EXPECT_TRUE(std::ranges::equal(*layout, as_bytes("a layout")));
+    fs::remove(folder_.path("merged"));
+    traced.tracing_data = "another one";
+    write(traced);
+    EXPECT_NE(refusal().find("different trace events"), std::string::npos);
+}
+
+TEST_P(MergeTest, TheKernelsOwnPmusKeepTheirNames)
+{
+    write({"green", "cpu", {10}, {}, kSampleType, PERF_TYPE_RAW});
+    write({"green", "hmu0", {20}, {}});
+    ASSERT_TRUE(merge());
+    EXPECT_EQ(samples(), (std::vector<std::string>{"cpu 100 2 @10", "hmu0 100 2 @20"}));
 }
 
 // Two of 40 kB each: together they would be more than a record.

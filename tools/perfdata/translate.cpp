@@ -52,6 +52,7 @@ constexpr Field kFields[] = {
     {PERF_RECORD_NAMESPACES, 0, Kind::kThread},
     {PERF_RECORD_NAMESPACES, 4, Kind::kThread},
     {kHeaderBuildId, 0, Kind::kThread},
+    {kEventUpdate, 8, Kind::kId},
     {kAuxtrace, 16, Kind::kId},  // of our writer; any other number there is no id
     {kAuxtrace, 24, Kind::kRing},
     {kAuxtrace, 28, Kind::kThread},
