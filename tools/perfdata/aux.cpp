@@ -146,6 +146,15 @@ void AuxMerge::lose(const AuxStream &stream, State &state, uint64_t offset, uint
     sink_.aux_loss(stream, offset, bytes);
 }
 
+// perf fills a buffer up to a multiple of 8. What was announced ends before that, and there the
+// next buffer begins.
+uint64_t AuxMerge::padding(const State &state, uint64_t end)
+{
+    constexpr uint64_t kMultiple = 8;
+    const bool is_padded = state.announced < end && end - state.announced < kMultiple;
+    return is_padded && !state.overwrite ? end - state.announced : 0;
+}
+
 // record: the piece of a payload that begins at this offset of the stream.
 void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, const Record &record)
 {
@@ -160,12 +169,15 @@ void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, c
         lose(stream, state, state.delivered, offset - state.delivered);
         state.delivered = offset;
     }
+    uint64_t left = record.payload_bytes - record.payload_at;
+    left -= std::min(left, padding(state, offset + left));
+    const Bytes payload = record.payload.first(std::min<uint64_t>(record.payload.size(), left));
     const uint64_t known =  // given before
-        std::min<uint64_t>(state.delivered - offset, record.payload.size());
+        std::min<uint64_t>(state.delivered - offset, payload.size());
     const uint64_t file_offset =
         record.offset + kRecordHeaderBytes + record.body.size() + record.payload_at;
-    give(stream, state, offset + known, file_offset + known, record.payload.subspan(known),
-         record.payload_bytes - record.payload_at - record.payload.size());
+    give(stream, state, offset + known, file_offset + known, payload.subspan(known),
+         left - payload.size());
 }
 
 // behind: bytes of the buffer that come in later pieces.

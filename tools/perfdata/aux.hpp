@@ -92,6 +92,7 @@ private:
     void start(const AuxStream &stream, State &state, uint64_t offset);
     void lose(const AuxStream &stream, State &state, uint64_t offset, uint64_t bytes);
     void deliver(const AuxStream &stream, State &state, uint64_t offset, const Record &record);
+    static uint64_t padding(const State &state, uint64_t end);
     void give(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
               Bytes data, uint64_t behind);
     std::optional<size_t> guess_event(const AuxtraceRecord &trace);

@@ -297,6 +297,15 @@ public:
     Expect lines;
 };
 
+// perf fills a buffer up with zeros and begins the next one where the first one ended.
+TEST(AuxMerge, WhatABufferIsFilledUpWithIsNoData)
+{
+    FileBuilder file = one_event();
+    file.aux(7, 0, 0, 13).auxtrace(7, 0, 0, filled(16, 0));
+    file.aux(7, 0, 13, 11).auxtrace(7, 0, 13, filled(16, 1));
+    EXPECT_EQ(merge(file), (Expect{"data 0/0 0 13", "data 0/0 13 11"}));
+}
+
 TEST(AuxMerge, AStreamBeginsAndEnds)
 {
     FileBuilder file = one_event();
