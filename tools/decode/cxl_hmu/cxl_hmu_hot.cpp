@@ -33,7 +33,8 @@ bool HotList::note_sequence(const Record &record)
     if (!record.sequence)
         return true;
     uint64_t sequence = *record.sequence;
-    bool restarted = last_sequence_ && sequence == 0 && *last_sequence_ != 0;
+    const bool is_newer = !record.time_ns || *record.time_ns > last_time_ns_;
+    bool restarted = last_sequence_ && sequence == 0 && *last_sequence_ != 0 && is_newer;
     if (restarted) {  // the event was enabled anew: numbers and losses begin at 0 again
         lost_before_restart_ = add_or_max(lost_before_restart_, lost_since_);
         lost_since_ = 0;

@@ -108,6 +108,20 @@ TEST(HotList, LossesAddUpOverRestarts)
     EXPECT_EQ(list.totals().sequence_gaps, 0U);
 }
 
+TEST(HotList, AFirstBurstWrittenTwiceCountsOnce)
+{
+    HotList list;
+    Made first({{5, 3}}, 0), second({{5, 3}}, 1);
+    first.record.time_ns = 10;
+    second.record.time_ns = 20;
+    for (int i = 0; i < 2; i++) {
+        list.record(first.record);
+        list.record(second.record);
+    }
+    EXPECT_EQ(list.totals().records, 2U);
+    EXPECT_EQ(list.totals().duplicates, 2U);
+}
+
 TEST(HotList, CountsFlags)
 {
     HotList list;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
 
+#include <algorithm>
+
 namespace pmukit::decode::hisi_ptt {
 namespace {
 
@@ -54,9 +56,12 @@ std::optional<Record> parse_record(Bytes words)
     return record;
 }
 
-bool RecordAccount::note_sequence(uint64_t sequence)
+bool RecordAccount::note_sequence(const Record &record)
 {
-    if (last_sequence_ && sequence == 0 && *last_sequence_ != 0) {
+    const uint64_t sequence = *record.sequence;
+    const bool is_newer = !record.time_ns || *record.time_ns > last_time_ns_;
+    last_time_ns_ = std::max(last_time_ns_, record.time_ns.value_or(0));
+    if (last_sequence_ && sequence == 0 && *last_sequence_ != 0 && is_newer) {
         // The event was enabled anew: numbers and losses begin at 0 again.
         lost_before_ += lost_now_;
         lost_now_ = 0;
@@ -75,7 +80,7 @@ bool RecordAccount::note_sequence(uint64_t sequence)
 
 bool RecordAccount::note(const Record &record)
 {
-    if (record.sequence && !note_sequence(*record.sequence))
+    if (record.sequence && !note_sequence(record))
         return false;
     records_++;
     lost_now_ = record.lost.value_or(lost_now_);

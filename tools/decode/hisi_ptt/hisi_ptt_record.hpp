@@ -43,12 +43,13 @@ public:
     bool filter_gone() const { return filter_gone_; }
 
 private:
-    bool note_sequence(uint64_t sequence);
+    bool note_sequence(const Record &record);
 
     uint64_t records_ = 0, missing_ = 0, duplicates_ = 0, overruns_ = 0, resets_ = 0;
     uint64_t lost_before_ = 0, lost_now_ = 0;  // before and since the event was last enabled anew
     bool filter_gone_ = false, begins_later_ = false;
     std::optional<uint64_t> last_sequence_;
+    uint64_t last_time_ns_ = 0;
 };
 
 }  // namespace pmukit::decode::hisi_ptt

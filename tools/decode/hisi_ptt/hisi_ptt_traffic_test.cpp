@@ -374,6 +374,21 @@ TEST(HisiPttRecord, NumbersSayWhatIsMissing)
     EXPECT_EQ(account.records(), 4U);
 }
 
+TEST(HisiPttRecord, AFirstBurstWrittenTwiceCountsOnce)
+{
+    RecordAccount account;
+    Record first, second;
+    first.sequence = 0;
+    first.time_ns = 10;
+    second.sequence = 1;
+    second.time_ns = 20;
+    EXPECT_TRUE(account.note(first));
+    EXPECT_TRUE(account.note(second));
+    EXPECT_FALSE(account.note(first));
+    EXPECT_FALSE(account.note(second));
+    EXPECT_EQ(account.duplicates(), 2U);
+}
+
 TEST(HisiPttRecord, FlagsAreCountedEachByItself)
 {
     const auto counted = [](uint64_t flags) {
