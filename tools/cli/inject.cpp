@@ -103,9 +103,11 @@ public:
     }
     void sample(const Stream &stream, const SamplePoint &point, Bytes payload) override;
     void skipped(uint64_t bytes) override { skipped_bytes_ += bytes; }
-    uint64_t time_ns(const Stream &stream) const override
+    uint64_t time_ns(const Stream &stream, std::optional<uint64_t> offset) const override
     {
-        return who(stream).time_ns.value_or(0);
+        SamplePoint point;
+        point.aux_offset = offset;
+        return who(stream, point).time_ns.value_or(0);
     }
 
 private:
@@ -174,7 +176,8 @@ Result<void> Injector::record(const perfdata::Record &record)
     return to_->copy(record);
 }
 
-// AUXTRACE says no time and no thread: those of the last AUX record before it are taken.
+// AUXTRACE says no time and no thread: those of the last AUX record before it are taken, where
+// nothing better is known.
 perfdata::SampleId Injector::who(const Stream &stream) const
 {
     auto found = last_aux_.find({stream.event, stream.cpu});

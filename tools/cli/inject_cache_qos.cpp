@@ -68,18 +68,24 @@ public:
 
     cache_qos::StreamDecoder &decoder() { return decoder_; }
 
-    void header(uint64_t, const cache_qos::Header &header) override { give(words_of(header)); }
-    void reading(uint64_t, const cache_qos::Reading &reading) override { give(words_of(reading)); }
+    void header(uint64_t offset, const cache_qos::Header &header) override
+    {
+        give(offset, words_of(header));
+    }
+    void reading(uint64_t offset, const cache_qos::Reading &reading) override
+    {
+        give(offset, words_of(reading));
+    }
     void skipped(uint64_t, uint64_t bytes) override { sink_.skipped(bytes); }
 
 private:
-    void give(const Words &words)
+    void give(uint64_t offset, const Words &words)
     {
         std::array<std::byte, sizeof(pmukit_raw_header) + sizeof words> raw{};
         store_le<uint32_t>(raw.data() + offsetof(pmukit_raw_header, tag), PMUKIT_RAW_TAG_CACHE_QOS);
         for (size_t i = 0; i < words.size(); i++)
             store_le(raw.data() + sizeof(pmukit_raw_header) + i * sizeof(uint64_t), words[i]);
-        sink_.raw(stream_, raw);
+        sink_.raw(stream_, offset, raw);
     }
 
     RawSink &sink_;

@@ -28,7 +28,7 @@ public:
         for (const hmu::Words &words : {record.extra, record.entries})
             for (size_t i = 0; i < words.size(); i++)
                 put(words[i]);
-        sink_.raw(stream_, raw_);
+        sink_.raw(stream_, record.offset, raw_);
     }
     void skipped(uint64_t, uint64_t bytes) override { sink_.skipped(bytes); }
 

@@ -48,7 +48,7 @@ public:
             put_record();
     }
 
-    void run(ptt::Format format, uint64_t, Bytes packets) override
+    void run(ptt::Format format, uint64_t offset, Bytes packets) override
     {
         if (format != format_)
             give();
@@ -56,8 +56,11 @@ public:
         const size_t most = PMUKIT_HISI_PTT_DATA_BYTES;
         while (!packets.empty()) {
             const Bytes part = packets.first(std::min(most - entries_.size(), packets.size()));
+            if (entries_.empty())
+                entries_at_ = offset;
             append(entries_, part);
             packets = packets.subspan(part.size());
+            offset += part.size();
             if (entries_.size() == most)
                 give();
         }
@@ -80,16 +83,17 @@ private:
     void put_record()
     {
         const size_t entry = packet_bytes(format_);
+        const auto at = entries_.empty() ? std::nullopt : std::optional(entries_at_);
         raw_.assign(sizeof(pmukit_raw_header), std::byte{0});
         store_le<uint32_t>(raw_.data() + offsetof(pmukit_raw_header, tag), PMUKIT_RAW_TAG_HISI_PTT);
         put(uint64_t{entries_.size() / entry} << PMUKIT_HISI_PTT_W0_ENTRIES_SHIFT |
             uint64_t{entry} << PMUKIT_HISI_PTT_W0_ENTRY_BYTES_SHIFT |
             uint64_t{PMUKIT_HISI_PTT_EXTRA_WORDS} << PMUKIT_HISI_PTT_W0_EXTRA_WORDS_SHIFT);
-        for (uint64_t word :
-             {uint64_t{PMUKIT_HISI_PTT_MARK}, sink_.time_ns(stream_), flags_, sequence_++, lost_})
+        for (uint64_t word : {uint64_t{PMUKIT_HISI_PTT_MARK}, sink_.time_ns(stream_, at), flags_,
+                              sequence_++, lost_})
             put(word);
         append(raw_, entries_);
-        sink_.raw(stream_, raw_);
+        sink_.raw(stream_, at, raw_);
         flags_ = 0;
         entries_.clear();
     }
@@ -105,6 +109,7 @@ private:
     ptt::Format format_ = ptt::Format::k4dw;
     uint64_t left_ = 0;
     uint64_t sequence_ = 0, lost_ = 0, flags_ = 0;
+    uint64_t entries_at_ = 0;  // in the stream
     std::vector<std::byte> entries_, raw_;
 };
 

@@ -57,14 +57,20 @@ class RawSink {
 public:
     virtual ~RawSink() = default;
     virtual void sample(const Stream &stream, const SamplePoint &point, Bytes payload) = 0;
-    void raw(const Stream &stream, Bytes payload) { sample(stream, {}, payload); }
+    // offset: in the stream, of what the sample is made of.
+    void raw(const Stream &stream, std::optional<uint64_t> offset, Bytes payload)
+    {
+        SamplePoint point;
+        point.aux_offset = offset;
+        sample(stream, point, payload);
+    }
     // What the kernel announces, for those who want to know whose a sample is.
     virtual void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                           const perfdata::SampleId &who) = 0;
     // So many bytes of AUX data could not become samples.
     virtual void skipped(uint64_t bytes) = 0;
-    // When the kernel wrote the AUX data that is being given. 0: the file does not say.
-    virtual uint64_t time_ns(const Stream &stream) const = 0;
+    // When the kernel wrote the AUX data at this offset. 0: the file does not say.
+    virtual uint64_t time_ns(const Stream &stream, std::optional<uint64_t> offset) const = 0;
 };
 
 // Makes samples of the AUX data of one unit, as its driver writes them where there is no AUX area.

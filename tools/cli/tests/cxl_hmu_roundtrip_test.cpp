@@ -13,6 +13,7 @@
 #include "base/test_folder.hpp"
 #include "cli/commands.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/reader.hpp"
 #include "perfdata/writer.hpp"
 #include "topology/test_tree.hpp"
 
@@ -220,6 +221,27 @@ TEST_F(Roundtrip, InjectedSamplesGiveTheSameReport)
     file_ = options.output;
     EXPECT_EQ(report(), kExitGood) << err_;
     EXPECT_EQ(json_, by_samples);
+}
+
+// As merge writes it, which keeps records with a time back until what is older has come.
+TEST_F(Roundtrip, InjectedSamplesHaveTheTimeOfWhatAnnouncedThem)
+{
+    begin(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU);
+    const std::vector<std::byte> record = record_of(0, 0, 0, {0x10002});
+    aux_data(0, record);
+    aux_data(record.size(), record);
+    for (const uint64_t round : {0, 1})
+        put(packed(uint32_t{PERF_RECORD_AUX}, uint16_t{0}, uint16_t{56}, round * record.size(),
+                   uint64_t{record.size()}, uint64_t{0}, 10 + round, uint64_t{0}, kId));
+    end();
+    const InjectOptions options{file_, folder_.path("injected")};
+    ASSERT_EQ(run([&options](Output &out) { return run_inject(options, out); }), kExitGood) << err_;
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(options.output);
+    std::vector<uint64_t> times;
+    for (perfdata::Record in; *reader->next(in);)
+        if (in.type == PERF_RECORD_SAMPLE)
+            times.push_back(reader->time_of(in).value_or(0));
+    EXPECT_EQ(times, (std::vector<uint64_t>{10, 11}));
 }
 
 TEST_F(Roundtrip, EveryLossIsSaid)
