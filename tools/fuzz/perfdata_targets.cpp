@@ -90,10 +90,9 @@ void perfdata_pipe(Bytes bytes)
     Bytes left = bytes.subspan(1);
     Result<Reader> reader = Reader::pushed();
     hold(static_cast<bool>(reader));
-    for (Record record;;) {
-        Result<Reader::Step> found = reader->step(record);
-        if (!found || *found == Reader::Step::kEnd)
-            break;
+    Record record;
+    Result<Reader::Step> found = Reader::Step::kMore;
+    while ((found = reader->step(record)) && *found != Reader::Step::kEnd) {
         if (*found == Reader::Step::kRecord) {
             parse_as_anything(record, reader->order());
             continue;
@@ -102,6 +101,11 @@ void perfdata_pipe(Bytes bytes)
         left = left.subspan(taken);
         if (left.empty())
             reader->end_feed();
+    }
+    // What comes behind its end is not its own.
+    if (found && reader->feed(left) != 0) {
+        found = reader->step(record);
+        hold(found && *found == Reader::Step::kEnd);
     }
     parse_sections(*reader);
 }
