@@ -36,14 +36,15 @@ std::optional<sockaddr_un> socket_address(const std::string &path)
     return address;
 }
 
-// A socket file nobody listens on refuses; anything else is not ours to remove (a plain file
-// refuses too, hence the look at its type).
+// A socket file that nobody holds refuses; anything else is not ours to remove (a plain file
+// refuses too, hence the look at its type). The server shall notice nothing: a connection of the
+// wrong kind is turned away before it reaches it.
 bool is_dead_socket(const sockaddr_un &address)
 {
     struct stat status {};
     if (::lstat(address.sun_path, &status) != 0 || !S_ISSOCK(status.st_mode))
         return false;
-    const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const Fd probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     return probe &&
            ::connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) !=
                0 &&

@@ -78,8 +78,8 @@ public:
     Chassis(const Chassis &) = delete;
     Chassis &operator=(const Chassis &) = delete;
 
-    // Begins to listen. A socket file whose server is dead is replaced; one that still answers is
-    // kBusy. The slot lives as long as the chassis.
+    // Begins to listen. A socket file whose server is dead is replaced; one that a process still
+    // holds is kBusy, and that process notices nothing. The slot lives as long as the chassis.
     Result<Slot *> add_slot(const SlotOptions &options);
 
     // The packets of all slots that have a link.

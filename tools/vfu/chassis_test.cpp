@@ -197,6 +197,54 @@ TEST_F(ChassisTest, ReplacesADeadSocketAndSparesALivingOne)
     EXPECT_TRUE(std::filesystem::exists(paths[0]));
 }
 
+TEST_F(ChassisTest, SparesASocketThatIsBoundAndNotYetListening)
+{
+    const Fd bound(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    paths[0].string().copy(address.sun_path, sizeof address.sun_path - 1);
+    ASSERT_EQ(::bind(bound.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    const auto slot = chassis->add_slot({paths[0]});
+    ASSERT_FALSE(slot);
+    EXPECT_EQ(slot.error().code, Errc::kBusy);
+}
+
+TEST_F(ChassisTest, WhoFindsASocketInUseIsNoClientOfItsServer)
+{
+    start(Until::kClientsLeave);
+    const auto other = Chassis::create();
+    ASSERT_TRUE(other);
+    const auto slot = (*other)->add_slot({paths[0]});
+    ASSERT_FALSE(slot);
+    EXPECT_EQ(slot.error().code, Errc::kBusy);
+    EXPECT_FALSE(ended(100));
+    {
+        TestClient client = connect();
+        ASSERT_TRUE(greet(client));
+    }
+    ASSERT_TRUE(ended());
+    EXPECT_EQ(device.resets, 1u);
+}
+
+TEST_F(ChassisTest, ASocketInUseIsFoundSoAsOftenAsOneAsks)
+{
+    start(Until::kStopped);
+    TestClient client = connect();
+    ASSERT_TRUE(greet(client));
+    const auto other = Chassis::create();
+    ASSERT_TRUE(other);
+    constexpr int kMoreThanTheQueueHolds = 4;
+    for (int i = 0; i < kMoreThanTheQueueHolds; i++) {
+        const auto slot = (*other)->add_slot({paths[0]});
+        ASSERT_FALSE(slot);
+        EXPECT_EQ(slot.error().code, Errc::kBusy);
+    }
+    EXPECT_TRUE(read_once(client));
+    chassis->stop();
+    ASSERT_TRUE(ended());
+    EXPECT_EQ(device.resets, 1u);
+}
+
 TEST_F(ChassisTest, SparesAFileThatIsNoSocket)
 {
     const Fd file(open(paths[0].c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
