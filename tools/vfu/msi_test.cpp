@@ -86,6 +86,16 @@ TEST_F(MsiTest, TurningItOffForgetsWhatPended)
     EXPECT_EQ(signals(events[0]), 0u);
 }
 
+TEST_F(MsiTest, AnEventfdAtItsLimitIsNotWaitedFor)
+{
+    msi.set_trigger(2, test::make_full_eventfd());
+    msi.set_state({4, 0, true});
+    msi.raise(2);
+    EXPECT_EQ(msi.pending(), 0u);
+    msi.raise(1);
+    EXPECT_EQ(signals(events[1]), 1u);
+}
+
 TEST_F(MsiTest, ResetForgetsStateButNotTheWiring)
 {
     msi.set_state({4, 0xf, true});

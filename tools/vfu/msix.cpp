@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "vfu/msix.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,9 @@ bool is_eventfd(int fd)
 bool signal_eventfd(int fd)
 {
     const uint64_t one = 1;
+    pollfd room{fd, POLLOUT, 0};
+    if (::poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0)
+        return false;
     return ::write(fd, &one, sizeof one) == sizeof one;
 }
 

@@ -8,6 +8,7 @@ namespace {
 
 using test::bytes_of;
 using test::make_eventfd;
+using test::make_full_eventfd;
 using test::signals;
 
 constexpr unsigned kVectorCount = 70;  // two words of pending bits
@@ -154,6 +155,15 @@ TEST_F(MsixTest, TableEntriesKeepTheBitsThatExist)
     EXPECT_EQ(load_le<uint64_t>(entry.data()), 0u);
 }
 
+TEST_F(MsixTest, AnEventfdAtItsLimitIsNotWaitedFor)
+{
+    msix.set_trigger(5, make_full_eventfd());
+    msix.raise(5);
+    EXPECT_EQ(pending_word(0), 0u);
+    msix.raise(6);
+    EXPECT_EQ(signals(events[6]), 1u);
+}
+
 TEST_F(MsixTest, AccessesMayCrossEntries)
 {
     msix.write_table(12, bytes_of(uint64_t{0x1234567800000001}));
@@ -176,6 +186,15 @@ TEST(Eventfd, IsToldFromOtherDescriptors)
     EXPECT_TRUE(is_eventfd(make_eventfd().get()));
     EXPECT_FALSE(is_eventfd(test::make_memory(1).get()));
     EXPECT_FALSE(is_eventfd(-1));
+}
+
+TEST(Eventfd, SaysWhetherItCouldBeWritten)
+{
+    const Fd event = make_eventfd();
+    EXPECT_TRUE(signal_eventfd(event.get()));
+    EXPECT_EQ(signals(event), 1u);
+    EXPECT_FALSE(signal_eventfd(make_full_eventfd().get()));
+    EXPECT_FALSE(signal_eventfd(-1));
 }
 
 }  // namespace

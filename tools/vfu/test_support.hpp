@@ -94,6 +94,15 @@ inline Fd make_eventfd()
     return Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
+// At its limit, where a write waits until somebody has read it.
+inline Fd make_full_eventfd()
+{
+    constexpr uint64_t kMost = 0xffff'ffff'ffff'fffe;
+    Fd event(eventfd(0, EFD_CLOEXEC));
+    EXPECT_EQ(::write(event.get(), &kMost, sizeof kMost), ssize_t{sizeof kMost});
+    return event;
+}
+
 // How often an eventfd was signalled since last asked.
 inline uint64_t signals(const Fd &event)
 {
