@@ -32,7 +32,8 @@ public:
     virtual ~ModelCommand() = default;
 
     virtual bool chosen() const = 0;
-    // Judges the words, listens, makes the model and puts it into its slot. The command owns the
+    // Judges the words, listens, and only then makes files: what another run writes is left alone
+    // when the socket is in use. Makes the model and puts it into its slot. The command owns the
     // model and must outlive the chassis' run.
     virtual Result<void> start(vfu::Chassis &chassis) = 0;
     virtual const std::string &socket() const = 0;

@@ -198,17 +198,15 @@ Result<void> CxlHmuCommand::settle()
         return settled;
     if (Result<void> checked = models::cxl_hmu::check(options_); !checked)
         return checked;
-    if (Result<void> tapped = settle_tap(); !tapped)
-        return tapped;
+    if (map_memory_ && !tap_path_.empty())
+        return Error{Errc::kUsage, "--tap: with --map-memory nothing else may tell of accesses"};
     return settle_memory();
 }
 
-Result<void> CxlHmuCommand::settle_tap()
+Result<void> CxlHmuCommand::open_tap()
 {
     if (tap_path_.empty())
         return {};
-    if (map_memory_)
-        return Error{Errc::kUsage, "--tap: with --map-memory nothing else may tell of accesses"};
     Result<memtap::Tap> tap = memtap::Tap::create(tap_path_, tap_base_, options_.memory_bytes);
     if (!tap)
         return tap.error();
@@ -257,11 +255,13 @@ Result<void> CxlHmuCommand::start(vfu::Chassis &chassis)
     const Result<vfu::SlotOptions> place = slot_.settle();
     if (!place)
         return place.error();
-    if (Result<void> opened = open_logs(); !opened)
-        return opened;
     const Result<vfu::Slot *> slot = chassis.add_slot(*place);
     if (!slot)
         return slot.error();
+    if (Result<void> opened = open_logs(); !opened)
+        return opened;
+    if (Result<void> opened = open_tap(); !opened)
+        return opened;
     model_ = std::make_unique<models::cxl_hmu::CxlHmuModel>(options_, log_, (*slot)->host());
     (*slot)->insert(*model_);
     return {};

@@ -50,8 +50,8 @@ private:
     Result<void> settle();  // from what was typed to options_
     Result<void> settle_source();
     Result<void> settle_memory();
-    Result<void> settle_tap();
     Result<void> open_logs();
+    Result<void> open_tap();
 
     CLI::App *command_;
     SlotWords slot_;

@@ -116,11 +116,11 @@ Result<void> HisiPttCommand::start(vfu::Chassis &chassis)
     const Result<vfu::SlotOptions> place = slot_.settle();
     if (!place)
         return place.error();
-    if (Result<void> opened = open_logs(); !opened)
-        return opened;
     const Result<vfu::Slot *> slot = chassis.add_slot(*place);
     if (!slot)
         return slot.error();
+    if (Result<void> opened = open_logs(); !opened)
+        return opened;
     model_ = std::make_unique<models::hisi_ptt::HisiPttModel>(options_, logs_, (*slot)->host());
     chassis.traffic().add(*model_);
     (*slot)->insert(*model_);

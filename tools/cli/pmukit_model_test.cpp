@@ -9,7 +9,11 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/fd.hpp"
 #include "base/test_folder.hpp"
@@ -62,6 +66,12 @@ bool visit(const std::string &socket)
     address.sun_family = AF_UNIX;
     socket.copy(address.sun_path, sizeof address.sun_path - 1);
     return ::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
+}
+
+std::string content_of(const std::string &path)
+{
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 class WrongWords : public testing::TestWithParam<const char *> {};
@@ -171,6 +181,46 @@ TEST(PmukitModel, AFunctionUnderALinkNeedsBothItsAddresses)
 {
     EXPECT_EQ(run("--bdf 01:00.0").exit_code, 2);
     EXPECT_EQ(run("--root-port 00:01.0").exit_code, 2);
+}
+
+class SecondStart : public testing::TestWithParam<std::pair<const char *, const char *>> {};
+
+TEST_P(SecondStart, LeavesTheFilesOfTheFirstAlone)
+{
+    constexpr std::string_view kText = "what the first has written";
+    const auto &[unit, option] = GetParam();
+    const TestFolder in;
+    const std::string words =
+        std::string(unit) + " --socket " + in.path("socket") + " " + option + " " + in.path("file");
+    Program first("--once " + words);
+    EXPECT_EQ(first.next_line(), "model: ready socket=" + in.path("socket") + "\n");
+    std::ofstream(in.path("file"), std::ios::binary | std::ios::app) << kText << std::flush;
+    const Outcome second = Program(words).end();
+    EXPECT_EQ(second.exit_code, 69) << second.text;
+    EXPECT_NE(second.text.find("is in use"), std::string::npos) << second.text;
+    EXPECT_TRUE(content_of(in.path("file")).ends_with(kText));
+    EXPECT_TRUE(visit(in.path("socket")));
+    EXPECT_EQ(first.end().exit_code, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(PmukitModel, SecondStart,
+                         testing::Values(std::pair("cxl_hmu", "--access-log"),
+                                         std::pair("cxl_hmu", "--entries-log"),
+                                         std::pair("cxl_hmu", "--tap"),
+                                         std::pair("hisi_ptt --serves 00:10.0", "--seen-log"),
+                                         std::pair("uncore_pmon", "--access-log")));
+
+TEST(PmukitModel, ALogThatCannotBeMadeLeavesNoSocket)
+{
+    const TestFolder in;
+    for (const char *words :
+         {"cxl_hmu --access-log /nonexistent/log", "cxl_hmu --tap /nonexistent/tap",
+          "hisi_ptt --serves 00:10.0 --seen-log /nonexistent/log",
+          "uncore_pmon --access-log /nonexistent/log"}) {
+        const Outcome outcome = Program(words + (" --socket " + in.path("socket"))).end();
+        EXPECT_EQ(outcome.exit_code, 1) << outcome.text;
+        EXPECT_FALSE(std::filesystem::exists(in.path("socket"))) << words;
+    }
 }
 
 TEST(PmukitModelChassis, ServesEveryDeviceOfItsLine)

@@ -126,6 +126,9 @@ Result<void> UncorePmonCommand::start(vfu::Chassis &chassis)
     const Result<vfu::SlotOptions> place = slot_.settle();
     if (!place)
         return place.error();
+    const Result<vfu::Slot *> slot = chassis.add_slot(*place);
+    if (!slot)
+        return slot.error();
     if (!access_log_.empty()) {
         Result<models::uncore_pmon::AccessRecord> record =
             models::uncore_pmon::AccessRecord::create(access_log_);
@@ -133,9 +136,6 @@ Result<void> UncorePmonCommand::start(vfu::Chassis &chassis)
             return record.error();
         record_ = std::move(record).value();
     }
-    const Result<vfu::Slot *> slot = chassis.add_slot(*place);
-    if (!slot)
-        return slot.error();
     model_ =
         std::make_unique<models::uncore_pmon::UncorePmonModel>(options_, record_, (*slot)->host());
     chassis.traffic().add(*model_);
