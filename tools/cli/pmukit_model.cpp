@@ -48,7 +48,7 @@ template <typename Faults>
 void list_faults_of(std::string_view unit, const Faults &faults)
 {
     for (const auto &fault : faults)
-        fmt::print("{:<11} {:<28} {}\n", unit, fault.name, fault.effect);
+        say("{:<11} {:<28} {}\n", unit, fault.name, fault.effect);
 }
 
 void list_faults()
@@ -99,10 +99,11 @@ int serve(const std::vector<ModelCommand *> &models, bool once)
 
     stop_on_signals(chassis);
     for (const ModelCommand *model : models)
-        fmt::print("model: ready socket={}\n", model->socket());
-    std::fflush(stdout);
-    Result<void> outcome =
-        chassis.run(once ? vfu::Chassis::Until::kClientsLeave : vfu::Chassis::Until::kStopped);
+        say("model: ready socket={}\n", model->socket());
+    Result<void> outcome = flush_what_was_said();
+    if (outcome)
+        outcome =
+            chassis.run(once ? vfu::Chassis::Until::kClientsLeave : vfu::Chassis::Until::kStopped);
     running_chassis = nullptr;
 
     for (ModelCommand *model : models)
@@ -170,14 +171,25 @@ int run(int argc, char **argv)
     return give_up({Errc::kUsage, "which model? pmukit-model --help names them"});
 }
 
+// What was said is worth nothing if it did not arrive.
+int run_and_flush(int argc, char **argv)
+{
+    const int status = run(argc, argv);
+    const Result<void> told = flush_what_was_said();
+    return told || status != kExitGood ? status : give_up(told.error());
+}
+
 }  // namespace
 }  // namespace pmukit::cli
 
 int main(int argc, char **argv)
 {
+    // A closed pipe and a file that may not grow are errors that are said, as a full disk is.
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
     // No room throws at its edges; what arrives here is memory running out, or a bug.
     try {
-        return pmukit::cli::run(argc, argv);
+        return pmukit::cli::run_and_flush(argc, argv);
     } catch (const std::exception &failure) {
         std::fprintf(stderr, "pmukit-model: %s\n", failure.what());
         return pmukit::cli::kExitMachinery;

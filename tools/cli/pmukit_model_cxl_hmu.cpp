@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/number.hpp"
+#include "cli/pmukit_model_exit.hpp"
 
 namespace pmukit::cli {
 
@@ -272,11 +273,11 @@ Result<void> CxlHmuCommand::finish()
     model_->take_rest_of_feed();
     const Result<void> closed = log_.close();
     const Result<void> run_closed = run_logs_.close();
-    fmt::print("model: unit=cxl_hmu accesses={} reads={} writes={} entries={} dropped={}\n",
-               log_.reads() + log_.writes(), log_.reads(), log_.writes(), model_->entries_stored(),
-               model_->entries_dropped());
+    say("model: unit=cxl_hmu accesses={} reads={} writes={} entries={} dropped={}\n",
+        log_.reads() + log_.writes(), log_.reads(), log_.writes(), model_->entries_stored(),
+        model_->entries_dropped());
     if (feed_)
-        fmt::print("tap: taken={} refused={}\n", feed_->taken(), feed_->refused());
+        say("tap: taken={} refused={}\n", feed_->taken(), feed_->refused());
     return closed ? run_closed : closed;
 }
 

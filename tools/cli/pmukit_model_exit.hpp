@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How pmukit-model ends: one line on stderr and the exit code that the kind of error asks for.
+// What pmukit-model says on stdout, and how it ends: one line on stderr and the exit code that the
+// kind of error asks for.
 #pragma once
 
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <utility>
 
+#include "base/file.hpp"
 #include "base/result.hpp"
 
 namespace pmukit::cli {
@@ -15,9 +19,24 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitMachinery = 69;
 
+// fmt's own print throws when the stream takes nothing.
+template <typename... Args>
+void say(fmt::format_string<Args...> format, Args &&...args)
+{
+    std::fputs(fmt::format(format, std::forward<Args>(args)...).c_str(), stdout);
+}
+
+// Whether all that was said has arrived.
+inline Result<void> flush_what_was_said()
+{
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+        return {};
+    return system_error("standard output", errno);
+}
+
 inline int give_up(const Error &error)
 {
-    fmt::print(stderr, "pmukit-model: {}\n", error.message);
+    std::fputs(fmt::format("pmukit-model: {}\n", error.message).c_str(), stderr);
     switch (error.code) {
         case Errc::kUsage:
             return kExitUsage;

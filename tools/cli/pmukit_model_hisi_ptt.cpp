@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "cli/pmukit_model_exit.hpp"
 #include "vfu/bdf.hpp"
 
 namespace pmukit::cli {
@@ -131,8 +132,7 @@ Result<void> HisiPttCommand::finish()
 {
     Result<void> closed = logs_.close();
     const models::hisi_ptt::TraceCounts &counts = model_->trace_counts();
-    fmt::print(
-        "model: unit=hisi_ptt seen={} traced={} lost={} buffers={} overruns={} messages={} "
+    say("model: unit=hisi_ptt seen={} traced={} lost={} buffers={} overruns={} messages={} "
         "tuned={}\n",
         model_->packets_seen(), counts.entries, counts.lost, counts.buffers, counts.overruns,
         counts.messages, model_->tune_operations());

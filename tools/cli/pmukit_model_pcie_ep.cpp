@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/pmukit_model_pcie_ep.hpp"
 
-#include <fmt/core.h>
+#include "cli/pmukit_model_exit.hpp"
 
 namespace pmukit::cli {
 
@@ -31,8 +31,8 @@ Result<void> PcieEpCommand::start(vfu::Chassis &chassis)
 
 Result<void> PcieEpCommand::finish()
 {
-    fmt::print("model: unit=pcie_ep accesses={} transfers={} messages={}\n", model_->accesses(),
-               model_->transfers(), model_->messages());
+    say("model: unit=pcie_ep accesses={} transfers={} messages={}\n", model_->accesses(),
+        model_->transfers(), model_->messages());
     return {};
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The command line of pmukit-model: a wrong word is answered with one line and an exit code.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -29,9 +31,12 @@ struct Outcome {
 // The program, from its start to its end.
 class Program {
 public:
-    explicit Program(const std::string &arguments)
-        : pipe_(
-              ::popen(("timeout 20 " PMUKIT_MODEL_PROGRAM " " + arguments + " 2>&1").c_str(), "r"))
+    // Where stdout and stderr go, and what comes before, in the words of a shell.
+    explicit Program(const std::string &arguments, const std::string &streams = "2>&1",
+                     const std::string &before = "")
+        : pipe_(::popen(
+              (before + "timeout 20 " PMUKIT_MODEL_PROGRAM " " + arguments + " " + streams).c_str(),
+              "r"))
     {
     }
 
@@ -59,13 +64,16 @@ Outcome run(const std::string &arguments)
     return Program("cxl_hmu --socket /nonexistent/socket " + arguments).end();
 }
 
-bool visit(const std::string &socket)
+// Says something and leaves. False: nobody was there.
+bool visit(const std::string &socket, std::string_view words = "")
 {
     const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     socket.copy(address.sun_path, sizeof address.sun_path - 1);
-    return ::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
+    return ::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0 &&
+           ::send(fd.get(), words.data(), words.size(), MSG_NOSIGNAL) ==
+               static_cast<ssize_t>(words.size());
 }
 
 std::string content_of(const std::string &path)
@@ -181,6 +189,78 @@ TEST(PmukitModel, AFunctionUnderALinkNeedsBothItsAddresses)
 {
     EXPECT_EQ(run("--bdf 01:00.0").exit_code, 2);
     EXPECT_EQ(run("--root-port 00:01.0").exit_code, 2);
+}
+
+// Streams that take nothing
+
+TEST(PmukitModel, GoesOnWhenItsLogLinesAreLost)
+{
+    const TestFolder in;
+    Program program("--once cxl_hmu --socket " + in.path("socket"), "2>/dev/full");
+    EXPECT_EQ(program.next_line(), "model: ready socket=" + in.path("socket") + "\n");
+    EXPECT_TRUE(visit(in.path("socket"), std::string(64, '\xff')));
+    const Outcome outcome = program.end();
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_NE(outcome.text.find("unit=cxl_hmu accesses=0"), std::string::npos) << outcome.text;
+}
+
+TEST(PmukitModel, ExitsAsItShouldWhenNobodyCanReadWhy)
+{
+    EXPECT_EQ(Program("cxl_hmu --bdf 1", "2>/dev/full").end().exit_code, 2);
+    EXPECT_EQ(Program("uncore_pmon --dump-table /nonexistent/folder", "2>&-").end().exit_code, 1);
+}
+
+TEST(PmukitModel, SaysThatStandardOutputTakesNothing)
+{
+    const TestFolder in;
+    for (const std::string &words :
+         {std::string("--list-faults"), std::string("--help"), std::string("--version"),
+          "cxl_hmu --socket " + in.path("socket")}) {
+        const Outcome outcome = Program(words, "2>&1 >/dev/full").end();
+        EXPECT_EQ(outcome.exit_code, 1) << words;
+        EXPECT_EQ(outcome.text, "pmukit-model: standard output: No space left on device\n");
+    }
+    EXPECT_FALSE(std::filesystem::exists(in.path("socket")));
+}
+
+TEST(PmukitModel, SaysThatTheReaderOfItsOutputHasGone)
+{
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const Fd write_end(ends[1]);
+    ::close(ends[0]);
+    const Outcome outcome =
+        Program("--list-faults", "2>&1 >&" + std::to_string(write_end.get())).end();
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.text, "pmukit-model: standard output: Broken pipe\n");
+}
+
+TEST(PmukitModel, SaysThatTheReaderOfItsTotalsHasGone)
+{
+    const TestFolder in;
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::fcntl(ends[0], F_SETFD, FD_CLOEXEC), 0);
+    const Fd write_end(ends[1]);
+    Fd read_end(ends[0]);
+    Program program("--once cxl_hmu --socket " + in.path("socket"),
+                    "2>&1 >&" + std::to_string(write_end.get()));
+    char byte;
+    ASSERT_EQ(::read(read_end.get(), &byte, 1), 1);  // it is ready
+    read_end.reset();
+    EXPECT_TRUE(visit(in.path("socket")));
+    const Outcome outcome = program.end();
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.text, "pmukit-model: standard output: Broken pipe\n");
+}
+
+TEST(PmukitModel, SaysThatAFileMayNotGrow)
+{
+    const TestFolder in;
+    const Outcome outcome =
+        Program("uncore_pmon --dump-table " + in.path("t"), "2>&1", "ulimit -f 1; ").end();
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.text.find("File too large"), std::string::npos) << outcome.text;
 }
 
 class SecondStart : public testing::TestWithParam<std::pair<const char *, const char *>> {};

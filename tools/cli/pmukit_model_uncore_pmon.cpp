@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/pmukit_model_exit.hpp"
 #include "models/uncore_pmon/table_dump.hpp"
 #include "vfu/bdf.hpp"
 
@@ -146,8 +147,7 @@ Result<void> UncorePmonCommand::start(vfu::Chassis &chassis)
 Result<void> UncorePmonCommand::finish()
 {
     const models::uncore_pmon::AccessTally &tally = record_.tally();
-    fmt::print(
-        "model: unit=uncore_pmon ddr_reads={} ddr_writes={} cxl_reads={} cxl_writes={} "
+    say("model: unit=uncore_pmon ddr_reads={} ddr_writes={} cxl_reads={} cxl_writes={} "
         "register_reads={} register_writes={}\n",
         tally.ddr_reads, tally.ddr_writes, tally.cxl_reads, tally.cxl_writes, tally.register_reads,
         tally.register_writes);

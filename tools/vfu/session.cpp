@@ -96,13 +96,19 @@ uint64_t LineLimiter::take_suppressed(uint64_t now_ns)
     return lines_ < kLinesPerSecond ? std::exchange(suppressed_, 0) : 0;
 }
 
+// A line that stderr does not take is lost; fmt's own print would throw.
+void Session::print_line(std::string_view line) const
+{
+    std::fputs(fmt::format("vfu: {}{}\n", name_, line).c_str(), stderr);
+}
+
 void Session::log(std::string_view line)
 {
     const uint64_t now = now_ns();
     if (const uint64_t suppressed = limiter_.take_suppressed(now); suppressed > 0)
-        fmt::print(stderr, "vfu: {}{} lines were not shown\n", name_, suppressed);
+        print_line(fmt::format("{} lines were not shown", suppressed));
     if (limiter_.admit(now))
-        fmt::print(stderr, "vfu: {}{}\n", name_, line);
+        print_line(line);
 }
 
 // Life of a client

@@ -119,6 +119,7 @@ private:
     };
     static const std::array<Rule, 14> kRules;
 
+    void print_line(std::string_view line) const;
     static const Rule *rule_for(uint16_t command);
     Verdict judge(const wire::Header &header, const Message &message, const Rule *rule) const;
     bool handle_messages();
