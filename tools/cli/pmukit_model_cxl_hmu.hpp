@@ -24,6 +24,7 @@ public:
     explicit TapFeed(memtap::Tap tap) : tap_(std::move(tap)) {}
 
     size_t take(std::span<models::cxl_hmu::FedAccess> into) override;
+    void close() override { tap_.close(); }
     uint64_t taken() const { return taken_; }
     uint64_t refused() const { return tap_.refused(); }
 

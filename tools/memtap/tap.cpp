@@ -42,6 +42,7 @@ Tap::Tap(Tap &&other) noexcept
     : path_(std::move(other.path_)),
       layout_(std::exchange(other.layout_, nullptr)),
       bytes_(other.bytes_),
+      last_heads_(other.last_heads_),
       refused_(other.refused_)
 {
     std::ranges::copy(other.tails_, tails_);
@@ -56,9 +57,26 @@ Tap::~Tap()
     ::unlink(path_.c_str());
 }
 
-size_t Tap::take_from(Ring &ring, uint64_t &tail, std::span<Access> into)
+void Tap::close()
 {
-    const uint64_t head = ring.head.load(std::memory_order_acquire);
+    layout_->header.reader_left.store(1, std::memory_order_release);
+    std::array<uint64_t, kRings> heads;
+    for (unsigned i = 0; i < kRings; i++)
+        heads[i] = head_of(i);
+    last_heads_ = heads;
+}
+
+uint64_t Tap::head_of(unsigned ring) const
+{
+    return last_heads_ ? (*last_heads_)[ring]
+                       : layout_->rings[ring].head.load(std::memory_order_acquire);
+}
+
+size_t Tap::take_from(unsigned index, std::span<Access> into)
+{
+    Ring &ring = layout_->rings[index];
+    uint64_t &tail = tails_[index];
+    const uint64_t head = head_of(index);
     if (head - tail > kRingEntries) {  // it went back, or ran over what was not taken
         refused_++;
         tail = head;
@@ -80,7 +98,7 @@ size_t Tap::take(std::span<Access> into)
 {
     size_t taken = 0;
     for (unsigned i = 0; i < kRings && taken < into.size(); i++)
-        taken += take_from(layout_->rings[i], tails_[i], into.subspan(taken));
+        taken += take_from(i, into.subspan(taken));
     return taken;
 }
 

@@ -2,7 +2,9 @@
 // The end of the rings at which a device model takes what the CPUs of a guest did to its memory.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -24,6 +26,9 @@ public:
     // What is there now, ring after ring; how many. Each offset lies in the range. Fewer than fit:
     // there was no more.
     size_t take(std::span<Access> into);
+    // Tells the writers that nobody reads any more. What is there now can still be taken, and what
+    // comes later cannot: so it comes to an end, however fast they write.
+    void close();
 
     // Words that no honest writer writes: offsets outside the range, or more than a ring holds.
     uint64_t refused() const { return refused_; }
@@ -33,12 +38,14 @@ private:
         : path_(std::move(path)), layout_(layout), bytes_(bytes)
     {
     }
-    size_t take_from(Ring &ring, uint64_t &tail, std::span<Access> into);
+    uint64_t head_of(unsigned ring) const;
+    size_t take_from(unsigned index, std::span<Access> into);
 
     std::string path_;
     Layout *layout_;
     uint64_t bytes_;  // the file's copy may change under us
     uint64_t tails_[kRings] = {};
+    std::optional<std::array<uint64_t, kRings>> last_heads_;  // once closed
     uint64_t refused_ = 0;
 };
 

@@ -151,6 +151,24 @@ TEST_F(TapFile, LosesNothingBetweenTwoThreads)
     EXPECT_TRUE(take(1).empty());
 }
 
+TEST_F(TapFile, OnceClosedGivesWhatWasThereAndNothingThatCameLater)
+{
+    for (uint64_t i = 0; i < 3; i++)
+        EXPECT_TRUE(offer(ring, word_of({i, 0, false})));
+    EXPECT_TRUE(offer(writer.layout->rings[7], word_of({7, 0, false})));
+    tap.close();
+    EXPECT_EQ(writer.layout->header.reader_left.load(), 1u);
+    EXPECT_TRUE(offer(ring, word_of({3, 0, false})));
+    EXPECT_EQ(take(2).size(), 2u);
+    EXPECT_TRUE(offer(ring, word_of({4, 0, false})));
+    const std::vector<Access> rest = take(8);
+    ASSERT_EQ(rest.size(), 2u);
+    EXPECT_EQ(rest[0].offset, 2u);
+    EXPECT_EQ(rest[1].offset, 7u);
+    EXPECT_TRUE(take(8).empty());
+    EXPECT_EQ(tap.refused(), 0u);
+}
+
 TEST_F(TapFile, TellsWritersThatItLeaves)
 {
     EXPECT_EQ(writer.layout->header.reader_left.load(), 0u);

@@ -239,7 +239,10 @@ bool CxlHmuModel::take_from_feed()
 
 void CxlHmuModel::take_rest_of_feed()
 {
-    while (feed_ && !take_from_feed()) {
+    if (!feed_)
+        return;
+    feed_->close();
+    while (!take_from_feed()) {
     }
 }
 

@@ -650,13 +650,19 @@ public:
     size_t take(std::span<FedAccess> into) override
     {
         calls++;
+        if (endless) {
+            std::fill(into.begin(), into.end(), FedAccess{0x1000, 8, false});
+            return into.size();
+        }
         const size_t some = std::min(into.size(), accesses.size());
         std::copy_n(accesses.begin(), some, into.begin());
         accesses.erase(accesses.begin(), accesses.begin() + static_cast<std::ptrdiff_t>(some));
         return some;
     }
+    void close() override { endless = false; }
 
     std::vector<FedAccess> accesses;
+    bool endless = false;  // until it is closed
     unsigned calls = 0;
 };
 
@@ -715,6 +721,15 @@ TEST_F(Fed, TakesTheRestAtTheEnd)
     model_->take_rest_of_feed();
     EXPECT_EQ(log_.writes(), 10'000u);
     EXPECT_TRUE(feed.accesses.empty());
+}
+
+TEST_F(Fed, TheRestOfAFeedThatNeverStopsIsWhatIsThereAtTheEnd)
+{
+    feed.endless = true;
+    feed.accesses.assign(3, {0x1000, 8, true});
+    model_->take_rest_of_feed();
+    EXPECT_EQ(log_.writes(), 3u);
+    EXPECT_EQ(log_.reads(), 0u);
 }
 
 TEST_F(Function, WithoutAFeedHasNoRestOfIt)

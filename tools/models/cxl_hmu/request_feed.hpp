@@ -21,6 +21,8 @@ public:
     // What has come since the last call, in its order; how many. Fewer than fit: there is no more
     // now.
     virtual size_t take(std::span<FedAccess> into) = 0;
+    // Nobody waits for the device any more: take() gives what is there now, and so comes to an end.
+    virtual void close() = 0;
 };
 
 }  // namespace pmukit::models::cxl_hmu
