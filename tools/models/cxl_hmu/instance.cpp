@@ -428,12 +428,13 @@ std::optional<uint64_t> Instance::next_deadline_ns() const
 
 void Instance::advance(uint64_t now_ns)
 {
-    // The epoch that ends before a disable completes is still reported.
-    if (enabled_)
-        end_epochs(operation_ == kOperationDisabling ? std::min(now_ns, operation_done_ns_)
-                                                     : now_ns);
-    while (operation_ != kOperationNone && now_ns >= operation_done_ns_)
+    // An epoch that ends before an operation completes is still reported; one that ends after it
+    // knows nothing of what the operation forgot.
+    while (operation_ != kOperationNone && now_ns >= operation_done_ns_) {
+        if (enabled_)
+            end_epochs(operation_done_ns_);
         finish_operation();
+    }
     if (enabled_)
         end_epochs(now_ns);
 }

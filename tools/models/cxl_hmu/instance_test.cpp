@@ -469,6 +469,30 @@ TEST_F(Chmui, ResetCountersKeepsConfigurationAndTheList)
     EXPECT_EQ(entries().count(9), 0u);
 }
 
+TEST_F(Chmui, CountersThatAResetFreedAreNotReportedByALateLook)
+{
+    start();
+    touch(9, 50);
+    pass_ns(kEpochNs - params_.operation_ns - 1);
+    control(kConfig0Enable.mask() | kConfig0ResetCounters.mask());
+    pass_ns(kEpochNs);  // both ends lie in this step: first the reset, then the epoch
+    EXPECT_EQ(status(kStatusOperation), kOperationNone);
+    EXPECT_EQ(head(), tail());
+    touch(9, 50);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(entries().size(), 1u);
+}
+
+TEST_F(Chmui, AnEpochThatEndsBeforeAResetDoesIsReported)
+{
+    start();
+    touch(9, 50);
+    pass_ns(kEpochNs - 1);
+    control(kConfig0Enable.mask() | kConfig0ResetCounters.mask());
+    pass_ns(kEpochNs);
+    EXPECT_EQ(entries().size(), 1u);
+}
+
 TEST_F(Chmui, ResetAndEnableInOneWriteDoBoth)
 {
     configure({});
