@@ -106,11 +106,20 @@ bool Generator::percent(uint64_t of_hundred)
     return below(100) < of_hundred;
 }
 
+// A second has as many packets as the rate says, so each is like the first and no count gets large.
+void Generator::count_delivered()
+{
+    if (++delivered_ < params_.rate)
+        return;
+    delivered_ = 0;
+    start_ns_ += kNsPerSecond;
+}
+
 std::optional<uint64_t> Generator::next_ns() const
 {
     if (!running_)
         return std::nullopt;
-    const uint64_t due_ns = delivered_ * kNsPerSecond / params_.rate;  // since the start
+    const uint64_t due_ns = delivered_ * kNsPerSecond / params_.rate;
     return start_ns_ + (due_ns + kPauseNs - 1) / kPauseNs * kPauseNs;
 }
 
@@ -127,7 +136,7 @@ void Generator::run_until(uint64_t now_ns, const std::function<void(const Tlp &)
         }
         Tlp tlp = next();
         tlp.packet.time_ns = due_ns;
-        delivered_++;
+        count_delivered();
         running_ = params_.count == 0 || made_ < params_.count || !in_flight_.empty();
         sink(tlp);
     }

@@ -52,6 +52,7 @@ private:
     Tlp next();
     Tlp request();
     void answer(const Tlp &request);
+    void count_delivered();
     bool percent(uint64_t of_hundred);
     uint64_t below(uint64_t limit) { return random_() % limit; }
 
@@ -61,8 +62,8 @@ private:
     std::deque<Tlp> in_flight_;  // completions to come
     bool running_ = false;
     uint64_t made_ = 0;       // requests
-    uint64_t delivered_ = 0;  // packets, which is what time counts
-    uint64_t start_ns_ = 0;
+    uint64_t delivered_ = 0;  // packets of the running second, which is what time counts
+    uint64_t start_ns_ = 0;   // of that second
     uint16_t next_tag_ = 0;
 };
 

@@ -121,6 +121,20 @@ TEST(Generator, TimesFollowTheRateAndNeverTheFuture)
     EXPECT_EQ(generator.next_ns(), 5 * kSecond + kSecond / 100 + kSecond / 1000);
 }
 
+TEST(Generator, TimesStayExactFromSecondToSecond)
+{
+    for (const uint64_t rate : {1u, 7u, 1000u, 30011u}) {
+        constexpr uint64_t kStart = 12'345, kSeconds = 4;
+        Generator generator(params_of("rate=" + std::to_string(rate)), kPlaces);
+        const std::vector<Tlp> tlps = run(generator, kStart, kStart + kSeconds * kSecond);
+        ASSERT_EQ(tlps.size(), kSeconds * rate + 1);
+        for (uint64_t i = 0; i < tlps.size(); i++)
+            ASSERT_EQ(tlps[i].packet.time_ns, kStart + i * kSecond / rate) << rate << ' ' << i;
+        const uint64_t due_ns = (kSeconds * rate + 1) * kSecond / rate;
+        EXPECT_EQ(generator.next_ns(), kStart + (due_ns + 999'999) / 1'000'000 * 1'000'000);
+    }
+}
+
 TEST(Generator, WhatCannotBeMadeInTimeIsNotMadeUpFor)
 {
     Generator generator(params_of("rate=10000000"), kPlaces);
