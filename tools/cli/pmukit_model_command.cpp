@@ -43,6 +43,12 @@ void SlotWords::add_to(CLI::App &command)
         ->capture_default_str();
 }
 
+void SlotWords::hide_link(CLI::App &command)
+{
+    for (const char *option : {"--bdf", "--root-port", "--answer-ns", "--link-mb-s"})
+        command.get_option(option)->group("");
+}
+
 Result<vfu::SlotOptions> SlotWords::settle() const
 {
     vfu::SlotOptions options{socket_, std::nullopt, timing_};

@@ -17,6 +17,8 @@ namespace pmukit::cli {
 class SlotWords {
 public:
     void add_to(CLI::App &command);
+    // Of a unit that refuses a link: the help does not offer one.
+    static void hide_link(CLI::App &command);
     Result<vfu::SlotOptions> settle() const;
     const std::string &socket() const { return socket_; }
 

@@ -32,6 +32,7 @@ HisiPttCommand::HisiPttCommand(CLI::App &app)
     : command_(app.add_subcommand("hisi_ptt", "a HiSilicon PCIe tune and trace endpoint"))
 {
     slot_.add_to(*command_);
+    SlotWords::hide_link(*command_);
     command_
         ->add_option("--serves", ports_, "a root port whose link it watches, as 00:10.0; repeat")
         ->required()
@@ -117,6 +118,10 @@ Result<void> HisiPttCommand::start(vfu::Chassis &chassis)
     const Result<vfu::SlotOptions> place = slot_.settle();
     if (!place)
         return place.error();
+    // It would trace the packets that its own trace is made of.
+    if (place->link)
+        return Error{Errc::kUsage,
+                     "--bdf, --root-port: hisi_ptt is on the root bus, without a link"};
     const Result<vfu::Slot *> slot = chassis.add_slot(*place);
     if (!slot)
         return slot.error();

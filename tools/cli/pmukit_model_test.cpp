@@ -120,7 +120,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "--serves 00:10.0 --generate rate=5", "--serves 00:10.0 --generate speed=5",
                     "--serves 00:10.0 --fault none-such", "--serves 00:10.0 --core 65536",
                     "--serves 00:10.0 --tune-us 99999999999999999999",
-                    "--serves 00:10.0 --tune-us 10000001", "--serves 00:10.0 --tick-ns 0"));
+                    "--serves 00:10.0 --tune-us 10000001", "--serves 00:10.0 --tick-ns 0",
+                    "--serves 00:10.0 --bdf 01:00.0 --root-port 00:10.0"));
 
 class WrongUncore : public testing::TestWithParam<const char *> {};
 

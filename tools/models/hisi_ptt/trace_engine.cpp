@@ -45,25 +45,38 @@ bool TraceEngine::put(Bytes entry)
     // A size that is no multiple of the entry's puts the rest of it into the next buffer.
     while (run_bytes_ > 0 && !entry.empty()) {
         const size_t piece = std::min<size_t>(entry.size(), run_bytes_ - used_bytes_);
-        if (used_bytes_ == 0)
-            run_base_ = base_[buffer_];
-        written = host_.dma_write(run_base_ + used_bytes_, entry.first(piece)) && written;
+        written = write(entry.first(piece)) && written;
         entry = entry.subspan(piece);
-        used_bytes_ += static_cast<uint32_t>(piece);
-        if (used_bytes_ == run_bytes_)
-            complete();
     }
     (written ? counts_.entries : counts_.lost)++;
     return written;
 }
 
-void TraceEngine::complete()
+// The place of the next piece is settled before: a machine may show the write as a packet, and that
+// comes back here.
+bool TraceEngine::write(Bytes piece)
+{
+    if (used_bytes_ == 0)
+        run_base_ = base_[buffer_];
+    const uint64_t address = run_base_ + used_bytes_;
+    const unsigned buffer = buffer_;
+    used_bytes_ += static_cast<uint32_t>(piece.size());
+    const bool full = used_bytes_ == run_bytes_;
+    if (full) {
+        buffer_ = (buffer_ + 1) % kBuffers;
+        used_bytes_ = 0;
+    }
+    const bool written = host_.dma_write(address, piece);
+    if (full)
+        complete(buffer);
+    return written;
+}
+
+void TraceEngine::complete(unsigned buffer)
 {
     counts_.buffers++;
-    status_ |= 1u << buffer_;
-    buffer_ = (buffer_ + 1) % kBuffers;
-    used_bytes_ = 0;
-    if ((status_ >> buffer_ & 1) != 0)
+    status_ |= 1u << buffer;
+    if ((status_ >> (buffer + 1) % kBuffers & 1) != 0)
         counts_.overruns++;
     if ((status_ & ~mask_) != 0)
         send();

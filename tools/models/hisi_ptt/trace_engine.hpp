@@ -53,7 +53,8 @@ public:
     void power_on();  // but the counts
 
 private:
-    void complete();
+    bool write(Bytes piece);
+    void complete(unsigned buffer);
     void send();
 
     vfu::Host &host_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <utility>
 
 #include "models/fake_machine.hpp"
 
@@ -196,6 +197,54 @@ TEST_F(TraceEngineTest, MemoryThatIsNotThereLosesTheEntryButNotThePlace)
     EXPECT_EQ(engine.counts().entries, 1u);
     EXPECT_EQ(at(0), std::byte{2});
     EXPECT_EQ(engine.status(), 1u);
+}
+
+// Shows its first write as a packet that is traced too.
+class EchoingMachine final : public vfu::Host {
+public:
+    bool dma_read(uint64_t address, std::span<std::byte> into) override
+    {
+        return machine.dma_read(address, into);
+    }
+    bool dma_write(uint64_t address, Bytes from) override
+    {
+        if (TraceEngine *const engine = std::exchange(echo_to, nullptr)) {
+            std::array<std::byte, 32> entry;
+            entry.fill(std::byte{0xee});
+            engine->put(entry);
+        }
+        return machine.dma_write(address, from);
+    }
+    void raise(unsigned vector) override { machine.raise(vector); }
+    uint64_t now_ns() const override { return machine.now_ns(); }
+    void log(std::string_view line) override { machine.log(line); }
+
+    FakeMachine machine{0x400, kBase};
+    TraceEngine *echo_to = nullptr;
+};
+
+TEST(TraceEngine, AnEntryThatComesWhileAnotherIsWrittenHasAPlaceOfItsOwn)
+{
+    for (const uint32_t before : {0u, 32u}) {
+        EchoingMachine echoing;
+        TraceEngine engine(echoing);
+        engine.set_size(kSize);
+        engine.set_base(0, kBase);
+        engine.set_base(1, kBase + kSize);
+        engine.set_mask(0);
+        engine.start();
+        std::array<std::byte, 32> entry;
+        entry.fill(std::byte{1});
+        if (before != 0)
+            engine.put(entry);
+        echoing.echo_to = &engine;
+        engine.put(entry);
+        EXPECT_EQ(echoing.machine.memory[before], std::byte{1});
+        EXPECT_EQ(echoing.machine.memory[before + 32], std::byte{0xee});
+        EXPECT_EQ(engine.status(), 1u);
+        EXPECT_EQ(engine.write_status(), 1u << 28 | before);
+        EXPECT_EQ(engine.counts().entries, before / 32 + 2);
+    }
 }
 
 TEST_F(TraceEngineTest, PowerOnForgetsAllButTheCounts)
