@@ -56,8 +56,10 @@ bool TraceEngine::put(Bytes entry)
 // comes back here.
 bool TraceEngine::write(Bytes piece)
 {
-    if (used_bytes_ == 0)
+    if (used_bytes_ == 0) {
         run_base_ = base_[buffer_];
+        counts_.overruns += status_ >> buffer_ & 1;
+    }
     const uint64_t address = run_base_ + used_bytes_;
     const unsigned buffer = buffer_;
     used_bytes_ += static_cast<uint32_t>(piece.size());
@@ -76,8 +78,6 @@ void TraceEngine::complete(unsigned buffer)
 {
     counts_.buffers++;
     status_ |= 1u << buffer;
-    if ((status_ >> (buffer + 1) % kBuffers & 1) != 0)
-        counts_.overruns++;
     if ((status_ & ~mask_) != 0)
         send();
 }

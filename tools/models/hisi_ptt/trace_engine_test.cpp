@@ -86,10 +86,10 @@ TEST_F(TraceEngineTest, SoftwareThatDoesNotComeIsOverrunAndCounted)
     put(7);
     EXPECT_EQ(engine.status(), 7u);
     EXPECT_EQ(engine.counts().overruns, 0u);
-    put(1);  // buffer 3 is full, buffer 0 begun again
-    EXPECT_EQ(engine.counts().overruns, 1u);
+    put(1);  // buffer 3 is full, but buffer 0 not begun again
+    EXPECT_EQ(engine.counts().overruns, 0u);
     put(2);
-    EXPECT_EQ(engine.counts().overruns, 2u);
+    EXPECT_EQ(engine.counts().overruns, 1u);
     EXPECT_EQ(at(0), std::byte{9});
     EXPECT_EQ(machine.raised.size(), 5u);
     EXPECT_EQ(engine.counts().buffers, 5u);
