@@ -59,6 +59,8 @@ public:
     // The guest has touched a register, or a packet went by: what a storm and spurious messages
     // feed on.
     void something_happened();
+    // What is held back belongs to the trace before.
+    void trace_begins() { held_back_ = 0; }
     void power_on();
 
 private:

@@ -215,6 +215,7 @@ void HisiPttModel::start()
         host_.log(fmt::format("trace control {:#010x}: a reserved combination", ctrl_));
     if (engine_.size_bytes() == 0 || engine_.size_bytes() > kTraceWriteStatusBytes.limit())
         host_.log(fmt::format("buffers of {} bytes: nothing can be written", engine_.size_bytes()));
+    host_.trace_begins();
     engine_.start();
     if (generator_)
         generator_->start(host_.now_ns());

@@ -299,6 +299,19 @@ TEST(HisiPttFaults, AnOverrunIsToldTooLate)
     EXPECT_EQ(ptt.model.trace_counts().overruns, 1u);
 }
 
+TEST(HisiPttFaults, BuffersOfTheTraceBeforeDoNotBringAMessage)
+{
+    Ptt ptt(options_of("overrun"));
+    ptt.start(kWrites8Dw);
+    ptt.packets(3 * 8);
+    ptt.write(kTraceCtrl, 0);
+    ptt.start(kWrites8Dw);
+    ptt.packets(2 * 8);
+    EXPECT_TRUE(ptt.machine.raised.empty());
+    ptt.packets(3 * 8);
+    EXPECT_EQ(ptt.machine.raised.size(), 1u);
+}
+
 TEST(HisiPttFaults, MessagesAreLostStormOrComeWithoutACause)
 {
     Ptt lost(options_of("irq-lost")), storm(options_of("irq-storm"));
