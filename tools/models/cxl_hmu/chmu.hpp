@@ -25,7 +25,7 @@ public:
     std::optional<uint64_t> next_deadline_ns() const;
     void advance(uint64_t now_ns);
 
-    uint64_t requests() const;  // that came by, at the instance that saw most
+    uint64_t requests() const;  // since the reset, at the instance that saw most
     uint64_t entries_stored() const;
     uint64_t entries_dropped() const;
 

@@ -563,6 +563,40 @@ TEST_F(Function, FaultAllOnes)
     EXPECT_EQ(read(at + kTail, 2), kAllOnes);
 }
 
+TEST_F(Function, AFaultBeginsAnewWithAReset)
+{
+    build_with("all-ones-once-enabled");
+    const uint64_t common = blocks_[kLocatorChmu][0];
+    start(instance(0, 0));
+    EXPECT_EQ(read(common), kAllOnes);
+    model_->reset();
+    EXPECT_NE(read(common), kAllOnes);
+
+    build_with("values-change-between-reads");
+    const uint64_t first = read(common);
+    model_->reset();
+    EXPECT_EQ(read(common), first);
+}
+
+TEST_F(Function, FaultResetMidRunStrikesAgainInTheNextMachine)
+{
+    build_with("reset-mid-run");
+    const uint64_t at = instance(0, 0);
+    for (int machine = 0; machine < 2; machine++) {
+        start(at);
+        for (int i = 0; i < 999; i++)
+            model_->bar_read(2, 0, 8);
+        EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u) << machine;
+        model_->bar_read(2, 0, 8);
+        EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 0u) << machine;
+        start(at);
+        for (int i = 0; i < 2000; i++)
+            model_->bar_read(2, 0, 8);
+        EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u) << machine;
+        model_->reset();
+    }
+}
+
 TEST_F(Function, FaultSlowOperationsTakes50Ms)
 {
     build_with("slow-operations");

@@ -181,6 +181,12 @@ void FaultyChmu::write(uint64_t offset, unsigned width, uint64_t value)
     chmu_.write(offset, width, value);
 }
 
+void FaultyChmu::reset()
+{
+    was_reset_ = was_enabled_ = odd_read_ = false;
+    chmu_.reset();
+}
+
 void FaultyChmu::request(const Request &request)
 {
     chmu_.request(request);

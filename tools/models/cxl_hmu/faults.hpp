@@ -79,7 +79,8 @@ public:
     uint64_t bytes() const override { return chmu_.bytes(); }
     uint64_t read(uint64_t offset, unsigned width) override;
     void write(uint64_t offset, unsigned width, uint64_t value) override;
-    void reset() override { chmu_.reset(); }
+    // The fault begins anew, too.
+    void reset() override;
 
     void request(const Request &request);
     void advance(uint64_t now_ns);

@@ -559,6 +559,7 @@ void Instance::reset()
     config0_ = config1_ = config2_ = 0;
     enabled_ = overflow_ = level_ = false;
     operation_ = kOperationNone;
+    requests_ = 0;
 }
 
 void Instance::log_entry(uint64_t entry, bool dropped)

@@ -88,7 +88,7 @@ public:
     std::optional<uint64_t> next_deadline_ns() const;
     void advance(uint64_t now_ns);
 
-    uint64_t requests() const { return requests_; }  // that came by, tracked or not
+    uint64_t requests() const { return requests_; }  // since the reset, tracked or not
     uint64_t entries_stored() const { return stored_; }
     uint64_t entries_dropped() const { return dropped_; }
 
