@@ -271,6 +271,7 @@ Result<void> CxlHmuCommand::start(vfu::Chassis &chassis)
 Result<void> CxlHmuCommand::finish()
 {
     model_->take_rest_of_feed();
+    model_->drop_outstanding();
     const Result<void> closed = log_.close();
     const Result<void> run_closed = run_logs_.close();
     say("model: unit=cxl_hmu accesses={} reads={} writes={} entries={} dropped={}\n",

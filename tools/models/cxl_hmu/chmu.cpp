@@ -95,6 +95,12 @@ void Chmu::advance(uint64_t now_ns)
         instance->advance(now_ns);
 }
 
+void Chmu::drop_outstanding()
+{
+    for (const auto &instance : instances_)
+        instance->drop_outstanding();
+}
+
 uint64_t Chmu::requests() const
 {
     uint64_t most = 0;

@@ -24,6 +24,7 @@ public:
     void request(const Request &request);
     std::optional<uint64_t> next_deadline_ns() const;
     void advance(uint64_t now_ns);
+    void drop_outstanding();
 
     uint64_t requests() const;  // since the reset, at the instance that saw most
     uint64_t entries_stored() const;

@@ -246,6 +246,12 @@ void CxlHmuModel::take_rest_of_feed()
     }
 }
 
+void CxlHmuModel::drop_outstanding()
+{
+    for (const Unit &unit : units_)
+        unit.chmu->drop_outstanding();
+}
+
 void CxlHmuModel::reset()
 {
     host_.reset();

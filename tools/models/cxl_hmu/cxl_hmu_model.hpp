@@ -40,6 +40,8 @@ public:
 
     // All that the feed still has, when nobody waits for the device any more.
     void take_rest_of_feed();
+    // The run is over: hot entries that still wait for room count as dropped.
+    void drop_outstanding();
 
     uint64_t entries_stored() const;
     uint64_t entries_dropped() const;

@@ -364,6 +364,24 @@ TEST_F(Function, TheLevelInterruptDrainsAZipfWorkloadWithoutLoss)
 
 // --- Options
 
+TEST_F(Function, WhatWaitsAtTheEndOfTheRunIsDropped)
+{
+    Options options;
+    options.instance.hot_list_entries = 64;
+    options.instance.postponed = true;
+    build(options);
+    start(instance(0, 0));
+    start(instance(0, 1));
+    for (uint64_t unit = 0; unit < 100; unit++)
+        model_->bar_read(2, unit * 4096, 8);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(model_->entries_stored(), 2u * 63);
+    EXPECT_EQ(model_->entries_dropped(), 0u);
+    model_->drop_outstanding();
+    EXPECT_EQ(model_->entries_stored(), 2u * 63);
+    EXPECT_EQ(model_->entries_dropped(), 2u * 37);
+}
+
 TEST(CxlHmuOptions, AreCheckedAgainstTheirLimits)
 {
     const auto refused = [](auto change) {

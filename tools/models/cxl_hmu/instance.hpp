@@ -88,6 +88,9 @@ public:
     std::optional<uint64_t> next_deadline_ns() const;
     void advance(uint64_t now_ns);
 
+    // Entries that wait for room on the list will never be there.
+    void drop_outstanding();
+
     uint64_t requests() const { return requests_; }  // since the reset, tracked or not
     uint64_t entries_stored() const { return stored_; }
     uint64_t entries_dropped() const { return dropped_; }
@@ -131,7 +134,6 @@ private:
     void check_level();
     void set_overflow();
     void insert_outstanding();
-    void drop_outstanding();
     void log_entry(uint64_t entry, bool dropped = false);
     void log_accesses(std::string_view event, unsigned entries);
     void refuse(std::string_view what, uint64_t offset, unsigned width);
