@@ -51,6 +51,16 @@ public:
     virtual uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) = 0;
     virtual void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) = 0;
 
+    // The same by another function's DMA, for a device that counts only what CPUs do.
+    virtual uint64_t peer_read(unsigned bar, uint64_t offset, unsigned width)
+    {
+        return bar_read(bar, offset, width);
+    }
+    virtual void peer_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value)
+    {
+        bar_write(bar, offset, width, value);
+    }
+
     // The memory behind a BAR that the guest shall map: then bar_read() and bar_write() never hear
     // of it. It has the size of the BAR, lives as long as the device, and MSI-X is elsewhere. From
     // then on QEMU waits for an answer to every write, also to the other BARs.

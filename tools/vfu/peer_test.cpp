@@ -72,6 +72,22 @@ TEST_F(PeerTest, AReadBringsTheBytesBack)
     EXPECT_EQ(counter.packets, 4u);
 }
 
+TEST_F(PeerTest, TheDeviceIsToldWhoAsks)
+{
+    const auto ask = [this](wire::Command command, const std::vector<std::byte> &body) {
+        asked_client.send_raw(TestClient::message(command, body));
+        EXPECT_TRUE(asked.on_ready());
+    };
+    EXPECT_TRUE(asker.dma_write(kAskedBar2, Bytes(buffer).first(16)));
+    EXPECT_TRUE(asker.dma_read(kAskedBar2, std::span(buffer).first(8)));
+    EXPECT_EQ(asked_device.peer_accesses, 3u);
+    ask(wire::Command::kVersion, version_body());
+    ask(wire::Command::kRegionRead, access_body(2, 0, 8));
+    ask(wire::Command::kRegionWrite, access_body(2, 0, 8, std::vector<std::byte>(8)));
+    EXPECT_EQ(asked_device.calls.size(), 5u);
+    EXPECT_EQ(asked_device.peer_accesses, 3u);
+}
+
 TEST_F(PeerTest, ARangeAcrossTheEndOfABarIsNobodys)
 {
     EXPECT_FALSE(asker.dma_read(kAskedBar0 + kBar0Bytes - 2, std::span(buffer).first(4)));

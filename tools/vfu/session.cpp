@@ -649,8 +649,10 @@ void Session::read_bar(unsigned bar, uint64_t offset, std::span<std::byte> into)
         std::ranges::copy(memory->bytes().subspan(offset, into.size()), into.begin());
         return;
     }
+    const auto width = static_cast<unsigned>(into.size());
     std::array<std::byte, 8> value;
-    store_le(value.data(), device_->bar_read(bar, offset, static_cast<unsigned>(into.size())));
+    store_le(value.data(), asked_by_peer_ ? device_->peer_read(bar, offset, width)
+                                          : device_->bar_read(bar, offset, width));
     std::copy_n(value.begin(), into.size(), into.begin());
 }
 
@@ -672,10 +674,14 @@ void Session::write_bar(unsigned bar, uint64_t offset, Bytes from)
         std::ranges::copy(from, memory->bytes().subspan(offset).begin());
         return;
     }
-    std::array<std::byte, 8> value{};
-    std::ranges::copy(from, value.begin());
-    device_->bar_write(bar, offset, static_cast<unsigned>(from.size()),
-                       load_le<uint64_t>(value.data()));
+    const auto width = static_cast<unsigned>(from.size());
+    std::array<std::byte, 8> bytes{};
+    std::ranges::copy(from, bytes.begin());
+    const auto value = load_le<uint64_t>(bytes.data());
+    if (asked_by_peer_)
+        device_->peer_write(bar, offset, width, value);
+    else
+        device_->bar_write(bar, offset, width, value);
 }
 
 // Interrupts

@@ -63,6 +63,16 @@ public:
     {
         calls.push_back({true, bar, offset, width, value});
     }
+    uint64_t peer_read(unsigned bar, uint64_t offset, unsigned width) override
+    {
+        peer_accesses++;
+        return bar_read(bar, offset, width);
+    }
+    void peer_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override
+    {
+        peer_accesses++;
+        bar_write(bar, offset, width, value);
+    }
     bool is_cxl_mem(unsigned bar) const override { return bar == cxl_mem_bar; }
     void reset() override { resets++; }
     std::optional<uint64_t> next_deadline_ns() const override { return deadline_ns; }
@@ -79,6 +89,7 @@ public:
     uint16_t msix_offset = 0;
     uint16_t aer_offset = 0;
     std::vector<DeviceCall> calls;
+    unsigned peer_accesses = 0;  // of the calls
     unsigned resets = 0;
     unsigned advances = 0;
     unsigned deadlines_met = 0;

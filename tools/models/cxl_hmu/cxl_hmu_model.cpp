@@ -216,6 +216,19 @@ void CxlHmuModel::bar_write(unsigned bar, uint64_t offset, unsigned width, uint6
     host_.log(fmt::format("BAR {}: write of {} bytes at {:#x}: nothing there", bar, width, offset));
 }
 
+uint64_t CxlHmuModel::peer_read(unsigned bar, uint64_t offset, unsigned width)
+{
+    return bar == kMemoryBar ? memory_.load(offset, width) : bar_read(bar, offset, width);
+}
+
+void CxlHmuModel::peer_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value)
+{
+    if (bar == kMemoryBar)
+        memory_.store(offset, width, value);
+    else
+        bar_write(bar, offset, width, value);
+}
+
 void CxlHmuModel::request(uint64_t dpa, bool write)
 {
     host_.access();

@@ -2,7 +2,7 @@
 // The whole function: a CXL type 3 memory device with CHMUs, as Documentation/devices/
 // cxl_type3-model.rst draws it. BAR 0 has the registers, BAR 2 the memory; every load and store of
 // BAR 2 is one M2S request at the DPA that is its offset, unless the guest maps it. Requests of a
-// feed come beside them.
+// feed come beside them. What another function does to the memory is CXL.io, and none.
 #pragma once
 
 #include <memory>
@@ -33,6 +33,8 @@ public:
     bool is_cxl_mem(unsigned bar) const override;
     uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) override;
     void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override;
+    uint64_t peer_read(unsigned bar, uint64_t offset, unsigned width) override;
+    void peer_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override;
     // Memory keeps its contents, as it may in a device whose function is reset.
     void reset() override;
     std::optional<uint64_t> next_deadline_ns() const override;

@@ -276,6 +276,20 @@ TEST_F(Function, MemoryReturnsWhatWasStored)
     EXPECT_EQ(log_.writes(), 2u);
 }
 
+TEST_F(Function, WhatAnotherFunctionDoesToItsMemoryIsNoRequest)
+{
+    build();
+    const uint64_t at = instance(0, 0);
+    start(at);
+    model_->peer_write(2, 0x5000, 8, 0x1122334455667788);
+    EXPECT_EQ(model_->peer_read(2, 0x5004, 4), 0x11223344u);
+    pass_ns(kEpochNs);
+    EXPECT_TRUE(drain(at).empty());
+    EXPECT_EQ(log_.reads() + log_.writes(), 0u);
+    EXPECT_EQ(model_->bar_read(2, 0x5000, 8), 0x1122334455667788u);
+    EXPECT_EQ(model_->peer_read(0, at + kConfig1, 8), read(at + kConfig1));
+}
+
 TEST_F(Function, HolesReadAsOnesAndAreLogged)
 {
     build();
