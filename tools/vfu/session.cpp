@@ -96,17 +96,27 @@ uint64_t LineLimiter::take_suppressed(uint64_t now_ns)
     return lines_ < kLinesPerSecond ? std::exchange(suppressed_, 0) : 0;
 }
 
+uint64_t LineLimiter::take_rest()
+{
+    return std::exchange(suppressed_, 0);
+}
+
 // A line that stderr does not take is lost; fmt's own print would throw.
 void Session::print_line(std::string_view line) const
 {
     std::fputs(fmt::format("vfu: {}{}\n", name_, line).c_str(), stderr);
 }
 
+void Session::tell_suppressed(uint64_t lines) const
+{
+    if (lines > 0)
+        print_line(fmt::format("{} lines were not shown", lines));
+}
+
 void Session::log(std::string_view line)
 {
     const uint64_t now = now_ns();
-    if (const uint64_t suppressed = limiter_.take_suppressed(now); suppressed > 0)
-        print_line(fmt::format("{} lines were not shown", suppressed));
+    tell_suppressed(limiter_.take_suppressed(now));
     if (limiter_.admit(now))
         print_line(line);
 }
@@ -141,6 +151,7 @@ void Session::attach(Fd client)
 
 void Session::detach()
 {
+    tell_suppressed(limiter_.take_rest());
     channel_.reset();
     dma_.clear();
     msix_.clear_triggers();

@@ -42,6 +42,8 @@ public:
     bool admit(uint64_t now_ns);
     // Lines held back since the last call; 0 as long as lines are being held back.
     uint64_t take_suppressed(uint64_t now_ns);
+    // The same at the end, when no line may follow.
+    uint64_t take_rest();
 
 private:
     void turn_to(uint64_t now_ns);
@@ -120,6 +122,7 @@ private:
     static const std::array<Rule, 14> kRules;
 
     void print_line(std::string_view line) const;
+    void tell_suppressed(uint64_t lines) const;
     static const Rule *rule_for(uint16_t command);
     Verdict judge(const wire::Header &header, const Message &message, const Rule *rule) const;
     bool handle_messages();

@@ -2,7 +2,10 @@
 // The session against a client that says everything a client may and may not say.
 #include "vfu/session.hpp"
 
+#include <cstdio>
 #include <random>
+#include <sstream>
+#include <string>
 
 #include "vfu/bar_memory.hpp"
 #include "vfu/test_support.hpp"
@@ -370,6 +373,33 @@ TEST_F(SessionTest, RefusalsAreLoggedInOneLineAndRateLimited)
     EXPECT_LT(std::count(many.begin(), many.end(), '\n'), 400);
 }
 
+TEST_F(SessionTest, WhatWasNotShownIsToldWhenTheClientLeaves)
+{
+    constexpr unsigned kMany = 2 * LineLimiter::kLinesPerSecond + 3;
+    greet();
+    testing::internal::CaptureStderr();
+    for (unsigned i = 0; i < kMany; i++)
+        session.log("a line");
+    client.leave();
+    EXPECT_FALSE(session.on_ready());
+    std::istringstream said(testing::internal::GetCapturedStderr());
+    unsigned shown = 0, hidden = 0;
+    for (std::string line; std::getline(said, line);) {
+        unsigned lines = 0;
+        if (std::sscanf(line.c_str(), "vfu: %u lines were not shown", &lines) == 1)
+            hidden += lines;
+        else
+            shown++;
+    }
+    EXPECT_GT(hidden, 0u);
+    EXPECT_EQ(shown + hidden, kMany);
+
+    testing::internal::CaptureStderr();
+    session.attach(client.connect());
+    session.detach();
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(LineLimiterTest, ShowsABurstAndTellsWhatItHeldBack)
 {
     LineLimiter limiter;
@@ -382,6 +412,16 @@ TEST(LineLimiterTest, ShowsABurstAndTellsWhatItHeldBack)
     EXPECT_EQ(limiter.take_suppressed(6 * second_ns), 2u);
     EXPECT_EQ(limiter.take_suppressed(6 * second_ns), 0u);
     EXPECT_TRUE(limiter.admit(6 * second_ns));
+}
+
+TEST(LineLimiterTest, TellsTheRestAtTheEnd)
+{
+    LineLimiter limiter;
+    for (unsigned i = 0; i < LineLimiter::kLinesPerSecond + 3; i++)
+        limiter.admit(i);
+    EXPECT_EQ(limiter.take_suppressed(500), 0u);
+    EXPECT_EQ(limiter.take_rest(), 3u);
+    EXPECT_EQ(limiter.take_rest(), 0u);
 }
 
 // What the device is
