@@ -57,12 +57,13 @@ Channel::Fill Channel::fill()
         return errno == EAGAIN || errno == EINTR ? Fill::kNothing : Fill::kClosed;
     end_ += static_cast<size_t>(size);
     const bool fds_whole = take_fds(header, position_ + (end_ - begin_));
-    if (size == 0 || !fds_whole)
+    if (size == 0)
         return Fill::kClosed;
-    return Fill::kData;
+    return fds_whole ? Fill::kData : Fill::kFdsLost;
 }
 
-// False: descriptors were lost on the way, so we cannot know which message lacks some.
+// False: descriptors were lost. The process may have no more open, or the client sends more than
+// any message carries.
 bool Channel::take_fds(::msghdr &header, uint64_t chunk_end)
 {
     bool whole = (header.msg_flags & MSG_CTRUNC) == 0;

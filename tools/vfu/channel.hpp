@@ -36,6 +36,7 @@ public:
     enum class Fill {
         kData,
         kNothing,  // nothing has come, or a signal came instead
+        kFdsLost,  // descriptors that came could not be kept: nobody knows which message lacks some
         kClosed    // by the other side, or the socket is broken
     };
     Fill fill();

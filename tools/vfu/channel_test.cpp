@@ -94,6 +94,20 @@ TEST_F(ChannelTest, DescriptorsNobodyTakesAreClosed)
     EXPECT_EQ(::read(read_end.get(), &byte, 1), 0);  // end of file: the last writer is gone
 }
 
+TEST_F(ChannelTest, DescriptorsThatCannotBeKeptAreNotTheEnd)
+{
+    const Fd event = make_eventfd();
+    client.send_raw(numbered(1), {event.get()});
+    Channel::Fill filled = Channel::Fill::kNothing;
+    {
+        const NoNewFiles none;
+        filled = channel.fill();
+    }
+    EXPECT_EQ(filled, Channel::Fill::kFdsLost);
+    client.send_raw(numbered(2));
+    EXPECT_EQ(channel.fill(), Channel::Fill::kData);
+}
+
 TEST_F(ChannelTest, TheLargestMessageFitsAndOneMoreByteDoesNot)
 {
     const size_t largest = wire::kMaxMessageBytes - sizeof(wire::Header);

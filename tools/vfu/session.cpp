@@ -31,6 +31,11 @@ constexpr uint32_t kIrqDataFlags = wire::kIrqDataNone | wire::kIrqDataBool | wir
 constexpr uint32_t kIrqActionFlags =
     wire::kIrqActionMask | wire::kIrqActionUnmask | wire::kIrqActionTrigger;
 
+constexpr std::string_view kAnswerNotTaken = "the client left without taking its answer";
+constexpr std::string_view kFdsLost =
+    "file descriptors of the client were lost: too many at once, or too few allowed here (ulimit "
+    "-n); connection closed";
+
 constexpr Verdict kGood{};
 
 constexpr Verdict invalid(const char *reason)
@@ -165,14 +170,26 @@ short Session::poll_events() const
 
 bool Session::on_ready()
 {
-    const bool there = channel_->has_unsent() ? channel_->flush()
-                                              : more_ || channel_->fill() != Channel::Fill::kClosed;
-    if (there)
-        return handle_messages();
     if (channel_->has_unsent())
-        log("the client left without taking its answer");
-    else if (channel_->buffered_bytes() > 0)
-        log("the client left in the middle of a message");
+        return channel_->flush() ? handle_messages() : drop_client(kAnswerNotTaken);
+    switch (more_ ? Channel::Fill::kData : channel_->fill()) {
+        case Channel::Fill::kData:
+        case Channel::Fill::kNothing:
+            return handle_messages();
+        case Channel::Fill::kFdsLost:
+            return drop_client(kFdsLost);
+        case Channel::Fill::kClosed:
+            break;
+    }
+    if (channel_->buffered_bytes() > 0)
+        return drop_client("the client left in the middle of a message");
+    detach();
+    return false;
+}
+
+bool Session::drop_client(std::string_view reason)
+{
+    log(reason);
     detach();
     return false;
 }
@@ -190,13 +207,9 @@ bool Session::handle_messages()
             case Channel::Next::kMessage:
                 if (handle(message))
                     break;
-                log("the client left without taking its answer");
-                detach();
-                return false;
+                return drop_client(kAnswerNotTaken);
             case Channel::Next::kMalformed:
-                log("a message of impossible size; connection closed");
-                detach();
-                return false;
+                return drop_client("a message of impossible size; connection closed");
         }
     }
     return true;

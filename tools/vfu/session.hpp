@@ -125,6 +125,8 @@ private:
     void tell_suppressed(uint64_t lines) const;
     static const Rule *rule_for(uint16_t command);
     Verdict judge(const wire::Header &header, const Message &message, const Rule *rule) const;
+    // False, as on_ready().
+    bool drop_client(std::string_view reason);
     bool handle_messages();
     bool handle(const Message &message);
     bool answer(const wire::Header &request, const Verdict &verdict, const Answer &body);

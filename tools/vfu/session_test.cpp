@@ -373,6 +373,27 @@ TEST_F(SessionTest, RefusalsAreLoggedInOneLineAndRateLimited)
     EXPECT_LT(std::count(many.begin(), many.end(), '\n'), 400);
 }
 
+TEST_F(SessionTest, LostDescriptorsAreNotTakenForAClientThatLeft)
+{
+    greet();
+    access_error(Command::kRegionRead, 3, 0, 4);  // the log has been used before
+    const Fd event = make_eventfd();
+    client.send_raw(TestClient::message(Command::kSetIrqs, irqs_body(kConnect, 0, 1)),
+                    {event.get()});
+    testing::internal::CaptureStderr();
+    bool kept = true;
+    {
+        const NoNewFiles none;
+        kept = session.on_ready();
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_FALSE(kept);
+    EXPECT_NE(said.find("descriptors of the client were lost"), said.npos) << said;
+    EXPECT_NE(said.find("ulimit -n"), said.npos) << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+    EXPECT_TRUE(client.closed_by_peer());
+}
+
 TEST_F(SessionTest, WhatWasNotShownIsToldWhenTheClientLeaves)
 {
     constexpr unsigned kMany = 2 * LineLimiter::kLinesPerSecond + 3;

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -127,6 +128,23 @@ inline Fd make_memory(size_t size_bytes)
     EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(size_bytes)), 0);
     return fd;
 }
+
+// The process can open no descriptor meanwhile; not even poll() works.
+class NoNewFiles {
+public:
+    NoNewFiles()
+    {
+        EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+        const rlimit none{0, before_.rlim_max};
+        EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    }
+    NoNewFiles(const NoNewFiles &) = delete;
+    NoNewFiles &operator=(const NoNewFiles &) = delete;
+    ~NoNewFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
+};
 
 template <typename T>
 std::vector<std::byte> bytes_of(const T &value)
