@@ -2,12 +2,14 @@
 // Instructions: Documentation/bpf/standardization/instruction-set.rst of Linux. In words:
 //
 //     entry = ringbuf_reserve(ring, room)
-//     if (!entry) { lost++; return 0 }
+//     if (!entry) { lost++; return 1 }
 //     bytes = fixed, or where the located field says that the record ends
-//     if (bytes > room) { ringbuf_discard(entry); lost++; return 0 }
+//     if (bytes > room) { ringbuf_discard(entry); lost++; return 1 }
 //     entry->event = event; entry->bytes = bytes
 //     probe_read_kernel(entry->record, bytes, context + 8)
-//     ringbuf_submit(entry); return 0
+//     ringbuf_submit(entry); return 1
+//
+// 0 would take the trace event from everybody else who reads it through perf.
 #include "record/bpf_program.hpp"
 
 #include <algorithm>
@@ -87,13 +89,18 @@ private:
     std::vector<bpf_insn> code_;
 };
 
+void leave(Assembler &code)
+{
+    code.move(R0, 1);
+    code.leave();
+}
+
 void count_lost(Assembler &code, TapMaps maps)
 {
     code.map_value(R1, maps.lost);
     code.move(R2, 1);
     code.atomic_add64(R1, R2);
-    code.move(R0, 0);
-    code.leave();
+    leave(code);
 }
 
 // kBytes: of the record behind its head.
@@ -145,8 +152,7 @@ Result<std::vector<bpf_insn>> tap_program(const TraceFormat &format, uint32_t ev
     code.move(R1, kEntry);
     code.move(R2, 0);
     code.call(BPF_FUNC_ringbuf_submit);
-    code.move(R0, 0);
-    code.leave();
+    leave(code);
     code.land(too_long);
     code.move(R1, kEntry);
     code.move(R2, 0);

@@ -37,6 +37,8 @@ public:
         return false;
     }
 
+    uint64_t result() const { return registers_[0]; }
+
     uint64_t lost = 0;
     std::vector<std::byte> submitted;
     bool discarded = false;
@@ -222,6 +224,17 @@ TEST(TapProgram, GivesBackTheRoomOfARecordThatIsTooLong)
         EXPECT_EQ(machine.submitted.empty(), !fits) << location;
         EXPECT_EQ(machine.discarded, !fits) << location;
         EXPECT_EQ(machine.lost, fits ? 0U : 1U) << location;
+    }
+}
+
+// 0 would be no: the kernel then gives the record to no perf event of anybody.
+TEST(TapProgram, LeavesTheRecordToOthersWhateverComesOfIt)
+{
+    for (auto [location, room] :
+         {std::pair(12U << 16 | 20U, true), {12U << 16 | 20U, false}, {0U << 16 | 7U, true}}) {
+        Machine machine(*tap_program(with_words(), 3, kMaps), record_of(location, 32), room);
+        ASSERT_TRUE(machine.run());
+        EXPECT_EQ(machine.result(), 1U) << location;
     }
 }
 

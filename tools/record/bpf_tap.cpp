@@ -51,14 +51,14 @@ Result<Fd> load_program(const std::vector<bpf_insn> &code)
     return Error{Errc::kDenied, reason};
 }
 
-// On one CPU, which is where perf would count; the program runs wherever the event happens.
+// On one CPU, which is where perf counts; the program runs wherever the event happens. Without a
+// period nothing is sampled: the record is in our ring.
 Result<Fd> attach_program(const TraceFormat &format, int program)
 {
     perf_event_attr attr{};
     attr.type = PERF_TYPE_TRACEPOINT;
     attr.size = sizeof attr;
     attr.config = format.id;
-    attr.sample_period = 1;
     Fd event(
         static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC)));
     if (!event)
