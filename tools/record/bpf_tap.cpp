@@ -20,6 +20,9 @@ namespace pmukit::record {
 namespace {
 
 constexpr uint32_t kRingBytes = uint32_t{8} << 20;  // 2048 records, a power of two of pages
+// Of one call, at least what the ring can hold: all that was there when it began.
+constexpr uint32_t kTakenAtOnce = kRingBytes / kTapMostBytes;
+constexpr int kEnough = -ECANCELED;  // which reading a ring has no other cause for
 
 Result<Fd> create_map(bpf_map_type type, uint32_t key_bytes, uint32_t value_bytes, uint32_t entries)
 {
@@ -83,6 +86,7 @@ struct BpfTap::State {
     std::vector<Fd> events;
     ring_buffer *reader = nullptr;
     std::vector<std::byte> record;  // the one that is being handed on
+    uint32_t taken = 0;             // in this call
 };
 
 namespace {
@@ -123,7 +127,7 @@ Result<BpfTap> BpfTap::attach(const std::vector<TraceFormat> &formats, Sink sink
     const auto take_one = [](void *context, void *data, size_t bytes) {
         auto *owner = static_cast<State *>(context);
         hand_on({static_cast<const std::byte *>(data), bytes}, owner->record, owner->sink);
-        return 0;
+        return ++owner->taken < kTakenAtOnce ? 0 : kEnough;
     };
     state->reader = ::ring_buffer__new(state->ring.get(), take_one, state.get(), nullptr);
     if (!state->reader)
@@ -148,10 +152,15 @@ int BpfTap::fd() const
     return ::ring_buffer__epoll_fd(state_->reader);
 }
 
+// libbpf goes on for as long as there is one more. It gives back the room of the record at which it
+// is told to stop, too.
 Result<void> BpfTap::take()
 {
+    state_->taken = 0;
     const int taken = ::ring_buffer__consume(state_->reader);
-    return taken < 0 ? system_error("reading the BPF ring", -taken) : Result<void>();
+    if (taken >= 0 || taken == kEnough)
+        return {};
+    return system_error("reading the BPF ring", -taken);
 }
 
 uint64_t BpfTap::lost() const

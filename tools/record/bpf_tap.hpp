@@ -29,7 +29,8 @@ public:
 
     // Readable when there are records.
     int fd() const;
-    // Hands all records that are there to the sink.
+    // Hands the records that are there to the sink. Those that come meanwhile may have to wait for
+    // the next call: it ends however fast they come.
     Result<void> take();
     // Records for which there was no room in the ring.
     uint64_t lost() const;
