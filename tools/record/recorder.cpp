@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <ctime>
 
 #include "base/clocks.hpp"
@@ -19,6 +20,7 @@ namespace pmukit::record {
 namespace {
 
 constexpr int kTick_ms = 100;  // rings are looked at at least so often
+using Clock = std::chrono::steady_clock;
 constexpr const char *kOnlineCpus = "/sys/devices/system/cpu/online";
 
 struct Target {
@@ -241,41 +243,64 @@ Result<void> Recorder::enable()
 
 // Draining
 
-Result<void> Recorder::drain_ring(size_t index, RecordSink &sink, RecordOutcome &outcome)
+Result<void> Recorder::drain_records(Ring &ring, RecordSink &sink, RingNotes &notes)
 {
-    Ring &ring = rings_[index];
-    const std::string &what = events_[ring.event].text;
     auto [tail, head] = ring.rings.record_window();
     std::optional<RingPieces> pieces = ring_pieces(ring.rings.records(), tail, head);
-    if (!pieces || !note_records(ring.rings.records(), tail, head, outcome.notes))
-        return Error{Errc::kDamaged,
-                     what + ": the kernel's ring makes no sense at " + std::to_string(tail)};
+    if (!pieces || !note_records(ring.rings.records(), tail, head, notes))
+        return Error{Errc::kDamaged, events_[ring.event].text +
+                                         ": the kernel's ring makes no sense at " +
+                                         std::to_string(tail)};
     for (Bytes piece : {pieces->first, pieces->second})
         if (Result<void> done = sink.records(piece); !done)
             return done;
     ring.rings.release_records(head);
-    if (!ring.rings.has_aux())
-        return {};
-
-    auto [aux_tail, aux_head] = ring.rings.aux_window();
-    std::optional<RingPieces> aux = ring_pieces(ring.rings.aux(), aux_tail, aux_head);
-    if (!aux)
-        return Error{Errc::kDamaged,
-                     what + ": the AUX area makes no sense at " + std::to_string(aux_tail)};
-    if (aux->size() == 0)
-        return {};
-    AuxChunk chunk{ring.id, aux_tail, static_cast<uint32_t>(index), ring.cpu, *aux};
-    if (Result<void> done = sink.aux(chunk); !done)
-        return done;
-    ring.rings.release_aux(aux_head);
-    outcome.aux_bytes += aux->size();
     return {};
 }
 
-Result<void> Recorder::drain(RecordSink &sink, RecordOutcome &outcome)
+// How many bytes.
+Result<uint64_t> Recorder::drain_aux(size_t index, RecordSink &sink)
+{
+    Ring &ring = rings_[index];
+    auto [tail, head] = ring.rings.aux_window();
+    std::optional<RingPieces> aux = ring_pieces(ring.rings.aux(), tail, head);
+    if (!aux)
+        return Error{
+            Errc::kDamaged,
+            events_[ring.event].text + ": the AUX area makes no sense at " + std::to_string(tail)};
+    if (aux->size() == 0)
+        return uint64_t{0};
+    AuxChunk chunk{ring.id, tail, static_cast<uint32_t>(index), ring.cpu, *aux};
+    if (Result<void> done = sink.aux(chunk); !done)
+        return done.error();
+    ring.rings.release_aux(head);
+    return uint64_t{aux->size()};
+}
+
+Result<void> Recorder::drain_ring(size_t index, Round round, RecordSink &sink,
+                                  RecordOutcome &outcome)
+{
+    Ring &ring = rings_[index];
+    RingNotes notes;
+    if (Result<void> done = drain_records(ring, sink, notes); !done)
+        return done;
+    outcome.notes.add(notes);
+    if (!ring.rings.has_aux())
+        return {};
+    const Result<uint64_t> bytes = drain_aux(index, sink);
+    if (!bytes)
+        return bytes.error();
+    outcome.aux_bytes += *bytes;
+    const bool revive = ring.revival.after_round(*bytes, notes.aux_truncated != 0, round.tick);
+    if (revive && ring.watched && !round.last)
+        ::ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0);  // of a PMU that goes it fails
+    return {};
+}
+
+Result<void> Recorder::drain(Round round, RecordSink &sink, RecordOutcome &outcome)
 {
     for (size_t i = 0; i < rings_.size(); i++)
-        if (Result<void> done = drain_ring(i, sink, outcome); !done)
+        if (Result<void> done = drain_ring(i, round, sink, outcome); !done)
             return done;
     return sink.round();
 }
@@ -306,6 +331,7 @@ Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &st
 {
     RecordOutcome outcome;
     bool stop = false;
+    Clock::time_point last_tick = Clock::now();
     while (!stop) {
         std::vector<pollfd> fds;
         fds.reserve(stop_fds.size() + rings_.size());
@@ -327,7 +353,10 @@ Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &st
         if (stop)  // what is still in flight arrives before the last drain
             for (const Ring &ring : rings_)
                 ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
-        if (Result<void> done = drain(sink, outcome); !done)
+        const bool tick = Clock::now() - last_tick >= std::chrono::milliseconds(kTick_ms);
+        if (tick)
+            last_tick = Clock::now();
+        if (Result<void> done = drain({stop, tick}, sink, outcome); !done)
             return done.error();
     }
     return outcome;

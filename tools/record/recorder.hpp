@@ -96,6 +96,11 @@ private:
         EventRings rings;
         bool self_starting;  // nobody has to enable it
         bool watched;        // false: hung up, only drained
+        AuxRevival revival{};
+    };
+    struct Round {
+        bool last = false;  // every event is disabled and stays so
+        bool tick = false;
     };
 
     Recorder() = default;
@@ -107,8 +112,10 @@ private:
     Result<void> add_ring(const RecordOptions &options, const Request &request, OpenedEvent &event,
                           pid_t pid, int cpu);
     int leader_fd(const Request &request, int cpu) const;
-    Result<void> drain(RecordSink &sink, RecordOutcome &outcome);
-    Result<void> drain_ring(size_t index, RecordSink &sink, RecordOutcome &outcome);
+    Result<void> drain(Round round, RecordSink &sink, RecordOutcome &outcome);
+    Result<void> drain_ring(size_t index, Round round, RecordSink &sink, RecordOutcome &outcome);
+    Result<void> drain_records(Ring &ring, RecordSink &sink, RingNotes &notes);
+    Result<uint64_t> drain_aux(size_t index, RecordSink &sink);
     void note_gone(RecordOutcome &outcome) const;
     bool all_gone(const RecordOutcome &outcome) const;
 

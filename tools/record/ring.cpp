@@ -55,6 +55,15 @@ uint64_t ring_word(Bytes ring, uint64_t position)
     return load<uint64_t>(ring.data() + position % ring.size(), std::endian::native);
 }
 
+void RingNotes::add(const RingNotes &more)
+{
+    samples += more.samples;
+    lost_records += more.lost_records;
+    lost_samples += more.lost_samples;
+    aux_truncated += more.aux_truncated;
+    aux_partial += more.aux_partial;
+}
+
 bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes)
 {
     while (tail != head) {
@@ -76,6 +85,15 @@ bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes)
         tail += size;
     }
     return true;
+}
+
+// With room it can go on. The kernel disables an event a moment after it said so, and may do it
+// after it was enabled here: once more at a tick. Where nothing but cuts comes, ticks alone.
+bool AuxRevival::after_round(uint64_t bytes, bool cut, bool tick)
+{
+    const bool now = bytes != 0 || (owed_ && tick);
+    owed_ = bytes != 0 || cut || (owed_ && !tick);
+    return now;
 }
 
 Result<EventMapping> EventMapping::map(int fd, size_t size, off_t offset)

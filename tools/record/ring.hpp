@@ -38,9 +38,23 @@ struct RingNotes {
     uint64_t lost_samples = 0;   // PERF_RECORD_LOST_SAMPLES
     uint64_t aux_truncated = 0;  // PERF_AUX_FLAG_TRUNCATED: the event was disabled as well
     uint64_t aux_partial = 0;    // PERF_AUX_FLAG_PARTIAL alone: a gap in data that go on
+
+    void add(const RingNotes &more);
 };
 // Pure: walks the records in [tail, head). False: a record's size makes no sense.
 bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes);
+
+// Pure: is an event to be enabled again? The kernel disables one whose AUX area was full, of which
+// it says nothing, and one whose driver cut its data. Enabling does nothing to one that runs.
+class AuxRevival {
+public:
+    // bytes: given back to the area in this round; cut: one of its records says so; tick: rounds
+    // can follow each other at once, ticks cannot.
+    bool after_round(uint64_t bytes, bool cut, bool tick);
+
+private:
+    bool owed_ = false;
+};
 
 // Memory mapped from an event; unmapped when it goes.
 class EventMapping {

@@ -89,6 +89,17 @@ TEST_F(NoteRecords, TellsAGapFromTheEnd)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
+TEST_F(NoteRecords, AddUp)
+{
+    RingNotes sum{1, 2, 3, 4, 5};
+    sum.add({10, 20, 30, 40, 50});
+    EXPECT_EQ(sum.samples, 11U);
+    EXPECT_EQ(sum.lost_records, 22U);
+    EXPECT_EQ(sum.lost_samples, 33U);
+    EXPECT_EQ(sum.aux_truncated, 44U);
+    EXPECT_EQ(sum.aux_partial, 55U);
+}
+
 TEST_F(NoteRecords, RefusesSizesThatMakeNoSense)
 {
     for (uint16_t size : std::initializer_list<uint16_t>{4, 12, 24, 65528}) {
@@ -97,6 +108,33 @@ TEST_F(NoteRecords, RefusesSizesThatMakeNoSense)
         EXPECT_FALSE(note_records(ring_, tail_, head_, notes_)) << size;
     }
     EXPECT_FALSE(note_records(ring_, tail_, tail_ + 4, notes_));
+}
+
+TEST(AuxRevival, EnablesWhenThereIsRoomAgainAndOnceMoreAtTheNextTick)
+{
+    AuxRevival revival;
+    EXPECT_TRUE(revival.after_round(4096, false, false)) << "a full area says nothing of itself";
+    EXPECT_FALSE(revival.after_round(0, false, false));
+    EXPECT_TRUE(revival.after_round(0, false, true)) << "the kernel may have been slower";
+    EXPECT_FALSE(revival.after_round(0, false, true));
+}
+
+TEST(AuxRevival, EnablesOnceATickWhereNothingButCutsCome)
+{
+    AuxRevival revival;
+    for (int i = 0; i < 3; i++)
+        EXPECT_FALSE(revival.after_round(0, true, false)) << "rounds may follow at once";
+    EXPECT_FALSE(revival.after_round(0, false, false));
+    EXPECT_TRUE(revival.after_round(0, true, true));
+    EXPECT_TRUE(revival.after_round(0, false, true)) << "it was cut again";
+    EXPECT_FALSE(revival.after_round(0, false, true));
+}
+
+TEST(AuxRevival, LeavesAnEventAloneThatHasGivenNothing)
+{
+    AuxRevival revival;
+    EXPECT_FALSE(revival.after_round(0, false, true)) << "it may wait for the exec of its task";
+    EXPECT_FALSE(revival.after_round(0, false, true));
 }
 
 }  // namespace
