@@ -259,11 +259,11 @@ Result<void> Recorder::drain_records(Ring &ring, RecordSink &sink, RingNotes &no
 }
 
 // How many bytes.
-Result<uint64_t> Recorder::drain_aux(size_t index, RecordSink &sink)
+Result<uint64_t> Recorder::drain_aux(size_t index, uint64_t until, RecordSink &sink)
 {
     Ring &ring = rings_[index];
-    auto [tail, head] = ring.rings.aux_window();
-    std::optional<RingPieces> aux = ring_pieces(ring.rings.aux(), tail, head);
+    const uint64_t tail = ring.rings.aux_window().first;
+    std::optional<RingPieces> aux = ring_pieces(ring.rings.aux(), tail, until);
     if (!aux)
         return Error{
             Errc::kDamaged,
@@ -273,7 +273,7 @@ Result<uint64_t> Recorder::drain_aux(size_t index, RecordSink &sink)
     AuxChunk chunk{ring.id, tail, static_cast<uint32_t>(index), ring.cpu, *aux};
     if (Result<void> done = sink.aux(chunk); !done)
         return done.error();
-    ring.rings.release_aux(head);
+    ring.rings.release_aux(until);
     return uint64_t{aux->size()};
 }
 
@@ -281,13 +281,18 @@ Result<void> Recorder::drain_ring(size_t index, Round round, RecordSink &sink,
                                   RecordOutcome &outcome)
 {
     Ring &ring = rings_[index];
+    const bool has_aux = ring.rings.has_aux();
+    const uint64_t before = has_aux ? ring.rings.aux_window().second : 0;
     RingNotes notes;
     if (Result<void> done = drain_records(ring, sink, notes); !done)
         return done;
     outcome.notes.add(notes);
-    if (!ring.rings.has_aux())
+    if (!has_aux)
         return {};
-    const Result<uint64_t> bytes = drain_aux(index, sink);
+    // Files change between rounds. In the last one there is nothing to wait for.
+    const uint64_t after = ring.rings.aux_head_at(notes.aux_end);
+    const uint64_t until = round.last ? after : aux_until(before, after, notes.aux_end);
+    const Result<uint64_t> bytes = drain_aux(index, until, sink);
     if (!bytes)
         return bytes.error();
     outcome.aux_bytes += *bytes;

@@ -115,7 +115,7 @@ private:
     Result<void> drain(Round round, RecordSink &sink, RecordOutcome &outcome);
     Result<void> drain_ring(size_t index, Round round, RecordSink &sink, RecordOutcome &outcome);
     Result<void> drain_records(Ring &ring, RecordSink &sink, RingNotes &notes);
-    Result<uint64_t> drain_aux(size_t index, RecordSink &sink);
+    Result<uint64_t> drain_aux(size_t index, uint64_t until, RecordSink &sink);
     void note_gone(RecordOutcome &outcome) const;
     bool all_gone(const RecordOutcome &outcome) const;
 

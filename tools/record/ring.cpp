@@ -17,6 +17,8 @@ namespace pmukit::record {
 namespace {
 
 constexpr size_t kRecordHeaderBytes = 8;
+constexpr uint64_t kWordMask = ~uint64_t{7};
+constexpr int kMostLooks = 1000;  // some microseconds
 
 // The kernel's words are plain ones; both sides agree on the barriers.
 uint64_t load_acquire(__u64 &word)
@@ -29,8 +31,10 @@ void store_release(__u64 &word, uint64_t value)
     std::atomic_ref<__u64>(word).store(value, std::memory_order_release);
 }
 
-void note_aux(uint64_t flags, RingNotes &notes)
+void note_aux(Bytes ring, uint64_t record, RingNotes &notes)
 {
+    notes.aux_end = ring_word(ring, record + 8) + ring_word(ring, record + 16);
+    const uint64_t flags = ring_word(ring, record + 24);
     if (flags & PERF_AUX_FLAG_TRUNCATED)
         notes.aux_truncated++;
     else if (flags & PERF_AUX_FLAG_PARTIAL)
@@ -62,6 +66,7 @@ void RingNotes::add(const RingNotes &more)
     lost_samples += more.lost_samples;
     aux_truncated += more.aux_truncated;
     aux_partial += more.aux_partial;
+    aux_end = more.aux_end ? more.aux_end : aux_end;
 }
 
 bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes)
@@ -81,10 +86,17 @@ bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes)
         else if (type == PERF_RECORD_LOST_SAMPLES && size >= 16)
             notes.lost_samples += ring_word(ring, tail + 8);
         else if (type == PERF_RECORD_AUX && size >= 32)
-            note_aux(ring_word(ring, tail + 24), notes);
+            note_aux(ring, tail, notes);
         tail += size;
     }
     return true;
+}
+
+// The kernel writes the record first and the head behind it. What stood there before the records
+// were read has its record among them, or that was lost; what came since only if one says so.
+uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced)
+{
+    return std::max(before, std::min(after, announced & kWordMask));
 }
 
 // With room it can go on. The kernel disables an event a moment after it said so, and may do it
@@ -161,7 +173,17 @@ std::pair<uint64_t, uint64_t> EventRings::record_window() const
 // Whole words only; the rest comes with the next ones.
 std::pair<uint64_t, uint64_t> EventRings::aux_window() const
 {
-    return {control()->aux_tail, load_acquire(control()->aux_head) & ~uint64_t{7}};
+    return {control()->aux_tail, load_acquire(control()->aux_head) & kWordMask};
+}
+
+// A record may be here a moment before the head behind its data, which the CPU of the event is
+// about to write.
+uint64_t EventRings::aux_head_at(uint64_t announced) const
+{
+    uint64_t head = aux_window().second;
+    for (int looks = 0; head < (announced & kWordMask) && looks < kMostLooks; looks++)
+        head = aux_window().second;
+    return head;
 }
 
 void EventRings::release_records(uint64_t until)

@@ -38,11 +38,16 @@ struct RingNotes {
     uint64_t lost_samples = 0;   // PERF_RECORD_LOST_SAMPLES
     uint64_t aux_truncated = 0;  // PERF_AUX_FLAG_TRUNCATED: the event was disabled as well
     uint64_t aux_partial = 0;    // PERF_AUX_FLAG_PARTIAL alone: a gap in data that go on
+    uint64_t aux_end = 0;  // of the data that the last AUX record announced; 0: there was none
 
     void add(const RingNotes &more);
 };
 // Pure: walks the records in [tail, head). False: a record's size makes no sense.
 bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes);
+
+// Pure: where to end with reading an AUX area, so that data are in the same round as their AUX
+// record. before, after: its head as it was before the records were read, and is now.
+uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced);
 
 // Pure: is an event to be enabled again? The kernel disables one whose AUX area was full, of which
 // it says nothing, and one whose driver cut its data. Enabling does nothing to one that runs.
@@ -94,6 +99,8 @@ public:
     // Positions of what is to be read now; release_*() gives the room back.
     std::pair<uint64_t, uint64_t> record_window() const;
     std::pair<uint64_t, uint64_t> aux_window() const;
+    // Its head once it is there, if that does not take long.
+    uint64_t aux_head_at(uint64_t announced) const;
     void release_records(uint64_t until);
     void release_aux(uint64_t until);
 

@@ -89,15 +89,26 @@ TEST_F(NoteRecords, TellsAGapFromTheEnd)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
+TEST_F(NoteRecords, KnowWhereTheAnnouncedDataEnd)
+{
+    put(PERF_RECORD_AUX, {16, 8, 0});
+    put(PERF_RECORD_SAMPLE, {});
+    ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
+    EXPECT_EQ(notes_.aux_end, 24U);
+}
+
 TEST_F(NoteRecords, AddUp)
 {
-    RingNotes sum{1, 2, 3, 4, 5};
-    sum.add({10, 20, 30, 40, 50});
+    RingNotes sum{1, 2, 3, 4, 5, 6};
+    sum.add({10, 20, 30, 40, 50, 60});
     EXPECT_EQ(sum.samples, 11U);
     EXPECT_EQ(sum.lost_records, 22U);
     EXPECT_EQ(sum.lost_samples, 33U);
     EXPECT_EQ(sum.aux_truncated, 44U);
     EXPECT_EQ(sum.aux_partial, 55U);
+    EXPECT_EQ(sum.aux_end, 60U) << "a place, not a sum";
+    sum.add({});
+    EXPECT_EQ(sum.aux_end, 60U);
 }
 
 TEST_F(NoteRecords, RefusesSizesThatMakeNoSense)
@@ -108,6 +119,36 @@ TEST_F(NoteRecords, RefusesSizesThatMakeNoSense)
         EXPECT_FALSE(note_records(ring_, tail_, head_, notes_)) << size;
     }
     EXPECT_FALSE(note_records(ring_, tail_, tail_ + 4, notes_));
+}
+
+TEST(AuxUntil, TakesWhatWasThereBeforeTheRecordsWere)
+{
+    EXPECT_EQ(aux_until(64, 64, 64), 64U);
+    EXPECT_EQ(aux_until(64, 64, 0), 64U) << "its record was lost, or read in an earlier round";
+    EXPECT_EQ(aux_until(64, 64, 32), 64U) << "likewise that of the last part";
+}
+
+TEST(AuxUntil, LeavesDataOfWhichNoRecordHasSpokenYet)
+{
+    EXPECT_EQ(aux_until(64, 128, 0), 64U);
+    EXPECT_EQ(aux_until(64, 128, 64), 64U);
+    EXPECT_EQ(aux_until(0, 128, 96), 96U) << "the record of the last part came behind those read";
+}
+
+TEST(AuxUntil, TakesWhatCameMeanwhileWithItsRecord)
+{
+    EXPECT_EQ(aux_until(64, 128, 128), 128U);
+}
+
+TEST(AuxUntil, GoesNoFurtherThanTheHeadWhateverIsAnnounced)
+{
+    EXPECT_EQ(aux_until(64, 64, 128), 64U);
+    EXPECT_EQ(aux_until(64, 64, UINT64_MAX), 64U);
+}
+
+TEST(AuxUntil, EndsAtAWord)
+{
+    EXPECT_EQ(aux_until(64, 80, 77), 72U);
 }
 
 TEST(AuxRevival, EnablesWhenThereIsRoomAgainAndOnceMoreAtTheNextTick)
