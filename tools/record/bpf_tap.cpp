@@ -15,6 +15,7 @@
 #include "base/fd.hpp"
 #include "base/file.hpp"
 #include "record/bpf_program.hpp"
+#include "record/online_cpus.hpp"
 
 namespace pmukit::record {
 namespace {
@@ -58,12 +59,16 @@ Result<Fd> load_program(const std::vector<bpf_insn> &code)
 // period nothing is sampled: the record is in our ring.
 Result<Fd> attach_program(const TraceFormat &format, int program)
 {
+    const Result<std::vector<int>> cpus = online_cpus();
+    if (!cpus)
+        return cpus.error();
+    const int cpu = cpus->empty() ? 0 : cpus->front();
     perf_event_attr attr{};
     attr.type = PERF_TYPE_TRACEPOINT;
     attr.size = sizeof attr;
     attr.config = format.id;
     Fd event(
-        static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC)));
+        static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
     if (!event)
         return system_error("opening a trace event", errno);
     if (::ioctl(event.get(), PERF_EVENT_IOC_SET_BPF, program) != 0 ||

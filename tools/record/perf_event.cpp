@@ -62,6 +62,11 @@ bool about_values(int error)
     return error == EINVAL || error == EOPNOTSUPP || error == ERANGE;
 }
 
+bool about_place(int error)
+{
+    return error == ENODEV || error == ENXIO;
+}
+
 void set_rate(const Pmu &pmu, const EventSettings &settings, perf_event_attr &attr)
 {
     const bool every_record = pmu.cpumask.has_value();
@@ -161,7 +166,10 @@ Error explain_open_error(int error, const Pmu &pmu, const std::string &what, int
     const Refusal *refusal = std::ranges::find(kRefusals, error, &Refusal::error);
     if (refusal == std::end(kRefusals))
         return Error{Errc::kIo, message + ": " + std::strerror(error)};
-    message += ": " + std::string(refusal->why) + " (" + std::strerror(error) + ")";
+    message += ": " + std::string(refusal->why);
+    if (about_place(error) && cpu >= 0)
+        message += ", or CPU " + std::to_string(cpu) + " is offline";
+    message += std::string(" (") + std::strerror(error) + ")";
     if (about_values(error) && !pmu.caps.empty())
         message += "; supported: " + offered(pmu);
     return Error{refusal->code, message};

@@ -129,6 +129,17 @@ TEST(ExplainOpenError, KeepsCausesApart)
     EXPECT_EQ(explain_open_error(EXDEV, pmu, "e", -1).code, Errc::kIo);
 }
 
+TEST(ExplainOpenError, SaysThatACpuMayBeOffline)
+{
+    const Error error = explain_open_error(ENODEV, {}, "e", 3);
+    EXPECT_EQ(error.code, Errc::kNotFound);
+    EXPECT_EQ(error.message,
+              "e on CPU 3: the device is gone, or CPU 3 is offline (No such device)");
+    EXPECT_EQ(explain_open_error(ENODEV, {}, "e", -1).message,
+              "e: the device is gone (No such device)");
+    EXPECT_EQ(explain_open_error(EBUSY, {}, "e", 3).message.find("offline"), std::string::npos);
+}
+
 TEST(MakeTrackingAttr, CountsNothingAndEndsRecordsAsTheOthersDo)
 {
     const std::vector<std::byte> bytes = make_tracking_attr(true);

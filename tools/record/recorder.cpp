@@ -14,6 +14,7 @@
 #include "base/clocks.hpp"
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "record/online_cpus.hpp"
 #include "record/perf_event.hpp"
 
 namespace pmukit::record {
@@ -21,19 +22,22 @@ namespace {
 
 constexpr int kTick_ms = 100;  // rings are looked at at least so often
 using Clock = std::chrono::steady_clock;
-constexpr const char *kOnlineCpus = "/sys/devices/system/cpu/online";
 
 struct Target {
     pid_t pid;
     std::vector<int> cpus;
 };
 
-Result<std::vector<int>> online_cpus()
+// Where a PMU without a cpumask counts. Its cpus name those that are offline, too.
+Result<std::vector<int>> counting_cpus(const Pmu &pmu)
 {
-    Result<std::string> text = read_small_file(kOnlineCpus);
-    if (!text)
-        return text.error();
-    return parse_cpulist(*text);
+    Result<std::vector<int>> online = online_cpus();
+    if (!online || !pmu.cpus)
+        return online;
+    std::vector<int> cpus = those_online(*pmu.cpus, *online);
+    if (cpus.empty())
+        return Error{Errc::kNotFound, pmu.name + ": none of its CPUs is online"};
+    return cpus;
 }
 
 // A PMU with a cpumask is read there, for the whole machine; any other where the user says.
@@ -43,7 +47,7 @@ Result<Target> find_target(const RecordOptions &options, const Pmu &pmu, const s
     if (!pmu.cpumask) {
         if (!options.cpus.empty())
             return Target{-1, options.cpus};
-        Result<std::vector<int>> cpus = pmu.cpus ? *pmu.cpus : online_cpus();
+        Result<std::vector<int>> cpus = counting_cpus(pmu);
         if (!cpus)
             return cpus.error();
         if (options.all_cpus)

@@ -220,6 +220,22 @@ TEST_F(RecorderTest, RefusesACpuThatThePmuIsNotReadOn)
     EXPECT_NE(recorder.error().message.find("read on CPU 0"), std::string::npos);
 }
 
+TEST_F(RecorderTest, LeavesOutCpusThatAreOffline)
+{
+    root_.remove("fake/cpumask");
+    root_.put("fake/cpus", "0,65000");
+    options_.all_cpus = true;
+    std::optional<Recorder> recorder = open_or_skip();
+    if (!recorder && skip_.find("CAP_PERFMON") != std::string::npos)
+        GTEST_SKIP() << skip_;
+    ASSERT_TRUE(recorder) << skip_;
+    EXPECT_EQ(recorder->events()[0].ids.size(), 1U);
+
+    root_.put("fake/cpus", "65000");
+    EXPECT_FALSE(open_or_skip());
+    EXPECT_EQ(skip_, "fake: none of its CPUs is online");
+}
+
 TEST_F(RecorderTest, AsksWhomToRecordWithoutACpumask)
 {
     root_.remove("fake/cpumask");

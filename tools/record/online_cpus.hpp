@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// CPUs that take events now.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "base/number.hpp"
+#include "base/result.hpp"
+
+namespace pmukit::record {
+
+inline Result<std::vector<int>> online_cpus()
+{
+    const Result<std::string> text = read_small_file("/sys/devices/system/cpu/online");
+    if (!text)
+        return text.error();
+    return parse_cpulist(*text);
+}
+
+// Pure: those of them that are online, in their order.
+inline std::vector<int> those_online(std::vector<int> cpus, const std::vector<int> &online)
+{
+    std::erase_if(cpus,
+                  [&online](int cpu) { return std::ranges::find(online, cpu) == online.end(); });
+    return cpus;
+}
+
+}  // namespace pmukit::record
