@@ -88,9 +88,10 @@ Command add_record(CLI::App &app)
         ->add_option("-o,--output", options.output,
                      "file to write; -: standard output, as it is recorded")
         ->capture_default_str();
-    record->add_option(
-        "-m,--mmap-pages", options.pages,
-        "PAGES[,AUXPAGES] per event, powers of two; AUXPAGES 0: samples instead of AUX data");
+    record->add_option("-m,--mmap-pages", options.pages,
+                       "PAGES[,AUXPAGES] or ,AUXPAGES per event, powers of two; AUXPAGES 0: "
+                       "samples instead of AUX "
+                       "data");
     record
         ->add_option("-k,--clockid", options.clock,
                      "clock of all times, as perf record has them, such as CLOCK_MONOTONIC")

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <ctime>
 
 #include "base/clocks.hpp"
@@ -16,6 +15,7 @@
 #include "cli/output.hpp"
 #include "cli/record_files.hpp"
 #include "cli/record_hisi_ptt.hpp"
+#include "cli/record_pages.hpp"
 #include "cli/recording.hpp"
 #include "cli/signals.hpp"
 #include "cli/version.hpp"
@@ -27,29 +27,6 @@
 
 namespace pmukit::cli {
 namespace {
-
-// "128" or "128,1024": pages of the record ring and of the AUX area.
-Result<void> parse_pages(const std::string &text, record::RecordOptions &options)
-{
-    if (text.empty())
-        return {};
-    std::vector<std::string_view> parts = split(text, ',');
-    Result<uint64_t> pages = parse_u64(parts[0]);
-    Result<uint64_t> aux_pages =
-        parts.size() > 1 ? parse_u64(parts[1]) : Result<uint64_t>(options.aux_pages);
-    constexpr uint64_t kMaxPages = uint64_t{1} << 20;
-    bool good = parts.size() <= 2 && pages && aux_pages && std::has_single_bit(*pages) &&
-                *pages <= kMaxPages && (*aux_pages == 0 || std::has_single_bit(*aux_pages)) &&
-                *aux_pages <= kMaxPages;
-    if (!good)
-        return Error{
-            Errc::kUsage,
-            "-m " + text +
-                ": expected PAGES[,AUXPAGES], each a power of two (AUXPAGES 0: no AUX area)"};
-    options.pages = *pages;
-    options.aux_pages = *aux_pages;
-    return {};
-}
 
 // The leaders of a list are counted from its beginning.
 Result<void> add_pfm_events(const std::string &list, std::vector<record::CodedEvent> &events)
