@@ -49,7 +49,7 @@ Result<void> open_counters(const record::EventString &event, std::vector<Fd> &co
     return {};
 }
 
-Result<std::vector<Fd>> open_events(const std::vector<std::string> &texts)
+Result<std::vector<Fd>> open_events(const std::vector<std::string> &texts, LiveUnits &units)
 {
     std::vector<Fd> counters;
     for (const std::string &text : texts) {
@@ -61,6 +61,8 @@ Result<std::vector<Fd>> open_events(const std::vector<std::string> &texts)
                 return resolved.error();
             if (Result<void> opened = open_counters(event, counters); !opened)
                 return opened.error();
+            if (LiveUnit *unit = units.router().of(unit_of_pmu(event.pmu)))
+                unit->opened(event.pmu);
         }
     }
     return counters;
@@ -124,7 +126,7 @@ Result<std::unique_ptr<LiveFeed>> make_bpf_feed(LiveUnits &units, const FeedOpti
         });
     if (!tap)
         return tap.error();
-    Result<std::vector<Fd>> counters = open_events(options.events);
+    Result<std::vector<Fd>> counters = open_events(options.events, units);
     if (!counters)
         return counters.error();
     for (const Fd &counter : *counters)

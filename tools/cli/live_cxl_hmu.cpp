@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "cli/live_unit.hpp"
 #include "cli/per_stream.hpp"
@@ -23,8 +24,17 @@ constexpr LiveView kView = {"pages", "DPA range", "accesses", "epochs",
 // Both lists of a PMU get every record.
 class Heat final : public cxl_hmu::Sink {
 public:
+    // The event has been open for a while: what was lost before the first record is not counted.
+    void begins_later()
+    {
+        all_.begins_later();
+        first_is_later_ = true;
+    }
     void record(const cxl_hmu::Record &record) override
     {
+        if (first_is_later_ && record.sequence.value_or(0))
+            lost_before_ = record.lost.value_or(0);
+        first_is_later_ = false;
         now_.record(record);
         all_.record(record);
     }
@@ -34,10 +44,13 @@ public:
         all_.skipped(offset, bytes);
     }
     const HotList &of(Span span) const { return span == Span::kNow ? now_ : all_; }
+    uint64_t lost() const { return std::max(all_.totals().lost, lost_before_) - lost_before_; }
     void next_interval() { now_ = HotList(); }
 
 private:
     HotList now_, all_;
+    bool first_is_later_ = false;
+    uint64_t lost_before_ = 0;
 };
 
 class LiveCxlHmu final
@@ -52,12 +65,13 @@ public:
     {
         whole_records(sink_of(stream), words);
     }
+    void opened(const std::string &pmu) override { opened_.insert(pmu); }
     void traced(const record::TraceFormat &format, Bytes record) override
     {
         const auto pmu = record::trace_text(format, record, "pmu");
         const auto words = record::trace_array(format, record, "words");
         if (pmu && words)
-            whole_records(heat_[std::string(*pmu)], *words);
+            whole_records(heat_of_event(std::string(*pmu)), *words);
         else
             unreadable_++;
     }
@@ -89,7 +103,7 @@ public:
         cxl_hmu::HotTotals sum;
         for (const auto &[pmu, heat] : heat_) {
             const cxl_hmu::HotTotals &totals = heat.of(Span::kAll).totals();
-            sum.lost += totals.lost;
+            sum.lost += heat.lost();
             sum.sequence_gaps += totals.sequence_gaps;
             sum.overflows += totals.overflows;
             sum.skipped_bytes += totals.skipped_bytes;
@@ -109,6 +123,13 @@ public:
     }
 
 private:
+    Heat &heat_of_event(const std::string &pmu)
+    {
+        const auto [at, fresh] = heat_.try_emplace(pmu);
+        if (fresh && !opened_.contains(pmu))
+            at->second.begins_later();
+        return at->second;
+    }
     static void whole_records(Heat &heat, Bytes words)
     {
         cxl_hmu::StreamDecoder decoder(heat);
@@ -119,6 +140,7 @@ private:
 
     PmuNames names_;
     std::map<std::string, Heat> heat_;
+    std::set<std::string> opened_;
     uint64_t unreadable_ = 0;
 };
 

@@ -2,6 +2,7 @@
 // Requesters with the most TLPs on the links that are traced.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "cli/live_unit.hpp"
 #include "cli/per_stream.hpp"
@@ -49,6 +50,29 @@ private:
     uint64_t skipped_bytes_ = 0, losses_ = 0;
 };
 
+// What the records of an event say of losses.
+class Account {
+public:
+    // The event has been open for a while: what was lost before its first record is not counted.
+    void begins_later(const ptt::Record &first)
+    {
+        records_.begins_later();
+        if (first.sequence.value_or(0))
+            lost_before_ = first.lost.value_or(0);
+    }
+    bool note(const ptt::Record &record) { return records_.note(record); }
+
+    const ptt::RecordAccount &records() const { return records_; }
+    uint64_t lost_entries() const
+    {
+        return std::max(records_.lost_entries(), lost_before_) - lost_before_;
+    }
+
+private:
+    ptt::RecordAccount records_;
+    uint64_t lost_before_ = 0;
+};
+
 class LiveHisiPtt final
     : public PerStream<LiveUnit, PlainDecoder<ptt::StreamDecoder>, LiveHisiPtt &> {
 public:
@@ -59,14 +83,15 @@ public:
 
     void sample(const Stream &stream, uint64_t, Bytes words) override
     {
-        whole_record(names_(stream), words);
+        whole_record(names_(stream), words, false);
     }
+    void opened(const std::string &pmu) override { opened_.insert(pmu); }
     void traced(const record::TraceFormat &format, Bytes record) override
     {
         const auto pmu = record::trace_text(format, record, "pmu");
         const auto words = record::trace_array(format, record, "words");
         if (pmu && words)
-            whole_record(std::string(*pmu), *words);
+            whole_record(std::string(*pmu), *words, !opened_.contains(std::string(*pmu)));
         else
             unreadable_++;
     }
@@ -94,8 +119,8 @@ public:
         uint64_t entries = 0, missing = 0, overruns = 0, skipped = unreadable_, cuts = 0;
         for (const auto &[pmu, account] : accounts_) {
             entries += account.lost_entries();
-            missing += account.missing_records();
-            overruns += account.overruns();
+            missing += account.records().missing_records();
+            overruns += account.records().overruns();
         }
         uint64_t skipped_bytes = 0;
         for (const auto &[pmu, link] : links_) {
@@ -116,14 +141,18 @@ public:
     }
 
 private:
-    void whole_record(const std::string &pmu, Bytes words)
+    // of_others: the event was opened by somebody else.
+    void whole_record(const std::string &pmu, Bytes words, bool of_others)
     {
         const auto record = ptt::parse_record(words);
         if (!record) {
             unreadable_++;
             return;
         }
-        if (!accounts_[pmu].note(*record))
+        const auto [at, fresh] = accounts_.try_emplace(pmu);
+        if (fresh && of_others)
+            at->second.begins_later(*record);
+        if (!at->second.note(*record))
             return;
         ptt::StreamDecoder decoder(links_[pmu]);
         decoder.start(0);
@@ -133,7 +162,8 @@ private:
 
     PmuNames names_;
     std::map<std::string, Link> links_;
-    std::map<std::string, ptt::RecordAccount> accounts_;  // a PMU has one event at a time
+    std::map<std::string, Account> accounts_;  // a PMU has one event at a time
+    std::set<std::string> opened_;
     uint64_t unreadable_ = 0;
 };
 

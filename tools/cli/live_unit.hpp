@@ -47,6 +47,9 @@ public:
     virtual uint64_t sum(Span span) const = 0;
     virtual std::vector<LiveLoss> losses() const = 0;
     virtual void next_interval() = 0;
+    // An event of this PMU is opened for us: its trace records are numbered from the first one on.
+    // Those of others were open before we looked.
+    virtual void opened(const std::string &) {}
     // Of its trace event.
     virtual void traced(const record::TraceFormat &format, Bytes record) = 0;
 };
