@@ -27,6 +27,10 @@ public:
     void packet(const ptt::Packet &packet) override
     {
         const ptt::Tlp tlp = ptt::parse_tlp(packet.header, packet.prefix);
+        if (tlp.kind.queue == ptt::TlpClass::kUnknown) {  // its requester could be anywhere
+            unknown_++;
+            return;
+        }
         const uint64_t bytes = ptt::data_bytes(tlp);
         for (auto *table : {&now_, &all_}) {
             Traffic &traffic = (*table)[tlp.requester];
@@ -44,10 +48,11 @@ public:
     void next_interval() { now_.clear(); }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
     uint64_t losses() const { return losses_; }
+    uint64_t unknown() const { return unknown_; }
 
 private:
     std::map<uint16_t, Traffic> now_, all_;
-    uint64_t skipped_bytes_ = 0, losses_ = 0;
+    uint64_t skipped_bytes_ = 0, losses_ = 0, unknown_ = 0;
 };
 
 // What the records of an event say of losses.
@@ -116,7 +121,8 @@ public:
     }
     std::vector<LiveLoss> losses() const override
     {
-        uint64_t entries = 0, missing = 0, overruns = 0, skipped = unreadable_, cuts = 0;
+        uint64_t entries = 0, missing = 0, overruns = 0, skipped = unreadable_, cuts = 0,
+                 unknown = 0;
         for (const auto &[pmu, account] : accounts_) {
             entries += account.lost_entries();
             missing += account.records().missing_records();
@@ -126,11 +132,13 @@ public:
         for (const auto &[pmu, link] : links_) {
             skipped_bytes += link.skipped_bytes();
             cuts += link.losses();
+            unknown += link.unknown();
         }
         return {{entries, "trace entries were lost in the driver"},
                 {missing, "records of a trace are missing by their numbers"},
                 {overruns, "times the device overwrote what was not read yet"},
                 {cuts, "times trace data was lost"},
+                {unknown, "TLPs are of no known type and have no requester"},
                 {skipped_bytes, "bytes held no trace entry and were skipped"},
                 {skipped, "records could not be read"}};
     }

@@ -155,5 +155,19 @@ std::string name_of_unit(const testing::TestParamInfo<Numbered> &info)
 }
 INSTANTIATE_TEST_SUITE_P(Of, LiveNumbers, testing::ValuesIn(kNumbered), name_of_unit);
 
+TEST(LiveHisiPtt, ATlpOfNoKnownTypeIsOfNoRequester)
+{
+    constexpr uint32_t kWrite = 0x40000001, kUnknown = 0x7f000000;
+    const std::unique_ptr<LiveUnit> unit = make_live_hisi_ptt(nobody);
+    unit->traced(trace_format(),
+                 trace_record(trace_entries(1000, 0, 0, {{kWrite, 0x0100000f}, {kUnknown, 0}})));
+    const std::vector<LiveRow> rows = unit->rows(Span::kAll, 0);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].id, 0x100U);
+    EXPECT_EQ(rows[0].value, 1U);
+    EXPECT_EQ(unit->sum(Span::kAll), 1U);
+    EXPECT_EQ(count_of(*unit, "of no known type"), 1U);
+}
+
 }  // namespace
 }  // namespace pmukit::cli
