@@ -26,7 +26,7 @@ inline Error system_error(const std::string &what, int error)
     return Error{code, what + ": " + std::strerror(error)};
 }
 
-// For sysfs and procfs: reads at most a page or so, far below any size that could hurt.
+// For sysfs and procfs, whose files are a page or so. An error: it is longer than those are.
 inline Result<std::string> read_small_file(const std::string &path)
 {
     constexpr size_t kMaxBytes = 65536;
@@ -35,17 +35,18 @@ inline Result<std::string> read_small_file(const std::string &path)
         return system_error(path, errno);
     std::string text;
     char chunk[4096];
-    while (text.size() < kMaxBytes) {
+    while (text.size() <= kMaxBytes) {
         ssize_t got = ::read(fd.get(), chunk, sizeof chunk);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return system_error(path, errno);
         if (got == 0)
-            break;
+            return text;
         text.append(chunk, static_cast<size_t>(got));
     }
-    return text;
+    return Error{Errc::kUnsupported,
+                 path + ": longer than " + std::to_string(kMaxBytes) + " bytes"};
 }
 
 // Of a mapped file: what reads it then gets SIGBUS, a system call EFAULT.

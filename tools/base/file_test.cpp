@@ -27,6 +27,18 @@ TEST_F(FileTest, MapsWhatWasWritten)
     EXPECT_EQ(*read_small_file(path_), "hello");
 }
 
+TEST_F(FileTest, ASmallFileIsReadWholeOrNotAtAll)
+{
+    ASSERT_TRUE(write_all(fd_.get(), as_bytes(std::string(65535, 'x')), path_));
+    EXPECT_EQ(read_small_file(path_).value().size(), 65535U);
+    ASSERT_TRUE(write_all(fd_.get(), as_bytes("x"), path_));
+    EXPECT_EQ(read_small_file(path_).value().size(), 65536U);
+    ASSERT_TRUE(write_all(fd_.get(), as_bytes("x"), path_));
+    const Result<std::string> text = read_small_file(path_);
+    ASSERT_FALSE(text);
+    EXPECT_EQ(text.error().message, path_ + ": longer than 65536 bytes");
+}
+
 TEST_F(FileTest, AnEmptyFileIsEmptyBytes)
 {
     Result<MappedFile> file = MappedFile::open(path_);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -128,9 +129,9 @@ void check_intruders(const Host &host, Findings &findings)
 // cache_qos gives way to resctrl: both would write the same registers.
 void check_resctrl(const Host &host, Findings &findings)
 {
-    const std::string mounts = host.text("proc/mounts").value_or("");
+    std::ifstream mounts(host.path("proc/mounts"));  // of any length where there are containers
     std::string at;
-    for (std::string_view line : split(mounts, '\n')) {
+    for (std::string line; std::getline(mounts, line);) {
         const std::vector<std::string_view> words = split(line, ' ');
         if (words.size() > 2 && words[2] == "resctrl")
             at = words[1];

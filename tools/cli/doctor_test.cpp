@@ -103,6 +103,14 @@ const Case kCases[] = {
          put_module(t, "cache_qos");
      },
      "resctrl", Health::kBad, "cache_qos gives way", "umount /rc"},
+    {"ResctrlBehindManyMounts",
+     [](const TestFolder &t) {
+         std::string mounts;
+         while (mounts.size() < 70000)
+             mounts += "overlay /var/lib/containers/one overlay rw 0 0\n";
+         t.put("proc/mounts", mounts + "resctrl /sys/fs/resctrl resctrl rw 0 0\n");
+     },
+     "resctrl", Health::kNote, "mounted on /sys/fs/resctrl", "umount /sys/fs/resctrl"},
     {"NoTraceUnit", [](const TestFolder &) {}, "iommu", Health::kGood, "no PCIe trace unit", ""},
     {"TranslatedTraceUnit", [](const TestFolder &t) { put_trace_unit(t, "DMA-FQ\n"); }, "iommu",
      Health::kBad, "0000:01:00.0: the IOMMU translates for it (type DMA-FQ)", "iommu=pt"},
