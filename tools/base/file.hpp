@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -53,12 +54,23 @@ inline Result<std::string> read_small_file(const std::string &path)
 inline constexpr std::string_view kInputIsGone =
     "the input became shorter while it was read, or its disk failed";
 
+// Whoever shares a terminal or a pipe with us may have made it non-blocking for all.
+inline void wait_for_room(int fd)
+{
+    pollfd room{fd, POLLOUT, 0};
+    ::poll(&room, 1, -1);  // an error shows at the next write
+}
+
 inline Result<void> write_all(int fd, Bytes bytes, const std::string &name)
 {
     while (!bytes.empty()) {
         ssize_t put = ::write(fd, bytes.data(), bytes.size());
         if (put < 0 && errno == EINTR)
             continue;
+        if (put < 0 && errno == EAGAIN) {
+            wait_for_room(fd);
+            continue;
+        }
         if (put < 0 && errno == EFAULT)  // bytes of an input, not of the output of this name
             return Error{Errc::kIo, std::string(kInputIsGone)};
         if (put < 0)

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace pmukit {
 namespace {
@@ -76,6 +78,29 @@ TEST_F(FileTest, AnInputThatBecameShorterIsNotTheFaultOfTheOutput)
     ::unlink(other.c_str());
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().message, kInputIsGone);
+}
+
+TEST(WriteAll, WaitsForTheReaderOfAPipeThatSomebodyMadeNonBlocking)
+{
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    const Fd in(ends[0]);
+    Fd out(ends[1]);
+    const std::string text(1 << 20, 'x');
+    size_t arrived = 0;
+    std::thread reader([&in, &arrived] {
+        char chunk[16384];
+        for (ssize_t got = 1; got != 0;) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));  // slower than the writer
+            got = ::read(in.get(), chunk, sizeof chunk);
+            arrived += got > 0 ? static_cast<size_t>(got) : 0;
+        }
+    });
+    const Result<void> done = write_all(out.get(), as_bytes(text), "out");
+    out.reset();
+    reader.join();
+    EXPECT_TRUE(done) << done.error().message;
+    EXPECT_EQ(arrived, text.size());
 }
 
 TEST_F(FileTest, AFailedWriteIsAnError)
