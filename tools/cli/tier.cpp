@@ -181,14 +181,24 @@ Result<Decision> decide(const TierOptions &options, const tier::Budget &budget,
     return decision;
 }
 
-Result<tier::Moved> carry_out(const TierOptions &options, const Decision &decision)
-{
+// What was moved stays so when something fails behind it.
+struct Outcome {
     tier::Moved moved;
+    std::optional<Error> error{};
+};
+
+Outcome carry_out(const TierOptions &options, const Decision &decision)
+{
+    Outcome outcome;
     const auto pid = static_cast<pid_t>(options.pid);
-    Result<void> done = tier::move_to(pid, decision.plan.demote, decision.nodes.slow, moved);
+    Result<void> done = tier::move_to(pid, decision.plan.demote, decision.nodes.slow, outcome.moved,
+                                      options.move_pages);
     if (done)
-        done = tier::move_to(pid, decision.plan.promote, decision.nodes.fast, moved);
-    return done ? Result<tier::Moved>(moved) : done.error();
+        done = tier::move_to(pid, decision.plan.promote, decision.nodes.fast, outcome.moved,
+                             options.move_pages);
+    if (!done)
+        outcome.error = done.error();
+    return outcome;
 }
 
 // For people
@@ -334,7 +344,7 @@ Command add_tier(CLI::App &app)
         "  pmukit tier --pid 1234 --json | jq '.promote | length'\n"
         "Needs root: the kernel tells others neither where pages are nor where decoders are.\n"
         "Exit status: 0 the plan is said or carried out, 1 the recording is damaged, the process "
-        "cannot be looked at, or none of the pages moved, 2 usage.");
+        "cannot be looked at, moving failed, or none of the pages moved, 2 usage.");
     return {tier,
             [owned](const Invocation &invocation) { return run_tier(*owned, invocation.out); },
             Shows::kText};
@@ -364,12 +374,11 @@ Result<int> run_tier(const TierOptions &options, Output &out)
     if (!decision)
         return decision.error();
 
+    std::optional<Outcome> outcome;
     std::optional<tier::Moved> moved;
     if (options.apply) {
-        const Result<tier::Moved> done = carry_out(options, *decision);
-        if (!done)
-            return done.error();
-        moved = *done;
+        outcome = carry_out(options, *decision);
+        moved = outcome->moved;
     }
     const size_t planned = decision->plan.promote.size() + decision->plan.demote.size();
     if (options.json) {
@@ -382,6 +391,10 @@ Result<int> run_tier(const TierOptions &options, Output &out)
             out.text("\nnothing was moved; --apply does it\n");
     }
     const int damaged = say_troubles({recording->damage()});
+    if (outcome && outcome->error) {
+        complain(outcome->error->message);
+        return kExitFailed;
+    }
     return moved && planned && !moved->moved ? static_cast<int>(kExitFailed) : damaged;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "cli/output.hpp"
+#include "tier/move_pages.hpp"
 
 namespace pmukit::cli {
 
@@ -23,6 +24,7 @@ struct TierOptions {
     bool json = false;
     size_t top = 16;  // moves that are listed; 0: all
     std::string proc_root = "/proc";
+    tier::MovePages move_pages = tier::system_move_pages;
 };
 
 Result<int> run_tier(const TierOptions &options, Output &out);

@@ -7,6 +7,8 @@
 #include <pmukit/cxl_hmu.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -112,7 +114,7 @@ protected:
             error = status.error();
             return {};
         }
-        EXPECT_EQ(*status, 0);
+        EXPECT_EQ(*status, wanted_status);
         std::ifstream in(path);
         return {std::istreambuf_iterator<char>(in), {}};
     }
@@ -130,6 +132,7 @@ protected:
     TestFolder tree;
     TierOptions options;
     Error error{};
+    int wanted_status = 0;
 };
 
 TEST_F(Tier, PromotesTheHottestPagesWithinTheBudget)
@@ -223,6 +226,51 @@ TEST_F(Tier, TellsARecordingWithoutHotUnits)
 {
     record({});
     EXPECT_NE(refusal().find("no hot units"), std::string::npos) << error.message;
+}
+
+// Node 1 takes pages; before any goes to node 2 the process is gone.
+long moves_to_node_1(pid_t, unsigned long count, void **, const int *nodes, int *status, int)
+{
+    if (nodes && nodes[0] == 2) {
+        errno = ESRCH;
+        return -1;
+    }
+    std::fill(status, status + count, 1);
+    return 0;
+}
+
+// The device has two nodes. What lies on the second is cold: it makes room for the hottest page.
+TEST_F(Tier, SaysWhatWasMovedWhenSomethingFailsBehindIt)
+{
+    topology::TreeRegion region;
+    region.start = kSlowBase;
+    region.dpa_bytes = 0x10000000;
+    topology::put_region(tree, region);
+    tree.folder("devices/system/memory/memory2/node2");
+    record({{1, 10}, {2, 30}, {0x8001, 5}});
+    const uint64_t frame = kSlowBase >> 12;
+    const uint64_t entries[] = {0, kMine | (frame + 1), kMine | (frame + 2),
+                                kMine | (frame + 0x8000)};
+    tree.put("proc/42/pagemap", {reinterpret_cast<const char *>(entries), sizeof entries});
+    options.fast_node = 2;
+    options.slow_node = 1;
+    options.budget = "1";
+    options.apply = true;
+    options.move_pages = moves_to_node_1;
+    wanted_status = 1;
+    testing::internal::CaptureStderr();
+    const std::string said = run();
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("process 42: it is gone"),
+              std::string::npos);
+    EXPECT_NE(said.find("promote 1 pages to node 2, demote 1 to node 1"), std::string::npos)
+        << said;
+    EXPECT_NE(said.find("\nmoved 1 of 2 pages\n"), std::string::npos) << said;
+
+    testing::internal::CaptureStderr();
+    const nlohmann::json json = run_json();
+    testing::internal::GetCapturedStderr();
+    ASSERT_TRUE(json.is_object());
+    EXPECT_EQ(json["applied"]["moved"], 1);
 }
 
 TEST_F(Tier, CountsPagesThatOthersHave)
