@@ -193,18 +193,27 @@ void check_paranoid(const Host &host, Findings &findings)
                             "run as root, or sysctl kernel.perf_event_paranoid=0"});
 }
 
+// As kallsyms_show_value() decides.
+bool shows_kernel_addresses(const Host &host, int64_t kptr_restrict)
+{
+    const int64_t paranoid = host.number("proc/sys/kernel/perf_event_paranoid").value_or(2);
+    if (kptr_restrict == 0 && paranoid <= 1)
+        return true;
+    return kptr_restrict <= 1 && host.can(CAP_SYSLOG);
+}
+
 void check_kptr(const Host &host, Findings &findings)
 {
     const int64_t level = host.number("proc/sys/kernel/kptr_restrict").value_or(0);
-    const bool shown = level == 0 || (level == 1 && host.can(CAP_SYSLOG));
-    if (shown)
+    if (shows_kernel_addresses(host, level))
         return findings.push_back(
             {"symbols", Health::kGood, fmt::format("kptr_restrict is {}", level)});
-    findings.push_back({"symbols", Health::kNote,
-                        fmt::format("kptr_restrict is {}: functions of the kernel have no names in "
-                                    "reports",
-                                    level),
-                        "sysctl kernel.kptr_restrict=1, and record as root"});
+    findings.push_back(
+        {"symbols", Health::kNote,
+         fmt::format("kptr_restrict is {}: functions of the kernel have no names in "
+                     "reports{}",
+                     level, level == 0 ? " of this user" : ""),
+         level <= 1 ? "record as root" : "sysctl kernel.kptr_restrict=1, and record as root"});
 }
 
 struct Lockdown {

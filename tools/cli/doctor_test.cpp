@@ -134,6 +134,18 @@ const Case kCases[] = {
      "symbols", Health::kNote, "kptr_restrict is 2", "kptr_restrict=1"},
     {"PointersForRoot", [](const TestFolder &t) { t.put("proc/sys/kernel/kptr_restrict", "1\n"); },
      "symbols", Health::kGood, "kptr_restrict is 1", ""},
+    {"NoPointersForUser",
+     [](const TestFolder &t) {
+         t.put("proc/self/status", kUser);
+         t.put("proc/sys/kernel/perf_event_paranoid", "2\n");
+     },
+     "symbols", Health::kNote, "kptr_restrict is 0", "record as root"},
+    {"PointersForTrustedUser",
+     [](const TestFolder &t) {
+         t.put("proc/self/status", kUser);
+         t.put("proc/sys/kernel/perf_event_paranoid", "1\n");
+     },
+     "symbols", Health::kGood, "kptr_restrict is 0", ""},
     {"Integrity",
      [](const TestFolder &t) {
          t.put("sys/kernel/security/lockdown", "none [integrity] confidentiality");
