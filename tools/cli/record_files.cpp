@@ -52,8 +52,9 @@ Result<Interval> parse_interval(const std::string &text)
 }
 
 // A recording that is begun again goes on behind the files that are there: the last name is the
-// newest, and the oldest go first. What cannot be looked into cannot be written into either.
-void RecordFiles::find_earlier()
+// newest, and the oldest go first. A folder may be such that files can be made in it, which would
+// take the place of those that cannot be seen.
+Result<void> RecordFiles::find_earlier()
 {
     const fs::path output(output_);
     const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
@@ -63,17 +64,24 @@ void RecordFiles::find_earlier()
          entry.increment(failure))
         if (const auto number = number_of(entry->path().filename().string(), output.filename()))
             earlier.emplace(*number, numbered(output_, *number));
+    if (failure && failure != std::errc::no_such_file_or_directory)
+        return Error{Errc::kDenied,
+                     fmt::format("{}: {}; --interval numbers on behind the files that are there: "
+                                 "name a folder that can be listed",
+                                 folder.string(), failure.message())};
     for (auto &[number, path] : earlier) {
         number_ = number;
         finished_.push_back(std::move(path));
     }
+    return {};
 }
 
 Result<void> RecordFiles::begin()
 {
     if (interval_) {
         if (part_++ == 0)
-            find_earlier();
+            if (Result<void> found = find_earlier(); !found)
+                return found;
         number_++;
     }
     path_ = interval_ ? numbered(output_, number_) : output_;

@@ -53,7 +53,7 @@ public:
     uint64_t bytes() const { return bytes_; }
 
 private:
-    void find_earlier();
+    Result<void> find_earlier();
     Result<void> end_file();
 
     std::string output_;

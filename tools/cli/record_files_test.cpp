@@ -152,6 +152,24 @@ TEST_F(RecordFilesTest, KeepTheNewestOfEarlierRecordingsToo)
     EXPECT_EQ(names(), (std::vector<std::string>{"data.1000000", "data.999998", "data.999999"}));
 }
 
+// Root may list every folder: a file stands for one that cannot be listed.
+TEST_F(RecordFilesTest, AreNotMadeWhereEarlierOnesCannotBeSeen)
+{
+    folder_.put("folder", "");
+    bool made = false;
+    RecordFiles all(
+        folder_.path("folder/data"), Interval{std::chrono::hours(1), 0},
+        [this, &made](const std::string &, size_t) {
+            made = true;
+            return perfdata::Writer::create(folder_.path("data"), {an_event()}, {});
+        },
+        [](perfdata::Writer &, record::RecordSink &, size_t) { return Result<void>(); });
+    const Result<void> begun = all.begin();
+    ASSERT_FALSE(begun);
+    EXPECT_NE(begun.error().message.find(folder_.path("folder") + ": "), std::string::npos);
+    EXPECT_FALSE(made);
+}
+
 TEST_F(RecordFilesTest, WaitForTheirTime)
 {
     RecordFiles all = files(Interval{std::chrono::hours(1), 0});
