@@ -207,6 +207,7 @@ bool Ctf::connect()
 
 Result<void> Ctf::open()
 {
+    const ForUserAlone made;
     graph_.reset(bt_graph_create(0));
     // The sink makes the folder of its one trace, and none where there is one.
     if (::rmdir(folder_.part().c_str()) != 0 || !graph_ || !connect())
@@ -326,6 +327,7 @@ bt_message_iterator_class_next_method_status Ctf::next(bt_self_message_iterator 
 // Until what waits is written.
 void Ctf::pump()
 {
+    const ForUserAlone made;
     bt_graph *graph = const_cast<bt_graph *>(graph_.get());
     bt_graph_run_once_status status = BT_GRAPH_RUN_ONCE_STATUS_OK;
     while (state_ && status == BT_GRAPH_RUN_ONCE_STATUS_OK)
@@ -342,6 +344,7 @@ Result<void> Ctf::finish()
     is_last_ = true;
     if (state_)
         pump();
+    const ForUserAlone made;
     graph_.reset();  // writes metadata
     // Without a row there was nothing to make a folder for.
     if (state_ && ::mkdir(folder_.part().c_str(), 0700) != 0 && errno != EEXIST)

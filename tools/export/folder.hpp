@@ -1,13 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A folder that has its name when all its files are whole: until then it is called as an unfinished
-// file is (perfdata::NewFile).
+// file is (perfdata::NewFile). And who may read what is made.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <string>
 
 #include "base/result.hpp"
 
 namespace pmukit::exporter {
+
+// While it lives, files and folders that this process makes are its user's alone, whatever library
+// makes them: they hold addresses.
+class ForUserAlone {
+public:
+    ForUserAlone() : before_(::umask(077)) {}
+    ForUserAlone(const ForUserAlone &) = delete;
+    ForUserAlone &operator=(const ForUserAlone &) = delete;
+    ~ForUserAlone() { ::umask(before_); }
+
+private:
+    mode_t before_;
+};
 
 class Folder {
 public:

@@ -209,6 +209,7 @@ HostFile *Parquet::file_of(const Table &table, Values origin)
     placed.folder = fmt::format("{}/host={}/unit={}/date={}", output_.path, folder_name(host),
                                 table.name, folder_name(output_.date));
     placed.staged = fmt::format("{}/{}", staged_.part(), files_.size());
+    const ForUserAlone made;
     auto created = HostFile::create(table, placed.staged);
     note(created.status());
     if (created.ok())
@@ -238,6 +239,7 @@ Result<void> Parquet::finish()
             note(placed.file->finish());
     if (!state_)
         return state_;
+    const ForUserAlone made;
     for (const auto &[key, placed] : files_) {
         const std::string name = placed.folder + "/" + folder_name(output_.name) + ".parquet";
         std::error_code failure;
@@ -254,6 +256,7 @@ Result<void> Parquet::finish()
 
 WriterResult make_parquet(const Output &output)
 {
+    const ForUserAlone made;
     std::error_code failure;
     fs::create_directories(output.path, failure);
     if (failure)

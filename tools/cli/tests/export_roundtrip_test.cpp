@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -254,6 +255,28 @@ TEST_P(ExportCase, HasOneTableWhereOneIsAskedFor)
         EXPECT_EQ(csv_records(content_of(exported("csv", recording(), table))).size(),
                   all.size() + 1);
     }
+}
+
+TEST_P(ExportCase, IsForNobodyElse)
+{
+    namespace fs = std::filesystem;
+    const mode_t before = ::umask(022);
+    for (const char *format : {"jsonl", "csv", "sqlite", "perfetto", "ctf", "parquet"}) {
+        const std::string output = exported(format, recording());
+        if (!status_ && status_.error().code == Errc::kUnsupported)
+            continue;  // not built in
+        EXPECT_TRUE(status_) << status_.error().message;
+        std::vector<fs::path> made = {output};
+        if (fs::is_directory(output))
+            for (const auto &entry : fs::recursive_directory_iterator(output))
+                made.push_back(entry.path());
+        for (const fs::path &path : made)
+            EXPECT_EQ(
+                fs::status(path).permissions() & (fs::perms::group_all | fs::perms::others_all),
+                fs::perms::none)
+                << path;
+    }
+    ::umask(before);
 }
 
 // An instant for each row, on a track that has a name.
