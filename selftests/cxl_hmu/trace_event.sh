@@ -57,7 +57,7 @@ field() {
 	sed -n "s/.* cxl_hmu_record: .* $2=\([^ ]*\) .*/\1/p" "$work/$1.trace"
 }
 
-plan 5
+plan 6
 traced aux pmukit record --source model -a -e "$event" -o "$work/aux.data" -- $workload && identical aux
 result "the trace event carries the words of the AUX area" $?
 traced sample perf record -R -a -e "$event" -o "$work/sample.data" -- $workload && identical sample
@@ -79,4 +79,13 @@ sampled=$(grep -c "$pmu" "$work/both.events")
 echo "# sampled $sampled, traced by perf $(grep -c cxl_hmu_record "$work/both.events")"
 [ "$sampled" -gt 0 ] && [ "$(grep -c cxl_hmu_record "$work/both.events")" = "$sampled" ]
 result "perf reads the trace event while it samples the PMU" $?
+
+perf record -a -e cxl_hmu:cxl_hmu_record -o "$work/beside.data" -- \
+	pmukit top --once --json --top 1 --source model -e "$event" -- $workload >"$work/top.json" 2>"$work/said"
+status=$?
+sed 's/^/# /' "$work/said" "$work/top.json"
+beside=$(perf script -i "$work/beside.data" -F event 2>/dev/null | grep -c cxl_hmu_record)
+echo "# traced by perf $beside"
+[ $status = 0 ] && [ "$beside" -gt 0 ] && grep -q '"feed":"bpf"' "$work/top.json" && grep -q '"lost":\[\]' "$work/top.json"
+result "perf reads the trace event while top shows it" $?
 exit $tap_failed

@@ -826,6 +826,7 @@ Scenario hisi_ptt_test()
     // The last takes functions off the bus; on arm64 not all are endpoints again after that.
     test.steps = {{"abi_paths", "/selftests/hisi_ptt/abi_paths.sh", 60},
                   {"live", "/selftests/hisi_ptt/live.sh", 180},
+                  {"slow_reader", "/selftests/hisi_ptt/slow_reader.sh", 180},
                   {"hisi_ptt_test", "hisi_ptt_test", 300}};
     return test;
 }
@@ -993,6 +994,7 @@ UnitSpec hisi_ptt()
                   "selftests/hisi_ptt/record_load.sh",
                   "selftests/hisi_ptt/everybody.sh",
                   "selftests/hisi_ptt/live.sh",
+                  "selftests/hisi_ptt/slow_reader.sh",
                   "selftests/lib/tap.sh",
                   "selftests/perfdata/record_corpus.sh",
                   "selftests/hisi_ptt/iommu.sh",
