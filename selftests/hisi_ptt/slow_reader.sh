@@ -31,7 +31,7 @@ stopped() {
 }
 
 plan 2
-stopped 16 4000
+stopped 32 8000
 result "record: goes on when it has read a full area" $?
 stopped 128 24000
 result "record: goes on when it has read a full area that the device writes into" $?

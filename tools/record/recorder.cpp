@@ -300,9 +300,13 @@ Result<void> Recorder::drain_ring(size_t index, Round round, RecordSink &sink,
     if (!bytes)
         return bytes.error();
     outcome.aux_bytes += *bytes;
-    const bool revive = ring.revival.after_round(*bytes, notes.aux_truncated != 0, round.tick);
-    if (revive && ring.watched && !round.last)
-        ::ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0);  // of a PMU that goes it fails
+    const AuxRevival::Act act =
+        ring.revival.after_round(*bytes, notes.aux_truncated != 0, round.tick);
+    if (act == AuxRevival::Act::kNone || !ring.watched || round.last)
+        return {};
+    if (act == AuxRevival::Act::kRestart)
+        ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+    ::ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0);  // of a PMU that goes it fails
     return {};
 }
 

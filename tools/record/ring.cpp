@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <utility>
 
 #include "base/file.hpp"
 
@@ -101,11 +102,14 @@ uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced)
 
 // With room it can go on. The kernel disables an event a moment after it said so, and may do it
 // after it was enabled here: once more at a tick. Where nothing but cuts comes, ticks alone.
-bool AuxRevival::after_round(uint64_t bytes, bool cut, bool tick)
+AuxRevival::Act AuxRevival::after_round(uint64_t bytes, bool cut, bool tick)
 {
     const bool now = bytes != 0 || (owed_ && tick);
     owed_ = bytes != 0 || cut || (owed_ && !tick);
-    return now;
+    was_cut_ |= cut;
+    if (!now)
+        return Act::kNone;
+    return std::exchange(was_cut_, false) ? Act::kRestart : Act::kEnable;
 }
 
 Result<EventMapping> EventMapping::map(int fd, size_t size, off_t offset)

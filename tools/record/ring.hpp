@@ -50,15 +50,19 @@ bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes);
 uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced);
 
 // Pure: is an event to be enabled again? The kernel disables one whose AUX area was full, of which
-// it says nothing, and one whose driver cut its data. Enabling does nothing to one that runs.
+// it says nothing, and one whose driver cut its data. Enabling does nothing to one that runs. But
+// Linux 6.12, and 6.1 as Debian has it, do not disable the latter: perf_aux_output_end() notes that
+// it is to be, and queues another work than the one that looks for that. Its driver waits for a
+// stop that does not come, so it is disabled here first.
 class AuxRevival {
 public:
+    enum class Act { kNone, kEnable, kRestart };
     // bytes: given back to the area in this round; cut: one of its records says so; tick: rounds
     // can follow each other at once, ticks cannot.
-    bool after_round(uint64_t bytes, bool cut, bool tick);
+    Act after_round(uint64_t bytes, bool cut, bool tick);
 
 private:
-    bool owed_ = false;
+    bool owed_ = false, was_cut_ = false;
 };
 
 // Memory mapped from an event; unmapped when it goes.

@@ -151,31 +151,44 @@ TEST(AuxUntil, EndsAtAWord)
     EXPECT_EQ(aux_until(64, 80, 77), 72U);
 }
 
+using Act = AuxRevival::Act;
+
 TEST(AuxRevival, EnablesWhenThereIsRoomAgainAndOnceMoreAtTheNextTick)
 {
     AuxRevival revival;
-    EXPECT_TRUE(revival.after_round(4096, false, false)) << "a full area says nothing of itself";
-    EXPECT_FALSE(revival.after_round(0, false, false));
-    EXPECT_TRUE(revival.after_round(0, false, true)) << "the kernel may have been slower";
-    EXPECT_FALSE(revival.after_round(0, false, true));
+    EXPECT_EQ(revival.after_round(4096, false, false), Act::kEnable)
+        << "a full area says nothing of itself";
+    EXPECT_EQ(revival.after_round(0, false, false), Act::kNone);
+    EXPECT_EQ(revival.after_round(0, false, true), Act::kEnable)
+        << "the kernel may have been slower";
+    EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
 }
 
 TEST(AuxRevival, EnablesOnceATickWhereNothingButCutsCome)
 {
     AuxRevival revival;
     for (int i = 0; i < 3; i++)
-        EXPECT_FALSE(revival.after_round(0, true, false)) << "rounds may follow at once";
-    EXPECT_FALSE(revival.after_round(0, false, false));
-    EXPECT_TRUE(revival.after_round(0, true, true));
-    EXPECT_TRUE(revival.after_round(0, false, true)) << "it was cut again";
-    EXPECT_FALSE(revival.after_round(0, false, true));
+        EXPECT_EQ(revival.after_round(0, true, false), Act::kNone) << "rounds may follow at once";
+    EXPECT_EQ(revival.after_round(0, false, false), Act::kNone);
+    EXPECT_EQ(revival.after_round(0, true, true), Act::kRestart);
+    EXPECT_EQ(revival.after_round(0, false, true), Act::kRestart) << "it was cut again";
+    EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
+}
+
+TEST(AuxRevival, RestartsWhatWasCutOnce)
+{
+    AuxRevival revival;
+    EXPECT_EQ(revival.after_round(4096, true, false), Act::kRestart);
+    EXPECT_EQ(revival.after_round(0, false, true), Act::kEnable) << "it may run by now";
+    EXPECT_EQ(revival.after_round(4096, false, false), Act::kEnable);
 }
 
 TEST(AuxRevival, LeavesAnEventAloneThatHasGivenNothing)
 {
     AuxRevival revival;
-    EXPECT_FALSE(revival.after_round(0, false, true)) << "it may wait for the exec of its task";
-    EXPECT_FALSE(revival.after_round(0, false, true));
+    EXPECT_EQ(revival.after_round(0, false, true), Act::kNone)
+        << "it may wait for the exec of its task";
+    EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
 }
 
 }  // namespace
