@@ -171,7 +171,8 @@ TEST(AuxRevival, EnablesOnceATickWhereNothingButCutsCome)
         EXPECT_EQ(revival.after_round(0, true, false), Act::kNone) << "rounds may follow at once";
     EXPECT_EQ(revival.after_round(0, false, false), Act::kNone);
     EXPECT_EQ(revival.after_round(0, true, true), Act::kRestart);
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kRestart) << "it was cut again";
+    EXPECT_EQ(revival.after_round(0, false, true), Act::kEnable)
+        << "the kernel may have been slower";
     EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
 }
 
