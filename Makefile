@@ -30,8 +30,8 @@ demo_kernel := $(or $(K),6.12)
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 # Each of these has kernels of its own to build modules for, and make builds what several want only once.
-for_guests := vmtest mutants corpus races soak coverage vm demo case-studies upstream-patch
 own_guests := races soak coverage vm demo case-studies upstream-patch
+for_guests := vmtest mutants corpus $(own_guests)
 ifneq ($(filter $(own_guests),$(MAKECMDGOALS)),)
 ifneq ($(word 2,$(filter $(for_guests),$(MAKECMDGOALS))),)
 $(error $(filter $(for_guests),$(MAKECMDGOALS)): one at a time, for each has kernels of its own)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "cli/live_unit.hpp"
 #include "cli/per_stream.hpp"
@@ -24,7 +25,7 @@ constexpr LiveView kView = {"pages", "DPA range", "accesses", "epochs",
 // Both lists of a PMU get every record.
 class Heat final : public cxl_hmu::Sink {
 public:
-    // The event has been open for a while: what was lost before the first record is not counted.
+    // The event has been open for a while.
     void begins_later()
     {
         all_.begins_later();
@@ -32,9 +33,8 @@ public:
     }
     void record(const cxl_hmu::Record &record) override
     {
-        if (first_is_later_ && record.sequence.value_or(0))
-            lost_before_ = record.lost.value_or(0);
-        first_is_later_ = false;
+        if (std::exchange(first_is_later_, false))
+            seen_.first_of_others(record.sequence, record.lost);
         now_.record(record);
         all_.record(record);
     }
@@ -44,13 +44,13 @@ public:
         all_.skipped(offset, bytes);
     }
     const HotList &of(Span span) const { return span == Span::kNow ? now_ : all_; }
-    uint64_t lost() const { return std::max(all_.totals().lost, lost_before_) - lost_before_; }
+    uint64_t lost() const { return seen_.of(all_.totals().lost); }
     void next_interval() { now_ = HotList(); }
 
 private:
     HotList now_, all_;
     bool first_is_later_ = false;
-    uint64_t lost_before_ = 0;
+    LossesSeen seen_;
 };
 
 class LiveCxlHmu final

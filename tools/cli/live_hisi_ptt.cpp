@@ -58,24 +58,20 @@ private:
 // What the records of an event say of losses.
 class Account {
 public:
-    // The event has been open for a while: what was lost before its first record is not counted.
+    // The event has been open for a while.
     void begins_later(const ptt::Record &first)
     {
         records_.begins_later();
-        if (first.sequence.value_or(0))
-            lost_before_ = first.lost.value_or(0);
+        seen_.first_of_others(first.sequence, first.lost);
     }
     bool note(const ptt::Record &record) { return records_.note(record); }
 
     const ptt::RecordAccount &records() const { return records_; }
-    uint64_t lost_entries() const
-    {
-        return std::max(records_.lost_entries(), lost_before_) - lost_before_;
-    }
+    uint64_t lost_entries() const { return seen_.of(records_.lost_entries()); }
 
 private:
     ptt::RecordAccount records_;
-    uint64_t lost_before_ = 0;
+    LossesSeen seen_;
 };
 
 class LiveHisiPtt final

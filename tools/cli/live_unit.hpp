@@ -2,9 +2,11 @@
 // What `pmukit top` keeps of one unit while records come: the hottest of this interval and of all.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,20 @@ struct LiveView {
     std::string_view id_key, value_key, more_key;
     // Values add up to all that there is.
     bool has_shares;
+};
+
+// Where others opened an event, what it lost before the first record that we saw is not counted.
+class LossesSeen {
+public:
+    void first_of_others(std::optional<uint64_t> sequence, std::optional<uint64_t> lost)
+    {
+        if (sequence.value_or(0))
+            before_ = lost.value_or(0);
+    }
+    uint64_t of(uint64_t lost) const { return std::max(lost, before_) - before_; }
+
+private:
+    uint64_t before_ = 0;
 };
 
 class LiveUnit : public UnitSink {

@@ -175,9 +175,9 @@ Result<void> Merge::check_trace_events(const Input &input)
         return Error{Errc::kUnsupported,
                      reader.part() + ": trace events of several hosts cannot be one recording"};
     if (reader.is_pipe())
-        return Error{Errc::kUnsupported, reader.part() +
-                                             ": trace events of a pipe; make a file "
-                                             "of it first, with pmukit cut"};
+        return Error{
+            Errc::kUnsupported,
+            reader.part() + ": trace events of a pipe; make a file of it first, with pmukit cut"};
     const Bytes layouts = reader.feature(kFeatTracingData).value_or(Bytes());
     if (tracing_data_ && !std::ranges::equal(*tracing_data_, layouts))
         return Error{Errc::kUnsupported,

@@ -53,7 +53,7 @@ Result<void> Reader::read_front()
         else if (!is_in_file_header(record, order_) && passed.size() < kMaxFront)
             passed.push_back({record, {record.body.begin(), record.body.end()}});
     }
-    front_.insert(front_.end(), passed.begin(), passed.end());
+    front_ = std::move(passed);
     return {};
 }
 
