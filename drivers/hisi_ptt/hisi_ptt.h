@@ -108,11 +108,13 @@ struct hisi_ptt_event {
  * enum hisi_ptt_state - is the trace running
  * @HISI_PTT_OFF: no
  * @HISI_PTT_ON: yes
+ * @HISI_PTT_FULL: its reader was behind; it begins again when there is room. The event is started.
  * @HISI_PTT_ENDED: it ended by itself; the event is still started
  */
 enum hisi_ptt_state {
 	HISI_PTT_OFF,
 	HISI_PTT_ON,
+	HISI_PTT_FULL,
 	HISI_PTT_ENDED
 };
 

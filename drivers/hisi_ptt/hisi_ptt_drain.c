@@ -487,7 +487,10 @@ static u64 hisi_ptt_zero_copy_rest(struct hisi_ptt *ptt, u64 room, bool overrun)
 	return min(waiting, room);
 }
 
-/* The end of a zero-copy run: @aux_flags say why, when it is not the stop of the event. */
+/*
+ * The end of a zero-copy run: @aux_flags say why, when it is not the stop of the event. One that the
+ * device did not end, and whose area is still there, is followed by another: see hisi_ptt_go_on().
+ */
 static void hisi_ptt_finish_zero_copy(struct hisi_ptt *ptt, bool overrun, u64 aux_flags)
 {
 	struct perf_output_handle handle;
@@ -499,7 +502,7 @@ static void hisi_ptt_finish_zero_copy(struct hisi_ptt *ptt, bool overrun, u64 au
 		hisi_ptt_halt(ptt);
 	/* perf reports one byte less than there is. */
 	bytes = hisi_ptt_zero_copy_rest(ptt, open ? (u64)handle.size + 1 : 0, overrun);
-	ptt->state = HISI_PTT_ENDED;
+	ptt->state = ptt->state == HISI_PTT_ON && ptt->aux ? HISI_PTT_FULL : HISI_PTT_ENDED;
 	raw_spin_unlock(&ptt->lock);
 
 	/* Without perf's transaction the flags wait for the next run of the event. */
@@ -559,6 +562,36 @@ static void hisi_ptt_flip(struct hisi_ptt *ptt, bool unasked)
 		hisi_ptt_finish_zero_copy(ptt, false, PERF_AUX_FLAG_TRUNCATED);
 }
 
+static bool hisi_ptt_has_room(struct hisi_ptt *ptt)
+{
+	struct perf_output_handle handle;
+	bool room;
+
+	if (!hisi_ptt_open_aux(ptt, &handle))
+		return false;
+	room = hisi_ptt_aux_goes_on(handle.size, ptt->ring.buffer_bytes);
+	perf_aux_output_end(&handle, 0);
+	return room;
+}
+
+/*
+ * The next run, once the reader has caught up. A kernel that disables an event whose data were cut
+ * has stopped it before we come here, and the reader enables it. Linux 6.1 and 6.12 do not disable
+ * it, and enabling one that is enabled does nothing.
+ */
+static void hisi_ptt_go_on(struct hisi_ptt *ptt)
+{
+	if (hisi_ptt_has_room(ptt)) {
+		hisi_ptt_begin(ptt, ptt->active);
+		return;
+	}
+
+	raw_spin_lock(&ptt->lock);
+	if (ptt->aux)
+		hisi_ptt_arm(ptt, HISI_PTT_LOOK_MAX_NS);
+	raw_spin_unlock(&ptt->lock);
+}
+
 /* Asking for it */
 
 /* On the event's CPU, interrupts off. Returns whether to go on soon. */
@@ -573,7 +606,14 @@ static bool hisi_ptt_serve(struct hisi_ptt *ptt, bool unasked)
 	/* The interrupt may be given up on another CPU. */
 	unheard = ptt->masked || READ_ONCE(ptt->irq_off);
 	ptt->pause_ns = unheard ? HISI_PTT_LOOK_MIN_NS : HISI_PTT_WATCH_NS;
+	if (ptt->state == HISI_PTT_FULL)
+		ptt->pause_ns = HISI_PTT_LOOK_MAX_NS;
 	return false;
+}
+
+static bool hisi_ptt_needs_service(const struct hisi_ptt *ptt)
+{
+	return ptt->state == HISI_PTT_ON || ptt->state == HISI_PTT_FULL;
 }
 
 /* On any CPU, interrupts off. */
@@ -590,7 +630,7 @@ static void hisi_ptt_service(struct hisi_ptt *ptt, bool unasked)
 	ptt->complaint = NULL;
 	if (unasked)
 		ptt->spurious = 0;
-	if (!ptt->dead && ptt->state == HISI_PTT_ON)
+	if (!ptt->dead && hisi_ptt_needs_service(ptt))
 		cpu = ptt->cpu;
 	raw_spin_unlock(&ptt->lock);
 
@@ -604,10 +644,14 @@ static void hisi_ptt_service(struct hisi_ptt *ptt, bool unasked)
 		return;
 	}
 
+	if (ptt->state == HISI_PTT_FULL) {
+		hisi_ptt_go_on(ptt);
+		return;
+	}
 	more = hisi_ptt_serve(ptt, unasked);
 
 	raw_spin_lock(&ptt->lock);
-	if (ptt->state == HISI_PTT_ON)
+	if (hisi_ptt_needs_service(ptt))
 		hisi_ptt_arm(ptt, more ? HISI_PTT_CONTINUE_NS : ptt->pause_ns);
 	raw_spin_unlock(&ptt->lock);
 }

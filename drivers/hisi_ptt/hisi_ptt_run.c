@@ -285,6 +285,7 @@ int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 		ptt->said = NULL;
 		hisi_ptt_arm(ptt, ptt->irq_again ? 0 : ptt->pause_ns);
 	} else {
+		ptt->state = HISI_PTT_OFF;
 		ptt->active = NULL;
 	}
 	raw_spin_unlock(&ptt->lock);
