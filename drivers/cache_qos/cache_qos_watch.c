@@ -163,12 +163,17 @@ static void cache_qos_channel_leave(struct cache_qos_event *ev)
 
 /* Counts; under the watch's lock */
 
-/* Who disables a group disables its leader only. A leader that is closed is freed after RCU. */
+/*
+ * Who disables a group disables its leader only. A leader that is closed is freed after RCU. An
+ * event whose CPU left is in no group any more, but still names its leader, which may be gone.
+ */
 static bool cache_qos_group_is_off(const struct perf_event *event)
 {
-	const struct perf_event *leader = READ_ONCE(event->group_leader);
-	int state = READ_ONCE(leader->state);
+	int state;
 
+	if (!(READ_ONCE(event->attach_state) & PERF_ATTACH_GROUP))
+		return false;
+	state = READ_ONCE(READ_ONCE(event->group_leader)->state);
 	return state == PERF_EVENT_STATE_OFF || state == PERF_EVENT_STATE_ERROR;
 }
 
