@@ -263,7 +263,10 @@ bool cache_qos_carried(const struct cache_qos *cq, u32 rmid)
 	return false;
 }
 
-/* Events of an RMID in limbo that were not read well here since it came there, by BIT() */
+/*
+ * Events of an RMID in limbo that were not read well here since it came there, by BIT(). What a
+ * counter that is unavailable has moved is known to be missing: see cache_qos_counted_here().
+ */
 static u32 cache_qos_unread_here(const struct cache_qos *cq, const struct cache_qos_domain *domain,
 				 u32 rmid)
 {
@@ -271,6 +274,8 @@ static u32 cache_qos_unread_here(const struct cache_qos *cq, const struct cache_
 	u32 unread = 0, i;
 
 	for (i = 0; i < CACHE_QOS_NR_READ; i++) {
+		if (i != CACHE_QOS_OCCUPANCY && cell->status[i] == CACHE_QOS_READ_UNAVAILABLE)
+			continue;
 		if (cell->status[i] != CACHE_QOS_READ_OK ||
 		    cell->time_ns[i] <= cq->atoms[rmid].since_ns)
 			unread |= BIT(i);

@@ -538,6 +538,42 @@ TEST_F(CacheQos, R25_R26_what_was_not_read_since_may_be_anything)
     EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_GAP);
 }
 
+// A counter that is unavailable keeps nobody from knowing the lines.
+TEST_F(CacheQos, R25_an_unavailable_counter_makes_no_rmid_dirtier)
+{
+    start(2);
+    cq->alloc_dirty = true;
+    cq->hw.restarts = true;
+    auto t = task(), u = task();
+    const u16 a = make(), b = make(), c = make();
+    ASSERT_EQ(watch(t, a), 0);
+    run(0, &t);
+    fill(0, 500);
+    ASSERT_EQ(watch(u, b), 0);
+    run(0, &u);
+    fill(0, 400);
+    run(0, nullptr);
+    cache_qos_monitor_end(cq.get(), a, now);
+    cache_qos_monitor_end(cq.get(), b, now);
+    now += 1'000'000;
+    for (u16 d = 0; d < kCpus; d++) {
+        for (u32 rmid = 1; rmid <= 2; rmid++) {
+            const cache_qos_sample s = {
+                .status = {CACHE_QOS_READ_OK, CACHE_QOS_READ_UNAVAILABLE,
+                           CACHE_QOS_READ_UNAVAILABLE},
+                .data = {counters[d][rmid][0]}};
+            cache_qos_fold(cq.get(), d, rmid, &s, now);
+        }
+    }
+    ASSERT_EQ(watch(t, c), 0);
+    EXPECT_EQ(run(0, &t), 2u);
+    EXPECT_EQ(value(c), 400u);
+    EXPECT_EQ(last.bound, 400u * kScale);
+    counters[0][2][1] = 30;  // it began again
+    pass();
+    EXPECT_EQ(value(c, kTotal), 30u);
+}
+
 // Whoever is left of its members misses what it had moved, and is told.
 TEST_F(CacheQos, R25_R27_what_was_not_read_since_is_missing_elsewhere)
 {
