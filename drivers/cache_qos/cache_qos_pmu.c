@@ -32,14 +32,16 @@ static bool cache_qos_exiting(const struct perf_event *event)
 
 /*
  * Does an event leave its CPU other than by a switch? The probe has said before what the CPU is to
- * run next, and when an event is disabled, or its context put together anew, that is current.
+ * run next, and when an event is disabled, or its context put together anew, that is current. It
+ * has said nothing where there was no switch since it came.
  */
 static bool cache_qos_stays(struct cache_qos_live *live, const struct perf_event *event)
 {
+	const struct task_struct *running = this_cpu_read(*live->running);
+
 	if (cache_qos_cgroup_event(event))
 		return false;
-	return !(event->attach_state & PERF_ATTACH_TASK) ||
-	       this_cpu_read(*live->running) == current;
+	return !(event->attach_state & PERF_ATTACH_TASK) || !running || running == current;
 }
 
 /*
