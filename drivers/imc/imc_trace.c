@@ -273,16 +273,18 @@ static u64 imc_trace_waiting(const struct imc_cpu *cpu)
 
 /*
  * What an event that was stopped in an NMI did not get any more. Some of it may have come after the
- * stop: only a look tells what there is, and none can be taken there.
+ * stop: only a look tells what there is, and none can be taken there. Nothing is owed it then.
  */
-static void imc_trace_count_cut(struct imc_cpu *cpu)
+static void imc_trace_count_cut(struct imc_cpu *cpu, const struct imc_ring_tally *tally)
 {
 	struct imc_event *ev;
 
 	list_for_each_entry(ev, &cpu->tracing, node) {
 		if (!imc_trace_cut(ev))
 			continue;
-		imc_trace_lose(ev, imc_trace_waiting(cpu));
+		imc_trace_lose(ev, tally->lost + imc_trace_waiting(cpu));
+		pmukit_stat_add(to_pmukit_pmu(ev->pev.event->pmu), PMUKIT_STAT_OVERFLOWS,
+				tally->lapped);
 		WRITE_ONCE(ev->cut, false);
 	}
 }
@@ -307,7 +309,7 @@ static bool imc_trace_drain(struct imc_cpu *cpu)
 	u64 from;
 
 	imc_ring_look(&cpu->ring, &tally);
-	imc_trace_count_cut(cpu);
+	imc_trace_count_cut(cpu, &tally);
 	imc_trace_drop_nobodys(cpu);
 	from = cpu->ring.taken;
 	cpu->draining = true;
