@@ -160,7 +160,7 @@ static unsigned int pmukit_other_cpu(struct pmukit_pmu *pp, unsigned int leaving
 static void pmukit_set_moving(struct pmukit_pmu *pp, bool moving)
 {
 	spin_lock(&pp->lock);
-	pp->moving = moving;
+	WRITE_ONCE(pp->moving, moving);
 	spin_unlock(&pp->lock);
 }
 
@@ -236,13 +236,25 @@ static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
+/* An event that was being opened here while the place went to another CPU follows it now. */
+static void pmukit_collect_late(struct pmukit_pmu *pp, unsigned int cpu)
+{
+	mutex_lock(&pp->hotplug_lock);
+	if (pp->registered && compat_cpu_events(&pp->pmu, cpu))
+		pmukit_migrate_events(pp, cpu, pp->cpu);
+	mutex_unlock(&pp->hotplug_lock);
+}
+
 static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 {
 	struct pmukit_pmu *pp = hlist_entry(node, struct pmukit_pmu, hotplug_node);
 	unsigned int target;
 
-	if (!pmukit_serves(pp, cpu))
+	if (!pmukit_serves(pp, cpu)) {
+		if (pp->reach == PMUKIT_REACH_SYSTEM && pp->cpu < nr_cpu_ids)
+			pmukit_collect_late(pp, cpu);
 		return 0;
+	}
 
 	target = pmukit_other_cpu(pp, cpu);
 	if (target >= nr_cpu_ids) {
