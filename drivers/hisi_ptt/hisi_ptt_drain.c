@@ -349,7 +349,7 @@ static u32 hisi_ptt_move(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 /*
  * PERF_AUX_FLAG_TRUNCATED makes perf disable the event, so it is kept for the end of a run; a gap
  * in a stream that goes on is PERF_AUX_FLAG_PARTIAL. One that is throttled goes on with the next
- * tick.
+ * tick, one that moves on its next CPU.
  */
 static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, const struct hisi_ptt_event *hev,
 			      bool last)
@@ -360,7 +360,8 @@ static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, const struct hisi_ptt_
 		return PERF_AUX_FLAG_TRUNCATED;
 	if (last && pmukit_pmu_gone(&ptt->pp))
 		return PERF_AUX_FLAG_TRUNCATED;
-	if (last && flags && !pmukit_event_throttled(hev->pev.event))
+	if (last && flags && !pmukit_event_throttled(hev->pev.event) &&
+	    !pmukit_pmu_moving(&ptt->pp))
 		return PERF_AUX_FLAG_TRUNCATED;
 	return flags ? PERF_AUX_FLAG_PARTIAL : 0;
 }
@@ -574,22 +575,41 @@ static bool hisi_ptt_has_room(struct hisi_ptt *ptt)
 	return room;
 }
 
+static void hisi_ptt_look_for_room_again(struct hisi_ptt *ptt, u64 ns)
+{
+	raw_spin_lock(&ptt->lock);
+	if (ptt->aux)
+		hisi_ptt_arm(ptt, ns);
+	raw_spin_unlock(&ptt->lock);
+}
+
+/* The event is still started, and its last run was the zero-copy one that ended. */
+static void hisi_ptt_stay_full(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
+{
+	raw_spin_lock(&ptt->lock);
+	WRITE_ONCE(ptt->path, HISI_PTT_ZERO_COPY);
+	ptt->active = hev;
+	ptt->halted = true;
+	ptt->state = HISI_PTT_FULL;
+	raw_spin_unlock(&ptt->lock);
+}
+
 /*
  * The next run, once the reader has caught up. A kernel that disables an event whose data were cut
  * has stopped it before we come here, and the reader enables it. Linux 6.1 and 6.12 do not disable
- * it, and enabling one that is enabled does nothing.
+ * it, and enabling one that is enabled does nothing. So a device that will not start now is asked
+ * again.
  */
 static void hisi_ptt_go_on(struct hisi_ptt *ptt)
 {
-	if (hisi_ptt_has_room(ptt)) {
-		hisi_ptt_begin(ptt, ptt->active);
-		return;
-	}
+	struct hisi_ptt_event *hev = ptt->active;
 
-	raw_spin_lock(&ptt->lock);
-	if (ptt->aux)
-		hisi_ptt_arm(ptt, HISI_PTT_LOOK_MAX_NS);
-	raw_spin_unlock(&ptt->lock);
+	if (!hisi_ptt_has_room(ptt)) {
+		hisi_ptt_look_for_room_again(ptt, HISI_PTT_LOOK_MAX_NS);
+	} else if (hisi_ptt_begin(ptt, hev)) {
+		hisi_ptt_stay_full(ptt, hev);
+		hisi_ptt_look_for_room_again(ptt, HISI_PTT_WATCH_NS);
+	}
 }
 
 /* Asking for it */
@@ -788,6 +808,10 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 	/* Where the device itself leaves nobody looks after filters any more. */
 	if (!pmukit_pmu_gone(&ptt->pp) && !hisi_ptt_filter_available(ptt, &ptt->active->cfg))
 		ptt->active->flags |= PMUKIT_HISI_PTT_F_FILTER_GONE;
+
+	/* What passes until it goes on elsewhere is not traced. */
+	if (pmukit_pmu_moving(&ptt->pp))
+		ptt->active->flags |= PMUKIT_HISI_PTT_F_TRUNCATED;
 
 	if (ptt->delivering)
 		hisi_ptt_stop_inside(ptt);

@@ -165,6 +165,12 @@ static inline bool pmukit_event_throttled(const struct perf_event *event)
 	return event->hw.interrupts == U64_MAX;
 }
 
+/* The event will go on, on another CPU. */
+static inline bool pmukit_pmu_moving(const struct pmukit_pmu *pp)
+{
+	return READ_ONCE(pp->moving);
+}
+
 static inline bool pmukit_pmu_gone(const struct pmukit_pmu *pp)
 {
 	return READ_ONCE(pp->gone);

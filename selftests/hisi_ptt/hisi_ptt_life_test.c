@@ -312,11 +312,12 @@ static int interrupt_cpu(void)
 }
 
 /*
- * The event moves to another CPU and back to one that is there; nothing of what is stored meanwhile
- * is missing.
+ * The event moves to another CPU and back to one that is there; nothing of what is stored before
+ * and behind that is missing, and what may be missing between the two is told.
  */
 TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 {
+	__u64 flags;
 	int cpu;
 
 	for (int i = 0; i < TIMES; i++) {
@@ -325,7 +326,11 @@ TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 		ASSERT_EQ(cpu, interrupt_cpu());
 		open_running(_metadata, self, i);
 		ASSERT_EQ(0, ptt_make_stores(STORES));
+		ptt_aux_flags(&self->event);
 		ASSERT_EQ(0, cpu_set_online(cpu, "0"));
+		flags = ptt_aux_flags(&self->event);
+		EXPECT_TRUE(flags & PERF_AUX_FLAG_PARTIAL);
+		EXPECT_FALSE(flags & PERF_AUX_FLAG_TRUNCATED);
 		EXPECT_NE(cpu, pmu_cpu(PMU));
 		EXPECT_EQ(pmu_cpu(PMU), interrupt_cpu());
 		/* What was traced on the CPU that left has been handed over. */
