@@ -264,20 +264,29 @@ bool cache_qos_carried(const struct cache_qos *cq, u32 rmid)
 }
 
 /*
- * Events of an RMID in limbo that were not read well here since it came there, by BIT(). What a
- * counter that is unavailable has moved is known to be missing: see cache_qos_counted_here().
+ * A counter that was unavailable when all of the RMID was last read, and will begin at 0 again: what
+ * it has moved till then is known to be missing.
  */
+static bool cache_qos_is_missing(const struct cache_qos *cq, const struct cache_qos_cell *cell,
+				 u32 event, u64 since_ns)
+{
+	return cq->hw.restarts && event != CACHE_QOS_OCCUPANCY &&
+	       cell->status[event] == CACHE_QOS_READ_UNAVAILABLE &&
+	       cell->time_ns[CACHE_QOS_OCCUPANCY] > since_ns;
+}
+
+/* Events of an RMID in limbo that were not read well here since it came there, by BIT() */
 static u32 cache_qos_unread_here(const struct cache_qos *cq, const struct cache_qos_domain *domain,
 				 u32 rmid)
 {
 	const struct cache_qos_cell *cell = &domain->cells[rmid];
+	u64 since_ns = cq->atoms[rmid].since_ns;
 	u32 unread = 0, i;
 
 	for (i = 0; i < CACHE_QOS_NR_READ; i++) {
-		if (i != CACHE_QOS_OCCUPANCY && cell->status[i] == CACHE_QOS_READ_UNAVAILABLE)
+		if (cache_qos_is_missing(cq, cell, i, since_ns))
 			continue;
-		if (cell->status[i] != CACHE_QOS_READ_OK ||
-		    cell->time_ns[i] <= cq->atoms[rmid].since_ns)
+		if (cell->status[i] != CACHE_QOS_READ_OK || cell->time_ns[i] <= since_ns)
 			unread |= BIT(i);
 	}
 	return unread & cq->hw.events;
@@ -300,7 +309,7 @@ static u64 cache_qos_lines(const struct cache_qos *cq, u32 rmid)
 	u64 lines = 0;
 	u32 d;
 
-	if (cache_qos_unread(cq, rmid))
+	if (cache_qos_unread(cq, rmid) & BIT(CACHE_QOS_OCCUPANCY))
 		return ~0ULL;
 	for (d = 0; d < cq->nr_domains; d++)
 		lines += cq->domains[d].cells[rmid].occupancy;

@@ -574,6 +574,31 @@ TEST_F(CacheQos, R25_an_unavailable_counter_makes_no_rmid_dirtier)
     EXPECT_EQ(value(c, kTotal), 30u);
 }
 
+// It may have come back, and moved something for the last owner, before the RMID came to limbo.
+TEST_F(CacheQos, R25_R27_unavailable_before_limbo_says_nothing)
+{
+    for (bool restarts : {false, true}) {
+        start(1);
+        cq->alloc_dirty = true;
+        cq->hw.restarts = restarts;
+        auto t = task(), u = task();
+        const u16 a = make(), b = make();
+        ASSERT_EQ(watch(t, a), 0);
+        run(0, &t);
+        status = CACHE_QOS_READ_UNAVAILABLE;
+        pass();
+        status = CACHE_QOS_READ_OK;
+        fill(0, 500);
+        run(0, nullptr);
+        cache_qos_monitor_end(cq.get(), a, now);
+        ASSERT_EQ(watch(u, b), 0);
+        ASSERT_EQ(run(0, &u), 1u);
+        pass();
+        EXPECT_EQ(value(b, kTotal), 0u);
+        EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_GAP);
+    }
+}
+
 // Whoever is left of its members misses what it had moved, and is told.
 TEST_F(CacheQos, R25_R27_what_was_not_read_since_is_missing_elsewhere)
 {
