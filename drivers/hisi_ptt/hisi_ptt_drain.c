@@ -193,6 +193,13 @@ static bool hisi_ptt_still_intact(struct hisi_ptt *ptt)
 	return hisi_ptt_ring_intact(&ptt->ring, status);
 }
 
+/* What passes until the event goes on elsewhere is not traced: behind the last that was. */
+static void hisi_ptt_note_move(const struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
+{
+	if (pmukit_pmu_moving(&ptt->pp))
+		hev->flags |= PMUKIT_HISI_PTT_F_TRUNCATED;
+}
+
 /* Copying; on the event's CPU, interrupts off, no lock */
 
 static bool hisi_ptt_sink_samples(const struct hisi_ptt *ptt, const struct pmukit_sink *sink)
@@ -405,6 +412,8 @@ static bool hisi_ptt_drain(struct hisi_ptt *ptt, bool last)
 
 	if (open)
 		moved = hisi_ptt_move(ptt, hev, &sink, last);
+	if (last && ptt->active == hev)
+		hisi_ptt_note_move(ptt, hev);
 
 	raw_spin_lock(&ptt->lock);
 	waiting = hisi_ptt_ring_waiting(&ptt->ring);
@@ -596,9 +605,10 @@ static void hisi_ptt_stay_full(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 
 /*
  * The next run, once the reader has caught up. A kernel that disables an event whose data were cut
- * has stopped it before we come here, and the reader enables it. Linux 6.1 and 6.12 do not disable
- * it, and enabling one that is enabled does nothing. So a device that will not start now is asked
- * again.
+ * has stopped it before we come here, and the reader enables it. Linux 6.12, and 6.1 on CPU 0, note
+ * that it is to be disabled and do not do it; enabling one that is enabled does nothing. So a device
+ * that will not start now is asked again. What was noted would end the event when it next leaves its
+ * CPU for a moment, as when a task comes there that has a pinned event.
  */
 static void hisi_ptt_go_on(struct hisi_ptt *ptt)
 {
@@ -606,7 +616,10 @@ static void hisi_ptt_go_on(struct hisi_ptt *ptt)
 
 	if (!hisi_ptt_has_room(ptt)) {
 		hisi_ptt_look_for_room_again(ptt, HISI_PTT_LOOK_MAX_NS);
-	} else if (hisi_ptt_begin(ptt, hev)) {
+		return;
+	}
+	hev->pev.event->pending_disable = 0;
+	if (hisi_ptt_begin(ptt, hev)) {
 		hisi_ptt_stay_full(ptt, hev);
 		hisi_ptt_look_for_room_again(ptt, HISI_PTT_WATCH_NS);
 	}
@@ -809,16 +822,14 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 	if (!pmukit_pmu_gone(&ptt->pp) && !hisi_ptt_filter_available(ptt, &ptt->active->cfg))
 		ptt->active->flags |= PMUKIT_HISI_PTT_F_FILTER_GONE;
 
-	/* What passes until it goes on elsewhere is not traced. */
-	if (pmukit_pmu_moving(&ptt->pp))
-		ptt->active->flags |= PMUKIT_HISI_PTT_F_TRUNCATED;
-
-	if (ptt->delivering)
+	if (ptt->delivering) {
 		hisi_ptt_stop_inside(ptt);
-	else if (ptt->path != HISI_PTT_ZERO_COPY)
+	} else if (ptt->path != HISI_PTT_ZERO_COPY) {
 		hisi_ptt_halt_and_drain(ptt);
-	else if (ptt->state == HISI_PTT_ON)
+	} else if (ptt->state == HISI_PTT_ON) {
+		hisi_ptt_note_move(ptt, ptt->active);
 		hisi_ptt_finish_zero_copy(ptt, false, 0);
+	}
 }
 
 /**

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -340,6 +341,37 @@ TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 		pmu_event_close(&self->event);
 		everything_works(_metadata, self);
 	}
+}
+
+/*
+ * Some kernels note of an event whose data were cut that it is to be disabled, and do it only when
+ * it next leaves its CPU for a moment, as when a task comes there that has a pinned event. It has
+ * gone on since.
+ */
+TEST_F_TIMEOUT(life, what_goes_on_behind_a_full_area_goes_on_beside_others, TIMEOUT_SECONDS)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .pinned = 1,
+	};
+	int cpu = choose_a_cpu_that_can_leave(_metadata);
+	struct pmu_event clock;
+	cpu_set_t here;
+
+	ASSERT_LT(0, cpu);
+	CPU_ZERO(&here);
+	open_mapped(_metadata, &self->event);
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	ASSERT_EQ(0, ptt_make_slow_stores(AUX_PAGES * getpagesize() / PTT_ENTRY_BYTES_8DW * 3 / 2));
+	EXPECT_TRUE(ptt_aux_flags(&self->event) & PERF_AUX_FLAG_TRUNCATED);
+	stores_in(self, &self->event);
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+	usleep(10 * STEP_US);
+	CPU_SET(cpu, &here);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(here), &here));
+	ASSERT_EQ(0, pmu_event_open(&clock, &attr, 0, -1));
+	usleep(10 * STEP_US);
+	store_and_compare(_metadata, self, &self->event);
+	pmu_event_close(&clock);
 }
 
 /*
