@@ -102,17 +102,16 @@ uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced)
 
 // With room it can go on. The kernel disables an event a moment after it said so, and may do it
 // after it was enabled here: once more at a tick. Where nothing but cuts comes, ticks alone. One
-// that has given something behind a cut goes on by itself; one that has given nothing by a tick
-// may stand still.
+// that has given something behind a cut goes on; one that has not for a while may stand still.
 AuxRevival::Act AuxRevival::after_round(uint64_t bytes, bool cut, bool tick)
 {
     const bool now = bytes != 0 || (owed_ && tick);
     owed_ = bytes != 0 || cut || (owed_ && !tick);
     was_cut_ = cut || (was_cut_ && bytes == 0);
-    if (!now)
-        return Act::kNone;
-    const bool stands = bytes == 0 && !cut && std::exchange(was_cut_, false);
-    return stands ? Act::kRestart : Act::kEnable;
+    silent_ticks_ = bytes != 0 || cut ? 0 : silent_ticks_ + tick;
+    if (silent_ticks_ >= kSilentTicks && std::exchange(was_cut_, false))
+        return Act::kRestart;
+    return now ? Act::kEnable : Act::kNone;
 }
 
 Result<EventMapping> EventMapping::map(int fd, size_t size, off_t offset)

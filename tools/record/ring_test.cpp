@@ -170,18 +170,23 @@ TEST(AuxRevival, EnablesOnceATickWhereNothingButCutsCome)
     for (int i = 0; i < 3; i++)
         EXPECT_EQ(revival.after_round(0, true, false), Act::kNone) << "rounds may follow at once";
     EXPECT_EQ(revival.after_round(0, false, false), Act::kNone);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 5; i++)
         EXPECT_EQ(revival.after_round(0, true, true), Act::kEnable);
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kRestart);
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
+    EXPECT_EQ(revival.after_round(0, false, true), Act::kEnable)
+        << "the kernel may have been slower";
 }
 
 TEST(AuxRevival, RestartsOnceWhatStandsStillBehindACut)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(4096, true, false), Act::kEnable);
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kRestart);
+    EXPECT_EQ(revival.after_round(0, false, true), Act::kEnable);
+    for (int i = 0; i < 3; i++)
+        EXPECT_EQ(revival.after_round(0, false, false), Act::kNone) << "rounds are no time";
     EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
+    EXPECT_EQ(revival.after_round(0, false, true), Act::kRestart);
+    for (int i = 0; i < 5; i++)
+        EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
     EXPECT_EQ(revival.after_round(4096, false, false), Act::kEnable);
 }
 
@@ -191,7 +196,8 @@ TEST(AuxRevival, LeavesARunAloneThatGoesOnBehindACut)
     EXPECT_EQ(revival.after_round(4096, true, false), Act::kEnable);
     EXPECT_EQ(revival.after_round(4096, false, false), Act::kEnable);
     EXPECT_EQ(revival.after_round(0, false, true), Act::kEnable);
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
+    for (int i = 0; i < 5; i++)
+        EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
 }
 
 TEST(AuxRevival, LeavesAnEventAloneThatHasGivenNothing)
