@@ -256,15 +256,10 @@ static void expect_healthy(struct __test_metadata *_metadata, FIXTURE_DATA(fault
 	EXPECT_EQ(*entries_of_all(), seen.entries);
 }
 
-static long long starts_of(const char *pmu)
-{
-	return ptt_number(pmu, "runs/copy") + ptt_number(pmu, "runs/zero_copy");
-}
-
 static void expect_outcome(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
 			   enum way way, enum outcome outcome)
 {
-	long long all = *entries_of_all(), starts = starts_of(self->pmu);
+	long long all = *entries_of_all(), starts = ptt_aux_runs(self->pmu);
 	struct seen seen;
 
 	ASSERT_EQ(0, (outcome == EXACT ? record_whole : record)(self, way, self->pmu, &seen));
@@ -277,9 +272,9 @@ static void expect_outcome(struct __test_metadata *_metadata, FIXTURE_DATA(fault
 		EXPECT_EQ(0, seen.flags & GAP_FLAGS);
 		break;
 	case TOLD:
-		EXPECT_LT(starts, starts_of(self->pmu));
+		EXPECT_LT(starts, ptt_aux_runs(self->pmu));
 		/* Where perf does not end a run that was cut, the driver begins another. */
-		all *= starts_of(self->pmu) - starts;
+		all *= ptt_aux_runs(self->pmu) - starts;
 		EXPECT_GE(all, seen.entries);
 		if (seen.entries < all) {
 			EXPECT_NE(0, seen.flags & GAP_FLAGS);

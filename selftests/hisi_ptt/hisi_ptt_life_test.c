@@ -355,6 +355,7 @@ TEST_F_TIMEOUT(life, what_goes_on_behind_a_full_area_goes_on_beside_others, TIME
 	};
 	int cpu = choose_a_cpu_that_can_leave(_metadata);
 	struct pmu_event clock;
+	long long runs;
 	cpu_set_t here;
 
 	ASSERT_LT(0, cpu);
@@ -363,9 +364,10 @@ TEST_F_TIMEOUT(life, what_goes_on_behind_a_full_area_goes_on_beside_others, TIME
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 	ASSERT_EQ(0, ptt_make_slow_stores(AUX_PAGES * getpagesize() / PTT_ENTRY_BYTES_8DW * 3 / 2));
 	EXPECT_TRUE(ptt_aux_flags(&self->event) & PERF_AUX_FLAG_TRUNCATED);
+	runs = ptt_aux_runs(PMU);
 	stores_in(self, &self->event);
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
-	usleep(10 * STEP_US);
+	ASSERT_EQ(0, ptt_wait_for_aux_run(PMU, runs));
 	CPU_SET(cpu, &here);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(here), &here));
 	ASSERT_EQ(0, pmu_event_open(&clock, &attr, 0, -1));

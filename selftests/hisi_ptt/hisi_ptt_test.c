@@ -38,7 +38,6 @@
 #define TUNE_ROUNDS		200
 #define SECTION_BYTES		65536
 #define TIMEOUT_SECONDS		120
-#define SETTLE_US		100000
 #define MAX_ENTRIES		65536
 
 static long long stat_of(const char *file)
@@ -476,16 +475,18 @@ TEST_F_TIMEOUT(hisi_ptt, an_aux_area_that_is_not_read_keeps_what_came_first, TIM
 TEST_F_TIMEOUT(hisi_ptt, a_full_aux_area_that_was_read_is_filled_again, TIMEOUT_SECONDS)
 {
 	size_t area = SMALL_AUX_PAGES * getpagesize(), size;
+	long long runs;
 
 	ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, SMALL_AUX_PAGES));
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 	ASSERT_EQ(0, ptt_make_slow_stores(area / PTT_ENTRY_BYTES_8DW * 3 / 2));
 	EXPECT_TRUE(ptt_aux_flags(&self->event) & PERF_AUX_FLAG_TRUNCATED);
+	runs = ptt_aux_runs(PMU);
 	pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);
 
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
-	usleep(SETTLE_US);
+	ASSERT_EQ(0, ptt_wait_for_aux_run(PMU, runs));
 	ASSERT_EQ(0, make_stores());
 	ASSERT_EQ(0, pmu_event_disable(&self->event));
 	size = pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);

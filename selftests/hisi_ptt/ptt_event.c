@@ -8,6 +8,9 @@
 
 #include "ptt_event.h"
 
+#define RUN_STEP_US	10000
+#define RUN_STEPS	1000
+
 #define STORE_DWORDS	2	/* unlike anything else that pcie_load does */
 #define FMT_4_DWORDS	0x20000000
 
@@ -53,6 +56,21 @@ long long ptt_number(const char *pmu, const char *file)
 
 	snprintf(path, sizeof(path), PMU_SYSFS "/%s/%s", pmu, file);
 	return read_number(path, &value) ? -1 : value;
+}
+
+long long ptt_aux_runs(const char *pmu)
+{
+	return ptt_number(pmu, "runs/copy") + ptt_number(pmu, "runs/zero_copy");
+}
+
+int ptt_wait_for_aux_run(const char *pmu, long long runs)
+{
+	for (int step = 0; step < RUN_STEPS; step++) {
+		if (ptt_aux_runs(pmu) > runs)
+			return 0;
+		usleep(RUN_STEP_US);
+	}
+	return -ETIMEDOUT;
 }
 
 const char *ptt_text(const char *pmu, const char *file)

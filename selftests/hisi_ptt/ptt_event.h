@@ -34,6 +34,10 @@ int ptt_open_sampling(const char *pmu, struct pmu_event *event, const struct ptt
 long long ptt_number(const char *pmu, const char *file);
 const char *ptt_text(const char *pmu, const char *file);
 
+/* How many runs wrote into an AUX area, and a wait for one more than @runs: -ETIMEDOUT. */
+long long ptt_aux_runs(const char *pmu);
+int ptt_wait_for_aux_run(const char *pmu, long long runs);
+
 /*
  * Exactly so many stores of 8 bytes to the endpoint 01:00.0. Stores are posted: the load behind
  * them returns when they have arrived, and only then the trace may stop.
