@@ -165,7 +165,7 @@ static void cache_qos_channel_leave(struct cache_qos_event *ev)
 
 /*
  * Who disables a group disables its leader only. A leader that is closed is freed after RCU. An
- * event whose CPU left is in no group any more, but still names its leader, which may be gone.
+ * event that is in no group yet, or was taken out of it first, names a leader that may be gone.
  */
 static bool cache_qos_group_is_off(const struct perf_event *event)
 {

@@ -291,33 +291,6 @@ TEST_F_TIMEOUT(cache_qos, R_44_a_group_that_is_disabled_counts_nothing, 120)
 	end(child);
 }
 
-/*
- * perf takes a group apart when its CPU leaves, but an event still names the leader it had. A kernel
- * with KASAN tells when that is looked at after it was closed.
- */
-TEST_F_TIMEOUT(cache_qos, R_44_a_leader_that_was_closed_behind_a_cpu_that_left_is_not_asked, 120)
-{
-	struct pmu_event *leader = &self->events[0], *event = &self->events[1];
-	struct perf_event_attr clock = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-	};
-	__u64 value;
-
-	self->attr.config = TOTAL;
-	ASSERT_EQ(pmu_event_open(leader, &clock, -1, 1), 0);
-	ASSERT_EQ(pmu_event_open_beside(event, &self->attr, -1, 1, leader->fd), 0);
-	wait_for_passes();
-	ASSERT_EQ(cpu_set_online(1, "0"), 0);
-	ASSERT_EQ(cpu_set_online(1, "1"), 0);
-	value = counts_of(event).value;
-	pmu_event_close(leader);
-	leader->fd = -1;
-	for (int i = 0; i < 3; i++)
-		wait_for_passes();
-	EXPECT_EQ(counts_of(event).value, value);
-}
-
 TEST_F(cache_qos, R_41_one_cpu_reports_for_the_machine)
 {
 	long nr = sysconf(_SC_NPROCESSORS_ONLN);
