@@ -558,10 +558,9 @@ TEST_F(CacheQos, R25_an_unavailable_counter_makes_no_rmid_dirtier)
     now += 1'000'000;
     for (u16 d = 0; d < kCpus; d++) {
         for (u32 rmid = 1; rmid <= 2; rmid++) {
-            const cache_qos_sample s = {
-                .status = {CACHE_QOS_READ_OK, CACHE_QOS_READ_UNAVAILABLE,
-                           CACHE_QOS_READ_UNAVAILABLE},
-                .data = {counters[d][rmid][0]}};
+            const cache_qos_sample s = {.status = {CACHE_QOS_READ_OK, CACHE_QOS_READ_UNAVAILABLE,
+                                                   CACHE_QOS_READ_UNAVAILABLE},
+                                        .data = {counters[d][rmid][0]}};
             cache_qos_fold(cq.get(), d, rmid, &s, now);
         }
     }

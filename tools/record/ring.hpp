@@ -51,10 +51,10 @@ uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced);
 
 // Pure: is an event to be enabled again? The kernel disables one whose AUX area was full, of which
 // it says nothing, and one whose driver cut its data. Enabling does nothing to one that runs. But
-// Linux 6.12, and 6.1 on CPU 0, do not disable the latter: perf_aux_output_end() notes that it is to
-// be, but where nobody looks for it. A driver may begin again
-// by itself; one that waits for a stop, as after a reset of its device, would wait for ever. So what
-// stands still behind a cut is disabled here first.
+// Linux 6.12, and 6.1 on CPU 0, do not disable the latter: perf_aux_output_end() notes that it is
+// to be, but where nobody looks for it. A driver may begin again by itself; one that waits for a
+// stop, as after a reset of its device, would wait for ever. So what stands still behind a cut is
+// disabled here first.
 class AuxRevival {
 public:
     enum class Act { kNone, kEnable, kRestart };
