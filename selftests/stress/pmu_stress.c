@@ -3,7 +3,7 @@
  * pmu_stress --pmu PATTERN... [--seed N] [--seconds N] [--workers N] [--nobody N]
  *            [--least-opens N] [--least-aux N] [--module NAME] [--event TERMS] [--cpu N]
  *            [--bind DRIVER/DEVICE] [--remove DEVICE] [--write FILE=VALUE,...] [--read FOLDER]
- *            [--unload MODULE=FILE]
+ *            [--unload MODULE=FILE] [--knock PMU[=TERMS]]
  *
  * Prints TAP: each worker and actor came to its end, there was enough of what was meant, and the
  * module has no user left. --least-opens and --least-aux are what is enough of a minute. The same

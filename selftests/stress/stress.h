@@ -125,6 +125,7 @@ enum stress_deed {
 	STRESS_WRITE,	/* FILE=VALUE,VALUE...: one of these, or something else */
 	STRESS_READ,	/* FOLDER: all files below it are read */
 	STRESS_UNLOAD,	/* MODULE=FILE: unloaded if nobody uses it, loaded again */
+	STRESS_KNOCK,	/* PMU or PMU=TERMS: events are opened, be it there or not */
 	STRESS_NR_DEEDS,
 };
 

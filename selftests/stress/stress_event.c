@@ -66,13 +66,18 @@ struct worker {
 #define pick(worker, table) \
 	((table)[stress_below(&(worker)->random, ARRAY_SIZE(table))])
 
+static void describe_one(struct worker *worker, unsigned int number)
+{
+	struct stress_pmu *pmu = &worker->pmus[number];
+
+	if (!stress_pmu_read(pmu, worker->names[number]) && worker->terms)
+		stress_pmu_add_event(pmu, worker->terms);
+}
+
 static void describe(struct worker *worker)
 {
-	struct stress_pmu *pmu = worker->pmus;
-
-	for (unsigned int i = 0; i < worker->nr_names; i++, pmu++)
-		if (!stress_pmu_read(pmu, worker->names[i]) && worker->terms)
-			stress_pmu_add_event(pmu, worker->terms);
+	for (unsigned int i = 0; i < worker->nr_names; i++)
+		describe_one(worker, i);
 }
 
 static struct stress_pmu *any_pmu(struct worker *worker)
@@ -385,6 +390,26 @@ static void begin_anew(struct worker *worker)
 		begin_with_aux(worker, pmu, any_event(worker));
 }
 
+/*
+ * A PMU whose device comes and goes is not there for long, and may have another number each time:
+ * who looks for it now and then hardly meets it. One of them a look, in turn.
+ */
+static void keep_up(struct worker *worker, unsigned int look)
+{
+	unsigned int number = look % worker->nr_names;
+	struct stress_pmu *pmu = &worker->pmus[number];
+	struct event *event;
+
+	if (pmu_type(worker->names[number]) == pmu->type)
+		return;
+	describe_one(worker, number);
+	if (pmu->type < 0)
+		return;
+	event = a_place(worker);
+	drop(worker, event);
+	begin_with_aux(worker, pmu, event);
+}
+
 static void unmap_one(struct worker *worker)
 {
 	struct event *event = any_open_event(worker);
@@ -606,6 +631,7 @@ void stress_events(const char *const *names, unsigned int nr_names, const char *
 	for (unsigned int look = 1; now_ms() < until_ms; look++) {
 		if (look % LOOKS_A_DESCRIPTION == 0)
 			describe(&worker);
+		keep_up(&worker, look);
 		for (unsigned int i = 0; i < STEPS_A_LOOK; i++)
 			step(&worker);
 	}

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kselftest.h"
@@ -17,19 +18,27 @@
 
 #define PCI		"/sys/bus/pci"
 #define PAUSE_US	50000
+#define LONG_PAUSE_US	500000	/* in which events come to what is there again */
 #define PATIENCE_MS	30000
 #define DEEPEST		4	/* folders below the one to read */
+#define KNOCKS		64	/* between two looks at a PMU's number */
 
 /* A deed's argument, taken apart at its separator. */
 struct target {
 	struct stress_random random;
 	char first[PATH_MAX];
-	char second[PATH_MAX];	/* empty: there was no separator */
+	char second[PATH_MAX];		/* empty: there was no separator */
+	struct perf_event_attr attr;	/* of a PMU that may have gone; size 0: never seen */
 };
+
+static void pause_up_to(struct target *target, unsigned int us)
+{
+	usleep(1 + stress_below(&target->random, us));
+}
 
 static void pause_a_moment(struct target *target)
 {
-	usleep(1 + stress_below(&target->random, PAUSE_US));
+	pause_up_to(target, PAUSE_US);
 }
 
 static int toggle_cpu(struct target *target)
@@ -137,18 +146,58 @@ static int reload(struct target *target)
 	return module_load(target->second);
 }
 
+static bool is_answer_to_a_knock(int err)
+{
+	return !err || err == ENOENT || err == ENODEV || err == EBUSY;
+}
+
+/*
+ * By the number that the PMU had last, and into a group: an opener waits for the mutex of that with
+ * the PMU in its hands.
+ */
+static int knock(struct target *target)
+{
+	struct perf_event_attr clock = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(clock),
+					 .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1 };
+	const char *terms = *target->second ? target->second : NULL;
+	struct stress_pmu pmu;
+	int leader, fd, err = stress_pmu_choose(&pmu, target->first, terms);
+
+	if (!err) {
+		target->attr = stress_pmu_first_event(&pmu);
+		target->attr.size = sizeof(target->attr);
+	} else if (!target->attr.size) {
+		return err;
+	}
+	leader = syscall(SYS_perf_event_open, &clock, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (leader < 0)
+		return -errno;
+	err = 0;
+	for (unsigned int i = 0; is_answer_to_a_knock(err) && i < KNOCKS; i++) {
+		fd = syscall(SYS_perf_event_open, &target->attr, -1, 0, leader,
+			     PERF_FLAG_FD_CLOEXEC);
+		err = fd < 0 ? errno : 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	close(leader);
+	return is_answer_to_a_knock(err) ? 0 : -err;
+}
+
 static const struct {
 	const char *name;
 	int (*act)(struct target *target);
+	unsigned int pause_us;	/* until the next one, at most */
 	char separator;
 	bool may_fail;		/* while others do something to the same thing */
 } deeds[STRESS_NR_DEEDS] = {
-	[STRESS_CPU] = { "cpu", toggle_cpu, '\0', true },
-	[STRESS_BIND] = { "bind", rebind, '/', true },
-	[STRESS_REMOVE] = { "remove", remove_and_rescan, '\0', true },
-	[STRESS_WRITE] = { "write", write_value, '=', true },
-	[STRESS_READ] = { "read", read_all, '\0', true },
-	[STRESS_UNLOAD] = { "unload", reload, '=' },
+	[STRESS_CPU] = { "cpu", toggle_cpu, PAUSE_US, '\0', true },
+	[STRESS_BIND] = { "bind", rebind, LONG_PAUSE_US, '/', true },
+	[STRESS_REMOVE] = { "remove", remove_and_rescan, LONG_PAUSE_US, '\0', true },
+	[STRESS_WRITE] = { "write", write_value, PAUSE_US, '=', true },
+	[STRESS_READ] = { "read", read_all, PAUSE_US, '\0', true },
+	[STRESS_UNLOAD] = { "unload", reload, LONG_PAUSE_US, '=' },
+	[STRESS_KNOCK] = { "knock", knock, 1, '=', true },
 };
 
 const char *stress_deed_name(enum stress_deed deed)
@@ -176,7 +225,7 @@ int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long lon
 			++*done;
 		else if (!deeds[deed].may_fail)
 			return err;
-		pause_a_moment(&target);
+		pause_up_to(&target, deeds[deed].pause_us);
 	}
 	return 0;
 }
