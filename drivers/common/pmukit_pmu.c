@@ -10,8 +10,8 @@
  *   pmukit_pmu_remove()                           pmukit_leave_work()
  *   1 gone: no event can be opened any more       5 wait until the last destroy has left the core
  *   2 no CPU hotplug any more                     6 perf_pmu_unregister()
- *   3 disable the open events: their counts       7 drop the registration's reference
- *     freeze, their files stay valid
+ *   3 disable the open events: their counts       7 wait for those who still try to open one
+ *     freeze, their files stay valid              8 drop the registration's reference
  *   4 give up the name in sysfs, so that the device can come back under it; then the work is
  *     queued, by us or, as long as events are open, by the destruction of the last one
  *
@@ -49,10 +49,12 @@
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
+#include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -61,6 +63,7 @@
 #include <pmukit/pmu.h>
 
 #define PMUKIT_STRANGERS_PERIOD	(HZ / 10)
+#define PMUKIT_OPENERS_RETRY_MS	100
 
 static void pmukit_leave_work(struct work_struct *work);
 
@@ -68,6 +71,7 @@ static struct workqueue_struct *pmukit_workqueue;	/* ordered */
 static DECLARE_WORK(pmukit_leave, pmukit_leave_work);
 static DEFINE_SPINLOCK(pmukit_leave_lock);
 static LIST_HEAD(pmukit_leave_list);		/* of pmukit_pmu, under pmukit_leave_lock */
+static DEFINE_MUTEX(pmukit_unregister_mutex);	/* one at a time; innermost of ours */
 static int pmukit_hotplug_state;
 
 /* References */
@@ -272,11 +276,34 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 /* Leaving perf */
 
 /* A PMU that perf does not let go of may not be freed either. */
-static void pmukit_unregister(struct pmukit_pmu *pp)
+static bool pmukit_unregister(struct pmukit_pmu *pp)
 {
-	if (WARN_ON_ONCE(compat_pmu_unregister(&pp->pmu)))
-		return;
-	pmukit_pmu_put(pp);
+	return !WARN_ON_ONCE(compat_pmu_unregister(&pp->pmu));
+}
+
+static int pmukit_last_event_init(struct perf_event *event)
+{
+	return -ENOENT;
+}
+
+/* For compat_pmu_wait_for_openers(): comes and goes at once, and has no events. */
+static struct pmu pmukit_last = {
+	.module = THIS_MODULE,
+	.task_ctx_nr = perf_sw_context,
+	.event_init = pmukit_last_event_init,
+};
+
+/* Before a PMU that perf had is freed; not without it. Memory may be short for a while. */
+static void pmukit_wait_for_openers(void)
+{
+	int ret;
+
+	lockdep_assert_held(&pmukit_unregister_mutex);
+
+	while ((ret = compat_pmu_wait_for_openers(&pmukit_last))) {
+		pr_warn_once("pmukit: waiting for openers of events needs a PMU: error %d\n", ret);
+		msleep(PMUKIT_OPENERS_RETRY_MS);
+	}
 }
 
 /* The grace period is the longest part, and the same for all: a unit may have a hundred PMUs. */
@@ -293,8 +320,15 @@ static void pmukit_leave_work(struct work_struct *work)
 		return;
 
 	synchronize_rcu_tasks();
+	mutex_lock(&pmukit_unregister_mutex);
+	list_for_each_entry_safe(pp, next, &leaving, leave_node) {
+		if (!pmukit_unregister(pp))
+			list_del(&pp->leave_node);
+	}
+	pmukit_wait_for_openers();
+	mutex_unlock(&pmukit_unregister_mutex);
 	list_for_each_entry_safe(pp, next, &leaving, leave_node)
-		pmukit_unregister(pp);
+		pmukit_pmu_put(pp);
 }
 
 /*
@@ -486,7 +520,8 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 	pp->revoked = COMPAT_PMU_REVOKES && !pp->waiting && !pmukit_has_strangers(pp, NULL);
 	spin_unlock(&pp->lock);
 	if (pp->revoked) {
-		pmukit_unregister(pp);
+		if (pmukit_unregister(pp))
+			pmukit_pmu_put(pp);
 		return;
 	}
 
@@ -666,7 +701,7 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_init);
  * PMUs that leave go first: a device that comes and goes would make PMUs faster than perf lets
  * go of them, and whoever unloads the unit would wait for all of them.
  *
- * Context: may sleep.
+ * Context: may sleep; when it fails, for as long as memory is short.
  *
  * Return: 0 or -errno.
  */
@@ -694,6 +729,10 @@ int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
 	return 0;
 
 remove_instance:
+	/* Linux 6.1 has a PMU found before it knows whether it takes it. */
+	mutex_lock(&pmukit_unregister_mutex);
+	pmukit_wait_for_openers();
+	mutex_unlock(&pmukit_unregister_mutex);
 	pmukit_pmu_put(pp);
 	cpuhp_state_remove_instance_nocalls(pmukit_hotplug_state, &pp->hotplug_node);
 	return ret;
@@ -729,7 +768,7 @@ static void __exit pmukit_common_exit(void)
 	destroy_workqueue(pmukit_workqueue);
 	/*
 	 * Behind the last pmukit_free_aux() and pmukit_strangers_work(), which let go of their
-	 * module before they return.
+	 * module before they return, and openers who have found pmukit_last.
 	 */
 	synchronize_rcu_tasks();
 }

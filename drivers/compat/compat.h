@@ -189,6 +189,11 @@ static inline int compat_pmu_unregister(struct pmu *pmu)
 	compat_stop_rotation(pmu);
 	return perf_pmu_unregister(pmu);
 }
+
+static inline int compat_pmu_wait_for_openers(struct pmu *last)
+{
+	return 0;
+}
 #else
 #define COMPAT_PMU_REVOKES	false
 #define COMPAT_UNREGISTER_GAP_MS	20
@@ -199,8 +204,8 @@ static inline int compat_pmu_unregister(struct pmu *pmu)
  *   it waits for pmus_lock in perf_event_exit_cpu_context(). So no CPU may come or go meanwhile:
  *   it gets -EBUSY, as while a PCI driver probes.
  * - perf_swevent_init() waits for pmus_lock itself. A driver cannot prevent it; openers who queued
- *   up behind one call must be through before the next one, so calls keep a distance. They come
- *   from an ordered workqueue.
+ *   up behind one call must be through before the next one, so calls keep a distance. The
+ *   caller sees to it that there is one at a time.
  */
 static inline int compat_pmu_unregister(struct pmu *pmu)
 {
@@ -210,6 +215,26 @@ static inline int compat_pmu_unregister(struct pmu *pmu)
 	perf_pmu_unregister(pmu);
 	cpu_hotplug_enable();
 	return 0;
+}
+
+/*
+ * 6.1 has a PMU found by its number until after it has waited for openers: who looked it up in
+ * between is in perf_try_init_event() with one that is unregistered, and may sleep there. They are
+ * waited for when another PMU goes, @last, which nobody frees. 6.12 would not need that, but cannot
+ * be told from those in between. It can do without a device for @last.
+ */
+static inline int compat_pmu_wait_for_openers(struct pmu *last)
+{
+	int ret;
+
+#ifdef PMU_NULL_DEV
+	last->dev = PMU_NULL_DEV;
+#else
+	/* One that is set may be taken for one that is there. */
+	last->dev = NULL;
+#endif
+	ret = perf_pmu_register(last, "pmukit_last", -1);
+	return ret ? ret : compat_pmu_unregister(last);
 }
 #endif
 

@@ -840,6 +840,24 @@ Scenario hisi_ptt_with_a_free_slot(std::string_view name)
     return scenario;
 }
 
+// Events that are opened by the number of a PMU while it goes: more at a time than there are CPUs,
+// so that some are in the middle of it. Freed memory is poisoned, for most of these kernels have no
+// KASAN.
+Scenario hisi_ptt_late_openers()
+{
+    Scenario late = hisi_ptt_scenario("late_openers");
+    late.kernels = kX86Kernels;
+    late.append = "slub_debug=P";
+    std::string options =
+        "--seconds 30 --pmu 'hisi_ptt*' --workers 1 --module hisi_ptt "
+        "--bind hisi_ptt/0000:00:18.0";
+    for (unsigned opener = 0; opener < 8; ++opener) {
+        options += " --knock hisi_ptt0_2=filter=0x80001,type=1,direction=1,format=1";
+    }
+    late.steps = {{"late_openers", "pmu_stress " + options, 180}};
+    return late;
+}
+
 // Starts and stops, and the entries of all of them.
 Scenario hisi_ptt_cycles()
 {
@@ -1015,6 +1033,7 @@ UnitSpec hisi_ptt()
         hisi_ptt_cycles(),
         hisi_ptt_hotplug(),
         hisi_ptt_redirect(),
+        hisi_ptt_late_openers(),
         hisi_ptt_life("life", true, kX86Kernels),
         hisi_ptt_life("life-arm64", false, {"6.12-arm64"}),
         hisi_ptt_faults(),
