@@ -19,7 +19,7 @@ enum ExitStatus : int { kExitGood = 0, kExitFailed = 1, kExitUsage = 2, kExitMac
 struct ListOptions {
     bool pfm = false;  // the events that libpfm4 has names for, instead
     bool json = false;
-    std::string sysfs_root = record::kSysfsPmus;
+    std::string root = "/";  // where proc and sys are
 };
 
 struct DumpOptions {

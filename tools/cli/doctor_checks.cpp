@@ -12,6 +12,7 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "cli/record_hisi_ptt.hpp"
+#include "cli/suite.hpp"
 #include "cli/units.hpp"
 #include "cli/version.hpp"
 #include "record/perf_event.hpp"
@@ -22,24 +23,12 @@ namespace {
 
 using Findings = std::vector<Finding>;
 
-constexpr std::string_view kPmus = "sys/bus/event_source/devices";
-constexpr std::string_view kShared = "pmukit_common";  // every module of ours but engines holds it
-
 constexpr std::string_view kModules[] = {kShared,    "cache_qos", "cache_qos_sim", "cxl_hmu",
                                          "hisi_ptt", "imc",       "imc_engine",    "uncore_pmon"};
 
-// A module of the same name may be the kernel's own: ours holds pmukit_common.
-bool is_ours(const Host &host, std::string_view module)
-{
-    const std::string name(module);
-    return host.has_module(module) &&
-           (module == kShared || module.ends_with("_sim") || module.ends_with("_engine") ||
-            host.has("sys/module/pmukit_common/holders/" + name));
-}
-
 // The kernel and our modules
 
-constexpr std::string_view kKernels[] = {"6.1", "6.12", "7.2"};  // supported-kernels.rst
+constexpr std::string_view kKernels[] = {"6.1", "6.12", "7.2"};
 
 void check_kernel(const Host &host, Findings &findings)
 {
@@ -295,30 +284,11 @@ void check_rings(const Host &host, Findings &findings)
 
 // PMUs, and who has them
 
-struct Family {
-    std::string_view module, prefix;
-};
-
-// PMUs that are counted only, and so have no line in units.hpp
-constexpr Family kFamilies[] = {
-    {"cache_qos", "cache_qos"}, {"imc", "core_imc"},        {"imc", "thread_imc"},
-    {"imc", "nest_"},           {"uncore_pmon", "uncore_"},
-};
-
-bool is_pmu_of_ours(const Host &host, const std::string &name)
-{
-    if (unit_of_pmu(name))
-        return true;
-    return std::ranges::any_of(kFamilies, [&](const Family &family) {
-        return name.starts_with(family.prefix) && is_ours(host, family.module);
-    });
-}
-
 void check_pmus(const Host &host, Findings &findings)
 {
     std::vector<std::string> ours;
     for (const std::string &name : host.names(kPmus))
-        if (is_pmu_of_ours(host, name))
+        if (unit_on(host, name))
             ours.push_back(name);
     if (!ours.empty())
         return findings.push_back({"pmus", Health::kGood, joined(ours, ", ")});

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The suite's PMUs on this machine, what each can do, and a line that records it.
+// The suite's PMUs on this machine, what each can do, and a line that records or counts with it.
 #include <nlohmann/json.hpp>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/suite.hpp"
 #include "cli/units.hpp"
 #include "record/pfm_events.hpp"
 #include "record/sysfs_pmu.hpp"
@@ -14,14 +15,21 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string example_of(const record::Pmu &pmu, const Unit &unit)
+std::string recorded_with(const record::Pmu &pmu, const Unit &unit)
 {
     return fmt::format("pmukit record -a -e {}/{}/ -- sleep 1", pmu.name, unit.example_terms);
 }
 
-void print_pmu(const record::Pmu &pmu, const Unit &unit, Output &out)
+// A PMU without a cpumask counts tasks.
+std::string counted_with(const record::Pmu &pmu)
 {
-    out.print("{}  unit {}", pmu.name, unit.name);
+    return fmt::format("perf stat {}-e {}/{}/ -- sleep 1", pmu.cpumask ? "-a " : "", pmu.name,
+                       pmu.events.empty() ? "config=1" : pmu.events.begin()->first);
+}
+
+void print_pmu(const record::Pmu &pmu, std::string_view unit, Output &out)
+{
+    out.print("{}  unit {}", pmu.name, unit);
     if (pmu.cpumask)
         out.print("  cpumask {}", joined(*pmu.cpumask, ","));
     out.print("\n  terms:");
@@ -32,23 +40,26 @@ void print_pmu(const record::Pmu &pmu, const Unit &unit, Output &out)
         out.text("  caps:\n");
     for (const auto &[name, value] : pmu.caps)
         out.print("    {} = {}\n", name, value);
-    out.print("  record: {}\n", example_of(pmu, unit));
+    if (const Unit *recorded = unit_of_pmu(pmu.name))
+        out.print("  record: {}\n", recorded_with(pmu, *recorded));
+    else
+        out.print("  count: {}\n", counted_with(pmu));
 }
 
-ordered_json json_of(const record::Pmu &pmu, const Unit &unit)
+ordered_json json_of(const record::Pmu &pmu, std::string_view unit)
 {
     ordered_json terms = ordered_json::array();
     for (const auto &[term, field] : pmu.format)
         terms.push_back(term);
-    ordered_json json = {{"name", pmu.name},
-                         {"type", pmu.type},
-                         {"unit", unit.name},
-                         {"cpumask", nullptr},
-                         {"terms", terms},
-                         {"caps", pmu.caps},
-                         {"record", example_of(pmu, unit)}};
+    ordered_json json = {{"name", pmu.name},   {"type", pmu.type}, {"unit", unit},
+                         {"cpumask", nullptr}, {"terms", terms},   {"caps", pmu.caps},
+                         {"record", nullptr},  {"count", nullptr}};
     if (pmu.cpumask)
         json["cpumask"] = *pmu.cpumask;
+    if (const Unit *recorded = unit_of_pmu(pmu.name))
+        json["record"] = recorded_with(pmu, *recorded);
+    else
+        json["count"] = counted_with(pmu);
     return json;
 }
 
@@ -76,7 +87,9 @@ Result<int> run_list(const ListOptions &options, Output &out)
 {
     if (options.pfm)
         return list_pfm(options, out);
-    auto pmus = record::list_pmus(options.sysfs_root);
+    const Host host(options.root);
+    const std::string folder = host.path(kPmus);
+    auto pmus = record::list_pmus(folder);
     if (!pmus)
         return pmus.error();
     size_t found = 0;
@@ -84,10 +97,10 @@ Result<int> run_list(const ListOptions &options, Output &out)
     if (options.json)
         json["pmus"] = ordered_json::array();
     for (const auto &[name, type] : *pmus) {
-        const Unit *unit = unit_of_pmu(name);
+        const std::optional<std::string_view> unit = unit_on(host, name);
         if (!unit)
             continue;
-        Result<record::Pmu> pmu = record::read_pmu(options.sysfs_root, name);
+        Result<record::Pmu> pmu = record::read_pmu(folder, name);
         if (!pmu)
             return pmu.error();
         if (options.json)
@@ -100,13 +113,10 @@ Result<int> run_list(const ListOptions &options, Output &out)
         print_json(json, out);
     if (found)
         return kExitGood;
-    std::string units;
-    for (const Unit &unit : kUnits)
-        units += (units.empty() ? "" : ", ") + std::string(unit.name);
-    return Error{
-        Errc::kNotFound,
-        fmt::format("no PMU of the suite ({}) in {}; load a module and check dmesg for its device",
-                    units, options.sysfs_root)};
+    return Error{Errc::kNotFound,
+                 fmt::format("no PMU of the suite in {}; load a module and check dmesg for its "
+                             "device, or see pmukit doctor",
+                             folder)};
 }
 
 }  // namespace pmukit::cli

@@ -53,8 +53,8 @@ Command add_list(CLI::App &app)
 {
     const auto owned = std::make_shared<ListOptions>();
     ListOptions &options = *owned;
-    CLI::App *list = app.add_subcommand(
-        "list", "the suite's PMUs on this machine, with a line that records each");
+    CLI::App *list =
+        app.add_subcommand("list", "the suite's PMUs on this machine, with a line that uses each");
     list->add_flag("--pfm", options.pfm,
                    "the events that libpfm4 has names for on this machine, one a line");
     list->add_flag("--json", options.json, "one JSON object instead of text");
@@ -124,7 +124,7 @@ Command add_record(CLI::App &app)
         "Only monotonic and monotonic_raw go with every PMU.\n"
         "Modifiers are perf's: u k h G H I (who is counted), p pp ppp P (precise), S D e.\n"
         "`pmukit list` shows the PMUs of this machine with their terms. The exit status is the "
-        "command's.");
+        "command's, or 1 when a PMU vanished.");
     return {record, [owned](const Invocation &invocation) {
                 owned->cmdline = invocation.words;
                 return run_record(*owned);

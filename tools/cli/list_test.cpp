@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit list on a copy of a machine's sysfs: PMUs that are recorded, that only count, and others'.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/fd.hpp"
+#include "base/file.hpp"
+#include "base/test_folder.hpp"
+#include "cli/commands.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+class List : public testing::Test {
+protected:
+    void put_pmu(const std::string &name, const std::string &term, const std::string &alias,
+                 bool of_the_machine = true)
+    {
+        const std::string folder = "sys/bus/event_source/devices/" + name;
+        tree_.put(folder + "/type", "24\n");
+        tree_.put(folder + "/format/" + term, "config:0-7\n");
+        if (!alias.empty())
+            tree_.put(folder + "/events/" + alias, term + "=0x5\n");
+        if (of_the_machine)
+            tree_.put(folder + "/cpumask", "0,16\n");
+    }
+    void load(const std::string &module)
+    {
+        tree_.folder("sys/module/" + module);
+        tree_.folder("sys/module/pmukit_common/holders/" + module);
+    }
+    int run(bool json = false)
+    {
+        const std::string path = tree_.path("out");
+        const Fd fd(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+        Output out(fd.get(), path);
+        ListOptions options;
+        options.json = json;
+        options.root = tree_.dir();
+        const Result<int> status = run_list(options, out);
+        EXPECT_TRUE(out.finish());
+        err_ = status ? "" : status.error().message;
+        out_ = *read_small_file(path);
+        return status ? *status : kExitFailed;
+    }
+
+    TestFolder tree_;
+    std::string out_, err_;
+};
+
+TEST_F(List, GivesALineThatRecords)
+{
+    put_pmu("trace_imc", "trace_cycles", "");
+    EXPECT_EQ(run(), kExitGood) << err_;
+    EXPECT_EQ(out_,
+              "trace_imc  unit imc  cpumask 0,16\n"
+              "  terms: trace_cycles\n"
+              "  record: pmukit record -a -e trace_imc/trace_cycles/ -- sleep 1\n");
+}
+
+TEST_F(List, GivesALineThatCountsWhereNothingIsRecorded)
+{
+    load("uncore_pmon");
+    load("imc");
+    put_pmu("uncore_imc_0", "event", "cas_count_read");
+    put_pmu("uncore_type_9_1", "event", "");
+    put_pmu("thread_imc", "event", "CPM_NON_IDLE_PCYC", false);
+    EXPECT_EQ(run(), kExitGood) << err_;
+    EXPECT_EQ(out_,
+              "thread_imc  unit imc\n"
+              "  terms: event\n"
+              "  count: perf stat -e thread_imc/CPM_NON_IDLE_PCYC/ -- sleep 1\n"
+              "uncore_imc_0  unit uncore_pmon  cpumask 0,16\n"
+              "  terms: event\n"
+              "  count: perf stat -a -e uncore_imc_0/cas_count_read/ -- sleep 1\n"
+              "uncore_type_9_1  unit uncore_pmon  cpumask 0,16\n"
+              "  terms: event\n"
+              "  count: perf stat -a -e uncore_type_9_1/config=1/ -- sleep 1\n");
+}
+
+TEST_F(List, LeavesOutWhatTheKernelHasOfTheSameName)
+{
+    tree_.folder("sys/module/intel_uncore");
+    put_pmu("uncore_imc_0", "event", "cas_count_read");
+    put_pmu("nest_mcs01_imc", "event", "PM_MCS01");
+    EXPECT_EQ(run(), kExitFailed);
+    EXPECT_EQ(out_, "");
+    EXPECT_NE(err_.find("no PMU of the suite in " + tree_.dir()), std::string::npos) << err_;
+    EXPECT_NE(err_.find("pmukit doctor"), std::string::npos) << err_;
+}
+
+TEST_F(List, JsonHasOneLineOfTwo)
+{
+    load("cache_qos");
+    put_pmu("cache_qos", "domain", "llc_occupancy");
+    put_pmu("cache_qos_aux", "snapshot", "");
+    EXPECT_EQ(run(true), kExitGood) << err_;
+    const auto pmus = nlohmann::json::parse(out_)["pmus"];
+    ASSERT_EQ(pmus.size(), 2U);
+    EXPECT_EQ(pmus[0]["unit"], "cache_qos");
+    EXPECT_EQ(pmus[0]["record"], nullptr);
+    EXPECT_EQ(pmus[0]["count"], "perf stat -a -e cache_qos/llc_occupancy/ -- sleep 1");
+    EXPECT_EQ(pmus[1]["record"], "pmukit record -a -e cache_qos_aux/snapshot/ -- sleep 1");
+    EXPECT_EQ(pmus[1]["count"], nullptr);
+}
+
+}  // namespace
+}  // namespace pmukit::cli
