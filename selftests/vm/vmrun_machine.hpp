@@ -18,6 +18,8 @@ namespace pmukit::vm {
 struct Emulator {
     std::vector<std::string> words;
     bool kvm = false;
+    // Of the counter of ticks that emulated x86 CPUs show: the host's own. 0: they have none.
+    uint64_t tsc_khz = 0;
 };
 
 // A vfio-user device at a place of its own.
