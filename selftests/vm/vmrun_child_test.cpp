@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "vmrun_child.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "vmrun_text.hpp"
 
@@ -37,11 +40,15 @@ TEST(Child, OutputGoesToFiles)
 
 TEST(Child, StopKillsTheDeaf)
 {
-    auto child = Child::start({{"sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"}});
+    const fs::path deaf = fs::path(testing::TempDir()) / fmt::format("vmrun_deaf_{}", ::getpid());
+    auto child = Child::start(
+        {{"sh", "-c", "trap '' TERM; echo >\"$0\"; while :; do sleep 0.05; done", deaf}});
     ASSERT_TRUE(child);
-    EXPECT_FALSE(child->wait(milliseconds(200)));
+    while (!fs::exists(deaf))
+        ASSERT_FALSE(child->wait(milliseconds(20)));
     EXPECT_EQ(child->stop(milliseconds(200)), 128 + SIGKILL);
     EXPECT_EQ(*child->poll(), 128 + SIGKILL);
+    fs::remove(deaf);
 }
 
 TEST(Child, DiesWithItsObject)

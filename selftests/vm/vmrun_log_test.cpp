@@ -128,6 +128,19 @@ TEST(Races, ThoseOfTheClockThatKeepsTwoCopiesPass)
               1u);
 }
 
+TEST(Races, ThatOfAFileWhoseDeviceIsRemovedPasses)
+{
+    const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");
+    EXPECT_TRUE(
+        complaints_in("BUG: KCSAN: data-race in __kernfs_remove / kernfs_unlink_open_file\n",
+                      kernel.harmless)
+            .empty());
+    EXPECT_EQ(complaints_in("BUG: KCSAN: data-race in __kernfs_remove / pmukit_pmu_remove\n",
+                            kernel.harmless)
+                  .size(),
+              1u);
+}
+
 TEST(KernelLog, PanicIsSeen)
 {
     EXPECT_TRUE(has_panicked("x\n[ 1.0] Kernel panic - not syncing: VFS\n"));

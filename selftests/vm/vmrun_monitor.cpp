@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -140,12 +141,15 @@ Result<std::string> Monitor::next_line()
             unread_.erase(0, at + 1);
             return line;
         }
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now());
-        if (left.count() <= 0 || unread_.size() > kLongestLine)
-            return failure("no answer in time");
+        // What is there already is taken, however late it is.
+        const auto left = std::max(
+            std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now()),
+            std::chrono::milliseconds(0));
         pollfd wait_for{socket_.get(), POLLIN, 0};
-        if (::poll(&wait_for, 1, static_cast<int>(left.count())) <= 0)
+        const int ready = ::poll(&wait_for, 1, static_cast<int>(left.count()));
+        if ((ready == 0 && left.count() == 0) || unread_.size() > kLongestLine)
+            return failure("no answer in time");
+        if (ready <= 0)
             continue;
         char bytes[4096];
         const ssize_t count = ::recv(socket_.get(), bytes, sizeof bytes, 0);
