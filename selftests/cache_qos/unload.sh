@@ -5,7 +5,7 @@
 . "$(dirname "$0")/book.sh"
 need_machine
 cd "$work" || exit 1
-plan 13
+plan 15
 driver=/lib/vmrun/cache_qos.ko machine=/lib/vmrun/cache_qos_sim.ko
 
 carries() { ! idle; }
@@ -87,6 +87,13 @@ insmod $driver backend=sim && [ ! -d $devices/cache_qos ]
 result "R-01 nothing is simulated by itself" $?
 refused_with "no such device\|invalid" insmod $machine profile=skx
 result "R-04 a part that cannot monitor is refused" $?
+refused=0
+for wrong in profile=z80 profile= domains=0 lines=1000 ways=0 seed=0 tick_ms=-1 core_threads=no; do
+	refused_with "invalid" insmod $machine $wrong || { echo "# $wrong: $(cat "$work/said")"; refused=1; }
+done
+result "R-04 a machine that cannot be is refused" $refused
+dmesg | grep -q "cache_qos_sim: .* lines=1000 .*: no such machine"
+result "R-04 and one line in the log says what it would have been" $?
 insmod $machine lines=2048 && [ -d $devices/cache_qos ] && [ "$(cat $devices/cache_qos/caps/backend)" = sim ]
 result "R-03 and the back-end is told" $?
 exit $tap_failed
