@@ -35,7 +35,7 @@ result "R-50 nothing but 0 and 1" $?
 ! (echo 99999999 >g1/tasks) 2>"$work/err" && grep -qi "no such process" "$work/err"
 result "R-50 no such task" $?
 
-in_group $root/g1 cq-ws4M-200M 60
+in_group $root/g1 cq-ws4M-200M 600
 first=$!
 sleep 3
 sim freeze 1
@@ -48,7 +48,7 @@ grep -qx "$first" g1/tasks
 result "R-50 tasks are listed" $?
 sim freeze 0
 
-mkdir g1/in && in_group $root/g1/in cq-ws2M-200M 60
+mkdir g1/in && in_group $root/g1/in cq-ws2M-200M 600
 second=$!
 sleep 3
 sim freeze 1

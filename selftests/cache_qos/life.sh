@@ -9,6 +9,7 @@ plan 20
 
 # live KIND...: one life. The group is read while there is the event: when that ends the RMID of both is given back, and lines
 # of it below the threshold are let go.
+some_lines="for _ in \$(seq 100); do [ \$(cat $groups/g1/occupancy) = 0 ] || break; sleep 0.1; done"
 live() {
 	reload lines=2048 "$@" || return 1
 	mkdir $groups/g1 && echo 1 >$groups/g1/monitor_cache || return 1
@@ -16,7 +17,7 @@ live() {
 	task=$!
 	sleep 0.5
 	perf stat -x, -p $task -e cache_qos/llc_occupancy/ -- \
-		sh -c "echo 'flush 0' >$book/control; sleep 0.7; echo 'freeze 1' >$book/control; cat $groups/g1/occupancy >group; sleep 0.2" 2>stat
+		sh -c "echo 'flush 0' >$book/control; sleep 0.7; $some_lines; echo 'freeze 1' >$book/control; cat $groups/g1/occupancy >group; sleep 0.2" 2>stat
 	group=$(cat group) event=$(awk -F, '/llc_occupancy/ { print $1 }' stat) truth=$(book_sum lines tid $task)
 	sim freeze 0
 	kill $task

@@ -82,7 +82,7 @@ done
 in_group s7 cq-ws4M-400M 100
 one=$!
 sim flush 0
-pmukit record --source model -C 0 -m 16,256 -e cache_qos_aux/snapshot/ -o aux.data -- \
+pmukit record --source model -C 0 -m 16,1024 -e cache_qos_aux/snapshot/ -o aux.data -- \
 	sh -c "sleep 2; echo 'freeze 1' >$book/control; sleep 1" >said 2>&1
 result "R-47 pmukit record of snapshots in an AUX area" $?
 sed 's/^/# /' said

@@ -43,7 +43,7 @@ for name in $files; do
 done
 result "R-50 every file has both names, here and in the root" $missing
 
-cache_qos_load cq-ws4M-200M 60 &
+cache_qos_load cq-ws4M-200M 600 &
 load=$!
 sleep 2
 sim freeze 1

@@ -25,7 +25,7 @@
 #define AUX_PAGES	64
 #define EPOCH_US	20000
 #define STEP_US		50000
-#define QUIET_STEPS	6
+#define QUIET_STEPS	30
 #define WAIT_STEPS	400
 #define POLL_US		100
 #define POLLS		100000

@@ -84,8 +84,11 @@ grep -q '"pages":\[{.*"requesters":\[{.*"groups":\[{' "$work/top.json"
 result "top: pages, requesters and groups of one recording" $?
 
 # The cache stands still: top, from trace events, has what the group has.
-sh "$work/in_group" 30 &
-sleep 2
+sh "$work/in_group" 60 &
+for _ in $(seq 30); do
+	sleep 1
+	[ "$(cat $groups/app/occupancy)" -eq 0 ] || break
+done
 echo freeze 1 >$control
 pmukit top --once --json --top 0 --source model -e "$qos_event" -- sleep 1 >"$work/top.json" 2>"$work/said"
 say "$work/said"

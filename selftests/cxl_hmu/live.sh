@@ -68,7 +68,7 @@ say "$work/said"
 [ $status = 0 ] && is_hottest
 result "top: the hottest page, from a pipe" $?
 # shellcheck disable=SC2086
-pmukit top --batch --interval 0.2 --source model -e "$event" -- $workload >"$work/top.txt" 2>/dev/null
+pmukit top --batch --interval 0.2 --source model -e "$event" -- $workload --settle-ms 2000 >"$work/top.txt" 2>/dev/null
 say "$work/top.txt"
 [ "$(grep -c '^pmukit top: .* source=model$' "$work/top.txt")" -gt 1 ] && grep -q "^     1  $pmu  *0x" "$work/top.txt"
 result "top: a picture each interval" $?

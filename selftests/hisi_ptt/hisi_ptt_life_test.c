@@ -363,7 +363,7 @@ TEST_F_TIMEOUT(life, what_goes_on_behind_a_full_area_goes_on_beside_others, TIME
 	open_mapped(_metadata, &self->event);
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 	ASSERT_EQ(0, ptt_make_slow_stores(AUX_PAGES * getpagesize() / PTT_ENTRY_BYTES_8DW * 3 / 2));
-	EXPECT_TRUE(ptt_aux_flags(&self->event) & PERF_AUX_FLAG_TRUNCATED);
+	ASSERT_EQ(0, ptt_wait_for_aux_flag(&self->event, PERF_AUX_FLAG_TRUNCATED));
 	runs = ptt_aux_runs(PMU);
 	stores_in(self, &self->event);
 	ASSERT_EQ(0, pmu_event_enable(&self->event));

@@ -185,3 +185,13 @@ __u64 ptt_aux_flags(struct pmu_event *event)
 		flags |= record.header.type == PERF_RECORD_AUX ? record.flags : 0;
 	return flags;
 }
+
+int ptt_wait_for_aux_flag(struct pmu_event *event, __u64 flag)
+{
+	for (int step = 0; step < RUN_STEPS; step++) {
+		if (ptt_aux_flags(event) & flag)
+			return 0;
+		usleep(RUN_STEP_US);
+	}
+	return -ETIMEDOUT;
+}

@@ -63,5 +63,7 @@ long long ptt_count(struct pmu_event *event);
 
 /* Takes all records; the AUX flags of all of them. */
 __u64 ptt_aux_flags(struct pmu_event *event);
+/* Until a record with this flag has come: -ETIMEDOUT. */
+int ptt_wait_for_aux_flag(struct pmu_event *event, __u64 flag);
 
 #endif

@@ -10,17 +10,26 @@ pmu=$(ls /sys/bus/event_source/devices | grep '^hisi_ptt[0-9]*_[0-9]*$' | head -
 # The recorded program, which stops its recorder meanwhile. What comes behind that is of another width.
 cat >"$work/load" <<'LOAD'
 #!/bin/sh
+runs() { cat "/sys/bus/event_source/devices/$PMU/runs/copy" "/sys/bus/event_source/devices/$PMU/runs/zero_copy" | awk '{ n += $1 } END { print n }'; }
 kill -STOP "$PPID"
 pcie_load --function 01:00.0 --writes "$1" --width 4
+before=$(runs)
 kill -CONT "$PPID"
-sleep 1
+# Until the trace has been begun anew, by whoever does, and then not again for a second.
+last=$before
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	sleep 1
+	now=$(runs)
+	[ "$now" = "$before" ] || [ "$now" != "$last" ] || break
+	last=$now
+done
 pcie_load --function 01:00.0 --writes 100 --width 8
 LOAD
 chmod +x "$work/load"
 
 # stopped PAGES WRITES: 128 entries a page. Where the device was faster than all of the area, nothing of it can be kept.
 stopped() {
-	pmukit record -e "$pmu/filter=0x80001,type=1,direction=1,format=1/" -m "64,$1" -o "$work/data" -- "$work/load" "$2" >"$work/said" 2>&1
+	PMU=$pmu pmukit record -e "$pmu/filter=0x80001,type=1,direction=1,format=1/" -m "64,$1" -o "$work/data" -- "$work/load" "$2" >"$work/said" 2>&1
 	status=$?
 	sed 's/^/# /' "$work/said"
 	pmukit dump --tlp -i "$work/data" >"$work/dump"

@@ -217,13 +217,12 @@ TEST_F_TIMEOUT(imc_life, a_task_counts_on_when_its_cpu_leaves, 120)
 TEST_F_TIMEOUT(imc_life, a_trace_ends_when_its_cpu_leaves, 120)
 {
 	int cpu = last_cpu();
-	long long records, lost;
+	long long records;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		pid_t child = busy_child(cpu);
 
 		records = book_number("cpu", cpu, "records");
-		lost = trace_stat("lost");
 		ASSERT_EQ(trace_open(&self->trace, 64, -1), 0);
 		ASSERT_EQ(trace_enable(&self->trace), 0);
 		while (book_number("cpu", cpu, "records") < records + 20)
@@ -236,7 +235,6 @@ TEST_F_TIMEOUT(imc_life, a_trace_ends_when_its_cpu_leaves, 120)
 		ASSERT_EQ(trace_disable(&self->trace), 0);
 		ASSERT_EQ(trace_read(&self->trace, NULL, NULL), 0);
 		EXPECT_GT(self->trace.samples, 20);
-		EXPECT_GE(trace_stat("lost"), lost);
 		trace_close(&self->trace);
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
