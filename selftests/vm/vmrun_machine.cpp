@@ -311,7 +311,7 @@ void add_tapped_node(std::vector<std::string> &words, const TappedNode &node)
 }  // namespace
 
 // A CPU that stands still while Linux counts its ticks makes it take the counter for one of another
-// speed, and all of its time then goes wrong by that: forty times too fast was seen.
+// speed, and all of its time then goes wrong by that: 66 times too fast was seen.
 static std::string known_tsc(const Emulator &emulator, const MachineSpec &spec)
 {
     if (!emulator.tsc_khz || emulator.kvm || spec.steady)
