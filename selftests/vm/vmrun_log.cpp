@@ -69,7 +69,28 @@ bool names_any(std::string_view line, std::span<const std::string> modules)
                        [&](const std::string &module) { return has(line, "[" + module + "]"); });
 }
 
+// "[    9.062233] "
+bool begins_with_kernel_time(std::string_view text)
+{
+    constexpr std::string_view kDigits = "0123456789";
+    const size_t second = text.find_first_not_of(' ', 1);
+    const size_t point = text.find_first_not_of(kDigits, second);
+    if (!text.starts_with('[') || point == second || point == std::string_view::npos ||
+        text[point] != '.')
+        return false;
+    const size_t end = text.find_first_not_of(kDigits, point + 1);
+    return end != std::string_view::npos && end == point + 7 && text[end] == ']';
+}
+
 }  // namespace
+
+std::string_view until_kernel_speaks(std::string_view line)
+{
+    for (size_t at = line.find('['); at != std::string_view::npos; at = line.find('[', at + 1))
+        if (begins_with_kernel_time(line.substr(at)))
+            return line.substr(0, at);
+    return line;
+}
 
 std::string without_races_of_others(std::string_view log, std::span<const std::string> modules)
 {

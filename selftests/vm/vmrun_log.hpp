@@ -9,6 +9,10 @@
 
 namespace pmukit::vm {
 
+// A line of a guest's console up to where the kernel says something in between, as it may before
+// the end of the line: that is written by itself.
+std::string_view until_kernel_speaks(std::string_view line);
+
 // Lines of `log` that a healthy kernel does not print, without those that contain one of
 // `harmless`.
 std::vector<std::string> complaints_in(std::string_view log,

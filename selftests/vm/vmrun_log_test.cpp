@@ -141,6 +141,16 @@ TEST(Races, ThatOfAFileWhoseDeviceIsRemovedPasses)
               1u);
 }
 
+TEST(Console, TheKernelMaySpeakBeforeTheEndOfALine)
+{
+    EXPECT_EQ(until_kernel_speaks("vm: unplug device 4[    9.062233] hrtimer: interrupt took"),
+              "vm: unplug device 4");
+    EXPECT_EQ(until_kernel_speaks("vm: step a[ 1037.643321][ T6101] BUG:"), "vm: step a");
+    for (std::string_view whole : {"", "[", "[ ", "[  1", "[ 1.", "vm: step a[1]", "vm: up [1.5]",
+                                   "[ x.123456]", "[ 12.1234567] ", "[.123456]"})
+        EXPECT_EQ(until_kernel_speaks(whole), whole);
+}
+
 TEST(KernelLog, PanicIsSeen)
 {
     EXPECT_TRUE(has_panicked("x\n[ 1.0] Kernel panic - not syncing: VFS\n"));

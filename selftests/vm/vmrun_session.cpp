@@ -87,7 +87,7 @@ public:
         bool from_init = at != std::string_view::npos;
         std::vector<std::string> said;
         if (from_init)
-            said = words_of(line.substr(at + kGuestSays.size()));
+            said = words_of(until_kernel_speaks(line.substr(at + kGuestSays.size())));
         if (verbose_ || from_init) {
             fmt::print("  {}{}\n", line, seconds_of_step(said));
             std::fflush(stdout);
