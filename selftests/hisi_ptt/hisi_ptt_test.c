@@ -376,19 +376,20 @@ TEST_F(hisi_ptt, counts_every_store)
 	EXPECT_STREQ("count", text_of("caps/path"));
 }
 
+static const unsigned int aux_pages[] = { SMALL_AUX_PAGES, 256, LARGE_AUX_PAGES };
+
 TEST_F_TIMEOUT(hisi_ptt, an_aux_area_carries_every_store, TIMEOUT_SECONDS)
 {
-	static const unsigned int pages[] = { SMALL_AUX_PAGES, 256, LARGE_AUX_PAGES };
 	size_t size;
 
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(aux_pages); i++) {
 		ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
-		ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, pages[i]));
+		ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, aux_pages[i]));
 		ASSERT_EQ(0, run_once(&self->event));
 		size = pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);
 		EXPECT_EQ(ptt_count(&self->event) * PTT_ENTRY_BYTES_8DW, size);
 		EXPECT_EQ(STORES, ptt_count_stores(self->bytes, size)) {
-			TH_LOG("%u pages, %zu bytes", pages[i], size);
+			TH_LOG("%u pages, %zu bytes", aux_pages[i], size);
 		}
 		pmu_event_close(&self->event);
 	}
@@ -400,13 +401,11 @@ TEST_F_TIMEOUT(hisi_ptt, an_aux_area_carries_every_store, TIMEOUT_SECONDS)
  */
 TEST_F_TIMEOUT(hisi_ptt, buffers_are_a_quarter_of_the_aux_area, TIMEOUT_SECONDS)
 {
-	static const unsigned int pages[] = { SMALL_AUX_PAGES, 256, LARGE_AUX_PAGES };
-
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(aux_pages); i++) {
 		ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
-		ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, pages[i]));
+		ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, aux_pages[i]));
 		ASSERT_EQ(0, run_once(&self->event));
-		EXPECT_EQ(pages[i] * getpagesize() / 4, stat_of("caps/buffer_bytes"));
+		EXPECT_EQ(aux_pages[i] * getpagesize() / 4, stat_of("caps/buffer_bytes"));
 		pmu_event_close(&self->event);
 	}
 }
