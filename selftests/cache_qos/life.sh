@@ -7,9 +7,11 @@ need_machine
 cd "$work" || exit 1
 plan 20
 
+# What waits for lines of the group, at most ten seconds: the program may not run at once.
+some_lines="for _ in \$(seq 100); do [ \$(cat $groups/g1/occupancy) = 0 ] || break; sleep 0.1; done"
+
 # live KIND...: one life. The group is read while there is the event: when that ends the RMID of both is given back, and lines
 # of it below the threshold are let go.
-some_lines="for _ in \$(seq 100); do [ \$(cat $groups/g1/occupancy) = 0 ] || break; sleep 0.1; done"
 live() {
 	reload lines=2048 "$@" || return 1
 	mkdir $groups/g1 && echo 1 >$groups/g1/monitor_cache || return 1

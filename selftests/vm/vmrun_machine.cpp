@@ -32,22 +32,21 @@ constexpr std::string_view kCxlWindow = "4G";
 
 #if defined(__x86_64__)
 constexpr std::string_view kHostArch = "amd64";
-uint64_t ticks()
-{
-    return __builtin_ia32_rdtsc();
-}
 #elif defined(__aarch64__)
 constexpr std::string_view kHostArch = "arm64";
 #else
 constexpr std::string_view kHostArch = "other";
 #endif
 
-#if !defined(__x86_64__)
+// The counter of the host that emulated x86 CPUs show; others have none.
 uint64_t ticks()
 {
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
     return 0;
-}
 #endif
+}
 
 struct Moment {
     steady_clock::time_point time;
@@ -105,6 +104,32 @@ std::optional<Emulator> private_emulator(const KernelQuirks &quirks, const fs::p
         return emulator;
     }
     return std::nullopt;
+}
+
+Result<Emulator> find_program(const KernelQuirks &quirks, const fs::path &cache)
+{
+    if (auto found = private_emulator(quirks, cache / "roots/build"))
+        return *found;
+
+    fs::path scratch = fs::temp_directory_path() / fmt::format("vmrun-version-{}", ::getpid());
+    auto code = run_to_end({{std::string(quirks.qemu), "--version"}, scratch, "/dev/null"});
+    auto text = read_file(scratch);
+    fs::remove(scratch);
+    if (code && *code == 0 && text && version_has_vfio_user(*text))
+        return Emulator{{std::string(quirks.qemu)}};
+    return Error{
+        Errc::kMachinery,
+        fmt::format("no {} 10.1 or newer, neither in {} nor on this machine: run 'make setup'",
+                    quirks.qemu, (cache / "roots/build").string())};
+}
+
+// A CPU that stands still while Linux counts its ticks makes it take the counter for one of another
+// speed, and all of its time then goes wrong by that: 66 times too fast was seen.
+std::string known_tsc(const Emulator &emulator, const MachineSpec &spec)
+{
+    if (!emulator.tsc_khz || emulator.kvm || spec.steady)
+        return "";
+    return fmt::format(" tsc_early_khz={}", emulator.tsc_khz);
 }
 
 class ProbeWatcher : public Watcher {
@@ -235,23 +260,6 @@ bool version_has_vfio_user(std::string_view version_output)
     return major > 10 || (major == 10 && minor >= 1);
 }
 
-static Result<Emulator> find_program(const KernelQuirks &quirks, const fs::path &cache)
-{
-    if (auto found = private_emulator(quirks, cache / "roots/build"))
-        return *found;
-
-    fs::path scratch = fs::temp_directory_path() / fmt::format("vmrun-version-{}", ::getpid());
-    auto code = run_to_end({{std::string(quirks.qemu), "--version"}, scratch, "/dev/null"});
-    auto text = read_file(scratch);
-    fs::remove(scratch);
-    if (code && *code == 0 && text && version_has_vfio_user(*text))
-        return Emulator{{std::string(quirks.qemu)}};
-    return Error{
-        Errc::kMachinery,
-        fmt::format("no {} 10.1 or newer, neither in {} nor on this machine: run 'make setup'",
-                    quirks.qemu, (cache / "roots/build").string())};
-}
-
 Result<Emulator> find_emulator(const KernelQuirks &quirks, const fs::path &cache)
 {
     Result<Emulator> emulator = find_program(quirks, cache);
@@ -309,15 +317,6 @@ void add_tapped_node(std::vector<std::string> &words, const TappedNode &node)
 }
 
 }  // namespace
-
-// A CPU that stands still while Linux counts its ticks makes it take the counter for one of another
-// speed, and all of its time then goes wrong by that: 66 times too fast was seen.
-static std::string known_tsc(const Emulator &emulator, const MachineSpec &spec)
-{
-    if (!emulator.tsc_khz || emulator.kvm || spec.steady)
-        return "";
-    return fmt::format(" tsc_early_khz={}", emulator.tsc_khz);
-}
 
 // 2^3 ns an instruction: little less than an emulated CPU needs on a host without other work.
 constexpr const char *kSteadyTime = "shift=3";

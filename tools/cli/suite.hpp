@@ -12,7 +12,8 @@ namespace pmukit::cli {
 constexpr std::string_view kPmus = "sys/bus/event_source/devices";
 constexpr std::string_view kShared = "pmukit_common";  // every module of ours but engines holds it
 
-// It is loaded, and ours.
+// It is loaded, and ours: a module of the same name may be the kernel's own, but does not hold
+// pmukit_common.
 bool is_ours(const Host &host, std::string_view module);
 
 // The unit of a PMU, those included that only count. nullopt: it is not of the suite.
