@@ -2,6 +2,7 @@
 #include "vmrun_log.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "vmrun_text.hpp"
 
@@ -82,14 +83,24 @@ bool begins_with_kernel_time(std::string_view text)
     return end != std::string_view::npos && end == point + 7 && text[end] == ']';
 }
 
+// npos where the kernel does not speak.
+size_t where_kernel_speaks(std::string_view line)
+{
+    size_t at = line.find('[');
+    while (at != std::string_view::npos && !begins_with_kernel_time(line.substr(at)))
+        at = line.find('[', at + 1);
+    return at;
+}
+
 }  // namespace
 
-std::string_view until_kernel_speaks(std::string_view line)
+std::optional<std::string> GuestLines::take(std::string_view line)
 {
-    for (size_t at = line.find('['); at != std::string_view::npos; at = line.find('[', at + 1))
-        if (begins_with_kernel_time(line.substr(at)))
-            return line.substr(0, at);
-    return line;
+    const size_t kernel = where_kernel_speaks(line);
+    begun_ += line.substr(0, kernel);
+    if (kernel != std::string_view::npos)
+        return std::nullopt;
+    return std::exchange(begun_, {});
 }
 
 std::string without_races_of_others(std::string_view log, std::span<const std::string> modules)

@@ -2,6 +2,7 @@
 // The kernel's log is part of every test: what the kernel complains about, a run has failed on.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,9 +10,16 @@
 
 namespace pmukit::vm {
 
-// A line of a guest's console up to where the kernel says something in between, as it may before
-// the end of the line: that is written by itself.
-std::string_view until_kernel_speaks(std::string_view line);
+// Puts together what a guest writes on its console: the kernel may speak in the middle of a line,
+// whose rest then follows behind what the kernel said.
+class GuestLines {
+public:
+    // Takes the next line of the console. A line of the guest's own, once its end has come.
+    std::optional<std::string> take(std::string_view line);
+
+private:
+    std::string begun_;
+};
 
 // Lines of `log` that a healthy kernel does not print, without those that contain one of
 // `harmless`.

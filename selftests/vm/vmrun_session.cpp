@@ -83,13 +83,14 @@ public:
     {
         while (!line.empty() && line.back() == '\r')
             line.remove_suffix(1);
-        size_t at = line.find(kGuestSays);
-        bool from_init = at != std::string_view::npos;
+        const std::string own = guest_.take(line).value_or("");
+        const size_t at = own.find(kGuestSays);
+        const bool from_init = at != std::string::npos;
         std::vector<std::string> said;
         if (from_init)
-            said = words_of(until_kernel_speaks(line.substr(at + kGuestSays.size())));
+            said = words_of(own.substr(at + kGuestSays.size()));
         if (verbose_ || from_init) {
-            fmt::print("  {}{}\n", line, seconds_of_step(said));
+            fmt::print("  {}{}\n", verbose_ ? line : own, seconds_of_step(said));
             std::fflush(stdout);
         }
         if (from_init)
@@ -125,6 +126,7 @@ private:
 
     const std::vector<Step> &steps_;
     bool verbose_;
+    GuestLines guest_;
     std::function<void(const std::vector<std::string> &)> heed_;
     std::function<void(std::string_view)> look_at_models_;
     std::string step_ = "boot";
