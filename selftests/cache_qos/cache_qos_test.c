@@ -893,7 +893,7 @@ TEST_F(cache_qos, R_47_a_stream_that_ends_counts_what_it_has_delivered)
 	ASSERT_EQ(ioctl(event->fd, PERF_EVENT_IOC_REFRESH, 2), 0);
 	wait_for_passes();
 	EXPECT_GT(number_in(AUX_RECORDS), before);
-	EXPECT_EQ(pmu_event_take_samples(event), number_in(AUX_RECORDS) - before);
+	EXPECT_EQ(pmu_event_take(event, PERF_RECORD_SAMPLE), number_in(AUX_RECORDS) - before);
 }
 
 static int as_nobody(int (*what)(struct perf_event_attr *), struct perf_event_attr *attr)

@@ -113,7 +113,7 @@ TEST_F_TIMEOUT(redirect, an_area_of_others_is_not_waited_for, TIMEOUT_SECONDS)
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 0));
 	ASSERT_EQ(0, run_once(&self->event));
 	EXPECT_STREQ("sample", way_of_records());
-	EXPECT_LT(0, pmu_event_take_samples(&self->event));
+	EXPECT_LT(0, pmu_event_take(&self->event, PERF_RECORD_SAMPLE));
 	EXPECT_LE(STORES, ptt_count(&self->event));
 }
 

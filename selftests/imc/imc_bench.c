@@ -69,7 +69,7 @@ static int turn(struct cost *cost, enum way way, int cpu, long long period_ns)
 	ns += clock_ns();
 	if (way != NOTHING) {
 		pmu_event_disable(&event);
-		cost->samples[way] += pmu_event_take_samples(&event);
+		cost->samples[way] += pmu_event_take(&event, PERF_RECORD_SAMPLE);
 		pmu_event_close(&event);
 	}
 	if (!cost->least_ns[way] || ns < cost->least_ns[way])

@@ -343,7 +343,7 @@ TEST_F_TIMEOUT(imc_life, a_trace_goes_on_when_its_cpu_stays, 120)
 		EXPECT_GE(book_number("cpu", cpu, "records"), records + 1500);
 		end_child(child);
 		ASSERT_EQ(pmu_event_disable(&self->event), 0);
-		EXPECT_GE(pmu_event_take_samples(&self->event), 1500);
+		EXPECT_GE(pmu_event_take(&self->event, PERF_RECORD_SAMPLE), 1500);
 		EXPECT_EQ(trace_stat("lost"), lost);
 		pmu_event_close(&self->event);
 	}

@@ -227,17 +227,17 @@ int pmu_event_record(struct pmu_event *event, void *record, size_t size)
 	return header.size;
 }
 
-unsigned int pmu_event_take_samples(struct pmu_event *event)
+unsigned int pmu_event_take(struct pmu_event *event, __u32 type)
 {
 	static union {
 		struct perf_event_header header;
 		char bytes[MOST_RECORD_BYTES];
 	} record;
-	unsigned int samples = 0;
+	unsigned int taken = 0;
 
 	while (pmu_event_record(event, &record, sizeof(record)) > 0)
-		samples += record.header.type == PERF_RECORD_SAMPLE;
-	return samples;
+		taken += record.header.type == type;
+	return taken;
 }
 
 size_t pmu_event_aux(struct pmu_event *event, void *bytes, size_t size)

@@ -49,8 +49,11 @@ void pmu_event_close(struct pmu_event *event);
 /* Takes the oldest record off the data ring. Returns its size, 0 when there is none, or -errno. */
 int pmu_event_record(struct pmu_event *event, void *record, size_t size);
 
-/* Takes all records off the data ring, up to one that makes no sense. How many were samples. */
-unsigned int pmu_event_take_samples(struct pmu_event *event);
+/*
+ * Takes all records off the data ring, up to one that makes no sense. How many were of a type
+ * (PERF_RECORD_...).
+ */
+unsigned int pmu_event_take(struct pmu_event *event, __u32 type);
 
 /*
  * Copies what is in the AUX ring (at most size bytes) and takes it off. Returns the number of

@@ -56,11 +56,11 @@ static void test_redirected(const struct stress_subject *subject,
 	}
 	if (!err) {
 		usleep(RUN_US);
-		first = pmu_event_take_samples(&ring);
+		first = pmu_event_take(&ring, PERF_RECORD_SAMPLE);
 		usleep(RUN_US);
 		err = pmu_event_disable(&ours);
 		aux_head = ring.page->aux_head;
-		samples = pmu_event_take_samples(&ring);
+		samples = pmu_event_take(&ring, PERF_RECORD_SAMPLE);
 	}
 	pmu_event_close(&ours);
 	pmu_event_close(&theirs);

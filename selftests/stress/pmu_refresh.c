@@ -54,7 +54,7 @@ static int run(const struct stress_subject *subject, unsigned int aux_pages, uns
 	if (!err) {
 		usleep(run_ms * 1000);
 		err = pmu_event_disable(&event);
-		*samples = pmu_event_take_samples(&event);
+		*samples = pmu_event_take(&event, PERF_RECORD_SAMPLE);
 	}
 	pmu_event_close(&event);
 	return err;

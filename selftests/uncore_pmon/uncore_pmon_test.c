@@ -564,19 +564,6 @@ static double rate_of(int fd)
 	return uncore_read(fd, &count) ? 0 : (double)count.value / count.enabled_ns;
 }
 
-static unsigned int throttled_times(struct pmu_event *leader)
-{
-	union {
-		struct perf_event_header header;
-		char bytes[4096];
-	} record;
-	unsigned int times = 0;
-
-	while (pmu_event_record(leader, &record, sizeof(record)) > 0)
-		times += record.header.type == PERF_RECORD_THROTTLE;
-	return times;
-}
-
 TEST_F_TIMEOUT(uncore, counts_on_when_others_are_throttled, TIMEOUT_SECONDS)
 {
 	struct pmu_event leader;
@@ -600,7 +587,7 @@ TEST_F_TIMEOUT(uncore, counts_on_when_others_are_throttled, TIMEOUT_SECONDS)
 	usleep(THROTTLED_MS * 1000);
 	ASSERT_EQ(0, pmu_event_disable(&leader));
 	part = rate_of(fds[0]) / rate_of(fds[1]);
-	throttled = throttled_times(&leader);
+	throttled = pmu_event_take(&leader, PERF_RECORD_THROTTLE);
 	TH_LOG("throttled %u times; the clock shows %.1f %%", throttled, 100 * part);
 	EXPECT_LT(0, throttled);
 	EXPECT_LT(0.6, part);
