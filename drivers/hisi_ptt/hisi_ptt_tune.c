@@ -33,29 +33,45 @@ struct hisi_ptt_tune {
 
 /* The device */
 
-/* One operation: select the event, write @data, wait until the device has done with it. */
+/* Until the device has no operation under way. */
+static int hisi_ptt_tune_wait(struct hisi_ptt *ptt)
+{
+	u32 status;
+	int ret;
+
+	ret = readl_poll_timeout(ptt->base + HISI_PTT_TUNING_INT_STAT, status,
+				 !(status & HISI_PTT_TUNING_INT_STAT_BUSY),
+				 HISI_PTT_TUNE_POLL_US, HISI_PTT_TUNE_TIMEOUT_US);
+	if (ret)
+		pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_TIMEOUTS);
+	return ret;
+}
+
+/*
+ * One operation: select the event, write @data, wait until the device has done with it. One that
+ * was given up may end late: the device takes no other one before, and what it has in the end is
+ * not the answer to ours.
+ */
 static int hisi_ptt_tune_operate(struct hisi_ptt *ptt, const struct hisi_ptt_tune *tune,
 				 u32 data, u16 *result)
 {
-	u32 status;
 	int ret;
 
 	lockdep_assert_held(&ptt->tune_mutex);
 
 	if (ptt->tune_gone || hisi_ptt_absent(hisi_ptt_read(ptt, HISI_PTT_TUNING_INT_STAT)))
 		return -ENODEV;
+	ret = hisi_ptt_tune_wait(ptt);
+	if (ret)
+		return ret;
 
 	hisi_ptt_write(ptt, HISI_PTT_TUNING_CTRL,
 		       hisi_ptt_tune_ctrl(hisi_ptt_read(ptt, HISI_PTT_TUNING_CTRL), tune->code,
 					  tune->sub));
 	hisi_ptt_write(ptt, HISI_PTT_TUNING_DATA, data);
-	ret = readl_poll_timeout(ptt->base + HISI_PTT_TUNING_INT_STAT, status,
-				 !(status & HISI_PTT_TUNING_INT_STAT_BUSY),
-				 HISI_PTT_TUNE_POLL_US, HISI_PTT_TUNE_TIMEOUT_US);
-	if (ret) {
-		pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_TIMEOUTS);
+	ret = hisi_ptt_tune_wait(ptt);
+	if (ret)
 		return ret;
-	}
 
 	*result = FIELD_GET(HISI_PTT_TUNING_DATA_VALUE, hisi_ptt_read(ptt, HISI_PTT_TUNING_DATA));
 	return 0;
