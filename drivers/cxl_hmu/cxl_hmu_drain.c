@@ -416,6 +416,7 @@ irqreturn_t cxl_hmu_interrupt(int irq, void *data)
 /* Returns the status behind it; 0: there was nothing to disable. */
 static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 {
+	bool looked = hmu->state == CXL_HMU_ENABLING;
 	u64 status = CXL_HMU_STATUS_OPERATION;
 	int i;
 
@@ -424,12 +425,13 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 	if (hmu->dead)
 		return 0;
 	/* Enabled since the last look, or about to be: what it may have found is announced. */
-	if (hmu->state == CXL_HMU_ENABLING)
+	if (looked)
 		cxl_hmu_run(hmu);
 	if (hmu->state == CXL_HMU_ENABLING)
 		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
-	if (hmu->state != CXL_HMU_ON ||
-	    !cxl_hmu_still_on(hmu, cxl_hmu_read(hmu, CXL_HMU_STATUS)))
+	if (hmu->state != CXL_HMU_ON)
+		return 0;
+	if (!looked && !cxl_hmu_still_on(hmu, cxl_hmu_read(hmu, CXL_HMU_STATUS)))
 		return 0;
 
 	cxl_hmu_disable(hmu);
