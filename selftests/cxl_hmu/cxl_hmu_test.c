@@ -199,14 +199,28 @@ TEST_F(cxl_hmu, a_second_event_gets_ebusy_until_the_first_is_closed)
 	pmu_event_close(&second);
 }
 
-TEST_F(cxl_hmu, instances_do_not_hinder_each_other)
+/* Both see what is touched once. */
+TEST_F_TIMEOUT(cxl_hmu, instances_do_not_hinder_each_other, TIMEOUT_SECONDS)
 {
 	struct pmu_event second = { .fd = -1 };
+	struct hmu_tally tally;
 	char name[64];
 
+	hmu_tally_reset(&tally);
 	ASSERT_EQ(0, hmu_pmu_name(&self->device, 1, name, sizeof(name)));
 	ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
-	EXPECT_EQ(0, hmu_open_plain(name, &second));
+	ASSERT_EQ(0, hmu_open_plain(name, &second));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
+	ASSERT_EQ(0, pmu_event_map(&second, DATA_PAGES, AUX_PAGES));
+	ASSERT_EQ(0, hmu_start(&self->event));
+	ASSERT_EQ(0, hmu_start(&second));
+	hmu_load(&self->device, 21, 17);
+	hmu_collect_accesses(&self->tally, &self->event, 17);
+	hmu_collect_accesses(&tally, &second, 17);
+	EXPECT_EQ(17, self->tally.count[21]);
+	EXPECT_EQ(17, hmu_counted(&self->tally));
+	EXPECT_EQ(17, tally.count[21]);
+	EXPECT_EQ(17, hmu_counted(&tally));
 	pmu_event_close(&second);
 }
 

@@ -70,15 +70,21 @@ static int find_mem(const char *pci, char *mem, size_t size)
 	return nth_name(path, is_mem, 0, mem, size);
 }
 
-int hmu_pmu_name(const struct hmu_device *device, unsigned int instance, char *name, size_t size)
+int hmu_pmu_name_in(const struct hmu_device *device, unsigned int chmu, unsigned int instance,
+		    char *name, size_t size)
 {
 	char mem[sizeof(device->mem)];
 	int err = find_mem(device->pci, mem, sizeof(mem));
 
 	if (err)
 		return err;
-	snprintf(name, size, "cxl_hmu_%s.0.%u", mem, instance);
+	snprintf(name, size, "cxl_hmu_%s.%u.%u", mem, chmu, instance);
 	return 0;
+}
+
+int hmu_pmu_name(const struct hmu_device *device, unsigned int instance, char *name, size_t size)
+{
+	return hmu_pmu_name_in(device, 0, instance, name, size);
 }
 
 int hmu_pmu_wait(const struct hmu_device *device, int wanted)

@@ -27,9 +27,11 @@ int hmu_device_map(struct hmu_device *device);
 void hmu_device_unmap(struct hmu_device *device);
 
 /*
- * "cxl_hmu_mem0.0.1"; the memory's name is read anew, since it may change when the device is bound
- * again.
+ * "cxl_hmu_mem0.0.1", of the first CHMU unless another one is said; the memory's name is read anew,
+ * since it may change when the device is bound again.
  */
+int hmu_pmu_name_in(const struct hmu_device *device, unsigned int chmu, unsigned int instance,
+		    char *name, size_t size);
 int hmu_pmu_name(const struct hmu_device *device, unsigned int instance, char *name, size_t size);
 
 /* Waits until the PMU of instance 0 is there (wanted) or not there any more. */

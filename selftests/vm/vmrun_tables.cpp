@@ -370,6 +370,19 @@ Scenario cxl_hmu_standalone()
     return alone;
 }
 
+// Devices of other shapes than the usual one: the first has more instances than vectors.
+Scenario cxl_hmu_shapes()
+{
+    Scenario shapes;
+    shapes.name = "shapes";
+    shapes.routine = {"6.12"};
+    shapes.models = {"--chmus 3 --instances 6", "--no-level-interrupt --no-overflow-interrupt",
+                     "--postponed --per-counter-epochs --hot-list 64", "--no-address-overlap"};
+    shapes.steps = {
+        {"shapes", "PMUKIT_SHAPES='many polled postponed unshared' cxl_hmu_shapes_test", 300}};
+    return shapes;
+}
+
 // One device a fault of the model; the first has none.
 Scenario cxl_hmu_faults()
 {
@@ -534,6 +547,7 @@ UnitSpec cxl_hmu()
                      "selftests/cxl_hmu/cxl_hmu_life_test",
                      "selftests/cxl_hmu/cxl_hmu_faults_test",
                      "selftests/cxl_hmu/cxl_hmu_death_test",
+                     "selftests/cxl_hmu/cxl_hmu_shapes_test",
                      "selftests/cxl_hmu/zipf_access",
                      "selftests/cxl_hmu/tier_load"};
     unit.files = {"selftests/cxl_hmu/hmu.sh",
@@ -559,6 +573,7 @@ UnitSpec cxl_hmu()
         cxl_hmu_standalone(),
         cxl_hmu_life("life", Placement::kCxlRootPort, kX86Kernels),
         cxl_hmu_life("life-arm64", Placement::kIntegrated, kArm64Kernels),
+        cxl_hmu_shapes(),
         cxl_hmu_faults(),
         cxl_hmu_death(),
         cxl_hmu_topology(),
