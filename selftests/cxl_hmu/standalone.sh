@@ -26,12 +26,14 @@ within() {
 		sleep 0.2
 	done
 }
-# records NAME PMU SECONDS: epochs of 20 ms, every access counts
+# records NAME PMU SECONDS: epochs of 20 ms, every access counts. What the recorder returns, 2 where there is no record.
 records() {
 	pmukit record --source model -a -e "$2/hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/" \
 		-o "$work/$1.data" -- sleep "$3" >"$work/$1.said" 2>&1
+	status=$?
 	sed 's/^/# /' "$work/$1.said"
-	pmukit dump -i "$work/$1.data" | grep -q 'CXL_HMU data'
+	pmukit dump -i "$work/$1.data" | grep -q 'CXL_HMU data' || return 2
+	return $status
 }
 
 recorded() {
@@ -41,7 +43,7 @@ more_recorded() {
 	[ "$(recorded)" -gt "$before" ]
 }
 
-plan 10
+plan 11
 [ ! -e "$drivers/cxl_hmu" ]
 result "there is no PCI driver by default" $?
 rmmod cxl_hmu
@@ -62,8 +64,11 @@ records leaving "$alone" 10 &
 recorder=$!
 within 8 more_recorded
 echo "$function" >"$drivers/cxl_hmu/unbind"
-[ ! -e "$pmus/$alone" ] && wait $recorder
-result "unbound in a recording the PMU is gone, and what came before is kept" $?
+[ ! -e "$pmus/$alone" ]
+result "unbound in a recording the PMU is gone" $?
+wait $recorder
+[ $? = 1 ] && grep -q "$alone: the PMU disappeared while recording" "$work/leaving.said"
+result "the recorder names it, keeps what came before and fails" $?
 echo "$function" >"$drivers/cxl_hmu/bind"
 records again "$alone" 1
 result "bound again it records" $?
