@@ -25,6 +25,7 @@
 #define ACCESSES	30
 #define STEP_US		20000
 #define STEPS		500
+#define EPOCHS_US	200000	/* two of 100 ms */
 #define TIMEOUT_SECONDS	300
 
 FIXTURE(death) {
@@ -32,22 +33,28 @@ FIXTURE(death) {
 	struct pmu_event event;
 	struct hmu_tally tally;
 	unsigned int deaths;
+	int log;
 };
 
 FIXTURE_SETUP(death)
 {
 	self->event.fd = -1;
+	self->log = -1;
 	if (!getenv("PMUKIT_DEATHS"))
 		SKIP(return, "PMUKIT_DEATHS does not say how many devices may die");
 	self->deaths = atoi(getenv("PMUKIT_DEATHS"));
 	ASSERT_LT(0, self->deaths);
 	ASSERT_EQ(0, hmu_device_find(&self->healthy, 0));
+	self->log = log_open();
+	ASSERT_LE(0, self->log);
 }
 
 FIXTURE_TEARDOWN(death)
 {
 	pmu_event_close(&self->event);
 	hmu_device_unmap(&self->healthy);
+	if (self->log >= 0)
+		close(self->log);
 }
 
 static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
@@ -79,24 +86,49 @@ static void wait_for_the_end(FIXTURE_DATA(death) *self)
 	}
 }
 
+static bool names_pmu(const char *line, const void *pmu)
+{
+	return strstr(line, pmu);
+}
+
+/*
+ * One line about the PMU since the last look, with some epochs to come; of many deaths in a row the
+ * kernel leaves out some.
+ */
+static void expect_one_line(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
+			    const char *pmu, unsigned int death)
+{
+	int lines;
+
+	usleep(EPOCHS_US);
+	lines = log_count(self->log, names_pmu, pmu);
+	EXPECT_GE(1, lines) TH_LOG("death %u", death);
+	if (death == 1)
+		EXPECT_EQ(1, lines);
+}
+
 TEST_F_TIMEOUT(death, of_a_device_that_records, TIMEOUT_SECONDS)
 {
 	struct pmu_event other;
 	struct hmu_device device;
-	char path[128];
+	char path[128], pmu[64];
 	__u64 count;
 
 	for (unsigned int i = 1; i <= self->deaths; i++) {
 		/* The dead leave the bus, so the next one is number 1 again. */
 		ASSERT_EQ(0, hmu_device_find(&device, 1)) TH_LOG("death %u", i);
+		ASSERT_EQ(0, hmu_pmu_name(&device, 0, pmu, sizeof(pmu)));
 		record(_metadata, self, &device, &self->event);
+		log_count(self->log, names_pmu, pmu);
 		ASSERT_EQ(0, ask_vmrun("end model", i));
 		wait_for_the_end(self);
 		ASSERT_EQ(PMUKIT_CXL_HMU_F_RESET, self->tally.flags & PMUKIT_CXL_HMU_F_RESET);
+		expect_one_line(_metadata, self, pmu, i);
 
 		(void)!read(self->event.fd, &count, sizeof(count));
 		pmu_event_disable(&self->event);
 		pmu_event_enable(&self->event);
+		expect_one_line(_metadata, self, pmu, i);
 		if (i % 2)
 			pmu_event_close(&self->event);
 		snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", device.pci);

@@ -11,11 +11,13 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <pmukit/cxl_hmu.h>
@@ -178,6 +180,62 @@ TEST_F(cxl_hmu, unknown_config_bits_are_refused)
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu)));
 }
 
+/* perf itself refuses these where what goes with them is missing; so it is there. */
+static void sample_everything(struct perf_event_attr *attr)
+{
+	attr->branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER;
+	attr->sample_regs_user = 1;
+	attr->sample_regs_intr = 1;
+	attr->sample_stack_user = 1024;
+}
+
+TEST_F(cxl_hmu, samples_it_cannot_have_are_refused)
+{
+	static const __u64 refused[] = {
+		PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_REGS_USER,
+		PERF_SAMPLE_REGS_INTR, PERF_SAMPLE_STACK_USER,
+	};
+	struct perf_event_attr attr;
+	int cpu = pmu_cpu(self->pmu);
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		ASSERT_EQ(0, hmu_plain_terms(self->pmu, &attr));
+		sample_everything(&attr);
+		attr.sample_type |= refused[i];
+		EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu))
+			TH_LOG("sample_type %#llx", refused[i]);
+	}
+	ASSERT_EQ(0, hmu_plain_terms(self->pmu, &attr));
+	attr.precise_ip = 1;
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
+}
+
+TEST_F(cxl_hmu, exclusions_are_refused)
+{
+	struct perf_event_attr attr, plain;
+	int cpu = pmu_cpu(self->pmu);
+
+	ASSERT_EQ(0, hmu_plain_terms(self->pmu, &plain));
+	attr = plain;
+	attr.exclude_user = 1;
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
+	attr = plain;
+	attr.exclude_kernel = 1;
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
+	attr = plain;
+	attr.exclude_hv = 1;
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
+	attr = plain;
+	attr.exclude_idle = 1;
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
+	attr = plain;
+	attr.exclude_host = 1;
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
+	attr = plain;
+	attr.exclude_guest = 1;
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
+}
+
 TEST_F(cxl_hmu, per_task_events_are_refused)
 {
 	struct perf_event_attr attr;
@@ -197,6 +255,37 @@ TEST_F(cxl_hmu, a_second_event_gets_ebusy_until_the_first_is_closed)
 	pmu_event_close(&self->event);
 	EXPECT_EQ(0, hmu_open_plain(self->pmu, &second));
 	pmu_event_close(&second);
+}
+
+/* Says by a byte to told that its event runs, and waits for its end. */
+static void hold_until_killed(const char *pmu, int told)
+{
+	struct pmu_event event = { .fd = -1 };
+	char failed = hmu_open_plain(pmu, &event) || pmu_event_map(&event, 1, AUX_PAGES) ||
+		      pmu_event_enable(&event);
+
+	if (write(told, &failed, 1) == 1)
+		pause();
+	_exit(1);
+}
+
+TEST_F_TIMEOUT(cxl_hmu, an_instance_is_free_again_when_its_holder_is_killed, TIMEOUT_SECONDS)
+{
+	int told[2], status;
+	char failed = 1;
+	pid_t holder;
+
+	ASSERT_EQ(0, pipe(told));
+	holder = fork();
+	ASSERT_LE(0, holder);
+	if (!holder)
+		hold_until_killed(self->pmu, told[1]);
+	EXPECT_EQ(1, read(told[0], &failed, 1));
+	EXPECT_EQ(0, failed);
+	EXPECT_EQ(-EBUSY, hmu_open_plain(self->pmu, &self->event));
+	EXPECT_EQ(0, kill(holder, SIGKILL));
+	ASSERT_EQ(holder, waitpid(holder, &status, 0));
+	EXPECT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 }
 
 /* Both see what is touched once. */
@@ -442,6 +531,23 @@ TEST_F_TIMEOUT(cxl_hmu, units_below_the_threshold_are_not_hot, TIMEOUT_SECONDS)
 	hmu_collect_accesses(&self->tally, &self->event, 40);
 	EXPECT_EQ(0, self->tally.count[5]);
 	EXPECT_EQ(40, self->tally.count[6]);
+}
+
+/* A page is the least that perf knows; 4 MiB is more than one allocation gives. */
+TEST_F_TIMEOUT(cxl_hmu, aux_areas_of_every_size_work, TIMEOUT_SECONDS)
+{
+	for (unsigned int pages = 1; pages <= 1024; pages *= 2) {
+		ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));
+		ASSERT_EQ(0, pmu_event_map(&self->event, 1, pages)) TH_LOG("%u pages", pages);
+		ASSERT_EQ(0, hmu_start(&self->event));
+		hmu_tally_reset(&self->tally);
+		hmu_load(&self->device, 33, 13);
+		hmu_collect_accesses(&self->tally, &self->event, 13);
+		EXPECT_EQ(13, self->tally.count[33]) TH_LOG("%u pages", pages);
+		EXPECT_EQ(13, hmu_counted(&self->tally));
+		expect_sound(_metadata, &self->tally);
+		pmu_event_close(&self->event);
+	}
 }
 
 static void touch_each_once(const struct hmu_device *device, unsigned int first, unsigned int count)
