@@ -124,6 +124,8 @@ FIXTURE_SETUP(life)
 	if (err == -ENODEV || geteuid())
 		SKIP(return, err ? "no CXL memory function" : "needs root");
 	ASSERT_EQ(0, err);
+	if (!hmu_device_is_model(&self->device))
+		SKIP(return, "not the model: its memory cannot be touched here");
 }
 
 FIXTURE_TEARDOWN(life)

@@ -53,6 +53,8 @@ FIXTURE_SETUP(cxl_hmu)
 	if (err == -ENODEV || geteuid())
 		SKIP(return, err ? "no CXL memory function" : "needs root");
 	ASSERT_EQ(0, err);
+	if (!hmu_device_is_model(&self->device))
+		SKIP(return, "not the model: its memory cannot be touched here");
 	ASSERT_EQ(0, hmu_device_map(&self->device));
 	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, self->pmu, sizeof(self->pmu)));
 	hmu_tally_reset(&self->tally);
@@ -365,6 +367,8 @@ FIXTURE_SETUP(recording)
 	if (err == -ENODEV || geteuid())
 		SKIP(return, err ? "no CXL memory function" : "needs root");
 	ASSERT_EQ(0, err);
+	if (!hmu_device_is_model(&self->device))
+		SKIP(return, "not the model: its memory cannot be touched here");
 	ASSERT_EQ(0, hmu_device_map(&self->device));
 	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, self->pmu, sizeof(self->pmu)));
 	ASSERT_EQ(0, hmu_open_plain(self->pmu, &self->event));

@@ -11,6 +11,7 @@ for program in pmukit perf; do
 	command -v $program >/dev/null || skip_all "no $program"
 done
 pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
+needs_model "$device"
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/"
 
 trace=/sys/kernel/tracing/instances/pmukit_$$

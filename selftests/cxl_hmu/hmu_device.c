@@ -17,6 +17,8 @@
 #define PCI_SYSFS		"/sys/bus/pci/devices"
 #define CLASS_CXL_MEMORY	0x050210
 #define MEMORY_RESOURCE		"resource2"
+#define MODEL_VENDOR		0x1234
+#define MODEL_DEVICE		0x4348
 #define WAIT_STEP_US		20000
 #define WAIT_STEPS		500	/* cxl_pci probes asynchronously, emulated for seconds */
 
@@ -135,6 +137,18 @@ static int wait_once(const struct hmu_device *device)
 	if (err && in_vain)
 		*in_vain = true;
 	return err;
+}
+
+bool hmu_device_is_model(const struct hmu_device *device)
+{
+	long long vendor = 0, id = 0;
+	char path[300];
+
+	snprintf(path, sizeof(path), PCI_SYSFS "/%s/vendor", device->pci);
+	if (read_number(path, &vendor))
+		return false;
+	snprintf(path, sizeof(path), PCI_SYSFS "/%s/device", device->pci);
+	return !read_number(path, &id) && vendor == MODEL_VENDOR && id == MODEL_DEVICE;
 }
 
 int hmu_device_find(struct hmu_device *device, unsigned int index)

@@ -4,6 +4,7 @@
 #define PMUKIT_SELFTESTS_HMU_DEVICE_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct hmu_device {
@@ -22,6 +23,9 @@ int hmu_device_find(struct hmu_device *device, unsigned int index);
 
 /* The same without waiting; mem stays empty. */
 int hmu_device_locate(struct hmu_device *device, unsigned int index);
+
+/* Of no other device the memory is a BAR: a test that touches it is for the model. */
+bool hmu_device_is_model(const struct hmu_device *device);
 
 int hmu_device_map(struct hmu_device *device);
 void hmu_device_unmap(struct hmu_device *device);

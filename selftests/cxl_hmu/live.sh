@@ -7,6 +7,7 @@ device=${1:-0}
 
 command -v pmukit >/dev/null || skip_all "no pmukit"
 pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
+needs_model "$device"
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/"
 cpu=$(cat "/sys/bus/event_source/devices/$pmu/cpumask")
 workload="taskset -c $cpu zipf_access --device $device --accesses 3000 --units 512 --unit-bytes 4096 --skew-percent 120 \

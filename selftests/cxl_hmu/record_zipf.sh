@@ -7,6 +7,7 @@ device=${1:-0} seed=${2:-1} name=${3:-zipf}
 
 command -v pmukit >/dev/null || skip_all "no pmukit"
 pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
+needs_model "$device"
 # Every access counts; units of 4 KiB. Epochs of 20 ms: fewer units are touched in one than the model has counters and
 # places in its list, however fast the machine. The workload waits at its end for the last epoch.
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/"

@@ -7,6 +7,7 @@ device=${1:-0}
 
 command -v perf >/dev/null || skip_all "no perf"
 pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
+needs_model "$device"
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=1,epoch_scale=4,hotness_granual=12/"
 
 # record NAME OPTION...

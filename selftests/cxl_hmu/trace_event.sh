@@ -9,6 +9,7 @@ for program in pmukit perf; do
 	command -v $program >/dev/null || skip_all "no $program"
 done
 pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
+needs_model "$device"
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=1,epoch_scale=4,hotness_granual=12/"
 workload="zipf_access --device $device --accesses 2000 --settle-ms 300"
 
