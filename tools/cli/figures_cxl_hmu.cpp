@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/figures.hpp"
+#include "cli/hot_lists.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -154,6 +155,8 @@ html::Figure units_figure(const FigureHead &head, const HotList &list, size_t to
     figure.table.total = {"", "all", "", std::to_string(all), share_text(all, all)};
     figure.words = {fmt::format("{} of {} units of {}, by device address.", hot.size(),
                                 list.units(), bytes_text(unit_bytes))};
+    if (std::string text = left_out_text(list.left_out()); !text.empty())
+        figure.words.push_back(std::move(text));
     figure.picture = std::move(bars);
     return figure;
 }

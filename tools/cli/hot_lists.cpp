@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/hot_lists.hpp"
 
+#include <fmt/core.h>
+
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 namespace pmukit::cli {
@@ -12,6 +14,17 @@ bool is_ours(const Stream &stream)
 }
 
 }  // namespace
+
+std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out)
+{
+    if (!left_out.units)
+        return {};
+    return fmt::format(
+        "more than {} units: {} times a cold one was left out, with {} accesses and {} epochs in "
+        "all; any one unit has at most {} accesses and {} epochs more than are said",
+        decode::cxl_hmu::UnitTable::kMostUnits, left_out.units, left_out.accesses, left_out.epochs,
+        left_out.most_short_accesses, left_out.most_short_epochs);
+}
 
 void HotLists::aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t)
 {

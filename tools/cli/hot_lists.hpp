@@ -3,11 +3,15 @@
 #pragma once
 
 #include <map>
+#include <string>
 
 #include "cli/recording.hpp"
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 
 namespace pmukit::cli {
+
+// What is to be said where there were more units than are kept. Empty: there were not.
+std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out);
 
 class HotLists final : public UnitSink {
 public:

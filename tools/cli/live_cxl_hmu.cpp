@@ -101,6 +101,7 @@ public:
     std::vector<LiveLoss> losses() const override
     {
         cxl_hmu::HotTotals sum;
+        uint64_t left_out = 0;
         for (const auto &[pmu, heat] : heat_) {
             const cxl_hmu::HotTotals &totals = heat.of(Span::kAll).totals();
             sum.lost += heat.lost();
@@ -108,12 +109,14 @@ public:
             sum.overflows += totals.overflows;
             sum.skipped_bytes += totals.skipped_bytes;
             sum.without_unit += totals.without_unit;
+            left_out += heat.of(Span::kAll).left_out().units;
         }
         return {{sum.lost, "entries of hot lists were lost in the driver"},
                 {sum.sequence_gaps, "records of hot lists are missing by their numbers"},
                 {sum.overflows, "times a hot list was full and the device dropped units"},
                 {sum.without_unit, "records do not say their unit size and were left out"},
                 {sum.skipped_bytes, "bytes held no record and were skipped"},
+                {left_out, "times a cold unit was left out: there are too many"},
                 {unreadable_, "trace records could not be read"}};
     }
     void next_interval() override

@@ -81,7 +81,7 @@ PlaceHeat::Key PlaceHeat::key_of(const Placement &at) const
 void PlaceHeat::add(const std::string &pmu, const decode::cxl_hmu::HotList &list)
 {
     const uint64_t unit_bytes = unit_bytes_of(list);
-    for (const decode::cxl_hmu::HotUnit &unit : list.hottest(0)) {
+    for (const decode::cxl_hmu::HotUnit &unit : list.all()) {
         const Placement at = placer_.place(pmu, unit.dpa, unit_bytes);
         if (!at.hpa && lost_units_++ == 0)
             first_reason_ = placer_.why_not(pmu, unit.dpa, unit_bytes).value_or("");

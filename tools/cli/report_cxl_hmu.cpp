@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/figures.hpp"
+#include "cli/hot_lists.hpp"
 #include "cli/join.hpp"
 #include "cli/placement.hpp"
 #include "cli/unit_handlers.hpp"
@@ -64,7 +65,7 @@ std::string heat_strip(const std::vector<HotUnit> &units, uint64_t first, uint64
 
 void print_strip(const HotList &list, Output &out)
 {
-    std::vector<HotUnit> units = list.hottest(0);
+    const std::vector<HotUnit> &units = list.all();
     auto [low, high] = std::ranges::minmax_element(units, {}, &HotUnit::dpa);
     const uint64_t unit_bytes = power(list.totals().unit_log2);
     const uint64_t span = high->dpa - low->dpa;
@@ -134,8 +135,9 @@ std::vector<Remark> remarks_of(const HotTotals &totals)
     };
 }
 
-void print_remarks(const HotTotals &totals, Output &out)
+void print_remarks(const HotList &list, Output &out)
 {
+    const HotTotals &totals = list.totals();
     bool any = false;
     for (const Remark &remark : remarks_of(totals))
         if (remark.count) {
@@ -144,6 +146,8 @@ void print_remarks(const HotTotals &totals, Output &out)
         }
     if (!any)
         out.text("\n  nothing lost\n");
+    if (const std::string text = left_out_text(list.left_out()); !text.empty())
+        out.print("  {}\n", text);
     if (totals.always_on)
         out.text(
             "  always-on mode: counts depend on the threshold alone, so units are ranked by times "
@@ -166,7 +170,7 @@ void print_pmu(const std::string &pmu, const HotList &list, const ReportOptions 
         print_table(pmu, list, options.top, placer, out);
         print_strip(list, out);
     }
-    print_remarks(totals, out);
+    print_remarks(list, out);
 }
 
 PlaceHeat place_heat(const Recording &recording, const std::map<size_t, HotList> &lists,
@@ -222,6 +226,15 @@ nlohmann::ordered_json or_null(const std::optional<T> &value)
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
+nlohmann::ordered_json json_of(const decode::cxl_hmu::LeftOut &left_out)
+{
+    return {{"units", left_out.units},
+            {"accesses", left_out.accesses},
+            {"epochs", left_out.epochs},
+            {"most_short_accesses", left_out.most_short_accesses},
+            {"most_short_epochs", left_out.most_short_epochs}};
+}
+
 void add_placement(nlohmann::ordered_json &to, const Placement &at)
 {
     to["hpa"] = at.hpa ? nlohmann::ordered_json(at.hpa->start) : nlohmann::ordered_json(nullptr);
@@ -273,15 +286,22 @@ nlohmann::ordered_json json_of(const std::string &pmu, const HotList &list, size
             {"unit", "cxl_hmu"},
             {"unit_bytes", power(totals.unit_log2)},
             {"downsampling", power(totals.downsampling_log2)},
+            {"always_on", totals.always_on},
             {"records", totals.records},
             {"entries", totals.entries},
+            {"units", list.units()},
+            {"accesses", totals.accesses},
             {"lost", totals.lost},
             {"truncated", totals.truncated},
             {"overflows", totals.overflows},
+            {"resets", totals.resets},
             {"sequence_gaps", totals.sequence_gaps},
             {"duplicates", totals.duplicates},
             {"saturated", totals.saturated},
+            {"invalid", totals.invalid},
+            {"without_unit", totals.without_unit},
             {"skipped_bytes", totals.skipped_bytes},
+            {"left_out", json_of(list.left_out())},
             {"hot", hot}};
 }
 

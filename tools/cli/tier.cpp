@@ -30,7 +30,7 @@ namespace {
 struct HotMemory {
     std::vector<tier::HotRange> ranges;
     std::map<uint32_t, double> nodes;  // with their heat
-    uint64_t units_without_place = 0;
+    uint64_t units_without_place = 0, units_left_out = 0;
     std::string first_reason;
 };
 
@@ -45,7 +45,8 @@ void add_list(const std::string &pmu, const decode::cxl_hmu::HotList &list, cons
 {
     const decode::cxl_hmu::HotTotals &totals = list.totals();
     const uint64_t unit_bytes = totals.unit_log2 ? uint64_t{1} << *totals.unit_log2 : 0;
-    for (const decode::cxl_hmu::HotUnit &unit : list.hottest(0)) {
+    memory.units_left_out += list.left_out().units;
+    for (const decode::cxl_hmu::HotUnit &unit : list.all()) {
         const Placement at = placer.place(pmu, unit.dpa, unit_bytes);
         const double heat = heat_of(totals, unit);
         if (at.hpa)
@@ -252,6 +253,9 @@ void print_decision(const TierOptions &options, const HotMemory &memory, const D
     for (const Remark &remark : remarks)
         if (remark.count)
             out.print("  {} {}\n", remark.count, remark.text);
+    if (memory.units_left_out)
+        out.print("  {} times a cold unit was left out: there are too many\n",
+                  memory.units_left_out);
     if (memory.units_without_place)
         out.print("  {} hot units have no host address; the first: {}\n",
                   memory.units_without_place, memory.first_reason);
@@ -302,6 +306,7 @@ nlohmann::ordered_json json_of(const TierOptions &options, const HotMemory &memo
             {"unplaced_pages", decision.unplaced},
             {"vast_mappings", decision.counts.vast_mappings},
             {"units_without_hpa", memory.units_without_place},
+            {"units_left_out", memory.units_left_out},
             {"budget_pages", decision.budget},
             {"fast_pages_before", plan.fast_pages_before},
             {"fast_pages_after", plan.fast_pages_after},

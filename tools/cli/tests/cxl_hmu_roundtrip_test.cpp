@@ -12,6 +12,7 @@
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
 #include "cli/commands.hpp"
+#include "decode/cxl_hmu/cxl_hmu_units.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/writer.hpp"
@@ -196,6 +197,62 @@ TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
     EXPECT_EQ(pmu["entries"], 3);
     EXPECT_EQ(pmu["hot"], nlohmann::json::parse(R"([{"dpa":8192,"accesses":5,"epochs":1},
                                                     {"dpa":4096,"accesses":4,"epochs":2}])"));
+}
+
+TEST_F(Roundtrip, JsonSaysAllThatIsMissing)
+{
+    begin();
+    sample(record_of(0, 0, PMUKIT_CXL_HMU_F_RESET, {0x10002, 0x20005}));
+    std::vector<std::byte> vast = record_of(
+        1, 0, PMUKIT_CXL_HMU_F_RESET | PMUKIT_CXL_HMU_F_ALWAYS_ON, {0x10001, ~uint64_t{0}});
+    store_le(vast.data() + 3 * 8, uint64_t{20});  // of units of 1 MiB the last entry has no address
+    sample(vast);
+    sample(packed(uint64_t{1 | 16 << 16}, uint64_t{PMUKIT_CXL_HMU_MARK}, uint64_t{0x30001}));
+    end();
+    report();
+    const nlohmann::json &pmu = json_["pmus"][0];
+    EXPECT_EQ(pmu["always_on"], true);
+    EXPECT_EQ(pmu["units"], 3);
+    EXPECT_EQ(pmu["accesses"], 7);
+    EXPECT_EQ(pmu["resets"], 2);
+    EXPECT_EQ(pmu["invalid"], 1);
+    EXPECT_EQ(pmu["without_unit"], 1);
+    EXPECT_EQ(pmu["left_out"]["units"], 0);
+}
+
+// More units than are kept, each in an epoch; then one of the last once more.
+TEST_F(Roundtrip, ReportSaysThatColdUnitsWereLeftOut)
+{
+    constexpr uint64_t kPerRecord = 1024;
+    constexpr uint64_t kAll = decode::cxl_hmu::UnitTable::kMostUnits + kPerRecord;
+    begin();
+    uint64_t offset = 0, sequence = 0;
+    for (uint64_t unit = 0; unit < kAll; unit += kPerRecord) {
+        std::vector<uint64_t> entries(kPerRecord);
+        for (uint64_t i = 0; i < kPerRecord; i++)
+            entries[i] = (unit + i) << 16 | 3;
+        const std::vector<std::byte> record = record_of(sequence++, 0, 0, entries);
+        aux_record(offset, record.size(), 0);
+        aux_data(offset, record);
+        offset += record.size();
+    }
+    const std::vector<std::byte> again = record_of(sequence, 0, 0, {(kAll - 1) << 16 | 4});
+    aux_record(offset, again.size(), 0);
+    aux_data(offset, again);
+    end();
+    EXPECT_EQ(report(), kExitGood) << err_;
+    const nlohmann::json &pmu = json_["pmus"][0];
+    EXPECT_EQ(pmu["entries"], kAll + 1);
+    EXPECT_EQ(pmu["accesses"], 3 * kAll + 4);
+    EXPECT_EQ(pmu["hot"][0]["dpa"], (kAll - 1) << 12);
+    EXPECT_EQ(pmu["hot"][0]["accesses"], 7);
+    const uint64_t left_out = kAll - uint64_t{pmu["units"]};
+    EXPECT_GT(left_out, 0U);
+    EXPECT_EQ(pmu["left_out"]["units"], left_out);
+    EXPECT_EQ(pmu["left_out"]["accesses"], 3 * left_out);
+    EXPECT_EQ(pmu["left_out"]["most_short_accesses"], 3);
+    EXPECT_EQ(report(false), kExitGood) << err_;
+    EXPECT_TRUE(holds(out_, "any one unit has at most 3 accesses and 1 epochs more")) << out_;
 }
 
 TEST_F(Roundtrip, InjectedSamplesGiveTheSameReport)

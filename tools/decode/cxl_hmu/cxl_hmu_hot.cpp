@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 
-#include <algorithm>
-
 namespace pmukit::decode::cxl_hmu {
 namespace {
 
 uint64_t shift_or_max(uint64_t value, unsigned by)
 {
     return value > (UINT64_MAX >> by) ? UINT64_MAX : value << by;
-}
-
-uint64_t add_or_max(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
-bool hotter(const HotUnit &a, const HotUnit &b)
-{
-    if (a.accesses != b.accesses)
-        return a.accesses > b.accesses;
-    if (a.epochs != b.epochs)
-        return a.epochs > b.epochs;
-    return a.dpa < b.dpa;
 }
 
 }  // namespace
@@ -63,7 +47,7 @@ void HotList::add_entries(const Record &record, unsigned unit_log2, unsigned dow
             totals_.invalid++;
             continue;
         }
-        Heat &heat = units_[unit << unit_log2];
+        HotUnit &heat = units_.at(unit << unit_log2);
         heat.epochs++;
         if (!counts) {
             if (watch_)
@@ -108,18 +92,6 @@ void HotList::record(const Record &record)
 void HotList::skipped(uint64_t /*offset*/, uint64_t bytes)
 {
     totals_.skipped_bytes += bytes;
-}
-
-std::vector<HotUnit> HotList::hottest(size_t limit) const
-{
-    std::vector<HotUnit> all;
-    all.reserve(units_.size());
-    for (const auto &[dpa, heat] : units_)
-        all.push_back({dpa, heat.accesses, heat.epochs});
-    size_t wanted = limit == 0 ? all.size() : std::min(limit, all.size());
-    std::partial_sort(all.begin(), all.begin() + static_cast<ptrdiff_t>(wanted), all.end(), hotter);
-    all.resize(wanted);
-    return all;
 }
 
 }  // namespace pmukit::decode::cxl_hmu

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Hot ranges out of cxl_hmu records: accesses and times seen per unit of device memory, and
-// everything the records say about what is missing. Memory grows with the units seen, not with the
-// recording.
+// everything the records say about what is missing. Memory grows with the units seen, up to a
+// limit.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
+#include "decode/cxl_hmu/cxl_hmu_units.hpp"
 
 namespace pmukit::decode::cxl_hmu {
-
-struct HotUnit {
-    uint64_t dpa = 0;       // device physical address of the unit
-    uint64_t accesses = 0;  // counts times the downsampling factor; 0 in always-on mode
-    uint64_t epochs = 0;    // times the unit was on the hot list
-};
 
 struct HotTotals {
     uint64_t records = 0, entries = 0;
@@ -58,21 +52,20 @@ public:
     void watch(Watch watch) { watch_ = std::move(watch); }
 
     const HotTotals &totals() const { return totals_; }
-    size_t units() const { return units_.size(); }
+    // Of further units the coldest are left out, and counted.
+    size_t units() const { return units_.all().size(); }
+    const std::vector<HotUnit> &all() const { return units_.all(); }
+    const LeftOut &left_out() const { return units_.left_out(); }
     // Hottest first: by accesses, then by times seen, then by address. 0: all.
-    std::vector<HotUnit> hottest(size_t limit) const;
+    std::vector<HotUnit> hottest(size_t limit) const { return units_.hottest(limit); }
 
 private:
-    struct Heat {
-        uint64_t accesses = 0, epochs = 0;
-    };
-
     bool note_sequence(const Record &record);
     void add_entries(const Record &record, unsigned unit_log2, unsigned downsampling_log2);
 
     std::optional<unsigned> default_unit_log2_;
     HotTotals totals_;
-    std::unordered_map<uint64_t, Heat> units_;
+    UnitTable units_;
     std::optional<uint64_t> last_sequence_;
     bool begins_later_ = false;
     uint64_t lost_before_restart_ = 0, lost_since_ = 0;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Heat by unit of memory, in a table with a limit: 32 bytes a unit. When it is full its colder half
+// is left out, added up, and how much a unit can have lost by that is known:
+//
+//     heat in the table <= heat <= heat in the table + most_short
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace pmukit::decode::cxl_hmu {
+
+struct HotUnit {
+    uint64_t dpa = 0;       // device physical address of the unit
+    uint64_t accesses = 0;  // counts times the downsampling factor; 0 in always-on mode
+    uint64_t epochs = 0;    // times the unit was on the hot list
+};
+
+// What is not in the table. Nothing as long as all units fit.
+struct LeftOut {
+    uint64_t units = 0;  // one that came back and was left out again is counted again
+    uint64_t accesses = 0, epochs = 0;
+    uint64_t most_short_accesses = 0, most_short_epochs = 0;  // of any one unit
+};
+
+uint64_t add_or_max(uint64_t a, uint64_t b);
+
+class UnitTable {
+public:
+    static constexpr size_t kMostUnits = size_t{1} << 20;
+
+    explicit UnitTable(size_t most_units = kMostUnits);
+
+    // Of this unit; made when it is new. Good until the next call.
+    HotUnit &at(uint64_t dpa);
+    // In no order.
+    const std::vector<HotUnit> &all() const { return units_; }
+    // Hottest first: by accesses, then by times seen, then by address. 0: all.
+    std::vector<HotUnit> hottest(size_t limit) const;
+    const LeftOut &left_out() const { return left_out_; }
+
+private:
+    size_t slot_of(uint64_t dpa) const;
+    void index(unsigned slots_log2);
+    void leave_out_colder_half();
+
+    size_t most_units_;
+    std::vector<HotUnit> units_;
+    std::vector<uint32_t> slots_;  // index into units_ plus 1; 0: free. Half of them at least are
+    unsigned slots_log2_ = 0;
+    LeftOut left_out_;
+};
+
+}  // namespace pmukit::decode::cxl_hmu

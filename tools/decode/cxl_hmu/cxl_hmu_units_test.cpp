@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A table that has a limit, against one that has none.
+#include "decode/cxl_hmu/cxl_hmu_units.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+namespace pmukit::decode::cxl_hmu {
+namespace {
+
+constexpr uint64_t kUnitBytes = 4096;
+
+// Puts the same into the table and into a map.
+class Both {
+public:
+    explicit Both(size_t most) : table(most) {}
+    void add(uint64_t unit, uint64_t accesses)
+    {
+        for (HotUnit *to : {&table.at(unit * kUnitBytes), &truth[unit * kUnitBytes]}) {
+            to->accesses += accesses;
+            to->epochs++;
+        }
+    }
+    UnitTable table;
+    std::map<uint64_t, HotUnit> truth;
+};
+
+TEST(UnitTable, IsExactUntilItIsFull)
+{
+    Both both(UnitTable::kMostUnits);
+    for (uint64_t i = 0; i < UnitTable::kMostUnits; i++)
+        both.table.at(i * kUnitBytes).accesses = i;
+    EXPECT_EQ(both.table.all().size(), UnitTable::kMostUnits);
+    EXPECT_EQ(both.table.left_out().units, 0U);
+    for (uint64_t i = 0; i < UnitTable::kMostUnits; i++)
+        ASSERT_EQ(both.table.at(i * kUnitBytes).accesses, i);
+}
+
+// Twenty hot units among thousands that come once.
+TEST(UnitTable, KeepsTheHottestWhenItIsFull)
+{
+    constexpr uint64_t kHot = 20;
+    Both both(64);
+    for (uint64_t round = 0; round < 200; round++) {
+        for (uint64_t hot = 0; hot < kHot; hot++)
+            both.add(hot, 10 + hot);
+        for (uint64_t cold = 0; cold < 30; cold++)
+            both.add(1000 + round * 30 + cold, 1);
+    }
+    EXPECT_LE(both.table.all().size(), 64U);
+    const std::vector<HotUnit> hottest = both.table.hottest(kHot);
+    ASSERT_EQ(hottest.size(), kHot);
+    for (uint64_t i = 0; i < kHot; i++) {
+        EXPECT_EQ(hottest[i].dpa, (kHot - 1 - i) * kUnitBytes);
+        EXPECT_EQ(hottest[i].accesses, 200 * (10 + kHot - 1 - i));
+    }
+}
+
+// Whatever comes: units that come back after they were left out, too.
+TEST(UnitTable, SaysHowMuchAUnitMayHaveLost)
+{
+    Both both(32);
+    uint64_t random = 1, accesses = 0;
+    for (uint64_t i = 0; i < 20000; i++) {
+        random = random * 6364136223846793005U + 1442695040888963407U;
+        const uint64_t unit = (random >> 33) % (1 + (random >> 50) % 200), count = random >> 61;
+        both.add(unit, count);
+        accesses += count;
+    }
+    const LeftOut &left_out = both.table.left_out();
+    ASSERT_GT(left_out.units, 0U);
+    uint64_t kept_accesses = 0, kept_epochs = 0, most_lost = 0;
+    for (const HotUnit &unit : both.table.all()) {
+        const HotUnit &truth = both.truth.at(unit.dpa);
+        EXPECT_LE(unit.accesses, truth.accesses);
+        EXPECT_GE(unit.accesses + left_out.most_short_accesses, truth.accesses);
+        EXPECT_GE(unit.epochs + left_out.most_short_epochs, truth.epochs);
+        most_lost = std::max(most_lost, truth.accesses - unit.accesses);
+        kept_accesses += unit.accesses;
+        kept_epochs += unit.epochs;
+    }
+    EXPECT_GT(most_lost, 0U);
+    EXPECT_EQ(kept_accesses + left_out.accesses, accesses);
+    EXPECT_EQ(kept_epochs + left_out.epochs, 20000U);
+    for (const auto &[dpa, truth] : both.truth)
+        EXPECT_TRUE(truth.accesses <= left_out.most_short_accesses ||
+                    std::ranges::count(both.table.all(), dpa, &HotUnit::dpa) == 1);
+}
+
+TEST(UnitTable, HalfOfAllThatAreAlikeIsLeftOut)
+{
+    UnitTable table(16);
+    for (uint64_t i = 0; i <= 16; i++)
+        table.at(i * kUnitBytes).epochs = 1;
+    EXPECT_EQ(table.all().size(), 9U);
+    EXPECT_EQ(table.left_out().units, 8U);
+    EXPECT_EQ(table.left_out().most_short_epochs, 1U);
+    EXPECT_EQ(table.hottest(2)[1].dpa, kUnitBytes);
+}
+
+}  // namespace
+}  // namespace pmukit::decode::cxl_hmu
