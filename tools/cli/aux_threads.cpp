@@ -8,7 +8,10 @@ namespace {
 
 class Listener final : public UnitSink {
 public:
-    explicit Listener(AuxThreads &threads) : threads_(threads) {}
+    Listener(AuxThreads &threads, const Recording &recording, const Unit *only, Threads *names)
+        : threads_(threads), recording_(recording), only_(only), names_(names)
+    {
+    }
 
     void aux_begin(const Stream &, uint64_t, uint64_t, uint64_t) override {}
     void aux(const Stream &, Bytes) override {}
@@ -17,25 +20,35 @@ public:
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &who) override
     {
-        threads_.note(stream, aux, who);
+        if (!only_ || !stream.unit || stream.unit == only_)
+            threads_.note(stream, aux, who);
+    }
+    void record(const perfdata::Record &record) override
+    {
+        if (names_)
+            names_->note(record, recording_.reader());
     }
 
 private:
     AuxThreads &threads_;
+    const Recording &recording_;
+    const Unit *only_;
+    Threads *names_;
 };
 
 }  // namespace
 
-AuxThreads AuxThreads::of_file(const std::string &path)
+AuxThreads AuxThreads::of_file(const std::string &path, const Unit *only, Threads *names)
 {
     AuxThreads threads;
     if (can_be_read_once_only(path))
         return threads;
     Result<Recording> recording = Recording::open(path);
-    Listener listener(threads);
     // What is wrong with the file is said by the walk that needs its data.
-    if (recording && recording->read_front())
-        (void)recording->walk(listener);
+    if (!recording || !recording->read_front())
+        return threads;
+    Listener listener(threads, *recording, only, names);
+    (void)recording->walk(listener);
     return threads;
 }
 

@@ -261,15 +261,17 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
+    Threads names;  // of a file, known before its samples: for stacks
     Result<Target> target = make_target(options, *recording);
     if (!target)
         return target.error();
     exporter::Writer &writer = *target->writer;
     RowsOut out(*recording, options.source ? options.source : recording->source(),
-                AuxThreads::of_file(options.input), writer);
+                AuxThreads::of_file(options.input, nullptr, target->folded ? &names : nullptr),
+                writer);
     out.only(exporter::find_table(options.unit));
     if (target->folded) {
-        target->folded->name_by(out.threads());
+        target->folded->name_by(can_be_read_once_only(options.input) ? out.threads() : names);
         out.stacks_to(target->folded);
     }
     Everything everything(out);

@@ -6,6 +6,8 @@
 namespace pmukit::cli {
 namespace {
 
+constexpr size_t kNodeBytes = 64;  // what a map and its allocations add to what is in it
+
 // Semicolons are between frames, a blank before the count, and lines are lines.
 std::string as_frame(std::string_view name)
 {
@@ -41,29 +43,55 @@ void Folded::stack(const StackSample &sample)
     Seen &seen = at->second;
     seen.samples++;
     seen.first_ns = fresh ? sample.time_ns : std::min(seen.first_ns, sample.time_ns);
+    samples_++;
+    if (fresh)
+        stack_bytes_ += sizeof(*at) + kNodeBytes + sample.frames.size_bytes();
+    if (stack_bytes_ > kMostBytes)
+        name_stacks();
+}
+
+std::string Folded::line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer) const
+{
+    const std::string_view command = threads_->command(stack.tid, time_ns);
+    std::string line = root_ + as_frame(command.empty() ? "[unknown]" : command);
+    for (size_t i = stack.frames.size(); i-- > 0;) {
+        const StackFrame &frame = stack.frames[i];
+        line +=
+            ';' + as_frame(explainer.function_at(stack.pid, frame.mode, frame.ip, time_ns).name);
+        if (frame.mode == decode::imc::Mode::kKernel)
+            line += "_[k]";
+    }
+    return line;
+}
+
+void Folded::name_stacks()
+{
+    Explainer explainer = names_.explainer(*threads_);
+    for (const auto &[stack, seen] : stacks_) {
+        const auto [at, fresh] = lines_.try_emplace(line_of(stack, seen.first_ns, explainer));
+        at->second += seen.samples;
+        if (fresh)
+            line_bytes_ += sizeof(*at) + kNodeBytes + at->first.size();
+        if (line_bytes_ > kMostBytes)
+            write_lines();
+    }
+    stacks_.clear();
+    stack_bytes_ = 0;
+}
+
+void Folded::write_lines()
+{
+    for (const auto &[line, samples] : lines_)
+        file_.text(line + ' ' + std::to_string(samples) + '\n');
+    written_ += lines_.size();
+    lines_.clear();
+    line_bytes_ = 0;
 }
 
 Result<void> Folded::finish()
 {
-    Programs programs(*threads_, symfs_, recording_.reader());
-    Explainer explainer(*threads_, programs, kernel_ ? &*kernel_ : nullptr);
-    for (const auto &[stack, seen] : stacks_) {
-        const std::string_view command = threads_->command(stack.tid, seen.first_ns);
-        std::string line = root_ + as_frame(command.empty() ? "[unknown]" : command);
-        for (size_t i = stack.frames.size(); i-- > 0;) {
-            const StackFrame &frame = stack.frames[i];
-            const Function function =
-                explainer.function_at(stack.pid, frame.mode, frame.ip, seen.first_ns);
-            line += ';' + as_frame(function.name);
-            if (frame.mode == decode::imc::Mode::kKernel)
-                line += "_[k]";
-        }
-        lines_[line] += seen.samples;
-        samples_ += seen.samples;
-    }
-    changed_ = programs.changed();
-    for (const auto &[line, samples] : lines_)
-        file_.text(line + ' ' + std::to_string(samples) + '\n');
+    name_stacks();
+    write_lines();
     return file_.finish();
 }
 

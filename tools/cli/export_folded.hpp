@@ -4,8 +4,9 @@
 // frame of all is "source=model". Of samples of trace_imc, whose stack is one
 // function, and of ordinary samples.
 //
-// Stacks are added up by their addresses as they come and named at the end: maps may stand behind
-// the samples that need them. Memory grows with the number of different stacks.
+// Stacks are added up by their addresses as they come and named when there are many, or at the end:
+// of what can be read once only, maps may stand behind the samples that need them. When there are
+// many lines they are written, and a stack may have another line later. So memory has a limit.
 #pragma once
 
 #include <map>
@@ -27,10 +28,7 @@ public:
                                                 const Recording &recording);
     Folded(exporter::TextFile file, const Recording &recording, std::string symfs,
            std::optional<SymbolTable> kernel)
-        : file_(std::move(file)),
-          recording_(recording),
-          symfs_(std::move(symfs)),
-          kernel_(std::move(kernel))
+        : file_(std::move(file)), names_(recording.reader(), std::move(symfs), std::move(kernel))
     {
     }
 
@@ -41,10 +39,10 @@ public:
     const Result<void> &state() const override { return file_.state(); }
     Result<void> finish() override;
     // After finish():
-    size_t stacks() const { return lines_.size(); }
+    size_t stacks() const { return written_; }
     uint64_t samples() const { return samples_; }
     // Files that are there, but of another build.
-    const std::vector<std::string> &changed() const { return changed_; }
+    std::vector<std::string> changed() const { return names_.changed(); }
 
 private:
     struct Stack {
@@ -56,16 +54,21 @@ private:
         uint64_t samples = 0, first_ns = 0;
     };
 
+    static constexpr size_t kMostBytes = size_t{8} << 20;  // of stacks, and of lines
+
+    std::string line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer) const;
+    void name_stacks();
+    void write_lines();
+
     exporter::TextFile file_;
-    const Recording &recording_;
-    std::string symfs_;
+    Names names_;
     std::string root_;  // what all stacks have in common, outside
-    std::optional<SymbolTable> kernel_;
     const Threads *threads_ = nullptr;
     std::map<Stack, Seen> stacks_;
     std::map<std::string, uint64_t> lines_;
+    size_t stack_bytes_ = 0, line_bytes_ = 0;  // about
+    size_t written_ = 0;
     uint64_t samples_ = 0;
-    std::vector<std::string> changed_;
 };
 
 }  // namespace pmukit::cli

@@ -99,6 +99,13 @@ uint64_t Explainer::moved_by(std::string_view symbol, const Threads::Place &plac
     return there ? *there - place.map_offset : 0;
 }
 
+Explainer Names::explainer(const Threads &threads)
+{
+    if (!programs_)
+        programs_.emplace(threads, symfs_, reader_);
+    return {threads, *programs_, kernel_ ? &*kernel_ : nullptr};
+}
+
 Result<std::optional<SymbolTable>> read_kallsyms(const std::string &path)
 {
     if (path.empty())

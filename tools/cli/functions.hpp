@@ -66,6 +66,30 @@ private:
     const SymbolTable *kernel_;
 };
 
+// Names for all addresses of a recording; its programs are opened when the first is asked for.
+class Names {
+public:
+    // symfs: as Programs has it. kernel: nothing: its symbols are not known.
+    Names(const perfdata::Reader &reader, std::string symfs, std::optional<SymbolTable> kernel)
+        : reader_(reader), symfs_(std::move(symfs)), kernel_(std::move(kernel))
+    {
+    }
+
+    // threads: the same each time.
+    Explainer explainer(const Threads &threads);
+    // Files that are there, but of another build.
+    std::vector<std::string> changed() const
+    {
+        return programs_ ? programs_->changed() : std::vector<std::string>();
+    }
+
+private:
+    const perfdata::Reader &reader_;
+    std::string symfs_;
+    std::optional<SymbolTable> kernel_;
+    std::optional<Programs> programs_;
+};
+
 // A copy of /proc/kallsyms; an empty path: none.
 Result<std::optional<SymbolTable>> read_kallsyms(const std::string &path);
 

@@ -3,8 +3,9 @@
 // peak resident set of the commands that read one and of a loop over its records, at most 64 MiB
 // each, with no more than that to allocate (ulimit -d), and how fast they went through the file.
 // The recording is sparse: of each AUX buffer only the beginning has records, the rest are zeros
-// that decoders must look at, too. Another, of 512 MiB, is full. Both lie in TMPDIR while they are
-// used.
+// that decoders must look at, too. Another, of 512 MiB, is full. Two of 64 MiB say something else
+// in every record: each entry is of another unit of memory, each sample at another address. All lie
+// in TMPDIR while they are used.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pmukit/cxl_hmu.h>
@@ -24,6 +25,7 @@
 
 #include "base/bytes.hpp"
 #include "base/file.hpp"
+#include "decode/imc/imc_decode.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/writer.hpp"
@@ -36,11 +38,19 @@ constexpr uint64_t kId = 7;
 constexpr uint32_t kPmuType = 24;
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr size_t kEntriesPerRecord = 57;  // what the driver puts into one
-constexpr uint64_t kUnits = 65536;        // different hot units in the recording
+constexpr uint64_t kFewUnits = 65536;     // different hot units in the recording
+constexpr uint64_t kManyUnits = uint64_t{1} << 40;
 constexpr unsigned kCounterWidth = 16;
 
-// As many whole records as fit a buffer. `sequence` goes on from call to call.
-std::vector<std::byte> make_buffer(uint64_t &sequence)
+// Of one unit's AUX data: the name of its PMU, and a buffer of as many whole records as fit, whose
+// numbers go on from call to call.
+struct Data {
+    const char *pmu;
+    std::vector<std::byte> (*make_buffer)(uint64_t &sequence);
+};
+
+template <uint64_t kUnits>
+std::vector<std::byte> make_hot_list(uint64_t &sequence)
 {
     constexpr size_t kRecordBytes = 8 * (2 + PMUKIT_CXL_HMU_EXTRA_WORDS + kEntriesPerRecord);
     std::vector<std::byte> buffer(kBufferBytes / kRecordBytes * kRecordBytes);
@@ -59,15 +69,32 @@ std::vector<std::byte> make_buffer(uint64_t &sequence)
         put(sequence);
         put(0);
         for (uint64_t i = 0; i < kEntriesPerRecord; i++)
-            put((sequence * 31 + i) % kUnits << kCounterWidth | (i + 1));
+            put((sequence * kEntriesPerRecord + i) % kUnits << kCounterWidth | (i + 1));
         sequence++;
     }
     return buffer;
 }
 
-perfdata::WriterEvent make_event()
+// A program without a symbol that is everywhere.
+std::vector<std::byte> make_samples(uint64_t &sequence)
 {
-    perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, "cxl_hmu_mem0.0.0//"};
+    std::vector<std::byte> buffer(kBufferBytes);
+    for (size_t at = 0; at < buffer.size(); at += decode::imc::kRecordBytes) {
+        const uint64_t time = ++sequence;
+        for (const auto &[word, value] :
+             {std::pair<size_t, uint64_t>{0, time}, {1, time * 52}, {7, time}})
+            store<uint64_t>(buffer.data() + at + 8 * word, value, std::endian::big);
+    }
+    return buffer;
+}
+
+constexpr Data kFew = {"cxl_hmu_mem0.0.0", make_hot_list<kFewUnits>};
+constexpr Data kMany = {"cxl_hmu_mem0.0.0", make_hot_list<kManyUnits>};
+constexpr Data kSamples = {"trace_imc", make_samples};
+
+perfdata::WriterEvent make_event(const Data &data)
+{
+    perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, std::string(data.pmu) + "//"};
     std::byte *attr = event.attr.data();
     store<uint32_t>(attr + perfdata::kAttrType, kPmuType, std::endian::native);
     store<uint32_t>(attr + perfdata::kAttrSize, 128, std::endian::native);
@@ -89,16 +116,16 @@ std::vector<std::byte> aux_record(uint64_t offset, uint64_t size)
     return record;
 }
 
-Result<void> write_recording(const std::string &path, size_t bytes)
+Result<void> write_recording(const std::string &path, const Data &data, size_t bytes)
 {
     perfdata::HostInfo host;
-    host.pmus = {{kPmuType, "cxl_hmu_mem0.0.0"}};
-    auto writer = perfdata::Writer::create(path, {make_event()}, host);
+    host.pmus = {{kPmuType, data.pmu}};
+    auto writer = perfdata::Writer::create(path, {make_event(data)}, host);
     if (!writer)
         return writer.error();
     uint64_t sequence = 0;
     for (uint64_t offset = 0; offset < bytes;) {
-        std::vector<std::byte> buffer = make_buffer(sequence);
+        std::vector<std::byte> buffer = data.make_buffer(sequence);
         perfdata::AuxtraceRecord trace;
         trace.offset = offset;
         trace.reference = kId;
@@ -116,12 +143,12 @@ Result<void> write_sparse(const std::string &path, size_t bytes)
 {
     constexpr size_t kSparseBufferBytes = size_t{256} << 20;
     perfdata::HostInfo host;
-    host.pmus = {{kPmuType, "cxl_hmu_mem0.0.0"}};
+    host.pmus = {{kPmuType, kFew.pmu}};
     Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     Fd front(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (!fd || !front)
         return system_error(path, errno);
-    auto writer = perfdata::Writer::create_pipe(std::move(front), {make_event()}, host);
+    auto writer = perfdata::Writer::create_pipe(std::move(front), {make_event(kFew)}, host);
     if (!writer)
         return writer.error();
     if (auto put = writer->finish(); !put)
@@ -135,7 +162,7 @@ Result<void> write_sparse(const std::string &path, size_t bytes)
         std::memcpy(head.data() + at, &header, sizeof header);
         for (size_t i = 0; uint64_t word : {uint64_t{kSparseBufferBytes}, offset, kId})
             store<uint64_t>(head.data() + at + 8 * ++i, word, std::endian::native);
-        const std::vector<std::byte> buffer = make_buffer(sequence);
+        const std::vector<std::byte> buffer = kFew.make_buffer(sequence);
         head.insert(head.end(), buffer.begin(), buffer.end());
         if (auto put = write_all(fd.get(), head, path); !put)
             return put;
@@ -213,10 +240,9 @@ bool measure(const char *name, const std::vector<std::string> &words, size_t mib
 }
 
 std::vector<std::string> exporting(const char *format, const std::string &file,
-                                   const std::string &output)
+                                   const std::string &output, const char *unit = "cxl_hmu")
 {
-    return {PMUKIT_COMMAND, "export", "--format", format, "--unit",
-            "cxl_hmu",      "-i",     file,       "-o",   output};
+    return {PMUKIT_COMMAND, "export", "--format", format, "--unit", unit, "-i", file, "-o", output};
 }
 
 bool measure_all(const std::string &self, const std::string &file, size_t mib)
@@ -246,7 +272,7 @@ bool measure_all(const std::string &self, const std::string &file, size_t mib)
 bool measure_other_forms(const std::string &file, size_t mib)
 {
     bool good = true;
-    for (const std::string form : {"perfetto", "openmetrics", "folded", "sqlite", "ctf"}) {
+    for (const std::string form : {"perfetto", "openmetrics", "sqlite", "ctf"}) {
         const std::string output = file + "." + form;
         good =
             measure(("export_" + form).c_str(), exporting(form.c_str(), file, output), mib) && good;
@@ -255,23 +281,40 @@ bool measure_other_forms(const std::string &file, size_t mib)
     return good;
 }
 
+bool has(const Result<void> &written)
+{
+    if (!written)
+        std::fprintf(stderr, "memory_bench: %s\n", written.error().message.c_str());
+    return bool(written);
+}
+
+// What is kept by what records say, with records of which none says what another did.
+bool measure_different(const std::string &file)
+{
+    constexpr size_t kMib = 64;
+    if (!has(write_recording(file, kMany, kMib << 20)))
+        return false;
+    bool good = measure("report_many_units", {PMUKIT_COMMAND, "report", "-i", file}, kMib);
+    if (!has(write_recording(file, kSamples, kMib << 20)))
+        return false;
+    good = measure("report_many_addresses", {PMUKIT_COMMAND, "report", "-i", file}, kMib) && good;
+    return measure("export_folded", exporting("folded", file, "/dev/null", "imc"), kMib) && good;
+}
+
 int bench(const std::string &self, const std::string &file, size_t mib)
 {
     constexpr size_t kFullMib = 512;
-    if (auto written = write_recording(file, kFullMib << 20); !written) {
-        std::fprintf(stderr, "memory_bench: %s\n", written.error().message.c_str());
+    const bool different = measure_different(file);
+    if (!has(write_recording(file, kFew, kFullMib << 20)))
         return 69;
-    }
     const bool full =
         measure_all(self, file, kFullMib) &&
         measure("merge", {PMUKIT_COMMAND, "merge", "-o", file + ".out", file, file}, 2 * kFullMib);
     std::filesystem::remove(file + ".out");
-    if (auto written = write_sparse(file, mib << 20); !written) {
-        std::fprintf(stderr, "memory_bench: %s\n", written.error().message.c_str());
+    if (!has(write_sparse(file, mib << 20)))
         return 69;
-    }
     const bool sparse = measure_all(self, file, mib) && measure_other_forms(file, mib);
-    return full && sparse ? 0 : 1;
+    return different && full && sparse ? 0 : 1;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
 #include "cli/commands.hpp"
+#include "cli/export.hpp"
 #include "cli/tests/stock_perf.hpp"
 #include "encode/encode.hpp"
 
@@ -129,6 +130,36 @@ TEST_P(ImcRecording, SamplesAreCopiedAsTheyAre)
               folder_.path("same") + ": 0 bytes of AUX data left out, 0 samples made of them\n");
     EXPECT_EQ(said(run_dump, DumpOptions{folder_.path("same")}, 0).substr(0, 33),
               "# trace_imc cpu 0: sample, file o");
+}
+
+// More than wait to be named at once, in two programs, whose names come behind their samples. Names
+// are wide, so that lines are written in several parts.
+TEST_P(ImcRecording, FoldedStacksAddUpHoweverManyThereAre)
+{
+    constexpr unsigned kAddresses = 70000;
+    const std::string wide(60, 'x');
+    std::string text = "pmu 30 trace_imc\nevent 9 trace_imc// period 251\n";
+    for (unsigned i = 0; i < kAddresses; i++)
+        text +=
+            "sample 9 user " + std::to_string(0x10000000 + 4 * i) + " pid 100 tid 100 time 5000\n";
+    text +=
+        "sample 9 user 0x10000000 pid 100 tid 100 time 5000\n"
+        "comm 100 100 busy exec time 1000\n"
+        "mmap 100 0x10000000 0x200000 0 /bin/" +
+        wide + " time 1100\n";
+    ExportOptions options;
+    options.input = recording(text);
+    options.format = "folded";
+    options.output = folder_.path("folded");
+    said(run_export, options, 0);
+    std::ifstream in(options.output);
+    uint64_t lines = 0, samples = 0;
+    for (std::string stack, count; in >> stack >> count; lines++) {
+        EXPECT_TRUE(stack.starts_with("busy;" + wide + "+0x")) << stack;
+        samples += std::stoull(count);
+    }
+    EXPECT_EQ(lines, kAddresses + 1) << "the first was written when it came again";
+    EXPECT_EQ(samples, kAddresses + 1);
 }
 
 TEST_P(ImcRecording, MissingSamplesAreCounted)
