@@ -32,7 +32,7 @@ struct ReportOptions {
     bool json = false;
     size_t top = 32;                     // 0: all
     std::optional<uint64_t> unit_bytes;  // for records that do not say theirs
-    std::optional<std::string> source;   // "model": the device was emulated, the file cannot know
+    std::optional<std::string> source;   // "model": the devices were emulated, the file cannot know
     std::optional<std::string>
         cxl_topology;        // /sys or a saved copy: also host addresses, nodes and tiers
     std::string by = "dpa";  // or "hpa", "node": what is ranked

@@ -28,6 +28,18 @@ void print_clocks(const Recording &recording, Output &out)
                       clock_name(events[i].attr.clock_id));
 }
 
+void print_sources(const Recording &recording, Output &out)
+{
+    if (const std::optional<std::string> source = recording.common_source()) {
+        out.print("# source={}: the device was emulated\n", *source);
+        return;
+    }
+    for (size_t event = 0; event < recording.reader().events().size(); event++)
+        if (const std::optional<std::string> source = recording.source(event))
+            out.print("# {}: source={}: the device was emulated\n", recording.pmu_name(event),
+                      *source);
+}
+
 }  // namespace
 
 void print_piece(const Recording &recording, const Stream &stream, const std::string &kind,
@@ -54,8 +66,7 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
-    if (const std::optional<std::string> source = recording->source())
-        out.print("# source={}: the device was emulated\n", *source);
+    print_sources(*recording, out);
     print_clocks(*recording, out);
     UnitRouter<UnitDump> dumps;
     for (const Row &row : kDumps)

@@ -261,12 +261,13 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
+    recording->claim_source(options.source);
     Threads names;  // of a file, known before its samples: for stacks
     Result<Target> target = make_target(options, *recording);
     if (!target)
         return target.error();
     exporter::Writer &writer = *target->writer;
-    RowsOut out(*recording, options.source ? options.source : recording->source(),
+    RowsOut out(*recording,
                 AuxThreads::of_file(options.input, nullptr, target->folded ? &names : nullptr),
                 writer);
     out.only(exporter::find_table(options.unit));

@@ -6,6 +6,7 @@
 namespace pmukit::cli {
 namespace {
 
+constexpr const char *kEmulated = "source=model;";
 constexpr size_t kNodeBytes = 64;  // what a map and its allocations add to what is in it
 
 // Semicolons are between frames, a blank before the count, and lines are lines.
@@ -29,17 +30,16 @@ Result<std::unique_ptr<Folded>> Folded::make(const ExportOptions &options,
     Result<exporter::TextFile> file = exporter::TextFile::create(options.output);
     if (!file)
         return file.error();
-    auto folded =
-        std::make_unique<Folded>(std::move(*file), recording, options.symfs, std::move(*kernel));
-    if (const auto source = options.source ? options.source : recording.source())
-        folded->root_ = "source=" + *source + ';';
-    return folded;
+    return std::make_unique<Folded>(std::move(*file), recording, options.symfs, std::move(*kernel));
 }
 
 void Folded::stack(const StackSample &sample)
 {
-    const auto [at, fresh] = stacks_.try_emplace(
-        Stack{sample.pid, sample.tid, {sample.frames.begin(), sample.frames.end()}});
+    const auto [device, is_new] = emulated_.try_emplace(sample.event);
+    if (is_new)
+        device->second = recording_.source(sample.event).has_value();
+    const auto [at, fresh] = stacks_.try_emplace(Stack{
+        device->second, sample.pid, sample.tid, {sample.frames.begin(), sample.frames.end()}});
     Seen &seen = at->second;
     seen.samples++;
     seen.first_ns = fresh ? sample.time_ns : std::min(seen.first_ns, sample.time_ns);
@@ -53,7 +53,8 @@ void Folded::stack(const StackSample &sample)
 std::string Folded::line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer) const
 {
     const std::string_view command = threads_->command(stack.tid, time_ns);
-    std::string line = root_ + as_frame(command.empty() ? "[unknown]" : command);
+    std::string line =
+        (stack.emulated ? kEmulated : "") + as_frame(command.empty() ? "[unknown]" : command);
     for (size_t i = stack.frames.size(); i-- > 0;) {
         const StackFrame &frame = stack.frames[i];
         line +=

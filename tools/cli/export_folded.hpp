@@ -28,7 +28,9 @@ public:
                                                 const Recording &recording);
     Folded(exporter::TextFile file, const Recording &recording, std::string symfs,
            std::optional<SymbolTable> kernel)
-        : file_(std::move(file)), names_(recording.reader(), std::move(symfs), std::move(kernel))
+        : file_(std::move(file)),
+          recording_(recording),
+          names_(recording.reader(), std::move(symfs), std::move(kernel))
     {
     }
 
@@ -46,6 +48,7 @@ public:
 
 private:
     struct Stack {
+        bool emulated;
         uint32_t pid, tid;
         std::vector<StackFrame> frames;
         auto operator<=>(const Stack &) const = default;
@@ -61,8 +64,9 @@ private:
     void write_lines();
 
     exporter::TextFile file_;
+    const Recording &recording_;
     Names names_;
-    std::string root_;  // what all stacks have in common, outside
+    std::map<size_t, bool> emulated_;  // by event
     const Threads *threads_ = nullptr;
     std::map<Stack, Seen> stacks_;
     std::map<std::string, uint64_t> lines_;

@@ -47,13 +47,13 @@ void put_task(const RowsOut &out, const perfdata::SampleId &who, Row &row)
 }
 
 // Every row on its own: neighbours share next to nothing.
-void put_row(RowsOut &out, const perfdata::SampleId &who, imc::Mode mode, Row &row)
+void put_row(RowsOut &out, size_t event, const perfdata::SampleId &who, imc::Mode mode, Row &row)
 {
     static const exporter::Table &table = *exporter::find_table(kUnit);
     row[kMode] = imc_mode_name(mode);
     const StackFrame frame{mode, row[kIp].number()};
     if (row[kIp].known)
-        out.stack(table, who, {&frame, 1});
+        out.stack(table, event, who, {&frame, 1});
     const exporter::Values all(row);
     out.rows(table, all.first(exporter::kOriginColumns), all.subspan(exporter::kOriginColumns));
 }
@@ -85,7 +85,7 @@ public:
             out_.origin(stream_, who.time_ns, row.data());
             put_task(out_, who, row);
             put_record(records[i], row);
-            put_row(out_, who, mode_of(records[i], rule_), row);
+            put_row(out_, stream_.event, who, mode_of(records[i], rule_), row);
         }
     }
     void skipped(uint64_t offset, uint64_t bytes) override
@@ -157,7 +157,7 @@ void ImcExport::bare_sample(const Stream &stream, const perfdata::Record &record
     to().origin(stream, sample.who.time_ns, row.data());
     put_task(to(), sample.who, row);
     row[kIp] = value_of(sample.ip);
-    put_row(to(), sample.who, imc_mode_of_misc(record.misc), row);
+    put_row(to(), stream.event, sample.who, imc_mode_of_misc(record.misc), row);
 }
 
 }  // namespace

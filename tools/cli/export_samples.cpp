@@ -88,7 +88,7 @@ void SampleRows::note(const perfdata::Record &record)
     put_callchain(sample->callchain);
     put_stack(*sample, imc_mode_of_misc(record.misc));
     if (!frames_.empty())
-        out_.stack(table, sample->who, frames_);
+        out_.stack(table, *index, sample->who, frames_);
     const perfdata::SampleId &who = sample->who;
     const std::string_view comm =
         who.tid ? out_.threads().command(*who.tid, who.time_ns.value_or(UINT64_MAX))

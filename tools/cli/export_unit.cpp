@@ -16,6 +16,7 @@ const RowsOut::Name &RowsOut::name_of(size_t event)
     const std::string name = recording_.pmu_name(event);
     const size_t host = name.find('@');
     at->second.pmu = name.substr(0, host);
+    at->second.source = recording_.source(event);
     at->second.host =
         host == name.npos ? std::string(recording_.reader().hostname()) : name.substr(host + 1);
     return at->second;
@@ -24,7 +25,7 @@ const RowsOut::Name &RowsOut::name_of(size_t event)
 void RowsOut::origin(const Stream &stream, std::optional<uint64_t> time_ns, Value *to)
 {
     const Name &name = name_of(stream.event);
-    to[exporter::kSource] = source_ ? Value(std::string_view(*source_)) : Value();
+    to[exporter::kSource] = name.source ? Value(std::string_view(*name.source)) : Value();
     to[exporter::kHost] = name.host.empty() ? Value() : Value(std::string_view(name.host));
     to[exporter::kPmu] = std::string_view(name.pmu);
     to[exporter::kCpu] = stream.cpu == UINT32_MAX ? Value() : Value(uint64_t{stream.cpu});
@@ -40,11 +41,11 @@ void RowsOut::rows(const Table &table, Values common, Values rest)
         to_.rows(table, common, rest);
 }
 
-void RowsOut::stack(const Table &table, const perfdata::SampleId &who,
+void RowsOut::stack(const Table &table, size_t event, const perfdata::SampleId &who,
                     std::span<const StackFrame> frames)
 {
     if (stacks_ && (!only_ || only_ == &table))
-        stacks_->stack({who.pid.value_or(UINT32_MAX), who.tid.value_or(UINT32_MAX),
+        stacks_->stack({event, who.pid.value_or(UINT32_MAX), who.tid.value_or(UINT32_MAX),
                         who.time_ns.value_or(0), frames});
 }
 

@@ -35,6 +35,7 @@ struct StackFrame {
     auto operator<=>(const StackFrame &) const = default;
 };
 struct StackSample {
+    size_t event;
     uint32_t pid, tid;
     uint64_t time_ns;
     std::span<const StackFrame> frames;  // the innermost first
@@ -48,9 +49,8 @@ public:
 // Between units and the format: knows whose rows they are, and counts them.
 class RowsOut {
 public:
-    RowsOut(const Recording &recording, std::optional<std::string> source, AuxThreads aux,
-            exporter::RowSink &to)
-        : recording_(recording), source_(std::move(source)), aux_(std::move(aux)), to_(to)
+    RowsOut(const Recording &recording, AuxThreads aux, exporter::RowSink &to)
+        : recording_(recording), source_(recording.common_source()), aux_(std::move(aux)), to_(to)
     {
     }
     RowsOut(const RowsOut &) = delete;
@@ -61,7 +61,7 @@ public:
     // Who wants stacks, if anybody does.
     void stacks_to(StackSink *sink) { stacks_ = sink; }
     // Of a row of this table.
-    void stack(const exporter::Table &table, const perfdata::SampleId &who,
+    void stack(const exporter::Table &table, size_t event, const perfdata::SampleId &who,
                std::span<const StackFrame> frames);
 
     const Recording &recording() const { return recording_; }
@@ -91,12 +91,13 @@ public:
 private:
     struct Name {
         std::string host, pmu;
+        std::optional<std::string> source;
     };
     const Name &name_of(size_t event);
     void put_loss(const Loss &loss, std::array<exporter::Value, exporter::kOriginColumns> &origin);
 
     const Recording &recording_;
-    std::optional<std::string> source_;
+    std::optional<std::string> source_;  // of the recording as a whole
     AuxThreads aux_;
     exporter::RowSink &to_;
     const exporter::Table *only_ = nullptr;

@@ -327,27 +327,52 @@ const Recording &PushedRecording::recording() const
     return state_->recording;
 }
 
-bool Recording::has_cap(std::string_view name, std::optional<std::string_view> value) const
+bool Recording::has_cap(std::optional<std::string_view> pmu, std::string_view name,
+                        std::optional<std::string_view> value) const
 {
     const std::optional<Bytes> content = reader_.feature(perfdata::kFeatPmuCaps);
     const auto pmus = content ? perfdata::parse_pmu_caps(*content, reader_.order()) : std::nullopt;
-    for (const perfdata::PmuCaps &pmu : pmus.value_or(std::vector<perfdata::PmuCaps>()))
-        for (const auto &[known, its] : pmu.caps)
-            if (known == name && (!value || its == *value))
+    for (const perfdata::PmuCaps &caps : pmus.value_or(std::vector<perfdata::PmuCaps>()))
+        for (const auto &[known, its] : caps.caps)
+            if ((!pmu || caps.pmu == *pmu) && known == name && (!value || its == *value))
                 return true;
     return false;
 }
 
-std::optional<std::string> Recording::source() const
+// An event whose PMU has lost its name may be that of any.
+std::optional<std::string> Recording::source(size_t event) const
 {
-    if (has_cap(kSourceCap, kSourceModel))
+    if (claimed_source_)
+        return claimed_source_;
+    std::string pmu;
+    if (event < reader_.events().size())
+        pmu = reader_.pmu_name(reader_.events()[event].attr.type);
+    if (has_cap(pmu.empty() ? std::nullopt : std::optional<std::string_view>(pmu), kSourceCap,
+                kSourceModel))
         return kSourceModel;
     return std::nullopt;
 }
 
+std::optional<std::string> Recording::source() const
+{
+    return source(perfdata::kUnknownEvent);
+}
+
+std::optional<std::string> Recording::common_source() const
+{
+    std::optional<std::string> common = claimed_source_;
+    for (size_t event = 0; event < reader_.events().size(); event++)
+        if (unit(event)) {
+            common = source(event);
+            if (!common)
+                return std::nullopt;
+        }
+    return common;
+}
+
 bool Recording::continues() const
 {
-    return has_cap(kPartCap, std::nullopt);
+    return has_cap(std::nullopt, kPartCap, std::nullopt);
 }
 
 void Recording::note_auxtrace_info(const Record &record)

@@ -97,8 +97,14 @@ public:
 
     const std::string &path() const { return path_; }
     const perfdata::Reader &reader() const { return reader_; }
-    // "model" when the file says that a device it recorded was emulated. After read_front().
+    // Somebody says where all devices were from; nothing: the file does.
+    void claim_source(std::optional<std::string> source) { claimed_source_ = std::move(source); }
+    // "model" when the device of this event was emulated. After read_front().
+    std::optional<std::string> source(size_t event) const;
+    // When that of some event was: of what several of them made together.
     std::optional<std::string> source() const;
+    // When those of all of the suite were: of the recording as a whole.
+    std::optional<std::string> common_source() const;
     // Its numbers begin in an earlier file. After read_front().
     bool continues() const;
     // The PMU of an event; when the file does not say, what is known instead.
@@ -115,8 +121,9 @@ public:
     std::string damage() const { return damage_of(reader_, path_); }
 
 private:
-    // Of some PMU. value: nothing: whichever it has.
-    bool has_cap(std::string_view name, std::optional<std::string_view> value) const;
+    // Of this PMU; nothing: of some. value: nothing: whichever it has.
+    bool has_cap(std::optional<std::string_view> pmu, std::string_view name,
+                 std::optional<std::string_view> value) const;
     friend class PushedRecording;
     Recording(std::string path, perfdata::Reader reader)
         : path_(std::move(path)), reader_(std::move(reader))
@@ -125,6 +132,7 @@ private:
 
     std::string path_;
     perfdata::Reader reader_;
+    std::optional<std::string> claimed_source_;
     const Unit *auxtrace_unit_ = nullptr;
     uint64_t auxtrace_pmu_type_ = 0;
 };

@@ -124,12 +124,23 @@ void print_human(const Recording &recording, const RecordingTotals &totals, cons
         out.print("{}\n", line);
 }
 
+nlohmann::ordered_json source_of(const Recording &recording, const std::string &pmu)
+{
+    std::optional<std::string> source = recording.source();
+    for (size_t event = 0; event < recording.reader().events().size(); event++)
+        if (recording.pmu_name(event) == pmu)
+            source = recording.source(event);
+    return source ? nlohmann::ordered_json(*source) : nlohmann::ordered_json(nullptr);
+}
+
 void print_json(const Recording &recording, const RecordingTotals &totals, const Reports &reports,
                 const Joining *joining, const ReportOptions &options, Output &out)
 {
     nlohmann::ordered_json pmus = nlohmann::ordered_json::array();
     for (const auto &[unit, report] : reports.all())
         report->add_pmus(recording, pmus);
+    for (nlohmann::ordered_json &pmu : pmus)
+        pmu["source"] = source_of(recording, pmu["pmu"]);
     nlohmann::ordered_json json = {
         {"source", nullptr},
         {"pmus", pmus},
@@ -152,7 +163,7 @@ Result<perfdata::NewFile> write_page(const Recording &recording, const Recording
                                      const Reports &reports, const Joining *joining,
                                      const ReportOptions &options)
 {
-    html::Page page = page_of(recording, totals, options);
+    html::Page page = page_of(recording, totals);
     page.losses = lines_of(remarks_of(totals));
     for (const std::string &trouble : {recording.missing(totals), recording.damage()})
         if (!trouble.empty())
@@ -203,9 +214,9 @@ Result<int> run_report(const ReportOptions &given, Output &out)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
+    recording->claim_source(given.source);
     ReportOptions options = given;
-    if (!options.source)
-        options.source = recording->source();
+    options.source = recording->source();
     Result<Reports> reports = make_reports(*recording, options);
     if (!reports)
         return reports.error();

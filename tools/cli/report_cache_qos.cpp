@@ -205,8 +205,6 @@ ordered_json json_of(const cache_qos::Header &header)
 
 class CacheQosReport final : public UnitReport {
 public:
-    explicit CacheQosReport(const ReportOptions &options) : source_(options.source) {}
-
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
         auto [at, fresh] = streams_.try_emplace(stream, events_[stream.event]);
@@ -249,8 +247,8 @@ public:
     {
         for (const auto &[number, event] : events_) {
             out.print("{}", recording.pmu_name(number));
-            if (source_)
-                out.print("  source={}", *source_);
+            if (const auto source = recording.source(number))
+                out.print("  source={}", *source);
             print_machine(event, out);
             if (!event.series.empty())
                 print_series(event, out);
@@ -279,7 +277,7 @@ public:
     void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override
     {
         for (const auto &[number, event] : events_) {
-            const FigureHead head{recording.pmu_name(number), source_.value_or(""),
+            const FigureHead head{recording.pmu_name(number), recording.source(number).value_or(""),
                                   lines_of(remarks_of(event))};
             for (html::Figure &figure : cache_figures(head, event.series))
                 figures.push_back(std::move(figure));
@@ -297,7 +295,6 @@ public:
     }
 
 private:
-    std::optional<std::string> source_;
     std::map<size_t, EventReadings> events_;
     std::map<Stream, StreamReadings> streams_;
     Join *join_ = nullptr;
@@ -305,9 +302,9 @@ private:
 
 }  // namespace
 
-ReportResult make_cache_qos_report(const Recording &, const ReportOptions &options)
+ReportResult make_cache_qos_report(const Recording &, const ReportOptions &)
 {
-    std::unique_ptr<UnitReport> report = std::make_unique<CacheQosReport>(options);
+    std::unique_ptr<UnitReport> report = std::make_unique<CacheQosReport>();
     return report;
 }
 

@@ -154,16 +154,16 @@ void print_remarks(const HotList &list, Output &out)
             "seen\n");
 }
 
-void print_pmu(const std::string &pmu, const HotList &list, const ReportOptions &options,
-               const Placer *placer, Output &out)
+void print_pmu(const std::string &pmu, const std::optional<std::string> &source,
+               const HotList &list, const ReportOptions &options, const Placer *placer, Output &out)
 {
     const HotTotals &totals = list.totals();
     out.print("{}", pmu);
     if (totals.unit_log2)
         out.print("  unit {}  downsampling {}", human_bytes(power(totals.unit_log2)),
                   power(totals.downsampling_log2));
-    if (options.source)
-        out.print("  source={}", *options.source);
+    if (source)
+        out.print("  source={}", *source);
     out.print("\n  {} records, {} entries, {} units, {} accesses\n", totals.records, totals.entries,
               list.units(), totals.accesses);
     if (list.units() && options.by == "dpa") {
@@ -371,7 +371,8 @@ public:
     void print(const Recording &recording, Output &out) override
     {
         for (const auto &[event, list] : lists_)
-            print_pmu(recording.pmu_name(event), list, options_, placer(), out);
+            print_pmu(recording.pmu_name(event), recording.source(event), list, options_, placer(),
+                      out);
         if (placer_)
             print_placement(recording, lists_, options_, *placer_, out);
     }
@@ -432,14 +433,16 @@ HotList &CxlHmuReport::list(size_t event)
 
 void CxlHmuReport::add_figures(const Recording &recording, std::vector<html::Figure> &figures)
 {
-    FigureHead all{{}, options_.source.value_or(""), {}};
+    FigureHead all;
     bool always_on = false;
     for (const auto &[event, list] : lists_) {
-        const FigureHead head{recording.pmu_name(event), all.source,
+        const FigureHead head{recording.pmu_name(event), recording.source(event).value_or(""),
                               lines_of(remarks_of(list.totals()))};
         for (html::Figure &figure : hot_figures(head, list, heat_[event], options_.top, placer()))
             figures.push_back(std::move(figure));
         all.pmu += (all.pmu.empty() ? "" : ", ") + head.pmu;
+        if (all.source.empty())
+            all.source = head.source;
         all.losses.insert(all.losses.end(), head.losses.begin(), head.losses.end());
         always_on |= list.totals().always_on;
     }

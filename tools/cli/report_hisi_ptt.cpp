@@ -289,13 +289,13 @@ void print_remarks(const EventTraffic &event, Output &out)
                 out.print("  {} {}\n", remark.count, remark.text);
 }
 
-void print_event(const std::string &pmu, uint64_t config, const EventTraffic &event,
-                 const ReportOptions &options, Output &out)
+void print_event(const std::string &pmu, uint64_t config, const std::optional<std::string> &source,
+                 const EventTraffic &event, const ReportOptions &options, Output &out)
 {
     const Traffic &traffic = event.traffic;
     out.print("{}  {}", pmu, terms_text(config));
-    if (options.source)
-        out.print("  source={}", *options.source);
+    if (source)
+        out.print("  source={}", *source);
     TlpCount all;
     for (size_t i = 0; i < ptt::kTlpTypes; i++) {
         all.bytes += traffic.of(static_cast<ptt::TlpType>(i)).bytes;
@@ -519,8 +519,8 @@ public:
     void print(const Recording &recording, Output &out) override
     {
         for (const auto &[index, event] : events_)
-            print_event(recording.pmu_name(index), config_of(recording, index), event, options_,
-                        out);
+            print_event(recording.pmu_name(index), config_of(recording, index),
+                        recording.source(index), event, options_, out);
     }
     void add_pmus(const Recording &recording, ordered_json &pmus) override
     {
@@ -531,7 +531,7 @@ public:
     void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override
     {
         for (const auto &[index, event] : events_) {
-            const FigureHead head{recording.pmu_name(index), options_.source.value_or(""),
+            const FigureHead head{recording.pmu_name(index), recording.source(index).value_or(""),
                                   lines_of(losses_of(event))};
             const size_t before = figures.size();
             for (html::Figure &figure : traffic_figures(head, event.traffic, options_.top))

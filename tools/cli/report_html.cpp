@@ -7,13 +7,12 @@
 
 namespace pmukit::cli {
 
-html::Page page_of(const Recording &recording, const RecordingTotals &totals,
-                   const ReportOptions &options)
+html::Page page_of(const Recording &recording, const RecordingTotals &totals)
 {
     html::Page page;
     page.title = "pmukit report of " + recording.path();
     page.program = fmt::format("made by pmukit {}", kVersion);
-    page.source = options.source.value_or("");
+    page.source = recording.common_source().value_or("");
     std::string events;
     for (const perfdata::Event &event : recording.reader().events())
         events += (events.empty() ? "" : ", ") + event.name;

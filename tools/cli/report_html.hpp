@@ -9,7 +9,6 @@
 namespace pmukit::cli {
 
 // What stands above the figures.
-html::Page page_of(const Recording &recording, const RecordingTotals &totals,
-                   const ReportOptions &options);
+html::Page page_of(const Recording &recording, const RecordingTotals &totals);
 
 }  // namespace pmukit::cli

@@ -302,8 +302,8 @@ void ImcReport::print(const Recording &recording, Output &out)
 {
     for (const auto &[number, seen] : events_) {
         out.print("{}", recording.pmu_name(number));
-        if (options_.source)
-            out.print("  source={}", *options_.source);
+        if (const auto source = recording.source(number))
+            out.print("  source={}", *source);
         const ImcProfile &profile = seen.profile;
         out.print("\n  {} samples", profile.samples());
         for (size_t mode = ImcProfile::kModes; mode-- > 0;)
@@ -322,9 +322,10 @@ void ImcReport::print(const Recording &recording, Output &out)
 void ImcReport::add_figures(const Recording &recording, std::vector<html::Figure> &figures)
 {
     for (const auto &[number, seen] : events_)
-        figures.push_back(flame_figure(
-            {recording.pmu_name(number), options_.source.value_or(""), lines_of(losses_of(seen))},
-            seen.profile.stacks(), options_.top));
+        figures.push_back(
+            flame_figure({recording.pmu_name(number), recording.source(number).value_or(""),
+                          lines_of(losses_of(seen))},
+                         seen.profile.stacks(), options_.top));
 }
 
 void ImcReport::add_pmus(const Recording &recording, ordered_json &pmus)

@@ -29,7 +29,8 @@ namespace {
 // Where hot units are, and on which nodes.
 struct HotMemory {
     std::vector<tier::HotRange> ranges;
-    std::map<uint32_t, double> nodes;  // with their heat
+    std::map<uint32_t, double> nodes;   // with their heat
+    std::optional<std::string> source;  // "model": some of it is of a device that was emulated
     uint64_t units_without_place = 0, units_left_out = 0;
     std::string first_reason;
 };
@@ -65,8 +66,11 @@ Result<HotMemory> hot_memory(const Recording &recording, const HotLists &lists,
     if (!placer)
         return placer.error();
     HotMemory memory;
-    for (const auto &[event, list] : lists.by_event())
+    for (const auto &[event, list] : lists.by_event()) {
         add_list(recording.pmu_name(event), list, *placer, memory);
+        if (!memory.source)
+            memory.source = recording.source(event);
+    }
     if (!memory.ranges.empty())
         return memory;
     return Error{Errc::kNotFound,
@@ -238,12 +242,12 @@ void print_outcome(const tier::Moved &moved, size_t planned, Output &out)
 }
 
 void print_decision(const TierOptions &options, const HotMemory &memory, const Decision &decision,
-                    const std::optional<std::string> &source, Output &out)
+                    Output &out)
 {
     const tier::Plan &plan = decision.plan;
     out.print("process {}: {} pages that can move, {} of them on node {}, the fast one{}\n",
               options.pid, decision.movable, plan.fast_pages_before, decision.nodes.fast,
-              source ? "  source=" + *source : "");
+              memory.source ? "  source=" + *memory.source : "");
     const Remark remarks[] = {
         {decision.counts.shared, "pages are shared with other processes and stay"},
         {decision.counts.swapped, "pages are swapped out"},
@@ -292,11 +296,10 @@ nlohmann::ordered_json json_of(const std::optional<tier::Moved> &moved)
 }
 
 nlohmann::ordered_json json_of(const TierOptions &options, const HotMemory &memory,
-                               const Decision &decision, const std::optional<std::string> &source,
-                               const std::optional<tier::Moved> &moved)
+                               const Decision &decision, const std::optional<tier::Moved> &moved)
 {
     const tier::Plan &plan = decision.plan;
-    return {{"source", source ? nlohmann::ordered_json(*source) : nullptr},
+    return {{"source", memory.source ? nlohmann::ordered_json(*memory.source) : nullptr},
             {"pid", options.pid},
             {"fast_node", decision.nodes.fast},
             {"slow_node", decision.nodes.slow},
@@ -387,9 +390,9 @@ Result<int> run_tier(const TierOptions &options, Output &out)
     }
     const size_t planned = decision->plan.promote.size() + decision->plan.demote.size();
     if (options.json) {
-        print_json(json_of(options, *memory, *decision, recording->source(), moved), out);
+        print_json(json_of(options, *memory, *decision, moved), out);
     } else {
-        print_decision(options, *memory, *decision, recording->source(), out);
+        print_decision(options, *memory, *decision, out);
         if (moved)
             print_outcome(*moved, planned, out);
         else

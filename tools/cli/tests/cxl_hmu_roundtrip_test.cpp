@@ -12,6 +12,7 @@
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
 #include "cli/commands.hpp"
+#include "cli/export.hpp"
 #include "decode/cxl_hmu/cxl_hmu_units.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
@@ -59,19 +60,28 @@ std::vector<std::byte> packed(T... values)
 
 class Roundtrip : public testing::Test {
 protected:
-    void begin(uint64_t sample_type = kSampleType, const std::string &pmu = kPmu)
+    // Events that differ in their PMU, from attr.type 24 and kId on.
+    void begin(uint64_t sample_type = kSampleType, const std::vector<std::string> &pmus = {kPmu},
+               const std::string &emulated = "")
     {
-        perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, pmu + "//"};
-        store<uint32_t>(event.attr.data() + perfdata::kAttrType, 24, std::endian::native);
-        store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
-        store<uint64_t>(event.attr.data() + perfdata::kAttrSampleType, sample_type,
-                        std::endian::native);
-        store<uint64_t>(event.attr.data() + perfdata::kAttrFlags, uint64_t{1} << 18,
-                        std::endian::native);
+        std::vector<perfdata::WriterEvent> events;
         perfdata::HostInfo host;
-        host.pmus = {{24, pmu}};
+        for (const std::string &pmu : pmus) {
+            const auto i = static_cast<uint32_t>(events.size());
+            perfdata::WriterEvent event{std::vector<std::byte>(128), {kId + i}, pmu + "//"};
+            store<uint32_t>(event.attr.data() + perfdata::kAttrType, 24 + i, std::endian::native);
+            store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
+            store<uint64_t>(event.attr.data() + perfdata::kAttrSampleType, sample_type,
+                            std::endian::native);
+            store<uint64_t>(event.attr.data() + perfdata::kAttrFlags, uint64_t{1} << 18,
+                            std::endian::native);
+            events.push_back(std::move(event));
+            host.pmus.push_back({24 + i, pmu});
+            if (pmu == emulated)
+                host.caps.push_back({pmu, {{"source", "model"}}});
+        }
         writer_ = std::make_unique<perfdata::Writer>(
-            perfdata::Writer::create(file_, {event}, host).value());
+            perfdata::Writer::create(file_, events, host).value());
     }
     void aux_record(uint64_t offset, uint64_t size, uint64_t flags)
     {
@@ -85,11 +95,11 @@ protected:
         trace.reference = kId;
         EXPECT_TRUE(writer_->auxtrace(trace, data, {}));
     }
-    void sample(const std::vector<std::byte> &record)
+    void sample(const std::vector<std::byte> &record, uint64_t id = kId)
     {
         size_t raw = 12 + record.size();
         put(packed(uint32_t{PERF_RECORD_SAMPLE}, uint16_t{0},
-                   static_cast<uint16_t>(8 + 16 + 4 + raw), kId, uint64_t{0},
+                   static_cast<uint16_t>(8 + 16 + 4 + raw), id, uint64_t{0},
                    static_cast<uint32_t>(raw), uint64_t{0}, uint32_t{PMUKIT_RAW_TAG_CXL_HMU}));
         put(record);
     }
@@ -128,7 +138,7 @@ protected:
         options.by = by;
         options.input = file_;
         options.json = json;
-        options.source = "model";
+        options.source = source_;
         int status = run([&options](Output &out) { return run_report(options, out); });
         if (json)
             json_ = nlohmann::json::parse(out_, nullptr, false);
@@ -142,6 +152,7 @@ protected:
     TestFolder folder_;
     std::string file_ = folder_.path("perf.data"), out_, err_;
     nlohmann::json json_;
+    std::optional<std::string> source_ = "model";  // what --source says
     std::unique_ptr<perfdata::Writer> writer_;
 };
 
@@ -197,6 +208,52 @@ TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
     EXPECT_EQ(pmu["entries"], 3);
     EXPECT_EQ(pmu["hot"], nlohmann::json::parse(R"([{"dpa":8192,"accesses":5,"epochs":1},
                                                     {"dpa":4096,"accesses":4,"epochs":2}])"));
+}
+
+TEST_F(Roundtrip, OnlyFiguresOfTheEmulatedDeviceAreMarked)
+{
+    const std::string real = "cxl_hmu_mem1.0.0";
+    source_.reset();
+    begin(kSampleType, {kPmu, real}, kPmu);
+    sample(record_of(0, 0, 0, {0x10002}));
+    sample(record_of(0, 0, 0, {0x20005}), kId + 1);
+    end();
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["pmus"][0]["source"], "model");
+    EXPECT_EQ(json_["pmus"][1]["source"], nullptr);
+    EXPECT_EQ(json_["source"], "model") << "something in it is";
+    EXPECT_EQ(report(false), kExitGood) << err_;
+    EXPECT_TRUE(holds(out_, std::string(kPmu) + "  unit 4 KiB  downsampling 1  source=model\n"));
+    EXPECT_TRUE(holds(out_, real + "  unit 4 KiB  downsampling 1\n")) << out_;
+    EXPECT_EQ(dump(), kExitGood) << err_;
+    EXPECT_TRUE(holds(out_, std::string("# ") + kPmu + ": source=model: the device was emulated"));
+    EXPECT_FALSE(holds(out_, real + ": source=model"));
+
+    ExportOptions options;
+    options.input = file_;
+    options.format = "csv";
+    options.unit = "cxl_hmu";
+    options.output = folder_.path("rows");
+    EXPECT_EQ(run([&options](Output &out) { return run_export(options, out); }), kExitGood);
+    std::ifstream in(options.output);
+    std::string head, first, second;
+    std::getline(in, head);
+    std::getline(in, first);
+    std::getline(in, second);
+    EXPECT_TRUE(first.starts_with("model,")) << first;
+    EXPECT_TRUE(second.starts_with(",")) << second;
+}
+
+TEST_F(Roundtrip, ARecordingOfEmulatedDevicesAloneSaysSoOfAll)
+{
+    source_.reset();
+    begin(kSampleType, {kPmu}, kPmu);
+    sample(record_of(0, 0, 0, {0x10002}));
+    end();
+    EXPECT_EQ(dump(), kExitGood) << err_;
+    EXPECT_TRUE(out_.starts_with("# source=model: the device was emulated\n")) << out_;
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["pmus"][0]["source"], "model");
 }
 
 TEST_F(Roundtrip, JsonSaysAllThatIsMissing)
@@ -437,7 +494,7 @@ TEST_F(Roundtrip, WithoutRawTheMissingOptionIsNamed)
 
 TEST_F(Roundtrip, AFileOfOthersIsNoEmptyAnswer)
 {
-    begin(kSampleType, "software");
+    begin(kSampleType, {"software"});
     end();
     EXPECT_EQ(dump(), kExitFailed);
     EXPECT_EQ(report(), kExitFailed);
