@@ -226,8 +226,11 @@ void print_table(const uncore::Table &table, bool addresses, Output &out)
     }
 }
 
-nlohmann::ordered_json json_of(const uncore::Unit &unit)
+// die: the driver counts packages as it finds them, which is the order of their functions unless
+// one was unbound since.
+nlohmann::ordered_json json_of(const uncore::Unit &unit, size_t die)
 {
+    const std::string suffix = die ? fmt::format("_die{}", die) : std::string();
     nlohmann::ordered_json controls = nlohmann::ordered_json::array(), counters = controls;
     for (unsigned i = 0; i < unit.counters; i++) {
         controls.push_back(uncore::control_address(unit, i));
@@ -236,7 +239,7 @@ nlohmann::ordered_json json_of(const uncore::Unit &unit)
     return {{"entry", unit.entry},
             {"type", unit.type},
             {"id", unit.id},
-            {"pmu", uncore::pmu_name(unit)},
+            {"pmu", uncore::pmu_name(unit) + suffix},
             {"access", uncore::name_of(unit.access)},
             {"box_control", unit.box_control},
             {"width_bits", unit.width_bits},
@@ -247,11 +250,11 @@ nlohmann::ordered_json json_of(const uncore::Unit &unit)
             {"counters", counters}};
 }
 
-nlohmann::ordered_json json_of(const Function &function, const uncore::Table &table)
+nlohmann::ordered_json json_of(const Function &function, const uncore::Table &table, size_t die)
 {
     nlohmann::ordered_json units = nlohmann::ordered_json::array(), refused = units;
     for (const uncore::Unit &unit : table.units)
-        units.push_back(json_of(unit));
+        units.push_back(json_of(unit, die));
     for (const uncore::Refused &entry : table.refused)
         refused.push_back({{"entry", entry.entry}, {"why", entry.why}});
     return {{"function", function.name},
@@ -281,7 +284,7 @@ bool show(const std::vector<Function> &functions, const DiscoverOptions &options
             complain(fmt::format("{}: entry {}: {}", function.name, entry.entry, entry.why));
         good = good && table->refused.empty();
         if (options.json) {
-            json.push_back(json_of(function, *table));
+            json.push_back(json_of(function, *table, json.size()));
             continue;
         }
         if (functions.size() > 1)

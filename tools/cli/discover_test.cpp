@@ -109,6 +109,20 @@ TEST_F(Discover, TellsProgramsTheSame)
               nlohmann::json({0xc8aaa808U, 0xc8aaa810U, 0xc8aaa818U, 0xc8aaa820U}));
 }
 
+// A table that cannot be read makes no PMU: the driver does not count it.
+TEST_F(Discover, NamesThePmusOfEachPackageAsTheDriverDoes)
+{
+    put_function("pci/0000:7f:00.3", table::table_of({table::UnitWords{}.entry()}));
+    put_function("pci/0000:8f:00.3", std::vector<std::byte>(64));
+    put_function("pci/0000:ff:00.3", table::table_of({table::UnitWords{}.entry()}));
+    options_.json = true;
+    EXPECT_EQ(run("pci"), kExitFailed);
+    const nlohmann::json json = nlohmann::json::parse(out_);
+    ASSERT_EQ(json.size(), 2U) << err_;
+    EXPECT_EQ(json[0]["units"][0]["pmu"], "uncore_imc_0");
+    EXPECT_EQ(json[1]["units"][0]["pmu"], "uncore_imc_0_die1");
+}
+
 TEST_F(Discover, FindsEveryFunctionOfAFolder)
 {
     put_function("pci/0000:7f:00.3", table::table_of(table::eight_imcs()));

@@ -57,6 +57,14 @@ std::string offered(const Pmu &pmu)
     return all;
 }
 
+// Some PMUs share memory: what one watches is another's no more. Both must allow it, and the other
+// is not known here.
+bool may_share_a_range(const Pmu &pmu)
+{
+    return std::ranges::find(pmu.caps, "range_overlap",
+                             [](const auto &cap) { return cap.first; }) != pmu.caps.end();
+}
+
 bool about_values(int error)
 {
     return error == EINVAL || error == EOPNOTSUPP || error == ERANGE;
@@ -169,6 +177,9 @@ Error explain_open_error(int error, const Pmu &pmu, const std::string &what, int
     message += ": " + std::string(refusal->why);
     if (about_place(error) && cpu >= 0)
         message += ", or CPU " + std::to_string(cpu) + " is offline";
+    if (error == EBUSY && may_share_a_range(pmu))
+        message +=
+            ", or another instance of its CHMU tracks part of this range (range_base, range_size)";
     message += std::string(" (") + std::strerror(error) + ")";
     if (about_values(error) && !pmu.caps.empty())
         message += "; supported: " + offered(pmu);

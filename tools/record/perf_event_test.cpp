@@ -129,6 +129,19 @@ TEST(ExplainOpenError, KeepsCausesApart)
     EXPECT_EQ(explain_open_error(EXDEV, pmu, "e", -1).code, Errc::kIo);
 }
 
+TEST(ExplainOpenError, SaysThatAnotherInstanceMayTrackTheRange)
+{
+    const Pmu pmu{"p", 24, {}, {}, {{"range_overlap", "0"}}, {}};
+    EXPECT_EQ(explain_open_error(EBUSY, pmu, "e", -1).message,
+              "e: another event holds this PMU; end that recording first, or another instance of "
+              "its CHMU tracks part of this range (range_base, range_size) (Device or resource "
+              "busy)");
+    EXPECT_EQ(
+        explain_open_error(EBUSY, {}, "e", -1).message,
+        "e: another event holds this PMU; end that recording first (Device or resource busy)");
+    EXPECT_EQ(explain_open_error(EINVAL, pmu, "e", -1).message.find("instance"), std::string::npos);
+}
+
 TEST(ExplainOpenError, SaysThatACpuMayBeOffline)
 {
     const Error error = explain_open_error(ENODEV, {}, "e", 3);

@@ -75,7 +75,7 @@ Result<Table> parse_table(Bytes table, uint64_t bar_bytes);
 
 // What a unit's registers are called by its type; empty when nobody knows.
 std::string_view name_of_type(uint16_t type);
-// uncore_imc_0, uncore_type_99_0: the PMU that the driver makes of it.
+// uncore_imc_0, uncore_type_99_0: the PMU that the driver makes of it in the first package.
 std::string pmu_name(const Unit &unit);
 
 // Where its registers are: MMIO addresses, MSR numbers, or offsets in configuration space.
