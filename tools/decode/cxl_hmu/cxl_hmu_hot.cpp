@@ -94,4 +94,9 @@ void HotList::skipped(uint64_t /*offset*/, uint64_t bytes)
     totals_.skipped_bytes += bytes;
 }
 
+std::vector<HotUnit> HotList::hottest(size_t limit) const
+{
+    return units_.hottest(limit);
+}
+
 }  // namespace pmukit::decode::cxl_hmu

@@ -57,7 +57,7 @@ public:
     const std::vector<HotUnit> &all() const { return units_.all(); }
     const LeftOut &left_out() const { return units_.left_out(); }
     // Hottest first: by accesses, then by times seen, then by address. 0: all.
-    std::vector<HotUnit> hottest(size_t limit) const { return units_.hottest(limit); }
+    std::vector<HotUnit> hottest(size_t limit) const;
 
 private:
     bool note_sequence(const Record &record);

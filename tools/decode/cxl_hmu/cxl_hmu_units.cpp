@@ -19,11 +19,6 @@ bool hotter(const HotUnit &a, const HotUnit &b)
 
 }  // namespace
 
-uint64_t add_or_max(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 UnitTable::UnitTable(size_t most_units) : most_units_(most_units)
 {
     index(kFirstSlotsLog2);

@@ -24,7 +24,10 @@ struct LeftOut {
     uint64_t most_short_accesses = 0, most_short_epochs = 0;  // of any one unit
 };
 
-uint64_t add_or_max(uint64_t a, uint64_t b);
+inline uint64_t add_or_max(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
 
 class UnitTable {
 public:
