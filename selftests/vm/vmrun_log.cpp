@@ -34,6 +34,8 @@ constexpr std::string_view kComplaints[] = {
     "scheduling while atomic",
     "unreferenced object",  // kmemleak
     "suspected memory leaks",
+    "Cannot allocate a kmemleak_object structure",  // ... which then switches itself off
+    "Kernel memory leak detector disabled",
     "detected stall",         // RCU
     "blocked for more than",  // hung task
     "soft lockup",            // watchdog

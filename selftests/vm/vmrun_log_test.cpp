@@ -26,6 +26,8 @@ constexpr std::string_view kReports[] = {
     "[    4.1] rcu: INFO: rcu_sched self-detected stall on CPU",
     "[    4.1] kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
     "unreferenced object 0xffff888004a1c800 (size 512):",
+    "[    4.1] kmemleak: Cannot allocate a kmemleak_object structure",
+    "[    4.1] kmemleak: Kernel memory leak detector disabled",
     "[    4.1] irq 24: nobody cared (try booting with the \"irqpoll\" option)",
     "[    4.1] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [x:1]",
     "[    4.1] INFO: task x:1 blocked for more than 120 seconds.",
