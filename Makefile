@@ -98,7 +98,7 @@ setup:
 	@tools/scripts/setup
 
 debug-kernel: setup
-	@[ -n "$(K)" ] || { echo 'usage: make debug-kernel K=6.12|7.2 [KCSAN=1 | LATE=1]' >&2; exit 2; }
+	@[ -n "$(K)" ] || { echo 'usage: make debug-kernel K=6.12|7.2, K=6.12 KCSAN=1, K=6.12 LATE=1' >&2; exit 2; }
 	@tools/scripts/debug-kernel $(K) $(if $(KCSAN),kcsan) $(if $(LATE),late)
 
 # Userspace
