@@ -117,13 +117,35 @@ int pmu_set_term(const char *pmu, struct perf_event_attr *attr, const char *term
 	return -EINVAL;
 }
 
-int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu,
-			  int leader)
+static int open_with(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu,
+		     int leader, unsigned long flags)
 {
 	memset(event, 0, sizeof(*event));
 	attr->size = sizeof(*attr);
-	event->fd = syscall(SYS_perf_event_open, attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
+	event->fd = syscall(SYS_perf_event_open, attr, pid, cpu, leader,
+			    flags | PERF_FLAG_FD_CLOEXEC);
 	return event->fd < 0 ? -errno : 0;
+}
+
+int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu,
+			  int leader)
+{
+	return open_with(event, attr, pid, cpu, leader, 0);
+}
+
+int pmu_event_open_cgroup(struct pmu_event *event, struct perf_event_attr *attr, const char *folder,
+			  int cpu)
+{
+	int fd = open(folder, O_RDONLY | O_CLOEXEC);
+	int err = -errno;
+
+	if (fd < 0) {
+		event->fd = -1;
+		return err;
+	}
+	err = open_with(event, attr, fd, cpu, -1, PERF_FLAG_PID_CGROUP);
+	close(fd);
+	return err;
 }
 
 int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu)

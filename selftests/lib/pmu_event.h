@@ -35,6 +35,9 @@ int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pi
 /* In the group of another event's file descriptor. */
 int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu,
 			  int leader);
+/* Of a cgroup, by its folder, on a CPU. */
+int pmu_event_open_cgroup(struct pmu_event *event, struct perf_event_attr *attr, const char *folder,
+			  int cpu);
 int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages);
 /* An AUX area in a ring that is mapped already, by means of an event that writes to it. */
 int pmu_event_map_aux(struct pmu_event *ring, const struct pmu_event *event,

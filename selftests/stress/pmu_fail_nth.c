@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * pmu_fail_nth --pmu PMU [--event TERMS] [--aux PAGES] [--bind DRIVER/DEVICE]
- *              [--load MODULE=FILE] [--write FILE=VALUE] [--mkdir FOLDER] [--dense N]
+ * pmu_fail_nth --pmu PMU [--event TERMS] [--aux PAGES] [--task | --cgroup FOLDER]
+ *              [--bind DRIVER/DEVICE] [--load MODULE=FILE] [--write FILE=[BEFORE,]VALUE]...
+ *              [--mkdir FOLDER] [--dense N]
  *
  * Each act with a PMU is done again and again, its 1st, 2nd, 3rd ... allocation (then page, then
  * copy from or to user space) failing, until there are no more of them: each time it must either
  * fail with an error or work, and when the last one does not fail, work. What comes before an act
  * must always work, so nothing is left of a failure. That nothing leaks is for kmemleak to say. Of
  * an act with more than --dense allocations (default: all) the later ones fail in growing steps.
+ * Events are those of a CPU, of this task (--task) or of a cgroup. Each --write is an act of its
+ * own; where there is a BEFORE, that is written first each time, with nothing failing.
  *
  * The kernel needs fault injection with stack filters (Documentation/fault-injection in its
  * source): only what has a module on the stack fails. The tracker of kmemleak is spared: it would
@@ -35,14 +38,25 @@
 #define DATA_PAGES	4
 #define AROUND_MODULES	(64ULL << 20)	/* where one that is loaded later may be */
 #define BIND_BYTES	128
+#define MOST_WRITES	16
+
+struct file_write {
+	char file[BIND_BYTES];
+	char value[BIND_BYTES];
+	char before[BIND_BYTES];	/* empty: nothing */
+};
 
 struct trial {
 	struct stress_subject subject;
+	bool task;			/* of this one; otherwise of a CPU */
+	const char *cgroup;		/* its folder, or NULL */
 	struct pmu_event event;		/* fd -1: closed */
 	unsigned int dense;
 	char driver[BIND_BYTES], device[BIND_BYTES];
 	char module[BIND_BYTES], file[BIND_BYTES];	/* of the module */
-	char target[BIND_BYTES], value[BIND_BYTES];	/* of a write */
+	struct file_write writes[MOST_WRITES];
+	unsigned int nr_writes;
+	const struct file_write *write;	/* the one to be done */
 	const char *folder;
 };
 
@@ -168,12 +182,18 @@ static int open_event(struct trial *trial)
 {
 	struct stress_subject *subject = &trial->subject;
 	struct perf_event_attr attr;
+	int cpu;
 
 	subject->pmu.type = pmu_type(subject->name);	/* another one since it was bound again */
 	attr = stress_subject_attr(subject);
 	if (subject->aux_pages)
 		attr.sample_type = PERF_SAMPLE_RAW;
-	return pmu_event_open(&trial->event, &attr, -1, stress_pmu_some_cpu(&subject->pmu));
+	if (trial->task)
+		return pmu_event_open(&trial->event, &attr, 0, -1);
+	cpu = stress_pmu_some_cpu(&subject->pmu);
+	if (trial->cgroup)
+		return pmu_event_open_cgroup(&trial->event, &attr, trial->cgroup, cpu);
+	return pmu_event_open(&trial->event, &attr, -1, cpu);
 }
 
 static int map_event(struct trial *trial)
@@ -268,9 +288,16 @@ static int load(struct trial *trial)
 	return module_load(trial->file);
 }
 
+static int write_before(struct trial *trial)
+{
+	const struct file_write *write = trial->write;
+
+	return write->before[0] ? write_text(write->file, write->before) : 0;
+}
+
 static int write_file(struct trial *trial)
 {
-	return write_text(trial->target, trial->value);
+	return write_text(trial->write->file, trial->write->value);
 }
 
 static int make_folder(struct trial *trial)
@@ -302,7 +329,7 @@ static const struct act {
 	{ "read", open_map_enable, read_event, close_event, false },
 	{ "disable", open_map_enable, disable_event, close_event, false },
 	{ "close", open_map_enable, close_event, nothing, false },
-	{ "write", nothing, write_file, nothing, false },
+	{ "write", write_before, write_file, nothing, false },
 	{ "mkdir", nothing, make_folder, remove_folder, true },
 	{ "unbind", bind_and_open, unbind, close_and_wait, false },
 	{ "bind", unbind, bind, nothing, true },
@@ -311,18 +338,18 @@ static const struct act {
 
 #define NR_ACTS	ARRAY_SIZE(acts)
 
-/* Acts with an event always do; the others if there is something to do it to. */
-static bool applies(const struct trial *trial, const struct act *act)
+/* How often it is tried: acts with an event once, others if there is something to do it to. */
+static unsigned int times(const struct trial *trial, const struct act *act)
 {
 	if (act->act == write_file)
-		return trial->target[0];
+		return trial->nr_writes;
 	if (act->act == make_folder)
-		return trial->folder;
+		return trial->folder ? 1 : 0;
 	if (act->act == bind || act->act == unbind)
-		return trial->device[0];
+		return trial->device[0] ? 1 : 0;
 	if (act->act == load)
-		return trial->module[0];
-	return true;
+		return trial->module[0] ? 1 : 0;
+	return 1;
 }
 
 /* Sweeps */
@@ -361,8 +388,11 @@ static const char *sweep(struct trial *trial, const struct act *act, struct tall
 static void try_act(struct trial *trial, const struct act *act,
 		    const unsigned long long modules[2])
 {
+	char what[2 * BIND_BYTES + 4] = "";
 	unsigned int slab = 0;
 
+	if (act->act == write_file)
+		snprintf(what, sizeof(what), " %s=%s", trial->write->file, trial->write->value);
 	for (unsigned int i = 0; i < NR_INJECTORS; i++) {
 		struct tally tally = { 0 };
 		const char *wrong = "cannot be set";
@@ -370,7 +400,7 @@ static void try_act(struct trial *trial, const struct act *act,
 		if (!choose_injector(i, modules))
 			wrong = sweep(trial, act, &tally);
 		pmu_event_close(&trial->event);
-		ksft_test_result(!wrong, "%s: %s: %u failures, %u errors%s%s\n", act->name,
+		ksft_test_result(!wrong, "%s%s: %s: %u failures, %u errors%s%s\n", act->name, what,
 				 injectors[i], tally.failures, tally.errors, wrong ? ": " : "",
 				 wrong ?: "");
 		if (!i)
@@ -394,7 +424,27 @@ static bool split(char separator, char first[BIND_BYTES], char second[BIND_BYTES
 	return true;
 }
 
+/* FILE=VALUE or FILE=BEFORE,VALUE */
+static bool take_write(struct trial *trial)
+{
+	struct file_write *write = &trial->writes[trial->nr_writes];
+	char *comma;
+
+	if (trial->nr_writes == MOST_WRITES || !split('=', write->file, write->value))
+		return false;
+	comma = strchr(write->value, ',');
+	if (comma) {
+		*comma = '\0';
+		strcpy(write->before, write->value);
+		memmove(write->value, comma + 1, strlen(comma + 1) + 1);
+	}
+	trial->nr_writes++;
+	return true;
+}
+
 static const struct option options[] = {
+	{ "task", no_argument, NULL, 't' },
+	{ "cgroup", required_argument, NULL, 'c' },
 	{ "bind", required_argument, NULL, 'b' },
 	{ "load", required_argument, NULL, 'l' },
 	{ "write", required_argument, NULL, 'w' },
@@ -412,8 +462,14 @@ static bool take(void *data, int option)
 		return split('/', trial->driver, trial->device);
 	case 'l':
 		return split('=', trial->module, trial->file);
+	case 't':
+		trial->task = true;
+		return true;
+	case 'c':
+		trial->cgroup = optarg;
+		return true;
 	case 'w':
-		return split('=', trial->target, trial->value);
+		return take_write(trial);
 	case 'm':
 		trial->folder = optarg;
 		return true;
@@ -443,11 +499,13 @@ int main(int argc, char **argv)
 		ksft_exit_fail_msg("the kernel's fault injection: %s\n", strerror(-err));
 
 	for (unsigned int i = 0; i < NR_ACTS; i++)
-		plan += applies(&trial, &acts[i]) ? NR_INJECTORS + acts[i].fertile : 0;
+		plan += times(&trial, &acts[i]) * (NR_INJECTORS + acts[i].fertile);
 	ksft_set_plan(plan + 1);
 	for (unsigned int i = 0; i < NR_ACTS; i++)
-		if (applies(&trial, &acts[i]))
+		for (unsigned int n = 0; n < times(&trial, &acts[i]); n++) {
+			trial.write = &trial.writes[n];
 			try_act(&trial, &acts[i], modules);
+		}
 	err = open_map_enable(&trial);
 	ksft_test_result(!err, "an event works in the end\n");
 	close_event(&trial);

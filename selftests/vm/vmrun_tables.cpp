@@ -216,9 +216,15 @@ UnitSpec with_reloads(UnitSpec unit, const std::string &options)
     return unit;
 }
 
+struct FailuresStep {
+    std::string_view name;
+    std::string options;
+    std::string_view before = "";  // commands of the guest's sh
+};
+
 // Each allocation of each act fails once, on the machine of the unit's stress. Only the debug
 // kernels can do that.
-UnitSpec with_failures(UnitSpec unit, const std::string &options)
+UnitSpec with_failures(UnitSpec unit, const std::vector<FailuresStep> &steps)
 {
     Scenario failures = on_the_machine_of_stress(unit, "fail_nth");
     failures.only_all = true;
@@ -226,7 +232,10 @@ UnitSpec with_failures(UnitSpec unit, const std::string &options)
     // Of the kernel's own: an interrupt whose files in /proc could not be made has none to remove,
     // and DMA debugging gives up. Each trouble has a line of its own above its backtrace.
     failures.harmless = {"remove_proc_entry+", "Call Trace:", "cacheline tracking ENOMEM"};
-    failures.steps = {{"fail_nth", "pmu_fail_nth " + options, 900}};
+    failures.steps.clear();
+    for (const FailuresStep &step : steps)
+        failures.steps.push_back(
+            {step.name, std::string(step.before) + "pmu_fail_nth " + step.options, 900});
     unit.programs.push_back("selftests/stress/pmu_fail_nth");
     unit.tests.push_back(std::move(failures));
     return unit;
@@ -1612,12 +1621,31 @@ UnitSpec hard_cxl_hmu()
     unit = with_refresh(unit, "--pmu cxl_hmu_mem0.0.0 " + std::string(kHotCxlHmu));
     unit = with_redirect(unit);
     unit = with_reloads(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
-    unit = with_failures(
-        unit, "--pmu cxl_hmu_mem0.0.0 " + event + " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko");
+    unit = with_failures(unit, {{"fail_nth", "--pmu cxl_hmu_mem0.0.0 " + event +
+                                                 " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko"}});
     // Of the devices there the first, of which no log is kept.
     return with_privileges(
         unit, "test",
         {{"privileges", "--pmu $(/selftests/cxl_hmu/pmu_name.sh 0) --policy capability " + event}});
+}
+
+// Every file of the unit's that can be written. Who runs this goes into a group that is monitored
+// and back to the root; the group is removed in the end, or the modules could not be.
+std::string cache_qos_writes()
+{
+    constexpr std::string_view kWrites[] = {
+        "config/cache_qos/fails/monitor_cache=0,1", "config/cache_qos/fails/tasks=-$$,$$",
+        "config/cache_qos/fails/tasks=$$,-$$",      "config/cache_qos/fails/procs=-$$,$$",
+        "config/cache_qos/fails/procs=$$,-$$",      "config/cache_qos/fails/monitor_cache=1,0",
+    };
+    constexpr std::string_view kSettings[] = {"sample_ms=100,1000", "threshold=0",
+                                              "alloc_dirty=1,0"};
+    std::string options = "--pmu cache_qos --event event=1";
+    for (std::string_view write : kWrites)
+        options += " --write /sys/kernel/" + std::string(write);
+    for (std::string_view setting : kSettings)
+        options += " --write /sys/bus/event_source/devices/cache_qos/" + std::string(setting);
+    return options + " && rmdir /sys/kernel/config/cache_qos/fails";
 }
 
 UnitSpec hard_cache_qos()
@@ -1625,16 +1653,20 @@ UnitSpec hard_cache_qos()
     const std::string stream = "--pmu cache_qos_aux --event event=1 --aux 16";
     UnitSpec unit = with_stress(cache_qos(), cache_qos_stress(), "--pmu cache_qos --event event=1");
     unit = with_reloads(unit, stream);
-    unit = with_failures(unit,
-                         "--pmu cache_qos --event event=1 --dense 32 "
-                         "--mkdir /sys/kernel/config/cache_qos/fails "
-                         "--load cache_qos_sim=/lib/vmrun/cache_qos_sim.ko");
-    std::vector<GuestStep> &steps = unit.tests.back().steps;
-    steps.insert(steps.begin(), {"configfs",
-                                 "mount -t configfs configfs /sys/kernel/config && "
-                                 "printf 'TAP version 13\\n1..1\\nok 1 mounted\\n'",
-                                 20});
-    steps.push_back({"fail_nth_aux", "pmu_fail_nth " + stream, 900});
+    unit = with_failures(
+        unit,
+        {{"fail_nth",
+          "--pmu cache_qos --event event=1 --dense 32 "
+          "--mkdir /sys/kernel/config/cache_qos/fails "
+          "--load cache_qos_sim=/lib/vmrun/cache_qos_sim.ko",
+          "mount -t configfs configfs /sys/kernel/config && "},
+         {"fail_nth_task", "--pmu cache_qos --event event=1 --task"},
+         {"fail_nth_cgroup", "--pmu cache_qos --event event=1 --cgroup /tmp/cgroup/fails",
+          // perf's controller is there below the root once another one is turned on.
+          "mkdir /tmp/cgroup && mount -t cgroup2 none /tmp/cgroup && "
+          "echo +pids >/tmp/cgroup/cgroup.subtree_control && mkdir /tmp/cgroup/fails && "},
+         {"fail_nth_files", cache_qos_writes(), "mkdir /sys/kernel/config/cache_qos/fails && "},
+         {"fail_nth_aux", stream}});
     return with_privileges(unit, "live",
                            {{"privileges", "--pmu cache_qos --policy paranoid --event event=1"},
                             {"privileges_aux", "--policy capability " + stream}});
@@ -1649,10 +1681,11 @@ UnitSpec hard_hisi_ptt()
     unit = with_refresh(unit, "--pmu hisi_ptt0_2 " + event);
     unit = with_reloads(unit, "--pmu hisi_ptt0_2 " + event);
     unit.brief.push_back("hotplug");
-    unit = with_failures(unit,
-                         "--pmu hisi_ptt0_2 " + event +
-                             " --bind hisi_ptt/0000:00:18.0 --load hisi_ptt=/lib/vmrun/hisi_ptt.ko "
-                             "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=1");
+    unit = with_failures(
+        unit,
+        {{"fail_nth", "--pmu hisi_ptt0_2 " + event +
+                          " --bind hisi_ptt/0000:00:18.0 --load hisi_ptt=/lib/vmrun/hisi_ptt.ko "
+                          "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=1"}});
     return with_privileges(unit, "test",
                            {{"privileges", "--pmu hisi_ptt0_2 --policy capability " + event}});
 }
@@ -1663,7 +1696,11 @@ UnitSpec hard_imc()
     unit = with_sleep(unit, "--pmu core_imc");
     unit = with_reloads(unit, "--pmu trace_imc --aux 16");
     unit = with_failures(
-        unit, "--pmu trace_imc --aux 16 --dense 32 --load imc_engine=/lib/vmrun/imc_engine.ko");
+        unit, {{"fail_nth",
+                "--pmu trace_imc --aux 16 --dense 32 --load imc_engine=/lib/vmrun/imc_engine.ko"},
+               {"fail_nth_thread", "--pmu thread_imc --task"},
+               {"fail_nth_core", "--pmu core_imc"},
+               {"fail_nth_nest", "--pmu nest_mcs01"}});
     return with_privileges(unit, "counters",
                            {{"privileges_trace", "--pmu trace_imc --policy capability --aux 16"},
                             {"privileges_thread", "--pmu thread_imc --policy capability --task"},
@@ -1676,7 +1713,8 @@ UnitSpec hard_uncore_pmon()
     unit = with_sleep(unit, "--pmu uncore_imc_0");
     unit = with_reloads(unit, "--pmu uncore_imc_0");
     unit = with_failures(
-        unit, "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko");
+        unit, {{"fail_nth",
+                "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko"}});
     return with_privileges(unit, "test", {{"privileges", "--pmu uncore_imc_0 --policy paranoid"}});
 }
 
