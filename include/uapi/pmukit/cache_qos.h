@@ -6,7 +6,7 @@
  *
  * Word 0 tells a header from a reading: a header has PMUKIT_CACHE_QOS_MARK there, which no time
  * is. A header goes before the first reading after the event was enabled, and before the readings
- * of every PMUKIT_CACHE_QOS_HEADER_PASSES-th pass, so that a ring that was overwritten has one.
+ * of every PMUKIT_CACHE_QOS_HEADER_PASSES-th pass, so that a piece of a recording has one, too.
  * Headers and readings are numbered together: a gap in the sequence is a loss.
  *
  *   header                                         reading
