@@ -7,9 +7,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 # The recorder of this test: `pmukit record WORDS... -o FILE -- sleep N`; fails from the recording on that RECORDER_FAILS names.
+# `pmukit recover -i FILE -o FILE` makes nothing of an empty one.
 cat >"$work/pmukit" <<'RECORDER'
 #!/bin/sh
 words=$*
+if [ "$1" = recover ]; then
+	[ -s "$3" ] && cp "$3" "$5"
+	exit 1
+fi
 while [ "$1" != -o ]; do shift; done
 echo run >>"$RECORDER_LOG"
 echo "$words" >"$2"
@@ -46,6 +51,15 @@ expect 'the oldest is gone' [ ! -e "$work/out/19700101T000000.data" ]
 expect 'what was broken off before is gone' [ ! -e "$work/out/old.partial" ]
 expect 'what is no recording stays' [ -e "$work/out/notes" ]
 expect 'the recorder is told what to record' grep -q -- '^record -a -e some// -o .* -- sleep 1$' "$(find "$work/out" -name '*.data' | head -n 1)"
+
+rm -f "$work"/log "$work"/out/*
+echo whole >"$work/out/19710101T000000.partial.part-7"
+touch "$work/out/19720101T000000.partial.part-8" "$work/out/19730101T000000.data.part-9" "$work/out/19690101T000000.data"
+(export PMUKIT_PERIOD_S=1 PMUKIT_KEEP=1 RECORDER_FAILS=1; rotate) 2>"$work/said"
+expect 'a recorder that fails at once fails' [ $? = 7 ]
+expect 'what is whole of a broken-off recording is kept' grep -q whole "$work/out/19710101T000000.data"
+expect 'nothing of it is left beside' [ "$(find "$work/out" -name '*.part-*' | wc -l)" = 0 ]
+expect 'no more are kept than may be, though no recording ends' [ "$(recordings)" = 1 ]
 
 rm -f "$work"/log "$work"/out/* "$work/sleep"
 (export PMUKIT_PERIOD_S=60 PMUKIT_KEEP=3 PATH="$work:$PATH" RECORDER_LOG="$work/log" PMUKIT_RECORD=-a; exec "$script" "$work/out") &
