@@ -14,8 +14,6 @@ using cache_qos::Series;
 using cache_qos::SeriesKey;
 using cache_qos::SeriesTable;
 
-constexpr size_t kPoints = 96;  // of a line
-
 struct Span {
     uint64_t first = UINT64_MAX, last = 0;
     double at(uint64_t time_ns) const
@@ -40,11 +38,11 @@ std::string label_of(const SeriesKey &key, const Series &series)
     const std::string who =
         series.kind() == PMUKIT_CACHE_QOS_KIND_MACHINE
             ? std::string(cache_qos::kind_name(series.kind()))
-            : fmt::format("{} {}", cache_qos::kind_name(series.kind()), key.monitor);
+            : fmt::format("{} {}", cache_qos::kind_name(series.kind()), monitor_name(key));
     return fmt::format("{} L3 {}", who, key.domain);
 }
 
-// The largest of as many levels as one point stands for.
+// A point is the highest level of a column.
 html::Timelines::Line line_of(const SeriesKey &key, const Series &series, const Span &span,
                               uint64_t highest, const Event &event)
 {
@@ -52,29 +50,22 @@ html::Timelines::Line line_of(const SeriesKey &key, const Series &series, const 
     line.label = label_of(key, series);
     line.highest =
         event.is_count ? std::string(cache_qos::event_name(key.event)) : bytes_text(highest);
-    const std::vector<uint64_t> levels = series.levels();
-    const size_t step = (levels.size() + kPoints - 1) / kPoints;
-    for (size_t i = 0; i < levels.size(); i += step) {
-        size_t most = i;
-        for (size_t next = i; next < std::min(i + step, levels.size()); next++)
-            if (levels[next] > levels[most])
-                most = next;
-        const uint64_t time_ns = series.time_ns_of(most);
-        line.points.push_back(
-            {fmt::format("at {}: {} {}", seconds_text(time_ns), levels[most], event.unit),
-             span.at(time_ns), part_of(levels[most], highest)});
-    }
+    for (const cache_qos::Column &column : series.columns())
+        if (column.levels)
+            line.points.push_back({fmt::format("at {}: {} {}", seconds_text(column.highest_ns),
+                                               column.highest, event.unit),
+                                   span.at(column.highest_ns), part_of(column.highest, highest)});
     return line;
 }
 
 std::vector<std::string> row_of(const SeriesKey &key, const Series &series)
 {
     const cache_qos::Summary summary = series.summary();
-    return {std::to_string(key.monitor),
+    return {monitor_name(key),
             std::string(cache_qos::kind_name(series.kind())),
             std::to_string(key.domain),
             std::string(cache_qos::event_name(key.event)),
-            std::to_string(series.points().size()),
+            std::to_string(series.readings()),
             std::to_string(summary.min),
             std::to_string(summary.median),
             std::to_string(summary.max),
@@ -87,13 +78,13 @@ std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable
 {
     Span span;
     uint64_t highest = 0, readings = 0;
-    for (const auto &[key, one] : series) {
-        if (one.is_count() != event.is_count || one.points().empty())
+    for (const auto &[key, one] : series.all()) {
+        if (one.is_count() != event.is_count)
             continue;
-        span.first = std::min(span.first, one.points().front().time_ns);
-        span.last = std::max(span.last, one.points().back().time_ns);
+        span.first = std::min(span.first, one.first_ns());
+        span.last = std::max(span.last, one.last_ns());
         highest = std::max(highest, one.summary().max);
-        readings += one.points().size();
+        readings += one.readings();
     }
     if (!readings)
         return std::nullopt;
@@ -106,8 +97,8 @@ std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable
                             {"median", true},     {"max", true},
                             {"last bytes", true}, {"bound", true}};
     html::Timelines lines;
-    for (const auto &[key, one] : series)
-        if (one.is_count() == event.is_count && !one.points().empty()) {
+    for (const auto &[key, one] : series.all())
+        if (one.is_count() == event.is_count) {
             lines.lines.push_back(line_of(key, one, span, highest, event));
             figure.table.rows.push_back(row_of(key, one));
         }

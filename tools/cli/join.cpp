@@ -104,12 +104,12 @@ void Join::request(const ptt::Tlp &tlp, const ptt::TlpCount &count, std::optiona
 
 void Join::groups(const decode::cache_qos::SeriesTable &series)
 {
-    for (const auto &[key, one] : series)
-        if (!one.points().empty())
-            groups_.push_back(
-                {fmt::format("{} {} L3 {} {}", decode::cache_qos::kind_name(one.kind()),
-                             key.monitor, key.domain, decode::cache_qos::event_name(key.event)),
-                 one.is_count(), one.points()});
+    namespace qos = decode::cache_qos;
+    for (const auto &[key, one] : series.all())
+        groups_.push_back(
+            {fmt::format("{} {} L3 {} {}", qos::kind_name(one.kind()), qos::monitor_name(key),
+                         key.domain, qos::event_name(key.event)),
+             one});
 }
 
 // The end
@@ -125,11 +125,11 @@ void Join::align()
             last = std::max(last, grid->last());
             width_log2 = std::max(width_log2, grid->width_log2());
         }
-    for (const Group &group : groups_)
-        for (const decode::cache_qos::Point &point : group.points) {
-            first = std::min(first, point.time_ns);
-            last = std::max(last, point.time_ns);
-        }
+    for (const Group &group : groups_) {
+        first = std::min(first, group.series.first_ns());
+        last = std::max(last, group.series.last_ns());
+        width_log2 = std::max(width_log2, group.series.width_log2());
+    }
     if (first > last)
         return;
     while ((last >> width_log2) - (first >> width_log2) >= TimeGrid::kColumns)
@@ -146,21 +146,23 @@ std::vector<uint64_t> Join::shown(const TimeGrid::Columns &columns) const
 }
 
 // Of a count what it grew, in the column where it had grown. Of a gauge the largest, and between
-// two readings what the first one said.
+// two columns of its own what the first one had last. The axis is at least as wide as the series'.
 std::vector<uint64_t> Join::columns_of(const Group &group) const
 {
     std::vector<uint64_t> columns(heat_.columns());
-    const decode::cache_qos::Point *before = nullptr;
+    const unsigned by = heat_.width_log2() - group.series.width_log2();
+    const uint64_t base = heat_.origin() >> heat_.width_log2();
+    const decode::cache_qos::Column *before = nullptr;
     size_t from = 0;
-    for (const decode::cache_qos::Point &point : group.points) {
-        const size_t at = (point.time_ns - heat_.origin()) >> heat_.width_log2();
-        if (!group.is_count)
-            columns.at(at) = std::max(columns.at(at), point.bytes);
-        else if (before && point.bytes > before->bytes)
-            columns.at(at) += point.bytes - before->bytes;
-        for (size_t i = from + 1; !group.is_count && before && i < at; i++)
-            columns[i] = std::max(columns[i], before->bytes);
-        before = &point;
+    for (const decode::cache_qos::Column &column : group.series.columns()) {
+        const size_t at = (column.number >> by) - base;
+        if (group.series.is_count())
+            columns.at(at) += column.grown;
+        else
+            columns.at(at) = std::max(columns.at(at), column.highest);
+        for (size_t i = from + 1; !group.series.is_count() && before && i < at; i++)
+            columns[i] = before->last_bytes;
+        before = &column;
         from = at;
     }
     return columns;

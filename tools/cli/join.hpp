@@ -93,8 +93,7 @@ private:
     };
     struct Group {
         std::string name;
-        bool is_count;
-        std::vector<decode::cache_qos::Point> points;
+        decode::cache_qos::Series series;
     };
 
     std::optional<uint64_t> range_of(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa);

@@ -15,19 +15,18 @@ namespace pmukit::cli {
 namespace {
 
 namespace cache_qos = decode::cache_qos;
+using cache_qos::kMachine;
 using cache_qos::Series;
 using cache_qos::SeriesKey;
 using cache_qos::SeriesTable;
 using nlohmann::ordered_json;
-
-constexpr size_t kStripWidth = 48;
-constexpr uint32_t kMachine = 0;
 
 // Of one event, all its streams together
 struct EventReadings {
     SeriesTable series;
     std::map<uint16_t, cache_qos::Header> headers;  // the newest of each L3
     uint64_t readings = 0, lost = 0, missing = 0, duplicates = 0, skipped_bytes = 0;
+    uint64_t untold = 0;  // readings of more series than there is room for
 };
 
 // Collects one stream. Records are numbered by the event of a CPU.
@@ -51,7 +50,7 @@ public:
         if (!account_.note(reading.sequence))
             return;
         event_.readings++;
-        event_.series[{reading.monitor, reading.domain, reading.event}].add(reading);
+        event_.untold += !event_.series.add(reading);
     }
     void skipped(uint64_t, uint64_t bytes) override { event_.skipped_bytes += bytes; }
     void finish()
@@ -77,9 +76,8 @@ std::optional<double> share_of(const EventReadings &event, const SeriesKey &key,
     if (!series.is_count()) {
         const auto header = event.headers.find(key.domain);
         all = header == event.headers.end() ? 0 : header->second.cache_bytes;
-    } else if (const auto machine = event.series.find({kMachine, key.domain, key.event});
-               machine != event.series.end()) {
-        all = machine->second.grown();
+    } else {
+        all = event.series.grown(kMachine, key.domain, key.event);
     }
     if (!all)
         return std::nullopt;
@@ -90,7 +88,7 @@ std::optional<double> share_of(const EventReadings &event, const SeriesKey &key,
 std::string strip_of(const Series &series)
 {
     constexpr std::string_view kShades = " .:-=+*#%@";
-    const std::vector<uint64_t> columns = cache_qos::columns_of(series.levels(), kStripWidth);
+    const std::vector<uint64_t> columns = series.highest();
     const uint64_t top = columns.empty() ? 0 : *std::ranges::max_element(columns);
     std::string strip;
     for (uint64_t column : columns) {
@@ -112,9 +110,9 @@ std::string words_of_status(uint32_t status, const char *between)
 
 void print_machine(const EventReadings &event, Output &out)
 {
-    std::set<uint32_t> monitors;
-    for (const auto &[key, series] : event.series)
-        monitors.insert(key.monitor);
+    std::set<std::pair<uint32_t, uint32_t>> monitors;
+    for (const auto &[key, series] : event.series.all())
+        monitors.insert({key.monitor, key.life});
     out.print("\n  {} readings of {} monitors\n", event.readings, monitors.size());
     for (const auto &[domain, header] : event.headers)
         out.print("  L3 {}: {} bytes, unit {} bytes, {} RMIDs, registers: {}\n", domain,
@@ -128,14 +126,14 @@ void print_series(const EventReadings &event, Output &out)
         "\n  {:>7}  {:<7}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  "
         "timeline\n",
         "monitor", "kind", "L3", "event", "readings", "min", "median", "max", "share", "bound");
-    for (const auto &[key, series] : event.series) {
+    for (const auto &[key, series] : event.series.all()) {
         const cache_qos::Summary summary = series.summary();
         const std::optional<double> share = share_of(event, key, series);
         out.print(
             "  {:>7}  {:<7}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  |{}|"
             "{}{}\n",
-            key.monitor, cache_qos::kind_name(series.kind()), key.domain,
-            cache_qos::event_name(key.event), series.points().size(), summary.min, summary.median,
+            cache_qos::monitor_name(key), cache_qos::kind_name(series.kind()), key.domain,
+            cache_qos::event_name(key.event), series.readings(), summary.min, summary.median,
             summary.max, share ? fmt::format("{:.1f}%", *share * 100) : std::string("-"),
             series.max_bound(), strip_of(series), series.status() ? " " : "",
             words_of_status(series.status(), " "));
@@ -152,6 +150,7 @@ std::vector<Remark> remarks_of(const EventReadings &event)
         {event.missing, "records are missing by their numbers"},
         {event.duplicates, "records came twice and were counted once"},
         {event.skipped_bytes, "bytes held no record and were skipped"},
+        {event.untold, "readings are of more monitors than there is room for; export has them"},
     };
 }
 
@@ -173,11 +172,12 @@ ordered_json json_of(const EventReadings &event, const SeriesKey &key, const Ser
     const cache_qos::Summary summary = series.summary();
     const std::optional<double> share = share_of(event, key, series);
     ordered_json json = {{"monitor", key.monitor},
+                         {"life", key.life + 1},
                          {"kind", cache_qos::kind_name(series.kind())},
                          {"domain", key.domain},
                          {"event", cache_qos::event_name(key.event)},
                          {"unit", series.is_count() ? "bytes/s" : "bytes"},
-                         {"readings", series.points().size()},
+                         {"readings", series.readings()},
                          {"min", summary.min},
                          {"median", summary.median},
                          {"max", summary.max},
@@ -187,12 +187,15 @@ ordered_json json_of(const EventReadings &event, const SeriesKey &key, const Ser
                          {"max_age_ns", series.max_age_ns()},
                          {"generations", series.generations()},
                          {"status", words_of_status(series.status(), ",")}};
+    json["column_ns"] = uint64_t{1} << series.width_log2();
     ordered_json &timeline = json["timeline"] = ordered_json::array();
-    for (const cache_qos::Point &point : series.points())
-        timeline.push_back({{"time_ns", point.time_ns},
-                            {"bytes", point.bytes},
-                            {"bound", point.bound},
-                            {"status", words_of_status(point.status, ",")}});
+    for (const cache_qos::Column &column : series.columns())
+        timeline.push_back(
+            {{"time_ns", column.number << series.width_log2()},
+             {"highest", column.levels ? ordered_json(column.highest) : ordered_json(nullptr)},
+             {"last_bytes", column.last_bytes},
+             {"bound", column.max_bound},
+             {"status", words_of_status(column.status, ",")}});
     return json;
 }
 
@@ -250,7 +253,7 @@ public:
             if (const auto source = recording.source(number))
                 out.print("  source={}", *source);
             print_machine(event, out);
-            if (!event.series.empty())
+            if (!event.series.all().empty())
                 print_series(event, out);
             print_remarks(event, out);
         }
@@ -264,12 +267,13 @@ public:
                                 {"lost", event.lost},
                                 {"missing", event.missing},
                                 {"duplicates", event.duplicates},
+                                {"untold", event.untold},
                                 {"skipped_bytes", event.skipped_bytes}};
             ordered_json &domains = pmu["domains"] = ordered_json::array();
             for (const auto &[domain, header] : event.headers)
                 domains.push_back(json_of(header));
             ordered_json &monitors = pmu["monitors"] = ordered_json::array();
-            for (const auto &[key, series] : event.series)
+            for (const auto &[key, series] : event.series.all())
                 monitors.push_back(json_of(event, key, series));
             pmus.push_back(std::move(pmu));
         }

@@ -37,12 +37,12 @@ public:
     {
         accounts.passed(offset, decode::cache_qos::kRecordBytes);
         numbers.note(reading.sequence);
-        series.add(reading);
+        hold(series.add(reading) || series.all().size() == series.kMaxSeries);
     }
     void skipped(uint64_t offset, uint64_t bytes) override { accounts.passed(offset, bytes); }
     Accounts accounts;
     decode::cache_qos::SequenceAccount numbers;
-    decode::cache_qos::Series series;
+    decode::cache_qos::SeriesTable series;
 };
 
 class HmuSink final : public decode::cxl_hmu::Sink {
@@ -114,11 +114,14 @@ void cache_qos(Bytes bytes)
     feed(decoder, bytes.subspan(1), std::to_integer<size_t>(bytes[0]) + 1);
     hold(sink.accounts.bytes() == bytes.size() - 1);
     feed(at_once, bytes.subspan(1), SIZE_MAX);
-    hold(whole.series.levels() == sink.series.levels());
+    hold(whole.series.all().size() == sink.series.all().size());
     hold(whole.numbers.missing() == sink.numbers.missing());
-    const decode::cache_qos::Summary summary = sink.series.summary();
-    hold(summary.min <= summary.median && summary.median <= summary.max);
-    hold(decode::cache_qos::columns_of(sink.series.levels(), 8).size() <= 8);
+    for (const auto &[key, series] : sink.series.all()) {
+        hold(whole.series.all().at(key).columns() == series.columns());
+        const decode::cache_qos::Summary summary = series.summary();
+        hold(summary.min <= summary.median && summary.median <= summary.max);
+        hold(series.columns().size() <= series.kColumns);
+    }
     if (const std::optional<Bytes> words = decode::cache_qos::words_of_raw(bytes))
         (void)decode::cache_qos::parse_record(*words);
 }

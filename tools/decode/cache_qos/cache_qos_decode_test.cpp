@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "decode/cache_qos/cache_qos_series.hpp"
@@ -284,7 +285,8 @@ TEST(CacheQosSeries, ACountIsWhatItGrowsASecond)
                                {1600, 1100},
                                {1700, 1000}})
         series.add(reading_of(2, time * kMs, bytes));
-    EXPECT_EQ(series.levels(), (std::vector<uint64_t>{200, 1000, 0, 0, 0}));
+    EXPECT_EQ(series.highest(), (std::vector<uint64_t>{200, 1000, 0, 0}));
+    EXPECT_EQ(series.readings(), 6U);
     EXPECT_EQ(series.summary().median, 0U);
     EXPECT_EQ(series.summary().max, 1000U);
     EXPECT_EQ(series.grown(), 995U);
@@ -295,12 +297,108 @@ TEST(CacheQosSeries, ACountIsWhatItGrowsASecond)
     EXPECT_EQ(large.summary().max, uint64_t{1} << 62);
 }
 
-TEST(CacheQosSeries, ColumnsHaveTheLargestOfEach)
+TEST(CacheQosSeries, ColumnsHaveTheLargestOfEachHoweverLongItGoesOn)
 {
-    EXPECT_EQ(columns_of({1, 5, 2, 3, 9, 1}, 3), (std::vector<uint64_t>{5, 3, 9}));
-    EXPECT_EQ(columns_of({1, 2}, 3), (std::vector<uint64_t>{1, 2}));
-    EXPECT_EQ(columns_of({}, 3), std::vector<uint64_t>{});
-    EXPECT_EQ(columns_of({1, 2, 3, 4, 5}, 2), (std::vector<uint64_t>{3, 5}));
+    Series series;
+    constexpr uint64_t kReadings = 100'000;
+    for (uint64_t i = 0; i < kReadings; i++)
+        series.add(reading_of(1, 1'000'000 * i, i == 70'000 ? 900'000 : i));
+    EXPECT_LE(series.columns().size(), Series::kColumns);
+    EXPECT_GT(series.columns().size(), Series::kColumns / 2 - 1);
+    uint64_t levels = 0;
+    for (const Column &column : series.columns())
+        levels += column.levels;
+    EXPECT_EQ(levels, kReadings);
+    EXPECT_EQ(series.readings(), kReadings);
+    EXPECT_EQ(series.last_bytes(), kReadings - 1);
+    const auto column = std::ranges::max_element(series.columns(), {}, &Column::highest);
+    EXPECT_EQ(column->highest, 900'000U);
+    EXPECT_EQ(column->highest_ns, 70'000'000'000U);
+    EXPECT_EQ(column->number, 70'000'000'000U >> series.width_log2());
+}
+
+TEST(CacheQosSeries, WhatColumnsGrewAddsUp)
+{
+    Series series;
+    for (uint64_t i = 0; i < 10'000; i++)
+        series.add(reading_of(2, 1'000'000 * i, 7 * i));
+    uint64_t grown = 0;
+    for (const Column &column : series.columns())
+        grown += column.grown;
+    EXPECT_EQ(grown, series.grown());
+    EXPECT_EQ(grown, 7U * 9'999);
+}
+
+TEST(CacheQosSeries, TheMedianIsExactWhileThereAreFewAndNearItThen)
+{
+    for (uint64_t readings : {uint64_t{Levels::kExact}, uint64_t{50'001}}) {
+        Levels levels;
+        for (uint64_t i = 0; i < readings; i++)
+            levels.add(1000 + i * 7919 % readings * 1000);  // each once, in no order
+        const uint64_t median = 1000 + (readings - 1) / 2 * 1000;
+        const uint64_t off = readings > Levels::kExact ? median / 32 : 0;
+        EXPECT_NEAR(double(levels.summary().median), double(median), double(off));
+        EXPECT_EQ(levels.summary().min, 1000U);
+        EXPECT_EQ(levels.summary().max, readings * 1000);
+    }
+}
+
+TEST(CacheQosSeries, EveryNumberHasItsMedianNearIt)
+{
+    for (uint64_t level : {uint64_t{0}, uint64_t{15}, uint64_t{16}, uint64_t{31}, UINT64_MAX}) {
+        Levels levels;
+        for (size_t i = 0; i <= Levels::kExact; i++)
+            levels.add(level);
+        EXPECT_EQ(levels.summary().median, level);
+    }
+}
+
+Reading of_monitor(uint32_t monitor, uint8_t kind, uint64_t time, uint64_t bytes)
+{
+    Reading reading = reading_of(2, time, bytes);
+    reading.monitor = monitor;
+    reading.kind = kind;
+    return reading;
+}
+
+TEST(CacheQosSeries, AnotherKindUnderTheNumberIsAnotherSeries)
+{
+    SeriesTable table;
+    table.add(of_monitor(1, PMUKIT_CACHE_QOS_KIND_TASK, 1, 0));
+    table.add(of_monitor(1, PMUKIT_CACHE_QOS_KIND_TASK, 2, 100));
+    table.add(of_monitor(1, PMUKIT_CACHE_QOS_KIND_GROUP, 3, 200));
+    table.add(of_monitor(1, PMUKIT_CACHE_QOS_KIND_GROUP, 4, 210));
+    ASSERT_EQ(table.all().size(), 2U);
+    EXPECT_EQ(table.all().at({1, 0, 2, 0}).kind(), PMUKIT_CACHE_QOS_KIND_TASK);
+    EXPECT_EQ(table.all().at({1, 0, 2, 0}).grown(), 100U);
+    EXPECT_EQ(table.all().at({1, 0, 2, 1}).kind(), PMUKIT_CACHE_QOS_KIND_GROUP);
+    EXPECT_EQ(table.all().at({1, 0, 2, 1}).grown(), 10U);
+    EXPECT_EQ(table.grown(1, 0, 2), 110U);
+    EXPECT_EQ(monitor_name({1, 0, 2, 0}), "1");
+    EXPECT_EQ(monitor_name({1, 0, 2, 1}), "1#2");
+}
+
+TEST(CacheQosSeries, ACountThatFallsIsAnotherSeries)
+{
+    SeriesTable table;
+    for (uint64_t bytes : {50, 100, 5, 9})
+        table.add(
+            of_monitor(1, PMUKIT_CACHE_QOS_KIND_TASK, 10 + table.all().size() + bytes, bytes));
+    EXPECT_EQ(table.all().size(), 1U);  // its time went back: another stream's
+    table.add(of_monitor(1, PMUKIT_CACHE_QOS_KIND_TASK, 1000, 3));
+    table.add(of_monitor(2, PMUKIT_CACHE_QOS_KIND_TASK, 1001, 1));
+    ASSERT_EQ(table.all().size(), 3U);
+    EXPECT_EQ(table.all().at({1, 0, 2, 1}).last_bytes(), 3U);
+    EXPECT_EQ(table.all().at({2, 0, 2, 0}).last_bytes(), 1U);
+}
+
+TEST(CacheQosSeries, ThereIsRoomForSoManyAndNoMore)
+{
+    SeriesTable table;
+    for (uint32_t i = 0; i < SeriesTable::kMaxSeries; i++)
+        EXPECT_TRUE(table.add(of_monitor(i, PMUKIT_CACHE_QOS_KIND_TASK, 1, 0)));
+    EXPECT_FALSE(table.add(of_monitor(SeriesTable::kMaxSeries, PMUKIT_CACHE_QOS_KIND_TASK, 1, 0)));
+    EXPECT_TRUE(table.add(of_monitor(0, PMUKIT_CACHE_QOS_KIND_TASK, 2, 5)));
 }
 
 }  // namespace

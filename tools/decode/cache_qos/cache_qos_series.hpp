@@ -1,43 +1,86 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // What a monitor showed through time. A gauge (occupancy) is what it is at each reading; a count
-// (bandwidth) is looked at by what it grew a second between two.
+// (bandwidth) is looked at by what it grew a second between two: its level.
+//
+// Made while a recording streams by. Readings are not kept, but folded into a fixed number of
+// columns, which double their width as time goes on, and into a histogram for the median: the
+// memory of a series has a limit that no recording can raise.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
-#include <tuple>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "decode/cache_qos/cache_qos_decode.hpp"
 
 namespace pmukit::decode::cache_qos {
 
-struct Point {
-    uint64_t time_ns = 0;
-    uint64_t bytes = 0;
-    uint64_t bound = 0;
-    uint32_t status = 0;
-};
-
 // Of bytes, or of bytes a second.
 struct Summary {
     uint64_t min = 0, median = 0, max = 0;
 };
 
+// Numbers of which the median is wanted: exact while there are few, then within one part in 32.
+class Levels {
+public:
+    static constexpr size_t kExact = 512;
+
+    void add(uint64_t level);
+    // Of an even number the lower of the two in the middle; 0 without any.
+    Summary summary() const;
+
+private:
+    struct Bucket {
+        uint16_t number;
+        uint64_t levels;
+    };
+
+    uint64_t median() const;
+    void count(uint64_t level);
+
+    std::vector<uint64_t> exact_;  // as they came; empty when there are more than kExact
+    std::vector<Bucket> buckets_;  // by number
+    uint64_t levels_ = 0, min_ = UINT64_MAX, max_ = 0;
+};
+
+// The readings whose time is in one column.
+struct Column {
+    uint64_t number = 0;                   // of its width, since time 0
+    uint64_t highest = 0, highest_ns = 0;  // the largest level, and the time of its reading
+    uint64_t last_bytes = 0;
+    uint64_t grown = 0;  // of a count, since the reading before each
+    uint64_t max_bound = 0;
+    uint32_t status = 0;  // of all its readings
+    uint32_t levels = 0;  // fewer than readings by the first of a count
+    bool operator==(const Column &) const = default;
+};
+
 class Series {
 public:
+    static constexpr size_t kColumns = 64;
+
     void add(const Reading &reading);
+    // False: this is of somebody else who has got the number: it is another kind, or its count
+    // fell.
+    bool continues(const Reading &reading) const;
 
     bool is_count() const { return is_count_; }
     uint8_t kind() const { return kind_; }
-    const std::vector<Point> &points() const { return points_; }
-    // Points of a gauge; of a count what it grew a second, from each point to the next.
-    std::vector<uint64_t> levels() const;
-    // Of a level of these, the time: of a count, that of the later point.
-    uint64_t time_ns_of(size_t level) const { return points_[level + is_count_].time_ns; }
-    Summary summary() const;
-    uint64_t last_bytes() const { return points_.empty() ? 0 : points_.back().bytes; }
-    // What a count grew in all.
+    uint64_t readings() const { return readings_; }
+    uint64_t first_ns() const { return first_ns_; }
+    uint64_t last_ns() const { return last_ns_; }
+    // In the order of time; none without a reading. Each is 2^width_log2 ns long, and begins at a
+    // multiple of that.
+    const std::vector<Column> &columns() const { return columns_; }
+    unsigned width_log2() const { return width_log2_; }
+    // The highest level of each column that has one.
+    std::vector<uint64_t> highest() const;
+    Summary summary() const { return levels_.summary(); }
+    uint64_t last_bytes() const { return last_.bytes; }
+    // What a count grew from the first reading to the last.
     uint64_t grown() const;
     uint64_t max_bound() const { return max_bound_; }
     uint64_t max_age_ns() const { return max_age_ns_; }
@@ -46,27 +89,52 @@ public:
     uint64_t generations() const { return generations_; }
 
 private:
-    std::vector<Point> points_;
+    struct Point {
+        uint64_t time_ns = 0, bytes = 0;
+    };
+
+    static uint64_t rate_of(const Point &from, const Point &to);
+    void cover(uint64_t time_ns);
+    Column &column_at(uint64_t time_ns);
+
+    std::vector<Column> columns_;
+    unsigned width_log2_ = 0;
+    Levels levels_;
+    Point last_;
+    uint64_t readings_ = 0, first_ns_ = 0, last_ns_ = 0, first_bytes_ = 0;
     uint64_t max_bound_ = 0, max_age_ns_ = 0, generations_ = 0;
     uint32_t status_ = 0, generation_ = 0;
     uint8_t kind_ = 0;
     bool is_count_ = false;
 };
 
+constexpr uint32_t kMachine = 0;  // the monitor that is everything
+
 // A monitor in an L3, and which of its values
 struct SeriesKey {
     uint32_t monitor = 0;
     uint16_t domain = 0;
     uint8_t event = 0;
+    uint32_t life = 0;  // how many had the number before
+    auto operator<=>(const SeriesKey &) const = default;
 };
-inline bool operator<(const SeriesKey &a, const SeriesKey &b)
-{
-    return std::tie(a.monitor, a.domain, a.event) < std::tie(b.monitor, b.domain, b.event);
-}
 
-using SeriesTable = std::map<SeriesKey, Series>;
+// "5"; "5#2" is the second that had the number.
+std::string monitor_name(const SeriesKey &key);
 
-// Values brought down to so many columns: the largest of each.
-std::vector<uint64_t> columns_of(const std::vector<uint64_t> &levels, size_t columns);
+class SeriesTable {
+public:
+    static constexpr size_t kMaxSeries = 4096;
+
+    // False: there is no room for another series, and the reading is nowhere.
+    bool add(const Reading &reading);
+
+    const std::map<SeriesKey, Series> &all() const { return all_; }
+    // What all lives of a monitor grew.
+    uint64_t grown(uint32_t monitor, uint16_t domain, uint8_t event) const;
+
+private:
+    std::map<SeriesKey, Series> all_;
+};
 
 }  // namespace pmukit::decode::cache_qos
