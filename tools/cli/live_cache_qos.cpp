@@ -15,6 +15,7 @@ namespace pmukit::cli {
 namespace {
 
 namespace cache_qos = decode::cache_qos;
+using cache_qos::kMachine;
 using cache_qos::Reading;
 using cache_qos::SeriesKey;
 
@@ -22,8 +23,9 @@ constexpr LiveView kView = {
     "groups", "monitor, L3, value", "bytes", "at most less", "monitor", "bytes", "bound", false};
 
 struct Level {
-    uint8_t kind = 0;
     uint64_t first = 0, before = 0, last = 0, most = 0, bound = 0;
+    uint64_t pass = 0;  // how often the machine had been read then, which each pass does first
+    uint8_t kind = 0;
 };
 
 bool is_count(uint8_t event)
@@ -56,23 +58,36 @@ public:
         const SeriesKey key = {reading.monitor, reading.domain, reading.event};
         const auto [at, fresh] = levels_.try_emplace(key);
         Level &level = at->second;
-        if (fresh)
-            level.first = level.before = reading.bytes;
+        // Another kind: somebody else has the number now.
+        if (fresh || level.kind != reading.kind)
+            level = {.first = reading.bytes, .before = reading.bytes};
         level.kind = reading.kind;
         level.last = reading.bytes;
         level.most = std::max(level.most, reading.bytes);
         level.bound = reading.bound;
+        level.pass = reading.monitor == kMachine ? level.pass + 1 : passes(key);
     }
     void next_interval()
     {
         for (auto &[key, level] : levels_)
             level.before = level.last;
     }
+    // The machine was read twice since: a whole pass without this one.
+    bool has_ended(const SeriesKey &key, const Level &level) const
+    {
+        return passes(key) > level.pass + 1;
+    }
     const std::map<SeriesKey, Level> &levels() const { return levels_; }
     uint64_t lost() const { return lost_ + account_.missing(); }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
 
 private:
+    uint64_t passes(const SeriesKey &key) const
+    {
+        const auto machine = levels_.find({kMachine, key.domain, key.event});
+        return machine == levels_.end() ? 0 : machine->second.pass;
+    }
+
     std::map<SeriesKey, Level> levels_;
     cache_qos::SequenceAccount account_;
     uint64_t lost_ = 0, skipped_bytes_ = 0;
@@ -110,12 +125,15 @@ public:
     {
         std::vector<LiveRow> rows;
         for (const auto &[who, monitors] : monitors_)
-            for (const auto &[key, level] : monitors.levels())
+            for (const auto &[key, level] : monitors.levels()) {
+                if (span == Span::kNow && monitors.has_ended(key, level))
+                    continue;
                 rows.push_back(
                     {who.first,
                      fmt::format("{} {}, {}, {}", cache_qos::kind_name(level.kind), key.monitor,
                                  key.domain, cache_qos::event_name(key.event)),
                      key.monitor, value_of(key, level, span), level.bound});
+            }
         std::ranges::stable_sort(rows, std::greater(), &LiveRow::value);
         rows.resize(most ? std::min(rows.size(), most) : rows.size());
         return rows;

@@ -3,6 +3,7 @@
 #include "cli/live_unit.hpp"
 
 #include <gtest/gtest.h>
+#include <pmukit/cache_qos.h>
 #include <pmukit/cxl_hmu.h>
 #include <pmukit/hisi_ptt.h>
 
@@ -167,6 +168,51 @@ TEST(LiveHisiPtt, ATlpOfNoKnownTypeIsOfNoRequester)
     EXPECT_EQ(rows[0].value, 1U);
     EXPECT_EQ(unit->sum(Span::kAll), 1U);
     EXPECT_EQ(count_of(*unit, "of no known type"), 1U);
+}
+
+// Of monitor 0, the machine, or of a group.
+std::vector<std::byte> occupancy(uint64_t sequence, uint64_t monitor, uint64_t bytes)
+{
+    const uint64_t kind = monitor ? PMUKIT_CACHE_QOS_KIND_GROUP : PMUKIT_CACHE_QOS_KIND_MACHINE;
+    const uint64_t words[] = {
+        /* time */ 1000 + sequence,
+        sequence,
+        monitor | uint64_t{PMUKIT_CACHE_QOS_EVENT_OCCUPANCY} << PMUKIT_CACHE_QOS_WHAT_EVENT_SHIFT |
+            kind << PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT,
+        /* state */ 0,
+        /* raw */ 1,
+        bytes,
+        /* bound */ 0,
+        /* age */ 0};
+    std::vector<std::byte> record(sizeof words);
+    for (size_t i = 0; i < std::size(words); i++)
+        store_le(record.data() + 8 * i, words[i]);
+    return record;
+}
+
+TEST(LiveCacheQos, LeavesOutOfTheIntervalWhatAWholePassDidNotRead)
+{
+    const std::unique_ptr<LiveUnit> live = make_live_cache_qos(nobody);
+    const Stream stream{};
+    uint64_t sequence = 0;
+    const auto read = [&](uint64_t monitor) {
+        live->sample(stream, 0, occupancy(sequence++, monitor, 100 + monitor));
+    };
+    for (uint64_t monitor : {0, 1, 2})
+        read(monitor);
+    live->next_interval();
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // nobody was read since
+    read(0);
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // in the middle of a pass
+    read(2);
+    read(0);
+    const std::vector<LiveRow> now = live->rows(Span::kNow, 0);
+    ASSERT_EQ(now.size(), 2U);
+    EXPECT_EQ(now[0].id, 2U);
+    EXPECT_EQ(now[1].id, 0U);
+    EXPECT_EQ(live->rows(Span::kAll, 0).size(), 3U);
+    read(1);
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);
 }
 
 }  // namespace
