@@ -456,6 +456,7 @@ extern const struct attribute_group *cache_qos_groups[];
 int cache_qos_group_make(struct cache_qos_live *live, u16 parent);
 void cache_qos_group_remove(struct cache_qos_live *live, u16 group);
 int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on);
+u16 cache_qos_group_number(struct cache_qos_live *live, u16 group);
 bool cache_qos_group_monitored(struct cache_qos_live *live, u16 group);
 int cache_qos_group_attach(struct cache_qos_live *live, u16 group, struct task_struct *task);
 int cache_qos_group_attach_process(struct cache_qos_live *live, u16 group,

@@ -204,14 +204,18 @@ static ssize_t cache_qos_status_show(struct config_item *item, char *buf)
 	struct cache_qos_folder *folder = to_cache_qos_folder(item);
 	struct cache_qos_live *live = folder->live;
 	const u32 *nr = live->core.nr_atoms;
+	u16 monitor = cache_qos_group_number(live, folder->node);
 	struct cache_qos_value value = {};
 	int len, i;
 
 	/* Without a value there is a status all the same. */
 	cache_qos_group_peek(live, folder->node, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, CACHE_QOS_ALL,
 			     &value);
-	len = sysfs_emit(buf, "monitored %d\nstate",
-			 cache_qos_group_monitored(live, folder->node));
+	len = sysfs_emit(buf, "monitored %d\nmonitor ", monitor != CACHE_QOS_NONE);
+	if (monitor == CACHE_QOS_NONE)
+		len += sysfs_emit_at(buf, len, "-\nstate");
+	else
+		len += sysfs_emit_at(buf, len, "%u\nstate", monitor);
 	for (i = 0; i < ARRAY_SIZE(cache_qos_states); i++) {
 		if (value.status & cache_qos_states[i].bit)
 			len += sysfs_emit_at(buf, len, " %s", cache_qos_states[i].name);

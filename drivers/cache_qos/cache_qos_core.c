@@ -22,16 +22,27 @@
 
 /* Monitors */
 
+/* Numbers are taken in turn: a recording may still have readings of who had one last. */
+static u32 cache_qos_next_monitor(const struct cache_qos *cq)
+{
+	u32 m = cq->last_monitor, left;
+
+	for (left = CACHE_QOS_MAX_MONITORS - 1; left; left--) {
+		m = m % (CACHE_QOS_MAX_MONITORS - 1) + 1;
+		if (!cq->monitors[m].used)
+			return m;
+	}
+	return CACHE_QOS_NONE;
+}
+
 int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind)
 {
 	u32 m, d;
 
-	for (m = 1; m < CACHE_QOS_MAX_MONITORS; m++) {
-		if (!cq->monitors[m].used)
-			break;
-	}
-	if (m == CACHE_QOS_MAX_MONITORS)
+	m = cache_qos_next_monitor(cq);
+	if (m == CACHE_QOS_NONE)
 		return -ENOSPC;
+	cq->last_monitor = m;
 	cq->monitors[m] = (struct cache_qos_monitor) { .kind = kind, .used = true };
 	for (d = 0; d < cq->nr_domains; d++)
 		memset(&cq->domains[d].banked[m], 0, sizeof(cq->domains[d].banked[m]));

@@ -415,6 +415,7 @@ struct cache_qos_stats {
  * @nr_domains: that have ever been online
  * @free_sets: places left
  * @top_set: highest that was ever used
+ * @last_monitor: the number that was given out last; 0: none yet
  * @domains: in the order they came
  * @monitors: by number
  * @nodes: by number
@@ -440,6 +441,7 @@ struct cache_qos {
 	u32 nr_domains;
 	u32 free_sets;
 	u16 top_set;
+	u16 last_monitor;
 	struct cache_qos_domain domains[CACHE_QOS_MAX_DOMAINS];
 	struct cache_qos_monitor monitors[CACHE_QOS_MAX_MONITORS];
 	struct cache_qos_node nodes[CACHE_QOS_MAX_NODES];
@@ -495,7 +497,10 @@ void cache_qos_cpu_release(struct cache_qos *cq, unsigned int cpu);
  * all are used; -ENOSPC also where a table is full. Nothing has changed then.
  */
 
-/* A monitor that watches nothing yet. Return: its number or -ENOSPC. */
+/*
+ * A monitor that watches nothing yet. Return: its number or -ENOSPC. Numbers are given out in turn:
+ * one is used again when all others have been.
+ */
 int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind);
 
 /*

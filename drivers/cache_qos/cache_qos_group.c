@@ -104,6 +104,18 @@ int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
 }
 
 /**
+ * cache_qos_group_number - the number of a group's monitor, as readings and trace events have it
+ * @live: everything
+ * @group: the group
+ *
+ * Return: the number; CACHE_QOS_NONE: it has no monitor of its own. The root's is CACHE_QOS_MACHINE.
+ */
+u16 cache_qos_group_number(struct cache_qos_live *live, u16 group)
+{
+	return READ_ONCE(live->core.nodes[group].monitor);
+}
+
+/**
  * cache_qos_group_monitored - has a group a monitor of its own
  * @live: everything
  * @group: the group
@@ -112,7 +124,7 @@ int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
  */
 bool cache_qos_group_monitored(struct cache_qos_live *live, u16 group)
 {
-	return READ_ONCE(live->core.nodes[group].monitor) != CACHE_QOS_NONE;
+	return cache_qos_group_number(live, group) != CACHE_QOS_NONE;
 }
 
 /* config_mutex; cache_qos_group_moved() is to follow. */

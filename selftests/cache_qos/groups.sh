@@ -8,7 +8,10 @@ root=/sys/kernel/config/cache_qos
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 [ -d $root ] || skip_all "no $root"
 [ -r $book/book ] || skip_all "no simulated machine"
-plan 13
+plan 14
+
+# number GROUP: of its monitor
+number() { awk '$1 == "monitor" { print $2 }' "$1/status"; }
 
 # in_group GROUP NAME SECONDS: a program in that group
 in_group() { sh -c 'echo $$ >"$1"/tasks && exec cache_qos_load "$2" "$3"' sh "$@" & }
@@ -27,6 +30,14 @@ result "R-52 an unmonitored group has no occupancy" $?
 
 echo 1 >g1/cacheqos.monitor_cache && echo 1 >g1/monitor_cache && [ "$(cat g1/monitor_cache)" = 1 ]
 result "R-50 monitoring is switched on, twice is once" $?
+
+mkdir g2
+before=$(number g1) none=$(number g2)
+echo 0 >g1/monitor_cache && echo 1 >g2/monitor_cache && echo 1 >g1/monitor_cache
+echo "# group g1 was $before and is $(number g1), g2 was $none and is $(number g2)"
+[ "$(number .)" = 0 ] && [ "$none" = - ] && [ "$before" -gt 0 ] && [ "$(number g1)" -gt "$(number g2)" ] && [ "$(number g2)" -gt "$before" ]
+result "R-50 the status has a monitor's number, a new one each time" $?
+rmdir g2
 
 ! (echo 2 >g1/monitor_cache) 2>/dev/null && ! (echo x >g1/monitor_cache) 2>/dev/null &&
 	[ "$(cat g1/monitor_cache)" = 1 ]

@@ -9,7 +9,7 @@ for program in perf pmukit; do
 done
 need_machine
 cd "$work" || exit 1
-plan 15
+plan 16
 event=cache_qos/llc_occupancy/
 
 # whole FILE N: each figure of each of the 64 groups is in it as often as any other, but for N
@@ -91,6 +91,11 @@ pmukit report -i aux.data >report 2>&1
 head -n 25 report | sed 's/^/# /'
 grep -q "nothing lost" report
 result "R-47 nothing is lost of 64 monitors at 10 ms" $?
+number=$(awk '$1 == "monitor" { print $2 }' $groups/s7/status)
+last=$(pmukit dump -i aux.data | sed -n "s/.* group $number L3 .* llc_occupancy \([0-9]*\) bytes.*/\1/p" | tail -n 1)
+echo "# group s7 is monitor $number, whose last reading is $last; the book has $truth"
+[ "$truth" -gt 0 ] && [ "$last" = "$truth" ]
+result "R-47 a group's readings are found by the number in its status" $?
 whole aux.data 0
 result "R-47 each snapshot is in the AUX area as a whole" $?
 sim freeze 0

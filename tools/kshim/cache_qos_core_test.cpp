@@ -1658,4 +1658,29 @@ TEST_F(CacheQos, monitors_may_run_out)
     EXPECT_EQ(make(), 77);
 }
 
+TEST_F(CacheQos, numbers_of_monitors_are_given_out_in_turn)
+{
+    start();
+    EXPECT_EQ(make(), 1);
+    EXPECT_EQ(make(), 2);
+    cache_qos_monitor_end(cq.get(), 1, now);
+    for (u32 i = 3; i < CACHE_QOS_MAX_MONITORS; i++) {
+        EXPECT_EQ(make(), i);
+        cache_qos_monitor_end(cq.get(), static_cast<u16>(i), now);
+    }
+    EXPECT_EQ(make(), 1);
+    EXPECT_EQ(make(), 3);  // 2 is still there
+}
+
+TEST_F(CacheQos, a_group_that_is_monitored_again_has_another_number)
+{
+    start();
+    const u16 g = group();
+    ASSERT_EQ(monitor(g), 0);
+    const u16 before = of(g);
+    ASSERT_EQ(monitor(g, false), 0);
+    ASSERT_EQ(monitor(g), 0);
+    EXPECT_NE(of(g), before);
+}
+
 }  // namespace
