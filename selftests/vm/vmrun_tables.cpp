@@ -1713,7 +1713,8 @@ UnitSpec hard_uncore_pmon()
     unit = with_sleep(unit, "--pmu uncore_imc_0");
     unit = with_reloads(unit, "--pmu uncore_imc_0");
     unit = with_failures(
-        unit, {{"fail_nth",
+        unit, {{"fail_nth", "--pmu uncore_imc_0 --dense 16 --bind uncore_pmon/0000:00:18.0"},
+               {"fail_nth_load",
                 "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko"}});
     return with_privileges(unit, "test", {{"privileges", "--pmu uncore_imc_0 --policy paranoid"}});
 }
