@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * pmu_privileges --pmu PMU --policy capability|paranoid [--event TERMS] [--aux PAGES] [--task]
+ *                [--busy]
  *
  * Who may do what with a PMU: each kind of user opens an event at each perf_event_paranoid, and
  * what they get is held against a rule that is written down here a second time. Files of the PMU's
  * are nobody's to write, and say no address of the kernel's. What an AUX area holds before and
- * behind what was recorded is zero; with page_poison=1 this sees memory that was somebody else's.
+ * behind what was recorded is zero, and that has no word of poison; with page_poison=1 and
+ * slab_debug this sees memory that was somebody else's.
  *
  *   capability   events need CAP_PERFMON, whatever perf_event_paranoid says
  *   paranoid     events of a CPU need CAP_PERFMON where perf_event_paranoid is above 0, as those
  *                of any PMU
  *   --task       the event is of the user's own process: above 1, and it is the kernel's part that
  *                is in the way
+ *   --busy       there is something to record: an AUX area must get it, and samples are looked at
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -42,11 +45,12 @@
 #define DATA_PAGES	8
 #define DEEPEST		4	/* folders below the PMU's */
 #define RUN_US		300000
+#define MOST_RUNS	20	/* until there is something to look at */
 
 struct subject {
 	struct stress_subject of;
 	bool known, needs_capability;	/* the policy */
-	bool task;
+	bool task, busy;
 };
 
 /* Users */
@@ -213,6 +217,11 @@ static const char *check_file(const char *path, mode_t mode)
 		close(fd);
 		return "nobody may write it";
 	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	if ((fd >= 0) != !!(mode & 0004))
+		return "who may read it is not what its mode says";
 	if (!read_text(path, text, sizeof(text)) && has_kernel_address(text))
 		return "has an address of the kernel's";
 	return NULL;
@@ -275,6 +284,55 @@ static bool is_clean(const struct pmu_event *event, size_t from, const char *whe
 	return false;
 }
 
+/* What kernels write into pages and objects that nobody has, or that were not written yet. */
+static bool is_poison(__u64 word)
+{
+	return word == 0xaaaaaaaaaaaaaaaaULL || word == 0x6b6b6b6b6b6b6b6bULL ||
+	       word == 0x5a5a5a5a5a5a5a5aULL;
+}
+
+/* Bytes at any place of a record; at most seven behind the last word are not looked at. */
+static bool has_poison(const char *bytes, size_t size)
+{
+	__u64 word;
+
+	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
+		memcpy(&word, bytes + at, sizeof(word));
+		if (!is_poison(word))
+			continue;
+		ksft_print_msg("byte %zu of %zu: %#llx\n", at, size, word);
+		return true;
+	}
+	return false;
+}
+
+static bool aux_is_good(const struct subject *subject, const struct pmu_event *event)
+{
+	__u64 head = __atomic_load_n(&event->page->aux_head, __ATOMIC_ACQUIRE);
+	size_t recorded = head < event->aux_bytes ? head : event->aux_bytes;
+
+	if (!head && subject->busy) {
+		ksft_print_msg("nothing was recorded\n");
+		return false;
+	}
+	/* Once around, all of it is what was recorded. */
+	return !has_poison(event->aux, recorded) && is_clean(event, recorded, "recorded");
+}
+
+/* Enabled for RUN_US; if it is busy longer, until head moves. */
+static int run_until_recorded(const struct subject *subject, struct pmu_event *event,
+			      const __u64 *head)
+{
+	int err = pmu_event_enable(event);
+
+	for (int i = 0; !err && i < (subject->busy ? MOST_RUNS : 1); i++) {
+		usleep(RUN_US);
+		if (__atomic_load_n(head, __ATOMIC_ACQUIRE))
+			break;
+	}
+	return err ?: pmu_event_disable(event);
+}
+
 static void test_aux(const struct subject *subject)
 {
 	struct pmu_event event = { .fd = -1 };
@@ -285,17 +343,52 @@ static void test_aux(const struct subject *subject)
 	      pmu_event_map(&event, DATA_PAGES, subject->of.aux_pages);
 	if (!err) {
 		good = is_clean(&event, 0, "fresh");
-		err = pmu_event_enable(&event);
-		usleep(RUN_US);
-		err = err ?: pmu_event_disable(&event);
-		/* Once around, all of it is what was recorded. */
-		good &= event.page->aux_head >= event.aux_bytes ||
-			is_clean(&event, event.page->aux_head, "recorded");
+		err = run_until_recorded(subject, &event, (const __u64 *)&event.page->aux_head);
+		good &= aux_is_good(subject, &event);
 	}
 	if (err)
 		ksft_print_msg("%s: %s\n", subject->of.name, strerror(-err));
 	pmu_event_close(&event);
 	ksft_test_result(!err && good, "%s: an AUX area has nothing but what was recorded\n",
+			 subject->of.name);
+}
+
+/* Samples */
+
+/* How many there are, -1: one has what it should not. */
+static int check_samples(struct pmu_event *event)
+{
+	static union {
+		struct perf_event_header header;
+		char bytes[65536];
+	} record;
+	int size, samples = 0;
+
+	while ((size = pmu_event_record(event, &record, sizeof(record))) > 0) {
+		if (record.header.type != PERF_RECORD_SAMPLE)
+			continue;
+		if (has_poison(record.bytes, size))
+			return -1;
+		samples++;
+	}
+	return size < 0 ? -1 : samples;
+}
+
+static void test_samples(const struct subject *subject)
+{
+	struct perf_event_attr attr = stress_subject_attr(&subject->of);
+	struct pmu_event event = { .fd = -1 };
+	int err, samples = 0;
+
+	attr.sample_type = PERF_SAMPLE_RAW;
+	err = pmu_event_open(&event, &attr, -1, stress_pmu_some_cpu(&subject->of.pmu)) ?:
+	      pmu_event_map(&event, DATA_PAGES, 0) ?:
+	      run_until_recorded(subject, &event, (const __u64 *)&event.page->data_head);
+	if (!err)
+		samples = check_samples(&event);
+	ksft_print_msg("%s: %d samples, %s\n", subject->of.name, samples, strerror(-err));
+	pmu_event_close(&event);
+	ksft_test_result(samples > 0, "%s: samples have nothing that was somebody else's\n",
 			 subject->of.name);
 }
 
@@ -313,6 +406,9 @@ static bool take(void *data, int option)
 	case 't':
 		subject->task = true;
 		return true;
+	case 'b':
+		subject->busy = true;
+		return true;
 	default:
 		return false;
 	}
@@ -321,6 +417,7 @@ static bool take(void *data, int option)
 static const struct option options[] = {
 	{ "policy", required_argument, NULL, 'w' },
 	{ "task", no_argument, NULL, 't' },
+	{ "busy", no_argument, NULL, 'b' },
 	{ 0 },
 };
 
@@ -341,7 +438,7 @@ int main(int argc, char **argv)
 	if (err)
 		ksft_exit_fail_msg(PARANOID ": %s\n", strerror(-err));
 
-	ksft_set_plan(NR_USERS + 1 + !!subject.of.aux_pages);
+	ksft_set_plan(NR_USERS + 1 + !!subject.of.aux_pages + subject.busy);
 	for (unsigned int i = 0; i < NR_USERS; i++)
 		test_levels(&subject, &users[i]);
 	write_text(PARANOID, before);
@@ -350,5 +447,7 @@ int main(int argc, char **argv)
 			 subject.of.name);
 	if (subject.of.aux_pages)
 		test_aux(&subject);
+	if (subject.busy)
+		test_samples(&subject);
 	ksft_finished();
 }

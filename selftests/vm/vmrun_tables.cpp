@@ -177,6 +177,15 @@ UnitSpec with_brief(UnitSpec unit, Scenario scenario, std::string_view program,
     return unit;
 }
 
+// The same where there is something to record, on the machine of the unit's stress.
+UnitSpec with_busy_privileges(UnitSpec unit, const std::string &options)
+{
+    Scenario privileges = on_the_machine_of_stress(unit, "privileges");
+    privileges.routine = {"6.12"};
+    return with_brief(std::move(unit), std::move(privileges), "selftests/stress/pmu_privileges",
+                      options + " --busy", 120);
+}
+
 // Suspended with an event that runs, on the machine of the unit's stress.
 UnitSpec with_sleep(UnitSpec unit, const std::string &options)
 {
@@ -1623,10 +1632,8 @@ UnitSpec hard_cxl_hmu()
     unit = with_reloads(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
     unit = with_failures(unit, {{"fail_nth", "--pmu cxl_hmu_mem0.0.0 " + event +
                                                  " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko"}});
-    // Of the devices there the first, of which no log is kept.
-    return with_privileges(
-        unit, "test",
-        {{"privileges", "--pmu $(/selftests/cxl_hmu/pmu_name.sh 0) --policy capability " + event}});
+    return with_busy_privileges(
+        unit, "--pmu cxl_hmu_mem0.0.0 --policy capability " + std::string(kHotCxlHmu));
 }
 
 // Every file of the unit's that can be written. Who runs this goes into a group that is monitored
@@ -1686,8 +1693,7 @@ UnitSpec hard_hisi_ptt()
         {{"fail_nth", "--pmu hisi_ptt0_2 " + event +
                           " --bind hisi_ptt/0000:00:18.0 --load hisi_ptt=/lib/vmrun/hisi_ptt.ko "
                           "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=1"}});
-    return with_privileges(unit, "test",
-                           {{"privileges", "--pmu hisi_ptt0_2 --policy capability " + event}});
+    return with_busy_privileges(unit, "--pmu hisi_ptt0_2 --policy capability " + event);
 }
 
 UnitSpec hard_imc()
