@@ -17,7 +17,8 @@ namespace {
 constexpr uint64_t kStep = 8, kPipeStep = 4, kPackedStep = 1;
 // So many records in a row are no accident: each must have a known type and a size that fits.
 constexpr int kProof = 4;
-constexpr size_t kMaxRanges = 65536;  // against files that alternate
+constexpr uint64_t kAuxtraceRecordBytes = 48;  // without its payload
+constexpr size_t kMaxRanges = 65536;           // against files that alternate
 
 // Gives the pages of a mapped file back behind a position that only grows.
 class Behind {
@@ -65,6 +66,8 @@ private:
     bool good_at(uint64_t offset, uint64_t size) const;
     uint64_t next_proof(uint64_t offset, uint64_t until) const;
     bool proof_at(uint64_t offset) const;
+    bool is_buffer(uint64_t offset) const;
+    bool is_cut_off(uint64_t offset) const;
 
     Bytes bytes_;
     const MappedFile *file_;
@@ -118,12 +121,40 @@ uint64_t Finder::size_at(uint64_t offset) const
     return found && makes_sense(found->record.type, found->record.body) ? found->bytes : 0;
 }
 
+// Of a record that fits: an AUXTRACE as recorders write it. Type, misc, size, the reserved word and
+// a payload that fits are more than 100 bits that must be right, which no data are by accident.
+bool Finder::is_buffer(uint64_t offset) const
+{
+    constexpr uint64_t kReservedAt = kAuxtraceRecordBytes - sizeof(uint32_t);
+    const std::byte *at = bytes_.data() + offset;
+    return load<uint32_t>(at, order_) == kAuxtrace && load<uint16_t>(at + 4, order_) == 0 &&
+           load<uint16_t>(at + 6, order_) == kAuxtraceRecordBytes &&
+           load<uint64_t>(at + kRecordHeaderBytes, order_) != 0 &&
+           load<uint32_t>(at + kReservedAt, order_) == 0;
+}
+
+// Does a record begin here that the end cuts off?
+bool Finder::is_cut_off(uint64_t offset) const
+{
+    if (end_ - offset < kRecordHeaderBytes)
+        return true;
+    const std::byte *at = bytes_.data() + offset;
+    return !record_name(load<uint32_t>(at, order_)).empty() &&
+           load<uint16_t>(at + 6, order_) >= kRecordHeaderBytes &&
+           !record_at(bytes_, offset, end_, order_);
+}
+
+// Fewer than kProof records, with damage behind them, are one if an AUX buffer is among them whose
+// size is true: another record stands behind it, or one that the end cuts off.
 bool Finder::proof_at(uint64_t offset) const
 {
+    uint64_t buffer_end = 0;  // of the last one; 0: none
     for (int i = 0; i < kProof && offset != end_; i++) {
         const uint64_t size = size_at(offset);
         if (size == 0)
-            return false;
+            return buffer_end != 0 && (buffer_end != offset || is_cut_off(offset));
+        if (is_buffer(offset))
+            buffer_end = offset + size;
         offset += size;
     }
     return true;

@@ -206,6 +206,70 @@ TEST_P(RecoverOrder, AHoleIsNamedAndWhatIsBehindItKept)
     EXPECT_EQ(recovery.records, 4 * kRounds - 4);
 }
 
+// The last turn but its sample and its FINISHED_ROUND, and 5 bytes of that: AUX, AUXTRACE.
+TEST_P(RecoverOrder, ABufferBetweenAHoleAndACutIsKept)
+{
+    std::vector<std::byte> bytes = bytes_;
+    const uint64_t hole = begin_ + 3 * kTurn, again = begin_ + 9 * kTurn + kSampleBytes;
+    std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(hole), again - hole, std::byte{0});
+    bytes.resize(begin_ + kRounds * kTurn - 3);
+    const Recovery recovery = found(bytes);
+    EXPECT_EQ(recovery.records, 3 * 4U + 2);
+    EXPECT_EQ(recovery.aux_buffers, 4U);
+    ASSERT_EQ(recovery.lost.size(), 2U);
+    EXPECT_EQ(recovery.lost[0].end, again);
+}
+
+TEST_P(RecoverOrder, ABufferBetweenTwoHolesIsKept)
+{
+    std::vector<std::byte> bytes = bytes_;
+    const auto zero = [&bytes](uint64_t from, uint64_t to) {
+        std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(from), to - from, std::byte{0});
+    };
+    const uint64_t again = begin_ + 5 * kTurn + kSampleBytes, second = begin_ + 6 * kTurn;
+    zero(begin_ + 3 * kTurn, again);
+    zero(second, second + kTurn);
+    const Recovery recovery = found(bytes);
+    EXPECT_EQ(recovery.records, 4 * kRounds - 3 * 4 - 1);
+    EXPECT_EQ(recovery.aux_buffers, kRounds - 3);
+    ASSERT_EQ(recovery.lost.size(), 2U);
+    EXPECT_EQ(recovery.lost[0].end, again);
+    EXPECT_EQ(recovery.lost[1].begin, second);
+}
+
+// In the data of a buffer that was cut off: what looks like an AUXTRACE but for a word, or like one
+// with nothing sensible behind it.
+TEST_P(RecoverOrder, DataThatLookLikeABufferAreNotTakenForOne)
+{
+    struct Word {
+        size_t at;
+        uint32_t value;
+    };
+    for (const Word &wrong : {Word{4, 0x00300001}, Word{4, 0x00010030}, Word{44, 1}}) {
+        FileBuilder looks(GetParam());
+        looks.auxtrace(7, 0, 0, filled(64, 0xee)).record(kFinishedRound, {});
+        std::vector<std::byte> data = looks.records();
+        store<uint32_t>(data.data() + wrong.at, wrong.value, GetParam());
+        data.resize(data.size() + 64, std::byte{0xee});
+        FileBuilder file = recording(GetParam());
+        const size_t whole = file.records().size();
+        file.auxtrace(7, 0, 0, data);
+        std::vector<std::byte> bytes = file.file();
+        bytes.resize(begin_ + whole + 48 + data.size() - 16);
+        const Recovery recovery = found(bytes);
+        EXPECT_EQ(recovery.aux_buffers, kRounds) << wrong.at;
+        ASSERT_EQ(recovery.lost.size(), 1U) << wrong.at;
+    }
+    FileBuilder alone(GetParam());
+    std::vector<std::byte> data = alone.auxtrace(7, 0, 0, filled(128, 0xee)).records();
+    data.resize(data.size() + 64, std::byte{0xee});
+    FileBuilder file = recording(GetParam());
+    const size_t whole = file.records().size();
+    std::vector<std::byte> bytes = file.auxtrace(7, 0, 0, data).file();
+    bytes.resize(begin_ + whole + 48 + data.size() - 16);
+    EXPECT_EQ(found(bytes).aux_buffers, kRounds);
+}
+
 TEST_P(RecoverOrder, SizesThatLieCostTheirRecordAlone)
 {
     for (uint16_t size : {uint16_t{0}, uint16_t{4}, uint16_t{65535}, uint16_t{48}, uint16_t{24}}) {
