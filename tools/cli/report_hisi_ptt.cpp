@@ -46,8 +46,10 @@ std::string filter_text(uint64_t filter)
 
 const char *direction_text(const Terms &terms)
 {
-    constexpr const char *kNarrow[] = {"inbound", "outbound", "outbound, inbound P NP CPL B",
-                                       "outbound, inbound CPL A"};
+    constexpr const char *kNarrow[] = {
+        "inbound", "outbound",
+        "outbound and inbound P NP CPL B, one sum: an entry does not tell which",
+        "outbound and inbound CPL A, one sum: an entry does not tell which"};
     constexpr const char *kWide[] = {"reserved", "outbound", "inbound P NP CPL B", "inbound CPL A"};
     if (terms.direction >= std::size(kNarrow))
         return "unknown";

@@ -27,6 +27,21 @@ struct Knob {
     std::string text() const { return pmu + "/" + name; }
 };
 
+// Files under which the driver shows a knob a second time (Documentation/devices/hisi_ptt.rst).
+constexpr std::pair<std::string_view, std::string_view> kSecondNames[] = {
+    {"tx_path_rx_req_alloc_buf_level", "rx_alloc_buf_level"},
+    {"tx_path_tx_req_alloc_buf_level", "tx_alloc_buf_level"},
+};
+
+// The first name of a file that NAME is the second name of; empty: it is none.
+std::string_view first_name_of(std::string_view name)
+{
+    for (const auto &[second, first] : kSecondNames)
+        if (name == second)
+            return first;
+    return {};
+}
+
 struct Setting {
     Knob knob;
     uint64_t value;
@@ -34,7 +49,7 @@ struct Setting {
 
 // Files
 
-// Links are other names of the same thing.
+// Each knob once, under its first name.
 Result<std::vector<Knob>> find_knobs(const std::string &root)
 {
     auto pmus = record::list_pmus(root);
@@ -47,7 +62,8 @@ Result<std::vector<Knob>> find_knobs(const std::string &root)
         std::error_code failure;
         for (fs::directory_iterator at(root + "/" + pmu + "/tune", failure), end;
              !failure && at != end; at.increment(failure))
-            if (at->is_regular_file(failure) && !at->is_symlink(failure))
+            if (at->is_regular_file(failure) &&
+                first_name_of(at->path().filename().native()).empty())
                 knobs.push_back({pmu, at->path().filename(), at->path()});
     }
     std::ranges::sort(knobs, {}, [](const Knob &knob) { return std::tie(knob.pmu, knob.name); });
@@ -161,6 +177,17 @@ Result<std::vector<Wanted>> parse_saved(const std::string &path)
     return all;
 }
 
+// Second names become first ones. They are applied before the others: what is said under the first
+// name wins.
+void use_first_names(std::vector<Wanted> &all)
+{
+    const auto is_second = [](const Wanted &wanted) { return !first_name_of(wanted.name).empty(); };
+    std::stable_partition(all.begin(), all.end(), is_second);
+    for (Wanted &wanted : all)
+        if (const std::string_view first = first_name_of(wanted.name); !first.empty())
+            wanted.name = first;
+}
+
 // Actions
 
 // False: at least one value is not what was asked for; each is said.
@@ -236,6 +263,7 @@ Result<int> run_tune(const TuneOptions &options, Output &out)
             return saved.error();
         return kExitGood;
     }
+    use_first_names(*wanted);
     Result<std::vector<Setting>> settings = settings_of(*wanted, *knobs);
     if (!settings)
         return settings.error();

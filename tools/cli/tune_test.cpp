@@ -23,7 +23,7 @@ protected:
             tree_.put("sys/" + pmu + "/type", "24\n");
             tree_.put("sys/" + pmu + "/tune/qos_tx_cpl", "1\n");
             tree_.put("sys/" + pmu + "/tune/rx_alloc_buf_level", "0\n");
-            tree_.link("sys/" + pmu + "/tune/tx_path_rx_req_alloc_buf_level", "rx_alloc_buf_level");
+            tree_.put("sys/" + pmu + "/tune/tx_path_rx_req_alloc_buf_level", "0\n");
         }
         tree_.put("sys/other/type", "9\n");
         tree_.put("sys/other/tune/secret", "5\n");
@@ -108,6 +108,30 @@ TEST_F(Tune, BringsBackWhatItSaved)
     EXPECT_EQ(run(), kExitGood) << err_;
     EXPECT_EQ(value("hisi_ptt0_2/tune/qos_tx_cpl"), "1\n");
     EXPECT_EQ(value("hisi_ptt0_3/tune/rx_alloc_buf_level"), "0\n");
+}
+
+TEST_F(Tune, SavesNoSecondName)
+{
+    options_.save = tree_.path("saved");
+    EXPECT_EQ(run(), kExitGood) << err_;
+    EXPECT_EQ(read_small_file(tree_.path("saved"))->find("tx_path"), std::string::npos);
+}
+
+TEST_F(Tune, ASecondNameSetsTheFileOfTheFirst)
+{
+    options_.settings = {"hisi_ptt0_3/tx_path_rx_req_alloc_buf_level=2"};
+    EXPECT_EQ(run(), kExitGood) << err_;
+    EXPECT_EQ(value("hisi_ptt0_2/tune/rx_alloc_buf_level"), "0\n");
+    EXPECT_EQ(value("hisi_ptt0_3/tune/rx_alloc_buf_level"), "2\n");
+}
+
+TEST_F(Tune, TheFirstNameWinsInASavedFileThatHasBoth)
+{
+    tree_.put("saved",
+              "hisi_ptt0_2/rx_alloc_buf_level 2\nhisi_ptt0_2/tx_path_rx_req_alloc_buf_level 1\n");
+    options_.restore = tree_.path("saved");
+    EXPECT_EQ(run(), kExitGood) << err_;
+    EXPECT_EQ(value("hisi_ptt0_2/tune/rx_alloc_buf_level"), "2\n");
 }
 
 TEST_F(Tune, RestoresAllOrNothing)
