@@ -106,6 +106,13 @@ static void attr_of(struct perf_event_attr *attr, __u64 event)
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 }
 
+static void attr_of_stream(struct perf_event_attr *attr)
+{
+	attr_of(attr, 1);
+	attr->type = pmu_type(PMU "_aux");
+	attr->read_format = 0;
+}
+
 FIXTURE(cache_qos) {
 	struct perf_event_attr attr;
 	struct pmu_event events[MAX_CPUS];
@@ -190,6 +197,7 @@ TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
 {
 	struct pmu_event *event = &self->events[0];
 
+	EXPECT_TRUE(pmu_refuses_extra_config(&self->attr, 0, -1));
 	self->attr.sample_period = 1000;
 	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), -EOPNOTSUPP);
 	self->attr.sample_period = 0;
@@ -209,6 +217,8 @@ TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
 	pmu_event_close(event);
 	self->attr.inherit = 1;
 	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), -EINVAL);
+	attr_of_stream(&self->attr);
+	EXPECT_TRUE(pmu_refuses_extra_config(&self->attr, -1, 0));
 }
 
 TEST_F_TIMEOUT(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after, 120)
@@ -801,13 +811,6 @@ TEST_F_TIMEOUT(cache_qos, R_33_R_34_readers_share_one_new_pass, 120)
 	EXPECT_TRUE(shared);
 	EXPECT_EQ(write_text(sample_ms, was), 0);
 	end(child);
-}
-
-static void attr_of_stream(struct perf_event_attr *attr)
-{
-	attr_of(attr, 1);
-	attr->type = pmu_type(PMU "_aux");
-	attr->read_format = 0;
 }
 
 /* The first stream attaches probes, and not under the mutex that perf holds for members. */

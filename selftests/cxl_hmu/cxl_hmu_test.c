@@ -178,6 +178,7 @@ TEST_F(cxl_hmu, unknown_config_bits_are_refused)
 	struct perf_event_attr attr;
 
 	ASSERT_EQ(0, hmu_plain_terms(self->pmu, &attr));
+	EXPECT_TRUE(pmu_refuses_extra_config(&attr, -1, pmu_cpu(self->pmu)));
 	attr.config |= 1ULL << 63;
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu)));
 }

@@ -290,6 +290,7 @@ TEST_F(hisi_ptt, refuses_reserved_words)
 		attr.config = config;
 	}
 	ASSERT_EQ(0, ptt_set_terms(PMU, &attr, &ptt_stores_8dw));
+	EXPECT_TRUE(pmu_refuses_extra_config(&attr, -1, pmu_cpu(PMU)));
 	attr.config2 = 1;
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, pmu_cpu(PMU)));
 }

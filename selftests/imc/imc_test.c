@@ -160,6 +160,13 @@ TEST_F(imc, refuses_what_it_cannot_do)
 		if (self->events[0].fd >= 0)
 			pmu_event_close(&self->events[0]);
 	}
+	for (int domain = 0; domain < NR_DOMAINS; domain++) {
+		bool task = domain == THREAD;
+
+		ASSERT_EQ(attr_of(domain, &attr), 0);
+		EXPECT_TRUE(pmu_refuses_extra_config(&attr, task ? 0 : -1, task ? -1 : 0))
+			TH_LOG("domain %d", domain);
+	}
 	/* Nothing of it holds the engine. */
 	for (int domain = 0; domain < NR_DOMAINS; domain++) {
 		ASSERT_EQ(open_domain(&self->events[0], domain), 0);

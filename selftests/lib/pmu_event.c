@@ -153,6 +153,32 @@ int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pi
 	return pmu_event_open_beside(event, attr, pid, cpu, -1);
 }
 
+/* A kernel that finds the attr too large says how large its own is. */
+static bool refuses_bit(const struct perf_event_attr *attr, int pid, int cpu, unsigned int word,
+			unsigned int bit)
+{
+	union pmu_attr wide = { .attr = *attr };
+	int fd;
+
+	wide.attr.size = PMU_ATTR_WORDS * sizeof(wide.words[0]);
+	wide.words[word] |= 1ULL << bit;
+	fd = syscall(SYS_perf_event_open, &wide, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		return false;
+	}
+	return errno == EINVAL ||
+	       (errno == E2BIG && wide.attr.size <= word * sizeof(wide.words[0]));
+}
+
+bool pmu_refuses_extra_config(const struct perf_event_attr *attr, int pid, int cpu)
+{
+	for (unsigned int word = PMU_ATTR_CONFIG3; word <= PMU_ATTR_CONFIG4; word++)
+		if (!refuses_bit(attr, pid, cpu, word, 0) || !refuses_bit(attr, pid, cpu, word, 63))
+			return false;
+	return true;
+}
+
 int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages)
 {
 	size_t page = sysconf(_SC_PAGESIZE);

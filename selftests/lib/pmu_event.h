@@ -23,6 +23,19 @@ int pmu_cpu(const char *pmu);			/* the first one of its cpumask, or -errno */
 /* Sets a term by its description in format/, which must be one range of bits of one word. */
 int pmu_set_term(const char *pmu, struct perf_event_attr *attr, const char *term, __u64 value);
 
+/*
+ * As large as the newest kernel's, whatever the headers know: what they lack is set by the number
+ * of its word.
+ */
+#define PMU_ATTR_WORDS		18
+#define PMU_ATTR_CONFIG3	16
+#define PMU_ATTR_CONFIG4	17
+
+union pmu_attr {
+	struct perf_event_attr attr;
+	__u64 words[PMU_ATTR_WORDS];
+};
+
 struct pmu_event {
 	int fd;
 	struct perf_event_mmap_page *page;	/* NULL: not mapped */
@@ -38,6 +51,11 @@ int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr,
 /* Of a cgroup, by its folder, on a CPU. */
 int pmu_event_open_cgroup(struct pmu_event *event, struct perf_event_attr *attr, const char *folder,
 			  int cpu);
+/*
+ * Is the event, which can be opened so, refused for the first and for the last bit of config3 and
+ * config4? -EINVAL is right, and -E2BIG of a kernel that does not know the word.
+ */
+bool pmu_refuses_extra_config(const struct perf_event_attr *attr, int pid, int cpu);
 int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages);
 /* An AUX area in a ring that is mapped already, by means of an event that writes to it. */
 int pmu_event_map_aux(struct pmu_event *ring, const struct pmu_event *event,

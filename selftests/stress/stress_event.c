@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
+#include <linux/bpf.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -29,9 +30,12 @@ static const unsigned int aux_pages[] = {
 	0, 1, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64, 128, 256, 1024, 4096,
 };
 
+/* As large as a guest has room for beside everything else, and one that nobody has room for. */
+static const size_t large_aux_pages[] = { 8192, 16384, 2097152 };
+
 static const unsigned int data_pages[] = { 0, 1, 2, 3, 4, 8, 16, 64 };
 static const unsigned int attr_sizes[] = {
-	0, 1, 63, 64, 72, 80, 96, 104, 112, 120, 128, 136, 4096, 4097,
+	0, 1, 63, 64, 72, 80, 96, 104, 112, 120, 128, 136, 144, 152, 4096, 4097,
 };
 
 /* There everywhere, and cheap beside what is meant. */
@@ -58,6 +62,7 @@ struct worker {
 	unsigned int nr_names;
 	unsigned int nr_software_events;
 	const char *terms;
+	int program;	/* of BPF, for samples; -1: may not load one */
 	struct stress_pmu pmus[MOST_PMUS];
 	struct event events[MOST_EVENTS];
 	size_t page;
@@ -136,13 +141,15 @@ static void choose_config(struct worker *worker, const struct stress_pmu *pmu, _
 		config[stress_below(random, 3)] = stress_next(random);
 }
 
+/* Now and then those too that mean nothing yet. */
 static void spoil_flags(struct worker *worker, struct perf_event_attr *attr)
 {
 	__u64 *flags = (__u64 *)((char *)attr + offsetof(struct perf_event_attr, read_format) +
 				 sizeof(__u64));
+	unsigned int known = stress_one_in(&worker->random, 8) ? 64 : 40;
 
 	for (unsigned int n = stress_below(&worker->random, 3); n; n--)
-		*flags ^= 1ULL << stress_below(&worker->random, 40);
+		*flags ^= 1ULL << stress_below(&worker->random, known);
 }
 
 static void spoil_sampling(struct worker *worker, struct perf_event_attr *attr)
@@ -158,36 +165,60 @@ static void spoil_sampling(struct worker *worker, struct perf_event_attr *attr)
 	attr->watermark = stress_one_in(random, 2);
 }
 
-/* Fields that few events have a use for, and sizes that only some kernels know. */
-static void spoil_rest(struct worker *worker, struct perf_event_attr *attr)
+/* Fields that few events have a use for, and what is reserved; where headers may lack a name. */
+#define AUX_ACTION	(offsetof(struct perf_event_attr, aux_sample_size) + sizeof(__u32))
+#define FIELD(name)	{ offsetof(struct perf_event_attr, name), \
+			  sizeof(((struct perf_event_attr *)0)->name) }
+
+static const struct field {
+	unsigned int offset, bytes;
+} rare_fields[] = {
+	FIELD(bp_type),
+	FIELD(branch_sample_type),
+	FIELD(sample_regs_user),
+	FIELD(sample_stack_user),
+	FIELD(sample_regs_intr),
+	FIELD(sample_max_stack),
+	FIELD(__reserved_2),
+	FIELD(aux_sample_size),
+	{ AUX_ACTION, sizeof(__u32) },
+	{ AUX_ACTION + sizeof(__u32), sizeof(__u64) },	/* sig_data */
+	{ PMU_ATTR_CONFIG3 * sizeof(__u64), sizeof(__u64) },
+	{ PMU_ATTR_CONFIG4 * sizeof(__u64), sizeof(__u64) },
+};
+
+/* Little-endian, as all that this is built for. */
+static void spoil_field(struct worker *worker, union pmu_attr *attr)
+{
+	const struct field *field = &pick(worker, rare_fields);
+	__u64 value = stress_number(&worker->random);
+
+	memcpy((char *)attr + field->offset, &value, field->bytes);
+}
+
+/* And sizes that only some kernels know. */
+static void spoil_rest(struct worker *worker, union pmu_attr *wide)
 {
 	struct stress_random *random = &worker->random;
+	struct perf_event_attr *attr = &wide->attr;
 
 	attr->aux_watermark = stress_one_in(random, 2) ? stress_number(random) : 0;
-	if (stress_one_in(random, 16))
-		attr->branch_sample_type = stress_number(random);
-	if (stress_one_in(random, 16))
-		attr->sample_regs_user = stress_number(random);
-	if (stress_one_in(random, 16))
-		attr->sample_stack_user = stress_number(random);
+	for (unsigned int n = stress_below(random, 3); n; n--)
+		spoil_field(worker, wide);
 	if (stress_one_in(random, 16))
 		attr->clockid = stress_below(random, 16);
-	if (stress_one_in(random, 16))
-		attr->sample_max_stack = stress_number(random);
-	if (stress_one_in(random, 16))
-		attr->aux_sample_size = stress_number(random);
 	if (stress_one_in(random, 32))
 		attr->size = pick(worker, attr_sizes);
 }
 
-static void choose_attr(struct worker *worker, const struct stress_pmu *pmu,
-			struct perf_event_attr *attr)
+static void choose_attr(struct worker *worker, const struct stress_pmu *pmu, union pmu_attr *wide)
 {
 	struct stress_random *random = &worker->random;
+	struct perf_event_attr *attr = &wide->attr;
 	__u64 config[3];
 
-	memset(attr, 0, sizeof(*attr));
-	attr->size = sizeof(*attr);
+	memset(wide, 0, sizeof(*wide));
+	attr->size = sizeof(*wide);
 	attr->type = pmu->type;
 	attr->disabled = !stress_one_in(random, 4);
 	choose_config(worker, pmu, config);
@@ -204,7 +235,7 @@ static void choose_attr(struct worker *worker, const struct stress_pmu *pmu,
 	if (stress_one_in(random, 4))
 		spoil_flags(worker, attr);
 	if (stress_one_in(random, 4))
-		spoil_rest(worker, attr);
+		spoil_rest(worker, wide);
 }
 
 /* Where: mostly where the PMU wants it. */
@@ -259,7 +290,7 @@ static void open_one(struct worker *worker)
 {
 	const struct stress_pmu *pmu = any_pmu(worker);
 	struct event *event = a_place(worker);
-	struct perf_event_attr attr;
+	union pmu_attr attr;
 	int pid, cpu, group = -1;
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
 
@@ -284,6 +315,15 @@ static void drop_one(struct worker *worker)
 	drop(worker, any_event(worker));
 }
 
+/* A private one is nobody's to have. */
+static void *map_buffer(struct worker *worker, const struct event *event, size_t bytes,
+			bool writable, size_t offset)
+{
+	int kind = stress_one_in(&worker->random, 16) ? MAP_PRIVATE : MAP_SHARED;
+
+	return mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), kind, event->fd, offset);
+}
+
 static void map_data(struct worker *worker)
 {
 	struct event *event = any_open_event(worker);
@@ -293,7 +333,7 @@ static void map_data(struct worker *worker)
 
 	if (event->fd < 0 || event->data.at)
 		return;
-	at = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, event->fd, 0);
+	at = map_buffer(worker, event, bytes, writable, 0);
 	if (at == MAP_FAILED)
 		return;
 	event->data = (struct mapping){ at, bytes, writable };
@@ -310,14 +350,15 @@ static void map_aux(struct worker *worker)
 
 	if (event->fd < 0 || !event->data.writable || event->aux.at)
 		return;
+	if (stress_one_in(&worker->random, 32))
+		bytes = pick(worker, large_aux_pages) * worker->page;
 	if (stress_one_in(&worker->random, 16))
 		offset += worker->page;
 	page->aux_offset = offset;
 	page->aux_size = bytes;
 	if (stress_one_in(&worker->random, 32))
 		page->aux_size = stress_number(&worker->random);
-	at = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, event->fd,
-		  offset);
+	at = map_buffer(worker, event, bytes, writable, offset);
 	if (at == MAP_FAILED)
 		return;
 	event->aux = (struct mapping){ at, bytes, writable };
@@ -417,6 +458,25 @@ static void unmap_one(struct worker *worker)
 	unmap(stress_one_in(&worker->random, 2) ? &event->aux : &event->data);
 }
 
+/* To another place, where it may be shorter; a longer one is nobody's to have. */
+static void move_mapping(struct worker *worker, struct mapping *mapping)
+{
+	size_t sizes[] = { mapping->bytes, mapping->bytes, mapping->bytes - worker->page,
+			   2 * mapping->bytes };
+	size_t bytes = pick(worker, sizes);
+	void *place = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (place == MAP_FAILED)
+		return;
+	if (mremap(mapping->at, mapping->bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) ==
+	    MAP_FAILED) {
+		munmap(place, bytes);
+		return;
+	}
+	mapping->at = place;
+	mapping->bytes = bytes;
+}
+
 /* Whole, in halves, or under the nose of a running event. */
 static void bend_mapping(struct worker *worker)
 {
@@ -426,7 +486,7 @@ static void bend_mapping(struct worker *worker)
 
 	if (!mapping->at || !half)
 		return;
-	switch (stress_below(&worker->random, 3)) {
+	switch (stress_below(&worker->random, 4)) {
 	case 0:
 		madvise(mapping->at, mapping->bytes, MADV_DONTNEED);
 		break;
@@ -434,6 +494,9 @@ static void bend_mapping(struct worker *worker)
 		/* Kernels since August 2025 do not let a buffer be split; then it stays whole. */
 		if (!munmap(mapping->at + half, mapping->bytes - half))
 			mapping->bytes = half;
+		break;
+	case 2:
+		move_mapping(worker, mapping);
 		break;
 	default:
 		mprotect(mapping->at, mapping->bytes, PROT_READ);
@@ -493,18 +556,68 @@ static void switch_one(struct worker *worker)
 		worker->tally->ioctls++;
 }
 
+/* Of tracepoints, of address ranges, and of nothing. */
+static int set_filter(struct worker *worker, int fd)
+{
+	static const char *const filters[] = {
+		"", "start 0", "stop 0x1000", "filter 0/4096", "filter 0x1000/0xfff@/proc/self/exe",
+		"tracestop 0/18446744073709551615", "start 0, stop 1", "start 0@/", "type == 1",
+		"common_pid != 0", "((((", "common_pid == 0 ||", "\xff\n",
+	};
+	char many[2 * 4096];
+
+	if (!stress_one_in(&worker->random, 16))
+		return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, pick(worker, filters));
+	memset(many, '(', sizeof(many) - 1);
+	many[stress_below(&worker->random, sizeof(many))] = '\0';
+	many[sizeof(many) - 1] = '\0';
+	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, many);
+}
+
+/* It throws all samples away, or none. */
+static int load_program(struct worker *worker)
+{
+	const struct bpf_insn instructions[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0,
+		  .imm = stress_below(&worker->random, 2) },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_PERF_EVENT,
+		.insn_cnt = ARRAY_SIZE(instructions),
+		.insns = (unsigned long)instructions,
+		.license = (unsigned long)"GPL",
+	};
+
+	return syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+#define MOST_PROGRAMS	64	/* an event can be asked for */
+
+static int query_programs(struct worker *worker, int fd)
+{
+	struct {
+		struct perf_event_query_bpf query;
+		__u32 ids[MOST_PROGRAMS];
+	} of = { 0 };
+	unsigned int ids = stress_below(&worker->random, MOST_PROGRAMS + 1);
+
+	of.query.ids_len = stress_one_in(&worker->random, 8) ? ~0U : ids;
+	return ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, &of);
+}
+
 static void ask_one(struct worker *worker)
 {
 	static const unsigned long plain[] = { PERF_EVENT_IOC_REFRESH, PERF_EVENT_IOC_RESET,
 					       PERF_EVENT_IOC_PAUSE_OUTPUT,
 					       PERF_EVENT_IOC_SET_BPF };
-	struct perf_event_attr attr;
+	union pmu_attr attr;
 	int fd = any_fd(worker), err = -1;
 	__u64 number = stress_number(&worker->random);
 
 	if (fd < 0)
 		return;
-	switch (stress_below(&worker->random, 6)) {
+	switch (stress_below(&worker->random, 8)) {
 	case 0:
 		err = ioctl(fd, PERF_EVENT_IOC_PERIOD, &number);
 		break;
@@ -512,8 +625,7 @@ static void ask_one(struct worker *worker)
 		err = ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, any_fd(worker));
 		break;
 	case 2:
-		err = ioctl(fd, PERF_EVENT_IOC_SET_FILTER,
-			    stress_one_in(&worker->random, 2) ? "start 0" : "type == 1");
+		err = set_filter(worker, fd);
 		break;
 	case 3:
 		choose_attr(worker, any_pmu(worker), &attr);
@@ -521,6 +633,12 @@ static void ask_one(struct worker *worker)
 		break;
 	case 4:
 		err = ioctl(fd, PERF_EVENT_IOC_ID, &number);
+		break;
+	case 5:
+		err = ioctl(fd, PERF_EVENT_IOC_SET_BPF, worker->program);
+		break;
+	case 6:
+		err = query_programs(worker, fd);
 		break;
 	default:
 		err = ioctl(fd, pick(worker, plain),
@@ -623,6 +741,7 @@ void stress_events(const char *const *names, unsigned int nr_names, const char *
 
 	for (unsigned int i = 0; i < MOST_EVENTS; i++)
 		worker.events[i].fd = -1;
+	worker.program = load_program(&worker);
 	describe(&worker);
 	for (unsigned int i = 0; i < worker.nr_names; i++)
 		if (worker.pmus[i].type >= 0)

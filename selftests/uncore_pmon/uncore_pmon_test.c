@@ -159,9 +159,11 @@ static void exclude_kernel(struct perf_event_attr *attr) { attr->exclude_kernel 
 
 TEST_F(uncore, refuses_what_it_cannot_do)
 {
+	struct perf_event_attr plain = { .type = pmu_type("uncore_imc_0"), .config = IMC_READS };
 	int cpu = pmu_cpu("uncore_imc_0");
 
 	EXPECT_EQ(0, open_with(NULL, -1, cpu));
+	EXPECT_TRUE(pmu_refuses_extra_config(&plain, -1, cpu));
 	EXPECT_EQ(-EINVAL, open_with(sample, -1, cpu));
 	EXPECT_EQ(-EINVAL, open_with(sample_by_frequency, -1, cpu));
 	EXPECT_EQ(-EINVAL, open_with(unknown_bit, -1, cpu));
