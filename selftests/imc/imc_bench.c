@@ -3,8 +3,8 @@
  * What a sample costs the program that is sampled: the same work without samples, with those of
  * trace_imc and with those of cpu-clock, in turns. The least of all turns so far counts, so what
  * else the machine does is left out; while the limit is not met there are more turns, at most 20
- * times 40, which make all three minima truer. No single lucky or noisy one is judged by itself.
- * The engine's ticks, which hardware would not need, are in the figure.
+ * times 40, which make all three minima truer. The engine's ticks, which hardware would not need,
+ * are in the figure.
  *
  * imc_bench: prints "bench imc.handler_ns ..." lines and TAP; fails above 1.2 of cpu-clock.
  */
