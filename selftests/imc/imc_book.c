@@ -51,12 +51,22 @@ long long book_sum(const char *page, const char *word)
 	return sum;
 }
 
+static void wait_for_more(const char *page, int number, const char *word, long long more)
+{
+	long long end = now_ms() + 120000, until = book_number(page, number, word) + more;
+
+	while (book_number(page, number, word) < until && now_ms() < end)
+		usleep(POLL_US);
+}
+
 void book_wait_records(int cpu, long long records)
 {
-	long long end = now_ms() + 120000, until = book_number("cpu", cpu, "records") + records;
+	wait_for_more("cpu", cpu, "records", records);
+}
 
-	while (book_number("cpu", cpu, "records") < until && now_ms() < end)
-		usleep(POLL_US);
+void book_wait_posted(int chip)
+{
+	wait_for_more("chip", chip, "rounds", 2);
 }
 
 int cpus_online(void)

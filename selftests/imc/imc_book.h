@@ -15,6 +15,8 @@ void book_text(const char *page, int number, const char *word, char *text, int s
 long long book_sum(const char *page, const char *word);
 /* Until the engine has written so many records more for a CPU, two minutes at most. */
 void book_wait_records(int cpu, long long records);
+/* Until all that happened before is in the counters of a chip that is running, as long at most. */
+void book_wait_posted(int chip);
 
 int cpus_online(void);		/* how many */
 int core_of(int cpu);		/* the engine's number of it, or -1 */

@@ -181,7 +181,6 @@ UnitSpec with_brief(UnitSpec unit, Scenario scenario, std::string_view program,
 UnitSpec with_busy_privileges(UnitSpec unit, const std::string &options)
 {
     Scenario privileges = on_the_machine_of_stress(unit, "privileges");
-    privileges.routine = {"6.12"};
     return with_brief(std::move(unit), std::move(privileges), "selftests/stress/pmu_privileges",
                       options + " --busy", 120);
 }
