@@ -27,6 +27,8 @@
 #define INHERITOR_MS	300
 #define MOST_LIMIT	3	/* samples */
 #define MAX_SAMPLE_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
+#define ENOUGH		20
+#define TRIES		20
 #define THROTTLED_NS	100000	/* often enough for a tenth of it */
 
 struct area {
@@ -338,23 +340,27 @@ static int open_led(struct pmu_event *leader, struct pmu_event *led)
 TEST_F(imc_shared, counts_what_perf_swallows)
 {
 	struct trace ring = { .nr = 1 };
+	unsigned int throttled = 0;
 	char rate[32];
 
 	ASSERT_EQ(read_text(MAX_SAMPLE_RATE, rate, sizeof(rate)), 0);
-	/* One sample a tick: an emulated machine on a busy host takes no more than a few. */
-	ASSERT_EQ(write_text(MAX_SAMPLE_RATE, "250"), 0);
+	ASSERT_EQ(write_text(MAX_SAMPLE_RATE, "1000"), 0);
 	ASSERT_EQ(open_led(&self->owner, &self->other), 0);
 	tally(self, 0);
 	ASSERT_EQ(pmu_event_enable(&self->owner), 0);
-	book_wait_records(CPU, 1000);
+	/* On a busy host there may be few samples in a tick: too few to be throttled, or of ours. */
+	for (int try = 0; try < TRIES && (!throttled || count_of(&self->other) <= ENOUGH); try++) {
+		book_wait_records(CPU, 1000);
+		throttled += pmu_event_take(&self->owner, PERF_RECORD_THROTTLE);
+	}
 	ASSERT_EQ(pmu_event_disable(&self->owner), 0);
 	tally(self, -1);
 	ASSERT_EQ(write_text(MAX_SAMPLE_RATE, rate), 0);
 	ring.events[0] = self->other;
 	ASSERT_EQ(trace_read(&ring, NULL, NULL), 0);
 	TH_LOG("written %lld, samples %lld, lost %lld", self->written, ring.samples, self->lost);
-	EXPECT_LT(0, pmu_event_take(&self->owner, PERF_RECORD_THROTTLE));
-	EXPECT_GT(ring.samples + self->lost, 20);
+	EXPECT_LT(0, throttled);
+	EXPECT_GT(ring.samples + self->lost, ENOUGH);
 	EXPECT_EQ(ring.samples + ring.perf_lost, count_of(&self->other));
 	EXPECT_EQ(ring.samples + ring.perf_lost, self->handed);
 }
