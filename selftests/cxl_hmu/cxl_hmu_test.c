@@ -213,30 +213,22 @@ TEST_F(cxl_hmu, samples_it_cannot_have_are_refused)
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
 }
 
+#define EXPECT_REFUSED_WITH(_bit) do {						\
+	ASSERT_EQ(0, hmu_plain_terms(self->pmu, &attr));			\
+	attr._bit = 1;								\
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu))); \
+} while (0)
+
 TEST_F(cxl_hmu, exclusions_are_refused)
 {
-	struct perf_event_attr attr, plain;
-	int cpu = pmu_cpu(self->pmu);
+	struct perf_event_attr attr;
 
-	ASSERT_EQ(0, hmu_plain_terms(self->pmu, &plain));
-	attr = plain;
-	attr.exclude_user = 1;
-	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
-	attr = plain;
-	attr.exclude_kernel = 1;
-	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
-	attr = plain;
-	attr.exclude_hv = 1;
-	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
-	attr = plain;
-	attr.exclude_idle = 1;
-	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
-	attr = plain;
-	attr.exclude_host = 1;
-	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
-	attr = plain;
-	attr.exclude_guest = 1;
-	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, cpu));
+	EXPECT_REFUSED_WITH(exclude_user);
+	EXPECT_REFUSED_WITH(exclude_kernel);
+	EXPECT_REFUSED_WITH(exclude_hv);
+	EXPECT_REFUSED_WITH(exclude_idle);
+	EXPECT_REFUSED_WITH(exclude_host);
+	EXPECT_REFUSED_WITH(exclude_guest);
 }
 
 TEST_F(cxl_hmu, per_task_events_are_refused)

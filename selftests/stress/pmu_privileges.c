@@ -291,7 +291,7 @@ static bool is_poison(__u64 word)
 	       word == 0x5a5a5a5a5a5a5a5aULL;
 }
 
-/* Bytes at any place of a record; at most seven behind the last word are not looked at. */
+/* Of poison at least fifteen bytes long, for it has such a word wherever it begins. */
 static bool has_poison(const char *bytes, size_t size)
 {
 	__u64 word;
