@@ -51,6 +51,14 @@ int module_unload(const char *name)
 	return err;
 }
 
+bool module_parse(struct module *module, const char *text)
+{
+	const char *blank = strchr(text, ' ');
+
+	module->parameters = blank ? blank + 1 : "";
+	return sscanf(text, "%159[^=]=%159[^ ]", module->name, module->file) == 2;
+}
+
 int cpu_set_online(int cpu, const char *online)
 {
 	char path[128];

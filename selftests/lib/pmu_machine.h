@@ -15,6 +15,14 @@ int module_unload(const char *name);
 /* Just once: -EWOULDBLOCK while it is in use. */
 int module_try_unload(const char *name);
 
+/* A module, the file it is loaded from and with what, as a program is told: "MODULE=FILE[ PARAMETERS]" */
+struct module {
+	char name[160], file[160];
+	const char *parameters;	/* in the text that it was read from */
+};
+
+bool module_parse(struct module *module, const char *text);
+
 /*
  * online is "0" or "1". -ENOENT: this CPU cannot be switched; x86 keeps its first. The kernel
  * refuses for a moment while a PCI driver probes or, before Linux 6.15, a PMU leaves; then it is

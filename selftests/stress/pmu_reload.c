@@ -22,14 +22,8 @@
 
 #define RUN_US		1000
 #define MOST_MODULES	4
-#define MODULE_BYTES	160
 #define WARM_CYCLES	10	/* caches of the kernel fill in the first */
 #define SLACK_KB	4096
-
-struct module {
-	char name[MODULE_BYTES], file[MODULE_BYTES];
-	const char *parameters;
-};
 
 struct reload {
 	struct stress_subject subject;
@@ -47,15 +41,8 @@ static const struct option options[] = {
 
 static bool take_module(struct reload *reload, const char *text)
 {
-	struct module *module = &reload->modules[reload->nr_modules];
-	const char *blank = strchr(text, ' ');
-
-	if (reload->nr_modules == MOST_MODULES ||
-	    sscanf(text, "%159[^=]=%159[^ ]", module->name, module->file) != 2)
-		return false;
-	module->parameters = blank ? blank + 1 : "";
-	reload->nr_modules++;
-	return true;
+	return reload->nr_modules < MOST_MODULES &&
+	       module_parse(&reload->modules[reload->nr_modules++], text);
 }
 
 static bool take(void *data, int option)

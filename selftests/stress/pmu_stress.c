@@ -3,7 +3,7 @@
  * pmu_stress --pmu PATTERN... [--seed N] [--seconds N] [--workers N] [--nobody N]
  *            [--least-opens N] [--least-aux N] [--module NAME] [--event TERMS] [--cpu N]
  *            [--bind DRIVER/DEVICE] [--remove DEVICE] [--write FILE=VALUE,...] [--read FOLDER]
- *            [--unload MODULE=FILE] [--knock PMU[=TERMS]]
+ *            [--unload MODULE=FILE[ PARAMETERS],...] [--group FOLDER] [--knock PMU[=TERMS]]
  *
  * Prints TAP: each worker and actor came to its end, there was enough of what was meant, and the
  * module has no user left. --least-opens and --least-aux are what is enough of a minute. The same
@@ -49,6 +49,7 @@ struct options {
 struct shared {
 	struct stress_tally tallies[2 * MOST];
 	__u64 done[MOST];
+	__u64 opened;
 };
 
 enum {
@@ -166,23 +167,23 @@ static bool users_return_to(const char *module, long long before)
 }
 
 /* Signals that attr.sigtrap or a lost mapping may send end a worker; none is expected. */
-static pid_t start_worker(const struct options *options, unsigned int number, bool nobody,
-			  long long until, struct stress_tally *tally)
+static pid_t start_worker(const struct options *options, unsigned int number, long long until,
+			  struct shared *shared)
 {
 	pid_t pid = fork();
 
 	if (pid)
 		return pid;
 	signal(SIGTRAP, SIG_IGN);
-	if (nobody && (setgid(NOBODY) || setuid(NOBODY)))
+	if (number >= options->workers && (setgid(NOBODY) || setuid(NOBODY)))
 		_exit(1);
 	stress_events(options->pmus, options->nr_pmus, options->terms, options->seed + number,
-		      until, tally);
+		      until, &shared->tallies[number], &shared->opened);
 	_exit(0);
 }
 
 static pid_t start_actor(const struct options *options, unsigned int number, long long until,
-			 __u64 *done)
+			 struct shared *shared)
 {
 	const struct actor *actor = &options->actors[number];
 	pid_t pid = fork();
@@ -190,7 +191,8 @@ static pid_t start_actor(const struct options *options, unsigned int number, lon
 
 	if (pid)
 		return pid;
-	err = stress_act(actor->deed, actor->argument, options->seed + 1000 + number, until, done);
+	err = stress_act(actor->deed, actor->argument, options->seed + 1000 + number, until,
+			 &shared->done[number], &shared->opened);
 	if (err)
 		ksft_print_msg("%s %s: %s\n", stress_deed_name(actor->deed), actor->argument,
 			       strerror(-err));
@@ -239,15 +241,14 @@ static void run(const struct options *options, struct shared *shared)
 	pid_t worker[2 * MOST], actor[MOST];
 
 	for (unsigned int i = 0; i < workers; i++) {
-		worker[i] = start_worker(options, i, i >= options->workers, until,
-					 &shared->tallies[i]);
+		worker[i] = start_worker(options, i, until, shared);
 		/* Some PMUs serve one at a time: nobody is in the way of the first's beginning. */
 		while (!i && !__atomic_load_n(&shared->tallies[i].begun, __ATOMIC_ACQUIRE) &&
 		       now_ms() < until)
 			usleep(1000);
 	}
 	for (unsigned int i = 0; i < options->nr_actors; i++)
-		actor[i] = start_actor(options, i, until, &shared->done[i]);
+		actor[i] = start_actor(options, i, until, shared);
 	for (unsigned int i = 0; i < workers; i++)
 		ksft_test_result(worker[i] > 0 && ends_well(worker[i], by),
 				 "worker %u%s comes to its end\n", i,
@@ -290,6 +291,7 @@ int main(int argc, char **argv)
 	struct stress_tally sum;
 	struct shared *shared;
 	long long users = 0;
+	__u64 opens, aux;
 
 	if (!parse(&options, argc, argv)) {
 		fprintf(stderr,
@@ -310,11 +312,12 @@ int main(int argc, char **argv)
 		      !!options.module);
 	run(&options, shared);
 	sum = sum_of(shared->tallies, options.workers + options.nobodies);
-	ksft_test_result(sum.opens >= floor_of(&options, options.least_opens) &&
-			 sum.aux_maps >= floor_of(&options, options.least_aux),
-			 "seed=%llu steps=%llu " CALLS "\n",
+	opens = floor_of(&options, options.least_opens);
+	aux = floor_of(&options, options.least_aux);
+	ksft_test_result(sum.opens >= opens && sum.aux_maps >= aux,
+			 "seed=%llu steps=%llu " CALLS ", wanted opens=%llu aux_maps=%llu\n",
 			 options.seed, sum.steps, sum.opens, sum.refused, sum.data_maps,
-			 sum.aux_maps, sum.reads, sum.ioctls);
+			 sum.aux_maps, sum.reads, sum.ioctls, opens, aux);
 	if (options.module)
 		ksft_test_result(users >= 0 && users_return_to(options.module, users),
 				 "%s has %lld users again\n", options.module, users);

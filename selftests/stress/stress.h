@@ -95,7 +95,10 @@ int stress_subject_open(const struct stress_subject *subject, struct pmu_event *
  */
 int stress_subject_start(const struct stress_subject *subject, struct pmu_event *event);
 
-/* What a worker counts, in memory it shares with the process that judges. */
+/*
+ * What a worker counts, in memory it shares with the process that judges. Opens and refusals are
+ * those of events of the PMUs; software events beside them do not count.
+ */
 struct stress_tally {
 	__u64 opens, refused, data_maps, aux_maps, reads, ioctls, steps;
 	bool begun;	/* what is not left to chance is done */
@@ -105,10 +108,11 @@ struct stress_tally {
  * Opens, maps, enables, reads, spoils and closes events of the PMUs until now_ms() is until_ms.
  * names are looked up again now and then, as PMUs come and go. terms: an event that sysfs does not
  * name, or NULL. Before that an event of each PMU that takes an AUX area runs with one, so that a
- * short run has some whatever the seed says. Leaves nothing open.
+ * short run has some whatever the seed says. Leaves nothing open. opened: how many events all
+ * processes have opened, in memory they share.
  */
 void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
-		   long long until_ms, struct stress_tally *tally);
+		   long long until_ms, struct stress_tally *tally, __u64 *opened);
 
 /*
  * Opens software events of the calling task that stay open until it and its children end, so that
@@ -124,7 +128,8 @@ enum stress_deed {
 	STRESS_REMOVE,	/* FUNCTION: removed from the bus, which is scanned again */
 	STRESS_WRITE,	/* FILE=VALUE,VALUE...: one of these, or something else */
 	STRESS_READ,	/* FOLDER: all files below it are read */
-	STRESS_UNLOAD,	/* MODULE=FILE: unloaded if nobody uses it, loaded again */
+	STRESS_UNLOAD,	/* MODULES: unloaded in this order if nobody uses them, loaded again */
+	STRESS_GROUP,	/* FOLDER of configfs: groups in it, their tasks and switches */
 	STRESS_KNOCK,	/* PMU or PMU=TERMS: events are opened, be it there or not */
 	STRESS_NR_DEEDS,
 };
@@ -134,9 +139,12 @@ const char *stress_deed_name(enum stress_deed deed);
 
 /*
  * Does it again and again, with pauses, until now_ms() is until_ms and, if that is soon, it was
- * done once; leaves the machine as it was. 0 or -errno.
+ * done once; leaves the machine as it was. 0 or -errno. A deed that takes PMUs away waits in
+ * between until some events were opened, by the count of stress_events(), which knocks add to.
+ *
+ * MODULES are separated by commas, each MODULE=FILE[ PARAMETERS].
  */
 int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms,
-	       __u64 *done);
+	       __u64 *done, __u64 *opened);
 
 #endif

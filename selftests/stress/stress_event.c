@@ -25,6 +25,7 @@
 #define LEAST_DATA_PAGES	8
 #define STEPS_A_LOOK		64	/* between looks at the clock */
 #define LOOKS_A_DESCRIPTION	64	/* and at sysfs */
+#define ABSENCE_US		2000	/* between two looks for a PMU that is away */
 
 static const unsigned int aux_pages[] = {
 	0, 1, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64, 128, 256, 1024, 4096,
@@ -63,7 +64,9 @@ struct worker {
 	unsigned int nr_software_events;
 	const char *terms;
 	int program;	/* of BPF, for samples; -1: may not load one */
+	__u64 *opened;
 	struct stress_pmu pmus[MOST_PMUS];
+	bool in_doubt[MOST_PMUS];	/* perf said that there is no such PMU */
 	struct event events[MOST_EVENTS];
 	size_t page;
 };
@@ -85,9 +88,9 @@ static void describe(struct worker *worker)
 		describe_one(worker, i);
 }
 
-static struct stress_pmu *any_pmu(struct worker *worker)
+static unsigned int any_pmu(struct worker *worker)
 {
-	return &worker->pmus[stress_below(&worker->random, worker->nr_names)];
+	return stress_below(&worker->random, worker->nr_names);
 }
 
 static struct event *any_event(struct worker *worker)
@@ -286,16 +289,100 @@ static struct event *a_place(struct worker *worker)
 	return event;
 }
 
+static void count_opening(struct worker *worker, bool opened)
+{
+	if (!opened) {
+		worker->tally->refused++;
+		return;
+	}
+	worker->tally->opens++;
+	__atomic_fetch_add(worker->opened, 1, __ATOMIC_RELAXED);
+}
+
+/* The smallest area that the PMU takes; most take none. */
+static bool map_least_aux(struct worker *worker, struct event *event)
+{
+	struct perf_event_mmap_page *page = (void *)event->data.at;
+
+	page->aux_offset = event->data.bytes;
+	for (unsigned int i = 0; i < ARRAY_SIZE(aux_pages) && !event->aux.at; i++) {
+		size_t bytes = aux_pages[i] * worker->page;
+		void *at;
+
+		page->aux_size = bytes;
+		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd,
+			  event->data.bytes);
+		if (at != MAP_FAILED)
+			event->aux = (struct mapping){ at, bytes, true };
+	}
+	worker->tally->aux_maps += !!event->aux.at;
+	return event->aux.at;
+}
+
+/* As a recorder has it. What takes no AUX area is closed again: it may be in the way of another. */
+static void begin_with_aux(struct worker *worker, const struct stress_pmu *pmu, struct event *event)
+{
+	struct perf_event_attr attr = stress_pmu_first_event(pmu);
+	size_t bytes = (1 + LEAST_DATA_PAGES) * worker->page;
+	void *at;
+
+	attr.size = sizeof(attr);
+	attr.sample_type = PERF_SAMPLE_RAW;
+	attr.sample_period = 1;
+	event->fd = syscall(SYS_perf_event_open, &attr, -1, stress_pmu_some_cpu(pmu), -1,
+			    PERF_FLAG_FD_CLOEXEC);
+	count_opening(worker, event->fd >= 0);
+	if (event->fd < 0)
+		return;
+	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd, 0);
+	if (at != MAP_FAILED) {
+		event->data = (struct mapping){ at, bytes, true };
+		worker->tally->data_maps++;
+	}
+	if (at == MAP_FAILED || !map_least_aux(worker, event) ||
+	    ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0))
+		drop(worker, event);
+}
+
+/*
+ * A PMU whose device comes and goes is not there for long, and may have another number each time.
+ * One that has come back is used as a recorder would, before it goes again. Who looks for it all
+ * the time keeps its driver from the processor.
+ */
+static bool is_there(struct worker *worker, unsigned int number)
+{
+	struct stress_pmu *pmu = &worker->pmus[number];
+	struct event *event;
+
+	if (pmu->type >= 0 && !worker->in_doubt[number])
+		return true;
+	worker->in_doubt[number] = false;
+	if (pmu_type(worker->names[number]) != pmu->type)
+		describe_one(worker, number);
+	else if (pmu->type >= 0)
+		return true;
+	if (pmu->type < 0) {
+		usleep(ABSENCE_US);
+		return false;
+	}
+	event = a_place(worker);
+	drop(worker, event);
+	begin_with_aux(worker, pmu, event);
+	return true;
+}
+
 static void open_one(struct worker *worker)
 {
-	const struct stress_pmu *pmu = any_pmu(worker);
-	struct event *event = a_place(worker);
-	union pmu_attr attr;
-	int pid, cpu, group = -1;
+	unsigned int number = any_pmu(worker);
+	const struct stress_pmu *pmu = &worker->pmus[number];
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
+	int pid, cpu, group = -1;
+	struct event *event;
+	union pmu_attr attr;
 
-	if (pmu->type < 0)
+	if (!is_there(worker, number))
 		return;
+	event = a_place(worker);
 	drop(worker, event);
 	choose_attr(worker, pmu, &attr);
 	choose_place(worker, pmu, &pid, &cpu);
@@ -304,10 +391,9 @@ static void open_one(struct worker *worker)
 	if (stress_one_in(&worker->random, 32))
 		flags ^= 1UL << stress_below(&worker->random, 5);
 	event->fd = syscall(SYS_perf_event_open, &attr, pid, cpu, group, flags);
-	if (event->fd < 0)
-		worker->tally->refused++;
-	else
-		worker->tally->opens++;
+	worker->in_doubt[number] = event->fd < 0 && (errno == ENOENT || errno == ENODEV);
+	if (attr.attr.type != PERF_TYPE_SOFTWARE)
+		count_opening(worker, event->fd >= 0);
 }
 
 static void drop_one(struct worker *worker)
@@ -365,53 +451,6 @@ static void map_aux(struct worker *worker)
 	worker->tally->aux_maps++;
 }
 
-/* The smallest area that the PMU takes; most take none. */
-static bool map_least_aux(struct worker *worker, struct event *event)
-{
-	struct perf_event_mmap_page *page = (void *)event->data.at;
-
-	page->aux_offset = event->data.bytes;
-	for (unsigned int i = 0; i < ARRAY_SIZE(aux_pages) && !event->aux.at; i++) {
-		size_t bytes = aux_pages[i] * worker->page;
-		void *at;
-
-		page->aux_size = bytes;
-		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd,
-			  event->data.bytes);
-		if (at != MAP_FAILED)
-			event->aux = (struct mapping){ at, bytes, true };
-	}
-	worker->tally->aux_maps += !!event->aux.at;
-	return event->aux.at;
-}
-
-/* As a recorder has it. What takes no AUX area is closed again: it may be in the way of another. */
-static void begin_with_aux(struct worker *worker, const struct stress_pmu *pmu, struct event *event)
-{
-	struct perf_event_attr attr = stress_pmu_first_event(pmu);
-	size_t bytes = (1 + LEAST_DATA_PAGES) * worker->page;
-	void *at;
-
-	attr.size = sizeof(attr);
-	attr.sample_type = PERF_SAMPLE_RAW;
-	attr.sample_period = 1;
-	event->fd = syscall(SYS_perf_event_open, &attr, -1, stress_pmu_some_cpu(pmu), -1,
-			    PERF_FLAG_FD_CLOEXEC);
-	if (event->fd < 0) {
-		worker->tally->refused++;
-		return;
-	}
-	worker->tally->opens++;
-	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd, 0);
-	if (at != MAP_FAILED) {
-		event->data = (struct mapping){ at, bytes, true };
-		worker->tally->data_maps++;
-	}
-	if (at == MAP_FAILED || !map_least_aux(worker, event) ||
-	    ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0))
-		drop(worker, event);
-}
-
 static void drop_all(struct worker *worker)
 {
 	for (unsigned int i = 0; i < MOST_EVENTS; i++)
@@ -424,31 +463,11 @@ static void drop_all(struct worker *worker)
  */
 static void begin_anew(struct worker *worker)
 {
-	const struct stress_pmu *pmu = any_pmu(worker);
+	const struct stress_pmu *pmu = &worker->pmus[any_pmu(worker)];
 
 	drop_all(worker);
 	if (pmu->type >= 0)
 		begin_with_aux(worker, pmu, any_event(worker));
-}
-
-/*
- * A PMU whose device comes and goes is not there for long, and may have another number each time:
- * who looks for it now and then hardly meets it. One of them a look, in turn.
- */
-static void keep_up(struct worker *worker, unsigned int look)
-{
-	unsigned int number = look % worker->nr_names;
-	struct stress_pmu *pmu = &worker->pmus[number];
-	struct event *event;
-
-	if (pmu_type(worker->names[number]) == pmu->type)
-		return;
-	describe_one(worker, number);
-	if (pmu->type < 0)
-		return;
-	event = a_place(worker);
-	drop(worker, event);
-	begin_with_aux(worker, pmu, event);
 }
 
 static void unmap_one(struct worker *worker)
@@ -628,7 +647,7 @@ static void ask_one(struct worker *worker)
 		err = set_filter(worker, fd);
 		break;
 	case 3:
-		choose_attr(worker, any_pmu(worker), &attr);
+		choose_attr(worker, &worker->pmus[any_pmu(worker)], &attr);
 		err = ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
 		break;
 	case 4:
@@ -727,13 +746,14 @@ static unsigned int software_events_of_kernel(void)
 }
 
 void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
-		   long long until_ms, struct stress_tally *tally)
+		   long long until_ms, struct stress_tally *tally, __u64 *opened)
 {
 	struct worker worker = {
 		.random = stress_seeded(seed),
 		.tally = tally,
 		.names = names,
 		.terms = terms,
+		.opened = opened,
 		.nr_names = nr_names < MOST_PMUS ? nr_names : MOST_PMUS,
 		.page = sysconf(_SC_PAGESIZE),
 		.nr_software_events = software_events_of_kernel(),
@@ -750,7 +770,6 @@ void stress_events(const char *const *names, unsigned int nr_names, const char *
 	for (unsigned int look = 1; now_ms() < until_ms; look++) {
 		if (look % LOOKS_A_DESCRIPTION == 0)
 			describe(&worker);
-		keep_up(&worker, look);
 		for (unsigned int i = 0; i < STEPS_A_LOOK; i++)
 			step(&worker);
 	}

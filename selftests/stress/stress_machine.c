@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +23,12 @@
 #define PATIENCE_MS	30000
 #define DEEPEST		4	/* folders below the one to read */
 #define KNOCKS		64	/* between two looks at a PMU's number */
+#define MOST_OPENS	8	/* of events, between two times that a PMU goes */
+#define TURN_MS		30000	/* but no longer */
+#define MOST_MODULES	2
+#define MOST_GROUPS	4
+#define MOST_GROUP_ACTS	8	/* in the life of one */
+#define NEIGHBOURS	16	/* processes that began next */
 
 /* A deed's argument, taken apart at its separator. */
 struct target {
@@ -29,6 +36,7 @@ struct target {
 	char first[PATH_MAX];
 	char second[PATH_MAX];		/* empty: there was no separator */
 	struct perf_event_attr attr;	/* of a PMU that may have gone; size 0: never seen */
+	__u64 *opened;			/* events, by everybody */
 };
 
 static void pause_up_to(struct target *target, unsigned int us)
@@ -135,15 +143,87 @@ static int read_all(struct target *target)
 	return read_folder(target->first, DEEPEST) ? 0 : -ENOENT;
 }
 
-/* Events keep a module; that it was busy is as good an answer. */
+static unsigned int parse_modules(char *text, struct module modules[MOST_MODULES])
+{
+	unsigned int count = 0;
+	char *next;
+
+	while (count < MOST_MODULES && (next = strsep(&text, ",")) &&
+	       module_parse(&modules[count], next))
+		count++;
+	return count;
+}
+
+/* -EAGAIN: events keep it, which is a good answer. What the first stands on goes with it or not. */
 static int reload(struct target *target)
 {
-	int err = module_try_unload(target->first);
+	struct module modules[MOST_MODULES];
+	char text[PATH_MAX];
+	unsigned int count, gone = 0;
+	int err = -EINVAL, loaded = 0;
 
-	if (err)
-		return err == -EWOULDBLOCK || err == -EBUSY ? 0 : err;
-	pause_a_moment(target);
-	return module_load(target->second);
+	snprintf(text, sizeof(text), "%s", target->first);
+	count = parse_modules(text, modules);
+	while (gone < count && !(gone && stress_one_in(&target->random, 2))) {
+		err = module_try_unload(modules[gone].name);
+		if (err)
+			break;
+		gone++;
+	}
+	if (gone)
+		pause_a_moment(target);
+	for (unsigned int i = gone; !loaded && i; i--)
+		loaded = module_load_with(modules[i - 1].file, modules[i - 1].parameters);
+	if (gone || loaded)
+		return loaded;
+	return err == -EWOULDBLOCK || err == -EBUSY ? -EAGAIN : err;
+}
+
+/* Groups of configfs */
+
+static const struct {
+	const char *file, *text;	/* no text: a process that began a little after this one's parent */
+} group_writes[] = {
+	{ "monitor_cache", "1" }, { "monitor_cache", "1" }, { "cacheqos.monitor_cache", "0" },
+	{ "monitor_cache", "2" }, { "tasks", "0" }, { "procs", "0" }, { "tasks", "-0" },
+	{ "tasks", "0,1,x" }, { "tasks", NULL }, { "procs", NULL }, { "tasks", NULL },
+};
+
+static void write_to_group(struct target *target, const char *group)
+{
+	unsigned int which = stress_below(&target->random, ARRAY_SIZE(group_writes));
+	char path[PATH_MAX + 128], process[32];
+
+	snprintf(path, sizeof(path), "%s/%s", group, group_writes[which].file);
+	snprintf(process, sizeof(process), "%d",
+		 getppid() + (int)stress_below(&target->random, NEIGHBOURS));
+	write_text(path, group_writes[which].text ?: process);
+}
+
+/*
+ * The life of a group, or of one within it, which others may be in at the same time: tasks come,
+ * monitors are switched, all files are read, and it goes with who is in it.
+ */
+static int use_group(struct target *target)
+{
+	char group[PATH_MAX + 32], inner[PATH_MAX + 64];
+	const char *chosen = group;
+	int err;
+
+	snprintf(group, sizeof(group), "%s/stress%u", target->first,
+		 stress_below(&target->random, MOST_GROUPS));
+	snprintf(inner, sizeof(inner), "%s/inner", group);
+	err = mkdir(group, 0755) ? -errno : 0;
+	if (stress_one_in(&target->random, 2) && !mkdir(inner, 0755))
+		chosen = inner;
+	for (unsigned int n = stress_below(&target->random, MOST_GROUP_ACTS); n; n--)
+		write_to_group(target, stress_one_in(&target->random, 4) ? group : chosen);
+	if (stress_one_in(&target->random, 4))
+		read_folder(group, DEEPEST);
+	rmdir(inner);
+	if (rmdir(group) && !err)
+		err = -errno;
+	return err;
 }
 
 static bool is_answer_to_a_knock(int err)
@@ -177,8 +257,10 @@ static int knock(struct target *target)
 		fd = syscall(SYS_perf_event_open, &target->attr, -1, 0, leader,
 			     PERF_FLAG_FD_CLOEXEC);
 		err = fd < 0 ? errno : 0;
-		if (fd >= 0)
-			close(fd);
+		if (fd < 0)
+			continue;
+		close(fd);
+		__atomic_fetch_add(target->opened, 1, __ATOMIC_RELAXED);
 	}
 	close(leader);
 	return is_answer_to_a_knock(err) ? 0 : -err;
@@ -190,13 +272,15 @@ static const struct {
 	unsigned int pause_us;	/* until the next one, at most */
 	char separator;
 	bool may_fail;		/* while others do something to the same thing */
+	bool takes_away;	/* a PMU */
 } deeds[STRESS_NR_DEEDS] = {
 	[STRESS_CPU] = { "cpu", toggle_cpu, PAUSE_US, '\0', true },
-	[STRESS_BIND] = { "bind", rebind, LONG_PAUSE_US, '/', true },
-	[STRESS_REMOVE] = { "remove", remove_and_rescan, LONG_PAUSE_US, '\0', true },
+	[STRESS_BIND] = { "bind", rebind, LONG_PAUSE_US, '/', true, true },
+	[STRESS_REMOVE] = { "remove", remove_and_rescan, LONG_PAUSE_US, '\0', true, true },
 	[STRESS_WRITE] = { "write", write_value, PAUSE_US, '=', true },
 	[STRESS_READ] = { "read", read_all, PAUSE_US, '\0', true },
-	[STRESS_UNLOAD] = { "unload", reload, LONG_PAUSE_US, '=' },
+	[STRESS_UNLOAD] = { "unload", reload, LONG_PAUSE_US, '\0', false, true },
+	[STRESS_GROUP] = { "group", use_group, PAUSE_US, '\0', true },
 	[STRESS_KNOCK] = { "knock", knock, 1, '=', true },
 };
 
@@ -205,10 +289,23 @@ const char *stress_deed_name(enum stress_deed deed)
 	return deed < STRESS_NR_DEEDS ? deeds[deed].name : NULL;
 }
 
-int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms,
-	       __u64 *done)
+/* With what is always away nobody does anything: some events are opened before it goes again. */
+static void let_others_open(struct target *target, long long until_ms)
 {
-	struct target target = { .random = stress_seeded(seed) };
+	__u64 enough = __atomic_load_n(target->opened, __ATOMIC_RELAXED) + 1 +
+		       stress_below(&target->random, MOST_OPENS);
+	long long by_ms = now_ms() + TURN_MS;
+
+	if (by_ms > until_ms)
+		by_ms = until_ms;
+	while (__atomic_load_n(target->opened, __ATOMIC_RELAXED) < enough && now_ms() < by_ms)
+		usleep(PAUSE_US / 10);
+}
+
+int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms,
+	       __u64 *done, __u64 *opened)
+{
+	struct target target = { .random = stress_seeded(seed), .opened = opened };
 	char *at;
 	int err;
 
@@ -223,8 +320,10 @@ int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long lon
 		err = deeds[deed].act(&target);
 		if (!err)
 			++*done;
-		else if (!deeds[deed].may_fail)
+		else if (!deeds[deed].may_fail && err != -EAGAIN)
 			return err;
+		if (deeds[deed].takes_away && err != -EAGAIN)
+			let_others_open(&target, until_ms);
 		pause_up_to(&target, deeds[deed].pause_us);
 	}
 	return 0;

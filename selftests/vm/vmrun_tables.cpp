@@ -546,7 +546,9 @@ Scenario cxl_hmu_stress()
         stress_step("machine",
                     "--pmu 'cxl_hmu_*' --workers 2 --module cxl_hmu --cpu 1 "
                     "--bind cxl_pci/1234:4348 --remove 1234:4348 "
-                    "--read /sys/bus/event_source/devices/cxl_hmu_mem0.0.0"),
+                    "--unload cxl_hmu=/lib/vmrun/cxl_hmu.ko "
+                    "--read /sys/bus/event_source/devices/cxl_hmu_mem0.0.0 "
+                    "--least-opens 3 --least-aux 1"),
     };
     return stress;
 }
@@ -1021,9 +1023,11 @@ Scenario hisi_ptt_stress()
                     "--pmu 'hisi_ptt*' --event filter=0x80001,type=1,direction=1,format=1 "
                     "--workers 2 --module hisi_ptt --cpu 1 "
                     "--bind hisi_ptt/0000:00:18.0 --remove 0000:00:18.0 --remove 0000:04:00.0 "
+                    "--unload hisi_ptt=/lib/vmrun/hisi_ptt.ko "
                     "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=0,1,2 "
                     "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/rx_alloc_buf_level=0,2 "
-                    "--read /sys/bus/event_source/devices/hisi_ptt0_2"),
+                    "--read /sys/bus/event_source/devices/hisi_ptt0_2 "
+                    "--least-opens 3 --least-aux 1"),
     };
     return stress;
 }
@@ -1302,7 +1306,9 @@ Scenario uncore_pmon_stress()
         stress_step("machine",
                     "--pmu 'uncore_*' --workers 2 --module uncore_pmon --cpu 1 "
                     "--bind uncore_pmon/8086:09a7 --remove 8086:09a7 "
-                    "--read /sys/bus/event_source/devices/uncore_imc_0"),
+                    "--unload uncore_pmon=/lib/vmrun/uncore_pmon.ko "
+                    "--read /sys/bus/event_source/devices/uncore_imc_0 "
+                    "--least-opens 3"),
     };
     return stress;
 }
@@ -1453,8 +1459,9 @@ Scenario imc_stress()
                     "--least-opens 20 --least-aux 2"),
         stress_step("machine",
                     "--pmu '*_imc' --pmu 'nest_mcs0*' --workers 2 --module imc --cpu 2 "
-                    "--cpu 3 --unload imc_engine=/lib/vmrun/imc_engine.ko "
-                    "--read /sys/bus/event_source/devices/trace_imc"),
+                    "--cpu 3 --unload imc_engine=/lib/vmrun/imc_engine.ko,imc=/lib/vmrun/imc.ko "
+                    "--read /sys/bus/event_source/devices/trace_imc "
+                    "--least-opens 3 --least-aux 1"),
     };
     return stress;
 }
@@ -1536,18 +1543,30 @@ Scenario cache_qos_bench()
     return bench;
 }
 
+GuestStep configfs_step()
+{
+    return {"configfs",
+            "mount -t configfs configfs /sys/kernel/config && "
+            "printf 'TAP version 13\\n1..1\\nok 1 mounted\\n'",
+            20};
+}
+
 Scenario cache_qos_stress()
 {
     Scenario stress;
     stress.kernels = kX86Kernels;
     stress.steps = {
+        configfs_step(),
         stress_step("events",
                     "--pmu 'cache_qos*' --workers 2 --nobody 1 --module cache_qos "
                     "--least-opens 20 --least-aux 2"),
         stress_step("machine",
                     "--pmu 'cache_qos*' --workers 2 --module cache_qos --cpu 1 "
-                    "--unload cache_qos_sim=/lib/vmrun/cache_qos_sim.ko "
-                    "--read /sys/bus/event_source/devices/cache_qos"),
+                    "--unload 'cache_qos_sim=/lib/vmrun/cache_qos_sim.ko profile=spr lines=2048,"
+                    "cache_qos=/lib/vmrun/cache_qos.ko backend=sim' "
+                    "--group /sys/kernel/config/cache_qos --group /sys/kernel/config/cache_qos "
+                    "--read /sys/bus/event_source/devices/cache_qos "
+                    "--least-opens 3 --least-aux 1"),
     };
     return stress;
 }

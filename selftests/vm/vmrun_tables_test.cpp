@@ -194,6 +194,17 @@ TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
                 << scenario.name;
 }
 
+// Random use that met no event proves nothing.
+TEST(Tables, EveryStepOfStressDemandsEvents)
+{
+    for (const UnitSpec &unit : units())
+        for (const Scenario &scenario : unit.tests)
+            for (const GuestStep &step : scenario.steps)
+                EXPECT_TRUE(scenario.name != "stress" || !step.command.starts_with("pmu_stress") ||
+                            step.command.find("--least-opens ") != std::string::npos)
+                    << unit.unit << " " << step.name;
+}
+
 TEST(Tables, EveryJudgementDemandsSomething)
 {
     for (const UnitSpec &unit : units())
