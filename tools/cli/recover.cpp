@@ -17,6 +17,10 @@ namespace {
 void print_part(const perfdata::DamagedRecording::Part &part, Output &out)
 {
     const perfdata::Recovery &found = part.found;
+    if (found.missing) {
+        out.print("{}: is missing\n", part.path);
+        return;
+    }
     out.print("{}: kept {} records, {} of them AUX buffers\n", part.path, found.records,
               found.aux_buffers);
     for (const perfdata::ByteRange &range : found.lost)
@@ -39,7 +43,8 @@ nlohmann::ordered_json json_of(const perfdata::DamagedRecording::Part &part)
             {"records", found.records},
             {"aux_buffers", found.aux_buffers},
             {"lost", lost},
-            {"header_whole", found.header_whole}};
+            {"header_whole", found.header_whole},
+            {"missing", found.missing}};
 }
 
 void tell_programs(const perfdata::DamagedRecording &recording, const RecoverOptions &options,

@@ -99,8 +99,8 @@ public:
     std::endian order() const { return order_; }
     const std::vector<Event> &events() const { return events_; }
     const std::optional<Damage> &damage() const { return damage_; }
-    // Header sections that were missing or wrong: not fatal, but names may be unknown. The first
-    // 256: a pipe can be wrong without end.
+    // Header sections that were missing or wrong: not fatal, but names may be unknown; kNotFound: a
+    // file of a directory. The first 256: a pipe can be wrong without end.
     const std::vector<Error> &complaints() const { return complaints_; }
     uint64_t position() const { return position_; }
     bool is_pipe() const { return pipe_; }
@@ -112,6 +112,8 @@ public:
     {
         return {more_parts_.rbegin(), more_parts_.rend()};
     }
+    // The first file of a directory that is not there, though a later one is; a complaint too.
+    const std::optional<std::string> &missing_part() const { return missing_part_; }
     // Where the records of a file begin and, as far as the header can be believed, end.
     uint64_t data_begin() const { return data_begin_; }
     uint64_t data_end() const { return data_end_; }
@@ -150,6 +152,7 @@ private:
     void read_event_update(const Record &record);
     Result<void> add_event(Bytes attr, Bytes ids, uint64_t offset);
     void complain(Error complaint);
+    void find_parts(const std::string &folder);
     std::optional<Bytes> section(uint64_t offset, uint64_t size) const;
 
     Result<bool> have(size_t wanted);
@@ -203,6 +206,7 @@ private:
     bool unpacking_failed_ = false;
 
     std::vector<std::string> more_parts_;  // of a directory, last one first
+    std::optional<std::string> missing_part_;
     bool is_directory_ = false;
     std::string part_;
 

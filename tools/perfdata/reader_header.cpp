@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
 
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
@@ -46,6 +49,25 @@ bool feature_set(Bytes bitmap, unsigned feature, std::endian order)
                           is_set<uint32_t>(bitmap, kFeatHostname, order);
     return is_short ? is_set<uint32_t>(bitmap, feature, order)
                     : is_set<uint64_t>(bitmap, feature, order);
+}
+
+// N of each "data.N" in the folder, as perf writes them.
+std::set<uint32_t> part_numbers(const std::string &folder)
+{
+    std::set<uint32_t> numbers;
+    std::error_code failure;
+    for (std::filesystem::directory_iterator file(folder, failure), end; !failure && file != end;
+         file.increment(failure)) {
+        const std::string name = file->path().filename().string();
+        constexpr std::string_view kFront = "data.";
+        uint32_t number = 0;
+        if (!name.starts_with(kFront))
+            continue;
+        std::from_chars(name.data() + kFront.size(), name.data() + name.size(), number);
+        if (name == std::string(kFront) + std::to_string(number))
+            numbers.insert(number);
+    }
+    return numbers;
 }
 
 // A section costs nothing on disk where the file has a hole, and several may claim the same bytes.
@@ -118,14 +140,23 @@ Result<Reader> Reader::open_path(const std::string &path)
     if (!opened || !directory)
         return opened;
     opened->is_directory_ = true;
-    for (size_t number = 0;; number++) {
-        std::string part = first + "." + std::to_string(number);
-        if (::stat(part.c_str(), &status) != 0)
-            break;
-        opened->more_parts_.push_back(std::move(part));
-    }
-    std::reverse(opened->more_parts_.begin(), opened->more_parts_.end());
+    opened->find_parts(path);
     return opened;
+}
+
+void Reader::find_parts(const std::string &folder)
+{
+    const std::set<uint32_t> numbers = part_numbers(folder);
+    for (auto number = numbers.rbegin(); number != numbers.rend(); ++number)
+        more_parts_.push_back(part_ + "." + std::to_string(*number));
+    // perf numbers them from 0.
+    uint32_t next = 0;
+    while (numbers.contains(next))
+        next++;
+    if (next == numbers.size())
+        return;
+    missing_part_ = part_ + "." + std::to_string(next);
+    complain({Errc::kNotFound, *missing_part_ + " is missing", std::nullopt});
 }
 
 Result<Reader> Reader::pushed()

@@ -232,6 +232,26 @@ TEST_P(ReaderSource, ADirectoryIsReadPartByPart)
     EXPECT_EQ(reader->damage()->offset, 8U);
 }
 
+TEST_P(ReaderSource, ADirectoryThatLacksAFileGivesThoseBehindItAndSaysSo)
+{
+    store_file("d/data", some_records(GetParam()).file());
+    FileBuilder part(GetParam());
+    part.record(kFinishedRound, {});
+    for (const char *name :
+         {"d/data.0", "d/data.2", "d/data.10", "d/data.03", "d/data.x", "d/data."})
+        store_file(name, part.records());
+
+    Result<Reader> reader = Reader::open_path(folder_.path("d"));
+    ASSERT_TRUE(reader) << reader.error().message;
+    EXPECT_EQ(reader->later_parts(),
+              (std::vector<std::string>{folder_.path("d/data.0"), folder_.path("d/data.2"),
+                                        folder_.path("d/data.10")}));
+    EXPECT_EQ(reader->missing_part(), folder_.path("d/data.1"));
+    ASSERT_EQ(reader->complaints().size(), 1U);
+    EXPECT_EQ(reader->complaints()[0].code, Errc::kNotFound);
+    EXPECT_EQ(reader->complaints()[0].message, folder_.path("d/data.1") + " is missing");
+}
+
 TEST_P(ReaderSource, SaysWhatCannotBeOpened)
 {
     EXPECT_EQ(Reader::open_path(folder_.path("no")).error().code, Errc::kNotFound);

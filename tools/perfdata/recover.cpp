@@ -268,7 +268,10 @@ void DamagedRecording::find_first(Content content, const Watch &watch)
     // once more for its bytes, and may have become shorter in between.
     const std::string path = reader_.part();
     const uint64_t begin = reader_.data_begin(), size = content.bytes.size();
-    const bool header_whole = reader_.complaints().empty() && reader_.data_end() <= size;
+    const bool header_whole =
+        std::ranges::all_of(reader_.complaints(),
+                            [](const Error &it) { return it.code == Errc::kNotFound; }) &&
+        reader_.data_end() <= size;
     // A header that lies about the data lies about its end too.
     const uint64_t end = header_whole ? reader_.data_end() : size;
     // In pipe layout the events come with the records: read what can be read first.
@@ -313,6 +316,11 @@ Result<DamagedRecording> DamagedRecording::open(const std::string &path, const W
             return content.error();
         const uint64_t end = content->bytes.size();
         recording.find(part, std::move(*content), {0, end}, watch);
+    }
+    if (const std::optional<std::string> &missing = recording.reader_.missing_part()) {
+        recording.parts_.push_back({*missing, {}});
+        recording.parts_.back().found.missing = true;
+        recording.contents_.emplace_back();
     }
     return recording;
 }

@@ -35,8 +35,9 @@ struct Recovery {
     uint64_t aux_buffers = 0;
     uint64_t packed = 0;       // of the records: such as hold others, packed
     bool header_whole = true;  // its sizes were true and its sections are there
+    bool missing = false;      // the file: of a directory that has later ones
 
-    bool clean() const { return lost.empty() && header_whole; }
+    bool clean() const { return lost.empty() && header_whole && !missing; }
 };
 
 // A recording that may be damaged: a file of either layout, or the files of a directory.

@@ -389,6 +389,25 @@ TEST_F(RecoverFiles, EachFileOfADirectoryIsSearched)
     EXPECT_TRUE(AuxFile::open(written_)->from_index());
 }
 
+TEST_F(RecoverFiles, AFileThatADirectoryLacksIsNamed)
+{
+    FileBuilder first = recording(), rest = recording();
+    folder_.put("dir/data", first.file());
+    folder_.put("dir/data.1", rest.records());
+    Result<DamagedRecording> damaged = DamagedRecording::open(folder_.path("dir"));
+    ASSERT_TRUE(damaged);
+    ASSERT_EQ(damaged->parts().size(), 3U);
+    EXPECT_TRUE(damaged->parts()[0].found.clean()) << "the header is whole";
+    EXPECT_EQ(damaged->parts()[1].path, folder_.path("dir/data.1"));
+    EXPECT_TRUE(damaged->parts()[1].found.clean());
+    EXPECT_EQ(damaged->parts()[2].path, folder_.path("dir/data.0"));
+    EXPECT_TRUE(damaged->parts()[2].found.missing);
+    EXPECT_FALSE(damaged->clean());
+    ASSERT_TRUE(finished(damaged->write(written_)));
+    const std::vector<uint32_t> all = types(written_);
+    EXPECT_EQ(std::ranges::count(all, uint32_t{PERF_RECORD_SAMPLE}), 2 * kRounds);
+}
+
 // The reader that looks for the events goes on to the other files.
 TEST_F(RecoverFiles, ADirectoryWhoseFirstFileIsAPipe)
 {
