@@ -49,7 +49,7 @@ struct options {
 struct shared {
 	struct stress_tally tallies[2 * MOST];
 	__u64 done[MOST];
-	__u64 opened;
+	struct stress_turns turns;
 };
 
 enum {
@@ -178,7 +178,7 @@ static pid_t start_worker(const struct options *options, unsigned int number, lo
 	if (number >= options->workers && (setgid(NOBODY) || setuid(NOBODY)))
 		_exit(1);
 	stress_events(options->pmus, options->nr_pmus, options->terms, options->seed + number,
-		      until, &shared->tallies[number], &shared->opened);
+		      until, &shared->tallies[number], &shared->turns);
 	_exit(0);
 }
 
@@ -192,7 +192,7 @@ static pid_t start_actor(const struct options *options, unsigned int number, lon
 	if (pid)
 		return pid;
 	err = stress_act(actor->deed, actor->argument, options->seed + 1000 + number, until,
-			 &shared->done[number], &shared->opened);
+			 &shared->done[number], &shared->turns);
 	if (err)
 		ksft_print_msg("%s %s: %s\n", stress_deed_name(actor->deed), actor->argument,
 			       strerror(-err));

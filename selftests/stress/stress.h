@@ -104,15 +104,22 @@ struct stress_tally {
 	bool begun;	/* what is not left to chance is done */
 };
 
+/* Of all processes, in memory they share: how a PMU that was away gets used before it goes again. */
+struct stress_turns {
+	__u64 opened;		/* events of the PMUs */
+	__u64 wanted;		/* by then, before one goes again */
+	long long since_ms;	/* when one went last, by now_ms() */
+};
+
 /*
  * Opens, maps, enables, reads, spoils and closes events of the PMUs until now_ms() is until_ms.
  * names are looked up again now and then, as PMUs come and go. terms: an event that sysfs does not
  * name, or NULL. Before that an event of each PMU that takes an AUX area runs with one, so that a
- * short run has some whatever the seed says. Leaves nothing open. opened: how many events all
- * processes have opened, in memory they share.
+ * short run has some whatever the seed says. Leaves nothing open.
  */
 void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
-		   long long until_ms, struct stress_tally *tally, __u64 *opened);
+		   long long until_ms, struct stress_tally *tally,
+		   struct stress_turns *turns);
 
 /*
  * Opens software events of the calling task that stay open until it and its children end, so that
@@ -128,7 +135,7 @@ enum stress_deed {
 	STRESS_REMOVE,	/* FUNCTION: removed from the bus, which is scanned again */
 	STRESS_WRITE,	/* FILE=VALUE,VALUE...: one of these, or something else */
 	STRESS_READ,	/* FOLDER: all files below it are read */
-	STRESS_UNLOAD,	/* MODULES: unloaded in this order if nobody uses them, loaded again */
+	STRESS_UNLOAD,	/* MODULES: unloaded in this order if unused, loaded again */
 	STRESS_GROUP,	/* FOLDER of configfs: groups in it, their tasks and switches */
 	STRESS_KNOCK,	/* PMU or PMU=TERMS: events are opened, be it there or not */
 	STRESS_NR_DEEDS,
@@ -139,12 +146,12 @@ const char *stress_deed_name(enum stress_deed deed);
 
 /*
  * Does it again and again, with pauses, until now_ms() is until_ms and, if that is soon, it was
- * done once; leaves the machine as it was. 0 or -errno. A deed that takes PMUs away waits in
- * between until some events were opened, by the count of stress_events(), which knocks add to.
+ * done once; leaves the machine as it was. 0 or -errno. A deed that takes PMUs away waits until
+ * some events were opened since they went last, by whatever deed; knocks count as well.
  *
  * MODULES are separated by commas, each MODULE=FILE[ PARAMETERS].
  */
 int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms,
-	       __u64 *done, __u64 *opened);
+	       __u64 *done, struct stress_turns *turns);
 
 #endif

@@ -64,7 +64,7 @@ struct worker {
 	unsigned int nr_software_events;
 	const char *terms;
 	int program;	/* of BPF, for samples; -1: may not load one */
-	__u64 *opened;
+	struct stress_turns *turns;
 	struct stress_pmu pmus[MOST_PMUS];
 	bool in_doubt[MOST_PMUS];	/* perf said that there is no such PMU */
 	struct event events[MOST_EVENTS];
@@ -296,7 +296,7 @@ static void count_opening(struct worker *worker, bool opened)
 		return;
 	}
 	worker->tally->opens++;
-	__atomic_fetch_add(worker->opened, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&worker->turns->opened, 1, __ATOMIC_RELAXED);
 }
 
 /* The smallest area that the PMU takes; most take none. */
@@ -746,14 +746,15 @@ static unsigned int software_events_of_kernel(void)
 }
 
 void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
-		   long long until_ms, struct stress_tally *tally, __u64 *opened)
+		   long long until_ms, struct stress_tally *tally,
+		   struct stress_turns *turns)
 {
 	struct worker worker = {
 		.random = stress_seeded(seed),
 		.tally = tally,
 		.names = names,
 		.terms = terms,
-		.opened = opened,
+		.turns = turns,
 		.nr_names = nr_names < MOST_PMUS ? nr_names : MOST_PMUS,
 		.page = sysconf(_SC_PAGESIZE),
 		.nr_software_events = software_events_of_kernel(),

@@ -36,7 +36,7 @@ struct target {
 	char first[PATH_MAX];
 	char second[PATH_MAX];		/* empty: there was no separator */
 	struct perf_event_attr attr;	/* of a PMU that may have gone; size 0: never seen */
-	__u64 *opened;			/* events, by everybody */
+	struct stress_turns *turns;
 };
 
 static void pause_up_to(struct target *target, unsigned int us)
@@ -182,7 +182,7 @@ static int reload(struct target *target)
 /* Groups of configfs */
 
 static const struct {
-	const char *file, *text;	/* no text: a process that began a little after this one's parent */
+	const char *file, *text;	/* no text: a process that began after this one's parent */
 } group_writes[] = {
 	{ "monitor_cache", "1" }, { "monitor_cache", "1" }, { "cacheqos.monitor_cache", "0" },
 	{ "monitor_cache", "2" }, { "tasks", "0" }, { "procs", "0" }, { "tasks", "-0" },
@@ -260,7 +260,7 @@ static int knock(struct target *target)
 		if (fd < 0)
 			continue;
 		close(fd);
-		__atomic_fetch_add(target->opened, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&target->turns->opened, 1, __ATOMIC_RELAXED);
 	}
 	close(leader);
 	return is_answer_to_a_knock(err) ? 0 : -err;
@@ -290,22 +290,31 @@ const char *stress_deed_name(enum stress_deed deed)
 }
 
 /* With what is always away nobody does anything: some events are opened before it goes again. */
-static void let_others_open(struct target *target, long long until_ms)
+static void wait_for_turn(const struct stress_turns *turns, long long until_ms)
 {
-	__u64 enough = __atomic_load_n(target->opened, __ATOMIC_RELAXED) + 1 +
-		       stress_below(&target->random, MOST_OPENS);
-	long long by_ms = now_ms() + TURN_MS;
-
-	if (by_ms > until_ms)
-		by_ms = until_ms;
-	while (__atomic_load_n(target->opened, __ATOMIC_RELAXED) < enough && now_ms() < by_ms)
+	for (long long now = now_ms(); now < until_ms; now = now_ms()) {
+		if (__atomic_load_n(&turns->opened, __ATOMIC_RELAXED) >=
+			    __atomic_load_n(&turns->wanted, __ATOMIC_RELAXED) ||
+		    now >= __atomic_load_n(&turns->since_ms, __ATOMIC_RELAXED) + TURN_MS)
+			return;
 		usleep(PAUSE_US / 10);
+	}
+}
+
+static void end_turn(struct target *target)
+{
+	struct stress_turns *turns = target->turns;
+	__u64 more = 1 + stress_below(&target->random, MOST_OPENS);
+
+	__atomic_store_n(&turns->since_ms, now_ms(), __ATOMIC_RELAXED);
+	__atomic_store_n(&turns->wanted, __atomic_load_n(&turns->opened, __ATOMIC_RELAXED) + more,
+			 __ATOMIC_RELAXED);
 }
 
 int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms,
-	       __u64 *done, __u64 *opened)
+	       __u64 *done, struct stress_turns *turns)
 {
-	struct target target = { .random = stress_seeded(seed), .opened = opened };
+	struct target target = { .random = stress_seeded(seed), .turns = turns };
 	char *at;
 	int err;
 
@@ -317,13 +326,15 @@ int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long lon
 	}
 	/* What was not possible while others were at it is so when they have ended. */
 	while (now_ms() < until_ms || (!*done && now_ms() < until_ms + PATIENCE_MS)) {
+		if (deeds[deed].takes_away)
+			wait_for_turn(turns, until_ms);
 		err = deeds[deed].act(&target);
 		if (!err)
 			++*done;
 		else if (!deeds[deed].may_fail && err != -EAGAIN)
 			return err;
 		if (deeds[deed].takes_away && err != -EAGAIN)
-			let_others_open(&target, until_ms);
+			end_turn(&target);
 		pause_up_to(&target, deeds[deed].pause_us);
 	}
 	return 0;

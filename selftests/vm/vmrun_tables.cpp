@@ -542,13 +542,13 @@ Scenario cxl_hmu_stress()
     stress.steps = {
         stress_step("events",
                     "--pmu 'cxl_hmu_*' --workers 2 --nobody 1 --module cxl_hmu "
-                    "--least-opens 20 --least-aux 2"),
+                    "--least-opens 10 --least-aux 2"),
         stress_step("machine",
                     "--pmu 'cxl_hmu_*' --workers 2 --module cxl_hmu --cpu 1 "
                     "--bind cxl_pci/1234:4348 --remove 1234:4348 "
                     "--unload cxl_hmu=/lib/vmrun/cxl_hmu.ko "
                     "--read /sys/bus/event_source/devices/cxl_hmu_mem0.0.0 "
-                    "--least-opens 3 --least-aux 1"),
+                    "--least-opens 1 --least-aux 1"),
     };
     return stress;
 }
@@ -1018,7 +1018,7 @@ Scenario hisi_ptt_stress()
         stress_step("events",
                     "--pmu 'hisi_ptt*' --event filter=0x80001,type=1,direction=1,format=1 "
                     "--workers 2 --nobody 1 --module hisi_ptt "
-                    "--least-opens 20 --least-aux 2"),
+                    "--least-opens 10 --least-aux 2"),
         stress_step("machine",
                     "--pmu 'hisi_ptt*' --event filter=0x80001,type=1,direction=1,format=1 "
                     "--workers 2 --module hisi_ptt --cpu 1 "
@@ -1027,7 +1027,7 @@ Scenario hisi_ptt_stress()
                     "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=0,1,2 "
                     "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/rx_alloc_buf_level=0,2 "
                     "--read /sys/bus/event_source/devices/hisi_ptt0_2 "
-                    "--least-opens 3 --least-aux 1"),
+                    "--least-opens 1 --least-aux 1"),
     };
     return stress;
 }
@@ -1302,13 +1302,13 @@ Scenario uncore_pmon_stress()
     stress.steps = {
         stress_step("events",
                     "--pmu 'uncore_*' --workers 2 --nobody 1 --module uncore_pmon "
-                    "--least-opens 20"),
+                    "--least-opens 10"),
         stress_step("machine",
                     "--pmu 'uncore_*' --workers 2 --module uncore_pmon --cpu 1 "
                     "--bind uncore_pmon/8086:09a7 --remove 8086:09a7 "
                     "--unload uncore_pmon=/lib/vmrun/uncore_pmon.ko "
                     "--read /sys/bus/event_source/devices/uncore_imc_0 "
-                    "--least-opens 3"),
+                    "--least-opens 1"),
     };
     return stress;
 }
@@ -1456,12 +1456,12 @@ Scenario imc_stress()
     stress.steps = {
         stress_step("events",
                     "--pmu '*_imc' --pmu 'nest_mcs0*' --workers 2 --nobody 1 --module imc "
-                    "--least-opens 20 --least-aux 2"),
+                    "--least-opens 10 --least-aux 2"),
         stress_step("machine",
                     "--pmu '*_imc' --pmu 'nest_mcs0*' --workers 2 --module imc --cpu 2 "
                     "--cpu 3 --unload imc_engine=/lib/vmrun/imc_engine.ko,imc=/lib/vmrun/imc.ko "
                     "--read /sys/bus/event_source/devices/trace_imc "
-                    "--least-opens 3 --least-aux 1"),
+                    "--least-opens 1 --least-aux 1"),
     };
     return stress;
 }
@@ -1559,14 +1559,14 @@ Scenario cache_qos_stress()
         configfs_step(),
         stress_step("events",
                     "--pmu 'cache_qos*' --workers 2 --nobody 1 --module cache_qos "
-                    "--least-opens 20 --least-aux 2"),
+                    "--least-opens 10 --least-aux 2"),
         stress_step("machine",
                     "--pmu 'cache_qos*' --workers 2 --module cache_qos --cpu 1 "
                     "--unload 'cache_qos_sim=/lib/vmrun/cache_qos_sim.ko profile=spr lines=2048,"
                     "cache_qos=/lib/vmrun/cache_qos.ko backend=sim' "
                     "--group /sys/kernel/config/cache_qos --group /sys/kernel/config/cache_qos "
                     "--read /sys/bus/event_source/devices/cache_qos "
-                    "--least-opens 3 --least-aux 1"),
+                    "--least-opens 1 --least-aux 1"),
     };
     return stress;
 }
