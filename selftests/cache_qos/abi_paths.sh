@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What the ABI documents promise is there and can be read, they describe every file of the module, and what they say is what the
-# simulated machine is.
+# What the ABI documents promise is there, can be read and has its mode, they describe every file of the module, and what they say is
+# what the simulated machine is.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/abi.sh"
 . "$(dirname "$0")/book.sh"

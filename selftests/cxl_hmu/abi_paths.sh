@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What the ABI document promises is there and can be read, and it describes every file of the module.
+# What the ABI document promises is there, can be read and has its mode, and it describes every file of the module.
 . "$(dirname "$0")/hmu.sh"
 . "$(dirname "$0")/abi.sh"
 here=$(dirname "$0")

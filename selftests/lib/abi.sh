@@ -2,13 +2,21 @@
 # Sourced by abi_paths.sh of each unit, beside which it is installed, behind what defines plan, result and work: ABI documents
 # against a live system, both ways.
 
-# promised DOCUMENT...: What: lines, and the lines that continue them.
+# promised DOCUMENT...: What: lines, and the lines that continue them, each behind the mode that its entry says: "Mode 0400." Entries
+# that say none are of files of 0444.
 promised() {
 	for document; do
 		for file in "$here/$document" "$here/../../Documentation/ABI/testing/$document"; do
 			[ -e "$file" ] && break
 		done
-		awk '/^What:/ { on = 1; sub(/^What:/, "") } /^[A-Z][A-Za-z]*:/ { on = 0 } on && NF { sub("/$", "", $1); print $1 }' "$file"
+		awk '
+			function entry(   i) { for (i = 1; i <= n; i++) print mode, paths[i]; n = 0; mode = "0444" }
+			BEGIN { entry() }
+			/^What:/ { entry(); on = 1; sub(/^What:/, "") }
+			/^[A-Z][A-Za-z]*:/ { on = 0 }
+			on && NF { sub("/$", "", $1); paths[++n] = $1 }
+			match($0, /Mode 0[0-7]+\./) { mode = substr($0, RSTART + 5, RLENGTH - 6) }
+			END { entry() }' "$file"
 	done
 }
 
@@ -36,19 +44,24 @@ readable() {
 	[ ! -s "$work/files" ] || xargs cat <"$work/files" >/dev/null
 }
 
-# abi "DOCUMENT..." ROOT...: plans and gives a result for each promise, which stands for something that can be read, and one for
-# all: what is below the roots is promised. $abi_more results of the caller's own follow.
+# have_mode MODE: the files that were readable
+have_mode() {
+	[ ! -s "$work/files" ] || ! xargs stat -c '0%a %n' <"$work/files" | grep -v "^$1 " | sed "s/^/# not $1: /" | grep .
+}
+
+# abi "DOCUMENT..." ROOT...: plans and gives a result for each promise, which stands for something that can be read and has
+# its mode, and one for all: what is below the roots is promised. $abi_more results of the caller's own follow.
 abi() {
 	documents=$1
 	shift
 	# shellcheck disable=SC2086
 	promised $documents >"$work/promised"
-	expressions <"$work/promised" >"$work/expressions"
+	cut -d' ' -f2 "$work/promised" | expressions >"$work/expressions"
 	made "$@" >"$work/made"
 	[ -s "$work/promised" ] || { echo "Bail out! no What: lines in $documents"; exit 1; }
 	plan $(($(wc -l <"$work/promised") + 1 + ${abi_more:-0}))
-	while read -r promise && read -r expression <&3; do
-		grep -xE "$expression" "$work/made" >"$work/matching" && readable <"$work/matching"
+	while read -r mode promise && read -r expression <&3; do
+		grep -xE "$expression" "$work/made" >"$work/matching" && readable <"$work/matching" && have_mode "$mode"
 		result "$promise" $?
 	done <"$work/promised" 3<"$work/expressions"
 	# A folder is described by what is in it.
