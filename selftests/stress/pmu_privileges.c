@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * pmu_privileges --pmu PMU --policy capability|paranoid [--event TERMS] [--aux PAGES] [--task]
- *                [--busy]
+ *                [--tree FOLDER]... [--busy]
  *
  * Who may do what with a PMU: each kind of user opens an event at each perf_event_paranoid, and
  * what they get is held against a rule that is written down here a second time. Files of the PMU's
- * are nobody's to write, and say no address of the kernel's. What an AUX area holds before and
- * behind what was recorded is zero, and that has no word of poison; with page_poison=1 and
- * slab_debug this sees memory that was somebody else's.
+ * are nobody's to write, and say no address of the kernel's, of memory or of a device. What an AUX
+ * area holds before and behind what was recorded is zero, and that has no word of poison; with
+ * page_poison=1 and slab_debug this sees memory that was somebody else's.
  *
  *   capability   events need CAP_PERFMON, whatever perf_event_paranoid says
  *   paranoid     events of a CPU need CAP_PERFMON where perf_event_paranoid is above 0, as those
  *                of any PMU
  *   --task       the event is of the user's own process: above 1, and it is the kernel's part that
  *                is in the way
+ *   --tree       files elsewhere that are held to the same as those of the PMU; of a PCI function
+ *                the driver's only, as the kernel's own say its addresses
  *   --busy       there is something to record: an AUX area must get it, and samples are looked at
  */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -44,11 +45,23 @@
 #define NOBODY		65534
 #define DATA_PAGES	8
 #define DEEPEST		4	/* folders below the PMU's */
+#define MOST_TREES	64
+#define MOST_PLACES	64
+#define LOW_MEMORY	0x100000	/* bytes: below, numbers are like others */
+#define HEX_DIGITS	"0123456789abcdefABCDEF"
 #define RUN_US		300000
 #define MOST_RUNS	20	/* until there is something to look at */
 
+/* Physical addresses, both in it. */
+struct place {
+	__u64 first, last;
+};
+
 struct subject {
 	struct stress_subject of;
+	const char *trees[MOST_TREES];
+	unsigned int nr_trees, nr_places;
+	struct place places[MOST_PLACES];
 	bool known, needs_capability;	/* the policy */
 	bool task, busy;
 };
@@ -190,23 +203,71 @@ static void test_levels(const struct subject *subject, const struct user *user)
 
 /* Files */
 
-/* Sixteen digits that begin as addresses of the kernel's do. */
-static bool has_kernel_address(const char *text)
+static bool is_pci_function(const char *name)
 {
-	for (const char *at = text; (at = strstr(at, "ffff")); at++) {
-		unsigned int digits = 0;
+	unsigned int domain, bus, device, function;
 
-		while (isxdigit((unsigned char)at[digits]))
-			digits++;
-		if (digits == 16 && strspn(at, "f") < 16 &&
-		    (at == text || !isxdigit((unsigned char)at[-1])))
+	return sscanf(name, "%4x:%2x:%2x.%1x", &domain, &bus, &device, &function) == 4;
+}
+
+/* Where memory and the BARs of functions are, which root alone may know. 0 or -errno. */
+static int read_places(struct subject *subject)
+{
+	FILE *file = fopen("/proc/iomem", "re");
+	char line[256], name[64];
+	struct place place;
+
+	if (!file)
+		return -errno;
+	while (subject->nr_places < MOST_PLACES && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%llx-%llx : %63[^\n]", &place.first, &place.last, name) != 3 ||
+		    place.first < LOW_MEMORY ||
+		    (strcmp(name, "System RAM") && !is_pci_function(name)))
+			continue;
+		subject->places[subject->nr_places++] = place;
+	}
+	fclose(file);
+	return subject->nr_places ? 0 : -ENOENT;
+}
+
+/*
+ * Behind 0x, or of eight digits and more, some of them letters: others are counts and sizes. An
+ * address that is written without either is not seen.
+ */
+static bool is_like_address(const char *text, const char *number, size_t digits)
+{
+	if (number >= text + 2 && !strncmp(number - 2, "0x", 2))
+		return true;
+	return digits >= 8 && strcspn(number, "abcdefABCDEF") < digits;
+}
+
+static bool is_address(const struct place *places, unsigned int nr_places, __u64 number)
+{
+	if (number >> 48 == 0xffff && number != ~0ULL)
+		return true;	/* the kernel's */
+	for (unsigned int i = 0; i < nr_places; i++)
+		if (number >= places[i].first && number <= places[i].last)
+			return true;
+	return false;
+}
+
+static bool has_address(const struct place *places, unsigned int nr_places, const char *text)
+{
+	size_t digits;
+
+	for (const char *at = text; *at; at += digits ?: 1) {
+		digits = strspn(at, HEX_DIGITS);
+		if (digits && digits <= 16 && is_like_address(text, at, digits) &&
+		    is_address(places, nr_places, strtoull(at, NULL, 16)))
 			return true;
 	}
 	return false;
 }
 
-static const char *check_file(const char *path, mode_t mode)
+static const char *check_file(const struct subject *subject, const char *path, mode_t mode)
 {
+	/* The values of terms may be any number. */
+	unsigned int nr_places = strstr(path, "/events/") ? 0 : subject->nr_places;
 	char text[4096];
 	int fd;
 
@@ -222,20 +283,23 @@ static const char *check_file(const char *path, mode_t mode)
 		close(fd);
 	if ((fd >= 0) != !!(mode & 0004))
 		return "who may read it is not what its mode says";
-	if (!read_text(path, text, sizeof(text)) && has_kernel_address(text))
-		return "has an address of the kernel's";
+	if (!read_text(path, text, sizeof(text)) && has_address(subject->places, nr_places, text))
+		return "has an address";
 	return NULL;
 }
 
-/* Returns how many files are as they should not be. */
-static int check_folder(const char *path, unsigned int depth)
+struct walk {
+	const struct subject *subject;
+	unsigned int files, bad;
+};
+
+static void check_folder(struct walk *walk, const char *path, unsigned int depth)
 {
 	char below[PATH_MAX];
 	struct dirent *entry;
 	struct stat status;
 	const char *wrong;
 	DIR *dir = depth ? opendir(path) : NULL;
-	int bad = 0;
 
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.' ||
@@ -244,24 +308,41 @@ static int check_folder(const char *path, unsigned int depth)
 		    lstat(below, &status))
 			continue;
 		if (S_ISDIR(status.st_mode))
-			bad += check_folder(below, depth - 1);
-		wrong = S_ISREG(status.st_mode) ? check_file(below, status.st_mode) : NULL;
+			check_folder(walk, below, depth - 1);
+		if (!S_ISREG(status.st_mode))
+			continue;
+		wrong = check_file(walk->subject, below, status.st_mode);
 		if (wrong)
 			ksft_print_msg("%s: %s\n", below, wrong);
-		bad += !!wrong;
+		walk->bad += !!wrong;
+		walk->files++;
 	}
 	if (dir)
 		closedir(dir);
-	return bad;
+}
+
+static bool tree_is_good(const struct subject *subject, const char *tree)
+{
+	struct walk walk = { .subject = subject };
+	char path[PATH_MAX];
+
+	/* With its slash: names of PMUs and devices are links. */
+	snprintf(path, sizeof(path), "%s/", tree);
+	check_folder(&walk, path, DEEPEST);
+	ksft_print_msg("%s: %u files\n", tree, walk.files);
+	return walk.files && !walk.bad;
 }
 
 static int check_files(const struct subject *subject)
 {
-	char path[PATH_MAX];
+	char own[PATH_MAX];
+	bool good;
 
-	/* With its slash: the name is a link. */
-	snprintf(path, sizeof(path), PMU_SYSFS "/%s/", subject->of.name);
-	return check_folder(path, DEEPEST) ? -EPERM : 0;
+	snprintf(own, sizeof(own), PMU_SYSFS "/%s", subject->of.name);
+	good = tree_is_good(subject, own);
+	for (unsigned int i = 0; i < subject->nr_trees; i++)
+		good &= tree_is_good(subject, subject->trees[i]);
+	return good ? 0 : -EPERM;
 }
 
 /* AUX areas */
@@ -403,6 +484,11 @@ static bool take(void *data, int option)
 		subject->needs_capability = !strcmp(optarg, "capability");
 		subject->known = subject->needs_capability || !strcmp(optarg, "paranoid");
 		return subject->known;
+	case 'r':
+		if (subject->nr_trees == MOST_TREES)
+			return false;
+		subject->trees[subject->nr_trees++] = optarg;
+		return true;
 	case 't':
 		subject->task = true;
 		return true;
@@ -416,6 +502,7 @@ static bool take(void *data, int option)
 
 static const struct option options[] = {
 	{ "policy", required_argument, NULL, 'w' },
+	{ "tree", required_argument, NULL, 'r' },
 	{ "task", no_argument, NULL, 't' },
 	{ "busy", no_argument, NULL, 'b' },
 	{ 0 },
@@ -437,13 +524,16 @@ int main(int argc, char **argv)
 	err = read_text(PARANOID, before, sizeof(before));
 	if (err)
 		ksft_exit_fail_msg(PARANOID ": %s\n", strerror(-err));
+	err = read_places(&subject);
+	if (err)
+		ksft_exit_fail_msg("/proc/iomem: %s\n", strerror(-err));
 
 	ksft_set_plan(NR_USERS + 1 + !!subject.of.aux_pages + subject.busy);
 	for (unsigned int i = 0; i < NR_USERS; i++)
 		test_levels(&subject, &users[i]);
 	write_text(PARANOID, before);
 	ksft_test_result(!ask(&subject, &users[3], check_files),
-			 "%s: nobody may write its files, which tell no address of the kernel's\n",
+			 "%s: nobody may write its files, which tell no address\n",
 			 subject.of.name);
 	if (subject.of.aux_pages)
 		test_aux(&subject);

@@ -140,7 +140,14 @@ UnitSpec with_stress(UnitSpec unit, Scenario stress, const std::string &many)
 struct PrivilegesStep {
     std::string_view name;
     std::string options;
+    std::string_view before = "";  // commands of the guest's sh
 };
+
+// All PMUs that there are of a kind, as options.
+std::string trees_of_pmus(const std::string &prefix)
+{
+    return " $(printf ' --tree %s' /sys/bus/event_source/devices/" + prefix + "_*)";
+}
 
 // As steps of a scenario that the unit has.
 UnitSpec with_privileges(UnitSpec unit, std::string_view scenario,
@@ -149,7 +156,8 @@ UnitSpec with_privileges(UnitSpec unit, std::string_view scenario,
     for (Scenario &test : unit.tests)
         for (const PrivilegesStep &step : steps)
             if (test.name == scenario)
-                test.steps.push_back({step.name, "pmu_privileges " + step.options, 60});
+                test.steps.push_back(
+                    {step.name, std::string(step.before) + "pmu_privileges " + step.options, 60});
     unit.programs.push_back("selftests/stress/pmu_privileges");
     return unit;
 }
@@ -1692,9 +1700,16 @@ UnitSpec hard_cache_qos()
           "echo +pids >/tmp/cgroup/cgroup.subtree_control && mkdir /tmp/cgroup/fails && "},
          {"fail_nth_files", cache_qos_writes(), "mkdir /sys/kernel/config/cache_qos/fails && "},
          {"fail_nth_aux", stream}});
-    return with_privileges(unit, "live",
-                           {{"privileges", "--pmu cache_qos --policy paranoid --event event=1"},
-                            {"privileges_aux", "--policy capability " + stream}});
+    return with_privileges(
+        unit, "live",
+        {{"privileges",
+          "--pmu cache_qos --policy paranoid --event event=1 --tree /sys/kernel/config/cache_qos "
+          "&& rmdir /sys/kernel/config/cache_qos/watched",
+          // Mounted by the steps before.
+          "mkdir /sys/kernel/config/cache_qos/watched && "
+          "echo 1 >/sys/kernel/config/cache_qos/watched/monitor_cache && "},
+         {"privileges_task", "--pmu cache_qos --policy paranoid --event event=1 --task"},
+         {"privileges_aux", "--policy capability " + stream}});
 }
 
 UnitSpec hard_hisi_ptt()
@@ -1725,10 +1740,13 @@ UnitSpec hard_imc()
                {"fail_nth_thread", "--pmu thread_imc --task"},
                {"fail_nth_core", "--pmu core_imc"},
                {"fail_nth_nest", "--pmu nest_mcs01"}});
-    return with_privileges(unit, "counters",
-                           {{"privileges_trace", "--pmu trace_imc --policy capability --aux 16"},
-                            {"privileges_thread", "--pmu thread_imc --policy capability --task"},
-                            {"privileges_core", "--pmu core_imc --policy paranoid"}});
+    return with_privileges(
+        unit, "counters",
+        {{"privileges_trace",
+          "--pmu trace_imc --policy capability --aux 16 --tree /sys/devices/imc_engine"},
+         {"privileges_thread", "--pmu thread_imc --policy capability --task"},
+         {"privileges_core", "--pmu core_imc --policy paranoid"},
+         {"privileges_nest", "--pmu nest_mcs01 --policy paranoid" + trees_of_pmus("nest")}});
 }
 
 UnitSpec hard_uncore_pmon()
@@ -1740,7 +1758,12 @@ UnitSpec hard_uncore_pmon()
         unit, {{"fail_nth", "--pmu uncore_imc_0 --dense 16 --bind uncore_pmon/0000:00:18.0"},
                {"fail_nth_load",
                 "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko"}});
-    return with_privileges(unit, "test", {{"privileges", "--pmu uncore_imc_0 --policy paranoid"}});
+    return with_privileges(unit, "test",
+                           {{"privileges",
+                             "--pmu uncore_imc_0 --policy paranoid --tree "
+                             "/sys/bus/pci/devices/0000:00:18.0/uncore_pmon" +
+                                 trees_of_pmus("uncore")},
+                            {"privileges_cxl", "--pmu uncore_cxlcm_0 --policy paranoid"}});
 }
 
 // The modules of all units in one guest, and the devices that they need there.
