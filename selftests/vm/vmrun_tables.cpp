@@ -1519,7 +1519,7 @@ Scenario cache_qos_live(std::string_view name)
     live.name = name;
     live.kernels = kX86Kernels;
     live.smp = "3";  // two of them are not the machine
-    live.steps = {{"abi_paths", "/selftests/cache_qos/abi_paths.sh", 180},
+    live.steps = {{"abi_paths", "/selftests/cache_qos/abi_paths.sh", 300},
                   {"groups", "/selftests/cache_qos/groups.sh", 300},
                   {"events", "cache_qos_test", 300}};
     return live;
