@@ -25,11 +25,12 @@ int pmu_set_term(const char *pmu, struct perf_event_attr *attr, const char *term
 
 /*
  * As large as the newest kernel's, whatever the headers know: what they lack is set by the number
- * of its word.
+ * of its word, aux_action (32 bits) by its offset in bytes.
  */
 #define PMU_ATTR_WORDS		18
 #define PMU_ATTR_CONFIG3	16
 #define PMU_ATTR_CONFIG4	17
+#define PMU_ATTR_AUX_ACTION	116
 
 union pmu_attr {
 	struct perf_event_attr attr;

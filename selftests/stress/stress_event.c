@@ -169,7 +169,6 @@ static void spoil_sampling(struct worker *worker, struct perf_event_attr *attr)
 }
 
 /* Fields that few events have a use for, and what is reserved; where headers may lack a name. */
-#define AUX_ACTION	(offsetof(struct perf_event_attr, aux_sample_size) + sizeof(__u32))
 #define FIELD(name)	{ offsetof(struct perf_event_attr, name), \
 			  sizeof(((struct perf_event_attr *)0)->name) }
 
@@ -184,8 +183,8 @@ static const struct field {
 	FIELD(sample_max_stack),
 	FIELD(__reserved_2),
 	FIELD(aux_sample_size),
-	{ AUX_ACTION, sizeof(__u32) },
-	{ AUX_ACTION + sizeof(__u32), sizeof(__u64) },	/* sig_data */
+	{ PMU_ATTR_AUX_ACTION, sizeof(__u32) },
+	{ PMU_ATTR_AUX_ACTION + sizeof(__u32), sizeof(__u64) },	/* sig_data */
 	{ PMU_ATTR_CONFIG3 * sizeof(__u64), sizeof(__u64) },
 	{ PMU_ATTR_CONFIG4 * sizeof(__u64), sizeof(__u64) },
 };

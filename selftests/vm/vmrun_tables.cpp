@@ -136,8 +136,8 @@ UnitSpec with_stress(UnitSpec unit, Scenario stress, const std::string &many)
     return unit;
 }
 
-// Who may do what with a PMU.
-struct PrivilegesStep {
+// A program told what to do.
+struct ProgramStep {
     std::string_view name;
     std::string options;
     std::string_view before = "";  // commands of the guest's sh
@@ -150,16 +150,31 @@ std::string trees_of_pmus(const std::string &prefix)
 }
 
 // As steps of a scenario that the unit has.
-UnitSpec with_privileges(UnitSpec unit, std::string_view scenario,
-                         const std::vector<PrivilegesStep> &steps)
+UnitSpec with_steps(UnitSpec unit, std::string_view scenario, std::string_view program,
+                    const std::vector<ProgramStep> &steps)
 {
+    const std::string command = std::string(program.substr(program.rfind('/') + 1)) + " ";
     for (Scenario &test : unit.tests)
-        for (const PrivilegesStep &step : steps)
+        for (const ProgramStep &step : steps)
             if (test.name == scenario)
                 test.steps.push_back(
-                    {step.name, std::string(step.before) + "pmu_privileges " + step.options, 60});
-    unit.programs.push_back("selftests/stress/pmu_privileges");
+                    {step.name, std::string(step.before) + command + step.options, 60});
+    unit.programs.push_back(program);
     return unit;
+}
+
+// Who may do what with a PMU.
+UnitSpec with_privileges(UnitSpec unit, std::string_view scenario,
+                         const std::vector<ProgramStep> &steps)
+{
+    return with_steps(std::move(unit), scenario, "selftests/stress/pmu_privileges", steps);
+}
+
+// What perf has around AUX areas, which none of our PMUs can.
+UnitSpec with_aux_extras(UnitSpec unit, std::string_view scenario,
+                         const std::vector<ProgramStep> &steps)
+{
+    return with_steps(std::move(unit), scenario, "selftests/stress/pmu_aux_extras", steps);
 }
 
 // The devices of the unit's stress, for something else.
@@ -1655,6 +1670,7 @@ UnitSpec hard_cxl_hmu()
     unit = with_sleep(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
     unit = with_refresh(unit, "--pmu cxl_hmu_mem0.0.0 " + std::string(kHotCxlHmu));
     unit = with_redirect(unit);
+    unit = with_aux_extras(unit, "test", {{"aux_extras", "--pmu cxl_hmu_mem0.0.0 " + event}});
     unit = with_reloads(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
     unit = with_failures(unit, {{"fail_nth", "--pmu cxl_hmu_mem0.0.0 " + event +
                                                  " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko"}});
@@ -1685,6 +1701,9 @@ UnitSpec hard_cache_qos()
 {
     const std::string stream = "--pmu cache_qos_aux --event event=1 --aux 16";
     UnitSpec unit = with_stress(cache_qos(), cache_qos_stress(), "--pmu cache_qos --event event=1");
+    unit = with_aux_extras(
+        unit, "live",
+        {{"aux_extras", stream}, {"aux_extras_counting", "--pmu cache_qos --event event=1"}});
     unit = with_reloads(unit, stream);
     unit = with_failures(
         unit,
@@ -1719,6 +1738,7 @@ UnitSpec hard_hisi_ptt()
     UnitSpec unit = with_stress(hisi_ptt(), hisi_ptt_stress(), "--pmu hisi_ptt0_2 " + plain);
     unit = with_sleep(unit, "--pmu hisi_ptt0_2 " + event);
     unit = with_refresh(unit, "--pmu hisi_ptt0_2 " + event);
+    unit = with_aux_extras(unit, "test", {{"aux_extras", "--pmu hisi_ptt0_2 " + event}});
     unit = with_reloads(unit, "--pmu hisi_ptt0_2 " + event);
     unit.brief.push_back("hotplug");
     unit = with_failures(
@@ -1733,6 +1753,10 @@ UnitSpec hard_imc()
 {
     UnitSpec unit = with_stress(imc(), imc_stress(), "--pmu core_imc");
     unit = with_sleep(unit, "--pmu core_imc");
+    // This one is routine on all kernels of x86.
+    unit = with_aux_extras(
+        unit, "shared",
+        {{"aux_extras", "--pmu trace_imc --aux 16"}, {"aux_extras_counting", "--pmu core_imc"}});
     unit = with_reloads(unit, "--pmu trace_imc --aux 16");
     unit = with_failures(
         unit, {{"fail_nth",
@@ -1753,6 +1777,7 @@ UnitSpec hard_uncore_pmon()
 {
     UnitSpec unit = with_stress(uncore_pmon(), uncore_pmon_stress(), "--pmu uncore_imc_0");
     unit = with_sleep(unit, "--pmu uncore_imc_0");
+    unit = with_aux_extras(unit, "test", {{"aux_extras", "--pmu uncore_imc_0"}});
     unit = with_reloads(unit, "--pmu uncore_imc_0");
     unit = with_failures(
         unit, {{"fail_nth", "--pmu uncore_imc_0 --dense 16 --bind uncore_pmon/0000:00:18.0"},
