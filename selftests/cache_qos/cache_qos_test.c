@@ -198,12 +198,11 @@ TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
 	struct pmu_event *event = &self->events[0];
 
 	EXPECT_TRUE(pmu_refuses_extra_config(&self->attr, 0, -1));
+	EXPECT_TRUE(pmu_refuses_exclusions(&self->attr, 0, -1));
+	EXPECT_TRUE(pmu_refuses_branches(&self->attr, 0, -1));
 	self->attr.sample_period = 1000;
 	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), -EOPNOTSUPP);
 	self->attr.sample_period = 0;
-	self->attr.exclude_kernel = 1;
-	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), -EINVAL);
-	self->attr.exclude_kernel = 0;
 	self->attr.config = 0;
 	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), -EINVAL);
 	self->attr.config = REMOTE + 1;
@@ -219,6 +218,7 @@ TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
 	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), -EINVAL);
 	attr_of_stream(&self->attr);
 	EXPECT_TRUE(pmu_refuses_extra_config(&self->attr, -1, 0));
+	EXPECT_TRUE(pmu_refuses_exclusions(&self->attr, -1, 0));
 }
 
 TEST_F_TIMEOUT(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after, 120)

@@ -295,6 +295,22 @@ TEST_F(hisi_ptt, refuses_reserved_words)
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, pmu_cpu(PMU)));
 }
 
+TEST_F(hisi_ptt, refuses_samples_it_cannot_have)
+{
+	struct perf_event_attr attr;
+
+	ASSERT_EQ(0, ptt_set_terms(PMU, &attr, &ptt_stores_8dw));
+	EXPECT_TRUE(pmu_refuses_samples_of_programs(&attr, -1, pmu_cpu(PMU)));
+}
+
+TEST_F(hisi_ptt, refuses_exclusions)
+{
+	struct perf_event_attr attr;
+
+	ASSERT_EQ(0, ptt_set_terms(PMU, &attr, &ptt_stores_8dw));
+	EXPECT_TRUE(pmu_refuses_exclusions(&attr, -1, pmu_cpu(PMU)));
+}
+
 static bool asks_for_the_whole_system(const char *line, const void *data)
 {
 	return strstr(line, PMU) && strstr(line, "(-a)");
@@ -321,6 +337,29 @@ TEST_F(hisi_ptt, refuses_a_second_event_and_goes_on_with_the_first)
 	ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 	EXPECT_EQ(-EBUSY, open_counting(&second, &other));
+	ASSERT_EQ(0, make_stores());
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	EXPECT_LE(STORES, ptt_count(&self->event));
+}
+
+static int start_one(const void *terms)
+{
+	struct pmu_event event;
+
+	return open_counting(&event, terms) ?: pmu_event_map(&event, DATA_PAGES, SMALL_AUX_PAGES) ?:
+	       pmu_event_enable(&event);
+}
+
+TEST_F_TIMEOUT(hisi_ptt, is_free_again_when_its_holder_is_killed, TIMEOUT_SECONDS)
+{
+	pid_t holder = pmu_fork_holder(start_one, &ptt_stores_8dw);
+
+	ASSERT_LT(0, holder);
+	EXPECT_EQ(-EBUSY, open_counting(&self->event, &ptt_stores_8dw));
+	EXPECT_EQ(0, kill(holder, SIGKILL));
+	ASSERT_EQ(holder, waitpid(holder, NULL, 0));
+	ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
 	ASSERT_EQ(0, make_stores());
 	ASSERT_EQ(0, pmu_event_disable(&self->event));
 	EXPECT_LE(STORES, ptt_count(&self->event));

@@ -166,6 +166,10 @@ TEST_F(imc, refuses_what_it_cannot_do)
 		ASSERT_EQ(attr_of(domain, &attr), 0);
 		EXPECT_TRUE(pmu_refuses_extra_config(&attr, task ? 0 : -1, task ? -1 : 0))
 			TH_LOG("domain %d", domain);
+		if (domain == CORE || domain == NEST_DOMAIN)
+			EXPECT_TRUE(pmu_refuses_exclusions(&attr, -1, 0)) TH_LOG("%d", domain);
+		if (domain == TRACE)
+			EXPECT_TRUE(pmu_refuses_samples_of_programs(&attr, -1, 0));
 	}
 	/* Nothing of it holds the engine. */
 	for (int domain = 0; domain < NR_DOMAINS; domain++) {

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest.h"
@@ -177,6 +178,103 @@ bool pmu_refuses_extra_config(const struct perf_event_attr *attr, int pid, int c
 		if (!refuses_bit(attr, pid, cpu, word, 0) || !refuses_bit(attr, pid, cpu, word, 63))
 			return false;
 	return true;
+}
+
+/* With what more sets, beside what is set already. */
+static int open_with_more(const struct perf_event_attr *attr, const struct perf_event_attr *more,
+			  int pid, int cpu)
+{
+	union pmu_attr wide = { .attr = *attr };
+	const union pmu_attr extra = { .attr = *more };
+	struct pmu_event event;
+	int err;
+
+	for (unsigned int word = 0; word < PMU_ATTR_WORDS; word++)
+		wide.words[word] |= extra.words[word];
+	err = pmu_event_open(&event, &wide.attr, pid, cpu);
+	pmu_event_close(&event);
+	return err;
+}
+
+static bool refuses_each(const struct perf_event_attr *attr, int pid, int cpu,
+			 const struct perf_event_attr *more, unsigned int nr)
+{
+	static const struct perf_event_attr nothing;
+	int err = open_with_more(attr, &nothing, pid, cpu);
+	bool good = !err;
+
+	if (err)
+		ksft_print_msg("cannot be opened: %s\n", strerror(-err));
+	for (unsigned int i = 0; i < nr; i++) {
+		err = open_with_more(attr, &more[i], pid, cpu);
+		if (err != -EINVAL)
+			ksft_print_msg("number %u: %s\n", i, strerror(-err));
+		good &= err == -EINVAL;
+	}
+	return good;
+}
+
+bool pmu_refuses_exclusions(const struct perf_event_attr *attr, int pid, int cpu)
+{
+	static const struct perf_event_attr exclusions[] = {
+		{ .exclude_user = 1 }, { .exclude_kernel = 1 }, { .exclude_hv = 1 },
+		{ .exclude_idle = 1 }, { .exclude_host = 1 },	{ .exclude_guest = 1 },
+	};
+
+	return refuses_each(attr, pid, cpu, exclusions, ARRAY_SIZE(exclusions));
+}
+
+/* perf itself refuses these where what goes with them is missing; so it is there. */
+static const struct perf_event_attr branches = {
+	.sample_type = PERF_SAMPLE_BRANCH_STACK,
+	.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER,
+};
+
+bool pmu_refuses_branches(const struct perf_event_attr *attr, int pid, int cpu)
+{
+	return refuses_each(attr, pid, cpu, &branches, 1);
+}
+
+bool pmu_refuses_samples_of_programs(const struct perf_event_attr *attr, int pid, int cpu)
+{
+	static const struct perf_event_attr programs[] = {
+		{ .sample_type = PERF_SAMPLE_CALLCHAIN },
+		{ .sample_type = PERF_SAMPLE_REGS_USER, .sample_regs_user = 1 },
+		{ .sample_type = PERF_SAMPLE_REGS_INTR, .sample_regs_intr = 1 },
+		{ .sample_type = PERF_SAMPLE_STACK_USER, .sample_stack_user = 1024 },
+		{ .precise_ip = 1 },
+	};
+
+	return refuses_each(attr, pid, cpu, programs, ARRAY_SIZE(programs)) &&
+	       pmu_refuses_branches(attr, pid, cpu);
+}
+
+static void hold(int (*start)(const void *data), const void *data, int told)
+{
+	int err = start(data);
+
+	if (write(told, &err, sizeof(err)) == sizeof(err) && !err)
+		pause();
+	_exit(1);
+}
+
+int pmu_fork_holder(int (*start)(const void *data), const void *data)
+{
+	int told[2], err = -EPIPE;
+	pid_t holder;
+
+	if (pipe(told))
+		return -errno;
+	holder = fork();
+	if (!holder)
+		hold(start, data, told[1]);
+	close(told[1]);
+	if (holder < 0 || read(told[0], &err, sizeof(err)) != sizeof(err))
+		err = -EPIPE;
+	close(told[0]);
+	if (err && holder > 0)
+		waitpid(holder, NULL, 0);
+	return err ? err : holder;
 }
 
 int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages)

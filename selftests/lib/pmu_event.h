@@ -57,6 +57,16 @@ int pmu_event_open_cgroup(struct pmu_event *event, struct perf_event_attr *attr,
  * config4? -EINVAL is right, and -E2BIG of a kernel that does not know the word.
  */
 bool pmu_refuses_extra_config(const struct perf_event_attr *attr, int pid, int cpu);
+/* The same of each exclusion by itself: -EINVAL is right. */
+bool pmu_refuses_exclusions(const struct perf_event_attr *attr, int pid, int cpu);
+/* Of each thing that only samples of a program have: call chains, branches, registers... */
+bool pmu_refuses_samples_of_programs(const struct perf_event_attr *attr, int pid, int cpu);
+bool pmu_refuses_branches(const struct perf_event_attr *attr, int pid, int cpu);
+/*
+ * A process that has done start() and keeps what it got until it is killed; the caller does that,
+ * and waits for it. Its pid, or what start() failed with.
+ */
+int pmu_fork_holder(int (*start)(const void *data), const void *data);
 int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages);
 /* An AUX area in a ring that is mapped already, by means of an event that writes to it. */
 int pmu_event_map_aux(struct pmu_event *ring, const struct pmu_event *event,

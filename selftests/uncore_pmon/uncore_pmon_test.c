@@ -155,7 +155,6 @@ static void config1(struct perf_event_attr *attr) { attr->config1 = 1; }
 static void config2(struct perf_event_attr *attr) { attr->config2 = 1; }
 static void no_such_counter(struct perf_event_attr *attr) { attr->config = 0x11ff; }
 static void fixed_with_edge(struct perf_event_attr *attr) { attr->config = IMC_FIXED | 1 << 18; }
-static void exclude_kernel(struct perf_event_attr *attr) { attr->exclude_kernel = 1; }
 
 TEST_F(uncore, refuses_what_it_cannot_do)
 {
@@ -164,6 +163,7 @@ TEST_F(uncore, refuses_what_it_cannot_do)
 
 	EXPECT_EQ(0, open_with(NULL, -1, cpu));
 	EXPECT_TRUE(pmu_refuses_extra_config(&plain, -1, cpu));
+	EXPECT_TRUE(pmu_refuses_exclusions(&plain, -1, cpu));
 	EXPECT_EQ(-EINVAL, open_with(sample, -1, cpu));
 	EXPECT_EQ(-EINVAL, open_with(sample_by_frequency, -1, cpu));
 	EXPECT_EQ(-EINVAL, open_with(unknown_bit, -1, cpu));
@@ -172,7 +172,6 @@ TEST_F(uncore, refuses_what_it_cannot_do)
 	EXPECT_EQ(-EINVAL, open_with(config2, -1, cpu));
 	EXPECT_EQ(-EINVAL, open_with(no_such_counter, -1, cpu));
 	EXPECT_EQ(-EINVAL, open_with(fixed_with_edge, -1, cpu));
-	EXPECT_EQ(-EINVAL, open_with(exclude_kernel, -1, cpu));
 	EXPECT_EQ(-EINVAL, open_with(NULL, 0, -1));
 	EXPECT_EQ(-EINVAL, open_with(NULL, 0, cpu));
 }
