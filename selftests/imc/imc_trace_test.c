@@ -19,6 +19,7 @@
 
 #define POINTS		3	/* of a hundred */
 #define WANTED		5000	/* samples */
+#define SOME		40	/* records */
 #define POLL_US		20000
 
 FIXTURE(imc_trace)
@@ -237,6 +238,34 @@ TEST_F_TIMEOUT(imc_trace, aux_area_has_the_newest_after_a_wrap, 300)
 	EXPECT_LE(s.missing, tally.lost);
 	EXPECT_EQ(s.damaged, 0);
 	EXPECT_EQ(s.backwards, 0);
+}
+
+/* A page, which has 64 records, is the least that perf knows. */
+TEST_F_TIMEOUT(imc_trace, aux_areas_of_every_size_work, 300)
+{
+	struct pmu_event *event = &self->trace.events[0];
+	struct perf_event_attr attr;
+	struct tally tally;
+
+	self->trace.nr = 1;
+	for (unsigned int pages = 1; pages <= 1024; pages *= 2) {
+		struct stream s = {};
+
+		ASSERT_EQ(trace_attr(&attr), 0);
+		ASSERT_EQ(pmu_event_open(event, &attr, -1, 0), 0);
+		ASSERT_EQ(pmu_event_map(event, 16, pages), 0) TH_LOG("%u pages", pages);
+		tally_now(&tally);
+		ASSERT_EQ(pmu_event_enable(event), 0);
+		book_wait_records(0, SOME);
+		ASSERT_EQ(pmu_event_disable(event), 0);
+		read_stream(event, &s);
+		tally_since(&tally);
+		EXPECT_LE(SOME, s.records) TH_LOG("%u pages", pages);
+		EXPECT_EQ(tally.written, s.records + tally.lost);
+		EXPECT_EQ(tally.handed, s.records);
+		EXPECT_EQ(s.damaged + s.backwards, 0);
+		pmu_event_close(event);
+	}
 }
 
 /* What PERF_RECORD_AUX says of an area, with sample_id_all */
