@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A guest that writes anything anywhere at any time, under every fault, while packets go by: the
-// device answers, and its pointer stays within its buffers. The sanitizers look on.
+// A guest that writes anything anywhere at any time, under every fault, while packets go by, the
+// memory of its buffers goes and comes, and resets end what runs: the device answers, and its
+// pointer stays within its buffers. The sanitizers look on.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -43,6 +44,8 @@ public:
             case 2:
                 if (below(50) == 0)
                     model->reset();
+                if (below(50) == 0)
+                    take_or_give_memory();
                 break;
             default:
                 model->bar_write(kRegisterBar, offset(), width(), value());
@@ -53,8 +56,15 @@ public:
     FakeMachine machine{kMemory};
     RunLogs logs;
     std::optional<HisiPttModel> model;
+    unsigned times_taken = 0;
 
 private:
+    void take_or_give_memory()
+    {
+        times_taken += !machine.memory.empty();
+        machine.memory.resize(kMemory - machine.memory.size());
+        machine.memory.shrink_to_fit();
+    }
     uint64_t below(uint64_t limit) { return random_() % limit; }
     // Mostly registers, accessed as they want to be.
     uint64_t offset() { return below(4) ? kOffsets[below(std::size(kOffsets))] : below(0xff8); }
@@ -101,7 +111,7 @@ void run(const Fault *fault)
     EXPECT_GT(counts.entries, 0u);
     EXPECT_GT(counts.lost, 0u);
     EXPECT_GT(counts.buffers, 0u);
-    EXPECT_EQ(guest.machine.memory.size(), kMemory);
+    EXPECT_GT(guest.times_taken, 0u);
 }
 
 TEST(HisiPttHostileGuest, IsAnsweredAndContained)
