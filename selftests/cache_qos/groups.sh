@@ -8,7 +8,7 @@ root=/sys/kernel/config/cache_qos
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 [ -d $root ] || skip_all "no $root"
 [ -r $book/book ] || skip_all "no simulated machine"
-plan 14
+plan 15
 
 # number GROUP: of its monitor
 number() { awk '$1 == "monitor" { print $2 }' "$1/status"; }
@@ -85,6 +85,28 @@ kill "$first" "$second"
 wait "$first" "$second" 2>/dev/null
 ! rmdir g1 2>/dev/null && rmdir g1/in && rmdir g1
 result "R-53 children first" $?
+
+# come_and_go GROUP: one of one's own, and one that all want
+come_and_go() {
+	for _ in $(seq 100); do
+		mkdir "$1" && rmdir "$1" || return 1
+		mkdir all 2>/dev/null || continue
+		echo 1 >all/monitor_cache
+		rmdir all || return 1
+	done
+}
+crowd=
+for n in 1 2 3 4; do
+	come_and_go "one$n" 2>"$work/err$n" &
+	crowd="$crowd $!"
+done
+failed=0
+for one in $crowd; do
+	wait "$one" || failed=$((failed + 1))
+done
+cat "$work"/err[1-4] | head -n 3 | sed 's/^/# /'
+[ $failed = 0 ] && ! ls -d ./*/ 2>/dev/null
+result "R-49 R-53 groups that are made and removed by four at once" $?
 
 [ "$(refused)" = 0 ]
 result "R-21 no write was refused by the machine" $?
