@@ -35,11 +35,13 @@ FIXTURE(death) {
 	struct pmu_event event;
 	unsigned char *bytes;
 	int deaths;
+	int log;
 };
 
 FIXTURE_SETUP(death)
 {
 	self->event.fd = -1;
+	self->log = -1;
 	if (!getenv("PMUKIT_DEATHS"))
 		SKIP(return, "PMUKIT_DEATHS does not say how many devices may die");
 	self->deaths = atoi(getenv("PMUKIT_DEATHS"));
@@ -47,12 +49,16 @@ FIXTURE_SETUP(death)
 	self->bytes = malloc(AUX_PAGES * getpagesize());
 	ASSERT_NE(NULL, self->bytes);
 	ASSERT_LE(0, pmu_type(HEALTHY));
+	self->log = log_open();
+	ASSERT_LE(0, self->log);
 }
 
 FIXTURE_TEARDOWN(death)
 {
 	pmu_event_close(&self->event);
 	free(self->bytes);
+	if (self->log >= 0)
+		close(self->log);
 }
 
 static size_t take(FIXTURE_DATA(death) *self, struct pmu_event *event)
@@ -97,6 +103,25 @@ static __u64 flags_at_the_end(FIXTURE_DATA(death) *self)
 	return flags;
 }
 
+static bool is_about(const char *line, const void *pmu)
+{
+	char name[40];
+
+	snprintf(name, sizeof(name), "%s:", (const char *)pmu);
+	return strstr(line, name);
+}
+
+/* One about the PMU since the last look; of many deaths in a row the kernel leaves out some. */
+static void expect_one_line(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
+			    const char *pmu, int death)
+{
+	int lines = log_count(self->log, is_about, pmu);
+
+	EXPECT_GE(1, lines) TH_LOG("death %d", death);
+	if (death == 1)
+		EXPECT_EQ(1, lines);
+}
+
 TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
 {
 	struct pmu_event other = { .fd = -1 };
@@ -124,8 +149,14 @@ TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
 
 		ptt_count(&self->event);
 		pmu_event_disable(&self->event);
-		if (i % 4 == 0)
+		usleep(SETTLE_US);
+		expect_one_line(_metadata, self, pmu, i);
+		/* A start in vain is something else that is wrong. */
+		if (i % 4 == 0) {
 			pmu_event_enable(&self->event);
+			usleep(SETTLE_US);
+			expect_one_line(_metadata, self, pmu, i);
+		}
 		if (i % 2)
 			pmu_event_close(&self->event);
 		snprintf(path, sizeof(path), "/sys/bus/pci/devices/0000:%02x:00.0/remove", i + 1);
