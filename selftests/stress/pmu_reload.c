@@ -4,8 +4,8 @@
  *            --load 'MODULE=FILE[ PARAMETERS]'...
  *
  * The modules, in the order in which they were loaded, go and come back N times (200), with an
- * event of the PMU that runs in between. What the kernel has for itself must not grow meanwhile; on
- * a debug kernel kmemleak has the last word.
+ * event of the PMU that runs in between. While they are gone nothing is called after them, and what
+ * the kernel has for itself must not grow; on a debug kernel kmemleak has the last word.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -92,9 +92,51 @@ static int use(struct stress_subject *subject)
 	return err;
 }
 
+/* Whatever a module may have made under its name. */
+static const char *const places[] = {
+	"/sys/module/%s", "/sys/bus/pci/drivers/%s", "/sys/kernel/debug/%s",
+	"/sys/kernel/tracing/events/%s", "/sys/kernel/config/%s",
+};
+
+static bool has_interrupt(const char *name)
+{
+	FILE *file = fopen("/proc/interrupts", "r");
+	bool found = !file;
+	char line[4096];
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, name);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static int left_of(const char *name)
+{
+	char path[256];
+	int err = has_interrupt(name) ? -EEXIST : 0;
+
+	for (unsigned int i = 0; !err && i < ARRAY_SIZE(places); i++) {
+		snprintf(path, sizeof(path), places[i], name);
+		err = access(path, F_OK) ? 0 : -EEXIST;
+	}
+	return err;
+}
+
+/* -EEXIST: a name is left. */
+static int names_are_gone(const struct reload *reload)
+{
+	int err = pmu_type(reload->subject.name) < 0 ? 0 : -EEXIST;
+
+	for (unsigned int i = 0; !err && i < reload->nr_modules; i++)
+		err = left_of(reload->modules[i].name);
+	return err;
+}
+
 static int cycle(struct reload *reload)
 {
-	return unload_all(reload) ?: load_all(reload) ?: use(&reload->subject);
+	return unload_all(reload) ?: names_are_gone(reload) ?: load_all(reload) ?:
+	       use(&reload->subject);
 }
 
 static int cycles(struct reload *reload, unsigned int count)
