@@ -386,7 +386,7 @@ static const char *cache_qos_aux_wrong(const struct perf_event *event)
 	/* perf has the mutex of its leader's context, under which no probe may be attached. */
 	if (event->group_leader != event)
 		return "leads its group, or has none";
-	return NULL;
+	return pmukit_sampling_wrong(attr);
 }
 
 static int cache_qos_stream_begin(struct cache_qos_live *live, struct cache_qos_stream *stream,

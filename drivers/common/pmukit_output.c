@@ -232,6 +232,29 @@ void pmukit_sampling_point(struct pmukit_event *pev, u64 ip, bool user)
 }
 EXPORT_SYMBOL_GPL(pmukit_sampling_point);
 
+#define PMUKIT_SAMPLE_REFUSED	(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | \
+				 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | \
+				 PERF_SAMPLE_STACK_USER)
+
+/**
+ * pmukit_sampling_wrong - what an event asks of its samples that records of a device do not have
+ * @attr: of the event
+ *
+ * No instruction was stopped at, and no registers, stack or branches are those of a record. To be
+ * called by event_init.
+ *
+ * Return: NULL, or why the event is refused.
+ */
+const char *pmukit_sampling_wrong(const struct perf_event_attr *attr)
+{
+	if (attr->precise_ip)
+		return "there is no precise instruction";
+	if (attr->sample_type & PMUKIT_SAMPLE_REFUSED)
+		return "no call chains, branches, registers or stacks";
+	return NULL;
+}
+EXPORT_SYMBOL_GPL(pmukit_sampling_wrong);
+
 /**
  * pmukit_sampling_prepare - make a new event fit for pmukit_sink_deliver()
  * @pev: the event

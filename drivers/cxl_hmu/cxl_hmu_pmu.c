@@ -14,11 +14,6 @@
 
 #include "cxl_hmu.h"
 
-/* What a sample cannot have: there is no instruction, stack or branch behind a hot unit. */
-#define CXL_HMU_SAMPLE_REFUSED	(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | \
-				 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | \
-				 PERF_SAMPLE_STACK_USER)
-
 static struct cxl_hmu *cxl_hmu_of_event(struct perf_event *event)
 {
 	return to_cxl_hmu(to_pmukit_pmu(event->pmu));
@@ -74,11 +69,7 @@ static const char *cxl_hmu_event_check(const struct perf_event *event)
 		return "counts for the whole system only, not for a task";
 	if (compat_attr_extra_config(attr))
 		return "unknown bits in config3 or config4";
-	if (attr->precise_ip)
-		return "there is no precise instruction";
-	if (attr->sample_type & CXL_HMU_SAMPLE_REFUSED)
-		return "no call chains, branches, registers or stacks";
-	return NULL;
+	return pmukit_sampling_wrong(attr);
 }
 
 static int cxl_hmu_event_init(struct perf_event *event)

@@ -19,11 +19,6 @@
 
 #include "hisi_ptt.h"
 
-/* What a sample cannot have: there is no instruction, stack or branch behind a packet. */
-#define HISI_PTT_SAMPLE_REFUSED	(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | \
-				 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | \
-				 PERF_SAMPLE_STACK_USER)
-
 static struct hisi_ptt *hisi_ptt_of_event(struct perf_event *event)
 {
 	return to_hisi_ptt(to_pmukit_pmu(event->pmu));
@@ -37,11 +32,7 @@ static const char *hisi_ptt_event_check(const struct perf_event *event)
 
 	if (compat_attr_extra_config(attr))
 		return "unknown bits in config3 or config4";
-	if (attr->precise_ip)
-		return "there is no precise instruction";
-	if (attr->sample_type & HISI_PTT_SAMPLE_REFUSED)
-		return "no call chains, branches, registers or stacks";
-	return NULL;
+	return pmukit_sampling_wrong(attr);
 }
 
 static const char *hisi_ptt_event_parse(struct hisi_ptt *ptt, const struct perf_event *event,

@@ -18,11 +18,6 @@
 
 #include "imc.h"
 
-/* What a sample cannot have: the engine writes down the instruction, not the registers. */
-#define IMC_SAMPLE_REFUSED	(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | \
-				 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | \
-				 PERF_SAMPLE_STACK_USER)
-
 /* Claims */
 
 static int imc_claim(struct imc *imc, u32 type)
@@ -91,14 +86,10 @@ static const char *imc_trace_wrong(const struct imc_pmu *ipmu, struct perf_event
 
 	if (!imc_unit_samples(&ipmu->imc->catalog, ipmu->unit, attr->config))
 		return "firmware samples what is in events/ and nothing else";
-	if (attr->precise_ip)
-		return "there is no precise instruction";
-	if (attr->sample_type & IMC_SAMPLE_REFUSED)
-		return "no call chains, branches, registers or stacks";
 	/* perf sends one before the task goes on, and a drain has many records. */
 	if (attr->sigtrap)
 		return "no signals";
-	return NULL;
+	return pmukit_sampling_wrong(attr);
 }
 
 static const char *imc_event_wrong(const struct imc_pmu *ipmu, struct perf_event *event)

@@ -255,6 +255,7 @@ void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, boo
 void pmukit_free_aux(void *aux);
 void pmukit_aux_ring_fill(struct pmukit_aux_ring *ring, void **pages, int nr_pages);
 int pmukit_check_period(struct perf_event *event, u64 value);
+const char *pmukit_sampling_wrong(const struct perf_event_attr *attr);
 void pmukit_sampling_prepare(struct pmukit_event *pev);
 void pmukit_sampling_point(struct pmukit_event *pev, u64 ip, bool user);
 bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev);

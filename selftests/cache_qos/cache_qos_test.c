@@ -219,6 +219,7 @@ TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
 	attr_of_stream(&self->attr);
 	EXPECT_TRUE(pmu_refuses_extra_config(&self->attr, -1, 0));
 	EXPECT_TRUE(pmu_refuses_exclusions(&self->attr, -1, 0));
+	EXPECT_TRUE(pmu_refuses_samples_of_programs(&self->attr, -1, 0));
 }
 
 TEST_F_TIMEOUT(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after, 120)
