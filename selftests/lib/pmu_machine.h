@@ -15,7 +15,10 @@ int module_unload(const char *name);
 /* Just once: -EWOULDBLOCK while it is in use. */
 int module_try_unload(const char *name);
 
-/* A module, the file it is loaded from and with what, as a program is told: "MODULE=FILE[ PARAMETERS]" */
+/*
+ * A module, the file it is loaded from and with what, as a program is told:
+ * "MODULE=FILE[ PARAMETERS]"
+ */
 struct module {
 	char name[160], file[160];
 	const char *parameters;	/* in the text that it was read from */

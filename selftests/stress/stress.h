@@ -104,7 +104,9 @@ struct stress_tally {
 	bool begun;	/* what is not left to chance is done */
 };
 
-/* Of all processes, in memory they share: how a PMU that was away gets used before it goes again. */
+/*
+ * Of all processes, in memory they share: how a PMU that was away gets used before it goes again.
+ */
 struct stress_turns {
 	__u64 opened;		/* events of the PMUs */
 	__u64 wanted;		/* by then, before one goes again */
@@ -137,7 +139,7 @@ enum stress_deed {
 	STRESS_READ,	/* FOLDER: all files below it are read */
 	STRESS_UNLOAD,	/* MODULES: unloaded in this order if unused, loaded again */
 	STRESS_GROUP,	/* FOLDER of configfs: groups in it, their tasks and switches */
-	STRESS_KNOCK,	/* PMU or PMU=TERMS: events are opened, be it there or not */
+	STRESS_KNOCK,	/* PMU or PMU=TERMS: events are opened while it comes and goes */
 	STRESS_NR_DEEDS,
 };
 
@@ -147,7 +149,8 @@ const char *stress_deed_name(enum stress_deed deed);
 /*
  * Does it again and again, with pauses, until now_ms() is until_ms and, if that is soon, it was
  * done once; leaves the machine as it was. 0 or -errno. A deed that takes PMUs away waits until
- * some events were opened since they went last, by whatever deed; knocks count as well.
+ * some events were opened since they went last, by whatever deed; knocks count as well. A knock at
+ * which nothing could be opened is not done.
  *
  * MODULES are separated by commas, each MODULE=FILE[ PARAMETERS].
  */

@@ -233,7 +233,7 @@ static bool is_answer_to_a_knock(int err)
 
 /*
  * By the number that the PMU had last, and into a group: an opener waits for the mutex of that with
- * the PMU in its hands.
+ * the PMU in its hands. -EAGAIN: nobody was there.
  */
 static int knock(struct target *target)
 {
@@ -242,6 +242,7 @@ static int knock(struct target *target)
 	const char *terms = *target->second ? target->second : NULL;
 	struct stress_pmu pmu;
 	int leader, fd, err = stress_pmu_choose(&pmu, target->first, terms);
+	bool opened = false;
 
 	if (!err) {
 		target->attr = stress_pmu_first_event(&pmu);
@@ -260,10 +261,13 @@ static int knock(struct target *target)
 		if (fd < 0)
 			continue;
 		close(fd);
+		opened = true;
 		__atomic_fetch_add(&target->turns->opened, 1, __ATOMIC_RELAXED);
 	}
 	close(leader);
-	return is_answer_to_a_knock(err) ? 0 : -err;
+	if (!is_answer_to_a_knock(err))
+		return -err;
+	return opened ? 0 : -EAGAIN;
 }
 
 static const struct {

@@ -900,15 +900,16 @@ Scenario hisi_ptt_with_a_free_slot(std::string_view name)
 }
 
 // Events that are opened by the number of a PMU while it goes: more at a time than there are CPUs,
-// so that some are in the middle of it. Freed memory is poisoned, for most of these kernels have no
-// KASAN.
+// so that some are in the middle of it. Each has to have opened some; the worker beside them need
+// not, for its first event lacks a filter. Freed memory is poisoned, for most of these kernels have
+// no KASAN.
 Scenario hisi_ptt_late_openers()
 {
     Scenario late = hisi_ptt_scenario("late_openers");
     late.kernels = kX86Kernels;
     late.append = "slub_debug=P";
     std::string options =
-        "--seconds 30 --pmu 'hisi_ptt*' --workers 1 --module hisi_ptt "
+        "--seconds 30 --pmu 'hisi_ptt*' --workers 1 --least-opens 0 --module hisi_ptt "
         "--bind hisi_ptt/0000:00:18.0";
     for (unsigned opener = 0; opener < 8; ++opener) {
         options += " --knock hisi_ptt0_2=filter=0x80001,type=1,direction=1,format=1";

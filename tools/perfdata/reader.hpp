@@ -152,7 +152,7 @@ private:
     void read_event_update(const Record &record);
     Result<void> add_event(Bytes attr, Bytes ids, uint64_t offset);
     void complain(Error complaint);
-    void find_parts(const std::string &folder);
+    Result<void> find_parts(const std::string &folder);
     std::optional<Bytes> section(uint64_t offset, uint64_t size) const;
 
     Result<bool> have(size_t wanted);

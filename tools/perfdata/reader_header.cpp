@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/file.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
@@ -52,7 +53,7 @@ bool feature_set(Bytes bitmap, unsigned feature, std::endian order)
 }
 
 // N of each "data.N" in the folder, as perf writes them.
-std::set<uint32_t> part_numbers(const std::string &folder)
+Result<std::set<uint32_t>> part_numbers(const std::string &folder)
 {
     std::set<uint32_t> numbers;
     std::error_code failure;
@@ -67,6 +68,8 @@ std::set<uint32_t> part_numbers(const std::string &folder)
         if (name == std::string(kFront) + std::to_string(number))
             numbers.insert(number);
     }
+    if (failure)
+        return system_error(folder, failure.value());
     return numbers;
 }
 
@@ -140,23 +143,29 @@ Result<Reader> Reader::open_path(const std::string &path)
     if (!opened || !directory)
         return opened;
     opened->is_directory_ = true;
-    opened->find_parts(path);
+    const Result<void> found = opened->find_parts(path);
+    if (!found)
+        return found.error();
     return opened;
 }
 
-void Reader::find_parts(const std::string &folder)
+// Which of them there are is known by the list of the directory alone.
+Result<void> Reader::find_parts(const std::string &folder)
 {
-    const std::set<uint32_t> numbers = part_numbers(folder);
-    for (auto number = numbers.rbegin(); number != numbers.rend(); ++number)
+    const Result<std::set<uint32_t>> numbers = part_numbers(folder);
+    if (!numbers)
+        return numbers.error();
+    for (auto number = numbers->rbegin(); number != numbers->rend(); ++number)
         more_parts_.push_back(part_ + "." + std::to_string(*number));
     // perf numbers them from 0.
     uint32_t next = 0;
-    while (numbers.contains(next))
+    while (numbers->contains(next))
         next++;
-    if (next == numbers.size())
-        return;
+    if (next == numbers->size())
+        return {};
     missing_part_ = part_ + "." + std::to_string(next);
     complain({Errc::kNotFound, *missing_part_ + " is missing", std::nullopt});
+    return {};
 }
 
 Result<Reader> Reader::pushed()

@@ -3,6 +3,9 @@
 // at every byte.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -250,6 +253,40 @@ TEST_P(ReaderSource, ADirectoryThatLacksAFileGivesThoseBehindItAndSaysSo)
     ASSERT_EQ(reader->complaints().size(), 1U);
     EXPECT_EQ(reader->complaints()[0].code, Errc::kNotFound);
     EXPECT_EQ(reader->complaints()[0].message, folder_.path("d/data.1") + " is missing");
+}
+
+// Root reads everything; while it has no capability the modes of its files hold for it as well.
+class NoCapability {
+public:
+    NoCapability()
+    {
+        EXPECT_EQ(::syscall(SYS_capget, &header_, sets_), 0);
+        __user_cap_data_struct none[2] = {sets_[0], sets_[1]};
+        none[0].effective = none[1].effective = 0;
+        EXPECT_EQ(::syscall(SYS_capset, &header_, none), 0);
+    }
+    NoCapability(const NoCapability &) = delete;
+    NoCapability &operator=(const NoCapability &) = delete;
+    ~NoCapability() { EXPECT_EQ(::syscall(SYS_capset, &header_, sets_), 0); }
+
+private:
+    __user_cap_header_struct header_{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct sets_[2] = {};
+};
+
+TEST_P(ReaderSource, ADirectoryThatCannotBeListedIsRefusedThoughItsFilesCanBeRead)
+{
+    store_file("d/data", some_records(GetParam()).file());
+    ASSERT_EQ(::chmod(folder_.path("d").c_str(), 0111), 0);
+    {
+        const NoCapability nobody;
+        EXPECT_TRUE(Reader::open_path(folder_.path("d/data")));
+        const Result<Reader> reader = Reader::open_path(folder_.path("d"));
+        ASSERT_FALSE(reader);
+        EXPECT_EQ(reader.error().code, Errc::kDenied);
+        EXPECT_EQ(reader.error().message, folder_.path("d") + ": Permission denied");
+    }
+    ASSERT_EQ(::chmod(folder_.path("d").c_str(), 0755), 0);
 }
 
 TEST_P(ReaderSource, SaysWhatCannotBeOpened)
