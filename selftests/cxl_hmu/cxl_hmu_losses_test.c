@@ -122,17 +122,20 @@ static int enable(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * Collects until nothing has come for a while, and then stops: such a stop finds nothing waiting.
+ * Collects until something has come and then nothing for a while, and stops: such a stop finds
+ * nothing waiting.
  */
 static int collect_to_the_end(FIXTURE_DATA(losses) *self)
 {
-	__u64 seen = self->tally.total_entries;
+	__u64 before = self->tally.total_entries, seen = before;
 
 	for (int step = 0, quiet = 0; step < WAIT_STEPS; step++) {
 		usleep(STEP_US);
 		hmu_collect(&self->tally, &self->event);
 		quiet = self->tally.total_entries == seen ? quiet + 1 : 0;
 		seen = self->tally.total_entries;
+		if (seen == before)
+			quiet = 0;
 		if (quiet == QUIET_STEPS)
 			return pmu_event_disable(&self->event);
 	}
