@@ -182,7 +182,7 @@ static void cache_qos_state(struct cache_qos *cq, u32 rmid, enum cache_qos_rmid_
 
 	cq->nr_atoms[atom->state]--;
 	cq->nr_atoms[state]++;
-	atom->state = state;
+	WRITE_ONCE(atom->state, state);
 	atom->since_ns = now_ns;
 }
 
@@ -191,7 +191,7 @@ static u32 cache_qos_pop(struct cache_qos *cq)
 	u32 rmid = cq->first_free;
 
 	if (rmid) {
-		cq->first_free = cq->atoms[rmid].next;
+		WRITE_ONCE(cq->first_free, cq->atoms[rmid].next);
 		if (!cq->first_free)
 			cq->last_free = 0;
 	}
@@ -204,7 +204,7 @@ static void cache_qos_push(struct cache_qos *cq, u32 rmid)
 	if (cq->last_free)
 		cq->atoms[cq->last_free].next = rmid;
 	else
-		cq->first_free = rmid;
+		WRITE_ONCE(cq->first_free, rmid);
 	cq->last_free = rmid;
 }
 

@@ -407,7 +407,8 @@ struct cache_qos_stats {
  * @notify: NULL, or told of each change of an RMID; under the lock, also at context switches
  * @stats: what happened
  * @nr_atoms: by enum cache_qos_rmid_state; RMID 0 is none of them
- * @first_free: oldest free RMID; 0: none
+ * @first_free: oldest free RMID; 0: none. Read by passes without the lock, as are @state of an atom
+ *	and @occupancy of a cell
  * @last_free: newest
  * @atoms: by RMID; memory of the caller, cleared, hw.nr_rmid of them
  * @cpus: by number; NULL: not possible. Memory of the caller.
@@ -648,7 +649,8 @@ int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_dom
 
 /*
  * Has an RMID to be read in pass number @pass: always if it is used or in limbo, if it is 0, if it
- * has lines and if it is the next to be given out; other free ones now and then. Needs no lock.
+ * has lines and if it is the next to be given out; other free ones now and then. Needs no lock: one
+ * that is given out or comes back meanwhile is judged by what it was or by what it is.
  */
 bool cache_qos_wanted(const struct cache_qos *cq, u32 rmid, u32 pass);
 

@@ -76,11 +76,11 @@ static void cache_qos_distrust(struct cache_qos *cq)
 	for (rmid = 1; rmid < cq->hw.nr_rmid; rmid++) {
 		if (cq->atoms[rmid].state != CACHE_QOS_FREE)
 			continue;
-		cq->atoms[rmid].state = CACHE_QOS_LIMBO;
+		WRITE_ONCE(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
 		cq->nr_atoms[CACHE_QOS_FREE]--;
 		cq->nr_atoms[CACHE_QOS_LIMBO]++;
 	}
-	cq->first_free = 0;
+	WRITE_ONCE(cq->first_free, 0);
 	cq->last_free = 0;
 }
 
@@ -125,7 +125,7 @@ void cache_qos_domain_lose(struct cache_qos *cq, u16 domain)
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
 		struct cache_qos_cell *cell = &d->cells[rmid];
 
-		cell->occupancy = 0;
+		WRITE_ONCE(cell->occupancy, 0);
 		memset(cell->time_ns, 0, sizeof(cell->time_ns));
 		memset(cell->status, 0, sizeof(cell->status));
 	}
@@ -151,15 +151,15 @@ static bool cache_qos_has_lines(const struct cache_qos *cq, u32 rmid)
 	u32 d;
 
 	for (d = 0; d < cq->nr_domains; d++)
-		if (cq->domains[d].cells[rmid].occupancy)
+		if (READ_ONCE(cq->domains[d].cells[rmid].occupancy))
 			return true;
 	return false;
 }
 
 bool cache_qos_wanted(const struct cache_qos *cq, u32 rmid, u32 pass)
 {
-	if (!rmid || cq->atoms[rmid].state != CACHE_QOS_FREE || cq->first_free == rmid ||
-	    cache_qos_has_lines(cq, rmid))
+	if (!rmid || READ_ONCE(cq->atoms[rmid].state) != CACHE_QOS_FREE ||
+	    READ_ONCE(cq->first_free) == rmid || cache_qos_has_lines(cq, rmid))
 		return true;
 	return (rmid + pass) % CACHE_QOS_FREE_PASSES == 0;
 }
@@ -215,7 +215,7 @@ static void cache_qos_fold_occupancy(struct cache_qos *cq, struct cache_qos_doma
 		domain->violations++;
 		units = most;
 	}
-	cell->occupancy = units;
+	WRITE_ONCE(cell->occupancy, units);
 	cell->bound = min_t(u64, cell->bound, units);
 }
 
