@@ -479,8 +479,9 @@ TEST(ReaderPipe, AnAttributeIsNoLargerThanThePageOfTheKernel)
         const bool fits = bytes <= kAttrMaxBytes;
         EXPECT_EQ(reader->events().size(), fits ? 2U : 1U) << bytes;
         ASSERT_EQ(reader->complaints().size(), fits ? 0U : 1U) << bytes;
-        if (!fits)
+        if (!fits) {
             EXPECT_EQ(reader->complaints()[0].code, Errc::kDamaged);
+        }
     }
 }
 
