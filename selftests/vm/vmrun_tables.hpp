@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// All that differs between guest kernels, and all that differs between units, as data. A new kernel
-// or a new unit is a row here and nothing elsewhere in vmrun.
+// What differs between guest kernels and between drivers, as data. A new kernel is a row of
+// vmrun_tables.cpp; the scenarios of a driver are in selftests/<driver>/scenarios.cpp.
 #pragma once
 
 #include <chrono>

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The guests of cache_qos: devices, steps, checks made outside.
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vmrun_scenarios.hpp"
+
+namespace pmukit::vm {
+
+namespace {
+
+Scenario cache_qos_live(std::string_view name)
+{
+    Scenario live;
+    live.name = name;
+    live.kernels = kX86Kernels;
+    live.smp = "3";  // two of them are not the machine
+    live.steps = {{"abi_paths", "/selftests/cache_qos/abi_paths.sh", 300},
+                  {"groups", "/selftests/cache_qos/groups.sh", 300},
+                  {"events", "cache_qos_test", 300}};
+    return live;
+}
+
+Scenario cache_qos_script(std::string_view name, std::string_view script, unsigned limit_seconds,
+                          std::vector<std::string_view> routine)
+{
+    Scenario scenario;
+    scenario.name = name;
+    scenario.kernels = kX86Kernels;
+    scenario.routine = std::move(routine);
+    scenario.steps = {{name, std::string(script), limit_seconds}};
+    return scenario;
+}
+
+Scenario cache_qos_life()
+{
+    Scenario life = cache_qos_script("life", "/selftests/cache_qos/life.sh", 900, {});
+    life.only_all = true;
+    return life;
+}
+
+// By instructions: what else the host does would be in the figures otherwise.
+Scenario cache_qos_bench()
+{
+    Scenario bench = cache_qos_script("bench", "cache_qos_bench", 400, {"6.12"});
+    bench.steady = true;
+    return bench;
+}
+
+GuestStep configfs_step()
+{
+    return {"configfs",
+            "mount -t configfs configfs /sys/kernel/config && "
+            "printf 'TAP version 13\\n1..1\\nok 1 mounted\\n'",
+            20};
+}
+
+Scenario cache_qos_stress()
+{
+    Scenario stress;
+    stress.kernels = kX86Kernels;
+    stress.steps = {
+        configfs_step(),
+        stress_step("events",
+                    "--pmu 'cache_qos*' --workers 2 --nobody 1 --module cache_qos "
+                    "--least-opens 10 --least-aux 2"),
+        stress_step("machine",
+                    "--pmu 'cache_qos*' --workers 2 --module cache_qos --cpu 1 "
+                    "--unload 'cache_qos_sim=/lib/vmrun/cache_qos_sim.ko profile=spr lines=2048,"
+                    "cache_qos=/lib/vmrun/cache_qos.ko backend=sim' "
+                    "--group /sys/kernel/config/cache_qos --group /sys/kernel/config/cache_qos "
+                    "--read /sys/bus/event_source/devices/cache_qos "
+                    "--least-opens 1 --least-aux 1"),
+    };
+    return stress;
+}
+
+// Every file of the unit's that can be written. Who runs this goes into a group that is monitored
+// and back to the root; the group is removed in the end, or the modules could not be.
+std::string cache_qos_writes()
+{
+    constexpr std::string_view kWrites[] = {
+        "config/cache_qos/fails/monitor_cache=0,1", "config/cache_qos/fails/tasks=-$$,$$",
+        "config/cache_qos/fails/tasks=$$,-$$",      "config/cache_qos/fails/procs=-$$,$$",
+        "config/cache_qos/fails/procs=$$,-$$",      "config/cache_qos/fails/monitor_cache=1,0",
+    };
+    constexpr std::string_view kSettings[] = {"sample_ms=100,1000", "threshold=0",
+                                              "alloc_dirty=1,0"};
+    std::string options = "--pmu cache_qos --event event=1";
+    for (std::string_view write : kWrites)
+        options += " --write /sys/kernel/" + std::string(write);
+    for (std::string_view setting : kSettings)
+        options += " --write /sys/bus/event_source/devices/cache_qos/" + std::string(setting);
+    return options + " && rmdir /sys/kernel/config/cache_qos/fails";
+}
+
+// Where the module is: x86.
+Scenario cache_qos_examples()
+{
+    Scenario examples;
+    examples.kernels = kX86Kernels;
+    return examples;
+}
+
+}  // namespace
+
+// An L3 of 208 MiB.
+UnitSpec cache_qos_driver()
+{
+    UnitSpec unit;
+    unit.unit = "cache_qos";
+    unit.stock_modules = {"configfs"};
+    unit.modules = {"pmukit_common", "cache_qos backend=sim",
+                    "cache_qos_sim profile=spr lines=2048"};
+    unit.programs = {"tools/cli/pmukit", "selftests/cache_qos/cache_qos_bench",
+                     "selftests/cache_qos/cache_qos_crowd", "selftests/cache_qos/cache_qos_load",
+                     "selftests/cache_qos/cache_qos_test"};
+    unit.files = {"selftests/lib/tap.sh",
+                  "selftests/cache_qos/book.sh",
+                  "selftests/cache_qos/groups.sh",
+                  "selftests/cache_qos/perf_stat.sh",
+                  "selftests/cache_qos/tiny.sh",
+                  "selftests/cache_qos/machine.sh",
+                  "selftests/cache_qos/claim.sh",
+                  "selftests/cache_qos/unload.sh",
+                  "selftests/cache_qos/record.sh",
+                  "selftests/cache_qos/hotplug.sh",
+                  "selftests/cache_qos/life.sh",
+                  "selftests/cache_qos/abi_paths.sh",
+                  "selftests/lib/abi.sh",
+                  "selftests/cache_qos/mixed.sh",
+                  "selftests/cache_qos/seed.sh",
+                  "Documentation/ABI/testing/configfs-cache_qos",
+                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-cache_qos"};
+    unit.tests = {cache_qos_live("live"),
+                  cache_qos_script("seed", "/selftests/cache_qos/seed.sh", 600, {"6.12"}),
+                  cache_qos_script("mixed", "/selftests/cache_qos/mixed.sh", 300, {"7.2"}),
+                  cache_qos_script("perf_stat", "/selftests/cache_qos/perf_stat.sh", 300, {"6.12"}),
+                  cache_qos_script("tiny", "/selftests/cache_qos/tiny.sh", 120, {"7.2"}),
+                  cache_qos_script("machine", "/selftests/cache_qos/machine.sh", 180, {"6.12"}),
+                  cache_qos_script("claim", "/selftests/cache_qos/claim.sh", 180, {"6.1"}),
+                  cache_qos_script("unload", "/selftests/cache_qos/unload.sh", 300, {"6.1"}),
+                  cache_qos_script("record", "/selftests/cache_qos/record.sh", 300, {"7.2"}),
+                  cache_qos_script("hotplug", "/selftests/cache_qos/hotplug.sh", 400, {"6.12"}),
+                  cache_qos_life(),
+                  cache_qos_bench()};
+    unit.every_turn = {"live"};
+    unit.demo = cache_qos_live("demo");
+    return unit;
+}
+
+UnitSpec cache_qos_tests()
+{
+    const std::string stream = "--pmu cache_qos_aux --event event=1 --aux 16";
+    UnitSpec unit =
+        with_stress(cache_qos_driver(), cache_qos_stress(), "--pmu cache_qos --event event=1");
+    unit = with_aux_extras(
+        unit, "live",
+        {{"aux_extras", stream}, {"aux_extras_counting", "--pmu cache_qos --event event=1"}});
+    unit = with_reloads(unit, stream);
+    unit = with_failures(
+        unit,
+        {{"fail_nth",
+          "--pmu cache_qos --event event=1 --dense 32 "
+          "--mkdir /sys/kernel/config/cache_qos/fails "
+          "--load cache_qos_sim=/lib/vmrun/cache_qos_sim.ko",
+          "mount -t configfs configfs /sys/kernel/config && "},
+         {"fail_nth_task", "--pmu cache_qos --event event=1 --task"},
+         {"fail_nth_cgroup", "--pmu cache_qos --event event=1 --cgroup /tmp/cgroup/fails",
+          // perf's controller is there below the root once another one is turned on.
+          "mkdir /tmp/cgroup && mount -t cgroup2 none /tmp/cgroup && "
+          "echo +pids >/tmp/cgroup/cgroup.subtree_control && mkdir /tmp/cgroup/fails && "},
+         {"fail_nth_files", cache_qos_writes(), "mkdir /sys/kernel/config/cache_qos/fails && "},
+         {"fail_nth_aux", stream}});
+    unit = with_privileges(
+        unit, "live",
+        {{"privileges",
+          "--pmu cache_qos --policy paranoid --event event=1 --tree /sys/kernel/config/cache_qos "
+          "&& rmdir /sys/kernel/config/cache_qos/watched",
+          // Mounted by the steps before.
+          "mkdir /sys/kernel/config/cache_qos/watched && "
+          "echo 1 >/sys/kernel/config/cache_qos/watched/monitor_cache && "},
+         {"privileges_task", "--pmu cache_qos --policy paranoid --event event=1 --task"},
+         {"privileges_aux", "--policy capability " + stream}});
+    return with_examples(unit, "Documentation/devices/cache_qos.rst", "6.12", cache_qos_examples());
+}
+
+}  // namespace pmukit::vm

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The guests of cxl_hmu: devices, steps, checks made outside.
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vmrun_scenarios.hpp"
+
+namespace pmukit::vm {
+
+namespace {
+
+// What two recordings of a zipf workload must show, the second with another seed than the first.
+std::vector<HostStep> zipf_judgements(std::string_view first_model_log,
+                                      std::string_view second_model_log)
+{
+    return {
+        {"first seed: report reads the recording",
+         {"{pmukit}", "report", "-i", "{guest}/first.data", "--json"},
+         0,
+         {"\"hot\"", kSourceModel},
+         "{out}/first.json"},
+        {"first seed: the hottest units are found",
+         {"{judge}", "--report", "{out}/first.json", "--log", "{out}/first.log", "--tally",
+          "{guest}/first.tally", "--model", std::string(first_model_log), "--kernel", "{kver}",
+          "--require", "0.95"},
+         0,
+         {"demo: unit=cxl_hmu"}},
+        {"second seed: report reads the recording",
+         {"{pmukit}", "report", "-i", "{guest}/second.data", "--json"},
+         0,
+         {"\"hot\"", kSourceModel},
+         "{out}/second.json"},
+        {"second seed: other hottest units are found",
+         {"{judge}", "--report", "{out}/second.json", "--log", "{out}/second.log", "--tally",
+          "{guest}/second.tally", "--model", std::string(second_model_log), "--kernel", "{kver}",
+          "--require", "0.95", "--moved-from", "{out}/first.log"},
+         0,
+         {"demo: unit=cxl_hmu"}},
+    };
+}
+
+Scenario cxl_hmu_demo()
+{
+    std::vector<HostStep> zipf = zipf_judgements("{out}/model0.log", "{out}/model1.log");
+    Scenario demo;
+    demo.name = "demo";
+    demo.models = {"--access-log {out}/first.log", "--access-log {out}/second.log"};
+    demo.steps = {
+        {"record_first", "/selftests/cxl_hmu/record_zipf.sh 0 {seed} first", 120},
+        {"record_second", "/selftests/cxl_hmu/record_zipf.sh 1 {next_seed} second", 120},
+    };
+    demo.judgements = {
+        zipf[0],
+        {"first seed: table", {"{pmukit}", "report", "-i", "{guest}/first.data", "--top", "16"}},
+        zipf[1],
+        zipf[2],
+        {"second seed: table", {"{pmukit}", "report", "-i", "{guest}/second.data", "--top", "16"}},
+        zipf[3],
+    };
+    return demo;
+}
+
+std::vector<HostStep> cxl_hmu_test_judgements()
+{
+    std::vector<HostStep> steps = zipf_judgements("{out}/model1.log", "{out}/model2.log");
+    steps.push_back({"stock perf with -R: dump decodes hot-list entries",
+                     {"{pmukit}", "dump", "-i", "{guest}/stock_raw.data"},
+                     0,
+                     {"CXL_HMU data: size", "Header 1 : deadbeef"}});
+    steps.push_back({"stock perf without -R: dump names what is missing",
+                     {"{pmukit}", "dump", "-i", "{guest}/stock_plain.data"},
+                     1,
+                     {"-R"}});
+    steps.push_back({"eight epochs: AUX data",
+                     {"{pmukit}", "dump", "-i", "{guest}/epochs_aux.data"},
+                     0,
+                     {"CXL_HMU data: size"},
+                     "{out}/epochs_aux.txt"});
+    steps.push_back({"eight epochs: samples",
+                     {"{pmukit}", "dump", "-i", "{guest}/epochs_raw.data"},
+                     0,
+                     {"CXL_HMU data: size"},
+                     "{out}/epochs_raw.txt"});
+    steps.push_back({"eight epochs: AUX data, samples, trace event and model agree entry by entry",
+                     {"{entries_judge}", "--log", "{out}/epochs.log", "--epochs", "8", "--dump",
+                      "{out}/epochs_aux.txt", "--dump", "{out}/epochs_raw.txt", "--trace",
+                      "{guest}/epochs.trace"},
+                     0,
+                     {"3 of the model's 3 enables"}});
+    steps.push_back({"losses: handed over and lost are the model's entries",
+                     {"{entries_judge}", "--log", "{out}/losses.log", "--losses",
+                      "{guest}/losses/1.aux_full", "--losses", "{guest}/losses/2.ring_full",
+                      "--losses", "{guest}/losses/3.stop_while_waiting"},
+                     0,
+                     {"25 of the model's 25 enables"}});
+    return steps;
+}
+
+Scenario cxl_hmu_test()
+{
+    Scenario test;
+    test.name = "test";
+    // The fourth makes its eight epochs wait until the hot list has room for them, the fifth
+    // never waits.
+    test.models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log",
+                   "--source zipf:seed=1,epochs=8,room=500,units=400 --entries-log "
+                   "{out}/epochs.log",
+                   "--source uniform:seed=2,epochs=8,accesses=3000,units=700 --entries-log "
+                   "{out}/losses.log"};
+    test.steps = {
+        {"abi_paths", "/selftests/cxl_hmu/abi_paths.sh", 180},
+        {"cxl_hmu_test", "cxl_hmu_test", 300},
+        {"stock_perf", "/selftests/cxl_hmu/stock_perf.sh 0", 120},
+        {"trace_event", "/selftests/cxl_hmu/trace_event.sh 0", 120},
+        {"eight_epochs", "/selftests/cxl_hmu/eight_epochs.sh 3", 120},
+        {"losses", "PMUKIT_DEVICE=4 cxl_hmu_losses_test", 240},
+        {"record_first", "/selftests/cxl_hmu/record_zipf.sh 1 {seed} first", 120},
+        {"record_second", "/selftests/cxl_hmu/record_zipf.sh 2 {next_seed} second", 120},
+    };
+    test.judgements = cxl_hmu_test_judgements();
+    return test;
+}
+
+// Both of them in one process.
+Scenario cxl_hmu_two_devices()
+{
+    Scenario two;
+    two.name = "two_devices";
+    two.routine = {"6.12"};
+    two.chassis = {
+        {"cxl_hmu --serial 1", "pcie.0", "10.0"},
+        {"cxl_hmu --serial 2 --doe --source zipf:accesses=500,units=256", "pcie.0", "11.0"},
+    };
+    two.steps = {{"two_devices", "/selftests/cxl_hmu/two_devices.sh", 180}};
+    return two;
+}
+
+// The rounds of cxl_hmu_life_test. On x86 the device sits near the second CPU, since the first
+// cannot leave.
+Scenario cxl_hmu_life(std::string_view name, Placement placement,
+                      std::vector<std::string_view> kernels)
+{
+    Scenario life;
+    life.name = name;
+    life.placement = placement;
+    life.models = {""};
+    life.steps = {{"life", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko cxl_hmu_life_test", 600}};
+    life.kernels = std::move(kernels);
+    life.routine = {"6.1", "6.12-arm64"};
+    return life;
+}
+
+// Of the model's stats log: register accesses of a drain that took entries. Looks in vain count for
+// the next drain there, so one in ten may have read more.
+constexpr std::string_view kDrainCost = R"(
+    $2 == "enabled" { on[$1] = 1 }
+    $2 == "disabled" { on[$1] = 0 }
+    $2 == "head" && on[$1] { drains++; writes += $5 > 3; reads += $4 > $3 + 6 }
+    END {
+        printf "drains=%d with_more_writes=%d with_more_reads=%d\n", drains, writes, reads
+        exit !(drains >= 20 && !writes && reads * 10 < drains)
+    })";
+
+// The module as the driver of a function that cxl_pci has let go of.
+Scenario cxl_hmu_standalone()
+{
+    Scenario alone;
+    alone.name = "standalone";
+    alone.routine = {"7.2"};
+    alone.models = {"", "--source zipf:accesses=500,units=64 --stats-log {out}/stats.log"};
+    alone.judgements = {{"a drain costs at most its entries + 6 reads and 3 writes",
+                         {"awk", std::string(kDrainCost), "{out}/stats.log"},
+                         0,
+                         {"drains="}}};
+    alone.steps = {{"standalone",
+                    "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko /selftests/cxl_hmu/standalone.sh", 180}};
+    return alone;
+}
+
+// Devices of other shapes than the usual one: the first has more instances than vectors.
+Scenario cxl_hmu_shapes()
+{
+    Scenario shapes;
+    shapes.name = "shapes";
+    shapes.routine = {"6.12"};
+    shapes.models = {"--chmus 3 --instances 6", "--no-level-interrupt --no-overflow-interrupt",
+                     "--postponed --per-counter-epochs --hot-list 64", "--no-address-overlap"};
+    shapes.steps = {
+        {"shapes", "PMUKIT_SHAPES='many polled postponed unshared' cxl_hmu_shapes_test", 300}};
+    return shapes;
+}
+
+// One device a fault of the model; the first has none.
+Scenario cxl_hmu_faults()
+{
+    static constexpr std::string_view kFaults[] = {
+        "never-idle",
+        "enable-fails",
+        "tail-out-of-range",
+        "head-ignored",
+        "width-0",
+        "width-64",
+        "zero-instances",
+        "instance-length-beyond-bar",
+        "offsets-outside",
+        "hot-list-size-0",
+        "hot-list-size-1",
+        "irq-lost",
+        "irq-storm",
+        "irq-spurious",
+        "reset-mid-run",
+        "all-ones",
+        "all-ones-once-enabled",
+        "slow-operations",
+        "values-change-between-reads",
+    };
+    Scenario faults;
+    faults.name = "faults";
+    faults.routine = {"6.12"};
+    faults.placement = Placement::kRootPort;
+    faults.models.assign(1 + std::size(kFaults), "--instances 1");
+    try_each_fault(faults, "cxl_hmu", kFaults);
+    return faults;
+}
+
+// A healthy device, and twenty that die; vmrun cannot bring one back into the same guest.
+Scenario cxl_hmu_death()
+{
+    Scenario death;
+    death.name = "death";
+    death.routine = {"7.2"};
+    death.placement = Placement::kRootPort;
+    death.models.assign(21, "--instances 1");
+    death.steps = {{"death", "PMUKIT_DEATHS=20 cxl_hmu_death_test", 600}};
+    return death;
+}
+
+// A region in front of a device, and what `pmukit report` makes of it. 6.1 knows no regions of
+// volatile memory.
+Scenario cxl_hmu_topology()
+{
+    Scenario topology;
+    topology.name = "topology";
+    topology.placement = Placement::kCxlRootPort;
+    topology.models = {"--instances 1"};
+    topology.steps = {
+        {"live", "/selftests/cxl_hmu/live.sh 0", 240},
+        {"cxl_list", "/selftests/cxl_hmu/cxl_list.sh", 60},
+        {"topology", "/selftests/cxl_hmu/topology.sh", 120},
+    };
+    topology.judgements = {
+        {"host addresses: report reads the recording and the saved sysfs",
+         {"{pmukit}", "report", "-i", "{guest}/topology.data", "--json", "--top", "0",
+          "--cxl-topology", "{guest}/topology"},
+         0,
+         {"\"hpa\"", kSourceModel},
+         "{out}/topology.json"},
+        {"host addresses: those of the region's own numbers",
+         {"{topology_judge}", "--report", "{out}/topology.json", "--region",
+          "{guest}/topology.region"},
+         0,
+         {"at the region's addresses"}},
+    };
+    topology.kernels = {"6.12", "7.2"};
+    return topology;
+}
+
+// A program whose memory is all in the device, and what `pmukit tier` does for it. The node is seen
+// through no cache: every load and store of it is a request.
+Scenario cxl_hmu_tier()
+{
+    Scenario tier;
+    tier.name = "tier";
+    tier.tapped_node = true;
+    tier.models = {
+        "--instances 1 --counters 4096 --hot-list 4096 --memory {tap_bytes} "
+        "--tap {out}/ring --tap-base {tap_base}"};
+    tier.append = "numa_balancing=disable";
+    tier.steps = {{"tier", "/selftests/cxl_hmu/tier.sh", 600}};
+    tier.judgements = {{"slow accesses fall to 40 % and less, with a fifth of the pages moved",
+                        {"{selftests}/cxl_hmu/judge_tier.sh", "{out}/tally", "{out}/model0.log",
+                         "{guest}/tier.json"},
+                        0,
+                        {"judge: ok"}}};
+    tier.kernels = {"6.1", "6.12", "7.2"};
+    tier.routine = {"6.12"};
+    return tier;
+}
+
+// One recording of several units: a program and an endpoint that use the device's memory, on its
+// NUMA node, beside a group whose cache is watched.
+Scenario cxl_hmu_join()
+{
+    Scenario join;
+    join.name = "join";
+    join.tapped_node = true;
+    join.beside = {"cache_qos", "hisi_ptt"};
+    join.bridges = {"pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16"};
+    join.chassis = {
+        {"cxl_hmu --instances 1 --counters 4096 --hot-list 4096 --memory {tap_bytes} "
+         "--tap {out}/ring --tap-base {tap_base}",
+         "pcie.0"},
+        {"hisi_ptt --serves 00:10.0", "pcie.0", "18.0"},
+        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
+    };
+    join.append = "numa_balancing=disable";
+    join.steps = {{"join", "/selftests/cxl_hmu/join.sh", 600}};
+    join.kernels = {"6.12", "7.2"};
+    join.routine = {"7.2"};
+    return join;
+}
+
+// The same command where there is no region.
+Scenario cxl_hmu_list()
+{
+    Scenario list;
+    list.name = "cxl-list";
+    list.models = {"--instances 1"};
+    list.steps = {
+        {"live", "/selftests/cxl_hmu/live.sh 0", 240},
+        {"cxl_list", "/selftests/cxl_hmu/cxl_list.sh", 60},
+    };
+    list.kernels = {"6.1", "6.12-arm64"};
+    return list;
+}
+
+Scenario cxl_hmu_stress()
+{
+    Scenario stress;
+    stress.placement = Placement::kRootPort;
+    stress.models = {"--source zipf:accesses=2000,units=512"};
+    stress.steps = {
+        stress_step("events",
+                    "--pmu 'cxl_hmu_*' --workers 2 --nobody 1 --module cxl_hmu "
+                    "--least-opens 10 --least-aux 2"),
+        stress_step("machine",
+                    "--pmu 'cxl_hmu_*' --workers 2 --module cxl_hmu --cpu 1 "
+                    "--bind cxl_pci/1234:4348 --remove 1234:4348 "
+                    "--unload cxl_hmu=/lib/vmrun/cxl_hmu.ko "
+                    "--read /sys/bus/event_source/devices/cxl_hmu_mem0.0.0 "
+                    "--least-opens 1 --least-aux 1"),
+    };
+    return stress;
+}
+
+// Everything is hot, every ten milliseconds.
+constexpr std::string_view kHotCxlHmu =
+    "--event hotness_threshold=1,hotness_granual=12,epoch_scale=3,epoch_multiplier=1 --aux 16";
+
+// Two devices: an event of the one beside the other's AUX area. 7.2 itself warns of its count of
+// mappings when an area is mapped by means of an event that has no ring of its own.
+UnitSpec with_redirect(UnitSpec unit)
+{
+    Scenario redirect = on_the_machine_of_stress(unit, "redirect");
+    redirect.models.push_back(redirect.models.front());
+    redirect.kernels = {"6.1", "6.12", "6.12-arm64", "debug-6.12"};
+    redirect.routine = {"6.12"};
+    redirect.steps = {
+        {"redirect",
+         "pmu_redirect --pmu cxl_hmu_mem0.0.0 --other cxl_hmu_mem1.0.0 " + std::string(kHotCxlHmu),
+         60}};
+    unit.programs.push_back("selftests/stress/pmu_redirect");
+    unit.tests.push_back(std::move(redirect));
+    return unit;
+}
+
+// Enough accesses in an epoch for the threshold of the page.
+Scenario cxl_hmu_examples()
+{
+    Scenario examples;
+    examples.models = {"--source zipf:accesses=20000,units=512"};
+    return examples;
+}
+
+}  // namespace
+
+UnitSpec cxl_hmu_driver()
+{
+    UnitSpec unit;
+    unit.unit = "cxl_hmu";
+    // 7.2 wants this order; the others do not mind.
+    unit.stock_modules = {"libnvdimm", "cxl_pmem", "cxl_acpi", "cxl_mem", "cxl_pci"};
+    unit.modules = {"pmukit_common", "cxl_hmu"};
+    unit.programs = {"tools/cli/pmukit",
+                     "selftests/cxl_hmu/cxl_hmu_test",
+                     "selftests/cxl_hmu/cxl_hmu_losses_test",
+                     "selftests/cxl_hmu/cxl_hmu_life_test",
+                     "selftests/cxl_hmu/cxl_hmu_faults_test",
+                     "selftests/cxl_hmu/cxl_hmu_death_test",
+                     "selftests/cxl_hmu/cxl_hmu_shapes_test",
+                     "selftests/cxl_hmu/zipf_access",
+                     "selftests/cxl_hmu/tier_load"};
+    unit.files = {"selftests/cxl_hmu/hmu.sh",
+                  "selftests/cxl_hmu/pmu_name.sh",
+                  "selftests/cxl_hmu/record_zipf.sh",
+                  "selftests/cxl_hmu/stock_perf.sh",
+                  "selftests/cxl_hmu/abi_paths.sh",
+                  "selftests/lib/abi.sh",
+                  "selftests/cxl_hmu/trace_event.sh",
+                  "selftests/cxl_hmu/live.sh",
+                  "selftests/cxl_hmu/standalone.sh",
+                  "selftests/cxl_hmu/two_devices.sh",
+                  "selftests/cxl_hmu/eight_epochs.sh",
+                  "selftests/cxl_hmu/until_idle.sh",
+                  "selftests/cxl_hmu/cxl_list.sh",
+                  "selftests/cxl_hmu/topology.sh",
+                  "selftests/cxl_hmu/tier.sh",
+                  "selftests/cxl_hmu/join.sh",
+                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
+    unit.tests = {
+        cxl_hmu_test(),
+        cxl_hmu_two_devices(),
+        cxl_hmu_standalone(),
+        cxl_hmu_life("life", Placement::kCxlRootPort, kX86Kernels),
+        cxl_hmu_life("life-arm64", Placement::kIntegrated, kArm64Kernels),
+        cxl_hmu_shapes(),
+        cxl_hmu_faults(),
+        cxl_hmu_death(),
+        cxl_hmu_topology(),
+        cxl_hmu_tier(),
+        cxl_hmu_join(),
+        cxl_hmu_list(),
+    };
+    unit.every_turn = {"test"};
+    unit.demo = cxl_hmu_demo();
+    return unit;
+}
+
+// Random use, failing allocations and privileges: what is asked of every unit alike.
+UnitSpec cxl_hmu_tests()
+{
+    const std::string plain =
+        "--event hotness_threshold=16,hotness_granual=12,epoch_scale=4,epoch_multiplier=1";
+    const std::string event = plain + " --aux 16";
+    UnitSpec unit =
+        with_stress(cxl_hmu_driver(), cxl_hmu_stress(), "--pmu cxl_hmu_mem0.0.0 " + plain);
+    unit = with_sleep(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
+    unit = with_refresh(unit, "--pmu cxl_hmu_mem0.0.0 " + std::string(kHotCxlHmu));
+    unit = with_redirect(unit);
+    unit = with_aux_extras(unit, "test", {{"aux_extras", "--pmu cxl_hmu_mem0.0.0 " + event}});
+    unit = with_reloads(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
+    unit = with_failures(unit, {{"fail_nth", "--pmu cxl_hmu_mem0.0.0 " + event +
+                                                 " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko"}});
+    unit = with_busy_privileges(
+        unit, "--pmu cxl_hmu_mem0.0.0 --policy capability " + std::string(kHotCxlHmu));
+    return with_examples(unit, "Documentation/devices/cxl_hmu.rst", "6.12", cxl_hmu_examples());
+}
+
+}  // namespace pmukit::vm

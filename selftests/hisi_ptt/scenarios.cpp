@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The guests of hisi_ptt: devices, steps, checks made outside.
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vmrun_scenarios.hpp"
+
+namespace pmukit::vm {
+
+namespace {
+
+constexpr std::string_view kPttBlock =
+    "hisi_ptt --serves 00:10.0 --serves 00:11.0 --seen-log {out}/seen.log "
+    "--traced-log {out}/traced.log --stats-log {out}/stats.log";
+// The same, with more traffic than the endpoints can make: each trace meets 20000 requests and
+// their completions within a second.
+constexpr std::string_view kPttBusyBlock =
+    "hisi_ptt --serves 00:10.0 --serves 00:11.0 --seen-log {out}/seen.log "
+    "--traced-log {out}/traced.log --stats-log {out}/stats.log "
+    "--generate rate=40000,seed=7,count=40000,peer=20,unsupported=5,pasid=10,relaxed=10 "
+    "--function 01:00.0@00:10.0 --function 04:00.0@00:11.0";
+
+// A core with two root ports, an endpoint below the one and a switch with an endpoint below the
+// other; and a root port of another core.
+//
+//   00:10.0 --- 01:00.0        00:12.0 --- 06:00.0
+//   00:11.0 --- 02:00.0 -+- 03:00.0 --- 04:00.0
+//                        +- 03:01.0 --- (05)
+//   00:18.0 the trace block
+Scenario hisi_ptt_scenario(std::string_view name, std::string_view block = kPttBlock)
+{
+    Scenario scenario;
+    scenario.name = name;
+    scenario.bridges = {
+        "pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16",
+        "pcie-root-port,id=rp11,bus=pcie.0,addr=11.0,chassis=0,slot=17",
+        "x3130-upstream,id=up,bus=rp11",
+        "xio3130-downstream,id=down0,bus=up,addr=0.0,chassis=1,slot=1",
+        "xio3130-downstream,id=down1,bus=up,addr=1.0,chassis=1,slot=2",
+        "pcie-root-port,id=rp12,bus=pcie.0,addr=12.0,chassis=0,slot=18",
+    };
+    scenario.chassis = {
+        {block, "pcie.0", "18.0"},
+        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0 --answer-ns 250 --link-mb-s 3938", "rp10"},
+        {"pcie_ep --bdf 04:00.0 --root-port 00:11.0 --answer-ns 900 --link-mb-s 985", "down0"},
+        {"pcie_ep --bdf 06:00.0 --root-port 00:12.0", "rp12"},
+    };
+    return scenario;
+}
+
+Scenario hisi_ptt_traffic(std::string_view name)
+{
+    Scenario traffic = hisi_ptt_scenario(name);
+    traffic.routine = {"6.1"};
+    traffic.steps = {{"traffic", "/selftests/hisi_ptt/traffic.sh", 120}};
+    traffic.judgements = {
+        {"the model saw what the program did, and nothing else",
+         {"{selftests}/hisi_ptt/count_tlps.sh", "{out}/seen.log"},
+         0,
+         {"stores=300 loads=200 loaded=200 end", "dma_in=21800 asked=12400 fetched=12400 end",
+          "peer_stored=1800 peer_fetched=2400 end", "messages=5 foreign=0 end"}}};
+    return traffic;
+}
+
+// A recording and what it must hold: all that the model traced meanwhile, and of what passed just
+// what the terms ask for. Recordings are judged by their number, the traces of a log being in
+// order.
+struct PttRecording {
+    std::string_view name;
+    std::string_view terms;
+    std::string_view at_least;  // packets
+    std::string_view load = "/selftests/hisi_ptt/everybody.sh";
+    std::string_view options{};
+};
+
+// Both formats, every direction and type, one port and several, a requester above and below a
+// switch. The load is the same for all of them: what a CPU and the functions' DMA do.
+constexpr PttRecording kPttRecordings[] = {
+    {"posted_out_8dw", "filter=0x80001,type=1,direction=1,format=1", "400"},
+    {"inbound_4dw", "filter=0x80005,type=7,direction=0,format=0", "300"},
+    {"requester_8dw", "filter=0x00400,type=7,direction=2,format=1", "40"},
+    {"completions_a_4dw", "filter=0x80001,type=4,direction=3,format=0", "100"},
+    // The first four are the least that has every direction, both formats and kinds of filter.
+    {"reads_out_8dw", "filter=0x80004,type=2,direction=1,format=1", "100"},
+    {"completions_out_8dw", "filter=0x80005,type=4,direction=1,format=1", "40"},
+    {"inbound_8dw", "filter=0x80005,type=7,direction=2,format=1", "100"},
+    {"completions_in_8dw", "filter=0x80005,type=4,direction=3,format=1", "200"},
+    {"posted_out_4dw", "filter=0x80001,type=1,direction=1,format=0", "400"},
+    {"posted_4dw", "filter=0x80005,type=1,direction=2,format=0", "400"},
+    {"completions_b_4dw", "filter=0x80004,type=4,direction=2,format=0", "40"},
+    {"requester_4dw", "filter=0x00100,type=7,direction=0,format=0", "40"},
+};
+constexpr std::span<const PttRecording> kPttAll = kPttRecordings;
+constexpr size_t kPttLeast = 4;
+
+// By the names of functions, which pmukit knows.
+constexpr PttRecording kPttNamed[] = {
+    {"named_port_8dw", "filter=0000:00:10.0,type=1,direction=1,format=1", "400"},
+    {"named_requester_4dw", "filter=04:00.0,type=7,direction=0,format=0", "40"},
+};
+
+// Through the largest AUX area in one piece, and through one whose buffers fill and come round.
+constexpr PttRecording kPttFloods[] = {
+    {"flood_aux_16m", "filter=0x80005,type=7,direction=0,format=0", "20000", "sleep 5",
+     "-m 64,4096"},
+    {"flood_aux_512k", "filter=0x80005,type=7,direction=2,format=1", "20000", "sleep 5",
+     "-m 64,128"},
+};
+
+// Who records. perf knows the unit where it was built for arm64: it maps an AUX area, and `perf
+// report -D` prints the entries. Elsewhere it takes samples, whose payload comes with -R.
+struct PttRecorder {
+    std::string_view words;    // in front of record_load.sh
+    std::string_view options;  // of the recorder
+    bool perf_report = false;  // judge the text of perf report -D as well
+    bool says_source = false;  // the recording says that the device is a model
+};
+constexpr PttRecorder kPttPmukit{"", " --source model", false, true};
+constexpr PttRecorder kPttPerfAux{"RECORDER=perf REPORT=1 ", "", true};
+// As perf maps for who has few privileges: an AUX area of 128 KiB instead of 16 MiB.
+constexpr PttRecorder kPttPerfSmallAux{"RECORDER=perf REPORT=1 ", " -m 64,32", true};
+constexpr PttRecorder kPttPerfSamples{"RECORDER=perf ", " -R", false};
+
+void add_recordings(Scenario &scenario, std::span<const PttRecording> recordings,
+                    const PttRecorder &recorder, size_t first_trace = 0)
+{
+    for (size_t number = 0; number < recordings.size(); number++) {
+        const PttRecording &recording = recordings[number];
+        const std::string name(recording.name), trace = std::to_string(first_trace + number);
+        const std::string at_least(recording.at_least);
+        std::string command(recorder.words);
+        for (const std::string_view part :
+             {std::string_view("/selftests/hisi_ptt/record_load.sh "), recording.name,
+              std::string_view(" "), recording.terms, recorder.options, std::string_view(" "),
+              recording.options, std::string_view(" -- "), recording.load})
+            command += part;
+        scenario.steps.push_back({recording.name, command, 120});
+        scenario.judgements.push_back(
+            {name,
+             {"{selftests}/hisi_ptt/judge_recording.sh", "{pmukit}", "{ptt_judge}", "{guest}",
+              "{out}", name, trace, at_least, "{kver}"},
+             0,
+             {"equal=yes"}});
+        if (recorder.says_source)
+            scenario.judgements.back().must_say.push_back("# source=model");
+        if (recorder.perf_report)
+            scenario.judgements.push_back(
+                {name + ": perf report -D",
+                 {"{ptt_judge}", "--perf-report", "{guest}/" + name + ".report", "--low-byte-first",
+                  "--traced", "{out}/traced.log", "--seen", "{out}/seen.log", "--run", trace,
+                  "--at-least", at_least, "--kernel", "{kver}"},
+                 0,
+                 {"lost=0 equal=yes"}});
+    }
+}
+
+Scenario hisi_ptt_record()
+{
+    Scenario scenario = hisi_ptt_scenario("record");
+    scenario.routine = {"6.1"};
+    add_recordings(scenario, kPttAll, kPttPmukit);
+    add_recordings(scenario, kPttNamed, kPttPmukit, kPttAll.size());
+    return scenario;
+}
+
+// What comes in at two ports, non-posted requests and completions: of what the functions behind
+// them ask each other both are seen, and so is how long it took.
+constexpr PttRecording kPttDemo[] = {
+    {"latency_4dw", "filter=0000:00:10.0+0000:00:11.0,type=6,direction=0,format=0", "100"},
+};
+
+Scenario hisi_ptt_demo()
+{
+    Scenario scenario = hisi_ptt_scenario("demo");
+    add_recordings(scenario, kPttDemo, kPttPmukit);
+    scenario.judgements.push_back(
+        {"table", {"{pmukit}", "report", "-i", "{guest}/latency_4dw.data", "--top", "16"}});
+    return scenario;
+}
+
+// Of the model's stats log: register accesses from one full buffer to the next. The flood is traced
+// into the AUX area itself, where a buffer needs no more than four.
+constexpr std::string_view kPttBufferCost = R"(
+    { sum += $2 + $3 }
+    $1 == "message" { worst = buffers && sum > worst ? sum : worst; buffers++; sum = 0 }
+    $1 == "start" || $1 == "stop" { sum = 0 }
+    END {
+        printf "buffers=%d accesses_at_most=%d\n", buffers, worst
+        exit !(buffers >= 4 && worst && worst <= 4)
+    })";
+
+Scenario hisi_ptt_flood()
+{
+    Scenario scenario = hisi_ptt_scenario("flood", kPttBusyBlock);
+    scenario.routine = {"7.2"};
+    add_recordings(scenario, kPttFloods, kPttPmukit);
+    scenario.judgements.push_back({"a buffer of zero-copy costs at most 4 register accesses",
+                                   {"awk", std::string(kPttBufferCost), "{out}/stats.log"},
+                                   0,
+                                   {"buffers="}});
+    return scenario;
+}
+
+// The recordings of stock perf: the least in a plain run, the others beside it on demand.
+Scenario hisi_ptt_stock(std::string_view name, const PttRecorder &recorder,
+                        std::span<const PttRecording> recordings,
+                        std::vector<std::string_view> kernels)
+{
+    Scenario scenario = hisi_ptt_scenario(name);
+    scenario.kernels = std::move(kernels);
+    scenario.routine = {"6.1", "6.12-arm64"};
+    scenario.only_all = recordings.data() != kPttAll.data();
+    add_recordings(scenario, recordings, recorder);
+    return scenario;
+}
+
+// The endpoints' DMA is translated: only a CPU makes packets.
+constexpr PttRecording kPttBehindIommu[] = {
+    {"posted_out_8dw", "filter=0x80001,type=1,direction=1,format=1", "400",
+     "pcie_load --function 01:00.0 --writes 400 --width 4"},
+};
+
+// Behind an IOMMU that translates, where the device may not be bound.
+Scenario hisi_ptt_iommu()
+{
+    Scenario scenario = hisi_ptt_scenario("iommu");
+    scenario.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
+    scenario.routine = {"6.12"};
+    scenario.append = "intel_iommu=on";
+    // Devices that come behind it are behind it.
+    scenario.bridges.insert(scenario.bridges.begin(), "intel-iommu,caching-mode=on,intremap=off");
+    scenario.steps = {{"iommu", "/selftests/hisi_ptt/iommu.sh", 60}};
+    add_recordings(scenario, kPttBehindIommu, kPttPmukit);
+    return scenario;
+}
+
+// Where all DMA is bounced, as in encrypted guests, the device cannot write into an AUX area: all
+// is copied, through an area that could be bounced and through one that is too large for that.
+constexpr PttRecording kPttBounced[] = {
+    {"bounced_128k", "filter=0x80001,type=1,direction=1,format=1", "400",
+     "pcie_load --function 01:00.0 --writes 400 --width 4", "-m 64,32"},
+    {"bounced_16m", "filter=0x80001,type=1,direction=1,format=1", "400",
+     "pcie_load --function 01:00.0 --writes 400 --width 4", "-m 64,4096"},
+};
+
+Scenario hisi_ptt_bounce()
+{
+    Scenario scenario = hisi_ptt_scenario("bounce");
+    scenario.kernels = kX86Kernels;
+    scenario.routine = {"7.2"};
+    scenario.append = "swiotlb=force";
+    add_recordings(scenario, kPttBounced, kPttPmukit);
+    scenario.steps.push_back({"copied",
+                              "printf 'TAP version 13\\n1..1\\n'; "
+                              "cd /sys/bus/event_source/devices/hisi_ptt0_2/runs && "
+                              "[ $(cat zero_copy) = 0 ] && [ $(cat copied_bytes) -ge 25600 ] && "
+                              "! dmesg | grep -q 'swiotlb buffer is full' && "
+                              "echo ok 1 all was copied || echo not ok 1 all was copied",
+                              20});
+    return scenario;
+}
+
+Scenario hisi_ptt_test()
+{
+    Scenario test = hisi_ptt_scenario("test");
+    // The last takes functions off the bus; on arm64 not all are endpoints again after that.
+    test.steps = {{"abi_paths", "/selftests/hisi_ptt/abi_paths.sh", 180},
+                  {"live", "/selftests/hisi_ptt/live.sh", 180},
+                  {"slow_reader", "/selftests/hisi_ptt/slow_reader.sh", 180},
+                  {"hisi_ptt_test", "hisi_ptt_test", 300}};
+    return test;
+}
+
+// With an endpoint more, below the other port of the switch, where at first nothing is.
+Scenario hisi_ptt_with_a_free_slot(std::string_view name)
+{
+    Scenario scenario = hisi_ptt_scenario(name);
+    scenario.chassis.push_back(
+        {"pcie_ep --bdf 05:00.0 --root-port 00:11.0", "down1", {}, /*plugged=*/false});
+    return scenario;
+}
+
+// Events that are opened by the number of a PMU while it goes: more at a time than there are CPUs,
+// so that some are in the middle of it. Each has to have opened some; the worker beside them need
+// not, for its first event lacks a filter. Freed memory is poisoned, for most of these kernels have
+// no KASAN.
+Scenario hisi_ptt_late_openers()
+{
+    Scenario late = hisi_ptt_scenario("late_openers");
+    late.kernels = kX86Kernels;
+    late.append = "slub_debug=P";
+    std::string options =
+        "--seconds 30 --pmu 'hisi_ptt*' --workers 1 --least-opens 0 --module hisi_ptt "
+        "--bind hisi_ptt/0000:00:18.0";
+    for (unsigned opener = 0; opener < 8; ++opener) {
+        options += " --knock hisi_ptt0_2=filter=0x80001,type=1,direction=1,format=1";
+    }
+    late.steps = {{"late_openers", "pmu_stress " + options, 180}};
+    return late;
+}
+
+// Starts and stops, and the entries of all of them.
+Scenario hisi_ptt_cycles()
+{
+    Scenario cycles = hisi_ptt_with_a_free_slot("cycles");
+    cycles.routine = {"7.2"};
+    cycles.steps = {{"cycles", "hisi_ptt_cycles_test", 600}};
+    cycles.judgements = {{"two hundred starts and stops: entry by entry what the model traced",
+                          {"{ptt_judge}", "--entries", "{guest}/cycles", "--traced",
+                           "{out}/traced.log", "--seen", "{out}/seen.log", "--run", "0", "--runs",
+                           "0", "--at-least", "20000", "--kernel", "{kver}"},
+                          0,
+                          {"lost=0 equal=yes"}}};
+    return cycles;
+}
+
+// Endpoints plugged and unplugged while they are traced.
+Scenario hisi_ptt_hotplug()
+{
+    Scenario hotplug = hisi_ptt_with_a_free_slot("hotplug");
+    hotplug.routine = {"7.2", "6.12-arm64"};
+    hotplug.steps = {{"hotplug", "hisi_ptt_hotplug_test", 600}};
+    hotplug.judgements = {
+        {"plugged and unplugged: entry by entry what the model traced",
+         {"{ptt_judge}", "--entries", "{guest}/hotplug", "--traced", "{out}/traced.log", "--seen",
+          "{out}/seen.log", "--run", "0", "--runs", "0", "--at-least", "800", "--kernel", "{kver}"},
+         0,
+         {"lost=0 equal=yes"}}};
+    return hotplug;
+}
+
+// AUX areas in the ring of another event, of which 7.2 itself warns: see with_redirect().
+Scenario hisi_ptt_redirect()
+{
+    Scenario redirect = hisi_ptt_scenario("redirect");
+    redirect.kernels = {"6.1", "6.12", "6.12-arm64", "debug-6.12"};
+    redirect.routine = {"6.1"};
+    redirect.steps = {{"redirect", "hisi_ptt_redirect_test", 120}};
+    return redirect;
+}
+
+// On x86 the device is said to be near the second CPU, since the first cannot leave.
+Scenario hisi_ptt_life(std::string_view name, bool two_nodes, std::vector<std::string_view> kernels)
+{
+    Scenario life = hisi_ptt_scenario(name);
+    life.two_nodes = two_nodes;
+    life.steps = {{"life", "PMUKIT_MODULE=/lib/vmrun/hisi_ptt.ko hisi_ptt_life_test", 600}};
+    life.kernels = std::move(kernels);
+    life.routine = {"7.2"};
+    life.only_all = !two_nodes;
+    return life;
+}
+
+// Devices that stand alone, each with traffic of its own: all serve the first one's port, and the
+// n-th has core number n.
+std::vector<std::string> ptt_blocks(size_t count, std::string_view traffic)
+{
+    std::vector<std::string> blocks;
+    for (size_t core = 0; core < count; core++)
+        blocks.push_back("--serves 00:10.0 --function 01:00.0@00:10.0 --core " +
+                         std::to_string(core) + " --generate " + std::string(traffic));
+    return blocks;
+}
+
+// One device a fault of the model; the first has none, and the last needs more time to tune than it
+// is given.
+Scenario hisi_ptt_faults()
+{
+    static constexpr std::string_view kFaults[] = {
+        "write-pointer-beyond-buffer",
+        "never-idle",
+        "never-idle-after-stop",
+        "reset-never-finishes",
+        "several-buffers-at-once",
+        "overrun",
+        "irq-lost",
+        "irq-storm",
+        "irq-spurious",
+        "tune-never-finishes",
+        "all-ones",
+        "all-ones-once-started",
+        "range-reversed",
+        "status-empty",
+        "status-beyond-buffers",
+    };
+    Scenario faults;
+    faults.name = "faults";
+    faults.routine = {"6.12"};
+    faults.placement = Placement::kRootPort;
+    faults.models =
+        ptt_blocks(2 + std::size(kFaults), "rate=30000,seed=11,count=14000,inbound=80,reads=30");
+    faults.models.back() += " --tune-us 1900000";
+    try_each_fault(faults, "hisi_ptt", kFaults);
+    return faults;
+}
+
+// A healthy device, and twenty that die.
+Scenario hisi_ptt_death()
+{
+    Scenario death;
+    death.name = "death";
+    death.routine = {"6.12"};
+    death.placement = Placement::kRootPort;
+    death.models = ptt_blocks(21, "rate=5000,seed=3");
+    death.steps = {{"death", "PMUKIT_DEATHS=20 hisi_ptt_death_test", 600}};
+    return death;
+}
+
+// What stock perf records with many sets of options: the files of tools/perfdata's corpus.
+Scenario hisi_ptt_corpus()
+{
+    Scenario corpus = hisi_ptt_scenario("corpus");
+    corpus.kernels = {"6.1", "6.12", "7.2", "6.12-arm64"};
+    corpus.on_request = true;
+    corpus.steps = {{"record_corpus", "/selftests/hisi_ptt/record_corpus.sh", 1800}};
+    return corpus;
+}
+
+Scenario hisi_ptt_stress()
+{
+    Scenario stress = hisi_ptt_scenario("stress", kPttBusyBlock);
+    stress.steps = {
+        stress_step("events",
+                    "--pmu 'hisi_ptt*' --event filter=0x80001,type=1,direction=1,format=1 "
+                    "--workers 2 --nobody 1 --module hisi_ptt "
+                    "--least-opens 10 --least-aux 2"),
+        stress_step("machine",
+                    "--pmu 'hisi_ptt*' --event filter=0x80001,type=1,direction=1,format=1 "
+                    "--workers 2 --module hisi_ptt --cpu 1 "
+                    "--bind hisi_ptt/0000:00:18.0 --remove 0000:00:18.0 --remove 0000:04:00.0 "
+                    "--unload hisi_ptt=/lib/vmrun/hisi_ptt.ko "
+                    "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=0,1,2 "
+                    "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/rx_alloc_buf_level=0,2 "
+                    "--read /sys/bus/event_source/devices/hisi_ptt0_2 "
+                    "--least-opens 1 --least-aux 1"),
+    };
+    return stress;
+}
+
+}  // namespace
+
+UnitSpec hisi_ptt_driver()
+{
+    UnitSpec unit;
+    unit.unit = "hisi_ptt";
+    unit.modules = {"pmukit_common", "hisi_ptt"};
+    unit.programs = {"tools/cli/pmukit",
+                     "selftests/hisi_ptt/hisi_ptt_test",
+                     "selftests/hisi_ptt/hisi_ptt_cycles_test",
+                     "selftests/hisi_ptt/hisi_ptt_life_test",
+                     "selftests/hisi_ptt/hisi_ptt_faults_test",
+                     "selftests/hisi_ptt/hisi_ptt_death_test",
+                     "selftests/hisi_ptt/hisi_ptt_hotplug_test",
+                     "selftests/hisi_ptt/hisi_ptt_redirect_test",
+                     "selftests/hisi_ptt/pcie_load"};
+    unit.files = {"selftests/hisi_ptt/abi_paths.sh",
+                  "selftests/lib/abi.sh",
+                  "selftests/hisi_ptt/traffic.sh",
+                  "selftests/hisi_ptt/record_load.sh",
+                  "selftests/hisi_ptt/everybody.sh",
+                  "selftests/hisi_ptt/live.sh",
+                  "selftests/hisi_ptt/slow_reader.sh",
+                  "selftests/lib/tap.sh",
+                  "selftests/perfdata/record_corpus.sh",
+                  "selftests/hisi_ptt/iommu.sh",
+                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt"};
+    unit.tests = {
+        hisi_ptt_traffic("traffic"),
+        hisi_ptt_test(),
+        hisi_ptt_record(),
+        hisi_ptt_flood(),
+        hisi_ptt_stock("stock_perf", kPttPerfAux, kPttAll.first(kPttLeast), {"6.12-arm64"}),
+        hisi_ptt_stock("stock_perf_more", kPttPerfSmallAux, kPttAll.subspan(kPttLeast),
+                       {"6.12-arm64"}),
+        hisi_ptt_stock("stock_samples", kPttPerfSamples, kPttAll.first(kPttLeast), kX86Kernels),
+        hisi_ptt_stock("stock_samples_more", kPttPerfSamples, kPttAll.subspan(kPttLeast),
+                       kX86Kernels),
+        hisi_ptt_iommu(),
+        hisi_ptt_bounce(),
+        hisi_ptt_cycles(),
+        hisi_ptt_hotplug(),
+        hisi_ptt_redirect(),
+        hisi_ptt_late_openers(),
+        hisi_ptt_life("life", true, kX86Kernels),
+        hisi_ptt_life("life-arm64", false, {"6.12-arm64"}),
+        hisi_ptt_faults(),
+        hisi_ptt_death(),
+        hisi_ptt_corpus(),
+    };
+    unit.every_turn = {"test"};
+    unit.demo = hisi_ptt_demo();
+    return unit;
+}
+
+UnitSpec hisi_ptt_tests()
+{
+    const std::string plain = "--event filter=0x80001,type=1,direction=1,format=1";
+    const std::string event = plain + " --aux 32";
+    UnitSpec unit = with_stress(hisi_ptt_driver(), hisi_ptt_stress(), "--pmu hisi_ptt0_2 " + plain);
+    unit = with_sleep(unit, "--pmu hisi_ptt0_2 " + event);
+    unit = with_refresh(unit, "--pmu hisi_ptt0_2 " + event);
+    unit = with_aux_extras(unit, "test", {{"aux_extras", "--pmu hisi_ptt0_2 " + event}});
+    unit = with_reloads(unit, "--pmu hisi_ptt0_2 " + event);
+    unit.brief.push_back("hotplug");
+    unit = with_failures(
+        unit,
+        {{"fail_nth", "--pmu hisi_ptt0_2 " + event +
+                          " --bind hisi_ptt/0000:00:18.0 --load hisi_ptt=/lib/vmrun/hisi_ptt.ko "
+                          "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=1"}});
+    unit = with_busy_privileges(unit, "--pmu hisi_ptt0_2 --policy capability " + event);
+    // Stock perf has an AUX area for it there alone.
+    return with_examples(unit, "Documentation/devices/hisi_ptt.rst", "6.12-arm64",
+                         hisi_ptt_scenario("examples", kPttBusyBlock));
+}
+
+}  // namespace pmukit::vm

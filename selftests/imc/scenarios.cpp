@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The guests of imc: devices, steps, checks made outside.
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vmrun_scenarios.hpp"
+
+namespace pmukit::vm {
+
+namespace {
+
+// Two chips of a core each, of two threads: CPUs of the second can all go offline on x86. arm64's
+// kernel takes neither two chips nor two threads a core for a sane machine: no cache is described
+// that they share.
+constexpr std::string_view kTwoChips = "4,sockets=2,cores=1,threads=2";
+constexpr std::string_view kFourCores = "4,sockets=1,cores=4";
+
+Scenario imc_commands(std::string_view name)
+{
+    Scenario commands;
+    commands.name = name;
+    commands.routine = {"6.1", "7.2"};
+    commands.steps = {{"abi_paths", "/selftests/imc/abi_paths.sh", 180},
+                      {"commands", "/selftests/imc/commands.sh", 300},
+                      {"record", "/selftests/imc/record.sh", 120}};
+    commands.judgements = {
+        {"pmukit report names the functions of the program",
+         {"{pmukit}", "report", "-i", "{guest}/aux.data", "--symfs", "{guest}/symfs"},
+         0,
+         {"source=model", "nothing lost"},
+         "{out}/report"},
+        {"they have the shares that they took",
+         {"{selftests}/imc/judge_split.sh", "{out}/report"},
+         0,
+         {"split=right"}}};
+    return commands;
+}
+
+// What stock perf records of it: files of tools/perfdata's corpus.
+Scenario imc_corpus()
+{
+    Scenario corpus;
+    corpus.name = "corpus";
+    corpus.on_request = true;
+    corpus.steps = {{"record_corpus", "/selftests/imc/record_corpus.sh", 300}};
+    return corpus;
+}
+
+Scenario imc_trace()
+{
+    Scenario trace;
+    trace.name = "split";
+    trace.routine = {"6.12", "6.12-arm64"};
+    trace.steps = {{"trace", "imc_trace_test", 1200}};
+    return trace;
+}
+
+// A scenario of its own: perf's buffers, where two events meet, are the kernel's.
+Scenario imc_shared()
+{
+    Scenario shared;
+    shared.name = "shared";
+    shared.routine = {"6.1", "6.12", "7.2"};
+    shared.steps = {{"shared", "imc_shared_test", 300}};
+    return shared;
+}
+
+Scenario imc_counters(std::string_view name, std::string_view smp,
+                      std::vector<std::string_view> kernels)
+{
+    Scenario counters;
+    counters.name = name;
+    counters.smp = smp;
+    counters.kernels = std::move(kernels);
+    counters.routine = {"6.12", "6.12-arm64"};
+    counters.steps = {{"counters", "imc_test", 900}};
+    return counters;
+}
+
+Scenario imc_life(std::string_view name, std::string_view smp,
+                  std::vector<std::string_view> kernels)
+{
+    Scenario life;
+    life.name = name;
+    life.smp = smp;
+    life.kernels = std::move(kernels);
+    life.routine = {"6.1", "7.2", "6.12-arm64"};
+    life.steps = {{"life",
+                   "PMUKIT_IMC=/lib/vmrun/imc.ko PMUKIT_ENGINE=/lib/vmrun/imc_engine.ko "
+                   "imc_life_test",
+                   900}};
+    return life;
+}
+
+Scenario imc_faults()
+{
+    Scenario faults;
+    faults.name = "faults";
+    faults.routine = {"6.1"};
+    faults.steps = {{"faults", "PMUKIT_ENGINE=/lib/vmrun/imc_engine.ko imc_faults_test", 300}};
+    return faults;
+}
+
+// The engine samples ten times as often as it would: what a sample costs stands out.
+Scenario imc_bench()
+{
+    Scenario bench;
+    bench.name = "bench";
+    bench.routine = {"6.12"};
+    bench.steps = {{"reload",
+                    "rmmod imc_engine && insmod /lib/vmrun/imc_engine.ko cpmc_load=0xfffff381 && "
+                    "printf 'TAP version 13\\n1..1\\nok 1 a period of 100 us\\n'",
+                    60},
+                   {"bench", "imc_bench", 600}};
+    return bench;
+}
+
+Scenario imc_stress()
+{
+    Scenario stress;
+    stress.smp = kTwoChips;
+    stress.kernels = kX86Kernels;
+    stress.steps = {
+        stress_step("events",
+                    "--pmu '*_imc' --pmu 'nest_mcs0*' --workers 2 --nobody 1 --module imc "
+                    "--least-opens 10 --least-aux 2"),
+        stress_step("machine",
+                    "--pmu '*_imc' --pmu 'nest_mcs0*' --workers 2 --module imc --cpu 2 "
+                    "--cpu 3 --unload imc_engine=/lib/vmrun/imc_engine.ko,imc=/lib/vmrun/imc.ko "
+                    "--read /sys/bus/event_source/devices/trace_imc "
+                    "--least-opens 1 --least-aux 1"),
+    };
+    return stress;
+}
+
+}  // namespace
+
+UnitSpec imc_driver()
+{
+    UnitSpec unit;
+    unit.unit = "imc";
+    unit.stock_modules = {"firmware_class"};  // a module where the kernel is made for debugging
+    unit.modules = {"pmukit_common", "imc", "imc_engine"};
+    unit.firmware = {"pmukit/imc-power9.dtb"};
+    unit.programs = {"tools/cli/pmukit",
+                     "selftests/imc/imc_load",
+                     "selftests/imc/imc_test",
+                     "selftests/imc/imc_trace_test",
+                     "selftests/imc/imc_shared_test",
+                     "selftests/imc/imc_life_test",
+                     "selftests/imc/imc_faults_test",
+                     "selftests/imc/imc_bench"};
+    unit.files = {"selftests/lib/tap.sh",
+                  "selftests/imc/abi_paths.sh",
+                  "selftests/lib/abi.sh",
+                  "selftests/imc/commands.sh",
+                  "selftests/imc/record.sh",
+                  "selftests/perfdata/record_corpus.sh",
+                  "selftests/imc/judge_split.sh",
+                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
+                  "Documentation/ABI/testing/sysfs-devices-imc_engine"};
+    unit.tests = {imc_commands("commands"),
+                  imc_trace(),
+                  imc_shared(),
+                  imc_counters("counters", kTwoChips, kX86Kernels),
+                  imc_counters("counters-arm64", kFourCores, kArm64Kernels),
+                  imc_life("life", kTwoChips, kX86Kernels),
+                  imc_life("life-arm64", kFourCores, kArm64Kernels),
+                  imc_faults(),
+                  imc_bench(),
+                  imc_corpus()};
+    unit.every_turn = {"commands", "split"};
+    unit.demo = imc_commands("demo");
+    return unit;
+}
+
+UnitSpec imc_tests()
+{
+    UnitSpec unit = with_stress(imc_driver(), imc_stress(), "--pmu core_imc");
+    unit = with_sleep(unit, "--pmu core_imc");
+    // This one is routine on all kernels of x86.
+    unit = with_aux_extras(
+        unit, "shared",
+        {{"aux_extras", "--pmu trace_imc --aux 16"}, {"aux_extras_counting", "--pmu core_imc"}});
+    unit = with_reloads(unit, "--pmu trace_imc --aux 16");
+    unit = with_failures(
+        unit, {{"fail_nth",
+                "--pmu trace_imc --aux 16 --dense 32 --load imc_engine=/lib/vmrun/imc_engine.ko"},
+               {"fail_nth_thread", "--pmu thread_imc --task"},
+               {"fail_nth_core", "--pmu core_imc"},
+               {"fail_nth_nest", "--pmu nest_mcs01"}});
+    unit = with_privileges(
+        unit, "counters",
+        {{"privileges_trace",
+          "--pmu trace_imc --policy capability --aux 16 --tree /sys/devices/imc_engine"},
+         {"privileges_thread", "--pmu thread_imc --policy capability --task"},
+         {"privileges_core", "--pmu core_imc --policy paranoid"},
+         {"privileges_nest", "--pmu nest_mcs01 --policy paranoid" + trees_of_pmus("nest")}});
+    return with_examples(unit, "Documentation/devices/imc.rst", "6.12", Scenario{});
+}
+
+}  // namespace pmukit::vm

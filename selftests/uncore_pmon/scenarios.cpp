@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The guests of uncore_pmon: devices, steps, checks made outside.
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vmrun_scenarios.hpp"
+
+namespace pmukit::vm {
+
+namespace {
+
+// The uncore function, and a memory expander whose link its CXL units watch.
+//
+//   00:10.0 --- 01:00.0 expander
+//   00:18.0 the uncore: IMC units 0 and 1, CXLCM, CXLDP and B2CXL unit 0, one of an unknown type
+constexpr std::string_view kUncore = "uncore_pmon --serves 00:10.0 --access-log {out}/accesses.log";
+
+Scenario uncore_pmon_scenario(std::string_view name, std::string_view function = kUncore)
+{
+    Scenario scenario;
+    scenario.name = name;
+    scenario.bridges = {"pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16"};
+    scenario.chassis = {
+        {function, "pcie.0", "18.0"},
+        {"cxl_hmu --serial 1 --bdf 01:00.0 --root-port 00:10.0", "rp10"},
+    };
+    scenario.kernels = kX86Kernels;
+    return scenario;
+}
+
+Scenario uncore_pmon_traffic(std::string_view name)
+{
+    Scenario traffic = uncore_pmon_scenario(name);
+    traffic.routine = {"7.2"};
+    traffic.steps = {{"discover", "/selftests/uncore_pmon/discover.sh", 60},
+                     {"traffic", "/selftests/uncore_pmon/traffic.sh", 120}};
+    traffic.judgements = {
+        {"the model's log has what the programs did, and nothing else",
+         {"{selftests}/uncore_pmon/count_accesses.sh", "{out}/accesses.log"},
+         0,
+         {"6.0 0 0xcf05 700\n", "6.0 1 0xf005 300\n", "6.1 0 0xff05 50\n", "12.0 0 0x802 400\n",
+          "12.0 1 0x1002 250\n", "12.0 4 0x1041 400\n", "13.0 0 0x2002 250\n", "17.0 0 0x424 400\n",
+          "ddr_reads=781 ddr_writes=300 cxl_reads=400 cxl_writes=250 end"}}};
+    return traffic;
+}
+
+Scenario uncore_pmon_test()
+{
+    Scenario test = uncore_pmon_scenario("test");
+    test.steps = {
+        {"abi_paths", "/selftests/uncore_pmon/abi_paths.sh", 180},
+        {"discover", "/selftests/uncore_pmon/discover.sh", 60},
+        {"uncore_pmon_test", "uncore_pmon_test -T shares_counters_fairly", 300},
+        {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600},
+        {"perf_tests", "/selftests/uncore_pmon/perf_tests.sh", 900},
+        {"units_move", "uncore_pmon_life_test -t units_move", 120},
+    };
+    return test;
+}
+
+// Every counter begins little before its wrap, and is no wider than it has to be.
+Scenario uncore_pmon_wrap()
+{
+    Scenario wrap = uncore_pmon_scenario(
+        "wrap", "uncore_pmon --serves 00:10.0 --width 32 --below-wrap 1000 --global-mmio");
+    wrap.routine = {"6.1"};
+    wrap.steps = {
+        {"uncore_pmon_test",
+         "uncore_pmon_test -T shares_counters_fairly -T shares_clocks_without_a_gap", 300},
+        {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600}};
+    return wrap;
+}
+
+// More events than counters. What is scaled is right when traffic is the same all the time, which
+// is not in the hands of a guest; but its time is.
+Scenario uncore_pmon_shared()
+{
+    Scenario shared = uncore_pmon_scenario("shared");
+    shared.steady = true;
+    shared.routine = {"6.12"};
+    shared.steps = {{"perf_stat", "/selftests/uncore_pmon/perf_stat.sh shared", 120},
+                    {"shares", "uncore_pmon_test -t shares_counters_fairly", 120}};
+    shared.judgements = {{"a turn costs three register accesses and no freeze",
+                          {"{selftests}/uncore_pmon/count_turns.sh", "{out}/accesses.log"},
+                          0,
+                          {"units=2 bad=0 end"}}};
+    return shared;
+}
+
+// The least width there is: counters are looked at each millisecond. What perf counts first is
+// judged from outside. Tests that compare clocks of 1.2 GHz are left out: 24 bits of them wrap in
+// 14 ms, for which a busy host holds up a guest now and then.
+Scenario uncore_pmon_narrow()
+{
+    Scenario narrow = uncore_pmon_scenario("narrow",
+                                           "uncore_pmon --serves 00:10.0 --width 24 --below-wrap "
+                                           "1000 --access-log {out}/accesses.log");
+    narrow.routine = {"7.2"};
+    narrow.steps = {{"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600},
+                    {"uncore_pmon_test",
+                     "uncore_pmon_test -T shares_counters_fairly -T shares_clocks_without_a_gap "
+                     "-T counts_a_group_at_once -T counts_on_when_others_are_throttled",
+                     300}};
+    narrow.judgements = {
+        {"what perf counted is what the model's log says",
+         {"{selftests}/uncore_pmon/perf_judge.sh", "{guest}/perf_stat.tap", "{out}/accesses.log"},
+         0,
+         {"wrong=0 missing=0 end"}}};
+    return narrow;
+}
+
+// The rounds of uncore_pmon_life_test, near the second CPU, since the first cannot leave. In the
+// window of a port there is no other place for a BAR: that one is tried in "test".
+Scenario uncore_pmon_life()
+{
+    Scenario life;
+    life.name = "life";
+    life.placement = Placement::kCxlRootPort;
+    life.bridges = {"pxb-pcie,id=px,bus=pcie.0,addr=e.0,bus_nr=128,numa_node=1",
+                    "pcie-root-port,id=rpx,bus=px,chassis=0,slot=20"};
+    life.chassis = {{"uncore_pmon", "rpx"}};
+    life.steps = {{"life",
+                   "PMUKIT_MODULE=/lib/vmrun/uncore_pmon.ko uncore_pmon_life_test -T units_move",
+                   600}};
+    life.kernels = kX86Kernels;
+    life.routine = {"6.1"};
+    return life;
+}
+
+// Of units that are not there the driver only knows what the table says, until it is told to ask
+// them.
+Scenario uncore_pmon_parameters()
+{
+    Scenario parameters = uncore_pmon_scenario("parameters");
+    parameters.bridges = {};
+    parameters.chassis = {{"uncore_pmon --msr-units 2 --pci-units 2", "pcie.0", "18.0"}};
+    parameters.routine = {"7.2"};
+    parameters.steps = {
+        {"parameters", "/selftests/uncore_pmon/parameters.sh /lib/vmrun/uncore_pmon.ko", 120}};
+    return parameters;
+}
+
+// Two processors, and no nodes that would say in which of them the function is.
+Scenario uncore_pmon_packages()
+{
+    Scenario packages = uncore_pmon_parameters();
+    packages.name = "packages";
+    packages.smp = "2,sockets=2";
+    packages.chassis = {{"uncore_pmon --msr-units 120", "pcie.0", "18.0"}};
+    packages.routine = {"6.1"};
+    packages.steps = {{"packages",
+                       "/selftests/uncore_pmon/parameters.sh /lib/vmrun/uncore_pmon.ko packages",
+                       120}};
+    return packages;
+}
+
+// Where the processor does not say that it is emulated intel_uncore takes the units as well; it
+// brings them up with the second CPU of a die, so both are on one. Not on debug kernels: it leaves
+// memory behind when it goes.
+Scenario uncore_pmon_beside()
+{
+    Scenario beside = uncore_pmon_scenario("beside");
+    beside.hides_hypervisor = true;
+    beside.bridges = {};
+    beside.chassis = {{"uncore_pmon", "pcie.0", "18.0"}};
+    beside.kernels = {"6.1", "6.12", "7.2"};
+    beside.routine = {"6.12"};
+    beside.steps = {{"beside", "/selftests/uncore_pmon/beside.sh /lib/vmrun/uncore_pmon.ko", 120}};
+    return beside;
+}
+
+// One function a fault of the model; the first has none.
+Scenario uncore_pmon_faults()
+{
+    static constexpr std::string_view kFaults[] = {
+        "no-table",
+        "table-inside-bar",
+        "bar-7",
+        "bar-prefetchable",
+        "stride-0",
+        "stride-1",
+        "stride-2",
+        "stride-255",
+        "max-units-0",
+        "max-units-beyond-bar",
+        "global-word-zero",
+        "global-word-ones",
+        "global-control-zero",
+        "global-control-ones",
+        "global-status-ones",
+        "table-all-ones",
+        "unit-word-0-ones",
+        "unit-word-1-ones",
+        "unit-word-2-ones",
+        "control-outside-bars",
+        "control-behind-bar",
+        "window-beyond-bar",
+        "control-unaligned",
+        "duplicate-ids",
+        "no-counters",
+        "num-counters-255",
+        "width-0",
+        "width-65",
+        "width-255",
+        "control-offset-0",
+        "counter-offset-0",
+        "offsets-overlap",
+        "access-type-3",
+        "units-of-a-type-differ",
+        "table-changes-between-reads",
+        "counters-go-backwards",
+        "registers-all-ones",
+    };
+    Scenario faults;
+    faults.name = "faults";
+    faults.models.resize(1 + std::size(kFaults));
+    try_each_fault(faults, "uncore_pmon", kFaults);
+    faults.kernels = kX86Kernels;
+    faults.routine = {"7.2"};
+    return faults;
+}
+
+Scenario uncore_pmon_stress()
+{
+    Scenario stress = uncore_pmon_scenario("stress");
+    stress.steps = {
+        stress_step("events",
+                    "--pmu 'uncore_*' --workers 2 --nobody 1 --module uncore_pmon "
+                    "--least-opens 10"),
+        stress_step("machine",
+                    "--pmu 'uncore_*' --workers 2 --module uncore_pmon --cpu 1 "
+                    "--bind uncore_pmon/8086:09a7 --remove 8086:09a7 "
+                    "--unload uncore_pmon=/lib/vmrun/uncore_pmon.ko "
+                    "--read /sys/bus/event_source/devices/uncore_imc_0 "
+                    "--least-opens 1"),
+    };
+    return stress;
+}
+
+}  // namespace
+
+UnitSpec uncore_pmon_driver()
+{
+    UnitSpec unit;
+    unit.unit = "uncore_pmon";
+    unit.modules = {"pmukit_common", "uncore_pmon"};
+    unit.programs = {"tools/cli/pmukit", "selftests/uncore_pmon/uncore_load",
+                     "selftests/uncore_pmon/uncore_pmon_test",
+                     "selftests/uncore_pmon/uncore_pmon_life_test",
+                     "selftests/uncore_pmon/uncore_pmon_faults_test"};
+    unit.files = {"selftests/uncore_pmon/traffic.sh",
+                  "selftests/lib/tap.sh",
+                  "selftests/uncore_pmon/abi_paths.sh",
+                  "selftests/lib/abi.sh",
+                  "selftests/uncore_pmon/discover.sh",
+                  "selftests/uncore_pmon/parameters.sh",
+                  "selftests/uncore_pmon/beside.sh",
+                  "selftests/uncore_pmon/perf_stat.sh",
+                  "selftests/uncore_pmon/perf_tests.sh",
+                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-uncore_pmon"};
+    unit.tests = {uncore_pmon_traffic("traffic"), uncore_pmon_test(),
+                  uncore_pmon_shared(),           uncore_pmon_wrap(),
+                  uncore_pmon_narrow(),           uncore_pmon_life(),
+                  uncore_pmon_parameters(),       uncore_pmon_packages(),
+                  uncore_pmon_beside(),           uncore_pmon_faults()};
+    unit.every_turn = {"test"};
+    unit.demo = uncore_pmon_traffic("demo");
+    return unit;
+}
+
+UnitSpec uncore_pmon_tests()
+{
+    UnitSpec unit = with_stress(uncore_pmon_driver(), uncore_pmon_stress(), "--pmu uncore_imc_0");
+    unit = with_sleep(unit, "--pmu uncore_imc_0");
+    unit = with_aux_extras(unit, "test", {{"aux_extras", "--pmu uncore_imc_0"}});
+    unit = with_reloads(unit, "--pmu uncore_imc_0");
+    unit = with_failures(
+        unit, {{"fail_nth", "--pmu uncore_imc_0 --dense 16 --bind uncore_pmon/0000:00:18.0"},
+               {"fail_nth_load",
+                "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko"}});
+    unit = with_privileges(unit, "test",
+                           {{"privileges",
+                             "--pmu uncore_imc_0 --policy paranoid --tree "
+                             "/sys/bus/pci/devices/0000:00:18.0/uncore_pmon" +
+                                 trees_of_pmus("uncore")},
+                            {"privileges_cxl", "--pmu uncore_cxlcm_0 --policy paranoid"}});
+    return with_examples(unit, "Documentation/devices/uncore_pmon.rst", "6.12",
+                         uncore_pmon_scenario("examples"));
+}
+
+}  // namespace pmukit::vm

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "vmrun_scenarios.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pmukit::vm {
+
+void try_each_fault(Scenario &scenario, const std::string &unit,
+                    std::span<const std::string_view> faults)
+{
+    std::string names = "healthy";
+    for (size_t i = 0; i < faults.size(); i++) {
+        scenario.models[i + 1] += " --fault " + std::string(faults[i]);
+        names += " " + std::string(faults[i]);
+    }
+    scenario.steps = {{"faults", "PMUKIT_FAULTS='" + names + "' " + unit + "_faults_test", 600}};
+    scenario.judgements = {
+        {"every fault of the model was tried",
+         {"{selftests}/lib/faults_covered.sh", "{pmukit}-model", unit, "{guest}/faults.tap"},
+         0,
+         {"all_tried=yes"}}};
+}
+
+GuestStep stress_step(std::string_view name, std::string_view options)
+{
+    return {name, "pmu_stress --seconds {seconds} --seed {seed} " + std::string(options), 180};
+}
+
+UnitSpec with_stress(UnitSpec unit, Scenario stress, const std::string &many)
+{
+    // First as many events as there are file descriptors, then the steps of the scenario.
+    stress.steps.insert(stress.steps.begin(), {"many", "pmu_many " + many, 180});
+    stress.name = "stress";
+    stress.on_request = true;
+    unit.brief.push_back(stress.name);
+    unit.programs.push_back("selftests/stress/pmu_many");
+    unit.programs.push_back("selftests/stress/pmu_stress");
+    unit.tests.push_back(std::move(stress));
+    return unit;
+}
+
+std::string trees_of_pmus(const std::string &prefix)
+{
+    return " $(printf ' --tree %s' /sys/bus/event_source/devices/" + prefix + "_*)";
+}
+
+UnitSpec with_steps(UnitSpec unit, std::string_view scenario, std::string_view program,
+                    const std::vector<ProgramStep> &steps)
+{
+    const std::string command = std::string(program.substr(program.rfind('/') + 1)) + " ";
+    for (Scenario &test : unit.tests)
+        for (const ProgramStep &step : steps)
+            if (test.name == scenario)
+                test.steps.push_back(
+                    {step.name, std::string(step.before) + command + step.options, 60});
+    unit.programs.push_back(program);
+    return unit;
+}
+
+UnitSpec with_privileges(UnitSpec unit, std::string_view scenario,
+                         const std::vector<ProgramStep> &steps)
+{
+    return with_steps(std::move(unit), scenario, "selftests/stress/pmu_privileges", steps);
+}
+
+UnitSpec with_aux_extras(UnitSpec unit, std::string_view scenario,
+                         const std::vector<ProgramStep> &steps)
+{
+    return with_steps(std::move(unit), scenario, "selftests/stress/pmu_aux_extras", steps);
+}
+
+Scenario on_the_machine_of_stress(const UnitSpec &unit, std::string_view name)
+{
+    auto found = std::find_if(unit.tests.begin(), unit.tests.end(),
+                              [](const Scenario &scenario) { return scenario.name == "stress"; });
+    Scenario scenario = *found;
+    scenario.name = name;
+    scenario.on_request = false;
+    return scenario;
+}
+
+UnitSpec with_brief(UnitSpec unit, Scenario scenario, std::string_view program,
+                    const std::string &options, unsigned seconds)
+{
+    const std::string name(program.substr(program.rfind('/') + 1));
+    scenario.steps = {{scenario.name, name + " " + options, seconds}};
+    unit.programs.push_back(program);
+    unit.brief.push_back(scenario.name);
+    unit.tests.push_back(std::move(scenario));
+    return unit;
+}
+
+UnitSpec with_busy_privileges(UnitSpec unit, const std::string &options)
+{
+    Scenario privileges = on_the_machine_of_stress(unit, "privileges");
+    return with_brief(std::move(unit), std::move(privileges), "selftests/stress/pmu_privileges",
+                      options + " --busy", 120);
+}
+
+UnitSpec with_sleep(UnitSpec unit, const std::string &options)
+{
+    Scenario sleep = on_the_machine_of_stress(unit, "sleep");
+    sleep.sleeps = true;
+    sleep.kernels = {"6.12", "7.2", "debug-6.12", "debug-7.2"};
+    sleep.routine = {"6.12"};
+    return with_brief(std::move(unit), std::move(sleep), "selftests/stress/pmu_sleep", options,
+                      120);
+}
+
+UnitSpec with_refresh(UnitSpec unit, const std::string &options)
+{
+    Scenario refresh = on_the_machine_of_stress(unit, "refresh");
+    refresh.routine = {"7.2"};
+    return with_brief(std::move(unit), std::move(refresh), "selftests/stress/pmu_refresh", options,
+                      180);
+}
+
+UnitSpec with_reloads(UnitSpec unit, const std::string &options)
+{
+    Scenario reload = on_the_machine_of_stress(unit, "reload");
+    reload.only_all = true;
+    reload.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
+    std::string command = "pmu_reload " + options;
+    for (std::string_view module : unit.modules) {
+        const std::string name(module.substr(0, module.find(' ')));
+        const std::string parameters(module.substr(name.size()));
+        command += " --load '" + name + "=/lib/vmrun/" + name + ".ko" + parameters + "'";
+    }
+    reload.steps = {{"reload", command, 1800}};
+    unit.programs.push_back("selftests/stress/pmu_reload");
+    unit.tests.push_back(std::move(reload));
+    return unit;
+}
+
+UnitSpec with_failures(UnitSpec unit, const std::vector<ProgramStep> &steps)
+{
+    Scenario failures = on_the_machine_of_stress(unit, "fail_nth");
+    failures.only_all = true;
+    failures.kernels = kFailingKernels;
+    // Of the kernel's own: an interrupt whose files in /proc could not be made has none to remove,
+    // and DMA debugging gives up. Each trouble has a line of its own above its backtrace.
+    failures.harmless = {"remove_proc_entry+", "Call Trace:", "cacheline tracking ENOMEM"};
+    failures.steps.clear();
+    for (const ProgramStep &step : steps)
+        failures.steps.push_back(
+            {step.name, std::string(step.before) + "pmu_fail_nth " + step.options, 900});
+    unit.programs.push_back("selftests/stress/pmu_fail_nth");
+    unit.tests.push_back(std::move(failures));
+    return unit;
+}
+
+UnitSpec with_examples(UnitSpec unit, std::string_view page, std::string_view kernel,
+                       Scenario machine)
+{
+    const std::string folder = "/selftests/" + std::string(unit.unit) + "/";
+    machine.name = "examples";
+    machine.routine = {kernel};
+    machine.steps = {
+        {"page", folder + "doc-examples --guest " + folder + std::string(unit.unit) + ".rst /tmp",
+         300}};
+    unit.files.push_back("tools/scripts/doc-examples");
+    unit.files.push_back(page);
+    unit.tests.push_back(std::move(machine));
+    return unit;
+}
+
+// The devices that the modules of all drivers need in one guest:
+//
+//   00:10.0 --- 01:00.0        00:11.0 a memory expander
+//   00:18.0 the trace block    00:19.0 an uncore with a memory of its own
+UnitSpec soak()
+{
+    Scenario scenario;
+    scenario.name = "soak";
+    scenario.on_request = true;
+    scenario.kernels = kX86Kernels;
+    scenario.bridges = {"pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16"};
+    scenario.chassis = {
+        {"hisi_ptt --serves 00:10.0", "pcie.0", "18.0"},
+        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
+        {"cxl_hmu --serial 1", "pcie.0", "11.0"},
+        {"uncore_pmon", "pcie.0", "19.0"},
+    };
+    scenario.steps = {{"soak", "/selftests/soak/soak.sh {seconds}", 600}};
+    UnitSpec unit;
+    unit.unit = "soak";
+    unit.files = {"selftests/lib/tap.sh", "selftests/stress/soak.sh"};
+    const auto append = [](auto &to, const auto &from) {
+        for (const auto &each : from)
+            if (std::find(to.begin(), to.end(), each) == to.end())
+                to.push_back(each);
+    };
+    for (const DriverScenarios &driver : driver_scenarios()) {
+        const UnitSpec part = driver.driver();
+        append(unit.stock_modules, part.stock_modules);
+        append(unit.modules, part.modules);
+        append(unit.programs, part.programs);
+        append(unit.firmware, part.firmware);
+    }
+    unit.tests = {scenario};
+    unit.demo = std::move(scenario);
+    unit.demo.name = "demo";
+    return unit;
+}
+
+}  // namespace pmukit::vm

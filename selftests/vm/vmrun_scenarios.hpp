@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What the scenarios of several drivers share. The scenarios of a driver are in
+// selftests/<driver>/scenarios.cpp, which defines <driver>_driver() and <driver>_tests(); the build
+// finds them by their folder.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vmrun_tables.hpp"
+
+namespace pmukit::vm {
+
+// Kernels of x86, of arm64, and those with fault injection beside kmemleak.
+inline const std::vector<std::string_view> kX86Kernels = {
+    "6.1", "6.12", "7.2", "debug-6.12", "debug-7.2", "late-6.12", "kcsan-6.12"};
+inline const std::vector<std::string_view> kArm64Kernels = {"6.12-arm64"};
+inline const std::vector<std::string_view> kFailingKernels = {"debug-6.12", "debug-7.2"};
+
+// In the JSON of every recording of an emulated device.
+inline constexpr const char *kSourceModel = "\"source\":\"model\"";
+
+// One run of a program with options.
+struct ProgramStep {
+    std::string_view name;
+    std::string options;
+    std::string_view before = "";  // commands of the guest's sh
+};
+
+// Of the scenario's models the first stays healthy, and each of the others is given one of the
+// faults. The unit's program tries them by name; they are all that its model knows.
+void try_each_fault(Scenario &scenario, const std::string &unit,
+                    std::span<const std::string_view> faults);
+
+// Random use of a unit's PMUs for as long as one likes, without and with things that happen to the
+// machine meanwhile. Options are those of pmu_stress.
+GuestStep stress_step(std::string_view name, std::string_view options);
+
+UnitSpec with_stress(UnitSpec unit, Scenario stress, const std::string &many);
+
+// All PMUs that there are of a kind, as options.
+std::string trees_of_pmus(const std::string &prefix);
+
+// As steps of a scenario that the unit has.
+UnitSpec with_steps(UnitSpec unit, std::string_view scenario, std::string_view program,
+                    const std::vector<ProgramStep> &steps);
+
+// Who may do what with a PMU.
+UnitSpec with_privileges(UnitSpec unit, std::string_view scenario,
+                         const std::vector<ProgramStep> &steps);
+
+// What perf has around AUX areas, which none of our PMUs can.
+UnitSpec with_aux_extras(UnitSpec unit, std::string_view scenario,
+                         const std::vector<ProgramStep> &steps);
+
+// The devices of the unit's stress, for something else.
+Scenario on_the_machine_of_stress(const UnitSpec &unit, std::string_view name);
+
+// One more scenario, of those that are short on a debug kernel: one program.
+UnitSpec with_brief(UnitSpec unit, Scenario scenario, std::string_view program,
+                    const std::string &options, unsigned seconds);
+
+// The same where there is something to record, on the machine of the unit's stress.
+UnitSpec with_busy_privileges(UnitSpec unit, const std::string &options);
+
+// Suspended with an event that runs, on the machine of the unit's stress.
+UnitSpec with_sleep(UnitSpec unit, const std::string &options);
+
+// Events that end by themselves, on the machine of the unit's stress. 7.2 stops them from inside
+// their last sample.
+UnitSpec with_refresh(UnitSpec unit, const std::string &options);
+
+// The modules of the unit go and come back two hundred times, with an event of the PMU in between.
+UnitSpec with_reloads(UnitSpec unit, const std::string &options);
+
+// Each allocation of each act fails once, on the machine of the unit's stress. Only the debug
+// kernels can do that.
+UnitSpec with_failures(UnitSpec unit, const std::vector<ProgramStep> &steps);
+
+// What the unit's page shows, run from the page itself; the machine is one that has what it speaks
+// of.
+UnitSpec with_examples(UnitSpec unit, std::string_view page, std::string_view kernel,
+                       Scenario machine);
+
+// The scenarios of one driver: what is in each of its guests with the scenarios that are its own,
+// and the same with those that every driver has.
+struct DriverScenarios {
+    UnitSpec (*driver)();
+    UnitSpec (*tests)();
+};
+
+// Of every folder of selftests that has a scenarios.cpp; written by the build.
+std::vector<DriverScenarios> driver_scenarios();
+
+// The modules of all drivers in one guest, for a long run.
+UnitSpec soak();
+
+}  // namespace pmukit::vm
