@@ -7,31 +7,12 @@
  */
 
 #include <linux/bitfield.h>
-#include <linux/bits.h>
+#include <linux/bitops.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
 
 #include "cxl_hmu_core.h"
-
-/* Bit masks */
-
-static u32 cxl_hmu_lowest_bit(u32 mask)
-{
-	u32 bit = 0;
-
-	while (bit < 31 && !(mask & BIT(bit)))
-		bit++;
-	return bit;
-}
-
-static u32 cxl_hmu_highest_bit(u32 mask)
-{
-	u32 bit = 31;
-
-	while (bit > 0 && !(mask & BIT(bit)))
-		bit--;
-	return bit;
-}
 
 /* Capabilities */
 
@@ -217,7 +198,7 @@ static const char *cxl_hmu_parse_access(const struct cxl_hmu_caps *caps, u64 con
 
 	/* Default: the widest, which is the highest number. */
 	if (!type)
-		type = cxl_hmu_highest_bit(caps->access_mask);
+		type = __fls(caps->access_mask);
 	if (type > CXL_HMU_ACCESS_TYPE_MAX || !(caps->access_mask & BIT(type)))
 		return "access_type not supported, see caps/access_type";
 	cfg->access_type = type;
@@ -234,12 +215,12 @@ static const char *cxl_hmu_parse_downsampling(const struct cxl_hmu_caps *caps, u
 		return "randomized_downsampling not supported";
 
 	if (!factor)
-		factor = BIT(cxl_hmu_lowest_bit(caps->downsampling_mask));
-	if (factor & (factor - 1))
+		factor = BIT(__ffs(caps->downsampling_mask));
+	if (!is_power_of_2(factor))
 		return "downsampling_factor must be a power of two";
 	if (!(caps->downsampling_mask & factor))
 		return "downsampling_factor not supported, see caps/downsampling_factor";
-	cfg->downsampling_log2 = cxl_hmu_lowest_bit(factor);
+	cfg->downsampling_log2 = ilog2(factor);
 	return NULL;
 }
 
@@ -249,7 +230,7 @@ static const char *cxl_hmu_parse_unit(const struct cxl_hmu_caps *caps, u64 confi
 	u32 unit_log2 = FIELD_GET(CXL_HMU_EVENT_GRANUAL, config1);
 
 	if (!unit_log2)
-		unit_log2 = cxl_hmu_lowest_bit(caps->unit_mask);
+		unit_log2 = __ffs(caps->unit_mask);
 	if (unit_log2 > 31 || !(caps->unit_mask & BIT(unit_log2)))
 		return "hotness_granual not supported, see caps/hotness_granual";
 	cfg->unit_log2 = unit_log2;
