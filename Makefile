@@ -42,7 +42,7 @@ endif
 .NOTPARALLEL:
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
+.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -72,6 +72,7 @@ help:
 	@echo '  make screenshots     pages of pmukit report --html in a browser: two widths, day and night; renews Documentation/pictures'
 	@echo '  make case-studies    Documentation/case-studies anew, from demo guests'
 	@echo
+	@echo '  make pmukit          the command and the library alone, from what the distribution has: no set-up, no guests'
 	@echo '  make setup           packages, QEMU and guest kernels (SETUP=no only prints)'
 	@echo '  make tools           userspace, into build/tools'
 	@echo '  make modules [K=]    modules for the guest kernels, into build/modules; KDIR=DIR: for that kernel tree'
@@ -104,6 +105,9 @@ debug-kernel: setup
 # Userspace
 
 cmake_build = tools/scripts/build-tools $(BUILD)/$(1) $(JOBS) $(2)
+
+pmukit:
+	@tools/scripts/build-command $(BUILD)/release $(JOBS)
 
 tools: setup
 	@$(call cmake_build,tools,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DPMUKIT_TESTS=OFF)

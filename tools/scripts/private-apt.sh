@@ -72,10 +72,28 @@ apt_prepare() {
 	touch "$dir/updated"
 }
 
-# newest TREE REGEX: the newest package name that matches.
+# The newest kernel of the guests is that of backports, which moves on. K=7.2 stays its name; when the suites have no 7.2 any more,
+# what they have instead is taken, with a warning.
+rolling='7\.2'
+
+# matching TREE REGEX: the newest package name that matches, by version.
+matching() {
+	apt-cache -c "$cache/apt/$1/apt.conf" pkgnames | grep -E "^$2\$" | sort -V | tail -n 1
+}
+
+# newest TREE REGEX: the newest package name that matches, of a later kernel if the rolling one is gone.
 newest() {
 	local name
-	name=$(apt-cache -c "$cache/apt/$1/apt.conf" pkgnames | grep -E "^$2\$" | sort -V | tail -n 1)
+	name=$(matching "$1" "$2")
+	case $name$2 in
+	*"$rolling"*)
+		[ -n "$name" ] || name=$(matching "$1" "${2//"$rolling"/[0-9]+\\.[0-9]+}")
+		case $name in
+		'' | *-"${rolling/\\/}"*) ;;
+		*) say "$1: no Linux ${rolling/\\/} in the suites any more; taking $name for it, which was not tested" >&2 ;;
+		esac
+		;;
+	esac
 	[ -n "$name" ] || die "$1: no package matches '$2' in the mirror's suites"
 	echo "$name"
 }
