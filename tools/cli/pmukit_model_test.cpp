@@ -141,6 +141,11 @@ INSTANTIATE_TEST_SUITE_P(PmukitModel, WrongUncore,
                                          "--fault none-such --socket /nonexistent/socket",
                                          "--dump-table /tmp/x --socket /nonexistent/socket",
                                          "--dump-table /tmp/x --imc 0 --unknown 0",
+                                         "--dump-table /tmp/x --device-id 0x10000",
+                                         "--dump-table /tmp/x --unit-ids imc=1",
+                                         "--dump-table /tmp/x --unit-ids imc",
+                                         "--dump-table /tmp/x --all-ones imc.2",
+                                         "--dump-table /tmp/x --tables 2 --unknown 0",
                                          "--ddr 3M --socket /nonexistent/socket"));
 
 TEST(PmukitModel, WritesATableWithoutAGuest)
@@ -150,7 +155,7 @@ TEST(PmukitModel, WritesATableWithoutAGuest)
         Program("uncore_pmon --imc 8 --unknown 0 --dump-table " + in.path("t")).end();
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
     EXPECT_EQ(std::filesystem::file_size(in.path("t/config")), 4096u);
-    EXPECT_EQ(std::filesystem::file_size(in.path("t/resource0")), 4096u);
+    EXPECT_EQ(std::filesystem::file_size(in.path("t/resource0")), 0x80000u);
     EXPECT_EQ(Program("uncore_pmon --dump-table /nonexistent/folder").end().exit_code, 1);
 }
 

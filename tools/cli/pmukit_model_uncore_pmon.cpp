@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/number.hpp"
 #include "cli/pmukit_model_exit.hpp"
 #include "models/uncore_pmon/table_dump.hpp"
 #include "vfu/bdf.hpp"
@@ -48,6 +49,7 @@ UncorePmonCommand::UncorePmonCommand(CLI::App &app)
 
 void UncorePmonCommand::add_units()
 {
+    command_->add_option("--device-id", device_, "PCI device id, as 0x09a1")->capture_default_str();
     command_->add_option("--platform", platform_, "spr or gnr: whose event codes an IMC unit knows")
         ->check(CLI::IsMember({"spr", "gnr"}))
         ->capture_default_str();
@@ -68,6 +70,18 @@ void UncorePmonCommand::add_units()
         ->capture_default_str();
     command_->add_option("--pci-units", options_.pci_units, "units listed as in PCI config. space")
         ->capture_default_str();
+    command_
+        ->add_option("--unit-ids", ids_,
+                     "ids of a type's units, as cxlcm=2,4,6; repeat; else 0 and up")
+        ->allow_extra_args(false);
+    command_
+        ->add_option("--all-ones", all_ones_,
+                     "a unit whose registers read as all ones, as b2cxl.0; repeat")
+        ->allow_extra_args(false);
+    command_
+        ->add_option("--ones-every", options_.ones_every,
+                     "they do so at each read of that many; 1: always")
+        ->capture_default_str();
     command_->add_option("--width", options_.box.width, "bits of a counter")->capture_default_str();
     command_
         ->add_option("--below-wrap", options_.box.below_wrap,
@@ -77,17 +91,43 @@ void UncorePmonCommand::add_units()
 
 void UncorePmonCommand::add_table()
 {
+    command_
+        ->add_option("--tables", options_.tables,
+                     "1 or 2 discovery tables; the second lists CXL and unknown units")
+        ->capture_default_str();
     command_->add_option("--stride", options_.stride, "words of 8 bytes from entry to entry")
         ->capture_default_str();
     command_
         ->add_option("--max-units", options_.max_units,
-                     "entries of the table; 0: as many as there are units")
+                     "entries of a table; 0: as many as there are units")
         ->capture_default_str();
     command_->add_option("--table-bar", options_.table_bar, "the BAR that the table lies in")
         ->capture_default_str();
     command_->add_flag("--table-64bit", options_.table_64bit, "that BAR is one of 64 bits");
     command_->add_flag("--global-mmio", options_.global_mmio,
                        "the global control is a register in a BAR, and not an MSR");
+}
+
+Result<void> UncorePmonCommand::settle_names()
+{
+    const Result<uint64_t> device = parse_u64(device_);
+    if (!device || *device > UINT16_MAX)
+        return Error{Errc::kUsage, fmt::format("--device-id {}: must be 0 to 0xffff", device_)};
+    options_.device = static_cast<uint16_t>(*device);
+    for (const std::string &text : ids_) {
+        Result<models::uncore_pmon::UnitIds> ids = models::uncore_pmon::parse_unit_ids(text);
+        if (!ids)
+            return Error{Errc::kUsage, "--unit-ids: " + ids.error().message};
+        options_.ids.push_back(std::move(ids).value());
+    }
+    for (const std::string &text : all_ones_) {
+        const Result<models::uncore_pmon::UnitName> name =
+            models::uncore_pmon::parse_unit_name(text);
+        if (!name)
+            return Error{Errc::kUsage, "--all-ones: " + name.error().message};
+        options_.all_ones.push_back(*name);
+    }
+    return {};
 }
 
 Result<void> UncorePmonCommand::settle()
@@ -99,6 +139,8 @@ Result<void> UncorePmonCommand::settle()
                          fmt::format("--serves {}: a root port is wanted, as 00:10.0", text)};
         options_.root_ports.push_back(*port);
     }
+    if (Result<void> names = settle_names(); !names)
+        return names;
     options_.box.platform = platform_ == "gnr" ? Platform::kGnr : Platform::kSpr;
     if (!fault_.empty()) {
         options_.fault = models::uncore_pmon::find_fault(fault_);
@@ -115,7 +157,7 @@ Result<void> UncorePmonCommand::run_without_guest()
         return settled;
     NoHost host;
     models::uncore_pmon::UncorePmonModel model(options_, record_, host);
-    return models::uncore_pmon::dump_table(model, options_.table_bar, dump_);
+    return models::uncore_pmon::dump_table(model, dump_);
 }
 
 Result<void> UncorePmonCommand::start(vfu::Chassis &chassis)
@@ -148,9 +190,10 @@ Result<void> UncorePmonCommand::finish()
 {
     const models::uncore_pmon::AccessTally &tally = record_.tally();
     say("model: unit=uncore_pmon ddr_reads={} ddr_writes={} cxl_reads={} cxl_writes={} "
-        "register_reads={} register_writes={}\n",
+        "register_reads={} register_writes={} "
+        "all_ones={}\n",
         tally.ddr_reads, tally.ddr_writes, tally.cxl_reads, tally.cxl_writes, tally.register_reads,
-        tally.register_writes);
+        tally.register_writes, tally.all_ones);
     return record_.close();
 }
 

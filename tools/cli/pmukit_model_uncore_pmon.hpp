@@ -32,11 +32,15 @@ public:
 private:
     void add_units();
     void add_table();
+    Result<void> settle_names();
     Result<void> settle();  // from what was typed to options_
 
     CLI::App *command_;
     SlotWords slot_;
     std::vector<std::string> ports_;
+    std::vector<std::string> ids_;
+    std::vector<std::string> all_ones_;
+    std::string device_ = "0x09a7";
     std::string platform_ = "spr";
     std::string fault_;
     std::string access_log_;

@@ -27,13 +27,12 @@ Result<AccessRecord> AccessRecord::create(const std::string &path)
     return record;
 }
 
-void AccessRecord::ddr(uint64_t now_ns, bool write, uint64_t offset, unsigned width,
-                       uint64_t imc_bytes)
+void AccessRecord::ddr(uint64_t now_ns, bool write, uint64_t offset, unsigned width, unsigned imc)
 {
     ++(write ? tally_.ddr_writes : tally_.ddr_reads);
     if (file_.is_open())
-        file_.append(fmt::format("{} ddr {} {:#x} {} imc={}\n", now_ns, kind_of(write), offset,
-                                 width, offset / imc_bytes));
+        file_.append(
+            fmt::format("{} ddr {} {:#x} {} imc={}\n", now_ns, kind_of(write), offset, width, imc));
 }
 
 void AccessRecord::cxl(const vfu::Packet &request)
@@ -50,10 +49,11 @@ void AccessRecord::cxl(const vfu::Packet &request)
 void AccessRecord::reg(uint64_t now_ns, bool write, const RegisterAccess &access)
 {
     ++(write ? tally_.register_writes : tally_.register_reads);
+    tally_.all_ones += access.ones;
     if (file_.is_open())
-        file_.append(fmt::format("{} reg {} {}.{} {:#x} {} {:#x}\n", now_ns, kind_of(write),
-                                 access.type, access.id, access.offset, access.width,
-                                 access.value));
+        file_.append(fmt::format("{} reg {} {}.{} {:#x} {} {:#x}{}\n", now_ns, kind_of(write),
+                                 access.type, access.id, access.offset, access.width, access.value,
+                                 access.ones ? " ones" : ""));
 }
 
 }  // namespace pmukit::models::uncore_pmon

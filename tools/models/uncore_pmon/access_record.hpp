@@ -6,9 +6,9 @@
 //   # pmukit uncore log 1
 //   <ns> ddr R|W 0x<offset in the DDR range> <width> imc=<n>
 //   <ns> cxl R|W 0x<address> <width> port=<bdf>
-//   <ns> reg R|W <type>.<id> 0x<bytes from the unit's control> <width> 0x<value>
+//   <ns> reg R|W <type>.<id> 0x<bytes from the unit's control> <width> 0x<value> [ones]
 //
-// A value read is as the unit gave it, before a fault.
+// A value read is as the unit gave it, before a fault; "ones" says that all ones were answered.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ struct RegisterAccess {
     uint32_t offset = 0;
     unsigned width = 0;
     uint64_t value = 0;
+    bool ones = false;
 };
 
 struct AccessTally {
@@ -35,6 +36,7 @@ struct AccessTally {
     uint64_t cxl_writes = 0;
     uint64_t register_reads = 0;
     uint64_t register_writes = 0;
+    uint64_t all_ones = 0;  // of the reads
 };
 
 class AccessRecord {
@@ -44,7 +46,7 @@ public:
     // Creates or truncates the file.
     static Result<AccessRecord> create(const std::string &path);
 
-    void ddr(uint64_t now_ns, bool write, uint64_t offset, unsigned width, uint64_t imc_bytes);
+    void ddr(uint64_t now_ns, bool write, uint64_t offset, unsigned width, unsigned imc);
     void cxl(const vfu::Packet &request);
     void reg(uint64_t now_ns, bool write, const RegisterAccess &access);
 

@@ -49,6 +49,7 @@ struct Fault {
     std::optional<TableEdit> table{};
     bool every_other_time = false;  // the edit comes and goes with each access to the table
     bool table_of_ones = false;
+    bool small_bar = false;  // the table's BAR is no larger than it must be
     Control control = Control::kAsItIs;
     Registers registers = Registers::kAsTheyAre;
 };

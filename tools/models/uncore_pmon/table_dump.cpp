@@ -25,9 +25,9 @@ struct BarPlace {
     unsigned bar;
     uint64_t address;
 };
-// The table's BAR comes behind that of the units.
+// The tables' BARs come behind that of the units.
 constexpr BarPlace kUnits = {kUnitBar, 0xc8800000};
-constexpr uint64_t kTableAt = 0xc9000000;
+constexpr uint64_t kTablesAt = 0xc9000000;
 constexpr BarPlace kDdr = {kDdrBar, 0x200000000000};
 
 void place(vfu::ConfigSpace &config, const BarPlace &where)
@@ -59,21 +59,30 @@ std::vector<std::byte> bytes_of_table(UncorePmonModel &model, unsigned bar)
 
 }  // namespace
 
-Result<void> dump_table(UncorePmonModel &model, unsigned table_bar, const std::string &folder)
+Result<void> dump_table(UncorePmonModel &model, const std::string &folder)
 {
     if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST)
         return system_error(folder, errno);
     vfu::ConfigSpace &config = model.config();
-    for (const BarPlace &where : {kUnits, BarPlace{table_bar, kTableAt}, kDdr})
-        place(config, where);
+    place(config, kUnits);
+    place(config, kDdr);
+    uint64_t at = kTablesAt;
+    for (const unsigned bar : {model.first_bar(), model.second_bar()}) {
+        place(config, {bar, at});
+        at += config.bar(bar)->size_bytes;
+    }
     config.write(kCommand, 2, kCommandMemory);
 
     std::vector<std::byte> space(vfu::kConfigSpaceBytes);
     config.read(0, space);
     if (Result<void> written = write_file(folder + "/config", space); !written)
         return written;
-    return write_file(fmt::format("{}/resource{}", folder, table_bar),
-                      bytes_of_table(model, table_bar));
+    for (const unsigned bar : {model.first_bar(), model.second_bar()})
+        if (Result<void> written =
+                write_file(fmt::format("{}/resource{}", folder, bar), bytes_of_table(model, bar));
+            !written)
+            return written;
+    return {};
 }
 
 }  // namespace pmukit::models::uncore_pmon

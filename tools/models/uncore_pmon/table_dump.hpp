@@ -12,6 +12,6 @@
 namespace pmukit::models::uncore_pmon {
 
 // Leaves the BARs where it put them. The folder is made if it is not there.
-Result<void> dump_table(UncorePmonModel &model, unsigned table_bar, const std::string &folder);
+Result<void> dump_table(UncorePmonModel &model, const std::string &folder);
 
 }  // namespace pmukit::models::uncore_pmon

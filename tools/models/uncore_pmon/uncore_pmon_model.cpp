@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "models/uncore_pmon/telemetry.hpp"
 #include "models/uncore_pmon/unit_types.hpp"
 
 namespace pmukit::models::uncore_pmon {
@@ -14,6 +15,9 @@ namespace {
 
 constexpr uint32_t kClass = 0x088000;  // a system peripheral like none of the others
 constexpr uint64_t kMinTableBytes = 0x1000;
+// Real functions have two such BARs, whatever they need.
+constexpr uint64_t kTableBarBytes = 0x80000;
+static_assert(kTelemetryEnd <= kTableBarBytes);
 constexpr uint64_t kLineBytes = 64;
 
 // The BAR of the units. Memory controllers lie as far apart as on a Sapphire Rapids, two units in
@@ -34,10 +38,6 @@ constexpr unsigned kImcsOfController = std::size(kImcInController);
 static_assert(kCxlAt + kUnitStep * 3 * kMaxPorts <= kUnknownAt);
 static_assert(kUnknownAt + kMaxUnknown * kUnitStep <= kControllerAt);
 static_assert(kControllerAt + kMaxImcs / kImcsOfController * kControllerBytes <= kUnitBarBytes);
-
-// Other entries of the capability, which are not for us.
-constexpr uint16_t kOtherEntry = 2;
-constexpr size_t kDvsecBytes = 0x10;
 
 // What a Sapphire Rapids has as its global control, and units of the kinds that no BAR reaches.
 constexpr uint64_t kGlobalMsr = 0x2ff0;
@@ -62,23 +62,30 @@ constexpr unsigned kM2mBus = 0xfe;
 constexpr unsigned kM2mDevice = 12;
 constexpr unsigned kM2mOffset = 0x438;
 
-TablePlace in_bar(uint16_t entry, unsigned bar)
+constexpr uint32_t in_bar(unsigned bar, uint64_t offset = 0)
 {
-    return {entry, static_cast<uint32_t>(kDvsecBirField.put(bar))};
+    return static_cast<uint32_t>(offset | kDvsecBirField.put(bar));
 }
 
-void add_dvsec(vfu::ConfigSpace &config, const TablePlace &place)
+// The second BAR has no room beside a 64-bit one.
+unsigned second_bar_of(const Options &options)
 {
-    const vfu::Register registers[] = {{.offset = kDvsecEntries, .width = 1, .reset = 1},
+    return options.table_64bit ? kBarBehindUnits : 1 - options.table_bar;
+}
+
+void add_dvsec(vfu::ConfigSpace &config, const TablePlace &place, unsigned entries, unsigned dwords)
+{
+    const vfu::Register registers[] = {{.offset = kDvsecEntries, .width = 1, .reset = entries},
+                                       {.offset = kDvsecEntrySize, .width = 1, .reset = dwords},
                                        {.offset = kDvsecBir, .width = 4, .reset = place.word}};
-    config.add_dvsec(kVendor, 0, place.entry, kDvsecBytes, registers);
+    config.add_dvsec(kVendor, kDvsecRevision, place.entry, kDvsecBytes, registers);
 }
 
-GlobalEntry global_of(const Options &options)
+GlobalEntry global_of(const Options &options, unsigned units)
 {
     GlobalEntry entry;
     entry.stride = options.stride;
-    entry.max_units = options.max_units != 0 ? options.max_units : options.units();
+    entry.max_units = options.max_units != 0 ? options.max_units : units;
     entry.access = options.global_mmio ? Access::kMmio : Access::kMsr;
     entry.control = options.global_mmio ? kGlobalAt : kGlobalMsr;
     entry.status = 2;
@@ -92,31 +99,36 @@ UncorePmonModel::UncorePmonModel(const Options &options, AccessRecord &record, v
     : record_(record),
       host_(host),
       config_({.vendor = kVendor,
-               .device = kDevice,
+               .device = options.device,
                .subsystem_vendor = kVendor,
-               .subsystem_device = kDevice,
+               .subsystem_device = options.device,
                .class_code = kClass,
                .revision = 1}),
       params_(options.box),
-      table_bar_(options.table_bar),
+      second_bar_(second_bar_of(options)),
+      ones_every_(options.ones_every),
       underfill_(options.underfill),
       global_mmio_(options.global_mmio),
       imc_bytes_(options.ddr_bytes),
       ddr_bytes_(options.ddr_bytes * options.imcs),
-      global_entry_(global_of(options)),
       shown_table_(options.fault),
       shown_registers_(options.fault)
 {
     build_units(options);
     build_listed(options);
+    build_tables(options);
     build_config(options);
     power_on();
 }
 
-void UncorePmonModel::add_unit(const UnitType &type, unsigned id, uint64_t offset,
-                               std::optional<uint16_t> port)
+void UncorePmonModel::add_unit(const Options &options, const UnitType &type, unsigned nth,
+                               uint64_t offset, std::optional<uint16_t> port)
 {
-    units_.push_back({&type, static_cast<uint16_t>(id), offset, CounterBox(type, params_), port});
+    const uint16_t id = options.id_of(type, nth);
+    const bool all_ones = std::ranges::any_of(options.all_ones, [&](const UnitName &name) {
+        return name.type == &type && name.id == id;
+    });
+    units_.push_back({&type, id, offset, CounterBox(type, params_), port, all_ones});
 }
 
 void UncorePmonModel::build_units(const Options &options)
@@ -125,14 +137,14 @@ void UncorePmonModel::build_units(const Options &options)
         const uint64_t base = kControllerAt + i / kImcsOfController * kControllerBytes;
         if (i % kImcsOfController == 0)
             controllers_.push_back({base, FreeRunning(params_.below_wrap)});
-        add_unit(kImc, i, base + kImcInController[i % kImcsOfController]);
+        add_unit(options, kImc, i, base + kImcInController[i % kImcsOfController]);
     }
     uint64_t at = kCxlAt;
     for (const UnitType *type : {&kCxlcm, &kCxldp, &kB2cxl})
         for (unsigned i = 0; i < options.root_ports.size(); i++, at += kUnitStep)
-            add_unit(*type, i, at, options.root_ports[i]);
+            add_unit(options, *type, i, at, options.root_ports[i]);
     for (unsigned i = 0; i < options.unknown; i++)
-        add_unit(kUnknown, i, kUnknownAt + i * kUnitStep);
+        add_unit(options, kUnknown, i, kUnknownAt + i * kUnitStep);
 }
 
 void UncorePmonModel::build_listed(const Options &options)
@@ -149,19 +161,34 @@ void UncorePmonModel::build_listed(const Options &options)
     }
 }
 
+void UncorePmonModel::build_tables(const Options &options)
+{
+    const unsigned bars[kMaxTables] = {options.table_bar, second_bar_};
+    for (unsigned i = 0; i < options.tables; i++)
+        tables_.push_back({bars[i], global_of(options, options.units()[i]), {}, std::nullopt});
+}
+
 void UncorePmonModel::build_config(const Options &options)
 {
-    const uint64_t table_bytes = build_table(0).size() * sizeof(uint64_t);
-    config_.add_bar(table_bar_,
+    uint64_t bytes = options.fault && options.fault->small_bar ? kMinTableBytes : kTableBarBytes;
+    for (const Table &table : tables_)
+        bytes = std::max(bytes, build_table(table, 0).size() * sizeof(uint64_t));
+    config_.add_bar(options.table_bar,
                     options.table_64bit ? vfu::BarKind::kMemory64 : vfu::BarKind::kMemory32,
-                    std::bit_ceil(std::max(table_bytes, kMinTableBytes)));
+                    std::bit_ceil(bytes));
+    config_.add_bar(second_bar_, vfu::BarKind::kMemory32, kTableBarBytes);
     config_.add_bar(kUnitBar, vfu::BarKind::kMemory32, kUnitBarBytes);
     if (ddr_bytes_ != 0)
         config_.add_bar(kDdrBar, vfu::BarKind::kMemory64Prefetchable, std::bit_ceil(ddr_bytes_));
     config_.add_pcie_endpoint();
     config_.add_aer();
-    add_dvsec(config_, in_bar(kOtherEntry, kUnitBar));
-    add_dvsec(config_, shown_place(options.fault, in_bar(kEntryPmon, table_bar_)));
+    add_dvsec(config_, {kEntryTelemetry, in_bar(second_bar_, kTelemetryAt)}, kTelemetryEntries,
+              kTelemetryEntryDwords);
+    for (const Table &table : tables_) {
+        const TablePlace place{kEntryPmon, in_bar(table.bar)};
+        add_dvsec(config_, &table == &tables_[0] ? shown_place(options.fault, place) : place, 1,
+                  kPmonEntryDwords);
+    }
 }
 
 // A global control holds everything until software lets it go.
@@ -194,8 +221,11 @@ void UncorePmonModel::refuse(const char *what, unsigned bar, uint64_t offset, un
 
 uint64_t UncorePmonModel::bar_read(unsigned bar, uint64_t offset, unsigned width)
 {
-    if (bar == table_bar_)
-        return read_table(offset, width);
+    for (Table &table : tables_)
+        if (bar == table.bar && !(bar == second_bar_ && offset >= kTelemetryAt))
+            return read_table(table, offset, width);
+    if (bar == second_bar_)
+        return read_telemetry(offset, width);
     if (bar == kDdrBar && has_ddr(offset, width))
         return read_ddr(offset, width);
     if (bar == kUnitBar)
@@ -213,39 +243,46 @@ void UncorePmonModel::bar_write(unsigned bar, uint64_t offset, unsigned width, u
         refuse("write", bar, offset, width);
 }
 
-// The table holds addresses of the machine: it follows the BAR of the units.
+// The tables hold addresses of the machine: they follow the BAR of the units.
 
-std::vector<uint64_t> UncorePmonModel::build_table(uint64_t unit_base) const
+const UncorePmonModel::Table &UncorePmonModel::table_of(const UnitType &type) const
 {
-    GlobalEntry global = global_entry_;
+    return &type == &kImc ? tables_.front() : tables_.back();
+}
+
+std::vector<uint64_t> UncorePmonModel::build_table(const Table &table, uint64_t unit_base) const
+{
+    GlobalEntry global = table.global;
     if (global.access == Access::kMmio)
         global.control += unit_base;
     std::vector<UnitEntry> entries;
     for (const Unit &unit : units_)
-        entries.push_back({.counters = unit.type->counters,
-                           .control0 = unit.type->control0,
-                           .width = params_.width,
-                           .counter0 = unit.type->counter0,
-                           .status = unit.type->status,
-                           .access = Access::kMmio,
-                           .control = unit_base + unit.offset,
-                           .type = unit.type->id,
-                           .id = unit.id});
-    entries.insert(entries.end(), listed_.begin(), listed_.end());
+        if (&table_of(*unit.type) == &table)
+            entries.push_back({.counters = unit.type->counters,
+                               .control0 = unit.type->control0,
+                               .width = params_.width,
+                               .counter0 = unit.type->counter0,
+                               .status = unit.type->status,
+                               .access = Access::kMmio,
+                               .control = unit_base + unit.offset,
+                               .type = unit.type->id,
+                               .id = unit.id});
+    if (&table == &tables_.front())
+        entries.insert(entries.end(), listed_.begin(), listed_.end());
     return table_words(global, entries);
 }
 
-uint64_t UncorePmonModel::read_table(uint64_t offset, unsigned width)
+uint64_t UncorePmonModel::read_table(Table &table, uint64_t offset, unsigned width)
 {
     const uint64_t base = config_.bar_address(kUnitBar);
-    if (table_base_ != base) {
-        table_ = build_table(base);
-        table_base_ = base;
+    if (table.built_for != base) {
+        table.words = build_table(table, base);
+        table.built_for = base;
     }
-    if (!shown_table_.has_fault())
-        return read_words(table_, offset, width);
-    std::vector<uint64_t> shown = table_;
-    shown_table_.show(shown, global_entry_.stride, base + kUnitBarBytes);
+    if (!shown_table_.has_fault() || &table != &tables_.front())
+        return read_words(table.words, offset, width);
+    std::vector<uint64_t> shown = table.words;
+    shown_table_.show(shown, table.global.stride, base + kUnitBarBytes);
     return read_words(shown, offset, width);
 }
 
@@ -285,13 +322,22 @@ bool UncorePmonModel::write_units(uint64_t offset, unsigned width, uint64_t valu
     return unit != nullptr;
 }
 
+// A box that sleeps, or whose bus does not answer.
+bool UncorePmonModel::answers_ones(Unit &unit) const
+{
+    return unit.all_ones && ++unit.reads % ones_every_ == 0;
+}
+
 uint64_t UncorePmonModel::read_unit(Unit &unit, uint64_t offset, unsigned width)
 {
     const uint64_t now_ns = host_.now_ns();
     const auto at = static_cast<uint32_t>(offset - unit.offset);
     unit.box.advance(now_ns);
     const uint64_t value = unit.box.read(at, width);
-    record_.reg(now_ns, false, {unit.type->id, unit.id, at, width, value});
+    const bool ones = answers_ones(unit);
+    record_.reg(now_ns, false, {unit.type->id, unit.id, at, width, value, ones});
+    if (ones)
+        return ~uint64_t{0};
     return shown_registers_.read(unit.box.is_counter(at), value, params_.width);
 }
 
@@ -334,7 +380,7 @@ bool UncorePmonModel::has_ddr(uint64_t offset, unsigned width) const
 
 uint64_t UncorePmonModel::read_ddr(uint64_t offset, unsigned width)
 {
-    record_.ddr(host_.now_ns(), false, offset, width, imc_bytes_);
+    record_.ddr(host_.now_ns(), false, offset, width, units_[offset / imc_bytes_].id);
     for (uint64_t line = offset / kLineBytes; line <= (offset + width - 1) / kLineBytes; line++)
         moves(line, false);
     return ddr_.load(offset, width);
@@ -342,7 +388,7 @@ uint64_t UncorePmonModel::read_ddr(uint64_t offset, unsigned width)
 
 void UncorePmonModel::write_ddr(uint64_t offset, unsigned width, uint64_t value)
 {
-    record_.ddr(host_.now_ns(), true, offset, width, imc_bytes_);
+    record_.ddr(host_.now_ns(), true, offset, width, units_[offset / imc_bytes_].id);
     for (uint64_t line = offset / kLineBytes; line <= (offset + width - 1) / kLineBytes; line++)
         moves(line, true);
     ddr_.store(offset, width, value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The whole function, as Documentation/devices/uncore_pmon-model.rst draws it: the discovery table
-// in one BAR, the units it names in another, and a DDR range behind the memory controllers' units.
+// The whole function, as Documentation/devices/uncore_pmon-model.rst draws it: a discovery table
+// in one BAR, telemetry and perhaps another table in a second, the units in a third, and a DDR
+// range behind the memory controllers' units.
 #pragma once
 
 #include <array>
@@ -24,6 +25,7 @@
 namespace pmukit::models::uncore_pmon {
 
 inline constexpr unsigned kUnitBar = 2;
+inline constexpr unsigned kBarBehindUnits = 3;
 inline constexpr unsigned kDdrBar = 4;
 
 class UncorePmonModel final : public vfu::Device, public vfu::TrafficObserver {
@@ -43,6 +45,8 @@ public:
     void on_packet(const vfu::Packet &packet) override;
 
     const AccessTally &tally() const { return record_.tally(); }
+    unsigned first_bar() const { return tables_.front().bar; }
+    unsigned second_bar() const { return second_bar_; }
 
 private:
     struct Unit {
@@ -51,6 +55,14 @@ private:
         uint64_t offset;  // of its control, in its BAR
         CounterBox box;
         std::optional<uint16_t> port;  // whose link it watches
+        bool all_ones;
+        unsigned reads = 0;
+    };
+    struct Table {
+        unsigned bar;
+        GlobalEntry global;
+        std::vector<uint64_t> words;
+        std::optional<uint64_t> built_for;  // where the units' BAR was
     };
     struct Controller {
         uint64_t base;
@@ -59,13 +71,16 @@ private:
 
     void build_units(const Options &options);
     void build_listed(const Options &options);
+    void build_tables(const Options &options);
     void build_config(const Options &options);
-    void add_unit(const UnitType &type, unsigned id, uint64_t offset,
+    void add_unit(const Options &options, const UnitType &type, unsigned nth, uint64_t offset,
                   std::optional<uint16_t> port = std::nullopt);
     void power_on();
 
-    uint64_t read_table(uint64_t offset, unsigned width);
-    std::vector<uint64_t> build_table(uint64_t unit_base) const;
+    const Table &table_of(const UnitType &type) const;
+    uint64_t read_table(Table &table, uint64_t offset, unsigned width);
+    std::vector<uint64_t> build_table(const Table &table, uint64_t unit_base) const;
+    bool answers_ones(Unit &unit) const;
     Unit *find_unit(uint64_t offset, unsigned width);
     uint64_t read_unit(Unit &unit, uint64_t offset, unsigned width);
     void write_unit(Unit &unit, uint64_t offset, unsigned width, uint64_t value);
@@ -85,20 +100,19 @@ private:
     vfu::Host &host_;
     vfu::ConfigSpace config_;
     BoxParams params_;
-    unsigned table_bar_;
+    unsigned second_bar_;
+    unsigned ones_every_;
     bool underfill_;
     bool global_mmio_;
     uint64_t imc_bytes_;
     uint64_t ddr_bytes_;
 
-    GlobalEntry global_entry_;
     std::vector<Unit> units_;              // IMC units first
     std::vector<Controller> controllers_;  // one for two IMC units
     std::vector<UnitEntry> listed_;        // and nothing behind them
 
-    std::vector<uint64_t> table_;
-    std::optional<uint64_t> table_base_;  // what it was built for
-    FaultyTable shown_table_;
+    std::vector<Table> tables_;
+    FaultyTable shown_table_;  // the first
     FaultyRegisters shown_registers_;
 
     uint64_t global_ = 0;

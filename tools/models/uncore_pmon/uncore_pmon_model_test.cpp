@@ -12,6 +12,7 @@
 #include "base/test_folder.hpp"
 #include "models/fake_machine.hpp"
 #include "models/uncore_pmon/table_dump.hpp"
+#include "models/uncore_pmon/unit_types.hpp"
 
 namespace pmukit::models::uncore_pmon {
 namespace {
@@ -95,20 +96,127 @@ TEST_F(Function, TheCapabilityNamesTheTablesBar)
         ASSERT_NE(at, 0u);
         EXPECT_EQ(config.read(at + 4u, 2), 0x8086u);
         EXPECT_EQ(config.read(at + 12u, 4), bar);
-        EXPECT_EQ(config.bar(bar)->kind, vfu::BarKind::kMemory32);
-        EXPECT_EQ(config.bar(1 - bar), std::nullopt);
+        for (const unsigned i : {0u, 1u}) {
+            EXPECT_EQ(config.bar(i)->kind, vfu::BarKind::kMemory32);
+            EXPECT_EQ(config.bar(i)->size_bytes, 0x80000u);
+        }
     }
 }
 
-TEST_F(Function, AnotherEntryStandsBeforeIt)
+// All DVSECs of Intel's: id, revision, entries, dwords of an entry, and where the table is.
+struct Dvsec {
+    uint32_t id, revision, entries, dwords, place;
+    bool operator==(const Dvsec &) const = default;
+};
+std::vector<Dvsec> find_dvsecs(vfu::ConfigSpace &config)
+{
+    std::vector<Dvsec> found;
+    for (uint16_t at = 0x100; at != 0; at = static_cast<uint16_t>(config.read(at, 4) >> 20))
+        if ((config.read(at, 4) & 0xffff) == 0x23 && config.read(at + 4u, 2) == 0x8086)
+            found.push_back({config.read(at + 8u, 2), config.read(at + 6u, 1) & 0xf,
+                             config.read(at + 10u, 1), config.read(at + 11u, 1),
+                             config.read(at + 12u, 4)});
+    return found;
+}
+
+TEST_F(Function, EveryDvsecIsOfTheRevisionThatLinuxKnows)
 {
     build();
-    unsigned dvsecs = 0;
-    vfu::ConfigSpace &config = model->config();
-    for (uint16_t at = 0x100; at != find_pmon(config);
-         at = static_cast<uint16_t>(config.read(at, 4) >> 20))
-        dvsecs += (config.read(at, 4) & 0xffff) == 0x23;
-    EXPECT_EQ(dvsecs, 1u);
+    EXPECT_EQ(find_dvsecs(model->config()),
+              (std::vector<Dvsec>{{2, 1, 1, 4, 0x40001}, {1, 1, 1, 4, 0}}));
+}
+
+// By Linux 6.1 to 7.2, drivers/platform/x86/intel/vsec.c and pmt/class.c.
+TEST_F(Function, TelemetryHasAnEntryAndSamples)
+{
+    for (const unsigned bar : {0u, 1u}) {
+        Options options;
+        options.table_bar = bar;
+        build(options);
+        const unsigned other = 1 - bar;
+        const uint64_t entry = 0x40000;
+        EXPECT_EQ(find_dvsecs(model->config())[0].place, entry | other);
+        const uint64_t first = model->bar_read(other, entry, 4);
+        EXPECT_EQ(first & 0xf, 3u);  // local: behind the entry
+        const uint64_t bytes = (first >> 12 & 0xffff) * 4;
+        EXPECT_EQ(bytes, 256u);
+        EXPECT_NE(model->bar_read(other, entry + 4, 4), 0u);
+        const uint64_t samples = entry + 16 + model->bar_read(other, entry + 8, 4);
+        EXPECT_EQ(samples % 8, 0u);
+        EXPECT_LE(samples + bytes, model->config().bar(other)->size_bytes);
+        EXPECT_EQ(model->bar_read(other, samples + 8, 8), 1u);
+        EXPECT_EQ(model->bar_read(other, samples + bytes - 8, 1), 31u);
+        EXPECT_EQ(model->bar_read(other, samples + bytes, 8), 0u);
+        EXPECT_EQ(model->bar_read(other, 0, 8), 0u);
+        model->bar_write(other, entry, 4, 0);
+        EXPECT_TRUE(machine.logged("write"));
+    }
+}
+
+TEST_F(Function, AnotherProcessorHasAnotherDeviceId)
+{
+    Options options;
+    options.device = 0x09a1;
+    build(options);
+    EXPECT_EQ(model->config().read(0, 4), 0x09a18086u);
+}
+
+TEST_F(Function, ASecondTableListsTheCxlUnits)
+{
+    Options options;
+    options.tables = 2;
+    options.root_ports = {kPort};
+    options.msr_units = 1;
+    build(options);
+    EXPECT_EQ(find_dvsecs(model->config()),
+              (std::vector<Dvsec>{{2, 1, 1, 4, 0x40001}, {1, 1, 1, 4, 0}, {1, 1, 1, 4, 1}}));
+    EXPECT_EQ(word(0, 0) >> 16 & 0x3ff, 3u);
+    EXPECT_EQ(word(2, 2), 6u | 1u << 16);
+    EXPECT_EQ(word(3, 2), 0u);  // CHA
+    EXPECT_EQ(word(4, 0), 0u);
+    table_bar = 1;
+    EXPECT_EQ(word(0, 0) >> 16 & 0x3ff, 4u);
+    EXPECT_EQ(word(1, 2), 12u);
+    EXPECT_EQ(word(4, 2), 99u);
+    EXPECT_EQ(word(5, 0), 0u);
+    EXPECT_EQ(model->bar_read(1, 0x40000, 4) & 0xf, 3u);  // telemetry is where it was
+    write(unit(0) + 0x10, 0x0802);
+    pass(vfu::PacketKind::kMemoryRead);
+    EXPECT_EQ(read(unit(0) + 0x50), 1u);
+}
+
+TEST_F(Function, UnitsHaveTheIdsTheyAreGiven)
+{
+    Options options;
+    options.root_ports = {kPort, kSecondPort};
+    options.ids = {parse_unit_ids("imc=3,12").value(), parse_unit_ids("cxlcm=2,0x10").value()};
+    build(options);
+    const uint64_t expected[] = {6 | 3u << 16, 6 | 12u << 16, 12 | 2u << 16, 12 | 16u << 16,
+                                 13,           13 | 1u << 16};
+    for (unsigned i = 0; i < std::size(expected); i++)
+        EXPECT_EQ(word(1 + i, 2), expected[i]) << i;
+}
+
+TEST_F(Function, AUnitCanAnswerAllOnesNowAndThen)
+{
+    Options options;
+    options.all_ones = {parse_unit_name("imc.1").value()};
+    options.ones_every = 3;
+    build(options);
+    const uint64_t box = unit(1);
+    write(box + 0x40, kReads);
+    load(ddr_bytes);
+    EXPECT_EQ(read(box + 0x08), 1u);
+    EXPECT_EQ(model->bar_read(kUnitBar, box, 4), 0u);
+    EXPECT_EQ(read(box + 0x08), ~uint64_t{0});
+    EXPECT_EQ(read(box + 0x08), 1u);
+    for (unsigned i = 0; i < 9; i++)
+        EXPECT_EQ(read(unit(0) + 0x08), 0u);
+    EXPECT_EQ(record.tally().all_ones, 1u);
+    options.ones_every = 1;
+    build(options);
+    EXPECT_EQ(read(unit(1)), ~uint64_t{0});
+    EXPECT_EQ(read(unit(1)), ~uint64_t{0});
 }
 
 TEST_F(Function, TheTablesBarCanBeOf64Bits)
@@ -118,6 +226,8 @@ TEST_F(Function, TheTablesBarCanBeOf64Bits)
     build(options);
     EXPECT_EQ(model->config().bar(0)->kind, vfu::BarKind::kMemory64);
     EXPECT_EQ(word(0, 0) & 0xff00, 0x0800u);
+    EXPECT_EQ(find_dvsecs(model->config())[0].place, 0x40003u);  // telemetry has a BAR of its own
+    EXPECT_EQ(model->bar_read(3, 0x40000, 4) & 0xf, 3u);
 }
 
 TEST_F(Function, TheTableNamesEveryUnit)
@@ -500,7 +610,10 @@ TEST_F(Function, FaultsOfTheGlobalEntryAreShown)
         EXPECT_EQ(word(0, one.which), one.value) << one.fault;
     }
     EXPECT_EQ(word(3, 1), ~uint64_t{0});  // table-all-ones
+    build_faulty("max-units-beyond-bar");
     EXPECT_GT((1u + 1023) * 8 * 8, model->config().bar(0)->size_bytes);
+    build_faulty("stride-255");
+    EXPECT_GT(3u * 8 * 255, model->config().bar(0)->size_bytes);
 }
 
 TEST_F(Function, FaultsOfAUnitAreShown)
@@ -603,10 +716,39 @@ TEST(UncoreOptions, HaveLimits)
         o.table_bar = 1;
         o.table_64bit = true;
     }));
+    EXPECT_TRUE(with([](Options &o) { o.tables = 2; }));
+    EXPECT_FALSE(with([](Options &o) { o.tables = 3; }));
+    EXPECT_FALSE(with([](Options &o) {
+        o.tables = 2;
+        o.unknown = 0;
+    }));
+    EXPECT_FALSE(with([](Options &o) {
+        o.tables = 2;
+        o.imcs = 0;
+    }));
+    EXPECT_FALSE(with([](Options &o) { o.ones_every = 0; }));
+    EXPECT_TRUE(with([](Options &o) { o.all_ones = {{&kImc, 1}}; }));
+    EXPECT_FALSE(with([](Options &o) { o.all_ones = {{&kImc, 2}}; }));
+    EXPECT_FALSE(with([](Options &o) { o.all_ones = {{&kCxlcm, 0}}; }));
+    EXPECT_TRUE(with([](Options &o) { o.ids = {{&kImc, {5, 4}}}; }));
+    EXPECT_FALSE(with([](Options &o) { o.ids = {{&kImc, {5}}}; }));
+    EXPECT_FALSE(with([](Options &o) { o.ids = {{&kImc, {5, 5}}}; }));
     EXPECT_FALSE(with([](Options &o) {
         o.imcs = 1;
         o.fault = find_fault("stride-0");
     }));
+}
+
+TEST(UncoreOptions, UnitsAreNamedByTypeAndId)
+{
+    EXPECT_EQ(parse_unit_ids("cxlcm=2,4,0x12").value().ids, (std::vector<uint16_t>{2, 4, 18}));
+    EXPECT_EQ(parse_unit_name("b2cxl.7").value().type, &kB2cxl);
+    for (const char *text : {"", "cxlcm", "cxlcm=", "cxlcm=1,,2", "cha=1", "imc=65536", "imc=-1"})
+        if (const Result<UnitIds> parsed = parse_unit_ids(text); parsed) {
+            EXPECT_TRUE(parsed->ids.empty()) << text;  // which check() refuses
+        }
+    for (const char *text : {"", "imc", "imc.", "imc.x", "m2m.0", "imc.65536"})
+        EXPECT_FALSE(parse_unit_name(text)) << text;
 }
 
 // Files
@@ -637,7 +779,7 @@ TEST_F(Files, ADumpHasTheEightOfASapphireRapids)
     options.imcs = 8;
     options.unknown = 0;
     build(options);
-    ASSERT_TRUE(dump_table(*model, 0, folder_.path("dump")));
+    ASSERT_TRUE(dump_table(*model, folder_.path("dump")));
     const std::string config = contents(folder_.path("dump/config"));
     const std::string table = contents(folder_.path("dump/resource0"));
     ASSERT_EQ(config.size(), 4096u);
@@ -645,7 +787,9 @@ TEST_F(Files, ADumpHasTheEightOfASapphireRapids)
     EXPECT_EQ(little_endian(config, 4, 2), 0x0002u);
     EXPECT_EQ(little_endian(config, 0x10, 4), 0xc9000000u);
     EXPECT_EQ(little_endian(config, 0x18, 4), 0xc8800000u);
-    ASSERT_EQ(table.size(), 4096u);
+    ASSERT_EQ(table.size(), 0x80000u);
+    EXPECT_EQ(contents(folder_.path("dump/resource1")).size(), 0x80000u);
+    EXPECT_EQ(little_endian(config, 0x14, 4), 0xc9080000u);
     EXPECT_EQ(little_endian(table, 0, 8), 0x00080800u);
     const uint64_t controls[] = {0xc8aa2800, 0xc8aaa800, 0xc8b22800, 0xc8b2a800,
                                  0xc8ba2800, 0xc8baa800, 0xc8c22800, 0xc8c2a800};
@@ -660,11 +804,11 @@ TEST_F(Files, ADumpHasTheEightOfASapphireRapids)
 TEST_F(Files, ADumpThatCannotBeWrittenSaysWhere)
 {
     build();
-    const Result<void> dumped = dump_table(*model, 0, "/nonexistent/folder");
+    const Result<void> dumped = dump_table(*model, "/nonexistent/folder");
     ASSERT_FALSE(dumped);
     EXPECT_NE(dumped.error().message.find("/nonexistent/folder"), std::string::npos);
     folder_.put("file", "");
-    EXPECT_FALSE(dump_table(*model, 0, folder_.path("file")));
+    EXPECT_FALSE(dump_table(*model, folder_.path("file")));
 }
 
 TEST_F(Files, TheRecordHasEveryAccessInOrder)
@@ -705,6 +849,23 @@ TEST_F(Files, TheRecordDoesNotKnowOfAFault)
     read(unit(0) + 0x08);
     ASSERT_TRUE(record.close());
     EXPECT_NE(contents(folder_.path("log")).find("100 reg R 6.0 0x8 8 0x0\n"), std::string::npos);
+}
+
+TEST_F(Files, TheRecordSaysThatAllOnesWereAnswered)
+{
+    record = AccessRecord::create(folder_.path("log")).value();
+    Options options;
+    options.ids = {parse_unit_ids("imc=0,7").value()};
+    options.all_ones = {{&kImc, 7}};
+    build(options);
+    machine.now = 100;
+    read(unit(1) + 0x08);
+    load(ddr_bytes, 4);
+    ASSERT_TRUE(record.close());
+    EXPECT_EQ(contents(folder_.path("log")),
+              "# pmukit uncore log 1\n"
+              "100 reg R 6.7 0x8 8 0x0 ones\n"
+              "100 ddr R 0x100000 4 imc=7\n");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // tools). The driver has its own copy, written by somebody else.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace pmukit::models::uncore_pmon {
@@ -33,7 +34,11 @@ inline constexpr uint16_t kDevice = 0x09a7;      // Sapphire, Emerald and Granit
 inline constexpr uint16_t kExtDvsec = 0x0023;    // PCIe's id of the capability
 inline constexpr uint16_t kDvsecEntryId = 0x08;  // bits 15:0 of that dword
 inline constexpr uint16_t kEntryPmon = 1;
-inline constexpr uint16_t kDvsecEntries = 0x0a;  // one byte
+inline constexpr uint8_t kDvsecRevision = 1;
+inline constexpr size_t kDvsecBytes = 0x10;
+inline constexpr uint16_t kDvsecEntries = 0x0a;    // one byte
+inline constexpr uint16_t kDvsecEntrySize = 0x0b;  // one byte: dwords of an entry
+inline constexpr unsigned kPmonEntryDwords = 4;
 inline constexpr uint16_t kDvsecBir = 0x0c;
 inline constexpr Field kDvsecBirField{0, 2};  // the other bits are zero
 

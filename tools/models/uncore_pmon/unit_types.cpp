@@ -95,6 +95,14 @@ constinit const UnitType kB2cxl = {"b2cxl", kTypeB2cxl, 4,     0x10,        0x50
 constinit const UnitType kUnknown = {"unknown", 99, 2,     0x10,          0x20,
                                      0x30,      4,  false, kUnknownRules, kUnknownRules};
 
+const UnitType *find_type(std::string_view name)
+{
+    for (const UnitType *type : {&kImc, &kCxlcm, &kCxldp, &kB2cxl, &kUnknown})
+        if (type->name == name)
+            return type;
+    return nullptr;
+}
+
 std::span<const Clock> clocks()
 {
     return kClocks;
