@@ -52,11 +52,41 @@ HisiPttCommand::HisiPttCommand(CLI::App &app)
                          "packets that nobody sent, while a trace runs: KEY=VALUE,...; rate (a "
                          "second), seed, count (of requests, 0 goes on); percent: inbound, reads, "
                          "peer, unsupported, pasid, relaxed");
+    command_->add_option("--flood", flood_,
+                         "packets far faster than the guest, while a trace runs: KEY=VALUE,...; "
+                         "rate (a second), count (of a trace, 0 goes on), burst (before the guest "
+                         "is let in again)");
+    add_messages();
+    command_->add_flag("--wide-tags", options_.wide_tags,
+                       "tags of 14 bits, the upper ones in DW2 or DW3 of the header");
+    command_->add_flag("--lenient", options_.lenient,
+                       "what the documentation does not allow is no violation");
     command_->add_option("--fault", fault_, "break the device: see pmukit-model --list-faults");
     command_->add_option("--seen-log", seen_log_, "write every packet on the watched links here");
     command_->add_option("--traced-log", traced_log_, "write every traced packet here");
     command_->add_option("--stats-log", stats_log_,
                          "write here how many register accesses software needed");
+    command_->add_option("--buffers-log", buffers_log_,
+                         "write here which entries went into which buffer, and when");
+}
+
+void HisiPttCommand::add_messages()
+{
+    models::hisi_ptt::MessageParams &messages = options_.messages;
+    command_
+        ->add_option("--irq-late", messages.late,
+                     "an interrupt arrives when so many more buffers are full")
+        ->capture_default_str();
+    command_
+        ->add_option("--irq-late-us", late_us_,
+                     "or so long after its own, whichever is first; 0: no such limit")
+        ->capture_default_str();
+    command_->add_option("--irq-merge", messages.merge, "one interrupt for so many buffers")
+        ->capture_default_str();
+    command_
+        ->add_option("--irq-lose", messages.lose_every,
+                     "one of so many interrupts is lost; 0: none, 1: all")
+        ->capture_default_str();
 }
 
 Result<void> HisiPttCommand::settle_places()
@@ -90,6 +120,13 @@ Result<void> HisiPttCommand::settle()
             return params.error();
         options_.generator = *params;
     }
+    options_.messages.late_ns = std::min<uint64_t>(late_us_, ~uint64_t{0} / 1000) * 1000;
+    if (command_->count("--flood") != 0) {
+        const Result<models::hisi_ptt::FloodParams> params = models::hisi_ptt::parse_flood(flood_);
+        if (!params)
+            return params.error();
+        options_.flood = *params;
+    }
     if (!fault_.empty()) {
         options_.fault = models::hisi_ptt::find_fault(fault_);
         if (!options_.fault)
@@ -108,6 +145,8 @@ Result<void> HisiPttCommand::open_logs()
         opened = logs_.open_traced(traced_log_);
     if (opened && !stats_log_.empty())
         opened = logs_.open_stats(stats_log_);
+    if (opened && !buffers_log_.empty())
+        opened = logs_.open_buffers(buffers_log_);
     return opened;
 }
 
@@ -138,9 +177,10 @@ Result<void> HisiPttCommand::finish()
     Result<void> closed = logs_.close();
     const models::hisi_ptt::TraceCounts &counts = model_->trace_counts();
     say("model: unit=hisi_ptt seen={} traced={} lost={} buffers={} overruns={} messages={} "
-        "tuned={}\n",
+        "tuned={} arrived={} violations={}\n",
         model_->packets_seen(), counts.entries, counts.lost, counts.buffers, counts.overruns,
-        counts.messages, model_->tune_operations());
+        counts.messages, model_->tune_operations(), model_->messages_arrived(),
+        model_->violations());
     return closed;
 }
 

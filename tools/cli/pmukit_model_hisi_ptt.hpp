@@ -28,6 +28,7 @@ public:
     Result<void> finish() override;
 
 private:
+    void add_messages();
     Result<void> settle();  // from what was typed to options_
     Result<void> settle_places();
     Result<void> open_logs();
@@ -37,11 +38,14 @@ private:
     std::vector<std::string> ports_;
     std::vector<std::string> functions_;
     std::string generator_;
+    std::string flood_;
+    uint64_t late_us_ = 0;
     std::string fault_;
     uint64_t tune_us_ = models::hisi_ptt::Options{}.tune_ns / 1000;
     std::string seen_log_;
     std::string traced_log_;
     std::string stats_log_;
+    std::string buffers_log_;
     models::hisi_ptt::RunLogs logs_;
     models::hisi_ptt::Options options_;
     std::unique_ptr<models::hisi_ptt::HisiPttModel> model_;

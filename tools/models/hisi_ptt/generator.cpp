@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "models/hisi_ptt/generator.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cassert>
-#include <iterator>
 #include <utility>
 
-#include "base/number.hpp"
+#include "models/hisi_ptt/key_values.hpp"
 
 namespace pmukit::models::hisi_ptt {
 
@@ -25,21 +22,19 @@ constexpr uint64_t kMaxRate = 10'000'000;
 constexpr unsigned kBurst = 4096;         // packets before the server is let in again
 constexpr uint64_t kPauseNs = 1'000'000;  // a faster rate comes in bursts, one a millisecond
 constexpr size_t kInFlight = 16;          // completions that wait
-constexpr uint16_t kFirstTag = 0x100;     // real requests here have tags of 8 bits
+// Real requests here have tags of 8 bits; these have 10, or 14.
+constexpr uint16_t kFirstTag = 0x100;
 constexpr uint16_t kTags = 0x300;
+constexpr uint16_t kFirstWideTag = 0x400;
+constexpr uint16_t kWideTags = 0x3c00;
+constexpr uint16_t kWideTagStep = 0x101;  // so that all parts of a tag change soon
 constexpr uint32_t kPayloadBytes = 128;
 constexpr uint32_t kReadRequestBytes = 512;
 constexpr uint32_t kPageBytes = 4096;         // no request crosses a multiple of it
 constexpr uint64_t kLowMemory = 0xffff'ffff;  // half of the addresses fit 32 bits
 constexpr uint64_t kHighMemory = 0xff'ffff'ffff;
 
-struct Key {
-    std::string_view name;
-    uint64_t GeneratorParams::*value;
-    uint64_t min;
-    uint64_t max;
-};
-constexpr Key kKeys[] = {
+constexpr Key<GeneratorParams> kKeys[] = {
     {"rate", &GeneratorParams::rate, 1, kMaxRate},
     {"seed", &GeneratorParams::seed, 0, kNoLimit},
     {"count", &GeneratorParams::count, 0, kNoLimit},
@@ -51,42 +46,16 @@ constexpr Key kKeys[] = {
     {"relaxed", &GeneratorParams::relaxed, 0, 100},
 };
 
-Error usage(std::string message)
-{
-    return Error{Errc::kUsage, "--generate: " + std::move(message)};
-}
-
-Result<void> apply(std::string_view word, GeneratorParams &params)
-{
-    const size_t equals = std::min(word.find('='), word.size());
-    const auto key = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key &known) {
-        return known.name == word.substr(0, equals);
-    });
-    if (key == std::end(kKeys))
-        return usage(fmt::format("'{}': there is no such setting", word));
-    const Result<uint64_t> value = parse_u64(word.substr(std::min(equals + 1, word.size())));
-    if (!value || *value < key->min || *value > key->max)
-        return usage(fmt::format("'{}': must be {} to {}", word, key->min, key->max));
-    params.*key->value = *value;
-    return {};
-}
-
 }  // namespace
 
 Result<GeneratorParams> parse_generator(std::string_view text)
 {
-    if (text.empty())
-        return usage("KEY=VALUE is wanted, as rate=100000,seed=3");
-    GeneratorParams params;
-    for (const std::string_view word : split(text, ',')) {
-        if (const Result<void> applied = apply(word, params); !applied)
-            return applied.error();
-    }
-    return params;
+    return parse_keys<GeneratorParams>("--generate", text, kKeys);
 }
 
-Generator::Generator(const GeneratorParams &params, std::vector<vfu::LinkPlace> places)
-    : params_(params), places_(std::move(places)), random_(params.seed)
+Generator::Generator(const GeneratorParams &params, std::vector<vfu::LinkPlace> places,
+                     bool wide_tags)
+    : params_(params), places_(std::move(places)), wide_tags_(wide_tags), random_(params.seed)
 {
     assert(!places_.empty());
 }
@@ -173,7 +142,7 @@ Tlp Generator::request()
     packet.function = place.function;
     packet.requester = inbound ? place.function : vfu::kRootComplex;
     packet.completer = inbound ? 0 : place.function;
-    packet.tag = static_cast<uint16_t>(kFirstTag + next_tag_++ % kTags);
+    packet.tag = next_tag();
     packet.address = random_() & (percent(50) ? kLowMemory : kHighMemory);
     const bool from_peer = !inbound && peer && other.function != place.function;
     if (from_peer)
@@ -190,6 +159,13 @@ Tlp Generator::request()
         tlp.pasid = static_cast<uint32_t>(below(uint64_t{1} << 20));
     tlp.relaxed_ordering = percent(params_.relaxed);
     return tlp;
+}
+
+uint16_t Generator::next_tag()
+{
+    const uint32_t number = next_tag_++;
+    return static_cast<uint16_t>(wide_tags_ ? kFirstWideTag + number * kWideTagStep % kWideTags
+                                            : kFirstTag + number % kTags);
 }
 
 void Generator::answer(const Tlp &request)

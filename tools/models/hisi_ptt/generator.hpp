@@ -38,7 +38,8 @@ Result<GeneratorParams> parse_generator(std::string_view text);
 class Generator {
 public:
     // The functions whose traffic it makes up; at least one.
-    Generator(const GeneratorParams &params, std::vector<vfu::LinkPlace> places);
+    Generator(const GeneratorParams &params, std::vector<vfu::LinkPlace> places,
+              bool wide_tags = false);
 
     void start(uint64_t now_ns);
     void stop() { running_ = false; }
@@ -51,6 +52,7 @@ public:
 private:
     Tlp next();
     Tlp request();
+    uint16_t next_tag();
     void answer(const Tlp &request);
     void count_delivered();
     bool percent(uint64_t of_hundred);
@@ -58,13 +60,14 @@ private:
 
     GeneratorParams params_;
     std::vector<vfu::LinkPlace> places_;
+    bool wide_tags_;
     std::mt19937_64 random_;
     std::deque<Tlp> in_flight_;  // completions to come
     bool running_ = false;
     uint64_t made_ = 0;       // requests
     uint64_t delivered_ = 0;  // packets of the running second, which is what time counts
     uint64_t start_ns_ = 0;   // of that second
-    uint16_t next_tag_ = 0;
+    uint32_t next_tag_ = 0;
 };
 
 }  // namespace pmukit::models::hisi_ptt

@@ -188,5 +188,17 @@ INSTANTIATE_TEST_SUITE_P(Texts, WrongGenerator,
                                          "reads=101", "speed=3", "seed=x", "rate=5,,seed=1",
                                          "rate=5,"));
 
+TEST(Generator, WideTagsHave14BitsAndDifferFromThoseOfRealPackets)
+{
+    Generator generator(params_of("rate=50000,count=20000,reads=0"), kPlaces, true);
+    std::set<uint16_t> upper;
+    for (const Tlp &tlp : run(generator, 0, kSecond)) {
+        EXPECT_GE(tlp.packet.tag, 0x400);
+        EXPECT_LT(tlp.packet.tag, 0x4000);
+        upper.insert(tlp.packet.tag >> 10);
+    }
+    EXPECT_EQ(upper.size(), 15u);
+}
+
 }  // namespace
 }  // namespace pmukit::models::hisi_ptt

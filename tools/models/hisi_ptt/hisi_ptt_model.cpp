@@ -7,6 +7,8 @@
 #include <array>
 #include <iterator>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "models/hisi_ptt/tlp_encoder.hpp"
 
@@ -18,6 +20,10 @@ namespace {
 constexpr uint32_t kClass = 0x088000;
 constexpr uint64_t kBarBytes = 0x1000;  // the least that holds all registers
 constexpr uint32_t kRegisterBytes = 4;
+constexpr uint16_t kCommand = 0x04;  // of configuration space
+constexpr uint32_t kCommandBusMaster = 1u << 2;
+
+constexpr uint64_t kFloodPieceBytes = 8192;  // written to memory at once
 
 constexpr uint32_t range_of(const std::vector<uint16_t> &ports)
 {
@@ -53,6 +59,8 @@ const HisiPttModel::Register HisiPttModel::kRegisters[] = {
 HisiPttModel::HisiPttModel(const Options &options, RunLogs &logs, vfu::Host &host)
     : logs_(logs),
       host_(host, options.fault),
+      messages_(host_, options.messages),
+      conformance_(host_, options.lenient),
       shown_(options.fault),
       config_({.vendor = kVendor,
                .device = kDevice,
@@ -61,13 +69,18 @@ HisiPttModel::HisiPttModel(const Options &options, RunLogs &logs, vfu::Host &hos
                .class_code = kClass,
                .revision = 1}),
       tuner_(host_, options.tune_ns),
-      engine_(host_),
+      engine_(messages_),
       range_(range_of(options.root_ports)),
       location_(kLocationCore.put(options.core) | kLocationSicl.put(options.sicl)),
-      tick_ns_(options.tick_ns)
+      tick_ns_(options.tick_ns),
+      wide_tags_(options.wide_tags)
 {
     if (options.generator)
-        generator_.emplace(*options.generator, options.functions);
+        generator_.emplace(*options.generator, options.functions, options.wide_tags);
+    if (options.flood) {
+        flood_.emplace(*options.flood);
+        flooded_ = options.functions.front();
+    }
     build_config();
 }
 
@@ -77,6 +90,10 @@ void HisiPttModel::build_config()
     config_.add_bar(kRegisterBar, vfu::BarKind::kMemory64, kBarBytes);
     config_.add_pcie_endpoint();
     config_.add_msi({.vectors = 1});
+    config_.on_write(kCommand, [this](const vfu::DwordWrite &write) {
+        if ((write.mask & ~write.value & kCommandBusMaster) != 0)
+            conformance_.bus_master_off();
+    });
 }
 
 void HisiPttModel::reset()
@@ -87,6 +104,7 @@ void HisiPttModel::reset()
     shown_.power_on();
     tuner_.power_on();
     engine_.power_on();
+    conformance_.power_on();
     ctrl_ = 0;
     selection_ = Selection();
     base_ = {};
@@ -112,11 +130,14 @@ uint64_t HisiPttModel::bar_read(unsigned bar, uint64_t offset, unsigned width)
     host_.something_happened();
     const Register *const found = find(offset, width);
     if (!found) {
-        host_.log(
-            fmt::format("BAR {}: read of {} bytes at {:#x}: no register", bar, width, offset));
+        const std::string what =
+            fmt::format("BAR {}: read of {} bytes at {:#x}: no register", bar, width, offset);
+        host_.log(what);
+        conformance_.wrong_access(what);
         return ~uint64_t{0};
     }
     const auto at = static_cast<uint32_t>(offset);
+    conformance_.read(at);
     return shown_.read(at, (this->*found->read)(at));
 }
 
@@ -128,10 +149,13 @@ void HisiPttModel::bar_write(unsigned bar, uint64_t offset, unsigned width, uint
         const auto at = static_cast<uint32_t>(offset);
         const auto word = static_cast<uint32_t>(value);
         shown_.wrote(at, word);
+        conformance_.wrote(at, word, tuner_.busy());
         (this->*found->write)(at, word);
     } else {
-        host_.log(fmt::format("BAR {}: write of {} bytes at {:#x}: {}", bar, width, offset,
-                              found ? "read only" : "no register"));
+        const std::string what = fmt::format("BAR {}: write of {} bytes at {:#x}: {}", bar, width,
+                                             offset, found ? "read only" : "no register");
+        host_.log(what);
+        conformance_.wrong_access(what);
     }
     host_.something_happened();
 }
@@ -216,11 +240,16 @@ void HisiPttModel::start()
     if (engine_.size_bytes() == 0 || engine_.size_bytes() > kTraceWriteStatusBytes.limit())
         host_.log(fmt::format("buffers of {} bytes: nothing can be written", engine_.size_bytes()));
     host_.trace_begins();
+    messages_.trace_begins();
     engine_.start();
     if (generator_)
         generator_->start(host_.now_ns());
+    if (flood_)
+        flood_->start(host_.now_ns());
     note_selection("start");
     logs_.event("start");
+    if (logs_.wants_buffers())
+        logs_.buffers(fmt::format("start at={} size={:#x}", host_.now_ns(), engine_.size_bytes()));
 }
 
 void HisiPttModel::stop()
@@ -228,6 +257,11 @@ void HisiPttModel::stop()
     engine_.stop();
     if (generator_)
         generator_->stop();
+    if (flood_)
+        flood_->stop();
+    log_progress();
+    if (logs_.wants_buffers())
+        logs_.buffers(fmt::format("stop at={} entries={}", host_.now_ns(), engine_.run_entries()));
     logs_.traced().note(fmt::format("stop at={}", host_.now_ns()));
     logs_.event("stop");
 }
@@ -248,6 +282,9 @@ uint32_t HisiPttModel::read_int_status(uint32_t)
 
 void HisiPttModel::write_int_status(uint32_t, uint32_t value)
 {
+    if (logs_.wants_buffers())
+        logs_.buffers(
+            fmt::format("acknowledge at={} bits={:#x}", host_.now_ns(), value & engine_.status()));
     engine_.clear_status(value);
     logs_.event("acknowledge");
 }
@@ -260,7 +297,7 @@ uint32_t HisiPttModel::read_int_mask(uint32_t)
 void HisiPttModel::write_int_mask(uint32_t, uint32_t value)
 {
     engine_.set_mask(value);
-    log_messages();
+    log_progress();
 }
 
 uint32_t HisiPttModel::read_write_status(uint32_t)
@@ -311,29 +348,102 @@ void HisiPttModel::trace(const Tlp &tlp)
 {
     const uint64_t time = tlp.packet.time_ns / tick_ns_;
     const bool written = kTraceCtrlFormat.get(ctrl_) != 0
-                             ? engine_.put(in_memory(encode_8dw(tlp, time)))
-                             : engine_.put(in_memory(encode_4dw(tlp, time)));
+                             ? engine_.put(in_memory(encode_8dw(tlp, time, wide_tags_)))
+                             : engine_.put(in_memory(encode_4dw(tlp, time, wide_tags_)));
     logs_.traced().add(tlp, !written);
-    log_messages();
+    log_progress();
 }
 
-void HisiPttModel::log_messages()
+// A write that the guest's selection takes: of a CPU, or else of the function.
+std::optional<Tlp> HisiPttModel::flood_packet() const
+{
+    for (const bool outbound : {true, false}) {
+        Tlp tlp;
+        tlp.packet.kind = vfu::PacketKind::kMemoryWrite;
+        tlp.packet.direction =
+            outbound ? vfu::PacketDirection::kOutbound : vfu::PacketDirection::kInbound;
+        tlp.packet.root_port = flooded_.root_port;
+        tlp.packet.function = flooded_.function;
+        tlp.packet.requester = outbound ? vfu::kRootComplex : flooded_.function;
+        tlp.packet.completer = outbound ? flooded_.function : 0;
+        tlp.packet.bytes = 4;
+        if (selection_.takes(tlp))
+            return tlp;
+    }
+    return std::nullopt;
+}
+
+void HisiPttModel::flood(const Flood::Packets &packets)
+{
+    seen_ += packets.count;
+    const std::optional<Tlp> tlp = flood_packet();
+    if (!engine_.running() || !tlp)
+        return;
+    const uint64_t time = packets.time_ns / tick_ns_;
+    const bool wide = kTraceCtrlFormat.get(ctrl_) != 0;
+    std::vector<std::byte> entry;
+    if (wide)
+        std::ranges::copy(in_memory(encode_8dw(*tlp, time, wide_tags_)), std::back_inserter(entry));
+    else
+        std::ranges::copy(in_memory(encode_4dw(*tlp, time, wide_tags_)), std::back_inserter(entry));
+    const size_t address_at = wide ? kEntry8Address : kEntry4Address;
+    const auto bytes = static_cast<uint32_t>(entry.size());
+    const uint64_t piece = kFloodPieceBytes / bytes;
+    std::vector<std::byte> block(kFloodPieceBytes);
+    uint64_t written = 0;
+    for (uint64_t done = 0; done < packets.count; done += piece) {
+        const uint64_t count = std::min(piece, packets.count - done);
+        for (uint64_t i = 0; i < count; i++) {
+            std::ranges::copy(entry, block.begin() + static_cast<ptrdiff_t>(i * bytes));
+            store_le<uint32_t>(&block[i * bytes + address_at],
+                               static_cast<uint32_t>(4 * (packets.first + done + i)));
+        }
+        written += engine_.put_many(Bytes(block).first(count * bytes), bytes);
+    }
+    logs_.traced().note(fmt::format("flood at={} first={} count={} lost={}", packets.time_ns,
+                                    packets.first, packets.count, packets.count - written));
+    log_progress();
+    host_.something_happened();
+}
+
+void HisiPttModel::log_progress()
 {
     for (; messages_logged_ < engine_.counts().messages; messages_logged_++)
         logs_.event("message");
+    if (!logs_.wants_buffers()) {
+        engine_.take_fills();
+        return;
+    }
+    for (const Fill &fill : engine_.take_fills())
+        logs_.buffers(fmt::format(
+            "{} {} buffer={} address={:#x} first={} entries={} bytes={} begin={} end={}{}",
+            fill.bytes == engine_.size_bytes() ? "fill" : "part", fill.number, fill.buffer,
+            fill.address, fill.first_entry, fill.entries, fill.bytes, fill.begin_ns, fill.end_ns,
+            fill.overwrites_unread ? " overwrites-unread" : ""));
+    for (; arrivals_logged_ < messages_.arrived(); arrivals_logged_++)
+        logs_.buffers(fmt::format("message at={}", host_.now_ns()));
 }
 
 // Time
 
 std::optional<uint64_t> HisiPttModel::next_deadline_ns() const
 {
-    return generator_ ? generator_->next_ns() : std::nullopt;
+    std::optional<uint64_t> next = messages_.next_deadline_ns();
+    for (const std::optional<uint64_t> &other : {generator_ ? generator_->next_ns() : std::nullopt,
+                                                 flood_ ? flood_->next_ns() : std::nullopt})
+        if (other && (!next || *other < *next))
+            next = other;
+    return next;
 }
 
 void HisiPttModel::advance(uint64_t now_ns)
 {
     if (generator_)
         generator_->run_until(now_ns, [this](const Tlp &tlp) { see(tlp); });
+    if (flood_)
+        flood_->run_until(now_ns, [this](const Flood::Packets &packets) { flood(packets); });
+    messages_.advance(now_ns);
+    log_progress();
 }
 
 }  // namespace pmukit::models::hisi_ptt

@@ -8,8 +8,11 @@
 #include <optional>
 #include <string_view>
 
+#include "models/hisi_ptt/conformance.hpp"
 #include "models/hisi_ptt/faults.hpp"
+#include "models/hisi_ptt/flood.hpp"
 #include "models/hisi_ptt/generator.hpp"
+#include "models/hisi_ptt/message_path.hpp"
 #include "models/hisi_ptt/options.hpp"
 #include "models/hisi_ptt/run_logs.hpp"
 #include "models/hisi_ptt/selection.hpp"
@@ -39,6 +42,8 @@ public:
     uint64_t packets_seen() const { return seen_; }
     const TraceCounts &trace_counts() const { return engine_.counts(); }
     uint64_t tune_operations() const { return tuner_.operations(); }
+    uint64_t violations() const { return conformance_.violations(); }
+    uint64_t messages_arrived() const { return messages_.arrived(); }
 
 private:
     // One register: how it is read and written. No write: it is read only.
@@ -78,24 +83,32 @@ private:
     bool serves(uint16_t root_port) const;
     void see(const Tlp &tlp);
     void trace(const Tlp &tlp);
-    void log_messages();
+    void flood(const Flood::Packets &packets);
+    std::optional<Tlp> flood_packet() const;
+    void log_progress();
 
     RunLogs &logs_;
     FaultyHost host_;
+    MessagePath messages_;
+    Conformance conformance_;
     FaultyRegisters shown_;
     vfu::ConfigSpace config_;
     Tuner tuner_;
     TraceEngine engine_;
     Selection selection_;
     std::optional<Generator> generator_;
+    std::optional<Flood> flood_;
+    vfu::LinkPlace flooded_{};
 
     uint32_t range_;
     uint32_t location_;
     uint64_t tick_ns_;
+    bool wide_tags_;
     uint32_t ctrl_ = 0;
     std::array<uint32_t, 2 * kBuffers> base_{};  // low and high words, as the guest sees them
     uint64_t seen_ = 0;
     uint64_t messages_logged_ = 0;
+    uint64_t arrivals_logged_ = 0;
 };
 
 }  // namespace pmukit::models::hisi_ptt

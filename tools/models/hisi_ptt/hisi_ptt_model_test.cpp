@@ -4,8 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 
+#include "base/test_folder.hpp"
 #include "models/fake_machine.hpp"
 
 namespace pmukit::models::hisi_ptt {
@@ -27,6 +31,7 @@ Options options_of(const char *fault = nullptr)
     options.functions = {{kFunction, kPort}};
     options.sicl = 3;
     options.core = 1;
+    options.lenient = true;  // buffers are small here
     if (fault) {
         options.fault = find_fault(fault);
         EXPECT_NE(options.fault, nullptr) << fault;
@@ -390,6 +395,171 @@ TEST(HisiPttOptions, WhatCannotBeBuiltIsNamed)
     wrong.functions.clear();
     wrong.generator = GeneratorParams{};
     EXPECT_TRUE(said(wrong).starts_with("--generate"));
+}
+
+// Interrupts late, merged or lost; packets faster than the guest
+
+TEST(HisiPttModel, AMessageCanBeBuffersLate)
+{
+    Options options = options_of();
+    options.messages.late = 2;
+    Ptt ptt(options);
+    ptt.start(kWrites8Dw);
+    ptt.packets(2 * 8);
+    EXPECT_TRUE(ptt.machine.raised.empty());
+    ptt.packets(8);
+    EXPECT_EQ(ptt.machine.raised.size(), 1u);
+    EXPECT_EQ(ptt.read(kTraceIntStat), 0x7u);
+    EXPECT_EQ(ptt.model.messages_arrived(), 1u);
+}
+
+TEST(HisiPttModel, AMessageCanBeAFixedTimeLate)
+{
+    Options options = options_of();
+    options.messages.late_ns = 5000;
+    Ptt ptt(options);
+    ptt.start(kWrites8Dw);
+    ptt.packets(8);
+    EXPECT_EQ(ptt.model.next_deadline_ns(), ptt.machine.now + 5000);
+    ptt.machine.now += 5000;
+    ptt.model.advance(ptt.machine.now);
+    EXPECT_EQ(ptt.machine.raised.size(), 1u);
+}
+
+Options flooded(uint64_t count)
+{
+    Options options = options_of();
+    options.flood = FloodParams{.rate = 1'000'000'000, .count = count, .burst = 1u << 20};
+    return options;
+}
+
+TEST(HisiPttModel, AFloodFillsBuffersAtOnceAndNumbersItsPackets)
+{
+    Ptt ptt(flooded(5 * 8 + 3));
+    ptt.start(kWrites8Dw);
+    ptt.machine.now += 1'000'000;
+    ptt.model.advance(ptt.machine.now);
+    EXPECT_EQ(ptt.model.trace_counts().entries, 43u);
+    EXPECT_EQ(ptt.model.trace_counts().buffers, 5u);
+    EXPECT_EQ(ptt.model.trace_counts().overruns, 2u);
+    EXPECT_EQ(ptt.read(kTraceWriteStatus), 1u << 28 | 3 * 32);
+    // Buffer 0 was written again: packets 32 and up; the fifth fill of the ring is in buffer 1.
+    EXPECT_EQ(ptt.word(0x00 + 16), 4 * 32u);
+    EXPECT_EQ(ptt.word(0xe0 + 16), 4 * 39u);
+    EXPECT_EQ(ptt.word(0x100 + 16), 4 * 40u);
+    EXPECT_EQ(ptt.word(0x160 + 16), 4 * 11u);
+    EXPECT_EQ(ptt.word(0x200 + 16), 4 * 16u);
+    EXPECT_EQ(ptt.word(0x200 + 8), 0x40000001u);
+    EXPECT_EQ(ptt.word(0x200 + 28), ptt.machine.now / 10);
+    EXPECT_EQ(ptt.model.next_deadline_ns(), std::nullopt);
+}
+
+TEST(HisiPttModel, AFloodComesFromTheFunctionWhenInboundIsTraced)
+{
+    Ptt ptt(flooded(4));
+    ptt.start(kTraceCtrlDirection.put(0) | kTraceCtrlType.put(kTypePosted) |
+              kTraceCtrlTarget.put(1));
+    ptt.model.advance(ptt.machine.now);
+    ptt.machine.now += 1000;
+    ptt.model.advance(ptt.machine.now);
+    EXPECT_EQ(ptt.model.trace_counts().entries, 4u);
+    EXPECT_EQ(ptt.word(4) >> 16, kFunction);
+    EXPECT_EQ(ptt.word(16 + 8), 4u);
+}
+
+TEST(HisiPttModel, AFloodThatIsNotSelectedIsNotTraced)
+{
+    Ptt ptt(flooded(4));
+    ptt.start((kWrites8Dw & ~kTraceCtrlTarget.mask()) | kTraceCtrlTarget.put(4));
+    ptt.machine.now += 1000;
+    ptt.model.advance(ptt.machine.now);
+    EXPECT_EQ(ptt.model.trace_counts().entries, 0u);
+    EXPECT_EQ(ptt.model.packets_seen(), 4u);
+}
+
+std::string contents(const std::filesystem::path &path)
+{
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(HisiPttModel, TheBuffersLogSaysWhatIsWhereAndWhatWasOverwritten)
+{
+    TestFolder folder;
+    Options options = flooded(4 * 8 + 8 + 2);
+    options.messages.late = 1;
+    Ptt ptt(options);
+    ASSERT_TRUE(ptt.logs.open_buffers(folder.path("log")));
+    ptt.machine.now = 100;
+    ptt.start(kWrites8Dw);
+    ptt.machine.now = 200;
+    ptt.model.advance(200);
+    ptt.machine.now = 300;
+    ptt.write(kTraceIntStat, 0x3);
+    ptt.write(kTraceCtrl, 0);
+    ASSERT_TRUE(ptt.logs.close());
+    EXPECT_EQ(contents(folder.path("log")),
+              "# pmukit buffers log 1\n"
+              "acknowledge at=100 bits=0x0\n"
+              "start at=100 size=0x100\n"
+              "fill 0 buffer=0 address=0x100000000 first=0 entries=8 bytes=256 begin=200 end=200\n"
+              "fill 1 buffer=1 address=0x100000100 first=8 entries=8 bytes=256 begin=200 end=200\n"
+              "fill 2 buffer=2 address=0x100000200 first=16 entries=8 bytes=256 begin=200 end=200\n"
+              "fill 3 buffer=3 address=0x100000300 first=24 entries=8 bytes=256 begin=200 end=200\n"
+              "fill 4 buffer=0 address=0x100000000 first=32 entries=8 bytes=256 begin=200 end=200"
+              " overwrites-unread\n"
+              "message at=200\nmessage at=200\nmessage at=200\nmessage at=200\n"
+              "acknowledge at=300 bits=0x3\n"
+              "part 5 buffer=1 address=0x100000100 first=40 entries=2 bytes=64 begin=200 end=300"
+              " overwrites-unread\n"
+              "stop at=300 entries=42\n");
+}
+
+// Conformance
+
+TEST(HisiPttModel, AStrictDeviceCountsWhatTheDocumentationForbids)
+{
+    Options options = options_of();
+    options.lenient = false;
+    Ptt ptt(options);
+    ptt.start(kWrites8Dw);  // buffers of 256 bytes that are not where they may be
+    EXPECT_EQ(ptt.model.violations(), 1u + 3);
+    ptt.read(kTraceWriteStatus);
+    EXPECT_EQ(ptt.model.violations(), 5u);
+    ptt.write(kTraceCtrl, 0);
+    ptt.write(kTuningData, 1);
+    ptt.write(kTuningData, 1);
+    EXPECT_EQ(ptt.model.violations(), 6u);
+    ptt.write(kLocation, 1);
+    ptt.model.bar_read(kRegisterBar, kLocation, 8);
+    EXPECT_EQ(ptt.model.violations(), 8u);
+}
+
+TEST(HisiPttModel, BuffersMayMoveWhenBusMasteringWasOff)
+{
+    Options options = options_of();
+    options.lenient = false;
+    Ptt ptt(options);
+    const auto trace = [&] {
+        ptt.start(kWrites8Dw);
+        ptt.write(kTraceCtrl, 0);
+    };
+    trace();
+    const uint64_t before = ptt.model.violations();
+    trace();
+    EXPECT_EQ(ptt.model.violations(), 2 * before);
+    ptt.write(kTraceAddrBaseHi, 2);
+    ptt.model.config().write(4, 2, 6);
+    EXPECT_FALSE(ptt.machine.logged("buffer-moved"));
+    ptt.model.config().write(4, 2, 2);
+    trace();
+    EXPECT_FALSE(ptt.machine.logged("buffer-moved"));
+    ptt.model.config().write(4, 2, 6);
+    ptt.write(kTraceCtrl, kTraceCtrlReset.put(1));
+    ptt.write(kTraceCtrl, 0);
+    ptt.write(kTraceAddrBaseHi, 3);
+    ptt.write(kTraceCtrl, kWrites8Dw | 1);
+    EXPECT_TRUE(ptt.machine.logged("buffer-moved"));
 }
 
 }  // namespace

@@ -93,6 +93,8 @@ constexpr unsigned port_bit(uint16_t bdf)
 
 inline constexpr uint32_t kEntry4Bytes = 16;
 inline constexpr uint32_t kEntry8Bytes = 32;
+inline constexpr uint32_t kEntry4Address = 8;  // of a header of three dwords: its last
+inline constexpr uint32_t kEntry8Address = 16;
 inline constexpr uint32_t kEntry8Mark = 0xffffffff;  // 21 bits that tell the format, 11 reserved
 
 // 4 dwords: the first one, in place of the header's first.

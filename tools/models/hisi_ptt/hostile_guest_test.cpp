@@ -26,6 +26,9 @@ public:
         options.root_ports = {0x0080};
         options.functions = {{0x0100, 0x0080}};
         options.generator = GeneratorParams{.rate = 100000, .pasid = 50};
+        options.flood = FloodParams{.rate = 200000, .burst = 100};
+        options.messages = {.late = 1, .late_ns = 50000, .merge = 2, .lose_every = 3};
+        options.wide_tags = true;
         options.fault = fault;
         model.emplace(options, logs, machine);
     }

@@ -13,6 +13,8 @@ namespace {
 
 constexpr uint64_t kMaxTuneNs = 10'000'000'000;
 constexpr uint64_t kMaxTickNs = 1'000'000;
+constexpr unsigned kMaxLate = 1000;
+constexpr uint64_t kMaxLateNs = 10'000'000'000;
 
 struct Bound {
     const char *option;
@@ -40,6 +42,10 @@ Result<void> check(const Options &options)
         {"--core", options.core, 0, 0xffff},
         {"--tune-us", options.tune_ns / 1000, 0, kMaxTuneNs / 1000},
         {"--tick-ns", options.tick_ns, 1, kMaxTickNs},
+        {"--irq-late", options.messages.late, 0, kMaxLate},
+        {"--irq-late-us", options.messages.late_ns / 1000, 0, kMaxLateNs / 1000},
+        {"--irq-merge", options.messages.merge, 1, kMaxLate},
+        {"--irq-lose", options.messages.lose_every, 0, kMaxLate},
     };
     for (const Bound &bound : bounds) {
         if (bound.value < bound.min || bound.value > bound.max)
@@ -53,8 +59,10 @@ Result<void> check(const Options &options)
             return usage(fmt::format("--function {}@{}: that port is not one of --serves",
                                      bdf_text(place.function), bdf_text(place.root_port)));
     }
-    if (options.generator && options.functions.empty())
-        return usage("--generate: needs a function under a root port to make up traffic of");
+    if (options.functions.empty() && (options.generator || options.flood))
+        return usage(fmt::format(
+            "--{}: needs a function under a root port to make up traffic of: --function",
+            options.generator ? "generate" : "flood"));
     return {};
 }
 

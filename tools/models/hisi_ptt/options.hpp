@@ -8,7 +8,9 @@
 
 #include "base/result.hpp"
 #include "models/hisi_ptt/faults.hpp"
+#include "models/hisi_ptt/flood.hpp"
 #include "models/hisi_ptt/generator.hpp"
+#include "models/hisi_ptt/message_path.hpp"
 #include "vfu/traffic.hpp"
 
 namespace pmukit::models::hisi_ptt {
@@ -21,6 +23,10 @@ struct Options {
     uint64_t tune_ns = 5000;  // of an operation
     uint64_t tick_ns = 10;    // of the time stamps
     std::optional<GeneratorParams> generator{};
+    std::optional<FloodParams> flood{};
+    MessageParams messages;
+    bool wide_tags = false;  // tags of 14 bits, where the entry has room for them
+    bool lenient = false;    // what the documentation does not allow is no violation
     const Fault *fault = nullptr;
 };
 

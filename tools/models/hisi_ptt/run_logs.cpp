@@ -40,10 +40,20 @@ Result<void> RunLogs::open_stats(const std::string &path)
     return {};
 }
 
+Result<void> RunLogs::open_buffers(const std::string &path)
+{
+    Result<LineFile> created = LineFile::create("buffers log", path);
+    if (!created)
+        return created.error();
+    buffers_ = std::move(created).value();
+    buffers_.append("# pmukit buffers log 1\n");
+    return {};
+}
+
 Result<void> RunLogs::close()
 {
     Result<void> closed = seen_.close();
-    for (Result<void> own : {traced_.close(), stats_.close()}) {
+    for (Result<void> own : {traced_.close(), stats_.close(), buffers_.close()}) {
         if (!own && closed)
             closed = own;
     }
@@ -55,6 +65,11 @@ void RunLogs::event(std::string_view what)
     if (stats_.is_open())
         stats_.append(fmt::format("{} {} {}\n", what, reads_, writes_));
     reads_ = writes_ = 0;
+}
+
+void RunLogs::buffers(const std::string &line)
+{
+    buffers_.append(line + "\n");
 }
 
 }  // namespace pmukit::models::hisi_ptt

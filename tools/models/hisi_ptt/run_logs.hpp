@@ -9,6 +9,14 @@
 //   stats    how many register accesses the guest needed, and what for:
 //              # pmukit stats log 1
 //              start|message|acknowledge|stop <reads> <writes>     since the line before
+//   buffers  which entries went into which buffer, and when:
+//              # pmukit buffers log 1
+//              start at=<ns> size=<bytes>
+//              fill|part <n> buffer=<n> address=<hex> first=<entry> entries=<n> bytes=<n>
+//                        begin=<ns> end=<ns> [overwrites-unread]        part: not full at the stop
+//              message at=<ns>                                          arrived
+//              acknowledge at=<ns> bits=<hex>
+//              stop at=<ns> entries=<n>
 #pragma once
 
 #include <cstdint>
@@ -26,6 +34,7 @@ public:
     Result<void> open_seen(const std::string &path);
     Result<void> open_traced(const std::string &path);
     Result<void> open_stats(const std::string &path);
+    Result<void> open_buffers(const std::string &path);
     // The first error of any of them.
     Result<void> close();
 
@@ -36,10 +45,15 @@ public:
     void wrote() { writes_++; }
     void event(std::string_view what);
 
+    // A line of the buffers log, without the newline.
+    bool wants_buffers() const { return buffers_.is_open(); }
+    void buffers(const std::string &line);
+
 private:
     TlpLog seen_;
     TlpLog traced_;
     LineFile stats_;
+    LineFile buffers_;
     uint64_t reads_ = 0;
     uint64_t writes_ = 0;
 };

@@ -36,6 +36,11 @@ constexpr Field kByteCount{0, 11};
 constexpr Field kLowerAddress{0, 6};
 constexpr uint32_t kRegisterNumber = 0xffc;
 
+// The upper bits of a wide tag, in the upper or the lower half of a dword.
+constexpr uint32_t kHighAddressMask = 0xffff;
+constexpr Field kUpperTag{16, 19}, kUpperTagValid{21, 21};
+constexpr Field kLowerTag{0, 3}, kLowerTagValid{5, 5};
+
 // PASID TLP prefix (6.20.2.1): Fmt 100b, type 10001b
 constexpr uint32_t kPasidPrefix = 0x91000000;
 constexpr uint32_t kPasidMask = 0xfffff;
@@ -133,21 +138,34 @@ void put_request(const Packet &packet, Header &header)
     }
 }
 
-Header header_of(const Tlp &tlp)
+void put_wide_tag(const Packet &packet, Header &header)
+{
+    const uint32_t tag = packet.tag >> 10 & 0xf;
+    if (wide_address(packet))
+        header[2] = (header[2] & kHighAddressMask) | kUpperTag.put(tag) | kUpperTagValid.put(1);
+    else if (type_of(packet.kind) == kTypeConfig0)
+        header[3] = kUpperTag.put(tag) | kUpperTagValid.put(1);
+    else
+        header[3] = kLowerTag.put(tag) | kLowerTagValid.put(1);
+}
+
+Header header_of(const Tlp &tlp, bool wide_tags)
 {
     Header header{first_dword(tlp)};
     if (tlp.packet.kind == PacketKind::kCompletion)
         put_completion(tlp.packet, header);
     else
         put_request(tlp.packet, header);
+    if (wide_tags)
+        put_wide_tag(tlp.packet, header);
     return header;
 }
 
 }  // namespace
 
-std::array<uint32_t, 4> encode_4dw(const Tlp &tlp, uint64_t time)
+std::array<uint32_t, 4> encode_4dw(const Tlp &tlp, uint64_t time, bool wide_tags)
 {
-    const Header header = header_of(tlp);
+    const Header header = header_of(tlp, wide_tags);
     const uint32_t first =
         kEntry4Format.put(kFmt.get(header[0])) | kEntry4Type.put(kType.get(header[0])) |
         kEntry4Tag9.put(kTag9.get(header[0])) | kEntry4Tag8.put(kTag8.get(header[0])) |
@@ -157,9 +175,9 @@ std::array<uint32_t, 4> encode_4dw(const Tlp &tlp, uint64_t time)
     return {first, header[1], header[2], header[3]};
 }
 
-std::array<uint32_t, 8> encode_8dw(const Tlp &tlp, uint64_t time)
+std::array<uint32_t, 8> encode_8dw(const Tlp &tlp, uint64_t time, bool wide_tags)
 {
-    const Header header = header_of(tlp);
+    const Header header = header_of(tlp, wide_tags);
     const uint32_t prefix = tlp.pasid ? kPasidPrefix | (*tlp.pasid & kPasidMask) : 0;
     return {kEntry8Mark, prefix,    header[0], header[1],
             header[2],   header[3], 0,         static_cast<uint32_t>(time)};

@@ -160,5 +160,55 @@ TEST(TlpEncoder, TimeKeepsItsLowBits)
     EXPECT_EQ(encode_4dw(write_of(0, 4), 0x1'2345'6789)[0] & 0x7ff, 0x789u);
 }
 
+// Tags of 14 bits: tag<7:0> in DW1 or DW2, tag<9:8> in DW0, tag<13:10> with its valid bit where
+// tools/perf/util/hisi-ptt-decoder/hisi-ptt-pkt-decoder.h has them. 0x2b1e is 0xa, 3, 0x1e.
+
+TEST(TlpEncoder, AWideTagOfAWriteToAHighAddressIsInDw2)
+{
+    Tlp tlp = write_of(0x8204'0281'0040, 4);
+    tlp.packet.tag = 0x2b1e;
+    EXPECT_EQ(encode_8dw(tlp, 7, true),
+              (Words8{0xffffffff, 0, 0x60880001, 0x01001e0f, 0x002a8204, 0x02810040, 0, 7}));
+    EXPECT_EQ(encode_4dw(tlp, 7, true), (Words4{0xc1a00807, 0x01001e0f, 0x002a8204, 0x02810040}));
+}
+
+TEST(TlpEncoder, AWideTagOfAWriteToALowAddressIsInDw3)
+{
+    Tlp tlp = write_of(0xfee00000, 4);
+    tlp.packet.tag = 0x2b1e;
+    EXPECT_EQ(encode_8dw(tlp, 1, true),
+              (Words8{0xffffffff, 0, 0x40880001, 0x01001e0f, 0xfee00000, 0x2a, 0, 1}));
+}
+
+TEST(TlpEncoder, AWideTagOfAConfigurationRequestIsInDw3)
+{
+    Tlp tlp;
+    tlp.packet.kind = PacketKind::kConfigRead;
+    tlp.packet.requester = 0;
+    tlp.packet.completer = 0x0100;
+    tlp.packet.address = 0x10;
+    tlp.packet.bytes = 4;
+    tlp.packet.tag = 0x2b1e;
+    EXPECT_EQ(encode_8dw(tlp, 1, true),
+              (Words8{0xffffffff, 0, 0x04880001, 0x00001e0f, 0x01000010, 0x002a0000, 0, 1}));
+}
+
+TEST(TlpEncoder, AWideTagOfACompletionIsInDw3)
+{
+    Tlp tlp;
+    tlp.packet.kind = PacketKind::kCompletion;
+    tlp.packet.completer = 0x0100;
+    tlp.packet.requester = 0;
+    tlp.packet.bytes = tlp.packet.bytes_left = 4;
+    tlp.packet.tag = 0x2b1e;
+    EXPECT_EQ(encode_8dw(tlp, 1, true),
+              (Words8{0xffffffff, 0, 0x4a880001, 0x01000004, 0x00001e00, 0x2a, 0, 1}));
+}
+
+TEST(TlpEncoder, ANarrowTagIsValidToo)
+{
+    EXPECT_EQ(encode_8dw(write_of(0xfee00000, 4), 1, true)[5], 0x20u);
+}
+
 }  // namespace
 }  // namespace pmukit::models::hisi_ptt

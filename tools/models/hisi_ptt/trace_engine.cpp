@@ -16,7 +16,7 @@ void TraceEngine::power_on()
     const TraceCounts counts = counts_;
     base_ = {};
     size_bytes_ = run_bytes_ = 0;
-    running_ = false;
+    stop();
     status_ = 0;
     mask_ = kTraceIntBuffers.limit();
     reset_pointer();
@@ -30,10 +30,20 @@ void TraceEngine::start()
     run_bytes_ = size_bytes_ <= kTraceWriteStatusBytes.limit() ? size_bytes_ : 0;
     used_bytes_ = used_bytes_ < run_bytes_ ? used_bytes_ : 0;
     run_base_ = base_[buffer_];
+    begun_ = run_entries_ = 0;
+}
+
+void TraceEngine::stop()
+{
+    running_ = false;
+    if (fill_)
+        end_fill();
 }
 
 void TraceEngine::reset_pointer()
 {
+    if (fill_)
+        end_fill();
     buffer_ = 0;
     used_bytes_ = 0;
     run_base_ = base_[0];
@@ -45,33 +55,73 @@ bool TraceEngine::put(Bytes entry)
     // A size that is no multiple of the entry's puts the rest of it into the next buffer.
     while (run_bytes_ > 0 && !entry.empty()) {
         const size_t piece = std::min<size_t>(entry.size(), run_bytes_ - used_bytes_);
-        written = write(entry.first(piece)) && written;
+        written = write(entry.first(piece), piece == entry.size()) && written;
         entry = entry.subspan(piece);
     }
     (written ? counts_.entries : counts_.lost)++;
     return written;
 }
 
+uint64_t TraceEngine::put_many(Bytes entries, uint32_t entry_bytes)
+{
+    const uint64_t written_before = counts_.entries;
+    while (!entries.empty()) {
+        const uint64_t whole = std::min<uint64_t>(entries.size() / entry_bytes,
+                                                  (run_bytes_ - used_bytes_) / entry_bytes);
+        const uint64_t bytes = std::max<uint64_t>(whole, 1) * entry_bytes;
+        if (whole == 0)
+            put(entries.first(bytes));
+        else
+            (write(entries.first(bytes), whole) ? counts_.entries : counts_.lost) += whole;
+        entries = entries.subspan(bytes);
+    }
+    return counts_.entries - written_before;
+}
+
 // The place of the next piece is settled before: a machine may show the write as a packet, and that
 // comes back here.
-bool TraceEngine::write(Bytes piece)
+bool TraceEngine::write(Bytes piece, uint64_t entries)
 {
-    if (used_bytes_ == 0) {
-        run_base_ = base_[buffer_];
-        counts_.overruns += status_ >> buffer_ & 1;
-    }
+    if (used_bytes_ == 0 || !fill_)
+        begin_fill();
     const uint64_t address = run_base_ + used_bytes_;
     const unsigned buffer = buffer_;
     used_bytes_ += static_cast<uint32_t>(piece.size());
+    fill_->bytes += static_cast<uint32_t>(piece.size());
+    fill_->entries += entries;
+    run_entries_ += entries;
     const bool full = used_bytes_ == run_bytes_;
     if (full) {
         buffer_ = (buffer_ + 1) % kBuffers;
         used_bytes_ = 0;
+        end_fill();
     }
     const bool written = host_.dma_write(address, piece);
     if (full)
         complete(buffer);
     return written;
+}
+
+void TraceEngine::begin_fill()
+{
+    const bool unread = (status_ >> buffer_ & 1) != 0;
+    if (used_bytes_ == 0) {
+        run_base_ = base_[buffer_];
+        counts_.overruns += unread;
+    }
+    fill_ = Fill{.number = begun_++,
+                 .buffer = buffer_,
+                 .address = run_base_ + used_bytes_,
+                 .first_entry = run_entries_,
+                 .begin_ns = host_.now_ns(),
+                 .overwrites_unread = unread};
+}
+
+void TraceEngine::end_fill()
+{
+    fill_->end_ns = host_.now_ns();
+    fills_.push_back(*fill_);
+    fill_.reset();
 }
 
 void TraceEngine::complete(unsigned buffer)

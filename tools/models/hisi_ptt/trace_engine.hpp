@@ -11,6 +11,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "models/hisi_ptt/hisi_ptt_regs.hpp"
@@ -27,6 +30,20 @@ struct TraceCounts {
     uint64_t messages = 0;  // sent
 };
 
+// One buffer filled once, or begun when the trace stopped. Numbers count from the start of the
+// trace, of buffers in the order in which they are begun. Fill n + 4 overwrites what fill n wrote.
+struct Fill {
+    uint64_t number = 0;
+    unsigned buffer = 0;
+    uint64_t address = 0;
+    uint64_t first_entry = 0;
+    uint64_t entries = 0;  // that end here
+    uint32_t bytes = 0;
+    uint64_t begin_ns = 0;
+    uint64_t end_ns = 0;
+    bool overwrites_unread = false;  // software had not cleared the status bit of fill n - 4
+};
+
 class TraceEngine {
 public:
     explicit TraceEngine(vfu::Host &host) : host_(host) {}
@@ -36,12 +53,18 @@ public:
     uint32_t size_bytes() const { return size_bytes_; }
 
     void start();
-    void stop() { running_ = false; }
+    void stop();
     bool running() const { return running_; }
     void reset_pointer();  // DMA reset: back to the first byte of buffer 0
 
     // One entry, whole. False: it is lost.
     bool put(Bytes entry);
+    // Many of one size, whole: how many of them were written.
+    uint64_t put_many(Bytes entries, uint32_t entry_bytes);
+
+    // Those that ended since it was asked last.
+    std::vector<Fill> take_fills() { return std::exchange(fills_, {}); }
+    uint64_t run_entries() const { return run_entries_; }
 
     uint32_t write_status() const;
     uint32_t status() const { return status_; }
@@ -53,7 +76,9 @@ public:
     void power_on();  // but the counts
 
 private:
-    bool write(Bytes piece);
+    bool write(Bytes piece, uint64_t entries);
+    void begin_fill();
+    void end_fill();
     void complete(unsigned buffer);
     void send();
 
@@ -68,6 +93,10 @@ private:
     uint32_t status_ = 0;
     uint32_t mask_ = kTraceIntBuffers.limit();
     TraceCounts counts_;
+    std::optional<Fill> fill_;  // under way
+    std::vector<Fill> fills_;
+    uint64_t begun_ = 0;  // of the trace
+    uint64_t run_entries_ = 0;
 };
 
 }  // namespace pmukit::models::hisi_ptt

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Register accesses as the kernel's own driver makes them, and each one that it never makes.
+#include "models/hisi_ptt/conformance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "models/fake_machine.hpp"
+
+namespace pmukit::models::hisi_ptt {
+namespace {
+
+constexpr uint32_t kSelection = 1u << 16 | 1u << 14 | 1u << 4 | 1u << 2;  // 8 dwords, outbound P
+
+class ConformanceTest : public testing::Test {
+protected:
+    void write(uint32_t offset, uint32_t value) { conformance.wrote(offset, value, false); }
+    void place(uint64_t first = 0x1'0000'0000, uint32_t size = 0x400000)
+    {
+        for (uint32_t i = 0; i < 4; i++) {
+            const uint64_t base = first + i * uint64_t{0x400000};
+            write(0x810 + 8 * i, static_cast<uint32_t>(base));
+            write(0x814 + 8 * i, static_cast<uint32_t>(base >> 32));
+        }
+        write(0x800, size);
+    }
+    void start(uint32_t selection = kSelection)
+    {
+        write(0x850, 2);
+        write(0x850, 0);
+        write(0x890, 0xf);
+        write(0x894, 0);
+        write(0x850, selection | 1);
+    }
+    void stop() { write(0x850, 0); }
+    void expect_only(const std::string &rule, unsigned count = 1)
+    {
+        EXPECT_EQ(conformance.violations(), count) << rule;
+        EXPECT_TRUE(machine.logged("violation: " + rule + ":")) << rule;
+    }
+
+    FakeMachine machine;
+    Conformance conformance{machine, false};
+};
+
+TEST_F(ConformanceTest, TheKernelsOwnUseIsNoViolation)
+{
+    place();
+    for (unsigned i = 0; i < 3; i++) {
+        conformance.read(0x8b0);
+        start();
+        conformance.read(0x890);
+        write(0x890, 1);
+        stop();
+        write(0x894, 0xf);
+        conformance.read(0x8b0);
+        conformance.read(0x8a0);
+    }
+    conformance.bus_master_off();  // another driver, other buffers
+    place(0x2'0000'0000);
+    start();
+    stop();
+    conformance.power_on();
+    place(0x3'0000'0000);
+    start();
+    EXPECT_EQ(conformance.violations(), 0u) << machine.lines.front();
+}
+
+TEST_F(ConformanceTest, BuffersAreOf4MiB)
+{
+    for (const uint32_t size : {0u, 0x10000u, 0x200000u, 0x800000u}) {
+        const uint64_t before = conformance.violations();
+        place(0x1'0000'0000, size);
+        start();
+        EXPECT_GT(conformance.violations(), before) << size;
+        stop();
+    }
+    EXPECT_TRUE(machine.logged("violation: buffer-size: TRACE_ADDR_SIZE is 0x10000,"));
+}
+
+TEST_F(ConformanceTest, BuffersAreAligned)
+{
+    place(0x1'0020'0000);
+    start();
+    expect_only("buffer-alignment", 4);
+}
+
+TEST_F(ConformanceTest, BuffersDoNotOverlap)
+{
+    place();
+    write(0x818, 0);
+    start();
+    expect_only("buffers-overlap");
+}
+
+TEST_F(ConformanceTest, ABufferIsSomewhere)
+{
+    place();
+    write(0x810, 0);
+    write(0x814, 0);
+    start();
+    expect_only("buffer-alignment");
+}
+
+TEST_F(ConformanceTest, BuffersStayWhereTheyAre)
+{
+    place();
+    start();
+    stop();
+    place(0x2'0000'0000);
+    start();
+    expect_only("buffer-moved", 4);
+}
+
+TEST_F(ConformanceTest, AddressesAreNotWrittenDuringATrace)
+{
+    place();
+    start();
+    write(0x810, 0);
+    expect_only("written-while-enabled");
+    write(0x800, 0x400000);
+    expect_only("written-while-enabled", 2);
+}
+
+TEST_F(ConformanceTest, TheWriteStatusIsReadAfterAStop)
+{
+    place();
+    conformance.read(0x8a0);
+    start();
+    conformance.read(0x8a0);
+    expect_only("write-status-while-enabled");
+    stop();
+    conformance.read(0x8a0);
+    expect_only("write-status-while-enabled");
+}
+
+TEST_F(ConformanceTest, EachStartFollowsAReset)
+{
+    place();
+    start();
+    stop();
+    write(0x850, kSelection | 1);
+    expect_only("start-without-reset");
+}
+
+TEST_F(ConformanceTest, AResetIsForATraceThatStands)
+{
+    place();
+    start();
+    write(0x850, kSelection | 3);
+    EXPECT_TRUE(machine.logged("violation: reset-while-enabled:"));
+}
+
+TEST_F(ConformanceTest, TheControlDoesNotChangeDuringATrace)
+{
+    place();
+    start();
+    write(0x850, kSelection | 1);
+    EXPECT_EQ(conformance.violations(), 0u);
+    write(0x850, (kSelection | 1) ^ 3u << 4);
+    expect_only("control-while-enabled");
+}
+
+TEST_F(ConformanceTest, ReservedControlsAreNotUsed)
+{
+    place();
+    for (const uint32_t control :
+         {kSelection | 1u << 8, kSelection | 1u << 13, kSelection & ~(7u << 4),
+          kSelection | 3u << 4, kSelection & ~(3u << 2), kSelection | 8u << 4}) {
+        const uint64_t before = conformance.violations();
+        start(control);
+        EXPECT_EQ(conformance.violations(), before + 1) << control;
+        stop();
+    }
+    EXPECT_TRUE(machine.logged("violation: reserved-control:"));
+}
+
+TEST_F(ConformanceTest, OneTuneOperationAtATime)
+{
+    conformance.wrote(0x004, 1, false);
+    conformance.wrote(0x004, 1, true);
+    expect_only("tune-while-busy");
+}
+
+TEST_F(ConformanceTest, ALenientDeviceTakesAll)
+{
+    Conformance lenient(machine, true);
+    lenient.wrote(0x850, 1, false);
+    lenient.read(0x8a0);
+    lenient.wrong_access("any");
+    EXPECT_EQ(lenient.violations(), 0u);
+    EXPECT_TRUE(machine.lines.empty());
+}
+
+}  // namespace
+}  // namespace pmukit::models::hisi_ptt

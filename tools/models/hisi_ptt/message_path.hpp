@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The way of a message from the engine to the machine, and how it can be late, merged with others
+// or lost. Memory is written at once whatever happens here, as in the hardware: only software hears
+// of it later.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "vfu/device.hpp"
+
+namespace pmukit::models::hisi_ptt {
+
+struct MessageParams {
+    unsigned late = 0;        // arrives when so many more have been sent,
+    uint64_t late_ns = 0;     // or so long after it was sent, whichever is first; 0: no such limit
+    unsigned merge = 1;       // one arrives for so many
+    unsigned lose_every = 0;  // one of so many that would arrive does not; 0: none
+};
+
+class MessagePath final : public vfu::Host {
+public:
+    MessagePath(vfu::Host &host, const MessageParams &params) : host_(host), params_(params) {}
+
+    bool dma_read(uint64_t address, std::span<std::byte> into) override
+    {
+        return host_.dma_read(address, into);
+    }
+    bool dma_write(uint64_t address, Bytes from) override { return host_.dma_write(address, from); }
+    void raise(unsigned vector) override;
+    uint64_t now_ns() const override { return host_.now_ns(); }
+    void log(std::string_view line) override { host_.log(line); }
+
+    // What is still on its way belongs to the trace before, and never arrives.
+    void trace_begins();
+    std::optional<uint64_t> next_deadline_ns() const;
+    void advance(uint64_t now_ns);
+
+    uint64_t arrived() const { return arrived_; }
+
+private:
+    void arrive();
+
+    vfu::Host &host_;
+    MessageParams params_;
+    std::deque<uint64_t> under_way_;  // when each was sent
+    unsigned merged_ = 0;
+    uint64_t due_ = 0;  // of a trace: those that should have arrived
+    uint64_t arrived_ = 0;
+};
+
+}  // namespace pmukit::models::hisi_ptt
