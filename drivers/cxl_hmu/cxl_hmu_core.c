@@ -505,9 +505,7 @@ void cxl_hmu_header_encode(const struct cxl_hmu_header *header, u64 *words)
 {
 	u64 *extra = words + 2;
 
-	words[0] = (u64)header->entries << PMUKIT_CXL_HMU_W0_ENTRIES_SHIFT |
-		   (u64)header->counter_width << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
-		   (u64)PMUKIT_CXL_HMU_EXTRA_WORDS << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT;
+	words[0] = PMUKIT_CXL_HMU_W0(header->entries, header->counter_width);
 	words[1] = PMUKIT_CXL_HMU_MARK;
 	extra[PMUKIT_CXL_HMU_X_TIME] = header->time_ns;
 	extra[PMUKIT_CXL_HMU_X_UNIT] =

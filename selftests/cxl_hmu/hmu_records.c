@@ -31,15 +31,17 @@ static void add_entry(struct hmu_tally *tally, __u64 entry, unsigned int width)
 	tally->count[unit] += entry & ((1ULL << width) - 1);
 }
 
-/* The words of the first record in words, 0 when it is not all there. */
+/*
+ * The words of the first record in words, 0 when it is not all there. By the rule of the CXL HMU RFC,
+ * whose reader knows nothing of extra words: it must stay in step.
+ */
 static size_t record_words(const __u64 *words, size_t available)
 {
 	size_t size;
 
 	if (available < FIXED_WORDS)
 		return 0;
-	size = FIXED_WORDS + field(words[0], PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT, 8) +
-	       field(words[0], PMUKIT_CXL_HMU_W0_ENTRIES_SHIFT, 16);
+	size = FIXED_WORDS + (words[0] & 0xffff);
 	return size <= available ? size : 0;
 }
 
@@ -66,11 +68,13 @@ static void add_record(struct hmu_tally *tally, const __u64 *words)
 {
 	unsigned int width = field(words[0], PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT, 8);
 	size_t extra = field(words[0], PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT, 8);
-	size_t entries = field(words[0], PMUKIT_CXL_HMU_W0_ENTRIES_SHIFT, 16);
+	size_t entries = field(words[0], PMUKIT_CXL_HMU_W0_WORDS_SHIFT, 16) - extra;
 	const __u64 *more = words + FIXED_WORDS;
 
 	tally->records++;
-	if (words[1] != PMUKIT_CXL_HMU_MARK || extra < PMUKIT_CXL_HMU_EXTRA_WORDS ||
+	if (words[1] != PMUKIT_CXL_HMU_MARK || !(words[0] & PMUKIT_CXL_HMU_W0_COUNTS_EXTRA) ||
+	    extra < PMUKIT_CXL_HMU_EXTRA_WORDS ||
+	    extra > field(words[0], PMUKIT_CXL_HMU_W0_WORDS_SHIFT, 16) ||
 	    !width || width > 63 || unit_log2(more) != HMU_UNIT_LOG2) {
 		tally->malformed++;
 		return;

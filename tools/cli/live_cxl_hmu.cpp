@@ -113,7 +113,7 @@ public:
         }
         return {{sum.lost, "entries of hot lists were lost in the driver"},
                 {sum.sequence_gaps, "records of hot lists are missing by their numbers"},
-                {sum.overflows, "times a hot list was full and the device dropped units"},
+                {sum.overflows, "times a hot list was full and the device may have dropped units"},
                 {sum.without_unit, "records do not say their unit size and were left out"},
                 {sum.skipped_bytes, "bytes held no record and were skipped"},
                 {left_out, "times a cold unit was left out: there are too many"},

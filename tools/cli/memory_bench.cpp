@@ -60,8 +60,7 @@ std::vector<std::byte> make_hot_list(uint64_t &sequence)
         at += 8;
     };
     while (at < buffer.size()) {
-        put(kEntriesPerRecord | kCounterWidth << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
-            uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT);
+        put(PMUKIT_CXL_HMU_W0(kEntriesPerRecord, kCounterWidth));
         put(PMUKIT_CXL_HMU_MARK);
         put(sequence * 1000);
         put(12);

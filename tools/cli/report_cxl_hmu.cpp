@@ -122,7 +122,8 @@ std::vector<Remark> remarks_of(const HotTotals &totals)
         {totals.truncated, "records follow such a loss"},
         {totals.sequence_gaps, "records are missing by their numbers"},
         {totals.overflows,
-         "times the hot list was full and the device dropped units; raise hotness_threshold"},
+         "times the hot list was full and the device may have dropped units; raise "
+         "hotness_threshold"},
         {totals.resets, "times the device lost its configuration, or could not be enabled"},
         {totals.saturated,
          "counts are the largest the counter can hold; raise downsampling_factor or shorten the "

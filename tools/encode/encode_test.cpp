@@ -53,11 +53,22 @@ TEST(EncodeLines, OfCxlHmu)
 {
     const std::vector<std::byte> hot = bytes_of("hot width 8 unit 12 time 7 lost 5 3:255 1:1");
     ASSERT_EQ(hot.size(), 8U * 9);
-    EXPECT_EQ(load_le<uint64_t>(hot.data()), uint64_t{5} << 56 | 8 << 16 | 2);
+    EXPECT_EQ(load_le<uint64_t>(hot.data()), uint64_t{5} << 56 | 1 << 24 | 8 << 16 | 7)
+        << "two entries and five extra words";
     EXPECT_EQ(load_le<uint64_t>(hot.data() + 8), 0xdeadbeefU);
     EXPECT_EQ(load_le<uint64_t>(hot.data() + 16), 7U);
     EXPECT_EQ(load_le<uint64_t>(hot.data() + 48), 5U);
     EXPECT_EQ(load_le<uint64_t>(hot.data() + 56), uint64_t{3} << 8 | 255);
+}
+
+TEST(EncodeLines, OfCxlHmuHaveNoMoreEntriesThanTheirCountSays)
+{
+    std::string line = "hot width 8";
+    for (unsigned i = 0; i < 0xffff - 5; i++)
+        line += " 1:1";
+    EXPECT_EQ(load_le<uint64_t>(bytes_of(line).data()) & 0xffff, 0xffffU);
+    EXPECT_EQ(complaint(std::string(kHead) + line + " 1:1"),
+              "line 4: a record holds at most 65530 entries; write further ones in a second line");
 }
 
 TEST(EncodeCase, NamesTheLineThatIsWrong)

@@ -130,10 +130,11 @@ Result<void> put_hot(Words words, std::vector<std::byte> &bytes)
     Result<HotList> hot = parse_hot(words);
     if (!hot)
         return hot.error();
-    put<uint64_t>(bytes,
-                  hot->entries.size() << PMUKIT_CXL_HMU_W0_ENTRIES_SHIFT |
-                      hot->width << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
-                      uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT);
+    if (hot->entries.size() > PMUKIT_CXL_HMU_RECORD_ENTRIES_MAX)
+        return Error{Errc::kUsage, "a record holds at most " +
+                                       std::to_string(PMUKIT_CXL_HMU_RECORD_ENTRIES_MAX) +
+                                       " entries; write further ones in a second line"};
+    put<uint64_t>(bytes, PMUKIT_CXL_HMU_W0(hot->entries.size(), hot->width));
     put<uint64_t>(bytes, PMUKIT_CXL_HMU_MARK);
     for (uint64_t word : hot->extra)
         put<uint64_t>(bytes, word);

@@ -18,15 +18,13 @@ std::vector<std::byte> hot_list()
 {
     const uint64_t entries[] = {3 << kCounterWidth | 900, 1 << kCounterWidth | 500,
                                 2 << kCounterWidth | 100};
-    const uint64_t head[] = {
-        std::size(entries) | kCounterWidth << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
-            uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT,
-        PMUKIT_CXL_HMU_MARK,
-        /* time */ 1000,
-        kPageLog2,
-        /* flags */ 0,
-        /* sequence */ 0,
-        /* lost */ 0};
+    const uint64_t head[] = {PMUKIT_CXL_HMU_W0(std::size(entries), kCounterWidth),
+                             PMUKIT_CXL_HMU_MARK,
+                             /* time */ 1000,
+                             kPageLog2,
+                             /* flags */ 0,
+                             /* sequence */ 0,
+                             /* lost */ 0};
     std::vector<std::byte> bytes;
     for (std::span<const uint64_t> words : {std::span<const uint64_t>(head), {entries}})
         for (uint64_t word : words) {

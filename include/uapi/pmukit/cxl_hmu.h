@@ -5,13 +5,15 @@
  *
  * A record is a sequence of 64-bit little-endian words:
  *
- *   word 0            PMUKIT_CXL_HMU_W0_*: entries that follow, counter width, extra words
+ *   word 0            PMUKIT_CXL_HMU_W0_*: words that follow word 1, counter width, extra words
  *   word 1            PMUKIT_CXL_HMU_MARK
  *   word 2 .. 1 + x   x extra header words, in the order of enum pmukit_cxl_hmu_extra;
  *                     a reader ignores extra words it does not know
  *   word 2 + x ..     the raw hot-list entries of the device
  *
- * With x == 0 the record is the one of the CXL HMU RFC.
+ * Word 0 without PMUKIT_CXL_HMU_W0_COUNTS_EXTRA is that of pmukit 0.1.0, whose bits 15:0 count the
+ * entries alone, or, with x == 0, that of the CXL HMU RFC. A reader that knows only the RFC's record
+ * (bits 15:0, then that many words) takes the extra words for entries and stays in step.
  */
 #ifndef _UAPI_PMUKIT_CXL_HMU_H
 #define _UAPI_PMUKIT_CXL_HMU_H
@@ -20,9 +22,10 @@
 
 #include <pmukit/raw.h>
 
-#define PMUKIT_CXL_HMU_W0_ENTRIES_SHIFT		0	/* 16 bits */
+#define PMUKIT_CXL_HMU_W0_WORDS_SHIFT		0	/* 16 bits, x + entries */
 #define PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT	16	/* 8 bits, 1..63 */
-#define PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT	56	/* 8 bits */
+#define PMUKIT_CXL_HMU_W0_COUNTS_EXTRA		(1ULL << 24)
+#define PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT	56	/* 8 bits, x */
 
 #define PMUKIT_CXL_HMU_MARK			0xdeadbeefULL
 
@@ -35,10 +38,20 @@ enum pmukit_cxl_hmu_extra {
 	PMUKIT_CXL_HMU_EXTRA_WORDS
 };
 
+/* More entries than this take a further record. */
+#define PMUKIT_CXL_HMU_RECORD_ENTRIES_MAX	(0xffff - PMUKIT_CXL_HMU_EXTRA_WORDS)
+
+/* Word 0 of a record with all extra words */
+#define PMUKIT_CXL_HMU_W0(entries, counter_width)						\
+	(((__u64)(entries) + PMUKIT_CXL_HMU_EXTRA_WORDS) << PMUKIT_CXL_HMU_W0_WORDS_SHIFT |	\
+	 (__u64)(counter_width) << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |			\
+	 PMUKIT_CXL_HMU_W0_COUNTS_EXTRA |							\
+	 (__u64)PMUKIT_CXL_HMU_EXTRA_WORDS << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT)
+
 #define PMUKIT_CXL_HMU_UNIT_LOG2_SHIFT		0	/* 8 bits, log2 of the unit in bytes */
 #define PMUKIT_CXL_HMU_UNIT_DOWNSAMPLING_SHIFT	8	/* 8 bits, log2 of the factor */
 
-#define PMUKIT_CXL_HMU_F_OVERFLOW	(1ULL << 0)	/* device dropped units, number unknown */
+#define PMUKIT_CXL_HMU_F_OVERFLOW	(1ULL << 0)	/* list was full: may have dropped units */
 #define PMUKIT_CXL_HMU_F_TRUNCATED	(1ULL << 1)	/* driver lost entries before this record */
 #define PMUKIT_CXL_HMU_F_ALWAYS_ON	(1ULL << 2)	/* always-on mode: counts are not valid */
 #define PMUKIT_CXL_HMU_F_RESET		(1ULL << 3)	/* device lost its setup, or never ran */

@@ -20,19 +20,30 @@ struct Header {
     size_t record_bytes() const { return (kHeaderWords + extra + entries) * kWordBytes; }
 };
 
-// The mark, a counter width that leaves room for a unit, and nothing where nothing is defined.
+unsigned field_of(uint64_t word, unsigned shift, uint64_t mask)
+{
+    return static_cast<unsigned>(word >> shift & mask);
+}
+
+// The mark, a counter width that leaves room for a unit, and nothing where nothing is defined. The
+// layouts of 0.1.0 and of the RFC count entries alone.
 std::optional<Header> parse_header(Bytes bytes)
 {
     ByteReader in(bytes);
     std::optional<uint64_t> word0 = in.u64(), mark = in.u64();
     if (!mark || *mark != kMark)
         return std::nullopt;
-    Header header{*word0, (*word0 >> PMUKIT_CXL_HMU_W0_ENTRIES_SHIFT) & 0xffff,
-                  (*word0 >> PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT) & 0xff,
-                  static_cast<unsigned>(*word0 >> PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT) & 0xff};
-    constexpr uint64_t kUndefined = 0x00ffffffff000000ULL;
+    constexpr uint64_t kUndefined = 0x00fffffffe000000ULL;
+    const size_t words = field_of(*word0, PMUKIT_CXL_HMU_W0_WORDS_SHIFT, 0xffff);
+    Header header{*word0, words, field_of(*word0, PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT, 0xff),
+                  field_of(*word0, PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT, 0xff)};
     if (header.counter_width < 1 || header.counter_width > 63 || (*word0 & kUndefined))
         return std::nullopt;
+    if (*word0 & PMUKIT_CXL_HMU_W0_COUNTS_EXTRA) {
+        if (words < header.extra)
+            return std::nullopt;
+        header.entries = words - header.extra;
+    }
     return header;
 }
 

@@ -30,8 +30,7 @@ std::vector<std::byte> make_stream()
     auto put = [&](uint64_t value) { store_le(stream.data() + 8 * word++, value); };
     uint64_t random = 1, sequence = 0;
     while (words - word >= kHeaderWords + kEntriesPerRecord) {
-        put(kEntriesPerRecord | kCounterWidth << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
-            uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT);
+        put(PMUKIT_CXL_HMU_W0(kEntriesPerRecord, kCounterWidth));
         put(PMUKIT_CXL_HMU_MARK);
         put(sequence * 1000);
         put(12);

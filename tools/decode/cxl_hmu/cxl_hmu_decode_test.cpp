@@ -17,14 +17,23 @@ constexpr uint64_t kRfcWord0 = 0x10'0008;
 const std::vector<uint64_t> kRfcRecord = {kRfcWord0, 0xdeadbeef, 0x0283,  0x10364, 0x20366,
                                           0x3033c,   0x40343,    0x502ff, 0x6030d, 0x7031a};
 
-uint64_t word0(uint64_t entries, uint64_t width, uint64_t extra)
+// As pmukit 0.1.0 wrote it, and the RFC where extra is 0: entries are counted.
+uint64_t old_word0(uint64_t entries, uint64_t width, uint64_t extra)
 {
     return entries | width << 16 | extra << 56;
+}
+
+// As it is now: extra words are counted, too, and bit 24 says so.
+uint64_t word0(uint64_t entries, uint64_t width, uint64_t extra)
+{
+    return (entries + extra) | width << 16 | uint64_t{1} << 24 | extra << 56;
 }
 
 // time, unit 4 KiB downsampled by 32, overflow, sequence 7, lost 3; two entries.
 const std::vector<uint64_t> kFullRecord = {word0(2, 16, 5), 0xdeadbeef, 1000, 12 | 5 << 8, 1, 7, 3,
                                            0x10010,         0x20020};
+const std::vector<uint64_t> kOldRecord = {
+    old_word0(2, 16, 5), 0xdeadbeef, 1000, 12 | 5 << 8, 1, 7, 3, 0x10010, 0x20020};
 
 std::vector<std::byte> bytes_of(const std::vector<uint64_t> &words)
 {
@@ -119,6 +128,65 @@ TEST(CxlHmuDecode, ReadsOurExtraWords)
     EXPECT_EQ(got.last.sequence, 7U);
     EXPECT_EQ(got.last.lost, 3U);
     EXPECT_EQ(got.records[0].entries, (std::vector<uint64_t>{0x10010, 0x20020}));
+}
+
+TEST(CxlHmuDecode, ReadsTheLayoutOf0_1_0Alike)
+{
+    Collector old = decode(bytes_of(kOldRecord)), now = decode(bytes_of(kFullRecord));
+    EXPECT_EQ(old.records, now.records);
+    EXPECT_EQ(old.last.sequence, 7U);
+    EXPECT_EQ(old.last.lost, 3U);
+    EXPECT_EQ(old.skipped_bytes, 0U);
+}
+
+TEST(CxlHmuDecode, RecordsOfAllLayoutsMayFollowEachOther)
+{
+    Collector got = decode(join({kRfcRecord, kOldRecord, kFullRecord, kRfcRecord, kFullRecord}));
+    EXPECT_EQ(got.records.size(), 5U);
+    EXPECT_EQ(got.skipped_bytes, 0U);
+}
+
+// A reader that knows nothing but the RFC: word 0 says how many words follow word 1.
+TEST(CxlHmuDecode, AReaderOfTheRfcStaysInStep)
+{
+    std::vector<uint64_t> words;
+    for (uint64_t entries : {0, 1, 57, 2, 300, 0}) {
+        words.push_back(word0(entries, 16, 5));
+        words.push_back(0xdeadbeef);
+        words.resize(words.size() + 5 + entries, 0x10001);
+    }
+    const Collector ours = decode(bytes_of(words));
+    std::vector<uint64_t> starts;
+    for (size_t at = 0; at < words.size(); at += 2 + (words[at] & 0xffff)) {
+        ASSERT_LT(at + 1, words.size());
+        ASSERT_EQ(words[at + 1], 0xdeadbeef);
+        ASSERT_EQ(words[at] >> 16 & 0xff, 16U);
+        starts.push_back(at * 8);
+    }
+    ASSERT_EQ(starts.size(), 6U);
+    ASSERT_EQ(ours.records.size(), 6U);
+    for (size_t i = 0; i < starts.size(); i++)
+        EXPECT_EQ(ours.records[i].offset, starts[i]);
+    EXPECT_EQ(ours.records[4].entries.size(), 300U) << "the entries, not the words";
+}
+
+TEST(CxlHmuDecode, MoreExtraWordsThanWordsAreNoRecord)
+{
+    std::vector<uint64_t> words = {word0(0, 16, 5) - 1, 0xdeadbeef, 0, 12, 0, 0, 0};
+    Collector got = decode(bytes_of(words));
+    EXPECT_TRUE(got.records.empty());
+    EXPECT_EQ(got.skipped_bytes, 56U);
+}
+
+TEST(CxlHmuDecode, TheLongestRecordIsReadWhole)
+{
+    std::vector<uint64_t> words = {word0(0xffff - 5, 16, 5), 0xdeadbeef};
+    words.resize(2 + 0xffff, 0x10001);
+    Collector got = decode(bytes_of(words));
+    ASSERT_EQ(got.records.size(), 1U);
+    EXPECT_EQ(got.records[0].entries.size(), 65530U);
+    EXPECT_EQ(got.records[0].entries.size(), size_t{PMUKIT_CXL_HMU_RECORD_ENTRIES_MAX});
+    EXPECT_EQ(PMUKIT_CXL_HMU_W0(65530, 16), words[0]);
 }
 
 // Extra words come in order; a record may stop after any of them.
@@ -277,8 +345,9 @@ TEST(CxlHmuDecode, AnyBytesEndInRecordsOrSkippedBytes)
         std::vector<uint64_t> words(random() % 200);
         for (uint64_t &word : words) {
             const uint64_t kinds[] = {random(), 0xdeadbeef,
-                                      word0(random() % 40, random() % 70, random() % 9), 5};
-            word = kinds[random() % 4];
+                                      word0(random() % 40, random() % 70, random() % 9), 5,
+                                      old_word0(random() % 40, random() % 70, random() % 9)};
+            word = kinds[random() % 5];
         }
         std::vector<std::byte> bytes = bytes_of(words);
         bytes.resize(bytes.size() - (bytes.empty() ? 0 : random() % 8));

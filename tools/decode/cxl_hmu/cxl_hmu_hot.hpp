@@ -19,7 +19,7 @@ struct HotTotals {
     uint64_t accesses = 0;
     uint64_t lost = 0;           // entries that the driver counted as lost
     uint64_t truncated = 0;      // records that follow a loss in the driver
-    uint64_t overflows = 0;      // records at which the device had dropped units
+    uint64_t overflows = 0;      // records at which the list was full: units may be missing
     uint64_t resets = 0;         // records at which the device had lost its configuration
     uint64_t sequence_gaps = 0;  // records missing by their numbers
     uint64_t duplicates = 0;     // records that came twice and were counted once

@@ -423,7 +423,7 @@ TEST(CxlHmuRecord, HeaderIsTheWrittenContract)
     static_assert(CXL_HMU_HEADER_WORDS == 7);
     u64 words[7];
     cxl_hmu_header_encode(&header, words);
-    const u64 expected[7] = {0x05000000'0010029cULL, 0xdeadbeef, 11, 0x050c, 5, 22, 33};
+    const u64 expected[7] = {0x05000000'011002a1ULL, 0xdeadbeef, 11, 0x050c, 5, 22, 33};
     for (int i = 0; i < 7; i++)
         EXPECT_EQ(words[i], expected[i]) << "word " << i;
 }

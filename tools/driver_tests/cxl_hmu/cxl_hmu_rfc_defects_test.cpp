@@ -214,8 +214,8 @@ TEST(CxlHmuRfcDefect, D19_ARecordDescribesItself)
                                    .downsampling_log2 = 7};
     u64 words[CXL_HMU_HEADER_WORDS];
     cxl_hmu_header_encode(&header, words);
-    // Four entries, five bits, five extra words; what is between them is nobody's memory.
-    EXPECT_EQ(words[0], 0x0500'0000'0005'0004U);
+    // Four entries and five extra words make nine words; five bits; bit 24 says what is counted.
+    EXPECT_EQ(words[0], 0x0500'0000'0105'0009U);
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_UNIT], 0x0706U);
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_TIME], 1U);
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_SEQUENCE], 2U);
