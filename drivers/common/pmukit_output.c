@@ -379,7 +379,11 @@ EXPORT_SYMBOL_GPL(pmukit_sink_commit);
  * @nr_entries: by how much the event's count rises
  *
  * perf_tp_event() is the only way to a sample that the kernel exports. It takes the list of the
- * events to serve: ours has one member. It counts one, and gives the recursion context back.
+ * events to serve: ours has one member. It gives the recursion context back.
+ *
+ * What it counts is the sample's period, where the event asks for one: the entries, so that the
+ * periods of all samples add up to the count. For an event that does not, every sample has to have
+ * the period 1, or perf would gather several into one.
  *
  * Return: false when the record could not be taken; the count is then unchanged.
  */
@@ -388,6 +392,7 @@ bool pmukit_sink_sample(struct pmukit_sink *sink, struct pmukit_raw_header *raw,
 {
 	struct perf_event *event = sink->pev->event;
 	struct hlist_head only_us = { .first = &event->hlist_entry };
+	u64 period = event->attr.sample_type & PERF_SAMPLE_PERIOD ? nr_entries : 1;
 	int rctx = sink->rctx;
 
 	if (pmukit_event_throttled(event) || event->hw.state & PERF_HES_STOPPED)
@@ -398,8 +403,8 @@ bool pmukit_sink_sample(struct pmukit_sink *sink, struct pmukit_raw_header *raw,
 		return false;
 
 	sink->rctx = -1;
-	local64_add((s64)nr_entries - 1, &event->count);
-	perf_tp_event(0, 1, raw, sizeof(*raw) + nr_words * sizeof(u64), &sink->pev->regs, &only_us,
+	local64_add((s64)nr_entries - (s64)period, &event->count);
+	perf_tp_event(0, period, raw, sizeof(*raw) + nr_words * sizeof(u64), &sink->pev->regs, &only_us,
 		      rctx, NULL);
 	return true;
 }

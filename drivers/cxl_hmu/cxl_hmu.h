@@ -16,7 +16,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/io.h>
 #include <linux/irq_work.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -57,8 +57,8 @@ struct cxl_hmu_claim {
  * struct cxl_hmu_block - one CHMU: a register block with several instances
  * @ref: held by the attached device and by each instance, which may live longer
  * @start: physical address of the block
- * @bytes: its length
- * @base: its mapping; NULL when unmapped
+ * @layout: what is used of it
+ * @maps: mapping of each span of @layout; NULL when unmapped
  * @claim_lock: protects @claims; process context, innermost
  * @claims: by instance
  * @node: place in cxl_hmu_device.blocks
@@ -66,8 +66,8 @@ struct cxl_hmu_claim {
 struct cxl_hmu_block {
 	struct kref ref;
 	resource_size_t start;
-	resource_size_t bytes;
-	void __iomem *base;
+	struct cxl_hmu_layout layout;
+	void __iomem *maps[CXL_HMU_MAX_SPANS];
 	spinlock_t claim_lock;	/* protects claims */
 	struct cxl_hmu_claim claims[CXL_HMU_MAX_INSTANCES];
 	struct list_head node;
@@ -123,7 +123,9 @@ struct cxl_hmu_event {
  * @node: place in cxl_hmu_device.instances
  * @lock: guards the registers and everything down to @kick. Raw, interrupts off, innermost:
  *	never held while calling perf.
- * @base: registers; not to be touched when @dead
+ * @base: registers; like the next two not to be touched when @dead
+ * @bitmap: range bitmap
+ * @list: hot list
  * @dead: the hardware has left; never cleared
  * @state: see enum cxl_hmu_state
  * @deadline: when waiting in @state becomes a failure
@@ -159,6 +161,8 @@ struct cxl_hmu {
 
 	raw_spinlock_t lock;
 	void __iomem *base;
+	void __iomem *bitmap;
+	void __iomem *list;
 	bool dead;
 	enum cxl_hmu_state state;
 	ktime_t deadline;

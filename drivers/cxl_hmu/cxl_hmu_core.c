@@ -2,12 +2,13 @@
 /*
  * cxl_hmu: the arithmetic of capabilities, configuration, hot list and records.
  *
- * Nothing a device says is believed: what comes out of the decoders here is inside the instance
- * and inside the ranges of the specification, or the instance is refused.
+ * What a device reports is checked: what comes out of the decoders here is inside the BAR and
+ * inside the ranges of the specification, or the instance is refused.
  */
 
 #include <linux/bitfield.h>
 #include <linux/bitops.h>
+#include <linux/limits.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
@@ -28,14 +29,15 @@
 const char *cxl_hmu_block_caps_decode(u64 common0, u64 common1, u64 room_bytes,
 				      struct cxl_hmu_block_caps *caps)
 {
+	caps->version = FIELD_GET(CXL_HMU_COMMON0_VERSION, common0);
 	caps->instances = FIELD_GET(CXL_HMU_COMMON0_INSTANCES, common0);
 	caps->instance_bytes = FIELD_GET(CXL_HMU_COMMON1_INSTANCE_BYTES, common1);
 
-	if (FIELD_GET(CXL_HMU_COMMON0_VERSION, common0) != CXL_HMU_VERSION)
-		return "unknown version";
+	if (caps->version < CXL_HMU_VERSION)
+		return "it has no version";
 	if (!caps->instances || caps->instances > CXL_HMU_MAX_INSTANCES)
 		return "number of instances not in 1..8";
-	if (caps->instance_bytes <= CXL_HMU_REGS_BYTES || caps->instance_bytes % sizeof(u64))
+	if (caps->instance_bytes < CXL_HMU_REGS_BYTES || caps->instance_bytes % sizeof(u64))
 		return "instance length too small or not a multiple of 8";
 	if (room_bytes < CXL_HMU_COMMON_BYTES ||
 	    (u64)caps->instances * caps->instance_bytes > room_bytes - CXL_HMU_COMMON_BYTES)
@@ -96,33 +98,51 @@ static void cxl_hmu_caps_fields(const u64 *qwords, struct cxl_hmu_caps *caps)
 	};
 }
 
-/* Registers, bitmap, list: in this order, inside the instance, none over another. */
-static const char *cxl_hmu_caps_layout(u64 bitmap, u64 list, u32 instance_bytes,
-				       struct cxl_hmu_caps *caps)
+/*
+ * Registers, then bitmap, which ends where the list begins. They need not lie in the instance:
+ * its length has 16 bits, the offsets have 64. Layouts of a whole block are checked below.
+ */
+static const char *cxl_hmu_caps_offsets(u64 bitmap, u64 list, u64 room_bytes,
+					struct cxl_hmu_caps *caps)
 {
 	if (bitmap % sizeof(u64) || list % sizeof(u64))
 		return "range bitmap or hot list not aligned to 8 bytes";
 	if (bitmap < CXL_HMU_REGS_BYTES || bitmap >= list)
 		return "range bitmap empty or over the registers";
-	if (list >= instance_bytes ||
-	    (u64)caps->list_size * sizeof(u64) > instance_bytes - list)
-		return "hot list reaches beyond the instance";
+	if (list >= room_bytes || (u64)caps->list_size * sizeof(u64) > room_bytes - list)
+		return "hot list reaches beyond the BAR";
 
 	caps->bitmap_offset = bitmap;
-	caps->bitmap_qwords = (list - bitmap) / sizeof(u64);
+	caps->bitmap_qwords = min_t(u64, (list - bitmap) / sizeof(u64), CXL_HMU_BITMAP_QWORDS_MAX);
+	caps->capacity = cxl_hmu_range_limit(caps);
 	caps->list_offset = list;
 	return NULL;
+}
+
+/* A device that only has always-on mode may have no epochs at all. */
+static bool cxl_hmu_epochs_absent(const struct cxl_hmu_caps *caps)
+{
+	return !caps->epoch_mode && !caps->epoch_min.scale && !caps->epoch_min.value &&
+	       !caps->epoch_max.scale && !caps->epoch_max.value;
+}
+
+static bool cxl_hmu_epochs_valid(const struct cxl_hmu_caps *caps)
+{
+	if (cxl_hmu_epochs_absent(caps))
+		return true;
+	return cxl_hmu_epoch_valid(caps->epoch_min) && cxl_hmu_epoch_valid(caps->epoch_max) &&
+	       cxl_hmu_epoch_us(caps->epoch_min) <= cxl_hmu_epoch_us(caps->epoch_max);
 }
 
 /**
  * cxl_hmu_caps_decode - decode and check the capability of an instance
  * @qwords: its CXL_HMU_CAP_QWORDS quadwords
- * @instance_bytes: length of the instance
- * @caps: filled in but for the counter widths
+ * @room_bytes: from the start of the instance to the end of the BAR
+ * @caps: filled in but for the counter widths; the capacity is what the bitmap covers
  *
  * Return: what is wrong, or NULL.
  */
-const char *cxl_hmu_caps_decode(const u64 *qwords, u32 instance_bytes, struct cxl_hmu_caps *caps)
+const char *cxl_hmu_caps_decode(const u64 *qwords, u64 room_bytes, struct cxl_hmu_caps *caps)
 {
 	cxl_hmu_caps_fields(qwords, caps);
 
@@ -136,11 +156,26 @@ const char *cxl_hmu_caps_decode(const u64 *qwords, u32 instance_bytes, struct cx
 		return "no downsampling factor";
 	if (!caps->epoch_mode && !caps->always_on)
 		return "neither epoch nor always-on mode";
-	if (!cxl_hmu_epoch_valid(caps->epoch_min) || !cxl_hmu_epoch_valid(caps->epoch_max) ||
-	    cxl_hmu_epoch_us(caps->epoch_min) > cxl_hmu_epoch_us(caps->epoch_max))
+	if (!cxl_hmu_epochs_valid(caps))
 		return "invalid epoch limits";
 
-	return cxl_hmu_caps_layout(qwords[2], qwords[3], instance_bytes, caps);
+	return cxl_hmu_caps_offsets(qwords[2], qwords[3], room_bytes, caps);
+}
+
+/**
+ * cxl_hmu_caps_set_capacity - note how much memory the device has
+ * @caps: decoded capability
+ * @bytes: of memory, from DPA 0; 0: not known
+ *
+ * Bits of the range bitmap beyond the memory are reserved and stay 0.
+ */
+void cxl_hmu_caps_set_capacity(struct cxl_hmu_caps *caps, u64 bytes)
+{
+	u64 granules = (bytes >> CXL_HMU_RANGE_SHIFT) +
+		       !!(bytes & (BIT_ULL(CXL_HMU_RANGE_SHIFT) - 1));
+
+	if (granules)
+		caps->capacity = min_t(u64, granules, cxl_hmu_range_limit(caps));
 }
 
 /**
@@ -174,6 +209,122 @@ const char *cxl_hmu_caps_set_width(struct cxl_hmu_caps *caps, u32 unit_log2, u64
 u32 cxl_hmu_range_limit(const struct cxl_hmu_caps *caps)
 {
 	return caps->bitmap_qwords * 64;
+}
+
+/**
+ * cxl_hmu_threshold_limit - the highest threshold that a counter of a unit size can reach
+ * @caps: decoded capability, with counter widths
+ * @unit_log2: log2 of a supported unit size
+ *
+ * Return: the threshold.
+ */
+u32 cxl_hmu_threshold_limit(const struct cxl_hmu_caps *caps, u32 unit_log2)
+{
+	return min_t(u64, BIT_ULL(caps->counter_width[unit_log2]) - 1, U32_MAX);
+}
+
+/*
+ * Layout: what is used of a block. L is the instance length; bitmap and list of an instance may lie
+ * in it or anywhere behind:
+ *
+ *   0     10         10+L                                         end of the BAR
+ *   +-----+----------+----------+-----------+---------+-----------+
+ *   |common registers| registers| bitmap 0  | list 0  |  list 1 ..|
+ *   +-----+----------+----------+-----------+---------+-----------+
+ */
+
+/**
+ * cxl_hmu_instance_offset - where the registers of an instance begin
+ * @block: the block
+ * @index: number of the instance
+ *
+ * Return: offset from the start of the block.
+ */
+u64 cxl_hmu_instance_offset(const struct cxl_hmu_block_caps *block, u32 index)
+{
+	return CXL_HMU_COMMON_BYTES + (u64)index * block->instance_bytes;
+}
+
+static bool cxl_hmu_layout_is_free(const struct cxl_hmu_layout *layout, u64 start, u64 bytes)
+{
+	u32 i;
+
+	for (i = 0; i < layout->nr; i++) {
+		const struct cxl_hmu_span *span = &layout->spans[i];
+
+		if (start < span->start + span->bytes && span->start < start + bytes)
+			return false;
+	}
+	return true;
+}
+
+static void cxl_hmu_layout_add(struct cxl_hmu_layout *layout, u64 start, u64 bytes)
+{
+	u32 at = layout->nr++;
+
+	for (; at && layout->spans[at - 1].start > start; at--)
+		layout->spans[at] = layout->spans[at - 1];
+	layout->spans[at] = (struct cxl_hmu_span) { .start = start, .bytes = bytes };
+}
+
+/**
+ * cxl_hmu_layout_registers - begin a layout: common capability and registers of all instances
+ * @layout: filled in
+ * @block: the block
+ */
+void cxl_hmu_layout_registers(struct cxl_hmu_layout *layout,
+			      const struct cxl_hmu_block_caps *block)
+{
+	u32 i;
+
+	layout->nr = 0;
+	cxl_hmu_layout_add(layout, 0, CXL_HMU_COMMON_BYTES);
+	for (i = 0; i < block->instances; i++)
+		cxl_hmu_layout_add(layout, cxl_hmu_instance_offset(block, i), CXL_HMU_REGS_BYTES);
+}
+
+/**
+ * cxl_hmu_layout_instance - add range bitmap and hot list of an instance
+ * @layout: a layout that has the registers
+ * @block: the block
+ * @index: number of the instance
+ * @caps: its capability
+ *
+ * Return: false when one of them lies over something that is there already.
+ */
+bool cxl_hmu_layout_instance(struct cxl_hmu_layout *layout,
+			     const struct cxl_hmu_block_caps *block, u32 index,
+			     const struct cxl_hmu_caps *caps)
+{
+	u64 base = cxl_hmu_instance_offset(block, index);
+	u64 bitmap = base + caps->bitmap_offset, bitmap_bytes = caps->bitmap_qwords * sizeof(u64);
+	u64 list = base + caps->list_offset, list_bytes = caps->list_size * sizeof(u64);
+
+	if (!cxl_hmu_layout_is_free(layout, bitmap, bitmap_bytes) ||
+	    !cxl_hmu_layout_is_free(layout, list, list_bytes))
+		return false;
+	cxl_hmu_layout_add(layout, bitmap, bitmap_bytes);
+	cxl_hmu_layout_add(layout, list, list_bytes);
+	return true;
+}
+
+/**
+ * cxl_hmu_layout_join - make one span of those that touch
+ * @layout: a layout that nothing is added to any more
+ */
+void cxl_hmu_layout_join(struct cxl_hmu_layout *layout)
+{
+	u32 last = 0, i;
+
+	for (i = 1; i < layout->nr; i++) {
+		struct cxl_hmu_span *span = &layout->spans[last];
+
+		if (layout->spans[i].start == span->start + span->bytes)
+			span->bytes += layout->spans[i].bytes;
+		else
+			layout->spans[++last] = layout->spans[i];
+	}
+	layout->nr = last + 1;
 }
 
 /* Configuration: one function for each term, in the order of struct cxl_hmu_config */
@@ -241,18 +392,22 @@ static const char *cxl_hmu_parse_unit(const struct cxl_hmu_caps *caps, u64 confi
 static const char *cxl_hmu_parse_threshold(const struct cxl_hmu_caps *caps, u64 config1,
 					   struct cxl_hmu_config *cfg)
 {
+	u32 limit = cxl_hmu_threshold_limit(caps, cfg->unit_log2);
+
 	cfg->threshold = FIELD_GET(CXL_HMU_EVENT_THRESHOLD, config1);
 	if (!cfg->threshold)
-		cfg->threshold = 1;
-	if (cfg->threshold >= BIT_ULL(caps->counter_width[cfg->unit_log2]))
+		cfg->threshold = min_t(u32, CXL_HMU_THRESHOLD_DEFAULT, limit);
+	if (cfg->threshold > limit)
 		return "hotness_threshold does not fit the counter, see caps/hotness_threshold";
 	return NULL;
 }
 
 static struct cxl_hmu_epoch cxl_hmu_epoch_default(const struct cxl_hmu_caps *caps)
 {
-	struct cxl_hmu_epoch epoch = { .scale = 4, .value = 1 };	/* 100 ms */
+	struct cxl_hmu_epoch epoch = { .scale = 4, .value = 1 };	/* CXL_HMU_EPOCH_DEFAULT_US */
 
+	if (cxl_hmu_epochs_absent(caps))
+		return caps->epoch_min;
 	if (cxl_hmu_epoch_us(epoch) < cxl_hmu_epoch_us(caps->epoch_min))
 		return caps->epoch_min;
 	if (cxl_hmu_epoch_us(epoch) > cxl_hmu_epoch_us(caps->epoch_max))
@@ -267,8 +422,12 @@ static const char *cxl_hmu_parse_epoch(const struct cxl_hmu_caps *caps, u64 conf
 
 	cfg->epoch.scale = FIELD_GET(CXL_HMU_EVENT_EPOCH_SCALE, config);
 	cfg->epoch.value = FIELD_GET(CXL_HMU_EVENT_EPOCH_MULTIPLIER, config);
-	if (!cfg->epoch.scale && !cfg->epoch.value)
+	if (!cfg->epoch.scale && !cfg->epoch.value) {
 		cfg->epoch = cxl_hmu_epoch_default(caps);
+		return NULL;
+	}
+	if (cxl_hmu_epochs_absent(caps))
+		return "the device has no epochs: epoch_scale and epoch_multiplier must be absent";
 
 	if (!cxl_hmu_epoch_valid(cfg->epoch))
 		return "epoch_scale must be 1..5 and epoch_multiplier 1..4095, or both absent";
@@ -290,17 +449,20 @@ static const char *cxl_hmu_parse_range(const struct cxl_hmu_caps *caps, u64 conf
 	if (!cfg->range_size) {
 		if (cfg->range_base)
 			return "range_base needs range_size";
-		cfg->range_size = limit;
+		cfg->range_size = caps->capacity;
 		return NULL;
 	}
 
-	if (cfg->range_base >= limit || cfg->range_size > limit - cfg->range_base)
+	if (cfg->range_base >= caps->capacity)
+		return "range_base lies beyond the memory, see caps/range_size";
+	if (cfg->range_size > limit - cfg->range_base)
 		return "range reaches beyond the range bitmap, see caps/range_size";
-	if (cfg->unit_log2 <= CXL_HMU_RANGE_SHIFT)
-		return NULL;
-	granules = BIT(cfg->unit_log2 - CXL_HMU_RANGE_SHIFT);
-	if (cfg->range_base % granules || cfg->range_size % granules)
-		return "range_base and range_size must be multiples of the unit";
+	if (cfg->unit_log2 > CXL_HMU_RANGE_SHIFT) {
+		granules = BIT(cfg->unit_log2 - CXL_HMU_RANGE_SHIFT);
+		if (cfg->range_base % granules || cfg->range_size % granules)
+			return "range_base and range_size must be multiples of the unit";
+	}
+	cfg->range_size = min_t(u32, cfg->range_size, caps->capacity - cfg->range_base);
 	return NULL;
 }
 
@@ -336,6 +498,28 @@ const char *cxl_hmu_config_parse(const struct cxl_hmu_caps *caps, u64 config, u6
 	if (!wrong)
 		wrong = cxl_hmu_parse_range(caps, config2, cfg);
 	return wrong;
+}
+
+/**
+ * cxl_hmu_config_default - a configuration that the instance takes, before its widths are known
+ * @caps: decoded capability
+ * @unit_log2: log2 of a supported unit size
+ * @cfg: filled in
+ *
+ * A device may drop a configuration register that is written with a value it does not support.
+ */
+void cxl_hmu_config_default(const struct cxl_hmu_caps *caps, u32 unit_log2,
+			    struct cxl_hmu_config *cfg)
+{
+	*cfg = (struct cxl_hmu_config) {
+		.always_on = !caps->epoch_mode,
+		.access_type = __fls(caps->access_mask),
+		.downsampling_log2 = __ffs(caps->downsampling_mask),
+		.unit_log2 = unit_log2,
+		.threshold = 1,
+		.epoch = cxl_hmu_epoch_default(caps),
+		.range_size = caps->capacity,
+	};
 }
 
 /**

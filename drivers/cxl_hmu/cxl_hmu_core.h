@@ -26,19 +26,51 @@
 #define CXL_HMU_EVENT_RANGE_SIZE	GENMASK_ULL(63, 32)
 
 #define CXL_HMU_EPOCH_SCALE_MAX		5
+#define CXL_HMU_EPOCH_DEFAULT_US	100000
 #define CXL_HMU_ACCESS_TYPE_MAX		6
+
+/* With 1, every unit that is touched is hot, and the list of a busy device overflows at once. */
+#define CXL_HMU_THRESHOLD_DEFAULT	16
+
+/* More of a range bitmap than this is padding, whatever the address. */
+#define CXL_HMU_BITMAP_QWORDS_MAX	BIT(CXL_HMU_ADDRESS_BITS - CXL_HMU_RANGE_SHIFT - 6)
+
+/* Common capability; registers, range bitmap and hot list of each instance */
+#define CXL_HMU_MAX_SPANS		(1 + 3 * CXL_HMU_MAX_INSTANCES)
 
 /* Length of a record's header */
 #define CXL_HMU_HEADER_WORDS		(2 + PMUKIT_CXL_HMU_EXTRA_WORDS)
 
 /**
  * struct cxl_hmu_block_caps - what the common capability of a block says
+ * @version: CXL_HMU_VERSION or newer
  * @instances: 1 .. CXL_HMU_MAX_INSTANCES
  * @instance_bytes: distance from one instance to the next, a multiple of 8
  */
 struct cxl_hmu_block_caps {
+	u32 version;
 	u32 instances;
 	u32 instance_bytes;
+};
+
+/**
+ * struct cxl_hmu_span - a part of a block
+ * @start: offset from the start of the block
+ * @bytes: length, not 0
+ */
+struct cxl_hmu_span {
+	u64 start;
+	u64 bytes;
+};
+
+/**
+ * struct cxl_hmu_layout - the parts of a block that are used, none over another
+ * @nr: how many there are
+ * @spans: in the order of their offsets
+ */
+struct cxl_hmu_layout {
+	u32 nr;
+	struct cxl_hmu_span spans[CXL_HMU_MAX_SPANS];
 };
 
 /**
@@ -65,11 +97,12 @@ struct cxl_hmu_epoch {
  * @access_mask: bit n: access type n, 1 .. CXL_HMU_ACCESS_TYPE_MAX
  * @unit_mask: bit n: unit size of 2^n bytes; only those with a sane counter width
  * @downsampling_mask: bit n: factor 2^n
- * @epoch_min: shortest epoch
- * @epoch_max: longest epoch
+ * @epoch_min: shortest epoch; scale and value 0: the device has no epochs
+ * @epoch_max: longest epoch; the same
  * @list_size: places in the hot list; it holds one entry less
  * @bitmap_offset: of the range bitmap, in the instance
  * @bitmap_qwords: its length
+ * @capacity: how many times 256 MiB of memory the device has; at most what the bitmap covers
  * @list_offset: of the hot list, in the instance
  * @counter_width: by log2 of the unit size; 0: no such unit
  */
@@ -89,9 +122,10 @@ struct cxl_hmu_caps {
 	struct cxl_hmu_epoch epoch_min;
 	struct cxl_hmu_epoch epoch_max;
 	u32 list_size;
-	u32 bitmap_offset;
+	u64 bitmap_offset;
 	u32 bitmap_qwords;
-	u32 list_offset;
+	u32 capacity;
+	u64 list_offset;
 	u8 counter_width[CXL_HMU_UNIT_LOG2_MIN + CXL_HMU_NR_UNITS];
 };
 
@@ -105,7 +139,7 @@ struct cxl_hmu_caps {
  * @threshold: count from which a unit is hot
  * @epoch: length of an epoch
  * @range_base: first 256 MiB of DPA to be tracked
- * @range_size: how many of them
+ * @range_size: how many of them; all of them are memory
  */
 struct cxl_hmu_config {
 	bool always_on;
@@ -160,14 +194,27 @@ struct cxl_hmu_header {
 /* Capabilities */
 const char *cxl_hmu_block_caps_decode(u64 common0, u64 common1, u64 room_bytes,
 				      struct cxl_hmu_block_caps *caps);
-const char *cxl_hmu_caps_decode(const u64 *qwords, u32 instance_bytes, struct cxl_hmu_caps *caps);
+const char *cxl_hmu_caps_decode(const u64 *qwords, u64 room_bytes, struct cxl_hmu_caps *caps);
+void cxl_hmu_caps_set_capacity(struct cxl_hmu_caps *caps, u64 bytes);
 const char *cxl_hmu_caps_set_width(struct cxl_hmu_caps *caps, u32 unit_log2, u64 status);
 u64 cxl_hmu_epoch_us(struct cxl_hmu_epoch epoch);
 u32 cxl_hmu_range_limit(const struct cxl_hmu_caps *caps);
+u32 cxl_hmu_threshold_limit(const struct cxl_hmu_caps *caps, u32 unit_log2);
+
+/* Layout */
+u64 cxl_hmu_instance_offset(const struct cxl_hmu_block_caps *block, u32 index);
+void cxl_hmu_layout_registers(struct cxl_hmu_layout *layout,
+			      const struct cxl_hmu_block_caps *block);
+bool cxl_hmu_layout_instance(struct cxl_hmu_layout *layout,
+			     const struct cxl_hmu_block_caps *block, u32 index,
+			     const struct cxl_hmu_caps *caps);
+void cxl_hmu_layout_join(struct cxl_hmu_layout *layout);
 
 /* Configuration */
 const char *cxl_hmu_config_parse(const struct cxl_hmu_caps *caps, u64 config, u64 config1,
 				 u64 config2, struct cxl_hmu_config *cfg);
+void cxl_hmu_config_default(const struct cxl_hmu_caps *caps, u32 unit_log2,
+			    struct cxl_hmu_config *cfg);
 u64 cxl_hmu_cfg0(const struct cxl_hmu_config *cfg, const struct cxl_hmu_caps *caps,
 		 bool interrupts);
 u64 cxl_hmu_cfg1(const struct cxl_hmu_config *cfg);

@@ -48,7 +48,8 @@
 
 #define CXL_HMU_BATCH			(PMUKIT_RECORD_WORDS - CXL_HMU_HEADER_WORDS)
 
-static_assert(CXL_HMU_BATCH + CXL_HMU_READS_OVERHEAD <= CXL_HMU_READS_PER_SECTION);
+/* The status again behind an entry of all ones, which is one of the batch. */
+static_assert(CXL_HMU_BATCH + CXL_HMU_READS_OVERHEAD + 1 <= CXL_HMU_READS_PER_SECTION);
 static_assert(CXL_HMU_READS_OVERHEAD <= 6);
 
 /**
@@ -87,27 +88,24 @@ static bool cxl_hmu_still_on(struct cxl_hmu *hmu, u64 status)
 }
 
 /*
- * Copy @count entries from the head on. An entry of all ones cannot be: its unit would lie beyond
- * any memory.
+ * Copy up to @count entries from the head on. An entry of all ones cannot be: its unit would lie
+ * beyond any memory. It is the last one that is read: of a device that has gone each further one
+ * costs a completion timeout. Returns how many were read, that one included.
  */
-static u32 cxl_hmu_take(struct cxl_hmu *hmu, u32 count)
+static u32 cxl_hmu_take(struct cxl_hmu *hmu, u32 count, u32 *entries)
 {
 	u64 *words = &hmu->record.words[CXL_HMU_HEADER_WORDS];
 	u32 index = hmu->head;
-	u32 taken = 0;
-	u32 i;
 
-	for (i = 0; i < count; i++) {
-		u64 entry = cxl_hmu_read(hmu, hmu->caps.list_offset + index * sizeof(u64));
+	for (*entries = 0; *entries < count; (*entries)++) {
+		u64 entry = readq(hmu->list + index * sizeof(u64));
 
-		if (entry != U64_MAX)
-			words[taken++] = (__force u64)cpu_to_le64(entry);
+		if (entry == U64_MAX)
+			return *entries + 1;
+		words[*entries] = (__force u64)cpu_to_le64(entry);
 		index = cxl_hmu_list_advance(index, 1, hmu->caps.list_size);
 	}
-
-	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_REJECTED, count - taken);
-	cxl_hmu_lose(hmu, hmu->active, count - taken);
-	return taken;
+	return count;
 }
 
 /* Say once, not every time, that the tail is nonsense. */
@@ -140,6 +138,26 @@ static void cxl_hmu_acknowledge(struct cxl_hmu *hmu, u64 status, const struct cx
 	cxl_hmu_write(hmu, CXL_HMU_STATUS, seen);
 }
 
+/* Is the device still there, behind an entry of all ones? Then the entry alone is lost. */
+static bool cxl_hmu_entry_rejected(struct cxl_hmu *hmu, bool last)
+{
+	u64 status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
+
+	if (last ? cxl_hmu_status_absent(status) : !cxl_hmu_still_on(hmu, status))
+		return false;
+	pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_REJECTED);
+	cxl_hmu_lose(hmu, hmu->active, 1);
+	return true;
+}
+
+static void cxl_hmu_move_head(struct cxl_hmu *hmu, u32 head)
+{
+	if (hmu->head == head)
+		return;
+	hmu->head = head;
+	cxl_hmu_write_head(hmu);
+}
+
 /*
  * Take up to @limit entries. @last: the device is being disabled; the status read then is used
  * here, and what does not fit is given up.
@@ -164,13 +182,12 @@ static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, const u64 *last,
 	if (!valid)
 		return;
 
-	batch->taken = plan.take;
-	batch->waiting = plan.waiting;
-	batch->entries = cxl_hmu_take(hmu, plan.take);
-	if (hmu->head != plan.head) {
-		hmu->head = plan.head;
-		cxl_hmu_write_head(hmu);
-	}
+	batch->taken = cxl_hmu_take(hmu, plan.take, &batch->entries);
+	if (batch->taken != batch->entries && !cxl_hmu_entry_rejected(hmu, last))
+		return;
+	batch->waiting = plan.waiting + plan.take - batch->taken;
+	cxl_hmu_move_head(hmu, last ? plan.head : cxl_hmu_list_advance(hmu->head, batch->taken,
+								       hmu->caps.list_size));
 	cxl_hmu_acknowledge(hmu, status, batch);
 }
 

@@ -25,6 +25,7 @@
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/ioport.h>
+#include <linux/kconfig.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
@@ -44,6 +45,7 @@
  * struct cxl_hmu_device - a PCI function we are attached to
  * @pdev: the function, with a reference
  * @number: X of its memX, or from CXL_HMU_STANDALONE_FIRST on
+ * @memory_bytes: how much memory it has, 0: not known
  * @own_vectors: the vectors were allocated here
  * @blocks: its blocks
  * @instances: all instances of all blocks
@@ -52,6 +54,7 @@
 struct cxl_hmu_device {
 	struct pci_dev *pdev;
 	u32 number;
+	u64 memory_bytes;
 	bool own_vectors;
 	struct list_head blocks;
 	struct list_head instances;
@@ -78,14 +81,19 @@ void cxl_hmu_block_put(struct cxl_hmu_block *block)
 	kref_put(&block->ref, cxl_hmu_block_release);
 }
 
-/* The common capability says how long the block is; only that much is then requested. */
-static const char *cxl_hmu_block_probe(resource_size_t start, u64 room_bytes,
-				       struct cxl_hmu_block_caps *caps)
+/* What a block and its instances report, before anything of it is requested. */
+struct cxl_hmu_probe {
+	u64 room_bytes;
+	struct cxl_hmu_block_caps caps;
+	u64 qwords[CXL_HMU_MAX_INSTANCES][CXL_HMU_CAP_QWORDS];
+};
+
+static const char *cxl_hmu_probe_common(resource_size_t start, struct cxl_hmu_probe *probe)
 {
 	void __iomem *base;
 	u64 common[2];
 
-	if (room_bytes < CXL_HMU_COMMON_BYTES)
+	if (probe->room_bytes < CXL_HMU_COMMON_BYTES)
 		return "the block begins beyond its BAR";
 
 	base = ioremap(start, CXL_HMU_COMMON_BYTES);
@@ -95,11 +103,79 @@ static const char *cxl_hmu_block_probe(resource_size_t start, u64 room_bytes,
 	common[1] = readq(base + CXL_HMU_COMMON1);
 	iounmap(base);
 
-	return cxl_hmu_block_caps_decode(common[0], common[1], room_bytes, caps);
+	return cxl_hmu_block_caps_decode(common[0], common[1], probe->room_bytes, &probe->caps);
 }
 
-static struct cxl_hmu_block *cxl_hmu_block_map(resource_size_t start,
-					       const struct cxl_hmu_block_caps *caps)
+static const char *cxl_hmu_probe_instances(resource_size_t start, struct cxl_hmu_probe *probe)
+{
+	void __iomem *base;
+	u32 i, k;
+
+	base = ioremap(start, cxl_hmu_instance_offset(&probe->caps, probe->caps.instances));
+	if (!base)
+		return "the block cannot be mapped";
+	for (i = 0; i < probe->caps.instances; i++) {
+		void __iomem *caps = base + cxl_hmu_instance_offset(&probe->caps, i) + CXL_HMU_CAP0;
+
+		for (k = 0; k < CXL_HMU_CAP_QWORDS; k++)
+			probe->qwords[i][k] = readq(caps + k * sizeof(u64));
+	}
+	iounmap(base);
+	return NULL;
+}
+
+static void cxl_hmu_block_unmap(struct cxl_hmu_block *block)
+{
+	u32 i;
+
+	for (i = 0; i < block->layout.nr && block->maps[i]; i++) {
+		const struct cxl_hmu_span *span = &block->layout.spans[i];
+
+		iounmap(block->maps[i]);
+		block->maps[i] = NULL;
+		release_mem_region(block->start + span->start, span->bytes);
+	}
+}
+
+/* What is used of the block is requested, each part by itself, and nothing between the parts. */
+static bool cxl_hmu_block_map(struct cxl_hmu_block *block)
+{
+	u32 i;
+
+	cxl_hmu_layout_join(&block->layout);
+	for (i = 0; i < block->layout.nr; i++) {
+		const struct cxl_hmu_span *span = &block->layout.spans[i];
+
+		if (!request_mem_region(block->start + span->start, span->bytes, "cxl_hmu"))
+			goto unmap;
+		block->maps[i] = ioremap(block->start + span->start, span->bytes);
+		if (!block->maps[i]) {
+			release_mem_region(block->start + span->start, span->bytes);
+			goto unmap;
+		}
+	}
+	return true;
+
+unmap:
+	cxl_hmu_block_unmap(block);
+	return false;
+}
+
+/* An offset that is in the layout of a mapped block. */
+static void __iomem *cxl_hmu_block_at(const struct cxl_hmu_block *block, u64 offset)
+{
+	u32 i;
+
+	for (i = 0; i < block->layout.nr; i++) {
+		const struct cxl_hmu_span *span = &block->layout.spans[i];
+
+		if (offset >= span->start && offset - span->start < span->bytes)
+			return block->maps[i] + (offset - span->start);
+	}
+	return NULL;
+}
+
+static struct cxl_hmu_block *cxl_hmu_block_new(resource_size_t start)
 {
 	struct cxl_hmu_block *block;
 
@@ -110,27 +186,7 @@ static struct cxl_hmu_block *cxl_hmu_block_map(resource_size_t start,
 	kref_init(&block->ref);
 	spin_lock_init(&block->claim_lock);
 	block->start = start;
-	block->bytes = CXL_HMU_COMMON_BYTES + caps->instances * caps->instance_bytes;
-
-	if (!request_mem_region(block->start, block->bytes, "cxl_hmu"))
-		goto put_block;
-	block->base = ioremap(block->start, block->bytes);
-	if (!block->base)
-		goto release_region;
 	return block;
-
-release_region:
-	release_mem_region(block->start, block->bytes);
-put_block:
-	cxl_hmu_block_put(block);
-	return NULL;
-}
-
-static void cxl_hmu_block_unmap(struct cxl_hmu_block *block)
-{
-	iounmap(block->base);
-	block->base = NULL;
-	release_mem_region(block->start, block->bytes);
 }
 
 /* Instances */
@@ -139,6 +195,7 @@ static void cxl_hmu_block_unmap(struct cxl_hmu_block *block)
 static int cxl_hmu_learn_widths(struct cxl_hmu *hmu)
 {
 	u32 mask = hmu->caps.unit_mask;
+	struct cxl_hmu_config cfg;
 	const char *wrong;
 	u64 status;
 	u32 unit;
@@ -146,32 +203,23 @@ static int cxl_hmu_learn_widths(struct cxl_hmu *hmu)
 	for (unit = 0; unit < ARRAY_SIZE(hmu->caps.counter_width); unit++) {
 		if (!(mask & BIT(unit)))
 			continue;
-		cxl_hmu_write(hmu, CXL_HMU_CFG1, FIELD_PREP(CXL_HMU_CFG1_UNIT, unit));
+		cxl_hmu_config_default(&hmu->caps, unit, &cfg);
+		cxl_hmu_write(hmu, CXL_HMU_CFG1, cxl_hmu_cfg1(&cfg));
 		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
 		if (cxl_hmu_status_absent(status))
 			return -ENXIO;
 		wrong = cxl_hmu_caps_set_width(&hmu->caps, unit, status);
 		if (wrong)
 			pr_debug("%s: unit size 2^%u: %s\n", hmu->pp.name, unit, wrong);
+		/* What control requests are written with until an event brings its own. */
+		hmu->cfg0 = cxl_hmu_cfg0(&cfg, &hmu->caps, false);
 	}
 	return 0;
 }
 
-static int cxl_hmu_instance_probe(struct cxl_hmu *hmu, u32 instance_bytes)
+static int cxl_hmu_instance_probe(struct cxl_hmu *hmu)
 {
-	u64 qwords[CXL_HMU_CAP_QWORDS];
-	const char *wrong;
 	int ret;
-	u32 i;
-
-	for (i = 0; i < CXL_HMU_CAP_QWORDS; i++)
-		qwords[i] = cxl_hmu_read(hmu, CXL_HMU_CAP0 + i * sizeof(u64));
-
-	wrong = cxl_hmu_caps_decode(qwords, instance_bytes, &hmu->caps);
-	if (wrong) {
-		pr_warn("%s: ignored: %s\n", hmu->pp.name, wrong);
-		return -EINVAL;
-	}
 
 	ret = cxl_hmu_disable_and_wait(hmu);
 	if (!ret)
@@ -188,9 +236,17 @@ static int cxl_hmu_instance_probe(struct cxl_hmu *hmu, u32 instance_bytes)
 	return 0;
 }
 
+static void cxl_hmu_instance_map(struct cxl_hmu *hmu, const struct cxl_hmu_probe *probe)
+{
+	u64 at = cxl_hmu_instance_offset(&probe->caps, hmu->index);
+
+	hmu->base = cxl_hmu_block_at(hmu->block, at);
+	hmu->bitmap = cxl_hmu_block_at(hmu->block, at + hmu->caps.bitmap_offset);
+	hmu->list = cxl_hmu_block_at(hmu->block, at + hmu->caps.list_offset);
+}
+
 static struct cxl_hmu *cxl_hmu_instance_new(struct cxl_hmu_device *dev,
-					    struct cxl_hmu_block *block, u32 chmu, u32 index,
-					    u32 instance_bytes)
+					    struct cxl_hmu_block *block, u32 chmu, u32 index)
 {
 	struct cxl_hmu *hmu;
 
@@ -204,32 +260,68 @@ static struct cxl_hmu *cxl_hmu_instance_new(struct cxl_hmu_device *dev,
 	kref_get(&block->ref);
 	hmu->block = block;
 	hmu->index = index;
-	hmu->base = block->base + CXL_HMU_COMMON_BYTES + index * instance_bytes;
 	snprintf(hmu->pp.name, sizeof(hmu->pp.name), "cxl_hmu_mem%u.%u.%u", dev->number, chmu,
 		 index);
 	return hmu;
+}
+
+/* Puts instances with a sound capability on @instances, and what is theirs into the layout. */
+static void cxl_hmu_instances_find(struct cxl_hmu_device *dev, struct cxl_hmu_block *block,
+				   u32 chmu, const struct cxl_hmu_probe *probe,
+				   struct list_head *instances)
+{
+	const char *wrong;
+	struct cxl_hmu *hmu;
+	u32 i;
+
+	cxl_hmu_layout_registers(&block->layout, &probe->caps);
+	for (i = 0; i < probe->caps.instances; i++) {
+		hmu = cxl_hmu_instance_new(dev, block, chmu, i);
+		if (!hmu)
+			return;
+		wrong = cxl_hmu_caps_decode(probe->qwords[i],
+					    probe->room_bytes -
+					    cxl_hmu_instance_offset(&probe->caps, i), &hmu->caps);
+		if (!wrong && !cxl_hmu_layout_instance(&block->layout, &probe->caps, i, &hmu->caps))
+			wrong = "range bitmap or hot list lies over another part of the block";
+		if (wrong) {
+			pr_warn("%s: ignored: %s\n", hmu->pp.name, wrong);
+			pmukit_pmu_put(&hmu->pp);
+			continue;
+		}
+		cxl_hmu_caps_set_capacity(&hmu->caps, dev->memory_bytes);
+		list_add_tail(&hmu->node, instances);
+	}
+}
+
+static void cxl_hmu_instances_put(struct list_head *instances)
+{
+	struct cxl_hmu *hmu, *next;
+
+	list_for_each_entry_safe(hmu, next, instances, node) {
+		list_del(&hmu->node);
+		pmukit_pmu_put(&hmu->pp);
+	}
 }
 
 /*
  * Returns whether to go on: a device that does not answer is not asked for each of its instances,
  * which would hold up cxl_pci.
  */
-static bool cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct cxl_hmu_block *block,
-				  u32 chmu, const struct cxl_hmu_block_caps *caps)
+static bool cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct list_head *instances,
+				  const struct cxl_hmu_probe *probe)
 {
-	struct cxl_hmu *hmu;
+	struct cxl_hmu *hmu, *next;
 	int ret;
-	u32 i;
 
-	for (i = 0; i < caps->instances; i++) {
-		hmu = cxl_hmu_instance_new(dev, block, chmu, i, caps->instance_bytes);
-		if (!hmu)
-			return false;
-		ret = cxl_hmu_instance_probe(hmu, caps->instance_bytes);
+	list_for_each_entry_safe(hmu, next, instances, node) {
+		cxl_hmu_instance_map(hmu, probe);
+		ret = cxl_hmu_instance_probe(hmu);
 		if (!ret) {
-			list_add_tail(&hmu->node, &dev->instances);
+			list_move_tail(&hmu->node, &dev->instances);
 			continue;
 		}
+		list_del(&hmu->node);
 		pmukit_pmu_put(&hmu->pp);
 		if (ret == -ETIMEDOUT || ret == -ENXIO)
 			return false;
@@ -250,40 +342,100 @@ static void cxl_hmu_instance_kill(struct cxl_hmu *hmu)
 	cxl_hmu_drain_shutdown(hmu);
 }
 
+/* Memory */
+
+static u64 cxl_hmu_range_bytes(struct pci_dev *pdev, u32 range)
+{
+	u32 high, low;
+
+	pci_read_config_dword(pdev, range + CXL_HMU_DEVICE_SIZE_HIGH, &high);
+	pci_read_config_dword(pdev, range + CXL_HMU_DEVICE_SIZE_LOW, &low);
+	if (!(low & CXL_HMU_DEVICE_SIZE_LOW_VALID))
+		return 0;
+	return (u64)high << 32 | (low & CXL_HMU_DEVICE_SIZE_LOW_SIZE);
+}
+
+/*
+ * How much memory the device has: volatile and persistent, which have a range each. 0: it does not
+ * say. What cxl_pci knows of it is private to the CXL core.
+ */
+static u64 cxl_hmu_memory_bytes(struct pci_dev *pdev)
+{
+	u64 bytes = 0;
+	u16 dvsec;
+	u32 i;
+
+	dvsec = pci_find_dvsec_capability(pdev, CXL_HMU_DVSEC_VENDOR, CXL_HMU_DVSEC_DEVICE);
+	for (i = 0; dvsec && i < CXL_HMU_DEVICE_RANGES; i++)
+		bytes += cxl_hmu_range_bytes(pdev, dvsec + CXL_HMU_DEVICE_RANGE(i));
+	return bytes;
+}
+
 /* Register locator */
+
+static const char *cxl_hmu_block_probe(struct pci_dev *pdev, u32 bar, u64 offset,
+				       struct cxl_hmu_probe *probe)
+{
+	resource_size_t start;
+	const char *wrong;
+
+	if (bar >= PCI_STD_NUM_BARS || !(pci_resource_flags(pdev, bar) & IORESOURCE_MEM))
+		return "no such memory BAR";
+	if (offset >= pci_resource_len(pdev, bar))
+		return "the block begins beyond its BAR";
+
+	start = pci_resource_start(pdev, bar) + offset;
+	probe->room_bytes = pci_resource_len(pdev, bar) - offset;
+	wrong = cxl_hmu_probe_common(start, probe);
+	return wrong ? wrong : cxl_hmu_probe_instances(start, probe);
+}
+
+static bool cxl_hmu_block_add(struct cxl_hmu_device *dev, u32 chmu, resource_size_t start,
+			      const struct cxl_hmu_probe *probe)
+{
+	struct cxl_hmu_block *block;
+	LIST_HEAD(instances);
+	bool go_on = true;
+
+	block = cxl_hmu_block_new(start);
+	if (!block)
+		return false;
+
+	cxl_hmu_instances_find(dev, block, chmu, probe, &instances);
+	if (list_empty(&instances))
+		goto put_block;
+	if (!cxl_hmu_block_map(block)) {
+		pci_warn(dev->pdev, "CHMU %u ignored: its registers are in use\n", chmu);
+		goto put_block;
+	}
+	list_add_tail(&block->node, &dev->blocks);
+	go_on = cxl_hmu_instances_add(dev, &instances, probe);
+	cxl_hmu_instances_put(&instances);
+	return go_on;
+
+put_block:
+	cxl_hmu_instances_put(&instances);
+	cxl_hmu_block_put(block);
+	return true;
+}
 
 /* Returns whether to go on with the next block. */
 static bool cxl_hmu_block_attach(struct cxl_hmu_device *dev, u32 chmu, u32 low, u32 high)
 {
 	u64 offset = (u64)high << 32 | (low & CXL_HMU_LOCATOR_LOW_OFFSET);
 	u32 bar = FIELD_GET(CXL_HMU_LOCATOR_LOW_BIR, low);
-	struct cxl_hmu_block_caps caps;
-	struct cxl_hmu_block *block;
-	resource_size_t start;
+	struct cxl_hmu_probe probe;
 	const char *wrong;
-	u64 bar_bytes;
 
-	if (bar >= PCI_STD_NUM_BARS || !(pci_resource_flags(dev->pdev, bar) & IORESOURCE_MEM)) {
-		pci_warn(dev->pdev, "CHMU %u ignored: no such memory BAR\n", chmu);
-		return true;
-	}
-
-	bar_bytes = pci_resource_len(dev->pdev, bar);
-	start = pci_resource_start(dev->pdev, bar) + offset;
-	wrong = offset < bar_bytes ? cxl_hmu_block_probe(start, bar_bytes - offset, &caps) :
-				     "the block begins beyond its BAR";
+	wrong = cxl_hmu_block_probe(dev->pdev, bar, offset, &probe);
 	if (wrong) {
 		pci_warn(dev->pdev, "CHMU %u ignored: %s\n", chmu, wrong);
 		return true;
 	}
-
-	block = cxl_hmu_block_map(start, &caps);
-	if (!block) {
-		pci_warn(dev->pdev, "CHMU %u ignored: its registers are in use\n", chmu);
-		return true;
-	}
-	list_add_tail(&block->node, &dev->blocks);
-	return cxl_hmu_instances_add(dev, block, chmu, &caps);
+	if (probe.caps.version > CXL_HMU_VERSION)
+		pci_info(dev->pdev, "CHMU %u has version %u, used as version %u\n", chmu,
+			 probe.caps.version, CXL_HMU_VERSION);
+	return cxl_hmu_block_add(dev, chmu, pci_resource_start(dev->pdev, bar) + offset, &probe);
 }
 
 static void cxl_hmu_walk_locator(struct cxl_hmu_device *dev)
@@ -385,6 +537,26 @@ static int cxl_hmu_match_memdev(struct device *child, void *data)
 	return sscanf(dev_name(child), "mem%u", memdev) == 1;
 }
 
+/*
+ * A kernel may come with a driver for hotness monitoring units of its own, built in or as a module
+ * of another name. It makes hmu_mem<X>.<Y> devices on the CXL bus, children of the function as
+ * memX is. Two drivers must not program one unit.
+ */
+static int cxl_hmu_match_kernels_own(struct device *child, void *data)
+{
+	if (!child->bus || strcmp(child->bus->name, "cxl"))
+		return 0;
+	return strstarts(dev_name(child), "hmu_mem") || driver_find("cxl_hmu", child->bus);
+}
+
+static bool cxl_hmu_is_kernels_own(struct device *dev)
+{
+	if (!device_for_each_child(dev, NULL, cxl_hmu_match_kernels_own))
+		return false;
+	dev_warn(dev, "its hotness monitoring units are left to the kernel's own driver for them\n");
+	return true;
+}
+
 /* The PMU comes last, so that it goes first. */
 static void cxl_hmu_instance_register(struct cxl_hmu_device *dev, struct cxl_hmu *hmu)
 {
@@ -455,6 +627,7 @@ static int cxl_hmu_attach(struct pci_dev *pdev, u32 number)
 		return -ENOMEM;
 	dev->pdev = pci_dev_get(pdev);
 	dev->number = number;
+	dev->memory_bytes = cxl_hmu_memory_bytes(pdev);
 	INIT_LIST_HEAD(&dev->blocks);
 	INIT_LIST_HEAD(&dev->instances);
 	list_add_tail(&dev->node, &cxl_hmu_devices);
@@ -505,7 +678,8 @@ static void cxl_hmu_bound(struct device *dev)
 
 	mutex_lock(&cxl_hmu_mutex);
 	if (!cxl_hmu_exiting && cxl_hmu_is_cxl_pci(dev) && !cxl_hmu_find(pdev) &&
-	    device_for_each_child(dev, &memdev, cxl_hmu_match_memdev))
+	    device_for_each_child(dev, &memdev, cxl_hmu_match_memdev) &&
+	    !cxl_hmu_is_kernels_own(dev))
 		cxl_hmu_attach(pdev, memdev);
 	mutex_unlock(&cxl_hmu_mutex);
 }
@@ -607,6 +781,10 @@ static int __init cxl_hmu_init(void)
 {
 	int ret;
 
+	if (IS_ENABLED(CONFIG_CXL_HMU)) {
+		pr_err("cxl_hmu: not loaded: this kernel has a driver for CXL hotness monitoring units of its own (CONFIG_CXL_HMU)\n");
+		return -EBUSY;
+	}
 	ret = bus_register_notifier(&pci_bus_type, &cxl_hmu_notifier);
 	if (ret)
 		return ret;

@@ -8,8 +8,17 @@
 
 #include <linux/bits.h>
 
-/* Where the blocks are: the register locator DVSEC */
+/* How much memory there is: the ranges of the device DVSEC (section 8.1.3.8) */
 #define CXL_HMU_DVSEC_VENDOR			0x1e98
+#define CXL_HMU_DVSEC_DEVICE			0
+#define CXL_HMU_DEVICE_RANGE(n)			(0x18 + (n) * 0x10)
+#define CXL_HMU_DEVICE_RANGES			2
+#define CXL_HMU_DEVICE_SIZE_HIGH		0x00		/* RO, size bits 63:32 */
+#define CXL_HMU_DEVICE_SIZE_LOW			0x04		/* RO */
+#define   CXL_HMU_DEVICE_SIZE_LOW_VALID		BIT(0)
+#define   CXL_HMU_DEVICE_SIZE_LOW_SIZE		GENMASK(31, 28)	/* in place: bits 31:28 of it */
+
+/* Where the blocks are: the register locator DVSEC */
 #define CXL_HMU_DVSEC_LOCATOR			8
 #define CXL_HMU_LOCATOR_HEADER1			0x04		/* RO */
 #define   CXL_HMU_LOCATOR_HEADER1_LENGTH	GENMASK(31, 20)	/* bytes, of the whole DVSEC */
@@ -29,7 +38,7 @@
 #define CXL_HMU_COMMON1				0x08		/* RO */
 #define   CXL_HMU_COMMON1_INSTANCE_BYTES	GENMASK_ULL(15, 0)
 #define CXL_HMU_COMMON_BYTES			0x10
-#define CXL_HMU_VERSION				1
+#define CXL_HMU_VERSION				1	/* the layout here; a newer one contains it */
 #define CXL_HMU_MAX_INSTANCES			8
 
 /* Instance: capability, 8-byte accesses, HwInit */
@@ -90,9 +99,10 @@
 /* Instance: hot list indices, 2-byte accesses */
 #define CXL_HMU_HEAD				0x68		/* RW, oldest unread entry */
 #define CXL_HMU_TAIL				0x6a		/* RO, next to be filled */
-#define CXL_HMU_REGS_BYTES			0x70		/* bitmap and list lie behind */
+#define CXL_HMU_REGS_BYTES			0x70
 
 /* Range bitmap at CAP2 (RW), hot list at CAP3 (RO): 8-byte accesses */
 #define CXL_HMU_RANGE_SHIFT			28		/* a bit is 256 MiB */
+#define CXL_HMU_ADDRESS_BITS			52		/* CXL has no longer addresses */
 
 #endif /* CXL_HMU_REGS_H */

@@ -58,7 +58,8 @@
  */
 u64 cxl_hmu_flush_ns(const struct cxl_hmu *hmu)
 {
-	u64 epoch_ns = cxl_hmu_epoch_us(hmu->active->cfg.epoch) * NSEC_PER_USEC;
+	u64 epoch_us = cxl_hmu_epoch_us(hmu->active->cfg.epoch) ?: CXL_HMU_EPOCH_DEFAULT_US;
+	u64 epoch_ns = epoch_us * NSEC_PER_USEC;
 
 	/* Told only when the list has overflowed is told too late. */
 	if (hmu->irq && hmu->caps.int_level)
@@ -162,9 +163,9 @@ static bool cxl_hmu_step_quiesce(struct cxl_hmu *hmu)
 	if (!cxl_hmu_idle(hmu, &status))
 		return false;
 
+	/* Again when it was sent: a device may drop it while another operation is in progress. */
 	if (status & CXL_HMU_STATUS_ENABLED) {
-		if (!hmu->disable_sent)
-			cxl_hmu_disable(hmu);
+		cxl_hmu_disable(hmu);
 		return false;
 	}
 
@@ -223,15 +224,11 @@ static bool cxl_hmu_step_bitmap(struct cxl_hmu *hmu)
 	u32 i;
 
 	for (i = hmu->bitmap_next; i < end; i++)
-		cxl_hmu_write(hmu, hmu->caps.bitmap_offset + i * sizeof(u64),
-			      cxl_hmu_bitmap_qword(&hmu->active->cfg, i));
+		writeq(cxl_hmu_bitmap_qword(&hmu->active->cfg, i), hmu->bitmap + i * sizeof(u64));
 	hmu->bitmap_next = end;
-	hmu->poll_ns = CXL_HMU_POLL_MIN_NS;
-	if (end < hmu->caps.bitmap_qwords)
-		return false;
-
-	cxl_hmu_enter(hmu, CXL_HMU_ENABLE);
-	return true;
+	/* The device is not waited for here: a long bitmap has the time it takes. */
+	cxl_hmu_enter(hmu, end < hmu->caps.bitmap_qwords ? CXL_HMU_BITMAP : CXL_HMU_ENABLE);
+	return hmu->state == CXL_HMU_ENABLE;
 }
 
 /* Empty the list: it may still hold what a former run left. */
@@ -384,8 +381,11 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 }
 
 /**
- * cxl_hmu_disable_and_wait - disable an instance that somebody else may have left enabled
+ * cxl_hmu_disable_and_wait - disable an instance that another driver may have left enabled
  * @hmu: an instance whose PMU is not registered yet
+ *
+ * The request is sent until the device has it: one that arrives while another operation is in
+ * progress may be dropped.
  *
  * Context: may sleep.
  *
@@ -399,16 +399,17 @@ int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu)
 
 	hmu->cfg0 = cxl_hmu_read(hmu, CXL_HMU_CFG0) &
 		    ~(CXL_HMU_CFG0_ENABLE | CXL_HMU_CFG0_RESET);
-	cxl_hmu_disable(hmu);
 	/* Only a look that began after the deadline gives up: the CPU may be late too. */
 	do {
 		late = ktime_after(ktime_get(), deadline);
 		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
 		if (cxl_hmu_status_absent(status))
 			return -ENXIO;
-		if (!FIELD_GET(CXL_HMU_STATUS_OPERATION, status) &&
-		    !(status & CXL_HMU_STATUS_ENABLED))
-			return 0;
+		if (!FIELD_GET(CXL_HMU_STATUS_OPERATION, status)) {
+			if (!(status & CXL_HMU_STATUS_ENABLED))
+				return 0;
+			cxl_hmu_disable(hmu);
+		}
 		usleep_range(100, 1000);
 	} while (!late);
 

@@ -4,8 +4,9 @@
  *
  * A function has one driver: whoever binds it first. modprobe loads cxl_pci before this module
  * (see the softdep), which is then left with what cxl_pci did not want; loaded first, this driver
- * keeps what it has until it is unbound. It has no device table in the module, so it is never
- * loaded on account of a device. It is probed asynchronously because cxl_pci is: a function that
+ * keeps what it has until it is unbound. Its device table is an alias of the module either way:
+ * it is loaded where there is a CXL memory device, beside cxl_pci, which has the same alias, and
+ * binds nothing by default. The driver is probed asynchronously because cxl_pci is: a function that
  * is plugged in is offered to synchronous drivers first. What the module offers is the same either
  * way, under another number.
  */
@@ -50,6 +51,7 @@ static const struct pci_device_id cxl_hmu_standalone_ids[] = {
 	{ PCI_DEVICE_CLASS(CXL_HMU_CLASS_MEMORY, ~0) },
 	{}
 };
+MODULE_DEVICE_TABLE(pci, cxl_hmu_standalone_ids);
 
 static struct pci_driver cxl_hmu_standalone_driver = {
 	.name = "cxl_hmu",

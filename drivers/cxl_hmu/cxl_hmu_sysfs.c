@@ -167,7 +167,7 @@ PMUKIT_CAP(hotness_threshold, cxl_hmu_emit_threshold);
 
 static int cxl_hmu_emit_range_size(struct pmukit_pmu *pp, char *buf, int at)
 {
-	return sysfs_emit_at(buf, at, "%u", cxl_hmu_range_limit(cxl_hmu_caps_of(pp)));
+	return sysfs_emit_at(buf, at, "%u", cxl_hmu_caps_of(pp)->capacity);
 }
 
 PMUKIT_CAP(range_size, cxl_hmu_emit_range_size);

@@ -174,8 +174,10 @@ Scenario cxl_hmu_standalone()
                          {"awk", std::string(kDrainCost), "{out}/stats.log"},
                          0,
                          {"drains="}}};
-    alone.steps = {{"standalone",
-                    "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko /selftests/cxl_hmu/standalone.sh", 180}};
+    alone.steps = {
+        {"autoload", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko /selftests/cxl_hmu/autoload.sh", 120},
+        {"standalone", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko /selftests/cxl_hmu/standalone.sh",
+         180}};
     return alone;
 }
 
@@ -186,7 +188,8 @@ Scenario cxl_hmu_shapes()
     shapes.name = "shapes";
     shapes.routine = {"6.12"};
     shapes.models = {"--chmus 3 --instances 6", "--no-level-interrupt --no-overflow-interrupt",
-                     "--postponed --per-counter-epochs --hot-list 64", "--no-address-overlap"};
+                     "--postponed --per-counter-epochs --hot-list 64",
+                     "--no-address-overlap --memory 512M"};
     shapes.steps = {
         {"shapes", "PMUKIT_SHAPES='many polled postponed unshared' cxl_hmu_shapes_test", 300}};
     return shapes;
@@ -401,6 +404,7 @@ UnitSpec cxl_hmu_driver()
                   "selftests/cxl_hmu/trace_event.sh",
                   "selftests/cxl_hmu/live.sh",
                   "selftests/cxl_hmu/standalone.sh",
+                  "selftests/cxl_hmu/autoload.sh",
                   "selftests/cxl_hmu/two_devices.sh",
                   "selftests/cxl_hmu/eight_epochs.sh",
                   "selftests/cxl_hmu/until_idle.sh",

@@ -26,11 +26,26 @@ samples() {
 	perf script -i "$work/$1.data" -F event 2>/dev/null | grep -c "$pmu"
 }
 
-plan 4
+# What the periods of all samples add up to, and the entries they carry.
+periods() {
+	perf script -i "$work/$1.data" -F period 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'
+}
+entries() {
+	sum=0
+	for units in $(pmukit dump -i "$work/$1.data" | sed -n 's/^Header 0: units: \([0-9a-f]*\) .*/\1/p'); do
+		sum=$((sum + 0x$units))
+	done
+	echo $sum
+}
+
+plan 5
 record stock_raw -R
 result "perf record -R writes a file" $?
 [ "$(samples stock_raw)" -gt 0 ]
 result "perf script sees samples of the PMU" $?
+echo "# entries $(entries stock_raw), periods $(periods stock_raw)"
+[ "$(entries stock_raw)" -gt 0 ] && [ "$(entries stock_raw)" = "$(periods stock_raw)" ]
+result "the periods of the samples are their entries" $?
 record stock_plain
 result "perf record without -R writes a file" $?
 perf stat -a -e "$event" -- zipf_access --device "$device" --accesses 500 --settle-ms 300 >"$out/stock_stat.said" 2>&1 &&

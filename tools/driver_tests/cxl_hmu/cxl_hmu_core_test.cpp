@@ -51,15 +51,23 @@ TEST(CxlHmuBlock, AcceptsOneToEightInstancesThatFitExactly)
 
 TEST(CxlHmuBlock, RefusesWhatCannotBe)
 {
-    EXPECT_NE(block_error(2 | 1 << 8, 0x80, 0x1000), "") << "version 2";
-    EXPECT_NE(block_error(9 | 1 << 8, 0x80, 0x1000), "") << "version 9";
+    EXPECT_NE(block_error(0 | 1 << 8, 0x80, 0x1000), "") << "version 0";
     EXPECT_NE(block_error(1, 0x80, 0x1000), "") << "no instance";
     EXPECT_NE(block_error(1 | 9 << 8, 0x80, 0x10000), "") << "nine instances";
-    EXPECT_NE(block_error(1 | 1 << 8, 0x70, 0x1000), "") << "no room for bitmap and list";
+    EXPECT_NE(block_error(1 | 1 << 8, 0x68, 0x1000), "") << "no room for the registers";
     EXPECT_NE(block_error(1 | 1 << 8, 0x84, 0x1000), "") << "not a multiple of 8";
     EXPECT_NE(block_error(1 | 2 << 8, 0x80, 0x10 + 2 * 0x80 - 1), "") << "one byte short";
     EXPECT_NE(block_error(1 | 1 << 8, 0x80, 0), "") << "no room at all";
     EXPECT_NE(block_error(~0ULL, ~0ULL, ~0ULL), "") << "all ones: the device is gone";
+}
+
+TEST(CxlHmuBlock, TakesNewerVersionsAndSaysWhich)
+{
+    for (u64 version = 1; version <= 15; version++) {
+        cxl_hmu_block_caps caps;
+        EXPECT_EQ(cxl_hmu_block_caps_decode(version | 1 << 8, 0x80, 0x1000, &caps), nullptr);
+        EXPECT_EQ(caps.version, version);
+    }
 }
 
 TEST(CxlHmuCaps, DecodesEveryField)
@@ -82,7 +90,145 @@ TEST(CxlHmuCaps, DecodesEveryField)
     EXPECT_EQ(caps.bitmap_offset, 0x70U);
     EXPECT_EQ(caps.bitmap_qwords, 16U);
     EXPECT_EQ(cxl_hmu_range_limit(&caps), 1024U) << "256 GiB";
+    EXPECT_EQ(caps.capacity, 1024U) << "all of it, until the memory is known";
     EXPECT_EQ(caps.list_offset, 0xf0U);
+}
+
+// The instance length has 16 bits, offsets and BARs have 64.
+TEST(CxlHmuCaps, AListIsBoundedByTheBarAndNotByTheInstance)
+{
+    cxl_hmu_caps caps;
+    for (u64 places : {8161ULL, 8192ULL, 16384ULL, 65535ULL}) {
+        Capability capability;
+        capability.qwords[0] = (capability.qwords[0] & ~(0xffffULL << 48)) | places << 48;
+        const u64 room = 0xf0 + places * 8;
+        EXPECT_EQ(cxl_hmu_caps_decode(capability.qwords, room, &caps), nullptr) << places;
+        EXPECT_EQ(caps.list_size, places);
+        EXPECT_STREQ(cxl_hmu_caps_decode(capability.qwords, room - 1, &caps),
+                     "hot list reaches beyond the BAR");
+    }
+    Capability capability;
+    capability.qwords[2] = 0x1'0001'0000;
+    capability.qwords[3] = 0x1'0001'0200;
+    ASSERT_EQ(cxl_hmu_caps_decode(capability.qwords, 0x2'0000'0000, &caps), nullptr);
+    EXPECT_EQ(caps.bitmap_offset, 0x1'0001'0000U);
+    EXPECT_EQ(caps.list_offset, 0x1'0001'0200U);
+    EXPECT_EQ(caps.bitmap_qwords, 64U);
+}
+
+// 52 bits of address, 256 MiB a bit: what is more of a bitmap is padding that nobody has to write.
+TEST(CxlHmuCaps, ABitmapIsNoLongerThanAddresses)
+{
+    cxl_hmu_caps caps;
+    Capability capability;
+    capability.qwords[3] = 0x1'0000'0000;
+    ASSERT_EQ(cxl_hmu_caps_decode(capability.qwords, 0x2'0000'0000, &caps), nullptr);
+    EXPECT_EQ(caps.bitmap_qwords, 1U << 18);
+    EXPECT_EQ(cxl_hmu_range_limit(&caps), 1U << 24);
+}
+
+TEST(CxlHmuCaps, AnAlwaysOnDeviceNeedsNoEpochs)
+{
+    Capability capability;
+    cxl_hmu_caps caps;
+    cxl_hmu_config cfg;
+    capability.qwords[0] &= ~(0xffffffffULL << 16);
+    EXPECT_STREQ(cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps),
+                 "invalid epoch limits")
+        << "it has epoch mode, too";
+    capability.qwords[1] &= ~(1ULL << 48);
+    ASSERT_EQ(cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps), nullptr);
+    ASSERT_EQ(cxl_hmu_caps_set_width(&caps, 8, 16ULL << 32), nullptr);
+    ASSERT_EQ(cxl_hmu_config_parse(&caps, 1, 0, 0, &cfg), nullptr);
+    EXPECT_EQ(cxl_hmu_cfg1(&cfg), 8ULL | 1ULL << 40) << "always on, no epoch";
+    EXPECT_NE(cxl_hmu_config_parse(&caps, 1 | 4 << 10 | 1 << 14, 0, 0, &cfg), nullptr);
+}
+
+TEST(CxlHmuCaps, CapacityIsRoundedUpAndWithinTheBitmap)
+{
+    const struct {
+        u64 bytes;
+        u32 capacity;
+    } cases[] = {{0, 1024},           {1, 1},
+                 {256ULL << 20, 1},   {(256ULL << 20) + 1, 2},
+                 {100ULL << 30, 400}, {256ULL << 30, 1024},
+                 {1ULL << 40, 1024},  {~0ULL, 1024}};
+    for (const auto &tested : cases) {
+        cxl_hmu_caps caps = good_caps();
+        cxl_hmu_caps_set_capacity(&caps, tested.bytes);
+        EXPECT_EQ(caps.capacity, tested.capacity) << tested.bytes;
+    }
+}
+
+// The layout of a whole block
+
+struct Block {
+    cxl_hmu_block_caps caps = {.version = 1, .instances = 2, .instance_bytes = 0x78};
+    cxl_hmu_layout layout;
+
+    Block() { cxl_hmu_layout_registers(&layout, &caps); }
+    bool add(u32 index, u64 bitmap, u32 qwords, u64 list, u32 places)
+    {
+        cxl_hmu_caps instance = {};
+        instance.bitmap_offset = bitmap;
+        instance.bitmap_qwords = qwords;
+        instance.list_offset = list;
+        instance.list_size = places;
+        return cxl_hmu_layout_instance(&layout, &caps, index, &instance);
+    }
+    std::string joined()
+    {
+        std::string text;
+        cxl_hmu_layout_join(&layout);
+        for (u32 i = 0; i < layout.nr; i++)
+            text += (i ? " " : "") + std::to_string(layout.spans[i].start) + "+" +
+                    std::to_string(layout.spans[i].bytes);
+        return text;
+    }
+};
+
+TEST(CxlHmuLayout, PartsThatTouchAreOne)
+{
+    Block block;
+    block.caps.instance_bytes = 0x70 + 0x80 + 64 * 8;
+    cxl_hmu_layout_registers(&block.layout, &block.caps);
+    EXPECT_TRUE(block.add(0, 0x70, 16, 0xf0, 64));
+    EXPECT_TRUE(block.add(1, 0x70, 16, 0xf0, 64));
+    EXPECT_EQ(block.joined(), "0+" + std::to_string(0x10 + 2 * (0x70 + 0x80 + 64 * 8)));
+}
+
+TEST(CxlHmuLayout, PartsBeyondTheInstanceStandAlone)
+{
+    Block block;  // registers at 16 .. 128 and 136 .. 248
+    EXPECT_TRUE(block.add(0, 0x10000, 64, 0x10200, 1024));
+    EXPECT_TRUE(block.add(1, 0x20000, 64, 0x20200, 1024));
+    EXPECT_EQ(block.joined(), "0+128 136+112 65552+8704 131208+8704");
+}
+
+TEST(CxlHmuLayout, NothingLiesOverAnythingElse)
+{
+    Block shared;
+    ASSERT_TRUE(shared.add(0, 0x1000, 16, 0x1080, 64));
+    EXPECT_FALSE(shared.add(1, 0x1000 - 0x78, 16, 0x3000, 64)) << "bitmap over bitmap";
+    EXPECT_FALSE(shared.add(1, 0x3000, 16, 0x1080 - 0x78 + 64 * 8 - 8, 64)) << "list over list";
+    EXPECT_TRUE(shared.add(1, 0x3000, 16, 0x1080 - 0x78 + 64 * 8, 64)) << "just behind it";
+    Block over;
+    EXPECT_FALSE(over.add(0, 0x70, 1, 0x80, 64)) << "list over the registers of instance 1";
+    EXPECT_TRUE(over.add(0, 0x70, 1, 0x78 + 0x70, 64)) << "behind them";
+}
+
+TEST(CxlHmuLayout, EightInstancesWithPartsApartFit)
+{
+    Block block;
+    block.caps.instances = 8;
+    cxl_hmu_layout_registers(&block.layout, &block.caps);
+    for (u32 i = 0; i < 8; i++)
+        ASSERT_TRUE(block.add(i, 0x10000 * (8 - i), 1, 0x10000 * (8 - i) + 0x100, 65535 / 16));
+    cxl_hmu_layout_join(&block.layout);
+    ASSERT_LE(block.layout.nr, static_cast<u32>(CXL_HMU_MAX_SPANS));
+    for (u32 i = 1; i < block.layout.nr; i++)
+        EXPECT_GT(block.layout.spans[i].start,
+                  block.layout.spans[i - 1].start + block.layout.spans[i - 1].bytes);
 }
 
 // One quadword of the capability, changed.
@@ -196,7 +342,7 @@ TEST(CxlHmuConfig, ZerosBecomeDefaults)
     EXPECT_EQ(cfg.access_type, 6);
     EXPECT_EQ(cfg.downsampling_log2, 0) << "the smallest supported factor";
     EXPECT_EQ(cfg.unit_log2, 8) << "the smallest supported unit";
-    EXPECT_EQ(cfg.threshold, 1U);
+    EXPECT_EQ(cfg.threshold, 16U) << "not everything that is touched is hot";
     EXPECT_EQ(cxl_hmu_epoch_us(cfg.epoch), 100'000U);
     EXPECT_EQ(cfg.range_base, 0U);
     EXPECT_EQ(cfg.range_size, 1024U);
@@ -255,6 +401,51 @@ TEST(CxlHmuConfig, ThresholdMustFitTheCounter)
 {
     EXPECT_EQ((Terms{.threshold = 0xffff}.parse(good_caps())), "");
     EXPECT_NE((Terms{.threshold = 0x10000}.parse(good_caps())), "");
+}
+
+TEST(CxlHmuConfig, TheDefaultThresholdFitsANarrowCounter)
+{
+    cxl_hmu_caps caps = good_caps();
+    for (u32 width = 1; width <= 63; width++) {
+        cxl_hmu_config cfg;
+        caps.counter_width[8] = static_cast<u8>(width);
+        ASSERT_EQ(Terms{}.parse(caps, &cfg), "");
+        EXPECT_EQ(cfg.threshold, width < 5 ? (1U << width) - 1 : 16U) << width;
+    }
+}
+
+// A device may drop a register with a value in it that it does not support, even a reserved one.
+TEST(CxlHmuConfig, WhatIsWrittenBeforeAnyEventIsWholeAndSupported)
+{
+    for (bool epoch_mode : {false, true}) {
+        cxl_hmu_caps caps = good_caps();
+        caps.epoch_mode = epoch_mode;
+        caps.downsampling_mask = 0x30;
+        caps.access_mask = 1U << 3 | 1U << 2;
+        caps.epoch_min = {.scale = 5, .value = 2};
+        cxl_hmu_config cfg;
+        cxl_hmu_config_default(&caps, 12, &cfg);
+        EXPECT_EQ(cxl_hmu_cfg1(&cfg),
+                  12ULL | 4ULL << 32 | (epoch_mode ? 0ULL : 1ULL << 40) | 5ULL << 48 | 2ULL << 52);
+        EXPECT_EQ(cxl_hmu_cfg0(&cfg, &caps, false), 3ULL | 1ULL << 32);
+    }
+}
+
+TEST(CxlHmuConfig, ARangeIsOfMemoryAndNoFurtherThanTheBitmap)
+{
+    cxl_hmu_caps caps = good_caps();
+    cxl_hmu_config cfg;
+    cxl_hmu_caps_set_capacity(&caps, 100ULL << 28);
+    ASSERT_EQ(Terms{}.parse(caps, &cfg), "");
+    EXPECT_EQ(cfg.range_size, 100U);
+    EXPECT_EQ(cxl_hmu_bitmap_qword(&cfg, 1), (1ULL << 36) - 1) << "reserved bits stay 0";
+    EXPECT_EQ(cxl_hmu_bitmap_qword(&cfg, 2), 0U);
+    ASSERT_EQ((Terms{.size = 1024}.parse(caps, &cfg)), "") << "more than there is";
+    EXPECT_EQ(cfg.range_size, 100U);
+    ASSERT_EQ((Terms{.base = 99, .size = 925}.parse(caps, &cfg)), "");
+    EXPECT_EQ(cfg.range_size, 1U);
+    EXPECT_NE((Terms{.base = 100, .size = 1}.parse(caps, &cfg)), "") << "no memory in it";
+    EXPECT_NE((Terms{.base = 99, .size = 926}.parse(caps, &cfg)), "") << "no bit for it";
 }
 
 TEST(CxlHmuConfig, RefusesWhatTheDeviceCannotDo)

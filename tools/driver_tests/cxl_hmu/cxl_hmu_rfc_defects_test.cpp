@@ -27,6 +27,7 @@ cxl_hmu_caps generous_caps()
     caps.list_size = 1024;
     caps.bitmap_offset = 0x70;
     caps.bitmap_qwords = 16;
+    caps.capacity = 1024;
     caps.list_offset = 0xf0;
     for (u8 &width : caps.counter_width)
         width = 16;

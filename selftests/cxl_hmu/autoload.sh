@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# autoload.sh: what udev asks modprobe for, a device at a time. The alias of a CXL memory function loads the module; that of
+# no other function does. Wants every module of the guest unpacked beside the file that PMUKIT_MODULE names, and busybox.
+. "$(dirname "$0")/hmu.sh"
+modules=/lib/modules/$(uname -r)
+
+[ -e "${PMUKIT_MODULE:-}" ] || skip_all "no module in PMUKIT_MODULE"
+pmu_of_device 0 >/dev/null || skip_all "no CXL memory function with a PMU"
+memory=$(grep -lx 0x050210 /sys/bus/pci/devices/*/class | head -n 1)
+memory=${memory%/class}/modalias
+others=$(grep -Lx 0x050210 /sys/bus/pci/devices/*/class | sed 's/class$/modalias/')
+
+loaded() { grep -q '^cxl_hmu ' /proc/modules; }
+# ask MODALIAS-FILE...: as udev does; an alias that nothing has is no failure
+ask() {
+	for file; do
+		modprobe -q "$(cat "$file")"
+	done
+	return 0
+}
+
+plan 5
+[ -n "$others" ]
+result "there are other functions" $?
+modinfo "$PMUKIT_MODULE" | tee "$work/modinfo" | grep -q 'alias:.*pci:v\*d\*sv\*sd\*bc05sc02i10\*'
+result "the module has the alias of a CXL memory function" $?
+[ "$(grep -c 'alias:.*pci:' "$work/modinfo")" = 1 ]
+result "and no other" $?
+
+rmmod cxl_hmu
+mkdir -p "$modules" && cp "$(dirname "$PMUKIT_MODULE")"/*.ko "$modules" && (cd "$modules" && depmod)
+# shellcheck disable=SC2086
+ask $others
+! loaded
+result "no other function loads it" $?
+ask "$memory"
+loaded && pmu_of_device 0 >/dev/null
+result "a CXL memory function loads it, and there is its PMU" $?
+exit $tap_failed
