@@ -398,7 +398,7 @@ static const char *cxl_hmu_parse_threshold(const struct cxl_hmu_caps *caps, u64 
 	if (!cfg->threshold)
 		cfg->threshold = min_t(u32, CXL_HMU_THRESHOLD_DEFAULT, limit);
 	if (cfg->threshold > limit)
-		return "hotness_threshold does not fit the counter, see caps/hotness_threshold";
+		return "hotness_threshold does not fit the counter, see caps/counter_width_*";
 	return NULL;
 }
 
@@ -433,7 +433,7 @@ static const char *cxl_hmu_parse_epoch(const struct cxl_hmu_caps *caps, u64 conf
 		return "epoch_scale must be 1..5 and epoch_multiplier 1..4095, or both absent";
 	us = cxl_hmu_epoch_us(cfg->epoch);
 	if (us < cxl_hmu_epoch_us(caps->epoch_min) || us > cxl_hmu_epoch_us(caps->epoch_max))
-		return "epoch too short or too long, see caps/epoch_min and caps/epoch_max";
+		return "epoch too short or too long, see caps/epoch_min_us and caps/epoch_max_us";
 	return NULL;
 }
 

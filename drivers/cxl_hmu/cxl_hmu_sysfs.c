@@ -6,6 +6,7 @@
  * Context: process context; what is shown never changes while the PMU is registered.
  */
 
+#include <linux/device.h>
 #include <linux/perf_event.h>
 #include <linux/sysfs.h>
 
@@ -67,25 +68,19 @@ static int cxl_hmu_emit_access_type(struct pmukit_pmu *pp, char *buf, int at)
 
 PMUKIT_CAP(access_type, cxl_hmu_emit_access_type);
 
-static int cxl_hmu_emit_epoch(char *buf, int at, struct cxl_hmu_epoch epoch)
-{
-	return sysfs_emit_at(buf, at, "epoch_scale=%u,epoch_multiplier=%u",
-			     epoch.scale, epoch.value);
-}
-
 static int cxl_hmu_emit_epoch_min(struct pmukit_pmu *pp, char *buf, int at)
 {
-	return cxl_hmu_emit_epoch(buf, at, cxl_hmu_caps_of(pp)->epoch_min);
+	return sysfs_emit_at(buf, at, "%llu", cxl_hmu_epoch_us(cxl_hmu_caps_of(pp)->epoch_min));
 }
 
-PMUKIT_CAP(epoch_min, cxl_hmu_emit_epoch_min);
+PMUKIT_CAP(epoch_min_us, cxl_hmu_emit_epoch_min);
 
 static int cxl_hmu_emit_epoch_max(struct pmukit_pmu *pp, char *buf, int at)
 {
-	return cxl_hmu_emit_epoch(buf, at, cxl_hmu_caps_of(pp)->epoch_max);
+	return sysfs_emit_at(buf, at, "%llu", cxl_hmu_epoch_us(cxl_hmu_caps_of(pp)->epoch_max));
 }
 
-PMUKIT_CAP(epoch_max, cxl_hmu_emit_epoch_max);
+PMUKIT_CAP(epoch_max_us, cxl_hmu_emit_epoch_max);
 
 static int cxl_hmu_emit_epoch_scope(struct pmukit_pmu *pp, char *buf, int at)
 {
@@ -125,45 +120,12 @@ static int cxl_hmu_emit_granual(struct pmukit_pmu *pp, char *buf, int at)
 
 PMUKIT_CAP(hotness_granual, cxl_hmu_emit_granual);
 
-/* What depends on the unit size is shown as granual=value. */
-static int cxl_hmu_emit_by_unit(struct pmukit_pmu *pp, char *buf, int at,
-				u64 (*value)(u32 counter_width))
-{
-	const struct cxl_hmu_caps *caps = cxl_hmu_caps_of(pp);
-	int len = 0;
-	u32 unit;
-
-	for (unit = 0; unit < ARRAY_SIZE(caps->counter_width); unit++) {
-		if (caps->unit_mask & BIT(unit))
-			len += sysfs_emit_at(buf, at + len, "%s%u=%llu", len ? " " : "", unit,
-					     value(caps->counter_width[unit]));
-	}
-	return len;
-}
-
-static u64 cxl_hmu_width_itself(u32 counter_width)
-{
-	return counter_width;
-}
-
-static int cxl_hmu_emit_counter_width(struct pmukit_pmu *pp, char *buf, int at)
-{
-	return cxl_hmu_emit_by_unit(pp, buf, at, cxl_hmu_width_itself);
-}
-
-PMUKIT_CAP(counter_width, cxl_hmu_emit_counter_width);
-
-static u64 cxl_hmu_width_to_threshold(u32 counter_width)
-{
-	return min_t(u64, BIT_ULL(counter_width) - 1, U32_MAX);
-}
-
 static int cxl_hmu_emit_threshold(struct pmukit_pmu *pp, char *buf, int at)
 {
-	return cxl_hmu_emit_by_unit(pp, buf, at, cxl_hmu_width_to_threshold);
+	return sysfs_emit_at(buf, at, "%u", CXL_HMU_THRESHOLD_DEFAULT);
 }
 
-PMUKIT_CAP(hotness_threshold, cxl_hmu_emit_threshold);
+PMUKIT_CAP(hotness_threshold_default, cxl_hmu_emit_threshold);
 
 static int cxl_hmu_emit_range_size(struct pmukit_pmu *pp, char *buf, int at)
 {
@@ -207,28 +169,71 @@ static int cxl_hmu_emit_interrupts(struct pmukit_pmu *pp, char *buf, int at)
 
 PMUKIT_CAP(interrupts, cxl_hmu_emit_interrupts);
 
+/* caps/counter_width_<hotness_granual>: a file for each unit size the instance supports */
+
+struct cxl_hmu_width_attr {
+	struct device_attribute attr;
+	u32 unit_log2;
+};
+
+static struct cxl_hmu *cxl_hmu_of_device(struct device *dev)
+{
+	return to_cxl_hmu(to_pmukit_pmu(dev_get_drvdata(dev)));
+}
+
+static ssize_t cxl_hmu_width_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct cxl_hmu_width_attr *width = container_of(attr, struct cxl_hmu_width_attr, attr);
+
+	return sysfs_emit(buf, "%u\n",
+			  cxl_hmu_of_device(dev)->caps.counter_width[width->unit_log2]);
+}
+
+static umode_t cxl_hmu_caps_is_visible(struct kobject *kobj, struct attribute *attr, int n)
+{
+	const struct cxl_hmu *hmu = cxl_hmu_of_device(kobj_to_dev(kobj));
+	const struct cxl_hmu_width_attr *width =
+		container_of(attr, struct cxl_hmu_width_attr, attr.attr);
+
+	if (width->attr.show != cxl_hmu_width_show)
+		return attr->mode;
+	return hmu->caps.unit_mask & BIT(width->unit_log2) ? attr->mode : 0;
+}
+
+#define CXL_HMU_WIDTH(_unit_log2)							\
+	(&((struct cxl_hmu_width_attr) {						\
+		.attr = __ATTR(counter_width_##_unit_log2, 0444, cxl_hmu_width_show, NULL), \
+		.unit_log2 = _unit_log2,						\
+	}).attr.attr)
+
 static struct attribute *cxl_hmu_caps_attrs[] = {
 	&epoch_type.attr.attr,
 	&access_type.attr.attr,
-	&epoch_min.attr.attr,
-	&epoch_max.attr.attr,
+	&epoch_min_us.attr.attr,
+	&epoch_max_us.attr.attr,
 	&epoch_scope.attr.attr,
 	&randomized_downsampling.attr.attr,
 	&downsampling_factor.attr.attr,
 	&hotness_granual.attr.attr,
-	&hotness_threshold.attr.attr,
-	&counter_width.attr.attr,
+	&hotness_threshold_default.attr.attr,
 	&range_size.attr.attr,
 	&range_overlap.attr.attr,
 	&hot_list_size.attr.attr,
 	&postponed_insertion.attr.attr,
 	&interrupts.attr.attr,
+	CXL_HMU_WIDTH(8), CXL_HMU_WIDTH(9), CXL_HMU_WIDTH(10), CXL_HMU_WIDTH(11),
+	CXL_HMU_WIDTH(12), CXL_HMU_WIDTH(13), CXL_HMU_WIDTH(14), CXL_HMU_WIDTH(15),
+	CXL_HMU_WIDTH(16), CXL_HMU_WIDTH(17), CXL_HMU_WIDTH(18), CXL_HMU_WIDTH(19),
+	CXL_HMU_WIDTH(20), CXL_HMU_WIDTH(21), CXL_HMU_WIDTH(22), CXL_HMU_WIDTH(23),
+	CXL_HMU_WIDTH(24), CXL_HMU_WIDTH(25), CXL_HMU_WIDTH(26), CXL_HMU_WIDTH(27),
+	CXL_HMU_WIDTH(28), CXL_HMU_WIDTH(29), CXL_HMU_WIDTH(30), CXL_HMU_WIDTH(31),
 	NULL
 };
 
 static const struct attribute_group cxl_hmu_caps_group = {
 	.name = "caps",
 	.attrs = cxl_hmu_caps_attrs,
+	.is_visible = cxl_hmu_caps_is_visible,
 };
 
 const struct attribute_group *cxl_hmu_attr_groups[] = {

@@ -78,8 +78,8 @@ struct Question {
     const Rule &rule;
 
     uint64_t value() const;
-    std::optional<Unsupported> refuse(const std::string &supported,
-                                      const std::string &with = "") const;
+    std::optional<Unsupported> refuse(const std::string &supported, const std::string &with = "",
+                                      const std::string &cap = "") const;
 };
 using Answer = std::optional<Unsupported>;
 
@@ -95,11 +95,12 @@ uint64_t Question::value() const
     return value_of(pmu, rule.term, words);
 }
 
-Answer Question::refuse(const std::string &supported, const std::string &with) const
+Answer Question::refuse(const std::string &supported, const std::string &with,
+                        const std::string &cap) const
 {
     return Unsupported{rule.term, std::string(rule.term) + "=" + std::to_string(value()) +
-                                      " is not supported by " + pmu.name + with +
-                                      "; supported: " + supported + " (caps/" + rule.cap + ")"};
+                                      " is not supported by " + pmu.name + with + "; supported: " +
+                                      supported + " (caps/" + (cap.empty() ? rule.cap : cap) + ")"};
 }
 
 // 0 is what a term that is left out has; then the driver takes its default.
@@ -136,22 +137,26 @@ Answer cxl_hmu_threshold(const Question &asked)
     uint64_t unit = value_of(asked.pmu, "hotness_granual", asked.words);
     if (const auto units = numbers_of(asked.pmu, "hotness_granual"); unit == 0 && units)
         unit = std::ranges::min(*units);
-    const std::optional<Numbers> most = numbers_for(asked.pmu, asked.rule.cap, unit);
-    if (!most || asked.value() <= most->front())
+    const std::string cap = "counter_width_" + std::to_string(unit);
+    const std::optional<Numbers> width = numbers_of(asked.pmu, cap.c_str());
+    if (!width || width->front() > 63)
         return std::nullopt;
-    return asked.refuse("up to " + std::to_string(most->front()),
-                        " with hotness_granual=" + std::to_string(unit));
+    const uint64_t most = std::min<uint64_t>((uint64_t{1} << width->front()) - 1, UINT32_MAX);
+    if (asked.value() <= most)
+        return std::nullopt;
+    return asked.refuse("up to " + std::to_string(most),
+                        " with hotness_granual=" + std::to_string(unit), cap);
 }
 
+// What is behind the memory is left out of a range; the end of the bitmap is known to the driver.
 Answer cxl_hmu_range(const Question &asked)
 {
     const std::optional<Numbers> limit = numbers_of(asked.pmu, asked.rule.cap);
-    const uint64_t base = value_of(asked.pmu, "range_base", asked.words), size = asked.value();
-    const uint64_t room = limit ? limit->front() : 0;
-    if (!limit || (base < room && size <= room - base && (size || !base)))
+    const uint64_t base = asked.value(), size = value_of(asked.pmu, "range_size", asked.words);
+    if (!limit || (base < limit->front() && (size || !base)))
         return std::nullopt;
-    return asked.refuse("range_base + range_size up to " + std::to_string(room),
-                        " with range_base=" + std::to_string(base));
+    return asked.refuse("less than " + std::to_string(limit->front()),
+                        " with range_size=" + std::to_string(size));
 }
 
 // Documentation/ABI, epoch_scale: 1 is 100 us, each further one ten times as much.
@@ -163,33 +168,18 @@ std::optional<uint64_t> epoch_us(uint64_t scale, uint64_t multiplier)
     return kScales_us[scale - 1] * multiplier;
 }
 
-// "epoch_scale=1,epoch_multiplier=1"
-std::optional<uint64_t> epoch_of_cap(const Pmu &pmu, const char *cap)
-{
-    const auto found = pmu.caps.find(cap);
-    uint64_t scale = 0, multiplier = 0;
-    if (found == pmu.caps.end())
-        return std::nullopt;
-    for (std::string_view part : split(found->second, ',')) {
-        const size_t equals = std::min(part.find('='), part.size());
-        const Result<uint64_t> number = parse_u64(part.substr(std::min(equals + 1, part.size())));
-        if (number)
-            (part.substr(0, equals) == "epoch_scale" ? scale : multiplier) = *number;
-    }
-    return epoch_us(scale, multiplier);
-}
-
 Answer cxl_hmu_epoch(const Question &asked)
 {
     const uint64_t multiplier = value_of(asked.pmu, "epoch_multiplier", asked.words);
-    const auto least = epoch_of_cap(asked.pmu, "epoch_min"),
-               most = epoch_of_cap(asked.pmu, "epoch_max");
+    const auto least = numbers_of(asked.pmu, "epoch_min_us"),
+               most = numbers_of(asked.pmu, "epoch_max_us");
     if (!least || !most || (asked.value() == 0 && multiplier == 0))
         return std::nullopt;
     const std::optional<uint64_t> wanted = epoch_us(asked.value(), multiplier);
-    if (wanted && *wanted >= *least && *wanted <= *most)
+    if (wanted && *wanted >= least->front() && *wanted <= most->front())
         return std::nullopt;
-    return asked.refuse(asked.pmu.caps.at("epoch_min") + " to " + asked.pmu.caps.at("epoch_max"),
+    return asked.refuse(std::to_string(least->front()) + " us to " + std::to_string(most->front()) +
+                            " us, epoch_scale 1 is 100 us, each further one ten times as much",
                         " with epoch_multiplier=" + std::to_string(multiplier));
 }
 
@@ -225,9 +215,9 @@ constexpr Rule kRules[] = {
     {kCxlHmu, "randomized_downsampling", "randomized_downsampling", one_of_or_default},
     {kCxlHmu, "downsampling_factor", "downsampling_factor", one_of_or_default},
     {kCxlHmu, "hotness_granual", "hotness_granual", one_of_or_default},
-    {kCxlHmu, "hotness_threshold", "hotness_threshold", cxl_hmu_threshold},
-    {kCxlHmu, "epoch_scale", "epoch_min", cxl_hmu_epoch},
-    {kCxlHmu, "range_size", "range_size", cxl_hmu_range},
+    {kCxlHmu, "hotness_threshold", "counter_width", cxl_hmu_threshold},
+    {kCxlHmu, "epoch_scale", "epoch_min_us", cxl_hmu_epoch},
+    {kCxlHmu, "range_base", "range_size", cxl_hmu_range},
     {kHisiPtt, "format", "format", one_of},
     {kHisiPtt, "type", "type", some_of},
     {kHisiPtt, "direction", "direction", hisi_ptt_direction},

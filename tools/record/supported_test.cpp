@@ -36,9 +36,10 @@ Pmu cxl_hmu()
                    {"randomized_downsampling", "0"},
                    {"downsampling_factor", "1 2 4"},
                    {"hotness_granual", "8 12"},
-                   {"hotness_threshold", "8=65535 12=1048575"},
-                   {"epoch_min", "epoch_scale=2,epoch_multiplier=1"},
-                   {"epoch_max", "epoch_scale=4,epoch_multiplier=10"},
+                   {"counter_width_8", "16"},
+                   {"counter_width_12", "20"},
+                   {"epoch_min_us", "1000"},
+                   {"epoch_max_us", "1000000"},
                    {"range_size", "64"}});
 }
 
@@ -66,7 +67,8 @@ TEST(Supported, WhatCapsListIsTaken)
          {"", "access_type=6", "downsampling_factor=4,hotness_granual=12",
           "hotness_threshold=65535", "hotness_threshold=1048575,hotness_granual=12",
           "epoch_scale=2,epoch_multiplier=1", "epoch_scale=4,epoch_multiplier=10",
-          "epoch_scale=5,epoch_multiplier=1", "range_base=60,range_size=4", "range_size=64"}) {
+          "epoch_scale=5,epoch_multiplier=1", "range_base=60,range_size=4", "range_size=64",
+          "range_base=63,range_size=961", "range_size=1024"}) {
         const auto settings = ask(cxl_hmu(), terms);
         EXPECT_TRUE(settings) << terms << ": " << settings.error().message;
     }
@@ -92,16 +94,18 @@ TEST(Supported, WhatTheyDoNotIsRefusedWithThemAndItsPlace)
         {cxl_hmu(), "randomized_downsampling", 0, "supported: 0 ("},
         {cxl_hmu(), "access_type=3,downsampling_factor=3", 14, "supported: 1, 2, 4 ("},
         {cxl_hmu(), "hotness_granual=9", 0, "supported: 8, 12 ("},
-        {cxl_hmu(), "hotness_threshold=65536", 0, "with hotness_granual=8; supported: up to 65535"},
+        {cxl_hmu(), "hotness_threshold=65536", 0,
+         "with hotness_granual=8; supported: up to 65535 (caps/counter_width_8)"},
         {cxl_hmu(), "hotness_granual=12,hotness_threshold=1048576", 19, "up to 1048575"},
         {cxl_hmu(), "epoch_scale=1,epoch_multiplier=9", 0,
-         "supported: epoch_scale=2,epoch_multiplier=1 to epoch_scale=4,epoch_multiplier=10"},
+         "supported: 1000 us to 1000000 us, epoch_scale 1 is 100 us"},
         {cxl_hmu(), "epoch_scale=5,epoch_multiplier=2", 0, "epoch_multiplier=2; supported"},
         {cxl_hmu(), "epoch_scale=6,epoch_multiplier=1", 0, "epoch_scale=6 is not"},
         {cxl_hmu(), "epoch_scale=3", 0, "epoch_multiplier=0"},
-        {cxl_hmu(), "range_base=60,range_size=5", 14, "range_base + range_size up to 64"},
-        {cxl_hmu(), "range_base=64", 0, "with range_base=64"},
-        {cxl_hmu(), "range_size=65", 0, "up to 64"},
+        {cxl_hmu(), "hotness_granual=12,range_base=64,range_size=1", 19,
+         "range_base=64 is not supported by cxl_hmu_mem0.0.0 with range_size=1; "
+         "supported: less than 64 (caps/range_size)"},
+        {cxl_hmu(), "range_base=1", 0, "with range_size=0"},
         {cxl_hmu(), "config=0x8", 0, "access_type=2 is not"},
         {hisi_ptt(), "format=2,type=1", 0, "supported: 0, 1 ("},
         {hisi_ptt(), "filter=1", 0, "type=0 is not supported by hisi_ptt0_2; supported: 1, 2, 4"},

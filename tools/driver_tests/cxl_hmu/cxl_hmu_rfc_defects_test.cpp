@@ -251,7 +251,7 @@ TEST(CxlHmuRfcRequest, ARefusalNamesTheTermAndWhereItsValuesAre)
     } refusals[] = {
         {0, 99ULL << 32, 0, "hotness_granual", "caps/hotness_granual"},
         {7 << 2, 0, 0, "access_type", "caps/access_type"},
-        {0, kUnit4k | 0x10000, 0, "hotness_threshold", "caps/hotness_threshold"},
+        {0, kUnit4k | 0x10000, 0, "hotness_threshold", "caps/counter_width"},
         {5 << 10 | 4095 << 14, 0, 0, "epoch", "caps/epoch_max"},
         {2ULL << 27, 0, 0, "downsampling_factor", "caps/downsampling_factor"},
         {0, 0, 1024 | 1ULL << 32, "range", "caps/range_size"},
