@@ -62,6 +62,8 @@
 
 #include <pmukit/pmu.h>
 
+#include "pmukit_debugfs.h"
+
 #define PMUKIT_STRANGERS_PERIOD	(HZ / 10)
 #define PMUKIT_OPENERS_RETRY_MS	100
 
@@ -513,6 +515,7 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 	WRITE_ONCE(pp->gone, true);
 	spin_unlock(&pp->lock);
 
+	pmukit_debugfs_remove(pp);
 	cpuhp_state_remove_instance_nocalls(pmukit_hotplug_state, &pp->hotplug_node);
 
 	/* Not before: while events follow a CPU that leaves strangers cannot be told. */
@@ -726,6 +729,7 @@ int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
 	mutex_unlock(&pp->hotplug_lock);
 	if (ret)
 		goto remove_instance;
+	pmukit_debugfs_add(pp);
 	return 0;
 
 remove_instance:
@@ -754,6 +758,7 @@ static int __init pmukit_common_init(void)
 	if (ret < 0)
 		goto destroy_workqueue;
 	pmukit_hotplug_state = ret;
+	pmukit_debugfs_init();
 	return 0;
 
 destroy_workqueue:
@@ -764,6 +769,7 @@ module_init(pmukit_common_init);
 
 static void __exit pmukit_common_exit(void)
 {
+	pmukit_debugfs_exit();
 	cpuhp_remove_multi_state(pmukit_hotplug_state);
 	destroy_workqueue(pmukit_workqueue);
 	/*

@@ -238,7 +238,6 @@ static const struct attribute_group cxl_hmu_caps_group = {
 
 const struct attribute_group *cxl_hmu_attr_groups[] = {
 	&pmukit_cpumask_group,
-	&pmukit_stats_group,
 	&cxl_hmu_format_group,
 	&cxl_hmu_caps_group,
 	NULL

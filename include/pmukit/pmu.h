@@ -23,10 +23,11 @@
 #include <pmukit/aux_core.h>
 #include <pmukit/raw.h>
 
+struct dentry;
 struct pmukit_event;
 struct pmukit_pmu;
 
-/* Counters of one PMU, shown in its stats/ folder under these names in lower case. */
+/* Counters of one PMU, shown in debugfs under these names in lower case. */
 enum pmukit_stat {
 	PMUKIT_STAT_RECORDS,	/* records handed to perf */
 	PMUKIT_STAT_ENTRIES,	/* entries in them */
@@ -79,6 +80,7 @@ struct pmukit_pmu_ops {
  * @cpus: PMUKIT_REACH_GROUPS: the same for each group; of several of one group the first
  *	(pmukit_pmu_servers())
  * @stats: see enum pmukit_stat
+ * @debugfs: the folder that shows them
  * @ref: the unit holds one reference, the registration with perf another
  * @lock: protects all from @events to @leaving, and @waiting; process context only
  * @events: every event between pmukit_event_open() and its destruction
@@ -107,6 +109,7 @@ struct pmukit_pmu {
 	unsigned int cpu;
 	struct cpumask cpus;
 	atomic64_t stats[PMUKIT_NR_STATS];
+	struct dentry *debugfs;
 
 	struct kref ref;
 	spinlock_t lock;		/* events to leaving, waiting */

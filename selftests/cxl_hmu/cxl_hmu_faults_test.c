@@ -34,7 +34,7 @@
 
 enum outcome {
 	IGNORED,	/* no PMU, and one line in the log that says so */
-	GIVES_UP,	/* records at first; then one line in the log and a counter in stats/ */
+	GIVES_UP,	/* records at first; then one line in the log and a counter in debugfs */
 	SURVIVES,	/* what arrives is well-formed; it need not be all */
 	EXACT,		/* as a healthy device */
 };
@@ -190,7 +190,7 @@ static long long stat_of(const struct hmu_device *device, const char *name)
 
 	if (hmu_pmu_name(device, 0, pmu, sizeof(pmu)))
 		return -1;
-	snprintf(path, sizeof(path), PMU_SYSFS "/%s/stats/%s", pmu, name);
+	snprintf(path, sizeof(path), PMU_DEBUGFS "/%s/%s", pmu, name);
 	return read_number(path, &value) ? -1 : value;
 }
 

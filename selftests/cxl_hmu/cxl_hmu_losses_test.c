@@ -62,7 +62,7 @@ static int stat_of(const char *pmu, const char *name, long long *value)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), PMU_SYSFS "/%s/stats/%s", pmu, name);
+	snprintf(path, sizeof(path), PMU_DEBUGFS "/%s/%s", pmu, name);
 	return read_number(path, value);
 }
 

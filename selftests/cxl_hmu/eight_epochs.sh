@@ -22,7 +22,7 @@ echo "pmu == \"$pmu\"" >"$trace/events/cxl_hmu/cxl_hmu_record/filter"
 
 # Read before the recording starts: a slow program under it may find that all has been handed over already.
 entries_now() {
-	cat "/sys/bus/event_source/devices/$pmu/stats/entries"
+	cat "$counters/$pmu/entries"
 }
 # recorded NAME COMMAND...: the result is good when the command was, and $work/NAME is there to be kept.
 recorded() {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Sourced by the scripts here: TAP, and the PMU of a device.
 KSFT_SKIP=4
+# Counters of each PMU; debugfs is mounted there.
+counters=/sys/kernel/debug/pmukit
 tap_number=0
 tap_failed=0
 

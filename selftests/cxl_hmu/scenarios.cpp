@@ -412,6 +412,7 @@ UnitSpec cxl_hmu_driver()
                   "selftests/cxl_hmu/topology.sh",
                   "selftests/cxl_hmu/tier.sh",
                   "selftests/cxl_hmu/join.sh",
+                  "Documentation/ABI/testing/debugfs-pmukit",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
     unit.tests = {
         cxl_hmu_test(),

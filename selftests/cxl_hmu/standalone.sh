@@ -37,7 +37,7 @@ records() {
 }
 
 recorded() {
-	cat "$pmus/$alone/stats/records"
+	cat "$counters/$alone/records"
 }
 more_recorded() {
 	[ "$(recorded)" -gt "$before" ]

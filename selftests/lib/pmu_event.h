@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #define PMU_SYSFS	"/sys/bus/event_source/devices"
+#define PMU_DEBUGFS	"/sys/kernel/debug/pmukit"
 
 /* Reads a small file without its line end. */
 int read_text(const char *path, char *text, size_t size);

@@ -97,7 +97,7 @@ static long long read_resets(const struct stress_subject *subject)
 	char path[256];
 	long long count = -1;
 
-	snprintf(path, sizeof(path), PMU_SYSFS "/%s/stats/resets", subject->name);
+	snprintf(path, sizeof(path), PMU_DEBUGFS "/%s/resets", subject->name);
 	read_number(path, &count);
 	return count;
 }
