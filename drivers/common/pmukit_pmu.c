@@ -3,7 +3,7 @@
  * The life of a PMU: from registration to the last reference, with hardware that may leave first.
  *
  * A PMU that goes away while events are open is the hard case. A kernel that revokes events
- * (COMPAT_PMU_REVOKES) detaches them inside perf_pmu_unregister(). Before that, unregistering is
+ * (PMUKIT_PMU_REVOKES) detaches them inside perf_pmu_unregister(). Before that, unregistering is
  * only safe once no event is left, and neither unbinding nor unplugging can be refused. So the
  * removal is cut in two:
  *
@@ -49,23 +49,21 @@
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
-#include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
-#include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/topology.h>
 
 #include <pmukit/pmu.h>
 
 #include "pmukit_debugfs.h"
+#include "pmukit_perf_bugs.h"
 
 #define PMUKIT_STRANGERS_PERIOD	(HZ / 10)
-#define PMUKIT_OPENERS_RETRY_MS	100
 
 static void pmukit_leave_work(struct work_struct *work);
 
@@ -178,7 +176,7 @@ static void pmukit_set_moving(struct pmukit_pmu *pp, bool moving)
  */
 static void pmukit_migrate_events(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
 {
-	unsigned int calls = compat_cpu_events(&pp->pmu, from) + !!READ_ONCE(pp->nr_events);
+	unsigned int calls = pmukit_cpu_events(&pp->pmu, from) + !!READ_ONCE(pp->nr_events);
 
 	pmukit_set_moving(pp, true);
 	while (calls--)
@@ -246,7 +244,7 @@ static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
 static void pmukit_collect_late(struct pmukit_pmu *pp, unsigned int cpu)
 {
 	mutex_lock(&pp->hotplug_lock);
-	if (pp->registered && compat_cpu_events(&pp->pmu, cpu))
+	if (pp->registered && pmukit_cpu_events(&pp->pmu, cpu))
 		pmukit_migrate_events(pp, cpu, pp->cpu);
 	mutex_unlock(&pp->hotplug_lock);
 }
@@ -280,32 +278,7 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 /* A PMU that perf does not let go of may not be freed either. */
 static bool pmukit_unregister(struct pmukit_pmu *pp)
 {
-	return !WARN_ON_ONCE(compat_pmu_unregister(&pp->pmu));
-}
-
-static int pmukit_last_event_init(struct perf_event *event)
-{
-	return -ENOENT;
-}
-
-/* For compat_pmu_wait_for_openers(): comes and goes at once, and has no events. */
-static struct pmu pmukit_last = {
-	.module = THIS_MODULE,
-	.task_ctx_nr = perf_sw_context,
-	.event_init = pmukit_last_event_init,
-};
-
-/* Before a PMU that perf had is freed; not without it. Memory may be short for a while. */
-static void pmukit_wait_for_openers(void)
-{
-	int ret;
-
-	lockdep_assert_held(&pmukit_unregister_mutex);
-
-	while ((ret = compat_pmu_wait_for_openers(&pmukit_last))) {
-		pr_warn_once("pmukit: waiting for openers of events needs a PMU: error %d\n", ret);
-		msleep(PMUKIT_OPENERS_RETRY_MS);
-	}
+	return !WARN_ON_ONCE(pmukit_perf_unregister(&pp->pmu));
 }
 
 /* The grace period is the longest part, and the same for all: a unit may have a hundred PMUs. */
@@ -331,29 +304,6 @@ static void pmukit_leave_work(struct work_struct *work)
 	mutex_unlock(&pmukit_unregister_mutex);
 	list_for_each_entry_safe(pp, next, &leaving, leave_node)
 		pmukit_pmu_put(pp);
-}
-
-/*
- * More than our events hold a context of this PMU. @dying: one that is no longer among these. Ours
- * are counted first: one that comes to hold a context meanwhile is then taken for a stranger, and
- * not a stranger for it.
- */
-static bool pmukit_has_strangers(struct pmukit_pmu *pp, const struct perf_event *dying)
-{
-	unsigned int cpu, ours = dying && compat_event_holds(dying), holders = 0;
-	struct pmukit_event *pev;
-
-	lockdep_assert_held(&pp->lock);
-
-	if (pp->pmu.task_ctx_nr == perf_sw_context)
-		return false;
-	if (pp->moving)
-		return true;
-	list_for_each_entry(pev, &pp->events, node)
-		ours += compat_event_holds(pev->event);
-	for_each_possible_cpu(cpu)
-		holders += compat_cpu_holders(&pp->pmu, cpu);
-	return holders > ours;
 }
 
 /* No event of ours is open, and none on its way out. */
@@ -409,40 +359,6 @@ static void pmukit_strangers_work(struct work_struct *work)
 		schedule_delayed_work(&pp->strangers, PMUKIT_STRANGERS_PERIOD);
 	else
 		module_put(owner);
-}
-
-/*
- * perf has no call to rename a registered PMU, and device_rename() leaves the link of the bus
- * behind. So perf gets another device to unregister later: one outside the bus, that no tool
- * looks at. It is released by the function of the one it replaces, which is part of the kernel
- * image and frees it.
- */
-static void pmukit_give_up_name(struct pmukit_pmu *pp)
-{
-	static atomic_t serial = ATOMIC_INIT(0);
-	struct device *old = pp->pmu.dev;
-	struct device *stand_in;
-
-	stand_in = kzalloc_obj(*stand_in);
-	if (!stand_in)
-		goto keep_name;
-
-	device_initialize(stand_in);
-	stand_in->release = old->release;
-	if (dev_set_name(stand_in, "pmukit_removed.%d.%s", atomic_inc_return(&serial), pp->name))
-		goto put_stand_in;
-	if (device_add(stand_in))
-		goto put_stand_in;
-
-	pp->pmu.dev = stand_in;
-	device_del(old);
-	put_device(old);
-	return;
-
-put_stand_in:
-	put_device(stand_in);
-keep_name:
-	dev_warn(old, "the name stays in use until the last event is closed: out of memory\n");
 }
 
 /* An event that has a context, i.e. is installed or about to be; pinned against its destruction. */
@@ -520,7 +436,7 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 
 	/* Not before: while events follow a CPU that leaves strangers cannot be told. */
 	spin_lock(&pp->lock);
-	pp->revoked = COMPAT_PMU_REVOKES && !pp->waiting && !pmukit_has_strangers(pp, NULL);
+	pp->revoked = PMUKIT_PMU_REVOKES && !pp->waiting && !pmukit_has_strangers(pp, NULL);
 	spin_unlock(&pp->lock);
 	if (pp->revoked) {
 		if (pmukit_unregister(pp))
@@ -588,7 +504,7 @@ static void pmukit_event_destroy(struct perf_event *event)
 	pp->nr_dying++;
 	spin_unlock(&pp->lock);
 
-	compat_forget_pmu(event);
+	pmukit_forget_pmu(event);
 	/* This may sleep, so that a grace period of RCU tasks would not wait for it. */
 	pp->ops->event_free(pev);
 
