@@ -89,6 +89,18 @@ int hmu_pmu_name(const struct hmu_device *device, unsigned int instance, char *n
 	return hmu_pmu_name_in(device, 0, instance, name, size);
 }
 
+/*
+ * Can events of a PMU that sysfs shows be opened? 7.2 shows it before perf finds it by its number; the
+ * driver shows its counters once it is registered.
+ */
+static bool is_registered(const char *pmu)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), PMU_DEBUGFS "/%s", pmu);
+	return !access(path, F_OK) || access(PMU_DEBUGFS, F_OK);
+}
+
 int hmu_pmu_wait(const struct hmu_device *device, int wanted)
 {
 	char name[64];
@@ -96,6 +108,8 @@ int hmu_pmu_wait(const struct hmu_device *device, int wanted)
 	for (int i = 0; i < WAIT_STEPS; i++) {
 		int there = !hmu_pmu_name(device, 0, name, sizeof(name)) && pmu_type(name) >= 0;
 
+		if (there && wanted)
+			there = is_registered(name);
 		if (there == wanted)
 			return 0;
 		usleep(WAIT_STEP_US);

@@ -733,7 +733,7 @@ static void step(struct worker *worker)
 /*
  * Linux 6.1 hangs when a PMU is unregistered while somebody opens a software event that is no
  * clock: perf_pmu_unregister() waits for openers with pmus_lock held, and perf_swevent_init() waits
- * for that lock. A driver cannot prevent it (compat_pmu_unregister()), so nobody asks for it here.
+ * for that lock. A driver cannot prevent it (pmukit_perf_unregister()), so nobody asks for it here.
  */
 static unsigned int software_events_of_kernel(void)
 {
