@@ -23,13 +23,13 @@ ask() {
 plan 5
 [ -n "$others" ]
 result "there are other functions" $?
-modinfo "$PMUKIT_MODULE" | tee "$work/modinfo" | grep -q 'alias:.*pci:v\*d\*sv\*sd\*bc05sc02i10\*'
+mkdir -p "$modules" && cp "$(dirname "$PMUKIT_MODULE")"/*.ko "$modules" && (cd "$modules" && depmod)
+modinfo cxl_hmu | tee "$work/modinfo" | grep -q 'alias:.*pci:v\*d\*sv\*sd\*bc05sc02i10\*'
 result "the module has the alias of a CXL memory function" $?
 [ "$(grep -c 'alias:.*pci:' "$work/modinfo")" = 1 ]
 result "and no other" $?
 
 rmmod cxl_hmu
-mkdir -p "$modules" && cp "$(dirname "$PMUKIT_MODULE")"/*.ko "$modules" && (cd "$modules" && depmod)
 # shellcheck disable=SC2086
 ask $others
 ! loaded
