@@ -19,6 +19,7 @@ LATE    ?=
 MINUTES ?=
 S       ?=
 DESTDIR ?=
+DKMS    ?= pmukit
 PREFIX  ?= /usr
 BUILT   ?= $(BUILD)/tools
 JOBS    ?= $(shell nproc)
@@ -81,7 +82,7 @@ help:
 	@echo '  make install         pmukit, headers, documents and, with Sphinx, manual pages (DESTDIR, PREFIX)'
 	@echo '  make docs            these pages as HTML and the manual pages, into build/docs'
 	@echo '  make demo-svg        the terminal recording of the README, anew'
-	@echo '  make dkms-source     what DKMS builds from, into /usr/src, and imc'\''s catalogue (DESTDIR)'
+	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR; DKMS="pmukit pmukit-hisi-ptt pmukit-lab" for all)'
 	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
 	@echo '  make deb             Debian packages, into build/deb (root); deb-test: judged, installed, used and purged'
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once);'
@@ -128,8 +129,10 @@ modules_install:
 	install -D -m 644 -t $(DESTDIR)/lib/firmware/pmukit $(BUILD)/modules/kdir/firmware/pmukit/*
 
 dkms-source:
-	@tools/scripts/dkms-source $(DESTDIR)/usr/src/pmukit-$$(cat VERSION)
-	@tools/scripts/build-firmware $(DESTDIR)/lib/firmware/pmukit
+	@set -e; for package in $(DKMS); do \
+		tools/scripts/dkms-source $$package $(DESTDIR)/usr/src/$$package-$$(cat VERSION); \
+	done
+	$(if $(filter pmukit-lab,$(DKMS)),@tools/scripts/build-firmware $(DESTDIR)/lib/firmware/pmukit)
 
 dkms-test:
 	@tools/scripts/dkms-test

@@ -7,7 +7,8 @@ debs=$1
 version=$(cat VERSION)
 kernel=$(ls /kernels | sort -V | head -n 1)
 release=$(cat "/kernels/$kernel/release")
-packages="libpmukit-dev libpmukit1 pmukit pmukit-dkms pmukit-doc"
+host="libpmukit-dev libpmukit1 pmukit pmukit-dkms pmukit-doc"
+lab="pmukit-hisi-ptt-dkms pmukit-lab-dkms"
 
 check() {
 	local name=$1 status=0
@@ -25,13 +26,13 @@ everything() {
 }
 install_packages() {
 	local package
-	for package in $packages; do
+	for package in "$@"; do
 		echo "$debs/${package}_${version}"_*.deb
 	done | xargs dpkg -i
 }
 all_installed() {
 	local package
-	for package in $packages; do
+	for package in "$@"; do
 		dpkg-query -W -f '${db:Status-Abbrev} ${Version}\n' "$package" | grep -qx "ii  $version" || { echo "$package is not installed"; return 1; }
 	done
 }
@@ -53,12 +54,35 @@ builds_example() {
 	cmake -S tools/lib/example -B "$work/example" && cmake --build "$work/example" &&
 		ldd "$work"/example/hot_pages | grep -q 'libpmukit\.so\.1 => /'
 }
+dkms_modules() { for package in "$@"; do tools/scripts/dkms-source "${package%-dkms}"; done | sed 's/^common$/pmukit_common/' | sort; }
+# modules DKMS-PACKAGE...: theirs are there, of this version, and no other is.
 modules() {
 	local module
-	for module in pmukit_common cache_qos cxl_hmu hisi_ptt imc uncore_pmon; do
-		[ "$(modinfo -k "$release" -F version $module)" = "$version" ] || { echo "no $module"; return 1; }
+	diff <(dkms_modules "$@") <(find "/lib/modules/$release/updates" -name '*.ko*' -printf '%f\n' | sed 's/\.ko.*//' | sort) || return 1
+	for module in $(dkms_modules "$@"); do
+		[ "$(modinfo -k "$release" -F version "$module")" = "$version" ] || { echo "no $module"; return 1; }
 	done
 }
+# The package as it was before it was three: every module in it, and the catalogue.
+old_package() {
+	local tree=$work/old package
+	mkdir -p "$tree"
+	for package in pmukit-lab pmukit-hisi-ptt pmukit; do
+		dpkg-deb -x "$debs/$package-dkms_${version}_all.deb" "$tree" && mkdir -p "$tree/usr/src/pmukit-0.0.9" &&
+			cp -r "$tree/usr/src/$package-$version"/* "$tree/usr/src/pmukit-0.0.9/" && rm -r "$tree/usr/src/$package-$version" || return 1
+	done
+	rm -r "$tree/usr/share"
+	dpkg-deb -e "$debs/pmukit-dkms_${version}_all.deb" "$tree/DEBIAN"
+	rm "$tree/DEBIAN/md5sums"
+	sed -i "s/$version/0.0.9/g" "$tree"/DEBIAN/*
+	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"0.0.9\"/
+		s,^pmukit_modules=.*,pmukit_modules=\"common/pmukit_common $(dkms_modules $lab | sed 's,.*,&/&,' | xargs)\"," \
+		"$tree/usr/src/pmukit-0.0.9/dkms.conf"
+	dpkg-deb --root-owner-group -b "$tree" "$work/pmukit-dkms_0.0.9_all.deb" && dpkg -i "$work/pmukit-dkms_0.0.9_all.deb" &&
+		[ -n "$(modinfo -k "$release" -F version uncore_pmon)" ]
+}
+# Upgraded without the lab: its modules go, DKMS forgets the old version.
+upgrade_leaves_host_modules() { install_packages pmukit-dkms && modules pmukit-dkms && ! dkms status | grep -F 0.0.9; }
 rules() { udevadm verify --resolve-names=never /usr/lib/udev/rules.d/60-pmukit.rules; }
 service() {
 	mkdir -p /etc/pmukit && cp /usr/share/doc/pmukit/examples/record.conf /etc/pmukit/hot.conf &&
@@ -71,26 +95,30 @@ examples() {
 		sed 's/^#\([a-z]\)/\1/' $folder/modprobe.conf >"$work/modprobe.conf" &&
 		modprobe -C "$work/modprobe.conf" -c | grep -qx 'options cxl_hmu standalone=1'
 }
-purge() { dpkg --purge pmukit-doc pmukit-dkms libpmukit-dev pmukit libpmukit1; }
+purge() { dpkg --purge pmukit-doc pmukit-dkms libpmukit-dev pmukit libpmukit1 $lab; }
 nothing_left() {
 	everything >"$work/after"
 	diff "$work/before" "$work/after"
 }
 
-plan 15
+plan 19
 check 'lintian: no error' lintian --fail-on error --allow-root "$debs"/pmukit_*.changes
 grep -E '^[EW]:' "$work/said" | sed 's/^/# /'
 check 'rpmlint: no error in the Fedora spec' rpmlint -c packaging/fedora/rpmlint.toml packaging/fedora/pmukit.spec
 dpkg --force-depends -i "/kernels/$kernel"/*.deb >"$work/said" 2>&1 && depmod "$release"
 result "headers of $release" $?
 everything >"$work/before"
-check 'install' install_packages
-check 'all are installed' all_installed
+check 'the package of all modules, as it was' old_package
+check 'upgraded, the modules of the host are left and no other' upgrade_leaves_host_modules
+check 'install' install_packages $host
+check 'all are installed' all_installed $host
 check 'pmukit --version' says_version
 check 'pmukit doctor' doctor
 check 'a manual page for each command, and the library' manual_pages
 check 'the library is found, linked and loaded by an outside program' builds_example
-check "the modules, for $release" modules
+check "the modules of pmukit-dkms alone, for $release" modules pmukit-dkms
+check 'the other DKMS packages' install_packages $lab
+check "their modules too" modules pmukit-dkms $lab
 check 'the udev rule' rules
 check 'the service' service
 check 'examples for sysctl.d and modprobe.d' examples

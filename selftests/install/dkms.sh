@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # dkms.sh: the life of the modules under DKMS, in a throw-away Debian (in-debian --throw-away) with the sources at /src.
 # The kernels of /kernels come one after the other, oldest first, as they would on a machine that is kept. Nothing is loaded.
+# The three packages are installed as a user would: pmukit alone first.
 set -u
 . "$(dirname "$0")/../lib/tap.sh"
 version=$(cat VERSION)
 mapfile -t kernels < <(ls /kernels | sort -V)
-modules="cache_qos cache_qos_sim cxl_hmu hisi_ptt imc imc_engine pmukit_common uncore_pmon"
+packages="pmukit pmukit-hisi-ptt pmukit-lab"
 
 # quiet COMMAND...: its words only if it fails
 quiet() {
 	"$@" >"$work/said" 2>&1 && return 0
 	sed 's/^/# /' "$work/said"
-	for log in /var/lib/dkms/pmukit/"$version"/build/make.log; do
+	for log in /var/lib/dkms/pmukit*/"$version"/build/make.log; do
 		[ ! -e "$log" ] || tail -n 20 "$log" | sed 's/^/# /'
 	done
 	return 1
@@ -25,15 +26,46 @@ check() {
 }
 
 release() { cat "/kernels/$1/release"; }
+folder() { echo "/lib/modules/$(release "$1")"; }
+modules() { tools/scripts/dkms-source "$1" | sed 's/^common$/pmukit_common/'; }
 # The image, which the headers want beside them, is not there; its part is to call depmod.
 arrives() { dpkg --force-depends -i "/kernels/$1"/*.deb && depmod "$(release "$1")"; }
-# state K WANTED...: what dkms says of K, one of the words.
+# configured K LINE: as if the kernel were built so, for DKMS.
+configured() { echo "$2" >>"$(folder "$1")/build/.config"; }
+
+add() {
+	local package
+	for package in $packages; do
+		tools/scripts/dkms-source "$package" "/usr/src/$package-$version" && dkms add "$package/$version" || return 1
+	done
+}
+step() { dkms "$1" "$2/$version" -k "$(release "$old")"; }
+# state PACKAGE K WANTED: what dkms says of PACKAGE for K, one of its words; - is none
 state() {
 	local said
-	said=$(dkms status pmukit/"$version" -k "$(release "$1")" | sed -nE 's/.*: ([a-z]+).*/\1/p')
-	[ "$said" = "$2" ] || { echo "dkms status says '$said', not '$2'"; return 1; }
+	said=$(dkms status "$1/$version" -k "$(release "$2")" | sed -nE 's/.*: ([a-z]+).*/\1/p')
+	[ "${said:--}" = "$3" ] || { echo "dkms status of $1 says '$said', not '$3'"; return 1; }
 }
-folder() { echo "/lib/modules/$(release "$1")"; }
+states() {
+	local package
+	for package in $packages; do
+		state "$package" "$1" "$2" || return 1
+	done
+}
+# passes_over PACKAGE KERNEL-RELEASE: DKMS does not build for it, and this is no failure of its.
+passes_over() {
+	local status=0
+	dkms install "$1/$version" -k "$2" >"$work/over" 2>&1 || status=$?
+	cat "$work/over"
+	[ $status = 77 ] && grep -q BUILD_EXCLUSIVE "$work/over"
+}
+# A real-time kernel is known by its configuration.
+real_time() {
+	local release=6.1.0-99-rt-amd64
+	mkdir -p "/lib/modules/$release/build/include"
+	echo CONFIG_64BIT=y >"/lib/modules/$release/build/.config"
+	! passes_over "$1" $release && echo CONFIG_PREEMPT_RT=y >>"/lib/modules/$release/build/.config" && passes_over "$1" $release
+}
 
 # A stand-in for the module that arm64 kernels bring, where the kernel's own modules stand. Like that one it has no version:
 # DKMS would leave one of the same version where it is.
@@ -43,8 +75,10 @@ put_in_tree() {
 	echo 'obj-m := hisi_ptt.o' >"$work/ptt/Kbuild"
 	printf '#include <linux/module.h>\nMODULE_DESCRIPTION("stand-in");\nMODULE_LICENSE("GPL");\n' >"$work/ptt/hisi_ptt.c"
 	make -C "$(folder "$1")/build" M="$work/ptt" modules &&
-		cp "$work/ptt/hisi_ptt.ko" "$(in_tree "$1")" && depmod "$(release "$1")"
+		cp "$work/ptt/hisi_ptt.ko" "$(in_tree "$1")" && depmod "$(release "$1")" && configured "$1" CONFIG_HISI_PTT=m
 }
+# The line of Documentation/process/installing.rst.
+owner_wants_ours() { sed -n 's/^#   //p' packaging/dkms/pmukit-hisi-ptt.conf >/etc/dkms/pmukit-hisi-ptt.conf; }
 # loads K MODULE: the files that modprobe would insert, in order.
 loads() { modprobe -S "$(release "$1")" --show-depends "$2" | sed -nE 's/^insmod ([^ ]*).*/\1/p'; }
 comes_from() {
@@ -56,32 +90,65 @@ comes_from() {
 	esac
 }
 
-all_there() {
-	local module file
-	for module in $modules; do
-		file=$(modinfo -k "$(release "$1")" -F filename "$module") || return 1
+# installed K: every module of ours that there is, without its suffix.
+installed() { find "$(folder "$1")" -path "*/updates/*" -name '*.ko*' -printf '%f\n' | sed 's/\.ko.*//' | sort; }
+# exactly K PACKAGE...: their modules are installed, of this version and kernel, and no other.
+exactly() {
+	local k=$1 package module file
+	shift
+	diff <(for package in "$@"; do modules "$package"; done | sort) <(installed "$k") || return 1
+	for module in $(installed "$k"); do
+		file=$(modinfo -k "$(release "$k")" -F filename "$module") || return 1
 		case $file in
-		"$(folder "$1")"/updates/dkms/"$module".ko*) ;;
+		"$(folder "$k")"/updates/dkms/"$module".ko*) ;;
 		*) echo "$module is $file"; return 1 ;;
 		esac
-		[ "$(modinfo -k "$(release "$1")" -F version "$module")" = "$version" ] || { echo "$module has another version"; return 1; }
-		modinfo -k "$(release "$1")" -F vermagic "$module" | grep -q "^$(release "$1") " || { echo "$module is of another kernel"; return 1; }
+		[ "$(modinfo -F version "$file")" = "$version" ] || { echo "$module has another version"; return 1; }
+		modinfo -F vermagic "$file" | grep -q "^$(release "$k") " || { echo "$module is of another kernel"; return 1; }
 	done
 }
 common_first() {
 	local module
-	for module in cxl_hmu hisi_ptt imc uncore_pmon cache_qos; do
+	for module in $(installed "$1" | grep -v pmukit_common); do
 		loads "$1" "$module" | head -n 1 | grep -q '/pmukit_common\.ko' || { echo "$module: pmukit_common is not first"; return 1; }
 	done
+}
+# Every symbol that a module of ours wants is of the installed modules, or the kernel's; with the same checksum.
+symbols_agree() {
+	local file
+	for file in "$(folder "$1")"/updates/dkms/*.ko*; do
+		modprobe -S "$(release "$1")" --dump-modversions "$file" | grep -E 'pmukit_|cache_qos_|imc_' | awk '{ print $2, $1 }'
+	done | sort -u | awk '$1 == last { print $1 " has two checksums"; bad = 1 } { last = $1; n++ } END { exit bad || !n }'
 }
 # Signed by DKMS's own key: the last words of a signed module, and the name that the key was made with.
 signed() {
 	local module file
-	for module in $modules; do
+	for module in $(installed "$1"); do
 		file=$(modinfo -k "$(release "$1")" -F filename "$module")
 		[ -n "$(modinfo -F signer "$file")" ] || { echo "$module is not signed"; return 1; }
 	done
 	openssl x509 -in /var/lib/dkms/mok.pub -inform der -noout -subject
+}
+# The kernel's own cxl_hmu stays the only one.
+leaves_cxl_hmu() {
+	dkms uninstall "pmukit/$version" -k "$(release "$1")" && dkms unbuild "pmukit/$version" -k "$(release "$1")" &&
+		configured "$1" CONFIG_CXL_HMU=m && dkms install "pmukit/$version" -k "$(release "$1")" &&
+		diff <(modules pmukit | grep -vx cxl_hmu | sort) <(installed "$1" | grep -xF "$(modules pmukit)")
+}
+# Modules of another version than that of pmukit are not installed, which is said.
+refused_of_other_version() {
+	mkdir -p "$work/other" && tools/scripts/dkms-source pmukit-hisi-ptt "$work/other/pmukit-hisi-ptt-0.0.9" &&
+		sed -i 's/^PACKAGE_VERSION=.*/PACKAGE_VERSION="0.0.9"/' "$work/other/pmukit-hisi-ptt-0.0.9/dkms.conf" &&
+		cp -r "$work/other/pmukit-hisi-ptt-0.0.9" /usr/src/ && dkms add pmukit-hisi-ptt/0.0.9 || return 1
+	! dkms install pmukit-hisi-ptt/0.0.9 -k "$(release "$old")" >"$work/refused" 2>&1 || return 1
+	cat "$work/refused"
+	grep -qx "pmukit-hisi-ptt 0.0.9 needs pmukit 0.0.9; DKMS has $version of pmukit: .*" "$work/refused" && dkms remove pmukit-hisi-ptt/0.0.9 --all
+}
+remove_all() {
+	local package
+	for package in $packages; do
+		dkms remove "$package/$version" --all || return 1
+	done
 }
 nothing_of() {
 	local left
@@ -90,29 +157,31 @@ nothing_of() {
 }
 
 old=${kernels[0]} new=${kernels[1]}
-add() { tools/scripts/dkms-source "/usr/src/pmukit-$version" && dkms add "pmukit/$version"; }
-step() { dkms "$1" "pmukit/$version" -k "$(release "$old")"; }
-remove_all() { dkms remove "pmukit/$version" --all; }
-added() { dkms status "pmukit/$version" | grep -q ': added'; }
 
-plan 20
+plan 26
 check "headers of $old arrive" arrives "$old"
-check "dkms add" add
-check "status: added" added
-check "dkms build, $(release "$old")" step build
-check "status: built" state "$old" built
-check "a hisi_ptt of the kernel's own is there" put_in_tree "$old"
-check "and is what modprobe would load" comes_from "$old" kernel
-check "dkms install" step install
-check "status: installed" state "$old" installed
-check "every module in updates/dkms, of this version and kernel" all_there "$old"
-check "modprobe takes hisi_ptt from updates/dkms before kernel/" comes_from "$old" updates/dkms
+check "dkms add of each package" add
+check "dkms build, $(release "$old")" step build pmukit
+check "status: built" state pmukit "$old" built
+check "dkms install" step install pmukit
+check "of pmukit alone: no engine, no simulator, nothing that the kernel may have" exactly "$old" pmukit
+check "a package of another version than pmukit is refused, with a line" refused_of_other_version
+check "dkms install of pmukit-lab" step install pmukit-lab
+check "a hisi_ptt of the kernel's own is there, and is what modprobe would load" eval "put_in_tree '$old' && comes_from '$old' kernel"
+check "pmukit-hisi-ptt is passed over for it" passes_over pmukit-hisi-ptt "$(release "$old")"
+check "and the kernel's own is what modprobe would load" comes_from "$old" kernel
+check "every module of pmukit and pmukit-lab in updates/dkms, of this version and kernel" exactly "$old" pmukit pmukit-lab
+check "by one line of the owner's it is installed" eval "owner_wants_ours && step install pmukit-hisi-ptt"
+check "and modprobe takes hisi_ptt from updates/dkms before kernel/" comes_from "$old" updates/dkms
 check "modprobe takes pmukit_common first" common_first "$old"
+check "the packages agree on the checksums of their symbols" symbols_agree "$old"
 check "signed with DKMS's own key" signed "$old"
+check "a real-time kernel is passed over" real_time pmukit
 check "headers of $new arrive: the kernel is upgraded" arrives "$new"
-check "status: installed, without a word of ours" state "$new" installed
-check "every module, of the new kernel" all_there "$new"
-check "and still of the old one" all_there "$old"
+check "status: installed, by DKMS itself" states "$new" installed
+check "every module, of the new kernel" exactly "$new" $packages
+check "and still of the old one" exactly "$old" $packages
+check "a kernel with a cxl_hmu of its own keeps it" leaves_cxl_hmu "$new"
 check "dkms remove --all" remove_all
 check "modprobe takes the kernel's own hisi_ptt again" comes_from "$old" kernel
 nothing_of "$old" && nothing_of "$new"
