@@ -280,8 +280,7 @@ struct cache_qos_snapshot {
  * @sample_ms: from pass to pass
  * @max_bytes_per_second: no L3 moves more
  * @paranoid: read QM_EVTSEL back
- * @force: do not mind RMIDs that somebody else has put there
- * @yields: times somebody else took the registers
+ * @yields: times another user took the registers
  * @streams: by CPU: events of cache_qos_aux that are there
  * @snapshot: what they get
  * @pp: the PMU; its reference count is its own
@@ -329,7 +328,6 @@ struct cache_qos_live {
 	unsigned int sample_ms;
 	u64 max_bytes_per_second;
 	bool paranoid;
-	bool force;
 	u64 yields;
 
 	struct list_head __percpu *streams;
@@ -429,6 +427,7 @@ bool cache_qos_cgroup_event(const struct perf_event *event);
 void cache_qos_sampler_start(struct cache_qos_live *live);
 void cache_qos_sampler_stop(struct cache_qos_live *live);
 void cache_qos_check_all(struct cache_qos_live *live);
+unsigned int cache_qos_foreign_cpu(const struct cache_qos_live *live);
 int cache_qos_refresh(struct cache_qos_live *live);
 void cache_qos_sampler_hurry(struct cache_qos_live *live);
 void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns, bool wait);
@@ -451,6 +450,7 @@ void cache_qos_streams_write(struct cache_qos_live *live);
 
 /* cache_qos_sysfs.c */
 extern const struct attribute_group *cache_qos_groups[];
+int cache_qos_emit_holder(const struct cache_qos_live *live, char *buf, int at);
 
 /* cache_qos_group.c: all may sleep */
 int cache_qos_group_make(struct cache_qos_live *live, u16 parent);

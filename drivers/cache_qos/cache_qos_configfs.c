@@ -220,11 +220,13 @@ static ssize_t cache_qos_status_show(struct config_item *item, char *buf)
 		if (value.status & cache_qos_states[i].bit)
 			len += sysfs_emit_at(buf, len, " %s", cache_qos_states[i].name);
 	}
-	return len + sysfs_emit_at(buf, len,
-				   "%s\nage_ms %llu\nrmids_free %u\nrmids_used %u\nrmids_limbo %u\nbackend %s\n",
-				   value.status ? "" : " good", value.age_ns / NSEC_PER_MSEC,
-				   READ_ONCE(nr[CACHE_QOS_FREE]), READ_ONCE(nr[CACHE_QOS_USED]),
-				   READ_ONCE(nr[CACHE_QOS_LIMBO]), live->backend_name);
+	len += sysfs_emit_at(buf, len,
+			     "%s\nage_ms %llu\nrmids_free %u\nrmids_used %u\nrmids_limbo %u\nbackend %s\n",
+			     value.status ? "" : " good", value.age_ns / NSEC_PER_MSEC,
+			     READ_ONCE(nr[CACHE_QOS_FREE]), READ_ONCE(nr[CACHE_QOS_USED]),
+			     READ_ONCE(nr[CACHE_QOS_LIMBO]), live->backend_name);
+	len += sysfs_emit_at(buf, len, "registers ");
+	return len + cache_qos_emit_holder(live, buf, len);
 }
 
 /* tasks, procs */

@@ -425,35 +425,110 @@ u32 cache_qos_resolve_slow(struct cache_qos *cq, struct cache_qos_cpu *cpu,
 	return rmid;
 }
 
+/* PQR_ASSOC */
+
+static bool cache_qos_may_write(const struct cache_qos *cq, const struct cache_qos_cpu *cpu)
+{
+	return cpu->ready && !cache_qos_is_taken(cq);
+}
+
+static bool cache_qos_carried_lately(const struct cache_qos_cpu *cpu, u32 rmid)
+{
+	u32 i;
+
+	for (i = 0; i < CACHE_QOS_RECENT; i++) {
+		if (cpu->recent[i] == rmid)
+			return true;
+	}
+	return false;
+}
+
+static bool cache_qos_pqr_write(struct cache_qos *cq, struct cache_qos_cpu *cpu, u64 value)
+{
+	if (cache_qos_wrmsr(cq->backend, CACHE_QOS_PQR_ASSOC, value)) {
+		WRITE_ONCE(cpu->faults, cpu->faults + 1);
+		return false;
+	}
+	cpu->pqr = value;
+	WRITE_ONCE(cpu->writes, cpu->writes + 1);
+	return true;
+}
+
+/* The newest comes first; each is there once. */
+static void cache_qos_remember(struct cache_qos_cpu *cpu, u32 rmid)
+{
+	u32 i;
+
+	for (i = 0; i < CACHE_QOS_RECENT - 1 && cpu->recent[i] != rmid; i++)
+		;
+	for (; i; i--)
+		cpu->recent[i] = cpu->recent[i - 1];
+	cpu->recent[0] = rmid;
+}
+
+/* PQR_ASSOC has another RMID than was written. Return: it may be overwritten. */
+static bool cache_qos_hijacked(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 found)
+{
+	WRITE_ONCE(cpu->hijacks, cpu->hijacks + 1);
+	if (cpu->rmid < cq->hw.nr_rmid)
+		WRITE_ONCE(cq->atoms[cpu->rmid].suspect, true);
+	if (!found || cq->force || cache_qos_carried_lately(cpu, found))
+		return true;
+	WRITE_ONCE(cpu->foreign, found);
+	WRITE_ONCE(cq->foreign, true);
+	return false;
+}
+
+/* What PQR_ASSOC holds now. Return: it may be written. */
+static bool cache_qos_pqr_read(struct cache_qos *cq, struct cache_qos_cpu *cpu, u64 *found)
+{
+	u32 rmid;
+
+	if (cache_qos_rdmsr(cq->backend, CACHE_QOS_PQR_ASSOC, found)) {
+		WRITE_ONCE(cpu->faults, cpu->faults + 1);
+		return false;
+	}
+	rmid = FIELD_GET(CACHE_QOS_PQR_RMID, *found);
+	return rmid == cpu->rmid || cache_qos_hijacked(cq, cpu, rmid);
+}
+
 void cache_qos_carry(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 rmid)
 {
-	if (!cpu->ready || READ_ONCE(cq->yielded) || rmid == cpu->rmid)
+	u64 found;
+
+	if (rmid == cpu->rmid || !cache_qos_may_write(cq, cpu) ||
+	    !cache_qos_pqr_read(cq, cpu, &found))
 		return;
-	if (cache_qos_wrmsr(cq->backend, CACHE_QOS_PQR_ASSOC, (u64)cpu->closid << 32 | rmid)) {
-		WRITE_ONCE(cpu->faults, cpu->faults + 1);
+	if (!cache_qos_pqr_write(cq, cpu, (found & CACHE_QOS_PQR_CLOSID) | rmid))
 		return;
-	}
+	cache_qos_remember(cpu, cpu->rmid);
 	WRITE_ONCE(cpu->rmid, rmid);
-	WRITE_ONCE(cpu->writes, cpu->writes + 1);
 }
 
 bool cache_qos_check_pqr(struct cache_qos *cq, struct cache_qos_cpu *cpu)
 {
 	u64 found;
 
-	if (!cpu->ready || cq->yielded || cache_qos_rdmsr(cq->backend, CACHE_QOS_PQR_ASSOC, &found))
+	if (!cache_qos_may_write(cq, cpu))
 		return true;
-	cpu->closid = FIELD_GET(CACHE_QOS_PQR_CLOSID, found);
+	if (!cache_qos_pqr_read(cq, cpu, &found))
+		return false;
 	if (FIELD_GET(CACHE_QOS_PQR_RMID, found) == cpu->rmid)
 		return true;
-
-	cpu->hijacks++;
-	cache_qos_mark(cq, cpu->rmid, PMUKIT_CACHE_QOS_S_SUSPECT);
-	if (cache_qos_wrmsr(cq->backend, CACHE_QOS_PQR_ASSOC, (u64)cpu->closid << 32 | cpu->rmid))
-		cpu->faults++;
-	else
-		cpu->writes++;
+	cache_qos_pqr_write(cq, cpu, (found & CACHE_QOS_PQR_CLOSID) | cpu->rmid);
 	return false;
+}
+
+void cache_qos_mark_suspects(struct cache_qos *cq)
+{
+	u32 rmid;
+
+	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
+		if (!READ_ONCE(cq->atoms[rmid].suspect))
+			continue;
+		WRITE_ONCE(cq->atoms[rmid].suspect, false);
+		cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_SUSPECT);
+	}
 }
 
 /* Life */
@@ -488,22 +563,37 @@ void cache_qos_init(struct cache_qos *cq, const struct pmukit_cache_qos_backend 
 		atoms[rmid].state = CACHE_QOS_LIMBO;
 }
 
-int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain, bool force)
+static void cache_qos_cpu_count(struct cache_qos *cq, struct cache_qos_cpu *cpu, u16 domain)
+{
+	if (cpu->online)
+		return;
+	WRITE_ONCE(cpu->domain, domain);
+	cpu->online = true;
+	cache_qos_domain_gain(cq, domain);
+}
+
+int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain)
 {
 	struct cache_qos_cpu *c = cq->cpus[cpu];
+	u32 rmid;
 	u64 found;
 
 	if (cache_qos_rdmsr(cq->backend, CACHE_QOS_PQR_ASSOC, &found))
 		return -EIO;
-	if (FIELD_GET(CACHE_QOS_PQR_RMID, found) && !force)
-		return -EBUSY;
-	c->closid = FIELD_GET(CACHE_QOS_PQR_CLOSID, found);
-	WRITE_ONCE(c->rmid, FIELD_GET(CACHE_QOS_PQR_RMID, found));
-	if (!c->online) {
-		WRITE_ONCE(c->domain, domain);
-		c->online = true;
-		cache_qos_domain_gain(cq, domain);
+	rmid = FIELD_GET(CACHE_QOS_PQR_RMID, found);
+	WRITE_ONCE(c->foreign, rmid);
+	if (cache_qos_is_taken(cq)) {
+		cache_qos_cpu_count(cq, c, domain);
+		return 0;
 	}
+	/* A machine that was suspended may still have ours. */
+	if (rmid && !cq->force && !(c->ready && rmid == c->rmid))
+		return -EBUSY;
+	c->pqr = found;
+	memset(c->recent, 0, sizeof(c->recent));
+	WRITE_ONCE(c->foreign, 0);
+	WRITE_ONCE(c->rmid, rmid);
+	cache_qos_cpu_count(cq, c, domain);
 	WRITE_ONCE(c->ready, true);
 	return 0;
 }
@@ -519,6 +609,15 @@ void cache_qos_cpu_offline(struct cache_qos *cq, unsigned int cpu)
 	cache_qos_domain_lose(cq, c->domain);
 }
 
+/* Has PQR_ASSOC of a CPU the RMID that was written there? */
+static bool cache_qos_is_ours(const struct cache_qos *cq, const struct cache_qos_cpu *cpu,
+			      u64 found)
+{
+	if (cq->claimed && found != cpu->pqr)
+		return false;
+	return FIELD_GET(CACHE_QOS_PQR_RMID, found) == cpu->rmid;
+}
+
 void cache_qos_cpu_release(struct cache_qos *cq, unsigned int cpu)
 {
 	struct cache_qos_cpu *c = cq->cpus[cpu];
@@ -528,11 +627,16 @@ void cache_qos_cpu_release(struct cache_qos *cq, unsigned int cpu)
 		return;
 	WRITE_ONCE(c->ready, false);
 	if (c->rmid && !cache_qos_rdmsr(cq->backend, CACHE_QOS_PQR_ASSOC, &found) &&
-	    FIELD_GET(CACHE_QOS_PQR_RMID, found) == c->rmid) {
-		if (cache_qos_wrmsr(cq->backend, CACHE_QOS_PQR_ASSOC, found & CACHE_QOS_PQR_CLOSID))
-			WRITE_ONCE(c->faults, c->faults + 1);
-		else
-			WRITE_ONCE(c->writes, c->writes + 1);
-	}
+	    cache_qos_is_ours(cq, c, found))
+		cache_qos_pqr_write(cq, c, found & CACHE_QOS_PQR_CLOSID);
 	WRITE_ONCE(c->rmid, 0);
+}
+
+void cache_qos_cpu_look(struct cache_qos *cq, unsigned int cpu)
+{
+	struct cache_qos_cpu *c = cq->cpus[cpu];
+	u64 found;
+
+	if (!c->ready && !cache_qos_rdmsr(cq->backend, CACHE_QOS_PQR_ASSOC, &found))
+		WRITE_ONCE(c->foreign, FIELD_GET(CACHE_QOS_PQR_RMID, found));
 }

@@ -34,6 +34,8 @@
 
 #include <linux/types.h>
 
+#include <asm/rwonce.h>
+
 #include <pmukit/cache_qos.h>
 #include <pmukit/cache_qos_backend.h>
 
@@ -47,6 +49,7 @@
 #define CACHE_QOS_MAX_SETS	2048
 #define CACHE_QOS_SET_WORDS	(CACHE_QOS_MAX_MONITORS / 64)
 #define CACHE_QOS_CACHE_SLOTS	64	/* of a CPU: combinations it remembers */
+#define CACHE_QOS_RECENT	4	/* of a CPU: RMIDs it carried before */
 
 #define CACHE_QOS_NONE		0xffffU	/* no node, no monitor, no domain */
 #define CACHE_QOS_ALL		0xfffeU	/* all domains */
@@ -270,6 +273,7 @@ enum cache_qos_rmid_state {
  * struct cache_qos_atom - an RMID, and the set of monitors it works for
  * @state: enum cache_qos_rmid_state
  * @dirty: it was given out while its lines were above the threshold
+ * @suspect: a CPU that should carry it was found with another RMID; written without the lock
  * @next: in the list of free ones
  * @members: in FREE: none; in LIMBO: those that still count its lines
  * @since_ns: when it came into this state
@@ -277,6 +281,7 @@ enum cache_qos_rmid_state {
 struct cache_qos_atom {
 	u8 state;
 	bool dirty;
+	bool suspect;
 	u16 next;
 	struct cache_qos_members members;
 	u64 since_ns;
@@ -346,7 +351,10 @@ struct cache_qos_slot {
  * @set: its monitors
  * @domain: its L3 as an index; CACHE_QOS_NONE: it has not been online
  * @rmid: what it carries; read by others to learn which RMIDs are in use
- * @closid: the upper half of PQR_ASSOC, which is not ours
+ * @pqr: the value of PQR_ASSOC that was written, or first read, last
+ * @recent: RMIDs it carried before @rmid: pqos and rdtset read the register, change its upper half
+ *	and write both, so one of these may come back
+ * @foreign: RMID of another user of the registers that was found here; 0: none
  * @online: it counts for its domain
  * @ready: PQR_ASSOC was read and is ours
  * @slots: combinations it remembers
@@ -359,7 +367,9 @@ struct cache_qos_cpu {
 	u16 set;
 	u16 domain;
 	u32 rmid;
-	u32 closid;
+	u64 pqr;
+	u32 recent[CACHE_QOS_RECENT];
+	u32 foreign;
 	bool online;
 	bool ready;
 	struct cache_qos_slot slots[CACHE_QOS_CACHE_SLOTS];
@@ -401,7 +411,11 @@ struct cache_qos_stats {
  * @threshold: units: an RMID with fewer in every domain is free again
  * @limbo_min_ns: how long an RMID stays in limbo where occupancy cannot be read
  * @alloc_dirty: rather take the cleanest RMID in limbo than refuse
- * @yielded: somebody else has the registers: no writes, no reads, values stay
+ * @force: RMIDs of other users of the registers are overwritten
+ * @yielded: another user has the registers: no writes, no reads, values stay
+ * @claimed: it is resctrl
+ * @foreign: an RMID of another user was found in PQR_ASSOC: nothing is written until
+ *	cache_qos_resume(), and the caller is to yield. Set without the lock.
  * @starved: an RMID was wanted and there was none: try again when there is
  * @generation: of the configuration; never 0
  * @notify: NULL, or told of each change of an RMID; under the lock, also at context switches
@@ -428,7 +442,10 @@ struct cache_qos {
 	u64 threshold;
 	u64 limbo_min_ns;
 	bool alloc_dirty;
+	bool force;
 	bool yielded;
+	bool claimed;
+	bool foreign;
 	bool starved;
 	u32 generation;
 	void (*notify)(struct cache_qos *cq, enum cache_qos_news news, u32 rmid);
@@ -469,27 +486,35 @@ void cache_qos_init(struct cache_qos *cq, const struct pmukit_cache_qos_backend 
 		    struct cache_qos_cpu **cpus, unsigned int nr_cpus);
 
 /**
- * cache_qos_cpu_online - a CPU takes part; reads PQR_ASSOC and keeps its upper half
+ * cache_qos_cpu_online - a CPU takes part; reads PQR_ASSOC
  * @cq: everything
  * @cpu: its number; this runs on it
  * @domain: index of its L3
- * @force: do not mind an RMID that somebody else has put there
  *
- * PQR_ASSOC is not written before cache_qos_carry().
+ * PQR_ASSOC is not written before cache_qos_carry(). While another user has the registers the CPU
+ * only counts for its domain.
  *
- * Return: 0, -EBUSY: somebody else uses the RMID of this CPU, -EIO: the register is not there.
+ * Return: 0, -EBUSY: another user's RMID is there (not with cq->force), -EIO: the register is not.
  */
-int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain, bool force);
+int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain);
 
 /* A CPU leaves: its domain has one less. It runs on it; its RMID becomes 0. */
 void cache_qos_cpu_offline(struct cache_qos *cq, unsigned int cpu);
 
 /*
  * The driver leaves, or yields: the RMID of this CPU becomes 0, if it is still the one we wrote.
- * It is not written again until cache_qos_cpu_online(). Runs on the CPU, interrupts off; needs no
+ * While resctrl has the registers the upper half has to be, too: both halves are written together,
+ * so one that has changed says that the lower half is resctrl's, even if it is the same number. It
+ * is not written again until cache_qos_cpu_online(). Runs on the CPU, interrupts off; needs no
  * lock.
  */
 void cache_qos_cpu_release(struct cache_qos *cq, unsigned int cpu);
+
+/*
+ * While another user has the registers: whose RMID is in PQR_ASSOC of this CPU? It is in its
+ * @foreign then. Runs on the CPU, interrupts off; needs no lock.
+ */
+void cache_qos_cpu_look(struct cache_qos *cq, unsigned int cpu);
 
 /*
  * Monitors: cache_qos_core.c
@@ -619,16 +644,25 @@ u32 cache_qos_resolve_slow(struct cache_qos *cq, struct cache_qos_cpu *cpu,
 			   const struct cache_qos_task *task, u16 cgroup, u64 now_ns);
 
 /*
- * From here on this CPU carries @rmid: one write of PQR_ASSOC, none if it does already, if the CPU
- * is not ready, or after cache_qos_yield(). Interrupts off; needs no lock.
+ * From here on this CPU carries @rmid: PQR_ASSOC is read, and written with the upper half that was
+ * read; neither if it carries it already, if the CPU is not ready, or after cache_qos_yield().
+ * Interrupts off; needs no lock.
+ *
+ * An RMID that is found instead of ours counts as a hijack, and what was to run under ours becomes
+ * PMUKIT_CACHE_QOS_S_SUSPECT. It is overwritten if it is 0 or one that this CPU carried lately: the
+ * tools that set classes of service write back the RMID they read before. Any other is in use by
+ * another tool: it stays, cq->foreign is set, and no register is written from there on.
  */
 void cache_qos_carry(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 rmid);
 
 /*
- * Is PQR_ASSOC of this CPU what we wrote? If not, count a hijack, take over the upper half and
- * write our RMID again; what runs on it becomes PMUKIT_CACHE_QOS_S_SUSPECT.
+ * Is the RMID of this CPU the one we wrote? If not, what cache_qos_carry() says is done. Interrupts
+ * off; needs no lock.
  */
 bool cache_qos_check_pqr(struct cache_qos *cq, struct cache_qos_cpu *cpu);
+
+/* After each pass: monitors whose RMIDs were found replaced become PMUKIT_CACHE_QOS_S_SUSPECT. */
+void cache_qos_mark_suspects(struct cache_qos *cq);
 
 /* Domains, readings, limbo: cache_qos_sum_core.c */
 
@@ -679,11 +713,12 @@ u32 cache_qos_limbo_pass(struct cache_qos *cq, u64 now_ns);
 void cache_qos_check_domain(struct cache_qos *cq, u16 domain);
 
 /*
- * Somebody else has the registers: values freeze, nothing is written from here on. The caller calls
+ * Another user has the registers, which is resctrl if @claimed, or a tool whose RMID was found:
+ * values freeze, nothing is written from here on. The caller calls
  * cache_qos_cpu_release() on each CPU. Afterwards, with the registers free again and on each CPU
  * cache_qos_cpu_online(), everything is in limbo or begins anew.
  */
-void cache_qos_yield(struct cache_qos *cq);
+void cache_qos_yield(struct cache_qos *cq, bool claimed);
 void cache_qos_resume(struct cache_qos *cq);
 
 /* The counters of a domain may have changed by themselves (suspend): begin at the next values. */
@@ -772,6 +807,12 @@ static inline int cache_qos_wrmsr(const struct pmukit_cache_qos_backend *backend
 static inline bool cache_qos_has(const struct cache_qos_members *members, u16 monitor)
 {
 	return members->word[monitor / 64] >> (monitor % 64) & 1;
+}
+
+/* Has another user the registers, or is the driver about to yield? */
+static inline bool cache_qos_is_taken(const struct cache_qos *cq)
+{
+	return READ_ONCE(cq->yielded) || READ_ONCE(cq->foreign);
 }
 
 static inline bool cache_qos_event_there(const struct cache_qos_hw *hw, u32 event)

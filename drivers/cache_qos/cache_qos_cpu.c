@@ -3,7 +3,7 @@
  * cache_qos: CPUs and domains, CPU hotplug, suspend.
  *
  * The hotplug state is dynamic and registered after resctrl's, so its callback comes later: what
- * resctrl writes into PQR_ASSOC of a CPU that comes online is overwritten, not the other way round.
+ * resctrl writes into PQR_ASSOC of a CPU that comes online is found there.
  * Suspend takes all CPUs but one offline; that one's register is written again when the machine
  * wakes (cache_qos_main.c).
  */
@@ -137,15 +137,12 @@ static int cache_qos_cpu_join(struct cache_qos_live *live, unsigned int cpu,
 	if (domain < 0)
 		return domain;
 	raw_spin_lock_irq(&live->lock);
-	ret = cache_qos_cpu_online(&live->core, cpu, domain, live->force || live->core.yielded);
-	/* What is in the register now is not ours to take back. */
-	if (live->core.yielded)
-		WRITE_ONCE(live->cpu_pointers[cpu]->ready, false);
+	ret = cache_qos_cpu_online(&live->core, cpu, domain);
 	raw_spin_unlock_irq(&live->lock);
 	if (ret == -EBUSY)
 		dev_err(&live->parent->dev,
-			"CPU %u: somebody else uses its RMID; force=1 takes it all the same\n",
-			cpu);
+			"CPU %u: RMID %u is another tool's (pqos, PCM?); stop it, or load with force=1\n",
+			cpu, READ_ONCE(live->cpu_pointers[cpu]->foreign));
 	return ret;
 }
 
@@ -187,8 +184,9 @@ static void cache_qos_again_ipi(void *data)
 	struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
 
 	raw_spin_lock(&live->lock);
-	if (cpu->online)
-		cache_qos_cpu_online(&live->core, cpu->cpu, cpu->domain, true);
+	/* -EBUSY: an RMID of another tool came meanwhile. */
+	if (cpu->online && cache_qos_cpu_online(&live->core, cpu->cpu, cpu->domain) == -EBUSY)
+		WRITE_ONCE(live->core.foreign, true);
 	raw_spin_unlock(&live->lock);
 	cache_qos_resolve_here(live);
 }

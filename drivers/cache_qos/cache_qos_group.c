@@ -90,7 +90,7 @@ int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
 {
 	int ret;
 
-	if (on && (READ_ONCE(live->core.yielded) || live->backend->claimed()))
+	if (on && (cache_qos_is_taken(&live->core) || live->backend->claimed()))
 		return -EBUSY;
 	mutex_lock(&live->config_mutex);
 	raw_spin_lock_irq(&live->lock);

@@ -29,7 +29,7 @@ MODULE_PARM_DESC(backend, "who has the registers: msr (the hardware) or sim (a s
 
 static bool cache_qos_force;
 module_param_named(force, cache_qos_force, bool, 0444);
-MODULE_PARM_DESC(force, "do not mind RMIDs that somebody else has put into PQR_ASSOC");
+MODULE_PARM_DESC(force, "overwrite RMIDs that another tool has put into PQR_ASSOC");
 
 static bool cache_qos_paranoid;
 module_param_named(paranoid, cache_qos_paranoid, bool, 0444);
@@ -108,7 +108,7 @@ int cache_qos_users_get(struct cache_qos_live *live)
 		return -ENODEV;
 	}
 	if (!live->attached) {
-		/* While nobody watched nobody has looked after the classes of service either. */
+		/* While nothing was watched no pass has looked for RMIDs of other tools. */
 		cache_qos_check_all(live);
 		ret = cache_qos_attach(live);
 	}
@@ -246,7 +246,7 @@ static void cache_qos_fill(struct cache_qos_live *live,
 	live->sample_ms = CACHE_QOS_SAMPLE_MS;
 	live->max_bytes_per_second = cache_qos_max_bandwidth;
 	live->paranoid = cache_qos_paranoid;
-	live->force = cache_qos_force;
+	live->core.force = cache_qos_force;
 	/* Dropped by the release of each PMU */
 	kref_init(&live->ref);
 	kref_get(&live->ref);

@@ -24,6 +24,7 @@
 
 #define CACHE_QOS_IDLE_MS	10000	/* nobody asks */
 #define CACHE_QOS_LIMBO_MS	1000	/* nobody asks, but RMIDs are in limbo */
+#define CACHE_QOS_YIELDED_MS	1000	/* are the registers free again? */
 
 /* Somebody else */
 
@@ -34,20 +35,75 @@ static void cache_qos_release_ipi(void *data)
 	cache_qos_cpu_release(&live->core, smp_processor_id());
 }
 
-static void cache_qos_give_way(struct cache_qos_live *live)
+/**
+ * cache_qos_foreign_cpu - a CPU with an RMID of another tool
+ * @live: everything
+ *
+ * Return: nr_cpu_ids: there is none.
+ */
+unsigned int cache_qos_foreign_cpu(const struct cache_qos_live *live)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		if (READ_ONCE(per_cpu_ptr(live->cpus, cpu)->foreign))
+			break;
+	}
+	return cpu;
+}
+
+static void cache_qos_give_way_say(struct cache_qos_live *live)
+{
+	unsigned int cpu = cache_qos_foreign_cpu(live);
+
+	if (live->core.claimed || cpu >= nr_cpu_ids)
+		dev_warn(&live->parent->dev,
+			 "resctrl is mounted and has the registers: values are frozen until it is unmounted\n");
+	else
+		dev_warn(&live->parent->dev,
+			 "CPU %u: RMID %u is another tool's (pqos, PCM?): values are frozen until it is 0 again\n",
+			 cpu, READ_ONCE(per_cpu_ptr(live->cpus, cpu)->foreign));
+}
+
+static void cache_qos_give_way(struct cache_qos_live *live, bool claimed)
 {
 	raw_spin_lock_irq(&live->lock);
-	cache_qos_yield(&live->core);
+	cache_qos_yield(&live->core, claimed);
 	live->yields++;
 	raw_spin_unlock_irq(&live->lock);
 	on_each_cpu(cache_qos_release_ipi, live, 1);
 	trace_cache_qos_yield(true);
-	dev_warn(&live->parent->dev,
-		 "somebody else (resctrl?) has taken the registers: values are frozen\n");
+	cache_qos_give_way_say(live);
+}
+
+static void cache_qos_look_ipi(void *data)
+{
+	struct cache_qos_live *live = data;
+
+	cache_qos_cpu_look(&live->core, smp_processor_id());
+}
+
+static bool cache_qos_looks_foreign(int cpu, void *data)
+{
+	struct cache_qos_live *live = data;
+
+	return READ_ONCE(per_cpu_ptr(live->cpus, cpu)->foreign);
+}
+
+/* First the CPUs that had one, and the others only once these are free. */
+static bool cache_qos_is_free(struct cache_qos_live *live)
+{
+	on_each_cpu_cond(cache_qos_looks_foreign, cache_qos_look_ipi, live, 1);
+	if (cache_qos_foreign_cpu(live) < nr_cpu_ids)
+		return false;
+	on_each_cpu(cache_qos_look_ipi, live, 1);
+	return cache_qos_foreign_cpu(live) >= nr_cpu_ids;
 }
 
 static void cache_qos_come_back(struct cache_qos_live *live)
 {
+	if (!live->core.force && !cache_qos_is_free(live))
+		return;
 	raw_spin_lock_irq(&live->lock);
 	cache_qos_resume(&live->core);
 	raw_spin_unlock_irq(&live->lock);
@@ -56,12 +112,12 @@ static void cache_qos_come_back(struct cache_qos_live *live)
 	dev_info(&live->parent->dev, "the registers are free again\n");
 }
 
-/* What somebody else's claim changes for us. */
+/* What another user of the registers changes for us. */
 static void cache_qos_heed(struct cache_qos_live *live, bool claimed)
 {
-	if (claimed && !live->core.yielded)
-		cache_qos_give_way(live);
-	else if (!claimed && live->core.yielded)
+	if (!live->core.yielded && (claimed || READ_ONCE(live->core.foreign)))
+		cache_qos_give_way(live, claimed);
+	else if (live->core.yielded && !claimed)
 		cache_qos_come_back(live);
 }
 
@@ -69,11 +125,8 @@ static void cache_qos_heed(struct cache_qos_live *live, bool claimed)
 static void cache_qos_check_ipi(void *data)
 {
 	struct cache_qos_live *live = data;
-	struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
 
-	raw_spin_lock(&live->lock);
-	cache_qos_check_pqr(&live->core, cpu);
-	raw_spin_unlock(&live->lock);
+	cache_qos_check_pqr(&live->core, this_cpu_ptr(live->cpus));
 	cache_qos_resolve_here(live);
 }
 
@@ -166,6 +219,7 @@ static void cache_qos_judge(struct cache_qos_live *live)
 	u32 d;
 
 	raw_spin_lock_irq(&live->lock);
+	cache_qos_mark_suspects(&live->core);
 	cache_qos_limbo_pass(&live->core, cache_qos_now_ns());
 	raw_spin_unlock_irq(&live->lock);
 	for (d = 0; d < live->core.nr_domains; d++) {
@@ -182,7 +236,9 @@ static unsigned int cache_qos_interval_ms(const struct cache_qos_live *live)
 	u64 half_ms = div_u64(live->core.hw.wrap_ns, 2 * NSEC_PER_MSEC);
 	unsigned int ms = CACHE_QOS_IDLE_MS;
 
-	if (atomic_read(&live->users))
+	if (READ_ONCE(live->core.yielded))
+		ms = CACHE_QOS_YIELDED_MS;
+	else if (atomic_read(&live->users))
 		ms = READ_ONCE(live->sample_ms);
 	else if (READ_ONCE(live->core.nr_atoms[CACHE_QOS_LIMBO]))
 		ms = CACHE_QOS_LIMBO_MS;
@@ -202,7 +258,7 @@ static void cache_qos_pass(struct cache_qos_live *live)
 	claimed = live->backend->claimed();
 	cpus_read_lock();
 	cache_qos_heed(live, claimed);
-	if (!claimed) {
+	if (!live->core.yielded) {
 		if (atomic_read(&live->users))
 			cache_qos_check_all(live);
 		cache_qos_readers(live, readers);

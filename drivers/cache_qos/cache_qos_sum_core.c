@@ -442,8 +442,9 @@ u32 cache_qos_limbo_pass(struct cache_qos *cq, u64 now_ns)
 
 /* Somebody else comes and goes */
 
-void cache_qos_yield(struct cache_qos *cq)
+void cache_qos_yield(struct cache_qos *cq, bool claimed)
 {
+	WRITE_ONCE(cq->claimed, claimed);
 	WRITE_ONCE(cq->yielded, true);
 }
 
@@ -462,6 +463,8 @@ void cache_qos_resume(struct cache_qos *cq)
 			memset(domain->cells[rmid].status, 0, sizeof(domain->cells[rmid].status));
 		}
 	}
+	WRITE_ONCE(cq->claimed, false);
+	WRITE_ONCE(cq->foreign, false);
 	WRITE_ONCE(cq->yielded, false);
 }
 

@@ -26,7 +26,7 @@ static void cache_qos_run(struct cache_qos_live *live, struct task_struct *task)
 	u16 cgroup = CACHE_QOS_NONE;
 	u32 rmid;
 
-	if (!cpu->ready || READ_ONCE(live->core.yielded))
+	if (!cpu->ready || cache_qos_is_taken(&live->core))
 		return;
 	if (!is_idle_task(task)) {
 		is = cache_qos_task_find(live, task);

@@ -274,6 +274,32 @@ static ssize_t domains_show(struct device *dev, struct device_attribute *attr, c
 }
 static DEVICE_ATTR_RO(domains);
 
+/**
+ * cache_qos_emit_holder - who has the registers now
+ * @live: everything
+ * @buf: of the file
+ * @at: written so far
+ *
+ * Return: characters written.
+ */
+int cache_qos_emit_holder(const struct cache_qos_live *live, char *buf, int at)
+{
+	unsigned int cpu = cache_qos_foreign_cpu(live);
+
+	if (!cache_qos_is_taken(&live->core))
+		return sysfs_emit_at(buf, at, "cache_qos\n");
+	if (READ_ONCE(live->core.claimed) || cpu >= nr_cpu_ids)
+		return sysfs_emit_at(buf, at, "resctrl\n");
+	return sysfs_emit_at(buf, at, "cpu %u rmid %u\n", cpu,
+			     READ_ONCE(per_cpu_ptr(live->cpus, cpu)->foreign));
+}
+
+static ssize_t registers_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return cache_qos_emit_holder(cache_qos_of_dev(dev), buf, 0);
+}
+static DEVICE_ATTR_RO(registers);
+
 /* What may be set */
 
 static ssize_t sample_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -344,6 +370,7 @@ static DEVICE_ATTR_RW(alloc_dirty);
 
 static struct attribute *cache_qos_attrs[] = {
 	&dev_attr_domains.attr,
+	&dev_attr_registers.attr,
 	&dev_attr_sample_ms.attr,
 	&dev_attr_threshold.attr,
 	&dev_attr_alloc_dirty.attr,

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/book.sh"
 need_machine
 cd "$work" || exit 1
-plan 15
+plan 19
 
 # pqr CPU, evtsel CPU: what the register has
 pqr() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $6 }' $book/cpus; }
@@ -35,20 +35,27 @@ as_found() { [ "$(evtsel 0)" = 0x900000001 ] && [ "$(evtsel 1)" = 0x700000002 ];
 [ "$writes" -gt 0 ] && waits 5 as_found
 result "R-10 QM_EVTSEL is as it was found" $?
 
-# Somebody puts his own RMID there, where nobody is watched: a switch between RMIDs writes what was there before.
-taskset -p 2 $one >/dev/null
-sim freeze 1
-passes
-hijacks=$(stat_of hijacks)
+# Another tool monitors with an RMID of its own, as pqos -m does, on the CPU the task runs on.
+registers_are() { [ "$(cat $devices/cache_qos/registers)" = "$1" ]; }
+taskset -p 1 $one >/dev/null
+registers_are cache_qos
+result "R-07 the registers are the driver's" $?
+lines=$(dmesg | grep -c "is another tool's")
 sim pqr 0 $((4 << 32 | 200))
-passes
-echo "# $(($(stat_of hijacks) - hijacks)) hijacks, PQR_ASSOC $(pqr 0)"
-stat_is hijacks $((hijacks + 1)) && [ $(($(pqr 0) & 0xffffffff)) = 0 ]
-result "R-08 somebody else's RMID is noticed and replaced" $?
+waits 8 registers_are "cpu 0 rmid 200" && waits 8 grep -q "^state.* yielded" $groups/g1/status
+result "R-08 the driver gives way to another tool's RMID and says whose" $?
+sleep 2
+echo "# PQR_ASSOC $(pqr 0) $(pqr 1)"
+[ "$(pqr 0)" = 0x4000000c8 ] && [ $(($(pqr 1) & 0xffffffff)) = 0 ] && [ $(($(dmesg | grep -c "is another tool's") - lines)) = 1 ]
+result "R-08 leaves it where it is, takes its own back, and logs it once" $?
+refused_with "busy" writes $groups/g2/monitor_cache 1
+result "R-08 no new monitor meanwhile" $?
+sim pqr 0 $((4 << 32))
+waits 8 registers_are cache_qos && waits 8 cat $groups/g1/occupancy
+result "R-08 when the RMID is 0 again values are there again" $?
 [ $(($(pqr 0) >> 32)) = 4 ]
-result "R-09 and his class of service kept" $?
+result "R-09 and the class of service stays" $?
 taskset -p 3 $one >/dev/null
-sim freeze 0
 
 # resctrl
 perf stat -x, -I 500 -p $one -e cache_qos/llc_occupancy/ -- sleep 14 2>stat &
@@ -56,11 +63,11 @@ stat=$!
 waits 60 test -s stat
 sim flush 0
 sleep 1
-lines=$(dmesg | grep -c "values are frozen")
+lines=$(dmesg | grep -c "resctrl is mounted")
 sim claim 1
 waits 8 no_rmids
 result "R-07 when resctrl is mounted all RMIDs are 0 within a pass" $?
-[ "$(stat_of yields)" -gt 0 ] && [ $(($(dmesg | grep -c "values are frozen") - lines)) = 1 ]
+[ "$(stat_of yields)" -gt 0 ] && [ $(($(dmesg | grep -c "resctrl is mounted") - lines)) = 1 ] && registers_are resctrl
 result "R-07 counted, and one line in the log" $?
 refused_with "busy" cat $groups/g1/occupancy && refused_with "busy" writes $groups/g2/monitor_cache 1
 result "R-07 groups: EBUSY" $?

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/book.sh"
 need_machine
 cd "$work" || exit 1
-plan 10
+plan 11
 
 refuses() { ! writes $book/control "$1" 2>/dev/null; }
 refuses_all() { for command; do refuses "$command" || { echo "# took '$command'"; return 1; }; done; }
@@ -43,6 +43,12 @@ strikes errors 2 -1 0
 sim fault 2 -1 -1 0 1000 0
 strikes stolen 4 -1 1
 strikes hijacks 5 -1 9
+# It gives way to that RMID, until it is gone.
+for cpu in $(awk '$1 == "cpu" { print $2 }' $book/cpus); do
+	sim pqr "$cpu" 0
+done
+waits 8 grep -qx cache_qos $devices/cache_qos/registers
+result "R-08 the driver has the registers again once the other RMID is gone" $?
 strikes pqr_faults 3 0xc8f 0
 kill $program
 wait $program 2>/dev/null

@@ -115,7 +115,7 @@ UnitSpec cache_qos_driver()
     unit.modules = {"pmukit_common", "cache_qos backend=sim",
                     "cache_qos_sim profile=spr lines=2048"};
     unit.programs = {"tools/cli/pmukit", "selftests/cache_qos/cache_qos_bench",
-                     "selftests/cache_qos/cache_qos_crowd", "selftests/cache_qos/cache_qos_load",
+                     "selftests/cache_qos/cache_qos_closid", "selftests/cache_qos/cache_qos_crowd", "selftests/cache_qos/cache_qos_load",
                      "selftests/cache_qos/cache_qos_test"};
     unit.files = {"selftests/lib/tap.sh",
                   "selftests/cache_qos/book.sh",
@@ -124,6 +124,7 @@ UnitSpec cache_qos_driver()
                   "selftests/cache_qos/tiny.sh",
                   "selftests/cache_qos/machine.sh",
                   "selftests/cache_qos/claim.sh",
+                  "selftests/cache_qos/closid.sh",
                   "selftests/cache_qos/unload.sh",
                   "selftests/cache_qos/record.sh",
                   "selftests/cache_qos/hotplug.sh",
@@ -141,6 +142,7 @@ UnitSpec cache_qos_driver()
                   cache_qos_script("tiny", "/selftests/cache_qos/tiny.sh", 120, {"7.2"}),
                   cache_qos_script("machine", "/selftests/cache_qos/machine.sh", 180, {"6.12"}),
                   cache_qos_script("claim", "/selftests/cache_qos/claim.sh", 180, {"6.1"}),
+                  cache_qos_script("closid", "/selftests/cache_qos/closid.sh", 180, {"6.12"}),
                   cache_qos_script("unload", "/selftests/cache_qos/unload.sh", 300, {"6.1"}),
                   cache_qos_script("record", "/selftests/cache_qos/record.sh", 300, {"7.2"}),
                   cache_qos_script("hotplug", "/selftests/cache_qos/hotplug.sh", 400, {"6.12"}),

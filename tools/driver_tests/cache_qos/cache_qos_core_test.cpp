@@ -84,7 +84,7 @@ protected:
             ASSERT_EQ(cache_qos_domain_add(cq.get(), &is, cells[i].data(), banked[i].data()),
                       static_cast<int>(i));
             current_cpu = i;
-            ASSERT_EQ(cache_qos_cpu_online(cq.get(), i, static_cast<u16>(i), false), 0);
+            ASSERT_EQ(cache_qos_cpu_online(cq.get(), i, static_cast<u16>(i)), 0);
         }
         current_cpu = 0;
         pass();
@@ -119,6 +119,15 @@ protected:
         cache_qos_carry(cq.get(), &cpus[cpu], rmid);
         EXPECT_EQ(static_cast<u32>(pqr[cpu]), cpus[cpu].rmid);
         return static_cast<u32>(pqr[cpu]);
+    }
+    // Somebody else may have the register.
+    void run_any(u32 cpu, const cache_qos_task *task)
+    {
+        current_cpu = cpu;
+        u32 rmid = cache_qos_resolve(cq.get(), &cpus[cpu], task, CACHE_QOS_NONE);
+        if (rmid == CACHE_QOS_MISS)
+            rmid = cache_qos_resolve_slow(cq.get(), &cpus[cpu], task, CACHE_QOS_NONE, now);
+        cache_qos_carry(cq.get(), &cpus[cpu], rmid);
     }
     // The task fills lines and moves as many, half of them from its own node.
     void fill(u32 cpu, u64 units)
@@ -243,19 +252,121 @@ TEST_F(CacheQos, R09_closid_stays)
     EXPECT_EQ(pqr[0], 0x500000000u);
 }
 
-TEST_F(CacheQos, R08_a_foreign_rmid_is_noticed)
+TEST_F(CacheQos, R09_a_closid_written_between_two_switches_stays)
+{
+    start();
+    auto t = task();
+    ASSERT_EQ(watch(t, make()), 0);
+    const u32 rmid = run(0, &t);
+    pqr[0] = 0x300000000 | rmid;
+    run(0, nullptr);
+    EXPECT_EQ(pqr[0], 0x300000000u);
+    pqr[0] = 0x400000000;
+    EXPECT_EQ(run(0, &t), rmid);
+    EXPECT_EQ(pqr[0], 0x400000000 | rmid);
+    EXPECT_EQ(cpus[0].hijacks, 0u);
+    EXPECT_FALSE(cache_qos_is_taken(cq.get()));
+}
+
+// pqos reads the register, changes the upper half and writes both; meanwhile there was a switch.
+TEST_F(CacheQos, R09_a_tool_that_writes_back_an_older_rmid_takes_nothing)
 {
     start();
     auto t = task();
     const u16 m = make();
     ASSERT_EQ(watch(t, m), 0);
     const u32 rmid = run(0, &t);
+    run(0, nullptr);
+    pqr[0] = 0x300000000 | rmid;
+    auto other = task();
+    const u16 n = make();
+    ASSERT_EQ(watch(other, n), 0);
+    const u32 next = run(0, &other);
+    EXPECT_NE(next, rmid);
+    EXPECT_EQ(pqr[0], 0x300000000 | next);
+    EXPECT_EQ(cpus[0].hijacks, 1u);
+    EXPECT_FALSE(cache_qos_is_taken(cq.get()));
+    pqr[0] = 0x400000000;  // pqos -R
+    EXPECT_FALSE(cache_qos_check_pqr(cq.get(), &cpus[0]));
+    EXPECT_EQ(pqr[0], 0x400000000 | next);
+    EXPECT_FALSE(cache_qos_is_taken(cq.get()));
+    cache_qos_mark_suspects(cq.get());
+    value(n);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_SUSPECT);
+    value(m);
+    EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_SUSPECT);
+}
+
+TEST_F(CacheQos, R08_the_driver_gives_way_to_a_foreign_rmid)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    run(0, &t);
     pqr[0] = 0x300000006;
     EXPECT_FALSE(cache_qos_check_pqr(cq.get(), &cpus[0]));
     EXPECT_EQ(cpus[0].hijacks, 1u);
-    EXPECT_EQ(pqr[0], 0x300000000 | rmid);
+    EXPECT_EQ(cpus[0].foreign, 6u);
+    EXPECT_TRUE(cache_qos_is_taken(cq.get()));
+    run_any(0, nullptr);
+    EXPECT_EQ(pqr[0], 0x300000006u);
+    cache_qos_yield(cq.get(), false);
+    cache_qos_cpu_release(cq.get(), 0);
+    EXPECT_EQ(pqr[0], 0x300000006u);
+    cache_qos_mark_suspects(cq.get());
     value(m);
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_SUSPECT);
+    cache_qos_cpu_look(cq.get(), 0);
+    EXPECT_EQ(cpus[0].foreign, 6u);
+    pqr[0] = 0x300000000;
+    cache_qos_cpu_look(cq.get(), 0);
+    EXPECT_EQ(cpus[0].foreign, 0u);
+    cache_qos_resume(cq.get());
+    ASSERT_EQ(cache_qos_cpu_online(cq.get(), 0, 0), 0);
+    EXPECT_NE(run(0, &t), 0u);
+    EXPECT_EQ(pqr[0] >> 32, 3u);
+}
+
+TEST_F(CacheQos, R08_a_foreign_rmid_is_found_by_the_switch_that_would_replace_it)
+{
+    start();
+    auto t = task();
+    ASSERT_EQ(watch(t, make()), 0);
+    pqr[0] = 6;
+    run_any(0, &t);
+    EXPECT_EQ(pqr[0], 6u);
+    EXPECT_TRUE(cache_qos_is_taken(cq.get()));
+    cq->force = true;
+    cq->foreign = false;
+    EXPECT_EQ(run(0, &t), cpus[0].rmid);
+    EXPECT_EQ(cpus[0].hijacks, 2u);
+}
+
+// resctrl gives out small numbers as well; with another class of service it is told apart.
+TEST_F(CacheQos, R07_an_rmid_of_resctrls_that_is_one_of_ours_stays)
+{
+    start();
+    auto t = task();
+    ASSERT_EQ(watch(t, make()), 0);
+    const u32 rmid = run(0, &t);
+    pqr[0] = 0x200000000 | rmid;
+    cache_qos_yield(cq.get(), true);
+    cache_qos_cpu_release(cq.get(), 0);
+    EXPECT_EQ(pqr[0], 0x200000000 | rmid);
+}
+
+TEST_F(CacheQos, R61_a_cpu_that_kept_our_rmid_over_suspend_is_not_foreign)
+{
+    start();
+    auto t = task();
+    ASSERT_EQ(watch(t, make()), 0);
+    const u32 rmid = run(0, &t);
+    EXPECT_EQ(cache_qos_cpu_online(cq.get(), 0, 0), 0);
+    EXPECT_EQ(cpus[0].rmid, rmid);
+    pqr[0] = 0;
+    EXPECT_EQ(cache_qos_cpu_online(cq.get(), 0, 0), 0);
+    EXPECT_EQ(run(0, &t), rmid);
 }
 
 TEST_F(CacheQos, R08_nothing_is_foreign_where_nobody_monitors)
@@ -268,7 +379,7 @@ TEST_F(CacheQos, R08_nothing_is_foreign_where_nobody_monitors)
     pqr[1] = 0x300000006;
     EXPECT_TRUE(cache_qos_check_pqr(cq.get(), &cpus[1]));
     EXPECT_EQ(pqr[1], 0x300000006u);
-    cache_qos_yield(cq.get());
+    cache_qos_yield(cq.get(), true);
     pqr[0] = 0x300000006;
     EXPECT_TRUE(cache_qos_check_pqr(cq.get(), &cpus[0]));
     EXPECT_EQ(pqr[0], 0x300000006u);
@@ -280,9 +391,11 @@ TEST_F(CacheQos, R08_a_foreign_rmid_at_load_is_refused_unless_forced)
     start();
     cache_qos_cpu_offline(cq.get(), 0);
     pqr[0] = 0x700000003;
-    EXPECT_EQ(cache_qos_cpu_online(cq.get(), 0, 0, false), -EBUSY);
+    EXPECT_EQ(cache_qos_cpu_online(cq.get(), 0, 0), -EBUSY);
+    EXPECT_EQ(cpus[0].foreign, 3u);
     EXPECT_EQ(cq->domains[0].nr_cpus, 0u);
-    EXPECT_EQ(cache_qos_cpu_online(cq.get(), 0, 0, true), 0);
+    cq->force = true;
+    EXPECT_EQ(cache_qos_cpu_online(cq.get(), 0, 0), 0);
     run(0, nullptr);
     EXPECT_EQ(pqr[0], 0x700000000u);
 }
@@ -296,14 +409,14 @@ TEST_F(CacheQos, R08_a_foreign_rmid_may_be_none_of_ours)
     ASSERT_EQ(watch(t, m), 0);
     run(1, &t);
     current_cpu = 0;
+    cq->force = true;
     for (const u64 foreign : {8ULL, 0xffffffffULL}) {
         cache_qos_cpu_offline(cq.get(), 0);
         pqr[0] = foreign;
-        ASSERT_EQ(cache_qos_cpu_online(cq.get(), 0, 0, true), 0);
+        ASSERT_EQ(cache_qos_cpu_online(cq.get(), 0, 0), 0);
         pqr[0] = 5;
-        cq->monitors[CACHE_QOS_MACHINE].status = 0;
         EXPECT_FALSE(cache_qos_check_pqr(cq.get(), &cpus[0]));
-        EXPECT_EQ(cq->monitors[CACHE_QOS_MACHINE].status, u32{PMUKIT_CACHE_QOS_S_SUSPECT});
+        cache_qos_mark_suspects(cq.get());
         EXPECT_EQ(cq->monitors[m].status & PMUKIT_CACHE_QOS_S_SUSPECT, 0u);
     }
 }
@@ -862,7 +975,7 @@ TEST_F(CacheQos, R22_a_pass_says_how_many_RMIDs_became_free)
         for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
             read(d, rmid);
     // Somebody else has the registers: what was read is not to be trusted.
-    cache_qos_yield(cq.get());
+    cache_qos_yield(cq.get(), true);
     EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now), 0u);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 2u);
     cq->yielded = false;
@@ -950,7 +1063,7 @@ TEST_F(CacheQos, R29_a_domain_that_is_offline_leaves_the_sum)
     EXPECT_EQ(value(m, kOccupancy, 1), 0u);
     EXPECT_EQ(last_error, -ENODATA);
     EXPECT_EQ(cache_qos_cache_bytes(cq.get(), CACHE_QOS_ALL), u64{kUnits} * kScale);
-    ASSERT_EQ(cache_qos_cpu_online(cq.get(), 1, 1, false), 0);
+    ASSERT_EQ(cache_qos_cpu_online(cq.get(), 1, 1), 0);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);  // not before they were read there
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 6u);
@@ -1312,7 +1425,7 @@ TEST_F(CacheQos, R60_a_cpu_that_comes_back_carries_what_it_has_to)
         EXPECT_EQ(pqr[1], 0u);
         pass();
         current_cpu = 1;
-        ASSERT_EQ(cache_qos_cpu_online(cq.get(), 1, 1, false), 0);
+        ASSERT_EQ(cache_qos_cpu_online(cq.get(), 1, 1), 0);
         EXPECT_EQ(cq->domains[1].nr_cpus, 1u);
         EXPECT_EQ(run(1, &t), rmid);
         fill(1, 1);
@@ -1567,7 +1680,7 @@ TEST_F(CacheQos, R07_yielding_freezes_everything)
     run(0, &t);
     fill(0, 100);
     pass();
-    cache_qos_yield(cq.get());
+    cache_qos_yield(cq.get(), true);
     cache_qos_cpu_release(cq.get(), 0);
     EXPECT_EQ(static_cast<u32>(pqr[0]), 0u);
     const u64 writes = pqr_writes;
@@ -1582,7 +1695,7 @@ TEST_F(CacheQos, R07_yielding_freezes_everything)
 
     cache_qos_resume(cq.get());
     current_cpu = 0;
-    ASSERT_EQ(cache_qos_cpu_online(cq.get(), 0, 0, false), 0);
+    ASSERT_EQ(cache_qos_cpu_online(cq.get(), 0, 0), 0);
     EXPECT_EQ(cq->domains[0].nr_cpus, 1u);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);
     pass();

@@ -438,22 +438,24 @@ TEST(CacheQosScript, R11_AStolenEvtselIsNoticed)
     ASSERT_EQ(script.run("bytes monitor 1 1 = 20\n"), "");
 }
 
-TEST(CacheQosScript, R08_R09_AHijackedPqrIsTakenBack)
+TEST(CacheQosScript, R08_R09_AForeignRmidStays)
 {
     Script script(shape_of("spr"));
     World &world = script.world();
     ASSERT_EQ(script.run("task 20 100\nmonitors 0\nwatch 1 0\nswitch 0 0\n"), "");
-    const u64 ours = world.machine().cpu(0).pqr;
     world.machine().cpu(0).pqr = u64{3} << 32 | 99;
     world.on(0);
     cache_qos_check_pqr(&world.driver(), world.driver().cpus[0]);
-    EXPECT_EQ(world.machine().cpu(0).pqr, u64{3} << 32 | ours);
+    EXPECT_EQ(world.machine().cpu(0).pqr, u64{3} << 32 | 99);
     EXPECT_EQ(world.driver().cpus[0]->hijacks, 1U);
+    EXPECT_TRUE(cache_qos_is_taken(&world.driver()));
+    cache_qos_mark_suspects(&world.driver());
     EXPECT_TRUE(world.value(1, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY).status &
                 PMUKIT_CACHE_QOS_S_SUSPECT);
 }
 
-// A million switches between tasks that are watched and others.
+// A million switches between tasks that are watched and others, and classes of service that change
+// between them.
 TEST(CacheQosScript, R09_R15_AMillionSwitches)
 {
     Script script(shape_of("spr"));
@@ -470,6 +472,8 @@ TEST(CacheQosScript, R09_R15_AMillionSwitches)
         world.set_closid(cpu, static_cast<u32>(random() % 16));
     for (u32 i = 0; i < 1000000; i++) {
         const u32 task = static_cast<u32>(random() % 9);
+        if (random() % 8 == 0)
+            world.set_closid(i % 4, static_cast<u32>(random() % 16));
         world.switch_to(i % 4, task < 8 ? task : World::kIdle);
     }
     world.conserve();

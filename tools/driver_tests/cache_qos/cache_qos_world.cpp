@@ -328,9 +328,6 @@ void World::set_closid(u32 cpu, u32 closid)
 {
     cpus_[cpu].closid = closid;
     machine_.cpu(cpu).pqr = u64{closid} << 32 | (machine_.cpu(cpu).pqr & 0xffffffff);
-    on(cpu);
-    cache_qos_check_pqr(cq_.get(), &cpus_[cpu].driver);
-    cpus_[cpu].changes = machine_.cpu(cpu).pqr_writes;
 }
 
 void World::cpu_online(u32 cpu, bool online)
@@ -341,7 +338,7 @@ void World::cpu_online(u32 cpu, bool online)
         cache_qos_sim_reset_cpu(machine_.get(), cpu);
         machine_.cpu(cpu).pqr = u64{c.closid} << 32;
         const int result =
-            cache_qos_cpu_online(cq_.get(), cpu, static_cast<u16>(machine_.cpu(cpu).domain), false);
+            cache_qos_cpu_online(cq_.get(), cpu, static_cast<u16>(machine_.cpu(cpu).domain));
         expect(result == 0, [&] { return "a CPU was refused: " + std::to_string(result); });
         c.online = true;
         resolve(cpu);

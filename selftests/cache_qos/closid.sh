@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Another tool (pqos -a, rdtset, wrmsr) changes the class of service of a CPU a thousand times, while a task that is watched and one that
+# is not take turns there.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+need_machine
+cd "$work" || exit 1
+plan 3
+
+mkdir $groups/g1
+echo 1 >$groups/g1/monitor_cache
+in_group g1 cq-ws4M-400M 400
+one=$!
+cache_qos_load cq-ws4M-400M 400 &
+two=$!
+sleep 2
+taskset -p 1 $one >/dev/null
+taskset -p 1 $two >/dev/null
+yields=$(stat_of yields)
+cache_qos_closid 0 1000 >said
+lost=$?
+sed 's/^/# /' said
+[ $lost = 0 ]
+result "R-09 none of 1000 classes of service is lost" $?
+echo "# $(stat_of hijacks) RMIDs were written back, $(stat_of pqr_writes) writes, $(grep ^state $groups/g1/status)"
+[ "$(stat_of yields)" = "$yields" ] && grep -q "^registers cache_qos" $groups/g1/status
+result "R-08 the driver keeps the registers" $?
+kill $one $two
+wait $one $two 2>/dev/null
+rmdir $groups/g1
+[ "$(refused)" = 0 ]
+result "R-09 no write was refused by the machine" $?
+exit $tap_failed
