@@ -29,9 +29,11 @@
  *   watch->lock     raw, interrupts off: channels of a watch, and the counts of their events: so a
  *                   count has one writer at a time.
  *   lock            raw, interrupts off: the core, the lists and tables of what is watched.
- *                   Innermost; nothing is woken up under it.
+ *                   Nothing is woken up under it, and no register is read. A switch does not wait
+ *                   for it.
+ *   lock of a domain  raw, interrupts off: its cells (cache_qos_core.h). Innermost.
  *
- * pmu->read does not wait for the last two: it may come from a trace event that fires while this
+ * pmu->read does not wait for the last three: it may come from a trace event that fires while this
  * CPU holds any lock, the simulation's or another watch's, and whoever has ours may wait for that.
  *
  * The table of tasks and that of cgroups are written under lock and read under RCU or with
@@ -44,6 +46,7 @@
 #include <linux/cgroup.h>
 #include <linux/completion.h>
 #include <linux/hashtable.h>
+#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
@@ -51,6 +54,7 @@
 #include <linux/platform_device.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
 #include <linux/tracepoint.h>
@@ -67,7 +71,6 @@
 #define CACHE_QOS_TASK_BITS	10	/* of the table of tasks */
 #define CACHE_QOS_CGROUP_BITS	6
 #define CACHE_QOS_POINTS	3	/* tracepoints */
-#define CACHE_QOS_BATCH		16	/* RMIDs read in one interrupt */
 #define CACHE_QOS_REFRESH_MS	5000	/* who waits for a pass gives up */
 #define CACHE_QOS_FRESH_NS	1000000	/* what was read since need not be read again */
 #define CACHE_QOS_SAMPLE_MS	100	/* from pass to pass, unless told otherwise */
@@ -186,6 +189,7 @@ struct cache_qos_channel {
  * @sampled: it is the sibling of an event that samples
  * @share: the term of that name
  * @opener: who opened it
+ * @limited: the opener has no CAP_PERFMON
  * @spare_watch: memory for a watch of its own
  * @spare_channel: the same
  */
@@ -203,20 +207,37 @@ struct cache_qos_event {
 	bool sampled;
 	u32 share;
 	struct pid *opener;
+	bool limited;
 	struct cache_qos_watch *spare_watch;
 	struct cache_qos_channel *spare_channel;
 };
 
 /**
- * struct cache_qos_batch - RMIDs that are read together
+ * struct cache_qos_reader - reads the counters of a domain
+ * @work: on @cpu
  * @live: everything
- * @nr: how many
- * @rmid: which
+ * @cpu: chosen by the sampler at each pass; nr_cpu_ids: none is online
+ * @waited: the pass waits for it
+ * @read_ns: when the last complete reading began
+ * @writes: of PQR_ASSOC by CPUs of the domain until then
  */
-struct cache_qos_batch {
+struct cache_qos_reader {
+	struct delayed_work work;
 	struct cache_qos_live *live;
-	u32 nr;
-	u32 rmid[CACHE_QOS_BATCH];
+	unsigned int cpu;
+	bool waited;
+	u64 read_ns;
+	u64 writes;
+};
+
+/**
+ * struct cache_qos_late - of a CPU: a switch found the lock taken and left the RMID to an interrupt
+ * @work: that interrupt
+ * @live: everything
+ */
+struct cache_qos_late {
+	struct irq_work work;
+	struct cache_qos_live *live;
 };
 
 /**
@@ -256,6 +277,7 @@ struct cache_qos_snapshot {
  * @cpus: by number; the core's
  * @cpu_pointers: the same, as the core wants it
  * @running: by CPU: the task it runs, as the probe of sched_switch was told; NULL: not told yet
+ * @late: by CPU
  * @hotplug_node: place in the CPU hotplug state's list
  * @probe_mutex: @attached, @serving
  * @users: watches and groups; goes up under @probe_mutex, and down anywhere
@@ -272,16 +294,26 @@ struct cache_qos_snapshot {
  * @watches: struct cache_qos_watch; changed under the lock, read there or under RCU
  * @pending: struct cache_qos_event; the lock
  * @asked: CPUs an opener asks for, while they are looked at; the lock
+ * @machine_watches: that are of the machine; the lock
  * @workqueue: of @sampler and @detach
+ * @read_workqueue: of @readers
+ * @readers: by domain
+ * @asked_ns: when a file was read last
+ * @all_read_ns: when the last pass began that read all domains
+ * @enabled_ns: when a group was given a monitor last
+ * @ipis: interrupts sent to CPUs
+ * @wakes: CPUs woken up or interrupted to read counters
  * @sampler: the next pass
  * @pass: number of the last pass that has begun
  * @done: number of the last that is complete
  * @passed: woken at the end of a pass
  * @sample_ms: from pass to pass
  * @max_bytes_per_second: no L3 moves more
+ * @asked_events: BIT(enum cache_qos_index): the owner wants them in spite of errata
  * @paranoid: read QM_EVTSEL back
  * @yields: times another user took the registers
  * @streams: by CPU: events of cache_qos_aux that are there
+ * @stream_cpus: CPUs with such
  * @snapshot: what they get
  * @pp: the PMU; its reference count is its own
  * @aux_pp: cache_qos_aux; the same
@@ -300,6 +332,7 @@ struct cache_qos_live {
 	struct cache_qos_cpu __percpu *cpus;
 	struct cache_qos_cpu **cpu_pointers;
 	struct task_struct * __percpu *running;
+	struct cache_qos_late __percpu *late;
 	struct hlist_node hotplug_node;
 
 	struct mutex probe_mutex;	/* attached; users goes up */
@@ -320,17 +353,27 @@ struct cache_qos_live {
 	struct list_head pending;
 	struct cpumask asked;
 
+	unsigned int machine_watches;
 	struct workqueue_struct *workqueue;
+	struct workqueue_struct *read_workqueue;
+	struct cache_qos_reader readers[CACHE_QOS_MAX_DOMAINS];
+	u64 asked_ns;
+	u64 all_read_ns;
+	u64 enabled_ns;
+	atomic64_t ipis;
+	atomic64_t wakes;
 	struct delayed_work sampler;
 	u32 pass;
 	u32 done;
 	wait_queue_head_t passed;
 	unsigned int sample_ms;
 	u64 max_bytes_per_second;
+	u32 asked_events;
 	bool paranoid;
 	u64 yields;
 
 	struct list_head __percpu *streams;
+	struct cpumask stream_cpus;
 	struct cache_qos_snapshot snapshot;
 	struct pmukit_pmu pp;
 	struct pmukit_pmu aux_pp;
@@ -391,7 +434,8 @@ int cache_qos_msr_register(void);
 void cache_qos_msr_unregister(void);
 
 /* cache_qos_cpu.c */
-int cache_qos_hw_probe(const struct pmukit_cache_qos_backend *backend, struct cache_qos_hw *hw);
+int cache_qos_hw_probe(const struct pmukit_cache_qos_backend *backend, u32 asked,
+		       struct cache_qos_hw *hw);
 int cache_qos_cpus_start(struct cache_qos_live *live);
 void cache_qos_cpus_stop(struct cache_qos_live *live);
 void cache_qos_cpus_free(struct cache_qos_live *live);
@@ -403,7 +447,9 @@ void cache_qos_hotplug_unregister(void);
 int cache_qos_attach(struct cache_qos_live *live);
 void cache_qos_detach(struct cache_qos_live *live);
 void cache_qos_resolve_here(struct cache_qos_live *live);
-void cache_qos_resolve_all(struct cache_qos_live *live);
+void cache_qos_resolve_changed(struct cache_qos_live *live);
+void cache_qos_ipi(struct cache_qos_live *live, const struct cpumask *cpus, smp_call_func_t func);
+void cache_qos_late_fill(struct cache_qos_live *live);
 
 /* cache_qos_task.c */
 struct cache_qos_task *cache_qos_task_find(struct cache_qos_live *live, struct task_struct *task);
@@ -426,7 +472,7 @@ bool cache_qos_cgroup_event(const struct perf_event *event);
 /* cache_qos_sampler.c */
 void cache_qos_sampler_start(struct cache_qos_live *live);
 void cache_qos_sampler_stop(struct cache_qos_live *live);
-void cache_qos_check_all(struct cache_qos_live *live);
+void cache_qos_meet_all(struct cache_qos_live *live);
 unsigned int cache_qos_foreign_cpu(const struct cache_qos_live *live);
 int cache_qos_refresh(struct cache_qos_live *live);
 void cache_qos_sampler_hurry(struct cache_qos_live *live);

@@ -4,7 +4,10 @@
  * described in cache_qos_core.h.
  */
 
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
 #include <linux/errno.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -15,79 +18,12 @@
 
 /* Sets of monitors */
 
-bool cache_qos_empty(const struct cache_qos_members *members)
-{
-	u32 i;
-
-	for (i = 0; i < CACHE_QOS_SET_WORDS; i++) {
-		if (members->word[i])
-			return false;
-	}
-	return true;
-}
+#define cache_qos_for_each_member(_m, _members)				\
+	for_each_set_bit(_m, (_members)->bits, CACHE_QOS_MAX_MONITORS)
 
 static bool cache_qos_same(const struct cache_qos_members *a, const struct cache_qos_members *b)
 {
-	return !memcmp(a, b, sizeof(*a));
-}
-
-static bool cache_qos_within(const struct cache_qos_members *part,
-			     const struct cache_qos_members *whole)
-{
-	u32 i;
-
-	for (i = 0; i < CACHE_QOS_SET_WORDS; i++) {
-		if (part->word[i] & ~whole->word[i])
-			return false;
-	}
-	return true;
-}
-
-static u32 cache_qos_weight(const struct cache_qos_members *members)
-{
-	u32 weight = 0, i;
-	u64 rest;
-
-	for (i = 0; i < CACHE_QOS_SET_WORDS; i++) {
-		for (rest = members->word[i]; rest; rest &= rest - 1)
-			weight++;
-	}
-	return weight;
-}
-
-/* The first member that is not below @at; CACHE_QOS_MAX_MONITORS: there is none. */
-static u32 cache_qos_next(const struct cache_qos_members *members, u32 at)
-{
-	for (; at < CACHE_QOS_MAX_MONITORS; at = (at | 63) + 1) {
-		u64 rest = members->word[at / 64] >> (at % 64);
-
-		if (rest)
-			return at + __builtin_ctzll(rest);
-	}
-	return CACHE_QOS_MAX_MONITORS;
-}
-
-#define cache_qos_for_each_member(_m, _members)				\
-	for (_m = cache_qos_next(_members, 0); _m < CACHE_QOS_MAX_MONITORS;	\
-	     _m = cache_qos_next(_members, _m + 1))
-
-void cache_qos_add(struct cache_qos_members *members, u16 monitor)
-{
-	members->word[monitor / 64] |= 1ULL << (monitor % 64);
-}
-
-void cache_qos_drop(struct cache_qos_members *members, u16 monitor)
-{
-	members->word[monitor / 64] &= ~(1ULL << (monitor % 64));
-}
-
-void cache_qos_unite(struct cache_qos_members *members,
-		     const struct cache_qos_members *more)
-{
-	u32 i;
-
-	for (i = 0; i < CACHE_QOS_SET_WORDS; i++)
-		members->word[i] |= more->word[i];
+	return bitmap_equal(a->bits, b->bits, CACHE_QOS_MAX_MONITORS);
 }
 
 void cache_qos_changed(struct cache_qos *cq)
@@ -183,7 +119,7 @@ static void cache_qos_state(struct cache_qos *cq, u32 rmid, enum cache_qos_rmid_
 	cq->nr_atoms[atom->state]--;
 	cq->nr_atoms[state]++;
 	WRITE_ONCE(atom->state, state);
-	atom->since_ns = now_ns;
+	WRITE_ONCE(atom->since_ns, now_ns);
 }
 
 static u32 cache_qos_pop(struct cache_qos *cq)
@@ -208,24 +144,32 @@ static void cache_qos_push(struct cache_qos *cq, u32 rmid)
 	cq->last_free = rmid;
 }
 
+static void cache_qos_bank_here(struct cache_qos *cq, struct cache_qos_domain *domain, u32 rmid)
+{
+	struct cache_qos_cell *cell = &domain->cells[rmid];
+	u32 m, i;
+
+	cache_qos_collect_cell(cq, cell, rmid);
+	cache_qos_for_each_member(m, &cq->atoms[rmid].members) {
+		struct cache_qos_sum *banked = domain->banked[m].of;
+
+		for (i = 0; i < CACHE_QOS_NR_COUNTED; i++) {
+			banked[i].raw += cell->chunks[i] - cell->base[i];
+			banked[i].bytes += cache_qos_bytes(&cq->hw, rmid, cell->chunks[i]) -
+					   cache_qos_bytes(&cq->hw, rmid, cell->base[i]);
+		}
+	}
+}
+
 /* What it has counted stays with those that are left of its members. */
 static void cache_qos_bank(struct cache_qos *cq, u32 rmid)
 {
-	const struct cache_qos_members *members = &cq->atoms[rmid].members;
-	u32 d, m, i;
+	u32 d;
 
 	for (d = 0; d < cq->nr_domains; d++) {
-		const struct cache_qos_cell *cell = &cq->domains[d].cells[rmid];
-
-		cache_qos_for_each_member(m, members) {
-			struct cache_qos_sum *banked = cq->domains[d].banked[m].of;
-
-			for (i = 0; i < CACHE_QOS_NR_COUNTED; i++) {
-				banked[i].raw += cell->chunks[i] - cell->base[i];
-				banked[i].bytes += cache_qos_bytes(&cq->hw, rmid, cell->chunks[i]) -
-						   cache_qos_bytes(&cq->hw, rmid, cell->base[i]);
-			}
-		}
+		raw_spin_lock(&cq->domains[d].lock);
+		cache_qos_bank_here(cq, &cq->domains[d], rmid);
+		raw_spin_unlock(&cq->domains[d].lock);
 	}
 }
 
@@ -233,11 +177,16 @@ static void cache_qos_bank(struct cache_qos *cq, u32 rmid)
 static void cache_qos_clear(struct cache_qos *cq, u32 rmid)
 {
 	struct cache_qos_atom *atom = &cq->atoms[rmid];
+	u32 m;
 
 	cache_qos_bank(cq, rmid);
 	cache_qos_touch(cq, &atom->members);
+	cache_qos_for_each_member(m, &atom->members)
+		__clear_bit(rmid, cq->monitors[m].rmids);
 	memset(&atom->members, 0, sizeof(atom->members));
 	atom->dirty = false;
+	cq->nr_limited -= atom->limited;
+	atom->limited = false;
 }
 
 void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns)
@@ -252,15 +201,17 @@ void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns)
 	}
 }
 
-bool cache_qos_carried(const struct cache_qos *cq, u32 rmid)
+void cache_qos_carried(struct cache_qos *cq)
 {
 	unsigned int i;
 
+	bitmap_zero(cq->carried, CACHE_QOS_MAX_RMIDS);
 	for (i = 0; i < cq->nr_cpus; i++) {
-		if (cq->cpus[i] && READ_ONCE(cq->cpus[i]->rmid) == rmid)
-			return true;
+		u32 rmid = cq->cpus[i] ? READ_ONCE(cq->cpus[i]->rmid) : 0;
+
+		if (rmid < CACHE_QOS_MAX_RMIDS)
+			__set_bit(rmid, cq->carried);
 	}
-	return false;
 }
 
 /*
@@ -325,10 +276,11 @@ static u32 cache_qos_take_dirty(struct cache_qos *cq)
 	u64 least = ~0ULL;
 	u32 best = 0, rmid;
 
+	cache_qos_carried(cq);
 	for (rmid = 1; rmid < cq->hw.nr_rmid; rmid++) {
 		u64 lines;
 
-		if (cq->atoms[rmid].state != CACHE_QOS_LIMBO || cache_qos_carried(cq, rmid))
+		if (cq->atoms[rmid].state != CACHE_QOS_LIMBO || test_bit(rmid, cq->carried))
 			continue;
 		lines = cache_qos_lines(cq, rmid);
 		if (!best || lines < least) {
@@ -352,58 +304,97 @@ static u32 cache_qos_take_dirty(struct cache_qos *cq)
  * that comes straight out of limbo may not have been read since somebody carried it: counters then
  * begin with the next read, and all lines of it may be another's.
  */
-static void cache_qos_begin(struct cache_qos *cq, u32 rmid, u64 now_ns)
+static void cache_qos_begin_here(const struct cache_qos *cq, struct cache_qos_domain *domain,
+				 u32 rmid, u64 now_ns)
 {
-	u32 d, i;
+	struct cache_qos_cell *cell = &domain->cells[rmid];
+	u32 unread = cq->atoms[rmid].dirty ? cache_qos_unread_here(cq, domain, rmid) : 0;
+	u32 i;
 
-	for (d = 0; d < cq->nr_domains; d++) {
-		struct cache_qos_cell *cell = &cq->domains[d].cells[rmid];
-		u32 unread = cq->atoms[rmid].dirty ?
-			     cache_qos_unread_here(cq, &cq->domains[d], rmid) : 0;
-
-		cell->bound = cell->occupancy;
-		if (unread & BIT(CACHE_QOS_OCCUPANCY))
-			cell->bound = ~0ULL;
-		cell->known &= ~unread;
-		memcpy(cell->base, cell->chunks, sizeof(cell->base));
-		for (i = CACHE_QOS_TOTAL; i < CACHE_QOS_NR_READ; i++) {
-			if (cell->known & BIT(i))
-				cell->time_ns[i] = now_ns;
-		}
+	cell->bound = unread & BIT(CACHE_QOS_OCCUPANCY) ? ~0ULL : cell->occupancy;
+	cell->known &= ~unread;
+	memcpy(cell->base, cell->chunks, sizeof(cell->base));
+	for (i = CACHE_QOS_TOTAL; i < CACHE_QOS_NR_READ; i++) {
+		if (cell->known & BIT(i))
+			WRITE_ONCE(cell->time_ns[i], now_ns);
 	}
 }
 
-/* Atoms */
-
-static u32 cache_qos_atom_find(const struct cache_qos *cq, const struct cache_qos_members *members)
+static void cache_qos_begin(struct cache_qos *cq, u32 rmid, u64 now_ns)
 {
-	u32 rmid;
+	u32 d;
 
-	for (rmid = 1; rmid < cq->hw.nr_rmid; rmid++) {
-		if (cq->atoms[rmid].state == CACHE_QOS_USED &&
-		    cache_qos_same(&cq->atoms[rmid].members, members))
-			return rmid;
+	for (d = 0; d < cq->nr_domains; d++) {
+		raw_spin_lock(&cq->domains[d].lock);
+		cache_qos_begin_here(cq, &cq->domains[d], rmid, now_ns);
+		raw_spin_unlock(&cq->domains[d].lock);
 	}
-	return 0;
+}
+
+/* Atoms that are used, by their members */
+
+static u16 *cache_qos_bucket(struct cache_qos *cq, const struct cache_qos_members *members)
+{
+	unsigned long hash = 0;
+	u32 i;
+
+	for (i = 0; i < BITS_TO_LONGS(CACHE_QOS_MAX_MONITORS); i++)
+		hash = hash * 31 + members->bits[i];
+	return &cq->buckets[(hash * 0x9e3779b97f4a7c15ULL) >> (64 - CACHE_QOS_BUCKET_BITS)];
+}
+
+static void cache_qos_atom_hash(struct cache_qos *cq, u32 rmid)
+{
+	u16 *bucket = cache_qos_bucket(cq, &cq->atoms[rmid].members);
+
+	cq->atoms[rmid].hash_next = *bucket;
+	*bucket = rmid;
+}
+
+static void cache_qos_atom_unhash(struct cache_qos *cq, u32 rmid)
+{
+	u16 *link = cache_qos_bucket(cq, &cq->atoms[rmid].members);
+
+	while (*link != rmid)
+		link = &cq->atoms[*link].hash_next;
+	*link = cq->atoms[rmid].hash_next;
+}
+
+u32 cache_qos_atom_find(struct cache_qos *cq, const struct cache_qos_members *members)
+{
+	u32 rmid = *cache_qos_bucket(cq, members);
+
+	while (rmid && !cache_qos_same(&cq->atoms[rmid].members, members))
+		rmid = cq->atoms[rmid].hash_next;
+	return rmid;
 }
 
 /* Return: an RMID, or -EBUSY, -ENOSPC. */
 int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *members,
 		       u64 now_ns)
 {
+	bool limited = bitmap_intersects(members->bits, cq->limited.bits, CACHE_QOS_MAX_MONITORS);
 	u32 rmid = cache_qos_atom_find(cq, members);
+	u32 m;
 
 	if (rmid)
 		return rmid;
 	if (cq->yielded)
 		return -EBUSY;
+	if (limited && cq->nr_limited >= cq->max_limited)
+		return -ENOSPC;
 	rmid = cache_qos_pop(cq);
 	if (!rmid && READ_ONCE(cq->alloc_dirty))
 		rmid = cache_qos_take_dirty(cq);
 	if (!rmid)
 		return cq->nr_atoms[CACHE_QOS_LIMBO] ? -EBUSY : -ENOSPC;
 
+	cq->atoms[rmid].limited = limited;
+	cq->nr_limited += limited;
 	cq->atoms[rmid].members = *members;
+	cache_qos_for_each_member(m, members)
+		__set_bit(rmid, cq->monitors[m].rmids);
+	cache_qos_atom_hash(cq, rmid);
 	/* First: it asks since when the RMID was in limbo. */
 	cache_qos_begin(cq, rmid, now_ns);
 	cache_qos_state(cq, rmid, CACHE_QOS_USED, now_ns);
@@ -414,29 +405,43 @@ int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *mem
 	return rmid;
 }
 
-void cache_qos_retire(struct cache_qos *cq, u32 rmid, u64 now_ns)
+static void cache_qos_retire(struct cache_qos *cq, u32 rmid, u64 now_ns)
 {
 	cache_qos_state(cq, rmid, CACHE_QOS_LIMBO, now_ns);
 	cache_qos_tell(cq, CACHE_QOS_NEWS_LIMBO, rmid);
 }
 
-/* Is there another atom for the same set, or nobody left in it? */
-bool cache_qos_needless(const struct cache_qos *cq, u32 rmid)
+/* The last one of a set, or one that is the set of another atom now, is not needed any more. */
+void cache_qos_atom_leave(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_ns)
 {
-	const struct cache_qos_members *members = &cq->atoms[rmid].members;
-	u32 other;
+	struct cache_qos_atom *atom = &cq->atoms[rmid];
+	bool used = atom->state == CACHE_QOS_USED;
 
-	if (cache_qos_empty(members))
-		return true;
-	for (other = 1; other < cq->hw.nr_rmid; other++) {
-		if (other != rmid && cq->atoms[other].state == CACHE_QOS_USED &&
-		    cache_qos_same(&cq->atoms[other].members, members))
-			return true;
-	}
-	return false;
+	if (used)
+		cache_qos_atom_unhash(cq, rmid);
+	__clear_bit(monitor, atom->members.bits);
+	if (!used)
+		return;
+	if (cache_qos_empty(&atom->members) || cache_qos_atom_find(cq, &atom->members))
+		cache_qos_retire(cq, rmid, now_ns);
+	else
+		cache_qos_atom_hash(cq, rmid);
 }
 
-/* The largest atom within the set: less than it, never more */
+/*
+ * Of two atoms the one with more monitors of privileged users, and then the one with more monitors,
+ * is nearer.
+ */
+static u32 cache_qos_nearness(const struct cache_qos *cq, const struct cache_qos_members *members)
+{
+	struct cache_qos_members privileged;
+
+	bitmap_andnot(privileged.bits, members->bits, cq->limited.bits, CACHE_QOS_MAX_MONITORS);
+	return bitmap_weight(privileged.bits, CACHE_QOS_MAX_MONITORS) * CACHE_QOS_MAX_MONITORS +
+	       bitmap_weight(members->bits, CACHE_QOS_MAX_MONITORS);
+}
+
+/* The nearest atom within the set: less than it, never more */
 static u32 cache_qos_atom_nearest(const struct cache_qos *cq,
 				  const struct cache_qos_members *members)
 {
@@ -444,17 +449,28 @@ static u32 cache_qos_atom_nearest(const struct cache_qos *cq,
 
 	for (rmid = 1; rmid < cq->hw.nr_rmid; rmid++) {
 		const struct cache_qos_atom *atom = &cq->atoms[rmid];
-		u32 weight;
+		u32 near;
 
-		if (atom->state != CACHE_QOS_USED || !cache_qos_within(&atom->members, members))
+		if (atom->state != CACHE_QOS_USED ||
+		    !bitmap_subset(atom->members.bits, members->bits, CACHE_QOS_MAX_MONITORS))
 			continue;
-		weight = cache_qos_weight(&atom->members);
-		if (weight > most) {
-			most = weight;
+		near = cache_qos_nearness(cq, &atom->members);
+		if (near > most) {
+			most = near;
 			best = rmid;
 		}
 	}
 	return best;
+}
+
+/* CACHE_QOS_MISS: it is to be made. Where there was no RMID for it the nearest serves. */
+u32 cache_qos_atom_expected(struct cache_qos *cq, const struct cache_qos_members *members)
+{
+	u32 rmid = cache_qos_atom_find(cq, members);
+
+	if (rmid)
+		return rmid;
+	return cq->starved ? cache_qos_atom_nearest(cq, members) : CACHE_QOS_MISS;
 }
 
 u32 cache_qos_atom_coarse(struct cache_qos *cq, const struct cache_qos_members *members)

@@ -299,7 +299,7 @@ static void cache_qos_domain_streams_write(struct cache_qos_live *live, u16 doma
 	snapshot->from = 0;
 	do {
 		snapshot->more = false;
-		on_each_cpu_mask(&snapshot->cpus, cache_qos_streams_ipi, live, true);
+		cache_qos_ipi(live, &snapshot->cpus, cache_qos_streams_ipi);
 		snapshot->from += CACHE_QOS_STREAM_SECTION;
 	} while (snapshot->more);
 }
@@ -320,7 +320,7 @@ void cache_qos_streams_write(struct cache_qos_live *live)
 	snapshot->now_ns = cache_qos_now_ns();
 	bitmap_zero(snapshot->domains, CACHE_QOS_MAX_DOMAINS);
 	cpumask_clear(&snapshot->cpus);
-	on_each_cpu(cache_qos_streams_due_ipi, live, 1);
+	cache_qos_ipi(live, &live->stream_cpus, cache_qos_streams_due_ipi);
 	for_each_set_bit(domain, snapshot->domains, CACHE_QOS_MAX_DOMAINS)
 		cache_qos_domain_streams_write(live, domain);
 }
@@ -346,6 +346,7 @@ static int cache_qos_aux_add(struct perf_event *event, int flags)
 		return -ENODEV;
 	cache_qos_aux_stop(event, 0);
 	list_add_tail(&to_cache_qos_stream(event)->node, this_cpu_ptr(live->streams));
+	cpumask_set_cpu(smp_processor_id(), &live->stream_cpus);
 	if (flags & PERF_EF_START)
 		cache_qos_aux_start(event, flags);
 	return 0;
@@ -353,8 +354,12 @@ static int cache_qos_aux_add(struct perf_event *event, int flags)
 
 static void cache_qos_aux_del(struct perf_event *event, int flags)
 {
+	struct cache_qos_live *live = cache_qos_live_of_stream(event);
+
 	cache_qos_aux_stop(event, 0);
 	list_del(&to_cache_qos_stream(event)->node);
+	if (list_empty(this_cpu_ptr(live->streams)))
+		cpumask_clear_cpu(smp_processor_id(), &live->stream_cpus);
 }
 
 /* The count is the number of records delivered. */

@@ -11,7 +11,10 @@
  */
 
 #include <linux/bitfield.h>
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
 #include <linux/errno.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -43,10 +46,20 @@ int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind
 	if (m == CACHE_QOS_NONE)
 		return -ENOSPC;
 	cq->last_monitor = m;
-	cq->monitors[m] = (struct cache_qos_monitor) { .kind = kind, .used = true };
+	/* Its RMIDs are none: they were dropped when it ended. */
+	cq->monitors[m].kind = kind;
+	cq->monitors[m].status = 0;
+	cq->monitors[m].generation = 0;
+	cq->monitors[m].missed = 0;
+	WRITE_ONCE(cq->monitors[m].used, true);
 	for (d = 0; d < cq->nr_domains; d++)
 		memset(&cq->domains[d].banked[m], 0, sizeof(cq->domains[d].banked[m]));
 	return m;
+}
+
+void cache_qos_monitor_limit(struct cache_qos *cq, u16 monitor)
+{
+	cache_qos_add(&cq->limited, monitor);
 }
 
 void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns)
@@ -54,18 +67,12 @@ void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns)
 	u32 rmid, i;
 
 	WRITE_ONCE(cq->monitors[monitor].used, false);
+	cache_qos_drop(&cq->limited, monitor);
 	for (i = 1; i <= cq->top_set; i++)
 		cache_qos_drop(&cq->sets[i].members, monitor);
-
-	for (rmid = 1; rmid < cq->hw.nr_rmid; rmid++) {
-		struct cache_qos_atom *atom = &cq->atoms[rmid];
-
-		if (!cache_qos_has(&atom->members, monitor))
-			continue;
-		cache_qos_drop(&atom->members, monitor);
-		if (atom->state == CACHE_QOS_USED && cache_qos_needless(cq, rmid))
-			cache_qos_retire(cq, rmid, now_ns);
-	}
+	for_each_set_bit(rmid, cq->monitors[monitor].rmids, cq->hw.nr_rmid)
+		cache_qos_atom_leave(cq, rmid, monitor, now_ns);
+	bitmap_zero(cq->monitors[monitor].rmids, CACHE_QOS_MAX_RMIDS);
 	cache_qos_changed(cq);
 }
 
@@ -489,7 +496,10 @@ static bool cache_qos_pqr_read(struct cache_qos *cq, struct cache_qos_cpu *cpu, 
 		return false;
 	}
 	rmid = FIELD_GET(CACHE_QOS_PQR_RMID, *found);
-	return rmid == cpu->rmid || cache_qos_hijacked(cq, cpu, rmid);
+	if (rmid != cpu->rmid)
+		return cache_qos_hijacked(cq, cpu, rmid);
+	cpu->pqr = *found;
+	return true;
 }
 
 void cache_qos_carry(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 rmid)
@@ -519,6 +529,17 @@ bool cache_qos_check_pqr(struct cache_qos *cq, struct cache_qos_cpu *cpu)
 	return false;
 }
 
+u32 cache_qos_expected(struct cache_qos *cq, const struct cache_qos_cpu *cpu,
+		       const struct cache_qos_task *task, u16 cgroup)
+{
+	struct cache_qos_members members;
+
+	cache_qos_union(cq, task, cgroup, cpu->set, &members);
+	if (cache_qos_empty(&members))
+		return 0;
+	return cache_qos_atom_expected(cq, &members);
+}
+
 void cache_qos_mark_suspects(struct cache_qos *cq)
 {
 	u32 rmid;
@@ -546,14 +567,14 @@ void cache_qos_init(struct cache_qos *cq, const struct pmukit_cache_qos_backend 
 	cq->cpus = cpus;
 	cq->nr_cpus = nr_cpus;
 	cq->generation = 1;
+	cq->max_limited = max_t(u32, hw->nr_rmid / CACHE_QOS_LIMITED_SHARE, 1);
 	cq->free_sets = CACHE_QOS_MAX_SETS - 1;
 	cq->sets[0].refs = 1;
 	cq->nodes[CACHE_QOS_ROOT] = (struct cache_qos_node) {
 		.used = true, .parent = CACHE_QOS_NONE, .monitor = CACHE_QOS_MACHINE,
 	};
-	cq->monitors[CACHE_QOS_MACHINE] = (struct cache_qos_monitor) {
-		.kind = PMUKIT_CACHE_QOS_KIND_MACHINE, .used = true,
-	};
+	cq->monitors[CACHE_QOS_MACHINE].kind = PMUKIT_CACHE_QOS_KIND_MACHINE;
+	cq->monitors[CACHE_QOS_MACHINE].used = true;
 	for (i = 0; i < nr_cpus; i++) {
 		if (cpus[i])
 			cpus[i]->domain = CACHE_QOS_NONE;

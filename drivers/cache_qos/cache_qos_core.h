@@ -32,6 +32,9 @@
 #ifndef CACHE_QOS_CORE_H
 #define CACHE_QOS_CORE_H
 
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include <asm/rwonce.h>
@@ -47,7 +50,9 @@
 #define CACHE_QOS_MAX_NODES	512	/* groups and cgroups */
 #define CACHE_QOS_MAX_DEPTH	16	/* of nodes, the root not counted */
 #define CACHE_QOS_MAX_SETS	2048
-#define CACHE_QOS_SET_WORDS	(CACHE_QOS_MAX_MONITORS / 64)
+#define CACHE_QOS_BUCKET_BITS	9	/* of the table of atoms */
+#define CACHE_QOS_LIMITED_SHARE	4	/* one RMID in so many for users without privileges */
+#define CACHE_QOS_MAX_READS	8	/* RMIDs read with interrupts off */
 #define CACHE_QOS_CACHE_SLOTS	64	/* of a CPU: combinations it remembers */
 #define CACHE_QOS_RECENT	4	/* of a CPU: RMIDs it carried before */
 
@@ -98,13 +103,14 @@ struct cache_qos_hw {
  * cache_qos_hw_read - what one CPU says
  * @backend: who has its registers
  * @cpu: the CPU, on which this runs with interrupts off
+ * @asked: BIT(enum cache_qos_index) of events the owner asks for where they are off by default
  * @hw: filled in
  * @error: -errno, where NULL is not returned
  *
  * Return: NULL, or why this CPU cannot be used. Needs no lock.
  */
 const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, unsigned int cpu,
-			      struct cache_qos_hw *hw, int *error);
+			      u32 asked, struct cache_qos_hw *hw, int *error);
 
 /**
  * cache_qos_hw_join - make it legal on one more CPU
@@ -170,7 +176,8 @@ struct cache_qos_sample {
  * @paranoid: read QM_EVTSEL back, and begin again up to four times if it was changed
  * @sample: filled in
  *
- * Interrupts off, not in an NMI. QM_EVTSEL is left as it was found. LOCAL is read before TOTAL, so
+ * Interrupts off, not in an NMI. QM_EVTSEL is left as it was found, also by
+ * cache_qos_read_rmids(), which reads what several requests ask for. LOCAL is read before TOTAL, so
  * that local traffic is never more than all of it; what is local and moves between the two reads is
  * in the difference, which is REMOTE, once and not with every read (cache_qos_fold()). Needs no
  * lock.
@@ -179,14 +186,32 @@ void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 			 const struct cache_qos_hw *hw, u32 events, u32 rmid, bool paranoid,
 			 struct cache_qos_sample *sample);
 
+/**
+ * struct cache_qos_request - an RMID that is to be read
+ * @rmid: which
+ * @events: BIT(enum cache_qos_index)
+ * @folded: readings of it that had been folded in before
+ * @sample: filled in
+ */
+struct cache_qos_request {
+	u32 rmid;
+	u32 events;
+	u32 folded;
+	struct cache_qos_sample sample;
+};
+
+void cache_qos_read_rmids(const struct pmukit_cache_qos_backend *backend,
+			  const struct cache_qos_hw *hw, bool paranoid,
+			  struct cache_qos_request *requests, u32 nr);
+
 /* State */
 
 /**
  * struct cache_qos_members - a set of monitors
- * @word: bit m % 64 of word m / 64 is monitor m. CACHE_QOS_MACHINE is never in a set.
+ * @bits: by monitor. CACHE_QOS_MACHINE is never in a set.
  */
 struct cache_qos_members {
-	u64 word[CACHE_QOS_SET_WORDS];
+	DECLARE_BITMAP(bits, CACHE_QOS_MAX_MONITORS);
 };
 
 /**
@@ -224,6 +249,7 @@ struct cache_qos_sums {
  * @status: PMUKIT_CACHE_QOS_S_* that stay while it lives
  * @generation: changes with the set of RMIDs behind it
  * @missed: times an RMID was wanted for it and there was none
+ * @rmids: of the atoms it is in, used or in limbo
  */
 struct cache_qos_monitor {
 	u8 kind;
@@ -231,6 +257,7 @@ struct cache_qos_monitor {
 	u32 status;
 	u32 generation;
 	u32 missed;
+	DECLARE_BITMAP(rmids, CACHE_QOS_MAX_RMIDS);
 };
 
 /**
@@ -273,16 +300,20 @@ enum cache_qos_rmid_state {
  * struct cache_qos_atom - an RMID, and the set of monitors it works for
  * @state: enum cache_qos_rmid_state
  * @dirty: it was given out while its lines were above the threshold
+ * @limited: it counts against cq->max_limited
  * @suspect: a CPU that should carry it was found with another RMID; written without the lock
  * @next: in the list of free ones
+ * @hash_next: of those that are used, in the table by members; 0: none
  * @members: in FREE: none; in LIMBO: those that still count its lines
  * @since_ns: when it came into this state
  */
 struct cache_qos_atom {
 	u8 state;
 	bool dirty;
+	bool limited;
 	bool suspect;
 	u16 next;
+	u16 hash_next;
 	struct cache_qos_members members;
 	u64 since_ns;
 };
@@ -300,6 +331,8 @@ struct cache_qos_atom {
  * @skewed: one of TOTAL and LOCAL has counted less than there was, the other perhaps not
  * @skew: so much of TOTAL - LOCAL is not REMOTE
  * @status: enum cache_qos_read_status of the last read, by event
+ * @marks: PMUKIT_CACHE_QOS_S_* for its monitors, until cache_qos_collect(); and CACHE_QOS_MARK_NEW
+ * @folded: readings that were folded in
  */
 struct cache_qos_cell {
 	u64 occupancy;
@@ -313,24 +346,68 @@ struct cache_qos_cell {
 	bool skewed;
 	u64 skew;
 	u8 status[CACHE_QOS_NR_READ];
+	u32 marks;
+	u32 folded;
+};
+
+/* Counters begin: something is missing if monitors have the RMID already */
+#define CACHE_QOS_MARK_NEW	BIT(31)
+
+/**
+ * struct cache_qos_reads - reads that gave no value
+ * @unavailable: the hardware had none
+ * @errors: the hardware refused
+ * @stolen: given up because another user kept writing EVTSEL
+ * @uncertain: counts left out because a counter may have gone round unseen
+ */
+struct cache_qos_reads {
+	u64 unavailable;
+	u64 errors;
+	u64 stolen;
+	u64 uncertain;
+};
+
+/**
+ * struct cache_qos_tally - a sum in the making
+ * @sum: of all
+ * @bound: the same, in units
+ * @oldest_ns: when the oldest was read
+ * @good: how many have ever been read
+ * @status: PMUKIT_CACHE_QOS_S_*
+ */
+struct cache_qos_tally {
+	struct cache_qos_sum sum;
+	u64 bound;
+	u64 oldest_ns;
+	u32 good;
+	u32 status;
 };
 
 /**
  * struct cache_qos_domain - an L3
+ * @lock: raw, interrupts off; inside "the lock": cells and all that follows. They are read without
+ *	it where a reading more or less does not matter.
  * @is: what the back-end says of it
  * @nr_cpus: CPUs of it that are online; 0: it is offline
  * @cells: by RMID; memory of the caller, cleared
  * @banked: by monitor: counts of atoms that are no more; memory of the caller, cleared
  * @violations: passes that found more lines than the cache has
  * @moved: units that all RMIDs had moved at the last pass
+ * @marked: a cell has marks
+ * @reads: those that gave no value
+ * @machine: sums of all RMIDs at the last pass, by event - 1
  */
 struct cache_qos_domain {
+	raw_spinlock_t lock;
 	struct pmukit_cache_qos_domain is;
 	u32 nr_cpus;
 	struct cache_qos_cell *cells;
 	struct cache_qos_sums *banked;
 	u64 violations;
 	u64 moved;
+	bool marked;
+	struct cache_qos_reads reads;
+	struct cache_qos_tally machine[CACHE_QOS_NR_EVENTS];
 };
 
 /**
@@ -351,13 +428,15 @@ struct cache_qos_slot {
  * @set: its monitors
  * @domain: its L3 as an index; CACHE_QOS_NONE: it has not been online
  * @rmid: what it carries; read by others to learn which RMIDs are in use
- * @pqr: the value of PQR_ASSOC that was written, or first read, last
+ * @pqr: PQR_ASSOC as it was last written, or found with @rmid
  * @recent: RMIDs it carried before @rmid: pqos and rdtset read the register, change its upper half
  *	and write both, so one of these may come back
  * @foreign: RMID of another user of the registers that was found here; 0: none
  * @online: it counts for its domain
  * @ready: PQR_ASSOC was read and is ours
  * @slots: combinations it remembers
+ * @switching: it is about to run another task, and may be with the configuration of before
+ * @checked_ns: when PQR_ASSOC was last compared with @rmid
  * @writes: of PQR_ASSOC
  * @faults: writes of it that were refused
  * @hijacks: times PQR_ASSOC was found changed by somebody else
@@ -373,6 +452,8 @@ struct cache_qos_cpu {
 	bool online;
 	bool ready;
 	struct cache_qos_slot slots[CACHE_QOS_CACHE_SLOTS];
+	bool switching;
+	u64 checked_ns;
 	u64 writes;
 	u64 faults;
 	u64 hijacks;
@@ -388,18 +469,10 @@ enum cache_qos_news {
 
 /**
  * struct cache_qos_stats - what happened since the driver was loaded
- * @unavailable: reads the hardware had no value for
- * @errors: reads the hardware refused
- * @stolen: reads given up because somebody else kept writing EVTSEL
- * @uncertain: counts left out because a counter may have gone round unseen
  * @partial: times an atom was wanted and there was no RMID
  * @dirty: RMIDs given out above the threshold
  */
 struct cache_qos_stats {
-	u64 unavailable;
-	u64 errors;
-	u64 stolen;
-	u64 uncertain;
 	u64 partial;
 	u64 dirty;
 };
@@ -424,6 +497,11 @@ struct cache_qos_stats {
  * @first_free: oldest free RMID; 0: none. Read by passes without the lock, as are @state of an atom
  *	and @occupancy of a cell
  * @last_free: newest
+ * @limited: monitors of users without privileges
+ * @nr_limited: RMIDs of atoms with one of these, used or in limbo
+ * @max_limited: no more of them, so that such users leave RMIDs to others
+ * @carried: RMIDs that CPUs carried when cache_qos_carried() was called last
+ * @buckets: atoms that are used, by their members; 0: none
  * @atoms: by RMID; memory of the caller, cleared, hw.nr_rmid of them
  * @cpus: by number; NULL: not possible. Memory of the caller.
  * @nr_cpus: places in @cpus
@@ -453,6 +531,11 @@ struct cache_qos {
 	u32 nr_atoms[CACHE_QOS_LIMBO + 1];
 	u16 first_free;
 	u16 last_free;
+	struct cache_qos_members limited;
+	u32 nr_limited;
+	u32 max_limited;
+	DECLARE_BITMAP(carried, CACHE_QOS_MAX_RMIDS);
+	u16 buckets[1 << CACHE_QOS_BUCKET_BITS];
 	struct cache_qos_atom *atoms;
 	struct cache_qos_cpu **cpus;
 	unsigned int nr_cpus;
@@ -528,6 +611,9 @@ void cache_qos_cpu_look(struct cache_qos *cq, unsigned int cpu);
  * one is used again when all others have been.
  */
 int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind);
+
+/* It is of a user without privileges: no more than cq->max_limited RMIDs work for such monitors. */
+void cache_qos_monitor_limit(struct cache_qos *cq, u16 monitor);
 
 /*
  * It is taken out of all sets and atoms; atoms that nobody needs any more go into limbo. Not for a
@@ -644,6 +730,13 @@ u32 cache_qos_resolve_slow(struct cache_qos *cq, struct cache_qos_cpu *cpu,
 			   const struct cache_qos_task *task, u16 cgroup, u64 now_ns);
 
 /*
+ * The RMID that a task needs on a CPU, which may be another than this one; CACHE_QOS_MISS: it has
+ * none yet. Changes nothing.
+ */
+u32 cache_qos_expected(struct cache_qos *cq, const struct cache_qos_cpu *cpu,
+		       const struct cache_qos_task *task, u16 cgroup);
+
+/*
  * From here on this CPU carries @rmid: PQR_ASSOC is read, and written with the upper half that was
  * read; neither if it carries it already, if the CPU is not ready, or after cache_qos_yield().
  * Interrupts off; needs no lock.
@@ -682,11 +775,12 @@ int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_dom
 			 struct cache_qos_cell *cells, struct cache_qos_sums *banked);
 
 /*
- * Has an RMID to be read in pass number @pass: always if it is used or in limbo, if it is 0, if it
- * has lines and if it is the next to be given out; other free ones now and then. Needs no lock: one
- * that is given out or comes back meanwhile is judged by what it was or by what it is.
+ * Has an RMID to be read in a domain in pass number @pass: always if it is used or in limbo, if it
+ * is 0, if it has lines there and if it is the next to be given out; other free ones now and then.
+ * Needs no lock: one that is given out or comes back meanwhile is taken for what it was or for what
+ * it is.
  */
-bool cache_qos_wanted(const struct cache_qos *cq, u32 rmid, u32 pass);
+bool cache_qos_wanted(const struct cache_qos *cq, u16 domain, u32 rmid, u32 pass);
 
 /*
  * Which events of it: all, but where counters of bandwidth are fewer than RMIDs a read may take one
@@ -695,20 +789,43 @@ bool cache_qos_wanted(const struct cache_qos *cq, u32 rmid, u32 pass);
  */
 u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid);
 
-/* A sample of an RMID in a domain, read at @now_ns. */
-void cache_qos_fold(struct cache_qos *cq, u16 domain, u32 rmid,
-		    const struct cache_qos_sample *sample, u64 now_ns);
-
 /*
- * RMIDs in limbo that were read clean in all domains since they came there, and that no CPU
- * carries, become free. To be called after each pass. Return: how many.
+ * Readings are taken without a lock and folded afterwards: on the CPU that reads, cache_qos_ask()
+ * fills in the events and what was folded so far, cache_qos_read_rmids() reads, cache_qos_fold()
+ * takes the domain's lock (not where @wait is false and it is held) and leaves out a reading if
+ * another one was folded in between, which may be the later one. All with interrupts off.
  */
-u32 cache_qos_limbo_pass(struct cache_qos *cq, u64 now_ns);
+void cache_qos_ask(const struct cache_qos *cq, u16 domain, u32 rmid,
+		   struct cache_qos_request *request);
+void cache_qos_fold(struct cache_qos *cq, u16 domain, const struct cache_qos_request *request,
+		    u64 now_ns, bool wait);
 
 /*
- * After a pass: more lines than the cache has are a violation and are counted. RMIDs are read one
- * after the other, so a line that is another's meanwhile may be counted twice: as many as have
- * moved since the last pass are let pass. Where that is not known there is no such check.
+ * What folding has found out about monitors becomes their status. Also takes the domain's lock.
+ */
+void cache_qos_collect(struct cache_qos *cq, u16 domain);
+
+/*
+ * Which RMIDs are carried now: cq->carried. Before the counters are read and before limbo is
+ * looked at. One caller at a time; needs no lock.
+ */
+void cache_qos_carried(struct cache_qos *cq);
+
+/*
+ * Of @nr RMIDs from @first on, those in limbo that were read clean in all domains since they came
+ * there, and that no CPU carried, become free. To be called after each pass for all. Return: how
+ * many.
+ */
+u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns);
+
+/* Reads that gave no value, of all domains. Needs no lock. */
+struct cache_qos_reads cache_qos_count_reads(const struct cache_qos *cq);
+
+/*
+ * After a pass: the machine's sums; takes the domain's lock, and needs no other. More lines than
+ * the cache has are a violation and are counted. RMIDs are read one after the other, so a line that
+ * is another's meanwhile may be counted twice: as many as have moved since the last pass are let
+ * pass. Where that is not known there is no such check.
  */
 void cache_qos_check_domain(struct cache_qos *cq, u16 domain);
 
@@ -767,19 +884,16 @@ int cache_qos_monitor_value(const struct cache_qos *cq, u16 monitor,
 			    struct cache_qos_value *value);
 
 /* Between the files of the core */
-bool cache_qos_empty(const struct cache_qos_members *members);
-void cache_qos_add(struct cache_qos_members *members, u16 monitor);
-void cache_qos_drop(struct cache_qos_members *members, u16 monitor);
-void cache_qos_unite(struct cache_qos_members *members, const struct cache_qos_members *more);
 void cache_qos_changed(struct cache_qos *cq);
 u16 cache_qos_set_get(struct cache_qos *cq, const struct cache_qos_members *members);
 void cache_qos_set_hold(struct cache_qos *cq, u16 set);
 void cache_qos_set_put(struct cache_qos *cq, u16 set);
 int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *members, u64 now_ns);
 u32 cache_qos_atom_coarse(struct cache_qos *cq, const struct cache_qos_members *members);
-void cache_qos_retire(struct cache_qos *cq, u32 rmid, u64 now_ns);
-bool cache_qos_needless(const struct cache_qos *cq, u32 rmid);
-bool cache_qos_carried(const struct cache_qos *cq, u32 rmid);
+u32 cache_qos_atom_find(struct cache_qos *cq, const struct cache_qos_members *members);
+u32 cache_qos_atom_expected(struct cache_qos *cq, const struct cache_qos_members *members);
+void cache_qos_atom_leave(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_ns);
+void cache_qos_collect_cell(struct cache_qos *cq, struct cache_qos_cell *cell, u32 rmid);
 void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns);
 void cache_qos_mark(struct cache_qos *cq, u32 rmid, u32 status);
 void cache_qos_domain_gain(struct cache_qos *cq, u16 domain);
@@ -802,11 +916,30 @@ static inline int cache_qos_wrmsr(const struct pmukit_cache_qos_backend *backend
 	return write(msr, value);
 }
 
-/* Members, by bits */
-
 static inline bool cache_qos_has(const struct cache_qos_members *members, u16 monitor)
 {
-	return members->word[monitor / 64] >> (monitor % 64) & 1;
+	return test_bit(monitor, members->bits);
+}
+
+static inline bool cache_qos_empty(const struct cache_qos_members *members)
+{
+	return bitmap_empty(members->bits, CACHE_QOS_MAX_MONITORS);
+}
+
+static inline void cache_qos_add(struct cache_qos_members *members, u16 monitor)
+{
+	__set_bit(monitor, members->bits);
+}
+
+static inline void cache_qos_drop(struct cache_qos_members *members, u16 monitor)
+{
+	__clear_bit(monitor, members->bits);
+}
+
+static inline void cache_qos_unite(struct cache_qos_members *members,
+				   const struct cache_qos_members *more)
+{
+	bitmap_or(members->bits, members->bits, more->bits, CACHE_QOS_MAX_MONITORS);
 }
 
 /* Has another user the registers, or is the driver about to yield? */

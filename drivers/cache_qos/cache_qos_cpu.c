@@ -22,6 +22,7 @@ static int cache_qos_hotplug_state;
 
 struct cache_qos_probe {
 	const struct pmukit_cache_qos_backend *backend;
+	u32 asked;
 	struct cache_qos_hw hw;
 	struct pmukit_cache_qos_domain domain;
 	const char *wrong;
@@ -33,7 +34,8 @@ static void cache_qos_probe_ipi(void *data)
 	struct cache_qos_probe *probe = data;
 	unsigned int cpu = smp_processor_id();
 
-	probe->wrong = cache_qos_hw_read(probe->backend, cpu, &probe->hw, &probe->error);
+	probe->wrong = cache_qos_hw_read(probe->backend, cpu, probe->asked, &probe->hw,
+					 &probe->error);
 	if (probe->wrong)
 		return;
 	probe->error = probe->backend->domain_of(cpu, &probe->domain);
@@ -70,11 +72,13 @@ static int cache_qos_probe_cpu(unsigned int cpu, struct cache_qos_probe *probe)
 /**
  * cache_qos_hw_probe - what is the same of all CPUs that are online
  * @backend: who has the registers
+ * @asked: events the owner asks for where they are off by default
  * @hw: filled in; not finished
  *
  * Return: 0 or -errno, with a line in the log.
  */
-int cache_qos_hw_probe(const struct pmukit_cache_qos_backend *backend, struct cache_qos_hw *hw)
+int cache_qos_hw_probe(const struct pmukit_cache_qos_backend *backend, u32 asked,
+		       struct cache_qos_hw *hw)
 {
 	unsigned int cpu, nr = 0;
 	const char *wrong;
@@ -82,7 +86,7 @@ int cache_qos_hw_probe(const struct pmukit_cache_qos_backend *backend, struct ca
 
 	cpus_read_lock();
 	for_each_online_cpu(cpu) {
-		struct cache_qos_probe probe = { .backend = backend };
+		struct cache_qos_probe probe = { .backend = backend, .asked = asked };
 
 		ret = cache_qos_probe_cpu(cpu, &probe);
 		if (ret)
@@ -153,7 +157,7 @@ static int cache_qos_cpu_join(struct cache_qos_live *live, unsigned int cpu,
 static int cache_qos_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct cache_qos_live *live = hlist_entry_safe(node, struct cache_qos_live, hotplug_node);
-	struct cache_qos_probe probe = { .backend = live->backend };
+	struct cache_qos_probe probe = { .backend = live->backend, .asked = live->asked_events };
 	struct cache_qos_hw hw = live->core.hw;
 	int ret;
 
@@ -230,6 +234,7 @@ void cache_qos_cpus_free(struct cache_qos_live *live)
 	kvfree(live->core.atoms);
 	kfree(live->cpu_pointers);
 	free_percpu(live->streams);
+	free_percpu(live->late);
 	free_percpu(live->running);
 	free_percpu(live->cpus);
 }
@@ -246,7 +251,7 @@ int cache_qos_cpus_start(struct cache_qos_live *live)
 	struct cache_qos_hw hw;
 	int ret;
 
-	ret = cache_qos_hw_probe(live->backend, &hw);
+	ret = cache_qos_hw_probe(live->backend, live->asked_events, &hw);
 	if (ret)
 		return ret;
 	cache_qos_hw_finish(&hw, live->max_bytes_per_second);
@@ -254,12 +259,15 @@ int cache_qos_cpus_start(struct cache_qos_live *live)
 	live->cpus = alloc_percpu(struct cache_qos_cpu);
 	live->streams = alloc_percpu(struct list_head);
 	live->running = alloc_percpu(struct task_struct *);
+	live->late = alloc_percpu(struct cache_qos_late);
 	live->cpu_pointers = kcalloc(nr_cpu_ids, sizeof(*live->cpu_pointers), GFP_KERNEL);
 	atoms = kvcalloc(hw.nr_rmid, sizeof(*atoms), GFP_KERNEL);
 	live->core.atoms = atoms;
-	if (!live->cpus || !live->streams || !live->running || !live->cpu_pointers || !atoms)
+	if (!live->cpus || !live->streams || !live->running || !live->late ||
+	    !live->cpu_pointers || !atoms)
 		return -ENOMEM;
 	cache_qos_cpus_fill(live);
+	cache_qos_late_fill(live);
 	cache_qos_init(&live->core, live->backend, &hw, atoms, live->cpu_pointers, nr_cpu_ids);
 	ret = cpuhp_state_add_instance(cache_qos_hotplug_state, &live->hotplug_node);
 	WRITE_ONCE(live->up, !ret);

@@ -71,7 +71,7 @@ void cache_qos_group_remove(struct cache_qos_live *live, u16 group)
 		raw_spin_unlock_irq(&live->lock);
 	} while (ret == -EBUSY);
 	WARN_ON_ONCE(ret);
-	cache_qos_resolve_all(live);
+	cache_qos_resolve_changed(live);
 	cache_qos_tasks_prune(live);
 	mutex_unlock(&live->config_mutex);
 	cache_qos_users_put(live);
@@ -97,8 +97,10 @@ int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
 	ret = cache_qos_node_monitor(&live->core, group, on, PMUKIT_CACHE_QOS_KIND_GROUP,
 				     cache_qos_now_ns());
 	raw_spin_unlock_irq(&live->lock);
-	if (!ret)
-		cache_qos_resolve_all(live);
+	if (!ret) {
+		WRITE_ONCE(live->enabled_ns, cache_qos_now_ns());
+		cache_qos_resolve_changed(live);
+	}
 	mutex_unlock(&live->config_mutex);
 	return ret == -EBUSY || ret == -ENOSPC ? -EAGAIN : ret;
 }
@@ -146,7 +148,7 @@ static int cache_qos_group_move(struct cache_qos_live *live, u16 group, struct t
 
 static void cache_qos_group_moved(struct cache_qos_live *live, u16 group)
 {
-	cache_qos_resolve_all(live);
+	cache_qos_resolve_changed(live);
 	if (group == CACHE_QOS_ROOT)
 		cache_qos_tasks_prune(live);
 }
@@ -254,7 +256,7 @@ unsigned int cache_qos_group_tasks(struct cache_qos_live *live, u16 group, bool 
 }
 
 /**
- * cache_qos_group_value - the value of a group, read now
+ * cache_qos_group_value - the value of a group, not older than sample_ms
  * @live: everything
  * @group: the group
  * @event: which value

@@ -149,8 +149,15 @@ static void cache_qos_quirks(const struct cache_qos_model *model, u32 nr_rmid,
 	hw->factor_above = cache_qos_factors[place].above;
 }
 
+/* Errata make Linux's resctrl leave these alone unless its option rdt= asks for them. */
+static bool cache_qos_is_broken_skylake(const struct cache_qos_model *model)
+{
+	return model->intel && model->family == 6 && model->model == CACHE_QOS_MODEL_SKYLAKE_X &&
+	       model->stepping <= CACHE_QOS_SKYLAKE_X_BROKEN;
+}
+
 static const char *cache_qos_leaves_wrong(const struct pmukit_cache_qos_backend *backend,
-					  unsigned int cpu, const struct cache_qos_model *model)
+					  unsigned int cpu)
 {
 	struct cache_qos_leaf leaf;
 
@@ -163,15 +170,12 @@ static const char *cache_qos_leaves_wrong(const struct pmukit_cache_qos_backend 
 	leaf = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_MONITORING, 0);
 	if (!(leaf.reg[CACHE_QOS_EDX] & CACHE_QOS_MONITORING_L3))
 		return "this CPU does not monitor its L3";
-	if (model->intel && model->family == 6 && model->model == CACHE_QOS_MODEL_SKYLAKE_X &&
-	    model->stepping <= CACHE_QOS_SKYLAKE_X_BROKEN)
-		return "monitoring does not work in this stepping of Skylake-X";
 	return NULL;
 }
 
 /* Doc in cache_qos_core.h, as of everything there. */
 const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, unsigned int cpu,
-			      struct cache_qos_hw *hw, int *error)
+			      u32 asked, struct cache_qos_hw *hw, int *error)
 {
 	struct cache_qos_leaf all, l3;
 	struct cache_qos_model model;
@@ -180,9 +184,11 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
 
 	cache_qos_model_read(backend, cpu, &model);
 	*error = -ENODEV;
-	wrong = cache_qos_leaves_wrong(backend, cpu, &model);
+	wrong = cache_qos_leaves_wrong(backend, cpu);
 	if (wrong)
 		return wrong;
+	if (cache_qos_is_broken_skylake(&model) && !asked)
+		return "monitoring of this Skylake has errata and is off; rdt=cmt,mbmtotal,mbmlocal asks for it";
 
 	all = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_MONITORING, 0);
 	l3 = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_MONITORING, 1);
@@ -200,6 +206,8 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
 		.abmc = model.amd && cache_qos_bound(backend, cpu),
 		.wrap_ns = ~0ULL,
 	};
+	if (cache_qos_is_broken_skylake(&model))
+		hw->events &= asked;
 	if (!hw->events)
 		return "this CPU has no event that can be monitored";
 	*error = -EINVAL;
@@ -317,18 +325,15 @@ cache_qos_read_event(const struct pmukit_cache_qos_backend *backend, u64 select,
 	return CACHE_QOS_READ_STOLEN;
 }
 
-void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
-			 const struct cache_qos_hw *hw, u32 events, u32 rmid, bool paranoid,
-			 struct cache_qos_sample *sample)
+static void cache_qos_read_events(const struct pmukit_cache_qos_backend *backend,
+				  const struct cache_qos_hw *hw, u32 events, u32 rmid,
+				  bool paranoid, struct cache_qos_sample *sample)
 {
 	static const u8 order[] = { CACHE_QOS_OCCUPANCY, CACHE_QOS_LOCAL, CACHE_QOS_TOTAL };
-	u64 found, value = 0;
-	bool restore;
+	u64 value = 0;
 	u32 i;
 
 	*sample = (struct cache_qos_sample) {};
-	restore = !cache_qos_rdmsr(backend, CACHE_QOS_QM_EVTSEL, &found);
-
 	for (i = 0; i < CACHE_QOS_NR_READ; i++) {
 		u8 event = order[i];
 		u64 mask = event == CACHE_QOS_OCCUPANCY ? CACHE_QOS_CTR_DATA :
@@ -340,7 +345,30 @@ void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 							     paranoid, &value);
 		sample->data[event] = value & mask;
 	}
-	/* Somebody's worker may be between its two steps. */
+}
+
+void cache_qos_read_rmids(const struct pmukit_cache_qos_backend *backend,
+			  const struct cache_qos_hw *hw, bool paranoid,
+			  struct cache_qos_request *requests, u32 nr)
+{
+	u64 found;
+	bool restore = !cache_qos_rdmsr(backend, CACHE_QOS_QM_EVTSEL, &found);
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		cache_qos_read_events(backend, hw, requests[i].events, requests[i].rmid, paranoid,
+				      &requests[i].sample);
+	/* Another user's worker may be between its two steps. */
 	if (restore)
 		cache_qos_wrmsr(backend, CACHE_QOS_QM_EVTSEL, found);
+}
+
+void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
+			 const struct cache_qos_hw *hw, u32 events, u32 rmid, bool paranoid,
+			 struct cache_qos_sample *sample)
+{
+	struct cache_qos_request request = { .rmid = rmid, .events = events };
+
+	cache_qos_read_rmids(backend, hw, paranoid, &request, 1);
+	*sample = request.sample;
 }

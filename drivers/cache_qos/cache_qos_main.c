@@ -31,6 +31,10 @@ static bool cache_qos_force;
 module_param_named(force, cache_qos_force, bool, 0444);
 MODULE_PARM_DESC(force, "overwrite RMIDs that another tool has put into PQR_ASSOC");
 
+static char *cache_qos_rdt = "";
+module_param_named(rdt, cache_qos_rdt, charp, 0444);
+MODULE_PARM_DESC(rdt, "events to use in spite of errata: cmt,mbmtotal,mbmlocal");
+
 static bool cache_qos_paranoid;
 module_param_named(paranoid, cache_qos_paranoid, bool, 0444);
 MODULE_PARM_DESC(paranoid, "read QM_EVTSEL back after each read");
@@ -108,9 +112,10 @@ int cache_qos_users_get(struct cache_qos_live *live)
 		return -ENODEV;
 	}
 	if (!live->attached) {
-		/* While nothing was watched no pass has looked for RMIDs of other tools. */
-		cache_qos_check_all(live);
 		ret = cache_qos_attach(live);
+		/* While nothing was watched no pass has looked for RMIDs of other tools. */
+		if (!ret)
+			cache_qos_meet_all(live);
 	}
 	if (!ret) {
 		WRITE_ONCE(live->attached, true);
@@ -258,6 +263,7 @@ static void cache_qos_fill(struct cache_qos_live *live,
 static void cache_qos_destroy(struct cache_qos_live *live)
 {
 	destroy_workqueue(live->workqueue);
+	destroy_workqueue(live->read_workqueue);
 	platform_device_unregister(live->parent);
 	pmukit_pmu_put(&live->aux_pp);
 	pmukit_pmu_put(&live->pp);
@@ -274,18 +280,52 @@ static struct cache_qos_live *cache_qos_create(const struct pmukit_cache_qos_bac
 	live->workqueue = alloc_workqueue("cache_qos", WQ_UNBOUND, 0);
 	if (!live->workqueue)
 		goto free_live;
+	live->read_workqueue = alloc_workqueue("cache_qos_read", WQ_CPU_INTENSIVE | WQ_PERCPU, 0);
+	if (!live->read_workqueue)
+		goto destroy_workqueue;
 	live->parent = platform_device_register_simple("cache_qos", PLATFORM_DEVID_NONE, NULL, 0);
 	ret = PTR_ERR_OR_ZERO(live->parent);
 	if (ret)
-		goto destroy_workqueue;
+		goto destroy_read_workqueue;
 	cache_qos_fill(live, backend);
 	return live;
 
+destroy_read_workqueue:
+	destroy_workqueue(live->read_workqueue);
 destroy_workqueue:
 	destroy_workqueue(live->workqueue);
 free_live:
 	kvfree(live);
 	return ERR_PTR(ret);
+}
+
+static const char *const cache_qos_rdt_names[] = {
+	[CACHE_QOS_OCCUPANCY]	= "cmt",
+	[CACHE_QOS_TOTAL]	= "mbmtotal",
+	[CACHE_QOS_LOCAL]	= "mbmlocal",
+};
+
+/* Return: BIT(enum cache_qos_index), or -errno. */
+static int cache_qos_rdt_events(void)
+{
+	char *copy, *rest, *word;
+	int events = 0, event;
+
+	copy = kstrdup(cache_qos_rdt, GFP_KERNEL);
+	if (!copy)
+		return -ENOMEM;
+	rest = copy;
+	while (events >= 0 && (word = strsep(&rest, ","))) {
+		if (!*word)
+			continue;
+		event = match_string(cache_qos_rdt_names, ARRAY_SIZE(cache_qos_rdt_names), word);
+		if (event < 0)
+			pr_err("cache_qos: rdt=%s: '%s' is none of cmt, mbmtotal, mbmlocal\n",
+			       cache_qos_rdt, word);
+		events = event < 0 ? event : events | BIT(event);
+	}
+	kfree(copy);
+	return events;
 }
 
 static int cache_qos_backend_wrong(const struct pmukit_cache_qos_backend *backend)
@@ -316,9 +356,11 @@ static int cache_qos_backend_wrong(const struct pmukit_cache_qos_backend *backen
  */
 int pmukit_cache_qos_register_backend(const struct pmukit_cache_qos_backend *backend)
 {
+	int asked = cache_qos_rdt_events(), ret;
 	struct cache_qos_live *live;
-	int ret;
 
+	if (asked < 0)
+		return asked;
 	mutex_lock(&cache_qos_backend_lock);
 	ret = cache_qos_backend_wrong(backend);
 	if (ret)
@@ -327,6 +369,7 @@ int pmukit_cache_qos_register_backend(const struct pmukit_cache_qos_backend *bac
 	ret = PTR_ERR_OR_ZERO(live);
 	if (ret)
 		goto unlock;
+	live->asked_events = asked;
 	ret = cache_qos_bring_up(live);
 	if (ret) {
 		cache_qos_destroy(live);
@@ -367,6 +410,11 @@ static int __init cache_qos_module_init(void)
 {
 	int ret;
 
+	/* The probe of fork() allocates, which must not sleep there and does on such a kernel. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		pr_err("cache_qos: not supported on a PREEMPT_RT kernel; use another one\n");
+		return -EOPNOTSUPP;
+	}
 	ret = cache_qos_hotplug_register();
 	if (ret)
 		return ret;

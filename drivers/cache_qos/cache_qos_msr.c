@@ -145,10 +145,13 @@ static const struct pmukit_cache_qos_backend cache_qos_msr = {
 	.claimed	= cache_qos_msr_claimed,
 };
 
-/* It is part of the kernel or it is not there: no module is asked for it. */
+/*
+ * It is part of the kernel or it is not there. Looking for a filesystem that is not there would
+ * load a module of that name; where the CPU has monitoring, which is what resctrl needs, it is.
+ */
 static void cache_qos_resctrl_find(void)
 {
-	if (IS_ENABLED(CONFIG_X86_CPU_RESCTRL))
+	if (IS_ENABLED(CONFIG_X86_CPU_RESCTRL) && boot_cpu_has(X86_FEATURE_CQM))
 		cache_qos_resctrl = get_fs_type("resctrl");
 }
 

@@ -114,10 +114,11 @@ static void cache_qos_pmu_del(struct perf_event *event, int flags)
  */
 static void cache_qos_pmu_read(struct perf_event *event)
 {
+	struct cache_qos_live *live = cache_qos_live_of(event);
 	struct cache_qos_event *ev = cache_qos_of_event(event);
 
 	if (!in_nmi() && ev->channel)
-		cache_qos_update(cache_qos_live_of(event), ev, CACHE_QOS_FRESH_NS, false);
+		cache_qos_update(live, ev, READ_ONCE(live->sample_ms) * NSEC_PER_MSEC, false);
 }
 
 /* Opening */

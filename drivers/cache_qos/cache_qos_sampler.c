@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos: reads the counters, pass by pass: every RMID that is in use or in limbo, in every
- * domain on a CPU of its own, a few at a time so that interrupts are not off for long.
+ * domain by a work item on one of its CPUs, a few at a time so that interrupts are not off for
+ * long. No lock is held while registers are read.
  *
- * A pass also finds out whether somebody else has come for the registers, whether they are still
- * as we left them, which RMIDs may be used again, and brings the counts of perf events up to
- * date: perf does not ask a driver about an event that is not running.
+ * A pass also finds out whether another user has come for the registers, which RMIDs may be used
+ * again, and brings the counts of perf events up to date: perf does not ask a driver about an event
+ * that is not running.
  *
  * With no user the passes go on, seldom: bandwidth counters must not go round unseen, and limbo is
  * to end.
@@ -25,6 +26,8 @@
 #define CACHE_QOS_IDLE_MS	10000	/* nobody asks */
 #define CACHE_QOS_LIMBO_MS	1000	/* nobody asks, but RMIDs are in limbo */
 #define CACHE_QOS_YIELDED_MS	1000	/* are the registers free again? */
+#define CACHE_QOS_CHECK_NS	NSEC_PER_SEC	/* is the RMID still ours? */
+#define CACHE_QOS_JUDGED	16	/* RMIDs with the lock held */
 
 /* Somebody else */
 
@@ -121,110 +124,260 @@ static void cache_qos_heed(struct cache_qos_live *live, bool claimed)
 		cache_qos_come_back(live);
 }
 
-/* Also: a task may have changed its cgroup without a switch. */
-static void cache_qos_check_ipi(void *data)
+static void cache_qos_check_here(struct cache_qos_live *live)
+{
+	struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
+
+	cache_qos_check_pqr(&live->core, cpu);
+	WRITE_ONCE(cpu->checked_ns, cache_qos_now_ns());
+}
+
+/* What runs on a CPU is known from here on, although the probe has not told it. */
+static void cache_qos_meet_ipi(void *data)
 {
 	struct cache_qos_live *live = data;
 
-	cache_qos_check_pqr(&live->core, this_cpu_ptr(live->cpus));
-	cache_qos_resolve_here(live);
+	cache_qos_check_here(live);
+	if (!this_cpu_read(*live->running))
+		this_cpu_write(*live->running, current);
 }
 
 /**
- * cache_qos_check_all - what has become of PQR_ASSOC of each CPU
+ * cache_qos_meet_all - the probes are attached: learn what each CPU runs and what its RMID is
  * @live: everything
  *
- * Context: may sleep.
+ * Context: may sleep. The only time that a CPU is interrupted which no monitor concerns.
  */
-void cache_qos_check_all(struct cache_qos_live *live)
+void cache_qos_meet_all(struct cache_qos_live *live)
 {
-	on_each_cpu(cache_qos_check_ipi, live, 1);
+	cache_qos_ipi(live, cpu_online_mask, cache_qos_meet_ipi);
+}
+
+static void cache_qos_check_ipi(void *data)
+{
+	cache_qos_check_here(data);
+}
+
+/* CPUs that have carried an RMID for long: nothing else would notice that it is another's now. */
+static void cache_qos_check_carriers(struct cache_qos_live *live, struct cpumask *carriers)
+{
+	u64 now_ns = cache_qos_now_ns();
+	unsigned int cpu;
+
+	cpumask_clear(carriers);
+	for_each_online_cpu(cpu) {
+		const struct cache_qos_cpu *each = per_cpu_ptr(live->cpus, cpu);
+
+		if (READ_ONCE(each->rmid) && !tick_nohz_full_cpu(cpu) &&
+		    now_ns > READ_ONCE(each->checked_ns) + CACHE_QOS_CHECK_NS)
+			cpumask_set_cpu(cpu, carriers);
+	}
+	cache_qos_ipi(live, carriers, cache_qos_check_ipi);
 }
 
 /* Reading */
 
-/*
- * Under the lock: what is read later is folded later, or a counter would seem to go back, that is
- * once round.
- */
-static void cache_qos_read_one(struct cache_qos_live *live, u16 domain, u32 rmid)
+/* Interrupts off. What the events need is read without a lock. */
+static void cache_qos_read_batch(struct cache_qos_live *live, u16 domain,
+				 struct cache_qos_request *requests, u32 nr, bool wait)
 {
-	struct cache_qos_sample sample;
 	u64 now_ns = cache_qos_now_ns();
-
-	cache_qos_read_rmid(live->backend, &live->core.hw,
-			    cache_qos_events_wanted(&live->core, domain, rmid), rmid,
-			    READ_ONCE(live->paranoid), &sample);
-	cache_qos_fold(&live->core, domain, rmid, &sample, now_ns);
-}
-
-static void cache_qos_read_ipi(void *data)
-{
-	struct cache_qos_batch *batch = data;
-	struct cache_qos_live *live = batch->live;
-	const struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
 	u32 i;
 
-	for (i = 0; i < batch->nr && cpu->ready; i++) {
-		raw_spin_lock(&live->lock);
-		cache_qos_read_one(live, cpu->domain, batch->rmid[i]);
-		raw_spin_unlock(&live->lock);
-	}
+	if (!nr)
+		return;
+	cache_qos_read_rmids(live->backend, &live->core.hw, READ_ONCE(live->paranoid), requests, nr);
+	for (i = 0; i < nr; i++)
+		cache_qos_fold(&live->core, domain, &requests[i], now_ns, wait);
 }
 
-/* One CPU of each domain, one without a tick to lose if there is one */
-static void cache_qos_readers(struct cache_qos_live *live, struct cpumask *readers)
+/* The next RMIDs from @rmid on. Return: where to go on. */
+static u32 cache_qos_read_some(struct cache_qos_live *live, u16 domain, u32 rmid)
 {
-	unsigned int of[CACHE_QOS_MAX_DOMAINS];
-	unsigned int cpu;
-	u32 d;
+	struct cache_qos_request requests[CACHE_QOS_MAX_READS];
+	const struct cache_qos_cpu *cpu;
+	u32 nr = 0;
 
-	cpumask_clear(readers);
-	for (d = 0; d < live->core.nr_domains; d++)
-		of[d] = nr_cpu_ids;
+	local_irq_disable();
+	cpu = this_cpu_ptr(live->cpus);
+	for (; rmid < live->core.hw.nr_rmid && nr < CACHE_QOS_MAX_READS; rmid++) {
+		if (cache_qos_wanted(&live->core, domain, rmid, READ_ONCE(live->pass)))
+			cache_qos_ask(&live->core, domain, rmid, &requests[nr++]);
+	}
+	/* The CPU that was meant may have gone. */
+	if (cpu->ready && cpu->domain == domain && !READ_ONCE(live->asleep) &&
+	    !cache_qos_is_taken(&live->core))
+		cache_qos_read_batch(live, domain, requests, nr, true);
+	local_irq_enable();
+	return rmid;
+}
+
+/* Of PQR_ASSOC, by the CPUs of a domain */
+static u64 cache_qos_writes(const struct cache_qos_live *live, u16 domain)
+{
+	unsigned int cpu;
+	u64 writes = 0;
+
 	for_each_online_cpu(cpu) {
 		const struct cache_qos_cpu *each = per_cpu_ptr(live->cpus, cpu);
 
+		if (READ_ONCE(each->domain) == domain)
+			writes += READ_ONCE(each->writes);
+	}
+	return writes;
+}
+
+/* On a CPU of the domain */
+static void cache_qos_read_work(struct work_struct *work)
+{
+	struct cache_qos_reader *reader = container_of(to_delayed_work(work),
+						       struct cache_qos_reader, work);
+	struct cache_qos_live *live = reader->live;
+	u16 domain = reader - live->readers;
+	u64 now_ns = cache_qos_now_ns();
+	u32 rmid = 0;
+
+	WRITE_ONCE(reader->writes, cache_qos_writes(live, domain));
+	local_irq_disable();
+	cache_qos_check_here(live);
+	local_irq_enable();
+	while (rmid < live->core.hw.nr_rmid) {
+		rmid = cache_qos_read_some(live, domain, rmid);
+		cond_resched();
+	}
+	local_irq_disable();
+	cache_qos_check_domain(&live->core, domain);
+	local_irq_enable();
+	WRITE_ONCE(reader->read_ns, now_ns);
+}
+
+/* How good a CPU is to read the counters of its L3: one that is awake anyway is best. */
+static int cache_qos_reader_rank(const struct cache_qos_live *live, unsigned int cpu)
+{
+	const struct task_struct *running = READ_ONCE(per_cpu(*live->running, cpu));
+
+	if (tick_nohz_full_cpu(cpu))
+		return 1;
+	if (cpu == raw_smp_processor_id())
+		return 4;
+	return running && !is_idle_task(running) ? 3 : 2;
+}
+
+static void cache_qos_choose_readers(struct cache_qos_live *live)
+{
+	int best[CACHE_QOS_MAX_DOMAINS] = {};
+	unsigned int cpu;
+	u32 d;
+
+	for_each_online_cpu(cpu) {
+		const struct cache_qos_cpu *each = per_cpu_ptr(live->cpus, cpu);
+		int rank;
+
 		if (!READ_ONCE(each->ready))
 			continue;
-		if (of[each->domain] >= nr_cpu_ids ||
-		    (tick_nohz_full_cpu(of[each->domain]) && !tick_nohz_full_cpu(cpu)))
-			of[each->domain] = cpu;
+		/* A task that has ended is in memory until a grace period is over. */
+		rcu_read_lock();
+		rank = cache_qos_reader_rank(live, cpu);
+		rcu_read_unlock();
+		if (rank <= best[each->domain])
+			continue;
+		best[each->domain] = rank;
+		live->readers[each->domain].cpu = cpu;
 	}
 	for (d = 0; d < live->core.nr_domains; d++) {
-		if (of[d] < nr_cpu_ids)
-			cpumask_set_cpu(of[d], readers);
+		if (!best[d])
+			live->readers[d].cpu = nr_cpu_ids;
 	}
 }
 
-static void cache_qos_read_all(struct cache_qos_live *live, const struct cpumask *readers)
+static bool cache_qos_is_carried(const struct cache_qos_live *live, u16 domain)
 {
-	struct cache_qos_batch batch = { .live = live };
-	u32 rmid;
+	unsigned int cpu;
 
-	for (rmid = 0; rmid < live->core.hw.nr_rmid; rmid++) {
-		if (cache_qos_wanted(&live->core, rmid, live->pass))
-			batch.rmid[batch.nr++] = rmid;
-		if (batch.nr < CACHE_QOS_BATCH)
-			continue;
-		on_each_cpu_mask(readers, cache_qos_read_ipi, &batch, true);
-		batch.nr = 0;
+	for_each_online_cpu(cpu) {
+		const struct cache_qos_cpu *each = per_cpu_ptr(live->cpus, cpu);
+
+		if (READ_ONCE(each->domain) == domain && READ_ONCE(each->rmid))
+			return true;
 	}
-	if (batch.nr)
-		on_each_cpu_mask(readers, cache_qos_read_ipi, &batch, true);
+	return false;
+}
+
+/* Is what counts for the machine asked for? That is everything. */
+static bool cache_qos_wants_machine(const struct cache_qos_live *live)
+{
+	return READ_ONCE(live->machine_watches) || READ_ONCE(live->aux_pp.nr_events) ||
+	       trace_cache_qos_sample_enabled();
+}
+
+/* How old the readings of a domain may become which no monitor uses. */
+static u64 cache_qos_lag_ns(const struct cache_qos_live *live)
+{
+	u64 lag_ns = READ_ONCE(live->core.nr_atoms[CACHE_QOS_LIMBO]) ? CACHE_QOS_LIMBO_MS :
+									CACHE_QOS_IDLE_MS;
+
+	return min_t(u64, lag_ns * NSEC_PER_MSEC, live->core.hw.wrap_ns / 2);
+}
+
+/*
+ * Where no CPU has carried an RMID since the last reading values change slowly: others evict the
+ * lines. Such a domain is read when a CPU of it is awake, and is not waited for.
+ */
+static bool cache_qos_is_due(const struct cache_qos_live *live, u16 domain)
+{
+	const struct cache_qos_reader *reader = &live->readers[domain];
+
+	return reader->cpu == raw_smp_processor_id() || cache_qos_wants_machine(live) ||
+	       cache_qos_is_carried(live, domain) ||
+	       cache_qos_writes(live, domain) != READ_ONCE(reader->writes) ||
+	       cache_qos_now_ns() > READ_ONCE(reader->read_ns) + cache_qos_lag_ns(live);
+}
+
+static void cache_qos_read_begin(struct cache_qos_live *live, u16 domain, bool all)
+{
+	struct cache_qos_reader *reader = &live->readers[domain];
+
+	reader->waited = false;
+	if (reader->cpu >= nr_cpu_ids)
+		return;
+	if (!all && !cache_qos_is_due(live, domain)) {
+		queue_delayed_work_on(reader->cpu, live->read_workqueue, &reader->work, 1);
+		return;
+	}
+	reader->waited = true;
+	atomic64_add(reader->cpu != raw_smp_processor_id(), &live->wakes);
+	mod_delayed_work_on(reader->cpu, live->read_workqueue, &reader->work, 0);
+}
+
+static void cache_qos_read_all(struct cache_qos_live *live, bool all)
+{
+	u32 d, nr = live->core.nr_domains;
+
+	cache_qos_choose_readers(live);
+	for (d = 0; d < nr; d++)
+		cache_qos_read_begin(live, d, all);
+	for (d = 0; d < nr; d++) {
+		if (live->readers[d].waited)
+			flush_delayed_work(&live->readers[d].work);
+	}
 }
 
 static void cache_qos_judge(struct cache_qos_live *live)
 {
-	u32 d;
+	u32 d, rmid;
 
-	raw_spin_lock_irq(&live->lock);
-	cache_qos_mark_suspects(&live->core);
-	cache_qos_limbo_pass(&live->core, cache_qos_now_ns());
-	raw_spin_unlock_irq(&live->lock);
 	for (d = 0; d < live->core.nr_domains; d++) {
 		raw_spin_lock_irq(&live->lock);
-		cache_qos_check_domain(&live->core, d);
+		cache_qos_collect(&live->core, d);
+		raw_spin_unlock_irq(&live->lock);
+	}
+	raw_spin_lock_irq(&live->lock);
+	cache_qos_mark_suspects(&live->core);
+	cache_qos_carried(&live->core);
+	raw_spin_unlock_irq(&live->lock);
+	for (rmid = 0; rmid < live->core.hw.nr_rmid; rmid += CACHE_QOS_JUDGED) {
+		raw_spin_lock_irq(&live->lock);
+		cache_qos_limbo_pass(&live->core, rmid, CACHE_QOS_JUDGED, cache_qos_now_ns());
 		raw_spin_unlock_irq(&live->lock);
 	}
 }
@@ -245,14 +398,32 @@ static unsigned int cache_qos_interval_ms(const struct cache_qos_live *live)
 	return max_t(u64, min_t(u64, ms, half_ms), 1);
 }
 
+static void cache_qos_look_after_cpus(struct cache_qos_live *live)
+{
+	cpumask_var_t carriers;
+
+	/* A task may have changed its cgroup without a switch. */
+	if (READ_ONCE(live->nr_cgroups))
+		cache_qos_resolve_changed(live);
+	if (!zalloc_cpumask_var(&carriers, GFP_KERNEL))
+		return;
+	cache_qos_check_carriers(live, carriers);
+	free_cpumask_var(carriers);
+}
+
+/* Does somebody read files? Then this pass is for those who ask before the next one. */
+static bool cache_qos_is_asked(const struct cache_qos_live *live, u64 now_ns)
+{
+	return now_ns < READ_ONCE(live->asked_ns) + 2 * READ_ONCE(live->sample_ms) * NSEC_PER_MSEC;
+}
+
 static void cache_qos_pass(struct cache_qos_live *live)
 {
-	cpumask_var_t readers;
+	u64 now_ns = cache_qos_now_ns();
+	bool all = !atomic_read(&live->users) || cache_qos_is_asked(live, now_ns);
 	bool claimed;
 
 	if (READ_ONCE(live->asleep))
-		return;
-	if (!zalloc_cpumask_var(&readers, GFP_KERNEL))
 		return;
 	/* Before the lock of CPU hotplug: who unmounts resctrl takes that lock under its own. */
 	claimed = live->backend->claimed();
@@ -260,13 +431,13 @@ static void cache_qos_pass(struct cache_qos_live *live)
 	cache_qos_heed(live, claimed);
 	if (!live->core.yielded) {
 		if (atomic_read(&live->users))
-			cache_qos_check_all(live);
-		cache_qos_readers(live, readers);
-		cache_qos_read_all(live, readers);
+			cache_qos_look_after_cpus(live);
+		cache_qos_read_all(live, all);
 		cache_qos_judge(live);
 	}
 	cpus_read_unlock();
-	free_cpumask_var(readers);
+	if (all)
+		WRITE_ONCE(live->all_read_ns, now_ns);
 	cache_qos_watches_publish(live);
 	cache_qos_trace_samples(live);
 	cache_qos_streams_write(live);
@@ -300,8 +471,17 @@ static bool cache_qos_passed(const struct cache_qos_live *live, u32 pass)
 	return (s32)(smp_load_acquire(&live->done) - pass) >= 0;
 }
 
+/* Younger than @sample_ms, and than the newest monitor of a group? */
+static bool cache_qos_is_fresh(const struct cache_qos_live *live)
+{
+	u64 read_ns = READ_ONCE(live->all_read_ns);
+
+	return read_ns > READ_ONCE(live->enabled_ns) &&
+	       read_ns + READ_ONCE(live->sample_ms) * NSEC_PER_MSEC > cache_qos_now_ns();
+}
+
 /**
- * cache_qos_refresh - wait for a pass that begins after this call
+ * cache_qos_refresh - see to it that what was read of all domains is younger than sample_ms
  * @live: everything
  *
  * Those who ask at the same time wait for the same pass.
@@ -315,6 +495,9 @@ int cache_qos_refresh(struct cache_qos_live *live)
 	u32 wanted = READ_ONCE(live->pass) + 1;
 	long left;
 
+	WRITE_ONCE(live->asked_ns, cache_qos_now_ns());
+	if (cache_qos_is_fresh(live))
+		return 0;
 	cache_qos_sampler_hurry(live);
 	left = wait_event_timeout(live->passed, cache_qos_passed(live, wanted),
 				  msecs_to_jiffies(CACHE_QOS_REFRESH_MS));
@@ -327,6 +510,13 @@ int cache_qos_refresh(struct cache_qos_live *live)
  */
 void cache_qos_sampler_start(struct cache_qos_live *live)
 {
+	u32 d;
+
+	/* Idle CPUs are not woken up for it. */
+	for (d = 0; d < CACHE_QOS_MAX_DOMAINS; d++) {
+		INIT_DEFERRABLE_WORK(&live->readers[d].work, cache_qos_read_work);
+		live->readers[d].live = live;
+	}
 	INIT_DELAYED_WORK(&live->sampler, cache_qos_sampler_work);
 	queue_delayed_work(live->workqueue, &live->sampler, 0);
 	flush_delayed_work(&live->sampler);
@@ -338,22 +528,28 @@ void cache_qos_sampler_start(struct cache_qos_live *live)
  */
 void cache_qos_sampler_stop(struct cache_qos_live *live)
 {
+	u32 d;
+
 	cancel_delayed_work_sync(&live->sampler);
+	for (d = 0; d < CACHE_QOS_MAX_DOMAINS; d++)
+		cancel_delayed_work_sync(&live->readers[d].work);
 }
 
 /* One monitor, on this CPU, now */
 
 /* Under the lock: the RMIDs of a monitor that were not read since */
 static u32 cache_qos_stale_rmids(const struct cache_qos_live *live, u16 monitor, u16 domain,
-				 u64 since_ns, u32 *rmids)
+				 u64 since_ns, struct cache_qos_request *requests)
 {
 	const struct cache_qos *cq = &live->core;
 	u32 event = __ffs(cq->hw.events), nr = 0, rmid;
 
-	for (rmid = 1; rmid < cq->hw.nr_rmid && nr < CACHE_QOS_BATCH; rmid++) {
-		if (cache_qos_has(&cq->atoms[rmid].members, monitor) &&
-		    cq->domains[domain].cells[rmid].time_ns[event] < since_ns)
-			rmids[nr++] = rmid;
+	for_each_set_bit(rmid, cq->monitors[monitor].rmids, cq->hw.nr_rmid) {
+		if (READ_ONCE(cq->domains[domain].cells[rmid].time_ns[event]) >= since_ns)
+			continue;
+		cache_qos_ask(cq, domain, rmid, &requests[nr++]);
+		if (nr == CACHE_QOS_MAX_READS)
+			break;
 	}
 	return nr;
 }
@@ -365,22 +561,22 @@ static u32 cache_qos_stale_rmids(const struct cache_qos_live *live, u16 monitor,
  * @fresh_ns: what was read so short a time ago is not read again
  * @wait: for the lock; otherwise nothing is read where it is taken
  *
- * At most CACHE_QOS_BATCH of them; the rest is as old as the last pass.
+ * At most CACHE_QOS_MAX_READS of them; the rest is as old as the last pass.
  *
  * Context: interrupts off, not in an NMI, no lock of ours held.
  */
 void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns, bool wait)
 {
 	const struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
-	u32 rmids[CACHE_QOS_BATCH];
-	u32 nr, i;
+	struct cache_qos_request requests[CACHE_QOS_MAX_READS];
+	u32 nr;
 
 	if (monitor == CACHE_QOS_MACHINE || !cpu->ready || READ_ONCE(live->asleep) ||
+	    cache_qos_is_taken(&live->core) ||
 	    !cache_qos_lock(&live->lock, wait))
 		return;
 	nr = cache_qos_stale_rmids(live, monitor, cpu->domain, cache_qos_now_ns() - fresh_ns,
-				   rmids);
-	for (i = 0; i < nr; i++)
-		cache_qos_read_one(live, cpu->domain, rmids[i]);
+				   requests);
 	raw_spin_unlock(&live->lock);
+	cache_qos_read_batch(live, cpu->domain, requests, nr, wait);
 }

@@ -4,8 +4,10 @@
  * interface with its locking is described in cache_qos_core.h.
  */
 
+#include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -61,6 +63,7 @@ int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_dom
 	if (cq->nr_domains == CACHE_QOS_MAX_DOMAINS)
 		return -ENOSPC;
 	*domain = (struct cache_qos_domain) { .is = *is, .cells = cells, .banked = banked };
+	raw_spin_lock_init(&domain->lock);
 	/* Who sees the number without the lock sees the domain as well. */
 	smp_store_release(&cq->nr_domains, cq->nr_domains + 1);
 	if (cq->nr_domains == 1)
@@ -93,8 +96,10 @@ void cache_qos_domain_gain(struct cache_qos *cq, u16 domain)
 	if (d->nr_cpus > 1)
 		return;
 	/* What the cache has kept from before may be anybody's. */
+	raw_spin_lock(&d->lock);
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
 		d->cells[rmid].bound = ~0ULL;
+	raw_spin_unlock(&d->lock);
 	cache_qos_distrust(cq);
 }
 
@@ -103,10 +108,14 @@ void cache_qos_rebase(struct cache_qos *cq, u16 domain)
 	struct cache_qos_domain *d = &cq->domains[domain];
 	u32 rmid;
 
+	raw_spin_lock(&d->lock);
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
 		d->cells[rmid].known = 0;
 		d->cells[rmid].gap = 0;
+		/* What is being read now was read before. */
+		d->cells[rmid].folded++;
 	}
+	raw_spin_unlock(&d->lock);
 }
 
 void cache_qos_domain_lose(struct cache_qos *cq, u16 domain)
@@ -122,6 +131,7 @@ void cache_qos_domain_lose(struct cache_qos *cq, u16 domain)
 		if (!rmid || cq->atoms[rmid].state != CACHE_QOS_FREE)
 			cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_GAP);
 	cache_qos_rebase(cq, domain);
+	raw_spin_lock(&d->lock);
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
 		struct cache_qos_cell *cell = &d->cells[rmid];
 
@@ -129,6 +139,7 @@ void cache_qos_domain_lose(struct cache_qos *cq, u16 domain)
 		memset(cell->time_ns, 0, sizeof(cell->time_ns));
 		memset(cell->status, 0, sizeof(cell->status));
 	}
+	raw_spin_unlock(&d->lock);
 }
 
 u64 cache_qos_cache_bytes(const struct cache_qos *cq, u16 domain)
@@ -145,21 +156,12 @@ u64 cache_qos_cache_bytes(const struct cache_qos *cq, u16 domain)
 
 /* Samples */
 
-/* Lines of a free RMID are part of the machine's sum, and only become fewer. */
-static bool cache_qos_has_lines(const struct cache_qos *cq, u32 rmid)
+bool cache_qos_wanted(const struct cache_qos *cq, u16 domain, u32 rmid, u32 pass)
 {
-	u32 d;
-
-	for (d = 0; d < cq->nr_domains; d++)
-		if (READ_ONCE(cq->domains[d].cells[rmid].occupancy))
-			return true;
-	return false;
-}
-
-bool cache_qos_wanted(const struct cache_qos *cq, u32 rmid, u32 pass)
-{
+	/* Lines of a free RMID are part of the machine's sum, and only become fewer. */
 	if (!rmid || READ_ONCE(cq->atoms[rmid].state) != CACHE_QOS_FREE ||
-	    READ_ONCE(cq->first_free) == rmid || cache_qos_has_lines(cq, rmid))
+	    READ_ONCE(cq->first_free) == rmid ||
+	    READ_ONCE(cq->domains[domain].cells[rmid].occupancy))
 		return true;
 	return (rmid + pass) % CACHE_QOS_FREE_PASSES == 0;
 }
@@ -175,9 +177,10 @@ static bool cache_qos_counted_here(const struct cache_qos *cq, const struct cach
 
 	for (event = CACHE_QOS_TOTAL; event < CACHE_QOS_NR_READ; event++) {
 		if (!(cq->hw.events & BIT(event)) ||
-		    cell->status[event] == CACHE_QOS_READ_UNAVAILABLE)
+		    READ_ONCE(cell->status[event]) == CACHE_QOS_READ_UNAVAILABLE)
 			continue;
-		if (cell->status[event] != CACHE_QOS_READ_OK || cell->time_ns[event] <= since_ns)
+		if (READ_ONCE(cell->status[event]) != CACHE_QOS_READ_OK ||
+		    READ_ONCE(cell->time_ns[event]) <= since_ns)
 			return false;
 	}
 	return true;
@@ -187,16 +190,77 @@ u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid)
 {
 	const struct cache_qos_cell *cell = &cq->domains[domain].cells[rmid];
 	const struct cache_qos_atom *atom = &cq->atoms[rmid];
+	u64 since_ns = READ_ONCE(atom->since_ns);
+	u8 state = READ_ONCE(atom->state);
 	u32 all = cq->hw.events;
 
-	if (!cq->hw.restarts || !rmid || atom->state == CACHE_QOS_USED)
+	if (!cq->hw.restarts || !rmid || state == CACHE_QOS_USED)
 		return all;
 	/* What it has moved until it came into limbo counts, and then it stands still. */
-	if (atom->state == CACHE_QOS_LIMBO &&
-	    (cache_qos_carried(cq, rmid) || cell->time_ns[CACHE_QOS_TOTAL] <= atom->since_ns ||
-	     !cache_qos_counted_here(cq, cell, atom->since_ns)))
+	if (state == CACHE_QOS_LIMBO &&
+	    (test_bit(rmid, cq->carried) || READ_ONCE(cell->time_ns[CACHE_QOS_TOTAL]) <= since_ns ||
+	     !cache_qos_counted_here(cq, cell, since_ns)))
 		return all;
 	return all & BIT(CACHE_QOS_OCCUPANCY);
+}
+
+void cache_qos_ask(const struct cache_qos *cq, u16 domain, u32 rmid,
+		   struct cache_qos_request *request)
+{
+	request->rmid = rmid;
+	request->events = cache_qos_events_wanted(cq, domain, rmid);
+	/* Before the counters: what is folded in from here on may be later than they. */
+	request->folded = smp_load_acquire(&cq->domains[domain].cells[rmid].folded);
+}
+
+static void cache_qos_note(struct cache_qos_domain *domain, struct cache_qos_cell *cell, u32 marks)
+{
+	WRITE_ONCE(cell->marks, cell->marks | marks);
+	WRITE_ONCE(domain->marked, true);
+}
+
+void cache_qos_collect_cell(struct cache_qos *cq, struct cache_qos_cell *cell, u32 rmid)
+{
+	u32 marks = cell->marks;
+
+	if (!marks)
+		return;
+	WRITE_ONCE(cell->marks, 0);
+	if (marks & CACHE_QOS_MARK_NEW && !cache_qos_empty(&cq->atoms[rmid].members))
+		marks |= PMUKIT_CACHE_QOS_S_GAP;
+	marks &= ~CACHE_QOS_MARK_NEW;
+	if (marks)
+		cache_qos_mark(cq, rmid, marks);
+}
+
+void cache_qos_collect(struct cache_qos *cq, u16 domain)
+{
+	struct cache_qos_domain *d = &cq->domains[domain];
+	u32 rmid;
+
+	if (!READ_ONCE(d->marked))
+		return;
+	raw_spin_lock(&d->lock);
+	WRITE_ONCE(d->marked, false);
+	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
+		cache_qos_collect_cell(cq, &d->cells[rmid], rmid);
+	raw_spin_unlock(&d->lock);
+}
+
+struct cache_qos_reads cache_qos_count_reads(const struct cache_qos *cq)
+{
+	struct cache_qos_reads sum = {};
+	u32 d;
+
+	for (d = 0; d < cq->nr_domains; d++) {
+		const struct cache_qos_reads *one = &cq->domains[d].reads;
+
+		sum.unavailable += READ_ONCE(one->unavailable);
+		sum.errors += READ_ONCE(one->errors);
+		sum.stolen += READ_ONCE(one->stolen);
+		sum.uncertain += READ_ONCE(one->uncertain);
+	}
+	return sum;
 }
 
 /* No more units are in a domain, whose size need not be a multiple. */
@@ -216,7 +280,7 @@ static void cache_qos_fold_occupancy(struct cache_qos *cq, struct cache_qos_doma
 		units = most;
 	}
 	WRITE_ONCE(cell->occupancy, units);
-	cell->bound = min_t(u64, cell->bound, units);
+	WRITE_ONCE(cell->bound, min_t(u64, cell->bound, units));
 }
 
 /*
@@ -233,45 +297,47 @@ static u64 cache_qos_step(const struct cache_qos *cq, const struct cache_qos_cel
 	return cache_qos_delta(data, last, cq->hw.width);
 }
 
-static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_cell *cell, u32 rmid,
-				   u32 event, u64 data, u64 now_ns)
+static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_domain *domain,
+				   struct cache_qos_cell *cell, u32 rmid, u32 event, u64 data,
+				   u64 now_ns)
 {
+	u64 *chunks = &cell->chunks[event - 1];
 	u64 before_ns = cell->time_ns[event];
 	bool late = before_ns && now_ns > before_ns && now_ns - before_ns > cq->hw.wrap_ns;
 
 	/* Nobody runs under a free RMID: it has counted nothing, and where it stands may be old. */
-	if (rmid && cq->atoms[rmid].state == CACHE_QOS_FREE)
+	if (rmid && READ_ONCE(cq->atoms[rmid].state) == CACHE_QOS_FREE)
 		goto known;
 	if (!(cell->known & BIT(event))) {
 		cell->skewed = true;
-		if (before_ns || !cache_qos_empty(&cq->atoms[rmid].members))
-			cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_GAP);
+		cache_qos_note(domain, cell,
+			       before_ns ? PMUKIT_CACHE_QOS_S_GAP : CACHE_QOS_MARK_NEW);
 		goto known;
 	}
 	if (late) {
 		cell->skewed = true;
-		cq->stats.uncertain++;
-		cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_UNCERTAIN);
+		WRITE_ONCE(domain->reads.uncertain, domain->reads.uncertain + 1);
+		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_UNCERTAIN);
 		goto known;
 	}
 	/* It may have been missing when nobody had this RMID, and be less for who has it now. */
 	if (cell->gap & BIT(event))
-		cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_GAP);
-	cell->chunks[event - 1] += cache_qos_step(cq, cell, event, data);
+		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_GAP);
+	WRITE_ONCE(*chunks, *chunks + cache_qos_step(cq, cell, event, data));
 known:
 	cell->last[event - 1] = data;
 	cell->known |= BIT(event);
 	cell->gap &= ~BIT(event);
 }
 
-static void cache_qos_fold_unavailable(struct cache_qos *cq, struct cache_qos_cell *cell, u32 rmid,
-				       u32 event)
+static void cache_qos_fold_unavailable(const struct cache_qos *cq, struct cache_qos_domain *domain,
+				       struct cache_qos_cell *cell, u32 event)
 {
-	cq->stats.unavailable++;
+	WRITE_ONCE(domain->reads.unavailable, domain->reads.unavailable + 1);
 	if (event == CACHE_QOS_OCCUPANCY)
 		return;
 	cell->skewed = true;
-	cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_GAP);
+	cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_GAP);
 	if (cq->hw.restarts) {
 		cell->last[event - 1] = 0;
 		cell->known |= BIT(event);
@@ -299,7 +365,7 @@ static void cache_qos_fold_remote(const struct cache_qos *cq, struct cache_qos_c
 		cell->skew = apart - *remote;
 	cell->skewed = false;
 	if ((s64)(apart - cell->skew - *remote) > 0)
-		*remote = apart - cell->skew;
+		WRITE_ONCE(*remote, apart - cell->skew);
 }
 
 static void cache_qos_fold_event(struct cache_qos *cq, struct cache_qos_domain *domain, u32 rmid,
@@ -312,35 +378,51 @@ static void cache_qos_fold_event(struct cache_qos *cq, struct cache_qos_domain *
 		if (event == CACHE_QOS_OCCUPANCY)
 			cache_qos_fold_occupancy(cq, domain, cell, sample->data[event]);
 		else
-			cache_qos_fold_counter(cq, cell, rmid, event, sample->data[event], now_ns);
-		cell->time_ns[event] = now_ns;
+			cache_qos_fold_counter(cq, domain, cell, rmid, event, sample->data[event],
+					       now_ns);
+		WRITE_ONCE(cell->time_ns[event], now_ns);
 		break;
 	case CACHE_QOS_READ_UNAVAILABLE:
-		cache_qos_fold_unavailable(cq, cell, rmid, event);
+		cache_qos_fold_unavailable(cq, domain, cell, event);
 		break;
 	case CACHE_QOS_READ_ERROR:
-		cq->stats.errors++;
+		WRITE_ONCE(domain->reads.errors, domain->reads.errors + 1);
 		break;
 	case CACHE_QOS_READ_STOLEN:
-		cq->stats.stolen++;
+		WRITE_ONCE(domain->reads.stolen, domain->reads.stolen + 1);
 		break;
 	default:
 		return;
 	}
-	cell->status[event] = sample->status[event];
+	WRITE_ONCE(cell->status[event], sample->status[event]);
 }
 
-void cache_qos_fold(struct cache_qos *cq, u16 domain, u32 rmid,
-		    const struct cache_qos_sample *sample, u64 now_ns)
+static void cache_qos_fold_locked(struct cache_qos *cq, struct cache_qos_domain *domain,
+				  const struct cache_qos_request *request, u64 now_ns)
 {
-	struct cache_qos_domain *d = &cq->domains[domain];
+	struct cache_qos_cell *cell = &domain->cells[request->rmid];
 	u32 event;
 
-	if (cq->yielded)
+	if (READ_ONCE(cq->yielded) || cell->folded != request->folded)
 		return;
 	for (event = 0; event < CACHE_QOS_NR_READ; event++)
-		cache_qos_fold_event(cq, d, rmid, event, sample, now_ns);
-	cache_qos_fold_remote(cq, &d->cells[rmid], sample);
+		cache_qos_fold_event(cq, domain, request->rmid, event, &request->sample, now_ns);
+	cache_qos_fold_remote(cq, cell, &request->sample);
+	/* Who reads the counters after he has seen this number reads later ones. */
+	smp_store_release(&cell->folded, cell->folded + 1);
+}
+
+void cache_qos_fold(struct cache_qos *cq, u16 domain, const struct cache_qos_request *request,
+		    u64 now_ns, bool wait)
+{
+	struct cache_qos_domain *d = &cq->domains[domain];
+
+	if (wait)
+		raw_spin_lock(&d->lock);
+	else if (!raw_spin_trylock(&d->lock))
+		return;
+	cache_qos_fold_locked(cq, d, request, now_ns);
+	raw_spin_unlock(&d->lock);
 }
 
 /* Was it read well, or never and for good reason? */
@@ -350,10 +432,9 @@ static bool cache_qos_cell_good(const struct cache_qos_cell *cell)
 	       cell->status[CACHE_QOS_TOTAL] <= CACHE_QOS_READ_OK;
 }
 
-void cache_qos_check_domain(struct cache_qos *cq, u16 domain)
+static void cache_qos_check_room(struct cache_qos *cq, struct cache_qos_domain *d)
 {
 	u64 units = 0, moved = 0, room, before;
-	struct cache_qos_domain *d = &cq->domains[domain];
 	bool known = cq->hw.events & BIT(CACHE_QOS_TOTAL);
 	u32 rmid;
 
@@ -385,13 +466,14 @@ static enum cache_qos_clean cache_qos_clean_here(const struct cache_qos *cq,
 						 const struct cache_qos_domain *domain, u32 rmid)
 {
 	const struct cache_qos_cell *cell = &domain->cells[rmid];
+	u64 lines = READ_ONCE(cell->occupancy);
 
-	if (cell->status[CACHE_QOS_OCCUPANCY] != CACHE_QOS_READ_OK ||
-	    cell->time_ns[CACHE_QOS_OCCUPANCY] <= cq->atoms[rmid].since_ns ||
+	if (READ_ONCE(cell->status[CACHE_QOS_OCCUPANCY]) != CACHE_QOS_READ_OK ||
+	    READ_ONCE(cell->time_ns[CACHE_QOS_OCCUPANCY]) <= cq->atoms[rmid].since_ns ||
 	    !cache_qos_counted_here(cq, cell, cq->atoms[rmid].since_ns))
 		return CACHE_QOS_UNREAD;
 	/* A threshold of 0 asks for none at all. */
-	if (cell->occupancy && cell->occupancy >= cq->threshold)
+	if (lines && lines >= cq->threshold)
 		return CACHE_QOS_DIRTY;
 	return CACHE_QOS_CLEAN;
 }
@@ -418,13 +500,13 @@ static enum cache_qos_clean cache_qos_clean(const struct cache_qos *cq, u32 rmid
 	return worst;
 }
 
-u32 cache_qos_limbo_pass(struct cache_qos *cq, u64 now_ns)
+u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns)
 {
-	u32 freed = 0, rmid;
+	u32 end = min_t(u32, first + nr, cq->hw.nr_rmid), freed = 0, rmid;
 
 	if (cq->yielded)
 		return 0;
-	for (rmid = 1; rmid < cq->hw.nr_rmid; rmid++) {
+	for (rmid = max_t(u32, first, 1); rmid < end; rmid++) {
 		enum cache_qos_clean clean;
 
 		if (cq->atoms[rmid].state != CACHE_QOS_LIMBO)
@@ -432,7 +514,7 @@ u32 cache_qos_limbo_pass(struct cache_qos *cq, u64 now_ns)
 		clean = cache_qos_clean(cq, rmid, now_ns);
 		if (clean == CACHE_QOS_DIRTY && cq->notify)
 			cq->notify(cq, CACHE_QOS_NEWS_DIRTY, rmid);
-		if (clean != CACHE_QOS_CLEAN || cache_qos_carried(cq, rmid))
+		if (clean != CACHE_QOS_CLEAN || test_bit(rmid, cq->carried))
 			continue;
 		cache_qos_free(cq, rmid, now_ns);
 		freed++;
@@ -458,10 +540,12 @@ void cache_qos_resume(struct cache_qos *cq)
 		struct cache_qos_domain *domain = &cq->domains[d];
 
 		cache_qos_rebase(cq, d);
+		raw_spin_lock(&domain->lock);
 		for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
 			domain->cells[rmid].bound = ~0ULL;
 			memset(domain->cells[rmid].status, 0, sizeof(domain->cells[rmid].status));
 		}
+		raw_spin_unlock(&domain->lock);
 	}
 	WRITE_ONCE(cq->claimed, false);
 	WRITE_ONCE(cq->foreign, false);
@@ -470,32 +554,16 @@ void cache_qos_resume(struct cache_qos *cq)
 
 /* Values */
 
-/**
- * struct cache_qos_tally - a sum in the making
- * @sum: of all
- * @bound: the same, in units
- * @oldest_ns: when the oldest was read
- * @good: how many have ever been read
- * @status: PMUKIT_CACHE_QOS_S_*
- */
-struct cache_qos_tally {
-	struct cache_qos_sum sum;
-	u64 bound;
-	u64 oldest_ns;
-	u32 good;
-	u32 status;
-};
-
 static u32 cache_qos_cell_status(const struct cache_qos_cell *cell, u32 event, u64 since_ns)
 {
+	u8 last = READ_ONCE(cell->status[event]);
 	u32 status = 0;
 
-	if (cell->status[event] == CACHE_QOS_READ_UNAVAILABLE)
+	if (last == CACHE_QOS_READ_UNAVAILABLE)
 		status |= PMUKIT_CACHE_QOS_S_UNAVAILABLE;
-	if (cell->status[event] == CACHE_QOS_READ_ERROR ||
-	    cell->status[event] == CACHE_QOS_READ_STOLEN)
+	if (last == CACHE_QOS_READ_ERROR || last == CACHE_QOS_READ_STOLEN)
 		status |= PMUKIT_CACHE_QOS_S_ERROR;
-	if (cell->time_ns[event] <= since_ns)
+	if (READ_ONCE(cell->time_ns[event]) <= since_ns)
 		status |= PMUKIT_CACHE_QOS_S_UNREAD;
 	return status;
 }
@@ -504,11 +572,13 @@ static u32 cache_qos_cell_status(const struct cache_qos_cell *cell, u32 event, u
 static void cache_qos_tally_time(struct cache_qos_tally *tally, const struct cache_qos_cell *cell,
 				 u32 event, u64 since_ns)
 {
+	u64 time_ns = READ_ONCE(cell->time_ns[event]);
+
 	tally->status |= cache_qos_cell_status(cell, event, since_ns);
-	if (!cell->time_ns[event])
+	if (!time_ns)
 		return;
-	tally->oldest_ns = min_t(u64, tally->oldest_ns, cell->time_ns[event]);
-	if (cell->status[event] == CACHE_QOS_READ_OK)
+	tally->oldest_ns = min_t(u64, tally->oldest_ns, time_ns);
+	if (READ_ONCE(cell->status[event]) == CACHE_QOS_READ_OK)
 		tally->good++;
 }
 
@@ -517,16 +587,18 @@ static void cache_qos_tally_sum(const struct cache_qos *cq, struct cache_qos_tal
 				const struct cache_qos_cell *cell, u32 rmid, u32 event,
 				bool machine)
 {
-	u64 base;
+	u64 base, now;
 
 	if (event == CACHE_QOS_OCCUPANCY) {
-		tally->sum.raw += cell->occupancy;
-		tally->bound += machine ? 0 : min_t(u64, cell->bound, cell->occupancy);
+		now = READ_ONCE(cell->occupancy);
+		tally->sum.raw += now;
+		tally->bound += machine ? 0 : min_t(u64, READ_ONCE(cell->bound), now);
 		return;
 	}
 	base = machine ? 0 : cell->base[event - 1];
-	tally->sum.raw += cell->chunks[event - 1] - base;
-	tally->sum.bytes += cache_qos_bytes(&cq->hw, rmid, cell->chunks[event - 1]) -
+	now = READ_ONCE(cell->chunks[event - 1]);
+	tally->sum.raw += now - base;
+	tally->sum.bytes += cache_qos_bytes(&cq->hw, rmid, now) -
 			    cache_qos_bytes(&cq->hw, rmid, base);
 }
 
@@ -536,13 +608,14 @@ static void cache_qos_tally_cell(const struct cache_qos *cq, struct cache_qos_ta
 {
 	const struct cache_qos_cell *cell = &domain->cells[rmid];
 	const struct cache_qos_atom *atom = &cq->atoms[rmid];
-	u64 since_ns = atom->state == CACHE_QOS_USED ? atom->since_ns : 0;
+	u8 state = READ_ONCE(atom->state);
+	u64 since_ns = state == CACHE_QOS_USED ? READ_ONCE(atom->since_ns) : 0;
 
 	cache_qos_tally_sum(cq, tally, cell, rmid, event, machine);
+	tally->status |= READ_ONCE(cell->marks) & ~CACHE_QOS_MARK_NEW;
 	/* Free ones stand still, and are read seldom; on some hardware those in limbo as well. */
-	if (!domain->nr_cpus || (rmid && atom->state == CACHE_QOS_FREE) ||
-	    (rmid && atom->state == CACHE_QOS_LIMBO && cq->hw.restarts &&
-	     event != CACHE_QOS_OCCUPANCY))
+	if (!READ_ONCE(domain->nr_cpus) || (rmid && state == CACHE_QOS_FREE) ||
+	    (rmid && state == CACHE_QOS_LIMBO && cq->hw.restarts && event != CACHE_QOS_OCCUPANCY))
 		return;
 	if (event != CACHE_QOS_REMOTE) {
 		cache_qos_tally_time(tally, cell, event, since_ns);
@@ -553,25 +626,88 @@ static void cache_qos_tally_cell(const struct cache_qos *cq, struct cache_qos_ta
 }
 
 /* RMIDs are read one after the other: lines that changed hands meanwhile are in the sum twice. */
+static void cache_qos_tally_cap(const struct cache_qos *cq, const struct cache_qos_domain *domain,
+				struct cache_qos_tally *tally, u32 event)
+{
+	if (event == CACHE_QOS_OCCUPANCY)
+		tally->sum.raw = min_t(u64, tally->sum.raw, cache_qos_room(cq, domain));
+}
+
+static void cache_qos_machine_sums(const struct cache_qos *cq, struct cache_qos_domain *domain)
+{
+	struct cache_qos_tally tally[CACHE_QOS_NR_EVENTS] = {};
+	u32 event, rmid;
+
+	for (event = 0; event < CACHE_QOS_NR_EVENTS; event++)
+		tally[event].oldest_ns = ~0ULL;
+	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
+		for (event = 0; event < CACHE_QOS_NR_EVENTS; event++)
+			cache_qos_tally_cell(cq, &tally[event], domain, rmid, event, true);
+	}
+	for (event = 0; event < CACHE_QOS_NR_EVENTS; event++) {
+		cache_qos_tally_cap(cq, domain, &tally[event], event);
+		WRITE_ONCE(domain->machine[event].sum.raw, tally[event].sum.raw);
+		WRITE_ONCE(domain->machine[event].sum.bytes, tally[event].sum.bytes);
+		WRITE_ONCE(domain->machine[event].oldest_ns, tally[event].oldest_ns);
+		WRITE_ONCE(domain->machine[event].good, tally[event].good);
+		WRITE_ONCE(domain->machine[event].status, tally[event].status);
+	}
+}
+
+/* Without the domain's lock, which the CPU may have; the fields may be of two passes. */
+static void cache_qos_tally_machine(const struct cache_qos_domain *domain, u32 event,
+				    struct cache_qos_tally *tally)
+{
+	const struct cache_qos_tally *machine = &domain->machine[event];
+
+	tally->sum.raw = READ_ONCE(machine->sum.raw);
+	tally->sum.bytes = READ_ONCE(machine->sum.bytes);
+	if (!READ_ONCE(domain->nr_cpus))
+		return;
+	tally->oldest_ns = READ_ONCE(machine->oldest_ns);
+	tally->good = READ_ONCE(machine->good);
+	tally->status = READ_ONCE(machine->status);
+}
+
+void cache_qos_check_domain(struct cache_qos *cq, u16 domain)
+{
+	struct cache_qos_domain *d = &cq->domains[domain];
+
+	raw_spin_lock(&d->lock);
+	cache_qos_check_room(cq, d);
+	cache_qos_machine_sums(cq, d);
+	raw_spin_unlock(&d->lock);
+}
+
 static void cache_qos_tally_domain(const struct cache_qos *cq, struct cache_qos_tally *tally,
 				   const struct cache_qos_domain *domain, u16 monitor, u32 event)
 {
-	u64 most = tally->sum.raw + cache_qos_room(cq, domain);
-	bool machine = monitor == CACHE_QOS_MACHINE;
 	u32 rmid;
 
-	if (event == CACHE_QOS_OCCUPANCY && !domain->nr_cpus)
+	if (event != CACHE_QOS_OCCUPANCY)
+		tally->sum = domain->banked[monitor].of[event - 1];
+	for_each_set_bit(rmid, cq->monitors[monitor].rmids, cq->hw.nr_rmid)
+		cache_qos_tally_cell(cq, tally, domain, rmid, event, false);
+	cache_qos_tally_cap(cq, domain, tally, event);
+}
+
+static void cache_qos_tally_add(const struct cache_qos *cq, struct cache_qos_tally *sum,
+				const struct cache_qos_domain *domain, u16 monitor, u32 event)
+{
+	struct cache_qos_tally one = { .oldest_ns = ~0ULL };
+
+	if (event == CACHE_QOS_OCCUPANCY && !READ_ONCE(domain->nr_cpus))
 		return;
-	if (event != CACHE_QOS_OCCUPANCY && !machine) {
-		tally->sum.raw += domain->banked[monitor].of[event - 1].raw;
-		tally->sum.bytes += domain->banked[monitor].of[event - 1].bytes;
-	}
-	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
-		if (machine || cache_qos_has(&cq->atoms[rmid].members, monitor))
-			cache_qos_tally_cell(cq, tally, domain, rmid, event, machine);
-	}
-	if (event == CACHE_QOS_OCCUPANCY)
-		tally->sum.raw = min_t(u64, tally->sum.raw, most);
+	if (monitor == CACHE_QOS_MACHINE)
+		cache_qos_tally_machine(domain, event, &one);
+	else
+		cache_qos_tally_domain(cq, &one, domain, monitor, event);
+	sum->sum.raw += one.sum.raw;
+	sum->sum.bytes += one.sum.bytes;
+	sum->bound += one.bound;
+	sum->oldest_ns = min_t(u64, sum->oldest_ns, one.oldest_ns);
+	sum->good += one.good;
+	sum->status |= one.status;
 }
 
 static void cache_qos_value_fill(const struct cache_qos *cq, u16 monitor, u32 event,
@@ -604,7 +740,7 @@ int cache_qos_monitor_value(const struct cache_qos *cq, u16 monitor,
 		return -EOPNOTSUPP;
 	for (d = 0; d < cq->nr_domains; d++) {
 		if (domain == CACHE_QOS_ALL || domain == d)
-			cache_qos_tally_domain(cq, &tally, &cq->domains[d], monitor, event - 1);
+			cache_qos_tally_add(cq, &tally, &cq->domains[d], monitor, event - 1);
 	}
 	cache_qos_value_fill(cq, monitor, event - 1, &tally, now_ns, value);
 	if (tally.good)

@@ -16,10 +16,28 @@
 #include "cache_qos.h"
 
 /*
+ * Where the lock is taken a switch does not wait for it with the run queue locked: the task runs
+ * with RMID 0 until the interrupt, as soon as interrupts are on again.
+ */
+static u32 cache_qos_run_slow(struct cache_qos_live *live, struct cache_qos_cpu *cpu,
+			      struct cache_qos_task *is, u16 cgroup, bool wait)
+{
+	u32 rmid;
+
+	if (!cache_qos_lock(&live->lock, wait)) {
+		irq_work_queue(&this_cpu_ptr(live->late)->work);
+		return 0;
+	}
+	rmid = cache_qos_resolve_slow(&live->core, cpu, is, cgroup, cache_qos_now_ns());
+	raw_spin_unlock(&live->lock);
+	return rmid;
+}
+
+/*
  * Interrupts off. The probe says what the CPU is about to run, and until the next switch that is
  * what it runs.
  */
-static void cache_qos_run(struct cache_qos_live *live, struct task_struct *task)
+static void cache_qos_run(struct cache_qos_live *live, struct task_struct *task, bool wait)
 {
 	struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
 	struct cache_qos_task *is = NULL;
@@ -33,11 +51,8 @@ static void cache_qos_run(struct cache_qos_live *live, struct task_struct *task)
 		cgroup = cache_qos_cgroup_of(live, task);
 	}
 	rmid = cache_qos_resolve(&live->core, cpu, is, cgroup);
-	if (rmid == CACHE_QOS_MISS) {
-		raw_spin_lock(&live->lock);
-		rmid = cache_qos_resolve_slow(&live->core, cpu, is, cgroup, cache_qos_now_ns());
-		raw_spin_unlock(&live->lock);
-	}
+	if (rmid == CACHE_QOS_MISS)
+		rmid = cache_qos_run_slow(live, cpu, is, cgroup, wait);
 	cache_qos_carry(&live->core, cpu, rmid);
 }
 
@@ -45,9 +60,15 @@ static void cache_qos_on_switch(void *data, bool preempt, struct task_struct *pr
 				struct task_struct *next, unsigned int prev_state)
 {
 	struct cache_qos_live *live = data;
+	struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
 
+	WRITE_ONCE(cpu->switching, true);
 	this_cpu_write(*live->running, next);
-	cache_qos_run(live, next);
+	/* Pairs with cache_qos_resolve_changed(): it sees this, or we see what was changed. */
+	smp_mb();
+	cache_qos_run(live, next, false);
+	/* Who sees this sees the RMID. */
+	smp_store_release(&cpu->switching, false);
 }
 
 /**
@@ -67,7 +88,28 @@ void cache_qos_resolve_here(struct cache_qos_live *live)
 	if (READ_ONCE(live->attached))
 		running = this_cpu_read(*live->running);
 
-	cache_qos_run(live, running ?: current);
+	cache_qos_run(live, running ?: current, true);
+}
+
+static void cache_qos_resolve_late(struct irq_work *work)
+{
+	cache_qos_resolve_here(container_of(work, struct cache_qos_late, work)->live);
+}
+
+/**
+ * cache_qos_late_fill - prepare the interrupts for switches that found the lock taken
+ * @live: everything
+ */
+void cache_qos_late_fill(struct cache_qos_live *live)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct cache_qos_late *late = per_cpu_ptr(live->late, cpu);
+
+		late->work = IRQ_WORK_INIT_HARD(cache_qos_resolve_late);
+		late->live = live;
+	}
 }
 
 static void cache_qos_resolve_ipi(void *data)
@@ -76,17 +118,87 @@ static void cache_qos_resolve_ipi(void *data)
 }
 
 /**
- * cache_qos_resolve_all - on return every CPU has the RMID that what is watched asks for
+ * cache_qos_ipi - call a function on some CPUs, and wait
+ * @live: everything; the function's argument
+ * @cpus: those; CPUs that are offline are left out
+ * @func: runs with interrupts off
+ *
+ * Context: may sleep.
+ */
+void cache_qos_ipi(struct cache_qos_live *live, const struct cpumask *cpus, smp_call_func_t func)
+{
+	atomic64_add(cpumask_weight(cpus), &live->ipis);
+	on_each_cpu_mask(cpus, func, live, 1);
+}
+
+static u32 cache_qos_expected_on(struct cache_qos_live *live, const struct cache_qos_cpu *cpu,
+				 struct task_struct *task)
+{
+	struct cache_qos_task *is = NULL;
+	u16 cgroup = CACHE_QOS_NONE;
+	u32 rmid;
+
+	raw_spin_lock_irq(&live->lock);
+	if (!is_idle_task(task)) {
+		is = cache_qos_task_find(live, task);
+		cgroup = cache_qos_cgroup_of(live, task);
+	}
+	rmid = cache_qos_expected(&live->core, cpu, is, cgroup);
+	raw_spin_unlock_irq(&live->lock);
+	return rmid;
+}
+
+/* Has a CPU another RMID than what runs there needs? If it is not known: yes. */
+static bool cache_qos_is_concerned(struct cache_qos_live *live, unsigned int cpu)
+{
+	const struct cache_qos_cpu *each = per_cpu_ptr(live->cpus, cpu);
+	struct task_struct *task;
+	bool concerned = true;
+
+	if (!READ_ONCE(each->ready))
+		return false;
+	if (!READ_ONCE(live->attached))
+		return READ_ONCE(each->rmid);
+	/* Before the task and the RMID: see cache_qos_on_switch(). */
+	if (smp_load_acquire(&each->switching))
+		return true;
+	/* A task that has ended is in memory until a grace period is over. */
+	rcu_read_lock();
+	task = READ_ONCE(per_cpu(*live->running, cpu));
+	if (task)
+		concerned = cache_qos_expected_on(live, each, task) != READ_ONCE(each->rmid);
+	rcu_read_unlock();
+	return concerned;
+}
+
+/**
+ * cache_qos_resolve_changed - on return every CPU has the RMID that what is watched asks for
  * @live: everything
  *
- * A CPU that was between the probe and the switch had interrupts off and takes this one after it;
- * one that switches later sees the new configuration.
+ * Only CPUs that have another one are interrupted. One that was between the probe and the switch
+ * had interrupts off and takes the interrupt after it; one that switches later sees the new
+ * configuration.
  *
  * Context: process context, no raw lock held.
  */
-void cache_qos_resolve_all(struct cache_qos_live *live)
+void cache_qos_resolve_changed(struct cache_qos_live *live)
 {
-	on_each_cpu(cache_qos_resolve_ipi, live, 1);
+	cpumask_var_t concerned;
+	unsigned int cpu;
+
+	/* Pairs with cache_qos_on_switch(). */
+	smp_mb();
+	if (!zalloc_cpumask_var(&concerned, GFP_KERNEL)) {
+		cache_qos_ipi(live, cpu_online_mask, cache_qos_resolve_ipi);
+		return;
+	}
+	for_each_online_cpu(cpu) {
+		if (cache_qos_is_concerned(live, cpu))
+			cpumask_set_cpu(cpu, concerned);
+	}
+	if (!cpumask_empty(concerned))
+		cache_qos_ipi(live, concerned, cache_qos_resolve_ipi);
+	free_cpumask_var(concerned);
 }
 
 /* Tracepoints; modules may look for one, but not name it. */
@@ -120,6 +232,8 @@ static void cache_qos_detach_from(struct cache_qos_live *live, u32 nr)
 	while (nr--)
 		tracepoint_probe_unregister(live->points[nr], cache_qos_points[nr].probe, live);
 	tracepoint_synchronize_unregister();
+	for_each_possible_cpu(cpu)
+		irq_work_sync(&per_cpu_ptr(live->late, cpu)->work);
 	/* Nobody tells us any more when these tasks end. */
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu(*live->running, cpu), NULL);
@@ -159,5 +273,5 @@ int cache_qos_attach(struct cache_qos_live *live)
 void cache_qos_detach(struct cache_qos_live *live)
 {
 	cache_qos_detach_from(live, CACHE_QOS_POINTS);
-	cache_qos_resolve_all(live);
+	cache_qos_resolve_changed(live);
 }

@@ -215,10 +215,10 @@ CACHE_QOS_STAT(rmids_limbo, live->core.nr_atoms[CACHE_QOS_LIMBO]);
 CACHE_QOS_STAT(pqr_writes, cache_qos_cpu_sum(live, offsetof(struct cache_qos_cpu, writes)));
 CACHE_QOS_STAT(pqr_faults, cache_qos_cpu_sum(live, offsetof(struct cache_qos_cpu, faults)));
 CACHE_QOS_STAT(hijacks, cache_qos_cpu_sum(live, offsetof(struct cache_qos_cpu, hijacks)));
-CACHE_QOS_STAT(unavailable, live->core.stats.unavailable);
-CACHE_QOS_STAT(errors, live->core.stats.errors);
-CACHE_QOS_STAT(stolen, live->core.stats.stolen);
-CACHE_QOS_STAT(uncertain, live->core.stats.uncertain);
+CACHE_QOS_STAT(unavailable, cache_qos_count_reads(&live->core).unavailable);
+CACHE_QOS_STAT(errors, cache_qos_count_reads(&live->core).errors);
+CACHE_QOS_STAT(stolen, cache_qos_count_reads(&live->core).stolen);
+CACHE_QOS_STAT(uncertain, cache_qos_count_reads(&live->core).uncertain);
 CACHE_QOS_STAT(partial, live->core.stats.partial);
 CACHE_QOS_STAT(dirty, live->core.stats.dirty);
 CACHE_QOS_STAT(violations, cache_qos_violations(live));
@@ -227,6 +227,8 @@ CACHE_QOS_STAT(yields, live->yields);
 CACHE_QOS_STAT(tasks, live->nr_tasks);
 CACHE_QOS_STAT(probes, READ_ONCE(live->attached) ? CACHE_QOS_POINTS : 0);
 CACHE_QOS_STAT(passes, READ_ONCE(live->done));
+CACHE_QOS_STAT(ipis, atomic64_read(&live->ipis));
+CACHE_QOS_STAT(wakes, atomic64_read(&live->wakes));
 
 static struct attribute *cache_qos_stats_attrs[] = {
 	&cache_qos_stat_rmids_free.attr.attr,
@@ -247,6 +249,8 @@ static struct attribute *cache_qos_stats_attrs[] = {
 	&cache_qos_stat_tasks.attr.attr,
 	&cache_qos_stat_probes.attr.attr,
 	&cache_qos_stat_passes.attr.attr,
+	&cache_qos_stat_ipis.attr.attr,
+	&cache_qos_stat_wakes.attr.attr,
 	NULL
 };
 

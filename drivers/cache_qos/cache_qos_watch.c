@@ -14,6 +14,7 @@
  * the event.
  */
 
+#include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/pid.h>
@@ -51,6 +52,17 @@ static struct cache_qos_watch *cache_qos_watch_find(struct cache_qos_live *live,
 	return NULL;
 }
 
+/* Return: the monitor or -errno. */
+static int cache_qos_watch_monitor(struct cache_qos_live *live, const struct cache_qos_event *ev,
+				   enum pmukit_cache_qos_kind kind)
+{
+	int monitor = cache_qos_monitor_make(&live->core, kind);
+
+	if (monitor >= 0 && ev->limited)
+		cache_qos_monitor_limit(&live->core, monitor);
+	return monitor;
+}
+
 /* The event's own memory becomes a watch. */
 static struct cache_qos_watch *cache_qos_watch_install(struct cache_qos_live *live,
 						       struct cache_qos_event *ev, u16 monitor)
@@ -83,6 +95,8 @@ static bool cache_qos_watch_drop(struct cache_qos_live *live, struct cache_qos_w
 		cache_qos_cgroup_unwatch(live, &watch->cgroup, now_ns);
 	else if (watch->monitor != CACHE_QOS_MACHINE)
 		cache_qos_monitor_end(&live->core, watch->monitor, now_ns);
+	else
+		WRITE_ONCE(live->machine_watches, live->machine_watches - 1);
 	return true;
 }
 
@@ -380,6 +394,7 @@ static int cache_qos_watch_cpu(struct cache_qos_live *live, struct cache_qos_wat
 		return cache_qos_cpu_watch(&live->core, cpu, watch->monitor, cache_qos_now_ns());
 	cache_qos_monitor_end(&live->core, watch->monitor, cache_qos_now_ns());
 	watch->monitor = CACHE_QOS_MACHINE;
+	WRITE_ONCE(live->machine_watches, live->machine_watches + 1);
 	return 0;
 }
 
@@ -395,7 +410,7 @@ static struct cache_qos_watch *cache_qos_watch_of_cpu(struct cache_qos_live *liv
 	watch = cache_qos_watch_find(live, key);
 	if (watch)
 		return watch;
-	monitor = cache_qos_monitor_make(&live->core, PMUKIT_CACHE_QOS_KIND_CPU);
+	monitor = cache_qos_watch_monitor(live, ev, PMUKIT_CACHE_QOS_KIND_CPU);
 	if (monitor < 0)
 		return ERR_PTR(monitor);
 	return cache_qos_watch_install(live, ev, monitor);
@@ -517,7 +532,7 @@ static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_ev
 		goto unlock;
 	watch = cache_qos_watch_find(live, key);
 	if (!watch) {
-		ret = cache_qos_monitor_make(&live->core, PMUKIT_CACHE_QOS_KIND_TASK);
+		ret = cache_qos_watch_monitor(live, ev, PMUKIT_CACHE_QOS_KIND_TASK);
 		if (ret < 0)
 			goto unlock;
 		watch = cache_qos_watch_install(live, ev, ret);
@@ -549,7 +564,7 @@ static int cache_qos_open_task(struct cache_qos_live *live, struct cache_qos_eve
 	if (ret)
 		return ret;
 	cache_qos_channel_join(live, ev);
-	cache_qos_resolve_all(live);
+	cache_qos_resolve_changed(live);
 	return 0;
 }
 
@@ -631,6 +646,7 @@ int cache_qos_watch_open(struct cache_qos_live *live, struct cache_qos_event *ev
 	if (ret)
 		goto free_spare;
 	ev->opener = get_pid(task_tgid(current));
+	ev->limited = !perfmon_capable();
 	mutex_lock(&live->config_mutex);
 	if (event->attach_state & PERF_ATTACH_TASK)
 		ret = cache_qos_open_task(live, ev);
@@ -672,7 +688,7 @@ void cache_qos_watch_close(struct cache_qos_live *live, struct cache_qos_event *
 		last = cache_qos_watch_drop(live, watch);
 	raw_spin_unlock_irq(&live->lock);
 	if (left || last)
-		cache_qos_resolve_all(live);
+		cache_qos_resolve_changed(live);
 	if (last) {
 		cache_qos_tasks_prune(live);
 		cache_qos_watch_free(watch);

@@ -33,6 +33,11 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
+/* What it says was meant where it does not exist. */
+#ifndef HAVE_WQ_PERCPU
+#define WQ_PERCPU	0
+#endif
+
 /* Only the form with default flags is used here. */
 #ifndef HAVE_KZALLOC_OBJ
 #define kzalloc_obj(_object)	((typeof(_object) *)kzalloc(sizeof(_object), GFP_KERNEL))

@@ -2,7 +2,13 @@
 # Sourced by test scripts, beside which it is installed: the simulated machine's own book, and what it is asked to do.
 book=/sys/kernel/debug/cache_qos_sim
 
-sim() { echo "$*" >$book/control; }
+# What was read before it has changed may be shown for sample_ms.
+sim() {
+	echo "$*" >$book/control || return
+	case $1 in
+	freeze | flush | fill | shrink | pin) sleep 0.2 ;;
+	esac
+}
 scale() { awk '$1 == "scale" { print $2 }' $book/book; }
 
 # field FILE WORD [KEY VALUE...]: summed over the file's lines, or those whose KEY is one of the values

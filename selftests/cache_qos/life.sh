@@ -19,7 +19,7 @@ live() {
 	task=$!
 	sleep 0.5
 	perf stat -x, -p $task -e cache_qos/llc_occupancy/ -- \
-		sh -c "echo 'flush 0' >$book/control; sleep 0.7; $some_lines; echo 'freeze 1' >$book/control; cat $groups/g1/occupancy >group; sleep 0.2" 2>stat
+		sh -c "echo 'flush 0' >$book/control; sleep 0.7; $some_lines; echo 'freeze 1' >$book/control; sleep 0.2; cat $groups/g1/occupancy >group; sleep 0.2" 2>stat
 	group=$(cat group) event=$(awk -F, '/llc_occupancy/ { print $1 }' stat) truth=$(book_sum lines tid $task)
 	sim freeze 0
 	kill $task

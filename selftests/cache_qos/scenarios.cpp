@@ -41,6 +41,15 @@ Scenario cache_qos_life()
     return life;
 }
 
+// Of 16 CPUs where all scenarios are asked for.
+Scenario cache_qos_scale(std::string_view name, std::string_view cpus)
+{
+    Scenario scale = cache_qos_script(name, "/selftests/cache_qos/scale.sh", 300, {"7.2"});
+    scale.smp = cpus;
+    scale.only_all = cpus == "16";
+    return scale;
+}
+
 // By instructions: what else the host does would be in the figures otherwise.
 Scenario cache_qos_bench()
 {
@@ -114,8 +123,11 @@ UnitSpec cache_qos_driver()
     unit.stock_modules = {"configfs"};
     unit.modules = {"pmukit_common", "cache_qos backend=sim",
                     "cache_qos_sim profile=spr lines=2048"};
-    unit.programs = {"tools/cli/pmukit", "selftests/cache_qos/cache_qos_bench",
-                     "selftests/cache_qos/cache_qos_closid", "selftests/cache_qos/cache_qos_crowd", "selftests/cache_qos/cache_qos_load",
+    unit.programs = {"tools/cli/pmukit",
+                     "selftests/cache_qos/cache_qos_bench",
+                     "selftests/cache_qos/cache_qos_closid",
+                     "selftests/cache_qos/cache_qos_crowd",
+                     "selftests/cache_qos/cache_qos_load",
                      "selftests/cache_qos/cache_qos_test"};
     unit.files = {"selftests/lib/tap.sh",
                   "selftests/cache_qos/book.sh",
@@ -123,6 +135,7 @@ UnitSpec cache_qos_driver()
                   "selftests/cache_qos/perf_stat.sh",
                   "selftests/cache_qos/tiny.sh",
                   "selftests/cache_qos/machine.sh",
+                  "selftests/cache_qos/scale.sh",
                   "selftests/cache_qos/claim.sh",
                   "selftests/cache_qos/closid.sh",
                   "selftests/cache_qos/unload.sh",
@@ -146,6 +159,8 @@ UnitSpec cache_qos_driver()
                   cache_qos_script("unload", "/selftests/cache_qos/unload.sh", 300, {"6.1"}),
                   cache_qos_script("record", "/selftests/cache_qos/record.sh", 300, {"7.2"}),
                   cache_qos_script("hotplug", "/selftests/cache_qos/hotplug.sh", 400, {"6.12"}),
+                  cache_qos_scale("scale", "8"),
+                  cache_qos_scale("scale16", "16"),
                   cache_qos_life(),
                   cache_qos_bench()};
     unit.every_turn = {"live"};

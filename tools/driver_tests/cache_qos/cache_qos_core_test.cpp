@@ -7,6 +7,7 @@ extern "C" {
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -14,7 +15,12 @@ extern "C" {
 #include <set>
 #include <vector>
 
+#include "cache_qos_fold.hpp"
+
 namespace {
+
+using pmukit::driver_tests::end_limbo;
+using pmukit::driver_tests::fold_reading;
 
 constexpr u32 kScale = 61440, kUnits = 1000;
 constexpr auto kOccupancy = PMUKIT_CACHE_QOS_EVENT_OCCUPANCY;
@@ -97,7 +103,7 @@ protected:
             s.status[e] = cq->hw.events & BIT(e) ? status : u8{CACHE_QOS_READ_SKIPPED};
             s.data[e] = counters[domain][rmid][e] & (e ? (1ULL << cq->hw.width) - 1 : ~0ULL);
         }
-        cache_qos_fold(cq.get(), static_cast<u16>(domain), rmid, &s, now);
+        fold_reading(cq.get(), static_cast<u16>(domain), rmid, s, now);
     }
     void pass()
     {
@@ -105,7 +111,7 @@ protected:
         for (u32 d = 0; d < kCpus; d++)
             for (u32 rmid = 0; rmid < cq->hw.nr_rmid && cq->domains[d].nr_cpus; rmid++)
                 read(d, rmid);
-        cache_qos_limbo_pass(cq.get(), now);
+        end_limbo(cq.get(), now);
     }
 
     u32 run(u32 cpu, const cache_qos_task *task, u16 cgroup = CACHE_QOS_NONE)
@@ -141,6 +147,14 @@ protected:
     u64 value(u16 monitor, pmukit_cache_qos_event event = kOccupancy, u16 domain = CACHE_QOS_ALL)
     {
         cache_qos_value v;
+        // The machine's sums are those of the last pass.
+        for (u16 d = 0; monitor == CACHE_QOS_MACHINE && d < cq->nr_domains; d++) {
+            cache_qos_domain &l3 = cq->domains[d];
+            const u64 violations = l3.violations, moved = l3.moved;
+            cache_qos_check_domain(cq.get(), d);
+            l3.violations = violations;
+            l3.moved = moved;
+        }
         last_error = cache_qos_monitor_value(cq.get(), monitor, event, domain, now, &v);
         last = v;
         EXPECT_EQ(v.bytes, v.raw * kScale);
@@ -250,6 +264,83 @@ TEST_F(CacheQos, R09_closid_stays)
     EXPECT_EQ(pqr[0], 0x500000000 | rmid);
     cache_qos_cpu_release(cq.get(), 0);
     EXPECT_EQ(pqr[0], 0x500000000u);
+}
+
+// Two CPUs of one L3 read the same counter, and fold in another order.
+TEST_F(CacheQos, R30_a_reading_that_another_one_has_overtaken_is_left_out)
+{
+    start();
+    cache_qos_request early = {}, late = {};
+    cache_qos_ask(cq.get(), 0, 0, &early);
+    cache_qos_ask(cq.get(), 0, 0, &late);
+    for (cache_qos_request *one : {&early, &late})
+        std::fill_n(one->sample.status, 3, u8{CACHE_QOS_READ_OK});
+    early.sample.data[1] = 100;
+    late.sample.data[1] = 105;
+    cache_qos_fold(cq.get(), 0, &late, now, true);
+    cache_qos_fold(cq.get(), 0, &early, now, true);
+    EXPECT_EQ(value(CACHE_QOS_MACHINE, kTotal, 0), 105u);
+    cache_qos_ask(cq.get(), 0, 0, &early);
+    std::fill_n(early.sample.status, 3, u8{CACHE_QOS_READ_OK});
+    early.sample.data[1] = 110;
+    cq->domains[0].lock.held = true;  // by this CPU, where a trace event fires
+    cache_qos_fold(cq.get(), 0, &early, now, false);
+    cq->domains[0].lock.held = false;
+    EXPECT_EQ(value(CACHE_QOS_MACHINE, kTotal, 0), 105u);
+    cache_qos_fold(cq.get(), 0, &early, now, false);
+    EXPECT_EQ(value(CACHE_QOS_MACHINE, kTotal, 0), 110u);
+}
+
+TEST_F(CacheQos, R63_users_without_privileges_leave_rmids_to_others)
+{
+    start(15);
+    ASSERT_EQ(cq->max_limited, 4u);
+    std::vector<cache_qos_task> tasks(12);
+    std::vector<u16> monitors;
+    int result = 0;
+    for (cache_qos_task &one : tasks) {
+        one = task();
+        monitors.push_back(make());
+        cache_qos_monitor_limit(cq.get(), monitors.back());
+        result = watch(one, monitors.back());
+        if (result)
+            break;
+    }
+    EXPECT_EQ(result, -ENOSPC);
+    EXPECT_EQ(monitors.size(), 5u);
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 4u);
+    auto ours = task();
+    ASSERT_EQ(watch(ours, make()), 0);
+    // What they gave back counts until it is clean.
+    cache_qos_monitor_end(cq.get(), monitors[0], now);
+    EXPECT_EQ(watch(tasks[4], monitors[4]), -ENOSPC);
+    pass();
+    EXPECT_EQ(watch(tasks[4], monitors[4]), 0);
+    // Its task in a group that root watches: the group counts on.
+    const u16 g = group();
+    ASSERT_EQ(monitor(g), 0);
+    cache_qos_task_move(cq.get(), &tasks[4], g);
+    const u32 rmid = run(0, &tasks[4]);
+    EXPECT_NE(rmid, 0u);
+    EXPECT_TRUE(cache_qos_has(&cq->atoms[rmid].members, cq->nodes[g].monitor));
+}
+
+TEST_F(CacheQos, R17_the_rmid_that_a_running_task_needs_is_known_to_other_cpus)
+{
+    start();
+    auto t = task();
+    const u16 m = make();
+    run(0, &t);
+    EXPECT_EQ(cache_qos_expected(cq.get(), &cpus[0], &t, CACHE_QOS_NONE), 0u);
+    ASSERT_EQ(watch(t, m), 0);
+    const u32 rmid = cache_qos_expected(cq.get(), &cpus[0], &t, CACHE_QOS_NONE);
+    EXPECT_EQ(run(0, &t), rmid);
+    const u16 g = group();
+    ASSERT_EQ(monitor(g), 0);
+    cache_qos_task_move(cq.get(), &t, g);
+    EXPECT_EQ(cache_qos_expected(cq.get(), &cpus[0], &t, CACHE_QOS_NONE), CACHE_QOS_MISS);
+    const u32 both = run(0, &t);
+    EXPECT_EQ(cache_qos_expected(cq.get(), &cpus[0], &t, CACHE_QOS_NONE), both);
 }
 
 TEST_F(CacheQos, R09_a_closid_written_between_two_switches_stays)
@@ -536,7 +627,7 @@ TEST_F(CacheQos, R22_limbo_wants_a_reading_of_its_own)
     ASSERT_EQ(watch(t, m), 0);
     pass();
     cache_qos_monitor_end(cq.get(), m, now);
-    EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now), 0u);
+    EXPECT_EQ(end_limbo(cq.get(), now), 0u);
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
 }
@@ -565,7 +656,7 @@ TEST_F(CacheQos, R22_without_occupancy_limbo_is_a_time)
     const u16 m = make();
     ASSERT_EQ(watch(t, m), 0);
     cache_qos_monitor_end(cq.get(), m, now);
-    EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now - 1), 0u);  // the clock of another CPU
+    EXPECT_EQ(end_limbo(cq.get(), now - 1), 0u);  // the clock of another CPU
     for (int i = 0; i < 4; i++) {
         pass();
         EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
@@ -674,7 +765,7 @@ TEST_F(CacheQos, R25_an_unavailable_counter_makes_no_rmid_dirtier)
             const cache_qos_sample s = {.status = {CACHE_QOS_READ_OK, CACHE_QOS_READ_UNAVAILABLE,
                                                    CACHE_QOS_READ_UNAVAILABLE},
                                         .data = {counters[d][rmid][0]}};
-            cache_qos_fold(cq.get(), d, rmid, &s, now);
+            fold_reading(cq.get(), d, rmid, s, now);
         }
     }
     ASSERT_EQ(watch(t, c), 0);
@@ -976,11 +1067,11 @@ TEST_F(CacheQos, R22_a_pass_says_how_many_RMIDs_became_free)
             read(d, rmid);
     // Somebody else has the registers: what was read is not to be trusted.
     cache_qos_yield(cq.get(), true);
-    EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now), 0u);
+    EXPECT_EQ(end_limbo(cq.get(), now), 0u);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 2u);
     cq->yielded = false;
-    EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now), 2u);
-    EXPECT_EQ(cache_qos_limbo_pass(cq.get(), now), 0u);
+    EXPECT_EQ(end_limbo(cq.get(), now), 2u);
+    EXPECT_EQ(end_limbo(cq.get(), now), 0u);
 }
 
 // One whose counter could not be read when its lines had gone must not be freed: what it has moved
@@ -1009,9 +1100,9 @@ TEST_F(CacheQos, R22_R30_what_was_moved_is_read_before_an_RMID_is_free)
             s.data[CACHE_QOS_OCCUPANCY] = 0;
             s.data[CACHE_QOS_TOTAL] = counters[d][rmid][1];
             s.status[CACHE_QOS_OCCUPANCY] = s.status[CACHE_QOS_TOTAL] = CACHE_QOS_READ_OK;
-            cache_qos_fold(cq.get(), static_cast<u16>(d), rmid, &s, now);
+            fold_reading(cq.get(), static_cast<u16>(d), rmid, s, now);
         }
-        cache_qos_limbo_pass(cq.get(), now);
+        end_limbo(cq.get(), now);
         EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
     }
     pass();
@@ -1138,7 +1229,7 @@ TEST_F(CacheQos, R30_a_late_pass_adds_no_guess)
     pass();
     EXPECT_EQ(value(m, kTotal), 0u);
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_UNCERTAIN);
-    EXPECT_GT(cq->stats.uncertain, 0u);
+    EXPECT_GT(cache_qos_count_reads(cq.get()).uncertain, 0u);
     fill(0, 100);
     pass();
     EXPECT_EQ(value(m, kTotal), 100u);
@@ -1316,9 +1407,10 @@ TEST_F(CacheQos, R33_a_pass_reads_what_somebody_waits_for)
     ASSERT_EQ(atoms[limbo].state, CACHE_QOS_LIMBO);
     u32 now_and_then = 0;
     for (u32 number = 0; number < 1000; number++) {
-        for (u32 rmid : {0u, used, limbo, u32{cq->first_free}, 7u})
-            EXPECT_TRUE(cache_qos_wanted(cq.get(), rmid, number)) << rmid;
-        now_and_then += cache_qos_wanted(cq.get(), 6, number);
+        for (u32 rmid : {0u, used, limbo, u32{cq->first_free}})
+            EXPECT_TRUE(cache_qos_wanted(cq.get(), 0, rmid, number)) << rmid;
+        EXPECT_TRUE(cache_qos_wanted(cq.get(), 1, 7, number));
+        now_and_then += cache_qos_wanted(cq.get(), 0, 6, number);
     }
     EXPECT_GT(now_and_then, 0u);
     EXPECT_LT(now_and_then, 500u);
@@ -1357,22 +1449,23 @@ TEST_F(CacheQos, R48_what_cannot_be_read_is_what_it_was)
     pass();
     ASSERT_EQ(value(m), 100u);
     fill(0, 50);
-    const u64 unavailable = cq->stats.unavailable, errors = cq->stats.errors;
+    const u64 unavailable = cache_qos_count_reads(cq.get()).unavailable,
+              errors = cache_qos_count_reads(cq.get()).errors;
     status = CACHE_QOS_READ_UNAVAILABLE;
     read(0, rmid);
     EXPECT_EQ(value(m), 100u);
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_UNAVAILABLE);
-    EXPECT_EQ(cq->stats.unavailable, unavailable + 3);
+    EXPECT_EQ(cache_qos_count_reads(cq.get()).unavailable, unavailable + 3);
     status = CACHE_QOS_READ_ERROR;
     read(0, rmid);
     EXPECT_EQ(value(m), 100u);
     EXPECT_EQ(value(m, kTotal), 100u);
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_ERROR);
-    EXPECT_EQ(cq->stats.errors, errors + 3);
+    EXPECT_EQ(cache_qos_count_reads(cq.get()).errors, errors + 3);
     status = CACHE_QOS_READ_STOLEN;
     read(0, rmid);
     EXPECT_EQ(value(m), 100u);
-    EXPECT_EQ(cq->stats.stolen, 3u);
+    EXPECT_EQ(cache_qos_count_reads(cq.get()).stolen, 3u);
     status = CACHE_QOS_READ_OK;
     pass();
     EXPECT_EQ(value(m), 150u);

@@ -122,7 +122,7 @@ protected:
     // The reason for a refusal; empty: none.
     std::string read()
     {
-        const char *wrong = cache_qos_hw_read(&kBackend, 0, &hw, &error);
+        const char *wrong = cache_qos_hw_read(&kBackend, 0, asked, &hw, &error);
         return wrong ? wrong : "";
     }
     void finish(u64 max_bytes_per_second = 1ULL << 39)
@@ -133,6 +133,7 @@ protected:
 
     Machine m_;
     cache_qos_hw hw = {};
+    u32 asked = 0;
     int error = 0;
 };
 
@@ -143,6 +144,7 @@ struct Recorded {
     std::string name;
     Machine machine;
     int refused = 0;
+    bool asked = false;
     u32 nr_rmid = 0, scale = 0, width = 0, events = 0, factor_above = 0, factor_ppm = 0;
     bool restarts = false;
 };
@@ -169,7 +171,8 @@ void add_line(Recorded &part, const std::string &word, std::istream &in)
         part.machine.msrs[msr] = number(in);
     } else if (word == "refused") {
         part.refused = static_cast<int>(number(in));
-    } else if (word == "is") {
+    } else if (word == "is" || word == "asked") {
+        part.asked = word == "asked";
         for (u32 *field : {&part.nr_rmid, &part.scale, &part.width, &part.events,
                            &part.factor_above, &part.factor_ppm})
             *field = number32(in);
@@ -199,15 +202,18 @@ std::vector<Recorded> recorded()
 TEST_F(CacheQosHw, R02_R04_recorded_leaves)
 {
     const std::vector<Recorded> parts = recorded();
-    ASSERT_GE(parts.size(), 15u);
+    ASSERT_GE(parts.size(), 30u);
     for (const Recorded &r : parts) {
         SCOPED_TRACE(r.name);
         use(r.machine);
+        asked = 0;
         if (r.refused) {
             EXPECT_NE(read(), "");
             EXPECT_EQ(error, -r.refused);
-            continue;
         }
+        asked = r.asked ? 7 : 0;
+        if (r.refused && !r.asked)
+            continue;
         finish();
         EXPECT_EQ(hw.nr_rmid, r.nr_rmid);
         EXPECT_EQ(hw.scale, r.scale);
@@ -224,10 +230,11 @@ TEST_F(CacheQosHw, R02_R04_recorded_leaves)
 TEST_F(CacheQosHw, R02_R30_R32_registers_of_recorded_parts)
 {
     for (const Recorded &r : recorded()) {
-        if (r.refused)
+        if (r.refused && !r.asked)
             continue;
         SCOPED_TRACE(r.name);
         use(r.machine);
+        asked = r.asked ? 7 : 0;
         finish();
         const u32 rmid = hw.nr_rmid - 1;
         const u64 top = (1ULL << r.width) - 1;
@@ -297,11 +304,15 @@ TEST_F(CacheQosHw, R04_refuses_what_cannot_monitor)
     }
 }
 
-TEST_F(CacheQosHw, R04_refuses_early_skylake)
+TEST_F(CacheQosHw, R04_skylake_monitors_what_the_owner_asks_for)
 {
     use(skylake(4));
-    EXPECT_NE(read(), "");
+    EXPECT_NE(read().find("rdt="), std::string::npos);
     EXPECT_EQ(error, -ENODEV);
+    asked = BIT(CACHE_QOS_OCCUPANCY) | BIT(CACHE_QOS_LOCAL);
+    EXPECT_EQ(read(), "");
+    EXPECT_EQ(hw.events, asked);
+    asked = 0;
     use(skylake(5));
     EXPECT_EQ(read(), "");
 }

@@ -19,7 +19,12 @@ extern "C" {
 #include <random>
 #include <vector>
 
+#include "cache_qos_fold.hpp"
+
 namespace {
+
+using pmukit::driver_tests::end_limbo;
+using pmukit::driver_tests::fold_reading;
 
 constexpr u32 kCpus = 4, kDomains = 2, kRmids = 64, kTasks = 6, kMonitors = 4;
 // The driver gives out the lowest ones, of which it never needs so many here.
@@ -65,7 +70,8 @@ public:
         }
         cache_qos_init(cq_.get(), &kBackend, &hw, atoms_.data(), pointers_.data(), kCpus);
         for (u32 i = 0; i < kDomains; i++) {
-            const pmukit_cache_qos_domain is = {.id = i, .package = i, .bytes = 1 << 20, .nodes = 1};
+            const pmukit_cache_qos_domain is = {
+                .id = i, .package = i, .bytes = 1 << 20, .nodes = 1};
             cells_[i].resize(kRmids);
             banked_[i].resize(CACHE_QOS_MAX_MONITORS);
             cache_qos_domain_add(cq_.get(), &is, cells_[i].data(), banked_[i].data());
@@ -76,8 +82,8 @@ public:
             cache_qos_task_init(cq_.get(), &task);
         pass();
         for (u16 &monitor : monitors_)
-            monitor = static_cast<u16>(
-                cache_qos_monitor_make(cq_.get(), PMUKIT_CACHE_QOS_KIND_TASK));
+            monitor =
+                static_cast<u16>(cache_qos_monitor_make(cq_.get(), PMUKIT_CACHE_QOS_KIND_TASK));
     }
 
     // One step. Returns what it was.
@@ -224,7 +230,8 @@ private:
         cpus_[cpu].tool_has = pqr[cpu];
         return "tool reads";
     }
-    // It has read some time ago, but not before the CPU came online or while others had the register.
+    // It has read some time ago, but not before the CPU came online or while others had the
+    // register.
     std::string tool_writes(u32 cpu)
     {
         Cpu &c = cpus_[cpu];
@@ -291,8 +298,11 @@ private:
         gave_way++;
         for (u32 i = 0; i < kCpus; i++) {
             current_cpu = i;
-            if (cpus_[i].online)
-                cache_qos_cpu_release(cq_.get(), i);
+            if (!cpus_[i].online)
+                continue;
+            cache_qos_cpu_release(cq_.get(), i);
+            // With another class of service it is taken for resctrl's, if that is mounted.
+            cpus_[i].stale |= mounted_ && cpus_[i].driver.pqr >> 32 != cpus_[i].closid;
         }
     }
     void come_back()
@@ -332,9 +342,9 @@ private:
         now_++;
         for (u16 d = 0; d < kDomains; d++)
             for (u32 rmid = 0; rmid < kRmids; rmid++)
-                cache_qos_fold(cq_.get(), d, rmid, &sample, now_);
+                fold_reading(cq_.get(), d, rmid, sample, now_);
         cache_qos_mark_suspects(cq_.get());
-        cache_qos_limbo_pass(cq_.get(), now_);
+        end_limbo(cq_.get(), now_);
     }
     std::string pass_step()
     {

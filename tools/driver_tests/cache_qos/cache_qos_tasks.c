@@ -41,6 +41,7 @@ struct cache_qos_live {
 	DECLARE_HASHTABLE(tasks, 4);
 	unsigned int nr_tasks;
 	u64 lost_forks;
+	u64 enabled_ns;
 };
 
 struct cache_qos_entry *cache_qos_entry_find(struct cache_qos_live *live, struct task_struct *task);
@@ -70,7 +71,7 @@ static void cache_qos_users_put(struct cache_qos_live *live)
 	(void)live;
 }
 
-static void cache_qos_resolve_all(struct cache_qos_live *live)
+static void cache_qos_resolve_changed(struct cache_qos_live *live)
 {
 	(void)live;
 }

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "cache_qos_fold.hpp"
+
 namespace pmukit::kshim {
 namespace {
 
@@ -122,7 +124,7 @@ void World::read_hardware()
     int error = 0;
     for (u32 i = 0; i < cpus_.size(); i++) {
         on(i);
-        const char *why = cache_qos_hw_read(backend(), i, i ? &one : &all, &error);
+        const char *why = cache_qos_hw_read(backend(), i, 0, i ? &one : &all, &error);
         if (!why && i)
             why = cache_qos_hw_join(&all, &one);
         if (why)
@@ -558,27 +560,30 @@ bool World::read_domain(u16 domain, u32 cpu)
     const u64 evtsel = (now_ns_ % 50) << 32 | 1;
     machine_.cpu(cpu).evtsel = evtsel;
     for (u32 rmid = 0; rmid < cq_->hw.nr_rmid; rmid++) {
-        if (!cache_qos_wanted(cq_.get(), rmid, pass_))
+        if (!cache_qos_wanted(cq_.get(), domain, rmid, pass_))
             continue;
-        cache_qos_sample sample{};
-        cache_qos_read_rmid(backend(), &cq_->hw, cache_qos_events_wanted(cq_.get(), domain, rmid),
-                            rmid, true, &sample);
-        for (u8 status : sample.status)
+        cache_qos_request request{};
+        cache_qos_ask(cq_.get(), domain, rmid, &request);
+        cache_qos_read_rmids(backend(), &cq_->hw, true, &request, 1);
+        for (u8 status : request.sample.status)
             good &= status == CACHE_QOS_READ_OK || status == CACHE_QOS_READ_SKIPPED;
-        cache_qos_fold(cq_.get(), domain, rmid, &sample, now_ns_);
+        cache_qos_fold(cq_.get(), domain, &request, now_ns_, true);
     }
     expect(machine_.cpu(cpu).evtsel == evtsel, [&] { return "R-10: QM_EVTSEL was not put back"; });
     cache_qos_check_domain(cq_.get(), domain);
+    cache_qos_collect(cq_.get(), domain);
     return good;
 }
 
 bool World::pass()
 {
     bool good = true;
+    cache_qos_carried(cq_.get());
     for (u16 i = 0; i < cells_.size(); i++)
         if (const std::optional<u32> cpu = cpu_of_domain(i))
             good &= read_domain(i, *cpu);
-    if (cache_qos_limbo_pass(cq_.get(), now_ns_))
+    cache_qos_mark_suspects(cq_.get());
+    if (driver_tests::end_limbo(cq_.get(), now_ns_))
         resolve_all();
     pass_++;
     return good;

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Delete when the oldest supported kernel is 6.17 or newer. */
+#include <linux/workqueue.h>
+
+int probe(void);
+int probe(void)
+{
+	return WQ_PERCPU;
+}

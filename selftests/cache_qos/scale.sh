@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# What monitoring costs the CPUs that it does not concern: interrupts, wake-ups of readers, passes for reads of files.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+need_machine
+cd "$work" || exit 1
+plan 6
+cpus=$(nproc)
+
+calls() { awk '$1 == "CAL:" { for (i = 2; i <= NF; i++) if ($i ~ /^[0-9]+$/) s += $i; print s + 0 }' /proc/interrupts; }
+mark() { ipis=$(stat_of ipis) wakes=$(stat_of wakes) passes=$(stat_of passes) calls=$(calls); }
+since() { echo "# $1 on $cpus CPUs: $(($(stat_of ipis) - ipis)) interrupts, $(($(stat_of wakes) - wakes)) wake-ups, $(($(stat_of passes) - passes)) passes, CAL $(($(calls) - calls))"; }
+no_limbo() { [ "$(stat_of rmids_limbo)" = 0 ]; }
+
+reload profile=spr lines=1024 domains=2
+mkdir $groups/g1
+echo 1 >$groups/g1/monitor_cache
+sleep 1000 &
+asleep=$!
+echo $asleep >$groups/g1/tasks
+waits 20 no_limbo
+sleep 1
+mark
+sleep 10
+since "a task that sleeps, 10 s"
+[ "$(stat_of ipis)" = "$ipis" ]
+result "no CPU is interrupted while only sleeping tasks are monitored" $?
+[ $(($(stat_of wakes) - wakes)) -le 2 ]
+result "no CPU is woken up for it, but once in ten seconds" $?
+
+mark
+start=$(awk '{ print int($1 * 10) }' /proc/uptime)
+for _ in $(seq 100); do
+	cat $groups/g1/occupancy $groups/g1/mbm_total $groups/g1/mbm_local $groups/g1/occupancy_domains >/dev/null
+done
+tenths=$(($(awk '{ print int($1 * 10) }' /proc/uptime) - start))
+since "400 reads of files in $tenths tenths of a second"
+[ $(($(stat_of passes) - passes)) -le $((tenths + tenths / 4 + 3)) ]
+result "reads of files within sample_ms are served by one pass" $?
+
+many=
+for _ in $(seq 30); do
+	sleep 1000 &
+	many="$many $!"
+done
+sleep 1
+mark
+for task in $many; do
+	echo "$task"
+done | tr '\n' ' ' >$groups/g1/tasks
+since "30 sleeping tasks into a group"
+[ "$(stat_of ipis)" = "$ipis" ]
+result "to move sleeping tasks interrupts no CPU" $?
+mark
+# shellcheck disable=SC2086
+perf stat -p "$(echo $many | tr ' ' ,)" -e cache_qos/llc_occupancy/,cache_qos/total_bytes/,cache_qos/local_bytes/ -- true 2>/dev/null
+since "perf stat -p of 30 sleeping tasks, 3 events"
+[ $(($(stat_of ipis) - ipis)) -le "$cpus" ]
+result "nor do events of theirs" $?
+
+in_group g1 cq-ws1M-100M 100
+busy=$!
+sleep 1
+mark
+sleep 5
+since "one task that runs, 5 s"
+[ $(($(stat_of ipis) - ipis)) -le $((10 + 5 * cpus / 2)) ]
+result "a task that runs interrupts its own CPU once a second" $?
+# shellcheck disable=SC2086
+kill $asleep $busy $many
+wait
+rmdir $groups/g1
+exit $tap_failed
