@@ -215,8 +215,8 @@ void cache_qos_carried(struct cache_qos *cq)
 }
 
 /*
- * A counter that was unavailable when all of the RMID was last read, and will begin at 0 again: what
- * it has moved till then is known to be missing.
+ * A counter that was unavailable when all of the RMID was last read, and will begin at 0 again:
+ * what it has moved till then is known to be missing.
  */
 static bool cache_qos_is_missing(const struct cache_qos *cq, const struct cache_qos_cell *cell,
 				 u32 event, u64 since_ns)

@@ -186,7 +186,8 @@ static void cache_qos_read_batch(struct cache_qos_live *live, u16 domain,
 
 	if (!nr)
 		return;
-	cache_qos_read_rmids(live->backend, &live->core.hw, READ_ONCE(live->paranoid), requests, nr);
+	cache_qos_read_rmids(live->backend, &live->core.hw, READ_ONCE(live->paranoid), requests,
+			     nr);
 	for (i = 0; i < nr; i++)
 		cache_qos_fold(&live->core, domain, &requests[i], now_ns, wait);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_closid CPU ROUNDS: change the class of service of a simulated CPU as pqos and rdtset do, which read
- * PQR_ASSOC, change its upper half and write both; each is looked for again after the driver has written the register.
+ * cache_qos_closid CPU ROUNDS: change the class of service of a simulated CPU as pqos and rdtset
+ * do, which read PQR_ASSOC, change its upper half and write both; each is looked for again after
+ * the driver has written the register.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,8 +25,8 @@ static int read_cpu(unsigned int cpu, unsigned long long *pqr, unsigned long lon
 	while (!found && fgets(line, sizeof(line), file)) {
 		const char *at = strstr(line, "pqr_writes ");
 
-		found = at && sscanf(line, "cpu %u domain %*u pqr %llx", &number, pqr) == 2 && number == cpu &&
-			sscanf(at, "pqr_writes %llu", writes) == 1;
+		found = at && sscanf(line, "cpu %u domain %*u pqr %llx", &number, pqr) == 2 &&
+			number == cpu && sscanf(at, "pqr_writes %llu", writes) == 1;
 	}
 	fclose(file);
 	return found;
@@ -72,7 +73,8 @@ int main(int argc, char **argv)
 	rounds = strtoul(argv[2], NULL, 10);
 	for (i = 0; i < rounds; i++) {
 		closid = i % 15 + 1;
-		if (!read_cpu(cpu, &pqr, &writes) || !write_pqr(cpu, closid << 32 | (pqr & 0xffffffff)) ||
+		if (!read_cpu(cpu, &pqr, &writes) ||
+		    !write_pqr(cpu, closid << 32 | (pqr & 0xffffffff)) ||
 		    !read_cpu(cpu, &pqr, &writes) || !wait_write(cpu, writes, &pqr)) {
 			fprintf(stderr, "cache_qos_closid: no CPU %u in " BOOK "\n", cpu);
 			return 69;
@@ -81,6 +83,7 @@ int main(int argc, char **argv)
 		if (read_cpu(cpu, &pqr, &closid))
 			unwritten += closid == writes;
 	}
-	printf("%llu of %u classes of service lost; after %llu the driver wrote nothing\n", lost, rounds, unwritten);
+	printf("%llu of %u classes of service lost; after %llu the driver wrote nothing\n", lost,
+	       rounds, unwritten);
 	return lost || unwritten > rounds / 10;
 }
