@@ -66,6 +66,7 @@ CxlHmuCommand::CxlHmuCommand(CLI::App &app)
     command_->add_option("--fault", fault_, "break the device: see pmukit-model --list-faults");
     add_device_options();
     add_instance_options();
+    add_shape_options();
     add_source_options();
 }
 
@@ -134,6 +135,40 @@ void CxlHmuCommand::add_instance_options()
     leave_out("--no-address-overlap", p.overlap);
 }
 
+void CxlHmuCommand::add_shape_options()
+{
+    models::cxl_hmu::InstanceParams &p = options_.instance;
+    models::cxl_hmu::Quirks &quirks = p.quirks;
+    p.lenient = true;
+    command_->add_flag_callback(
+        "--strict", [&p] { p.lenient = false; },
+        "what the specification reserves is a violation, and is not taken");
+    command_->add_flag("--far-tables", options_.shape.far_tables,
+                       "range bitmaps and hot lists behind all instances");
+    command_
+        ->add_option("--bitmap-padding", p.padding_qwords,
+                     "qwords between the bitmap and the hot list")
+        ->capture_default_str();
+    command_->add_option("--block-version", options_.shape.version, "of the common capability")
+        ->capture_default_str();
+    command_
+        ->add_option("--left-enabling-us", left_enabling_us_,
+                     "an enable of a kernel before is under way for so long; 0: none is")
+        ->capture_default_str();
+    command_->add_flag_callback(
+        "--no-msix", [this] { options_.msix = false; }, "no interrupt vector at all");
+    command_->add_flag("--list-halves", quirks.list_halves,
+                       "entries of the hot list can be read in halves");
+    command_->add_flag("--joint-head-tail", quirks.joint_head_tail,
+                       "head and tail are one register of 4 bytes");
+    command_->add_flag("--overflow-when-full", quirks.overflow_when_full,
+                       "overflow when the list is full, whether anything was lost or not");
+    command_->add_flag("--level-above", quirks.level_above,
+                       "level crossing when there are more entries than the threshold");
+    command_->add_flag("--garbage-tail", quirks.garbage_tail,
+                       "the tail reads 0xffff after an epoch without requests");
+}
+
 void CxlHmuCommand::add_source_options()
 {
     command_->add_option("--source", source_text_,
@@ -188,6 +223,7 @@ Result<void> CxlHmuCommand::settle()
         return Error{Errc::kUsage,
                      fmt::format("--operation-us {}: at most 10000000", operation_us_)};
     options_.instance.operation_ns = operation_us_ * 1000;
+    options_.instance.left_enabling_ns = std::min<uint64_t>(left_enabling_us_, ~0u) * 1000;
 
     if (!fault_.empty()) {
         options_.fault = models::cxl_hmu::find_fault(fault_);
@@ -274,9 +310,10 @@ Result<void> CxlHmuCommand::finish()
     model_->drop_outstanding();
     const Result<void> closed = log_.close();
     const Result<void> run_closed = run_logs_.close();
-    say("model: unit=cxl_hmu accesses={} reads={} writes={} entries={} dropped={}\n",
+    say("model: unit=cxl_hmu accesses={} reads={} writes={} entries={} dropped={} "
+        "violations={}\n",
         log_.reads() + log_.writes(), log_.reads(), log_.writes(), model_->entries_stored(),
-        model_->entries_dropped());
+        model_->entries_dropped(), model_->violations());
     if (feed_)
         say("tap: taken={} refused={}\n", feed_->taken(), feed_->refused());
     return closed ? run_closed : closed;

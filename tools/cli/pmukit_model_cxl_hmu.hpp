@@ -47,6 +47,7 @@ public:
 private:
     void add_device_options();
     void add_instance_options();
+    void add_shape_options();
     void add_source_options();
     Result<void> settle();  // from what was typed to options_
     Result<void> settle_source();
@@ -62,6 +63,7 @@ private:
     std::string epoch_max_ = "5:100";
     uint64_t bitmap_gib_ = 256;
     uint64_t operation_us_ = 20;
+    uint64_t left_enabling_us_ = 0;
     std::string replacement_ = "credit";
     bool map_memory_ = false;
     std::string tap_path_;

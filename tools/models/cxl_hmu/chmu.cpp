@@ -8,13 +8,41 @@
 
 namespace pmukit::models::cxl_hmu {
 
-Chmu::Chmu(const InstanceParams &params, unsigned index, const std::vector<unsigned> &messages,
-           vfu::Host &host)
-    : instance_bytes_(params.instance_bytes()), index_(index), host_(host)
+namespace {
+
+// Far tables of one instance begin at a page of their own.
+constexpr uint64_t kTablesAlign = 0x1000;
+
+constexpr uint64_t align_up(uint64_t value, uint64_t to)
 {
-    for (unsigned i = 0; i < messages.size(); i++)
-        instances_.push_back(std::make_unique<Instance>(params, fmt::format("chmu{}.{}", index, i),
-                                                        messages[i], host));
+    return (value + to - 1) / to * to;
+}
+
+}  // namespace
+
+uint64_t Chmu::instance_bytes(const InstanceParams &params, const ChmuShape &shape)
+{
+    return shape.far_tables ? kRegistersEnd : params.tables_end();
+}
+
+Chmu::Chmu(const InstanceParams &params, const ChmuShape &shape, unsigned index,
+           const std::vector<unsigned> &messages, vfu::Host &host)
+    : shape_(shape),
+      instance_bytes_(instance_bytes(params, shape)),
+      tables_bytes_(shape.far_tables ? align_up(params.tables_bytes(), kTablesAlign) : 0),
+      index_(index),
+      host_(host),
+      violations_(host, params.lenient)
+{
+    InstanceParams own = params;
+    for (unsigned i = 0; i < messages.size(); i++) {
+        if (shape.far_tables)
+            own.tables_at =
+                align_up(kCommonBytes + messages.size() * instance_bytes_, kTablesAlign) +
+                i * tables_bytes_ - (kCommonBytes + i * instance_bytes_);
+        instances_.push_back(
+            std::make_unique<Instance>(own, fmt::format("chmu{}.{}", index, i), messages[i], host));
+    }
     for (const auto &instance : instances_) {
         for (const auto &other : instances_) {
             if (other != instance)
@@ -23,47 +51,66 @@ Chmu::Chmu(const InstanceParams &params, unsigned index, const std::vector<unsig
     }
 }
 
+uint64_t Chmu::tables_begin() const
+{
+    const uint64_t end = kCommonBytes + instances_.size() * instance_bytes_;
+    return shape_.far_tables ? align_up(end, kTablesAlign) : end;
+}
+
 uint64_t Chmu::bytes() const
 {
-    return kCommonBytes + instances_.size() * instance_bytes_;
+    return tables_begin() + instances_.size() * tables_bytes_;
 }
 
 uint64_t Chmu::read_common(uint64_t offset, unsigned width)
 {
     if (width != 8 || offset % 8 != 0) {
-        host_.log(fmt::format("chmu{}: read of {} bytes at {:#x}, ignored", index_, width, offset));
+        violations_.add("wrong-access",
+                        fmt::format("chmu{}: read of {} bytes at {:#x}", index_, width, offset));
         return ~uint64_t{0};
     }
     if (offset == kCommon0)
-        return kCommon0Version.put(kCommonVersion) | kCommon0Instances.put(instances_.size());
+        return kCommon0Version.put(shape_.version) | kCommon0Instances.put(instances_.size());
     return kCommon1InstanceLength.put(instance_bytes_);
 }
 
-bool Chmu::in_one_instance(uint64_t offset, unsigned width) const
+std::optional<Chmu::Place> Chmu::find(uint64_t offset, unsigned width) const
 {
-    return offset >= kCommonBytes &&
-           (offset - kCommonBytes) % instance_bytes_ + width <= instance_bytes_;
+    if (offset < kCommonBytes)
+        return std::nullopt;
+    const uint64_t at = offset - kCommonBytes;
+    if (at < instances_.size() * instance_bytes_) {
+        if (at % instance_bytes_ + width > instance_bytes_)
+            return std::nullopt;
+        return Place{instances_[at / instance_bytes_].get(), at % instance_bytes_};
+    }
+    if (offset < tables_begin() || tables_bytes_ == 0)
+        return std::nullopt;
+    const uint64_t i = (offset - tables_begin()) / tables_bytes_;
+    return Place{instances_[i].get(), at - i * instance_bytes_};
 }
 
 uint64_t Chmu::read(uint64_t offset, unsigned width)
 {
     if (offset < kCommonBytes)
         return read_common(offset, width);
-    if (!in_one_instance(offset, width))
+    const std::optional<Place> place = find(offset, width);
+    if (!place) {
+        violations_.add("wrong-access",
+                        fmt::format("chmu{}: read of {} bytes at {:#x}", index_, width, offset));
         return ~uint64_t{0};
-    offset -= kCommonBytes;
-    return instances_[offset / instance_bytes_]->read(offset % instance_bytes_, width);
+    }
+    return place->instance->read(place->offset, width);
 }
 
 void Chmu::write(uint64_t offset, unsigned width, uint64_t value)
 {
-    if (!in_one_instance(offset, width)) {
-        host_.log(
-            fmt::format("chmu{}: write of {} bytes at {:#x}, dropped", index_, width, offset));
-        return;
-    }
-    offset -= kCommonBytes;
-    instances_[offset / instance_bytes_]->write(offset % instance_bytes_, width, value);
+    const std::optional<Place> place = find(offset, width);
+    if (place)
+        return place->instance->write(place->offset, width, value);
+    host_.log(fmt::format("chmu{}: write of {} bytes at {:#x}, dropped", index_, width, offset));
+    violations_.add("wrong-access",
+                    fmt::format("chmu{}: write of {} bytes at {:#x}", index_, width, offset));
 }
 
 void Chmu::reset()
@@ -119,6 +166,12 @@ uint64_t Chmu::entries_dropped() const
 {
     return std::accumulate(instances_.begin(), instances_.end(), uint64_t{0},
                            [](uint64_t sum, const auto &i) { return sum + i->entries_dropped(); });
+}
+
+uint64_t Chmu::violations() const
+{
+    return std::accumulate(instances_.begin(), instances_.end(), violations_.count(),
+                           [](uint64_t sum, const auto &i) { return sum + i->violations(); });
 }
 
 }  // namespace pmukit::models::cxl_hmu

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // One CHMU: the common capability and its instances, one behind the other (CXL r3.2 section 8.2.8).
+// Bitmaps and hot lists lie inside the instances, or behind all of them: their offsets have 64
+// bits, the length of an instance has 16.
+//
+//   near:  common | registers bitmap list | registers bitmap list | ...
+//   far:   common | registers | registers | ...  | bitmap list | bitmap list | ...
 #pragma once
 
 #include <memory>
@@ -10,11 +15,19 @@
 
 namespace pmukit::models::cxl_hmu {
 
+struct ChmuShape {
+    bool far_tables = false;
+    unsigned version = kCommonVersion;
+};
+
 class Chmu final : public RegisterBlock {
 public:
     // messages: the vector of each instance; as many instances as there are messages.
-    Chmu(const InstanceParams &params, unsigned index, const std::vector<unsigned> &messages,
-         vfu::Host &host);
+    Chmu(const InstanceParams &params, const ChmuShape &shape, unsigned index,
+         const std::vector<unsigned> &messages, vfu::Host &host);
+
+    // From one instance's first register to the next one's.
+    static uint64_t instance_bytes(const InstanceParams &params, const ChmuShape &shape);
 
     uint64_t bytes() const override;
     uint64_t read(uint64_t offset, unsigned width) override;
@@ -29,16 +42,25 @@ public:
     uint64_t requests() const;  // since the reset, at the instance that saw most
     uint64_t entries_stored() const;
     uint64_t entries_dropped() const;
+    uint64_t violations() const;
 
 private:
     uint64_t read_common(uint64_t offset, unsigned width);
-    // An access must not straddle two instances.
-    bool in_one_instance(uint64_t offset, unsigned width) const;
+    // The instance that an access is for, and where in it; nothing when there is none, or two.
+    struct Place {
+        Instance *instance;
+        uint64_t offset;
+    };
+    std::optional<Place> find(uint64_t offset, unsigned width) const;
+    uint64_t tables_begin() const;  // far ones
 
+    ChmuShape shape_;
     uint64_t instance_bytes_;
+    uint64_t tables_bytes_;  // of one instance, where they are far
     unsigned index_;
     vfu::Host &host_;
     std::vector<std::unique_ptr<Instance>> instances_;
+    Violations violations_;
 };
 
 }  // namespace pmukit::models::cxl_hmu

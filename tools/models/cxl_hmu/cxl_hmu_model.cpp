@@ -55,6 +55,7 @@ InstanceParams params_of(const Options &options)
     InstanceParams params = options.instance;
     if (options.fault && options.fault->operation_ns != 0)
         params.operation_ns = options.fault->operation_ns;
+    params.capacity_bytes = capacity_of(options);
     return params;
 }
 
@@ -128,9 +129,10 @@ void CxlHmuModel::build_units(const Options &options)
         for (unsigned i = 0; i < options.instances; i++)
             messages.push_back(vector_of(options, index, i));
         Unit unit;
-        unit.chmu = std::make_unique<Chmu>(params, index, messages, host_);
+        unit.chmu = std::make_unique<Chmu>(params, options.shape, index, messages, host_);
         unit.shown =
-            std::make_unique<FaultyChmu>(*unit.chmu, params.instance_bytes(), options.fault);
+            std::make_unique<FaultyChmu>(*unit.chmu, Chmu::instance_bytes(params, options.shape),
+                                         options.instances, options.fault);
         units_.push_back(std::move(unit));
     }
 }
@@ -141,11 +143,12 @@ void CxlHmuModel::build_config(const Options &options, uint64_t registers_end)
     config_.add_bar(kRegisterBar, vfu::BarKind::kMemory64, register_bytes);
     config_.add_bar(kMemoryBar, vfu::BarKind::kMemory64Prefetchable, options.memory_bytes);
     config_.add_pcie_endpoint();
-    config_.add_msix({.vectors = kVectors,
-                      .table_bar = kRegisterBar,
-                      .table_offset = registers_end,
-                      .pba_bar = kRegisterBar,
-                      .pba_offset = registers_end + kPbaOffset});
+    if (options.msix)
+        config_.add_msix({.vectors = kVectors,
+                          .table_bar = kRegisterBar,
+                          .table_offset = registers_end,
+                          .pba_bar = kRegisterBar,
+                          .pba_offset = registers_end + kPbaOffset});
     config_.add_aer();
 
     const vfu::Register serial[] = {
@@ -307,6 +310,14 @@ uint64_t CxlHmuModel::entries_dropped() const
     uint64_t sum = 0;
     for (const Unit &unit : units_)
         sum += unit.chmu->entries_dropped();
+    return sum;
+}
+
+uint64_t CxlHmuModel::violations() const
+{
+    uint64_t sum = 0;
+    for (const Unit &unit : units_)
+        sum += unit.chmu->violations();
     return sum;
 }
 

@@ -47,6 +47,7 @@ public:
 
     uint64_t entries_stored() const;
     uint64_t entries_dropped() const;
+    uint64_t violations() const;
 
 private:
     struct Unit {

@@ -86,7 +86,7 @@ protected:
         write(at + kConfig1,
               kConfig1UnitSize.put(12) | kConfig1EpochScale.put(4) | kConfig1EpochValue.put(1));
         write(at + kConfig2, notify_at);
-        write(at + 0x70, 1);
+        write(at + read(at + kCap2), 1);
         write(at + kConfig0, kConfig0Requests.put(6) | kConfig0Threshold.put(threshold) |
                                  kConfig0LevelInterrupt.mask() | kConfig0Enable.mask());
         pass_ns(options_.instance.operation_ns);
@@ -804,6 +804,111 @@ TEST_F(Function, WithoutAFeedHasNoRestOfIt)
     EXPECT_FALSE(model_->next_deadline_ns());
     model_->take_rest_of_feed();
     EXPECT_EQ(log_.reads() + log_.writes(), 0u);
+}
+
+// --- Shapes
+
+TEST_F(Function, TablesCanLieBehindAllInstances)
+{
+    Options options;
+    options.shape.far_tables = true;
+    options.chmus = 2;
+    options.instances = 3;
+    options.instance.hot_list_entries = 65535;
+    build(options);
+    uint64_t last_end = 0;
+    for (unsigned chmu = 0; chmu < 2; chmu++) {
+        const uint64_t block = blocks_[kLocatorChmu].at(chmu);
+        EXPECT_EQ(kCommon1InstanceLength.get(read(block + 8)), 0x70u);
+        for (unsigned i = 0; i < 3; i++) {
+            const uint64_t at = instance(chmu, i);
+            const uint64_t bitmap = at + read(at + kCap2), list = at + read(at + kCap3);
+            EXPECT_GE(bitmap, block + 0x10 + 3 * 0x70);
+            EXPECT_GE(bitmap, last_end);
+            EXPECT_EQ(bitmap % 0x1000, 0u);
+            EXPECT_GT(list, bitmap);
+            last_end = list + 65535 * 8;
+        }
+    }
+    EXPECT_LE(last_end, model_->config().bar(0)->size_bytes);
+    // Each instance has its own.
+    const uint64_t first = instance(0, 0), last = instance(1, 2);
+    start(last);
+    model_->bar_read(2, 0x5000, 8);
+    pass_ns(100'000'000);
+    EXPECT_EQ(drain(last), (std::map<uint64_t, uint64_t>{{5, 1}}));
+    EXPECT_EQ(read(first + read(first + kCap2)), 0u);
+    EXPECT_EQ(read(first + read(first + kCap3)), 0u);
+    EXPECT_EQ(model_->violations(), 0u);
+    read(first + 0x1000 - 0x10 - 8);  // between registers and tables
+    EXPECT_EQ(model_->violations(), 1u);
+}
+
+TEST_F(Function, AFaultKnowsWhereTheInstancesEnd)
+{
+    Options options;
+    options.shape.far_tables = true;
+    options.fault = find_fault("all-ones");
+    ASSERT_NE(options.fault, nullptr);
+    build(options);
+    EXPECT_EQ(read(blocks_[kLocatorChmu][0] + 0x1000), ~uint64_t{0});
+}
+
+TEST_F(Function, TheBlockCanHaveANewerVersion)
+{
+    Options options;
+    options.shape.version = 2;
+    build(options);
+    EXPECT_EQ(kCommon0Version.get(read(blocks_[kLocatorChmu][0])), 2u);
+}
+
+TEST_F(Function, ItCanHaveNoVectors)
+{
+    Options options;
+    options.msix = false;
+    build(options);
+    EXPECT_FALSE(model_->config().msix());
+    EXPECT_EQ(model_->config().msi_vectors(), 0u);
+}
+
+TEST_F(Function, RangesEndWithTheCapacity)
+{
+    Options options;
+    options.memory_bytes = uint64_t{1} << 30;
+    build(options);
+    const uint64_t at = instance(0, 0);
+    write(at + 0x70, 0xf);
+    EXPECT_EQ(model_->violations(), 0u);
+    write(at + 0x70, ~uint64_t{0});
+    EXPECT_EQ(model_->violations(), 1u);
+    EXPECT_EQ(read(at + 0x70), 0xfu);
+    options.instance.lenient = true;
+    build(options);
+    write(instance(0, 0) + 0x70, ~uint64_t{0});
+    EXPECT_EQ(model_->violations(), 0u);
+    EXPECT_EQ(read(instance(0, 0) + 0x70), ~uint64_t{0});
+}
+
+TEST(CxlHmuOptions, ShapesHaveLimits)
+{
+    const auto with = [](auto change) {
+        Options options;
+        change(options);
+        return static_cast<bool>(check(options));
+    };
+    EXPECT_FALSE(with([](Options &o) { o.instance.hot_list_entries = 65535; }));
+    EXPECT_TRUE(with([](Options &o) {
+        o.instance.hot_list_entries = 65535;
+        o.shape.far_tables = true;
+    }));
+    EXPECT_FALSE(with([](Options &o) { o.shape.version = 0; }));
+    EXPECT_FALSE(with([](Options &o) { o.shape.version = 16; }));
+    EXPECT_FALSE(with([](Options &o) { o.instance.epoch_min = o.instance.epoch_max = {0, 0}; }));
+    EXPECT_TRUE(with([](Options &o) {
+        o.instance.epoch_min = o.instance.epoch_max = {0, 0};
+        o.instance.epoch_mode = false;
+    }));
+    EXPECT_FALSE(with([](Options &o) { o.instance.padding_qwords = 4097; }));
 }
 
 }  // namespace

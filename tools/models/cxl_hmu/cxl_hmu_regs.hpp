@@ -128,6 +128,7 @@ struct Register {
     uint64_t writable_enabled;  // those of them that stay RW while enabled
     uint64_t write_one_clears;  // W1C bits
     uint64_t reset;
+    uint64_t reserved = 0;  // software writes zero
 };
 
 inline constexpr Register kRegisters[] = {
@@ -139,13 +140,15 @@ inline constexpr Register kRegisters[] = {
      kConfig0Requests.mask() | kConfig0Randomized.mask() | kConfig0OverflowInterrupt.mask() |
          kConfig0LevelInterrupt.mask() | kConfig0Enable.mask() | kConfig0ResetCounters.mask() |
          kConfig0Threshold.mask(),
-     kConfig0Enable.mask() | kConfig0ResetCounters.mask(), 0, 0},
+     kConfig0Enable.mask() | kConfig0ResetCounters.mask(), 0, 0,
+     Field{11, 15}.mask() | Field{18, 31}.mask()},
     {"configuration 1", kConfig1, 8,
      kConfig1UnitSize.mask() | kConfig1Downsampling.mask() | kConfig1Mode.mask() |
          kConfig1EpochScale.mask() | kConfig1EpochValue.mask(),
-     0, 0, 0},
-    {"configuration 2", kConfig2, 8, kConfig2Notification.mask(), 0, 0, 0},
-    {"status", kStatus, 8, 0, 0, kStatusOverflow.mask() | kStatusLevel.mask(), 0},
+     0, 0, 0, Field{36, 39}.mask()},
+    {"configuration 2", kConfig2, 8, kConfig2Notification.mask(), 0, 0, 0, Field{16, 63}.mask()},
+    {"status", kStatus, 8, 0, 0, kStatusOverflow.mask() | kStatusLevel.mask(), 0,
+     Field{1, 15}.mask() | Field{42, 63}.mask()},
     {"head", kHead, 2, 0xffff, 0xffff, 0, 0},
     {"tail", kTail, 2, 0xffff, 0, 0, 0},
 };

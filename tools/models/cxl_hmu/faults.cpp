@@ -134,7 +134,7 @@ void FaultyHost::access()
 
 uint64_t FaultyChmu::instance_offset(uint64_t offset) const
 {
-    return (offset - kCommonBytes) % instance_bytes_;
+    return offset < instances_end_ ? (offset - kCommonBytes) % instance_bytes_ : kAllOnes;
 }
 
 bool FaultyChmu::matches(const FieldOverride &wanted, uint64_t offset) const

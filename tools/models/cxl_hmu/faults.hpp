@@ -71,8 +71,11 @@ private:
 // A CHMU as a fault shows it.
 class FaultyChmu final : public RegisterBlock {
 public:
-    FaultyChmu(Chmu &chmu, uint64_t instance_bytes, const Fault *fault)
-        : chmu_(chmu), instance_bytes_(instance_bytes), fault_(fault)
+    FaultyChmu(Chmu &chmu, uint64_t instance_bytes, unsigned instances, const Fault *fault)
+        : chmu_(chmu),
+          instance_bytes_(instance_bytes),
+          instances_end_(kCommonBytes + instances * instance_bytes),
+          fault_(fault)
     {
     }
 
@@ -93,6 +96,7 @@ private:
 
     Chmu &chmu_;
     uint64_t instance_bytes_;
+    uint64_t instances_end_;  // far tables are behind
     const Fault *fault_;
     bool was_reset_ = false;  // by the fault
     bool was_enabled_ = false;

@@ -10,6 +10,7 @@ namespace pmukit::models::cxl_hmu {
 namespace {
 
 constexpr uint64_t kAllOnes = ~uint64_t{0};
+constexpr uint64_t kNever_ns = ~uint64_t{0};
 // With an epoch per counter, ages are looked at this often: an epoch is exact to a sixteenth.
 constexpr uint32_t kTicksPerEpoch = 16;
 constexpr unsigned kMaxCounterWidth = 32;  // as wide as the threshold
@@ -48,11 +49,13 @@ Instance::Instance(const InstanceParams &params, std::string name, unsigned mess
       name_(std::move(name)),
       message_(message),
       host_(host),
+      violations_(host, params.lenient),
       counters_(params.counters),
       list_(params.hot_list_entries, params.postponed ? params.counters.number : 0),
       bitmap_(params.bitmap_qwords),
       random_(params.seed)
 {
+    leave_enabling();
 }
 
 // Registers
@@ -76,19 +79,44 @@ bool Instance::hits_register(uint64_t offset, unsigned width) const
 uint64_t Instance::read(uint64_t offset, unsigned width)
 {
     guest_reads_++;
+    touched();
+    if (const std::optional<uint64_t> value = read_quirk(offset, width))
+        return *value;
     if (const Register *reg = find(offset, width))
         return register_value(reg->offset);
     const bool reserved = offset < kRegistersEnd && !hits_register(offset, width);
     if (reserved && offset % width == 0)
         return 0;
-    if (offset < kRegistersEnd || width != 8 || offset % 8 != 0 ||
-        offset >= params_.instance_bytes()) {
-        refuse("read", offset, width);
-        return kAllOnes;
-    }
-    if (offset < params_.hot_list_offset())
-        return bitmap_[(offset - params_.bitmap_offset()) / 8];
-    return list_.entry(static_cast<unsigned>((offset - params_.hot_list_offset()) / 8));
+    if (const std::optional<uint64_t> value = read_tables(offset, width))
+        return *value;
+    refuse("read", offset, width);
+    return kAllOnes;
+}
+
+std::optional<uint64_t> Instance::read_tables(uint64_t offset, unsigned width) const
+{
+    if (offset < params_.bitmap_offset() || offset >= params_.tables_end() || width != 8 ||
+        offset % 8 != 0)
+        return std::nullopt;
+    if (offset >= params_.hot_list_offset())
+        return list_.entry(static_cast<unsigned>((offset - params_.hot_list_offset()) / 8));
+    const uint64_t qword = (offset - params_.bitmap_offset()) / 8;
+    return qword < bitmap_.size() ? bitmap_[qword] : 0;
+}
+
+// Shapes of other implementations: halves of an entry, and one register for head and tail, of which
+// the tail cannot be read alone.
+std::optional<uint64_t> Instance::read_quirk(uint64_t offset, unsigned width) const
+{
+    if (params_.quirks.joint_head_tail && offset == kHead && width == 4)
+        return list_.head() | shown_tail() << 16;
+    if (params_.quirks.joint_head_tail && offset == kTail)
+        return 0;
+    if (!params_.quirks.list_halves || width != 4 || offset % 4 != 0 ||
+        offset < params_.hot_list_offset())
+        return std::nullopt;
+    const std::optional<uint64_t> whole = read_tables(offset & ~uint64_t{7}, 8);
+    return whole ? std::optional(*whole >> (8 * (offset % 8)) & 0xffffffff) : std::nullopt;
 }
 
 uint64_t Instance::register_value(uint64_t offset) const
@@ -124,7 +152,7 @@ uint64_t Instance::register_value(uint64_t offset) const
         case kHead:
             return list_.head();
         case kTail:
-            return list_.tail();
+            return shown_tail();
         default:
             return 0;  // not in kRegisters
     }
@@ -137,23 +165,66 @@ uint64_t Instance::status() const
            kStatusOverflow.put(overflow_) | kStatusLevel.put(level_);
 }
 
+uint64_t Instance::shown_tail() const
+{
+    return tail_is_garbage_ ? 0xffff : list_.tail();
+}
+
 void Instance::write(uint64_t offset, unsigned width, uint64_t value)
 {
     guest_writes_++;
+    touched();
+    if (write_quirk(offset, width, value))
+        return;
     if (const Register *reg = find(offset, width)) {
         write_register(*reg, value);
         return;
     }
     const bool in_bitmap = offset >= params_.bitmap_offset() && offset < params_.hot_list_offset();
-    if (!in_bitmap || width != 8 || offset % 8 != 0) {
+    if (in_bitmap && width == 8 && offset % 8 == 0)
+        write_bitmap((offset - params_.bitmap_offset()) / 8, value);
+    else
         refuse("write", offset, width);
-        return;
+}
+
+// Of the joint register a write of 2 bytes is one of 4, whose upper half is zero.
+bool Instance::write_quirk(uint64_t offset, unsigned width, uint64_t value)
+{
+    if (!params_.quirks.joint_head_tail || (offset != kHead && offset != kTail))
+        return false;
+    if (offset == kHead && width >= 2) {
+        write_head(value & 0xffff);
+        if (!locked())
+            write_tail(value >> 16 & 0xffff);
     }
+    return true;
+}
+
+void Instance::write_bitmap(uint64_t qword, uint64_t value)
+{
     if (locked()) {
-        log(fmt::format("write to the range bitmap at {:#x} while enabled, dropped", offset));
+        violate("write-while-enabled", fmt::format("qword {} of the range bitmap, dropped", qword));
         return;
     }
-    bitmap_[(offset - params_.bitmap_offset()) / 8] = value;
+    const uint64_t beyond = value & ~valid_ranges(qword);
+    if (beyond != 0)
+        violate("bitmap-beyond-capacity",
+                fmt::format("bits {:#x} of qword {} of the range bitmap", beyond, qword));
+    if (qword < bitmap_.size())
+        bitmap_[qword] = params_.lenient ? value : value & ~beyond;
+}
+
+// A bit for each 256 MiB of the device.
+uint64_t Instance::valid_ranges(size_t qword) const
+{
+    const uint64_t ranges =
+        params_.capacity_bytes == 0
+            ? bitmap_.size() * 64
+            : (params_.capacity_bytes + (uint64_t{1} << kRangeLog2) - 1) >> kRangeLog2;
+    if (ranges <= qword * 64)
+        return 0;
+    const uint64_t here = ranges - qword * 64;
+    return here >= 64 ? kAllOnes : (uint64_t{1} << here) - 1;
 }
 
 void Instance::write_register(const Register &reg, uint64_t value)
@@ -161,13 +232,20 @@ void Instance::write_register(const Register &reg, uint64_t value)
     const uint64_t writable =
         (locked() ? reg.writable_enabled : reg.writable) | reg.write_one_clears;
     const uint64_t old = register_value(reg.offset);
+    if ((value & reg.reserved) != 0)
+        violate("reserved-bits", fmt::format("{} is written as {:#x}", reg.name, value));
     if (writable == 0 && value != old)
-        log(fmt::format("write to {}, read only{}, dropped", reg.name,
-                        locked() ? " while enabled" : ""));
+        violate(locked() ? "write-while-enabled" : "read-only",
+                fmt::format("{} is read only{}: written as {:#x}, dropped", reg.name,
+                            locked() ? " while enabled" : "", value));
     if (writable == 0)
         return;
-    if (reg.write_one_clears == 0 && ((value ^ old) & reg.writable & ~writable) != 0)
-        log(fmt::format("write changes locked bits of {}, those dropped", reg.name));
+    // Software that ends tracking may write whatever it likes into the bits that are locked.
+    const bool ends = reg.offset == kConfig0 && kConfig0Enable.get(value) == 0;
+    if (reg.write_one_clears == 0 && !ends && ((value ^ old) & reg.writable & ~writable) != 0)
+        violate("write-while-enabled",
+                fmt::format("locked bits of {} change from {:#x} to {:#x}, those dropped", reg.name,
+                            old, value));
     value = (value & writable) | (old & ~writable);
 
     switch (reg.offset) {
@@ -187,8 +265,18 @@ void Instance::write_register(const Register &reg, uint64_t value)
     }
 }
 
+// Only an enable must name what to track; any other write may leave it open.
+void Instance::check_config0(uint64_t value)
+{
+    if (kConfig0Requests.get(value) > kRequestTypes)
+        violate("reserved-value", fmt::format("configuration 0 is written as {:#x}: no such "
+                                              "requests to track",
+                                              value));
+}
+
 void Instance::write_config0(uint64_t value)
 {
+    check_config0(value);
     if (!params_.overflow_interrupt)
         value &= ~kConfig0OverflowInterrupt.mask();
     if (!params_.level_interrupt)
@@ -206,8 +294,35 @@ void Instance::write_config0(uint64_t value)
         next_operation(host_.now_ns());
 }
 
+// What is wrong with a value of configuration 1, whatever the other registers say.
+const char *Instance::wrong_config1(uint64_t value) const
+{
+    const EpochLength epoch{kConfig1EpochScale.get(value), kConfig1EpochValue.get(value)};
+    const uint64_t wanted = kConfig1Mode.get(value);
+    if (!params_.supports_unit(kConfig1UnitSize.get(value)))
+        return "unit size not supported";
+    if ((params_.downsampling >> kConfig1Downsampling.get(value) & 1) == 0)
+        return "downsampling factor not supported";
+    if (!(wanted == kModeEpoch && params_.epoch_mode) &&
+        !(wanted == kModeAlwaysOn && params_.always_on_mode))
+        return "reporting mode not supported";
+    if (!params_.has_epochs())
+        return nullptr;
+    if (epoch.ns() == 0)
+        return "epoch out of range: its scale is reserved, or its value 0";
+    if (epoch.ns() < params_.epoch_min.ns() || epoch.ns() > params_.epoch_max.ns())
+        return "epoch out of range";
+    return nullptr;
+}
+
 void Instance::write_config1(uint64_t value)
 {
+    if (const char *wrong = wrong_config1(value)) {
+        violate("reserved-value",
+                fmt::format("configuration 1 is written as {:#x}: {}", value, wrong));
+        if (!params_.lenient)
+            return;
+    }
     const uint64_t wanted = kConfig1Mode.get(value);
     const bool supported = (wanted == kModeEpoch && params_.epoch_mode) ||
                            (wanted == kModeAlwaysOn && params_.always_on_mode);
@@ -230,10 +345,14 @@ void Instance::write_status(uint64_t value)
 void Instance::write_head(uint64_t value)
 {
     const unsigned used_before = list_.used();
+    const unsigned head_before = list_.head();
     if (!list_.set_head(static_cast<unsigned>(value))) {
-        log(fmt::format("head {} is beyond the hot list of {}, dropped", value, list_.size()));
+        violate("head",
+                fmt::format("head {} is beyond the hot list of {}, dropped", value, list_.size()));
         return;
     }
+    if ((list_.head() + list_.size() - head_before) % list_.size() > used_before)
+        violate("head", fmt::format("head goes from {} to {}, past the tail", head_before, value));
     log_accesses("head", used_before >= list_.used() ? used_before - list_.used() : 0);
     insert_outstanding();
     check_level();
@@ -242,7 +361,8 @@ void Instance::write_head(uint64_t value)
 void Instance::write_tail(uint64_t value)
 {
     if (!list_.set_tail(static_cast<unsigned>(value)))
-        log(fmt::format("tail {} is beyond the hot list of {}, dropped", value, list_.size()));
+        violate("tail",
+                fmt::format("tail {} is beyond the hot list of {}, dropped", value, list_.size()));
 }
 
 // Operations
@@ -289,16 +409,18 @@ void Instance::finish_operation()
 void Instance::enable()
 {
     if (const char *reason = why_not_enable()) {
-        log(fmt::format("enable refused: {}", reason));
+        violate("enable-refused", fmt::format("enable refused: {}", reason));
         return;
     }
     enabled_ = true;
     if (mode() == kModeEpoch)
         counters_.free_all();
-    tick_ns_ = epoch().ns() / ticks_per_epoch();
+    tick_ns_ = params_.has_epochs() ? epoch().ns() / ticks_per_epoch() : kNever_ns;
     tick_start_ns_ = operation_done_ns_;
     first_tick_ = tick_;
     epoch_ = source_epoch_ = 0;
+    epoch_requests_ = 0;
+    tail_is_garbage_ = false;
     random_.seed(params_.seed);
     skip_ = next_interval();
     log_accesses("enabled", 0);
@@ -319,17 +441,10 @@ const char *Instance::why_not_enable() const
     const uint64_t type = kConfig0Requests.get(config0_);
     if (type == 0 || type > kRequestTypes || (params_.requests >> (type - 1) & 1) == 0)
         return "requests to track not supported";
-    if (!params_.supports_unit(unit_log2()))
-        return "unit size not supported";
+    if (const char *wrong = wrong_config1(config1_))
+        return wrong;
     if (threshold() >> params_.counter_width(unit_log2()) != 0)
         return "hotness threshold does not fit the counter";
-    if ((params_.downsampling >> kConfig1Downsampling.get(config1_) & 1) == 0)
-        return "downsampling factor not supported";
-    if ((mode() == kModeEpoch && !params_.epoch_mode) ||
-        (mode() == kModeAlwaysOn && !params_.always_on_mode))
-        return "reporting mode not supported";
-    if (epoch().ns() < params_.epoch_min.ns() || epoch().ns() > params_.epoch_max.ns())
-        return "epoch out of range";
     if (!unit_fits_ranges())
         return "a unit is larger than its range";
     if (!params_.overlap && overlaps_sibling())
@@ -378,6 +493,8 @@ EpochLength Instance::epoch() const
 void Instance::request(const Request &request)
 {
     requests_++;
+    epoch_requests_++;
+    tail_is_garbage_ = false;
     if (!enabled_ || !wants(request) || !sampled())
         return;
     const unsigned width = params_.counter_width(unit_log2());
@@ -420,8 +537,10 @@ uint64_t Instance::next_interval()
 std::optional<uint64_t> Instance::next_deadline_ns() const
 {
     if (operation_ != kOperationNone)
-        return operation_done_ns_;
-    if (enabled_ && (counters_.used() != 0 || source_goes_on()))
+        return left_enabling_ ? std::nullopt : std::optional(operation_done_ns_);
+    const bool awaits_epoch =
+        counters_.used() != 0 || source_goes_on() || params_.quirks.garbage_tail;
+    if (enabled_ && awaits_epoch && tick_ns_ != kNever_ns)
         return tick_start_ns_ + tick_ns_;
     return std::nullopt;
 }
@@ -453,7 +572,7 @@ bool Instance::source_goes_on() const
 // the machine was busy, pass without: the source then lags, but its epochs come one by one.
 void Instance::end_epochs(uint64_t now_ns)
 {
-    if (now_ns < tick_start_ns_ + tick_ns_)
+    if (tick_ns_ == kNever_ns || now_ns < tick_start_ns_ + tick_ns_)
         return;
     uint64_t passed = (now_ns - tick_start_ns_) / tick_ns_;
     const uint32_t to_end = ticks_per_epoch() - (tick_ - first_tick_) % ticks_per_epoch();
@@ -463,6 +582,8 @@ void Instance::end_epochs(uint64_t now_ns)
         offer_source();
     }
     pass_ticks(passed);
+    tail_is_garbage_ = params_.quirks.garbage_tail && epoch_requests_ == 0;
+    epoch_requests_ = 0;
     if (params_.source == nullptr)
         epoch_ = (tick_ - first_tick_) / ticks_per_epoch();
 }
@@ -508,7 +629,7 @@ void Instance::report(const Counters::Counter &counter)
     dropped_ += put == HotList::Put::kDiscarded;
     if (put != HotList::Put::kPostponed)
         log_entry(entry, put == HotList::Put::kDiscarded);
-    if (put != HotList::Put::kStored)
+    if (put != HotList::Put::kStored || (params_.quirks.overflow_when_full && list_.full()))
         set_overflow();
     check_level();
 }
@@ -533,7 +654,7 @@ void Instance::check_level()
 {
     const uint64_t notify_at = kConfig2Notification.get(config2_);
     if (!enabled_ || level_ || notify_at == 0 || notify_at > list_.size() ||
-        list_.used() < notify_at)
+        list_.used() < notify_at + params_.quirks.level_above)
         return;
     level_ = true;
     if (kConfig0LevelInterrupt.get(config0_) != 0)
@@ -560,6 +681,39 @@ void Instance::reset()
     enabled_ = overflow_ = level_ = false;
     operation_ = kOperationNone;
     requests_ = 0;
+    tail_is_garbage_ = false;
+    leave_enabling();
+}
+
+// As another kernel left it, which did not wait: a configuration that runs, and an enable that
+// begins to take its time when the guest looks for the first time.
+void Instance::leave_enabling()
+{
+    left_enabling_ = params_.left_enabling_ns != 0;
+    if (!left_enabling_)
+        return;
+    unsigned unit = kMinUnitLog2, requests = 1, factor = 0;
+    while (!params_.supports_unit(unit))
+        unit++;
+    while ((params_.requests >> (requests - 1) & 1) == 0)
+        requests++;
+    while ((params_.downsampling >> factor & 1) == 0)
+        factor++;
+    config0_ = kConfig0Requests.put(requests) | kConfig0Enable.put(1) | kConfig0Threshold.put(1);
+    config1_ = kConfig1UnitSize.put(unit) | kConfig1Downsampling.put(factor) |
+               kConfig1Mode.put(params_.epoch_mode ? kModeEpoch : kModeAlwaysOn) |
+               kConfig1EpochScale.put(params_.epoch_max.scale) |
+               kConfig1EpochValue.put(params_.epoch_max.value);
+    operation_ = kOperationEnabling;
+    operation_done_ns_ = kNever_ns;
+}
+
+void Instance::touched()
+{
+    if (!left_enabling_)
+        return;
+    left_enabling_ = false;
+    operation_done_ns_ = host_.now_ns() + params_.left_enabling_ns;
 }
 
 void Instance::log_entry(uint64_t entry, bool dropped)
@@ -577,8 +731,16 @@ void Instance::log_accesses(std::string_view event, unsigned entries)
 
 void Instance::refuse(std::string_view what, uint64_t offset, unsigned width)
 {
-    log(fmt::format("{} of {} bytes at {:#x}: no register of that width, ignored", what, width,
-                    offset));
+    violate("wrong-access",
+            fmt::format("{} of {} bytes at {:#x}: no register of that width, ignored", what, width,
+                        offset));
+}
+
+void Instance::violate(std::string_view rule, std::string_view detail)
+{
+    if (params_.lenient)
+        log(detail);
+    violations_.add(rule, fmt::format("{}: {}", name_, detail));
 }
 
 void Instance::log(std::string_view line)

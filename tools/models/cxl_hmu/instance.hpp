@@ -3,7 +3,9 @@
 // time. CXL r3.2 section 8.2.8. Where the specification leaves a choice:
 //
 //  - A register has one access width (kRegisters), bitmap and hot list have 8 bytes. Any other
-//    access reads as ones or is dropped, and is logged.
+//    access reads as ones or is dropped, and is a violation.
+//  - A strict device drops a write of configuration 1 with a value that it reserves or does not
+//    support, and bits of the bitmap beyond its capacity. A lenient one takes both.
 //  - A configuration the device cannot run (unsupported unit, threshold beyond the counter width
 //  ...)
 //    is accepted by the registers and refused at enable: the operation ends with Status[0] clear.
@@ -29,6 +31,7 @@
 #include "models/cxl_hmu/request.hpp"
 #include "models/cxl_hmu/run_logs.hpp"
 #include "models/cxl_hmu/source.hpp"
+#include "models/violations.hpp"
 #include "vfu/device.hpp"
 
 namespace pmukit::models::cxl_hmu {
@@ -38,6 +41,16 @@ struct EpochLength {
     uint64_t value = 0;  // 1..4095
 
     constexpr uint64_t ns() const { return epoch_scale_ns(scale) * value; }
+};
+
+// What implementations do otherwise than the specification says.
+struct Quirks {
+    bool list_halves = false;      // an entry can be read in halves of 4 bytes
+    bool joint_head_tail = false;  // head and tail are one register of 4 bytes
+    bool overflow_when_full =
+        false;                  // overflow: the list is full, whether anything was lost or not
+    bool level_above = false;   // level crossing: more entries than the threshold
+    bool garbage_tail = false;  // after an epoch without requests the tail is no index
 };
 
 struct InstanceParams {
@@ -63,9 +76,24 @@ struct InstanceParams {
     const Source *source = nullptr;  // not owned; nullptr: requests come from the guest only
     RunLogs *logs = nullptr;         // not owned; nullptr: nothing is written down
 
-    uint64_t bitmap_offset() const { return kRegistersEnd; }
-    uint64_t hot_list_offset() const { return bitmap_offset() + uint64_t{bitmap_qwords} * 8; }
-    uint64_t instance_bytes() const { return hot_list_offset() + uint64_t{hot_list_entries} * 8; }
+    bool lenient = false;
+    Quirks quirks{};
+    uint64_t capacity_bytes = 0;    // of the device; 0: as much as the bitmap covers
+    uint64_t left_enabling_ns = 0;  // at power on, an enable is under way for so long; 0: none is
+    uint64_t tables_at = kRegistersEnd;  // bitmap and hot list, from the instance's first byte
+    unsigned padding_qwords = 0;         // between the two
+
+    uint64_t bitmap_offset() const { return tables_at; }
+    uint64_t hot_list_offset() const
+    {
+        return bitmap_offset() + (uint64_t{bitmap_qwords} + padding_qwords) * 8;
+    }
+    uint64_t tables_bytes() const
+    {
+        return (uint64_t{bitmap_qwords} + padding_qwords + hot_list_entries) * 8;
+    }
+    uint64_t tables_end() const { return tables_at + tables_bytes(); }
+    bool has_epochs() const { return epoch_max.ns() != 0; }
     bool supports_unit(uint64_t unit_log2) const;
     unsigned counter_width(uint64_t unit_log2) const;  // 0: unit size not supported
 };
@@ -94,11 +122,20 @@ public:
     uint64_t requests() const { return requests_; }  // since the reset, tracked or not
     uint64_t entries_stored() const { return stored_; }
     uint64_t entries_dropped() const { return dropped_; }
+    uint64_t violations() const { return violations_.count(); }
 
 private:
     const Register *find(uint64_t offset, unsigned width) const;
     bool hits_register(uint64_t offset, unsigned width) const;
     uint64_t register_value(uint64_t offset) const;
+    std::optional<uint64_t> read_tables(uint64_t offset, unsigned width) const;
+    std::optional<uint64_t> read_quirk(uint64_t offset, unsigned width) const;
+    bool write_quirk(uint64_t offset, unsigned width, uint64_t value);
+    void write_bitmap(uint64_t offset, uint64_t value);
+    uint64_t valid_ranges(size_t qword) const;
+    const char *wrong_config1(uint64_t value) const;
+    void check_config0(uint64_t value);
+    uint64_t shown_tail() const;
     uint64_t status() const;
     void write_register(const Register &reg, uint64_t value);
     void write_config0(uint64_t value);
@@ -138,12 +175,16 @@ private:
     void log_accesses(std::string_view event, unsigned entries);
     void refuse(std::string_view what, uint64_t offset, unsigned width);
     void log(std::string_view line);
+    void violate(std::string_view rule, std::string_view detail);
+    void leave_enabling();
+    void touched();
 
     InstanceParams params_;
     std::string name_;
     unsigned message_;
     vfu::Host &host_;
     std::vector<const Instance *> siblings_;
+    Violations violations_;
 
     Counters counters_;
     HotList list_;
@@ -158,6 +199,9 @@ private:
     bool level_ = false;
     uint64_t operation_ = kOperationNone;
     uint64_t operation_done_ns_ = 0;
+    bool left_enabling_ = false;  // its time begins with the guest's first access
+    uint64_t epoch_requests_ = 0;
+    bool tail_is_garbage_ = false;
 
     uint64_t tick_ns_ = 1;        // an epoch, or a part of it; set by enable()
     uint64_t tick_start_ns_ = 0;  // of the running tick

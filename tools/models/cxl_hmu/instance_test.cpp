@@ -36,7 +36,12 @@ class Chmui : public testing::Test {
 protected:
     explicit Chmui(InstanceParams params = {}) : params_(params) { build(); }
 
-    void build() { unit_ = std::make_unique<Instance>(params_, "chmu0.0", kMessage, host_); }
+    // Most tests ask what a device does with anything; strict ones say so.
+    void build(bool lenient = true)
+    {
+        params_.lenient = lenient;
+        unit_ = std::make_unique<Instance>(params_, "chmu0.0", kMessage, host_);
+    }
     void build(const InstanceParams &params)
     {
         params_ = params;
@@ -188,7 +193,7 @@ TEST_F(Chmui, AWrongWidthReadsAsOnesAndIsLogged)
         EXPECT_EQ(read(params_.bitmap_offset(), width), kAllOnes);
     }
     EXPECT_EQ(read(list + 4), kAllOnes);
-    EXPECT_EQ(read(params_.instance_bytes()), kAllOnes);
+    EXPECT_EQ(read(params_.tables_end()), kAllOnes);
 }
 
 TEST_F(Chmui, AWriteOfTheWrongWidthIsDropped)
@@ -988,6 +993,312 @@ TEST_F(Chmui, SoftwareClearsTheListByHeadAndMayMoveTheTailWhileDisabled)
     write(kTail, 0, 2);
     write(kHead, 0, 2);
     EXPECT_EQ(tail(), 0u);
+}
+
+// --- What the specification reserves
+
+class StrictChmu : public Chmui {
+protected:
+    StrictChmu() { strict(); }
+    void strict(const InstanceParams &params = {})
+    {
+        params_ = params;
+        params_.capacity_bytes = uint64_t{3} << 28;
+        build(false);
+    }
+    // What `action` violates, and how often.
+    template <typename Action>
+    void expect_violation(const std::string &rule, Action action, unsigned times = 1)
+    {
+        const uint64_t before = unit_->violations();
+        host_.lines.clear();
+        action();
+        EXPECT_EQ(unit_->violations() - before, times) << rule;
+        EXPECT_TRUE(host_.logged("violation: " + rule + ":")) << rule;
+    }
+    static constexpr uint64_t kValid1 = 12 | uint64_t{4} << 48 | uint64_t{1} << 52;
+};
+
+TEST_F(StrictChmu, ARunByTheRulesViolatesNothing)
+{
+    start();
+    touch_units(8, 4);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(entries().size(), 8u);
+    write(kHead, 3, 2);
+    write(kHead, tail(), 2);
+    write(kStatus, read(kStatus));
+    disable();
+    control(kConfig0ResetCounters.mask());
+    settle();
+    write(kTail, head(), 2);
+    start();
+    write(kConfig0, 0);  // disable, in one
+    EXPECT_EQ(unit_->violations(), 0u) << host_.lines.front();
+}
+
+TEST_F(StrictChmu, Configuration1IsWrittenWholeAndValid)
+{
+    write(kConfig1, kValid1);
+    EXPECT_EQ(unit_->violations(), 0u);
+    for (const uint64_t wrong : {
+             uint64_t{12},                                         // epoch 0 of scale 0
+             kValid1 & ~(uint64_t{0xf} << 48),                     // scale 0 is reserved
+             kValid1 | uint64_t{6} << 48,                          // and so are 6 and up
+             kValid1 & ~(uint64_t{0xfff} << 52),                   // value 0
+             kValid1 | uint64_t{0xfff} << 52 | uint64_t{5} << 48,  // beyond the maximum
+             kValid1 | 0xff,                                       // no such unit
+             kValid1 | uint64_t{2} << 40,                          // no such mode
+         }) {
+        expect_violation("reserved-value", [&] { write(kConfig1, wrong); });
+        EXPECT_EQ(read(kConfig1), kValid1) << wrong;
+    }
+    expect_violation("wrong-access", [&] { write(kConfig1, 12, 4); });
+    EXPECT_EQ(read(kConfig1), kValid1);
+}
+
+TEST_F(StrictChmu, AFactorThatIsNotSupportedIsNotTaken)
+{
+    InstanceParams params;
+    params.downsampling = 0x2;
+    strict(params);
+    expect_violation("reserved-value", [&] { write(kConfig1, kValid1); });
+    write(kConfig1, kValid1 | uint64_t{1} << 32);
+    EXPECT_EQ(kConfig1Downsampling.get(read(kConfig1)), 1u);
+}
+
+TEST_F(StrictChmu, ReservedBitsAreWrittenAsZero)
+{
+    expect_violation("reserved-bits", [&] { write(kConfig0, uint64_t{1} << 11); });
+    expect_violation("reserved-bits", [&] { write(kConfig0, uint64_t{1} << 31); });
+    expect_violation("reserved-bits", [&] { write(kConfig1, kValid1 | uint64_t{1} << 36); });
+    expect_violation("reserved-bits", [&] { write(kConfig2, 1u << 16); });
+    expect_violation("reserved-bits", [&] { write(kStatus, uint64_t{1} << 42); });
+    expect_violation("reserved-value", [&] { write(kConfig0, 7); });
+}
+
+TEST_F(StrictChmu, BitsBeyondTheCapacityStayZero)
+{
+    write(params_.bitmap_offset(), 0x7);
+    EXPECT_EQ(unit_->violations(), 0u);
+    expect_violation("bitmap-beyond-capacity", [&] { write(params_.bitmap_offset(), 0xf); });
+    EXPECT_EQ(read(params_.bitmap_offset()), 0x7u);
+    expect_violation("bitmap-beyond-capacity", [&] { write(params_.bitmap_offset() + 8, 1); });
+    EXPECT_EQ(read(params_.bitmap_offset() + 8), 0u);
+    write(params_.bitmap_offset() + 8, 0);
+}
+
+TEST_F(StrictChmu, EntriesAreReadWhole)
+{
+    expect_violation("wrong-access", [&] { read(params_.hot_list_offset(), 4); });
+    expect_violation("wrong-access", [&] { read(kHead, 4); });
+    expect_violation("wrong-access", [&] { write(kHead, 0, 4); });
+}
+
+TEST_F(StrictChmu, NothingButControlIsWrittenWhileEnabled)
+{
+    start();
+    expect_violation("write-while-enabled", [&] { write(kConfig2, 5); });
+    expect_violation("write-while-enabled", [&] { write(params_.bitmap_offset(), 1); });
+    expect_violation("write-while-enabled", [&] { write(kTail, 1, 2); });
+    expect_violation("write-while-enabled",
+                     [&] { control(kConfig0Enable.mask() | kConfig0Threshold.put(8)); });
+}
+
+TEST_F(StrictChmu, TheHeadStaysBeforeTheTail)
+{
+    start();
+    touch_units(4, 4);
+    pass_ns(kEpochNs);
+    write(kHead, 2, 2);
+    EXPECT_EQ(unit_->violations(), 0u);
+    expect_violation("head", [&] { write(kHead, 1, 2); });
+    expect_violation("head", [&] { write(kHead, 1024, 2); });
+}
+
+TEST_F(StrictChmu, ARefusedEnableIsAViolation)
+{
+    Settings s;
+    s.threshold = 0x10000;
+    configure(s);
+    expect_violation("enable-refused", [&] { enable(); });
+    s = {};
+    s.requests = 0;
+    configure(s);
+    expect_violation("enable-refused", [&] { enable(); });
+}
+
+// --- Shapes
+
+TEST_F(StrictChmu, TheListCanLieBehindPadding)
+{
+    InstanceParams params;
+    params.padding_qwords = 48;
+    strict(params);
+    EXPECT_EQ(read(kCap3) - read(kCap2), (16 + 48) * 8u);
+    start();
+    touch_units(2, 4);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(entries().size(), 2u);
+    disable();
+    write(params_.bitmap_offset() + 20 * 8, 0);
+    EXPECT_EQ(unit_->violations(), 0u);
+    expect_violation("bitmap-beyond-capacity", [&] { write(params_.bitmap_offset() + 20 * 8, 1); });
+    EXPECT_EQ(read(params_.bitmap_offset() + 20 * 8), 0u);
+}
+
+TEST_F(StrictChmu, AListHasUpTo65535Entries)
+{
+    InstanceParams params;
+    params.hot_list_entries = 65535;
+    params.counters = {.number = 65536};
+    strict(params);
+    EXPECT_EQ(kCap0HotListSize.get(read(kCap0)), 65535u);
+    Settings s;
+    s.unit_log2 = 8;
+    start(s);
+    for (unsigned round = 0; round < 2; round++) {  // the second one goes round the end
+        for (uint64_t unit = 0; unit < 40000; unit++)
+            for (unsigned i = 0; i < 2; i++)
+                unit_->request({unit << 8, false, false});
+        pass_ns(kEpochNs);
+        EXPECT_EQ((tail() + 65535 - head()) % 65535, 40000u);
+        EXPECT_EQ(entries().size(), 40000u);
+        write(kHead, tail(), 2);
+    }
+    EXPECT_EQ(head(), 80000u - 65535);
+    EXPECT_EQ(unit_->violations(), 0u);
+}
+
+TEST_F(StrictChmu, ADeviceThatIsAlwaysOnNeedsNoEpoch)
+{
+    InstanceParams params;
+    params.epoch_mode = false;
+    params.epoch_min = params.epoch_max = {0, 0};
+    strict(params);
+    EXPECT_EQ(kCap0MaxEpochScale.get(read(kCap0)), 0u);
+    Settings s;
+    s.mode = kModeAlwaysOn;
+    s.epoch = {0, 0};
+    start(s);
+    touch(1, 2);
+    EXPECT_EQ(entries().size(), 1u);
+    touch(2, 1);
+    pass_ns(uint64_t{100} * 1'000'000'000);
+    touch(2, 1);
+    EXPECT_EQ(entries().size(), 2u);
+    EXPECT_EQ(unit_->next_deadline_ns(), std::nullopt);
+    EXPECT_EQ(unit_->violations(), 0u);
+}
+
+TEST_F(StrictChmu, AnotherKernelCanHaveLeftAnEnableUnderWay)
+{
+    InstanceParams params;
+    params.left_enabling_ns = 5000;
+    strict(params);
+    host_.now += 1'000'000'000;  // the time begins when the guest looks
+    EXPECT_EQ(status(kStatusOperation), kOperationEnabling);
+    write(kConfig0, 0);  // dropped
+    EXPECT_EQ(unit_->next_deadline_ns(), host_.now + 5000);
+    pass_ns(5000);
+    EXPECT_EQ(status(kStatusOperation), kOperationNone);
+    EXPECT_EQ(status(kStatusEnabled), 1u);
+    write(kConfig0, 0);
+    settle();
+    EXPECT_EQ(status(kStatusEnabled), 0u);
+    EXPECT_EQ(unit_->violations(), 0u);
+    unit_->reset();
+    EXPECT_EQ(status(kStatusOperation), kOperationEnabling);
+}
+
+// --- Other implementations
+
+TEST_F(StrictChmu, EntriesCanBeReadInHalves)
+{
+    InstanceParams params;
+    params.quirks.list_halves = true;
+    strict(params);
+    Settings s;
+    s.ranges = 3;
+    start(s);
+    touch(0x12345, 3);
+    pass_ns(kEpochNs);
+    const uint64_t list = params_.hot_list_offset();
+    EXPECT_EQ(read(list, 4), 0x23450003u);
+    EXPECT_EQ(read(list + 4, 4), 0x1u);
+    EXPECT_EQ(read(list), 0x123450003u);
+    EXPECT_EQ(unit_->violations(), 0u);
+    expect_violation("wrong-access", [&] { read(list + 2, 4); });
+}
+
+TEST_F(StrictChmu, HeadAndTailCanBeOneRegister)
+{
+    InstanceParams params;
+    params.quirks.joint_head_tail = true;
+    strict(params);
+    start();
+    touch_units(3, 4);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(read(kHead, 4), 0x00030000u);
+    EXPECT_EQ(read(kTail, 2), 0u);
+    EXPECT_EQ(read(kHead, 2), 0u);
+    write(kHead, 0x00030003, 4);
+    EXPECT_EQ(read(kHead, 4), 0x00030003u);
+    disable();
+    write(kHead, 2, 2);  // of 4 bytes, as the device has it
+    EXPECT_EQ(read(kHead, 4), 0x00000002u);
+}
+
+TEST_F(StrictChmu, OverflowCanMeanFull)
+{
+    for (const bool quirk : {false, true}) {
+        InstanceParams params;
+        params.hot_list_entries = 64;
+        params.quirks.overflow_when_full = quirk;
+        strict(params);
+        start();
+        touch_units(62, 4);
+        pass_ns(kEpochNs);
+        EXPECT_EQ(status(kStatusOverflow), 0u);
+        touch(1, 4);
+        pass_ns(kEpochNs);
+        EXPECT_EQ(status(kStatusOverflow), quirk) << "63 of 64 slots are full, nothing was lost";
+    }
+}
+
+TEST_F(StrictChmu, TheLevelCanHaveToBeExceeded)
+{
+    for (const bool quirk : {false, true}) {
+        InstanceParams params;
+        params.quirks.level_above = quirk;
+        strict(params);
+        Settings s;
+        s.notify_at = 4;
+        start(s);
+        touch_units(4, 4);
+        pass_ns(kEpochNs);
+        EXPECT_EQ(status(kStatusLevel), !quirk);
+        touch(1, 4);
+        pass_ns(kEpochNs);
+        EXPECT_EQ(status(kStatusLevel), 1u);
+    }
+}
+
+TEST_F(StrictChmu, TheTailCanBeGarbageWhileThereIsNothingToCount)
+{
+    InstanceParams params;
+    params.quirks.garbage_tail = true;
+    strict(params);
+    start();
+    EXPECT_EQ(tail(), 0u);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(tail(), 0xffffu);
+    touch_units(2, 4);
+    EXPECT_EQ(tail(), 0u);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(tail(), 2u);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(tail(), 0xffffu);
 }
 
 }  // namespace

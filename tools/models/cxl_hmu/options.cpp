@@ -17,6 +17,7 @@ constexpr unsigned kMaxBitmapQwords = 64;           // 1 TiB
 constexpr unsigned kMaxCounters = 1 << 16;
 constexpr unsigned kMaxWays = 64;
 constexpr uint64_t kMaxOperationNs = 10'000'000'000;
+constexpr unsigned kMaxPaddingQwords = 4096;
 
 Error usage(std::string message)
 {
@@ -33,6 +34,11 @@ struct Bound {
 bool valid_epoch(const EpochLength &epoch)
 {
     return epoch_scale_ns(epoch.scale) != 0 && epoch.value >= 1 && epoch.value <= 4095;
+}
+
+bool no_epoch(const EpochLength &epoch)
+{
+    return epoch.scale == 0 && epoch.value == 0;
 }
 
 }  // namespace
@@ -53,6 +59,9 @@ Result<void> check(const Options &options)
         {"--requests", p.requests, 1, 0x3f},
         {"--counter-width", p.counter_width_4k, 1, 28},
         {"--operation-us", p.operation_ns, 0, kMaxOperationNs},
+        {"--left-enabling-us", p.left_enabling_ns / 1000, 0, kMaxOperationNs / 1000},
+        {"--block-version", options.shape.version, 1, kCommon0Version.limit()},
+        {"--bitmap-padding", p.padding_qwords, 0, kMaxPaddingQwords},
     };
     for (const Bound &bound : bounds) {
         if (bound.value < bound.min || bound.value > bound.max)
@@ -65,19 +74,25 @@ Result<void> check(const Options &options)
     if (p.counters.number > p.counters.ways && p.counters.number % p.counters.ways != 0)
         return usage(fmt::format("--counters {}: above --ways {} it must be a multiple of it",
                                  p.counters.number, p.counters.ways));
-    if (!valid_epoch(p.epoch_min) || !valid_epoch(p.epoch_max) ||
-        p.epoch_min.ns() > p.epoch_max.ns())
-        return usage("--epoch-min, --epoch-max: SCALE:VALUE with scale 1 to 5, value 1 to 4095");
+    if (const bool none = !p.epoch_mode && no_epoch(p.epoch_min) && no_epoch(p.epoch_max);
+        !none && (!valid_epoch(p.epoch_min) || !valid_epoch(p.epoch_max) ||
+                  p.epoch_min.ns() > p.epoch_max.ns()))
+        return usage(
+            "--epoch-min, --epoch-max: SCALE:VALUE with scale 1 to 5, value 1 to 4095; "
+            "with --no-epoch-mode both may be 0:0");
+    if (p.source && !p.has_epochs())
+        return usage(
+            "--source: makes accesses at the end of an epoch, and epochs of 0:0 have none");
     if (p.source && p.source->room() > p.hot_list_entries - 1)
         return usage(fmt::format("--source: room={}: a hot list of {} entries never has that",
                                  p.source->room(), p.hot_list_entries));
     if (!p.epoch_mode && !p.always_on_mode)
         return usage("--no-epoch-mode and --no-always-on together leave no mode");
-    if (p.instance_bytes() > kMaxInstanceBytes)
+    if (const uint64_t bytes = Chmu::instance_bytes(p, options.shape); bytes > kMaxInstanceBytes)
         return usage(
             fmt::format("--hot-list {}: {} bytes an instance, its length register ends at "
-                        "{}; with this bitmap {} entries fit",
-                        p.hot_list_entries, p.instance_bytes(), kMaxInstanceBytes,
+                        "{}; with this bitmap {} entries fit, or any number --far-tables",
+                        p.hot_list_entries, bytes, kMaxInstanceBytes,
                         (kMaxInstanceBytes - p.hot_list_offset()) / 8));
     return {};
 }

@@ -20,6 +20,8 @@ struct Options {
     vfu::BarMemory *mapped = nullptr;
     // The memory is the guest's own, and this tells what is done to it; not owned.
     RequestFeed *feed = nullptr;
+    bool msix = true;  // without there is no vector, and everything is polled
+    ChmuShape shape{};
     InstanceParams instance{};
     const Fault *fault = nullptr;
 };
