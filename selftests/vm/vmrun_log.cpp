@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number.hpp"
 #include "vmrun_text.hpp"
 
 namespace pmukit::vm {
@@ -147,6 +148,21 @@ bool has_asserted(std::string_view errors)
 {
     size_t at = errors.find(": Assertion `");
     return at != std::string_view::npos && errors.find("' failed", at) != std::string_view::npos;
+}
+
+uint64_t violations_in(std::string_view model_log)
+{
+    constexpr std::string_view kBegin = "model: unit=", kCount = " violations=";
+    uint64_t sum = 0;
+    for (std::string_view line : split(model_log, '\n')) {
+        const size_t at = line.find(kCount);
+        if (!line.starts_with(kBegin) || at == line.npos)
+            continue;
+        std::string_view rest = line.substr(at + kCount.size());
+        const Result<uint64_t> count = parse_u64(rest.substr(0, rest.find(' ')));
+        sum += count ? *count : 1;  // what cannot be read is nothing to rely on
+    }
+    return sum;
 }
 
 }  // namespace pmukit::vm

@@ -2,6 +2,7 @@
 // The kernel's log is part of every test: what the kernel complains about, a run has failed on.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,5 +35,9 @@ bool has_panicked(std::string_view log);
 
 // Of what QEMU itself wrote: has it aborted on a condition that it takes for impossible?
 bool has_asserted(std::string_view errors);
+
+// Of what a device model printed at its end: how often the guest violated the documentation of its
+// devices.
+uint64_t violations_in(std::string_view model_log);
 
 }  // namespace pmukit::vm

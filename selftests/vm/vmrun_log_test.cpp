@@ -178,5 +178,17 @@ TEST(Log, AnAssertionOfTheEmulatorIsNoticed)
     EXPECT_FALSE(has_asserted("qemu-system-x86_64: failed to read header: EOF\n"));
 }
 
+TEST(Log, ViolationsOfAllDevicesOfAModelAreAdded)
+{
+    EXPECT_EQ(violations_in("model: ready socket=/x\n"
+                            "model: unit=hisi_ptt seen=1 violations=3\n"
+                            "model: unit=pcie_ep accesses=5\n"
+                            "model: unit=cxl_hmu dropped=2 violations=40 more=1\n"),
+              43u);
+    EXPECT_EQ(violations_in("model: unit=cxl_hmu violations=0\n"), 0u);
+    EXPECT_EQ(violations_in("model: unit=cxl_hmu violations=x\n"), 1u);
+    EXPECT_EQ(violations_in(""), 0u);
+}
+
 }  // namespace
 }  // namespace pmukit::vm

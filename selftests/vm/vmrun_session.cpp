@@ -141,6 +141,7 @@ struct Device {
     fs::path socket;  // empty: a chassis, which has several
     bool ended_on_request = false;
     bool end_was_seen = false;
+    bool faulty = false;
 };
 
 class Session {
@@ -172,6 +173,7 @@ private:
     PlacedDevice placed(size_t number) const;
     void look_at_models(std::string_view step);
     void stop_models();
+    void judge_conformance(size_t number);
 
     void judge_steps();
     void judge_unload();
@@ -286,6 +288,8 @@ Result<void> Session::start_model(const std::vector<std::string> &words)
     if (!model)
         return model.error();
     devices_.push_back({std::move(*model), {}});
+    devices_.back().faulty = std::ranges::any_of(
+        words, [](const std::string &word) { return word.find("--fault") != std::string::npos; });
     return wait_for_model(number);
 }
 
@@ -400,8 +404,25 @@ void Session::stop_models()
             verdict(
                 {"model", fmt::format("model{}", i), Verdict::kFail,
                  fmt::format("exit code {}\n{}", code, tail(errors ? *errors : "", kTailLines))});
+        judge_conformance(i);
     }
     devices_.clear();
+}
+
+void Session::judge_conformance(size_t number)
+{
+    auto said = read_file(out(fmt::format("model{}.log", number)));
+    const uint64_t violations = said ? violations_in(*said) : 0;
+    if (violations == 0 || devices_[number].faulty)
+        return;
+    if (!options_.unit || !options_.unit->conforms) {
+        say("model {}: {} violations of the device's documentation", number, violations);
+        return;
+    }
+    auto errors = read_file(out(fmt::format("model{}.errors", number)));
+    verdict({"model", fmt::format("model{} conformance", number), Verdict::kFail,
+             fmt::format("{} violations of the device's documentation\n{}", violations,
+                         tail(errors ? *errors : "", kTailLines))});
 }
 
 Result<MachineSpec> Session::make_machine()

@@ -125,6 +125,9 @@ struct UnitSpec {
     std::vector<std::string_view> every_turn{};
     // Below build/modules/<kernel>/firmware; found in the guest's /lib/firmware.
     std::vector<std::string_view> firmware{};
+    // What the documentation of a device does not allow, and its model counts as a violation, fails
+    // a scenario; not where the model has a --fault.
+    bool conforms = false;
 };
 
 // What is in the guest of a scenario: the unit with what the scenario wants of others.
