@@ -11,18 +11,53 @@ namespace pmukit {
 namespace {
 
 // Multiples of the number of buckets, which without salt all fall into the first.
-TEST(SaltedHash, ChosenNumbersShareNoBucket)
+template <typename Map>
+size_t longest_bucket_of_multiples(uint64_t factor)
 {
-    NumberSet numbers;
-    numbers.reserve(100000);
+    constexpr uint64_t kNumbers = 20000;
+    Map numbers;
+    numbers.reserve(kNumbers);
     const size_t buckets = numbers.bucket_count();
-    for (uint64_t i = 1; i <= 100000; i++)
-        numbers.insert(i * buckets);
-    ASSERT_EQ(numbers.bucket_count(), buckets);
+    for (uint64_t i = 1; i <= kNumbers; i++)
+        numbers[i * buckets * factor] = 1;
+    EXPECT_EQ(numbers.bucket_count(), buckets);
     size_t longest = 0;
     for (size_t i = 0; i < buckets; i++)
         longest = std::max(longest, numbers.bucket_size(i));
-    EXPECT_LT(longest, 20U);
+    return longest;
+}
+
+TEST(SaltedHash, ChosenNumbersShareNoBucket)
+{
+    EXPECT_LT(longest_bucket_of_multiples<NumberMap<int>>(1), 20U);
+}
+
+// Whatever it drew: some numbers spread an arithmetic series less well than others do.
+TEST(MultiplyHash, ChosenNumbersShareFewBuckets)
+{
+    for (int i = 0; i < 3; i++)
+        for (const uint64_t factor : {uint64_t{1}, uint64_t{4096}, uint64_t{1} << 21})
+            EXPECT_LT(longest_bucket_of_multiples<AddressMap<int>>(factor), 1000U) << factor;
+}
+
+TEST(MultiplyHash, EachTableHasItsOwn)
+{
+    std::set<size_t> seen;
+    for (int i = 0; i < 100; i++)
+        seen.insert(MultiplyHash()(1));
+    EXPECT_EQ(seen.size(), 100U);
+}
+
+TEST(MultiplyHash, ATableThatMovesKeepsWhatItHas)
+{
+    AddressMap<int> from, to;
+    for (int i = 0; i < 1000; i++)
+        from[static_cast<uint64_t>(i)] = i;
+    to[5000] = 1;
+    to = std::move(from);
+    const AddressMap<int> copy = to;
+    for (int i = 0; i < 1000; i++)
+        EXPECT_EQ(copy.at(static_cast<uint64_t>(i)), i);
 }
 
 TEST(SaltedHash, DifferentNumbersHashDifferently)

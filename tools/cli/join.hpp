@@ -14,7 +14,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -109,7 +108,7 @@ private:
     const Placer &placer_;
     unsigned range_log2_;
     // Of a PMU, by device address: the range of a unit; nullopt: it has none.
-    std::map<std::string, std::unordered_map<uint64_t, std::optional<uint64_t>>> known_;
+    std::map<std::string, AddressMap<std::optional<uint64_t>>> known_;
     decode::TimeGrid heat_{kMaxRanges};     // by range
     decode::TimeGrid requests_{kMaxTimed};  // bytes, by range and requester
     std::map<uint64_t, uint64_t> units_;    // of a range

@@ -77,7 +77,7 @@ bool TimeGrid::add(uint64_t row, uint64_t time, uint64_t value)
 
 void TimeGrid::fold(const std::function<uint64_t(uint64_t)> &to)
 {
-    std::unordered_map<uint64_t, Columns> folded;
+    AddressMap<Columns> folded;
     for (const auto &[row, columns] : rows_)
         add_columns(folded[to(row)], columns);
     rows_ = std::move(folded);

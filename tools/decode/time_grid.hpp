@@ -15,7 +15,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <unordered_map>
+
+#include "base/hash.hpp"
 
 namespace pmukit::decode {
 
@@ -35,7 +36,7 @@ public:
 
     bool empty() const { return !started_; }
     size_t rows() const { return rows_.size(); }
-    const std::unordered_map<uint64_t, Columns> &all() const { return rows_; }
+    const AddressMap<Columns> &all() const { return rows_; }
     // Where column 0 begins, how wide each is, how many there are something in.
     uint64_t origin() const { return base_ << width_log2_; }
     unsigned width_log2() const { return width_log2_; }
@@ -53,7 +54,7 @@ private:
     unsigned width_log2_ = 0;
     uint64_t base_ = 0;  // number of column 0 since time 0
     uint64_t first_ = 0, last_ = 0;
-    std::unordered_map<uint64_t, Columns> rows_;
+    AddressMap<Columns> rows_;
 };
 
 // Sums over address and time. When there are too many rows of addresses, two become one.

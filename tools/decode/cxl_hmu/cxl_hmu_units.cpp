@@ -27,8 +27,7 @@ UnitTable::UnitTable(size_t most_units) : most_units_(most_units)
 // Where the unit is, or would be.
 size_t UnitTable::slot_of(uint64_t dpa) const
 {
-    constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;  // 2^64 by the golden ratio
-    size_t slot = (dpa * kSpread) >> (64 - slots_log2_);
+    size_t slot = hash_.slot(dpa, slots_log2_);
     while (slots_[slot] && units_[slots_[slot] - 1].dpa != dpa)
         slot = (slot + 1) & (slots_.size() - 1);
     return slot;

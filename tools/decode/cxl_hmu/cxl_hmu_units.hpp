@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/hash.hpp"
+
 namespace pmukit::decode::cxl_hmu {
 
 struct HotUnit {
@@ -52,6 +54,7 @@ private:
     std::vector<HotUnit> units_;
     std::vector<uint32_t> slots_;  // index into units_ plus 1; 0: free. Half of them at least are
     unsigned slots_log2_ = 0;
+    MultiplyHash hash_;  // a device chooses the addresses
     LeftOut left_out_;
 };
 

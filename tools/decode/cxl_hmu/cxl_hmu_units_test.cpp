@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 
 namespace pmukit::decode::cxl_hmu {
@@ -36,6 +37,27 @@ TEST(UnitTable, IsExactUntilItIsFull)
     EXPECT_EQ(both.table.left_out().units, 0U);
     for (uint64_t i = 0; i < UnitTable::kMostUnits; i++)
         ASSERT_EQ(both.table.at(i * kUnitBytes).accesses, i);
+}
+
+// Units that one multiplier puts into neighboring slots: with a fixed one the time was quadratic.
+TEST(UnitTable, TimeIsLinearWhateverUnitsADeviceChooses)
+{
+    constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+    static constexpr uint64_t kUnits = 100000;
+    uint64_t inverse = 1;  // by Newton, modulo 2^64
+    for (int i = 0; i < 6; i++)
+        inverse *= 2 - kGoldenRatio * inverse;
+    ASSERT_EQ(inverse * kGoldenRatio, 1U);
+    const auto seconds_of = [](auto &&unit_of) {
+        const std::clock_t begun = std::clock();
+        UnitTable table;
+        for (uint64_t i = 0; i < kUnits; i++)
+            table.at(unit_of(i)).accesses++;
+        EXPECT_EQ(table.all().size(), kUnits);
+        return static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC;
+    };
+    const double benign = seconds_of([](uint64_t i) { return i * 0x123457000; });
+    EXPECT_LT(seconds_of([=](uint64_t i) { return i * inverse; }), 10 * benign + 0.5);
 }
 
 // Twenty hot units among thousands that come once.

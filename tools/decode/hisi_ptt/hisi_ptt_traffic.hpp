@@ -9,9 +9,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_latency.hpp"
 
@@ -126,7 +126,7 @@ private:
     std::array<TlpCount, static_cast<size_t>(TlpClass::kCount)> by_class_{};
     std::map<uint16_t, RequesterTraffic> requesters_;
     RequesterTraffic *last_requester_ = nullptr;
-    std::unordered_map<uint64_t, RangeTraffic> ranges_;  // by address / range
+    AddressMap<RangeTraffic> ranges_;  // by address / range
     TlpCount elsewhere_;
     Histogram payload_, requested_, latency_;
     std::array<uint64_t, kMaxAlignmentLog2 + 1> aligned_{};

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <random>
 #include <tuple>
+#include <unordered_set>
 
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
 #include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
@@ -205,6 +207,24 @@ TEST(HisiPttTraffic, KeepsNoMoreRangesThanItsLimit)
     EXPECT_EQ(traffic.ranges().size(), Traffic::kMaxRanges);
     EXPECT_EQ(traffic.elsewhere().tlps, 1U);
     EXPECT_EQ(traffic.elsewhere().bytes, 4U);
+}
+
+// Addresses of ranges that a table with the identity for a hash puts into one bucket.
+TEST(HisiPttTraffic, TimeIsLinearWhateverAddressesADeviceChooses)
+{
+    std::unordered_set<uint64_t> plain;
+    for (uint64_t i = 0; i < Traffic::kMaxRanges; i++)
+        plain.insert(i);
+    const auto seconds_of = [](uint64_t step) {
+        const std::clock_t begun = std::clock();
+        Traffic traffic(12);
+        for (uint64_t i = 0; i < Traffic::kMaxRanges; i++)
+            traffic.packet(packet_of(write_tlp(0x100, (i * step) << 12, 1), 1));
+        EXPECT_EQ(traffic.ranges().size(), Traffic::kMaxRanges);
+        return static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC;
+    };
+    const double benign = seconds_of(1);
+    EXPECT_LT(seconds_of(plain.bucket_count()), 10 * benign + 0.5);
 }
 
 TEST(HisiPttTraffic, AlignmentIsThatOfTheFirstByteThatCounts)
