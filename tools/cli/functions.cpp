@@ -47,7 +47,7 @@ std::optional<ElfSymbols> Programs::open(const Threads::Object &object)
 {
     if (!object.path.starts_with('/'))
         return std::nullopt;
-    Result<ElfSymbols> symbols = ElfSymbols::open(symfs_ + object.path, symfs_);
+    Result<ElfSymbols> symbols = ElfSymbols::open(object.path, symfs_);
     if (!symbols)
         return std::nullopt;
     Bytes build_id(object.build_id);

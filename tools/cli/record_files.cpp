@@ -89,6 +89,8 @@ Result<void> RecordFiles::begin()
     if (!opened)
         return opened.error();
     writer_.emplace(std::move(*opened));
+    if (interval_)  // older files are deleted for it
+        writer_->make_durable();
     if (interval_)
         until_ = std::chrono::steady_clock::now() + interval_->length;
     return front_(*writer_, *this, part_);

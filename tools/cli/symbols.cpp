@@ -10,6 +10,7 @@
 
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "perfdata/destination.hpp"
 
 #ifdef PMUKIT_LIBELF
 #include <gelf.h>
@@ -233,24 +234,22 @@ struct EndElf {
     void operator()(Elf *elf) const { elf_end(elf); }
 };
 
-Result<ElfSymbols> read_elf(const std::string &path)
+// The path is of the recording: it may name anything.
+Result<ElfSymbols> read_elf(const std::string &root, const std::string &path)
 {
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct stat status {};
-    if (!fd || ::fstat(fd.get(), &status) != 0)
-        return system_error(path, errno);
-    if (!S_ISREG(status.st_mode))  // a path of the recording: it may name anything
-        return Error{Errc::kUnsupported, path + ": not a regular file"};
+    const Result<Fd> fd = perfdata::open_untrusted(root, path);
+    if (!fd)
+        return fd.error();
     if (elf_version(EV_CURRENT) == EV_NONE)
         return Error{Errc::kMachinery, "libelf is older than its header"};
-    const std::unique_ptr<Elf, EndElf> elf(elf_begin(fd.get(), ELF_C_READ_MMAP, nullptr));
+    const std::unique_ptr<Elf, EndElf> elf(elf_begin(fd->get(), ELF_C_READ_MMAP, nullptr));
     if (!elf || elf_kind(elf.get()) != ELF_K_ELF)
         return Error{Errc::kDamaged, path + ": not an ELF file"};
     return ElfReader(elf.get()).read();
 }
 
 // /usr/lib/debug/.build-id/01/23456789.debug
-std::string debug_path(const std::string &root, const std::vector<std::byte> &build_id)
+std::string debug_path(const std::vector<std::byte> &build_id)
 {
     std::string hex;
     constexpr std::string_view kDigits = "0123456789abcdef";
@@ -258,17 +257,17 @@ std::string debug_path(const std::string &root, const std::vector<std::byte> &bu
         hex += kDigits[std::to_integer<size_t>(byte >> 4)];
         hex += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
     }
-    return root + "/usr/lib/debug/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug";
+    return "/usr/lib/debug/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug";
 }
 
 }  // namespace
 
-Result<ElfSymbols> ElfSymbols::open(const std::string &path, const std::string &debug_root)
+Result<ElfSymbols> ElfSymbols::open(const std::string &path, const std::string &root)
 {
-    Result<ElfSymbols> own = read_elf(path);
+    Result<ElfSymbols> own = read_elf(root, path);
     if (!own || own->is_full_ || own->build_id_.size() < 2)
         return own;
-    Result<ElfSymbols> debug = read_elf(debug_path(debug_root, own->build_id_));
+    Result<ElfSymbols> debug = read_elf(root, debug_path(own->build_id_));
     if (debug && debug->has_symbols() && debug->build_id_ == own->build_id_)
         own->symbols_ = std::move(debug->symbols_);
     return own;

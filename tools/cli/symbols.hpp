@@ -44,8 +44,9 @@ std::string demangled(std::string_view name);
 
 class ElfSymbols {
 public:
-    // debug_root: where usr/lib/debug is looked for when the file has no symbols of its own.
-    static Result<ElfSymbols> open(const std::string &path, const std::string &debug_root);
+    // A file below root (empty: of this machine), and where it has no symbols of its own that of
+    // usr/lib/debug there.
+    static Result<ElfSymbols> open(const std::string &path, const std::string &root);
 
     const std::vector<std::byte> &build_id() const { return build_id_; }
     // Is this the file that a recording names so? True where one of both does not say.

@@ -60,7 +60,8 @@ public:
 
 private:
     TextFile *file_of(const Table &table);
-    void open(const Table &table, const std::string &path);
+    void open(const Table &table, const std::string &path, const std::string &shown);
+    void open_in_folder(const Table &table);
 
     std::optional<Folder> folder_;
     std::map<const Table *, TextFile> files_;
@@ -74,23 +75,29 @@ WriterResult Csv::make(const Output &output)
     if (!output.only && output.path == "-")
         return Error{Errc::kUsage, "csv is one file a table: name a folder by -o, or one --unit"};
     if (output.only) {
-        csv->open(*output.only, output.path);
+        csv->open(*output.only, output.path, output.path);
     } else {
         Result<Folder> folder = Folder::create(output.path);
         if (!folder)
             return folder.error();
         csv->folder_.emplace(std::move(*folder));
         // Nothing lost is an answer, too.
-        csv->open(*find_table("losses"), csv->folder_->part() + "/losses.csv");
+        csv->open_in_folder(*find_table("losses"));
     }
     if (!csv->state_)
         return csv->state_.error();
     return WriterResult(std::move(csv));
 }
 
-void Csv::open(const Table &table, const std::string &path)
+void Csv::open_in_folder(const Table &table)
 {
-    Result<TextFile> file = TextFile::create(path);
+    const std::string name = "/" + std::string(table.name) + ".csv";
+    open(table, folder_->part() + name, folder_->path() + name);
+}
+
+void Csv::open(const Table &table, const std::string &path, const std::string &shown)
+{
+    Result<TextFile> file = TextFile::create(path, shown);
     if (!file) {
         state_ = file.error();
         return;
@@ -109,7 +116,7 @@ TextFile *Csv::file_of(const Table &table)
     if (known != files_.end())
         return &known->second;
     if (folder_)
-        open(table, folder_->part() + "/" + std::string(table.name) + ".csv");
+        open_in_folder(table);
     const auto opened = files_.find(&table);
     return opened == files_.end() ? nullptr : &opened->second;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "export/folder.hpp"
 
+#include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +12,6 @@
 #include <utility>
 
 #include "base/file.hpp"
-#include "perfdata/new_file.hpp"
 
 namespace pmukit::exporter {
 
@@ -29,7 +30,10 @@ Result<Folder> Folder::create(const std::string &given)
     std::error_code failure;
     if (fs::exists(fs::symlink_status(path, failure)))
         return Error{Errc::kIo, path + ": is there already; name a new folder"};
-    Folder folder(path, perfdata::NewFile::part_name(path));
+    Result<perfdata::Destination> to = perfdata::Destination::of(path);
+    if (!to)
+        return to.error();
+    Folder folder(path, std::move(*to));
     if (::mkdir(folder.part_.c_str(), 0700) == 0)
         return folder;
     Error error = system_error(path, errno);
@@ -37,8 +41,17 @@ Result<Folder> Folder::create(const std::string &given)
     return error;
 }
 
+Folder::Folder(std::string path, perfdata::Destination to)
+    : path_(std::move(path)),
+      part_(fmt::format("/proc/self/fd/{}/{}", to.folder(), perfdata::part_of(to.name()))),
+      to_(std::move(to))
+{
+}
+
 Folder::Folder(Folder &&other) noexcept
-    : path_(std::move(other.path_)), part_(std::exchange(other.part_, {}))
+    : path_(std::move(other.path_)),
+      part_(std::exchange(other.part_, {})),
+      to_(std::move(other.to_))
 {
 }
 
@@ -51,7 +64,7 @@ Folder::~Folder()
 
 Result<void> Folder::finish()
 {
-    if (::rename(part_.c_str(), path_.c_str()) != 0)
+    if (::renameat(AT_FDCWD, part_.c_str(), to_.folder(), to_.name().c_str()) != 0)
         return system_error(path_, errno);
     part_.clear();
     return {};

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "perfdata/new_file.hpp"
 
 namespace pmukit::exporter {
 
@@ -35,14 +36,15 @@ public:
     ~Folder();
 
     const std::string &path() const { return path_; }
-    // Where its files are written.
+    // Where its files are written, by the descriptor of the folder that it is in.
     const std::string &part() const { return part_; }
     Result<void> finish();
 
 private:
-    Folder(std::string path, std::string part) : path_(std::move(path)), part_(std::move(part)) {}
+    Folder(std::string path, perfdata::Destination to);
 
     std::string path_, part_;  // part_ empty: nothing to remove
+    perfdata::Destination to_;
 };
 
 }  // namespace pmukit::exporter

@@ -166,10 +166,8 @@ WriterResult make_openmetrics(const Output &output)
     Result<TextFile> file = TextFile::create(output.path);
     if (!file)
         return file.error();
-    const std::string part =
-        output.path == "-" ? std::string() : perfdata::NewFile::part_name(output.path);
-    if (!part.empty() && ::chmod(part.c_str(), 0644) != 0)
-        return system_error(output.path, errno);
+    if (Result<void> readable = file->set_mode(0644); !readable)
+        return readable.error();
     return WriterResult(std::make_unique<OpenMetrics>(std::move(*file)));
 }
 

@@ -257,6 +257,10 @@ Result<void> Parquet::finish()
 WriterResult make_parquet(const Output &output)
 {
     const ForUserAlone made;
+    // Through a link that another user could have planted, directories would be made elsewhere.
+    const auto to = perfdata::Destination::of(output.path + kStagedName);
+    if (!to && to.error().code != Errc::kNotFound)
+        return to.error();
     std::error_code failure;
     fs::create_directories(output.path, failure);
     if (failure)

@@ -58,7 +58,7 @@ std::string without_links(const std::string &path)
 
 class Sqlite final : public Writer {
 public:
-    explicit Sqlite(const std::string &path) : file_(path) {}
+    explicit Sqlite(perfdata::NewName file) : file_(std::move(file)) {}
     Result<void> open();
 
     void rows(const Table &table, Values common, Values rest) override;
@@ -79,8 +79,8 @@ private:
     Insert *insert_of(const Table &table);
     uint64_t stream_of(Values origin);
 
-    perfdata::NewName file_;  // without a part: what has the name is no file, as a database must be
-    Database database_;       // before the statements, which go first
+    perfdata::NewName file_;
+    Database database_;  // before the statements, which go first
     std::map<const Table *, Insert> inserts_;
     std::map<std::tuple<std::string, std::string, std::string, uint64_t>, uint64_t> streams_;
     Result<void> state_;
@@ -117,7 +117,7 @@ void Sqlite::step(sqlite3_stmt *statement)
 // The file is new: a journal and waiting for the disk would save nothing that is worth keeping.
 Result<void> Sqlite::open()
 {
-    if (file_.part().empty())
+    if (file_.is_in_place())
         return Error{Errc::kUsage, file_.path() + ": a database is a file of its own; name one"};
     if (Result<Fd> empty = file_.create(); !empty)  // SQLite itself would follow a link
         return empty.error();
@@ -256,7 +256,10 @@ Result<void> Sqlite::finish()
 
 WriterResult make_sqlite(const Output &output)
 {
-    auto sqlite = std::make_unique<Sqlite>(output.path);
+    Result<perfdata::NewName> name = perfdata::NewName::of(output.path);
+    if (!name)
+        return name.error();
+    auto sqlite = std::make_unique<Sqlite>(std::move(*name));
     if (Result<void> opened = sqlite->open(); !opened)
         return opened.error();
     return WriterResult(std::move(sqlite));

@@ -20,7 +20,7 @@ TextFile::TextFile(perfdata::NewFile file)
 {
 }
 
-Result<TextFile> TextFile::create(const std::string &path)
+Result<TextFile> TextFile::create(const std::string &path, const std::string &shown)
 {
     if (path == "-") {
         Fd fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
@@ -28,7 +28,7 @@ Result<TextFile> TextFile::create(const std::string &path)
             return system_error("standard output", errno);
         return TextFile(perfdata::NewFile::into(std::move(fd), "standard output"));
     }
-    Result<perfdata::NewFile> file = perfdata::NewFile::create(path);
+    Result<perfdata::NewFile> file = perfdata::NewFile::create_shown(path, shown.empty() ? path : shown);
     if (!file)
         return file.error();
     return TextFile(std::move(*file));

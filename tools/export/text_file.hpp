@@ -13,8 +13,8 @@ namespace pmukit::exporter {
 
 class TextFile {
 public:
-    // "-": standard output.
-    static Result<TextFile> create(const std::string &path);
+    // "-": standard output. shown: the name for messages; none: the path.
+    static Result<TextFile> create(const std::string &path, const std::string &shown = {});
 
     // Where at most `bytes` characters may be written.
     char *room(size_t bytes)
@@ -27,6 +27,7 @@ public:
     void wrote(const char *end) { used_ = static_cast<size_t>(end - buffer_.get()); }
     void text(std::string_view text);
 
+    Result<void> set_mode(mode_t mode) { return file_.set_mode(mode); }
     const Result<void> &state() const { return state_; }
     Result<void> finish();
 

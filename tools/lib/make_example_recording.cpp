@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// make_example_recording FILE: one AUX buffer of cxl_hmu in which pages 3, 1 and 2 are hot, in this
-// order.
+// make_example_recording FILE: AUX data of two devices with cxl_hmu. Of one, pages 3, 1 and 2 are
+// hot, in this order; of the other, pages 3 and 9. The records of both are cut at the ends of their
+// buffers.
 #include <pmukit/cxl_hmu.h>
 
 #include <cstdio>
@@ -12,26 +13,50 @@ using namespace pmukit;
 
 namespace {
 
-constexpr uint64_t kId = 7, kCounterWidth = 16, kPageLog2 = 12;
+constexpr uint64_t kCounterWidth = 16, kPageLog2 = 12;
 
-std::vector<std::byte> hot_list()
+struct Entry {
+    uint64_t page, accesses;
+};
+
+std::vector<std::byte> hot_list(uint64_t sequence, std::initializer_list<Entry> entries)
 {
-    const uint64_t entries[] = {3 << kCounterWidth | 900, 1 << kCounterWidth | 500,
-                                2 << kCounterWidth | 100};
-    const uint64_t head[] = {PMUKIT_CXL_HMU_W0(std::size(entries), kCounterWidth),
-                             PMUKIT_CXL_HMU_MARK,
-                             /* time */ 1000,
-                             kPageLog2,
-                             /* flags */ 0,
-                             /* sequence */ 0,
-                             /* lost */ 0};
-    std::vector<std::byte> bytes;
-    for (std::span<const uint64_t> words : {std::span<const uint64_t>(head), {entries}})
-        for (uint64_t word : words) {
-            bytes.resize(bytes.size() + 8);
-            store_le(bytes.data() + bytes.size() - 8, word);
-        }
+    std::vector<uint64_t> words = {PMUKIT_CXL_HMU_W0(entries.size(), kCounterWidth),
+                                   PMUKIT_CXL_HMU_MARK,
+                                   /* time */ 1000 + sequence,
+                                   kPageLog2,
+                                   /* flags */ 0,
+                                   sequence,
+                                   /* lost */ 0};
+    for (const Entry &entry : entries)
+        words.push_back(entry.page << kCounterWidth | entry.accesses);
+    std::vector<std::byte> bytes(words.size() * 8);
+    for (size_t i = 0; i < words.size(); i++)
+        store_le(bytes.data() + i * 8, words[i]);
     return bytes;
+}
+
+perfdata::WriterEvent event_of(uint32_t type, uint64_t id, std::string name)
+{
+    perfdata::WriterEvent event{std::vector<std::byte>(128), {id}, std::move(name)};
+    store<uint32_t>(event.attr.data() + perfdata::kAttrType, type, std::endian::native);
+    store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
+    return event;
+}
+
+// Their buffers alternate, as those of several rings do.
+bool write_cut(perfdata::Writer &writer, Bytes first, Bytes second)
+{
+    constexpr size_t kCut = 40;  // inside the first record of each
+    const auto put = [&writer](uint64_t id, size_t offset, Bytes data) {
+        perfdata::AuxtraceRecord trace;
+        trace.offset = offset;
+        trace.reference = id;
+        trace.index = static_cast<uint32_t>(id);
+        return static_cast<bool>(writer.auxtrace(trace, data, {}));
+    };
+    return put(7, 0, first.first(kCut)) && put(8, 0, second.first(kCut)) &&
+           put(7, kCut, first.subspan(kCut)) && put(8, kCut, second.subspan(kCut));
 }
 
 }  // namespace
@@ -40,14 +65,14 @@ int main(int argc, char **argv)
 {
     if (argc != 2)
         return 2;
-    perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, "cxl_hmu_mem0.0.0//"};
-    store<uint32_t>(event.attr.data() + perfdata::kAttrType, 24, std::endian::native);
-    store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
     perfdata::HostInfo host;
-    host.pmus = {{24, "cxl_hmu_mem0.0.0"}};
-    auto writer = perfdata::Writer::create(argv[1], {event}, host);
-    perfdata::AuxtraceRecord trace;
-    trace.reference = kId;
-    bool good = writer && writer->auxtrace(trace, hot_list(), {}) && writer->finish();
+    host.pmus = {{24, "cxl_hmu_mem0.0.0"}, {25, "cxl_hmu_mem1.0.0"}};
+    auto writer = perfdata::Writer::create(
+        argv[1], {event_of(24, 7, "cxl_hmu_mem0.0.0//"), event_of(25, 8, "cxl_hmu_mem1.0.0//")},
+        host);
+    std::vector<std::byte> first = hot_list(0, {{3, 400}, {1, 500}, {2, 100}});
+    append(first, hot_list(1, {{3, 500}}));
+    const std::vector<std::byte> second = hot_list(0, {{3, 7}, {9, 5}});
+    const bool good = writer && write_cut(*writer, first, second) && writer->finish();
     return good ? 0 : 1;
 }

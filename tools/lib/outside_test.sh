@@ -51,9 +51,11 @@ quietly "${CXX:-c++}" -std=c++20 -fsyntax-only -I "$usr/include/libpmukit" "$fol
 quietly cmake -S "$example" -B "$folder/build" -DCMAKE_PREFIX_PATH="$usr" -DCMAKE_CXX_FLAGS="$flags"
 quietly cmake --build "$folder/build"
 "$make_recording" "$folder/perf.data"
-expected='0x3000 900 accesses
-0x1000 500 accesses
-0x2000 100 accesses'
+expected='cxl_hmu_mem0.0.0 0x3000 900 accesses
+cxl_hmu_mem0.0.0 0x1000 500 accesses
+cxl_hmu_mem0.0.0 0x2000 100 accesses
+cxl_hmu_mem1.0.0 0x3000 7 accesses
+cxl_hmu_mem1.0.0 0x9000 5 accesses'
 for program in hot_pages hot_pages_static; do
 	found=$("$folder/build/$program" "$folder/perf.data")
 	[ "$found" = "$expected" ] || fail "$program said: $found"

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "perfdata/destination.hpp"
+
 namespace pmukit::perfdata {
 
 Input Input::memory(Bytes bytes)
@@ -34,6 +36,12 @@ Result<Input> Input::open(const std::string &path)
     if (!fd)
         return system_error(path, errno);
     return of_fd(std::move(fd), standard ? "standard input" : path);
+}
+
+Result<Input> Input::open_part(const std::string &path)
+{
+    Result<Fd> fd = open_untrusted("", path);
+    return fd ? of_fd(std::move(*fd), path) : fd.error();
 }
 
 Result<Input> Input::of_fd(Fd fd, std::string name)

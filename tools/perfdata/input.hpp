@@ -27,6 +27,8 @@ public:
     static Input memory(Bytes bytes);
     // A regular file is mapped, anything else is a stream. "-": standard input.
     static Result<Input> open(const std::string &path);
+    // Of a recording that is a directory: a regular file, as others may have filled it.
+    static Result<Input> open_part(const std::string &path);
     static Result<Input> of_fd(Fd fd, std::string name);
     static Input fed();
 

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <utility>
 
 #include "base/file.hpp"
@@ -17,42 +16,23 @@ namespace {
 
 constexpr size_t kGatheredBytes = size_t{1} << 20;
 
-// Renaming a file over a device would remove it from the machine.
-bool is_written_in_place(const std::string &path)
-{
-    struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-}
-
-Result<Fd> open_in_place(const std::string &path)
-{
-    Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!fd)
-        return system_error(path, errno);
-    return fd;
-}
-
-// The end of a chain of links, whether something is there or not.
-std::string target_of(const std::string &path)
-{
-    constexpr int kMostLinks = 40;  // as the kernel follows them
-    std::filesystem::path target = path;
-    std::error_code failure;
-    for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(target, failure); i++) {
-        const std::filesystem::path next = std::filesystem::read_symlink(target, failure);
-        if (failure)
-            break;
-        target = target.parent_path() / next;
-    }
-    const std::filesystem::path plain = std::filesystem::canonical(target, failure);
-    return failure ? target.string() : plain.string();
-}
-
 }  // namespace
 
-NewName::NewName(const std::string &path)
-    : path_(path), target_(target_of(path)), part_(NewFile::part_name(path_))
+std::string part_of(const std::string &name)
 {
+    return name + ".part-" + std::to_string(::getpid());
+}
+
+Result<NewName> NewName::of(const std::string &path)
+{
+    Result<Destination> to = Destination::of(path);
+    if (!to)
+        return to.error();
+    NewName made = of_descriptor(path);
+    if (!to->is_in_place())
+        made.part_ = part_of(to->name());
+    made.to_.emplace(std::move(*to));
+    return made;
 }
 
 NewName NewName::of_descriptor(std::string name)
@@ -64,23 +44,31 @@ NewName NewName::of_descriptor(std::string name)
 
 NewName::NewName(NewName &&other) noexcept
     : path_(std::move(other.path_)),
-      target_(std::move(other.target_)),
-      part_(std::exchange(other.part_, {}))
+      part_(std::exchange(other.part_, {})),
+      to_(std::move(other.to_))
 {
 }
 
 NewName::~NewName()
 {
     if (!part_.empty())
-        ::unlink(part_.c_str());
+        ::unlinkat(to_->folder(), part_.c_str(), 0);
+}
+
+std::string NewName::part() const
+{
+    return part_.empty() ? std::string() : to_->path_of(part_);
 }
 
 Result<Fd> NewName::create() const
 {
-    ::unlink(part_.c_str());  // of a program before us that had our number, or of somebody else
+    if (is_in_place())
+        return to_->open_in_place();
+    // Of a program before us that had our number, or of another user.
+    ::unlinkat(to_->folder(), part_.c_str(), 0);
     // Physical addresses are nobody else's business: the owner reads it, as perf does it.
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    Fd fd(::open(part_.c_str(), kFlags, 0600));
+    Fd fd(::openat(to_->folder(), part_.c_str(), kFlags, 0600));
     if (!fd)
         return system_error(path_, errno);
     return fd;
@@ -88,15 +76,39 @@ Result<Fd> NewName::create() const
 
 Result<void> NewName::give()
 {
-    if (!part_.empty() && ::rename(part_.c_str(), target_.c_str()) != 0)
+    if (!part_.empty() &&
+        ::renameat(to_->folder(), part_.c_str(), to_->folder(), to_->name().c_str()) != 0)
         return system_error(path_, errno);
     part_.clear();
     return {};
 }
 
+Result<void> NewName::give_durably()
+{
+    const bool is_file = !is_in_place();
+    Result<void> given = give();
+    if (!given || !is_file)
+        return given;
+    const Fd folder(::openat(to_->folder(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // A folder that can be written to but not read cannot be synced: syncfs would need it too.
+    if (folder && ::fsync(folder.get()) != 0 && errno != EINVAL)
+        return system_error(path_, errno);
+    return {};
+}
+
+uint64_t NewName::bytes() const
+{
+    struct stat status {};
+    const bool known = !part_.empty() &&
+                       ::fstatat(to_->folder(), part_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    return known ? static_cast<uint64_t>(status.st_size) : 0;
+}
+
 std::string NewName::keep()
 {
-    return std::exchange(part_, {});
+    std::string kept = part();
+    part_.clear();
+    return kept;
 }
 
 NewFile::NewFile(NewName name, Fd fd) : name_(std::move(name)), fd_(std::move(fd))
@@ -106,9 +118,18 @@ NewFile::NewFile(NewName name, Fd fd) : name_(std::move(name)), fd_(std::move(fd
 
 Result<NewFile> NewFile::create(const std::string &path)
 {
+    return create_shown(path, path);
+}
+
+Result<NewFile> NewFile::create_shown(const std::string &path, std::string shown)
+{
+    Result<NewName> name = NewName::of(path);
+    if (!name)
+        return name.error();
+    name->show_as(std::move(shown));
     // Its memory first: where there is none, there is no file yet that had to go again.
-    NewFile file{NewName(path), Fd()};
-    Result<Fd> opened = file.name_.part().empty() ? open_in_place(path) : file.name_.create();
+    NewFile file{std::move(*name), Fd()};
+    Result<Fd> opened = file.name_.create();
     if (!opened)
         return opened.error();
     file.fd_ = std::move(*opened);
@@ -119,9 +140,8 @@ NewFile::~NewFile() = default;
 
 std::string NewFile::part_name(const std::string &path)
 {
-    if (is_written_in_place(path))
-        return {};
-    return target_of(path) + ".part-" + std::to_string(::getpid());
+    const Result<Destination> to = Destination::of(path);
+    return !to || to->is_in_place() ? std::string() : to->path_of(part_of(to->name()));
 }
 
 NewFile NewFile::into(Fd fd, std::string name)
@@ -133,6 +153,8 @@ Result<void> NewFile::flush()
 {
     Result<void> done = write_all(fd_.get(), gathered_, name_.path());
     gathered_.clear();
+    if (durable_ && done)  // where this fails there is only more to do at the end
+        ::sync_file_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
     return done;
 }
 
@@ -160,13 +182,12 @@ Result<void> NewFile::patch(uint64_t at, Bytes bytes)
 
 bool NewFile::can_patch() const
 {
-    return !name_.part().empty() || ::lseek(fd_.get(), 0, SEEK_CUR) >= 0;
+    return !name_.is_in_place() || ::lseek(fd_.get(), 0, SEEK_CUR) >= 0;
 }
 
 uint64_t NewFile::bytes_there() const
 {
-    struct stat status {};
-    return ::stat(name_.part().c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+    return name_.bytes();
 }
 
 std::string NewFile::keep(uint64_t end)
@@ -178,14 +199,23 @@ std::string NewFile::keep(uint64_t end)
     return name_.keep();
 }
 
+Result<void> NewFile::set_mode(mode_t mode)
+{
+    if (!name_.is_in_place() && ::fchmod(fd_.get(), mode) != 0)
+        return system_error(name_.path(), errno);
+    return {};
+}
+
 Result<void> NewFile::complete()
 {
     if (!fd_)
         return {};
     if (Result<void> done = flush(); !done)
         return done;
+    if (durable_ && !name_.is_in_place() && ::fdatasync(fd_.get()) != 0)
+        return system_error(name_.path(), errno);
     // close() is where some file systems say that the disk is full.
-    if (!name_.part().empty() && ::close(fd_.release()) != 0)
+    if (!name_.is_in_place() && ::close(fd_.release()) != 0)
         return system_error(name_.path(), errno);
     return {};
 }
@@ -193,7 +223,9 @@ Result<void> NewFile::complete()
 Result<void> NewFile::finish()
 {
     Result<void> done = complete();
-    return done ? name_.give() : done;
+    if (!done)
+        return done;
+    return durable_ ? name_.give_durably() : name_.give();
 }
 
 }  // namespace pmukit::perfdata

@@ -17,7 +17,7 @@ constexpr size_t kMappedPieceBytes = size_t{4} << 20;
 constexpr size_t kStreamPieceBytes = Input::kWindowBytes / 2;
 constexpr size_t kForgetStepBytes = size_t{8} << 20;
 
-constexpr size_t kMaxFront = 65536;  // against pipes of nothing else
+constexpr size_t kMaxFrontBytes = size_t{16} << 20;  // against pipes of nothing else
 
 bool is_packed(uint32_t type)
 {
@@ -41,6 +41,7 @@ void fill(Record &into, const std::byte *at, size_t size, uint64_t offset, std::
 Result<void> Reader::read_front()
 {
     std::deque<Kept> passed;
+    size_t passed_bytes = 0;
     while (pipe_ && !ahead_) {
         Record record;
         Result<bool> more = next(record);
@@ -50,9 +51,15 @@ Result<void> Reader::read_front()
             break;
         if (!is_pipe_header(record.type))
             ahead_ = record;
-        else if (!is_in_file_header(record, order_) && passed.size() < kMaxFront)
+        else if (!is_in_file_header(record, order_) && passed_bytes <= kMaxFrontBytes) {
+            passed_bytes += sizeof(Kept) + record.body.size();
             passed.push_back({record, {record.body.begin(), record.body.end()}});
+        }
     }
+    if (passed_bytes > kMaxFrontBytes)
+        complain({Errc::kUnsupported,
+                  "more than 16 MiB of records before the first of the kernel: "
+                  "those behind are left out"});
     front_ = std::move(passed);
     return {};
 }
@@ -244,8 +251,8 @@ Result<Reader::Step> Reader::begin_payload(Record &into, size_t size)
         return Step::kRecord;
     }
     // The window may move while the payload passes, so that the body is kept.
-    size_t kept = std::min(into.body.size(), piece_body_.size());
-    std::copy_n(into.body.begin(), kept, piece_body_.begin());
+    size_t kept = std::min(into.body.size(), piece_body_->size());
+    std::copy_n(into.body.begin(), kept, piece_body_->begin());
     piece_ = into;
     piece_left_ = *payload;
     piece_body_bytes_ = kept;
@@ -263,7 +270,7 @@ Result<Reader::Step> Reader::next_piece(Record &into)
     if (!*there && (ready_ == 0 || !input_.ended()))
         return cut_short("the data ends inside the bytes that follow a record", piece_.type);
     into = piece_;
-    into.body = Bytes(piece_body_).first(piece_body_bytes_);
+    into.body = Bytes(*piece_body_).first(piece_body_bytes_);
     into.payload = {at_, std::min(size, ready_)};
     into.payload_at = piece_.payload_bytes - piece_left_;
     piece_left_ -= into.payload.size();
@@ -339,7 +346,7 @@ Result<bool> Reader::next_part()
         return false;
     part_ = std::move(more_parts_.back());
     more_parts_.pop_back();
-    Result<Input> input = Input::open(part_);
+    Result<Input> input = Input::open_part(part_);
     if (!input)
         return input.error();
     // The header's sections stay those of the first file; what is read of them is kept.

@@ -149,6 +149,7 @@ private:
     bool read_groups(Bytes content);
     void read_header_attr(const Record &record);
     void read_header_feature(const Record &record);
+    bool may_keep_name(size_t bytes);
     void read_event_update(const Record &record);
     Result<void> add_event(Bytes attr, Bytes ids, uint64_t offset);
     void complain(Error complaint);
@@ -199,7 +200,9 @@ private:
     uint64_t forget_at_ = 0;
     uint64_t piece_left_ = 0;  // of the payload that piece_ began
     Record piece_;
-    std::array<std::byte, 64> piece_body_{};
+    // Not in the reader itself: records view it, and a reader is moved.
+    std::unique_ptr<std::array<std::byte, 64>> piece_body_ =
+        std::make_unique<std::array<std::byte, 64>>();
     size_t piece_body_bytes_ = 0;
     std::unique_ptr<Unpacker> unpacker_;
     uint64_t packed_offset_ = 0;  // of the record whose content is being unpacked
@@ -211,6 +214,7 @@ private:
     std::string part_;
 
     std::vector<Event> events_;
+    size_t name_bytes_ = 0;
     std::vector<Places> places_;
     NumberMap<size_t> event_by_id_;
     std::map<uint32_t, std::string> pmu_by_type_;

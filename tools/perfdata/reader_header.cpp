@@ -30,6 +30,7 @@ Section load_section(const std::byte *at, std::endian order)
 }
 
 // Far above what any recorder makes; they bound the memory that a hostile file can cost.
+constexpr size_t kMaxNameBytes = size_t{16} << 20;  // of events, in pipe layout
 constexpr size_t kMaxEvents = 65536, kMaxIds = size_t{1} << 20;
 constexpr size_t kMaxComplaints = 256;
 constexpr size_t kMaxFeatureBytes = size_t{16} << 20, kMaxFeaturesBytes = 4 * kMaxFeatureBytes;
@@ -134,7 +135,7 @@ Result<Reader> Reader::open_path(const std::string &path)
     struct stat status {};
     const bool directory = ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
     const std::string first = directory ? path + "/data" : path;
-    Result<Input> input = Input::open(first);
+    Result<Input> input = directory ? Input::open_part(first) : Input::open(first);
     if (!input)
         return input.error();
     Reader reader(std::move(*input));
@@ -450,11 +451,20 @@ void Reader::read_header_feature(const Record &record)
     read_feature(number, content, record.offset);
 }
 
+// Names come in records, of which a packed one may stand for many times its size.
+bool Reader::may_keep_name(size_t bytes)
+{
+    if (name_bytes_ <= kMaxNameBytes && (name_bytes_ += bytes) > kMaxNameBytes)
+        complain(
+            {Errc::kUnsupported, "more than 16 MiB of names of events: further ones are left out"});
+    return name_bytes_ <= kMaxNameBytes;
+}
+
 void Reader::read_event_update(const Record &record)
 {
     std::optional<EventUpdateRecord> update = parse_event_update(record.body, order_);
     std::optional<size_t> event = update ? event_of_id(update->id) : std::nullopt;
-    if (event && update->type == EventUpdateRecord::kName)
+    if (event && update->type == EventUpdateRecord::kName && may_keep_name(update->text.size()))
         events_[*event].name = update->text;
 }
 

@@ -200,6 +200,67 @@ TEST_P(ReaderSource, LongPayloadsComeInPieces)
     EXPECT_EQ(through_feeding(builder.pipe(), 1 << 16).records, piped.records);
 }
 
+TEST_P(ReaderSource, RecordsStayValidWhenTheReaderIsMovedInsideAPayload)
+{
+    FileBuilder builder(GetParam());
+    builder.event(24, kSampleType, {7})
+        .auxtrace(7, 3, 0, filled((size_t{9} << 20) + 8, 0x22))
+        .record(kFinishedRound, {});
+    Result<Reader> opened = Reader::open_path(store_file("f", builder.file()));
+    ASSERT_TRUE(opened);
+    auto first = std::make_unique<Reader>(std::move(*opened));
+    Record record;
+    ASSERT_TRUE(*first->next(record));
+    Reader moved = std::move(*first);
+    first.reset();
+    EXPECT_EQ(parse_auxtrace(record.body, GetParam())->reference, 7U);
+    ASSERT_TRUE(*moved.next(record));
+    EXPECT_EQ(record.payload_at, uint64_t{4} << 20);
+    EXPECT_EQ(parse_auxtrace(record.body, GetParam())->reference, 7U);
+}
+
+TEST_P(ReaderSource, SpecialFilesOfADirectoryAreNotOpened)
+{
+    fs::create_directory(folder_.path("d"));
+    store_file("d/data", some_records(GetParam()).file());
+    ASSERT_EQ(::mkfifo(folder_.path("d/data.0").c_str(), 0600), 0);  // opening it would wait
+    const Lines lines = lines_of(Reader::open_path(folder_.path("d")));
+    ASSERT_TRUE(lines.error);
+    EXPECT_NE(lines.error->message.find("data.0: not a regular file"), std::string::npos)
+        << lines.error->message;
+    fs::remove(folder_.path("d/data"));
+    fs::create_symlink("/dev/zero", folder_.path("d/data"));
+    EXPECT_FALSE(Reader::open_path(folder_.path("d")));
+}
+
+// Packed, a few bytes of the file could stand for each of them.
+TEST_P(ReaderSource, HeaderRecordsOfAPipeHaveALimitInBytes)
+{
+    constexpr size_t kWords = 8000, kMost = size_t{16} << 20;
+    for (const uint64_t kind : {EventUpdateRecord::kScale, EventUpdateRecord::kName})
+        for (const size_t count : {size_t{200}, size_t{300}}) {
+            std::vector<uint64_t> words(kWords, 0x7878787878787878);
+            words[0] = kind;
+            words[1] = 7;
+            words.back() = 0;
+            FileBuilder builder(GetParam());
+            builder.event(24, kSampleType, {7});
+            for (size_t i = 0; i < count; i++)
+                builder.record(kEventUpdate, words);
+            builder.raw_sample(7, 0, filled(4, 0));
+            const std::vector<std::byte> bytes = builder.pipe();
+            Result<Reader> reader = Reader::open(bytes);
+            ASSERT_TRUE(reader);
+            ASSERT_TRUE(reader->read_front());
+            const bool over = count * kWords * 8 > kMost;
+            EXPECT_EQ(reader->complaints().size(), over ? 1U : 0U) << kind << " " << count;
+            size_t kept = 0;
+            for (Record record; *reader->next(record);)
+                kept += record.body.size();
+            EXPECT_LE(kept, kMost + 2 * kWords * 8);
+        }
+}
+
 TEST_P(ReaderSource, FileLayoutIsNotReadFromAPipe)
 {
     Lines lines = through_pipe(some_records(GetParam()).file());

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "perfdata/copy.hpp"
+#include "perfdata/destination.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 
@@ -327,7 +328,10 @@ Result<DamagedRecording> DamagedRecording::open(const std::string &path, const W
 
 Result<DamagedRecording::Content> DamagedRecording::map(const std::string &path)
 {
-    Result<MappedFile> file = MappedFile::open(path);
+    const Result<Fd> fd = open_untrusted("", path);
+    if (!fd)
+        return fd.error();
+    Result<MappedFile> file = MappedFile::map(fd->get(), path);
     if (!file)
         return file.error();
     Content content;

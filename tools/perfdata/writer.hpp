@@ -85,6 +85,8 @@ public:
     Result<void> complete();
     // The same, and the name.
     Result<void> finish();
+    // A power cut after finish() does not lose the file.
+    void make_durable() { file_.make_durable(); }
     // It cannot be finished, and what it holds cannot be had again: the unfinished file stays, for
     // DamagedRecording. How it is called; empty: there is none, or no record is in it.
     std::string keep();
