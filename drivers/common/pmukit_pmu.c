@@ -192,10 +192,10 @@ static bool pmukit_serves(const struct pmukit_pmu *pp, unsigned int cpu)
 }
 
 /* Under hotplug_lock. */
-static void pmukit_place_changed(struct pmukit_pmu *pp)
+static void pmukit_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
 {
 	if (pp->ops->place_changed)
-		pp->ops->place_changed(pp, pp->cpu);
+		pp->ops->place_changed(pp, cpu);
 }
 
 /* New events go to the new CPU before the old ones follow them. Under hotplug_lock. */
@@ -210,8 +210,7 @@ static void pmukit_hand_on(struct pmukit_pmu *pp, unsigned int from, unsigned in
 	if (!pp->registered)
 		return;
 	pmukit_migrate_events(pp, from, to);
-	if (pp->reach == PMUKIT_REACH_SYSTEM)
-		pmukit_place_changed(pp);
+	pmukit_place_changed(pp, to);
 }
 
 static bool pmukit_cpu_is_better(const struct pmukit_pmu *pp, unsigned int cpu)
@@ -403,6 +402,9 @@ void pmukit_pmu_disable_events(struct pmukit_pmu *pp)
 
 	while ((event = pmukit_pin_event(pp, &done))) {
 		perf_event_disable(event);
+		/* As perf does with a pinned event that cannot run: its reader sees the end. */
+		if (pp->gone && pp->ends_in_error)
+			WRITE_ONCE(event->state, PERF_EVENT_STATE_ERROR);
 		pmukit_unpin_event(pp);
 	}
 
@@ -639,7 +641,7 @@ int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
 	pmukit_pmu_get(pp);
 	mutex_lock(&pp->hotplug_lock);
 	if (pp->reach == PMUKIT_REACH_SYSTEM)
-		pmukit_place_changed(pp);
+		pmukit_place_changed(pp, pp->cpu);
 	ret = perf_pmu_register(&pp->pmu, pp->name, -1);
 	smp_store_release(&pp->registered, !ret);	/* pmukit_event_open() */
 	mutex_unlock(&pp->hotplug_lock);

@@ -57,10 +57,10 @@ enum pmukit_reach {
  * @event_free: the event is gone; frees the object the pmukit_event is part of. May sleep.
  * @together: PMUKIT_REACH_GROUPS: are two CPUs, both online, of one group; one that is in none, or
  *	in none yet, is not even with itself. Any context.
- * @place_changed: optional, PMUKIT_REACH_SYSTEM: all events run on this CPU from now on. Called
- *	before the PMU is registered and when @cpu has moved and the events have followed, both
- *	CPUs online; the last time before pmukit_pmu_remove() returns. May sleep, under
- *	hotplug_lock: no perf_event call.
+ * @place_changed: optional: all events, with PMUKIT_REACH_GROUPS those of its group, run on this
+ *	CPU from now on. Called when events have moved there, both CPUs online, and with
+ *	PMUKIT_REACH_SYSTEM before the PMU is registered; the last time before
+ *	pmukit_pmu_remove() returns. May sleep, under hotplug_lock: no perf_event call.
  */
 struct pmukit_pmu_ops {
 	void (*release)(struct pmukit_pmu *pp);
@@ -75,6 +75,8 @@ struct pmukit_pmu_ops {
  * @ops: the unit's part
  * @max_events: how many events may be open at once; one more gets -EBUSY
  * @reach: for whom events count
+ * @ends_in_error: an event that is open when the hardware leaves ends in error, where the kernel
+ *	does not revoke it: what it has counted until then would pass for all there was
  * @cpu: PMUKIT_REACH_SYSTEM: the CPU all events run on; changes when that CPU goes offline, and
  *	when one on @node comes while it is on another
  * @cpus: PMUKIT_REACH_GROUPS: the same for each group; of several of one group the first
@@ -106,6 +108,7 @@ struct pmukit_pmu {
 	const struct pmukit_pmu_ops *ops;
 	unsigned int max_events;
 	enum pmukit_reach reach;
+	bool ends_in_error;
 	unsigned int cpu;
 	struct cpumask cpus;
 	atomic64_t stats[PMUKIT_NR_STATS];
