@@ -115,6 +115,25 @@ struct Found {
     bool good = true;        // whatever is wrong has been said
 };
 
+// False: it cannot be read, which has been said.
+bool read_function(const std::string &path, const std::string &config,
+                   const Result<std::optional<uncore::Place>> &place,
+                   const DiscoverOptions &options, Found &found)
+{
+    Function function = {fs::path(path).filename().string(), path, {}, config, {}, 0};
+    if (place)
+        function.place = **place;
+    const Result<void> read =
+        place ? read_table(function, options)
+              : Result<void>(Error{place.error().code, path + ": " + place.error().message});
+    if (!read) {
+        complain(read.error().message);
+        return false;
+    }
+    found.functions.push_back(std::move(function));
+    return true;
+}
+
 void look_at(const std::string &path, const DiscoverOptions &options, Found &found)
 {
     const Result<std::string> config = read_small_file(path + "/config");
@@ -124,23 +143,15 @@ void look_at(const std::string &path, const DiscoverOptions &options, Found &fou
         return;
     }
     const Bytes bytes = as_bytes(*config);
-    const Result<std::optional<uncore::Place>> place = uncore::find_table(bytes);
-    if (place && !*place) {
+    Result<std::optional<uncore::Place>> place = uncore::find_table(bytes);
+    if (place && !*place)
         found.cut_short |= uncore::is_cut_short(bytes) && bytes.size() < 256;
-        return;
+    while (!place || *place) {
+        found.good = read_function(path, *config, place, options, found) && found.good;
+        if (!place)
+            return;
+        place = uncore::next_table(bytes, **place);
     }
-    Function function = {fs::path(path).filename().string(), path, {}, *config, {}, 0};
-    if (place)
-        function.place = **place;
-    const Result<void> read =
-        place ? read_table(function, options)
-              : Result<void>(Error{place.error().code, path + ": " + place.error().message});
-    if (!read) {
-        complain(read.error().message);
-        found.good = false;
-        return;
-    }
-    found.functions.push_back(std::move(function));
 }
 
 // A folder is a function, or has functions in it as /sys/bus/pci/devices does.
@@ -226,11 +237,8 @@ void print_table(const uncore::Table &table, bool addresses, Output &out)
     }
 }
 
-// die: the driver counts packages as it finds them, which is the order of their functions unless
-// one was unbound since.
-nlohmann::ordered_json json_of(const uncore::Unit &unit, size_t die)
+nlohmann::ordered_json json_of(const uncore::Unit &unit)
 {
-    const std::string suffix = die ? fmt::format("_die{}", die) : std::string();
     nlohmann::ordered_json controls = nlohmann::ordered_json::array(), counters = controls;
     for (unsigned i = 0; i < unit.counters; i++) {
         controls.push_back(uncore::control_address(unit, i));
@@ -239,7 +247,7 @@ nlohmann::ordered_json json_of(const uncore::Unit &unit, size_t die)
     return {{"entry", unit.entry},
             {"type", unit.type},
             {"id", unit.id},
-            {"pmu", uncore::pmu_name(unit) + suffix},
+            {"pmu", uncore::pmu_name(unit)},
             {"access", uncore::name_of(unit.access)},
             {"box_control", unit.box_control},
             {"width_bits", unit.width_bits},
@@ -250,11 +258,11 @@ nlohmann::ordered_json json_of(const uncore::Unit &unit, size_t die)
             {"counters", counters}};
 }
 
-nlohmann::ordered_json json_of(const Function &function, const uncore::Table &table, size_t die)
+nlohmann::ordered_json json_of(const Function &function, const uncore::Table &table)
 {
     nlohmann::ordered_json units = nlohmann::ordered_json::array(), refused = units;
     for (const uncore::Unit &unit : table.units)
-        units.push_back(json_of(unit, die));
+        units.push_back(json_of(unit));
     for (const uncore::Refused &entry : table.refused)
         refused.push_back({{"entry", entry.entry}, {"why", entry.why}});
     return {{"function", function.name},
@@ -284,7 +292,7 @@ bool show(const std::vector<Function> &functions, const DiscoverOptions &options
             complain(fmt::format("{}: entry {}: {}", function.name, entry.entry, entry.why));
         good = good && table->refused.empty();
         if (options.json) {
-            json.push_back(json_of(function, *table, json.size()));
+            json.push_back(json_of(function, *table));
             continue;
         }
         if (functions.size() > 1)

@@ -109,8 +109,8 @@ TEST_F(Discover, TellsProgramsTheSame)
               nlohmann::json({0xc8aaa808U, 0xc8aaa810U, 0xc8aaa818U, 0xc8aaa820U}));
 }
 
-// A table that cannot be read makes no PMU: the driver does not count it.
-TEST_F(Discover, NamesThePmusOfEachPackageAsTheDriverDoes)
+// A PMU has the unit of every package.
+TEST_F(Discover, NamesOnePmuForAUnitOfAllPackages)
 {
     put_function("pci/0000:7f:00.3", table::table_of({table::UnitWords{}.entry()}));
     put_function("pci/0000:8f:00.3", std::vector<std::byte>(64));
@@ -120,7 +120,7 @@ TEST_F(Discover, NamesThePmusOfEachPackageAsTheDriverDoes)
     const nlohmann::json json = nlohmann::json::parse(out_);
     ASSERT_EQ(json.size(), 2U) << err_;
     EXPECT_EQ(json[0]["units"][0]["pmu"], "uncore_imc_0");
-    EXPECT_EQ(json[1]["units"][0]["pmu"], "uncore_imc_0_die1");
+    EXPECT_EQ(json[1]["units"][0]["pmu"], "uncore_imc_0");
 }
 
 TEST_F(Discover, FindsEveryFunctionOfAFolder)

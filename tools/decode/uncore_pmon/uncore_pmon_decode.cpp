@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kStatus = 0x06, kFirstBar = 0x10, kExtended = 0x100;
 constexpr uint16_t kHasCapabilities = 0x10;
 constexpr uint16_t kDvsec = 0x23;
+constexpr size_t kVendorWord = 4;
 constexpr size_t kEntryDword = 0x8, kPlaceDword = 0xc;
 constexpr uint16_t kEntryPmon = 1;
 constexpr unsigned kBars = 6;
@@ -91,19 +92,25 @@ std::optional<Word> at(Bytes bytes, size_t offset)
     return load_le<Word>(bytes.data() + offset);
 }
 
-// Offset of the DVSEC of entry 1. Each capability lies behind its 4 bytes, so more than a thousand
-// of them are a circle.
-std::optional<size_t> find_dvsec(Bytes config)
+size_t next_capability(uint32_t header)
 {
-    size_t offset = kExtended;
+    return header >> 20 & 0xffc;
+}
+
+// Offset of the DVSEC of entry 1, from that offset on. Each capability lies behind its 4 bytes, so
+// more than a thousand of them are a circle.
+std::optional<size_t> find_dvsec(Bytes config, size_t offset)
+{
     for (size_t left = kConfigBytes / 4; left && offset >= kExtended; left--) {
         const auto header = at<uint32_t>(config, offset);
         if (!header || *header == 0 || *header == 0xffffffff)
             return std::nullopt;
+        const auto vendor = at<uint16_t>(config, offset + kVendorWord);
         const auto entry = at<uint32_t>(config, offset + kEntryDword);
-        if ((*header & 0xffff) == kDvsec && entry && (*entry & 0xffff) == kEntryPmon)
+        if ((*header & 0xffff) == kDvsec && vendor && *vendor == kIntel && entry &&
+            (*entry & 0xffff) == kEntryPmon)
             return offset;
-        offset = *header >> 20 & 0xffc;
+        offset = next_capability(*header);
     }
     return std::nullopt;
 }
@@ -208,28 +215,14 @@ const char *wrong_among(const Unit &unit, const std::vector<Unit> &before)
     return nullptr;
 }
 
-}  // namespace
-
-std::string_view name_of(Access access)
-{
-    constexpr std::string_view kNames[] = {"MSR", "MMIO", "PCICFG"};
-    return kNames[static_cast<size_t>(access)];
-}
-
-bool is_cut_short(Bytes config)
-{
-    const auto status = at<uint16_t>(config, kStatus);
-    return config.size() < kConfigBytes && status && *status & kHasCapabilities;
-}
-
-Result<std::optional<Place>> find_table(Bytes config)
+Result<std::optional<Place>> place_from(Bytes config, size_t offset)
 {
     const auto vendor = at<uint16_t>(config, 0);
     const auto device = at<uint16_t>(config, 2);
     const auto status = at<uint16_t>(config, kStatus);
     if (!vendor || *vendor != kIntel || !device || !status || !(*status & kHasCapabilities))
         return std::optional<Place>();
-    const std::optional<size_t> dvsec = find_dvsec(config);
+    const std::optional<size_t> dvsec = find_dvsec(config, offset);
     if (!dvsec)
         return std::optional<Place>();
 
@@ -247,6 +240,34 @@ Result<std::optional<Place>> find_table(Bytes config)
     if (!bar || *bar & (kBarIsIo | kBarPrefetchable))
         return Error{Errc::kDamaged, fmt::format("BAR {} is not plain memory", bir), bar_offset};
     return std::optional<Place>({bir, *dvsec, *vendor, *device});
+}
+
+}  // namespace
+
+std::string_view name_of(Access access)
+{
+    constexpr std::string_view kNames[] = {"MSR", "MMIO", "PCICFG"};
+    return kNames[static_cast<size_t>(access)];
+}
+
+bool is_cut_short(Bytes config)
+{
+    const auto status = at<uint16_t>(config, kStatus);
+    return config.size() < kConfigBytes && status && *status & kHasCapabilities;
+}
+
+Result<std::optional<Place>> find_table(Bytes config)
+{
+    return place_from(config, kExtended);
+}
+
+// A list that leads back has no next one.
+Result<std::optional<Place>> next_table(Bytes config, const Place &place)
+{
+    const auto header = at<uint32_t>(config, place.capability);
+    if (!header || next_capability(*header) <= place.capability)
+        return std::optional<Place>();
+    return place_from(config, next_capability(*header));
 }
 
 Result<Global> parse_global(Bytes begin, uint64_t bar_bytes)

@@ -31,6 +31,8 @@ constexpr uint16_t kIntel = 0x8086;
 // nullopt: not a function with a table. An Error when it says it has one that cannot be read.
 // config may end early, as it does for readers without privileges: what is beyond is not there.
 Result<std::optional<Place>> find_table(Bytes config);
+// The one behind it in the same function: it may have several.
+Result<std::optional<Place>> next_table(Bytes config, const Place &place);
 // Is there a list of capabilities that these bytes are too short for?
 bool is_cut_short(Bytes config);
 
@@ -75,7 +77,7 @@ Result<Table> parse_table(Bytes table, uint64_t bar_bytes);
 
 // What a unit's registers are called by its type; empty when nobody knows.
 std::string_view name_of_type(uint16_t type);
-// uncore_imc_0, uncore_type_99_0: the PMU that the driver makes of it in the first package.
+// uncore_imc_0, uncore_type_99_0: the PMU that the driver registers for it.
 std::string pmu_name(const Unit &unit);
 
 // Where its registers are: MMIO addresses, MSR numbers, or offsets in configuration space.

@@ -40,6 +40,7 @@ TEST(UncorePlace, NeedsAnIntelFunctionWithTheCapability)
     EXPECT_EQ(place_text(find_table(config_of({.vendor = 0x8087}))), "none");
     EXPECT_EQ(place_text(find_table(config_of({.status = 0}))), "none");
     EXPECT_EQ(place_text(find_table(config_of({.dvsec = 0x24}))), "none");
+    EXPECT_EQ(place_text(find_table(config_of({.dvsec_vendor = 0x1e98}))), "none");
     EXPECT_EQ(place_text(find_table(config_of({.entry_id = 2}))), "none");
     EXPECT_EQ(place_text(find_table(config_of({.entry_id = 0x70001}))), "BAR 0");
 }
@@ -53,6 +54,23 @@ TEST(UncorePlace, IsRefusedWhereTheBarCannotBegin)
               "BAR 1 is not plain memory");
     EXPECT_EQ(place_text(find_table(config_of({.bar = 8}))), "BAR 0 is not plain memory");
     EXPECT_EQ(place_text(find_table(config_of({.bar = 0xfe000004}))), "BAR 0");
+}
+
+TEST(UncorePlace, MayHaveOthersBehindIt)
+{
+    std::vector<std::byte> config = config_of({.dvsec = 0x23 | 1 << 16 | 0x180U << 20});
+    store_le<uint32_t>(config.data() + 0x14, 0xfd000000);
+    store_le<uint32_t>(config.data() + 0x180, 0x23 | 1 << 16);
+    store_le<uint32_t>(config.data() + 0x184, 0x8086);
+    store_le<uint32_t>(config.data() + 0x188, 1);
+    store_le<uint32_t>(config.data() + 0x18c, 1);
+    const Result<std::optional<Place>> first = find_table(config);
+    EXPECT_EQ(place_text(first), "BAR 0");
+    const Result<std::optional<Place>> second = next_table(config, **first);
+    EXPECT_EQ(place_text(second), "BAR 1");
+    EXPECT_EQ(place_text(next_table(config, **second)), "none");
+    const std::vector<std::byte> circle = config_of({.dvsec = 0x23 | 1 << 16 | 0x140U << 20});
+    EXPECT_EQ(place_text(next_table(circle, **find_table(circle))), "none");
 }
 
 TEST(UncorePlace, DoesNotRunInACircle)
