@@ -7,74 +7,75 @@
  *               + control_offset    control 0, 1, ...
  *
  * A unit is where its entry says, which need not be in a BAR of any function: on real machines
- * memory controllers have their registers elsewhere. What keeps a wrong address from doing harm
- * is that it must not be in a BAR of another function, whether that has a driver or not; that the
- * memory is claimed, which fails for RAM, for what another driver has and for what another unit
- * has; and that a unit must keep the freeze bit as it is written.
+ * memory controllers have their registers elsewhere, and CXL units theirs in the BAR of a port. The
+ * memory is mapped, not claimed: others may have it too. What keeps a wrong address from doing harm
+ * is that RAM is rejected, and a BAR where no unit can be; and that a unit must keep the freeze bit
+ * as it is written.
  */
 
 #include <linux/bitfield.h>
 #include <linux/io.h>
 #include <linux/ioport.h>
+#include <linux/mm.h>
 #include <linux/pci.h>
 #include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/topology.h>
 
-#if defined(CONFIG_X86)
 #include <asm/msr.h>
-#endif
 
 #include "uncore_pmon.h"
 
 /* MMIO */
 
-static void uncore_pmon_mmio_unmap(void __iomem **base, u64 address, u64 bytes)
+/* Intel's ports (CXL), system peripherals and performance counters. */
+static bool uncore_pmon_may_have_units(const struct pci_dev *pdev)
 {
-	if (!*base)
-		return;
-	iounmap(*base);
-	release_mem_region(address, bytes);
-	*base = NULL;
+	switch (pdev->class >> 16) {
+	case PCI_BASE_CLASS_BRIDGE:
+	case PCI_BASE_CLASS_SYSTEM:
+	case PCI_BASE_CLASS_SIGNAL_PROCESSING:
+		return pdev->vendor == PCI_VENDOR_ID_INTEL;
+	}
+	return false;
 }
 
-static bool uncore_pmon_has_bar_at(struct pci_dev *pdev, struct resource *place)
+static const char *uncore_pmon_bar_check(const struct pci_dev *pdev, struct resource *place)
 {
-	struct resource *bar;
+	const struct resource *bar;
 	int i;
 
 	for (i = 0; i < PCI_BRIDGE_RESOURCES; i++) {
 		bar = &pdev->resource[i];
-		if (resource_type(bar) == IORESOURCE_MEM && !(bar->flags & IORESOURCE_UNSET) &&
-		    resource_overlaps(bar, place))
-			return true;
+		if (resource_type(bar) != IORESOURCE_MEM || bar->flags & IORESOURCE_UNSET ||
+		    !resource_overlaps((struct resource *)bar, place))
+			continue;
+		if (!uncore_pmon_may_have_units(pdev))
+			return "its registers are in a BAR of another device";
+		if (bar->flags & IORESOURCE_PREFETCH)
+			return "its registers are in a BAR of prefetchable memory";
+		if (!resource_contains((struct resource *)bar, place))
+			return "its registers reach beyond their BAR";
 	}
-	return false;
+	return NULL;
 }
 
-static bool uncore_pmon_is_foreign_bar(const struct pci_dev *function, u64 address, u64 bytes)
+/* Why no register of a unit can be at an address; NULL for no reason. */
+static const char *uncore_pmon_mmio_check(u64 address, u64 bytes)
 {
 	struct resource place = DEFINE_RES_MEM(address, bytes);
+	const char *wrong = NULL;
 	struct pci_dev *pdev = NULL;
 
-	for_each_pci_dev(pdev) {
-		if (pdev != function && uncore_pmon_has_bar_at(pdev, &place)) {
-			pci_dev_put(pdev);
-			return true;
-		}
-	}
-	return false;
-}
-
-static void __iomem *uncore_pmon_mmio_map(struct uncore_pmon_box *box, u64 address, u64 bytes)
-{
-	void __iomem *base;
-
-	if (!request_mem_region(address, bytes, box->pp.name))
-		return NULL;
-	base = ioremap(address, bytes);
-	if (!base)
-		release_mem_region(address, bytes);
-	return base;
+	if (region_intersects(address, bytes, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) !=
+	    REGION_DISJOINT)
+		return "its registers are RAM";
+	while (!wrong && (pdev = pci_get_device(PCI_ANY_ID, PCI_ANY_ID, pdev)))
+		wrong = uncore_pmon_bar_check(pdev, &place);
+	pci_dev_put(pdev);
+	return wrong;
 }
 
 static u64 uncore_pmon_free_address(const struct uncore_pmon_box *box)
@@ -87,19 +88,17 @@ static u64 uncore_pmon_free_address(const struct uncore_pmon_box *box)
 static const char *uncore_pmon_mmio_claim(struct uncore_pmon_box *box)
 {
 	u32 bytes = uncore_pmon_unit_bytes(&box->unit, box->kinds);
+	const char *wrong = uncore_pmon_mmio_check(box->unit.box_control, bytes);
 
-	if (uncore_pmon_is_foreign_bar(box->function, box->unit.box_control, bytes))
-		return "its registers are in a BAR of another function";
-	box->base = uncore_pmon_mmio_map(box, box->unit.box_control, bytes);
+	if (wrong)
+		return wrong;
+	box->base = ioremap(box->unit.box_control, bytes);
 	if (!box->base)
-		return "its registers are RAM or somebody else's";
+		return "its registers cannot be mapped";
 
-	/* Where they are somebody else's there are none. */
-	if (uncore_pmon_has_free(&box->unit, box->platform) &&
-	    !uncore_pmon_is_foreign_bar(box->function, uncore_pmon_free_address(box),
-					UNCORE_PMON_MC_BYTES))
-		box->free_base = uncore_pmon_mmio_map(box, uncore_pmon_free_address(box),
-						      UNCORE_PMON_MC_BYTES);
+	if (uncore_pmon_has_free(&box->unit, box->pmu->platform) &&
+	    !uncore_pmon_mmio_check(uncore_pmon_free_address(box), UNCORE_PMON_MC_BYTES))
+		box->free_base = ioremap(uncore_pmon_free_address(box), UNCORE_PMON_MC_BYTES);
 	if (box->free_base)
 		box->kinds |= BIT(UNCORE_PMON_FREE);
 	return NULL;
@@ -107,10 +106,9 @@ static const char *uncore_pmon_mmio_claim(struct uncore_pmon_box *box)
 
 static void uncore_pmon_mmio_release(struct uncore_pmon_box *box)
 {
-	uncore_pmon_mmio_unmap(&box->free_base, uncore_pmon_free_address(box),
-			       UNCORE_PMON_MC_BYTES);
-	uncore_pmon_mmio_unmap(&box->base, box->unit.box_control,
-			       uncore_pmon_unit_bytes(&box->unit, box->kinds));
+	iounmap(box->base);
+	if (box->free_base)
+		iounmap(box->free_base);
 }
 
 static u32 uncore_pmon_mmio_read32(const struct uncore_pmon_box *box, u32 offset)
@@ -130,29 +128,25 @@ static u64 uncore_pmon_mmio_read(const struct uncore_pmon_box *box, u32 offset)
 
 /**
  * uncore_pmon_global_run - let all units of a package count that are not frozen by themselves
- * @function: where the table is
  * @address: of a global control that is MMIO
  *
  * Return: what is wrong, or NULL.
  */
-const char *uncore_pmon_global_run(const struct pci_dev *function, u64 address)
+const char *uncore_pmon_global_run(u64 address)
 {
-	const char *wrong = "the global control cannot be mapped";
 	void __iomem *base;
+	u32 control;
 
-	if (uncore_pmon_is_foreign_bar(function, address, sizeof(u32)))
-		return "the global control is in a BAR of another function";
-	if (!request_mem_region(address, sizeof(u32), "uncore_pmon"))
-		return "the global control is RAM or somebody else's";
+	if (uncore_pmon_mmio_check(address, sizeof(u32)))
+		return "there is no global control at its address";
 	base = ioremap(address, sizeof(u32));
-	if (base) {
-		writel(0, base);
-		wrong = readl(base) & UNCORE_PMON_GLOBAL_FREEZE ?
-			"the global control keeps all units frozen" : NULL;
-		iounmap(base);
-	}
-	release_mem_region(address, sizeof(u32));
-	return wrong;
+	if (!base)
+		return "the global control cannot be mapped";
+	writel(0, base);
+	control = readl(base);
+	iounmap(base);
+	return control & UNCORE_PMON_GLOBAL_FREEZE ? "the global control keeps all units frozen" :
+						     NULL;
 }
 
 static const struct uncore_pmon_access uncore_pmon_mmio = {
@@ -166,7 +160,7 @@ static const struct uncore_pmon_access uncore_pmon_mmio = {
 /*
  * PCI configuration space. A counter may be read from within whatever is traced, also from under
  * the lock of configuration accesses, and that must not be waited for. So units are used only where
- * an access takes none: x86-64, registers that are reached as memory.
+ * an access takes none: registers that are reached as memory.
  */
 
 static const char *uncore_pmon_pci_claim(struct uncore_pmon_box *box)
@@ -178,9 +172,9 @@ static const char *uncore_pmon_pci_claim(struct uncore_pmon_box *box)
 						FIELD_GET(UNCORE_PMON_PCI_DEVFN, address));
 	if (!box->pdev)
 		return "there is no such PCI function";
-	if (box->pdev->vendor != UNCORE_PMON_PCI_VENDOR)
+	if (box->pdev->vendor != PCI_VENDOR_ID_INTEL)
 		return "the PCI function is not Intel's";
-	if (!IS_ENABLED(CONFIG_X86_64) || !uncore_pmon_pci_is_memory(&box->unit))
+	if (!uncore_pmon_pci_is_memory(&box->unit))
 		return "accesses to its registers take a lock";
 	return NULL;
 }
@@ -229,97 +223,33 @@ static const struct uncore_pmon_access uncore_pmon_pci = {
 	.read = uncore_pmon_pci_read,
 };
 
-/* MSR: registers of the package of the CPU that reads them */
+/* MSR: registers of the package of the CPU that accesses them */
 
 static const char *uncore_pmon_msr_claim(struct uncore_pmon_box *box)
 {
-	return IS_ENABLED(CONFIG_X86) ? NULL : "there are no MSRs";
+	return NULL;
 }
 
 static void uncore_pmon_msr_release(struct uncore_pmon_box *box)
 {
 }
 
-#if defined(CONFIG_X86)
-/**
- * uncore_pmon_nr_packages - how many processors with MSRs of their own the machine may have
- *
- * Return: 1 or more; 1 where there are no MSRs.
- */
-unsigned int uncore_pmon_nr_packages(void)
-{
-	return topology_max_packages();
-}
-
-/**
- * uncore_pmon_msr_get - read an MSR that is no unit's
- * @cpu: of the package
- * @msr: the MSR
- * @value: filled in
- *
- * Return: 0 or -errno.
- */
-int uncore_pmon_msr_get(unsigned int cpu, u32 msr, u64 *value)
-{
-	return rdmsrq_safe_on_cpu(cpu, msr, value);
-}
-
-/**
- * uncore_pmon_msr_set - write an MSR that is no unit's
- * @cpu: of the package
- * @msr: the MSR
- * @value: what to write
- *
- * Return: 0 or -errno.
- */
-int uncore_pmon_msr_set(unsigned int cpu, u32 msr, u64 value)
-{
-	return wrmsrq_safe_on_cpu(cpu, msr, value);
-}
-
 static u64 uncore_pmon_msr_read(const struct uncore_pmon_box *box, u32 offset)
 {
-	u32 low, high;
+	u64 value;
 
-	if (rdmsr_safe(box->unit.box_control + offset, &low, &high))
-		return U64_MAX;
-	return (u64)high << 32 | low;
+	return rdmsrq_safe(box->unit.box_control + offset, &value) ? U64_MAX : value;
+}
+
+static u32 uncore_pmon_msr_read32(const struct uncore_pmon_box *box, u32 offset)
+{
+	return uncore_pmon_msr_read(box, offset);
 }
 
 static void uncore_pmon_msr_write(const struct uncore_pmon_box *box, u32 offset, u64 value)
 {
 	/* One that is not there does not keep the freeze bit either, for which it is asked. */
-	wrmsr_safe(box->unit.box_control + offset, lower_32_bits(value), upper_32_bits(value));
-}
-#else
-unsigned int uncore_pmon_nr_packages(void)
-{
-	return 1;
-}
-
-int uncore_pmon_msr_get(unsigned int cpu, u32 msr, u64 *value)
-{
-	return -ENODEV;
-}
-
-int uncore_pmon_msr_set(unsigned int cpu, u32 msr, u64 value)
-{
-	return -ENODEV;
-}
-
-static u64 uncore_pmon_msr_read(const struct uncore_pmon_box *box, u32 offset)
-{
-	return U64_MAX;
-}
-
-static void uncore_pmon_msr_write(const struct uncore_pmon_box *box, u32 offset, u64 value)
-{
-}
-#endif
-
-static u32 uncore_pmon_msr_read32(const struct uncore_pmon_box *box, u32 offset)
-{
-	return uncore_pmon_msr_read(box, offset);
+	wrmsrq_safe(box->unit.box_control + offset, value);
 }
 
 static const struct uncore_pmon_access uncore_pmon_msr = {
@@ -330,7 +260,7 @@ static const struct uncore_pmon_access uncore_pmon_msr = {
 	.read = uncore_pmon_msr_read,
 };
 
-const struct uncore_pmon_access *uncore_pmon_accesses[] = {
+static const struct uncore_pmon_access *const uncore_pmon_accesses[] = {
 	[UNCORE_PMON_ACCESS_MSR]	= &uncore_pmon_msr,
 	[UNCORE_PMON_ACCESS_MMIO]	= &uncore_pmon_mmio,
 	[UNCORE_PMON_ACCESS_PCI]	= &uncore_pmon_pci,
@@ -338,42 +268,38 @@ const struct uncore_pmon_access *uncore_pmon_accesses[] = {
 
 /* The box */
 
-/**
- * uncore_pmon_print_complaints - print the complaints that are new
- * @work: @saying of the unit
- *
- * Context: the interrupt that irq_work_queue() asks for, without locks.
- */
-void uncore_pmon_print_complaints(struct irq_work *work)
+/* In an interrupt that irq_work_queue() asked for, without locks. */
+static void uncore_pmon_print_warnings(struct irq_work *work)
 {
-	static const char *const texts[UNCORE_PMON_NR_COMPLAINTS] = {
-		[UNCORE_PMON_SILENT]	= "does not answer any more; its counts stand still",
-		[UNCORE_PMON_BACKWARDS]	= "a counter went backwards; what it showed is not counted",
+	static const char *const texts[UNCORE_PMON_NR_WARNINGS] = {
+		[UNCORE_PMON_SILENT]	= "the unit does not answer any more: counts stop",
+		[UNCORE_PMON_BACKWARDS]	= "a counter went backwards: the difference is not counted",
 	};
-	struct uncore_pmon_box *box = container_of(work, struct uncore_pmon_box, saying);
+	struct uncore_pmon_box *box = container_of(work, struct uncore_pmon_box, print_warnings);
 	int what;
 
-	for (what = 0; what < UNCORE_PMON_NR_COMPLAINTS; what++) {
-		if (test_and_clear_bit(what, &box->unsaid))
-			pr_warn("uncore_pmon: %s: %s\n", box->pp.name, texts[what]);
+	for (what = 0; what < UNCORE_PMON_NR_WARNINGS; what++) {
+		if (test_and_clear_bit(what, &box->pending_warnings))
+			pr_warn("uncore_pmon: %s: package %d: %s\n", box->pmu->pp.name,
+				box->package, texts[what]);
 	}
 }
 
 /**
- * uncore_pmon_complain - have it said once what is wrong with a unit
- * @box: the unit; its lock is held
- * @what: the complaint
+ * uncore_pmon_warn - count a rejected value, and print the warning once
+ * @box: the box; its lock is held
+ * @what: the warning
  *
- * Who starts and stops events may have the run queue's lock, under which nobody prints: the console
- * wakes tasks.
+ * perf starts and stops events under the lock of the run queue, under which nothing may be printed:
+ * the console wakes tasks.
  */
-void uncore_pmon_complain(struct uncore_pmon_box *box, enum uncore_pmon_complaint what)
+void uncore_pmon_warn(struct uncore_pmon_box *box, enum uncore_pmon_warning what)
 {
-	pmukit_stat_inc(&box->pp, PMUKIT_STAT_REJECTED);
-	if (__test_and_set_bit(what, &box->told))
+	pmukit_stat_inc(&box->pmu->pp, PMUKIT_STAT_REJECTED);
+	if (__test_and_set_bit(what, &box->warned))
 		return;
-	set_bit(what, &box->unsaid);
-	irq_work_queue(&box->saying);
+	set_bit(what, &box->pending_warnings);
+	irq_work_queue(&box->print_warnings);
 }
 
 /**
@@ -405,26 +331,109 @@ static bool uncore_pmon_box_is_frozen(const struct uncore_pmon_box *box)
 	return box->access->read32(box, UNCORE_PMON_BOX) & UNCORE_PMON_BOX_FREEZE;
 }
 
-/**
- * uncore_pmon_box_prepare - is the unit where its entry says; if so, reset it
- * @box: a claimed unit whose registers this CPU can reach
- *
- * Return: what is wrong, or NULL.
- */
-const char *uncore_pmon_box_prepare(struct uncore_pmon_box *box)
+/* Is the unit where its entry says; if so, it is reset. On a CPU that reaches it. */
+static void uncore_pmon_box_prepare(void *data)
 {
+	struct uncore_pmon_box *box = data;
 	unsigned long flags;
-	bool keeps;
 
 	flags = pmukit_lock(&box->lock);
 	uncore_pmon_box_reset(box);
-	keeps = uncore_pmon_box_is_frozen(box);
+	box->dead = !uncore_pmon_box_is_frozen(box);
 	uncore_pmon_box_freeze(box, false);
-	keeps = keeps && !uncore_pmon_box_is_frozen(box);
+	box->dead = box->dead || uncore_pmon_box_is_frozen(box);
 	uncore_pmon_box_freeze(box, true);
 	pmukit_unlock(&box->lock, flags);
+}
 
-	return keeps ? NULL : "there is no unit at its control address";
+/* An event may have been enabled again since the PMU was removed: the unit is frozen. */
+static void uncore_pmon_box_kill(void *data)
+{
+	struct uncore_pmon_box *box = data;
+	unsigned long flags;
+
+	flags = pmukit_lock(&box->lock);
+	if (box->reset && !box->dead)
+		uncore_pmon_box_freeze(box, true);
+	box->dead = true;
+	pmukit_unlock(&box->lock, flags);
+}
+
+/* Of MSRs a CPU reaches those of its own package only. */
+static bool uncore_pmon_box_call(struct uncore_pmon_box *box, void (*call)(void *data))
+{
+	if (box->unit.access != UNCORE_PMON_ACCESS_MSR) {
+		call(box);
+		return true;
+	}
+	return !smp_call_function_single(uncore_pmon_cpu_of(box->package), call, box, true);
+}
+
+/**
+ * uncore_pmon_box_new - a box in no list, whose registers are not accessed yet
+ * @pmu: the PMU it will belong to
+ * @table: where its entry is
+ * @entry: the entry
+ *
+ * Return: NULL when there is no memory.
+ */
+struct uncore_pmon_box *uncore_pmon_box_new(struct uncore_pmon_pmu *pmu,
+					    struct uncore_pmon_table *table,
+					    struct uncore_pmon_entry *entry)
+{
+	struct uncore_pmon_box *box = kzalloc_obj(*box);
+
+	if (!box)
+		return NULL;
+	box->pmu = pmu;
+	box->unit = entry->unit;
+	box->entry = entry;
+	box->function = table->pdev;
+	box->package = table->package;
+	box->access = uncore_pmon_accesses[entry->unit.access];
+	box->kinds = BIT(UNCORE_PMON_GENERAL);
+	if (uncore_pmon_has_fixed(&box->unit, pmu->platform))
+		box->kinds |= BIT(UNCORE_PMON_FIXED);
+	pmukit_lock_init(&box->lock);
+	INIT_LIST_HEAD(&box->added);
+	hrtimer_setup(&box->timer, uncore_pmon_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
+	init_irq_work(&box->print_warnings, uncore_pmon_print_warnings);
+	return box;
+}
+
+/**
+ * uncore_pmon_box_up - make the registers accessible and reset the unit
+ * @box: a new box
+ *
+ * Return: what is wrong, or NULL; the caller calls uncore_pmon_box_down() in both cases.
+ */
+const char *uncore_pmon_box_up(struct uncore_pmon_box *box)
+{
+	const char *wrong = box->access->claim(box);
+
+	if (wrong)
+		return wrong;
+	box->claimed = true;
+	if (!uncore_pmon_box_call(box, uncore_pmon_box_prepare))
+		return "no CPU of its package is online";
+	return box->dead ? "there is no unit at its control address" : NULL;
+}
+
+/**
+ * uncore_pmon_box_down - on return the registers are not accessed any more
+ * @box: a box whose PMU was removed or never registered
+ */
+void uncore_pmon_box_down(struct uncore_pmon_box *box)
+{
+	/* Where no CPU of the package is online, none accesses its MSRs. */
+	if (box->claimed && !uncore_pmon_box_call(box, uncore_pmon_box_kill))
+		WRITE_ONCE(box->dead, true);
+	hrtimer_cancel(&box->timer);
+	irq_work_sync(&box->print_warnings);
+	if (box->claimed)
+		box->access->release(box);
+	box->claimed = false;
 }
 
 /**
@@ -439,7 +448,7 @@ void uncore_pmon_box_control(struct uncore_pmon_box *box, int slot, u64 control)
 	box->controls[slot] = control;
 }
 
-/* Only of all ones is it asked whether anybody answered. */
+/* A count may be all ones; a box control is not. */
 static bool uncore_pmon_box_silent(const struct uncore_pmon_box *box, u64 count)
 {
 	return count == U64_MAX && box->access->read32(box, UNCORE_PMON_BOX) == U32_MAX;
@@ -449,20 +458,19 @@ static bool uncore_pmon_box_silent(const struct uncore_pmon_box *box, u64 count)
  * uncore_pmon_box_count - read the counter of an event
  * @box: the unit; its lock is held
  * @uev: the event
- * @slot: the slot it has or had; of no matter when its counter always runs
  * @count: filled in
  *
- * Return: false when nobody answers, which has been said.
+ * Return: false when the unit does not answer, which is reported.
  */
 bool uncore_pmon_box_count(struct uncore_pmon_box *box, const struct uncore_pmon_event *uev,
-			   int slot, u64 *count)
+			   u64 *count)
 {
 	if (uev->cfg.kind == UNCORE_PMON_FREE)
 		*count = readq(box->free_base + uev->cfg.free->offset - UNCORE_PMON_MC_DCLK);
 	else
-		*count = box->access->read(box, uncore_pmon_counter_offset(&box->unit, slot));
+		*count = box->access->read(box, uncore_pmon_counter_offset(&box->unit, uev->slot));
 	if (!uncore_pmon_box_silent(box, *count))
 		return true;
-	uncore_pmon_complain(box, UNCORE_PMON_SILENT);
+	uncore_pmon_warn(box, UNCORE_PMON_SILENT);
 	return false;
 }

@@ -198,9 +198,16 @@ static const char *uncore_pmon_entry_check(const u64 *words, struct uncore_pmon_
 	return uncore_pmon_unit_check(unit);
 }
 
-/* All units of a type are built alike; the first one says how. */
-static bool uncore_pmon_units_alike(const struct uncore_pmon_unit *a,
-				    const struct uncore_pmon_unit *b)
+/**
+ * uncore_pmon_units_alike - are two units of a type built alike
+ * @a: a unit
+ * @b: another one
+ *
+ * All units of a type must be; the first one says how.
+ *
+ * Return: true when they are.
+ */
+bool uncore_pmon_units_alike(const struct uncore_pmon_unit *a, const struct uncore_pmon_unit *b)
 {
 	return a->access == b->access && a->counters == b->counters &&
 	       a->width_bits == b->width_bits && a->control_offset == b->control_offset &&
@@ -438,7 +445,7 @@ static const struct uncore_pmon_free *uncore_pmon_free_find(u64 umask)
  * uncore_pmon_config_mask - bits of config that mean something to a unit
  * @unit: the unit
  *
- * Controls of MMIO units have 32 bits.
+ * Controls of MMIO units have 32 bits, and those of an unknown type are taken to have as many.
  *
  * Return: the mask.
  */
@@ -449,9 +456,9 @@ u64 uncore_pmon_config_mask(const struct uncore_pmon_unit *unit)
 		   UNCORE_PMON_CONTROL_EDGE | UNCORE_PMON_CONTROL_INVERT |
 		   UNCORE_PMON_CONTROL_THRESHOLD;
 
-	if (unit->access == UNCORE_PMON_ACCESS_MMIO)
+	if (unit->access == UNCORE_PMON_ACCESS_MMIO || !type)
 		return mask;
-	if (type && type->thread)
+	if (type->thread)
 		return mask | UNCORE_PMON_CONTROL_THREAD | UNCORE_PMON_CONTROL_UMASK_CHA;
 	return mask | UNCORE_PMON_CONTROL_UMASK_EXT;
 }

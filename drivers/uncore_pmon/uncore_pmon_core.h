@@ -14,6 +14,7 @@
 #define UNCORE_PMON_TYPE_CHA		0
 #define UNCORE_PMON_TYPE_DMR_IGNORED	0x13
 #define UNCORE_PMON_MAX_COUNTERS	8
+#define UNCORE_PMON_MAX_LINKS		4
 #define UNCORE_PMON_MIN_WIDTH		24
 #define UNCORE_PMON_MAX_WIDTH		64
 
@@ -195,6 +196,9 @@ u32 uncore_pmon_control_offset(const struct uncore_pmon_unit *unit, u32 slot);
 u32 uncore_pmon_counter_offset(const struct uncore_pmon_unit *unit, u32 slot);
 u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit, u32 kinds);
 bool uncore_pmon_units_collide(const struct uncore_pmon_unit *a, const struct uncore_pmon_unit *b);
+bool uncore_pmon_units_alike(const struct uncore_pmon_unit *a, const struct uncore_pmon_unit *b);
+bool uncore_pmon_links(u16 device, u32 domain, u8 bus, u8 devfn,
+		       struct uncore_pmon_entry *entries);
 bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
 			      enum uncore_pmon_platform platform);
 /* Up to one without a name */

@@ -1,39 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uncore_pmon: perf callbacks. Units count for the whole system and never interrupt.
+ * uncore_pmon: perf callbacks. Units count for the whole package and never interrupt.
  *
- * perf brackets changes of events by pmu_disable and pmu_enable. To share counters among more
- * events it takes off all of them there and adds most of them again, some milliseconds apart, while
- * the time of each goes on; and each access to a unit takes its time too. So an event that is taken
- * off is only noted as leaving. When it comes back to its place nothing has happened; when another
- * one gets the place, or at pmu_enable, its counter is looked at for the last time. Only for events
- * of a group is the unit frozen from the first change on, so that they start and stop together. Of
- * a group whose leader is throttled perf stops one after the other and nothing else: each of those
- * is a change by itself.
+ * perf brackets changes of events by pmu_disable and pmu_enable. Only for events of a group is the
+ * unit frozen from the first change on, so that they start and stop together; single events that
+ * share counters do not stop the others. A control is left as it is until pmu_enable: an event that
+ * comes back to its counter costs no write. Of a group whose leader is throttled perf stops one
+ * after the other and nothing else: each of those is a change by itself.
  *
  * Locking: event_init runs in process context, sometimes under perf's ctx->mutex. add, del, start
  * and stop run on the events' CPU with interrupts off, read anywhere in the package and in any
  * context; all of them take box->lock. Under it timers are called, whose locks a reader may have:
- * he then goes without. Nobody misses anything: the timer is not set while it is on, and is on
- * while events run.
+ * it then goes without. Nothing is missed: the timer is not set while it is on, and is on while
+ * events run.
  */
 
 #include <linux/bits.h>
 #include <linux/perf_event.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/topology.h>
 
 #include "uncore_pmon.h"
 
-static struct uncore_pmon_box *uncore_pmon_box_of(struct pmu *pmu)
+static struct uncore_pmon_pmu *uncore_pmon_of_pmu(struct pmu *pmu)
 {
-	return to_uncore_pmon_box(to_pmukit_pmu(pmu));
+	return to_uncore_pmon_pmu(to_pmukit_pmu(pmu));
 }
 
 static struct uncore_pmon_event *uncore_pmon_of_event(struct perf_event *event)
 {
 	return to_uncore_pmon_event(to_pmukit_event(event));
+}
+
+/**
+ * uncore_pmon_box_of_package - the box that a PMU has in a package
+ * @pmu: the PMU
+ * @package: the package
+ *
+ * Context: any, once the PMU is registered.
+ *
+ * Return: NULL when it has none.
+ */
+struct uncore_pmon_box *uncore_pmon_box_of_package(const struct uncore_pmon_pmu *pmu, int package)
+{
+	struct uncore_pmon_box *box;
+
+	list_for_each_entry(box, &pmu->boxes, node) {
+		if (box->package == package)
+			return box;
+	}
+	return NULL;
+}
+
+static struct uncore_pmon_box *uncore_pmon_box_of_cpu(const struct uncore_pmon_pmu *pmu,
+						      unsigned int cpu)
+{
+	return uncore_pmon_box_of_package(pmu, topology_physical_package_id(cpu));
 }
 
 /* Counting; under box->lock */
@@ -44,23 +69,22 @@ static u32 uncore_pmon_width(const struct uncore_pmon_box *box,
 	return uev->cfg.kind == UNCORE_PMON_GENERAL ? box->unit.width_bits : UNCORE_PMON_MC_WIDTH;
 }
 
-/* Adds what the counter has counted since the last look; false when nobody answers. */
-static bool uncore_pmon_fold(struct uncore_pmon_box *box, struct uncore_pmon_event *uev, int slot)
+/* Adds what the counter has counted since it was last read; nothing when it does not answer. */
+static void uncore_pmon_fold(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
 {
 	struct perf_event *event = uev->pev.event;
 	u64 before = local64_read(&event->hw.prev_count);
 	u64 now, delta;
 
-	if (!uncore_pmon_box_count(box, uev, slot, &now))
-		return false;
+	if (!uncore_pmon_box_count(box, uev, &now))
+		return;
 	local64_set(&event->hw.prev_count, now);
 	if (!uev->based)
 		uev->based = true;
 	else if (uncore_pmon_delta(before, now, uncore_pmon_width(box, uev), &delta))
 		local64_add(delta, &event->count);
 	else
-		uncore_pmon_complain(box, UNCORE_PMON_BACKWARDS);
-	return true;
+		uncore_pmon_warn(box, UNCORE_PMON_BACKWARDS);
 }
 
 static bool uncore_pmon_runs(const struct uncore_pmon_event *uev)
@@ -82,57 +106,17 @@ static void uncore_pmon_freeze_for_change(struct uncore_pmon_box *box,
 		uncore_pmon_box_freeze(box, true);
 }
 
-static struct uncore_pmon_event *uncore_pmon_leaver_of(const struct uncore_pmon_box *box, int slot)
-{
-	struct uncore_pmon_event *uev;
-
-	list_for_each_entry(uev, &box->leaving, leaving) {
-		if (uev->home == slot)
-			return uev;
-	}
-	return NULL;
-}
-
-/* The last look at the counter of an event that leaves; false when nobody answers. */
-static bool uncore_pmon_finish(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
-{
-	list_del_init(&uev->leaving);
-	return uncore_pmon_fold(box, uev, uev->home);
-}
-
-/* True when the counter goes on as it did for the one that leaves it: it showed so much then. */
-static bool uncore_pmon_slot_take(struct uncore_pmon_box *box, const struct uncore_pmon_event *uev,
-				  u64 *shown)
-{
-	struct uncore_pmon_event *leaver = uncore_pmon_leaver_of(box, uev->slot);
-
-	box->counting |= BIT(uev->slot);
-	if (leaver && uncore_pmon_finish(box, leaver) && leaver->cfg.control == uev->cfg.control) {
-		*shown = local64_read(&leaver->pev.event->hw.prev_count);
-		return true;
-	}
-	uncore_pmon_box_control(box, uev->slot, uev->cfg.control);
-	return false;
-}
-
 static void uncore_pmon_counter_start(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
 {
-	bool has_slot = uev->slot != UNCORE_PMON_NO_SLOT;
 	u64 now = 0;
 
-	if (has_slot)
+	if (uev->slot != UNCORE_PMON_NO_SLOT) {
 		uncore_pmon_freeze_for_change(box, uev);
-	if (!list_empty(&uev->leaving)) {
-		if (uev->slot == uev->home) {
-			list_del_init(&uev->leaving);
-			box->counting |= has_slot ? BIT(uev->slot) : 0;
-			return;
-		}
-		uncore_pmon_finish(box, uev);
+		box->counting |= BIT(uev->slot);
+		if (box->controls[uev->slot] != uev->cfg.control)
+			uncore_pmon_box_control(box, uev->slot, uev->cfg.control);
 	}
-	uev->based = has_slot && uncore_pmon_slot_take(box, uev, &now);
-	if (!uev->based)
-		uev->based = uncore_pmon_box_count(box, uev, uev->slot, &now);
+	uev->based = uncore_pmon_box_count(box, uev, &now);
 	local64_set(&uev->pev.event->hw.prev_count, now);
 }
 
@@ -142,21 +126,20 @@ static void uncore_pmon_counter_stop(struct uncore_pmon_box *box, struct uncore_
 		uncore_pmon_freeze_for_change(box, uev);
 		box->counting &= ~BIT(uev->slot);
 	}
-	uev->home = uev->slot;
-	list_add_tail(&uev->leaving, &box->leaving);
+	uncore_pmon_fold(box, uev);
 }
 
 static void uncore_pmon_timer_start(struct uncore_pmon_box *box)
 {
 	pmukit_lock_calls(&box->lock, true);
-	hrtimer_start(&box->timer, ns_to_ktime(box->fold_ns), HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&box->timer, ns_to_ktime(box->pmu->fold_ns), HRTIMER_MODE_REL_PINNED_HARD);
 	pmukit_lock_calls(&box->lock, false);
 }
 
 static void uncore_pmon_timer_go_on(struct uncore_pmon_box *box)
 {
 	pmukit_lock_calls(&box->lock, true);
-	hrtimer_forward_now(&box->timer, ns_to_ktime(box->fold_ns));
+	hrtimer_forward_now(&box->timer, ns_to_ktime(box->pmu->fold_ns));
 	pmukit_lock_calls(&box->lock, false);
 }
 
@@ -167,14 +150,11 @@ static void uncore_pmon_timer_stop(struct uncore_pmon_box *box)
 	pmukit_lock_calls(&box->lock, false);
 }
 
-/* After a change: what nobody has taken over stops, and a unit without events stands still. */
+/* After a change: counters without an event stop, and a unit without events is frozen. */
 static void uncore_pmon_settle(struct uncore_pmon_box *box)
 {
-	struct uncore_pmon_event *uev, *next;
 	int slot;
 
-	list_for_each_entry_safe(uev, next, &box->leaving, leaving)
-		uncore_pmon_finish(box, uev);
 	for (slot = 0; slot < UNCORE_PMON_NR_SLOTS; slot++) {
 		if (box->controls[slot] && !(box->counting & BIT(slot)))
 			uncore_pmon_box_control(box, slot, 0);
@@ -206,17 +186,22 @@ static void uncore_pmon_timer_follow(void *data)
  */
 static void uncore_pmon_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
 {
-	struct uncore_pmon_box *box = to_uncore_pmon_box(pp);
+	struct uncore_pmon_box *box = uncore_pmon_box_of_cpu(to_uncore_pmon_pmu(pp), cpu);
 
 	hrtimer_cancel(&box->timer);
 	smp_call_function_single(cpu, uncore_pmon_timer_follow, box, true);
 }
 
-/*
+/**
+ * uncore_pmon_timer - read all counters that run
+ * @timer: of a box
+ *
  * Meanwhile the events may have stopped here and begun again on another CPU, which has started the
- * timer there: then it is not this one's to go on with.
+ * timer there: then it is not restarted here.
+ *
+ * Return: whether it is restarted.
  */
-static enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
+enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
 {
 	struct uncore_pmon_box *box = container_of(timer, struct uncore_pmon_box, timer);
 	struct uncore_pmon_event *uev;
@@ -227,7 +212,7 @@ static enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
 	again = box->nr_running && !box->dead && !hrtimer_is_queued(timer);
 	list_for_each_entry(uev, &box->added, node) {
 		if (again && uncore_pmon_runs(uev))
-			uncore_pmon_fold(box, uev, uev->slot);
+			uncore_pmon_fold(box, uev);
 	}
 	if (again)
 		uncore_pmon_timer_go_on(box);
@@ -260,7 +245,7 @@ static void uncore_pmon_event_halt(struct uncore_pmon_box *box, struct uncore_pm
 	box->nr_running--;
 }
 
-/* No pmu_enable follows: who throttles the leader of a group stops all of it, and that is all. */
+/* perf stops a group whose leader is throttled without pmu_disable and pmu_enable. */
 static void uncore_pmon_settle_alone(struct uncore_pmon_box *box)
 {
 	if (!READ_ONCE(box->changing) && !box->dead)
@@ -269,44 +254,36 @@ static void uncore_pmon_settle_alone(struct uncore_pmon_box *box)
 
 /* Slots; under box->lock */
 
-/*
- * Gives the new event a slot, by moving others where that helps; the one that it had before where
- * that is free, since it may not have left its counter yet.
- */
+/* Gives the new event a slot, by moving others where that helps. */
 static bool uncore_pmon_place_event(struct uncore_pmon_box *box, struct uncore_pmon_event *new)
 {
 	struct uncore_pmon_event *events[UNCORE_PMON_NR_SLOTS + 1];
 	u32 slots[UNCORE_PMON_NR_SLOTS + 1];
 	s8 slot[UNCORE_PMON_NR_SLOTS + 1];
 	struct uncore_pmon_event *uev;
-	bool home_free = true;
 	u32 nr = 0, i;
 
 	list_for_each_entry(uev, &box->added, node) {
-		if (uev->slot == UNCORE_PMON_NO_SLOT)
-			continue;
-		home_free = home_free && uev->slot != new->home;
-		events[nr++] = uev;
+		if (uev->slot != UNCORE_PMON_NO_SLOT)
+			events[nr++] = uev;
 	}
 	events[nr++] = new;
 	for (i = 0; i < nr; i++) {
 		slots[i] = events[i]->cfg.slots;
 		slot[i] = events[i]->slot;
 	}
-	if (home_free)
-		slot[nr - 1] = new->home;
 	if (!uncore_pmon_assign(slots, slot, nr))
 		return false;
 
 	for (i = 0; i < nr; i++) {
-		if (slot[i] != events[i]->slot && events[i] != new && uncore_pmon_runs(events[i]))
+		if (slot[i] != events[i]->slot && uncore_pmon_runs(events[i]))
 			uncore_pmon_counter_stop(box, events[i]);
 	}
 	for (i = 0; i < nr; i++) {
 		if (slot[i] == events[i]->slot)
 			continue;
 		events[i]->slot = slot[i];
-		if (events[i] != new && uncore_pmon_runs(events[i]))
+		if (uncore_pmon_runs(events[i]))
 			uncore_pmon_counter_start(box, events[i]);
 	}
 	return true;
@@ -354,25 +331,27 @@ static bool uncore_pmon_group_fits(struct perf_event *event, const struct uncore
 	return nr <= UNCORE_PMON_NR_SLOTS && uncore_pmon_assign(slots, slot, nr);
 }
 
-static int uncore_pmon_event_create(struct uncore_pmon_box *box, struct perf_event *event,
+static int uncore_pmon_event_create(struct uncore_pmon_pmu *pmu, struct perf_event *event,
 				    const struct uncore_pmon_config *cfg)
 {
-	struct uncore_pmon_event *uev;
+	struct uncore_pmon_event *uev = kzalloc_obj(*uev);
 	int ret = -EINVAL;
 
-	uev = kzalloc_obj(*uev);
 	if (!uev)
 		return -ENOMEM;
 	uev->cfg = *cfg;
 	uev->slot = UNCORE_PMON_NO_SLOT;
-	uev->home = UNCORE_PMON_NO_SLOT;
-	INIT_LIST_HEAD(&uev->leaving);
-
-	if (!uncore_pmon_group_fits(event, uev)) {
-		pr_debug("%s: the group needs more counters than there are\n", box->pp.name);
+	uev->box = uncore_pmon_box_of_cpu(pmu, event->cpu);
+	if (!uev->box) {
+		pr_debug("%s: no such unit in the package of CPU %d\n", pmu->pp.name, event->cpu);
+		ret = -ENODEV;
 		goto free_event;
 	}
-	ret = pmukit_event_open(&box->pp, &uev->pev, event);
+	if (!uncore_pmon_group_fits(event, uev)) {
+		pr_debug("%s: the group needs more counters than there are\n", pmu->pp.name);
+		goto free_event;
+	}
+	ret = pmukit_event_open(&pmu->pp, &uev->pev, event);
 	if (ret)
 		goto free_event;
 	event->event_caps |= PERF_EV_CAP_READ_ACTIVE_PKG;
@@ -389,22 +368,22 @@ static int uncore_pmon_event_init(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	struct uncore_pmon_config cfg;
-	struct uncore_pmon_box *box;
+	struct uncore_pmon_pmu *pmu;
 	const char *wrong;
 
 	if (attr->type != event->pmu->type)
 		return -ENOENT;
 
-	box = uncore_pmon_box_of(event->pmu);
+	pmu = uncore_pmon_of_pmu(event->pmu);
 	wrong = uncore_pmon_event_check(event);
 	if (!wrong)
-		wrong = uncore_pmon_config_parse(&box->unit, box->kinds, attr->config,
+		wrong = uncore_pmon_config_parse(&pmu->unit, pmu->kinds, attr->config,
 						 attr->config1, attr->config2, &cfg);
 	if (wrong) {
-		pr_debug("%s: %s\n", box->pp.name, wrong);
+		pr_debug("%s: %s\n", pmu->pp.name, wrong);
 		return -EINVAL;
 	}
-	return uncore_pmon_event_create(box, event, &cfg);
+	return uncore_pmon_event_create(pmu, event, &cfg);
 }
 
 static void uncore_pmon_event_free(struct pmukit_event *pev)
@@ -417,14 +396,21 @@ static void uncore_pmon_event_free(struct pmukit_event *pev)
 /* Nothing changes before an event does. */
 static void uncore_pmon_pmu_disable(struct pmu *pmu)
 {
-	WRITE_ONCE(uncore_pmon_box_of(pmu)->changing, true);
+	struct uncore_pmon_box *box = uncore_pmon_box_of_cpu(uncore_pmon_of_pmu(pmu),
+							     smp_processor_id());
+
+	if (box)
+		WRITE_ONCE(box->changing, true);
 }
 
 static void uncore_pmon_pmu_enable(struct pmu *pmu)
 {
-	struct uncore_pmon_box *box = uncore_pmon_box_of(pmu);
+	struct uncore_pmon_box *box = uncore_pmon_box_of_cpu(uncore_pmon_of_pmu(pmu),
+							     smp_processor_id());
 	unsigned long flags;
 
+	if (!box)
+		return;
 	flags = pmukit_lock(&box->lock);
 	WRITE_ONCE(box->changing, false);
 	uncore_pmon_settle_alone(box);
@@ -433,43 +419,36 @@ static void uncore_pmon_pmu_enable(struct pmu *pmu)
 
 static void uncore_pmon_event_start(struct perf_event *event, int how)
 {
-	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
+	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
 	unsigned long flags;
 
-	flags = pmukit_lock(&box->lock);
-	uncore_pmon_event_run(box, uncore_pmon_of_event(event));
-	uncore_pmon_settle_alone(box);
-	pmukit_unlock(&box->lock, flags);
+	flags = pmukit_lock(&uev->box->lock);
+	uncore_pmon_event_run(uev->box, uev);
+	uncore_pmon_settle_alone(uev->box);
+	pmukit_unlock(&uev->box->lock, flags);
 }
 
 static void uncore_pmon_event_stop(struct perf_event *event, int how)
 {
-	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
+	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
 	unsigned long flags;
 
-	flags = pmukit_lock(&box->lock);
-	uncore_pmon_event_halt(box, uncore_pmon_of_event(event));
-	uncore_pmon_settle_alone(box);
-	pmukit_unlock(&box->lock, flags);
-}
-
-/* A PMU goes on elsewhere when the last CPU of its package leaves. */
-static bool uncore_pmon_is_reached(const struct uncore_pmon_box *box)
-{
-	return box->unit.access != UNCORE_PMON_ACCESS_MSR ||
-	       topology_physical_package_id(smp_processor_id()) == box->package;
+	flags = pmukit_lock(&uev->box->lock);
+	uncore_pmon_event_halt(uev->box, uev);
+	uncore_pmon_settle_alone(uev->box);
+	pmukit_unlock(&uev->box->lock, flags);
 }
 
 static int uncore_pmon_event_add(struct perf_event *event, int how)
 {
-	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
 	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
+	struct uncore_pmon_box *box = uev->box;
 	unsigned long flags;
 	int ret = 0;
 
 	flags = pmukit_lock(&box->lock);
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	if (box->dead || pmukit_pmu_gone(&box->pp) || !uncore_pmon_is_reached(box)) {
+	if (box->dead || pmukit_pmu_gone(&box->pmu->pp)) {
 		ret = -ENODEV;
 	} else if (uev->cfg.slots && !uncore_pmon_place_event(box, uev)) {
 		ret = -EAGAIN;
@@ -484,8 +463,8 @@ static int uncore_pmon_event_add(struct perf_event *event, int how)
 
 static void uncore_pmon_event_del(struct perf_event *event, int how)
 {
-	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
 	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
+	struct uncore_pmon_box *box = uev->box;
 	unsigned long flags;
 
 	flags = pmukit_lock(&box->lock);
@@ -498,14 +477,14 @@ static void uncore_pmon_event_del(struct perf_event *event, int how)
 /* Perf may do this from within any other of these, or an NMI: the count then stays as it is. */
 static void uncore_pmon_event_read(struct perf_event *event)
 {
-	struct uncore_pmon_box *box = uncore_pmon_box_of(event->pmu);
 	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
+	struct uncore_pmon_box *box = uev->box;
 	unsigned long flags;
 
 	if (!pmukit_lock_from_within(&box->lock, &flags))
 		return;
 	if (!box->dead && uncore_pmon_runs(uev))
-		uncore_pmon_fold(box, uev, uev->slot);
+		uncore_pmon_fold(box, uev);
 	pmukit_unlock(&box->lock, flags);
 }
 
@@ -513,68 +492,52 @@ static void uncore_pmon_event_read(struct perf_event *event)
 
 static void uncore_pmon_release(struct pmukit_pmu *pp)
 {
-	struct uncore_pmon_box *box = to_uncore_pmon_box(pp);
+	struct uncore_pmon_pmu *pmu = to_uncore_pmon_pmu(pp);
+	struct uncore_pmon_box *box, *next;
 
-	uncore_pmon_sysfs_free(box);
-	kfree(box);
+	list_for_each_entry_safe(box, next, &pmu->boxes, node)
+		kfree(box);
+	uncore_pmon_sysfs_free(pmu);
+	kfree(pmu);
+}
+
+static bool uncore_pmon_same_package(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
+{
+	return topology_physical_package_id(a) == topology_physical_package_id(b) &&
+	       uncore_pmon_box_of_cpu(to_uncore_pmon_pmu(pp), a);
 }
 
 static const struct pmukit_pmu_ops uncore_pmon_pmu_ops = {
 	.release = uncore_pmon_release,
 	.event_free = uncore_pmon_event_free,
+	.together = uncore_pmon_same_package,
 	.place_changed = uncore_pmon_place_changed,
 };
 
 /**
- * uncore_pmon_pmu_fill - prepare the PMU of a new unit; its first reference is the caller's
- * @box: the unit
+ * uncore_pmon_pmu_fill - prepare a new PMU; its first reference is the caller's
+ * @pmu: the PMU, with its unit
  */
-void uncore_pmon_pmu_fill(struct uncore_pmon_box *box)
+void uncore_pmon_pmu_fill(struct uncore_pmon_pmu *pmu)
 {
-	struct pmu *pmu = &box->pp.pmu;
+	struct pmu *perf = &pmu->pp.pmu;
 
-	pmukit_pmu_init(&box->pp, &uncore_pmon_pmu_ops, THIS_MODULE);
-	box->pp.max_events = UINT_MAX;
-	pmukit_lock_init(&box->lock);
-	INIT_LIST_HEAD(&box->added);
-	INIT_LIST_HEAD(&box->leaving);
-	hrtimer_setup(&box->timer, uncore_pmon_timer, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_PINNED_HARD);
-	init_irq_work(&box->saying, uncore_pmon_print_complaints);
-	box->fold_ns = uncore_pmon_fold_ns(box->unit.width_bits);
+	pmukit_pmu_init(&pmu->pp, &uncore_pmon_pmu_ops, THIS_MODULE);
+	pmu->pp.max_events = UINT_MAX;
+	pmu->pp.reach = PMUKIT_REACH_GROUPS;
+	pmu->pp.ends_in_error = true;
+	pmu->fold_ns = uncore_pmon_fold_ns(pmu->unit.width_bits);
+	INIT_LIST_HEAD(&pmu->boxes);
 
-	pmu->task_ctx_nr = perf_invalid_context;
-	pmu->capabilities = PERF_PMU_CAP_NO_EXCLUDE;
-	pmu->attr_groups = box->groups;
-	pmu->event_init = uncore_pmon_event_init;
-	pmu->pmu_disable = uncore_pmon_pmu_disable;
-	pmu->pmu_enable = uncore_pmon_pmu_enable;
-	pmu->add = uncore_pmon_event_add;
-	pmu->del = uncore_pmon_event_del;
-	pmu->start = uncore_pmon_event_start;
-	pmu->stop = uncore_pmon_event_stop;
-	pmu->read = uncore_pmon_event_read;
-}
-
-/**
- * uncore_pmon_pmu_kill - from here on nothing of ours touches the registers
- * @box: a unit whose PMU was removed, or never registered
- *
- * An event may have been enabled again since the PMU was removed, so the unit is frozen; but for
- * MSRs, which may be those of another package here.
- */
-void uncore_pmon_pmu_kill(struct uncore_pmon_box *box)
-{
-	struct uncore_pmon_event *uev, *next;
-	unsigned long flags;
-
-	flags = pmukit_lock(&box->lock);
-	list_for_each_entry_safe(uev, next, &box->leaving, leaving)
-		list_del_init(&uev->leaving);
-	if (box->reset && box->unit.access != UNCORE_PMON_ACCESS_MSR)
-		uncore_pmon_box_freeze(box, true);
-	box->dead = true;
-	pmukit_unlock(&box->lock, flags);
-	hrtimer_cancel(&box->timer);
-	irq_work_sync(&box->saying);
+	perf->task_ctx_nr = perf_invalid_context;
+	perf->capabilities = PERF_PMU_CAP_NO_EXCLUDE;
+	perf->attr_groups = pmu->groups;
+	perf->event_init = uncore_pmon_event_init;
+	perf->pmu_disable = uncore_pmon_pmu_disable;
+	perf->pmu_enable = uncore_pmon_pmu_enable;
+	perf->add = uncore_pmon_event_add;
+	perf->del = uncore_pmon_event_del;
+	perf->start = uncore_pmon_event_start;
+	perf->stop = uncore_pmon_event_stop;
+	perf->read = uncore_pmon_event_read;
 }

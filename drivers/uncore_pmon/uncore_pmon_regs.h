@@ -8,12 +8,12 @@
 
 #include <linux/bits.h>
 
-#define UNCORE_PMON_PCI_VENDOR		0x8086
-#define UNCORE_PMON_PCI_DEVICE		0x09a7	/* Sapphire Rapids to Clearwater Forest */
 #define UNCORE_PMON_PCI_DEVICE_DMR	0x09a1	/* Diamond Rapids */
 
 /* DVSEC, offsets from the capability */
 #define UNCORE_PMON_DVSEC		0x23
+#define UNCORE_PMON_DVSEC_HEADER	0x04
+#define   UNCORE_PMON_DVSEC_HEADER_VENDOR	GENMASK(15, 0)
 #define UNCORE_PMON_DVSEC_ENTRY		0x08
 #define   UNCORE_PMON_DVSEC_ENTRY_ID	GENMASK(15, 0)
 #define   UNCORE_PMON_DVSEC_ENTRY_PMON	1

@@ -13,11 +13,11 @@
 
 #include "uncore_pmon.h"
 
-static struct uncore_pmon_box *uncore_pmon_of_dev(struct device *dev)
+static struct uncore_pmon_pmu *uncore_pmon_of_dev(struct device *dev)
 {
 	struct pmu *pmu = dev_get_drvdata(dev);
 
-	return to_uncore_pmon_box(to_pmukit_pmu(pmu));
+	return to_uncore_pmon_pmu(to_pmukit_pmu(pmu));
 }
 
 /* format/: the bits of a control. What a unit does not have is not shown. */
@@ -150,35 +150,35 @@ static u32 uncore_pmon_event_fill(struct uncore_pmon_event_file *files,
 	return nr;
 }
 
-static bool uncore_pmon_has_event(const struct uncore_pmon_box *box,
+static bool uncore_pmon_has_event(const struct uncore_pmon_pmu *pmu,
 				  const struct uncore_pmon_named_event *event)
 {
 	if (event->event == UNCORE_PMON_EVENT_SPECIAL && event->umask &&
-	    !(box->kinds & BIT(UNCORE_PMON_FREE)))
+	    !(pmu->kinds & BIT(UNCORE_PMON_FREE)))
 		return false;
-	return uncore_pmon_event_fits(event, &box->unit, box->platform);
+	return uncore_pmon_event_fits(event, &pmu->unit, pmu->platform);
 }
 
-static int uncore_pmon_events_fill(struct uncore_pmon_box *box)
+static int uncore_pmon_events_fill(struct uncore_pmon_pmu *pmu)
 {
 	const struct uncore_pmon_named_event *event;
 	u32 room = 0, nr = 0, i;
 
 	for (event = uncore_pmon_named_events; event->name; event++)
-		room += uncore_pmon_has_event(box, event) ? ARRAY_SIZE(uncore_pmon_event_kinds) : 0;
-	box->event_files = kcalloc(room + 1, sizeof(*box->event_files), GFP_KERNEL);
-	box->event_attrs = kcalloc(room + 1, sizeof(*box->event_attrs), GFP_KERNEL);
-	if (!box->event_files || !box->event_attrs)
+		room += uncore_pmon_has_event(pmu, event) ? ARRAY_SIZE(uncore_pmon_event_kinds) : 0;
+	pmu->event_files = kcalloc(room + 1, sizeof(*pmu->event_files), GFP_KERNEL);
+	pmu->event_attrs = kcalloc(room + 1, sizeof(*pmu->event_attrs), GFP_KERNEL);
+	if (!pmu->event_files || !pmu->event_attrs)
 		return -ENOMEM;
 
 	for (event = uncore_pmon_named_events; event->name; event++) {
-		if (uncore_pmon_has_event(box, event))
-			nr += uncore_pmon_event_fill(box->event_files + nr, event);
+		if (uncore_pmon_has_event(pmu, event))
+			nr += uncore_pmon_event_fill(pmu->event_files + nr, event);
 	}
 	for (i = 0; i < nr; i++)
-		box->event_attrs[i] = &box->event_files[i].attr.attr;
-	box->events_group.name = "events";
-	box->events_group.attrs = box->event_attrs;
+		pmu->event_attrs[i] = &pmu->event_files[i].attr.attr;
+	pmu->events_group.name = "events";
+	pmu->events_group.attrs = pmu->event_attrs;
 	return 0;
 }
 
@@ -203,14 +203,14 @@ static const struct attribute_group uncore_pmon_alias_group = {
 
 static int uncore_pmon_emit_counters(struct pmukit_pmu *pp, char *buf, int at)
 {
-	return sysfs_emit_at(buf, at, "%u", to_uncore_pmon_box(pp)->unit.counters);
+	return sysfs_emit_at(buf, at, "%u", to_uncore_pmon_pmu(pp)->unit.counters);
 }
 
 PMUKIT_CAP(counters, uncore_pmon_emit_counters);
 
 static int uncore_pmon_emit_width(struct pmukit_pmu *pp, char *buf, int at)
 {
-	return sysfs_emit_at(buf, at, "%u", to_uncore_pmon_box(pp)->unit.width_bits);
+	return sysfs_emit_at(buf, at, "%u", to_uncore_pmon_pmu(pp)->unit.width_bits);
 }
 
 PMUKIT_CAP(counter_width, uncore_pmon_emit_width);
@@ -218,7 +218,7 @@ PMUKIT_CAP(counter_width, uncore_pmon_emit_width);
 static int uncore_pmon_emit_fixed(struct pmukit_pmu *pp, char *buf, int at)
 {
 	return sysfs_emit_at(buf, at, "%d",
-			     !!(to_uncore_pmon_box(pp)->kinds & BIT(UNCORE_PMON_FIXED)));
+			     !!(to_uncore_pmon_pmu(pp)->kinds & BIT(UNCORE_PMON_FIXED)));
 }
 
 PMUKIT_CAP(fixed_counter, uncore_pmon_emit_fixed);
@@ -226,14 +226,14 @@ PMUKIT_CAP(fixed_counter, uncore_pmon_emit_fixed);
 static int uncore_pmon_emit_free(struct pmukit_pmu *pp, char *buf, int at)
 {
 	return sysfs_emit_at(buf, at, "%d",
-			     !!(to_uncore_pmon_box(pp)->kinds & BIT(UNCORE_PMON_FREE)));
+			     !!(to_uncore_pmon_pmu(pp)->kinds & BIT(UNCORE_PMON_FREE)));
 }
 
 PMUKIT_CAP(free_running, uncore_pmon_emit_free);
 
 static int uncore_pmon_emit_fold(struct pmukit_pmu *pp, char *buf, int at)
 {
-	return sysfs_emit_at(buf, at, "%llu", to_uncore_pmon_box(pp)->fold_ns);
+	return sysfs_emit_at(buf, at, "%llu", to_uncore_pmon_pmu(pp)->fold_ns);
 }
 
 PMUKIT_CAP(fold_ns, uncore_pmon_emit_fold);
@@ -246,7 +246,7 @@ static int uncore_pmon_emit_access(struct pmukit_pmu *pp, char *buf, int at)
 		[UNCORE_PMON_ACCESS_PCI]	= "pci",
 	};
 
-	return sysfs_emit_at(buf, at, "%s", names[to_uncore_pmon_box(pp)->unit.access]);
+	return sysfs_emit_at(buf, at, "%s", names[to_uncore_pmon_pmu(pp)->unit.access]);
 }
 
 PMUKIT_CAP(access, uncore_pmon_emit_access);
@@ -288,33 +288,33 @@ static const struct attribute_group uncore_pmon_stats_group = {
 
 /**
  * uncore_pmon_sysfs_fill - make the groups of a PMU
- * @box: a claimed unit with its names
+ * @pmu: a PMU with its boxes and names
  *
  * Return: 0 or -ENOMEM.
  */
-int uncore_pmon_sysfs_fill(struct uncore_pmon_box *box)
+int uncore_pmon_sysfs_fill(struct uncore_pmon_pmu *pmu)
 {
-	const struct attribute_group **group = box->groups;
-	int ret = uncore_pmon_events_fill(box);
+	const struct attribute_group **group = pmu->groups;
+	int ret = uncore_pmon_events_fill(pmu);
 
 	if (ret)
 		return ret;
 	*group++ = &pmukit_cpumask_group;
 	*group++ = &uncore_pmon_stats_group;
-	*group++ = uncore_pmon_format(&box->unit);
-	*group++ = &box->events_group;
+	*group++ = uncore_pmon_format(&pmu->unit);
+	*group++ = &pmu->events_group;
 	*group++ = &uncore_pmon_caps_group;
-	if (*box->alias)
+	if (*pmu->alias)
 		*group++ = &uncore_pmon_alias_group;
 	return 0;
 }
 
 /**
  * uncore_pmon_sysfs_free - the end of uncore_pmon_sysfs_fill(), also of one that failed
- * @box: the unit
+ * @pmu: the PMU
  */
-void uncore_pmon_sysfs_free(struct uncore_pmon_box *box)
+void uncore_pmon_sysfs_free(struct uncore_pmon_pmu *pmu)
 {
-	kfree(box->event_attrs);
-	kfree(box->event_files);
+	kfree(pmu->event_attrs);
+	kfree(pmu->event_files);
 }

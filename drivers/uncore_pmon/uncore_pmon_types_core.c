@@ -5,6 +5,7 @@
  * without kernel calls.
  */
 
+#include <linux/bitfield.h>
 #include <linux/bits.h>
 #include <linux/types.h>
 
@@ -108,6 +109,70 @@ const struct uncore_pmon_type *uncore_pmon_type_find(u16 id)
 	return NULL;
 }
 
+/*
+ * The links of Sapphire and Emerald Rapids, whose places in the table are wrong: the function of
+ * the first one is known by its device id, the others are in the next devices.
+ */
+struct uncore_pmon_first_link {
+	u16 device;
+	u16 type;
+	u16 box_control;
+	u8 devfn;
+};
+
+static const struct uncore_pmon_first_link uncore_pmon_first_links[] = {
+	{ .device = 0x3241, .devfn = 0x09, .type = UNCORE_PMON_UPI,	.box_control = 0x318 },
+	{ .device = 0x3246, .devfn = 0x29, .type = UNCORE_PMON_M3UPI,	.box_control = 0x0a0 },
+	{}
+};
+
+#define UNCORE_PMON_NEXT_DEVICE		8	/* in devfn */
+
+/**
+ * uncore_pmon_links - the units that replace those of a table
+ * @device: device id of a function
+ * @domain: where it is
+ * @bus: where it is
+ * @devfn: where it is
+ * @entries: UNCORE_PMON_MAX_LINKS, filled in; whether these functions exist is not known here
+ *
+ * Return: false when the function is not that of a first link.
+ */
+bool uncore_pmon_links(u16 device, u32 domain, u8 bus, u8 devfn,
+		       struct uncore_pmon_entry *entries)
+{
+	const struct uncore_pmon_first_link *first = uncore_pmon_first_links;
+	u32 i;
+
+	while (first->device && (first->device != device || first->devfn != devfn))
+		first++;
+	if (!first->device || domain > FIELD_GET(UNCORE_PMON_PCI_DOMAIN, ~0ULL))
+		return false;
+	for (i = 0; i < UNCORE_PMON_MAX_LINKS; i++) {
+		entries[i] = (struct uncore_pmon_entry) {
+			.used = true,
+			.unit = {
+				.box_control =
+					FIELD_PREP(UNCORE_PMON_PCI_DOMAIN, domain) |
+					FIELD_PREP(UNCORE_PMON_PCI_BUS, bus) |
+					FIELD_PREP(UNCORE_PMON_PCI_DEVFN,
+						   devfn + i * UNCORE_PMON_NEXT_DEVICE) |
+					first->box_control,
+				.type = first->type,
+				.id = i,
+				.access = UNCORE_PMON_ACCESS_PCI,
+				.counters = 4,
+				.width_bits = 48,
+				.control_offset = 0x38,
+				.counter_offset = 0x08,
+				.control_step = 8,
+				.counter_step = 8,
+			},
+		};
+	}
+	return true;
+}
+
 /* Events */
 
 #define EVENT(_platforms, _type, _name, _event, _umask)				\
@@ -125,8 +190,8 @@ const struct uncore_pmon_named_event uncore_pmon_named_events[] = {
 	EVENT(SPR, CHA, "tor_inserts_ia_miss_drd_cxl_acc",	0x35, 0x10c8178201),
 	EVENT(SPR, CHA, "tor_inserts_ia_miss_rfo_cxl_acc",	0x35, 0x10c8078201),
 
-	EVENT(SPR | GNR, IMC, "hclockticks",		0x01, 0x00),
-	EVENT(SPR | GNR, IMC, "clockticks",		0x01, 0x01),
+	EVENT(SPR | GNR, IMC, "clockticks",		0x01, 0x00),
+	EVENT(SPR | GNR, IMC, "dclk",			0x01, 0x01),
 	LINES(SPR, IMC, "cas_count_read",		0x05, 0xcf),
 	LINES(SPR, IMC, "cas_count_write",		0x05, 0xf0),
 	LINES(SPR, IMC, "cas_count_all",		0x05, 0xff),

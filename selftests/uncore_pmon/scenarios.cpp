@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The guests of uncore_pmon: devices, steps, checks made outside.
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,7 +84,7 @@ Scenario uncore_pmon_shared()
     shared.routine = {"6.12"};
     shared.steps = {{"perf_stat", "/selftests/uncore_pmon/perf_stat.sh shared", 120},
                     {"shares", "uncore_pmon_test -t shares_counters_fairly", 120}};
-    shared.judgements = {{"a turn costs three register accesses and no freeze",
+    shared.judgements = {{"a turn costs few register accesses and no freeze",
                           {"{selftests}/uncore_pmon/count_turns.sh", "{out}/accesses.log"},
                           0,
                           {"units=2 bad=0 end"}}};
@@ -111,8 +113,8 @@ Scenario uncore_pmon_narrow()
     return narrow;
 }
 
-// The rounds of uncore_pmon_life_test, near the second CPU, since the first cannot leave. In the
-// window of a port there is no other place for a BAR: that one is tried in "test".
+// The rounds of uncore_pmon_life_test, behind a port. In its window there is no other place for a
+// BAR: that one is tried in "test".
 Scenario uncore_pmon_life()
 {
     Scenario life;
@@ -156,22 +158,35 @@ Scenario uncore_pmon_packages()
     return packages;
 }
 
-// Where the processor does not say that it is emulated intel_uncore takes the units as well; it
-// brings them up with the second CPU of a die, so both are on one. Not on debug kernels: it leaves
-// memory behind when it goes.
-Scenario uncore_pmon_beside()
+// Two processors of two CPUs each, whose tables have the same units.
+Scenario uncore_pmon_sockets()
 {
-    Scenario beside = uncore_pmon_scenario("beside");
-    beside.hides_hypervisor = true;
-    beside.bridges = {};
-    beside.chassis = {{"uncore_pmon", "pcie.0", "18.0"}};
-    beside.kernels = {"6.1", "6.12", "7.2"};
-    beside.routine = {"6.12"};
-    beside.steps = {{"beside", "/selftests/uncore_pmon/beside.sh /lib/vmrun/uncore_pmon.ko", 120}};
-    return beside;
+    Scenario sockets = uncore_pmon_parameters();
+    sockets.name = "sockets";
+    sockets.smp = "4,sockets=2,cores=2";
+    sockets.chassis = {{"uncore_pmon --width 24", "pcie.0", "18.0"},
+                       {"uncore_pmon --width 24", "pcie.0", "19.0"}};
+    sockets.routine = {"6.12"};
+    sockets.steps = {{"sockets", "/selftests/uncore_pmon/sockets.sh", 300}};
+    return sockets;
 }
 
-// One function a fault of the model; the first has none.
+// The kernel's own drivers of the function and of its units. intel_uncore takes them where the
+// processor does not say that it is emulated; it brings them up with the second CPU of a die, so
+// both are on one. Not on debug kernels: it leaves memory behind when it goes.
+Scenario uncore_pmon_neighbors()
+{
+    Scenario neighbors = uncore_pmon_scenario("neighbors");
+    neighbors.hides_hypervisor = true;
+    neighbors.bridges = {};
+    neighbors.chassis = {{"uncore_pmon", "pcie.0", "18.0"}};
+    neighbors.kernels = {"6.1", "6.12", "7.2"};
+    neighbors.steps = {
+        {"neighbors", "/selftests/uncore_pmon/neighbors.sh /lib/vmrun/uncore_pmon.ko", 600}};
+    return neighbors;
+}
+
+// One function a fault of the model; the first has none. Each has units of its own.
 Scenario uncore_pmon_faults()
 {
     static constexpr std::string_view kFaults[] = {
@@ -215,7 +230,9 @@ Scenario uncore_pmon_faults()
     };
     Scenario faults;
     faults.name = "faults";
-    faults.models.resize(1 + std::size(kFaults));
+    for (size_t i = 0; i <= std::size(kFaults); i++)
+        faults.models.push_back(
+            fmt::format("--unit-ids imc={},{} --unit-ids unknown={}", 2 * i, 2 * i + 1, i));
     try_each_fault(faults, "uncore_pmon", kFaults);
     faults.kernels = kX86Kernels;
     faults.routine = {"7.2"};
@@ -231,7 +248,7 @@ Scenario uncore_pmon_stress()
                     "--least-opens 10"),
         stress_step("machine",
                     "--pmu 'uncore_*' --workers 2 --module uncore_pmon --cpu 1 "
-                    "--bind uncore_pmon/8086:09a7 --remove 8086:09a7 "
+                    "--remove 8086:09a7 "
                     "--unload uncore_pmon=/lib/vmrun/uncore_pmon.ko "
                     "--read /sys/bus/event_source/devices/uncore_imc_0 "
                     "--least-opens 1"),
@@ -256,16 +273,23 @@ UnitSpec uncore_pmon_driver()
                   "selftests/lib/abi.sh",
                   "selftests/uncore_pmon/discover.sh",
                   "selftests/uncore_pmon/parameters.sh",
-                  "selftests/uncore_pmon/beside.sh",
+                  "selftests/uncore_pmon/neighbors.sh",
+                  "selftests/uncore_pmon/sockets.sh",
                   "selftests/uncore_pmon/perf_stat.sh",
                   "selftests/uncore_pmon/perf_tests.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-uncore_pmon"};
-    unit.tests = {uncore_pmon_traffic("traffic"), uncore_pmon_test(),
-                  uncore_pmon_shared(),           uncore_pmon_wrap(),
-                  uncore_pmon_narrow(),           uncore_pmon_life(),
-                  uncore_pmon_parameters(),       uncore_pmon_packages(),
-                  uncore_pmon_beside(),           uncore_pmon_faults()};
-    unit.every_turn = {"test"};
+    unit.tests = {uncore_pmon_traffic("traffic"),
+                  uncore_pmon_test(),
+                  uncore_pmon_shared(),
+                  uncore_pmon_wrap(),
+                  uncore_pmon_narrow(),
+                  uncore_pmon_life(),
+                  uncore_pmon_parameters(),
+                  uncore_pmon_packages(),
+                  uncore_pmon_sockets(),
+                  uncore_pmon_neighbors(),
+                  uncore_pmon_faults()};
+    unit.every_turn = {"test", "neighbors"};
     unit.demo = uncore_pmon_traffic("demo");
     return unit;
 }
@@ -277,15 +301,13 @@ UnitSpec uncore_pmon_tests()
     unit = with_aux_extras(unit, "test", {{"aux_extras", "--pmu uncore_imc_0"}});
     unit = with_reloads(unit, "--pmu uncore_imc_0");
     unit = with_failures(
-        unit, {{"fail_nth", "--pmu uncore_imc_0 --dense 16 --bind uncore_pmon/0000:00:18.0"},
+        unit, {{"fail_nth", "--pmu uncore_imc_0"},
                {"fail_nth_load",
                 "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko"}});
-    unit = with_privileges(unit, "test",
-                           {{"privileges",
-                             "--pmu uncore_imc_0 --policy paranoid --tree "
-                             "/sys/bus/pci/devices/0000:00:18.0/uncore_pmon" +
-                                 trees_of_pmus("uncore")},
-                            {"privileges_cxl", "--pmu uncore_cxlcm_0 --policy paranoid"}});
+    unit = with_privileges(
+        unit, "test",
+        {{"privileges", "--pmu uncore_imc_0 --policy paranoid" + trees_of_pmus("uncore")},
+         {"privileges_cxl", "--pmu uncore_cxlcm_0 --policy paranoid"}});
     return with_examples(unit, "Documentation/devices/uncore_pmon.rst", "6.12",
                          uncore_pmon_scenario("examples"));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMUs' surroundings come and go under events that run, twenty times each. After each time the
- * events must be harmless and new ones must count exactly.
+ * The function and the module come and go under events that run, twenty times each. After each time
+ * the events must be harmless and new ones must count exactly.
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */
 #define _GNU_SOURCE
@@ -20,7 +20,6 @@
 
 #define TIMES		20
 #define MODULE		"uncore_pmon"
-#define DRIVER		"/sys/bus/pci/drivers/uncore_pmon/"
 #define PMU		"uncore_imc_0"
 #define EVENTS		3
 #define LOADS		40
@@ -88,19 +87,16 @@ static void everything_works(struct __test_metadata *_metadata, const char *pci)
 	close_all(fds);
 }
 
-/* Whatever it answers, nothing may hang or crash, and no count may move. */
+/* A count would pass for all there was. Nothing else may hang or crash. */
 static void use_dead_events(struct __test_metadata *_metadata, const int fds[EVENTS])
 {
-	struct uncore_count before, after;
+	struct uncore_count count;
 
 	for (int i = 0; i < EVENTS; i++) {
-		int first = uncore_read(fds[i], &before), second;
-
+		EXPECT_GT(0, uncore_read(fds[i], &count)) TH_LOG("event %d", i);
 		uncore_disable_event(fds[i]);
 		uncore_enable_event(fds[i]);
-		second = uncore_read(fds[i], &after);
-		if (!first && !second)
-			EXPECT_EQ(before.value, after.value);
+		uncore_read(fds[i], &count);
 	}
 }
 
@@ -132,45 +128,38 @@ FIXTURE_TEARDOWN(life)
 	close_all(self->fds);
 }
 
-/* In every second round the dead events are closed before the function comes back. */
-TEST_F_TIMEOUT(life, unbind_and_bind, TIMEOUT_SECONDS)
+static int remove_function(const char *pci)
 {
-	for (int i = 0; i < TIMES; i++) {
-		ASSERT_EQ(0, open_running(self->fds));
-		touch_and_compare(_metadata, self->pci, self->fds);
-		ASSERT_EQ(0, write_text(DRIVER "unbind", self->pci));
-		ASSERT_EQ(0, uncore_wait(PMU, 0));
-		use_dead_events(_metadata, self->fds);
-		if (i % 2)
-			close_all(self->fds);
-		ASSERT_EQ(0, write_text(DRIVER "bind", self->pci));
-		everything_works(_metadata, self->pci);
-		close_all(self->fds);
-	}
+	return pci_write(pci, "remove", "1") ?: uncore_wait(PMU, 0);
+}
+
+static int rescan(void)
+{
+	return pci_rescan() ?: uncore_wait(PMU, 1);
 }
 
 /* Perf needs more time to let go of a PMU than the function to come and go. */
-TEST_F_TIMEOUT(life, those_that_left_do_not_pile_up, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, removed_pmus_do_not_pile_up, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < TIMES; i++) {
-		ASSERT_EQ(0, write_text(DRIVER "unbind", self->pci));
-		ASSERT_EQ(0, write_text(DRIVER "bind", self->pci));
+		ASSERT_EQ(0, remove_function(self->pci));
+		ASSERT_EQ(0, rescan());
 		ASSERT_EQ(0, leavers());
 	}
 	everything_works(_metadata, self->pci);
 }
 
+/* In every second round the dead events are closed before the function comes back. */
 TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, open_running(self->fds));
 		touch_and_compare(_metadata, self->pci, self->fds);
-		ASSERT_EQ(0, pci_write(self->pci, "remove", "1"));
-		ASSERT_EQ(0, uncore_wait(PMU, 0));
+		ASSERT_EQ(0, remove_function(self->pci));
 		use_dead_events(_metadata, self->fds);
 		if (i % 2)
 			close_all(self->fds);
-		ASSERT_EQ(0, pci_rescan());
+		ASSERT_EQ(0, rescan());
 		everything_works(_metadata, self->pci);
 		close_all(self->fds);
 	}
@@ -216,11 +205,10 @@ TEST_F_TIMEOUT(life, units_move, TIMEOUT_SECONDS)
 
 	ASSERT_EQ(0, open_running(self->fds));
 	touch_and_compare(_metadata, self->pci, self->fds);
-	ASSERT_EQ(0, write_text(DRIVER "unbind", self->pci));
 	ASSERT_EQ(0, write_bar(self->pci, 0));
-	ASSERT_EQ(0, pci_write(self->pci, "remove", "1"));
+	ASSERT_EQ(0, remove_function(self->pci));
 	use_dead_events(_metadata, self->fds);
-	ASSERT_EQ(0, pci_rescan());
+	ASSERT_EQ(0, rescan());
 	everything_works(_metadata, self->pci);
 	after = units_at(self->pci);
 	EXPECT_NE(before, after);
@@ -241,69 +229,6 @@ TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
 		ASSERT_EQ(0, module_unload(MODULE));
 		ASSERT_EQ(0, uncore_wait(PMU, 0));
 		ASSERT_EQ(0, module_load(file));
-		everything_works(_metadata, self->pci);
-	}
-}
-
-struct timers {
-	int here, elsewhere;
-};
-
-/* Timers of the driver's on a CPU and on all others. */
-static struct timers timers(int cpu)
-{
-	FILE *list = fopen("/proc/timer_list", "r");
-	struct timers found = {};
-	char line[256];
-	int now = -1;
-
-	while (list && fgets(line, sizeof(line), list)) {
-		sscanf(line, "cpu: %d", &now);
-		if (strstr(line, "uncore_pmon_timer"))
-			(*(now == cpu ? &found.here : &found.elsewhere))++;
-	}
-	if (list)
-		fclose(list);
-	return found;
-}
-
-/*
- * MSRs are those of the package of the CPU that reads them, and the timer reads. The list counts as
- * it goes, and leaves one out where an earlier one has gone meanwhile.
- */
-static void timers_are_with(struct __test_metadata *_metadata, int cpu)
-{
-	struct timers found = {};
-
-	for (int i = 0; i < TIMES && !found.here; i++)
-		found = timers(cpu);
-	EXPECT_LT(0, found.here);
-	EXPECT_EQ(0, found.elsewhere);
-}
-
-TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
-{
-	int cpu;
-
-	for (int i = 0; i < TIMES; i++) {
-		/* Binding anew makes the PMUs choose their CPU anew: one near the function. */
-		ASSERT_EQ(0, write_text(DRIVER "unbind", self->pci));
-		ASSERT_EQ(0, write_text(DRIVER "bind", self->pci));
-		ASSERT_EQ(0, uncore_wait(PMU, 1));
-		cpu = pmu_cpu(PMU);
-		if (cpu_set_online(cpu, "1"))
-			SKIP(return, "the PMU's CPU cannot go offline");
-		ASSERT_EQ(0, open_running(self->fds));
-		touch_and_compare(_metadata, self->pci, self->fds);
-		ASSERT_EQ(0, cpu_set_online(cpu, "0"));
-		EXPECT_NE(cpu, pmu_cpu(PMU));
-		timers_are_with(_metadata, pmu_cpu(PMU));
-		touch_and_compare(_metadata, self->pci, self->fds);
-		ASSERT_EQ(0, cpu_set_online(cpu, "1"));
-		EXPECT_EQ(cpu, pmu_cpu(PMU));
-		timers_are_with(_metadata, cpu);
-		touch_and_compare(_metadata, self->pci, self->fds);
-		close_all(self->fds);
 		everything_works(_metadata, self->pci);
 	}
 }

@@ -331,6 +331,45 @@ TEST(UncorePmonUnits, AreWhereTheTableSaysButForLinks)
     }
 }
 
+// Where intel_uncore looks for them instead: PCI ids, first device, registers.
+TEST(UncorePmonLinks, ReplaceThoseOfTheTable)
+{
+    const struct {
+        u16 device, type;
+        u8 devfn;
+        u64 first_control;
+    } kinds[] = {{0x3241, 8, 0x09, 0x1fe09318}, {0x3246, 9, 0x29, 0x1fe290a0}};
+    for (const auto &kind : kinds) {
+        std::array<uncore_pmon_entry, UNCORE_PMON_MAX_LINKS> links = {};
+        ASSERT_TRUE(uncore_pmon_links(kind.device, 1, 0xfe, kind.devfn, links.data()));
+        for (u16 i = 0; i < links.size(); i++) {
+            const uncore_pmon_unit &unit = links[i].unit;
+            EXPECT_TRUE(links[i].used);
+            EXPECT_EQ(links[i].wrong, nullptr);
+            EXPECT_EQ(unit.box_control, kind.first_control + i * 0x8000U) << "the next device";
+            EXPECT_EQ(unit.type, kind.type);
+            EXPECT_EQ(unit.id, i);
+            EXPECT_EQ(unit.access, UNCORE_PMON_ACCESS_PCI);
+            EXPECT_EQ(unit.counters, 4);
+            EXPECT_EQ(unit.width_bits, 48);
+            EXPECT_EQ(uncore_pmon_control_offset(&unit, 1), 0x40U);
+            EXPECT_EQ(uncore_pmon_counter_offset(&unit, 1), 0x10U);
+            EXPECT_TRUE(uncore_pmon_units_alike(&unit, &links[0].unit));
+        }
+    }
+}
+
+TEST(UncorePmonLinks, AreFoundByTheFirstAlone)
+{
+    std::array<uncore_pmon_entry, UNCORE_PMON_MAX_LINKS> links = {};
+    EXPECT_FALSE(uncore_pmon_links(0x3241, 0, 0xfe, 0x11, links.data())) << "the second";
+    EXPECT_FALSE(uncore_pmon_links(0x3241, 0, 0xfe, 0x29, links.data())) << "the other kind's";
+    EXPECT_FALSE(uncore_pmon_links(0x09a7, 0, 0xfe, 0x09, links.data()));
+    EXPECT_FALSE(uncore_pmon_links(0, 0, 0xfe, 0, links.data()));
+    EXPECT_TRUE(uncore_pmon_links(0x3241, 7, 0xfe, 0x09, links.data()));
+    EXPECT_FALSE(uncore_pmon_links(0x3241, 8, 0xfe, 0x09, links.data())) << "no such domain";
+}
+
 TEST(UncorePmonUnits, MayBeMissing)
 {
     const std::vector<uncore_pmon_entry> entries =
@@ -410,10 +449,12 @@ TEST(UncorePmonTerms, RefuseWhatTheUnitDoesNotHave)
     const UnitWords pci = {.access = 2, .box_control = 0xfe11318, .type = 7};
     const UnitWords cha = {.access = 0, .box_control = 0x2000, .type = 0};
     const UnitWords pcu = {.access = 0, .box_control = 0x2000, .type = 4};
+    const UnitWords unknown = {.access = 2, .box_control = 0xfe11318, .type = 99};
     for (int bit = 0; bit < 64; bit++) {
         const bool plain = bit < 16 || bit == 18 || (bit >= 23 && bit < 32);
         const u64 config = u64{1} << bit;
         EXPECT_EQ(parse({}, config).wrong, plain ? "" : "unknown bits") << bit;
+        EXPECT_EQ(parse(unknown, config).wrong, plain ? "" : "unknown bits") << bit;
         const bool wide = plain || (bit >= 32 && bit < 56);
         EXPECT_EQ(parse(pci, config).wrong, wide ? "" : "unknown bits") << bit;
         EXPECT_EQ(parse(pcu, config).wrong, wide ? "" : "unknown bits") << bit;
@@ -520,11 +561,15 @@ TEST(UncorePmonNamed, HaveTheirCodes)
         u64 umask;
     } rows[] = {
         {UNCORE_PMON_SPR, 0, "tor_inserts_ia_miss_drd_cxl_acc", 0x35, 0x10c8178201},
-        {UNCORE_PMON_SPR, 6, "hclockticks", 0x01, 0x00},
-        {UNCORE_PMON_SPR, 6, "clockticks", 0x01, 0x01},
+        {UNCORE_PMON_SPR, 6, "clockticks", 0x01, 0x00},
+        {UNCORE_PMON_SPR, 6, "dclk", 0x01, 0x01},
+        {UNCORE_PMON_SPR, 6, "cas_count_read", 0x05, 0xcf},
+        {UNCORE_PMON_SPR, 6, "cas_count_write", 0x05, 0xf0},
         {UNCORE_PMON_SPR, 6, "wpq_inserts_pch1", 0x20, 0x02},
-        {UNCORE_PMON_GNR, 6, "hclockticks", 0x01, 0x00},
-        {UNCORE_PMON_GNR, 6, "clockticks", 0x01, 0x01},
+        {UNCORE_PMON_GNR, 6, "clockticks", 0x01, 0x00},
+        {UNCORE_PMON_GNR, 6, "dclk", 0x01, 0x01},
+        {UNCORE_PMON_GNR, 6, "cas_count_read_sch1", 0x06, 0xcf},
+        {UNCORE_PMON_GNR, 6, "cas_count_write_sch0", 0x05, 0xf0},
         {UNCORE_PMON_GNR, 6, "rpq_inserts_sch0_pch0", 0x10, 0x10},
         {UNCORE_PMON_GNR, 6, "rpq_inserts_sch1_pch1", 0x10, 0x80},
         {UNCORE_PMON_GNR, 6, "wpq_inserts_sch0_pch1", 0x22, 0x20},

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# sockets.sh: two processors, each with a discovery table that has the same units. There is one PMU for each of these, with a CPU of
+# each processor; -a sums, --per-socket splits, and a name without a number takes all memory controllers.
+. "$(dirname "$0")/tap.sh"
+sysfs=/sys/bus/event_source/devices
+pmu=uncore_imc_0
+event=event=0x05,umask=0xcf
+first=00:18.0
+second=00:19.0
+
+[ -d $sysfs/$pmu ] || skip_all "no $pmu"
+
+cpumask() { cat $sysfs/$pmu/cpumask; }
+online() { echo "$2" >"/sys/devices/system/cpu/cpu$1/online"; }
+
+# Loads of the memory behind the first memory controller of the one and the other, and behind the second of the first.
+cat >"$work/traffic" <<-END
+	uncore_load --function $first --bar 4 --bytes 0x100000 --reads 700 >/dev/null
+	uncore_load --function $second --bar 4 --bytes 0x100000 --reads 90 >/dev/null
+	uncore_load --function $first --bar 4 --bytes 0x100000 --offset 0x100000 --reads 5 >/dev/null
+END
+
+# stat EVENT OPTION... -- COMMAND...: what perf says
+stat() {
+	event_of=$1
+	shift
+	perf stat -x ' ' -e "$event_of" "$@" 2>"$work/stat" >/dev/null
+	sed 's/^/# /' "$work/stat"
+}
+
+plan 10
+[ "$(ls $sysfs | grep -c '^uncore_imc_')" = 2 ] && [ "$(cpumask)" = 0,2 ]
+result "a PMU for each unit, and a CPU of each processor" $?
+stat $pmu/$event/ -a -- sh "$work/traffic"
+grep -q "^790 .*$pmu/" "$work/stat"
+result "-a sums" $?
+stat $pmu/$event/ -a --per-socket -- sh "$work/traffic"
+grep -q "^S0 1 700 .*$pmu/" "$work/stat" && grep -q "^S1 1 90 .*$pmu/" "$work/stat"
+result "--per-socket splits" $?
+stat $pmu/$event/ -C 1 -- sh "$work/traffic"
+grep -q "^700 .*$pmu/" "$work/stat"
+result "any CPU of the processor will do" $?
+stat uncore_imc/$event/ -a -- sh "$work/traffic"
+grep -q "^795 .*uncore_imc/" "$work/stat"
+result "a name without a number takes all memory controllers" $?
+
+printf 'uncore_load --function %s --reads 400 >/dev/null\necho 0 >/sys/devices/system/cpu/cpu2/online\n' $second >"$work/leave"
+cat "$work/traffic" >>"$work/leave"
+stat $pmu/$event/ -a -- sh "$work/leave"
+grep -q "^1190 .*$pmu/" "$work/stat" && [ "$(cpumask)" = 0,3 ]
+result "events go to another CPU of the processor" $?
+online 2 1
+# Counters of 24 bits: a clock of 1.2 GHz needs the timer each 14 ms.
+printf 'echo 0 >/sys/devices/system/cpu/cpu3/online\nsleep 1\n' >"$work/leave"
+stat $pmu/event=0x01,umask=0x01/ -C 3 -- sh "$work/leave"
+awk '/umask=0x01/ { ticks = $1 } END { exit !(ticks > 600000000) }' "$work/stat"
+result "and so does the timer" $?
+online 2 0 && [ "$(cpumask)" = 0 ] && stat $pmu/$event/ -a -- sh "$work/traffic" && grep -q "^700 .*$pmu/" "$work/stat"
+result "without a CPU of the second one only the first counts" $?
+online 2 1 && online 3 1 && [ "$(cpumask)" = 0,2 ] && stat $pmu/$event/ -a -- sh "$work/traffic" && grep -q "^790 .*$pmu/" "$work/stat"
+result "with one both do" $?
+
+echo 1 >/sys/bus/pci/devices/0000:$second/remove && [ "$(cpumask)" = 0 ] && echo 1 >/sys/bus/pci/rescan
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	[ "$(cpumask)" = 0,2 ] && break
+	sleep 1
+done
+stat $pmu/$event/ -a -- sh "$work/traffic" && grep -q "^790 .*$pmu/" "$work/stat"
+result "the function of the second one goes and comes" $?
+exit $tap_failed
