@@ -239,6 +239,8 @@ nlohmann::ordered_json json_of(const decode::cxl_hmu::LeftOut &left_out)
 void add_placement(nlohmann::ordered_json &to, const Placement &at)
 {
     to["hpa"] = at.hpa ? nlohmann::ordered_json(at.hpa->start) : nlohmann::ordered_json(nullptr);
+    if (at.hpa && at.hpa->alias)
+        to["hpa_alias"] = *at.hpa->alias;
     to["hpa_bytes"] = at.hpa ? at.hpa->bytes : 0;
     to["hpa_pieces"] = at.hpa ? at.hpa->pieces : 0;
     to["node"] = or_null(at.node);

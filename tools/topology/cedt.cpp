@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "topology/cedt.hpp"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <string_view>
@@ -88,20 +89,20 @@ Result<XorMaps> parse_cxims(ByteReader body)
     return maps;
 }
 
-Result<void> parse_structure(uint8_t type, ByteReader body, Cedt &cedt)
+// Other types are not read here. `at` is the place in the table.
+void parse_structure(uint8_t type, ByteReader body, size_t at, Cedt &cedt)
 {
-    if (type == kCfmws) {
-        Result<FixedWindow> window = parse_cfmws(body);
-        if (!window)
-            return window.error();
-        cedt.windows.push_back(*window);
-    } else if (type == kCxims) {
-        Result<XorMaps> maps = parse_cxims(body);
-        if (!maps)
-            return maps.error();
-        cedt.xor_maps.push_back(std::move(*maps));
-    }
-    return {};  // other types are not ours to judge
+    const auto keep = [&](auto parsed, auto &all) {
+        if (parsed)
+            all.push_back(std::move(*parsed));
+        else
+            cedt.skipped.push_back(
+                fmt::format("CEDT: {} (at {:#x}): skipped", parsed.error().message, at));
+    };
+    if (type == kCfmws)
+        keep(parse_cfmws(body), cedt.windows);
+    else if (type == kCxims)
+        keep(parse_cxims(body), cedt.xor_maps);
 }
 
 Result<Bytes> check_header(Bytes table)
@@ -132,6 +133,7 @@ Result<Cedt> parse_cedt(Bytes table)
         return structures.error();
     Cedt cedt;
     for (ByteReader in(*structures); in.left();) {
+        const size_t at = kHeaderBytes + structures->size() - in.left();
         auto type = in.u8();
         in.skip(1);
         auto length = in.u16();
@@ -140,8 +142,7 @@ Result<Cedt> parse_cedt(Bytes table)
         auto body = in.take(*length - kStructureBytes);
         if (!body)
             return damaged("a structure ends beyond the table");
-        if (Result<void> good = parse_structure(*type, ByteReader(*body), cedt); !good)
-            return good.error();
+        parse_structure(*type, ByteReader(*body), at, cedt);
     }
     return cedt;
 }

@@ -33,8 +33,11 @@ struct XorMaps {
 struct Cedt {
     std::vector<FixedWindow> windows;
     std::vector<XorMaps> xor_maps;
+    // One line for each CFMWS or CXIMS that is invalid and left out, as Linux leaves it out.
+    std::vector<std::string> skipped;
 };
 
+// Refused as a whole only where the structures cannot be told apart.
 Result<Cedt> parse_cedt(Bytes table);
 
 // From DIR/CEDT, else DIR/firmware/acpi/tables/CEDT; nullopt when there is neither.

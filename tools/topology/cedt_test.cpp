@@ -62,6 +62,28 @@ TEST(Cedt, RefusesStructuresCutAtEveryByte)
     }
 }
 
+// One window of size 0 among good ones, as firmware writes for a bridge without memory.
+TEST(Cedt, SkipsInvalidStructuresAndKeepsTheOthers)
+{
+    std::vector<std::byte> structures;
+    append_cfmws(structures, 0x100000000, 0x40000000, 1, 2, 0, 1);
+    append_cfmws(structures, 0x140000000, 0, 0, 1, 0, 0);           // empty
+    append_cfmws(structures, 0x150000000, 0x10000000, 5, 1, 0, 0);  // no such ways
+    append_cfmws(structures, 0x160000000, 0x10000000, 2, 3, 0, 0);  // 3 targets of 4
+    append_cfmws(structures, UINT64_MAX - 255, 512, 0, 1, 0, 0);    // beyond 64 bits
+    append_cxims(structures, 7, {0x100});                           // no such granularity
+    append_cxims(structures, 0, {0x2020900});
+    append_cfmws(structures, 0x200000000, 0x30000000, 8, 3, 2, 0);
+    Result<Cedt> cedt = parse_cedt(cedt_of(structures));
+    ASSERT_TRUE(cedt) << cedt.error().message;
+    ASSERT_EQ(cedt->windows.size(), 2U);
+    EXPECT_EQ(cedt->windows[1].start, 0x200000000U);
+    ASSERT_EQ(cedt->xor_maps.size(), 1U);
+    EXPECT_EQ(cedt->xor_maps[0].maps, std::vector<uint64_t>{0x2020900});
+    ASSERT_EQ(cedt->skipped.size(), 5U);
+    EXPECT_EQ(cedt->skipped[0], "CEDT: a CFMWS is empty or ends beyond 64 bits (at 0x50): skipped");
+}
+
 TEST(Cedt, SurvivesEveryValueOfEveryByte)
 {
     const std::vector<std::byte> table = good_table();

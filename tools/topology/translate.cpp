@@ -35,14 +35,28 @@ Error unusable(const Region &region, const std::string &why)
                  fmt::format("{}: no translation possible: {}", region.name, why)};
 }
 
-// With normalized addressing (AMD) the endpoints decode addresses of their own, and only the
-// firmware knows the way to the host's. Linux hides that flag, but not that the decoder's range is
-// not the region's.
-bool decodes_other_addresses(const EndpointDecoder &endpoint, const Region &region)
+// Why the devices' range is not the region's; empty: it is.
+std::string decodes_otherwise(const EndpointDecoder &endpoint, const Region &region)
 {
+    constexpr uint64_t k4GiB = uint64_t{4} << 30;
+    const uint64_t start = region.start + region.cache_bytes;
     const uint64_t bytes = region.bytes - region.cache_bytes;
-    return (endpoint.start && *endpoint.start != region.start + region.cache_bytes) ||
-           (endpoint.bytes && *endpoint.bytes != bytes);
+    const bool same_start = !endpoint.start || *endpoint.start == start;
+    if (same_start && (!endpoint.bytes || *endpoint.bytes == bytes))
+        return {};
+    // Linux makes the region as large as the window, which ends where the host has its devices; the
+    // endpoints' decoders end at a multiple of 256 MiB for each of the ways.
+    if (same_start && start == 0 && *endpoint.bytes > bytes && bytes < k4GiB)
+        return fmt::format("decodes {:#x} bytes, the region ends at {:#x} (low memory hole)",
+                           *endpoint.bytes, bytes);
+    // With normalized addressing (AMD) the endpoints decode addresses of their own, from 0, and
+    // only the firmware knows the way to the host's. Linux hides that flag.
+    if (!same_start && *endpoint.start == 0)
+        return "decodes other addresses than the region (normalized addressing)";
+    if (!same_start)
+        return fmt::format("decodes from {:#x}, the region begins at {:#x}", *endpoint.start,
+                           start);
+    return fmt::format("decodes {:#x} bytes, the region has {:#x}", *endpoint.bytes, bytes);
 }
 
 }  // namespace
@@ -50,6 +64,8 @@ bool decodes_other_addresses(const EndpointDecoder &endpoint, const Region &regi
 Translator::Translator(CxlDevices devices, const std::optional<Cedt> &cedt)
     : devices_(std::move(devices))
 {
+    if (cedt)
+        assumptions_ = cedt->skipped;
     for (const Region &region : devices_.regions)
         plans_.push_back(plan_of(region, cedt));
 }
@@ -93,11 +109,8 @@ Result<void> Translator::find_targets(Plan &plan) const
                             fmt::format("its target '{}' is missing or in another region", name));
         if (std::ranges::find(plan.targets, endpoint) != plan.targets.end())
             return unusable(region, fmt::format("its target '{}' comes twice", name));
-        if (decodes_other_addresses(*endpoint, region))
-            return unusable(
-                region,
-                fmt::format("{} decodes other addresses than the region (normalized addressing)",
-                            name));
+        if (const std::string why = decodes_otherwise(*endpoint, region); !why.empty())
+            return unusable(region, fmt::format("{} {}", name, why));
         if (!plan.targets.empty() && endpoint->dpa_bytes != plan.dpa_bytes)
             return unusable(region, "its targets differ in size");
         plan.dpa_bytes = endpoint->dpa_bytes;
@@ -118,6 +131,9 @@ Result<std::vector<uint64_t>> Translator::xor_maps_of(const Region &region, cons
         for (const FixedWindow &one : cedt->windows)
             if (one.start == root.start && one.bytes == root.bytes)
                 window = &one;
+    if (!window && cedt && !cedt->skipped.empty())
+        return unusable(region, fmt::format("the CEDT has no valid window of {}: {}", root.name,
+                                            cedt->skipped.front()));
     if (!window) {
         assumptions_.push_back(
             fmt::format("{}: interleave arithmetic unknown, taken for modulo: no CEDT that has {}",
@@ -170,12 +186,18 @@ Result<HpaRange> Translator::hpa_of(std::string_view memdev, uint64_t dpa, uint6
     const Interleave &set = plan.set;
     const uint64_t first = offset / set.granularity;
     const uint64_t chunks = (offset + (bytes - 1)) / set.granularity - first + 1;
+    const auto range = [&plan](uint64_t start, uint64_t length, uint64_t pieces) {
+        HpaRange found{start, length, pieces, plan.region->name, {}};
+        if (plan.region->cache_bytes)
+            found.alias = start - plan.region->cache_bytes;
+        return found;
+    };
     if (chunks == 1 || set.ways == 1)
-        return HpaRange{
+        return range(
             topology::hpa_of(set, {static_cast<unsigned>(target - plan.targets.begin()), offset}),
-            bytes, 1, plan.region->name};
+            bytes, 1);
     const uint64_t row_bytes = set.granularity * set.ways;
-    return HpaRange{set.base + first * row_bytes, chunks * row_bytes, chunks, plan.region->name};
+    return range(set.base + first * row_bytes, chunks * row_bytes, chunks);
 }
 
 Result<DpaPlace> Translator::dpa_of(uint64_t hpa) const
@@ -188,6 +210,10 @@ Result<DpaPlace> Translator::dpa_of(uint64_t hpa) const
     if (!found)
         return found.error();
     const Plan &plan = *found;
+    if (hpa < plan.set.base)
+        return Error{Errc::kNotFound,
+                     fmt::format("{}: HPA {:#x} is in its extended linear cache, an alias of {:#x}",
+                                 region->name, hpa, hpa + region->cache_bytes)};
     if (!holds(plan.set.base, plan.dpa_bytes * plan.set.ways, hpa))
         return Error{Errc::kNotFound,
                      fmt::format("{}: HPA {:#x} is on none of its devices", region->name, hpa)};

@@ -22,6 +22,8 @@ struct HpaRange {
     uint64_t start = 0, bytes = 0;
     uint64_t pieces = 1;
     std::string region;
+    // Extended linear cache: the same memory's address in the half of the region that is the cache.
+    std::optional<uint64_t> alias = std::nullopt;
 };
 
 struct DpaPlace {
@@ -42,7 +44,8 @@ public:
     Result<DpaPlace> dpa_of(uint64_t hpa) const;
 
     const CxlDevices &devices() const { return devices_; }
-    // One line for each region whose translation rests on a guess.
+    // One line for each region whose translation rests on a guess, and for each part of the CEDT
+    // that was left out.
     const std::vector<std::string> &assumptions() const { return assumptions_; }
 
 private:

@@ -94,6 +94,29 @@ TEST(Translate, AppliesXorMapsOfTheCedt)
     EXPECT_EQ(translator.hpa_of("mem0", 0x800, 64)->start, region.start + 0x2100);
 }
 
+// An invalid window costs the regions of that window alone.
+TEST(Translate, UsesTheOtherWindowsOfATableWithAnInvalidOne)
+{
+    const TreeRegion region = {.ways = 4, .root_ways = 4};
+    TestFolder tree;
+    put_region(tree, region);
+    const auto table = [&region](uint64_t bytes) {
+        std::vector<std::byte> structures;
+        append_cfmws(structures, region.start, bytes, 2, 4, 0, 1);
+        append_cfmws(structures, 0x900000000, bytes ? 0 : 0x10000000, 0, 1, 0, 0);
+        append_cxims(structures, 0, {0x2100, 0x1200});
+        return text_of(cedt_of(structures));
+    };
+    tree.put("CEDT", table(region.dpa_bytes * region.ways));
+    expect_whole(tree, region);
+    EXPECT_EQ(translator_of(tree).assumptions().size(), 1U) << "what was left out";
+    tree.put("CEDT", table(0));
+    Result<HpaRange> range = translator_of(tree).hpa_of("mem0", 0, 64);
+    ASSERT_FALSE(range) << "not taken for modulo";
+    EXPECT_NE(range.error().message.find("no valid window of decoder0.0"), std::string::npos)
+        << range.error().message;
+}
+
 TEST(Translate, SaysWhenTheArithmeticIsAGuess)
 {
     const TreeRegion region = {.ways = 2, .root_ways = 2};
@@ -161,11 +184,50 @@ TEST(Translate, KnowsItsLimits)
     EXPECT_FALSE(translator.hpa_of("mem0", kBlock - 1, 1));
     EXPECT_FALSE(translator.hpa_of("mem0", kBlock + 16384, 1));
     EXPECT_FALSE(translator.hpa_of("mem1", kBlock, 1));
-    EXPECT_FALSE(translator.dpa_of(start + 16383));  // in the cache
+    const Result<DpaPlace> cached = translator.dpa_of(start + 16383);
+    ASSERT_FALSE(cached);
+    EXPECT_EQ(cached.error().message,
+              "region0: HPA 0x100003fff is in its extended linear cache, an alias of 0x100007fff");
+    EXPECT_EQ(translator.hpa_of("mem0", kBlock, 64)->alias, start);
     EXPECT_TRUE(translator.dpa_of(start + 16384));
     EXPECT_TRUE(translator.dpa_of(start + 32767));
     EXPECT_FALSE(translator.dpa_of(start + 32768));
     EXPECT_FALSE(translator.dpa_of(start - 1));
+}
+
+// The window of a platform whose devices' registers lie from 2 GiB on; 12 ways of 256 MiB decode
+// 3 GiB (Documentation/driver-api/cxl/conventions/cxl-lmh.rst of Linux).
+TEST(Translate, NamesTheLowMemoryHole)
+{
+    TestFolder tree;
+    put_region(tree, {.ways = 12, .root_ways = 12, .start = 0, .dpa_bytes = kBlock});
+    tree.put(kDevices + "region0/size", "0x80000000\n");
+    tree.put(kDevices + "decoder0.0/size", "0x80000000\n");
+    Result<HpaRange> range = translator_of(tree).hpa_of("mem0", 0, 64);
+    ASSERT_FALSE(range);
+    EXPECT_EQ(range.error().message,
+              "region0: no translation possible: decoder4.0 decodes 0xc0000000 bytes, the region "
+              "ends at 0x80000000 (low memory hole)");
+}
+
+// Half of the region is the cache: two interleaved devices of 128 GiB behind as much memory.
+TEST(Translate, GivesTheAliasInAnExtendedLinearCache)
+{
+    const uint64_t half = uint64_t{256} << 30;
+    TestFolder tree;
+    put_region(tree, {.ways = 2,
+                      .root_ways = 2,
+                      .start = 277025390592,
+                      .dpa_bytes = half / 2,
+                      .cache_bytes = half});
+    const Translator translator = translator_of(tree);
+    Result<HpaRange> range = translator.hpa_of("mem0", 0, 64);
+    ASSERT_TRUE(range) << range.error().message;
+    EXPECT_EQ(range->start, 0x8080000000U);
+    EXPECT_EQ(range->alias, 0x4080000000U);
+    TestFolder plain;
+    put_region(plain, {});
+    EXPECT_FALSE(translator_of(plain).hpa_of("mem0", 0, 64)->alias);
 }
 
 TEST(Translate, RefusesNormalizedAddressing)
