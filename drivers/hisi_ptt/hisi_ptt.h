@@ -4,10 +4,10 @@
  *
  *   hisi_ptt_pci.c    finds the device, brings it up and down
  *   hisi_ptt_pmu.c    perf callbacks and event terms
- *   hisi_ptt_sysfs.c  format/, caps/ and runs/
+ *   hisi_ptt_sysfs.c  format/ and caps/, and debugfs
  *   hisi_ptt_tune.c   tune/
  *   hisi_ptt_filter.c root_port_filters/ and requester_filters/, and hotplug
- *   hisi_ptt_dma.c    memory for the device: its own buffers, AUX areas
+ *   hisi_ptt_dma.c    the buffers that the device writes to
  *   hisi_ptt_run.c    starts and stops the trace
  *   hisi_ptt_drain.c  moves entries to perf: interrupt, timer, stop
  *   hisi_ptt_trace.c  the trace event of a record
@@ -35,61 +35,24 @@
 #define HISI_PTT_SECTION_BYTES		(64U << 10)
 #define HISI_PTT_SAMPLE_SECTION_BYTES	(16U << 10)
 
-/* Device buffers of an event without an AUX area */
-#define HISI_PTT_SAMPLE_BUFFER_BYTES	(64U << 10)
-
-/*
- * Pauses between two unasked looks at the device: while it copies, so that little is left when
- * the event stops; in a zero-copy run only to find out that an interrupt was lost, or the device.
- */
-#define HISI_PTT_LOOK_MIN_NS		(1 * NSEC_PER_MSEC)
-#define HISI_PTT_LOOK_MAX_NS		(4 * NSEC_PER_MSEC)
-#define HISI_PTT_WATCH_NS		(500 * NSEC_PER_MSEC)
+/* Between two looks of the timer: an interrupt may be lost. Then a reader that is behind. */
+#define HISI_PTT_LOOK_NS		(4 * NSEC_PER_MSEC)
+#define HISI_PTT_RETRY_NS		(1 * NSEC_PER_MSEC)
 
 /**
- * enum hisi_ptt_path - the way of the entries
- * @HISI_PTT_COUNT: counted, not looked at
- * @HISI_PTT_SAMPLE: copied into samples
- * @HISI_PTT_COPY: copied into an AUX area
- * @HISI_PTT_ZERO_COPY: the device writes into the AUX area
- * @HISI_PTT_NR_PATHS: how many there are
- */
-enum hisi_ptt_path {
-	HISI_PTT_COUNT,
-	HISI_PTT_SAMPLE,
-	HISI_PTT_COPY,
-	HISI_PTT_ZERO_COPY,
-	HISI_PTT_NR_PATHS
-};
-
-/**
- * struct hisi_ptt_buffers - memory of our own that the device writes to
- * @bytes: length of each buffer, 0: none
+ * struct hisi_ptt_buffer - one of the four that the device writes to
  * @cpu: for us
- * @dma: for the device
+ * @dma: for the device; a multiple of HISI_PTT_BUFFER_BYTES
+ * @memory: what was allocated, NULL: nothing; the buffer is part of it
+ * @memory_dma: its address for the device
+ * @memory_bytes: its length
  */
-struct hisi_ptt_buffers {
-	u32 bytes;
-	void *cpu[HISI_PTT_NR_BUFFERS];
-	dma_addr_t dma[HISI_PTT_NR_BUFFERS];
-};
-
-/**
- * struct hisi_ptt_aux - an AUX area
- * @ptt: whose; holds a reference
- * @node: place in hisi_ptt.aux_areas
- * @entry: place among the areas of all units
- * @quarter_bytes: length of a mapped quarter, 0: not mapped for the device
- * @dma: address of each quarter
- * @ring: its pages; what perf gets from us. Last, for it has no fixed length.
- */
-struct hisi_ptt_aux {
-	struct hisi_ptt *ptt;
-	struct list_head node;
-	struct pmukit_aux_entry entry;
-	u32 quarter_bytes;
-	dma_addr_t dma[HISI_PTT_NR_BUFFERS];
-	struct pmukit_aux_ring ring;
+struct hisi_ptt_buffer {
+	void *cpu;
+	dma_addr_t dma;
+	void *memory;
+	dma_addr_t memory_dma;
+	u32 memory_bytes;
 };
 
 /**
@@ -97,24 +60,29 @@ struct hisi_ptt_aux {
  * @pev: the common part
  * @cfg: what it asks for; never changes
  * @flags: PMUKIT_HISI_PTT_F_* for the next record
+ * @aux_flags: the same, for the next flags in the AUX area
+ * @inexact: more may be lost than @pev counts
  */
 struct hisi_ptt_event {
 	struct pmukit_event pev;
 	struct hisi_ptt_config cfg;
 	u64 flags;
+	u64 aux_flags;
+	bool inexact;
 };
 
 /**
  * enum hisi_ptt_state - is the trace running
  * @HISI_PTT_OFF: no
  * @HISI_PTT_ON: yes
- * @HISI_PTT_FULL: its reader was behind; it begins again when there is room. The event is started.
+ * @HISI_PTT_PAUSED: the device overran the buffers and was stopped; it is started again when they
+ *	are taken. The event is started.
  * @HISI_PTT_ENDED: it ended by itself; the event is still started
  */
 enum hisi_ptt_state {
 	HISI_PTT_OFF,
 	HISI_PTT_ON,
-	HISI_PTT_FULL,
+	HISI_PTT_PAUSED,
 	HISI_PTT_ENDED
 };
 
@@ -144,44 +112,36 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @filter_lock: protects @filters; raw, interrupts off, innermost
  * @filters: struct hisi_ptt_filter
  * @filter_notifier: on the PCI bus
- * @dma_mutex: protects the memory for the device: @dma_users to @dma_gone
- * @dma_users: events that hold @small and @large
- * @small: for samples and counts; there as long as an event is open
- * @large: to copy into an AUX area from; changed under @lock as well
- * @aux_areas: all AUX areas that perf has not freed yet
- * @dma_gone: nothing is mapped any more
+ * @dma_mutex: protects allocating and freeing @buffers, and @dma_gone
+ * @buffers: what the device writes to; while it traces they stay as they are
+ * @dma_gone: there are no buffers any more
  * @lock: guards the trace registers and everything down to @timer. Raw, interrupts off,
  *	innermost: never held while calling perf.
  * @base: registers; not to be touched by the trace when @dead
  * @dead: the device has left; never cleared
  * @master_off: bus mastering was taken away from a device that did not stop
  * @state: see enum hisi_ptt_state
- * @path: of the current or last run
  * @ring: how far the buffers were taken
- * @aux: what the device writes into on the zero-copy path; NULL once perf has freed it
- * @aux_first: the quarter of it that is buffer 0
  * @halted: the device was told to stop
  * @stopped: it does not write any more
- * @masked: its interrupts are masked because they lead to nothing
- * @futile: looks in a row that led to nothing
+ * @was_reset: the function was reset while the trace ran
  * @spurious: interrupts without a cause since the last one with, or since the timer's last look
  * @irq_off: there were too many of them: the interrupt is disabled until the next start
  * @irq_again: there was one, and the timer is to enable it
- * @last_wr_sts: where the device was at the timer's last look
- * @pause_ns: until the next look of the timer
  * @active: the started event; changes on @cpu with interrupts off only
  * @cpu: where it runs
- * @told: flags told in records, but not yet in an AUX area
  * @complaint: what went wrong, to be printed by the timer
  * @said: what was printed last since the last good start
  * @timer: next part of a drain, or next look at the device
  * @kick: brings a service to @cpu
  * @delivering: @cpu is inside perf with a record. This and the following are used on @cpu with
  *	interrupts off only.
- * @buffers: what the current run copies from
- * @runs: how many runs took each path
+ * @runs: how often a trace was started
+ * @restarts: how often one was started again after an overrun
  * @copied_bytes: entries moved by the CPU since the device was found
- * @section_max_bytes: most of them in one interrupts-off section
+ * @section_max_bytes: most of them in one interrupts-off section, but for the last of a run
+ * @section_max_ns: the longest such section
+ * @last_max_ns: the longest last section of a run
  * @record: the record being put together
  */
 struct hisi_ptt {
@@ -198,11 +158,8 @@ struct hisi_ptt {
 	struct list_head filters;
 	struct notifier_block filter_notifier;
 
-	struct mutex dma_mutex;		/* memory for the device */
-	unsigned int dma_users;
-	struct hisi_ptt_buffers small;
-	struct hisi_ptt_buffers large;
-	struct list_head aux_areas;
+	struct mutex dma_mutex;		/* buffers, dma_gone */
+	struct hisi_ptt_buffer buffers[HISI_PTT_NR_BUFFERS];
 	bool dma_gone;
 
 	raw_spinlock_t lock;
@@ -210,32 +167,27 @@ struct hisi_ptt {
 	bool dead;
 	bool master_off;
 	enum hisi_ptt_state state;
-	enum hisi_ptt_path path;
 	struct hisi_ptt_ring ring;
-	struct hisi_ptt_aux *aux;
-	u32 aux_first;
 	bool halted;
 	bool stopped;
-	bool masked;
-	u32 futile;
+	bool was_reset;
 	u32 spurious;
 	bool irq_off;
 	bool irq_again;
-	u32 last_wr_sts;
-	u64 pause_ns;
 	struct hisi_ptt_event *active;
 	int cpu;
-	u64 told;
 	const char *complaint;
 	const char *said;
 	struct hrtimer timer;
 
 	call_single_data_t kick;
 	bool delivering;
-	const struct hisi_ptt_buffers *buffers;
-	atomic64_t runs[HISI_PTT_NR_PATHS];
-	atomic64_t copied_bytes;
-	atomic64_t section_max_bytes;
+	u64 runs;
+	u64 restarts;
+	u64 copied_bytes;
+	u64 section_max_bytes;
+	u64 section_max_ns;
+	u64 last_max_ns;
 	struct hisi_ptt_record record;
 };
 
@@ -269,9 +221,9 @@ static inline bool hisi_ptt_absent(u32 status)
 void hisi_ptt_arm(struct hisi_ptt *ptt, u64 ns);
 void hisi_ptt_complain(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *complaint);
 void hisi_ptt_quiet(struct hisi_ptt *ptt);
+int hisi_ptt_launch(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg);
 int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev);
 bool hisi_ptt_halt(struct hisi_ptt *ptt);
-void hisi_ptt_leave_aux(struct hisi_ptt *ptt, const struct hisi_ptt_aux *aux);
 
 /* hisi_ptt_drain.c */
 void hisi_ptt_drain_init(struct hisi_ptt *ptt);
@@ -281,10 +233,8 @@ irqreturn_t hisi_ptt_interrupt(int irq, void *data);
 
 /* hisi_ptt_dma.c */
 int hisi_ptt_dma_open(struct hisi_ptt *ptt);
-void hisi_ptt_dma_close(struct hisi_ptt *ptt);
+void hisi_ptt_dma_program(struct hisi_ptt *ptt);
 void hisi_ptt_dma_leave(struct hisi_ptt *ptt);
-void *hisi_ptt_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
-void hisi_ptt_free_aux(void *ring);
 
 /* hisi_ptt_filter.c */
 extern const struct attribute_group hisi_ptt_root_port_group;
@@ -299,6 +249,7 @@ extern const struct attribute_group hisi_ptt_tune_group;
 
 /* hisi_ptt_sysfs.c */
 extern const struct attribute_group *hisi_ptt_attr_groups[];
+void hisi_ptt_debugfs_add(struct hisi_ptt *ptt);
 
 /* hisi_ptt_pmu.c */
 void hisi_ptt_pmu_fill(struct hisi_ptt *ptt);

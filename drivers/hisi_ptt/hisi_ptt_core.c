@@ -2,22 +2,22 @@
 /*
  * hisi_ptt: the arithmetic of event terms, filters, buffers and records.
  *
- * The device writes its four buffers one after the other and never waits. We take from them
- * behind it; index and offset say how far we are:
+ * The device writes its four buffers one after the other and never waits. The driver takes full
+ * ones behind it; index and offset say how far it is:
  *
  *        buffer 0         buffer 1         buffer 2         buffer 3
  *      +----------------+----------------+----------------+----------------+
- *      | taken |  full  |      full      | written |      |      taken     |
+ *      | taken |  full  |      full      |    written     |      taken     |
  *      +----------------+----------------+----------------+----------------+
- *              ^ index 0, offset                   ^ WR_STS: the device is here
+ *              ^ index 0, offset                ^ the device is here
  *
- * A buffer that is full sets its bit in INT_STAT, in ring order, beginning with the one we take
- * from. From the moment that buffer index - 1 is full the device writes into buffer index: what
- * is not taken by then is lost. All four bits set, or a bit set twice, mean the same.
+ * A buffer that is full sets its bit in INT_STAT, in ring order, beginning with buffer index. A bit
+ * that the driver acknowledges stays in ring.full until its buffer is taken, so all four bits are
+ * in ring.full and INT_STAT together from the moment that the device writes into buffer index
+ * again, whatever came between reading INT_STAT and acknowledging it. How often the device went
+ * round since then no register tells.
  *
- * INT_STAT says which buffers are full. WR_STS is only asked how far the next one is written, and
- * where the device is once it has overrun us. It is read after INT_STAT, so it may already be
- * further on; but then INT_STAT has to say the same when it is read again.
+ * WR_STS says how far the device is. It is used once the device is idle, and then only.
  */
 
 #include <linux/bitfield.h>
@@ -120,15 +120,14 @@ u32 hisi_ptt_entry_bytes(const struct hisi_ptt_config *cfg)
  * @location: the LOCATION register
  * @range: the DEVICE_RANGE register
  *
+ * A range without a port is accepted: such a device has nothing to trace and can be tuned.
+ *
  * Return: what is wrong, or NULL.
  */
 const char *hisi_ptt_place_check(u32 location, u32 range)
 {
 	if (location == ~(u32)0 && range == ~(u32)0)
 		return "the registers read as ones";
-	if (FIELD_GET(HISI_PTT_DEVICE_RANGE_LOWER, range) >
-	    FIELD_GET(HISI_PTT_DEVICE_RANGE_UPPER, range))
-		return "the range of root ports is empty";
 	return NULL;
 }
 
@@ -201,20 +200,6 @@ u32 hisi_ptt_tune_ctrl(u32 old, u16 code, u8 sub)
 /* Buffers */
 
 /**
- * hisi_ptt_buffer_bytes - length of the device buffers that go with an AUX area
- * @aux_bytes: length of the area, a power of two
- *
- * Return: a quarter of it, within what the device takes.
- */
-u32 hisi_ptt_buffer_bytes(u64 aux_bytes)
-{
-	u64 quarter = aux_bytes / HISI_PTT_NR_BUFFERS;
-
-	return max_t(u64, min_t(u64, quarter, HISI_PTT_BUFFER_BYTES_MAX),
-		     HISI_PTT_BUFFER_BYTES_MIN);
-}
-
-/**
  * hisi_ptt_ring_start - the device was reset, it begins with buffer 0
  * @ring: filled in
  * @buffer_bytes: length of a buffer
@@ -231,6 +216,12 @@ void hisi_ptt_ring_start(struct hisi_ptt_ring *ring, u32 buffer_bytes, u32 entry
 static u32 hisi_ptt_ring_bit(u32 index)
 {
 	return BIT(index & HISI_PTT_BUFFER_MASK);
+}
+
+/* Of so many bytes those that are whole entries */
+static u32 hisi_ptt_ring_whole(const struct hisi_ptt_ring *ring, u32 bytes)
+{
+	return bytes & ~(ring->entry_bytes - 1);
 }
 
 /* Bits of @count buffers from the current one on */
@@ -260,7 +251,7 @@ u32 hisi_ptt_ring_nr_full(const struct hisi_ptt_ring *ring)
 	return count;
 }
 
-/* A buffer whose last entry was taken before it was reported full */
+/* A buffer that is taken whole */
 static void hisi_ptt_ring_step(struct hisi_ptt_ring *ring)
 {
 	if (ring->offset_bytes < ring->buffer_bytes ||
@@ -276,127 +267,113 @@ static void hisi_ptt_ring_step(struct hisi_ptt_ring *ring)
  * @ring: the ring
  * @status: their bits, each acknowledged to the device
  *
- * Return: after anything but HISI_PTT_GOOD the ring is not to be used before it is
- * resynchronised.
+ * Return: HISI_PTT_GOOD, and what is full can be taken. HISI_PTT_OVERRUN: all four are full, see
+ * hisi_ptt_ring_resync(). HISI_PTT_DISORDER: @status cannot be true and was ignored.
  */
 enum hisi_ptt_verdict hisi_ptt_ring_report(struct hisi_ptt_ring *ring, u32 status)
 {
-	u32 next = hisi_ptt_ring_bit(ring->index + hisi_ptt_ring_nr_full(ring));
-	bool missing = ring->ahead && !(status & next);
-	bool again = status & ring->full;
-	u32 nr_full;
-
-	ring->ahead = false;
-	if (!status)
-		return missing ? HISI_PTT_DISORDER : HISI_PTT_GOOD;
+	u32 before = ring->full;
 
 	ring->full |= status;
-	ring->seen |= status;
-	ring->written_bytes = 0;
-	nr_full = hisi_ptt_ring_nr_full(ring);
-
-	if (nr_full == HISI_PTT_NR_BUFFERS || (again && ring->seen == HISI_PTT_TRACE_INT_FULL))
+	if (ring->full == HISI_PTT_TRACE_INT_FULL)
 		return HISI_PTT_OVERRUN;
-	if (again || missing || ring->full != hisi_ptt_ring_bits(ring, nr_full))
-		return HISI_PTT_DISORDER;
+	if (!(status & before) &&
+	    ring->full == hisi_ptt_ring_bits(ring, hisi_ptt_ring_nr_full(ring)))
+		return HISI_PTT_GOOD;
 
-	hisi_ptt_ring_step(ring);
-	return HISI_PTT_GOOD;
-}
-
-/* Whole entries, as far as they can be believed */
-static u32 hisi_ptt_ring_whole(const struct hisi_ptt_ring *ring, u32 wr_sts)
-{
-	u32 bytes = FIELD_GET(HISI_PTT_TRACE_WR_STS_BYTES, wr_sts);
-
-	if (bytes > ring->buffer_bytes)
-		return 0;
-	return bytes & ~(ring->entry_bytes - 1);
+	ring->full = before;
+	return HISI_PTT_DISORDER;
 }
 
 /**
- * hisi_ptt_ring_locate - how far is the first buffer written that is not full
- * @ring: the ring, after a good report
- * @wr_sts: the WR_STS register, read after INT_STAT
- * @still: the device has stopped, so the two belong together
- *
- * Return: false when the answer cannot be true; nothing is taken from that buffer then.
- */
-bool hisi_ptt_ring_locate(struct hisi_ptt_ring *ring, u32 wr_sts, bool still)
-{
-	u32 nr_full = hisi_ptt_ring_nr_full(ring);
-	u32 taken_bytes = nr_full ? 0 : ring->offset_bytes;
-	u32 written_bytes;
-
-	ring->written_bytes = taken_bytes;
-	if (FIELD_GET(HISI_PTT_TRACE_WR_STS_BYTES, wr_sts) > ring->buffer_bytes)
-		return false;
-	/* Further on than INT_STAT said when it was read: the next look will tell. */
-	ring->ahead = FIELD_GET(HISI_PTT_TRACE_WR_STS_BUFFER, wr_sts) !=
-		      ((ring->index + nr_full) & HISI_PTT_BUFFER_MASK);
-	if (ring->ahead)
-		return !still;
-
-	written_bytes = hisi_ptt_ring_whole(ring, wr_sts);
-	if (written_bytes < taken_bytes)
-		return false;
-	ring->written_bytes = written_bytes;
-	return true;
-}
-
-/**
- * hisi_ptt_ring_resync - find a place to go on from
+ * hisi_ptt_ring_waiting - how much was not taken yet
  * @ring: the ring
- * @verdict: why
- * @wr_sts: the WR_STS register, read after INT_STAT
  *
- * After an overrun the buffer in which the device is now is dropped; the other three hold the
- * last that came before it, in order, however often it went round. After disorder everything up
- * to where the device is now is dropped.
- *
- * Return: bytes known to be lost; there may be more.
+ * Return: bytes; of a device that is not idle, in full buffers.
  */
-u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, enum hisi_ptt_verdict verdict, u32 wr_sts)
+u64 hisi_ptt_ring_waiting(const struct hisi_ptt_ring *ring)
 {
-	u32 now = FIELD_GET(HISI_PTT_TRACE_WR_STS_BUFFER, wr_sts);
-	u32 whole_bytes = hisi_ptt_ring_whole(ring, wr_sts);
-	u64 dropped = (now - ring->index) & HISI_PTT_BUFFER_MASK;
-	u64 lost_bytes = dropped * ring->buffer_bytes - ring->offset_bytes;
+	return (u64)hisi_ptt_ring_nr_full(ring) * ring->buffer_bytes + ring->written_bytes -
+	       ring->offset_bytes;
+}
 
-	if (verdict == HISI_PTT_OVERRUN) {
-		lost_bytes += ring->buffer_bytes;
-		ring->index = (now + 1) & HISI_PTT_BUFFER_MASK;
-		ring->offset_bytes = 0;
-		ring->full = HISI_PTT_TRACE_INT_FULL & ~hisi_ptt_ring_bit(now);
-		ring->written_bytes = whole_bytes;
-		return lost_bytes;
-	}
+/**
+ * hisi_ptt_ring_drop - what was not taken yet is given up; nothing more comes
+ * @ring: the ring
+ *
+ * Return: its bytes.
+ */
+u64 hisi_ptt_ring_drop(struct hisi_ptt_ring *ring)
+{
+	u64 lost_bytes = hisi_ptt_ring_waiting(ring);
 
-	if (!dropped)
-		lost_bytes = whole_bytes > ring->offset_bytes ?
-			     whole_bytes - ring->offset_bytes : 0;
-	else
-		lost_bytes += whole_bytes;
-	ring->index = now;
-	ring->offset_bytes = whole_bytes;
 	ring->full = 0;
-	ring->seen = 0;
-	ring->written_bytes = whole_bytes;
+	ring->offset_bytes = 0;
+	ring->written_bytes = 0;
 	return lost_bytes;
 }
 
 /**
- * hisi_ptt_ring_intact - was what lies at the current place still whole when INT_STAT was read
+ * hisi_ptt_ring_finish - how far is the first buffer written that is not full
+ * @ring: the ring, after a good report
+ * @wr_sts: the WR_STS register of an idle device
+ *
+ * Return: false when the answer cannot be true; nothing is taken from that buffer then.
+ */
+bool hisi_ptt_ring_finish(struct hisi_ptt_ring *ring, u32 wr_sts)
+{
+	u32 bytes = FIELD_GET(HISI_PTT_TRACE_WR_STS_BYTES, wr_sts);
+	u32 buffer = (ring->index + hisi_ptt_ring_nr_full(ring)) & HISI_PTT_BUFFER_MASK;
+
+	if (bytes > ring->buffer_bytes ||
+	    FIELD_GET(HISI_PTT_TRACE_WR_STS_BUFFER, wr_sts) != buffer)
+		return false;
+	ring->written_bytes = hisi_ptt_ring_whole(ring, bytes);
+	return true;
+}
+
+/**
+ * hisi_ptt_ring_resync - take the newest entries after an overrun
+ * @ring: the ring, with all buffers full
+ * @wr_sts: the WR_STS register of an idle device
+ *
+ * An idle device has left the four buffers whole: the oldest entry is behind WR_STS, the newest
+ * before it. All of that can be taken.
+ *
+ * Return: bytes that are lost at least: the device may have gone round more often.
+ */
+u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, u32 wr_sts)
+{
+	u32 now = FIELD_GET(HISI_PTT_TRACE_WR_STS_BUFFER, wr_sts);
+	u32 bytes = FIELD_GET(HISI_PTT_TRACE_WR_STS_BYTES, wr_sts);
+	u32 oldest = hisi_ptt_ring_whole(ring, bytes + ring->entry_bytes - 1);
+	u64 overwritten = (now - ring->index) & HISI_PTT_BUFFER_MASK;
+
+	if (bytes > ring->buffer_bytes)
+		return hisi_ptt_ring_drop(ring);
+
+	overwritten = overwritten * ring->buffer_bytes + oldest;
+	/* What was taken from this buffer before may be the last that came before the overrun. */
+	if (now == ring->index)
+		oldest = max_t(u32, oldest, ring->offset_bytes);
+	overwritten -= min_t(u64, overwritten, ring->offset_bytes);
+	ring->index = now;
+	ring->offset_bytes = oldest;
+	ring->full = HISI_PTT_TRACE_INT_FULL;
+	ring->written_bytes = hisi_ptt_ring_whole(ring, bytes);
+	hisi_ptt_ring_step(ring);
+	return overwritten;
+}
+
+/**
+ * hisi_ptt_ring_intact - was the current buffer still whole at the last report
  * @ring: the ring
- * @status: INT_STAT, not acknowledged
  *
  * Return: false when the device may have overwritten some of it.
  */
-bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring, u32 status)
+bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring)
 {
-	u32 before = hisi_ptt_ring_bit(ring->index + HISI_PTT_NR_BUFFERS - 1);
-
-	return !((ring->full | status) & before);
+	return !(ring->full & hisi_ptt_ring_bit(ring->index + HISI_PTT_NR_BUFFERS - 1));
 }
 
 /**
@@ -411,38 +388,7 @@ u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes)
 	bool full = ring->full & hisi_ptt_ring_bit(ring->index);
 	u32 end_bytes = full ? ring->buffer_bytes : ring->written_bytes;
 
-	/* After disorder nobody knows the end. */
-	if (end_bytes <= ring->offset_bytes)
-		return 0;
-	return min_t(u32, end_bytes - ring->offset_bytes, limit_bytes) & ~(ring->entry_bytes - 1);
-}
-
-/**
- * hisi_ptt_ring_waiting - how much was not taken yet
- * @ring: the ring
- *
- * Return: bytes, as far as known.
- */
-u64 hisi_ptt_ring_waiting(const struct hisi_ptt_ring *ring)
-{
-	u64 end_bytes = (u64)hisi_ptt_ring_nr_full(ring) * ring->buffer_bytes + ring->written_bytes;
-
-	return end_bytes > ring->offset_bytes ? end_bytes - ring->offset_bytes : 0;
-}
-
-/**
- * hisi_ptt_ring_drop - what was not taken yet is given up; nothing more comes
- * @ring: the ring
- *
- * Return: bytes known to be lost; there may be more.
- */
-u64 hisi_ptt_ring_drop(struct hisi_ptt_ring *ring)
-{
-	u64 lost_bytes = hisi_ptt_ring_waiting(ring);
-
-	ring->full = 0;
-	ring->written_bytes = ring->offset_bytes;
-	return lost_bytes;
+	return hisi_ptt_ring_whole(ring, min_t(u32, end_bytes - ring->offset_bytes, limit_bytes));
 }
 
 /**
@@ -454,51 +400,6 @@ void hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes)
 {
 	ring->offset_bytes += bytes;
 	hisi_ptt_ring_step(ring);
-}
-
-/* AUX area as device buffers */
-
-/**
- * hisi_ptt_aux_starts - may the device write into the AUX area itself
- * @head_bytes: where it would begin
- * @free_bytes: free space as perf reports it: one byte less than there is
- * @buffer_bytes: a quarter of the area
- *
- * Return: true when the head is at the beginning of a quarter, and it and the next are free.
- */
-bool hisi_ptt_aux_starts(u64 head_bytes, u64 free_bytes, u32 buffer_bytes)
-{
-	return !(head_bytes & (buffer_bytes - 1)) &&
-	       hisi_ptt_aux_goes_on(free_bytes, buffer_bytes);
-}
-
-/**
- * hisi_ptt_aux_goes_on - may the device go on once a quarter is full
- * @free_bytes: free space behind that quarter, as perf reports it
- * @buffer_bytes: a quarter of the area
- *
- * The device is in the next quarter already, and enters the one after it without asking.
- *
- * Return: true when both are free.
- */
-bool hisi_ptt_aux_goes_on(u64 free_bytes, u32 buffer_bytes)
-{
-	return free_bytes + 1 >= 2 * (u64)buffer_bytes;
-}
-
-/**
- * hisi_ptt_aux_kept - did the device stay in what was free
- * @free_bytes: free space behind what was published, as perf reports it
- * @buffer_bytes: a quarter of the area
- * @nr_full: quarters full since then
- *
- * The device is in the quarter behind the full ones.
- *
- * Return: false when it has overwritten what the reader has not taken.
- */
-bool hisi_ptt_aux_kept(u64 free_bytes, u32 buffer_bytes, u32 nr_full)
-{
-	return free_bytes + 1 >= (nr_full + 1) * (u64)buffer_bytes;
 }
 
 /* Records */

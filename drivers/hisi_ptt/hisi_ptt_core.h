@@ -27,9 +27,8 @@
 /* The highest level of a tune file */
 #define HISI_PTT_TUNE_MAX		2
 
-/* Sizes of a device buffer, powers of two */
-#define HISI_PTT_BUFFER_BYTES_MAX	(4U << 20)
-#define HISI_PTT_BUFFER_BYTES_MIN	(16U << 10)
+/* Length and alignment of a device buffer. The kernel's own driver uses no other. */
+#define HISI_PTT_BUFFER_BYTES		(4U << 20)
 
 /* The smallest AUX area */
 #define HISI_PTT_AUX_BYTES_MIN		(128U << 10)
@@ -59,11 +58,9 @@ struct hisi_ptt_config {
  * @buffer_bytes: length of each
  * @entry_bytes: length of an entry; divides @buffer_bytes
  * @index: the buffer to take from next
- * @offset_bytes: how much of it is taken
+ * @offset_bytes: how much of it is taken; 0 unless it is full or the device idle
  * @full: bit n: buffer n was reported full and is not wholly taken
- * @seen: bit n: buffer n was reported full since the start
- * @written_bytes: whole entries in the first buffer that is not full, as far as known
- * @ahead: WR_STS was beyond that buffer, so INT_STAT has to report it full at the next look
+ * @written_bytes: of an idle device, whole entries in the first buffer that is not full
  */
 struct hisi_ptt_ring {
 	u32 buffer_bytes;
@@ -71,17 +68,14 @@ struct hisi_ptt_ring {
 	u32 index;
 	u32 offset_bytes;
 	u32 full;
-	u32 seen;
 	u32 written_bytes;
-	bool ahead;
 };
 
 /**
- * enum hisi_ptt_verdict - what a look at the device says about the buffers
+ * enum hisi_ptt_verdict - what a status of the device says about the buffers
  * @HISI_PTT_GOOD: what is full can be taken
  * @HISI_PTT_OVERRUN: the device has begun to overwrite what is not taken
- * @HISI_PTT_DISORDER: it reported buffers full out of order, or not at all: nothing it said can
- *	be relied on
+ * @HISI_PTT_DISORDER: it reported a buffer full out of order, or twice
  */
 enum hisi_ptt_verdict {
 	HISI_PTT_GOOD,
@@ -128,22 +122,16 @@ u16 hisi_ptt_tune_level(u64 value);
 u32 hisi_ptt_tune_ctrl(u32 old, u16 code, u8 sub);
 
 /* Buffers */
-u32 hisi_ptt_buffer_bytes(u64 aux_bytes);
 void hisi_ptt_ring_start(struct hisi_ptt_ring *ring, u32 buffer_bytes, u32 entry_bytes);
 u32 hisi_ptt_ring_nr_full(const struct hisi_ptt_ring *ring);
 enum hisi_ptt_verdict hisi_ptt_ring_report(struct hisi_ptt_ring *ring, u32 status);
-bool hisi_ptt_ring_locate(struct hisi_ptt_ring *ring, u32 wr_sts, bool still);
-u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, enum hisi_ptt_verdict verdict, u32 wr_sts);
-bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring, u32 status);
-u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes);
 u64 hisi_ptt_ring_waiting(const struct hisi_ptt_ring *ring);
 u64 hisi_ptt_ring_drop(struct hisi_ptt_ring *ring);
+bool hisi_ptt_ring_finish(struct hisi_ptt_ring *ring, u32 wr_sts);
+u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, u32 wr_sts);
+bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring);
+u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes);
 void hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes);
-
-/* AUX area as device buffers */
-bool hisi_ptt_aux_starts(u64 head_bytes, u64 free_bytes, u32 buffer_bytes);
-bool hisi_ptt_aux_goes_on(u64 free_bytes, u32 buffer_bytes);
-bool hisi_ptt_aux_kept(u64 free_bytes, u32 buffer_bytes, u32 nr_full);
 
 /* Records */
 void hisi_ptt_header_encode(const struct hisi_ptt_header *header, u64 *words);

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hisi_ptt: moving entries to perf.
+ * hisi_ptt: copying entries to perf.
  *
- * Who asks for it: the interrupt (a buffer is full), the timer, and the stop of the event. All of
- * them end up on the event's CPU with interrupts off, because perf's buffers have one writer:
+ * The interrupt (a buffer is full), the timer and the stop of the event ask for it. All of them end
+ * up on the event's CPU with interrupts off, because perf's buffers have one writer:
  *
- *   interrupt ------------.      (other CPU: kick)    .--> hisi_ptt_drain()    copies
- *   timer -----------------+---> hisi_ptt_service() --+
- *   hisi_ptt_drain_last() -------------------------'   `--> hisi_ptt_flip()     publishes
+ *   interrupt ------------.      (other CPU: kick)
+ *   timer -----------------+---> hisi_ptt_service() ---> hisi_ptt_drain()
+ *   hisi_ptt_drain_last() ------------------------------------^
  *
- * Copying: a section takes at most HISI_PTT_SECTION_BYTES; what is left has the timer continue a
- * moment later, so that other interrupts are served between the two. The device goes on writing
- * meanwhile: each piece is copied to where no reader sees it yet, then the device is asked
- * whether it has come round to the place it was copied from, and only then it is handed over.
+ * A section takes at most HISI_PTT_SECTION_BYTES; what is left has the timer continue a moment
+ * later, so that other interrupts are served between the two. Only full buffers are taken while the
+ * device runs. It goes on writing meanwhile: each piece is copied to where no reader sees it yet,
+ * then INT_STAT is read, and only when the device cannot have come round to the place that the
+ * piece was copied from it is handed over. The last section of a run, when the device is idle,
+ * takes all that is there.
  *
- * Zero-copy: full quarters of the AUX area are published as they are, in an interrupt that
- * touches the device twice or three times.
+ * When all four buffers were full the device is stopped. What lies in them is then whole, but what
+ * came before is lost, and nothing tells how much: only a lower bound is counted. The trace begins
+ * again when the buffers are taken.
+ *
+ * A loss stands in the AUX area as a record without data, at the place where the entries are
+ * missing: PERF_AUX_FLAG_PARTIAL where the run goes on, PERF_AUX_FLAG_TRUNCATED, which makes perf
+ * disable the event, where it ends, both with PERF_AUX_FLAG_COLLISION when its size is not known.
  *
  * Locking: ptt->lock while touching registers and ring; not while calling perf, which may call our
  * stop. ptt->record, ptt->delivering and what the event carries belong to the event's CPU with
@@ -24,21 +31,18 @@
  * while that one is active.
  */
 
-#include <linux/bitfield.h>
 #include <linux/interrupt.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/printk.h>
 #include <linux/smp.h>
+#include <linux/timekeeping.h>
 
 #include "hisi_ptt.h"
 #include "hisi_ptt_trace.h"
 
 /* Pause between two sections of one drain */
 #define HISI_PTT_CONTINUE_NS		(20 * NSEC_PER_USEC)
-
-/* Looks in a row at which the device talked nonsense or had overrun us, before it is masked */
-#define HISI_PTT_MAX_FUTILE		8
 
 /* Interrupts without a cause between two looks, before the interrupt is disabled */
 #define HISI_PTT_MAX_SPURIOUS		64
@@ -48,186 +52,172 @@ static u64 hisi_ptt_entries(const struct hisi_ptt *ptt, u64 bytes)
 	return div_u64(bytes, ptt->ring.entry_bytes);
 }
 
-/* Looking at the device; on the event's CPU, under ptt->lock */
+/* Losses; on the event's CPU. The event is named: perf may have stopped it since. */
 
-/* The event is named: perf may have stopped it since. */
-static void hisi_ptt_lose(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, u64 bytes, u64 flag)
+static void hisi_ptt_flag(struct hisi_ptt_event *hev, u64 flags)
+{
+	hev->flags |= flags;
+	hev->aux_flags |= flags;
+}
+
+static void hisi_ptt_lose(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, u64 bytes, u64 flags)
 {
 	u64 entries = hisi_ptt_entries(ptt, bytes);
 
 	hev->pev.lost += entries;
-	hev->flags |= flag;
+	hisi_ptt_flag(hev, flags);
 	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_LOST, entries);
 }
 
-static void hisi_ptt_end_run(struct hisi_ptt *ptt, const char *complaint)
+/* More may be lost: the lost count of the event is a lower bound from here on. */
+static void hisi_ptt_lose_at_least(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, u64 bytes,
+				   u64 flags)
+{
+	hisi_ptt_lose(ptt, hev, bytes, flags | PMUKIT_HISI_PTT_F_AT_LEAST);
+	hev->inexact = true;
+	pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_OVERFLOWS);
+}
+
+/* Looking at the device; on the event's CPU, under ptt->lock */
+
+/* What is still in the buffers is given up. */
+static void hisi_ptt_end_run(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *complaint)
 {
 	ptt->state = HISI_PTT_ENDED;
-	ptt->active->flags |= PMUKIT_HISI_PTT_F_RESET;
-	hisi_ptt_complain(ptt, PMUKIT_STAT_RESETS, complaint);
+	hisi_ptt_lose_at_least(ptt, ptt->active, hisi_ptt_ring_drop(&ptt->ring),
+			       PMUKIT_HISI_PTT_F_RESET);
+	hisi_ptt_complain(ptt, stat, complaint);
 }
 
-/* The run is over, and nobody knows what of the ring is whole. */
-static void hisi_ptt_drop(struct hisi_ptt *ptt)
-{
-	hisi_ptt_lose(ptt, ptt->active, hisi_ptt_ring_drop(&ptt->ring),
-		      PMUKIT_HISI_PTT_F_OVERRUN);
-}
-
-/*
- * One that is gone writes nothing more. One that answers again has gone on meanwhile, and would
- * come round to what we hold: it is stopped at once.
- */
+/* One that answers again has gone on meanwhile, and would come round to what is full. */
 static void hisi_ptt_end_silent_run(struct hisi_ptt *ptt)
 {
-	hisi_ptt_end_run(ptt, "the device does not answer");
-	if (ptt->halted)
-		return;
-	hisi_ptt_halt(ptt);
-	if (!hisi_ptt_absent(hisi_ptt_read(ptt, HISI_PTT_TRACE_STS)))
-		hisi_ptt_drop(ptt);
+	if (!ptt->halted)
+		hisi_ptt_halt(ptt);
+	hisi_ptt_end_run(ptt, PMUKIT_STAT_RESETS, "the device does not answer");
 }
 
-/* Asked when nothing has moved, or moved strangely, which may have that reason. */
-static void hisi_ptt_check_enabled(struct hisi_ptt *ptt)
+static void hisi_ptt_overrun(struct hisi_ptt *ptt)
 {
-	if (!ptt->halted && !(hisi_ptt_read(ptt, HISI_PTT_TRACE_CTRL) & HISI_PTT_TRACE_CTRL_EN))
-		hisi_ptt_end_run(ptt, "the device lost its configuration while tracing");
-}
+	u32 wr_sts;
 
-/* A device whose interrupts lead to nothing is looked at by the timer only. */
-static void hisi_ptt_count_futile(struct hisi_ptt *ptt)
-{
-	if (++ptt->futile <= HISI_PTT_MAX_FUTILE || ptt->masked)
+	if (!ptt->halted)
+		hisi_ptt_halt(ptt);
+	wr_sts = hisi_ptt_read(ptt, HISI_PTT_TRACE_WR_STS);
+	if (!ptt->stopped || hisi_ptt_absent(wr_sts)) {
+		hisi_ptt_end_run(ptt, PMUKIT_STAT_RESETS,
+				 "the device overran its buffers and does not stop");
 		return;
-	hisi_ptt_write(ptt, HISI_PTT_TRACE_INT_MASK, HISI_PTT_TRACE_INT_FULL);
-	ptt->masked = true;
+	}
+	hisi_ptt_lose_at_least(ptt, ptt->active, hisi_ptt_ring_resync(&ptt->ring, wr_sts),
+			       PMUKIT_HISI_PTT_F_OVERRUN);
+	ptt->state = HISI_PTT_PAUSED;
 }
 
 /* Acknowledge before the buffers are taken: one that fills meanwhile interrupts again. */
-static enum hisi_ptt_verdict hisi_ptt_look_status(struct hisi_ptt *ptt, u32 *status)
+static void hisi_ptt_look(struct hisi_ptt *ptt)
 {
-	enum hisi_ptt_verdict verdict;
-
-	*status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT);
-	if (hisi_ptt_absent(*status)) {
-		*status = 0;
-		hisi_ptt_end_silent_run(ptt);
-		return HISI_PTT_GOOD;
-	}
-
-	*status &= HISI_PTT_TRACE_INT_FULL;
-	if (*status)
-		hisi_ptt_write(ptt, HISI_PTT_TRACE_INT_STAT, *status);
-
-	verdict = hisi_ptt_ring_report(&ptt->ring, *status);
-	if (verdict == HISI_PTT_GOOD) {
-		ptt->futile = *status ? 0 : ptt->futile;
-		return verdict;
-	}
-
-	pmukit_stat_inc(&ptt->pp, verdict == HISI_PTT_OVERRUN ? PMUKIT_STAT_OVERFLOWS :
-							      PMUKIT_STAT_REJECTED);
-	hisi_ptt_count_futile(ptt);
-	return verdict;
-}
-
-/* Say once, not every time, that the write pointer is nonsense. */
-static void hisi_ptt_locate(struct hisi_ptt *ptt, u32 wr_sts)
-{
-	if (hisi_ptt_ring_locate(&ptt->ring, wr_sts, ptt->stopped))
-		return;
-	if (wr_sts != ptt->last_wr_sts)
-		pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_REJECTED);
-	if (ptt->stopped)
-		ptt->active->flags |= PMUKIT_HISI_PTT_F_TRUNCATED;
-}
-
-/*
- * Bring the ring up to date. Returns false when entries were lost: the ring then stands where it
- * can go on, but what it holds does not follow what was taken before.
- */
-static bool hisi_ptt_look(struct hisi_ptt *ptt)
-{
-	enum hisi_ptt_verdict verdict;
-	u32 status, wr_sts = 0;
+	u32 status;
 
 	lockdep_assert_held(&ptt->lock);
 
 	if (ptt->dead || ptt->state != HISI_PTT_ON)
-		return true;
-
-	verdict = hisi_ptt_look_status(ptt, &status);
-	/* A device that was reset meanwhile looks like that as well. */
-	if (verdict == HISI_PTT_DISORDER)
-		hisi_ptt_check_enabled(ptt);
-	if (ptt->state == HISI_PTT_ON) {
-		wr_sts = hisi_ptt_read(ptt, HISI_PTT_TRACE_WR_STS);
-		if (hisi_ptt_absent(wr_sts))
-			hisi_ptt_end_silent_run(ptt);
+		return;
+	if (ptt->was_reset) {
+		hisi_ptt_end_run(ptt, PMUKIT_STAT_RESETS, "the device was reset while tracing");
+		return;
 	}
-	if (ptt->state != HISI_PTT_ON) {
-		if (verdict != HISI_PTT_GOOD)
-			hisi_ptt_drop(ptt);
-		return verdict == HISI_PTT_GOOD;
+	status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT);
+	if (hisi_ptt_absent(status)) {
+		hisi_ptt_end_silent_run(ptt);
+		return;
 	}
 
-	if (verdict != HISI_PTT_GOOD)
-		hisi_ptt_lose(ptt, ptt->active, hisi_ptt_ring_resync(&ptt->ring, verdict, wr_sts),
-			      PMUKIT_HISI_PTT_F_OVERRUN);
-	else
-		hisi_ptt_locate(ptt, wr_sts);
-	if (!status && wr_sts == ptt->last_wr_sts)
-		hisi_ptt_check_enabled(ptt);
-	ptt->last_wr_sts = wr_sts;
-	return verdict == HISI_PTT_GOOD;
+	status &= HISI_PTT_TRACE_INT_FULL;
+	if (status)
+		hisi_ptt_write(ptt, HISI_PTT_TRACE_INT_STAT, status);
+	switch (hisi_ptt_ring_report(&ptt->ring, status)) {
+	case HISI_PTT_GOOD:
+		break;
+	case HISI_PTT_OVERRUN:
+		hisi_ptt_overrun(ptt);
+		break;
+	case HISI_PTT_DISORDER:
+		if (!ptt->halted)
+			hisi_ptt_halt(ptt);
+		hisi_ptt_end_run(ptt, PMUKIT_STAT_REJECTED,
+				 "buffers were reported full out of order");
+		break;
+	}
 }
 
-/* Has the device come round to the place we have just copied from? */
-static bool hisi_ptt_still_intact(struct hisi_ptt *ptt)
+/* How far the last buffer is written is known of an idle device only. */
+static void hisi_ptt_look_last(struct hisi_ptt *ptt)
 {
-	u32 status = 0;
+	u32 wr_sts;
 
-	if (!ptt->dead && !ptt->stopped && ptt->state == HISI_PTT_ON)
-		status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT);
-	return hisi_ptt_ring_intact(&ptt->ring, status);
+	if (!ptt->dead && !ptt->halted)
+		hisi_ptt_halt(ptt);
+	hisi_ptt_look(ptt);
+	if (ptt->dead || ptt->state != HISI_PTT_ON)
+		return;
+
+	wr_sts = hisi_ptt_read(ptt, HISI_PTT_TRACE_WR_STS);
+	if (ptt->stopped && hisi_ptt_ring_finish(&ptt->ring, wr_sts))
+		return;
+	if (ptt->stopped)
+		pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_REJECTED);
+	hisi_ptt_lose_at_least(ptt, ptt->active, 0, PMUKIT_HISI_PTT_F_TRUNCATED);
 }
 
-/* What passes until the event goes on elsewhere is not traced: behind the last that was. */
-static void hisi_ptt_note_move(const struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
+/* Once what was left in the buffers after an overrun is taken */
+static void hisi_ptt_restart(struct hisi_ptt *ptt)
 {
-	if (pmukit_pmu_moving(&ptt->pp))
-		hev->flags |= PMUKIT_HISI_PTT_F_TRUNCATED;
+	struct hisi_ptt_event *hev = ptt->active;
+
+	if (ptt->dead || ptt->state != HISI_PTT_PAUSED || hisi_ptt_ring_waiting(&ptt->ring))
+		return;
+	/* What passed since the device was stopped is missing in front of what comes. */
+	if (hisi_ptt_launch(ptt, &hev->cfg)) {
+		ptt->state = HISI_PTT_ENDED;
+		hisi_ptt_flag(hev, PMUKIT_HISI_PTT_F_RESET | PMUKIT_HISI_PTT_F_AT_LEAST);
+		return;
+	}
+	ptt->restarts++;
+	hisi_ptt_flag(hev, PMUKIT_HISI_PTT_F_OVERRUN | PMUKIT_HISI_PTT_F_AT_LEAST);
 }
 
 /* Copying; on the event's CPU, interrupts off, no lock */
 
-static bool hisi_ptt_sink_samples(const struct hisi_ptt *ptt, const struct pmukit_sink *sink)
+/* An AUX area that cannot be opened now is on its way out; nothing is counted for it. */
+static bool hisi_ptt_open_sink(struct hisi_ptt_event *hev, struct pmukit_sink *sink)
 {
-	return !sink->ring && ptt->path != HISI_PTT_COPY && is_sampling_event(sink->pev->event);
+	if (pmukit_aux_of_event(hev->pev.event))
+		return pmukit_sink_open_aux(sink, &hev->pev);
+	return pmukit_sink_open(sink, &hev->pev);
+}
+
+static bool hisi_ptt_sink_samples(const struct pmukit_sink *sink)
+{
+	return !sink->ring && is_sampling_event(sink->pev->event);
 }
 
 /* What needs the entries in a record of their own */
-static bool hisi_ptt_sink_records(const struct hisi_ptt *ptt, const struct pmukit_sink *sink)
+static bool hisi_ptt_sink_records(const struct pmukit_sink *sink)
 {
-	return hisi_ptt_sink_samples(ptt, sink) || trace_hisi_ptt_record_enabled();
+	return hisi_ptt_sink_samples(sink) || trace_hisi_ptt_record_enabled();
 }
 
 static u32 hisi_ptt_budget(const struct hisi_ptt *ptt, const struct pmukit_sink *sink, bool last)
 {
 	u32 budget = HISI_PTT_SECTION_BYTES;
 
-	if (!last && hisi_ptt_sink_records(ptt, sink))
+	/* Where entries are only counted nothing is copied. */
+	if (last || (!sink->ring && !hisi_ptt_sink_records(sink)))
+		budget = (HISI_PTT_NR_BUFFERS + 1) * HISI_PTT_BUFFER_BYTES;
+	else if (hisi_ptt_sink_records(sink))
 		budget = HISI_PTT_SAMPLE_SECTION_BYTES;
-	if (sink->ring)
-		return min_t(u64, (u64)sink->room_words * sizeof(u64), budget);
-	/* The AUX area is being unmapped. */
-	if (ptt->path == HISI_PTT_COPY)
-		return 0;
-	/* Nothing is copied. */
-	if (!hisi_ptt_sink_records(ptt, sink))
-		return HISI_PTT_NR_BUFFERS * ptt->ring.buffer_bytes;
-	return budget;
+	return sink->ring ? min_t(u64, (u64)sink->room_words * sizeof(u64), budget) : budget;
 }
 
 static void hisi_ptt_put_header(struct hisi_ptt *ptt, const struct hisi_ptt_header *header)
@@ -240,6 +230,21 @@ static void hisi_ptt_put_header(struct hisi_ptt *ptt, const struct hisi_ptt_head
 		ptt->record.words[i] = (__force u64)cpu_to_le64(words[i]);
 }
 
+/* A sample that perf's buffer has no room for is not delivered, although perf has counted it. */
+static bool hisi_ptt_deliver_sample(struct hisi_ptt *ptt, struct pmukit_sink *sink, u32 nr_words,
+				    u32 nr_entries)
+{
+	struct perf_event *event = sink->pev->event;
+	u64 dropped = atomic64_read(&event->lost_samples);
+
+	if (!pmukit_sink_sample(sink, &ptt->record.raw, nr_words, nr_entries))
+		return false;
+	if (atomic64_read(&event->lost_samples) == dropped)
+		return true;
+	local64_sub(nr_entries, &event->count);
+	return false;
+}
+
 /*
  * The trace event comes last: before, a sample's sink holds perf's recursion context, and perf as
  * the reader of the trace event would get nothing.
@@ -248,9 +253,10 @@ static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event 
 				    struct pmukit_sink *sink, u32 bytes)
 {
 	u32 nr_words = HISI_PTT_HEADER_WORDS + bytes / sizeof(u64);
+	u64 inexact = hev->inexact ? PMUKIT_HISI_PTT_F_AT_LEAST : 0;
 	struct hisi_ptt_header header = {
 		.time_ns = hev->pev.event->clock(),
-		.flags = hev->flags,
+		.flags = hev->flags | inexact,
 		.sequence = hev->pev.sequence,
 		.lost = hev->pev.lost,
 		.entries = hisi_ptt_entries(ptt, bytes),
@@ -261,14 +267,13 @@ static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event 
 	ptt->record.raw.tag = PMUKIT_RAW_TAG_HISI_PTT;
 	/* What a stop inside this sample has to say is for the next run of the event. */
 	hev->flags = 0;
-	if (hisi_ptt_sink_samples(ptt, sink) &&
-	    !pmukit_sink_sample(sink, &ptt->record.raw, nr_words, header.entries)) {
+	if (hisi_ptt_sink_samples(sink) &&
+	    !hisi_ptt_deliver_sample(ptt, sink, nr_words, header.entries)) {
 		hev->flags |= header.flags;
 		return false;
 	}
 
 	hev->pev.sequence++;
-	ptt->told |= header.flags;
 	pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_RECORDS);
 	trace_hisi_ptt_record(ptt->pp.name, &header, ptt->record.words, nr_words);
 	return true;
@@ -280,7 +285,7 @@ static void hisi_ptt_deliver(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 {
 	u32 entries = hisi_ptt_entries(ptt, bytes);
 
-	if (!hisi_ptt_sink_samples(ptt, sink))
+	if (!hisi_ptt_sink_samples(sink))
 		pmukit_sink_commit(sink, bytes / sizeof(u64), entries);
 	if (records && !hisi_ptt_deliver_record(ptt, hev, sink, bytes)) {
 		hisi_ptt_lose(ptt, hev, bytes, PMUKIT_HISI_PTT_F_TRUNCATED);
@@ -293,7 +298,7 @@ static void hisi_ptt_deliver(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 			       struct pmukit_sink *sink, u32 limit_bytes)
 {
-	bool records = hisi_ptt_sink_records(ptt, sink);
+	bool records = hisi_ptt_sink_records(sink);
 	const void *from;
 	bool intact;
 	u32 bytes;
@@ -303,7 +308,7 @@ static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 
 	raw_spin_lock(&ptt->lock);
 	bytes = hisi_ptt_ring_slice(&ptt->ring, limit_bytes);
-	from = ptt->buffers->cpu[ptt->ring.index] + ptt->ring.offset_bytes;
+	from = ptt->buffers[ptt->ring.index].cpu + ptt->ring.offset_bytes;
 	raw_spin_unlock(&ptt->lock);
 	if (!bytes)
 		return 0;
@@ -315,11 +320,14 @@ static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 	rmb();
 
 	raw_spin_lock(&ptt->lock);
-	intact = hisi_ptt_still_intact(ptt);
+	intact = ptt->stopped;
+	if (!intact) {
+		hisi_ptt_look(ptt);
+		intact = ptt->state == HISI_PTT_ON && hisi_ptt_ring_intact(&ptt->ring);
+	}
 	if (intact)
 		hisi_ptt_ring_take(&ptt->ring, bytes);
 	raw_spin_unlock(&ptt->lock);
-	/* The next look finds the overrun and counts it. */
 	if (!intact)
 		return 0;
 
@@ -327,334 +335,146 @@ static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 	return bytes;
 }
 
-static void hisi_ptt_account_section(struct hisi_ptt *ptt, u32 bytes)
+static void hisi_ptt_account_section(struct hisi_ptt *ptt, u32 bytes, u64 ns, bool last)
 {
-	atomic64_add(bytes, &ptt->copied_bytes);
-	if (bytes > atomic64_read(&ptt->section_max_bytes))
-		atomic64_set(&ptt->section_max_bytes, bytes);
+	ptt->copied_bytes += bytes;
+	if (last) {
+		ptt->last_max_ns = max(ptt->last_max_ns, ns);
+		return;
+	}
+	ptt->section_max_bytes = max_t(u64, ptt->section_max_bytes, bytes);
+	ptt->section_max_ns = max(ptt->section_max_ns, ns);
 }
 
-static u32 hisi_ptt_move(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
-			 struct pmukit_sink *sink, bool last)
+static u32 hisi_ptt_move(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, bool last)
 {
-	u32 budget = hisi_ptt_budget(ptt, sink, last);
-	u32 moved = 0;
+	u64 begin_ns = ktime_get_mono_fast_ns();
+	struct pmukit_sink sink;
+	u32 budget, moved = 0;
+	bool copied;
 	u32 piece;
 
+	if (!hisi_ptt_open_sink(hev, &sink))
+		return 0;
+	budget = hisi_ptt_budget(ptt, &sink, last);
+	copied = sink.ring || hisi_ptt_sink_records(&sink);
 	while (moved < budget && ptt->active == hev) {
-		piece = hisi_ptt_move_piece(ptt, hev, sink, budget - moved);
+		piece = hisi_ptt_move_piece(ptt, hev, &sink, budget - moved);
 		if (!piece)
 			break;
 		moved += piece;
 	}
+	pmukit_sink_close(&sink, 0);
 
-	if (sink->ring || hisi_ptt_sink_records(ptt, sink))
-		hisi_ptt_account_section(ptt, moved);
+	if (copied && moved)
+		hisi_ptt_account_section(ptt, moved, ktime_get_mono_fast_ns() - begin_ns, last);
 	return moved;
 }
 
 /*
- * PERF_AUX_FLAG_TRUNCATED makes perf disable the event, so it is kept for the end of a run; a gap
- * in a stream that goes on is PERF_AUX_FLAG_PARTIAL. One that is throttled goes on with the next
- * tick, one that moves on its next CPU.
+ * One that is throttled goes on with the next tick, one that moves on its next CPU: their streams
+ * are not cut.
  */
 static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, const struct hisi_ptt_event *hev,
-			      bool last)
+			      bool end)
 {
-	u64 flags = ptt->told | hev->flags;
+	u64 collision = hev->aux_flags & PMUKIT_HISI_PTT_F_AT_LEAST ? PERF_AUX_FLAG_COLLISION : 0;
 
-	if (flags & (PMUKIT_HISI_PTT_F_RESET | PMUKIT_HISI_PTT_F_FILTER_GONE))
-		return PERF_AUX_FLAG_TRUNCATED;
-	if (last && pmukit_pmu_gone(&ptt->pp))
-		return PERF_AUX_FLAG_TRUNCATED;
-	if (last && flags && !pmukit_event_throttled(hev->pev.event) &&
-	    !pmukit_pmu_moving(&ptt->pp))
-		return PERF_AUX_FLAG_TRUNCATED;
-	return flags ? PERF_AUX_FLAG_PARTIAL : 0;
-}
-
-/* Flags that no entries came after still have to reach the reader. */
-static void hisi_ptt_close_sink(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
-				struct pmukit_sink *sink, bool last)
-{
-	u64 aux_flags;
-
-	if (hev->flags && ptt->active == hev && hisi_ptt_sink_records(ptt, sink))
-		hisi_ptt_deliver_record(ptt, hev, sink, 0);
-
-	aux_flags = hisi_ptt_aux_flags(ptt, hev, last);
-	if (sink->ring)
-		hev->flags = 0;
-	/* The reader of an area that has no room is told with the next data. */
-	if (sink->ring || ptt->path != HISI_PTT_COPY)
-		ptt->told = 0;
-	pmukit_sink_close(sink, aux_flags);
+	if (hev->aux_flags & (PMUKIT_HISI_PTT_F_RESET | PMUKIT_HISI_PTT_F_FILTER_GONE))
+		end = true;
+	else if (pmukit_event_throttled(hev->pev.event) || pmukit_pmu_moving(&ptt->pp))
+		end = false;
+	return collision | (end ? PERF_AUX_FLAG_TRUNCATED : PERF_AUX_FLAG_PARTIAL);
 }
 
 /*
- * Returns whether to go on soon. When entries wait but none could be moved the reader is behind:
- * looking again before long would not help.
+ * Records without entries: a loss stands in front of what follows it. @end: nothing follows. One
+ * that perf cannot take now is told later.
  */
-static bool hisi_ptt_drain(struct hisi_ptt *ptt, bool last)
+static void hisi_ptt_tell_loss(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, bool end)
+{
+	u64 aux_flags = hev->aux_flags ? hisi_ptt_aux_flags(ptt, hev, end) : 0;
+	struct pmukit_sink sink;
+
+	if (!(hev->flags | hev->aux_flags) || !hisi_ptt_open_sink(hev, &sink))
+		return;
+	if (!hisi_ptt_sink_records(&sink))
+		hev->flags = 0;
+	else if (hev->flags)
+		hisi_ptt_deliver_record(ptt, hev, &sink, 0);
+	hev->aux_flags = 0;
+	pmukit_sink_close(&sink, aux_flags);
+}
+
+/* Returns how soon to go on. */
+static u64 hisi_ptt_drain(struct hisi_ptt *ptt)
 {
 	struct hisi_ptt_event *hev = ptt->active;
-	struct pmukit_sink sink;
-	u32 moved = 0;
 	u64 waiting;
-	bool open;
+	u32 moved;
 
 	ptt->delivering = true;
-	open = pmukit_sink_open(&sink, &hev->pev);
-
 	raw_spin_lock(&ptt->lock);
 	hisi_ptt_look(ptt);
 	raw_spin_unlock(&ptt->lock);
 
-	if (open)
-		moved = hisi_ptt_move(ptt, hev, &sink, last);
-	if (last && ptt->active == hev)
-		hisi_ptt_note_move(ptt, hev);
+	hisi_ptt_tell_loss(ptt, hev, false);
+	moved = hisi_ptt_move(ptt, hev, false);
 
 	raw_spin_lock(&ptt->lock);
+	if (ptt->active == hev)
+		hisi_ptt_restart(ptt);
 	waiting = hisi_ptt_ring_waiting(&ptt->ring);
-	/* A stop inside a sample has counted it. */
-	if (last && waiting && ptt->active == hev)
-		hisi_ptt_lose(ptt, hev, waiting, PMUKIT_HISI_PTT_F_TRUNCATED);
-	if (moved)
-		ptt->pause_ns = HISI_PTT_LOOK_MIN_NS;
-	else
-		ptt->pause_ns = min_t(u64, ptt->pause_ns * 2, HISI_PTT_LOOK_MAX_NS);
 	raw_spin_unlock(&ptt->lock);
-
-	if (open)
-		hisi_ptt_close_sink(ptt, hev, &sink, last);
 	ptt->delivering = false;
-	return moved && waiting;
+
+	if (!waiting)
+		return HISI_PTT_LOOK_NS;
+	return moved ? HISI_PTT_CONTINUE_NS : HISI_PTT_RETRY_NS;
 }
 
-/* Zero-copy; on the event's CPU, interrupts off, no lock */
-
-/*
- * perf's transaction on what the device writes into, for this section only: see pmukit_aux_begin().
- * perf may have freed the area, and another may be in its place.
- */
-static bool hisi_ptt_open_aux(struct hisi_ptt *ptt, struct perf_output_handle *handle)
+/* What passes until the event goes on elsewhere is not traced: behind the last that was. */
+static void hisi_ptt_note_move(const struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 {
-	struct pmukit_aux_ring *ring = pmukit_aux_begin(handle, ptt->active->pev.event);
-
-	if (!ring)
-		return false;
-	if (READ_ONCE(ptt->aux) == container_of(ring, struct hisi_ptt_aux, ring))
-		return true;
-	perf_aux_output_end(handle, 0);
-	return false;
-}
-
-static void hisi_ptt_publish(struct hisi_ptt *ptt, struct perf_output_handle *handle, u64 bytes,
-			     u64 aux_flags)
-{
-	u64 entries = hisi_ptt_entries(ptt, bytes);
-
-	local64_add(entries, &ptt->active->pev.event->count);
-	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_ENTRIES, entries);
-
-	if (bytes)
-		aux_flags |= PMUKIT_HISI_PTT_AUX_ZERO_COPY;
-	if (aux_flags)
-		perf_aux_output_flag(handle, aux_flags);
-	/* What the device wrote before the head announcing it; pairs with the reader's barrier. */
-	smp_wmb();
-	perf_aux_output_end(handle, bytes);
-}
-
-/*
- * What may still be published of a stopped device's quarters. Nothing when it overran one, for a
- * quarter cannot be left out; nothing beyond the room the reader left, where its unread data lie.
- */
-static u64 hisi_ptt_zero_copy_rest(struct hisi_ptt *ptt, u64 room, bool overrun)
-{
-	u64 waiting;
-
-	lockdep_assert_held(&ptt->lock);
-
-	if (!overrun)
-		overrun = !hisi_ptt_look(ptt);
-	waiting = hisi_ptt_ring_waiting(&ptt->ring);
-	if (overrun) {
-		hisi_ptt_lose(ptt, ptt->active, waiting, PMUKIT_HISI_PTT_F_OVERRUN);
-		return 0;
-	}
-
-	/* A device that did not stop may still be writing the quarter it is in. */
-	if (!ptt->stopped) {
-		hisi_ptt_lose(ptt, ptt->active, ptt->ring.written_bytes,
-			      PMUKIT_HISI_PTT_F_TRUNCATED);
-		waiting -= ptt->ring.written_bytes;
-	}
-	room &= ~(u64)(ptt->ring.entry_bytes - 1);
-	if (waiting > room)
-		hisi_ptt_lose(ptt, ptt->active, waiting - room, PMUKIT_HISI_PTT_F_TRUNCATED);
-	return min(waiting, room);
-}
-
-/*
- * The end of a zero-copy run: @aux_flags say why, when it is not the stop of the event. One that the
- * device did not end, and whose area is still there, is followed by another: see hisi_ptt_go_on().
- */
-static void hisi_ptt_finish_zero_copy(struct hisi_ptt *ptt, bool overrun, u64 aux_flags)
-{
-	struct perf_output_handle handle;
-	bool open = hisi_ptt_open_aux(ptt, &handle);
-	u64 bytes;
-
-	raw_spin_lock(&ptt->lock);
-	if (!ptt->dead)
-		hisi_ptt_halt(ptt);
-	/* perf reports one byte less than there is. */
-	bytes = hisi_ptt_zero_copy_rest(ptt, open ? (u64)handle.size + 1 : 0, overrun);
-	ptt->state = ptt->state == HISI_PTT_ON && ptt->aux ? HISI_PTT_FULL : HISI_PTT_ENDED;
-	raw_spin_unlock(&ptt->lock);
-
-	/* Without perf's transaction the flags wait for the next run of the event. */
-	if (!open)
+	if (!pmukit_pmu_moving(&ptt->pp))
 		return;
-	hisi_ptt_publish(ptt, &handle, bytes,
-			 aux_flags | hisi_ptt_aux_flags(ptt, ptt->active, true));
-	ptt->active->flags = 0;
+	hisi_ptt_flag(hev, PMUKIT_HISI_PTT_F_TRUNCATED | PMUKIT_HISI_PTT_F_AT_LEAST);
+	hev->inexact = true;
 }
 
-/*
- * Publish the quarters that are full. The device is in the next one already; it may go on if the
- * one after that is free as well. Returns false when it may not: it has overwritten what the reader
- * had not taken, then nothing was published, or it would, or the area is no longer there.
- */
-static bool hisi_ptt_publish_full(struct hisi_ptt *ptt, u32 nr_full)
-{
-	u32 i, quarter_bytes = ptt->ring.buffer_bytes;
-	u64 bytes = nr_full * (u64)quarter_bytes;
-	struct perf_output_handle handle;
-	bool goes_on;
-
-	if (!hisi_ptt_open_aux(ptt, &handle))
-		return false;
-	if (!hisi_ptt_aux_kept(handle.size, quarter_bytes, nr_full)) {
-		pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_OVERFLOWS);
-		perf_aux_output_end(&handle, 0);
-		return false;
-	}
-	goes_on = hisi_ptt_aux_goes_on(handle.size - bytes, quarter_bytes);
-	hisi_ptt_publish(ptt, &handle, bytes, 0);
-
-	raw_spin_lock(&ptt->lock);
-	for (i = 0; i < nr_full; i++)
-		hisi_ptt_ring_take(&ptt->ring, quarter_bytes);
-	raw_spin_unlock(&ptt->lock);
-	return goes_on;
-}
-
-static void hisi_ptt_flip(struct hisi_ptt *ptt, bool unasked)
-{
-	enum hisi_ptt_verdict verdict;
-	u32 nr_full, status;
-	bool runs;
-
-	raw_spin_lock(&ptt->lock);
-	verdict = hisi_ptt_look_status(ptt, &status);
-	nr_full = hisi_ptt_ring_nr_full(&ptt->ring);
-	if (unasked && !status && ptt->state == HISI_PTT_ON)
-		hisi_ptt_check_enabled(ptt);
-	runs = ptt->state == HISI_PTT_ON && ptt->aux;
-	raw_spin_unlock(&ptt->lock);
-
-	if (verdict != HISI_PTT_GOOD || !runs)
-		hisi_ptt_finish_zero_copy(ptt, verdict != HISI_PTT_GOOD, PERF_AUX_FLAG_TRUNCATED);
-	else if (nr_full && !hisi_ptt_publish_full(ptt, nr_full))
-		hisi_ptt_finish_zero_copy(ptt, false, PERF_AUX_FLAG_TRUNCATED);
-}
-
-static bool hisi_ptt_has_room(struct hisi_ptt *ptt)
-{
-	struct perf_output_handle handle;
-	bool room;
-
-	if (!hisi_ptt_open_aux(ptt, &handle))
-		return false;
-	room = hisi_ptt_aux_goes_on(handle.size, ptt->ring.buffer_bytes);
-	perf_aux_output_end(&handle, 0);
-	return room;
-}
-
-static void hisi_ptt_look_for_room_again(struct hisi_ptt *ptt, u64 ns)
-{
-	raw_spin_lock(&ptt->lock);
-	if (ptt->aux)
-		hisi_ptt_arm(ptt, ns);
-	raw_spin_unlock(&ptt->lock);
-}
-
-/* The event is still started, and its last run was the zero-copy one that ended. */
-static void hisi_ptt_stay_full(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
-{
-	raw_spin_lock(&ptt->lock);
-	WRITE_ONCE(ptt->path, HISI_PTT_ZERO_COPY);
-	ptt->active = hev;
-	ptt->halted = true;
-	ptt->state = HISI_PTT_FULL;
-	raw_spin_unlock(&ptt->lock);
-}
-
-/*
- * The next run, once the reader has caught up. A kernel that disables an event whose data were cut
- * has stopped it before we come here, and the reader enables it. Linux 6.12, and 6.1 on CPU 0, note
- * that it is to be disabled and do not do it; enabling one that is enabled does nothing. So a device
- * that will not start now is asked again. What was noted would end the event when it next leaves its
- * CPU for a moment, as when a task comes there that has a pinned event.
- */
-static void hisi_ptt_go_on(struct hisi_ptt *ptt)
+static void hisi_ptt_stop_and_drain(struct hisi_ptt *ptt)
 {
 	struct hisi_ptt_event *hev = ptt->active;
+	u64 waiting;
 
-	if (!hisi_ptt_has_room(ptt)) {
-		hisi_ptt_look_for_room_again(ptt, HISI_PTT_LOOK_MAX_NS);
-		return;
-	}
-	hev->pev.event->pending_disable = 0;
-	if (hisi_ptt_begin(ptt, hev)) {
-		hisi_ptt_stay_full(ptt, hev);
-		hisi_ptt_look_for_room_again(ptt, HISI_PTT_WATCH_NS);
-	}
+	ptt->delivering = true;
+	raw_spin_lock(&ptt->lock);
+	hisi_ptt_look_last(ptt);
+	raw_spin_unlock(&ptt->lock);
+
+	/* An overrun that this look found lies before what is left. */
+	hisi_ptt_tell_loss(ptt, hev, false);
+	hisi_ptt_move(ptt, hev, true);
+	hisi_ptt_note_move(ptt, hev);
+
+	/* Where perf has stopped the event inside a sample nothing is left. */
+	raw_spin_lock(&ptt->lock);
+	waiting = hisi_ptt_ring_drop(&ptt->ring);
+	raw_spin_unlock(&ptt->lock);
+	if (waiting)
+		hisi_ptt_lose(ptt, hev, waiting, PMUKIT_HISI_PTT_F_TRUNCATED);
+	hisi_ptt_tell_loss(ptt, hev, true);
+	ptt->delivering = false;
 }
 
 /* Asking for it */
-
-/* On the event's CPU, interrupts off. Returns whether to go on soon. */
-static bool hisi_ptt_serve(struct hisi_ptt *ptt, bool unasked)
-{
-	bool unheard;
-
-	if (ptt->path != HISI_PTT_ZERO_COPY)
-		return hisi_ptt_drain(ptt, false);
-
-	hisi_ptt_flip(ptt, unasked);
-	/* The interrupt may be given up on another CPU. */
-	unheard = ptt->masked || READ_ONCE(ptt->irq_off);
-	ptt->pause_ns = unheard ? HISI_PTT_LOOK_MIN_NS : HISI_PTT_WATCH_NS;
-	if (ptt->state == HISI_PTT_FULL)
-		ptt->pause_ns = HISI_PTT_LOOK_MAX_NS;
-	return false;
-}
-
-static bool hisi_ptt_needs_service(const struct hisi_ptt *ptt)
-{
-	return ptt->state == HISI_PTT_ON || ptt->state == HISI_PTT_FULL;
-}
 
 /* On any CPU, interrupts off. */
 static void hisi_ptt_service(struct hisi_ptt *ptt, bool unasked)
 {
 	const char *complaint;
+	u64 pause_ns;
 	int cpu = -1;
-	bool more;
 
 	raw_spin_lock(&ptt->lock);
 	complaint = ptt->complaint == ptt->said ? NULL : ptt->complaint;
@@ -663,7 +483,7 @@ static void hisi_ptt_service(struct hisi_ptt *ptt, bool unasked)
 	ptt->complaint = NULL;
 	if (unasked)
 		ptt->spurious = 0;
-	if (!ptt->dead && hisi_ptt_needs_service(ptt))
+	if (!ptt->dead && ptt->active)
 		cpu = ptt->cpu;
 	raw_spin_unlock(&ptt->lock);
 
@@ -677,15 +497,11 @@ static void hisi_ptt_service(struct hisi_ptt *ptt, bool unasked)
 		return;
 	}
 
-	if (ptt->state == HISI_PTT_FULL) {
-		hisi_ptt_go_on(ptt);
-		return;
-	}
-	more = hisi_ptt_serve(ptt, unasked);
+	pause_ns = hisi_ptt_drain(ptt);
 
 	raw_spin_lock(&ptt->lock);
-	if (hisi_ptt_needs_service(ptt))
-		hisi_ptt_arm(ptt, more ? HISI_PTT_CONTINUE_NS : ptt->pause_ns);
+	if (ptt->state == HISI_PTT_ON || ptt->state == HISI_PTT_PAUSED)
+		hisi_ptt_arm(ptt, pause_ns);
 	raw_spin_unlock(&ptt->lock);
 }
 
@@ -779,16 +595,6 @@ irqreturn_t hisi_ptt_interrupt(int irq, void *data)
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
-static void hisi_ptt_halt_and_drain(struct hisi_ptt *ptt)
-{
-	raw_spin_lock(&ptt->lock);
-	if (!ptt->dead)
-		hisi_ptt_halt(ptt);
-	raw_spin_unlock(&ptt->lock);
-
-	hisi_ptt_drain(ptt, true);
-}
-
 /* perf stops the event inside its last sample: what the device wrote beyond it is lost. */
 static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
 {
@@ -796,18 +602,16 @@ static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
 
 	raw_spin_lock(&ptt->lock);
 	/* The last drain has done that already. */
-	if (!ptt->dead && !ptt->halted) {
-		hisi_ptt_halt(ptt);
-		hisi_ptt_look(ptt);
-	}
-	waiting = hisi_ptt_ring_waiting(&ptt->ring);
+	if (!ptt->halted)
+		hisi_ptt_look_last(ptt);
+	waiting = hisi_ptt_ring_drop(&ptt->ring);
 	if (waiting)
 		hisi_ptt_lose(ptt, ptt->active, waiting, PMUKIT_HISI_PTT_F_TRUNCATED);
 	raw_spin_unlock(&ptt->lock);
 }
 
 /**
- * hisi_ptt_drain_last - stop the trace and hand over what is left, as far as one section allows
+ * hisi_ptt_drain_last - stop the trace and hand over what is left
  * @ptt: a device whose event is being stopped
  *
  * Context: the stop callback: event's CPU, interrupts off, no lock. When perf calls it from
@@ -819,17 +623,15 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 		return;
 
 	/* Where the device itself leaves nobody looks after filters any more. */
-	if (!pmukit_pmu_gone(&ptt->pp) && !hisi_ptt_filter_available(ptt, &ptt->active->cfg))
-		ptt->active->flags |= PMUKIT_HISI_PTT_F_FILTER_GONE;
+	if (pmukit_pmu_gone(&ptt->pp))
+		ptt->active->aux_flags |= PMUKIT_HISI_PTT_F_RESET;
+	else if (!hisi_ptt_filter_available(ptt, &ptt->active->cfg))
+		hisi_ptt_flag(ptt->active, PMUKIT_HISI_PTT_F_FILTER_GONE);
 
-	if (ptt->delivering) {
+	if (ptt->delivering)
 		hisi_ptt_stop_inside(ptt);
-	} else if (ptt->path != HISI_PTT_ZERO_COPY) {
-		hisi_ptt_halt_and_drain(ptt);
-	} else if (ptt->state == HISI_PTT_ON) {
-		hisi_ptt_note_move(ptt, ptt->active);
-		hisi_ptt_finish_zero_copy(ptt, false, 0);
-	}
+	else
+		hisi_ptt_stop_and_drain(ptt);
 }
 
 /**

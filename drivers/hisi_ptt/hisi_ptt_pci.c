@@ -95,7 +95,6 @@ static struct hisi_ptt *hisi_ptt_new(struct pci_dev *pdev)
 	ptt->pdev = pci_dev_get(pdev);
 	mutex_init(&ptt->tune_mutex);
 	mutex_init(&ptt->dma_mutex);
-	INIT_LIST_HEAD(&ptt->aux_areas);
 	raw_spin_lock_init(&ptt->lock);
 	hisi_ptt_filter_init(ptt);
 	hisi_ptt_drain_init(ptt);
@@ -131,6 +130,7 @@ static int hisi_ptt_register(struct pci_dev *pdev, struct hisi_ptt *ptt)
 	if (ret)
 		return dev_err_probe(&pdev->dev, ret, "the PMU cannot be registered\n");
 
+	hisi_ptt_debugfs_add(ptt);
 	ret = hisi_ptt_filter_join(ptt);
 	if (!ret)
 		return 0;
@@ -200,6 +200,35 @@ static void hisi_ptt_remove(struct pci_dev *pdev)
 	pmukit_pmu_put(&ptt->pp);
 }
 
+/* A reset of the function, by a user's request */
+
+/* The next look at the device ends the run. */
+static void hisi_ptt_reset_prepare(struct pci_dev *pdev)
+{
+	struct hisi_ptt *ptt = pci_get_drvdata(pdev);
+
+	raw_spin_lock_irq(&ptt->lock);
+	hisi_ptt_halt(ptt);
+	ptt->was_reset = true;
+	raw_spin_unlock_irq(&ptt->lock);
+}
+
+static void hisi_ptt_reset_done(struct pci_dev *pdev)
+{
+	struct hisi_ptt *ptt = pci_get_drvdata(pdev);
+
+	raw_spin_lock_irq(&ptt->lock);
+	hisi_ptt_quiet(ptt);
+	ptt->stopped = true;
+	hisi_ptt_dma_program(ptt);
+	raw_spin_unlock_irq(&ptt->lock);
+}
+
+static const struct pci_error_handlers hisi_ptt_reset_handlers = {
+	.reset_prepare = hisi_ptt_reset_prepare,
+	.reset_done = hisi_ptt_reset_done,
+};
+
 /* Module */
 
 static const struct pci_device_id hisi_ptt_ids[] = {
@@ -213,6 +242,7 @@ static struct pci_driver hisi_ptt_driver = {
 	.id_table = hisi_ptt_ids,
 	.probe = hisi_ptt_probe,
 	.remove = hisi_ptt_remove,
+	.err_handler = &hisi_ptt_reset_handlers,
 };
 
 /* What is left when the driver is gone runs in this module. */

@@ -6,8 +6,8 @@
  * starts: event_init may be called for a second event meanwhile, which is then refused.
  *
  * Locking: event_init and the freeing of an event run in process context, event_init sometimes
- * under perf's ctx->mutex; they take dma_mutex and filter_lock only. add, del, start and stop run
- * on the event's CPU with interrupts off.
+ * under perf's ctx->mutex; they take dma_mutex, filter_lock and ptt->lock only. add, del, start and
+ * stop run on the event's CPU with interrupts off.
  */
 
 #include <linux/capability.h>
@@ -30,6 +30,8 @@ static const char *hisi_ptt_event_check(const struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 
+	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK)
+		return "traces the whole system only, not a task";
 	if (compat_attr_extra_config(attr))
 		return "unknown bits in config3 or config4";
 	return pmukit_sampling_wrong(attr);
@@ -64,14 +66,11 @@ static int hisi_ptt_event_create(struct hisi_ptt *ptt, struct perf_event *event,
 		goto free_event;
 	ret = pmukit_event_open(&ptt->pp, &hev->pev, event);
 	if (ret)
-		goto close_dma;
+		goto free_event;
 
-	ptt->told = 0;
 	pmukit_sampling_prepare(&hev->pev);
 	return 0;
 
-close_dma:
-	hisi_ptt_dma_close(ptt);
 free_event:
 	kfree(hev);
 	return ret;
@@ -86,17 +85,11 @@ static int hisi_ptt_event_init(struct perf_event *event)
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
 
-	ptt = hisi_ptt_of_event(event);
-	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK) {
-		/* Said aloud: perf itself only says that it is not supported. */
-		pr_info_ratelimited("%s: traces for the whole system only (-a), not for a task\n",
-				    ptt->pp.name);
-		return -EOPNOTSUPP;
-	}
 	/* The packets, and the addresses in them, are everybody's. */
 	if (!perfmon_capable())
 		return -EACCES;
 
+	ptt = hisi_ptt_of_event(event);
 	wrong = hisi_ptt_event_parse(ptt, event, &cfg);
 	if (wrong) {
 		pr_debug("%s: %s\n", ptt->pp.name, wrong);
@@ -107,10 +100,19 @@ static int hisi_ptt_event_init(struct perf_event *event)
 
 static void hisi_ptt_event_free(struct pmukit_event *pev)
 {
-	struct hisi_ptt *ptt = hisi_ptt_of_event(pev->event);
-
 	kfree(to_hisi_ptt_event(pev));
-	hisi_ptt_dma_close(ptt);
+}
+
+/* perf's default for an unprivileged user is the least that is taken. */
+static void *hisi_ptt_setup_aux(struct perf_event *event, void **pages, int nr_pages,
+				bool overwrite)
+{
+	if ((u64)nr_pages << PAGE_SHIFT >= HISI_PTT_AUX_BYTES_MIN)
+		return pmukit_setup_aux(event, pages, nr_pages, overwrite);
+
+	pr_debug("%s: an AUX area has at least %u bytes\n", hisi_ptt_of_event(event)->pp.name,
+		 HISI_PTT_AUX_BYTES_MIN);
+	return NULL;
 }
 
 /* Running events */
@@ -172,7 +174,10 @@ static void hisi_ptt_event_del(struct perf_event *event, int flags)
 	hisi_ptt_event_stop(event, PERF_EF_UPDATE);
 }
 
-/* The count is the number of entries handed over; each drain brings it up to date. */
+/*
+ * The count is the number of entries handed over; each drain brings it up to date. While the event
+ * runs that is full buffers.
+ */
 static void hisi_ptt_event_read(struct perf_event *event)
 {
 }
@@ -213,7 +218,7 @@ void hisi_ptt_pmu_fill(struct hisi_ptt *ptt)
 	ptt->pp.max_events = 1;
 
 	ptt->pp.pmu.task_ctx_nr = perf_invalid_context;
-	ptt->pp.pmu.capabilities = PERF_PMU_CAP_NO_EXCLUDE | PERF_PMU_CAP_AUX_PREFER_LARGE;
+	ptt->pp.pmu.capabilities = PERF_PMU_CAP_NO_EXCLUDE;
 	ptt->pp.pmu.attr_groups = hisi_ptt_attr_groups;
 	ptt->pp.pmu.event_init = hisi_ptt_event_init;
 	ptt->pp.pmu.add = hisi_ptt_event_add;
@@ -222,6 +227,6 @@ void hisi_ptt_pmu_fill(struct hisi_ptt *ptt)
 	ptt->pp.pmu.stop = hisi_ptt_event_stop;
 	ptt->pp.pmu.read = hisi_ptt_event_read;
 	ptt->pp.pmu.setup_aux = hisi_ptt_setup_aux;
-	ptt->pp.pmu.free_aux = hisi_ptt_free_aux;
+	ptt->pp.pmu.free_aux = pmukit_free_aux;
 	ptt->pp.pmu.check_period = pmukit_check_period;
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hisi_ptt: format/, caps/ and runs/ of the PMU. caps/ says what the device can do in the words of
- * the event terms; Documentation/ABI/testing has the promise.
+ * hisi_ptt: format/ and caps/ of the PMU, and its folder in debugfs. caps/ says what the device can do
+ * in the words of the event terms; Documentation/ABI/testing has the promise.
  *
  * Context: process context. Nothing here asks the device.
  */
 
+#include <linux/debugfs.h>
 #include <linux/perf_event.h>
 #include <linux/sysfs.h>
 
@@ -70,12 +71,12 @@ static int hisi_ptt_emit_aux_min(struct pmukit_pmu *pp, char *buf, int at)
 
 PMUKIT_CAP(aux_min_bytes, hisi_ptt_emit_aux_min);
 
-static int hisi_ptt_emit_zero_copy_max(struct pmukit_pmu *pp, char *buf, int at)
+static int hisi_ptt_emit_buffer(struct pmukit_pmu *pp, char *buf, int at)
 {
-	return sysfs_emit_at(buf, at, "%u", HISI_PTT_NR_BUFFERS * HISI_PTT_BUFFER_BYTES_MAX);
+	return sysfs_emit_at(buf, at, "%u", HISI_PTT_BUFFER_BYTES);
 }
 
-PMUKIT_CAP(zero_copy_max_bytes, hisi_ptt_emit_zero_copy_max);
+PMUKIT_CAP(buffer_bytes, hisi_ptt_emit_buffer);
 
 static int hisi_ptt_emit_section(struct pmukit_pmu *pp, char *buf, int at)
 {
@@ -84,44 +85,14 @@ static int hisi_ptt_emit_section(struct pmukit_pmu *pp, char *buf, int at)
 
 PMUKIT_CAP(section_bytes, hisi_ptt_emit_section);
 
-/* The way of the current or last run */
-static int hisi_ptt_emit_path(struct pmukit_pmu *pp, char *buf, int at)
-{
-	static const char *const names[] = {
-		[HISI_PTT_COUNT]	= "count",
-		[HISI_PTT_SAMPLE]	= "sample",
-		[HISI_PTT_COPY]		= "copy",
-		[HISI_PTT_ZERO_COPY]	= "zero-copy",
-	};
-
-	return sysfs_emit_at(buf, at, "%s", names[READ_ONCE(to_hisi_ptt(pp)->path)]);
-}
-
-PMUKIT_CAP(path, hisi_ptt_emit_path);
-
-static int hisi_ptt_emit_buffer_bytes(struct pmukit_pmu *pp, char *buf, int at)
-{
-	struct hisi_ptt *ptt = to_hisi_ptt(pp);
-	u32 bytes;
-
-	raw_spin_lock_irq(&ptt->lock);
-	bytes = ptt->ring.buffer_bytes;
-	raw_spin_unlock_irq(&ptt->lock);
-	return sysfs_emit_at(buf, at, "%u", bytes);
-}
-
-PMUKIT_CAP(buffer_bytes, hisi_ptt_emit_buffer_bytes);
-
 static struct attribute *hisi_ptt_caps_attrs[] = {
 	&format.attr.attr,
 	&type.attr.attr,
 	&direction.attr.attr,
 	&multitype_direction.attr.attr,
 	&aux_min_bytes.attr.attr,
-	&zero_copy_max_bytes.attr.attr,
-	&section_bytes.attr.attr,
-	&path.attr.attr,
 	&buffer_bytes.attr.attr,
+	&section_bytes.attr.attr,
 	NULL
 };
 
@@ -130,62 +101,31 @@ static const struct attribute_group hisi_ptt_caps_group = {
 	.attrs = hisi_ptt_caps_attrs,
 };
 
-/* runs/: how many went which way, and what the copying cost */
-
-static int hisi_ptt_emit_runs(struct pmukit_pmu *pp, char *buf, int at, enum hisi_ptt_path path)
-{
-	return sysfs_emit_at(buf, at, "%lld", atomic64_read(&to_hisi_ptt(pp)->runs[path]));
-}
-
-#define HISI_PTT_RUNS_FILE(_name, _path)					\
-	static int hisi_ptt_emit_##_name(struct pmukit_pmu *pp, char *buf, int at) \
-	{									\
-		return hisi_ptt_emit_runs(pp, buf, at, _path);			\
-	}									\
-	PMUKIT_CAP(_name, hisi_ptt_emit_##_name)
-
-HISI_PTT_RUNS_FILE(count, HISI_PTT_COUNT);
-HISI_PTT_RUNS_FILE(sample, HISI_PTT_SAMPLE);
-HISI_PTT_RUNS_FILE(copy, HISI_PTT_COPY);
-HISI_PTT_RUNS_FILE(zero_copy, HISI_PTT_ZERO_COPY);
-
-static int hisi_ptt_emit_copied(struct pmukit_pmu *pp, char *buf, int at)
-{
-	return sysfs_emit_at(buf, at, "%lld", atomic64_read(&to_hisi_ptt(pp)->copied_bytes));
-}
-
-PMUKIT_CAP(copied_bytes, hisi_ptt_emit_copied);
-
-static int hisi_ptt_emit_section_max(struct pmukit_pmu *pp, char *buf, int at)
-{
-	return sysfs_emit_at(buf, at, "%lld", atomic64_read(&to_hisi_ptt(pp)->section_max_bytes));
-}
-
-PMUKIT_CAP(section_max_bytes, hisi_ptt_emit_section_max);
-
-static struct attribute *hisi_ptt_runs_attrs[] = {
-	&count.attr.attr,
-	&sample.attr.attr,
-	&copy.attr.attr,
-	&zero_copy.attr.attr,
-	&copied_bytes.attr.attr,
-	&section_max_bytes.attr.attr,
-	NULL
-};
-
-static const struct attribute_group hisi_ptt_runs_group = {
-	.name = "runs",
-	.attrs = hisi_ptt_runs_attrs,
-};
-
 const struct attribute_group *hisi_ptt_attr_groups[] = {
 	&pmukit_cpumask_group,
 	&pmukit_stats_group,
 	&hisi_ptt_format_group,
 	&hisi_ptt_caps_group,
-	&hisi_ptt_runs_group,
 	&hisi_ptt_tune_group,
 	&hisi_ptt_root_port_group,
 	&hisi_ptt_requester_group,
 	NULL
 };
+
+/* debugfs, no promise */
+
+/**
+ * hisi_ptt_debugfs_add - show what copying costs, beside the counters of every PMU
+ * @ptt: a device whose PMU is registered, and removes the files
+ */
+void hisi_ptt_debugfs_add(struct hisi_ptt *ptt)
+{
+	struct dentry *dir = ptt->pp.debugfs;
+
+	debugfs_create_u64("runs", 0400, dir, &ptt->runs);
+	debugfs_create_u64("restarts", 0400, dir, &ptt->restarts);
+	debugfs_create_u64("copied_bytes", 0400, dir, &ptt->copied_bytes);
+	debugfs_create_u64("section_max_bytes", 0400, dir, &ptt->section_max_bytes);
+	debugfs_create_u64("section_max_ns", 0400, dir, &ptt->section_max_ns);
+	debugfs_create_u64("last_max_ns", 0400, dir, &ptt->last_max_ns);
+}

@@ -56,7 +56,8 @@ TRACE_EVENT(hisi_ptt_record,
 				{ PMUKIT_HISI_PTT_F_OVERRUN, "OVERRUN" },
 				{ PMUKIT_HISI_PTT_F_TRUNCATED, "TRUNCATED" },
 				{ PMUKIT_HISI_PTT_F_RESET, "RESET" },
-				{ PMUKIT_HISI_PTT_F_FILTER_GONE, "FILTER_GONE" }),
+				{ PMUKIT_HISI_PTT_F_FILTER_GONE, "FILTER_GONE" },
+				{ PMUKIT_HISI_PTT_F_AT_LEAST, "AT_LEAST" }),
 		  __entry->lost, __entry->entry_bytes, __entry->entries,
 		  __print_array(__get_dynamic_array(words), __entry->nr_words, 8))
 );

@@ -28,7 +28,7 @@
 #define RESCAN		"/sys/bus/pci/rescan"
 #define DATA_PAGES	64
 #define AUX_PAGES	32		/* 128 KiB: device buffers of 32 KiB, 1024 entries each */
-#define BUFFER_ENTRIES	1024
+#define MANY_ENTRIES	1024
 #define CYCLES		100		/* of each of the two tests */
 #define PAUSE_US	50000
 #define MOST_BESIDE	4
@@ -128,10 +128,10 @@ static void open_event(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
 }
 
-/* Every tenth cycle fills a buffer, and a piece of the next. */
+/* Every tenth cycle fills several pages. */
 static int stores_of(int cycle)
 {
-	return 1 + cycle * 7 % 61 + (cycle % 10 == 9 ? BUFFER_ENTRIES : 0);
+	return 1 + cycle * 7 % 61 + (cycle % 10 == 9 ? MANY_ENTRIES : 0);
 }
 
 /* Starts, makes stores, stops, and keeps what came. The number of stores among it, or -1. */
@@ -147,14 +147,9 @@ static int cycle(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *self, 
 	return ptt_count_stores(self->bytes, size);
 }
 
-/*
- * With a new AUX area each second cycle is zero-copy; with one that goes on the head stands
- * anywhere and comes round.
- */
+/* With a new AUX area in each second cycle; with one that goes on the head comes round. */
 TEST_F_TIMEOUT(cycles, at_odd_fill_levels_lose_nothing, TIMEOUT_SECONDS)
 {
-	long long zero_copy = ptt_number(PMU, "runs/zero_copy");
-
 	self->beside[0] = start_beside(tune_on);
 	self->beside[1] = start_beside(remove_on);
 	self->beside[2] = start_beside(plug_on);
@@ -162,11 +157,10 @@ TEST_F_TIMEOUT(cycles, at_odd_fill_levels_lose_nothing, TIMEOUT_SECONDS)
 		if (i == 0 || (i < CYCLES / 2 && i % 2 == 0))
 			open_event(_metadata, self);
 		EXPECT_EQ(stores_of(i), cycle(_metadata, self, stores_of(i))) {
-			TH_LOG("cycle %d, %s", i, ptt_text(PMU, "caps/path"));
+			TH_LOG("cycle %d", i);
 		}
 	}
 	EXPECT_EQ(self->lost, ptt_number(PMU, "stats/lost"));
-	EXPECT_LE(zero_copy + CYCLES / 4, ptt_number(PMU, "runs/zero_copy"));
 }
 
 /*
@@ -182,7 +176,7 @@ TEST_F_TIMEOUT(cycles, with_cpus_coming_and_going_deliver_what_was_traced, TIMEO
 	open_event(_metadata, self);
 	for (int i = 0; i < CYCLES; i++) {
 		EXPECT_LE(0, cycle(_metadata, self, stores_of(i))) {
-			TH_LOG("cycle %d, %s", i, ptt_text(PMU, "caps/path"));
+			TH_LOG("cycle %d", i);
 		}
 	}
 	EXPECT_EQ(self->lost, ptt_number(PMU, "stats/lost"));

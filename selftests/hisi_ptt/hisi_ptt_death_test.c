@@ -72,7 +72,7 @@ static void open_mapped(struct __test_metadata *_metadata, const char *pmu, stru
 	ASSERT_EQ(0, pmu_event_map(event, DATA_PAGES, AUX_PAGES));
 }
 
-/* Until enough has come, in runs of which the first is zero-copy and the others are not. */
+/* Until enough has come */
 static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 		   struct pmu_event *event)
 {
@@ -89,7 +89,7 @@ static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 }
 
 /*
- * The driver looks at the device at least twice a second; what it then finds is the end of the run.
+ * The driver looks at the device every few milliseconds; what it then finds is the end of the run.
  */
 static __u64 flags_at_the_end(FIXTURE_DATA(death) *self)
 {

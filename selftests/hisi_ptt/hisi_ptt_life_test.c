@@ -2,7 +2,7 @@
 /*
  * The PMU's surroundings come and go under an event that runs and whose AUX area is mapped, twenty
  * times each. After each time the event must be harmless and a new one must record exactly what was
- * stored. Every second round runs on the copy path, the others zero-copy.
+ * stored. Every second round goes on in an area that a run before has used.
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */
 #define _GNU_SOURCE
@@ -90,10 +90,7 @@ static void everything_works(struct __test_metadata *_metadata, FIXTURE_DATA(lif
 	pmu_event_close(&event);
 }
 
-/*
- * Running, on the copy path in odd rounds: a run that ended somewhere in a quarter is followed by
- * one of those.
- */
+/* Running, in odd rounds behind a run before. */
 static void open_running(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self, int round)
 {
 	open_mapped(_metadata, &self->event);
@@ -102,7 +99,6 @@ static void open_running(struct __test_metadata *_metadata, FIXTURE_DATA(life) *
 		return;
 	store_and_compare(_metadata, self, &self->event);
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
-	ASSERT_STREQ("copy", ptt_text(PMU, "caps/path"));
 }
 
 /* Whatever it answers, nothing may hang or crash, and the mapped pages stay valid. */
@@ -341,39 +337,6 @@ TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 		pmu_event_close(&self->event);
 		everything_works(_metadata, self);
 	}
-}
-
-/*
- * Some kernels note of an event whose data were cut that it is to be disabled, and do it only when
- * it next leaves its CPU for a moment, as when a task comes there that has a pinned event. It has
- * gone on since.
- */
-TEST_F_TIMEOUT(life, what_goes_on_behind_a_full_area_goes_on_beside_others, TIMEOUT_SECONDS)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .pinned = 1,
-	};
-	int cpu = choose_a_cpu_that_can_leave(_metadata);
-	struct pmu_event clock;
-	long long runs;
-	cpu_set_t here;
-
-	ASSERT_LT(0, cpu);
-	CPU_ZERO(&here);
-	open_mapped(_metadata, &self->event);
-	ASSERT_EQ(0, pmu_event_enable(&self->event));
-	ASSERT_EQ(0, ptt_make_slow_stores(AUX_PAGES * getpagesize() / PTT_ENTRY_BYTES_8DW * 3 / 2));
-	ASSERT_EQ(0, ptt_wait_for_aux_flag(&self->event, PERF_AUX_FLAG_TRUNCATED));
-	runs = ptt_aux_runs(PMU);
-	stores_in(self, &self->event);
-	ASSERT_EQ(0, pmu_event_enable(&self->event));
-	ASSERT_EQ(0, ptt_wait_for_aux_run(PMU, runs));
-	CPU_SET(cpu, &here);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(here), &here));
-	ASSERT_EQ(0, pmu_event_open(&clock, &attr, 0, -1));
-	usleep(10 * STEP_US);
-	store_and_compare(_metadata, self, &self->event);
-	pmu_event_close(&clock);
 }
 
 /*

@@ -24,11 +24,6 @@ static long long lost_so_far(void)
 	return ptt_number(PMU, "stats/lost");
 }
 
-static const char *way_of_records(void)
-{
-	return ptt_text(PMU, "caps/path");
-}
-
 FIXTURE(redirect) {
 	struct pmu_event event, ring;
 };
@@ -79,8 +74,8 @@ static int run_once(struct pmu_event *event)
 }
 
 /*
- * Linux 6.1 does not stop the event then; the driver looks at such a run twice a second. What was
- * not published yet is lost, and nothing more. The next run has no area.
+ * Linux 6.1 does not stop the event then. What is in the device's buffers is counted, for there is
+ * no area to copy it to, or was lost where perf has stopped the event before.
  */
 TEST_F_TIMEOUT(redirect, an_area_unmapped_through_another_event_is_left, TIMEOUT_SECONDS)
 {
@@ -89,18 +84,15 @@ TEST_F_TIMEOUT(redirect, an_area_unmapped_through_another_event_is_left, TIMEOUT
 	ASSERT_EQ(0, share_area(&self->ring, &self->event));
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 	ASSERT_EQ(0, ptt_make_stores(STORES));
-	EXPECT_STREQ("zero-copy", way_of_records());
 	ASSERT_EQ(0, munmap(self->ring.aux, self->ring.aux_bytes));
 	self->ring.aux = NULL;
 	ASSERT_EQ(0, ptt_make_stores(STORES));
 	usleep(LOOK_US);
 	ASSERT_EQ(0, pmu_event_disable(&self->event));
-	EXPECT_EQ(0, ptt_count(&self->event));
-	EXPECT_LE(lost + STORES, lost_so_far());
-	EXPECT_GT(lost + 2 * STORES, lost_so_far());
+	EXPECT_LE(STORES, ptt_count(&self->event) + lost_so_far() - lost);
+	EXPECT_GE(2 * STORES, ptt_count(&self->event) + lost_so_far() - lost);
 
 	ASSERT_EQ(0, run_once(&self->event));
-	EXPECT_STREQ("count", way_of_records());
 	EXPECT_LE(STORES, ptt_count(&self->event));
 }
 
@@ -112,7 +104,6 @@ TEST_F_TIMEOUT(redirect, an_area_of_others_is_not_waited_for, TIMEOUT_SECONDS)
 	ASSERT_EQ(0, ptt_open_sampling(PMU, &self->event, &ptt_stores_8dw));
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 0));
 	ASSERT_EQ(0, run_once(&self->event));
-	EXPECT_STREQ("sample", way_of_records());
 	EXPECT_LT(0, pmu_event_take(&self->event, PERF_RECORD_SAMPLE));
 	EXPECT_LE(STORES, ptt_count(&self->event));
 }

@@ -34,12 +34,13 @@
 #define DATA_PAGES		64
 #define SMALL_AUX_PAGES		32		/* 128 KiB */
 #define LARGE_AUX_PAGES		4096		/* 16 MiB */
+#define BUFFER_BYTES		(4 << 20)
 #define STORES			300
 #define TUNE_ROUNDS		200
+#define OPENS_OF_NOBODY		200
 #define SECTION_BYTES		65536
 #define TIMEOUT_SECONDS		120
 #define MAX_ENTRIES		65536
-#define TRIES			10
 
 static long long stat_of(const char *file)
 {
@@ -269,7 +270,7 @@ TEST_F(hisi_ptt, caps_say_what_the_rules_are)
 	EXPECT_STREQ("0=0,1,2,3 1=1,2,3", text_of("caps/direction"));
 	EXPECT_STREQ("0=0 1=2,3", text_of("caps/multitype_direction"));
 	EXPECT_EQ(SMALL_AUX_PAGES * getpagesize(), stat_of("caps/aux_min_bytes"));
-	EXPECT_EQ(LARGE_AUX_PAGES * getpagesize(), stat_of("caps/zero_copy_max_bytes"));
+	EXPECT_EQ(BUFFER_BYTES, stat_of("caps/buffer_bytes"));
 	EXPECT_EQ(SECTION_BYTES, stat_of("caps/section_bytes"));
 }
 
@@ -311,21 +312,47 @@ TEST_F(hisi_ptt, refuses_exclusions)
 	EXPECT_TRUE(pmu_refuses_exclusions(&attr, -1, pmu_cpu(PMU)));
 }
 
-static bool asks_for_the_whole_system(const char *line, const void *data)
-{
-	return strstr(line, PMU) && strstr(line, "(-a)");
-}
-
-TEST_F(hisi_ptt, refuses_events_of_a_task_and_says_why)
+TEST_F(hisi_ptt, refuses_events_of_a_task)
 {
 	struct perf_event_attr attr;
-	int log = log_open();
 
 	ASSERT_EQ(0, ptt_set_terms(PMU, &attr, &ptt_stores_8dw));
-	EXPECT_EQ(-EOPNOTSUPP, pmu_event_open(&self->event, &attr, 0, -1));
-	EXPECT_EQ(-EOPNOTSUPP, pmu_event_open(&self->event, &attr, 0, pmu_cpu(PMU)));
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, 0, -1));
+	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, 0, pmu_cpu(PMU)));
+}
+
+static bool is_about_the_pmu(const char *line, const void *data)
+{
+	return strstr(line, "hisi_ptt");
+}
+
+/* Also what would be refused for another reason */
+static int open_as_nobody(void)
+{
+	struct perf_event_attr attr;
+	struct pmu_event event;
+
+	if (ptt_set_terms(PMU, &attr, &ptt_stores_8dw) || setuid(NOBODY))
+		return 1;
+	attr.exclude_kernel = 1;
+	for (int i = 0; i < OPENS_OF_NOBODY; i++) {
+		if (pmu_event_open(&event, &attr, 0, -1) != -EACCES)
+			return 1;
+	}
+	return 0;
+}
+
+TEST_F(hisi_ptt, an_unprivileged_user_writes_no_line_to_the_log)
+{
+	int status, log = log_open();
+	pid_t child = fork();
+
+	if (!child)
+		_exit(open_as_nobody());
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
 	ASSERT_LE(0, log);
-	EXPECT_EQ(2, log_count(log, asks_for_the_whole_system, NULL));
+	EXPECT_EQ(0, log_count(log, is_about_the_pmu, NULL));
 	close(log);
 }
 
@@ -413,7 +440,6 @@ TEST_F(hisi_ptt, counts_every_store)
 	ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
 	ASSERT_EQ(0, run_once(&self->event));
 	EXPECT_LE(STORES, ptt_count(&self->event));
-	EXPECT_STREQ("count", text_of("caps/path"));
 }
 
 static const unsigned int aux_pages[] = { SMALL_AUX_PAGES, 256, LARGE_AUX_PAGES };
@@ -435,123 +461,22 @@ TEST_F_TIMEOUT(hisi_ptt, an_aux_area_carries_every_store, TIMEOUT_SECONDS)
 	}
 }
 
-/*
- * As long as memory is not in pieces: a driver that gets no large buffers takes smaller ones. So
- * this is for a machine that has just been started.
- */
-TEST_F_TIMEOUT(hisi_ptt, buffers_are_a_quarter_of_the_aux_area, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, a_run_that_follows_another_begins_behind_it, TIMEOUT_SECONDS)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(aux_pages); i++) {
-		ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
-		ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, aux_pages[i]));
+	long long copied = ptt_debug_number(PMU, "copied_bytes");
+	size_t size, sum = 0;
+
+	ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, SMALL_AUX_PAGES));
+	for (int i = 0; i < 3; i++) {
 		ASSERT_EQ(0, run_once(&self->event));
-		EXPECT_EQ(aux_pages[i] * getpagesize() / 4, stat_of("caps/buffer_bytes"));
-		pmu_event_close(&self->event);
+		size = pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);
+		EXPECT_EQ(STORES, ptt_count_stores(self->bytes, size));
+		sum += size;
 	}
-}
-
-TEST_F_TIMEOUT(hisi_ptt, zero_copy_moves_no_byte, TIMEOUT_SECONDS)
-{
-	long long copied = stat_of("runs/copied_bytes"), runs = stat_of("runs/zero_copy");
-	size_t size;
-
-	ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
-	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, SMALL_AUX_PAGES));
-	ASSERT_EQ(0, run_once(&self->event));
-	EXPECT_STREQ("zero-copy", text_of("caps/path"));
-	EXPECT_EQ(runs + 1, stat_of("runs/zero_copy"));
-	EXPECT_EQ(copied, stat_of("runs/copied_bytes"));
-	size = pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);
-	EXPECT_EQ(STORES, ptt_count_stores(self->bytes, size));
-
-	/* The head is somewhere in a quarter now, and the device cannot begin there. */
-	ASSERT_EQ(0, run_once(&self->event));
-	EXPECT_STREQ("copy", text_of("caps/path"));
-	size = pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);
-	EXPECT_EQ(STORES, ptt_count_stores(self->bytes, size));
-	EXPECT_EQ(copied + size, stat_of("runs/copied_bytes"));
-	EXPECT_GE(SECTION_BYTES, stat_of("runs/section_max_bytes"));
-}
-
-TEST_F_TIMEOUT(hisi_ptt, aux_records_say_which_way_was_taken, TIMEOUT_SECONDS)
-{
-	ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
-	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, SMALL_AUX_PAGES));
-	ASSERT_EQ(0, run_once(&self->event));
-	EXPECT_EQ(PMUKIT_HISI_PTT_AUX_ZERO_COPY, ptt_aux_flags(&self->event));
-	ASSERT_EQ(0, run_once(&self->event));
 	EXPECT_EQ(0, ptt_aux_flags(&self->event));
-}
-
-/*
- * Nobody reads. The device would come round: the run ends while nothing unread is overwritten, and
- * what is there is the beginning of what was stored, without a gap. On the copy path the device's
- * buffers fill after the area, and what they cannot hold is lost and said to be.
- */
-TEST_F_TIMEOUT(hisi_ptt, an_aux_area_that_is_not_read_keeps_what_came_first, TIMEOUT_SECONDS)
-{
-	size_t area = SMALL_AUX_PAGES * getpagesize(), size;
-	long long lost = stat_of("stats/lost"), overflows = 0;
-
-	/* The device comes round where a CPU stands still meanwhile: nothing is kept then. */
-	for (int i = 0; i < TRIES && (!i || stat_of("stats/overflows") > overflows); i++) {
-		overflows = stat_of("stats/overflows");
-		pmu_event_close(&self->event);
-		ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
-		ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, SMALL_AUX_PAGES));
-		ASSERT_EQ(0, pmu_event_enable(&self->event));
-		ASSERT_EQ(0, ptt_make_slow_stores(area / PTT_ENTRY_BYTES_8DW * 3 / 2));
-		ASSERT_EQ(0, pmu_event_disable(&self->event));
-	}
-	EXPECT_TRUE(ptt_aux_flags(&self->event) & PERF_AUX_FLAG_TRUNCATED);
-	size = pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);
-	EXPECT_LE(area / 2, size);
-	EXPECT_LE(size / PTT_ENTRY_BYTES_8DW / 2, ptt_count_stores(self->bytes, size));
-	EXPECT_TRUE(ptt_stores_are_in_a_row(self->bytes, size));
-
-	/* Somewhere in a quarter, which takes the copy path. */
-	ASSERT_EQ(0, run_once(&self->event));
-	pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);
-	ASSERT_EQ(0, run_once(&self->event));
-	EXPECT_STREQ("copy", text_of("caps/path"));
-	size = pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);
-	ASSERT_EQ(STORES, ptt_count_stores(self->bytes, size));
-	ptt_aux_flags(&self->event);
-
-	ASSERT_EQ(0, pmu_event_enable(&self->event));
-	ASSERT_EQ(0, ptt_make_slow_stores(area / PTT_ENTRY_BYTES_8DW * 3 / 2));
-	ASSERT_EQ(0, pmu_event_disable(&self->event));
-	EXPECT_STREQ("copy", text_of("caps/path"));
-	EXPECT_LT(lost, stat_of("stats/lost"));
-	EXPECT_TRUE(ptt_aux_flags(&self->event) & PERF_AUX_FLAG_TRUNCATED);
-	size = pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);
-	EXPECT_LE(area - PTT_ENTRY_BYTES_8DW, size);
-	EXPECT_TRUE(ptt_stores_are_in_a_row(self->bytes, size));
-}
-
-/*
- * The reader enables the event again when it has read, as perf record does, and never disables it:
- * enough for kernels that disable an event whose data were cut, and for those that do not.
- */
-TEST_F_TIMEOUT(hisi_ptt, a_full_aux_area_that_was_read_is_filled_again, TIMEOUT_SECONDS)
-{
-	size_t area = SMALL_AUX_PAGES * getpagesize(), size;
-	long long runs;
-
-	ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));
-	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, SMALL_AUX_PAGES));
-	ASSERT_EQ(0, pmu_event_enable(&self->event));
-	ASSERT_EQ(0, ptt_make_slow_stores(area / PTT_ENTRY_BYTES_8DW * 3 / 2));
-	ASSERT_EQ(0, ptt_wait_for_aux_flag(&self->event, PERF_AUX_FLAG_TRUNCATED));
-	runs = ptt_aux_runs(PMU);
-	pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);
-
-	ASSERT_EQ(0, pmu_event_enable(&self->event));
-	ASSERT_EQ(0, ptt_wait_for_aux_run(PMU, runs));
-	ASSERT_EQ(0, make_stores());
-	ASSERT_EQ(0, pmu_event_disable(&self->event));
-	size = pmu_event_aux(&self->event, self->bytes, MAX_ENTRIES * PTT_ENTRY_BYTES_8DW);
-	EXPECT_EQ(STORES, ptt_count_stores(self->bytes, size));
+	EXPECT_EQ(copied + sum, ptt_debug_number(PMU, "copied_bytes"));
+	EXPECT_GE(SECTION_BYTES, ptt_debug_number(PMU, "section_max_bytes"));
 }
 
 /*
@@ -596,9 +521,6 @@ TEST_F_TIMEOUT(hisi_ptt, samples_carry_every_store, TIMEOUT_SECONDS)
 	ASSERT_EQ(0, ptt_open_sampling(PMU, &self->event, &ptt_stores_8dw));
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 0));
 	ASSERT_EQ(0, run_once(&self->event));
-	EXPECT_STREQ("sample", text_of("caps/path"));
-	EXPECT_LE(16 << 10, stat_of("caps/buffer_bytes"));
-	EXPECT_GE(64 << 10, stat_of("caps/buffer_bytes"));
 	size = samples(&self->event, self->bytes);
 	EXPECT_EQ(ptt_count(&self->event) * PTT_ENTRY_BYTES_8DW, size);
 	EXPECT_EQ(STORES, ptt_count_stores(self->bytes, size));

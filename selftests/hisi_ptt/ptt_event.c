@@ -8,9 +8,6 @@
 
 #include "ptt_event.h"
 
-#define RUN_STEP_US	10000
-#define RUN_STEPS	1000
-
 #define STORE_DWORDS	2	/* unlike anything else that pcie_load does */
 #define FMT_4_DWORDS	0x20000000
 
@@ -58,19 +55,13 @@ long long ptt_number(const char *pmu, const char *file)
 	return read_number(path, &value) ? -1 : value;
 }
 
-long long ptt_aux_runs(const char *pmu)
+long long ptt_debug_number(const char *pmu, const char *file)
 {
-	return ptt_number(pmu, "runs/copy") + ptt_number(pmu, "runs/zero_copy");
-}
+	char path[256];
+	long long value = -1;
 
-int ptt_wait_for_aux_run(const char *pmu, long long runs)
-{
-	for (int step = 0; step < RUN_STEPS; step++) {
-		if (ptt_aux_runs(pmu) > runs)
-			return 0;
-		usleep(RUN_STEP_US);
-	}
-	return -ETIMEDOUT;
+	snprintf(path, sizeof(path), PTT_DEBUGFS "/%s/%s", pmu, file);
+	return read_number(path, &value) ? -1 : value;
 }
 
 const char *ptt_text(const char *pmu, const char *file)
@@ -82,24 +73,13 @@ const char *ptt_text(const char *pmu, const char *file)
 	return read_text(path, text, sizeof(text)) ? "" : text;
 }
 
-#define LOAD "pcie_load --function 01:00.0 --reads 1 --width 8 >/dev/null"
-
-static int make_stores(int stores, int pause_us)
+int ptt_make_stores(int stores)
 {
 	char command[128];
 
-	snprintf(command, sizeof(command), LOAD " --writes %d --pause-us %d", stores, pause_us);
+	snprintf(command, sizeof(command),
+		 "pcie_load --function 01:00.0 --reads 1 --width 8 --writes %d >/dev/null", stores);
 	return system(command);
-}
-
-int ptt_make_stores(int stores)
-{
-	return make_stores(stores, 0);
-}
-
-int ptt_make_slow_stores(int stores)
-{
-	return make_stores(stores, 1);
 }
 
 struct entry {
@@ -184,14 +164,4 @@ __u64 ptt_aux_flags(struct pmu_event *event)
 	while (pmu_event_record(event, &record, sizeof(record)) > 0)
 		flags |= record.header.type == PERF_RECORD_AUX ? record.flags : 0;
 	return flags;
-}
-
-int ptt_wait_for_aux_flag(struct pmu_event *event, __u64 flag)
-{
-	for (int step = 0; step < RUN_STEPS; step++) {
-		if (ptt_aux_flags(event) & flag)
-			return 0;
-		usleep(RUN_STEP_US);
-	}
-	return -ETIMEDOUT;
 }

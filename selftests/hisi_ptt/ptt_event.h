@@ -13,6 +13,7 @@
 #include "pmu_event.h"
 
 #define PTT_PORT_FILTER		0x80001ULL	/* 00:10.0 */
+#define PTT_DEBUGFS		"/sys/kernel/debug/pmukit"
 #define PTT_ENTRY_BYTES_8DW	32
 #define PTT_ENTRY_BYTES_4DW	16
 
@@ -34,20 +35,14 @@ int ptt_open_sampling(const char *pmu, struct pmu_event *event, const struct ptt
 long long ptt_number(const char *pmu, const char *file);
 const char *ptt_text(const char *pmu, const char *file);
 
-/* How many runs wrote into an AUX area, and a wait for one more than @runs: -ETIMEDOUT. */
-long long ptt_aux_runs(const char *pmu);
-int ptt_wait_for_aux_run(const char *pmu, long long runs);
+/* The same of the PMU's folder in debugfs: "runs". */
+long long ptt_debug_number(const char *pmu, const char *file);
 
 /*
  * Exactly so many stores of 8 bytes to the endpoint 01:00.0. Stores are posted: the load behind
  * them returns when they have arrived, and only then the trace may stop.
  */
 int ptt_make_stores(int stores);
-
-/*
- * The same with a moment between two stores, in which an emulated machine gets to its interrupts.
- */
-int ptt_make_slow_stores(int stores);
 
 /* How many of the entries (8DW) are such a store. A wrong entry is -1. */
 int ptt_count_stores(const unsigned char *bytes, size_t size);
@@ -63,7 +58,5 @@ long long ptt_count(struct pmu_event *event);
 
 /* Takes all records; the AUX flags of all of them. */
 __u64 ptt_aux_flags(struct pmu_event *event);
-/* Until a record with this flag has come: -ETIMEDOUT. */
-int ptt_wait_for_aux_flag(struct pmu_event *event, __u64 flag);
 
 #endif

@@ -101,12 +101,12 @@ constexpr PttRecording kPttNamed[] = {
     {"named_requester_4dw", "filter=04:00.0,type=7,direction=0,format=0", "40"},
 };
 
-// Through the largest AUX area in one piece, and through one whose buffers fill and come round.
+// Through an area of four device buffers, and through one of a single one.
 constexpr PttRecording kPttFloods[] = {
     {"flood_aux_16m", "filter=0x80005,type=7,direction=0,format=0", "20000", "sleep 5",
      "-m 64,4096"},
-    {"flood_aux_512k", "filter=0x80005,type=7,direction=2,format=1", "20000", "sleep 5",
-     "-m 64,128"},
+    {"flood_aux_4m", "filter=0x80005,type=7,direction=2,format=1", "20000", "sleep 5",
+     "-m 64,1024"},
 };
 
 // Who records. perf knows the unit where it was built for arm64: it maps an AUX area, and `perf
@@ -180,26 +180,11 @@ Scenario hisi_ptt_demo()
     return scenario;
 }
 
-// Of the model's stats log: register accesses from one full buffer to the next. The flood is traced
-// into the AUX area itself, where a buffer needs no more than four.
-constexpr std::string_view kPttBufferCost = R"(
-    { sum += $2 + $3 }
-    $1 == "message" { worst = buffers && sum > worst ? sum : worst; buffers++; sum = 0 }
-    $1 == "start" || $1 == "stop" { sum = 0 }
-    END {
-        printf "buffers=%d accesses_at_most=%d\n", buffers, worst
-        exit !(buffers >= 4 && worst && worst <= 4)
-    })";
-
 Scenario hisi_ptt_flood()
 {
     Scenario scenario = hisi_ptt_scenario("flood", kPttBusyBlock);
     scenario.routine = {"7.2"};
     add_recordings(scenario, kPttFloods, kPttPmukit);
-    scenario.judgements.push_back({"a buffer of zero-copy costs at most 4 register accesses",
-                                   {"awk", std::string(kPttBufferCost), "{out}/stats.log"},
-                                   0,
-                                   {"buffers="}});
     return scenario;
 }
 
@@ -236,32 +221,6 @@ Scenario hisi_ptt_iommu()
     return scenario;
 }
 
-// Where all DMA is bounced, as in encrypted guests, the device cannot write into an AUX area: all
-// is copied, through an area that could be bounced and through one that is too large for that.
-constexpr PttRecording kPttBounced[] = {
-    {"bounced_128k", "filter=0x80001,type=1,direction=1,format=1", "400",
-     "pcie_load --function 01:00.0 --writes 400 --width 4", "-m 64,32"},
-    {"bounced_16m", "filter=0x80001,type=1,direction=1,format=1", "400",
-     "pcie_load --function 01:00.0 --writes 400 --width 4", "-m 64,4096"},
-};
-
-Scenario hisi_ptt_bounce()
-{
-    Scenario scenario = hisi_ptt_scenario("bounce");
-    scenario.kernels = kX86Kernels;
-    scenario.routine = {"7.2"};
-    scenario.append = "swiotlb=force";
-    add_recordings(scenario, kPttBounced, kPttPmukit);
-    scenario.steps.push_back({"copied",
-                              "printf 'TAP version 13\\n1..1\\n'; "
-                              "cd /sys/bus/event_source/devices/hisi_ptt0_2/runs && "
-                              "[ $(cat zero_copy) = 0 ] && [ $(cat copied_bytes) -ge 25600 ] && "
-                              "! dmesg | grep -q 'swiotlb buffer is full' && "
-                              "echo ok 1 all was copied || echo not ok 1 all was copied",
-                              20});
-    return scenario;
-}
-
 Scenario hisi_ptt_test()
 {
     Scenario test = hisi_ptt_scenario("test");
@@ -271,6 +230,23 @@ Scenario hisi_ptt_test()
                   {"slow_reader", "/selftests/hisi_ptt/slow_reader.sh", 180},
                   {"hisi_ptt_test", "hisi_ptt_test", 300}};
     return test;
+}
+
+// Every store delivered in order, or counted; on request a few hundred rounds of each.
+Scenario hisi_ptt_exact()
+{
+    Scenario exact = hisi_ptt_scenario("exact");
+    exact.routine = {"6.12"};
+    exact.steps = {{"exact", "hisi_ptt_exact_test", 600}};
+    return exact;
+}
+
+Scenario hisi_ptt_exact_long()
+{
+    Scenario exact = hisi_ptt_scenario("exact_long");
+    exact.on_request = true;
+    exact.steps = {{"exact", "PMUKIT_ROUNDS=200 hisi_ptt_exact_test", 36000}};
+    return exact;
 }
 
 // With an endpoint more, below the other port of the switch, where at first nothing is.
@@ -448,6 +424,7 @@ UnitSpec hisi_ptt_driver()
     unit.modules = {"pmukit_common", "hisi_ptt"};
     unit.programs = {"tools/cli/pmukit",
                      "selftests/hisi_ptt/hisi_ptt_test",
+                     "selftests/hisi_ptt/hisi_ptt_exact_test",
                      "selftests/hisi_ptt/hisi_ptt_cycles_test",
                      "selftests/hisi_ptt/hisi_ptt_life_test",
                      "selftests/hisi_ptt/hisi_ptt_faults_test",
@@ -478,7 +455,8 @@ UnitSpec hisi_ptt_driver()
         hisi_ptt_stock("stock_samples_more", kPttPerfSamples, kPttAll.subspan(kPttLeast),
                        kX86Kernels),
         hisi_ptt_iommu(),
-        hisi_ptt_bounce(),
+        hisi_ptt_exact(),
+        hisi_ptt_exact_long(),
         hisi_ptt_cycles(),
         hisi_ptt_hotplug(),
         hisi_ptt_redirect(),

@@ -13,8 +13,12 @@
  *   word 2 + x ..     the entries, byte for byte as the device wrote them: 32-bit little-endian
  *                     words, 4 of them (4DW format) or 8 (8DW format) an entry
  *
- * A record may hold no entry at all: it then tells of a loss. After PMUKIT_HISI_PTT_F_OVERRUN more
- * may be missing than the lost word counts: the device does not say how often it went round.
+ * A record may hold no entry at all: it then tells of a loss. The lost word is exact until a record
+ * has PMUKIT_HISI_PTT_F_AT_LEAST, as all after it have: then at least so many entries are lost. A
+ * device that overwrote its buffers does not say how often it went round.
+ *
+ * A loss in an AUX area is a PERF_RECORD_AUX without data at the place where entries are missing.
+ * PERF_AUX_FLAG_COLLISION: its size is not known. PERF_AUX_FLAG_TRUNCATED: the run ends here.
  */
 #ifndef _UAPI_PMUKIT_HISI_PTT_H
 #define _UAPI_PMUKIT_HISI_PTT_H
@@ -33,7 +37,7 @@ enum pmukit_hisi_ptt_extra {
 	PMUKIT_HISI_PTT_X_TIME,		/* nanoseconds, the event's perf clock, at the drain */
 	PMUKIT_HISI_PTT_X_FLAGS,	/* PMUKIT_HISI_PTT_F_* */
 	PMUKIT_HISI_PTT_X_SEQUENCE,	/* 0, 1, 2 ... since the opening: a gap is a loss */
-	PMUKIT_HISI_PTT_X_LOST,		/* entries known to be lost since the opening */
+	PMUKIT_HISI_PTT_X_LOST,		/* entries lost since the opening; see F_AT_LEAST */
 	PMUKIT_HISI_PTT_EXTRA_WORDS
 };
 
@@ -41,18 +45,13 @@ enum pmukit_hisi_ptt_extra {
 #define PMUKIT_HISI_PTT_F_TRUNCATED	(1ULL << 1)	/* driver dropped some before */
 #define PMUKIT_HISI_PTT_F_RESET		(1ULL << 2)	/* device lost its configuration */
 #define PMUKIT_HISI_PTT_F_FILTER_GONE	(1ULL << 3)	/* what was traced left: last record */
+#define PMUKIT_HISI_PTT_F_AT_LEAST	(1ULL << 4)	/* the lost word is a lower bound */
 
 /* Longest record: word 0, word 1, extra words, 3072 bytes of entries */
 #define PMUKIT_HISI_PTT_DATA_BYTES	3072
 
 /* The tag of a sample's raw payload, see <pmukit/raw.h> */
 #define PMUKIT_RAW_TAG_HISI_PTT		0x54545048U	/* "HPTT" as bytes */
-
-/*
- * In the flags of PERF_RECORD_AUX, inside PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK: the device wrote
- * these bytes into the AUX area itself. Otherwise the driver copied them there.
- */
-#define PMUKIT_HISI_PTT_AUX_ZERO_COPY	0x0100ULL
 
 #define PMUKIT_HISI_PTT_TRACE_NAME_BYTES	32
 

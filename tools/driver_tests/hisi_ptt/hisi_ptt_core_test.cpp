@@ -118,7 +118,7 @@ TEST(HisiPttPlace, RefusesADeviceThatIsNotThere)
 {
     EXPECT_NE(hisi_ptt_place_check(~0U, ~0U), nullptr);
     EXPECT_EQ(hisi_ptt_place_check(0x00000002, 0x00880080), nullptr);
-    EXPECT_NE(hisi_ptt_place_check(0, 0x00800081), nullptr) << "upper below lower";
+    EXPECT_EQ(hisi_ptt_place_check(0, 0x00800081), nullptr) << "without a port, to be tuned";
     EXPECT_EQ(hisi_ptt_place_check(0, 0x00800080), nullptr) << "one port";
     EXPECT_EQ(hisi_ptt_place_check(~0U, 0x00880080), nullptr) << "the last die and core there are";
     EXPECT_EQ(hisi_ptt_place_check(2, ~0U), nullptr) << "the last port there is";
@@ -131,6 +131,9 @@ TEST(HisiPttPlace, RangeIsInclusive)
     EXPECT_TRUE(hisi_ptt_range_has(0x00880080, 0x88));
     EXPECT_FALSE(hisi_ptt_range_has(0x00880080, 0x89));
     EXPECT_TRUE(hisi_ptt_range_has(0xffff0000, 0xffff));
+    for (u32 devid = 0; devid <= 0xffff; devid++)
+        ASSERT_FALSE(hisi_ptt_range_has(0x00800081, static_cast<u16>(devid)))
+            << "upper below lower";
 }
 
 TEST(HisiPttFilter, ValuesAreThoseOfTheDocument)
@@ -161,14 +164,6 @@ TEST(HisiPttTune, SelectsTheEventAndKeepsTheRest)
 
 // Buffers
 
-TEST(HisiPttBuffer, IsAQuarterOfTheAuxArea)
-{
-    EXPECT_EQ(hisi_ptt_buffer_bytes(128 << 10), 32U << 10);
-    EXPECT_EQ(hisi_ptt_buffer_bytes(16 << 20), 4U << 20);
-    EXPECT_EQ(hisi_ptt_buffer_bytes(1ULL << 40), 4U << 20) << "never more than the device takes";
-    EXPECT_EQ(hisi_ptt_buffer_bytes(4096), 16U << 10);
-}
-
 constexpr u32 kBytes = 128;  // a buffer of 8 entries of 16 bytes: every case is small
 constexpr u32 kEntry = 16;
 
@@ -188,7 +183,8 @@ TEST(HisiPttRing, NothingIsThereAtTheBeginning)
 {
     hisi_ptt_ring ring = started();
     EXPECT_EQ(hisi_ptt_ring_report(&ring, 0), HISI_PTT_GOOD);
-    EXPECT_TRUE(hisi_ptt_ring_locate(&ring, 0, false));
+    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
+    EXPECT_TRUE(hisi_ptt_ring_finish(&ring, 0));
     EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
     EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
 }
@@ -197,28 +193,28 @@ TEST(HisiPttRing, AWritePointerBeyondTheBufferGivesNothing)
 {
     for (u32 bytes : {kBytes + 1, kBytes + kEntry, 0x0fffffffU}) {
         hisi_ptt_ring ring = started();
-        EXPECT_FALSE(hisi_ptt_ring_locate(&ring, wr_sts(0, bytes), true)) << bytes;
+        EXPECT_FALSE(hisi_ptt_ring_finish(&ring, wr_sts(0, bytes))) << bytes;
         EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U) << bytes;
     }
     hisi_ptt_ring ring = started();
-    EXPECT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, kBytes), true)) << "a full one is possible";
+    EXPECT_TRUE(hisi_ptt_ring_finish(&ring, wr_sts(0, kBytes))) << "a full one is possible";
     EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), kBytes);
 }
 
-TEST(HisiPttRing, AWritePointerThatGoesBackGivesNothing)
+TEST(HisiPttRing, AWritePointerInAnotherBufferGivesNothing)
 {
-    hisi_ptt_ring ring = started();
-    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, 64), false));
-    hisi_ptt_ring_take(&ring, 64);
-    EXPECT_FALSE(hisi_ptt_ring_locate(&ring, wr_sts(0, 48), false));
-    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
-    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
+    for (u32 buffer : {0U, 2U, 3U}) {
+        hisi_ptt_ring ring = started();
+        ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
+        EXPECT_FALSE(hisi_ptt_ring_finish(&ring, wr_sts(buffer, 64))) << buffer;
+        EXPECT_EQ(hisi_ptt_ring_waiting(&ring), kBytes) << "the full one is not in doubt";
+    }
 }
 
 TEST(HisiPttRing, OnlyWholeEntriesAreTaken)
 {
     hisi_ptt_ring ring = started(32);
-    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, 95), true));
+    ASSERT_TRUE(hisi_ptt_ring_finish(&ring, wr_sts(0, 95)));
     EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 64U);
     EXPECT_EQ(hisi_ptt_ring_slice(&ring, 63), 32U) << "the limit may be anything";
     EXPECT_EQ(hisi_ptt_ring_slice(&ring, 31), 0U);
@@ -229,7 +225,9 @@ TEST(HisiPttRing, SeveralBuffersFullBeforeOneInterruptAreAllTaken)
     for (u32 count = 1; count <= 3; count++) {
         hisi_ptt_ring ring = started();
         EXPECT_EQ(hisi_ptt_ring_report(&ring, (1U << count) - 1), HISI_PTT_GOOD);
-        EXPECT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(count, 32), true));
+        EXPECT_TRUE(hisi_ptt_ring_intact(&ring));
+        EXPECT_EQ(hisi_ptt_ring_waiting(&ring), count * kBytes);
+        EXPECT_TRUE(hisi_ptt_ring_finish(&ring, wr_sts(count, 32)));
         EXPECT_EQ(hisi_ptt_ring_waiting(&ring), count * kBytes + 32);
         for (u32 i = 0; i < count; i++) {
             EXPECT_EQ(ring.index, i);
@@ -240,47 +238,57 @@ TEST(HisiPttRing, SeveralBuffersFullBeforeOneInterruptAreAllTaken)
     }
 }
 
-// A run may end between the report and the look at the write pointer.
-TEST(HisiPttRing, AfterDisorderThereIsNothingToTake)
-{
-    hisi_ptt_ring ring = started();
-    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, 64), false));
-    hisi_ptt_ring_take(&ring, 64);
-    ASSERT_EQ(hisi_ptt_ring_report(&ring, 2), HISI_PTT_DISORDER);
-    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
-    EXPECT_LE(hisi_ptt_ring_drop(&ring), 4 * kBytes);
-    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
-    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
-}
-
 TEST(HisiPttRing, WhatIsDroppedIsCounted)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
-    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(1, 48), true));
     hisi_ptt_ring_take(&ring, 96);
+    ASSERT_TRUE(hisi_ptt_ring_finish(&ring, wr_sts(1, 48)));
     EXPECT_EQ(hisi_ptt_ring_drop(&ring), kBytes - 96 + 48);
     EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
+    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
     EXPECT_EQ(hisi_ptt_ring_drop(&ring), 0U);
 }
 
-TEST(HisiPttRing, FourFullBuffersAreAnOverrunThatCostsOne)
+TEST(HisiPttRing, FourFullBuffersAreAnOverrun)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xf), HISI_PTT_OVERRUN);
-    EXPECT_EQ(hisi_ptt_ring_resync(&ring, HISI_PTT_OVERRUN, wr_sts(0, 48)), kBytes);
-    EXPECT_EQ(ring.index, 1U);
-    EXPECT_EQ(hisi_ptt_ring_nr_full(&ring), 3U);
-    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 3 * kBytes + 48);
+    EXPECT_EQ(hisi_ptt_ring_resync(&ring, wr_sts(0, 48)), 48U) << "at least what is over it";
+    EXPECT_EQ(ring.index, 0U);
+    EXPECT_EQ(ring.offset_bytes, 48U);
+    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 4 * kBytes);
 }
 
-TEST(HisiPttRing, WhatWasTakenBeforeAnOverrunIsNotLost)
+TEST(HisiPttRing, BitsThatCameInSeveralReportsAreAnOverrunTogether)
 {
     hisi_ptt_ring ring = started();
-    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
-    hisi_ptt_ring_take(&ring, 96);
-    ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xe), HISI_PTT_OVERRUN);
-    EXPECT_EQ(hisi_ptt_ring_resync(&ring, HISI_PTT_OVERRUN, wr_sts(0, 16)), kBytes - 96);
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 3), HISI_PTT_GOOD);
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 4), HISI_PTT_GOOD);
+    EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "the device is in buffer 3";
+    // It went round between the report and its acknowledgement: the bits of that are gone.
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 8), HISI_PTT_OVERRUN);
+    EXPECT_FALSE(hisi_ptt_ring_intact(&ring));
+}
+
+TEST(HisiPttRing, WhatWasTakenBeforeAnOverrunIsNotLostAndNotTakenAgain)
+{
+    for (u32 bytes : {0U, 32U, 96U, 112U}) {
+        hisi_ptt_ring ring = started();
+        ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
+        hisi_ptt_ring_take(&ring, 96);
+        ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xe), HISI_PTT_OVERRUN);
+        EXPECT_EQ(hisi_ptt_ring_resync(&ring, wr_sts(0, bytes)), bytes > 96 ? bytes - 96 : 0);
+        EXPECT_EQ(ring.offset_bytes, bytes > 96 ? bytes : 96);
+    }
+}
+
+TEST(HisiPttRing, AnOverrunOfADeviceThatSaysNoPlaceGivesNothing)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xf), HISI_PTT_OVERRUN);
+    EXPECT_EQ(hisi_ptt_ring_resync(&ring, wr_sts(1, kBytes + 1)), 4 * kBytes);
+    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
 }
 
 TEST(HisiPttRing, BuffersFullOutOfOrderAreNotBelieved)
@@ -288,11 +296,9 @@ TEST(HisiPttRing, BuffersFullOutOfOrderAreNotBelieved)
     for (u32 status : {2U, 4U, 8U, 5U, 6U, 9U, 10U, 11U, 12U, 13U, 14U}) {
         hisi_ptt_ring ring = started();
         ASSERT_EQ(hisi_ptt_ring_report(&ring, status), HISI_PTT_DISORDER) << status;
-        hisi_ptt_ring_resync(&ring, HISI_PTT_DISORDER, wr_sts(2, 40));
         EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U)
             << "nothing that may never have been written";
-        EXPECT_EQ(ring.index, 2U);
-        EXPECT_EQ(ring.offset_bytes, 32U);
+        EXPECT_EQ(hisi_ptt_ring_drop(&ring), 0U);
     }
 }
 
@@ -301,82 +307,17 @@ TEST(HisiPttRing, TheSameBufferTwiceIsNotBelievedEither)
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
     EXPECT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_DISORDER);
-}
-
-TEST(HisiPttRing, TheReportMayComeAfterTheLastEntryWasTaken)
-{
-    hisi_ptt_ring ring = started();
-    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, kBytes), false));
-    hisi_ptt_ring_take(&ring, kBytes);
-    EXPECT_EQ(ring.index, 0U) << "not yet";
-    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
-    EXPECT_EQ(ring.index, 1U);
-    EXPECT_EQ(ring.offset_bytes, 0U);
-    EXPECT_EQ(ring.full, 0U);
-}
-
-TEST(HisiPttRing, OnceAllWereFullOneTwiceIsAnOverrun)
-{
-    hisi_ptt_ring ring = started();
-    for (u32 buffer = 0; buffer < HISI_PTT_NR_BUFFERS; buffer++) {
-        ASSERT_EQ(hisi_ptt_ring_report(&ring, 1U << buffer), HISI_PTT_GOOD) << buffer;
-        hisi_ptt_ring_take(&ring, kBytes);
-    }
-    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
-    EXPECT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_OVERRUN) << "it may have come round";
-}
-
-TEST(HisiPttRing, ALookThatFindsNothingFullForgetsNothing)
-{
-    hisi_ptt_ring ring = started();
-    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, 48), false));
-    EXPECT_EQ(hisi_ptt_ring_report(&ring, 0), HISI_PTT_GOOD);
-    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 48U);
-}
-
-TEST(HisiPttRing, AWritePointerBeyondTheBufferIsNoPlaceToGoOnFrom)
-{
-    hisi_ptt_ring ring = started();
-    ASSERT_EQ(hisi_ptt_ring_report(&ring, 2), HISI_PTT_DISORDER);
-    hisi_ptt_ring_resync(&ring, HISI_PTT_DISORDER, wr_sts(1, kBytes + kEntry));
-    EXPECT_EQ(ring.index, 1U);
-    EXPECT_EQ(ring.offset_bytes, 0U);
+    EXPECT_EQ(hisi_ptt_ring_drop(&ring), kBytes) << "the first time was true";
 }
 
 TEST(HisiPttRing, APlaceTheDeviceHasComeRoundToIsNotIntact)
 {
     hisi_ptt_ring ring = started();
-    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
-    EXPECT_TRUE(hisi_ptt_ring_intact(&ring, 0x6)) << "it is in buffer 3";
-    EXPECT_FALSE(hisi_ptt_ring_intact(&ring, 0xe)) << "it is in buffer 0 again";
-}
-
-TEST(HisiPttRing, APointerThatRunsAheadOfTheReportIsWaitedFor)
-{
-    hisi_ptt_ring ring = started();
-    EXPECT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(1, 16), false));
-    EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
-    EXPECT_FALSE(hisi_ptt_ring_locate(&ring, wr_sts(1, 16), true)) << "but not when it has stopped";
-}
-
-TEST(HisiPttRing, APointerThatRunsAheadMustBeReportedAtTheNextLook)
-{
-    for (u32 status : {0U, 2U, 4U, 8U}) {
-        hisi_ptt_ring ring = started();
-        ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(0, 48), false));
-        hisi_ptt_ring_take(&ring, 32);
-        ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(1, 16), false));
-        ASSERT_EQ(hisi_ptt_ring_report(&ring, status), HISI_PTT_DISORDER) << status;
-        EXPECT_EQ(hisi_ptt_ring_resync(&ring, HISI_PTT_DISORDER, wr_sts(1, 48)), kBytes - 32 + 48);
-        EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
-        EXPECT_EQ(hisi_ptt_ring_report(&ring, 0), HISI_PTT_GOOD) << "once";
-    }
-    hisi_ptt_ring ring = started();
-    ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
-    ASSERT_TRUE(hisi_ptt_ring_locate(&ring, wr_sts(2, 16), false));
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 7), HISI_PTT_GOOD);
+    EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "it is in buffer 3";
     hisi_ptt_ring_take(&ring, kBytes);
-    ASSERT_EQ(hisi_ptt_ring_report(&ring, 2), HISI_PTT_GOOD) << "buffer 0 was taken meanwhile";
-    EXPECT_EQ(hisi_ptt_ring_report(&ring, 0), HISI_PTT_GOOD) << "it has done so";
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 8), HISI_PTT_GOOD);
+    EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "it is in buffer 0, which is taken";
 }
 
 // Numbers below a bound, the same in every run.
@@ -405,8 +346,9 @@ public:
             }
         }
     }
-    u32 acknowledge() { return std::exchange(status_, 0); }
+    void reset() { buffer_ = bytes_ = status_ = 0; }
     u32 status() const { return status_; }
+    void acknowledge(u32 status) { status_ &= ~status; }
     u32 pointer() const { return wr_sts(buffer_, bytes_); }
     u64 at(u32 buffer, u32 offset) const
     {
@@ -422,42 +364,87 @@ private:
     u32 buffer_ = 0, bytes_ = 0, status_ = 0;
 };
 
+// Wherever the driver does not hold the device it may write up to so many entries.
 class Driver {
 public:
-    explicit Driver(Device &device) : device_(device) {}
-
-    void look(bool still)
+    Driver(Device &device, Random &random, u32 most) : device_(device), random_(random), most_(most)
     {
-        const hisi_ptt_verdict verdict = hisi_ptt_ring_report(&ring_, device_.acknowledge());
-        if (verdict != HISI_PTT_GOOD) {
-            EXPECT_EQ(verdict, HISI_PTT_OVERRUN) << "this device has order";
-            lost_ += hisi_ptt_ring_resync(&ring_, verdict, device_.pointer()) / kEntry;
-            return;
-        }
-        EXPECT_TRUE(hisi_ptt_ring_locate(&ring_, device_.pointer(), still));
     }
-    // One piece; the device writes @meanwhile entries between the copy and the question.
-    bool move(u32 limit, u32 meanwhile)
+
+    void look()
+    {
+        if (idle_)
+            return;
+        const u32 status = device_.status();
+        meanwhile();
+        device_.acknowledge(status);
+        const hisi_ptt_verdict verdict = hisi_ptt_ring_report(&ring_, status);
+        if (verdict == HISI_PTT_GOOD)
+            return;
+        EXPECT_EQ(verdict, HISI_PTT_OVERRUN) << "this device has order";
+        meanwhile();
+        idle_ = true;
+        exact = false;
+        lost += hisi_ptt_ring_resync(&ring_, device_.pointer()) / kEntry;
+    }
+    // One piece, as hisi_ptt_move_piece().
+    bool move(u32 limit)
     {
         const u32 bytes = hisi_ptt_ring_slice(&ring_, limit);
         std::vector<u64> copy;
-        for (u32 at = 0; at < bytes; at += kEntry)
+        for (u32 at = 0; at < bytes; at += kEntry) {
             copy.push_back(device_.at(ring_.index, ring_.offset_bytes + at));
-        device_.write(meanwhile);
-        if (!bytes || !hisi_ptt_ring_intact(&ring_, device_.status()))
+            if (!idle_ && random_(8) == 0)
+                meanwhile();
+        }
+        const bool was_idle = idle_;
+        look();
+        if (!bytes || (!was_idle && (idle_ || !hisi_ptt_ring_intact(&ring_))))
             return false;
         hisi_ptt_ring_take(&ring_, bytes);
         taken.insert(taken.end(), copy.begin(), copy.end());
         return true;
     }
-    u64 lost() const { return lost_; }
+    void restart()
+    {
+        if (!idle_ || hisi_ptt_ring_waiting(&ring_))
+            return;
+        device_.reset();
+        ring_ = started();
+        idle_ = false;
+    }
+    // The device is idle before the last look.
+    void stop()
+    {
+        most_ = 0;
+        look();
+        if (!idle_) {
+            EXPECT_TRUE(hisi_ptt_ring_finish(&ring_, device_.pointer()));
+        }
+        idle_ = true;
+        while (move(kBytes))
+            ;
+        EXPECT_EQ(hisi_ptt_ring_waiting(&ring_), 0U);
+    }
+
+    bool idle() const { return idle_; }
 
     std::vector<u64> taken;
+    u64 lost = 0;
+    bool exact = true;
 
 private:
+    void meanwhile()
+    {
+        if (most_)
+            device_.write(random_(most_));
+    }
+
     Device &device_;
+    Random &random_;
+    u32 most_;
     hisi_ptt_ring ring_ = started();
-    u64 lost_ = 0;
+    bool idle_ = false;
 };
 
 TEST(HisiPttRing, EveryEntryIsTakenOnceAndInOrderWhenNotOverrun)
@@ -465,18 +452,17 @@ TEST(HisiPttRing, EveryEntryIsTakenOnceAndInOrderWhenNotOverrun)
     Random random(1);
     for (int round = 0; round < 200; round++) {
         Device device;
-        Driver driver(device);
+        Driver driver(device, random, 2);
         for (int step = 0; step < 200; step++) {
             device.write(random(20));
-            do
-                driver.look(false);
-            while (driver.move(random(100) + 16, random(2)));
+            driver.look();
+            while (driver.move(random(100) + 64))
+                ;
         }
-        driver.look(true);
-        while (driver.move(kBytes, 0))
-            ;
+        driver.stop();
+        ASSERT_TRUE(driver.exact);
         ASSERT_EQ(driver.taken.size(), device.written());
-        EXPECT_EQ(driver.lost(), 0U);
+        EXPECT_EQ(driver.lost, 0U);
         for (size_t i = 0; i < driver.taken.size(); i++)
             ASSERT_EQ(driver.taken[i], i);
     }
@@ -484,59 +470,33 @@ TEST(HisiPttRing, EveryEntryIsTakenOnceAndInOrderWhenNotOverrun)
 
 TEST(HisiPttRing, AnOverrunNeverDeliversAnythingTwiceTornOrOutOfOrder)
 {
+    constexpr u32 kMost[] = {2, 16, 300};  // up to nine times round between two steps
     Random random(2);
-    u64 overruns = 0;
-    for (int round = 0; round < 2000; round++) {
+    u64 overruns = 0, exact = 0;
+    for (int round = 0; round < 900; round++) {
         Device device;
-        Driver driver(device);
+        Driver driver(device, random, kMost[round % 3]);
         for (int step = 0; step < 60; step++) {
-            device.write(random(60));
-            driver.look(false);
-            for (u32 pieces = random(6); pieces && driver.move(kBytes, random(16)); pieces--)
+            if (!driver.idle())
+                device.write(random(16));
+            driver.look();
+            for (u32 pieces = random(9); pieces && driver.move(kBytes); pieces--)
                 ;
+            driver.restart();
         }
-        driver.look(true);
-        while (driver.move(kBytes, 0))
-            ;
-        overruns += driver.lost() > 0;
+        driver.stop();
+        overruns += !driver.exact;
+        exact += driver.exact;
         for (size_t i = 1; i < driver.taken.size(); i++)
-            ASSERT_LT(driver.taken[i - 1], driver.taken[i]);
-        // What the device did not say cannot be counted: whole rounds.
+            ASSERT_LT(driver.taken[i - 1], driver.taken[i]) << round;
         const u64 missing = device.written() - driver.taken.size();
-        EXPECT_LE(driver.lost(), missing);
-        EXPECT_EQ((missing - driver.lost()) % (HISI_PTT_NR_BUFFERS * kBytes / kEntry), 0U);
+        EXPECT_LE(driver.lost, missing) << "a lower bound";
+        if (driver.exact) {
+            EXPECT_EQ(missing, 0U);
+        }
     }
-    EXPECT_GT(overruns, 1000U) << "or the test tests nothing";
-}
-
-// AUX area as device buffers
-
-TEST(HisiPttAux, ZeroCopyBeginsAtAQuarterWithTwoFree)
-{
-    EXPECT_TRUE(hisi_ptt_aux_starts(0, 4 * kBytes - 1, kBytes)) << "an empty area";
-    EXPECT_TRUE(hisi_ptt_aux_starts(7 * kBytes, 2 * kBytes - 1, kBytes));
-    EXPECT_FALSE(hisi_ptt_aux_starts(7 * kBytes, 2 * kBytes - 2, kBytes));
-    EXPECT_FALSE(hisi_ptt_aux_starts(kEntry, 4 * kBytes - 1, kBytes)) << "an odd head";
-}
-
-TEST(HisiPttAux, TheDeviceGoesOnWhileTheQuarterAfterNextIsFree)
-{
-    // perf reports one byte less than is free.
-    EXPECT_TRUE(hisi_ptt_aux_goes_on(2 * kBytes - 1, kBytes));
-    EXPECT_FALSE(hisi_ptt_aux_goes_on(2 * kBytes - 2, kBytes));
-    EXPECT_FALSE(hisi_ptt_aux_goes_on(0, kBytes));
-}
-
-TEST(HisiPttAux, QuartersThatFilledMustHaveBeenFreeAndTheNextOneToo)
-{
-    for (u32 nr_full = 0; nr_full < HISI_PTT_NR_BUFFERS; nr_full++) {
-        EXPECT_TRUE(hisi_ptt_aux_kept((nr_full + 1) * kBytes - 1, kBytes, nr_full));
-        EXPECT_FALSE(hisi_ptt_aux_kept((nr_full + 1) * kBytes - 2, kBytes, nr_full));
-    }
-    // Nobody reads, and the interrupt is one quarter late, two quarters late.
-    EXPECT_TRUE(hisi_ptt_aux_kept(2 * kBytes - 1, kBytes, 1));
-    EXPECT_FALSE(hisi_ptt_aux_kept(2 * kBytes - 1, kBytes, 2));
-    EXPECT_FALSE(hisi_ptt_aux_kept(2 * kBytes - 1, kBytes, 3));
+    EXPECT_GT(overruns, 300U) << "or the test tests nothing";
+    EXPECT_GT(exact, 10U);
 }
 
 // Records

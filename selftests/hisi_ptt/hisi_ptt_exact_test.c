@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What was stored is delivered in order or counted as lost, to the entry: by every reader, with AUX
+ * areas that are too small and that nobody reads. No round is made again.
+ *   PMUKIT_ROUNDS   rounds of each test; a few without it
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+#include "ptt_event.h"
+
+#define PMU		"hisi_ptt0_2"
+#define DATA_PAGES	64
+#define BUFFER_BYTES	(4 << 20)
+#define BUFFER_STORES	(BUFFER_BYTES / PTT_ENTRY_BYTES_8DW)
+#define MAX_BYTES	(64 << 20)
+#define STEP_US		1000
+#define TIMEOUT_SECONDS	36000
+
+FIXTURE(exact) {
+	struct pmu_event event;
+	unsigned char *bytes;
+	long long lost, overruns;
+};
+
+FIXTURE_SETUP(exact)
+{
+	self->event.fd = -1;
+	self->bytes = NULL;
+	if (pmu_type(PMU) < 0 || geteuid())
+		SKIP(return, pmu_type(PMU) < 0 ? "no " PMU : "needs root");
+	self->bytes = malloc(MAX_BYTES);
+	ASSERT_NE(NULL, self->bytes);
+}
+
+FIXTURE_TEARDOWN(exact)
+{
+	pmu_event_close(&self->event);
+	free(self->bytes);
+}
+
+static int rounds_or(int few)
+{
+	const char *rounds = getenv("PMUKIT_ROUNDS");
+
+	return rounds ? atoi(rounds) : few;
+}
+
+static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self, unsigned int pages)
+{
+	self->lost = ptt_number(PMU, "stats/lost");
+	self->overruns = ptt_number(PMU, "stats/overflows");
+	ASSERT_EQ(0, ptt_open_counting(PMU, &self->event, &ptt_stores_8dw));
+	if (pages) {
+		ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, pages));
+	}
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+}
+
+/* Delivered and lost is stored; at most that, and said, once the device has gone round. */
+static void expect_sum(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self,
+		       long long stores, long long delivered)
+{
+	long long lost = ptt_number(PMU, "stats/lost") - self->lost;
+	bool exact = ptt_number(PMU, "stats/overflows") == self->overruns;
+
+	if (exact) {
+		EXPECT_EQ(stores, delivered + lost) {
+			TH_LOG("delivered %lld, lost %lld", delivered, lost);
+		}
+	} else {
+		EXPECT_GE(stores, delivered + lost) {
+			TH_LOG("delivered %lld, lost at least %lld", delivered, lost);
+		}
+	}
+}
+
+/* A round in which nobody reads before the end */
+static void store_unread(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self,
+			 unsigned int pages, int stores)
+{
+	size_t size;
+	__u64 flags;
+
+	begin(_metadata, self, pages);
+	ASSERT_EQ(0, ptt_make_stores(stores));
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	flags = ptt_aux_flags(&self->event);
+	size = pmu_event_aux(&self->event, self->bytes, MAX_BYTES);
+	EXPECT_TRUE(ptt_stores_are_in_a_row(self->bytes, size));
+	expect_sum(_metadata, self, stores, size / PTT_ENTRY_BYTES_8DW);
+	/* perf leaves a byte free, and so an entry. */
+	EXPECT_EQ(pages * getpagesize() - PTT_ENTRY_BYTES_8DW, size);
+	/* The end is missing, and its size is known. */
+	EXPECT_EQ(PERF_AUX_FLAG_TRUNCATED, flags);
+	pmu_event_close(&self->event);
+}
+
+TEST_F_TIMEOUT(exact, small_area_that_is_not_read_keeps_the_first_and_counts_the_rest,
+	       TIMEOUT_SECONDS)
+{
+	unsigned int entries = 32 * getpagesize() / PTT_ENTRY_BYTES_8DW;
+
+	for (int i = 0; i < rounds_or(5); i++)
+		store_unread(_metadata, self, 32, entries * 17 / 16 + i * entries / 16);
+}
+
+/* A buffer of the device fills meanwhile. */
+TEST_F_TIMEOUT(exact, area_of_a_buffer_that_is_not_read_keeps_the_first_and_counts_the_rest,
+	       TIMEOUT_SECONDS)
+{
+	for (int i = 0; i < rounds_or(1); i++)
+		store_unread(_metadata, self, BUFFER_BYTES / getpagesize(),
+			     BUFFER_STORES + 20000);
+}
+
+/* The stores of another process, which is gone when @self reads for the last time. */
+static long long read_while_stored(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self,
+				   int stores)
+{
+	size_t size = 0;
+	int status = 0;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(ptt_make_stores(stores) != 0);
+	while (!waitpid(child, &status, WNOHANG)) {
+		size += pmu_event_aux(&self->event, self->bytes + size, MAX_BYTES - size);
+		usleep(STEP_US);
+	}
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, pmu_event_disable(&self->event));
+	size += pmu_event_aux(&self->event, self->bytes + size, MAX_BYTES - size);
+	EXPECT_TRUE(ptt_stores_are_in_a_row(self->bytes, size) ||
+		    ptt_number(PMU, "stats/overflows") > self->overruns);
+	return size / PTT_ENTRY_BYTES_8DW;
+}
+
+TEST_F_TIMEOUT(exact, area_that_is_read_meanwhile_gets_all_that_is_not_counted, TIMEOUT_SECONDS)
+{
+	static const unsigned int pages[] = { 32, 1024, 4096 };
+
+	for (int i = 0; i < 3 * rounds_or(1); i++) {
+		begin(_metadata, self, pages[i % 3]);
+		expect_sum(_metadata, self, BUFFER_STORES + 10000,
+			   read_while_stored(_metadata, self, BUFFER_STORES + 10000));
+		pmu_event_close(&self->event);
+	}
+}
+
+TEST_F_TIMEOUT(exact, count_has_every_store, TIMEOUT_SECONDS)
+{
+	for (int i = 0; i < rounds_or(2); i++) {
+		begin(_metadata, self, 0);
+		ASSERT_EQ(0, ptt_make_stores(60000));
+		ASSERT_EQ(0, pmu_event_disable(&self->event));
+		EXPECT_EQ(60000, ptt_count(&self->event));
+		EXPECT_EQ(self->lost, ptt_number(PMU, "stats/lost"));
+		pmu_event_close(&self->event);
+	}
+}
+
+/* The ring has no room for most of them: what perf dropped is lost and not counted. */
+TEST_F_TIMEOUT(exact, samples_are_delivered_or_counted_as_lost, TIMEOUT_SECONDS)
+{
+	for (int i = 0; i < rounds_or(2); i++) {
+		self->lost = ptt_number(PMU, "stats/lost");
+		self->overruns = ptt_number(PMU, "stats/overflows");
+		ASSERT_EQ(0, ptt_open_sampling(PMU, &self->event, &ptt_stores_8dw));
+		ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 0));
+		ASSERT_EQ(0, pmu_event_enable(&self->event));
+		ASSERT_EQ(0, ptt_make_stores(20000));
+		ASSERT_EQ(0, pmu_event_disable(&self->event));
+		EXPECT_LT(0, ptt_count(&self->event));
+		EXPECT_LT(self->lost, ptt_number(PMU, "stats/lost"));
+		expect_sum(_metadata, self, 20000, ptt_count(&self->event));
+		pmu_event_close(&self->event);
+	}
+}
+
+static long long monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* The shortest of a few: another program may run meanwhile. */
+static long long copy_of_a_buffer_ns(unsigned char *bytes)
+{
+	long long best = 0;
+
+	memset(bytes, 1, 2 * BUFFER_BYTES);
+	for (int i = 0; i < 8; i++) {
+		long long begin = monotonic_ns(), took;
+
+		memcpy(bytes, bytes + BUFFER_BYTES, BUFFER_BYTES);
+		took = monotonic_ns() - begin;
+		best = best && best < took ? best : took;
+	}
+	return best;
+}
+
+/* The kernel's own driver copies a whole buffer with interrupts off. */
+TEST_F_TIMEOUT(exact, a_section_copies_64_kib_at_most, TIMEOUT_SECONDS)
+{
+	begin(_metadata, self, 1024);
+	read_while_stored(_metadata, self, BUFFER_STORES + 1000);
+	EXPECT_EQ(65536, ptt_debug_number(PMU, "section_max_bytes"));
+	TH_LOG("interrupts off: %lld us for 64 KiB, %lld us for the last of a run; memcpy of 4 MiB: %lld us",
+	       ptt_debug_number(PMU, "section_max_ns") / 1000,
+	       ptt_debug_number(PMU, "last_max_ns") / 1000, copy_of_a_buffer_ns(self->bytes) / 1000);
+}
+
+TEST_HARNESS_MAIN
