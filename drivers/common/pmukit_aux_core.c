@@ -13,7 +13,6 @@
  *       ^ goes on here                                    ^ head
  */
 
-#include <linux/export.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -85,24 +84,3 @@ void pmukit_aux_write(const struct pmukit_aux_ring *ring, u64 head_bytes,
 		left -= run;
 	}
 }
-
-/**
- * pmukit_aux_ring_adjacent - do the pages of a part of the ring follow each other in memory
- * @ring: the ring
- * @first: first page of the part
- * @nr_pages: its length
- *
- * Return: true when a device that knows no scatter list may write to the part.
- */
-bool pmukit_aux_ring_adjacent(const struct pmukit_aux_ring *ring, u32 first, u32 nr_pages)
-{
-	u64 page_bytes = (u64)1 << ring->page_shift;
-	u32 i;
-
-	for (i = first + 1; i < first + nr_pages; i++) {
-		if (ring->pages[i] != (char *)ring->pages[i - 1] + page_bytes)
-			return false;
-	}
-	return true;
-}
-EXPORT_SYMBOL_GPL(pmukit_aux_ring_adjacent);

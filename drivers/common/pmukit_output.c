@@ -31,54 +31,22 @@
 
 #define PMUKIT_AUX_HASH_BITS	6
 
-static DEFINE_HASHTABLE(pmukit_aux_entries, PMUKIT_AUX_HASH_BITS);
-static DEFINE_RAW_SPINLOCK(pmukit_aux_lock);	/* pmukit_aux_entries; innermost, interrupts off */
+static DEFINE_HASHTABLE(pmukit_aux_areas, PMUKIT_AUX_HASH_BITS);
+static DEFINE_RAW_SPINLOCK(pmukit_aux_lock);	/* pmukit_aux_areas; innermost, interrupts off */
 
 /**
- * struct pmukit_aux_area - an AUX area that the CPU copies to
- * @entry: its place in the list of all
+ * struct pmukit_aux_area - an AUX area
+ * @node: place among all of them
+ * @pmu: whose it is
+ * @rb: the perf ring it belongs to; only compared, never followed. perf frees the area first.
  * @ring: what perf gets. Last, for it has no fixed length.
  */
 struct pmukit_aux_area {
-	struct pmukit_aux_entry entry;
+	struct hlist_node node;
+	const struct pmu *pmu;
+	const struct perf_buffer *rb;
 	struct pmukit_aux_ring ring;
 };
-
-/**
- * pmukit_aux_enter - an AUX area was set up
- * @entry: filled in
- * @aux: what setup_aux is about to return
- * @event: the event it is set up for
- *
- * Context: setup_aux, so that the ring is still the event's.
- */
-void pmukit_aux_enter(struct pmukit_aux_entry *entry, const void *aux,
-		      const struct perf_event *event)
-{
-	unsigned long irq_flags;
-
-	entry->aux = aux;
-	entry->pmu = event->pmu;
-	entry->rb = event->rb;
-	raw_spin_lock_irqsave(&pmukit_aux_lock, irq_flags);
-	hash_add(pmukit_aux_entries, &entry->node, (unsigned long)entry->rb);
-	raw_spin_unlock_irqrestore(&pmukit_aux_lock, irq_flags);
-}
-EXPORT_SYMBOL_GPL(pmukit_aux_enter);
-
-/**
- * pmukit_aux_leave - an AUX area is about to be freed
- * @entry: what pmukit_aux_enter() filled in
- */
-void pmukit_aux_leave(struct pmukit_aux_entry *entry)
-{
-	unsigned long irq_flags;
-
-	raw_spin_lock_irqsave(&pmukit_aux_lock, irq_flags);
-	hash_del(&entry->node);
-	raw_spin_unlock_irqrestore(&pmukit_aux_lock, irq_flags);
-}
-EXPORT_SYMBOL_GPL(pmukit_aux_leave);
 
 /**
  * pmukit_aux_of_event - the AUX area that an event may write into
@@ -96,19 +64,19 @@ const void *pmukit_aux_of_event(const struct perf_event *event)
 	const struct perf_event *output = event->parent ?: event;
 	const struct perf_buffer *rb = READ_ONCE(output->rb);
 	const struct hlist_head *bucket;
-	struct pmukit_aux_entry *entry;
+	struct pmukit_aux_area *area;
 	const void *found = NULL;
 	unsigned long irq_flags;
 
 	/* Most rings have no area: all CPUs would meet at the lock for nothing. */
-	bucket = &pmukit_aux_entries[hash_min((unsigned long)rb, PMUKIT_AUX_HASH_BITS)];
+	bucket = &pmukit_aux_areas[hash_min((unsigned long)rb, PMUKIT_AUX_HASH_BITS)];
 	if (hlist_empty(bucket))
 		return NULL;
 
 	raw_spin_lock_irqsave(&pmukit_aux_lock, irq_flags);
-	hlist_for_each_entry(entry, bucket, node) {
-		if (entry->rb == rb && entry->pmu == event->pmu)
-			found = entry->aux;
+	hlist_for_each_entry(area, bucket, node) {
+		if (area->rb == rb && area->pmu == event->pmu)
+			found = &area->ring;
 	}
 	raw_spin_unlock_irqrestore(&pmukit_aux_lock, irq_flags);
 	return found;
@@ -163,6 +131,8 @@ EXPORT_SYMBOL_GPL(pmukit_aux_begin);
 void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
 	struct pmukit_aux_area *area;
+	unsigned long irq_flags;
+	int i;
 
 	if (overwrite || nr_pages < 1)
 		return NULL;
@@ -171,8 +141,16 @@ void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, boo
 	if (!area)
 		return NULL;
 
-	pmukit_aux_ring_fill(&area->ring, pages, nr_pages);
-	pmukit_aux_enter(&area->entry, &area->ring, event);
+	area->pmu = event->pmu;
+	area->rb = event->rb;
+	area->ring.nr_pages = nr_pages;
+	area->ring.page_shift = PAGE_SHIFT;
+	for (i = 0; i < nr_pages; i++)
+		area->ring.pages[i] = pages[i];
+
+	raw_spin_lock_irqsave(&pmukit_aux_lock, irq_flags);
+	hash_add(pmukit_aux_areas, &area->node, (unsigned long)area->rb);
+	raw_spin_unlock_irqrestore(&pmukit_aux_lock, irq_flags);
 	__module_get(THIS_MODULE);
 	return &area->ring;
 }
@@ -187,30 +165,16 @@ EXPORT_SYMBOL_GPL(pmukit_setup_aux);
 void pmukit_free_aux(void *aux)
 {
 	struct pmukit_aux_area *area = container_of(aux, struct pmukit_aux_area, ring);
+	unsigned long irq_flags;
 
-	pmukit_aux_leave(&area->entry);
+	raw_spin_lock_irqsave(&pmukit_aux_lock, irq_flags);
+	hash_del(&area->node);
+	raw_spin_unlock_irqrestore(&pmukit_aux_lock, irq_flags);
 	kvfree(area);
 	/* The module's exit waits until this function has returned. */
 	module_put(THIS_MODULE);
 }
 EXPORT_SYMBOL_GPL(pmukit_free_aux);
-
-/**
- * pmukit_aux_ring_fill - describe the pages of an AUX area
- * @ring: with room for @nr_pages
- * @pages: the pages perf allocated
- * @nr_pages: how many, a power of two
- */
-void pmukit_aux_ring_fill(struct pmukit_aux_ring *ring, void **pages, int nr_pages)
-{
-	int i;
-
-	ring->nr_pages = nr_pages;
-	ring->page_shift = PAGE_SHIFT;
-	for (i = 0; i < nr_pages; i++)
-		ring->pages[i] = pages[i];
-}
-EXPORT_SYMBOL_GPL(pmukit_aux_ring_fill);
 
 /* Samples */
 

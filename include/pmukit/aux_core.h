@@ -24,6 +24,5 @@ u64 pmukit_aux_room_words(u64 free_bytes);
 u64 *pmukit_aux_word(const struct pmukit_aux_ring *ring, u64 position_bytes);
 void pmukit_aux_write(const struct pmukit_aux_ring *ring, u64 head_bytes,
 		      const u64 *words, u32 nr_words);
-bool pmukit_aux_ring_adjacent(const struct pmukit_aux_ring *ring, u32 first, u32 nr_pages);
 
 #endif /* PMUKIT_AUX_CORE_H */

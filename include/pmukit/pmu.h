@@ -237,29 +237,11 @@ struct pmukit_sink {
 	u32 room_words;
 };
 
-/**
- * struct pmukit_aux_entry - an AUX area that a unit of ours set up
- * @node: place among all of them
- * @aux: what perf got for it; only compared, never followed
- * @pmu: whose it is
- * @rb: the ring it belongs to; only compared as well. perf frees the area first.
- */
-struct pmukit_aux_entry {
-	struct hlist_node node;
-	const void *aux;
-	const struct pmu *pmu;
-	const struct perf_buffer *rb;
-};
-
 /* The way of a record to its reader: pmukit_output.c */
-void pmukit_aux_enter(struct pmukit_aux_entry *entry, const void *aux,
-		      const struct perf_event *event);
-void pmukit_aux_leave(struct pmukit_aux_entry *entry);
 const void *pmukit_aux_of_event(const struct perf_event *event);
 void *pmukit_aux_begin(struct perf_output_handle *handle, struct perf_event *event);
 void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 void pmukit_free_aux(void *aux);
-void pmukit_aux_ring_fill(struct pmukit_aux_ring *ring, void **pages, int nr_pages);
 int pmukit_check_period(struct perf_event *event, u64 value);
 const char *pmukit_sampling_wrong(const struct perf_event_attr *attr);
 void pmukit_sampling_prepare(struct pmukit_event *pev);

@@ -84,21 +84,4 @@ TEST(AuxRing, HeadFarBeyondTheRingStillLandsInside)
     EXPECT_EQ(ring.at(0), 42U);
 }
 
-TEST(AuxRing, FindsOutWhetherPagesAreAdjacent)
-{
-    const Ring reversed(4);
-    EXPECT_TRUE(pmukit_aux_ring_adjacent(reversed.get(), 2, 1)) << "one page is";
-    EXPECT_FALSE(pmukit_aux_ring_adjacent(reversed.get(), 0, 2));
-
-    Ring ring(4);
-    auto *pages = const_cast<pmukit_aux_ring *>(ring.get())->pages;
-    std::swap(pages[0], pages[3]);
-    std::swap(pages[1], pages[2]);
-    EXPECT_TRUE(pmukit_aux_ring_adjacent(ring.get(), 0, 4));
-    std::swap(pages[0], pages[1]);
-    EXPECT_TRUE(pmukit_aux_ring_adjacent(ring.get(), 2, 2));
-    EXPECT_FALSE(pmukit_aux_ring_adjacent(ring.get(), 1, 3)) << "a hole after the first";
-    EXPECT_FALSE(pmukit_aux_ring_adjacent(ring.get(), 0, 2)) << "the wrong way round";
-}
-
 }  // namespace
