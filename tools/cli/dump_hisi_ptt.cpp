@@ -165,7 +165,8 @@ private:
     void print_record(const ptt::Record &record)
     {
         if (record.sequence)
-            out_.print("# record {}, {} entries lost so far\n", *record.sequence,
+            out_.print("# record {}, {}{} entries lost so far\n", *record.sequence,
+                       record.flags & PMUKIT_HISI_PTT_F_AT_LEAST ? "at least " : "",
                        record.lost.value_or(0));
         for (const RecordFlag &known : kRecordFlags)
             if (record.flags & known.flag)

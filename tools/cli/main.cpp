@@ -90,7 +90,7 @@ Command add_record(CLI::App &app)
         ->capture_default_str();
     record->add_option("-m,--mmap-pages", options.pages,
                        "PAGES[,AUXPAGES] or ,AUXPAGES per event, powers of two; AUXPAGES 0: "
-                       "samples instead of AUX data");
+                       "samples instead of AUX data (128,1024; of hisi_ptt an AUX area of 16 MiB)");
     record
         ->add_option("-k,--clockid", options.clock,
                      "clock of all times, as perf record has them, such as CLOCK_MONOTONIC")

@@ -77,6 +77,8 @@ Result<record::RecordOptions> recorder_options(const RecordCommandOptions &optio
     wanted.all_cpus = options.all_cpus;
     wanted.clock_id = clock_of_word(options.clock);
     wanted.cpus = each_once(std::move(*cpus));
+    const auto page_bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    wanted.aux_pages = usual_aux_pages(wanted.events, page_bytes).value_or(wanted.aux_pages);
     if (Result<void> pages = parse_pages(options.pages, wanted); !pages)
         return pages.error();
     return wanted;

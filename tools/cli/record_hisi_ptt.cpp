@@ -109,6 +109,17 @@ Result<void> resolve_filter(record::EventString &event, const std::string &root)
     return {};
 }
 
+std::optional<size_t> usual_aux_pages(const std::vector<record::EventString> &events,
+                                      size_t page_bytes)
+{
+    constexpr size_t kAuxBytes = size_t{16} << 20;
+    const bool wanted = std::ranges::any_of(events, [](const record::EventString &event) {
+        const Unit *unit = unit_of_pmu(event.pmu);
+        return unit && unit->name == "hisi_ptt";
+    });
+    return wanted ? std::optional(std::max<size_t>(1, kAuxBytes / page_bytes)) : std::nullopt;
+}
+
 std::optional<AuxtraceInfo> auxtrace_info_of(
     const std::vector<std::pair<std::string, uint32_t>> &pmus)
 {

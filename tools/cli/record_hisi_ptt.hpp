@@ -19,6 +19,11 @@ namespace pmukit::cli {
 Result<void> resolve_filter(record::EventString &event,
                             const std::string &root = record::kSysfsPmus);
 
+// The AUX area of these events where the user asks for none, pages of so many bytes: 16 MiB for a
+// PCIe trace, the least that the kernel's own driver takes. nullopt: there is no such event.
+std::optional<size_t> usual_aux_pages(const std::vector<record::EventString> &events,
+                                      size_t page_bytes);
+
 struct AuxtraceInfo {
     uint32_t type;      // as stock perf numbers it
     uint64_t pmu_type;  // attr.type of the PMU

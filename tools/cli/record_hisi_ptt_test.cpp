@@ -107,5 +107,14 @@ TEST(AuxtraceInfo, IsLeftOutWhereStockPerfWouldMisread)
     EXPECT_FALSE(auxtrace_info_of({{"cxl_hmu_mem0.0.0", 25}, {"hisi_ptt0_2", 24}}));
 }
 
+TEST(HisiPttRecord, ATraceHasAnAuxAreaOf16MiBWhateverThePages)
+{
+    const auto events = [](const char *text) { return *record::parse_event_strings(text); };
+    EXPECT_EQ(usual_aux_pages(events("hisi_ptt0_2/type=1/"), 4096), 4096U);
+    EXPECT_EQ(usual_aux_pages(events("hisi_ptt0_2/type=1/"), 65536), 256U);
+    EXPECT_EQ(usual_aux_pages(events("cxl_hmu_mem0.0.0/a=1/,hisi_ptt1_0/type=1/"), 4096), 4096U);
+    EXPECT_EQ(usual_aux_pages(events("cxl_hmu_mem0.0.0/a=1/"), 4096), std::nullopt);
+}
+
 }  // namespace
 }  // namespace pmukit::cli

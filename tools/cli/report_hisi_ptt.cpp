@@ -88,6 +88,7 @@ struct EventTraffic {
 struct AccountTotals {
     uint64_t records = 0, lost = 0, missing = 0, duplicates = 0, overruns = 0, resets = 0;
     uint64_t filter_gone = 0;
+    bool at_least = false;  // lost is a lower bound
 };
 
 AccountTotals totals_of(const EventTraffic &event)
@@ -101,6 +102,7 @@ AccountTotals totals_of(const EventTraffic &event)
         totals.overruns += account.overruns();
         totals.resets += account.resets();
         totals.filter_gone += account.filter_gone();
+        totals.at_least |= account.at_least();
     }
     return totals;
 }
@@ -254,10 +256,13 @@ std::vector<Remark> losses_of(const EventTraffic &event)
     const Traffic &traffic = event.traffic;
     const AccountTotals account = totals_of(event);
     return {
-        {account.lost, "entries were lost in the driver; record with a larger -m"},
+        {account.lost, account.at_least
+                           ? "entries at least were lost in the driver, how many more the "
+                             "device does not say; trace fewer types or ports"
+                           : "entries were lost in the driver; record with a larger -m"},
         {account.overruns,
          "times the device overwrote what was not read yet, nobody knows how "
-         "much; trace fewer types or ports"},
+         "often; trace fewer types or ports"},
         {account.missing, "records are missing by their numbers"},
         {account.resets, "times the device lost its configuration while recording"},
         {traffic.losses(), "times data was lost; requests that waited then are not counted"},
@@ -430,6 +435,7 @@ ordered_json json_of_loss(const EventTraffic &event)
 {
     const AccountTotals account = totals_of(event);
     return {{"entries", account.lost},
+            {"entries_at_least", account.at_least},
             {"overruns", account.overruns},
             {"missing_records", account.missing},
             {"duplicates", account.duplicates},

@@ -60,6 +60,9 @@ Result<Target> find_target(const RecordOptions &options, const Pmu &pmu, const s
     for (int cpu : *pmu.cpumask)
         if (options.cpus.empty() || std::ranges::find(options.cpus, cpu) != options.cpus.end())
             target.cpus.push_back(cpu);
+    // The kernel's own driver names all CPUs of its node, and takes one event.
+    if (pmu.name.starts_with("hisi_ptt") && target.cpus.size() > 1)
+        target.cpus.resize(1);
     if (target.cpus.empty() && pmu.cpumask->empty())
         return Error{Errc::kNotFound, pmu.name + ": its cpumask is empty; is its device gone?"};
     if (target.cpus.empty())

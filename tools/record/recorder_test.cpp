@@ -211,6 +211,18 @@ TEST_F(RecorderTest, AGroupIsRefusedWhereItsFirstIsNot)
         << skip_;
 }
 
+TEST_F(RecorderTest, OpensOneEventOfAPcieTraceWhoseMaskIsANode)
+{
+    root_.put("hisi_ptt0_2/type", "1");
+    root_.put("hisi_ptt0_2/cpumask", "0-1");
+    options_.events = *parse_event_strings("hisi_ptt0_2/config=0,period=1000000/");
+    options_.aux_pages = 0;
+    std::optional<Recorder> recorder = open_or_skip();
+    if (!recorder)
+        GTEST_SKIP() << skip_;
+    EXPECT_EQ(recorder->events().front().ids.size(), 1U);
+}
+
 TEST_F(RecorderTest, RefusesACpuThatThePmuIsNotReadOn)
 {
     options_.cpus = {1};

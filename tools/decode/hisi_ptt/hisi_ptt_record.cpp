@@ -84,6 +84,7 @@ bool RecordAccount::note(const Record &record)
         return false;
     records_++;
     lost_now_ = record.lost.value_or(lost_now_);
+    at_least_ |= (record.flags & PMUKIT_HISI_PTT_F_AT_LEAST) != 0;
     overruns_ += (record.flags & PMUKIT_HISI_PTT_F_OVERRUN) != 0;
     resets_ += (record.flags & PMUKIT_HISI_PTT_F_RESET) != 0;
     filter_gone_ |= (record.flags & PMUKIT_HISI_PTT_F_FILTER_GONE) != 0;

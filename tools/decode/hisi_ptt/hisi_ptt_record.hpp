@@ -36,6 +36,8 @@ public:
 
     uint64_t records() const { return records_; }
     uint64_t lost_entries() const { return lost_before_ + lost_now_; }
+    // More than lost_entries() may be lost.
+    bool at_least() const { return at_least_; }
     uint64_t missing_records() const { return missing_; }
     uint64_t duplicates() const { return duplicates_; }
     uint64_t overruns() const { return overruns_; }
@@ -47,7 +49,7 @@ private:
 
     uint64_t records_ = 0, missing_ = 0, duplicates_ = 0, overruns_ = 0, resets_ = 0;
     uint64_t lost_before_ = 0, lost_now_ = 0;  // before and since the event was last enabled anew
-    bool filter_gone_ = false, begins_later_ = false;
+    bool filter_gone_ = false, at_least_ = false, begins_later_ = false;
     std::optional<uint64_t> last_sequence_;
     uint64_t last_time_ns_ = 0;
 };
