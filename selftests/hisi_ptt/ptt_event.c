@@ -8,6 +8,7 @@
 
 #include "ptt_event.h"
 
+#define MEMORY_BYTES	(1 << 20)
 #define STORE_DWORDS	2	/* unlike anything else that pcie_load does */
 #define FMT_4_DWORDS	0x20000000
 
@@ -140,6 +141,9 @@ bool ptt_stores_are_in_a_row(const unsigned char *bytes, size_t size)
 		if (next && address_of(&entry) != next)
 			return false;
 		next = address_of(&entry) + 4 * STORE_DWORDS;
+		/* Behind the last place of the endpoint's memory comes the first. */
+		if (!(next & (MEMORY_BYTES - 1)))
+			next -= MEMORY_BYTES;
 	}
 	return true;
 }
