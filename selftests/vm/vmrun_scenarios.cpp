@@ -81,10 +81,10 @@ Scenario on_the_machine_of_stress(const UnitSpec &unit, std::string_view name)
 }
 
 UnitSpec with_brief(UnitSpec unit, Scenario scenario, std::string_view program,
-                    const std::string &options, unsigned seconds)
+                    const std::string &options, unsigned limit_seconds)
 {
     const std::string name(program.substr(program.rfind('/') + 1));
-    scenario.steps = {{scenario.name, name + " " + options, seconds}};
+    scenario.steps = {{scenario.name, name + " " + options, limit_seconds}};
     unit.programs.push_back(program);
     unit.brief.push_back(scenario.name);
     unit.tests.push_back(std::move(scenario));

@@ -60,7 +60,7 @@ Scenario on_the_machine_of_stress(const UnitSpec &unit, std::string_view name);
 
 // One more scenario, of those that are short on a debug kernel: one program.
 UnitSpec with_brief(UnitSpec unit, Scenario scenario, std::string_view program,
-                    const std::string &options, unsigned seconds);
+                    const std::string &options, unsigned limit_seconds);
 
 // The same where there is something to record, on the machine of the unit's stress.
 UnitSpec with_busy_privileges(UnitSpec unit, const std::string &options);

@@ -187,10 +187,10 @@ Result<HpaRange> Translator::hpa_of(std::string_view memdev, uint64_t dpa, uint6
     const uint64_t first = offset / set.granularity;
     const uint64_t chunks = (offset + (bytes - 1)) / set.granularity - first + 1;
     const auto range = [&plan](uint64_t start, uint64_t length, uint64_t pieces) {
-        HpaRange found{start, length, pieces, plan.region->name, {}};
+        HpaRange hpa{start, length, pieces, plan.region->name, {}};
         if (plan.region->cache_bytes)
-            found.alias = start - plan.region->cache_bytes;
-        return found;
+            hpa.alias = start - plan.region->cache_bytes;
+        return hpa;
     };
     if (chunks == 1 || set.ways == 1)
         return range(

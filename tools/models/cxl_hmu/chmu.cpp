@@ -13,11 +13,6 @@ namespace {
 // Far tables of one instance begin at a page of their own.
 constexpr uint64_t kTablesAlign = 0x1000;
 
-constexpr uint64_t align_up(uint64_t value, uint64_t to)
-{
-    return (value + to - 1) / to * to;
-}
-
 }  // namespace
 
 uint64_t Chmu::instance_bytes(const InstanceParams &params, const ChmuShape &shape)

@@ -15,6 +15,11 @@
 
 namespace pmukit::models::cxl_hmu {
 
+constexpr uint64_t align_up(uint64_t value, uint64_t to)
+{
+    return (value + to - 1) / to * to;
+}
+
 struct ChmuShape {
     bool far_tables = false;
     unsigned version = kCommonVersion;

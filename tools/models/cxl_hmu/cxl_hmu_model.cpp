@@ -33,11 +33,6 @@ constexpr uint16_t kDvsecDevice = 0;
 constexpr uint16_t kDvsecLocator = 8;
 constexpr uint16_t kExtSerialNumber = 0x0003;
 
-uint64_t align_up(uint64_t value, uint64_t to)
-{
-    return (value + to - 1) / to * to;
-}
-
 // Memory is sold by 256 MiB; what the BAR does not reach is never touched.
 uint64_t capacity_of(const Options &options)
 {

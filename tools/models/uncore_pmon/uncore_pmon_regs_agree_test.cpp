@@ -9,8 +9,6 @@
 namespace pmukit::models::uncore_pmon {
 
 // Finding the table
-static_assert(UNCORE_PMON_PCI_VENDOR == kVendor);
-static_assert(UNCORE_PMON_PCI_DEVICE == kDevice);
 static_assert(UNCORE_PMON_DVSEC == kExtDvsec);
 static_assert(UNCORE_PMON_DVSEC_ENTRY == kDvsecEntryId);
 static_assert(UNCORE_PMON_DVSEC_ENTRY_ID == 0xffff);
