@@ -21,6 +21,7 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/option_words.hpp"
 #include "cli/terminal.hpp"
 #include "cli/unfinished.hpp"
 #include "cli/version.hpp"
@@ -454,9 +455,10 @@ Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &ou
     }
     if (Result<void> known = check_subcommand(words, app); !known)
         return known.error();
+    const std::vector<std::string> marked = with_marked_command(words, app);
     try {
-        app.parse(std::vector<std::string>(words.rbegin(),
-                                           words.rend() - 1));  // CLI11 takes them from the back
+        app.parse(std::vector<std::string>(marked.rbegin(),
+                                           marked.rend() - 1));  // CLI11 takes them from the back
     } catch (const CLI::CallForHelp &) {
         const std::vector<CLI::App *> chosen = app.get_subcommands();
         out.text(chosen.empty() ? app.help() : chosen.front()->help(app.get_name()));

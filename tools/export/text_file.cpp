@@ -28,7 +28,8 @@ Result<TextFile> TextFile::create(const std::string &path, const std::string &sh
             return system_error("standard output", errno);
         return TextFile(perfdata::NewFile::into(std::move(fd), "standard output"));
     }
-    Result<perfdata::NewFile> file = perfdata::NewFile::create_shown(path, shown.empty() ? path : shown);
+    Result<perfdata::NewFile> file =
+        perfdata::NewFile::create_shown(path, shown.empty() ? path : shown);
     if (!file)
         return file.error();
     return TextFile(std::move(*file));
