@@ -18,7 +18,8 @@ sleep 2
 taskset -p 1 $one >/dev/null
 taskset -p 1 $two >/dev/null
 yields=$(stat_of yields)
-cache_qos_closid 0 1000 >said
+# On the CPU itself, as wrmsr runs: the simulated register can be written from elsewhere, in the middle of what the driver does.
+taskset 1 cache_qos_closid 0 1000 >said
 lost=$?
 sed 's/^/# /' said
 [ $lost = 0 ]

@@ -45,11 +45,13 @@ std::vector<std::string> with_marked_command(const std::vector<std::string> &wor
     const auto name = at + static_cast<ptrdiff_t>(first_word({at, words.end()}, app));
     if (name == words.end())
         return words;
-    const CLI::App *command = app.get_subcommand_no_throw(*name);
-    if (!command || !command->get_option_no_throw("command"))
+    const auto named = app.get_subcommands(
+        [&name](const CLI::App *command) { return command->get_name() == *name; });
+    if (named.empty() || !named.front()->get_option_no_throw("command"))
         return words;
     const auto own = name + 1;
-    const auto program = own + static_cast<ptrdiff_t>(first_word({own, words.end()}, *command));
+    const auto program =
+        own + static_cast<ptrdiff_t>(first_word({own, words.end()}, *named.front()));
     if (program == words.end() || *program == kEndOfOptions || *program == "-")
         return words;
     std::vector<std::string> marked(words.begin(), program);
