@@ -280,7 +280,7 @@ Result<void> Session::start_chassis()
 Result<void> Session::start_model(const std::vector<std::string> &words)
 {
     size_t number = devices_.size();
-    Command command{{(options_.build / "tools/cli/pmukit-model").string(), "--once"}};
+    Command command{{(options_.build / "tools/model_server/pmukit-model").string(), "--once"}};
     command.words.insert(command.words.end(), words.begin(), words.end());
     command.output = out(fmt::format("model{}.log", number));
     command.errors = out(fmt::format("model{}.errors", number));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "cli/output.hpp"
+#include "console/output.hpp"
 
 namespace CLI {
 class App;

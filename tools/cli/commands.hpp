@@ -9,12 +9,11 @@
 
 #include "base/result.hpp"
 #include "cli/command.hpp"
-#include "cli/output.hpp"
+#include "console/exit_status.hpp"
+#include "console/output.hpp"
 #include "record/sysfs_pmu.hpp"
 
 namespace pmukit::cli {
-
-enum ExitStatus : int { kExitGood = 0, kExitFailed = 1, kExitUsage = 2, kExitMachinery = 69 };
 
 struct ListOptions {
     bool pfm = false;  // the events that libpfm4 has names for, instead

@@ -8,9 +8,9 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/recording.hpp"
-#include "cli/terminal.hpp"
-#include "cli/unfinished.hpp"
+#include "console/terminal.hpp"
+#include "console/unfinished.hpp"
+#include "session/recording.hpp"
 
 namespace pmukit::cli {
 namespace {

@@ -11,12 +11,12 @@
 
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "cli/record_hisi_ptt.hpp"
+#include "cli/drivers/hisi_ptt/record.hpp"
 #include "cli/suite.hpp"
-#include "cli/units.hpp"
 #include "cli/version.hpp"
 #include "record/perf_event.hpp"
 #include "record/sysfs_pmu.hpp"
+#include "session/units.hpp"
 
 namespace pmukit::cli {
 namespace {

@@ -2,7 +2,7 @@
 // pmukit dump: the raw records of a recording, each unit's in the text its users know. Lines that
 // begin with # are ours: where the data is, and what is missing.
 #include "base/clocks.hpp"
-#include "cli/unit_handlers.hpp"
+#include "cli/driver_handlers.hpp"
 
 namespace pmukit::cli {
 namespace {

@@ -2,8 +2,8 @@
 // For units whose records are printed one a line, each stream for itself.
 #pragma once
 
-#include "cli/per_stream.hpp"
-#include "cli/unit_handlers.hpp"
+#include "cli/driver_handlers.hpp"
+#include "session/per_stream.hpp"
 
 namespace pmukit::cli {
 

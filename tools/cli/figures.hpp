@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/placement.hpp"
-#include "cli/unit_handlers.hpp"
+#include "cli/driver_handlers.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 #include "decode/hisi_ptt/hisi_ptt_traffic.hpp"
 #include "decode/imc/imc_decode.hpp"
 #include "decode/time_grid.hpp"
 #include "html/page.hpp"
+#include "session/placement.hpp"
 
 namespace pmukit::cli {
 

@@ -9,11 +9,11 @@
 #include <map>
 #include <utility>
 
-#include "cli/aux_threads.hpp"
-#include "cli/unfinished.hpp"
-#include "cli/unit_handlers.hpp"
+#include "cli/driver_handlers.hpp"
+#include "console/unfinished.hpp"
 #include "perfdata/copy.hpp"
 #include "perfdata/format.hpp"
+#include "session/aux_threads.hpp"
 
 namespace pmukit::cli {
 namespace {

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/placement.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
 #include "decode/hisi_ptt/hisi_ptt_traffic.hpp"
 #include "decode/time_grid.hpp"
+#include "session/placement.hpp"
 
 namespace pmukit::cli {
 

@@ -6,9 +6,9 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/suite.hpp"
-#include "cli/units.hpp"
 #include "record/pfm_events.hpp"
 #include "record/sysfs_pmu.hpp"
+#include "session/units.hpp"
 
 namespace pmukit::cli {
 namespace {

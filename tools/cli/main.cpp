@@ -22,9 +22,9 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/option_words.hpp"
-#include "cli/terminal.hpp"
-#include "cli/unfinished.hpp"
 #include "cli/version.hpp"
+#include "console/terminal.hpp"
+#include "console/unfinished.hpp"
 
 namespace pmukit::cli {
 

@@ -6,9 +6,9 @@
 
 #include "base/plain.hpp"
 #include "cli/commands.hpp"
-#include "cli/recording.hpp"
-#include "cli/terminal.hpp"
-#include "cli/unfinished.hpp"
+#include "console/terminal.hpp"
+#include "console/unfinished.hpp"
+#include "session/recording.hpp"
 
 namespace pmukit::cli {
 namespace {

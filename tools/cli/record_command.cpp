@@ -12,18 +12,18 @@
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/drivers/hisi_ptt/record.hpp"
 #include "cli/record_files.hpp"
-#include "cli/record_hisi_ptt.hpp"
 #include "cli/record_pages.hpp"
-#include "cli/recording.hpp"
-#include "cli/signals.hpp"
 #include "cli/version.hpp"
 #include "cli/workload.hpp"
+#include "console/output.hpp"
+#include "console/signals.hpp"
 #include "perfdata/writer.hpp"
 #include "record/pfm_events.hpp"
 #include "record/present.hpp"
 #include "record/recorder.hpp"
+#include "session/recording.hpp"
 
 namespace pmukit::cli {
 namespace {

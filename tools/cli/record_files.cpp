@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/number.hpp"
-#include "cli/output.hpp"
+#include "console/output.hpp"
 
 namespace pmukit::cli {
 namespace {

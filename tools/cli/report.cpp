@@ -9,12 +9,12 @@
 
 #include "base/clocks.hpp"
 #include "base/file.hpp"
+#include "cli/driver_handlers.hpp"
 #include "cli/figures.hpp"
 #include "cli/join.hpp"
 #include "cli/report_html.hpp"
 #include "cli/report_join.hpp"
-#include "cli/unfinished.hpp"
-#include "cli/unit_handlers.hpp"
+#include "console/unfinished.hpp"
 
 namespace pmukit::cli {
 namespace {

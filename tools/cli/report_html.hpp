@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cli/commands.hpp"
-#include "cli/recording.hpp"
 #include "html/page.hpp"
+#include "session/recording.hpp"
 
 namespace pmukit::cli {
 

@@ -7,7 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/join.hpp"
-#include "cli/output.hpp"
+#include "console/output.hpp"
 #include "html/page.hpp"
 
 namespace pmukit::cli {

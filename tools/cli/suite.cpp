@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/suite.hpp"
 
-#include "cli/units.hpp"
+#include "session/units.hpp"
 
 namespace pmukit::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "cli/output.hpp"
+#include "console/output.hpp"
 #include "tier/move_pages.hpp"
 
 namespace pmukit::cli {

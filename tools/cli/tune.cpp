@@ -12,8 +12,8 @@
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "cli/commands.hpp"
-#include "cli/units.hpp"
 #include "record/sysfs_pmu.hpp"
+#include "session/units.hpp"
 
 namespace pmukit::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include "perfdata/aux.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/ordered.hpp"
-#include "perfdata/perf_text.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/recover.hpp"
+#include "perfdata/testing/perf_text.hpp"
 
 namespace pmukit::fuzz {
 namespace {

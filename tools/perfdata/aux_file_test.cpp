@@ -12,7 +12,7 @@
 
 #include "base/test_folder.hpp"
 #include "perfdata/format.hpp"
-#include "perfdata/test_file.hpp"
+#include "perfdata/testing/test_file.hpp"
 #include "perfdata/writer.hpp"
 
 namespace pmukit::perfdata {

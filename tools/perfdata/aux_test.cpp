@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "perfdata/test_file.hpp"
+#include "perfdata/testing/test_file.hpp"
 
 namespace pmukit::perfdata {
 namespace {

@@ -12,14 +12,14 @@
 
 #include "base/test_folder.hpp"
 #include "perfdata/aux_file.hpp"
-#include "perfdata/corpus_file.hpp"
 #include "perfdata/cut.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/merge.hpp"
-#include "perfdata/perf_script.hpp"
-#include "perfdata/perf_text.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/recover.hpp"
+#include "perfdata/testing/corpus_file.hpp"
+#include "perfdata/testing/perf_script.hpp"
+#include "perfdata/testing/perf_text.hpp"
 
 namespace pmukit::perfdata {
 namespace {

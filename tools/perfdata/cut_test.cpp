@@ -9,7 +9,7 @@
 #include "base/test_folder.hpp"
 #include "perfdata/aux.hpp"
 #include "perfdata/format.hpp"
-#include "perfdata/test_file.hpp"
+#include "perfdata/testing/test_file.hpp"
 
 namespace pmukit::perfdata {
 namespace {

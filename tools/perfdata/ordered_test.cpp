@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-#include "perfdata/test_file.hpp"
+#include "perfdata/testing/test_file.hpp"
 
 namespace pmukit::perfdata {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "base/test_folder.hpp"
 #include "perfdata/reader.hpp"
-#include "perfdata/test_file.hpp"
+#include "perfdata/testing/test_file.hpp"
 
 #ifdef PMUKIT_ZSTD
 #include <zstd.h>

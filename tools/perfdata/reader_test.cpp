@@ -11,7 +11,7 @@
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
 #include "perfdata/copy.hpp"
-#include "perfdata/test_file.hpp"
+#include "perfdata/testing/test_file.hpp"
 
 namespace pmukit::perfdata {
 namespace {

@@ -18,7 +18,7 @@
 #include "perfdata/cut.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/merge.hpp"
-#include "perfdata/test_file.hpp"
+#include "perfdata/testing/test_file.hpp"
 
 #ifdef PMUKIT_ZSTD
 #include <zstd.h>

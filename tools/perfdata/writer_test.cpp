@@ -19,7 +19,7 @@
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/recover.hpp"
-#include "perfdata/test_file.hpp"
+#include "perfdata/testing/test_file.hpp"
 
 namespace pmukit::perfdata {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
 #include "cli/commands.hpp"
-#include "cli/export.hpp"
+#include "cli/export/export.hpp"
 #include "decode/cxl_hmu/cxl_hmu_units.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"

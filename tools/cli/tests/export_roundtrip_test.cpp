@@ -17,7 +17,7 @@
 
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
-#include "cli/export.hpp"
+#include "cli/export/export.hpp"
 #include "encode/encode.hpp"
 #include "export/writer.hpp"
 

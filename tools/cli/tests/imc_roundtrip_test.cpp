@@ -12,7 +12,7 @@
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
 #include "cli/commands.hpp"
-#include "cli/export.hpp"
+#include "cli/export/export.hpp"
 #include "cli/tests/stock_perf.hpp"
 #include "encode/encode.hpp"
 

@@ -14,10 +14,10 @@
 #include "base/number.hpp"
 #include "base/test_folder.hpp"
 #include "cli/commands.hpp"
-#include "cli/units.hpp"
-#include "perfdata/corpus_file.hpp"
 #include "perfdata/format.hpp"
-#include "perfdata/perf_script.hpp"
+#include "perfdata/testing/corpus_file.hpp"
+#include "perfdata/testing/perf_script.hpp"
+#include "session/units.hpp"
 
 namespace pmukit::cli {
 namespace {

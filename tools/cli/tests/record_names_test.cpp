@@ -12,12 +12,12 @@
 #include <set>
 
 #include "base/test_folder.hpp"
-#include "cli/symbols.hpp"
 #include "cli/tests/stock_perf.hpp"
-#include "cli/threads.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
+#include "session/symbols.hpp"
+#include "session/threads.hpp"
 
 namespace pmukit::cli {
 namespace {

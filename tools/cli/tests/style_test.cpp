@@ -16,11 +16,11 @@
 
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
-#include "cli/recording.hpp"
-#include "cli/terminal.hpp"
 #include "cli/tests/terminal.hpp"
+#include "console/terminal.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
+#include "session/recording.hpp"
 #include "topology/test_tree.hpp"
 
 namespace pmukit::cli {

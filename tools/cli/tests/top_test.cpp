@@ -12,10 +12,10 @@
 
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
-#include "cli/recording.hpp"
 #include "cli/tests/terminal.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
+#include "session/recording.hpp"
 
 namespace pmukit::cli {
 namespace {

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What dump and report do with the data of one unit. Each unit has a dump and a report; the
+// commands look them up in a table and hand every stream to those of its unit.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/commands.hpp"
+#include "html/page.hpp"
+#include "session/recording.hpp"
+
+namespace pmukit::cli {
+
+class UnitDump : public UnitSink {
+public:
+    // No more data. Returns the bytes in which nothing was found.
+    virtual uint64_t finish() = 0;
+};
+
+class Join;
+
+class UnitReport : public UnitSink {
+public:
+    // Before any data: what it sees also goes to this, which lives as long.
+    virtual void join(Join &) {}
+    // This event has its line even if nothing was recorded: nothing is an answer too.
+    virtual void expect(size_t event) = 0;
+    // No more data.
+    virtual void finish() = 0;
+
+    virtual void print(const Recording &recording, Output &out) = 0;
+    // One object a PMU, and members that the report as a whole has only because of this unit.
+    virtual void add_pmus(const Recording &recording, nlohmann::ordered_json &pmus) = 0;
+    virtual void add_extras(const Recording &, nlohmann::ordered_json &) {}
+    // Of a page: what there is to be seen, with the same numbers.
+    virtual void add_figures(const Recording &recording, std::vector<html::Figure> &figures) = 0;
+    // Each makes the exit status 1 and is said once.
+    virtual std::vector<std::string> troubles(const Recording &recording) const = 0;
+};
+
+// Of a sample, where the program was; known of some units only.
+struct SamplePoint {
+    uint64_t ip = 0;
+    uint16_t misc = PERF_RECORD_MISC_KERNEL;
+    std::optional<uint64_t> aux_offset;  // of what the sample is made of
+    std::optional<uint64_t> timebase;
+};
+
+// Gets the raw payloads of samples, as <pmukit/raw.h> has them.
+class RawSink {
+public:
+    virtual ~RawSink() = default;
+    virtual void sample(const Stream &stream, const SamplePoint &point, Bytes payload) = 0;
+    // offset: in the stream, of what the sample is made of.
+    void raw(const Stream &stream, std::optional<uint64_t> offset, Bytes payload)
+    {
+        SamplePoint point;
+        point.aux_offset = offset;
+        sample(stream, point, payload);
+    }
+    // What the kernel announces, for those who want to know whose a sample is.
+    virtual void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                          const perfdata::SampleId &who) = 0;
+    // So many bytes of AUX data could not become samples.
+    virtual void skipped(uint64_t bytes) = 0;
+    // When the kernel wrote the AUX data at this offset. 0: the file does not say.
+    virtual uint64_t time_ns(const Stream &stream, std::optional<uint64_t> offset) const = 0;
+};
+
+// Makes samples of the AUX data of one unit, as its driver writes them where there is no AUX area.
+class UnitInject : public UnitSink {
+public:
+    // No more data.
+    virtual void finish() = 0;
+    // The samples of a recording are there already.
+    void sample(const Stream &, uint64_t, Bytes) override {}
+};
+
+using DumpResult = Result<std::unique_ptr<UnitDump>>;
+using ReportResult = Result<std::unique_ptr<UnitReport>>;
+
+// The recording and the output outlive what is made. Error: the options make no sense.
+std::unique_ptr<UnitDump> make_cache_qos_dump(const Recording &recording,
+                                              const DumpOptions &options, Output &out);
+std::unique_ptr<UnitDump> make_cxl_hmu_dump(const Recording &recording, const DumpOptions &options,
+                                            Output &out);
+std::unique_ptr<UnitDump> make_hisi_ptt_dump(const Recording &recording, const DumpOptions &options,
+                                             Output &out);
+std::unique_ptr<UnitDump> make_imc_dump(const Recording &recording, const DumpOptions &options,
+                                        Output &out);
+std::unique_ptr<UnitInject> make_cache_qos_inject(RawSink &sink);
+std::unique_ptr<UnitInject> make_cxl_hmu_inject(RawSink &sink);
+std::unique_ptr<UnitInject> make_hisi_ptt_inject(RawSink &sink);
+std::unique_ptr<UnitInject> make_imc_inject(const Recording &recording, RawSink &sink);
+ReportResult make_cache_qos_report(const Recording &recording, const ReportOptions &options);
+ReportResult make_cxl_hmu_report(const Recording &recording, const ReportOptions &options);
+ReportResult make_hisi_ptt_report(const Recording &recording, const ReportOptions &options);
+ReportResult make_imc_report(const Recording &recording, const ReportOptions &options);
+
+// "# pmu cpu n: KIND, file offset 0x..." and the line that perf has for a piece of data.
+void print_piece(const Recording &recording, const Stream &stream, const std::string &kind,
+                 uint64_t file_offset, Output &out);
+// "# pmu: lost n bytes at AUX offset 0x..."
+void print_loss(const Recording &recording, const Stream &stream, uint64_t offset, uint64_t bytes,
+                Output &out);
+
+// Counts that are shown only when they are not 0, each with what to do about it.
+struct Remark {
+    uint64_t count;
+    const char *text;
+};
+
+// Hands each stream to the sink of its unit.
+template <typename Handler>
+class UnitRouter final : public UnitSink {
+public:
+    void add(const Unit &unit, std::unique_ptr<Handler> handler)
+    {
+        handlers_.emplace_back(&unit, std::move(handler));
+    }
+    Handler *of(const Unit *unit) const
+    {
+        for (const auto &[known, handler] : handlers_)
+            if (known == unit)
+                return handler.get();
+        return nullptr;
+    }
+    const auto &all() const { return handlers_; }
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
+                   uint64_t size) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->aux_begin(stream, offset, file_offset, size);
+    }
+    void aux(const Stream &stream, Bytes data) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->aux(stream, data);
+    }
+    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->aux_loss(stream, offset, bytes);
+    }
+    void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->sample(stream, file_offset, words);
+    }
+    void bare_sample(const Stream &stream, const perfdata::Record &record,
+                     const perfdata::Sample &sample) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->bare_sample(stream, record, sample);
+    }
+    void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                  const perfdata::SampleId &who) override
+    {
+        if (Handler *handler = of(stream.unit))
+            handler->aux_said(stream, aux, who);
+    }
+    void record(const perfdata::Record &record) override
+    {
+        for (const auto &[unit, handler] : handlers_)
+            handler->record(record);
+    }
+
+private:
+    std::vector<std::pair<const Unit *, std::unique_ptr<Handler>>> handlers_;
+};
+
+}  // namespace pmukit::cli

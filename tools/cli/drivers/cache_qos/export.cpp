@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Readings of cache_qos_aux, a row each, with what the last header of their L3 said.
+#include <variant>
+
+#include "cli/export/stream.hpp"
+#include "decode/cache_qos/cache_qos_decode.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace cache_qos = decode::cache_qos;
+using exporter::Value;
+
+constexpr std::string_view kUnit = "cache_qos";
+
+class StreamRows final : public cache_qos::Sink {
+public:
+    StreamRows(RowsOut &out, const Stream &stream)
+        : out_(out), stream_(stream), numbers_(false, out.recording().continues()), decoder_(*this)
+    {
+    }
+    StreamRows(const StreamRows &) = delete;
+    StreamRows &operator=(const StreamRows &) = delete;
+
+    cache_qos::StreamDecoder &decoder() { return decoder_; }
+    uint64_t skipped_bytes() const { return skipped_bytes_; }
+
+    void header(uint64_t offset, const cache_qos::Header &header) override
+    {
+        if (!numbers_.note(header.sequence, header.lost))
+            return;
+        tell_losses(offset, std::nullopt);
+        headers_[header.domain] = header;
+    }
+    void reading(uint64_t offset, const cache_qos::Reading &reading) override;
+    void skipped(uint64_t offset, uint64_t bytes) override
+    {
+        skipped_bytes_ += bytes;
+        out_.lose(stream_, {kUnit, "skipped", "bytes", bytes, offset});
+    }
+
+private:
+    void tell_losses(uint64_t offset, std::optional<uint64_t> time_ns)
+    {
+        if (numbers_.missing())
+            out_.lose(stream_, {kUnit, "missing", "records", numbers_.missing(), offset, time_ns});
+        if (numbers_.lost())
+            out_.lose(stream_, {kUnit, "driver-lost", "records", numbers_.lost(), offset, time_ns});
+    }
+
+    RowsOut &out_;
+    Stream stream_;
+    const exporter::Table &table_ = *exporter::find_table(kUnit);
+    Numbers numbers_;
+    std::map<uint16_t, cache_qos::Header> headers_;  // the newest of each L3
+    uint64_t skipped_bytes_ = 0;
+    cache_qos::StreamDecoder decoder_;
+};
+
+void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
+{
+    if (!numbers_.note(reading.sequence, std::nullopt))
+        return;
+    tell_losses(offset, reading.time_ns);
+    const auto header = headers_.find(reading.domain);
+    const bool known = header != headers_.end();
+    std::array<Value, exporter::kOriginColumns> common;
+    out_.origin(stream_, reading.time_ns, common.data());
+    const Value rest[] = {
+        reading.sequence,
+        cache_qos::kind_name(reading.kind),
+        uint64_t{reading.monitor},
+        uint64_t{reading.domain},
+        cache_qos::event_name(reading.event),
+        reading.bytes,
+        reading.raw,
+        reading.bound,
+        reading.age_ns,
+        uint64_t{reading.generation},
+        uint64_t{reading.status},
+        known ? Value(header->second.cache_bytes) : Value(),
+        known ? Value(cache_qos::backend_name(header->second.backend)) : Value(),
+    };
+    out_.rows(table_, common, rest);
+}
+
+class CacheQosExport final : public StreamExport<StreamRows> {
+public:
+    using StreamExport::StreamExport;
+
+    void sample(const Stream &stream, uint64_t, Bytes words) override;
+};
+
+void CacheQosExport::sample(const Stream &stream, uint64_t, Bytes words)
+{
+    StreamRows &rows = samples_of(stream);
+    const std::optional<cache_qos::Record> record = cache_qos::parse_record(words);
+    if (!record)
+        rows.skipped(0, words.size());
+    else if (const auto *header = std::get_if<cache_qos::Header>(&*record))
+        rows.header(0, *header);
+    else
+        rows.reading(0, std::get<cache_qos::Reading>(*record));
+}
+
+}  // namespace
+
+std::unique_ptr<UnitExport> make_cache_qos_export(RowsOut &out)
+{
+    return std::make_unique<CacheQosExport>(out);
+}
+
+}  // namespace pmukit::cli

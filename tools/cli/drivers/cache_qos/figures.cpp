@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Figures of caches and memory bandwidth by monitor.
+#include "cli/figures.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace pmukit::cli {
+namespace {
+
+namespace cache_qos = decode::cache_qos;
+using cache_qos::Series;
+using cache_qos::SeriesKey;
+using cache_qos::SeriesTable;
+
+struct Span {
+    uint64_t first = UINT64_MAX, last = 0;
+    double at(uint64_t time_ns) const
+    {
+        return time_ns > first ? part_of(time_ns - first, last - first) : 0;
+    }
+};
+
+struct Event {
+    bool is_count;
+    const char *title, *unit, *words;
+};
+constexpr Event kEvents[] = {
+    {false, "Cache occupancy", "bytes",
+     "What each monitor had of an L3; the table's bound is what an earlier owner may still have of "
+     "it."},
+    {true, "Memory bandwidth", "bytes/s", "What each monitor moved a second between two readings."},
+};
+
+std::string label_of(const SeriesKey &key, const Series &series)
+{
+    const std::string who =
+        series.kind() == PMUKIT_CACHE_QOS_KIND_MACHINE
+            ? std::string(cache_qos::kind_name(series.kind()))
+            : fmt::format("{} {}", cache_qos::kind_name(series.kind()), monitor_name(key));
+    return fmt::format("{} L3 {}", who, key.domain);
+}
+
+// A point is the highest level of a column.
+html::Timelines::Line line_of(const SeriesKey &key, const Series &series, const Span &span,
+                              uint64_t highest, const Event &event)
+{
+    html::Timelines::Line line;
+    line.label = label_of(key, series);
+    line.highest =
+        event.is_count ? std::string(cache_qos::event_name(key.event)) : bytes_text(highest);
+    for (const cache_qos::Column &column : series.columns())
+        if (column.levels)
+            line.points.push_back({fmt::format("at {}: {} {}", seconds_text(column.highest_ns),
+                                               column.highest, event.unit),
+                                   span.at(column.highest_ns), part_of(column.highest, highest)});
+    return line;
+}
+
+std::vector<std::string> row_of(const SeriesKey &key, const Series &series)
+{
+    const cache_qos::Summary summary = series.summary();
+    return {monitor_name(key),
+            std::string(cache_qos::kind_name(series.kind())),
+            std::to_string(key.domain),
+            std::string(cache_qos::event_name(key.event)),
+            std::to_string(series.readings()),
+            std::to_string(summary.min),
+            std::to_string(summary.median),
+            std::to_string(summary.max),
+            std::to_string(series.last_bytes()),
+            std::to_string(series.max_bound())};
+}
+
+std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable &series,
+                                       const Event &event)
+{
+    Span span;
+    uint64_t highest = 0, readings = 0;
+    for (const auto &[key, one] : series.all()) {
+        if (one.is_count() != event.is_count)
+            continue;
+        span.first = std::min(span.first, one.first_ns());
+        span.last = std::max(span.last, one.last_ns());
+        highest = std::max(highest, one.summary().max);
+        readings += one.readings();
+    }
+    if (!readings)
+        return std::nullopt;
+    html::Figure figure = figure_of(head, event.title);
+    figure.words = {event.words, fmt::format("All lines have one scale: the full height is {} {}.",
+                                             highest, event.unit)};
+    figure.table.columns = {{"monitor", true},    {"kind"},
+                            {"L3", true},         {"event"},
+                            {"readings", true},   {fmt::format("min, {}", event.unit), true},
+                            {"median", true},     {"max", true},
+                            {"last bytes", true}, {"bound", true}};
+    html::Timelines lines;
+    for (const auto &[key, one] : series.all())
+        if (one.is_count() == event.is_count) {
+            lines.lines.push_back(line_of(key, one, span, highest, event));
+            figure.table.rows.push_back(row_of(key, one));
+        }
+    figure.table.total = {"all", "", "", "", std::to_string(readings)};
+    lines.first = seconds_text(span.first);
+    lines.last = seconds_text(span.last);
+    figure.picture = std::move(lines);
+    return figure;
+}
+
+}  // namespace
+
+std::vector<html::Figure> cache_figures(const FigureHead &head, const SeriesTable &series)
+{
+    std::vector<html::Figure> figures;
+    for (const Event &event : kEvents)
+        if (std::optional<html::Figure> figure = figure_for(head, series, event))
+            figures.push_back(std::move(*figure));
+    if (figures.empty()) {
+        figures.push_back(figure_of(head, "Caches"));
+        figures.back().words = {"Nothing was read."};
+        figures.back().picture = html::Bars{};
+    }
+    return figures;
+}
+
+}  // namespace pmukit::cli

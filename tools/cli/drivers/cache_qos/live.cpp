@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Groups, tasks and CPUs with the most of a cache, and those that move the most memory. A gauge
+// (occupancy) is what it is now, and the most it was; a count is what it grew.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/top/live_driver.hpp"
+#include "decode/cache_qos/cache_qos_decode.hpp"
+#include "decode/cache_qos/cache_qos_series.hpp"
+#include "session/per_stream.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace cache_qos = decode::cache_qos;
+using cache_qos::kMachine;
+using cache_qos::Reading;
+using cache_qos::SeriesKey;
+
+constexpr LiveView kView = {
+    "groups", "monitor, L3, value", "bytes", "at most less", "monitor", "bytes", "bound", false};
+
+struct Level {
+    uint64_t first = 0, before = 0, last = 0, most = 0, bound = 0;
+    uint64_t pass = 0;  // how often the machine had been read then, which each pass does first
+    uint8_t kind = 0;
+};
+
+bool is_count(uint8_t event)
+{
+    return event != PMUKIT_CACHE_QOS_EVENT_OCCUPANCY;
+}
+
+// A counter that began again has grown by what it says.
+uint64_t grown(uint64_t from, uint64_t to)
+{
+    return to < from ? to : to - from;
+}
+
+class Monitors final : public cache_qos::Sink {
+public:
+    void header(uint64_t, const cache_qos::Header &header) override
+    {
+        if (account_.note(header.sequence))
+            lost_ = header.lost;
+    }
+    void reading(uint64_t, const Reading &reading) override
+    {
+        if (account_.note(reading.sequence))
+            note(reading);
+    }
+    void skipped(uint64_t, uint64_t bytes) override { skipped_bytes_ += bytes; }
+
+    void note(const Reading &reading)
+    {
+        const SeriesKey key = {reading.monitor, reading.domain, reading.event};
+        const auto [at, fresh] = levels_.try_emplace(key);
+        Level &level = at->second;
+        // Another kind: somebody else has the number now.
+        if (fresh || level.kind != reading.kind)
+            level = {.first = reading.bytes, .before = reading.bytes};
+        level.kind = reading.kind;
+        level.last = reading.bytes;
+        level.most = std::max(level.most, reading.bytes);
+        level.bound = reading.bound;
+        level.pass = reading.monitor == kMachine ? level.pass + 1 : passes(key);
+    }
+    void next_interval()
+    {
+        for (auto &[key, level] : levels_)
+            level.before = level.last;
+    }
+    // The machine was read twice since: a whole pass without this one.
+    bool has_ended(const SeriesKey &key, const Level &level) const
+    {
+        return passes(key) > level.pass + 1;
+    }
+    const std::map<SeriesKey, Level> &levels() const { return levels_; }
+    uint64_t lost() const { return lost_ + account_.missing(); }
+    uint64_t skipped_bytes() const { return skipped_bytes_; }
+
+private:
+    uint64_t passes(const SeriesKey &key) const
+    {
+        const auto machine = levels_.find({kMachine, key.domain, key.event});
+        return machine == levels_.end() ? 0 : machine->second.pass;
+    }
+
+    std::map<SeriesKey, Level> levels_;
+    cache_qos::SequenceAccount account_;
+    uint64_t lost_ = 0, skipped_bytes_ = 0;
+};
+
+uint64_t value_of(const SeriesKey &key, const Level &level, Span span)
+{
+    if (is_count(key.event))
+        return grown(span == Span::kNow ? level.before : level.first, level.last);
+    return span == Span::kNow ? level.last : level.most;
+}
+
+// The trace event has no name of a PMU: the readings are those of the machine's one.
+constexpr const char *kTracedPmu = "cache_qos_aux";
+
+class LiveCacheQos final
+    : public PerStream<LiveUnit, PlainDecoder<cache_qos::StreamDecoder>, LiveCacheQos &> {
+public:
+    explicit LiveCacheQos(PmuNames names) : PerStream(*this), names_(std::move(names)) {}
+
+    const LiveView &view() const override { return kView; }
+    // Readings are numbered by the event of a CPU.
+    Monitors &sink_of(const Stream &stream) { return monitors_[{names_(stream), stream.cpu}]; }
+
+    void sample(const Stream &stream, uint64_t, Bytes words) override
+    {
+        cache_qos::StreamDecoder decoder(sink_of(stream));
+        decoder.start(0);
+        decoder.data(words);
+        decoder.end();
+    }
+    void traced(const record::TraceFormat &format, Bytes record) override;
+
+    std::vector<LiveRow> rows(Span span, size_t most) const override
+    {
+        std::vector<LiveRow> rows;
+        for (const auto &[who, monitors] : monitors_)
+            for (const auto &[key, level] : monitors.levels()) {
+                if (span == Span::kNow && monitors.has_ended(key, level))
+                    continue;
+                rows.push_back(
+                    {who.first,
+                     fmt::format("{} {}, {}, {}", cache_qos::kind_name(level.kind), key.monitor,
+                                 key.domain, cache_qos::event_name(key.event)),
+                     key.monitor, value_of(key, level, span), level.bound});
+            }
+        std::ranges::stable_sort(rows, std::greater(), &LiveRow::value);
+        rows.resize(most ? std::min(rows.size(), most) : rows.size());
+        return rows;
+    }
+    uint64_t sum(Span) const override { return 0; }
+    std::vector<LiveLoss> losses() const override
+    {
+        uint64_t lost = 0, skipped = 0;
+        for (const auto &[who, monitors] : monitors_) {
+            lost += monitors.lost();
+            skipped += monitors.skipped_bytes();
+        }
+        return {{lost, "readings were lost"},
+                {skipped, "bytes held no reading and were skipped"},
+                {unreadable_, "trace records could not be read"}};
+    }
+    void next_interval() override
+    {
+        for (auto &[who, monitors] : monitors_)
+            monitors.next_interval();
+    }
+
+private:
+    using Who = std::pair<std::string, uint32_t>;
+
+    PmuNames names_;
+    std::map<Who, Monitors> monitors_;
+    uint64_t unreadable_ = 0;
+};
+
+void LiveCacheQos::traced(const record::TraceFormat &format, Bytes record)
+{
+    const auto number = [&](std::string_view field) {
+        return record::trace_number(format, record, field);
+    };
+    const auto monitor = number("monitor"), domain = number("domain"), kind = number("kind"),
+               event = number("event"), bytes = number("bytes"), bound = number("bound");
+    if (!monitor || !domain || !kind || !event || !bytes || !bound) {
+        unreadable_++;
+        return;
+    }
+    Reading reading;
+    reading.monitor = static_cast<uint32_t>(*monitor);
+    reading.domain = static_cast<uint16_t>(*domain);
+    reading.kind = static_cast<uint8_t>(*kind);
+    reading.event = static_cast<uint8_t>(*event);
+    reading.bytes = *bytes;
+    reading.bound = *bound;
+    monitors_[{kTracedPmu, UINT32_MAX}].note(reading);
+}
+
+}  // namespace
+
+std::unique_ptr<LiveUnit> make_live_cache_qos(PmuNames names)
+{
+    return std::make_unique<LiveCacheQos>(std::move(names));
+}
+
+}  // namespace pmukit::cli

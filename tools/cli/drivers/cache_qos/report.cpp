@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What each monitor of a recording had of the caches and moved to and from memory, through time.
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/driver_handlers.hpp"
+#include "cli/figures.hpp"
+#include "cli/join.hpp"
+#include "decode/cache_qos/cache_qos_decode.hpp"
+#include "decode/cache_qos/cache_qos_series.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace cache_qos = decode::cache_qos;
+using cache_qos::kMachine;
+using cache_qos::Series;
+using cache_qos::SeriesKey;
+using cache_qos::SeriesTable;
+using nlohmann::ordered_json;
+
+// Of one event, all its streams together
+struct EventReadings {
+    SeriesTable series;
+    std::map<uint16_t, cache_qos::Header> headers;  // the newest of each L3
+    uint64_t readings = 0, lost = 0, missing = 0, duplicates = 0, skipped_bytes = 0;
+    uint64_t untold = 0;  // readings of more series than there is room for
+};
+
+// Collects one stream. Records are numbered by the event of a CPU.
+class StreamReadings final : public cache_qos::Sink {
+public:
+    explicit StreamReadings(EventReadings &event) : event_(event), decoder_(*this) {}
+    StreamReadings(const StreamReadings &) = delete;
+    StreamReadings &operator=(const StreamReadings &) = delete;
+
+    cache_qos::StreamDecoder &decoder() { return decoder_; }
+
+    void header(uint64_t, const cache_qos::Header &header) override
+    {
+        if (!account_.note(header.sequence))
+            return;
+        lost_ = header.lost;
+        event_.headers[header.domain] = header;
+    }
+    void reading(uint64_t, const cache_qos::Reading &reading) override
+    {
+        if (!account_.note(reading.sequence))
+            return;
+        event_.readings++;
+        event_.untold += !event_.series.add(reading);
+    }
+    void skipped(uint64_t, uint64_t bytes) override { event_.skipped_bytes += bytes; }
+    void finish()
+    {
+        decoder_.end();
+        event_.lost += lost_;
+        event_.missing += account_.missing();
+        event_.duplicates += account_.duplicates();
+    }
+
+private:
+    EventReadings &event_;
+    cache_qos::SequenceAccount account_;
+    uint64_t lost_ = 0;
+    cache_qos::StreamDecoder decoder_;
+};
+
+// Of the L3, what a gauge had at its last reading; of a count, its part of what the machine moved.
+std::optional<double> share_of(const EventReadings &event, const SeriesKey &key,
+                               const Series &series)
+{
+    uint64_t all = 0;
+    if (!series.is_count()) {
+        const auto header = event.headers.find(key.domain);
+        all = header == event.headers.end() ? 0 : header->second.cache_bytes;
+    } else {
+        all = event.series.grown(kMachine, key.domain, key.event);
+    }
+    if (!all)
+        return std::nullopt;
+    const uint64_t part = series.is_count() ? series.grown() : series.last_bytes();
+    return static_cast<double>(part) / static_cast<double>(all);
+}
+
+std::string strip_of(const Series &series)
+{
+    constexpr std::string_view kShades = " .:-=+*#%@";
+    const std::vector<uint64_t> columns = series.highest();
+    const uint64_t top = columns.empty() ? 0 : *std::ranges::max_element(columns);
+    std::string strip;
+    for (uint64_t column : columns) {
+        const double part = top ? static_cast<double>(column) / static_cast<double>(top) : 0;
+        const size_t shade = static_cast<size_t>(part * static_cast<double>(kShades.size() - 1));
+        // What is there at all is never blank.
+        strip += kShades[column ? std::max<size_t>(1, shade) : 0];
+    }
+    return strip;
+}
+
+std::string words_of_status(uint32_t status, const char *between)
+{
+    std::string words;
+    for (; status; status &= status - 1)
+        words += fmt::format("{}{}", words.empty() ? "" : between, cache_qos::status_name(status));
+    return words;
+}
+
+void print_machine(const EventReadings &event, Output &out)
+{
+    std::set<std::pair<uint32_t, uint32_t>> monitors;
+    for (const auto &[key, series] : event.series.all())
+        monitors.insert({key.monitor, key.life});
+    out.print("\n  {} readings of {} monitors\n", event.readings, monitors.size());
+    for (const auto &[domain, header] : event.headers)
+        out.print("  L3 {}: {} bytes, unit {} bytes, {} RMIDs, registers: {}\n", domain,
+                  header.cache_bytes, header.scale, header.rmids,
+                  cache_qos::backend_name(header.backend));
+}
+
+void print_series(const EventReadings &event, Output &out)
+{
+    out.print(
+        "\n  {:>7}  {:<7}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  "
+        "timeline\n",
+        "monitor", "kind", "L3", "event", "readings", "min", "median", "max", "share", "bound");
+    for (const auto &[key, series] : event.series.all()) {
+        const cache_qos::Summary summary = series.summary();
+        const std::optional<double> share = share_of(event, key, series);
+        out.print(
+            "  {:>7}  {:<7}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  |{}|"
+            "{}{}\n",
+            cache_qos::monitor_name(key), cache_qos::kind_name(series.kind()), key.domain,
+            cache_qos::event_name(key.event), series.readings(), summary.min, summary.median,
+            summary.max, share ? fmt::format("{:.1f}%", *share * 100) : std::string("-"),
+            series.max_bound(), strip_of(series), series.status() ? " " : "",
+            words_of_status(series.status(), " "));
+    }
+    out.text(
+        "\n  llc_occupancy is in bytes, of which up to bound may be an earlier owner's; the others "
+        "in bytes a second\n");
+}
+
+std::vector<Remark> remarks_of(const EventReadings &event)
+{
+    return {
+        {event.lost, "records found no room; record with a larger -m ,AUXPAGES or less often"},
+        {event.missing, "records are missing by their numbers"},
+        {event.duplicates, "records came twice and were counted once"},
+        {event.skipped_bytes, "bytes held no record and were skipped"},
+        {event.untold, "readings are of more monitors than there is room for; export has them"},
+    };
+}
+
+void print_remarks(const EventReadings &event, Output &out)
+{
+    bool any = false;
+    for (const Remark &remark : remarks_of(event)) {
+        if (!remark.count)
+            continue;
+        out.print("{}  {} {}\n", any ? "" : "\n", remark.count, remark.text);
+        any = true;
+    }
+    if (!any)
+        out.text("\n  nothing lost\n");
+}
+
+ordered_json json_of(const EventReadings &event, const SeriesKey &key, const Series &series)
+{
+    const cache_qos::Summary summary = series.summary();
+    const std::optional<double> share = share_of(event, key, series);
+    ordered_json json = {{"monitor", key.monitor},
+                         {"life", key.life + 1},
+                         {"kind", cache_qos::kind_name(series.kind())},
+                         {"domain", key.domain},
+                         {"event", cache_qos::event_name(key.event)},
+                         {"unit", series.is_count() ? "bytes/s" : "bytes"},
+                         {"readings", series.readings()},
+                         {"min", summary.min},
+                         {"median", summary.median},
+                         {"max", summary.max},
+                         {"last_bytes", series.last_bytes()},
+                         {"share", share ? ordered_json(*share) : ordered_json(nullptr)},
+                         {"max_bound", series.max_bound()},
+                         {"max_age_ns", series.max_age_ns()},
+                         {"generations", series.generations()},
+                         {"status", words_of_status(series.status(), ",")}};
+    json["column_ns"] = uint64_t{1} << series.width_log2();
+    ordered_json &timeline = json["timeline"] = ordered_json::array();
+    for (const cache_qos::Column &column : series.columns())
+        timeline.push_back(
+            {{"time_ns", column.number << series.width_log2()},
+             {"highest", column.levels ? ordered_json(column.highest) : ordered_json(nullptr)},
+             {"last_bytes", column.last_bytes},
+             {"bound", column.max_bound},
+             {"status", words_of_status(column.status, ",")}});
+    return json;
+}
+
+ordered_json json_of(const cache_qos::Header &header)
+{
+    return {{"domain", header.domain}, {"cache_bytes", header.cache_bytes},
+            {"scale", header.scale},   {"rmids", header.rmids},
+            {"width", header.width},   {"backend", cache_qos::backend_name(header.backend)}};
+}
+
+class CacheQosReport final : public UnitReport {
+public:
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
+    {
+        auto [at, fresh] = streams_.try_emplace(stream, events_[stream.event]);
+        if (fresh)
+            at->second.decoder().start(offset);
+    }
+    void aux(const Stream &stream, Bytes data) override
+    {
+        streams_.at(stream).decoder().data(data);
+    }
+    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
+    {
+        if (auto at = streams_.find(stream); at != streams_.end())
+            at->second.decoder().loss(bytes);
+    }
+    void sample(const Stream &stream, uint64_t, Bytes words) override
+    {
+        StreamReadings &readings =
+            streams_.try_emplace(stream, events_[stream.event]).first->second;
+        const auto record = cache_qos::parse_record(words);
+        if (!record)
+            readings.skipped(0, words.size());
+        else if (const auto *header = std::get_if<cache_qos::Header>(&*record))
+            readings.header(0, *header);
+        else
+            readings.reading(0, std::get<cache_qos::Reading>(*record));
+    }
+    void join(Join &join) override { join_ = &join; }
+    void expect(size_t event) override { events_.try_emplace(event); }
+    void finish() override
+    {
+        for (auto &[stream, readings] : streams_)
+            readings.finish();
+        if (join_)
+            for (const auto &[number, event] : events_)
+                join_->groups(event.series);
+    }
+
+    void print(const Recording &recording, Output &out) override
+    {
+        for (const auto &[number, event] : events_) {
+            out.print("{}", recording.pmu_name(number));
+            if (const auto source = recording.source(number))
+                out.print("  source={}", *source);
+            print_machine(event, out);
+            if (!event.series.all().empty())
+                print_series(event, out);
+            print_remarks(event, out);
+        }
+    }
+    void add_pmus(const Recording &recording, ordered_json &pmus) override
+    {
+        for (const auto &[number, event] : events_) {
+            ordered_json pmu = {{"pmu", recording.pmu_name(number)},
+                                {"unit", "cache_qos"},
+                                {"readings", event.readings},
+                                {"lost", event.lost},
+                                {"missing", event.missing},
+                                {"duplicates", event.duplicates},
+                                {"untold", event.untold},
+                                {"skipped_bytes", event.skipped_bytes}};
+            ordered_json &domains = pmu["domains"] = ordered_json::array();
+            for (const auto &[domain, header] : event.headers)
+                domains.push_back(json_of(header));
+            ordered_json &monitors = pmu["monitors"] = ordered_json::array();
+            for (const auto &[key, series] : event.series.all())
+                monitors.push_back(json_of(event, key, series));
+            pmus.push_back(std::move(pmu));
+        }
+    }
+    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override
+    {
+        for (const auto &[number, event] : events_) {
+            const FigureHead head{recording.pmu_name(number), recording.source(number).value_or(""),
+                                  lines_of(remarks_of(event))};
+            for (html::Figure &figure : cache_figures(head, event.series))
+                figures.push_back(std::move(figure));
+        }
+    }
+    std::vector<std::string> troubles(const Recording &recording) const override
+    {
+        std::vector<std::string> troubles;
+        for (const auto &[number, event] : events_)
+            if (event.skipped_bytes)
+                troubles.push_back(fmt::format("{}: {}: {} bytes hold no record and were skipped",
+                                               recording.path(), recording.pmu_name(number),
+                                               event.skipped_bytes));
+        return troubles;
+    }
+
+private:
+    std::map<size_t, EventReadings> events_;
+    std::map<Stream, StreamReadings> streams_;
+    Join *join_ = nullptr;
+};
+
+}  // namespace
+
+ReportResult make_cache_qos_report(const Recording &, const ReportOptions &)
+{
+    std::unique_ptr<UnitReport> report = std::make_unique<CacheQosReport>();
+    return report;
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/drivers/cxl_hmu/hot_lists.hpp"
+
+#include <fmt/core.h>
+
+#include "decode/cxl_hmu/cxl_hmu_decode.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+bool is_ours(const Stream &stream)
+{
+    return stream.unit == unit_of_name("cxl_hmu");
+}
+
+}  // namespace
+
+std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out)
+{
+    if (!left_out.units)
+        return {};
+    return fmt::format(
+        "more than {} units: {} times a cold one was left out, with {} accesses and {} epochs in "
+        "all; any one unit has at most {} accesses and {} epochs more than are said",
+        decode::cxl_hmu::UnitTable::kMostUnits, left_out.units, left_out.accesses, left_out.epochs,
+        left_out.most_short_accesses, left_out.most_short_epochs);
+}
+
+void HotLists::aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t)
+{
+    if (!is_ours(stream))
+        return;
+    auto [at, fresh] = streams_.try_emplace(stream, lists_[stream.event]);
+    if (fresh)
+        at->second.start(offset);
+}
+
+void HotLists::aux(const Stream &stream, Bytes data)
+{
+    if (auto at = streams_.find(stream); at != streams_.end())
+        at->second.data(data);
+}
+
+void HotLists::aux_loss(const Stream &stream, uint64_t, uint64_t bytes)
+{
+    if (auto at = streams_.find(stream); at != streams_.end())
+        at->second.loss(bytes);
+}
+
+void HotLists::sample(const Stream &stream, uint64_t, Bytes words)
+{
+    if (!is_ours(stream))
+        return;
+    decode::cxl_hmu::StreamDecoder decoder(lists_[stream.event]);
+    decoder.start(0);
+    decoder.data(words);
+    decoder.end();
+}
+
+void HotLists::finish()
+{
+    for (auto &[stream, decoder] : streams_)
+        decoder.end();
+}
+
+}  // namespace pmukit::cli

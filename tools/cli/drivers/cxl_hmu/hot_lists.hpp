@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The hot lists of all cxl_hmu events of a recording, for commands that only want those.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "decode/cxl_hmu/cxl_hmu_hot.hpp"
+#include "session/recording.hpp"
+
+namespace pmukit::cli {
+
+// What is to be said where there were more units than are kept. Empty: there were not.
+std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out);
+
+class HotLists final : public UnitSink {
+public:
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override;
+    void aux(const Stream &stream, Bytes data) override;
+    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override;
+    void sample(const Stream &stream, uint64_t, Bytes words) override;
+    // No more data.
+    void finish();
+
+    const std::map<size_t, decode::cxl_hmu::HotList> &by_event() const { return lists_; }
+
+private:
+    std::map<size_t, decode::cxl_hmu::HotList> lists_;
+    std::map<Stream, decode::cxl_hmu::StreamDecoder> streams_;
+};
+
+}  // namespace pmukit::cli

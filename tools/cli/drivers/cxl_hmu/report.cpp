@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The hottest units of device memory in a recording.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/driver_handlers.hpp"
+#include "cli/drivers/cxl_hmu/hot_lists.hpp"
+#include "cli/figures.hpp"
+#include "cli/join.hpp"
+#include "decode/cxl_hmu/cxl_hmu_decode.hpp"
+#include "decode/cxl_hmu/cxl_hmu_hot.hpp"
+#include "session/placement.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+using decode::cxl_hmu::HotList;
+using decode::cxl_hmu::HotTotals;
+using decode::cxl_hmu::HotUnit;
+
+constexpr size_t kBarWidth = 24;
+constexpr size_t kStripWidth = 64;
+
+uint64_t power(std::optional<unsigned> log2)
+{
+    return log2 ? uint64_t{1} << *log2 : 0;
+}
+
+// For people
+
+std::string human_bytes(uint64_t bytes)
+{
+    constexpr const char *kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    while (bytes >= 1024 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    return fmt::format("{} {}", bytes, kUnits[unit]);
+}
+
+// The whole range from the first to the last hot unit in one line; darker is hotter.
+std::string heat_strip(const std::vector<HotUnit> &units, uint64_t first, uint64_t column_bytes,
+                       bool always_on)
+{
+    constexpr std::string_view kShades = " .:-=+*#%@";
+    std::vector<uint64_t> heat(kStripWidth);
+    for (const HotUnit &unit : units)
+        heat[std::min<uint64_t>((unit.dpa - first) / column_bytes, kStripWidth - 1)] +=
+            always_on ? unit.epochs : unit.accesses;
+    const double hottest =
+        static_cast<double>(std::max<uint64_t>(1, *std::ranges::max_element(heat)));
+    std::string strip;
+    for (uint64_t column : heat) {
+        // The root shows the warm beside the hot; what was seen at all is never blank.
+        double shade = std::sqrt(static_cast<double>(column) / hottest) *
+                       static_cast<double>(kShades.size() - 1);
+        strip += kShades[column ? std::max<size_t>(1, static_cast<size_t>(std::lround(shade))) : 0];
+    }
+    return strip;
+}
+
+void print_strip(const HotList &list, Output &out)
+{
+    const std::vector<HotUnit> &units = list.all();
+    auto [low, high] = std::ranges::minmax_element(units, {}, &HotUnit::dpa);
+    const uint64_t unit_bytes = power(list.totals().unit_log2);
+    const uint64_t span = high->dpa - low->dpa;
+    const uint64_t column_bytes = std::max(unit_bytes, std::bit_ceil(span / kStripWidth + 1));
+    out.print("\n  heat of {:#x} .. {:#x}, one column is {}:\n  |{}|\n", low->dpa,
+              high->dpa + (unit_bytes - 1), human_bytes(column_bytes),
+              heat_strip(units, low->dpa, column_bytes, list.totals().always_on));
+}
+
+// Columns that stand only where the topology is known.
+std::string place_columns(const Placement &at)
+{
+    return fmt::format("  {:<37}  {:>6}  {:>4}  {:>4}", range_or_dash(at.hpa),
+                       at.hpa ? std::to_string(at.hpa->pieces) : "-", or_dash(at.node),
+                       or_dash(at.tier));
+}
+
+void print_table(const std::string &pmu, const HotList &list, size_t top, const Placer *placer,
+                 Output &out)
+{
+    const HotTotals &totals = list.totals();
+    const uint64_t unit_bytes = power(totals.unit_log2);
+    std::vector<HotUnit> hot = list.hottest(top);
+    auto weight = [&totals](const HotUnit &unit) {
+        return totals.always_on ? unit.epochs : unit.accesses;
+    };
+    const uint64_t all = std::max<uint64_t>(1, totals.always_on ? totals.entries : totals.accesses);
+    const uint64_t hottest = std::max<uint64_t>(1, weight(hot.front()));
+
+    out.print("\n  {:>5}  {:<37}  {:>12}  {:>6}  {:>7}", "rank", "DPA range", "accesses", "share",
+              "epochs");
+    if (placer)
+        out.print("  {:<37}  {:>6}  {:>4}  {:>4}", "HPA range", "pieces", "node", "tier");
+    out.text("\n");
+    for (size_t i = 0; i < hot.size(); i++) {
+        const HotUnit &unit = hot[i];
+        double share = static_cast<double>(weight(unit)) / static_cast<double>(all);
+        double bar = static_cast<double>(weight(unit)) / static_cast<double>(hottest) * kBarWidth;
+        out.print("  {:>5}  {:#018x}-{:#018x}  {:>12}  {:>5.1f}%  {:>7}{}  {}\n", i + 1, unit.dpa,
+                  unit.dpa + (unit_bytes - 1),
+                  totals.always_on ? "-" : std::to_string(unit.accesses), share * 100, unit.epochs,
+                  placer ? place_columns(placer->place(pmu, unit.dpa, unit_bytes)) : "",
+                  std::string(static_cast<size_t>(std::lround(bar)), '#'));
+    }
+    if (hot.size() < list.units())
+        out.print("  {:>5}  {} more units; --top 0 shows all\n", "...", list.units() - hot.size());
+}
+
+// What is missing, and what to do about it. Each line begins with its number.
+std::vector<Remark> remarks_of(const HotTotals &totals)
+{
+    return {
+        {totals.lost, "entries were lost in the driver; record with a larger -m"},
+        {totals.truncated, "records follow such a loss"},
+        {totals.sequence_gaps, "records are missing by their numbers"},
+        {totals.overflows,
+         "times the hot list was full and the device may have dropped units; raise "
+         "hotness_threshold"},
+        {totals.resets, "times the device lost its configuration, or could not be enabled"},
+        {totals.saturated,
+         "counts are the largest the counter can hold; raise downsampling_factor or shorten the "
+         "epoch"},
+        {totals.duplicates, "records came twice and were counted once"},
+        {totals.invalid, "entries had an impossible address and were left out"},
+        {totals.without_unit,
+         "records do not say their unit size and were left out; give --unit-bytes"},
+        {totals.skipped_bytes, "bytes held no record and were skipped"},
+    };
+}
+
+void print_remarks(const HotList &list, Output &out)
+{
+    const HotTotals &totals = list.totals();
+    bool any = false;
+    for (const Remark &remark : remarks_of(totals))
+        if (remark.count) {
+            out.print("{}  {} {}\n", any ? "" : "\n", remark.count, remark.text);
+            any = true;
+        }
+    if (!any)
+        out.text("\n  nothing lost\n");
+    if (const std::string text = left_out_text(list.left_out()); !text.empty())
+        out.print("  {}\n", text);
+    if (totals.always_on)
+        out.text(
+            "  always-on mode: counts depend on the threshold alone, so units are ranked by times "
+            "seen\n");
+}
+
+void print_pmu(const std::string &pmu, const std::optional<std::string> &source,
+               const HotList &list, const ReportOptions &options, const Placer *placer, Output &out)
+{
+    const HotTotals &totals = list.totals();
+    out.print("{}", pmu);
+    if (totals.unit_log2)
+        out.print("  unit {}  downsampling {}", human_bytes(power(totals.unit_log2)),
+                  power(totals.downsampling_log2));
+    if (source)
+        out.print("  source={}", *source);
+    out.print("\n  {} records, {} entries, {} units, {} accesses\n", totals.records, totals.entries,
+              list.units(), totals.accesses);
+    if (list.units() && options.by == "dpa") {
+        print_table(pmu, list, options.top, placer, out);
+        print_strip(list, out);
+    }
+    print_remarks(list, out);
+}
+
+PlaceHeat place_heat(const Recording &recording, const std::map<size_t, HotList> &lists,
+                     const std::string &by, const Placer &placer)
+{
+    PlaceHeat heat(placer, by == "node" ? PlaceKey::kNode : PlaceKey::kHpa);
+    for (const auto &[event, list] : lists)
+        heat.add(recording.pmu_name(event), list);
+    return heat;
+}
+
+void print_places(const std::vector<HotPlace> &hot, size_t top, Output &out)
+{
+    uint64_t accesses = 0, epochs = 0;
+    for (const HotPlace &place : hot) {
+        accesses += place.accesses;
+        epochs += place.epochs;
+    }
+    out.print("\n  {:>5}  {:<37}  {:>4}  {:>4}  {:>7}  {:>12}  {:>6}  {:>7}\n", "rank", "HPA range",
+              "node", "tier", "units", "accesses", "share", "epochs");
+    for (size_t i = 0; i < hot.size() && (top == 0 || i < top); i++) {
+        const HotPlace &place = hot[i];
+        // Always-on mode counts no accesses.
+        const double share =
+            accesses ? static_cast<double>(place.accesses) / static_cast<double>(accesses)
+                     : static_cast<double>(place.epochs) / static_cast<double>(epochs);
+        out.print("  {:>5}  {:<37}  {:>4}  {:>4}  {:>7}  {:>12}  {:>5.1f}%  {:>7}\n", i + 1,
+                  range_or_dash(place.at.hpa), or_dash(place.at.node), or_dash(place.at.tier),
+                  place.units, place.accesses, share * 100, place.epochs);
+    }
+    if (top && hot.size() > top)
+        out.print("  {:>5}  {} more places; --top 0 shows all\n", "...", hot.size() - top);
+}
+
+void print_placement(const Recording &recording, const std::map<size_t, HotList> &lists,
+                     const ReportOptions &options, const Placer &placer, Output &out)
+{
+    const PlaceHeat heat = place_heat(recording, lists, options.by, placer);
+    if (const std::vector<HotPlace> hot = heat.hottest(); !hot.empty() && options.by != "dpa")
+        print_places(hot, options.top, out);
+    if (heat.lost_units())
+        out.print("{} units have no host address; the first: {}\n", heat.lost_units(),
+                  heat.first_reason());
+    for (const std::string &assumption : placer.assumptions())
+        out.print("{}\n", assumption);
+}
+
+// For programs
+
+template <typename T>
+nlohmann::ordered_json or_null(const std::optional<T> &value)
+{
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json json_of(const decode::cxl_hmu::LeftOut &left_out)
+{
+    return {{"units", left_out.units},
+            {"accesses", left_out.accesses},
+            {"epochs", left_out.epochs},
+            {"most_short_accesses", left_out.most_short_accesses},
+            {"most_short_epochs", left_out.most_short_epochs}};
+}
+
+void add_placement(nlohmann::ordered_json &to, const Placement &at)
+{
+    to["hpa"] = at.hpa ? nlohmann::ordered_json(at.hpa->start) : nlohmann::ordered_json(nullptr);
+    if (at.hpa && at.hpa->alias)
+        to["hpa_alias"] = *at.hpa->alias;
+    to["hpa_bytes"] = at.hpa ? at.hpa->bytes : 0;
+    to["hpa_pieces"] = at.hpa ? at.hpa->pieces : 0;
+    to["node"] = or_null(at.node);
+    to["tier"] = or_null(at.tier);
+}
+
+nlohmann::ordered_json json_of(const HotPlace &place, bool by_node)
+{
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    if (by_node) {
+        json["node"] = or_null(place.at.node);
+        json["tier"] = or_null(place.at.tier);
+    } else {
+        add_placement(json, place.at);
+    }
+    json["units"] = place.units;
+    json["accesses"] = place.accesses;
+    json["epochs"] = place.epochs;
+    return json;
+}
+
+// Members that a report has only with a topology.
+void add_places(nlohmann::ordered_json &report, const PlaceHeat &heat, const ReportOptions &options)
+{
+    report["units_without_hpa"] = heat.lost_units();
+    if (options.by == "dpa")
+        return;
+    nlohmann::ordered_json places = nlohmann::ordered_json::array();
+    for (const HotPlace &place : heat.hottest())
+        if (options.top == 0 || places.size() < options.top)
+            places.push_back(json_of(place, options.by == "node"));
+    report["by_" + options.by] = places;
+}
+
+nlohmann::ordered_json json_of(const std::string &pmu, const HotList &list, size_t top,
+                               const Placer *placer)
+{
+    const HotTotals &totals = list.totals();
+    nlohmann::ordered_json hot = nlohmann::ordered_json::array();
+    for (const HotUnit &unit : list.hottest(top)) {
+        hot.push_back({{"dpa", unit.dpa}, {"accesses", unit.accesses}, {"epochs", unit.epochs}});
+        if (placer)
+            add_placement(hot.back(), placer->place(pmu, unit.dpa, power(totals.unit_log2)));
+    }
+    return {{"pmu", pmu},
+            {"unit", "cxl_hmu"},
+            {"unit_bytes", power(totals.unit_log2)},
+            {"downsampling", power(totals.downsampling_log2)},
+            {"always_on", totals.always_on},
+            {"records", totals.records},
+            {"entries", totals.entries},
+            {"units", list.units()},
+            {"accesses", totals.accesses},
+            {"lost", totals.lost},
+            {"truncated", totals.truncated},
+            {"overflows", totals.overflows},
+            {"resets", totals.resets},
+            {"sequence_gaps", totals.sequence_gaps},
+            {"duplicates", totals.duplicates},
+            {"saturated", totals.saturated},
+            {"invalid", totals.invalid},
+            {"without_unit", totals.without_unit},
+            {"skipped_bytes", totals.skipped_bytes},
+            {"left_out", json_of(list.left_out())},
+            {"hot", hot}};
+}
+
+Result<std::optional<unsigned>> unit_log2_of(const ReportOptions &options)
+{
+    if (!options.unit_bytes)
+        return std::optional<unsigned>();
+    if (!std::has_single_bit(*options.unit_bytes))
+        return Error{Errc::kUsage,
+                     fmt::format("--unit-bytes {}: not a power of two", *options.unit_bytes)};
+    return std::optional<unsigned>(static_cast<unsigned>(std::countr_zero(*options.unit_bytes)));
+}
+
+// A topology is read only when it was asked for.
+Result<std::optional<Placer>> placer_of(const ReportOptions &options)
+{
+    if (!options.cxl_topology && options.by != "dpa")
+        return Error{Errc::kUsage,
+                     fmt::format("--by {}: host addresses need --cxl-topology DIR, such as /sys",
+                                 options.by)};
+    if (!options.cxl_topology)
+        return std::optional<Placer>();
+    Result<Placer> placer = Placer::open(*options.cxl_topology);
+    if (!placer)
+        return placer.error();
+    return std::optional<Placer>(std::move(*placer));
+}
+
+class CxlHmuReport final : public UnitReport {
+public:
+    CxlHmuReport(const Recording &recording, ReportOptions options,
+                 std::optional<unsigned> unit_log2, std::optional<Placer> placer)
+        : recording_(recording),
+          options_(std::move(options)),
+          unit_log2_(unit_log2),
+          placer_(std::move(placer))
+    {
+    }
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
+    {
+        auto [at, fresh] = streams_.try_emplace(stream, list(stream.event));
+        if (fresh)
+            at->second.start(offset);
+    }
+    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
+    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
+    {
+        if (auto at = streams_.find(stream); at != streams_.end())
+            at->second.loss(bytes);
+    }
+    void sample(const Stream &stream, uint64_t, Bytes words) override
+    {
+        decode::cxl_hmu::StreamDecoder decoder(list(stream.event));
+        decoder.start(0);
+        decoder.data(words);
+        decoder.end();
+    }
+    void join(Join &join) override { join_ = &join; }
+    void expect(size_t event) override { list(event); }
+    void finish() override
+    {
+        for (auto &[stream, decoder] : streams_)
+            decoder.end();
+    }
+
+    void print(const Recording &recording, Output &out) override
+    {
+        for (const auto &[event, list] : lists_)
+            print_pmu(recording.pmu_name(event), recording.source(event), list, options_, placer(),
+                      out);
+        if (placer_)
+            print_placement(recording, lists_, options_, *placer_, out);
+    }
+    void add_pmus(const Recording &recording, nlohmann::ordered_json &pmus) override
+    {
+        for (const auto &[event, list] : lists_)
+            pmus.push_back(json_of(recording.pmu_name(event), list, options_.top, placer()));
+    }
+    void add_extras(const Recording &recording, nlohmann::ordered_json &report) override
+    {
+        if (!placer_)
+            return;
+        add_places(report, place_heat(recording, lists_, options_.by, *placer_), options_);
+        report["assumptions"] = placer_->assumptions();
+    }
+    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override;
+    std::vector<std::string> troubles(const Recording &recording) const override;
+
+private:
+    HotList &list(size_t event);
+    void watch(size_t event, HotList &list);
+    const Placer *placer() const { return placer_ ? &*placer_ : nullptr; }
+
+    const Recording &recording_;
+    ReportOptions options_;
+    std::optional<unsigned> unit_log2_;
+    std::optional<Placer> placer_;
+    std::map<size_t, HotList> lists_;
+    std::map<size_t, decode::AddressGrid> heat_;  // only for figures
+    Join *join_ = nullptr;
+    std::map<Stream, decode::cxl_hmu::StreamDecoder> streams_;
+};
+
+void CxlHmuReport::watch(size_t event, HotList &list)
+{
+    decode::AddressGrid *heat = options_.html.empty() ? nullptr : &heat_[event];
+    if (!heat && !join_)
+        return;
+    const std::string pmu = recording_.pmu_name(event);
+    list.watch([this, heat, pmu, &list](uint64_t dpa, uint64_t time_ns, uint64_t value) {
+        if (heat)
+            heat->add(dpa, time_ns, value);
+        if (join_)
+            join_->hot(pmu, power(list.totals().unit_log2), dpa, time_ns, value);
+    });
+}
+
+HotList &CxlHmuReport::list(size_t event)
+{
+    auto [at, fresh] = lists_.try_emplace(event, unit_log2_);
+    if (fresh) {
+        watch(event, at->second);
+        if (recording_.continues())
+            at->second.begins_later();
+    }
+    return at->second;
+}
+
+void CxlHmuReport::add_figures(const Recording &recording, std::vector<html::Figure> &figures)
+{
+    FigureHead all;
+    bool always_on = false;
+    for (const auto &[event, list] : lists_) {
+        const FigureHead head{recording.pmu_name(event), recording.source(event).value_or(""),
+                              lines_of(remarks_of(list.totals()))};
+        for (html::Figure &figure : hot_figures(head, list, heat_[event], options_.top, placer()))
+            figures.push_back(std::move(figure));
+        all.pmu += (all.pmu.empty() ? "" : ", ") + head.pmu;
+        if (all.source.empty())
+            all.source = head.source;
+        all.losses.insert(all.losses.end(), head.losses.begin(), head.losses.end());
+        always_on |= list.totals().always_on;
+    }
+    if (!placer_)
+        return;
+    const PlaceHeat heat = place_heat(recording, lists_, "node", *placer_);
+    html::Figure figure = node_figure(all, heat.hottest(), always_on);
+    if (heat.lost_units())
+        figure.words.push_back(fmt::format("{} units have no host address; the first: {}",
+                                           heat.lost_units(), heat.first_reason()));
+    for (const std::string &assumption : placer_->assumptions())
+        figure.words.push_back(assumption);
+    figures.push_back(std::move(figure));
+}
+
+std::vector<std::string> CxlHmuReport::troubles(const Recording &recording) const
+{
+    std::vector<std::string> troubles;
+    for (const auto &[event, list] : lists_) {
+        const HotTotals &hot = list.totals();
+        if (hot.without_unit)
+            troubles.push_back(
+                fmt::format("{}: {}: {} records do not say their unit size; give --unit-bytes",
+                            recording.path(), recording.pmu_name(event), hot.without_unit));
+        if (hot.skipped_bytes)
+            troubles.push_back(fmt::format("{}: {}: {} bytes hold no record and were skipped",
+                                           recording.path(), recording.pmu_name(event),
+                                           hot.skipped_bytes));
+    }
+    return troubles;
+}
+
+}  // namespace
+
+ReportResult make_cxl_hmu_report(const Recording &recording, const ReportOptions &options)
+{
+    Result<std::optional<unsigned>> unit_log2 = unit_log2_of(options);
+    if (!unit_log2)
+        return unit_log2.error();
+    Result<std::optional<Placer>> placer = placer_of(options);
+    if (!placer)
+        return placer.error();
+    std::unique_ptr<UnitReport> report =
+        std::make_unique<CxlHmuReport>(recording, options, *unit_log2, std::move(*placer));
+    return report;
+}
+
+}  // namespace pmukit::cli

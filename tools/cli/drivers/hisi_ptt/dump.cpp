@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Trace entries in the text of `perf report -D` of Linux 7.2, byte for byte where every piece of
+// data begins with an entry and all its entries are of one format. Where that is not so, perf
+// prints what is no entry as if it were one; here a line with # says what was passed over. With
+// --tlp each entry is one line that says what its TLP means.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "cli/driver_handlers.hpp"
+#include "decode/hisi_ptt/hisi_ptt_decode.hpp"
+#include "decode/hisi_ptt/hisi_ptt_dump.hpp"
+#include "decode/hisi_ptt/hisi_ptt_record.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace ptt = decode::hisi_ptt;
+
+struct RecordFlag {
+    uint64_t flag;
+    const char *text;
+};
+constexpr RecordFlag kRecordFlags[] = {
+    {PMUKIT_HISI_PTT_F_OVERRUN, "overwritten in the device's buffers"},
+    {PMUKIT_HISI_PTT_F_TRUNCATED, "the driver dropped entries before"},
+    {PMUKIT_HISI_PTT_F_RESET, "the device lost its configuration"},
+    {PMUKIT_HISI_PTT_F_FILTER_GONE, "what was traced left"},
+};
+
+// Prints the runs of one stream. Offsets are those in the piece of data that an entry begins in.
+class StreamText final : public ptt::RunSink {
+public:
+    StreamText(Output &out, ptt::DumpText &text, bool tlps)
+        : out_(out), text_(text), tlps_(tlps), framer_(*this)
+    {
+    }
+    StreamText(const StreamText &) = delete;
+    StreamText &operator=(const StreamText &) = delete;
+
+    void begin(uint64_t offset)
+    {
+        if (!started_)
+            framer_.start(offset);
+        started_ = true;
+        before_ = piece_;
+        piece_ = offset;
+    }
+    void data(Bytes bytes) { framer_.data(bytes); }
+    // The piece ends: its text stands before that of the next, if need be of another stream.
+    void piece_ends() { framer_.settle(); }
+    void loss(uint64_t bytes) { framer_.loss(bytes); }
+    uint64_t finish()
+    {
+        if (started_)
+            framer_.end();
+        return skipped_bytes_;
+    }
+
+    void run(ptt::Format format, uint64_t offset, Bytes packets) override
+    {
+        if (tlps_)
+            return print_tlps(format, offset, packets);
+        const size_t most = ptt::DumpText::kMaxPackets * packet_bytes(format);
+        while (!packets.empty()) {
+            print_high_half(in_piece(offset) >> 32);
+            const Bytes part = packets.first(std::min(most, packets.size()));
+            out_.text(text_.lines(format, static_cast<uint32_t>(in_piece(offset)), part));
+            packets = packets.subspan(part.size());
+            offset += part.size();
+        }
+    }
+    void skipped(uint64_t offset, uint64_t bytes) override
+    {
+        skipped_bytes_ += bytes;
+        out_.print("# skipped {} bytes at {:#x}: no entry\n", bytes, in_piece(offset));
+    }
+    void lost(uint64_t, uint64_t) override {}  // was said where it was found
+
+private:
+    uint64_t in_piece(uint64_t offset) const
+    {
+        return offset - (offset >= piece_ ? piece_ : before_);
+    }
+    // There is room for eight digits of offset.
+    void print_high_half(uint64_t half)
+    {
+        if (half != high_half_)
+            out_.print("# offsets from here on are those above {:#x}00000000\n", half);
+        high_half_ = half;
+    }
+    void print_tlps(ptt::Format format, uint64_t offset, Bytes packets)
+    {
+        for (size_t at = 0; at < packets.size(); at += packet_bytes(format)) {
+            const ptt::Packet packet =
+                ptt::unpack(format, offset + at, packets.data() + at, clock_);
+            out_.print("{:#010x} {:>12} {}{}\n", in_piece(packet.offset), packet.time,
+                       ptt::tlp_text(ptt::parse_tlp(packet.header, packet.prefix)),
+                       packet.strongly_ordered ? " so" : "");
+        }
+    }
+
+    Output &out_;
+    ptt::DumpText &text_;  // of all streams: it has room for much text
+    bool tlps_;
+    bool started_ = false;
+    uint64_t piece_ = 0, before_ = 0;  // where this and the last piece of data begin
+    uint64_t high_half_ = 0;
+    uint64_t skipped_bytes_ = 0;
+    ptt::Clock clock_;
+    ptt::Framer framer_;
+};
+
+class HisiPttDump final : public UnitDump {
+public:
+    HisiPttDump(const Recording &recording, const DumpOptions &options, Output &out)
+        : recording_(recording), out_(out), tlps_(options.tlp)
+    {
+    }
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
+                   uint64_t size) override
+    {
+        print_piece(recording_, stream, fmt::format("AUX offset {:#x}, ", offset), file_offset,
+                    out_);
+        piece_bytes_ = piece_left_ = size;
+        text(stream).begin(offset);
+    }
+    void aux(const Stream &stream, Bytes data) override
+    {
+        if (piece_left_ == piece_bytes_)
+            print_size(data, piece_bytes_);
+        piece_left_ -= data.size();
+        text(stream).data(data);
+        if (piece_left_ == 0)
+            text(stream).piece_ends();
+    }
+    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
+    {
+        print_loss(recording_, stream, offset, bytes, out_);
+        if (auto at = streams_.find(stream); at != streams_.end())
+            at->second.loss(bytes);
+    }
+    void sample(const Stream &stream, uint64_t file_offset, Bytes words) override;
+    uint64_t finish() override
+    {
+        uint64_t skipped = skipped_bytes_;
+        for (auto &[stream, text] : streams_)
+            skipped += text.finish();
+        return skipped;
+    }
+
+private:
+    StreamText &text(const Stream &stream)
+    {
+        return streams_.try_emplace(stream, out_, lines_, tlps_).first->second;
+    }
+    // perf looks at the first dword alone, and counts whole entries.
+    void print_size(Bytes data, uint64_t size)
+    {
+        const bool wide = data.size() >= sizeof(uint32_t) && ptt::is_8dw(data.data());
+        const size_t entry = packet_bytes(wide ? ptt::Format::k8dw : ptt::Format::k4dw);
+        out_.print(".\n. ... HISI PTT data: size {} bytes\n", size / entry * entry);
+    }
+    void print_record(const ptt::Record &record)
+    {
+        if (record.sequence)
+            out_.print("# record {}, {}{} entries lost so far\n", *record.sequence,
+                       record.flags & PMUKIT_HISI_PTT_F_AT_LEAST ? "at least " : "",
+                       record.lost.value_or(0));
+        for (const RecordFlag &known : kRecordFlags)
+            if (record.flags & known.flag)
+                out_.print("# {}\n", known.text);
+    }
+
+    const Recording &recording_;
+    Output &out_;
+    bool tlps_;
+    uint64_t piece_bytes_ = 0, piece_left_ = 0;
+    uint64_t skipped_bytes_ = 0;
+    ptt::DumpText lines_;
+    std::map<Stream, StreamText> streams_;
+    std::map<Stream, StreamText> samples_;
+};
+
+void HisiPttDump::sample(const Stream &stream, uint64_t file_offset, Bytes words)
+{
+    print_piece(recording_, stream, "sample, ", file_offset, out_);
+    const std::optional<ptt::Record> record = ptt::parse_record(words);
+    if (!record) {
+        skipped_bytes_ += words.size();
+        out_.print("# skipped {} bytes: no record\n", words.size());
+        return;
+    }
+    print_record(*record);
+    if (record->entries.empty())
+        return;
+    print_size(record->entries, record->entries.size());
+    samples_.try_emplace(stream, out_, lines_, tlps_)
+        .first->second.run(record->format, 0, record->entries);
+}
+
+}  // namespace
+
+std::unique_ptr<UnitDump> make_hisi_ptt_dump(const Recording &recording, const DumpOptions &options,
+                                             Output &out)
+{
+    return std::make_unique<HisiPttDump>(recording, options, out);
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Entries of a PCIe trace, a row each.
+#include <array>
+#include <cstring>
+
+#include "cli/export/driver_export.hpp"
+#include "decode/hisi_ptt/hisi_ptt_decode.hpp"
+#include "decode/hisi_ptt/hisi_ptt_record.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace ptt = decode::hisi_ptt;
+using exporter::Value;
+
+constexpr std::string_view kUnit = "hisi_ptt";
+
+struct FlagLoss {
+    uint64_t flag;
+    std::string_view kind;
+};
+constexpr FlagLoss kFlagLosses[] = {
+    {PMUKIT_HISI_PTT_F_OVERRUN, "device-overflow"},
+    {PMUKIT_HISI_PTT_F_RESET, "device-reset"},
+    {PMUKIT_HISI_PTT_F_FILTER_GONE, "device-gone"},
+};
+
+// Fields of a row behind those that the rows of a run share.
+enum Field : size_t {
+    kOffset,
+    kTicks,
+    kType,
+    kRequester,
+    kTag,
+    kLength,
+    kBytes,
+    kAddress,
+    kTarget,
+    kCompleter,
+    kStatus,
+    kByteCount,
+    kMessageCode,
+    kTrafficClass,
+    kPasid,
+    kEach
+};
+
+void put_shape(const ptt::Tlp &tlp, Value *to)
+{
+    switch (tlp.kind.shape) {
+        case ptt::TlpShape::kConfig:
+            to[kTarget] = uint64_t{tlp.target};
+            [[fallthrough]];
+        case ptt::TlpShape::kMemory:
+        case ptt::TlpShape::kIo:
+            to[kAddress] = tlp.address;
+            break;
+        case ptt::TlpShape::kMessage:
+            to[kMessageCode] = uint64_t{tlp.message_code};
+            break;
+        case ptt::TlpShape::kCompletion:
+            to[kCompleter] = uint64_t{tlp.completer};
+            to[kStatus] = uint64_t{tlp.status};
+            to[kByteCount] = uint64_t{tlp.byte_count};
+            break;
+        case ptt::TlpShape::kUnknown:
+            break;
+    }
+}
+
+void put_packet(const ptt::Packet &packet, Value *to)
+{
+    const ptt::Tlp tlp = ptt::parse_tlp(packet.header, packet.prefix);
+    static constexpr std::array<Value, kEach> kNothing{};
+    std::memcpy(to, kNothing.data(), sizeof kNothing);
+    to[kOffset] = packet.offset;
+    to[kTicks] = packet.time;
+    to[kType] = ptt::name_of(tlp.kind.type);
+    if (tlp.kind.shape == ptt::TlpShape::kUnknown)
+        return;
+    to[kRequester] = uint64_t{tlp.requester};
+    to[kTag] = uint64_t{tlp.tag};
+    to[kLength] = uint64_t{tlp.length_dw};
+    to[kBytes] = uint64_t{tlp.kind.data ? ptt::data_bytes(tlp) : ptt::requested_bytes(tlp)};
+    to[kTrafficClass] = uint64_t{tlp.traffic_class};
+    if (tlp.pasid)
+        to[kPasid] = uint64_t{tlp.pasid->pasid};
+    put_shape(tlp, to);
+}
+
+class StreamRows final : public ptt::RunSink {
+public:
+    StreamRows(RowsOut &out, const Stream &stream)
+        : out_(out), stream_(stream), numbers_(true, out.recording().continues()), framer_(*this)
+    {
+    }
+    StreamRows(const StreamRows &) = delete;
+    StreamRows &operator=(const StreamRows &) = delete;
+
+    ptt::Framer &framer() { return framer_; }
+    uint64_t skipped_bytes() const { return skipped_bytes_; }
+
+    void run(ptt::Format format, uint64_t offset, Bytes packets) override
+    {
+        const AuxThreads::Range *range = out_.announced(stream_, offset);
+        put_run(format, offset, packets, range ? range->who.time_ns : std::nullopt);
+    }
+    void record(const ptt::Record &record);
+    void skipped(uint64_t offset, uint64_t bytes) override
+    {
+        skipped_bytes_ += bytes;
+        out_.lose(stream_, {kUnit, "skipped", "bytes", bytes, offset});
+    }
+    void lost(uint64_t, uint64_t) override {}  // was told where it was found
+
+private:
+    void put_run(ptt::Format format, uint64_t offset, Bytes packets,
+                 std::optional<uint64_t> time_ns);
+    void tell_losses(const ptt::Record &record);
+
+    RowsOut &out_;
+    Stream stream_;
+    const exporter::Table &table_ = *exporter::find_table(kUnit);
+    Numbers numbers_;
+    ptt::Clock clock_;
+    uint64_t entries_offset_ = 0;  // of those in samples
+    uint64_t skipped_bytes_ = 0;
+    std::vector<Value> rest_;
+    ptt::Framer framer_;
+};
+
+void StreamRows::put_run(ptt::Format format, uint64_t offset, Bytes packets,
+                         std::optional<uint64_t> time_ns)
+{
+    const size_t size = packet_bytes(format), count = packets.size() / size;
+    std::array<Value, exporter::kOriginColumns + 1> common;
+    out_.origin(stream_, time_ns, common.data());
+    common.back() = std::string_view(format == ptt::Format::k8dw ? "8dw" : "4dw");
+    rest_.resize(count * kEach);
+    for (size_t i = 0; i < count; i++)
+        put_packet(ptt::unpack(format, offset + i * size, packets.data() + i * size, clock_),
+                   rest_.data() + i * kEach);
+    out_.rows(table_, common, rest_);
+}
+
+void StreamRows::tell_losses(const ptt::Record &record)
+{
+    const auto lose = [&](std::string_view kind, std::string_view measure,
+                          std::optional<uint64_t> amount) {
+        out_.lose(stream_, {kUnit, kind, measure, amount, entries_offset_, record.time_ns});
+    };
+    if (numbers_.missing())
+        lose("missing", "records", numbers_.missing());
+    if (numbers_.lost())
+        lose("driver-lost", "entries", numbers_.lost());
+    for (const FlagLoss &row : kFlagLosses)
+        if (record.flags & row.flag)
+            lose(row.kind, {}, {});
+}
+
+void StreamRows::record(const ptt::Record &record)
+{
+    if (!numbers_.note(record.sequence, record.lost))
+        return;
+    tell_losses(record);
+    put_run(record.format, entries_offset_, record.entries, record.time_ns);
+    entries_offset_ += record.entries.size();
+}
+
+class HisiPttExport final : public UnitExport {
+public:
+    explicit HisiPttExport(RowsOut &out) : out_(out) {}
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
+    {
+        auto [at, fresh] = streams_.try_emplace(stream, out_, stream);
+        if (fresh)
+            at->second.framer().start(offset);
+    }
+    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).framer().data(data); }
+    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
+    {
+        if (auto at = streams_.find(stream); at != streams_.end())
+            at->second.framer().loss(bytes);
+    }
+    void sample(const Stream &stream, uint64_t, Bytes words) override;
+    uint64_t finish() override
+    {
+        uint64_t skipped = skipped_bytes_;
+        for (auto &[stream, rows] : streams_) {
+            rows.framer().end();
+            skipped += rows.skipped_bytes();
+        }
+        return skipped;
+    }
+
+private:
+    RowsOut &out_;
+    uint64_t skipped_bytes_ = 0;
+    std::map<Stream, StreamRows> streams_, samples_;
+};
+
+void HisiPttExport::sample(const Stream &stream, uint64_t, Bytes words)
+{
+    if (const std::optional<ptt::Record> record = ptt::parse_record(words)) {
+        samples_.try_emplace(stream, out_, stream).first->second.record(*record);
+        return;
+    }
+    skipped_bytes_ += words.size();
+    out_.lose(stream, {kUnit, "skipped", "bytes", words.size()});
+}
+
+}  // namespace
+
+std::unique_ptr<UnitExport> make_hisi_ptt_export(RowsOut &out)
+{
+    return std::make_unique<HisiPttExport>(out);
+}
+
+}  // namespace pmukit::cli

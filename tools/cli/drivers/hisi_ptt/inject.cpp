@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The entries of a PCIe tune and trace unit, in records as its driver puts them into samples:
+// include/uapi/pmukit/hisi_ptt.h. What the AUX area does not have, sequence and lost entries, is
+// counted here.
+#include <algorithm>
+#include <map>
+
+#include "cli/driver_handlers.hpp"
+#include "decode/hisi_ptt/hisi_ptt_decode.hpp"
+#include "decode/hisi_ptt/hisi_ptt_record.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace ptt = decode::hisi_ptt;
+
+class StreamSamples final : public ptt::RunSink {
+public:
+    StreamSamples(RawSink &sink, const Stream &stream)
+        : sink_(sink), stream_(stream), framer_(*this)
+    {
+    }
+    StreamSamples(const StreamSamples &) = delete;
+    StreamSamples &operator=(const StreamSamples &) = delete;
+
+    ptt::Framer &framer() { return framer_; }
+
+    // So many bytes of the buffer follow; behind them the framer need not wait for more.
+    void begin(uint64_t bytes) { left_ = bytes; }
+    void data(Bytes bytes)
+    {
+        left_ -= bytes.size();
+        framer_.data(bytes);
+        if (left_ == 0)
+            settle();
+    }
+    void settle()
+    {
+        framer_.settle();
+        give();
+    }
+    // A loss behind the last entry is told by a record without entries.
+    void finish()
+    {
+        framer_.end();
+        settle();
+        if (flags_ != 0)
+            put_record();
+    }
+
+    void run(ptt::Format format, uint64_t offset, Bytes packets) override
+    {
+        if (format != format_)
+            give();
+        format_ = format;
+        const size_t most = PMUKIT_HISI_PTT_DATA_BYTES;
+        while (!packets.empty()) {
+            const Bytes part = packets.first(std::min(most - entries_.size(), packets.size()));
+            if (entries_.empty())
+                entries_at_ = offset;
+            append(entries_, part);
+            packets = packets.subspan(part.size());
+            offset += part.size();
+            if (entries_.size() == most)
+                give();
+        }
+    }
+    void skipped(uint64_t, uint64_t bytes) override { sink_.skipped(bytes); }
+    // The device does not say which format the missing ones had: that of the last one.
+    void lost(uint64_t, uint64_t bytes) override
+    {
+        give();
+        lost_ += bytes / packet_bytes(format_);
+        flags_ |= PMUKIT_HISI_PTT_F_TRUNCATED;
+    }
+
+private:
+    void give()
+    {
+        if (!entries_.empty())
+            put_record();
+    }
+    void put_record()
+    {
+        const size_t entry = packet_bytes(format_);
+        const auto at = entries_.empty() ? std::nullopt : std::optional(entries_at_);
+        raw_.assign(sizeof(pmukit_raw_header), std::byte{0});
+        store_le<uint32_t>(raw_.data() + offsetof(pmukit_raw_header, tag), PMUKIT_RAW_TAG_HISI_PTT);
+        put(uint64_t{entries_.size() / entry} << PMUKIT_HISI_PTT_W0_ENTRIES_SHIFT |
+            uint64_t{entry} << PMUKIT_HISI_PTT_W0_ENTRY_BYTES_SHIFT |
+            uint64_t{PMUKIT_HISI_PTT_EXTRA_WORDS} << PMUKIT_HISI_PTT_W0_EXTRA_WORDS_SHIFT);
+        for (uint64_t word : {uint64_t{PMUKIT_HISI_PTT_MARK}, sink_.time_ns(stream_, at), flags_,
+                              sequence_++, lost_})
+            put(word);
+        append(raw_, entries_);
+        sink_.raw(stream_, at, raw_);
+        flags_ = 0;
+        entries_.clear();
+    }
+    void put(uint64_t word)
+    {
+        raw_.resize(raw_.size() + sizeof word);
+        store_le(raw_.data() + raw_.size() - sizeof word, word);
+    }
+
+    RawSink &sink_;
+    Stream stream_;
+    ptt::Framer framer_;
+    ptt::Format format_ = ptt::Format::k4dw;
+    uint64_t left_ = 0;
+    uint64_t sequence_ = 0, lost_ = 0, flags_ = 0;
+    uint64_t entries_at_ = 0;  // in the stream
+    std::vector<std::byte> entries_, raw_;
+};
+
+class HisiPttInject final : public UnitInject {
+public:
+    explicit HisiPttInject(RawSink &sink) : sink_(sink) {}
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t size) override
+    {
+        samples_of(stream, offset).begin(size);
+    }
+    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
+    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
+    {
+        samples_of(stream, offset).framer().loss(bytes);
+    }
+    void finish() override
+    {
+        for (auto &[stream, samples] : streams_)
+            samples.finish();
+    }
+
+private:
+    // offset: where the stream begins, if it is new.
+    StreamSamples &samples_of(const Stream &stream, uint64_t offset)
+    {
+        auto [at, fresh] = streams_.try_emplace(stream, sink_, stream);
+        if (fresh)
+            at->second.framer().start(offset);
+        return at->second;
+    }
+
+    RawSink &sink_;
+    std::map<Stream, StreamSamples> streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<UnitInject> make_hisi_ptt_inject(RawSink &sink)
+{
+    return std::make_unique<HisiPttInject>(sink);
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Requesters with the most TLPs on the links that are traced.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cli/top/live_driver.hpp"
+#include "decode/hisi_ptt/hisi_ptt_record.hpp"
+#include "decode/hisi_ptt/hisi_ptt_tlp.hpp"
+#include "session/per_stream.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace ptt = decode::hisi_ptt;
+
+constexpr LiveView kView = {"requesters", "requester", "TLPs",  "payload bytes",
+                            "requester",  "tlps",      "bytes", true};
+
+struct Traffic {
+    uint64_t tlps = 0, bytes = 0;
+};
+
+// By requester: 65536 at most.
+class Link final : public ptt::Sink {
+public:
+    void packet(const ptt::Packet &packet) override
+    {
+        const ptt::Tlp tlp = ptt::parse_tlp(packet.header, packet.prefix);
+        if (tlp.kind.queue == ptt::TlpClass::kUnknown) {  // its requester could be anywhere
+            unknown_++;
+            return;
+        }
+        const uint64_t bytes = ptt::data_bytes(tlp);
+        for (auto *table : {&now_, &all_}) {
+            Traffic &traffic = (*table)[tlp.requester];
+            traffic.tlps++;
+            traffic.bytes += bytes;
+        }
+    }
+    void skipped(uint64_t, uint64_t bytes) override { skipped_bytes_ += bytes; }
+    void lost(uint64_t, uint64_t) override { losses_++; }
+
+    const std::map<uint16_t, Traffic> &of(Span span) const
+    {
+        return span == Span::kNow ? now_ : all_;
+    }
+    void next_interval() { now_.clear(); }
+    uint64_t skipped_bytes() const { return skipped_bytes_; }
+    uint64_t losses() const { return losses_; }
+    uint64_t unknown() const { return unknown_; }
+
+private:
+    std::map<uint16_t, Traffic> now_, all_;
+    uint64_t skipped_bytes_ = 0, losses_ = 0, unknown_ = 0;
+};
+
+// What the records of an event say of losses.
+class Account {
+public:
+    // The event has been open for a while.
+    void begins_later(const ptt::Record &first)
+    {
+        records_.begins_later();
+        seen_.first_of_others(first.sequence, first.lost);
+    }
+    bool note(const ptt::Record &record) { return records_.note(record); }
+
+    const ptt::RecordAccount &records() const { return records_; }
+    uint64_t lost_entries() const { return seen_.of(records_.lost_entries()); }
+
+private:
+    ptt::RecordAccount records_;
+    LossesSeen seen_;
+};
+
+class LiveHisiPtt final
+    : public PerStream<LiveUnit, PlainDecoder<ptt::StreamDecoder>, LiveHisiPtt &> {
+public:
+    explicit LiveHisiPtt(PmuNames names) : PerStream(*this), names_(std::move(names)) {}
+
+    const LiveView &view() const override { return kView; }
+    Link &sink_of(const Stream &stream) { return links_[names_(stream)]; }
+
+    void sample(const Stream &stream, uint64_t, Bytes words) override
+    {
+        whole_record(names_(stream), words, false);
+    }
+    void opened(const std::string &pmu) override { opened_.insert(pmu); }
+    void traced(const record::TraceFormat &format, Bytes record) override
+    {
+        const auto pmu = record::trace_text(format, record, "pmu");
+        const auto words = record::trace_array(format, record, "words");
+        if (pmu && words)
+            whole_record(std::string(*pmu), *words, !opened_.contains(std::string(*pmu)));
+        else
+            unreadable_++;
+    }
+
+    std::vector<LiveRow> rows(Span span, size_t most) const override
+    {
+        std::vector<LiveRow> rows;
+        for (const auto &[pmu, link] : links_)
+            for (const auto &[id, traffic] : link.of(span))
+                rows.push_back({pmu, ptt::bdf_text(id), id, traffic.tlps, traffic.bytes});
+        std::ranges::stable_sort(rows, std::greater(), &LiveRow::value);
+        rows.resize(most ? std::min(rows.size(), most) : rows.size());
+        return rows;
+    }
+    uint64_t sum(Span span) const override
+    {
+        uint64_t sum = 0;
+        for (const auto &[pmu, link] : links_)
+            for (const auto &[id, traffic] : link.of(span))
+                sum += traffic.tlps;
+        return sum;
+    }
+    std::vector<LiveLoss> losses() const override
+    {
+        uint64_t entries = 0, missing = 0, overruns = 0, skipped = unreadable_, cuts = 0,
+                 unknown = 0;
+        for (const auto &[pmu, account] : accounts_) {
+            entries += account.lost_entries();
+            missing += account.records().missing_records();
+            overruns += account.records().overruns();
+        }
+        uint64_t skipped_bytes = 0;
+        for (const auto &[pmu, link] : links_) {
+            skipped_bytes += link.skipped_bytes();
+            cuts += link.losses();
+            unknown += link.unknown();
+        }
+        return {{entries, "trace entries were lost in the driver"},
+                {missing, "records of a trace are missing by their numbers"},
+                {overruns, "times the device overwrote what was not read yet"},
+                {cuts, "times trace data was lost"},
+                {unknown, "TLPs are of no known type and have no requester"},
+                {skipped_bytes, "bytes held no trace entry and were skipped"},
+                {skipped, "records could not be read"}};
+    }
+    void next_interval() override
+    {
+        for (auto &[pmu, link] : links_)
+            link.next_interval();
+    }
+
+private:
+    // of_others: the event was opened by somebody else.
+    void whole_record(const std::string &pmu, Bytes words, bool of_others)
+    {
+        const auto record = ptt::parse_record(words);
+        if (!record) {
+            unreadable_++;
+            return;
+        }
+        const auto [at, fresh] = accounts_.try_emplace(pmu);
+        if (fresh && of_others)
+            at->second.begins_later(*record);
+        if (!at->second.note(*record))
+            return;
+        ptt::StreamDecoder decoder(links_[pmu]);
+        decoder.start(0);
+        decoder.entries(record->format, record->entries);
+        decoder.end();
+    }
+
+    PmuNames names_;
+    std::map<std::string, Link> links_;
+    std::map<std::string, Account> accounts_;  // a PMU has one event at a time
+    std::set<std::string> opened_;
+    uint64_t unreadable_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<LiveUnit> make_live_hisi_ptt(PmuNames names)
+{
+    return std::make_unique<LiveHisiPtt>(std::move(names));
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Filters: Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt.
+#include "cli/drivers/hisi_ptt/record.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "session/units.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *kPortFolder = "root_port_filters", *kRequesterFolder = "requester_filters";
+constexpr std::string_view kNoFunction = "multiselect";  // the one file there that is no filter
+
+// "0000:00:10.0"; nullopt: not the name of a function. Nothing else becomes part of a path.
+std::optional<std::string> function_name(std::string_view text)
+{
+    const auto is_part_of_name = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == ':' || c == '.';
+    };
+    const auto colons = std::ranges::count(text, ':');
+    const bool dot = text.size() > 2 && text[text.size() - 2] == '.';
+    if (!std::ranges::all_of(text, is_part_of_name) || !dot || std::ranges::count(text, '.') != 1 ||
+        colons < 1 || colons > 2)
+        return std::nullopt;
+    return (colons == 1 ? "0000:" : "") + std::string(text);
+}
+
+std::string names_in(const std::string &folder)
+{
+    std::vector<std::string> names;
+    std::error_code failure;
+    for (fs::directory_iterator at(folder, failure), end; !failure && at != end;
+         at.increment(failure))
+        if (at->path().filename() != kNoFunction)
+            names.push_back(at->path().filename());
+    std::ranges::sort(names);
+    return names.empty() ? "none" : joined(names, ", ");
+}
+
+Error bad_filter(const record::EventString &event, const std::string &why)
+{
+    return Error{Errc::kUsage, fmt::format("event '{}': filter: {}", event.text, why)};
+}
+
+// The number that sysfs has for a function, if it is in this folder.
+std::optional<uint64_t> filter_in(const std::string &folder, const std::string &function)
+{
+    const Result<std::string> text = read_small_file(folder + "/" + function);
+    const Result<uint64_t> value = text ? parse_u64(trim(*text)) : Result<uint64_t>(text.error());
+    return value ? std::optional(*value) : std::nullopt;
+}
+
+struct Selection {
+    uint64_t value = 0;
+    size_t ports = 0, requesters = 0;
+};
+
+Result<void> add_function(const record::EventString &event, const std::string &pmu,
+                          std::string_view text, Selection &selection)
+{
+    const std::optional<std::string> function = function_name(text);
+    if (!function)
+        return bad_filter(event, fmt::format("'{}' is not a function such as 0000:00:10.0", text));
+    const std::string ports = pmu + "/" + kPortFolder, requesters = pmu + "/" + kRequesterFolder;
+    if (const std::optional<uint64_t> port = filter_in(ports, *function)) {
+        selection.value |= *port;
+        selection.ports++;
+        return {};
+    }
+    if (const std::optional<uint64_t> requester = filter_in(requesters, *function)) {
+        selection.value |= *requester;
+        selection.requesters++;
+        return {};
+    }
+    return bad_filter(event, fmt::format("{} has no {}; root ports: {}; requesters: {}", event.pmu,
+                                         *function, names_in(ports), names_in(requesters)));
+}
+
+}  // namespace
+
+Result<void> resolve_filter(record::EventString &event, const std::string &root)
+{
+    const Unit *unit = unit_of_pmu(event.pmu);
+    std::error_code failure;
+    // A PMU that is not there, or cannot be, is named by who opens it.
+    if (!unit || unit->name != "hisi_ptt" || !fs::exists(root + "/" + event.pmu, failure))
+        return {};
+    for (record::Term &term : event.terms) {
+        if (term.name != "filter" || !term.value || term.value->find(':') == std::string::npos)
+            continue;
+        Selection selection;
+        for (std::string_view part : split(*term.value, '+'))
+            if (Result<void> added = add_function(event, root + "/" + event.pmu, part, selection);
+                !added)
+                return added;
+        if (selection.requesters && selection.ports)
+            return bad_filter(event, "root ports or a requester, not both");
+        if (selection.requesters > 1)
+            return bad_filter(event, "one requester at a time; several root ports may be given");
+        term.value = fmt::format("{:#x}", selection.value);
+    }
+    return {};
+}
+
+std::optional<size_t> usual_aux_pages(const std::vector<record::EventString> &events,
+                                      size_t page_bytes)
+{
+    constexpr size_t kAuxBytes = size_t{16} << 20;
+    const bool wanted = std::ranges::any_of(events, [](const record::EventString &event) {
+        const Unit *unit = unit_of_pmu(event.pmu);
+        return unit && unit->name == "hisi_ptt";
+    });
+    return wanted ? std::optional(std::max<size_t>(1, kAuxBytes / page_bytes)) : std::nullopt;
+}
+
+std::optional<AuxtraceInfo> auxtrace_info_of(
+    const std::vector<std::pair<std::string, uint32_t>> &pmus)
+{
+    std::optional<AuxtraceInfo> info;
+    for (const auto &[name, type] : pmus) {
+        const Unit *unit = unit_of_pmu(name);
+        if (!unit || unit->auxtrace_type == 0 || (info && info->type != unit->auxtrace_type))
+            return std::nullopt;
+        if (!info)
+            info = AuxtraceInfo{unit->auxtrace_type, type};
+    }
+    return info;
+}
+
+}  // namespace pmukit::cli

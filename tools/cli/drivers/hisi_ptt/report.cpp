@@ -1,0 +1,647 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What a PCIe trace says: TLPs and bytes by type, requester, address and time, their sizes, and how
+// long requests wait for their completions.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/driver_handlers.hpp"
+#include "cli/figures.hpp"
+#include "cli/join.hpp"
+#include "decode/hisi_ptt/hisi_ptt_record.hpp"
+#include "decode/hisi_ptt/hisi_ptt_traffic.hpp"
+#include "session/aux_threads.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace ptt = decode::hisi_ptt;
+using nlohmann::ordered_json;
+using ptt::TlpCount;
+using ptt::Traffic;
+
+constexpr size_t kBarWidth = 24;
+
+// What was asked for: config of the event. Documentation/devices/hisi_ptt.rst, "Terms".
+
+struct Terms {
+    uint64_t filter, direction, type, format;
+};
+
+Terms terms_of(uint64_t config)
+{
+    return {config & 0xfffff, config >> 20 & 0xf, config >> 24 & 0xff, config >> 32 & 0xf};
+}
+
+std::string filter_text(uint64_t filter)
+{
+    constexpr uint64_t kPorts = 0x80000;
+    if (filter & kPorts)
+        return fmt::format("filter {:#x} (ports)", filter);
+    return fmt::format("filter {:#x} (requester {})", filter,
+                       ptt::bdf_text(static_cast<uint16_t>(filter)));
+}
+
+const char *direction_text(const Terms &terms)
+{
+    constexpr const char *kNarrow[] = {
+        "inbound", "outbound",
+        "outbound and inbound P NP CPL B, one sum: an entry does not tell which",
+        "outbound and inbound CPL A, one sum: an entry does not tell which"};
+    constexpr const char *kWide[] = {"reserved", "outbound", "inbound P NP CPL B", "inbound CPL A"};
+    if (terms.direction >= std::size(kNarrow))
+        return "unknown";
+    return terms.format ? kWide[terms.direction] : kNarrow[terms.direction];
+}
+
+std::string type_text(uint64_t type)
+{
+    std::string text;
+    for (const auto &[bit, name] : {std::pair{1, "P"}, {2, "NP"}, {4, "CPL"}})
+        if (type & static_cast<uint64_t>(bit))
+            text.append(text.empty() ? "" : "+").append(name);
+    return text.empty() ? "none" : text;
+}
+
+std::string terms_text(uint64_t config)
+{
+    const Terms terms = terms_of(config);
+    return fmt::format("{}  direction {} ({})  type {}  format {}", filter_text(terms.filter),
+                       terms.direction, direction_text(terms), type_text(terms.type),
+                       terms.format ? "8DW" : "4DW");
+}
+
+// One event: its traffic, whichever way it came.
+
+struct EventTraffic {
+    explicit EventTraffic(unsigned range_log2) : traffic(range_log2) {}
+
+    Traffic traffic;
+    std::map<Stream, ptt::StreamDecoder> aux, samples;
+    std::map<Stream, ptt::RecordAccount> accounts;
+    uint64_t bad_records = 0;
+};
+
+// Sums over the accounts of all CPUs.
+struct AccountTotals {
+    uint64_t records = 0, lost = 0, missing = 0, duplicates = 0, overruns = 0, resets = 0;
+    uint64_t filter_gone = 0;
+    bool at_least = false;  // lost is a lower bound
+};
+
+AccountTotals totals_of(const EventTraffic &event)
+{
+    AccountTotals totals;
+    for (const auto &[stream, account] : event.accounts) {
+        totals.records += account.records();
+        totals.lost += account.lost_entries();
+        totals.missing += account.missing_records();
+        totals.duplicates += account.duplicates();
+        totals.overruns += account.overruns();
+        totals.resets += account.resets();
+        totals.filter_gone += account.filter_gone();
+        totals.at_least |= account.at_least();
+    }
+    return totals;
+}
+
+// For people
+
+double share_of(uint64_t part, uint64_t all)
+{
+    return all ? static_cast<double>(part) / static_cast<double>(all) : 0;
+}
+
+std::string bar(uint64_t part, uint64_t largest)
+{
+    const double width = share_of(part, largest) * kBarWidth;
+    return std::string(static_cast<size_t>(std::lround(width)), '#');
+}
+
+void print_types(const Traffic &traffic, Output &out)
+{
+    out.print("\n  {:<8}  {:>12}  {:>6}  {:>15}  {:>15}\n", "type", "TLPs", "share", "bytes",
+              "bytes asked for");
+    for (size_t i = 0; i < ptt::kTlpTypes; i++) {
+        const auto type = static_cast<ptt::TlpType>(i);
+        const TlpCount &count = traffic.of(type);
+        if (count.tlps)
+            out.print("  {:<8}  {:>12}  {:>5.1f}%  {:>15}  {:>15}\n", name_of(type), count.tlps,
+                      share_of(count.tlps, traffic.packets()) * 100, count.bytes, count.requested);
+    }
+}
+
+void print_more(size_t shown, size_t all, const char *what, Output &out)
+{
+    if (shown < all)
+        out.print("  {:>5}  {} more {}; --top 0 shows all\n", "...", all - shown, what);
+}
+
+size_t shown_of(size_t all, size_t top)
+{
+    return top ? std::min(all, top) : all;
+}
+
+void print_requesters(const Traffic &traffic, size_t top, Output &out)
+{
+    const std::vector<const ptt::RequesterTraffic *> all = traffic.requesters();
+    const size_t shown = shown_of(all.size(), top);
+    out.print("\n  {:>5}  {:<9}  {:>12}  {:>6}  {:>12}  {:>12}  {:>12}  {:>15}  {:>12}  {:>12}\n",
+              "rank", "requester", "TLPs", "share", "posted", "non-posted", "completions", "bytes",
+              "mean latency", "max latency");
+    for (size_t i = 0; i < shown; i++) {
+        const ptt::RequesterTraffic &one = *all[i];
+        out.print(
+            "  {:>5}  {:<9}  {:>12}  {:>5.1f}%  {:>12}  {:>12}  {:>12}  {:>15}  {:>12}  "
+            "{:>12}\n",
+            i + 1, ptt::bdf_text(one.id), one.tlps(), share_of(one.tlps(), traffic.packets()) * 100,
+            one.posted.tlps, one.non_posted.tlps, one.completions.tlps, one.bytes(),
+            one.latency.requests ? fmt::format("{:.1f}", one.latency.mean()) : "-",
+            one.latency.requests ? std::to_string(one.latency.max) : "-");
+    }
+    print_more(shown, all.size(), "requesters", out);
+}
+
+void print_ranges(const Traffic &traffic, size_t top, Output &out)
+{
+    const std::vector<ptt::RangeTraffic> all = traffic.ranges();
+    if (all.empty())
+        return;
+    const size_t shown = shown_of(all.size(), top);
+    out.print("\n  {:>5}  {:<37}  {:>12}  {:>12}  {:>15}  {:>12}  {:>15}\n", "rank",
+              "address range", "TLPs", "reads", "bytes asked for", "writes", "bytes");
+    for (size_t i = 0; i < shown; i++) {
+        const ptt::RangeTraffic &one = all[i];
+        out.print("  {:>5}  {:#018x}-{:#018x}  {:>12}  {:>12}  {:>15}  {:>12}  {:>15}\n", i + 1,
+                  one.address, one.address + (traffic.range_bytes() - 1), one.tlps(),
+                  one.reads.tlps, one.reads.requested, one.writes.tlps, one.writes.bytes);
+    }
+    print_more(shown, all.size(), "ranges", out);
+    if (traffic.elsewhere().tlps)
+        out.print("  {:>5}  {} TLPs at further addresses\n", "...", traffic.elsewhere().tlps);
+}
+
+void print_time(const ptt::TimeStrip &time, Output &out)
+{
+    constexpr std::string_view kShades = " .:-=+*#%@";
+    uint64_t most = 1;
+    for (size_t i = 0; i < time.columns(); i++)
+        most = std::max(most, time.tlps(i));
+    std::string strip;
+    for (size_t i = 0; i < time.columns(); i++) {
+        // What was seen at all is never blank.
+        const double shade = share_of(time.tlps(i), most) * static_cast<double>(kShades.size() - 1);
+        const auto index = static_cast<size_t>(std::lround(shade));
+        strip += kShades[time.tlps(i) ? std::max<size_t>(1, index) : 0];
+    }
+    out.print("\n  TLPs over time, one column is {} ticks:\n  |{}|\n", time.column_ticks(), strip);
+}
+
+void print_histogram(const char *title, const ptt::Histogram &histogram, Output &out)
+{
+    if (!histogram.count())
+        return;
+    const std::vector<ptt::Histogram::Bucket> buckets = histogram.buckets();
+    uint64_t most = 0;
+    for (const ptt::Histogram::Bucket &bucket : buckets)
+        most = std::max(most, bucket.count);
+    out.print("\n  {}\n", title);
+    for (const ptt::Histogram::Bucket &bucket : buckets)
+        out.print("  {:>8} {:<10}  {:>12}  {:>5.1f}%  {}\n", bucket.first,
+                  bucket.last == bucket.first ? "" : fmt::format(".. {}", bucket.last),
+                  bucket.count, share_of(bucket.count, histogram.count()) * 100,
+                  bar(bucket.count, most));
+}
+
+void print_alignment(const Traffic &traffic, Output &out)
+{
+    uint64_t most = 0, all = 0;
+    for (unsigned i = 0; i <= Traffic::kMaxAlignmentLog2; i++) {
+        most = std::max(most, traffic.aligned(i));
+        all += traffic.aligned(i);
+    }
+    if (!all)
+        return;
+    out.text("\n  alignment of memory requests, bytes\n");
+    for (unsigned i = 0; i <= Traffic::kMaxAlignmentLog2; i++)
+        if (traffic.aligned(i))
+            out.print("  {:>8} {:<10}  {:>12}  {:>5.1f}%  {}\n", uint64_t{1} << i,
+                      i == Traffic::kMaxAlignmentLog2 ? "and more" : "", traffic.aligned(i),
+                      share_of(traffic.aligned(i), all) * 100, bar(traffic.aligned(i), most));
+}
+
+void print_latency(const Traffic &traffic, Output &out)
+{
+    const ptt::LatencyTotals &totals = traffic.matcher().totals();
+    const ptt::Histogram &latency = traffic.latency();
+    if (!totals.requests && !totals.unmatched)
+        return;
+    out.print(
+        "\n  {} non-posted requests, {} answered, {} outstanding; {} completions without a "
+        "request\n",
+        totals.requests, totals.answered, traffic.matcher().outstanding(), totals.unmatched);
+    if (latency.count())
+        out.print("  latency, ticks: min {}  mean {:.1f}  median {}  90% {}  99% {}  max {}\n",
+                  latency.min(), latency.mean(), latency.quantile(0.5), latency.quantile(0.9),
+                  latency.quantile(0.99), latency.max());
+    if (latency.count() && traffic.packets_of(ptt::Format::k4dw))
+        out.text("  stamps of 4DW have 11 bits: a latency of 2048 ticks or more shows as less\n");
+}
+
+// What is missing, and what to do about it. Each line begins with its number.
+std::vector<Remark> losses_of(const EventTraffic &event)
+{
+    const Traffic &traffic = event.traffic;
+    const AccountTotals account = totals_of(event);
+    return {
+        {account.lost, account.at_least
+                           ? "entries at least were lost in the driver, how many more the "
+                             "device does not say; trace fewer types or ports"
+                           : "entries were lost in the driver; record with a larger -m"},
+        {account.overruns,
+         "times the device overwrote what was not read yet, nobody knows how "
+         "often; trace fewer types or ports"},
+        {account.missing, "records are missing by their numbers"},
+        {account.resets, "times the device lost its configuration while recording"},
+        {traffic.losses(), "times data was lost; requests that waited then are not counted"},
+        {traffic.skipped_bytes(), "bytes held no entry and were skipped"},
+        {event.bad_records, "samples held no record and were skipped"},
+    };
+}
+
+void print_remarks(const EventTraffic &event, Output &out)
+{
+    const Traffic &traffic = event.traffic;
+    const AccountTotals account = totals_of(event);
+    const ptt::LatencyTotals &latency = traffic.matcher().totals();
+    const std::vector<Remark> losses = losses_of(event);
+    const Remark others[] = {
+        {account.duplicates, "records came twice and were counted once"},
+        {account.filter_gone, "times what was traced left and the recording ended"},
+        {latency.failed, "requests were answered with an error"},
+        {latency.reused, "requests had a tag that came again before their completion"},
+        {latency.forgotten, "requests waited when data was lost"},
+        {latency.untracked, "requests were of too many requesters to be followed"},
+        {traffic.poisoned(), "TLPs were poisoned"},
+        {traffic.with_pasid(), "TLPs had a PASID"},
+    };
+    const bool lost = std::ranges::any_of(losses, [](const Remark &r) { return r.count != 0; });
+    out.text(lost ? "\n" : "\n  nothing lost\n");
+    for (const std::span<const Remark> remarks :
+         {std::span<const Remark>(losses), std::span<const Remark>(others)})
+        for (const Remark &remark : remarks)
+            if (remark.count)
+                out.print("  {} {}\n", remark.count, remark.text);
+}
+
+void print_event(const std::string &pmu, uint64_t config, const std::optional<std::string> &source,
+                 const EventTraffic &event, const ReportOptions &options, Output &out)
+{
+    const Traffic &traffic = event.traffic;
+    out.print("{}  {}", pmu, terms_text(config));
+    if (source)
+        out.print("  source={}", *source);
+    TlpCount all;
+    for (size_t i = 0; i < ptt::kTlpTypes; i++) {
+        all.bytes += traffic.of(static_cast<ptt::TlpType>(i)).bytes;
+        all.requested += traffic.of(static_cast<ptt::TlpType>(i)).requested;
+    }
+    const ptt::TimeStrip &time = traffic.time();
+    out.print("\n  {} TLPs, {} bytes of payload, {} bytes asked for, {} ticks\n", traffic.packets(),
+              all.bytes, all.requested, time.last() - time.first());
+    if (traffic.packets()) {
+        print_types(traffic, out);
+        print_requesters(traffic, options.top, out);
+        print_ranges(traffic, options.top, out);
+        print_time(time, out);
+        print_histogram("payload, bytes", traffic.payload(), out);
+        print_histogram("read size, bytes", traffic.requested(), out);
+        print_alignment(traffic, out);
+        print_latency(traffic, out);
+    }
+    print_remarks(event, out);
+}
+
+// For programs
+
+ordered_json json_of(const TlpCount &count)
+{
+    return {{"tlps", count.tlps}, {"bytes", count.bytes}, {"requested_bytes", count.requested}};
+}
+
+ordered_json json_of_types(const Traffic &traffic)
+{
+    ordered_json types = ordered_json::object();
+    for (size_t i = 0; i < ptt::kTlpTypes; i++) {
+        const auto type = static_cast<ptt::TlpType>(i);
+        if (traffic.of(type).tlps)
+            types[std::string(name_of(type))] = json_of(traffic.of(type));
+    }
+    return types;
+}
+
+ordered_json json_of_classes(const Traffic &traffic)
+{
+    ordered_json classes = ordered_json::object();
+    for (size_t i = 0; i < static_cast<size_t>(ptt::TlpClass::kCount); i++) {
+        const auto queue = static_cast<ptt::TlpClass>(i);
+        classes[std::string(name_of(queue))] = json_of(traffic.of(queue));
+    }
+    return classes;
+}
+
+ordered_json json_of_requesters(const Traffic &traffic, size_t top)
+{
+    ordered_json requesters = ordered_json::array();
+    const std::vector<const ptt::RequesterTraffic *> all = traffic.requesters();
+    for (size_t i = 0; i < shown_of(all.size(), top); i++) {
+        const ptt::RequesterTraffic &one = *all[i];
+        requesters.push_back({{"requester", ptt::bdf_text(one.id)},
+                              {"posted", json_of(one.posted)},
+                              {"non_posted", json_of(one.non_posted)},
+                              {"completions", json_of(one.completions)},
+                              {"answered", one.latency.requests},
+                              {"latency_mean", one.latency.mean()},
+                              {"latency_max", one.latency.max}});
+    }
+    return requesters;
+}
+
+ordered_json json_of_ranges(const Traffic &traffic, size_t top)
+{
+    ordered_json ranges = ordered_json::array();
+    const std::vector<ptt::RangeTraffic> all = traffic.ranges();
+    for (size_t i = 0; i < shown_of(all.size(), top); i++)
+        ranges.push_back({{"address", all[i].address},
+                          {"bytes", traffic.range_bytes()},
+                          {"reads", json_of(all[i].reads)},
+                          {"writes", json_of(all[i].writes)}});
+    return ranges;
+}
+
+ordered_json json_of(const ptt::TimeStrip &time)
+{
+    ordered_json columns = ordered_json::array();
+    for (size_t i = 0; i < time.columns(); i++)
+        columns.push_back({{"tlps", time.tlps(i)}, {"bytes", time.bytes(i)}});
+    return {{"first", time.first()},
+            {"last", time.last()},
+            {"column_ticks", time.column_ticks()},
+            {"columns", columns}};
+}
+
+ordered_json json_of(const ptt::Histogram &histogram)
+{
+    ordered_json buckets = ordered_json::array();
+    for (const ptt::Histogram::Bucket &bucket : histogram.buckets())
+        buckets.push_back(
+            {{"first", bucket.first}, {"last", bucket.last}, {"count", bucket.count}});
+    return buckets;
+}
+
+ordered_json json_of_alignment(const Traffic &traffic)
+{
+    ordered_json alignment = ordered_json::object();
+    for (unsigned i = 0; i <= Traffic::kMaxAlignmentLog2; i++)
+        if (traffic.aligned(i))
+            alignment[std::to_string(uint64_t{1} << i)] = traffic.aligned(i);
+    return alignment;
+}
+
+ordered_json json_of_latency(const Traffic &traffic)
+{
+    const ptt::LatencyTotals &totals = traffic.matcher().totals();
+    const ptt::Histogram &latency = traffic.latency();
+    return {{"requests", totals.requests},
+            {"answered", totals.answered},
+            {"outstanding", traffic.matcher().outstanding()},
+            {"unmatched", totals.unmatched},
+            {"failed", totals.failed},
+            {"reused", totals.reused},
+            {"forgotten", totals.forgotten},
+            {"untracked", totals.untracked},
+            {"min", latency.min()},
+            {"mean", latency.mean()},
+            {"median", latency.quantile(0.5)},
+            {"p90", latency.quantile(0.9)},
+            {"p99", latency.quantile(0.99)},
+            {"max", latency.max()},
+            {"histogram", json_of(latency)}};
+}
+
+ordered_json json_of_loss(const EventTraffic &event)
+{
+    const AccountTotals account = totals_of(event);
+    return {{"entries", account.lost},
+            {"entries_at_least", account.at_least},
+            {"overruns", account.overruns},
+            {"missing_records", account.missing},
+            {"duplicates", account.duplicates},
+            {"resets", account.resets},
+            {"losses", event.traffic.losses()},
+            {"bytes", event.traffic.lost_bytes()},
+            {"skipped_bytes", event.traffic.skipped_bytes()},
+            {"bad_records", event.bad_records}};
+}
+
+ordered_json json_of(const std::string &pmu, uint64_t config, const EventTraffic &event, size_t top)
+{
+    const Traffic &traffic = event.traffic;
+    const Terms terms = terms_of(config);
+    return {{"pmu", pmu},
+            {"unit", "hisi_ptt"},
+            {"filter", terms.filter},
+            {"direction", terms.direction},
+            {"direction_text", direction_text(terms)},
+            {"type", terms.type},
+            {"format", terms.format ? "8DW" : "4DW"},
+            {"records", totals_of(event).records},
+            {"tlps", traffic.packets()},
+            {"by_type", json_of_types(traffic)},
+            {"by_class", json_of_classes(traffic)},
+            {"requesters", json_of_requesters(traffic, top)},
+            {"ranges", json_of_ranges(traffic, top)},
+            {"elsewhere", json_of(traffic.elsewhere())},
+            {"time", json_of(traffic.time())},
+            {"payload_bytes", json_of(traffic.payload())},
+            {"read_bytes", json_of(traffic.requested())},
+            {"alignment", json_of_alignment(traffic)},
+            {"latency", json_of_latency(traffic)},
+            {"with_pasid", traffic.with_pasid()},
+            {"poisoned", traffic.poisoned()},
+            {"lost", json_of_loss(event)}};
+}
+
+class HisiPttReport final : public UnitReport {
+public:
+    HisiPttReport(ReportOptions options, unsigned range_log2, bool continues)
+        : options_(std::move(options)), range_log2_(range_log2), continues_(continues)
+    {
+    }
+
+    // Entries have ticks of the device. When they were is known of the kernel's announcements.
+    void join(Join &join) override
+    {
+        join_ = &join;
+        aux_ = AuxThreads::of_file(options_.input);
+    }
+    void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                  const perfdata::SampleId &who) override
+    {
+        if (join_)
+            aux_.note(stream, aux, who);
+    }
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
+    {
+        EventTraffic &event = event_of(stream.event);
+        auto [at, fresh] = event.aux.try_emplace(stream, event.traffic);
+        if (fresh)
+            at->second.start(offset);
+    }
+    void aux(const Stream &stream, Bytes data) override
+    {
+        now_ = {&stream, std::nullopt};
+        event_of(stream.event).aux.at(stream).data(data);
+    }
+    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
+    {
+        EventTraffic &event = event_of(stream.event);
+        now_ = {&stream, std::nullopt};
+        if (auto at = event.aux.find(stream); at != event.aux.end())
+            at->second.loss(bytes);
+    }
+    void sample(const Stream &stream, uint64_t file_offset, Bytes words) override;
+    void expect(size_t event) override { event_of(event); }
+    void finish() override
+    {
+        for (auto &[index, event] : events_)
+            for (auto &[stream, decoder] : event.aux) {
+                now_ = {&stream, std::nullopt};
+                decoder.end();
+            }
+    }
+
+    void print(const Recording &recording, Output &out) override
+    {
+        for (const auto &[index, event] : events_)
+            print_event(recording.pmu_name(index), config_of(recording, index),
+                        recording.source(index), event, options_, out);
+    }
+    void add_pmus(const Recording &recording, ordered_json &pmus) override
+    {
+        for (const auto &[index, event] : events_)
+            pmus.push_back(json_of(recording.pmu_name(index), config_of(recording, index), event,
+                                   options_.top));
+    }
+    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override
+    {
+        for (const auto &[index, event] : events_) {
+            const FigureHead head{recording.pmu_name(index), recording.source(index).value_or(""),
+                                  lines_of(losses_of(event))};
+            const size_t before = figures.size();
+            for (html::Figure &figure : traffic_figures(head, event.traffic, options_.top))
+                figures.push_back(std::move(figure));
+            figures[before].words.push_back(terms_text(config_of(recording, index)));
+        }
+    }
+    std::vector<std::string> troubles(const Recording &recording) const override;
+
+private:
+    // What is being decoded: of a sample its time is known.
+    struct Now {
+        const Stream *stream = nullptr;
+        std::optional<uint64_t> time_ns;
+    };
+
+    EventTraffic &event_of(size_t index);
+    std::optional<uint64_t> time_of(uint64_t offset) const;
+    static uint64_t config_of(const Recording &recording, size_t index)
+    {
+        const auto &events = recording.reader().events();
+        return index < events.size() ? events[index].attr.config : 0;
+    }
+
+    ReportOptions options_;
+    unsigned range_log2_;
+    bool continues_;
+    std::map<size_t, EventTraffic> events_;
+    Join *join_ = nullptr;
+    AuxThreads aux_;  // only to join
+    Now now_;
+};
+
+EventTraffic &HisiPttReport::event_of(size_t index)
+{
+    auto [at, fresh] = events_.try_emplace(index, range_log2_);
+    if (fresh && join_)
+        at->second.traffic.watch(
+            [this](uint64_t offset, const ptt::Tlp &tlp, const TlpCount &count) {
+                join_->request(tlp, count, time_of(offset));
+            });
+    return at->second;
+}
+
+std::optional<uint64_t> HisiPttReport::time_of(uint64_t offset) const
+{
+    if (now_.time_ns)
+        return now_.time_ns;
+    const AuxThreads::Range *range = aux_.find(*now_.stream, offset);
+    return range ? range->who.time_ns : std::nullopt;
+}
+
+void HisiPttReport::sample(const Stream &stream, uint64_t, Bytes words)
+{
+    EventTraffic &event = event_of(stream.event);
+    const std::optional<ptt::Record> record = ptt::parse_record(words);
+    if (!record) {
+        event.bad_records++;
+        return;
+    }
+    const auto [known, first] = event.accounts.try_emplace(stream);
+    ptt::RecordAccount &account = known->second;
+    if (first && continues_)
+        account.begins_later();
+    const uint64_t before = account.lost_entries() + account.missing_records() + account.overruns();
+    if (!account.note(*record))
+        return;
+    auto [at, fresh] = event.samples.try_emplace(stream, event.traffic);
+    if (fresh)
+        at->second.start(0);
+    if (account.lost_entries() + account.missing_records() + account.overruns() != before)
+        at->second.loss(0);
+    now_ = {&stream, record->time_ns};
+    at->second.entries(record->format, record->entries);
+}
+
+std::vector<std::string> HisiPttReport::troubles(const Recording &recording) const
+{
+    std::vector<std::string> troubles;
+    for (const auto &[index, event] : events_) {
+        const std::string where = recording.path() + ": " + recording.pmu_name(index);
+        if (event.traffic.skipped_bytes())
+            troubles.push_back(fmt::format("{}: {} bytes hold no entry and were skipped", where,
+                                           event.traffic.skipped_bytes()));
+        if (event.bad_records)
+            troubles.push_back(
+                fmt::format("{}: {} samples hold no record", where, event.bad_records));
+    }
+    return troubles;
+}
+
+}  // namespace
+
+ReportResult make_hisi_ptt_report(const Recording &recording, const ReportOptions &options)
+{
+    if (!std::has_single_bit(options.range_bytes))
+        return Error{Errc::kUsage,
+                     fmt::format("--range-bytes {}: not a power of two", options.range_bytes)};
+    const auto range_log2 = static_cast<unsigned>(std::countr_zero(options.range_bytes));
+    std::unique_ptr<UnitReport> report =
+        std::make_unique<HisiPttReport>(options, range_log2, recording.continues());
+    return report;
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The records of trace_imc, one in each sample: the program counter and the mode where stock perf
+// looks for them, the record as its driver puts it into the payload (include/uapi/pmukit/imc.h).
+// What the AUX area does not have, sequence and lost records, is counted here.
+#include <map>
+
+#include "cli/driver_handlers.hpp"
+#include "cli/drivers/imc/mode.hpp"
+#include "decode/imc/imc_decode.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace imc = decode::imc;
+
+// One for each event as the kernel has them.
+struct Numbers {
+    uint64_t sequence = 0, lost = 0;
+};
+
+class InjectedStream final : public imc::Sink {
+public:
+    InjectedStream(RawSink &sink, const Stream &stream, imc::ModeRule rule, Numbers &numbers)
+        : sink_(sink), stream_(stream), rule_(rule), numbers_(numbers), decoder_(*this)
+    {
+    }
+    InjectedStream(const InjectedStream &) = delete;
+    InjectedStream &operator=(const InjectedStream &) = delete;
+
+    imc::StreamDecoder &decoder() { return decoder_; }
+
+    void records(uint64_t offset, imc::Records records) override
+    {
+        for (size_t i = 0; i < records.size(); i++) {
+            const imc::Record record = records[i];
+            sink_.sample(stream_,
+                         {record.ip, misc_of_imc_mode(mode_of(record, rule_)),
+                          offset + i * imc::kRecordBytes, record.timebase},
+                         payload(records.bytes(i)));
+        }
+    }
+    void skipped(uint64_t, uint64_t bytes) override { sink_.skipped(bytes); }
+    void lost(uint64_t bytes)
+    {
+        decoder_.loss(bytes);
+        numbers_.lost += bytes / imc::kRecordBytes;
+    }
+
+private:
+    Bytes payload(Bytes record)
+    {
+        raw_.assign(sizeof(pmukit_raw_header) + 2 * sizeof(uint64_t), std::byte{0});
+        store_le<uint32_t>(raw_.data() + offsetof(pmukit_raw_header, tag), PMUKIT_RAW_TAG_IMC);
+        std::byte *words = raw_.data() + sizeof(pmukit_raw_header);
+        store_le(words + PMUKIT_IMC_W_SEQUENCE * sizeof(uint64_t), numbers_.sequence++);
+        store_le(words + PMUKIT_IMC_W_LOST * sizeof(uint64_t), numbers_.lost);
+        append(raw_, record);
+        return raw_;
+    }
+
+    RawSink &sink_;
+    Stream stream_;
+    imc::ModeRule rule_;
+    Numbers &numbers_;
+    imc::StreamDecoder decoder_;
+    std::vector<std::byte> raw_;
+};
+
+class ImcInject final : public UnitInject {
+public:
+    ImcInject(const Recording &recording, RawSink &sink) : recording_(recording), sink_(sink) {}
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t size) override
+    {
+        auto [at, fresh] = streams_.try_emplace(
+            stream, sink_, stream, imc_mode_rule(recording_.reader()), numbers_[as_opened(stream)]);
+        if (fresh)
+            at->second.decoder().start(offset);
+        left_ = size;
+    }
+    void aux(const Stream &stream, Bytes data) override
+    {
+        imc::StreamDecoder &decoder = streams_.at(stream).decoder();
+        decoder.data(data);
+        left_ -= data.size();
+        if (left_ == 0)  // its samples stand before what comes behind this piece
+            decoder.settle();
+    }
+    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
+    {
+        if (auto at = streams_.find(stream); at != streams_.end())
+            at->second.lost(bytes);
+    }
+    void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                  const perfdata::SampleId &who) override
+    {
+        sink_.aux_said(stream, aux, who);
+    }
+    void finish() override
+    {
+        for (auto &[stream, samples] : streams_)
+            samples.decoder().end();
+    }
+
+private:
+    // Several ids: a kernel event for each CPU, or each thread.
+    Stream as_opened(const Stream &stream) const
+    {
+        const auto &events = recording_.reader().events();
+        const bool one = stream.event < events.size() && events[stream.event].ids.size() == 1;
+        return one ? Stream{stream.event, UINT32_MAX} : stream;
+    }
+
+    const Recording &recording_;
+    RawSink &sink_;
+    uint64_t left_ = 0;  // of the piece that is given
+    std::map<Stream, Numbers> numbers_;
+    std::map<Stream, InjectedStream> streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<UnitInject> make_imc_inject(const Recording &recording, RawSink &sink)
+{
+    return std::make_unique<ImcInject>(recording, sink);
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Samples of trace_imc by function, thread and stack.
+//
+// They are added up by thread, mode and address as they come, and named when there are many, or at
+// the end: of what can be read once only, maps may stand behind the samples that need them. Memory
+// grows with threads and named functions; of addresses without a name and of stacks only so many
+// are told apart.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "cli/figures.hpp"
+#include "decode/imc/imc_decode.hpp"
+#include "session/functions.hpp"
+#include "session/threads.hpp"
+
+namespace pmukit::cli {
+
+class ImcProfile {
+public:
+    static constexpr size_t kMostSpots = 65536;     // that wait to be named
+    static constexpr size_t kMostNameless = 32768;  // addresses; others are one of their program
+    static constexpr size_t kMostStacks = 65536;    // functions by thread; others are one of it
+    static constexpr size_t kModes = 4;
+    static constexpr const char *kOthers = "[others]";
+
+    struct Spot {
+        uint32_t pid, tid;
+        decode::imc::Mode mode;
+        uint64_t ip;
+        auto operator<=>(const Spot &) const = default;
+    };
+    struct Task {
+        std::string command;
+        uint32_t pid, tid;
+        auto operator<=>(const Task &) const = default;
+    };
+
+    // with_stacks: they are wanted. names and threads outlive this.
+    ImcProfile(Names &names, const Threads &threads, bool with_stacks)
+        : names_(names), threads_(threads), with_stacks_(with_stacks)
+    {
+    }
+
+    void add(const Spot &spot, uint64_t time_ns);
+    // Names what waits. No more samples.
+    void finish() { name_spots(); }
+
+    uint64_t samples() const { return samples_; }
+    uint64_t of_mode(size_t mode) const { return by_mode_[mode]; }
+    // After finish():
+    const std::map<Function, uint64_t> &functions() const { return functions_; }
+    const std::map<Task, uint64_t> &tasks() const { return tasks_; }
+    const std::map<ImcStack, uint64_t> &stacks() const { return stacks_; }
+    // Samples without a symbol; those of them that are kOthers; those at an address that meant two
+    // things, of which the first counts.
+    uint64_t without_symbol() const { return without_symbol_; }
+    uint64_t undivided() const { return undivided_; }
+    uint64_t two_meanings() const { return two_meanings_; }
+
+private:
+    struct Seen {
+        uint64_t samples = 0;
+        uint64_t first_ns = UINT64_MAX, last_ns = 0;
+    };
+
+    void name_spots();
+    void name_spot(const Spot &spot, const Seen &seen, Explainer &explainer);
+    void note_function(Function &function, uint64_t samples);
+    void note_stack(const Task &task, const Function &function, uint64_t samples);
+
+    Names &names_;
+    const Threads &threads_;
+    bool with_stacks_;
+    std::map<Spot, Seen> spots_;
+    uint64_t samples_ = 0, without_symbol_ = 0, undivided_ = 0, two_meanings_ = 0;
+    std::array<uint64_t, kModes> by_mode_{};
+    std::map<Function, uint64_t> functions_;
+    size_t nameless_ = 0;  // of them
+    std::map<Task, uint64_t> tasks_;
+    std::map<ImcStack, uint64_t> stacks_;
+};
+
+}  // namespace pmukit::cli

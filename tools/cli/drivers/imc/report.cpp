@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Where programs and the kernel spent what trace_imc counts, by function, command and thread.
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "base/file.hpp"
+#include "base/plain.hpp"
+#include "cli/driver_handlers.hpp"
+#include "cli/drivers/imc/mode.hpp"
+#include "cli/drivers/imc/profile.hpp"
+#include "cli/figures.hpp"
+#include "decode/imc/imc_decode.hpp"
+#include "perfdata/features.hpp"
+#include "perfdata/format.hpp"
+#include "session/aux_threads.hpp"
+#include "session/functions.hpp"
+#include "session/symbols.hpp"
+#include "session/threads.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace imc = decode::imc;
+using imc::Mode;
+using nlohmann::ordered_json;
+
+constexpr size_t kBarWidth = 24;
+constexpr uint32_t kNobody = UINT32_MAX;
+
+// What was counted
+
+struct EventSamples {
+    ImcProfile profile;
+    uint64_t skipped_bytes = 0, bad_payloads = 0;
+    // By event id and, where threads inherit the event, thread: as the kernel has events.
+    std::map<std::pair<uint64_t, uint32_t>, imc::SampleAccount> accounts;
+};
+
+struct AccountTotals {
+    uint64_t missing = 0, lost = 0, duplicates = 0;
+};
+
+AccountTotals totals_of(const EventSamples &seen)
+{
+    AccountTotals totals;
+    for (const auto &[id, account] : seen.accounts) {
+        totals.missing += account.missing();
+        totals.lost += account.lost();
+        totals.duplicates += account.duplicates();
+    }
+    return totals;
+}
+
+double share_of(uint64_t part, uint64_t all)
+{
+    return all ? static_cast<double>(part) / static_cast<double>(all) : 0;
+}
+
+// Most samples first.
+template <typename Key>
+std::vector<const std::pair<const Key, uint64_t> *> ranked(const std::map<Key, uint64_t> &samples)
+{
+    std::vector<const std::pair<const Key, uint64_t> *> order;
+    order.reserve(samples.size());
+    for (const auto &entry : samples)
+        order.push_back(&entry);
+    std::ranges::stable_sort(order, std::ranges::greater(),
+                             [](const auto *entry) { return entry->second; });
+    return order;
+}
+
+// For people
+
+void print_functions(const ImcProfile &profile, size_t top, Output &out)
+{
+    const auto functions = ranked(profile.functions());
+    out.print("\n  {:>5}  {:>10}  {:>6}  {:<12}  {:<20}  {}\n", "rank", "samples", "share", "mode",
+              "object", "function");
+    for (size_t i = 0; i < functions.size() && (top == 0 || i < top); i++) {
+        const auto &[function, samples] = *functions[i];
+        const auto bar = samples * kBarWidth / functions.front()->second;
+        out.print("  {:>5}  {:>10}  {:>5.1f}%  {:<12}  {:<20}  {}  {}\n", i + 1, samples,
+                  share_of(samples, profile.samples()) * 100, imc_mode_name(function.mode),
+                  plain(base_name(function.object)), plain(function.name), std::string(bar, '#'));
+    }
+    if (top && functions.size() > top)
+        out.print("  {:>5}  {} more functions; --top 0 shows all\n", "...", functions.size() - top);
+}
+
+void print_tasks(const ImcProfile &profile, size_t top, Output &out)
+{
+    const auto tasks = ranked(profile.tasks());
+    out.print("\n  {:>10}  {:>6}  {:>10}  {:>10}  {}\n", "samples", "share", "pid", "tid",
+              "command");
+    for (size_t i = 0; i < tasks.size() && (top == 0 || i < top); i++) {
+        const auto &[task, samples] = *tasks[i];
+        out.print("  {:>10}  {:>5.1f}%  {:>10}  {:>10}  {}\n", samples,
+                  share_of(samples, profile.samples()) * 100, static_cast<int32_t>(task.pid),
+                  static_cast<int32_t>(task.tid), task.command.empty() ? "-" : plain(task.command));
+    }
+    if (top && tasks.size() > top)
+        out.print("  {:>10}  {} more threads; --top 0 shows all\n", "...", tasks.size() - top);
+}
+
+std::vector<Remark> losses_of(const EventSamples &seen)
+{
+    const AccountTotals account = totals_of(seen);
+    return {
+        {account.lost, "records were lost in the driver; record with a larger -m"},
+        {account.missing, "samples are missing by their numbers"},
+        {seen.skipped_bytes, "bytes held no record and were skipped"},
+        {seen.bad_payloads, "samples had a payload that is no record"},
+    };
+}
+
+void print_remarks(const EventSamples &seen, Output &out)
+{
+    const AccountTotals account = totals_of(seen);
+    const std::vector<Remark> losses = losses_of(seen);
+    const Remark others[] = {
+        {account.duplicates, "samples came twice and were counted once"},
+        {seen.profile.without_symbol(),
+         "samples have no symbol; --symfs and --kallsyms say where symbols are"},
+        {seen.profile.undivided(),
+         "of them are counted by program alone: they are at too many different addresses"},
+        {seen.profile.two_meanings(),
+         "samples are at addresses that meant two things in the course of time; the first counts"},
+    };
+    const bool lost = std::ranges::any_of(losses, [](const Remark &r) { return r.count != 0; });
+    out.text(lost ? "\n" : "\n  nothing lost\n");
+    for (const std::span<const Remark> remarks :
+         {std::span<const Remark>(losses), std::span<const Remark>(others)})
+        for (const Remark &remark : remarks)
+            if (remark.count)
+                out.print("  {} {}\n", remark.count, remark.text);
+}
+
+// For programs
+
+ordered_json json_of(const ImcProfile &profile, size_t top)
+{
+    ordered_json hot = ordered_json::array(), tasks = ordered_json::array();
+    for (const auto *entry : ranked(profile.functions()))
+        if (const auto &[function, samples] = *entry; top == 0 || hot.size() < top)
+            hot.push_back({{"object", function.object},
+                           {"function", function.name},
+                           {"symbol", function.has_symbol},
+                           {"mode", imc_mode_name(function.mode)},
+                           {"samples", samples},
+                           {"share", share_of(samples, profile.samples())}});
+    for (const auto *entry : ranked(profile.tasks()))
+        if (const auto &[task, samples] = *entry; top == 0 || tasks.size() < top)
+            tasks.push_back({{"command", task.command},
+                             {"pid", static_cast<int32_t>(task.pid)},
+                             {"tid", static_cast<int32_t>(task.tid)},
+                             {"samples", samples}});
+    return {{"hot", hot}, {"threads", tasks}};
+}
+
+// Of one stream of AUX data
+
+class StreamSamples final : public imc::Sink {
+public:
+    StreamSamples(EventSamples &to, const AuxThreads &aux, const Stream &stream, imc::ModeRule rule)
+        : to_(to), aux_(aux), stream_(stream), rule_(rule), decoder_(*this)
+    {
+    }
+    StreamSamples(const StreamSamples &) = delete;
+    StreamSamples &operator=(const StreamSamples &) = delete;
+
+    imc::StreamDecoder &decoder() { return decoder_; }
+
+    void records(uint64_t offset, imc::Records records) override
+    {
+        for (size_t i = 0; i < records.size(); i++) {
+            const imc::Record record = records[i];
+            const AuxThreads::Range *range = aux_.find(stream_, offset + i * imc::kRecordBytes);
+            const perfdata::SampleId who = range ? range->who : perfdata::SampleId{};
+            to_.profile.add({who.pid.value_or(kNobody), who.tid.value_or(stream_.tid),
+                             mode_of(record, rule_), record.ip},
+                            who.time_ns.value_or(0));
+        }
+    }
+    void skipped(uint64_t, uint64_t bytes) override { to_.skipped_bytes += bytes; }
+
+private:
+    EventSamples &to_;
+    const AuxThreads &aux_;
+    Stream stream_;
+    imc::ModeRule rule_;
+    imc::StreamDecoder decoder_;
+};
+
+// The report
+
+class ImcReport final : public UnitReport {
+public:
+    ImcReport(const Recording &recording, ReportOptions options, std::optional<SymbolTable> kernel)
+        : recording_(recording),
+          options_(std::move(options)),
+          names_(recording.reader(), options_.symfs, std::move(kernel)),
+          names_known_(!can_be_read_once_only(options_.input)),
+          aux_(AuxThreads::of_file(options_.input, unit_of_name("imc"), &threads_))
+    {
+    }
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
+    {
+        auto [at, fresh] = streams_.try_emplace(stream, event(stream.event), aux_, stream,
+                                                imc_mode_rule(recording_.reader()));
+        if (fresh)
+            at->second.decoder().start(offset);
+    }
+    void aux(const Stream &stream, Bytes data) override
+    {
+        streams_.at(stream).decoder().data(data);
+    }
+    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
+    {
+        if (auto at = streams_.find(stream); at != streams_.end())
+            at->second.decoder().loss(bytes);
+    }
+    void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                  const perfdata::SampleId &who) override
+    {
+        aux_.note(stream, aux, who);
+    }
+    void record(const perfdata::Record &record) override
+    {
+        if (!names_known_)
+            threads_.note(record, recording_.reader());
+    }
+    void sample(const Stream &, uint64_t, Bytes) override {}  // all come as bare samples
+    void bare_sample(const Stream &stream, const perfdata::Record &record,
+                     const perfdata::Sample &sample) override;
+    void expect(size_t number) override { event(number); }
+    void finish() override;
+
+    void print(const Recording &recording, Output &out) override;
+    void add_pmus(const Recording &recording, ordered_json &pmus) override;
+    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override;
+    std::vector<std::string> troubles(const Recording &recording) const override;
+
+private:
+    EventSamples &event(size_t number)
+    {
+        // Pages alone show stacks.
+        ImcProfile profile(names_, threads_, !options_.html.empty());
+        return events_.try_emplace(number, EventSamples{std::move(profile), 0, 0, {}})
+            .first->second;
+    }
+    bool note_payload(EventSamples &seen, const Stream &stream, const perfdata::Sample &sample);
+
+    const Recording &recording_;
+    ReportOptions options_;
+    Names names_;
+    bool names_known_;  // all of them, before the first sample
+    Threads threads_;
+    AuxThreads aux_;
+    std::map<size_t, EventSamples> events_;
+    std::map<Stream, StreamSamples> streams_;
+};
+
+// False: this sample came before.
+bool ImcReport::note_payload(EventSamples &seen, const Stream &stream,
+                             const perfdata::Sample &sample)
+{
+    constexpr uint64_t kInherit = 2;  // of the attribute's flags
+    const auto words = imc::words_of_raw(*sample.raw);
+    const auto payload = words ? imc::parse_sample_record(*words) : std::nullopt;
+    if (!payload) {
+        seen.bad_payloads++;
+        return true;
+    }
+    const bool inherited = recording_.reader().events()[stream.event].attr.flags & kInherit;
+    const uint32_t thread = inherited ? sample.who.tid.value_or(kNobody) : kNobody;
+    return seen.accounts[{sample.who.id.value_or(0), thread}].note(*payload);
+}
+
+void ImcReport::bare_sample(const Stream &stream, const perfdata::Record &record,
+                            const perfdata::Sample &sample)
+{
+    EventSamples &seen = event(stream.event);
+    if (sample.raw && !note_payload(seen, stream, sample))
+        return;
+    seen.profile.add({sample.who.pid.value_or(kNobody), sample.who.tid.value_or(kNobody),
+                      imc_mode_of_misc(record.misc), sample.ip.value_or(0)},
+                     sample.who.time_ns.value_or(0));
+}
+
+void ImcReport::finish()
+{
+    for (auto &[stream, samples] : streams_)
+        samples.decoder().end();
+    for (auto &[number, seen] : events_)
+        seen.profile.finish();
+}
+
+void ImcReport::print(const Recording &recording, Output &out)
+{
+    for (const auto &[number, seen] : events_) {
+        out.print("{}", recording.pmu_name(number));
+        if (const auto source = recording.source(number))
+            out.print("  source={}", *source);
+        const ImcProfile &profile = seen.profile;
+        out.print("\n  {} samples", profile.samples());
+        for (size_t mode = ImcProfile::kModes; mode-- > 0;)
+            if (profile.of_mode(mode))
+                out.print(", {} {:.1f}%", imc_mode_name(static_cast<Mode>(mode)),
+                          share_of(profile.of_mode(mode), profile.samples()) * 100);
+        out.text("\n");
+        if (profile.samples()) {
+            print_functions(profile, options_.top, out);
+            print_tasks(profile, options_.top, out);
+        }
+        print_remarks(seen, out);
+    }
+}
+
+void ImcReport::add_figures(const Recording &recording, std::vector<html::Figure> &figures)
+{
+    for (const auto &[number, seen] : events_)
+        figures.push_back(
+            flame_figure({recording.pmu_name(number), recording.source(number).value_or(""),
+                          lines_of(losses_of(seen))},
+                         seen.profile.stacks(), options_.top));
+}
+
+void ImcReport::add_pmus(const Recording &recording, ordered_json &pmus)
+{
+    for (const auto &[number, seen] : events_) {
+        const AccountTotals account = totals_of(seen);
+        ordered_json pmu = {{"pmu", recording.pmu_name(number)},
+                            {"unit", "imc"},
+                            {"samples", seen.profile.samples()}};
+        for (size_t mode = 0; mode < ImcProfile::kModes; mode++)
+            pmu["modes"][std::string(imc_mode_name(static_cast<Mode>(mode)))] =
+                seen.profile.of_mode(mode);
+        pmu["lost"] = account.lost;
+        pmu["missing"] = account.missing;
+        pmu["duplicates"] = account.duplicates;
+        pmu["skipped_bytes"] = seen.skipped_bytes;
+        pmu["bad_payloads"] = seen.bad_payloads;
+        pmu["without_symbol"] = seen.profile.without_symbol();
+        pmu["undivided"] = seen.profile.undivided();
+        pmu["two_meanings"] = seen.profile.two_meanings();
+        pmu.update(json_of(seen.profile, options_.top));
+        pmus.push_back(std::move(pmu));
+    }
+}
+
+std::vector<std::string> ImcReport::troubles(const Recording &recording) const
+{
+    std::vector<std::string> troubles;
+    for (const auto &[number, seen] : events_)
+        if (seen.skipped_bytes)
+            troubles.push_back(fmt::format("{}: {}: {} bytes hold no record and were skipped",
+                                           recording.path(), recording.pmu_name(number),
+                                           seen.skipped_bytes));
+    for (const std::string &path : names_.changed())
+        troubles.push_back(
+            fmt::format("{}: {}: not the build that was recorded; its symbols are not used",
+                        recording.path(), path));
+    if (threads_.dropped())
+        troubles.push_back(fmt::format("{}: {} maps or threads more than a machine can have",
+                                       recording.path(), threads_.dropped()));
+    return troubles;
+}
+
+}  // namespace
+
+ReportResult make_imc_report(const Recording &recording, const ReportOptions &options)
+{
+    Result<std::optional<SymbolTable>> kernel = read_kallsyms(options.kallsyms);
+    if (!kernel)
+        return kernel.error();
+    std::unique_ptr<UnitReport> report =
+        std::make_unique<ImcReport>(recording, options, std::move(*kernel));
+    return report;
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/export/driver_export.hpp"
+
+namespace pmukit::cli {
+
+using exporter::Table;
+using exporter::Value;
+using exporter::Values;
+
+// pmukit merge calls PMUs of other hosts than the first NAME@HOST.
+const RowsOut::Name &RowsOut::name_of(size_t event)
+{
+    const auto [at, fresh] = names_.try_emplace(event);
+    if (!fresh)
+        return at->second;
+    const std::string name = recording_.pmu_name(event);
+    const size_t host = name.find('@');
+    at->second.pmu = name.substr(0, host);
+    at->second.source = recording_.source(event);
+    at->second.host =
+        host == name.npos ? std::string(recording_.reader().hostname()) : name.substr(host + 1);
+    return at->second;
+}
+
+void RowsOut::origin(const Stream &stream, std::optional<uint64_t> time_ns, Value *to)
+{
+    const Name &name = name_of(stream.event);
+    to[exporter::kSource] = name.source ? Value(std::string_view(*name.source)) : Value();
+    to[exporter::kHost] = name.host.empty() ? Value() : Value(std::string_view(name.host));
+    to[exporter::kPmu] = std::string_view(name.pmu);
+    to[exporter::kCpu] = stream.cpu == UINT32_MAX ? Value() : Value(uint64_t{stream.cpu});
+    to[exporter::kTime] = value_of(time_ns);
+}
+
+void RowsOut::rows(const Table &table, Values common, Values rest)
+{
+    if (rest.empty())
+        return;
+    counts_[&table] += rest.size() / (table.columns.size() - common.size());
+    if (!only_ || only_ == &table)
+        to_.rows(table, common, rest);
+}
+
+void RowsOut::stack(const Table &table, size_t event, const perfdata::SampleId &who,
+                    std::span<const StackFrame> frames)
+{
+    if (stacks_ && (!only_ || only_ == &table))
+        stacks_->stack({event, who.pid.value_or(UINT32_MAX), who.tid.value_or(UINT32_MAX),
+                        who.time_ns.value_or(0), frames});
+}
+
+void RowsOut::put_loss(const Loss &loss, std::array<Value, exporter::kOriginColumns> &origin)
+{
+    static const Table &table = *exporter::find_table("losses");
+    const Value rest[] = {loss.unit.empty() ? Value() : Value(loss.unit), Value(loss.kind),
+                          value_of(loss.offset), value_of(loss.amount),
+                          loss.measure.empty() ? Value() : Value(loss.measure)};
+    rows(table, origin, rest);
+}
+
+void RowsOut::lose(const Stream &stream, const Loss &loss)
+{
+    std::array<Value, exporter::kOriginColumns> common;
+    origin(stream, loss.time_ns, common.data());
+    put_loss(loss, common);
+}
+
+void RowsOut::lose(const Loss &loss)
+{
+    const std::string host(recording_.reader().hostname());
+    std::array<Value, exporter::kOriginColumns> common;
+    if (source_)
+        common[exporter::kSource] = std::string_view(*source_);
+    if (!host.empty())
+        common[exporter::kHost] = std::string_view(host);
+    common[exporter::kTime] = value_of(loss.time_ns);
+    put_loss(loss, common);
+}
+
+bool Numbers::note(std::optional<uint64_t> sequence, std::optional<uint64_t> lost)
+{
+    missing_ = lost_ = 0;
+    if (sequence) {
+        if (from_zero_ && last_ && *sequence == 0 && *last_ != 0) {
+            last_.reset();
+            last_lost_.reset();
+            continues_ = false;
+        }
+        if (last_ && *sequence <= *last_)
+            return false;
+        if (last_ || (from_zero_ && !continues_))
+            missing_ = *sequence - (last_ ? *last_ + 1 : 0);
+        last_ = sequence;
+    }
+    if (lost) {
+        const uint64_t before = last_lost_.value_or(continues_ ? *lost : 0);
+        lost_ = *lost > before ? *lost - before : 0;
+        last_lost_ = lost;
+    }
+    return true;
+}
+
+}  // namespace pmukit::cli

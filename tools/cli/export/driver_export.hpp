@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What export does with the data of one unit: rows of its table, and of losses. Each unit that is
+// exported has a row in the table of export.cpp.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "decode/imc/imc_decode.hpp"
+#include "export/schema.hpp"
+#include "session/aux_threads.hpp"
+#include "session/recording.hpp"
+#include "session/threads.hpp"
+
+namespace pmukit::cli {
+
+// Kinds of losses; Documentation/rooms/export.rst says what each means.
+struct Loss {
+    std::string_view unit;  // of kUnits; empty: the recording as a whole
+    std::string_view kind;
+    std::string_view measure;  // empty: none
+    std::optional<uint64_t> amount{}, offset{}, time_ns{};
+};
+
+// Where a program was, and through which calls it came there.
+struct StackFrame {
+    decode::imc::Mode mode;
+    uint64_t ip;
+    auto operator<=>(const StackFrame &) const = default;
+};
+struct StackSample {
+    size_t event;
+    uint32_t pid, tid;
+    uint64_t time_ns;
+    std::span<const StackFrame> frames;  // the innermost first
+};
+class StackSink {
+public:
+    virtual ~StackSink() = default;
+    virtual void stack(const StackSample &sample) = 0;
+};
+
+// Between units and the format: knows whose rows they are, and counts them.
+class RowsOut {
+public:
+    RowsOut(const Recording &recording, AuxThreads aux, exporter::RowSink &to)
+        : recording_(recording), source_(recording.common_source()), aux_(std::move(aux)), to_(to)
+    {
+    }
+    RowsOut(const RowsOut &) = delete;
+    RowsOut &operator=(const RowsOut &) = delete;
+
+    // Only rows of this table go on; the others are counted alone.
+    void only(const exporter::Table *table) { only_ = table; }
+    // Who wants stacks, if anybody does.
+    void stacks_to(StackSink *sink) { stacks_ = sink; }
+    // Of a row of this table.
+    void stack(const exporter::Table &table, size_t event, const perfdata::SampleId &who,
+               std::span<const StackFrame> frames);
+
+    const Recording &recording() const { return recording_; }
+    // Who was on a CPU when, as far as the walk has come.
+    const Threads &threads() const { return threads_; }
+    void note(const perfdata::Record &record) { threads_.note(record, recording_.reader()); }
+    void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                  const perfdata::SampleId &who)
+    {
+        aux_.note(stream, aux, who);
+    }
+    // Who and when of a byte of AUX data; nullptr: nobody announced it.
+    const AuxThreads::Range *announced(const Stream &stream, uint64_t offset) const
+    {
+        return aux_.find(stream, offset);
+    }
+
+    // The first fields of a row.
+    void origin(const Stream &stream, std::optional<uint64_t> time_ns, exporter::Value *to);
+    void rows(const exporter::Table &table, exporter::Values common, exporter::Values rest);
+    void lose(const Stream &stream, const Loss &loss);
+    // Of the recording as a whole.
+    void lose(const Loss &loss);
+
+    const std::map<const exporter::Table *, uint64_t> &counts() const { return counts_; }
+
+private:
+    struct Name {
+        std::string host, pmu;
+        std::optional<std::string> source;
+    };
+    const Name &name_of(size_t event);
+    void put_loss(const Loss &loss, std::array<exporter::Value, exporter::kOriginColumns> &origin);
+
+    const Recording &recording_;
+    std::optional<std::string> source_;  // of the recording as a whole
+    AuxThreads aux_;
+    exporter::RowSink &to_;
+    const exporter::Table *only_ = nullptr;
+    StackSink *stacks_ = nullptr;
+    Threads threads_;
+    std::map<size_t, Name> names_;
+    std::map<const exporter::Table *, uint64_t> counts_;
+};
+
+// What the numbers of records say, and what a driver counts as lost.
+class Numbers {
+public:
+    // from_zero: numbers begin at 0, and do so again when the event is enabled anew. continues: the
+    // beginning is in an earlier recording, what was lost until its end was told there.
+    Numbers(bool from_zero, bool continues) : from_zero_(from_zero), continues_(continues) {}
+    // False: this record came before (stock perf's reader can write a burst twice).
+    bool note(std::optional<uint64_t> sequence, std::optional<uint64_t> lost);
+    // Since the last one.
+    uint64_t missing() const { return missing_; }
+    uint64_t lost() const { return lost_; }
+
+private:
+    bool from_zero_, continues_;
+    std::optional<uint64_t> last_, last_lost_;
+    uint64_t missing_ = 0, lost_ = 0;
+};
+
+class UnitExport : public UnitSink {
+public:
+    // No more data. Returns the bytes in which nothing was found.
+    virtual uint64_t finish() = 0;
+};
+
+// Optional numbers as fields.
+template <typename T>
+exporter::Value value_of(const std::optional<T> &number)
+{
+    return number ? exporter::Value(uint64_t{*number}) : exporter::Value();
+}
+
+std::unique_ptr<UnitExport> make_cache_qos_export(RowsOut &out);
+std::unique_ptr<UnitExport> make_cxl_hmu_export(RowsOut &out);
+std::unique_ptr<UnitExport> make_hisi_ptt_export(RowsOut &out);
+std::unique_ptr<UnitExport> make_imc_export(RowsOut &out);
+
+}  // namespace pmukit::cli

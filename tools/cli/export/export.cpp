@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit export: a recording as tables, in the form that another program takes up. What a row of a
+// unit is, is in the unit's own file; what a format is, in tools/export.
+#include "cli/export/export.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/stat.h>
+
+#include <ctime>
+
+#include "cli/driver_handlers.hpp"
+#include "cli/export/driver_export.hpp"
+#include "cli/export/folded.hpp"
+#include "cli/export/samples.hpp"
+#include "console/unfinished.hpp"
+#include "export/folder.hpp"
+#include "export/writer.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+struct Row {
+    std::string_view unit;
+    std::unique_ptr<UnitExport> (*make)(RowsOut &);
+};
+constexpr Row kExports[] = {
+    {"cache_qos", make_cache_qos_export},
+    {"cxl_hmu", make_cxl_hmu_export},
+    {"hisi_ptt", make_hisi_ptt_export},
+    {"imc", make_imc_export},
+};
+
+// Hands the data of each unit to its export, and keeps what all of them want to know.
+class Everything final : public UnitSink {
+public:
+    explicit Everything(RowsOut &out) : out_(out), samples_(out)
+    {
+        for (const Row &row : kExports)
+            units_.add(*unit_of_name(row.unit), row.make(out));
+    }
+
+    // Of the bytes of AUX data and payloads, those in which nothing was found.
+    uint64_t finish()
+    {
+        uint64_t skipped = 0;
+        for (const auto &[unit, handler] : units_.all())
+            skipped += handler->finish();
+        return skipped;
+    }
+
+    void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
+                   uint64_t size) override
+    {
+        units_.aux_begin(stream, offset, file_offset, size);
+    }
+    void aux(const Stream &stream, Bytes data) override { units_.aux(stream, data); }
+    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
+    {
+        const std::string_view unit = stream.unit ? stream.unit->name : std::string_view();
+        if (bytes)
+            out_.lose(stream, {unit, "aux-lost", "bytes", bytes, offset});
+        else
+            out_.lose(stream, {unit, "aux-truncated", {}, {}, offset});
+        units_.aux_loss(stream, offset, bytes);
+    }
+    void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
+    {
+        units_.sample(stream, file_offset, words);
+    }
+    void bare_sample(const Stream &stream, const perfdata::Record &record,
+                     const perfdata::Sample &sample) override
+    {
+        units_.bare_sample(stream, record, sample);
+    }
+    void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                  const perfdata::SampleId &who) override
+    {
+        out_.aux_said(stream, aux, who);
+    }
+    void record(const perfdata::Record &record) override
+    {
+        out_.note(record);
+        if (record.type == PERF_RECORD_LOST || record.type == PERF_RECORD_LOST_SAMPLES)
+            note_lost(record);
+    }
+    // Every record, before what it brings.
+    void see(const perfdata::Record &record)
+    {
+        if (record.type == PERF_RECORD_SAMPLE)
+            samples_.note(record);
+    }
+
+private:
+    void note_lost(const perfdata::Record &record);
+
+    RowsOut &out_;
+    SampleRows samples_;
+    UnitRouter<UnitExport> units_;
+};
+
+void Everything::note_lost(const perfdata::Record &record)
+{
+    const perfdata::Reader &reader = out_.recording().reader();
+    const bool of_samples = record.type == PERF_RECORD_LOST_SAMPLES;
+    const auto lost = perfdata::parse_lost(record.body, reader.order());
+    const std::optional<uint64_t> amount =
+        of_samples ? perfdata::parse_lost_samples(record.body, reader.order())
+                   : (lost ? std::optional(lost->lost) : std::nullopt);
+    Loss loss{{}, "ring-full", of_samples ? "samples" : "records", amount};
+    loss.time_ns = reader.time_of(record);
+    const std::optional<size_t> event = reader.event_of(record);
+    if (!event)
+        return out_.lose(loss);
+    const Unit *unit = out_.recording().unit(*event);
+    loss.unit = unit ? unit->name : std::string_view("samples");
+    const auto who =
+        perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order());
+    out_.lose({*event, who && who->cpu ? *who->cpu : UINT32_MAX, unit}, loss);
+}
+
+// What only the end of the walk knows.
+void lose_at_end(const Recording &recording, const RecordingTotals &totals, RowsOut &out)
+{
+    if (totals.unknown_records)
+        out.lose({{}, "unknown-type", "records", totals.unknown_records});
+    if (totals.unreadable_records)
+        out.lose({{}, "unreadable", "records", totals.unreadable_records});
+    if (const auto &damage = recording.reader().damage())
+        out.lose({{}, "damage", "bytes", damage->lost_bytes, damage->offset});
+}
+
+// When the file was written: a recording itself knows no calendar. Of a stream, now.
+timespec time_of_file(const std::string &path)
+{
+    struct stat status {};
+    if (path != "-" && ::stat(path.c_str(), &status) == 0)
+        return status.st_mtim;
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return now;
+}
+
+// YYYY-MM-DD, in UTC.
+std::string date_of(const timespec &when)
+{
+    tm parts{};
+    char text[16] = "";
+    if (::gmtime_r(&when.tv_sec, &parts))
+        std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
+    return text;
+}
+
+exporter::Output output_of(const ExportOptions &options)
+{
+    const timespec when = time_of_file(options.input);
+    const std::string_view file = options.input == "-" ? "stream" : base_name(options.input);
+    return {options.output, exporter::find_table(options.unit), date_of(when),
+            fmt::format("{}-{}.{:09}", file, when.tv_sec, when.tv_nsec)};
+}
+
+std::string nothing_text(const Recording &recording, const RecordingTotals &totals,
+                         const RowsOut &out)
+{
+    // Of other events there are ordinary samples: that is enough.
+    bool ours = false;
+    for (size_t event = 0; event < recording.reader().events().size(); event++)
+        ours |= recording.unit(event) != nullptr;
+    return !ours && out.counts().contains(exporter::find_table("samples"))
+               ? std::string()
+               : recording.missing(totals);
+}
+
+std::string skipped_text(const Recording &recording, uint64_t bytes)
+{
+    return bytes ? fmt::format("{}: {} bytes hold no record and were skipped", recording.path(),
+                               bytes)
+                 : std::string();
+}
+
+// The output is about one table; what is missing is in another.
+std::string hidden_losses(const ExportOptions &options, const RowsOut &out)
+{
+    const auto losses = out.counts().find(exporter::find_table("losses"));
+    const bool all = options.unit.empty() && options.format != kFoldedFormat;
+    if (all || options.unit == "losses" || losses == out.counts().end())
+        return {};
+    return fmt::format("{}: something is missing: {} rows of --unit losses say what", options.input,
+                       losses->second);
+}
+
+void print_counts(const ExportOptions &options, const RowsOut &out, const Folded *folded,
+                  Output &to)
+{
+    if (is_standard_output(options.output))
+        return;
+    if (folded) {
+        to.print("{}: {} stacks of {} samples\n", options.output, folded->stacks(),
+                 folded->samples());
+        return;
+    }
+    for (const auto &table : exporter::tables())
+        if (const auto count = out.counts().find(&table); count != out.counts().end())
+            if (options.unit.empty() || options.unit == table.name)
+                to.print("{}: {} rows of {}\n", options.output, count->second, table.name);
+}
+
+// The writer of the format; folded: also where stacks go.
+struct Target {
+    std::unique_ptr<exporter::Writer> writer;
+    Folded *folded = nullptr;
+};
+
+Result<Target> make_target(const ExportOptions &options, const Recording &recording)
+{
+    if (options.format == kFoldedFormat) {
+        Result<std::unique_ptr<Folded>> folded = Folded::make(options, recording);
+        if (!folded)
+            return folded.error();
+        Folded *known = folded->get();
+        return Target{std::move(*folded), known};
+    }
+    exporter::WriterResult writer = exporter::find_format(options.format)->make(output_of(options));
+    if (!writer)
+        return writer.error();
+    return Target{std::move(*writer)};
+}
+
+// Error: the format does not go where it was told to.
+Result<void> check_output(const ExportOptions &options)
+{
+    if (options.format.empty())
+        return Error{Errc::kUsage, "--format is required"};
+    const exporter::Format *format = exporter::find_format(options.format);
+    if (options.output == "-" && format && !format->to_stream)
+        return Error{Errc::kUsage, options.format + " does not go to standard output: name a file"};
+    if (options.output != "-")
+        remove_when_killed(exporter::Folder::name_of(options.output) +
+                           (format && format->into_folder ? exporter::kStagedName : ""));
+    return {};
+}
+
+std::vector<std::string> changed_texts(const Recording &recording, const Folded *folded)
+{
+    std::vector<std::string> texts;
+    if (folded)
+        for (const std::string &path : folded->changed())
+            texts.push_back(
+                fmt::format("{}: {}: not the build that was recorded; its symbols are not used",
+                            recording.path(), path));
+    return texts;
+}
+
+}  // namespace
+
+Result<int> run_export(const ExportOptions &options, Output &to)
+{
+    if (Result<void> good = check_output(options); !good)
+        return good.error();
+    Result<Recording> recording = Recording::open(options.input);
+    if (!recording)
+        return recording.error();
+    if (Result<void> front = recording->read_front(); !front)
+        return front.error();
+    recording->claim_source(options.source);
+    Threads names;  // of a file, known before its samples: for stacks
+    Result<Target> target = make_target(options, *recording);
+    if (!target)
+        return target.error();
+    exporter::Writer &writer = *target->writer;
+    RowsOut out(*recording,
+                AuxThreads::of_file(options.input, nullptr, target->folded ? &names : nullptr),
+                writer);
+    out.only(exporter::find_table(options.unit));
+    if (target->folded) {
+        target->folded->name_by(can_be_read_once_only(options.input) ? out.threads() : names);
+        out.stacks_to(target->folded);
+    }
+    Everything everything(out);
+    Result<RecordingTotals> totals =
+        recording->walk(everything, [&](const perfdata::Record &record) -> Result<void> {
+            everything.see(record);
+            return writer.state();
+        });
+    if (!writer.state())  // it names the output; the recording has no part in it
+        return writer.state().error();
+    if (!totals)
+        return totals.error();
+    const uint64_t skipped = everything.finish();
+    lose_at_end(*recording, *totals, out);
+    if (Result<void> done = writer.finish(); !done)
+        return done.error();
+    print_counts(options, out, target->folded, to);
+    if (const std::string hidden = hidden_losses(options, out); !hidden.empty())
+        complain(hidden);
+    std::vector<std::string> troubles = changed_texts(*recording, target->folded);
+    troubles.insert(troubles.end(), {nothing_text(*recording, *totals, out), recording->damage(),
+                                     skipped_text(*recording, skipped)});
+    return say_troubles(troubles);
+}
+
+}  // namespace pmukit::cli

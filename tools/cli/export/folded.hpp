@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Folded stacks, of which flame graphs are drawn: "command;outermost;...;innermost SAMPLES", a line
+// for each stack; functions of the kernel end in _[k]. Where the device was emulated the outermost
+// frame of all is "source=model". Of samples of trace_imc, whose stack is one
+// function, and of ordinary samples.
+//
+// Stacks are added up by their addresses as they come and named when there are many, or at the end:
+// of what can be read once only, maps may stand behind the samples that need them. When there are
+// many lines they are written, and a stack may have another line later. So memory has a limit.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/export/driver_export.hpp"
+#include "cli/export/export.hpp"
+#include "export/text_file.hpp"
+#include "export/writer.hpp"
+#include "session/functions.hpp"
+
+namespace pmukit::cli {
+
+class Folded final : public exporter::Writer, public StackSink {
+public:
+    static Result<std::unique_ptr<Folded>> make(const ExportOptions &options,
+                                                const Recording &recording);
+    Folded(exporter::TextFile file, const Recording &recording, std::string symfs,
+           std::optional<SymbolTable> kernel)
+        : file_(std::move(file)),
+          recording_(recording),
+          names_(recording.reader(), std::move(symfs), std::move(kernel))
+    {
+    }
+
+    // Who ran, and what lay where; outlives this.
+    void name_by(const Threads &threads) { threads_ = &threads; }
+    void rows(const exporter::Table &, exporter::Values, exporter::Values) override {}
+    void stack(const StackSample &sample) override;
+    const Result<void> &state() const override { return file_.state(); }
+    Result<void> finish() override;
+    // After finish():
+    size_t stacks() const { return written_; }
+    uint64_t samples() const { return samples_; }
+    // Files that are there, but of another build.
+    std::vector<std::string> changed() const { return names_.changed(); }
+
+private:
+    struct Stack {
+        bool emulated;
+        uint32_t pid, tid;
+        std::vector<StackFrame> frames;
+        auto operator<=>(const Stack &) const = default;
+    };
+    struct Seen {
+        uint64_t samples = 0, first_ns = 0;
+    };
+
+    static constexpr size_t kMostBytes = size_t{8} << 20;  // of stacks, and of lines
+
+    std::string line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer) const;
+    void name_stacks();
+    void write_lines();
+
+    exporter::TextFile file_;
+    const Recording &recording_;
+    Names names_;
+    std::map<size_t, bool> emulated_;  // by event
+    const Threads *threads_ = nullptr;
+    std::map<Stack, Seen> stacks_;
+    std::map<std::string, uint64_t> lines_;
+    size_t stack_bytes_ = 0, line_bytes_ = 0;  // about
+    size_t written_ = 0;
+    uint64_t samples_ = 0;
+};
+
+}  // namespace pmukit::cli

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What top keeps of trace records, of its own events and of those that others opened before.
+#include "cli/top/live_driver.hpp"
+
+#include <gtest/gtest.h>
+#include <pmukit/cache_qos.h>
+#include <pmukit/cxl_hmu.h>
+#include <pmukit/hisi_ptt.h>
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <vector>
+
+namespace pmukit::cli {
+namespace {
+
+constexpr const char *kPmu = "pmu0";
+
+std::string nobody(const Stream &)
+{
+    return "unknown";
+}
+
+// The fields that top looks at.
+record::TraceFormat trace_format()
+{
+    record::TraceFormat format;
+    format.fields = {{"pmu", {8, 32, false}}, {"words", {40, 4, true}}};
+    format.fixed_bytes = 48;
+    return format;
+}
+
+std::vector<std::byte> trace_record(const std::vector<uint64_t> &words)
+{
+    constexpr size_t kWordsAt = 48;
+    std::vector<std::byte> record(kWordsAt + 8 * words.size());
+    const std::string_view pmu = kPmu;
+    std::ranges::copy(std::as_bytes(std::span(pmu)), record.begin() + 8);
+    store(record.data() + 40, static_cast<uint32_t>(8 * words.size() << 16 | kWordsAt),
+          std::endian::native);
+    for (size_t i = 0; i < words.size(); i++)
+        store_le(record.data() + kWordsAt + 8 * i, words[i]);
+    return record;
+}
+
+std::vector<uint64_t> hot_list(uint64_t time_ns, uint64_t sequence, uint64_t lost)
+{
+    return {1 | uint64_t{16} << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
+                uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT,
+            PMUKIT_CXL_HMU_MARK,
+            time_ns,
+            /* unit */ 12,
+            /* flags */ 0,
+            sequence,
+            lost,
+            3 << 16 | 7};
+}
+
+// Entries in 8DW format, of the first two dwords of a TLP.
+std::vector<uint64_t> trace_entries(uint64_t time_ns, uint64_t sequence, uint64_t lost,
+                                    const std::vector<std::pair<uint32_t, uint32_t>> &tlps)
+{
+    std::vector<uint64_t> words = {
+        tlps.size() | uint64_t{32} << PMUKIT_HISI_PTT_W0_ENTRY_BYTES_SHIFT |
+            uint64_t{PMUKIT_HISI_PTT_EXTRA_WORDS} << PMUKIT_HISI_PTT_W0_EXTRA_WORDS_SHIFT,
+        PMUKIT_HISI_PTT_MARK,
+        time_ns,
+        /* flags */ 0,
+        sequence,
+        lost};
+    for (const auto &[first, second] : tlps)
+        words.insert(words.end(), {UINT32_MAX, first | uint64_t{second} << 32, 0, 0});
+    return words;
+}
+
+uint64_t count_of(const LiveUnit &unit, std::string_view what)
+{
+    for (const LiveLoss &loss : unit.losses())
+        if (loss.text.find(what) != std::string_view::npos)
+            return loss.count;
+    ADD_FAILURE() << what;
+    return 0;
+}
+
+struct Numbered {
+    const char *name;
+    std::unique_ptr<LiveUnit> (*make)(PmuNames names);
+    std::vector<uint64_t> (*words)(uint64_t time_ns, uint64_t sequence, uint64_t lost);
+};
+
+const Numbered kNumbered[] = {
+    {"CxlHmu", make_live_cxl_hmu, hot_list},
+    {"HisiPtt", make_live_hisi_ptt,
+     [](uint64_t time_ns, uint64_t sequence, uint64_t lost) {
+         return trace_entries(time_ns, sequence, lost, {});
+     }},
+};
+
+class LiveNumbers : public testing::TestWithParam<Numbered> {
+protected:
+    void give(uint64_t sequence, uint64_t lost)
+    {
+        time_ns_ += 1000;
+        unit_->traced(trace_format(), trace_record(GetParam().words(time_ns_, sequence, lost)));
+    }
+    uint64_t lost() const { return count_of(*unit_, "were lost in the driver"); }
+    uint64_t missing() const { return count_of(*unit_, "missing by their numbers"); }
+
+    std::unique_ptr<LiveUnit> unit_ = GetParam().make(nobody);
+    uint64_t time_ns_ = 0;
+};
+
+TEST_P(LiveNumbers, WhatAnEventLostBeforeWeLookedIsNoLoss)
+{
+    give(500, 12);
+    EXPECT_EQ(lost(), 0U);
+    EXPECT_EQ(missing(), 0U);
+    give(502, 15);
+    EXPECT_EQ(lost(), 3U);
+    EXPECT_EQ(missing(), 1U);
+}
+
+TEST_P(LiveNumbers, WhatTheNextEventLosesIs)
+{
+    give(500, 12);
+    give(0, 2);
+    EXPECT_EQ(lost(), 2U);
+    give(3, 4);
+    EXPECT_EQ(lost(), 4U);
+    EXPECT_EQ(missing(), 2U);
+}
+
+TEST_P(LiveNumbers, AnEventThatBeginsWhileWeLookLosesFromItsFirstRecordOn)
+{
+    give(0, 5);
+    EXPECT_EQ(lost(), 5U);
+}
+
+TEST_P(LiveNumbers, OurOwnEventIsNumberedFromTheFirstRecordOn)
+{
+    unit_->opened(kPmu);
+    give(2, 7);
+    EXPECT_EQ(lost(), 7U);
+    EXPECT_EQ(missing(), 2U);
+}
+
+void PrintTo(const Numbered &value, std::ostream *out)
+{
+    *out << value.name;
+}
+std::string name_of_unit(const testing::TestParamInfo<Numbered> &info)
+{
+    return info.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Of, LiveNumbers, testing::ValuesIn(kNumbered), name_of_unit);
+
+TEST(LiveHisiPtt, ATlpOfNoKnownTypeIsOfNoRequester)
+{
+    constexpr uint32_t kWrite = 0x40000001, kUnknown = 0x7f000000;
+    const std::unique_ptr<LiveUnit> unit = make_live_hisi_ptt(nobody);
+    unit->traced(trace_format(),
+                 trace_record(trace_entries(1000, 0, 0, {{kWrite, 0x0100000f}, {kUnknown, 0}})));
+    const std::vector<LiveRow> rows = unit->rows(Span::kAll, 0);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].id, 0x100U);
+    EXPECT_EQ(rows[0].value, 1U);
+    EXPECT_EQ(unit->sum(Span::kAll), 1U);
+    EXPECT_EQ(count_of(*unit, "of no known type"), 1U);
+}
+
+// Of monitor 0, the machine, or of a group.
+std::vector<std::byte> occupancy(uint64_t sequence, uint64_t monitor, uint64_t bytes)
+{
+    const uint64_t kind = monitor ? PMUKIT_CACHE_QOS_KIND_GROUP : PMUKIT_CACHE_QOS_KIND_MACHINE;
+    const uint64_t words[] = {
+        /* time */ 1000 + sequence,
+        sequence,
+        monitor | uint64_t{PMUKIT_CACHE_QOS_EVENT_OCCUPANCY} << PMUKIT_CACHE_QOS_WHAT_EVENT_SHIFT |
+            kind << PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT,
+        /* state */ 0,
+        /* raw */ 1,
+        bytes,
+        /* bound */ 0,
+        /* age */ 0};
+    std::vector<std::byte> record(sizeof words);
+    for (size_t i = 0; i < std::size(words); i++)
+        store_le(record.data() + 8 * i, words[i]);
+    return record;
+}
+
+TEST(LiveCacheQos, LeavesOutOfTheIntervalWhatAWholePassDidNotRead)
+{
+    const std::unique_ptr<LiveUnit> live = make_live_cache_qos(nobody);
+    const Stream stream{};
+    uint64_t sequence = 0;
+    const auto read = [&](uint64_t monitor) {
+        live->sample(stream, 0, occupancy(sequence++, monitor, 100 + monitor));
+    };
+    for (uint64_t monitor : {0, 1, 2})
+        read(monitor);
+    live->next_interval();
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // nobody was read since
+    read(0);
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // in the middle of a pass
+    read(2);
+    read(0);
+    const std::vector<LiveRow> now = live->rows(Span::kNow, 0);
+    ASSERT_EQ(now.size(), 2U);
+    EXPECT_EQ(now[0].id, 2U);
+    EXPECT_EQ(now[1].id, 0U);
+    EXPECT_EQ(live->rows(Span::kAll, 0).size(), 3U);
+    read(1);
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);
+}
+
+}  // namespace
+}  // namespace pmukit::cli

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Feeds that are recordings: standard input, or a `pmukit record -o -` of our own.
+#include "cli/top/live_feed.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/file.hpp"
+#include "base/number.hpp"
+#include "cli/workload.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+class RecordingFeed : public LiveFeed {
+public:
+    RecordingFeed(LiveUnits &units, Fd in, PushedRecording recording)
+        : in_(std::move(in)), recording_(std::move(recording))
+    {
+        units.name_by(&recording_.recording());
+    }
+
+    std::string_view name() const override { return "recording"; }
+    int fd() const override { return in_.get(); }
+    Result<bool> take() override
+    {
+        std::array<std::byte, 65536> chunk;
+        const ssize_t got = ::read(in_.get(), chunk.data(), chunk.size());
+        if (got < 0)
+            return errno == EINTR ? Result<bool>(true) : system_error("reading records", errno);
+        if (got == 0)
+            return false;
+        const Result<void> fed = recording_.feed(Bytes(chunk.data(), static_cast<size_t>(got)));
+        return fed ? Result<bool>(true) : fed.error();
+    }
+    Result<void> finish() override
+    {
+        const Result<RecordingTotals> totals = recording_.finish();
+        if (!totals)
+            return totals.error();
+        totals_ = *totals;
+        const std::string damage = recording_.recording().damage();
+        return damage.empty() ? Result<void>() : Error{Errc::kDamaged, damage};
+    }
+    std::vector<LiveLoss> losses() const override
+    {
+        return {{totals_.lost_samples, "samples or records were lost between kernel and recorder"},
+                {totals_.lost_aux_bytes, "bytes of AUX data were lost"},
+                {totals_.aux_truncations, "times the kernel cut AUX data"}};
+    }
+    std::optional<std::string> source() const override { return recording_.recording().source(); }
+
+protected:
+    // Whoever still writes is told so (EPIPE), instead of waiting for us.
+    void stop_reading() { in_.reset(); }
+
+private:
+    Fd in_;
+    PushedRecording recording_;
+    RecordingTotals totals_;
+};
+
+Result<PushedRecording> begin(LiveUnits &units, const std::string &name)
+{
+    return PushedRecording::begin(name, units.router());
+}
+
+// Our own program, found by what runs now.
+constexpr const char *kSelf = "/proc/self/exe";
+
+// printed: where the command prints.
+std::vector<std::string> recorder_words(const FeedOptions &options, int printed)
+{
+    std::vector<std::string> words = {kSelf, "record", "-a", "-o", "-"};
+    for (const std::string &event : options.events)
+        words.insert(words.end(), {"-e", event});
+    if (!options.source.empty())
+        words.insert(words.end(), {"--source", options.source});
+    if (!options.command.empty()) {
+        words.insert(words.end(), {"--command-output", std::to_string(printed), "--"});
+        words.insert(words.end(), options.command.begin(), options.command.end());
+    }
+    return words;
+}
+
+class RecorderFeed final : public RecordingFeed {
+public:
+    RecorderFeed(LiveUnits &units, Fd in, PushedRecording recording, Workload recorder, Fd said)
+        : RecordingFeed(units, std::move(in), std::move(recording)),
+          recorder_(std::move(recorder)),
+          said_(std::move(said))
+    {
+    }
+    // After an error records are still in flight: the recorder, which is waited for, must not wait
+    // for somebody to read them.
+    ~RecorderFeed() override { stop_reading(); }
+
+    std::string_view name() const override { return "aux"; }
+    Result<void> finish() override
+    {
+        recorder_.ask_to_end();
+        for (Result<bool> more = true;;) {
+            more = take();
+            if (!more)
+                return more.error();
+            if (!*more)
+                break;
+        }
+        // A recorder that got through has the command's status, and says what it wrote.
+        const bool recorded =
+            recorder_.wait() == 0 || what_it_said().starts_with("standard output");
+        if (!recorded)
+            return Error{Errc::kIo, what_it_said()};
+        return RecordingFeed::finish();
+    }
+
+private:
+    // Its first line, as it would have stood on standard error.
+    std::string what_it_said() const
+    {
+        std::array<char, 1024> text{};
+        const ssize_t got = ::pread(said_.get(), text.data(), text.size(), 0);
+        std::string_view line(text.data(), got > 0 ? static_cast<size_t>(got) : 0);
+        constexpr std::string_view kName = "pmukit: ";
+        if (line.starts_with(kName))
+            line.remove_prefix(kName.size());
+        return std::string(trim(line.substr(0, line.find('\n'))));
+    }
+
+    Workload recorder_;
+    Fd said_;
+};
+
+}  // namespace
+
+LiveUnits::LiveUnits()
+{
+    const PmuNames names = [this](const Stream &stream) {
+        return recording_ ? recording_->pmu_name(stream.event) : std::string("unknown");
+    };
+    router_.add(*unit_of_name("cxl_hmu"), make_live_cxl_hmu(names));
+    router_.add(*unit_of_name("hisi_ptt"), make_live_hisi_ptt(names));
+    router_.add(*unit_of_name("cache_qos"), make_live_cache_qos(names));
+}
+
+Result<std::unique_ptr<LiveFeed>> make_input_feed(LiveUnits &units)
+{
+    Fd in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!in)
+        return system_error("standard input", errno);
+    Result<PushedRecording> recording = begin(units, "standard input");
+    if (!recording)
+        return recording.error();
+    std::unique_ptr<LiveFeed> feed =
+        std::make_unique<RecordingFeed>(units, std::move(in), std::move(*recording));
+    return feed;
+}
+
+Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveUnits &units, const FeedOptions &options)
+{
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return system_error("pipe", errno);
+    Fd in(ends[0]), out(ends[1]);
+    // What the recorder says, and apart from it what its command does.
+    Fd said(::memfd_create("pmukit record", MFD_CLOEXEC));
+    if (!said)
+        return system_error("memfd_create", errno);
+    const Fd printed(::fcntl(options.command_output, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!printed)
+        return system_error("output of the command", errno);
+    Result<PushedRecording> recording = begin(units, "the recorder");
+    if (!recording)
+        return recording.error();
+    Result<Workload> recorder = Workload::prepare(recorder_words(options, printed.get()),
+                                                  {out.get(), said.get(), printed.get()});
+    if (!recorder)
+        return recorder.error();
+    if (Result<void> released = recorder->release(); !released)
+        return released.error();
+    std::unique_ptr<LiveFeed> feed = std::make_unique<RecorderFeed>(
+        units, std::move(in), std::move(*recording), std::move(*recorder), std::move(said));
+    return feed;
+}
+
+}  // namespace pmukit::cli

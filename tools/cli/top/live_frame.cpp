@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/top/live_frame.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/plain.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kColumnsBeforeBar = 107, kBarWidth = 24;
+
+std::string head_of(const Frame &frame)
+{
+    std::string head =
+        fmt::format("pmukit top: {:.1f} s{}, from {}", static_cast<double>(frame.span_ms) / 1000,
+                    frame.span == Span::kAll ? " in all" : "", frame.feed.name());
+    if (frame.source)
+        head += fmt::format("  source={}", *frame.source);
+    return head;
+}
+
+std::string share_text(const LiveUnit &unit, Span span, uint64_t value)
+{
+    const uint64_t sum = unit.sum(span);
+    if (!unit.view().has_shares || sum == 0)
+        return "-";
+    return fmt::format("{:.1f}%", 100 * static_cast<double>(value) / static_cast<double>(sum));
+}
+
+// What would not fit would make two rows look alike.
+size_t bar_width(const Frame &frame)
+{
+    if (frame.columns == 0)
+        return kBarWidth;
+    return std::min(kBarWidth, frame.columns - std::min(frame.columns, kColumnsBeforeBar));
+}
+
+std::string bar(uint64_t value, uint64_t largest, size_t width)
+{
+    const double part = largest ? static_cast<double>(value) / static_cast<double>(largest) : 0;
+    return std::string(static_cast<size_t>(std::lround(part * static_cast<double>(width))), '#');
+}
+
+void add_view(const Frame &frame, const LiveUnit &unit, std::vector<std::string> &lines)
+{
+    const LiveView &view = unit.view();
+    const std::vector<LiveRow> rows = unit.rows(frame.span, frame.rows);
+    if (rows.empty() && frame.view.empty())
+        return;
+    lines.emplace_back();
+    lines.push_back(fmt::format("  {:>4}  {:<18}  {:<37}  {:>14}  {:>6}  {:>14}", "rank", "PMU",
+                                view.what, view.value, "share", view.more));
+    for (size_t i = 0; i < rows.size(); i++)
+        lines.push_back(fmt::format("  {:>4}  {:<18}  {:<37}  {:>14}  {:>6}  {:>14}  {}", i + 1,
+                                    rows[i].pmu, plain(rows[i].name), rows[i].value,
+                                    share_text(unit, frame.span, rows[i].value), rows[i].more,
+                                    bar(rows[i].value, rows.front().value, bar_width(frame))));
+    if (rows.empty())
+        lines.emplace_back("  nothing yet");
+}
+
+bool is_shown(const Frame &frame, const LiveUnit &unit)
+{
+    return frame.view.empty() || frame.view == unit.view().name;
+}
+
+std::vector<LiveLoss> losses_of(const Frame &frame)
+{
+    std::vector<LiveLoss> losses = frame.feed.losses();
+    for (const auto &[unit, live] : frame.units.router().all())
+        for (const LiveLoss &loss : live->losses())
+            losses.push_back(loss);
+    std::erase_if(losses, [](const LiveLoss &loss) { return loss.count == 0; });
+    return losses;
+}
+
+ordered_json rows_of(const Frame &frame, const LiveUnit &unit)
+{
+    const LiveView &view = unit.view();
+    ordered_json rows = ordered_json::array();
+    for (const LiveRow &row : unit.rows(frame.span, frame.rows))
+        rows.push_back({{"pmu", row.pmu},
+                        {"name", row.name},
+                        {std::string(view.id_key), row.id},
+                        {std::string(view.value_key), row.value},
+                        {std::string(view.more_key), row.more}});
+    return rows;
+}
+
+}  // namespace
+
+std::string default_view(const LiveUnits &units)
+{
+    for (const auto &[unit, live] : units.router().all())
+        if (!live->rows(Span::kAll, 1).empty())
+            return std::string(live->view().name);
+    return view_names(units).front();
+}
+
+std::vector<std::string> view_names(const LiveUnits &units)
+{
+    std::vector<std::string> names;
+    for (const auto &[unit, live] : units.router().all())
+        names.emplace_back(live->view().name);
+    return names;
+}
+
+std::vector<std::string> lines_of(const Frame &frame)
+{
+    std::vector<std::string> lines = {head_of(frame)};
+    for (const auto &[unit, live] : frame.units.router().all())
+        if (is_shown(frame, *live))
+            add_view(frame, *live, lines);
+    if (lines.size() == 1)
+        lines.insert(lines.end(), {"", "  nothing yet"});
+    lines.emplace_back();
+    const std::vector<LiveLoss> losses = losses_of(frame);
+    for (const LiveLoss &loss : losses)
+        lines.push_back(fmt::format("  {} {}", loss.count, loss.text));
+    if (losses.empty())
+        lines.emplace_back("  nothing lost");
+    return lines;
+}
+
+ordered_json json_of(const Frame &frame)
+{
+    using namespace std::chrono;
+    const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
+    ordered_json json = {{"time_ms", now.count()},
+                         {"span", frame.span == Span::kAll ? "all" : "interval"},
+                         {"span_ms", frame.span_ms},
+                         {"feed", frame.feed.name()},
+                         {"source", nullptr}};
+    if (frame.source)
+        json["source"] = *frame.source;
+    for (const auto &[unit, live] : frame.units.router().all())
+        if (is_shown(frame, *live))
+            json[std::string(live->view().name)] = rows_of(frame, *live);
+    json["lost"] = ordered_json::array();
+    for (const LiveLoss &loss : losses_of(frame))
+        json["lost"].push_back({{"count", loss.count}, {"what", loss.text}});
+    return json;
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What `pmukit top` shows at one moment: as lines for people, as an object for programs.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/top/live_feed.hpp"
+
+namespace pmukit::cli {
+
+struct Frame {
+    const LiveUnits &units;
+    const LiveFeed &feed;
+    Span span = Span::kNow;
+    uint64_t span_ms = 0;
+    std::optional<std::string> source{};
+    std::string view{};  // empty: every one that has something
+    size_t rows = 0;     // of each view
+    size_t columns = 0;  // room for a line; 0: as much as it takes
+};
+
+// The first view that has something to show; the first of all if none has.
+std::string default_view(const LiveUnits &units);
+// Names of all views.
+std::vector<std::string> view_names(const LiveUnits &units);
+
+std::vector<std::string> lines_of(const Frame &frame);
+nlohmann::ordered_json json_of(const Frame &frame);
+
+}  // namespace pmukit::cli

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit top: the hottest pages, requesters and groups while they happen, on a terminal or as text.
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "base/suggest.hpp"
+#include "cli/commands.hpp"
+#include "cli/top/live_frame.hpp"
+#include "cli/workload.hpp"
+#include "console/screen.hpp"
+#include "console/signals.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr size_t kRowsOfText = 16;
+
+// What the user asked for with keys.
+struct Looks {
+    std::string view;
+    Span span = Span::kNow;
+    bool paused = false, quit = false;
+};
+
+void press(char key, const LiveUnits &units, Looks &looks)
+{
+    for (const std::string &view : view_names(units))
+        if (view.front() == key)
+            looks.view = view;
+    switch (key) {
+        case 'q':
+            looks.quit = true;
+            break;
+        case 't':
+            looks.span = looks.span == Span::kNow ? Span::kAll : Span::kNow;
+            break;
+        case ' ':
+            looks.paused = !looks.paused;
+            break;
+        default:
+            break;
+    }
+}
+
+class Top {
+public:
+    Top(const TopOptions &options, Output &out) : options_(options), out_(out)
+    {
+        looks_.view = options.view;
+        looks_.span = options.once ? Span::kAll : Span::kNow;
+        text_ = options.batch || options.once || options.json || options.iterations ||
+                !::isatty(STDOUT_FILENO);
+    }
+
+    Result<int> run();
+
+private:
+    Result<void> open_feed();
+    Result<std::unique_ptr<LiveFeed>> choose_feed();
+    FeedOptions feed_options() const;
+    Result<void> open_workload();
+    Result<void> loop();
+    Result<void> wait_until(Clock::time_point until);
+    Result<void> take();
+    Result<void> answer_signal();
+    Result<void> end_interval();
+    Result<void> show();
+    Frame frame(size_t rows) const;
+    Result<void> show_on_screen();
+    bool has_rows() const;
+    bool on_terminal() const { return screen_.has_value(); }
+    bool done() const
+    {
+        return looks_.quit || ended_ || (options_.iterations && shown_ >= options_.iterations);
+    }
+
+    const TopOptions &options_;
+    Output &out_;
+    LiveUnits units_;
+    Fd signals_, nowhere_;
+    std::unique_ptr<LiveFeed> feed_;
+    std::optional<Workload> workload_;  // of the feed that does not run it itself
+    std::optional<Screen> screen_;
+    Looks looks_;
+    bool text_;           // no screen
+    bool ended_ = false;  // the feed or the command
+    uint64_t shown_ = 0;
+    Clock::time_point begun_ = Clock::now(), interval_begun_ = begun_;
+};
+
+// Opening
+
+FeedOptions Top::feed_options() const
+{
+    const int output = text_ ? STDERR_FILENO : nowhere_.get();
+    return {options_.events, options_.command, options_.source, output};
+}
+
+// BPF where it is to be had; a recorder of our own needs to know what to record.
+Result<std::unique_ptr<LiveFeed>> Top::choose_feed()
+{
+    if (options_.input == "-")
+        return make_input_feed(units_);
+    if (options_.feed == "aux")
+        return make_recorder_feed(units_, feed_options());
+    Result<std::unique_ptr<LiveFeed>> feed = make_bpf_feed(units_, feed_options());
+    if (feed || options_.feed == "bpf")
+        return feed;
+    if (options_.events.empty())
+        return Error{feed.error().code,
+                     "no trace events through BPF: " + feed.error().message +
+                         "; give -e pmu/term=value,.../, or pipe pmukit record -o - into pmukit "
+                         "top -"};
+    if (feed.error().code == Errc::kBusy || feed.error().code == Errc::kUsage)
+        return feed.error();
+    return make_recorder_feed(units_, feed_options());
+}
+
+Result<void> Top::open_feed()
+{
+    Result<std::unique_ptr<LiveFeed>> feed = choose_feed();
+    if (!feed)
+        return feed.error();
+    feed_ = std::move(*feed);
+    return {};
+}
+
+Result<void> Top::open_workload()
+{
+    if (options_.command.empty() || feed_->name() == "aux")
+        return {};
+    const int output = feed_options().command_output;
+    Result<Workload> workload = Workload::prepare(options_.command, {output, output});
+    if (!workload)
+        return workload.error();
+    workload_.emplace(std::move(*workload));
+    return workload_->release();
+}
+
+// Showing
+
+Frame Top::frame(size_t rows) const
+{
+    const Clock::time_point from = looks_.span == Span::kAll ? begun_ : interval_begun_;
+    Frame frame{units_, *feed_, looks_.span};
+    frame.span_ms = static_cast<uint64_t>(
+        std::chrono::duration_cast<milliseconds>(Clock::now() - from).count());
+    frame.source = options_.source.empty() ? feed_->source() : options_.source;
+    frame.view = looks_.view;
+    frame.rows = rows;
+    return frame;
+}
+
+Result<void> Top::show_on_screen()
+{
+    constexpr size_t kOtherLines = 8;  // head, heads of columns, losses, keys
+    const Screen::Size size = screen_->size();
+    Frame shown = frame(size.rows > kOtherLines ? size.rows - kOtherLines : 1);
+    shown.columns = size.columns;
+    if (shown.view.empty())
+        shown.view = default_view(units_);
+    std::vector<std::string> lines = lines_of(shown);
+    lines.resize(std::min(lines.size(), size.rows - 1));
+    lines.resize(size.rows - 1);
+    std::string keys = " q quit  t totals  space pause ";
+    for (const std::string &view : view_names(units_))
+        keys += fmt::format(" {} {}{}", view.front(), view, view == shown.view ? "*" : "");
+    lines.push_back(keys + (looks_.paused ? "  paused" : ""));
+    return screen_->draw(lines);
+}
+
+Result<void> Top::show()
+{
+    shown_++;
+    if (on_terminal())
+        return looks_.paused ? Result<void>() : show_on_screen();
+    const Frame shown = frame(options_.top);
+    if (options_.json) {
+        print_json(json_of(shown), out_);
+    } else {
+        for (const std::string &line : lines_of(shown))
+            out_.print("{}\n", line);
+        out_.text("\n");
+    }
+    return out_.finish();  // whoever reads along gets it now
+}
+
+Result<void> Top::end_interval()
+{
+    if (Result<void> shown = show(); !shown)
+        return shown;
+    interval_begun_ = Clock::now();
+    for (const auto &[unit, live] : units_.router().all())
+        live->next_interval();
+    return {};
+}
+
+// Waiting
+
+Result<void> Top::answer_signal()
+{
+    signalfd_siginfo signal{};
+    if (::read(signals_.get(), &signal, sizeof signal) != sizeof signal)
+        return system_error("signalfd", errno);
+    if (signal.ssi_signo != SIGWINCH)
+        looks_.quit = true;
+    return on_terminal() ? show_on_screen() : Result<void>();
+}
+
+Result<void> Top::take()
+{
+    const Result<bool> more = feed_->take();
+    if (!more)
+        return more.error();
+    ended_ |= !*more;
+    return {};
+}
+
+Result<void> Top::wait_until(Clock::time_point until)
+{
+    while (!done() && Clock::now() < until) {
+        pollfd fds[] = {{feed_->fd(), POLLIN, 0},
+                        {signals_.get(), POLLIN, 0},
+                        {workload_ ? workload_->ended_fd() : -1, POLLIN, 0},
+                        {on_terminal() ? screen_->fd() : -1, POLLIN, 0}};
+        const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+        if (::poll(fds, std::size(fds), static_cast<int>(std::max<int64_t>(left.count(), 0))) < 0 &&
+            errno != EINTR)
+            return system_error("poll", errno);
+        if (fds[0].revents)
+            if (Result<void> taken = take(); !taken)
+                return taken;
+        if (fds[1].revents)
+            if (Result<void> answered = answer_signal(); !answered)
+                return answered;
+        ended_ |= fds[2].revents != 0;
+        if (!fds[3].revents)
+            continue;
+        if (fds[3].revents & (POLLHUP | POLLERR))
+            looks_.quit = true;
+        while (const std::optional<char> key = screen_->key())
+            press(*key, units_, looks_);
+        if (Result<void> shown = show_on_screen(); !shown)
+            return shown;
+    }
+    return {};
+}
+
+Result<void> Top::loop()
+{
+    // --once: what ends by itself is shown when it has.
+    const bool ends = options_.input == "-" || !options_.command.empty();
+    const auto interval = milliseconds(options_.interval_ms);
+    if (on_terminal())
+        if (Result<void> shown = show_on_screen(); !shown)
+            return shown;
+    while (!done()) {
+        const auto until =
+            options_.once && ends ? Clock::time_point::max() : interval_begun_ + interval;
+        if (Result<void> waited =
+                wait_until(std::min(until, Clock::now() + std::chrono::hours(24)));
+            !waited)
+            return waited;
+        if (done() || (options_.once && ends))
+            continue;
+        if (options_.once)
+            ended_ = true;
+        else if (Result<void> ended = end_interval(); !ended)
+            return ended;
+    }
+    return {};
+}
+
+bool Top::has_rows() const
+{
+    return std::ranges::any_of(units_.router().all(), [](const auto &unit) {
+        return !unit.second->rows(Span::kAll, 1).empty();
+    });
+}
+
+Result<int> Top::run()
+{
+    // An end asked for, and another size of the terminal.
+    Result<Fd> signals = catch_signals({SIGINT, SIGTERM, SIGHUP, SIGWINCH});
+    if (!signals)
+        return signals.error();
+    signals_ = std::move(*signals);
+    nowhere_ = Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (Result<void> opened = open_feed(); !opened)
+        return opened.error();
+    if (Result<void> opened = open_workload(); !opened)
+        return opened.error();
+    if (!text_) {
+        Result<Screen> screen = Screen::open();
+        if (!screen)
+            return screen.error();
+        screen_.emplace(std::move(*screen));
+    }
+    begun_ = interval_begun_ = Clock::now();
+    if (Result<void> looped = loop(); !looped)
+        return looped.error();
+    const bool whole = options_.iterations && shown_ >= options_.iterations;
+    if (workload_)
+        workload_->wait();
+    const Result<void> finished = feed_->finish();
+    screen_.reset();
+    // The last one, with all that was in flight; not of a feed that failed before it had anything.
+    if (text_ && !whole && (finished || has_rows()))
+        if (Result<void> shown = show(); !shown)
+            return shown.error();
+    return finished ? Result<int>(kExitGood) : finished.error();
+}
+
+Result<void> check_words(const TopOptions &options)
+{
+    if (!options.input.empty() && options.input != "-")
+        return Error{Errc::kUsage, "'" + options.input +
+                                       "': top reads standard input, called -; pmukit report -i " +
+                                       options.input + " explains a file"};
+    if (options.input == "-" && (!options.events.empty() || !options.command.empty()))
+        return Error{Errc::kUsage,
+                     "- reads what another pmukit records; -e and a command belong to that one"};
+    if (options.input == "-" && ::isatty(STDIN_FILENO))
+        return Error{Errc::kUsage,
+                     "standard input is a terminal; pipe a recording into it: pmukit record -o - "
+                     "... | pmukit top -"};
+    if (options.feed == "aux" && options.events.empty())
+        return Error{Errc::kUsage, "--feed aux: record what? give -e"};
+    if (options.interval_ms == 0)
+        return Error{Errc::kUsage, "--interval 0: give seconds, such as 0.5"};
+    return {};
+}
+
+// Behind -- stands a command; its first word has filled the place of the input.
+void take_back_command(const std::vector<std::string> &words, TopOptions &options)
+{
+    const bool has_command = std::ranges::find(words, "--") != words.end();
+    if (!has_command || options.input.empty() || options.input == "-")
+        return;
+    options.command.insert(options.command.begin(), options.input);
+    options.input.clear();
+}
+
+struct TopWords {
+    TopOptions options;
+    double interval_s = 1;
+};
+
+}  // namespace
+
+Result<int> run_top(const TopOptions &options, Output &out)
+{
+    if (Result<void> good = check_words(options); !good)
+        return good.error();
+    return Top(options, out).run();
+}
+
+Command add_top(CLI::App &app)
+{
+    const auto owned = std::make_shared<TopWords>();
+    TopOptions &options = owned->options;
+    options.top = kRowsOfText;
+    CLI::App *top =
+        app.add_subcommand("top", "the hottest pages, requesters and groups while they happen");
+    top->add_option("input", options.input, "-: a recording on standard input, as it is recorded");
+    top->add_option("-e,--event", options.events,
+                    "event to count while we look; without one, what others record is seen")
+        ->allow_extra_args(false);
+    top->add_option("-d,--interval", owned->interval_s, "seconds between two pictures")
+        ->check(CLI::Range(0.05, 86400.0))
+        ->capture_default_str();
+    top->add_option("-n,--iterations", options.iterations, "end after so many; as text");
+    top->add_option("--top", options.top, "rows of a view, as text; 0: all")->capture_default_str();
+    top->add_option("--view", options.view, "what to show; otherwise what there is")
+        ->check(CLI::IsMember({"pages", "requesters", "groups"}));
+    top->add_option("--feed", options.feed,
+                    "trace events through BPF, or AUX data of a recorder of our own")
+        ->check(CLI::IsMember({"auto", "bpf", "aux"}))
+        ->capture_default_str();
+    top->add_option("--source", options.source,
+                    "stamp every figure: 'model' when the devices are emulated")
+        ->check(CLI::IsMember({"model"}));
+    top->add_flag("--batch", options.batch, "text, one picture below the other");
+    top->add_flag("--once", options.once,
+                  "one picture as text, of all of it: when the recording or the command ends, or "
+                  "after one interval");
+    top->add_flag("--json", options.json, "one JSON object in a line for each interval");
+    top->add_option("command", options.command, "command to run; top ends with it");
+    top->footer(
+        "Examples:\n  pmukit top -e cxl_hmu_mem0.0.0//\n  pmukit record -o - -a -e "
+        "cxl_hmu_mem0.0.0// | pmukit top -\n  pmukit top --once -e cxl_hmu_mem0.0.0// -- sleep "
+        "5\n"
+        "Keys: p, r, g pages, requesters, groups; t since the beginning or this interval; space "
+        "pause; q quit.");
+    return {top, [owned](const Invocation &invocation) {
+                owned->options.interval_ms = static_cast<uint64_t>(owned->interval_s * 1000);
+                take_back_command(invocation.words, owned->options);
+                return run_top(owned->options, invocation.out);
+            }};
+}
+
+}  // namespace pmukit::cli

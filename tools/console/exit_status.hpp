@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// How the program ends.
+#pragma once
+
+namespace pmukit::cli {
+
+enum ExitStatus : int { kExitGood = 0, kExitFailed = 1, kExitUsage = 2, kExitMachinery = 69 };
+
+}  // namespace pmukit::cli

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "model_server/command.hpp"
+
+#include <fmt/core.h>
+
+#include <optional>
+
+#include "model_server/cxl_hmu.hpp"
+#include "model_server/hisi_ptt.hpp"
+#include "model_server/pcie_ep.hpp"
+#include "model_server/uncore_pmon.hpp"
+#include "vfu/bdf.hpp"
+
+namespace pmukit::cli {
+
+namespace {
+
+constexpr uint64_t kMostAnswer_ns = 1'000'000'000;
+constexpr uint64_t kMostLink_mb_s = 1'000'000;
+
+}  // namespace
+
+void SlotWords::add_to(CLI::App &command)
+{
+    command.add_option("--socket", socket_, "UNIX socket to listen on")->required();
+    CLI::Option *function = command.add_option(
+        "--bdf", function_, "where the guest finds it, as 01:00.0: its requester id");
+    CLI::Option *root_port = command.add_option(
+        "--root-port", root_port_, "the root port above it, as 00:10.0; without, it has no link");
+    function->needs(root_port);
+    root_port->needs(function);
+    command
+        .add_option("--answer-ns", timing_.answer_ns,
+                    "how long it takes to answer a read, on the clock of traced packets")
+        ->needs(function)
+        ->check(CLI::Range(uint64_t{0}, kMostAnswer_ns))
+        ->capture_default_str();
+    command
+        .add_option("--link-mb-s", timing_.bytes_per_us,
+                    "how fast packets pass its link, MB/s; 0: they take no time")
+        ->needs(function)
+        ->check(CLI::Range(uint64_t{0}, kMostLink_mb_s))
+        ->capture_default_str();
+}
+
+void SlotWords::hide_link(CLI::App &command)
+{
+    for (const char *option : {"--bdf", "--root-port", "--answer-ns", "--link-mb-s"})
+        command.get_option(option)->group("");
+}
+
+Result<vfu::SlotOptions> SlotWords::settle() const
+{
+    vfu::SlotOptions options{socket_, std::nullopt, timing_};
+    if (function_.empty())
+        return options;
+    const std::optional<uint16_t> function = vfu::parse_bdf(function_);
+    const std::optional<uint16_t> root_port = vfu::parse_bdf(root_port_);
+    if (!function || !root_port)
+        return Error{
+            Errc::kUsage,
+            fmt::format("--{} {}: bus, device and function are wanted, as 01:00.0",
+                        function ? "root-port" : "bdf", function ? root_port_ : function_)};
+    options.link = vfu::LinkPlace{*function, *root_port};
+    return options;
+}
+
+std::vector<std::unique_ptr<ModelCommand>> model_commands(CLI::App &app)
+{
+    std::vector<std::unique_ptr<ModelCommand>> commands;
+    commands.push_back(std::make_unique<CxlHmuCommand>(app));
+    commands.push_back(std::make_unique<HisiPttCommand>(app));
+    commands.push_back(std::make_unique<PcieEpCommand>(app));
+    commands.push_back(std::make_unique<UncorePmonCommand>(app));
+    return commands;
+}
+
+}  // namespace pmukit::cli

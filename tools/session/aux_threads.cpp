@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "session/aux_threads.hpp"
+
+#include <algorithm>
+
+namespace pmukit::cli {
+namespace {
+
+class Listener final : public UnitSink {
+public:
+    Listener(AuxThreads &threads, const Recording &recording, const Unit *only, Threads *names)
+        : threads_(threads), recording_(recording), only_(only), names_(names)
+    {
+    }
+
+    void aux_begin(const Stream &, uint64_t, uint64_t, uint64_t) override {}
+    void aux(const Stream &, Bytes) override {}
+    void aux_loss(const Stream &, uint64_t, uint64_t) override {}
+    void sample(const Stream &, uint64_t, Bytes) override {}
+    void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
+                  const perfdata::SampleId &who) override
+    {
+        if (!only_ || !stream.unit || stream.unit == only_)
+            threads_.note(stream, aux, who);
+    }
+    void record(const perfdata::Record &record) override
+    {
+        if (names_)
+            names_->note(record, recording_.reader());
+    }
+
+private:
+    AuxThreads &threads_;
+    const Recording &recording_;
+    const Unit *only_;
+    Threads *names_;
+};
+
+}  // namespace
+
+AuxThreads AuxThreads::of_file(const std::string &path, const Unit *only, Threads *names)
+{
+    AuxThreads threads;
+    if (can_be_read_once_only(path))
+        return threads;
+    Result<Recording> recording = Recording::open(path);
+    // What is wrong with the file is said by the walk that needs its data.
+    if (!recording || !recording->read_front())
+        return threads;
+    Listener listener(threads, *recording, only, names);
+    (void)recording->walk(listener);
+    return threads;
+}
+
+void AuxThreads::note(const Stream &stream, const perfdata::AuxRecord &aux,
+                      const perfdata::SampleId &who)
+{
+    std::vector<Range> &ranges = ranges_[stream];
+    const uint64_t end = aux.offset + aux.size;
+    if (aux.size == 0 || end < aux.offset || (!ranges.empty() && aux.offset < ranges.back().end))
+        return;
+    const uint64_t before_ns = ranges.empty() ? 0 : ranges.back().who.time_ns.value_or(0);
+    ranges.push_back({aux.offset, end, before_ns, who});
+}
+
+const AuxThreads::Range *AuxThreads::find(const Stream &stream, uint64_t offset) const
+{
+    const auto known = ranges_.find(stream);
+    if (known == ranges_.end())
+        return nullptr;
+    const std::vector<Range> &ranges = known->second;
+    const auto behind = std::ranges::upper_bound(ranges, offset, {}, &Range::begin);
+    if (behind == ranges.begin() || offset >= std::prev(behind)->end)
+        return nullptr;
+    return &*std::prev(behind);
+}
+
+bool AuxThreads::knows(size_t event) const
+{
+    return std::ranges::any_of(ranges_,
+                               [event](const auto &known) { return known.first.event == event; });
+}
+
+}  // namespace pmukit::cli

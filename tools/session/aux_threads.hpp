@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Whose AUX data is it? AUXTRACE says no time and, of a CPU, no thread. But PERF_RECORD_AUX
+// announces each range of bytes, in the context of the thread that ran until then.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "session/recording.hpp"
+#include "session/threads.hpp"
+
+namespace pmukit::cli {
+
+class AuxThreads {
+public:
+    struct Range {
+        uint64_t begin, end;  // bytes of the stream
+        uint64_t before_ns;   // when the range before it was announced; 0: it is the first
+        perfdata::SampleId who;
+    };
+
+    // All that a file says, before it is walked: what announces bytes may stand behind them.
+    // Nothing of what can be read only once. only: of streams of this unit, and of nobody knows
+    // which; nullptr: of all. names: gets what the file says of threads and maps as well.
+    static AuxThreads of_file(const std::string &path, const Unit *only = nullptr,
+                              Threads *names = nullptr);
+
+    // A range that is known is passed over. Memory: a Range for each record of AUX.
+    void note(const Stream &stream, const perfdata::AuxRecord &aux, const perfdata::SampleId &who);
+    // nullptr: nobody announced this byte.
+    const Range *find(const Stream &stream, uint64_t offset) const;
+    bool knows(size_t event) const;
+
+private:
+    std::map<Stream, std::vector<Range>> ranges_;  // by begin
+};
+
+}  // namespace pmukit::cli

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "session/placement.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "session/units.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+// cxl_hmu_mem0.1.2 is the second instance of the first unit of mem0; its prefix ends in "mem".
+std::string memdev_of(std::string_view pmu)
+{
+    const Unit *unit = unit_of_pmu(pmu);
+    if (!unit)
+        return {};
+    pmu.remove_prefix(unit->pmu_prefix.size());
+    return fmt::format("mem{}", pmu.substr(0, pmu.find('.')));
+}
+
+uint64_t unit_bytes_of(const decode::cxl_hmu::HotList &list)
+{
+    return list.totals().unit_log2 ? uint64_t{1} << *list.totals().unit_log2 : 0;
+}
+
+}  // namespace
+
+Result<Placer> Placer::open(const std::string &dir)
+{
+    Result<topology::CxlDevices> devices = topology::read_cxl_devices(dir);
+    if (!devices)
+        return devices.error();
+    Result<std::optional<topology::Cedt>> cedt = topology::read_cedt(dir);
+    if (!cedt)
+        return cedt.error();
+    Result<topology::MemoryMap> memory = topology::MemoryMap::read(dir);
+    if (!memory)
+        return memory.error();
+    return Placer(topology::Translator(std::move(*devices), *cedt), std::move(*memory));
+}
+
+Placement Placer::place(std::string_view pmu, uint64_t dpa, uint64_t bytes) const
+{
+    Placement placement;
+    Result<topology::HpaRange> hpa = translator_.hpa_of(memdev_of(pmu), dpa, bytes);
+    if (!hpa)
+        return placement;
+    placement.hpa = *hpa;
+    placement.node = memory_.node_of(hpa->start, hpa->bytes);
+    if (placement.node)
+        placement.tier = memory_.tier_of(*placement.node);
+    return placement;
+}
+
+Placement Placer::place_host(uint64_t hpa, uint64_t bytes) const
+{
+    Placement placement;
+    placement.hpa = topology::HpaRange{hpa, bytes, 1, {}};
+    placement.node = memory_.node_of(hpa, bytes);
+    if (placement.node)
+        placement.tier = memory_.tier_of(*placement.node);
+    return placement;
+}
+
+std::optional<std::string> Placer::why_not(std::string_view pmu, uint64_t dpa, uint64_t bytes) const
+{
+    Result<topology::HpaRange> hpa = translator_.hpa_of(memdev_of(pmu), dpa, bytes);
+    if (hpa)
+        return std::nullopt;
+    return hpa.error().message;
+}
+
+PlaceHeat::Key PlaceHeat::key_of(const Placement &at) const
+{
+    if (key_ == PlaceKey::kNode)
+        return {at.node ? std::optional<uint64_t>(*at.node) : std::nullopt, 0};
+    return at.hpa ? Key{at.hpa->start, at.hpa->bytes} : Key{};
+}
+
+void PlaceHeat::add(const std::string &pmu, const decode::cxl_hmu::HotList &list)
+{
+    const uint64_t unit_bytes = unit_bytes_of(list);
+    for (const decode::cxl_hmu::HotUnit &unit : list.all()) {
+        const Placement at = placer_.place(pmu, unit.dpa, unit_bytes);
+        if (!at.hpa && lost_units_++ == 0)
+            first_reason_ = placer_.why_not(pmu, unit.dpa, unit_bytes).value_or("");
+        HotPlace &place = places_[key_of(at)];
+        place.at = at;
+        place.accesses += unit.accesses;
+        place.epochs += unit.epochs;
+        place.units++;
+    }
+}
+
+std::vector<HotPlace> PlaceHeat::hottest() const
+{
+    std::vector<HotPlace> hot;
+    for (const auto &[key, place] : places_) {
+        hot.push_back(place);
+        if (key_ == PlaceKey::kNode)
+            hot.back().at.hpa.reset();  // a node is not one range
+    }
+    std::ranges::stable_sort(hot, [](const HotPlace &a, const HotPlace &b) {
+        return std::tie(a.accesses, a.epochs) > std::tie(b.accesses, b.epochs);
+    });
+    return hot;
+}
+
+std::string or_dash(const std::optional<uint32_t> &number)
+{
+    return number ? std::to_string(*number) : "-";
+}
+
+std::string range_or_dash(const std::optional<topology::HpaRange> &range)
+{
+    return range ? fmt::format("{:#018x}-{:#018x}", range->start, range->start + (range->bytes - 1))
+                 : "-";
+}
+
+}  // namespace pmukit::cli

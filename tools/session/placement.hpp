@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Where hot units of device memory are for the host: address, NUMA node, memory tier. What is not
+// known is absent.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "console/output.hpp"
+#include "decode/cxl_hmu/cxl_hmu_hot.hpp"
+#include "topology/memory_map.hpp"
+#include "topology/translate.hpp"
+
+namespace pmukit::cli {
+
+struct Placement {
+    std::optional<topology::HpaRange> hpa;
+    std::optional<uint32_t> node, tier;
+};
+
+class Placer {
+public:
+    // dir: /sys, or a saved copy of it.
+    static Result<Placer> open(const std::string &dir);
+
+    Placement place(std::string_view pmu, uint64_t dpa, uint64_t bytes) const;
+    // Of a host range.
+    Placement place_host(uint64_t hpa, uint64_t bytes) const;
+    // Why a unit has no host address; nullopt: it has one.
+    std::optional<std::string> why_not(std::string_view pmu, uint64_t dpa, uint64_t bytes) const;
+    const std::vector<std::string> &assumptions() const { return translator_.assumptions(); }
+
+private:
+    Placer(topology::Translator translator, topology::MemoryMap memory)
+        : translator_(std::move(translator)), memory_(std::move(memory))
+    {
+    }
+
+    topology::Translator translator_;
+    topology::MemoryMap memory_;
+};
+
+// Heat of one place, gathered over all devices and events of a recording.
+struct HotPlace {
+    Placement at;
+    uint64_t accesses = 0, epochs = 0, units = 0;
+};
+
+enum class PlaceKey { kHpa, kNode };
+
+class PlaceHeat {
+public:
+    PlaceHeat(const Placer &placer, PlaceKey key) : placer_(placer), key_(key) {}
+
+    void add(const std::string &pmu, const decode::cxl_hmu::HotList &list);
+    // By accesses, then by times seen. Units without a host address share one place.
+    std::vector<HotPlace> hottest() const;
+    // Units without a host address, and the reason of the first.
+    uint64_t lost_units() const { return lost_units_; }
+    const std::string &first_reason() const { return first_reason_; }
+
+private:
+    using Key = std::pair<std::optional<uint64_t>, uint64_t>;
+
+    Key key_of(const Placement &at) const;
+
+    const Placer &placer_;
+    PlaceKey key_;
+    std::map<Key, HotPlace> places_;
+    uint64_t lost_units_ = 0;
+    std::string first_reason_;
+};
+
+// "5", or "-" for what is not known.
+std::string or_dash(const std::optional<uint32_t> &number);
+// "0x..-0x..", or "-".
+std::string range_or_dash(const std::optional<topology::HpaRange> &range);
+
+}  // namespace pmukit::cli

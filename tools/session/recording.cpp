@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "session/recording.hpp"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/plain.hpp"
+#include "console/exit_status.hpp"
+#include "console/output.hpp"
+#include "console/terminal.hpp"
+#include "perfdata/aux.hpp"
+#include "perfdata/features.hpp"
+#include "perfdata/format.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+using perfdata::Record;
+
+class Walker final : public perfdata::AuxSink {
+public:
+    Walker(Recording &recording, UnitSink &sink)
+        : recording_(recording), reader_(recording.reader()), sink_(sink), merge_(reader_, *this)
+    {
+    }
+
+    void record(const Record &record);
+    RecordingTotals finish()
+    {
+        merge_.finish();
+        grow();
+        return std::move(totals_);
+    }
+
+    void aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRecord &aux) override;
+    void aux_run(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
+                 uint64_t bytes) override;
+    void aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
+                  Bytes data) override;
+    void aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t bytes) override;
+
+private:
+    void grow();
+    void sample(const Record &record);
+    const Unit *unit_of(size_t event, Bytes data) const;
+    const Unit *unit_of_sample(size_t event, const perfdata::Sample &sample) const;
+
+    Recording &recording_;
+    const perfdata::Reader &reader_;
+    UnitSink &sink_;
+    perfdata::AuxMerge merge_;
+    std::map<perfdata::AuxStream, const Unit *> units_;  // of streams that brought data
+    // A run was announced whose unit its first bytes will tell.
+    struct Run {
+        uint64_t aux_offset, file_offset, bytes;
+    };
+    std::optional<Run> run_;
+    const Record *record_ = nullptr;  // that merge_ is given
+    Stream stream_{};                 // of the run that is under way
+    RecordingTotals totals_;
+};
+
+// In pipe layout events come with the records.
+void Walker::grow()
+{
+    for (auto *counts : {&totals_.aux_bytes, &totals_.samples})
+        counts->resize(reader_.events().size());
+}
+
+void Walker::record(const Record &record)
+{
+    totals_.records++;
+    record_ = &record;
+    if (totals_.samples.size() != reader_.events().size())
+        grow();
+    if (record.type == PERF_RECORD_SAMPLE)
+        sample(record);
+    else if (record.type == PERF_RECORD_LOST)
+        totals_.lost_samples += perfdata::parse_lost(record.body, reader_.order())
+                                    .value_or(perfdata::LostRecord{})
+                                    .lost;
+    else if (record.type == PERF_RECORD_LOST_SAMPLES)
+        totals_.lost_samples +=
+            perfdata::parse_lost_samples(record.body, reader_.order()).value_or(0);
+    else if (record.type == perfdata::kAuxtraceInfo)
+        recording_.note_auxtrace_info(record);
+    else
+        merge_.record(record);
+    if (record.type != PERF_RECORD_SAMPLE && record.type != perfdata::kAuxtrace)
+        sink_.record(record);
+    totals_.unknown_records += perfdata::record_name(record.type).empty();
+}
+
+void Walker::sample(const Record &record)
+{
+    std::optional<size_t> event = reader_.event_of(record);
+    if (!event) {
+        totals_.unreadable_records++;
+        return;
+    }
+    totals_.samples[*event]++;
+    std::optional<perfdata::Sample> sample =
+        perfdata::parse_sample(record.body, reader_.events()[*event].attr, reader_.order());
+    if (!sample) {
+        totals_.unreadable_records++;
+        return;
+    }
+    const Unit *unit = unit_of_sample(*event, *sample);
+    if (!unit)
+        return;
+    totals_.pieces++;
+    const Stream stream{*event, sample->who.cpu.value_or(UINT32_MAX), unit};
+    if (unit->bare_samples)
+        sink_.bare_sample(stream, record, *sample);
+    else
+        sink_.sample(stream, record.offset, *unit->words_of_raw(*sample->raw));
+}
+
+// The payload says whose it is, if there is one.
+const Unit *Walker::unit_of_sample(size_t event, const perfdata::Sample &sample) const
+{
+    for (const Unit &unit : kUnits)
+        if (sample.raw && unit.words_of_raw(*sample.raw))
+            return &unit;
+    const Unit *unit = recording_.unit(event);
+    return unit && unit->bare_samples ? unit : nullptr;
+}
+
+// A cut file has lost the names of its PMUs: then the bytes must speak for themselves.
+const Unit *Walker::unit_of(size_t event, Bytes data) const
+{
+    const bool known = event != perfdata::kUnknownEvent;
+    if (known && recording_.unit(event))
+        return recording_.unit(event);
+    if (known && !reader_.pmu_name(reader_.events()[event].attr.type).empty())
+        return nullptr;
+    if (!known && recording_.auxtrace_unit())
+        return recording_.auxtrace_unit();
+    for (const Unit &unit : kUnits)
+        if (unit.looks_like(data))
+            return &unit;
+    return nullptr;
+}
+
+void Walker::aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRecord &aux)
+{
+    if (stream.event == perfdata::kUnknownEvent)
+        return;
+    const auto who = perfdata::parse_sample_id(record_->body, reader_.events()[stream.event].attr,
+                                               reader_.order());
+    if (who)
+        sink_.aux_said({stream.event, stream.cpu, recording_.unit(stream.event), stream.tid}, aux,
+                       *who);
+}
+
+void Walker::aux_run(const perfdata::AuxStream &, uint64_t aux_offset, uint64_t file_offset,
+                     uint64_t bytes)
+{
+    run_ = Run{aux_offset, file_offset, bytes};
+}
+
+void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t, uint64_t, Bytes data)
+{
+    const std::optional<Run> begun = std::exchange(run_, std::nullopt);
+    if (begun) {
+        stream_ = {stream.event, stream.cpu, unit_of(stream.event, data), stream.tid};
+        units_[stream] = stream_.unit;
+    }
+    if (!stream_.unit)
+        return;
+    if (stream.event != perfdata::kUnknownEvent)
+        totals_.aux_bytes[stream.event] += data.size();
+    if (begun) {
+        totals_.pieces++;
+        sink_.aux_begin(stream_, begun->aux_offset, begun->file_offset, begun->bytes);
+    }
+    sink_.aux(stream_, data);
+}
+
+void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t bytes)
+{
+    totals_.lost_aux_bytes += bytes;
+    totals_.aux_truncations += bytes == 0;
+    const auto known = units_.find(stream);
+    const Unit *unit = known == units_.end() ? unit_of(stream.event, {}) : known->second;
+    sink_.aux_loss({stream.event, stream.cpu, unit, stream.tid}, aux_offset, bytes);
+}
+
+}  // namespace
+
+Error in_file(const std::string &path, const Error &error)
+{
+    std::string where = error.offset ? fmt::format(" (at offset {:#x})", *error.offset) : "";
+    return Error{error.code, path + ": " + error.message + where, error.offset};
+}
+
+std::string recording_name(const std::string &path)
+{
+    return path == "-" ? "standard input" : path;
+}
+
+bool can_be_read_once_only(const std::string &path)
+{
+    struct stat status = {};
+    if (path == "-")
+        return true;
+    return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+           !S_ISDIR(status.st_mode);
+}
+
+Error explain_open(const std::string &path, const Error &error)
+{
+    if (error.code == Errc::kNotFound)
+        return Error{Errc::kNotFound, error.message + "; record first, or name a file with -i"};
+    // What the system refuses names the file itself.
+    const bool of_system = error.code == Errc::kDenied || error.code == Errc::kIo;
+    return of_system ? error : in_file(recording_name(path), error);
+}
+
+Result<perfdata::Reader> open_recording(const std::string &path)
+{
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
+    if (!reader)
+        return explain_open(path, reader.error());
+    return reader;
+}
+
+Result<Recording> Recording::open(const std::string &path)
+{
+    Result<perfdata::Reader> reader = open_recording(path);
+    if (!reader)
+        return reader.error();
+    return Recording(recording_name(path), std::move(*reader));
+}
+
+Result<void> Recording::read_front()
+{
+    Result<void> read = reader_.read_front();
+    return read ? read : in_file(path_, read.error());
+}
+
+Result<RecordingTotals> Recording::walk(UnitSink &sink, const EachRecord &each)
+{
+    Walker walker(*this, sink);
+    Progress progress("reading " + path_, reader_.is_pipe() ? 0 : reader_.data_end());
+    for (Record record;;) {
+        progress.at(record.offset);
+        Result<bool> more = reader_.next(record);
+        if (!more)
+            return in_file(path_, more.error());
+        if (!*more)
+            return walker.finish();
+        if (Result<void> done = each ? each(record) : Result<void>(); !done)
+            return in_file(path_, done.error());
+        walker.record(record);
+    }
+}
+
+// As its bytes come
+
+struct PushedRecording::State {
+    State(std::string name, perfdata::Reader reader, UnitSink &sink)
+        : recording(std::move(name), std::move(reader)), walker(recording, sink)
+    {
+    }
+    // Until the reader wants more. False: it wants none.
+    Result<bool> walk()
+    {
+        for (Record record;;) {
+            const Result<perfdata::Reader::Step> step = recording.reader_.step(record);
+            if (!step)
+                return in_file(recording.path_, step.error());
+            if (*step != perfdata::Reader::Step::kRecord)
+                return *step == perfdata::Reader::Step::kMore;
+            walker.record(record);
+        }
+    }
+
+    Recording recording;
+    Walker walker;
+};
+
+PushedRecording::PushedRecording(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PushedRecording::PushedRecording(PushedRecording &&) noexcept = default;
+PushedRecording::~PushedRecording() = default;
+
+Result<PushedRecording> PushedRecording::begin(std::string name, UnitSink &sink)
+{
+    Result<perfdata::Reader> reader = perfdata::Reader::pushed();
+    if (!reader)
+        return in_file(name, reader.error());
+    return PushedRecording(std::make_unique<State>(std::move(name), std::move(*reader), sink));
+}
+
+Result<void> PushedRecording::feed(Bytes bytes)
+{
+    while (!bytes.empty()) {
+        bytes = bytes.subspan(state_->recording.reader_.feed(bytes));
+        const Result<bool> more = state_->walk();
+        if (!more)
+            return more.error();
+        if (!*more)  // what comes behind its end is not its own
+            return {};
+    }
+    return {};
+}
+
+Result<RecordingTotals> PushedRecording::finish()
+{
+    state_->recording.reader_.end_feed();
+    const Result<bool> walked = state_->walk();
+    if (!walked)
+        return walked.error();
+    if (state_->recording.reader_.data_begin() == 0)
+        return in_file(state_->recording.path_,
+                       Error{Errc::kTruncated, "it ends before a recording begins"});
+    return state_->walker.finish();
+}
+
+const Recording &PushedRecording::recording() const
+{
+    return state_->recording;
+}
+
+bool Recording::has_cap(std::optional<std::string_view> pmu, std::string_view name,
+                        std::optional<std::string_view> value) const
+{
+    const std::optional<Bytes> content = reader_.feature(perfdata::kFeatPmuCaps);
+    const auto pmus = content ? perfdata::parse_pmu_caps(*content, reader_.order()) : std::nullopt;
+    for (const perfdata::PmuCaps &caps : pmus.value_or(std::vector<perfdata::PmuCaps>()))
+        for (const auto &[known, its] : caps.caps)
+            if ((!pmu || caps.pmu == *pmu) && known == name && (!value || its == *value))
+                return true;
+    return false;
+}
+
+// An event whose PMU has lost its name may be that of any.
+std::optional<std::string> Recording::source(size_t event) const
+{
+    if (claimed_source_)
+        return claimed_source_;
+    std::string pmu;
+    if (event < reader_.events().size())
+        pmu = reader_.pmu_name(reader_.events()[event].attr.type);
+    if (has_cap(pmu.empty() ? std::nullopt : std::optional<std::string_view>(pmu), kSourceCap,
+                kSourceModel))
+        return kSourceModel;
+    return std::nullopt;
+}
+
+std::optional<std::string> Recording::source() const
+{
+    return source(perfdata::kUnknownEvent);
+}
+
+std::optional<std::string> Recording::common_source() const
+{
+    std::optional<std::string> common = claimed_source_;
+    for (size_t event = 0; event < reader_.events().size(); event++)
+        if (unit(event)) {
+            common = source(event);
+            if (!common)
+                return std::nullopt;
+        }
+    return common;
+}
+
+bool Recording::continues() const
+{
+    return has_cap(std::nullopt, kPartCap, std::nullopt);
+}
+
+void Recording::note_auxtrace_info(const Record &record)
+{
+    const auto info = perfdata::parse_auxtrace_info(record.body, reader_.order());
+    if (!info || info->priv.empty())
+        return;
+    auxtrace_unit_ = unit_of_auxtrace_type(info->type);
+    auxtrace_pmu_type_ = info->priv[0];
+}
+
+const Unit *Recording::unit(size_t event) const
+{
+    if (const Unit *named = unit_of_pmu(pmu_name(event)))
+        return named;
+    if (event >= reader_.events().size())
+        return nullptr;
+    const uint32_t type = reader_.events()[event].attr.type;
+    const bool nameless = reader_.pmu_name(type).empty();
+    return nameless && type == auxtrace_pmu_type_ ? auxtrace_unit_ : nullptr;
+}
+
+std::string Recording::pmu_name(size_t event) const
+{
+    if (event >= reader_.events().size())
+        return "unknown";
+    const perfdata::Event &known = reader_.events()[event];
+    std::string name = plain(reader_.pmu_name(known.attr.type));
+    if (!name.empty())
+        return name;
+    return fmt::format("type{}", known.attr.type);
+}
+
+std::string Recording::missing(const RecordingTotals &totals) const
+{
+    bool ours = totals.pieces != 0;
+    for (size_t event = 0; event < reader_.events().size(); event++) {
+        if (!unit(event))
+            continue;
+        ours = true;
+        if (unit(event)->bare_samples)
+            continue;
+        const bool asked = reader_.events()[event].attr.sample_type & PERF_SAMPLE_RAW;
+        const bool aux = totals.aux_bytes[event] != 0 || unit(event) == auxtrace_unit_;
+        if (!asked && !aux)
+            return fmt::format(
+                "{}: {}: recorded without -R, so {} samples came without their payload; "
+                "record with: perf record -R -a -e {}/.../",
+                path_, pmu_name(event), totals.samples[event], pmu_name(event));
+    }
+    return ours ? std::string()
+                : path_ + ": no PMU of the suite was recorded here; see pmukit list";
+}
+
+std::string damage_of(const perfdata::Reader &reader, const std::string &path)
+{
+    if (const auto &damage = reader.damage())
+        return fmt::format(
+            "{}: {} (at offset {:#x}); {} bytes after it are lost, what came before was read", path,
+            damage->reason, damage->offset, damage->lost_bytes);
+    for (const Error &complaint : reader.complaints())
+        return in_file(path, complaint).message;
+    return {};
+}
+
+int say_troubles(const std::vector<std::string> &troubles)
+{
+    int status = kExitGood;
+    for (const std::string &trouble : troubles)
+        if (!trouble.empty()) {
+            complain(trouble);
+            status = kExitFailed;
+        }
+    return status;
+}
+
+}  // namespace pmukit::cli

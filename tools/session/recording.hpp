@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Walks a recording and hands each unit's bytes on, whichever way they came: AUX data or raw
+// samples. Here the reader, which knows no decoder, meets the decoders, which know no files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "perfdata/reader.hpp"
+#include "session/units.hpp"
+
+namespace pmukit::cli {
+
+// A stream of one unit's bytes.
+struct Stream {
+    size_t event;  // index into Reader::events(), or perfdata::kUnknownEvent
+    uint32_t cpu;  // UINT32_MAX: unknown, or of a thread
+    const Unit *unit = nullptr;
+    uint32_t tid = UINT32_MAX;  // of AUX data of a thread; UINT32_MAX: of a CPU, or unknown
+};
+inline bool operator<(const Stream &a, const Stream &b)
+{
+    return std::tie(a.event, a.cpu, a.tid) < std::tie(b.event, b.cpu, b.tid);
+}
+
+class UnitSink {
+public:
+    virtual ~UnitSink() = default;
+    // A buffer of AUX data is announced, then given in one or more pieces. offset: in the stream.
+    virtual void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
+                           uint64_t size) = 0;
+    virtual void aux(const Stream &stream, Bytes data) = 0;
+    virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
+    // The words of one sample: whole records.
+    virtual void sample(const Stream &stream, uint64_t file_offset, Bytes words) = 0;
+    // Instead, of a unit with bare_samples: each, with or without a payload.
+    virtual void bare_sample(const Stream &, const perfdata::Record &, const perfdata::Sample &) {}
+    // What the kernel announces of AUX data, and whose it is.
+    virtual void aux_said(const Stream &, const perfdata::AuxRecord &, const perfdata::SampleId &)
+    {
+    }
+    // What else the kernel says: of threads, maps and the like.
+    virtual void record(const perfdata::Record &) {}
+};
+
+struct RecordingTotals {
+    uint64_t records = 0;
+    uint64_t unknown_records = 0;     // of a type newer than this program
+    uint64_t unreadable_records = 0;  // too short for what their event promises
+    uint64_t lost_samples = 0;
+    uint64_t lost_aux_bytes = 0;
+    uint64_t aux_truncations = 0;     // the kernel says that AUX data was cut, not by how much
+    uint64_t pieces = 0;              // of AUX data, or samples, that went to a unit
+    std::vector<uint64_t> aux_bytes;  // per event
+    std::vector<uint64_t> samples;    // per event
+};
+
+// Every command opens recordings so: a file, a perf.data directory, or "-", standard input.
+Result<perfdata::Reader> open_recording(const std::string &path);
+// Standard input, a FIFO or the like: what is read of it is gone.
+bool can_be_read_once_only(const std::string &path);
+// What its error means to people.
+Error explain_open(const std::string &path, const Error &error);
+// How messages call a recording.
+std::string recording_name(const std::string &path);
+
+// What is wrong with a recording that was read. Empty: nothing.
+std::string damage_of(const perfdata::Reader &reader, const std::string &path);
+// Says what is not empty of these, each in a line, and gives the exit status that they make.
+int say_troubles(const std::vector<std::string> &troubles);
+
+// The capability of a PMU in PMU_CAPS that says where its device is from.
+constexpr const char *kSourceCap = "source";
+constexpr const char *kSourceModel = "model";
+// And that says which of several files this is (pmukit record --interval), from the second on: its
+// records are numbered on from the one before.
+constexpr const char *kPartCap = "part";
+
+// One open recording.
+class Recording {
+public:
+    static Result<Recording> open(const std::string &path);
+
+    // In pipe layout: until the events are known. Before walk(), or not at all.
+    Result<void> read_front();
+    // each: gets every record before the sink gets what it brings.
+    using EachRecord = std::function<Result<void>(const perfdata::Record &)>;
+    Result<RecordingTotals> walk(UnitSink &sink, const EachRecord &each = {});
+
+    const std::string &path() const { return path_; }
+    const perfdata::Reader &reader() const { return reader_; }
+    // Somebody says where all devices were from; nothing: the file does.
+    void claim_source(std::optional<std::string> source) { claimed_source_ = std::move(source); }
+    // "model" when the device of this event was emulated. After read_front().
+    std::optional<std::string> source(size_t event) const;
+    // When that of some event was: of what several of them made together.
+    std::optional<std::string> source() const;
+    // When those of all of the suite were: of the recording as a whole.
+    std::optional<std::string> common_source() const;
+    // Its numbers begin in an earlier file. After read_front().
+    bool continues() const;
+    // The PMU of an event; when the file does not say, what is known instead.
+    std::string pmu_name(size_t event) const;
+    // nullptr: none of ours. An event whose PMU has no name may still be known by AUXTRACE_INFO.
+    const Unit *unit(size_t event) const;
+    // The unit and attr.type that AUXTRACE_INFO names.
+    void note_auxtrace_info(const perfdata::Record &record);
+    const Unit *auxtrace_unit() const { return auxtrace_unit_; }
+    // Why there is nothing to show: a PMU of ours recorded without its payload, or none at all.
+    // Empty: there is something.
+    std::string missing(const RecordingTotals &totals) const;
+    // What is wrong with the file itself. Empty: nothing.
+    std::string damage() const { return damage_of(reader_, path_); }
+
+private:
+    // Of this PMU; nothing: of some. value: nothing: whichever it has.
+    bool has_cap(std::optional<std::string_view> pmu, std::string_view name,
+                 std::optional<std::string_view> value) const;
+    friend class PushedRecording;
+    Recording(std::string path, perfdata::Reader reader)
+        : path_(std::move(path)), reader_(std::move(reader))
+    {
+    }
+
+    std::string path_;
+    perfdata::Reader reader_;
+    std::optional<std::string> claimed_source_;
+    const Unit *auxtrace_unit_ = nullptr;
+    uint64_t auxtrace_pmu_type_ = 0;
+};
+
+// A recording in pipe layout whose bytes come when they come.
+class PushedRecording {
+public:
+    static Result<PushedRecording> begin(std::string name, UnitSink &sink);
+    PushedRecording(PushedRecording &&) noexcept;
+    PushedRecording &operator=(PushedRecording &&) = delete;
+    ~PushedRecording();
+
+    // Gives the sink all that these bytes complete.
+    Result<void> feed(Bytes bytes);
+    // No more bytes.
+    Result<RecordingTotals> finish();
+    const Recording &recording() const;
+
+private:
+    struct State;
+    explicit PushedRecording(std::unique_ptr<State> state);
+
+    std::unique_ptr<State> state_;
+};
+
+// "file: why (at offset)", as errors of a file are said.
+Error in_file(const std::string &path, const Error &error);
+
+}  // namespace pmukit::cli

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "session/symbols.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+
+#include "base/file.hpp"
+#include "base/number.hpp"
+#include "perfdata/destination.hpp"
+
+#ifdef PMUKIT_LIBELF
+#include <gelf.h>
+#include <libelf.h>
+#endif
+
+namespace pmukit::cli {
+
+// Tables
+
+void SymbolTable::add(uint64_t address, uint64_t bytes, std::string name)
+{
+    symbols_.push_back({address, bytes, std::move(name)});
+}
+
+void SymbolTable::sort()
+{
+    // Of several at one place the one that says its size, then the first by name.
+    std::ranges::sort(symbols_, [](const Symbol &a, const Symbol &b) {
+        if (a.address != b.address)
+            return a.address < b.address;
+        return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
+    });
+    // Both are often at one place, which keeps one name.
+    constexpr std::string_view kReferences[] = {"_text", "_stext"};
+    for (const Symbol &symbol : symbols_)
+        if (std::ranges::find(kReferences, symbol.name) != std::end(kReferences))
+            references_.try_emplace(symbol.name, symbol.address);
+    const auto same = [](const Symbol &a, const Symbol &b) { return a.address == b.address; };
+    symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same), symbols_.end());
+}
+
+std::string_view SymbolTable::find(uint64_t address) const
+{
+    const auto behind = std::ranges::upper_bound(symbols_, address, {}, &Symbol::address);
+    if (behind == symbols_.begin())
+        return {};
+    const Symbol &symbol = *std::prev(behind);
+    if (symbol.bytes && address - symbol.address >= symbol.bytes)
+        return {};
+    return symbol.name;
+}
+
+std::optional<uint64_t> SymbolTable::address_of(std::string_view name) const
+{
+    const auto found = references_.find(name);
+    return found == references_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string demangled(std::string_view name)
+{
+    const std::string mangled(name);
+    if (!name.starts_with("_Z"))
+        return mangled;
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void *)> text(
+        abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
+    return text ? std::string(text.get()) : mangled;
+}
+
+// The kernel
+
+Result<SymbolTable> parse_kallsyms(std::string_view text)
+{
+    SymbolTable table;
+    bool any_address = false;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        const std::vector<std::string_view> words = split(line, ' ');
+        constexpr std::string_view kCode = "tTwW";
+        if (words.size() < 3 || words[1].size() != 1 || kCode.find(words[1][0]) == kCode.npos)
+            continue;
+        const Result<uint64_t> address = parse_u64("0x" + std::string(words[0]));
+        if (!address)
+            continue;
+        any_address |= *address != 0;
+        // "name\t[module]" of a module
+        table.add(*address, 0, std::string(words[2].substr(0, words[2].find('\t'))));
+    }
+    if (!any_address)
+        return Error{Errc::kDenied, "no addresses in it: copy /proc/kallsyms as root"};
+    table.sort();
+    return table;
+}
+
+// Programs and libraries
+
+bool ElfSymbols::matches(Bytes build_id) const
+{
+    const size_t common = std::min(build_id.size(), build_id_.size());
+    // perf of old keeps 20 bytes of every id, the last of them 0 if it is shorter.
+    const auto zero = [](std::byte byte) { return byte == std::byte{0}; };
+    return common == 0 ||
+           (std::ranges::equal(build_id.first(common), Bytes(build_id_).first(common)) &&
+            std::ranges::all_of(build_id.subspan(common), zero));
+}
+
+std::string_view ElfSymbols::find(uint64_t file_offset) const
+{
+    for (const Segment &segment : segments_)
+        if (file_offset >= segment.offset && file_offset - segment.offset < segment.bytes)
+            return symbols_.find(file_offset - segment.offset + segment.address);
+    return {};
+}
+
+#ifdef PMUKIT_LIBELF
+
+class ElfReader {
+public:
+    explicit ElfReader(Elf *elf) : elf_(elf) {}
+
+    ElfSymbols read()
+    {
+        ElfSymbols symbols;
+        GElf_Ehdr header;
+        if (!gelf_getehdr(elf_, &header))
+            return symbols;
+        // ELFv1 of POWER: a function's symbol is that of its descriptor in .opd.
+        constexpr uint32_t kAbiMask = 3, kAbi2 = 2;
+        descriptors_ = header.e_machine == EM_PPC64 && (header.e_flags & kAbiMask) != kAbi2;
+        read_segments(symbols);
+        read_sections(symbols);
+        symbols.symbols_.sort();
+        return symbols;
+    }
+
+private:
+    void read_segments(ElfSymbols &symbols)
+    {
+        size_t count = 0;
+        GElf_Phdr segment;
+        if (elf_getphdrnum(elf_, &count) != 0)
+            return;
+        for (size_t i = 0; i < count && gelf_getphdr(elf_, static_cast<int>(i), &segment); i++)
+            if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
+                symbols.segments_.push_back({segment.p_offset, segment.p_filesz, segment.p_vaddr});
+    }
+
+    void read_sections(ElfSymbols &symbols)
+    {
+        Elf_Scn *full = nullptr, *dynamic = nullptr;
+        size_t names = 0;
+        elf_getshdrstrndx(elf_, &names);
+        GElf_Shdr header;
+        for (Elf_Scn *at = nullptr; (at = elf_nextscn(elf_, at)) && gelf_getshdr(at, &header);) {
+            const char *name = elf_strptr(elf_, names, header.sh_name);
+            if (header.sh_type == SHT_SYMTAB)
+                full = at;
+            else if (header.sh_type == SHT_DYNSYM)
+                dynamic = at;
+            else if (header.sh_type == SHT_NOTE && symbols.build_id_.empty())
+                symbols.build_id_ = build_id_in(at);
+            else if (descriptors_ && name && std::string_view(name) == ".opd")
+                opd_ = {header.sh_addr, elf_rawdata(at, nullptr)};
+        }
+        symbols.is_full_ = full != nullptr;
+        if (Elf_Scn *table = full ? full : dynamic)
+            read_symbols(table, symbols.symbols_);
+    }
+
+    static std::vector<std::byte> build_id_in(Elf_Scn *section)
+    {
+        Elf_Data *data = elf_getdata(section, nullptr);
+        GElf_Nhdr note;
+        size_t name_at = 0, content_at = 0;
+        for (size_t at = 0, next;
+             data && (next = gelf_getnote(data, at, &note, &name_at, &content_at)) > 0; at = next) {
+            const auto *bytes = static_cast<const std::byte *>(data->d_buf);
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
+                std::memcmp(bytes + name_at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0)
+                return {bytes + content_at, bytes + content_at + note.n_descsz};
+        }
+        return {};
+    }
+
+    void read_symbols(Elf_Scn *section, SymbolTable &table)
+    {
+        GElf_Shdr header;
+        Elf_Data *data = elf_getdata(section, nullptr);
+        if (!data || !gelf_getshdr(section, &header) || header.sh_entsize == 0)
+            return;
+        GElf_Sym symbol;
+        for (size_t i = 0; i < data->d_size / header.sh_entsize; i++) {
+            if (!gelf_getsym(data, static_cast<int>(i), &symbol))
+                break;
+            const unsigned type = GELF_ST_TYPE(symbol.st_info);
+            const char *name = elf_strptr(elf_, header.sh_link, symbol.st_name);
+            if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
+                !name || !*name)
+                continue;
+            table.add(code_of(symbol.st_value), symbol.st_size, name);
+        }
+    }
+
+    uint64_t code_of(uint64_t value) const
+    {
+        constexpr size_t kAddressBytes = 8;
+        if (!opd_.data || value < opd_.address || opd_.data->d_size < kAddressBytes ||
+            value - opd_.address > opd_.data->d_size - kAddressBytes)
+            return value;
+        const char *ident = elf_getident(elf_, nullptr);
+        const auto order =
+            ident && ident[EI_DATA] == ELFDATA2MSB ? std::endian::big : std::endian::little;
+        const auto *bytes = static_cast<const std::byte *>(opd_.data->d_buf);
+        return load<uint64_t>(bytes + (value - opd_.address), order);
+    }
+
+    struct Opd {
+        uint64_t address = 0;
+        Elf_Data *data = nullptr;
+    };
+    Elf *elf_;
+    bool descriptors_ = false;
+    Opd opd_;
+};
+
+namespace {
+
+struct EndElf {
+    void operator()(Elf *elf) const { elf_end(elf); }
+};
+
+// The path is of the recording: it may name anything.
+Result<ElfSymbols> read_elf(const std::string &root, const std::string &path)
+{
+    const Result<Fd> fd = perfdata::open_untrusted(root, path);
+    if (!fd)
+        return fd.error();
+    if (elf_version(EV_CURRENT) == EV_NONE)
+        return Error{Errc::kMachinery, "libelf is older than its header"};
+    const std::unique_ptr<Elf, EndElf> elf(elf_begin(fd->get(), ELF_C_READ_MMAP, nullptr));
+    if (!elf || elf_kind(elf.get()) != ELF_K_ELF)
+        return Error{Errc::kDamaged, path + ": not an ELF file"};
+    return ElfReader(elf.get()).read();
+}
+
+// /usr/lib/debug/.build-id/01/23456789.debug
+std::string debug_path(const std::vector<std::byte> &build_id)
+{
+    std::string hex;
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    for (std::byte byte : build_id) {
+        hex += kDigits[std::to_integer<size_t>(byte >> 4)];
+        hex += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
+    }
+    return "/usr/lib/debug/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug";
+}
+
+}  // namespace
+
+Result<ElfSymbols> ElfSymbols::open(const std::string &path, const std::string &root)
+{
+    Result<ElfSymbols> own = read_elf(root, path);
+    if (!own || own->is_full_ || own->build_id_.size() < 2)
+        return own;
+    Result<ElfSymbols> debug = read_elf(root, debug_path(own->build_id_));
+    if (debug && debug->has_symbols() && debug->build_id_ == own->build_id_)
+        own->symbols_ = std::move(debug->symbols_);
+    return own;
+}
+
+#else
+
+Result<ElfSymbols> ElfSymbols::open(const std::string &path, const std::string &)
+{
+    return Error{Errc::kUnsupported, path + ": built without libelf"};
+}
+
+#endif
+
+}  // namespace pmukit::cli

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Symbols of ELF files that are laid out here word by word, in either byte order, and of this very
+// program, whose functions have addresses to ask by.
+#include "session/symbols.hpp"
+
+#include <elf.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+TEST(SymbolTable, FindsWhatAnAddressIsIn)
+{
+    SymbolTable table;
+    table.add(0x200, 0x10, "second");
+    table.add(0x100, 0, "open");
+    table.add(0x300, 0, "alias");
+    table.add(0x300, 8, "sized");
+    table.sort();
+    EXPECT_EQ(table.size(), 3U);
+    EXPECT_EQ(table.find(0xff), "");
+    EXPECT_EQ(table.find(0x100), "open");
+    EXPECT_EQ(table.find(0x1ff), "open");
+    EXPECT_EQ(table.find(0x20f), "second");
+    EXPECT_EQ(table.find(0x210), "") << "behind its end";
+    EXPECT_EQ(table.find(0x300), "sized");
+}
+
+TEST(Kallsyms, HasCodeAndModules)
+{
+    Result<SymbolTable> table = parse_kallsyms(
+        "c000000000001000 T _text\nc000000000002000 d data\nc000000000003000 t a_loop\n"
+        "c008000000000000 t probe\t[module]\nnonsense\nzz T bad\n");
+    ASSERT_TRUE(table);
+    EXPECT_EQ(table->size(), 3U);
+    EXPECT_EQ(table->find(0xc000000000002fff), "_text");
+    EXPECT_EQ(table->find(0xc000000000003004), "a_loop");
+    EXPECT_EQ(table->find(0xc008000000000008), "probe");
+}
+
+TEST(Kallsyms, KnowsBothNamesThatAMapOfTheKernelCanHave)
+{
+    Result<SymbolTable> table = parse_kallsyms(
+        "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000100 t a_loop\n");
+    ASSERT_TRUE(table);
+    EXPECT_EQ(table->address_of("_text"), 0xffffffff81000000);
+    EXPECT_EQ(table->address_of("_stext"), 0xffffffff81000000);
+    EXPECT_FALSE(table->address_of("a_loop"));
+    EXPECT_EQ(table->size(), 2U);
+}
+
+TEST(Kallsyms, WithoutAddressesIsRefused)
+{
+    EXPECT_FALSE(parse_kallsyms("0000000000000000 T _text\n0000000000000000 t a_loop\n"));
+    EXPECT_FALSE(parse_kallsyms(""));
+}
+
+TEST(Demangled, OnlyWhatIsMangled)
+{
+    EXPECT_EQ(demangled("_ZN3abc1fEi"), "abc::f(int)");
+    EXPECT_EQ(demangled("_Zwrong"), "_Zwrong");
+    EXPECT_EQ(demangled("main"), "main");
+}
+
+#ifdef PMUKIT_LIBELF
+
+// A program of one function at address 0x10000420, which lies at 0x420 of the file.
+class Image {
+public:
+    explicit Image(std::endian order, uint32_t flags = 2) : order_(order), flags_(flags) {}
+
+    std::vector<std::byte> bytes() const
+    {
+        std::vector<std::byte> image(kBytes);
+        const bool big = order_ == std::endian::big;
+        const unsigned char ident[] = {
+            0x7f,      'E',        'L',
+            'F',       ELFCLASS64, static_cast<unsigned char>(big ? ELFDATA2MSB : ELFDATA2LSB),
+            EV_CURRENT};
+        std::memcpy(image.data(), ident, sizeof ident);
+        put16(image, 16, ET_EXEC);
+        put16(image, 18, EM_PPC64);
+        put32(image, 20, EV_CURRENT);
+        put64(image, 32, 64);           // program headers
+        put64(image, 40, kSectionsAt);  // section headers
+        put32(image, 48, flags_);
+        put16(image, 52, 64);
+        put16(image, 54, 56);
+        put16(image, 56, 1);
+        put16(image, 58, 64);
+        put16(image, 60, 6);
+        put16(image, 62, 5);
+        put32(image, 64, PT_LOAD);
+        put32(image, 68, PF_R | PF_X);
+        put64(image, 72, 0);
+        put64(image, 80, 0x10000000);
+        put64(image, 96, kBytes);
+        put64(image, 104, kBytes);
+        // Symbols: none, then the function.
+        const bool opd = (flags_ & 3) != 2;
+        put32(image, 0x200 + 24, 1);
+        image[0x200 + 24 + 4] = std::byte{STB_GLOBAL << 4 | STT_FUNC};
+        put16(image, 0x200 + 24 + 6, 1);
+        put64(image, 0x200 + 24 + 8, opd ? 0x10000300 : 0x10000420);
+        put64(image, 0x200 + 24 + 16, 0x20);
+        put64(image, 0x300, 0x10000420);  // the descriptor
+        std::memcpy(image.data() + 0x281, "hot_loop", 8);
+        // The build id
+        put32(image, 0x2a0, 4);
+        put32(image, 0x2a4, 8);
+        put32(image, 0x2a8, NT_GNU_BUILD_ID);
+        std::memcpy(image.data() + 0x2ac, "GNU", 4);
+        for (size_t i = 0; i < 8; i++)
+            image[0x2b0 + i] = static_cast<std::byte>(i + 1);
+        std::memcpy(image.data() + 0x2c1, ".opd", 4);
+        section(image, 1, 1, SHT_PROGBITS, 0x300, 24, 0, 0, 0x10000300);
+        section(image, 2, 0, SHT_SYMTAB, 0x200, 48, 3, 24, 0);
+        section(image, 3, 0, SHT_STRTAB, 0x280, 0x20, 0, 0, 0);
+        section(image, 4, 0, SHT_NOTE, 0x2a0, 24, 0, 0, 0);
+        section(image, 5, 0, SHT_STRTAB, 0x2c0, 0x10, 0, 0, 0);
+        return image;
+    }
+
+private:
+    static constexpr size_t kBytes = 0x800, kSectionsAt = 0x600;
+
+    void put16(std::vector<std::byte> &to, size_t at, uint16_t value) const
+    {
+        store(to.data() + at, value, order_);
+    }
+    void put32(std::vector<std::byte> &to, size_t at, uint32_t value) const
+    {
+        store(to.data() + at, value, order_);
+    }
+    void put64(std::vector<std::byte> &to, size_t at, uint64_t value) const
+    {
+        store(to.data() + at, value, order_);
+    }
+    void section(std::vector<std::byte> &to, size_t index, uint32_t name, uint32_t type,
+                 uint64_t offset, uint64_t bytes, uint32_t link, uint64_t entry,
+                 uint64_t address) const
+    {
+        const size_t at = kSectionsAt + index * 64;
+        put32(to, at, name);
+        put32(to, at + 4, type);
+        put64(to, at + 16, address);
+        put64(to, at + 24, offset);
+        put64(to, at + 32, bytes);
+        put32(to, at + 40, link);
+        put64(to, at + 48, 4);
+        put64(to, at + 56, entry);
+    }
+
+    std::endian order_;
+    uint32_t flags_;
+};
+
+// Another test of this file may run beside this one.
+Result<ElfSymbols> opened(Bytes bytes)
+{
+    const std::string path = testing::TempDir() + "pmukit_symbols." + std::to_string(::getpid());
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char *>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    Result<ElfSymbols> symbols = ElfSymbols::open(path, "");
+    std::filesystem::remove(path);
+    return symbols;
+}
+
+void expect_hot_loop(const std::vector<std::byte> &image)
+{
+    Result<ElfSymbols> symbols = opened(image);
+    ASSERT_TRUE(symbols) << symbols.error().message;
+    EXPECT_EQ(symbols->find(0x41f), "");
+    EXPECT_EQ(symbols->find(0x420), "hot_loop");
+    EXPECT_EQ(symbols->find(0x43f), "hot_loop");
+    EXPECT_EQ(symbols->find(0x440), "");
+    EXPECT_EQ(symbols->find(0x10000420), "") << "an address is no offset";
+    EXPECT_EQ(symbols->build_id().size(), 8U);
+}
+
+TEST(ElfSymbols, OfEitherByteOrder)
+{
+    expect_hot_loop(Image(std::endian::little).bytes());
+    expect_hot_loop(Image(std::endian::big).bytes());
+}
+
+TEST(ElfSymbols, GoThroughFunctionDescriptors)
+{
+    expect_hot_loop(Image(std::endian::big, 1).bytes());
+}
+
+TEST(ElfSymbols, KnowTheirBuild)
+{
+    Result<ElfSymbols> symbols = opened(Image(std::endian::little).bytes());
+    ASSERT_TRUE(symbols);
+    std::vector<std::byte> id = symbols->build_id();
+    EXPECT_TRUE(symbols->matches(id));
+    EXPECT_TRUE(symbols->matches({}));
+    id.resize(20);
+    EXPECT_TRUE(symbols->matches(id)) << "as perf of old pads it";
+    id[3] ^= std::byte{1};
+    EXPECT_FALSE(symbols->matches(id));
+}
+
+TEST(ElfSymbols, OfAnyBytesAreNoneOrSome)
+{
+    const std::vector<std::byte> image = Image(std::endian::big, 1).bytes();
+    for (size_t size = 0; size < image.size(); size += 7)
+        (void)opened(Bytes(image).first(size));
+    for (size_t at = 0; at < image.size(); at += 3) {
+        std::vector<std::byte> damaged = image;
+        damaged[at] = std::byte{0xff};
+        Result<ElfSymbols> symbols = opened(damaged);
+        if (symbols)
+            (void)symbols->find(0x420);
+    }
+    EXPECT_FALSE(ElfSymbols::open("/dev/null", "")) << "no regular file";
+    EXPECT_FALSE(ElfSymbols::open("/nowhere/at/all", ""));
+}
+
+#endif
+
+}  // namespace
+}  // namespace pmukit::cli

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "session/threads.hpp"
+
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "perfdata/records.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+constexpr size_t kMaxTasks = size_t{1} << 22;  // PID_MAX_LIMIT
+constexpr size_t kMaxMaps = 65536;             // of a process; vm.max_map_count is 65530
+constexpr size_t kMaxNames = 4096;             // of a thread
+constexpr unsigned kMaxAncestors = 64;
+
+}  // namespace
+
+void Threads::note(const perfdata::Record &record, const perfdata::Reader &reader)
+{
+    const std::endian order = reader.order();
+    const uint64_t time_ns = reader.time_of(record).value_or(0);
+    if (record.type == PERF_RECORD_MMAP) {
+        if (const auto map = perfdata::parse_mmap(record.body, order))
+            note_map(*map, time_ns);
+    } else if (record.type == PERF_RECORD_MMAP2) {
+        if (const auto map = perfdata::parse_mmap2(record.body, record.misc, order))
+            note_map(*map, time_ns);
+    } else if (record.type == PERF_RECORD_COMM) {
+        if (const auto command = perfdata::parse_comm(record.body, order))
+            note_command(*command, record.misc & PERF_RECORD_MISC_COMM_EXEC, time_ns);
+    } else if (record.type == PERF_RECORD_FORK) {
+        if (const auto task = perfdata::parse_task(record.body, order))
+            note_fork(*task, record.misc & PERF_RECORD_MISC_FORK_EXEC);
+    }
+}
+
+size_t Threads::object_of(std::string_view path, Bytes build_id)
+{
+    std::pair<std::string, std::string> name;
+    name.first = path;
+    for (std::byte byte : build_id)
+        name.second += std::to_integer<char>(byte);
+    const auto [at, fresh] = object_by_name_.try_emplace(std::move(name), objects_.size());
+    if (fresh)
+        objects_.push_back({std::string(path), {build_id.begin(), build_id.end()}});
+    return at->second;
+}
+
+void Threads::note_map(const perfdata::MmapRecord &map, uint64_t time_ns)
+{
+    if (map.bytes == 0 || map.bytes > UINT64_MAX - map.address ||
+        (processes_.size() >= kMaxTasks && !processes_.contains(map.pid))) {
+        dropped_++;
+        return;
+    }
+    Process &process = processes_[map.pid];
+    if (process.maps.size() >= kMaxMaps) {
+        dropped_++;
+        return;
+    }
+    process.index.reset();
+    process.maps.push_back({time_ns, map.address, map.address + map.bytes, map.file_offset,
+                            object_of(map.path, map.build_id)});
+}
+
+void Threads::note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns)
+{
+    if (threads_.size() >= kMaxTasks && !threads_.contains(command.tid)) {
+        dropped_++;
+        return;
+    }
+    Thread &thread = threads_[command.tid];
+    if (thread.names.size() < kMaxNames)
+        thread.names.emplace(time_ns, command.name);
+    if (exec && processes_[command.pid].execs_ns.size() < kMaxNames)
+        processes_[command.pid].execs_ns.insert(time_ns);
+}
+
+void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
+{
+    if (threads_.size() >= kMaxTasks || processes_.size() >= kMaxTasks) {
+        dropped_++;
+        return;
+    }
+    Thread &thread = threads_[task.tid];
+    thread.parent = task.parent_tid;
+    thread.forked_ns = task.time_ns;
+    if (task.pid == task.parent_pid || own_program)
+        return;
+    Process &process = processes_[task.pid];
+    process.parent = task.parent_pid;
+    process.forked_ns = task.time_ns;
+}
+
+std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
+{
+    for (unsigned i = 0; i < kMaxAncestors; i++) {
+        const auto thread = threads_.find(tid);
+        if (thread == threads_.end())
+            return {};
+        // What was there before the recording is told of at some time of it: then the first counts.
+        const auto &names = thread->second.names;
+        auto name = names.upper_bound(time_ns);
+        if (name != names.begin())
+            --name;
+        const bool inherits = thread->second.parent && thread->second.parent != tid;
+        if (name != names.end() && (name->first <= time_ns || !inherits))
+            return name->second;
+        if (!inherits)
+            return {};
+        tid = *thread->second.parent;
+        time_ns = std::min(time_ns, thread->second.forked_ns);
+    }
+    return {};
+}
+
+std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint64_t time_ns) const
+{
+    for (unsigned i = 0; i < kMaxAncestors; i++) {
+        const auto known = processes_.find(pid);
+        if (known == processes_.end())
+            return std::nullopt;
+        const Process &process = known->second;
+        const auto exec = process.execs_ns.upper_bound(time_ns);
+        const uint64_t since_ns = exec == process.execs_ns.begin() ? 0 : *std::prev(exec);
+        if (!process.index)
+            process.index.emplace(process.maps);
+        if (const Map *map = process.index->find(address, since_ns, time_ns))
+            return Place{map->object, address - map->begin + map->file_offset, map->file_offset};
+        if (!process.parent || since_ns != 0)
+            return std::nullopt;
+        pid = *process.parent;
+        time_ns = process.forked_ns;
+    }
+    return std::nullopt;
+}
+
+}  // namespace pmukit::cli

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Who ran, and what lay at an address: from the COMM, FORK, MMAP and MMAP2 records of a recording.
+// They come in any order; everything has its time, and questions are asked at a time.
+//
+// A process has its own maps, and those that its parent had when it was forked, until it executes
+// another program. Nobody says when a map goes: a later one over the same address counts.
+//
+// Questions are cheap once everything is noted: a record between two of them costs an index anew.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "perfdata/reader.hpp"
+#include "session/map_index.hpp"
+
+namespace pmukit::cli {
+
+class Threads {
+public:
+    // A program, a library or the kernel, as the recording names it.
+    struct Object {
+        std::string path;
+        std::vector<std::byte> build_id;  // empty: the recording does not say
+    };
+    struct Place {
+        size_t object;         // index into objects()
+        uint64_t file_offset;  // in the file of the object
+        uint64_t map_offset;   // in it, where the map begins
+        bool operator==(const Place &) const = default;
+    };
+    static constexpr uint32_t kKernel = UINT32_MAX;  // as a process
+
+    void note(const perfdata::Record &record, const perfdata::Reader &reader);
+
+    // Of thread tid. Empty: nobody said.
+    std::string_view command(uint32_t tid, uint64_t time_ns) const;
+    std::optional<Place> find(uint32_t pid, uint64_t address, uint64_t time_ns) const;
+    const std::vector<Object> &objects() const { return objects_; }
+    // What could not be kept, because no machine has so many.
+    uint64_t dropped() const { return dropped_; }
+
+private:
+    struct Process {
+        std::vector<Map> maps;
+        mutable std::optional<MapIndex> index;  // of the maps, as soon as somebody asks
+        std::multiset<uint64_t> execs_ns;
+        std::optional<uint32_t> parent;
+        uint64_t forked_ns = 0;
+    };
+    struct Thread {
+        std::multimap<uint64_t, std::string> names;  // since when
+        std::optional<uint32_t> parent;
+        uint64_t forked_ns = 0;
+    };
+
+    void note_map(const perfdata::MmapRecord &map, uint64_t time_ns);
+    void note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns);
+    void note_fork(const perfdata::TaskRecord &task, bool own_program);
+    size_t object_of(std::string_view path, Bytes build_id);
+
+    std::map<uint32_t, Process> processes_;
+    std::map<uint32_t, Thread> threads_;
+    std::vector<Object> objects_;
+    std::map<std::pair<std::string, std::string>, size_t> object_by_name_;
+    uint64_t dropped_ = 0;
+};
+
+}  // namespace pmukit::cli

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "session/threads.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <random>
+
+#include "perfdata/packer.hpp"
+#include "perfdata/testing/test_file.hpp"
+#include "session/map_index.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME;
+
+// Gives Threads records of an event whose trailer is time and id.
+class ThreadsTest : public testing::Test {
+protected:
+    void mmap(uint32_t pid, uint64_t address, uint64_t bytes, uint64_t offset,
+              std::string_view path, uint64_t time_ns)
+    {
+        perfdata::Packer body;
+        body.put(pid).put(pid).put(address).put(bytes).put(offset);
+        text(body, path);
+        note(PERF_RECORD_MMAP, 0, body, time_ns);
+    }
+    void comm(uint32_t pid, uint32_t tid, std::string_view name, uint64_t time_ns, bool exec)
+    {
+        perfdata::Packer body;
+        body.put(pid).put(tid);
+        text(body, name);
+        note(PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0, body, time_ns);
+    }
+    void fork(uint32_t pid, uint32_t parent, uint32_t tid, uint32_t parent_tid, uint64_t time_ns,
+              uint16_t misc = 0)
+    {
+        perfdata::Packer body;
+        body.put(pid).put(parent).put(tid).put(parent_tid).put(time_ns);
+        note(PERF_RECORD_FORK, misc, body, time_ns);
+    }
+    std::string at(uint32_t pid, uint64_t address, uint64_t time_ns)
+    {
+        const auto place = threads.find(pid, address, time_ns);
+        return place ? threads.objects()[place->object].path + "+" +
+                           std::to_string(place->file_offset)
+                     : "nothing";
+    }
+
+    Threads threads;
+
+private:
+    static void text(perfdata::Packer &to, std::string_view text)
+    {
+        const size_t end = to.bytes().size() + text.size() / 8 * 8 + 8;
+        to.put(as_bytes(text)).pad_to(end);
+    }
+    void note(uint32_t type, uint16_t misc, perfdata::Packer &body, uint64_t time_ns)
+    {
+        body.put(time_ns).put(uint64_t{7});
+        perfdata::Record record;
+        record.type = type;
+        record.misc = misc;
+        record.body = body.bytes();
+        threads.note(record, *reader_);
+    }
+
+    std::vector<std::byte> file_ =
+        perfdata::testing::FileBuilder(std::endian::native).event(1, kSampleType, {7}).file();
+    Result<perfdata::Reader> reader_ = perfdata::Reader::open(file_);
+};
+
+TEST_F(ThreadsTest, AMapIsAFileAtAnOffset)
+{
+    mmap(10, 0x1000, 0x100, 0x40, "/bin/a", 5);
+    EXPECT_EQ(at(10, 0xfff, 9), "nothing");
+    EXPECT_EQ(at(10, 0x1000, 9), "/bin/a+64");
+    EXPECT_EQ(at(10, 0x10ff, 9), "/bin/a+319");
+    EXPECT_EQ(at(10, 0x1100, 9), "nothing");
+    EXPECT_EQ(at(11, 0x1000, 9), "nothing");
+    EXPECT_EQ(at(10, 0x1000, 1), "/bin/a+64") << "told of later than it was there";
+}
+
+TEST_F(ThreadsTest, TheLatestMapCounts)
+{
+    mmap(10, 0x1000, 0x100, 0, "/lib/late", 20);
+    mmap(10, 0x1000, 0x100, 0, "/lib/early", 10);
+    EXPECT_EQ(at(10, 0x1000, 15), "/lib/early+0");
+    EXPECT_EQ(at(10, 0x1000, 20), "/lib/late+0");
+    EXPECT_EQ(at(10, 0x1000, 25), "/lib/late+0");
+}
+
+TEST_F(ThreadsTest, AChildHasItsParentsMapsUntilItExecutes)
+{
+    mmap(10, 0x1000, 0x100, 0, "/bin/shell", 5);
+    fork(20, 10, 20, 10, 30);
+    mmap(10, 0x1000, 0x100, 0, "/lib/later", 40);
+    comm(20, 20, "busy", 50, true);
+    mmap(20, 0x5000, 0x100, 0, "/bin/busy", 51);
+    EXPECT_EQ(at(20, 0x1000, 45), "/bin/shell+0") << "what the parent maps later is its own";
+    EXPECT_EQ(at(20, 0x1000, 55), "nothing");
+    EXPECT_EQ(at(20, 0x5000, 55), "/bin/busy+0");
+    EXPECT_EQ(at(10, 0x1000, 55), "/lib/later+0");
+}
+
+TEST_F(ThreadsTest, NamesAreInheritedAndChange)
+{
+    comm(10, 10, "shell", 5, false);
+    fork(10, 10, 11, 10, 20);
+    fork(30, 10, 30, 10, 20);
+    comm(30, 30, "busy", 40, true);
+    comm(10, 11, "worker", 30, false);
+    EXPECT_EQ(threads.command(10, 100), "shell");
+    EXPECT_EQ(threads.command(11, 25), "shell");
+    EXPECT_EQ(threads.command(11, 30), "worker");
+    EXPECT_EQ(threads.command(30, 39), "shell");
+    EXPECT_EQ(threads.command(30, 40), "busy");
+    EXPECT_EQ(threads.command(99, 40), "");
+}
+
+TEST_F(ThreadsTest, OfEqualTimesTheLastIsTaken)
+{
+    for (const char *name : {"first", "last"})
+        comm(10, 10, name, 20, false);
+    EXPECT_EQ(threads.command(10, 20), "last");
+    EXPECT_EQ(threads.command(10, 10), "first") << "it was so before";
+    comm(10, 10, "earlier", 15, false);
+    EXPECT_EQ(threads.command(10, 10), "earlier");
+    EXPECT_EQ(threads.command(10, 19), "earlier");
+}
+
+// A map that is told of between two questions counts in the second.
+TEST_F(ThreadsTest, QuestionsAndMapsMayTakeTurns)
+{
+    for (uint64_t i = 0; i < 20; i++) {
+        const std::string path = "/lib/" + std::to_string(i);
+        mmap(10, 0x1000, 0x100, 0, path, i);
+        EXPECT_EQ(at(10, 0x1000, i), path + "+0");
+    }
+}
+
+// As each question was answered before there was an index: by looking at all maps.
+const Map *find_slowly(const std::vector<Map> &maps, uint64_t address, uint64_t since_ns,
+                       uint64_t time_ns)
+{
+    const Map *best = nullptr;
+    for (const Map &map : maps) {
+        if (address < map.begin || address >= map.end || map.time_ns < since_ns)
+            continue;
+        const bool fits = map.time_ns <= time_ns, best_fits = best && best->time_ns <= time_ns;
+        if (!best || (fits && (!best_fits || map.time_ns >= best->time_ns)) ||
+            (!fits && !best_fits && map.time_ns < best->time_ns))
+            best = &map;
+    }
+    return best;
+}
+
+TEST(MapIndex, FindsWhatLookingAtAllMapsFinds)
+{
+    std::mt19937 random(2026);
+    for (size_t round = 0; round < 300; round++) {
+        std::vector<Map> maps;
+        for (size_t i = 0; i < round % 40; i++) {
+            const uint64_t begin = random() % 60;
+            maps.push_back({random() % 12, begin, begin + 1 + random() % 30, 0, i});
+        }
+        const MapIndex index(maps);
+        for (int i = 0; i < 500; i++) {
+            const uint64_t address = random() % 100, time_ns = random() % 14,
+                           since_ns = random() % (time_ns + 1);
+            const Map *found = index.find(address, since_ns, time_ns),
+                      *expected = find_slowly(maps, address, since_ns, time_ns);
+            ASSERT_EQ(found != nullptr, expected != nullptr);
+            if (found)
+                ASSERT_EQ(found->object, expected->object) << "round " << round;
+        }
+    }
+}
+
+TEST(MapIndex, AddressesEndWhereNumbersDo)
+{
+    const MapIndex index({{0, UINT64_MAX - 1, UINT64_MAX, 0, 1}, {0, 0, 1, 0, 2}});
+    EXPECT_EQ(index.find(UINT64_MAX - 1, 0, 0)->object, 1U);
+    EXPECT_EQ(index.find(UINT64_MAX, 0, 0), nullptr);
+    EXPECT_EQ(index.find(0, 0, 0)->object, 2U);
+    EXPECT_EQ(index.find(1, 0, 0), nullptr);
+}
+
+// As many questions as would take minutes if each looked at all maps, or at all names.
+TEST_F(ThreadsTest, ManyMapsOverOneAddress)
+{
+    constexpr uint64_t kMaps = 65536, kQuestions = 50000, kMiddle = 0x100000;
+    for (uint64_t i = 0; i < kMaps; i++)
+        mmap(10, kMiddle - 1 - i, 2 * i + 2, 0, "/lib/a", i);
+    for (uint64_t i = 0; i < kQuestions; i++)
+        ASSERT_EQ(threads.find(10, kMiddle, i)->file_offset, i + 1);
+}
+
+TEST_F(ThreadsTest, ManyNamesOfManyAncestors)
+{
+    constexpr uint32_t kThreads = 30;
+    constexpr uint64_t kNames = 4096, kQuestions = 60000;
+    for (uint32_t tid = 1; tid <= kThreads; tid++) {
+        fork(1, 1, tid, tid + 1, 10 * kNames);
+        for (uint64_t i = 0; i < kNames; i++)
+            comm(1, tid, "late", 100 * kNames + i, false);
+    }
+    comm(1, kThreads + 1, "ancestor", 1, false);
+    for (uint64_t i = 0; i < kQuestions; i++)
+        ASSERT_EQ(threads.command(1, kNames + i), "ancestor");
+}
+
+// As perf and pmukit record say of what was there before.
+TEST_F(ThreadsTest, AProcessWithAProgramOfItsOwnHasNoMapsOfItsParent)
+{
+    mmap(10, 0x1000, 0x1000, 0, "/bin/shell", 0);
+    fork(20, 10, 20, 10, 0, PERF_RECORD_MISC_FORK_EXEC);
+    fork(30, 10, 30, 10, 0);
+    EXPECT_EQ(at(20, 0x1000, 50), "nothing");
+    EXPECT_EQ(at(30, 0x1000, 50), "/bin/shell+0");
+}
+
+TEST_F(ThreadsTest, ParentsInACircleEnd)
+{
+    fork(1, 2, 1, 2, 5);
+    fork(2, 1, 2, 1, 5);
+    EXPECT_EQ(at(1, 0x1000, 9), "nothing");
+    EXPECT_EQ(threads.command(1, 9), "");
+}
+
+TEST_F(ThreadsTest, MapsThatCannotBeAreDropped)
+{
+    mmap(10, UINT64_MAX - 5, 100, 0, "/bin/a", 5);
+    mmap(10, 0x1000, 0, 0, "/bin/a", 5);
+    EXPECT_EQ(threads.dropped(), 2U);
+    EXPECT_TRUE(threads.objects().empty());
+}
+
+}  // namespace
+}  // namespace pmukit::cli
