@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A lock that its own CPU may ask for while it has it or waits for it: nobody waits for himself.
+// A lock that its own CPU may ask for while it has it or waits for it: no CPU waits for itself.
 extern "C" {
+// C has names of structs and functions apart: pmukit_lock is both.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #include <pmukit/lock.h>
+#pragma GCC diagnostic pop
 
 struct kshim_now kshim_now;
 }
