@@ -61,7 +61,7 @@ help:
 	@echo '  make coverage [U= S=] lines of the drivers that the scenarios of debug-6.12 run (S: only these); long'
 	@echo '  make coverage-tools  lines of the parser and the decoders that their unit tests run'
 	@echo '  make tsan            unit tests of what has threads, under ThreadSanitizer'
-	@echo '  make vm [K=]         an interactive shell in a guest with the devices and modules'
+	@echo '  make vm [K= U= S=]   an interactive shell in a guest with the devices and modules of a driver (S: of a scenario)'
 	@echo '  make mutants [U= N=] faults put into copies of the tree, one by one: the tests must notice (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
 	@echo '  make parquet-check   exported Parquet as DuckDB reads it, in a private Debian sid (270 MB to fetch, once)'
@@ -167,11 +167,11 @@ coverage-tools: setup
 vm: K := $(demo_kernel)
 vm: run_kernels := $(demo_kernel)
 vm: tools modules guest
-	@$(vmrun) --kernel $(demo_kernel) --unit $(firstword $(run_units)) --mode shell
+	@$(vmrun) --kernel $(demo_kernel) --unit $(firstword $(run_units)) --mode shell $(if $(S),--scenario $(S))
 
 demo: run_kernels := $(demo_kernel)
 demo: tools modules guest
-	@$(vmrun) --kernel $(demo_kernel) --unit $(firstword $(run_units)) --mode demo
+	@$(vmrun) --kernel $(demo_kernel) --unit $(firstword $(run_units)) --mode demo $(if $(S),--scenario $(S))
 
 # Checks
 

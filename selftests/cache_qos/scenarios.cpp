@@ -165,6 +165,11 @@ UnitSpec cache_qos_driver()
                   cache_qos_bench()};
     unit.every_turn = {"live"};
     unit.demo = cache_qos_live("demo");
+    unit.examples = {
+        "perf stat -e cache_qos/llc_occupancy/,cache_qos/total_bytes/ -- cache_qos_load "
+        "cq-ws4M-400M 2",
+        "pmukit record -a -e cache_qos_aux/snapshot/ -- cache_qos_load cq-ws4M-400M 2",
+        "pmukit report"};
     return unit;
 }
 

@@ -430,6 +430,10 @@ UnitSpec cxl_hmu_driver()
     };
     unit.every_turn = {"test"};
     unit.demo = cxl_hmu_demo();
+    unit.examples = {"pmukit list",
+                     "pmukit record --source model -a -e cxl_hmu_mem0.0.0/hotness_threshold=1/ -- "
+                     "zipf_access --accesses 60000",
+                     "pmukit report", "pmukit top -e cxl_hmu_mem0.0.0/hotness_threshold=1/"};
     return unit;
 }
 

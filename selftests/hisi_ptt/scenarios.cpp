@@ -469,6 +469,11 @@ UnitSpec hisi_ptt_driver()
     };
     unit.every_turn = {"test"};
     unit.demo = hisi_ptt_demo();
+    unit.examples = {
+        "pmukit list",
+        "pmukit record --source model -e "
+        "hisi_ptt0_2/filter=0000:00:10.0,type=6,direction=0,format=0/ -- pcie_load --writes 1000",
+        "pmukit report", "pmukit dump | head -n 20"};
     return unit;
 }
 

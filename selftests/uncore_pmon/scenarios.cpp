@@ -291,6 +291,10 @@ UnitSpec uncore_pmon_driver()
                   uncore_pmon_faults()};
     unit.every_turn = {"test", "neighbors"};
     unit.demo = uncore_pmon_traffic("demo");
+    unit.examples = {"pmukit list",
+                     "perf stat -a -e uncore_imc_0/config=0xcf05/ -- uncore_load --function "
+                     "00:18.0 --bar 4 --reads 5000",
+                     "pmukit discover"};
     return unit;
 }
 

@@ -174,6 +174,7 @@ Result<std::string> make_initramfs(const GuestTree &tree, const InitramfsSpec &s
     cpio.file("etc/vmrun/modules", lists->rest, false);
     cpio.file("etc/vmrun/unload", lists->unload, false);
     cpio.file("etc/vmrun/steps", steps, false);
+    cpio.file("etc/vmrun/banner", spec.banner, false);
     return cpio.finish();
 }
 

@@ -27,6 +27,7 @@ struct InitramfsSpec {
     std::vector<Step> steps;
     std::filesystem::path build;      // top of the build outputs
     std::filesystem::path selftests;  // our source folder
+    std::string banner{};             // what a shell shows on entering
 };
 
 // The names of our modules are looked up below build/modules/<kernel>.

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <optional>
 
@@ -79,8 +80,10 @@ void describe(CLI::App &app, Arguments &arguments)
                    "integrated (on pcie.0), root-port or cxl-rp, instead of the scenario's own");
     app.add_option("--accel", arguments.accel, "auto, or tcg to leave KVM alone")
         ->capture_default_str();
-    app.add_option("--keep", arguments.keep,
-                   "folder for all output, kept (otherwise temporary, kept on failure)");
+    app.add_option(
+        "--keep", arguments.keep,
+        "folder for all output, kept (otherwise of a test temporary, kept on failure; of a demo "
+        "or shell below --build, kept)");
     app.add_option("--cache", arguments.cache, "where set-up put guests and QEMU")
         ->capture_default_str();
     app.add_option("--build", arguments.build, "build outputs")->required();
@@ -92,7 +95,24 @@ void describe(CLI::App &app, Arguments &arguments)
                  "show the console (also V=1 in the environment)");
 }
 
-// The folder for the run: the one the user named, which must be empty, or a temporary one.
+// Sockets have a name limit of 107 bytes, and lie in a folder of the folder.
+bool fits_sockets(const fs::path &out)
+{
+    return out.string().size() < 85;
+}
+
+// Of a shell and a demo what was recorded is kept: below the build outputs, a folder for each.
+fs::path folder_to_keep(const Arguments &arguments)
+{
+    if (!arguments.keep.empty() || arguments.mode == "test")
+        return arguments.keep;
+    const fs::path folder =
+        fs::absolute(arguments.build) /
+        fmt::format("vm/{}-{}-{}", arguments.mode, arguments.unit, std::time(nullptr));
+    return fits_sockets(folder) ? folder : fs::path();
+}
+
+// The folder for the run: the one to keep, which must be empty, or a temporary one.
 Result<fs::path> make_out(const fs::path &keep)
 {
     if (keep.empty()) {
@@ -108,12 +128,6 @@ Result<fs::path> make_out(const fs::path &keep)
     return fs::absolute(keep);
 }
 
-// Sockets have a name limit of 107 bytes, and lie in a folder of the folder.
-bool fits_sockets(const fs::path &out)
-{
-    return out.string().size() < 85;
-}
-
 Result<void> add_result_line(const Arguments &arguments, const vm::Totals &totals)
 {
     if (arguments.results.empty())
@@ -125,6 +139,17 @@ Result<void> add_result_line(const Arguments &arguments, const vm::Totals &total
                                               arguments.unit, arguments.kernel));
 }
 
+// After a demo or shell: what the guest booted from is not kept.
+void name_recordings(const fs::path &out)
+{
+    std::error_code ignored;
+    for (const fs::directory_entry &scenario : fs::directory_iterator(out, ignored)) {
+        fs::remove(scenario.path() / "initramfs", ignored);
+        fmt::print("vmrun: kept {}; 'pmukit report -i FILE' explains a recording\n",
+                   (scenario.path() / "guest").string());
+    }
+}
+
 int conclude(const Arguments &arguments, const vm::SessionOptions &options,
              const Result<vm::Totals> &totals)
 {
@@ -133,6 +158,8 @@ int conclude(const Arguments &arguments, const vm::SessionOptions &options,
     bool nothing_to_see = good || vm::interrupted() || fs::is_empty(options.out, ignored);
     if (arguments.keep.empty() && nothing_to_see)
         fs::remove_all(options.out, ignored);
+    else if (options.mode != vm::Mode::kTest && good)
+        name_recordings(options.out);
     else if (!good)
         fmt::print("vmrun: everything of this run is in {}\n", options.out.string());
     if (!totals) {
@@ -213,6 +240,7 @@ int run(int argc, char **argv)
     auto options = make_options(arguments);
     if (!options)
         return usage_error(options.error().message);
+    arguments.keep = folder_to_keep(arguments);
     auto out = make_out(arguments.keep);
     if (!out)
         return usage_error(out.error().message);

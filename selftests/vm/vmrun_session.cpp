@@ -437,6 +437,8 @@ Result<MachineSpec> Session::make_machine()
                          steps_,
                          options_.build,
                          options_.selftests};
+    if (unit && options_.mode == Mode::kShell)
+        inside.banner = shell_banner(*unit, scenario_.name, tree_.version, out("guest").string());
     auto archive = make_initramfs(tree_, inside);
     if (!archive)
         return archive.error();
@@ -687,7 +689,7 @@ Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &opt
     static const Scenario kPlain{"plain", {}, {}, {}, {}, {}, {}};
     if (!options.unit)
         return std::vector<const Scenario *>{&kPlain};
-    if (options.mode != Mode::kTest)
+    if (options.mode != Mode::kTest && options.scenario.empty())
         return std::vector<const Scenario *>{&options.unit->demo};
     if (options.brief) {
         const Scenario *brief = brief_scenario(*options.unit, *options.brief);

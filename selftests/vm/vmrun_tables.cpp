@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "vmrun_tables.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <span>
@@ -167,6 +169,28 @@ bool is_in_turn(const UnitSpec &unit, const Scenario &scenario, const KernelQuir
         place += !always;
     }
     return false;
+}
+
+std::string shell_banner(const UnitSpec &unit, std::string_view scenario,
+                         std::string_view kernel_version, std::string_view folder)
+{
+    std::string modules, others;
+    for (const std::string_view module : unit.modules)
+        modules += fmt::format(" {}", module.substr(0, module.find(' ')));
+    for (const UnitSpec &other : units())
+        others += other.unit == unit.unit ? "" : fmt::format(" {}", other.unit);
+    std::string banner = fmt::format(
+        "\n{}: a guest with Linux {} and the devices of scenario {}; 'exit' powers off\n"
+        "  loaded:{}\n"
+        "  /out is {} on the host and is kept; copy there what you want to keep\n"
+        "  try:\n",
+        unit.unit, kernel_version, scenario, modules, folder);
+    for (const std::string_view example : unit.examples)
+        banner += fmt::format("    {}\n", example);
+    return banner + fmt::format(
+                        "  other guests: make vm U=NAME, one of{}; S=SCENARIO for the "
+                        "devices of a test\n\n",
+                        others);
 }
 
 const Scenario *brief_scenario(const UnitSpec &unit, uint64_t number)

@@ -117,7 +117,9 @@ struct UnitSpec {
     std::vector<std::string_view> programs;  // paths below build/guest/<arch>; all go to /usr/bin
     std::vector<std::string_view> files;     // of the source tree; all go to /selftests/<unit>
     std::vector<Scenario> tests;
-    Scenario demo;  // also what a shell finds
+    Scenario demo;  // also what a shell finds, unless a scenario is named
+    // Commands that a shell prints on entering, each complete: one records, one explains.
+    std::vector<std::string_view> examples{};
     // Of tests: those that last at most three minutes on a debug kernel, where `make test` takes
     // one.
     std::vector<std::string_view> brief{};
@@ -141,6 +143,11 @@ bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel);
 inline constexpr uint64_t kTurns = 3;
 bool is_in_turn(const UnitSpec &unit, const Scenario &scenario, const KernelQuirks &kernel,
                 uint64_t turn);
+
+// What `make vm` shows on entering: what is in the guest, commands to try, and the folder on the
+// host that is /out inside.
+std::string shell_banner(const UnitSpec &unit, std::string_view scenario,
+                         std::string_view kernel_version, std::string_view folder);
 
 // The number-th brief one of the unit, counted around; nullptr if it has none.
 const Scenario *brief_scenario(const UnitSpec &unit, uint64_t number);

@@ -102,6 +102,20 @@ TEST(Tables, AScenarioHasWhatItWantsOfOtherUnitsOnce)
         }
 }
 
+TEST(Tables, AShellShowsWhatIsLoadedWhatToTryAndWhereFilesStay)
+{
+    for (const UnitSpec &unit : units()) {
+        const std::string banner = shell_banner(unit, "demo", "6.12.1", "/folder/guest");
+        EXPECT_LE(3u, unit.examples.size()) << unit.unit;
+        for (const std::string_view example : unit.examples)
+            EXPECT_NE(banner.find(fmt::format("\n    {}\n", example)), banner.npos);
+        EXPECT_NE(banner.find("/out is /folder/guest "), banner.npos);
+        EXPECT_NE(banner.find("loaded: pmukit_common"), banner.npos) << banner;
+        for (const UnitSpec &other : units())
+            EXPECT_NE(banner.find(other.unit), banner.npos);
+    }
+}
+
 TEST(Tables, AScenarioWithoutKernelsRunsOnAllOfThem)
 {
     Scenario scenario;
