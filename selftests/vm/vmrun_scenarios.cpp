@@ -17,7 +17,7 @@ void try_each_fault(Scenario &scenario, const std::string &unit,
     scenario.steps = {{"faults", "PMUKIT_FAULTS='" + names + "' " + unit + "_faults_test", 600}};
     scenario.judgements = {
         {"every fault of the model was tried",
-         {"{selftests}/lib/faults_covered.sh", "{pmukit}-model", unit, "{guest}/faults.tap"},
+         {"{selftests}/lib/faults_covered.sh", "{model}", unit, "{guest}/faults.tap"},
          0,
          {"all_tried=yes"}}};
 }

@@ -231,6 +231,7 @@ Result<void> Session::prepare()
               {"next_seed", std::to_string(options_.seed + 1)},
               {"seconds", std::to_string(options_.seconds)},
               {"pmukit", (options_.build / "tools/cli/pmukit").string()},
+              {"model", (options_.build / "tools/model_server/pmukit-model").string()},
               {"judge", (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_judge").string()},
               {"entries_judge",
                (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_entries_judge").string()},

@@ -41,7 +41,7 @@ struct GuestStep {
 };
 
 // A judgement made outside, on what the guest left in {guest} and the models in {out}. More
-// placeholders: {kernel}, {kver}, {seed}, {next_seed}, the programs {pmukit}, {judge},
+// placeholders: {kernel}, {kver}, {seed}, {next_seed}, the programs {pmukit}, {model}, {judge},
 // {entries_judge}, {topology_judge}, {ptt_judge}, and the folder {selftests}.
 struct HostStep {
     std::string name;

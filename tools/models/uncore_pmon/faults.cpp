@@ -90,7 +90,7 @@ constexpr Fault kFaults[] = {
      .table = TableEdit{Entry::kFirst, 1, Field{0, 0}, 1}},
     {.name = "duplicate-ids",
      .effect = "the first two units have one id",
-     .table = TableEdit{Entry::kSecond, 2, kUnitId, 0}},
+     .table = TableEdit{Entry::kSecond, 2, kUnitId}},
     {.name = "no-counters",
      .effect = "the units of the first type have no counters",
      .table = TableEdit{Entry::kFirstType, 0, kUnitCounters, 0}},
@@ -169,7 +169,8 @@ void FaultyTable::edit(std::span<uint64_t> words, unsigned stride) const
     const TableEdit &wanted = *fault_->table;
     const auto change = [&](size_t entry) {
         uint64_t &word = words[entry * stride + wanted.word];
-        word = wanted.field.set(word, wanted.value);
+        const uint64_t first = wanted.field.get(words[stride + wanted.word]);
+        word = wanted.field.set(word, wanted.value.value_or(first));
     };
     const auto type_of = [&](size_t entry) { return kUnitType.get(words[entry * stride + 2]); };
     const size_t entries = words.size() / stride;

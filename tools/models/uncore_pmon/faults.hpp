@@ -19,12 +19,12 @@ enum class Entry : uint8_t {
     kFirstType,  // all units of the first one's type
 };
 
-// A field that reads as `value`.
+// A field that reads as `value`, or as that of the first unit.
 struct TableEdit {
     Entry entry = Entry::kGlobal;
     unsigned word = 0;
     Field field{0, 63};
-    uint64_t value = 0;
+    std::optional<uint64_t> value{};
 };
 
 // What the capability that leads to the table says.

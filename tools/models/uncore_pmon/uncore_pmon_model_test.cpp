@@ -651,6 +651,15 @@ TEST_F(Function, FaultsOfAUnitAreShown)
     }
 }
 
+TEST_F(Function, DuplicateIdsAreThatOfTheFirstUnit)
+{
+    Options options;
+    options.ids = {parse_unit_ids("imc=48,49").value()};
+    options.fault = find_fault("duplicate-ids");
+    build(options);
+    EXPECT_EQ(word(2, 2), 6 | 48u << 16);
+}
+
 TEST_F(Function, ATableCanChangeBetweenReads)
 {
     build_faulty("table-changes-between-reads");
