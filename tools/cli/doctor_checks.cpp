@@ -7,24 +7,20 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "cli/drivers/hisi_ptt/record.hpp"
+#include "cli/drivers.hpp"
+#include "cli/record_events.hpp"
 #include "cli/suite.hpp"
 #include "cli/version.hpp"
 #include "record/perf_event.hpp"
 #include "record/sysfs_pmu.hpp"
-#include "session/units.hpp"
 
 namespace pmukit::cli {
 namespace {
 
 using Findings = std::vector<Finding>;
-
-constexpr std::string_view kModules[] = {kShared,    "cache_qos", "cache_qos_sim", "cxl_hmu",
-                                         "hisi_ptt", "imc",       "imc_engine",    "uncore_pmon"};
 
 // The kernel and our modules
 
@@ -62,9 +58,12 @@ void check_module(const Host &host, std::string_view module, Findings &findings)
 void check_modules(const Host &host, Findings &findings)
 {
     const size_t before = findings.size();
-    for (std::string_view module : kModules)
-        if (is_ours(host, module))
-            check_module(host, module, findings);
+    if (is_ours(host, kShared))
+        check_module(host, kShared, findings);
+    for (const DriverDescription *driver : drivers())
+        for (std::string_view module : driver->modules)
+            if (is_ours(host, module))
+                check_module(host, module, findings);
     if (findings.size() == before)
         findings.push_back({"module", Health::kNote, "no module of the suite is loaded",
                             "insmod pmukit_common.ko, then that of the device"});
@@ -72,95 +71,23 @@ void check_modules(const Host &host, Findings &findings)
 
 // The kernel's own drivers
 
-struct Intruder {
-    std::string_view what;
-    bool (*is_here)(const Host &host);
-    Health health;
-    std::string_view fix;
-};
-
-bool has_pmu(const Host &host, std::string_view prefix)
-{
-    return std::ranges::any_of(
-        host.names(kPmus), [prefix](const std::string &name) { return name.starts_with(prefix); });
-}
-
-constexpr Intruder kIntruders[] = {
-    {"the kernel's own hisi_ptt drives the PCIe trace units",
-     [](const Host &host) { return host.has_module("hisi_ptt") && !is_ours(host, "hisi_ptt"); },
-     Health::kBad, "rmmod hisi_ptt, then insmod the suite's; keep it out by a modprobe blacklist"},
-    {"the kernel's own intel_uncore has PMUs, and uncore_pmon refuses functions beside it",
-     [](const Host &host) { return has_pmu(host, "uncore_") && !is_ours(host, "uncore_pmon"); },
-     Health::kNote,
-     "rmmod intel_uncore if it is a module, or insmod uncore_pmon.ko beside_intel_uncore=1"},
-    {"the kernel's own imc driver has PMUs",
-     [](const Host &host) { return has_pmu(host, "nest_") && !is_ours(host, "imc"); },
-     Health::kNote, "use that one: stock perf records trace_imc, and pmukit report reads it"},
-    {"cxl_hmu is loaded without cxl_pci, which it works beside",
-     [](const Host &host) {
-         return is_ours(host, "cxl_hmu") && !host.has_module("cxl_pci") &&
-                host.text("sys/module/cxl_hmu/parameters/standalone") != "Y";
-     },
-     Health::kNote, "modprobe cxl_pci, or insmod cxl_hmu.ko standalone=1"},
-};
-
-void check_intruders(const Host &host, Findings &findings)
+void check_others(const Host &host, Findings &findings)
 {
     const size_t before = findings.size();
-    for (const Intruder &intruder : kIntruders)
-        if (intruder.is_here(host))
-            findings.push_back({"drivers", intruder.health, std::string(intruder.what),
-                                std::string(intruder.fix)});
+    for (const DriverDescription *driver : drivers())
+        for (const OtherDriver &other : driver->others)
+            if (other.is_here(host))
+                findings.push_back(
+                    {"drivers", other.health, std::string(other.what), std::string(other.fix)});
     if (findings.size() == before)
         findings.push_back({"drivers", Health::kGood, "no other driver is in the way"});
 }
 
-// cache_qos gives way to resctrl: both would write the same registers.
-void check_resctrl(const Host &host, Findings &findings)
+void check_devices(const Host &host, Findings &findings)
 {
-    std::ifstream mounts(host.path("proc/mounts"));  // of any length where there are containers
-    std::string at;
-    for (std::string line; std::getline(mounts, line);) {
-        const std::vector<std::string_view> words = split(line, ' ');
-        if (words.size() > 2 && words[2] == "resctrl")
-            at = words[1];
-    }
-    if (at.empty())
-        return findings.push_back({"resctrl", Health::kGood, "not mounted"});
-    const Health health = is_ours(host, "cache_qos") ? Health::kBad : Health::kNote;
-    findings.push_back({"resctrl", health,
-                        "mounted on " + at + ": cache_qos gives way and its values stand still",
-                        "umount " + at});
-}
-
-// A PCIe trace unit writes to physical addresses: Documentation/devices/hisi_ptt.rst.
-
-bool is_trace_unit(const Host &host, const std::string &device)
-{
-    return host.text(device + "/vendor") == "0x19e5" && host.text(device + "/device") == "0xa12e";
-}
-
-void check_iommu(const Host &host, Findings &findings)
-{
-    bool any = false;
-    for (const std::string &name : host.names("sys/bus/pci/devices")) {
-        const std::string device = "sys/bus/pci/devices/" + name;
-        if (!is_trace_unit(host, device))
-            continue;
-        any = true;
-        const auto domain = host.text(device + "/iommu_group/type");
-        if (!domain || *domain == "identity")
-            findings.push_back({"iommu", Health::kGood,
-                                name + (domain ? ": identity domain" : ": no IOMMU before it")});
-        else
-            findings.push_back(
-                {"iommu", Health::kBad,
-                 fmt::format("{}: the IOMMU translates for it (type {})", name, *domain),
-                 "boot with iommu=pt (intel_iommu=on iommu=pt, arm-smmu: "
-                 "iommu.passthrough=1)"});
-    }
-    if (!any)
-        findings.push_back({"iommu", Health::kGood, "no PCIe trace unit that it could matter to"});
+    for (const DriverDescription *driver : drivers())
+        if (driver->check)
+            driver->check(host, findings);
 }
 
 // What the asking user may do
@@ -288,7 +215,7 @@ void check_pmus(const Host &host, Findings &findings)
 {
     std::vector<std::string> ours;
     for (const std::string &name : host.names(kPmus))
-        if (unit_on(host, name))
+        if (driver_on(host, name))
             ours.push_back(name);
     if (!ours.empty())
         return findings.push_back({"pmus", Health::kGood, joined(ours, ", ")});
@@ -297,29 +224,26 @@ void check_pmus(const Host &host, Findings &findings)
 }
 
 // An event that can be opened and does nothing: it stays disabled.
-Result<record::EventString> probe_event(const Host &host, const std::string &pmu, const Unit &unit)
+Result<record::EventString> probe_event(const Host &host, const std::string &pmu,
+                                        const DriverDescription &driver)
 {
-    std::string terms;
-    if (unit.name == "hisi_ptt") {
-        const auto ports = host.names(fmt::format("{}/{}/root_port_filters", kPmus, pmu));
-        if (ports.empty())
-            return Error{Errc::kNotFound, pmu + ": it has no root port"};
-        terms = fmt::format("filter={},type=1,direction=1,format=1", ports.front());
-    } else if (unit.name != "cxl_hmu") {  // whose defaults are good
-        terms = unit.example_terms;
-    }
+    const Result<std::string> terms = driver.probe_terms
+                                          ? driver.probe_terms(host, pmu)
+                                          : Result<std::string>(std::string(driver.example_terms));
+    if (!terms)
+        return terms.error();
     Result<std::vector<record::EventString>> events =
-        record::parse_event_strings(fmt::format("{}/{}/", pmu, terms));
+        record::parse_event_strings(fmt::format("{}/{}/", pmu, *terms));
     if (!events)
         return events.error();
-    if (Result<void> resolved = resolve_filter(events->front()); !resolved)
+    if (Result<void> resolved = resolve_names(events->front()); !resolved)
         return resolved.error();
     return events->front();
 }
 
-Result<void> try_to_open(const Host &host, const std::string &name, const Unit &unit)
+Result<void> try_to_open(const Host &host, const std::string &name, const DriverDescription &driver)
 {
-    const Result<record::EventString> event = probe_event(host, name, unit);
+    const Result<record::EventString> event = probe_event(host, name, driver);
     if (!event)
         return event.error();
     const Result<record::Pmu> pmu = record::read_pmu(record::kSysfsPmus, name);
@@ -361,11 +285,11 @@ void check_holders(const Host &host, Findings &findings)
     const size_t before = findings.size();
     size_t tried = 0;
     for (const std::string &name : host.names(kPmus)) {
-        const Unit *unit = unit_of_pmu(name);
-        if (!unit || !host.live())
+        const DriverDescription *driver = recorder_of_pmu(name);
+        if (!driver || !host.live())
             continue;
         tried++;
-        if (const Result<void> opened = try_to_open(host, name, *unit); !opened)
+        if (const Result<void> opened = try_to_open(host, name, *driver); !opened)
             note_refusal(host, opened.error(), findings);
     }
     if (findings.size() != before)
@@ -378,8 +302,8 @@ void check_holders(const Host &host, Findings &findings)
 }
 
 constexpr void (*kChecks[])(const Host &, Findings &) = {
-    check_kernel, check_modules,  check_intruders, check_resctrl, check_iommu, check_paranoid,
-    check_kptr,   check_lockdown, check_tracefs,   check_rings,   check_pmus,  check_holders,
+    check_kernel,   check_modules, check_others, check_devices, check_paranoid, check_kptr,
+    check_lockdown, check_tracefs, check_rings,  check_pmus,    check_holders,
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What dump and report do with the data of one unit. Each unit has a dump and a report; the
-// commands look them up in a table and hand every stream to those of its unit.
+// What dump, report and inject do with the data of one driver (drivers.hpp): every stream goes to
+// those of its driver.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -17,7 +17,7 @@
 
 namespace pmukit::cli {
 
-class UnitDump : public UnitSink {
+class DriverDump : public DriverSink {
 public:
     // No more data. Returns the bytes in which nothing was found.
     virtual uint64_t finish() = 0;
@@ -25,7 +25,7 @@ public:
 
 class Join;
 
-class UnitReport : public UnitSink {
+class DriverReport : public DriverSink {
 public:
     // Before any data: what it sees also goes to this, which lives as long.
     virtual void join(Join &) {}
@@ -35,7 +35,7 @@ public:
     virtual void finish() = 0;
 
     virtual void print(const Recording &recording, Output &out) = 0;
-    // One object a PMU, and members that the report as a whole has only because of this unit.
+    // One object a PMU, and members that the report as a whole has only because of this driver.
     virtual void add_pmus(const Recording &recording, nlohmann::ordered_json &pmus) = 0;
     virtual void add_extras(const Recording &, nlohmann::ordered_json &) {}
     // Of a page: what there is to be seen, with the same numbers.
@@ -44,7 +44,7 @@ public:
     virtual std::vector<std::string> troubles(const Recording &recording) const = 0;
 };
 
-// Of a sample, where the program was; known of some units only.
+// Of a sample, where the program was; known of some drivers only.
 struct SamplePoint {
     uint64_t ip = 0;
     uint16_t misc = PERF_RECORD_MISC_KERNEL;
@@ -73,8 +73,9 @@ public:
     virtual uint64_t time_ns(const Stream &stream, std::optional<uint64_t> offset) const = 0;
 };
 
-// Makes samples of the AUX data of one unit, as its driver writes them where there is no AUX area.
-class UnitInject : public UnitSink {
+// Makes samples of the AUX data of one driver, as its driver writes them where there is no AUX
+// area.
+class DriverInject : public DriverSink {
 public:
     // No more data.
     virtual void finish() = 0;
@@ -82,26 +83,7 @@ public:
     void sample(const Stream &, uint64_t, Bytes) override {}
 };
 
-using DumpResult = Result<std::unique_ptr<UnitDump>>;
-using ReportResult = Result<std::unique_ptr<UnitReport>>;
-
-// The recording and the output outlive what is made. Error: the options make no sense.
-std::unique_ptr<UnitDump> make_cache_qos_dump(const Recording &recording,
-                                              const DumpOptions &options, Output &out);
-std::unique_ptr<UnitDump> make_cxl_hmu_dump(const Recording &recording, const DumpOptions &options,
-                                            Output &out);
-std::unique_ptr<UnitDump> make_hisi_ptt_dump(const Recording &recording, const DumpOptions &options,
-                                             Output &out);
-std::unique_ptr<UnitDump> make_imc_dump(const Recording &recording, const DumpOptions &options,
-                                        Output &out);
-std::unique_ptr<UnitInject> make_cache_qos_inject(RawSink &sink);
-std::unique_ptr<UnitInject> make_cxl_hmu_inject(RawSink &sink);
-std::unique_ptr<UnitInject> make_hisi_ptt_inject(RawSink &sink);
-std::unique_ptr<UnitInject> make_imc_inject(const Recording &recording, RawSink &sink);
-ReportResult make_cache_qos_report(const Recording &recording, const ReportOptions &options);
-ReportResult make_cxl_hmu_report(const Recording &recording, const ReportOptions &options);
-ReportResult make_hisi_ptt_report(const Recording &recording, const ReportOptions &options);
-ReportResult make_imc_report(const Recording &recording, const ReportOptions &options);
+using ReportResult = Result<std::unique_ptr<DriverReport>>;
 
 // "# pmu cpu n: KIND, file offset 0x..." and the line that perf has for a piece of data.
 void print_piece(const Recording &recording, const Stream &stream, const std::string &kind,
@@ -116,18 +98,18 @@ struct Remark {
     const char *text;
 };
 
-// Hands each stream to the sink of its unit.
+// Hands each stream to the sink of its driver.
 template <typename Handler>
-class UnitRouter final : public UnitSink {
+class DriverRouter final : public DriverSink {
 public:
-    void add(const Unit &unit, std::unique_ptr<Handler> handler)
+    void add(const Driver &driver, std::unique_ptr<Handler> handler)
     {
-        handlers_.emplace_back(&unit, std::move(handler));
+        handlers_.emplace_back(&driver, std::move(handler));
     }
-    Handler *of(const Unit *unit) const
+    Handler *of(const Driver *driver) const
     {
         for (const auto &[known, handler] : handlers_)
-            if (known == unit)
+            if (known == driver)
                 return handler.get();
         return nullptr;
     }
@@ -136,44 +118,44 @@ public:
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
                    uint64_t size) override
     {
-        if (Handler *handler = of(stream.unit))
+        if (Handler *handler = of(stream.driver))
             handler->aux_begin(stream, offset, file_offset, size);
     }
     void aux(const Stream &stream, Bytes data) override
     {
-        if (Handler *handler = of(stream.unit))
+        if (Handler *handler = of(stream.driver))
             handler->aux(stream, data);
     }
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
-        if (Handler *handler = of(stream.unit))
+        if (Handler *handler = of(stream.driver))
             handler->aux_loss(stream, offset, bytes);
     }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
     {
-        if (Handler *handler = of(stream.unit))
+        if (Handler *handler = of(stream.driver))
             handler->sample(stream, file_offset, words);
     }
     void bare_sample(const Stream &stream, const perfdata::Record &record,
                      const perfdata::Sample &sample) override
     {
-        if (Handler *handler = of(stream.unit))
+        if (Handler *handler = of(stream.driver))
             handler->bare_sample(stream, record, sample);
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &who) override
     {
-        if (Handler *handler = of(stream.unit))
+        if (Handler *handler = of(stream.driver))
             handler->aux_said(stream, aux, who);
     }
     void record(const perfdata::Record &record) override
     {
-        for (const auto &[unit, handler] : handlers_)
+        for (const auto &[driver, handler] : handlers_)
             handler->record(record);
     }
 
 private:
-    std::vector<std::pair<const Unit *, std::unique_ptr<Handler>>> handlers_;
+    std::vector<std::pair<const Driver *, std::unique_ptr<Handler>>> handlers_;
 };
 
 }  // namespace pmukit::cli

@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit dump: the raw records of a recording, each unit's in the text its users know. Lines that
+// pmukit dump: the raw records of a recording, each driver's in the text its users know. Lines that
 // begin with # are ours: where the data is, and what is missing.
 #include "base/clocks.hpp"
-#include "cli/driver_handlers.hpp"
+#include "cli/drivers.hpp"
 
 namespace pmukit::cli {
 namespace {
-
-struct Row {
-    std::string_view unit;
-    std::unique_ptr<UnitDump> (*make)(const Recording &, const DumpOptions &, Output &);
-};
-
-constexpr Row kDumps[] = {
-    {"cache_qos", make_cache_qos_dump},
-    {"cxl_hmu", make_cxl_hmu_dump},
-    {"hisi_ptt", make_hisi_ptt_dump},
-    {"imc", make_imc_dump},
-};
 
 void print_clocks(const Recording &recording, Output &out)
 {
     const std::vector<perfdata::Event> &events = recording.reader().events();
     for (size_t i = 0; i < events.size(); i++)
-        if (events[i].attr.use_clockid && recording.unit(i))
+        if (events[i].attr.use_clockid && recording.driver(i))
             out.print("# {}: recorded with {}\n", recording.pmu_name(i),
                       clock_name(events[i].attr.clock_id));
 }
@@ -61,19 +49,18 @@ void print_loss(const Recording &recording, const Stream &stream, uint64_t offse
 
 Result<int> run_dump(const DumpOptions &options, Output &out)
 {
-    Result<Recording> recording = Recording::open(options.input);
+    Result<Recording> recording = Recording::open(options.input, recorded_drivers());
     if (!recording)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
     print_sources(*recording, out);
     print_clocks(*recording, out);
-    UnitRouter<UnitDump> dumps;
-    for (const Row &row : kDumps)
-        dumps.add(*unit_of_name(row.unit), row.make(*recording, options, out));
+    DriverRouter<DriverDump> dumps;
+    add_handlers(dumps, &DriverDescription::dump, *recording, options, out);
     Result<RecordingTotals> totals = recording->walk(dumps);
     uint64_t skipped = 0;
-    for (const auto &[unit, dump] : dumps.all())
+    for (const auto &[driver, dump] : dumps.all())
         skipped += dump->finish();
     if (!totals)
         return totals.error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For units whose records are printed one a line, each stream for itself.
+// For drivers whose records are printed one a line, each stream for itself.
 #pragma once
 
 #include "cli/driver_handlers.hpp"
@@ -14,8 +14,8 @@ struct DumpTo {
 
 // StreamText: made of DumpTo and the stream, has the decoder() and counts skipped_bytes().
 template <typename StreamText>
-class StreamDump : public PerStream<UnitDump, StreamText, DumpTo> {
-    using Base = PerStream<UnitDump, StreamText, DumpTo>;
+class StreamDump : public PerStream<DriverDump, StreamText, DumpTo> {
+    using Base = PerStream<DriverDump, StreamText, DumpTo>;
 
 public:
     // what: how a piece of AUX data is called.

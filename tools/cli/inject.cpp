@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit inject: a recording without AUX data, so that stock perf reads it as any other. What a
-// unit's AUX data says becomes samples with PERF_SAMPLE_RAW, as the driver writes them where there
-// is no AUX area; each unit that knows how has a row in the table.
+// driver's AUX data says becomes samples with PERF_SAMPLE_RAW, as the driver writes them where
+// there is no AUX area.
 #include <linux/perf_event.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "cli/driver_handlers.hpp"
+#include "cli/drivers.hpp"
 #include "console/unfinished.hpp"
 #include "perfdata/copy.hpp"
 #include "perfdata/format.hpp"
@@ -18,27 +18,10 @@
 namespace pmukit::cli {
 namespace {
 
-struct Row {
-    std::string_view unit;
-    std::unique_ptr<UnitInject> (*make)(const Recording &, RawSink &);
-};
-
-template <std::unique_ptr<UnitInject> (*make)(RawSink &)>
-std::unique_ptr<UnitInject> without_recording(const Recording &, RawSink &sink)
+bool makes_samples(const Driver *recorded)
 {
-    return make(sink);
-}
-
-constexpr Row kInjects[] = {
-    {"cache_qos", without_recording<make_cache_qos_inject>},
-    {"cxl_hmu", without_recording<make_cxl_hmu_inject>},
-    {"hisi_ptt", without_recording<make_hisi_ptt_inject>},
-    {"imc", make_imc_inject},
-};
-
-bool makes_samples(const Unit *unit)
-{
-    return unit && std::ranges::find(kInjects, unit->name, &Row::unit) != std::end(kInjects);
+    const DriverDescription *driver = recorded ? driver_of_name(recorded->name) : nullptr;
+    return driver && driver->inject;
 }
 
 constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtraceInfo, perfdata::kAuxtrace,
@@ -72,13 +55,14 @@ public:
     void change_events()
     {
         for (size_t event = 0; event < events_.size(); event++) {
-            const Unit *unit = recording_.unit(event);
+            const Driver *driver = recording_.driver(event);
             // Its own samples are good as they are.
-            const bool has_samples = unit && unit->bare_samples && aux_known_ && !aux_.knows(event);
-            if (!makes_samples(unit) || has_samples)
+            const bool has_samples =
+                driver && driver->bare_samples && aux_known_ && !aux_.knows(event);
+            if (!makes_samples(driver) || has_samples)
                 continue;
             types_[event] = (types_[event] & perfdata::kComposable) | PERF_SAMPLE_RAW;
-            if (unit->bare_samples)
+            if (driver->bare_samples)
                 types_[event] |= kPointFields;
             store(events_[event].attr.data() + perfdata::kAttrSampleType, types_[event],
                   recording_.reader().order());
@@ -243,7 +227,7 @@ void Injector::sample(const Stream &stream, const SamplePoint &point, Bytes payl
         skipped_bytes_ += payload.size();
         return;
     }
-    if ((types_[stream.event] & kPointFields) == kPointFields && stream.unit->bare_samples)
+    if ((types_[stream.event] & kPointFields) == kPointFields && stream.driver->bare_samples)
         put_point(stream.event, point, payload.size(), *body);
     perfdata::Record sample;
     sample.type = PERF_RECORD_SAMPLE;
@@ -276,18 +260,17 @@ std::string skipped_text(const InjectOptions &options, uint64_t bytes)
 Result<int> run_inject(const InjectOptions &options, Output &out)
 {
     remove_when_killed(options.output);
-    Result<Recording> recording = Recording::open(options.input);
+    Result<Recording> recording = Recording::open(options.input, recorded_drivers());
     if (!recording)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
-    Injector injector(*recording, AuxThreads::of_file(options.input),
+    Injector injector(*recording, AuxThreads::of_file(options.input, recorded_drivers()),
                       !can_be_read_once_only(options.input));
-    UnitRouter<UnitInject> injects;
+    DriverRouter<DriverInject> injects;
     if (options.samples) {
         injector.change_events();
-        for (const Row &row : kInjects)
-            injects.add(*unit_of_name(row.unit), row.make(*recording, injector));
+        add_handlers(injects, &DriverDescription::inject, *recording, injector);
     }
     Result<perfdata::Writer> to = perfdata::Writer::create_copy(
         options.output, recording->reader().order(), injector.events());
@@ -304,7 +287,7 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
         });
     if (!totals)
         return totals.error();
-    for (const auto &[unit, inject] : injects.all())
+    for (const auto &[driver, inject] : injects.all())
         inject->finish();
     if (!injector.state())
         return injector.state().error();

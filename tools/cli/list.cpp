@@ -5,19 +5,19 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/drivers.hpp"
 #include "cli/suite.hpp"
 #include "record/pfm_events.hpp"
 #include "record/sysfs_pmu.hpp"
-#include "session/units.hpp"
 
 namespace pmukit::cli {
 namespace {
 
 using nlohmann::ordered_json;
 
-std::string recorded_with(const record::Pmu &pmu, const Unit &unit)
+std::string recorded_with(const record::Pmu &pmu, const DriverDescription &driver)
 {
-    return fmt::format("pmukit record -a -e {}/{}/ -- sleep 1", pmu.name, unit.example_terms);
+    return fmt::format("pmukit record -a -e {}/{}/ -- sleep 1", pmu.name, driver.example_terms);
 }
 
 // A PMU without a cpumask counts tasks.
@@ -40,7 +40,7 @@ void print_pmu(const record::Pmu &pmu, std::string_view unit, Output &out)
         out.text("  caps:\n");
     for (const auto &[name, value] : pmu.caps)
         out.print("    {} = {}\n", name, value);
-    if (const Unit *recorded = unit_of_pmu(pmu.name))
+    if (const DriverDescription *recorded = recorder_of_pmu(pmu.name))
         out.print("  record: {}\n", recorded_with(pmu, *recorded));
     else
         out.print("  count: {}\n", counted_with(pmu));
@@ -56,7 +56,7 @@ ordered_json json_of(const record::Pmu &pmu, std::string_view unit)
                          {"record", nullptr},  {"count", nullptr}};
     if (pmu.cpumask)
         json["cpumask"] = *pmu.cpumask;
-    if (const Unit *recorded = unit_of_pmu(pmu.name))
+    if (const DriverDescription *recorded = recorder_of_pmu(pmu.name))
         json["record"] = recorded_with(pmu, *recorded);
     else
         json["count"] = counted_with(pmu);
@@ -97,7 +97,7 @@ Result<int> run_list(const ListOptions &options, Output &out)
     if (options.json)
         json["pmus"] = ordered_json::array();
     for (const auto &[name, type] : *pmus) {
-        const std::optional<std::string_view> unit = unit_on(host, name);
+        const std::optional<std::string_view> unit = driver_on(host, name);
         if (!unit)
             continue;
         Result<record::Pmu> pmu = record::read_pmu(folder, name);

@@ -12,7 +12,7 @@
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "cli/commands.hpp"
-#include "cli/drivers/hisi_ptt/record.hpp"
+#include "cli/record_events.hpp"
 #include "cli/record_files.hpp"
 #include "cli/record_pages.hpp"
 #include "cli/version.hpp"
@@ -64,7 +64,7 @@ Result<record::RecordOptions> recorder_options(const RecordCommandOptions &optio
         if (!events)
             return events.error();
         for (record::EventString &event : *events)
-            if (Result<void> resolved = resolve_filter(event); !resolved)
+            if (Result<void> resolved = resolve_names(event); !resolved)
                 return resolved.error();
         wanted.events.insert(wanted.events.end(), events->begin(), events->end());
     }

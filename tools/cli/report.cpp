@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit report: what the PMUs of a recording saw, for people and for programs, and everything that
-// is known to be missing from the picture. What there is to say about a unit is in its own file.
-#include <time.h>
-
+// is known to be missing from the picture. What there is to say about a driver is in its own file.
 #include <bit>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/clocks.hpp"
 #include "base/file.hpp"
-#include "cli/driver_handlers.hpp"
+#include "cli/drivers.hpp"
 #include "cli/figures.hpp"
 #include "cli/join.hpp"
 #include "cli/report_html.hpp"
@@ -19,33 +17,23 @@
 namespace pmukit::cli {
 namespace {
 
-struct Row {
-    std::string_view unit;
-    ReportResult (*make)(const Recording &, const ReportOptions &);
-};
-
-constexpr Row kReports[] = {
-    {"cache_qos", make_cache_qos_report},
-    {"cxl_hmu", make_cxl_hmu_report},
-    {"hisi_ptt", make_hisi_ptt_report},
-    {"imc", make_imc_report},
-};
-
-using Reports = UnitRouter<UnitReport>;
+using Reports = DriverRouter<DriverReport>;
 
 Result<Reports> make_reports(const Recording &recording, const ReportOptions &options)
 {
     Reports reports;
-    for (const Row &row : kReports) {
-        ReportResult report = row.make(recording, options);
+    for (const DriverDescription *driver : drivers()) {
+        if (!driver->report)
+            continue;
+        ReportResult report = driver->report(recording, options);
         if (!report)
             return report.error();
-        reports.add(*unit_of_name(row.unit), std::move(*report));
+        reports.add(*driver->recorded, std::move(*report));
     }
     return reports;
 }
 
-// What brings the units together, if that was asked for.
+// What brings the drivers together, if that was asked for.
 struct Joining {
     Joining(Placer where, unsigned range_log2) : placer(std::move(where)), join(placer, range_log2)
     {
@@ -58,11 +46,11 @@ struct Joining {
     Joined joined;
 };
 
-std::string clock_of(const perfdata::Event &event, const Unit &unit)
+std::string clock_of(const perfdata::Event &event, const Driver &recorded)
 {
-    // Readings have a clock of their own: include/uapi/pmukit/cache_qos.h.
-    if (unit.name == "cache_qos")
-        return clock_name(CLOCK_MONOTONIC);
+    const DriverDescription *driver = driver_of_name(recorded.name);
+    if (driver && driver->record_clock)
+        return clock_name(*driver->record_clock);
     return event.attr.use_clockid ? clock_name(event.attr.clock_id) : "perf's own";
 }
 
@@ -80,22 +68,22 @@ Result<std::unique_ptr<Joining>> joining_of(const Recording &recording, const Re
     joining = std::make_unique<Joining>(
         std::move(*placer), static_cast<unsigned>(std::countr_zero(options.range_bytes)));
     for (size_t i = 0; i < recording.reader().events().size(); i++)
-        if (const Unit *unit = recording.unit(i); unit && !unit->bare_samples)
+        if (const Driver *driver = recording.driver(i); driver && !driver->bare_samples)
             joining->join.clock(recording.pmu_name(i),
-                                clock_of(recording.reader().events()[i], *unit));
-    for (const auto &[unit, report] : reports.all())
+                                clock_of(recording.reader().events()[i], *driver));
+    for (const auto &[driver, report] : reports.all())
         report->join(joining->join);
     return joining;
 }
 
 void finish(const Recording &recording, const RecordingTotals &totals, Reports &reports)
 {
-    for (const auto &[unit, report] : reports.all())
+    for (const auto &[driver, report] : reports.all())
         report->finish();
     if (!recording.missing(totals).empty())
         return;
     for (size_t event = 0; event < recording.reader().events().size(); event++)
-        if (UnitReport *report = reports.of(recording.unit(event)))
+        if (DriverReport *report = reports.of(recording.driver(event)))
             report->expect(event);
 }
 
@@ -117,7 +105,7 @@ void print_human(const Recording &recording, const RecordingTotals &totals, cons
 {
     if (joining)
         print_join(joining->joined, options, out);
-    for (const auto &[unit, report] : reports.all())
+    for (const auto &[driver, report] : reports.all())
         if (!joining)
             report->print(recording, out);
     for (const std::string &line : lines_of(remarks_of(totals)))
@@ -137,7 +125,7 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
                 const Joining *joining, const ReportOptions &options, Output &out)
 {
     nlohmann::ordered_json pmus = nlohmann::ordered_json::array();
-    for (const auto &[unit, report] : reports.all())
+    for (const auto &[driver, report] : reports.all())
         report->add_pmus(recording, pmus);
     for (nlohmann::ordered_json &pmu : pmus)
         pmu["source"] = source_of(recording, pmu["pmu"]);
@@ -150,7 +138,7 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
     };
     if (options.source)
         json["source"] = *options.source;
-    for (const auto &[unit, report] : reports.all())
+    for (const auto &[driver, report] : reports.all())
         report->add_extras(recording, json);
     if (joining)
         json["join"] = json_of_join(joining->joined, options);
@@ -170,7 +158,7 @@ Result<perfdata::NewFile> write_page(const Recording &recording, const Recording
             page.losses.push_back(trouble);
     if (joining)
         page.figures = join_figures(joining->joined, options);
-    for (const auto &[unit, report] : reports.all())
+    for (const auto &[driver, report] : reports.all())
         report->add_figures(recording, page.figures);
     return unnamed_file(options.html, as_bytes(html::text_of(page)));
 }
@@ -180,7 +168,7 @@ std::vector<std::string> troubles_of(const Recording &recording, const Recording
                                      const Reports &reports)
 {
     std::vector<std::string> troubles = {recording.missing(totals), recording.damage()};
-    for (const auto &[unit, report] : reports.all())
+    for (const auto &[driver, report] : reports.all())
         for (const std::string &trouble : report->troubles(recording))
             troubles.push_back(trouble);
     return troubles;
@@ -209,7 +197,7 @@ Result<int> say(const Recording &recording, const RecordingTotals &totals, const
 
 Result<int> run_report(const ReportOptions &given, Output &out)
 {
-    Result<Recording> recording = Recording::open(given.input);
+    Result<Recording> recording = Recording::open(given.input, recorded_drivers());
     if (!recording)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)

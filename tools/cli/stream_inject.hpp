@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For units whose AUX data becomes samples record by record, each stream for itself.
+// For drivers whose AUX data becomes samples record by record, each stream for itself.
 #pragma once
 
 #include "cli/driver_handlers.hpp"
@@ -9,9 +9,9 @@ namespace pmukit::cli {
 
 // StreamSamples: made of the sink and the stream, gives the samples, and has the decoder().
 template <typename StreamSamples>
-class StreamInject final : public PerStream<UnitInject, StreamSamples, RawSink &> {
+class StreamInject final : public PerStream<DriverInject, StreamSamples, RawSink &> {
 public:
-    using PerStream<UnitInject, StreamSamples, RawSink &>::PerStream;
+    using PerStream<DriverInject, StreamSamples, RawSink &>::PerStream;
 
     void finish() override { this->end_streams(); }
 };

@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/suite.hpp"
 
-#include "session/units.hpp"
+#include <algorithm>
+
+#include "cli/drivers.hpp"
 
 namespace pmukit::cli {
-namespace {
-
-struct Family {
-    std::string_view unit;  // the module's name as well
-    std::string_view prefix;
-};
-
-// PMUs that only count, and so have no line in units.hpp
-constexpr Family kFamilies[] = {
-    {"cache_qos", "cache_qos"}, {"imc", "core_imc"},        {"imc", "thread_imc"},
-    {"imc", "nest_"},           {"uncore_pmon", "uncore_"},
-};
-
-}  // namespace
-
 bool is_ours(const Host &host, std::string_view module)
 {
     const std::string name(module);
@@ -27,13 +14,22 @@ bool is_ours(const Host &host, std::string_view module)
             host.has("sys/module/pmukit_common/holders/" + name));
 }
 
-std::optional<std::string_view> unit_on(const Host &host, std::string_view pmu)
+bool has_pmu(const Host &host, std::string_view prefix)
 {
-    if (const Unit *unit = unit_of_pmu(pmu))
-        return unit->name;
-    for (const Family &family : kFamilies)
-        if (pmu.starts_with(family.prefix) && is_ours(host, family.unit))
-            return family.unit;
+    return std::ranges::any_of(
+        host.names(kPmus), [prefix](const std::string &name) { return name.starts_with(prefix); });
+}
+
+std::optional<std::string_view> driver_on(const Host &host, std::string_view pmu)
+{
+    if (const DriverDescription *driver = recorder_of_pmu(pmu))
+        return driver->name;
+    for (const DriverDescription *driver : drivers())
+        if (std::ranges::any_of(
+                driver->counting_pmus,
+                [pmu](std::string_view prefix) { return pmu.starts_with(prefix); }) &&
+            is_ours(host, driver->name))
+            return driver->name;
     return std::nullopt;
 }
 

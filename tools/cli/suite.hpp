@@ -16,7 +16,10 @@ constexpr std::string_view kShared = "pmukit_common";  // every module of ours b
 // pmukit_common.
 bool is_ours(const Host &host, std::string_view module);
 
-// The unit of a PMU, those included that only count. nullopt: it is not of the suite.
-std::optional<std::string_view> unit_on(const Host &host, std::string_view pmu);
+// A PMU whose name begins so is there.
+bool has_pmu(const Host &host, std::string_view prefix);
+
+// The driver of a PMU, those included that only count. nullopt: it is not of the suite.
+std::optional<std::string_view> driver_on(const Host &host, std::string_view pmu);
 
 }  // namespace pmukit::cli

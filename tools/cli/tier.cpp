@@ -365,7 +365,7 @@ Result<int> run_tier(const TierOptions &options, Output &out)
     const Result<tier::Budget> budget = tier::parse_budget(options.budget);
     if (!budget)
         return budget.error();
-    Result<Recording> recording = Recording::open(options.input);
+    Result<Recording> recording = Recording::open(options.input, recorded_drivers());
     if (!recording)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)

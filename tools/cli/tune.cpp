@@ -12,8 +12,8 @@
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "cli/commands.hpp"
+#include "cli/drivers.hpp"
 #include "record/sysfs_pmu.hpp"
-#include "session/units.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -57,7 +57,7 @@ Result<std::vector<Knob>> find_knobs(const std::string &root)
         return pmus.error();
     std::vector<Knob> knobs;
     for (const auto &[pmu, type] : *pmus) {
-        if (!unit_of_pmu(pmu))
+        if (!recorder_of_pmu(pmu))
             continue;
         std::error_code failure;
         for (fs::directory_iterator at(root + "/" + pmu + "/tune", failure), end;

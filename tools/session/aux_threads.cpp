@@ -6,9 +6,9 @@
 namespace pmukit::cli {
 namespace {
 
-class Listener final : public UnitSink {
+class Listener final : public DriverSink {
 public:
-    Listener(AuxThreads &threads, const Recording &recording, const Unit *only, Threads *names)
+    Listener(AuxThreads &threads, const Recording &recording, const Driver *only, Threads *names)
         : threads_(threads), recording_(recording), only_(only), names_(names)
     {
     }
@@ -20,7 +20,7 @@ public:
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &who) override
     {
-        if (!only_ || !stream.unit || stream.unit == only_)
+        if (!only_ || !stream.driver || stream.driver == only_)
             threads_.note(stream, aux, who);
     }
     void record(const perfdata::Record &record) override
@@ -32,18 +32,19 @@ public:
 private:
     AuxThreads &threads_;
     const Recording &recording_;
-    const Unit *only_;
+    const Driver *only_;
     Threads *names_;
 };
 
 }  // namespace
 
-AuxThreads AuxThreads::of_file(const std::string &path, const Unit *only, Threads *names)
+AuxThreads AuxThreads::of_file(const std::string &path, Drivers drivers, const Driver *only,
+                               Threads *names)
 {
     AuxThreads threads;
     if (can_be_read_once_only(path))
         return threads;
-    Result<Recording> recording = Recording::open(path);
+    Result<Recording> recording = Recording::open(path, drivers);
     // What is wrong with the file is said by the walk that needs its data.
     if (!recording || !recording->read_front())
         return threads;

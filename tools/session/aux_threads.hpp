@@ -21,10 +21,10 @@ public:
     };
 
     // All that a file says, before it is walked: what announces bytes may stand behind them.
-    // Nothing of what can be read only once. only: of streams of this unit, and of nobody knows
+    // Nothing of what can be read only once. only: of streams of this driver, and of nobody knows
     // which; nullptr: of all. names: gets what the file says of threads and maps as well.
-    static AuxThreads of_file(const std::string &path, const Unit *only = nullptr,
-                              Threads *names = nullptr);
+    static AuxThreads of_file(const std::string &path, Drivers drivers,
+                              const Driver *only = nullptr, Threads *names = nullptr);
 
     // A range that is known is passed over. Memory: a Range for each record of AUX.
     void note(const Stream &stream, const perfdata::AuxRecord &aux, const perfdata::SampleId &who);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What units do alike with AUX data: a decoder for each stream, started where its data begins.
+// What drivers do alike with AUX data: a decoder for each stream, started where its data begins.
 #pragma once
 
-#include <map>
-
-#include "session/recording.hpp"
+#include "session/stream_map.hpp"
 
 namespace pmukit::cli {
 
-// Role: what the command wants of a unit. Each: made of To, where its records go, and of the
+// Role: what the command wants of a driver. Each: made of To, where its records go, and of the
 // stream; has the decoder().
 template <typename Role, typename Each, typename To>
 class PerStream : public Role {
@@ -19,15 +17,12 @@ public:
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
-        auto [at, fresh] = streams_.try_emplace(stream, to_, stream);
-        if (fresh)
-            at->second.decoder().start(offset);
+        streams_.begin_at(stream, offset, to_, stream);
     }
-    void aux(const Stream &stream, Bytes data) override { of(stream).decoder().data(data); }
+    void aux(const Stream &stream, Bytes data) override { streams_.data(stream, data); }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
     {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.decoder().loss(bytes);
+        streams_.loss(stream, bytes);
     }
 
 protected:
@@ -37,14 +32,13 @@ protected:
     // No more data. Then what each has come to.
     const std::map<Stream, Each> &end_streams()
     {
-        for (auto &[stream, each] : streams_)
-            each.decoder().end();
-        return streams_;
+        streams_.end();
+        return streams_.all();
     }
 
 private:
     To to_;
-    std::map<Stream, Each> streams_;
+    StreamMap<Each> streams_;
 };
 
 // An Each that is its decoder and nothing more; sink_of() says what that gives its records to.

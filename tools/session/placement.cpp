@@ -4,18 +4,17 @@
 #include <algorithm>
 #include <tuple>
 
-#include "session/units.hpp"
+#include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 namespace pmukit::cli {
 namespace {
 
-// cxl_hmu_mem0.1.2 is the second instance of the first unit of mem0; its prefix ends in "mem".
+// cxl_hmu_mem0.1.2 is the second instance of the first unit of mem0.
 std::string memdev_of(std::string_view pmu)
 {
-    const Unit *unit = unit_of_pmu(pmu);
-    if (!unit)
+    if (!pmu.starts_with(decode::cxl_hmu::kPmuPrefix))
         return {};
-    pmu.remove_prefix(unit->pmu_prefix.size());
+    pmu.remove_prefix(decode::cxl_hmu::kPmuPrefix.size());
     return fmt::format("mem{}", pmu.substr(0, pmu.find('.')));
 }
 

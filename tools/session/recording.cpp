@@ -24,7 +24,7 @@ using perfdata::Record;
 
 class Walker final : public perfdata::AuxSink {
 public:
-    Walker(Recording &recording, UnitSink &sink)
+    Walker(Recording &recording, DriverSink &sink)
         : recording_(recording), reader_(recording.reader()), sink_(sink), merge_(reader_, *this)
     {
     }
@@ -47,15 +47,15 @@ public:
 private:
     void grow();
     void sample(const Record &record);
-    const Unit *unit_of(size_t event, Bytes data) const;
-    const Unit *unit_of_sample(size_t event, const perfdata::Sample &sample) const;
+    const Driver *driver_of(size_t event, Bytes data) const;
+    const Driver *driver_of_sample(size_t event, const perfdata::Sample &sample) const;
 
     Recording &recording_;
     const perfdata::Reader &reader_;
-    UnitSink &sink_;
+    DriverSink &sink_;
     perfdata::AuxMerge merge_;
-    std::map<perfdata::AuxStream, const Unit *> units_;  // of streams that brought data
-    // A run was announced whose unit its first bytes will tell.
+    std::map<perfdata::AuxStream, const Driver *> drivers_;  // of streams that brought data
+    // A run was announced whose driver its first bytes will tell.
     struct Run {
         uint64_t aux_offset, file_offset, bytes;
     };
@@ -110,40 +110,40 @@ void Walker::sample(const Record &record)
         totals_.unreadable_records++;
         return;
     }
-    const Unit *unit = unit_of_sample(*event, *sample);
-    if (!unit)
+    const Driver *driver = driver_of_sample(*event, *sample);
+    if (!driver)
         return;
     totals_.pieces++;
-    const Stream stream{*event, sample->who.cpu.value_or(UINT32_MAX), unit};
-    if (unit->bare_samples)
+    const Stream stream{*event, sample->who.cpu.value_or(UINT32_MAX), driver};
+    if (driver->bare_samples)
         sink_.bare_sample(stream, record, *sample);
     else
-        sink_.sample(stream, record.offset, *unit->words_of_raw(*sample->raw));
+        sink_.sample(stream, record.offset, *driver->words_of_raw(*sample->raw));
 }
 
 // The payload says whose it is, if there is one.
-const Unit *Walker::unit_of_sample(size_t event, const perfdata::Sample &sample) const
+const Driver *Walker::driver_of_sample(size_t event, const perfdata::Sample &sample) const
 {
-    for (const Unit &unit : kUnits)
-        if (sample.raw && unit.words_of_raw(*sample.raw))
-            return &unit;
-    const Unit *unit = recording_.unit(event);
-    return unit && unit->bare_samples ? unit : nullptr;
+    for (const Driver *driver : recording_.drivers())
+        if (sample.raw && driver->words_of_raw(*sample.raw))
+            return driver;
+    const Driver *driver = recording_.driver(event);
+    return driver && driver->bare_samples ? driver : nullptr;
 }
 
 // A cut file has lost the names of its PMUs: then the bytes must speak for themselves.
-const Unit *Walker::unit_of(size_t event, Bytes data) const
+const Driver *Walker::driver_of(size_t event, Bytes data) const
 {
     const bool known = event != perfdata::kUnknownEvent;
-    if (known && recording_.unit(event))
-        return recording_.unit(event);
+    if (known && recording_.driver(event))
+        return recording_.driver(event);
     if (known && !reader_.pmu_name(reader_.events()[event].attr.type).empty())
         return nullptr;
-    if (!known && recording_.auxtrace_unit())
-        return recording_.auxtrace_unit();
-    for (const Unit &unit : kUnits)
-        if (unit.looks_like(data))
-            return &unit;
+    if (!known && recording_.auxtrace_driver())
+        return recording_.auxtrace_driver();
+    for (const Driver *driver : recording_.drivers())
+        if (driver->looks_like(data))
+            return driver;
     return nullptr;
 }
 
@@ -154,7 +154,7 @@ void Walker::aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRe
     const auto who = perfdata::parse_sample_id(record_->body, reader_.events()[stream.event].attr,
                                                reader_.order());
     if (who)
-        sink_.aux_said({stream.event, stream.cpu, recording_.unit(stream.event), stream.tid}, aux,
+        sink_.aux_said({stream.event, stream.cpu, recording_.driver(stream.event), stream.tid}, aux,
                        *who);
 }
 
@@ -168,10 +168,10 @@ void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t, uint64_t, Byt
 {
     const std::optional<Run> begun = std::exchange(run_, std::nullopt);
     if (begun) {
-        stream_ = {stream.event, stream.cpu, unit_of(stream.event, data), stream.tid};
-        units_[stream] = stream_.unit;
+        stream_ = {stream.event, stream.cpu, driver_of(stream.event, data), stream.tid};
+        drivers_[stream] = stream_.driver;
     }
-    if (!stream_.unit)
+    if (!stream_.driver)
         return;
     if (stream.event != perfdata::kUnknownEvent)
         totals_.aux_bytes[stream.event] += data.size();
@@ -186,9 +186,9 @@ void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
 {
     totals_.lost_aux_bytes += bytes;
     totals_.aux_truncations += bytes == 0;
-    const auto known = units_.find(stream);
-    const Unit *unit = known == units_.end() ? unit_of(stream.event, {}) : known->second;
-    sink_.aux_loss({stream.event, stream.cpu, unit, stream.tid}, aux_offset, bytes);
+    const auto known = drivers_.find(stream);
+    const Driver *driver = known == drivers_.end() ? driver_of(stream.event, {}) : known->second;
+    sink_.aux_loss({stream.event, stream.cpu, driver, stream.tid}, aux_offset, bytes);
 }
 
 }  // namespace
@@ -230,12 +230,12 @@ Result<perfdata::Reader> open_recording(const std::string &path)
     return reader;
 }
 
-Result<Recording> Recording::open(const std::string &path)
+Result<Recording> Recording::open(const std::string &path, Drivers drivers)
 {
     Result<perfdata::Reader> reader = open_recording(path);
     if (!reader)
         return reader.error();
-    return Recording(recording_name(path), std::move(*reader));
+    return Recording(recording_name(path), std::move(*reader), drivers);
 }
 
 Result<void> Recording::read_front()
@@ -244,7 +244,7 @@ Result<void> Recording::read_front()
     return read ? read : in_file(path_, read.error());
 }
 
-Result<RecordingTotals> Recording::walk(UnitSink &sink, const EachRecord &each)
+Result<RecordingTotals> Recording::walk(DriverSink &sink, const EachRecord &each)
 {
     Walker walker(*this, sink);
     Progress progress("reading " + path_, reader_.is_pipe() ? 0 : reader_.data_end());
@@ -264,8 +264,8 @@ Result<RecordingTotals> Recording::walk(UnitSink &sink, const EachRecord &each)
 // As its bytes come
 
 struct PushedRecording::State {
-    State(std::string name, perfdata::Reader reader, UnitSink &sink)
-        : recording(std::move(name), std::move(reader)), walker(recording, sink)
+    State(std::string name, perfdata::Reader reader, Drivers drivers, DriverSink &sink)
+        : recording(std::move(name), std::move(reader), drivers), walker(recording, sink)
     {
     }
     // Until the reader wants more. False: it wants none.
@@ -289,12 +289,13 @@ PushedRecording::PushedRecording(std::unique_ptr<State> state) : state_(std::mov
 PushedRecording::PushedRecording(PushedRecording &&) noexcept = default;
 PushedRecording::~PushedRecording() = default;
 
-Result<PushedRecording> PushedRecording::begin(std::string name, UnitSink &sink)
+Result<PushedRecording> PushedRecording::begin(std::string name, Drivers drivers, DriverSink &sink)
 {
     Result<perfdata::Reader> reader = perfdata::Reader::pushed();
     if (!reader)
         return in_file(name, reader.error());
-    return PushedRecording(std::make_unique<State>(std::move(name), std::move(*reader), sink));
+    return PushedRecording(
+        std::make_unique<State>(std::move(name), std::move(*reader), drivers, sink));
 }
 
 Result<void> PushedRecording::feed(Bytes bytes)
@@ -362,7 +363,7 @@ std::optional<std::string> Recording::common_source() const
 {
     std::optional<std::string> common = claimed_source_;
     for (size_t event = 0; event < reader_.events().size(); event++)
-        if (unit(event)) {
+        if (driver(event)) {
             common = source(event);
             if (!common)
                 return std::nullopt;
@@ -380,19 +381,19 @@ void Recording::note_auxtrace_info(const Record &record)
     const auto info = perfdata::parse_auxtrace_info(record.body, reader_.order());
     if (!info || info->priv.empty())
         return;
-    auxtrace_unit_ = unit_of_auxtrace_type(info->type);
+    auxtrace_driver_ = driver_of_auxtrace_type(drivers_, info->type);
     auxtrace_pmu_type_ = info->priv[0];
 }
 
-const Unit *Recording::unit(size_t event) const
+const Driver *Recording::driver(size_t event) const
 {
-    if (const Unit *named = unit_of_pmu(pmu_name(event)))
+    if (const Driver *named = driver_of_pmu(drivers_, pmu_name(event)))
         return named;
     if (event >= reader_.events().size())
         return nullptr;
     const uint32_t type = reader_.events()[event].attr.type;
     const bool nameless = reader_.pmu_name(type).empty();
-    return nameless && type == auxtrace_pmu_type_ ? auxtrace_unit_ : nullptr;
+    return nameless && type == auxtrace_pmu_type_ ? auxtrace_driver_ : nullptr;
 }
 
 std::string Recording::pmu_name(size_t event) const
@@ -410,13 +411,13 @@ std::string Recording::missing(const RecordingTotals &totals) const
 {
     bool ours = totals.pieces != 0;
     for (size_t event = 0; event < reader_.events().size(); event++) {
-        if (!unit(event))
+        if (!driver(event))
             continue;
         ours = true;
-        if (unit(event)->bare_samples)
+        if (driver(event)->bare_samples)
             continue;
         const bool asked = reader_.events()[event].attr.sample_type & PERF_SAMPLE_RAW;
-        const bool aux = totals.aux_bytes[event] != 0 || unit(event) == auxtrace_unit_;
+        const bool aux = totals.aux_bytes[event] != 0 || driver(event) == auxtrace_driver_;
         if (!asked && !aux)
             return fmt::format(
                 "{}: {}: recorded without -R, so {} samples came without their payload; "

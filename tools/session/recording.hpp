@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Walks a recording and hands each unit's bytes on, whichever way they came: AUX data or raw
+// Walks a recording and hands each driver's bytes on, whichever way they came: AUX data or raw
 // samples. Here the reader, which knows no decoder, meets the decoders, which know no files.
 #pragma once
 
@@ -15,15 +15,15 @@
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 #include "perfdata/reader.hpp"
-#include "session/units.hpp"
+#include "session/driver.hpp"
 
 namespace pmukit::cli {
 
-// A stream of one unit's bytes.
+// A stream of one driver's bytes.
 struct Stream {
     size_t event;  // index into Reader::events(), or perfdata::kUnknownEvent
     uint32_t cpu;  // UINT32_MAX: unknown, or of a thread
-    const Unit *unit = nullptr;
+    const Driver *driver = nullptr;
     uint32_t tid = UINT32_MAX;  // of AUX data of a thread; UINT32_MAX: of a CPU, or unknown
 };
 inline bool operator<(const Stream &a, const Stream &b)
@@ -31,9 +31,9 @@ inline bool operator<(const Stream &a, const Stream &b)
     return std::tie(a.event, a.cpu, a.tid) < std::tie(b.event, b.cpu, b.tid);
 }
 
-class UnitSink {
+class DriverSink {
 public:
-    virtual ~UnitSink() = default;
+    virtual ~DriverSink() = default;
     // A buffer of AUX data is announced, then given in one or more pieces. offset: in the stream.
     virtual void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
                            uint64_t size) = 0;
@@ -41,7 +41,7 @@ public:
     virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
     // The words of one sample: whole records.
     virtual void sample(const Stream &stream, uint64_t file_offset, Bytes words) = 0;
-    // Instead, of a unit with bare_samples: each, with or without a payload.
+    // Instead, of a driver with bare_samples: each, with or without a payload.
     virtual void bare_sample(const Stream &, const perfdata::Record &, const perfdata::Sample &) {}
     // What the kernel announces of AUX data, and whose it is.
     virtual void aux_said(const Stream &, const perfdata::AuxRecord &, const perfdata::SampleId &)
@@ -58,7 +58,7 @@ struct RecordingTotals {
     uint64_t lost_samples = 0;
     uint64_t lost_aux_bytes = 0;
     uint64_t aux_truncations = 0;     // the kernel says that AUX data was cut, not by how much
-    uint64_t pieces = 0;              // of AUX data, or samples, that went to a unit
+    uint64_t pieces = 0;              // of AUX data, or samples, that went to a driver
     std::vector<uint64_t> aux_bytes;  // per event
     std::vector<uint64_t> samples;    // per event
 };
@@ -87,13 +87,14 @@ constexpr const char *kPartCap = "part";
 // One open recording.
 class Recording {
 public:
-    static Result<Recording> open(const std::string &path);
+    // drivers: whose data is looked for.
+    static Result<Recording> open(const std::string &path, Drivers drivers);
 
     // In pipe layout: until the events are known. Before walk(), or not at all.
     Result<void> read_front();
     // each: gets every record before the sink gets what it brings.
     using EachRecord = std::function<Result<void>(const perfdata::Record &)>;
-    Result<RecordingTotals> walk(UnitSink &sink, const EachRecord &each = {});
+    Result<RecordingTotals> walk(DriverSink &sink, const EachRecord &each = {});
 
     const std::string &path() const { return path_; }
     const perfdata::Reader &reader() const { return reader_; }
@@ -110,10 +111,11 @@ public:
     // The PMU of an event; when the file does not say, what is known instead.
     std::string pmu_name(size_t event) const;
     // nullptr: none of ours. An event whose PMU has no name may still be known by AUXTRACE_INFO.
-    const Unit *unit(size_t event) const;
-    // The unit and attr.type that AUXTRACE_INFO names.
+    const Driver *driver(size_t event) const;
+    Drivers drivers() const { return drivers_; }
+    // The driver and attr.type that AUXTRACE_INFO names.
     void note_auxtrace_info(const perfdata::Record &record);
-    const Unit *auxtrace_unit() const { return auxtrace_unit_; }
+    const Driver *auxtrace_driver() const { return auxtrace_driver_; }
     // Why there is nothing to show: a PMU of ours recorded without its payload, or none at all.
     // Empty: there is something.
     std::string missing(const RecordingTotals &totals) const;
@@ -125,22 +127,23 @@ private:
     bool has_cap(std::optional<std::string_view> pmu, std::string_view name,
                  std::optional<std::string_view> value) const;
     friend class PushedRecording;
-    Recording(std::string path, perfdata::Reader reader)
-        : path_(std::move(path)), reader_(std::move(reader))
+    Recording(std::string path, perfdata::Reader reader, Drivers drivers)
+        : path_(std::move(path)), reader_(std::move(reader)), drivers_(drivers)
     {
     }
 
     std::string path_;
     perfdata::Reader reader_;
+    Drivers drivers_;
     std::optional<std::string> claimed_source_;
-    const Unit *auxtrace_unit_ = nullptr;
+    const Driver *auxtrace_driver_ = nullptr;
     uint64_t auxtrace_pmu_type_ = 0;
 };
 
 // A recording in pipe layout whose bytes come when they come.
 class PushedRecording {
 public:
-    static Result<PushedRecording> begin(std::string name, UnitSink &sink);
+    static Result<PushedRecording> begin(std::string name, Drivers drivers, DriverSink &sink);
     PushedRecording(PushedRecording &&) noexcept;
     PushedRecording &operator=(PushedRecording &&) = delete;
     ~PushedRecording();

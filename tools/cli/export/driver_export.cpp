@@ -52,7 +52,7 @@ void RowsOut::stack(const Table &table, size_t event, const perfdata::SampleId &
 void RowsOut::put_loss(const Loss &loss, std::array<Value, exporter::kOriginColumns> &origin)
 {
     static const Table &table = *exporter::find_table("losses");
-    const Value rest[] = {loss.unit.empty() ? Value() : Value(loss.unit), Value(loss.kind),
+    const Value rest[] = {loss.driver.empty() ? Value() : Value(loss.driver), Value(loss.kind),
                           value_of(loss.offset), value_of(loss.amount),
                           loss.measure.empty() ? Value() : Value(loss.measure)};
     rows(table, origin, rest);

@@ -22,7 +22,7 @@ namespace pmukit::cli {
 
 // Kinds of losses; Documentation/rooms/export.rst says what each means.
 struct Loss {
-    std::string_view unit;  // of kUnits; empty: the recording as a whole
+    std::string_view driver;  // empty: the recording as a whole
     std::string_view kind;
     std::string_view measure;  // empty: none
     std::optional<uint64_t> amount{}, offset{}, time_ns{};
@@ -125,7 +125,7 @@ private:
     uint64_t missing_ = 0, lost_ = 0;
 };
 
-class UnitExport : public UnitSink {
+class DriverExport : public DriverSink {
 public:
     // No more data. Returns the bytes in which nothing was found.
     virtual uint64_t finish() = 0;
@@ -137,10 +137,5 @@ exporter::Value value_of(const std::optional<T> &number)
 {
     return number ? exporter::Value(uint64_t{*number}) : exporter::Value();
 }
-
-std::unique_ptr<UnitExport> make_cache_qos_export(RowsOut &out);
-std::unique_ptr<UnitExport> make_cxl_hmu_export(RowsOut &out);
-std::unique_ptr<UnitExport> make_hisi_ptt_export(RowsOut &out);
-std::unique_ptr<UnitExport> make_imc_export(RowsOut &out);
 
 }  // namespace pmukit::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit export: a recording as tables, in the form that another program takes up. What a row of a
-// unit is, is in the unit's own file; what a format is, in tools/export.
+// driver is, is in the driver's own file; what a format is, in tools/export.
 #include "cli/export/export.hpp"
 
 #include <linux/perf_event.h>
@@ -8,8 +8,7 @@
 
 #include <ctime>
 
-#include "cli/driver_handlers.hpp"
-#include "cli/export/driver_export.hpp"
+#include "cli/drivers.hpp"
 #include "cli/export/folded.hpp"
 #include "cli/export/samples.hpp"
 #include "console/unfinished.hpp"
@@ -19,31 +18,19 @@
 namespace pmukit::cli {
 namespace {
 
-struct Row {
-    std::string_view unit;
-    std::unique_ptr<UnitExport> (*make)(RowsOut &);
-};
-constexpr Row kExports[] = {
-    {"cache_qos", make_cache_qos_export},
-    {"cxl_hmu", make_cxl_hmu_export},
-    {"hisi_ptt", make_hisi_ptt_export},
-    {"imc", make_imc_export},
-};
-
-// Hands the data of each unit to its export, and keeps what all of them want to know.
-class Everything final : public UnitSink {
+// Hands the data of each driver to its export, and keeps what all of them want to know.
+class Everything final : public DriverSink {
 public:
     explicit Everything(RowsOut &out) : out_(out), samples_(out)
     {
-        for (const Row &row : kExports)
-            units_.add(*unit_of_name(row.unit), row.make(out));
+        add_handlers(drivers_, &DriverDescription::make_export, out);
     }
 
     // Of the bytes of AUX data and payloads, those in which nothing was found.
     uint64_t finish()
     {
         uint64_t skipped = 0;
-        for (const auto &[unit, handler] : units_.all())
+        for (const auto &[driver, handler] : drivers_.all())
             skipped += handler->finish();
         return skipped;
     }
@@ -51,26 +38,26 @@ public:
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
                    uint64_t size) override
     {
-        units_.aux_begin(stream, offset, file_offset, size);
+        drivers_.aux_begin(stream, offset, file_offset, size);
     }
-    void aux(const Stream &stream, Bytes data) override { units_.aux(stream, data); }
+    void aux(const Stream &stream, Bytes data) override { drivers_.aux(stream, data); }
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
-        const std::string_view unit = stream.unit ? stream.unit->name : std::string_view();
+        const std::string_view driver = stream.driver ? stream.driver->name : std::string_view();
         if (bytes)
-            out_.lose(stream, {unit, "aux-lost", "bytes", bytes, offset});
+            out_.lose(stream, {driver, "aux-lost", "bytes", bytes, offset});
         else
-            out_.lose(stream, {unit, "aux-truncated", {}, {}, offset});
-        units_.aux_loss(stream, offset, bytes);
+            out_.lose(stream, {driver, "aux-truncated", {}, {}, offset});
+        drivers_.aux_loss(stream, offset, bytes);
     }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
     {
-        units_.sample(stream, file_offset, words);
+        drivers_.sample(stream, file_offset, words);
     }
     void bare_sample(const Stream &stream, const perfdata::Record &record,
                      const perfdata::Sample &sample) override
     {
-        units_.bare_sample(stream, record, sample);
+        drivers_.bare_sample(stream, record, sample);
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &who) override
@@ -95,7 +82,7 @@ private:
 
     RowsOut &out_;
     SampleRows samples_;
-    UnitRouter<UnitExport> units_;
+    DriverRouter<DriverExport> drivers_;
 };
 
 void Everything::note_lost(const perfdata::Record &record)
@@ -111,11 +98,11 @@ void Everything::note_lost(const perfdata::Record &record)
     const std::optional<size_t> event = reader.event_of(record);
     if (!event)
         return out_.lose(loss);
-    const Unit *unit = out_.recording().unit(*event);
-    loss.unit = unit ? unit->name : std::string_view("samples");
+    const Driver *driver = out_.recording().driver(*event);
+    loss.driver = driver ? driver->name : std::string_view("samples");
     const auto who =
         perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order());
-    out_.lose({*event, who && who->cpu ? *who->cpu : UINT32_MAX, unit}, loss);
+    out_.lose({*event, who && who->cpu ? *who->cpu : UINT32_MAX, driver}, loss);
 }
 
 // What only the end of the walk knows.
@@ -164,7 +151,7 @@ std::string nothing_text(const Recording &recording, const RecordingTotals &tota
     // Of other events there are ordinary samples: that is enough.
     bool ours = false;
     for (size_t event = 0; event < recording.reader().events().size(); event++)
-        ours |= recording.unit(event) != nullptr;
+        ours |= recording.driver(event) != nullptr;
     return !ours && out.counts().contains(exporter::find_table("samples"))
                ? std::string()
                : recording.missing(totals);
@@ -256,7 +243,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
 {
     if (Result<void> good = check_output(options); !good)
         return good.error();
-    Result<Recording> recording = Recording::open(options.input);
+    Result<Recording> recording = Recording::open(options.input, recorded_drivers());
     if (!recording)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
@@ -268,7 +255,8 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         return target.error();
     exporter::Writer &writer = *target->writer;
     RowsOut out(*recording,
-                AuxThreads::of_file(options.input, nullptr, target->folded ? &names : nullptr),
+                AuxThreads::of_file(options.input, recorded_drivers(), nullptr,
+                                    target->folded ? &names : nullptr),
                 writer);
     out.only(exporter::find_table(options.unit));
     if (target->folded) {

@@ -14,12 +14,12 @@ namespace {
 
 using exporter::Value;
 
-bool is_of_unit(const Recording &recording, size_t event, const perfdata::Sample &sample)
+bool is_of_driver(const Recording &recording, size_t event, const perfdata::Sample &sample)
 {
-    for (const Unit &unit : kUnits)
-        if (sample.raw && unit.words_of_raw(*sample.raw))
+    for (const Driver *driver : recording.drivers())
+        if (sample.raw && driver->words_of_raw(*sample.raw))
             return true;
-    return recording.unit(event) != nullptr;
+    return recording.driver(event) != nullptr;
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ void SampleRows::note(const perfdata::Record &record)
         return;
     const perfdata::Event &event = reader.events()[*index];
     const perfdata::Sample *sample = parser_.parse(record.body, event.attr, reader.order());
-    if (!sample || is_of_unit(out_.recording(), *index, *sample))
+    if (!sample || is_of_driver(out_.recording(), *index, *sample))
         return;
     put_callchain(sample->callchain);
     put_stack(*sample, imc_mode_of_misc(record.misc));

@@ -14,10 +14,11 @@
 #include "base/number.hpp"
 #include "base/test_folder.hpp"
 #include "cli/commands.hpp"
+#include "cli/drivers.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/testing/corpus_file.hpp"
 #include "perfdata/testing/perf_script.hpp"
-#include "session/units.hpp"
+#include "session/driver.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -31,15 +32,15 @@ constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtraceInfo, perf
 struct Content {
     std::string script;
     uint64_t records = 0, aux_records = 0, samples = 0, trace_bytes = 0;
-    bool has_unit = false, is_pipe = false, is_damaged = false;
+    bool is_ours = false, is_pipe = false, is_damaged = false;
     std::endian order = std::endian::native;
 };
 
 // Of which inject makes samples; of others AUX data is only left out.
-bool is_injected(const Unit *unit)
+bool is_injected(const Driver *driver)
 {
     constexpr std::string_view kInjected[] = {"cache_qos", "cxl_hmu", "hisi_ptt", "imc"};
-    return unit && std::ranges::find(kInjected, unit->name) != std::end(kInjected);
+    return driver && std::ranges::find(kInjected, driver->name) != std::end(kInjected);
 }
 
 // piped: of the source, for perf has other words for pipes.
@@ -66,7 +67,8 @@ void read(const std::string &path, bool piped, Content &content)
     content.order = reader->order();
     content.is_damaged = reader->damage() || !reader->complaints().empty();
     for (const perfdata::Event &event : reader->events())
-        content.has_unit |= is_injected(unit_of_pmu(reader->pmu_name(event.attr.type)));
+        content.is_ours |=
+            is_injected(driver_of_pmu(recorded_drivers(), reader->pmu_name(event.attr.type)));
 }
 
 // What a command prints.
@@ -158,7 +160,7 @@ TEST_P(InjectCorpus, ReportsOfTheSamplesSayTheSame)
         const std::string from = recording.unpacked(folder_);
         Content before, after;
         ASSERT_NO_FATAL_FAILURE(read(from, false, before));
-        if (!before.has_unit || before.trace_bytes == 0)
+        if (!before.is_ours || before.trace_bytes == 0)
             continue;
         with_aux++;
         ASSERT_TRUE(inject(from, true));

@@ -3,6 +3,7 @@
 // with examples, completion, hints at slips and, if it prints tables, --json and a pager.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pmukit/cxl_hmu.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 

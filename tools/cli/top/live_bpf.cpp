@@ -6,7 +6,8 @@
 
 #include "base/file.hpp"
 #include "base/number.hpp"
-#include "cli/drivers/hisi_ptt/record.hpp"
+#include "cli/drivers.hpp"
+#include "cli/record_events.hpp"
 #include "cli/top/live_feed.hpp"
 #include "record/bpf_tap.hpp"
 #include "record/perf_event.hpp"
@@ -14,24 +15,13 @@
 namespace pmukit::cli {
 namespace {
 
-struct TraceEvent {
-    std::string_view unit;
-    const char *name;
-};
-
-constexpr TraceEvent kTraceEvents[] = {
-    {"cxl_hmu", "cxl_hmu/cxl_hmu_record"},
-    {"hisi_ptt", "hisi_ptt/hisi_ptt_record"},
-    {"cache_qos", "cache_qos/cache_qos_sample"},
-};
-
 // On each CPU of its cpumask; nothing is sampled.
 Result<void> open_counters(const record::EventString &event, std::vector<Fd> &counters)
 {
     const Result<record::Pmu> pmu = record::read_pmu(record::kSysfsPmus, event.pmu);
     if (!pmu)
         return pmu.error();
-    if (!unit_of_pmu(event.pmu) || !pmu->cpumask || pmu->cpumask->empty())
+    if (!recorder_of_pmu(event.pmu) || !pmu->cpumask || pmu->cpumask->empty())
         return Error{Errc::kUsage, event.text + ": it has no trace event; try --feed aux"};
     Result<record::EventSettings> settings = record::encode_event(event, *pmu);
     if (!settings)
@@ -49,7 +39,7 @@ Result<void> open_counters(const record::EventString &event, std::vector<Fd> &co
     return {};
 }
 
-Result<std::vector<Fd>> open_events(const std::vector<std::string> &texts, LiveUnits &units)
+Result<std::vector<Fd>> open_events(const std::vector<std::string> &texts, LiveDrivers &live)
 {
     std::vector<Fd> counters;
     for (const std::string &text : texts) {
@@ -57,12 +47,13 @@ Result<std::vector<Fd>> open_events(const std::vector<std::string> &texts, LiveU
         if (!events)
             return events.error();
         for (record::EventString &event : *events) {
-            if (Result<void> resolved = resolve_filter(event); !resolved)
+            if (Result<void> resolved = resolve_names(event); !resolved)
                 return resolved.error();
             if (Result<void> opened = open_counters(event, counters); !opened)
                 return opened.error();
-            if (LiveUnit *unit = units.router().of(unit_of_pmu(event.pmu)))
-                unit->opened(event.pmu);
+            const DriverDescription *driver = recorder_of_pmu(event.pmu);
+            if (LiveDriver *taker = live.router().of(driver ? driver->recorded : nullptr))
+                taker->opened(event.pmu);
         }
     }
     return counters;
@@ -102,17 +93,19 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<LiveFeed>> make_bpf_feed(LiveUnits &units, const FeedOptions &options)
+Result<std::unique_ptr<LiveFeed>> make_bpf_feed(LiveDrivers &live, const FeedOptions &options)
 {
     std::vector<record::TraceFormat> formats;
-    std::vector<LiveUnit *> takers;
+    std::vector<LiveDriver *> takers;
     Error missing{Errc::kNotFound, "no module with trace events is loaded"};
-    for (const TraceEvent &event : kTraceEvents) {
+    for (const DriverDescription *driver : drivers()) {
+        if (!driver->trace_event)
+            continue;
         Result<record::TraceFormat> format =
-            record::read_trace_format(record::kTracefs, event.name);
+            record::read_trace_format(record::kTracefs, driver->trace_event);
         if (format) {
             formats.push_back(std::move(*format));
-            takers.push_back(units.router().of(unit_of_name(event.unit)));
+            takers.push_back(live.router().of(driver->recorded));
         } else if (format.error().code != Errc::kNotFound) {
             missing = format.error();
         }
@@ -126,7 +119,7 @@ Result<std::unique_ptr<LiveFeed>> make_bpf_feed(LiveUnits &units, const FeedOpti
         });
     if (!tap)
         return tap.error();
-    Result<std::vector<Fd>> counters = open_events(options.events, units);
+    Result<std::vector<Fd>> counters = open_events(options.events, live);
     if (!counters)
         return counters.error();
     for (const Fd &counter : *counters)

@@ -32,6 +32,7 @@ struct LiveLoss {
 
 // How a view calls things.
 struct LiveView {
+    unsigned place;         // among the views, from the first on
     std::string_view name;  // "pages"; its first letter is its key
     std::string_view what;  // heads of the columns
     std::string_view value, more;
@@ -55,7 +56,7 @@ private:
     uint64_t before_ = 0;
 };
 
-class LiveUnit : public UnitSink {
+class LiveDriver : public DriverSink {
 public:
     virtual const LiveView &view() const = 0;
     // Largest value first; at most so many.
@@ -72,9 +73,5 @@ public:
 
 // The PMU of a stream.
 using PmuNames = std::function<std::string(const Stream &)>;
-
-std::unique_ptr<LiveUnit> make_live_cxl_hmu(PmuNames names);
-std::unique_ptr<LiveUnit> make_live_hisi_ptt(PmuNames names);
-std::unique_ptr<LiveUnit> make_live_cache_qos(PmuNames names);
 
 }  // namespace pmukit::cli

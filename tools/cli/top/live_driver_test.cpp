@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // What top keeps of trace records, of its own events and of those that others opened before.
-#include "cli/top/live_driver.hpp"
-
 #include <gtest/gtest.h>
 #include <pmukit/cache_qos.h>
 #include <pmukit/cxl_hmu.h>
@@ -12,6 +10,10 @@
 #include <ostream>
 #include <span>
 #include <vector>
+
+#include "cli/drivers/cache_qos/handlers.hpp"
+#include "cli/drivers/cxl_hmu/handlers.hpp"
+#include "cli/drivers/hisi_ptt/handlers.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -75,7 +77,7 @@ std::vector<uint64_t> trace_entries(uint64_t time_ns, uint64_t sequence, uint64_
     return words;
 }
 
-uint64_t count_of(const LiveUnit &unit, std::string_view what)
+uint64_t count_of(const LiveDriver &unit, std::string_view what)
 {
     for (const LiveLoss &loss : unit.losses())
         if (loss.text.find(what) != std::string_view::npos)
@@ -86,13 +88,13 @@ uint64_t count_of(const LiveUnit &unit, std::string_view what)
 
 struct Numbered {
     const char *name;
-    std::unique_ptr<LiveUnit> (*make)(PmuNames names);
+    std::unique_ptr<LiveDriver> (*make)(PmuNames names);
     std::vector<uint64_t> (*words)(uint64_t time_ns, uint64_t sequence, uint64_t lost);
 };
 
 const Numbered kNumbered[] = {
-    {"CxlHmu", make_live_cxl_hmu, hot_list},
-    {"HisiPtt", make_live_hisi_ptt,
+    {"CxlHmu", make_cxl_hmu_live, hot_list},
+    {"HisiPtt", make_hisi_ptt_live,
      [](uint64_t time_ns, uint64_t sequence, uint64_t lost) {
          return trace_entries(time_ns, sequence, lost, {});
      }},
@@ -103,12 +105,12 @@ protected:
     void give(uint64_t sequence, uint64_t lost)
     {
         time_ns_ += 1000;
-        unit_->traced(trace_format(), trace_record(GetParam().words(time_ns_, sequence, lost)));
+        live_->traced(trace_format(), trace_record(GetParam().words(time_ns_, sequence, lost)));
     }
-    uint64_t lost() const { return count_of(*unit_, "were lost in the driver"); }
-    uint64_t missing() const { return count_of(*unit_, "missing by their numbers"); }
+    uint64_t lost() const { return count_of(*live_, "were lost in the driver"); }
+    uint64_t missing() const { return count_of(*live_, "missing by their numbers"); }
 
-    std::unique_ptr<LiveUnit> unit_ = GetParam().make(nobody);
+    std::unique_ptr<LiveDriver> live_ = GetParam().make(nobody);
     uint64_t time_ns_ = 0;
 };
 
@@ -140,7 +142,7 @@ TEST_P(LiveNumbers, AnEventThatBeginsWhileWeLookLosesFromItsFirstRecordOn)
 
 TEST_P(LiveNumbers, OurOwnEventIsNumberedFromTheFirstRecordOn)
 {
-    unit_->opened(kPmu);
+    live_->opened(kPmu);
     give(2, 7);
     EXPECT_EQ(lost(), 7U);
     EXPECT_EQ(missing(), 2U);
@@ -150,16 +152,16 @@ void PrintTo(const Numbered &value, std::ostream *out)
 {
     *out << value.name;
 }
-std::string name_of_unit(const testing::TestParamInfo<Numbered> &info)
+std::string name_of_driver(const testing::TestParamInfo<Numbered> &info)
 {
     return info.param.name;
 }
-INSTANTIATE_TEST_SUITE_P(Of, LiveNumbers, testing::ValuesIn(kNumbered), name_of_unit);
+INSTANTIATE_TEST_SUITE_P(Of, LiveNumbers, testing::ValuesIn(kNumbered), name_of_driver);
 
 TEST(LiveHisiPtt, ATlpOfNoKnownTypeIsOfNoRequester)
 {
     constexpr uint32_t kWrite = 0x40000001, kUnknown = 0x7f000000;
-    const std::unique_ptr<LiveUnit> unit = make_live_hisi_ptt(nobody);
+    const std::unique_ptr<LiveDriver> unit = make_hisi_ptt_live(nobody);
     unit->traced(trace_format(),
                  trace_record(trace_entries(1000, 0, 0, {{kWrite, 0x0100000f}, {kUnknown, 0}})));
     const std::vector<LiveRow> rows = unit->rows(Span::kAll, 0);
@@ -192,7 +194,7 @@ std::vector<std::byte> occupancy(uint64_t sequence, uint64_t monitor, uint64_t b
 
 TEST(LiveCacheQos, LeavesOutOfTheIntervalWhatAWholePassDidNotRead)
 {
-    const std::unique_ptr<LiveUnit> live = make_live_cache_qos(nobody);
+    const std::unique_ptr<LiveDriver> live = make_cache_qos_live(nobody);
     const Stream stream{};
     uint64_t sequence = 0;
     const auto read = [&](uint64_t monitor) {

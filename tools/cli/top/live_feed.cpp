@@ -6,10 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "cli/drivers.hpp"
 #include "cli/workload.hpp"
 
 namespace pmukit::cli {
@@ -17,10 +19,10 @@ namespace {
 
 class RecordingFeed : public LiveFeed {
 public:
-    RecordingFeed(LiveUnits &units, Fd in, PushedRecording recording)
+    RecordingFeed(LiveDrivers &live, Fd in, PushedRecording recording)
         : in_(std::move(in)), recording_(std::move(recording))
     {
-        units.name_by(&recording_.recording());
+        live.name_by(&recording_.recording());
     }
 
     std::string_view name() const override { return "recording"; }
@@ -63,9 +65,9 @@ private:
     RecordingTotals totals_;
 };
 
-Result<PushedRecording> begin(LiveUnits &units, const std::string &name)
+Result<PushedRecording> begin(LiveDrivers &live, const std::string &name)
 {
-    return PushedRecording::begin(name, units.router());
+    return PushedRecording::begin(name, recorded_drivers(), live.router());
 }
 
 // Our own program, found by what runs now.
@@ -88,8 +90,8 @@ std::vector<std::string> recorder_words(const FeedOptions &options, int printed)
 
 class RecorderFeed final : public RecordingFeed {
 public:
-    RecorderFeed(LiveUnits &units, Fd in, PushedRecording recording, Workload recorder, Fd said)
-        : RecordingFeed(units, std::move(in), std::move(recording)),
+    RecorderFeed(LiveDrivers &live, Fd in, PushedRecording recording, Workload recorder, Fd said)
+        : RecordingFeed(live, std::move(in), std::move(recording)),
           recorder_(std::move(recorder)),
           said_(std::move(said))
     {
@@ -136,30 +138,34 @@ private:
 
 }  // namespace
 
-LiveUnits::LiveUnits()
+LiveDrivers::LiveDrivers()
 {
     const PmuNames names = [this](const Stream &stream) {
         return recording_ ? recording_->pmu_name(stream.event) : std::string("unknown");
     };
-    router_.add(*unit_of_name("cxl_hmu"), make_live_cxl_hmu(names));
-    router_.add(*unit_of_name("hisi_ptt"), make_live_hisi_ptt(names));
-    router_.add(*unit_of_name("cache_qos"), make_live_cache_qos(names));
+    std::vector<std::pair<const Driver *, std::unique_ptr<LiveDriver>>> views;
+    for (const DriverDescription *driver : drivers())
+        if (driver->live)
+            views.emplace_back(driver->recorded, driver->live(names));
+    std::ranges::sort(views, {}, [](const auto &view) { return view.second->view().place; });
+    for (auto &[driver, live] : views)
+        router_.add(*driver, std::move(live));
 }
 
-Result<std::unique_ptr<LiveFeed>> make_input_feed(LiveUnits &units)
+Result<std::unique_ptr<LiveFeed>> make_input_feed(LiveDrivers &live)
 {
     Fd in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
     if (!in)
         return system_error("standard input", errno);
-    Result<PushedRecording> recording = begin(units, "standard input");
+    Result<PushedRecording> recording = begin(live, "standard input");
     if (!recording)
         return recording.error();
     std::unique_ptr<LiveFeed> feed =
-        std::make_unique<RecordingFeed>(units, std::move(in), std::move(*recording));
+        std::make_unique<RecordingFeed>(live, std::move(in), std::move(*recording));
     return feed;
 }
 
-Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveUnits &units, const FeedOptions &options)
+Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveDrivers &live, const FeedOptions &options)
 {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -172,7 +178,7 @@ Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveUnits &units, const Fee
     const Fd printed(::fcntl(options.command_output, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (!printed)
         return system_error("output of the command", errno);
-    Result<PushedRecording> recording = begin(units, "the recorder");
+    Result<PushedRecording> recording = begin(live, "the recorder");
     if (!recording)
         return recording.error();
     Result<Workload> recorder = Workload::prepare(recorder_words(options, printed.get()),
@@ -182,7 +188,7 @@ Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveUnits &units, const Fee
     if (Result<void> released = recorder->release(); !released)
         return released.error();
     std::unique_ptr<LiveFeed> feed = std::make_unique<RecorderFeed>(
-        units, std::move(in), std::move(*recording), std::move(*recorder), std::move(said));
+        live, std::move(in), std::move(*recording), std::move(*recorder), std::move(said));
     return feed;
 }
 

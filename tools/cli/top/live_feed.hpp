@@ -13,19 +13,19 @@
 
 namespace pmukit::cli {
 
-// All units, and the recording that knows the names of PMUs while one is read.
-class LiveUnits {
+// The views of all drivers, and the recording that knows the names of PMUs while one is read.
+class LiveDrivers {
 public:
-    LiveUnits();
-    LiveUnits(const LiveUnits &) = delete;
-    LiveUnits &operator=(const LiveUnits &) = delete;
+    LiveDrivers();
+    LiveDrivers(const LiveDrivers &) = delete;
+    LiveDrivers &operator=(const LiveDrivers &) = delete;
 
-    UnitRouter<LiveUnit> &router() { return router_; }
-    const UnitRouter<LiveUnit> &router() const { return router_; }
+    DriverRouter<LiveDriver> &router() { return router_; }
+    const DriverRouter<LiveDriver> &router() const { return router_; }
     void name_by(const Recording *recording) { recording_ = recording; }
 
 private:
-    UnitRouter<LiveUnit> router_;
+    DriverRouter<LiveDriver> router_;
     const Recording *recording_ = nullptr;
 };
 
@@ -51,10 +51,10 @@ struct FeedOptions {
 };
 
 // Standard input: a recording in pipe layout.
-Result<std::unique_ptr<LiveFeed>> make_input_feed(LiveUnits &units);
+Result<std::unique_ptr<LiveFeed>> make_input_feed(LiveDrivers &live);
 // A recorder of our own, whose AUX data we read.
-Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveUnits &units, const FeedOptions &options);
+Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveDrivers &live, const FeedOptions &options);
 // The trace events of the modules, through BPF.
-Result<std::unique_ptr<LiveFeed>> make_bpf_feed(LiveUnits &units, const FeedOptions &options);
+Result<std::unique_ptr<LiveFeed>> make_bpf_feed(LiveDrivers &live, const FeedOptions &options);
 
 }  // namespace pmukit::cli

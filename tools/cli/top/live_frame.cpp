@@ -27,10 +27,10 @@ std::string head_of(const Frame &frame)
     return head;
 }
 
-std::string share_text(const LiveUnit &unit, Span span, uint64_t value)
+std::string share_text(const LiveDriver &live, Span span, uint64_t value)
 {
-    const uint64_t sum = unit.sum(span);
-    if (!unit.view().has_shares || sum == 0)
+    const uint64_t sum = live.sum(span);
+    if (!live.view().has_shares || sum == 0)
         return "-";
     return fmt::format("{:.1f}%", 100 * static_cast<double>(value) / static_cast<double>(sum));
 }
@@ -49,10 +49,10 @@ std::string bar(uint64_t value, uint64_t largest, size_t width)
     return std::string(static_cast<size_t>(std::lround(part * static_cast<double>(width))), '#');
 }
 
-void add_view(const Frame &frame, const LiveUnit &unit, std::vector<std::string> &lines)
+void add_view(const Frame &frame, const LiveDriver &live, std::vector<std::string> &lines)
 {
-    const LiveView &view = unit.view();
-    const std::vector<LiveRow> rows = unit.rows(frame.span, frame.rows);
+    const LiveView &view = live.view();
+    const std::vector<LiveRow> rows = live.rows(frame.span, frame.rows);
     if (rows.empty() && frame.view.empty())
         return;
     lines.emplace_back();
@@ -61,32 +61,32 @@ void add_view(const Frame &frame, const LiveUnit &unit, std::vector<std::string>
     for (size_t i = 0; i < rows.size(); i++)
         lines.push_back(fmt::format("  {:>4}  {:<18}  {:<37}  {:>14}  {:>6}  {:>14}  {}", i + 1,
                                     rows[i].pmu, plain(rows[i].name), rows[i].value,
-                                    share_text(unit, frame.span, rows[i].value), rows[i].more,
+                                    share_text(live, frame.span, rows[i].value), rows[i].more,
                                     bar(rows[i].value, rows.front().value, bar_width(frame))));
     if (rows.empty())
         lines.emplace_back("  nothing yet");
 }
 
-bool is_shown(const Frame &frame, const LiveUnit &unit)
+bool is_shown(const Frame &frame, const LiveDriver &live)
 {
-    return frame.view.empty() || frame.view == unit.view().name;
+    return frame.view.empty() || frame.view == live.view().name;
 }
 
 std::vector<LiveLoss> losses_of(const Frame &frame)
 {
     std::vector<LiveLoss> losses = frame.feed.losses();
-    for (const auto &[unit, live] : frame.units.router().all())
+    for (const auto &[driver, live] : frame.all.router().all())
         for (const LiveLoss &loss : live->losses())
             losses.push_back(loss);
     std::erase_if(losses, [](const LiveLoss &loss) { return loss.count == 0; });
     return losses;
 }
 
-ordered_json rows_of(const Frame &frame, const LiveUnit &unit)
+ordered_json rows_of(const Frame &frame, const LiveDriver &live)
 {
-    const LiveView &view = unit.view();
+    const LiveView &view = live.view();
     ordered_json rows = ordered_json::array();
-    for (const LiveRow &row : unit.rows(frame.span, frame.rows))
+    for (const LiveRow &row : live.rows(frame.span, frame.rows))
         rows.push_back({{"pmu", row.pmu},
                         {"name", row.name},
                         {std::string(view.id_key), row.id},
@@ -97,18 +97,18 @@ ordered_json rows_of(const Frame &frame, const LiveUnit &unit)
 
 }  // namespace
 
-std::string default_view(const LiveUnits &units)
+std::string default_view(const LiveDrivers &all)
 {
-    for (const auto &[unit, live] : units.router().all())
+    for (const auto &[driver, live] : all.router().all())
         if (!live->rows(Span::kAll, 1).empty())
             return std::string(live->view().name);
-    return view_names(units).front();
+    return view_names(all).front();
 }
 
-std::vector<std::string> view_names(const LiveUnits &units)
+std::vector<std::string> view_names(const LiveDrivers &all)
 {
     std::vector<std::string> names;
-    for (const auto &[unit, live] : units.router().all())
+    for (const auto &[driver, live] : all.router().all())
         names.emplace_back(live->view().name);
     return names;
 }
@@ -116,7 +116,7 @@ std::vector<std::string> view_names(const LiveUnits &units)
 std::vector<std::string> lines_of(const Frame &frame)
 {
     std::vector<std::string> lines = {head_of(frame)};
-    for (const auto &[unit, live] : frame.units.router().all())
+    for (const auto &[driver, live] : frame.all.router().all())
         if (is_shown(frame, *live))
             add_view(frame, *live, lines);
     if (lines.size() == 1)
@@ -141,7 +141,7 @@ ordered_json json_of(const Frame &frame)
                          {"source", nullptr}};
     if (frame.source)
         json["source"] = *frame.source;
-    for (const auto &[unit, live] : frame.units.router().all())
+    for (const auto &[driver, live] : frame.all.router().all())
         if (is_shown(frame, *live))
             json[std::string(live->view().name)] = rows_of(frame, *live);
     json["lost"] = ordered_json::array();

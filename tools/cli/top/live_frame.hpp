@@ -13,7 +13,7 @@
 namespace pmukit::cli {
 
 struct Frame {
-    const LiveUnits &units;
+    const LiveDrivers &all;
     const LiveFeed &feed;
     Span span = Span::kNow;
     uint64_t span_ms = 0;
@@ -24,9 +24,9 @@ struct Frame {
 };
 
 // The first view that has something to show; the first of all if none has.
-std::string default_view(const LiveUnits &units);
+std::string default_view(const LiveDrivers &all);
 // Names of all views.
-std::vector<std::string> view_names(const LiveUnits &units);
+std::vector<std::string> view_names(const LiveDrivers &all);
 
 std::vector<std::string> lines_of(const Frame &frame);
 nlohmann::ordered_json json_of(const Frame &frame);

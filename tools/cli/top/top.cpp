@@ -34,9 +34,9 @@ struct Looks {
     bool paused = false, quit = false;
 };
 
-void press(char key, const LiveUnits &units, Looks &looks)
+void press(char key, const LiveDrivers &all, Looks &looks)
 {
-    for (const std::string &view : view_names(units))
+    for (const std::string &view : view_names(all))
         if (view.front() == key)
             looks.view = view;
     switch (key) {
@@ -88,7 +88,7 @@ private:
 
     const TopOptions &options_;
     Output &out_;
-    LiveUnits units_;
+    LiveDrivers drivers_;
     Fd signals_, nowhere_;
     std::unique_ptr<LiveFeed> feed_;
     std::optional<Workload> workload_;  // of the feed that does not run it itself
@@ -112,10 +112,10 @@ FeedOptions Top::feed_options() const
 Result<std::unique_ptr<LiveFeed>> Top::choose_feed()
 {
     if (options_.input == "-")
-        return make_input_feed(units_);
+        return make_input_feed(drivers_);
     if (options_.feed == "aux")
-        return make_recorder_feed(units_, feed_options());
-    Result<std::unique_ptr<LiveFeed>> feed = make_bpf_feed(units_, feed_options());
+        return make_recorder_feed(drivers_, feed_options());
+    Result<std::unique_ptr<LiveFeed>> feed = make_bpf_feed(drivers_, feed_options());
     if (feed || options_.feed == "bpf")
         return feed;
     if (options_.events.empty())
@@ -125,7 +125,7 @@ Result<std::unique_ptr<LiveFeed>> Top::choose_feed()
                          "top -"};
     if (feed.error().code == Errc::kBusy || feed.error().code == Errc::kUsage)
         return feed.error();
-    return make_recorder_feed(units_, feed_options());
+    return make_recorder_feed(drivers_, feed_options());
 }
 
 Result<void> Top::open_feed()
@@ -154,7 +154,7 @@ Result<void> Top::open_workload()
 Frame Top::frame(size_t rows) const
 {
     const Clock::time_point from = looks_.span == Span::kAll ? begun_ : interval_begun_;
-    Frame frame{units_, *feed_, looks_.span};
+    Frame frame{drivers_, *feed_, looks_.span};
     frame.span_ms = static_cast<uint64_t>(
         std::chrono::duration_cast<milliseconds>(Clock::now() - from).count());
     frame.source = options_.source.empty() ? feed_->source() : options_.source;
@@ -170,12 +170,12 @@ Result<void> Top::show_on_screen()
     Frame shown = frame(size.rows > kOtherLines ? size.rows - kOtherLines : 1);
     shown.columns = size.columns;
     if (shown.view.empty())
-        shown.view = default_view(units_);
+        shown.view = default_view(drivers_);
     std::vector<std::string> lines = lines_of(shown);
     lines.resize(std::min(lines.size(), size.rows - 1));
     lines.resize(size.rows - 1);
     std::string keys = " q quit  t totals  space pause ";
-    for (const std::string &view : view_names(units_))
+    for (const std::string &view : view_names(drivers_))
         keys += fmt::format(" {} {}{}", view.front(), view, view == shown.view ? "*" : "");
     lines.push_back(keys + (looks_.paused ? "  paused" : ""));
     return screen_->draw(lines);
@@ -202,7 +202,7 @@ Result<void> Top::end_interval()
     if (Result<void> shown = show(); !shown)
         return shown;
     interval_begun_ = Clock::now();
-    for (const auto &[unit, live] : units_.router().all())
+    for (const auto &[driver, live] : drivers_.router().all())
         live->next_interval();
     return {};
 }
@@ -251,7 +251,7 @@ Result<void> Top::wait_until(Clock::time_point until)
         if (fds[3].revents & (POLLHUP | POLLERR))
             looks_.quit = true;
         while (const std::optional<char> key = screen_->key())
-            press(*key, units_, looks_);
+            press(*key, drivers_, looks_);
         if (Result<void> shown = show_on_screen(); !shown)
             return shown;
     }
@@ -285,8 +285,8 @@ Result<void> Top::loop()
 
 bool Top::has_rows() const
 {
-    return std::ranges::any_of(units_.router().all(), [](const auto &unit) {
-        return !unit.second->rows(Span::kAll, 1).empty();
+    return std::ranges::any_of(drivers_.router().all(), [](const auto &view) {
+        return !view.second->rows(Span::kAll, 1).empty();
     });
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -16,6 +17,7 @@ namespace pmukit::decode::cxl_hmu {
 
 constexpr size_t kWordBytes = 8;
 constexpr uint64_t kMark = PMUKIT_CXL_HMU_MARK;
+constexpr std::string_view kPmuPrefix = "cxl_hmu_mem";  // and then MEMDEV.INSTANCE
 
 // Words of a record as a borrowed array: little-endian, at any alignment.
 class Words {

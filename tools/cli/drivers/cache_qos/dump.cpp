@@ -4,6 +4,7 @@
 // it.
 #include <map>
 
+#include "cli/drivers/cache_qos/handlers.hpp"
 #include "cli/dump_stream.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 
@@ -90,8 +91,8 @@ public:
 
 }  // namespace
 
-std::unique_ptr<UnitDump> make_cache_qos_dump(const Recording &recording, const DumpOptions &,
-                                              Output &out)
+std::unique_ptr<DriverDump> make_cache_qos_dump(const Recording &recording, const DumpOptions &,
+                                                Output &out)
 {
     return std::make_unique<CacheQosDump>(recording, out);
 }

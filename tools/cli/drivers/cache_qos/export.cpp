@@ -2,6 +2,7 @@
 // Readings of cache_qos_aux, a row each, with what the last header of their L3 said.
 #include <variant>
 
+#include "cli/drivers/cache_qos/handlers.hpp"
 #include "cli/export/stream.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 
@@ -105,7 +106,7 @@ void CacheQosExport::sample(const Stream &stream, uint64_t, Bytes words)
 
 }  // namespace
 
-std::unique_ptr<UnitExport> make_cache_qos_export(RowsOut &out)
+std::unique_ptr<DriverExport> make_cache_qos_export(RowsOut &out)
 {
     return std::make_unique<CacheQosExport>(out);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Figures of caches and memory bandwidth by monitor.
-#include "cli/figures.hpp"
+#include "cli/drivers/cache_qos/figures.hpp"
 
 #include <fmt/core.h>
 

@@ -3,6 +3,7 @@
 // include/uapi/pmukit/cache_qos.h.
 #include <array>
 
+#include "cli/drivers/cache_qos/handlers.hpp"
 #include "cli/stream_inject.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 
@@ -95,7 +96,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<UnitInject> make_cache_qos_inject(RawSink &sink)
+std::unique_ptr<DriverInject> make_cache_qos_inject(const Recording &, RawSink &sink)
 {
     return std::make_unique<StreamInject<StreamSamples>>(sink);
 }

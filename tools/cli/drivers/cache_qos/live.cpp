@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/top/live_driver.hpp"
+#include "cli/drivers/cache_qos/handlers.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
 #include "session/per_stream.hpp"
@@ -20,7 +20,7 @@ using cache_qos::Reading;
 using cache_qos::SeriesKey;
 
 constexpr LiveView kView = {
-    "groups", "monitor, L3, value", "bytes", "at most less", "monitor", "bytes", "bound", false};
+    2, "groups", "monitor, L3, value", "bytes", "at most less", "monitor", "bytes", "bound", false};
 
 struct Level {
     uint64_t first = 0, before = 0, last = 0, most = 0, bound = 0;
@@ -104,7 +104,7 @@ uint64_t value_of(const SeriesKey &key, const Level &level, Span span)
 constexpr const char *kTracedPmu = "cache_qos_aux";
 
 class LiveCacheQos final
-    : public PerStream<LiveUnit, PlainDecoder<cache_qos::StreamDecoder>, LiveCacheQos &> {
+    : public PerStream<LiveDriver, PlainDecoder<cache_qos::StreamDecoder>, LiveCacheQos &> {
 public:
     explicit LiveCacheQos(PmuNames names) : PerStream(*this), names_(std::move(names)) {}
 
@@ -187,7 +187,7 @@ void LiveCacheQos::traced(const record::TraceFormat &format, Bytes record)
 
 }  // namespace
 
-std::unique_ptr<LiveUnit> make_live_cache_qos(PmuNames names)
+std::unique_ptr<LiveDriver> make_cache_qos_live(PmuNames names)
 {
     return std::make_unique<LiveCacheQos>(std::move(names));
 }

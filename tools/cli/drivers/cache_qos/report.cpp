@@ -5,11 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/driver_handlers.hpp"
-#include "cli/figures.hpp"
+#include "cli/drivers/cache_qos/figures.hpp"
+#include "cli/drivers/cache_qos/handlers.hpp"
 #include "cli/join.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
+#include "session/stream_map.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -206,27 +207,20 @@ ordered_json json_of(const cache_qos::Header &header)
             {"width", header.width},   {"backend", cache_qos::backend_name(header.backend)}};
 }
 
-class CacheQosReport final : public UnitReport {
+class CacheQosReport final : public DriverReport {
 public:
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
-        auto [at, fresh] = streams_.try_emplace(stream, events_[stream.event]);
-        if (fresh)
-            at->second.decoder().start(offset);
+        streams_.begin_at(stream, offset, events_[stream.event]);
     }
-    void aux(const Stream &stream, Bytes data) override
-    {
-        streams_.at(stream).decoder().data(data);
-    }
+    void aux(const Stream &stream, Bytes data) override { streams_.data(stream, data); }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
     {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.decoder().loss(bytes);
+        streams_.loss(stream, bytes);
     }
     void sample(const Stream &stream, uint64_t, Bytes words) override
     {
-        StreamReadings &readings =
-            streams_.try_emplace(stream, events_[stream.event]).first->second;
+        StreamReadings &readings = streams_.of(stream, events_[stream.event]);
         const auto record = cache_qos::parse_record(words);
         if (!record)
             readings.skipped(0, words.size());
@@ -239,7 +233,7 @@ public:
     void expect(size_t event) override { events_.try_emplace(event); }
     void finish() override
     {
-        for (auto &[stream, readings] : streams_)
+        for (auto &[stream, readings] : streams_.all())
             readings.finish();
         if (join_)
             for (const auto &[number, event] : events_)
@@ -300,7 +294,7 @@ public:
 
 private:
     std::map<size_t, EventReadings> events_;
-    std::map<Stream, StreamReadings> streams_;
+    StreamMap<StreamReadings> streams_;
     Join *join_ = nullptr;
 };
 
@@ -308,7 +302,7 @@ private:
 
 ReportResult make_cache_qos_report(const Recording &, const ReportOptions &)
 {
-    std::unique_ptr<UnitReport> report = std::make_unique<CacheQosReport>();
+    std::unique_ptr<DriverReport> report = std::make_unique<CacheQosReport>();
     return report;
 }
 

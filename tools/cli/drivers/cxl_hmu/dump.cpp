@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The text of the CXL HMU RFC's raw dump: a line for each piece of data, the header words of each
 // record, its entries one per line.
-#include <map>
 
-#include "cli/driver_handlers.hpp"
+#include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
+#include "session/stream_map.hpp"
 
 namespace pmukit::cli {
 namespace {
 
-class CxlHmuDump final : public UnitDump, public decode::cxl_hmu::Sink {
+class CxlHmuDump final : public DriverDump, public decode::cxl_hmu::Sink {
 public:
     CxlHmuDump(const Recording &recording, Output &out) : recording_(recording), out_(out) {}
 
@@ -17,18 +17,15 @@ public:
                    uint64_t size) override
     {
         begin_piece(stream, fmt::format("AUX offset {:#x}, ", offset), file_offset, size);
-        auto [at, fresh] = streams_.try_emplace(stream, *this);
-        if (fresh)
-            at->second.start(offset);
+        streams_.begin_at(stream, offset, *this);
     }
 
-    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
+    void aux(const Stream &stream, Bytes data) override { streams_.data(stream, data); }
 
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
         print_loss(recording_, stream, offset, bytes, out_);
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.loss(bytes);
+        streams_.loss(stream, bytes);
     }
 
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
@@ -40,7 +37,7 @@ public:
         decoder.end();
     }
 
-    using UnitDump::record;  // of perf's records there is nothing to say
+    using DriverDump::record;  // of perf's records there is nothing to say
     void record(const decode::cxl_hmu::Record &record) override
     {
         out_.print("Header 0: units: {:x} counter_width {:x}\n", record.entries.size(),
@@ -60,8 +57,7 @@ public:
 
     uint64_t finish() override
     {
-        for (auto &[stream, decoder] : streams_)
-            decoder.end();
+        streams_.end();
         return skipped_bytes_;
     }
 
@@ -75,14 +71,14 @@ private:
 
     const Recording &recording_;
     Output &out_;
-    std::map<Stream, decode::cxl_hmu::StreamDecoder> streams_;
+    StreamMap<decode::cxl_hmu::StreamDecoder> streams_;
     uint64_t skipped_bytes_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<UnitDump> make_cxl_hmu_dump(const Recording &recording, const DumpOptions &,
-                                            Output &out)
+std::unique_ptr<DriverDump> make_cxl_hmu_dump(const Recording &recording, const DumpOptions &,
+                                              Output &out)
 {
     return std::make_unique<CxlHmuDump>(recording, out);
 }

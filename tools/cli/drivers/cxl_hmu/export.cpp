@@ -2,6 +2,7 @@
 // Entries of hot lists, a row each.
 #include <algorithm>
 
+#include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "cli/export/stream.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
@@ -131,7 +132,7 @@ public:
 
 }  // namespace
 
-std::unique_ptr<UnitExport> make_cxl_hmu_export(RowsOut &out)
+std::unique_ptr<DriverExport> make_cxl_hmu_export(RowsOut &out)
 {
     return std::make_unique<CxlHmuExport>(out);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Figures of hot device memory.
-#include "cli/figures.hpp"
+#include "cli/drivers/cxl_hmu/figures.hpp"
 
 #include <fmt/core.h>
 

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "cli/drivers.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 namespace pmukit::cli {
@@ -10,7 +11,7 @@ namespace {
 
 bool is_ours(const Stream &stream)
 {
-    return stream.unit == unit_of_name("cxl_hmu");
+    return stream.driver == driver_of_name("cxl_hmu")->recorded;
 }
 
 }  // namespace
@@ -28,23 +29,19 @@ std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out)
 
 void HotLists::aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t)
 {
-    if (!is_ours(stream))
-        return;
-    auto [at, fresh] = streams_.try_emplace(stream, lists_[stream.event]);
-    if (fresh)
-        at->second.start(offset);
+    if (is_ours(stream))
+        streams_.begin_at(stream, offset, lists_[stream.event]);
 }
 
 void HotLists::aux(const Stream &stream, Bytes data)
 {
-    if (auto at = streams_.find(stream); at != streams_.end())
-        at->second.data(data);
+    if (auto *decoder = streams_.find(stream))
+        decoder->data(data);
 }
 
 void HotLists::aux_loss(const Stream &stream, uint64_t, uint64_t bytes)
 {
-    if (auto at = streams_.find(stream); at != streams_.end())
-        at->second.loss(bytes);
+    streams_.loss(stream, bytes);
 }
 
 void HotLists::sample(const Stream &stream, uint64_t, Bytes words)
@@ -59,8 +56,7 @@ void HotLists::sample(const Stream &stream, uint64_t, Bytes words)
 
 void HotLists::finish()
 {
-    for (auto &[stream, decoder] : streams_)
-        decoder.end();
+    streams_.end();
 }
 
 }  // namespace pmukit::cli

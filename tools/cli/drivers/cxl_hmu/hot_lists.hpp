@@ -7,13 +7,14 @@
 
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 #include "session/recording.hpp"
+#include "session/stream_map.hpp"
 
 namespace pmukit::cli {
 
 // What is to be said where there were more units than are kept. Empty: there were not.
 std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out);
 
-class HotLists final : public UnitSink {
+class HotLists final : public DriverSink {
 public:
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override;
     void aux(const Stream &stream, Bytes data) override;
@@ -26,7 +27,7 @@ public:
 
 private:
     std::map<size_t, decode::cxl_hmu::HotList> lists_;
-    std::map<Stream, decode::cxl_hmu::StreamDecoder> streams_;
+    StreamMap<decode::cxl_hmu::StreamDecoder> streams_;
 };
 
 }  // namespace pmukit::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The records of a CXL hotness monitoring unit, one in each sample: include/uapi/pmukit/cxl_hmu.h.
+#include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "cli/stream_inject.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
@@ -47,7 +48,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<UnitInject> make_cxl_hmu_inject(RawSink &sink)
+std::unique_ptr<DriverInject> make_cxl_hmu_inject(const Recording &, RawSink &sink)
 {
     return std::make_unique<StreamInject<StreamSamples>>(sink);
 }

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "cli/top/live_driver.hpp"
+#include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 #include "session/per_stream.hpp"
 
@@ -19,8 +19,8 @@ namespace cxl_hmu = decode::cxl_hmu;
 using cxl_hmu::HotList;
 using cxl_hmu::HotUnit;
 
-constexpr LiveView kView = {"pages", "DPA range", "accesses", "epochs",
-                            "dpa",   "accesses",  "epochs",   true};
+constexpr LiveView kView = {0,     "pages",    "DPA range", "accesses", "epochs",
+                            "dpa", "accesses", "epochs",    true};
 
 // Both lists of a PMU get every record.
 class Heat final : public cxl_hmu::Sink {
@@ -54,7 +54,7 @@ private:
 };
 
 class LiveCxlHmu final
-    : public PerStream<LiveUnit, PlainDecoder<cxl_hmu::StreamDecoder>, LiveCxlHmu &> {
+    : public PerStream<LiveDriver, PlainDecoder<cxl_hmu::StreamDecoder>, LiveCxlHmu &> {
 public:
     explicit LiveCxlHmu(PmuNames names) : PerStream(*this), names_(std::move(names)) {}
 
@@ -149,7 +149,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<LiveUnit> make_live_cxl_hmu(PmuNames names)
+std::unique_ptr<LiveDriver> make_cxl_hmu_live(PmuNames names)
 {
     return std::make_unique<LiveCxlHmu>(std::move(names));
 }

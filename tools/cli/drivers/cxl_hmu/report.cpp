@@ -6,13 +6,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cli/driver_handlers.hpp"
+#include "cli/drivers/cxl_hmu/figures.hpp"
+#include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "cli/drivers/cxl_hmu/hot_lists.hpp"
-#include "cli/figures.hpp"
 #include "cli/join.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 #include "session/placement.hpp"
+#include "session/stream_map.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -333,7 +334,7 @@ Result<std::optional<Placer>> placer_of(const ReportOptions &options)
     return std::optional<Placer>(std::move(*placer));
 }
 
-class CxlHmuReport final : public UnitReport {
+class CxlHmuReport final : public DriverReport {
 public:
     CxlHmuReport(const Recording &recording, ReportOptions options,
                  std::optional<unsigned> unit_log2, std::optional<Placer> placer)
@@ -346,15 +347,12 @@ public:
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
-        auto [at, fresh] = streams_.try_emplace(stream, list(stream.event));
-        if (fresh)
-            at->second.start(offset);
+        streams_.begin_at(stream, offset, list(stream.event));
     }
-    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
+    void aux(const Stream &stream, Bytes data) override { streams_.data(stream, data); }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
     {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.loss(bytes);
+        streams_.loss(stream, bytes);
     }
     void sample(const Stream &stream, uint64_t, Bytes words) override
     {
@@ -365,11 +363,7 @@ public:
     }
     void join(Join &join) override { join_ = &join; }
     void expect(size_t event) override { list(event); }
-    void finish() override
-    {
-        for (auto &[stream, decoder] : streams_)
-            decoder.end();
-    }
+    void finish() override { streams_.end(); }
 
     void print(const Recording &recording, Output &out) override
     {
@@ -406,7 +400,7 @@ private:
     std::map<size_t, HotList> lists_;
     std::map<size_t, decode::AddressGrid> heat_;  // only for figures
     Join *join_ = nullptr;
-    std::map<Stream, decode::cxl_hmu::StreamDecoder> streams_;
+    StreamMap<decode::cxl_hmu::StreamDecoder> streams_;
 };
 
 void CxlHmuReport::watch(size_t event, HotList &list)
@@ -488,7 +482,7 @@ ReportResult make_cxl_hmu_report(const Recording &recording, const ReportOptions
     Result<std::optional<Placer>> placer = placer_of(options);
     if (!placer)
         return placer.error();
-    std::unique_ptr<UnitReport> report =
+    std::unique_ptr<DriverReport> report =
         std::make_unique<CxlHmuReport>(recording, options, *unit_log2, std::move(*placer));
     return report;
 }

@@ -4,13 +4,13 @@
 // prints what is no entry as if it were one; here a line with # says what was passed over. With
 // --tlp each entry is one line that says what its TLP means.
 #include <algorithm>
-#include <map>
 #include <optional>
 
-#include "cli/driver_handlers.hpp"
+#include "cli/drivers/hisi_ptt/handlers.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_dump.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
+#include "session/stream_map.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -111,7 +111,7 @@ private:
     ptt::Framer framer_;
 };
 
-class HisiPttDump final : public UnitDump {
+class HisiPttDump final : public DriverDump {
 public:
     HisiPttDump(const Recording &recording, const DumpOptions &options, Output &out)
         : recording_(recording), out_(out), tlps_(options.tlp)
@@ -138,23 +138,20 @@ public:
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
         print_loss(recording_, stream, offset, bytes, out_);
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.loss(bytes);
+        if (StreamText *text = streams_.find(stream))
+            text->loss(bytes);
     }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override;
     uint64_t finish() override
     {
         uint64_t skipped = skipped_bytes_;
-        for (auto &[stream, text] : streams_)
+        for (auto &[stream, text] : streams_.all())
             skipped += text.finish();
         return skipped;
     }
 
 private:
-    StreamText &text(const Stream &stream)
-    {
-        return streams_.try_emplace(stream, out_, lines_, tlps_).first->second;
-    }
+    StreamText &text(const Stream &stream) { return streams_.of(stream, out_, lines_, tlps_); }
     // perf looks at the first dword alone, and counts whole entries.
     void print_size(Bytes data, uint64_t size)
     {
@@ -179,8 +176,7 @@ private:
     uint64_t piece_bytes_ = 0, piece_left_ = 0;
     uint64_t skipped_bytes_ = 0;
     ptt::DumpText lines_;
-    std::map<Stream, StreamText> streams_;
-    std::map<Stream, StreamText> samples_;
+    StreamMap<StreamText> streams_, samples_;
 };
 
 void HisiPttDump::sample(const Stream &stream, uint64_t file_offset, Bytes words)
@@ -196,14 +192,13 @@ void HisiPttDump::sample(const Stream &stream, uint64_t file_offset, Bytes words
     if (record->entries.empty())
         return;
     print_size(record->entries, record->entries.size());
-    samples_.try_emplace(stream, out_, lines_, tlps_)
-        .first->second.run(record->format, 0, record->entries);
+    samples_.of(stream, out_, lines_, tlps_).run(record->format, 0, record->entries);
 }
 
 }  // namespace
 
-std::unique_ptr<UnitDump> make_hisi_ptt_dump(const Recording &recording, const DumpOptions &options,
-                                             Output &out)
+std::unique_ptr<DriverDump> make_hisi_ptt_dump(const Recording &recording,
+                                               const DumpOptions &options, Output &out)
 {
     return std::make_unique<HisiPttDump>(recording, options, out);
 }

@@ -3,9 +3,11 @@
 #include <array>
 #include <cstring>
 
+#include "cli/drivers/hisi_ptt/handlers.hpp"
 #include "cli/export/driver_export.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
+#include "session/stream_map.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -97,7 +99,7 @@ public:
     StreamRows(const StreamRows &) = delete;
     StreamRows &operator=(const StreamRows &) = delete;
 
-    ptt::Framer &framer() { return framer_; }
+    ptt::Framer &decoder() { return framer_; }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
 
     void run(ptt::Format format, uint64_t offset, Bytes packets) override
@@ -167,43 +169,39 @@ void StreamRows::record(const ptt::Record &record)
     entries_offset_ += record.entries.size();
 }
 
-class HisiPttExport final : public UnitExport {
+class HisiPttExport final : public DriverExport {
 public:
     explicit HisiPttExport(RowsOut &out) : out_(out) {}
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
-        auto [at, fresh] = streams_.try_emplace(stream, out_, stream);
-        if (fresh)
-            at->second.framer().start(offset);
+        streams_.begin_at(stream, offset, out_, stream);
     }
-    void aux(const Stream &stream, Bytes data) override { streams_.at(stream).framer().data(data); }
+    void aux(const Stream &stream, Bytes data) override { streams_.data(stream, data); }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
     {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.framer().loss(bytes);
+        streams_.loss(stream, bytes);
     }
     void sample(const Stream &stream, uint64_t, Bytes words) override;
     uint64_t finish() override
     {
         uint64_t skipped = skipped_bytes_;
-        for (auto &[stream, rows] : streams_) {
-            rows.framer().end();
+        streams_.end();
+        for (const auto &[stream, rows] : streams_.all())
             skipped += rows.skipped_bytes();
-        }
         return skipped;
     }
 
 private:
     RowsOut &out_;
     uint64_t skipped_bytes_ = 0;
-    std::map<Stream, StreamRows> streams_, samples_;
+    StreamMap<StreamRows> streams_, samples_;
 };
 
 void HisiPttExport::sample(const Stream &stream, uint64_t, Bytes words)
 {
     if (const std::optional<ptt::Record> record = ptt::parse_record(words)) {
-        samples_.try_emplace(stream, out_, stream).first->second.record(*record);
+        samples_.of(stream, out_, stream).record(*record);
         return;
     }
     skipped_bytes_ += words.size();
@@ -212,7 +210,7 @@ void HisiPttExport::sample(const Stream &stream, uint64_t, Bytes words)
 
 }  // namespace
 
-std::unique_ptr<UnitExport> make_hisi_ptt_export(RowsOut &out)
+std::unique_ptr<DriverExport> make_hisi_ptt_export(RowsOut &out)
 {
     return std::make_unique<HisiPttExport>(out);
 }

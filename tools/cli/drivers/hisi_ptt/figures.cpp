@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Figures of PCIe traffic.
-#include "cli/figures.hpp"
+#include "cli/drivers/hisi_ptt/figures.hpp"
 
 #include <fmt/core.h>
 

@@ -3,11 +3,11 @@
 // include/uapi/pmukit/hisi_ptt.h. What the AUX area does not have, sequence and lost entries, is
 // counted here.
 #include <algorithm>
-#include <map>
 
-#include "cli/driver_handlers.hpp"
+#include "cli/drivers/hisi_ptt/handlers.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
+#include "session/stream_map.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -23,7 +23,7 @@ public:
     StreamSamples(const StreamSamples &) = delete;
     StreamSamples &operator=(const StreamSamples &) = delete;
 
-    ptt::Framer &framer() { return framer_; }
+    ptt::Framer &decoder() { return framer_; }
 
     // So many bytes of the buffer follow; behind them the framer need not wait for more.
     void begin(uint64_t bytes) { left_ = bytes; }
@@ -113,42 +113,33 @@ private:
     std::vector<std::byte> entries_, raw_;
 };
 
-class HisiPttInject final : public UnitInject {
+class HisiPttInject final : public DriverInject {
 public:
     explicit HisiPttInject(RawSink &sink) : sink_(sink) {}
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t size) override
     {
-        samples_of(stream, offset).begin(size);
+        streams_.begin_at(stream, offset, sink_, stream).begin(size);
     }
     void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
-        samples_of(stream, offset).framer().loss(bytes);
+        streams_.begin_at(stream, offset, sink_, stream).decoder().loss(bytes);
     }
     void finish() override
     {
-        for (auto &[stream, samples] : streams_)
+        for (auto &[stream, samples] : streams_.all())
             samples.finish();
     }
 
 private:
-    // offset: where the stream begins, if it is new.
-    StreamSamples &samples_of(const Stream &stream, uint64_t offset)
-    {
-        auto [at, fresh] = streams_.try_emplace(stream, sink_, stream);
-        if (fresh)
-            at->second.framer().start(offset);
-        return at->second;
-    }
-
     RawSink &sink_;
-    std::map<Stream, StreamSamples> streams_;
+    StreamMap<StreamSamples> streams_;
 };
 
 }  // namespace
 
-std::unique_ptr<UnitInject> make_hisi_ptt_inject(RawSink &sink)
+std::unique_ptr<DriverInject> make_hisi_ptt_inject(const Recording &, RawSink &sink)
 {
     return std::make_unique<HisiPttInject>(sink);
 }

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "cli/top/live_driver.hpp"
+#include "cli/drivers/hisi_ptt/handlers.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
 #include "decode/hisi_ptt/hisi_ptt_tlp.hpp"
 #include "session/per_stream.hpp"
@@ -14,8 +14,8 @@ namespace {
 
 namespace ptt = decode::hisi_ptt;
 
-constexpr LiveView kView = {"requesters", "requester", "TLPs",  "payload bytes",
-                            "requester",  "tlps",      "bytes", true};
+constexpr LiveView kView = {1,           "requesters", "requester", "TLPs", "payload bytes",
+                            "requester", "tlps",       "bytes",     true};
 
 struct Traffic {
     uint64_t tlps = 0, bytes = 0;
@@ -75,7 +75,7 @@ private:
 };
 
 class LiveHisiPtt final
-    : public PerStream<LiveUnit, PlainDecoder<ptt::StreamDecoder>, LiveHisiPtt &> {
+    : public PerStream<LiveDriver, PlainDecoder<ptt::StreamDecoder>, LiveHisiPtt &> {
 public:
     explicit LiveHisiPtt(PmuNames names) : PerStream(*this), names_(std::move(names)) {}
 
@@ -173,7 +173,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<LiveUnit> make_live_hisi_ptt(PmuNames names)
+std::unique_ptr<LiveDriver> make_hisi_ptt_live(PmuNames names)
 {
     return std::make_unique<LiveHisiPtt>(std::move(names));
 }

@@ -8,7 +8,6 @@
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "session/units.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -87,10 +86,9 @@ Result<void> add_function(const record::EventString &event, const std::string &p
 
 Result<void> resolve_filter(record::EventString &event, const std::string &root)
 {
-    const Unit *unit = unit_of_pmu(event.pmu);
     std::error_code failure;
     // A PMU that is not there, or cannot be, is named by who opens it.
-    if (!unit || unit->name != "hisi_ptt" || !fs::exists(root + "/" + event.pmu, failure))
+    if (!fs::exists(root + "/" + event.pmu, failure))
         return {};
     for (record::Term &term : event.terms) {
         if (term.name != "filter" || !term.value || term.value->find(':') == std::string::npos)
@@ -107,31 +105,6 @@ Result<void> resolve_filter(record::EventString &event, const std::string &root)
         term.value = fmt::format("{:#x}", selection.value);
     }
     return {};
-}
-
-std::optional<size_t> usual_aux_pages(const std::vector<record::EventString> &events,
-                                      size_t page_bytes)
-{
-    constexpr size_t kAuxBytes = size_t{16} << 20;
-    const bool wanted = std::ranges::any_of(events, [](const record::EventString &event) {
-        const Unit *unit = unit_of_pmu(event.pmu);
-        return unit && unit->name == "hisi_ptt";
-    });
-    return wanted ? std::optional(std::max<size_t>(1, kAuxBytes / page_bytes)) : std::nullopt;
-}
-
-std::optional<AuxtraceInfo> auxtrace_info_of(
-    const std::vector<std::pair<std::string, uint32_t>> &pmus)
-{
-    std::optional<AuxtraceInfo> info;
-    for (const auto &[name, type] : pmus) {
-        const Unit *unit = unit_of_pmu(name);
-        if (!unit || unit->auxtrace_type == 0 || (info && info->type != unit->auxtrace_type))
-            return std::nullopt;
-        if (!info)
-            info = AuxtraceInfo{unit->auxtrace_type, type};
-    }
-    return info;
 }
 
 }  // namespace pmukit::cli

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Filters by the name of a function, out of a fake sysfs tree.
-#include "cli/drivers/hisi_ptt/record.hpp"
-
 #include <gtest/gtest.h>
 
 #include "base/test_folder.hpp"
+#include "cli/record_events.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -29,7 +28,7 @@ protected:
         Result<std::vector<record::EventString>> events = record::parse_event_strings(text);
         EXPECT_TRUE(events);
         record::EventString &event = events->front();
-        const Result<void> done = resolve_filter(event, tree_.dir());
+        const Result<void> done = resolve_names(event, tree_.dir());
         EXPECT_EQ(*event.terms[1].value, "1");
         return done ? *event.terms[0].value : done.error().message;
     }

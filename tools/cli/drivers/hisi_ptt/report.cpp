@@ -7,12 +7,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cli/driver_handlers.hpp"
-#include "cli/figures.hpp"
+#include "cli/drivers.hpp"
+#include "cli/drivers/hisi_ptt/figures.hpp"
+#include "cli/drivers/hisi_ptt/handlers.hpp"
 #include "cli/join.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
 #include "decode/hisi_ptt/hisi_ptt_traffic.hpp"
 #include "session/aux_threads.hpp"
+#include "session/stream_map.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -79,7 +81,7 @@ struct EventTraffic {
     explicit EventTraffic(unsigned range_log2) : traffic(range_log2) {}
 
     Traffic traffic;
-    std::map<Stream, ptt::StreamDecoder> aux, samples;
+    StreamMap<ptt::StreamDecoder> aux, samples;
     std::map<Stream, ptt::RecordAccount> accounts;
     uint64_t bad_records = 0;
 };
@@ -474,7 +476,7 @@ ordered_json json_of(const std::string &pmu, uint64_t config, const EventTraffic
             {"lost", json_of_loss(event)}};
 }
 
-class HisiPttReport final : public UnitReport {
+class HisiPttReport final : public DriverReport {
 public:
     HisiPttReport(ReportOptions options, unsigned range_log2, bool continues)
         : options_(std::move(options)), range_log2_(range_log2), continues_(continues)
@@ -485,7 +487,7 @@ public:
     void join(Join &join) override
     {
         join_ = &join;
-        aux_ = AuxThreads::of_file(options_.input);
+        aux_ = AuxThreads::of_file(options_.input, recorded_drivers());
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &who) override
@@ -497,28 +499,25 @@ public:
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
         EventTraffic &event = event_of(stream.event);
-        auto [at, fresh] = event.aux.try_emplace(stream, event.traffic);
-        if (fresh)
-            at->second.start(offset);
+        event.aux.begin_at(stream, offset, event.traffic);
     }
     void aux(const Stream &stream, Bytes data) override
     {
         now_ = {&stream, std::nullopt};
-        event_of(stream.event).aux.at(stream).data(data);
+        event_of(stream.event).aux.data(stream, data);
     }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
     {
         EventTraffic &event = event_of(stream.event);
         now_ = {&stream, std::nullopt};
-        if (auto at = event.aux.find(stream); at != event.aux.end())
-            at->second.loss(bytes);
+        event.aux.loss(stream, bytes);
     }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override;
     void expect(size_t event) override { event_of(event); }
     void finish() override
     {
         for (auto &[index, event] : events_)
-            for (auto &[stream, decoder] : event.aux) {
+            for (auto &[stream, decoder] : event.aux.all()) {
                 now_ = {&stream, std::nullopt};
                 decoder.end();
             }
@@ -607,13 +606,11 @@ void HisiPttReport::sample(const Stream &stream, uint64_t, Bytes words)
     const uint64_t before = account.lost_entries() + account.missing_records() + account.overruns();
     if (!account.note(*record))
         return;
-    auto [at, fresh] = event.samples.try_emplace(stream, event.traffic);
-    if (fresh)
-        at->second.start(0);
+    ptt::StreamDecoder &decoder = event.samples.begin_at(stream, 0, event.traffic);
     if (account.lost_entries() + account.missing_records() + account.overruns() != before)
-        at->second.loss(0);
+        decoder.loss(0);
     now_ = {&stream, record->time_ns};
-    at->second.entries(record->format, record->entries);
+    decoder.entries(record->format, record->entries);
 }
 
 std::vector<std::string> HisiPttReport::troubles(const Recording &recording) const
@@ -639,7 +636,7 @@ ReportResult make_hisi_ptt_report(const Recording &recording, const ReportOption
         return Error{Errc::kUsage,
                      fmt::format("--range-bytes {}: not a power of two", options.range_bytes)};
     const auto range_log2 = static_cast<unsigned>(std::countr_zero(options.range_bytes));
-    std::unique_ptr<UnitReport> report =
+    std::unique_ptr<DriverReport> report =
         std::make_unique<HisiPttReport>(options, range_log2, recording.continues());
     return report;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Records of trace_imc, one a line: where it is in its piece of data, timebase, mode, program
 // counter, the PIDR word, the four counters. Of samples also what perf says: thread, time, numbers.
+#include "cli/drivers/imc/handlers.hpp"
 #include "cli/drivers/imc/mode.hpp"
 #include "cli/dump_stream.hpp"
 #include "decode/imc/imc_decode.hpp"
@@ -106,8 +107,8 @@ void ImcDump::print_payload(Bytes raw)
 
 }  // namespace
 
-std::unique_ptr<UnitDump> make_imc_dump(const Recording &recording, const DumpOptions &,
-                                        Output &out)
+std::unique_ptr<DriverDump> make_imc_dump(const Recording &recording, const DumpOptions &,
+                                          Output &out)
 {
     return std::make_unique<ImcDump>(recording, out);
 }

@@ -2,6 +2,7 @@
 // Samples of trace_imc, of AUX data and of samples, a row each.
 #include <algorithm>
 
+#include "cli/drivers/imc/handlers.hpp"
 #include "cli/drivers/imc/mode.hpp"
 #include "cli/export/stream.hpp"
 #include "decode/imc/imc_decode.hpp"
@@ -162,7 +163,7 @@ void ImcExport::bare_sample(const Stream &stream, const perfdata::Record &record
 
 }  // namespace
 
-std::unique_ptr<UnitExport> make_imc_export(RowsOut &out)
+std::unique_ptr<DriverExport> make_imc_export(RowsOut &out)
 {
     return std::make_unique<ImcExport>(out);
 }

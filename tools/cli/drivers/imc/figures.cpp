@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A flame graph of instruction samples. trace_imc has no call chains: what contains a function is
 // its program or library, and that is contained in the thread that ran it.
-#include "cli/figures.hpp"
+#include "cli/drivers/imc/figures.hpp"
 
 #include <fmt/core.h>
 

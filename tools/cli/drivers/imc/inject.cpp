@@ -4,9 +4,10 @@
 // What the AUX area does not have, sequence and lost records, is counted here.
 #include <map>
 
-#include "cli/driver_handlers.hpp"
+#include "cli/drivers/imc/handlers.hpp"
 #include "cli/drivers/imc/mode.hpp"
 #include "decode/imc/imc_decode.hpp"
+#include "session/stream_map.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -66,16 +67,14 @@ private:
     std::vector<std::byte> raw_;
 };
 
-class ImcInject final : public UnitInject {
+class ImcInject final : public DriverInject {
 public:
     ImcInject(const Recording &recording, RawSink &sink) : recording_(recording), sink_(sink) {}
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t size) override
     {
-        auto [at, fresh] = streams_.try_emplace(
-            stream, sink_, stream, imc_mode_rule(recording_.reader()), numbers_[as_opened(stream)]);
-        if (fresh)
-            at->second.decoder().start(offset);
+        streams_.begin_at(stream, offset, sink_, stream, imc_mode_rule(recording_.reader()),
+                          numbers_[as_opened(stream)]);
         left_ = size;
     }
     void aux(const Stream &stream, Bytes data) override
@@ -88,19 +87,15 @@ public:
     }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
     {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.lost(bytes);
+        if (InjectedStream *samples = streams_.find(stream))
+            samples->lost(bytes);
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &who) override
     {
         sink_.aux_said(stream, aux, who);
     }
-    void finish() override
-    {
-        for (auto &[stream, samples] : streams_)
-            samples.decoder().end();
-    }
+    void finish() override { streams_.end(); }
 
 private:
     // Several ids: a kernel event for each CPU, or each thread.
@@ -115,12 +110,12 @@ private:
     RawSink &sink_;
     uint64_t left_ = 0;  // of the piece that is given
     std::map<Stream, Numbers> numbers_;
-    std::map<Stream, InjectedStream> streams_;
+    StreamMap<InjectedStream> streams_;
 };
 
 }  // namespace
 
-std::unique_ptr<UnitInject> make_imc_inject(const Recording &recording, RawSink &sink)
+std::unique_ptr<DriverInject> make_imc_inject(const Recording &recording, RawSink &sink)
 {
     return std::make_unique<ImcInject>(recording, sink);
 }

@@ -13,7 +13,7 @@
 #include <map>
 #include <string>
 
-#include "cli/figures.hpp"
+#include "cli/drivers/imc/figures.hpp"
 #include "decode/imc/imc_decode.hpp"
 #include "session/functions.hpp"
 #include "session/threads.hpp"

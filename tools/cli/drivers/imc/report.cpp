@@ -7,15 +7,17 @@
 
 #include "base/file.hpp"
 #include "base/plain.hpp"
-#include "cli/driver_handlers.hpp"
+#include "cli/drivers.hpp"
+#include "cli/drivers/imc/figures.hpp"
+#include "cli/drivers/imc/handlers.hpp"
 #include "cli/drivers/imc/mode.hpp"
 #include "cli/drivers/imc/profile.hpp"
-#include "cli/figures.hpp"
 #include "decode/imc/imc_decode.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 #include "session/aux_threads.hpp"
 #include "session/functions.hpp"
+#include "session/stream_map.hpp"
 #include "session/symbols.hpp"
 #include "session/threads.hpp"
 
@@ -195,32 +197,27 @@ private:
 
 // The report
 
-class ImcReport final : public UnitReport {
+class ImcReport final : public DriverReport {
 public:
     ImcReport(const Recording &recording, ReportOptions options, std::optional<SymbolTable> kernel)
         : recording_(recording),
           options_(std::move(options)),
           names_(recording.reader(), options_.symfs, std::move(kernel)),
           names_known_(!can_be_read_once_only(options_.input)),
-          aux_(AuxThreads::of_file(options_.input, unit_of_name("imc"), &threads_))
+          aux_(AuxThreads::of_file(options_.input, recording.drivers(),
+                                   driver_of_name("imc")->recorded, &threads_))
     {
     }
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
-        auto [at, fresh] = streams_.try_emplace(stream, event(stream.event), aux_, stream,
-                                                imc_mode_rule(recording_.reader()));
-        if (fresh)
-            at->second.decoder().start(offset);
+        streams_.begin_at(stream, offset, event(stream.event), aux_, stream,
+                          imc_mode_rule(recording_.reader()));
     }
-    void aux(const Stream &stream, Bytes data) override
-    {
-        streams_.at(stream).decoder().data(data);
-    }
+    void aux(const Stream &stream, Bytes data) override { streams_.data(stream, data); }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
     {
-        if (auto at = streams_.find(stream); at != streams_.end())
-            at->second.decoder().loss(bytes);
+        streams_.loss(stream, bytes);
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &who) override
@@ -260,7 +257,7 @@ private:
     Threads threads_;
     AuxThreads aux_;
     std::map<size_t, EventSamples> events_;
-    std::map<Stream, StreamSamples> streams_;
+    StreamMap<StreamSamples> streams_;
 };
 
 // False: this sample came before.
@@ -292,8 +289,7 @@ void ImcReport::bare_sample(const Stream &stream, const perfdata::Record &record
 
 void ImcReport::finish()
 {
-    for (auto &[stream, samples] : streams_)
-        samples.decoder().end();
+    streams_.end();
     for (auto &[number, seen] : events_)
         seen.profile.finish();
 }
@@ -376,7 +372,7 @@ ReportResult make_imc_report(const Recording &recording, const ReportOptions &op
     Result<std::optional<SymbolTable>> kernel = read_kallsyms(options.kallsyms);
     if (!kernel)
         return kernel.error();
-    std::unique_ptr<UnitReport> report =
+    std::unique_ptr<DriverReport> report =
         std::make_unique<ImcReport>(recording, options, std::move(*kernel));
     return report;
 }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <time.h>
+
+#include <fstream>
+
+#include "base/number.hpp"
+#include "cli/drivers.hpp"
+#include "cli/drivers/cache_qos/handlers.hpp"
+#include "cli/suite.hpp"
+#include "decode/cache_qos/cache_qos_decode.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+constexpr std::string_view kModules[] = {"cache_qos", "cache_qos_sim"};
+constexpr std::string_view kCountingPmus[] = {"cache_qos"};
+
+constexpr Driver kRecorded = {"cache_qos", "cache_qos_aux", 0,
+                              decode::cache_qos::looks_like_records,
+                              decode::cache_qos::words_of_raw};
+
+// cache_qos gives way to resctrl: both would write the same registers.
+void check_resctrl(const Host &host, std::vector<Finding> &findings)
+{
+    std::ifstream mounts(host.path("proc/mounts"));  // of any length where there are containers
+    std::string at;
+    for (std::string line; std::getline(mounts, line);) {
+        const std::vector<std::string_view> words = split(line, ' ');
+        if (words.size() > 2 && words[2] == "resctrl")
+            at = words[1];
+    }
+    if (at.empty())
+        return findings.push_back({"resctrl", Health::kGood, "not mounted"});
+    const Health health = is_ours(host, "cache_qos") ? Health::kBad : Health::kNote;
+    findings.push_back({"resctrl", health,
+                        "mounted on " + at + ": cache_qos gives way and its values stand still",
+                        "umount " + at});
+}
+
+}  // namespace
+
+extern const DriverDescription cache_qos_driver;
+constinit const DriverDescription cache_qos_driver = {
+    .name = "cache_qos",
+    .modules = kModules,
+    .counting_pmus = kCountingPmus,
+    .recorded = &kRecorded,
+    .example_terms = "snapshot",
+    .record_clock = CLOCK_MONOTONIC,
+    .dump = make_cache_qos_dump,
+    .report = make_cache_qos_report,
+    .inject = make_cache_qos_inject,
+    .make_export = make_cache_qos_export,
+    .export_table = "cache_qos",
+    .live = make_cache_qos_live,
+    .trace_event = "cache_qos/cache_qos_sample",
+    .resolve = nullptr,
+    .aux_bytes = 0,
+    .others = {},
+    .check = check_resctrl,
+    .probe_terms = nullptr,
+};
+
+}  // namespace pmukit::cli

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Figures of cache_qos: a line for each monitor and L3, occupancy and bandwidth apart
+#pragma once
+
+#include <vector>
+
+#include "cli/figures.hpp"
+#include "decode/cache_qos/cache_qos_series.hpp"
+
+namespace pmukit::cli {
+
+std::vector<html::Figure> cache_figures(const FigureHead &head,
+                                        const decode::cache_qos::SeriesTable &series);
+
+}  // namespace pmukit::cli

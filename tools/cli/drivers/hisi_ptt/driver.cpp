@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/drivers.hpp"
+#include "cli/drivers/hisi_ptt/handlers.hpp"
+#include "cli/drivers/hisi_ptt/record.hpp"
+#include "cli/suite.hpp"
+#include "decode/hisi_ptt/hisi_ptt_decode.hpp"
+#include "decode/hisi_ptt/hisi_ptt_record.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+constexpr std::string_view kModules[] = {"hisi_ptt"};
+
+constexpr uint32_t kAuxtraceType = 6;
+constexpr Driver kRecorded = {"hisi_ptt", "hisi_ptt", kAuxtraceType,
+                              decode::hisi_ptt::looks_like_entries, decode::hisi_ptt::words_of_raw};
+
+// The least that the kernel's own driver takes.
+constexpr size_t kAuxBytes = size_t{16} << 20;
+
+constexpr OtherDriver kOthers[] = {
+    {"the kernel's own hisi_ptt drives the PCIe trace units",
+     [](const Host &host) { return host.has_module("hisi_ptt") && !is_ours(host, "hisi_ptt"); },
+     Health::kBad, "rmmod hisi_ptt, then insmod the suite's; keep it out by a modprobe blacklist"},
+};
+
+// A PCIe trace unit writes to physical addresses: Documentation/devices/hisi_ptt.rst.
+
+bool is_trace_unit(const Host &host, const std::string &device)
+{
+    return host.text(device + "/vendor") == "0x19e5" && host.text(device + "/device") == "0xa12e";
+}
+
+void check_iommu(const Host &host, std::vector<Finding> &findings)
+{
+    bool any = false;
+    for (const std::string &name : host.names("sys/bus/pci/devices")) {
+        const std::string device = "sys/bus/pci/devices/" + name;
+        if (!is_trace_unit(host, device))
+            continue;
+        any = true;
+        const auto domain = host.text(device + "/iommu_group/type");
+        if (!domain || *domain == "identity")
+            findings.push_back({"iommu", Health::kGood,
+                                name + (domain ? ": identity domain" : ": no IOMMU before it")});
+        else
+            findings.push_back(
+                {"iommu", Health::kBad,
+                 fmt::format("{}: the IOMMU translates for it (type {})", name, *domain),
+                 "boot with iommu=pt (intel_iommu=on iommu=pt, arm-smmu: "
+                 "iommu.passthrough=1)"});
+    }
+    if (!any)
+        findings.push_back({"iommu", Health::kGood, "no PCIe trace unit that it could matter to"});
+}
+
+Result<std::string> probe_terms(const Host &host, const std::string &pmu)
+{
+    const auto ports = host.names(fmt::format("{}/{}/root_port_filters", kPmus, pmu));
+    if (ports.empty())
+        return Error{Errc::kNotFound, pmu + ": it has no root port"};
+    return fmt::format("filter={},type=1,direction=1,format=1", ports.front());
+}
+
+}  // namespace
+
+extern const DriverDescription hisi_ptt_driver;
+constinit const DriverDescription hisi_ptt_driver = {
+    .name = "hisi_ptt",
+    .modules = kModules,
+    .counting_pmus = {},
+    .recorded = &kRecorded,
+    .example_terms = "filter=0000:00:10.0,type=1,direction=1,format=1",
+    .record_clock = std::nullopt,
+    .dump = make_hisi_ptt_dump,
+    .report = make_hisi_ptt_report,
+    .inject = make_hisi_ptt_inject,
+    .make_export = make_hisi_ptt_export,
+    .export_table = "hisi_ptt",
+    .live = make_hisi_ptt_live,
+    .trace_event = "hisi_ptt/hisi_ptt_record",
+    .resolve = resolve_filter,
+    .aux_bytes = kAuxBytes,
+    .others = kOthers,
+    .check = check_iommu,
+    .probe_terms = probe_terms,
+};
+
+}  // namespace pmukit::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/drivers.hpp"
+#include "cli/suite.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+constexpr std::string_view kModules[] = {"uncore_pmon"};
+constexpr std::string_view kCountingPmus[] = {"uncore_"};
+
+constexpr OtherDriver kOthers[] = {
+    {"the kernel's own intel_uncore has PMUs, and uncore_pmon refuses functions beside it",
+     [](const Host &host) { return has_pmu(host, "uncore_") && !is_ours(host, "uncore_pmon"); },
+     Health::kNote,
+     "rmmod intel_uncore if it is a module, or insmod uncore_pmon.ko beside_intel_uncore=1"},
+};
+
+}  // namespace
+
+extern const DriverDescription uncore_pmon_driver;
+constinit const DriverDescription uncore_pmon_driver = {
+    .name = "uncore_pmon",
+    .modules = kModules,
+    .counting_pmus = kCountingPmus,
+    .recorded = nullptr,
+    .example_terms = {},
+    .record_clock = std::nullopt,
+    .dump = nullptr,
+    .report = nullptr,
+    .inject = nullptr,
+    .make_export = nullptr,
+    .export_table = {},
+    .live = nullptr,
+    .trace_event = nullptr,
+    .resolve = nullptr,
+    .aux_bytes = 0,
+    .others = kOthers,
+    .check = nullptr,
+    .probe_terms = nullptr,
+};
+
+}  // namespace pmukit::cli
