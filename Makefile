@@ -43,7 +43,7 @@ endif
 .NOTPARALLEL:
 
 .DEFAULT_GOAL := help
-.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies rooms dkms-source dkms-test deb deb-test docs demo-svg new-unit new-unit-test upstream-patch clean
+.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test docs demo-svg new-driver new-driver-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -51,7 +51,7 @@ help:
 	@echo '  make demo            set up, build, boot a guest with an emulated CXL device, name its hot pages'
 	@echo '  make test            set up, build, make check, make vmtest (what CI runs)'
 	@echo
-	@echo '  make check           unit tests, format, dependency and room rules; no guest, no root'
+	@echo '  make check           unit tests, format, dependency and component rules; no guest, no root'
 	@echo '  make lint            checkpatch, kernel-doc, sparse, coccinelle, clang-tidy; slower'
 	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure (ALL=1: each scenario on each kernel;'
 	@echo '                       TURN=N: one of three turns, which have all of it together;'
@@ -87,9 +87,9 @@ help:
 	@echo '  make deb             Debian packages, into build/deb (root); deb-test: judged, installed, used and purged'
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once);'
 	@echo '                       KCSAN=1: one that looks for data races; LATE=1: one that removes and releases late'
-	@echo '  make new-unit U=name  the rooms of a new unit, which compile; Documentation/process/adding-a-unit.rst goes on'
+	@echo '  make new-driver U=name  the components of a new driver, which compile; Documentation/process/adding-a-driver.rst goes on'
 	@echo '  make upstream-patch U=  the unit as a patch against Linux 7.2, built there (root)'
-	@echo '  make rooms [U=]      the plan of the house: every room of every unit'
+	@echo '  make components [U=] every component of every driver, and where it is'
 	@echo '  make clean           removes build/ (the cache stays: $(CACHE))'
 	@echo
 	@echo '  K: $(KERNELS)      U: $(UNITS)      V=1: every command'
@@ -224,14 +224,14 @@ case-studies: run_kernels := $(demo_kernel)
 case-studies: tools modules guest
 	@tools/scripts/case-studies $(BUILD) $(demo_kernel)
 
-rooms:
-	@tools/scripts/rooms $(U)
+components:
+	@tools/scripts/components $(U)
 
-new-unit:
-	@tools/scripts/new-unit '$(U)'
+new-driver:
+	@tools/scripts/new-driver '$(U)'
 
-new-unit-test: setup
-	@tools/scripts/new-unit-test
+new-driver-test: setup
+	@tools/scripts/new-driver-test
 
 upstream-patch: K := 7.2
 upstream-patch: run_kernels := 7.2

@@ -25,7 +25,7 @@ make_region() {
 		echo "${decoder##*/}" >"$region/target0" && echo 1 >"$region/commit"
 }
 
-# The command of Documentation/rooms/topology.rst.
+# The command of Documentation/components/topology.rst.
 save_copy() {
 	mkdir -p "$work/topology" && cd /sys || return
 	find -L bus/cxl/devices devices/system/memory devices/virtual/memory_tiering firmware/acpi/tables/CEDT \

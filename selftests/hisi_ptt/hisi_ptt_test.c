@@ -2,7 +2,7 @@
 /*
  * The hisi_ptt PMU as a program sees it: sysfs, what is refused, what is recorded, what is left
  * afterwards. The traffic is that of pcie_load in another process, which says what it did by its
- * options; the places of the devices are those of the chassis in Documentation/rooms/vm.rst.
+ * options; the places of the devices are those of the chassis in Documentation/components/vm.rst.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -15,7 +15,6 @@ namespace {
 TEST(Drivers, AreSortedByName)
 {
     EXPECT_TRUE(std::ranges::is_sorted(drivers(), {}, &DriverDescription::name));
-    EXPECT_EQ(drivers().size(), 5U);
 }
 
 TEST(Drivers, AreFoundByNameAndByPmu)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // What a recording is as tables: the one list of tables and columns that every format writes.
-// Described for people in Documentation/rooms/export.rst, which a test holds against this.
+// Described for people in Documentation/components/export.rst, which a test holds against this.
 #pragma once
 
 #include <cstdint>

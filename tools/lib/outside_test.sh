@@ -28,7 +28,7 @@ fi
 library=$(find "$usr" -name 'libpmukit.so.1')
 pc=$(find "$usr" -name libpmukit.pc)
 for file in bin/pmukit bin/pmukit-encode include/libpmukit/perfdata/reader.hpp include/libpmukit/pmukit/cxl_hmu.h \
-	share/doc/pmukit/rooms/lib.rst \
+	share/doc/pmukit/components/lib.rst \
 	share/bash-completion/completions/pmukit "${library#"$usr"/}" "${pc#"$usr"/}"; do
 	[ -f "$usr/$file" ] || fail "not installed: $file"
 done

@@ -187,7 +187,7 @@ int main(int argc, char **argv)
     // A closed pipe and a file that may not grow are errors that are said, as a full disk is.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
-    // No room throws at its edges; what arrives here is memory running out, or a bug.
+    // No component throws at its edges; what arrives here is memory running out, or a bug.
     try {
         return pmukit::cli::run_and_flush(argc, argv);
     } catch (const std::exception &failure) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The corpus: recordings by stock perf (testdata/corpus, made in guests by `make corpus`) beside
 // what the newest perf says is in them. Each is read whole, and cut at every border of a record and
-// at random places. Documentation/rooms/perfdata.rst names what perf itself gets wrong.
+// at random places. Documentation/components/perfdata.rst names what perf itself gets wrong.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the tests of this room share: a device that writes down what it is asked, and a client that
+// What the tests of this component share: a device that writes down what it is asked, and a client that
 // can say anything, right or wrong.
 #pragma once
 

@@ -20,7 +20,7 @@
 
 namespace pmukit::cli {
 
-// Kinds of losses; Documentation/rooms/export.rst says what each means.
+// Kinds of losses; Documentation/components/export.rst says what each means.
 struct Loss {
     std::string_view driver;  // empty: the recording as a whole
     std::string_view kind;

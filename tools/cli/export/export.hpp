@@ -20,7 +20,7 @@ struct ExportOptions {
     std::optional<std::string> source;  // "model": the device was emulated, the file cannot know
 };
 
-// Stacks are no rows: a format of this room.
+// Stacks are no rows: a format of this component.
 constexpr const char *kFoldedFormat = "folded";
 
 Result<int> run_export(const ExportOptions &options, Output &out);
