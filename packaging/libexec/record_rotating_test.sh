@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# record_rotating_test.sh SCRIPT: the rotation, with a recorder that writes what it was told.
+# record_rotating_test.sh SCRIPT: the rotation, with a recorder that writes its arguments.
 set -u
 script=$1
 work=$(mktemp -d)
@@ -50,7 +50,7 @@ expect 'three of five are kept' [ "$(recordings)" = 3 ]
 expect 'the oldest is gone' [ ! -e "$work/out/19700101T000000.data" ]
 expect 'what was broken off before is gone' [ ! -e "$work/out/old.partial" ]
 expect 'what is no recording stays' [ -e "$work/out/notes" ]
-expect 'the recorder is told what to record' grep -q -- '^record -a -e some// -o .* -- sleep 1$' "$(find "$work/out" -name '*.data' | head -n 1)"
+expect 'the recorder gets the events to record' grep -q -- '^record -a -e some// -o .* -- sleep 1$' "$(find "$work/out" -name '*.data' | head -n 1)"
 
 rm -f "$work"/log "$work"/out/*
 echo whole >"$work/out/19710101T000000.partial.part-7"

@@ -117,7 +117,7 @@ Result<Report> read_report(std::string_view json)
         nlohmann::json root = nlohmann::json::parse(json);
         const nlohmann::json *ours = nullptr;
         for (const nlohmann::json &pmu : root.at("pmus")) {
-            if (pmu.at("unit") != "cxl_hmu")
+            if (pmu.at("driver") != "cxl_hmu")
                 continue;
             if (ours)
                 return Error{Errc::kDamaged, "report: more than one cxl_hmu PMU"};

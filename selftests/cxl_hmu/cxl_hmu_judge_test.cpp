@@ -84,8 +84,8 @@ TEST(Score, MoreTrulyHotThanTheRankBecauseOfTies)
 
 TEST(ReportJson, ReadsThePmu)
 {
-    auto report = read_report(R"({"source":null,"pmus":[{"pmu":"x","unit":"other"},
-        {"pmu":"cxl_hmu_mem0.0.0","unit":"cxl_hmu","unit_bytes":4096,"entries":5,"lost":1,
+    auto report = read_report(R"({"source":null,"pmus":[{"pmu":"x","driver":"other"},
+        {"pmu":"cxl_hmu_mem0.0.0","driver":"cxl_hmu","unit_bytes":4096,"entries":5,"lost":1,
          "hot":[{"dpa":8192,"accesses":9,"epochs":1},{"dpa":0,"accesses":2,"epochs":1}]}]})");
     ASSERT_TRUE(report);
     EXPECT_EQ(report->hot, (std::vector<uint64_t>{2, 0}));
@@ -99,9 +99,9 @@ TEST(ReportJson, RefusesOthers)
     EXPECT_FALSE(read_report("{}"));
     EXPECT_FALSE(read_report(R"({"pmus":[]})"));
     EXPECT_FALSE(read_report(
-        R"({"pmus":[{"unit":"cxl_hmu","unit_bytes":0,"entries":0,"lost":0,"hot":[]}]})"));
+        R"({"pmus":[{"driver":"cxl_hmu","unit_bytes":0,"entries":0,"lost":0,"hot":[]}]})"));
     EXPECT_FALSE(read_report(
-        R"({"pmus":[{"unit":"cxl_hmu","unit_bytes":"x","entries":0,"lost":0,"hot":[]}]})"));
+        R"({"pmus":[{"driver":"cxl_hmu","unit_bytes":"x","entries":0,"lost":0,"hot":[]}]})"));
 }
 
 TEST(ModelSummary, ReadsTheLastLine)

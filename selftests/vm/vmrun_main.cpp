@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // vmrun: boots a guest with emulated devices and judges what happens in it.
-// Exit codes: 0 good, 1 a test failed, 2 usage, 69 the machinery failed.
+// Exit codes: 0 good, 1 a test failed, 2 usage, 69 the environment failed.
 #include <fmt/core.h>
 #include <stdlib.h>
 
@@ -60,7 +60,8 @@ void describe(CLI::App &app, Arguments &arguments)
 {
     app.add_option("--kernel", arguments.kernel, "guest kernel, as set-up names it: 6.12, ...")
         ->required();
-    app.add_option("--unit", arguments.unit, "unit to test, or 'none' for a guest without devices")
+    app.add_option("--driver,--unit", arguments.unit,
+                   "driver to test, or 'none' for a guest without devices")
         ->required();
     app.add_option("--mode", arguments.mode, "test, demo or shell")->capture_default_str();
     app.add_option("--seed", arguments.seed, "seed of the workload; the next one is used too")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The formatting library itself, once for all components: Debian has it only as a shared library, which
-// neither the static programs of guests nor an installed libpmukit should need.
+// The formatting library itself, once for all components: Debian has it only as a shared library,
+// which neither the static programs of guests nor an installed libpmukit should need.
 #include <fmt/format-inl.h>
 
 // Its headers count on these to be in the library.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit doctor: what may keep this machine from recording, each with what mends it.
+// pmukit doctor: whether this machine can record, with a fix for each problem.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -74,7 +74,7 @@ Command add_doctor(CLI::App &app)
 {
     const auto owned = std::make_shared<DoctorOptions>();
     CLI::App *doctor = app.add_subcommand(
-        "doctor", "what may keep this machine from recording, each with what mends it");
+        "doctor", "check whether this machine can record, with a fix for each problem");
     doctor->add_option("--root", owned->root, "a copy of another machine's proc and sys")
         ->capture_default_str();
     doctor->add_flag("--json", owned->json, "one JSON object instead of text");

@@ -25,7 +25,7 @@ struct Finding {
 
 std::string_view health_name(Health health);
 
-// All of them, in the order in which they ought to be mended.
+// All of them, in the order in which to fix them.
 std::vector<Finding> examine(const Host &host);
 
 }  // namespace pmukit::cli

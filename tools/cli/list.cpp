@@ -27,9 +27,9 @@ std::string counted_with(const record::Pmu &pmu)
                        pmu.events.empty() ? "config=1" : pmu.events.begin()->first);
 }
 
-void print_pmu(const record::Pmu &pmu, std::string_view unit, Output &out)
+void print_pmu(const record::Pmu &pmu, std::string_view driver, Output &out)
 {
-    out.print("{}  unit {}", pmu.name, unit);
+    out.print("{}  driver {}", pmu.name, driver);
     if (pmu.cpumask)
         out.print("  cpumask {}", joined(*pmu.cpumask, ","));
     out.print("\n  terms:");
@@ -46,12 +46,12 @@ void print_pmu(const record::Pmu &pmu, std::string_view unit, Output &out)
         out.print("  count: {}\n", counted_with(pmu));
 }
 
-ordered_json json_of(const record::Pmu &pmu, std::string_view unit)
+ordered_json json_of(const record::Pmu &pmu, std::string_view driver)
 {
     ordered_json terms = ordered_json::array();
     for (const auto &[term, field] : pmu.format)
         terms.push_back(term);
-    ordered_json json = {{"name", pmu.name},   {"type", pmu.type}, {"unit", unit},
+    ordered_json json = {{"name", pmu.name},   {"type", pmu.type}, {"driver", driver},
                          {"cpumask", nullptr}, {"terms", terms},   {"caps", pmu.caps},
                          {"record", nullptr},  {"count", nullptr}};
     if (pmu.cpumask)
@@ -97,16 +97,16 @@ Result<int> run_list(const ListOptions &options, Output &out)
     if (options.json)
         json["pmus"] = ordered_json::array();
     for (const auto &[name, type] : *pmus) {
-        const std::optional<std::string_view> unit = driver_on(host, name);
-        if (!unit)
+        const std::optional<std::string_view> driver = driver_on(host, name);
+        if (!driver)
             continue;
         Result<record::Pmu> pmu = record::read_pmu(folder, name);
         if (!pmu)
             return pmu.error();
         if (options.json)
-            json["pmus"].push_back(json_of(*pmu, *unit));
+            json["pmus"].push_back(json_of(*pmu, *driver));
         else
-            print_pmu(*pmu, *unit, out);
+            print_pmu(*pmu, *driver, out);
         found++;
     }
     if (options.json)

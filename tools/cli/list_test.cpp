@@ -55,7 +55,7 @@ TEST_F(List, GivesALineThatRecords)
     put_pmu("trace_imc", "trace_cycles", "");
     EXPECT_EQ(run(), kExitGood) << err_;
     EXPECT_EQ(out_,
-              "trace_imc  unit imc  cpumask 0,16\n"
+              "trace_imc  driver imc  cpumask 0,16\n"
               "  terms: trace_cycles\n"
               "  record: pmukit record -a -e trace_imc/trace_cycles/ -- sleep 1\n");
 }
@@ -69,13 +69,13 @@ TEST_F(List, GivesALineThatCountsWhereNothingIsRecorded)
     put_pmu("thread_imc", "event", "CPM_NON_IDLE_PCYC", false);
     EXPECT_EQ(run(), kExitGood) << err_;
     EXPECT_EQ(out_,
-              "thread_imc  unit imc\n"
+              "thread_imc  driver imc\n"
               "  terms: event\n"
               "  count: perf stat -e thread_imc/CPM_NON_IDLE_PCYC/ -- sleep 1\n"
-              "uncore_imc_0  unit uncore_pmon  cpumask 0,16\n"
+              "uncore_imc_0  driver uncore_pmon  cpumask 0,16\n"
               "  terms: event\n"
               "  count: perf stat -a -e uncore_imc_0/cas_count_read/ -- sleep 1\n"
-              "uncore_type_9_1  unit uncore_pmon  cpumask 0,16\n"
+              "uncore_type_9_1  driver uncore_pmon  cpumask 0,16\n"
               "  terms: event\n"
               "  count: perf stat -a -e uncore_type_9_1/config=1/ -- sleep 1\n");
 }
@@ -99,7 +99,7 @@ TEST_F(List, JsonHasOneLineOfTwo)
     EXPECT_EQ(run(true), kExitGood) << err_;
     const auto pmus = nlohmann::json::parse(out_)["pmus"];
     ASSERT_EQ(pmus.size(), 2U);
-    EXPECT_EQ(pmus[0]["unit"], "cache_qos");
+    EXPECT_EQ(pmus[0]["driver"], "cache_qos");
     EXPECT_EQ(pmus[0]["record"], nullptr);
     EXPECT_EQ(pmus[0]["count"], "perf stat -a -e cache_qos/llc_occupancy/ -- sleep 1");
     EXPECT_EQ(pmus[1]["record"], "pmukit record -a -e cache_qos_aux/snapshot/ -- sleep 1");

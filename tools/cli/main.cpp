@@ -248,9 +248,10 @@ Command add_report(CLI::App &app)
     ReportOptions &options = owned->options;
     report->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
     report->add_flag("--json", options.json, "one JSON object instead of tables");
-    report->add_flag("--join", options.join,
-                     "all units together: hot host ranges, requesters of PCIe that go there, nodes "
-                     "and tiers, and cache groups over the same time; needs --cxl-topology");
+    report->add_flag(
+        "--join", options.join,
+        "all drivers together: hot host ranges, requesters of PCIe that go there, nodes "
+        "and tiers, and cache groups over the same time; needs --cxl-topology");
     report
         ->add_option("--html", options.html,
                      "write a page of figures to this file, instead of text to standard output")
@@ -429,25 +430,25 @@ void refuse_negative_numbers(CLI::App &command)
 }
 
 // Words before the command, as git has them.
-struct Manners {
+struct GlobalOptions {
     std::string color = "auto";
     bool pager = true;
 };
 
-void add_manners(CLI::App &app, Manners &manners)
+void add_global_options(CLI::App &app, GlobalOptions &options)
 {
-    app.add_option("--color", manners.color, "auto: on a terminal, and without NO_COLOR")
+    app.add_option("--color", options.color, "auto: on a terminal, and without NO_COLOR")
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->capture_default_str();
     app.add_flag_callback(
-        "--no-pager", [&manners] { manners.pager = false; },
+        "--no-pager", [&options] { options.pager = false; },
         "long text goes straight to the terminal, not through $PMUKIT_PAGER, $PAGER or less");
 }
 
 Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &out, Pager &pager)
 {
-    Manners manners;
-    add_manners(app, manners);
+    GlobalOptions global;
+    add_global_options(app, global);
     std::vector<Command> commands;
     for (const AddCommand add : kCommands) {
         commands.push_back(add(app));
@@ -470,8 +471,8 @@ Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &ou
         return explain(error, app);
     }
     const auto chosen = std::ranges::find(commands, app.get_subcommands().front(), &Command::words);
-    out.set_color(wants_color(manners.color, STDOUT_FILENO));
-    if (manners.pager && chosen->shows == Shows::kText)
+    out.set_color(wants_color(global.color, STDOUT_FILENO));
+    if (global.pager && chosen->shows == Shows::kText)
         pager.begin();
     return chosen->run({words, out});
 }
@@ -482,7 +483,7 @@ int run_program(const std::vector<std::string> &words)
     app.set_version_flag("--version", std::string("pmukit ") + kVersion);
     app.require_subcommand(1);
     app.footer(
-        "Exit status: 0 good, 1 failed or the recording is damaged, 2 usage, 69 the surroundings "
+        "Exit status: 0 good, 1 failed or the recording is damaged, 2 usage, 69 the environment "
         "failed.\n"
         "Try: pmukit COMMAND --help");
     Output out(STDOUT_FILENO, "standard output");

@@ -210,7 +210,7 @@ bool apply(const std::vector<Setting> &settings)
 
 bool show(const std::vector<Knob> &knobs, bool as_json, Output &out)
 {
-    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    nlohmann::ordered_json pmus = nlohmann::ordered_json::object();
     bool good = true;
     std::string last;
     for (const Knob &knob : knobs) {
@@ -218,7 +218,7 @@ bool show(const std::vector<Knob> &knobs, bool as_json, Output &out)
         if (!value)
             complain(value.error().message);
         good = good && value;
-        nlohmann::ordered_json &member = json[knob.pmu][knob.name];
+        nlohmann::ordered_json &member = pmus[knob.pmu][knob.name];
         member = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
         if (as_json)
             continue;
@@ -228,7 +228,7 @@ bool show(const std::vector<Knob> &knobs, bool as_json, Output &out)
         out.print("  {:<20} {}\n", knob.name, value ? std::to_string(*value) : "?");
     }
     if (as_json)
-        print_json(json, out);
+        print_json({{"pmus", pmus}}, out);
     return good;
 }
 

@@ -65,7 +65,7 @@ TEST_F(Tune, TellsProgramsTheSame)
 {
     options_.json = true;
     EXPECT_EQ(run(), kExitGood) << err_;
-    const nlohmann::json json = nlohmann::json::parse(out_);
+    const nlohmann::json json = nlohmann::json::parse(out_)["pmus"];
     EXPECT_EQ(json.size(), 2U);
     EXPECT_EQ(json["hisi_ptt0_3"]["qos_tx_cpl"], 1);
     EXPECT_EQ(json["hisi_ptt0_3"].size(), 2U);
@@ -157,7 +157,7 @@ TEST_F(Tune, AFileThatCannotBeReadIsNamedAndTheOthersShown)
     EXPECT_NE(out_.find("rx_alloc_buf_level   0"), std::string::npos) << out_;
     options_.json = true;
     EXPECT_EQ(run(), kExitFailed);
-    EXPECT_TRUE(nlohmann::json::parse(out_)["hisi_ptt0_2"]["qos_tx_cpl"].is_null());
+    EXPECT_TRUE(nlohmann::json::parse(out_)["pmus"]["hisi_ptt0_2"]["qos_tx_cpl"].is_null());
 }
 
 TEST_F(Tune, DoesOneThingAtATime)

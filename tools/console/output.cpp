@@ -77,7 +77,10 @@ Result<void> Output::finish()
 
 void print_json(const nlohmann::ordered_json &json, Output &out)
 {
-    out.text(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    std::string text =
+        json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    text.insert(1, fmt::format("\"schema_version\":{},", kJsonSchemaVersion));
+    out.text(text);
 }
 
 Result<perfdata::NewFile> unnamed_file(const std::string &path, Bytes content)

@@ -52,7 +52,11 @@ private:
     Result<void> state_;
 };
 
-// In one line; what is no UTF-8 (a path may be any bytes) is replaced.
+// What is raised when a field of any JSON output changes its name or meaning, or goes.
+constexpr int kJsonSchemaVersion = 1;
+
+// An object with fields, in one line, schema_version before them; what is no UTF-8 (a path may be
+// any bytes) is replaced. Documentation/json.rst has the fields.
 void print_json(const nlohmann::ordered_json &json, Output &out);
 
 // A file of this content, complete but for its name; it goes when the program is killed before.

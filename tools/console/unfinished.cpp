@@ -23,7 +23,7 @@ char unfinished[PATH_MAX];
 
 // struct linux_dirent64 of getdents64(2): where its fields are.
 constexpr size_t kRecordBytesAt = 16, kNameAt = 19;
-constexpr int kMostDepth = 8;  // ours have four: OUT/host=/unit=/date=
+constexpr int kMostDepth = 8;  // ours have four: OUT/host=/driver=/date=
 
 bool is_dots(const char *name)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A recording from a text of one screen: what is in it, and what must be said of it. For tests,
-// also those of others. Documentation/components/encode.rst has the language, testdata/ has examples.
+// also those of others. Documentation/components/encode.rst has the language, testdata/ has
+// examples.
 //
 // The encoder shares no code with the decoders: a case says what stands in the bytes, so that an
 // error common to both cannot hide.

@@ -73,7 +73,7 @@ WriterResult Csv::make(const Output &output)
 {
     auto csv = std::make_unique<Csv>();
     if (!output.only && output.path == "-")
-        return Error{Errc::kUsage, "csv is one file a table: name a folder by -o, or one --unit"};
+        return Error{Errc::kUsage, "csv is one file a table: name a folder by -o, or one --driver"};
     if (output.only) {
         csv->open(*output.only, output.path, output.path);
     } else {

@@ -7,14 +7,14 @@ namespace pmukit::exporter {
 namespace {
 
 constexpr Format kFormats[] = {
-    {"csv", "RFC 4180: a folder with a file for each table, or one file of one --unit", true, false,
-     make_csv},
+    {"csv", "RFC 4180: a folder with a file for each table, or one file of one --driver", true,
+     false, make_csv},
     {"jsonl", "JSON lines: an object a row, in one file", true, false, make_jsonl},
     {"sqlite", "a database of SQLite", false, false, make_sqlite},
     {"ctf", "a folder with a CTF trace, for babeltrace2 and Trace Compass", false, false, make_ctf},
     {"perfetto", "trace events as JSON, for ui.perfetto.dev", true, false, make_perfetto},
-    {"parquet", "Parquet in folders host=/unit=/date=, for many recordings (where Arrow is)", false,
-     true, make_parquet},
+    {"parquet", "Parquet in folders host=/driver=/date=, for many recordings (where Arrow is)",
+     false, true, make_parquet},
     {"openmetrics", "sums, for Prometheus' textfile collector", true, false, make_openmetrics},
 };
 

@@ -49,13 +49,13 @@ constexpr Metric kMetrics[] = {
      "losses",
      How::kSum,
      "amount",
-     {"unit", "kind", "measure"}},
+     {"driver", "kind", "measure"}},
     {"pmukit_loss_reports",
      "How often something was missing",
      "losses",
      How::kRows,
      "",
-     {"unit", "kind"}},
+     {"driver", "kind"}},
 };
 constexpr Origin kCommonLabels[] = {kSource, kHost, kPmu};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Parquet by Apache Arrow's C++ library, in folders as Hive has them: OUT/host=H/unit=U/date=D/, a
-// file in each for each recording, so that a query over OUT sees a whole fleet. A recording that is
-// exported again takes the place of what it was before. Files come into their folders when all of
-// them are whole.
+// Parquet by Apache Arrow's C++ library, in folders as Hive has them:
+// OUT/host=H/driver=D/date=DAY/, a file in each for each recording, so that a query over OUT sees a
+// whole fleet. A recording that is exported again takes the place of what it was before. Files come
+// into their folders when all of them are whole.
 #include "export/writer.hpp"
 
 #ifdef PMUKIT_PARQUET
@@ -42,7 +42,7 @@ bool is_in_path(size_t column)
 // An engine makes columns of the folders' names, which would take the place of one in the file.
 std::string field_name(const Column &column)
 {
-    return std::string(column.name) + (column.name == "unit" ? "_" : "");
+    return std::string(column.name) + (column.name == "driver" ? "_" : "");
 }
 
 bool is_string(Kind kind)
@@ -206,7 +206,7 @@ HostFile *Parquet::file_of(const Table &table, Values origin)
     Placed &placed = at->second;
     if (!fresh)
         return placed.file.get();
-    placed.folder = fmt::format("{}/host={}/unit={}/date={}", output_.path, folder_name(host),
+    placed.folder = fmt::format("{}/host={}/driver={}/date={}", output_.path, folder_name(host),
                                 table.name, folder_name(output_.date));
     placed.staged = fmt::format("{}/{}", staged_.part(), files_.size());
     const ForUserAlone made;

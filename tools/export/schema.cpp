@@ -99,10 +99,10 @@ constexpr auto kSamples = behind_origin({
 });
 
 constexpr auto kLosses = behind_origin({
-    {"unit", Kind::kWord, "whose data: a table's name; nothing: of the recording as a whole"},
+    {"driver", Kind::kWord, "whose data: a table's name; nothing: of the recording as a whole"},
     {"kind", Kind::kWord, "see below", true},
     {"offset", Kind::kNumber, "where in the stream (damage: in the file), bytes"},
-    {"amount", Kind::kNumber, "how much; nothing: nobody knows"},
+    {"amount", Kind::kNumber, "how much; nothing: unknown"},
     {"measure", Kind::kWord, "of what: bytes, entries, records or samples"},
 });
 

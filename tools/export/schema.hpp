@@ -35,7 +35,7 @@ constexpr size_t kOriginColumns = 5;
 enum Origin : size_t { kSource, kHost, kPmu, kCpu, kTime };
 
 // What is raised when a column changes its name or meaning, or goes.
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 std::span<const Table> tables();
 // nullptr: there is none of this name.

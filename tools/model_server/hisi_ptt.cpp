@@ -49,7 +49,7 @@ HisiPttCommand::HisiPttCommand(CLI::App &app)
     command_->add_option("--tick-ns", options_.tick_ns, "unit of the time stamps")
         ->capture_default_str();
     command_->add_option("--generate", generator_,
-                         "packets that nobody sent, while a trace runs: KEY=VALUE,...; rate (a "
+                         "packets without a sender, while a trace runs: KEY=VALUE,...; rate (a "
                          "second), seed, count (of requests, 0 goes on); percent: inbound, reads, "
                          "peer, unsupported, pasid, relaxed");
     command_->add_option("--flood", flood_,

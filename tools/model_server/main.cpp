@@ -123,7 +123,7 @@ int serve_chassis(const std::vector<std::string> &devices, bool once)
             return give_up(model.error());
         if (!(*model)->serves())
             return give_up(
-                {Errc::kUsage, fmt::format("--device '{}': serves nobody, so not here", words)});
+                {Errc::kUsage, fmt::format("--device '{}': serves no guest, so not here", words)});
         models.push_back(*model);
     }
     return serve(models, once);

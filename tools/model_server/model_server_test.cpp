@@ -367,7 +367,7 @@ TEST(PmukitModelChassis, ADumpIsNoDevice)
 {
     const Outcome outcome = Program("chassis --device 'uncore_pmon --dump-table /tmp/x'").end();
     EXPECT_EQ(outcome.exit_code, 2);
-    EXPECT_NE(outcome.text.find("serves nobody"), std::string::npos) << outcome.text;
+    EXPECT_NE(outcome.text.find("serves no guest"), std::string::npos) << outcome.text;
 }
 
 TEST(PmukitModelChassis, NamesTheDeviceWhoseWordsAreWrong)

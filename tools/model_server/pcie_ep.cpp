@@ -6,7 +6,7 @@
 namespace pmukit::cli {
 
 PcieEpCommand::PcieEpCommand(CLI::App &app)
-    : command_(app.add_subcommand("pcie_ep", "a PCIe endpoint that makes traffic when told to"))
+    : command_(app.add_subcommand("pcie_ep", "a PCIe endpoint that makes traffic on request"))
 {
     slot_.add_to(*command_);
     command_->add_option("--memory", options_.memory_bytes, "size of its memory, as 1M")

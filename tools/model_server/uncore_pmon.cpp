@@ -42,7 +42,7 @@ UncorePmonCommand::UncorePmonCommand(CLI::App &app)
                          "write every countable access, and every one to a register, here");
     command_
         ->add_option("--dump-table", dump_,
-                     "serve nobody: write the table to this folder as sysfs would show it")
+                     "serve no guest: write the table to this folder as sysfs would show it")
         ->excludes(command_->get_option("--socket"));
     command_->get_option("--socket")->required(false);  // settle() asks for it
 }
@@ -64,7 +64,7 @@ void UncorePmonCommand::add_units()
                      "a root port with a CXL device, as 00:10.0, whose link a CXLCM, a CXLDP and "
                      "a B2CXL unit watch; repeat")
         ->allow_extra_args(false);
-    command_->add_option("--unknown", options_.unknown, "units of a type that nobody knows")
+    command_->add_option("--unknown", options_.unknown, "units of an unknown type")
         ->capture_default_str();
     command_->add_option("--msr-units", options_.msr_units, "units listed as reached by MSR")
         ->capture_default_str();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the tests of this component share: a device that writes down what it is asked, and a client that
-// can say anything, right or wrong.
+// What the tests of this component share: a device that writes down what it is asked, and a client
+// that can say anything, right or wrong.
 #pragma once
 
 #include <fcntl.h>

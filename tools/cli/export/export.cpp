@@ -141,7 +141,7 @@ exporter::Output output_of(const ExportOptions &options)
 {
     const timespec when = time_of_file(options.input);
     const std::string_view file = options.input == "-" ? "stream" : base_name(options.input);
-    return {options.output, exporter::find_table(options.unit), date_of(when),
+    return {options.output, exporter::find_table(options.driver), date_of(when),
             fmt::format("{}-{}.{:09}", file, when.tv_sec, when.tv_nsec)};
 }
 
@@ -168,11 +168,11 @@ std::string skipped_text(const Recording &recording, uint64_t bytes)
 std::string hidden_losses(const ExportOptions &options, const RowsOut &out)
 {
     const auto losses = out.counts().find(exporter::find_table("losses"));
-    const bool all = options.unit.empty() && options.format != kFoldedFormat;
-    if (all || options.unit == "losses" || losses == out.counts().end())
+    const bool all = options.driver.empty() && options.format != kFoldedFormat;
+    if (all || options.driver == "losses" || losses == out.counts().end())
         return {};
-    return fmt::format("{}: something is missing: {} rows of --unit losses say what", options.input,
-                       losses->second);
+    return fmt::format("{}: something is missing: {} rows of --driver losses say what",
+                       options.input, losses->second);
 }
 
 void print_counts(const ExportOptions &options, const RowsOut &out, const Folded *folded,
@@ -187,7 +187,7 @@ void print_counts(const ExportOptions &options, const RowsOut &out, const Folded
     }
     for (const auto &table : exporter::tables())
         if (const auto count = out.counts().find(&table); count != out.counts().end())
-            if (options.unit.empty() || options.unit == table.name)
+            if (options.driver.empty() || options.driver == table.name)
                 to.print("{}: {} rows of {}\n", options.output, count->second, table.name);
 }
 
@@ -258,7 +258,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
                 AuxThreads::of_file(options.input, recorded_drivers(), nullptr,
                                     target->folded ? &names : nullptr),
                 writer);
-    out.only(exporter::find_table(options.unit));
+    out.only(exporter::find_table(options.driver));
     if (target->folded) {
         target->folded->name_by(can_be_read_once_only(options.input) ? out.threads() : names);
         out.stacks_to(target->folded);

@@ -14,7 +14,7 @@ struct ExportOptions {
     std::string input = "perf.data";
     std::string output;  // -: standard output
     std::string format;
-    std::string unit;  // a table's name; empty: all
+    std::string driver;  // a table's name; empty: all
     // folded: where the programs of the recording are, and the kernel's symbols; empty: /, none
     std::string symfs, kallsyms;
     std::optional<std::string> source;  // "model": the device was emulated, the file cannot know

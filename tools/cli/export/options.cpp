@@ -57,8 +57,17 @@ Command add_export(CLI::App &app)
             "--openmetrics", [&options] { options.format = "openmetrics"; },
             "the same as --format openmetrics")
         ->excludes(format);
-    command->add_option("--unit", options.unit, "only this table")
-        ->check(CLI::IsMember(names_of(exporter::tables())));
+    const CLI::IsMember is_table(names_of(exporter::tables()));
+    command->add_option("--driver", options.driver, "only this table")->check(is_table);
+    // Its name until 0.2: hidden, and gone with 1.0. With both, --driver counts.
+    command
+        ->add_option_function<std::string>("--unit",
+                                           [&options](const std::string &table) {
+                                               if (options.driver.empty())
+                                                   options.driver = table;
+                                           })
+        ->check(is_table)
+        ->group("");
     command->add_option("--symfs", options.symfs,
                         "folded: folder that holds the programs of the recorded machine");
     command->add_option("--kallsyms", options.kallsyms,
@@ -69,7 +78,7 @@ Command add_export(CLI::App &app)
         ->check(CLI::IsMember({"model"}));
     command->footer(
         "Examples:\n  pmukit export --format csv -o tables; ls tables\n"
-        "  pmukit export --format csv --unit cxl_hmu -o hot.csv\n"
+        "  pmukit export --format csv --driver cxl_hmu -o hot.csv\n"
         "  pmukit export --format jsonl -o - | jq -c 'select(.table == \"losses\")'\n"
         "  pmukit export --format sqlite -o trace.db; sqlite3 trace.db 'SELECT requester, "
         "sum(bytes) FROM hisi_ptt GROUP BY requester'\n"

@@ -42,7 +42,7 @@ offers 'pages requesters groups' top --view ''
 offers '--once --json --feed --event' top --
 offers 'one.data two.txt !--json' report -i ''
 offers 'csv jsonl sqlite !one.data' export --format ''
-offers 'cxl_hmu losses !one.data' export --unit ''
+offers 'cxl_hmu losses !one.data' export --driver ''
 offers 'one.data !two.txt' report -i o
 offers '-o --output --pfm-events -a --all-cpus' record -
 offers 'sh !one.data' record -e x// -- s

@@ -232,7 +232,7 @@ TEST_F(Roundtrip, OnlyFiguresOfTheEmulatedDeviceAreMarked)
     ExportOptions options;
     options.input = file_;
     options.format = "csv";
-    options.unit = "cxl_hmu";
+    options.driver = "cxl_hmu";
     options.output = folder_.path("rows");
     EXPECT_EQ(run([&options](Output &out) { return run_export(options, out); }), kExitGood);
     std::ifstream in(options.output);

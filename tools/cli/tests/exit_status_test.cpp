@@ -312,9 +312,9 @@ const Case kCases[] = {
     {"tier --pid 1 -i text", kFailed, "text"},
     {"tier --pid 1 -i good.data --cxl-topology folder", kFailed, "folder"},
     {"export --format xml -o new", kUsage, "xml"},
-    {"export --format jsonl -o new --unit cxl", kUsage, "cxl"},
+    {"export --format jsonl -o new --driver cxl", kUsage, "cxl"},
     {"export --format jsonl -o new --source thin-air", kUsage, "thin-air"},
-    {"export --format csv -o - -i good.data", kUsage, "one --unit"},
+    {"export --format csv -o - -i good.data", kUsage, "one --driver"},
     {"export --format sqlite -o - -i good.data", kUsage, "name a file"},
     {"export --format sqlite -o /dev/null -i good.data", kUsage, "/dev/null: a database is a file"},
     {"tune a=b=c", kUsage, "'b=c' is not a number"},
@@ -358,7 +358,8 @@ const Case kCases[] = {
     {"recover -i good.data --write new", kGood, nullptr},
     {"recover -i good.data --json", kGood, nullptr},
     {"export -i good.data --format csv -o new", kGood, nullptr},
-    {"export -i good.data --format csv --unit cxl_hmu -o new", kGood, nullptr},
+    {"export -i good.data --format csv --unit cxl_hmu -o new", kGood, nullptr},  // until 1.0
+    {"export -i good.data --format csv --driver cxl_hmu -o new", kGood, nullptr},
     {"export -i good.data --format jsonl -o -", kGood, nullptr},
     {"export -i good.data --format sqlite -o new", kGood, nullptr},
     {"export -i good.data --format perfetto -o new", kGood, nullptr},
@@ -404,7 +405,7 @@ const Case kCases[] = {
     {"inject -i good.data -o /dev/full", kFailed, "/dev/full: No space left"},
     {"merge good.data good.data -o /dev/full", kFailed, "/dev/full: No space left"},
     {"recover -i good.data --write /dev/full", kFailed, "/dev/full: No space left"},
-    {"export -i good.data --format csv --unit cxl_hmu -o /dev/full", kFailed,
+    {"export -i good.data --format csv --driver cxl_hmu -o /dev/full", kFailed,
      "/dev/full: No space left"},
     {"export -i good.data --format jsonl -o /dev/full", kFailed, "/dev/full: No space left"},
     {"export -i good.data --format perfetto -o /dev/full", kFailed, "/dev/full: No space left"},
@@ -764,18 +765,18 @@ TEST_P(Results, GoWhereALinkLeads)
     EXPECT_TRUE(unfinished().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Commands, Results,
-                         testing::Values("cut -i large.data -o new", "inject -i large.data -o new",
-                                         "merge large.data large.data -o new",
-                                         "recover -i large.data --write new",
-                                         "report -i large.data --html new",
-                                         "record -a -e software/config=0/ -o new -- true",
-                                         "export -i large.data --format csv --unit cxl_hmu -o new",
-                                         "export -i large.data --format jsonl -o new",
-                                         "export -i large.data --format sqlite -o new",
-                                         "export -i large.data --format perfetto -o new",
-                                         "export -i large.data --format openmetrics -o new"),
-                         name_of_words);
+INSTANTIATE_TEST_SUITE_P(
+    Commands, Results,
+    testing::Values("cut -i large.data -o new", "inject -i large.data -o new",
+                    "merge large.data large.data -o new", "recover -i large.data --write new",
+                    "report -i large.data --html new",
+                    "record -a -e software/config=0/ -o new -- true",
+                    "export -i large.data --format csv --driver cxl_hmu -o new",
+                    "export -i large.data --format jsonl -o new",
+                    "export -i large.data --format sqlite -o new",
+                    "export -i large.data --format perfetto -o new",
+                    "export -i large.data --format openmetrics -o new"),
+    name_of_words);
 
 // Into a FIFO: what arrived there until the program ended.
 class Fifo : public Program {

@@ -210,7 +210,7 @@ protected:
         options.input = input;
         options.output = folder_.path(format + unit);
         options.format = format;
-        options.unit = unit;
+        options.driver = unit;
         options.source = "model";
         folder_.remove(format + unit);
         const Fd nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));

@@ -168,7 +168,7 @@ uint64_t sum_of_readings(const json &pmu, bool count)
 }
 
 struct Sum {
-    const char *unit, *title, *column;
+    const char *driver, *title, *column;
     uint64_t (*of)(const json &pmu);
 };
 const Sum kSums[] = {
@@ -205,7 +205,7 @@ size_t expect_json_sums(const Element &page, const json &pmu)
 {
     size_t met = 0;
     for (const Sum &sum : kSums) {
-        if (pmu.at("unit") != sum.unit)
+        if (pmu.at("driver") != sum.driver)
             continue;
         const uint64_t expected = sum.of(pmu);
         const Element *figure = figure_of(page, sum.title, pmu.at("pmu").get<std::string>());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One manner for all commands: each that the program has must be in the table here, and has help
+// Common options of all commands: each that the program has must be in the table here, and has help
 // with examples, completion, hints at slips and, if it prints tables, --json and a pager.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@
 namespace pmukit::cli {
 namespace {
 
-struct Manner {
+struct CommandCase {
     const char *name;
     // Words with which it prints something here, of good.data in its folder; nullptr: it prints no
     // tables, and so has neither --json nor a pager.
@@ -35,12 +35,12 @@ struct Manner {
     bool has_json = true;
 };
 
-void PrintTo(const Manner &manner, std::ostream *out)
+void PrintTo(const CommandCase &command, std::ostream *out)
 {
-    *out << manner.name;
+    *out << command.name;
 }
 
-const Manner kManners[] = {
+const CommandCase kCases[] = {
     {"list", "list --pfm"},
     {"record", nullptr},
     {"dump", "dump -i good.data", false},  // the text of perf, record by record
@@ -132,12 +132,12 @@ std::set<std::string> commands_in(const std::string &help)
 TEST_F(Style, KnowsEveryCommand)
 {
     std::set<std::string> known;
-    for (const Manner &manner : kManners)
-        known.insert(manner.name);
+    for (const CommandCase &command : kCases)
+        known.insert(command.name);
     EXPECT_EQ(commands_in(said("--help")), known);
 }
 
-class StyleOf : public Style, public testing::WithParamInterface<Manner> {};
+class StyleOf : public Style, public testing::WithParamInterface<CommandCase> {};
 
 TEST_P(StyleOf, HelpEndsWithExamples)
 {
@@ -150,11 +150,11 @@ TEST_P(StyleOf, HelpEndsWithExamples)
 
 TEST_P(StyleOf, HasOneSpellingOfJson)
 {
-    const Manner &manner = GetParam();
+    const CommandCase &command = GetParam();
     const bool has =
-        said(std::string(manner.name) + " --help").find("\n  --json ") != std::string::npos;
-    const bool is_top = std::string(manner.name) == "top";
-    EXPECT_EQ(has, is_top || (manner.prints && manner.has_json));
+        said(std::string(command.name) + " --help").find("\n  --json ") != std::string::npos;
+    const bool is_top = std::string(command.name) == "top";
+    EXPECT_EQ(has, is_top || (command.prints && command.has_json));
 }
 
 TEST_P(StyleOf, HintsAtSlips)
@@ -169,21 +169,22 @@ TEST_P(StyleOf, HintsAtSlips)
 
 TEST_P(StyleOf, GoesThroughThePager)
 {
-    const Manner &manner = GetParam();
-    const std::string words = manner.prints ? manner.prints : std::string(manner.name) + " --help";
+    const CommandCase &command = GetParam();
+    const std::string words =
+        command.prints ? command.prints : std::string(command.name) + " --help";
     // What has nothing to show on this machine still leaves by the pager's way.
     const std::string pager = "PMUKIT_PAGER=sed s/^/PAGED:/; echo PAGED:";
     const std::string paged = shown(words, {pager, "PAGER=false"});
-    EXPECT_EQ(paged.find("PAGED:") != paged.npos, manner.prints != nullptr) << paged;
+    EXPECT_EQ(paged.find("PAGED:") != paged.npos, command.prints != nullptr) << paged;
     for (const char *none : {"PMUKIT_PAGER=cat", "PMUKIT_PAGER="})
         EXPECT_EQ(shown(words, {none, "PAGER=sed s/^/PAGED:/"}).find("PAGED:"), std::string::npos);
 }
 
-std::string name_of_manner(const testing::TestParamInfo<Manner> &info)
+std::string name_of_case(const testing::TestParamInfo<CommandCase> &info)
 {
     return info.param.name;
 }
-INSTANTIATE_TEST_SUITE_P(Commands, StyleOf, testing::ValuesIn(kManners), name_of_manner);
+INSTANTIATE_TEST_SUITE_P(Commands, StyleOf, testing::ValuesIn(kCases), name_of_case);
 
 TEST_F(Style, NoPagerWhenOneSaysSo)
 {
@@ -296,7 +297,7 @@ const Figures kFigures[] = {
     {"dump -i good.data", "source=model"},
     {"top --once - < good.pipe", "source=model"},
     {"top --once --json - < good.pipe", R"("source":"model")"},
-    {"export -i good.data --format csv --unit cxl_hmu -o -", "\nmodel,"},
+    {"export -i good.data --format csv --driver cxl_hmu -o -", "\nmodel,"},
     {"export -i good.data --format jsonl -o -", R"("source":"model")"},
     {"export -i good.data --format perfetto -o -", "source=model"},
     {"export -i good.data --format openmetrics -o -", R"(source="model")"},

@@ -27,7 +27,7 @@ struct EventReadings {
     SeriesTable series;
     std::map<uint16_t, cache_qos::Header> headers;  // the newest of each L3
     uint64_t readings = 0, lost = 0, missing = 0, duplicates = 0, skipped_bytes = 0;
-    uint64_t untold = 0;  // readings of more series than there is room for
+    uint64_t not_kept = 0;  // readings of more series than there is room for
 };
 
 // Collects one stream. Records are numbered by the event of a CPU.
@@ -51,7 +51,7 @@ public:
         if (!account_.note(reading.sequence))
             return;
         event_.readings++;
-        event_.untold += !event_.series.add(reading);
+        event_.not_kept += !event_.series.add(reading);
     }
     void skipped(uint64_t, uint64_t bytes) override { event_.skipped_bytes += bytes; }
     void finish()
@@ -151,7 +151,7 @@ std::vector<Remark> remarks_of(const EventReadings &event)
         {event.missing, "records are missing by their numbers"},
         {event.duplicates, "records came twice and were counted once"},
         {event.skipped_bytes, "bytes held no record and were skipped"},
-        {event.untold, "readings are of more monitors than there is room for; export has them"},
+        {event.not_kept, "readings are of more monitors than there is room for; export has them"},
     };
 }
 
@@ -255,14 +255,11 @@ public:
     void add_pmus(const Recording &recording, ordered_json &pmus) override
     {
         for (const auto &[number, event] : events_) {
-            ordered_json pmu = {{"pmu", recording.pmu_name(number)},
-                                {"unit", "cache_qos"},
-                                {"readings", event.readings},
-                                {"lost", event.lost},
-                                {"missing", event.missing},
-                                {"duplicates", event.duplicates},
-                                {"untold", event.untold},
-                                {"skipped_bytes", event.skipped_bytes}};
+            ordered_json pmu = {
+                {"pmu", recording.pmu_name(number)}, {"driver", "cache_qos"},
+                {"readings", event.readings},        {"lost", event.lost},
+                {"missing", event.missing},          {"duplicates", event.duplicates},
+                {"not_kept", event.not_kept},        {"skipped_bytes", event.skipped_bytes}};
             ordered_json &domains = pmu["domains"] = ordered_json::array();
             for (const auto &[domain, header] : event.headers)
                 domains.push_back(json_of(header));

@@ -287,7 +287,7 @@ nlohmann::ordered_json json_of(const std::string &pmu, const HotList &list, size
             add_placement(hot.back(), placer->place(pmu, unit.dpa, power(totals.unit_log2)));
     }
     return {{"pmu", pmu},
-            {"unit", "cxl_hmu"},
+            {"driver", "cxl_hmu"},
             {"unit_bytes", power(totals.unit_log2)},
             {"downsampling", power(totals.downsampling_log2)},
             {"always_on", totals.always_on},

@@ -263,7 +263,7 @@ std::vector<Remark> losses_of(const EventTraffic &event)
                              "device does not say; trace fewer types or ports"
                            : "entries were lost in the driver; record with a larger -m"},
         {account.overruns,
-         "times the device overwrote what was not read yet, nobody knows how "
+         "times the device overwrote what was not read yet, it is unknown how "
          "often; trace fewer types or ports"},
         {account.missing, "records are missing by their numbers"},
         {account.resets, "times the device lost its configuration while recording"},
@@ -453,7 +453,7 @@ ordered_json json_of(const std::string &pmu, uint64_t config, const EventTraffic
     const Traffic &traffic = event.traffic;
     const Terms terms = terms_of(config);
     return {{"pmu", pmu},
-            {"unit", "hisi_ptt"},
+            {"driver", "hisi_ptt"},
             {"filter", terms.filter},
             {"direction", terms.direction},
             {"direction_text", direction_text(terms)},

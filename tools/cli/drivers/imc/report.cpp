@@ -329,7 +329,7 @@ void ImcReport::add_pmus(const Recording &recording, ordered_json &pmus)
     for (const auto &[number, seen] : events_) {
         const AccountTotals account = totals_of(seen);
         ordered_json pmu = {{"pmu", recording.pmu_name(number)},
-                            {"unit", "imc"},
+                            {"driver", "imc"},
                             {"samples", seen.profile.samples()}};
         for (size_t mode = 0; mode < ImcProfile::kModes; mode++)
             pmu["modes"][std::string(imc_mode_name(static_cast<Mode>(mode)))] =

@@ -279,7 +279,7 @@ nlohmann::ordered_json json_of(const Function &function, const uncore::Table &ta
 // False: something of the table was refused, which has been said.
 bool show(const std::vector<Function> &functions, const DiscoverOptions &options, Output &out)
 {
-    nlohmann::ordered_json json = nlohmann::ordered_json::array();
+    nlohmann::ordered_json shown = nlohmann::ordered_json::array();
     bool good = true;
     for (const Function &function : functions) {
         const Result<uncore::Table> table = uncore::parse_table(function.bytes, function.bar_bytes);
@@ -292,7 +292,7 @@ bool show(const std::vector<Function> &functions, const DiscoverOptions &options
             complain(fmt::format("{}: entry {}: {}", function.name, entry.entry, entry.why));
         good = good && table->refused.empty();
         if (options.json) {
-            json.push_back(json_of(function, *table));
+            shown.push_back(json_of(function, *table));
             continue;
         }
         if (functions.size() > 1)
@@ -300,7 +300,7 @@ bool show(const std::vector<Function> &functions, const DiscoverOptions &options
         print_table(*table, options.addresses, out);
     }
     if (options.json)
-        print_json(json, out);
+        print_json({{"functions", shown}}, out);
     return good;
 }
 

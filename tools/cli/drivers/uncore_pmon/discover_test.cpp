@@ -93,7 +93,7 @@ TEST_F(Discover, TellsProgramsTheSame)
     put_function("dump", table::table_of(table::eight_imcs()));
     options_.json = true;
     EXPECT_EQ(run("dump"), kExitGood) << err_;
-    const nlohmann::json json = nlohmann::json::parse(out_);
+    const nlohmann::json json = nlohmann::json::parse(out_)["functions"];
     ASSERT_EQ(json.size(), 1U);
     EXPECT_EQ(json[0]["function"], "dump");
     EXPECT_EQ(json[0]["device"], "8086:09a7");
@@ -117,7 +117,7 @@ TEST_F(Discover, NamesOnePmuForAUnitOfAllPackages)
     put_function("pci/0000:ff:00.3", table::table_of({table::UnitWords{}.entry()}));
     options_.json = true;
     EXPECT_EQ(run("pci"), kExitFailed);
-    const nlohmann::json json = nlohmann::json::parse(out_);
+    const nlohmann::json json = nlohmann::json::parse(out_)["functions"];
     ASSERT_EQ(json.size(), 2U) << err_;
     EXPECT_EQ(json[0]["units"][0]["pmu"], "uncore_imc_0");
     EXPECT_EQ(json[1]["units"][0]["pmu"], "uncore_imc_0");
@@ -182,7 +182,7 @@ TEST_F(Discover, GivesEachBadEntryOneLineAndShowsTheOthers)
     EXPECT_EQ(out_.find("PMU type 6 (6 boxes)\n"), 0U) << out_;
     options_.json = true;
     EXPECT_EQ(run("dump"), kExitFailed);
-    const nlohmann::json json = nlohmann::json::parse(out_);
+    const nlohmann::json json = nlohmann::json::parse(out_)["functions"];
     EXPECT_EQ(json[0]["refused"][0]["entry"], 2);
     EXPECT_EQ(json[0]["refused"][1]["why"], "type and id stand in the table twice");
 }
