@@ -203,8 +203,13 @@ void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns)
 
 void cache_qos_carried(struct cache_qos *cq)
 {
+	u32 next = cq->first_free;
 	unsigned int i;
 
+	for (i = 0; i < CACHE_QOS_SPARES; i++) {
+		WRITE_ONCE(cq->spares[i], next);
+		next = next ? cq->atoms[next].next : 0;
+	}
 	bitmap_zero(cq->carried, CACHE_QOS_MAX_RMIDS);
 	for (i = 0; i < cq->nr_cpus; i++) {
 		u32 rmid = cq->cpus[i] ? READ_ONCE(cq->cpus[i]->rmid) : 0;

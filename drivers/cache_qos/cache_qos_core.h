@@ -19,7 +19,8 @@
  * An RMID is FREE, then USED by an atom, then in LIMBO until its lines have left the caches, then
  * FREE. The lines of an RMID in limbo still count for the monitors its atom was made for.
  *
- * Files: cache_qos_hw_core.c (CPUID, registers), cache_qos_atom_core.c (sets, RMIDs),
+ * Files: cache_qos_hw_core.c (CPUID, registers), cache_qos_l3_core.c (which L3 a CPU has),
+ * cache_qos_counter_core.c (counters bound to RMIDs), cache_qos_atom_core.c (sets, RMIDs),
  * cache_qos_core.c (monitors, nodes, tasks, switch), cache_qos_sum_core.c (cells, limbo, values).
  *
  * Locking is the caller's. There is one lock, "the lock", a raw spinlock taken with interrupts
@@ -54,6 +55,8 @@
 #define CACHE_QOS_LIMITED_SHARE	4	/* one RMID in so many for users without privileges */
 #define CACHE_QOS_MAX_READS	8	/* RMIDs read with interrupts off */
 #define CACHE_QOS_CACHE_SLOTS	64	/* of a CPU: combinations it remembers */
+#define CACHE_QOS_MAX_COUNTERS	32	/* bound to RMIDs: the width of ABMC_CFG's field */
+#define CACHE_QOS_SPARES	4	/* RMIDs to be given out next */
 #define CACHE_QOS_RECENT	4	/* of a CPU: RMIDs it carried before */
 
 #define CACHE_QOS_NONE		0xffffU	/* no node, no monitor, no domain */
@@ -77,18 +80,27 @@ enum cache_qos_index {
 
 /**
  * struct cache_qos_hw - what CPUID says, the same of all CPUs
- * @nr_rmid: RMIDs, 0 among them
+ * @nr_rmid: RMIDs that a CPU may carry, 0 among them
+ * @nodes: NUMA nodes of an L3. Each has @nr_rmid counters of its own: those of RMID r in the node
+ *	with the index n are read as RMID n * @nr_rmid + r (cache_qos_hw_divide()).
+ * @snc: an L3 may have nodes (sub-NUMA clustering)
  * @scale: bytes of a unit
  * @width: bits of the bandwidth counters
  * @events: BIT(enum cache_qos_index) of those that can be read, REMOTE included
  * @factor: of the correction of bandwidth above @factor_above, times 2^20; 0: none needed
  * @factor_above: highest RMID that needs no correction
  * @restarts: a counter that was unavailable begins again at 0 (AMD)
- * @abmc: bandwidth counters are bound to RMIDs by somebody (AMD ABMC): the events are withdrawn
+ * @abmc: bandwidth counters are bound to RMIDs by hand (AMD ABMC)
+ * @counters: of those so many in each L3; 0: they cannot be told apart
+ * @types: by event - 1: what it counts, as a counter that is bound is told
+ * @chosen: BIT(event): somebody has chosen that it counts something else (AMD BMEC): the event is
+ *	withdrawn
  * @wrap_ns: a counter cannot go round in less; ~0: never
  */
 struct cache_qos_hw {
 	u32 nr_rmid;
+	u32 nodes;
+	bool snc;
 	u32 scale;
 	u32 width;
 	u32 events;
@@ -96,6 +108,9 @@ struct cache_qos_hw {
 	u32 factor_above;
 	bool restarts;
 	bool abmc;
+	u32 counters;
+	u32 types[CACHE_QOS_NR_READ - 1];
+	u32 chosen;
 	u64 wrap_ns;
 };
 
@@ -111,6 +126,39 @@ struct cache_qos_hw {
  */
 const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, unsigned int cpu,
 			      u32 asked, struct cache_qos_hw *hw, int *error);
+
+/**
+ * cache_qos_hw_divide - its L3 is shared by so many NUMA nodes
+ * @hw: as cache_qos_hw_read() has left it; RMIDs and the unit become those of a node
+ * @nodes: 0 and 1: it is not divided
+ *
+ * Return: NULL, or why this CPU cannot be used (-EOPNOTSUPP). Needs no lock.
+ */
+const char *cache_qos_hw_divide(struct cache_qos_hw *hw, u32 nodes);
+
+/**
+ * struct cache_qos_l3 - the L3 of a CPU
+ * @apic_id: of the CPU
+ * @shift: CPUs that differ in so many lowest bits of it only share the L3
+ * @bytes: its size
+ */
+struct cache_qos_l3 {
+	u32 apic_id;
+	u32 shift;
+	u64 bytes;
+};
+
+/* What CPUID says on @cpu, on which this runs: 0, or -ENODEV: there is no L3. Needs no lock. */
+int cache_qos_l3_read(const struct pmukit_cache_qos_backend *backend, unsigned int cpu,
+		      struct cache_qos_l3 *l3);
+
+/*
+ * The domain of a CPU in @package and NUMA node @node: @nodes are those of all CPUs that are
+ * present and share the L3, a bitmap of @nr. Needs no lock.
+ */
+void cache_qos_l3_domain(const struct cache_qos_l3 *l3, u32 package, u32 node,
+			 const unsigned long *nodes, u32 nr,
+			 struct pmukit_cache_qos_domain *domain);
 
 /**
  * cache_qos_hw_join - make it legal on one more CPU
@@ -189,13 +237,18 @@ void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 /**
  * struct cache_qos_request - an RMID that is to be read
  * @rmid: which
+ * @counted: what QM_EVTSEL calls it, which is another number where an L3 has nodes
  * @events: BIT(enum cache_qos_index)
+ * @absent: BIT(enum cache_qos_index) of those that have no counter: they are not read, and are
+ *	CACHE_QOS_READ_UNAVAILABLE
  * @folded: readings of it that had been folded in before
  * @sample: filled in
  */
 struct cache_qos_request {
 	u32 rmid;
+	u32 counted;
 	u32 events;
+	u32 absent;
 	u32 folded;
 	struct cache_qos_sample sample;
 };
@@ -328,6 +381,7 @@ struct cache_qos_atom {
  * @time_ns: when each event was last read well; 0: not since the domain came online
  * @known: BIT(event): @last is valid
  * @gap: BIT(event): it was unavailable since
+ * @served: BIT(event): a counter is bound to it; where that is done by hand
  * @skewed: one of TOTAL and LOCAL has counted less than there was, the other perhaps not
  * @skew: so much of TOTAL - LOCAL is not REMOTE
  * @status: enum cache_qos_read_status of the last read, by event
@@ -343,6 +397,7 @@ struct cache_qos_cell {
 	u64 time_ns[CACHE_QOS_NR_READ];
 	u8 known;
 	u8 gap;
+	u8 served;
 	bool skewed;
 	u64 skew;
 	u8 status[CACHE_QOS_NR_READ];
@@ -383,8 +438,26 @@ struct cache_qos_tally {
 	u32 status;
 };
 
+enum cache_qos_counter_state {
+	CACHE_QOS_COUNTER_FREE,
+	CACHE_QOS_COUNTER_OURS,
+	CACHE_QOS_COUNTER_OTHERS,	/* somebody else has bound it, or it cannot be */
+};
+
 /**
- * struct cache_qos_domain - an L3
+ * struct cache_qos_counter - a counter that is bound by hand, where it is ours
+ * @rmid: whose traffic it counts
+ * @event: total or local
+ * @state: enum cache_qos_counter_state
+ */
+struct cache_qos_counter {
+	u32 rmid;
+	u8 event;
+	u8 state;
+};
+
+/**
+ * struct cache_qos_domain - an L3, or the part of a NUMA node
  * @lock: raw, interrupts off; inside "the lock": cells and all that follows. They are read without
  *	it where a reading more or less does not matter.
  * @is: what the back-end says of it
@@ -396,6 +469,8 @@ struct cache_qos_tally {
  * @marked: a cell has marks
  * @reads: those that gave no value
  * @machine: sums of all RMIDs at the last pass, by event - 1
+ * @scanned: @counters is what the L3 has
+ * @counters: by id; of the reader of the domain alone
  */
 struct cache_qos_domain {
 	raw_spinlock_t lock;
@@ -408,6 +483,8 @@ struct cache_qos_domain {
 	bool marked;
 	struct cache_qos_reads reads;
 	struct cache_qos_tally machine[CACHE_QOS_NR_EVENTS];
+	bool scanned;
+	struct cache_qos_counter counters[CACHE_QOS_MAX_COUNTERS];
 };
 
 /**
@@ -500,6 +577,7 @@ struct cache_qos_stats {
  * @limited: monitors of users without privileges
  * @nr_limited: RMIDs of atoms with one of these, used or in limbo
  * @max_limited: no more of them, so that such users leave RMIDs to others
+ * @spares: the next to be given out, as of cache_qos_carried(); 0: none
  * @carried: RMIDs that CPUs carried when cache_qos_carried() was called last
  * @buckets: atoms that are used, by their members; 0: none
  * @atoms: by RMID; memory of the caller, cleared, hw.nr_rmid of them
@@ -534,6 +612,7 @@ struct cache_qos {
 	struct cache_qos_members limited;
 	u32 nr_limited;
 	u32 max_limited;
+	u16 spares[CACHE_QOS_SPARES];
 	DECLARE_BITMAP(carried, CACHE_QOS_MAX_RMIDS);
 	u16 buckets[1 << CACHE_QOS_BUCKET_BITS];
 	struct cache_qos_atom *atoms;
@@ -574,10 +653,11 @@ void cache_qos_init(struct cache_qos *cq, const struct pmukit_cache_qos_backend 
  * @cpu: its number; this runs on it
  * @domain: index of its L3
  *
- * PQR_ASSOC is not written before cache_qos_carry(). While another user has the registers the CPU
- * only counts for its domain.
+ * PQR_ASSOC is not written before cache_qos_carry(). Where an L3 has nodes they are made to share
+ * RMIDs, as Linux does since 6.11, and left so. While another user has the registers the CPU only
+ * counts for its domain.
  *
- * Return: 0, -EBUSY: another user's RMID is there (not with cq->force), -EIO: the register is not.
+ * Return: 0, -EBUSY: another user's RMID is there (not with cq->force), -EIO: a register is not.
  */
 int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain);
 
@@ -806,8 +886,19 @@ void cache_qos_fold(struct cache_qos *cq, u16 domain, const struct cache_qos_req
 void cache_qos_collect(struct cache_qos *cq, u16 domain);
 
 /*
- * Which RMIDs are carried now: cq->carried. Before the counters are read and before limbo is
- * looked at. One caller at a time; needs no lock.
+ * Where counters are bound by hand (hw.counters), before each pass of a domain: which are bound
+ * already; those that serve nobody any more are given back, or @all of ours; for each RMID that
+ * wants them, two are bound. By the reader of the domain, on a CPU of it, interrupts off; takes the
+ * domain's lock.
+ */
+void cache_qos_counters_scan(struct cache_qos *cq, u16 domain);
+void cache_qos_counters_release(struct cache_qos *cq, u16 domain, bool all);
+bool cache_qos_counters_wanted(const struct cache_qos *cq, u16 domain, u32 rmid);
+void cache_qos_counters_bind(struct cache_qos *cq, u16 domain, u32 rmid, u64 now_ns);
+
+/*
+ * Which RMIDs are carried now: cq->carried; and which are next: cq->spares. Before the counters are
+ * read and before limbo is looked at. One caller at a time; needs the lock only for cq->spares.
  */
 void cache_qos_carried(struct cache_qos *cq);
 
@@ -896,6 +987,7 @@ void cache_qos_atom_leave(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_n
 void cache_qos_collect_cell(struct cache_qos *cq, struct cache_qos_cell *cell, u32 rmid);
 void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns);
 void cache_qos_mark(struct cache_qos *cq, u32 rmid, u32 status);
+void cache_qos_note(struct cache_qos_domain *domain, struct cache_qos_cell *cell, u32 marks);
 void cache_qos_domain_gain(struct cache_qos *cq, u16 domain);
 void cache_qos_domain_lose(struct cache_qos *cq, u16 domain);
 

@@ -50,10 +50,11 @@ static void cache_qos_probe_ipi(void *data)
 
 static void cache_qos_probe_nodes(struct cache_qos_probe *probe)
 {
-	if (probe->wrong || probe->domain.nodes <= 1)
+	if (probe->wrong)
 		return;
-	probe->wrong = "its L3 is divided among NUMA nodes (SNC, Cluster-on-Die)";
-	probe->error = -EOPNOTSUPP;
+	probe->wrong = cache_qos_hw_divide(&probe->hw, probe->domain.nodes);
+	if (probe->wrong)
+		probe->error = -EOPNOTSUPP;
 }
 
 static int cache_qos_probe_cpu(unsigned int cpu, struct cache_qos_probe *probe)
@@ -104,6 +105,18 @@ int cache_qos_hw_probe(const struct pmukit_cache_qos_backend *backend, u32 asked
 	}
 	cpus_read_unlock();
 	return ret;
+}
+
+/* Events that are missing although the CPU has them */
+static void cache_qos_hw_say(const struct pmukit_cache_qos_backend *backend,
+			     const struct cache_qos_hw *hw)
+{
+	if (hw->chosen)
+		pr_warn("cache_qos: %s: somebody has chosen what bandwidth events count (BMEC, MSR 0xc0000400): those are not offered\n",
+			backend->name);
+	if (hw->abmc && !hw->counters)
+		pr_warn("cache_qos: %s: counters are bound to RMIDs (ABMC) in a way that cannot be told: occupancy alone\n",
+			backend->name);
 }
 
 /* Hotplug */
@@ -255,6 +268,7 @@ int cache_qos_cpus_start(struct cache_qos_live *live)
 	if (ret)
 		return ret;
 	cache_qos_hw_finish(&hw, live->max_bytes_per_second);
+	cache_qos_hw_say(live->backend, &hw);
 
 	live->cpus = alloc_percpu(struct cache_qos_cpu);
 	live->streams = alloc_percpu(struct list_head);

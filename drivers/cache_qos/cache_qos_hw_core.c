@@ -23,6 +23,16 @@
 #define CACHE_QOS_MODEL_SKYLAKE_X	0x55
 #define CACHE_QOS_SKYLAKE_X_BROKEN	4	/* the last stepping that cannot monitor */
 
+/* Parts whose L3 can be divided among nodes with RMIDs of their own (Linux, resctrl/monitor.c) */
+static const u32 cache_qos_snc_models[] = {
+	0x6a,	/* Ice Lake */
+	0x8f,	/* Sapphire Rapids */
+	0xcf,	/* Emerald Rapids */
+	0xad,	/* Granite Rapids */
+	0xaf,	/* Sierra Forest */
+	0xdd,	/* Clearwater Forest */
+};
+
 /* CPUID */
 
 struct cache_qos_leaf {
@@ -89,20 +99,54 @@ static u32 cache_qos_width(const struct cache_qos_model *model, u32 eax)
 	return CACHE_QOS_WIDTH_BASE + more;
 }
 
-/* Somebody has bound the counters to RMIDs of his own, and left it so. */
-static bool cache_qos_bound(const struct pmukit_cache_qos_backend *backend, unsigned int cpu)
+static struct cache_qos_leaf cache_qos_amd_leaf(const struct pmukit_cache_qos_backend *backend,
+						unsigned int cpu, u32 subleaf)
 {
-	struct cache_qos_leaf max, qos;
+	struct cache_qos_leaf max = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_EXTENDED_MAX, 0);
+
+	if (max.reg[CACHE_QOS_EAX] < CACHE_QOS_LEAF_AMD_QOS)
+		return (struct cache_qos_leaf) {};
+	return cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_AMD_QOS, subleaf);
+}
+
+/* Does an event count what it does after a reset? What cannot be known is not offered. */
+static bool cache_qos_is_default(const struct pmukit_cache_qos_backend *backend, u32 event,
+				 u32 types)
+{
+	u64 found;
+
+	return !cache_qos_rdmsr(backend, CACHE_QOS_EVT_CFG_TOTAL + event - 1, &found) &&
+	       found == types;
+}
+
+/* AMD: what events count, and whether counters are bound to RMIDs by hand */
+static void cache_qos_amd(const struct pmukit_cache_qos_backend *backend, unsigned int cpu,
+			  struct cache_qos_hw *hw)
+{
+	u32 features = cache_qos_amd_leaf(backend, cpu, 0).reg[CACHE_QOS_EBX];
+	u32 there = cache_qos_amd_leaf(backend, cpu, 3).reg[CACHE_QOS_ECX];
+	u32 last = cache_qos_amd_leaf(backend, cpu, 5).reg[CACHE_QOS_EBX];
+	u32 event;
 	u64 config;
 
-	max = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_EXTENDED_MAX, 0);
-	if (max.reg[CACHE_QOS_EAX] < CACHE_QOS_LEAF_AMD_QOS)
-		return false;
-	qos = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_AMD_QOS, 0);
-	if (!(qos.reg[CACHE_QOS_EBX] & CACHE_QOS_AMD_QOS_ABMC))
-		return false;
-	return cache_qos_rdmsr(backend, CACHE_QOS_L3_QOS_EXT_CFG, &config) ||
-	       config & CACHE_QOS_EXT_CFG_ABMC;
+	hw->types[CACHE_QOS_TOTAL - 1] = there & CACHE_QOS_TYPES_TOTAL;
+	hw->types[CACHE_QOS_LOCAL - 1] = there & CACHE_QOS_TYPES_LOCAL;
+	for (event = CACHE_QOS_TOTAL; event < CACHE_QOS_NR_READ; event++) {
+		if (features & CACHE_QOS_AMD_QOS_BMEC &&
+		    !cache_qos_is_default(backend, event, hw->types[event - 1]))
+			hw->chosen |= hw->events & BIT(event);
+	}
+	hw->events &= ~hw->chosen;
+	if (!(features & CACHE_QOS_AMD_QOS_ABMC) ||
+	    (!cache_qos_rdmsr(backend, CACHE_QOS_L3_QOS_EXT_CFG, &config) &&
+	     !(config & CACHE_QOS_EXT_CFG_ABMC)))
+		return;
+	hw->abmc = true;
+	/* By which types a counter is for an event is known where these can be read. */
+	if (features & CACHE_QOS_AMD_QOS_BMEC &&
+	    !cache_qos_rdmsr(backend, CACHE_QOS_L3_QOS_EXT_CFG, &config))
+		hw->counters = min_t(u32, FIELD_GET(CACHE_QOS_AMD_QOS_LAST_ID, last) + 1,
+				     CACHE_QOS_MAX_COUNTERS);
 }
 
 /*
@@ -156,6 +200,19 @@ static bool cache_qos_is_broken_skylake(const struct cache_qos_model *model)
 	       model->stepping <= CACHE_QOS_SKYLAKE_X_BROKEN;
 }
 
+static bool cache_qos_has_snc(const struct cache_qos_model *model)
+{
+	u32 i;
+
+	if (!model->intel || model->family != 6)
+		return false;
+	for (i = 0; i < sizeof(cache_qos_snc_models) / sizeof(*cache_qos_snc_models); i++) {
+		if (cache_qos_snc_models[i] == model->model)
+			return true;
+	}
+	return false;
+}
+
 static const char *cache_qos_leaves_wrong(const struct pmukit_cache_qos_backend *backend,
 					  unsigned int cpu)
 {
@@ -199,15 +256,18 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
 
 	*hw = (struct cache_qos_hw) {
 		.nr_rmid = min_t(u32, max, CACHE_QOS_MAX_RMIDS - 1) + 1,
+		.nodes = 1,
+		.snc = cache_qos_has_snc(&model),
 		.scale = l3.reg[CACHE_QOS_EBX],
 		.width = cache_qos_width(&model, l3.reg[CACHE_QOS_EAX]),
 		.events = FIELD_GET(CACHE_QOS_L3_EVENTS, l3.reg[CACHE_QOS_EDX]),
 		.restarts = model.amd,
-		.abmc = model.amd && cache_qos_bound(backend, cpu),
 		.wrap_ns = ~0ULL,
 	};
 	if (cache_qos_is_broken_skylake(&model))
 		hw->events &= asked;
+	if (model.amd)
+		cache_qos_amd(backend, cpu, hw);
 	if (!hw->events)
 		return "this CPU has no event that can be monitored";
 	*error = -EINVAL;
@@ -217,8 +277,27 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
 	return NULL;
 }
 
+const char *cache_qos_hw_divide(struct cache_qos_hw *hw, u32 nodes)
+{
+	if (nodes <= 1)
+		return NULL;
+	if (!hw->snc)
+		return "its L3 is divided among NUMA nodes (Cluster-on-Die), by which this CPU does not count";
+	/* As many as there are parts with */
+	if (nodes != 2 && nodes != 3 && nodes != 4 && nodes != 6)
+		return "its L3 has neither 2, 3, 4 nor 6 NUMA nodes";
+	hw->nodes = nodes;
+	hw->nr_rmid /= nodes;
+	hw->scale /= nodes;
+	if (hw->nr_rmid < 2 || !hw->scale)
+		return "its L3 has too few RMIDs for its NUMA nodes";
+	return NULL;
+}
+
 const char *cache_qos_hw_join(struct cache_qos_hw *all, const struct cache_qos_hw *one)
 {
+	if (all->nodes != one->nodes)
+		return "CPUs differ in the NUMA nodes of their L3";
 	if (all->scale != one->scale)
 		return "CPUs differ in the bytes of a unit";
 	if (all->width != one->width)
@@ -228,6 +307,8 @@ const char *cache_qos_hw_join(struct cache_qos_hw *all, const struct cache_qos_h
 		return "CPUs are of different kinds";
 	all->nr_rmid = min_t(u32, all->nr_rmid, one->nr_rmid);
 	all->events &= one->events;
+	all->chosen |= one->chosen;
+	all->counters = all->abmc == one->abmc ? min_t(u32, all->counters, one->counters) : 0;
 	all->abmc |= one->abmc;
 	return NULL;
 }
@@ -236,7 +317,8 @@ bool cache_qos_hw_less(const struct cache_qos_hw *hw, const struct cache_qos_hw 
 {
 	u32 missing = than->events & ~hw->events & ~BIT(CACHE_QOS_REMOTE);
 
-	return missing || hw->nr_rmid < than->nr_rmid || hw->abmc != than->abmc;
+	return missing || hw->nr_rmid < than->nr_rmid || hw->abmc != than->abmc ||
+	       hw->counters < than->counters;
 }
 
 void cache_qos_hw_finish(struct cache_qos_hw *hw, u64 max_bytes_per_second)
@@ -244,7 +326,7 @@ void cache_qos_hw_finish(struct cache_qos_hw *hw, u64 max_bytes_per_second)
 	u64 per_ms = max_t(u64, max_bytes_per_second / 1000, 1);
 	u64 ms;
 
-	if (hw->abmc)
+	if (hw->abmc && !hw->counters)
 		hw->events &= BIT(CACHE_QOS_OCCUPANCY);
 	if (hw->events & BIT(CACHE_QOS_TOTAL) && hw->events & BIT(CACHE_QOS_LOCAL))
 		hw->events |= BIT(CACHE_QOS_REMOTE);
@@ -326,10 +408,11 @@ cache_qos_read_event(const struct pmukit_cache_qos_backend *backend, u64 select,
 }
 
 static void cache_qos_read_events(const struct pmukit_cache_qos_backend *backend,
-				  const struct cache_qos_hw *hw, u32 events, u32 rmid,
-				  bool paranoid, struct cache_qos_sample *sample)
+				  const struct cache_qos_hw *hw, bool paranoid,
+				  struct cache_qos_request *request)
 {
 	static const u8 order[] = { CACHE_QOS_OCCUPANCY, CACHE_QOS_LOCAL, CACHE_QOS_TOTAL };
+	struct cache_qos_sample *sample = &request->sample;
 	u64 value = 0;
 	u32 i;
 
@@ -339,9 +422,15 @@ static void cache_qos_read_events(const struct pmukit_cache_qos_backend *backend
 		u64 mask = event == CACHE_QOS_OCCUPANCY ? CACHE_QOS_CTR_DATA :
 							  cache_qos_mask(hw->width);
 
-		if (!(hw->events & events & BIT(event)))
+		if (!(hw->events & request->events & BIT(event)))
 			continue;
-		sample->status[event] = cache_qos_read_event(backend, cache_qos_evtsel(rmid, event),
+		if (request->absent & BIT(event)) {
+			sample->status[event] = CACHE_QOS_READ_UNAVAILABLE;
+			continue;
+		}
+		sample->status[event] = cache_qos_read_event(backend,
+							     cache_qos_evtsel(request->counted,
+									      event),
 							     paranoid, &value);
 		sample->data[event] = value & mask;
 	}
@@ -356,8 +445,7 @@ void cache_qos_read_rmids(const struct pmukit_cache_qos_backend *backend,
 	u32 i;
 
 	for (i = 0; i < nr; i++)
-		cache_qos_read_events(backend, hw, requests[i].events, requests[i].rmid, paranoid,
-				      &requests[i].sample);
+		cache_qos_read_events(backend, hw, paranoid, &requests[i]);
 	/* Another user's worker may be between its two steps. */
 	if (restore)
 		cache_qos_wrmsr(backend, CACHE_QOS_QM_EVTSEL, found);
@@ -367,7 +455,7 @@ void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 			 const struct cache_qos_hw *hw, u32 events, u32 rmid, bool paranoid,
 			 struct cache_qos_sample *sample)
 {
-	struct cache_qos_request request = { .rmid = rmid, .events = events };
+	struct cache_qos_request request = { .rmid = rmid, .counted = rmid, .events = events };
 
 	cache_qos_read_rmids(backend, hw, paranoid, &request, 1);
 	*sample = request.sample;

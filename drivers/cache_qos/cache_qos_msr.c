@@ -1,37 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: the back-end that is the hardware: CPUID, MSRs, and the L3 as CPUID describes it
- * (leaf 4 of Intel, 0x8000001d of AMD). resctrl has the registers while its filesystem is
- * mounted.
+ * cache_qos: the back-end that is the hardware: CPUID, MSRs, and which CPUs share an L3. resctrl has
+ * the registers while its filesystem is mounted.
  */
 
-#include <linux/bitfield.h>
-#include <linux/bitops.h>
+#include <linux/cpumask.h>
 #include <linux/fs.h>
-#include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/nodemask.h>
 #include <linux/topology.h>
 
 #include <asm/msr.h>
 #include <asm/processor.h>
+#include <asm/smp.h>
 
 #include "cache_qos.h"
 
-#define CACHE_QOS_LEAF_CACHES_INTEL	0x4
-#define CACHE_QOS_LEAF_CACHES_AMD	0x8000001dU
-#define   CACHE_QOS_CACHES_TYPE		GENMASK(4, 0)	/* EAX; 0: no more */
-#define   CACHE_QOS_CACHES_LEVEL	GENMASK(7, 5)
-#define   CACHE_QOS_CACHES_SHARING	GENMASK(25, 14)	/* CPUs, less 1 */
-#define   CACHE_QOS_CACHES_LINE		GENMASK(11, 0)	/* EBX; each less 1 */
-#define   CACHE_QOS_CACHES_PARTS	GENMASK(21, 12)
-#define   CACHE_QOS_CACHES_WAYS		GENMASK(31, 22)
-#define CACHE_QOS_MAX_CACHES		8
-
-#define CACHE_QOS_LEAF_TOPOLOGY		0xb
-#define   CACHE_QOS_TOPOLOGY_SHIFT	GENMASK(4, 0)	/* EAX: bits of the id below this level */
-#define   CACHE_QOS_TOPOLOGY_TYPE	GENMASK(15, 8)	/* ECX; 0: no more */
-#define CACHE_QOS_MAX_LEVELS		6
+static const struct pmukit_cache_qos_backend cache_qos_msr;
 
 static void cache_qos_msr_cpuid(unsigned int cpu, u32 leaf, u32 subleaf, u32 regs[4])
 {
@@ -49,72 +34,25 @@ static int cache_qos_msr_wrmsr(u32 msr, u64 value)
 	return wrmsrq_safe(msr, value) ? -EIO : 0;
 }
 
-/* The L3 of this CPU */
-
-static bool cache_qos_msr_l3(u32 leaf, u32 regs[4])
-{
-	u32 i;
-
-	for (i = 0; i < CACHE_QOS_MAX_CACHES; i++) {
-		cache_qos_msr_cpuid(0, leaf, i, regs);
-		if (!FIELD_GET(CACHE_QOS_CACHES_TYPE, regs[CACHE_QOS_EAX]))
-			return false;
-		if (FIELD_GET(CACHE_QOS_CACHES_LEVEL, regs[CACHE_QOS_EAX]) == 3)
-			return true;
-	}
-	return false;
-}
-
-/* The id of this CPU, and of how many bits of it a package has the lowest. */
-static u32 cache_qos_msr_apic_id(u32 *package_shift)
-{
-	u32 regs[4], id, i;
-
-	*package_shift = 0;
-	cache_qos_msr_cpuid(0, CACHE_QOS_LEAF_TOPOLOGY, 0, regs);
-	id = regs[CACHE_QOS_EDX];
-	for (i = 0; i < CACHE_QOS_MAX_LEVELS; i++) {
-		cache_qos_msr_cpuid(0, CACHE_QOS_LEAF_TOPOLOGY, i, regs);
-		if (!FIELD_GET(CACHE_QOS_TOPOLOGY_TYPE, regs[CACHE_QOS_ECX]))
-			break;
-		*package_shift = FIELD_GET(CACHE_QOS_TOPOLOGY_SHIFT, regs[CACHE_QOS_EAX]);
-	}
-	return id;
-}
-
-/* NUMA nodes of a package, those with a CPU that is online */
-static u32 cache_qos_msr_nodes(u32 package)
-{
-	nodemask_t nodes = NODE_MASK_NONE;
-	unsigned int cpu;
-
-	for_each_online_cpu(cpu) {
-		if (topology_physical_package_id(cpu) == package)
-			node_set(cpu_to_node(cpu), nodes);
-	}
-	return nodes_weight(nodes);
-}
+/* The L3 of this CPU. Those that are offline have an APIC id and a node as well. */
 
 static int cache_qos_msr_domain_of(unsigned int cpu, struct pmukit_cache_qos_domain *domain)
 {
-	u32 regs[4], apic_id, package_shift, l3_shift;
+	nodemask_t nodes = NODE_MASK_NONE;
+	struct cache_qos_l3 l3;
+	unsigned int other;
+	int ret;
 
-	if (!cache_qos_msr_l3(CACHE_QOS_LEAF_CACHES_INTEL, regs) &&
-	    !cache_qos_msr_l3(CACHE_QOS_LEAF_CACHES_AMD, regs))
-		return -ENODEV;
-	l3_shift = order_base_2(FIELD_GET(CACHE_QOS_CACHES_SHARING, regs[CACHE_QOS_EAX]) + 1);
-	apic_id = cache_qos_msr_apic_id(&package_shift);
-
-	domain->id = apic_id >> l3_shift;
-	domain->package = topology_physical_package_id(cpu);
-	domain->bytes = (u64)(FIELD_GET(CACHE_QOS_CACHES_LINE, regs[CACHE_QOS_EBX]) + 1) *
-			(FIELD_GET(CACHE_QOS_CACHES_PARTS, regs[CACHE_QOS_EBX]) + 1) *
-			(FIELD_GET(CACHE_QOS_CACHES_WAYS, regs[CACHE_QOS_EBX]) + 1) *
-			((u64)regs[CACHE_QOS_ECX] + 1);
-	domain->nodes = cache_qos_msr_nodes(domain->package);
-	/* A package with several L3s has nodes for each of them. */
-	if (package_shift > l3_shift)
-		domain->nodes >>= package_shift - l3_shift;
+	ret = cache_qos_l3_read(&cache_qos_msr, cpu, &l3);
+	if (ret)
+		return ret;
+	node_set(cpu_to_node(cpu), nodes);
+	for_each_present_cpu(other) {
+		if (cpu_physical_id(other) >> l3.shift == l3.apic_id >> l3.shift)
+			node_set(cpu_to_node(other), nodes);
+	}
+	cache_qos_l3_domain(&l3, topology_physical_package_id(cpu), cpu_to_node(cpu),
+			    nodes_addr(nodes), MAX_NUMNODES, domain);
 	return 0;
 }
 

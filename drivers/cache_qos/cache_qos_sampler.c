@@ -228,6 +228,29 @@ static u64 cache_qos_writes(const struct cache_qos_live *live, u16 domain)
 	return writes;
 }
 
+/* Where counters are bound by hand: to who needs them in this pass. Interrupts are off for two. */
+static void cache_qos_bind_all(struct cache_qos_live *live, u16 domain)
+{
+	const struct cache_qos_cpu *cpu;
+	u32 rmid;
+
+	for (rmid = 0; rmid < live->core.hw.nr_rmid; rmid++) {
+		if (rmid && !cache_qos_counters_wanted(&live->core, domain, rmid))
+			continue;
+		local_irq_disable();
+		cpu = this_cpu_ptr(live->cpus);
+		/* The CPU that was meant may have gone. */
+		if (cpu->ready && cpu->domain == domain && !READ_ONCE(live->asleep)) {
+			if (!rmid) {
+				cache_qos_counters_scan(&live->core, domain);
+				cache_qos_counters_release(&live->core, domain, false);
+			}
+			cache_qos_counters_bind(&live->core, domain, rmid, cache_qos_now_ns());
+		}
+		local_irq_enable();
+	}
+}
+
 /* On a CPU of the domain */
 static void cache_qos_read_work(struct work_struct *work)
 {
@@ -242,6 +265,8 @@ static void cache_qos_read_work(struct work_struct *work)
 	local_irq_disable();
 	cache_qos_check_here(live);
 	local_irq_enable();
+	if (live->core.hw.counters)
+		cache_qos_bind_all(live, domain);
 	while (rmid < live->core.hw.nr_rmid) {
 		rmid = cache_qos_read_some(live, domain, rmid);
 		cond_resched();

@@ -108,10 +108,12 @@ void cache_qos_rebase(struct cache_qos *cq, u16 domain)
 	struct cache_qos_domain *d = &cq->domains[domain];
 	u32 rmid;
 
+	WRITE_ONCE(d->scanned, false);
 	raw_spin_lock(&d->lock);
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++) {
 		d->cells[rmid].known = 0;
 		d->cells[rmid].gap = 0;
+		WRITE_ONCE(d->cells[rmid].served, 0);
 		/* What is being read now was read before. */
 		d->cells[rmid].folded++;
 	}
@@ -207,13 +209,20 @@ u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid)
 void cache_qos_ask(const struct cache_qos *cq, u16 domain, u32 rmid,
 		   struct cache_qos_request *request)
 {
-	request->rmid = rmid;
-	request->events = cache_qos_events_wanted(cq, domain, rmid);
+	const struct cache_qos_cell *cell = &cq->domains[domain].cells[rmid];
+
 	/* Before the counters: what is folded in from here on may be later than they. */
-	request->folded = smp_load_acquire(&cq->domains[domain].cells[rmid].folded);
+	request->folded = smp_load_acquire(&cell->folded);
+	request->rmid = rmid;
+	request->counted = cq->domains[domain].is.node * cq->hw.nr_rmid + rmid;
+	request->events = cache_qos_events_wanted(cq, domain, rmid);
+	request->absent = 0;
+	if (cq->hw.abmc)
+		request->absent = request->events & ~BIT(CACHE_QOS_OCCUPANCY) &
+				  ~READ_ONCE(cell->served);
 }
 
-static void cache_qos_note(struct cache_qos_domain *domain, struct cache_qos_cell *cell, u32 marks)
+void cache_qos_note(struct cache_qos_domain *domain, struct cache_qos_cell *cell, u32 marks)
 {
 	WRITE_ONCE(cell->marks, cell->marks | marks);
 	WRITE_ONCE(domain->marked, true);
@@ -338,7 +347,8 @@ static void cache_qos_fold_unavailable(const struct cache_qos *cq, struct cache_
 		return;
 	cell->skewed = true;
 	cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_GAP);
-	if (cq->hw.restarts) {
+	/* One that is bound by hand goes on, or is bound to the RMID again, at 0. */
+	if (cq->hw.restarts && !cq->hw.abmc) {
 		cell->last[event - 1] = 0;
 		cell->known |= BIT(event);
 	} else {

@@ -270,9 +270,9 @@ static ssize_t domains_show(struct device *dev, struct device_attribute *attr, c
 	for (d = 0; d < nr; d++) {
 		const struct cache_qos_domain *domain = &live->core.domains[d];
 
-		len += sysfs_emit_at(buf, len, "%u %u %llu %u\n", domain->is.id,
+		len += sysfs_emit_at(buf, len, "%u %u %llu %u %u %u\n", domain->is.id,
 				     domain->is.package, domain->is.bytes,
-				     READ_ONCE(domain->nr_cpus));
+				     READ_ONCE(domain->nr_cpus), domain->is.l3, domain->is.node);
 	}
 	return len;
 }

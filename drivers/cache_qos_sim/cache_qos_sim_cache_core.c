@@ -36,7 +36,7 @@ static u32 cache_qos_sim_tag(const struct cache_qos_sim *sim, u32 cpu)
 {
 	const struct cache_qos_sim_cpu *c = &sim->cpus[cpu];
 	u32 rmid = FIELD_GET(CACHE_QOS_SIM_PQR_LOW, c->pqr);
-	u32 nodes = sim->profile->nodes;
+	u32 nodes = sim->nodes;
 	u32 per_node, first;
 
 	if (nodes <= 1)

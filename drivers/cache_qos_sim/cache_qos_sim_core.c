@@ -20,43 +20,61 @@
 #define OCCUPANCY	0x1
 #define BANDWIDTH	0x6
 
-/* Signatures: family, model and stepping as Linux's intel-family.h and AMD's revision guides. */
+/* Values of real processors, from public dumps of CPUID; at the end machines that nobody has built. */
 const struct cache_qos_sim_profile cache_qos_sim_profiles[] = {
-	{ .name = "hsw", .pqm = true, .signature = 0x306f2, .max_rmid_any = 55, .max_rmid = 55,
-	  .scale = 61440, .width = 24, .events = OCCUPANCY, .nodes = 1 },
-	{ .name = "bdx", .pqm = true, .signature = 0x406f1, .max_rmid_any = 55, .max_rmid = 55,
-	  .scale = 65536, .width = 24, .events = OCCUPANCY | BANDWIDTH, .nodes = 1,
-	  .short_above = 47, .short_ppm = 1142857 },
-	{ .name = "skx", .pqm = true, .signature = 0x50654, .max_rmid_any = 223, .max_rmid = 223,
-	  .scale = 114688, .width = 24, .events = OCCUPANCY | BANDWIDTH, .nodes = 1,
+	/* Xeon E5-2699 v3 */
+	{ .name = "hsw", .pqm = true, .signature = 0x306f2, .max_rmid_any = 71, .max_rmid = 71,
+	  .scale = 73728, .width = 24, .events = OCCUPANCY },
+	/* Core i7-6850K */
+	{ .name = "bdx", .pqm = true, .signature = 0x406f1, .max_rmid_any = 47, .max_rmid = 47,
+	  .scale = 24576, .width = 24, .events = OCCUPANCY | BANDWIDTH,
+	  .short_above = 31, .short_ppm = 969650 },
+	/* Xeon Platinum 8160 */
+	{ .name = "skx", .pqm = true, .signature = 0x50654, .max_rmid_any = 191, .max_rmid = 191,
+	  .scale = 98304, .width = 24, .events = OCCUPANCY | BANDWIDTH,
+	  .short_above = 127, .short_ppm = 969744 },
+	/* Xeon W-3275 */
+	{ .name = "clx", .pqm = true, .signature = 0x50657, .max_rmid_any = 223, .max_rmid = 223,
+	  .scale = 114688, .width = 24, .events = OCCUPANCY | BANDWIDTH,
 	  .short_above = 191, .short_ppm = 1143118 },
-	{ .name = "clx", .pqm = true, .signature = 0x50657, .max_rmid_any = 255, .max_rmid = 223,
-	  .scale = 114688, .width = 24, .events = OCCUPANCY | BANDWIDTH, .nodes = 1,
-	  .short_above = 191, .short_ppm = 1143118 },
-	{ .name = "icx", .pqm = true, .signature = 0x606a6, .max_rmid_any = 255, .max_rmid = 255,
-	  .scale = 106496, .width_field = 8, .width = 32, .events = OCCUPANCY | BANDWIDTH,
-	  .nodes = 2 },
-	{ .name = "spr", .pqm = true, .signature = 0x806f8, .max_rmid_any = 255, .max_rmid = 255,
-	  .scale = 106496, .width_field = 8, .width = 32, .overflow = true,
-	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
+	/* Xeon w9-3475X */
+	{ .name = "spr", .pqm = true, .signature = 0x806f8, .max_rmid_any = 351, .max_rmid = 351,
+	  .scale = 90112, .width_field = 8, .width = 32, .events = OCCUPANCY | BANDWIDTH,
+	  .snc = true },
+	/* Xeon Platinum 8570 */
+	{ .name = "emr", .pqm = true, .signature = 0xc06f2, .max_rmid_any = 479, .max_rmid = 479,
+	  .scale = 122880, .width_field = 8, .width = 32, .events = OCCUPANCY | BANDWIDTH,
+	  .snc = true },
+	/* Xeon 658X */
+	{ .name = "gnr", .pqm = true, .signature = 0xa06d1, .max_rmid_any = 287, .max_rmid = 287,
+	  .scale = 73728, .width_field = 0x608, .width = 32, .events = OCCUPANCY | BANDWIDTH,
+	  .snc = true },
+	/* EPYC 7742 */
+	{ .name = "amd-rome", .amd = true, .pqm = true, .signature = 0x830f10,
+	  .max_rmid_any = 255, .max_rmid = 255, .scale = 64, .width = 44,
+	  .events = OCCUPANCY | BANDWIDTH, .qos = 0x2, .mbm_counters = 32 },
+	/* EPYC 9654 */
+	{ .name = "amd-genoa", .amd = true, .pqm = true, .signature = 0xa10f11,
+	  .max_rmid_any = 255, .max_rmid = 255, .scale = 64, .width_field = 0x14, .width = 44,
+	  .events = OCCUPANCY | BANDWIDTH, .qos = 0x1e, .mbm_counters = 32 },
+	/* EPYC 9655 */
+	{ .name = "amd-turin", .amd = true, .pqm = true, .signature = 0xb00f21,
+	  .max_rmid_any = 4095, .max_rmid = 4095, .scale = 64, .width_field = 0x14, .width = 44,
+	  .events = OCCUPANCY | BANDWIDTH, .qos = 0x7e, .mbm_counters = 32 },
+
 	{ .name = "wide", .amd = true, .pqm = true, .signature = 0xa10f11, .max_rmid_any = 2047,
 	  .max_rmid = 2047, .scale = 65536, .width_field = 38, .width = 62,
-	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
-	{ .name = "amd-rome", .amd = true, .pqm = true, .signature = 0x830f10,
-	  .max_rmid_any = 255, .max_rmid = 255, .scale = 65536, .width = 44,
-	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1, .mbm_counters = 32 },
-	{ .name = "amd-abmc", .amd = true, .pqm = true, .signature = 0xa10f11,
-	  .max_rmid_any = 4095, .max_rmid = 4095, .scale = 65536, .width = 44,
-	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1, .mbm_counters = 32, .bmec = true,
-	  .abmc = true },
+	  .events = OCCUPANCY | BANDWIDTH },
 	{ .name = "tiny", .pqm = true, .signature = 0x806f8, .max_rmid_any = 3, .max_rmid = 3,
-	  .scale = 65536, .width = 24, .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
-	{ .name = "none", .signature = 0x806f8, .nodes = 1, .scale = 65536, .width = 24 },
+	  .scale = 65536, .width = 24, .events = OCCUPANCY | BANDWIDTH },
+	{ .name = "uneven", .pqm = true, .signature = 0x806f8, .max_rmid_any = 255, .max_rmid = 223,
+	  .scale = 114688, .width = 24, .events = OCCUPANCY | BANDWIDTH },
+	{ .name = "none", .signature = 0x806f8, .scale = 65536, .width = 24 },
 	{ .name = "broken", .pqm = true, .signature = 0x806f8, .scale = 65536, .width = 24,
-	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
+	  .events = OCCUPANCY | BANDWIDTH },
 	{ .name = "broken-mixed", .pqm = true, .signature = 0x806f8, .max_rmid_any = 55,
 	  .max_rmid = 55, .scale = 65536, .odd_scale = 61440, .width = 24,
-	  .events = OCCUPANCY | BANDWIDTH, .nodes = 1 },
+	  .events = OCCUPANCY | BANDWIDTH },
 };
 
 const u32 cache_qos_sim_nr_profiles =
@@ -85,7 +103,8 @@ void cache_qos_sim_reset_cpu(struct cache_qos_sim *sim, u32 cpu)
 
 	c->pqr = 0;
 	c->evtsel = 0;
-	c->ext_cfg = sim->profile->abmc ? CACHE_QOS_SIM_EXT_CFG_ABMC : 0;
+	c->abmc_cfg = 0;
+	c->ext_cfg = cache_qos_sim_has_abmc(sim) ? CACHE_QOS_SIM_EXT_CFG_ABMC : 0;
 }
 
 /* Counters start again, and those that are not bound for good have to be looked at first. */
@@ -172,7 +191,7 @@ bool cache_qos_sim_set_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value)
 
 	if (sim->profile->amd)
 		known |= CACHE_QOS_SIM_EVTSEL_RMID_AMD;
-	if (sim->profile->abmc)
+	if (cache_qos_sim_has_abmc(sim))
 		known |= CACHE_QOS_SIM_EVTSEL_EXTENDED;
 	if (value & ~known)
 		return false;
@@ -216,7 +235,7 @@ static void cache_qos_sim_leaf_cache(const struct cache_qos_sim *sim, u32 cpu, u
 static void cache_qos_sim_leaf_l3(const struct cache_qos_sim_profile *profile, u32 cpu,
 				  u32 regs[4])
 {
-	regs[0] = profile->width_field | (profile->overflow ? CACHE_QOS_SIM_EAX_OVERFLOW : 0);
+	regs[0] = profile->width_field;
 	regs[1] = cpu % 2 && profile->odd_scale ? profile->odd_scale : profile->scale;
 	regs[2] = profile->max_rmid;
 	regs[3] = profile->events;
@@ -262,14 +281,13 @@ static void cache_qos_sim_leaf_of_amd(const struct cache_qos_sim *sim, u32 cpu, 
 		cache_qos_sim_leaf_cache(sim, cpu, regs);
 		break;
 	case LEAF(CACHE_QOS_SIM_CPUID_QOS_AMD, 0):
-		regs[1] = (profile->bmec ? CACHE_QOS_SIM_EBX_BMEC : 0) |
-			  (profile->abmc ? CACHE_QOS_SIM_EBX_ABMC : 0);
+		regs[1] = profile->qos;
 		break;
 	case LEAF(CACHE_QOS_SIM_CPUID_QOS_AMD, 3):
-		regs[2] = profile->bmec ? CACHE_QOS_SIM_EVT_CFG_TYPES : 0;
+		regs[2] = cache_qos_sim_has_bmec(sim) ? CACHE_QOS_SIM_EVT_CFG_TYPES : 0;
 		break;
 	case LEAF(CACHE_QOS_SIM_CPUID_QOS_AMD, 5):
-		regs[1] = profile->abmc ? profile->mbm_counters - 1 : 0;
+		regs[1] = cache_qos_sim_has_abmc(sim) ? profile->mbm_counters - 1 : 0;
 		break;
 	}
 }
@@ -328,16 +346,54 @@ static void cache_qos_sim_track(struct cache_qos_sim *sim, struct cache_qos_sim_
 	traffic->base = traffic->truth;
 }
 
+/* Counters that are bound by hand. What they count beside the two events is not modelled. */
+
+static u64 cache_qos_sim_traffic_of(const struct cache_qos_sim_domain *domain, u64 config)
+{
+	const struct cache_qos_sim_rmid *rmid =
+		&domain->rmids[FIELD_GET(CACHE_QOS_SIM_ABMC_RMID, config)];
+
+	if (FIELD_GET(CACHE_QOS_SIM_ABMC_TYPES, config) == domain->evt_cfg[0])
+		return rmid->traffic[0].truth;
+	if (FIELD_GET(CACHE_QOS_SIM_ABMC_TYPES, config) == domain->evt_cfg[1])
+		return rmid->traffic[1].truth;
+	return 0;
+}
+
+static u64 cache_qos_sim_read_counter_id(const struct cache_qos_sim *sim,
+					 const struct cache_qos_sim_domain *domain, u32 id)
+{
+	const struct cache_qos_sim_counter *counter = &domain->counters[id];
+
+	if (id >= sim->profile->mbm_counters || !(counter->config & CACHE_QOS_SIM_ABMC_ENABLE))
+		return CACHE_QOS_SIM_CTR_ERROR;
+	return (cache_qos_sim_traffic_of(domain, counter->config) - counter->base) &
+	       cache_qos_sim_mask(sim->profile->width);
+}
+
+/* By RMID: of the counters that count it the one with the lowest id */
+static u64 cache_qos_sim_read_bound(const struct cache_qos_sim *sim,
+				    const struct cache_qos_sim_domain *domain, u32 rmid, u32 kind)
+{
+	u64 want = CACHE_QOS_SIM_ABMC_ENABLE | FIELD_PREP(CACHE_QOS_SIM_ABMC_RMID, rmid) |
+		   domain->evt_cfg[kind];
+	u32 id;
+
+	for (id = 0; id < sim->profile->mbm_counters; id++) {
+		if ((domain->counters[id].config & ~CACHE_QOS_SIM_ABMC_ID) == want)
+			return cache_qos_sim_read_counter_id(sim, domain, id);
+	}
+	return CACHE_QOS_SIM_CTR_UNAVAILABLE;
+}
+
 /* Each read is later than the one before: what is used longest ago stays well defined. */
 static u64 cache_qos_sim_read_traffic(struct cache_qos_sim *sim, struct cache_qos_sim_cpu *cpu,
 				      struct cache_qos_sim_domain *domain, u32 rmid, u32 kind)
 {
 	struct cache_qos_sim_traffic *traffic = &domain->rmids[rmid].traffic[kind];
-	u64 before = traffic->read, flag = 0;
-	u32 width = sim->profile->width;
 
 	if (cpu->ext_cfg & CACHE_QOS_SIM_EXT_CFG_ABMC)
-		return CACHE_QOS_SIM_CTR_UNAVAILABLE;	/* no counter is bound to it */
+		return cache_qos_sim_read_bound(sim, domain, rmid, kind);
 	traffic->used = ++domain->clock;
 	if (!traffic->tracked) {
 		cache_qos_sim_track(sim, domain, traffic);
@@ -347,9 +403,7 @@ static u64 cache_qos_sim_read_traffic(struct cache_qos_sim *sim, struct cache_qo
 	traffic->read = cache_qos_sim_counted(sim, rmid, traffic);
 	if (!sim->profile->mbm_counters)
 		traffic->read += sim->mbm_start;
-	if (sim->profile->overflow && before >> width != traffic->read >> width)
-		flag = CACHE_QOS_SIM_CTR_OVERFLOW;
-	return (traffic->read & cache_qos_sim_mask(width)) | flag;
+	return traffic->read & cache_qos_sim_mask(sim->profile->width);
 }
 
 static u32 cache_qos_sim_evtsel_rmid(const struct cache_qos_sim *sim, u64 evtsel)
@@ -364,7 +418,11 @@ static u64 cache_qos_sim_read_counter(struct cache_qos_sim *sim, u32 cpu, u64 ev
 	u32 event = FIELD_GET(CACHE_QOS_SIM_EVTSEL_EVENT, evtsel);
 	u32 rmid = cache_qos_sim_evtsel_rmid(sim, evtsel);
 
-	if (rmid > sim->profile->max_rmid || (evtsel & CACHE_QOS_SIM_EVTSEL_EXTENDED) ||
+	if (evtsel & CACHE_QOS_SIM_EVTSEL_EXTENDED)
+		return event == CACHE_QOS_SIM_EVENT_OCCUPANCY ?
+			       cache_qos_sim_read_counter_id(sim, domain, rmid) :
+			       CACHE_QOS_SIM_CTR_ERROR;
+	if (rmid > sim->profile->max_rmid ||
 	    event < CACHE_QOS_SIM_EVENT_OCCUPANCY || event > CACHE_QOS_SIM_EVENT_LOCAL ||
 	    !(sim->profile->events >> (event - 1) & 1))
 		return CACHE_QOS_SIM_CTR_ERROR;
@@ -399,12 +457,29 @@ static u64 cache_qos_sim_read_ctr(struct cache_qos_sim *sim, u32 cpu)
 
 static bool cache_qos_sim_has_snc(const struct cache_qos_sim *sim)
 {
-	return sim->profile->nodes > 1;
+	return sim->profile->snc;
 }
 
 static bool cache_qos_sim_is_evt_cfg(const struct cache_qos_sim *sim, u32 msr)
 {
-	return sim->profile->bmec && msr - CACHE_QOS_SIM_MSR_EVT_CFG < CACHE_QOS_SIM_NR_TRAFFIC;
+	return cache_qos_sim_has_bmec(sim) && msr - CACHE_QOS_SIM_MSR_EVT_CFG < CACHE_QOS_SIM_NR_TRAFFIC;
+}
+
+/* Are the registers there with which counters are bound? */
+static bool cache_qos_sim_binds(const struct cache_qos_sim *sim, const struct cache_qos_sim_cpu *cpu)
+{
+	return cache_qos_sim_has_abmc(sim) && cpu->ext_cfg & CACHE_QOS_SIM_EXT_CFG_ABMC;
+}
+
+static u64 cache_qos_sim_read_dsc(const struct cache_qos_sim *sim,
+				  const struct cache_qos_sim_domain *domain,
+				  const struct cache_qos_sim_cpu *cpu)
+{
+	u32 id = FIELD_GET(CACHE_QOS_SIM_ABMC_ID, cpu->abmc_cfg);
+
+	if (id >= sim->profile->mbm_counters)
+		return CACHE_QOS_SIM_ABMC_WRONG;
+	return domain->counters[id].config | FIELD_PREP(CACHE_QOS_SIM_ABMC_ID, id);
 }
 
 static bool cache_qos_sim_read(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 *value)
@@ -414,8 +489,12 @@ static bool cache_qos_sim_read(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 
 
 	if (msr == CACHE_QOS_SIM_MSR_SNC_CONFIG && cache_qos_sim_has_snc(sim))
 		*value = domain->snc_config;
-	else if (msr == CACHE_QOS_SIM_MSR_EXT_CFG && sim->profile->abmc)
+	else if (msr == CACHE_QOS_SIM_MSR_EXT_CFG && cache_qos_sim_has_abmc(sim))
 		*value = c->ext_cfg;
+	else if (msr == CACHE_QOS_SIM_MSR_ABMC_CFG && cache_qos_sim_binds(sim, c))
+		*value = c->abmc_cfg;
+	else if (msr == CACHE_QOS_SIM_MSR_ABMC_DSC && cache_qos_sim_binds(sim, c))
+		*value = cache_qos_sim_read_dsc(sim, domain, c);
 	else if (cache_qos_sim_is_evt_cfg(sim, msr))
 		*value = domain->evt_cfg[msr - CACHE_QOS_SIM_MSR_EVT_CFG];
 	else if (!sim->profile->pqm)
@@ -466,6 +545,41 @@ static bool cache_qos_sim_write_evt_cfg(struct cache_qos_sim *sim,
 	return true;
 }
 
+static bool cache_qos_sim_write_abmc(const struct cache_qos_sim *sim,
+				     struct cache_qos_sim_domain *domain,
+				     struct cache_qos_sim_cpu *cpu, u64 value)
+{
+	u64 known = CACHE_QOS_SIM_ABMC_APPLY | CACHE_QOS_SIM_ABMC_ENABLE | CACHE_QOS_SIM_ABMC_ID |
+		    CACHE_QOS_SIM_ABMC_CLASS | CACHE_QOS_SIM_ABMC_RMID | CACHE_QOS_SIM_ABMC_TYPES;
+	u32 id = FIELD_GET(CACHE_QOS_SIM_ABMC_ID, value);
+
+	if (value & ~known || FIELD_GET(CACHE_QOS_SIM_ABMC_RMID, value) > sim->profile->max_rmid)
+		return false;
+	cpu->abmc_cfg = value;
+	if (!(value & CACHE_QOS_SIM_ABMC_APPLY) || id >= sim->profile->mbm_counters)
+		return true;
+	value &= ~(CACHE_QOS_SIM_ABMC_APPLY | CACHE_QOS_SIM_ABMC_ID);
+	domain->counters[id].config = value;
+	domain->counters[id].base = cache_qos_sim_traffic_of(domain, value);
+	return true;
+}
+
+/* Each change of the mode is the end of all counters. */
+static bool cache_qos_sim_write_ext_cfg(struct cache_qos_sim *sim,
+					struct cache_qos_sim_domain *domain,
+					struct cache_qos_sim_cpu *cpu, u64 value)
+{
+	if (value & ~CACHE_QOS_SIM_EXT_CFG_ABMC)
+		return false;
+	if (value != cpu->ext_cfg) {
+		memset(domain->counters, 0, sizeof(domain->counters));
+		cpu->abmc_cfg = 0;
+		cache_qos_sim_reset_traffic(sim, domain, false);
+	}
+	cpu->ext_cfg = value;
+	return true;
+}
+
 static bool cache_qos_sim_write(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 value)
 {
 	struct cache_qos_sim_domain *domain = cache_qos_sim_domain_of(sim, cpu);
@@ -474,10 +588,10 @@ static bool cache_qos_sim_write(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64
 		domain->snc_config = value & CACHE_QOS_SIM_SNC_PARTITION;
 		return value == domain->snc_config;
 	}
-	if (msr == CACHE_QOS_SIM_MSR_EXT_CFG && sim->profile->abmc) {
-		sim->cpus[cpu].ext_cfg = value & CACHE_QOS_SIM_EXT_CFG_ABMC;
-		return value == sim->cpus[cpu].ext_cfg;
-	}
+	if (msr == CACHE_QOS_SIM_MSR_EXT_CFG && cache_qos_sim_has_abmc(sim))
+		return cache_qos_sim_write_ext_cfg(sim, domain, &sim->cpus[cpu], value);
+	if (msr == CACHE_QOS_SIM_MSR_ABMC_CFG && cache_qos_sim_binds(sim, &sim->cpus[cpu]))
+		return cache_qos_sim_write_abmc(sim, domain, &sim->cpus[cpu], value);
 	if (cache_qos_sim_is_evt_cfg(sim, msr))
 		return cache_qos_sim_write_evt_cfg(sim, domain, msr - CACHE_QOS_SIM_MSR_EVT_CFG,
 						   value);

@@ -17,6 +17,7 @@
 #define CACHE_QOS_SIM_MAX_FAULTS	16
 #define CACHE_QOS_SIM_ANY		(~0U)
 #define CACHE_QOS_SIM_NR_TRAFFIC	2	/* total, local */
+#define CACHE_QOS_SIM_MAX_COUNTERS	32
 #define CACHE_QOS_SIM_MAX_BYTES_PER_S	16000000000ULL
 
 /* Processors */
@@ -31,15 +32,15 @@
  * @max_rmid: CPUID.(0xF,1):ECX
  * @scale: bytes of a unit
  * @odd_scale: the same on CPUs of odd number
- * @width_field: CPUID.(0xF,1):EAX[7:0]
+ * @width_field: CPUID.(0xF,1):EAX
  * @width: bits of a bandwidth counter
- * @overflow: QM_CTR has CACHE_QOS_SIM_CTR_OVERFLOW
  * @events: CPUID.(0xF,1):EDX
- * @nodes: Sub-NUMA nodes of an L3
+ * @snc: an L3 may be divided among nodes
+ * @qos: CPUID.0x80000020:EBX; CACHE_QOS_SIM_EBX_BMEC: types of traffic can be chosen,
+ *	CACHE_QOS_SIM_EBX_ABMC: counters are bound by hand, and in that mode at reset, as Linux
+ *	leaves them
  * @mbm_counters: of each L3, where there are fewer than RMIDs; 0: enough
- * @bmec: types of traffic can be chosen
- * @abmc: counters are bound by hand, and are in that mode at reset
- * @short_above: RMIDs above this one are counted short (erratum BDF102/SKX99); 0: none
+ * @short_above: RMIDs above this one are counted wrongly (erratum BDF102/SKX99); 0: none
  * @short_ppm: what Linux multiplies such counts by, in millionths
  */
 struct cache_qos_sim_profile {
@@ -53,12 +54,10 @@ struct cache_qos_sim_profile {
 	u32 odd_scale;
 	u32 width_field;
 	u32 width;
-	bool overflow;
 	u32 events;
-	u32 nodes;
+	bool snc;
+	u32 qos;
 	u32 mbm_counters;
-	bool bmec;
-	bool abmc;
 	u32 short_above;
 	u32 short_ppm;
 };
@@ -131,6 +130,16 @@ struct cache_qos_sim_owner {
 };
 
 /**
+ * struct cache_qos_sim_counter - a counter that is bound by hand
+ * @config: CACHE_QOS_SIM_MSR_ABMC_DSC
+ * @base: what its RMID had moved when it was bound
+ */
+struct cache_qos_sim_counter {
+	u64 config;
+	u64 base;
+};
+
+/**
  * struct cache_qos_sim_domain - an L3
  * @id: its number
  * @package: its package's
@@ -142,6 +151,7 @@ struct cache_qos_sim_owner {
  * @clock: accesses so far
  * @snc_config: CACHE_QOS_SIM_MSR_SNC_CONFIG
  * @evt_cfg: CACHE_QOS_SIM_MSR_EVT_CFG
+ * @counters: by id
  */
 struct cache_qos_sim_domain {
 	u32 id;
@@ -154,6 +164,7 @@ struct cache_qos_sim_domain {
 	u64 clock;
 	u64 snc_config;
 	u64 evt_cfg[CACHE_QOS_SIM_NR_TRAFFIC];
+	struct cache_qos_sim_counter counters[CACHE_QOS_SIM_MAX_COUNTERS];
 };
 
 /**
@@ -164,6 +175,7 @@ struct cache_qos_sim_domain {
  * @pqr: PQR_ASSOC
  * @evtsel: QM_EVTSEL
  * @ext_cfg: CACHE_QOS_SIM_MSR_EXT_CFG
+ * @abmc_cfg: CACHE_QOS_SIM_MSR_ABMC_CFG
  * @pqr_writes: how often it was written, by the driver
  * @evtsel_writes: the same
  * @ctr_reads: how often QM_CTR was read
@@ -176,6 +188,7 @@ struct cache_qos_sim_cpu {
 	u64 pqr;
 	u64 evtsel;
 	u64 ext_cfg;
+	u64 abmc_cfg;
 	u64 pqr_writes;
 	u64 evtsel_writes;
 	u64 ctr_reads;
@@ -213,6 +226,7 @@ struct cache_qos_sim_fault {
 /**
  * struct cache_qos_sim - a machine
  * @profile: its processor
+ * @nodes: of each L3 (sub-NUMA clustering); 1: it is not divided
  * @nr_cpus: how many
  * @cpus: so many
  * @nr_domains: how many
@@ -228,6 +242,7 @@ struct cache_qos_sim_fault {
  */
 struct cache_qos_sim {
 	const struct cache_qos_sim_profile *profile;
+	u32 nodes;
 	u32 nr_cpus;
 	struct cache_qos_sim_cpu *cpus;
 	u32 nr_domains;
@@ -254,6 +269,16 @@ static inline u64 cache_qos_sim_domain_bytes(const struct cache_qos_sim *sim,
 					     const struct cache_qos_sim_domain *domain)
 {
 	return (u64)domain->nr_lines * sim->profile->scale;
+}
+
+static inline bool cache_qos_sim_has_abmc(const struct cache_qos_sim *sim)
+{
+	return sim->profile->qos & CACHE_QOS_SIM_EBX_ABMC;
+}
+
+static inline bool cache_qos_sim_has_bmec(const struct cache_qos_sim *sim)
+{
+	return sim->profile->qos & CACHE_QOS_SIM_EBX_BMEC;
 }
 
 /* What the driver sees */

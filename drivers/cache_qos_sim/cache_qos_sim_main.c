@@ -22,17 +22,21 @@
 #define CACHE_QOS_SIM_MAX_LINES		BIT(20)
 #define CACHE_QOS_SIM_MAX_WAYS		1024
 #define CACHE_QOS_SIM_MAX_DOMAINS	64
+#define CACHE_QOS_SIM_MAX_NODES		8	/* of an L3; no part has more than 6 */
 #define CACHE_QOS_SIM_MAX_TICK_MS	1000	/* no longer is a program let run at once */
 
 static char *profile = "spr";
 module_param(profile, charp, 0444);
-MODULE_PARM_DESC(profile, "processor: hsw bdx skx clx icx spr wide amd-rome amd-abmc tiny none broken broken-mixed");
+MODULE_PARM_DESC(profile, "processor: hsw bdx skx clx spr emr gnr amd-rome amd-genoa amd-turin wide tiny uneven none broken broken-mixed");
 static unsigned int domains = 1;
 module_param(domains, uint, 0444);
 MODULE_PARM_DESC(domains, "L3 caches, of as many CPUs each as is possible");
 static unsigned int package_domains = 1;
 module_param(package_domains, uint, 0444);
 MODULE_PARM_DESC(package_domains, "L3 caches of a package");
+static unsigned int nodes = 1;
+module_param(nodes, uint, 0444);
+MODULE_PARM_DESC(nodes, "NUMA nodes an L3 is divided among (sub-NUMA clustering)");
 static unsigned int lines = 4096;
 module_param(lines, uint, 0444);
 MODULE_PARM_DESC(lines, "lines of an L3, each as large as a unit of its counter");
@@ -107,10 +111,12 @@ static int cache_qos_sim_ops_domain_of(unsigned int cpu, struct pmukit_cache_qos
 	if (cpu >= sim->nr_cpus)
 		return -ENODEV;
 	is = &sim->domains[sim->cpus[cpu].domain];
-	domain->id = is->id;
+	domain->id = is->id * sim->nodes + sim->cpus[cpu].node;
 	domain->package = is->package;
-	domain->bytes = cache_qos_sim_domain_bytes(sim, is);
-	domain->nodes = sim->profile->nodes;
+	domain->bytes = cache_qos_sim_domain_bytes(sim, is) / sim->nodes;
+	domain->l3 = is->id;
+	domain->nodes = sim->nodes;
+	domain->node = sim->cpus[cpu].node;
 	return 0;
 }
 
@@ -175,6 +181,7 @@ static bool cache_qos_sim_params_good(const struct cache_qos_sim_profile *is)
 	return is && domains && domains <= CACHE_QOS_SIM_MAX_DOMAINS && domains <= nr_cpu_ids &&
 	       package_domains && ways && ways <= CACHE_QOS_SIM_MAX_WAYS && lines &&
 	       lines <= CACHE_QOS_SIM_MAX_LINES && lines % ways == 0 && seed && core_threads &&
+	       nodes && (nodes == 1 || is->snc) && nodes <= CACHE_QOS_SIM_MAX_NODES &&
 	       tick_ms && tick_ms <= CACHE_QOS_SIM_MAX_TICK_MS;
 }
 
@@ -184,7 +191,7 @@ static void cache_qos_sim_place_cpus(struct cache_qos_sim *sim)
 
 	for (cpu = 0; cpu < sim->nr_cpus; cpu++) {
 		sim->cpus[cpu].domain = cpu / each;
-		sim->cpus[cpu].node = cpu % each % sim->profile->nodes;
+		sim->cpus[cpu].node = cpu % each % sim->nodes;
 		sim->cpus[cpu].evtsel_cpu = cpu - cpu % core_threads;
 	}
 }
@@ -226,6 +233,7 @@ static int cache_qos_sim_make(struct cache_qos_sim_live *live)
 
 	pmukit_lock_init(&live->lock);
 	live->flush_offline = flush_offline;
+	sim->nodes = nodes;
 	sim->nr_cpus = nr_cpu_ids;
 	sim->nr_domains = domains;
 	sim->nr_owners = CACHE_QOS_SIM_NR_PAGES;
@@ -261,8 +269,8 @@ static int __init cache_qos_sim_load(void)
 
 	live->sim.profile = cache_qos_sim_profile_by_name(profile);
 	if (!cache_qos_sim_params_good(live->sim.profile)) {
-		pr_err("cache_qos_sim: profile=%s domains=%u package_domains=%u lines=%u ways=%u seed=%lu core_threads=%u tick_ms=%u: no such machine\n",
-		       profile, domains, package_domains, lines, ways, seed, core_threads,
+		pr_err("cache_qos_sim: profile=%s domains=%u package_domains=%u nodes=%u lines=%u ways=%u seed=%lu core_threads=%u tick_ms=%u: no such machine\n",
+		       profile, domains, package_domains, nodes, lines, ways, seed, core_threads,
 		       tick_ms);
 		return -EINVAL;
 	}

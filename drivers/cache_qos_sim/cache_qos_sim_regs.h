@@ -20,7 +20,6 @@
 #define CACHE_QOS_SIM_MSR_CTR		0xc8e		/* RO */
 #define   CACHE_QOS_SIM_CTR_ERROR	BIT_ULL(63)
 #define   CACHE_QOS_SIM_CTR_UNAVAILABLE	BIT_ULL(62)
-#define   CACHE_QOS_SIM_CTR_OVERFLOW	BIT_ULL(61)	/* only where CPUID has CTR_OVERFLOW */
 #define CACHE_QOS_SIM_MSR_PQR		0xc8f		/* RW, of a logical CPU */
 #define   CACHE_QOS_SIM_PQR_CLOSID	GENMASK_ULL(63, 32)
 #define   CACHE_QOS_SIM_PQR_LOW		GENMASK_ULL(31, 0)
@@ -28,6 +27,15 @@
 #define   CACHE_QOS_SIM_EVT_CFG_TYPES	GENMASK_ULL(6, 0)
 #define   CACHE_QOS_SIM_EVT_CFG_TOTAL	0x7f		/* at reset */
 #define   CACHE_QOS_SIM_EVT_CFG_LOCAL	0x15
+#define CACHE_QOS_SIM_MSR_ABMC_CFG	0xc00003fd	/* RW, AMD; what it says is done in the L3 */
+#define   CACHE_QOS_SIM_ABMC_APPLY	BIT_ULL(63)	/* or nothing but the id counts */
+#define   CACHE_QOS_SIM_ABMC_ENABLE	BIT_ULL(62)
+#define   CACHE_QOS_SIM_ABMC_ID		GENMASK_ULL(52, 48)
+#define   CACHE_QOS_SIM_ABMC_CLASS	BIT_ULL(47)	/* not modelled */
+#define   CACHE_QOS_SIM_ABMC_RMID	GENMASK_ULL(43, 32)
+#define   CACHE_QOS_SIM_ABMC_TYPES	GENMASK_ULL(31, 0)
+#define CACHE_QOS_SIM_MSR_ABMC_DSC	0xc00003fe	/* RO, AMD: the counter of that id */
+#define   CACHE_QOS_SIM_ABMC_WRONG	BIT_ULL(63)	/* the last configuration could not be */
 #define CACHE_QOS_SIM_MSR_EXT_CFG	0xc00003ff	/* RW, AMD */
 #define   CACHE_QOS_SIM_EXT_CFG_ABMC	BIT_ULL(0)
 
@@ -42,7 +50,6 @@
 #define   CACHE_QOS_SIM_EBX_PQM		BIT_ULL(12)
 #define CACHE_QOS_SIM_CPUID_PQM		0xf
 #define   CACHE_QOS_SIM_EDX_L3		BIT_ULL(1)	/* subleaf 0 */
-#define   CACHE_QOS_SIM_EAX_OVERFLOW	BIT_ULL(8)	/* subleaf 1 */
 #define CACHE_QOS_SIM_CPUID_CACHE_AMD	0x8000001d
 #define CACHE_QOS_SIM_CPUID_QOS_AMD	0x80000020
 #define   CACHE_QOS_SIM_EBX_BMEC	BIT_ULL(3)	/* subleaf 0 */

@@ -14,18 +14,23 @@
 struct module;
 
 /**
- * struct pmukit_cache_qos_domain - an L3 cache and the CPUs that share it
- * @id: its number, the same from each of its CPUs; of no other L3 of the machine
+ * struct pmukit_cache_qos_domain - an L3 cache and the CPUs that share it; where it is divided among
+ *	NUMA nodes (sub-NUMA clustering), the part of one node
+ * @id: its number, the same from each of its CPUs; of no other of the machine. Of a part: the
+ *	number of its NUMA node.
  * @package: the package it lies in
  * @bytes: its size
- * @nodes: NUMA nodes that share it; 0 and 1: it is not divided. An L3 that is divided is refused:
- *	RMIDs are then counted per node (sub-NUMA clustering) or wrongly (Cluster-on-Die).
+ * @l3: the number of the L3, which parts of it have in common
+ * @nodes: NUMA nodes that share the L3; 0 and 1: it is not divided
+ * @node: which of them this is, from 0 on
  */
 struct pmukit_cache_qos_domain {
 	u32 id;
 	u32 package;
 	u64 bytes;
+	u32 l3;
 	u32 nodes;
+	u32 node;
 };
 
 /**
@@ -36,7 +41,7 @@ struct pmukit_cache_qos_domain {
  * @rdmsr: read an MSR; -EIO: there is none, which on hardware is a #GP; -EBUSY: this CPU is in the
  *	midst of another access
  * @wrmsr: write one; -EIO: not with this value, or there is none; -EBUSY: as above
- * @domain_of: the L3 of @cpu; -ENODEV: none
+ * @domain_of: the L3 of @cpu, or its part; -ENODEV: none
  * @claimed: somebody else has the registers, as the resctrl filesystem does while it is mounted.
  *	May sleep; everything else may not.
  *

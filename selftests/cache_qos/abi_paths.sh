@@ -19,7 +19,7 @@ cap() { cat $device/caps/"$1"; }
 echo "# $(cap backend): $(cap nr_rmid) RMIDs, units of $(cap scale), $(cap width) bits, quirks '$(cap quirks)'"
 [ "$(cap backend)" = sim ] && [ "$(cap source)" = model ]
 result "R-03 a simulation says that it is one" $?
-[ "$(cap nr_rmid)" = 256 ] && [ "$(cap scale)" = "$(scale)" ] && [ "$(cap width)" = 32 ] && [ -z "$(cap quirks)" ]
+[ "$(cap nr_rmid)" = 352 ] && [ "$(cap scale)" = "$(scale)" ] && [ "$(cap width)" = 32 ] && [ -z "$(cap quirks)" ]
 result "R-03 RMIDs, unit, width and quirks are the machine's" $?
 [ "$(awk '{ print $1, $2, $3 }' $device/domains)" = "$(awk '{ print $2, $4, $6 }' $book/domains)" ]
 result "R-03 so are the L3s" $?

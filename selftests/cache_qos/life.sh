@@ -10,12 +10,14 @@ plan 20
 # What waits for lines of the group, at most ten seconds: the program may not run at once.
 some_lines="for _ in \$(seq 100); do [ \$(cat $groups/g1/occupancy) = 0 ] || break; sleep 0.1; done"
 
-# live KIND...: one life. The group is read while there is the event: when that ends the RMID of both is given back, and lines
+# live NAME KIND...: one life, with a program of this name. The group is read while there is the event: when that ends the RMID of both is given back, and lines
 # of it below the threshold are let go.
 live() {
+	program=$1
+	shift
 	reload lines=2048 "$@" || return 1
 	mkdir $groups/g1 && echo 1 >$groups/g1/monitor_cache || return 1
-	in_group g1 cq-ws2M-400M 100
+	in_group g1 "$program" 100
 	task=$!
 	sleep 0.5
 	perf stat -x, -p $task -e cache_qos/llc_occupancy/ -- \
@@ -30,9 +32,15 @@ live() {
 
 round=0
 for seed in 1 2; do
-	for kind in hsw bdx clx spr wide amd-rome amd-abmc spr bdx wide; do
+	for kind in hsw bdx clx spr gnr-snc emr wide amd-rome amd-genoa amd-turin; do
 		round=$((round + 1))
-		live profile=$kind seed=$seed domains=1 mbm_start=$((seed * 16777000))
+		# A unit of AMD has 64 bytes.
+		case $kind in
+		amd-*) program=cq-ws16K-4M nodes=1 ;;
+		gnr-snc) program=cq-ws2M-400M nodes=2 ;;
+		*) program=cq-ws2M-400M nodes=1 ;;
+		esac
+		live $program nodes=$nodes profile=${kind%-snc} seed=$seed domains=1 mbm_start=$((seed * 16777000))
 		result "R-04 life $round, $kind" $?
 	done
 done

@@ -11,7 +11,11 @@ namespace pmukit::driver_tests {
 inline void fold_reading(cache_qos *cq, u16 domain, u32 rmid, const cache_qos_sample &sample,
                          u64 now_ns)
 {
-    const cache_qos_request request = {rmid, 0, cq->domains[domain].cells[rmid].folded, sample};
+    const cache_qos_request request = {.rmid = rmid,
+                                       .counted = rmid,
+                                       .events = 0,
+                                       .folded = cq->domains[domain].cells[rmid].folded,
+                                       .sample = sample};
     cache_qos_fold(cq, domain, &request, now_ns, true);
     cache_qos_collect(cq, domain);
 }

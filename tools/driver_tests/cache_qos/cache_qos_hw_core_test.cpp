@@ -7,22 +7,27 @@ extern "C" {
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <map>
-#include <sstream>
+#include <set>
 #include <string>
-#include <tuple>
 #include <vector>
+
+#include "cache_qos_recorded.hpp"
 
 namespace {
 
-using Leaf = std::array<u32, 4>;
+using pmukit::driver_tests::Leaf;
+using pmukit::driver_tests::Leaves;
+using pmukit::driver_tests::Recorded;
+using pmukit::driver_tests::recorded;
+using pmukit::driver_tests::RecordedL3;
 
 // A CPU: leaves and MSRs, and what is done to them. The back-end has no place for an object.
 struct Machine {
-    std::map<std::pair<u32, u32>, Leaf> leaves;
+    Leaves leaves;
     std::map<u32, u64> msrs;
     std::vector<std::pair<u32, u64>> writes;
     std::map<u64, u64> counters;  // by QM_EVTSEL
@@ -75,6 +80,14 @@ const pmukit_cache_qos_backend kBackend = {
     .domain_of = nullptr,
     .claimed = nullptr,
 };
+
+Machine machine_of(const Recorded &r)
+{
+    Machine m;
+    m.leaves = r.leaves;
+    m.msrs = r.msrs;
+    return m;
+}
 
 constexpr u32 kIntel = CACHE_QOS_VENDOR_INTEL_EBX, kAmd = CACHE_QOS_VENDOR_AMD_EBX;
 
@@ -139,73 +152,13 @@ protected:
 
 constexpr u32 kAll = 0xf;
 
-// testdata/cache_qos_leaves.txt, which says how it is written.
-struct Recorded {
-    std::string name;
-    Machine machine;
-    int refused = 0;
-    bool asked = false;
-    u32 nr_rmid = 0, scale = 0, width = 0, events = 0, factor_above = 0, factor_ppm = 0;
-    bool restarts = false;
-};
-
-u64 number(std::istream &in)
-{
-    std::string word;
-    in >> word;
-    return std::stoull(word, nullptr, 0);
-}
-u32 number32(std::istream &in)
-{
-    return static_cast<u32>(number(in));
-}
-
-void add_line(Recorded &part, const std::string &word, std::istream &in)
-{
-    if (word == "leaf") {
-        const u32 leaf = number32(in), subleaf = number32(in);
-        for (u32 &reg : part.machine.leaves[{leaf, subleaf}])
-            reg = number32(in);
-    } else if (word == "msr") {
-        const u32 msr = number32(in);
-        part.machine.msrs[msr] = number(in);
-    } else if (word == "refused") {
-        part.refused = static_cast<int>(number(in));
-    } else if (word == "is" || word == "asked") {
-        part.asked = word == "asked";
-        for (u32 *field : {&part.nr_rmid, &part.scale, &part.width, &part.events,
-                           &part.factor_above, &part.factor_ppm})
-            *field = number32(in);
-        part.restarts = number(in);
-    } else {
-        ADD_FAILURE() << word;
-    }
-}
-
-std::vector<Recorded> recorded()
-{
-    std::ifstream file(CACHE_QOS_LEAVES);
-    std::vector<Recorded> parts;
-    for (std::string line; std::getline(file, line);) {
-        std::istringstream in(line);
-        std::string word;
-        if (!(in >> word) || word == "#")
-            continue;
-        if (word == "part")
-            std::getline(in, parts.emplace_back().name);
-        else
-            add_line(parts.back(), word, in);
-    }
-    return parts;
-}
-
 TEST_F(CacheQosHw, R02_R04_recorded_leaves)
 {
-    const std::vector<Recorded> parts = recorded();
-    ASSERT_GE(parts.size(), 30u);
+    const std::vector<Recorded> parts = recorded(CACHE_QOS_LEAVES);
+    ASSERT_GE(parts.size(), 40u);
     for (const Recorded &r : parts) {
         SCOPED_TRACE(r.name);
-        use(r.machine);
+        use(machine_of(r));
         asked = 0;
         if (r.refused) {
             EXPECT_NE(read(), "");
@@ -229,11 +182,11 @@ TEST_F(CacheQosHw, R02_R04_recorded_leaves)
 // what they say, of the highest RMID of each part.
 TEST_F(CacheQosHw, R02_R30_R32_registers_of_recorded_parts)
 {
-    for (const Recorded &r : recorded()) {
+    for (const Recorded &r : recorded(CACHE_QOS_LEAVES)) {
         if (r.refused && !r.asked)
             continue;
         SCOPED_TRACE(r.name);
-        use(r.machine);
+        use(machine_of(r));
         asked = r.asked ? 7 : 0;
         finish();
         const u32 rmid = hw.nr_rmid - 1;
@@ -409,23 +362,217 @@ TEST_F(CacheQosHw, R30_the_correction_is_of_intels_parts_alone)
     EXPECT_EQ(hw.factor, 0u);
 }
 
-TEST_F(CacheQosHw, R12_counters_bound_by_another_are_withdrawn)
+Machine turin()
 {
-    use(rome());
-    m_.leaves[{0x80000000, 0}] = {0x80000020, 0, 0, 0};
-    m_.leaves[{0x80000020, 0}] = {0, 1u << 5, 0, 0};
-    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 0;
+    Machine m = part(kAmd, 0xb00f21, 4095, 64, 0x14, 7);
+    m.leaves[{0x80000000, 0}] = {0x80000028, 0, 0, 0};
+    m.leaves[{0x80000020, 0}] = {0, 0x7e, 0, 0};
+    m.leaves[{0x80000020, 3}] = {0, 2, 0x7f, 0};
+    m.leaves[{0x80000020, 5}] = {0x14, 0x1f, 1, 0};
+    m.msrs[0xc0000400] = 0x7f;
+    m.msrs[0xc0000401] = 0x15;
+    m.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 1;
+    return m;
+}
+
+TEST_F(CacheQosHw, R12_counters_bound_by_hand_are_known_or_withdrawn)
+{
+    use(turin());
     finish();
     EXPECT_EQ(hw.events, kAll);
-    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 1;
+    EXPECT_TRUE(hw.abmc);
+    EXPECT_EQ(hw.counters, 32u);
+    EXPECT_EQ(hw.types[CACHE_QOS_TOTAL - 1], 0x7fu);
+    EXPECT_EQ(hw.types[CACHE_QOS_LOCAL - 1], 0x15u);
+    m_.leaves[{0x80000020, 5}] = {0x14, 0xffff, 1, 0};  // more than a field holds
+    finish();
+    EXPECT_EQ(hw.counters, u32{CACHE_QOS_MAX_COUNTERS});
+    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 2;  // something else is on
+    finish();
+    EXPECT_EQ(hw.events, kAll);
+    EXPECT_FALSE(hw.abmc);
+    m_.msrs.erase(CACHE_QOS_L3_QOS_EXT_CFG);  // cannot be known
     finish();
     EXPECT_EQ(hw.events, 1u);
-    m_.msrs.erase(CACHE_QOS_L3_QOS_EXT_CFG);  // cannot be known
+    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 1;
+    m_.leaves[{0x80000020, 0}] = {0, 0x20, 0, 0};  // what they count cannot be known
     finish();
     EXPECT_EQ(hw.events, 1u);
     m_.leaves[{0x80000000, 0}] = {0x8000001f, 0, 0, 0};  // the leaf is not there
     finish();
     EXPECT_EQ(hw.events, kAll);
+    EXPECT_FALSE(hw.abmc);
+}
+
+TEST_F(CacheQosHw, R12_cpus_that_differ_in_it_have_no_counters)
+{
+    use(turin());
+    ASSERT_EQ(read(), "");
+    cache_qos_hw one = hw;
+    one.counters = 16;
+    ASSERT_EQ(cache_qos_hw_join(&hw, &one), nullptr);
+    EXPECT_EQ(hw.counters, 16u);
+    one.abmc = false;
+    one.counters = 0;
+    ASSERT_EQ(cache_qos_hw_join(&hw, &one), nullptr);
+    EXPECT_TRUE(hw.abmc);
+    EXPECT_EQ(hw.counters, 0u);
+    use(turin());
+    finish();
+    one = hw;
+    one.counters--;
+    EXPECT_TRUE(cache_qos_hw_less(&one, &hw));
+}
+
+// AMD's BMEC: an event that counts something else than after a reset is not what its name says.
+TEST_F(CacheQosHw, R05_an_event_whose_traffic_was_chosen_is_not_offered)
+{
+    use(turin());
+    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 0;
+    finish();
+    EXPECT_EQ(hw.chosen, 0u);
+    m_.msrs[0xc0000401] = 0x14;
+    finish();
+    EXPECT_EQ(hw.events, BIT(CACHE_QOS_OCCUPANCY) | BIT(CACHE_QOS_TOTAL));
+    EXPECT_EQ(hw.chosen, BIT(CACHE_QOS_LOCAL));
+    m_.msrs.erase(0xc0000400);  // cannot be known
+    finish();
+    EXPECT_EQ(hw.events, BIT(CACHE_QOS_OCCUPANCY));
+    m_.leaves[{0x80000020, 0}] = {0, 0x2, 0, 0};  // Rome: nothing can be chosen
+    finish();
+    EXPECT_EQ(hw.events, kAll);
+}
+
+// Sub-NUMA clustering
+
+TEST_F(CacheQosHw, R04_rmids_and_the_unit_are_those_of_a_node)
+{
+    for (u32 nodes : {2u, 3u, 4u, 6u}) {
+        use(part(kIntel, 0xa06d1, 287, 73728, 0x608, 7));
+        finish();
+        ASSERT_EQ(cache_qos_hw_divide(&hw, nodes), nullptr);
+        EXPECT_EQ(hw.nodes, nodes);
+        EXPECT_EQ(hw.nr_rmid, 288 / nodes);
+        EXPECT_EQ(hw.scale, 73728 / nodes);
+    }
+}
+
+TEST_F(CacheQosHw, R04_an_l3_that_cannot_be_divided_is_refused)
+{
+    for (u32 signature : {0x406f1u, 0x50657u, 0x306f2u}) {  // Cluster-on-Die
+        use(part(kIntel, signature, 87, 61440, 0, 7));
+        finish();
+        EXPECT_EQ(cache_qos_hw_divide(&hw, 0), nullptr);
+        EXPECT_EQ(cache_qos_hw_divide(&hw, 1), nullptr);
+        EXPECT_EQ(hw.nr_rmid, 88u);
+        EXPECT_NE(cache_qos_hw_divide(&hw, 2), nullptr);
+    }
+    use(rome());
+    finish();
+    EXPECT_NE(cache_qos_hw_divide(&hw, 2), nullptr);
+    for (u32 nodes : {5u, 7u, 1000u}) {
+        use(part(kIntel, 0x806f8, 351, 90112, 8, 7));
+        finish();
+        EXPECT_NE(cache_qos_hw_divide(&hw, nodes), nullptr);
+    }
+    use(part(kIntel, 0x806f8, 2, 90112, 8, 7));  // one RMID a node
+    finish();
+    EXPECT_NE(cache_qos_hw_divide(&hw, 2), nullptr);
+}
+
+TEST_F(CacheQosHw, R04_all_cpus_have_as_many_nodes)
+{
+    use(part(kIntel, 0x806f8, 351, 90112, 8, 7));
+    finish();
+    cache_qos_hw one = hw;
+    ASSERT_EQ(cache_qos_hw_divide(&one, 2), nullptr);
+    EXPECT_NE(cache_qos_hw_join(&hw, &one), nullptr);
+}
+
+// The L3s of recorded machines
+
+// As the CPU with this id sees the L3 of a kind: the first kind is what was recorded.
+void set_l3(Machine &m, const Recorded &r, const RecordedL3 &kind, u32 apic_id)
+{
+    m.leaves[{0xb, 0}] = {0, 0, 0, apic_id};
+    if (&kind == &r.l3.front())
+        return;
+    for (auto &[key, regs] : m.leaves) {
+        if ((key.first != 4 && key.first != 0x8000001d) || (regs[0] >> 5 & 7) != 3)
+            continue;
+        const u64 before = r.l3.front().bytes;
+        regs[0] = (regs[0] & 0x3fff) | ((1u << kind.shift) - 1) << 14;
+        regs[2] = static_cast<u32>((u64{regs[2]} + 1) * kind.bytes / before - 1);
+    }
+}
+
+TEST_F(CacheQosHw, R04_every_l3_of_a_recorded_machine_has_a_number_of_its_own)
+{
+    u32 machines = 0;
+    for (const Recorded &r : recorded(CACHE_QOS_LEAVES)) {
+        SCOPED_TRACE(r.name);
+        std::map<u32, u64> bytes_of;
+        u32 wanted = 0;
+        for (u32 k = 0; k < r.l3.size(); k++) {
+            const RecordedL3 &kind = r.l3[k];
+            const u32 each = kind.count / kind.packages;
+            wanted += kind.count;
+            for (u32 i = 0; i < kind.count; i++)
+                for (u32 cpu = 0; cpu < kind.cpus; cpu++) {
+                    use(machine_of(r));
+                    // Kinds come one after the other in a package.
+                    const u32 apic_id =
+                        (i / each) << kind.package_shift | (i % each + k) << kind.shift | cpu;
+                    set_l3(m_, r, kind, apic_id);
+                    cache_qos_l3 l3{};
+                    ASSERT_EQ(cache_qos_l3_read(&kBackend, cpu, &l3), 0);
+                    EXPECT_EQ(l3.shift, kind.shift);
+                    EXPECT_EQ(l3.bytes, kind.bytes);
+                    const unsigned long node = 1;
+                    pmukit_cache_qos_domain domain{};
+                    cache_qos_l3_domain(&l3, i / each, 0, &node, 64, &domain);
+                    EXPECT_EQ(domain.id, domain.l3);
+                    EXPECT_EQ(domain.nodes, 1u);
+                    EXPECT_EQ(domain.bytes, kind.bytes);
+                    EXPECT_EQ(bytes_of.emplace(domain.id, kind.bytes).first->second, kind.bytes);
+                }
+        }
+        EXPECT_EQ(bytes_of.size(), wanted);
+        machines += !r.l3.empty();
+    }
+    EXPECT_EQ(machines, 36u);  // of one there are two parts
+}
+
+// A machine with nodes of memory alone between those of CPUs, and one with all CPUs of a node
+// offline: they are present all the same.
+TEST_F(CacheQosHw, R04_the_nodes_of_an_l3_are_counted_and_named)
+{
+    const cache_qos_l3 l3 = {.apic_id = 1 << 7 | 5, .shift = 7, .bytes = 84480 << 10};
+    pmukit_cache_qos_domain domain{};
+    for (u32 nodes : {2u, 3u, 4u})
+        for (u32 node = 0; node < nodes; node++) {
+            const unsigned long of_l3 = ((1ul << nodes) - 1) << nodes;  // of the second package
+            cache_qos_l3_domain(&l3, 1, nodes + node, &of_l3, 64, &domain);
+            EXPECT_EQ(domain.id, nodes + node);
+            EXPECT_EQ(domain.l3, 1u);
+            EXPECT_EQ(domain.package, 1u);
+            EXPECT_EQ(domain.nodes, nodes);
+            EXPECT_EQ(domain.node, node);
+            EXPECT_EQ(domain.bytes, (u64{84480} << 10) / nodes);
+        }
+    const unsigned long apart[2] = {1ul << 3, 1ul << 1};
+    cache_qos_l3_domain(&l3, 0, 65, apart, 128, &domain);
+    EXPECT_EQ(domain.nodes, 2u);
+    EXPECT_EQ(domain.node, 1u);
+    EXPECT_EQ(domain.id, 65u);
+}
+
+TEST_F(CacheQosHw, R04_without_an_l3_there_is_none)
+{
+    use(part(kIntel, 0x806f8, 351, 90112, 8, 7));
+    m_.leaves[{4, 0}] = {0x4121, 0x1c0003f, 0x3f, 0};
+    cache_qos_l3 l3{};
+    EXPECT_EQ(cache_qos_l3_read(&kBackend, 0, &l3), -ENODEV);
 }
 
 TEST_F(CacheQosHw, R30_time_of_a_wrap)

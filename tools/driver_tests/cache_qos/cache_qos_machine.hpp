@@ -8,6 +8,7 @@ extern "C" {
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,9 +17,12 @@ namespace pmukit::kshim {
 
 struct MachineShape {
     std::string profile = "spr";
+    std::optional<cache_qos_sim_profile> made{};  // instead
     u32 cpus = 2;
     u32 domains = 1;  // CPU i belongs to domain i * domains / cpus
+    u32 nodes = 1;    // of each
     u32 lines = 1024;
+    std::vector<u32> lines_of{};  // by domain, where they differ
     u32 ways = 16;
     u32 owners = 16;
     u64 seed = 1;
@@ -31,13 +35,15 @@ public:
     explicit Machine(const MachineShape &shape)
         : cpus_(shape.cpus), domains_(shape.domains), owners_(shape.owners)
     {
-        const cache_qos_sim_profile *found = cache_qos_sim_profile_by_name(shape.profile.c_str());
+        const cache_qos_sim_profile *found =
+            shape.made ? &*shape.made : cache_qos_sim_profile_by_name(shape.profile.c_str());
         if (!found)
             throw std::invalid_argument(shape.profile);
         profile_ = *found;
         if (shape.enough_counters)
             profile_.mbm_counters = 0;
         sim_.profile = &profile_;
+        sim_.nodes = shape.nodes;
         sim_.nr_cpus = shape.cpus;
         sim_.cpus = cpus_.data();
         sim_.nr_domains = shape.domains;
@@ -68,6 +74,7 @@ public:
         });
     }
     u32 nr_rmids() const { return sim_.profile->max_rmid_any + 1; }
+    u32 nodes() const { return sim_.nodes; }
 
     bool touch(u32 cpu, u64 address, u32 owner, u32 home = 0, bool write = false)
     {
@@ -109,17 +116,18 @@ private:
         for (u32 i = 0; i < sim_.nr_cpus; i++) {
             cpus_[i].domain = i * sim_.nr_domains / sim_.nr_cpus;
             cpus_[i].evtsel_cpu = i;
-            cpus_[i].node = placed[cpus_[i].domain]++ % sim_.profile->nodes;
+            cpus_[i].node = placed[cpus_[i].domain]++ % sim_.nodes;
         }
     }
     void make_domain(u32 index, const MachineShape &shape)
     {
         cache_qos_sim_domain &domain = domains_[index];
-        lines_.emplace_back(shape.lines);
+        const u32 lines = shape.lines_of.empty() ? shape.lines : shape.lines_of.at(index);
+        lines_.emplace_back(lines);
         rmids_.emplace_back(nr_rmids());
         domain.id = index;
         domain.package = index;
-        domain.nr_lines = shape.lines;
+        domain.nr_lines = lines;
         domain.ways = shape.ways;
         domain.lines = lines_.back().data();
         domain.rmids = rmids_.back().data();

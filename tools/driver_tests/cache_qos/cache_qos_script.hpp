@@ -23,7 +23,10 @@ namespace pmukit::kshim {
 
 class Script {
 public:
-    explicit Script(const MachineShape &shape) : world_(shape) {}
+    explicit Script(const MachineShape &shape, const driver_tests::Recorded *is = nullptr)
+        : world_(shape, is)
+    {
+    }
 
     // Throws std::invalid_argument if the line makes no sense.
     void step(const std::string &line);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cache_qos_world.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr u64 kMaxBytesPerSecond = 1000000000000;
 constexpr u32 kMaxOwners = 1 << 16;
+constexpr u32 kAsked = BIT(CACHE_QOS_OCCUPANCY) | BIT(CACHE_QOS_TOTAL) | BIT(CACHE_QOS_LOCAL);
 constexpr pmukit_cache_qos_event kBandwidth[] = {
     PMUKIT_CACHE_QOS_EVENT_TOTAL, PMUKIT_CACHE_QOS_EVENT_LOCAL, PMUKIT_CACHE_QOS_EVENT_REMOTE};
 
@@ -43,16 +45,18 @@ int World::wrmsr(u32 msr, u64 value)
 
 void World::cpuid(unsigned int cpu, u32 leaf, u32 subleaf, u32 regs[4])
 {
-    cache_qos_sim_cpuid(current_->machine_.get(), cpu, leaf, subleaf, regs);
+    if (!current_->recorded_) {
+        cache_qos_sim_cpuid(current_->machine_.get(), cpu, leaf, subleaf, regs);
+        return;
+    }
+    const auto found = current_->recorded_->leaves.find({leaf, subleaf});
+    const driver_tests::Leaf none{};
+    std::ranges::copy(found == current_->recorded_->leaves.end() ? none : found->second, regs);
 }
 
 int World::domain_of(unsigned int cpu, pmukit_cache_qos_domain *domain)
 {
-    const cache_qos_sim_domain &is = current_->machine_.domain(current_->machine_.cpu(cpu).domain);
-    domain->id = is.id;
-    domain->package = is.package;
-    domain->bytes = cache_qos_sim_domain_bytes(current_->machine_.get(), &is);
-    domain->nodes = current_->machine_.profile().nodes;
+    *domain = current_->describe(current_->domain_of_cpu(cpu));
     return 0;
 }
 
@@ -69,32 +73,60 @@ const pmukit_cache_qos_backend *World::backend() const
     return &kBackend;
 }
 
+u32 World::domain_of_cpu(u32 cpu) const
+{
+    const cache_qos_sim_cpu &c = const_cast<Machine &>(machine_).cpu(cpu);
+    return c.domain * machine_.nodes() + c.node;
+}
+
+const cache_qos_sim_domain &World::l3_of(u32 domain) const
+{
+    return const_cast<Machine &>(machine_).domain(domain / machine_.nodes());
+}
+
+u32 World::counted(u32 domain, u32 rmid) const
+{
+    return domain % machine_.nodes() * cq_->hw.nr_rmid + rmid;
+}
+
+pmukit_cache_qos_domain World::describe(u32 domain)
+{
+    const u32 nodes = machine_.nodes();
+    const cache_qos_sim_domain &l3 = l3_of(domain);
+    return {.id = domain,
+            .package = l3.package,
+            .bytes = cache_qos_sim_domain_bytes(machine_.get(), &l3) / nodes,
+            .l3 = l3.id,
+            .nodes = nodes,
+            .node = domain % nodes};
+}
+
 // What carries this RMID now counts no longer, or for somebody else, from here on.
 void World::notify(cache_qos *, cache_qos_news news, u32 rmid)
 {
     World &world = *current_;
     if (news != CACHE_QOS_NEWS_FREE && news != CACHE_QOS_NEWS_ALLOC)
         return;
-    for (u32 i = 0; i < world.given_up_.size(); i++) {
-        const cache_qos_sim_domain &domain = world.machine_.domain(i);
-        world.given_up_[i][rmid] = domain.clock;
+    for (u32 i = 0; i < world.cells_.size(); i++) {
+        const cache_qos_sim_domain &l3 = world.l3_of(i);
+        const u32 lines = l3.rmids[world.counted(i, rmid)].lines;
+        world.given_up_[i / world.machine_.nodes()][world.counted(i, rmid)] = l3.clock;
         if (news == CACHE_QOS_NEWS_FREE && world.cpu_of_domain(i) && world.cq_->threshold > 0)
-            world.expect(domain.rmids[rmid].lines < world.cq_->threshold, [&] {
-                return "R-22: RMID " + number(rmid) + " is free with " +
-                       number(domain.rmids[rmid].lines) + " lines";
+            world.expect(lines < world.cq_->threshold, [&] {
+                return "R-22: RMID " + number(rmid) + " is free with " + number(lines) + " lines";
             });
     }
 }
 
 // Life
 
-World::World(const MachineShape &shape)
-    : machine_(with_owners(shape)), cq_(std::make_unique<cache_qos>())
+World::World(const MachineShape &shape, const driver_tests::Recorded *is)
+    : machine_(with_owners(shape)), recorded_(is), cq_(std::make_unique<cache_qos>())
 {
     current_ = this;
     const u32 nr_rmids = machine_.nr_rmids();
     cpus_.resize(shape.cpus);
-    cells_.resize(shape.domains);
+    cells_.resize(shape.domains * shape.nodes);
     given_up_.assign(shape.domains, std::vector<u64>(nr_rmids));
     atoms_.resize(nr_rmids);
     for (u32 i = 0; i < shape.cpus; i++) {
@@ -124,7 +156,11 @@ void World::read_hardware()
     int error = 0;
     for (u32 i = 0; i < cpus_.size(); i++) {
         on(i);
-        const char *why = cache_qos_hw_read(backend(), i, 0, i ? &one : &all, &error);
+        cache_qos_hw *hw = i ? &one : &all;
+        const u32 asked = recorded_ && recorded_->asked ? kAsked : 0;
+        const char *why = cache_qos_hw_read(backend(), i, asked, hw, &error);
+        if (!why)
+            why = cache_qos_hw_divide(hw, machine_.nodes());
         if (!why && i)
             why = cache_qos_hw_join(&all, &one);
         if (why)
@@ -138,9 +174,7 @@ void World::read_hardware()
 void World::make_domains()
 {
     for (u32 i = 0; i < cells_.size(); i++) {
-        const cache_qos_sim_domain &domain = machine_.domain(i);
-        const pmukit_cache_qos_domain is = {domain.id, domain.package,
-                                            cache_qos_sim_domain_bytes(machine_.get(), &domain), 1};
+        const pmukit_cache_qos_domain is = describe(i);
         cells_[i].resize(machine_.nr_rmids());
         banked_.emplace_back(CACHE_QOS_MAX_MONITORS);
         const int index = cache_qos_domain_add(cq_.get(), &is, cells_[i].data(), banked_[i].data());
@@ -192,12 +226,12 @@ Truth World::truth(u32 monitor, std::optional<u32> domain) const
         truth.units[1] += book.units[1];
     }
     for (u32 i = 0; i < given_up_.size(); i++) {
-        const cache_qos_sim_domain &d = const_cast<Machine &>(machine_).domain(i);
-        if (domain ? *domain != i : !cpu_of_domain(i))
-            continue;
-        for (u32 at = 0; at < d.nr_lines; at++) {
-            const cache_qos_sim_line &line = d.lines[at];
-            if (!line.valid || !members_of_owner_[line.owner].contains(monitor))
+        const cache_qos_sim_domain &l3 = const_cast<Machine &>(machine_).domain(i);
+        for (u32 at = 0; at < l3.nr_lines; at++) {
+            const cache_qos_sim_line &line = l3.lines[at];
+            const u32 of = i * machine_.nodes() + line.rmid / cq_->hw.nr_rmid % machine_.nodes();
+            if (!line.valid || !members_of_owner_[line.owner].contains(monitor) ||
+                (domain ? *domain != of : !cpu_of_domain(of)))
                 continue;
             truth.lines++;
             truth.lost += monitor != kMachine && line.filled <= given_up_[i][line.rmid];
@@ -231,11 +265,11 @@ void World::run(u64 ns)
 
 void World::burst(u32 cpu, u64 units)
 {
-    const u32 rmid = static_cast<u32>(machine_.cpu(cpu).pqr);
-    cache_qos_sim_rmid &counted = machine_.domain(machine_.cpu(cpu).domain).rmids[rmid];
+    const u32 rmid = counted(domain_of_cpu(cpu), static_cast<u32>(machine_.cpu(cpu).pqr));
+    cache_qos_sim_rmid &counts = machine_.domain(machine_.cpu(cpu).domain).rmids[rmid];
     cache_qos_sim_owner &book = machine_.owner(owner_of(cpu));
     for (u32 kind = 0; kind < 2; kind++) {
-        counted.traffic[kind].truth += units;
+        counts.traffic[kind].truth += units;
         book.units[kind] += units;
     }
 }
@@ -340,7 +374,7 @@ void World::cpu_online(u32 cpu, bool online)
         cache_qos_sim_reset_cpu(machine_.get(), cpu);
         machine_.cpu(cpu).pqr = u64{c.closid} << 32;
         const int result =
-            cache_qos_cpu_online(cq_.get(), cpu, static_cast<u16>(machine_.cpu(cpu).domain));
+            cache_qos_cpu_online(cq_.get(), cpu, static_cast<u16>(domain_of_cpu(cpu)));
         expect(result == 0, [&] { return "a CPU was refused: " + std::to_string(result); });
         c.online = true;
         resolve(cpu);
@@ -548,9 +582,18 @@ void World::end_monitor(u32 monitor)
 std::optional<u32> World::cpu_of_domain(u32 domain) const
 {
     for (u32 i = 0; i < cpus_.size(); i++)
-        if (cpus_[i].online && const_cast<Machine &>(machine_).cpu(i).domain == domain)
+        if (cpus_[i].online && domain_of_cpu(i) == domain)
             return i;
     return {};
+}
+
+void World::bind_counters(u16 domain)
+{
+    cache_qos_counters_scan(cq_.get(), domain);
+    cache_qos_counters_release(cq_.get(), domain, false);
+    for (u32 rmid = 0; rmid < cq_->hw.nr_rmid; rmid++)
+        if (cache_qos_counters_wanted(cq_.get(), domain, rmid))
+            cache_qos_counters_bind(cq_.get(), domain, rmid, now_ns_);
 }
 
 bool World::read_domain(u16 domain, u32 cpu)
@@ -559,6 +602,8 @@ bool World::read_domain(u16 domain, u32 cpu)
     on(cpu);
     const u64 evtsel = (now_ns_ % 50) << 32 | 1;
     machine_.cpu(cpu).evtsel = evtsel;
+    if (cq_->hw.counters)
+        bind_counters(domain);
     for (u32 rmid = 0; rmid < cq_->hw.nr_rmid; rmid++) {
         if (!cache_qos_wanted(cq_.get(), domain, rmid, pass_))
             continue;
@@ -692,7 +737,7 @@ void World::compare()
 
 void World::conserve()
 {
-    for (u32 i = 0; i < cells_.size(); i++) {
+    for (u32 i = 0; i < given_up_.size(); i++) {
         const cache_qos_sim_domain &domain = machine_.domain(i);
         u64 lines = 0;
         for (u32 rmid = 0; rmid < machine_.nr_rmids(); rmid++)

@@ -17,6 +17,7 @@ extern "C" {
 #include <vector>
 
 #include "cache_qos_machine.hpp"
+#include "cache_qos_recorded.hpp"
 
 namespace pmukit::kshim {
 
@@ -33,7 +34,8 @@ public:
     static constexpr u32 kIdle = ~0U;
     static constexpr u32 kNoCgroup = ~0U;
 
-    explicit World(const MachineShape &shape);
+    // CPUID says what was recorded, if something was; otherwise what the machine's profile has.
+    explicit World(const MachineShape &shape, const driver_tests::Recorded *is = nullptr);
     ~World();
     World(const World &) = delete;
     World &operator=(const World &) = delete;
@@ -158,6 +160,12 @@ private:
     u32 nearest_watched(u32 cgroup) const;
     u32 begin_monitor(u16 number);
     bool read_domain(u16 domain, u32 cpu);
+    void bind_counters(u16 domain);
+    // The driver's domains are L3s, or their nodes one after the other.
+    pmukit_cache_qos_domain describe(u32 domain);
+    u32 domain_of_cpu(u32 cpu) const;
+    const cache_qos_sim_domain &l3_of(u32 domain) const;
+    u32 counted(u32 domain, u32 rmid) const;
     std::optional<u32> cpu_of_domain(u32 domain) const;
     void compare_occupancy(u32 monitor, u16 domain);
     void compare_bandwidth(u32 monitor);
@@ -166,12 +174,13 @@ private:
     static World *current_;
 
     Machine machine_;
+    const driver_tests::Recorded *recorded_;
     std::unique_ptr<cache_qos> cq_;
     std::vector<cache_qos_atom> atoms_;
     std::vector<cache_qos_cpu *> driver_cpus_;
     std::vector<std::vector<cache_qos_cell>> cells_;
     std::vector<std::vector<cache_qos_sums>> banked_;
-    std::vector<std::vector<u64>> given_up_;  // by domain and RMID: the L3's clock at that time
+    std::vector<std::vector<u64>> given_up_;  // by L3 and RMID: the L3's clock at that time
     std::vector<Cpu> cpus_;
     std::vector<Monitor> monitors_;
     std::vector<Group> groups_;

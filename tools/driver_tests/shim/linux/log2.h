@@ -16,6 +16,12 @@ static inline int ilog2(__u64 n)
 	return fls64(n) - 1;
 }
 
+/* Of 0 and 1: 0 */
+static inline int order_base_2(__u64 n)
+{
+	return n > 1 ? fls64(n - 1) : 0;
+}
+
 static inline unsigned long roundup_pow_of_two(unsigned long n)
 {
 	return n > 1 ? 1UL << fls64(n - 1) : 1;
