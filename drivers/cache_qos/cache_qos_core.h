@@ -413,7 +413,7 @@ struct cache_qos_cell {
  * @unavailable: the hardware had none
  * @errors: the hardware refused
  * @stolen: given up because another user kept writing EVTSEL
- * @uncertain: counts left out because a counter may have gone round unseen
+ * @uncertain: counts that are the least there was: a counter may have gone round unseen
  */
 struct cache_qos_reads {
 	u64 unavailable;

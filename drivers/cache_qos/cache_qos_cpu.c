@@ -112,7 +112,7 @@ static void cache_qos_hw_say(const struct pmukit_cache_qos_backend *backend,
 			     const struct cache_qos_hw *hw)
 {
 	if (hw->chosen)
-		pr_warn("cache_qos: %s: somebody has chosen what bandwidth events count (BMEC, MSR 0xc0000400): those are not offered\n",
+		pr_warn("cache_qos: %s: bandwidth events are configured to count other traffic (BMEC, MSR 0xc0000400): those are not offered\n",
 			backend->name);
 	if (hw->abmc && !hw->counters)
 		pr_warn("cache_qos: %s: counters are bound to RMIDs (ABMC) in a way that cannot be told: occupancy alone\n",

@@ -324,10 +324,10 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_domain
 		goto known;
 	}
 	if (late) {
+		/* It has moved what is seen, or that and some times a whole round. */
 		cell->skewed = true;
 		WRITE_ONCE(domain->reads.uncertain, domain->reads.uncertain + 1);
 		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_UNCERTAIN);
-		goto known;
 	}
 	/* It may have been missing when nobody had this RMID, and be less for who has it now. */
 	if (cell->gap & BIT(event))

@@ -110,7 +110,7 @@ enum pmukit_cache_qos_kind {
 #define PMUKIT_CACHE_QOS_S_ERROR	(1U << 3)	/* hardware refused: an L3 or more */
 #define PMUKIT_CACHE_QOS_S_UNREAD	(1U << 4)	/* not read since the RMID was given out */
 #define PMUKIT_CACHE_QOS_S_YIELDED	(1U << 5)	/* frozen: others have the registers */
-#define PMUKIT_CACHE_QOS_S_UNCERTAIN	(1U << 6)	/* less: a counter may have wrapped */
+#define PMUKIT_CACHE_QOS_S_UNCERTAIN	(1U << 6)	/* at least: a counter may have wrapped */
 #define PMUKIT_CACHE_QOS_S_GAP		(1U << 7)	/* a counter began again: less */
 #define PMUKIT_CACHE_QOS_S_SUSPECT	(1U << 8)	/* somebody else wrote the RMID of a CPU */
 
