@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -184,39 +183,12 @@ TEST_F_TIMEOUT(exact, samples_are_delivered_or_counted_as_lost, TIMEOUT_SECONDS)
 	}
 }
 
-static long long monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
-/* The shortest of a few: another program may run meanwhile. */
-static long long copy_of_a_buffer_ns(unsigned char *bytes)
-{
-	long long best = 0;
-
-	memset(bytes, 1, 2 * BUFFER_BYTES);
-	for (int i = 0; i < 8; i++) {
-		long long begin = monotonic_ns(), took;
-
-		memcpy(bytes, bytes + BUFFER_BYTES, BUFFER_BYTES);
-		took = monotonic_ns() - begin;
-		best = best && best < took ? best : took;
-	}
-	return best;
-}
-
 /* The kernel's own driver copies a whole buffer with interrupts off. */
 TEST_F_TIMEOUT(exact, a_section_copies_64_kib_at_most, TIMEOUT_SECONDS)
 {
 	begin(_metadata, self, 1024);
 	read_while_stored(_metadata, self, BUFFER_STORES + 1000);
 	EXPECT_EQ(65536, ptt_debug_number(PMU, "section_max_bytes"));
-	TH_LOG("interrupts off: %lld us for 64 KiB, %lld us for the last of a run; memcpy of 4 MiB: %lld us",
-	       ptt_debug_number(PMU, "section_max_ns") / 1000,
-	       ptt_debug_number(PMU, "last_max_ns") / 1000, copy_of_a_buffer_ns(self->bytes) / 1000);
 }
 
 TEST_HARNESS_MAIN

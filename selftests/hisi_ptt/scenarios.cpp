@@ -232,21 +232,71 @@ Scenario hisi_ptt_test()
     return test;
 }
 
-// Every store delivered in order, or counted; a few rounds, or a few hundred of each.
-Scenario hisi_ptt_exact()
+// Devices that write whether anybody stores or not, by the way of their interrupts. The last is
+// faster than any guest reads.
+constexpr ChassisDevice kPttFloodDevices[] = {
+    {"hisi_ptt --core 10 --serves 00:10.0 --function 01:00.0@00:10.0 --flood rate=1000000 "
+     "--buffers-log {out}/buffers-10.log",
+     "pcie.0", "13.0"},
+    {"hisi_ptt --core 11 --serves 00:10.0 --function 01:00.0@00:10.0 --flood rate=1000000 "
+     "--irq-late 1 --buffers-log {out}/buffers-11.log",
+     "pcie.0", "14.0"},
+    {"hisi_ptt --core 12 --serves 00:10.0 --function 01:00.0@00:10.0 --flood rate=1000000 "
+     "--irq-late 2 --buffers-log {out}/buffers-12.log",
+     "pcie.0", "15.0"},
+    {"hisi_ptt --core 13 --serves 00:10.0 --function 01:00.0@00:10.0 --flood rate=1000000 "
+     "--irq-late 5 --buffers-log {out}/buffers-13.log",
+     "pcie.0", "16.0"},
+    {"hisi_ptt --core 14 --serves 00:10.0 --function 01:00.0@00:10.0 --flood rate=1000000 "
+     "--irq-merge 3 --buffers-log {out}/buffers-14.log",
+     "pcie.0", "17.0"},
+    {"hisi_ptt --core 15 --serves 00:10.0 --function 01:00.0@00:10.0 --flood rate=1000000 "
+     "--irq-lose 2 --buffers-log {out}/buffers-15.log",
+     "pcie.0", "19.0"},
+    {"hisi_ptt --core 16 --serves 00:10.0 --function 01:00.0@00:10.0 --flood rate=50000000 "
+     "--buffers-log {out}/buffers-16.log",
+     "pcie.0", "1a.0"},
+};
+
+// Every packet delivered in order, or counted, or said to be among at least so many; by every
+// reader and with areas of every size. A few rounds, or a few hundred of each.
+Scenario hisi_ptt_exact(std::string_view name, const std::string &rounds, unsigned step_seconds)
 {
-    Scenario exact = hisi_ptt_scenario("exact");
+    Scenario exact = hisi_ptt_scenario(name);
+    exact.chassis.insert(exact.chassis.end(), std::begin(kPttFloodDevices),
+                         std::end(kPttFloodDevices));
+    exact.steps = {
+        {"flood", rounds + "hisi_ptt_flood_test", step_seconds},
+        {"exact", rounds + "hisi_ptt_exact_test", step_seconds},
+        {"exact_record", rounds + "/selftests/hisi_ptt/exact_record.sh", step_seconds},
+    };
+    exact.judgements = {{"delivered and lost is what the model wrote",
+                         {"{selftests}/hisi_ptt/judge_rounds.sh", "{guest}/rounds", "{out}"},
+                         0,
+                         {"rounds all right"}}};
     exact.on_request = true;
-    exact.steps = {{"exact", "hisi_ptt_exact_test", 600}};
     return exact;
 }
 
 Scenario hisi_ptt_exact_long()
 {
-    Scenario exact = hisi_ptt_scenario("exact_long");
-    exact.on_request = true;
-    exact.steps = {{"exact", "PMUKIT_ROUNDS=200 hisi_ptt_exact_test", 36000}};
+    Scenario exact = hisi_ptt_exact("exact_long", "PMUKIT_ROUNDS=200 PMUKIT_LARGE_ROUNDS=20 ",
+                                    /*step_seconds=*/36000);
+    // Each takes as long as its stores.
+    exact.steps[1].command = "PMUKIT_ROUNDS=20 hisi_ptt_exact_test";
+    exact.steps[2].command = "PMUKIT_ROUNDS=20 /selftests/hisi_ptt/exact_record.sh";
     return exact;
+}
+
+// What copying costs.
+Scenario hisi_ptt_bench()
+{
+    Scenario bench = hisi_ptt_scenario("bench");
+    bench.chassis.insert(bench.chassis.end(), std::begin(kPttFloodDevices),
+                         std::end(kPttFloodDevices));
+    bench.on_request = true;
+    bench.steps = {{"bench", "hisi_ptt_bench", 120}};
+    return bench;
 }
 
 // With an endpoint more, below the other port of the switch, where at first nothing is.
@@ -425,6 +475,8 @@ UnitSpec hisi_ptt_driver()
     unit.programs = {"tools/cli/pmukit",
                      "selftests/hisi_ptt/hisi_ptt_test",
                      "selftests/hisi_ptt/hisi_ptt_exact_test",
+                     "selftests/hisi_ptt/hisi_ptt_flood_test",
+                     "selftests/hisi_ptt/hisi_ptt_bench",
                      "selftests/hisi_ptt/hisi_ptt_cycles_test",
                      "selftests/hisi_ptt/hisi_ptt_life_test",
                      "selftests/hisi_ptt/hisi_ptt_faults_test",
@@ -439,6 +491,7 @@ UnitSpec hisi_ptt_driver()
                   "selftests/hisi_ptt/everybody.sh",
                   "selftests/hisi_ptt/live.sh",
                   "selftests/hisi_ptt/slow_reader.sh",
+                  "selftests/hisi_ptt/exact_record.sh",
                   "selftests/lib/tap.sh",
                   "selftests/perfdata/record_corpus.sh",
                   "selftests/hisi_ptt/iommu.sh",
@@ -455,8 +508,9 @@ UnitSpec hisi_ptt_driver()
         hisi_ptt_stock("stock_samples_more", kPttPerfSamples, kPttAll.subspan(kPttLeast),
                        kX86Kernels),
         hisi_ptt_iommu(),
-        hisi_ptt_exact(),
+        hisi_ptt_exact("exact", "", /*step_seconds=*/600),
         hisi_ptt_exact_long(),
+        hisi_ptt_bench(),
         hisi_ptt_cycles(),
         hisi_ptt_hotplug(),
         hisi_ptt_redirect(),
