@@ -14,7 +14,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
-#include "cli/driver_handlers.hpp"
+#include "cli/drivers.hpp"
 #include "cli/drivers/cxl_hmu/hot_lists.hpp"
 #include "session/placement.hpp"
 #include "tier/move_pages.hpp"
