@@ -148,7 +148,7 @@ struct imc_kind {
  * @imc: all of it, with a reference
  * @unit: in imc->catalog
  * @kind: how its counters are reached; NULL: it traces
- * @alias: its name in the kernel's own driver; empty when that is its name
+ * @alias: its name in old documents; empty when that is its name
  * @event_files: content of events/
  * @event_attrs: the same for sysfs
  * @events_group: events/

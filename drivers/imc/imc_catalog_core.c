@@ -4,14 +4,16 @@
  * PMUs there are, which events they have and where the counters lie. Documentation/devices/imc.rst
  * has the nodes and properties.
  *
- * The blob comes from firmware or from disk and is not believed. It is refused as a whole, with the
- * path of the node that is wrong, or everything that comes out can be counted on: counters lie
- * inside their unit's memory, names can be names of files, none comes twice.
+ * The blob comes from firmware or from disk and is not believed. A tree that is none is refused, with
+ * the path of the node that is wrong; a unit that cannot be true is skipped, and remembered with its
+ * reason. Everything that comes out can be counted on: counters lie inside their unit's memory, names
+ * can be names of files, none comes twice.
  *
  * The tokens are checked once from end to end; only then are nodes looked for, so a token that was
  * checked cannot fail any more.
  */
 
+#include <linux/ctype.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -302,8 +304,8 @@ static bool imc_text_good(const char *text)
 }
 
 /*
- * A property that is a line of text. It may be missing, but not be anything else. False: it is
- * wrong.
+ * A property that is a line of text. It may be missing or empty, which leaves @text as it is, but not
+ * be anything else. False: it is wrong.
  */
 static bool imc_node_text(const struct imc_fdt *fdt, u32 node, const char *name, u32 limit,
 			  const char **text)
@@ -313,10 +315,11 @@ static bool imc_node_text(const struct imc_fdt *fdt, u32 node, const char *name,
 
 	if (!imc_node_prop(fdt, node, name, &prop))
 		return true;
-	if (!imc_string_ends(prop.data, prop.bytes, &length) || !length || length >= limit ||
+	if (!imc_string_ends(prop.data, prop.bytes, &length) || length >= limit ||
 	    !imc_text_good((const char *)prop.data))
 		return false;
-	*text = (const char *)prop.data;
+	if (length)
+		*text = (const char *)prop.data;
 	return true;
 }
 
@@ -361,18 +364,47 @@ static bool imc_name_char(char c)
 	       c == '_' || c == '-';
 }
 
-/*
- * Appends a name that is to be one of a file, up to @end. No dots: NAME.scale is a file as well.
- */
-static bool imc_name_add(char *name, u32 *length, const char *more, char end)
+/* The name of a node, up to the @. */
+static bool imc_unit_name(char *name, const char *node)
 {
-	for (; *more && *more != end; more++) {
-		if (!imc_name_char(*more) || *length >= IMC_NAME_BYTES - 1)
+	u32 length = 0;
+
+	for (; *node && *node != '@'; node++) {
+		if (!imc_name_char(*node) || length >= IMC_NAME_BYTES - 1)
 			return false;
-		name[(*length)++] = *more;
+		name[length++] = *node;
+	}
+	name[length] = '\0';
+	return length;
+}
+
+/*
+ * Appends a part of an event's name. In lower case: perf's own test wants the name of a file in
+ * events/ in one case, and NAME.scale is such a file. On its command line it takes either.
+ */
+static bool imc_event_name_add(char *name, u32 *length, const char *more)
+{
+	for (; *more; more++) {
+		if ((!imc_name_char(*more) && *more != '.') || *length >= IMC_NAME_BYTES - 1)
+			return false;
+		name[(*length)++] = tolower(*more);
 	}
 	name[*length] = '\0';
 	return true;
+}
+
+/* POWER10 has DATA_FROM_L3.1; but what perf takes for a file about an event is none. */
+static bool imc_event_name_good(const char *name)
+{
+	static const char * const reserved[] = { ".scale", ".unit", ".per-pkg", ".snapshot", NULL };
+	const char * const *suffix;
+	const char *dot = strrchr(name, '.');
+
+	for (suffix = reserved; dot && *suffix; suffix++) {
+		if (!strcmp(dot, *suffix))
+			return false;
+	}
+	return *name && *name != '.';
 }
 
 /* Events */
@@ -432,9 +464,11 @@ static const char *imc_event_parse(const struct imc_fdt *fdt, u32 node,
 	*event = (struct imc_event_desc) { .scale = defaults->scale, .unit = defaults->unit };
 	if (!imc_node_text(fdt, node, "event-name", IMC_NAME_BYTES, &name) || !name)
 		return "an event without event-name";
-	if (!imc_name_add(event->name, &length, defaults->prefix, '\0') ||
-	    !imc_name_add(event->name, &length, name, '\0'))
-		return "the event's name is too long, or has other than letters, digits, _ and -";
+	if (!imc_event_name_add(event->name, &length, defaults->prefix) ||
+	    !imc_event_name_add(event->name, &length, name))
+		return "the event's name is too long, or has other than letters, digits, _, - and .";
+	if (!imc_event_name_good(event->name))
+		return "the event's name is empty, begins with a dot or ends as files about an event do";
 	if (imc_unit_has_event(catalog, unit, event->name))
 		return "the unit has an event of that name already";
 	if (!imc_node_text(fdt, node, "scale", IMC_TEXT_BYTES, &event->scale) ||
@@ -471,7 +505,7 @@ static const char *imc_events_parse(const struct imc_fdt *fdt, u32 events,
 static const char *imc_unit_events(const struct imc_fdt *fdt, u32 node,
 				   struct imc_catalog *catalog, struct imc_unit *unit)
 {
-	struct imc_defaults defaults = {};
+	struct imc_defaults defaults = { .prefix = "" };
 	struct imc_prop prop;
 	u32 phandle, events;
 
@@ -484,8 +518,9 @@ static const char *imc_unit_events(const struct imc_fdt *fdt, u32 node,
 	if (events == IMC_NOWHERE)
 		return "events points to no node";
 
-	if (!imc_node_text(fdt, node, "events-prefix", IMC_NAME_BYTES, &defaults.prefix) ||
-	    !defaults.prefix)
+	/* Units of POWER9 have an empty one. */
+	if (!imc_node_prop(fdt, node, "events-prefix", &prop) ||
+	    !imc_node_text(fdt, node, "events-prefix", IMC_NAME_BYTES, &defaults.prefix))
 		return "events without events-prefix";
 	if (!imc_node_text(fdt, node, "scale", IMC_TEXT_BYTES, &defaults.scale) ||
 	    !imc_node_text(fdt, node, "unit", IMC_TEXT_BYTES, &defaults.unit))
@@ -544,56 +579,72 @@ static const char *imc_unit_among(const struct imc_unit *unit, const struct imc_
 }
 
 static const char *imc_unit_parse(const struct imc_fdt *fdt, u32 node, const char *name,
-				  struct imc_catalog *catalog, bool *skipped)
+				  struct imc_catalog *catalog)
 {
 	struct imc_unit *unit = &catalog->units[catalog->nr_units];
 	const char *wrong;
-	u32 length = 0;
 
-	*skipped = false;
-	if (catalog->nr_units == IMC_MAX_UNITS)
+	/* What is skipped counts as well: so much is looked at and no more. */
+	if (catalog->nr_units + catalog->nr_skipped >= IMC_MAX_UNITS)
 		return "more units than a catalogue may have";
 	*unit = (struct imc_unit) {};
 	if (!imc_node_cell(fdt, node, "type", &unit->type))
 		return "a unit without type";
-	*skipped = !imc_type_known(unit->type);
-	if (*skipped)
-		return NULL;
-
-	if (!imc_name_add(unit->name, &length, name, '@') || !length)
+	if (!imc_type_known(unit->type))
+		return "unknown type";
+	if (!imc_unit_name(unit->name, name))
 		return "the unit's name is too long, or has other than letters, digits, _ and -";
 	wrong = imc_unit_among(unit, catalog);
 	if (!wrong)
 		wrong = imc_unit_memory(fdt, node, unit);
 	if (!wrong)
 		wrong = imc_unit_events(fdt, node, catalog, unit);
-	catalog->nr_units += !wrong;
 	return wrong;
+}
+
+/* The first ones are remembered, all are counted. */
+static void imc_unit_skip(struct imc_catalog *catalog, const char *why)
+{
+	if (catalog->nr_skipped < IMC_MAX_SKIPPED) {
+		struct imc_skipped *skipped = &catalog->skipped[catalog->nr_skipped];
+
+		memcpy(skipped->path, catalog->path, sizeof(skipped->path));
+		skipped->why = why;
+	}
+	catalog->nr_skipped++;
+}
+
+/* With its events, or without a trace of them. */
+static void imc_unit_take(const struct imc_fdt *fdt, u32 node, const char *name,
+			  struct imc_catalog *catalog)
+{
+	u32 nr_events = catalog->nr_events;
+	const char *wrong = imc_unit_parse(fdt, node, name, catalog);
+
+	if (!wrong) {
+		catalog->nr_units++;
+		return;
+	}
+	catalog->nr_events = nr_events;
+	imc_unit_skip(catalog, wrong);
 }
 
 static const char *imc_units_parse(const struct imc_fdt *fdt, struct imc_catalog *catalog)
 {
 	struct imc_walk walk = {};
 	struct imc_token token;
-	bool root = false, skipped;
-	const char *wrong = NULL;
+	bool root = false;
 	u32 node = 0;
 
-	for (; !wrong && !imc_walk_step(fdt, &walk, &token) && token.kind != IMC_FDT_END;
-	     node = walk.at) {
+	for (; !imc_walk_step(fdt, &walk, &token) && token.kind != IMC_FDT_END; node = walk.at) {
 		if (token.kind != IMC_FDT_BEGIN_NODE)
 			continue;
 		root |= imc_node_compatible(fdt, node, "ibm,opal-in-memory-counters");
 		if (!imc_node_compatible(fdt, node, "ibm,imc-counters"))
 			continue;
 		imc_path_write(catalog->path, &walk);
-		wrong = imc_unit_parse(fdt, node, token.name, catalog, &skipped);
-		catalog->nr_skipped += skipped;
-		if (skipped)
-			imc_path_write(catalog->skipped, &walk);
+		imc_unit_take(fdt, node, token.name, catalog);
 	}
-	if (wrong)
-		return wrong;
 	if (root && catalog->nr_units)
 		return NULL;
 	imc_path_write(catalog->path, &walk);
@@ -604,7 +655,8 @@ static const char *imc_units_parse(const struct imc_fdt *fdt, struct imc_catalog
  * imc_catalog_parse - read a catalogue
  * @blob: a flattened device tree; aligned to 4 bytes
  * @bytes: its length
- * @catalog: filled in; strings point into @blob
+ * @catalog: filled in; strings point into @blob. Units that cannot be true are not in it, but in
+ *	@catalog->skipped.
  *
  * Return: NULL, or what is wrong; @catalog->path is then that of the node it was found in.
  */

@@ -12,16 +12,17 @@
 
 /* What a catalogue may hold at most */
 #define IMC_CATALOG_MAX_BYTES	0x100000U
-#define IMC_MAX_UNITS		64
+#define IMC_MAX_UNITS		128	/* POWER10 has 61 */
 #define IMC_MAX_UNIT_EVENTS	1024
 #define IMC_MAX_EVENTS		4096
 #define IMC_NAME_BYTES		48	/* of a unit or an event, with its end */
 #define IMC_TEXT_BYTES		48	/* of a scale or a unit of measurement */
 #define IMC_PATH_BYTES		128
+#define IMC_MAX_SKIPPED		8	/* units that are told of one by one */
 
 /**
  * struct imc_event_desc - an event of the catalogue
- * @name: with the prefix
+ * @name: with the prefix, in lower case
  * @value: the event's number: where its counter lies, or what trace is to sample
  * @scale: NULL: none
  * @unit: of measurement; NULL: none
@@ -56,14 +57,24 @@ struct imc_unit {
 };
 
 /**
+ * struct imc_skipped - a unit that cannot be used
+ * @path: of the node that is wrong: its own or an event's
+ * @why: what is wrong with it
+ */
+struct imc_skipped {
+	char path[IMC_PATH_BYTES];
+	const char *why;
+};
+
+/**
  * struct imc_catalog - what a flattened device tree says
  * @units: filled in, room for IMC_MAX_UNITS
  * @events: filled in, room for IMC_MAX_EVENTS
  * @nr_units: how many
  * @nr_events: how many
- * @nr_skipped: units of an unknown type
+ * @nr_skipped: units that are not among @units
+ * @skipped: the first of them
  * @path: of the node that is wrong
- * @skipped: of the last of @nr_skipped
  */
 struct imc_catalog {
 	struct imc_unit *units;
@@ -71,8 +82,8 @@ struct imc_catalog {
 	u32 nr_units;
 	u32 nr_events;
 	u32 nr_skipped;
+	struct imc_skipped skipped[IMC_MAX_SKIPPED];
 	char path[IMC_PATH_BYTES];
-	char skipped[IMC_PATH_BYTES];
 };
 
 const char *imc_catalog_parse(const void *blob, size_t bytes, struct imc_catalog *catalog);

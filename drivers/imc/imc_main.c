@@ -11,6 +11,7 @@
 
 #include <linux/cpu.h>
 #include <linux/firmware.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/platform_device.h>
@@ -69,6 +70,19 @@ static const struct imc_unit *imc_unit_find(const struct imc *imc, u32 type)
 	return NULL;
 }
 
+static void imc_catalog_tell_skipped(const struct imc *imc)
+{
+	const struct imc_catalog *catalog = &imc->catalog;
+	u32 told = min_t(u32, catalog->nr_skipped, IMC_MAX_SKIPPED), i;
+
+	for (i = 0; i < told; i++)
+		dev_warn(&imc->parent->dev, "catalogue %s: %s: %s; unit skipped\n",
+			 imc->backend->catalog, catalog->skipped[i].path, catalog->skipped[i].why);
+	if (told < catalog->nr_skipped)
+		dev_warn(&imc->parent->dev, "catalogue %s: %u more units skipped\n",
+			 imc->backend->catalog, catalog->nr_skipped - told);
+}
+
 static int imc_catalog_read(struct imc *imc, size_t bytes)
 {
 	struct imc_catalog *catalog = &imc->catalog;
@@ -80,14 +94,12 @@ static int imc_catalog_read(struct imc *imc, size_t bytes)
 		return -ENOMEM;
 
 	wrong = imc_catalog_parse(imc->blob, bytes, catalog);
+	imc_catalog_tell_skipped(imc);
 	if (wrong) {
 		dev_err(&imc->parent->dev, "catalogue %s: %s: %s\n", imc->backend->catalog,
 			catalog->path, wrong);
 		return -EINVAL;
 	}
-	if (catalog->nr_skipped)
-		dev_warn(&imc->parent->dev, "catalogue %s: %s: unknown type, %u such skipped\n",
-			 imc->backend->catalog, catalog->skipped, catalog->nr_skipped);
 	imc->core = imc_unit_find(imc, IMC_TYPE_CORE);
 	imc->thread = imc_unit_find(imc, IMC_TYPE_THREAD);
 	imc->trace = imc_unit_find(imc, IMC_TYPE_TRACE);
@@ -129,17 +141,15 @@ void imc_pmu_free(struct imc_pmu *ipmu)
 	imc_put(imc);
 }
 
-/* nest_mcs01, but core_imc. The kernel's own driver has nest_mcs01_imc, the old documents not. */
+/* As the kernel's own driver has them: nest_mcs01_imc, core_imc. Old documents say nest_mcs01. */
 static void imc_pmu_name(struct imc_pmu *ipmu)
 {
 	const struct imc_unit *unit = ipmu->unit;
+	bool nest = unit->type == IMC_TYPE_CHIP;
 
-	if (unit->type != IMC_TYPE_CHIP) {
-		snprintf(ipmu->pp.name, sizeof(ipmu->pp.name), "%s_imc", unit->name);
-		return;
-	}
-	snprintf(ipmu->pp.name, sizeof(ipmu->pp.name), "nest_%s", unit->name);
-	snprintf(ipmu->alias, sizeof(ipmu->alias), "nest_%s_imc", unit->name);
+	snprintf(ipmu->pp.name, sizeof(ipmu->pp.name), "%s%s_imc", nest ? "nest_" : "", unit->name);
+	if (nest)
+		snprintf(ipmu->alias, sizeof(ipmu->alias), "nest_%s", unit->name);
 }
 
 static int imc_pmu_add(struct imc *imc, const struct imc_unit *unit)
@@ -174,9 +184,29 @@ static int imc_pmu_add(struct imc *imc, const struct imc_unit *unit)
 	return 0;
 }
 
+/* The 4 MiB that the parser allows are more than a back-end may have. */
+static bool imc_unit_lies_in_chips(const struct imc *imc, const struct imc_unit *unit)
+{
+	u32 i;
+
+	for (i = 0; i < imc->nr_chips; i++) {
+		const struct imc_chip *chip = &imc->chips[i];
+
+		if (imc_unit_lies_in(unit, chip->bytes))
+			continue;
+		dev_warn(&imc->parent->dev,
+			 "catalogue %s: %s: counters or control block lie beyond the %#llx bytes of chip %u; unit skipped\n",
+			 imc->backend->catalog, unit->name, chip->bytes, chip->id);
+		return false;
+	}
+	return true;
+}
+
 /* Counters of threads are written by the engine of the core, which the core unit prepares. */
 static bool imc_unit_usable(const struct imc *imc, const struct imc_unit *unit)
 {
+	if (unit->type == IMC_TYPE_CHIP)
+		return imc_unit_lies_in_chips(imc, unit);
 	if (unit->type != IMC_TYPE_THREAD || imc->core)
 		return true;
 	dev_warn(&imc->parent->dev, "%s: no thread events without a core unit\n", unit->name);
@@ -206,49 +236,21 @@ static int imc_pmus_add(struct imc *imc)
 		if (ret)
 			return ret;
 	}
-	return 0;
+	if (!imc->nr_pmus)
+		dev_err(&imc->parent->dev, "catalogue %s: no unit can be used\n",
+			imc->backend->catalog);
+	return imc->nr_pmus ? 0 : -EINVAL;
 }
 
 /* Back-ends */
-
-/* The 4 MiB that the parser allows are more than a back-end may have. */
-static int imc_chip_check(const struct imc *imc, const struct imc_chip *chip)
-{
-	u32 i;
-
-	for (i = 0; i < imc->catalog.nr_units; i++) {
-		const struct imc_unit *unit = &imc->catalog.units[i];
-
-		if (unit->type != IMC_TYPE_CHIP || imc_unit_lies_in(unit, chip->bytes))
-			continue;
-		dev_err(&imc->parent->dev,
-			"catalogue %s: %s: counters or control block lie beyond the %#llx bytes of chip %u\n",
-			imc->backend->catalog, unit->name, chip->bytes, chip->id);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int imc_chips_check(const struct imc *imc)
-{
-	u32 i;
-	int ret = 0;
-
-	for (i = 0; !ret && i < imc->nr_chips; i++)
-		ret = imc_chip_check(imc, &imc->chips[i]);
-	return ret;
-}
 
 static int imc_chips_prepare(struct imc *imc)
 {
 	unsigned long done = 0;
 	unsigned int cpu;
-	int ret;
+	int ret = 0;
 
 	imc_chips_find(imc);
-	ret = imc_chips_check(imc);
-	if (ret)
-		return ret;
 	cpus_read_lock();
 	for_each_online_cpu(cpu) {
 		struct imc_chip *chip = imc_chip_of(imc, cpu);

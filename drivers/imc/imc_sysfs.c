@@ -119,7 +119,7 @@ static int imc_events_fill(struct imc_pmu *ipmu)
 	return 0;
 }
 
-/* alias: what the kernel's own driver calls it, where that is something else */
+/* alias: what old documents call it, where that is something else */
 
 static ssize_t alias_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

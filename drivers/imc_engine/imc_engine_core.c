@@ -20,7 +20,7 @@
 
 #include "imc_engine_core.h"
 
-#define IMC_ENGINE_LINE_BYTES	64
+#define IMC_ENGINE_LINE_BYTES	128
 
 /* Facts */
 
@@ -79,18 +79,25 @@ void imc_engine_thread_facts(const struct imc_engine_core_state *core,
 /* Counters */
 
 /* A processor cycle is a nanosecond, and an instruction takes one. */
+#define IMC_ENGINE_SLOT(_name, _offset, _fact, _multiplier, _divisor)			\
+	{ _name, IMC_ENGINE_OFFSET_CORE + (_offset), _fact, _multiplier, _divisor }
+#define IMC_ENGINE_NS_SLOT(_name, _offset, _fact)					\
+	IMC_ENGINE_SLOT(_name, _offset, _fact, 1, IMC_ENGINE_SCALE_CORE)
+
 const struct imc_engine_slot imc_engine_slots[IMC_ENGINE_NR_SLOTS] = {
-	{ "CPM_CCYC",			0x00, IMC_ENGINE_ELAPSED_NS,	1, 1 },
-	{ "CPM_32MHZ_CYC",		0x08, IMC_ENGINE_ELAPSED_NS,	4, 125 },
-	{ "CPM_NON_IDLE_PCYC",		0x10, IMC_ENGINE_NON_IDLE_NS,	1, 1 },
-	{ "CPM_NON_IDLE_INST",		0x18, IMC_ENGINE_TASK_NS,	1, 1 },
-	{ "CPM_0THRD_NON_IDLE_PCYC",	0x20, IMC_ENGINE_BUSY_0_NS,	1, 1 },
-	{ "CPM_1THRD_NON_IDLE_PCYC",	0x28, IMC_ENGINE_BUSY_1_NS,	1, 1 },
-	{ "CPM_2THRD_NON_IDLE_PCYC",	0x30, IMC_ENGINE_BUSY_2_NS,	1, 1 },
-	{ "CPM_1THRD_NON_IDLE_INST",	0x38, IMC_ENGINE_BUSY_1_NS,	1, 1 },
-	{ "CPM_CONTEXT_SWITCHES",	0x40, IMC_ENGINE_SWITCHES,	1, 1 },
-	{ "CPM_PAGE_FAULTS",		0x48, IMC_ENGINE_FAULTS,	1, 1 },
-	{ "CPM_TASK_CLOCK",		0x50, IMC_ENGINE_TASK_NS,	1, 1 },
+	IMC_ENGINE_NS_SLOT("CPM_CCYC", 0x80, IMC_ENGINE_ELAPSED_NS),
+	IMC_ENGINE_SLOT("CPM_32MHZ_CYC", 0x88, IMC_ENGINE_ELAPSED_NS,
+			4, 125 * IMC_ENGINE_SCALE_CORE),
+	IMC_ENGINE_NS_SLOT("CPM_NON_IDLE_PCYC", 0x18, IMC_ENGINE_NON_IDLE_NS),
+	IMC_ENGINE_NS_SLOT("CPM_NON_IDLE_INST", 0x10, IMC_ENGINE_TASK_NS),
+	IMC_ENGINE_NS_SLOT("CPM_0THRD_NON_IDLE_PCYC", 0xc8, IMC_ENGINE_BUSY_0_NS),
+	IMC_ENGINE_NS_SLOT("CPM_1THRD_NON_IDLE_PCYC", 0x108, IMC_ENGINE_BUSY_1_NS),
+	IMC_ENGINE_NS_SLOT("CPM_2THRD_NON_IDLE_PCYC", 0x148, IMC_ENGINE_BUSY_2_NS),
+	IMC_ENGINE_NS_SLOT("CPM_1THRD_NON_IDLE_INST", 0x100, IMC_ENGINE_BUSY_1_NS),
+	/* Of no POWER, where its catalogue has nothing. */
+	IMC_ENGINE_SLOT("CPM_ENGINE_CONTEXT_SWITCHES", 0x20, IMC_ENGINE_SWITCHES, 1, 1),
+	IMC_ENGINE_SLOT("CPM_ENGINE_PAGE_FAULTS", 0x28, IMC_ENGINE_FAULTS, 1, 1),
+	IMC_ENGINE_SLOT("CPM_ENGINE_TASK_CLOCK", 0x30, IMC_ENGINE_TASK_NS, 1, 1),
 };
 
 /* value * multiplier / divisor without a product that overflows */
@@ -179,26 +186,32 @@ u32 imc_engine_trace_record(struct imc_engine_trace *trace, u64 scom, u64 now_ns
 
 /* Memory controllers count lines of memory, the fabric its own cycles. */
 const struct imc_engine_nest_slot imc_engine_nest_slots[IMC_ENGINE_NR_NEST_SLOTS] = {
-	{ "PM_MCS01_64B_RD_DISP_PORT01", IMC_ENGINE_OFFSET_MCS01 + 0x00,
+	{ "PM_MCS01_128B_RD_DISP_PORT01", IMC_ENGINE_OFFSET_MCS01 + 0x08,
 	  IMC_ENGINE_NEST_PAGES_FREED },
-	{ "PM_MCS01_64B_WR_DISP_PORT01", IMC_ENGINE_OFFSET_MCS01 + 0x08,
+	{ "PM_MCS01_128B_WR_DISP_PORT01", IMC_ENGINE_OFFSET_MCS01 + 0x10,
 	  IMC_ENGINE_NEST_PAGES_TAKEN },
-	{ "PM_MCS01_64B_RD_DISP_PORT23", IMC_ENGINE_OFFSET_MCS01 + 0x10,
+	{ "PM_MCS01_128B_RD_DISP_PORT23", IMC_ENGINE_OFFSET_MCS01 + 0x28,
 	  IMC_ENGINE_NEST_BLOCK_PAGES_FREED },
-	{ "PM_MCS01_64B_WR_DISP_PORT23", IMC_ENGINE_OFFSET_MCS01 + 0x18,
+	{ "PM_MCS01_128B_WR_DISP_PORT23", IMC_ENGINE_OFFSET_MCS01 + 0x30,
 	  IMC_ENGINE_NEST_BLOCK_PAGES_TAKEN },
-	{ "PM_PB_CYC", IMC_ENGINE_OFFSET_POWERBUS0, IMC_ENGINE_NEST_NS },
+	{ "PM_PB_CYC", IMC_ENGINE_OFFSET_POWERBUS0 + 0x78, IMC_ENGINE_NEST_NS },
 };
+
+static u64 imc_engine_nest_value(const struct imc_engine_nest_slot *slot, u32 page_bytes,
+				 const struct imc_engine_nest_facts *facts)
+{
+	u32 each = slot->fact == IMC_ENGINE_NEST_NS ? 2 /* GHz */ :
+						      page_bytes / IMC_ENGINE_LINE_BYTES;
+
+	return imc_engine_scale(facts->value[slot->fact], each, IMC_ENGINE_SCALE_NEST);
+}
 
 u64 imc_engine_nest_delta(const struct imc_engine_nest_slot *slot, u32 page_bytes,
 			  const struct imc_engine_nest_facts *from,
 			  const struct imc_engine_nest_facts *to)
 {
-	u64 delta = to->value[slot->fact] - from->value[slot->fact];
-
-	if (slot->fact == IMC_ENGINE_NEST_NS)
-		return delta * 2;	/* 2 GHz */
-	return delta * (page_bytes / IMC_ENGINE_LINE_BYTES);
+	return imc_engine_nest_value(slot, page_bytes, to) -
+	       imc_engine_nest_value(slot, page_bytes, from);
 }
 
 u64 imc_engine_nest_status(u64 status, u64 command)

@@ -62,8 +62,13 @@
 #define   IMC_ENGINE_UNIT_MCS1		BIT_ULL(61)
 #define IMC_ENGINE_CB_RUN_MODE		0x20	/* the host's, for debugging: no meaning here */
 
-/* Where the catalogue (imc-power9.dts) puts the first counter of a unit. */
-#define IMC_ENGINE_OFFSET_POWERBUS0	0x50
-#define IMC_ENGINE_OFFSET_MCS01		0x118
+/* Where the catalogue (imc-power9.dts), and POWER9's, puts the first counter of a unit. */
+#define IMC_ENGINE_OFFSET_CORE		0x18	/* of a thread as well */
+#define IMC_ENGINE_OFFSET_POWERBUS0	0x8
+#define IMC_ENGINE_OFFSET_MCS01		0xc8
+
+/* A count of POWER9's stands for so many; the catalogue says it as well. */
+#define IMC_ENGINE_SCALE_CORE		512
+#define IMC_ENGINE_SCALE_NEST		256
 
 #endif /* IMC_ENGINE_REGS_H */

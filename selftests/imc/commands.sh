@@ -7,7 +7,7 @@ cd "$work" || exit 1
 
 command -v perf >/dev/null || skip_all "no perf"
 [ -d $sysfs/trace_imc ] || skip_all "no trace_imc"
-plan 15
+plan 18
 
 # counts FILE: the first column of each line that perf stat -x wrote, "<not counted>" and the like as they are
 counts() { grep -v '^#' "$1" | grep . | cut -d' ' -f"${2:-1}"; }
@@ -15,7 +15,7 @@ all_positive() { awk '!($1 > 0) { bad = 1 } END { exit !NR || bad }'; }
 show() { sed 's/^/# /' "$1" | head -n "${2:-30}"; }
 
 perf list 2>/dev/null >list
-for event in nest_mcs01/PM_MCS01_64B_RD_DISP_PORT01/ nest_mcs01/PM_MCS01_64B_RD_DISP_PORT23/ \
+for event in nest_mcs01_imc/PM_MCS01_128B_RD_DISP_PORT01/ nest_mcs01_imc/PM_MCS01_128B_RD_DISP_PORT23/ \
 	core_imc/CPM_0THRD_NON_IDLE_PCYC/ core_imc/CPM_1THRD_NON_IDLE_INST/ \
 	thread_imc/CPM_0THRD_NON_IDLE_PCYC/ thread_imc/CPM_1THRD_NON_IDLE_INST/ trace_imc/trace_cycles/; do
 	grep -qi "$event" list || { echo "# perf list has no $event"; missing=1; }
@@ -23,22 +23,46 @@ done
 [ -z "${missing:-}" ]
 result "perf list" $?
 
-perf stat -x ' ' -e "nest_mcs01/PM_MCS01_64B_WR_DISP_PORT01/" -a --per-socket -- imc_load faults 2000 2>nest
+perf stat -x ' ' -e "nest_mcs01_imc/PM_MCS01_128B_WR_DISP_PORT01/" -a --per-socket -- imc_load faults 2000 2>nest
 show nest
 counts nest 3 | all_positive && [ "$(grep -c '^S[0-9]' nest)" -ge 1 ]
 result "perf stat -a --per-socket of a nest event" $?
 
-[ "$(cat $sysfs/nest_mcs01/alias 2>/dev/null)" = nest_mcs01_imc ]
-result "the kernel's own name is the alias" $?
+[ "$(cat $sysfs/nest_mcs01_imc/alias 2>/dev/null)" = nest_mcs01 ]
+result "the name of old documents is the alias" $?
 
 # Since 6.6 perf takes it for the PMU's name as well.
 case $(uname -r) in
 6.1.*) true ;;
-*) perf stat -x ' ' -e "nest_mcs01_imc/PM_MCS01_64B_WR_DISP_PORT01/" -a -- imc_load faults 2000 2>alias
+*) perf stat -x ' ' -e "nest_mcs01/PM_MCS01_128B_WR_DISP_PORT01/" -a -- imc_load faults 2000 2>alias
 	show alias
 	counts alias | all_positive ;;
 esac
 result "perf takes the alias where it knows of them" $?
+
+# What the metric mcs01-read of perf for POWER9 is made of, spelled as there.
+mcs01=nest_mcs01_imc/PM_MCS01_128B_RD_DISP_PORT
+perf stat -x ' ' -e "${mcs01}01/,${mcs01}23/" -a -- imc_load faults 2000 2>metric
+show metric
+[ "$(counts metric | grep -c '^[0-9]*$')" = 2 ] && counts metric | head -n 1 | all_positive
+result "perf takes the events of POWER9's metrics" $?
+
+# A second or more at 1 GHz; without the catalogue's scale it would be a five hundredth of it.
+perf stat -x ' ' -e core_imc/CPM_CCYC/ -C 0 -- sleep 1 2>scaled
+show scaled
+counts scaled | awk '{ exit !($1 >= 1e9 && $1 < 1e11) }'
+result "perf scales a count as the catalogue says" $?
+
+# The rule of perf's test "PMU event names", of releases that have none, too.
+two_cases() { ls $sysfs/*_imc/events | grep '[A-Z].*[a-z]\|[a-z].*[A-Z]\|[^A-Za-z0-9._:/-]' | grep -v ':$'; }
+perf_names() {
+	perf test list 2>&1 | grep -q "PMU event names" || return 0
+	perf test "PMU event names" >names 2>&1
+	show names
+	grep -q 'PMU event names *: Ok' names
+}
+[ -z "$(two_cases)" ] && perf_names
+result "names of events pass perf's test of them" $?
 
 perf stat -x ' ' -e "core_imc/CPM_NON_IDLE_INST/" -C 0 -I 1000 -- imc_load busy 2500 2>core
 show core
@@ -52,7 +76,7 @@ result "perf stat of a program with a thread event" $?
 
 # As make does: a shell that starts programs, each of which inherits the event. The CPU may stand still between the two clocks.
 agrees_with_task_clock() {
-	perf stat -x ' ' -e "thread_imc/CPM_TASK_CLOCK/,task-clock" -- sh -c \
+	perf stat -x ' ' -e "thread_imc/CPM_ENGINE_TASK_CLOCK/,task-clock" -- sh -c \
 		'for i in $(seq 10); do imc_load faults 500; imc_load busy 30; done' 2>make
 	show make
 	counts make | awk '{ n[NR] = $1 } END { exit !(NR == 2 && n[1] > n[2] * 0.9 && n[1] < n[2] * 1.1) }'

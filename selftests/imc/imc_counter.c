@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,10 +13,13 @@
 long long event_config(const char *pmu, const char *event)
 {
 	unsigned long long config;
-	char path[256], text[64];
+	char path[256], text[64], *name;
 	int err;
 
 	snprintf(path, sizeof(path), PMU_SYSFS "/%s/events/%s", pmu, event);
+	/* Files are in lower case, whatever the catalogue and perf's command line have. */
+	for (name = strrchr(path, '/'); *name; name++)
+		*name = tolower(*name);
 	err = read_text(path, text, sizeof(text));
 	if (err)
 		return err;

@@ -68,7 +68,7 @@ TEST_F(imc_life, modules_stay_while_an_event_is_open)
 	ASSERT_EQ(module_unload("imc_engine"), 0);
 	EXPECT_FALSE(book_is_there());
 	EXPECT_EQ(pmu_type("core_imc"), -ENOENT);
-	EXPECT_EQ(pmu_type("nest_mcs01"), -ENOENT);
+	EXPECT_EQ(pmu_type("nest_mcs01_imc"), -ENOENT);
 	ASSERT_EQ(module_unload("imc"), 0);
 	ASSERT_EQ(module_load(getenv("PMUKIT_IMC")), 0);
 	EXPECT_EQ(pmu_type("core_imc"), -ENOENT);
@@ -99,7 +99,7 @@ static void use_all(void)
 			work_in_user(2);
 			pmu_event_close(&event);
 		}
-		if (!counter_open(&event, "nest_mcs01", "PM_MCS01_64B_WR_DISP_PORT01", -1, 0)) {
+		if (!counter_open(&event, "nest_mcs01_imc", "PM_MCS01_128B_WR_DISP_PORT01", -1, 0)) {
 			pmu_event_enable(&event);
 			usleep(2000);
 			pmu_event_close(&event);
@@ -196,8 +196,8 @@ TEST_F_TIMEOUT(imc_life, a_task_counts_on_when_its_cpu_leaves, 120)
 	pid_t child = busy_child(-1);
 	long long before, count;
 
-	ASSERT_EQ(counter_open(&self->event, "thread_imc", "CPM_TASK_CLOCK", child, -1), 0);
-	before = book_sum("cpu", "CPM_TASK_CLOCK");
+	ASSERT_EQ(counter_open(&self->event, "thread_imc", "CPM_ENGINE_TASK_CLOCK", child, -1), 0);
+	before = book_sum("cpu", "CPM_ENGINE_TASK_CLOCK");
 	ASSERT_EQ(pmu_event_enable(&self->event), 0);
 	for (int round = 0; round < ROUNDS; round++) {
 		usleep(20000);
@@ -210,7 +210,7 @@ TEST_F_TIMEOUT(imc_life, a_task_counts_on_when_its_cpu_leaves, 120)
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	EXPECT_GT(count, 0);
-	EXPECT_EQ(count, book_sum("cpu", "CPM_TASK_CLOCK") - before);
+	EXPECT_EQ(count, book_sum("cpu", "CPM_ENGINE_TASK_CLOCK") - before);
 }
 
 /* perf ends the event of a CPU that leaves; one that is opened later works. */

@@ -124,10 +124,10 @@ Scenario imc_stress()
     stress.kernels = kX86Kernels;
     stress.steps = {
         stress_step("events",
-                    "--pmu '*_imc' --pmu 'nest_mcs0*' --workers 2 --nobody 1 --module imc "
+                    "--pmu '*_imc' --workers 2 --nobody 1 --module imc "
                     "--least-opens 10 --least-aux 2"),
         stress_step("machine",
-                    "--pmu '*_imc' --pmu 'nest_mcs0*' --workers 2 --module imc --cpu 2 "
+                    "--pmu '*_imc' --workers 2 --module imc --cpu 2 "
                     "--cpu 3 --unload imc_engine=/lib/vmrun/imc_engine.ko,imc=/lib/vmrun/imc.ko "
                     "--read /sys/bus/event_source/devices/trace_imc "
                     "--least-opens 1 --least-aux 1"),
@@ -193,14 +193,14 @@ UnitSpec imc_tests()
                 "--pmu trace_imc --aux 16 --dense 32 --load imc_engine=/lib/vmrun/imc_engine.ko"},
                {"fail_nth_thread", "--pmu thread_imc --task"},
                {"fail_nth_core", "--pmu core_imc"},
-               {"fail_nth_nest", "--pmu nest_mcs01"}});
+               {"fail_nth_nest", "--pmu nest_mcs01_imc"}});
     unit = with_privileges(
         unit, "counters",
         {{"privileges_trace",
           "--pmu trace_imc --policy capability --aux 16 --tree /sys/devices/imc_engine"},
          {"privileges_thread", "--pmu thread_imc --policy capability --task"},
          {"privileges_core", "--pmu core_imc --policy paranoid"},
-         {"privileges_nest", "--pmu nest_mcs01 --policy paranoid" + trees_of_pmus("nest")}});
+         {"privileges_nest", "--pmu nest_mcs01_imc --policy paranoid" + trees_of_pmus("nest")}});
     return with_examples(unit, "Documentation/devices/imc.rst", "6.12", Scenario{});
 }
 

@@ -29,7 +29,11 @@ void check_events(const imc_catalog &catalog, const imc_unit &unit)
     for (u32 i = 0; i < unit.nr_events; i++) {
         const imc_event_desc &event = catalog.events[unit.first_event + i];
         hold(*event.name && names.insert(event.name).second);
-        hold(std::string_view(event.name).find_first_of("./@ ") == std::string_view::npos);
+        const std::string_view name = event.name;
+        hold(!name.starts_with('.') && name.find_first_of("/@ ") == name.npos);
+        hold(std::ranges::none_of(name, [](char c) { return c >= 'A' && c <= 'Z'; }));
+        for (const char *suffix : {".scale", ".unit", ".per-pkg", ".snapshot"})
+            hold(!name.ends_with(suffix));
         hold(unit.type == IMC_TYPE_TRACE || event.value + 8ULL <= unit.bytes);
         hold(!event.scale || printable(event.scale));
         hold(!event.unit || printable(event.unit));
@@ -49,7 +53,9 @@ void imc_catalog_blob(Bytes bytes)
     catalog.units = units.data();
     catalog.events = events.data();
     const char *wrong = ::imc_catalog_parse(blob.data(), blob.size(), &catalog);
-    hold(printable(catalog.path) && printable(catalog.skipped));
+    hold(printable(catalog.path));
+    for (u32 i = 0; i < catalog.nr_skipped && i < IMC_MAX_SKIPPED; i++)
+        hold(printable(catalog.skipped[i].path) && catalog.skipped[i].why);
     if (wrong)
         return;
     hold(catalog.nr_units && catalog.nr_units <= IMC_MAX_UNITS);

@@ -90,6 +90,14 @@ std::string refusal(const Blob &blob)
     return std::string(parsed->catalog.path) + ": " + parsed->wrong;
 }
 
+// The one unit that was skipped: the path, and why.
+std::string skipped(const Blob &blob)
+{
+    const auto parsed = parse(blob);
+    EXPECT_EQ(parsed->catalog.nr_skipped, 1U);
+    return std::string(parsed->catalog.skipped[0].path) + ": " + parsed->catalog.skipped[0].why;
+}
+
 using Edit = std::function<void(Tree &)>;
 const Edit kNothing = [](Tree &) {};
 
@@ -168,7 +176,7 @@ TEST(ImcCatalog, UnitAndEventAreRead)
     EXPECT_EQ(unit.cb_offset, 0x3fc00U);
     ASSERT_EQ(unit.nr_events, 1U);
     const imc_event_desc &event = parsed->events[unit.first_event];
-    EXPECT_STREQ(event.name, "PM_MCS01_64B_RD");
+    EXPECT_STREQ(event.name, "pm_mcs01_64b_rd");
     EXPECT_EQ(event.value, 0x118U);
     EXPECT_EQ(text(event.scale), "none");
     EXPECT_EQ(text(event.unit), "none");
@@ -210,16 +218,107 @@ TEST(ImcCatalog, AllTypesAndUnitsWithoutEvents)
     EXPECT_STREQ(parsed->units[4].name, "trace");
 }
 
-TEST(ImcCatalog, UnknownTypeIsSkippedAndNamed)
+// What IBM's catalogues of POWER9 and POWER10 have (github.com/open-power/ima-catalog)
+
+TEST(ImcCatalog, PrefixMayBeEmpty)
+{
+    const auto parsed =
+        parse(make({.node = "nvlink3@288",
+                    .prefix = [](Tree &tree) { tree.text("events-prefix", ""); },
+                    .name = [](Tree &tree) { tree.text("event-name", "PM_NVLINK3_A"); }}));
+    ASSERT_EQ(parsed->wrong, "");
+    EXPECT_STREQ(parsed->events[0].name, "pm_nvlink3_a");
+    EXPECT_EQ(parsed->catalog.nr_skipped, 0U);
+}
+
+TEST(ImcCatalog, NamesOfEventsHaveDots)
+{
+    const auto parsed = parse(make({.more_events = [](Tree &tree) {
+        add_event(tree, "DATA_FROM_L3.1", 8);
+        add_event(tree, "a.scaled", 16);
+        add_event(tree, "b.unit.c", 24);
+    }}));
+    ASSERT_EQ(parsed->wrong, "") << parsed->catalog.path;
+    ASSERT_EQ(parsed->units[0].nr_events, 4U);
+    EXPECT_STREQ(parsed->events[1].name, "pm_mcs01_data_from_l3.1");
+}
+
+// Names of files in events/ pass "PMU event names" of perf test: all in one case, with .scale too.
+TEST(ImcCatalog, NamesOfEventsAreOfOneCase)
+{
+    const auto parsed =
+        parse(make({.more_events = [](Tree &tree) { add_event(tree, "Mixed_CASE", 8); }}));
+    ASSERT_EQ(parsed->wrong, "");
+    EXPECT_STREQ(parsed->events[1].name, "pm_mcs01_mixed_case");
+    EXPECT_EQ(skipped(make({.more_events = [](Tree &tree) { add_event(tree, "64b_rd", 8); }})),
+              "/imc-counters/events@0/event@64b_rd: the unit has an event of that name already");
+}
+
+TEST(ImcCatalog, SecondUnitOfANameIsSkippedAndTheOthersStay)
+{
+    const auto parsed = parse(make({.node = "pb@118", .more_units = [](Tree &tree) {
+                                        add_unit(tree, "pb@198", 0x10, 8);
+                                        add_unit(tree, "core@18", 4, 8);
+                                    }}));
+    ASSERT_EQ(parsed->wrong, "");
+    ASSERT_EQ(parsed->catalog.nr_units, 2U);
+    EXPECT_STREQ(parsed->units[0].name, "pb");
+    EXPECT_EQ(parsed->units[0].nr_events, 1U);
+    EXPECT_STREQ(parsed->units[1].name, "core");
+    ASSERT_EQ(parsed->catalog.nr_skipped, 1U);
+    EXPECT_STREQ(parsed->catalog.skipped[0].path, "/imc-counters/pb@198");
+    EXPECT_STREQ(parsed->catalog.skipped[0].why, "there is such a unit already");
+}
+
+// The events before the wrong one go with the unit; those of the next unit begin where they did.
+TEST(ImcCatalog, UnitWithAWrongEventLeavesNothing)
+{
+    const auto parsed =
+        parse(make({.more_events = [](Tree &tree) { add_event(tree, "bad/name", 8); },
+                    .more_units =
+                        [](Tree &tree) {
+                            tree.begin("own").cell("phandle", 99);
+                            add_event(tree, "GOOD", 0);
+                            tree.end();
+                            tree.begin("mcs23@48").text("compatible", "ibm,imc-counters");
+                            tree.cell("type", 0x10).cell("size", 0x40000).cell("offset", 0);
+                            tree.cell("events", 99).text("events-prefix", "P_").end();
+                        }}));
+    ASSERT_EQ(parsed->wrong, "");
+    ASSERT_EQ(parsed->catalog.nr_units, 1U);
+    EXPECT_STREQ(parsed->units[0].name, "mcs23");
+    EXPECT_EQ(parsed->units[0].first_event, 0U);
+    EXPECT_EQ(parsed->catalog.nr_events, 1U);
+    EXPECT_STREQ(parsed->events[0].name, "p_good");
+    EXPECT_EQ(parsed->catalog.nr_skipped, 1U);
+}
+
+TEST(ImcCatalog, UnknownTypesAreSkippedCountedAndTheFirstOnesNamed)
 {
     const auto parsed = parse(make({.more_units = [](Tree &tree) {
-        tree.begin("new@1").text("compatible", "ibm,imc-counters").cell("type", 0x20).end();
+        for (u32 i = 0; i < IMC_MAX_SKIPPED + 2; i++)
+            add_unit(tree, ("new@" + std::to_string(i)).c_str(), 0x20, 8);
         add_unit(tree, "core", 4, 8);
     }}));
     ASSERT_EQ(parsed->wrong, "");
     EXPECT_EQ(parsed->catalog.nr_units, 2U);
-    EXPECT_EQ(parsed->catalog.nr_skipped, 1U);
-    EXPECT_STREQ(parsed->catalog.skipped, "/imc-counters/new@1");
+    EXPECT_EQ(parsed->catalog.nr_skipped, IMC_MAX_SKIPPED + 2U);
+    for (u32 i = 0; i < IMC_MAX_SKIPPED; i++) {
+        EXPECT_EQ(parsed->catalog.skipped[i].path, "/imc-counters/new@" + std::to_string(i));
+        EXPECT_STREQ(parsed->catalog.skipped[i].why, "unknown type");
+    }
+}
+
+TEST(ImcCatalog, WhatIsSkippedCountsAmongTheUnits)
+{
+    const auto parsed = parse(make({.more_units = [](Tree &tree) {
+        for (u32 i = 1; i < IMC_MAX_UNITS; i++)
+            add_unit(tree, "new", 0x20, 8);
+        add_unit(tree, "core", 4, 8);
+    }}));
+    ASSERT_EQ(parsed->wrong, "");
+    EXPECT_EQ(parsed->catalog.nr_units, 1U);
+    EXPECT_EQ(parsed->catalog.nr_skipped, u32{IMC_MAX_UNITS});
 }
 
 TEST(ImcCatalog, CompatibleIsAListAndUnitsMayLieDeeper)
@@ -249,7 +348,7 @@ TEST(ImcCatalog, OldPropertyOfHandlesAndCbOffsetAreKnown)
     const auto parsed = parse(tree.finish());
     ASSERT_EQ(parsed->wrong, "");
     EXPECT_EQ(parsed->units[0].cb_offset, 0x100U);
-    EXPECT_STREQ(parsed->events[0].name, "P_A");
+    EXPECT_STREQ(parsed->events[0].name, "p_a");
 }
 
 TEST(ImcCatalog, TraceEventIsAValueNotAPlace)
@@ -284,139 +383,158 @@ TEST(ImcCatalog, ShippedCatalogueIsRead)
     std::vector<std::string> names;
     for (u32 i = 0; i < parsed->catalog.nr_events; i++)
         names.push_back(parsed->events[i].name);
-    for (const char *name : {"PM_MCS01_64B_RD_DISP_PORT01", "PM_MCS01_64B_WR_DISP_PORT01",
-                             "CPM_NON_IDLE_INST", "CPM_NON_IDLE_PCYC", "trace_cycles"})
+    EXPECT_EQ(parsed->catalog.nr_skipped, 0U);
+    for (const char *name : {"pm_mcs01_128b_rd_disp_port01", "pm_mcs01_128b_wr_disp_port01",
+                             "cpm_non_idle_inst", "cpm_non_idle_pcyc", "trace_cycles"})
         EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
 }
 
-// Refused with the path
+// Refused, or skipped with the path
 
-struct Refused {
+TEST(ImcCatalog, WithoutItsRootItIsRefused)
+{
+    EXPECT_EQ(refusal(make({.compatible = "other"})),
+              "/: no node is compatible with ibm,opal-in-memory-counters");
+}
+
+TEST(ImcCatalog, WithoutAUnitThatCanBeUsedItIsRefused)
+{
+    const Blob blob = make({.type = [](Tree &tree) { tree.cell("type", 8); }});
+    EXPECT_EQ(refusal(blob), "/: no unit");
+    EXPECT_EQ(skipped(blob), "/imc-counters/mcs01: unknown type");
+}
+
+struct Skipped {
     const char *name;
     Recipe recipe;
     const char *says;
 };
 
-class ImcCatalogRefused : public testing::TestWithParam<Refused> {};
+class ImcCatalogSkipped : public testing::TestWithParam<Skipped> {};
 
-TEST_P(ImcCatalogRefused, WithThePathAndTheReason)
+TEST_P(ImcCatalogSkipped, WithThePathAndTheReason)
 {
-    EXPECT_EQ(refusal(make(GetParam().recipe)), GetParam().says);
+    EXPECT_EQ(skipped(make(GetParam().recipe)), GetParam().says);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Catalogues, ImcCatalogRefused,
+    Catalogues, ImcCatalogSkipped,
     testing::Values(
-        Refused{"no_root",
-                {.compatible = "other"},
-                "/: no node is compatible with ibm,opal-in-memory-counters"},
-        Refused{"no_unit", {.type = [](Tree &tree) { tree.cell("type", 8); }}, "/: no unit"},
-        Refused{"no_type", {.type = kNothing}, "/imc-counters/mcs01: a unit without type"},
-        Refused{"short_type",
+        Skipped{"no_type", {.type = kNothing}, "/imc-counters/mcs01: a unit without type"},
+        Skipped{"short_type",
                 {.type = [](Tree &tree) { tree.bytes("type", "abc"); }},
                 "/imc-counters/mcs01: a unit without type"},
-        Refused{"no_size", {.size = kNothing}, "/imc-counters/mcs01: a unit without size"},
-        Refused{"size_too_small",
+        Skipped{"no_size", {.size = kNothing}, "/imc-counters/mcs01: a unit without size"},
+        Skipped{"size_too_small",
                 {.size = [](Tree &tree) { tree.cell("size", 7); }},
                 "/imc-counters/mcs01: size is not in 8 bytes .. 4 MiB"},
-        Refused{"size_too_large",
+        Skipped{"size_too_large",
                 {.size = [](Tree &tree) { tree.cell("size", 0x400001); }},
                 "/imc-counters/mcs01: size is not in 8 bytes .. 4 MiB"},
-        Refused{"no_offset",
+        Skipped{"no_offset",
                 {.offset = kNothing},
                 "/imc-counters/mcs01: a unit of a chip without offset"},
-        Refused{"beyond_chip",
+        Skipped{"beyond_chip",
                 {.offset = [](Tree &tree) { tree.cell("offset", 0x3c0008); }},
                 "/imc-counters/mcs01: offset, size and cb_offset do not lie in a chip's 4 MiB"},
-        Refused{"offset_not_aligned",
+        Skipped{"offset_not_aligned",
                 {.offset = [](Tree &tree) { tree.cell("offset", 4); }},
                 "/imc-counters/mcs01: offset, size and cb_offset do not lie in a chip's 4 MiB"},
-        Refused{"control_block_beyond_chip",
+        Skipped{"control_block_beyond_chip",
                 {.unit = [](Tree &tree) { tree.cell("cb_offset", 0x280000 - 0x20); }},
                 "/imc-counters/mcs01: offset, size and cb_offset do not lie in a chip's 4 MiB"},
-        Refused{"control_block_not_aligned",
+        Skipped{"control_block_not_aligned",
                 {.unit = [](Tree &tree) { tree.cell("cb_offset", 0x3fc04); }},
                 "/imc-counters/mcs01: offset, size and cb_offset do not lie in a chip's 4 MiB"},
-        Refused{"handle_too_short",
+        Skipped{"handle_too_short",
                 {.handle = [](Tree &tree) { tree.bytes("events", "ab"); }},
                 "/imc-counters/mcs01: events is not a phandle"},
-        Refused{"handle_of_nobody",
+        Skipped{"handle_of_nobody",
                 {.handle = [](Tree &tree) { tree.cell("events", 99); }},
                 "/imc-counters/mcs01: events points to no node"},
-        Refused{
+        Skipped{
             "no_prefix", {.prefix = kNothing}, "/imc-counters/mcs01: events without events-prefix"},
-        Refused{"empty_prefix",
-                {.prefix = [](Tree &tree) { tree.text("events-prefix", ""); }},
-                "/imc-counters/mcs01: events without events-prefix"},
-        Refused{"scale_without_end",
+        Skipped{"empty_event_name",
+                {.name = [](Tree &tree) { tree.text("event-name", ""); }},
+                "/imc-counters/events@0/event@118: an event without event-name"},
+        Skipped{"scale_without_end",
                 {.unit = [](Tree &tree) { tree.bytes("scale", "1.5"); }},
                 "/imc-counters/mcs01: scale or unit is not a line of text"},
-        Refused{"no_event_name",
+        Skipped{"no_event_name",
                 {.name = kNothing},
                 "/imc-counters/events@0/event@118: an event without event-name"},
-        Refused{"no_event_reg",
+        Skipped{"no_event_reg",
                 {.reg = kNothing},
                 "/imc-counters/events@0/event@118: an event without reg"},
-        Refused{"event_scale_of_two_lines",
+        Skipped{"event_scale_of_two_lines",
                 {.event = [](Tree &tree) { tree.text("scale", "1\n2"); }},
                 "/imc-counters/events@0/event@118: scale or unit is not a line of text"},
-        Refused{"counter_not_aligned",
+        Skipped{"counter_not_aligned",
                 {.reg = [](Tree &tree) { tree.cell("reg", 4); }},
                 "/imc-counters/events@0/event@118: the counter lies outside of the unit's memory, "
                 "or is not aligned"},
-        Refused{"counter_beyond_size",
+        Skipped{"counter_beyond_size",
                 {.reg = [](Tree &tree) { tree.cell("reg", 0x40000 - 0x100); }},
                 "/imc-counters/events@0/event@118: the counter lies outside of the unit's memory, "
                 "or is not aligned"},
-        Refused{"sum_wraps",
+        Skipped{"sum_wraps",
                 {.reg = [](Tree &tree) { tree.cell("reg", 0xffffff00); }},
                 "/imc-counters/events@0/event@118: reg of the unit and of the event are too much "
                 "together"},
-        Refused{"name_is_a_path",
+        Skipped{"name_is_a_path",
                 {.name = [](Tree &tree) { tree.text("event-name", "../x"); }},
                 "/imc-counters/events@0/event@118: the event's name is too long, or has other than "
-                "letters, digits, _ and -"},
-        Refused{"name_is_another_events_scale",
+                "letters, digits, _, - and ."},
+        Skipped{"name_is_another_events_scale",
                 {.name = [](Tree &tree) { tree.text("event-name", "A.scale"); }},
-                "/imc-counters/events@0/event@118: the event's name is too long, or has other than "
-                "letters, digits, _ and -"},
-        Refused{"name_has_an_at",
+                "/imc-counters/events@0/event@118: the event's name is empty, begins with a dot or "
+                "ends as files about an event do"},
+        Skipped{"name_is_another_events_snapshot",
+                {.name = [](Tree &tree) { tree.text("event-name", "A.B.SNAPSHOT"); }},
+                "/imc-counters/events@0/event@118: the event's name is empty, begins with a dot or "
+                "ends as files about an event do"},
+        Skipped{"name_is_the_folder_above",
+                {.prefix = [](Tree &tree) { tree.text("events-prefix", ""); },
+                 .name = [](Tree &tree) { tree.text("event-name", ".."); }},
+                "/imc-counters/events@0/event@118: the event's name is empty, begins with a dot or "
+                "ends as files about an event do"},
+        Skipped{"name_has_an_at",
                 {.name = [](Tree &tree) { tree.text("event-name", "@1"); }},
                 "/imc-counters/events@0/event@118: the event's name is too long, or has other than "
-                "letters, digits, _ and -"},
-        Refused{"name_too_long_with_prefix",
+                "letters, digits, _, - and ."},
+        Skipped{"name_too_long_with_prefix",
                 {.name = [](Tree &tree) { tree.text("event-name", std::string(39, 'A')); }},
                 "/imc-counters/events@0/event@118: the event's name is too long, or has other than "
-                "letters, digits, _ and -"},
-        Refused{"two_events_of_a_name",
+                "letters, digits, _, - and ."},
+        Skipped{"two_events_of_a_name",
                 {.more_events = [](Tree &tree) { add_event(tree, "64B_RD", 8); }},
                 "/imc-counters/events@0/event@64B_RD: the unit has an event of that name already"},
-        Refused{"two_units_of_a_name",
+        Skipped{"two_units_of_a_name",
                 {.more_units = [](Tree &tree) { add_unit(tree, "mcs01@2", 0x10, 8); }},
                 "/imc-counters/mcs01@2: there is such a unit already"},
-        Refused{"two_core_units",
+        Skipped{"two_core_units",
                 {.more_units =
                      [](Tree &tree) {
                          add_unit(tree, "core", 4, 8);
                          add_unit(tree, "core2", 4, 8);
                      }},
                 "/imc-counters/core2: there is such a unit already"},
-        Refused{"core_and_thread_of_a_name",
+        Skipped{"core_and_thread_of_a_name",
                 {.more_units =
                      [](Tree &tree) {
                          add_unit(tree, "x@4", 4, 8);
                          add_unit(tree, "x@1", 1, 8);
                      }},
                 "/imc-counters/x@1: there is a unit of that name already"},
-        Refused{"unit_name_is_hostile",
+        Skipped{"unit_name_is_hostile",
                 {.node = "a b\x1b[2J"},
                 "/imc-counters/a?b?[2J: the unit's name is too long, or has other than letters, "
                 "digits, _ and -"},
-        Refused{"unit_without_name",
+        Skipped{"unit_without_name",
                 {.node = "@4"},
                 "/imc-counters/@4: the unit's name is too long, or has other than letters, digits, "
                 "_ and -"},
-        Refused{"trace_of_another_size",
+        Skipped{"trace_of_another_size",
                 {.more_units = [](Tree &tree) { add_unit(tree, "trace", 2, 0x80000); }},
                 "/imc-counters/trace: the trace buffer is not of 256 KiB, as firmware sets it up"}),
     [](const auto &one) { return std::string(one.param.name); });
@@ -460,7 +578,7 @@ TEST(ImcCatalog, LongestNamesAndTexts)
         .event = [](Tree &tree) { tree.text("scale", std::string(IMC_TEXT_BYTES - 1, '1')); }};
     const auto parsed = parse(make(recipe));
     ASSERT_EQ(parsed->wrong, "") << parsed->catalog.path;
-    EXPECT_EQ(std::string(parsed->events[0].name), "PM_MCS01_" + std::string(38, 'A'));
+    EXPECT_EQ(std::string(parsed->events[0].name), "pm_mcs01_" + std::string(38, 'a'));
     Recipe longer = recipe;
     longer.event = [](Tree &tree) { tree.text("scale", std::string(IMC_TEXT_BYTES, '1')); };
     EXPECT_NE(parse(make(longer))->wrong, "");
@@ -484,8 +602,9 @@ Blob with_units(u32 count)
 TEST(ImcCatalog, AsManyUnitsAsThereMayBe)
 {
     EXPECT_EQ(parse(with_units(IMC_MAX_UNITS))->wrong, "");
-    EXPECT_EQ(refusal(with_units(IMC_MAX_UNITS + 1)),
-              "/imc-counters/u64: more units than a catalogue may have");
+    EXPECT_EQ(parse(with_units(IMC_MAX_UNITS))->catalog.nr_skipped, 0U);
+    EXPECT_EQ(skipped(with_units(IMC_MAX_UNITS + 1)),
+              "/imc-counters/u128: more units than a catalogue may have");
 }
 
 Blob with_events(u32 count)
@@ -499,7 +618,7 @@ Blob with_events(u32 count)
 TEST(ImcCatalog, AsManyEventsAsAUnitMayHave)
 {
     EXPECT_EQ(parse(with_events(IMC_MAX_UNIT_EVENTS))->wrong, "");
-    EXPECT_EQ(refusal(with_events(IMC_MAX_UNIT_EVENTS + 1)),
+    EXPECT_EQ(skipped(with_events(IMC_MAX_UNIT_EVENTS + 1)),
               "/imc-counters/events@0/event@E1024: more events than a catalogue may have");
 }
 
@@ -526,7 +645,8 @@ TEST(ImcCatalog, AsManyEventsAsThereMayBe)
                          }});
     };
     EXPECT_EQ(parse(blob(4))->wrong, "");
-    EXPECT_EQ(refusal(blob(5)),
+    EXPECT_EQ(parse(blob(5))->catalog.nr_units, 4U);
+    EXPECT_EQ(skipped(blob(5)),
               "/imc-counters/events@0/event@118: more events than a catalogue may have");
 }
 

@@ -133,19 +133,19 @@ TEST(ImcEngineSlots, NothingIsLostToRounding)
     imc_engine_facts from{}, to{};
     u64 sum = 0;
     for (int i = 0; i < 1000; i++) {
-        to.value[IMC_ENGINE_ELAPSED_NS] += 33;  // a cycle takes 31.25 ns
+        to.value[IMC_ENGINE_ELAPSED_NS] += 17000;  // a count is 512 cycles, 16000 ns
         sum += imc_engine_slot_delta(&slot, &from, &to);
         from = to;
     }
-    EXPECT_EQ(sum, 33000U * 32 / 1000);
+    EXPECT_EQ(sum, 17000U * 1000 / 16000);
 }
 
 TEST(ImcEngineSlots, CountWhatTheirNameSays)
 {
     imc_engine_facts from{}, to{};
     for (u64 i = 0; i < IMC_ENGINE_NR_FACTS; i++) {
-        from.value[i] = 5000;
-        to.value[i] = 5000 + 1000 * (i + 1);
+        from.value[i] = 5000 * 512;
+        to.value[i] = (5000 + 1000 * (i + 1)) * 512;
     }
     const std::map<std::string, u64> expected = {
         {"CPM_CCYC", 1000},
@@ -156,9 +156,9 @@ TEST(ImcEngineSlots, CountWhatTheirNameSays)
         {"CPM_1THRD_NON_IDLE_PCYC", 5000},
         {"CPM_2THRD_NON_IDLE_PCYC", 6000},
         {"CPM_1THRD_NON_IDLE_INST", 5000},
-        {"CPM_CONTEXT_SWITCHES", 7000},
-        {"CPM_PAGE_FAULTS", 8000},
-        {"CPM_TASK_CLOCK", 3000},
+        {"CPM_ENGINE_CONTEXT_SWITCHES", 7000 * 512},
+        {"CPM_ENGINE_PAGE_FAULTS", 8000 * 512},
+        {"CPM_ENGINE_TASK_CLOCK", 3000 * 512},
     };
     EXPECT_EQ(expected.size(), size_t{IMC_ENGINE_NR_SLOTS});
     for (const auto &[name, count] : expected)
@@ -278,17 +278,30 @@ TEST(ImcEngineNest, CountsLinesAndCycles)
 {
     imc_engine_nest_facts from{}, to{};
     for (u64 i = 0; i < IMC_ENGINE_NR_NEST_FACTS; i++)
-        to.value[i] = i + 1;
+        to.value[i] = (i + 1) * 256;
     const std::map<std::string, u64> expected = {
-        {"PM_MCS01_64B_RD_DISP_PORT01", 64},
-        {"PM_MCS01_64B_WR_DISP_PORT01", 128},
-        {"PM_MCS01_64B_RD_DISP_PORT23", 192},
-        {"PM_MCS01_64B_WR_DISP_PORT23", 256},
+        {"PM_MCS01_128B_RD_DISP_PORT01", 32},
+        {"PM_MCS01_128B_WR_DISP_PORT01", 64},
+        {"PM_MCS01_128B_RD_DISP_PORT23", 96},
+        {"PM_MCS01_128B_WR_DISP_PORT23", 128},
         {"PM_PB_CYC", 10},
     };
     for (const imc_engine_nest_slot &slot : imc_engine_nest_slots)
         EXPECT_EQ(imc_engine_nest_delta(&slot, 4096, &from, &to), expected.at(slot.name))
             << slot.name;
+}
+
+TEST(ImcEngineNest, NothingIsLostToRounding)
+{
+    const imc_engine_nest_slot &slot = imc_engine_nest_slots[0];
+    imc_engine_nest_facts from{}, to{};
+    u64 sum = 0;
+    for (int i = 0; i < 1000; i++) {
+        to.value[slot.fact] += 3;  // pages; a count is 8 of 4 KiB
+        sum += imc_engine_nest_delta(&slot, 4096, &from, &to);
+        from = to;
+    }
+    EXPECT_EQ(sum, 3000U / 8);
 }
 
 // The catalogue: units with their prefix and base, and the events they point to
