@@ -436,9 +436,13 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 	pmukit_debugfs_remove(pp);
 	cpuhp_state_remove_instance_nocalls(pmukit_hotplug_state, &pp->hotplug_node);
 
-	/* Not before: while events follow a CPU that leaves strangers cannot be told. */
+	/*
+	 * Not before: while events follow a CPU that leaves strangers cannot be told. An event that
+	 * is revoked keeps its count as if that were all.
+	 */
 	spin_lock(&pp->lock);
-	pp->revoked = PMUKIT_PMU_REVOKES && !pp->waiting && !pmukit_has_strangers(pp, NULL);
+	pp->revoked = PMUKIT_PMU_REVOKES && !pp->waiting &&
+		      !(pp->ends_in_error && pp->nr_events) && !pmukit_has_strangers(pp, NULL);
 	spin_unlock(&pp->lock);
 	if (pp->revoked) {
 		if (pmukit_unregister(pp))

@@ -75,8 +75,8 @@ struct pmukit_pmu_ops {
  * @ops: the unit's part
  * @max_events: how many events may be open at once; one more gets -EBUSY
  * @reach: for whom events count
- * @ends_in_error: an event that is open when the hardware leaves ends in error, where the kernel
- *	does not revoke it: what it has counted until then would pass for all there was
+ * @ends_in_error: an event that is open when the hardware leaves ends in error: what it has
+ *	counted until then would pass for all there was. The kernel does not get to revoke it.
  * @cpu: PMUKIT_REACH_SYSTEM: the CPU all events run on; changes when that CPU goes offline, and
  *	when one on @node comes while it is on another
  * @cpus: PMUKIT_REACH_GROUPS: the same for each group; of several of one group the first

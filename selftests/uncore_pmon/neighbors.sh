@@ -89,8 +89,7 @@ counts_while() {
 	grep -q "^500 .*$ours/" "$work/stat"
 }
 
-# ends COMMAND: an event that counts while this is done has no count at the end. Linux 7.2 revokes it: its count stays readable as it was.
-revokes=$([ "$(uname -r | cut -d. -f1)" -lt 7 ] || echo 200)
+# ends COMMAND: an event that counts while this is done has no count at the end
 ends() {
 	cat >"$work/while" <<-END
 		uncore_load --function ${bdf#0000:} --reads 200 >/dev/null
@@ -99,11 +98,7 @@ ends() {
 		true
 	END
 	stat $ours sh "$work/while"
-	if [ -n "$revokes" ]; then
-		grep -q "^$revokes .*$ours/" "$work/stat"
-	else
-		grep -q "$ours/" "$work/stat" && ! grep -q "^[0-9].*$ours/" "$work/stat"
-	fi
+	grep -q "$ours/" "$work/stat" && ! grep -q "^[0-9].*$ours/" "$work/stat"
 }
 
 # said TIMES TEXT: lines in the log. An insmod that fails is tried in two ways.

@@ -87,19 +87,16 @@ static void everything_works(struct __test_metadata *_metadata, const char *pci)
 	close_all(fds);
 }
 
-/* No count, or as Linux 7.2 revokes events, one that does not move. Nothing may hang or crash. */
+/* A count would pass for all there was. Nothing else may hang or crash. */
 static void use_dead_events(struct __test_metadata *_metadata, const int fds[EVENTS])
 {
-	struct uncore_count before, after;
+	struct uncore_count count;
 
 	for (int i = 0; i < EVENTS; i++) {
-		int first = uncore_read(fds[i], &before), second;
-
+		EXPECT_GT(0, uncore_read(fds[i], &count)) TH_LOG("event %d", i);
 		uncore_disable_event(fds[i]);
 		uncore_enable_event(fds[i]);
-		second = uncore_read(fds[i], &after);
-		if (!first && !second)
-			EXPECT_EQ(before.value, after.value);
+		uncore_read(fds[i], &count);
 	}
 }
 
