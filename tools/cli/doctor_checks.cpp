@@ -255,7 +255,7 @@ Result<void> try_to_open(const Host &host, const std::string &name, const Driver
     const bool somewhere = pmu->cpumask && !pmu->cpumask->empty();
     const Result<Fd> fd =
         record::open_event(record::make_attr(*pmu, *settings, record::Start::kWhenEnabled, false),
-                           -1, somewhere ? pmu->cpumask->front() : 0, -1, *pmu, event->text);
+                           {-1, somewhere ? pmu->cpumask->front() : 0}, -1, *pmu, event->text);
     return fd ? Result<void>() : fd.error();
 }
 

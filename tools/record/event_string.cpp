@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "record/event_string.hpp"
 
+#include <linux/perf_event.h>
+
 #include <algorithm>
 
 #include "base/number.hpp"
@@ -55,19 +57,50 @@ bool is_pmu_name(std::string_view name)
 
 // Where the pieces of the event at the front of a text end.
 struct Extent {
-    size_t open, close, end;  // the two slashes; the comma behind the modifiers, or the end
+    size_t name_end;      // the first slash or colon, or the end
+    size_t terms, close;  // behind the first slash, and the second one; both name_end: no terms
+    size_t letters, end;  // of the modifiers; the comma behind them, or the end
 };
 
+// What has no slash and is no event that we know.
+Error unknown_name(std::string_view all, size_t from, std::string_view text)
+{
+    const std::string_view word = trim(text);
+    if (word.starts_with('{'))
+        return bad_event_at(all, from, "groups are given by libpfm4's names: --pfm-events '{A,B}'");
+    if (word.starts_with("mem:"))
+        return bad_event_at(all, from, "breakpoints are not recorded here; perf record does it");
+    if (const size_t colon = word.find(':');
+        colon != word.npos && !generic_event(word.substr(0, colon)))
+        return bad_event_at(all, from,
+                            "trace events are not recorded here; perf record does it, and `pmukit "
+                            "top` shows those of the suite's PMUs");
+    return bad_event_at(all, from,
+                        std::string(kShape) + " or a name such as cycles or cpu-clock" +
+                            did_you_mean(word, generic_names()) +
+                            "; names of libpfm4 go to --pfm-events");
+}
+
+// name, name:letters
+Result<Extent> find_plain_event(std::string_view all, size_t from)
+{
+    const size_t end = std::min(all.find(',', from), all.size());
+    const size_t colon = std::min(all.find(':', from), end);
+    if (!generic_event(trim(all.substr(from, colon - from))))
+        return unknown_name(all, from, all.substr(from, end - from));
+    return Extent{colon, colon, colon, std::min(colon + 1, end), end};
+}
+
+// name/terms/letters
 Result<Extent> find_event(std::string_view all, size_t from)
 {
     const size_t open = all.find('/', from);
-    if (open == all.npos)
-        return bad_event_at(all, from,
-                            std::string(kShape) + "; names of libpfm4 go to --pfm-events");
+    if (open == all.npos || all.find(',', from) < open || trim(all.substr(from)).starts_with('{'))
+        return find_plain_event(all, from);
     const size_t close = all.find('/', open + 1);
     if (close == all.npos)
         return bad_event_at(all, open, "the '/' that closes this one is missing");
-    return Extent{open, close, std::min(all.find(',', close + 1), all.size())};
+    return Extent{open, open + 1, close, close + 1, std::min(all.find(',', close + 1), all.size())};
 }
 
 Result<EventString> parse_event(std::string_view all, size_t from, const Extent &extent)
@@ -76,16 +109,16 @@ Result<EventString> parse_event(std::string_view all, size_t from, const Extent 
     const size_t start = static_cast<size_t>(whole.data() - all.data());
     EventString event;
     event.text = whole;
-    event.pmu = trim(all.substr(from, extent.open - from));
+    event.pmu = trim(all.substr(from, extent.name_end - from));
+    event.generic = generic_event(event.pmu);
     if (!is_pmu_name(event.pmu))
         return bad_event_at(
             all, from,
             wrong_text(Errc::kUsage, event.pmu, "is not the name of a PMU").message + "; " +
                 kShape);
-    event.terms = parse_terms(all.substr(extent.open + 1, extent.close - extent.open - 1),
-                              extent.open + 1 - start);
-    const std::string_view letters =
-        trim(all.substr(extent.close + 1, extent.end - extent.close - 1));
+    event.terms =
+        parse_terms(all.substr(extent.terms, extent.close - extent.terms), extent.terms - start);
+    const std::string_view letters = trim(all.substr(extent.letters, extent.end - extent.letters));
     if (const auto fault = parse_modifiers(letters, event.modifiers))
         return bad_event_at(all, static_cast<size_t>(letters.data() - all.data()) + fault->at,
                             fault->why);
@@ -200,10 +233,26 @@ Result<std::vector<EventString>> parse_event_strings(std::string_view text)
     return events;
 }
 
+Result<Pmu> pmu_of(const std::string &root, const EventString &event)
+{
+    constexpr const char *kCorePmu = "cpu";
+    if (!event.generic)
+        return read_pmu(root, event.pmu);
+    Pmu pmu;
+    pmu.name = event.pmu;
+    pmu.type = event.generic->type;
+    if (pmu.type != PERF_TYPE_SOFTWARE)
+        if (const Result<Pmu> core = read_pmu(root, kCorePmu))
+            pmu.caps = core->caps;
+    return pmu;
+}
+
 Result<EventSettings> encode_event(const EventString &event, const Pmu &pmu)
 {
     EventSettings settings;
     settings.modifiers = event.modifiers;
+    if (event.generic)
+        settings.words[0] = event.generic->config;
     for (const Term &term : event.terms) {
         const auto alias = pmu.events.find(term.name);
         Result<void> done = term.value || alias == pmu.events.end()

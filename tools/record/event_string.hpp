@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Event strings as perf takes them: pmu/term=value,flag,alias/modifiers and several of them joined
-// by commas. Parsing is pure; what a PMU makes of it needs its description (sysfs_pmu.hpp).
+// Event strings as perf takes them: pmu/term=value,flag,alias/modifiers, name:modifiers of a
+// generic event, or name/term=value/modifiers of one, and several of them joined by commas. Parsing
+// is pure; what a PMU makes of it needs its description (sysfs_pmu.hpp).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "record/generic_events.hpp"
 #include "record/modifiers.hpp"
 #include "record/sysfs_pmu.hpp"
 
@@ -23,9 +25,10 @@ struct Term {
 
 struct EventString {
     std::string text;  // as given, without blanks around it
-    std::string pmu;
+    std::string pmu;   // or the name of a generic event
     std::vector<Term> terms;
     Modifiers modifiers;
+    std::optional<GenericEvent> generic{};
 };
 
 // Errors name the character, from 1, and have it, from 0, as offset.
@@ -37,6 +40,10 @@ struct EventSettings {
     Modifiers modifiers;
     std::optional<uint64_t> period, frequency_hz;  // at most one of them
 };
+
+// What describes the PMU of an event: its folder, or for a generic one what the CPU's own PMU says
+// of precision. It has the name of the event then.
+Result<Pmu> pmu_of(const std::string &root, const EventString &event);
 
 // Terms through the PMU's format and events. Also understood: config=, config1= ... config4=,
 // period= and freq=. What the PMU says it does not support is refused here, in words.

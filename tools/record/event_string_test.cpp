@@ -3,6 +3,9 @@
 #include "record/event_string.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include "base/test_folder.hpp"
 
 namespace pmukit::record {
 namespace {
@@ -112,8 +115,14 @@ TEST(EventString, SaysWhatIsWrongWithItAndWhere)
     } cases[] = {
         {"", 0, "empty"},
         {" ", 0, "empty"},
-        {"cycles", 0, "expected pmu/"},
-        {"cycles", 0, "--pfm-events"},
+        {"cylces", 0, "expected pmu/"},
+        {"cylces", 0, "did you mean cycles?"},
+        {"cylces", 0, "--pfm-events"},
+        {"cycles,cylces", 7, "expected pmu/"},
+        {"cycles:uq", 8, "'q' is no modifier"},
+        {"sched:sched_switch", 0, "trace events are not recorded here"},
+        {"{cycles,faults}", 0, "--pfm-events '{A,B}'"},
+        {"mem:0x10:w", 0, "breakpoints are not recorded here"},
         {"/x/", 0, "'' is not the name of a PMU; expected pmu/"},
         {"p/epoch_type=1", 1, "character 2: the '/' that closes this one is missing"},
         {"p/x/y", 4, "character 5: 'y' is no modifier"},
@@ -121,7 +130,7 @@ TEST(EventString, SaysWhatIsWrongWithItAndWhere)
         {"p/x/W", 4, "'W' (weak group)"},
         {"p//,q//b", 7, "'b' (BPF counters)"},
         {"p/x/,", 4, "an event must follow this comma"},
-        {"p/x/,,q//", 5, "is not the name of a PMU"},
+        {"p/x/,,q//", 5, "expected pmu/"},
         {"p/x/,q", 5, "expected pmu/"},
         {"../x/", 0, "not the name"},
         {"p/nope=1/", 2,
@@ -145,6 +154,50 @@ TEST(EventString, SaysWhatIsWrongWithItAndWhere)
         EXPECT_NE(words.error().message.find(why), std::string::npos)
             << text << ": " << words.error().message;
     }
+}
+
+TEST(EventString, MayBeTheNameOfAGenericEvent)
+{
+    const auto events =
+        parse_event_strings("cycles:u , faults,LLC-loads/period=7/k,p/config=1/,cs:");
+    ASSERT_TRUE(events) << events.error().message;
+    ASSERT_EQ(events->size(), 5U);
+    EXPECT_EQ((*events)[0].text, "cycles:u");
+    EXPECT_EQ((*events)[0].generic, (GenericEvent{PERF_TYPE_HARDWARE, 0}));
+    EXPECT_TRUE((*events)[0].modifiers.exclude_kernel);
+    EXPECT_EQ((*events)[1].generic, (GenericEvent{PERF_TYPE_SOFTWARE, 2}));
+    EXPECT_FALSE((*events)[3].generic);
+    EXPECT_EQ((*events)[4].generic, (GenericEvent{PERF_TYPE_SOFTWARE, 3}));
+
+    TestFolder root;
+    root.put("cpu/type", "4");
+    root.put("cpu/caps/max_precise", "2");
+    const EventString &loads = (*events)[2];
+    const Result<Pmu> pmu = pmu_of(root.dir(), loads);
+    ASSERT_TRUE(pmu);
+    EXPECT_EQ(pmu->type, uint32_t{PERF_TYPE_HW_CACHE});
+    const Result<EventSettings> settings = encode_event(loads, *pmu);
+    ASSERT_TRUE(settings);
+    EXPECT_EQ(settings->words[0], 2U);
+    EXPECT_EQ(settings->period, 7U);
+    EXPECT_TRUE(settings->modifiers.exclude_user);
+}
+
+TEST(EventString, PrecisionOfAGenericEventIsThatOfTheCpu)
+{
+    TestFolder root;
+    root.put("cpu/type", "4");
+    root.put("cpu/caps/max_precise", "2");
+    const auto encoded = [&root](const std::string &text) {
+        const EventString event = parse_event_strings(text)->front();
+        return encode_event(event, *pmu_of(root.dir(), event));
+    };
+    EXPECT_EQ(encoded("cycles:P")->modifiers.precise, 2U);
+    EXPECT_FALSE(encoded("cycles:ppp"));
+    EXPECT_EQ(encoded("cpu-clock:P")->modifiers.precise, 0U);
+    EXPECT_EQ(encoded("cycles/umask=1/").error().message,
+              "event 'cycles/umask=1/': character 8: cycles has no term 'umask'; it has: "
+              "none");
 }
 
 TEST(EventString, EveryPrefixOfAGoodOneIsTakenOrRefusedInWords)

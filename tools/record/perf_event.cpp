@@ -2,14 +2,17 @@
 #include "record/perf_event.hpp"
 
 #include <linux/perf_event.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/bytes.hpp"
+#include "base/file.hpp"
 
 namespace pmukit::record {
 namespace {
@@ -32,8 +35,8 @@ struct Refusal {
 
 // perf_event_open(2), and what our drivers answer (Documentation/ABI).
 constexpr Refusal kRefusals[] = {
-    {EACCES, Errc::kDenied, "this needs CAP_PERFMON; run as root or set that capability"},
-    {EPERM, Errc::kDenied, "this needs CAP_PERFMON; run as root or set that capability"},
+    {EACCES, Errc::kDenied, nullptr},  // denied_because()
+    {EPERM, Errc::kDenied, nullptr},
     {EBUSY, Errc::kBusy, "another event holds this PMU; end that recording first"},
     {EINVAL, Errc::kUsage, "the PMU refuses these values"},
     {EOPNOTSUPP, Errc::kUnsupported, "the PMU does not support these values"},
@@ -43,6 +46,7 @@ constexpr Refusal kRefusals[] = {
     {ENODEV, Errc::kNotFound, "the device is gone"},
     {ENXIO, Errc::kNotFound, "the device is gone"},
     {EMFILE, Errc::kIo, "too many open files; raise ulimit -n"},
+    {ESRCH, Errc::kNotFound, "there is no such process or thread"},
 };
 
 // What the PMU says it can do: "counter_width=16, unit_sizes=12 13"
@@ -75,16 +79,50 @@ bool about_place(int error)
     return error == ENODEV || error == ENXIO;
 }
 
-void set_rate(const Pmu &pmu, const EventSettings &settings, perf_event_attr &attr)
+void set_rate(const Pmu &pmu, const EventSettings &settings, const Sampling &sampling,
+              perf_event_attr &attr)
 {
-    const bool every_record = pmu.cpumask.has_value();
-    if (settings.period || (every_record && !settings.frequency_hz)) {
-        attr.sample_period = settings.period.value_or(1);
+    if (sampling.weight)
+        attr.sample_type |= PERF_SAMPLE_PERIOD;
+    const std::optional<uint64_t> period =
+        settings.frequency_hz || settings.period ? settings.period : sampling.period;
+    if (period || (!samples_tasks(pmu) && !settings.frequency_hz)) {
+        attr.sample_period = period.value_or(1);
         return;
     }
     attr.sample_type |= PERF_SAMPLE_PERIOD;  // a sample's weight, which varies
     attr.freq = 1;
-    attr.sample_freq = settings.frequency_hz.value_or(kUsualRate_hz);
+    attr.sample_freq =
+        settings.frequency_hz.value_or(sampling.frequency_hz.value_or(kUsualRate_hz));
+}
+
+// All that a program's registers are, as perf names them for the unwinding of its stack.
+constexpr uint64_t kUserRegisters =
+#if defined(__x86_64__)
+    0xff0fff;  // no segment registers but cs and ss
+#elif defined(__aarch64__)
+    0x1ffffffff;  // x0 to x30, sp, pc
+#else
+    0;
+#endif
+
+void set_chains(const Sampling &sampling, perf_event_attr &attr)
+{
+    if (sampling.chains == Chains::kNone)
+        return;
+    attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+    if (sampling.chains == Chains::kFramePointers)
+        return;
+    attr.exclude_callchain_user = 1;
+    if (sampling.chains == Chains::kStack) {
+        attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        attr.sample_regs_user = kUserRegisters;
+        attr.sample_stack_user = sampling.stack_bytes;
+        return;
+    }
+    attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+    attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+                              PERF_SAMPLE_BRANCH_NO_CYCLES | PERF_SAMPLE_BRANCH_NO_FLAGS;
 }
 
 void set_modifiers(const Modifiers &modifiers, perf_event_attr &attr)
@@ -106,8 +144,13 @@ void set_modifiers(const Modifiers &modifiers, perf_event_attr &attr)
 
 }  // namespace
 
+bool samples_tasks(const Pmu &pmu)
+{
+    return !pmu.cpumask.has_value();
+}
+
 std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, Start start,
-                                 bool inherit)
+                                 bool inherit, const Sampling &sampling)
 {
     const ConfigWords &words = settings.words;
     perf_event_attr attr{};
@@ -121,7 +164,9 @@ std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, 
     attr.disabled = start != Start::kWithLeader;
     attr.inherit = inherit && !settings.modifiers.sample_value;  // kernels before 6.12 refuse both
     attr.enable_on_exec = start == Start::kOnExec;
-    set_rate(pmu, settings, attr);
+    set_rate(pmu, settings, sampling, attr);
+    if (samples_tasks(pmu))
+        set_chains(sampling, attr);
     set_modifiers(settings.modifiers, attr);
 
     std::vector<std::byte> bytes(attr.size);
@@ -132,7 +177,7 @@ std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, 
     return bytes;
 }
 
-std::vector<std::byte> make_tracking_attr(bool inherit)
+std::vector<std::byte> make_tracking_attr(bool inherit, bool build_ids)
 {
     perf_event_attr attr{};
     attr.type = PERF_TYPE_SOFTWARE;
@@ -146,7 +191,7 @@ std::vector<std::byte> make_tracking_attr(bool inherit)
     attr.exclude_hv = 1;
     attr.mmap = 1;
     attr.mmap2 = 1;
-    attr.build_id = 1;
+    attr.build_id = build_ids;
     attr.comm = 1;
     attr.comm_exec = 1;
     attr.task = 1;
@@ -166,15 +211,58 @@ std::vector<std::byte> with_clock(std::vector<std::byte> bytes, int32_t clock_id
     return bytes;
 }
 
-Error explain_open_error(int error, const Pmu &pmu, const std::string &what, int cpu)
+std::optional<int> perf_event_paranoid()
 {
+    const Result<std::string> text = read_small_file("/proc/sys/kernel/perf_event_paranoid");
+    return text ? std::optional(std::atoi(text->c_str())) : std::nullopt;
+}
+
+namespace {
+
+bool is_of_another_user(pid_t pid)
+{
+    struct stat status {};
+    return pid > 0 && ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) == 0 &&
+           status.st_uid != ::geteuid();
+}
+
+constexpr const char *kOrRoot = ", or run as root or with CAP_PERFMON";
+
+// Why this user may not have it, as perf_event_open(2) decides.
+std::string denied_because(const Pmu &pmu, const Attempt &attempt)
+{
+    constexpr int kNobody = 3;  // of Debian and Android: nobody without the privilege
+    const int paranoid = attempt.paranoid.value_or(0);
+    const std::string is = "kernel.perf_event_paranoid is " + std::to_string(paranoid);
+    if (!samples_tasks(pmu))
+        return "this needs CAP_PERFMON; run as root or set that capability";
+    if (paranoid >= kNobody)
+        return is + ", which leaves events to CAP_PERFMON: sysctl kernel.perf_event_paranoid=2" +
+               kOrRoot;
+    if (attempt.is_of_another_user)
+        return "process " + std::to_string(attempt.pid) +
+               " is another user's; this needs CAP_PERFMON, run as root or as that user";
+    if ((attempt.pid < 0 || attempt.has_cgroup) && paranoid >= 1)
+        return is + ": the whole machine (-a, -C, -G) needs 0 or less" + kOrRoot;
+    if (attempt.kernel_too && paranoid >= 2)
+        return is + ": the kernel's side needs 1 or less; give the event :u for programs alone" +
+               kOrRoot;
+    return "this needs CAP_PERFMON; run as root or set that capability";
+}
+
+}  // namespace
+
+Error explain_open_error(int error, const Pmu &pmu, const std::string &what, const Attempt &attempt)
+{
+    const int cpu = attempt.cpu;
     std::string message = what;
     if (cpu >= 0)
         message += " on CPU " + std::to_string(cpu);
     const Refusal *refusal = std::ranges::find(kRefusals, error, &Refusal::error);
     if (refusal == std::end(kRefusals))
         return Error{Errc::kIo, message + ": " + std::strerror(error)};
-    message += ": " + std::string(refusal->why);
+    message += ": " + (refusal->code == Errc::kDenied ? denied_because(pmu, attempt)
+                                                      : std::string(refusal->why));
     if (about_place(error) && cpu >= 0)
         message += ", or CPU " + std::to_string(cpu) + " is offline";
     if (error == EBUSY && may_share_a_range(pmu))
@@ -186,14 +274,35 @@ Error explain_open_error(int error, const Pmu &pmu, const std::string &what, int
     return Error{refusal->code, message};
 }
 
-Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, int leader_fd,
+Result<Fd> open_event(const std::vector<std::byte> &attr, const Attempt &attempt, int leader_fd,
                       const Pmu &pmu, const std::string &what)
 {
-    long fd =
-        ::syscall(SYS_perf_event_open, attr.data(), pid, cpu, leader_fd, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0)
-        return explain_open_error(errno, pmu, what, cpu);
+    const unsigned long flags =
+        PERF_FLAG_FD_CLOEXEC | (attempt.has_cgroup ? PERF_FLAG_PID_CGROUP : 0);
+    const long fd =
+        ::syscall(SYS_perf_event_open, attr.data(), attempt.pid, attempt.cpu, leader_fd, flags);
+    if (fd < 0) {
+        const int error = errno;
+        Attempt known = attempt;
+        known.paranoid = perf_event_paranoid();
+        known.is_of_another_user = !attempt.has_cgroup && is_of_another_user(attempt.pid);
+        return explain_open_error(error, pmu, what, known);
+    }
     return Fd(static_cast<int>(fd));
+}
+
+std::string term_at_fault(const EventString &event, const Pmu &pmu,
+                          const std::function<bool(const EventSettings &)> &is_taken)
+{
+    for (size_t i = 0; i < event.terms.size(); i++) {
+        EventString without = event;
+        without.terms.erase(without.terms.begin() + static_cast<ptrdiff_t>(i));
+        const Result<EventSettings> settings = encode_event(without, pmu);
+        if (settings && is_taken(*settings))
+            return event.terms[i].name +
+                   (event.terms[i].value ? "=" + *event.terms[i].value : std::string());
+    }
+    return {};
 }
 
 }  // namespace pmukit::record

@@ -6,6 +6,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,26 +26,61 @@ enum class Start {
     kAtOnce,
 };
 
+// How the chain of calls of a sample is found.
+enum class Chains { kNone, kFramePointers, kStack, kBranches };
+
+// What a recording says of all of its events that can do it.
+struct Sampling {
+    std::optional<uint64_t> period, frequency_hz;  // of events that do not say; period goes first
+    Chains chains = Chains::kNone;
+    uint32_t stack_bytes = 8192;  // kStack: so much of the stack, a multiple of 8
+    bool weight = false;  // of how many events a sample is one, where it is the same for all
+};
+
+// Whether a PMU samples what runs, at a rate and with chains of calls. One that is read for the
+// whole machine (cpumask) gives every record of its device.
+bool samples_tasks(const Pmu &pmu);
+
 // What the records of our events end with, beside samples: task, time, id, CPU and id again.
 constexpr size_t kTrailerBytes = 5 * sizeof(uint64_t);
 
 // Attributes of a sampling event. Unless the settings say how often: every record of a PMU that is
 // read for the whole machine, with its payload; of others 4000 samples a second, as perf takes.
 std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, Start start,
-                                 bool inherit);
+                                 bool inherit, const Sampling &sampling = {});
 
 // Attributes of an event that counts nothing and tells of tasks as they begin and end, of their
-// names and of what they map, with build ids.
-std::vector<std::byte> make_tracking_attr(bool inherit);
+// names and of what they map, with build ids unless they are not wanted.
+std::vector<std::byte> make_tracking_attr(bool inherit, bool build_ids = true);
 
 // The attributes, made by one of the above, with another clock than perf's own (CLOCK_*).
 std::vector<std::byte> with_clock(std::vector<std::byte> attr, int32_t clock_id);
 
-// cpu -1 or pid -1: any. leader_fd -1: no group. what: the event as the user wrote it.
-Result<Fd> open_event(const std::vector<std::byte> &attr, pid_t pid, int cpu, int leader_fd,
+// kernel.perf_event_paranoid. nullopt: this kernel does not say.
+std::optional<int> perf_event_paranoid();
+
+// Who asked for which event; what stands behind cpu is for the reason of a refusal, and
+// open_event() finds out itself what it can.
+struct Attempt {
+    pid_t pid = -1;                   // -1: any
+    int cpu = -1;                     // -1: any
+    std::optional<int> paranoid{};    // kernel.perf_event_paranoid; nullopt: not known
+    bool kernel_too = true;           // not of programs alone
+    bool is_of_another_user = false;  // the process
+    bool has_cgroup = false;
+};
+
+// attempt.pid: a process, or the descriptor of a cgroup's folder. leader_fd -1: no group. what: the
+// event as the user wrote it.
+Result<Fd> open_event(const std::vector<std::byte> &attr, const Attempt &attempt, int leader_fd,
                       const Pmu &pmu, const std::string &what);
 
 // Pure: the sentence for an errno of perf_event_open.
-Error explain_open_error(int error, const Pmu &pmu, const std::string &what, int cpu);
+Error explain_open_error(int error, const Pmu &pmu, const std::string &what,
+                         const Attempt &attempt);
+
+// The term without which an event is taken. Empty: there is none such, or it takes two to blame.
+std::string term_at_fault(const EventString &event, const Pmu &pmu,
+                          const std::function<bool(const EventSettings &)> &is_taken);
 
 }  // namespace pmukit::record

@@ -113,7 +113,7 @@ TEST(WithClock, ChangesNothingElse)
 TEST(ExplainOpenError, NamesTheEventTheReasonAndWhatIsSupported)
 {
     Pmu pmu{"p", 24, {}, {}, {{"counter_width", "16"}, {"unit_sizes", "12 13"}}, {}};
-    Error error = explain_open_error(EINVAL, pmu, "p/x=1/", 3);
+    Error error = explain_open_error(EINVAL, pmu, "p/x=1/", {-1, 3});
     EXPECT_EQ(error.code, Errc::kUsage);
     EXPECT_EQ(error.message,
               "p/x=1/ on CPU 3: the PMU refuses these values (Invalid argument); "
@@ -123,34 +123,122 @@ TEST(ExplainOpenError, NamesTheEventTheReasonAndWhatIsSupported)
 TEST(ExplainOpenError, KeepsCausesApart)
 {
     Pmu pmu{"p", 24, {}, {}, {{"counter_width", "16"}}, {}};
-    EXPECT_EQ(explain_open_error(EACCES, pmu, "e", -1).code, Errc::kDenied);
-    EXPECT_EQ(explain_open_error(EBUSY, pmu, "e", -1).code, Errc::kBusy);
-    EXPECT_EQ(explain_open_error(EBUSY, pmu, "e", -1).message.find("supported"), std::string::npos);
-    EXPECT_EQ(explain_open_error(EXDEV, pmu, "e", -1).code, Errc::kIo);
+    EXPECT_EQ(explain_open_error(EACCES, pmu, "e", {}).code, Errc::kDenied);
+    EXPECT_EQ(explain_open_error(EBUSY, pmu, "e", {}).code, Errc::kBusy);
+    EXPECT_EQ(explain_open_error(EBUSY, pmu, "e", {}).message.find("supported"), std::string::npos);
+    EXPECT_EQ(explain_open_error(EXDEV, pmu, "e", {}).code, Errc::kIo);
 }
 
 TEST(ExplainOpenError, SaysThatAnotherInstanceMayTrackTheRange)
 {
     const Pmu pmu{"p", 24, {}, {}, {{"range_overlap", "0"}}, {}};
-    EXPECT_EQ(explain_open_error(EBUSY, pmu, "e", -1).message,
+    EXPECT_EQ(explain_open_error(EBUSY, pmu, "e", {}).message,
               "e: another event holds this PMU; end that recording first, or another instance of "
               "its CHMU tracks part of this range (range_base, range_size) (Device or resource "
               "busy)");
     EXPECT_EQ(
-        explain_open_error(EBUSY, {}, "e", -1).message,
+        explain_open_error(EBUSY, {}, "e", {}).message,
         "e: another event holds this PMU; end that recording first (Device or resource busy)");
-    EXPECT_EQ(explain_open_error(EINVAL, pmu, "e", -1).message.find("instance"), std::string::npos);
+    EXPECT_EQ(explain_open_error(EINVAL, pmu, "e", {}).message.find("instance"), std::string::npos);
 }
 
 TEST(ExplainOpenError, SaysThatACpuMayBeOffline)
 {
-    const Error error = explain_open_error(ENODEV, {}, "e", 3);
+    const Error error = explain_open_error(ENODEV, {}, "e", {-1, 3});
     EXPECT_EQ(error.code, Errc::kNotFound);
     EXPECT_EQ(error.message,
               "e on CPU 3: the device is gone, or CPU 3 is offline (No such device)");
-    EXPECT_EQ(explain_open_error(ENODEV, {}, "e", -1).message,
+    EXPECT_EQ(explain_open_error(ENODEV, {}, "e", {}).message,
               "e: the device is gone (No such device)");
-    EXPECT_EQ(explain_open_error(EBUSY, {}, "e", 3).message.find("offline"), std::string::npos);
+    EXPECT_EQ(explain_open_error(EBUSY, {}, "e", {-1, 3}).message.find("offline"),
+              std::string::npos);
+}
+
+TEST(ExplainOpenError, NamesWhatKeepsAUserFromIt)
+{
+    const auto denied = [](const Attempt &attempt) {
+        return explain_open_error(EACCES, {}, "e", attempt).message;
+    };
+    const struct {
+        Attempt attempt;
+        const char *why;
+    } cases[] = {
+        {{5, 0, 3}, "kernel.perf_event_paranoid is 3, which leaves events to CAP_PERFMON"},
+        {{5, 0, 2, true, true}, "process 5 is another user's"},
+        {{-1, 0, 1}, "kernel.perf_event_paranoid is 1: the whole machine (-a, -C, -G) needs 0"},
+        {{7, 0, 1, true, false, true}, "the whole machine (-a, -C, -G) needs 0"},
+        {{5, 0, 2},
+         "kernel.perf_event_paranoid is 2: the kernel's side needs 1 or less; give the "
+         "event :u"},
+        {{5, 0, 2, false}, "this needs CAP_PERFMON"},
+    };
+    for (const auto &[attempt, why] : cases)
+        EXPECT_NE(denied(attempt).find(why), std::string::npos) << denied(attempt);
+    Pmu device{"p", 24, {}, {}, {}, std::vector<int>{0}};
+    EXPECT_NE(
+        explain_open_error(EPERM, device, "e", {-1, 0, 3}).message.find("set that capability"),
+        std::string::npos)
+        << "no sysctl gives a device's PMU to users";
+}
+
+TEST(TermAtFault, IsTheOneWithoutWhichTheEventIsTaken)
+{
+    Pmu pmu{"p", 24, {}, {}, {}, {}};
+    pmu.format["a"] = *parse_format("config:0-7");
+    pmu.format["b"] = *parse_format("config:8-15");
+    const EventString event = parse_event_strings("p/a=1,b=2/")->front();
+    const auto blame = [&](uint64_t refused) {
+        return term_at_fault(event, pmu, [refused](const EventSettings &settings) {
+            return (settings.words[0] & refused) == 0;
+        });
+    };
+    EXPECT_EQ(blame(0xff), "a=1");
+    EXPECT_EQ(blame(0xff00), "b=2");
+    EXPECT_EQ(blame(0xffff), "") << "each of both is refused";
+}
+
+perf_event_attr sampled(const Pmu &pmu, const EventSettings &settings, const Sampling &sampling)
+{
+    const auto bytes = make_attr(pmu, settings, Start::kWhenEnabled, false, sampling);
+    perf_event_attr attr{};
+    std::memcpy(&attr, bytes.data(), std::min(sizeof attr, bytes.size()));
+    return attr;
+}
+
+TEST(MakeAttr, TakesTheRateOfTheRecordingWhereTheEventHasNone)
+{
+    Sampling often;
+    often.frequency_hz = 99;
+    EXPECT_EQ(sampled(kCore, {}, often).sample_freq, 99U);
+    EventSettings own;
+    own.period = 5;
+    EXPECT_FALSE(sampled(kCore, own, often).freq);
+    EXPECT_EQ(sampled(kCore, own, often).sample_period, 5U);
+    EXPECT_EQ(sampled(kUncore, {}, often).sample_period, 1U) << "every record";
+    often.period = 1000;
+    EXPECT_EQ(sampled(kCore, {}, often).sample_period, 1000U) << "-c goes before -F";
+    EventSettings rate;
+    rate.frequency_hz = 7;
+    EXPECT_EQ(sampled(kCore, rate, often).sample_freq, 7U) << "the event's own goes first";
+    EXPECT_FALSE(sampled(kCore, {}, often).sample_type & PERF_SAMPLE_PERIOD);
+    often.weight = true;
+    EXPECT_TRUE(sampled(kCore, {}, often).sample_type & PERF_SAMPLE_PERIOD);
+}
+
+TEST(MakeAttr, AsksForChainsOfCallsWhereTheyCanBe)
+{
+    Sampling chains;
+    chains.chains = Chains::kFramePointers;
+    EXPECT_TRUE(sampled(kCore, {}, chains).sample_type & PERF_SAMPLE_CALLCHAIN);
+    EXPECT_FALSE(sampled(kCore, {}, chains).exclude_callchain_user);
+    EXPECT_FALSE(sampled(kUncore, {}, chains).sample_type & PERF_SAMPLE_CALLCHAIN);
+    chains.chains = Chains::kStack;
+    chains.stack_bytes = 16384;
+    EXPECT_EQ(sampled(kCore, {}, chains).sample_stack_user, 16384U);
+    EXPECT_TRUE(sampled(kCore, {}, chains).sample_type & PERF_SAMPLE_REGS_USER);
+    EXPECT_TRUE(sampled(kCore, {}, chains).exclude_callchain_user);
+    chains.chains = Chains::kBranches;
+    EXPECT_TRUE(sampled(kCore, {}, chains).branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
 }
 
 TEST(MakeTrackingAttr, CountsNothingAndEndsRecordsAsTheOthersDo)

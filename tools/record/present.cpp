@@ -66,15 +66,15 @@ std::vector<uint32_t> numbers_in(const std::string &folder)
     return numbers;
 }
 
-std::optional<uint32_t> parent_in(const std::string &status_path)
+// The number behind a key of /proc/PID/status.
+std::optional<uint32_t> number_in(const std::string &status_path, std::string_view key)
 {
-    constexpr std::string_view kKey = "PPid:";
     std::ifstream status(status_path);
     for (std::string line; std::getline(status, line);)
-        if (line.starts_with(kKey)) {
-            const Result<uint64_t> parent = parse_u64(trim(line.substr(kKey.size())));
-            if (parent && *parent <= INT32_MAX)
-                return static_cast<uint32_t>(*parent);
+        if (line.starts_with(key)) {
+            const Result<uint64_t> number = parse_u64(trim(line.substr(key.size())));
+            if (number && *number <= INT32_MAX)
+                return static_cast<uint32_t>(*number);
         }
     return std::nullopt;
 }
@@ -178,11 +178,6 @@ std::optional<std::vector<std::byte>> comm_record(uint32_t pid, uint32_t tid, st
     return finished(PERF_RECORD_COMM, 0, body);
 }
 
-Result<void> give(RecordSink &sink, const std::optional<std::vector<std::byte>> &record)
-{
-    return record ? sink.records(*record) : Result<void>();
-}
-
 }  // namespace
 
 std::optional<MapsLine> parse_maps_line(std::string_view line)
@@ -231,16 +226,36 @@ Bytes build_id_of_notes(Bytes notes)
     return {};
 }
 
+Result<void> Present::be_patient()
+{
+    constexpr auto kMost = std::chrono::milliseconds(2);
+    const auto now = std::chrono::steady_clock::now();
+    if (!meanwhile_ || now - looked_ < kMost)
+        return {};
+    Result<void> done = meanwhile_();
+    looked_ = std::chrono::steady_clock::now();
+    return done;
+}
+
+Result<void> Present::give(const std::optional<std::vector<std::byte>> &record)
+{
+    Result<void> given = record ? sink_.records(*record) : Result<void>();
+    return given ? be_patient() : given;
+}
+
+// A hundred thousand lines of /proc/kallsyms are read once.
 Result<void> Present::kernel()
 {
-    const std::optional<KernelText> text = kernel_text(root_ + "/proc/kallsyms");
-    if (!text)
-        return {};
-    const Result<std::string> notes = read_small_file(root_ + "/sys/kernel/notes");
-    const Bytes build_id = notes ? build_id_of_notes(as_bytes(*notes)) : Bytes();
-    const auto record = kernel_record(text->begin, text->end - text->begin, text->begin,
-                                      "[kernel.kallsyms]" + text->first_name, build_id);
-    if (Result<void> given = give(sink_, record); !given)
+    if (!kernel_) {
+        const std::optional<KernelText> text = kernel_text(root_ + "/proc/kallsyms");
+        if (!text)
+            return {};
+        const Result<std::string> notes = read_small_file(root_ + "/sys/kernel/notes");
+        const Bytes build_id = notes ? build_id_of_notes(as_bytes(*notes)) : Bytes();
+        kernel_ = kernel_record(text->begin, text->end - text->begin, text->begin,
+                                "[kernel.kallsyms]" + text->first_name, build_id);
+    }
+    if (Result<void> given = give(kernel_); !given)
         return given;
     return modules();
 }
@@ -259,7 +274,7 @@ Result<void> Present::modules()
         if (!begin || *begin == 0)
             continue;
         const auto record = kernel_record(*begin, bytes, 0, "[" + name + "]", {});
-        if (Result<void> given = give(sink_, record); !given)
+        if (Result<void> given = give(record); !given)
             return given;
     }
     return {};
@@ -273,10 +288,16 @@ Result<void> Present::processes()
     return {};
 }
 
+Result<void> Present::process_of(uint32_t tid)
+{
+    const std::string status = root_ + "/proc/" + std::to_string(tid) + "/status";
+    return process(number_in(status, "Tgid:").value_or(tid));
+}
+
 Result<void> Present::process(uint32_t pid)
 {
     const std::optional<uint32_t> parent =
-        parent_in(root_ + "/proc/" + std::to_string(pid) + "/status");
+        number_in(root_ + "/proc/" + std::to_string(pid) + "/status", "PPid:");
     if (!parent)
         return {};
     if (Result<void> given = threads(pid, *parent); !given)
@@ -290,11 +311,14 @@ Result<void> Present::threads(uint32_t pid, uint32_t parent)
     for (uint32_t tid : numbers_in(folder)) {
         const Result<std::string> name =
             read_small_file(folder + "/" + std::to_string(tid) + "/comm");
-        if (!name)
+        if (!name) {
+            if (Result<void> waited = be_patient(); !waited)
+                return waited;
             continue;
+        }
         for (const auto &record :
              {fork_record(pid, tid, parent), comm_record(pid, tid, trim(*name))})
-            if (Result<void> given = give(sink_, record); !given)
+            if (Result<void> given = give(record); !given)
                 return given;
     }
     return {};
@@ -307,7 +331,7 @@ Result<void> Present::maps(uint32_t pid)
         const std::optional<MapsLine> map = parse_maps_line(line);
         if (!map || !map->executable)
             continue;
-        if (Result<void> given = give(sink_, mmap2_record(pid, *map)); !given)
+        if (Result<void> given = give(mmap2_record(pid, *map)); !given)
             return given;
     }
     return {};

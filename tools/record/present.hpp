@@ -6,6 +6,8 @@
 // Read from /proc and /sys, or from a copy of them below another root.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,22 +33,33 @@ Bytes build_id_of_notes(Bytes notes);
 
 class Present {
 public:
-    explicit Present(RecordSink &sink, std::string root = "") : sink_(sink), root_(std::move(root))
+    // meanwhile: done every few milliseconds, while all of /proc is looked at.
+    using Meanwhile = std::function<Result<void>()>;
+    explicit Present(RecordSink &sink, std::string root = "", Meanwhile meanwhile = {})
+        : sink_(sink), root_(std::move(root)), meanwhile_(std::move(meanwhile))
     {
     }
-    // Nothing for users to whom the kernel does not show where it is (kptr_restrict).
+    // Again for each file that begins. Nothing for users to whom the kernel does not show where it
+    // is (kptr_restrict).
     Result<void> kernel();
     // What ends while it is looked at is left out.
     Result<void> processes();
+    // That of a task, by the number of one of its threads.
+    Result<void> process_of(uint32_t tid);
 
 private:
     Result<void> process(uint32_t pid);
     Result<void> threads(uint32_t pid, uint32_t parent);
     Result<void> maps(uint32_t pid);
     Result<void> modules();
+    Result<void> give(const std::optional<std::vector<std::byte>> &record);
+    Result<void> be_patient();
 
     RecordSink &sink_;
     std::string root_;
+    Meanwhile meanwhile_;
+    std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
+    std::optional<std::vector<std::byte>> kernel_;  // its record, which stays as it is
 };
 
 }  // namespace pmukit::record

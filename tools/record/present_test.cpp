@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
@@ -200,6 +201,67 @@ TEST_F(PresentTest, APathThatFitsNoRecordIsLeftOut)
     ASSERT_TRUE(Present(keeper_, root_.dir()).processes());
     ASSERT_EQ(keeper_.kept.size(), 1U);
     EXPECT_EQ(map_at(0).path, "/bin/busy");
+}
+
+// As a recorder does it, whose rings would be full otherwise.
+TEST_F(PresentTest, LetsSomethingElseBeDoneMeanwhile)
+{
+    root_.put("proc/70/status", "PPid:\t3\n");
+    for (int tid = 70; tid < 90; tid++)
+        root_.put("proc/70/task/" + std::to_string(tid) + "/comm", "worker\n");
+    const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(3)); };
+    // Each record takes longer than the pause that is allowed.
+    class Slow final : public RecordSink {
+    public:
+        explicit Slow(std::function<void()> pause) : pause_(std::move(pause)) {}
+        Result<void> records(Bytes) override
+        {
+            pause_();
+            count++;
+            return {};
+        }
+        Result<void> aux(const AuxChunk &) override { return {}; }
+        Result<void> round() override { return {}; }
+        size_t count = 0;
+
+    private:
+        std::function<void()> pause_;
+    } slow(pause);
+    size_t meanwhile = 0;
+    Present present(slow, root_.dir(), [&meanwhile]() -> Result<void> {
+        meanwhile++;
+        return {};
+    });
+    ASSERT_TRUE(present.processes());
+    EXPECT_EQ(slow.count, 40U);
+    EXPECT_EQ(meanwhile, slow.count);
+    Present failing(slow, root_.dir(), []() -> Result<void> {
+        return Error{Errc::kIo, "the disk is full"};
+    });
+    EXPECT_FALSE(failing.processes()) << "what went wrong meanwhile ends it";
+}
+
+TEST_F(PresentTest, AThreadIsTheWholeOfItsProcess)
+{
+    root_.put("proc/70/status", "Tgid:\t70\nPPid:\t3\n");
+    root_.put("proc/71/status", "Tgid:\t70\nPPid:\t3\n");
+    root_.put("proc/70/task/70/comm", "busy\n");
+    root_.put("proc/70/task/71/comm", "worker\n");
+    root_.put("proc/80/status", "Tgid:\t80\nPPid:\t3\n");
+    root_.put("proc/80/task/80/comm", "other\n");
+    ASSERT_TRUE(Present(keeper_, root_.dir()).process_of(71));
+    EXPECT_EQ(keeper_.kept.size(), 4U);
+}
+
+TEST_F(PresentTest, TheKernelIsLookedAtOnceForAllFiles)
+{
+    root_.put("proc/kallsyms", "ffffffff81000000 T _text\nffffffff82000000 T _etext\n");
+    Present present(keeper_, root_.dir());
+    ASSERT_TRUE(present.kernel());
+    root_.remove("proc/kallsyms");
+    ASSERT_TRUE(present.kernel());
+    ASSERT_EQ(keeper_.kept.size(), 2U);
+    EXPECT_EQ(map_at(1).address, map_at(0).address);
 }
 
 }  // namespace

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "record/recorder.hpp"
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
 
 #include "base/clocks.hpp"
 #include "base/file.hpp"
@@ -23,11 +27,6 @@ namespace {
 constexpr int kTick_ms = 100;  // rings are looked at at least so often
 using Clock = std::chrono::steady_clock;
 
-struct Target {
-    pid_t pid;
-    std::vector<int> cpus;
-};
-
 // Where a PMU without a cpumask counts. Its cpus name those that are offline, too.
 Result<std::vector<int>> counting_cpus(const Pmu &pmu)
 {
@@ -38,38 +37,6 @@ Result<std::vector<int>> counting_cpus(const Pmu &pmu)
     if (cpus.empty())
         return Error{Errc::kNotFound, pmu.name + ": none of its CPUs is online"};
     return cpus;
-}
-
-// A PMU with a cpumask is read there, for the whole machine; any other where the user says.
-Result<Target> find_target(const RecordOptions &options, const Pmu &pmu, const std::string &text)
-{
-    const std::string &who = pmu.name.empty() ? text : pmu.name;
-    if (!pmu.cpumask) {
-        if (!options.cpus.empty())
-            return Target{-1, options.cpus};
-        Result<std::vector<int>> cpus = counting_cpus(pmu);
-        if (!cpus)
-            return cpus.error();
-        if (options.all_cpus)
-            return Target{-1, *cpus};
-        if (options.workload)
-            return Target{*options.workload, *cpus};
-        return Error{Errc::kUsage, who + ": whom to record? give -a, -C CPUS or a command"};
-    }
-    Target target{-1, {}};
-    for (int cpu : *pmu.cpumask)
-        if (options.cpus.empty() || std::ranges::find(options.cpus, cpu) != options.cpus.end())
-            target.cpus.push_back(cpu);
-    // The kernel's own driver names all CPUs of its node, and takes one event.
-    if (pmu.name.starts_with("hisi_ptt") && target.cpus.size() > 1)
-        target.cpus.resize(1);
-    if (target.cpus.empty() && pmu.cpumask->empty())
-        return Error{Errc::kNotFound, pmu.name + ": its cpumask is empty; is its device gone?"};
-    if (target.cpus.empty())
-        return Error{Errc::kUsage, pmu.name + " is read on CPU " +
-                                       std::to_string(pmu.cpumask->front()) +
-                                       ", which -C leaves out; drop -C"};
-    return target;
 }
 
 std::vector<std::byte> timed(std::vector<std::byte> attr, const RecordOptions &options)
@@ -88,14 +55,55 @@ Error about_clock(const Error &error, const RecordOptions &options)
                                  ": only monotonic and monotonic_raw go with every PMU"};
 }
 
-// Tasks move between CPUs: they are followed on all, whichever are recorded.
-Result<Target> target_of_tracker(const RecordOptions &options)
+// The threads that a process has now.
+Result<void> add_threads(pid_t process, std::vector<pid_t> &tasks)
 {
-    Result<std::vector<int>> cpus = online_cpus();
-    if (!cpus)
-        return cpus.error();
-    const bool of_workload = options.workload && options.cpus.empty() && !options.all_cpus;
-    return Target{of_workload ? *options.workload : -1, *cpus};
+    const std::string folder = "/proc/" + std::to_string(process) + "/task";
+    std::error_code failure;
+    for (std::filesystem::directory_iterator at(folder, failure), end; !failure && at != end;
+         at.increment(failure))
+        if (const Result<uint64_t> tid = parse_u64(at->path().filename().string()))
+            tasks.push_back(static_cast<pid_t>(*tid));
+    if (failure)
+        return Error{Errc::kNotFound,
+                     "-p " + std::to_string(process) + ": there is no such process"};
+    return {};
+}
+
+bool is_there(pid_t task)
+{
+    return ::access(("/proc/" + std::to_string(task)).c_str(), F_OK) == 0;
+}
+
+// Nothing: whom else the options name. A thread of two processes' lists is followed once.
+Result<std::vector<pid_t>> running_tasks(const RecordOptions &options)
+{
+    std::vector<pid_t> tasks;
+    for (const pid_t process : options.processes)
+        if (Result<void> added = add_threads(process, tasks); !added)
+            return added.error();
+    for (const pid_t thread : options.threads) {
+        if (!is_there(thread))
+            return Error{Errc::kNotFound,
+                         "-t " + std::to_string(thread) + ": there is no such thread"};
+        tasks.push_back(thread);
+    }
+    std::ranges::sort(tasks);
+    tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
+    return tasks;
+}
+
+// Its folder, of which the kernel takes the descriptor. A name is below the root of all, as perf
+// has it; both versions of cgroups.
+Result<Fd> open_cgroup(const std::string &name)
+{
+    constexpr const char *kRoots[] = {"/sys/fs/cgroup/perf_event/", "/sys/fs/cgroup/"};
+    for (const char *root : kRoots) {
+        Fd folder(::open((root + name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (folder)
+            return folder;
+    }
+    return Error{Errc::kNotFound, "-G " + name + ": there is no such cgroup in /sys/fs/cgroup"};
 }
 
 }  // namespace
@@ -108,12 +116,100 @@ struct Recorder::Request {
     EventSettings settings;
     std::optional<size_t> leader{};  // among events_
     Start start = Start::kWhenEnabled;
+    std::optional<EventString> string{};  // whose terms can be blamed
+    std::string cgroup{};
+    bool of_tasks = false;
 };
+
+struct Recorder::Target {
+    std::vector<pid_t> pids;  // -1: all; or the descriptor of a cgroup
+    std::vector<int> cpus;
+    Fd cgroup{};
+
+    static Result<Target> of(const RecordOptions &options, const Request &request);
+    static Result<Target> of_tracker(const RecordOptions &options);
+
+private:
+    static Result<Target> of_device(const RecordOptions &options, const Pmu &pmu);
+};
+
+// Where a PMU with a cpumask is read, for the whole machine.
+Result<Recorder::Target> Recorder::Target::of_device(const RecordOptions &options, const Pmu &pmu)
+{
+    Target target{{-1}, {}};
+    for (int cpu : *pmu.cpumask)
+        if (options.cpus.empty() || std::ranges::find(options.cpus, cpu) != options.cpus.end())
+            target.cpus.push_back(cpu);
+    // The kernel's own driver names all CPUs of its node, and takes one event.
+    if (pmu.name.starts_with("hisi_ptt") && target.cpus.size() > 1)
+        target.cpus.resize(1);
+    if (target.cpus.empty() && pmu.cpumask->empty())
+        return Error{Errc::kNotFound, pmu.name + ": its cpumask is empty; is its device gone?"};
+    if (target.cpus.empty())
+        return Error{Errc::kUsage, pmu.name + " is read on CPU " +
+                                       std::to_string(pmu.cpumask->front()) +
+                                       ", which -C leaves out; drop -C"};
+    return target;
+}
+
+// Any other where the user says.
+Result<Recorder::Target> Recorder::Target::of(const RecordOptions &options, const Request &request)
+{
+    const Pmu &pmu = request.pmu;
+    if (pmu.cpumask)
+        return of_device(options, pmu);
+    Result<std::vector<int>> cpus = counting_cpus(pmu);
+    if (!cpus)
+        return cpus.error();
+    if (!options.cpus.empty() && (cpus = those_online(options.cpus, *cpus))->empty())
+        return Error{Errc::kUsage,
+                     request.text + ": none of the CPUs of -C is one that counts it; drop -C"};
+    Target target{{-1}, *cpus};
+    if (!request.cgroup.empty()) {
+        Result<Fd> folder = open_cgroup(request.cgroup);
+        if (!folder)
+            return folder.error();
+        target.pids = {folder->get()};
+        target.cgroup = std::move(*folder);
+        return target;
+    }
+    Result<std::vector<pid_t>> tasks = running_tasks(options);
+    if (!tasks)
+        return tasks.error();
+    if (!tasks->empty())
+        target.pids = *tasks;
+    else if (!options.cpus.empty() || options.all_cpus)
+        return target;
+    else if (options.workload)
+        target.pids = {*options.workload};
+    else
+        return Error{Errc::kUsage, (pmu.name.empty() ? request.text : pmu.name) +
+                                       ": whom to record? give -a, -C CPUS, -p PID or a command"};
+    return target;
+}
+
+// Tasks move between CPUs: they are followed on all, whichever are recorded.
+Result<Recorder::Target> Recorder::Target::of_tracker(const RecordOptions &options)
+{
+    Result<std::vector<int>> cpus = online_cpus();
+    if (!cpus)
+        return cpus.error();
+    Result<std::vector<pid_t>> tasks = running_tasks(options);
+    if (!tasks)
+        return tasks.error();
+    Target target{{-1}, *cpus};
+    if (!tasks->empty())
+        target.pids = *tasks;
+    else if (options.workload && options.cpus.empty() && !options.all_cpus)
+        target.pids = {*options.workload};
+    return target;
+}
 
 Result<Recorder> Recorder::open(const RecordOptions &options)
 {
     Recorder recorder;
     recorder.sysfs_root_ = options.sysfs_root;
+    recorder.ends_with_tasks_ = !options.processes.empty() || !options.threads.empty();
     for (const EventString &string : options.events)
         if (Result<void> added = recorder.add_string(options, string); !added)
             return added.error();
@@ -130,18 +226,20 @@ Result<Recorder> Recorder::open(const RecordOptions &options)
 bool Recorder::follows_tasks() const
 {
     return std::ranges::any_of(events_,
-                               [](const OpenedEvent &event) { return !event.pmu.cpumask; });
+                               [](const OpenedEvent &event) { return samples_tasks(event.pmu); });
 }
 
 Result<void> Recorder::add_string(const RecordOptions &options, const EventString &string)
 {
-    Result<Pmu> pmu = read_pmu(options.sysfs_root, string.pmu);
+    Result<Pmu> pmu = pmu_of(options.sysfs_root, string);
     if (!pmu)
         return pmu.error();
     Result<EventSettings> settings = encode_event(string, *pmu);
     if (!settings)
         return settings.error();
-    return add_event(options, {string.text, std::move(*pmu), *settings});
+    Request request{string.text, std::move(*pmu), *settings};
+    request.string = string;
+    return add_event(options, std::move(request));
 }
 
 Result<void> Recorder::add_coded(const RecordOptions &options, const CodedEvent &coded)
@@ -163,74 +261,191 @@ Result<void> Recorder::add_coded(const RecordOptions &options, const CodedEvent 
     return add_event(options, std::move(request));
 }
 
+namespace {
+
+// What perf takes instead of an event that is refused. The remark; nullopt: nothing.
+std::optional<std::string> fall_back(const Error &error, std::string &text, Pmu &pmu,
+                                     EventSettings &settings)
+{
+    const bool is_cycles = pmu.type == PERF_TYPE_HARDWARE &&
+                           settings.words[0] == PERF_COUNT_HW_CPU_CYCLES && pmu.name == "cycles";
+    if ((error.code == Errc::kUnsupported || error.code == Errc::kNotFound) && is_cycles) {
+        pmu = {};
+        pmu.name = "cpu-clock";
+        pmu.type = PERF_TYPE_SOFTWARE;
+        settings.words[0] = PERF_COUNT_SW_CPU_CLOCK;
+        settings.modifiers.precise = 0;
+        text.replace(0, text.find_first_of(":/"), pmu.name);
+        return "cycles: this machine has no PMU that counts them; cpu-clock is recorded instead";
+    }
+    Modifiers &who = settings.modifiers;
+    const int paranoid = perf_event_paranoid().value_or(0);
+    if (error.code != Errc::kDenied || !samples_tasks(pmu) || paranoid < 2 || who.exclude_kernel ||
+        who.exclude_user)
+        return std::nullopt;
+    who.exclude_kernel = who.exclude_hv = true;
+    if (text.find_first_of(":/") == text.npos)
+        text += ':';
+    text += 'u';
+    return text + ": the kernel's side is left out (kernel.perf_event_paranoid is " +
+           std::to_string(paranoid) + ")";
+}
+
+}  // namespace
+
 Result<void> Recorder::add_event(const RecordOptions &options, Request request)
 {
-    Result<Target> target = find_target(options, request.pmu, request.text);
+    if (!options.cgroups.empty() && samples_tasks(request.pmu))
+        request.cgroup =
+            options.cgroups.size() == 1
+                ? options.cgroups.front()
+                : options.cgroups[std::min(events_.size(), options.cgroups.size() - 1)];
+    Result<Target> target = Target::of(options, request);
     if (!target)
         return target.error();
-    const bool of_task = target->pid >= 0;
+    const bool of_workload = options.workload && target->pids.front() == *options.workload;
+    request.of_tasks = target->pids.front() >= 0 && !target->cgroup;
     if (request.leader)
         request.start = Start::kWithLeader;
-    else if (of_task)
+    else if (of_workload)
         request.start = Start::kOnExec;
-    OpenedEvent event{
-        request.text,
-        request.pmu,
-        timed(make_attr(request.pmu, request.settings, request.start, of_task), options),
-        {}};
-    for (int cpu : target->cpus)
-        if (Result<void> added = add_ring(options, request, event, target->pid, cpu); !added)
-            return added;
-    events_.push_back(std::move(event));
+    std::vector<std::string> remarks;
+    for (;;) {
+        OpenedEvent event{request.text,
+                          request.pmu,
+                          timed(make_attr(request.pmu, request.settings, request.start,
+                                          request.of_tasks && options.inherit, options.sampling),
+                                options),
+                          {}};
+        const size_t before = rings_.size();
+        const std::map<int, size_t> shared = shared_;
+        Result<void> opened = open_everywhere(options, request, *target, event);
+        if (opened) {
+            if (request.string && request.string->generic)
+                event.pmu.name.clear();  // no folder of sysfs has it
+            remarks_.insert(remarks_.end(), remarks.begin(), remarks.end());
+            events_.push_back(std::move(event));
+            return {};
+        }
+        rings_.erase(rings_.begin() + static_cast<ptrdiff_t>(before), rings_.end());
+        shared_ = shared;
+        std::optional<std::string> remark =
+            fall_back(opened.error(), request.text, request.pmu, request.settings);
+        if (!remark)
+            return opened;
+        remarks.push_back(std::move(*remark));
+    }
+}
+
+// A thread that ends while others are opened is none to be recorded.
+Result<void> Recorder::open_everywhere(const RecordOptions &options, const Request &request,
+                                       const Target &target, OpenedEvent &event)
+{
+    for (const pid_t pid : target.pids)
+        for (const int cpu : target.cpus) {
+            Result<void> added = add_ring(options, request, event, pid, cpu);
+            if (added)
+                continue;
+            if (target.pids.size() == 1 || is_there(pid))
+                return added;
+            break;
+        }
+    if (event.ids.empty())
+        return Error{Errc::kNotFound, request.text + ": all that was to be recorded has ended"};
     return {};
 }
 
-// In rings of its own: samples cannot crowd out what gives them names.
+// With the samples of its CPU in one ring, as perf has it: room for all, and few pages in all.
 Result<void> Recorder::add_tracker(const RecordOptions &options)
 {
-    Result<Target> target = target_of_tracker(options);
+    Result<Target> target = Target::of_tracker(options);
     if (!target)
         return target.error();
     Request request{"dummy:u", {}, {}, {}, Start::kAtOnce};
+    request.settings.modifiers.exclude_kernel = true;
+    request.of_tasks = target->pids.front() >= 0;
     OpenedEvent event{
-        request.text, {}, timed(make_tracking_attr(target->pid >= 0), options), {}, true};
-    RecordOptions without_aux = options;
-    without_aux.aux_pages = 0;
-    for (int cpu : target->cpus)
-        if (Result<void> added = add_ring(without_aux, request, event, target->pid, cpu); !added)
-            return added;
+        request.text,
+        {},
+        timed(make_tracking_attr(request.of_tasks && options.inherit, options.build_ids), options),
+        {},
+        true};
+    if (Result<void> opened = open_everywhere(options, request, *target, event); !opened)
+        return opened;
     events_.push_back(std::move(event));
     return {};
 }
 
 // -1: none, or its leader does not run there.
-int Recorder::leader_fd(const Request &request, int cpu) const
+int Recorder::leader_fd(const Request &request, pid_t pid, int cpu) const
 {
-    const auto ring = std::ranges::find_if(rings_, [&request, cpu](const Ring &candidate) {
-        return request.leader && candidate.event == *request.leader && candidate.cpu == cpu;
+    const auto ring = std::ranges::find_if(rings_, [&request, pid, cpu](const Ring &candidate) {
+        return request.leader && candidate.event == *request.leader && candidate.pid == pid &&
+               candidate.cpu == cpu;
     });
     return ring == rings_.end() ? -1 : ring->fd.get();
+}
+
+// The kernel has one errno for all terms: which one it is shows when it is left out.
+Error Recorder::blame_term(const RecordOptions &options, const Request &request,
+                           const Attempt &attempt, const Error &error) const
+{
+    if (!request.string || (error.code != Errc::kUsage && error.code != Errc::kUnsupported))
+        return error;
+    const std::string term =
+        term_at_fault(*request.string, request.pmu, [&](const EventSettings &settings) {
+            const std::vector<std::byte> attr = timed(
+                make_attr(request.pmu, settings, Start::kWhenEnabled, false, options.sampling),
+                options);
+            return bool(open_event(attr, attempt, -1, request.pmu, request.text));
+        });
+    return term.empty() ? error
+                        : Error{error.code, error.message + "; without " + term + " it is taken"};
+}
+
+// Its own where it has an AUX area; otherwise that of its CPU, which the first one maps.
+Result<EventRings> Recorder::map_rings(const RecordOptions &options, const Request &request, int fd,
+                                       int cpu)
+{
+    constexpr uint32_t kLastOwnType = PERF_TYPE_BREAKPOINT;  // of the kernel: none has an AUX area
+    const auto shared = shared_.find(cpu);
+    const bool may_have_aux = options.aux_pages != 0 && request.pmu.type > kLastOwnType;
+    if (may_have_aux || shared == shared_.end()) {
+        Result<EventRings> own =
+            EventRings::map(fd, options.pages, may_have_aux ? options.aux_pages : 0);
+        if (!own || own->has_aux() || shared == shared_.end()) {
+            if (own && !own->has_aux())
+                shared_.emplace(cpu, rings_.size());
+            return own;
+        }
+    }
+    // A driver may have moved the event to another CPU than the one it was asked for.
+    if (::ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rings_[shared->second].fd.get()) != 0)
+        return EventRings::map(fd, options.pages, 0);
+    return EventRings();
 }
 
 Result<void> Recorder::add_ring(const RecordOptions &options, const Request &request,
                                 OpenedEvent &event, pid_t pid, int cpu)
 {
-    const int leader = leader_fd(request, cpu);
+    const int leader = leader_fd(request, pid, cpu);
     if (request.leader && leader < 0)
         return Error{Errc::kUsage, event.text + ": the first of its group is not counted on CPU " +
                                        std::to_string(cpu) + "; take the group apart"};
-    Result<Fd> fd = open_event(event.attr, pid, cpu, leader, event.pmu, event.text);
+    const Attempt attempt{
+        pid, cpu, {}, !request.settings.modifiers.exclude_kernel, false, !request.cgroup.empty()};
+    Result<Fd> fd = open_event(event.attr, attempt, leader, event.pmu, event.text);
     if (!fd)
-        return about_clock(fd.error(), options);
+        return about_clock(blame_term(options, request, attempt, fd.error()), options);
     uint64_t id = 0;
     if (::ioctl(fd->get(), PERF_EVENT_IOC_ID, &id) != 0)
         return system_error(event.text + ": event id", errno);
-    Result<EventRings> rings = EventRings::map(fd->get(), options.pages, options.aux_pages);
+    Result<EventRings> rings = map_rings(options, request, fd->get(), cpu);
     if (!rings)
         return Error{rings.error().code,
                      event.text + ": " + rings.error().message + "; try smaller -m"};
     event.ids.push_back(id);
-    rings_.push_back({events_.size(), cpu, id, std::move(*fd), std::move(*rings),
+    rings_.push_back({events_.size(), pid, cpu, id, std::move(*fd), std::move(*rings),
                       request.start != Start::kWhenEnabled, true});
     return {};
 }
@@ -284,16 +499,17 @@ Result<uint64_t> Recorder::drain_aux(size_t index, uint64_t until, RecordSink &s
     return uint64_t{aux->size()};
 }
 
-Result<void> Recorder::drain_ring(size_t index, Round round, RecordSink &sink,
-                                  RecordOutcome &outcome)
+Result<void> Recorder::drain_ring(size_t index, Round round, RecordSink &sink)
 {
     Ring &ring = rings_[index];
+    if (!ring.rings.is_mapped())
+        return {};
     const bool has_aux = ring.rings.has_aux();
     const uint64_t before = has_aux ? ring.rings.aux_window().second : 0;
     RingNotes notes;
     if (Result<void> done = drain_records(ring, sink, notes); !done)
         return done;
-    outcome.notes.add(notes);
+    outcome_.notes.add(notes);
     if (!has_aux)
         return {};
     // Files change between rounds. In the last one there is nothing to wait for.
@@ -302,7 +518,7 @@ Result<void> Recorder::drain_ring(size_t index, Round round, RecordSink &sink,
     const Result<uint64_t> bytes = drain_aux(index, until, sink);
     if (!bytes)
         return bytes.error();
-    outcome.aux_bytes += *bytes;
+    outcome_.aux_bytes += *bytes;
     const AuxRevival::Act act =
         ring.revival.after_round(*bytes, notes.aux_truncated != 0, round.tick);
     if (act == AuxRevival::Act::kNone || !ring.watched || round.last)
@@ -313,42 +529,45 @@ Result<void> Recorder::drain_ring(size_t index, Round round, RecordSink &sink,
     return {};
 }
 
-Result<void> Recorder::drain(Round round, RecordSink &sink, RecordOutcome &outcome)
+Result<void> Recorder::drain_rings(Round round, RecordSink &sink)
 {
     for (size_t i = 0; i < rings_.size(); i++)
-        if (Result<void> done = drain_ring(i, round, sink, outcome); !done)
+        if (Result<void> done = drain_ring(i, round, sink); !done)
             return done;
-    return sink.round();
+    return {};
+}
+
+Result<void> Recorder::drain_now(RecordSink &sink)
+{
+    return drain_rings({stopped_, false}, sink);
 }
 
 // Only Linux 7.x says by poll that a PMU went; its name in sysfs says so everywhere. A PMU that
 // came back under its name has another type.
-void Recorder::note_gone(RecordOutcome &outcome) const
+void Recorder::note_gone()
 {
     for (const OpenedEvent &event : events_) {
         if (event.pmu.name.empty() ||
-            std::ranges::find(outcome.gone, event.pmu.name) != outcome.gone.end())
+            std::ranges::find(outcome_.gone, event.pmu.name) != outcome_.gone.end())
             continue;
         Result<std::string> text = read_small_file(sysfs_root_ + "/" + event.pmu.name + "/type");
         if (!text || trim(*text) != std::to_string(event.pmu.type))
-            outcome.gone.push_back(event.pmu.name);
+            outcome_.gone.push_back(event.pmu.name);
     }
 }
 
-bool Recorder::all_gone(const RecordOutcome &outcome) const
+bool Recorder::all_gone() const
 {
-    return std::ranges::all_of(events_, [&outcome](const OpenedEvent &event) {
+    return std::ranges::all_of(events_, [this](const OpenedEvent &event) {
         return event.of_tasks ||
-               std::ranges::find(outcome.gone, event.pmu.name) != outcome.gone.end();
+               std::ranges::find(outcome_.gone, event.pmu.name) != outcome_.gone.end();
     });
 }
 
 Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &stop_fds)
 {
-    RecordOutcome outcome;
-    bool stop = false;
     Clock::time_point last_tick = Clock::now();
-    while (!stop) {
+    while (!stopped_) {
         std::vector<pollfd> fds;
         fds.reserve(stop_fds.size() + rings_.size());
         for (int fd : stop_fds)
@@ -358,24 +577,28 @@ Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &st
         if (::poll(fds.data(), fds.size(), kTick_ms) < 0 && errno != EINTR)
             return system_error("poll", errno);
 
-        stop =
+        bool stop =
             std::ranges::any_of(fds.begin(), fds.begin() + static_cast<ptrdiff_t>(stop_fds.size()),
                                 [](const pollfd &fd) { return fd.revents != 0; });
         for (size_t i = 0; i < rings_.size(); i++)
             if (fds[stop_fds.size() + i].revents & (POLLERR | POLLHUP))
                 rings_[i].watched = false;
-        note_gone(outcome);
-        stop |= all_gone(outcome);
+        note_gone();
+        stop |= all_gone() || (ends_with_tasks_ && std::ranges::none_of(rings_, &Ring::watched));
         if (stop)  // what is still in flight arrives before the last drain
             for (const Ring &ring : rings_)
                 ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+        stopped_ = stop;
         const bool tick = Clock::now() - last_tick >= std::chrono::milliseconds(kTick_ms);
         if (tick)
             last_tick = Clock::now();
-        if (Result<void> done = drain({stop, tick}, sink, outcome); !done)
+        Result<void> done = drain_rings({stopped_, tick}, sink);
+        if (done)
+            done = sink.round();
+        if (!done)
             return done.error();
     }
-    return outcome;
+    return outcome_;
 }
 
 }  // namespace pmukit::record

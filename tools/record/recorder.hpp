@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "record/event_string.hpp"
+#include "record/perf_event.hpp"
 #include "record/ring.hpp"
 #include "record/sysfs_pmu.hpp"
 
@@ -32,8 +34,13 @@ struct RecordOptions {
     std::vector<EventString> events;
     std::vector<CodedEvent> coded{};  // behind events
     bool all_cpus = false;
-    std::vector<int> cpus;              // -C; empty: as the PMU or all_cpus says
-    size_t pages = 128;                 // per event, powers of two
+    std::vector<int> cpus;                      // -C; empty: as the PMU or all_cpus says
+    std::vector<pid_t> processes{}, threads{};  // that run already, a process with its threads
+    std::vector<std::string> cgroups{};  // one for each event, or one for all; empty texts: none
+    Sampling sampling{};
+    bool inherit = true;    // events go to the children of whom they follow
+    bool build_ids = true;  // in the records of maps
+    size_t pages = 128;     // of the ring of a CPU, and of an event with an AUX area; powers of two
     size_t aux_pages = 1024;            // 0: no AUX area
     std::optional<pid_t> workload;      // per-task events follow it from its exec on
     std::optional<int32_t> clock_id{};  // CLOCK_* of all times; none: perf's own clock
@@ -81,19 +88,25 @@ public:
     bool has_aux() const;
     // One of the events is about who runs; then the last one tells of tasks.
     bool follows_tasks() const;
+    // What was opened otherwise than it was asked for, as perf does it.
+    const std::vector<std::string> &remarks() const { return remarks_; }
 
     Result<void> enable();
-    // Returns when a stop fd is readable or hung up, or every PMU is gone. All rings are empty
-    // then.
+    // Empties all rings once, for who has long to do between two rounds. Not a round of the sink.
+    Result<void> drain_now(RecordSink &sink);
+    // Returns when a stop fd is readable or hung up, every PMU is gone, or all of processes and
+    // threads have ended. All rings are empty then.
     Result<RecordOutcome> run(RecordSink &sink, const std::vector<int> &stop_fds);
 
 private:
+    // An event on a CPU, of all tasks there or of one.
     struct Ring {
         size_t event;
+        pid_t pid;
         int cpu;
         uint64_t id;
         Fd fd;
-        EventRings rings;
+        EventRings rings;    // not mapped: its records are in the ring that its CPU has
         bool self_starting;  // nobody has to enable it
         bool watched;        // false: hung up, only drained
         AuxRevival revival{};
@@ -105,23 +118,35 @@ private:
 
     Recorder() = default;
     struct Request;
+    struct Target;
     Result<void> add_string(const RecordOptions &options, const EventString &string);
     Result<void> add_coded(const RecordOptions &options, const CodedEvent &coded);
     Result<void> add_tracker(const RecordOptions &options);
     Result<void> add_event(const RecordOptions &options, Request request);
+    Result<void> open_everywhere(const RecordOptions &options, const Request &request,
+                                 const Target &target, OpenedEvent &event);
     Result<void> add_ring(const RecordOptions &options, const Request &request, OpenedEvent &event,
                           pid_t pid, int cpu);
-    int leader_fd(const Request &request, int cpu) const;
-    Result<void> drain(Round round, RecordSink &sink, RecordOutcome &outcome);
-    Result<void> drain_ring(size_t index, Round round, RecordSink &sink, RecordOutcome &outcome);
+    Result<EventRings> map_rings(const RecordOptions &options, const Request &request, int fd,
+                                 int cpu);
+    Error blame_term(const RecordOptions &options, const Request &request, const Attempt &attempt,
+                     const Error &error) const;
+    int leader_fd(const Request &request, pid_t pid, int cpu) const;
+    Result<void> drain_rings(Round round, RecordSink &sink);
+    Result<void> drain_ring(size_t index, Round round, RecordSink &sink);
     Result<void> drain_records(Ring &ring, RecordSink &sink, RingNotes &notes);
     Result<uint64_t> drain_aux(size_t index, uint64_t until, RecordSink &sink);
-    void note_gone(RecordOutcome &outcome) const;
-    bool all_gone(const RecordOutcome &outcome) const;
+    void note_gone();
+    bool all_gone() const;
 
     std::vector<OpenedEvent> events_;
     std::vector<Ring> rings_;
+    std::map<int, size_t> shared_;  // the ring of a CPU, for all that have no AUX area
+    std::vector<std::string> remarks_;
     std::string sysfs_root_;
+    bool ends_with_tasks_ = false;
+    bool stopped_ = false;   // every event is disabled and stays so
+    RecordOutcome outcome_;  // so far
 };
 
 }  // namespace pmukit::record

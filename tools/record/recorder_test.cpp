@@ -7,12 +7,16 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <ctime>
+#include <fstream>
+#include <map>
 #include <thread>
 
 #include "base/test_folder.hpp"
+#include "record/online_cpus.hpp"
 
 namespace pmukit::record {
 namespace {
@@ -197,6 +201,98 @@ TEST_F(RecorderTest, EventsOfAGroupBeginTogether)
         at += load<uint16_t>(record + 6, std::endian::native);
     }
     EXPECT_GT(switches, 0U) << "a member that nobody enables counts with its leader";
+}
+
+size_t rings_mapped()
+{
+    std::ifstream maps("/proc/self/maps");
+    size_t rings = 0;
+    for (std::string line; std::getline(maps, line);)
+        rings += line.find("[perf_event]") != line.npos;
+    return rings;
+}
+
+TEST_F(RecorderTest, EventsOfACpuShareARing)
+{
+    // Three of the same kind, and the one that tells of tasks.
+    root_.remove("fake/cpumask");
+    options_.cpus = {0};
+    options_.events = *parse_event_strings(
+        "fake/config=0,period=1000000/,fake/config=0,period=2000000/,cpu-clock/period=500000/");
+    std::optional<Recorder> recorder = open_or_skip();
+    if (!recorder)
+        GTEST_SKIP() << skip_;
+    ASSERT_EQ(recorder->events().size(), 4U);
+    const Result<std::vector<int>> online = online_cpus();
+    ASSERT_TRUE(online);
+    EXPECT_EQ(rings_mapped(), online->size()) << "of CPU 0, and where tasks may go";
+    Keeper keeper;
+    ASSERT_TRUE(recorder->enable());
+    std::thread stopper([this] {
+        cpu_set_t recorded;
+        CPU_ZERO(&recorded);
+        CPU_SET(0, &recorded);
+        EXPECT_EQ(::sched_setaffinity(0, sizeof recorded, &recorded), 0);
+        const auto until = std::chrono::steady_clock::now() + 300ms;
+        while (std::chrono::steady_clock::now() < until) {
+        }
+        stop();
+    });
+    Result<RecordOutcome> outcome = recorder->run(keeper, {stop_.get()});
+    stopper.join();
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    std::map<uint64_t, size_t> samples;
+    for (size_t at = 0; at + 16 <= keeper.all.size();) {
+        const std::byte *record = keeper.all.data() + at;
+        if (load<uint32_t>(record, std::endian::native) == PERF_RECORD_SAMPLE)
+            samples[load<uint64_t>(record + 8, std::endian::native)]++;
+        at += load<uint16_t>(record + 6, std::endian::native);
+    }
+    for (size_t event = 0; event < 3; event++)
+        EXPECT_GT(samples[recorder->events()[event].ids.front()], 0U) << event;
+}
+
+TEST_F(RecorderTest, FollowsWhatRunsAlready)
+{
+    root_.remove("fake/cpumask");
+    options_.processes = {::getpid()};
+    std::optional<Recorder> recorder = open_or_skip();
+    if (!recorder)
+        GTEST_SKIP() << skip_;
+    EXPECT_GE(recorder->events()[0].ids.size(), online_cpus()->size()) << "on each CPU";
+
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::usleep(200000);
+        ::_exit(0);
+    }
+    options_.processes = {child};
+    recorder = open_or_skip();
+    ASSERT_TRUE(recorder) << skip_;
+    Keeper keeper;
+    ASSERT_TRUE(recorder->enable());
+    const auto begun = std::chrono::steady_clock::now();
+    std::thread waiter([child] { ::waitpid(child, nullptr, 0); });
+    EXPECT_TRUE(recorder->run(keeper, {stop_.get()})) << "it ends with the process";
+    waiter.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 60s);
+
+    options_.processes = {child};  // it has ended
+    EXPECT_FALSE(open_or_skip());
+    EXPECT_EQ(skip_, "-p " + std::to_string(child) + ": there is no such process");
+    options_.processes.clear();
+    options_.threads = {child};
+    EXPECT_FALSE(open_or_skip());
+    EXPECT_EQ(skip_, "-t " + std::to_string(child) + ": there is no such thread");
+}
+
+TEST_F(RecorderTest, ACgroupThatIsNotThereIsNamed)
+{
+    root_.remove("fake/cpumask");
+    options_.all_cpus = true;
+    options_.cgroups = {"no/such/group"};
+    EXPECT_FALSE(open_or_skip());
+    EXPECT_EQ(skip_, "-G no/such/group: there is no such cgroup in /sys/fs/cgroup");
 }
 
 TEST_F(RecorderTest, AGroupIsRefusedWhereItsFirstIsNot)

@@ -100,6 +100,7 @@ public:
     // Pages are powers of two; aux_pages 0: no AUX area wanted.
     static Result<EventRings> map(int fd, size_t pages, size_t aux_pages);
 
+    bool is_mapped() const { return !base_.bytes().empty(); }
     bool has_aux() const { return !aux_.bytes().empty(); }
     Bytes records() const;
     Bytes aux() const { return aux_.bytes(); }

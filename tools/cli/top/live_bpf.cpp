@@ -31,7 +31,7 @@ Result<void> open_counters(const record::EventString &event, std::vector<Fd> &co
     const std::vector<std::byte> attr =
         record::make_attr(*pmu, *settings, record::Start::kWhenEnabled, false);
     for (const int cpu : *pmu->cpumask) {
-        Result<Fd> fd = record::open_event(attr, -1, cpu, -1, *pmu, event.text);
+        Result<Fd> fd = record::open_event(attr, {-1, cpu}, -1, *pmu, event.text);
         if (!fd)
             return fd.error();
         counters.push_back(std::move(*fd));

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "record/generic_events.hpp"
+
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/number.hpp"
+
+namespace pmukit::record {
+namespace {
+
+struct Name {
+    std::string_view name;
+    GenericEvent event;
+};
+
+constexpr uint32_t kHardware = PERF_TYPE_HARDWARE, kSoftware = PERF_TYPE_SOFTWARE;
+
+// Those of perf; two names of one event stand one below the other.
+constexpr Name kNames[] = {
+    {"cycles", {kHardware, PERF_COUNT_HW_CPU_CYCLES}},
+    {"cpu-cycles", {kHardware, PERF_COUNT_HW_CPU_CYCLES}},
+    {"instructions", {kHardware, PERF_COUNT_HW_INSTRUCTIONS}},
+    {"cache-references", {kHardware, PERF_COUNT_HW_CACHE_REFERENCES}},
+    {"cache-misses", {kHardware, PERF_COUNT_HW_CACHE_MISSES}},
+    {"branches", {kHardware, PERF_COUNT_HW_BRANCH_INSTRUCTIONS}},
+    {"branch-instructions", {kHardware, PERF_COUNT_HW_BRANCH_INSTRUCTIONS}},
+    {"branch-misses", {kHardware, PERF_COUNT_HW_BRANCH_MISSES}},
+    {"bus-cycles", {kHardware, PERF_COUNT_HW_BUS_CYCLES}},
+    {"stalled-cycles-frontend", {kHardware, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND}},
+    {"idle-cycles-frontend", {kHardware, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND}},
+    {"stalled-cycles-backend", {kHardware, PERF_COUNT_HW_STALLED_CYCLES_BACKEND}},
+    {"idle-cycles-backend", {kHardware, PERF_COUNT_HW_STALLED_CYCLES_BACKEND}},
+    {"ref-cycles", {kHardware, PERF_COUNT_HW_REF_CPU_CYCLES}},
+    {"cpu-clock", {kSoftware, PERF_COUNT_SW_CPU_CLOCK}},
+    {"task-clock", {kSoftware, PERF_COUNT_SW_TASK_CLOCK}},
+    {"page-faults", {kSoftware, PERF_COUNT_SW_PAGE_FAULTS}},
+    {"faults", {kSoftware, PERF_COUNT_SW_PAGE_FAULTS}},
+    {"context-switches", {kSoftware, PERF_COUNT_SW_CONTEXT_SWITCHES}},
+    {"cs", {kSoftware, PERF_COUNT_SW_CONTEXT_SWITCHES}},
+    {"cpu-migrations", {kSoftware, PERF_COUNT_SW_CPU_MIGRATIONS}},
+    {"migrations", {kSoftware, PERF_COUNT_SW_CPU_MIGRATIONS}},
+    {"minor-faults", {kSoftware, PERF_COUNT_SW_PAGE_FAULTS_MIN}},
+    {"major-faults", {kSoftware, PERF_COUNT_SW_PAGE_FAULTS_MAJ}},
+    {"alignment-faults", {kSoftware, PERF_COUNT_SW_ALIGNMENT_FAULTS}},
+    {"emulation-faults", {kSoftware, PERF_COUNT_SW_EMULATION_FAULTS}},
+    {"dummy", {kSoftware, PERF_COUNT_SW_DUMMY}},
+    {"bpf-output", {kSoftware, PERF_COUNT_SW_BPF_OUTPUT}},
+    {"cgroup-switches", {kSoftware, 11}},  // PERF_COUNT_SW_CGROUP_SWITCHES, Linux 5.13
+};
+
+struct Cache {
+    std::string_view name;
+    uint64_t id;
+};
+constexpr Cache kCaches[] = {
+    {"L1-dcache", PERF_COUNT_HW_CACHE_L1D}, {"L1-icache", PERF_COUNT_HW_CACHE_L1I},
+    {"LLC", PERF_COUNT_HW_CACHE_LL},        {"dTLB", PERF_COUNT_HW_CACHE_DTLB},
+    {"iTLB", PERF_COUNT_HW_CACHE_ITLB},     {"branch", PERF_COUNT_HW_CACHE_BPU},
+    {"node", PERF_COUNT_HW_CACHE_NODE},
+};
+
+struct CacheOperation {
+    std::string_view name;
+    uint64_t operation, result;
+};
+constexpr CacheOperation kCacheOperations[] = {
+    {"-loads", PERF_COUNT_HW_CACHE_OP_READ, PERF_COUNT_HW_CACHE_RESULT_ACCESS},
+    {"-load-misses", PERF_COUNT_HW_CACHE_OP_READ, PERF_COUNT_HW_CACHE_RESULT_MISS},
+    {"-stores", PERF_COUNT_HW_CACHE_OP_WRITE, PERF_COUNT_HW_CACHE_RESULT_ACCESS},
+    {"-store-misses", PERF_COUNT_HW_CACHE_OP_WRITE, PERF_COUNT_HW_CACHE_RESULT_MISS},
+    {"-prefetches", PERF_COUNT_HW_CACHE_OP_PREFETCH, PERF_COUNT_HW_CACHE_RESULT_ACCESS},
+    {"-prefetch-misses", PERF_COUNT_HW_CACHE_OP_PREFETCH, PERF_COUNT_HW_CACHE_RESULT_MISS},
+};
+
+std::optional<GenericEvent> cache_event(std::string_view name)
+{
+    for (const Cache &cache : kCaches)
+        for (const CacheOperation &what : kCacheOperations)
+            if (name.starts_with(cache.name) && name.substr(cache.name.size()) == what.name)
+                return GenericEvent{PERF_TYPE_HW_CACHE,
+                                    cache.id | what.operation << 8 | what.result << 16};
+    return std::nullopt;
+}
+
+// r1a8: the number that the CPU's manual has for an event.
+std::optional<GenericEvent> raw_event(std::string_view name)
+{
+    if (name.size() < 2 || name[0] != 'r')
+        return std::nullopt;
+    const Result<uint64_t> config = parse_u64("0x" + std::string(name.substr(1)));
+    return config ? std::optional(GenericEvent{PERF_TYPE_RAW, *config}) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<GenericEvent> generic_event(std::string_view name)
+{
+    const auto *known = std::ranges::find(kNames, name, &Name::name);
+    if (known != std::end(kNames))
+        return known->event;
+    const std::optional<GenericEvent> cache = cache_event(name);
+    return cache ? cache : raw_event(name);
+}
+
+std::vector<std::string> generic_names()
+{
+    std::vector<std::string> names;
+    for (const Name &known : kNames)
+        names.emplace_back(known.name);
+    for (const Cache &cache : kCaches)
+        for (const CacheOperation &what : kCacheOperations)
+            names.push_back(std::string(cache.name) + std::string(what.name));
+    return names;
+}
+
+}  // namespace pmukit::record
