@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "console/inherited.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -25,11 +27,7 @@ constexpr int kUnknownStatus = 1;       // somebody else has waited: no success 
     char start = 0;
     if (::read(go, &start, 1) != 1)
         ::_exit(kExecFailedStatus);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::signal(SIGPIPE, SIG_DFL);
-    ::signal(SIGXFSZ, SIG_DFL);
+    restore_inherited();
     if (::dup2(streams.output, STDOUT_FILENO) < 0 || ::dup2(streams.error, STDERR_FILENO) < 0)
         ::_exit(kExecFailedStatus);
     if (streams.kept >= 0 && ::fcntl(streams.kept, F_SETFD, 0) < 0)
@@ -80,6 +78,7 @@ Result<Workload> Workload::prepare(const std::vector<std::string> &command, Work
 Workload::Workload(Workload &&other) noexcept
     : name_(std::move(other.name_)),
       pid_(std::exchange(other.pid_, -1)),
+      ended_by_(other.ended_by_),
       pidfd_(std::move(other.pidfd_)),
       go_(std::move(other.go_)),
       failed_(std::move(other.failed_))
@@ -124,7 +123,23 @@ int Workload::wait()
     pid_ = -1;
     if (ended < 0)
         return kUnknownStatus;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    ended_by_ = WTERMSIG(status);
+    return 128 + ended_by_;
+}
+
+void Workload::end_likewise() const
+{
+    if (ended_by_ == 0)
+        return;
+    ::prctl(PR_SET_DUMPABLE, 0);  // the core is the command's
+    sigset_t one;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, ended_by_);
+    ::signal(ended_by_, SIG_DFL);
+    ::raise(ended_by_);
+    ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
 }
 
 }  // namespace pmukit::cli

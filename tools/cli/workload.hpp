@@ -38,12 +38,16 @@ public:
     void ask_to_end();
     // Its exit status as a shell gives it (128 + signal). Asks it to end when it still runs.
     int wait();
+    // After wait(): ends this program by the signal that ended the command, as perf record does, so
+    // that who started both sees no difference. Nothing where no signal did.
+    void end_likewise() const;
 
 private:
     Workload() = default;
 
     std::string name_;
     pid_t pid_ = -1;
+    int ended_by_ = 0;  // a signal
     Fd pidfd_;
     Fd go_;      // closing it unseen, or one byte in it, starts or ends the child
     Fd failed_;  // errno of a failed exec; closed by a good one

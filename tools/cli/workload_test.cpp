@@ -5,8 +5,13 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <filesystem>
+#include <fstream>
+
+#include "console/inherited.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -56,6 +61,85 @@ TEST(Workload, IsEndedWhenItStillRuns)
     ASSERT_TRUE(workload);
     ASSERT_TRUE(workload->release());
     EXPECT_EQ(workload->wait(), 128 + SIGTERM);
+}
+
+// A line of /proc/PID/status, of the command.
+uint64_t status_of_command(const std::string &key)
+{
+    const std::string path =
+        testing::TempDir() + "pmukit_workload_test." + std::to_string(::getpid());
+    Result<Workload> workload =
+        Workload::prepare({"sh", "-c", "exec cat /proc/self/status >" + path});
+    EXPECT_TRUE(workload);
+    EXPECT_TRUE(workload->release());
+    EXPECT_TRUE(ends(*workload, 10000));
+    workload->wait();
+    std::ifstream status(path);
+    uint64_t value = 0;
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with(key))
+            value = std::stoull(line.substr(key.size()), nullptr, 16);
+    std::filesystem::remove(path);
+    return value;
+}
+
+TEST(Workload, HasSignalsAsWeHadThem)
+{
+    const auto bit = [](int signal) { return uint64_t{1} << (signal - 1); };
+    sigset_t blocked, before;
+    ::sigemptyset(&blocked);
+    ::sigaddset(&blocked, SIGUSR1);
+    ::sigprocmask(SIG_BLOCK, &blocked, &before);
+    ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_DFL);
+    note_inherited();
+    // What main() and a recorder make of it
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::signal(SIGPIPE, SIG_DFL);
+    ::sigaddset(&blocked, SIGTERM);
+    ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
+    EXPECT_EQ(status_of_command("SigIgn:") & (bit(SIGPIPE) | bit(SIGXFSZ)), bit(SIGPIPE));
+    EXPECT_EQ(status_of_command("SigBlk:"), bit(SIGUSR1));
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    ::signal(SIGXFSZ, SIG_DFL);
+    note_inherited();
+    EXPECT_EQ(status_of_command("SigBlk:"), 0U);
+}
+
+TEST(Workload, HasTheLimitOfOpenFilesThatWeHad)
+{
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit low = before;
+    low.rlim_cur = 64;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+    allow_more_files();
+    rlimit now{};
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &now), 0);
+    EXPECT_EQ(now.rlim_cur, now.rlim_max);
+    Result<Workload> workload = Workload::prepare({"sh", "-c", "exit $(ulimit -Sn)"});
+    ASSERT_TRUE(workload);
+    ASSERT_TRUE(workload->release());
+    ASSERT_TRUE(ends(*workload, 10000));
+    EXPECT_EQ(workload->wait(), 64);
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+TEST(Workload, EndsUsByTheSignalThatEndedIt)
+{
+    const pid_t child = ::fork();
+    if (child == 0) {
+        Result<Workload> workload = Workload::prepare({"sh", "-c", "kill -SEGV $$"});
+        if (workload && workload->release() && ends(*workload, 10000) &&
+            workload->wait() == 128 + SIGSEGV)
+            workload->end_likewise();
+        ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(WTERMSIG(status), SIGSEGV);
+    EXPECT_FALSE(WCOREDUMP(status));
 }
 
 TEST(Workload, LeavesWhenNobodyReleasesIt)

@@ -13,6 +13,7 @@
 
 #include "base/file.hpp"
 #include "base/plain.hpp"
+#include "console/inherited.hpp"
 #include "console/signals.hpp"
 
 namespace pmukit::cli {
@@ -46,8 +47,7 @@ std::string chosen_pager()
 [[noreturn]] void run_pager(const char *pager, int from)
 {
     ::dup2(from, STDIN_FILENO);
-    ::signal(SIGPIPE, SIG_DFL);
-    ::signal(SIGXFSZ, SIG_DFL);
+    restore_inherited();
     ::setenv("LESS", "FRX", 0);
     if (std::string_view(pager) == "less")
         ::execlp("less", "less", static_cast<char *>(nullptr));
