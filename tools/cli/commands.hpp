@@ -47,8 +47,17 @@ struct RecordCommandOptions {
     std::vector<std::string> pfm_events;  // lists of libpfm4's names
     bool all_cpus = false;
     std::string cpus;
+    std::string processes, threads;  // "PID,PID": that run already
+    std::string cgroups;             // "NAME,NAME" for one event each, or one for all
+    std::string period, frequency;   // of events that do not say; frequency may be "max"
+    bool strict_frequency = false;
+    bool chains = false;    // by frame pointers
+    std::string chains_by;  // "fp", "dwarf[,BYTES]", "lbr"
+    bool all_user = false, all_kernel = false;
+    bool no_inherit = false, no_build_ids = false, weight = false;
+    bool verbose = false, quiet = false, dry_run = false;
     std::string output = "perf.data";
-    std::string pages;     // "PAGES[,AUXPAGES]"
+    std::string pages;     // "PAGES[,AUXPAGES]", or sizes
     std::string source;    // "model": the devices are emulated
     std::string interval;  // "SECONDS[,KEEP]": one file after the other
     std::string clock;     // one of clock_words(); empty: perf's own
@@ -101,6 +110,7 @@ struct TopOptions {
     std::string input;                 // "-": a recording on standard input; empty: of our own
     std::vector<std::string> events;   // to be counted while we look
     std::vector<std::string> command;  // ends with it
+    std::vector<std::string> recorder_words;  // options of record, in full
     uint64_t interval_ms = 1000;
     uint64_t iterations = 0;  // 0: until it ends
     size_t top = 16;          // rows of a view, as text; 0: all
@@ -123,13 +133,14 @@ Result<int> run_recover(const RecoverOptions &options, Output &out);
 Result<int> run_cut(const CutOptions &options, Output &out);
 Result<int> run_inject(const InjectOptions &options, Output &out);
 Result<int> run_merge(const MergeOptions &options, Output &out);
-Result<int> run_record(const RecordCommandOptions &options);
+Result<int> run_record(const RecordCommandOptions &options, Output &out);
 Result<int> run_tune(const TuneOptions &options, Output &out);
 Result<int> run_top(const TopOptions &options, Output &out);
 Result<int> run_doctor(const DoctorOptions &options, Output &out);
 
 // Commands whose words are in files of their own.
 Command add_doctor(CLI::App &app);
+Command add_record(CLI::App &app);
 Command add_tier(CLI::App &app);
 Command add_top(CLI::App &app);
 

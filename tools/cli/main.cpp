@@ -23,6 +23,7 @@
 #include "cli/commands.hpp"
 #include "cli/option_words.hpp"
 #include "cli/version.hpp"
+#include "console/inherited.hpp"
 #include "console/terminal.hpp"
 #include "console/unfinished.hpp"
 
@@ -66,70 +67,6 @@ Command add_list(CLI::App &app)
     return {list,
             [owned](const Invocation &invocation) { return run_list(*owned, invocation.out); },
             Shows::kText};
-}
-
-Command add_record(CLI::App &app)
-{
-    const auto owned = std::make_shared<RecordCommandOptions>();
-    RecordCommandOptions &options = *owned;
-    CLI::App *record =
-        app.add_subcommand("record", "record events of the suite's PMUs into a perf.data file");
-    record
-        ->add_option("-e,--event", options.events,
-                     "event: pmu/term=value,.../modifiers (may be given several times)")
-        ->allow_extra_args(false);
-    record
-        ->add_option("--pfm-events", options.pfm_events,
-                     "events by libpfm4's names, with commas between; {} make a group")
-        ->allow_extra_args(false);
-    record->add_flag("-a,--all-cpus", options.all_cpus,
-                     "the whole machine (PMUs with a cpumask always are)");
-    record->add_option("-C,--cpu", options.cpus, "only these CPUs, such as 0-3,8");
-    record
-        ->add_option("-o,--output", options.output,
-                     "file to write; -: standard output, as it is recorded")
-        ->capture_default_str();
-    record->add_option("-m,--mmap-pages", options.pages,
-                       "PAGES[,AUXPAGES] or ,AUXPAGES per event, powers of two; AUXPAGES 0: "
-                       "samples instead of AUX data (128,1024; of hisi_ptt an AUX area of 16 MiB)");
-    record
-        ->add_option("-k,--clockid", options.clock,
-                     "clock of all times, as perf record has them, such as CLOCK_MONOTONIC")
-        ->check(CLI::IsMember(clock_words(), plain_clock_word));
-    record
-        ->add_option("--source", options.source,
-                     "say in the file where the devices are from: 'model' when they are emulated")
-        ->check(CLI::IsMember({"model"}));
-    record->add_option("--interval", options.interval,
-                       "SECONDS[,KEEP]: whole files one after the other, OUTPUT.000001 and so on, "
-                       "of which the newest KEEP stay");
-    record->add_option("command", options.command,
-                       "command to run; without one, record until Ctrl-C");
-    record
-        ->add_option("--command-output", options.command_output,
-                     "descriptor to which the command prints; pmukit top gives one")
-        ->check(CLI::Range(STDERR_FILENO + 1, INT_MAX))
-        ->group("");  // between two of us: no word of help
-    record->footer(
-        "Examples:\n  pmukit record -a -e cxl_hmu_mem0.0.0/access_type=3,hotness_threshold=16,"
-        "epoch_multiplier=1,epoch_scale=4/ -- sleep 1\n"
-        "  pmukit record -e hisi_ptt0_2/filter=0000:00:10.0+0000:00:11.0,type=1,direction=1,"
-        "format=1/ -- sleep 1\n"
-        "  pmukit record -k monotonic -a -e cxl_hmu_mem0.0.0// -e cache_qos_aux/snapshot/\n"
-        "  pmukit record --pfm-events PERF_COUNT_SW_CPU_CLOCK:u -o clock.data -- sleep 1\n"
-        "  pmukit record -o - -a -e cxl_hmu_mem0.0.0// | pmukit top -\n"
-        "  pmukit record --interval 60,10 -a -e hisi_ptt0_2/filter=0000:00:10.0,type=1/ -o ptt\n"
-        "A hisi_ptt filter is a root port, several joined by +, or a requester; it always sees the "
-        "whole machine.\n"
-        "Units recorded together have one time by -k monotonic, that of the readings of cache_qos. "
-        "Only monotonic and monotonic_raw go with every PMU.\n"
-        "Modifiers are perf's: u k h G H I (who is counted), p pp ppp P (precise), S D e.\n"
-        "`pmukit list` shows the PMUs of this machine with their terms. The exit status is the "
-        "command's, or 1 when a PMU vanished.");
-    return {record, [owned](const Invocation &invocation) {
-                owned->cmdline = invocation.words;
-                return run_record(*owned);
-            }};
 }
 
 Command add_dump(CLI::App &app)
@@ -456,10 +393,13 @@ Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &ou
     }
     if (Result<void> known = check_subcommand(words, app); !known)
         return known.error();
-    const std::vector<std::string> marked = with_marked_command(words, app);
+    const Result<std::vector<std::string>> words_in_full = arranged(words, app);
+    if (!words_in_full)
+        return words_in_full.error();
     try {
-        app.parse(std::vector<std::string>(marked.rbegin(),
-                                           marked.rend() - 1));  // CLI11 takes them from the back
+        app.parse(
+            std::vector<std::string>(words_in_full->rbegin(),
+                                     words_in_full->rend() - 1));  // CLI11 takes them from the back
     } catch (const CLI::CallForHelp &) {
         const std::vector<CLI::App *> chosen = app.get_subcommands();
         out.text(chosen.empty() ? app.help() : chosen.front()->help(app.get_name()));
@@ -554,6 +494,7 @@ void catch_lost_input()
 int main(int argc, char **argv)
 {
     std::set_terminate(pmukit::cli::end_without_memory);
+    pmukit::cli::note_inherited();
     // A closed pipe and a file that may not grow are errors that are said, as a full disk is.
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_IGN);

@@ -2,62 +2,176 @@
 #include "cli/option_words.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
+
+#include "cli/perf_options.hpp"
 
 namespace pmukit::cli {
 namespace {
 
 constexpr std::string_view kEndOfOptions = "--";
 
-bool takes_value(const CLI::App &command, const std::string &option)
+bool takes_value(const CLI::Option &option)
 {
-    const CLI::Option *known = command.get_option_no_throw(option);
-    return known && known->get_items_expected_max() > 0;
+    return option.get_items_expected_max() > 0;
 }
 
-// Whether the value of the option is the word behind this one.
-bool has_value_behind(const std::string &word, const CLI::App &command)
+bool is_option(const std::string &word)
 {
-    if (word.starts_with(kEndOfOptions))
-        return word.find('=') == std::string::npos && takes_value(command, word);
-    // Several letters, of which the last may have its value in the same word: -ag, -m64, -o file
-    for (size_t i = 1; i < word.size(); i++)
-        if (takes_value(command, std::string("-") + word[i]))
-            return i + 1 == word.size();
-    return false;
+    return word.size() > 1 && word.starts_with('-');
+}
+
+// An option of a command: ours, or one of perf that we refuse.
+struct Known {
+    std::string full;  // -g, --output
+    bool takes_value = false;
+    const PerfOption *refused = nullptr;
+};
+
+Known known_as(const CLI::Option &option)
+{
+    const bool has_name = !option.get_lnames().empty();
+    return {has_name ? "--" + option.get_lnames().front() : "-" + option.get_snames().front(),
+            takes_value(option)};
+}
+
+class Words {
+public:
+    Words(const std::vector<std::string> &words, size_t at, const CLI::App &command)
+        : words_(words),
+          at_(at),
+          command_(command),
+          refused_(refused_options(command.get_name())),
+          done_(words.begin(), words.begin() + static_cast<ptrdiff_t>(at))
+    {
+    }
+
+    Result<std::vector<std::string>> arrange()
+    {
+        for (; at_ < words_.size() && is_option(words_[at_]) && words_[at_] != kEndOfOptions; at_++)
+            if (Result<void> done = words_[at_].starts_with(kEndOfOptions)
+                                        ? long_option(words_[at_])
+                                        : letters(words_[at_]);
+                !done)
+                return done.error();
+        if (at_ < words_.size() && words_[at_] != kEndOfOptions && words_[at_] != "-")
+            done_.emplace_back(kEndOfOptions);
+        done_.insert(done_.end(),
+                     words_.begin() + static_cast<ptrdiff_t>(std::min(at_, words_.size())),
+                     words_.end());
+        return std::move(done_);
+    }
+
+private:
+    std::optional<Known> letter(char of) const
+    {
+        if (const CLI::Option *own = command_.get_option_no_throw(std::string("-") + of))
+            return known_as(*own);
+        const auto refused = std::ranges::find(refused_, of, &PerfOption::letter);
+        if (refused == refused_.end())
+            return std::nullopt;
+        return Known{std::string("-") + of, refused->takes == Takes::kValue, &*refused};
+    }
+
+    // In full, or as much of it as only one name begins with.
+    std::optional<Known> name(const std::string &text) const
+    {
+        std::vector<Known> begin_so;
+        for (const CLI::Option *own : command_.get_options())
+            for (const std::string &known : own->get_lnames()) {
+                if (known == text)
+                    return Known{"--" + known, takes_value(*own)};
+                if (known.starts_with(text))
+                    begin_so.push_back({"--" + known, takes_value(*own)});
+            }
+        for (const PerfOption &known : refused_) {
+            const Known found{"--" + std::string(known.name), known.takes == Takes::kValue, &known};
+            if (known.name == text)
+                return found;
+            if (known.name.starts_with(text))
+                begin_so.push_back(found);
+        }
+        return begin_so.size() == 1 ? std::optional(begin_so.front()) : std::nullopt;
+    }
+
+    Result<void> long_option(const std::string &word)
+    {
+        const size_t equals = word.find('=');
+        const std::optional<Known> known =
+            name(word.substr(kEndOfOptions.size(), equals - kEndOfOptions.size()));
+        if (!known) {
+            done_.push_back(word);
+            return {};
+        }
+        if (equals == word.npos)
+            return take(*known, {});
+        return take(*known, word.substr(equals + 1));
+    }
+
+    Result<void> letters(const std::string &word)
+    {
+        for (size_t i = 1; i < word.size(); i++) {
+            const std::optional<Known> known = letter(word[i]);
+            if (!known) {
+                done_.push_back("-" + word.substr(i));
+                return {};
+            }
+            const bool has_value = known->takes_value && i + 1 < word.size();
+            if (Result<void> taken =
+                    take(*known, has_value ? std::optional(word.substr(i + 1)) : std::nullopt);
+                !taken || known->takes_value)
+                return taken;
+        }
+        return {};
+    }
+
+    // value: what stands in the same word.
+    Result<void> take(const Known &known, std::optional<std::string> value)
+    {
+        if (known.refused)
+            return Error{Errc::kUsage,
+                         known.refused->written() + ": " + std::string(known.refused->instead)};
+        if (!value && known.takes_value && at_ + 1 < words_.size() && !is_option(words_[at_ + 1]))
+            value = words_[++at_];
+        const bool in_one_word = value && !value->empty() && known.full.starts_with(kEndOfOptions);
+        done_.push_back(in_one_word ? known.full + "=" + *value : known.full);
+        if (value && !in_one_word)
+            done_.push_back(*value);
+        return {};
+    }
+
+    const std::vector<std::string> &words_;
+    size_t at_;
+    const CLI::App &command_;
+    std::span<const PerfOption> refused_;
+    std::vector<std::string> done_;
+};
+
+// Where the name of the command stands, behind options of the program itself.
+size_t command_at(const std::vector<std::string> &words, const CLI::App &app)
+{
+    size_t at = 1;
+    while (at < words.size() && is_option(words[at])) {
+        const CLI::Option *known = app.get_option_no_throw(words[at]);
+        at += known && takes_value(*known) ? 2 : 1;
+    }
+    return at;
 }
 
 }  // namespace
 
-size_t first_word(const std::vector<std::string> &words, const CLI::App &command)
+Result<std::vector<std::string>> arranged(const std::vector<std::string> &words,
+                                          const CLI::App &app)
 {
-    size_t at = 0;
-    while (at < words.size() && words[at] != kEndOfOptions && words[at] != "-" &&
-           words[at].starts_with('-'))
-        at += has_value_behind(words[at], command) ? 2 : 1;
-    return std::min(at, words.size());
-}
-
-std::vector<std::string> with_marked_command(const std::vector<std::string> &words,
-                                             const CLI::App &app)
-{
-    const auto at = words.begin() + 1;
-    const auto name = at + static_cast<ptrdiff_t>(first_word({at, words.end()}, app));
-    if (name == words.end())
+    const size_t at = command_at(words, app);
+    if (at >= words.size())
         return words;
     const auto named = app.get_subcommands(
-        [&name](const CLI::App *command) { return command->get_name() == *name; });
+        [&](const CLI::App *command) { return command->get_name() == words[at]; });
     if (named.empty() || !named.front()->get_option_no_throw("command"))
         return words;
-    const auto own = name + 1;
-    const auto program =
-        own + static_cast<ptrdiff_t>(first_word({own, words.end()}, *named.front()));
-    if (program == words.end() || *program == kEndOfOptions || *program == "-")
-        return words;
-    std::vector<std::string> marked(words.begin(), program);
-    marked.emplace_back(kEndOfOptions);
-    marked.insert(marked.end(), program, words.end());
-    return marked;
+    return Words(words, at + 1, *named.front()).arrange();
 }
 
 }  // namespace pmukit::cli

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Words of a command that runs another program: its own options end at the first word that is no
-// option, as perf's do. In `record -e EVENT sort -o out in` the -o is sort's.
+// Words as perf takes them, where a command of ours runs a program: options end at the first word
+// that is none, what stands behind it is the program's. Letters stand together (-ag), have their
+// value in the same word or the next (-m64, -m 64), and names may be shortened (--out FILE).
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
+
 namespace pmukit::cli {
 
-// Pure: the index of the first of words that is neither an option of command nor the value of one;
-// words.size() if there is none. "--" and "-" are no options.
-size_t first_word(const std::vector<std::string> &words, const CLI::App &command);
-
-// Pure: words, the program's name first, with "--" before the program that a subcommand with a
-// positional argument named "command" runs, unless one is there or the argument is "-".
-std::vector<std::string> with_marked_command(const std::vector<std::string> &words,
-                                             const CLI::App &app);
+// All words of the program, its name first. Of a command that takes another as its `command`:
+// options in full, each with its value in one word, and -- before the program; of any other they
+// are as they were. Error: an option of perf that is not ours (perf_options.hpp).
+Result<std::vector<std::string>> arranged(const std::vector<std::string> &words,
+                                          const CLI::App &app);
 
 }  // namespace pmukit::cli

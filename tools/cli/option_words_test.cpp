@@ -10,8 +10,8 @@
 namespace pmukit::cli {
 namespace {
 
-// Command lines as people type them, and where the program that is recorded begins.
-std::string marked(const std::string &line)
+// Options in full, and where the program that is recorded begins.
+std::string in_full(const std::string &line)
 {
     CLI::App app;
     app.add_option("--color");
@@ -20,6 +20,10 @@ std::string marked(const std::string &line)
     record->add_option("-o,--output");
     record->add_option("-m,--mmap-pages");
     record->add_flag("-a,--all-cpus");
+    record->add_flag("-g");
+    record->add_option("--call-graph");
+    record->add_flag("-i,--no-inherit");
+    record->add_flag("-B,--no-buildid");
     record->add_option("command");
     CLI::App *report = app.add_subcommand("report", "");
     report->add_option("-i,--input");
@@ -29,7 +33,10 @@ std::string marked(const std::string &line)
     for (std::string word; in >> word;)
         words.push_back(word);
     std::string out;
-    for (const std::string &word : with_marked_command(words, app))
+    const Result<std::vector<std::string>> full = arranged(words, app);
+    if (!full)
+        return full.error().message;
+    for (const std::string &word : *full)
         out += word + " ";
     out.erase(0, sizeof "pmukit");
     out.pop_back();
@@ -38,35 +45,60 @@ std::string marked(const std::string &line)
 
 TEST(OptionWords, OptionsOfTheProgramAreNotOurs)
 {
-    EXPECT_EQ(marked("record -e x sort -o out.txt in.txt"),
-              "record -e x -- sort -o out.txt in.txt");
-    EXPECT_EQ(marked("record -a -m64 make -j2 -e"), "record -a -m64 -- make -j2 -e");
-    EXPECT_EQ(marked("record --event=x gzip -a"), "record --event=x -- gzip -a");
-    EXPECT_EQ(marked("--color never record --output o.data ls -a"),
-              "--color never record --output o.data -- ls -a");
-    EXPECT_EQ(marked("record -ae x true"), "record -ae x -- true");
-    EXPECT_EQ(marked("record -e x perf record -o perf.data true"),
-              "record -e x -- perf record -o perf.data true");
+    EXPECT_EQ(in_full("record -e x sort -o out.txt in.txt"),
+              "record --event=x -- sort -o out.txt in.txt");
+    EXPECT_EQ(in_full("record -a -m64 make -j2 -e"),
+              "record --all-cpus --mmap-pages=64 -- make -j2 -e");
+    EXPECT_EQ(in_full("record --event=x gzip -a"), "record --event=x -- gzip -a");
+    EXPECT_EQ(in_full("--color never record --output o.data ls -a"),
+              "--color never record --output=o.data -- ls -a");
+    EXPECT_EQ(in_full("record -ae x true"), "record --all-cpus --event=x -- true");
+    EXPECT_EQ(in_full("record -e x perf record -o perf.data -S true"),
+              "record --event=x -- perf record -o perf.data -S true");
+}
+
+TEST(OptionWords, LettersStandTogether)
+{
+    EXPECT_EQ(in_full("record -aigB ls -l"),
+              "record --all-cpus --no-inherit -g --no-buildid -- ls -l");
+    EXPECT_EQ(in_full("record -agox.data ls"), "record --all-cpus -g --output=x.data -- ls");
+    EXPECT_EQ(in_full("record -aXi"), "record --all-cpus -Xi") << "none of ours: it is named";
+}
+
+TEST(OptionWords, NamesMayBeShortened)
+{
+    EXPECT_EQ(in_full("record --out x --call fp ls"), "record --output=x --call-graph=fp -- ls");
+    EXPECT_EQ(in_full("record --no ls"), "record --no -- ls") << "of two: it is named";
+    EXPECT_EQ(in_full("record --no-i ls"), "record --no-inherit -- ls");
 }
 
 TEST(OptionWords, MarkThatIsThereIsKept)
 {
-    EXPECT_EQ(marked("record -a -- sort -o out"), "record -a -- sort -o out");
-    EXPECT_EQ(marked("record -a -- sort -- -o"), "record -a -- sort -- -o");
+    EXPECT_EQ(in_full("record -a -- sort -o out"), "record --all-cpus -- sort -o out");
+    EXPECT_EQ(in_full("record -a -- sort -- -o"), "record --all-cpus -- sort -- -o");
 }
 
 TEST(OptionWords, ValueOfAnOptionIsNoProgram)
 {
-    EXPECT_EQ(marked("record -o sort -e x"), "record -o sort -e x");
-    EXPECT_EQ(marked("record -e"), "record -e");
-    EXPECT_EQ(marked("record"), "record");
+    EXPECT_EQ(in_full("record -o sort -e x"), "record --output=sort --event=x");
+    EXPECT_EQ(in_full("record -o - -e x"), "record --output=- --event=x");
+    EXPECT_EQ(in_full("record -e"), "record --event");
+    EXPECT_EQ(in_full("record -o -a"), "record --output --all-cpus") << "the value is missing";
+    EXPECT_EQ(in_full("record"), "record");
+}
+
+TEST(OptionWords, OptionsOfPerfThatAreNotOursAreRefused)
+{
+    EXPECT_EQ(in_full("record -aS ls").substr(0, 14), "-S, --snapshot");
+    EXPECT_EQ(in_full("record --overwr ls").substr(0, 11), "--overwrite");
+    EXPECT_EQ(in_full("record ls -S"), "record -- ls -S");
 }
 
 TEST(OptionWords, CommandWithoutAProgramIsLeftAlone)
 {
-    EXPECT_EQ(marked("report -i x extra"), "report -i x extra");
-    EXPECT_EQ(marked("record -"), "record -");
-    EXPECT_EQ(marked("frobnicate -o x"), "frobnicate -o x");
+    EXPECT_EQ(in_full("report -i x extra"), "report -i x extra");
+    EXPECT_EQ(in_full("record -"), "record -");
+    EXPECT_EQ(in_full("frobnicate -o x"), "frobnicate -o x");
 }
 
 }  // namespace

@@ -10,79 +10,25 @@
 
 #include "base/clocks.hpp"
 #include "base/file.hpp"
-#include "base/number.hpp"
+#include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/doctor_host.hpp"
 #include "cli/record_events.hpp"
 #include "cli/record_files.hpp"
-#include "cli/record_pages.hpp"
+#include "cli/record_output.hpp"
+#include "cli/record_plan.hpp"
 #include "cli/version.hpp"
 #include "cli/workload.hpp"
+#include "console/inherited.hpp"
 #include "console/output.hpp"
 #include "console/signals.hpp"
 #include "perfdata/writer.hpp"
-#include "record/pfm_events.hpp"
 #include "record/present.hpp"
 #include "record/recorder.hpp"
 #include "session/recording.hpp"
 
 namespace pmukit::cli {
 namespace {
-
-// The leaders of a list are counted from its beginning.
-Result<void> add_pfm_events(const std::string &list, std::vector<record::CodedEvent> &events)
-{
-    Result<std::vector<record::CodedEvent>> more = record::encode_pfm_list(list);
-    if (!more)
-        return more.error();
-    const size_t before = events.size();
-    for (record::CodedEvent &event : *more) {
-        if (event.leader)
-            *event.leader += before;
-        events.push_back(std::move(event));
-    }
-    return {};
-}
-
-// A CPU that is named twice is not recorded twice.
-std::vector<int> each_once(std::vector<int> cpus)
-{
-    std::ranges::sort(cpus);
-    cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
-    return cpus;
-}
-
-Result<record::RecordOptions> recorder_options(const RecordCommandOptions &options)
-{
-    record::RecordOptions wanted;
-    if (options.events.empty() && options.pfm_events.empty())
-        return Error{
-            Errc::kUsage,
-            "record what? give -e pmu/term=value,.../ (`pmukit list` shows a line for each "
-            "PMU) or --pfm-events NAME"};
-    for (const std::string &text : options.events) {
-        auto events = record::parse_event_strings(text);
-        if (!events)
-            return events.error();
-        for (record::EventString &event : *events)
-            if (Result<void> resolved = resolve_names(event); !resolved)
-                return resolved.error();
-        wanted.events.insert(wanted.events.end(), events->begin(), events->end());
-    }
-    for (const std::string &list : options.pfm_events)
-        if (Result<void> added = add_pfm_events(list, wanted.coded); !added)
-            return added.error();
-    Result<std::vector<int>> cpus = parse_cpulist(options.cpus);
-    if (!cpus)
-        return Error{Errc::kUsage, "-C " + options.cpus + ": " + cpus.error().message};
-    wanted.all_cpus = options.all_cpus;
-    wanted.clock_id = clock_of_word(options.clock);
-    wanted.cpus = each_once(std::move(*cpus));
-    const auto page_bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-    wanted.aux_pages = usual_aux_pages(wanted.events, page_bytes).value_or(wanted.aux_pages);
-    if (Result<void> pages = parse_pages(options.pages, wanted); !pages)
-        return pages.error();
-    return wanted;
-}
 
 perfdata::HostInfo host_info(const RecordCommandOptions &options)
 {
@@ -163,21 +109,26 @@ Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Wri
 // What names addresses and threads of the samples: the tracking event tells of what comes from now
 // on. A workload begins with its exec, but it runs when a second file begins.
 Result<void> write_present(const record::Recorder &recorder, const record::RecordOptions &options,
-                           size_t part, record::RecordSink &sink)
+                           size_t part, record::Present &present)
 {
     if (!recorder.follows_tasks())
         return {};
-    record::Present present(sink);
     if (Result<void> written = present.kernel(); !written)
         return written;
-    const bool of_workload = !options.all_cpus && options.cpus.empty();
-    return of_workload && part <= 1 ? Result<void>() : present.processes();
+    for (const auto *tasks : {&options.processes, &options.threads})
+        for (const pid_t task : *tasks)
+            if (Result<void> told = present.process_of(static_cast<uint32_t>(task)); !told)
+                return told;
+    const bool of_all = options.all_cpus || !options.cpus.empty();
+    const bool of_workload = !of_all && options.processes.empty() && options.threads.empty();
+    return of_all || (of_workload && part > 1) ? present.processes() : Result<void>();
 }
 
 Result<void> check_output(const RecordCommandOptions &options)
 {
     if (!is_standard_output(options.output))
-        return {};
+        return options.interval.empty() ? claim_output(options.output, options.command)
+                                        : Result<void>();
     if (::isatty(STDOUT_FILENO))
         return Error{Errc::kUsage,
                      "-o -: standard output is a terminal; pipe it, as in pmukit record -o - ... | "
@@ -223,43 +174,90 @@ Error failed_while_recording(const Error &error, RecordFiles &files)
                                          error.message, part)};
 }
 
-void say_outcome(const RecordCommandOptions &options, const record::RecordOutcome &outcome,
-                 uint64_t bytes)
+// A larger ring helps where the kernel found no room in one; of what the PMU itself left out there
+// is no more by that.
+void say_losses(const record::RecordOutcome &outcome)
 {
-    complain(fmt::format("{}: {} bytes: {} samples, {} bytes of AUX data",
-                         is_standard_output(options.output) ? "standard output" : options.output,
-                         bytes, outcome.notes.samples, outcome.aux_bytes));
-    if (outcome.notes.lost_records || outcome.notes.lost_samples)
-        complain(fmt::format("{} records and {} samples were lost; use a larger -m",
-                             outcome.notes.lost_records, outcome.notes.lost_samples));
+    if (outcome.notes.lost_records)
+        complain(fmt::format("{} records were lost: the ring was full; use a larger -m",
+                             outcome.notes.lost_records));
+    if (outcome.notes.lost_samples)
+        complain(
+            fmt::format("{} samples were lost before they came to the ring; take fewer (-F, -c)",
+                        outcome.notes.lost_samples));
     if (outcome.notes.aux_truncated)
-        complain(fmt::format("AUX data was cut {} times; use a larger -m ,AUXPAGES",
-                             outcome.notes.aux_truncated));
+        complain(
+            fmt::format("AUX data was cut {} times: its area was full; use a larger -m "
+                        ",AUXPAGES",
+                        outcome.notes.aux_truncated));
     // Either nobody took the data in time, or the device itself left some out: the report tells.
     if (outcome.notes.aux_partial)
         complain(fmt::format("AUX data has {} gaps; a larger -m ,AUXPAGES may help",
                              outcome.notes.aux_partial));
+}
+
+void say_outcome(const RecordCommandOptions &options, const record::RecordOutcome &outcome,
+                 uint64_t bytes)
+{
+    if (!options.quiet)
+        complain(
+            fmt::format("{}: {} bytes: {} samples, {} bytes of AUX data",
+                        is_standard_output(options.output) ? "standard output" : options.output,
+                        bytes, outcome.notes.samples, outcome.aux_bytes));
+    if (!options.quiet)
+        say_losses(outcome);
     for (const std::string &pmu : outcome.gone)
         complain(fmt::format(
             "{}: the PMU disappeared while recording; the file holds what came before", pmu));
 }
 
+void say_remarks(const RecordCommandOptions &options, const std::vector<std::string> &remarks)
+{
+    for (const std::string &remark : remarks)
+        if (!options.quiet)
+            complain(remark);
+}
+
+// -v: what was opened, and where it can be found in the records.
+void say_opened(const record::Recorder &recorder)
+{
+    for (const record::OpenedEvent &event : recorder.events())
+        complain(fmt::format("{}: type {}, {} descriptors, ids from {:#x} on", event.text,
+                             event.pmu.type, event.ids.size(), event.ids.front()));
+}
+
+// Who has it cannot be known, but who has any.
+Error explain_busy(const Error &error)
+{
+    if (error.code != Errc::kBusy)
+        return error;
+    std::vector<std::string> holders;
+    for (const Holder &holder : perf_event_holders(Host("/")))
+        holders.push_back(fmt::format("{} ({})", holder.pid, holder.command));
+    return holders.empty() ? error
+                           : Error{error.code, error.message + "; perf events are open in " +
+                                                   joined(holders, ", ")};
+}
+
 }  // namespace
 
-Result<int> run_record(const RecordCommandOptions &options)
+Result<int> run_record(const RecordCommandOptions &options, Output &out)
 {
-    Result<record::RecordOptions> wanted = recorder_options(options);
-    if (!wanted)
-        return wanted.error();
+    const Result<RecordHost> machine = this_host();
+    if (!machine)
+        return machine.error();
+    Result<RecordPlan> plan = make_plan(options, *machine);
+    if (!plan)
+        return plan.error();
+    record::RecordOptions &wanted = plan->recorder;
     if (Result<void> good = check_output(options); !good)
         return good.error();
-    std::optional<Interval> interval;
-    if (!options.interval.empty()) {
-        Result<Interval> given = parse_interval(options.interval);
-        if (!given)
-            return given.error();
-        interval = *given;
-    }
+    say_remarks(options, plan->remarks);
+    if (options.dry_run || options.verbose)
+        for (const std::string &line : plan->lines)
+            options.dry_run ? out.print("{}\n", line) : complain(line);
+    if (options.dry_run)
+        return kExitGood;
     // Ctrl-C, termination and a terminal that goes end the recording, not the program: the file is
     // completed.
     Result<Fd> signals = catch_signals({SIGINT, SIGTERM, SIGHUP});
@@ -275,24 +273,32 @@ Result<int> run_record(const RecordCommandOptions &options)
         if (!prepared)
             return prepared.error();
         workload.emplace(std::move(*prepared));
-        wanted->workload = workload->pid();
+        wanted.workload = workload->pid();
         stop_fds.push_back(workload->ended_fd());
     }
 
-    Result<record::Recorder> recorder = record::Recorder::open(*wanted);
+    allow_more_files();
+    Result<record::Recorder> recorder = record::Recorder::open(wanted);
     if (!recorder)
-        return recorder.error();
+        return explain_busy(recorder.error());
+    say_remarks(options, recorder->remarks());
+    if (options.verbose)
+        say_opened(*recorder);
+    std::optional<record::Present> present;
     RecordFiles files(
-        options.output, interval,
+        options.output, plan->interval,
         [&](const std::string &path, size_t part) {
             perfdata::HostInfo host = host_info(options);
-            add_clock(wanted->clock_id, host);
+            add_clock(wanted.clock_id, host);
             add_caps(*recorder, options.source, part, host);
             return open_writer(options, path, *recorder, host);
         },
         [&](perfdata::Writer &writer, record::RecordSink &sink, size_t part) -> Result<void> {
-            Result<void> told = write_auxtrace_info(*recorder, writer);
-            return told ? write_present(*recorder, *wanted, part, sink) : told;
+            if (Result<void> told = write_auxtrace_info(*recorder, writer); !told)
+                return told;
+            if (!present)  // its sink is files, whichever file that writes
+                present.emplace(sink, "", [&] { return recorder->drain_now(sink); });
+            return write_present(*recorder, wanted, part, *present);
         });
     if (Result<void> begun = files.begin(); !begun)
         return begun.error();
@@ -308,8 +314,12 @@ Result<int> run_record(const RecordCommandOptions &options)
     if (Result<void> done = files.finish(); !done)
         return failed_while_recording(done.error(), files);
     say_outcome(options, *outcome, files.bytes());
-    int status = workload ? workload->wait() : kExitGood;
-    return outcome->gone.empty() ? status : kExitFailed;
+    const int status = workload ? workload->wait() : kExitGood;
+    if (!outcome->gone.empty())
+        return kExitFailed;
+    if (workload)
+        workload->end_likewise();
+    return status;
 }
 
 }  // namespace pmukit::cli

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/number.hpp"
+#include "cli/record_output.hpp"
 #include "console/output.hpp"
 
 namespace pmukit::cli {
@@ -111,6 +112,10 @@ Result<void> RecordFiles::round()
 {
     if (Result<void> done = writer_->finished_round(); !done)
         return done;
+    if (closing_ &&
+        closing_->bytes.wait_for(std::chrono::seconds(0)) != std::future_status::timeout)
+        if (Result<void> done = settle(); !done)
+            return done;
     if (!interval_ || std::chrono::steady_clock::now() < until_)
         return {};
     if (Result<void> done = end_file(); !done)
@@ -118,20 +123,65 @@ Result<void> RecordFiles::round()
     return begin();
 }
 
+// Beside the recording, whose rings go on filling: a disk may take long to have it all. Older files
+// go when it has.
 Result<void> RecordFiles::end_file()
 {
-    if (Result<void> done = writer_->finish(); !done)
+    if (Result<void> done = settle(); !done)
         return done;
-    bytes_ += writer_->data_bytes();
-    if (!interval_)
+    const auto finished = [](perfdata::Writer writer) -> Result<uint64_t> {
+        const Result<void> done = writer.finish();
+        if (done)
+            return writer.data_bytes();
+        const std::string part = writer.keep();
+        return part.empty()
+                   ? done.error()
+                   : Error{done.error().code, done.error().message + "; it is kept as " + part};
+    };
+    // Where there can be no thread it is done by who asks for the result.
+    closing_ = Closing{path_, std::async(std::launch::async | std::launch::deferred, finished,
+                                         std::move(*writer_))};
+    writer_.reset();
+    return {};
+}
+
+Result<void> RecordFiles::settle()
+{
+    if (!closing_)
         return {};
-    complain(fmt::format("{}: {} bytes", path_, writer_->data_bytes()));
-    finished_.push_back(path_);
+    const Result<uint64_t> bytes = closing_->bytes.get();
+    const std::string path = std::move(closing_->path);
+    closing_.reset();
+    if (!bytes)
+        return bytes.error();
+    bytes_ += *bytes;
+    complain(fmt::format("{}: {} bytes", path, *bytes));
+    finished_.push_back(path);
     while (interval_->keep && finished_.size() > interval_->keep) {
         ::unlink(finished_.front().c_str());  // gone already: as wanted
         finished_.pop_front();
     }
     return {};
+}
+
+Result<void> RecordFiles::finish()
+{
+    if (interval_) {
+        Result<void> ended = end_file();
+        return ended ? settle() : ended;
+    }
+    Result<void> done = writer_->complete();
+    if (done)
+        done = keep_earlier(path_);
+    if (done)
+        done = writer_->finish();
+    bytes_ = writer_->data_bytes();
+    return done;
+}
+
+std::string RecordFiles::keep()
+{
+    return writer_ ? writer_->keep() : std::string();
 }
 
 }  // namespace pmukit::cli

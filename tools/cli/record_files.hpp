@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <future>
 #include <optional>
 #include <string>
 
@@ -46,21 +47,29 @@ public:
     Result<void> aux(const record::AuxChunk &chunk) override;
     Result<void> round() override;
     // The last one.
-    Result<void> finish() { return end_file(); }
+    Result<void> finish();
     // After an error: what of the last one is there stays. How it is called; empty: nothing is.
-    std::string keep() { return writer_ ? writer_->keep() : std::string(); }
+    std::string keep();
     // Of all files.
     uint64_t bytes() const { return bytes_; }
 
 private:
+    // What came of a file that was closed: how many bytes are in it.
+    struct Closing {
+        std::string path;
+        std::future<Result<uint64_t>> bytes;
+    };
+
     Result<void> find_earlier();
     Result<void> end_file();
+    Result<void> settle();
 
     std::string output_;
     std::optional<Interval> interval_;
     Open open_;
     Front front_;
     std::optional<perfdata::Writer> writer_;
+    std::optional<Closing> closing_;
     std::string path_;
     std::chrono::steady_clock::time_point until_;
     std::deque<std::string> finished_;  // the oldest first, those of earlier recordings too

@@ -232,7 +232,7 @@ struct Case {
 const Case kCases[] = {
     // No argument
     {"", kUsage, "which command? list, record, dump"},
-    {"record", kUsage, "record what? give -e"},
+    {"record -p x", kUsage, "-p x: expected numbers"},
     {"merge", kUsage, "inputs is required"},
     {"dump", kFailed, "perf.data: No such file"},
     {"report", kFailed, "perf.data: No such file"},
@@ -294,11 +294,13 @@ const Case kCases[] = {
     {"cut -i good.data --time soon", kUsage, "soon"},
     {"cut -i good.data --cpu x", kUsage, "--cpu x: expected a list"},
     {"cut -i good.data --buffer x", kUsage, "--buffer x: expected a list"},
-    {"record -e cycles", kUsage, "character 1: expected pmu/"},
+    {"record -e cylces", kUsage, "character 1: expected pmu/"},
     {"record -e p/x/ --interval soon", kUsage, "--interval soon: expected SECONDS[,KEEP]"},
     {"record -e p/x/ --interval 0", kUsage, "SECONDS[,KEEP]"},
     {"record -e p/x/ --interval 1,0", kUsage, "SECONDS[,KEEP]"},
-    {"record -e p/x/ -m 3", kUsage, "power of two"},
+    {"record -e p/x/ -m x", kUsage, "expected PAGES"},
+    {"record -e p/x/ -C 99999", kUsage, "there is no CPU 99999"},
+    {"record -S -e p/x/", kUsage, "-S, --snapshot: --interval"},
     {"record -e p/x/ -C x", kUsage, "-C x"},
     {"record -e p/x/W -a", kUsage, "'W' (weak group)"},
     {"record -k wall -e p/x/ -a", kUsage,
@@ -711,16 +713,19 @@ INSTANTIATE_TEST_SUITE_P(Commands, InterruptedWriting,
 
 using Results = Writing;
 
+// As a recording begins: record leaves any other file as it is.
+constexpr const char *kOld = "PERFILE2 of old";
+
 TEST_P(Results, OfAFailureHalfWayNothingIsLeftAndTheOlderFileIs)
 {
-    std::ofstream(path("new")) << "old";
+    std::ofstream(path("new")) << kOld;
     const Ended ended = run_within(256, GetParam());
     if (is_not_allowed(ended))
         GTEST_SKIP() << "this machine allows no system-wide events";
     EXPECT_EQ(ended.status, kFailed) << ended.said;
     EXPECT_NE(ended.said.find("new: "), std::string::npos) << ended.said;
     EXPECT_TRUE(unfinished().empty());
-    EXPECT_EQ(content("new"), "old");
+    EXPECT_EQ(content("new"), kOld);
 }
 
 // Who may write to the folder can guess the name of the unfinished file.
@@ -754,14 +759,14 @@ TEST_P(Results, MayLieInAFolderThatALinkLeadsTo)
 
 TEST_P(Results, GoWhereALinkLeads)
 {
-    std::ofstream(path("older")) << "old";
+    std::ofstream(path("older")) << kOld;
     fs::create_symlink("older", path("new"));
     const Ended ended = start(GetParam()).wait();
     if (is_not_allowed(ended))
         GTEST_SKIP() << "this machine allows no system-wide events";
     EXPECT_EQ(ended.status, kGood) << ended.said;
     EXPECT_TRUE(fs::is_symlink(path("new")));
-    EXPECT_NE(content("older"), "old");
+    EXPECT_NE(content("older"), kOld);
     EXPECT_TRUE(unfinished().empty());
 }
 
@@ -953,13 +958,13 @@ TEST_F(Recorded, EndsAsItsCommandWhoeverIgnoredTheEndsOfItsOwn)
 
 TEST_F(Recorded, IsKeptWhenTheDiskIsFull)
 {
-    std::ofstream(path("new")) << "old";
+    std::ofstream(path("new")) << kOld;
     const Ended ended =
         run_within(16384, "record -a -e software/config=0,freq=1000/ -o new -- sleep 30");
     if (is_not_allowed(ended))
         GTEST_SKIP() << "this machine allows no system-wide events";
     EXPECT_EQ(ended.status, kFailed);
-    EXPECT_EQ(content("new"), "old");
+    EXPECT_EQ(content("new"), kOld);
     ASSERT_EQ(unfinished().size(), 1U) << ended.said;
     EXPECT_TRUE(ended.said.starts_with("pmukit: new: File too large; what was recorded is kept: "))
         << ended.said;

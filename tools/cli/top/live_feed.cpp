@@ -76,7 +76,14 @@ constexpr const char *kSelf = "/proc/self/exe";
 // printed: where the command prints.
 std::vector<std::string> recorder_words(const FeedOptions &options, int printed)
 {
-    std::vector<std::string> words = {kSelf, "record", "-a", "-o", "-"};
+    std::vector<std::string> words = {kSelf, "record", "-o", "-"};
+    const bool of_some = std::ranges::any_of(options.recorder_words, [](const std::string &word) {
+        return word.starts_with("--pid=") || word.starts_with("--tid=") ||
+               word.starts_with("--cpu=");
+    });
+    if (!of_some)
+        words.emplace_back("-a");
+    words.insert(words.end(), options.recorder_words.begin(), options.recorder_words.end());
     for (const std::string &event : options.events)
         words.insert(words.end(), {"-e", event});
     if (!options.source.empty())
@@ -112,24 +119,28 @@ public:
                 break;
         }
         // A recorder that got through has the command's status, and says what it wrote.
-        const bool recorded =
-            recorder_.wait() == 0 || what_it_said().starts_with("standard output");
+        const bool recorded = recorder_.wait() == 0 || line_it_said("standard output").has_value();
         if (!recorded)
-            return Error{Errc::kIo, what_it_said()};
+            return Error{Errc::kIo, line_it_said("").value_or("the recorder ended")};
         return RecordingFeed::finish();
     }
 
 private:
-    // Its first line, as it would have stood on standard error.
-    std::string what_it_said() const
+    // The last line that begins so, as it would have stood on standard error.
+    std::optional<std::string> line_it_said(std::string_view beginning) const
     {
-        std::array<char, 1024> text{};
+        std::array<char, 4096> text{};
         const ssize_t got = ::pread(said_.get(), text.data(), text.size(), 0);
-        std::string_view line(text.data(), got > 0 ? static_cast<size_t>(got) : 0);
         constexpr std::string_view kName = "pmukit: ";
-        if (line.starts_with(kName))
-            line.remove_prefix(kName.size());
-        return std::string(trim(line.substr(0, line.find('\n'))));
+        std::optional<std::string> said;
+        for (std::string_view line :
+             split({text.data(), got > 0 ? static_cast<size_t>(got) : 0}, '\n')) {
+            if (line.starts_with(kName))
+                line.remove_prefix(kName.size());
+            if (!trim(line).empty() && line.starts_with(beginning))
+                said = trim(line);
+        }
+        return said;
     }
 
     Workload recorder_;

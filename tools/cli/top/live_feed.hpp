@@ -47,7 +47,8 @@ struct FeedOptions {
     std::vector<std::string> events;  // to be counted while we look; empty: what others record
     std::vector<std::string> command;
     std::string source;
-    int command_output;  // what the command prints goes there
+    int command_output;                         // what the command prints goes there
+    std::vector<std::string> recorder_words{};  // options of record, in full
 };
 
 // Standard input: a recording in pipe layout.

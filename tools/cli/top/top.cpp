@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -105,7 +106,7 @@ private:
 FeedOptions Top::feed_options() const
 {
     const int output = text_ ? STDERR_FILENO : nowhere_.get();
-    return {options_.events, options_.command, options_.source, output};
+    return {options_.events, options_.command, options_.source, output, options_.recorder_words};
 }
 
 // BPF where it is to be had; a recorder of our own needs to know what to record.
@@ -113,7 +114,7 @@ Result<std::unique_ptr<LiveFeed>> Top::choose_feed()
 {
     if (options_.input == "-")
         return make_input_feed(drivers_);
-    if (options_.feed == "aux")
+    if (options_.feed == "aux" || !options_.recorder_words.empty())
         return make_recorder_feed(drivers_, feed_options());
     Result<std::unique_ptr<LiveFeed>> feed = make_bpf_feed(drivers_, feed_options());
     if (feed || options_.feed == "bpf")
@@ -329,13 +330,20 @@ Result<void> check_words(const TopOptions &options)
         return Error{Errc::kUsage, "'" + options.input +
                                        "': top reads standard input, called -; pmukit report -i " +
                                        options.input + " explains a file"};
-    if (options.input == "-" && (!options.events.empty() || !options.command.empty()))
+    if (options.input == "-" &&
+        (!options.events.empty() || !options.command.empty() || !options.recorder_words.empty()))
         return Error{Errc::kUsage,
                      "- reads what another pmukit records; -e and a command belong to that one"};
     if (options.input == "-" && ::isatty(STDIN_FILENO))
         return Error{Errc::kUsage,
                      "standard input is a terminal; pipe a recording into it: pmukit record -o - "
                      "... | pmukit top -"};
+    if (!options.recorder_words.empty() && options.feed == "bpf")
+        return Error{Errc::kUsage, options.recorder_words.front() +
+                                       ": trace events through BPF are of the whole machine; "
+                                       "drop it or --feed bpf"};
+    if (!options.recorder_words.empty() && options.events.empty())
+        return Error{Errc::kUsage, options.recorder_words.front() + ": of which event? give -e"};
     if (options.feed == "aux" && options.events.empty())
         return Error{Errc::kUsage, "--feed aux: record what? give -e"};
     if (options.interval_ms == 0)
@@ -343,11 +351,20 @@ Result<void> check_words(const TopOptions &options)
     return {};
 }
 
-// Behind -- stands a command; its first word has filled the place of the input.
-void take_back_command(const std::vector<std::string> &words, TopOptions &options)
+// A recording, which nobody runs.
+bool is_plain_file(const std::string &path)
 {
-    const bool has_command = std::ranges::find(words, "--") != words.end();
-    if (!has_command || options.input.empty() || options.input == "-")
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           ::access(path.c_str(), X_OK) != 0;
+}
+
+// The first word of a command has filled the place of the input.
+void take_back_command(const std::vector<std::string> &typed, TopOptions &options)
+{
+    const bool is_marked = std::ranges::find(typed, "--") != typed.end();
+    if (options.input.empty() || options.input == "-" ||
+        (!is_marked && is_plain_file(options.input)))
         return;
     options.command.insert(options.command.begin(), options.input);
     options.input.clear();
@@ -357,6 +374,32 @@ struct TopWords {
     TopOptions options;
     double interval_s = 1;
 };
+
+// Of perf top, as record has them: the recorder that top starts gets them.
+constexpr std::pair<const char *, const char *> kRecorderOptions[] = {
+    {"-C,--cpu", "only these CPUs, such as 0-3,8"},
+    {"-p,--pid", "processes that run already"},
+    {"-t,--tid", "threads that run already"},
+    {"-G,--cgroup", "the cgroup of each event, in their order, or one of all"},
+    {"-c,--count", "a sample after so many of the event"},
+    {"-F,--freq", "samples a second, or max"},
+    {"-m,--mmap-pages", "rings and AUX areas, as pmukit record takes it"},
+};
+
+void add_recorder_options(CLI::App &top, TopOptions &options)
+{
+    for (const auto &[names, help] : kRecorderOptions) {
+        const std::string word = std::string(names).substr(std::string_view(names).find(',') + 1);
+        top.add_option_function<std::string>(
+            names,
+            [&options, word](const std::string &value) {
+                options.recorder_words.push_back(word + "=" + value);
+            },
+            help);
+    }
+    const std::string always = "the whole machine: as always";
+    top.add_flag("-a,--all-cpus", always);
+}
 
 }  // namespace
 
@@ -378,6 +421,7 @@ Command add_top(CLI::App &app)
     top->add_option("-e,--event", options.events,
                     "event to count while we look; without one, what others record is seen")
         ->allow_extra_args(false);
+    add_recorder_options(*top, options);
     top->add_option("-d,--interval", owned->interval_s, "seconds between two pictures")
         ->check(CLI::Range(0.05, 86400.0))
         ->capture_default_str();

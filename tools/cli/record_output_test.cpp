@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "cli/record_output.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/test_folder.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(ClaimOutput, LeavesWhatTheCommandReads)
+{
+    TestFolder folder;
+    folder.put("in.txt", "PERFILE2 is what it begins with");
+    const std::string path = folder.path("in.txt");
+    for (const std::vector<std::string> &command :
+         {std::vector<std::string>{"sort", path},
+          {"dd", "if=" + path},
+          {"x", "-a", "--file=" + path},
+          {"cat",
+           folder.dir() + "/../" + fs::path(folder.dir()).filename().string() + "/in.txt"}}) {
+        const Result<void> claimed = claim_output(path, command);
+        ASSERT_FALSE(claimed) << command.back();
+        EXPECT_EQ(claimed.error().code, Errc::kUsage);
+        EXPECT_NE(claimed.error().message.find("among its words"), std::string::npos);
+    }
+    EXPECT_TRUE(claim_output(path, {path})) << "the program itself is no word of its own";
+    EXPECT_TRUE(claim_output(path, {"sort", folder.path("other.txt")}));
+}
+
+TEST(ClaimOutput, LeavesWhatIsNoRecording)
+{
+    TestFolder folder;
+    folder.put("important.txt", "a letter");
+    folder.put("short", "PERF");
+    folder.put("empty", "");
+    folder.put("perf.data", "PERFILE2...");
+    folder.put("other_order.data", "2ELIFREP...");
+    for (const char *name : {"important.txt", "short"}) {
+        const Result<void> claimed = claim_output(folder.path(name), {});
+        ASSERT_FALSE(claimed) << name;
+        EXPECT_NE(claimed.error().message.find("no recording"), std::string::npos);
+    }
+    for (const char *name : {"empty", "perf.data", "other_order.data", "nothing"})
+        EXPECT_TRUE(claim_output(folder.path(name), {})) << name;
+    EXPECT_TRUE(claim_output("/dev/null", {"cat", "/dev/null"}));
+}
+
+TEST(KeepEarlier, NamesItOldAsPerfDoes)
+{
+    TestFolder folder;
+    folder.put("perf.data", "second");
+    folder.put("perf.data.old", "first");
+    ASSERT_TRUE(keep_earlier(folder.path("perf.data")));
+    EXPECT_FALSE(fs::exists(folder.path("perf.data")));
+    EXPECT_EQ(fs::file_size(folder.path("perf.data.old")), 6U);
+    ASSERT_TRUE(keep_earlier(folder.path("perf.data"))) << "nothing is there";
+    EXPECT_EQ(fs::file_size(folder.path("perf.data.old")), 6U);
+
+    folder.put("file", "x");
+    fs::create_symlink(folder.path("file"), folder.path("link"));
+    ASSERT_TRUE(keep_earlier(folder.path("link")));
+    EXPECT_TRUE(fs::is_symlink(folder.path("link"))) << "what it leads to is replaced, not it";
+}
+
+}  // namespace
+}  // namespace pmukit::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What the words of pmukit record ask for: the recorder's options, what is done otherwise than it
+// was said, and all of it in lines for --dry-run and -v. Opens nothing; a machine is a parameter.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/commands.hpp"
+#include "cli/record_files.hpp"
+#include "record/recorder.hpp"
+
+namespace pmukit::cli {
+
+// What a recording depends on.
+struct RecordHost {
+    std::string sysfs_root = record::kSysfsPmus;
+    std::vector<int> online;  // CPUs
+    size_t page_bytes = 4096;
+    uint64_t mlock_kib = 516;   // kernel.perf_event_mlock_kb
+    uint64_t most_hz = 100000;  // kernel.perf_event_max_sample_rate
+};
+Result<RecordHost> this_host();
+
+struct RecordPlan {
+    record::RecordOptions recorder;
+    std::optional<Interval> interval{};
+    std::vector<std::string> remarks;
+    std::vector<std::string> lines;  // "event: cycles, 4000 a second"
+};
+Result<RecordPlan> make_plan(const RecordCommandOptions &options, const RecordHost &host);
+
+}  // namespace pmukit::cli

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#pragma once
+
+#include "cli/commands.hpp"
+
+namespace pmukit::cli {
+
+// The words of pmukit record, as a subcommand that fills options.
+CLI::App *add_record_words(CLI::App &app, RecordCommandOptions &options);
+
+}  // namespace pmukit::cli
