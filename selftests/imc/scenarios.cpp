@@ -57,6 +57,15 @@ Scenario imc_trace()
     return trace;
 }
 
+Scenario imc_qualify()
+{
+    Scenario qualify;
+    qualify.name = "qualify";
+    qualify.routine = {"6.12"};
+    qualify.steps = {{"qualify", "/selftests/imc/qualify.sh", 180}};
+    return qualify;
+}
+
 // A scenario of its own: perf's buffers, where two events meet, are the kernel's.
 Scenario imc_shared()
 {
@@ -157,6 +166,8 @@ UnitSpec imc_driver()
                   "selftests/lib/abi.sh",
                   "selftests/imc/commands.sh",
                   "selftests/imc/record.sh",
+                  "selftests/imc/qualify.sh",
+                  "selftests/lib/qualify_steps.sh",
                   "selftests/perfdata/record_corpus.sh",
                   "selftests/imc/judge_split.sh",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
@@ -164,6 +175,7 @@ UnitSpec imc_driver()
     unit.tests = {imc_commands("commands"),
                   imc_trace(),
                   imc_shared(),
+                  imc_qualify(),
                   imc_counters("counters", kTwoChips, kX86Kernels),
                   imc_counters("counters-arm64", kFourCores, kArm64Kernels),
                   imc_life("life", kTwoChips, kX86Kernels),

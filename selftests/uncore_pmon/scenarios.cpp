@@ -171,6 +171,31 @@ Scenario uncore_pmon_sockets()
     return sockets;
 }
 
+Scenario uncore_pmon_qualify()
+{
+    Scenario qualify = uncore_pmon_scenario("qualify");
+    qualify.routine = {"6.12"};
+    qualify.steps = {{"qualify", "/selftests/uncore_pmon/qualify.sh healthy", 300}};
+    return qualify;
+}
+
+Scenario uncore_pmon_qualify_faults()
+{
+    static constexpr std::string_view kFaults[] = {"control-unaligned", "stride-2",
+                                                   "bar-prefetchable", "registers-all-ones"};
+    Scenario qualify;
+    qualify.name = "qualify-faults";
+    qualify.routine = {"6.12"};
+    for (size_t i = 0; i <= std::size(kFaults); i++)
+        qualify.models.push_back(
+            fmt::format("--unit-ids imc={},{} --unit-ids unknown={}", 2 * i, 2 * i + 1, i));
+    for (size_t i = 0; i < std::size(kFaults); i++)
+        qualify.models[i + 1] += fmt::format(" --fault {}", kFaults[i]);
+    qualify.steps = {{"qualify", "/selftests/uncore_pmon/qualify.sh faults", 300}};
+    qualify.kernels = kX86Kernels;
+    return qualify;
+}
+
 // The kernel's own drivers of the function and of its units. intel_uncore takes them where the
 // processor does not say that it is emulated; it brings them up with the second CPU of a die, so
 // both are on one. Not on debug kernels: it leaves memory behind when it goes.
@@ -272,6 +297,8 @@ UnitSpec uncore_pmon_driver()
                   "selftests/uncore_pmon/abi_paths.sh",
                   "selftests/lib/abi.sh",
                   "selftests/uncore_pmon/discover.sh",
+                  "selftests/uncore_pmon/qualify.sh",
+                  "selftests/lib/qualify_steps.sh",
                   "selftests/uncore_pmon/parameters.sh",
                   "selftests/uncore_pmon/neighbors.sh",
                   "selftests/uncore_pmon/sockets.sh",
@@ -288,6 +315,8 @@ UnitSpec uncore_pmon_driver()
                   uncore_pmon_packages(),
                   uncore_pmon_sockets(),
                   uncore_pmon_neighbors(),
+                  uncore_pmon_qualify(),
+                  uncore_pmon_qualify_faults(),
                   uncore_pmon_faults()};
     unit.every_turn = {"test", "neighbors"};
     unit.demo = uncore_pmon_traffic("demo");

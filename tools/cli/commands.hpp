@@ -146,5 +146,6 @@ Command add_top(CLI::App &app);
 
 // Of files of their own
 Command add_export(CLI::App &app);
+Command add_qualify(CLI::App &app);
 
 }  // namespace pmukit::cli

@@ -298,6 +298,7 @@ constexpr AddCommand kCommands[] = {
     add_tune,
     add_discover,
     add_doctor,
+    add_qualify,
     add_top,
 };
 // clang-format on

@@ -267,6 +267,9 @@ const Case kCases[] = {
     {"top --feed aux -e no_such_pmu/x/ -- true", kFailed, "there is no PMU no_such_pmu"},
     {"doctor --nonsense", kUsage, "pmukit doctor --help"},
     {"doctor --jsn", kUsage, "did you mean --json?"},
+    {"qualify --nonsense", kUsage, "pmukit qualify --help"},
+    {"qualify", kUsage, "name a driver: cache_qos, cxl_hmu"},
+    {"qualify moon", kUsage, "moon"},
     {"cut --nonsense", kUsage, "pmukit cut --help"},
     {"inject --nonsense", kUsage, "pmukit inject --help"},
     {"merge --nonsense a b", kUsage, "pmukit merge --help"},
@@ -330,6 +333,8 @@ const Case kCases[] = {
     {"recover -i nowhere", kFailed, "nowhere: No such file"},
     {"export --format csv -o new -i nowhere", kFailed, "nowhere: No such file"},
     {"discover nowhere", kFailed, "nowhere: No such file"},
+    {"qualify --root nowhere imc", kFailed, "--root nowhere: there is no sys in it"},
+    {"qualify --root folder imc", kFailed, "--root folder: there is no sys in it"},
     {"doctor --root nowhere", kFailed, "--root nowhere: there is no proc in it"},
     {"tune --restore nowhere", kFailed, "nowhere: No such file"},
     {"record -a -e no_such_pmu/x/", kFailed, "there is no PMU no_such_pmu"},
@@ -480,8 +485,8 @@ TEST_P(ProgramJson, IsOneObject)
 }
 INSTANTIATE_TEST_SUITE_P(Table, ProgramJson,
                          testing::Values("list --json", "list --pfm --json", "doctor --json",
-                                         "report -i good.data --json", "report -i cut.data --json",
-                                         "recover -i good.data --json",
+                                         "qualify --list --json", "report -i good.data --json",
+                                         "report -i cut.data --json", "recover -i good.data --json",
                                          "recover -i cut.data --json --write new"),
                          name_of_words);
 

@@ -54,6 +54,7 @@ const CommandCase kCases[] = {
     {"tune", "tune --save saved"},
     {"discover", "discover ."},
     {"doctor", "doctor"},
+    {"qualify", "qualify --list"},
     {"top", nullptr},  // has a screen of its own
 };
 

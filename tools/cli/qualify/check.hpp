@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A statement that only the project's models and simulators are known to satisfy, and what a
+// machine has to say about it. Each driver has one table of them (cxl_hmu.cpp and so on).
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/text.hpp"
+
+namespace pmukit::cli::qualify {
+
+enum class Verdict { kPass, kFail, kNotTested };
+std::string_view name_of(Verdict verdict);  // "PASS", "FAIL", "NOT TESTED"
+
+struct Outcome {
+    Verdict verdict;
+    std::string seen;
+};
+
+template <typename... Args>
+std::string text_of(fmt::format_string<Args...> format, Args &&...args)
+{
+    std::string text;
+    append(text, format, std::forward<Args>(args)...);
+    return text;
+}
+template <typename... Args>
+Outcome pass(fmt::format_string<Args...> format, Args &&...args)
+{
+    return {Verdict::kPass, text_of(format, std::forward<Args>(args)...)};
+}
+template <typename... Args>
+Outcome fail(fmt::format_string<Args...> format, Args &&...args)
+{
+    return {Verdict::kFail, text_of(format, std::forward<Args>(args)...)};
+}
+template <typename... Args>
+Outcome not_tested(fmt::format_string<Args...> format, Args &&...args)
+{
+    return {Verdict::kNotTested, text_of(format, std::forward<Args>(args)...)};
+}
+// The access is not possible here; says nothing about the device.
+inline Outcome not_tested(const Error &error)
+{
+    return {Verdict::kNotTested, error.message};
+}
+
+enum class Kind : uint8_t {
+    kRead,     // reads registers and files
+    kWrite,    // writes registers that nothing holds, and puts each value back
+    kEvent,    // opens an event of the PMU for a moment
+    kOutside,  // needs what a program does not have: how says what
+};
+std::string_view name_of(Kind kind);
+
+struct Statement {
+    unsigned number;  // stays what it is: reports name it
+    Kind kind;
+    const char *text;
+    const char *source;  // a specification, a driver, or "assumed"
+    const char *how;     // how it is checked, or what would be needed
+};
+
+class Machine;
+
+template <typename Device>
+struct Check : Statement {
+    Outcome (*run)(const Machine &machine, Device &device) = nullptr;
+};
+
+struct Line {
+    Statement statement;
+    Outcome outcome;
+};
+
+// What a bug report needs to know about a device, a line each: "name value".
+struct Facts {
+    bool full = false;  // addresses as well
+    std::string text;
+
+    void add(std::string_view name, std::string_view value)
+    {
+        append(text, "{} {}\n", name, value);
+    }
+    void hex(std::string_view name, uint64_t value) { append(text, "{} {:#x}\n", name, value); }
+    // A memory address: without full only its place in a page.
+    void address(std::string_view name, uint64_t value)
+    {
+        if (full)
+            return hex(name, value);
+        append(text, "{} page+{:#x}\n", name, value & 0xfff);
+    }
+};
+
+struct DeviceReport {
+    std::string device;
+    std::vector<Line> lines;  // by number
+    std::string facts;
+};
+
+struct Driver {
+    std::string_view name;
+    std::vector<Statement> (*statements)();
+    // Errc::kNotFound: this machine has no such hardware.
+    Result<std::vector<DeviceReport>> (*examine)(const Machine &machine, bool full);
+};
+std::span<const Driver> drivers();
+
+// Signals that end the program wait while this lives: values are put back first.
+class SignalsWait {
+public:
+    SignalsWait()
+    {
+        sigset_t ending;
+        sigemptyset(&ending);
+        for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE})
+            sigaddset(&ending, signal);
+        sigprocmask(SIG_BLOCK, &ending, &before_);
+    }
+    SignalsWait(const SignalsWait &) = delete;
+    SignalsWait &operator=(const SignalsWait &) = delete;
+    ~SignalsWait() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    sigset_t before_;
+};
+
+constexpr const char *kNeedsActive = "writes to the device: run with --active";
+
+// held: why the device's registers must not be written now; asked before each check that writes.
+template <typename Device>
+Outcome run_check(const Machine &machine, bool active, const Check<Device> &check, Device &device,
+                  std::optional<std::string> (*held)(const Machine &, Device &))
+{
+    if (check.kind == Kind::kOutside)
+        return not_tested("needs {}", check.how);
+    if (check.kind == Kind::kRead)
+        return check.run(machine, device);
+    if (!active)
+        return not_tested("{}", kNeedsActive);
+    const SignalsWait wait;
+    if (check.kind == Kind::kWrite)
+        if (const std::optional<std::string> why = held(machine, device))
+            return not_tested("not written: {}", *why);
+    return check.run(machine, device);
+}
+
+// All reads come before the first write.
+template <typename Device>
+std::vector<Line> run_checks(const Machine &machine, bool active,
+                             std::span<const Check<Device>> checks, Device &device,
+                             std::optional<std::string> (*held)(const Machine &, Device &))
+{
+    std::map<unsigned, Line> lines;
+    for (const bool writes : {false, true})
+        for (const Check<Device> &check : checks)
+            if ((check.kind == Kind::kWrite || check.kind == Kind::kEvent) == writes)
+                lines[check.number] = {check, run_check(machine, active, check, device, held)};
+    std::vector<Line> ordered;
+    for (auto &[number, line] : lines)
+        ordered.push_back(std::move(line));
+    return ordered;
+}
+
+template <typename Device>
+std::vector<Statement> statements_of(std::span<const Check<Device>> checks)
+{
+    return {checks.begin(), checks.end()};
+}
+
+// One outcome of many parts of a device: the first FAIL, else PASS where any was seen.
+template <typename Parts, typename Examine>
+Outcome each(Parts &parts, Examine examine)
+{
+    std::optional<Outcome> first;
+    size_t passed = 0;
+    for (auto &part : parts) {
+        Outcome outcome = examine(part);
+        if (outcome.verdict == Verdict::kFail)
+            return {Verdict::kFail, part.name + ": " + outcome.seen};
+        passed += outcome.verdict == Verdict::kPass;
+        if (!first || (first->verdict != Verdict::kPass && outcome.verdict == Verdict::kPass))
+            first = {outcome.verdict, part.name + ": " + outcome.seen};
+    }
+    if (!first)
+        return not_tested("there is none");
+    if (passed > 1)
+        append(first->seen, "; {} of {} alike", passed, std::size(parts));
+    return *first;
+}
+
+}  // namespace pmukit::cli::qualify

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Registers of a machine: device memory, MSRs, CPUID. The root is a parameter, so that a test's
+// tree of files serves as well: there device memory is a file, MSR n is at byte 8 n of
+// dev/cpu/N/msr, and CPUID is the text that `cpuid -r` prints, in the file "cpuid".
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/doctor_host.hpp"
+
+namespace pmukit::cli::qualify {
+
+// Device memory. Each access has the width that is asked for. Outside of it reads are all ones and
+// writes go nowhere, as on a bus.
+class Window {
+public:
+    Window() = default;
+    Window(std::byte *mapping, size_t mapped, size_t skip)
+        : mapping_(mapping), mapped_(mapped), skip_(skip)
+    {
+    }
+    Window(Window &&other) noexcept
+        : mapping_(std::exchange(other.mapping_, nullptr)),
+          mapped_(other.mapped_),
+          skip_(other.skip_)
+    {
+    }
+    Window &operator=(Window &&other) noexcept
+    {
+        std::swap(mapping_, other.mapping_);
+        std::swap(mapped_, other.mapped_);
+        std::swap(skip_, other.skip_);
+        return *this;
+    }
+    ~Window();
+
+    size_t size() const { return mapped_ - skip_; }
+    template <std::unsigned_integral T>
+    T read(uint64_t offset) const
+    {
+        return has(offset, sizeof(T)) ? *at<T>(offset) : static_cast<T>(~T{0});
+    }
+    template <std::unsigned_integral T>
+    void write(uint64_t offset, T value) const
+    {
+        if (has(offset, sizeof(T)))
+            *at<T>(offset) = value;
+    }
+
+private:
+    bool has(uint64_t offset, size_t bytes) const
+    {
+        return mapping_ && offset <= size() && bytes <= size() - offset;
+    }
+    template <typename T>
+    volatile T *at(uint64_t offset) const
+    {
+        return reinterpret_cast<volatile T *>(mapping_ + skip_ + offset);
+    }
+
+    std::byte *mapping_ = nullptr;
+    size_t mapped_ = 0, skip_ = 0;
+};
+
+// A register whose value is put back at the end of a scope, whatever happened in it.
+template <std::unsigned_integral T>
+class PutBack {
+public:
+    PutBack(const Window &window, uint64_t offset)
+        : window_(window), offset_(offset), before_(window.read<T>(offset))
+    {
+    }
+    PutBack(const PutBack &) = delete;
+    PutBack &operator=(const PutBack &) = delete;
+    ~PutBack() { window_.write<T>(offset_, before_); }
+    T before() const { return before_; }
+
+private:
+    const Window &window_;
+    uint64_t offset_;
+    T before_;
+};
+
+struct CpuidLeaf {
+    uint32_t eax, ebx, ecx, edx;
+};
+
+enum class Access { kRead, kReadWrite };
+
+class Machine {
+public:
+    Machine(std::string root, bool active) : host_(std::move(root)), active_(active) {}
+
+    const Host &host() const { return host_; }
+    bool active() const { return active_; }
+
+    // A file of device memory (sys/bus/pci/devices/*/resourceN, dev/mem), from a byte of it on.
+    Result<Window> map(const std::string &name, uint64_t offset, size_t bytes, Access access) const;
+    // By physical address.
+    Result<Window> memory(uint64_t address, size_t bytes, Access access) const
+    {
+        return map("dev/mem", address, bytes, access);
+    }
+
+    Result<uint64_t> msr(unsigned cpu, uint32_t number) const;
+    Result<void> write_msr(unsigned cpu, uint32_t number, uint64_t value) const;
+    // nullopt: no such CPU, or one without CPUID.
+    std::optional<CpuidLeaf> cpuid(unsigned cpu, uint32_t leaf, uint32_t subleaf = 0) const;
+    // A hypervisor says that it is there.
+    bool is_virtual() const;
+    std::vector<unsigned> cpus() const;  // online
+
+    // Drivers that have claimed any of these addresses, by the names of their regions. nullopt: the
+    // kernel does not show regions to this user.
+    std::optional<std::vector<std::string>> claims(uint64_t first, uint64_t last) const;
+    // Some of these addresses are the machine's RAM.
+    bool is_ram(uint64_t first, uint64_t last) const;
+    bool resctrl_mounted() const;
+
+private:
+    struct Region {
+        uint64_t first, last;
+        std::string name;
+    };
+    std::vector<Region> regions() const;
+
+    Host host_;
+    bool active_;
+};
+
+}  // namespace pmukit::cli::qualify

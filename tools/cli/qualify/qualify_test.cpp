@@ -1,0 +1,695 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// pmukit qualify as its user meets it, on trees of files: device memory and MSRs that keep what is
+// written and never react, so that each verdict has its cause in the tree.
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#ifdef PMUKIT_ZSTD
+#include <zstd.h>
+#endif
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "base/bytes.hpp"
+#include "base/test_folder.hpp"
+#include "cli/qualify/check.hpp"
+#include "cli/qualify/tar.hpp"
+
+namespace pmukit::cli::qualify {
+namespace {
+
+struct Ended {
+    int status;
+    std::string text;  // standard output and error
+};
+
+Ended run(const std::string &words)
+{
+    const std::string command = std::string(PMUKIT_COMMAND) + " " + words + " 2>&1";
+    FILE *pipe = ::popen(command.c_str(), "r");
+    EXPECT_NE(pipe, nullptr);
+    std::string text;
+    char part[4096];
+    for (size_t got; (got = ::fread(part, 1, sizeof part, pipe)) > 0;)
+        text.append(part, got);
+    const int status = ::pclose(pipe);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+}
+
+std::string contents(const std::string &path)
+{
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+template <typename T>
+void put(std::string &bytes, size_t offset, T value)
+{
+    ASSERT_LE(offset + sizeof value, bytes.size());
+    store_le<T>(reinterpret_cast<std::byte *>(bytes.data()) + offset, value);
+}
+
+template <typename T>
+T get(const std::string &bytes, size_t offset)
+{
+    return load_le<T>(reinterpret_cast<const std::byte *>(bytes.data()) + offset);
+}
+
+// One machine of a test: what a check needs, and nothing that is wrong.
+class Tree {
+public:
+    Tree()
+    {
+        folder_.put("sys/devices/system/cpu/online", "0\n");
+        folder_.put("sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n");
+        folder_.put("proc/mounts", "sysfs /sys sysfs rw 0 0\n");
+        folder_.put("proc/iomem",
+                    "00001000-000fffff : System RAM\n"
+                    "c0000000-cfffffff : PCI Bus 0000:00\n");
+        folder_.put("proc/sys/kernel/hostname", "secret-host\n");
+    }
+    TestFolder &folder() { return folder_; }
+
+    // nlohmann's view of `pmukit qualify --json`.
+    nlohmann::json report(const std::string &options, const std::string &driver, int status)
+    {
+        const Ended ended =
+            run("qualify --json --root " + folder_.dir() + " " + options + " " + driver);
+        EXPECT_EQ(ended.status, status) << ended.text;
+        const nlohmann::json json = nlohmann::json::parse(ended.text, nullptr, false);
+        EXPECT_FALSE(json.is_discarded()) << ended.text;
+        return json;
+    }
+
+    void pci(const std::string &name, uint32_t vendor, uint32_t device, const std::string &type,
+             const std::string &config, unsigned bar, uint64_t start, size_t bar_bytes)
+    {
+        const std::string path = "sys/bus/pci/devices/" + name;
+        folder_.put(path + "/vendor", text_of("{:#06x}\n", vendor));
+        folder_.put(path + "/device", text_of("{:#06x}\n", device));
+        folder_.put(path + "/class", type + "\n");
+        folder_.put(path + "/config", config);
+        std::string resource;
+        for (unsigned i = 0; i < 6; i++)
+            append(resource, "{:#018x} {:#018x} {:#018x}\n", i == bar ? start : 0,
+                   i == bar ? start + bar_bytes - 1 : 0, i == bar ? 0x40200 : 0);
+        folder_.put(path + "/resource", resource);
+    }
+
+private:
+    TestFolder folder_;
+};
+
+std::string config_space(uint16_t vendor, uint16_t device)
+{
+    std::string config(4096, '\0');
+    put<uint16_t>(config, 0, vendor);
+    put<uint16_t>(config, 2, device);
+    put<uint16_t>(config, 4, 2);     // decodes memory
+    put<uint16_t>(config, 6, 0x10);  // has capabilities
+    return config;
+}
+
+std::string verdict_of(const nlohmann::json &report, unsigned number, std::string *seen = nullptr)
+{
+    for (const auto &line : report["devices"][0]["checks"])
+        if (line["number"] == number) {
+            if (seen)
+                *seen = line["seen"];
+            return line["verdict"];
+        }
+    return "no such number";
+}
+
+std::string seen_of(const nlohmann::json &report, unsigned number)
+{
+    std::string seen;
+    verdict_of(report, number, &seen);
+    return seen;
+}
+
+// The list
+
+TEST(QualifyList, NumbersCountFromOneAndEachStatementHasASourceAndACheck)
+{
+    ASSERT_EQ(drivers().size(), 5u);
+    for (const Driver &driver : drivers()) {
+        unsigned number = 0;
+        for (const Statement &statement : driver.statements()) {
+            EXPECT_EQ(statement.number, ++number) << driver.name;
+            EXPECT_TRUE(*statement.text && *statement.source && *statement.how)
+                << driver.name << " " << number;
+        }
+        EXPECT_GT(number, 0u);
+    }
+}
+
+TEST(QualifyList, TouchesNothingAndHasEveryNumber)
+{
+    for (const Driver &driver : drivers()) {
+        const Ended ended = run("qualify --list --root /nowhere " + std::string(driver.name));
+        EXPECT_EQ(ended.status, 0) << ended.text;
+        for (const Statement &statement : driver.statements())
+            EXPECT_TRUE(std::regex_search(
+                ended.text,
+                std::regex(text_of("(^|\n) *{}  (read|write|event|outside)", statement.number))))
+                << driver.name << " " << statement.number;
+    }
+}
+
+TEST(QualifyCommand, EndsWithTheStatusOfItsCause)
+{
+    Tree tree;
+    const std::string root = " --root " + tree.folder().dir();
+    EXPECT_EQ(run("qualify" + root).status, 2);
+    EXPECT_EQ(run("qualify nonsense" + root).status, 2);
+    EXPECT_EQ(run("qualify --full imc" + root).status, 2);
+    EXPECT_EQ(run("qualify --bundle - imc" + root).status, 2);
+    EXPECT_EQ(run("qualify --root /nowhere imc").status, 1);
+    for (const Driver &driver : drivers()) {
+        const Ended ended = run("qualify " + std::string(driver.name) + root);
+        EXPECT_EQ(ended.status, 69) << ended.text;
+        EXPECT_EQ(std::ranges::count(ended.text, '\n'), 1) << ended.text;
+        EXPECT_NE(ended.text.find(driver.name), std::string::npos) << ended.text;
+    }
+}
+
+// cxl_hmu: one instance whose registers are a file.
+
+constexpr size_t kHmuBar = 0x20000, kHmuBlock = 0x10000, kHmuInstance = kHmuBlock + 0x10;
+constexpr const char *kHmuName = "0000:0d:00.0";
+
+class QualifyCxlHmu : public testing::Test {
+protected:
+    QualifyCxlHmu()
+    {
+        config_ = config_space(0x1234, 0x4348);
+        put<uint32_t>(config_, 0x100, 0x23 | 1 << 16);
+        put<uint32_t>(config_, 0x104, 0x1e98 | 0x14 << 20);
+        put<uint16_t>(config_, 0x108, 8);
+        put<uint32_t>(config_, 0x10c, 0 | 5 << 8 | kHmuBlock);
+        bar_ = std::string(kHmuBar, '\0');
+        put<uint64_t>(bar_, kHmuBlock, 1 | 1 << 8);
+        put<uint64_t>(bar_, kHmuBlock + 8, 0x1000);
+        // No interrupts, access types 1 to 6, epochs of 1 ms to 1 s, 64 entries.
+        put<uint64_t>(
+            bar_, kHmuInstance,
+            0x3full << 8 | 5ull << 16 | 1ull << 20 | 2ull << 32 | 1ull << 36 | 64ull << 48);
+        put<uint64_t>(bar_, kHmuInstance + 8, 1ull << 4 | 1ull << 32 | 1ull << 48);
+        put<uint64_t>(bar_, kHmuInstance + 0x10, 0x100);
+        put<uint64_t>(bar_, kHmuInstance + 0x18, 0x200);
+        put<uint64_t>(bar_, kHmuInstance + 0x48, 12 | 2ull << 48 | 1ull << 52);
+        put<uint64_t>(bar_, kHmuInstance + 0x60, 16ull << 32);
+    }
+    void put_tree()
+    {
+        tree_.pci(kHmuName, 0x1234, 0x4348, "0x050210", config_, 0, 0xc0000000, kHmuBar);
+        tree_.folder().put(text_of("sys/bus/pci/devices/{}/resource0", kHmuName), bar_);
+    }
+    std::string bar_after()
+    {
+        return contents(tree_.folder().path(text_of("sys/bus/pci/devices/{}/resource0", kHmuName)));
+    }
+
+    Tree tree_;
+    std::string config_, bar_;
+};
+
+TEST_F(QualifyCxlHmu, ReadsPassAndWritesWaitForActive)
+{
+    put_tree();
+    const nlohmann::json report = tree_.report("", "cxl_hmu", 0);
+    for (unsigned number = 1; number <= 12; number++)
+        EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
+    EXPECT_EQ(verdict_of(report, 20), "NOT TESTED");
+    EXPECT_NE(seen_of(report, 20).find("--active"), std::string::npos);
+    EXPECT_EQ(bar_after(), bar_);
+}
+
+TEST_F(QualifyCxlHmu, RegistersThatDoNotReactFailAndAreAsBefore)
+{
+    put_tree();
+    const nlohmann::json report = tree_.report("--active", "cxl_hmu", 1);
+    EXPECT_EQ(verdict_of(report, 20), "PASS") << seen_of(report, 20);
+    EXPECT_EQ(verdict_of(report, 21), "PASS") << seen_of(report, 21);
+    EXPECT_EQ(verdict_of(report, 23), "FAIL") << seen_of(report, 23);
+    EXPECT_EQ(verdict_of(report, 25), "FAIL") << seen_of(report, 25);
+    EXPECT_EQ(verdict_of(report, 26), "NOT TESTED");
+    EXPECT_EQ(bar_after(), bar_) << "every value is put back, after errors too";
+}
+
+TEST_F(QualifyCxlHmu, RegistersOfADriverAreNotWritten)
+{
+    tree_.folder().put("proc/iomem",
+                       "c0000000-cfffffff : PCI Bus 0000:00\n"
+                       "  c0000000-c001ffff : 0000:0d:00.0\n"
+                       "    c0010010-c001007f : cxl_hmu\n");
+    put_tree();
+    const nlohmann::json report = tree_.report("--active", "cxl_hmu", 0);
+    for (unsigned number = 20; number <= 31; number++) {
+        EXPECT_EQ(verdict_of(report, number), "NOT TESTED") << number;
+        EXPECT_NE(seen_of(report, number).find("cxl_hmu has claimed"), std::string::npos);
+    }
+    EXPECT_EQ(bar_after(), bar_);
+}
+
+TEST_F(QualifyCxlHmu, RegistersWhoseOwnerIsHiddenAreNotWritten)
+{
+    tree_.folder().put("proc/iomem", "00000000-00000000 : PCI Bus 0000:00\n");
+    put_tree();
+    const nlohmann::json report = tree_.report("--active", "cxl_hmu", 0);
+    EXPECT_EQ(verdict_of(report, 20), "NOT TESTED");
+    EXPECT_EQ(bar_after(), bar_);
+}
+
+TEST_F(QualifyCxlHmu, AnEnabledInstanceIsNotWritten)
+{
+    put<uint64_t>(bar_, kHmuInstance + 0x60, 16ull << 32 | 1);
+    put_tree();
+    const nlohmann::json report = tree_.report("--active", "cxl_hmu", 0);
+    EXPECT_EQ(verdict_of(report, 20), "NOT TESTED");
+    EXPECT_NE(seen_of(report, 20).find("is enabled"), std::string::npos);
+    EXPECT_EQ(bar_after(), bar_);
+}
+
+TEST_F(QualifyCxlHmu, EachWrongRegisterFailsItsStatement)
+{
+    struct Wrong {
+        size_t offset;
+        uint64_t value;
+        unsigned number;
+    };
+    const uint64_t cap0 = get<uint64_t>(bar_, kHmuInstance),
+                   cap1 = get<uint64_t>(bar_, kHmuInstance + 8);
+    const Wrong kWrong[] = {
+        {kHmuBlock, 0 | 1 << 8, 1},
+        {kHmuBlock, 1 | 9 << 8, 2},
+        {kHmuBlock, 1, 2},
+        {kHmuBlock + 8, 0xff00, 3 + 0},
+        {kHmuBlock + 8, 0x68, 4},
+        {kHmuInstance, ~uint64_t{0}, 5},
+        {kHmuInstance + 8, cap1 & ~uint64_t{0xffffffff}, 6},
+        {kHmuInstance + 8, cap1 | 1u << 31, 6},
+        {kHmuInstance, cap0 & ~(uint64_t{0x3f} << 8), 7},
+        {kHmuInstance + 8, (cap1 & ~(uint64_t{0xffff} << 32)) | uint64_t{2} << 32, 8},
+        {kHmuInstance + 8, cap1 & ~(uint64_t{3} << 48), 9},
+        {kHmuInstance, cap0 & ~(uint64_t{0xf} << 32), 10},
+        {kHmuInstance, (cap0 & ~(uint64_t{0xffff} << 48)) | uint64_t{63} << 48, 11},
+        {kHmuInstance + 0x18, 0x80, 12},
+        {kHmuInstance + 0x18, 0x20000, 12},
+        {kHmuInstance + 8, cap1 | uint64_t{1} << 53, 14},
+        {kHmuInstance + 0x60, uint64_t{4} << 16, 15},
+        {kHmuInstance + 0x68, 64, 16},
+        {kHmuInstance + 0x200, ~uint64_t{0}, 18},
+    };
+    const std::string good = bar_;
+    for (const Wrong &wrong : kWrong) {
+        bar_ = good;
+        put<uint64_t>(bar_, wrong.offset, wrong.value);
+        if (wrong.number == 3)
+            put<uint64_t>(bar_, kHmuBlock, 1 | 8 << 8);
+        put_tree();
+        const nlohmann::json report = tree_.report("", "cxl_hmu", 1);
+        EXPECT_EQ(verdict_of(report, wrong.number), "FAIL")
+            << wrong.number << ": " << seen_of(report, wrong.number);
+    }
+}
+
+// hisi_ptt
+
+constexpr const char *kPttName = "0000:00:18.0";
+
+class QualifyHisiPtt : public testing::Test {
+protected:
+    QualifyHisiPtt()
+    {
+        config_ = config_space(0x19e5, 0xa12e);
+        config_[0x34] = 0x40;
+        put<uint16_t>(config_, 0x40, 0x10 | 0x50 << 8);
+        put<uint16_t>(config_, 0x42, 9 << 4);
+        put<uint16_t>(config_, 0x50, 0x05);
+        port_ = config_space(0x19e5, 0x1234);
+        port_[0x34] = 0x40;
+        put<uint16_t>(port_, 0x40, 0x10);
+        put<uint16_t>(port_, 0x42, 4 << 4);
+        bar_ = std::string(4096, '\0');
+        put<uint32_t>(bar_, 0x08b0, 1);
+        put<uint32_t>(bar_, 0x0fe0, 0x00800080);
+        put<uint32_t>(bar_, 0x0fe8, 2);
+    }
+    void put_tree()
+    {
+        tree_.pci("0000:00:10.0", 0x19e5, 0x1234, "0x060400", port_, 0, 0, 1);
+        tree_.pci(kPttName, 0x19e5, 0xa12e, "0x120000", config_, 2, 0xc1000000, 4096);
+        tree_.folder().put(text_of("sys/bus/pci/devices/{}/resource2", kPttName), bar_);
+    }
+    std::string bar_after()
+    {
+        return contents(tree_.folder().path(text_of("sys/bus/pci/devices/{}/resource2", kPttName)));
+    }
+
+    Tree tree_;
+    std::string config_, port_, bar_;
+};
+
+TEST_F(QualifyHisiPtt, ReadsPass)
+{
+    put_tree();
+    const nlohmann::json report = tree_.report("", "hisi_ptt", 0);
+    for (unsigned number = 1; number <= 11; number++)
+        EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
+    EXPECT_EQ(bar_after(), bar_);
+}
+
+TEST_F(QualifyHisiPtt, EachWrongRegisterFailsItsStatement)
+{
+    struct Wrong {
+        size_t offset;
+        uint32_t value;
+        unsigned number;
+    };
+    const Wrong kWrong[] = {
+        {0x0fe8, ~0u, 4}, {0x0fe0, 0x00700080, 5}, {0x0fe0, 0x00900090, 5}, {0x08b0, 0, 8},
+        {0x08a0, 1, 9},   {0x0890, 0x10, 10},      {0x0898, 1, 11},
+    };
+    const std::string good = bar_;
+    for (const Wrong &wrong : kWrong) {
+        bar_ = good;
+        put<uint32_t>(bar_, wrong.offset, wrong.value);
+        put_tree();
+        const nlohmann::json report = tree_.report("", "hisi_ptt", 1);
+        EXPECT_EQ(verdict_of(report, wrong.number), "FAIL")
+            << wrong.number << ": " << seen_of(report, wrong.number);
+    }
+}
+
+TEST_F(QualifyHisiPtt, WritesArePutBack)
+{
+    put_tree();
+    const nlohmann::json report = tree_.report("--active", "hisi_ptt", 1);
+    EXPECT_EQ(verdict_of(report, 13), "PASS");
+    EXPECT_EQ(verdict_of(report, 14), "PASS");
+    EXPECT_EQ(verdict_of(report, 16), "FAIL") << "a file answers 0xffff";
+    EXPECT_EQ(verdict_of(report, 18), "NOT TESTED");
+    std::string after = bar_after();
+    put<uint32_t>(after, 0x0004, get<uint32_t>(bar_, 0x0004));  // a command, no value
+    EXPECT_EQ(after, bar_);
+}
+
+TEST_F(QualifyHisiPtt, ADeviceThatMayWriteToMemoryOrHasADriverIsLeftAlone)
+{
+    put<uint16_t>(config_, 4, 6);
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("--active", "hisi_ptt", 0), 13), "NOT TESTED");
+    EXPECT_EQ(bar_after(), bar_);
+
+    put<uint16_t>(config_, 4, 2);
+    put_tree();
+    tree_.folder().link(text_of("sys/bus/pci/devices/{}/driver", kPttName),
+                        "../../bus/pci/drivers/hisi_ptt");
+    const nlohmann::json report = tree_.report("--active", "hisi_ptt", 0);
+    EXPECT_EQ(verdict_of(report, 13), "NOT TESTED");
+    EXPECT_NE(seen_of(report, 8).find("hisi_ptt has the registers"), std::string::npos);
+    EXPECT_EQ(bar_after(), bar_);
+}
+
+// uncore_pmon: a table of one memory controller, whose registers are in dev/mem.
+
+constexpr const char *kPmonName = "0000:7f:00.3";
+constexpr uint64_t kBox = 0x202800;
+
+class QualifyUncorePmon : public testing::Test {
+protected:
+    QualifyUncorePmon()
+    {
+        config_ = config_space(0x8086, 0x09a7);
+        put<uint32_t>(config_, 0x100, 0x23 | 1 << 16);
+        put<uint32_t>(config_, 0x104, 0x8086 | 0x10 << 20);
+        put<uint32_t>(config_, 0x108, 1);
+        table_ = std::string(4096, '\0');
+        put<uint64_t>(table_, 0, 1 | 3 << 8 | 1 << 16 | 1ull << 62);
+        put<uint64_t>(table_, 8, 0x200000);
+        put<uint64_t>(table_, 24, 4 | 0x40 << 8 | 48 << 16 | 8ull << 24 | 1ull << 62);
+        put<uint64_t>(table_, 32, kBox);
+        put<uint64_t>(table_, 40, 6);
+        memory_ = std::string(kBox + 0x1000, '\0');
+    }
+    void put_tree()
+    {
+        tree_.pci(kPmonName, 0x8086, 0x09a7, "0x088000", config_, 0, 0xc2000000, 4096);
+        tree_.folder().put(text_of("sys/bus/pci/devices/{}/resource0", kPmonName), table_);
+        tree_.folder().put("dev/mem", memory_);
+    }
+
+    Tree tree_;
+    std::string config_, table_, memory_;
+};
+
+TEST_F(QualifyUncorePmon, ReadsPass)
+{
+    put_tree();
+    const nlohmann::json report = tree_.report("", "uncore_pmon", 0);
+    for (unsigned number = 1; number <= 11; number++)
+        EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
+    EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+}
+
+TEST_F(QualifyUncorePmon, RegistersThatDoNotReactFailAndAreAsBefore)
+{
+    put<uint64_t>(memory_, kBox + 8, 0x1234);
+    put<uint32_t>(memory_, kBox + 0x40, 0x5);
+    put_tree();
+    const nlohmann::json report = tree_.report("--active", "uncore_pmon", 1);
+    EXPECT_EQ(verdict_of(report, 17), "PASS") << seen_of(report, 17);
+    EXPECT_EQ(verdict_of(report, 18), "PASS") << seen_of(report, 18);
+    EXPECT_EQ(verdict_of(report, 19), "FAIL") << seen_of(report, 19);
+    EXPECT_EQ(verdict_of(report, 20), "FAIL") << seen_of(report, 20);
+    EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+}
+
+TEST_F(QualifyUncorePmon, UnitsOfADriverAreNotWritten)
+{
+    put_tree();
+    tree_.folder().folder("sys/bus/event_source/devices/uncore_imc_0");
+    const nlohmann::json report = tree_.report("--active", "uncore_pmon", 0);
+    for (unsigned number = 17; number <= 20; number++)
+        EXPECT_NE(seen_of(report, number).find("uncore_imc_0 is a PMU"), std::string::npos);
+    EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+}
+
+TEST_F(QualifyUncorePmon, AddressesInRamAndWrongTablesFail)
+{
+    tree_.folder().put("proc/iomem", "00000000-0fffffff : System RAM\n");
+    put_tree();
+    nlohmann::json report = tree_.report("--active", "uncore_pmon", 1);
+    EXPECT_EQ(verdict_of(report, 7), "FAIL");
+    EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+
+    put<uint64_t>(table_, 24, 0 | 0x40 << 8 | 48 << 16 | 8ull << 24 | 1ull << 62);
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 1), 3), "FAIL");
+    put<uint64_t>(table_, 0, 1 | 2 << 8 | 1 << 16);
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 1), 2), "FAIL");
+    put<uint32_t>(config_, 0x10c, 0x8);
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 1), 1), "FAIL");
+}
+
+TEST_F(QualifyUncorePmon, UnitsThatDoNotAnswerFail)
+{
+    put<uint32_t>(memory_, kBox, ~0u);
+    put_tree();
+    const nlohmann::json report = tree_.report("--active", "uncore_pmon", 1);
+    EXPECT_EQ(verdict_of(report, 10), "FAIL");
+    EXPECT_EQ(verdict_of(report, 17), "NOT TESTED");
+    EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+}
+
+#ifdef PMUKIT_ZSTD
+std::string unpacked(const std::string &path)
+{
+    const std::string packed = contents(path);
+    std::string bytes(1 << 20, '\0');
+    const size_t size = ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size());
+    EXPECT_FALSE(ZSTD_isError(size));
+    bytes.resize(ZSTD_isError(size) ? 0 : size);
+    return bytes;
+}
+
+TEST_F(QualifyUncorePmon, BundleHasAddressesAndTheHostNameOnlyWhenAskedFor)
+{
+    put_tree();
+    const std::string bundle = tree_.folder().path("bundle.tar.zst");
+    tree_.report("--bundle " + bundle, "uncore_pmon", 0);
+    const std::string plain = unpacked(bundle);
+    for (const char *name : {"report.json", "versions", "topology", "cpuid", "device0"})
+        EXPECT_NE(plain.find(text_of("pmukit-qualify-uncore_pmon/{}", name)), std::string::npos);
+    EXPECT_NE(plain.find("entry 1 type 6 id 0 access MMIO counters 4 width 48"), std::string::npos);
+    EXPECT_EQ(plain.find("secret-host"), std::string::npos);
+    EXPECT_EQ(plain.find(text_of("{:x}", kBox)), std::string::npos);
+    EXPECT_EQ(plain.find("c2000000"), std::string::npos);
+
+    tree_.report("--full --bundle " + bundle, "uncore_pmon", 0);
+    const std::string full = unpacked(bundle);
+    EXPECT_NE(full.find("secret-host"), std::string::npos);
+    EXPECT_NE(full.find(text_of("{:#x}", kBox)), std::string::npos);
+    tree_.folder().put("bundle.tar", full);
+    EXPECT_EQ(::system(("tar tf " + tree_.folder().path("bundle.tar") + " >/dev/null").c_str()), 0);
+}
+#endif
+
+TEST(QualifyTar, NamesThatDoNotFitAreRefused)
+{
+    EXPECT_TRUE(tar_of({{std::string(99, 'a'), "x"}}));
+    EXPECT_FALSE(tar_of({{std::string(100, 'a'), "x"}}));
+    EXPECT_FALSE(tar_of({{"", "x"}}));
+}
+
+// cache_qos: MSR n is at byte 8 n.
+
+class QualifyCacheQos : public testing::Test {
+protected:
+    QualifyCacheQos()
+    {
+        const std::string cpu = "sys/devices/system/cpu/cpu0";
+        tree_.folder().put(cpu + "/cache/index3/level", "3\n");
+        tree_.folder().put(cpu + "/cache/index3/id", "0\n");
+        tree_.folder().put(cpu + "/cache/index3/size", "16384K\n");
+        tree_.folder().folder(cpu + "/node0");
+        msrs_ = std::string(8 * 0xc90, '\0');
+        put<uint64_t>(msrs_, 8 * 0xc8e, 3);
+    }
+    void put_tree()
+    {
+        tree_.folder().put("dev/cpu/0/msr", msrs_);
+        tree_.folder().put(
+            "cpuid",
+            text_of(
+                "CPU 0:\n"
+                "   0x00000000 0x00: eax=0x00000020 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
+                "   0x00000001 0x00: eax=0x000806f8 ebx=0x00000000 ecx=0x00000000 edx=0x00000000\n"
+                "   0x00000007 0x00: eax=0x00000000 ebx={:#010x} ecx=0x00000000 edx=0x00000000\n"
+                "   0x0000000f 0x00: eax=0x00000000 ebx=0x0000003f ecx=0x00000000 edx=0x00000002\n"
+                "   0x0000000f 0x01: eax=0x00000008 ebx={:#010x} ecx={:#010x} edx=0x00000007\n",
+                features_, unit_, readable_));
+    }
+    std::string msrs_after() { return contents(tree_.folder().path("dev/cpu/0/msr")); }
+
+    Tree tree_;
+    std::string msrs_;
+    uint32_t features_ = 1 << 12, unit_ = 65536, readable_ = 63;
+};
+
+TEST_F(QualifyCacheQos, ReadsPass)
+{
+    put_tree();
+    const nlohmann::json report = tree_.report("", "cache_qos", 0);
+    for (unsigned number = 1; number <= 10; number++)
+        EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
+}
+
+TEST_F(QualifyCacheQos, WithoutMonitoringThereIsNothingToTest)
+{
+    features_ = 0;
+    put_tree();
+    EXPECT_EQ(run("qualify cache_qos --root " + tree_.folder().dir()).status, 69);
+}
+
+TEST_F(QualifyCacheQos, WrongFiguresFail)
+{
+    unit_ = 0;
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 4), "FAIL");
+    unit_ = 65536, readable_ = 64;
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 3), "FAIL");
+    readable_ = 63;
+    tree_.folder().folder("sys/devices/system/cpu/cpu0/node1");
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 6), "FAIL");
+}
+
+TEST_F(QualifyCacheQos, RegistersThatDoNotReactFailAndAreAsBefore)
+{
+    put<uint64_t>(msrs_, 8 * 0xc8f, uint64_t{5} << 32);
+    put<uint64_t>(msrs_, 8 * 0xc8d, 2);
+    put_tree();
+    const nlohmann::json report = tree_.report("--active", "cache_qos", 1);
+    EXPECT_EQ(verdict_of(report, 11), "PASS") << seen_of(report, 11);
+    EXPECT_EQ(verdict_of(report, 14), "PASS") << seen_of(report, 14);
+    EXPECT_EQ(verdict_of(report, 15), "FAIL") << seen_of(report, 15);
+    EXPECT_EQ(verdict_of(report, 17), "FAIL") << seen_of(report, 17);
+    EXPECT_EQ(verdict_of(report, 18), "PASS") << seen_of(report, 18);
+    EXPECT_EQ(msrs_after(), msrs_) << "the class of service too";
+}
+
+TEST_F(QualifyCacheQos, RegistersOfResctrlAnotherToolOrTheDriverAreNotWritten)
+{
+    put_tree();
+    tree_.folder().put("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n");
+    EXPECT_NE(seen_of(tree_.report("--active", "cache_qos", 0), 11).find("resctrl"),
+              std::string::npos);
+    tree_.folder().put("proc/mounts", "sysfs /sys sysfs rw 0 0\n");
+    tree_.folder().folder("sys/module/cache_qos");
+    EXPECT_NE(seen_of(tree_.report("--active", "cache_qos", 0), 11).find("cache_qos is loaded"),
+              std::string::npos);
+    tree_.folder().remove("sys/module/cache_qos");
+    put<uint64_t>(msrs_, 8 * 0xc8f, 7);
+    put_tree();
+    EXPECT_NE(seen_of(tree_.report("--active", "cache_qos", 0), 11).find("carries RMID 7"),
+              std::string::npos);
+    EXPECT_EQ(msrs_after(), msrs_);
+}
+
+// imc
+
+class QualifyImc : public testing::Test {
+protected:
+    QualifyImc()
+    {
+        for (const char *pmu : {"core_imc", "thread_imc", "nest_mcs01"})
+            event(pmu, "PM_A", "event=0x118");
+        tree_.folder().put("sys/bus/event_source/devices/nest_mcs01/cpumask", "0\n");
+        tree_.folder().put("sys/bus/event_source/devices/core_imc/cpumask", "0\n");
+    }
+    void event(const std::string &pmu, const std::string &name, const std::string &text)
+    {
+        tree_.folder().put("sys/bus/event_source/devices/" + pmu + "/events/" + name, text + "\n");
+    }
+
+    Tree tree_;
+};
+
+TEST_F(QualifyImc, ReadsPassAndEventsOfACopyAreNotTested)
+{
+    tree_.folder().put("sys/kernel/debug/imc/imc_speed_0", "2\n");
+    const nlohmann::json report = tree_.report("--active", "imc", 0);
+    for (unsigned number : {1, 2, 3, 4, 5, 6, 9})
+        EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
+    EXPECT_EQ(verdict_of(report, 13), "NOT TESTED");
+}
+
+TEST_F(QualifyImc, WrongCataloguesAndControlBlocksFail)
+{
+    event("core_imc", "PM_B", "event=0x11c");
+    EXPECT_EQ(verdict_of(tree_.report("", "imc", 1), 2), "FAIL");
+    event("core_imc", "PM_B", "event=0x118");
+    EXPECT_EQ(verdict_of(tree_.report("", "imc", 1), 4), "FAIL");
+    event("core_imc", "PM_B", "event=0x120");
+    event("core_imc", "PM B", "event=0x128");
+    EXPECT_EQ(verdict_of(tree_.report("", "imc", 1), 3), "FAIL");
+    tree_.folder().remove("sys/bus/event_source/devices/core_imc/events/PM B");
+    tree_.folder().put("sys/kernel/debug/imc/imc_speed_0", "8\n");
+    EXPECT_EQ(verdict_of(tree_.report("", "imc", 1), 9), "FAIL");
+    tree_.folder().remove("sys/kernel/debug/imc");
+    tree_.folder().put("proc/device-tree/imc-counters/mcs01/name", "mcs01");
+    tree_.folder().put("proc/device-tree/imc-counters/mcs01/type", std::string("\0\0\0\x03", 4));
+    EXPECT_EQ(verdict_of(tree_.report("", "imc", 1), 11), "FAIL");
+}
+
+}  // namespace
+}  // namespace pmukit::cli::qualify

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A tar archive (POSIX ustar) of a few small text files, packed by zstd.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace pmukit::cli::qualify {
+
+struct ArchiveFile {
+    std::string name;  // with folders; at most 99 bytes
+    std::string text;
+};
+
+// Pure. The same files give the same bytes: no times, no users.
+Result<std::string> tar_of(const std::vector<ArchiveFile> &files);
+// Errc::kUnsupported: built without zstd.
+Result<std::string> zstd_of(const std::string &bytes);
+
+}  // namespace pmukit::cli::qualify

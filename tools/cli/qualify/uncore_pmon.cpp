@@ -1,0 +1,722 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What is assumed of Intel's self-described uncore units: Linux 7.2 (arch/x86/events/intel/uncore*)
+// and Documentation/devices/uncore_pmon.rst. A device is a table; most checks look at each of its
+// units.
+#include <algorithm>
+#include <set>
+
+#include "base/bytes.hpp"
+#include "base/file.hpp"
+#include "cli/qualify/pci.hpp"
+#include "cli/qualify/tables.hpp"
+#include "decode/uncore_pmon/uncore_pmon_decode.hpp"
+
+namespace pmukit::cli::qualify {
+namespace {
+
+namespace uncore = decode::uncore_pmon;
+
+constexpr uint32_t kFreeze = 1, kResetControls = 1 << 8, kResetCounters = 1 << 9;
+constexpr uint16_t kImc = 6, kCha = 0;
+constexpr uint64_t kImcPair = 0x80000, kFirstImc = 0x22800, kDclk = 0x22b0;
+constexpr uint32_t kChaCountMsr = 0x2ffe;
+constexpr uint64_t kUsualWidth = 48;
+constexpr const char *kPmus = "sys/bus/event_source/devices";
+
+struct PmonUnit {
+    std::string name;  // uncore_imc_0
+    uncore::Unit unit;
+    uint64_t bytes = 0;           // from the box control on
+    std::optional<Window> box{};  // MMIO, where it can be read
+    std::optional<Error> closed{};
+};
+
+struct PmonTable {
+    std::string name;
+    PciFunction function;
+    std::optional<Error> misplaced{};  // it says that there is a table, which cannot be
+    uncore::Place place{};
+    std::optional<Error> closed{};  // not readable here
+    std::vector<std::byte> bytes{};
+    bool stable = true;  // two reads are equal
+    std::optional<Result<uncore::Table>> table{};
+    std::vector<PmonUnit> units{};
+    const std::vector<PciFunction> *functions = nullptr;
+    size_t tables = 0;  // of the machine
+};
+
+// Finding them
+
+const PciFunction *function_at(const std::vector<PciFunction> &functions, uint64_t address,
+                               unsigned &bar)
+{
+    for (const PciFunction &function : functions)
+        for (bar = 0; bar < function.bars.size(); bar++)
+            if (function.bars[bar].memory && address >= function.bars[bar].start &&
+                address - function.bars[bar].start < function.bars[bar].bytes)
+                return &function;
+    return nullptr;
+}
+
+bool in_msrs(const PmonUnit &unit)
+{
+    return unit.unit.access == uncore::Access::kMsr;
+}
+
+bool in_memory(const PmonUnit &unit)
+{
+    return unit.unit.access == uncore::Access::kMmio;
+}
+
+void open_box(const Machine &machine, const std::vector<PciFunction> &functions, PmonUnit &unit)
+{
+    const uint64_t at = unit.unit.box_control;
+    const unsigned last = unit.unit.counters - 1u;
+    unit.bytes = std::max({uncore::control_address(unit.unit, last) + 8 - at,
+                           uncore::counter_address(unit.unit, last) + 8 - at,
+                           uint64_t{unit.unit.type == kImc ? 0x58u : 0}});
+    if (!in_memory(unit))
+        return;
+    if (machine.is_ram(at, at + unit.bytes - 1)) {
+        unit.closed = Error{Errc::kDamaged, "the address is RAM"};
+        return;
+    }
+    const Access access = machine.active() ? Access::kReadWrite : Access::kRead;
+    unsigned bar = 0;
+    const PciFunction *function = function_at(functions, at, bar);
+    Result<Window> box = function ? machine.map(function->resource(bar),
+                                                at - function->bars[bar].start, unit.bytes, access)
+                                  : machine.memory(at, unit.bytes, access);
+    if (box)
+        unit.box = std::move(*box);
+    else
+        unit.closed = box.error();
+}
+
+std::vector<std::byte> copy_of(const Window &window, size_t bytes)
+{
+    std::vector<std::byte> copy(std::min(bytes, window.size()) / 4 * 4);
+    for (size_t at = 0; at < copy.size(); at += 4)
+        store_le<uint32_t>(copy.data() + at, window.read<uint32_t>(at));
+    return copy;
+}
+
+void read_table(const Machine &machine, PmonTable &found)
+{
+    const Bar &bar = found.function.bars[found.place.bir];
+    if (!found.function.decodes_memory()) {
+        found.closed = Error{Errc::kBusy, found.name + ": the function does not decode memory"};
+        return;
+    }
+    const Result<Window> window =
+        machine.map(found.function.resource(found.place.bir), 0, bar.bytes, Access::kRead);
+    if (!window) {
+        found.closed = window.error();
+        return;
+    }
+    found.bytes = copy_of(*window, uncore::kGlobalBytes);
+    if (const auto global = uncore::parse_global(found.bytes, bar.bytes)) {
+        found.bytes = copy_of(*window, global->bytes());
+        found.stable = copy_of(*window, global->bytes()) == found.bytes;
+    }
+    found.table = uncore::parse_table(found.bytes, bar.bytes);
+    if (*found.table)
+        for (const uncore::Unit &unit : (*found.table)->units)
+            found.units.push_back({uncore::pmu_name(unit), unit});
+    for (PmonUnit &unit : found.units)
+        open_box(machine, *found.functions, unit);
+}
+
+std::vector<PmonTable> tables_of(const Machine &machine, const std::vector<PciFunction> &functions)
+{
+    std::vector<PmonTable> found;
+    for (const PciFunction &function : functions) {
+        const Bytes config = as_bytes(function.config);
+        Result<std::optional<uncore::Place>> place = uncore::find_table(config);
+        while (!place || *place) {
+            PmonTable table;
+            table.name = function.name;
+            table.function = function;
+            table.functions = &functions;
+            if (!place)
+                table.misplaced = place.error();
+            else
+                table.place = **place;
+            if (place)
+                read_table(machine, table);
+            found.push_back(std::move(table));
+            if (!place)
+                break;
+            place = uncore::next_table(config, found.back().place);
+        }
+    }
+    for (PmonTable &table : found)
+        table.tables = found.size();
+    return found;
+}
+
+// Checks that read
+
+Outcome check_locator(const Machine &, PmonTable &table)
+{
+    if (table.misplaced)
+        return fail("{}", table.misplaced->message);
+    const Bar &bar = table.function.bars[table.place.bir];
+    return bar.memory && !bar.prefetchable
+               ? pass("BAR {} of {:#x} bytes", table.place.bir, bar.bytes)
+               : fail("BAR {} is not plain memory", table.place.bir);
+}
+
+// A check of the table: NOT TESTED where it cannot be read.
+template <Outcome (*check)(const Machine &, PmonTable &)>
+Outcome of_table(const Machine &machine, PmonTable &table)
+{
+    if (table.misplaced)
+        return not_tested(*table.misplaced);
+    if (table.closed)
+        return not_tested(*table.closed);
+    return check(machine, table);
+}
+
+Outcome check_global(const Machine &, PmonTable &table)
+{
+    if (!*table.table)
+        return fail("{}", table.table->error().message);
+    const uncore::Global &global = (*table.table)->global;
+    return pass("{} places of {} words", global.max_units, global.stride_words);
+}
+
+Outcome check_entries(const Machine &, PmonTable &table)
+{
+    if (!*table.table)
+        return not_tested(table.table->error());
+    const uncore::Table &parsed = **table.table;
+    if (!parsed.refused.empty())
+        return fail("entry {}: {}; {} of them are wrong", parsed.refused.front().entry,
+                    parsed.refused.front().why, parsed.refused.size());
+    return pass("{} units", parsed.units.size());
+}
+
+Outcome check_stable(const Machine &, PmonTable &table)
+{
+    return table.stable ? pass("{} bytes", table.bytes.size()) : fail("they differ");
+}
+
+template <bool (*concerns)(const PmonUnit &), Outcome (*check)(const Machine &, PmonUnit &)>
+Outcome units_outcome(const Machine &machine, PmonTable &table)
+{
+    struct Part {
+        std::string name;
+        PmonUnit *unit;
+    };
+    std::vector<Part> parts;
+    for (PmonUnit &unit : table.units)
+        if (concerns(unit))
+            parts.push_back({unit.name, &unit});
+    return each(parts, [&](Part &part) { return check(machine, *part.unit); });
+}
+
+bool any(const PmonUnit &)
+{
+    return true;
+}
+
+// How units of a type are reached; 3: unknown.
+unsigned usual_access(uint16_t type)
+{
+    constexpr uint16_t kMmioTypes[] = {6, 12, 13, 14, 17}, kPciTypes[] = {7, 8, 9, 16, 18, 21, 22},
+                       kMsrTypes[] = {0, 1, 2, 3, 4, 5, 11, 15, 20};
+    if (std::ranges::find(kMsrTypes, type) != std::end(kMsrTypes))
+        return 0;
+    if (std::ranges::find(kMmioTypes, type) != std::end(kMmioTypes))
+        return 1;
+    return std::ranges::find(kPciTypes, type) != std::end(kPciTypes) ? 2 : 3;
+}
+
+Outcome check_access(const Machine &, PmonUnit &unit)
+{
+    const unsigned usual = usual_access(unit.unit.type);
+    if (usual == 3)
+        return not_tested("type {} has no name here", unit.unit.type);
+    return static_cast<unsigned>(unit.unit.access) == usual
+               ? pass("{}", uncore::name_of(unit.unit.access))
+               : fail("{}", uncore::name_of(unit.unit.access));
+}
+
+Outcome check_width(const Machine &, PmonUnit &unit)
+{
+    if (usual_access(unit.unit.type) == 3)
+        return not_tested("type {} has no name here", unit.unit.type);
+    return unit.unit.width_bits == kUsualWidth ? pass("{} bits", unit.unit.width_bits)
+                                               : fail("{} bits", unit.unit.width_bits);
+}
+
+Outcome check_address(const Machine &machine, PmonUnit &unit)
+{
+    const uint64_t at = unit.unit.box_control;
+    if (machine.is_ram(at, at + unit.bytes - 1))
+        return fail("the registers lie in RAM: the addresses are of another machine");
+    return pass("{} bytes outside of RAM", unit.bytes);
+}
+
+Outcome check_owner(const Machine &, PmonTable &table)
+{
+    constexpr uint32_t kPort = 0x0604, kSystem = 0x0880, kCounters = 0x1101;
+    std::vector<std::string> seen;
+    for (const PmonUnit &unit : table.units) {
+        unsigned bar = 0;
+        const PciFunction *owner =
+            in_memory(unit) ? function_at(*table.functions, unit.unit.box_control, bar) : nullptr;
+        if (!owner)
+            continue;
+        const uint32_t kind = owner->class_code >> 8;
+        if (owner->vendor != uncore::kIntel ||
+            (kind != kPort && kind != kSystem && kind != kCounters))
+            return fail("{} is in a BAR of {} ({:04x}:{:04x}, class {:#06x})", unit.name,
+                        owner->name, owner->vendor, owner->device, kind);
+        seen.push_back(unit.name);
+    }
+    return pass("{} units are in BARs of Intel's functions", seen.size());
+}
+
+size_t packages_of(const Machine &machine)
+{
+    std::set<std::string> packages;
+    for (unsigned cpu : machine.cpus())
+        packages.insert(machine.host()
+                            .text(text_of("sys/devices/system/cpu/cpu{}/topology/"
+                                          "physical_package_id",
+                                          cpu))
+                            .value_or("0"));
+    return packages.size();
+}
+
+Outcome check_package(const Machine &machine, PmonTable &table)
+{
+    const auto node = machine.host().number(table.function.path + "/numa_node");
+    if (node && *node >= 0)
+        return pass("node {}", *node);
+    const size_t packages = packages_of(machine);
+    return table.tables == packages
+               ? pass("no node, but {} tables for {} packages", table.tables, packages)
+               : fail("no node, and {} tables for {} packages", table.tables, packages);
+}
+
+Outcome check_answers(const Machine &, PmonUnit &unit)
+{
+    if (!unit.box)
+        return not_tested(*unit.closed);
+    const uint32_t control = unit.box->read<uint32_t>(0);
+    return control == ~0u ? fail("box control reads as all ones")
+                          : pass("box control {:#x}", control);
+}
+
+uint64_t counter_offset(const PmonUnit &unit, unsigned i)
+{
+    return uncore::counter_address(unit.unit, i) - unit.unit.box_control;
+}
+
+uint64_t control_offset(const PmonUnit &unit, unsigned i)
+{
+    return uncore::control_address(unit.unit, i) - unit.unit.box_control;
+}
+
+Outcome check_counters(const Machine &, PmonUnit &unit)
+{
+    if (!unit.box)
+        return not_tested(*unit.closed);
+    for (unsigned i = 0; i < unit.unit.counters; i++) {
+        const uint64_t count = unit.box->read<uint64_t>(counter_offset(unit, i));
+        if (unit.unit.width_bits < 64 && count >> unit.unit.width_bits)
+            return fail("counter {} reads {:#x}", i, count);
+    }
+    return pass("{} counters below 2^{}", unit.unit.counters, unit.unit.width_bits);
+}
+
+// Free-running: nothing has to be programmed, and nothing stops it.
+bool is_first_of_pair(const PmonUnit &unit)
+{
+    return unit.unit.type == kImc && in_memory(unit) &&
+           unit.unit.box_control % kImcPair == kFirstImc;
+}
+
+bool is_sapphire_rapids(const Machine &machine)
+{
+    const auto leaf = machine.cpuid(machine.cpus().front(), 1);
+    if (!leaf)
+        return false;
+    const uint32_t model = (leaf->eax >> 4 & 0xf) | (leaf->eax >> 12 & 0xf0);
+    return (leaf->eax >> 8 & 0xf) == 6 && (model == 0x8f || model == 0xcf);
+}
+
+Outcome check_clock(const Machine &machine, PmonUnit &unit)
+{
+    if (!is_sapphire_rapids(machine) && !machine.is_virtual())
+        return not_tested("only Sapphire and Emerald Rapids have them there");
+    if (!unit.box)
+        return not_tested(*unit.closed);
+    std::vector<PciFunction> functions = pci_functions(machine.host());
+    unsigned bar = 0;
+    const uint64_t at = unit.unit.box_control - kFirstImc + kDclk;
+    const PciFunction *function = function_at(functions, at, bar);
+    const Result<Window> clock =
+        function
+            ? machine.map(function->resource(bar), at - function->bars[bar].start, 8, Access::kRead)
+            : machine.memory(at, 8, Access::kRead);
+    if (!clock)
+        return not_tested(clock.error());
+    const uint64_t before = clock->read<uint64_t>(0);
+    const int64_t begin = now_us();
+    sleep_us(20000);
+    const uint64_t after = clock->read<uint64_t>(0);
+    const int64_t us = now_us() - begin;
+    const uint64_t ticks = (after - before) & ((uint64_t{1} << kUsualWidth) - 1);
+    // A DRAM clock is between 100 MHz and 10 GHz.
+    const uint64_t mhz = ticks / static_cast<uint64_t>(std::max<int64_t>(us, 1));
+    return mhz >= 100 && mhz <= 10000 ? pass("{} MHz", mhz) : fail("{} ticks in {} us", ticks, us);
+}
+
+bool in_config(const PmonUnit &unit)
+{
+    return unit.unit.access == uncore::Access::kPci;
+}
+
+Outcome check_pci_unit(const Machine &machine, PmonUnit &unit)
+{
+    const uint64_t at = unit.unit.box_control;
+    const std::string name = text_of("{:04x}:{:02x}:{:02x}.{:x}", at >> 28 & 7, at >> 20 & 0xff,
+                                     at >> 15 & 0x1f, at >> 12 & 7);
+    if (!machine.host().has("sys/bus/pci/devices/" + name))
+        return fail("there is no function {}", name);
+    if (at >> 28 == 0 && (at & 0xfff) < 0x100)
+        return fail("offset {:#x} of {} is reached under a lock", at & 0xfff, name);
+    return pass("{} at {:#x}", name, at & 0xfff);
+}
+
+Outcome check_msr_unit(const Machine &machine, PmonUnit &unit)
+{
+    if (machine.is_virtual())
+        return not_tested("a virtual machine has none of these MSRs");
+    const Result<uint64_t> control =
+        machine.msr(machine.cpus().front(), static_cast<uint32_t>(unit.unit.box_control));
+    if (!control)
+        return control.error().code == Errc::kIo ? fail("{}", control.error().message)
+                                                 : not_tested(control.error());
+    return *control == ~uint64_t{0} ? fail("box control reads as all ones")
+                                    : pass("box control {:#x}", *control);
+}
+
+Outcome check_chas(const Machine &machine, PmonTable &table)
+{
+    if (!is_sapphire_rapids(machine) || machine.is_virtual())
+        return not_tested("only Sapphire and Emerald Rapids have this MSR");
+    const Result<uint64_t> count = machine.msr(machine.cpus().front(), kChaCountMsr);
+    if (!count)
+        return not_tested(count.error());
+    const auto listed = static_cast<uint64_t>(
+        std::ranges::count(table.units, kCha, [](const PmonUnit &unit) { return unit.unit.type; }));
+    return *count == 0 || *count == listed ? pass("MSR {}, table {}", *count, listed)
+                                           : fail("MSR {}, table {}", *count, listed);
+}
+
+Outcome check_names(const Machine &machine, PmonTable &table)
+{
+    if (machine.host().has_module("uncore_pmon") ||
+        !machine.host().has(text_of("{}/uncore_imc_0", kPmus)))
+        return not_tested("intel_uncore serves no units here");
+    for (const PmonUnit &unit : table.units)
+        if (unit.unit.type == kImc && !machine.host().has(text_of("{}/{}", kPmus, unit.name)))
+            return fail("there is no {}", unit.name);
+    return pass("each memory controller has its PMU");
+}
+
+// Checks that write
+
+std::optional<std::string> pmon_held(const Machine &machine, PmonTable &table)
+{
+    if (table.misplaced || table.closed)
+        return (table.misplaced ? table.misplaced : table.closed)->message;
+    for (const std::string &pmu : machine.host().names(kPmus))
+        if (pmu.starts_with("uncore_"))
+            return pmu + " is a PMU of a driver that programs these units";
+    for (const PmonUnit &unit : table.units) {
+        if (!unit.box)
+            continue;
+        const uint64_t at = unit.unit.box_control;
+        if (auto holder = holder_of(machine, table.function, at, at + unit.bytes - 1))
+            return holder;
+    }
+    return std::nullopt;
+}
+
+// A unit as it was, at the end: frozen while it is put back.
+class KeptBox {
+public:
+    explicit KeptBox(const PmonUnit &unit) : unit_(unit), box_(unit.box->read<uint32_t>(0))
+    {
+        unit.box->write<uint32_t>(0, kFreeze);
+        for (unsigned i = 0; i < unit.unit.counters; i++) {
+            controls_.push_back(unit.box->read<uint32_t>(control_offset(unit, i)));
+            counters_.push_back(unit.box->read<uint64_t>(counter_offset(unit, i)));
+        }
+    }
+    KeptBox(const KeptBox &) = delete;
+    KeptBox &operator=(const KeptBox &) = delete;
+    ~KeptBox()
+    {
+        unit_.box->write<uint32_t>(0, kFreeze);
+        for (unsigned i = 0; i < unit_.unit.counters; i++) {
+            unit_.box->write<uint32_t>(control_offset(unit_, i), controls_[i]);
+            unit_.box->write<uint64_t>(counter_offset(unit_, i), counters_[i]);
+        }
+        unit_.box->write<uint32_t>(0, box_ & ~(kResetControls | kResetCounters));
+    }
+
+private:
+    const PmonUnit &unit_;
+    uint32_t box_;
+    std::vector<uint32_t> controls_;
+    std::vector<uint64_t> counters_;
+};
+
+// Of a unit in memory that can be written to: types without a name are left alone.
+template <Outcome (*check)(PmonUnit &)>
+Outcome of_box(const Machine &, PmonUnit &unit)
+{
+    if (!unit.box)
+        return not_tested(*unit.closed);
+    if (usual_access(unit.unit.type) == 3)
+        return not_tested("type {} has no name here: not written to", unit.unit.type);
+    if (unit.box->read<uint32_t>(0) == ~0u)
+        return not_tested("box control reads as all ones");
+    const KeptBox kept(unit);
+    return check(unit);
+}
+
+Outcome check_freeze(PmonUnit &unit)
+{
+    unit.box->write<uint32_t>(0, kFreeze);
+    const uint32_t set = unit.box->read<uint32_t>(0);
+    unit.box->write<uint32_t>(0, 0);
+    const uint32_t cleared = unit.box->read<uint32_t>(0);
+    return set & kFreeze && !(cleared & kFreeze) ? pass("{:#x}, {:#x}", set, cleared)
+                                                 : fail("{:#x}, {:#x}", set, cleared);
+}
+
+Outcome check_controls(PmonUnit &unit)
+{
+    constexpr uint32_t kValue = 0x0284'0201;  // threshold 2, invert, edge, umask 2, event 1
+    unit.box->write<uint32_t>(0, kFreeze);
+    for (unsigned i = 0; i < unit.unit.counters; i++) {
+        unit.box->write<uint32_t>(control_offset(unit, i), kValue);
+        const uint32_t seen = unit.box->read<uint32_t>(control_offset(unit, i));
+        if (seen != kValue)
+            return fail("control {}: wrote {:#x}, read {:#x}", i, kValue, seen);
+    }
+    return pass("{} controls keep {:#x}", unit.unit.counters, kValue);
+}
+
+Outcome check_resets(PmonUnit &unit)
+{
+    unit.box->write<uint32_t>(0, kFreeze);
+    unit.box->write<uint32_t>(control_offset(unit, 0), 1);
+    unit.box->write<uint32_t>(0, kFreeze | kResetControls | kResetCounters);
+    const uint32_t box = unit.box->read<uint32_t>(0);
+    const uint32_t control = unit.box->read<uint32_t>(control_offset(unit, 0));
+    const uint64_t count = unit.box->read<uint64_t>(counter_offset(unit, 0));
+    if (box & (kResetControls | kResetCounters) || control || count)
+        return fail("box control {:#x}, control {:#x}, counter {:#x}", box, control, count);
+    return pass("box control {:#x}, control and counter 0", box);
+}
+
+uint64_t grown_in_10_ms(const PmonUnit &unit)
+{
+    const uint64_t before = unit.box->read<uint64_t>(counter_offset(unit, 0));
+    sleep_us(10000);
+    const uint64_t after = unit.box->read<uint64_t>(counter_offset(unit, 0));
+    const unsigned unused = 64u - std::min<unsigned>(unit.unit.width_bits, 64);
+    return (after - before) << unused >> unused;
+}
+
+Outcome check_counts(PmonUnit &unit)
+{
+    constexpr uint32_t kClock = 1;  // event 1 of every named type in memory
+    unit.box->write<uint32_t>(0, kFreeze);
+    unit.box->write<uint32_t>(control_offset(unit, 0), kClock);
+    const uint64_t frozen = grown_in_10_ms(unit);
+    unit.box->write<uint32_t>(0, 0);
+    const uint64_t running = grown_in_10_ms(unit);
+    if (frozen || !running || running >> 40)
+        return fail("{} while frozen, {} while not, in 10 ms", frozen, running);
+    return pass("0 while frozen, {} while not, in 10 ms", running);
+}
+
+bool is_imc_in_memory(const PmonUnit &unit)
+{
+    return unit.unit.type == kImc && in_memory(unit);
+}
+
+Outcome check_msr_freeze(const Machine &machine, PmonUnit &unit)
+{
+    if (machine.is_virtual())
+        return not_tested("a virtual machine has none of these MSRs");
+    const unsigned cpu = machine.cpus().front();
+    const auto number = static_cast<uint32_t>(unit.unit.box_control);
+    const Result<uint64_t> before = machine.msr(cpu, number);
+    if (!before)
+        return not_tested(before.error());
+    const Result<void> written = machine.write_msr(cpu, number, *before | kFreeze);
+    const Result<uint64_t> after = machine.msr(cpu, number);
+    const Result<void> back = machine.write_msr(cpu, number, *before);
+    if (!back)
+        return fail("{:#x} could not be put back", *before);
+    return written && after && *after & kFreeze ? pass("{:#x}", *after)
+                                                : fail("the freeze bit is not kept");
+}
+
+constexpr const char *kUncoreLinux = "Linux 7.2, uncore_discovery.c";
+
+constexpr Check<PmonTable> kPmonChecks[] = {
+    {{1, Kind::kRead, "The DVSEC names a BAR of plain memory that begins with the table.",
+      kUncoreLinux, "its third word, the BAR"},
+     check_locator},
+    {{2, Kind::kRead, "Entry 0 describes the table: a stride of 3 words or more, inside the BAR.",
+      kUncoreLinux, "its three words"},
+     of_table<check_global>},
+    {{3, Kind::kRead, "Each entry is unused, or a unit with a layout that can be.", kUncoreLinux,
+      "the rules of pmukit discover"},
+     of_table<check_entries>},
+    {{4, Kind::kRead, "The table is the same each time it is read.", "assumed", "two reads"},
+     of_table<check_stable>},
+    {{5, Kind::kRead,
+      "Units of a type are reached as by the driver: MSRs, memory or configuration space.",
+      "Linux 7.2, uncore_snbep.c", "access type of each unit"},
+     of_table<units_outcome<any, check_access>>},
+    {{6, Kind::kRead, "Counters have 48 bits.", "the text that Intel's PCM prints",
+      "width of each unit"},
+     of_table<units_outcome<any, check_width>>},
+    {{7, Kind::kRead, "Addresses are this machine's, and not RAM.",
+      "assumed: not so where a function is passed through", "/proc/iomem"},
+     of_table<units_outcome<in_memory, check_address>>},
+    {{8, Kind::kRead,
+      "A unit in a BAR is in one of a port, system peripheral or counter of Intel's.",
+      "assumed (devices/uncore_pmon)", "the function that has the BAR"},
+     of_table<check_owner>},
+    {{9, Kind::kRead, "The function's package is known: by its node, or one table a package.",
+      "Linux 7.2, get_device_die_id()", "numa_node, number of tables and packages"},
+     of_table<check_package>},
+    {{10, Kind::kRead, "The box control of a unit in memory answers.",
+      "assumed: likwid saw all ones of B2CXL and UPI", "read"},
+     of_table<units_outcome<in_memory, check_answers>>},
+    {{11, Kind::kRead, "Counters show no more bits than the table says.", kUncoreLinux,
+      "counters of units in memory"},
+     of_table<units_outcome<in_memory, check_counters>>},
+    {{12, Kind::kRead,
+      "The DRAM clock that always runs is 0x22b0 into each pair of memory controllers.",
+      "Linux 7.2, uncore_snbep.c: Sapphire Rapids", "two reads, 20 ms apart"},
+     of_table<units_outcome<is_first_of_pair, check_clock>>},
+    {{13, Kind::kRead, "Units in configuration space are behind the first 256 bytes of a function.",
+      "assumed (devices/uncore_pmon)", "their addresses"},
+     of_table<units_outcome<in_config, check_pci_unit>>},
+    {{14, Kind::kRead, "The box control of a unit in MSRs answers.", kUncoreLinux,
+      "read on the first CPU"},
+     of_table<units_outcome<in_msrs, check_msr_unit>>},
+    {{15, Kind::kRead, "MSR 0x2ffe says how many CHAs there are, where it is not 0.",
+      "Linux 7.2, uncore_snbep.c", "the table's number of them"},
+     of_table<check_chas>},
+    {{16, Kind::kRead, "intel_uncore calls memory controllers by the ids of the table.",
+      "Linux 7.2, uncore.c", "its PMUs, where it is there"},
+     of_table<check_names>},
+    {{17, Kind::kWrite, "The freeze bit of a unit in memory is kept as it is written.",
+      kUncoreLinux, "box control, bit 0"},
+     of_table<units_outcome<in_memory, of_box<check_freeze>>>},
+    {{18, Kind::kWrite,
+      "Controls are 4 bytes apart, 8 for cxlcm, cxldp and b2cxl, and keep what is written.",
+      "Linux 7.2, uncore_snbep.c; that they read back is assumed", "all controls, frozen"},
+     of_table<units_outcome<in_memory, of_box<check_controls>>>},
+    {{19, Kind::kWrite, "Bits 8 and 9 reset controls and counters, and clear themselves.",
+      kUncoreLinux, "box control, control 0 and counter 0"},
+     of_table<units_outcome<in_memory, of_box<check_resets>>>},
+    {{20, Kind::kWrite,
+      "Event 1 counts the memory controller's clock while the unit is not frozen, and not while "
+      "it is.",
+      "Linux 7.2, uncore_snbep.c", "counter 0 of imc units, 10 ms each"},
+     of_table<units_outcome<is_imc_in_memory, of_box<check_counts>>>},
+    {{21, Kind::kWrite, "The freeze bit of a unit in MSRs is kept as it is written.",
+      "assumed (devices/uncore_pmon)", "box control on the first CPU"},
+     of_table<units_outcome<in_msrs, check_msr_freeze>>},
+    {{22, Kind::kOutside, "One event of cxlcm and cxldp stands for 64 bytes.", "assumed",
+      "traffic of a known amount to a CXL device"}},
+    {{23, Kind::kOutside, "Some events count in some counters only (cxlcm, m2pcie).",
+      "Linux 7.2, uncore_snbep.c", "traffic that makes these events"}},
+    {{24, Kind::kOutside, "A control in configuration space takes two dwords, the upper one first.",
+      "Linux 7.2, uncore_snbep.c",
+      "writes to configuration space, which this program leaves alone"}},
+    {{25, Kind::kOutside,
+      "Upi and m3upi of Sapphire Rapids are at devices 1 and 5, not in the table.",
+      "Linux 7.2, uncore_snbep.c",
+      "writes to configuration space, which this program leaves alone"}},
+};
+
+std::vector<Statement> pmon_statements()
+{
+    return statements_of<PmonTable>(kPmonChecks);
+}
+
+std::string facts_of(const PmonTable &table, bool full)
+{
+    Facts facts{full, {}};
+    facts.add("function", text_of("{} {:04x}:{:04x}", table.function.name, table.function.vendor,
+                                  table.function.device));
+    facts.add("driver", table.function.driver.empty() ? "none" : table.function.driver);
+    if (table.misplaced || table.closed || !table.table || !*table.table) {
+        facts.add("table", table.misplaced ? table.misplaced->message
+                           : table.closed  ? table.closed->message
+                                           : table.table->error().message);
+        return facts.text;
+    }
+    const uncore::Table &parsed = **table.table;
+    facts.add("table", text_of("BAR {}, stride {} words, {} places", table.place.bir,
+                               parsed.global.stride_words, parsed.global.max_units));
+    facts.address("global_control", parsed.global.control);
+    for (const uncore::Unit &unit : parsed.units) {
+        facts.add("unit", text_of("entry {} type {} id {} access {} counters {} width {} control "
+                                  "{:#x} counter {:#x} status {:#x}",
+                                  unit.entry, unit.type, unit.id, uncore::name_of(unit.access),
+                                  unit.counters, unit.width_bits, unit.control_offset,
+                                  unit.counter_offset, unit.status_offset));
+        if (unit.access == uncore::Access::kMmio)
+            facts.address(text_of("entry {} box", unit.entry), unit.box_control);
+        else
+            facts.hex(text_of("entry {} box", unit.entry), unit.box_control);
+    }
+    for (const uncore::Refused &entry : parsed.refused)
+        facts.add("refused", text_of("entry {}: {}", entry.entry, entry.why));
+    return facts.text;
+}
+
+Result<std::vector<DeviceReport>> examine_pmon(const Machine &machine, bool full)
+{
+    std::vector<DeviceReport> reports;
+    const std::vector<PciFunction> functions = pci_functions(machine.host());
+    for (PmonTable &table : tables_of(machine, functions)) {
+        std::string facts = facts_of(table, full);
+        reports.push_back(
+            {table.name,
+             run_checks<PmonTable>(machine, machine.active(), kPmonChecks, table, pmon_held),
+             std::move(facts)});
+    }
+    if (!reports.empty())
+        return reports;
+    for (const PciFunction &function : functions)
+        if (function.vendor == uncore::kIntel && function.config.size() <= 64 &&
+            !function.config.empty())
+            return Error{Errc::kDenied, "only root may read the capabilities of a function"};
+    return Error{Errc::kNotFound, "no function of Intel's here has a table of uncore units"};
+}
+
+}  // namespace
+
+constinit const Driver kUncorePmonDriver = {"uncore_pmon", pmon_statements, examine_pmon};
+
+}  // namespace pmukit::cli::qualify
