@@ -32,7 +32,7 @@ Result<Fd> open_disabled(const std::string &text, int pid, int cpu, bool counts)
     if (counts)  // a count has no period
         store<uint64_t>(attr.data() + offsetof(perf_event_attr, sample_period), 0,
                         std::endian::native);
-    return record::open_event(attr, pid, cpu, -1, *pmu, text);
+    return record::open_event(attr, {pid, cpu}, -1, *pmu, text);
 }
 
 }  // namespace
