@@ -11,7 +11,7 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "cli/drivers.hpp"
-#include "cli/record_events.hpp"
+#include "cli/record/record_events.hpp"
 #include "cli/suite.hpp"
 #include "cli/version.hpp"
 #include "record/perf_event.hpp"

@@ -7,7 +7,7 @@
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "cli/drivers.hpp"
-#include "cli/record_events.hpp"
+#include "cli/record/record_events.hpp"
 #include "cli/top/live_feed.hpp"
 #include "record/bpf_tap.hpp"
 #include "record/perf_event.hpp"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/test_folder.hpp"
-#include "cli/record_events.hpp"
+#include "cli/record/record_events.hpp"
 
 namespace pmukit::cli {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The words of pmukit record: those of perf record where they mean the same, and ours.
 // perf_options.hpp has those of perf that are refused.
-#include "cli/record_words.hpp"
+#include "cli/record/record_words.hpp"
 
 #include <unistd.h>
 

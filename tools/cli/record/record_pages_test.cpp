@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "cli/record_pages.hpp"
+#include "cli/record/record_pages.hpp"
 
 #include <gtest/gtest.h>
 

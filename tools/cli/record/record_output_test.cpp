@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "cli/record_output.hpp"
+#include "cli/record/record_output.hpp"
 
 #include <gtest/gtest.h>
 

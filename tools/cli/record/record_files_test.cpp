@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "cli/record_files.hpp"
+#include "cli/record/record_files.hpp"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -10,8 +10,8 @@
 #include "base/test_folder.hpp"
 #include "base/text.hpp"
 #include "cli/option_words.hpp"
-#include "cli/record_plan.hpp"
-#include "cli/record_words.hpp"
+#include "cli/record/record_plan.hpp"
+#include "cli/record/record_words.hpp"
 
 namespace pmukit::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "cli/record_plan.hpp"
+#include "cli/record/record_plan.hpp"
 
 #include <linux/perf_event.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include "base/file.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "cli/record_events.hpp"
-#include "cli/record_pages.hpp"
+#include "cli/record/record_events.hpp"
+#include "cli/record/record_pages.hpp"
 #include "console/output.hpp"
 #include "record/online_cpus.hpp"
 #include "record/pfm_events.hpp"

@@ -10,7 +10,7 @@
 
 #include "base/result.hpp"
 #include "cli/commands.hpp"
-#include "cli/record_files.hpp"
+#include "cli/record/record_files.hpp"
 #include "record/recorder.hpp"
 
 namespace pmukit::cli {

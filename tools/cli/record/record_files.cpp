@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "cli/record_files.hpp"
+#include "cli/record/record_files.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/number.hpp"
-#include "cli/record_output.hpp"
+#include "cli/record/record_output.hpp"
 #include "console/output.hpp"
 
 namespace pmukit::cli {
