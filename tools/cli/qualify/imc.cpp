@@ -3,6 +3,7 @@
 // platforms/powernv/opal-imc.c), skiboot, and Documentation/devices/imc.rst. The device is all of
 // the machine's units: PMUs of the kernel's own driver on POWER, of ours over the software engine
 // elsewhere. No register can be reached by a program, so what is checked is seen through them.
+#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -304,12 +305,14 @@ Outcome check_nest(const Machine &machine, Imc &imc)
     return rises(counting(machine, nest->name, nest->events.front(), -1, imc.cpus.front()), false);
 }
 
-// Of the events of a PMU, one that every busy CPU adds to.
+// Of the events of a PMU, one that every busy CPU adds to. A kernel's own driver has these names in
+// capital letters, as the catalogue does.
 std::string busy_event(const ImcPmu &pmu)
 {
-    for (const char *name : {"CPM_NON_IDLE_PCYC", "CPM_CCYC", "CPM_CS_NON_IDLE_PCYC"})
-        if (std::ranges::find(pmu.events, name) != pmu.events.end())
-            return name;
+    for (const char *name : {"cpm_non_idle_pcyc", "cpm_ccyc", "cpm_cs_non_idle_pcyc"})
+        for (const std::string &event : pmu.events)
+            if (::strcasecmp(event.c_str(), name) == 0)
+                return event;
     return pmu.events.empty() ? "" : pmu.events.front();
 }
 
