@@ -229,8 +229,8 @@ Result<void> Planner::choose_chains()
     record::Sampling &sampling = plan_.recorder.sampling;
     if (options_.chains_by.empty() && !options_.chains)
         return {};
-    const std::string &how = options_.chains_by;
-    const std::vector<std::string_view> parts = split(how.empty() ? "fp" : how, ',');
+    const std::string how = options_.chains_by.empty() ? "fp" : options_.chains_by;
+    const std::vector<std::string_view> parts = split(how, ',');
     const std::string_view kind = parts.front();
     constexpr std::pair<std::string_view, Chains> kKinds[] = {
         {"fp", Chains::kFramePointers}, {"dwarf", Chains::kStack}, {"lbr", Chains::kBranches}};
