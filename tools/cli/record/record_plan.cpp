@@ -276,7 +276,8 @@ Result<void> Planner::choose_cpus()
 {
     if (options_.cpus.empty())
         return {};
-    Result<std::vector<int>> cpus = parse_cpulist(options_.cpus);
+    // Of more than any machine has, so that the first that is not there is named.
+    Result<std::vector<int>> cpus = parse_list(options_.cpus, 1 << 20);
     if (!cpus)
         return wrong_option("-C", options_.cpus, cpus.error().message);
     std::ranges::sort(*cpus);
