@@ -149,11 +149,11 @@ const Driver *driver_of(std::string_view name)
 
 Result<int> run_qualify(const QualifyOptions &options, Output &out)
 {
+    const Driver *driver = driver_of(options.driver);
+    if (!driver && (!options.list || !options.driver.empty()))
+        return Error{Errc::kUsage, "name a driver: cache_qos, cxl_hmu, hisi_ptt, imc, uncore_pmon"};
     if (options.list)
         return show_lists(options, out);
-    const Driver *driver = driver_of(options.driver);
-    if (!driver)
-        return Error{Errc::kUsage, "name a driver: cache_qos, cxl_hmu, hisi_ptt, imc, uncore_pmon"};
     if (options.full && options.bundle.empty())
         return Error{Errc::kUsage, "--full: it is for --bundle"};
     if (is_standard_output(options.bundle))
@@ -184,10 +184,12 @@ Command add_qualify(CLI::App &app)
     const auto owned = std::make_shared<QualifyOptions>();
     CLI::App *command = app.add_subcommand(
         "qualify", "check on this machine what a driver takes for granted of its hardware");
-    std::vector<std::string> names;
+    std::string names;
     for (const Driver &driver : drivers())
-        names.emplace_back(driver.name);
-    command->add_option("driver", owned->driver, "whose hardware")->check(CLI::IsMember(names));
+        names += text_of("{}{}", names.empty() ? "" : ",", driver.name);
+    // Its name is checked later: an option that is none comes first.
+    command->add_option("driver", owned->driver, "whose hardware")
+        ->type_name("TEXT:{" + names + "}");
     command->add_flag("--list", owned->list,
                       "print the numbered statements and how each is checked; touch nothing");
     command->add_flag("--active", owned->active,
