@@ -147,11 +147,22 @@ const Driver *driver_of(std::string_view name)
     return nullptr;
 }
 
+std::string names(std::string_view between)
+{
+    std::string all;
+    for (const Driver &driver : drivers())
+        all += text_of("{}{}", all.empty() ? "" : between, driver.name);
+    return all;
+}
+
 Result<int> run_qualify(const QualifyOptions &options, Output &out)
 {
     const Driver *driver = driver_of(options.driver);
-    if (!driver && (!options.list || !options.driver.empty()))
-        return Error{Errc::kUsage, "name a driver: cache_qos, cxl_hmu, hisi_ptt, imc, uncore_pmon"};
+    if (!driver && !options.driver.empty())
+        return wrong_text(Errc::kUsage, options.driver,
+                          "is no driver; it is one of " + names(", "));
+    if (!driver && !options.list)
+        return Error{Errc::kUsage, "name a driver: " + names(", ")};
     if (options.list)
         return show_lists(options, out);
     if (options.full && options.bundle.empty())
@@ -184,12 +195,9 @@ Command add_qualify(CLI::App &app)
     const auto owned = std::make_shared<QualifyOptions>();
     CLI::App *command = app.add_subcommand(
         "qualify", "check on this machine what a driver takes for granted of its hardware");
-    std::string names;
-    for (const Driver &driver : drivers())
-        names += text_of("{}{}", names.empty() ? "" : ",", driver.name);
     // Its name is checked later: an option that is none comes first.
     command->add_option("driver", owned->driver, "whose hardware")
-        ->type_name("TEXT:{" + names + "}");
+        ->type_name("TEXT:{" + names(",") + "}");
     command->add_flag("--list", owned->list,
                       "print the numbered statements and how each is checked; touch nothing");
     command->add_flag("--active", owned->active,
