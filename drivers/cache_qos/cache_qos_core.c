@@ -593,32 +593,12 @@ static void cache_qos_cpu_count(struct cache_qos *cq, struct cache_qos_cpu *cpu,
 	cache_qos_domain_gain(cq, domain);
 }
 
-/*
- * The nodes of an L3 share RMIDs: each may carry all, and counts them apart. Otherwise, as at reset
- * and with a kernel that knows nothing of it, each has some of its own.
- */
-static int cache_qos_share_rmids(const struct cache_qos *cq)
-{
-	u64 config;
-
-	if (cq->hw.nodes <= 1)
-		return 0;
-	if (cache_qos_rdmsr(cq->backend, CACHE_QOS_SNC_CONFIG, &config))
-		return -EIO;
-	if (!(config & CACHE_QOS_SNC_PARTITION))
-		return 0;
-	return cache_qos_wrmsr(cq->backend, CACHE_QOS_SNC_CONFIG,
-			       config & ~CACHE_QOS_SNC_PARTITION);
-}
-
 int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain)
 {
 	struct cache_qos_cpu *c = cq->cpus[cpu];
 	u32 rmid;
 	u64 found;
 
-	if (!cache_qos_is_taken(cq) && cache_qos_share_rmids(cq))
-		return -EIO;
 	if (cache_qos_rdmsr(cq->backend, CACHE_QOS_PQR_ASSOC, &found))
 		return -EIO;
 	rmid = FIELD_GET(CACHE_QOS_PQR_RMID, found);

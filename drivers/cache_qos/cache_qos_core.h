@@ -129,12 +129,16 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
 
 /**
  * cache_qos_hw_divide - its L3 is shared by so many NUMA nodes
- * @hw: as cache_qos_hw_read() has left it; RMIDs and the unit become those of a node
+ * @backend: who has the registers
  * @nodes: 0 and 1: it is not divided
+ * @hw: as cache_qos_hw_read() has left it; RMIDs and the unit become those of a node
+ *
+ * Runs on the CPU. No register is written: whether nodes share RMIDs is the kernel's to choose.
  *
  * Return: NULL, or why this CPU cannot be used (-EOPNOTSUPP). Needs no lock.
  */
-const char *cache_qos_hw_divide(struct cache_qos_hw *hw, u32 nodes);
+const char *cache_qos_hw_divide(const struct pmukit_cache_qos_backend *backend, u32 nodes,
+				struct cache_qos_hw *hw);
 
 /**
  * struct cache_qos_l3 - the L3 of a CPU
@@ -653,9 +657,8 @@ void cache_qos_init(struct cache_qos *cq, const struct pmukit_cache_qos_backend 
  * @cpu: its number; this runs on it
  * @domain: index of its L3
  *
- * PQR_ASSOC is not written before cache_qos_carry(). Where an L3 has nodes they are made to share
- * RMIDs, as Linux does since 6.11, and left so. While another user has the registers the CPU only
- * counts for its domain.
+ * PQR_ASSOC is not written before cache_qos_carry(). While another user has the registers the CPU
+ * only counts for its domain.
  *
  * Return: 0, -EBUSY: another user's RMID is there (not with cq->force), -EIO: a register is not.
  */

@@ -29,6 +29,22 @@ struct cache_qos_probe {
 	int error;
 };
 
+static void cache_qos_probe_l3(struct cache_qos_probe *probe, unsigned int cpu)
+{
+	probe->error = probe->backend->domain_of(cpu, &probe->domain);
+	if (probe->error) {
+		probe->wrong = "its L3 cannot be told";
+		return;
+	}
+	probe->error = -EINVAL;
+	if (probe->domain.bytes < probe->hw.scale) {
+		probe->wrong = "its L3 is smaller than a unit";
+		return;
+	}
+	probe->error = -EOPNOTSUPP;
+	probe->wrong = cache_qos_hw_divide(probe->backend, probe->domain.nodes, &probe->hw);
+}
+
 static void cache_qos_probe_ipi(void *data)
 {
 	struct cache_qos_probe *probe = data;
@@ -36,25 +52,8 @@ static void cache_qos_probe_ipi(void *data)
 
 	probe->wrong = cache_qos_hw_read(probe->backend, cpu, probe->asked, &probe->hw,
 					 &probe->error);
-	if (probe->wrong)
-		return;
-	probe->error = probe->backend->domain_of(cpu, &probe->domain);
-	if (probe->error)
-		probe->wrong = "its L3 cannot be told";
-	else if (probe->domain.bytes < probe->hw.scale)
-		probe->wrong = "its L3 is smaller than a unit";
 	if (!probe->wrong)
-		return;
-	probe->error = probe->error ?: -EINVAL;
-}
-
-static void cache_qos_probe_nodes(struct cache_qos_probe *probe)
-{
-	if (probe->wrong)
-		return;
-	probe->wrong = cache_qos_hw_divide(&probe->hw, probe->domain.nodes);
-	if (probe->wrong)
-		probe->error = -EOPNOTSUPP;
+		cache_qos_probe_l3(probe, cpu);
 }
 
 static int cache_qos_probe_cpu(unsigned int cpu, struct cache_qos_probe *probe)
@@ -63,7 +62,6 @@ static int cache_qos_probe_cpu(unsigned int cpu, struct cache_qos_probe *probe)
 
 	if (ret)
 		return ret;
-	cache_qos_probe_nodes(probe);
 	if (!probe->wrong)
 		return 0;
 	pr_err("cache_qos: %s: CPU %u: %s\n", probe->backend->name, cpu, probe->wrong);

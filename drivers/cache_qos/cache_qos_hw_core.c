@@ -277,7 +277,20 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
 	return NULL;
 }
 
-const char *cache_qos_hw_divide(struct cache_qos_hw *hw, u32 nodes)
+/*
+ * May a CPU of any node carry all RMIDs? That is the kernel's to choose: one before Linux 6.11
+ * believes that the register is as at reset, one since then that it is not.
+ */
+static bool cache_qos_shares_rmids(const struct pmukit_cache_qos_backend *backend)
+{
+	u64 config;
+
+	return !cache_qos_rdmsr(backend, CACHE_QOS_SNC_CONFIG, &config) &&
+	       !(config & CACHE_QOS_SNC_PARTITION);
+}
+
+const char *cache_qos_hw_divide(const struct pmukit_cache_qos_backend *backend, u32 nodes,
+				struct cache_qos_hw *hw)
 {
 	if (nodes <= 1)
 		return NULL;
@@ -286,6 +299,8 @@ const char *cache_qos_hw_divide(struct cache_qos_hw *hw, u32 nodes)
 	/* As many as there are parts with */
 	if (nodes != 2 && nodes != 3 && nodes != 4 && nodes != 6)
 		return "its L3 has neither 2, 3, 4 nor 6 NUMA nodes";
+	if (!cache_qos_shares_rmids(backend))
+		return "RMIDs are divided among the NUMA nodes of its L3 (MSR 0xca0); Linux lets them share since 6.11";
 	hw->nodes = nodes;
 	hw->nr_rmid /= nodes;
 	hw->scale /= nodes;

@@ -272,10 +272,13 @@ struct cache_qos_reads cache_qos_count_reads(const struct cache_qos *cq)
 	return sum;
 }
 
-/* No more units are in a domain, whose size need not be a multiple. */
+/*
+ * No more units are in an L3, whose size need not be a multiple. What the CPUs of a node bring in
+ * may be memory of another node, and lie in that one's part.
+ */
 static u64 cache_qos_room(const struct cache_qos *cq, const struct cache_qos_domain *domain)
 {
-	return domain->is.bytes / cq->hw.scale + 1;
+	return domain->is.bytes * max_t(u64, domain->is.nodes, 1) / cq->hw.scale + 1;
 }
 
 static void cache_qos_fold_occupancy(struct cache_qos *cq, struct cache_qos_domain *domain,

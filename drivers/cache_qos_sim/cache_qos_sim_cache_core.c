@@ -198,7 +198,7 @@ u64 cache_qos_sim_run(struct cache_qos_sim *sim, u32 cpu, struct cache_qos_sim_s
 		.owner = stream->owner,
 		.home = stream->home,
 	};
-	u64 cost = sim->profile->scale * CACHE_QOS_SIM_NS_PER_S;
+	u64 cost = cache_qos_sim_unit(sim) * CACHE_QOS_SIM_NS_PER_S;
 	u64 i, accesses;
 
 	stream->owed += min_t(u64, ns, CACHE_QOS_SIM_NS_PER_S) *
@@ -243,7 +243,7 @@ static const char *cache_qos_sim_parse_bytes(const char *text, u64 *bytes)
  * The stream of a program of this name: "cq-" and "ws" (its own memory) or "sh" (memory that all of
  * its kind share), how large, "-", how much a second: cq-ws8M-10G. K, M and G are powers of 1024.
  */
-bool cache_qos_sim_stream_of_name(const char *name, u32 scale, struct cache_qos_sim_stream *stream)
+bool cache_qos_sim_stream_of_name(const char *name, u32 unit, struct cache_qos_sim_stream *stream)
 {
 	u64 bytes, rate;
 
@@ -255,9 +255,9 @@ bool cache_qos_sim_stream_of_name(const char *name, u32 scale, struct cache_qos_
 	if (!name || *name != '-')
 		return false;
 	name = cache_qos_sim_parse_bytes(name + 1, &rate);
-	if (!name || *name || !rate || rate > CACHE_QOS_SIM_MAX_BYTES_PER_S || bytes < scale)
+	if (!name || *name || !rate || rate > CACHE_QOS_SIM_MAX_BYTES_PER_S || bytes < unit)
 		return false;
-	stream->lines = bytes / scale;
+	stream->lines = bytes / unit;
 	stream->bytes_per_s = rate;
 	return true;
 }

@@ -134,7 +134,7 @@ void cache_qos_sim_reset(struct cache_qos_sim *sim)
 		cache_qos_sim_reset_cpu(sim, i);
 	for (i = 0; i < sim->nr_domains; i++) {
 		domain = &sim->domains[i];
-		domain->snc_config = CACHE_QOS_SIM_SNC_PARTITION;
+		domain->snc_config = sim->partition ? CACHE_QOS_SIM_SNC_PARTITION : 0;
 		domain->evt_cfg[0] = CACHE_QOS_SIM_EVT_CFG_TOTAL;
 		domain->evt_cfg[1] = CACHE_QOS_SIM_EVT_CFG_LOCAL;
 		cache_qos_sim_reset_traffic(sim, domain, !sim->profile->mbm_counters);
@@ -229,7 +229,7 @@ static void cache_qos_sim_leaf_cache(const struct cache_qos_sim *sim, u32 cpu, u
 		sharing += sim->cpus[i].domain == sim->cpus[cpu].domain;
 	regs[0] = 3 | 3 << 5 | (sharing - 1) << 14;	/* unified, level 3 */
 	regs[1] = 63 | (domain->ways - 1) << 22;
-	regs[2] = domain->nr_lines / domain->ways * (sim->profile->scale / 64) - 1;
+	regs[2] = domain->nr_lines / domain->ways * (cache_qos_sim_unit(sim) / 64) - 1;
 }
 
 static void cache_qos_sim_leaf_l3(const struct cache_qos_sim_profile *profile, u32 cpu,

@@ -5,7 +5,8 @@
  * really brought in each line. Pure C without kernel calls; what it works on is the caller's.
  * Documentation/devices/cache_qos_sim-model.rst says what is modelled and what is not.
  *
- * A line of this cache is as large as a unit of the occupancy counter (CPUID's scale).
+ * A line of this cache is as large as a unit of the occupancy counter: what CPUID says (scale), or
+ * where an L3 is divided among nodes that part of it, as Linux's resctrl takes it.
  */
 #ifndef CACHE_QOS_SIM_CORE_H
 #define CACHE_QOS_SIM_CORE_H
@@ -227,6 +228,7 @@ struct cache_qos_sim_fault {
  * struct cache_qos_sim - a machine
  * @profile: its processor
  * @nodes: of each L3 (sub-NUMA clustering); 1: it is not divided
+ * @partition: RMIDs are divided among them at reset; otherwise shared, as Linux leaves it
  * @nr_cpus: how many
  * @cpus: so many
  * @nr_domains: how many
@@ -243,6 +245,7 @@ struct cache_qos_sim_fault {
 struct cache_qos_sim {
 	const struct cache_qos_sim_profile *profile;
 	u32 nodes;
+	bool partition;
 	u32 nr_cpus;
 	struct cache_qos_sim_cpu *cpus;
 	u32 nr_domains;
@@ -265,10 +268,16 @@ bool cache_qos_sim_inject(struct cache_qos_sim *sim, const struct cache_qos_sim_
 bool cache_qos_sim_set_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value);
 bool cache_qos_sim_set_pqr(struct cache_qos_sim *sim, u32 cpu, u64 value);
 
+/* Bytes of a line */
+static inline u32 cache_qos_sim_unit(const struct cache_qos_sim *sim)
+{
+	return sim->profile->scale / sim->nodes;
+}
+
 static inline u64 cache_qos_sim_domain_bytes(const struct cache_qos_sim *sim,
 					     const struct cache_qos_sim_domain *domain)
 {
-	return (u64)domain->nr_lines * sim->profile->scale;
+	return (u64)domain->nr_lines * cache_qos_sim_unit(sim);
 }
 
 static inline bool cache_qos_sim_has_abmc(const struct cache_qos_sim *sim)
@@ -332,7 +341,7 @@ bool cache_qos_sim_touch(struct cache_qos_sim *sim, u32 cpu,
 			 const struct cache_qos_sim_access *access);
 u64 cache_qos_sim_run(struct cache_qos_sim *sim, u32 cpu, struct cache_qos_sim_stream *stream,
 		      u64 ns);
-bool cache_qos_sim_stream_of_name(const char *name, u32 scale,
+bool cache_qos_sim_stream_of_name(const char *name, u32 unit,
 				  struct cache_qos_sim_stream *stream);
 void cache_qos_sim_flush(struct cache_qos_sim *sim, u32 domain);
 u32 cache_qos_sim_shrink(struct cache_qos_sim *sim, u32 domain, u32 permille);

@@ -42,7 +42,7 @@ static int book_show(struct seq_file *file, void *unused)
 	forgotten = live->forgotten_units;
 	strangers = live->strangers;
 	pmukit_unlock(&live->lock, flags);
-	seq_printf(file, "scale %u forgotten %llu strangers %llu\n", live->sim.profile->scale,
+	seq_printf(file, "scale %u forgotten %llu strangers %llu\n", cache_qos_sim_unit(&live->sim),
 		   forgotten, strangers);
 	for (i = 0; i < CACHE_QOS_SIM_NR_PAGES; i++) {
 		flags = pmukit_lock(&live->lock);

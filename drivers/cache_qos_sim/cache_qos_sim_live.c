@@ -217,7 +217,7 @@ static u32 cache_qos_sim_page_of(struct cache_qos_sim_live *live, const struct t
 	u32 number;
 
 	strscpy(comm, task->comm, sizeof(comm));
-	if (!cache_qos_sim_stream_of_name(comm, live->sim.profile->scale, &stream))
+	if (!cache_qos_sim_stream_of_name(comm, cache_qos_sim_unit(&live->sim), &stream))
 		return 0;
 	number = cache_qos_sim_page_get(live, task, cpu);
 	if (!number)

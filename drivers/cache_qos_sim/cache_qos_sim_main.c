@@ -37,6 +37,9 @@ MODULE_PARM_DESC(package_domains, "L3 caches of a package");
 static unsigned int nodes = 1;
 module_param(nodes, uint, 0444);
 MODULE_PARM_DESC(nodes, "NUMA nodes an L3 is divided among (sub-NUMA clustering)");
+static bool partition;
+module_param(partition, bool, 0444);
+MODULE_PARM_DESC(partition, "RMIDs are divided among these, as at reset; otherwise they share them, as Linux leaves it since 6.11");
 static unsigned int lines = 4096;
 module_param(lines, uint, 0444);
 MODULE_PARM_DESC(lines, "lines of an L3, each as large as a unit of its counter");
@@ -234,6 +237,7 @@ static int cache_qos_sim_make(struct cache_qos_sim_live *live)
 	pmukit_lock_init(&live->lock);
 	live->flush_offline = flush_offline;
 	sim->nodes = nodes;
+	sim->partition = partition;
 	sim->nr_cpus = nr_cpu_ids;
 	sim->nr_domains = domains;
 	sim->nr_owners = CACHE_QOS_SIM_NR_PAGES;

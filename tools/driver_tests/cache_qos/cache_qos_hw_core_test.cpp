@@ -102,6 +102,7 @@ Machine part(u32 vendor, u32 signature, u32 max_rmid, u32 scale, u32 width, u32 
     m.leaves[{0xf, 1}] = {width, scale, max_rmid, events};
     m.msrs[CACHE_QOS_QM_EVTSEL] = 0;
     m.msrs[CACHE_QOS_PQR_ASSOC] = 0;
+    m.msrs[CACHE_QOS_SNC_CONFIG] = 0;
     return m;
 }
 Machine haswell()
@@ -132,6 +133,7 @@ protected:
         m_ = std::move(m);
         machine = &m_;
     }
+    const char *divide(u32 nodes) { return cache_qos_hw_divide(&kBackend, nodes, &hw); }
     // The reason for a refusal; empty: none.
     std::string read()
     {
@@ -450,7 +452,7 @@ TEST_F(CacheQosHw, R04_rmids_and_the_unit_are_those_of_a_node)
     for (u32 nodes : {2u, 3u, 4u, 6u}) {
         use(part(kIntel, 0xa06d1, 287, 73728, 0x608, 7));
         finish();
-        ASSERT_EQ(cache_qos_hw_divide(&hw, nodes), nullptr);
+        ASSERT_EQ(divide(nodes), nullptr);
         EXPECT_EQ(hw.nodes, nodes);
         EXPECT_EQ(hw.nr_rmid, 288 / nodes);
         EXPECT_EQ(hw.scale, 73728 / nodes);
@@ -462,22 +464,42 @@ TEST_F(CacheQosHw, R04_an_l3_that_cannot_be_divided_is_refused)
     for (u32 signature : {0x406f1u, 0x50657u, 0x306f2u}) {  // Cluster-on-Die
         use(part(kIntel, signature, 87, 61440, 0, 7));
         finish();
-        EXPECT_EQ(cache_qos_hw_divide(&hw, 0), nullptr);
-        EXPECT_EQ(cache_qos_hw_divide(&hw, 1), nullptr);
+        EXPECT_EQ(divide(0), nullptr);
+        EXPECT_EQ(divide(1), nullptr);
         EXPECT_EQ(hw.nr_rmid, 88u);
-        EXPECT_NE(cache_qos_hw_divide(&hw, 2), nullptr);
+        EXPECT_NE(divide(2), nullptr);
     }
     use(rome());
     finish();
-    EXPECT_NE(cache_qos_hw_divide(&hw, 2), nullptr);
+    EXPECT_NE(divide(2), nullptr);
     for (u32 nodes : {5u, 7u, 1000u}) {
         use(part(kIntel, 0x806f8, 351, 90112, 8, 7));
         finish();
-        EXPECT_NE(cache_qos_hw_divide(&hw, nodes), nullptr);
+        EXPECT_NE(divide(nodes), nullptr);
     }
     use(part(kIntel, 0x806f8, 2, 90112, 8, 7));  // one RMID a node
     finish();
-    EXPECT_NE(cache_qos_hw_divide(&hw, 2), nullptr);
+    EXPECT_NE(divide(2), nullptr);
+}
+
+// Before Linux 6.11 the kernel's resctrl needs the register as it is at reset: it is not written.
+TEST_F(CacheQosHw, R04_nodes_that_do_not_share_rmids_are_refused_and_left_so)
+{
+    const std::string divided =
+        "RMIDs are divided among the NUMA nodes of its L3 (MSR 0xca0); "
+        "Linux lets them share since 6.11";
+    use(part(kIntel, 0xa06d1, 287, 73728, 0x608, 7));
+    finish();
+    m_.msrs[CACHE_QOS_SNC_CONFIG] = 1;
+    m_.writes.clear();
+    EXPECT_EQ(divide(2), divided);
+    EXPECT_EQ(divide(1), nullptr);
+    m_.msrs.erase(CACHE_QOS_SNC_CONFIG);
+    EXPECT_EQ(divide(2), divided);
+    EXPECT_EQ(hw.nr_rmid, 288u);
+    m_.msrs[CACHE_QOS_SNC_CONFIG] = 0;
+    EXPECT_EQ(divide(2), nullptr);
+    EXPECT_TRUE(m_.writes.empty());
 }
 
 TEST_F(CacheQosHw, R04_all_cpus_have_as_many_nodes)
@@ -485,7 +507,7 @@ TEST_F(CacheQosHw, R04_all_cpus_have_as_many_nodes)
     use(part(kIntel, 0x806f8, 351, 90112, 8, 7));
     finish();
     cache_qos_hw one = hw;
-    ASSERT_EQ(cache_qos_hw_divide(&one, 2), nullptr);
+    ASSERT_EQ(cache_qos_hw_divide(&kBackend, 2, &one), nullptr);
     EXPECT_NE(cache_qos_hw_join(&hw, &one), nullptr);
 }
 

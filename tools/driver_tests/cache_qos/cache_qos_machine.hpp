@@ -19,8 +19,9 @@ struct MachineShape {
     std::string profile = "spr";
     std::optional<cache_qos_sim_profile> made{};  // instead
     u32 cpus = 2;
-    u32 domains = 1;  // CPU i belongs to domain i * domains / cpus
-    u32 nodes = 1;    // of each
+    u32 domains = 1;         // CPU i belongs to domain i * domains / cpus
+    u32 nodes = 1;           // of each
+    bool partition = false;  // RMIDs are divided among them
     u32 lines = 1024;
     std::vector<u32> lines_of{};  // by domain, where they differ
     u32 ways = 16;
@@ -44,6 +45,7 @@ public:
             profile_.mbm_counters = 0;
         sim_.profile = &profile_;
         sim_.nodes = shape.nodes;
+        sim_.partition = shape.partition;
         sim_.nr_cpus = shape.cpus;
         sim_.cpus = cpus_.data();
         sim_.nr_domains = shape.domains;

@@ -187,7 +187,7 @@ TEST(CacheQosSimMsrs, ExistOnlyWhereTheProcessorHasThem)
     EXPECT_EQ(clx.read(0, CACHE_QOS_SIM_MSR_EVT_CFG), kGp);
     EXPECT_EQ(clx.read(0, 0xc90), kGp);
     EXPECT_FALSE(clx.write(0, CACHE_QOS_SIM_MSR_CTR, 0));
-    EXPECT_EQ(spr.read(0, CACHE_QOS_SIM_MSR_SNC_CONFIG), 1U);
+    EXPECT_EQ(spr.read(0, CACHE_QOS_SIM_MSR_SNC_CONFIG), 0U);
     EXPECT_EQ(abmc.read(0, CACHE_QOS_SIM_MSR_EXT_CFG), 1U);
     EXPECT_EQ(abmc.read(0, CACHE_QOS_SIM_MSR_EVT_CFG), 0x7fU);
     EXPECT_EQ(abmc.read(0, CACHE_QOS_SIM_MSR_EVT_CFG + 1), 0x15U);
@@ -473,7 +473,7 @@ TEST(CacheQosSimSnc, SharedRmidsAreCountedFromTheNodesFirst)
     shape.nodes = 2;
     Machine machine(shape);
     ASSERT_EQ(machine.cpu(1).node, 1U);
-    EXPECT_TRUE(machine.write(0, CACHE_QOS_SIM_MSR_SNC_CONFIG, 0));
+    EXPECT_EQ(cache_qos_sim_domain_bytes(machine.get(), &machine.domain(0)), 1024U * 90112 / 2);
     machine.run_as(0, 5);
     machine.run_as(1, 5);
     machine.touch(0, 1, 1);
@@ -488,7 +488,9 @@ TEST(CacheQosSimSnc, PartitionedRmidsHaveToBeTheNodesOwn)
 {
     MachineShape shape = of_profile("spr");
     shape.nodes = 2;
+    shape.partition = true;
     Machine machine(shape);
+    EXPECT_EQ(machine.read(0, CACHE_QOS_SIM_MSR_SNC_CONFIG), 1U);
     machine.run_as(0, 5);
     machine.touch(0, 1, 1);
     machine.run_as(1, 5);

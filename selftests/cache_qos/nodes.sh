@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Sub-NUMA clustering: an L3 of two nodes, by which a monitor is counted and summed; refused where nodes do not share RMIDs.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+need_machine
+cd "$work" || exit 1
+plan 9
+
+module=${PMUKIT_SIM:-/lib/vmrun/cache_qos_sim.ko}
+rmmod cache_qos_sim
+dmesg >before
+! insmod "$module" profile=gnr nodes=2 partition=1 lines=2048 2>said && grep -qi "not supported" said
+result "R-04 RMIDs that are divided among nodes are refused" $?
+dmesg | tail -n +$(($(wc -l <before) + 1)) | grep -q "RMIDs are divided among the NUMA nodes of its L3 (MSR 0xca0); Linux lets them share since 6.11"
+result "R-04 and the log says so" $?
+
+insmod "$module" profile=gnr nodes=2 lines=2048
+scale=$(scale)
+[ "$(cat $devices/cache_qos/caps/scale)" = "$scale" ] && [ "$scale" = $((73728 / 2)) ]
+result "R-03 a unit is a node's part of what CPUID says" $?
+sed 's/^/# /' $devices/cache_qos/domains
+[ "$(cut -d' ' -f1 $devices/cache_qos/domains | tr '\n' ' ')" = "0 1 " ]
+result "R-03 each node is a domain" $?
+
+mkdir $groups/g1
+echo 1 >$groups/g1/monitor_cache
+in_group g1 cq-ws2M-400M 300
+one=$!
+in_group g1 cq-ws4M-400M 300
+two=$!
+taskset -p 1 $one >/dev/null
+taskset -p 2 $two >/dev/null
+# of DOMAIN: what g1 has there
+of() { awk -v domain="$1" '$1 == domain { print $3 }' $groups/g1/occupancy_domains; }
+right() {
+	sim flush 0
+	sleep 3
+	sim freeze 1
+	value=$(cat $groups/g1/occupancy)
+	first=$(book_sum lines tid $one) second=$(book_sum lines tid $two)
+	sed 's/^/# /' $groups/g1/occupancy_domains
+	echo "# occupancy $value, the book has $first and $second"
+	sim freeze 0
+	[ "$first" -gt 0 ] && [ "$second" -gt 0 ] && nearly "$value" $((first + second))
+}
+right && nearly "$(of 0)" "$first" && nearly "$(of 1)" "$second"
+result "R-26 nodes are counted apart, and add up" $?
+
+# The RMID of both nodes is one: a task that moves counts where it runs.
+taskset -p 2 $one >/dev/null
+right && nearly "$(of 0)" 0 && nearly "$(of 1)" $((first + second))
+result "R-26 so they are where a task moves to the other node" $?
+
+moved=$(cat $groups/g1/mbm_total) units=$(book_sum total tid $one $two)
+sleep 1
+sim flush 0
+sleep 1
+sim freeze 1
+moved=$(($(cat $groups/g1/mbm_total) - moved)) units=$(($(book_sum total tid $one $two) - units))
+echo "# moved $moved, the book has $units"
+[ "$units" -gt 0 ] && nearly "$moved" "$units"
+result "R-30 bytes are those of both nodes" $?
+sim freeze 0
+
+online=/sys/devices/system/cpu/cpu1/online
+taskset -p 3 $one >/dev/null
+taskset -p 3 $two >/dev/null
+echo 0 >$online && passes && [ "$(grep -c . $groups/g1/occupancy_domains)" = 1 ] &&
+	echo 1 >$online && taskset -p 2 $two >/dev/null && right && [ "$(grep -c . $groups/g1/occupancy_domains)" = 2 ]
+result "R-29 a node without CPUs leaves the sums and comes back" $?
+
+kill $one $two
+wait $one $two 2>/dev/null
+rmdir $groups/g1
+[ "$(refused)" = 0 ]
+result "R-04 no access was refused by the machine" $?
+reload profile=spr lines=2048
+exit $tap_failed
