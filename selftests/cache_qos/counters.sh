@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Zen 5: counters of bandwidth that are bound to RMIDs (ABMC). Those who have one are right, who has none says so, and a counter that
+# comes free is given to the next.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+need_machine
+reload profile=amd-turin lines=65536 || skip_all "no machine with such counters"
+cd "$work" || exit 1
+plan 8
+
+[ -e $devices/cache_qos/events/total_bytes ] && [ -e $devices/cache_qos/events/local_bytes ]
+result "R-12 bandwidth is offered" $?
+
+# Eighteen groups, and RMID 0, of which sixteen get counters of total and of local traffic.
+last=18
+for n in $(seq $last); do
+	mkdir $groups/g$n && echo 1 >$groups/g$n/monitor_cache
+done
+passes
+in_group g1 cq-ws256K-4M 300
+one=$!
+in_group g$last cq-ws256K-4M 300
+two=$!
+taskset -p 1 $one >/dev/null
+taskset -p 2 $two >/dev/null
+# moved GROUP TASK: what the group has counted in two seconds, and what the book has
+moved() {
+	sim freeze 1
+	before=$(cat $groups/$1/mbm_total) book_before=$(book_sum total tid $2)
+	sim freeze 0
+	sim flush 0
+	sleep 2
+	sim freeze 1
+	counted=$(($(cat $groups/$1/mbm_total) - before)) truth=$(($(book_sum total tid $2) - book_before))
+	sim freeze 0
+	echo "# $1 counted $counted, the book has $truth, $(grep ^state $groups/$1/status)"
+}
+moved g1 $one
+[ "$truth" -gt 0 ] && nearly "$counted" "$truth"
+result "R-12 R-30 a group with counters is right" $?
+moved g$last $two
+[ "$truth" -gt 0 ] && [ "$counted" = 0 ] && grep -q "^state.* gap" $groups/g$last/status
+result "R-12 one without them counts nothing, and says so" $?
+sim freeze 1
+value=$(cat $groups/g$last/occupancy) truth=$(book_sum lines tid $two)
+sim freeze 0
+echo "# occupancy $value, the book has $truth"
+[ "$truth" -gt 0 ] && nearly "$value" "$truth"
+result "R-12 its occupancy is right" $?
+
+for n in $(seq 2 5); do
+	rmdir $groups/g$n
+done
+# RMIDs are given back when their limbo is over, and counters with them.
+waits 20 stat_is rmids_limbo 0
+passes
+moved g$last $two
+[ "$truth" -gt 0 ] && nearly "$counted" "$truth"
+result "R-12 once counters are free it is right" $?
+moved g1 $one
+[ "$truth" -gt 0 ] && nearly "$counted" "$truth"
+result "R-12 and so are the others, still" $?
+
+sim claim 1
+waits 10 grep -qx resctrl $devices/cache_qos/registers
+sim claim 0
+waits 10 grep -qx cache_qos $devices/cache_qos/registers
+# All RMIDs begin in limbo, but those in use.
+passes
+moved g1 $one
+[ "$truth" -gt 0 ] && nearly "$counted" "$truth"
+result "R-07 R-12 after another user of the registers, too" $?
+
+kill $one $two
+wait $one $two 2>/dev/null
+for n in 1 $(seq 6 $last); do
+	rmdir $groups/g$n
+done
+[ "$(refused)" = 0 ]
+result "R-12 no access was refused by the machine" $?
+reload profile=spr lines=2048
+exit $tap_failed
