@@ -41,18 +41,12 @@
 
 /**
  * struct hisi_ptt_buffer - one of the four that the device writes to
- * @cpu: for us
+ * @cpu: for us; NULL: it is not allocated
  * @dma: for the device; a multiple of HISI_PTT_BUFFER_BYTES
- * @memory: what was allocated, NULL: nothing; the buffer is part of it
- * @memory_dma: its address for the device
- * @memory_bytes: its length
  */
 struct hisi_ptt_buffer {
 	void *cpu;
 	dma_addr_t dma;
-	void *memory;
-	dma_addr_t memory_dma;
-	u32 memory_bytes;
 };
 
 /**

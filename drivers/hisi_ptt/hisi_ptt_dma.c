@@ -16,51 +16,78 @@
 
 #include "hisi_ptt.h"
 
+/* Gaps that are filled before a device is told that there is no memory */
+#define HISI_PTT_MAX_FILLERS		16
+
+/**
+ * struct hisi_ptt_filler - memory that keeps others from the beginning of a gap
+ * @cpu: NULL: there is none
+ * @dma: its address for the device
+ * @bytes: its length
+ */
+struct hisi_ptt_filler {
+	void *cpu;
+	dma_addr_t dma;
+	u32 bytes;
+};
+
+static void *hisi_ptt_coherent_alloc(struct hisi_ptt *ptt, u32 bytes, dma_addr_t *dma)
+{
+	return dma_alloc_coherent(&ptt->pdev->dev, bytes, dma, GFP_KERNEL | __GFP_NOWARN);
+}
+
+static void hisi_ptt_buffer_free(struct hisi_ptt *ptt, struct hisi_ptt_buffer *buffer)
+{
+	if (buffer->cpu)
+		dma_free_coherent(&ptt->pdev->dev, HISI_PTT_BUFFER_BYTES, buffer->cpu, buffer->dma);
+	*buffer = (struct hisi_ptt_buffer) {};
+}
+
 static void hisi_ptt_buffers_free(struct hisi_ptt *ptt)
 {
-	struct hisi_ptt_buffer *buffer;
+	int i;
 
-	for (buffer = ptt->buffers; buffer < ptt->buffers + HISI_PTT_NR_BUFFERS; buffer++) {
-		if (buffer->memory)
-			dma_free_coherent(&ptt->pdev->dev, buffer->memory_bytes, buffer->memory,
-					  buffer->memory_dma);
-		*buffer = (struct hisi_ptt_buffer) {};
+	for (i = 0; i < HISI_PTT_NR_BUFFERS; i++)
+		hisi_ptt_buffer_free(ptt, &ptt->buffers[i]);
+}
+
+/*
+ * The page allocator aligns so much memory to its size, the contiguous allocator of arm64 only to
+ * 1 MiB, and takes the first gap that is long enough: what lies there before the next boundary is
+ * filled, until all four buffers are there.
+ */
+static int hisi_ptt_buffer_alloc(struct hisi_ptt *ptt, struct hisi_ptt_buffer *buffer,
+				 struct hisi_ptt_filler *fillers, u32 *nr_fillers)
+{
+	struct hisi_ptt_filler *filler;
+
+	for (;;) {
+		buffer->cpu = hisi_ptt_coherent_alloc(ptt, HISI_PTT_BUFFER_BYTES, &buffer->dma);
+		if (!buffer->cpu)
+			return -ENOMEM;
+		if (IS_ALIGNED(buffer->dma, HISI_PTT_BUFFER_BYTES))
+			return 0;
+		if (*nr_fillers == HISI_PTT_MAX_FILLERS)
+			return -ENOMEM;
+		filler = &fillers[(*nr_fillers)++];
+		filler->bytes = ALIGN(buffer->dma, HISI_PTT_BUFFER_BYTES) - buffer->dma;
+		hisi_ptt_buffer_free(ptt, buffer);
+		filler->cpu = hisi_ptt_coherent_alloc(ptt, filler->bytes, &filler->dma);
 	}
-}
-
-static int hisi_ptt_buffer_alloc(struct hisi_ptt *ptt, struct hisi_ptt_buffer *buffer, u32 bytes)
-{
-	dma_addr_t dma;
-
-	buffer->memory = dma_alloc_coherent(&ptt->pdev->dev, bytes, &dma,
-					    GFP_KERNEL | __GFP_NOWARN);
-	if (!buffer->memory)
-		return -ENOMEM;
-	buffer->memory_bytes = bytes;
-	buffer->memory_dma = dma;
-	buffer->dma = ALIGN(dma, HISI_PTT_BUFFER_BYTES);
-	buffer->cpu = buffer->memory + (buffer->dma - dma);
-	return 0;
-}
-
-/* The page allocator aligns so much memory to its size, the contiguous allocator only to 1 MiB. */
-static int hisi_ptt_buffer_alloc_aligned(struct hisi_ptt *ptt, struct hisi_ptt_buffer *buffer)
-{
-	int ret = hisi_ptt_buffer_alloc(ptt, buffer, HISI_PTT_BUFFER_BYTES);
-
-	if (ret || buffer->dma == buffer->memory_dma)
-		return ret;
-	dma_free_coherent(&ptt->pdev->dev, buffer->memory_bytes, buffer->memory,
-			  buffer->memory_dma);
-	return hisi_ptt_buffer_alloc(ptt, buffer, 2 * HISI_PTT_BUFFER_BYTES);
 }
 
 static int hisi_ptt_buffers_alloc(struct hisi_ptt *ptt)
 {
-	int i, ret = 0;
+	struct hisi_ptt_filler fillers[HISI_PTT_MAX_FILLERS] = {};
+	u32 nr_fillers = 0, i;
+	int ret = 0;
 
 	for (i = 0; i < HISI_PTT_NR_BUFFERS && !ret; i++)
-		ret = hisi_ptt_buffer_alloc_aligned(ptt, &ptt->buffers[i]);
+		ret = hisi_ptt_buffer_alloc(ptt, &ptt->buffers[i], fillers, &nr_fillers);
+	for (i = 0; i < nr_fillers; i++)
+		if (fillers[i].cpu)
+			dma_free_coherent(&ptt->pdev->dev, fillers[i].bytes, fillers[i].cpu,
+					  fillers[i].dma);
 	if (ret)
 		hisi_ptt_buffers_free(ptt);
 	return ret;
@@ -76,7 +103,7 @@ void hisi_ptt_dma_program(struct hisi_ptt *ptt)
 
 	lockdep_assert_held(&ptt->lock);
 
-	if (!ptt->buffers[0].memory)
+	if (!ptt->buffers[0].cpu)
 		return;
 	for (i = 0; i < HISI_PTT_NR_BUFFERS; i++) {
 		at = i * HISI_PTT_TRACE_ADDR_STRIDE;
@@ -101,7 +128,7 @@ int hisi_ptt_dma_open(struct hisi_ptt *ptt)
 	mutex_lock(&ptt->dma_mutex);
 	if (ptt->dma_gone)
 		ret = -ENODEV;
-	else if (!ptt->buffers[0].memory)
+	else if (!ptt->buffers[0].cpu)
 		ret = hisi_ptt_buffers_alloc(ptt);
 	else
 		goto unlock;
@@ -128,7 +155,7 @@ void hisi_ptt_dma_leave(struct hisi_ptt *ptt)
 {
 	mutex_lock(&ptt->dma_mutex);
 	ptt->dma_gone = true;
-	if (ptt->buffers[0].memory && !ptt->stopped)
+	if (ptt->buffers[0].cpu && !ptt->stopped)
 		pci_warn(ptt->pdev, "the trace does not stop: its buffers are not freed\n");
 	else
 		hisi_ptt_buffers_free(ptt);
