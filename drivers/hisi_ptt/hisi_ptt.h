@@ -133,6 +133,8 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @runs: how often a trace was started
  * @restarts: how often one was started again after an overrun
  * @copied_bytes: entries moved by the CPU since the device was found
+ * @sections: sections that copied, but for the last of a run
+ * @sections_ns: the time of all of them together
  * @section_max_bytes: most of them in one interrupts-off section, but for the last of a run
  * @section_max_ns: the longest such section
  * @last_max_ns: the longest last section of a run
@@ -179,6 +181,8 @@ struct hisi_ptt {
 	u64 runs;
 	u64 restarts;
 	u64 copied_bytes;
+	u64 sections;
+	u64 sections_ns;
 	u64 section_max_bytes;
 	u64 section_max_ns;
 	u64 last_max_ns;

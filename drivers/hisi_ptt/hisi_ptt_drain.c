@@ -342,6 +342,8 @@ static void hisi_ptt_account_section(struct hisi_ptt *ptt, u32 bytes, u64 ns, bo
 		ptt->last_max_ns = max(ptt->last_max_ns, ns);
 		return;
 	}
+	ptt->sections++;
+	ptt->sections_ns += ns;
 	ptt->section_max_bytes = max_t(u64, ptt->section_max_bytes, bytes);
 	ptt->section_max_ns = max(ptt->section_max_ns, ns);
 }

@@ -125,6 +125,8 @@ void hisi_ptt_debugfs_add(struct hisi_ptt *ptt)
 	debugfs_create_u64("runs", 0400, dir, &ptt->runs);
 	debugfs_create_u64("restarts", 0400, dir, &ptt->restarts);
 	debugfs_create_u64("copied_bytes", 0400, dir, &ptt->copied_bytes);
+	debugfs_create_u64("sections", 0400, dir, &ptt->sections);
+	debugfs_create_u64("sections_ns", 0400, dir, &ptt->sections_ns);
 	debugfs_create_u64("section_max_bytes", 0400, dir, &ptt->section_max_bytes);
 	debugfs_create_u64("section_max_ns", 0400, dir, &ptt->section_max_ns);
 	debugfs_create_u64("last_max_ns", 0400, dir, &ptt->last_max_ns);
