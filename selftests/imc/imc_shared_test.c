@@ -348,7 +348,10 @@ TEST_F(imc_shared, counts_what_perf_swallows)
 	ASSERT_EQ(open_led(&self->owner, &self->other), 0);
 	tally(self, 0);
 	ASSERT_EQ(pmu_event_enable(&self->owner), 0);
-	/* On a busy host there may be few samples in a tick: too few to be throttled, or of ours. */
+	/*
+	 * Waits until perf has throttled: on a busy host there may be few samples in a tick. All
+	 * that came meanwhile is in what is compared below.
+	 */
 	for (int try = 0; try < TRIES && (!throttled || count_of(&self->other) <= ENOUGH); try++) {
 		book_wait_records(CPU, 1000);
 		throttled += pmu_event_take(&self->owner, PERF_RECORD_THROTTLE);
