@@ -12,7 +12,7 @@ class Summing final : public Sink {
 public:
     void packet(const Packet &packet) override
     {
-        const Tlp tlp = parse_tlp(packet.header, packet.prefix);
+        const Tlp tlp = parse_tlp(packet);
         sum += packet.time ^ tlp.address ^ tlp.tag ^ tlp.byte_count ^ tlp.requester;
     }
     void skipped(uint64_t, uint64_t bytes) override { sum += bytes; }
@@ -20,10 +20,10 @@ public:
     uint64_t sum = 0;
 };
 
-inline uint64_t sum_of_packets(Bytes bytes)
+inline uint64_t sum_of_packets(Bytes bytes, Format format)
 {
     Summing sink;
-    StreamDecoder decoder(sink);
+    StreamDecoder decoder(sink, {format});
     decoder.start(0);
     decoder.data(bytes);
     decoder.end();

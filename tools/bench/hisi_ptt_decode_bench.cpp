@@ -62,14 +62,14 @@ std::vector<std::byte> make_4dw(Bytes wide)
     return stream;
 }
 
-uint64_t scan(Bytes bytes)
+uint64_t scan(Bytes bytes, ptt::Format format)
 {
     ptt::Scan scan;
-    ptt::Framer framer(scan);
+    ptt::Framer framer(scan, format);
     framer.start(0);
     framer.data(bytes);
     framer.end();
-    return scan.packets() + scan.count(0x100, ptt::TlpType::kMWr);
+    return scan.packets() + scan.skipped_bytes() + scan.count(0x100, ptt::TlpType::kMWr);
 }
 
 class Printing final : public ptt::RunSink {
@@ -88,30 +88,37 @@ public:
     uint64_t sum = 0;
 };
 
-uint64_t print_all(Bytes bytes)
+uint64_t print_all(Bytes bytes, ptt::Format format)
 {
     Printing sink;
-    ptt::Framer framer(sink);
+    ptt::Framer framer(sink, format);
     framer.start(0);
     framer.data(bytes);
     framer.end();
     return sink.sum;
 }
 
-void measure(const char *format, Bytes bytes)
+void measure(ptt::Format format, Bytes bytes)
 {
+    const char *const name = format == ptt::Format::k8dw ? "" : "_4dw";
     const double memory = bench::best_rate(bytes.size(), [&] { return bench::memory_sum(bytes); });
-    const double scanned = bench::best_rate(bytes.size(), [&] { return scan(bytes); });
+    const double scanned = bench::best_rate(bytes.size(), [&] { return scan(bytes, format); });
     const double decoded =
-        bench::best_rate(bytes.size(), [&] { return ptt::sum_of_packets(bytes); });
-    const double printed = bench::best_rate(bytes.size(), [&] { return print_all(bytes); });
-    const bool wide = format[0] == '8';
-    std::printf("bench memsum.%s %.2f GB/s\n", format, memory);
-    std::printf("bench decode.hisi_ptt.scan%s %.2f GB/s\n", wide ? "" : "_4dw", scanned);
-    std::printf("bench decode.hisi_ptt.scan%s_vs_memsum %.2f ratio\n", wide ? "" : "_4dw",
-                scanned / memory);
-    std::printf("bench decode.hisi_ptt.packets%s %.2f GB/s\n", wide ? "" : "_4dw", decoded);
-    std::printf("bench decode.hisi_ptt.text%s %.2f GB/s\n", wide ? "" : "_4dw", printed);
+        bench::best_rate(bytes.size(), [&] { return ptt::sum_of_packets(bytes, format); });
+    const double printed = bench::best_rate(bytes.size(), [&] { return print_all(bytes, format); });
+    std::printf("bench memsum.%s %.2f GB/s\n", format == ptt::Format::k8dw ? "8dw" : "4dw", memory);
+    std::printf("bench decode.hisi_ptt.scan%s %.2f GB/s\n", name, scanned);
+    std::printf("bench decode.hisi_ptt.scan%s_vs_memsum %.2f ratio\n", name, scanned / memory);
+    std::printf("bench decode.hisi_ptt.packets%s %.2f GB/s\n", name, decoded);
+    std::printf("bench decode.hisi_ptt.text%s %.2f GB/s\n", name, printed);
+}
+
+// Data without an entry, to its end.
+void measure_resync()
+{
+    const std::vector<std::byte> damage(kBytes, std::byte{0x7e});
+    const double rate = bench::best_rate(kBytes, [&] { return scan(damage, ptt::Format::k8dw); });
+    std::printf("bench decode.hisi_ptt.resync %.2f GB/s\n", rate);
 }
 
 }  // namespace
@@ -119,7 +126,8 @@ void measure(const char *format, Bytes bytes)
 int main()
 {
     const std::vector<std::byte> wide = make_8dw();
-    measure("8dw", wide);
-    measure("4dw", make_4dw(wide));
+    measure(ptt::Format::k8dw, wide);
+    measure(ptt::Format::k4dw, make_4dw(wide));
+    measure_resync();
     return 0;
 }

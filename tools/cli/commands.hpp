@@ -23,7 +23,8 @@ struct ListOptions {
 
 struct DumpOptions {
     std::string input = "perf.data";
-    bool tlp = false;  // hisi_ptt: one line a TLP, with its meaning
+    bool tlp = false;          // hisi_ptt: one line a TLP, with its meaning
+    std::string perf = "7.2";  // hisi_ptt: or "6.12": whose perf report -D to print
 };
 
 struct ReportOptions {

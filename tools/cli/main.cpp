@@ -77,6 +77,11 @@ Command add_dump(CLI::App &app)
     dump->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
     dump->add_flag("--tlp", options.tlp,
                    "hisi_ptt: one line a TLP with its meaning, instead of perf's text");
+    dump->add_option("--perf", options.perf,
+                     "hisi_ptt: the text of perf report -D of Linux 7.2 (bytes of a dword from the "
+                     "most significant one on) or 6.12 (as they are in memory)")
+        ->check(CLI::IsMember({"6.12", "7.2"}))
+        ->capture_default_str();
     dump->footer(
         "Examples:\n  pmukit dump | less\n  pmukit dump --tlp -i ptt.data\n"
         "Exit status: 0 all of it was printed, 1 the recording is damaged (what is missing is "

@@ -46,7 +46,7 @@ Result<void> read_pmu(Case &into, Words words)
 
 Result<void> read_event(Case &into, Words words)
 {
-    const Error form = usage("event ID PMU/TERMS/ [period N [raw]] [clock NAME]");
+    const Error form = usage("event ID PMU/TERMS/ [config N] [period N [raw]] [clock NAME]");
     Result<uint64_t> id = words.size() >= 2 ? number_of(words[0]) : form;
     if (!id)
         return form;
@@ -54,6 +54,13 @@ Result<void> read_event(Case &into, Words words)
     event.id = *id;
     event.name = words[1];
     Words rest = words.subspan(2);
+    if (rest.size() >= 2 && rest[0] == "config") {
+        Result<uint64_t> config = number_of(rest[1]);
+        if (!config)
+            return form;
+        event.config = *config;
+        rest = rest.subspan(2);
+    }
     if (rest.size() >= 2 && rest[0] == "period") {
         Result<uint64_t> period = number_of(rest[1]);
         if (!period || *period == 0)

@@ -31,6 +31,7 @@ struct Event {
     uint64_t id = 0;
     uint32_t type = 0;
     std::string name;
+    uint64_t config = 0;
     uint64_t period = 0;  // 0: its records say id and CPU alone; otherwise also ip, thread, time
     bool raw = false;     // its samples have a payload
     std::optional<int32_t> clock_id{};  // CLOCK_*, where one was chosen

@@ -259,6 +259,7 @@ perfdata::WriterEvent writer_event(const Event &event, std::endian order)
                            (event.clock_id ? bit(perfdata::kAttrFlagUseClockId) : 0);
     store<uint32_t>(attr + perfdata::kAttrType, event.type, order);
     store<uint32_t>(attr + perfdata::kAttrSize, kAttrBytes, order);
+    store<uint64_t>(attr + perfdata::kAttrConfig, event.config, order);
     store<uint64_t>(attr + perfdata::kAttrSamplePeriod, event.period, order);
     store<uint64_t>(attr + perfdata::kAttrSampleType, type, order);
     store<uint64_t>(attr + perfdata::kAttrFlags, flags, order);

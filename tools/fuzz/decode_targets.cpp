@@ -64,7 +64,7 @@ public:
     void packet(const decode::hisi_ptt::Packet &packet) override
     {
         accounts.passed(packet.offset, packet_bytes(packet.format));
-        const decode::hisi_ptt::Tlp tlp = decode::hisi_ptt::parse_tlp(packet.header, packet.prefix);
+        const decode::hisi_ptt::Tlp tlp = parse_tlp(packet);
         sum += tlp.address + tlp.byte_count;
     }
     void skipped(uint64_t offset, uint64_t bytes) override { accounts.passed(offset, bytes); }
@@ -137,14 +137,18 @@ void cxl_hmu(Bytes bytes)
     (void)decode::cxl_hmu::words_of_raw(bytes);
 }
 
+// The second byte is the layout: bit 0 the format, bit 1 wide tags.
 void hisi_ptt(Bytes bytes)
 {
-    if (bytes.empty())
+    if (bytes.size() < 2)
         return;
+    const auto layout = std::to_integer<unsigned>(bytes[1]);
     PttSink sink;
-    decode::hisi_ptt::StreamDecoder decoder(sink);
-    feed(decoder, bytes.subspan(1), std::to_integer<size_t>(bytes[0]) * 16 + 1);
-    hold(sink.accounts.bytes() == bytes.size() - 1);
+    decode::hisi_ptt::StreamDecoder decoder(
+        sink, {layout & 1 ? decode::hisi_ptt::Format::k8dw : decode::hisi_ptt::Format::k4dw,
+               (layout & 2) != 0});
+    feed(decoder, bytes.subspan(2), std::to_integer<size_t>(bytes[0]) * 16 + 1);
+    hold(sink.accounts.bytes() == bytes.size() - 2);
 }
 
 // Also: the same records, however the bytes come.

@@ -23,6 +23,9 @@ struct Driver {
     std::optional<Bytes> (*words_of_raw)(Bytes raw);
     // Its samples say something without a payload, too: where the program was.
     bool bare_samples = false;
+    // The newest layout of its AUX data that is read, and the one that is written: the decoder
+    // version in AUXTRACE_INFO. 0: its AUX data has none.
+    uint64_t newest_decoder = 0;
 };
 
 // Live as long as the program.

@@ -47,6 +47,7 @@ public:
 private:
     void grow();
     void sample(const Record &record);
+    Stream stream_of(const perfdata::AuxStream &stream, const Driver *driver) const;
     const Driver *driver_of(size_t event, Bytes data) const;
     const Driver *driver_of_sample(size_t event, const perfdata::Sample &sample) const;
 
@@ -114,11 +115,22 @@ void Walker::sample(const Record &record)
     if (!driver)
         return;
     totals_.pieces++;
-    const Stream stream{*event, sample->who.cpu.value_or(UINT32_MAX), driver};
+    const Stream stream =
+        stream_of({*event, sample->who.cpu.value_or(UINT32_MAX), UINT32_MAX}, driver);
     if (driver->bare_samples)
         sink_.bare_sample(stream, record, *sample);
     else
         sink_.sample(stream, record.offset, *driver->words_of_raw(*sample->raw));
+}
+
+Stream Walker::stream_of(const perfdata::AuxStream &stream, const Driver *driver) const
+{
+    return {stream.event,
+            stream.cpu,
+            driver,
+            stream.tid,
+            recording_.config(stream.event),
+            recording_.decoder_version()};
 }
 
 // The payload says whose it is, if there is one.
@@ -154,8 +166,7 @@ void Walker::aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRe
     const auto who = perfdata::parse_sample_id(record_->body, reader_.events()[stream.event].attr,
                                                reader_.order());
     if (who)
-        sink_.aux_said({stream.event, stream.cpu, recording_.driver(stream.event), stream.tid}, aux,
-                       *who);
+        sink_.aux_said(stream_of(stream, recording_.driver(stream.event)), aux, *who);
 }
 
 void Walker::aux_run(const perfdata::AuxStream &, uint64_t aux_offset, uint64_t file_offset,
@@ -168,7 +179,7 @@ void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t, uint64_t, Byt
 {
     const std::optional<Run> begun = std::exchange(run_, std::nullopt);
     if (begun) {
-        stream_ = {stream.event, stream.cpu, driver_of(stream.event, data), stream.tid};
+        stream_ = stream_of(stream, driver_of(stream.event, data));
         drivers_[stream] = stream_.driver;
     }
     if (!stream_.driver)
@@ -188,7 +199,7 @@ void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
     totals_.aux_truncations += bytes == 0;
     const auto known = drivers_.find(stream);
     const Driver *driver = known == drivers_.end() ? driver_of(stream.event, {}) : known->second;
-    sink_.aux_loss({stream.event, stream.cpu, driver, stream.tid}, aux_offset, bytes);
+    sink_.aux_loss(stream_of(stream, driver), aux_offset, bytes);
 }
 
 }  // namespace
@@ -383,6 +394,22 @@ void Recording::note_auxtrace_info(const Record &record)
         return;
     auxtrace_driver_ = driver_of_auxtrace_type(drivers_, info->type);
     auxtrace_pmu_type_ = info->priv[0];
+    decoder_version_ = info->priv.size() > 1 ? info->priv[1] : 1;
+    const uint64_t newest = auxtrace_driver_ ? auxtrace_driver_->newest_decoder : 0;
+    if (newest != 0 && (decoder_version_ == 0 || decoder_version_ > newest))
+        complain(fmt::format("{}: decoder version {} is not known: read as {}", path_,
+                             decoder_version_, newest));
+}
+
+uint64_t Recording::config(size_t event) const
+{
+    const std::vector<perfdata::Event> &events = reader_.events();
+    if (event < events.size())
+        return events[event].attr.config;
+    const auto meant = std::ranges::find_if(events, [&](const perfdata::Event &known) {
+        return auxtrace_driver_ && known.attr.type == auxtrace_pmu_type_;
+    });
+    return meant == events.end() ? 0 : meant->attr.config;
 }
 
 const Driver *Recording::driver(size_t event) const

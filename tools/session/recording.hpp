@@ -24,7 +24,9 @@ struct Stream {
     size_t event;  // index into Reader::events(), or perfdata::kUnknownEvent
     uint32_t cpu;  // UINT32_MAX: unknown, or of a thread
     const Driver *driver = nullptr;
-    uint32_t tid = UINT32_MAX;  // of AUX data of a thread; UINT32_MAX: of a CPU, or unknown
+    uint32_t tid = UINT32_MAX;     // of AUX data of a thread; UINT32_MAX: of a CPU, or unknown
+    uint64_t config = 0;           // attr.config of the event
+    uint64_t decoder_version = 1;  // second word of AUXTRACE_INFO; 1: there is none
 };
 inline bool operator<(const Stream &a, const Stream &b)
 {
@@ -116,6 +118,9 @@ public:
     // The driver and attr.type that AUXTRACE_INFO names.
     void note_auxtrace_info(const perfdata::Record &record);
     const Driver *auxtrace_driver() const { return auxtrace_driver_; }
+    // What to read AUX data by, of an event or of the one that AUXTRACE_INFO means.
+    uint64_t config(size_t event) const;
+    uint64_t decoder_version() const { return decoder_version_; }
     // Why there is nothing to show: a PMU of ours recorded without its payload, or none at all.
     // Empty: there is something.
     std::string missing(const RecordingTotals &totals) const;
@@ -138,6 +143,7 @@ private:
     std::optional<std::string> claimed_source_;
     const Driver *auxtrace_driver_ = nullptr;
     uint64_t auxtrace_pmu_type_ = 0;
+    uint64_t decoder_version_ = 1;
 };
 
 // A recording in pipe layout whose bytes come when they come.

@@ -103,7 +103,7 @@ Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Wri
     const std::optional<AuxtraceInfo> info = auxtrace_info_of(pmus);
     if (!info || !recorder.has_aux())
         return {};
-    return writer.auxtrace_info(info->type, {info->pmu_type});
+    return writer.auxtrace_info(info->type, {info->pmu_type, info->decoder_version});
 }
 
 // What names addresses and threads of the samples: the tracking event tells of what comes from now

@@ -33,7 +33,7 @@ std::optional<AuxtraceInfo> auxtrace_info_of(
         if (type == 0 || (info && info->type != type))
             return std::nullopt;
         if (!info)
-            info = AuxtraceInfo{type, pmu_type};
+            info = AuxtraceInfo{type, pmu_type, driver->recorded->newest_decoder};
     }
     return info;
 }

@@ -24,8 +24,9 @@ std::optional<size_t> usual_aux_pages(const std::vector<record::EventString> &ev
                                       size_t page_bytes);
 
 struct AuxtraceInfo {
-    uint32_t type;      // as stock perf numbers it
-    uint64_t pmu_type;  // attr.type of the PMU
+    uint32_t type;             // as stock perf numbers it
+    uint64_t pmu_type;         // attr.type of the PMU
+    uint64_t decoder_version;  // of its data
 };
 // What AUXTRACE_INFO says for a file of these PMUs (name, attr.type). nullopt: nothing, because
 // stock perf would take AUX data of another driver for it as well.

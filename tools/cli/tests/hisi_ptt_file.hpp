@@ -19,6 +19,8 @@ namespace pmukit::cli::testing {
 
 // 8DW, posted, outbound, root port 00:10.0
 constexpr uint64_t kPttConfig = 0x80001 | 1 << 20 | 1 << 24 | uint64_t{1} << 32;
+// The same in 4DW
+constexpr uint64_t kPttConfig4dw = kPttConfig & ~(uint64_t{1} << 32);
 
 class PttFile {
 public:
@@ -28,10 +30,11 @@ public:
     struct Options {
         uint64_t config = kPttConfig;
         uint64_t sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
-        bool info = true;         // AUXTRACE_INFO
-        bool pmu_mapping = true;  // false: the file has lost the names of its PMUs
-        bool pipe = false;        // layout
-        bool model = false;       // the device was emulated
+        bool info = true;              // AUXTRACE_INFO
+        uint64_t decoder_version = 1;  // in it, from 2 on
+        bool pmu_mapping = true;       // false: the file has lost the names of its PMUs
+        bool pipe = false;             // layout
+        bool model = false;            // the device was emulated
         std::string pmu = "hisi_ptt0_2";
     };
 
@@ -63,7 +66,10 @@ public:
         }
         writer_ = std::make_unique<perfdata::Writer>(std::move(*created));
         if (options.info)
-            note(writer_->auxtrace_info(6, {kPmuType}));
+            note(writer_->auxtrace_info(
+                6, options.decoder_version == 1
+                       ? std::vector<uint64_t>{kPmuType}
+                       : std::vector<uint64_t>{kPmuType, options.decoder_version}));
     }
 
     // A piece of AUX data: what the kernel says of it, then the bytes.

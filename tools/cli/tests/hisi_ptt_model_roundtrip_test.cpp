@@ -3,6 +3,7 @@
 // as the model's oracle has it. The encoder and the decoder were written by different people.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
@@ -20,11 +21,11 @@ namespace decoder = decode::hisi_ptt;
 constexpr uint64_t kTickNs = 10;
 constexpr uint64_t kSecond = 1'000'000'000;
 
-std::vector<model::Tlp> some_traffic()
+std::vector<model::Tlp> some_traffic(bool wide_tags)
 {
     const Result<model::GeneratorParams> params = model::parse_generator(
         "rate=100000,seed=11,count=4000,peer=30,unsupported=10,pasid=20,relaxed=30");
-    model::Generator generator(*params, {{0x0100, 0x0080}, {0x0401, 0x0088}});
+    model::Generator generator(*params, {{0x0100, 0x0080}, {0x0401, 0x0088}}, wide_tags);
     std::vector<model::Tlp> tlps;
     generator.start(0);
     for (uint64_t now = 0; generator.next_ns(); now += kSecond / 1000)
@@ -52,10 +53,10 @@ public:
     std::vector<decoder::Packet> packets;
 };
 
-std::vector<decoder::Packet> decoded(Bytes bytes)
+std::vector<decoder::Packet> decoded(Bytes bytes, const decoder::Layout &layout)
 {
     Collector collector;
-    decoder::StreamDecoder stream(collector);
+    decoder::StreamDecoder stream(collector, layout);
     stream.start(0);
     stream.data(bytes);
     stream.end();
@@ -112,36 +113,45 @@ void expect_same(const decoder::Tlp &tlp, const model::Tlp &truth, bool has_pref
     EXPECT_EQ(tlp.pasid ? tlp.pasid->pasid : 0, pasid.value_or(0));
 }
 
-TEST(HisiPttModelRoundtrip, EightDwordEntriesComeBack)
+// With tags of 10 and of 14 bits.
+class HisiPttModelRoundtrip : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(WideTags, HisiPttModelRoundtrip, ::testing::Bool());
+
+TEST_P(HisiPttModelRoundtrip, EightDwordEntriesComeBack)
 {
-    const std::vector<model::Tlp> traffic = some_traffic();
+    const std::vector<model::Tlp> traffic = some_traffic(GetParam());
     std::vector<std::byte> bytes;
     for (const model::Tlp &tlp : traffic)
-        append_entry(bytes, model::encode_8dw(tlp, tlp.packet.time_ns / kTickNs));
-    const std::vector<decoder::Packet> packets = decoded(bytes);
+        append_entry(bytes, model::encode_8dw(tlp, tlp.packet.time_ns / kTickNs, GetParam()));
+    const std::vector<decoder::Packet> packets =
+        decoded(bytes, {decoder::Format::k8dw, GetParam()});
     ASSERT_EQ(packets.size(), traffic.size());
     for (size_t i = 0; i < packets.size(); i++) {
-        expect_same(decoder::parse_tlp(packets[i].header, packets[i].prefix), traffic[i], true);
+        expect_same(parse_tlp(packets[i]), traffic[i], true);
+        EXPECT_EQ(parse_tlp(packets[i]).wide_tag, GetParam());
         EXPECT_EQ(packets[i].time, traffic[i].packet.time_ns / kTickNs);
     }
+    EXPECT_EQ(std::ranges::any_of(traffic, [](const auto &tlp) { return tlp.packet.tag >= 1024; }),
+              GetParam());
 }
 
-TEST(HisiPttModelRoundtrip, FourDwordEntriesComeBackButForTheirPrefix)
+TEST_P(HisiPttModelRoundtrip, FourDwordEntriesComeBackButForTheirPrefix)
 {
-    const std::vector<model::Tlp> traffic = some_traffic();
+    const std::vector<model::Tlp> traffic = some_traffic(GetParam());
     std::vector<std::byte> bytes;
     for (const model::Tlp &tlp : traffic)
-        append_entry(bytes, model::encode_4dw(tlp, tlp.packet.time_ns / kTickNs));
-    const std::vector<decoder::Packet> packets = decoded(bytes);
+        append_entry(bytes, model::encode_4dw(tlp, tlp.packet.time_ns / kTickNs, GetParam()));
+    const std::vector<decoder::Packet> packets =
+        decoded(bytes, {decoder::Format::k4dw, GetParam()});
     ASSERT_EQ(packets.size(), traffic.size());
     for (size_t i = 0; i < packets.size(); i++) {
-        expect_same(decoder::parse_tlp(packets[i].header, packets[i].prefix), traffic[i], false);
+        expect_same(parse_tlp(packets[i]), traffic[i], false);
         EXPECT_EQ(packets[i].strongly_ordered, !traffic[i].relaxed_ordering);
         EXPECT_EQ(packets[i].time, traffic[i].packet.time_ns / kTickNs);
     }
 }
 
-TEST(HisiPttModelRoundtrip, ConfigurationRequestsComeBack)
+TEST(HisiPttModel, ConfigurationRequestsComeBack)
 {
     model::Tlp tlp;
     tlp.packet.kind = vfu::PacketKind::kConfigWrite;
@@ -152,9 +162,9 @@ TEST(HisiPttModelRoundtrip, ConfigurationRequestsComeBack)
     tlp.packet.bytes = 2;
     std::vector<std::byte> bytes;
     append_entry(bytes, model::encode_8dw(tlp, 0));
-    const std::vector<decoder::Packet> packets = decoded(bytes);
+    const std::vector<decoder::Packet> packets = decoded(bytes, {decoder::Format::k8dw});
     ASSERT_EQ(packets.size(), 1u);
-    const decoder::Tlp parsed = decoder::parse_tlp(packets[0].header, packets[0].prefix);
+    const decoder::Tlp parsed = parse_tlp(packets[0]);
     expect_same(parsed, tlp, true);
     EXPECT_EQ(parsed.target, 0x0401);
 }

@@ -2,6 +2,7 @@
 // PCIe traces into a file by the writer, out of it by dump and report, whichever way they
 // travelled.
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <pmukit/hisi_ptt.h>
 
@@ -187,6 +188,8 @@ protected:
     {
         return ptt::testing::read_vectors(GetParam() == Format::k8dw ? "8dw" : "4dw");
     }
+    PttFile::Options options_{.config = GetParam() == Format::k8dw ? testing::kPttConfig
+                                                                   : testing::kPttConfig4dw};
 };
 INSTANTIATE_TEST_SUITE_P(Formats, HisiPttFormats, ::testing::Values(Format::k4dw, Format::k8dw),
                          [](const auto &of) { return of.param == Format::k8dw ? "8dw" : "4dw"; });
@@ -194,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, HisiPttFormats, ::testing::Values(Format::k4dw
 // testdata/*.perf.txt: what perf of Linux 7.2 prints for the same bytes.
 TEST_P(HisiPttFormats, DumpPrintsWhatPerfPrints)
 {
-    PttFile file(file_, {});
+    PttFile file(file_, options_);
     file.aux(vectors().bytes);
     file.aux(vectors().bytes);
     ASSERT_TRUE(file.finish());
@@ -206,7 +209,7 @@ TEST_P(HisiPttFormats, DumpPrintsWhatPerfPrints)
 
 TEST_P(HisiPttFormats, SamplesDumpAsAuxDataDoes)
 {
-    PttFile file(file_, {});
+    PttFile file(file_, options_);
     file.sample(raw_record(GetParam(), vectors().bytes, 0));
     ASSERT_TRUE(file.finish());
     EXPECT_EQ(dump(), kExitGood) << err_;
@@ -215,7 +218,7 @@ TEST_P(HisiPttFormats, SamplesDumpAsAuxDataDoes)
 
 TEST_P(HisiPttFormats, ReportCountsAndMatches)
 {
-    PttFile file(file_, {});
+    PttFile file(file_, options_);
     file.aux(conversation(GetParam()));
     ASSERT_TRUE(file.finish());
     EXPECT_EQ(report(), kExitGood) << err_;
@@ -246,7 +249,7 @@ TEST_P(HisiPttFormats, ReportCountsAndMatches)
 
 TEST_P(HisiPttFormats, SamplesAndAuxDataGiveTheSameReport)
 {
-    PttFile aux(file_, {});
+    PttFile aux(file_, options_);
     aux.aux(conversation(GetParam()));
     ASSERT_TRUE(aux.finish());
     ASSERT_EQ(report(), kExitGood) << err_;
@@ -254,7 +257,7 @@ TEST_P(HisiPttFormats, SamplesAndAuxDataGiveTheSameReport)
 
     const Buffer all = conversation(GetParam());
     const auto half = static_cast<ptrdiff_t>(3 * packet_bytes(GetParam()));
-    PttFile samples(file_, {});
+    PttFile samples(file_, options_);
     samples.sample(raw_record(GetParam(), Buffer(all.begin(), all.begin() + half), 0));
     samples.sample(raw_record(GetParam(), Buffer(all.begin() + half, all.end()), 1));
     ASSERT_TRUE(samples.finish());
@@ -268,7 +271,7 @@ TEST_P(HisiPttFormats, SamplesAndAuxDataGiveTheSameReport)
 // As the driver writes samples where there is no AUX area: byte for byte but for the time.
 TEST_P(HisiPttFormats, InjectMakesTheSamplesOfTheDriver)
 {
-    PttFile::Options options;
+    PttFile::Options options = options_;
     options.sample_type &= ~uint64_t{PERF_SAMPLE_RAW};  // as stock perf records AUX data
     PttFile file(file_, options);
     const Buffer all = conversation(GetParam());
@@ -345,7 +348,7 @@ TEST_F(HisiPttRoundtrip, InjectOnlyLeavesAuxDataOut)
 TEST_F(HisiPttRoundtrip, InjectSaysWhatBecameNoSample)
 {
     PttFile file(file_, {});
-    file.aux(Buffer(64, std::byte{0xff}));
+    file.aux(Buffer(64, std::byte{0x5a}));
     ASSERT_TRUE(file.finish());
     EXPECT_EQ(inject(), kExitFailed);
     EXPECT_TRUE(holds(err_, "64 bytes of AUX data hold no record")) << err_;
@@ -530,7 +533,7 @@ TEST_F(HisiPttRoundtrip, AFileThroughAPipeIsRefusedByName)
 TEST_F(HisiPttRoundtrip, AFileWithoutNamesIsKnownByItsInfo)
 {
     for (const bool info : {true, false}) {
-        PttFile file(file_, {.info = info, .pmu_mapping = false});
+        PttFile file(file_, {.config = testing::kPttConfig4dw, .info = info, .pmu_mapping = false});
         file.aux(conversation(Format::k4dw));
         ASSERT_TRUE(file.finish());
         EXPECT_EQ(dump(), info ? kExitGood : kExitFailed) << err_;
@@ -561,6 +564,47 @@ TEST_F(HisiPttRoundtrip, OneLineATlp)
         << out_;
 }
 
+// Two reads and their completions, whose tags differ in the upper four bits only.
+TEST_F(HisiPttRoundtrip, WideTagsArePairedFromTheSecondVersionOn)
+{
+    Buffer all;
+    for (const uint32_t upper : {3U, 12U}) {
+        ptt::TlpHeader read = ptt::testing::read_tlp(0x101, 5, 0x402810040, 1);
+        read[2] |= 1U << 21 | upper << 16;
+        append(all, ptt::testing::entry_8dw(read, 100 + upper));
+    }
+    for (const uint32_t upper : {3U, 12U}) {
+        ptt::TlpHeader answer = ptt::testing::completion_tlp(0x101, 5, 4, 1);
+        answer[3] = 1U << 5 | upper;
+        append(all, ptt::testing::entry_8dw(answer, 150 + upper));
+    }
+    for (const uint64_t version : {uint64_t{1}, uint64_t{2}, uint64_t{3}}) {
+        PttFile file(file_, {.decoder_version = version});
+        file.aux(all);
+        ASSERT_TRUE(file.finish());
+        EXPECT_EQ(report(), kExitGood) << err_;
+        EXPECT_EQ(json_["decoder_version"], version);
+        EXPECT_EQ(json_["latency"]["answered"], version == 1 ? 1 : 2);
+        EXPECT_EQ(json_["latency"]["reused"], version == 1 ? 1 : 0);
+        EXPECT_EQ(holds(err_, "decoder version 3 is not known: read as 2"), version == 3) << err_;
+        EXPECT_EQ(dump(true), kExitGood);
+        EXPECT_EQ(holds(out_, fmt::format("# decoder version {}\n", version)), version != 1);
+        EXPECT_EQ(holds(out_, "MRd 01:00.1 tag 0xc05 address 0x402810040"), version != 1);
+    }
+}
+
+TEST_F(HisiPttRoundtrip, DumpPrintsTheBytesOfPerf6_12)
+{
+    PttFile file(file_, {});
+    file.aux(conversation(Format::k8dw));
+    ASSERT_TRUE(file.finish());
+    DumpOptions options;
+    options.input = file_;
+    options.perf = "6.12";
+    EXPECT_EQ(run([&options](Output &out) { return run_dump(options, out); }), kExitGood);
+    EXPECT_TRUE(holds(out_, ".  00000008: 20 00 00 20 ")) << out_;
+}
+
 TEST_F(HisiPttRoundtrip, AnEntryMayBeCutByTwoPieces)
 {
     const Buffer all = conversation(Format::k8dw);
@@ -576,16 +620,16 @@ TEST_F(HisiPttRoundtrip, AnEntryMayBeCutByTwoPieces)
 TEST_F(HisiPttRoundtrip, WhatIsNoEntryIsSaidAndFails)
 {
     Buffer damaged = conversation(Format::k8dw);
-    damaged.insert(damaged.begin(), 40, std::byte{0x5a});
+    damaged.insert(damaged.begin(), 64, std::byte{0x5a});
     PttFile file(file_, {});
     file.aux(damaged);
     ASSERT_TRUE(file.finish());
     EXPECT_EQ(dump(), kExitFailed);
-    EXPECT_TRUE(holds(out_, "# skipped 40 bytes at 0x0: no entry")) << out_;
-    EXPECT_TRUE(holds(out_, ".  00000030: ")) << out_;
-    EXPECT_TRUE(holds(err_, "40 bytes hold no record")) << err_;
+    EXPECT_TRUE(holds(out_, "# skipped 64 bytes at 0x0: no entry")) << out_;
+    EXPECT_TRUE(holds(out_, ".  00000044: ")) << out_;
+    EXPECT_TRUE(holds(err_, "64 bytes hold no record")) << err_;
     EXPECT_EQ(report(), kExitFailed);
-    EXPECT_EQ(json_["lost"]["skipped_bytes"], 40);
+    EXPECT_EQ(json_["lost"]["skipped_bytes"], 64);
     EXPECT_EQ(json_["tlps"], 6);
 }
 
@@ -657,7 +701,8 @@ TEST_F(HisiPttRoundtrip, TablesShowWhatTheJsonHas)
     EXPECT_EQ(report(false, options), kExitGood);
     for (const char *part :
          {"hisi_ptt0_2  filter 0x80001 (ports)  direction 1 (outbound)  type P  format 8DW  "
-          "source=model\n  6 TLPs, 196 bytes of payload, 132 bytes asked for, 90 ticks",
+          "source=model\n  6 TLPs, 196 bytes of payload, 132 bytes asked for, "
+          "90 ticks",
           "  MRd                  2   33.3%                0              132\n", "1  01:00.1",
           "2 more requesters; --top 0 shows all", "0x0000000402800000-0x00000004029fffff",
           "2 non-posted requests, 1 answered, 1 outstanding; 1 completions without a request",

@@ -52,7 +52,7 @@ pmu 11 cxl_hmu_mem0.0.0
 pmu 24 hisi_ptt0_2
 pmu 30 cache_qos_aux
 event 7 cxl_hmu_mem0.0.0//
-event 8 hisi_ptt0_2/filter=0x80001,type=7,format=1/ period 1
+event 8 hisi_ptt0_2/filter=0x80001,type=7,format=1/ config 0x107080001 period 1
 event 9 cache_qos_aux/snapshot/
 aux 7 cpu 0
 hot unit 12 time 1000000000 sequence 0 0:100 512:10

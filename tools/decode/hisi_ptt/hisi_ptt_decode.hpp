@@ -5,22 +5,18 @@
 //     8DW  | 0xffffffff | prefix | TLP header dword 0 1 2 3 | 0 | time |
 //     4DW  | Fmt Type T9 T8 TH SO Length Time | TLP header dword 1 2 3 |
 //
-// Two layers. The Framer finds where entries begin and gives them in runs, in place: whoever needs
-// speed reads those. The StreamDecoder takes each entry of a run apart.
+// Two layers. The Framer gives entries in runs, in place: whoever needs speed reads those. The
+// StreamDecoder takes each entry of a run apart.
 //
-// Where entries begin. An 8DW entry begins with a dword of ones (of which 21 bits are its mark) and
-// its seventh dword is 0: it is found at any byte offset. A 4DW entry has no mark: it is where the
-// fields of a TLP header agree with each other (is_plausible). Of the 16 places in a window where
-// entries may begin, the one with the longest run of entries that agree is taken, if the run is at
-// least six long; of two alike, the one at a multiple of 16 bytes of the stream. Where fewer
-// entries are to be seen, all must agree, and lie where an entry is expected: at offset 0 of a
-// stream, because the device begins there, or behind an 8DW entry. Entries in step are believed
-// until eight in a row are of no known type.
+// Where entries begin is never guessed: the event says which format the device was told to write,
+// the first byte of a stream is that of an entry, and each begins at a multiple of its length. An
+// 8DW entry begins with a dword of ones, of which 21 bits are its mark: where that is missing the
+// 32 bytes are damaged and passed over. A 4DW entry has no mark, so that each is given: of a type
+// that nobody knows, if need be.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <optional>
 
 #include "base/bytes.hpp"
 #include "decode/decode.hpp"
@@ -30,6 +26,28 @@
 namespace pmukit::decode::hisi_ptt {
 
 enum class Format : uint8_t { k4dw, k8dw };
+
+// What the event was told, by its config.
+constexpr Format format_of(uint64_t config)
+{
+    return (config >> 32 & 0xf) == 1 ? Format::k8dw : Format::k4dw;
+}
+
+// The version of perf's decoder that a file was written for: the second word of AUXTRACE_INFO. It
+// is the recording program's; the device has none.
+//     1  the word is missing, too: the header as the specification has it
+//     2  tags of 14 bits and segments stand where the header has room; what comes later is read so
+constexpr uint64_t kDecoderVersion = 2;
+constexpr bool has_wide_tags(uint64_t version)
+{
+    return version != 1;
+}
+
+// What must be known of a stream to read it.
+struct Layout {
+    Format format = Format::k4dw;
+    bool wide_tags = false;
+};
 
 constexpr size_t k4dwBytes = 16, k8dwBytes = 32;
 constexpr size_t packet_bytes(Format format)
@@ -59,40 +77,25 @@ public:
     // One or more whole entries of one format, borrowed for the call; a few KiB at most, so that
     // they are still in the nearest cache.
     virtual void run(Format format, uint64_t offset, Bytes packets) = 0;
-    // run() for the 4DW entries of known types that these begin with; returns their bytes. A sink
-    // that looks at the types anyway spares the search for their end.
-    virtual size_t run_known_4dw(uint64_t offset, Bytes entries);
 };
 
 class Framer final : public Decoder {
 public:
-    explicit Framer(RunSink &sink) : sink_(sink) {}
+    Framer(RunSink &sink, Format format) : sink_(sink), format_(format) {}
 
     void start(uint64_t offset) override;
     void data(Bytes bytes) override;
     void loss(uint64_t bytes) override;
     void end() override;
-    // Nothing more for now: gives what can be given without waiting for more to judge by.
-    void settle();
 
 private:
-    static constexpr size_t kWindowBytes = 1024;  // what is looked at in search of entries
-
-    size_t consume(Bytes bytes, bool last);
-    size_t take_run(Bytes bytes);
-    size_t take_4dw(Bytes bytes);
-    size_t search(Bytes bytes, bool last);
-    void took(Format format, size_t bytes);
-    void skip(uint64_t bytes);
-    void finish_part();
+    size_t consume(Bytes bytes);
+    size_t take(Bytes bytes);
 
     RunSink &sink_;
+    Format format_;
     Position position_;
-    bool in_step_ = false;
-    bool expected_ = false;         // an entry ought to begin here, of whatever format
-    Format format_ = Format::k4dw;  // of the last entry
-    unsigned doubt_ = 0;            // 4DW entries of no known type in a row
-    Carry<kWindowBytes> carry_;
+    Carry<k8dwBytes> carry_;
 };
 
 // An entry. The four dwords are those of the TLP; a 4DW entry has only some fields of the first.
@@ -100,11 +103,16 @@ struct Packet {
     uint64_t offset = 0;  // in the stream, bytes
     uint64_t time = 0;    // ticks, unwrapped
     Format format = Format::k4dw;
+    bool wide_tags = false;         // as the Layout has it
     bool strongly_ordered = false;  // SO; 4DW only
     uint32_t stamp = 0;             // the time as it stands there
     uint32_t prefix = 0;            // TLP prefix; 0: none, as always in 4DW
     TlpHeader header{};
 };
+inline Tlp parse_tlp(const Packet &packet)
+{
+    return parse_tlp(packet.header, packet.prefix, packet.wide_tags);
+}
 
 // Stamps of 11 (4DW) or 32 bits (8DW) to a time that does not wrap. The unit is the device's own
 // and unknown. 4DW: time only goes on, and an interval of 2048 ticks or more cannot be told from
@@ -137,7 +145,7 @@ private:
 };
 
 // One entry taken apart. at: whole, of this format.
-Packet unpack(Format format, uint64_t offset, const std::byte *at, Clock &clock);
+Packet unpack(const Layout &layout, uint64_t offset, const std::byte *at, Clock &clock);
 
 class Sink : public LossSink {
 public:
@@ -146,7 +154,10 @@ public:
 
 class StreamDecoder final : public Decoder, private RunSink {
 public:
-    explicit StreamDecoder(Sink &sink) : sink_(sink), framer_(*this) {}
+    StreamDecoder(Sink &sink, const Layout &layout)
+        : sink_(sink), layout_(layout), framer_(*this, layout.format)
+    {
+    }
     StreamDecoder(const StreamDecoder &) = delete;
     StreamDecoder &operator=(const StreamDecoder &) = delete;
 
@@ -154,8 +165,8 @@ public:
     void data(Bytes bytes) override { framer_.data(bytes); }
     void loss(uint64_t bytes) override { framer_.loss(bytes); }
     void end() override { framer_.end(); }
-    // Whole entries whose format is known: as they come in samples, between start() and end(), and
-    // not together with data().
+    // Whole entries of any format: as they come in samples, between start() and end(), and not
+    // together with data().
     void entries(Format format, Bytes entries);
 
 private:
@@ -164,6 +175,7 @@ private:
     void lost(uint64_t offset, uint64_t bytes) override { sink_.lost(offset, bytes); }
 
     Sink &sink_;
+    Layout layout_;
     Clock clock_;
     Framer framer_;
     uint64_t entries_offset_ = 0;

@@ -68,12 +68,6 @@ char *put_dword(char *to, uint32_t offset, uint32_t value)
     return to;
 }
 
-template <size_t kSize>
-char *put_line(char *to, uint32_t offset, uint32_t value, const std::array<char, kSize> &end)
-{
-    return put(put_dword(to, offset, value), end);
-}
-
 // As %x: no leading zeros. Fields have at most 12 bits.
 char *put_field(char *to, uint32_t value)
 {
@@ -85,57 +79,88 @@ char *put_field(char *to, uint32_t value)
     return to;
 }
 
-char *put_fields_4dw(char *to, uint32_t dw0)
+// Of the first dword of a 4DW entry, by the number of its lowest bit.
+struct Fields {
+    unsigned format, type, t9, t8, th, so, length, time;
+};
+constexpr Fields kFields6_12 = {0, 2, 7, 8, 9, 10, 11, 21},
+                 kFields7_2 = {30, 25, 24, 23, 22, 21, 11, 0};
+
+char *put_fields_4dw(char *to, uint32_t dw0, const Fields &at)
 {
-    to = put_field(put(to, kFormat), dw0 >> 30);
-    to = put_field(put(to, " Type "), dw0 >> 25 & 0x1f);
-    to = put_field(put(to, " T9 "), dw0 >> 24 & 1);
-    to = put_field(put(to, " T8 "), dw0 >> 23 & 1);
-    to = put_field(put(to, " TH "), dw0 >> 22 & 1);
-    to = put_field(put(to, " SO "), dw0 >> 21 & 1);
-    to = put_field(put(to, " Length "), dw0 >> 11 & 0x3ff);
-    to = put_field(put(to, " Time "), dw0 & 0x7ff);
+    to = put_field(put(to, kFormat), dw0 >> at.format & 3);
+    to = put_field(put(to, " Type "), dw0 >> at.type & 0x1f);
+    to = put_field(put(to, " T9 "), dw0 >> at.t9 & 1);
+    to = put_field(put(to, " T8 "), dw0 >> at.t8 & 1);
+    to = put_field(put(to, " TH "), dw0 >> at.th & 1);
+    to = put_field(put(to, " SO "), dw0 >> at.so & 1);
+    to = put_field(put(to, " Length "), dw0 >> at.length & 0x3ff);
+    to = put_field(put(to, " Time "), dw0 >> at.time & 0x7ff);
     return put(to, "\n");
 }
 
-uint32_t dword(const std::byte *at, size_t index)
-{
-    return load_le<uint32_t>(at + index * 4);
-}
+// An entry, printed as one perf does.
+template <PerfText kPerf>
+class Lines {
+public:
+    static char *put_8dw(char *to, uint32_t offset, const std::byte *at)
+    {
+        to = put_line(to, offset + 0x04, dword(at, 1), kPrefix);
+        to = put_line(to, offset + 0x08, dword(at, 2), kHeader0);
+        to = put_line(to, offset + 0x0c, dword(at, 3), kHeader1);
+        to = put_line(to, offset + 0x10, dword(at, 4), kHeader2);
+        to = put_line(to, offset + 0x14, dword(at, 5), kHeader3);
+        return put_line(to, offset + 0x1c, dword(at, 7), kTime);
+    }
+    static char *put_4dw(char *to, uint32_t offset, const std::byte *at)
+    {
+        to = put_fields_4dw(put_dword(to, offset, dword(at, 0)), load_le<uint32_t>(at),
+                            kPerf == PerfText::kLinux7_2 ? kFields7_2 : kFields6_12);
+        to = put_line(to, offset + 0x4, dword(at, 1), kHeader1);
+        to = put_line(to, offset + 0x8, dword(at, 2), kHeader2);
+        return put_line(to, offset + 0xc, dword(at, 3), kHeader3);
+    }
 
-char *put_8dw(char *to, uint32_t offset, const std::byte *at)
-{
-    to = put_line(to, offset + 0x04, dword(at, 1), kPrefix);
-    to = put_line(to, offset + 0x08, dword(at, 2), kHeader0);
-    to = put_line(to, offset + 0x0c, dword(at, 3), kHeader1);
-    to = put_line(to, offset + 0x10, dword(at, 4), kHeader2);
-    to = put_line(to, offset + 0x14, dword(at, 5), kHeader3);
-    return put_line(to, offset + 0x1c, dword(at, 7), kTime);
-}
+private:
+    // Its most significant byte is printed first.
+    static uint32_t dword(const std::byte *at, size_t index)
+    {
+        const auto value = load_le<uint32_t>(at + index * 4);
+        return kPerf == PerfText::kLinux7_2 ? value : __builtin_bswap32(value);
+    }
+    template <size_t kSize>
+    static char *put_line(char *to, uint32_t offset, uint32_t value,
+                          const std::array<char, kSize> &end)
+    {
+        return put(put_dword(to, offset, value), end);
+    }
+};
 
-char *put_4dw(char *to, uint32_t offset, const std::byte *at)
+template <PerfText kPerf>
+char *put_packets(char *to, Format format, uint32_t offset, Bytes packets)
 {
-    to = put_fields_4dw(put_dword(to, offset, dword(at, 0)), dword(at, 0));
-    to = put_line(to, offset + 0x4, dword(at, 1), kHeader1);
-    to = put_line(to, offset + 0x8, dword(at, 2), kHeader2);
-    return put_line(to, offset + 0xc, dword(at, 3), kHeader3);
+    const size_t size = packet_bytes(format);
+    for (size_t at = 0; at < packets.size(); at += size) {
+        const uint32_t here = offset + static_cast<uint32_t>(at);
+        to = format == Format::k8dw ? Lines<kPerf>::put_8dw(to, here, packets.data() + at)
+                                    : Lines<kPerf>::put_4dw(to, here, packets.data() + at);
+    }
+    return to;
 }
 
 }  // namespace
 
-DumpText::DumpText() : text_(kMaxPackets * kPacketChars) {}
+DumpText::DumpText(PerfText perf) : perf_(perf), text_(kMaxPackets * kPacketChars) {}
 
 std::string_view DumpText::lines(Format format, uint32_t offset, Bytes packets)
 {
-    const size_t size = packet_bytes(format);
-    assert(packets.size() <= kMaxPackets * size && packets.size() % size == 0);
-    char *to = text_.data();
-    for (size_t at = 0; at < packets.size(); at += size) {
-        const uint32_t here = offset + static_cast<uint32_t>(at);
-        to = format == Format::k8dw ? put_8dw(to, here, packets.data() + at)
-                                    : put_4dw(to, here, packets.data() + at);
-    }
-    return {text_.data(), static_cast<size_t>(to - text_.data())};
+    assert(packets.size() <= kMaxPackets * packet_bytes(format) &&
+           packets.size() % packet_bytes(format) == 0);
+    char *const to = text_.data();
+    const char *const end = perf_ == PerfText::kLinux7_2
+                                ? put_packets<PerfText::kLinux7_2>(to, format, offset, packets)
+                                : put_packets<PerfText::kLinux6_12>(to, format, offset, packets);
+    return {to, static_cast<size_t>(end - to)};
 }
 
 }  // namespace pmukit::decode::hisi_ptt

@@ -36,6 +36,30 @@ TEST(HisiPttDump, PrintsWhatPerfPrintsFor4dw)
     EXPECT_EQ(dump.lines(Format::k4dw, 0, vectors.bytes), recorded("4dw"));
 }
 
+// From bit 0 up: Fmt 2, Type 5, T9, T8, TH, SO, Length 10, Time 11.
+TEST(HisiPttDump, PrintsWhatPerfOfLinux6_12Prints)
+{
+    DumpText dump(PerfText::kLinux6_12);
+    testing::Buffer narrow;
+    for (const uint32_t dword : {0x123454abU, 0x0100000fU, 0x00000004U, 0x02810040U})
+        testing::put_dword(narrow, dword);
+    EXPECT_EQ(dump.lines(Format::k4dw, 0x10, narrow),
+              ".  00000010: ab 54 34 12                                 "
+              "Format 3 Type a T9 1 T8 0 TH 0 SO 1 Length 28a Time 91\n"
+              ".  00000014: 0f 00 00 01                                 Header DW1\n"
+              ".  00000018: 04 00 00 00                                 Header DW2\n"
+              ".  0000001c: 40 00 81 02                                 Header DW3\n");
+    const testing::Buffer wide =
+        testing::entry_8dw({0x60000001, 0x01001e0f, 4, 0x02810040}, 0x4c033);
+    EXPECT_EQ(dump.lines(Format::k8dw, 0, wide),
+              ".  00000004: 00 00 00 00                                 Prefix\n"
+              ".  00000008: 01 00 00 60                                 Header DW0\n"
+              ".  0000000c: 0f 1e 00 01                                 Header DW1\n"
+              ".  00000010: 04 00 00 00                                 Header DW2\n"
+              ".  00000014: 40 00 81 02                                 Header DW3\n"
+              ".  0000001c: 33 c0 04 00                                 Time\n");
+}
+
 TEST(HisiPttDump, CountsOffsetsFromWhereItIsTold)
 {
     DumpText dump;

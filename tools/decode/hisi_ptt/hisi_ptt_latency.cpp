@@ -69,30 +69,47 @@ std::vector<Histogram::Bucket> Histogram::buckets() const
 
 // Matching
 
+LatencyMatcher::Pending *LatencyMatcher::find(const Tlp &tlp) const
+{
+    const Pages *const pages = requesters_[tlp.requester].get();
+    Page *const page = pages ? (*pages)[tlp.tag >> kPageLog2].get() : nullptr;
+    return page ? &(*page)[tlp.tag % page->size()] : nullptr;
+}
+
+// nullptr: there are enough pages.
+LatencyMatcher::Pending *LatencyMatcher::make(const Tlp &tlp)
+{
+    if (Pending *const pending = find(tlp))
+        return pending;
+    if (used_pages_ == kMaxPages)
+        return nullptr;
+    std::unique_ptr<Pages> &pages = requesters_[tlp.requester];
+    if (!pages)
+        pages = std::make_unique<Pages>();
+    (*pages)[tlp.tag >> kPageLog2] = std::make_unique<Page>();
+    used_pages_++;
+    return find(tlp);
+}
+
 void LatencyMatcher::request(const Tlp &tlp, uint64_t time)
 {
     totals_.requests++;
-    std::unique_ptr<Page> &page = pages_[tlp.requester];
-    if (!page && used_pages_ == kMaxRequesters) {
+    Pending *const pending = make(tlp);
+    if (!pending) {
         totals_.untracked++;
         return;
     }
-    if (!page) {
-        page = std::make_unique<Page>();
-        used_pages_++;
-    }
-    Pending &pending = (*page)[tlp.tag];
-    if (pending.era == era_)
+    if (pending->era == era_)
         totals_.reused++;
     else
         outstanding_++;
-    pending = {time, era_};
+    *pending = {time, era_};
 }
 
 std::optional<uint64_t> LatencyMatcher::completion(const Tlp &tlp, uint64_t time)
 {
-    const std::unique_ptr<Page> &page = pages_[tlp.requester];
-    if (!page || (*page)[tlp.tag].era != era_) {
+    Pending *const pending = find(tlp);
+    if (!pending || pending->era != era_) {
         totals_.unmatched++;
         return std::nullopt;
     }
@@ -100,12 +117,11 @@ std::optional<uint64_t> LatencyMatcher::completion(const Tlp &tlp, uint64_t time
     const bool last = failed || !tlp.kind.data || tlp.byte_count <= data_bytes(tlp);
     if (!last)
         return std::nullopt;
-    Pending &pending = (*page)[tlp.tag];
-    pending.era = 0;
+    pending->era = 0;
     outstanding_--;
     totals_.answered++;
     totals_.failed += failed;
-    return time > pending.since ? time - pending.since : 0;
+    return time > pending->since ? time - pending->since : 0;
 }
 
 std::optional<uint64_t> LatencyMatcher::note(const Tlp &tlp, uint64_t time)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // How long non-posted requests wait for their completions. A completion names its request by
-// requester and tag; a read may be answered in several, of which the one that brings the last byte
-// ends it. Nothing is allocated per packet: each requester has room for all its 1024 tags.
+// requester and tag, whose 14 bits count where both say them; a read may be answered in several, of
+// which the one that brings the last byte ends it. Nothing is allocated per packet: tags have room
+// by the page, 1024 of a requester that differ in their lower ten bits.
 #pragma once
 
 #include <array>
@@ -51,14 +52,14 @@ struct LatencyTotals {
     uint64_t unmatched = 0;  // completions of no request that was seen
     uint64_t reused = 0;     // requests whose tag came again before their completion
     uint64_t forgotten = 0;  // requests that waited when data was lost
-    uint64_t untracked = 0;  // requests beyond the limit of requesters
+    uint64_t untracked = 0;  // requests beyond the limit of pages
 };
 
 class LatencyMatcher {
 public:
-    static constexpr size_t kMaxRequesters = 4096;  // 64 MiB at most
+    static constexpr size_t kMaxPages = 4096;  // 64 MiB at most
 
-    LatencyMatcher() : pages_(65536) {}
+    LatencyMatcher() : requesters_(65536) {}
     // The ticks that the request took, when this TLP is the last of its completions.
     std::optional<uint64_t> note(const Tlp &tlp, uint64_t time);
     // Data was lost: completions of what waits may be in it.
@@ -72,13 +73,16 @@ private:
         uint64_t since = 0;
         uint64_t era = 0;  // it waits while this is the present one
     };
-    static constexpr size_t kTags = 1024;
-    using Page = std::array<Pending, kTags>;
+    static constexpr unsigned kPageLog2 = 10;  // tags
+    using Page = std::array<Pending, 1U << kPageLog2>;
+    using Pages = std::array<std::unique_ptr<Page>, 16>;  // by the upper bits of the tag
 
+    Pending *find(const Tlp &tlp) const;
+    Pending *make(const Tlp &tlp);
     void request(const Tlp &tlp, uint64_t time);
     std::optional<uint64_t> completion(const Tlp &tlp, uint64_t time);
 
-    std::vector<std::unique_ptr<Page>> pages_;  // by requester
+    std::vector<std::unique_ptr<Pages>> requesters_;
     size_t used_pages_ = 0;
     uint64_t era_ = 1;  // a loss begins the next
     uint64_t outstanding_ = 0;

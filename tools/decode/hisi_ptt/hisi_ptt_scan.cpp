@@ -41,11 +41,6 @@ Place place_of(const std::byte *header, const Briefs &briefs)
     return {load_le<uint16_t>(header + briefs.requester_at[type]), briefs.slot[type]};
 }
 
-bool is_known(Place place)
-{
-    return place.slot != static_cast<uint8_t>(TlpType::kUnknown);
-}
-
 }  // namespace
 
 // calloc() gives zeros that take no memory before they are written.
@@ -67,24 +62,6 @@ void Scan::run(Format format, uint64_t, Bytes packets)
         counters[place.requester * kSlots + place.slot]++;
     }
     packets_ += packets.size() / bytes;
-}
-
-// Looks up the types once, for the answer and for the counters. Two at a time is as fast as memory
-// allows.
-size_t Scan::run_known_4dw(uint64_t offset, Bytes entries)
-{
-    uint64_t *const counters = counters_.get();
-    size_t at = 0;
-    for (; entries.size() - at >= 2 * k4dwBytes; at += 2 * k4dwBytes) {
-        const Place one = place_of(entries.data() + at, k4dwBriefs);
-        const Place two = place_of(entries.data() + at + k4dwBytes, k4dwBriefs);
-        if (!(unsigned{is_known(one)} & unsigned{is_known(two)}))
-            break;
-        counters[one.requester * kSlots + one.slot]++;
-        counters[two.requester * kSlots + two.slot]++;
-    }
-    packets_ += at / k4dwBytes;
-    return at + RunSink::run_known_4dw(offset + at, entries.subspan(at));
 }
 
 void Scan::skipped(uint64_t, uint64_t bytes)

@@ -20,7 +20,6 @@ public:
     Scan();
 
     void run(Format format, uint64_t offset, Bytes packets) override;
-    size_t run_known_4dw(uint64_t offset, Bytes entries) override;
     void skipped(uint64_t offset, uint64_t bytes) override;
     void lost(uint64_t offset, uint64_t bytes) override;
 

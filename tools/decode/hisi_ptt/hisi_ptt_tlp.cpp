@@ -151,19 +151,43 @@ bool is_atomic(TlpType type)
     return type == TlpType::kFetchAdd || type == TlpType::kSwap || type == TlpType::kCas;
 }
 
-// 2.2.5: one dword has no last one, several have bytes in both.
-bool enables_agree(const Tlp &tlp)
+// Where the upper bits of a tag stand: a half dword.
+struct WidePlace {
+    size_t dword;
+    unsigned tag_bit, valid_bit, segment_bit;
+};
+constexpr WidePlace kIn64BitAddress = {2, 16, 21, 23}, kInConfig = {3, 16, 21, 23},
+                    kBehindHeader = {3, 0, 5, 24};
+
+std::optional<WidePlace> wide_place_of(const TlpKind &kind)
 {
-    if (tlp.kind.shape == TlpShape::kMemory && (tlp.hint || is_atomic(tlp.kind.type)))
-        return true;
-    return tlp.length_dw == 1 ? tlp.last_be == 0 : tlp.first_be != 0 && tlp.last_be != 0;
+    switch (kind.shape) {
+        case TlpShape::kMemory:
+            return kind.wide ? kIn64BitAddress : kBehindHeader;
+        case TlpShape::kConfig:
+            return kInConfig;
+        case TlpShape::kIo:
+        case TlpShape::kCompletion:
+            return kBehindHeader;
+        case TlpShape::kMessage:
+        case TlpShape::kUnknown:
+            break;
+    }
+    return std::nullopt;
 }
 
-bool completion_agrees(const TlpHeader &header, const Tlp &tlp)
+void read_wide_tag(const TlpHeader &header, Tlp &tlp)
 {
-    const bool known = tlp.status <= 2 || tlp.status == 4;
-    const bool reserved_clear = bits(header[2], 7, 7) == 0;
-    return known && reserved_clear;
+    constexpr uint64_t kAddressLeft = 0xffff'ffff'ffff;
+    const std::optional<WidePlace> place = wide_place_of(tlp.kind);
+    if (!place || !(header[place->dword] >> place->valid_bit & 1))
+        return;
+    const uint32_t dword = header[place->dword];
+    tlp.wide_tag = true;
+    tlp.tag |= static_cast<uint16_t>((dword >> place->tag_bit & 0xf) << 10);
+    tlp.segment = static_cast<uint8_t>(dword >> place->segment_bit);
+    if (place->dword == kIn64BitAddress.dword)
+        tlp.address &= kAddressLeft;
 }
 
 }  // namespace
@@ -183,7 +207,7 @@ std::string_view name_of(TlpClass queue)
     return kClassNames[static_cast<size_t>(queue)];
 }
 
-Tlp parse_tlp(const TlpHeader &header, uint32_t prefix)
+Tlp parse_tlp(const TlpHeader &header, uint32_t prefix, bool wide_tags)
 {
     Tlp tlp;
     const uint32_t dw0 = header[0];
@@ -215,6 +239,8 @@ Tlp parse_tlp(const TlpHeader &header, uint32_t prefix)
         case TlpShape::kUnknown:
             break;
     }
+    if (wide_tags)
+        read_wide_tag(header, tlp);
     return tlp;
 }
 
@@ -233,25 +259,6 @@ uint32_t requested_bytes(const Tlp &tlp)
 {
     const bool read = tlp.kind.queue == TlpClass::kNonPosted && !tlp.kind.data;
     return read ? enabled_bytes(tlp) : 0;
-}
-
-bool is_plausible(const TlpHeader &header)
-{
-    const Tlp tlp = parse_tlp(header, 0);
-    switch (tlp.kind.shape) {
-        case TlpShape::kMemory:
-            return enables_agree(tlp);
-        case TlpShape::kIo:
-        case TlpShape::kConfig:
-            return tlp.length_dw == 1 && tlp.last_be == 0;
-        case TlpShape::kCompletion:
-            return completion_agrees(header, tlp);
-        case TlpShape::kMessage:
-            return true;
-        case TlpShape::kUnknown:
-            break;
-    }
-    return false;
 }
 
 // Text
@@ -302,6 +309,8 @@ std::string tlp_text(const Tlp &tlp)
         text += fmt::format(" tc {}", tlp.traffic_class);
     if (tlp.address_type)
         text += fmt::format(" at {}", tlp.address_type);
+    if (tlp.segment)
+        text += fmt::format(" segment {:#x}", tlp.segment);
     text += tlp.hint ? " th" : "";
     text += tlp.digest ? " td" : "";
     text += tlp.poisoned ? " ep" : "";

@@ -77,7 +77,9 @@ using TlpHeader = std::array<uint32_t, 4>;
 struct Tlp {
     TlpKind kind;
     uint16_t requester = 0;  // bus << 8 | device << 3 | function
-    uint16_t tag = 0;        // 10 bits, with T9 and T8
+    uint16_t tag = 0;        // 10 bits, with T9 and T8; 14 where it is wide
+    bool wide_tag = false;   // the header says that the upper four are valid
+    uint8_t segment = 0;     // with it: of the requester, of a configuration of its target
     uint16_t length_dw = 0;  // 1..1024; of a message without data it means nothing
     uint8_t traffic_class = 0;
     uint8_t address_type = 0;  // 0 untranslated, 1 translation request, 2 translated
@@ -100,16 +102,16 @@ struct Tlp {
     std::optional<Pasid> pasid;
 };
 
-Tlp parse_tlp(const TlpHeader &header, uint32_t prefix);
+// wide_tags: the upper four bits of a tag, and a segment, may stand where the header of PCI Express
+// 5.0 has nothing: the upper half of dword 2 (64-bit addresses, of which 48 bits are left) or of
+// dword 3 (configuration), the lower half of dword 3 (32-bit addresses, completions). One bit there
+// says that they do. Of messages no place is known.
+Tlp parse_tlp(const TlpHeader &header, uint32_t prefix, bool wide_tags = false);
 
 // Bytes of payload that count: those that are enabled, those that were asked for.
 uint32_t data_bytes(const Tlp &tlp);
 // Bytes that a request without payload asks for; 0 for everything else.
 uint32_t requested_bytes(const Tlp &tlp);
-// Do the fields agree with each other as the specification demands? Alignment of data that has no
-// mark is judged by it.
-bool is_plausible(const TlpHeader &header);
-
 // All of it in one line: "MWr 01:00.0 tag 0x01e address 0x402810040 length 1 be 0xf/0x0"
 std::string tlp_text(const Tlp &tlp);
 // "01:00.1"

@@ -80,28 +80,40 @@ TEST(HisiPttTlp, KnowsWhichQueueATypeIsOf)
         EXPECT_EQ(kind_of(fmt_type).queue, queue) << int{fmt_type};
 }
 
-TEST(HisiPttTlp, AgreesOnlyWithItself)
+// The half dwords of PCI Express 6.0's upper tag bits, each with tag 0x2c17 and segment 0x5a.
+TEST(HisiPttTlp, ReadsWideTagsWhereTheHeaderHasRoom)
 {
-    const TlpHeader good = testing::read_tlp(0x100, 1, 0x1000, 16);
-    EXPECT_TRUE(is_plausible(good));
-    TlpHeader bad = good;
-    bad[1] &= ~0xf0U;  // several dwords, none of the last one
-    EXPECT_FALSE(is_plausible(bad));
-    bad[0] |= 1 << 16;  // with a hint there are no byte enables
-    EXPECT_TRUE(is_plausible(bad));
-    for (uint32_t fetch_add_swap_cas : {0x4c000002, 0x4d000002, 0x4e000002})
-        EXPECT_TRUE(is_plausible({fetch_add_swap_cas, 0x01000100, 0x1000, 0}));  // nor have these
-    EXPECT_FALSE(is_plausible({0x20000001, 0x010001ff, 0, 0}));  // one dword, two ends
-    EXPECT_FALSE(is_plausible({0x02000002, 0x0100000f, 0, 0}));  // two dwords of I/O
-    EXPECT_FALSE(is_plausible({0x04000001, 0x010000ff, 0, 0}));
-    EXPECT_FALSE(is_plausible({0x1f000001, 0x0100000f, 0, 0}));
-    TlpHeader completion = testing::completion_tlp(0x100, 1, 4, 1);
-    EXPECT_TRUE(is_plausible(completion));
-    completion[2] |= 0x80;
-    EXPECT_FALSE(is_plausible(completion));
-    EXPECT_FALSE(is_plausible(testing::completion_tlp(0x100, 1, 4, 1, 3)));
-    for (uint32_t status : {1U, 2U, 4U})
-        EXPECT_TRUE(is_plausible(testing::completion_tlp(0x100, 1, 4, 1, status))) << status;
+    constexpr uint32_t kUpper = 0x5aU << 23 | 1U << 21 | 0xb0000,
+                       kLower = 0x5aU << 24 | 1U << 5 | 0xb;
+    const TlpHeader headers[] = {
+        {0x20000001, 0x0100170f, kUpper | 0x1234, 0x56789abc},  // MRd, 64 bits
+        {0x6c000001, 0x01001700, kUpper | 0x1234, 0x56789abc},  // FetchAdd
+        {0x00000001, 0x0100170f, 0x56789abc, kLower},           // MRd, 32 bits
+        {0x02000001, 0x0100170f, 0x00000cf8, kLower},           // IORd
+        {0x04000001, 0x0100170f, 0x02000010, kUpper},           // CfgRd0
+        {0x4a000001, 0x02000004, 0x01001700, kLower},           // CplD
+    };
+    for (const TlpHeader &header : headers) {
+        const Tlp tlp = parse_tlp(header, 0, true);
+        EXPECT_TRUE(tlp.wide_tag) << tlp_text(tlp);
+        EXPECT_EQ(tlp.tag, 0x2c17) << tlp_text(tlp);
+        EXPECT_EQ(tlp.segment, 0x5a) << tlp_text(tlp);
+        EXPECT_EQ(tlp.requester, 0x100) << tlp_text(tlp);
+        EXPECT_EQ(parse_tlp(header, 0).tag, 0x17);
+    }
+    EXPECT_EQ(parse_tlp(headers[0], 0, true).address, 0x123456789abcU);
+    EXPECT_EQ(parse_tlp(headers[2], 0, true).address, 0x56789abcU);
+    EXPECT_EQ(parse_tlp(headers[0], 0).address, 0x2d2b123456789abcU);
+}
+
+TEST(HisiPttTlp, ATagThatIsNotSaidToBeWideHasTenBits)
+{
+    const Tlp tlp = parse_tlp({0x20880001, 0x0100170f, 0x5a1b1234, 0x56789abc}, 0, true);
+    EXPECT_FALSE(tlp.wide_tag);
+    EXPECT_EQ(tlp.tag, 0x317);
+    EXPECT_EQ(tlp.segment, 0);
+    EXPECT_EQ(tlp.address, 0x5a1b123456789abcU);
+    EXPECT_FALSE(parse_tlp({0x34000000, 0x0100007f, 0xffffffff, 0xffffffff}, 0, true).wide_tag);
 }
 
 TEST(HisiPttTlp, OnlyAPasidPrefixIsOne)

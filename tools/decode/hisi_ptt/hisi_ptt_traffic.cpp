@@ -103,7 +103,7 @@ void Traffic::note_latency(const Tlp &tlp, uint64_t time)
 
 void Traffic::packet(const Packet &packet)
 {
-    const Tlp tlp = parse_tlp(packet.header, packet.prefix);
+    const Tlp tlp = parse_tlp(packet);
     const TlpCount count{1, data_bytes(tlp), requested_bytes(tlp)};
     packets_++;
     by_format_[static_cast<size_t>(packet.format)]++;

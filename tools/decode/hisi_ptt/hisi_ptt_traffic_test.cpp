@@ -144,12 +144,34 @@ TEST_F(HisiPttLatency, ALossForgetsWhatWaits)
     EXPECT_EQ(note(completion_tlp(0x100, 1, 4, 1), 75), 5U);
 }
 
+// Two requests whose tags differ in the upper four bits only.
+TEST_F(HisiPttLatency, TellsWideTagsApart)
+{
+    constexpr uint32_t kValid = 1U << 21;
+    const auto read_with = [](uint32_t upper) {
+        TlpHeader header = read_tlp(0x100, 1, 0x1000, 1);
+        header[2] |= kValid | upper << 16;
+        return header;
+    };
+    const auto answer_to = [](uint32_t upper) {
+        TlpHeader header = completion_tlp(0x100, 1, 4, 1);
+        header[3] = 1U << 5 | upper;
+        return header;
+    };
+    matcher_.note(parse_tlp(read_with(3), 0, true), 10);
+    matcher_.note(parse_tlp(read_with(12), 0, true), 20);
+    EXPECT_EQ(matcher_.totals().reused, 0U);
+    EXPECT_EQ(matcher_.note(parse_tlp(answer_to(3), 0, true), 100), 90U);
+    EXPECT_EQ(matcher_.note(parse_tlp(answer_to(12), 0, true), 100), 80U);
+    EXPECT_FALSE(matcher_.note(parse_tlp(answer_to(0), 0, true), 100));
+}
+
 TEST_F(HisiPttLatency, FollowsNoMoreRequestersThanItHasRoomFor)
 {
-    for (uint32_t id = 0; id <= LatencyMatcher::kMaxRequesters; id++)
+    for (uint32_t id = 0; id <= LatencyMatcher::kMaxPages; id++)
         note(read_tlp(static_cast<uint16_t>(id), 1, 0x1000, 1), 10);
     EXPECT_EQ(matcher_.totals().untracked, 1U);
-    EXPECT_EQ(matcher_.outstanding(), LatencyMatcher::kMaxRequesters);
+    EXPECT_EQ(matcher_.outstanding(), LatencyMatcher::kMaxPages);
 }
 
 TEST(HisiPttTimeStrip, DoublesItsColumnsAsTimeGoesOn)

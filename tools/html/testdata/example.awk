@@ -54,7 +54,7 @@ BEGIN {
 	print "pmu 30 cache_qos_aux"
 	print "pmu 31 trace_imc"
 	print "event 7 cxl_hmu_mem0.0.0//"
-	print "event 8 hisi_ptt0_2/filter=0x80001,type=7,format=1/ period 1"
+	print "event 8 hisi_ptt0_2/filter=0x80001,type=7,format=1/ config 0x107080001 period 1"
 	print "event 9 cache_qos_aux/snapshot/"
 	print "event 10 trace_imc/trace_cycles/ period 251"
 	print "comm 100 100 database exec time 1000"

@@ -12,8 +12,14 @@ namespace {
 constexpr std::string_view kModules[] = {"hisi_ptt"};
 
 constexpr uint32_t kAuxtraceType = 6;
-constexpr Driver kRecorded = {"hisi_ptt", "hisi_ptt", kAuxtraceType,
-                              decode::hisi_ptt::looks_like_entries, decode::hisi_ptt::words_of_raw};
+constexpr Driver kRecorded = {
+    .name = "hisi_ptt",
+    .pmu_prefix = "hisi_ptt",
+    .auxtrace_type = kAuxtraceType,
+    .looks_like = decode::hisi_ptt::looks_like_entries,
+    .words_of_raw = decode::hisi_ptt::words_of_raw,
+    .newest_decoder = decode::hisi_ptt::kDecoderVersion,
+};
 
 // The least that the kernel's own driver takes.
 constexpr size_t kAuxBytes = size_t{16} << 20;

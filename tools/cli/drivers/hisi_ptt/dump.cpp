@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Trace entries in the text of `perf report -D` of Linux 7.2, byte for byte where every piece of
-// data begins with an entry and all its entries are of one format. Where that is not so, perf
-// prints what is no entry as if it were one; here a line with # says what was passed over. With
-// --tlp each entry is one line that says what its TLP means.
+// Trace entries in the text of `perf report -D` of Linux 7.2 or 6.12, byte for byte where every
+// piece of data begins with an entry. Where that is not so, perf prints what is no entry as if it
+// were one; here a line with # says what was passed over. With --tlp each entry is one line that
+// says what its TLP means.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "cli/drivers/hisi_ptt/handlers.hpp"
+#include "cli/drivers/hisi_ptt/layout.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_dump.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
@@ -31,8 +33,8 @@ constexpr RecordFlag kRecordFlags[] = {
 // Prints the runs of one stream. Offsets are those in the piece of data that an entry begins in.
 class StreamText final : public ptt::RunSink {
 public:
-    StreamText(Output &out, ptt::DumpText &text, bool tlps)
-        : out_(out), text_(text), tlps_(tlps), framer_(*this)
+    StreamText(Output &out, ptt::DumpText &text, bool tlps, const ptt::Layout &layout)
+        : out_(out), text_(text), tlps_(tlps), layout_(layout), framer_(*this, layout.format)
     {
     }
     StreamText(const StreamText &) = delete;
@@ -47,8 +49,6 @@ public:
         piece_ = offset;
     }
     void data(Bytes bytes) { framer_.data(bytes); }
-    // The piece ends: its text stands before that of the next, if need be of another stream.
-    void piece_ends() { framer_.settle(); }
     void loss(uint64_t bytes) { framer_.loss(bytes); }
     uint64_t finish()
     {
@@ -93,10 +93,9 @@ private:
     {
         for (size_t at = 0; at < packets.size(); at += packet_bytes(format)) {
             const ptt::Packet packet =
-                ptt::unpack(format, offset + at, packets.data() + at, clock_);
+                ptt::unpack({format, layout_.wide_tags}, offset + at, packets.data() + at, clock_);
             out_.print("{:#010x} {:>12} {}{}\n", in_piece(packet.offset), packet.time,
-                       ptt::tlp_text(ptt::parse_tlp(packet.header, packet.prefix)),
-                       packet.strongly_ordered ? " so" : "");
+                       ptt::tlp_text(parse_tlp(packet)), packet.strongly_ordered ? " so" : "");
         }
     }
 
@@ -108,32 +107,35 @@ private:
     uint64_t high_half_ = 0;
     uint64_t skipped_bytes_ = 0;
     ptt::Clock clock_;
+    ptt::Layout layout_;
     ptt::Framer framer_;
 };
 
 class HisiPttDump final : public DriverDump {
 public:
     HisiPttDump(const Recording &recording, const DumpOptions &options, Output &out)
-        : recording_(recording), out_(out), tlps_(options.tlp)
+        : recording_(recording),
+          out_(out),
+          tlps_(options.tlp),
+          lines_(options.perf == "6.12" ? ptt::PerfText::kLinux6_12 : ptt::PerfText::kLinux7_2)
     {
     }
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
                    uint64_t size) override
     {
+        if (stream.decoder_version != 1 && !std::exchange(said_version_, true))
+            out_.print("# decoder version {}\n", stream.decoder_version);
         print_piece(recording_, stream, fmt::format("AUX offset {:#x}, ", offset), file_offset,
                     out_);
-        piece_bytes_ = piece_left_ = size;
+        piece_bytes_ = size;
         text(stream).begin(offset);
     }
     void aux(const Stream &stream, Bytes data) override
     {
-        if (piece_left_ == piece_bytes_)
-            print_size(data, piece_bytes_);
-        piece_left_ -= data.size();
+        if (const uint64_t size = std::exchange(piece_bytes_, 0))
+            print_size(data, size);
         text(stream).data(data);
-        if (piece_left_ == 0)
-            text(stream).piece_ends();
     }
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
@@ -151,7 +153,10 @@ public:
     }
 
 private:
-    StreamText &text(const Stream &stream) { return streams_.of(stream, out_, lines_, tlps_); }
+    StreamText &text(const Stream &stream)
+    {
+        return streams_.of(stream, out_, lines_, tlps_, layout_of(stream));
+    }
     // perf looks at the first dword alone, and counts whole entries.
     void print_size(Bytes data, uint64_t size)
     {
@@ -173,8 +178,9 @@ private:
     const Recording &recording_;
     Output &out_;
     bool tlps_;
-    uint64_t piece_bytes_ = 0, piece_left_ = 0;
+    uint64_t piece_bytes_ = 0;  // of one whose first bytes have not come
     uint64_t skipped_bytes_ = 0;
+    bool said_version_ = false;
     ptt::DumpText lines_;
     StreamMap<StreamText> streams_, samples_;
 };
@@ -192,7 +198,8 @@ void HisiPttDump::sample(const Stream &stream, uint64_t file_offset, Bytes words
     if (record->entries.empty())
         return;
     print_size(record->entries, record->entries.size());
-    samples_.of(stream, out_, lines_, tlps_).run(record->format, 0, record->entries);
+    samples_.of(stream, out_, lines_, tlps_, layout_of(stream))
+        .run(record->format, 0, record->entries);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cli/drivers/hisi_ptt/handlers.hpp"
+#include "cli/drivers/hisi_ptt/layout.hpp"
 #include "cli/export/driver_export.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
@@ -72,7 +73,7 @@ void put_shape(const ptt::Tlp &tlp, Value *to)
 
 void put_packet(const ptt::Packet &packet, Value *to)
 {
-    const ptt::Tlp tlp = ptt::parse_tlp(packet.header, packet.prefix);
+    const ptt::Tlp tlp = parse_tlp(packet);
     static constexpr std::array<Value, kEach> kNothing{};
     std::memcpy(to, kNothing.data(), sizeof kNothing);
     to[kOffset] = packet.offset;
@@ -93,7 +94,11 @@ void put_packet(const ptt::Packet &packet, Value *to)
 class StreamRows final : public ptt::RunSink {
 public:
     StreamRows(RowsOut &out, const Stream &stream)
-        : out_(out), stream_(stream), numbers_(true, out.recording().continues()), framer_(*this)
+        : out_(out),
+          stream_(stream),
+          numbers_(true, out.recording().continues()),
+          layout_(layout_of(stream)),
+          framer_(*this, layout_.format)
     {
     }
     StreamRows(const StreamRows &) = delete;
@@ -128,6 +133,7 @@ private:
     uint64_t entries_offset_ = 0;  // of those in samples
     uint64_t skipped_bytes_ = 0;
     std::vector<Value> rest_;
+    ptt::Layout layout_;
     ptt::Framer framer_;
 };
 
@@ -140,7 +146,8 @@ void StreamRows::put_run(ptt::Format format, uint64_t offset, Bytes packets,
     common.back() = std::string_view(format == ptt::Format::k8dw ? "8dw" : "4dw");
     rest_.resize(count * kEach);
     for (size_t i = 0; i < count; i++)
-        put_packet(ptt::unpack(format, offset + i * size, packets.data() + i * size, clock_),
+        put_packet(ptt::unpack({format, layout_.wide_tags}, offset + i * size,
+                               packets.data() + i * size, clock_),
                    rest_.data() + i * kEach);
     out_.rows(table_, common, rest_);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/drivers/hisi_ptt/handlers.hpp"
+#include "cli/drivers/hisi_ptt/layout.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
 #include "session/stream_map.hpp"
@@ -17,7 +18,7 @@ namespace ptt = decode::hisi_ptt;
 class StreamSamples final : public ptt::RunSink {
 public:
     StreamSamples(RawSink &sink, const Stream &stream)
-        : sink_(sink), stream_(stream), framer_(*this)
+        : sink_(sink), stream_(stream), framer_(*this, layout_of(stream).format)
     {
     }
     StreamSamples(const StreamSamples &) = delete;
@@ -25,25 +26,20 @@ public:
 
     ptt::Framer &decoder() { return framer_; }
 
-    // So many bytes of the buffer follow; behind them the framer need not wait for more.
+    // So many bytes of the buffer follow; with the last of them a record ends.
     void begin(uint64_t bytes) { left_ = bytes; }
     void data(Bytes bytes)
     {
         left_ -= bytes.size();
         framer_.data(bytes);
         if (left_ == 0)
-            settle();
-    }
-    void settle()
-    {
-        framer_.settle();
-        give();
+            give();
     }
     // A loss behind the last entry is told by a record without entries.
     void finish()
     {
         framer_.end();
-        settle();
+        give();
         if (flags_ != 0)
             put_record();
     }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/drivers/hisi_ptt/handlers.hpp"
+#include "cli/drivers/hisi_ptt/layout.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
 #include "decode/hisi_ptt/hisi_ptt_tlp.hpp"
 #include "session/per_stream.hpp"
@@ -26,7 +27,7 @@ class Link final : public ptt::Sink {
 public:
     void packet(const ptt::Packet &packet) override
     {
-        const ptt::Tlp tlp = ptt::parse_tlp(packet.header, packet.prefix);
+        const ptt::Tlp tlp = parse_tlp(packet);
         if (tlp.kind.queue == ptt::TlpClass::kUnknown) {  // its requester could be anywhere
             unknown_++;
             return;
@@ -74,8 +75,18 @@ private:
     LossesSeen seen_;
 };
 
-class LiveHisiPtt final
-    : public PerStream<LiveDriver, PlainDecoder<ptt::StreamDecoder>, LiveHisiPtt &> {
+class LiveHisiPtt;
+
+class StreamOfLink {
+public:
+    StreamOfLink(LiveHisiPtt &to, const Stream &stream);
+    ptt::StreamDecoder &decoder() { return decoder_; }
+
+private:
+    ptt::StreamDecoder decoder_;
+};
+
+class LiveHisiPtt final : public PerStream<LiveDriver, StreamOfLink, LiveHisiPtt &> {
 public:
     explicit LiveHisiPtt(PmuNames names) : PerStream(*this), names_(std::move(names)) {}
 
@@ -158,7 +169,7 @@ private:
             at->second.begins_later(*record);
         if (!at->second.note(*record))
             return;
-        ptt::StreamDecoder decoder(links_[pmu]);
+        ptt::StreamDecoder decoder(links_[pmu], {record->format});
         decoder.start(0);
         decoder.entries(record->format, record->entries);
         decoder.end();
@@ -170,6 +181,11 @@ private:
     std::set<std::string> opened_;
     uint64_t unreadable_ = 0;
 };
+
+StreamOfLink::StreamOfLink(LiveHisiPtt &to, const Stream &stream)
+    : decoder_(to.sink_of(stream), layout_of(stream))
+{
+}
 
 }  // namespace
 

@@ -95,6 +95,7 @@ TEST(AuxtraceInfo, IsThatOfStockPerf)
     ASSERT_TRUE(info);
     EXPECT_EQ(info->type, 6U);
     EXPECT_EQ(info->pmu_type, 24U);
+    EXPECT_EQ(info->decoder_version, 2U);
     EXPECT_EQ(auxtrace_info_of({{"hisi_ptt0_2", 24}, {"hisi_ptt0_3", 25}})->pmu_type, 24U);
 }
 

@@ -10,6 +10,7 @@
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/figures.hpp"
 #include "cli/drivers/hisi_ptt/handlers.hpp"
+#include "cli/drivers/hisi_ptt/layout.hpp"
 #include "cli/join.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
 #include "decode/hisi_ptt/hisi_ptt_traffic.hpp"
@@ -67,12 +68,14 @@ std::string type_text(uint64_t type)
     return text.empty() ? "none" : text;
 }
 
-std::string terms_text(uint64_t config)
+std::string terms_text(const Recording &recording, size_t event)
 {
-    const Terms terms = terms_of(config);
-    return fmt::format("{}  direction {} ({})  type {}  format {}", filter_text(terms.filter),
+    const Terms terms = terms_of(recording.config(event));
+    const uint64_t version = recording.decoder_version();
+    return fmt::format("{}  direction {} ({})  type {}  format {}{}", filter_text(terms.filter),
                        terms.direction, direction_text(terms), type_text(terms.type),
-                       terms.format ? "8DW" : "4DW");
+                       terms.format ? "8DW" : "4DW",
+                       version == 1 ? "" : fmt::format("  decoder version {}", version));
 }
 
 // One event: its traffic, whichever way it came.
@@ -298,11 +301,12 @@ void print_remarks(const EventTraffic &event, Output &out)
                 out.print("  {} {}\n", remark.count, remark.text);
 }
 
-void print_event(const std::string &pmu, uint64_t config, const std::optional<std::string> &source,
-                 const EventTraffic &event, const ReportOptions &options, Output &out)
+void print_event(const std::string &pmu, const std::string &terms,
+                 const std::optional<std::string> &source, const EventTraffic &event,
+                 const ReportOptions &options, Output &out)
 {
     const Traffic &traffic = event.traffic;
-    out.print("{}  {}", pmu, terms_text(config));
+    out.print("{}  {}", pmu, terms);
     if (source)
         out.print("  source={}", *source);
     TlpCount all;
@@ -448,17 +452,19 @@ ordered_json json_of_loss(const EventTraffic &event)
             {"bad_records", event.bad_records}};
 }
 
-ordered_json json_of(const std::string &pmu, uint64_t config, const EventTraffic &event, size_t top)
+ordered_json json_of(const Recording &recording, size_t index, const EventTraffic &event,
+                     size_t top)
 {
     const Traffic &traffic = event.traffic;
-    const Terms terms = terms_of(config);
-    return {{"pmu", pmu},
+    const Terms terms = terms_of(recording.config(index));
+    return {{"pmu", recording.pmu_name(index)},
             {"driver", "hisi_ptt"},
             {"filter", terms.filter},
             {"direction", terms.direction},
             {"direction_text", direction_text(terms)},
             {"type", terms.type},
             {"format", terms.format ? "8DW" : "4DW"},
+            {"decoder_version", recording.decoder_version()},
             {"records", totals_of(event).records},
             {"tlps", traffic.packets()},
             {"by_type", json_of_types(traffic)},
@@ -499,7 +505,7 @@ public:
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
         EventTraffic &event = event_of(stream.event);
-        event.aux.begin_at(stream, offset, event.traffic);
+        event.aux.begin_at(stream, offset, event.traffic, layout_of(stream));
     }
     void aux(const Stream &stream, Bytes data) override
     {
@@ -526,14 +532,13 @@ public:
     void print(const Recording &recording, Output &out) override
     {
         for (const auto &[index, event] : events_)
-            print_event(recording.pmu_name(index), config_of(recording, index),
+            print_event(recording.pmu_name(index), terms_text(recording, index),
                         recording.source(index), event, options_, out);
     }
     void add_pmus(const Recording &recording, ordered_json &pmus) override
     {
         for (const auto &[index, event] : events_)
-            pmus.push_back(json_of(recording.pmu_name(index), config_of(recording, index), event,
-                                   options_.top));
+            pmus.push_back(json_of(recording, index, event, options_.top));
     }
     void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override
     {
@@ -543,7 +548,7 @@ public:
             const size_t before = figures.size();
             for (html::Figure &figure : traffic_figures(head, event.traffic, options_.top))
                 figures.push_back(std::move(figure));
-            figures[before].words.push_back(terms_text(config_of(recording, index)));
+            figures[before].words.push_back(terms_text(recording, index));
         }
     }
     std::vector<std::string> troubles(const Recording &recording) const override;
@@ -557,11 +562,6 @@ private:
 
     EventTraffic &event_of(size_t index);
     std::optional<uint64_t> time_of(uint64_t offset) const;
-    static uint64_t config_of(const Recording &recording, size_t index)
-    {
-        const auto &events = recording.reader().events();
-        return index < events.size() ? events[index].attr.config : 0;
-    }
 
     ReportOptions options_;
     unsigned range_log2_;
@@ -606,7 +606,8 @@ void HisiPttReport::sample(const Stream &stream, uint64_t, Bytes words)
     const uint64_t before = account.lost_entries() + account.missing_records() + account.overruns();
     if (!account.note(*record))
         return;
-    ptt::StreamDecoder &decoder = event.samples.begin_at(stream, 0, event.traffic);
+    ptt::StreamDecoder &decoder =
+        event.samples.begin_at(stream, 0, event.traffic, layout_of(stream));
     if (account.lost_entries() + account.missing_records() + account.overruns() != before)
         decoder.loss(0);
     now_ = {&stream, record->time_ns};
