@@ -7,7 +7,7 @@ debs=$1
 version=$(cat VERSION)
 kernel=$(ls /kernels | sort -V | head -n 1)
 release=$(cat "/kernels/$kernel/release")
-host="libpmukit-dev libpmukit1 pmukit pmukit-dkms pmukit-doc"
+host="libpmukit-dev libpmukit2 pmukit pmukit-dkms pmukit-doc"
 lab="pmukit-hisi-ptt-dkms pmukit-lab-dkms"
 
 check() {
@@ -52,7 +52,7 @@ manual_pages() {
 }
 builds_example() {
 	cmake -S tools/lib/example -B "$work/example" && cmake --build "$work/example" &&
-		ldd "$work"/example/hot_pages | grep -q 'libpmukit\.so\.1 => /'
+		ldd "$work"/example/hot_pages | grep -q 'libpmukit\.so\.2 => /'
 }
 dkms_modules() { for package in "$@"; do tools/scripts/dkms-source "${package%-dkms}"; done | sed 's/^common$/pmukit_common/' | sort; }
 # modules DKMS-PACKAGE...: theirs are there, of this version, and no other is.
@@ -95,7 +95,7 @@ examples() {
 		sed 's/^#\([a-z]\)/\1/' $folder/modprobe.conf >"$work/modprobe.conf" &&
 		modprobe -C "$work/modprobe.conf" -c | grep -qx 'options cxl_hmu standalone=1'
 }
-purge() { dpkg --purge pmukit-doc pmukit-dkms libpmukit-dev pmukit libpmukit1 $lab; }
+purge() { dpkg --purge pmukit-doc pmukit-dkms libpmukit-dev pmukit libpmukit2 $lab; }
 nothing_left() {
 	everything >"$work/after"
 	diff "$work/before" "$work/after"

@@ -25,7 +25,7 @@ fi
 
 # What a package has, and nothing outside the prefix
 [ "$(ls "$stage")" = usr ] || fail "beside usr: $(ls "$stage")"
-library=$(find "$usr" -name 'libpmukit.so.1')
+library=$(find "$usr" -name 'libpmukit.so.2')
 pc=$(find "$usr" -name libpmukit.pc)
 for file in bin/pmukit bin/pmukit-encode include/libpmukit/perfdata/reader.hpp include/libpmukit/pmukit/cxl_hmu.h \
 	share/doc/pmukit/components/lib.rst \
@@ -70,7 +70,7 @@ found=$(LD_LIBRARY_PATH=$(dirname "$library") "$folder/by_pkg_config" "$folder/p
 prefix=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --variable prefix libpmukit)
 [ "$(readlink -f "$prefix")" = "$(readlink -f "$usr")" ] || fail "libpmukit.pc: prefix $prefix"
 
-readelf -d "$library" | grep -q 'SONAME.*libpmukit\.so\.1]' || fail 'wrong soname'
+readelf -d "$library" | grep -q 'SONAME.*libpmukit\.so\.2]' || fail 'wrong soname'
 ! readelf -d "$library" "$usr/bin/pmukit" | grep -E 'R(UN)?PATH' || fail 'a path of the build in a program'
-foreign=$(nm -D --defined-only "$library" | c++filt | grep -v 'pmukit::\|LIBPMUKIT_1' || true)
+foreign=$(nm -D --defined-only "$library" | c++filt | grep -v 'pmukit::\|LIBPMUKIT_2' || true)
 [ -z "$foreign" ] || fail "symbols that are not ours: $foreign"

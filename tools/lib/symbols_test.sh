@@ -14,7 +14,7 @@ awk -f "$(dirname "$0")/declared.awk" "$@" | sort -u >"$work/declared"
 cut -d' ' -f2 "$work/declared" | sort -u >"$work/names"
 sed -n 's/^public //p' "$work/declared" | sort -u >"$work/public"
 # Functions of the library's own sources: what comes out of a header is weak.
-nm -DC --defined-only "$library" | sed -n 's/^[0-9a-f]* T \(.*\)@@LIBPMUKIT_1$/\1/p' | sed 's/\[abi:cxx11\]//g' | sort -u >"$work/shown"
+nm -DC --defined-only "$library" | sed -n 's/^[0-9a-f]* T \(.*\)@@LIBPMUKIT_2$/\1/p' | sed 's/\[abi:cxx11\]//g' | sort -u >"$work/shown"
 awk '{ name = $0; while (gsub(/<[^<>]*>/, "", name)) continue; sub(/\(.*/, "", name); print name "\t" $0 }' "$work/shown" |
 	sort -u >"$work/named"
 cut -f1 "$work/named" | sort -u >"$work/shown_names"

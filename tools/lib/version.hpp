@@ -5,7 +5,7 @@
 
 namespace pmukit {
 
-constexpr const char *kHeaderVersion = "1.0.0";
+constexpr const char *kHeaderVersion = "2.0.0";
 
 const char *library_version();
 
