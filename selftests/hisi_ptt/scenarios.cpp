@@ -121,6 +121,8 @@ constexpr PttRecorder kPttPmukit{"", " --source model", false, true};
 constexpr PttRecorder kPttPerfAux{"RECORDER=perf REPORT=1 ", "", true};
 // As perf maps for who has few privileges: an AUX area of 128 KiB instead of 16 MiB.
 constexpr PttRecorder kPttPerfSmallAux{"RECORDER=perf REPORT=1 ", " -m 64,32", true};
+// The cpumask of the kernel's own driver names all CPUs near the device: each would trace in turn.
+constexpr PttRecorder kPttPerfOneCpu{"RECORDER=perf REPORT=1 ", " -C 0", true};
 constexpr PttRecorder kPttPerfSamples{"RECORDER=perf ", " -R", false};
 
 void add_recordings(Scenario &scenario, std::span<const PttRecording> recordings,
@@ -163,6 +165,28 @@ Scenario hisi_ptt_record()
     add_recordings(scenario, kPttAll, kPttPmukit);
     add_recordings(scenario, kPttNamed, kPttPmukit, kPttAll.size());
     return scenario;
+}
+
+// The kernel's own driver, unmodified, in place of ours: pmukit takes it as it is. Its cpumask on
+// x86 is that of a node, which the device must have.
+Scenario hisi_ptt_stock_driver(std::string_view name, const PttRecorder &recorder, bool two_nodes,
+                               std::vector<std::string_view> kernels)
+{
+    Scenario stock = hisi_ptt_scenario(name);
+    stock.kernels = std::move(kernels);
+    stock.two_nodes = two_nodes;
+    stock.modules_instead = {"stock/hisi_ptt"};
+    if (two_nodes)
+        stock.steps = {{"near_node", "/selftests/hisi_ptt/near_node.sh 1", 30}};
+    // perf report -D prints each entry: the least will do.
+    if (recorder.perf_report) {
+        add_recordings(stock, kPttAll.first(kPttLeast), recorder);
+        return stock;
+    }
+    add_recordings(stock, kPttAll, recorder);
+    add_recordings(stock, kPttNamed, recorder, kPttAll.size());
+    stock.steps.push_back({"stock_driver", "/selftests/hisi_ptt/stock_driver.sh", 180});
+    return stock;
 }
 
 // What comes in at two ports, non-posted requests and completions: of what the functions behind
@@ -274,7 +298,7 @@ Scenario hisi_ptt_exact(std::string_view name, const std::string &rounds, unsign
                          {"{selftests}/hisi_ptt/judge_rounds.sh", "{guest}/rounds", "{out}"},
                          0,
                          {"rounds all right"}}};
-    exact.on_request = true;
+    exact.routine = {"7.2", "6.12-arm64"};
     return exact;
 }
 
@@ -282,6 +306,7 @@ Scenario hisi_ptt_exact_long()
 {
     Scenario exact = hisi_ptt_exact("exact_long", "PMUKIT_ROUNDS=200 PMUKIT_LARGE_ROUNDS=20 ",
                                     /*step_seconds=*/36000);
+    exact.on_request = true;
     // Each takes as long as its stores.
     exact.steps[1].command = "PMUKIT_ROUNDS=20 hisi_ptt_exact_test";
     exact.steps[2].command = "PMUKIT_ROUNDS=20 /selftests/hisi_ptt/exact_record.sh";
@@ -492,6 +517,8 @@ UnitSpec hisi_ptt_driver()
                   "selftests/hisi_ptt/live.sh",
                   "selftests/hisi_ptt/slow_reader.sh",
                   "selftests/hisi_ptt/exact_record.sh",
+                  "selftests/hisi_ptt/stock_driver.sh",
+                  "selftests/hisi_ptt/near_node.sh",
                   "selftests/lib/tap.sh",
                   "selftests/perfdata/record_corpus.sh",
                   "selftests/hisi_ptt/iommu.sh",
@@ -507,6 +534,9 @@ UnitSpec hisi_ptt_driver()
         hisi_ptt_stock("stock_samples", kPttPerfSamples, kPttAll.first(kPttLeast), kX86Kernels),
         hisi_ptt_stock("stock_samples_more", kPttPerfSamples, kPttAll.subspan(kPttLeast),
                        kX86Kernels),
+        hisi_ptt_stock_driver("stock_driver", kPttPmukit, true, {"6.12", "7.2"}),
+        hisi_ptt_stock_driver("stock_driver-arm64", kPttPmukit, false, {"6.12-arm64"}),
+        hisi_ptt_stock_driver("stock_driver_perf", kPttPerfOneCpu, false, {"6.12-arm64"}),
         hisi_ptt_iommu(),
         hisi_ptt_exact("exact", "", /*step_seconds=*/600),
         hisi_ptt_exact_long(),

@@ -23,6 +23,8 @@ Result<fs::path> find_module(const fs::path &folder, std::string_view name)
 {
     std::string file = fmt::format("{}.ko", name);
     std::error_code none;
+    if (name.find('/') != name.npos && fs::exists(folder / file, none))
+        return folder / file;
     for (const fs::directory_entry &entry : fs::recursive_directory_iterator(folder, none))
         if (entry.path().filename() == file)
             return entry.path();
@@ -94,14 +96,15 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
     if (!spec.unit)
         return lists;
     for (std::string_view module : spec.unit->modules) {
-        const std::string_view name = module.substr(0, module.find(' '));
-        auto file = find_module(spec.build / "modules" / spec.kernel, name);
+        const std::string_view path = module.substr(0, module.find(' '));
+        const std::string_view name = base_name(path);
+        auto file = find_module(spec.build / "modules" / spec.kernel, path);
         if (!file)
             return file.error();
         std::string to = fmt::format("{}/{}.ko", kModuleFolder, name);
         if (auto put = add_host_file(cpio, *file, to); !put)
             return put.error();
-        lists.rest += fmt::format("/{}{}\n", to, module.substr(name.size()));
+        lists.rest += fmt::format("/{}{}\n", to, module.substr(path.size()));
         lists.unload = fmt::format("{}\n{}", name, lists.unload);
     }
     return lists;

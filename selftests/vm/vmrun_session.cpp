@@ -593,7 +593,7 @@ std::vector<std::string> Session::our_modules() const
     std::vector<std::string> names;
     if (options_.unit)
         for (std::string_view module : options_.unit->modules)
-            names.push_back(words_of(module).front());
+            names.push_back(fs::path(words_of(module).front()).filename());
     return names;
 }
 

@@ -135,6 +135,8 @@ void append_new(Names &names, const Names &more)
 UnitSpec with_others(const UnitSpec &unit, const Scenario &scenario)
 {
     UnitSpec all = unit;
+    if (!scenario.modules_instead.empty())
+        all.modules = scenario.modules_instead;
     for (const std::string_view name : scenario.beside) {
         const UnitSpec &other = *unit_by_name(name);
         append_new(all.stock_modules, other.stock_modules);

@@ -90,6 +90,8 @@ struct Scenario {
     std::vector<std::string_view> bridges{};
     // Other units in the guest: their modules and programs.
     std::vector<std::string_view> beside{};
+    // Modules in place of the unit's. One with a folder is below build/modules/<kernel>/ there.
+    std::vector<std::string_view> modules_instead{};
     // Two NUMA nodes with a CPU each: a device that is said to be near the second has a CPU that
     // can go offline on x86 as well.
     bool two_nodes = false;
