@@ -140,22 +140,27 @@ static bool is_whole(const __u32 *entry, const __u32 *first)
 	return entry[0] == ENTRY_MARK && entry[2] == WRITE_OF_4 && !(entry[ADDRESS_AT] & 3);
 }
 
-/* The first entry that is not what it should be. Behind a mark the trace may have begun anew. */
+/*
+ * The first entry that is not what it should be. Behind a mark packets may be missing. Behind one of
+ * unknown size the trace may have begun anew, as often as the driver says, and with any packet:
+ * a device that is fast enough goes round again before the first one is taken.
+ */
 static size_t first_wrong(const FIXTURE_DATA(flood) *self)
 {
 	const __u32 *first = (const __u32 *)self->bytes, *entry;
-	__u64 next = 0, packet;
+	long long restarts = traces(self->pmu) - self->traces - 1;
+	__u64 next = 0, packet, gap;
 	size_t at;
 	int mark = 0;
-	bool gap;
 
 	for (at = 0; at + PTT_ENTRY_BYTES_8DW <= self->size; at += PTT_ENTRY_BYTES_8DW) {
 		entry = (const __u32 *)(self->bytes + at);
 		packet = entry[ADDRESS_AT] / 4;
-		for (gap = false; mark < self->nr_marks && self->marks[mark].offset <= at; mark++)
-			gap = true;
-		if (!is_whole(entry, first) ||
-		    (packet != next && (!gap || (packet && packet < next))))
+		for (gap = 0; mark < self->nr_marks && self->marks[mark].offset <= at; mark++)
+			gap |= self->marks[mark].flags;
+		if (!is_whole(entry, first) || (packet != next && !gap))
+			break;
+		if (packet < next && (!(gap & PERF_AUX_FLAG_COLLISION) || restarts-- <= 0))
 			break;
 		next = packet + 1;
 	}
