@@ -15,6 +15,7 @@
  *   cache_qos_group.c    groups
  *   cache_qos_configfs.c groups as users see them
  *   cache_qos_sysfs.c    files of the PMU
+ *   cache_qos_debugfs.c  counters of what happened
  *   cache_qos_trace.c    trace events
  *   *_core.c             the arithmetic (cache_qos_core.h)
  *
@@ -262,6 +263,17 @@ struct cache_qos_snapshot {
 	u64 readings[CACHE_QOS_MAX_MONITORS * CACHE_QOS_NR_EVENTS][PMUKIT_CACHE_QOS_WORDS];
 };
 
+#define CACHE_QOS_NR_STATS	20
+
+struct cache_qos_live;
+struct cache_qos_stat;
+
+/* A file in debugfs */
+struct cache_qos_stat_file {
+	struct cache_qos_live *live;
+	const struct cache_qos_stat *stat;
+};
+
 /**
  * struct cache_qos_live - a back-end and all that goes with it
  * @ref: held by the registration and by the PMUs, which may live longer
@@ -315,6 +327,7 @@ struct cache_qos_snapshot {
  * @streams: by CPU: events of cache_qos_aux that are there
  * @stream_cpus: CPUs with such
  * @snapshot: what they get
+ * @stat_files: what is behind the files of @pp.debugfs
  * @pp: the PMU; its reference count is its own
  * @aux_pp: cache_qos_aux; the same
  */
@@ -375,6 +388,7 @@ struct cache_qos_live {
 	struct list_head __percpu *streams;
 	struct cpumask stream_cpus;
 	struct cache_qos_snapshot snapshot;
+	struct cache_qos_stat_file stat_files[CACHE_QOS_NR_STATS];
 	struct pmukit_pmu pp;
 	struct pmukit_pmu aux_pp;
 };
@@ -497,6 +511,9 @@ void cache_qos_streams_write(struct cache_qos_live *live);
 /* cache_qos_sysfs.c */
 extern const struct attribute_group *cache_qos_groups[];
 int cache_qos_emit_holder(const struct cache_qos_live *live, char *buf, int at);
+
+/* cache_qos_debugfs.c */
+void cache_qos_debugfs_add(struct cache_qos_live *live);
 
 /* cache_qos_group.c: all may sleep */
 int cache_qos_group_make(struct cache_qos_live *live, u16 parent);

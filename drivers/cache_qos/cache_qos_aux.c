@@ -503,7 +503,6 @@ static const struct attribute_group *cache_qos_aux_groups[] = {
 	&cache_qos_aux_event_group,
 	&cache_qos_aux_caps_group,
 	&pmukit_cpumask_group,
-	&pmukit_stats_group,
 	NULL
 };
 

@@ -212,6 +212,7 @@ static int cache_qos_bring_up(struct cache_qos_live *live)
 	ret = pmukit_pmu_register(&live->pp, &live->parent->dev);
 	if (ret)
 		goto stop;
+	cache_qos_debugfs_add(live);
 	ret = pmukit_pmu_register(&live->aux_pp, &live->parent->dev);
 	if (ret)
 		goto remove;

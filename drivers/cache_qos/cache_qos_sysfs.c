@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: files of the PMU: format/, events/, caps/, stats/, and a few of its own.
+ * cache_qos: files of the PMU: format/, events/, caps/, and a few of its own.
  * Documentation/ABI/testing has the promise.
  *
  * There is no cpumask, which would make perf take the PMU for one of the whole system, and no
@@ -160,105 +160,6 @@ static const struct attribute_group cache_qos_caps_group = {
 	.attrs = cache_qos_caps_attrs,
 };
 
-/* stats/: under the lock; what is written without it, on its CPU or by the sampler, is marked. */
-
-struct cache_qos_stat {
-	struct device_attribute attr;
-	u64 (*of)(const struct cache_qos_live *live);
-};
-
-static ssize_t cache_qos_stat_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	struct cache_qos_stat *stat = container_of(attr, struct cache_qos_stat, attr);
-	struct cache_qos_live *live = cache_qos_of_dev(dev);
-	u64 value;
-
-	raw_spin_lock_irq(&live->lock);
-	value = stat->of(live);
-	raw_spin_unlock_irq(&live->lock);
-	return sysfs_emit(buf, "%llu\n", value);
-}
-
-static u64 cache_qos_cpu_sum(const struct cache_qos_live *live, size_t field)
-{
-	unsigned int cpu;
-	u64 sum = 0;
-
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(*(const u64 *)((const char *)live->cpu_pointers[cpu] + field));
-	return sum;
-}
-
-static u64 cache_qos_violations(const struct cache_qos_live *live)
-{
-	u64 sum = 0;
-	u32 d;
-
-	for (d = 0; d < live->core.nr_domains; d++)
-		sum += live->core.domains[d].violations;
-	return sum;
-}
-
-#define CACHE_QOS_STAT(_name, _value)						\
-	static u64 cache_qos_stat_of_##_name(const struct cache_qos_live *live)	\
-	{									\
-		return _value;							\
-	}									\
-	static struct cache_qos_stat cache_qos_stat_##_name = {			\
-		.attr = __ATTR(_name, 0400, cache_qos_stat_show, NULL),		\
-		.of = cache_qos_stat_of_##_name,				\
-	}
-
-CACHE_QOS_STAT(rmids_free, live->core.nr_atoms[CACHE_QOS_FREE]);
-CACHE_QOS_STAT(rmids_used, live->core.nr_atoms[CACHE_QOS_USED]);
-CACHE_QOS_STAT(rmids_limbo, live->core.nr_atoms[CACHE_QOS_LIMBO]);
-CACHE_QOS_STAT(pqr_writes, cache_qos_cpu_sum(live, offsetof(struct cache_qos_cpu, writes)));
-CACHE_QOS_STAT(pqr_faults, cache_qos_cpu_sum(live, offsetof(struct cache_qos_cpu, faults)));
-CACHE_QOS_STAT(hijacks, cache_qos_cpu_sum(live, offsetof(struct cache_qos_cpu, hijacks)));
-CACHE_QOS_STAT(unavailable, cache_qos_count_reads(&live->core).unavailable);
-CACHE_QOS_STAT(errors, cache_qos_count_reads(&live->core).errors);
-CACHE_QOS_STAT(stolen, cache_qos_count_reads(&live->core).stolen);
-CACHE_QOS_STAT(uncertain, cache_qos_count_reads(&live->core).uncertain);
-CACHE_QOS_STAT(partial, live->core.stats.partial);
-CACHE_QOS_STAT(dirty, live->core.stats.dirty);
-CACHE_QOS_STAT(violations, cache_qos_violations(live));
-CACHE_QOS_STAT(lost_forks, live->lost_forks);
-CACHE_QOS_STAT(yields, live->yields);
-CACHE_QOS_STAT(tasks, live->nr_tasks);
-CACHE_QOS_STAT(probes, READ_ONCE(live->attached) ? CACHE_QOS_POINTS : 0);
-CACHE_QOS_STAT(passes, READ_ONCE(live->done));
-CACHE_QOS_STAT(ipis, atomic64_read(&live->ipis));
-CACHE_QOS_STAT(wakes, atomic64_read(&live->wakes));
-
-static struct attribute *cache_qos_stats_attrs[] = {
-	&cache_qos_stat_rmids_free.attr.attr,
-	&cache_qos_stat_rmids_used.attr.attr,
-	&cache_qos_stat_rmids_limbo.attr.attr,
-	&cache_qos_stat_pqr_writes.attr.attr,
-	&cache_qos_stat_pqr_faults.attr.attr,
-	&cache_qos_stat_hijacks.attr.attr,
-	&cache_qos_stat_unavailable.attr.attr,
-	&cache_qos_stat_errors.attr.attr,
-	&cache_qos_stat_stolen.attr.attr,
-	&cache_qos_stat_uncertain.attr.attr,
-	&cache_qos_stat_partial.attr.attr,
-	&cache_qos_stat_dirty.attr.attr,
-	&cache_qos_stat_violations.attr.attr,
-	&cache_qos_stat_lost_forks.attr.attr,
-	&cache_qos_stat_yields.attr.attr,
-	&cache_qos_stat_tasks.attr.attr,
-	&cache_qos_stat_probes.attr.attr,
-	&cache_qos_stat_passes.attr.attr,
-	&cache_qos_stat_ipis.attr.attr,
-	&cache_qos_stat_wakes.attr.attr,
-	NULL
-};
-
-static const struct attribute_group cache_qos_stats_group = {
-	.name = "stats",
-	.attrs = cache_qos_stats_attrs,
-};
-
 /* domains: a line for each that has ever been online */
 
 static ssize_t domains_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -389,7 +290,6 @@ const struct attribute_group *cache_qos_groups[] = {
 	&cache_qos_format_group,
 	&cache_qos_event_group,
 	&cache_qos_caps_group,
-	&cache_qos_stats_group,
 	&cache_qos_group,
 	NULL
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sysfs groups all units share: cpumask, stats/ and the files of caps/.
+ * sysfs groups all units share: cpumask and the files of caps/.
  *
  * Context: read callbacks, process context, no locks. The device's driver data is the struct pmu
  * (perf sets it); everything shown lives in the pmukit_pmu, never in registers, so the files can
@@ -53,54 +53,6 @@ const struct attribute_group pmukit_cpumask_group = {
 	.attrs = pmukit_cpumask_attrs,
 };
 EXPORT_SYMBOL_GPL(pmukit_cpumask_group);
-
-/* stats/ */
-
-struct pmukit_stat_attr {
-	struct device_attribute attr;
-	enum pmukit_stat stat;
-};
-
-static ssize_t pmukit_stat_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	struct pmukit_stat_attr *stat = container_of(attr, struct pmukit_stat_attr, attr);
-
-	return sysfs_emit(buf, "%lld\n",
-			  atomic64_read(&pmukit_dev_to_pmu(dev)->stats[stat->stat]));
-}
-
-#define PMUKIT_STAT_ATTR(_name, _stat)						\
-	static struct pmukit_stat_attr pmukit_stat_##_name = {			\
-		.attr = __ATTR(_name, 0444, pmukit_stat_show, NULL),		\
-		.stat = _stat,							\
-	}
-
-PMUKIT_STAT_ATTR(records, PMUKIT_STAT_RECORDS);
-PMUKIT_STAT_ATTR(entries, PMUKIT_STAT_ENTRIES);
-PMUKIT_STAT_ATTR(lost, PMUKIT_STAT_LOST);
-PMUKIT_STAT_ATTR(overflows, PMUKIT_STAT_OVERFLOWS);
-PMUKIT_STAT_ATTR(resets, PMUKIT_STAT_RESETS);
-PMUKIT_STAT_ATTR(rejected, PMUKIT_STAT_REJECTED);
-PMUKIT_STAT_ATTR(timeouts, PMUKIT_STAT_TIMEOUTS);
-
-static struct attribute *pmukit_stats_attrs[] = {
-	&pmukit_stat_records.attr.attr,
-	&pmukit_stat_entries.attr.attr,
-	&pmukit_stat_lost.attr.attr,
-	&pmukit_stat_overflows.attr.attr,
-	&pmukit_stat_resets.attr.attr,
-	&pmukit_stat_rejected.attr.attr,
-	&pmukit_stat_timeouts.attr.attr,
-	NULL
-};
-
-static_assert(ARRAY_SIZE(pmukit_stats_attrs) == PMUKIT_NR_STATS + 1);
-
-const struct attribute_group pmukit_stats_group = {
-	.name = "stats",
-	.attrs = pmukit_stats_attrs,
-};
-EXPORT_SYMBOL_GPL(pmukit_stats_group);
 
 /* caps/ */
 

@@ -457,7 +457,7 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 			udelay(CXL_HMU_DISABLE_POLL_US);
 		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
 	}
-	/* What comes after this drain is counted in stats/lost only: announce it. */
+	/* What comes after this drain is counted in lost only: announce it. */
 	if (status & CXL_HMU_STATUS_OPERATION)
 		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
 	return status;

@@ -103,7 +103,6 @@ static const struct attribute_group hisi_ptt_caps_group = {
 
 const struct attribute_group *hisi_ptt_attr_groups[] = {
 	&pmukit_cpumask_group,
-	&pmukit_stats_group,
 	&hisi_ptt_format_group,
 	&hisi_ptt_caps_group,
 	&hisi_ptt_tune_group,
@@ -112,7 +111,7 @@ const struct attribute_group *hisi_ptt_attr_groups[] = {
 	NULL
 };
 
-/* debugfs, no promise */
+/* debugfs */
 
 /**
  * hisi_ptt_debugfs_add - show what copying costs, beside the counters of every PMU

@@ -163,7 +163,7 @@ struct imc_pmu {
 	struct imc_event_file *event_files;
 	struct attribute **event_attrs;
 	struct attribute_group events_group;
-	const struct attribute_group *groups[7];
+	const struct attribute_group *groups[6];
 };
 
 /**

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: format/, events/, caps/, stats/ and alias of a PMU. Documentation/ABI/testing has the
- * promise.
+ * imc: format/, events/, caps/ and alias of a PMU. Documentation/ABI/testing has the promise.
  *
  * Context: process context. What is shown never changes while the PMU is registered.
  */
@@ -164,34 +163,6 @@ static const struct attribute_group imc_caps_group = {
 	.attrs = imc_caps_attrs,
 };
 
-/* stats/ of trace */
-
-#define IMC_STAT(_name, _stat)								\
-	static int imc_emit_##_name(struct pmukit_pmu *pp, char *buf, int at)		\
-	{										\
-		return sysfs_emit_at(buf, at, "%lld",					\
-				     (s64)atomic64_read(&pp->stats[_stat]));		\
-	}										\
-	PMUKIT_CAP(_name, imc_emit_##_name)
-
-IMC_STAT(records, PMUKIT_STAT_RECORDS);
-IMC_STAT(lost, PMUKIT_STAT_LOST);
-IMC_STAT(rejected, PMUKIT_STAT_REJECTED);
-IMC_STAT(overflows, PMUKIT_STAT_OVERFLOWS);
-
-static struct attribute *imc_stats_attrs[] = {
-	&records.attr.attr,
-	&lost.attr.attr,
-	&rejected.attr.attr,
-	&overflows.attr.attr,
-	NULL
-};
-
-static const struct attribute_group imc_stats_group = {
-	.name = "stats",
-	.attrs = imc_stats_attrs,
-};
-
 /**
  * imc_sysfs_fill - make the groups of a PMU
  * @ipmu: a PMU with its names
@@ -201,9 +172,8 @@ static const struct attribute_group imc_stats_group = {
 int imc_sysfs_fill(struct imc_pmu *ipmu)
 {
 	const struct attribute_group **group = ipmu->groups;
-	bool trace = ipmu->unit->type == IMC_TYPE_TRACE;
 
-	*group++ = trace ? &imc_format_trace_group : &imc_format_group;
+	*group++ = ipmu->unit->type == IMC_TYPE_TRACE ? &imc_format_trace_group : &imc_format_group;
 	*group++ = &imc_caps_group;
 	if (ipmu->unit->nr_events) {
 		int ret = imc_events_fill(ipmu);
@@ -214,8 +184,6 @@ int imc_sysfs_fill(struct imc_pmu *ipmu)
 	}
 	if (ipmu->pp.reach == PMUKIT_REACH_GROUPS)
 		*group++ = &pmukit_cpumask_group;
-	if (trace)
-		*group++ = &imc_stats_group;
 	if (*ipmu->alias)
 		*group++ = &imc_alias_group;
 	return 0;

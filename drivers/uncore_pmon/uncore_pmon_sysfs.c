@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uncore_pmon: format/, events/, caps/, stats/ and alias of a PMU. Documentation/ABI/testing
+ * uncore_pmon: format/, events/, caps/ and alias of a PMU. Documentation/ABI/testing
  * has the promise.
  *
  * Context: process context. Nothing here asks the unit, and what is shown never changes while the
@@ -266,26 +266,6 @@ static const struct attribute_group uncore_pmon_caps_group = {
 	.attrs = uncore_pmon_caps_attrs,
 };
 
-/* stats/ */
-
-static int uncore_pmon_emit_rejected(struct pmukit_pmu *pp, char *buf, int at)
-{
-	return sysfs_emit_at(buf, at, "%lld",
-			     (s64)atomic64_read(&pp->stats[PMUKIT_STAT_REJECTED]));
-}
-
-PMUKIT_CAP(rejected, uncore_pmon_emit_rejected);
-
-static struct attribute *uncore_pmon_stats_attrs[] = {
-	&rejected.attr.attr,
-	NULL
-};
-
-static const struct attribute_group uncore_pmon_stats_group = {
-	.name = "stats",
-	.attrs = uncore_pmon_stats_attrs,
-};
-
 /**
  * uncore_pmon_sysfs_fill - make the groups of a PMU
  * @pmu: a PMU with its boxes and names
@@ -300,7 +280,6 @@ int uncore_pmon_sysfs_fill(struct uncore_pmon_pmu *pmu)
 	if (ret)
 		return ret;
 	*group++ = &pmukit_cpumask_group;
-	*group++ = &uncore_pmon_stats_group;
 	*group++ = uncore_pmon_format(&pmu->unit);
 	*group++ = &pmu->events_group;
 	*group++ = &uncore_pmon_caps_group;

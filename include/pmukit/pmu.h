@@ -258,7 +258,6 @@ void pmukit_sink_close(struct pmukit_sink *sink, u64 aux_flags);
 
 /* sysfs: pmukit_sysfs.c */
 extern const struct attribute_group pmukit_cpumask_group;
-extern const struct attribute_group pmukit_stats_group;
 
 /**
  * struct pmukit_cap - one file in a PMU's caps/ folder

@@ -13,7 +13,7 @@ mount -t configfs configfs /sys/kernel/config 2>/dev/null
 mkdir $groups/promised && echo 1 >$groups/promised/monitor_cache || exit 1
 
 abi_more=5
-abi "sysfs-bus-event_source-devices-cache_qos configfs-cache_qos" $device ${device}_aux $groups /sys/module/cache_qos/parameters
+abi "sysfs-bus-event_source-devices-cache_qos configfs-cache_qos debugfs-pmukit" $device ${device}_aux $groups /sys/kernel/debug/pmukit/cache_qos* /sys/module/cache_qos/parameters
 
 cap() { cat $device/caps/"$1"; }
 echo "# $(cap backend): $(cap nr_rmid) RMIDs, units of $(cap scale), $(cap width) bits, quirks '$(cap quirks)'"

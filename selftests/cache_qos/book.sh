@@ -39,7 +39,7 @@ nearly() { awk -v a="$1" -v b="$2" -v line="$(scale)" 'BEGIN { d = a - b; exit !
 
 # What the driver says
 devices=/sys/bus/event_source/devices
-stat_of() { cat "$devices/cache_qos/stats/$1"; }
+stat_of() { cat "/sys/kernel/debug/pmukit/cache_qos/$1"; }
 stat_is() { [ "$(stat_of "$1")" = "$2" ]; }
 
 groups=/sys/kernel/config/cache_qos

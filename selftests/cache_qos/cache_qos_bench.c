@@ -33,7 +33,7 @@
 
 #define CONFIGFS	"/sys/kernel/config"
 #define GROUPS		CONFIGFS "/cache_qos"
-#define STATS		PMU_SYSFS "/cache_qos/stats"
+#define STATS		"/sys/kernel/debug/pmukit/cache_qos"
 #define ROUNDS		21
 #define WARM_UP		50	/* turns that are not timed */
 #define TURNS		200	/* of both tasks, in a round */

@@ -26,10 +26,10 @@
 #define PMU	"cache_qos"
 #define BOOK	"/sys/kernel/debug/cache_qos_sim"
 #define MAX_CPUS 64
-#define STATS	PMU_SYSFS "/" PMU "/stats/"
+#define STATS	"/sys/kernel/debug/pmukit/" PMU "/"
 #define PASSES	STATS "passes"
-#define AUX_LOST PMU_SYSFS "/" PMU "_aux/stats/lost"
-#define AUX_RECORDS PMU_SYSFS "/" PMU "_aux/stats/records"
+#define AUX_LOST "/sys/kernel/debug/pmukit/" PMU "_aux/lost"
+#define AUX_RECORDS "/sys/kernel/debug/pmukit/" PMU "_aux/records"
 #define ROOT_GROUP "/sys/kernel/config/cache_qos"
 #define NOBODY	65534
 

@@ -89,7 +89,7 @@ wait $one $two 2>/dev/null
 cache_qos_load cq-ws1M-100M 100 100 0 200 &
 one=$!
 sleep 1
-perf stat -x, -p $one -e $event -- sh -c "cat $devices/cache_qos/stats/rmids_used >used; $moment" 2>stat
+perf stat -x, -p $one -e $event -- sh -c "cat /sys/kernel/debug/pmukit/cache_qos/rmids_used >used; $moment" 2>stat
 show stat
 threads=$(ls /proc/$one/task | wc -l)
 truth=$(book_sum lines tgid $one)

@@ -151,6 +151,7 @@ UnitSpec cache_qos_driver()
                   "selftests/cache_qos/mixed.sh",
                   "selftests/cache_qos/seed.sh",
                   "Documentation/ABI/testing/configfs-cache_qos",
+                  "Documentation/ABI/testing/debugfs-pmukit",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cache_qos"};
     unit.tests = {cache_qos_live("live"),
                   cache_qos_script("seed", "/selftests/cache_qos/seed.sh", 600, {"6.12"}),

@@ -11,7 +11,7 @@ event="$pmu/filter=0x80001,type=1,direction=1,format=1/"
 rounds=${PMUKIT_ROUNDS:-1} writes=${PMUKIT_WRITES:-300000}
 load="pcie_load --function 01:00.0 --writes $writes"
 
-stat_of() { cat "/sys/bus/event_source/devices/$pmu/stats/$1" 2>/dev/null || cat "/sys/kernel/debug/pmukit/$pmu/$1"; }
+stat_of() { cat "/sys/kernel/debug/pmukit/$pmu/$1"; }
 tlps_of() { pmukit report --json -i "$1" | tr -d ' ' | tr ',' '\n' | sed -n 's/^"tlps":\([0-9]*\)$/\1/p' | head -n 1; }
 
 # What each recorder got of the load, in $got. Status: it ran.

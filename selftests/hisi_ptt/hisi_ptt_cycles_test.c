@@ -109,7 +109,7 @@ FIXTURE_SETUP(cycles)
 	snprintf(path, sizeof(path), "%s/cycles", folder);
 	self->out = fopen(path, "a");
 	ASSERT_NE(NULL, self->out);
-	self->lost = ptt_number(PMU, "stats/lost");
+	self->lost = ptt_debug_number(PMU, "lost");
 }
 
 FIXTURE_TEARDOWN(cycles)
@@ -160,7 +160,7 @@ TEST_F_TIMEOUT(cycles, at_odd_fill_levels_lose_nothing, TIMEOUT_SECONDS)
 			TH_LOG("cycle %d", i);
 		}
 	}
-	EXPECT_EQ(self->lost, ptt_number(PMU, "stats/lost"));
+	EXPECT_EQ(self->lost, ptt_debug_number(PMU, "lost"));
 }
 
 /*
@@ -179,7 +179,7 @@ TEST_F_TIMEOUT(cycles, with_cpus_coming_and_going_deliver_what_was_traced, TIMEO
 			TH_LOG("cycle %d", i);
 		}
 	}
-	EXPECT_EQ(self->lost, ptt_number(PMU, "stats/lost"));
+	EXPECT_EQ(self->lost, ptt_debug_number(PMU, "lost"));
 }
 
 TEST_HARNESS_MAIN

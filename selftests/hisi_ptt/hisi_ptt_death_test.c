@@ -142,7 +142,7 @@ TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
 		usleep(SETTLE_US);
 		ASSERT_EQ(0, ask_vmrun("end model", i));
 		ASSERT_TRUE(flags_at_the_end(self) & PERF_AUX_FLAG_TRUNCATED) TH_LOG("death %d", i);
-		ASSERT_EQ(1, ptt_number(pmu, "stats/resets"));
+		ASSERT_EQ(1, ptt_debug_number(pmu, "resets"));
 		snprintf(path, sizeof(path), PMU_SYSFS "/%s/tune/qos_tx_cpl", pmu);
 		ASSERT_EQ(-ENODEV, read_text(path, text, sizeof(text)));
 		ASSERT_EQ(-ENODEV, write_text(path, "1"));

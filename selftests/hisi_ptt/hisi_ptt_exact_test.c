@@ -53,8 +53,8 @@ static int rounds_or(int few)
 
 static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self, unsigned int pages)
 {
-	self->lost = ptt_number(PMU, "stats/lost");
-	self->overruns = ptt_number(PMU, "stats/overflows");
+	self->lost = ptt_debug_number(PMU, "lost");
+	self->overruns = ptt_debug_number(PMU, "overflows");
 	ASSERT_EQ(0, ptt_open_counting(PMU, &self->event, &ptt_stores_8dw));
 	if (pages) {
 		ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, pages));
@@ -66,8 +66,8 @@ static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self, 
 static void expect_sum(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self,
 		       long long stores, long long delivered)
 {
-	long long lost = ptt_number(PMU, "stats/lost") - self->lost;
-	bool exact = ptt_number(PMU, "stats/overflows") == self->overruns;
+	long long lost = ptt_debug_number(PMU, "lost") - self->lost;
+	bool exact = ptt_debug_number(PMU, "overflows") == self->overruns;
 
 	if (exact) {
 		EXPECT_EQ(stores, delivered + lost) {
@@ -137,7 +137,7 @@ static long long read_while_stored(struct __test_metadata *_metadata, FIXTURE_DA
 	EXPECT_EQ(0, pmu_event_disable(&self->event));
 	size += pmu_event_aux(&self->event, self->bytes + size, MAX_BYTES - size);
 	EXPECT_TRUE(ptt_stores_are_in_a_row(self->bytes, size) ||
-		    ptt_number(PMU, "stats/overflows") > self->overruns);
+		    ptt_debug_number(PMU, "overflows") > self->overruns);
 	return size / PTT_ENTRY_BYTES_8DW;
 }
 
@@ -160,7 +160,7 @@ TEST_F_TIMEOUT(exact, count_has_every_store, TIMEOUT_SECONDS)
 		ASSERT_EQ(0, ptt_make_stores(60000));
 		ASSERT_EQ(0, pmu_event_disable(&self->event));
 		EXPECT_EQ(60000, ptt_count(&self->event));
-		EXPECT_EQ(self->lost, ptt_number(PMU, "stats/lost"));
+		EXPECT_EQ(self->lost, ptt_debug_number(PMU, "lost"));
 		pmu_event_close(&self->event);
 	}
 }
@@ -169,15 +169,15 @@ TEST_F_TIMEOUT(exact, count_has_every_store, TIMEOUT_SECONDS)
 TEST_F_TIMEOUT(exact, samples_are_delivered_or_counted_as_lost, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < rounds_or(2); i++) {
-		self->lost = ptt_number(PMU, "stats/lost");
-		self->overruns = ptt_number(PMU, "stats/overflows");
+		self->lost = ptt_debug_number(PMU, "lost");
+		self->overruns = ptt_debug_number(PMU, "overflows");
 		ASSERT_EQ(0, ptt_open_sampling(PMU, &self->event, &ptt_stores_8dw));
 		ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, 0));
 		ASSERT_EQ(0, pmu_event_enable(&self->event));
 		ASSERT_EQ(0, ptt_make_stores(20000));
 		ASSERT_EQ(0, pmu_event_disable(&self->event));
 		EXPECT_LT(0, ptt_count(&self->event));
-		EXPECT_LT(self->lost, ptt_number(PMU, "stats/lost"));
+		EXPECT_LT(self->lost, ptt_debug_number(PMU, "lost"));
 		expect_sum(_metadata, self, 20000, ptt_count(&self->event));
 		pmu_event_close(&self->event);
 	}

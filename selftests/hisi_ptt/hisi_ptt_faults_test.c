@@ -54,7 +54,7 @@ FIXTURE(fault) {
 FIXTURE_VARIANT(fault) {
 	const char *name;
 	enum outcome outcome[RUNS];
-	const char *stat;	/* what has grown after both runs */
+	const char *stat;	/* counter that has grown after both runs */
 	int tune;		/* what reading a tune file gives */
 	bool master_off;	/* the device may still be writing, and must not be able to */
 };
@@ -66,18 +66,18 @@ FIXTURE_VARIANT(fault) {
 #define STAYS_OFF	.master_off = true
 #define NO_TUNE		.tune = -ETIMEDOUT
 
-FAULT(write_pointer_beyond_buffer, "write-pointer-beyond-buffer", TOLD, TOLD, "stats/rejected");
-FAULT(never_idle, "never-idle", REFUSED, REFUSED, "stats/timeouts");
-FAULT(never_idle_after_stop, "never-idle-after-stop", TOLD, REFUSED, "stats/timeouts", STAYS_OFF);
-FAULT(reset_never_finishes, "reset-never-finishes", REFUSED, REFUSED, "stats/timeouts");
+FAULT(write_pointer_beyond_buffer, "write-pointer-beyond-buffer", TOLD, TOLD, "rejected");
+FAULT(never_idle, "never-idle", REFUSED, REFUSED, "timeouts");
+FAULT(never_idle_after_stop, "never-idle-after-stop", TOLD, REFUSED, "timeouts", STAYS_OFF);
+FAULT(reset_never_finishes, "reset-never-finishes", REFUSED, REFUSED, "timeouts");
 FAULT(several_buffers_at_once, "several-buffers-at-once", EXACT, EXACT, NULL);
 FAULT(overrun, "overrun", EXACT, EXACT, NULL);
 FAULT(irq_lost, "irq-lost", EXACT, EXACT, NULL);
-FAULT(irq_storm, "irq-storm", EXACT, EXACT, "stats/rejected");
+FAULT(irq_storm, "irq-storm", EXACT, EXACT, "rejected");
 FAULT(irq_spurious, "irq-spurious", EXACT, EXACT, NULL);
-FAULT(tune_never_finishes, "tune-never-finishes", EXACT, EXACT, "stats/timeouts", NO_TUNE);
+FAULT(tune_never_finishes, "tune-never-finishes", EXACT, EXACT, "timeouts", NO_TUNE);
 FAULT(all_ones, "all-ones", NO_PMU, NO_PMU, NULL);
-FAULT(all_ones_once_started, "all-ones-once-started", TOLD, REFUSED, "stats/resets", STAYS_OFF);
+FAULT(all_ones_once_started, "all-ones-once-started", TOLD, REFUSED, "resets", STAYS_OFF);
 FAULT(range_reversed, "range-reversed", NO_FILTER, NO_FILTER, NULL);
 FAULT(status_empty, "status-empty", EXACT, EXACT, NULL);
 FAULT(status_beyond_buffers, "status-beyond-buffers", EXACT, EXACT, NULL);
@@ -338,13 +338,13 @@ TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
 			EXPECT_EQ(0, complaints(self));
 		}
 		complaints(self);
-		before = variant->stat ? ptt_number(self->pmu, variant->stat) : 0;
+		before = variant->stat ? ptt_debug_number(self->pmu, variant->stat) : 0;
 		EXPECT_EQ(variant->tune, read_tune(self->pmu));
 		for (int run = 0; run < RUNS; run++)
 			expect_outcome(_metadata, self, variant->outcome[run]);
 		EXPECT_EQ(variant->master_off, !is_bus_master(self));
 		if (variant->stat) {
-			EXPECT_LT(before, ptt_number(self->pmu, variant->stat));
+			EXPECT_LT(before, ptt_debug_number(self->pmu, variant->stat));
 		}
 		if (variant->outcome[1] == REFUSED) {
 			EXPECT_LT(0, complaints(self));
@@ -358,13 +358,13 @@ TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
 /* The device drops what it is told before it has done with the operation that was given up. */
 TEST_F_TIMEOUT(late, tune_operation_does_not_answer_the_next, TIMEOUT_SECONDS)
 {
-	long long before = ptt_number(self->pmu, "stats/timeouts");
+	long long before = ptt_debug_number(self->pmu, "timeouts");
 	char path[128];
 
 	snprintf(path, sizeof(path), PMU_SYSFS "/%s/tune/rx_alloc_buf_level", self->pmu);
 	EXPECT_EQ(-ETIMEDOUT, write_text(path, "2"));
 	EXPECT_EQ(-ETIMEDOUT, read_tune(self->pmu));
-	EXPECT_EQ(before + 2, ptt_number(self->pmu, "stats/timeouts"));
+	EXPECT_EQ(before + 2, ptt_debug_number(self->pmu, "timeouts"));
 }
 
 int main(int argc, char **argv)

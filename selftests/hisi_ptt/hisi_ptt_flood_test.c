@@ -95,8 +95,8 @@ static long long traces(const char *pmu)
 static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(flood) *self, unsigned int pages)
 {
 	self->size = self->nr_marks = 0;
-	self->lost = ptt_number(self->pmu, "stats/lost");
-	self->overruns = ptt_number(self->pmu, "stats/overflows");
+	self->lost = ptt_debug_number(self->pmu, "lost");
+	self->overruns = ptt_debug_number(self->pmu, "overflows");
 	self->traces = traces(self->pmu);
 	if (pages) {
 		ASSERT_EQ(0, ptt_open_counting(self->pmu, &self->event, &ptt_stores_8dw));
@@ -196,8 +196,8 @@ static void write_round(struct __test_metadata *_metadata, const char *line)
 static void conclude(struct __test_metadata *_metadata, FIXTURE_DATA(flood) *self, int core,
 		     long long delivered)
 {
-	long long lost = ptt_number(self->pmu, "stats/lost") - self->lost;
-	bool at_least = ptt_number(self->pmu, "stats/overflows") != self->overruns;
+	long long lost = ptt_debug_number(self->pmu, "lost") - self->lost;
+	bool at_least = ptt_debug_number(self->pmu, "overflows") != self->overruns;
 	char line[128];
 
 	snprintf(line, sizeof(line), "%d %lld %lld %lld %d\n", core,
@@ -226,10 +226,10 @@ static void conclude_area(struct __test_metadata *_metadata, FIXTURE_DATA(flood)
 	}
 	EXPECT_LT(0, self->size);
 	/* A loss has its mark, one of unknown size a mark that says so. */
-	if (ptt_number(self->pmu, "stats/lost") != self->lost) {
+	if (ptt_debug_number(self->pmu, "lost") != self->lost) {
 		EXPECT_TRUE(is_marked(self, ~0ULL));
 	}
-	EXPECT_EQ(ptt_number(self->pmu, "stats/overflows") != self->overruns,
+	EXPECT_EQ(ptt_debug_number(self->pmu, "overflows") != self->overruns,
 		  is_marked(self, PERF_AUX_FLAG_COLLISION));
 	conclude(_metadata, self, core, self->size / PTT_ENTRY_BYTES_8DW);
 }

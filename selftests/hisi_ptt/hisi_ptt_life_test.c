@@ -152,7 +152,7 @@ TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
  */
 TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 {
-	long long resets = ptt_number(PMU, "stats/resets");
+	long long resets = ptt_debug_number(PMU, "resets");
 	__u64 flags;
 
 	for (int i = 0; i < TIMES; i++) {
@@ -165,7 +165,7 @@ TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 			flags |= ptt_aux_flags(&self->event);
 		}
 		ASSERT_TRUE(flags & PERF_AUX_FLAG_TRUNCATED);
-		ASSERT_EQ(resets + i + 1, ptt_number(PMU, "stats/resets"));
+		ASSERT_EQ(resets + i + 1, ptt_debug_number(PMU, "resets"));
 		ASSERT_EQ(0, pmu_event_disable(&self->event));
 		ASSERT_EQ(0, stores_in(self, &self->event));
 		ASSERT_EQ(0, pmu_event_enable(&self->event));

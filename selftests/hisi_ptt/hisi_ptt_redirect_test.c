@@ -21,7 +21,7 @@
 
 static long long lost_so_far(void)
 {
-	return ptt_number(PMU, "stats/lost");
+	return ptt_debug_number(PMU, "lost");
 }
 
 FIXTURE(redirect) {

@@ -29,13 +29,13 @@ int ptt_open_counting(const char *pmu, struct pmu_event *event, const struct ptt
 int ptt_open_sampling(const char *pmu, struct pmu_event *event, const struct ptt_terms *terms);
 
 /*
- * Files below the PMU's folder: "stats/lost". A number that cannot be read is -1, such a text is
- * empty.
+ * Files below the PMU's folder: "caps/buffer_bytes". A number that cannot be read is -1, such a
+ * text is empty.
  */
 long long ptt_number(const char *pmu, const char *file);
 const char *ptt_text(const char *pmu, const char *file);
 
-/* The same of the PMU's folder in debugfs: "runs". */
+/* The same of the PMU's folder in debugfs: "lost". */
 long long ptt_debug_number(const char *pmu, const char *file);
 
 /*

@@ -522,6 +522,7 @@ UnitSpec hisi_ptt_driver()
                   "selftests/lib/tap.sh",
                   "selftests/perfdata/record_corpus.sh",
                   "selftests/hisi_ptt/iommu.sh",
+                  "Documentation/ABI/testing/debugfs-pmukit",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt"};
     unit.tests = {
         hisi_ptt_traffic("traffic"),

@@ -21,7 +21,7 @@ chmod +x "$work/load"
 
 plan 1
 writes=140000
-lost() { cat "/sys/bus/event_source/devices/$pmu/stats/lost"; }
+lost() { cat "/sys/kernel/debug/pmukit/$pmu/lost"; }
 lost_before=$(lost)
 pmukit record -e "$pmu/filter=0x80001,type=1,direction=1,format=1/" -m 64,128 -o "$work/data" -- "$work/load" $writes >"$work/said" 2>&1
 status=$?

@@ -84,6 +84,6 @@ long long trace_stat(const char *name)
 	long long value;
 	char path[128];
 
-	snprintf(path, sizeof(path), PMU_SYSFS "/trace_imc/stats/%s", name);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/pmukit/trace_imc/%s", name);
 	return read_number(path, &value) ? -1 : value;
 }

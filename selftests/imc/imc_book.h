@@ -21,7 +21,7 @@ void book_wait_posted(int chip);
 int cpus_online(void);		/* how many */
 int core_of(int cpu);		/* the engine's number of it, or -1 */
 
-/* stats/<name> of trace_imc */
+/* A counter of trace_imc, from debugfs */
 long long trace_stat(const char *name);
 
 #endif

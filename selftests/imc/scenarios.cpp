@@ -170,6 +170,7 @@ UnitSpec imc_driver()
                   "selftests/lib/qualify_steps.sh",
                   "selftests/perfdata/record_corpus.sh",
                   "selftests/imc/judge_split.sh",
+                  "Documentation/ABI/testing/debugfs-pmukit",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
                   "Documentation/ABI/testing/sysfs-devices-imc_engine"};
     unit.tests = {imc_commands("commands"),
