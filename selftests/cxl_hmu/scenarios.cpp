@@ -130,8 +130,9 @@ Scenario cxl_hmu_two_devices()
     two.name = "two_devices";
     two.routine = {"6.12"};
     two.chassis = {
-        {"cxl_hmu --serial 1", "pcie.0", "10.0"},
-        {"cxl_hmu --serial 2 --doe --source zipf:accesses=500,units=256", "pcie.0", "11.0"},
+        {"cxl_hmu --strict --serial 1", "pcie.0", "10.0"},
+        {"cxl_hmu --strict --serial 2 --doe --source zipf:accesses=500,units=256", "pcie.0",
+         "11.0"},
     };
     two.steps = {{"two_devices", "/selftests/cxl_hmu/two_devices.sh", 180}};
     return two;
@@ -192,6 +193,44 @@ Scenario cxl_hmu_shapes()
                      "--no-address-overlap --memory 512M"};
     shapes.steps = {
         {"shapes", "PMUKIT_SHAPES='many polled postponed unshared' cxl_hmu_shapes_test", 300}};
+    return shapes;
+}
+
+// What other people's implementations do and what only the specification allows, and a list of the
+// largest size, filled twice.
+Scenario cxl_hmu_personalities()
+{
+    Scenario shapes;
+    shapes.name = "personalities";
+    shapes.routine = {"6.1", "6.12", "7.2"};
+    shapes.models = {
+        "--instances 1 --far-tables --hot-list 65535 --counters 131072 --epoch-min 5:1 "
+        "--source sequential:units=65534,unit-bytes=256,accesses=262136,epochs=2,"
+        "room=65534 --entries-log {out}/long.log",
+        "--instances 1 --far-tables --hot-list 8192",
+        "--instances 1 --far-tables --hot-list 65535 --counters 65536",
+        "--instances 1 --bitmap-padding 64",
+        "--instances 1 --block-version 2",
+        "--instances 1 --no-epoch-mode --epoch-min 0:0 --epoch-max 0:0",
+        "--instances 1 --left-enabling-us 200000",
+        "--instances 1 --no-msix --list-halves --overflow-when-full --level-above",
+        "--instances 1 --garbage-tail",
+        "--instances 1 --joint-head-tail"};
+    shapes.steps = {{"long_list", "/selftests/cxl_hmu/long_list.sh 0", 300},
+                    {"personalities",
+                     "PMUKIT_SHAPES='long far_list largest_list padded newer without_epochs "
+                     "left_enabling lenient garbage_tail joint_registers' cxl_hmu_personalities_test",
+                     300}};
+    shapes.judgements = {{"long list: dump",
+                          {"{pmukit}", "dump", "-i", "{guest}/long.data"},
+                          0,
+                          {"CXL_HMU data: size"},
+                          "{out}/long.txt"},
+                         {"long list: 131068 entries, each as the model's",
+                          {"{entries_judge}", "--log", "{out}/long.log", "--epochs", "2", "--dump",
+                           "{out}/long.txt"},
+                          0,
+                          {"131068 entries recorded", "1 of the model's 1 enables"}}};
     return shapes;
 }
 
@@ -302,7 +341,7 @@ Scenario cxl_hmu_join()
     join.beside = {"cache_qos", "hisi_ptt"};
     join.bridges = {"pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16"};
     join.chassis = {
-        {"cxl_hmu --instances 1 --counters 4096 --hot-list 4096 --memory {tap_bytes} "
+        {"cxl_hmu --strict --instances 1 --counters 4096 --hot-list 4096 --memory {tap_bytes} "
          "--tap {out}/ring --tap-base {tap_base}",
          "pcie.0"},
         {"hisi_ptt --serves 00:10.0", "pcie.0", "18.0"},
@@ -313,6 +352,39 @@ Scenario cxl_hmu_join()
     join.kernels = {"6.12", "7.2"};
     join.routine = {"7.2"};
     return join;
+}
+
+// Beside the kernel's own drivers of the same hardware, and a memory device of QEMU's.
+Scenario cxl_hmu_neighbors()
+{
+    Scenario neighbors;
+    neighbors.name = "neighbors";
+    neighbors.placement = Placement::kCxlRootPort;
+    neighbors.models = {
+        "--instances 1 --source zipf:seed=1,epochs=8,room=500,units=400 --entries-log "
+        "{out}/neighbors.log",
+        "--instances 1 --serial 2 --source zipf:seed=2,units=400"};
+    neighbors.objects = {"memory-backend-ram,id=stock,size=256M"};
+    neighbors.bridges = {"cxl-rp,id=rp9,bus=cxl,port=9,chassis=1,slot=9",
+                         "cxl-type3,bus=rp9,volatile-memdev=stock,id=stock0,sn=0x9"};
+    neighbors.kernels = {"6.1", "6.12", "7.2"};
+    neighbors.steps = {
+        {"neighbors", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko /selftests/cxl_hmu/neighbors.sh", 600}};
+    HostStep compared = {"every recording is the model's entries",
+                         {"{entries_judge}", "--log", "{out}/neighbors.log", "--epochs", "8"},
+                         0,
+                         {"of the model's"}};
+    for (const std::string name :
+         {"neighbors1", "neighbors2", "neighbors3", "neighbors4", "neighbors5"}) {
+        neighbors.judgements.push_back({name + ": dump",
+                                        {"{pmukit}", "dump", "-i", "{guest}/" + name + ".data"},
+                                        0,
+                                        {"CXL_HMU data: size"},
+                                        "{out}/" + name + ".txt"});
+        compared.command.insert(compared.command.end(), {"--dump", "{out}/" + name + ".txt"});
+    }
+    neighbors.judgements.push_back(compared);
+    return neighbors;
 }
 
 // The same command where there is no region.
@@ -369,6 +441,20 @@ UnitSpec with_redirect(UnitSpec unit)
     return unit;
 }
 
+// Devices to the letter of the specification: what it reserves is not taken, and fails the
+// scenario.
+UnitSpec with_strict_models(UnitSpec unit)
+{
+    unit.conforms = true;
+    unit.tests.push_back(unit.demo);
+    for (Scenario &scenario : unit.tests)
+        for (std::string &model : scenario.models)
+            model.insert(0, "--strict ");
+    unit.demo = std::move(unit.tests.back());
+    unit.tests.pop_back();
+    return unit;
+}
+
 // Enough accesses in an epoch for the threshold of the page.
 Scenario cxl_hmu_examples()
 {
@@ -393,6 +479,7 @@ UnitSpec cxl_hmu_driver()
                      "selftests/cxl_hmu/cxl_hmu_faults_test",
                      "selftests/cxl_hmu/cxl_hmu_death_test",
                      "selftests/cxl_hmu/cxl_hmu_shapes_test",
+                     "selftests/cxl_hmu/cxl_hmu_personalities_test",
                      "selftests/cxl_hmu/zipf_access",
                      "selftests/cxl_hmu/tier_load"};
     unit.files = {"selftests/cxl_hmu/hmu.sh",
@@ -407,6 +494,8 @@ UnitSpec cxl_hmu_driver()
                   "selftests/cxl_hmu/autoload.sh",
                   "selftests/cxl_hmu/two_devices.sh",
                   "selftests/cxl_hmu/eight_epochs.sh",
+                  "selftests/cxl_hmu/long_list.sh",
+                  "selftests/cxl_hmu/neighbors.sh",
                   "selftests/cxl_hmu/until_idle.sh",
                   "selftests/cxl_hmu/cxl_list.sh",
                   "selftests/cxl_hmu/topology.sh",
@@ -421,14 +510,16 @@ UnitSpec cxl_hmu_driver()
         cxl_hmu_life("life", Placement::kCxlRootPort, kX86Kernels),
         cxl_hmu_life("life-arm64", Placement::kIntegrated, kArm64Kernels),
         cxl_hmu_shapes(),
+        cxl_hmu_personalities(),
         cxl_hmu_faults(),
         cxl_hmu_death(),
         cxl_hmu_topology(),
         cxl_hmu_tier(),
         cxl_hmu_join(),
         cxl_hmu_list(),
+        cxl_hmu_neighbors(),
     };
-    unit.every_turn = {"test"};
+    unit.every_turn = {"test", "neighbors"};
     unit.demo = cxl_hmu_demo();
     unit.examples = {"pmukit list",
                      "pmukit record --source model -a -e cxl_hmu_mem0.0.0/hotness_threshold=1/ -- "
@@ -454,7 +545,8 @@ UnitSpec cxl_hmu_tests()
                                                  " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko"}});
     unit = with_busy_privileges(
         unit, "--pmu cxl_hmu_mem0.0.0 --policy capability " + std::string(kHotCxlHmu));
-    return with_examples(unit, "Documentation/devices/cxl_hmu.rst", "6.12", cxl_hmu_examples());
+    return with_strict_models(
+        with_examples(unit, "Documentation/devices/cxl_hmu.rst", "6.12", cxl_hmu_examples()));
 }
 
 }  // namespace pmukit::vm

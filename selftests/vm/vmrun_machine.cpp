@@ -223,6 +223,8 @@ void add_devices(std::vector<std::string> &words, const MachineSpec &spec)
                      {"-device", integrated ? device_json({spec.sockets[number], "pcie.0", address})
                                             : device_json({spec.sockets[number], port, {}})});
     }
+    for (std::string_view object : spec.objects)
+        words.insert(words.end(), {"-object", std::string(object)});
     for (std::string_view bridge : spec.bridges)
         words.insert(words.end(), {"-device", std::string(bridge)});
     for (const PlacedDevice &device : spec.placed)

@@ -44,6 +44,7 @@ struct MachineSpec {
     std::vector<std::filesystem::path> sockets;  // one vfio-user device each
     Placement placement = Placement::kIntegrated;
     std::vector<std::string_view> bridges{};  // QEMU devices, in front of the placed ones
+    std::vector<std::string_view> objects{};  // what these need
     std::vector<PlacedDevice> placed{};
     std::filesystem::path monitor{};          // socket on which QEMU listens; empty: none
     bool two_nodes = false;                   // NUMA nodes, a CPU each; so it is with cxl-rp

@@ -457,6 +457,7 @@ Result<MachineSpec> Session::make_machine()
         if (!device.socket.empty())
             spec.sockets.push_back(device.socket);
     spec.bridges = scenario_.bridges;
+    spec.objects = scenario_.objects;
     for (size_t i = 0; i < scenario_.chassis.size(); i++)
         spec.placed.push_back(placed(i));
     spec.monitor = monitor_socket();

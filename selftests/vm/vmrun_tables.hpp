@@ -48,7 +48,7 @@ struct HostStep {
     std::vector<std::string> command;
     int exit_code = 0;
     std::vector<std::string_view> must_say{};  // each is in the output (stdout and stderr)
-    std::string_view output_to{};              // keeps stdout; otherwise a demo shows it
+    std::string output_to{};                   // keeps stdout; otherwise a demo shows it
 };
 
 // On pcie.0 (RCiEP), each behind its own pcie-root-port, or each behind its own cxl-rp of one
@@ -88,6 +88,7 @@ struct Scenario {
     // switches it hangs on, as QEMU's -device takes them.
     std::vector<ChassisDevice> chassis{};
     std::vector<std::string_view> bridges{};
+    std::vector<std::string_view> objects{};  // QEMU's -object, for devices among bridges
     // Other units in the guest: their modules and programs.
     std::vector<std::string_view> beside{};
     // Modules in place of the unit's. One with a folder is below build/modules/<kernel>/ there.

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kMinMemory = 64 << 10;
 constexpr uint64_t kMaxMemory = uint64_t{1} << 40;  // a bitmap of 1 TiB, ids of 32 bits at 256 B
 constexpr unsigned kMaxBitmapQwords = 64;           // 1 TiB
-constexpr unsigned kMaxCounters = 1 << 16;
+constexpr unsigned kMaxCounters = 1 << 17;          // more than a hot list has entries, in any set
 constexpr unsigned kMaxWays = 64;
 constexpr uint64_t kMaxOperationNs = 10'000'000'000;
 constexpr unsigned kMaxPaddingQwords = 4096;
