@@ -216,11 +216,12 @@ Scenario cxl_hmu_personalities()
         "--instances 1 --no-msix --list-halves --overflow-when-full --level-above",
         "--instances 1 --garbage-tail",
         "--instances 1 --joint-head-tail"};
-    shapes.steps = {{"long_list", "/selftests/cxl_hmu/long_list.sh 0", 300},
-                    {"personalities",
-                     "PMUKIT_SHAPES='long far_list largest_list padded newer without_epochs "
-                     "left_enabling lenient garbage_tail joint_registers' cxl_hmu_personalities_test",
-                     300}};
+    shapes.steps = {
+        {"long_list", "/selftests/cxl_hmu/long_list.sh 0", 300},
+        {"personalities",
+         "PMUKIT_SHAPES='long far_list largest_list padded newer without_epochs "
+         "left_enabling lenient garbage_tail joint_registers' cxl_hmu_personalities_test",
+         300}};
     shapes.judgements = {{"long list: dump",
                           {"{pmukit}", "dump", "-i", "{guest}/long.data"},
                           0,
@@ -265,6 +266,33 @@ Scenario cxl_hmu_faults()
     faults.models.assign(1 + std::size(kFaults), "--instances 1");
     try_each_fault(faults, "cxl_hmu", kFaults);
     return faults;
+}
+
+// pmukit qualify: a healthy device with traffic, and one a fault. One statement is of what a write
+// to an enabled device changes.
+Scenario cxl_hmu_qualify()
+{
+    Scenario qualify;
+    qualify.name = "qualify";
+    qualify.routine = {"6.12"};
+    qualify.placement = Placement::kRootPort;
+    qualify.models = {"--instances 1 --source uniform:accesses=2000,units=700"};
+    for (const char *fault : {"hot-list-size-1", "offsets-outside", "width-0", "tail-out-of-range",
+                              "enable-fails", "zero-instances"})
+        qualify.models.push_back(std::string("--instances 1 --fault ") + fault);
+    qualify.steps = {{"qualify", "/selftests/cxl_hmu/qualify.sh", 300}};
+    qualify.trespasses = true;
+    qualify.judgements = {
+        {"the healthy device was asked for nothing else that is reserved",
+         {"awk",
+          "/violation: write-while-enabled: / { asked++; next }"
+          "/violation: / { print; wrong = 1 }"
+          "END { print asked + 0, \"writes while enabled\"; exit wrong || !asked }",
+          "{out}/model0.errors"},
+         0,
+         {"writes while enabled"}}};
+    qualify.kernels = kX86Kernels;
+    return qualify;
 }
 
 // A healthy device, and twenty that die; vmrun cannot bring one back into the same guest.
@@ -490,6 +518,9 @@ UnitSpec cxl_hmu_driver()
                   "selftests/lib/abi.sh",
                   "selftests/cxl_hmu/trace_event.sh",
                   "selftests/cxl_hmu/live.sh",
+                  "selftests/cxl_hmu/qualify.sh",
+                  "selftests/lib/qualify_steps.sh",
+                  "selftests/lib/tap.sh",
                   "selftests/cxl_hmu/standalone.sh",
                   "selftests/cxl_hmu/autoload.sh",
                   "selftests/cxl_hmu/two_devices.sh",
@@ -513,6 +544,7 @@ UnitSpec cxl_hmu_driver()
         cxl_hmu_personalities(),
         cxl_hmu_faults(),
         cxl_hmu_death(),
+        cxl_hmu_qualify(),
         cxl_hmu_topology(),
         cxl_hmu_tier(),
         cxl_hmu_join(),

@@ -447,6 +447,25 @@ Scenario hisi_ptt_faults()
     return faults;
 }
 
+// pmukit qualify: a healthy device with traffic, and one a fault, beside it on the first bus.
+constexpr ChassisDevice kPttFaultyDevices[] = {
+    {"hisi_ptt --core 3 --serves 00:10.0 --fault range-reversed", "pcie.0", "19.0"},
+    {"hisi_ptt --core 4 --serves 00:10.0 --fault tune-never-finishes", "pcie.0", "1a.0"},
+    {"hisi_ptt --core 5 --serves 00:10.0 --fault reset-never-finishes", "pcie.0", "1b.0"},
+    {"hisi_ptt --core 6 --serves 00:10.0 --fault never-idle", "pcie.0", "1c.0"},
+};
+
+Scenario hisi_ptt_qualify()
+{
+    Scenario qualify = hisi_ptt_scenario("qualify", kPttBusyBlock);
+    qualify.routine = {"6.12"};
+    qualify.chassis.insert(qualify.chassis.end(), std::begin(kPttFaultyDevices),
+                           std::end(kPttFaultyDevices));
+    qualify.steps = {{"qualify", "/selftests/hisi_ptt/qualify.sh", 300}};
+    qualify.kernels = kX86Kernels;
+    return qualify;
+}
+
 // A healthy device, and twenty that die.
 Scenario hisi_ptt_death()
 {
@@ -515,6 +534,8 @@ UnitSpec hisi_ptt_driver()
                   "selftests/hisi_ptt/record_load.sh",
                   "selftests/hisi_ptt/everybody.sh",
                   "selftests/hisi_ptt/live.sh",
+                  "selftests/hisi_ptt/qualify.sh",
+                  "selftests/lib/qualify_steps.sh",
                   "selftests/hisi_ptt/slow_reader.sh",
                   "selftests/hisi_ptt/exact_record.sh",
                   "selftests/hisi_ptt/stock_driver.sh",
@@ -550,6 +571,7 @@ UnitSpec hisi_ptt_driver()
         hisi_ptt_life("life-arm64", false, {"6.12-arm64"}),
         hisi_ptt_faults(),
         hisi_ptt_death(),
+        hisi_ptt_qualify(),
         hisi_ptt_corpus(),
     };
     unit.every_turn = {"test"};

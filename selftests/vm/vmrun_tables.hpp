@@ -110,6 +110,9 @@ struct Scenario {
     bool sleeps = false;
     // The processor does not say that it is emulated: for drivers that refuse one that does.
     bool hides_hypervisor = false;
+    // Its steps also do what the documentation of a device does not allow, to see what comes of it;
+    // a judgement says what that was.
+    bool trespasses = false;
 };
 
 struct UnitSpec {

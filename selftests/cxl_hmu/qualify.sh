@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# qualify.sh: pmukit qualify of the model of a CXL device: a healthy one with traffic, then one fault each.
+#   0 healthy, 1 hot-list-size-1, 2 offsets-outside, 3 width-0, 4 tail-out-of-range, 5 enable-fails, 6 zero-instances
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/qualify_steps.sh"
+[ -d /sys/module/cxl_hmu ] || skip_all "the module is not loaded"
+plan 12
+
+qualify cxl_hmu
+none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
+result "the healthy device passes what is read, beside the driver" $?
+qualify --active cxl_hmu
+none FAIL 0 && is "NOT TESTED" 0 20 21 25 31
+result "registers that the driver has claimed are not written" $?
+rmmod cxl_hmu
+qualify cxl_hmu
+none FAIL 0 && [ "$status" = 1 ]
+result "without the driver: the healthy device passes, and faults end in status 1" $?
+cp "$work/report" "$work/before"
+qualify --active cxl_hmu
+none FAIL 0 && is PASS 0 20 21 22 23 24 25 26 27 30 31
+result "the healthy device passes what is written" $?
+is PASS 0 28 29
+result "its entries are units and counts, and its status bits are cleared" $?
+is FAIL 1 11
+result "fault hot-list-size-1: a list of too few places" $?
+is FAIL 2 12
+result "fault offsets-outside: a list beyond the BAR" $?
+is FAIL 3 20
+result "fault width-0: no counter width" $?
+is FAIL 4 27
+result "fault tail-out-of-range: a tail beyond the list" $?
+is FAIL 5 25
+result "fault enable-fails: it is not enabled" $?
+is FAIL 6 2
+result "fault zero-instances: there is none" $?
+qualify cxl_hmu
+# Head and tail may have moved: entries were taken.
+strip_positions() { grep -v 'head [0-9]*, tail' "$1"; }
+strip_positions "$work/before" >"$work/a"
+strip_positions "$work/report" >"$work/b"
+cmp "$work/a" "$work/b"
+result "afterwards each register reads as before" $?
+insmod /lib/vmrun/cxl_hmu.ko
+exit $tap_failed

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# qualify.sh: pmukit qualify of the model of a trace device: a healthy one, then one fault each.
+#   0 healthy, 1 range-reversed, 2 tune-never-finishes, 3 reset-never-finishes, 4 never-idle
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/qualify_steps.sh"
+driver=/sys/bus/pci/drivers/hisi_ptt
+[ -d $driver ] || skip_all "the module is not loaded"
+plan 10
+
+# Linux 6.1 does not say of which function a PMU is: there is one.
+unbind() { echo "$1" >$driver/unbind; }
+for device in $(basename -a $driver/0000:* | sort | tail -n +2); do
+	unbind "$device"
+done
+
+qualify hisi_ptt
+none FAIL 0 && is PASS 0 1 2 3 12 && is "NOT TESTED" 0 4 8
+result "with its driver, registers are not read" $?
+qualify --active hisi_ptt
+none FAIL 0 && is "NOT TESTED" 0 13 15 17 && is PASS 0 18
+result "with its driver, registers are not written; its trace runs" $?
+is PASS 0 19 20
+result "entries have their mark, and times never go back" $?
+
+unbind "$(basename $driver/0000:*)"
+qualify hisi_ptt
+none FAIL 0 && is PASS 0 4 5 6 7 8 9 10 11
+result "without its driver the healthy device passes what is read" $?
+cp "$work/report" "$work/before"
+qualify --active hisi_ptt
+none FAIL 0 && is PASS 0 13 14 15 16 17 && is "NOT TESTED" 0 18
+result "and what is written" $?
+is FAIL 1 5
+result "fault range-reversed: the range is empty" $?
+is FAIL 2 16
+result "fault tune-never-finishes: a level is not read" $?
+is FAIL 3 15
+result "fault reset-never-finishes: the pointer is not 0" $?
+is FAIL 4 8
+result "fault never-idle: it is not idle" $?
+qualify hisi_ptt
+# But for the write pointer, which was reset, and a tune operation that never ends.
+constant() { sed '/ 9  /,+1d; / 11  /,+1d; / PASS,/d' "$1"; }
+constant "$work/before" >"$work/a"
+constant "$work/report" >"$work/b"
+cmp "$work/a" "$work/b"
+result "afterwards each register reads as before" $?
+exit $tap_failed
