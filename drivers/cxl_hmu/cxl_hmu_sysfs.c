@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cxl_hmu: format/ and caps/ of a PMU. caps/ says what the instance can do in the words and units
- * of the event terms; Documentation/ABI/testing has the promise.
+ * cxl_hmu: format/, events/ and caps/ of a PMU. caps/ says what the instance can do in the words and
+ * units of the event terms; Documentation/ABI/testing has the promise.
  *
  * Context: process context; what is shown never changes while the PMU is registered.
  */
@@ -42,6 +42,61 @@ static struct attribute *cxl_hmu_format_attrs[] = {
 static const struct attribute_group cxl_hmu_format_group = {
 	.name = "format",
 	.attrs = cxl_hmu_format_attrs,
+};
+
+static struct cxl_hmu *cxl_hmu_of_device(struct device *dev)
+{
+	return to_cxl_hmu(to_pmukit_pmu(dev_get_drvdata(dev)));
+}
+
+/* events/: what is most asked for, where the instance can do it; other terms take their defaults */
+
+struct cxl_hmu_event_attr {
+	struct device_attribute attr;
+	u32 access;	/* access_type; 0: the default */
+	u32 unit_log2;	/* hotness_granual */
+};
+
+static ssize_t cxl_hmu_event_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct cxl_hmu_event_attr *event = container_of(attr, struct cxl_hmu_event_attr, attr);
+	int len = sysfs_emit(buf, "hotness_granual=%u", event->unit_log2);
+
+	if (event->access)
+		len += sysfs_emit_at(buf, len, ",access_type=%u", event->access);
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+
+static umode_t cxl_hmu_events_is_visible(struct kobject *kobj, struct attribute *attr, int n)
+{
+	const struct cxl_hmu_caps *caps = &cxl_hmu_of_device(kobj_to_dev(kobj))->caps;
+	const struct cxl_hmu_event_attr *event =
+		container_of(attr, struct cxl_hmu_event_attr, attr.attr);
+
+	if (!(caps->unit_mask & BIT(event->unit_log2)))
+		return 0;
+	return !event->access || caps->access_mask & BIT(event->access) ? attr->mode : 0;
+}
+
+#define CXL_HMU_EVENT(_name, _access, _unit_log2)					\
+	(&((struct cxl_hmu_event_attr) {						\
+		.attr = __ATTR(_name, 0444, cxl_hmu_event_show, NULL),			\
+		.access = _access,							\
+		.unit_log2 = _unit_log2,						\
+	}).attr.attr)
+
+static struct attribute *cxl_hmu_events_attrs[] = {
+	CXL_HMU_EVENT(hot_pages, 0, 12),
+	CXL_HMU_EVENT(hot_pages_read, 4, 12),
+	CXL_HMU_EVENT(hot_pages_written, 5, 12),
+	CXL_HMU_EVENT(hot_huge_pages, 0, 21),
+	NULL
+};
+
+static const struct attribute_group cxl_hmu_events_group = {
+	.name = "events",
+	.attrs = cxl_hmu_events_attrs,
+	.is_visible = cxl_hmu_events_is_visible,
 };
 
 /* caps/ */
@@ -176,11 +231,6 @@ struct cxl_hmu_width_attr {
 	u32 unit_log2;
 };
 
-static struct cxl_hmu *cxl_hmu_of_device(struct device *dev)
-{
-	return to_cxl_hmu(to_pmukit_pmu(dev_get_drvdata(dev)));
-}
-
 static ssize_t cxl_hmu_width_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct cxl_hmu_width_attr *width = container_of(attr, struct cxl_hmu_width_attr, attr);
@@ -239,6 +289,7 @@ static const struct attribute_group cxl_hmu_caps_group = {
 const struct attribute_group *cxl_hmu_attr_groups[] = {
 	&pmukit_cpumask_group,
 	&cxl_hmu_format_group,
+	&cxl_hmu_events_group,
 	&cxl_hmu_caps_group,
 	NULL
 };

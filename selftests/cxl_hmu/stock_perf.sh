@@ -38,7 +38,7 @@ entries() {
 	echo $sum
 }
 
-plan 5
+plan 7
 record stock_raw -R
 result "perf record -R writes a file" $?
 [ "$(samples stock_raw)" -gt 0 ]
@@ -52,4 +52,17 @@ perf stat -a -e "$event" -- zipf_access --device "$device" --accesses 500 --sett
 	grep -q "[1-9].*$pmu" "$out/stock_stat.said"
 result "perf stat counts hot-list entries" $?
 sed 's/^/# /' "$out/stock_stat.said"
+for name in hot_pages hot_pages_read hot_pages_written hot_huge_pages; do
+	perf list --raw-dump pmu 2>/dev/null | tr ' ' '\n' | grep -qx "$pmu/$name/" || { echo "# no $name"; missing=1; }
+done
+[ -z "${missing:-}" ]
+result "perf list has the events" $?
+opened=0
+for name in hot_pages hot_pages_read hot_pages_written hot_huge_pages; do
+	perf stat -x ' ' -a -e "$pmu/$name,hotness_threshold=1/" -- true 2>"$work/named"
+	sed 's/^/# /' "$work/named"
+	! grep -q "^[0-9].*$name" "$work/named" || opened=$((opened + 1))
+done
+[ $opened = 4 ]
+result "perf stat opens each, with another term" $?
 exit $tap_failed
