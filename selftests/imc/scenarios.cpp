@@ -112,6 +112,25 @@ Scenario imc_faults()
     return faults;
 }
 
+// Beside the PMUs of the kernel and of all other drivers; these devices as in the soak.
+Scenario imc_neighbors()
+{
+    Scenario neighbors;
+    neighbors.name = "neighbors";
+    neighbors.kernels = kX86Kernels;
+    neighbors.routine = {"6.1", "6.12", "7.2"};
+    neighbors.beside = {"cache_qos", "cxl_hmu", "hisi_ptt", "uncore_pmon"};
+    neighbors.bridges = {"pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16"};
+    neighbors.chassis = {
+        {"hisi_ptt --serves 00:10.0", "pcie.0", "18.0"},
+        {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
+        {"cxl_hmu --serial 1", "pcie.0", "11.0"},
+        {"uncore_pmon", "pcie.0", "19.0"},
+    };
+    neighbors.steps = {{"neighbors", "/selftests/imc/neighbors.sh", 600}};
+    return neighbors;
+}
+
 // The engine samples ten times as often as it would: what a sample costs stands out.
 Scenario imc_bench()
 {
@@ -168,6 +187,7 @@ UnitSpec imc_driver()
                   "selftests/imc/record.sh",
                   "selftests/imc/qualify.sh",
                   "selftests/lib/qualify_steps.sh",
+                  "selftests/imc/neighbors.sh",
                   "selftests/perfdata/record_corpus.sh",
                   "selftests/imc/judge_split.sh",
                   "Documentation/ABI/testing/debugfs-pmukit",
@@ -182,6 +202,7 @@ UnitSpec imc_driver()
                   imc_life("life", kTwoChips, kX86Kernels),
                   imc_life("life-arm64", kFourCores, kArm64Kernels),
                   imc_faults(),
+                  imc_neighbors(),
                   imc_bench(),
                   imc_corpus()};
     unit.every_turn = {"commands", "split"};

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# neighbors.sh: imc beside the PMUs of the kernel and of the suite's other drivers. They have the same before, beside and after imc, in both
+# orders, over unloading and over a rescan of PCI; what imc counts meanwhile is what the engine's book says.
+. "$(dirname "$0")/tap.sh"
+pci=/sys/bus/pci/devices
+pmus=/sys/bus/event_source/devices
+ours='^nest_|^core_imc$|^thread_imc$|^trace_imc$'
+
+[ -e $pmus/trace_imc ] || skip_all "no trace_imc"
+[ -e /etc/vmrun/modules ] || skip_all "no list of modules: the others are loaded as vmrun loads them"
+
+# line NAME: the module's file with its parameters
+line() { grep "/$1\.ko" /etc/vmrun/modules; }
+# shellcheck disable=SC2046
+load() { insmod $(line "$1"); }
+others="cache_qos cache_qos_sim cxl_hmu hisi_ptt uncore_pmon"
+others_load() {
+	for name in $others; do load "$name" || return; done
+}
+others_unload() {
+	for name in cache_qos_sim cache_qos cxl_hmu hisi_ptt uncore_pmon; do rmmod "$name" || return; done
+}
+
+# What others have: PMUs with the number of their events, and PCI functions with their drivers
+have() {
+	for pmu in $(ls $pmus | grep -vE "$ours"); do
+		echo "$pmu $(ls "$pmus/$pmu/events" 2>/dev/null | wc -l)"
+	done
+	for function in $pci/*; do
+		echo "${function##*/} $(basename "$(readlink "$function/driver" 2>/dev/null)")"
+	done
+}
+
+is_as_before() { have >"$work/now" && cmp -s "$work/before" "$work/now"; }
+# unchanged: within ten seconds, since drivers probe when they like
+unchanged() {
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		is_as_before && return
+		sleep 1
+	done
+	diff "$work/before" "$work/now" | sed 's/^/# /'
+	return 1
+}
+
+imc_load() { load imc && load imc_engine && [ -e $pmus/trace_imc ]; }
+imc_unload() { rmmod imc_engine && rmmod imc && ! ls $pmus | grep -qE "$ours"; }
+
+# counts [COMMAND]: cores, threads and chips, while this is done to the machine
+counts() {
+	imc_test -t core_counts_what_the_book_says -t thread_counts_what_the_book_says -t nest_counts_what_the_book_says \
+		>"$work/counted" 2>&1 &
+	test=$!
+	sleep 1
+	eval "${1:-true}"
+	done=$?
+	wait $test
+	counted=$?
+	sed 's/^/# /' "$work/counted"
+	[ $counted = 0 ] && [ "$(grep -c '^ok ' "$work/counted")" -ge 3 ] && [ $done = 0 ]
+}
+
+rescan() {
+	for function in $pci/*; do
+		case $(cat "$function/vendor" "$function/device" | tr '\n' ' ') in
+		"0x1234 0x4348 " | "0x19e5 0xa12e " | "0x8086 0x09a7 ") echo 1 >"$function/remove" ;;
+		esac
+	done
+	sleep 1
+	echo 1 >/sys/bus/pci/rescan
+}
+
+plan 9
+imc_unload && have >"$work/before"
+sed 's/^/# /' "$work/before"
+for name in $others; do [ -e /sys/module/"$name" ] || missing=1; done
+[ -z "${missing:-}" ] && grep -q '^uncore_imc_0 ' "$work/before" && grep -q '^cxl_hmu_' "$work/before" && grep -q '^cache_qos ' "$work/before" &&
+	grep -q '^hisi_ptt' "$work/before" && grep -q '^software ' "$work/before"
+result "without imc everybody else is there" $?
+imc_load && unchanged
+result "imc after them takes nothing away" $?
+counts
+result "and counts" $?
+counts rescan && unchanged
+result "also while functions are removed and found again" $?
+counts "others_unload && others_load" && unchanged
+result "also while the others are unloaded and loaded" $?
+others_unload && counts
+result "also without them" $?
+imc_unload && imc_load && others_load && unchanged
+result "the others after imc have all of theirs" $?
+counts
+result "and imc counts" $?
+imc_unload && unchanged && imc_load
+result "nothing is missing when imc is unloaded" $?
+exit $tap_failed
