@@ -122,6 +122,19 @@ TEST(MachineWords, PlacedDevicesComeBehindTheBridgesTheyHangOn)
     EXPECT_LT(bridge, below);
 }
 
+TEST(MachineWords, ObjectsComeBeforeTheDevicesThatNeedThem)
+{
+    MachineSpec spec;
+    spec.objects = {"memory-backend-ram,id=stock,size=256M"};
+    spec.bridges = {"cxl-type3,bus=rp9,volatile-memdev=stock"};
+    const std::string words = joined(spec, "6.12");
+    const size_t object = words.find("-object memory-backend-ram,id=stock,size=256M");
+    const size_t device = words.find("-device cxl-type3,bus=rp9,volatile-memdev=stock");
+    ASSERT_NE(object, std::string::npos) << words;
+    ASSERT_NE(device, std::string::npos) << words;
+    EXPECT_LT(object, device);
+}
+
 TEST(MachineWords, ADeviceThatComesLaterIsNotThereYetAndTheMonitorListens)
 {
     MachineSpec spec;

@@ -232,5 +232,29 @@ TEST(Tables, EveryJudgementDemandsSomething)
                 EXPECT_FALSE(step.must_say.empty()) << step.name;
 }
 
+TEST(Tables, WhatAJudgementKeepsIsInTheFolderOfTheScenario)
+{
+    for (const UnitSpec &unit : units())
+        for (const Scenario &scenario : unit.tests)
+            for (const HostStep &step : scenario.judgements)
+                EXPECT_TRUE(step.output_to.empty() || step.output_to.starts_with("{out}/"))
+                    << scenario.name << ": " << step.name << ": " << step.output_to;
+}
+
+TEST(Tables, DevicesThatConformAreStrictInEveryScenario)
+{
+    for (const UnitSpec &unit : units())
+        for (const Scenario &scenario : unit.tests) {
+            if (!unit.conforms)
+                continue;
+            for (const std::string &model : scenario.models)
+                EXPECT_TRUE(model.starts_with("--strict ")) << scenario.name << ": " << model;
+            for (const ChassisDevice &device : scenario.chassis)
+                EXPECT_TRUE(!device.words.starts_with(unit.unit) ||
+                            device.words.find(" --strict") != std::string_view::npos)
+                    << scenario.name << ": " << device.words;
+        }
+}
+
 }  // namespace
 }  // namespace pmukit::vm
