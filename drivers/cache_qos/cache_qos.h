@@ -11,6 +11,7 @@
  *   cache_qos_watch.c    what perf events watch, and which of them reports
  *   cache_qos_cgroup.c   the nearest watched cgroup of a task
  *   cache_qos_pmu.c      the PMU
+ *   cache_qos_name.c     who monitors are
  *   cache_qos_aux.c      the PMU cache_qos_aux: snapshots
  *   cache_qos_group.c    groups
  *   cache_qos_configfs.c groups as users see them
@@ -48,6 +49,7 @@
 #include <linux/completion.h>
 #include <linux/hashtable.h>
 #include <linux/irq_work.h>
+#include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
@@ -77,6 +79,7 @@
 #define CACHE_QOS_SAMPLE_MS	100	/* from pass to pass, unless told otherwise */
 #define CACHE_QOS_SAMPLE_MS_MIN	10
 #define CACHE_QOS_SAMPLE_MS_MAX	1000
+#define CACHE_QOS_NAME_BYTES	(PMUKIT_CACHE_QOS_NAME_PARTS * PMUKIT_CACHE_QOS_NAME_PART_BYTES)
 
 /**
  * struct cache_qos_entry - a task that is tracked
@@ -120,7 +123,7 @@ enum cache_qos_target {
  *	by; none of them changes.
  * @opener: the process that opened it; not for cgroups
  * @share: the term of that name; not for cgroups
- * @process: of the tasks, without a share; NULL otherwise
+ * @process: of the tasks, without a share; the thread, where each is told apart; NULL otherwise
  * @cgroup: the cgroup
  * @refs: events; the lock
  * @monitor: of the core; the lock
@@ -242,25 +245,46 @@ struct cache_qos_late {
 };
 
 /**
+ * struct cache_qos_name - who a monitor is
+ * @life: which one of those that had the number (struct cache_qos_monitor)
+ * @changed: number of the change that made it what it is; 0: there was none yet
+ * @kind: enum pmukit_cache_qos_kind
+ * @id: process or thread, or cgroup; 0: none
+ * @text: what <pmukit/cache_qos.h> says
+ */
+struct cache_qos_name {
+	u32 life;
+	u64 changed;
+	u8 kind;
+	u64 id;
+	char text[CACHE_QOS_NAME_BYTES + 1];
+};
+
+/**
  * struct cache_qos_snapshot - what the streams of an L3 get after a pass
  * @now_ns: streams that are due by then get it
+ * @named: changes of names that all of these know
+ * @nr_names: so many of @records are names; the number of the change is in place of the sequence
  * @domains: with such streams
  * @cpus: with such streams
  * @domain: of which L3 it is
- * @nr: how many readings
- * @from: first reading of this section
+ * @nr: how many records
+ * @from: first record of this section
  * @more: a stream is to get another section
- * @readings: records without their sequence, in the byte order of the CPU
+ * @records: without their sequence, in the byte order of the CPU
  */
 struct cache_qos_snapshot {
 	u64 now_ns;
 	DECLARE_BITMAP(domains, CACHE_QOS_MAX_DOMAINS);
 	struct cpumask cpus;
+	u64 named;
 	u16 domain;
+	u32 nr_names;
 	u32 nr;
 	u32 from;
 	bool more;
-	u64 readings[CACHE_QOS_MAX_MONITORS * CACHE_QOS_NR_EVENTS][PMUKIT_CACHE_QOS_WORDS];
+	u64 records[CACHE_QOS_MAX_MONITORS * (PMUKIT_CACHE_QOS_NAME_PARTS + CACHE_QOS_NR_EVENTS)]
+		   [PMUKIT_CACHE_QOS_WORDS];
 };
 
 #define CACHE_QOS_NR_STATS	20
@@ -326,6 +350,11 @@ struct cache_qos_stat_file {
  * @yields: times another user took the registers
  * @streams: by CPU: events of cache_qos_aux that are there
  * @stream_cpus: CPUs with such
+ * @watch_of: by monitor: whose it is; NULL: a group's, or nobody's. The lock.
+ * @group_paths: by node: of a group; its folder's memory. The lock.
+ * @names: by monitor; the sampler's, as the two behind it
+ * @names_changed: number of the last change
+ * @path: memory for a path
  * @snapshot: what they get
  * @stat_files: what is behind the files of @pp.debugfs
  * @pp: the PMU; its reference count is its own
@@ -387,6 +416,11 @@ struct cache_qos_live {
 
 	struct list_head __percpu *streams;
 	struct cpumask stream_cpus;
+	struct cache_qos_watch *watch_of[CACHE_QOS_MAX_MONITORS];
+	const char *group_paths[CACHE_QOS_MAX_NODES];
+	struct cache_qos_name names[CACHE_QOS_MAX_MONITORS];
+	u64 names_changed;
+	char path[PATH_MAX];
 	struct cache_qos_snapshot snapshot;
 	struct cache_qos_stat_file stat_files[CACHE_QOS_NR_STATS];
 	struct pmukit_pmu pp;
@@ -504,6 +538,9 @@ void cache_qos_watches_publish(struct cache_qos_live *live);
 /* cache_qos_pmu.c */
 void cache_qos_pmu_fill(struct cache_qos_live *live);
 
+/* cache_qos_name.c */
+void cache_qos_names_update(struct cache_qos_live *live);
+
 /* cache_qos_aux.c */
 void cache_qos_aux_fill(struct cache_qos_live *live);
 void cache_qos_streams_write(struct cache_qos_live *live);
@@ -516,7 +553,7 @@ int cache_qos_emit_holder(const struct cache_qos_live *live, char *buf, int at);
 void cache_qos_debugfs_add(struct cache_qos_live *live);
 
 /* cache_qos_group.c: all may sleep */
-int cache_qos_group_make(struct cache_qos_live *live, u16 parent);
+int cache_qos_group_make(struct cache_qos_live *live, u16 parent, const char *path);
 void cache_qos_group_remove(struct cache_qos_live *live, u16 group);
 int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on);
 u16 cache_qos_group_number(struct cache_qos_live *live, u16 group);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos: the PMU cache_qos_aux: after a pass, a record for each monitor and each figure in the
- * L3 of the event's CPU, into the AUX area or as samples. <pmukit/cache_qos.h> has the record.
+ * L3 of the event's CPU, and before them who monitors are where that has changed, into the AUX area
+ * or as samples. <pmukit/cache_qos.h> has the records.
  *
  * The sampler reads the values of an L3, which takes long where there are many, and then sends the
  * CPUs that have streams to fetch them:
@@ -43,6 +44,7 @@
  * @next_ns: not before
  * @start_ns: of the first header; 0: there was none
  * @snapshots: so far
+ * @named: changes of names it was told
  * @writing: it gets the snapshot that is being handed out
  * @record: being put together
  */
@@ -54,6 +56,7 @@ struct cache_qos_stream {
 	u64 next_ns;
 	u64 start_ns;
 	u64 snapshots;
+	u64 named;
 	bool writing;
 	struct pmukit_record record;
 };
@@ -163,6 +166,49 @@ static bool cache_qos_reading_fill(struct cache_qos_live *live, u16 domain, u16 
 	return true;
 }
 
+/* A name's record, which a stream gets if the change is news to it. */
+static void cache_qos_name_fill(struct cache_qos_live *live, u16 domain, u16 monitor, u32 part,
+				u32 parts, u64 *words)
+{
+	const struct cache_qos_name *name = &live->names[monitor];
+	const char *text = name->text + part * PMUKIT_CACHE_QOS_NAME_PART_BYTES;
+	__le64 bytes[PMUKIT_CACHE_QOS_NAME_PART_BYTES / sizeof(__le64)] = {};
+	u32 i;
+
+	/* Text is bytes, whatever the order of those of a word. */
+	memcpy(bytes, text, strnlen(text, sizeof(bytes)));
+	words[PMUKIT_CACHE_QOS_N_MARK] = PMUKIT_CACHE_QOS_NAME_MARK;
+	words[PMUKIT_CACHE_QOS_N_SEQUENCE] = name->changed;
+	words[PMUKIT_CACHE_QOS_N_WHAT] =
+		(u64)monitor << PMUKIT_CACHE_QOS_WHAT_MONITOR_SHIFT |
+		(u64)(u16)live->core.domains[domain].is.id << PMUKIT_CACHE_QOS_WHAT_DOMAIN_SHIFT |
+		(u64)name->kind << PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT;
+	words[PMUKIT_CACHE_QOS_N_ID] = name->id;
+	words[PMUKIT_CACHE_QOS_N_LIFE] = (u64)name->life << PMUKIT_CACHE_QOS_LIFE_NUMBER_SHIFT |
+					 (u64)part << PMUKIT_CACHE_QOS_LIFE_PART_SHIFT |
+					 (u64)parts << PMUKIT_CACHE_QOS_LIFE_PARTS_SHIFT;
+	for (i = 0; i < ARRAY_SIZE(bytes); i++)
+		words[PMUKIT_CACHE_QOS_N_TEXT + i] = le64_to_cpu(bytes[i]);
+}
+
+static void cache_qos_snapshot_names(struct cache_qos_live *live, u16 domain)
+{
+	struct cache_qos_snapshot *snapshot = &live->snapshot;
+	u32 part, parts;
+	u16 m;
+
+	for (m = 0; m < CACHE_QOS_MAX_MONITORS; m++) {
+		if (live->names[m].changed <= snapshot->named ||
+		    !READ_ONCE(live->core.monitors[m].used))
+			continue;
+		parts = DIV_ROUND_UP(strlen(live->names[m].text), PMUKIT_CACHE_QOS_NAME_PART_BYTES);
+		for (part = 0; part < parts; part++)
+			cache_qos_name_fill(live, domain, m, part, parts,
+					    snapshot->records[snapshot->nr++]);
+	}
+	snapshot->nr_names = snapshot->nr;
+}
+
 /* Each value is a sum over all RMIDs: with interrupts on between any two. */
 static void cache_qos_snapshot_take(struct cache_qos_live *live, u16 domain)
 {
@@ -172,13 +218,14 @@ static void cache_qos_snapshot_take(struct cache_qos_live *live, u16 domain)
 
 	snapshot->domain = domain;
 	snapshot->nr = 0;
+	cache_qos_snapshot_names(live, domain);
 	for (m = 0; m < CACHE_QOS_MAX_MONITORS; m++) {
 		if (!READ_ONCE(live->core.monitors[m].used))
 			continue;
 		for (event = PMUKIT_CACHE_QOS_EVENT_OCCUPANCY; event <= CACHE_QOS_NR_EVENTS;
 		     event++)
 			snapshot->nr += cache_qos_reading_fill(live, domain, m, event,
-							       snapshot->readings[snapshot->nr]);
+							       snapshot->records[snapshot->nr]);
 		cond_resched();
 	}
 }
@@ -205,16 +252,17 @@ static void cache_qos_stream_header(struct cache_qos_live *live, struct cache_qo
 		stream->start_ns = cache_qos_now_ns();
 	if (stream->snapshots++ % PMUKIT_CACHE_QOS_HEADER_PASSES)
 		return;
+	stream->named = 0;
 	cache_qos_header_fill(live, stream, live->snapshot.domain, words);
 	cache_qos_stream_put(stream, sink, words, is_open);
 }
 
-static void cache_qos_stream_reading(struct cache_qos_stream *stream, struct pmukit_sink *sink,
-				     const u64 *reading, bool is_open)
+static void cache_qos_stream_record(struct cache_qos_stream *stream, struct pmukit_sink *sink,
+				    const u64 *record, bool is_open)
 {
 	u64 words[PMUKIT_CACHE_QOS_WORDS];
 
-	memcpy(words, reading, sizeof(words));
+	memcpy(words, record, sizeof(words));
 	words[PMUKIT_CACHE_QOS_R_SEQUENCE] = stream->pev.sequence;
 	cache_qos_stream_put(stream, sink, words, is_open);
 }
@@ -239,8 +287,12 @@ static void cache_qos_stream_write(struct cache_qos_live *live, struct cache_qos
 		cache_qos_stream_header(live, stream, &sink, is_open);
 	if (!sink.ring && !READ_ONCE(stream->aux))
 		end = min(end, snapshot->from + CACHE_QOS_STREAM_SECTION);
-	for (i = snapshot->from; i < end; i++)
-		cache_qos_stream_reading(stream, &sink, snapshot->readings[i], is_open);
+	for (i = snapshot->from; i < end; i++) {
+		const u64 *record = snapshot->records[i];
+
+		if (i >= snapshot->nr_names || record[PMUKIT_CACHE_QOS_N_SEQUENCE] > stream->named)
+			cache_qos_stream_record(stream, &sink, record, is_open);
+	}
 	if (is_open)
 		pmukit_sink_close(&sink, lost != stream->pev.lost ? PERF_AUX_FLAG_PARTIAL : 0);
 
@@ -248,11 +300,19 @@ static void cache_qos_stream_write(struct cache_qos_live *live, struct cache_qos
 	stream->writing = !stream->pev.event->hw.state && end < snapshot->nr;
 	if (stream->writing)
 		WRITE_ONCE(snapshot->more, true);
+	else if (end == snapshot->nr)
+		stream->named = live->names_changed;
 }
 
 static bool cache_qos_stream_due(const struct cache_qos_stream *stream, u64 now_ns)
 {
 	return !stream->pev.event->hw.state && now_ns >= stream->next_ns;
+}
+
+/* Behind a header all names are news. */
+static u64 cache_qos_stream_knows(const struct cache_qos_stream *stream)
+{
+	return stream->snapshots % PMUKIT_CACHE_QOS_HEADER_PASSES ? stream->named : 0;
 }
 
 static void cache_qos_streams_due_ipi(void *data)
@@ -267,6 +327,9 @@ static void cache_qos_streams_due_ipi(void *data)
 	list_for_each_entry(stream, this_cpu_ptr(live->streams), node) {
 		if (!cache_qos_stream_due(stream, snapshot->now_ns))
 			continue;
+		raw_spin_lock(&live->lock);
+		snapshot->named = min(snapshot->named, cache_qos_stream_knows(stream));
+		raw_spin_unlock(&live->lock);
 		set_bit(cpu->domain, snapshot->domains);
 		cpumask_set_cpu(smp_processor_id(), &snapshot->cpus);
 	}
@@ -320,6 +383,7 @@ void cache_qos_streams_write(struct cache_qos_live *live)
 	snapshot->now_ns = cache_qos_now_ns();
 	bitmap_zero(snapshot->domains, CACHE_QOS_MAX_DOMAINS);
 	cpumask_clear(&snapshot->cpus);
+	snapshot->named = ~0ULL;
 	cache_qos_ipi(live, &live->stream_cpus, cache_qos_streams_due_ipi);
 	for_each_set_bit(domain, snapshot->domains, CACHE_QOS_MAX_DOMAINS)
 		cache_qos_domain_streams_write(live, domain);

@@ -38,11 +38,13 @@
  * @at: of configfs; only that of the root is a subsystem, the others are its group alone
  * @live: everything; it outlives the folder
  * @node: the group
+ * @path: from the root group on, which has an empty one
  */
 struct cache_qos_folder {
 	struct configfs_subsystem at;
 	struct cache_qos_live *live;
 	u16 node;
+	const char *path;
 };
 
 static struct cache_qos_folder *to_cache_qos_folder(struct config_item *item)
@@ -510,7 +512,10 @@ static struct configfs_attribute *cache_qos_attrs[] = {
 
 static void cache_qos_folder_release(struct config_item *item)
 {
-	kfree(to_cache_qos_folder(item));
+	struct cache_qos_folder *folder = to_cache_qos_folder(item);
+
+	kfree(folder->path);
+	kfree(folder);
 }
 
 static struct configfs_item_operations cache_qos_item_ops = {
@@ -544,13 +549,16 @@ static const struct config_item_type cache_qos_folder_type = {
 static struct config_group *cache_qos_make_group(struct config_group *parent, const char *name)
 {
 	struct cache_qos_folder *above = to_cache_qos_folder(&parent->cg_item), *folder;
-	int ret;
+	int ret = -ENOMEM;
 
 	folder = kzalloc_obj(*folder);
 	if (!folder)
 		return ERR_PTR(-ENOMEM);
-	ret = cache_qos_group_make(above->live, above->node);
+	folder->path = kasprintf(GFP_KERNEL, "%s/%s", above->path, name);
+	if (folder->path)
+		ret = cache_qos_group_make(above->live, above->node, folder->path);
 	if (ret < 0) {
+		kfree(folder->path);
 		kfree(folder);
 		return ERR_PTR(ret);
 	}
@@ -577,6 +585,7 @@ static struct cache_qos_folder cache_qos_root = {
 		},
 	},
 	.node = CACHE_QOS_ROOT,
+	.path = "",
 };
 
 /**

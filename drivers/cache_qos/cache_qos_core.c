@@ -51,6 +51,7 @@ int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind
 	cq->monitors[m].status = 0;
 	cq->monitors[m].generation = 0;
 	cq->monitors[m].missed = 0;
+	cq->monitors[m].life++;
 	WRITE_ONCE(cq->monitors[m].used, true);
 	for (d = 0; d < cq->nr_domains; d++)
 		memset(&cq->domains[d].banked[m], 0, sizeof(cq->domains[d].banked[m]));

@@ -306,6 +306,7 @@ struct cache_qos_sums {
  * @status: PMUKIT_CACHE_QOS_S_* that stay while it lives
  * @generation: changes with the set of RMIDs behind it
  * @missed: times an RMID was wanted for it and there was none
+ * @life: how often the number was given out
  * @rmids: of the atoms it is in, used or in limbo
  */
 struct cache_qos_monitor {
@@ -314,6 +315,7 @@ struct cache_qos_monitor {
 	u32 status;
 	u32 generation;
 	u32 missed;
+	u32 life;
 	DECLARE_BITMAP(rmids, CACHE_QOS_MAX_RMIDS);
 };
 

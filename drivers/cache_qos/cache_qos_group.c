@@ -16,10 +16,11 @@
  * cache_qos_group_make - a new group, not monitored, without tasks
  * @live: everything
  * @parent: of it
+ * @path: its name, which stays until cache_qos_group_remove()
  *
  * Return: the group, -ENOSPC: too many, -ENAMETOOLONG: too deep, or another -errno.
  */
-int cache_qos_group_make(struct cache_qos_live *live, u16 parent)
+int cache_qos_group_make(struct cache_qos_live *live, u16 parent, const char *path)
 {
 	int ret;
 
@@ -29,6 +30,8 @@ int cache_qos_group_make(struct cache_qos_live *live, u16 parent)
 	mutex_lock(&live->config_mutex);
 	raw_spin_lock_irq(&live->lock);
 	ret = cache_qos_node_make(&live->core, parent);
+	if (ret >= 0)
+		live->group_paths[ret] = path;
 	raw_spin_unlock_irq(&live->lock);
 	mutex_unlock(&live->config_mutex);
 	if (ret < 0)
@@ -68,6 +71,8 @@ void cache_qos_group_remove(struct cache_qos_live *live, u16 group)
 		cache_qos_group_empty(live, group);
 		raw_spin_lock_irq(&live->lock);
 		ret = cache_qos_node_remove(&live->core, group, cache_qos_now_ns());
+		if (!ret)
+			live->group_paths[group] = NULL;
 		raw_spin_unlock_irq(&live->lock);
 	} while (ret == -EBUSY);
 	WARN_ON_ONCE(ret);

@@ -465,6 +465,8 @@ static void cache_qos_pass(struct cache_qos_live *live)
 	if (all)
 		WRITE_ONCE(live->all_read_ns, now_ns);
 	cache_qos_watches_publish(live);
+	if (READ_ONCE(live->aux_pp.nr_events) || trace_cache_qos_sample_enabled())
+		cache_qos_names_update(live);
 	cache_qos_trace_samples(live);
 	cache_qos_streams_write(live);
 }

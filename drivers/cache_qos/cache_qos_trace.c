@@ -23,13 +23,15 @@ static bool cache_qos_trace_value(struct cache_qos_live *live, u16 monitor, u32 
 
 static void cache_qos_trace_monitor(struct cache_qos_live *live, u16 monitor, u32 event)
 {
+	const struct cache_qos_name *name = &live->names[monitor];
 	u32 d, nr = cache_qos_nr_domains(&live->core);
 	struct cache_qos_value value;
 
 	for (d = 0; d < nr; d++) {
 		if (cache_qos_trace_value(live, monitor, event, d, &value))
 			trace_cache_qos_sample(live->core.domains[d].is.id, monitor,
-					       live->core.monitors[monitor].kind, event, &value);
+					       live->core.monitors[monitor].kind, event, &value,
+					       name);
 	}
 }
 

@@ -11,7 +11,7 @@
 
 #include <linux/tracepoint.h>
 
-#include "cache_qos_core.h"
+#include "cache_qos.h"
 
 /* So that their values, not their names, are in what user space reads of the events' formats. */
 TRACE_DEFINE_ENUM(PMUKIT_CACHE_QOS_KIND_MACHINE);
@@ -30,9 +30,9 @@ TRACE_DEFINE_ENUM(CACHE_QOS_NEWS_DIRTY);
 
 TRACE_EVENT(cache_qos_sample,
 	TP_PROTO(u32 domain, u32 monitor, u32 kind, u32 event,
-		 const struct cache_qos_value *value),
+		 const struct cache_qos_value *value, const struct cache_qos_name *name),
 
-	TP_ARGS(domain, monitor, kind, event, value),
+	TP_ARGS(domain, monitor, kind, event, value, name),
 
 	TP_STRUCT__entry(
 		__field(u64, bytes)
@@ -44,6 +44,9 @@ TRACE_EVENT(cache_qos_sample,
 		__field(u32, generation)
 		__field(u8, kind)
 		__field(u8, event)
+		__field(u32, life)
+		__field(u64, id)
+		__dynamic_array(char, name, strlen(name->text) + 1)
 	),
 
 	TP_fast_assign(
@@ -56,9 +59,12 @@ TRACE_EVENT(cache_qos_sample,
 		__entry->generation = value->generation;
 		__entry->kind = kind;
 		__entry->event = event;
+		__entry->life = name->life;
+		__entry->id = name->id;
+		memcpy(__get_dynamic_array(name), name->text, strlen(name->text) + 1);
 	),
 
-	TP_printk("domain=%u monitor=%u kind=%s event=%s bytes=%llu bound=%llu age_ns=%llu status=0x%x generation=%u",
+	TP_printk("domain=%u monitor=%u kind=%s event=%s bytes=%llu bound=%llu age_ns=%llu status=0x%x generation=%u life=%u id=%llu name=%s",
 		  __entry->domain, __entry->monitor,
 		  __print_symbolic(__entry->kind,
 				   { PMUKIT_CACHE_QOS_KIND_MACHINE, "machine" },
@@ -72,7 +78,7 @@ TRACE_EVENT(cache_qos_sample,
 				   { PMUKIT_CACHE_QOS_EVENT_LOCAL, "local_bytes" },
 				   { PMUKIT_CACHE_QOS_EVENT_REMOTE, "remote_bytes" }),
 		  __entry->bytes, __entry->bound, __entry->age_ns, __entry->status,
-		  __entry->generation)
+		  __entry->generation, __entry->life, __entry->id, __get_str(name))
 );
 
 TRACE_EVENT(cache_qos_rmid,

@@ -71,6 +71,7 @@ static struct cache_qos_watch *cache_qos_watch_install(struct cache_qos_live *li
 
 	ev->spare_watch = NULL;
 	watch->monitor = monitor;
+	live->watch_of[monitor] = watch;
 	get_pid(watch->opener);
 	get_pid(watch->process);
 	list_add_tail_rcu(&watch->node, &live->watches);
@@ -91,6 +92,8 @@ static bool cache_qos_watch_drop(struct cache_qos_live *live, struct cache_qos_w
 	if (--watch->refs)
 		return false;
 	list_del_rcu(&watch->node);
+	if (watch->monitor != CACHE_QOS_MACHINE)
+		live->watch_of[watch->monitor] = NULL;
 	if (watch->target == CACHE_QOS_TARGET_CGROUP)
 		cache_qos_cgroup_unwatch(live, &watch->cgroup, now_ns);
 	else if (watch->monitor != CACHE_QOS_MACHINE)
@@ -392,6 +395,7 @@ static int cache_qos_watch_cpu(struct cache_qos_live *live, struct cache_qos_wat
 		return 0;
 	if (!cache_qos_covers(live, watch))
 		return cache_qos_cpu_watch(&live->core, cpu, watch->monitor, cache_qos_now_ns());
+	live->watch_of[watch->monitor] = NULL;
 	cache_qos_monitor_end(&live->core, watch->monitor, cache_qos_now_ns());
 	watch->monitor = CACHE_QOS_MACHINE;
 	WRITE_ONCE(live->machine_watches, live->machine_watches + 1);
@@ -525,7 +529,9 @@ static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_ev
 
 	raw_spin_lock_irq(&live->lock);
 	/* The task may end at this moment, and its pid with it, but not with interrupts off. */
-	key->process = ev->share ? NULL : task_tgid(task);
+	key->process = ev->share == CACHE_QOS_SHARE_NONE ? task_pid(task) :
+		       ev->share			 ? NULL :
+							   task_tgid(task);
 	ret = -ESRCH;
 	entry = cache_qos_entry_find(live, task);
 	if (!entry)

@@ -9,7 +9,7 @@ for program in perf pmukit; do
 done
 need_machine
 cd "$work" || exit 1
-plan 16
+plan 20
 event=cache_qos/llc_occupancy/
 
 # whole FILE N: each figure of each of the 64 groups is in it as often as any other, but for N
@@ -69,8 +69,44 @@ result "R-47 they show the series of a task" $?
 grep -q 'cache_qos_rmid: rmid=[0-9]* alloc' script && grep -q 'cache_qos_rmid: rmid=[0-9]* limbo' script
 result "R-47 and what becomes of RMIDs" $?
 sim freeze 0
+grep 'kind=task' script | grep -q "id=$one name=cq-ws4M-200M\$"
+result "R-67 and who the task is" $?
 kill $one
 wait $one 2>/dev/null
+
+# The program of a process is known when it runs, not when it is watched; cgroups are known by their path.
+mkdir cgroup && mount -t cgroup2 none cgroup && echo +pids >cgroup/cgroup.subtree_control && mkdir -p cgroup/a/b
+long=cgroup/0123456789-0123456789-0123456789
+mkdir $long
+# perf turns an event of a cgroup on where a task of it runs.
+in_cgroup() { sh -c 'echo $$ >"$1/cgroup.procs" && exec cache_qos_load cq-ws1M-10M 300' sh "$1" & }
+in_cgroup cgroup/a/b
+three=$!
+in_cgroup $long
+four=$!
+used_at_least() { [ "$(stat_of rmids_used)" -ge "$1" ]; }
+perf stat -a -e $event --for-each-cgroup "a/b,${long#cgroup/}" -- sh -c 'until [ -e done ]; do sleep 0.1; done' >/dev/null 2>stat &
+one=$!
+perf stat -e $event -- sh -c 'until [ -e go ]; do sleep 0.1; done; exec cache_qos_load cq-ws1M-100M 4' >/dev/null 2>&1 &
+two=$!
+mkdir -p $groups/up/down && echo 1 >$groups/up/down/monitor_cache
+waits 20 used_at_least 4
+pmukit record --source model -C 0 -e cache_qos_aux/snapshot/ -o names.data -- sh -c 'sleep 1; echo >go; sleep 3' >said 2>&1
+echo >done
+wait $one $two
+kill $three $four
+wait $three $four 2>/dev/null
+sed 's/^/# /' stat
+pmukit report -i names.data >report 2>&1
+head -n 30 report | sed 's/^/# /'
+grep -Eq '^ *[0-9]+ +cgroup +/a/b +0 ' report && grep -Eq "^ *[0-9]+ +cgroup +/${long#cgroup/} +0 " report
+result "R-67 pmukit report calls cgroups by their path" $?
+grep -Eq '^ *[0-9]+ +group +/up/down +0 ' report
+result "R-67 and groups" $?
+grep -Eq '^ *[0-9]+ +task +cq-ws1M-100M-[0-9]+ +0 ' report && pmukit dump -i names.data | grep -q 'name .* of task .*: sh$'
+result "R-67 and processes by what they run" $?
+rmdir $groups/up/down $groups/up
+umount cgroup
 
 # 64 groups every 10 ms
 echo 10 >$devices/cache_qos/sample_ms

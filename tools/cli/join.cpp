@@ -107,8 +107,9 @@ void Join::groups(const decode::cache_qos::SeriesTable &series)
     namespace qos = decode::cache_qos;
     for (const auto &[key, one] : series.all())
         groups_.push_back(
-            {fmt::format("{} {} L3 {} {}", qos::kind_name(one.kind()), qos::monitor_name(key),
-                         key.domain, qos::event_name(key.event)),
+            {fmt::format("{} {}{}{} L3 {} {}", qos::kind_name(one.kind()), qos::monitor_name(key),
+                         one.who() ? " " : "", one.who() ? one.who()->label() : "", key.domain,
+                         qos::event_name(key.event)),
              one});
 }
 

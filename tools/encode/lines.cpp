@@ -250,6 +250,28 @@ Result<void> put_cq(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
+// cq-name SEQUENCE MONITOR KIND DOMAIN LIFE ID TEXT: who a monitor is, in one part
+Result<void> put_cq_name(Words words, std::vector<std::byte> &bytes)
+{
+    constexpr const char *kHelp = "cq-name SEQUENCE MONITOR KIND DOMAIN LIFE ID TEXT";
+    if (words.size() != 7 || words.back().size() > PMUKIT_CACHE_QOS_NAME_PART_BYTES)
+        return Error{Errc::kUsage, kHelp};
+    auto n = numbers_of<6>(words.first(6), kHelp);
+    if (!n)
+        return n.error();
+    const auto [sequence, monitor, kind, domain, life, id] = *n;
+    for (uint64_t word : {uint64_t{PMUKIT_CACHE_QOS_NAME_MARK}, sequence,
+                          monitor | domain << PMUKIT_CACHE_QOS_WHAT_DOMAIN_SHIFT |
+                              kind << PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT,
+                          id, life | uint64_t{1} << PMUKIT_CACHE_QOS_LIFE_PARTS_SHIFT})
+        put<uint64_t>(bytes, word);
+    const size_t end = bytes.size() + PMUKIT_CACHE_QOS_NAME_PART_BYTES;
+    for (const char c : words.back())
+        bytes.push_back(static_cast<std::byte>(c));
+    bytes.resize(end);
+    return {};
+}
+
 // cq-tag: what stands before the record in the payload of a sample
 Result<void> put_cq_tag(Words words, std::vector<std::byte> &bytes)
 {
@@ -271,6 +293,7 @@ constexpr Line kLines[] = {
     {"imc-numbers", put_imc_numbers},
     {"cq-header", put_cq_header},
     {"cq", put_cq},
+    {"cq-name", put_cq_name},
     {"cq-tag", put_cq_tag},
 };
 

@@ -23,7 +23,8 @@ struct Metric {
     std::string_view name, help, table;
     How how;
     std::string_view value;  // the column that is summed up, or whose last value counts
-    std::array<std::string_view, 4> labels{};  // behind source, host and pmu
+    std::array<std::string_view, 5> labels{};  // behind source, host and pmu
+    std::array<std::string_view, 2> newest{};  // behind those, of the newest row: no series by them
 };
 constexpr Metric kMetrics[] = {
     {"pmukit_cache_qos_bytes",
@@ -31,7 +32,8 @@ constexpr Metric kMetrics[] = {
      "cache_qos",
      How::kLast,
      "bytes",
-     {"kind", "monitor", "domain", "event"}},
+     {"kind", "monitor", "life", "domain", "event"},
+     {"name", "id"}},
     {"pmukit_cxl_hmu_accesses", "Accesses that hot-list entries stand for", "cxl_hmu", How::kSum,
      "accesses"},
     {"pmukit_cxl_hmu_entries", "Hot-list entries", "cxl_hmu", How::kRows, ""},
@@ -82,12 +84,19 @@ public:
     Result<void> finish() override;
 
 private:
+    struct Series {
+        uint64_t value = 0;
+        std::string newest;
+    };
+
     static void add_label(const Column &column, const Value &value, std::string &to);
+    static void add_labels(std::span<const std::string_view> labels, const Table &table, Values row,
+                           std::string &to);
     // labels: those of the row's origin
     void add(const Metric &metric, const Table &table, Values row, std::string labels);
 
     TextFile file_;
-    std::map<const Metric *, std::map<std::string, uint64_t>> series_;  // by labels
+    std::map<const Metric *, std::map<std::string, Series>> series_;  // by labels
     size_t count_ = 0;
     std::vector<Value> row_;
     Result<void> state_;
@@ -106,13 +115,19 @@ void OpenMetrics::add_label(const Column &column, const Value &value, std::strin
     to += '"';
 }
 
-void OpenMetrics::add(const Metric &metric, const Table &table, Values row, std::string labels)
+void OpenMetrics::add_labels(std::span<const std::string_view> labels, const Table &table,
+                             Values row, std::string &to)
 {
-    for (const std::string_view label : metric.labels)
+    for (const std::string_view label : labels)
         if (!label.empty()) {
             const size_t column = column_of(table, label);
-            add_label(table.columns[column], row[column], labels);
+            add_label(table.columns[column], row[column], to);
         }
+}
+
+void OpenMetrics::add(const Metric &metric, const Table &table, Values row, std::string labels)
+{
+    add_labels(metric.labels, table, row, labels);
     const Value value =
         metric.how == How::kRows ? Value(uint64_t{1}) : row[column_of(table, metric.value)];
     if (!value.known)
@@ -121,7 +136,10 @@ void OpenMetrics::add(const Metric &metric, const Table &table, Values row, std:
     count_ += fresh;
     if (count_ > kMostSeries)
         state_ = Error{Errc::kDamaged, "more than 100000 series: no machine has so many"};
-    at->second = metric.how == How::kLast ? value.number() : at->second + value.number();
+    Series &series = at->second;
+    series.value = metric.how == How::kLast ? value.number() : series.value + value.number();
+    series.newest.clear();
+    add_labels(metric.newest, table, row, series.newest);
 }
 
 void OpenMetrics::rows(const Table &table, Values common, Values rest)
@@ -150,9 +168,12 @@ Result<void> OpenMetrics::finish()
         const std::string name(metric.name);
         file_.text("# HELP " + name + " " + std::string(metric.help) + "\n# TYPE " + name +
                    " gauge\n");
-        for (const auto &[labels, value] : known->second)
-            file_.text(name + (labels.empty() ? "" : "{" + labels + "}") + " " +
-                       std::to_string(value) + "\n");
+        for (const auto &[labels, series] : known->second) {
+            const char *between = labels.empty() || series.newest.empty() ? "" : ",";
+            const std::string all = labels + between + series.newest;
+            file_.text(name + (all.empty() ? "" : "{" + all + "}") + " " +
+                       std::to_string(series.value) + "\n");
+        }
     }
     file_.text("# EOF\n");
     return file_.finish();

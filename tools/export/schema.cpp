@@ -84,6 +84,9 @@ constexpr auto kCacheQos = behind_origin({
     {"status", Kind::kNumber, "PMUKIT_CACHE_QOS_S_*"},
     {"cache_bytes", Kind::kNumber, "size of the L3, as the last header says"},
     {"backend", Kind::kWord, "whose registers: msr, sim or other, as the last header says"},
+    {"name", Kind::kText, "who the monitor is: comm, path or CPUs; nothing: unknown"},
+    {"id", Kind::kNumber, "its process, thread or cgroup"},
+    {"life", Kind::kNumber, "how often the number of the monitor was given out by then"},
 });
 
 constexpr auto kSamples = behind_origin({

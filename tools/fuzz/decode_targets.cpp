@@ -39,6 +39,13 @@ public:
         numbers.note(reading.sequence);
         hold(series.add(reading) || series.all().size() == series.kMaxSeries);
     }
+    void name(uint64_t offset, const decode::cache_qos::NamePart &part) override
+    {
+        accounts.passed(offset, decode::cache_qos::kRecordBytes);
+        numbers.note(part.sequence);
+        hold(part.text.size() <= PMUKIT_CACHE_QOS_NAME_PART_BYTES);
+        series.name(part);
+    }
     void skipped(uint64_t offset, uint64_t bytes) override { accounts.passed(offset, bytes); }
     Accounts accounts;
     decode::cache_qos::SequenceAccount numbers;

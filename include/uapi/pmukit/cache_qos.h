@@ -7,7 +7,7 @@
  * Word 0 tells a header from a reading: a header has PMUKIT_CACHE_QOS_MARK there, which no time
  * is. A header goes before the first reading after the event was enabled, and before the readings
  * of every PMUKIT_CACHE_QOS_HEADER_PASSES-th pass, so that a piece of a recording has one, too.
- * Headers and readings are numbered together: a gap in the sequence is a loss.
+ * Records are numbered together: a gap in the sequence is a loss.
  *
  *   header                                         reading
  *   word 0  PMUKIT_CACHE_QOS_MARK                  time
@@ -18,6 +18,18 @@
  *   word 5  number of RMIDs, width of counters     bytes
  *   word 6  size of the L3 in bytes                error bound in bytes
  *   word 7  records lost since the event opened    age of the oldest part, in nanoseconds
+ *
+ * A name, with PMUKIT_CACHE_QOS_NAME_MARK in word 0, says who a monitor is, from the readings
+ * behind it on. All are told behind a header; one also when the monitor begins, and when it changes
+ * (the program that a process runs). A long one comes in parts, one behind the other.
+ *
+ *   word 0  PMUKIT_CACHE_QOS_NAME_MARK
+ *   word 1  sequence
+ *   word 2  monitor, domain, kind, as in a reading
+ *   word 3  process or thread, or cgroup, by number; 0: none
+ *   word 4  life, part, parts
+ *   word 5  PMUKIT_CACHE_QOS_NAME_PART_BYTES of text, which 0 ends early: of a task its comm, or
+ *           "share N"; a list of CPUs; the path of a group or cgroup, of a long one its end
  *
  * Times are nanoseconds of CLOCK_MONOTONIC.
  */
@@ -50,11 +62,23 @@ enum pmukit_cache_qos_reading_word {
 	PMUKIT_CACHE_QOS_R_AGE,
 };
 
+enum pmukit_cache_qos_name_word {
+	PMUKIT_CACHE_QOS_N_MARK,
+	PMUKIT_CACHE_QOS_N_SEQUENCE,
+	PMUKIT_CACHE_QOS_N_WHAT,
+	PMUKIT_CACHE_QOS_N_ID,
+	PMUKIT_CACHE_QOS_N_LIFE,
+	PMUKIT_CACHE_QOS_N_TEXT,
+};
+
 #define PMUKIT_CACHE_QOS_WORDS			8
 #define PMUKIT_CACHE_QOS_RECORD_BYTES		64
 #define PMUKIT_CACHE_QOS_HEADER_PASSES		64
 
 #define PMUKIT_CACHE_QOS_MARK			0xf1534f5148434143ULL	/* bytes: "CACHQOS", 0xf1 */
+#define PMUKIT_CACHE_QOS_NAME_MARK		0xf14d414e48434143ULL	/* bytes: "CACHNAM", 0xf1 */
+#define PMUKIT_CACHE_QOS_NAME_PART_BYTES	24
+#define PMUKIT_CACHE_QOS_NAME_PARTS		10	/* at most */
 #define PMUKIT_CACHE_QOS_VERSION		1
 
 /* Word 2 of a header */
@@ -76,6 +100,11 @@ enum pmukit_cache_qos_reading_word {
 /* Word 3 of a reading */
 #define PMUKIT_CACHE_QOS_STATE_GENERATION_SHIFT	0	/* 32 bits: changes with its RMIDs */
 #define PMUKIT_CACHE_QOS_STATE_STATUS_SHIFT	32	/* 32 bits: PMUKIT_CACHE_QOS_S_* */
+
+/* Word 4 of a name */
+#define PMUKIT_CACHE_QOS_LIFE_NUMBER_SHIFT	0	/* 32 bits: how often the number was given out */
+#define PMUKIT_CACHE_QOS_LIFE_PART_SHIFT	32	/* 8 bits: from 0 on */
+#define PMUKIT_CACHE_QOS_LIFE_PARTS_SHIFT	40	/* 8 bits */
 
 enum pmukit_cache_qos_backend_kind {
 	PMUKIT_CACHE_QOS_BACKEND_OTHER,

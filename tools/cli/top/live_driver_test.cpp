@@ -217,5 +217,38 @@ TEST(LiveCacheQos, LeavesOutOfTheIntervalWhatAWholePassDidNotRead)
     EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);
 }
 
+// Of one part
+std::vector<std::byte> name_of_group(uint64_t sequence, uint64_t monitor, uint64_t life,
+                                     std::string_view text)
+{
+    std::vector<std::byte> record(PMUKIT_CACHE_QOS_RECORD_BYTES);
+    const uint64_t words[] = {
+        PMUKIT_CACHE_QOS_NAME_MARK, sequence,
+        monitor | uint64_t{PMUKIT_CACHE_QOS_KIND_GROUP} << PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT,
+        /* id */ 1234, life | uint64_t{1} << PMUKIT_CACHE_QOS_LIFE_PARTS_SHIFT};
+    for (size_t i = 0; i < std::size(words); i++)
+        store_le(record.data() + 8 * i, words[i]);
+    for (size_t i = 0; i < text.size(); i++)
+        record[8 * PMUKIT_CACHE_QOS_N_TEXT + i] = static_cast<std::byte>(text[i]);
+    return record;
+}
+
+TEST(LiveCacheQos, R67_NamesMonitorsAndBeginsAnewWithAnotherLife)
+{
+    const std::unique_ptr<LiveDriver> live = make_cache_qos_live(nobody);
+    const Stream stream{};
+    const auto row = [&] { return live->rows(Span::kAll, 0).at(0); };
+    live->sample(stream, 0, occupancy(0, 7, 500));
+    EXPECT_EQ(row().name, "group 7, 0, llc_occupancy");
+    live->sample(stream, 0, name_of_group(1, 7, 1, "/a"));
+    live->sample(stream, 0, occupancy(2, 7, 100));
+    EXPECT_EQ(row().name, "group 7 /a, 0, llc_occupancy");
+    EXPECT_EQ(row().value, 500U);  // the most it had
+    live->sample(stream, 0, name_of_group(3, 7, 2, "/b"));
+    live->sample(stream, 0, occupancy(4, 7, 200));
+    EXPECT_EQ(row().name, "group 7 /b, 0, llc_occupancy");
+    EXPECT_EQ(row().value, 200U);
+}
+
 }  // namespace
 }  // namespace pmukit::cli

@@ -80,14 +80,84 @@ std::optional<Record> parse_reading(Bytes bytes)
     return makes_sense(reading) ? std::optional<Record>(reading) : std::nullopt;
 }
 
+std::optional<Record> parse_name(Bytes bytes)
+{
+    constexpr size_t kTextAt = PMUKIT_CACHE_QOS_N_TEXT * sizeof(uint64_t);
+    const uint64_t what = word(bytes, PMUKIT_CACHE_QOS_N_WHAT);
+    const uint64_t life = word(bytes, PMUKIT_CACHE_QOS_N_LIFE);
+    NamePart name;
+    name.sequence = word(bytes, PMUKIT_CACHE_QOS_N_SEQUENCE);
+    name.monitor = field<uint32_t>(what, PMUKIT_CACHE_QOS_WHAT_MONITOR_SHIFT);
+    name.domain = field<uint16_t>(what, PMUKIT_CACHE_QOS_WHAT_DOMAIN_SHIFT);
+    name.kind = field<uint8_t>(what, PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT);
+    name.id = word(bytes, PMUKIT_CACHE_QOS_N_ID);
+    name.life = field<uint32_t>(life, PMUKIT_CACHE_QOS_LIFE_NUMBER_SHIFT);
+    name.part = field<uint8_t>(life, PMUKIT_CACHE_QOS_LIFE_PART_SHIFT);
+    name.parts = field<uint8_t>(life, PMUKIT_CACHE_QOS_LIFE_PARTS_SHIFT);
+    name.text = text_of(bytes.subspan(kTextAt, PMUKIT_CACHE_QOS_NAME_PART_BYTES));
+    if (name.kind >= std::size(kKinds) || name.part >= name.parts ||
+        name.parts > PMUKIT_CACHE_QOS_NAME_PARTS)
+        return std::nullopt;
+    return name;
+}
+
 }  // namespace
 
 std::optional<Record> parse_record(Bytes bytes)
 {
     if (bytes.size() < kRecordBytes)
         return std::nullopt;
-    return word(bytes, PMUKIT_CACHE_QOS_H_MARK) == PMUKIT_CACHE_QOS_MARK ? parse_header(bytes)
-                                                                         : parse_reading(bytes);
+    switch (word(bytes, PMUKIT_CACHE_QOS_H_MARK)) {
+        case PMUKIT_CACHE_QOS_MARK:
+            return parse_header(bytes);
+        case PMUKIT_CACHE_QOS_NAME_MARK:
+            return parse_name(bytes);
+        default:
+            return parse_reading(bytes);
+    }
+}
+
+std::string text_of(Bytes bytes)
+{
+    std::string text;
+    for (const std::byte byte : bytes) {
+        const char c = static_cast<char>(byte);
+        if (!c)
+            break;
+        text += static_cast<uint8_t>(c) < 0x20 || c == 0x7f ? '?' : c;
+    }
+    return text;
+}
+
+std::string Name::label() const
+{
+    return kind == PMUKIT_CACHE_QOS_KIND_TASK && id ? text + "-" + std::to_string(id) : text;
+}
+
+// Parts come one behind the other; where one is missing the name is that of before.
+void Names::note(const NamePart &part)
+{
+    const Key key{part.monitor, part.domain};
+    if (part.part == 0) {
+        key_ = key;
+        begun_ = {part.kind, part.id, part.life, part.text};
+    } else if (part.part == next_part_ && key == key_) {
+        begun_.text += part.text;
+    } else {
+        next_part_ = 0;
+        return;
+    }
+    next_part_ = static_cast<uint8_t>(part.part + 1);
+    if (next_part_ == part.parts) {
+        names_[key] = begun_;
+        next_part_ = 0;
+    }
+}
+
+const Name *Names::find(uint32_t monitor, uint16_t domain) const
+{
+    const auto found = names_.find({monitor, domain});
+    return found == names_.end() ? nullptr : &found->second;
 }
 
 std::string_view event_name(uint8_t event)
@@ -126,6 +196,8 @@ void StreamDecoder::take(Bytes bytes)
     position_.tell_skipped(sink_);
     if (const Header *header = std::get_if<Header>(&*record))
         sink_.header(position_.offset(), *header);
+    else if (const NamePart *name = std::get_if<NamePart>(&*record))
+        sink_.name(position_.offset(), *name);
     else
         sink_.reading(position_.offset(), std::get<Reading>(*record));
     position_.move(kRecordBytes);
@@ -176,7 +248,7 @@ bool looks_like_records(Bytes bytes)
     const std::optional<Record> first = parse_record(bytes);
     if (!first)
         return false;
-    if (std::holds_alternative<Header>(*first))
+    if (!std::holds_alternative<Reading>(*first))
         return true;
     const std::optional<Record> second = parse_record(bytes.subspan(kRecordBytes));
     const Reading *next = second ? std::get_if<Reading>(&*second) : nullptr;

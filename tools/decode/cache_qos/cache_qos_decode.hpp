@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records of cache_qos_aux from bytes. Format: include/uapi/pmukit/cache_qos.h. Headers and
-// readings are 64 bytes each and lie at multiples of that in the stream: what is damaged is one
+// Records of cache_qos_aux from bytes. Format: include/uapi/pmukit/cache_qos.h. Headers, readings
+// and names are 64 bytes each and lie at multiples of that in the stream: what is damaged is one
 // record, and the next is where it has to be.
 #pragma once
 
 #include <pmukit/cache_qos.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "base/bytes.hpp"
@@ -47,10 +50,52 @@ struct Reading {
     uint64_t age_ns = 0;
 };
 
-using Record = std::variant<Header, Reading>;
+// A part of who a monitor is, for the readings that follow.
+struct NamePart {
+    uint64_t sequence = 0;
+    uint32_t monitor = 0;
+    uint16_t domain = 0;
+    uint8_t kind = 0;   // PMUKIT_CACHE_QOS_KIND_*
+    uint64_t id = 0;    // process or thread, cgroup; 0: none
+    uint32_t life = 0;  // how often the number was given out
+    uint8_t part = 0, parts = 0;
+    std::string text;
+};
+
+using Record = std::variant<Header, Reading, NamePart>;
+
+// Who a monitor is.
+struct Name {
+    uint8_t kind = 0;
+    uint64_t id = 0;
+    uint32_t life = 0;
+    std::string text;
+    // "gzip-1234", as perf has a thread; a path; CPUs
+    std::string label() const;
+    bool operator==(const Name &) const = default;
+};
+
+// Names of the monitors of an L3, put together from their parts.
+class Names {
+public:
+    void note(const NamePart &part);
+    // nullptr: it was not told.
+    const Name *find(uint32_t monitor, uint16_t domain) const;
+
+private:
+    using Key = std::pair<uint32_t, uint16_t>;
+
+    std::map<Key, Name> names_;
+    Key key_{};
+    Name begun_;
+    uint8_t next_part_ = 0;  // of the one that has begun; 0: none has
+};
 
 // nullopt: fewer than kRecordBytes, or no record of a version that is known.
 std::optional<Record> parse_record(Bytes bytes);
+
+// Text that a 0 may end. It could steer no terminal: control characters are '?'.
+std::string text_of(Bytes bytes);
 
 // Names as perf and people have them; "?" where there is none.
 std::string_view event_name(uint8_t event);
@@ -64,6 +109,7 @@ public:
     virtual ~Sink() = default;
     virtual void header(uint64_t offset, const Header &header) = 0;
     virtual void reading(uint64_t offset, const Reading &reading) = 0;
+    virtual void name(uint64_t offset, const NamePart &part) = 0;
     // Bytes at this offset of the stream that are part of no record.
     virtual void skipped(uint64_t offset, uint64_t bytes) = 0;
 };

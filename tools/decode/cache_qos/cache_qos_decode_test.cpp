@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "decode/cache_qos/cache_qos_series.hpp"
@@ -35,6 +36,16 @@ void put_reading(Stream &to, uint64_t sequence, uint64_t time, uint64_t bytes, u
              status << 32 | 5, bytes / 65536, bytes, 4096, 250});
 }
 
+// Of the L3 with the id 3; monitor 7 is a task unless told otherwise
+void put_name(Stream &to, uint64_t sequence, uint64_t life, std::string_view text,
+              uint64_t part = 0, uint64_t parts = 1, uint64_t kind = 2)
+{
+    put(to, {0xf14d414e48434143, sequence, kind << 56 | uint64_t{3} << 32 | 7, 1234,
+             parts << 40 | part << 32 | life});
+    for (size_t i = 0; i < 24; i++)
+        to.push_back(static_cast<std::byte>(i < text.size() ? text[i] : '\0'));
+}
+
 class Found final : public Sink {
 public:
     void header(uint64_t offset, const Header &header) override
@@ -47,8 +58,16 @@ public:
         offsets.push_back(offset);
         readings.push_back(reading);
     }
+    void name(uint64_t offset, const NamePart &part) override
+    {
+        offsets.push_back(offset);
+        parts.push_back(part);
+        names.note(part);
+    }
     void skipped(uint64_t offset, uint64_t bytes) override { skips.emplace_back(offset, bytes); }
 
+    std::vector<NamePart> parts;
+    Names names;
     std::vector<uint64_t> offsets;
     std::vector<Header> headers;
     std::vector<Reading> readings;
@@ -87,6 +106,52 @@ TEST(CacheQosDecode, HasEachFieldOfAHeader)
     EXPECT_EQ(header.width, 32U);
     EXPECT_EQ(header.cache_bytes, 1U << 24);
     EXPECT_EQ(header.lost, 4U);
+}
+
+TEST(CacheQosDecode, HasEachFieldOfAName)
+{
+    Stream stream;
+    put_name(stream, 10, 3, "gz\x1b\x7fip", 0, 1);
+    const Found found = decoded(stream);
+    ASSERT_EQ(found.parts.size(), 1U);
+    const NamePart &name = found.parts[0];
+    EXPECT_EQ(name.sequence, 10U);
+    EXPECT_EQ(name.monitor, 7U);
+    EXPECT_EQ(name.domain, 3U);
+    EXPECT_EQ(name.kind, PMUKIT_CACHE_QOS_KIND_TASK);
+    EXPECT_EQ(name.id, 1234U);
+    EXPECT_EQ(name.life, 3U);
+    EXPECT_EQ(name.part, 0U);
+    EXPECT_EQ(name.parts, 1U);
+    EXPECT_EQ(name.text, "gz??ip");
+    ASSERT_TRUE(found.names.find(7, 3));
+    EXPECT_EQ(found.names.find(7, 3)->label(), "gz??ip-1234");
+    EXPECT_EQ(found.names.find(7, 2), nullptr);
+}
+
+TEST(CacheQosDecode, R67_PutsALongNameTogether)
+{
+    const std::string path = "/kubepods.slice/kubepods-burstable.slice/pod-0123456789abcdef";
+    Stream stream;
+    for (uint64_t part = 0; part < 3; part++)
+        put_name(stream, part, 1, std::string_view(path).substr(part * 24, 24), part, 3, 4);
+    EXPECT_EQ(decoded(stream).names.find(7, 3)->label(), path);
+    // One that lacks a part is none, and the one before stays.
+    put_name(stream, 3, 2, "/a", 0, 2, 4);
+    put_name(stream, 4, 2, "/b", 0, 3, 4);
+    put_name(stream, 6, 2, "/c", 2, 3, 4);
+    EXPECT_EQ(decoded(stream).names.find(7, 3)->label(), path);
+    EXPECT_TRUE(decoded(stream, 7).skips.empty());
+}
+
+TEST(CacheQosDecode, TakesNoNameForOneThatCannotBe)
+{
+    for (const auto &[part, parts, kind] :
+         {std::array<uint64_t, 3>{1, 1, 2}, {0, 0, 2}, {0, 11, 2}, {0, 1, 5}}) {
+        Stream stream;
+        put_name(stream, 0, 1, "x", part, parts, kind);
+        EXPECT_EQ(decoded(stream).skips, (Skips{{0, 64}}));
+    }
 }
 
 TEST(CacheQosDecode, HasEachFieldOfAReading)
@@ -399,6 +464,51 @@ TEST(CacheQosSeries, ThereIsRoomForSoManyAndNoMore)
         EXPECT_TRUE(table.add(of_monitor(i, PMUKIT_CACHE_QOS_KIND_TASK, 1, 0)));
     EXPECT_FALSE(table.add(of_monitor(SeriesTable::kMaxSeries, PMUKIT_CACHE_QOS_KIND_TASK, 1, 0)));
     EXPECT_TRUE(table.add(of_monitor(0, PMUKIT_CACHE_QOS_KIND_TASK, 2, 5)));
+}
+
+NamePart named(uint32_t life, std::string text, uint64_t id = 1234)
+{
+    return {.monitor = 7,
+            .domain = 3,
+            .kind = 1,
+            .id = id,
+            .life = life,
+            .parts = 1,
+            .text = std::move(text)};
+}
+
+// The program of a process changes: it is the same. The number is given out again: it is not.
+TEST(CacheQosSeries, R67_AnotherLifeIsAnotherSeriesWithANameOfItsOwn)
+{
+    SeriesTable table;
+    Reading reading{.time_ns = 1, .monitor = 7, .domain = 3, .event = 1, .kind = 1, .bytes = 5};
+    ASSERT_TRUE(table.add(reading));
+    EXPECT_FALSE(table.has_names());
+    for (const NamePart &name : {named(1, "/perf"), named(1, "/gzip"), named(2, "/b")}) {
+        table.name(name);
+        reading.time_ns++;
+        ASSERT_TRUE(table.add(reading));
+    }
+    EXPECT_TRUE(table.has_names());
+    ASSERT_EQ(table.all().size(), 2U);
+    const auto &[first, old] = *table.all().begin();
+    EXPECT_EQ(monitor_name(first), "7");
+    EXPECT_EQ(old.readings(), 3U);
+    ASSERT_TRUE(old.who());
+    EXPECT_EQ(old.who()->label(), "/gzip");
+    const auto &[second, young] = *std::next(table.all().begin());
+    EXPECT_EQ(monitor_name(second), "7#2");
+    EXPECT_EQ(young.readings(), 1U);
+    EXPECT_EQ(young.who()->label(), "/b");
+}
+
+// What was lost is the name of the new one: nothing says that it was the old one's.
+TEST(CacheQosSeries, ANameOfAnotherKindIsNotTaken)
+{
+    SeriesTable table;
+    table.name(named(1, "/a"));
+    ASSERT_TRUE(table.add({.time_ns = 1, .monitor = 7, .domain = 3, .event = 1, .kind = 2}));
+    EXPECT_FALSE(table.all().begin()->second.who());
 }
 
 }  // namespace

@@ -135,10 +135,11 @@ Column &Series::column_at(uint64_t time_ns)
     return *at;
 }
 
-bool Series::continues(const Reading &reading) const
+bool Series::continues(const Reading &reading, const Name *who) const
 {
     const bool fell = is_count_ && reading.time_ns > last_.time_ns && reading.bytes < last_.bytes;
-    return reading.kind == kind_ && !fell;
+    const bool same = !who || !who_ || who->life == who_->life;
+    return reading.kind == kind_ && same && !fell;
 }
 
 void Series::add(const Reading &reading)
@@ -188,8 +189,19 @@ std::string monitor_name(const SeriesKey &key)
                     : std::to_string(key.monitor);
 }
 
+void SeriesTable::put(const SeriesKey &key, const Reading &reading, const Name *who)
+{
+    Series &series = all_[key];
+    if (who && who->kind == reading.kind) {
+        series.call(*who);
+        has_names_ = true;
+    }
+    series.add(reading);
+}
+
 bool SeriesTable::add(const Reading &reading)
 {
+    const Name *who = names_.find(reading.monitor, reading.domain);
     SeriesKey key{reading.monitor, reading.domain, reading.event, UINT32_MAX};
     const auto after = all_.upper_bound(key);
     key.life = 0;
@@ -197,15 +209,15 @@ bool SeriesTable::add(const Reading &reading)
         auto &[newest, series] = *std::prev(after);
         const bool known = newest.monitor == key.monitor && newest.domain == key.domain &&
                            newest.event == key.event;
-        if (known && series.continues(reading)) {
-            series.add(reading);
+        if (known && series.continues(reading, who)) {
+            put(newest, reading, who);
             return true;
         }
         key.life = known ? newest.life + 1 : 0;
     }
     if (all_.size() == kMaxSeries)
         return false;
-    all_[key].add(reading);
+    put(key, reading, who);
     return true;
 }
 

@@ -63,9 +63,12 @@ public:
     static constexpr size_t kColumns = 64;
 
     void add(const Reading &reading);
-    // False: this is of somebody else who has got the number: it is another kind, or its count
-    // fell.
-    bool continues(const Reading &reading) const;
+    // False: this is of somebody else who has got the number: it is another kind or life, or its
+    // count fell. who: what is known of it then; nullptr: nothing.
+    bool continues(const Reading &reading, const Name *who) const;
+    void call(const Name &who) { who_ = who; }
+    // Who it was last, if that was told.
+    const std::optional<Name> &who() const { return who_; }
 
     bool is_count() const { return is_count_; }
     uint8_t kind() const { return kind_; }
@@ -100,6 +103,7 @@ private:
     std::vector<Column> columns_;
     unsigned width_log2_ = 0;
     Levels levels_;
+    std::optional<Name> who_;
     Point last_;
     uint64_t readings_ = 0, first_ns_ = 0, last_ns_ = 0, first_bytes_ = 0;
     uint64_t max_bound_ = 0, max_age_ns_ = 0, generations_ = 0;
@@ -126,15 +130,23 @@ class SeriesTable {
 public:
     static constexpr size_t kMaxSeries = 4096;
 
+    // Before the readings it is for.
+    void name(const NamePart &part) { names_.note(part); }
     // False: there is no room for another series, and the reading is nowhere.
     bool add(const Reading &reading);
+    // Somebody has a name.
+    bool has_names() const { return has_names_; }
 
     const std::map<SeriesKey, Series> &all() const { return all_; }
     // What all lives of a monitor grew.
     uint64_t grown(uint32_t monitor, uint16_t domain, uint8_t event) const;
 
 private:
+    void put(const SeriesKey &key, const Reading &reading, const Name *who);
+
     std::map<SeriesKey, Series> all_;
+    Names names_;
+    bool has_names_ = false;
 };
 
 }  // namespace pmukit::decode::cache_qos

@@ -40,6 +40,13 @@ std::string text_of(const cache_qos::Reading &reading)
         reading.age_ns, reading.generation, words_of_status(reading.status));
 }
 
+std::string text_of(const cache_qos::NamePart &name)
+{
+    return fmt::format("name {} of {} {} L3 {}, life {}, id {}, part {} of {}: {}\n", name.sequence,
+                       cache_qos::kind_name(name.kind), name.monitor, name.domain, name.life,
+                       name.id, name.part + 1, name.parts, name.text);
+}
+
 // Prints the records of one stream. Offsets are those in the stream.
 class StreamText final : public cache_qos::Sink {
 public:
@@ -57,6 +64,10 @@ public:
     void reading(uint64_t offset, const cache_qos::Reading &reading) override
     {
         out_.print("{:#010x} {}", offset, text_of(reading));
+    }
+    void name(uint64_t offset, const cache_qos::NamePart &part) override
+    {
+        out_.print("{:#010x} {}", offset, text_of(part));
     }
     void skipped(uint64_t offset, uint64_t bytes) override
     {

@@ -34,6 +34,13 @@ public:
         headers_[header.domain] = header;
     }
     void reading(uint64_t offset, const cache_qos::Reading &reading) override;
+    void name(uint64_t offset, const cache_qos::NamePart &part) override
+    {
+        if (!numbers_.note(part.sequence, std::nullopt))
+            return;
+        tell_losses(offset, std::nullopt);
+        names_.note(part);
+    }
     void skipped(uint64_t offset, uint64_t bytes) override
     {
         skipped_bytes_ += bytes;
@@ -54,6 +61,7 @@ private:
     const exporter::Table &table_ = *exporter::find_table(kUnit);
     Numbers numbers_;
     std::map<uint16_t, cache_qos::Header> headers_;  // the newest of each L3
+    cache_qos::Names names_;
     uint64_t skipped_bytes_ = 0;
     cache_qos::StreamDecoder decoder_;
 };
@@ -65,6 +73,8 @@ void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
     tell_losses(offset, reading.time_ns);
     const auto header = headers_.find(reading.domain);
     const bool known = header != headers_.end();
+    const cache_qos::Name *who = names_.find(reading.monitor, reading.domain);
+    const bool named = who && who->kind == reading.kind;
     std::array<Value, exporter::kOriginColumns> common;
     out_.origin(stream_, reading.time_ns, common.data());
     const Value rest[] = {
@@ -81,6 +91,9 @@ void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
         uint64_t{reading.status},
         known ? Value(header->second.cache_bytes) : Value(),
         known ? Value(cache_qos::backend_name(header->second.backend)) : Value(),
+        named ? Value(std::string_view(who->text)) : Value(),
+        named && who->id ? Value(who->id) : Value(),
+        named ? Value(uint64_t{who->life}) : Value(),
     };
     out_.rows(table_, common, rest);
 }
@@ -100,6 +113,8 @@ void CacheQosExport::sample(const Stream &stream, uint64_t, Bytes words)
         rows.skipped(0, words.size());
     else if (const auto *header = std::get_if<cache_qos::Header>(&*record))
         rows.header(0, *header);
+    else if (const auto *part = std::get_if<cache_qos::NamePart>(&*record))
+        rows.name(0, *part);
     else
         rows.reading(0, std::get<cache_qos::Reading>(*record));
 }

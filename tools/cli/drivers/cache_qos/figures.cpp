@@ -38,7 +38,8 @@ std::string label_of(const SeriesKey &key, const Series &series)
     const std::string who =
         series.kind() == PMUKIT_CACHE_QOS_KIND_MACHINE
             ? std::string(cache_qos::kind_name(series.kind()))
-            : fmt::format("{} {}", cache_qos::kind_name(series.kind()), monitor_name(key));
+            : fmt::format("{} {}{}{}", cache_qos::kind_name(series.kind()), monitor_name(key),
+                          series.who() ? " " : "", series.who() ? series.who()->label() : "");
     return fmt::format("{} L3 {}", who, key.domain);
 }
 
@@ -63,6 +64,7 @@ std::vector<std::string> row_of(const SeriesKey &key, const Series &series)
     const cache_qos::Summary summary = series.summary();
     return {monitor_name(key),
             std::string(cache_qos::kind_name(series.kind())),
+            series.who() ? series.who()->label() : "",
             std::to_string(key.domain),
             std::string(cache_qos::event_name(key.event)),
             std::to_string(series.readings()),
@@ -91,18 +93,24 @@ std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable
     html::Figure figure = figure_of(head, event.title);
     figure.words = {event.words, fmt::format("All lines have one scale: the full height is {} {}.",
                                              highest, event.unit)};
-    figure.table.columns = {{"monitor", true},    {"kind"},
-                            {"L3", true},         {"event"},
-                            {"readings", true},   {fmt::format("min, {}", event.unit), true},
-                            {"median", true},     {"max", true},
-                            {"last bytes", true}, {"bound", true}};
+    figure.table.columns = {{"monitor", true},
+                            {"kind"},
+                            {"name"},
+                            {"L3", true},
+                            {"event"},
+                            {"readings", true},
+                            {fmt::format("min, {}", event.unit), true},
+                            {"median", true},
+                            {"max", true},
+                            {"last bytes", true},
+                            {"bound", true}};
     html::Timelines lines;
     for (const auto &[key, one] : series.all())
         if (one.is_count() == event.is_count) {
             lines.lines.push_back(line_of(key, one, span, highest, event));
             figure.table.rows.push_back(row_of(key, one));
         }
-    figure.table.total = {"all", "", "", "", std::to_string(readings)};
+    figure.table.total = {"all", "", "", "", "", std::to_string(readings)};
     lines.first = seconds_text(span.first);
     lines.last = seconds_text(span.last);
     figure.picture = std::move(lines);

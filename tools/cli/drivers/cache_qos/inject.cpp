@@ -58,6 +58,24 @@ Words words_of(const cache_qos::Reading &reading)
     return words;
 }
 
+Words words_of(const cache_qos::NamePart &name)
+{
+    Words words{};
+    words[PMUKIT_CACHE_QOS_N_MARK] = PMUKIT_CACHE_QOS_NAME_MARK;
+    words[PMUKIT_CACHE_QOS_N_SEQUENCE] = name.sequence;
+    words[PMUKIT_CACHE_QOS_N_WHAT] = at_bit(name.monitor, PMUKIT_CACHE_QOS_WHAT_MONITOR_SHIFT) |
+                                     at_bit(name.domain, PMUKIT_CACHE_QOS_WHAT_DOMAIN_SHIFT) |
+                                     at_bit(name.kind, PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT);
+    words[PMUKIT_CACHE_QOS_N_ID] = name.id;
+    words[PMUKIT_CACHE_QOS_N_LIFE] = at_bit(name.life, PMUKIT_CACHE_QOS_LIFE_NUMBER_SHIFT) |
+                                     at_bit(name.part, PMUKIT_CACHE_QOS_LIFE_PART_SHIFT) |
+                                     at_bit(name.parts, PMUKIT_CACHE_QOS_LIFE_PARTS_SHIFT);
+    for (size_t i = 0; i < name.text.size(); i++)
+        words[PMUKIT_CACHE_QOS_N_TEXT + i / 8] |=
+            at_bit(static_cast<uint8_t>(name.text[i]), static_cast<unsigned>(i % 8 * 8));
+    return words;
+}
+
 class StreamSamples final : public cache_qos::Sink {
 public:
     StreamSamples(RawSink &sink, const Stream &stream)
@@ -76,6 +94,10 @@ public:
     void reading(uint64_t offset, const cache_qos::Reading &reading) override
     {
         give(offset, words_of(reading));
+    }
+    void name(uint64_t offset, const cache_qos::NamePart &part) override
+    {
+        give(offset, words_of(part));
     }
     void skipped(uint64_t, uint64_t bytes) override { sink_.skipped(bytes); }
 

@@ -26,6 +26,7 @@ struct Level {
     uint64_t first = 0, before = 0, last = 0, most = 0, bound = 0;
     uint64_t pass = 0;  // how often the machine had been read then, which each pass does first
     uint8_t kind = 0;
+    std::optional<cache_qos::Name> who{};
 };
 
 bool is_count(uint8_t event)
@@ -49,19 +50,28 @@ public:
     void reading(uint64_t, const Reading &reading) override
     {
         if (account_.note(reading.sequence))
-            note(reading);
+            note(reading, names_.find(reading.monitor, reading.domain));
+    }
+    void name(uint64_t, const cache_qos::NamePart &part) override
+    {
+        if (account_.note(part.sequence))
+            names_.note(part);
     }
     void skipped(uint64_t, uint64_t bytes) override { skipped_bytes_ += bytes; }
 
-    void note(const Reading &reading)
+    // who: nullptr: it was not told.
+    void note(const Reading &reading, const cache_qos::Name *who)
     {
         const SeriesKey key = {reading.monitor, reading.domain, reading.event};
         const auto [at, fresh] = levels_.try_emplace(key);
         Level &level = at->second;
-        // Another kind: somebody else has the number now.
-        if (fresh || level.kind != reading.kind)
+        // Another kind or life: somebody else has the number now.
+        if (fresh || level.kind != reading.kind ||
+            (who && level.who && who->life != level.who->life))
             level = {.first = reading.bytes, .before = reading.bytes};
         level.kind = reading.kind;
+        if (who && who->kind == reading.kind)
+            level.who = *who;
         level.last = reading.bytes;
         level.most = std::max(level.most, reading.bytes);
         level.bound = reading.bound;
@@ -89,6 +99,7 @@ private:
     }
 
     std::map<SeriesKey, Level> levels_;
+    cache_qos::Names names_;
     cache_qos::SequenceAccount account_;
     uint64_t lost_ = 0, skipped_bytes_ = 0;
 };
@@ -130,7 +141,8 @@ public:
                     continue;
                 rows.push_back(
                     {who.first,
-                     fmt::format("{} {}, {}, {}", cache_qos::kind_name(level.kind), key.monitor,
+                     fmt::format("{} {}{}{}, {}, {}", cache_qos::kind_name(level.kind), key.monitor,
+                                 level.who ? " " : "", level.who ? level.who->label() : "",
                                  key.domain, cache_qos::event_name(key.event)),
                      key.monitor, value_of(key, level, span), level.bound});
             }
@@ -182,7 +194,14 @@ void LiveCacheQos::traced(const record::TraceFormat &format, Bytes record)
     reading.event = static_cast<uint8_t>(*event);
     reading.bytes = *bytes;
     reading.bound = *bound;
-    monitors_[{kTracedPmu, UINT32_MAX}].note(reading);
+    // A driver before there were names has none of these.
+    const auto life = number("life"), id = number("id");
+    const auto text = record::trace_array(format, record, "name");
+    cache_qos::Name who{.kind = reading.kind,
+                        .id = id.value_or(0),
+                        .life = static_cast<uint32_t>(life.value_or(0)),
+                        .text = cache_qos::text_of(text.value_or(Bytes{}))};
+    monitors_[{kTracedPmu, UINT32_MAX}].note(reading, who.text.empty() ? nullptr : &who);
 }
 
 }  // namespace

@@ -53,6 +53,11 @@ public:
         event_.readings++;
         event_.not_kept += !event_.series.add(reading);
     }
+    void name(uint64_t, const cache_qos::NamePart &part) override
+    {
+        if (account_.note(part.sequence))
+            event_.series.name(part);
+    }
     void skipped(uint64_t, uint64_t bytes) override { event_.skipped_bytes += bytes; }
     void finish()
     {
@@ -121,19 +126,36 @@ void print_machine(const EventReadings &event, Output &out)
                   cache_qos::backend_name(header.backend));
 }
 
+// A column where somebody has a name.
+size_t name_width(const SeriesTable &series)
+{
+    size_t width = std::string_view("name").size();
+    for (const auto &[key, one] : series.all())
+        width = std::max(width, one.who() ? one.who()->label().size() : 0);
+    return series.has_names() ? width : 0;
+}
+
+std::string name_cell(std::string_view name, size_t width)
+{
+    return width ? fmt::format("  {:<{}}", name, width) : std::string();
+}
+
 void print_series(const EventReadings &event, Output &out)
 {
+    const size_t width = name_width(event.series);
     out.print(
-        "\n  {:>7}  {:<7}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  "
+        "\n  {:>7}  {:<7}{}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  "
         "timeline\n",
-        "monitor", "kind", "L3", "event", "readings", "min", "median", "max", "share", "bound");
+        "monitor", "kind", name_cell("name", width), "L3", "event", "readings", "min", "median",
+        "max", "share", "bound");
     for (const auto &[key, series] : event.series.all()) {
         const cache_qos::Summary summary = series.summary();
         const std::optional<double> share = share_of(event, key, series);
         out.print(
-            "  {:>7}  {:<7}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  |{}|"
+            "  {:>7}  {:<7}{}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  |{}|"
             "{}{}\n",
-            cache_qos::monitor_name(key), cache_qos::kind_name(series.kind()), key.domain,
+            cache_qos::monitor_name(key), cache_qos::kind_name(series.kind()),
+            name_cell(series.who() ? series.who()->label() : "", width), key.domain,
             cache_qos::event_name(key.event), series.readings(), summary.min, summary.median,
             summary.max, share ? fmt::format("{:.1f}%", *share * 100) : std::string("-"),
             series.max_bound(), strip_of(series), series.status() ? " " : "",
@@ -172,9 +194,12 @@ ordered_json json_of(const EventReadings &event, const SeriesKey &key, const Ser
 {
     const cache_qos::Summary summary = series.summary();
     const std::optional<double> share = share_of(event, key, series);
+    const std::optional<cache_qos::Name> &who = series.who();
     ordered_json json = {{"monitor", key.monitor},
                          {"life", key.life + 1},
                          {"kind", cache_qos::kind_name(series.kind())},
+                         {"name", who ? ordered_json(who->text) : ordered_json(nullptr)},
+                         {"id", who && who->id ? ordered_json(who->id) : ordered_json(nullptr)},
                          {"domain", key.domain},
                          {"event", cache_qos::event_name(key.event)},
                          {"unit", series.is_count() ? "bytes/s" : "bytes"},
@@ -226,6 +251,8 @@ public:
             readings.skipped(0, words.size());
         else if (const auto *header = std::get_if<cache_qos::Header>(&*record))
             readings.header(0, *header);
+        else if (const auto *part = std::get_if<cache_qos::NamePart>(&*record))
+            readings.name(0, *part);
         else
             readings.reading(0, std::get<cache_qos::Reading>(*record));
     }
