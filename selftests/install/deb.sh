@@ -86,7 +86,8 @@ upgrade_leaves_host_modules() { install_packages pmukit-dkms && modules pmukit-d
 rules() { udevadm verify --resolve-names=never /usr/lib/udev/rules.d/60-pmukit.rules; }
 service() {
 	mkdir -p /etc/pmukit && cp /usr/share/doc/pmukit/examples/record.conf /etc/pmukit/hot.conf &&
-		systemd-analyze verify --man=no pmukit-record@hot.service && rm -r /etc/pmukit
+		systemd-analyze verify --man=no pmukit-record@hot.service && rm -r /etc/pmukit &&
+		systemd-analyze security --offline=true --threshold=30 pmukit-record@.service
 }
 # What is commented out in them is read as if it were not.
 examples() {
