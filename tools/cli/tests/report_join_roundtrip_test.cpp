@@ -194,7 +194,8 @@ TEST_F(Joined, OneClockIsNothingToSay)
     const auto with_clock = [&text](const std::string &line, const char *clock) {
         text.insert(text.find(line) + line.size(), clock);
     };
-    const std::string memory = "event 7 cxl_hmu_mem0.0.0//", packets = "format=1/ period 1";
+    const std::string memory = "event 7 cxl_hmu_mem0.0.0//",
+                      packets = "format=1/ config 0x107080001 period 1";
     with_clock(memory, " clock monotonic");
     with_clock(packets, " clock monotonic");
     record(text);

@@ -42,6 +42,7 @@ struct cache_qos_live {
 	unsigned int nr_tasks;
 	u64 lost_forks;
 	u64 enabled_ns;
+	const char *group_paths[CACHE_QOS_MAX_NODES];
 };
 
 struct cache_qos_entry *cache_qos_entry_find(struct cache_qos_live *live, struct task_struct *task);
@@ -152,7 +153,7 @@ void tasks_end_child(void)
 
 int tasks_make_group(void)
 {
-	return cache_qos_group_make(&live, CACHE_QOS_ROOT);
+	return cache_qos_group_make(&live, CACHE_QOS_ROOT, "group");
 }
 
 int tasks_attach(u16 group)
