@@ -20,6 +20,13 @@ void append(std::string &to, fmt::format_string<Args...> format, Args &&...args)
     append_values(to, format, fmt::make_format_args(args...));
 }
 
+// Bytes of the character that a text, which is not empty, begins with (Unicode 15, table 3-7). 0:
+// it is none.
+size_t utf8_bytes(std::string_view text);
+constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";
+// As it is, but for each byte of no character: U+FFFD.
+std::string valid_utf8(std::string_view text);
+
 // Words or whole numbers, with something between each two.
 template <typename Words>
 std::string joined(const Words &words, std::string_view between)

@@ -27,6 +27,10 @@ struct DumpOptions {
     std::string perf = "7.2";  // hisi_ptt: or "6.12": whose perf report -D to print
 };
 
+constexpr const char *kHostHelp =
+    "whose topology that is, where the recording is of several hosts, or its host is called "
+    "otherwise here";
+
 struct ReportOptions {
     std::string input = "perf.data";
     bool json = false;
@@ -35,6 +39,7 @@ struct ReportOptions {
     std::optional<std::string> source;   // "model": the devices were emulated, the file cannot know
     std::optional<std::string>
         cxl_topology;        // /sys or a saved copy: also host addresses, nodes and tiers
+    std::string host;        // whose topology that is; empty: of the one that it is of
     std::string by = "dpa";  // or "hpa", "node": what is ranked
     uint64_t range_bytes = uint64_t{2} << 20;  // hisi_ptt: of the address ranges, a power of two
     bool join = false;  // all units together, by host address and time, instead of each alone

@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "console/terminal.hpp"
 #include "console/unfinished.hpp"
+#include "perfdata/generic_events.hpp"
 #include "session/recording.hpp"
 
 namespace pmukit::cli {
@@ -74,8 +75,9 @@ Result<std::vector<int>> parse_numbers(const char *option, const std::string &te
 bool is_called(const perfdata::Reader &reader, const perfdata::Event &event,
                const std::string &name)
 {
-    return event.name == name || reader.pmu_name(event.attr.type) == name ||
-           event.name.substr(0, event.name.find('/')) == name;
+    const std::string own = perfdata::name_of(event);
+    return own == name || reader.pmu_name(event.attr.type) == name ||
+           own.substr(0, own.find('/')) == name;
 }
 
 Result<std::vector<bool>> choose_events(const perfdata::Reader &reader,
@@ -93,7 +95,7 @@ Result<std::vector<bool>> choose_events(const perfdata::Reader &reader,
         if (found)
             continue;
         for (const perfdata::Event &event : reader.events())
-            known.push_back(event.name);
+            known.push_back(perfdata::name_of(event));
         const std::string all = joined(known, ", ");
         for (const perfdata::Event &event : reader.events())
             known.push_back(reader.pmu_name(event.attr.type));
@@ -132,6 +134,8 @@ Result<perfdata::CutRecording> cut(perfdata::Reader &plan, perfdata::Reader &cop
 
 Result<int> run_cut(const CutOptions &options, Output &out)
 {
+    if (Result<void> kept = keep_inputs(options.output, {options.input}); !kept)
+        return kept.error();
     remove_when_killed(options.output);
     Result<perfdata::CutSelection> selection = make_selection(options);
     if (!selection)

@@ -34,7 +34,7 @@ public:
     // No more data.
     virtual void finish() = 0;
 
-    virtual void print(const Recording &recording, Output &out) = 0;
+    virtual void print(const Recording &recording, const Verdict &verdict, Output &out) = 0;
     // One object a PMU, and members that the report as a whole has only because of this driver.
     virtual void add_pmus(const Recording &recording, nlohmann::ordered_json &pmus) = 0;
     virtual void add_extras(const Recording &, nlohmann::ordered_json &) {}

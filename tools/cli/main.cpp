@@ -209,6 +209,7 @@ Command add_report(CLI::App &app)
     report->add_option(
         "--cxl-topology", owned->cxl_topology,
         "/sys or a saved copy of it: host address, NUMA node and memory tier of each unit");
+    report->add_option("--host", options.host, kHostHelp);
     report
         ->add_option("--range-bytes", options.range_bytes,
                      "hisi_ptt and --join: size of the address ranges, a power of two")

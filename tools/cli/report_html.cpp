@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "cli/version.hpp"
+#include "perfdata/generic_events.hpp"
 
 namespace pmukit::cli {
 
@@ -15,7 +16,7 @@ html::Page page_of(const Recording &recording, const RecordingTotals &totals)
     page.source = recording.common_source().value_or("");
     std::string events;
     for (const perfdata::Event &event : recording.reader().events())
-        events += (events.empty() ? "" : ", ") + event.name;
+        events += (events.empty() ? "" : ", ") + perfdata::name_of(event);
     page.facts = {fmt::format("{} records of {}.", totals.records,
                               events.empty() ? "events without a name" : events)};
     return page;

@@ -60,9 +60,9 @@ void add_list(const std::string &pmu, const decode::cxl_hmu::HotList &list, cons
 }
 
 Result<HotMemory> hot_memory(const Recording &recording, const HotLists &lists,
-                             const std::string &topology)
+                             const TierOptions &options)
 {
-    const Result<Placer> placer = Placer::open(topology);
+    const Result<Placer> placer = Placer::open_for(recording, options.cxl_topology, options.host);
     if (!placer)
         return placer.error();
     HotMemory memory;
@@ -342,6 +342,7 @@ Command add_tier(CLI::App &app)
     tier->add_option("--cxl-topology", options.cxl_topology,
                      "sysfs, or a tree like it that describes decoders and nodes")
         ->capture_default_str();
+    tier->add_option("--host", options.host, kHostHelp);
     tier->add_flag("--dry-run", options.dry_run, "only say what would move; so it is anyway");
     tier->add_flag("--apply", options.apply, "move the pages");
     tier->add_option("--top", options.top, "how many moves to list; 0: all")->capture_default_str();
@@ -375,7 +376,7 @@ Result<int> run_tier(const TierOptions &options, Output &out)
     if (!totals)
         return totals.error();
     lists.finish();
-    const Result<HotMemory> memory = hot_memory(*recording, lists, options.cxl_topology);
+    const Result<HotMemory> memory = hot_memory(*recording, lists, options);
     if (!memory)
         return memory.error();
     const Result<Decision> decision = decide(options, *budget, *memory);

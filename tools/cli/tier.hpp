@@ -19,6 +19,7 @@ struct TierOptions {
     std::string budget = "100%";
     std::optional<uint32_t> fast_node, slow_node;
     std::string cxl_topology = "/sys";
+    std::string host;      // whose topology that is; empty: of the one that the recording is of
     bool dry_run = false;  // said aloud; it is so without --apply
     bool apply = false;
     bool json = false;

@@ -1,48 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "export/text.hpp"
 
+#include "base/text.hpp"
+
 namespace pmukit::exporter {
 namespace {
-
-bool continues(std::string_view text, size_t at)
-{
-    return at < text.size() && (static_cast<uint8_t>(text[at]) & 0xc0) == 0x80;
-}
-
-// Bytes of the character that text begins with (Unicode 15, table 3-7). 0: it is none.
-size_t utf8_bytes(std::string_view text)
-{
-    struct Row {
-        uint8_t first, last;  // of the first byte
-        uint8_t second_first, second_last;
-        size_t bytes;
-    };
-    constexpr Row kRows[] = {
-        {0x00, 0x7f, 0x00, 0xff, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    const uint8_t first = static_cast<uint8_t>(text[0]);
-    for (const Row &row : kRows) {
-        if (first < row.first || first > row.last)
-            continue;
-        const uint8_t second = text.size() > 1 ? static_cast<uint8_t>(text[1]) : 0;
-        if (row.bytes > 1 && (second < row.second_first || second > row.second_last))
-            return 0;
-        for (size_t i = 2; i < row.bytes; i++)
-            if (!continues(text, i))
-                return 0;
-        return row.bytes;
-    }
-    return 0;
-}
 
 // The first character of text, which then goes; U+FFFD for a byte that is none.
 char *put_character(char *at, std::string_view &text)
 {
-    constexpr std::string_view kReplacement = "\xef\xbf\xbd";
     const size_t bytes = utf8_bytes(text);
-    at = put_text(at, bytes ? text.substr(0, bytes) : kReplacement);
+    at = put_text(at, bytes ? text.substr(0, bytes) : kReplacementCharacter);
     text.remove_prefix(bytes ? bytes : 1);
     return at;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "html/page.hpp"
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "html/escape.hpp"
 #include "html/parts.hpp"
@@ -8,13 +10,17 @@
 namespace pmukit::html {
 namespace {
 
-// Where the numbers are from, and what is missing from them.
-void add_badges(std::string &to, const std::string &source, const std::vector<std::string> &losses)
+// Where the numbers are from, and what is missing from them. elsewhere: something is, which stands
+// in another place of the page; nullptr: nothing is.
+void add_badges(std::string &to, const std::string &source, const std::vector<std::string> &losses,
+                const char *elsewhere)
 {
     if (!source.empty())
         append(to, "<span class=\"badge source\">source={}</span> ", escaped(source));
-    if (losses.empty())
+    if (losses.empty() && !elsewhere)
         to += "<span class=\"badge whole\">nothing lost</span>";
+    else if (losses.empty())
+        append(to, "<span class=\"badge lost\">incomplete: {}</span>", elsewhere);
     else
         to += "<span class=\"badge lost\">incomplete</span>";
     to += "</p>\n";
@@ -58,12 +64,12 @@ void add_table(std::string &to, const Figure &figure, size_t number)
     to += "</table></div></details>\n";
 }
 
-void add_figure(std::string &to, const Figure &figure, size_t number)
+void add_figure(std::string &to, const Figure &figure, size_t number, bool page_lost)
 {
     append(to, "<figure id=\"figure-{0}\" aria-labelledby=\"title-{0}\">\n<figcaption>\n", number);
     append(to, "<h2 id=\"title-{}\">{}</h2>\n<p class=\"meta\"><code>{}</code> ", number,
            escaped(figure.title), escaped(figure.pmu));
-    add_badges(to, figure.source, figure.losses);
+    add_badges(to, figure.source, figure.losses, page_lost ? "see above" : nullptr);
     for (const std::string &words : figure.words)
         append(to, "<p>{}</p>\n", escaped(words));
     to += "</figcaption>\n";
@@ -98,12 +104,14 @@ std::string text_of(const Page &page)
     for (const std::string &fact : page.facts)
         append(out, "<p>{}</p>\n", escaped(fact));
     out += "<p class=\"meta\">";
-    add_badges(out, page.source, page.losses);
+    const bool a_figure_lost = std::ranges::any_of(
+        page.figures, [](const Figure &figure) { return !figure.losses.empty(); });
+    add_badges(out, page.source, page.losses, a_figure_lost ? "see the figures" : nullptr);
     out += "</header>\n";
     add_contents(out, page);
     out += "<main>\n";
     for (size_t i = 0; i < page.figures.size(); i++)
-        add_figure(out, page.figures[i], i + 1);
+        add_figure(out, page.figures[i], i + 1, !page.losses.empty());
     append(out, "</main>\n<footer><p>{}</p></footer>\n<script>\n{}</script>\n</body>\n</html>\n",
            escaped(page.program), kScript);
     return out;

@@ -71,13 +71,13 @@ Error unknown_name(std::string_view all, size_t from, std::string_view text)
     if (word.starts_with("mem:"))
         return bad_event_at(all, from, "breakpoints are not recorded here; perf record does it");
     if (const size_t colon = word.find(':');
-        colon != word.npos && !generic_event(word.substr(0, colon)))
+        colon != word.npos && !perfdata::generic_event(word.substr(0, colon)))
         return bad_event_at(all, from,
                             "trace events are not recorded here; perf record does it, and `pmukit "
                             "top` shows those of the suite's PMUs");
     return bad_event_at(all, from,
                         std::string(kShape) + " or a name such as cycles or cpu-clock" +
-                            did_you_mean(word, generic_names()) +
+                            did_you_mean(word, perfdata::generic_names()) +
                             "; names of libpfm4 go to --pfm-events");
 }
 
@@ -86,7 +86,7 @@ Result<Extent> find_plain_event(std::string_view all, size_t from)
 {
     const size_t end = std::min(all.find(',', from), all.size());
     const size_t colon = std::min(all.find(':', from), end);
-    if (!generic_event(trim(all.substr(from, colon - from))))
+    if (!perfdata::generic_event(trim(all.substr(from, colon - from))))
         return unknown_name(all, from, all.substr(from, end - from));
     return Extent{colon, colon, colon, std::min(colon + 1, end), end};
 }
@@ -110,7 +110,7 @@ Result<EventString> parse_event(std::string_view all, size_t from, const Extent 
     EventString event;
     event.text = whole;
     event.pmu = trim(all.substr(from, extent.name_end - from));
-    event.generic = generic_event(event.pmu);
+    event.generic = perfdata::generic_event(event.pmu);
     if (!is_pmu_name(event.pmu))
         return bad_event_at(
             all, from,

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "record/generic_events.hpp"
+#include "perfdata/generic_events.hpp"
 #include "record/modifiers.hpp"
 #include "record/sysfs_pmu.hpp"
 
@@ -28,7 +28,7 @@ struct EventString {
     std::string pmu;   // or the name of a generic event
     std::vector<Term> terms;
     Modifiers modifiers;
-    std::optional<GenericEvent> generic{};
+    std::optional<perfdata::GenericEvent> generic{};
 };
 
 // Errors name the character, from 1, and have it, from 0, as offset.

@@ -163,11 +163,11 @@ TEST(EventString, MayBeTheNameOfAGenericEvent)
     ASSERT_TRUE(events) << events.error().message;
     ASSERT_EQ(events->size(), 5U);
     EXPECT_EQ((*events)[0].text, "cycles:u");
-    EXPECT_EQ((*events)[0].generic, (GenericEvent{PERF_TYPE_HARDWARE, 0}));
+    EXPECT_EQ((*events)[0].generic, (perfdata::GenericEvent{PERF_TYPE_HARDWARE, 0}));
     EXPECT_TRUE((*events)[0].modifiers.exclude_kernel);
-    EXPECT_EQ((*events)[1].generic, (GenericEvent{PERF_TYPE_SOFTWARE, 2}));
+    EXPECT_EQ((*events)[1].generic, (perfdata::GenericEvent{PERF_TYPE_SOFTWARE, 2}));
     EXPECT_FALSE((*events)[3].generic);
-    EXPECT_EQ((*events)[4].generic, (GenericEvent{PERF_TYPE_SOFTWARE, 3}));
+    EXPECT_EQ((*events)[4].generic, (perfdata::GenericEvent{PERF_TYPE_SOFTWARE, 3}));
 
     TestFolder root;
     root.put("cpu/type", "4");

@@ -73,7 +73,7 @@ Function Explainer::function_at(uint32_t pid, Mode mode, uint64_t ip, uint64_t t
     const std::string_view symbol = programs_.find(*place);
     if (symbol.empty())
         return nameless(path, place->file_offset, mode);
-    return {path, demangled(symbol), true, mode};
+    return {path, demangle_(symbol), true, mode};
 }
 
 Function Explainer::kernel_function(uint64_t ip, uint64_t time_ns)

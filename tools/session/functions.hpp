@@ -64,6 +64,7 @@ private:
     const Threads &threads_;
     Programs &programs_;
     const SymbolTable *kernel_;
+    Demangler demangle_;
 };
 
 // Names for all addresses of a recording; its programs are opened when the first is asked for.

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "session/placement.hpp"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <tuple>
 
+#include "base/number.hpp"
+#include "base/plain.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 namespace pmukit::cli {
 namespace {
 
-// cxl_hmu_mem0.1.2 is the second instance of the first unit of mem0.
-std::string memdev_of(std::string_view pmu)
+// Of which host a folder tells; empty: a copy, which does not say.
+std::string host_of(const std::string &dir)
 {
-    if (!pmu.starts_with(decode::cxl_hmu::kPmuPrefix))
-        return {};
-    pmu.remove_prefix(decode::cxl_hmu::kPmuPrefix.size());
-    return fmt::format("mem{}", pmu.substr(0, pmu.find('.')));
+    std::error_code failure;
+    utsname names{};
+    const bool is_here = std::filesystem::equivalent(dir, "/sys", failure);
+    return is_here && ::uname(&names) == 0 ? names.nodename : "";
 }
 
 uint64_t unit_bytes_of(const decode::cxl_hmu::HotList &list)
@@ -25,7 +30,28 @@ uint64_t unit_bytes_of(const decode::cxl_hmu::HotList &list)
 
 }  // namespace
 
-Result<Placer> Placer::open(const std::string &dir)
+Result<Placer> Placer::open_for(const Recording &recording, const std::string &dir,
+                                const std::string &host)
+{
+    const std::string &all = recording.reader().hostname();
+    const std::vector<std::string_view> hosts = split(all, '+');  // as merge names several
+    const auto refused = [&](const std::string &option, std::string_view why) {
+        return Error{Errc::kUsage,
+                     fmt::format("{}: {} is of {}; {}", option, recording.path(), plain(all), why)};
+    };
+    if (!host.empty() && !all.empty() && std::ranges::find(hosts, host) == hosts.end())
+        return refused("--host " + host, "name that");
+    if (host.empty() && hosts.size() > 1)
+        return refused("--cxl-topology " + dir, "give --host, whose topology that is");
+    if (const std::string here = host_of(dir);
+        host.empty() && !here.empty() && !all.empty() && all != here)
+        return refused("--cxl-topology " + dir, "that is of " + here +
+                                                    ": give a copy of the other's, or --host " +
+                                                    all + " where both are one machine");
+    return open(dir, host.empty() ? all : host);
+}
+
+Result<Placer> Placer::open(const std::string &dir, std::string host)
 {
     Result<topology::CxlDevices> devices = topology::read_cxl_devices(dir);
     if (!devices)
@@ -36,7 +62,20 @@ Result<Placer> Placer::open(const std::string &dir)
     Result<topology::MemoryMap> memory = topology::MemoryMap::read(dir);
     if (!memory)
         return memory.error();
-    return Placer(topology::Translator(std::move(*devices), *cedt), std::move(*memory));
+    return Placer(std::move(host), topology::Translator(std::move(*devices), *cedt),
+                  std::move(*memory));
+}
+
+// cxl_hmu_mem0.1.2 is the second instance of the first unit of mem0. Empty: of no device of this
+// host.
+std::string Placer::memdev_of(std::string_view pmu) const
+{
+    const size_t at = pmu.find('@');
+    if (!pmu.starts_with(decode::cxl_hmu::kPmuPrefix) ||
+        (at != pmu.npos && pmu.substr(at + 1) != host_))
+        return {};
+    pmu.remove_prefix(decode::cxl_hmu::kPmuPrefix.size());
+    return fmt::format("mem{}", pmu.substr(0, pmu.find('.')));
 }
 
 Placement Placer::place(std::string_view pmu, uint64_t dpa, uint64_t bytes) const
@@ -64,7 +103,10 @@ Placement Placer::place_host(uint64_t hpa, uint64_t bytes) const
 
 std::optional<std::string> Placer::why_not(std::string_view pmu, uint64_t dpa, uint64_t bytes) const
 {
-    Result<topology::HpaRange> hpa = translator_.hpa_of(memdev_of(pmu), dpa, bytes);
+    const std::string memdev = memdev_of(pmu);
+    if (memdev.empty())
+        return fmt::format("{}: not of {}", plain(pmu), host_.empty() ? "this host" : host_);
+    Result<topology::HpaRange> hpa = translator_.hpa_of(memdev, dpa, bytes);
     if (hpa)
         return std::nullopt;
     return hpa.error().message;

@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "console/output.hpp"
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
+#include "session/recording.hpp"
 #include "topology/memory_map.hpp"
 #include "topology/translate.hpp"
 
@@ -24,8 +25,13 @@ struct Placement {
 
 class Placer {
 public:
-    // dir: /sys, or a saved copy of it.
-    static Result<Placer> open(const std::string &dir);
+    // dir: /sys, or a saved copy of it. host: whose it is, of a recording of several; empty: of
+    // none.
+    static Result<Placer> open(const std::string &dir, std::string host = {});
+    // For a recording, which must be of the host that dir describes. host: --host, empty: not
+    // given. Error, usage: it is of another, or of several.
+    static Result<Placer> open_for(const Recording &recording, const std::string &dir,
+                                   const std::string &host);
 
     Placement place(std::string_view pmu, uint64_t dpa, uint64_t bytes) const;
     // Of a host range.
@@ -35,11 +41,13 @@ public:
     const std::vector<std::string> &assumptions() const { return translator_.assumptions(); }
 
 private:
-    Placer(topology::Translator translator, topology::MemoryMap memory)
-        : translator_(std::move(translator)), memory_(std::move(memory))
+    Placer(std::string host, topology::Translator translator, topology::MemoryMap memory)
+        : host_(std::move(host)), translator_(std::move(translator)), memory_(std::move(memory))
     {
     }
+    std::string memdev_of(std::string_view pmu) const;
 
+    std::string host_;  // as merged recordings name it behind @
     topology::Translator translator_;
     topology::MemoryMap memory_;
 };

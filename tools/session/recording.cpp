@@ -16,6 +16,7 @@
 #include "perfdata/aux.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/generic_events.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -64,6 +65,7 @@ private:
     const Record *record_ = nullptr;  // that merge_ is given
     Stream stream_{};                 // of the run that is under way
     RecordingTotals totals_;
+    LostCount lost_;
 };
 
 // In pipe layout events come with the records.
@@ -79,15 +81,10 @@ void Walker::record(const Record &record)
     record_ = &record;
     if (totals_.samples.size() != reader_.events().size())
         grow();
+    lost_.note(record, reader_);
+    totals_.lost_samples = lost_.samples();
     if (record.type == PERF_RECORD_SAMPLE)
         sample(record);
-    else if (record.type == PERF_RECORD_LOST)
-        totals_.lost_samples += perfdata::parse_lost(record.body, reader_.order())
-                                    .value_or(perfdata::LostRecord{})
-                                    .lost;
-    else if (record.type == PERF_RECORD_LOST_SAMPLES)
-        totals_.lost_samples +=
-            perfdata::parse_lost_samples(record.body, reader_.order()).value_or(0);
     else if (record.type == perfdata::kAuxtraceInfo)
         recording_.note_auxtrace_info(record);
     else
@@ -203,6 +200,38 @@ void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
 }
 
 }  // namespace
+
+LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::Reader &reader)
+{
+    constexpr uint16_t kByFilter = 1 << 15;  // PERF_RECORD_MISC_LOST_SAMPLES_BPF: as was asked for
+    if (record.type == PERF_RECORD_LOST) {
+        const auto lost = perfdata::parse_lost(record.body, reader.order());
+        by_ring_ += lost ? lost->lost : 0;
+        return Kind::kRecords;
+    }
+    if (record.type != PERF_RECORD_LOST_SAMPLES || (record.misc & kByFilter))
+        return Kind::kNone;
+    const bool by_recorder = reader.time_of(record).value_or(0) == 0;
+    (by_recorder ? by_event_ : by_hardware_) +=
+        perfdata::parse_lost_samples(record.body, reader.order()).value_or(0);
+    return by_recorder ? Kind::kRepeated : Kind::kSamples;
+}
+
+Verdict::Verdict(const Recording &recording, const RecordingTotals &totals)
+    : whole_(totals.lost_samples == 0 && totals.lost_aux_bytes == 0 &&
+             totals.aux_truncations == 0 && totals.unreadable_records == 0 &&
+             totals.unknown_records == 0 && recording.damage().empty() &&
+             recording.missing(totals).empty())
+{
+}
+
+std::string_view Verdict::line(bool driver_lost) const
+{
+    if (driver_lost)
+        return "\n";
+    return whole_ ? "\n  nothing lost\n"
+                  : "\n  the driver lost nothing; what the recording lacks is below\n";
+}
 
 Error in_file(const std::string &path, const Error &error)
 {
@@ -339,16 +368,22 @@ const Recording &PushedRecording::recording() const
     return state_->recording;
 }
 
-bool Recording::has_cap(std::optional<std::string_view> pmu, std::string_view name,
-                        std::optional<std::string_view> value) const
+// They may be many, and they are asked for each event; a pipe may have them late.
+const Recording::OwnCaps &Recording::own_caps() const
 {
     const std::optional<Bytes> content = reader_.feature(perfdata::kFeatPmuCaps);
-    const auto pmus = content ? perfdata::parse_pmu_caps(*content, reader_.order()) : std::nullopt;
+    if (!content || content->data() == own_caps_.of)
+        return own_caps_;
+    own_caps_ = {};
+    own_caps_.of = content->data();
+    const auto pmus = perfdata::parse_pmu_caps(*content, reader_.order());
     for (const perfdata::PmuCaps &caps : pmus.value_or(std::vector<perfdata::PmuCaps>()))
-        for (const auto &[known, its] : caps.caps)
-            if ((!pmu || caps.pmu == *pmu) && known == name && (!value || its == *value))
-                return true;
-    return false;
+        for (const auto &[name, value] : caps.caps) {
+            if (name == kSourceCap && value == kSourceModel)
+                own_caps_.of_models.emplace(caps.pmu);
+            own_caps_.continues |= name == kPartCap;
+        }
+    return own_caps_;
 }
 
 // An event whose PMU has lost its name may be that of any.
@@ -359,10 +394,9 @@ std::optional<std::string> Recording::source(size_t event) const
     std::string pmu;
     if (event < reader_.events().size())
         pmu = reader_.pmu_name(reader_.events()[event].attr.type);
-    if (has_cap(pmu.empty() ? std::nullopt : std::optional<std::string_view>(pmu), kSourceCap,
-                kSourceModel))
-        return kSourceModel;
-    return std::nullopt;
+    const auto &of_models = own_caps().of_models;
+    const bool is_of_model = pmu.empty() ? !of_models.empty() : of_models.contains(pmu);
+    return is_of_model ? std::optional<std::string>(kSourceModel) : std::nullopt;
 }
 
 std::optional<std::string> Recording::source() const
@@ -384,7 +418,7 @@ std::optional<std::string> Recording::common_source() const
 
 bool Recording::continues() const
 {
-    return has_cap(std::nullopt, kPartCap, std::nullopt);
+    return own_caps().continues;
 }
 
 void Recording::note_auxtrace_info(const Record &record)
@@ -431,7 +465,8 @@ std::string Recording::pmu_name(size_t event) const
     std::string name = plain(reader_.pmu_name(known.attr.type));
     if (!name.empty())
         return name;
-    return fmt::format("type{}", known.attr.type);
+    name = perfdata::type_name(known.attr.type);
+    return name.empty() ? fmt::format("type{}", known.attr.type) : name;
 }
 
 std::string Recording::missing(const RecordingTotals &totals) const

@@ -3,11 +3,13 @@
 // samples. Here the reader, which knows no decoder, meets the decoders, which know no files.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -57,12 +59,46 @@ struct RecordingTotals {
     uint64_t records = 0;
     uint64_t unknown_records = 0;     // of a type newer than this program
     uint64_t unreadable_records = 0;  // too short for what their event promises
-    uint64_t lost_samples = 0;
+    uint64_t lost_samples = 0;        // LostCount
     uint64_t lost_aux_bytes = 0;
     uint64_t aux_truncations = 0;     // the kernel says that AUX data was cut, not by how much
     uint64_t pieces = 0;              // of AUX data, or samples, that went to a driver
     std::vector<uint64_t> aux_bytes;  // per event
     std::vector<uint64_t> samples;    // per event
+};
+
+// Samples and records that the kernel could not write. Since Linux 6.1 the same loss is said twice:
+// by the kernel's LOST as soon as there is room again, and by the recorder's LOST_SAMPLES at the
+// end (PERF_FORMAT_LOST), which has no time. LOST_SAMPLES of the kernel's own is of samples that
+// never came to the ring.
+class LostCount {
+public:
+    enum class Kind { kNone, kRecords, kSamples, kRepeated };  // what a record says; the recorder's
+
+    // Of any type.
+    Kind note(const perfdata::Record &record, const perfdata::Reader &reader);
+    uint64_t samples() const { return by_hardware_ + std::max(by_ring_, by_event_); }
+    // Of those the ones that kRepeated alone speaks of.
+    uint64_t not_repeated() const { return by_event_ - std::min(by_ring_, by_event_); }
+
+private:
+    uint64_t by_hardware_ = 0, by_ring_ = 0, by_event_ = 0;
+};
+
+class Recording;
+
+// Whether anything is missing, from all that says so: the recording and the drivers' own records.
+class Verdict {
+public:
+    Verdict(const Recording &recording, const RecordingTotals &totals);
+
+    // The recording as a whole lacks nothing that its drivers do not speak of.
+    bool is_whole() const { return whole_; }
+    // Below what one event gives, whose driver lost something or not: a line, or an empty one.
+    std::string_view line(bool driver_lost) const;
+
+private:
+    bool whole_;
 };
 
 // Every command opens recordings so: a file, a perf.data directory, or "-", standard input.
@@ -128,9 +164,13 @@ public:
     std::string damage() const { return damage_of(reader_, path_); }
 
 private:
-    // Of this PMU; nothing: of some. value: nothing: whichever it has.
-    bool has_cap(std::optional<std::string_view> pmu, std::string_view name,
-                 std::optional<std::string_view> value) const;
+    // What `pmukit record` puts among the capabilities of PMUs.
+    struct OwnCaps {
+        const std::byte *of = nullptr;                 // the content that this is read from
+        std::set<std::string, std::less<>> of_models;  // PMUs
+        bool continues = false;
+    };
+    const OwnCaps &own_caps() const;
     friend class PushedRecording;
     Recording(std::string path, perfdata::Reader reader, Drivers drivers)
         : path_(std::move(path)), reader_(std::move(reader)), drivers_(drivers)
@@ -141,6 +181,7 @@ private:
     perfdata::Reader reader_;
     Drivers drivers_;
     std::optional<std::string> claimed_source_;
+    mutable OwnCaps own_caps_;
     const Driver *auxtrace_driver_ = nullptr;
     uint64_t auxtrace_pmu_type_ = 0;
     uint64_t decoder_version_ = 1;

@@ -4,9 +4,12 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <memory>
+#include <numbers>
 
 #include "base/file.hpp"
 #include "base/number.hpp"
@@ -18,12 +21,51 @@
 #endif
 
 namespace pmukit::cli {
+namespace {
+
+constexpr size_t kMostNameBytes = 4096;
+
+// S_, S1A_, T_, T0_: what was there before comes again. Some of a name's own letters look like one.
+size_t references_in(std::string_view mangled)
+{
+    const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
+    size_t references = 0;
+    for (size_t at = 0; at < mangled.size(); at++) {
+        if (mangled[at] != 'S' && mangled[at] != 'T')
+            continue;
+        size_t end = at + 1;
+        while (end < mangled.size() && is_digit(mangled[end]))
+            end++;
+        references += end < mangled.size() && mangled[end] == '_';
+    }
+    return references;
+}
+
+// The most that a mangled name can stand for. Of what repeats r times what repeats others, and so
+// on, r times r times ... is the most for r = e: n references repeat things e^(n/e) times at most.
+double most_bytes(std::string_view mangled)
+{
+    return static_cast<double>(mangled.size()) *
+           std::exp(static_cast<double>(references_in(mangled)) / std::numbers::e);
+}
+
+}  // namespace
 
 // Tables
 
 void SymbolTable::add(uint64_t address, uint64_t bytes, std::string name)
 {
-    symbols_.push_back({address, bytes, std::move(name)});
+    add_kept(address, bytes, keep(std::move(name)));
+}
+
+std::string_view SymbolTable::keep(std::string names)
+{
+    return names_.emplace_back(std::move(names));
+}
+
+void SymbolTable::add_kept(uint64_t address, uint64_t bytes, std::string_view name)
+{
+    symbols_.push_back({address, bytes, name});
 }
 
 void SymbolTable::sort()
@@ -32,13 +74,15 @@ void SymbolTable::sort()
     std::ranges::sort(symbols_, [](const Symbol &a, const Symbol &b) {
         if (a.address != b.address)
             return a.address < b.address;
-        return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
+        return a.bytes != b.bytes
+                   ? a.bytes > b.bytes
+                   : a.name.substr(0, kMostNameBytes) < b.name.substr(0, kMostNameBytes);
     });
     // Both are often at one place, which keeps one name.
     constexpr std::string_view kReferences[] = {"_text", "_stext"};
     for (const Symbol &symbol : symbols_)
         if (std::ranges::find(kReferences, symbol.name) != std::end(kReferences))
-            references_.try_emplace(symbol.name, symbol.address);
+            references_.try_emplace(std::string(symbol.name), symbol.address);
     const auto same = [](const Symbol &a, const Symbol &b) { return a.address == b.address; };
     symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same), symbols_.end());
 }
@@ -60,15 +104,19 @@ std::optional<uint64_t> SymbolTable::address_of(std::string_view name) const
     return found == references_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::string demangled(std::string_view name)
+std::string Demangler::operator()(std::string_view name)
 {
-    const std::string mangled(name);
-    if (!name.starts_with("_Z"))
+    constexpr double kMostBytes = 16 << 20;
+    std::string mangled(name.substr(0, kMostNameBytes));
+    if (!name.starts_with("_Z") || name.size() > kMostNameBytes || bytes_left_ == 0 ||
+        most_bytes(name) > kMostBytes)
         return mangled;
     int status = 0;
     const std::unique_ptr<char, void (*)(void *)> text(
         abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
-    return text ? std::string(text.get()) : mangled;
+    const size_t bytes = text ? std::strlen(text.get()) : 0;
+    bytes_left_ -= std::min<uint64_t>(bytes_left_, bytes);
+    return bytes != 0 && bytes <= kMostNameBytes ? std::string(text.get()) : mangled;
 }
 
 // The kernel
@@ -193,16 +241,24 @@ private:
         Elf_Data *data = elf_getdata(section, nullptr);
         if (!data || !gelf_getshdr(section, &header) || header.sh_entsize == 0)
             return;
+        Elf_Scn *strings = elf_getscn(elf_, header.sh_link);
+        const Elf_Data *text = strings ? elf_rawdata(strings, nullptr) : nullptr;
+        if (!text || !text->d_buf)
+            return;
+        const std::string_view names =
+            table.keep(std::string(static_cast<const char *>(text->d_buf), text->d_size));
         GElf_Sym symbol;
         for (size_t i = 0; i < data->d_size / header.sh_entsize; i++) {
             if (!gelf_getsym(data, static_cast<int>(i), &symbol))
                 break;
             const unsigned type = GELF_ST_TYPE(symbol.st_info);
-            const char *name = elf_strptr(elf_, header.sh_link, symbol.st_name);
+            const std::string_view from =
+                names.substr(std::min<size_t>(symbol.st_name, names.size()));
+            const std::string_view name = from.substr(0, from.find('\0'));
             if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
-                !name || !*name)
+                name.empty())
                 continue;
-            table.add(code_of(symbol.st_value), symbol.st_size, name);
+            table.add_kept(code_of(symbol.st_value), symbol.st_size, name);
         }
     }
 

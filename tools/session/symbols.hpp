@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -19,8 +20,16 @@ namespace pmukit::cli {
 
 class SymbolTable {
 public:
+    SymbolTable() = default;
+    SymbolTable(SymbolTable &&) = default;
+    SymbolTable &operator=(SymbolTable &&) = default;
+
     // bytes 0: up to the next one
     void add(uint64_t address, uint64_t bytes, std::string name);
+    // Names of a program lie in one table, and many symbols may share a long one: it is kept once.
+    // What add_kept() has are parts of what this gives.
+    std::string_view keep(std::string names);
+    void add_kept(uint64_t address, uint64_t bytes, std::string_view name);
     // After the last, before the first question.
     void sort();
     bool empty() const { return symbols_.empty(); }
@@ -33,14 +42,26 @@ public:
 private:
     struct Symbol {
         uint64_t address, bytes;
-        std::string name;
+        std::string_view name;  // in names_
     };
+    std::deque<std::string> names_;
     std::vector<Symbol> symbols_;  // by address
     std::map<std::string, uint64_t, std::less<>> references_;
 };
 
-// As a C++ programmer wrote it, if it is one of those; otherwise as it is.
-std::string demangled(std::string_view name);
+// Names as a C++ programmer wrote them, of programs that anybody may have written: a short name can
+// stand for gigabytes, for each reference in it repeats what came before.
+class Demangler {
+public:
+    // most_bytes: of text, of all names together.
+    explicit Demangler(uint64_t most_bytes = uint64_t{256} << 20) : bytes_left_(most_bytes) {}
+    // As it is (no longer than a few KiB) where it is none of those, where what it stands for may
+    // be too long, and where too much was made of the names before it.
+    std::string operator()(std::string_view name);
+
+private:
+    uint64_t bytes_left_;  // that may still be made
+};
 
 class ElfSymbols {
 public:

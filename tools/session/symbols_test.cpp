@@ -61,11 +61,53 @@ TEST(Kallsyms, WithoutAddressesIsRefused)
     EXPECT_FALSE(parse_kallsyms(""));
 }
 
-TEST(Demangled, OnlyWhatIsMangled)
+TEST(Demangler, OnlyWhatIsMangled)
 {
-    EXPECT_EQ(demangled("_ZN3abc1fEi"), "abc::f(int)");
-    EXPECT_EQ(demangled("_Zwrong"), "_Zwrong");
-    EXPECT_EQ(demangled("main"), "main");
+    Demangler demangle;
+    EXPECT_EQ(demangle("_ZN3abc1fEi"), "abc::f(int)");
+    EXPECT_EQ(demangle("_Zwrong"), "_Zwrong");
+    EXPECT_EQ(demangle("main"), "main");
+    EXPECT_EQ(demangle("_Z1fSt6vectorIiSaIiEES1_"),
+              "f(std::vector<int, std::allocator<int> >, std::vector<int, std::allocator<int> >)");
+}
+
+// f(P<int, int>, P<P<int, int>, P<int, int> >, ...): each is twice the one before.
+std::string doubling(size_t times)
+{
+    const auto reference = [](size_t number) {
+        constexpr std::string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        return number < kDigits.size() ? std::string("S") + kDigits[number] + "_"
+                                       : std::string("S1") + kDigits[number - kDigits.size()] + "_";
+    };
+    std::string name = "_Z1f1PIiiE";
+    for (size_t i = 0; i < times; i++)
+        name += "S_I" + reference(i) + reference(i) + "E";
+    return name;
+}
+
+TEST(Demangler, LeavesWhatWouldBecomeTooLong)
+{
+    Demangler demangle;
+    EXPECT_EQ(demangle(doubling(2)),
+              "f(P<int, int>, P<P<int, int>, P<int, int> >, "
+              "P<P<P<int, int>, P<int, int> >, P<P<int, int>, P<int, int> > >)");
+    for (const size_t times : {9, 12, 26, 60}) {
+        const std::string name = doubling(times);
+        EXPECT_EQ(demangle(name), name) << times;
+    }
+    const std::string longer = "_Z" + std::string(100000, 'x');
+    EXPECT_EQ(demangle(longer).size(), 4096U);
+}
+
+TEST(Demangler, MakesOnlySoMuchOfAllNames)
+{
+    Demangler demangle(uint64_t{1} << 20);
+    const std::string name = doubling(8);  // some KiB each, within the limit of one
+    const std::string text = demangle("_Z1fv");
+    EXPECT_EQ(text, "f()");
+    for (size_t i = 0; i < 2000 && demangle("_Z1fv") == text; i++)
+        demangle(name);
+    EXPECT_EQ(demangle("_Z1fv"), "_Z1fv") << "names of a program that was made for it stay";
 }
 
 #ifdef PMUKIT_LIBELF

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/text.hpp"
 #include "perfdata/records.hpp"
 
 namespace pmukit::cli {
@@ -73,8 +74,8 @@ void Threads::note_command(const perfdata::CommRecord &command, bool exec, uint6
         return;
     }
     Thread &thread = threads_[command.tid];
-    if (thread.names.size() < kMaxNames)
-        thread.names.emplace(time_ns, command.name);
+    if (thread.lives.size() < kMaxNames)
+        thread.lives.emplace(time_ns, Life{valid_utf8(command.name), {}});
     if (exec && processes_[command.pid].execs_ns.size() < kMaxNames)
         processes_[command.pid].execs_ns.insert(time_ns);
 }
@@ -86,8 +87,10 @@ void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
         return;
     }
     Thread &thread = threads_[task.tid];
-    thread.parent = task.parent_tid;
-    thread.forked_ns = task.time_ns;
+    // A name of the same time was given behind it.
+    if (thread.lives.size() < kMaxNames && task.parent_tid != task.tid)
+        thread.lives.emplace_hint(thread.lives.lower_bound(task.time_ns), task.time_ns,
+                                  Life{{}, task.parent_tid});
     if (task.pid == task.parent_pid || own_program)
         return;
     Process &process = processes_[task.pid];
@@ -97,24 +100,36 @@ void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
 
 std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
 {
+    constexpr std::string_view kIdle = "swapper";  // thread 0 of each CPU, as perf calls it
     for (unsigned i = 0; i < kMaxAncestors; i++) {
         const auto thread = threads_.find(tid);
-        if (thread == threads_.end())
-            return {};
+        if (thread == threads_.end() || thread->second.lives.empty())
+            return tid == 0 ? kIdle : std::string_view();
         // What was there before the recording is told of at some time of it: then the first counts.
-        const auto &names = thread->second.names;
-        auto name = names.upper_bound(time_ns);
-        if (name != names.begin())
-            --name;
-        const bool inherits = thread->second.parent && thread->second.parent != tid;
-        if (name != names.end() && (name->first <= time_ns || !inherits))
-            return name->second;
-        if (!inherits)
-            return {};
-        tid = *thread->second.parent;
-        time_ns = std::min(time_ns, thread->second.forked_ns);
+        const auto &lives = thread->second.lives;
+        auto life = lives.upper_bound(time_ns);
+        if (life != lives.begin())
+            --life;
+        if (!life->second.parent)
+            return life->second.name;
+        tid = *life->second.parent;
+        time_ns = std::min(time_ns, life->first);
     }
     return {};
+}
+
+uint64_t Threads::since_ns(uint32_t pid, uint32_t tid, uint64_t time_ns) const
+{
+    uint64_t since_ns = 0;
+    if (const auto thread = threads_.find(tid); thread != threads_.end())
+        if (const auto behind = thread->second.lives.upper_bound(time_ns);
+            behind != thread->second.lives.begin())
+            since_ns = std::prev(behind)->first;
+    if (const auto process = processes_.find(pid); process != processes_.end())
+        if (const auto behind = process->second.execs_ns.upper_bound(time_ns);
+            behind != process->second.execs_ns.begin())
+            since_ns = std::max(since_ns, *std::prev(behind));
+    return since_ns;
 }
 
 std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint64_t time_ns) const

@@ -39,8 +39,10 @@ public:
 
     void note(const perfdata::Record &record, const perfdata::Reader &reader);
 
-    // Of thread tid. Empty: nobody said.
+    // Of thread tid. Empty: unknown.
     std::string_view command(uint32_t tid, uint64_t time_ns) const;
+    // Since when it has this name and its process this program; 0: since before the recording.
+    uint64_t since_ns(uint32_t pid, uint32_t tid, uint64_t time_ns) const;
     std::optional<Place> find(uint32_t pid, uint64_t address, uint64_t time_ns) const;
     const std::vector<Object> &objects() const { return objects_; }
     // What could not be kept, because no machine has so many.
@@ -54,10 +56,13 @@ private:
         std::optional<uint32_t> parent;
         uint64_t forked_ns = 0;
     };
-    struct Thread {
-        std::multimap<uint64_t, std::string> names;  // since when
+    // As which a thread goes on: under a name, or, when it begins, under its parent's.
+    struct Life {
+        std::string name;
         std::optional<uint32_t> parent;
-        uint64_t forked_ns = 0;
+    };
+    struct Thread {
+        std::multimap<uint64_t, Life> lives;  // since when
     };
 
     void note_map(const perfdata::MmapRecord &map, uint64_t time_ns);

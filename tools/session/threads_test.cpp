@@ -119,6 +119,40 @@ TEST_F(ThreadsTest, NamesAreInheritedAndChange)
     EXPECT_EQ(threads.command(99, 40), "");
 }
 
+TEST_F(ThreadsTest, ANumberThatIsUsedAgainHasANewName)
+{
+    comm(10, 10, "shell", 5, false);
+    comm(30, 30, "before", 6, true);
+    fork(30, 10, 30, 10, 50);
+    comm(30, 30, "after", 60, true);
+    EXPECT_EQ(threads.command(30, 49), "before");
+    EXPECT_EQ(threads.command(30, 55), "shell");
+    EXPECT_EQ(threads.command(30, 60), "after");
+    fork(40, 10, 40, 10, 70);
+    comm(40, 40, "as it began", 70, false);
+    EXPECT_EQ(threads.command(40, 70), "as it began");
+}
+
+TEST_F(ThreadsTest, AThreadIsAnotherSinceItsNameOrProgramChanged)
+{
+    comm(10, 10, "shell", 5, false);
+    comm(10, 10, "busy", 20, true);
+    comm(10, 11, "worker", 30, false);
+    EXPECT_EQ(threads.since_ns(10, 10, 1), 0U);
+    EXPECT_EQ(threads.since_ns(10, 10, 19), 5U);
+    EXPECT_EQ(threads.since_ns(10, 10, 20), 20U);
+    EXPECT_EQ(threads.since_ns(10, 11, 29), 20U) << "its process has another program";
+    EXPECT_EQ(threads.since_ns(10, 11, 31), 30U);
+    EXPECT_EQ(threads.since_ns(77, 77, 31), 0U);
+}
+
+TEST_F(ThreadsTest, ThreadZeroIsTheIdleOne)
+{
+    EXPECT_EQ(threads.command(0, 1), "swapper");
+    comm(0, 0, "swapper/0", 5, false);
+    EXPECT_EQ(threads.command(0, 6), "swapper/0");
+}
+
 TEST_F(ThreadsTest, OfEqualTimesTheLastIsTaken)
 {
     for (const char *name : {"first", "last"})

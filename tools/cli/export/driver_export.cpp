@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/export/driver_export.hpp"
 
+#include "base/text.hpp"
+
 namespace pmukit::cli {
 
 using exporter::Table;
@@ -18,7 +20,7 @@ const RowsOut::Name &RowsOut::name_of(size_t event)
     at->second.pmu = name.substr(0, host);
     at->second.source = recording_.source(event);
     at->second.host =
-        host == name.npos ? std::string(recording_.reader().hostname()) : name.substr(host + 1);
+        host == name.npos ? valid_utf8(recording_.reader().hostname()) : name.substr(host + 1);
     return at->second;
 }
 
@@ -67,7 +69,7 @@ void RowsOut::lose(const Stream &stream, const Loss &loss)
 
 void RowsOut::lose(const Loss &loss)
 {
-    const std::string host(recording_.reader().hostname());
+    const std::string host = valid_utf8(recording_.reader().hostname());
     std::array<Value, exporter::kOriginColumns> common;
     if (source_)
         common[exporter::kSource] = std::string_view(*source_);

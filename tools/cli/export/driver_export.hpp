@@ -65,9 +65,15 @@ public:
                std::span<const StackFrame> frames);
 
     const Recording &recording() const { return recording_; }
-    // Who was on a CPU when, as far as the walk has come.
-    const Threads &threads() const { return threads_; }
-    void note(const perfdata::Record &record) { threads_.note(record, recording_.reader()); }
+    // Names of all threads, which live as long; otherwise as far as the walk has come, as of a
+    // pipe.
+    void name_by(const Threads &names) { names_of_all_ = &names; }
+    const Threads &threads() const { return names_of_all_ ? *names_of_all_ : threads_; }
+    void note(const perfdata::Record &record)
+    {
+        if (!names_of_all_)
+            threads_.note(record, recording_.reader());
+    }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &who)
     {
@@ -103,6 +109,7 @@ private:
     const exporter::Table *only_ = nullptr;
     StackSink *stacks_ = nullptr;
     Threads threads_;
+    const Threads *names_of_all_ = nullptr;
     std::map<size_t, Name> names_;
     std::map<const exporter::Table *, uint64_t> counts_;
 };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
+
 namespace pmukit::cli {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr size_t kNodeBytes = 64;  // what a map and its allocations add to what
 // Semicolons are between frames, a blank before the count, and lines are lines.
 std::string as_frame(std::string_view name)
 {
-    std::string frame(name);
+    std::string frame = valid_utf8(name);
     for (char &c : frame)
         if (c == ';' || static_cast<uint8_t>(c) < 0x20)
             c = ':';
@@ -38,8 +40,12 @@ void Folded::stack(const StackSample &sample)
     const auto [device, is_new] = emulated_.try_emplace(sample.event);
     if (is_new)
         device->second = recording_.source(sample.event).has_value();
-    const auto [at, fresh] = stacks_.try_emplace(Stack{
-        device->second, sample.pid, sample.tid, {sample.frames.begin(), sample.frames.end()}});
+    const auto [at, fresh] =
+        stacks_.try_emplace(Stack{device->second,
+                                  sample.pid,
+                                  sample.tid,
+                                  threads_->since_ns(sample.pid, sample.tid, sample.time_ns),
+                                  {sample.frames.begin(), sample.frames.end()}});
     Seen &seen = at->second;
     seen.samples++;
     seen.first_ns = fresh ? sample.time_ns : std::min(seen.first_ns, sample.time_ns);

@@ -50,6 +50,7 @@ private:
     struct Stack {
         bool emulated;
         uint32_t pid, tid;
+        uint64_t since_ns;  // it has had its name and program
         std::vector<StackFrame> frames;
         auto operator<=>(const Stack &) const = default;
     };

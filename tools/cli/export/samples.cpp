@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/text.hpp"
 #include "cli/drivers/imc/mode.hpp"
 #include "export/text.hpp"
+#include "perfdata/generic_events.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -23,6 +25,14 @@ bool is_of_driver(const Recording &recording, size_t event, const perfdata::Samp
 }
 
 }  // namespace
+
+const std::string &SampleRows::name_of(size_t event)
+{
+    const auto [at, fresh] = names_.try_emplace(event);
+    if (fresh)
+        at->second = valid_utf8(perfdata::name_of(out_.recording().reader().events()[event]));
+    return at->second;
+}
 
 std::string_view cpu_mode_name(uint16_t misc)
 {
@@ -94,10 +104,11 @@ void SampleRows::note(const perfdata::Record &record)
         who.tid ? out_.threads().command(*who.tid, who.time_ns.value_or(UINT64_MAX))
                 : std::string_view();
     const std::string_view mode = cpu_mode_name(record.misc);
+    const std::string &name = name_of(*index);
     std::array<Value, exporter::kOriginColumns> common;
     out_.origin({*index, who.cpu.value_or(UINT32_MAX)}, who.time_ns, common.data());
     const Value rest[] = {
-        std::string_view(event.name),
+        std::string_view(name),
         value_of(who.pid),
         value_of(who.tid),
         comm.empty() ? Value() : Value(comm),

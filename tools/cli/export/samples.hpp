@@ -2,6 +2,7 @@
 // Samples of events that are no unit's, a row each.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "cli/export/driver_export.hpp"
@@ -18,9 +19,11 @@ public:
 private:
     void put_callchain(const perfdata::WordView &callchain);
     void put_stack(const perfdata::Sample &sample, decode::imc::Mode mode);
+    const std::string &name_of(size_t event);
 
     RowsOut &out_;
     perfdata::SampleParser parser_;
+    std::map<size_t, std::string> names_;  // of events
     std::string callchain_;
     std::vector<StackFrame> frames_;
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Readings of cache_qos_aux, a row each, with what the last header of their L3 said.
+#include <pmukit/cache_qos.h>
+
 #include <variant>
 
 #include "cli/drivers/cache_qos/handlers.hpp"
@@ -66,6 +68,14 @@ private:
     cache_qos::StreamDecoder decoder_;
 };
 
+// 0 is what the kernel writes where there was nothing to read.
+bool has_value(const cache_qos::Reading &reading)
+{
+    constexpr uint32_t kNothingRead =
+        PMUKIT_CACHE_QOS_S_UNAVAILABLE | PMUKIT_CACHE_QOS_S_ERROR | PMUKIT_CACHE_QOS_S_UNREAD;
+    return reading.bytes != 0 || !(reading.status & kNothingRead);
+}
+
 void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
 {
     if (!numbers_.note(reading.sequence, std::nullopt))
@@ -83,7 +93,7 @@ void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
         uint64_t{reading.monitor},
         uint64_t{reading.domain},
         cache_qos::event_name(reading.event),
-        reading.bytes,
+        has_value(reading) ? Value(reading.bytes) : Value(),
         reading.raw,
         reading.bound,
         reading.age_ns,

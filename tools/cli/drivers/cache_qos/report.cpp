@@ -177,17 +177,13 @@ std::vector<Remark> remarks_of(const EventReadings &event)
     };
 }
 
-void print_remarks(const EventReadings &event, Output &out)
+void print_remarks(const EventReadings &event, const Verdict &verdict, Output &out)
 {
-    bool any = false;
-    for (const Remark &remark : remarks_of(event)) {
-        if (!remark.count)
-            continue;
-        out.print("{}  {} {}\n", any ? "" : "\n", remark.count, remark.text);
-        any = true;
-    }
-    if (!any)
-        out.text("\n  nothing lost\n");
+    const std::vector<Remark> remarks = remarks_of(event);
+    out.text(verdict.line(std::ranges::any_of(remarks, &Remark::count)));
+    for (const Remark &remark : remarks)
+        if (remark.count)
+            out.print("  {} {}\n", remark.count, remark.text);
 }
 
 ordered_json json_of(const EventReadings &event, const SeriesKey &key, const Series &series)
@@ -267,7 +263,7 @@ public:
                 join_->groups(event.series);
     }
 
-    void print(const Recording &recording, Output &out) override
+    void print(const Recording &recording, const Verdict &verdict, Output &out) override
     {
         for (const auto &[number, event] : events_) {
             out.print("{}", recording.pmu_name(number));
@@ -276,7 +272,7 @@ public:
             print_machine(event, out);
             if (!event.series.all().empty())
                 print_series(event, out);
-            print_remarks(event, out);
+            print_remarks(event, verdict, out);
         }
     }
     void add_pmus(const Recording &recording, ordered_json &pmus) override

@@ -137,17 +137,14 @@ std::vector<Remark> remarks_of(const HotTotals &totals)
     };
 }
 
-void print_remarks(const HotList &list, Output &out)
+void print_remarks(const HotList &list, const Verdict &verdict, Output &out)
 {
     const HotTotals &totals = list.totals();
-    bool any = false;
-    for (const Remark &remark : remarks_of(totals))
-        if (remark.count) {
-            out.print("{}  {} {}\n", any ? "" : "\n", remark.count, remark.text);
-            any = true;
-        }
-    if (!any)
-        out.text("\n  nothing lost\n");
+    const std::vector<Remark> remarks = remarks_of(totals);
+    out.text(verdict.line(std::ranges::any_of(remarks, &Remark::count)));
+    for (const Remark &remark : remarks)
+        if (remark.count)
+            out.print("  {} {}\n", remark.count, remark.text);
     if (const std::string text = left_out_text(list.left_out()); !text.empty())
         out.print("  {}\n", text);
     if (totals.always_on)
@@ -157,7 +154,8 @@ void print_remarks(const HotList &list, Output &out)
 }
 
 void print_pmu(const std::string &pmu, const std::optional<std::string> &source,
-               const HotList &list, const ReportOptions &options, const Placer *placer, Output &out)
+               const HotList &list, const ReportOptions &options, const Placer *placer,
+               const Verdict &verdict, Output &out)
 {
     const HotTotals &totals = list.totals();
     out.print("{}", pmu);
@@ -172,7 +170,7 @@ void print_pmu(const std::string &pmu, const std::optional<std::string> &source,
         print_table(pmu, list, options.top, placer, out);
         print_strip(list, out);
     }
-    print_remarks(list, out);
+    print_remarks(list, verdict, out);
 }
 
 PlaceHeat place_heat(const Recording &recording, const std::map<size_t, HotList> &lists,
@@ -320,7 +318,7 @@ Result<std::optional<unsigned>> unit_log2_of(const ReportOptions &options)
 }
 
 // A topology is read only when it was asked for.
-Result<std::optional<Placer>> placer_of(const ReportOptions &options)
+Result<std::optional<Placer>> placer_of(const Recording &recording, const ReportOptions &options)
 {
     if (!options.cxl_topology && options.by != "dpa")
         return Error{Errc::kUsage,
@@ -328,7 +326,7 @@ Result<std::optional<Placer>> placer_of(const ReportOptions &options)
                                  options.by)};
     if (!options.cxl_topology)
         return std::optional<Placer>();
-    Result<Placer> placer = Placer::open(*options.cxl_topology);
+    Result<Placer> placer = Placer::open_for(recording, *options.cxl_topology, options.host);
     if (!placer)
         return placer.error();
     return std::optional<Placer>(std::move(*placer));
@@ -365,11 +363,11 @@ public:
     void expect(size_t event) override { list(event); }
     void finish() override { streams_.end(); }
 
-    void print(const Recording &recording, Output &out) override
+    void print(const Recording &recording, const Verdict &verdict, Output &out) override
     {
         for (const auto &[event, list] : lists_)
             print_pmu(recording.pmu_name(event), recording.source(event), list, options_, placer(),
-                      out);
+                      verdict, out);
         if (placer_)
             print_placement(recording, lists_, options_, *placer_, out);
     }
@@ -479,7 +477,7 @@ ReportResult make_cxl_hmu_report(const Recording &recording, const ReportOptions
     Result<std::optional<unsigned>> unit_log2 = unit_log2_of(options);
     if (!unit_log2)
         return unit_log2.error();
-    Result<std::optional<Placer>> placer = placer_of(options);
+    Result<std::optional<Placer>> placer = placer_of(recording, options);
     if (!placer)
         return placer.error();
     std::unique_ptr<DriverReport> report =

@@ -276,7 +276,7 @@ std::vector<Remark> losses_of(const EventTraffic &event)
     };
 }
 
-void print_remarks(const EventTraffic &event, Output &out)
+void print_remarks(const EventTraffic &event, const Verdict &verdict, Output &out)
 {
     const Traffic &traffic = event.traffic;
     const AccountTotals account = totals_of(event);
@@ -292,8 +292,7 @@ void print_remarks(const EventTraffic &event, Output &out)
         {traffic.poisoned(), "TLPs were poisoned"},
         {traffic.with_pasid(), "TLPs had a PASID"},
     };
-    const bool lost = std::ranges::any_of(losses, [](const Remark &r) { return r.count != 0; });
-    out.text(lost ? "\n" : "\n  nothing lost\n");
+    out.text(verdict.line(std::ranges::any_of(losses, &Remark::count)));
     for (const std::span<const Remark> remarks :
          {std::span<const Remark>(losses), std::span<const Remark>(others)})
         for (const Remark &remark : remarks)
@@ -303,7 +302,7 @@ void print_remarks(const EventTraffic &event, Output &out)
 
 void print_event(const std::string &pmu, const std::string &terms,
                  const std::optional<std::string> &source, const EventTraffic &event,
-                 const ReportOptions &options, Output &out)
+                 const ReportOptions &options, const Verdict &verdict, Output &out)
 {
     const Traffic &traffic = event.traffic;
     out.print("{}  {}", pmu, terms);
@@ -327,7 +326,7 @@ void print_event(const std::string &pmu, const std::string &terms,
         print_alignment(traffic, out);
         print_latency(traffic, out);
     }
-    print_remarks(event, out);
+    print_remarks(event, verdict, out);
 }
 
 // For programs
@@ -529,11 +528,11 @@ public:
             }
     }
 
-    void print(const Recording &recording, Output &out) override
+    void print(const Recording &recording, const Verdict &verdict, Output &out) override
     {
         for (const auto &[index, event] : events_)
             print_event(recording.pmu_name(index), terms_text(recording, index),
-                        recording.source(index), event, options_, out);
+                        recording.source(index), event, options_, verdict, out);
     }
     void add_pmus(const Recording &recording, ordered_json &pmus) override
     {

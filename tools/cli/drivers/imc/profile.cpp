@@ -8,7 +8,7 @@ namespace pmukit::cli {
 
 void ImcProfile::add(const Spot &spot, uint64_t time_ns)
 {
-    Seen &seen = spots_[spot];
+    Seen &seen = spots_[{threads_.since_ns(spot.pid, spot.tid, time_ns), spot}];
     seen.samples++;
     seen.first_ns = std::min(seen.first_ns, time_ns);
     seen.last_ns = std::max(seen.last_ns, time_ns);
@@ -22,14 +22,14 @@ void ImcProfile::add(const Spot &spot, uint64_t time_ns)
 void ImcProfile::name_spots()
 {
     Explainer explainer = names_.explainer(threads_);
-    std::vector<const std::pair<const Spot, Seen> *> order;
+    std::vector<const std::pair<const Key, Seen> *> order;
     order.reserve(spots_.size());
     for (const auto &spot : spots_)
         order.push_back(&spot);
     std::ranges::stable_sort(order, std::ranges::greater(),
                              [](const auto *spot) { return spot->second.samples; });
     for (const auto *spot : order)
-        name_spot(spot->first, spot->second, explainer);
+        name_spot(spot->first.second, spot->second, explainer);
     spots_.clear();
 }
 

@@ -76,7 +76,9 @@ private:
     Names &names_;
     const Threads &threads_;
     bool with_stacks_;
-    std::map<Spot, Seen> spots_;
+    // By the time, too, since when the thread has its name and program.
+    using Key = std::pair<uint64_t, Spot>;
+    std::map<Key, Seen> spots_;
     uint64_t samples_ = 0, without_symbol_ = 0, undivided_ = 0, two_meanings_ = 0;
     std::array<uint64_t, kModes> by_mode_{};
     std::map<Function, uint64_t> functions_;

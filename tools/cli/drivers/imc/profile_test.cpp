@@ -26,14 +26,19 @@ protected:
     }
 
 private:
+    static SymbolTable symbols()
+    {
+        Result<SymbolTable> table = parse_kallsyms(
+            "c000000000000000 T first\nc000000000800000 t second\nc000000001000000 t end\n");
+        return std::move(*table);
+    }
+
     std::vector<std::byte> file_ = perfdata::testing::FileBuilder(std::endian::native)
                                        .event(1, PERF_SAMPLE_IDENTIFIER, {7})
                                        .file();
     Result<perfdata::Reader> reader_ = perfdata::Reader::open(file_);
     Threads threads_;
-    Names names_{*reader_, "",
-                 *parse_kallsyms("c000000000000000 T first\nc000000000800000 t second\n"
-                                 "c000000001000000 t end\n")};
+    Names names_{*reader_, "", symbols()};
 };
 
 // Every fourth byte of two functions, so that addresses are named in many turns.

@@ -117,7 +117,7 @@ std::vector<Remark> losses_of(const EventSamples &seen)
     };
 }
 
-void print_remarks(const EventSamples &seen, Output &out)
+void print_remarks(const EventSamples &seen, const Verdict &verdict, Output &out)
 {
     const AccountTotals account = totals_of(seen);
     const std::vector<Remark> losses = losses_of(seen);
@@ -130,8 +130,7 @@ void print_remarks(const EventSamples &seen, Output &out)
         {seen.profile.two_meanings(),
          "samples are at addresses that meant two things in the course of time; the first counts"},
     };
-    const bool lost = std::ranges::any_of(losses, [](const Remark &r) { return r.count != 0; });
-    out.text(lost ? "\n" : "\n  nothing lost\n");
+    out.text(verdict.line(std::ranges::any_of(losses, &Remark::count)));
     for (const std::span<const Remark> remarks :
          {std::span<const Remark>(losses), std::span<const Remark>(others)})
         for (const Remark &remark : remarks)
@@ -235,7 +234,7 @@ public:
     void expect(size_t number) override { event(number); }
     void finish() override;
 
-    void print(const Recording &recording, Output &out) override;
+    void print(const Recording &recording, const Verdict &verdict, Output &out) override;
     void add_pmus(const Recording &recording, ordered_json &pmus) override;
     void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override;
     std::vector<std::string> troubles(const Recording &recording) const override;
@@ -294,7 +293,7 @@ void ImcReport::finish()
         seen.profile.finish();
 }
 
-void ImcReport::print(const Recording &recording, Output &out)
+void ImcReport::print(const Recording &recording, const Verdict &verdict, Output &out)
 {
     for (const auto &[number, seen] : events_) {
         out.print("{}", recording.pmu_name(number));
@@ -311,7 +310,7 @@ void ImcReport::print(const Recording &recording, Output &out)
             print_functions(profile, options_.top, out);
             print_tasks(profile, options_.top, out);
         }
-        print_remarks(seen, out);
+        print_remarks(seen, verdict, out);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "record/generic_events.hpp"
+#include "perfdata/generic_events.hpp"
 
+#include <fmt/core.h>
 #include <linux/perf_event.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 #include "base/number.hpp"
 
-namespace pmukit::record {
+namespace pmukit::perfdata {
 namespace {
 
 struct Name {
@@ -19,7 +20,7 @@ struct Name {
 constexpr uint32_t kHardware = PERF_TYPE_HARDWARE, kSoftware = PERF_TYPE_SOFTWARE;
 
 // Those of perf; two names of one event stand one below the other.
-constexpr Name kNames[] = {
+constexpr Name kEvents[] = {
     {"cycles", {kHardware, PERF_COUNT_HW_CPU_CYCLES}},
     {"cpu-cycles", {kHardware, PERF_COUNT_HW_CPU_CYCLES}},
     {"instructions", {kHardware, PERF_COUNT_HW_INSTRUCTIONS}},
@@ -94,12 +95,80 @@ std::optional<GenericEvent> raw_event(std::string_view name)
     return config ? std::optional(GenericEvent{PERF_TYPE_RAW, *config}) : std::nullopt;
 }
 
+// :u, :kpp: what it leaves out, and how precise it is.
+std::string modifiers_of(const Attr &attr)
+{
+    struct Level {
+        uint64_t excluded;
+        char letter;
+    };
+    constexpr Level kLevels[] = {{1 << 5, 'k'}, {1 << 4, 'u'}, {1 << 6, 'h'}};
+    constexpr uint64_t kAll = 1 << 4 | 1 << 5 | 1 << 6;
+    constexpr unsigned kPreciseShift = 15, kPreciseMask = 3;
+    std::string letters;
+    for (const Level &level : kLevels)
+        if ((attr.flags & kAll) && !(attr.flags & level.excluded))
+            letters += level.letter;
+    letters.append(attr.flags >> kPreciseShift & kPreciseMask, 'p');
+    return letters.empty() ? letters : ":" + letters;
+}
+
+std::string cache_name(uint64_t config)
+{
+    for (const Cache &cache : kCaches)
+        for (const CacheOperation &what : kCacheOperations)
+            if (config == (cache.id | what.operation << 8 | what.result << 16))
+                return std::string(cache.name) + std::string(what.name);
+    return "unknown-ext-hardware-cache-type";
+}
+
+std::string generic_name(const Attr &attr)
+{
+    for (const Name &known : kEvents)
+        if (known.event == GenericEvent{attr.type, attr.config})
+            return std::string(known.name);
+    switch (attr.type) {
+        case PERF_TYPE_HARDWARE:
+            return "unknown-hardware";
+        case PERF_TYPE_SOFTWARE:
+            return "unknown-software";
+        case PERF_TYPE_TRACEPOINT:
+            return "unknown tracepoint";
+        case PERF_TYPE_HW_CACHE:
+            return cache_name(attr.config);
+        case PERF_TYPE_RAW:
+            return fmt::format("raw {:#x}", attr.config);
+        case PERF_TYPE_BREAKPOINT:
+            return fmt::format("mem:{:#x}", attr.config1);
+        default:
+            return {};
+    }
+}
+
 }  // namespace
+
+std::string default_name(const Attr &attr)
+{
+    const std::string name = generic_name(attr);
+    return name.empty() ? name : name + modifiers_of(attr);
+}
+
+std::string name_of(const Event &event)
+{
+    return event.name.empty() ? default_name(event.attr) : event.name;
+}
+
+std::string_view type_name(uint32_t type)
+{
+    constexpr std::string_view kTypes[] = {"hardware", "software", "tracepoint",
+                                           "hw_cache", "raw",      "breakpoint"};
+    return type < std::size(kTypes) ? kTypes[type] : std::string_view();
+}
 
 std::optional<GenericEvent> generic_event(std::string_view name)
 {
-    const auto *known = std::ranges::find(kNames, name, &Name::name);
-    if (known != std::end(kNames))
+    const auto *known = std::ranges::find(kEvents, name, &Name::name);
+    if (known != std::end(kEvents))
         return known->event;
     const std::optional<GenericEvent> cache = cache_event(name);
     return cache ? cache : raw_event(name);
@@ -108,7 +177,7 @@ std::optional<GenericEvent> generic_event(std::string_view name)
 std::vector<std::string> generic_names()
 {
     std::vector<std::string> names;
-    for (const Name &known : kNames)
+    for (const Name &known : kEvents)
         names.emplace_back(known.name);
     for (const Cache &cache : kCaches)
         for (const CacheOperation &what : kCacheOperations)
@@ -116,4 +185,4 @@ std::vector<std::string> generic_names()
     return names;
 }
 
-}  // namespace pmukit::record
+}  // namespace pmukit::perfdata

@@ -9,7 +9,10 @@
 #include <string_view>
 #include <vector>
 
-namespace pmukit::record {
+#include "perfdata/attr.hpp"
+#include "perfdata/reader.hpp"
+
+namespace pmukit::perfdata {
 
 struct GenericEvent {
     uint32_t type = 0;  // enum perf_type_id
@@ -23,4 +26,12 @@ std::optional<GenericEvent> generic_event(std::string_view name);
 // Those that are listed, for suggestions: not rNNN.
 std::vector<std::string> generic_names();
 
-}  // namespace pmukit::record
+// How an event is called that a file has no name for, as perf does: cycles:u, r1a8. Empty: of a PMU
+// whose types the kernel gives out.
+std::string default_name(const Attr &attr);
+// What the file calls it, or its default name.
+std::string name_of(const Event &event);
+// Of PERF_TYPE_*: software. Empty: another type.
+std::string_view type_name(uint32_t type);
+
+}  // namespace pmukit::perfdata
