@@ -44,6 +44,8 @@ Result<perfdata::Merged> merge(std::vector<perfdata::Reader> &readers, const std
 
 Result<int> run_merge(const MergeOptions &options, Output &out)
 {
+    if (Result<void> kept = keep_inputs(options.output, options.inputs); !kept)
+        return kept.error();
     remove_when_killed(options.output);
     if (options.inputs.size() < 2)
         return Error{Errc::kUsage, "merge needs two recordings or more"};
@@ -65,8 +67,8 @@ Result<int> run_merge(const MergeOptions &options, Output &out)
         out.print("{}: host {}, {}\n", recording_name(options.inputs[i]), plain(input.host),
                   clock_text(input));
         if (input.late_records)
-            out.print("{}: {} records came too late to be put in order\n",
-                      recording_name(options.inputs[i]), input.late_records);
+            troubles.push_back(fmt::format("{}: {} records came too late to be put in order",
+                                           recording_name(options.inputs[i]), input.late_records));
         troubles.push_back(damage_of(readers[i], recording_name(options.inputs[i])));
     }
     return named_last(merged->file, say_troubles(troubles));

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "perfdata/merge.hpp"
 
+#include <fmt/core.h>
 #include <time.h>
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <map>
+#include <queue>
 #include <set>
 #include <tuple>
 
@@ -14,6 +17,7 @@
 #include "perfdata/copy.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/generic_events.hpp"
 #include "perfdata/ordered.hpp"
 #include "perfdata/translate.hpp"
 
@@ -24,7 +28,8 @@ constexpr size_t kMaxHosts = 512;
 constexpr uint32_t kThreadsPerHost = uint32_t{1} << 22;  // PID_MAX_LIMIT of Linux
 constexpr uint32_t kRingsPerInput = uint32_t{1} << 20;
 constexpr uint32_t kCpusUnknown = 8192;  // NR_CPUS of the largest kernels, where NRCPUS is missing
-constexpr size_t kRoundBytes = size_t{1} << 20;  // of records between two FINISHED_ROUND
+constexpr size_t kWaitingBytes = size_t{1} << 30;  // of records of all inputs together
+constexpr size_t kRoundBytes = size_t{1} << 20;    // of records between two FINISHED_ROUND
 constexpr uint32_t kTracepointType = 2;
 
 // Only of the first recording: there can be one, or the merge makes its own.
@@ -111,7 +116,8 @@ public:
     Merge(std::vector<Reader> &readers, const Watch &watch) : watch_(watch)
     {
         for (Reader &reader : readers)
-            inputs_.emplace_back(reader, OrderedReader::kDefaultBytes / readers.size());
+            inputs_.emplace_back(
+                reader, std::min(OrderedReader::kDefaultBytes, kWaitingBytes / readers.size()));
     }
 
     Result<Writer> run(const std::string &to);
@@ -129,6 +135,7 @@ private:
     Result<void> check(const Input &input);
     Result<void> check_trace_events(const Input &input);
     void find_hosts();
+    Result<void> check_names() const;
     void number_ids(Input &input);
     void number_types(Input &input);
     uint32_t merged_type(uint32_t type, const std::string &name);
@@ -160,6 +167,7 @@ private:
     std::vector<uint32_t> cpus_;  // of each host
     NumberSet used_ids_;
     uint64_t next_id_ = 1;
+    uint32_t next_type_ = PERF_TYPE_MAX;
     std::map<std::string, uint32_t> type_by_name_;
     std::set<uint32_t> used_types_;
     std::optional<Bytes> tracing_data_;  // of the inputs that have trace events, the same for all
@@ -219,6 +227,32 @@ uint32_t cpus_of(const Reader &reader)
                                                                            : kCpusUnknown;
 }
 
+// Machines may have one name (localhost). What both say of themselves and no machine changes.
+Result<void> Merge::check_names() const
+{
+    struct Trait {
+        unsigned feature;
+        const char *name;
+    };
+    constexpr Trait kTraits[] = {
+        {kFeatArch, "architecture"}, {kFeatCpuDesc, "CPU"}, {kFeatCpuId, "CPU"}};
+    for (const Input &input : inputs_) {
+        const auto same_host = [&](const Input &other) { return other.host == input.host; };
+        const Reader &first = std::ranges::find_if(inputs_, same_host)->reader;
+        for (const Trait &trait : kTraits) {
+            const auto here = input.reader.feature(trait.feature);
+            const auto there = first.feature(trait.feature);
+            if (here && there && !std::ranges::equal(*here, *there))
+                return Error{
+                    Errc::kUsage,
+                    fmt::format("{}: its host has the name of that of {}, {}, and another "
+                                "{}: they cannot be told apart",
+                                input.reader.part(), first.part(), input.told.host, trait.name)};
+        }
+    }
+    return {};
+}
+
 void Merge::find_hosts()
 {
     for (size_t i = 0; i < inputs_.size(); i++) {
@@ -260,8 +294,9 @@ uint32_t Merge::merged_type(uint32_t type, const std::string &name)
         return type;
     const auto [known, fresh] = type_by_name_.try_emplace(name, type);
     if (fresh && !used_types_.insert(type).second) {
-        known->second = *used_types_.rbegin() + 1;
-        used_types_.insert(known->second);
+        while (!used_types_.insert(next_type_).second)
+            next_type_++;
+        known->second = next_type_;
     }
     return known->second;
 }
@@ -286,7 +321,7 @@ std::vector<WriterEvent> Merge::events() const
 {
     std::vector<WriterEvent> all;
     for (const Input &input : inputs_)
-        for (WriterEvent &event : events_for_copy(input.reader)) {
+        for (size_t i = 0; WriterEvent & event : events_for_copy(input.reader)) {
             std::byte *type = event.attr.data() + kAttrType;
             const std::endian order = input.reader.order();
             store(type, input.types.at(load<uint32_t>(type, order)), order);
@@ -294,7 +329,7 @@ std::vector<WriterEvent> Merge::events() const
                 if (const auto fresh = input.translation.ids.find(id);
                     fresh != input.translation.ids.end())
                     id = fresh->second;
-            event.name = with_host(event.name, input);
+            event.name = with_host(name_of(input.reader.events()[i++]), input);
             all.push_back(std::move(event));
         }
     return all;
@@ -399,25 +434,33 @@ Result<void> Merge::write_info(Writer &to)
 
 Result<void> Merge::write_all(Writer &to)
 {
-    for (;;) {
-        Input *next = nullptr;
-        for (Input &input : inputs_)
-            if (!input.ended && (!next || input.head_ns < next->head_ns))
-                next = &input;
-        if (!next)
-            return {};
+    // The oldest head first; of the same time the input that was named first.
+    using Head = std::pair<uint64_t, size_t>;
+    std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
+    const auto wait = [&](size_t index) {
+        if (!inputs_[index].ended)
+            heads.emplace(inputs_[index].head_ns, index);
+    };
+    for (size_t i = 0; i < inputs_.size(); i++)
+        wait(i);
+    while (!heads.empty()) {
+        const size_t index = heads.top().second;
+        Input *next = &inputs_[index];
+        heads.pop();
         do {  // a payload stays in one piece
             if (Result<void> done = write_head(*next, to); !done)
                 return done;
             if (Result<void> done = advance(*next); !done)
                 return done;
         } while (!next->ended && next->head.payload_at != 0);
+        wait(index);
         if (since_round_ < kRoundBytes)
             continue;
         since_round_ = 0;
         if (Result<void> done = to.finished_round(); !done)
             return done;
     }
+    return {};
 }
 
 // Sections
@@ -502,6 +545,8 @@ Result<Writer> Merge::run(const std::string &to)
     find_hosts();
     if (hosts_.size() > kMaxHosts)
         return Error{Errc::kUnsupported, "more than 512 hosts"};
+    if (Result<void> named = check_names(); !named)
+        return named.error();
     for (Input &input : inputs_) {
         if (Result<void> fits = check(input); !fits)
             return fits.error();

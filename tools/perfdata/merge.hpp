@@ -37,8 +37,8 @@ struct Merged {
     Writer file;  // complete: finish() gives it its name
 };
 
-// Readers that nothing was read from. Memory: 32 MiB of records that wait, together; of more than
-// 128 recordings 256 KiB each.
+// Readers that nothing was read from. Memory: what was recorded between two looks at all rings, of
+// each recording; 32 MiB of each and 1 GiB of all at most.
 // Error: recordings that do not fit together (byte order, events without ids).
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to);
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to,

@@ -32,6 +32,7 @@ struct Host {
     std::vector<std::pair<std::string, HostInfo::Caps>> caps = {};
     std::vector<std::vector<uint64_t>> infos = {};  // words of AUXTRACE_INFO, of each record
     std::string tracing_data = {};
+    std::string cpu = {};
 };
 
 class MergeTest : public ::testing::TestWithParam<std::endian> {
@@ -52,6 +53,8 @@ protected:
         to->section(kFeatHostname, Packer(order).string(host.name).take());
         to->section(kFeatNrCpus, Packer(order).put(4U).put(4U).take());
         to->section(kFeatPmuMappings, Packer(order).put(1U).put(host.type).string(host.pmu).take());
+        if (!host.cpu.empty())
+            to->section(kFeatCpuDesc, Packer(order).string(host.cpu).take());
         if (host.clock)
             to->section(kFeatClockData, Packer(order)
                                             .put(1U)
@@ -129,6 +132,74 @@ INSTANTIATE_TEST_SUITE_P(Orders, MergeTest,
                          [](const auto &order) {
                              return order.param == std::endian::little ? "little" : "big";
                          });
+
+// What two rings had in one round of 400 KB; of so many recordings none may have little room.
+TEST_P(MergeTest, KeepsTheOrderOfRoundsHoweverManyRecordingsThereAre)
+{
+    constexpr uint64_t kSamples = 10000;
+    Host large{"large", "hmu0", {}, {}};
+    for (uint64_t ring = 0; ring < 2; ring++)
+        for (uint64_t i = 0; i < kSamples / 2; i++)
+            large.times.push_back(1000 + 2 * i + (1 - ring));
+    write(large);
+    for (int i = 1; i < 200; i++)
+        write({"small" + std::to_string(i), "hmu0", {1}, {}});
+    const auto told = merge();
+    ASSERT_TRUE(told) << told.error().message;
+    EXPECT_EQ(told->front().late_records, 0U);
+    Result<Reader> reader = merged();
+    uint64_t newest_ns = 0, samples = 0, inversions = 0;
+    for (Record record; *reader->next(record);) {
+        if (record.type != PERF_RECORD_SAMPLE)
+            continue;
+        const uint64_t time_ns = *reader->time_of(record);
+        inversions += time_ns < newest_ns;
+        newest_ns = time_ns;
+        samples++;
+    }
+    EXPECT_EQ(samples, kSamples + 199);
+    EXPECT_EQ(inversions, 0U);
+}
+
+TEST_P(MergeTest, RefusesTwoMachinesOfOneName)
+{
+    Host one{"localhost", "hmu0", {10}, {}}, other{"localhost", "hmu0", {20}, {}};
+    one.cpu = "Xeon";
+    write(one);
+    write(other);
+    EXPECT_TRUE(merge()) << "which CPU the other has is not known";
+    fs::remove(folder_.path("merged"));
+    other.cpu = "Kunpeng-920";
+    write(other);
+    EXPECT_NE(refusal().find("localhost, and another CPU: they cannot be told apart"),
+              std::string::npos);
+}
+
+TEST_P(MergeTest, TypesThatMeanDifferentPmusGetNumbersOfTheirOwn)
+{
+    const auto typed = [](std::string name, uint32_t type, uint64_t time) {
+        Host host{std::move(name), "hmu0", {time}, {}};
+        host.type = type;
+        return host;
+    };
+    write(typed("green", UINT32_MAX, 10));
+    write(typed("blue", UINT32_MAX, 20));
+    write(typed("red", UINT32_MAX, 30));
+    write(typed("grey", PERF_TYPE_MAX, 40));
+    const auto told = merge();
+    ASSERT_TRUE(told) << told.error().message;
+    std::set<uint32_t> types;
+    const Result<Reader> reader = merged();
+    for (const Event &event : reader->events()) {
+        EXPECT_GE(event.attr.type, PERF_TYPE_MAX) << "one of the kernel's own";
+        EXPECT_TRUE(types.insert(event.attr.type).second) << event.attr.type;
+    }
+    const std::vector<std::string> all = samples();
+    ASSERT_EQ(all.size(), 4U);
+    const char *const kPmus[] = {"hmu0@green ", "hmu0@blue ", "hmu0@red ", "hmu0@grey "};
+    for (size_t i = 0; i < all.size(); i++)
+        EXPECT_TRUE(all[i].starts_with(kPmus[i])) << all[i];
+}
 
 // Thread 100 of the second host is 2^22 + 100, its CPU 2 comes behind four others.
 TEST_P(MergeTest, HostsAreKeptApart)
