@@ -7,7 +7,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -76,6 +78,28 @@ inline Result<void> write_all(int fd, Bytes bytes, const std::string &name)
         if (put < 0)
             return system_error(name, errno);
         bytes = bytes.subspan(static_cast<size_t>(put));
+    }
+    return {};
+}
+
+// Into a pipe: until stop_fd can be read, and then as long as somebody makes room for it within a
+// second. An error: nobody does. Its descriptor may be shared and stays blocking: where poll() sees
+// room, PIPE_BUF bytes fit (pipe(7)).
+inline Result<void> write_to_pipe(int fd, Bytes bytes, const std::string &name, int stop_fd)
+{
+    constexpr int kPatience_ms = 1000;
+    while (!bytes.empty()) {
+        pollfd fds[] = {{fd, POLLOUT, 0}, {stop_fd, POLLIN, 0}};
+        ::poll(fds, 2, -1);
+        if (fds[0].revents == 0 && fds[1].revents != 0 && ::poll(fds, 1, kPatience_ms) == 0)
+            return Error{Errc::kIo,
+                         name + ": ended by a signal while nothing read it; it is incomplete"};
+        if (fds[0].revents == 0)
+            continue;
+        const ssize_t put = ::write(fd, bytes.data(), std::min<size_t>(bytes.size(), PIPE_BUF));
+        if (put < 0 && errno != EAGAIN && errno != EINTR)
+            return system_error(name, errno);
+        bytes = bytes.subspan(static_cast<size_t>(std::max<ssize_t>(put, 0)));
     }
     return {};
 }

@@ -103,6 +103,47 @@ TEST(WriteAll, WaitsForTheReaderOfAPipeThatSomebodyMadeNonBlocking)
     EXPECT_EQ(arrived, text.size());
 }
 
+TEST(WriteToPipe, GivesUpOnAPipeThatNobodyEmptiesOnceItIsToStop)
+{
+    int ends[2], stop[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    ASSERT_EQ(::pipe2(stop, O_CLOEXEC), 0);
+    const Fd out_read(ends[0]), out(ends[1]), stop_read(stop[0]), stop_write(stop[1]);
+    const std::vector<std::byte> much(size_t{1} << 20);
+    std::thread stopper([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        EXPECT_EQ(::write(stop[1], "x", 1), 1);
+    });
+    const Result<void> written = write_to_pipe(out.get(), much, "the pipe", stop_read.get());
+    stopper.join();
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().message,
+              "the pipe: ended by a signal while nothing read it; it is incomplete");
+}
+
+TEST(WriteToPipe, GoesOnWhereSomebodyReads)
+{
+    int ends[2], stop[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    ASSERT_EQ(::pipe2(stop, O_CLOEXEC), 0);
+    Fd out_read(ends[0]), out(ends[1]);
+    const Fd stop_read(stop[0]), stop_write(stop[1]);
+    EXPECT_EQ(::write(stop[1], "x", 1), 1);
+    const std::vector<std::byte> much(size_t{1} << 20);
+    size_t arrived = 0;
+    std::thread reader([&] {
+        std::vector<char> some(65536);
+        for (ssize_t got; (got = ::read(out_read.get(), some.data(), some.size())) > 0;) {
+            arrived += static_cast<size_t>(got);
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+    });
+    EXPECT_TRUE(write_to_pipe(out.get(), much, "the pipe", stop_read.get()));
+    out.reset();
+    reader.join();
+    EXPECT_EQ(arrived, much.size());
+}
+
 TEST_F(FileTest, AFailedWriteIsAnError)
 {
     Fd full(::open("/dev/full", O_WRONLY));

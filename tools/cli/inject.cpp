@@ -259,6 +259,8 @@ std::string skipped_text(const InjectOptions &options, uint64_t bytes)
 
 Result<int> run_inject(const InjectOptions &options, Output &out)
 {
+    if (Result<void> kept = keep_inputs(options.output, {options.input}); !kept)
+        return kept.error();
     remove_when_killed(options.output);
     Result<Recording> recording = Recording::open(options.input, recorded_drivers());
     if (!recording)

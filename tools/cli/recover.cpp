@@ -87,6 +87,8 @@ Result<int> run_recover(const RecoverOptions &options, Output &out)
 {
     if (can_be_read_once_only(options.input))
         return Error{Errc::kUsage, "recover reads its input more than once; name a file with -i"};
+    if (Result<void> kept = keep_inputs(options.output, {options.input}); !kept)
+        return kept.error();
     Result<perfdata::DamagedRecording> recording = look_through(options.input);
     if (!recording)
         return explain_open(options.input, recording.error());

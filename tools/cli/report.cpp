@@ -60,9 +60,13 @@ Result<std::unique_ptr<Joining>> joining_of(const Recording &recording, const Re
     std::unique_ptr<Joining> joining;
     if (!options.join)
         return joining;
+    if (recording.reader().hostname().find('+') != std::string::npos)
+        return Error{Errc::kUsage, "--join: " + recording.path() + " is of several hosts (" +
+                                       recording.reader().hostname() +
+                                       "); only what one host saw can be joined"};
     if (!options.cxl_topology)
         return Error{Errc::kUsage, "--join: host addresses need --cxl-topology DIR, such as /sys"};
-    Result<Placer> placer = Placer::open(*options.cxl_topology);
+    Result<Placer> placer = Placer::open_for(recording, *options.cxl_topology, options.host);
     if (!placer)
         return placer.error();
     joining = std::make_unique<Joining>(
@@ -107,7 +111,7 @@ void print_human(const Recording &recording, const RecordingTotals &totals, cons
         print_join(joining->joined, options, out);
     for (const auto &[driver, report] : reports.all())
         if (!joining)
-            report->print(recording, out);
+            report->print(recording, Verdict(recording, totals), out);
     for (const std::string &line : lines_of(remarks_of(totals)))
         out.print("{}\n", line);
 }
@@ -197,6 +201,8 @@ Result<int> say(const Recording &recording, const RecordingTotals &totals, const
 
 Result<int> run_report(const ReportOptions &given, Output &out)
 {
+    if (Result<void> kept = keep_inputs(given.html, {given.input}); !kept)
+        return kept.error();
     Result<Recording> recording = Recording::open(given.input, recorded_drivers());
     if (!recording)
         return recording.error();

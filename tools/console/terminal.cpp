@@ -34,9 +34,19 @@ std::string variable(const char *name)
     return value ? value : "";
 }
 
+// Somebody may have been allowed this one command as another user: a pager that runs programs would
+// allow all of them.
+bool is_for_another_user()
+{
+    return ::getenv("SUDO_UID") || ::getenv("PKEXEC_UID") || ::getenv("DOAS_USER") ||
+           ::getuid() != ::geteuid();
+}
+
 // In the order of who is asked first.
 std::string chosen_pager()
 {
+    if (is_for_another_user())
+        return "less";
     for (const char *name : {"PMUKIT_PAGER", "PAGER"})
         if (const char *value = ::getenv(name))
             return value;
@@ -48,7 +58,9 @@ std::string chosen_pager()
 {
     ::dup2(from, STDIN_FILENO);
     restore_inherited();
-    ::setenv("LESS", "FRX", 0);
+    ::setenv("LESS", "FRX", is_for_another_user());
+    if (is_for_another_user())
+        ::setenv("LESSSECURE", "1", 1);
     if (std::string_view(pager) == "less")
         ::execlp("less", "less", static_cast<char *>(nullptr));
     else

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 
 #include "console/signals.hpp"
 #include "console/terminal.hpp"
@@ -72,6 +73,17 @@ void remove_unfinished()
         return;
     empty_folder(folder, 0);
     ::rmdir(unfinished);
+}
+
+Result<void> keep_inputs(const std::string &output, const std::vector<std::string> &inputs)
+{
+    std::error_code failure;  // what is not there is not the same
+    for (const std::string &input : inputs)
+        if (std::filesystem::equivalent(output, input, failure) &&
+            !std::filesystem::is_other(output, failure))
+            return Error{Errc::kUsage,
+                         output + ": it is the input, and is not replaced; name another output"};
+    return {};
 }
 
 void remove_when_killed(const std::string &output)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -12,6 +13,9 @@ namespace pmukit::cli {
 // The unfinished file of this output (perfdata::NewFile), or the folder of its name, is removed
 // when SIGINT, SIGTERM or SIGHUP ends the program. One output a program.
 void remove_when_killed(const std::string &output);
+
+// Error, usage: output is one of the inputs, by whatever name or link; it would be replaced.
+Result<void> keep_inputs(const std::string &output, const std::vector<std::string> &inputs);
 
 // For signal handlers: the file or folder goes at once, if remove_when_killed() named one.
 void remove_unfinished();

@@ -149,9 +149,22 @@ NewFile NewFile::into(Fd fd, std::string name)
     return NewFile(NewName::of_descriptor(std::move(name)), std::move(fd));
 }
 
+void NewFile::give_up_when(int stop_fd)
+{
+    struct stat status {};
+    if (::fstat(fd_.get(), &status) == 0 && S_ISFIFO(status.st_mode))
+        stop_fd_ = stop_fd;
+}
+
+Result<void> NewFile::write(Bytes bytes)
+{
+    return stop_fd_ < 0 ? write_all(fd_.get(), bytes, name_.path())
+                        : write_to_pipe(fd_.get(), bytes, name_.path(), stop_fd_);
+}
+
 Result<void> NewFile::flush()
 {
-    Result<void> done = write_all(fd_.get(), gathered_, name_.path());
+    Result<void> done = write(gathered_);
     gathered_.clear();
     if (durable_ && done)  // where this fails there is only more to do at the end
         ::sync_file_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
@@ -165,7 +178,7 @@ Result<void> NewFile::put(Bytes bytes)
         if (Result<void> done = flush(); !done)
             return done;
     if (bytes.size() > kGatheredBytes)
-        return write_all(fd_.get(), bytes, name_.path());
+        return write(bytes);
     append(gathered_, bytes);
     return {};
 }

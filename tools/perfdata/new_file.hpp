@@ -87,6 +87,9 @@ public:
     // A power cut after finish() does not lose it. What is put goes to the disk in the background,
     // so that the end does not wait long.
     void make_durable() { durable_ = true; }
+    // Once this descriptor can be read, a pipe that has had no room for a second is an error:
+    // nobody empties it. Before any byte; -1: waits for ever.
+    void give_up_when(int stop_fd);
     // The file is its user's alone unless this says otherwise.
     Result<void> set_mode(mode_t mode);
     // All is written: nothing can go wrong any more but the naming.
@@ -96,12 +99,14 @@ public:
 
 private:
     NewFile(NewName name, Fd fd);
+    Result<void> write(Bytes bytes);
 
     NewName name_;  // without a part: not ours to give
     Fd fd_;         // of a file, until it is complete
     std::vector<std::byte> gathered_;
     uint64_t offset_ = 0;
     bool durable_ = false;
+    int stop_fd_ = -1;
 };
 
 }  // namespace pmukit::perfdata

@@ -79,17 +79,18 @@ Writer::Writer(NewFile file, std::endian order, std::vector<WriterEvent> events)
 }
 
 Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> events,
-                              const HostInfo &host)
+                              const HostInfo &host, int stop_fd)
 {
-    return create(path, std::move(events), host, std::endian::native);
+    return create(path, std::move(events), host, std::endian::native, stop_fd);
 }
 
 Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> events,
-                              const HostInfo &host, std::endian order)
+                              const HostInfo &host, std::endian order, int stop_fd)
 {
     Result<NewFile> file = NewFile::create(path);
     if (!file)
         return file.error();
+    file->give_up_when(stop_fd);
     if (!file->can_patch())
         return in_pipe(std::move(*file), order, std::move(events), host);
     Result<Writer> writer = in_file(std::move(*file), order, std::move(events));
@@ -110,10 +111,12 @@ Result<Writer> Writer::create_copy(const std::string &path, std::endian order,
     return in_file(std::move(*file), order, std::move(events));
 }
 
-Result<Writer> Writer::create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host)
+Result<Writer> Writer::create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host,
+                                   int stop_fd)
 {
-    return in_pipe(NewFile::into(std::move(fd), "the pipe"), std::endian::native, std::move(events),
-                   host);
+    NewFile file = NewFile::into(std::move(fd), "the pipe");
+    file.give_up_when(stop_fd);
+    return in_pipe(std::move(file), std::endian::native, std::move(events), host);
 }
 
 Result<Writer> Writer::in_file(NewFile file, std::endian order, std::vector<WriterEvent> events)

@@ -51,12 +51,14 @@ std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, Host
 class Writer {
 public:
     // Of this machine's byte order, or of the given one. In pipe layout where the path is a FIFO.
+    // stop_fd: NewFile::give_up_when().
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
-                                 const HostInfo &host);
+                                 const HostInfo &host, int stop_fd = -1);
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
-                                 const HostInfo &host, std::endian order);
+                                 const HostInfo &host, std::endian order, int stop_fd = -1);
     // Pipe layout into a descriptor: the header goes out at once, finish() only flushes.
-    static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host);
+    static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host,
+                                      int stop_fd = -1);
     // For records of other recordings: section() adds their header. Error: a FIFO.
     static Result<Writer> create_copy(const std::string &path, std::endian order,
                                       std::vector<WriterEvent> events);

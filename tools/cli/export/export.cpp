@@ -67,9 +67,11 @@ public:
     void record(const perfdata::Record &record) override
     {
         out_.note(record);
-        if (record.type == PERF_RECORD_LOST || record.type == PERF_RECORD_LOST_SAMPLES)
+        const LostCount::Kind kind = lost_.note(record, out_.recording().reader());
+        if (kind == LostCount::Kind::kRecords || kind == LostCount::Kind::kSamples)
             note_lost(record);
     }
+    uint64_t lost_of_the_recorder() const { return lost_.not_repeated(); }
     // Every record, before what it brings.
     void see(const perfdata::Record &record)
     {
@@ -83,6 +85,7 @@ private:
     RowsOut &out_;
     SampleRows samples_;
     DriverRouter<DriverExport> drivers_;
+    LostCount lost_;
 };
 
 void Everything::note_lost(const perfdata::Record &record)
@@ -220,6 +223,8 @@ Result<void> check_output(const ExportOptions &options)
     const exporter::Format *format = exporter::find_format(options.format);
     if (options.output == "-" && format && !format->to_stream)
         return Error{Errc::kUsage, options.format + " does not go to standard output: name a file"};
+    if (Result<void> kept = keep_inputs(options.output, {options.input}); !kept)
+        return kept;
     if (options.output != "-")
         remove_when_killed(exporter::Folder::name_of(options.output) +
                            (format && format->into_folder ? exporter::kStagedName : ""));
@@ -249,18 +254,18 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
     recording->claim_source(options.source);
-    Threads names;  // of a file, known before its samples: for stacks
+    Threads names;  // of a file, known before its samples
     Result<Target> target = make_target(options, *recording);
     if (!target)
         return target.error();
     exporter::Writer &writer = *target->writer;
-    RowsOut out(*recording,
-                AuxThreads::of_file(options.input, recorded_drivers(), nullptr,
-                                    target->folded ? &names : nullptr),
+    RowsOut out(*recording, AuxThreads::of_file(options.input, recorded_drivers(), nullptr, &names),
                 writer);
+    if (!can_be_read_once_only(options.input))
+        out.name_by(names);
     out.only(exporter::find_table(options.driver));
     if (target->folded) {
-        target->folded->name_by(can_be_read_once_only(options.input) ? out.threads() : names);
+        target->folded->name_by(out.threads());
         out.stacks_to(target->folded);
     }
     Everything everything(out);
@@ -274,6 +279,8 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     if (!totals)
         return totals.error();
     const uint64_t skipped = everything.finish();
+    if (const uint64_t lost = everything.lost_of_the_recorder())
+        out.lose({{}, "ring-full", "samples", lost});
     lose_at_end(*recording, *totals, out);
     if (Result<void> done = writer.finish(); !done)
         return done.error();

@@ -153,14 +153,14 @@ Result<WorkloadStreams> command_streams(const RecordCommandOptions &options)
 
 Result<perfdata::Writer> open_writer(const RecordCommandOptions &options, const std::string &path,
                                      const record::Recorder &recorder,
-                                     const perfdata::HostInfo &host)
+                                     const perfdata::HostInfo &host, int stop_fd)
 {
     if (!is_standard_output(options.output))
-        return perfdata::Writer::create(path, writer_events(recorder), host);
+        return perfdata::Writer::create(path, writer_events(recorder), host, stop_fd);
     Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (!out)
         return system_error("standard output", errno);
-    return perfdata::Writer::create_pipe(std::move(out), writer_events(recorder), host);
+    return perfdata::Writer::create_pipe(std::move(out), writer_events(recorder), host, stop_fd);
 }
 
 // What was recorded cannot be had again, as what is made of a recording can: it is kept.
@@ -291,7 +291,7 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
             perfdata::HostInfo host = host_info(options);
             add_clock(wanted.clock_id, host);
             add_caps(*recorder, options.source, part, host);
-            return open_writer(options, path, *recorder, host);
+            return open_writer(options, path, *recorder, host, signals->get());
         },
         [&](perfdata::Writer &writer, record::RecordSink &sink, size_t part) -> Result<void> {
             if (Result<void> told = write_auxtrace_info(*recorder, writer); !told)

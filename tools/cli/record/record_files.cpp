@@ -2,6 +2,7 @@
 #include "cli/record/record_files.hpp"
 
 #include <fmt/core.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -21,30 +22,44 @@ std::string numbered(const std::string &output, uint64_t number)
     return fmt::format("{}.{:06}", output, number);
 }
 
+constexpr uint64_t kMostFiles = 999'999'999'999;  // more than anybody can record
+
 // Of a file that is called as one of ours.
-std::optional<uint64_t> number_of(const std::string &name, const std::string &output)
+std::optional<uint64_t> number_of(std::string_view name, const std::string &output)
 {
-    constexpr size_t kMostDigits = 12;  // more than anybody can record
     const size_t digits = output.size() + 1;
-    if (name.size() <= digits || name.size() > digits + kMostDigits)
+    if (name.size() <= digits)
         return std::nullopt;
-    const Result<uint64_t> number = parse_u64(std::string_view(name).substr(digits));
-    if (!number || name != numbered(output, *number))
+    const Result<uint64_t> number = parse_u64(name.substr(digits));
+    if (!number || *number > kMostFiles || name != numbered(output, *number))
         return std::nullopt;
     return *number;
+}
+
+// Without what an unfinished file has behind its name, where who wrote it is gone: it takes room as
+// the others do.
+std::string_view finished_name(std::string_view name)
+{
+    constexpr std::string_view kPart = ".part-";
+    const size_t at = name.rfind(kPart);
+    const Result<uint64_t> pid =
+        parse_u64(at == name.npos ? std::string_view() : name.substr(at + kPart.size()));
+    const bool is_left = pid && *pid <= INT32_MAX && *pid != 0 &&
+                         ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
+    return is_left ? name.substr(0, at) : name;
 }
 
 }  // namespace
 
 Result<Interval> parse_interval(const std::string &text)
 {
-    constexpr uint64_t kMostSeconds = 366 * 86400, kMostFiles = 1000000;
+    constexpr uint64_t kMostSeconds = 366 * 86400, kMostKept = 1000000;
     const std::vector<std::string_view> parts = split(text, ',');
     const Result<uint64_t> seconds = parse_u64(parts.empty() ? std::string_view() : parts[0]);
     const Result<uint64_t> keep =
         parts.size() > 1 ? parse_u64(parts[1]) : Result<uint64_t>(uint64_t{0});
     const bool good = parts.size() <= 2 && seconds && keep && *seconds >= 1 &&
-                      *seconds <= kMostSeconds && *keep <= kMostFiles &&
+                      *seconds <= kMostSeconds && *keep <= kMostKept &&
                       (parts.size() < 2 || *keep >= 1);
     if (!good)
         return Error{Errc::kUsage, "--interval " + text +
@@ -59,17 +74,22 @@ Result<void> RecordFiles::find_earlier()
 {
     const fs::path output(output_);
     const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
-    std::map<uint64_t, std::string> earlier;
+    std::multimap<uint64_t, std::string> earlier;
     std::error_code failure;
     for (fs::directory_iterator entry(folder, failure), none; !failure && entry != none;
-         entry.increment(failure))
-        if (const auto number = number_of(entry->path().filename().string(), output.filename()))
-            earlier.emplace(*number, numbered(output_, *number));
+         entry.increment(failure)) {
+        const std::string name = entry->path().filename().string();
+        if (const auto number = number_of(finished_name(name), output.filename()))
+            earlier.emplace(*number, (output.parent_path() / name).string());
+    }
     if (failure && failure != std::errc::no_such_file_or_directory)
         return Error{Errc::kDenied,
                      fmt::format("{}: {}; --interval numbers on behind the files that are there: "
                                  "name a folder that can be listed",
                                  folder.string(), failure.message())};
+    if (!earlier.empty() && earlier.rbegin()->first == kMostFiles)
+        return Error{Errc::kUsage, fmt::format("{}: there is no number behind it; name another",
+                                               earlier.rbegin()->second)};
     for (auto &[number, path] : earlier) {
         number_ = number;
         finished_.push_back(std::move(path));

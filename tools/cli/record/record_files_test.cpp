@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -140,6 +142,32 @@ TEST_F(RecordFilesTest, GoOnBehindThoseOfAnEarlierRecording)
     EXPECT_TRUE(fs::exists(folder_.path("data.000008")));
     EXPECT_EQ(names().size(), others.size() + 3);
     EXPECT_EQ(parts_, std::vector<size_t>{1}) << "it continues nothing";
+}
+
+TEST_F(RecordFilesTest, CountWhatAnEndedRecorderLeftUnfinished)
+{
+    const pid_t ended = ::fork();
+    if (ended == 0)
+        ::_exit(0);
+    ASSERT_EQ(::waitpid(ended, nullptr, 0), ended);
+    const std::string left = fmt::format("data.000002.part-{}", ended);
+    const std::string running = fmt::format("data.000001.part-{}", ::getpid());
+    for (const std::string &name : {left, running, std::string("data.000001")})
+        folder_.put(name, "of the recording before");
+    RecordFiles all = files(Interval{std::chrono::seconds(0), 1});
+    ASSERT_TRUE(all.begin());
+    ASSERT_TRUE(all.finish());
+    EXPECT_EQ(names(), (std::vector<std::string>{running, "data.000003"}));
+}
+
+TEST_F(RecordFilesTest, AreNotBegunBehindTheLastNumber)
+{
+    folder_.put("data.999999999999", "of the recording before");
+    RecordFiles all = files(Interval{std::chrono::seconds(0), 1});
+    const Result<void> begun = all.begin();
+    ASSERT_FALSE(begun);
+    EXPECT_NE(begun.error().message.find("data.999999999999: there is no number behind it"),
+              std::string::npos);
 }
 
 TEST_F(RecordFilesTest, KeepTheNewestOfEarlierRecordingsToo)

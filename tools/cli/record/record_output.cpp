@@ -5,15 +5,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
-#include <string_view>
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "perfdata/format.hpp"
 
 namespace pmukit::cli {
 namespace {
+
+std::string old_name(const std::string &path)
+{
+    return path + ".old";
+}
 
 bool is_file(const std::string &path, struct stat &status)
 {
@@ -29,17 +33,17 @@ bool is_same_file(const std::string &path, const struct stat &other)
 // Of either byte order, by their first bytes.
 bool is_recording(const std::string &path)
 {
-    constexpr std::string_view kMagic = "PERFILE2", kMagicOfOtherOrder = "2ELIFREP";
-    std::array<char, kMagic.size()> front{};
+    uint64_t front = 0;
+    struct stat status {};
+    if (!is_file(path, status))  // a FIFO would wait for who writes it
+        return false;
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    const std::string_view read(front.data(), front.size());
-    return fd && ::read(fd.get(), front.data(), front.size()) == ssize_t{kMagic.size()} &&
-           (read == kMagic || read == kMagicOfOtherOrder);
+    return fd && ::read(fd.get(), &front, sizeof front) == ssize_t{sizeof front} &&
+           (front == perfdata::kMagic || front == byteswap(perfdata::kMagic));
 }
 
-}  // namespace
-
-Result<void> claim_output(const std::string &path, const std::vector<std::string> &command)
+// Empty, or why a file of this name is not to be replaced.
+std::string why_kept(const std::string &path, const std::vector<std::string> &command)
 {
     struct stat status {};
     if (!is_file(path, status))
@@ -48,15 +52,25 @@ Result<void> claim_output(const std::string &path, const std::vector<std::string
         const std::string &word = command[i];
         // in.txt, --file=in.txt
         if (is_same_file(word, status) || is_same_file(word.substr(word.find('=') + 1), status))
-            return Error{Errc::kUsage, "-o " + path +
-                                           ": the command has this file among its words (" + word +
-                                           "); give the recording another name"};
+            return "the command has this file among its words (" + word + ")";
     }
     if (status.st_size != 0 && !is_recording(path))
+        return "there is a file of this name that is no recording";
+    return {};
+}
+
+}  // namespace
+
+Result<void> claim_output(const std::string &path, const std::vector<std::string> &command)
+{
+    if (const std::string why = why_kept(path, command); !why.empty())
         return Error{Errc::kUsage,
-                     "-o " + path +
-                         ": there is a file of this name that is no recording, and it "
-                         "is not overwritten; give the recording another name"};
+                     "-o " + path + ": " + why + ", and it is not overwritten; name another"};
+    if (!is_recording(path))
+        return {};
+    if (const std::string why = why_kept(old_name(path), command); !why.empty())
+        return Error{Errc::kUsage, "-o " + path + ": the earlier recording would become " +
+                                       old_name(path) + ", but " + why + "; name another"};
     return {};
 }
 
@@ -65,8 +79,8 @@ Result<void> keep_earlier(const std::string &path)
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
         return {};
-    if (::rename(path.c_str(), (path + ".old").c_str()) != 0)
-        return system_error(path + ".old", errno);
+    if (::rename(path.c_str(), old_name(path).c_str()) != 0)
+        return system_error(old_name(path), errno);
     return {};
 }
 

@@ -9,7 +9,8 @@
 
 namespace pmukit::cli {
 
-// Error: the command has that file among its words, or there is a file that is no recording.
+// Error: the command has that file among its words, or there is a file that is no recording; the
+// same of NAME.old, where there is an earlier recording that is to be called so.
 Result<void> claim_output(const std::string &path, const std::vector<std::string> &command);
 
 // An earlier recording of that name becomes NAME.old, as perf has it. A link and what is no file

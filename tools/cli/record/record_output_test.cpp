@@ -50,6 +50,25 @@ TEST(ClaimOutput, LeavesWhatIsNoRecording)
     EXPECT_TRUE(claim_output("/dev/null", {"cat", "/dev/null"}));
 }
 
+TEST(ClaimOutput, LeavesWhatIsCalledLikeAnEarlierRecordingAndIsNone)
+{
+    TestFolder folder;
+    const std::string path = folder.path("perf.data");
+    folder.put("perf.data.old", "a letter");
+    EXPECT_TRUE(claim_output(path, {})) << "there is none that is to be called so";
+    folder.put("perf.data", "");
+    EXPECT_TRUE(claim_output(path, {}));
+    folder.put("perf.data", "PERFILE2...");
+    const Result<void> claimed = claim_output(path, {});
+    ASSERT_FALSE(claimed);
+    EXPECT_EQ(claimed.error().code, Errc::kUsage);
+    EXPECT_NE(claimed.error().message.find("perf.data.old, but there is a file"),
+              std::string::npos);
+    folder.put("perf.data.old", "PERFILE2...");
+    EXPECT_TRUE(claim_output(path, {}));
+    EXPECT_FALSE(claim_output(path, {"sort", path + ".old"}));
+}
+
 TEST(KeepEarlier, NamesItOldAsPerfDoes)
 {
     TestFolder folder;

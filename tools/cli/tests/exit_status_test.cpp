@@ -290,6 +290,12 @@ const Case kCases[] = {
     {"recover --write - -i good.data", kUsage, "'-' is no file"},
     {"tune --save -", kUsage, "'-' is no file"},
     {"report --range-bytes 3 -i good.data", kUsage, "range-bytes"},
+    {"cut -i good.data -o good.data", kUsage, "good.data: it is the input"},
+    {"inject -i good.data -o ./good.data", kUsage, "it is the input"},
+    {"merge good.data good.data -o good.data", kUsage, "it is the input"},
+    {"recover -i good.data --write good.data", kUsage, "it is the input"},
+    {"export --format jsonl -i good.data -o good.data", kUsage, "it is the input"},
+    {"report -i good.data --html good.data", kUsage, "it is the input"},
     {"merge one", kUsage, "two recordings"},
     {"merge - -", kUsage, "standard input"},
     {"cut -i -", kUsage, "name a file with -i"},
@@ -932,6 +938,24 @@ TEST_F(Recorded, IsCompletedAtCtrlCTerminationAndTheEndOfTheTerminal)
         fs::remove(path("new"));
     }
     ::signal(SIGHUP, before);
+}
+
+TEST_F(Recorded, EndsAtASignalWhereNobodyReadsItsPipe)
+{
+    ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+    const Fd pipe(::open(path("pipe").c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_TRUE(pipe);
+    Running run = start("record -a -e cpu-clock -o pipe");
+    pollfd room{pipe.get(), POLLOUT, 0};
+    for (int waited = 0; waited < 3000 && !run.has_ended() && ::poll(&room, 1, 0) == 1; waited++)
+        std::this_thread::sleep_for(10ms);
+    run.send(SIGTERM);
+    const Ended ended = run.wait();
+    if (is_not_allowed(ended))
+        GTEST_SKIP() << "this machine allows no system-wide events";
+    EXPECT_EQ(ended.status, kFailed);
+    EXPECT_EQ(ended.said,
+              "pmukit: pipe: ended by a signal while nothing read it; it is incomplete\n");
 }
 
 TEST_F(Recorded, GoesOnWithoutItsTerminalUnderNohup)

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
@@ -194,6 +195,23 @@ TEST_F(Style, NoPagerWhenOneSaysSo)
     EXPECT_EQ(shown("--no-pager report -i good.data", environment).find("PAGED:"),
               std::string::npos);
     EXPECT_EQ(said("report -i good.data").find("PAGED:"), std::string::npos) << "into a file";
+}
+
+// Whom sudo lets run this command alone may not get a shell by its pager.
+TEST_F(Style, ThePagerOfAnotherUserRunsNoPrograms)
+{
+    TestFolder folder;
+    folder.put("less", "#!/bin/sh\necho \"LESS=$LESS SECURE=$LESSSECURE\"\n");
+    std::filesystem::permissions(folder.path("less"), std::filesystem::perms::owner_all);
+    const std::string path = "PATH=" + folder.dir() + ":/usr/bin:/bin";
+    for (const char *who : {"SUDO_UID=1000", "PKEXEC_UID=1000", "DOAS_USER=me"})
+        EXPECT_NE(shown("report -i good.data",
+                        {path, who, "PMUKIT_PAGER=echo OWN", "PAGER=echo OWN", "LESS=+!id"})
+                      .find("LESS=FRX SECURE=1"),
+                  std::string::npos)
+            << who;
+    EXPECT_NE(shown("report -i good.data", {path, "PAGER=less", "LESS=F"}).find("LESS=F SECURE="),
+              std::string::npos);
 }
 
 TEST_F(Style, APagerThatIsClosedIsNoFailure)
