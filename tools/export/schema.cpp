@@ -58,7 +58,7 @@ constexpr auto kHisiPtt = behind_origin({
 constexpr auto kImc = behind_origin({
     {"pid", Kind::kNumber, "process that ran", true},
     {"tid", Kind::kNumber, "thread that ran"},
-    {"comm", Kind::kText, "its name, as far as the recording had said it by then"},
+    {"comm", Kind::kText, "its name at that time; of a pipe, as far as it had come"},
     {"sequence", Kind::kNumber, "number of the sample; nothing in AUX data"},
     {"timebase", Kind::kNumber, "the processor's clock; nothing in samples without -R"},
     {"mode", Kind::kWord, "kernel, user, guest-kernel or guest-user"},
@@ -93,7 +93,7 @@ constexpr auto kSamples = behind_origin({
     {"event", Kind::kText, "as it was recorded"},
     {"pid", Kind::kNumber, "process that ran", true},
     {"tid", Kind::kNumber, "thread that ran"},
-    {"comm", Kind::kText, "its name, as far as the recording had said it by then"},
+    {"comm", Kind::kText, "its name at that time; of a pipe, as far as it had come"},
     {"mode", Kind::kWord, "kernel, user, guest-kernel, guest-user or hypervisor"},
     {"ip", Kind::kAddress, "where the program was"},
     {"addr", Kind::kAddress, "of the data, where the event says one"},
