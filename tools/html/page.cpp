@@ -20,7 +20,7 @@ void add_badges(std::string &to, const std::string &source, const std::vector<st
     if (losses.empty() && !elsewhere)
         to += "<span class=\"badge whole\">nothing lost</span>";
     else if (losses.empty())
-        append(to, "<span class=\"badge lost\">incomplete: {}</span>", elsewhere);
+        append(to, "<span class=\"badge elsewhere\">incomplete: {}</span>", elsewhere);
     else
         to += "<span class=\"badge lost\">incomplete</span>";
     to += "</p>\n";

@@ -35,7 +35,7 @@ nav code, .meta code { color: var(--quiet); }
 .badge { display: inline-block; border-radius: .3rem; padding: 0 .45rem; font-size: .82rem; font-weight: 600; }
 .badge.source { color: var(--source-ink); background: var(--source); }
 .badge.whole { color: var(--whole-ink); background: var(--whole); }
-.badge.lost { color: var(--lost-ink); background: var(--lost); }
+.badge.lost, .badge.elsewhere { color: var(--lost-ink); background: var(--lost); }
 .losses { margin: .25rem 0 .5rem; padding-left: 1.2rem; color: var(--lost-ink); font-size: .92rem; }
 figure { margin: 0 0 1.5rem; padding: 1rem clamp(.6rem, 2vw, 1.25rem); background: var(--plate);
   border: 1px solid var(--rule); border-radius: .5rem; }
