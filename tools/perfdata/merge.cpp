@@ -246,7 +246,7 @@ Result<void> Merge::check_names() const
                 return Error{
                     Errc::kUsage,
                     fmt::format("{}: its host has the name of that of {}, {}, and another "
-                                "{}: they cannot be told apart",
+                                "{}: they cannot be distinguished",
                                 input.reader.part(), first.part(), input.told.host, trait.name)};
         }
     }

@@ -171,7 +171,7 @@ TEST_P(MergeTest, RefusesTwoMachinesOfOneName)
     fs::remove(folder_.path("merged"));
     other.cpu = "Kunpeng-920";
     write(other);
-    EXPECT_NE(refusal().find("localhost, and another CPU: they cannot be told apart"),
+    EXPECT_NE(refusal().find("localhost, and another CPU: they cannot be distinguished"),
               std::string::npos);
 }
 
