@@ -185,7 +185,7 @@ TEST_P(MergeTest, TypesThatMeanDifferentPmusGetNumbersOfTheirOwn)
     write(typed("green", UINT32_MAX, 10));
     write(typed("blue", UINT32_MAX, 20));
     write(typed("red", UINT32_MAX, 30));
-    write(typed("grey", PERF_TYPE_MAX, 40));
+    write(typed("grey", PERF_TYPE_MAX + 1, 40));
     const auto told = merge();
     ASSERT_TRUE(told) << told.error().message;
     std::set<uint32_t> types;
