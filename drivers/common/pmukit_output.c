@@ -15,6 +15,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/perf_regs.h>
 #include <linux/ptrace.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -196,16 +197,34 @@ void pmukit_sampling_point(struct pmukit_event *pev, u64 ip, bool user)
 }
 EXPORT_SYMBOL_GPL(pmukit_sampling_point);
 
-#define PMUKIT_SAMPLE_REFUSED	(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | \
-				 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | \
+#define PMUKIT_SAMPLE_REFUSED	(PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_INTR | \
 				 PERF_SAMPLE_STACK_USER)
+
+/*
+ * What perf record -g asks all events of its list for on arm64, beside call chains: the register
+ * with the caller of a function that has no frame. Empty chains have none to look it up for; like
+ * the thread of a sample it is of whoever was interrupted when the record was handed over.
+ */
+#ifdef CONFIG_ARM64
+#define PMUKIT_CHAIN_REGS	BIT_ULL(PERF_REG_ARM64_LR)
+#else
+#define PMUKIT_CHAIN_REGS	0ULL
+#endif
+
+static bool pmukit_regs_wrong(const struct perf_event_attr *attr)
+{
+	return (attr->sample_type & PERF_SAMPLE_REGS_USER) &&
+	       (!(attr->sample_type & PERF_SAMPLE_CALLCHAIN) ||
+		(attr->sample_regs_user & ~PMUKIT_CHAIN_REGS));
+}
 
 /**
  * pmukit_sampling_wrong - what an event asks of its samples that records of a device do not have
  * @attr: of the event
  *
- * No instruction was stopped at, and no registers, stack or branches are those of a record. To be
- * called by event_init.
+ * No instruction was stopped at, and no registers, stack or branches are those of a record. Call
+ * chains are empty and not refused: perf record -g asks all events of its list for them, and for
+ * what goes with them. To be called by event_init.
  *
  * Return: NULL, or why the event is refused.
  */
@@ -213,8 +232,8 @@ const char *pmukit_sampling_wrong(const struct perf_event_attr *attr)
 {
 	if (attr->precise_ip)
 		return "there is no precise instruction";
-	if (attr->sample_type & PMUKIT_SAMPLE_REFUSED)
-		return "no call chains, branches, registers or stacks";
+	if ((attr->sample_type & PMUKIT_SAMPLE_REFUSED) || pmukit_regs_wrong(attr))
+		return "no branches, registers or stacks";
 	return NULL;
 }
 EXPORT_SYMBOL_GPL(pmukit_sampling_wrong);
@@ -232,6 +251,9 @@ void pmukit_sampling_prepare(struct pmukit_event *pev)
 
 	/* The sample belongs to no instruction and no task; it must not look like user space. */
 	pmukit_sampling_point(pev, 0, false);
+	/* perf_callchain() would unwind what the CPU does while it hands over the record. */
+	event->attr.exclude_callchain_kernel = 1;
+	event->attr.exclude_callchain_user = 1;
 	if (!is_sampling_event(event))
 		return;
 

@@ -238,8 +238,8 @@ bool pmu_refuses_branches(const struct perf_event_attr *attr, int pid, int cpu)
 bool pmu_refuses_samples_of_programs(const struct perf_event_attr *attr, int pid, int cpu)
 {
 	static const struct perf_event_attr programs[] = {
-		{ .sample_type = PERF_SAMPLE_CALLCHAIN },
 		{ .sample_type = PERF_SAMPLE_REGS_USER, .sample_regs_user = 1 },
+		{ .sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_CALLCHAIN, .sample_regs_user = 1 },
 		{ .sample_type = PERF_SAMPLE_REGS_INTR, .sample_regs_intr = 1 },
 		{ .sample_type = PERF_SAMPLE_STACK_USER, .sample_stack_user = 1024 },
 		{ .precise_ip = 1 },

@@ -60,7 +60,7 @@ int pmu_event_open_cgroup(struct pmu_event *event, struct perf_event_attr *attr,
 bool pmu_refuses_extra_config(const struct perf_event_attr *attr, int pid, int cpu);
 /* The same of each exclusion by itself: -EINVAL is right. */
 bool pmu_refuses_exclusions(const struct perf_event_attr *attr, int pid, int cpu);
-/* Of each thing that only samples of a program have: call chains, branches, registers... */
+/* Of each thing that only samples of a program have: registers, stacks, branches... */
 bool pmu_refuses_samples_of_programs(const struct perf_event_attr *attr, int pid, int cpu);
 bool pmu_refuses_branches(const struct perf_event_attr *attr, int pid, int cpu);
 /*

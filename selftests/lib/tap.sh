@@ -26,3 +26,14 @@ result() {
 		echo "not ok $tap_number $1"
 	fi
 }
+
+# within SECONDS COMMAND...: until it succeeds; what it complains of until then is dropped
+within() {
+	left=$(($1 * 5))
+	shift
+	until "$@" 2>/dev/null; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || return 1
+		sleep 0.2
+	done
+}
