@@ -66,13 +66,27 @@ static bool cxl_hmu_epoch_valid(struct cxl_hmu_epoch epoch)
 	return epoch.scale >= 1 && epoch.scale <= CXL_HMU_EPOCH_SCALE_MAX && epoch.value >= 1;
 }
 
+/**
+ * cxl_hmu_message - the interrupt message number of an instance
+ * @cap0: its first capability register
+ *
+ * With MSI it depends on the number of vectors that the function has been given (PCIe Interrupt
+ * Message Number): read it after they are allocated.
+ *
+ * Return: the vector, 0 to 15.
+ */
+u32 cxl_hmu_message(u64 cap0)
+{
+	return FIELD_GET(CXL_HMU_CAP0_MESSAGE, cap0);
+}
+
 static void cxl_hmu_caps_fields(const u64 *qwords, struct cxl_hmu_caps *caps)
 {
 	u64 cap0 = qwords[0];
 	u64 cap1 = qwords[1];
 
 	*caps = (struct cxl_hmu_caps) {
-		.message = FIELD_GET(CXL_HMU_CAP0_MESSAGE, cap0),
+		.message = cxl_hmu_message(cap0),
 		.int_overflow = cap0 & CXL_HMU_CAP0_INT_OVERFLOW,
 		.int_level = cap0 & CXL_HMU_CAP0_INT_LEVEL,
 		.epoch_per_counter = FIELD_GET(CXL_HMU_CAP0_EPOCH_TYPE, cap0) ==

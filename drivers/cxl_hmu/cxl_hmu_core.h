@@ -85,7 +85,7 @@ struct cxl_hmu_epoch {
 
 /**
  * struct cxl_hmu_caps - what an instance can do, all of it checked
- * @message: interrupt message number
+ * @message: interrupt message number, of the vectors there were when it was read
  * @int_overflow: can interrupt when the hot list overflows
  * @int_level: can interrupt when the hot list crosses a level
  * @epoch_per_counter: each counter has its own epoch
@@ -195,6 +195,7 @@ struct cxl_hmu_header {
 const char *cxl_hmu_block_caps_decode(u64 common0, u64 common1, u64 room_bytes,
 				      struct cxl_hmu_block_caps *caps);
 const char *cxl_hmu_caps_decode(const u64 *qwords, u64 room_bytes, struct cxl_hmu_caps *caps);
+u32 cxl_hmu_message(u64 cap0);
 void cxl_hmu_caps_set_capacity(struct cxl_hmu_caps *caps, u64 bytes);
 const char *cxl_hmu_caps_set_width(struct cxl_hmu_caps *caps, u32 unit_log2, u64 status);
 u64 cxl_hmu_epoch_us(struct cxl_hmu_epoch epoch);

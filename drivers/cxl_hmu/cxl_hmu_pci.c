@@ -508,6 +508,7 @@ static void cxl_hmu_free_vectors(struct cxl_hmu_device *dev)
 /*
  * Shared with the mailbox or another instance as the device likes it. Without a vector the list is
  * polled. pci_irq_vector() would hand out the legacy interrupt when there is no vector at all.
+ * The vectors are allocated: a device with MSI has changed its message number to one of them.
  */
 static void cxl_hmu_request_irq(struct cxl_hmu_device *dev, struct cxl_hmu *hmu)
 {
@@ -516,6 +517,7 @@ static void cxl_hmu_request_irq(struct cxl_hmu_device *dev, struct cxl_hmu *hmu)
 	if (!cxl_hmu_wants_vector(hmu) || !(dev->pdev->msix_enabled || dev->pdev->msi_enabled))
 		return;
 
+	hmu->caps.message = cxl_hmu_message(cxl_hmu_read(hmu, CXL_HMU_CAP0));
 	irq = pci_irq_vector(dev->pdev, hmu->caps.message);
 	if (irq <= 0)
 		return;

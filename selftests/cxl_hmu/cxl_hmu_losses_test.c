@@ -212,6 +212,21 @@ TEST_F_TIMEOUT(losses, aux_full_then_hot_list_full, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, write_case(self, "1.aux_full", &counts));
 }
 
+/* However late the device is: the ring has been full when this returns. */
+static int wait_for_lost_samples(const struct pmu_event *event)
+{
+	struct counts counts;
+
+	for (int step = 0; step < WAIT_STEPS; step++) {
+		usleep(STEP_US);
+		if (read(event->fd, &counts, sizeof(counts)) != sizeof(counts))
+			return -EIO;
+		if (counts.lost_samples)
+			return 0;
+	}
+	return -ETIMEDOUT;
+}
+
 /*
  * perf has no room for samples: it counts them, and they leave gaps in the sequence, but for the
  * last ones.
@@ -223,7 +238,7 @@ TEST_F_TIMEOUT(losses, ring_full, TIMEOUT_SECONDS)
 
 	ASSERT_EQ(0, pmu_event_map(&self->event, 1, 0));
 	ASSERT_EQ(0, enable(self));
-	usleep(20 * EPOCH_US);
+	ASSERT_EQ(0, wait_for_lost_samples(&self->event));
 	ASSERT_EQ(0, pmu_event_disable(&self->event));
 	hmu_collect(&self->tally, &self->event);
 	ASSERT_EQ(0, announce(self));

@@ -170,7 +170,7 @@ Scenario cxl_hmu_standalone()
     Scenario alone;
     alone.name = "standalone";
     alone.routine = {"7.2"};
-    alone.models = {"", "--source zipf:accesses=500,units=64 --stats-log {out}/stats.log"};
+    alone.models = {"", "--msi --source zipf:accesses=500,units=64 --stats-log {out}/stats.log"};
     alone.judgements = {{"a drain costs at most its entries + 6 reads and 3 writes",
                          {"awk", std::string(kDrainCost), "{out}/stats.log"},
                          0,

@@ -16,16 +16,6 @@ alone=cxl_hmu_mem65536.0.0
 driver_is() {
 	[ "$(basename "$(readlink -f "/sys/bus/pci/devices/$function/driver")")" = "$1" ]
 }
-# within SECONDS COMMAND...: until it succeeds
-within() {
-	left=$(($1 * 5))
-	shift
-	while ! "$@"; do
-		left=$((left - 1))
-		[ $left -gt 0 ] || return 1
-		sleep 0.2
-	done
-}
 # records NAME PMU SECONDS: epochs of 20 ms, every access counts. What the recorder returns, 2 where there is no record.
 records() {
 	pmukit record --source model -a -e "$2/hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/" \
@@ -43,7 +33,7 @@ more_recorded() {
 	[ "$(recorded)" -gt "$before" ]
 }
 
-plan 11
+plan 12
 [ ! -e "$drivers/cxl_hmu" ]
 result "there is no PCI driver by default" $?
 rmmod cxl_hmu
@@ -54,6 +44,8 @@ echo "$function" >"$drivers/cxl_pci/unbind"
 insmod "$module" standalone=1
 driver_is cxl_hmu && [ -e "$pmus/$alone" ]
 result "a function without a driver gets one, and a PMU" $?
+[ "$(cat "$pmus/$alone/caps/interrupts")" != none ] && grep -qw "$alone" /proc/interrupts
+result "and one of its MSI vectors, of which it has fewer than it asks for" $?
 [ -e "$pmus/$kept" ]
 result "cxl_pci keeps the function it has" $?
 records alone "$alone" 1

@@ -38,7 +38,7 @@ entries() {
 	echo $sum
 }
 
-plan 7
+plan 9
 record stock_raw -R
 result "perf record -R writes a file" $?
 [ "$(samples stock_raw)" -gt 0 ]
@@ -46,6 +46,17 @@ result "perf script sees samples of the PMU" $?
 echo "# entries $(entries stock_raw), periods $(periods stock_raw)"
 [ "$(entries stock_raw)" -gt 0 ] && [ "$(entries stock_raw)" = "$(periods stock_raw)" ]
 result "the periods of the samples are their entries" $?
+# On arm64 perf's -g asks all events for a user register (LR) as well.
+perf record -g -a -e "$event" -e cpu-clock -o "$work/chains.data" -- zipf_access --device "$device" --accesses 2000 \
+	--settle-ms 300 >"$work/said" 2>&1
+status=$?
+sed 's/^/# /' "$work/said"
+[ $status = 0 ] && [ "$(samples chains)" -gt 0 ]
+result "perf record -g takes the PMU beside a software event" $?
+# An event's line, then a line for each caller.
+perf script -i "$work/chains.data" -F event,ip,sym 2>/dev/null >"$work/chains"
+awk -v pmu="$pmu" '/:/ { ours = index($0, pmu) } ours && !/:/ && NF { exit 1 }' "$work/chains" && grep -q '^[[:space:]]*[0-9a-f]\{8,\}' "$work/chains"
+result "whose call chains are empty, and those of the other are not" $?
 record stock_plain
 result "perf record without -R writes a file" $?
 perf stat -a -e "$event" -- zipf_access --device "$device" --accesses 500 --settle-ms 300 >"$out/stock_stat.said" 2>&1 &&

@@ -156,7 +156,11 @@ void CxlHmuCommand::add_shape_options()
                      "an enable of a kernel before is under way for so long; 0: none is")
         ->capture_default_str();
     command_->add_flag_callback(
-        "--no-msix", [this] { options_.msix = false; }, "no interrupt vector at all");
+        "--msi", [this] { options_.vectors = models::cxl_hmu::Vectors::kMsi; },
+        "MSI in place of MSI-X: message numbers follow the number of vectors that are enabled");
+    command_->add_flag_callback(
+        "--no-msix", [this] { options_.vectors = models::cxl_hmu::Vectors::kNone; },
+        "no interrupt vector at all");
     command_->add_flag("--list-halves", quirks.list_halves,
                        "entries of the hot list can be read in halves");
     command_->add_flag("--joint-head-tail", quirks.joint_head_tail,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/limits.hpp"
 
 namespace pmukit::decode::cxl_hmu {
 
@@ -33,7 +34,7 @@ inline uint64_t add_or_max(uint64_t a, uint64_t b)
 
 class UnitTable {
 public:
-    static constexpr size_t kMostUnits = size_t{1} << 20;
+    static constexpr size_t kMostUnits = limits::kUnits / 32;
 
     explicit UnitTable(size_t most_units = kMostUnits);
 

@@ -119,6 +119,7 @@ uint64_t CxlHmuModel::place(RegisterBlock &block, uint64_t base)
 void CxlHmuModel::build_units(const Options &options)
 {
     InstanceParams params = params_of(options);
+    params.msi = &config_;
     for (unsigned index = 0; index < options.chmus; index++) {
         std::vector<unsigned> messages;
         for (unsigned i = 0; i < options.instances; i++)
@@ -138,7 +139,9 @@ void CxlHmuModel::build_config(const Options &options, uint64_t registers_end)
     config_.add_bar(kRegisterBar, vfu::BarKind::kMemory64, register_bytes);
     config_.add_bar(kMemoryBar, vfu::BarKind::kMemory64Prefetchable, options.memory_bytes);
     config_.add_pcie_endpoint();
-    if (options.msix)
+    if (options.vectors == Vectors::kMsi)
+        config_.add_msi({.vectors = kVectors});
+    if (options.vectors == Vectors::kMsix)
         config_.add_msix({.vectors = kVectors,
                           .table_bar = kRegisterBar,
                           .table_offset = registers_end,

@@ -41,6 +41,14 @@ protected:
     {
         return model_->config().read(offset, width);
     }
+    // Offset of a capability, 0: none.
+    uint64_t capability(uint8_t id)
+    {
+        uint64_t at = config(0x34, 1);
+        while (at != 0 && config(at, 1) != id)
+            at = config(at + 1, 1);
+        return at;
+    }
     // Offset of a CXL DVSEC, 0: none.
     uint64_t dvsec(uint16_t id)
     {
@@ -865,10 +873,31 @@ TEST_F(Function, TheBlockCanHaveANewerVersion)
 TEST_F(Function, ItCanHaveNoVectors)
 {
     Options options;
-    options.msix = false;
+    options.vectors = Vectors::kNone;
     build(options);
     EXPECT_FALSE(model_->config().msix());
     EXPECT_EQ(model_->config().msi_vectors(), 0u);
+}
+
+// PCIe Interrupt Message Number: with MSI it is one of the vectors that the function was given.
+TEST_F(Function, MessageNumbersFollowTheVectorsOfMsi)
+{
+    Options options;
+    options.instances = 5;
+    options.vectors = Vectors::kMsi;
+    build(options);
+    EXPECT_FALSE(model_->config().msix());
+    EXPECT_EQ(model_->config().msi_vectors(), 16u);
+    const uint64_t cap0 = instance(0, 4) + kCap0;
+    EXPECT_EQ(kCap0Message.get(read(cap0)), 5u);
+    const uint64_t msi = capability(0x05);
+    ASSERT_NE(msi, 0u);
+    model_->config().write(msi + 2, 2, 0x0001);  // one vector
+    EXPECT_EQ(kCap0Message.get(read(cap0)), 0u);
+    model_->config().write(msi + 2, 2, 0x0021);  // four
+    EXPECT_EQ(kCap0Message.get(read(cap0)), 1u);
+    model_->config().write(msi + 2, 2, 0x0041);  // sixteen
+    EXPECT_EQ(kCap0Message.get(read(cap0)), 5u);
 }
 
 TEST_F(Function, RangesEndWithTheCapacity)

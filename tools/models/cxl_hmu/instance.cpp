@@ -119,12 +119,19 @@ std::optional<uint64_t> Instance::read_quirk(uint64_t offset, unsigned width) co
     return whole ? std::optional(*whole >> (8 * (offset % 8)) & 0xffffffff) : std::nullopt;
 }
 
+// Of the vectors that the guest has enabled; before it has any, as if it had enabled all.
+unsigned Instance::message() const
+{
+    const unsigned enabled = params_.msi ? params_.msi->msi_enabled_vectors() : 0;
+    return enabled != 0 ? message_ % enabled : message_;
+}
+
 uint64_t Instance::register_value(uint64_t offset) const
 {
     const InstanceParams &p = params_;
     switch (offset) {
         case kCap0:
-            return kCap0Message.put(message_) | kCap0OverflowInterrupt.put(p.overflow_interrupt) |
+            return kCap0Message.put(message()) | kCap0OverflowInterrupt.put(p.overflow_interrupt) |
                    kCap0LevelInterrupt.put(p.level_interrupt) |
                    kCap0EpochType.put(p.per_counter_epochs) | kCap0Requests.put(p.requests) |
                    kCap0MaxEpochScale.put(p.epoch_max.scale) |

@@ -32,6 +32,7 @@
 #include "models/cxl_hmu/run_logs.hpp"
 #include "models/cxl_hmu/source.hpp"
 #include "models/violations.hpp"
+#include "vfu/config_space.hpp"
 #include "vfu/device.hpp"
 
 namespace pmukit::models::cxl_hmu {
@@ -75,6 +76,9 @@ struct InstanceParams {
     uint32_t seed = 1;               // of randomized downsampling
     const Source *source = nullptr;  // not owned; nullptr: requests come from the guest only
     RunLogs *logs = nullptr;         // not owned; nullptr: nothing is written down
+    // Not owned. Of a function with MSI, whose enabled vectors bound the message number; nullptr:
+    // the number stays.
+    const vfu::ConfigSpace *msi = nullptr;
 
     bool lenient = false;
     Quirks quirks{};
@@ -127,6 +131,7 @@ public:
 private:
     const Register *find(uint64_t offset, unsigned width) const;
     bool hits_register(uint64_t offset, unsigned width) const;
+    unsigned message() const;
     uint64_t register_value(uint64_t offset) const;
     std::optional<uint64_t> read_tables(uint64_t offset, unsigned width) const;
     std::optional<uint64_t> read_quirk(uint64_t offset, unsigned width) const;

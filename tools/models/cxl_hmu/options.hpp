@@ -10,6 +10,8 @@
 
 namespace pmukit::models::cxl_hmu {
 
+enum class Vectors { kMsix, kMsi, kNone };  // kNone: everything is polled
+
 struct Options {
     uint64_t memory_bytes = uint64_t{16} << 20;
     unsigned chmus = 1;
@@ -20,7 +22,7 @@ struct Options {
     vfu::BarMemory *mapped = nullptr;
     // The memory is the guest's own, and this tells what is done to it; not owned.
     RequestFeed *feed = nullptr;
-    bool msix = true;  // without there is no vector, and everything is polled
+    Vectors vectors = Vectors::kMsix;
     ChmuShape shape{};
     InstanceParams instance{};
     const Fault *fault = nullptr;
