@@ -384,12 +384,11 @@ static void imc_trace_exit(void *data, struct task_struct *task, bool group_dead
 
 /* The engine */
 
-/* On the CPU itself, interrupts off. */
+/* On the CPU itself, interrupts off. The first look is soon: the rate is not known. */
 static void imc_trace_timer_start(struct imc_cpu *cpu)
 {
 	if (!hrtimer_is_queued(&cpu->timer))
-		hrtimer_start(&cpu->timer, ns_to_ktime(imc_poll_ns(0, 0, IMC_SECTION)),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+		hrtimer_start(&cpu->timer, ns_to_ktime(IMC_PAUSE_NS), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 static int imc_trace_engine_start(struct imc *imc, struct imc_cpu *cpu)

@@ -58,10 +58,11 @@ struct imc_engine_core {
  * @state: of the thread
  * @posted: what the memory behind LDBAR knows of
  * @trace: place in the buffer behind LDBAR
+ * @traced_ns: up to when its records are written, or given up
  * @tick: stands for the hardware: runs on this CPU while the core's HTM does
  * @period_ns: of @tick; this CPU alone
  * @ticks: how often it fired
- * @late: moments of the grid that passed without a tick
+ * @late: records of the trace that were given up, for the tick came too late
  * @blind: ticks without interrupted registers
  * @book: what was added to each counter through LDBAR since load
  * @kick: asks this CPU to start its tick
@@ -77,6 +78,7 @@ struct imc_engine_thread {
 	struct imc_engine_thread_state state;
 	struct imc_engine_facts posted;
 	struct imc_engine_trace trace;
+	u64 traced_ns;
 	struct hrtimer tick;
 	u64 period_ns;
 	u64 ticks;

@@ -161,6 +161,26 @@ u64 imc_engine_next_tick(u64 now_ns, u64 period_ns, u64 phase_ns)
 	return phase_ns + ((now_ns - phase_ns) / period_ns + 1) * period_ns;
 }
 
+/* The first multiple of the period that is long enough for a timer. */
+u64 imc_engine_tick_ns(u64 period_ns)
+{
+	return (IMC_ENGINE_TICK_NS + period_ns - 1) / period_ns * period_ns;
+}
+
+/* The moments of the grid after @since_ns, up to @now_ns. */
+struct imc_engine_due imc_engine_trace_due(u64 since_ns, u64 now_ns, u64 period_ns, u64 phase_ns)
+{
+	u64 first_ns = imc_engine_next_tick(since_ns, period_ns, phase_ns);
+	u64 next_ns = imc_engine_next_tick(now_ns, period_ns, phase_ns);
+	u64 moments = next_ns > first_ns ? (next_ns - first_ns) / period_ns : 0;
+	struct imc_engine_due due = {};
+
+	due.count = min_t(u64, moments, max_t(u64, 1, IMC_ENGINE_ARREARS_NS / period_ns));
+	due.first_ns = next_ns - due.count * period_ns;
+	due.late = moments - due.count;
+	return due;
+}
+
 /* Makes the next record, in this CPU's byte order. Returns its place in the buffer. */
 u32 imc_engine_trace_record(struct imc_engine_trace *trace, u64 scom, u64 now_ns, u64 ip,
 			    bool user, u64 switches, u64 words[IMC_ENGINE_RECORD_WORDS])

@@ -10,8 +10,14 @@
 
 #include "imc_engine_regs.h"
 
-/* Periods shorter than this are refused: a CPU has more to do than to be sampled. */
-#define IMC_ENGINE_PERIOD_MIN_NS	50000
+/* Periods shorter than that of POWER's firmware are refused. */
+#define IMC_ENGINE_PERIOD_MIN_NS	7843
+
+/* Ticks are no closer than this: where the period is, each writes what came due since the last. */
+#define IMC_ENGINE_TICK_NS		100000
+
+/* What came due longer ago than this, and before the last of it, is given up. */
+#define IMC_ENGINE_ARREARS_NS		1000000
 
 /* All that is known of a thread or a core; they only grow. */
 enum imc_engine_fact {
@@ -106,12 +112,26 @@ struct imc_engine_trace {
 	u64 timebase;
 };
 
+/**
+ * struct imc_engine_due - records that a tick is to write
+ * @count: how many
+ * @first_ns: when the first of them was due; the others follow, a period apart
+ * @late: how many before it are given up
+ */
+struct imc_engine_due {
+	u64 count;
+	u64 first_ns;
+	u64 late;
+};
+
 u64 imc_engine_scom(u32 cpmc_load);
 u64 imc_engine_period_ns(u64 scom);
 u32 imc_engine_buffer_records(u64 scom);
 u64 imc_engine_timebase(u64 ns);
 u64 imc_engine_32mhz(u64 ns);
+u64 imc_engine_tick_ns(u64 period_ns);
 u64 imc_engine_next_tick(u64 now_ns, u64 period_ns, u64 phase_ns);
+struct imc_engine_due imc_engine_trace_due(u64 since_ns, u64 now_ns, u64 period_ns, u64 phase_ns);
 u32 imc_engine_trace_record(struct imc_engine_trace *trace, u64 scom, u64 now_ns, u64 ip,
 			    bool user, u64 switches, u64 words[IMC_ENGINE_RECORD_WORDS]);
 

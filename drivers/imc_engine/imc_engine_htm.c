@@ -152,6 +152,7 @@ static void imc_engine_thread_rebase(struct imc_engine_thread *thread)
 {
 	imc_engine_thread_account(thread);
 	imc_engine_thread_facts(&thread->core->state, &thread->state, &thread->posted);
+	thread->traced_ns = imc_engine_now_ns();
 }
 
 /* Trace */
@@ -173,20 +174,35 @@ static void imc_engine_publish(u64 address, u32 at, const u64 words[IMC_ENGINE_R
 	WRITE_ONCE(record[IMC_ENGINE_RECORD_TB2], cpu_to_be64(words[IMC_ENGINE_RECORD_TB2]));
 }
 
-static void imc_engine_trace_one(struct imc_engine_thread *thread)
+/* CPUs do not all tick at once. */
+static u64 imc_engine_phase_ns(unsigned int cpu, u64 period_ns)
 {
+	return period_ns / nr_cpu_ids * cpu;
+}
+
+/* All that came due since the last tick; what the CPU did then is what this one interrupted. */
+static void imc_engine_trace_tick(struct imc_engine_thread *thread, u64 now_ns)
+{
+	u64 scom = thread->core->scom, period_ns = imc_engine_period_ns(scom), i;
+	u64 phase_ns = imc_engine_phase_ns(smp_processor_id(), imc_engine_tick_ns(period_ns));
+	struct imc_engine_due due = imc_engine_trace_due(thread->traced_ns, now_ns, period_ns,
+							 phase_ns);
 	struct pt_regs *regs = get_irq_regs();
 	u64 words[IMC_ENGINE_RECORD_WORDS];
 	u32 at;
 
+	thread->traced_ns = now_ns;
 	if (!regs) {
 		thread->blind++;
 		return;
 	}
-	at = imc_engine_trace_record(&thread->trace, thread->core->scom, imc_engine_now_ns(),
-				     instruction_pointer(regs), user_mode(regs),
-				     thread->state.switches, words);
-	imc_engine_publish(thread->ldbar & IMC_ENGINE_BAR_ADDRESS, at, words);
+	thread->late += due.late;
+	for (i = 0; i < due.count; i++) {
+		at = imc_engine_trace_record(&thread->trace, scom, due.first_ns + i * period_ns,
+					     instruction_pointer(regs), user_mode(regs),
+					     thread->state.switches, words);
+		imc_engine_publish(thread->ldbar & IMC_ENGINE_BAR_ADDRESS, at, words);
+	}
 }
 
 /* Ticks */
@@ -197,20 +213,14 @@ static u64 imc_engine_wanted_period_ns(const struct imc_engine_thread *thread)
 	if (!thread->online || !thread->core->mode)
 		return 0;
 	if (thread->core->mode == PMUKIT_IMC_TRACE)
-		return imc_engine_period_ns(thread->core->scom);
+		return imc_engine_tick_ns(imc_engine_period_ns(thread->core->scom));
 	return IMC_ENGINE_POST_NS;
-}
-
-/* CPUs do not all tick at once. */
-static u64 imc_engine_phase_ns(unsigned int cpu, u64 period_ns)
-{
-	return period_ns / nr_cpu_ids * cpu;
 }
 
 static enum hrtimer_restart imc_engine_tick(struct hrtimer *timer)
 {
 	struct imc_engine_thread *thread = container_of(timer, struct imc_engine_thread, tick);
-	u64 due_ns = ktime_to_ns(hrtimer_get_expires(timer)), now_ns, period_ns, next_ns;
+	u64 due_ns = ktime_to_ns(hrtimer_get_expires(timer)), period_ns, next_ns;
 
 	raw_spin_lock(&thread->core->lock);
 	period_ns = imc_engine_wanted_period_ns(thread);
@@ -219,17 +229,14 @@ static enum hrtimer_restart imc_engine_tick(struct hrtimer *timer)
 		imc_engine_post_thread(thread);
 		imc_engine_post_core(thread->core);
 		if (imc_engine_traces(thread))
-			imc_engine_trace_one(thread);
+			imc_engine_trace_tick(thread, max(imc_engine_now_ns(), due_ns));
 	}
 	raw_spin_unlock(&thread->core->lock);
 	if (!period_ns)
 		return HRTIMER_NORESTART;
 
-	now_ns = ktime_get_ns();
-	next_ns = imc_engine_next_tick(now_ns, period_ns,
+	next_ns = imc_engine_next_tick(ktime_get_ns(), period_ns,
 				       imc_engine_phase_ns(smp_processor_id(), period_ns));
-	if (thread->period_ns == period_ns)
-		thread->late += (next_ns - due_ns) / period_ns - 1;
 	thread->period_ns = period_ns;
 	hrtimer_set_expires(timer, ns_to_ktime(next_ns));
 	return HRTIMER_RESTART;

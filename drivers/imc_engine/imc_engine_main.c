@@ -86,7 +86,7 @@ static int __init imc_engine_load(void)
 	int err;
 
 	if (period_ns < IMC_ENGINE_PERIOD_MIN_NS) {
-		pr_err("imc_engine: cpmc_load=%#x: a sample every %llu ns is too often\n",
+		pr_err("imc_engine: cpmc_load=%#x: a sample every %llu ns is more often than POWER's firmware takes one: at most 0xffffff05\n",
 		       cpmc_load, period_ns);
 		return -EINVAL;
 	}

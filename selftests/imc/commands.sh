@@ -74,14 +74,15 @@ show thread
 counts thread | all_positive
 result "perf stat of a program with a thread event" $?
 
-# As make does: a shell that starts programs, each of which inherits the event. The CPU may stand still between the two clocks.
+# As make does: a shell that starts programs, each of which inherits the event. The CPU may stand still between the two clocks, so
+# there are three seconds of work, of which that is a small part.
 agrees_with_task_clock() {
 	perf stat -x ' ' -e "thread_imc/CPM_ENGINE_TASK_CLOCK/,task-clock" -- sh -c \
-		'for i in $(seq 10); do imc_load faults 500; imc_load busy 30; done' 2>make
+		'for i in $(seq 10); do imc_load faults 500; imc_load busy 300; done' 2>make
 	show make
 	counts make | awk '{ n[NR] = $1 } END { exit !(NR == 2 && n[1] > n[2] * 0.9 && n[1] < n[2] * 1.1) }'
 }
-agrees_with_task_clock || agrees_with_task_clock || agrees_with_task_clock
+agrees_with_task_clock
 result "perf stat of a program that starts others: within 10 % of task-clock" $?
 
 perf record -q -o busy.data -e trace_imc/trace_cycles/ -- imc_load split 4000 >record 2>&1

@@ -109,7 +109,6 @@ static void counting(struct perf_event_attr *attr)
 
 static void other_event(struct perf_event_attr *attr) { attr->config += 1 << 20; }
 static void precise(struct perf_event_attr *attr) { attr->precise_ip = 2; }
-static void chain(struct perf_event_attr *attr) { attr->sample_type |= PERF_SAMPLE_CALLCHAIN; }
 static void signals(struct perf_event_attr *attr) { attr->sigtrap = attr->remove_on_exec = 1; }
 static void user_alone(struct perf_event_attr *attr) { attr->exclude_kernel = 1; }
 
@@ -130,7 +129,6 @@ static const struct refusal refusals[] = {
 	{ "trace: counting", TRACE, -1, 0, -ENOENT, counting },
 	{ "trace: another event", TRACE, -1, 0, -EINVAL, other_event },
 	{ "trace: precise", TRACE, -1, 0, -EINVAL, precise },
-	{ "trace: call chains", TRACE, -1, 0, -EINVAL, chain },
 	{ "trace: signals", TRACE, 0, -1, -EINVAL, signals },
 };
 

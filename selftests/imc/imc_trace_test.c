@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "imc_book.h"
+#include "imc_follow.h"
 #include "imc_ring.h"
 #include "imc_work.h"
 #include "kselftest_harness.h"
@@ -40,61 +41,10 @@ FIXTURE_TEARDOWN(imc_trace)
 
 /* Exactness */
 
-struct sequence {
-	__u64 next[MAX_CPUS];	/* of the event */
-	__u64 gaps;
-	__u64 number[MAX_CPUS];	/* of the engine */
-	__u64 lost[MAX_CPUS];
-	__u64 missing;		/* records of the engine between two samples */
-	bool begun[MAX_CPUS];
-	unsigned int damaged, backwards;
-};
-
-static void follow(const struct trace_sample *sample, void *data)
-{
-	struct sequence *s = data;
-	__u32 cpu = sample->cpu % MAX_CPUS;
-
-	s->damaged += sample->damaged;
-	s->backwards += sample->sequence < s->next[cpu] || sample->lost < s->lost[cpu];
-	s->gaps += sample->sequence - s->next[cpu];
-	s->next[cpu] = sample->sequence + 1;
-	if (s->begun[cpu]) {
-		s->backwards += sample->number <= s->number[cpu];
-		s->missing += sample->number - s->number[cpu] - 1;
-	}
-	s->begun[cpu] = true;
-	s->number[cpu] = sample->number;
-	s->lost[cpu] = sample->lost;
-}
-
 struct newer {
 	__u64 from[MAX_CPUS];	/* numbers of the engine's records */
 	unsigned int old;
 };
-
-struct tally {
-	long long written, handed, lost, rejected;
-};
-
-static void tally_now(struct tally *tally)
-{
-	tally->written = book_sum("cpu", "records");
-	tally->handed = trace_stat("records");
-	tally->lost = trace_stat("lost");
-	tally->rejected = trace_stat("rejected");
-}
-
-static void tally_since(struct tally *tally)
-{
-	struct tally now;
-
-	tally_now(&now);
-	tally->written = now.written - tally->written;
-	tally->handed = now.handed - tally->handed;
-	tally->lost = now.lost - tally->lost;
-	tally->rejected = now.rejected - tally->rejected;
-}
 
 /* Runs until every CPU wrote so many records, reading or not. */
 static void run_records(struct trace *trace, long long records, bool reading, struct sequence *s)
@@ -175,37 +125,6 @@ TEST_F(imc_trace, counts_what_perf_loses)
  */
 #define AUX_PAGES	4
 #define ROUND		4096	/* records of the engine's buffer */
-
-struct stream {
-	__u64 number, tb, missing;
-	long long records;
-	unsigned int damaged, backwards;
-};
-
-static void follow_stream(struct stream *s, const __u64 *record)
-{
-	__u64 tb = be64toh(record[0]), number = be64toh(record[6]);
-
-	s->damaged += (tb & ((1ULL << 42) - 1)) != be64toh(record[7]);
-	if (s->records++) {
-		s->backwards += tb <= s->tb || number <= s->number;
-		s->missing += number - s->number - 1;
-	}
-	s->tb = tb;
-	s->number = number;
-}
-
-static void read_stream(struct pmu_event *event, struct stream *s)
-{
-	static __u64 words[AUX_PAGES * 65536 / 8];
-	size_t bytes;
-
-	while ((bytes = pmu_event_aux(event, words, sizeof(words))) > 0) {
-		s->damaged += bytes % 64 != 0;
-		for (size_t at = 0; at < bytes / 64; at++)
-			follow_stream(s, words + at * 8);
-	}
-}
 
 TEST_F_TIMEOUT(imc_trace, aux_area_has_the_newest_after_a_wrap, 300)
 {

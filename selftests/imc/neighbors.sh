@@ -35,10 +35,7 @@ have() {
 is_as_before() { have >"$work/now" && cmp -s "$work/before" "$work/now"; }
 # unchanged: within ten seconds, since drivers probe when they like
 unchanged() {
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		is_as_before && return
-		sleep 1
-	done
+	within 10 is_as_before && return
 	diff "$work/before" "$work/now" | sed 's/^/# /'
 	return 1
 }

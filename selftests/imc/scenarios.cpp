@@ -145,6 +145,24 @@ Scenario imc_bench()
     return bench;
 }
 
+// As often as POWER's firmware samples.
+Scenario imc_rate()
+{
+    Scenario rate;
+    rate.name = "rate";
+    rate.routine = {"6.1", "7.2"};
+    rate.steps = {
+        {"refused",
+         "rmmod imc_engine && "
+         "! insmod /lib/vmrun/imc_engine.ko cpmc_load=0xffffff06 2>/dev/null && "
+         "dmesg | grep -q 'imc_engine: cpmc_load=0xffffff06: a sample every 7812 ns is more often' "
+         "&& insmod /lib/vmrun/imc_engine.ko cpmc_load=0xffffff05 && "
+         "printf 'TAP version 13\\n1..1\\nok 1 what is more often than that is refused\\n'",
+         60},
+        {"rate", "imc_rate_test", 300}};
+    return rate;
+}
+
 Scenario imc_stress()
 {
     Scenario stress;
@@ -176,6 +194,7 @@ UnitSpec imc_driver()
                      "selftests/imc/imc_load",
                      "selftests/imc/imc_test",
                      "selftests/imc/imc_trace_test",
+                     "selftests/imc/imc_rate_test",
                      "selftests/imc/imc_shared_test",
                      "selftests/imc/imc_life_test",
                      "selftests/imc/imc_faults_test",
@@ -195,6 +214,7 @@ UnitSpec imc_driver()
                   "Documentation/ABI/testing/sysfs-devices-imc_engine"};
     unit.tests = {imc_commands("commands"),
                   imc_trace(),
+                  imc_rate(),
                   imc_shared(),
                   imc_qualify(),
                   imc_counters("counters", kTwoChips, kX86Kernels),

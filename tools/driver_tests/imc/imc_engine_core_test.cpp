@@ -253,6 +253,39 @@ TEST(ImcEngineTrace, TicksStandOnAGrid)
     EXPECT_EQ(imc_engine_next_tick(1234, 100, 30), 1330U);
 }
 
+TEST(ImcEngineTrace, TicksAreAMultipleOfThePeriod)
+{
+    EXPECT_EQ(imc_engine_tick_ns(999718), 999718U);
+    EXPECT_EQ(imc_engine_tick_ns(100000), 100000U);
+    EXPECT_EQ(imc_engine_tick_ns(99999), 199998U);
+    EXPECT_EQ(imc_engine_tick_ns(7843), 101959U);
+}
+
+void expect_due(const imc_engine_due &due, u64 count, u64 first_ns, u64 late)
+{
+    EXPECT_EQ(due.count, count);
+    EXPECT_EQ(due.first_ns, first_ns);
+    EXPECT_EQ(due.late, late);
+}
+
+TEST(ImcEngineTrace, WritesWhatCameDue)
+{
+    // Of a grid of 7843 from 30 on: after the first moment, up to the last.
+    expect_due(imc_engine_trace_due(30, 30 + 13 * 7843, 7843, 30), 13, 30 + 7843, 0);
+    expect_due(imc_engine_trace_due(30, 29 + 13 * 7843, 7843, 30), 12, 30 + 7843, 0);
+    expect_due(imc_engine_trace_due(31, 7800, 7843, 30), 0, 30 + 7843, 0);
+    // A clock that went back
+    expect_due(imc_engine_trace_due(30 + 7843, 40, 7843, 30), 0, 30 + 7843, 0);
+}
+
+TEST(ImcEngineTrace, GivesUpWhatIsLongDue)
+{
+    // A millisecond has 127 of 7843 ns, and no second one of its own length.
+    expect_due(imc_engine_trace_due(0, 200 * 7843, 7843, 0), 127, 74 * 7843, 73);
+    expect_due(imc_engine_trace_due(0, 3 * 999718, 999718, 0), 1, 3 * 999718, 2);
+    expect_due(imc_engine_trace_due(0, 40000000, 30000000, 0), 1, 30000000, 0);
+}
+
 // Nest
 
 TEST(ImcEngineNest, FollowsCommands)

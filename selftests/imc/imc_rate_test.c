@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * trace_imc at the rate that POWER's firmware sets, a record every 7.8 us on each CPU: 128000 a
+ * second, of which an emulated machine cannot take all. Each is delivered, or counted and told of.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <unistd.h>
+
+#include "imc_book.h"
+#include "imc_follow.h"
+#include "imc_work.h"
+#include "kselftest_harness.h"
+#include "pmu_machine.h"
+
+#define PERIOD_NS	7843
+#define RUN_MS		2000
+#define MANY		20000	/* of the 255000 that are due: the machine may stand still in between */
+#define POLL_US		2000
+#define AREA_PAGES	1024
+#define OWNERS		2
+
+FIXTURE(imc_rate)
+{
+	struct trace trace;
+};
+
+FIXTURE_SETUP(imc_rate)
+{
+	if (!book_is_there() || book_number("core", 0, "period_ns") != PERIOD_NS)
+		SKIP(return, "no engine with cpmc_load=0xffffff05");
+}
+
+FIXTURE_TEARDOWN(imc_rate)
+{
+	trace_close(&self->trace);
+}
+
+/* The area is read all the time. */
+TEST_F_TIMEOUT(imc_rate, an_area_has_each_record_or_they_are_counted, 120)
+{
+	struct pmu_event *event = &self->trace.events[0];
+	long long from, started, ended, late, due, least;
+	struct perf_event_attr attr;
+	struct stream s = {};
+	struct tally tally;
+
+	ASSERT_EQ(trace_attr(&attr), 0);
+	ASSERT_EQ(pmu_event_open(event, &attr, -1, 0), 0);
+	self->trace.nr = 1;
+	ASSERT_EQ(pmu_event_map(event, 16, AREA_PAGES), 0);
+	tally_now(&tally);
+	late = book_number("cpu", 0, "late");
+	from = now_ms();
+	ASSERT_EQ(pmu_event_enable(event), 0);
+	started = now_ms();
+	while (now_ms() - started < RUN_MS) {
+		usleep(POLL_US);
+		read_stream(event, &s);
+	}
+	ended = now_ms();
+	ASSERT_EQ(pmu_event_disable(event), 0);
+	due = (now_ms() - from + 1) * 1000000 / PERIOD_NS;
+	/* A tick that was to come when the event ended does not, however late it was. */
+	least = (ended - started) * 1000000 / PERIOD_NS * 3 / 4;
+	read_stream(event, &s);
+	tally_since(&tally);
+	late = book_number("cpu", 0, "late") - late;
+	TH_LOG("due %lld, written %lld, late %lld; in the area %lld, lost %lld", due, tally.written,
+	       late, s.records, tally.lost);
+	EXPECT_LE(tally.written + late, due);
+	EXPECT_GE(tally.written + late, least);
+	EXPECT_GT(tally.written, MANY);
+	EXPECT_EQ(tally.written, s.records + tally.lost);
+	EXPECT_EQ(tally.handed, s.records);
+	EXPECT_LE(s.missing, tally.lost);
+	EXPECT_GT(s.records, MANY / 2);
+	EXPECT_EQ(tally.rejected, 0);
+	EXPECT_EQ(s.damaged + s.backwards, 0);
+}
+
+/* Two programs that give the CPU to each other all the time: what is read is read at the switch. */
+struct owned {
+	struct sequence sequence;
+	pid_t pids[OWNERS];
+	long long right, wrong;
+};
+
+static void own_work(void *data)
+{
+	int which = *(int *)data;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	for (;;) {
+		work(which, 1);
+		sched_yield();
+	}
+}
+
+static void follow_owned(const struct trace_sample *sample, void *data)
+{
+	int which = sample->user ? work_of(sample->ip) : -1;
+	struct owned *owned = data;
+
+	follow(sample, &owned->sequence);
+	if (which < 0 || which >= OWNERS)
+		return;
+	if ((pid_t)sample->pid == owned->pids[which])
+		owned->right++;
+	else
+		owned->wrong++;
+}
+
+TEST_F_TIMEOUT(imc_rate, samples_are_whose_they_are_and_losses_are_told, 120)
+{
+	struct sequence *s;
+	struct owned owned = {};
+	struct tally tally;
+	long long from;
+	int which;
+
+	s = &owned.sequence;
+	for (which = 0; which < OWNERS; which++)
+		owned.pids[which] = child_that(own_work, &which);
+	ASSERT_EQ(trace_open(&self->trace, 1024, -1), 0);
+	tally_now(&tally);
+	from = now_ms();
+	ASSERT_EQ(trace_enable(&self->trace), 0);
+	while (now_ms() - from < RUN_MS) {
+		usleep(POLL_US);
+		ASSERT_EQ(trace_read(&self->trace, follow_owned, &owned), 0);
+	}
+	ASSERT_EQ(trace_disable(&self->trace), 0);
+	ASSERT_EQ(trace_read(&self->trace, follow_owned, &owned), 0);
+	for (which = 0; which < OWNERS; which++)
+		end_child(owned.pids[which]);
+	tally_since(&tally);
+	TH_LOG("written %lld, samples %lld, lost %lld, perf lost %lld; right %lld, wrong %lld",
+	       tally.written, self->trace.samples, tally.lost, self->trace.perf_lost, owned.right,
+	       owned.wrong);
+	EXPECT_EQ(tally.written, self->trace.samples + tally.lost + self->trace.perf_lost);
+	EXPECT_EQ(tally.handed, self->trace.samples + self->trace.perf_lost);
+	EXPECT_EQ(tally.rejected, 0);
+	EXPECT_EQ(s->missing, s->told + s->gaps);
+	EXPECT_LE(s->told, tally.lost);
+	EXPECT_LE(s->gaps, self->trace.perf_lost);
+	EXPECT_EQ(s->damaged + s->backwards, 0);
+	EXPECT_GT(owned.right, 100);
+	EXPECT_EQ(owned.wrong, 0);
+}
+
+TEST_HARNESS_MAIN
