@@ -167,7 +167,13 @@ static struct uncore_pmon_box *uncore_pmon_box_find(const struct uncore_pmon_ent
 
 /* The kernel's own driver; under uncore_pmon_mutex */
 
-/* All devices of the kernel are in one set, those of PMUs under the names of these. */
+/*
+ * Has the kernel a device of this name? bus_for_each_dev() over the bus of PMUs would be the idiom,
+ * but the bus is not exported; a device on it leads there, and before this is answered none may be
+ * ours: registering a name that is taken is a warning of sysfs. So the name is looked up in the set
+ * that all devices are in (kset_find_obj() takes a reference). What else such a device is, is not
+ * looked at. In kernel/events/ this would be perf_pmu_register() failing without the warning.
+ */
 static bool uncore_pmon_is_device(const char *name)
 {
 	struct kobject *kobj = kset_find_obj(uncore_pmon_parent->dev.kobj.kset, name);

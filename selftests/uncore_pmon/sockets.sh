@@ -62,10 +62,7 @@ online 2 1 && online 3 1 && [ "$(cpumask)" = 0,2 ] && stat $pmu/$event/ -a -- sh
 result "with one both do" $?
 
 echo 1 >/sys/bus/pci/devices/0000:$second/remove && [ "$(cpumask)" = 0 ] && echo 1 >/sys/bus/pci/rescan
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-	[ "$(cpumask)" = 0,2 ] && break
-	sleep 1
-done
+within 10 eval '[ "$(cpumask)" = 0,2 ]'
 stat $pmu/$event/ -a -- sh "$work/traffic" && grep -q "^790 .*$pmu/" "$work/stat"
 result "the function of the second one goes and comes" $?
 exit $tap_failed

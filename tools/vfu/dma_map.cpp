@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "vfu/dma_map.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -27,11 +28,14 @@ bool is_page_multiple(uint64_t value)
     return value % DmaMap::kPageBytes == 0;
 }
 
-// Touching a mapping behind the end of its file is SIGBUS: believe the file, not the client.
+// Touching a mapping behind the end of its file is SIGBUS: believe the file, not the client. A
+// memory file that may be sealed becomes no shorter from here on; others (files of a tmpfs or of
+// hugetlbfs, which QEMU can use for the memory of a guest) have no such seal.
 std::errc check_file(int fd, uint64_t offset, uint64_t size_bytes)
 {
     struct stat status {};
 
+    [[maybe_unused]] const int sealed = ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
     if (fstat(fd, &status) != 0)
         return std::errc{errno};
     if (!S_ISREG(status.st_mode))

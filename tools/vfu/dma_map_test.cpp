@@ -58,6 +58,18 @@ TEST_F(DmaMapTest, TheDescriptorMayBeClosedAfterMapping)
     EXPECT_EQ(byte[0], pattern_at(7));
 }
 
+// Where its end was cut off a copy would end the process.
+TEST_F(DmaMapTest, AMemoryFileThatMayBeSealedCannotBeCutWhileItIsMapped)
+{
+    memory = Fd(memfd_create("sealable", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(ftruncate(memory.get(), 2 * kPage), 0);
+    ASSERT_EQ(add(0, kPage), std::errc{});
+    EXPECT_NE(ftruncate(memory.get(), 0), 0);
+    EXPECT_EQ(errno, EPERM);
+    EXPECT_EQ(ftruncate(memory.get(), 4 * kPage), 0) << "it may grow";
+    EXPECT_EQ(add(kPage, kPage, kPage), std::errc{});
+}
+
 TEST_F(DmaMapTest, GathersOverWindowsInAddressOrder)
 {
     // Neighbours in address, reversed in the file.

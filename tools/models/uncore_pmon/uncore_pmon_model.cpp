@@ -17,7 +17,7 @@ constexpr uint32_t kClass = 0x088000;  // a system peripheral like none of the o
 constexpr uint64_t kMinTableBytes = 0x1000;
 // Real functions have two such BARs, whatever they need.
 constexpr uint64_t kTableBarBytes = 0x80000;
-static_assert(kTelemetryEnd <= kTableBarBytes);
+static_assert(kTelemetryEnd <= kTpmiAt && kTpmiEnd <= kTableBarBytes);
 constexpr uint64_t kLineBytes = 64;
 
 // The BAR of the units. Memory controllers lie as far apart as on a Sapphire Rapids, two units in
@@ -184,6 +184,7 @@ void UncorePmonModel::build_config(const Options &options)
     config_.add_aer();
     add_dvsec(config_, {kEntryTelemetry, in_bar(second_bar_, kTelemetryAt)}, kTelemetryEntries,
               kTelemetryEntryDwords);
+    add_dvsec(config_, {kEntryTpmi, in_bar(second_bar_, kTpmiAt)}, kTpmiEntries, kTpmiEntryDwords);
     for (const Table &table : tables_) {
         const TablePlace place{kEntryPmon, in_bar(table.bar)};
         add_dvsec(config_, &table == &tables_[0] ? shown_place(options.fault, place) : place, 1,
@@ -208,6 +209,7 @@ void UncorePmonModel::power_on()
 
 void UncorePmonModel::reset()
 {
+    tpmi_.reset();
     power_on();
 }
 
@@ -225,7 +227,7 @@ uint64_t UncorePmonModel::bar_read(unsigned bar, uint64_t offset, unsigned width
         if (bar == table.bar && !(bar == second_bar_ && offset >= kTelemetryAt))
             return read_table(table, offset, width);
     if (bar == second_bar_)
-        return read_telemetry(offset, width);
+        return Tpmi::has(offset) ? tpmi_.read(offset, width) : read_telemetry(offset, width);
     if (bar == kDdrBar && has_ddr(offset, width))
         return read_ddr(offset, width);
     if (bar == kUnitBar)
@@ -239,6 +241,8 @@ void UncorePmonModel::bar_write(unsigned bar, uint64_t offset, unsigned width, u
 {
     if (bar == kDdrBar && has_ddr(offset, width))
         return write_ddr(offset, width, value);
+    if (bar == second_bar_ && Tpmi::has(offset) && tpmi_.write(offset, width, value))
+        return;
     if (bar != kUnitBar || !write_units(offset, width, value))
         refuse("write", bar, offset, width);
 }

@@ -18,6 +18,7 @@
 #include "models/uncore_pmon/faults.hpp"
 #include "models/uncore_pmon/free_running.hpp"
 #include "models/uncore_pmon/options.hpp"
+#include "models/uncore_pmon/tpmi.hpp"
 #include "vfu/config_space.hpp"
 #include "vfu/device.hpp"
 #include "vfu/traffic.hpp"
@@ -115,6 +116,7 @@ private:
     FaultyTable shown_table_;  // the first
     FaultyRegisters shown_registers_;
 
+    Tpmi tpmi_;
     uint64_t global_ = 0;
     SparseMemory ddr_;
 };

@@ -122,8 +122,9 @@ std::vector<Dvsec> find_dvsecs(vfu::ConfigSpace &config)
 TEST_F(Function, EveryDvsecIsOfTheRevisionThatLinuxKnows)
 {
     build();
-    EXPECT_EQ(find_dvsecs(model->config()),
-              (std::vector<Dvsec>{{2, 1, 1, 4, 0x40001}, {1, 1, 1, 4, 0}}));
+    EXPECT_EQ(
+        find_dvsecs(model->config()),
+        (std::vector<Dvsec>{{2, 1, 1, 4, 0x40001}, {0x42, 1, 4, 2, 0x48001}, {1, 1, 1, 4, 0}}));
 }
 
 // By Linux 6.1 to 7.2, drivers/platform/x86/intel/vsec.c and pmt/class.c.
@@ -153,6 +154,38 @@ TEST_F(Function, TelemetryHasAnEntryAndSamples)
     }
 }
 
+// By Linux 6.12, drivers/platform/x86/intel/tpmi.c.
+TEST_F(Function, TpmiListsFeaturesAndTellsTheirState)
+{
+    build();
+    const uint64_t table = 0x48000, control = table + 0x800;
+    const auto bar = [this](uint64_t at, unsigned width) { return model->bar_read(1, at, width); };
+    EXPECT_EQ(bar(table, 8), 0x0000'0001'0004'0181u);
+    EXPECT_EQ(bar(table + 8, 8), 0x0000'0002'0004'0180u);
+    EXPECT_EQ(bar(table + 16, 8), 0x0000'0003'0020'0100u);
+    EXPECT_EQ(bar(table + 24, 8), 0x0000'0004'0010'0202u);
+    EXPECT_EQ(bar(table + 0x1000 + 64 + 8, 8), 0x2'0101u);  // bank 1 of uncore frequency
+    EXPECT_EQ(bar(table + 0x1000, 8), 0u);                  // version 0.0
+
+    const auto state = [&](uint64_t feature) {
+        EXPECT_EQ(bar(control, 8) >> 4 & 3, 0u);  // nobody's
+        model->bar_write(1, control + 8, 8, 0x10 | feature << 40);
+        EXPECT_EQ(bar(control, 8) >> 4 & 3, 1u);
+        model->bar_write(1, control, 8, 1 | 2 << 16);
+        EXPECT_EQ(bar(control, 8) & 1, 0u);
+        const uint64_t result = bar(control, 8) >> 8 & 0xff;
+        const uint64_t data = bar(control + 12, 4);
+        model->bar_write(1, control, 8, 1 << 6);
+        return result == 0x40 ? data : ~uint64_t{0};
+    };
+    EXPECT_EQ(state(0x00), 1u);
+    EXPECT_EQ(state(0x02), 0x201u);
+    EXPECT_EQ(state(0x05), ~uint64_t{0});  // no such feature
+    EXPECT_FALSE(machine.logged("write"));
+    model->bar_write(1, table, 8, 0);
+    EXPECT_TRUE(machine.logged("write"));
+}
+
 TEST_F(Function, AnotherProcessorHasAnotherDeviceId)
 {
     Options options;
@@ -168,8 +201,10 @@ TEST_F(Function, ASecondTableListsTheCxlUnits)
     options.root_ports = {kPort};
     options.msr_units = 1;
     build(options);
-    EXPECT_EQ(find_dvsecs(model->config()),
-              (std::vector<Dvsec>{{2, 1, 1, 4, 0x40001}, {1, 1, 1, 4, 0}, {1, 1, 1, 4, 1}}));
+    EXPECT_EQ(
+        find_dvsecs(model->config()),
+        (std::vector<Dvsec>{
+            {2, 1, 1, 4, 0x40001}, {0x42, 1, 4, 2, 0x48001}, {1, 1, 1, 4, 0}, {1, 1, 1, 4, 1}}));
     EXPECT_EQ(word(0, 0) >> 16 & 0x3ff, 3u);
     EXPECT_EQ(word(2, 2), 6u | 1u << 16);
     EXPECT_EQ(word(3, 2), 0u);  // CHA

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What else the function is for: TPMI, by which software manages power. A DVSEC of id 0x42 leads to
+// a table of features, two dwords each; a feature has register banks of one size, one behind the
+// other. Linux 6.12 and later: intel_vsec, intel_vsec_tpmi. None of it counts anything here.
+//
+//          49:48      47:32                       31:16        15:8   7:0
+//   +0     attribute  KiB from the table's start  bank dwords  banks  feature
+//
+// A feature's state is asked for by the control feature, a mailbox: a command taken gives software
+// the mailbox, run busy executes it at once, completion returns the mailbox. The banks of the
+// others are read-only: qword 0 is the version (0.0), qword n of bank b reads as feature << 16 |
+// b << 8 | n.
+#pragma once
+
+#include <cstdint>
+
+namespace pmukit::models::uncore_pmon {
+
+inline constexpr uint16_t kEntryTpmi = 0x42;
+inline constexpr unsigned kTpmiEntries = 4;
+inline constexpr unsigned kTpmiEntryDwords = 2;
+
+inline constexpr uint64_t kTpmiAt = 0x48000;  // in the BAR of telemetry
+inline constexpr uint64_t kTpmiEnd = kTpmiAt + 0x1400;
+
+class Tpmi {
+public:
+    static bool has(uint64_t offset) { return offset >= kTpmiAt && offset < kTpmiEnd; }
+
+    // Offsets in the BAR that has() knows; bytes where there is nothing are zero.
+    uint64_t read(uint64_t offset, unsigned width) const;
+    // False: no register that can be written in this width.
+    bool write(uint64_t offset, unsigned width, uint64_t value);
+    void reset() { *this = {}; }
+
+private:
+    uint64_t qword(uint64_t at) const;
+    void execute();
+
+    uint64_t status_ = 0;
+    uint64_t command_ = 0;  // 63:32: data
+};
+
+}  // namespace pmukit::models::uncore_pmon
