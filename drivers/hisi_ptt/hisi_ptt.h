@@ -118,14 +118,16 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @ring: how far the buffers were taken
  * @halted: the device was told to stop
  * @stopped: it does not write any more
+ * @halt_status: INT_STAT as the stop found it before it masked the interrupts
  * @was_reset: the function was reset while the trace ran
+ * @resetting: the function is being reset: registers forget what is written to them
  * @spurious: interrupts without a cause since the last one with, or since the timer's last look
  * @irq_off: there were too many of them: the interrupt is disabled until the next start
  * @irq_again: there was one, and the timer is to enable it
  * @active: the started event; changes on @cpu with interrupts off only
  * @cpu: where it runs
- * @complaint: what went wrong, to be printed by the timer
- * @said: what was printed last since the last good start
+ * @message: what went wrong, to be printed by the timer
+ * @last_logged: the message printed last since the last good start
  * @timer: next part of a drain, or next look at the device
  * @kick: brings a service to @cpu
  * @delivering: @cpu is inside perf with a record. This and the following are used on @cpu with
@@ -166,14 +168,16 @@ struct hisi_ptt {
 	struct hisi_ptt_ring ring;
 	bool halted;
 	bool stopped;
+	u32 halt_status;
 	bool was_reset;
+	bool resetting;
 	u32 spurious;
 	bool irq_off;
 	bool irq_again;
 	struct hisi_ptt_event *active;
 	int cpu;
-	const char *complaint;
-	const char *said;
+	const char *message;
+	const char *last_logged;
 	struct hrtimer timer;
 
 	call_single_data_t kick;
@@ -217,7 +221,7 @@ static inline bool hisi_ptt_absent(u32 status)
 
 /* hisi_ptt_run.c */
 void hisi_ptt_arm(struct hisi_ptt *ptt, u64 ns);
-void hisi_ptt_complain(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *complaint);
+void hisi_ptt_warn(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *message);
 void hisi_ptt_quiet(struct hisi_ptt *ptt);
 int hisi_ptt_launch(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg);
 int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev);

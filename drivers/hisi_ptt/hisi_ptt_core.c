@@ -323,10 +323,15 @@ u64 hisi_ptt_ring_drop(struct hisi_ptt_ring *ring)
 bool hisi_ptt_ring_finish(struct hisi_ptt_ring *ring, u32 wr_sts)
 {
 	u32 bytes = FIELD_GET(HISI_PTT_TRACE_WR_STS_BYTES, wr_sts);
-	u32 buffer = (ring->index + hisi_ptt_ring_nr_full(ring)) & HISI_PTT_BUFFER_MASK;
+	u32 buffer = FIELD_GET(HISI_PTT_TRACE_WR_STS_BUFFER, wr_sts);
+	u32 ahead = (ring->index + hisi_ptt_ring_nr_full(ring) - buffer) & HISI_PTT_BUFFER_MASK;
 
-	if (bytes > ring->buffer_bytes ||
-	    FIELD_GET(HISI_PTT_TRACE_WR_STS_BUFFER, wr_sts) != buffer)
+	if (bytes > ring->buffer_bytes)
+		return false;
+	/* It may still name the end of the buffer that became full last. */
+	if (ahead == 1 && bytes == ring->buffer_bytes)
+		bytes = 0;
+	else if (ahead)
 		return false;
 	ring->written_bytes = hisi_ptt_ring_whole(ring, bytes);
 	return true;
@@ -346,12 +351,19 @@ u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, u32 wr_sts)
 {
 	u32 now = FIELD_GET(HISI_PTT_TRACE_WR_STS_BUFFER, wr_sts);
 	u32 bytes = FIELD_GET(HISI_PTT_TRACE_WR_STS_BYTES, wr_sts);
-	u32 oldest = hisi_ptt_ring_whole(ring, bytes + ring->entry_bytes - 1);
-	u64 overwritten = (now - ring->index) & HISI_PTT_BUFFER_MASK;
+	u64 overwritten;
+	u32 oldest;
 
 	if (bytes > ring->buffer_bytes)
 		return hisi_ptt_ring_drop(ring);
+	/* The end of a buffer is the beginning of the next one. */
+	if (bytes == ring->buffer_bytes) {
+		now = (now + 1) & HISI_PTT_BUFFER_MASK;
+		bytes = 0;
+	}
 
+	oldest = hisi_ptt_ring_whole(ring, bytes + ring->entry_bytes - 1);
+	overwritten = (now - ring->index) & HISI_PTT_BUFFER_MASK;
 	overwritten = overwritten * ring->buffer_bytes + oldest;
 	/* What was taken from this buffer before may be the last that came before the overrun. */
 	if (now == ring->index)

@@ -23,12 +23,13 @@
  * A loss stands in the AUX area as a record without data, at the place where the entries are
  * missing: PERF_AUX_FLAG_PARTIAL where the run goes on, PERF_AUX_FLAG_TRUNCATED, which makes perf
  * disable the event, where it ends, both with PERF_AUX_FLAG_COLLISION when its size is not known.
+ * How many entries they are is in lost_samples of the event, which PERF_FORMAT_LOST reads and which
+ * recorders store at the end. Records of samples have the count of their event in them.
  *
  * Locking: ptt->lock while touching registers and ring; not while calling perf, which may call our
- * stop. ptt->record, ptt->delivering and what the event carries belong to the event's CPU with
- * interrupts off. Nobody changes ptt->active there between the two but perf, which may stop the
- * event from inside a sample that was its last one: a drain names its event once, and goes on only
- * while that one is active.
+ * stop. ptt->record, ptt->delivering and the flags and counts of the event belong to the event's
+ * CPU with interrupts off. Only perf changes ptt->active meanwhile, when it stops the event from
+ * inside its last sample: a drain names its event once, and goes on only while that one is active.
  */
 
 #include <linux/interrupt.h>
@@ -60,11 +61,20 @@ static void hisi_ptt_flag(struct hisi_ptt_event *hev, u64 flags)
 	hev->aux_flags |= flags;
 }
 
+static bool hisi_ptt_event_samples(const struct hisi_ptt_event *hev)
+{
+	struct perf_event *event = hev->pev.event;
+
+	return is_sampling_event(event) && !pmukit_aux_of_event(event);
+}
+
 static void hisi_ptt_lose(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, u64 bytes, u64 flags)
 {
 	u64 entries = hisi_ptt_entries(ptt, bytes);
 
 	hev->pev.lost += entries;
+	if (!hisi_ptt_event_samples(hev))
+		atomic64_add(entries, &hev->pev.event->lost_samples);
 	hisi_ptt_flag(hev, flags);
 	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_LOST, entries);
 }
@@ -81,12 +91,12 @@ static void hisi_ptt_lose_at_least(struct hisi_ptt *ptt, struct hisi_ptt_event *
 /* Looking at the device; on the event's CPU, under ptt->lock */
 
 /* What is still in the buffers is given up. */
-static void hisi_ptt_end_run(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *complaint)
+static void hisi_ptt_end_run(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *message)
 {
 	ptt->state = HISI_PTT_ENDED;
 	hisi_ptt_lose_at_least(ptt, ptt->active, hisi_ptt_ring_drop(&ptt->ring),
 			       PMUKIT_HISI_PTT_F_RESET);
-	hisi_ptt_complain(ptt, stat, complaint);
+	hisi_ptt_warn(ptt, stat, message);
 }
 
 /* One that answers again has gone on meanwhile, and would come round to what is full. */
@@ -127,7 +137,8 @@ static void hisi_ptt_look(struct hisi_ptt *ptt)
 		hisi_ptt_end_run(ptt, PMUKIT_STAT_RESETS, "the device was reset while tracing");
 		return;
 	}
-	status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT);
+	status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT) | ptt->halt_status;
+	ptt->halt_status = 0;
 	if (hisi_ptt_absent(status)) {
 		hisi_ptt_end_silent_run(ptt);
 		return;
@@ -175,7 +186,8 @@ static void hisi_ptt_restart(struct hisi_ptt *ptt)
 {
 	struct hisi_ptt_event *hev = ptt->active;
 
-	if (ptt->dead || ptt->state != HISI_PTT_PAUSED || hisi_ptt_ring_waiting(&ptt->ring))
+	if (ptt->dead || ptt->state != HISI_PTT_PAUSED || ptt->resetting ||
+	    hisi_ptt_ring_waiting(&ptt->ring))
 		return;
 	/* What passed since the device was stopped is missing in front of what comes. */
 	if (hisi_ptt_launch(ptt, &hev->cfg)) {
@@ -393,7 +405,7 @@ static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, const struct hisi_ptt_
  * Records without entries: a loss stands in front of what follows it. @end: nothing follows. One
  * that perf cannot take now is told later.
  */
-static void hisi_ptt_tell_loss(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, bool end)
+static void hisi_ptt_report_loss(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, bool end)
 {
 	u64 aux_flags = hev->aux_flags ? hisi_ptt_aux_flags(ptt, hev, end) : 0;
 	struct pmukit_sink sink;
@@ -420,7 +432,7 @@ static u64 hisi_ptt_drain(struct hisi_ptt *ptt)
 	hisi_ptt_look(ptt);
 	raw_spin_unlock(&ptt->lock);
 
-	hisi_ptt_tell_loss(ptt, hev, false);
+	hisi_ptt_report_loss(ptt, hev, false);
 	moved = hisi_ptt_move(ptt, hev, false);
 
 	raw_spin_lock(&ptt->lock);
@@ -455,7 +467,7 @@ static void hisi_ptt_stop_and_drain(struct hisi_ptt *ptt)
 	raw_spin_unlock(&ptt->lock);
 
 	/* An overrun that this look found lies before what is left. */
-	hisi_ptt_tell_loss(ptt, hev, false);
+	hisi_ptt_report_loss(ptt, hev, false);
 	hisi_ptt_move(ptt, hev, true);
 	hisi_ptt_note_move(ptt, hev);
 
@@ -465,7 +477,7 @@ static void hisi_ptt_stop_and_drain(struct hisi_ptt *ptt)
 	raw_spin_unlock(&ptt->lock);
 	if (waiting)
 		hisi_ptt_lose(ptt, hev, waiting, PMUKIT_HISI_PTT_F_TRUNCATED);
-	hisi_ptt_tell_loss(ptt, hev, true);
+	hisi_ptt_report_loss(ptt, hev, true);
 	ptt->delivering = false;
 }
 
@@ -474,23 +486,23 @@ static void hisi_ptt_stop_and_drain(struct hisi_ptt *ptt)
 /* On any CPU, interrupts off. */
 static void hisi_ptt_service(struct hisi_ptt *ptt, bool unasked)
 {
-	const char *complaint;
+	const char *message;
 	u64 pause_ns;
 	int cpu = -1;
 
 	raw_spin_lock(&ptt->lock);
-	complaint = ptt->complaint == ptt->said ? NULL : ptt->complaint;
-	if (complaint)
-		ptt->said = complaint;
-	ptt->complaint = NULL;
+	message = ptt->message == ptt->last_logged ? NULL : ptt->message;
+	if (message)
+		ptt->last_logged = message;
+	ptt->message = NULL;
 	if (unasked)
 		ptt->spurious = 0;
 	if (!ptt->dead && ptt->active)
 		cpu = ptt->cpu;
 	raw_spin_unlock(&ptt->lock);
 
-	if (complaint)
-		pr_warn_ratelimited("%s: %s\n", ptt->pp.name, complaint);
+	if (message)
+		pr_warn_ratelimited("%s: %s\n", ptt->pp.name, message);
 	if (cpu < 0)
 		return;
 	if (cpu != smp_processor_id()) {
@@ -551,8 +563,8 @@ static void hisi_ptt_irq_give_up(struct hisi_ptt *ptt)
 
 	raw_spin_lock(&ptt->lock);
 	WRITE_ONCE(ptt->irq_off, true);
-	hisi_ptt_complain(ptt, PMUKIT_STAT_REJECTED,
-			  "interrupts without a cause, disabled until the next start");
+	hisi_ptt_warn(ptt, PMUKIT_STAT_REJECTED,
+		      "interrupts without a cause, disabled until the next start");
 	raw_spin_unlock(&ptt->lock);
 }
 
@@ -624,7 +636,7 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 	if (!ptt->active || ptt->state == HISI_PTT_OFF)
 		return;
 
-	/* Where the device itself leaves nobody looks after filters any more. */
+	/* The filters of a device that is being removed are not kept up to date. */
 	if (pmukit_pmu_gone(&ptt->pp))
 		ptt->active->aux_flags |= PMUKIT_HISI_PTT_F_RESET;
 	else if (!hisi_ptt_filter_available(ptt, &ptt->active->cfg))

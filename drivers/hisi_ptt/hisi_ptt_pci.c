@@ -150,7 +150,7 @@ static int hisi_ptt_bring_up(struct pci_dev *pdev, struct hisi_ptt *ptt)
 	if (ret)
 		return ret;
 
-	/* Somebody else may have left it tracing. */
+	/* Firmware, or another kernel, may have left it tracing. */
 	hisi_ptt_quiet(ptt);
 	ret = hisi_ptt_request_irq(pdev, ptt);
 	if (ret)
@@ -170,7 +170,7 @@ static int hisi_ptt_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 	if (!hisi_ptt_dma_is_direct(pdev))
 		return dev_err_probe(&pdev->dev, -EOPNOTSUPP,
-				     "needs direct DMA mappings (iommu=pt, or an identity domain)\n");
+				     "needs direct DMA mappings: an identity domain, or iommu.passthrough=1\n");
 
 	ret = pcim_enable_device(pdev);
 	if (ret)
@@ -189,7 +189,7 @@ static int hisi_ptt_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return 0;
 }
 
-/* Events first, then our own hands, then the ground they stood on. */
+/* Events end first, then interrupt and timer, then the registers are unmapped. */
 static void hisi_ptt_remove(struct pci_dev *pdev)
 {
 	struct hisi_ptt *ptt = pci_get_drvdata(pdev);
@@ -202,7 +202,7 @@ static void hisi_ptt_remove(struct pci_dev *pdev)
 
 /* A reset of the function, by a user's request */
 
-/* The next look at the device ends the run. */
+/* The next look at the device ends the run, and none begins before the reset is done. */
 static void hisi_ptt_reset_prepare(struct pci_dev *pdev)
 {
 	struct hisi_ptt *ptt = pci_get_drvdata(pdev);
@@ -210,6 +210,7 @@ static void hisi_ptt_reset_prepare(struct pci_dev *pdev)
 	raw_spin_lock_irq(&ptt->lock);
 	hisi_ptt_halt(ptt);
 	ptt->was_reset = true;
+	ptt->resetting = true;
 	raw_spin_unlock_irq(&ptt->lock);
 }
 
@@ -221,6 +222,7 @@ static void hisi_ptt_reset_done(struct pci_dev *pdev)
 	hisi_ptt_quiet(ptt);
 	ptt->stopped = true;
 	hisi_ptt_dma_program(ptt);
+	ptt->resetting = false;
 	raw_spin_unlock_irq(&ptt->lock);
 }
 

@@ -85,7 +85,7 @@ static int hisi_ptt_event_init(struct perf_event *event)
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
 
-	/* The packets, and the addresses in them, are everybody's. */
+	/* The packets, and the addresses in them, are of the whole machine. */
 	if (!perfmon_capable())
 		return -EACCES;
 

@@ -34,20 +34,20 @@ void hisi_ptt_arm(struct hisi_ptt *ptt, u64 ns)
 }
 
 /**
- * hisi_ptt_complain - count what went wrong and have the timer say it
+ * hisi_ptt_warn - count what went wrong and have the timer print it
  * @ptt: the device
  * @stat: what to count
- * @complaint: a few words for the log
+ * @message: a few words for the log
  *
  * Nothing is printed here: perf may hold the scheduler's locks. Once is enough until a trace has
  * started well again: perf tries a start that failed again and again.
  */
-void hisi_ptt_complain(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *complaint)
+void hisi_ptt_warn(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *message)
 {
 	lockdep_assert_held(&ptt->lock);
 
 	pmukit_stat_inc(&ptt->pp, stat);
-	ptt->complaint = complaint;
+	ptt->message = message;
 	hisi_ptt_arm(ptt, 0);
 }
 
@@ -91,6 +91,9 @@ void hisi_ptt_quiet(struct hisi_ptt *ptt)
  * hisi_ptt_halt - stop the trace and see that nothing is written any more
  * @ptt: a device that is not dead
  *
+ * What became full is read before the interrupts are masked: nothing says that INT_STAT shows a
+ * masked bit.
+ *
  * Return: false when the device did not become idle in time.
  */
 bool hisi_ptt_halt(struct hisi_ptt *ptt)
@@ -98,20 +101,22 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt)
 	lockdep_assert_held(&ptt->lock);
 
 	ptt->halted = true;
-	hisi_ptt_quiet(ptt);
+	hisi_ptt_write(ptt, HISI_PTT_TRACE_CTRL, 0);
 	ptt->stopped = hisi_ptt_wait_idle(ptt);
+	ptt->halt_status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT);
+	hisi_ptt_write(ptt, HISI_PTT_TRACE_INT_MASK, HISI_PTT_TRACE_INT_FULL);
 	if (ptt->stopped)
 		return true;
 
 	pci_clear_master(ptt->pdev);
 	ptt->master_off = true;
-	/* Who is gone writes nothing; who only seems to be cannot any more. */
+	/* A device that is gone writes nothing; one that answers again cannot any more. */
 	ptt->stopped = hisi_ptt_absent(hisi_ptt_read(ptt, HISI_PTT_TRACE_STS));
 	if (ptt->stopped)
 		return true;
 
-	hisi_ptt_complain(ptt, PMUKIT_STAT_TIMEOUTS,
-			  "the trace does not stop, bus mastering is taken away");
+	hisi_ptt_warn(ptt, PMUKIT_STAT_TIMEOUTS,
+		      "the trace does not stop, bus mastering is taken away");
 	return false;
 }
 
@@ -122,7 +127,8 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt)
  * @ptt: the device; its buffers are allocated
  * @cfg: what to trace
  *
- * Return: 0, -ENODEV, -EBUSY when the last trace still runs, -ETIMEDOUT.
+ * Return: 0, -ENODEV, -EBUSY when the last trace still runs or the function is being reset,
+ * -ETIMEDOUT.
  */
 int hisi_ptt_launch(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg)
 {
@@ -130,8 +136,10 @@ int hisi_ptt_launch(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg)
 
 	if (ptt->dead)
 		return -ENODEV;
+	if (ptt->resetting)
+		return -EBUSY;
 	if (!hisi_ptt_wait_idle(ptt)) {
-		hisi_ptt_complain(ptt, PMUKIT_STAT_TIMEOUTS, "the trace is not idle");
+		hisi_ptt_warn(ptt, PMUKIT_STAT_TIMEOUTS, "the trace is not idle");
 		return -EBUSY;
 	}
 	if (ptt->master_off)
@@ -139,7 +147,7 @@ int hisi_ptt_launch(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg)
 	ptt->master_off = false;
 
 	if (!hisi_ptt_reset(ptt)) {
-		hisi_ptt_complain(ptt, PMUKIT_STAT_TIMEOUTS, "the reset of the trace failed");
+		hisi_ptt_warn(ptt, PMUKIT_STAT_TIMEOUTS, "the reset of the trace failed");
 		return -ETIMEDOUT;
 	}
 
@@ -149,6 +157,8 @@ int hisi_ptt_launch(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg)
 	hisi_ptt_write(ptt, HISI_PTT_TRACE_CTRL, hisi_ptt_trace_ctrl(cfg));
 	ptt->halted = false;
 	ptt->stopped = false;
+	ptt->halt_status = 0;
+	ptt->was_reset = false;
 	ptt->state = HISI_PTT_ON;
 	return 0;
 }
@@ -169,13 +179,12 @@ int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 	raw_spin_lock(&ptt->lock);
 	ptt->active = hev;
 	ptt->cpu = smp_processor_id();
-	ptt->was_reset = false;
 	ptt->spurious = 0;
 	ptt->irq_again = ptt->irq_off;
 	ret = hisi_ptt_launch(ptt, &hev->cfg);
 	if (!ret) {
 		ptt->runs++;
-		ptt->said = NULL;
+		ptt->last_logged = NULL;
 		hisi_ptt_arm(ptt, ptt->irq_again ? 0 : HISI_PTT_LOOK_NS);
 	} else {
 		ptt->state = HISI_PTT_OFF;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hisi_ptt: format/ and caps/ of the PMU, and its folder in debugfs. caps/ says what the device can do
- * in the words of the event terms; Documentation/ABI/testing has the promise.
+ * hisi_ptt: format/ and caps/ of the PMU, and its folder in debugfs. caps/ says what the device can
+ * do in the words of the event terms; Documentation/ABI/testing has the promise.
  *
  * Context: process context. Nothing here asks the device.
  */

@@ -27,7 +27,7 @@
 #define PLUGGED_DEVICE	4		/* as vmrun counts */
 #define RESCAN		"/sys/bus/pci/rescan"
 #define DATA_PAGES	64
-#define AUX_PAGES	32		/* 128 KiB: device buffers of 32 KiB, 1024 entries each */
+#define AUX_PAGES	32		/* 128 KiB, 4096 entries; the device has 4 MiB a buffer */
 #define MANY_ENTRIES	1024
 #define CYCLES		100		/* of each of the two tests */
 #define PAUSE_US	50000

@@ -133,8 +133,8 @@ TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
 		record(_metadata, self, &self->event);
 		/*
 		 * QEMU aborts when its message to the model is not read any more: nothing may be
-		 * under way. Zero-copy makes few accesses; what becomes of the copy path shows the
-		 * fault all-ones-once-started.
+		 * under way. Of a device that traces little only the timer reads a register, every
+		 * 4 ms. The fault all-ones-once-started shows the rest.
 		 */
 		pmu_event_close(&self->event);
 		open_mapped(_metadata, pmu, &self->event);

@@ -23,6 +23,7 @@ int ptt_set_terms(const char *pmu, struct perf_event_attr *attr, const struct pt
 	memset(attr, 0, sizeof(*attr));
 	attr->type = type;
 	attr->disabled = 1;
+	attr->read_format = PERF_FORMAT_LOST;
 	err = pmu_set_term(pmu, attr, "filter", terms->filter);
 	err = err ? err : pmu_set_term(pmu, attr, "direction", terms->direction);
 	err = err ? err : pmu_set_term(pmu, attr, "type", terms->type);
@@ -148,13 +149,28 @@ bool ptt_stores_are_in_a_row(const unsigned char *bytes, size_t size)
 	return true;
 }
 
+/* As ptt_set_terms() has asked for them. */
+struct numbers {
+	long long count, lost;
+};
+
+static int read_numbers(struct pmu_event *event, struct numbers *numbers)
+{
+	return read(event->fd, numbers, sizeof(*numbers)) == sizeof(*numbers) ? 0 : -errno;
+}
+
 long long ptt_count(struct pmu_event *event)
 {
-	long long count = -1;
+	struct numbers numbers;
 
-	if (read(event->fd, &count, sizeof(count)) != sizeof(count))
-		return -errno;
-	return count;
+	return read_numbers(event, &numbers) ?: numbers.count;
+}
+
+long long ptt_lost(struct pmu_event *event)
+{
+	struct numbers numbers;
+
+	return read_numbers(event, &numbers) ?: numbers.lost;
 }
 
 __u64 ptt_aux_flags(struct pmu_event *event)

@@ -211,6 +211,25 @@ TEST(HisiPttRing, AWritePointerInAnotherBufferGivesNothing)
     }
 }
 
+TEST(HisiPttRing, AWritePointerAtTheEndOfTheLastFullBufferIsTheBeginningOfTheNext)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 3), HISI_PTT_GOOD);
+    EXPECT_FALSE(hisi_ptt_ring_finish(&ring, wr_sts(0, kBytes)));
+    EXPECT_FALSE(hisi_ptt_ring_finish(&ring, wr_sts(1, kBytes - kEntry)));
+    EXPECT_TRUE(hisi_ptt_ring_finish(&ring, wr_sts(1, kBytes)));
+    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 2 * kBytes);
+}
+
+TEST(HisiPttRing, AnOverrunAtTheEndOfTheFourthBufferHasOverwrittenNothingForSure)
+{
+    hisi_ptt_ring ring = started();
+    ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xf), HISI_PTT_OVERRUN);
+    EXPECT_EQ(hisi_ptt_ring_resync(&ring, wr_sts(3, kBytes)), 0U);
+    EXPECT_EQ(ring.index, 0U);
+    EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 4 * kBytes);
+}
+
 TEST(HisiPttRing, OnlyWholeEntriesAreTaken)
 {
     hisi_ptt_ring ring = started(32);
