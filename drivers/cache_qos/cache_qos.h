@@ -449,9 +449,10 @@ static inline struct cache_qos_event *cache_qos_of_event(struct perf_event *even
 	return container_of(to_pmukit_event(event), struct cache_qos_event, pev);
 }
 
+/* Where values come from: a simulation, or registers of a processor that is emulated itself */
 static inline bool cache_qos_is_model(const struct cache_qos_live *live)
 {
-	return strcmp(live->backend_name, "msr");
+	return strcmp(live->backend_name, "msr") || live->core.hw.emulated;
 }
 
 /*

@@ -95,6 +95,7 @@ enum cache_qos_index {
  * @types: by event - 1: what it counts, as a counter that is bound is told
  * @chosen: BIT(event): somebody has chosen that it counts something else (AMD BMEC): the event is
  *	withdrawn
+ * @emulated: the processor is emulated by QEMU (TCG), whatever registers it has
  * @wrap_ns: a counter cannot go round in less; ~0: never
  */
 struct cache_qos_hw {
@@ -111,6 +112,7 @@ struct cache_qos_hw {
 	u32 counters;
 	u32 types[CACHE_QOS_NR_READ - 1];
 	u32 chosen;
+	bool emulated;
 	u64 wrap_ns;
 };
 

@@ -213,6 +213,15 @@ static bool cache_qos_has_snc(const struct cache_qos_model *model)
 	return false;
 }
 
+static bool cache_qos_is_emulated(const struct pmukit_cache_qos_backend *backend, unsigned int cpu)
+{
+	struct cache_qos_leaf leaf = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_HYPERVISOR, 0);
+
+	return leaf.reg[CACHE_QOS_EBX] == CACHE_QOS_EMULATED_EBX &&
+	       leaf.reg[CACHE_QOS_ECX] == CACHE_QOS_EMULATED_ECX &&
+	       leaf.reg[CACHE_QOS_EDX] == CACHE_QOS_EMULATED_EDX;
+}
+
 static const char *cache_qos_leaves_wrong(const struct pmukit_cache_qos_backend *backend,
 					  unsigned int cpu)
 {
@@ -262,6 +271,7 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
 		.width = cache_qos_width(&model, l3.reg[CACHE_QOS_EAX]),
 		.events = FIELD_GET(CACHE_QOS_L3_EVENTS, l3.reg[CACHE_QOS_EDX]),
 		.restarts = model.amd,
+		.emulated = cache_qos_is_emulated(backend, cpu),
 		.wrap_ns = ~0ULL,
 	};
 	if (cache_qos_is_broken_skylake(&model))
@@ -323,6 +333,7 @@ const char *cache_qos_hw_join(struct cache_qos_hw *all, const struct cache_qos_h
 	all->nr_rmid = min_t(u32, all->nr_rmid, one->nr_rmid);
 	all->events &= one->events;
 	all->chosen |= one->chosen;
+	all->emulated |= one->emulated;
 	all->counters = all->abmc == one->abmc ? min_t(u32, all->counters, one->counters) : 0;
 	all->abmc |= one->abmc;
 	return NULL;

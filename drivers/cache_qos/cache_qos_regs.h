@@ -47,6 +47,12 @@
 #define   CACHE_QOS_CACHES_WAYS		GENMASK_ULL(31, 22)
 #define CACHE_QOS_LEAF_TOPOLOGY		0xb		/* EDX: the id of this CPU */
 
+/* The signature of a hypervisor; that of QEMU where it emulates the processor */
+#define CACHE_QOS_LEAF_HYPERVISOR	0x40000000U
+#define   CACHE_QOS_EMULATED_EBX	0x54474354U	/* "TCGT" */
+#define   CACHE_QOS_EMULATED_ECX	0x43544743U	/* "CGTC" */
+#define   CACHE_QOS_EMULATED_EDX	0x47435447U	/* "GTCG" */
+
 #define CACHE_QOS_LEAF_EXTENDED_MAX	0x80000000U
 #define CACHE_QOS_LEAF_AMD_QOS		0x80000020U	/* subleaf 0, EBX */
 #define   CACHE_QOS_AMD_QOS_BMEC	BIT(3)	/* what an event counts can be chosen */

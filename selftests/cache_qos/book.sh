@@ -58,22 +58,27 @@ reload() { rmmod cache_qos_sim && insmod "${PMUKIT_SIM:-/lib/vmrun/cache_qos_sim
 # in_group GROUP NAME SECONDS: a program in that group
 in_group() { sh -c 'echo 0 >"$1/tasks" && exec cache_qos_load "$2" "$3"' sh "$groups/$1" "$2" "$3" & }
 
+# two_in_g1 NAME NAME: a group of two programs, $one on CPU 0 and $two on CPU 1; end_g1 ends them and it
+two_in_g1() {
+	mkdir $groups/g1 && echo 1 >$groups/g1/monitor_cache
+	in_group g1 "$1" 300
+	one=$!
+	in_group g1 "$2" 300
+	two=$!
+	taskset -p 1 $one >/dev/null
+	taskset -p 2 $two >/dev/null
+}
+end_g1() {
+	kill $one $two
+	wait $one $two 2>/dev/null
+	rmdir $groups/g1
+}
+
 # A pass of the sampler has begun and ended since.
 passes() {
 	seen=$(($(stat_of passes) + 2))
 	while [ "$(stat_of passes)" -lt $seen ]; do
 		sleep 0.1
-	done
-}
-
-# waits SECONDS COMMAND...: until it is true
-waits() {
-	left=$(($1 * 5))
-	shift
-	until "$@" 2>/dev/null; do
-		left=$((left - 1))
-		[ $left -gt 0 ] || return 1
-		sleep 0.2
 	done
 }
 

@@ -32,7 +32,7 @@ result "R-09 the class of service of each CPU stays" $?
 echo "# $writes writes, PQR_ASSOC $(pqr 0) $(pqr 1), QM_EVTSEL $(evtsel 0) $(evtsel 1)"
 # While a pass is under way something else is there.
 as_found() { [ "$(evtsel 0)" = 0x900000001 ] && [ "$(evtsel 1)" = 0x700000002 ]; }
-[ "$writes" -gt 0 ] && waits 5 as_found
+[ "$writes" -gt 0 ] && within 5 as_found
 result "R-10 QM_EVTSEL is as it was found" $?
 
 # Another tool monitors with an RMID of its own, as pqos -m does, on the CPU the task runs on.
@@ -42,7 +42,7 @@ registers_are cache_qos
 result "R-07 the registers are the driver's" $?
 lines=$(dmesg | grep -c "is another tool's")
 sim pqr 0 $((4 << 32 | 200))
-waits 8 registers_are "cpu 0 rmid 200" && waits 8 grep -q "^state.* yielded" $groups/g1/status
+within 8 registers_are "cpu 0 rmid 200" && within 8 grep -q "^state.* yielded" $groups/g1/status
 result "R-08 the driver gives way to another tool's RMID and says whose" $?
 sleep 2
 echo "# PQR_ASSOC $(pqr 0) $(pqr 1)"
@@ -51,7 +51,7 @@ result "R-08 leaves it where it is, takes its own back, and logs it once" $?
 refused_with "busy" writes $groups/g2/monitor_cache 1
 result "R-08 no new monitor meanwhile" $?
 sim pqr 0 $((4 << 32))
-waits 8 registers_are cache_qos && waits 8 cat $groups/g1/occupancy
+within 8 registers_are cache_qos && within 8 cat $groups/g1/occupancy
 result "R-08 when the RMID is 0 again values are there again" $?
 [ $(($(pqr 0) >> 32)) = 4 ]
 result "R-09 and the class of service stays" $?
@@ -60,12 +60,12 @@ taskset -p 3 $one >/dev/null
 # resctrl
 perf stat -x, -I 500 -p $one -e cache_qos/llc_occupancy/ -- sleep 14 2>stat &
 stat=$!
-waits 60 test -s stat
+within 60 test -s stat
 sim flush 0
 sleep 1
 lines=$(dmesg | grep -c "resctrl is mounted")
 sim claim 1
-waits 8 no_rmids
+within 8 no_rmids
 result "R-07 when resctrl is mounted all RMIDs are 0 within a pass" $?
 [ "$(stat_of yields)" -gt 0 ] && [ $(($(dmesg | grep -c "resctrl is mounted") - lines)) = 1 ] && registers_are resctrl
 result "R-07 counted, and one line in the log" $?
@@ -86,7 +86,7 @@ tail -n 3 stat | awk -F, '{ if (NR > 1 && $2 != last) bad = 1; last = $2 } END {
 result "R-07 perf shows what there was before, although the cache is empty" $?
 
 sim claim 0
-waits 8 cat $groups/g1/occupancy
+within 8 cat $groups/g1/occupancy
 result "R-07 when it is gone values are there again" $?
 sim flush 0
 sleep 3
@@ -101,7 +101,7 @@ wait $one 2>/dev/null
 rmdir $groups/g1 $groups/g2
 
 # While nobody watches no pass looks, and the first write comes as soon as somebody does.
-waits 5 stat_is probes 0
+within 5 stat_is probes 0
 cache_qos_load cq-ws4M-400M 100 &
 one=$!
 taskset -p 1 $one >/dev/null

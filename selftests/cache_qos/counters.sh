@@ -53,7 +53,7 @@ for n in $(seq 2 5); do
 	rmdir $groups/g$n
 done
 # RMIDs are given back when their limbo is over, and counters with them.
-waits 20 stat_is rmids_limbo 0
+within 20 stat_is rmids_limbo 0
 passes
 moved g$last $two
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
@@ -63,9 +63,9 @@ moved g1 $one
 result "R-12 and so are the others, still" $?
 
 sim claim 1
-waits 10 grep -qx resctrl $devices/cache_qos/registers
+within 10 grep -qx resctrl $devices/cache_qos/registers
 sim claim 0
-waits 10 grep -qx cache_qos $devices/cache_qos/registers
+within 10 grep -qx cache_qos $devices/cache_qos/registers
 # All RMIDs begin in limbo, but those in use.
 passes
 moved g1 $one

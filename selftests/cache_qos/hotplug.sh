@@ -10,14 +10,19 @@ reload domains=2 lines=1024 || skip_all "no machine of two L3s"
 cd "$work" || exit 1
 plan 16
 
-mkdir $groups/g1
-echo 1 >$groups/g1/monitor_cache
-in_group g1 cq-ws4M-400M 300
-one=$!
-in_group g1 cq-ws2M-200M 300
-two=$!
-taskset -p 1 $one >/dev/null
-taskset -p 2 $two >/dev/null
+# right: what the group occupies is what the book has, in caches that were filled anew
+right() {
+	sim flush 0
+	sim flush 1
+	sleep 3
+	sim freeze 1
+	value=$(cat $groups/g1/occupancy) truth=$(book_sum lines tid $one $two)
+	echo "# occupancy $value, the book has $truth; $(stat_of hijacks) hijacks, $(stat_of violations) violations"
+	sim freeze 0
+	[ "$value" -gt 0 ] && nearly "$value" "$truth"
+}
+
+two_in_g1 cq-ws4M-400M cq-ws2M-200M
 sim flush 0
 sim flush 1
 sleep 3
@@ -49,22 +54,15 @@ sed 's/^/# /' $groups/g1/occupancy_domains
 [ "$(grep -c . $groups/g1/occupancy_domains)" = 2 ]
 result "R-29 it comes back" $?
 hijacks=$(stat_of hijacks)
-sim flush 0
-sim flush 1
-sleep 3
-sim freeze 1
-value=$(cat $groups/g1/occupancy) truth=$(book_sum lines tid $one $two)
-echo "# occupancy $value, the book has $truth"
-[ "$value" -gt 0 ] && nearly "$value" "$truth"
+right
 result "R-29 and is right" $?
 [ "$hijacks" = 0 ]
 result "R-60 nothing is taken for somebody else's" $?
-sim freeze 0
 
 # perf ends its event of a CPU that goes, and does not begin it again when the CPU is back.
 perf stat -x, -a -A -I 500 -e cache_qos/llc_occupancy/ -- sleep 7 2>stat &
 stat=$!
-waits 60 test -s stat
+within 60 test -s stat
 sleep 1
 echo 0 >$online
 sleep 3
@@ -102,15 +100,8 @@ wait $three $four
 sed 's/^/# /' storm | head -n 5
 [ $failed = 0 ]
 result "R-60 a storm of CPUs that come and go" $?
-sim flush 0
-sim flush 1
-sleep 3
-sim freeze 1
-value=$(cat $groups/g1/occupancy) truth=$(book_sum lines tid $one $two)
-echo "# occupancy $value, the book has $truth; $(stat_of hijacks) hijacks, $(stat_of violations) violations"
-[ "$value" -gt 0 ] && nearly "$value" "$truth"
+right
 result "R-60 afterwards values are right" $?
-sim freeze 0
 
 # It only thinks that it sleeps, for some seconds: an emulated machine's devices would not wake. CPU 0 has lost its RMID
 # meanwhile. A switch before that may notice (hijacks); 0 is no other tool's.
@@ -124,9 +115,7 @@ echo "# $(stat_of hijacks) hijacks, registers: $(cat $devices/cache_qos/register
 [ "$(stat_of yields)" = "$yields" ] && [ "$(cat $groups/g1/mbm_total)" -ge "$total" ]
 result "R-61 RMIDs are written again, and the driver keeps the registers" $?
 
-kill $one $two
-wait $one $two 2>/dev/null
-rmdir $groups/g1
+end_g1
 [ "$(refused)" = 0 ]
 result "R-60 no write was refused by the machine" $?
 

@@ -12,7 +12,7 @@ refuses_all() { for command; do refuses "$command" || { echo "# took '$command'"
 # strikes STAT KIND RMID VALUE: the driver counts a fault of that kind
 strikes() {
 	before=$(stat_of "$1")
-	sim fault "$2" "$3" -1 0 1000 "$4" && waits 10 counted "$1" "$before"
+	sim fault "$2" "$3" -1 0 1000 "$4" && within 10 counted "$1" "$before"
 	result "R-48 the driver counts them: $1" $?
 	sim calm
 }
@@ -47,13 +47,13 @@ strikes hijacks 5 -1 9
 for cpu in $(awk '$1 == "cpu" { print $2 }' $book/cpus); do
 	sim pqr "$cpu" 0
 done
-waits 8 grep -qx cache_qos $devices/cache_qos/registers
+within 8 grep -qx cache_qos $devices/cache_qos/registers
 result "R-08 the driver has the registers again once the other RMID is gone" $?
 strikes pqr_faults 3 0xc8f 0
 kill $program
 wait $program 2>/dev/null
 rmdir $groups/m
-waits 5 stat_is probes 0
+within 5 stat_is probes 0
 full=0
 while [ $full -lt 100 ] && writes $book/control "fault 1 0 -1 1000000 1 0" 2>/dev/null; do full=$((full + 1)); done
 [ $full -gt 0 ] && [ $full -lt 100 ] && sim calm

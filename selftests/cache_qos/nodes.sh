@@ -23,14 +23,7 @@ sed 's/^/# /' $devices/cache_qos/domains
 [ "$(cut -d' ' -f1 $devices/cache_qos/domains | tr '\n' ' ')" = "0 1 " ]
 result "R-03 each node is a domain" $?
 
-mkdir $groups/g1
-echo 1 >$groups/g1/monitor_cache
-in_group g1 cq-ws2M-400M 300
-one=$!
-in_group g1 cq-ws4M-400M 300
-two=$!
-taskset -p 1 $one >/dev/null
-taskset -p 2 $two >/dev/null
+two_in_g1 cq-ws2M-400M cq-ws4M-400M
 # of DOMAIN: what g1 has there
 of() { awk -v domain="$1" '$1 == domain { print $3 }' $groups/g1/occupancy_domains; }
 right() {
@@ -70,9 +63,7 @@ echo 0 >$online && passes && [ "$(grep -c . $groups/g1/occupancy_domains)" = 1 ]
 	echo 1 >$online && taskset -p 2 $two >/dev/null && right && [ "$(grep -c . $groups/g1/occupancy_domains)" = 2 ]
 result "R-29 a node without CPUs leaves the sums and comes back" $?
 
-kill $one $two
-wait $one $two 2>/dev/null
-rmdir $groups/g1
+end_g1
 [ "$(refused)" = 0 ]
 result "R-04 no access was refused by the machine" $?
 reload profile=spr lines=2048

@@ -90,7 +90,7 @@ one=$!
 perf stat -e $event -- sh -c 'until [ -e go ]; do sleep 0.1; done; exec cache_qos_load cq-ws1M-100M 4' >/dev/null 2>&1 &
 two=$!
 mkdir -p $groups/up/down && echo 1 >$groups/up/down/monitor_cache
-waits 20 used_at_least 4
+within 20 used_at_least 4
 pmukit record --source model -C 0 -e cache_qos_aux/snapshot/ -o names.data -- sh -c 'sleep 1; echo >go; sleep 3' >said 2>&1
 echo >done
 wait $one $two

@@ -19,7 +19,7 @@ echo 1 >$groups/g1/monitor_cache
 sleep 1000 &
 asleep=$!
 echo $asleep >$groups/g1/tasks
-waits 20 no_limbo
+within 20 no_limbo
 sleep 1
 mark
 sleep 10

@@ -58,6 +58,24 @@ Scenario cache_qos_bench()
     return bench;
 }
 
+// On registers: the kernel's resctrl and the driver with its hardware back-end, two L3s.
+Scenario cache_qos_rdt()
+{
+    Scenario rdt;
+    rdt.name = "rdt";
+    rdt.kernels = {"6.1"};
+    rdt.smp = "2,sockets=2";
+    rdt.rdt = "cpus-per-l3=1";
+    rdt.modules_instead = {"pmukit_common", "cache_qos"};
+    rdt.steps = {{"rdt", "/selftests/cache_qos/rdt.sh", 900}};
+    rdt.judgements = {
+        {"resctrl, cache_qos and perf show what is in the caches and what was moved",
+         {"{selftests}/cache_qos/check_rdt.sh", "{out}/rdt.log", "{guest}/rdt.readings"},
+         0,
+         {"readings=7 good=yes"}}};
+    return rdt;
+}
+
 GuestStep configfs_step()
 {
     return {"configfs",
@@ -128,7 +146,8 @@ UnitSpec cache_qos_driver()
                      "selftests/cache_qos/cache_qos_closid",
                      "selftests/cache_qos/cache_qos_crowd",
                      "selftests/cache_qos/cache_qos_load",
-                     "selftests/cache_qos/cache_qos_test"};
+                     "selftests/cache_qos/cache_qos_test",
+                     "selftests/cache_qos/cache_qos_walk"};
     unit.files = {"selftests/lib/tap.sh",
                   "selftests/cache_qos/book.sh",
                   "selftests/cache_qos/groups.sh",
@@ -139,6 +158,7 @@ UnitSpec cache_qos_driver()
                   "selftests/cache_qos/machine.sh",
                   "selftests/cache_qos/scale.sh",
                   "selftests/cache_qos/claim.sh",
+                  "selftests/cache_qos/rdt.sh",
                   "selftests/cache_qos/closid.sh",
                   "selftests/cache_qos/unload.sh",
                   "selftests/cache_qos/neighbors.sh",
@@ -170,6 +190,7 @@ UnitSpec cache_qos_driver()
                   cache_qos_script("hotplug", "/selftests/cache_qos/hotplug.sh", 400, {"6.12"}),
                   cache_qos_script("neighbors", "/selftests/cache_qos/neighbors.sh", 180,
                                    {"6.1", "6.12", "7.2"}),
+                  cache_qos_rdt(),
                   cache_qos_scale("scale", "8"),
                   cache_qos_scale("scale16", "16"),
                   cache_qos_life(),

@@ -75,7 +75,7 @@ result "R-50 with the id and the package before it where that is asked for" $?
 result "R-26 R-31 traffic is at least what is there, the bound no more" $?
 
 fresh() { [ "$(state age_ms)" -le 2000 ]; }
-[ "$(state backend)" = sim ] && [ "$(state state)" = good ] && waits 5 fresh
+[ "$(state backend)" = sim ] && [ "$(state state)" = good ] && within 5 fresh
 result "R-03 R-35 the status says who has the registers, that all is well, and how old it is" $?
 
 # A group in a group in a group; the program goes down, and its parents keep what it has.

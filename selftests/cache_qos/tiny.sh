@@ -10,7 +10,7 @@ plan 17
 
 scale=$(scale)
 passes
-waits 5 stat_is rmids_free 3
+within 5 stat_is rmids_free 3
 result "R-21 three RMIDs can be given out" $?
 [ "$(cat $devices/cache_qos/threshold)" = $((1024 / 4 * scale)) ]
 result "R-23 the threshold is the cache by RMIDs" $?
@@ -53,10 +53,10 @@ echo 0 >$groups/g4/monitor_cache
 sim freeze 0
 
 sim flush 0
-waits 5 writes $groups/g4/monitor_cache 1
+within 5 writes $groups/g4/monitor_cache 1
 result "R-55 it is given out once its lines are gone" $?
 echo 0 >$groups/g4/monitor_cache
-waits 5 grep -qx "rmids_free 1" $groups/g4/status
+within 5 grep -qx "rmids_free 1" $groups/g4/status
 result "R-24 and given back" $?
 
 # A task of its own, then one of g1: for both together there is no RMID.
@@ -65,7 +65,7 @@ task=$!
 sleep 0.5
 perf stat -x, -p $task -e cache_qos/llc_occupancy/ -- sleep 8 2>stat &
 stat=$!
-waits 10 grep -qx "rmids_used 3" $groups/g4/status
+within 10 grep -qx "rmids_used 3" $groups/g4/status
 result "R-40 a task takes the last one" $?
 partial=$(stat_of partial)
 echo $task >$groups/g1/tasks
@@ -92,16 +92,16 @@ wait $task 2>/dev/null
 
 # Each RMID has had lines, which stay, and nobody is watched any more.
 sim flush 0
-waits 5 writes $groups/g3/monitor_cache 1
+within 5 writes $groups/g3/monitor_cache 1
 for group in g1 g2 g3; do
 	in_group $group cq-ws1M-100M 1
 	wait $!
 done
 rmdir $groups/g1 $groups/g2 $groups/g3 $groups/g4
-waits 5 stat_is probes 0
+within 5 stat_is probes 0
 perf stat -p $$ -e cache_qos/llc_occupancy/ -- true >said 2>&1
 echo "# $(stat_of rmids_limbo) RMIDs in limbo, $(stat_of tasks) tasks"
-stat_is rmids_limbo 3 && waits 5 stat_is probes 0 && waits 5 stat_is tasks 0
+stat_is rmids_limbo 3 && within 5 stat_is probes 0 && within 5 stat_is tasks 0
 result "R-18 a task that could not be watched is forgotten" $?
 
 [ "$(refused)" = 0 ]

@@ -12,11 +12,11 @@ carries() { ! idle; }
 stays() { refused_with "in use\|temporarily\|busy" rmmod "$1"; }
 idle() { awk '$1 == "cpu" && $6 != "0" && $6 != "0x0" { bad = 1 } END { exit bad }' $book/cpus; }
 
-waits 5 stat_is probes 0
+within 5 stat_is probes 0
 result "R-14 nobody watches: no probe" $?
 perf stat -e cache_qos/llc_occupancy/ -- sleep 100 >/dev/null 2>&1 &
 stat=$!
-waits 60 stat_is probes 3 && stays cache_qos_sim && stays cache_qos
+within 60 stat_is probes 3 && stays cache_qos_sim && stays cache_qos
 result "R-13 no module goes while an event is open" $?
 kill -INT $stat
 wait $stat
@@ -25,12 +25,12 @@ echo 1 >$groups/g1/monitor_cache
 in_group g1 cq-ws2M-100M 100
 one=$!
 sleep 1
-waits 5 carries && stays cache_qos_sim && stays cache_qos
+within 5 carries && stays cache_qos_sim && stays cache_qos
 result "R-13 nor while there is a group" $?
 kill $one
 wait $one 2>/dev/null
 rmdir $groups/g1
-waits 5 stat_is probes 0 && idle
+within 5 stat_is probes 0 && idle
 result "R-13 after the last group the probes are gone and RMIDs are 0" $?
 
 # The machine comes and goes while everybody asks for it.
@@ -67,7 +67,7 @@ echo "# gone $gone times"
 [ $gone -gt 0 ] && [ -d $book ]
 result "R-13 the machine goes and comes under load" $?
 rmdir $groups/g1 2>/dev/null
-waits 5 stat_is probes 0
+within 5 stat_is probes 0
 result "R-14 nothing is left of it" $?
 rm stop
 

@@ -124,12 +124,14 @@ Result<Emulator> find_program(const KernelQuirks &quirks, const fs::path &cache)
 }
 
 // A CPU that stands still while Linux counts its ticks makes it take the counter for one of another
-// speed, and all of its time then goes wrong by that: 66 times too fast was seen.
+// speed, and all of its time then goes wrong by that: 66 times too fast was seen. One that stands
+// still between two reads makes the watchdog of Linux 7.2 call the counter unstable; the kernel
+// then patches itself for it, and the guest hung in that.
 std::string known_tsc(const Emulator &emulator, const MachineSpec &spec)
 {
     if (!emulator.tsc_khz || emulator.kvm || spec.steady)
         return "";
-    return fmt::format(" tsc_early_khz={}", emulator.tsc_khz);
+    return fmt::format(" tsc_early_khz={} tsc=reliable", emulator.tsc_khz);
 }
 
 class ProbeWatcher : public Watcher {
@@ -318,6 +320,25 @@ void add_tapped_node(std::vector<std::string> &words, const TappedNode &node)
                               option_value(node.ring), option_value(node.tally))});
 }
 
+// Sapphire Rapids: one that Linux knows and whose monitoring it uses. What it has besides is that
+// of the emulator's own.
+constexpr std::string_view kRdtCpu =
+    ",vendor=GenuineIntel,family=6,model=143,stepping=8,level=0x1f";
+
+std::string cpu_words(const KernelQuirks &quirks, const MachineSpec &spec)
+{
+    // A region is committed only where the kernel believes it can flush CPU caches, and it does not
+    // under a hypervisor it knows of.
+    const bool bare = spec.placement == Placement::kCxlRootPort || spec.hides_hypervisor;
+    return fmt::format("{}{}{}", quirks.cpu, spec.rdt ? kRdtCpu : "", bare ? ",-hypervisor" : "");
+}
+
+void add_rdt(std::vector<std::string> &words, const RdtProcessor &rdt)
+{
+    words.insert(words.end(), {"-plugin", fmt::format("{},log={},{}", option_value(rdt.plugin),
+                                                      option_value(rdt.log), rdt.options)});
+}
+
 }  // namespace
 
 // 2^3 ns an instruction: little less than an emulated CPU needs on a host without other work.
@@ -337,11 +358,8 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     else
         add({"-accel", emulator.kvm ? "kvm" : std::string(quirks.tcg)});
     bool cxl = spec.placement == Placement::kCxlRootPort;
-    // A region is committed only where the kernel believes it can flush CPU caches, and it does not
-    // under a hypervisor it knows of.
     const bool two_nodes = cxl || spec.two_nodes;
-    const bool bare = cxl || spec.hides_hypervisor;
-    add({"-cpu", fmt::format("{}{}", quirks.cpu, bare ? ",-hypervisor" : ""), "-smp",
+    add({"-cpu", cpu_words(quirks, spec), "-smp",
          !spec.smp.empty() ? std::string(spec.smp)
          : two_nodes       ? "2,sockets=2"
                            : "2",
@@ -358,6 +376,8 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
         add({"-object", memory_words("m", memory)});
         add({"-M", fmt::format("{},memory-backend=m", quirks.machine)});
     }
+    if (spec.rdt)
+        add_rdt(words, *spec.rdt);
     add({"-kernel", spec.image, "-initrd", spec.initramfs});
     // 5: warnings and worse on the console, the whole log is saved by init. The stall and lockup
     // detectors get time, and x86 must not conclude from a late tick that its timer is broken: the

@@ -36,6 +36,12 @@ struct TappedNode {
     std::filesystem::path plugin, ring, tally;
 };
 
+// The registers and caches of RDT; the plugin writes what is in them to the log.
+struct RdtProcessor {
+    std::filesystem::path plugin, log;
+    std::string_view options;
+};
+
 struct MachineSpec {
     std::filesystem::path image;
     std::filesystem::path initramfs;
@@ -49,6 +55,7 @@ struct MachineSpec {
     std::filesystem::path monitor{};          // socket on which QEMU listens; empty: none
     bool two_nodes = false;                   // NUMA nodes, a CPU each; so it is with cxl-rp
     std::optional<TappedNode> tapped_node{};  // with both CPUs in the other; never with KVM
+    std::optional<RdtProcessor> rdt{};        // likewise
     std::string_view smp{};                   // in place of two CPUs
     bool steady = false;                      // time goes by instructions; never with KVM
     bool hides_hypervisor = false;            // so does cxl-rp

@@ -91,6 +91,22 @@ TEST(MachineWords, TwoNodesHaveACpuEach)
     EXPECT_EQ(words.find("cxl"), std::string::npos);
 }
 
+TEST(MachineWords, AProcessorWithRdtIsIntelsAndHasAPlugin)
+{
+    MachineSpec spec;
+    EXPECT_EQ(joined(spec, "6.1").find("GenuineIntel"), std::string::npos);
+    spec.rdt = RdtProcessor{"/b/rdt.so", "/o/a,b/log", "cpus-per-l3=1,rmids=8"};
+    spec.smp = "2,sockets=2";
+    const std::string words = joined(spec, "6.1");
+    EXPECT_NE(words.find("-cpu max,vendor=GenuineIntel,family=6,model=143,"), std::string::npos)
+        << words;
+    EXPECT_NE(words.find("-smp 2,sockets=2"), std::string::npos);
+    EXPECT_NE(words.find("-plugin /b/rdt.so,log=/o/a,,b/log,cpus-per-l3=1,rmids=8 "),
+              std::string::npos)
+        << words;
+    EXPECT_EQ(words.find("hypervisor"), std::string::npos);
+}
+
 TEST(MachineWords, ATappedNodeIsMemoryAloneAndHasAPlugin)
 {
     MachineSpec spec;
@@ -180,7 +196,7 @@ TEST(MachineWords, LinuxIsToldHowFastTheCounterIsThatItSees)
         spec.steady = steady;
         return pmukit::joined(machine_words(emulator, kernel, spec), " ");
     };
-    EXPECT_NE(words_of({{"q"}, false, 2600000}, false).find(" tsc_early_khz=2600000 "),
+    EXPECT_NE(words_of({{"q"}, false, 2600000}, false).find(" tsc_early_khz=2600000 tsc=reliable"),
               std::string::npos);
     EXPECT_EQ(words_of({{"q"}, true, 2600000}, false).find("tsc"), std::string::npos);
     EXPECT_EQ(words_of({{"q"}, false, 2600000}, true).find("tsc"), std::string::npos);

@@ -217,7 +217,7 @@ Result<void> Session::prepare()
     emulator_ = std::move(*emulator);
     fs::create_directories(options_.build / "vm");
     emulator_.kvm =
-        options_.allow_kvm && !scenario_.tapped_node &&
+        options_.allow_kvm && !scenario_.tapped_node && scenario_.rdt.empty() &&
         kvm_works(emulator_, *options_.kernel, tree_.image, options_.build / "vm/kvm-works");
 
     names_ = {{"out", out_.string()},
@@ -465,6 +465,8 @@ Result<MachineSpec> Session::make_machine()
     if (scenario_.tapped_node)
         spec.tapped_node =
             TappedNode{options_.build / "tools/memtap/memtap.so", out("ring"), out("tally")};
+    if (!scenario_.rdt.empty())
+        spec.rdt = RdtProcessor{options_.build / "tools/rdt/rdt.so", out("rdt.log"), scenario_.rdt};
     spec.smp = scenario_.smp;
     spec.steady = scenario_.steady;
     spec.hides_hypervisor = scenario_.hides_hypervisor;

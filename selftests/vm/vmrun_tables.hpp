@@ -106,6 +106,9 @@ struct Scenario {
     // Two NUMA nodes: the first has the CPUs, the second is memory alone, that of the first model,
     // which is told of the guest's accesses to it by a plugin of the emulator: see kTapped* below.
     bool tapped_node = false;
+    // Not empty: the processor is one of Intel's with RDT, by a plugin of the emulator that takes
+    // these options (tools/rdt). The guest sees two L3s if it has two sockets and cpus-per-l3=1.
+    std::string_view rdt{};
     // It is suspended: what results leave it by keeps its state meanwhile. From Linux 6.12 on.
     bool sleeps = false;
     // The processor does not say that it is emulated: for drivers that refuse one that does.

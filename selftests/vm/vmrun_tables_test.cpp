@@ -86,6 +86,21 @@ TEST(Tables, ATappedNodeIsWhereTheModelIsTold)
             }
 }
 
+// QEMU gives plugins wrong numbers of CPUs that share a thread.
+TEST(Tables, AProcessorWithRdtHasAThreadForEachCpu)
+{
+    for (const UnitSpec &unit : units())
+        for (const Scenario &scenario : unit.tests)
+            for (const KernelQuirks &kernel : kernels()) {
+                if (scenario.rdt.empty() || !runs_on(scenario, kernel))
+                    continue;
+                EXPECT_EQ(kernel.arch, "amd64") << scenario.name;
+                EXPECT_NE(kernel.tcg.find("thread=multi"), std::string_view::npos)
+                    << scenario.name << " on " << kernel.kernel;
+                EXPECT_FALSE(scenario.steady || scenario.tapped_node) << scenario.name;
+            }
+}
+
 TEST(Tables, AScenarioHasWhatItWantsOfOtherUnitsOnce)
 {
     for (const UnitSpec &unit : units())

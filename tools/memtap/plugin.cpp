@@ -251,8 +251,6 @@ bool settle(int argc, char **argv)
 }  // namespace
 }  // namespace pmukit::memtap
 
-#define PMUKIT_EXPORT __attribute__((visibility("default")))
-
 extern "C" PMUKIT_EXPORT const int qemu_plugin_version;
 const int qemu_plugin_version = kQemuPluginVersion;
 

@@ -7,6 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
+// What QEMU looks up in a plugin, whose other symbols are hidden.
+#define PMUKIT_EXPORT __attribute__((visibility("default")))
+
 extern "C" {
 
 inline constexpr int kQemuPluginVersion = 7;
@@ -15,11 +18,39 @@ inline constexpr int kQemuPluginVersion = 7;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_plugin_hwaddr;
+struct qemu_plugin_register;
+struct qemu_plugin_scoreboard;
 using qemu_plugin_id_t = uint64_t;
 using qemu_plugin_meminfo_t = uint32_t;
 
-enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_CB_R_REGS, QEMU_PLUGIN_CB_RW_REGS };
 enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_RW = 3 };
+enum qemu_plugin_cond { QEMU_PLUGIN_COND_NE = 3 };
+
+// A number of each CPU, which generated code can compare.
+struct qemu_plugin_u64 {
+    qemu_plugin_scoreboard *score;
+    size_t offset;
+};
+
+// Of GLib, which QEMU brings.
+struct GArray {
+    char *data;
+    unsigned len;
+};
+struct GByteArray {
+    uint8_t *data;
+    unsigned len;
+};
+unsigned g_array_get_element_size(GArray *array);
+GByteArray *g_byte_array_sized_new(unsigned bytes);
+GByteArray *g_byte_array_set_size(GByteArray *array, unsigned bytes);
+char *g_array_free(GArray *array, int free_elements);
+
+struct qemu_plugin_reg_descriptor {
+    qemu_plugin_register *handle;
+    const char *name, *feature;
+};
 
 struct qemu_info_t {
     const char *target_name;
@@ -41,6 +72,13 @@ using qemu_plugin_vcpu_mem_cb_t = void (*)(unsigned vcpu, qemu_plugin_meminfo_t 
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t cb,
                                            void *userdata);
+void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_udata_cb_t cb,
+                                       void *userdata);
+// Before the block, where the CPU's number compares so with the constant.
+void qemu_plugin_register_vcpu_tb_exec_cond_cb(qemu_plugin_tb *tb, qemu_plugin_vcpu_udata_cb_t cb,
+                                               qemu_plugin_cb_flags flags, qemu_plugin_cond cond,
+                                               qemu_plugin_u64 number, uint64_t constant,
+                                               void *userdata);
 void qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t cb,
                                             qemu_plugin_cb_flags flags, void *userdata);
 void qemu_plugin_register_vcpu_mem_cb(qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
@@ -52,6 +90,16 @@ size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb *tb);
 qemu_plugin_insn *qemu_plugin_tb_get_insn(const qemu_plugin_tb *tb, size_t index);
 // Copies at most so many bytes of the instruction, and says how many.
 size_t qemu_plugin_insn_data(const qemu_plugin_insn *insn, void *into, size_t bytes);
+uint64_t qemu_plugin_insn_vaddr(const qemu_plugin_insn *insn);
+
+qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_bytes);
+void qemu_plugin_u64_set(qemu_plugin_u64 number, unsigned vcpu, uint64_t value);
+
+// Registers of the CPU that called back, with the flag that allows it. The array is of
+// descriptors and the caller's.
+GArray *qemu_plugin_get_registers();
+bool qemu_plugin_read_register(qemu_plugin_register *handle, GByteArray *appended_to);
+bool qemu_plugin_write_register(qemu_plugin_register *handle, GByteArray *value);
 
 unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);  // log2 of the width
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);

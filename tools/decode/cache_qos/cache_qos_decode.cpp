@@ -135,8 +135,11 @@ std::string Name::label() const
 }
 
 // Parts come one behind the other; where one is missing the name is that of before.
+// Where there is no room for a name, the monitor has a number alone.
 void Names::note(const NamePart &part)
 {
+    constexpr size_t kNameBytes = sizeof(Key) + sizeof(Name) + kNodeBytes +
+                                  PMUKIT_CACHE_QOS_NAME_PARTS * PMUKIT_CACHE_QOS_NAME_PART_BYTES;
     const Key key{part.monitor, part.domain};
     if (part.part == 0) {
         key_ = key;
@@ -148,10 +151,11 @@ void Names::note(const NamePart &part)
         return;
     }
     next_part_ = static_cast<uint8_t>(part.part + 1);
-    if (next_part_ == part.parts) {
+    if (next_part_ != part.parts)
+        return;
+    next_part_ = 0;
+    if (names_.contains(key) || left_->take(kNameBytes))
         names_[key] = begun_;
-        next_part_ = 0;
-    }
 }
 
 const Name *Names::find(uint32_t monitor, uint16_t domain) const

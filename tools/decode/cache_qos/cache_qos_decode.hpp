@@ -8,13 +8,16 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "base/budget.hpp"
 #include "base/bytes.hpp"
+#include "base/limits.hpp"
 #include "decode/decode.hpp"
 #include "decode/stream.hpp"
 
@@ -78,6 +81,10 @@ struct Name {
 // Names of the monitors of an L3, put together from their parts.
 class Names {
 public:
+    explicit Names(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kMonitors))
+        : left_(std::move(left))
+    {
+    }
     void note(const NamePart &part);
     // nullptr: it was not told.
     const Name *find(uint32_t monitor, uint16_t domain) const;
@@ -85,6 +92,7 @@ public:
 private:
     using Key = std::pair<uint32_t, uint16_t>;
 
+    std::shared_ptr<Budget> left_;
     std::map<Key, Name> names_;
     Key key_{};
     Name begun_;

@@ -459,11 +459,57 @@ TEST(CacheQosSeries, ACountThatFallsIsAnotherSeries)
 
 TEST(CacheQosSeries, ThereIsRoomForSoManyAndNoMore)
 {
+    constexpr uint32_t kLeast = 4096, kMost = limits::kMonitors / 256;
     SeriesTable table;
-    for (uint32_t i = 0; i < SeriesTable::kMaxSeries; i++)
-        EXPECT_TRUE(table.add(of_monitor(i, PMUKIT_CACHE_QOS_KIND_TASK, 1, 0)));
-    EXPECT_FALSE(table.add(of_monitor(SeriesTable::kMaxSeries, PMUKIT_CACHE_QOS_KIND_TASK, 1, 0)));
-    EXPECT_TRUE(table.add(of_monitor(0, PMUKIT_CACHE_QOS_KIND_TASK, 2, 5)));
+    uint32_t kept = 0;
+    while (kept <= kMost && table.add(of_monitor(kept, PMUKIT_CACHE_QOS_KIND_TASK, 1, 0)))
+        kept++;
+    EXPECT_GT(kept, kLeast);
+    EXPECT_LT(kept, kMost);
+    EXPECT_EQ(table.all().size(), kept);
+    EXPECT_FALSE(table.add(of_monitor(kept, PMUKIT_CACHE_QOS_KIND_TASK, 1, 0)));
+}
+
+// All that they can have: columns, levels and names.
+TEST(CacheQosSeries, TablesOfAllEventsShareWhatThereIsRoomFor)
+{
+    constexpr size_t kBytes = size_t{1} << 20, kLargest = 24 << 10;
+    constexpr uint64_t kReadings = 4000;
+    const auto left = std::make_shared<Budget>(kBytes);
+    SeriesTable tables[2] = {SeriesTable(left), SeriesTable(left)};
+    bool fit = true;
+    for (uint32_t monitor = 0; fit && monitor < kBytes; monitor++)
+        for (uint64_t i = 0; fit && i < kReadings; i++) {
+            Reading reading = of_monitor(monitor, PMUKIT_CACHE_QOS_KIND_TASK, i, 0);
+            reading.event = PMUKIT_CACHE_QOS_EVENT_OCCUPANCY;
+            reading.bytes = uint64_t{1} << i % 64 | (i / 64 % 16) << i % 60;
+            fit = tables[monitor % 2].add(reading);
+        }
+    EXPECT_FALSE(fit);
+    size_t bytes = 0;
+    for (const SeriesTable &table : tables)
+        for (const auto &[key, series] : table.all()) {
+            EXPECT_LT(series.bytes(), kLargest);
+            bytes += series.bytes();
+        }
+    EXPECT_GT(bytes, kBytes / 2);
+    EXPECT_LE(bytes, kBytes);
+    EXPECT_GT(tables[1].all().size(), kBytes / kLargest / 4);
+}
+
+TEST(CacheQosSeries, NamesAreKeptUpToTheLimit)
+{
+    const auto left = std::make_shared<Budget>(size_t{1} << 16);
+    Names names(left);
+    uint32_t known = 0;
+    for (uint32_t monitor = 0; monitor < 10000; monitor++) {
+        names.note({.monitor = monitor, .parts = 1, .text = "a"});
+        known += names.find(monitor, 0) != nullptr;
+    }
+    EXPECT_GT(known, 100U);
+    EXPECT_LT(known, 1000U);
+    names.note({.monitor = 0, .parts = 1, .text = "b"});
+    EXPECT_EQ(names.find(0, 0)->text, "b") << "one that is known may change";
 }
 
 NamePart named(uint32_t life, std::string text, uint64_t id = 1234)

@@ -85,6 +85,11 @@ uint64_t Levels::median() const
     return max_;
 }
 
+size_t Levels::bytes() const
+{
+    return exact_.capacity() * sizeof(uint64_t) + buckets_.capacity() * sizeof(Bucket);
+}
+
 Summary Levels::summary() const
 {
     if (!levels_)
@@ -183,20 +188,34 @@ uint64_t Series::grown() const
     return last_.bytes < first_bytes_ ? 0 : last_.bytes - first_bytes_;
 }
 
+size_t Series::bytes() const
+{
+    return sizeof *this + columns_.capacity() * sizeof(Column) + levels_.bytes() +
+           (who_ ? who_->text.capacity() : 0);
+}
+
 std::string monitor_name(const SeriesKey &key)
 {
     return key.life ? std::to_string(key.monitor) + "#" + std::to_string(key.life + 1)
                     : std::to_string(key.monitor);
 }
 
-void SeriesTable::put(const SeriesKey &key, const Reading &reading, const Name *who)
+bool SeriesTable::put(const SeriesKey &key, const Reading &reading, const Name *who)
 {
-    Series &series = all_[key];
+    // More than a series can grow by one reading.
+    constexpr size_t kMostBytes = size_t{32} << 10;
+    if (!left_->take(kMostBytes))
+        return false;
+    const auto [at, fresh] = all_.try_emplace(key);
+    Series &series = at->second;
+    const size_t before = fresh ? 0 : series.bytes() + kNodeBytes;
     if (who && who->kind == reading.kind) {
         series.call(*who);
         has_names_ = true;
     }
     series.add(reading);
+    left_->give_back(kMostBytes + before - series.bytes() - kNodeBytes);
+    return true;
 }
 
 bool SeriesTable::add(const Reading &reading)
@@ -209,16 +228,11 @@ bool SeriesTable::add(const Reading &reading)
         auto &[newest, series] = *std::prev(after);
         const bool known = newest.monitor == key.monitor && newest.domain == key.domain &&
                            newest.event == key.event;
-        if (known && series.continues(reading, who)) {
-            put(newest, reading, who);
-            return true;
-        }
+        if (known && series.continues(reading, who))
+            return put(newest, reading, who);
         key.life = known ? newest.life + 1 : 0;
     }
-    if (all_.size() == kMaxSeries)
-        return false;
-    put(key, reading, who);
-    return true;
+    return put(key, reading, who);
 }
 
 uint64_t SeriesTable::grown(uint32_t monitor, uint16_t domain, uint8_t event) const

@@ -31,6 +31,7 @@ public:
     void add(uint64_t level);
     // Of an even number the lower of the two in the middle; 0 without any.
     Summary summary() const;
+    size_t bytes() const;  // of memory, beside itself
 
 private:
     struct Bucket {
@@ -90,6 +91,7 @@ public:
     uint32_t status() const { return status_; }  // of all readings
     // How often other RMIDs stood behind it than before.
     uint64_t generations() const { return generations_; }
+    size_t bytes() const;  // of memory
 
 private:
     struct Point {
@@ -128,11 +130,15 @@ std::string monitor_name(const SeriesKey &key);
 
 class SeriesTable {
 public:
-    static constexpr size_t kMaxSeries = 4096;
+    // left: limits::kMonitors, of all events together.
+    explicit SeriesTable(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kMonitors))
+        : left_(std::move(left)), names_(left_)
+    {
+    }
 
     // Before the readings it is for.
     void name(const NamePart &part) { names_.note(part); }
-    // False: there is no room for another series, and the reading is nowhere.
+    // False: there is no room for it, and the reading is nowhere.
     bool add(const Reading &reading);
     // Somebody has a name.
     bool has_names() const { return has_names_; }
@@ -142,8 +148,9 @@ public:
     uint64_t grown(uint32_t monitor, uint16_t domain, uint8_t event) const;
 
 private:
-    void put(const SeriesKey &key, const Reading &reading, const Name *who);
+    bool put(const SeriesKey &key, const Reading &reading, const Name *who);
 
+    std::shared_ptr<Budget> left_;
     std::map<SeriesKey, Series> all_;
     Names names_;
     bool has_names_ = false;

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# check_rdt.sh LOG READINGS: what was read in the guest (rdt.sh) against the reference log of the emulated processor (tools/rdt):
+# occupancy within a unit of each L3, bytes within a unit of what was moved at least and at most, which differ by a sixteenth at most.
+set -u
+awk '
+	function report(good, text) {
+		print (good ? "ok: " : "NOT OK: ") text
+		failed = failed || !good
+	}
+	# of an RMID at a mark, in one L3 or all
+	function at(kind, mark, l3, rmid,    i, sum) {
+		if (l3 != "all")
+			return bytes[kind, mark, l3, rmid] + 0
+		for (i = 0; i < l3s; i++)
+			sum += bytes[kind, mark, i, rmid]
+		return sum + 0
+	}
+	function least(a, b) { return a < b ? a : b }
+	function most(a, b) { return a > b ? a : b }
+	function known(mark) {
+		if (!(mark in rmid_of))
+			report(0, "mark " mark " is not in the log")
+		return mark in rmid_of
+	}
+	FNR == NR && $1 == "unit" { unit = $2 }
+	FNR == NR && $1 == "mark" { now = $2; rmid_of[now] = $4; next }
+	FNR == NR && $1 == "end" { now = "end"; complete = 1; next }
+	FNR == NR && $1 == "rmid" {
+		l3s = most(l3s, $2 + 1)
+		bytes["occupancy", now, $2, $3] = $4
+		bytes["total", now, $2, $3] = $5
+		bytes["local", now, $2, $3] = $6
+		next
+	}
+	FNR == NR { next }
+	$1 == "occupancy" && NF == 7 && known($4) && known($5) && known($6) {
+		rmid = rmid_of[$4]
+		a = at($1, $5, $3, rmid)
+		b = at($1, $6, $3, rmid)
+		slack = $3 == "all" ? unit * l3s : unit
+		low = least(a, b) - slack
+		high = most(a, b) + slack
+		report(rmid > 0 && b > 0 && $7 >= low && $7 <= high, $2 ": occupancy " $7 ", RMID " rmid " has " a " and " b)
+		checked++
+		next
+	}
+	($1 == "total" || $1 == "local") && NF == 9 && known($4) && known($5) && known($6) && known($7) && known($8) {
+		rmid = rmid_of[$4]
+		low = at($1, $6, $3, rmid) - at($1, $5, $3, rmid)
+		high = at($1, $8, $3, rmid) - at($1, $7, $3, rmid)
+		report(rmid > 0 && low > 0 && $9 >= low - unit && $9 <= high + unit && high - low <= low / 16,
+		       $2 ": " $1 " " $9 ", RMID " rmid " has moved " low " to " high)
+		checked++
+		next
+	}
+	{ report(0, "not a reading: " $0) }
+	END {
+		report(complete, "the log is complete")
+		report(checked == 7, checked + 0 " readings of 7")
+		print "rdt: unit=cache_qos source=model readings=" checked + 0 " good=" (failed ? "no" : "yes")
+		exit failed
+	}' "$1" "$2"

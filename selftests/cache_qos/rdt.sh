@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A processor that is emulated with registers of RDT (tools/rdt), two packages of one CPU: the kernel's resctrl and cache_qos read one
+# and the same walk. What they read is in /out/rdt.readings, for check_rdt.sh, which has the reference.
+#   occupancy READER L3 WHO BEFORE AFTER VALUE               marks: WHO is one the walk made; between the other two it was read
+#   total|local READER L3 WHO FROM TO BEFORE AFTER VALUE     moved from mark FROM to TO at least, from BEFORE to AFTER at most
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+resctrl=/sys/fs/resctrl
+readings=/out/rdt.readings
+module=/lib/vmrun/cache_qos.ko
+mib=8
+bytes=$((mib << 20))
+unit=65536
+
+[ -d $resctrl ] || skip_all "no resctrl"
+cd "$work" || exit 1
+plan 9
+: >$readings
+
+mark() { cache_qos_walk 0 0 "$1"; }
+reading() {
+	echo "$*" >>$readings
+	echo "# $*"
+}
+
+# walks FILE COMMAND...: in the background, until it has walked; $walker
+walks() {
+	file=$1
+	shift
+	"$@" >"$file" &
+	walker=$!
+	within 240 grep -q walked "$file"
+}
+
+# Other lines are in the L3 of CPU 1, and none of pages that are free: the next walk begins at nothing. Its memory is kept.
+evict() { walks "evicted.$1" taskset 2 cache_qos_walk 64 1 "$1" 900; }
+
+# The page of the program's stack and a few more are walked as well.
+is_walk() { [ "$1" -ge $((bytes - unit)) ] && [ "$1" -le $((bytes + 2 * unit)) ]; }
+
+# The kernel's resctrl
+rmmod cache_qos
+mount -t resctrl resctrl $resctrl
+result "resctrl mounts" $?
+refused_with "busy" insmod $module
+result "R-06 cache_qos does not load beside it" $?
+group=$resctrl/mon_groups/walk
+evict 100
+mark 1
+mkdir $group
+# shellcheck disable=SC2016
+walks walked.resctrl sh -c 'echo 0 >"$1/tasks" && exec taskset 2 cache_qos_walk "$2" 3 10 900' sh $group $mib
+result "a task of a monitoring group walks" $?
+mark 2
+data=$group/mon_data/mon_L3_01
+occupancy=$(cat $data/llc_occupancy) total=$(cat $data/mbm_total_bytes) local=$(cat $data/mbm_local_bytes)
+mark 3
+reading occupancy resctrl 1 10 2 3 "$occupancy"
+reading total resctrl 1 10 10 11 1 3 "$total"
+reading local resctrl 1 10 10 11 1 3 "$local"
+is_walk "$occupancy" && is_walk "$total"
+result "resctrl: occupancy and bytes are those of the walk" $?
+kill $walker
+wait $walker 2>/dev/null
+rmdir $group
+umount $resctrl
+
+# The driver, over the same registers
+insmod $module && mount -t configfs configfs /sys/kernel/config
+[ "$(cat $devices/cache_qos/caps/backend) $(cat $devices/cache_qos/caps/source)" = "msr model" ]
+result "R-01 cache_qos loads with the registers, and says that the processor is emulated" $?
+group=$groups/walk
+mkdir $group
+evict 102
+mark 4
+echo 1 >$group/monitor_cache
+# shellcheck disable=SC2016
+walks walked.group sh -c 'echo 0 >"$1/tasks" && exec taskset 2 cache_qos_walk "$2" 3 20 900' sh $group $mib
+result "a task of a group walks" $?
+mark 5
+passes
+# of_package FILE: the value of the L3 of package 1
+of_package() { awk '$2 == 1 { print $3 }' "$group/$1"; }
+occupancy=$(of_package occupancy_domains) total=$(of_package mbm_total_domains) local=$(of_package mbm_local_domains)
+mark 6
+reading occupancy cache_qos 1 20 5 6 "$occupancy"
+reading total cache_qos 1 20 20 21 4 6 "$total"
+reading local cache_qos 1 20 20 21 4 6 "$local"
+is_walk "$occupancy" && is_walk "$total"
+result "cache_qos: occupancy and bytes are those of the walk" $?
+kill $walker
+wait $walker 2>/dev/null
+rmdir $group
+
+# perf, of a program from its beginning to its end, in all L3s
+evict 104
+mark 7
+perf stat -x, -e cache_qos/llc_occupancy/ -- taskset 2 cache_qos_walk $mib 3 30 2>stat
+mark 8
+sed 's/^/# /' stat
+occupancy=$(awk -F, '$3 ~ /llc_occupancy/ { print $1; exit }' stat)
+reading occupancy perf all 30 31 8 "$occupancy"
+is_walk "$occupancy"
+result "R-42 perf stat: occupancy is that of the walk" $?
+[ "$(stat_of pqr_faults) $(stat_of hijacks) $(stat_of stolen)" = "0 0 0" ]
+result "R-09 no write was refused, no register was another's" $?
+exit $tap_failed

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "rdt/counters.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace pmukit::rdt {
+namespace {
+
+constexpr uint32_t kOccupancy = 1, kTotal = 2, kLocal = 3;
+
+class CountersOfAnL3 : public testing::Test {
+protected:
+    void make(const Shape &shape)
+    {
+        ASSERT_EQ(fault_of(shape), nullptr);
+        ASSERT_TRUE(cache_->make(shape));
+        counters_.make(shape);
+    }
+    void move(uint64_t lines, uint32_t rmid, bool remote = false)
+    {
+        for (uint64_t i = 0; i < lines; i++)
+            cache_->access({next_line_++, rmid, ~0ULL, remote});
+    }
+    uint64_t read(uint32_t event, uint32_t rmid) { return counters_.read(*cache_, {event, rmid}); }
+
+    std::unique_ptr<Cache> cache_ = std::make_unique<Cache>();
+    Counters counters_;
+    uint64_t next_line_ = 0;
+};
+
+TEST_F(CountersOfAnL3, ShowWholeUnits)
+{
+    Shape shape;
+    shape.unit = 256;
+    make(shape);
+    move(4 * 10 + 3, 5);
+    EXPECT_EQ(read(kOccupancy, 5), 10u);
+    EXPECT_EQ(read(kTotal, 5), 10u);
+    EXPECT_EQ(read(kTotal, 6), 0u);
+}
+
+TEST_F(CountersOfAnL3, TotalIsLocalAndRemote)
+{
+    Shape shape;
+    shape.unit = 64;
+    make(shape);
+    move(7, 1);
+    move(5, 1, true);
+    EXPECT_EQ(read(kTotal, 1), 12u);
+    EXPECT_EQ(read(kLocal, 1), 7u);
+    EXPECT_EQ(read(kOccupancy, 1), 12u);
+}
+
+TEST_F(CountersOfAnL3, UnknownEventOrRmidIsAnError)
+{
+    make({});
+    for (const uint32_t event : {0u, 4u, 255u})
+        EXPECT_EQ(read(event, 1), 1ULL << 63) << event;
+    EXPECT_EQ(read(kOccupancy, 63), 0u);
+    EXPECT_EQ(read(kOccupancy, 64), 1ULL << 63);
+}
+
+TEST_F(CountersOfAnL3, BandwidthWrapsAtItsWidthAndOccupancyDoesNotStartAnywhereElse)
+{
+    Shape shape;
+    shape.unit = 64;
+    shape.width = 24;
+    shape.start = (1 << 24) - 2;
+    make(shape);
+    EXPECT_EQ(read(kTotal, 1), 0xfffffeu);
+    move(1, 1);
+    EXPECT_EQ(read(kTotal, 1), 0xffffffu);
+    move(4, 1);
+    EXPECT_EQ(read(kTotal, 1), 3u);
+    EXPECT_EQ(read(kOccupancy, 1), 5u);
+}
+
+TEST_F(CountersOfAnL3, EachNthReadHasTheBitThatWasAskedFor)
+{
+    Shape shape;
+    shape.unavailable = 3;
+    shape.error = 4;
+    make(shape);
+    std::string seen;
+    for (int i = 0; i < 12; i++) {
+        const uint64_t value = read(kOccupancy, 1);
+        seen += value == 1ULL << 62 ? 'u' : value == 1ULL << 63 ? 'e' : value == 0 ? '.' : '?';
+    }
+    EXPECT_EQ(seen, "..ue.u.eu..e");
+}
+
+TEST_F(CountersOfAnL3, FewerThanRmidsServeThoseThatWereReadLast)
+{
+    Shape shape;
+    shape.unit = 64;
+    shape.counters = 2;
+    make(shape);
+    move(3, 1);
+    EXPECT_EQ(read(kTotal, 1), 1ULL << 62);
+    EXPECT_EQ(read(kTotal, 1), 0u);  // what was moved before is lost
+    move(2, 1);
+    EXPECT_EQ(read(kTotal, 1), 2u);
+    EXPECT_EQ(read(kLocal, 1), 2u);
+    EXPECT_EQ(read(kTotal, 2), 1ULL << 62);
+    EXPECT_EQ(read(kTotal, 1), 2u);
+    EXPECT_EQ(read(kTotal, 3), 1ULL << 62);  // takes that of 2
+    move(1, 1);
+    EXPECT_EQ(read(kTotal, 1), 3u);
+    EXPECT_EQ(read(kTotal, 2), 1ULL << 62);  // takes that of 3
+    EXPECT_EQ(read(kTotal, 1), 3u);
+    EXPECT_EQ(read(kOccupancy, 3), 0u);  // needs none
+}
+
+}  // namespace
+}  // namespace pmukit::rdt

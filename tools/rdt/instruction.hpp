@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The instructions of x86 that the plugin looks for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pmukit::rdt {
+
+inline constexpr size_t kLongestInstruction = 15;
+
+// A mark does nothing on any processor: nopl 'r' 'd' 't' 'm' (%rax). EAX has its number.
+enum class Instruction { kOther, kCpuid, kRdmsr, kWrmsr, kMark };
+
+Instruction instruction_of(const uint8_t *bytes, size_t count);
+
+}  // namespace pmukit::rdt

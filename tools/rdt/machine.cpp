@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "rdt/machine.hpp"
+
+namespace pmukit::rdt {
+
+bool Machine::make(const Shape &shape)
+{
+    shape_ = shape;
+    for (uint32_t cpu = 0; cpu < shape.cpus; cpu++)
+        if (!cpus_[cpu].inner.make(shape))
+            return false;
+    // At reset a class has all ways, and no limit of bandwidth.
+    const uint64_t ways = (1ULL << shape.ways) - 1;
+    const uint64_t unlimited = shape.vendor == Vendor::kAmd ? 1ULL << kAmdBandwidthBits : 0;
+    for (uint32_t l3 = 0; l3 < l3s_of(shape); l3++) {
+        if (!l3s_[l3].cache.make(shape))
+            return false;
+        l3s_[l3].counters.make(shape);
+        for (uint32_t clos = 0; clos < shape.classes; clos++) {
+            l3s_[l3].masks[clos] = ways;
+            l3s_[l3].throttles[clos] = unlimited;
+        }
+    }
+    return true;
+}
+
+uint64_t Machine::counter(uint32_t cpu)
+{
+    L3 &l3 = l3s_[l3_of(shape_, cpu)];
+    const Holding holding(l3.lock);
+    return l3.counters.read(l3.cache, selection_of(cpus_[cpu].evtsel));
+}
+
+bool Machine::read(uint32_t cpu, uint32_t number, uint64_t &value)
+{
+    const L3 &l3 = l3s_[l3_of(shape_, cpu)];
+    const Msr msr = msr_of(shape_, number);
+    switch (msr.reg) {
+        case Register::kEvtsel:
+            value = cpus_[cpu].evtsel;
+            return true;
+        case Register::kCtr:
+            value = counter(cpu);
+            return true;
+        case Register::kPqr:
+            value = cpus_[cpu].pqr;
+            return true;
+        case Register::kMask:
+            value = l3.masks[msr.clos];
+            return true;
+        case Register::kThrottle:
+            value = l3.throttles[msr.clos];
+            return true;
+        case Register::kNone:
+            return false;
+    }
+    return false;
+}
+
+bool Machine::write(uint32_t cpu, uint32_t number, uint64_t value)
+{
+    const Msr msr = msr_of(shape_, number);
+    if (!takes(shape_, msr, value))
+        return false;
+    L3 &l3 = l3s_[l3_of(shape_, cpu)];
+    if (msr.reg == Register::kEvtsel)
+        cpus_[cpu].evtsel = value;
+    else if (msr.reg == Register::kMask)
+        l3.masks[msr.clos] = value;
+    else if (msr.reg == Register::kThrottle)
+        l3.throttles[msr.clos] = value;
+    else if (msr.reg == Register::kPqr) {
+        cpus_[cpu].pqr = value;
+        cpus_[cpu].writes_of_pqr.fetch_add(1, std::memory_order_relaxed);
+    }
+    return true;
+}
+
+bool Machine::is_remote(uint32_t l3, uint64_t physical) const
+{
+    if (shape_.node_bytes == 0)
+        return false;
+    const uint64_t node = physical / shape_.node_bytes, last = l3s_of(shape_) - 1;
+    return (node < last ? node : last) != l3;
+}
+
+void Machine::access(uint32_t cpu, uint64_t physical)
+{
+    const uint64_t line = physical / kLineBytes;
+    if (cpus_[cpu].inner.access(line))
+        return;
+    const Association association = this->association(cpu);
+    const uint32_t number = l3_of(shape_, cpu);
+    L3 &l3 = l3s_[number];
+    const uint64_t ways = l3.masks[association.clos].load(std::memory_order_relaxed);
+    const Holding holding(l3.lock);
+    l3.cache.access({line, association.rmid, ways, is_remote(number, physical)});
+}
+
+void Machine::copy_tallies(uint32_t l3, Tally *into)
+{
+    const Holding holding(l3s_[l3].lock);
+    for (uint32_t rmid = 0; rmid < shape_.rmids; rmid++)
+        into[rmid] = l3s_[l3].cache.of(rmid);
+}
+
+Association Machine::association(uint32_t cpu) const
+{
+    return association_of(cpus_[cpu].pqr.load(std::memory_order_relaxed));
+}
+
+uint64_t Machine::writes_of_pqr(uint32_t cpu) const
+{
+    return cpus_[cpu].writes_of_pqr.load(std::memory_order_relaxed);
+}
+
+}  // namespace pmukit::rdt

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The CPUs with their registers, and the L3s behind them. Each CPU calls from its own thread.
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "rdt/cache.hpp"
+#include "rdt/counters.hpp"
+#include "rdt/registers.hpp"
+#include "rdt/shape.hpp"
+
+namespace pmukit::rdt {
+
+// QEMU's threads of CPUs hold it for the time of one access.
+class SpinLock {
+public:
+    void lock()
+    {
+        while (taken_.test_and_set(std::memory_order_acquire))
+            ::sched_yield();
+    }
+    void unlock() { taken_.clear(std::memory_order_release); }
+
+private:
+    std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
+};
+
+class Holding {
+public:
+    explicit Holding(SpinLock &lock) : lock_(lock) { lock_.lock(); }
+    ~Holding() { lock_.unlock(); }
+    Holding(const Holding &) = delete;
+    Holding &operator=(const Holding &) = delete;
+
+private:
+    SpinLock &lock_;
+};
+
+class Machine {
+public:
+    // False: no memory.
+    bool make(const Shape &shape);
+    const Shape &shape() const { return shape_; }
+
+    // False: #GP. Of numbers for which is_of_rdt().
+    bool read(uint32_t cpu, uint32_t number, uint64_t &value);
+    bool write(uint32_t cpu, uint32_t number, uint64_t value);
+
+    void access(uint32_t cpu, uint64_t physical);
+
+    // The reference, of all RMIDs of an L3 at one moment: shape().rmids of them.
+    void copy_tallies(uint32_t l3, Tally *into);
+    Association association(uint32_t cpu) const;
+    uint64_t writes_of_pqr(uint32_t cpu) const;
+
+private:
+    struct alignas(64) Cpu {
+        std::atomic<uint64_t> pqr{0}, writes_of_pqr{0};  // others only look
+        uint64_t evtsel = 0;
+        InnerCache inner;
+    };
+    struct alignas(64) L3 {
+        SpinLock lock;
+        Cache cache;
+        Counters counters;
+        std::atomic<uint64_t> masks[kMaxClasses], throttles[kMaxClasses];
+    };
+
+    bool is_remote(uint32_t l3, uint64_t physical) const;
+    uint64_t counter(uint32_t cpu);
+
+    Shape shape_;
+    Cpu cpus_[kMaxCpus];
+    L3 l3s_[kMaxL3s];
+};
+
+}  // namespace pmukit::rdt

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "rdt/machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace pmukit::rdt {
+namespace {
+
+Shape two_l3s()
+{
+    Shape shape;
+    shape.cpus = 4;
+    shape.cpus_per_l3 = 2;
+    shape.l3_bytes = 1 << 20;
+    shape.l2_bytes = 0;
+    shape.unit = 64;
+    return shape;
+}
+
+std::unique_ptr<Machine> make(const Shape &shape)
+{
+    EXPECT_EQ(fault_of(shape), nullptr);
+    auto machine = std::make_unique<Machine>();
+    EXPECT_TRUE(machine->make(shape));
+    return machine;
+}
+
+uint64_t value_of(Machine &machine, uint32_t cpu, uint32_t number)
+{
+    uint64_t value = 0;
+    EXPECT_TRUE(machine.read(cpu, number, value)) << std::hex << number;
+    return value;
+}
+
+// As a driver reads one.
+uint64_t counter_of(Machine &machine, uint32_t cpu, uint64_t event, uint64_t rmid)
+{
+    EXPECT_TRUE(machine.write(cpu, kQmEvtsel, rmid << 32 | event));
+    return value_of(machine, cpu, kQmCtr);
+}
+
+void walk(Machine &machine, uint32_t cpu, uint64_t first, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += kLineBytes)
+        machine.access(cpu, first + at);
+}
+
+TEST(Machine, AssociationAndSelectorAreTheCpusAndMasksTheL3s)
+{
+    auto machine = make(two_l3s());
+    ASSERT_TRUE(machine->write(0, kPqrAssoc, 2ULL << 32 | 9));
+    ASSERT_TRUE(machine->write(0, kQmEvtsel, 5ULL << 32 | 1));
+    ASSERT_TRUE(machine->write(0, kL3Mask + 2, 0x3));
+    ASSERT_TRUE(machine->write(0, kDelay + 2, 50));
+    EXPECT_EQ(value_of(*machine, 0, kPqrAssoc), 2ULL << 32 | 9);
+    for (const uint32_t other : {1u, 2u}) {
+        EXPECT_EQ(value_of(*machine, other, kPqrAssoc), 0u);
+        EXPECT_EQ(value_of(*machine, other, kQmEvtsel), 0u);
+    }
+    EXPECT_EQ(value_of(*machine, 1, kL3Mask + 2), 0x3u);
+    EXPECT_EQ(value_of(*machine, 1, kDelay + 2), 50u);
+    EXPECT_EQ(value_of(*machine, 2, kL3Mask + 2), 0xffffu);
+    EXPECT_EQ(value_of(*machine, 2, kDelay + 2), 0u);
+}
+
+TEST(Machine, RefusedWriteChangesNothing)
+{
+    auto machine = make(two_l3s());
+    ASSERT_TRUE(machine->write(0, kPqrAssoc, 9));
+    EXPECT_FALSE(machine->write(0, kPqrAssoc, 64));
+    EXPECT_FALSE(machine->write(0, kL3Mask, 5));
+    EXPECT_FALSE(machine->write(0, kQmCtr, 0));
+    EXPECT_FALSE(machine->write(0, kL3Mask + 8, 1));
+    EXPECT_EQ(value_of(*machine, 0, kPqrAssoc), 9u);
+    EXPECT_EQ(value_of(*machine, 0, kL3Mask), 0xffffu);
+    uint64_t value = 0;
+    EXPECT_FALSE(machine->read(0, kL3Mask + 8, value));
+    EXPECT_EQ(machine->writes_of_pqr(0), 1u);
+}
+
+TEST(Machine, LinesAreOfTheRmidAndTheL3OfTheCpu)
+{
+    auto machine = make(two_l3s());
+    ASSERT_TRUE(machine->write(1, kPqrAssoc, 9));
+    ASSERT_TRUE(machine->write(3, kPqrAssoc, 9));
+    walk(*machine, 1, 0, 64 * 100);
+    walk(*machine, 3, 1 << 20, 64 * 30);
+    EXPECT_EQ(counter_of(*machine, 0, 1, 9), 100u);
+    EXPECT_EQ(counter_of(*machine, 2, 1, 9), 30u);
+    EXPECT_EQ(counter_of(*machine, 2, 2, 9), 30u);
+    EXPECT_EQ(counter_of(*machine, 0, 1, 0), 0u);
+}
+
+TEST(Machine, FillsGoToTheWaysOfTheClassOfService)
+{
+    auto machine = make(two_l3s());
+    ASSERT_TRUE(machine->write(0, kL3Mask + 3, 0x3));
+    ASSERT_TRUE(machine->write(0, kPqrAssoc, 3ULL << 32 | 9));
+    walk(*machine, 0, 0, 1 << 20);
+    EXPECT_EQ(counter_of(*machine, 0, 1, 9) * 64, (1u << 20) * 2 / 16);
+}
+
+TEST(Machine, MemoryOfAnotherNodeIsRemote)
+{
+    Shape shape = two_l3s();
+    shape.node_bytes = 1 << 20;
+    auto machine = make(shape);
+    walk(*machine, 0, 0, 64 * 10);
+    walk(*machine, 0, 1 << 20, 64 * 4);
+    walk(*machine, 2, 0, 64 * 3);
+    walk(*machine, 2, 7 << 20, 64 * 5);  // the last node has the rest
+    EXPECT_EQ(counter_of(*machine, 0, 2, 0), 14u);
+    EXPECT_EQ(counter_of(*machine, 0, 3, 0), 10u);
+    EXPECT_EQ(counter_of(*machine, 2, 2, 0), 8u);
+    EXPECT_EQ(counter_of(*machine, 2, 3, 0), 5u);
+}
+
+TEST(Machine, InnerCacheHidesRepeatedAccesses)
+{
+    Shape shape = two_l3s();
+    shape.l2_bytes = 1 << 16;
+    auto machine = make(shape);
+    walk(*machine, 0, 0, 1 << 16);
+    ASSERT_TRUE(machine->write(0, kL3Mask, 1));
+    walk(*machine, 0, 1 << 24, 1 << 15);
+    walk(*machine, 0, 1 << 24, 1 << 15);
+    EXPECT_EQ(counter_of(*machine, 0, 2, 0) * 64, (1u << 16) + (1u << 15));
+}
+
+TEST(Machine, BandwidthOfAmdHasNoLimitAtReset)
+{
+    Shape shape = two_l3s();
+    shape.vendor = Vendor::kAmd;
+    auto machine = make(shape);
+    EXPECT_EQ(value_of(*machine, 0, kAmdBandwidth + 7), 2048u);
+    uint64_t value = 0;
+    EXPECT_FALSE(machine->read(0, kDelay, value));
+}
+
+// What all CPUs did at once is all there.
+TEST(Machine, CpusOfAnL3CountTogether)
+{
+    Shape shape = two_l3s();
+    shape.cpus_per_l3 = 4;
+    auto machine = make(shape);
+    std::vector<std::jthread> threads;
+    for (uint32_t cpu = 0; cpu < shape.cpus; cpu++)
+        threads.emplace_back([&machine, cpu] {
+            machine->write(cpu, kPqrAssoc, cpu % 2);
+            walk(*machine, cpu, uint64_t{cpu} << 24, 64 * 20000);
+        });
+    threads.clear();
+    for (const uint64_t rmid : {0u, 1u})
+        EXPECT_EQ(counter_of(*machine, 0, 2, rmid), 40000u);
+    EXPECT_EQ(counter_of(*machine, 0, 1, 0) + counter_of(*machine, 0, 1, 1), 16384u);
+}
+
+// Registers as a map of values, and counts of lines that no cache of this size forgets.
+class NaiveMachine {
+public:
+    void write(uint32_t cpu, uint32_t number, uint64_t value)
+    {
+        if (accepted(number, value))
+            values[{number < kL3Mask ? cpu : cpu / 2 + 100, number}] = value;
+    }
+    uint64_t read(uint32_t cpu, uint32_t number) const
+    {
+        const auto found = values.find({number < kL3Mask ? cpu : cpu / 2 + 100, number});
+        if (found != values.end())
+            return found->second;
+        return number >= kL3Mask && number < kDelay ? 0xffff : 0;
+    }
+    void access(uint32_t cpu, uint64_t physical)
+    {
+        const uint64_t line = physical / 64;
+        if (!owner.contains({cpu / 2, line}))
+            owner[{cpu / 2, line}] = read(cpu, kPqrAssoc) & 0xffffffff;
+    }
+    // By RMID
+    std::vector<uint64_t> lines(uint32_t l3) const
+    {
+        std::vector<uint64_t> counts(64);
+        for (const auto &[where, who] : owner)
+            if (where.first == l3)
+                counts[who]++;
+        return counts;
+    }
+
+private:
+    static bool accepted(uint32_t number, uint64_t value)
+    {
+        if (number == kPqrAssoc)
+            return (value & 0xffffffff) < 64 && value >> 32 < 8;
+        if (number == kQmEvtsel)
+            return (value & 0xfffffc00ffffff00) == 0;
+        return number >= kDelay && value <= 90;
+    }
+
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> values;
+    std::map<std::pair<uint32_t, uint64_t>, uint64_t> owner;
+};
+
+void expect_lines(Machine &machine, uint32_t l3, const std::vector<uint64_t> &lines)
+{
+    const uint32_t cpu = l3 * 2;
+    const uint64_t select = value_of(machine, cpu, kQmEvtsel);
+    for (uint64_t rmid = 0; rmid < lines.size(); rmid++) {
+        EXPECT_EQ(counter_of(machine, cpu, 1, rmid), lines[rmid]);
+        EXPECT_EQ(counter_of(machine, cpu, 2, rmid), lines[rmid]);
+    }
+    machine.write(cpu, kQmEvtsel, select);
+}
+
+TEST(Machine, AgreesWithMapsInRandomUse)
+{
+    constexpr uint32_t kNumbers[] = {kPqrAssoc, kQmEvtsel, kDelay, kDelay + 5};
+    for (unsigned seed = 1; seed <= 4; seed++) {
+        std::mt19937_64 random(seed);
+        auto machine = make(two_l3s());
+        NaiveMachine naive;
+        for (int step = 0; step < 20000; step++) {
+            const auto cpu = static_cast<uint32_t>(random() % 4);
+            // 4096 of 16384 lines, next to each other: nothing is evicted.
+            for (uint64_t i = random() % 8, at = random() % (4096 - 8) * 64; i; i--, at += 64) {
+                machine->access(cpu, at);
+                naive.access(cpu, at);
+            }
+            const uint32_t number = kNumbers[random() % 4];
+            uint64_t value = random() >> (random() % 64);
+            if (random() % 2)
+                value &= 0x7ULL << 32 | 0x3f;
+            machine->write(cpu, number, value);
+            naive.write(cpu, number, value);
+            ASSERT_EQ(value_of(*machine, cpu, number), naive.read(cpu, number)) << seed << step;
+            if (step % 2000 == 0)
+                for (const uint32_t l3 : {0u, 1u})
+                    expect_lines(*machine, l3, naive.lines(l3));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace pmukit::rdt

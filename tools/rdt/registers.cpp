@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "rdt/registers.hpp"
+
+namespace pmukit::rdt {
+
+namespace {
+
+constexpr uint64_t kEventField = 0xff;
+constexpr uint32_t kRmidShift = 32;
+constexpr uint64_t kIntelRmidField = 0x3ffULL << kRmidShift;
+constexpr uint64_t kAmdRmidField = 0xfffULL << kRmidShift;
+
+// Numbers that RDT defines, for all classes of service there could be.
+struct Range {
+    uint32_t first, last;
+};
+constexpr Range kRanges[] = {
+    {0xc81, 0xc82},            // code and data apart, of L3 and L2
+    {0xc8d, 0xd0f},            // monitoring, and masks of L3
+    {0xd10, 0xd8f},            // masks of L2, delays
+    {0xc0000200, 0xc000020f},  // AMD
+};
+
+bool is_contiguous(uint64_t mask)
+{
+    const uint64_t lowest = mask & -mask;
+    return mask && !(mask & (mask + lowest));
+}
+
+bool takes_mask(const Shape &shape, uint64_t mask)
+{
+    if (mask >> shape.ways)
+        return false;
+    return shape.vendor == Vendor::kAmd || is_contiguous(mask);
+}
+
+bool takes_throttle(const Shape &shape, uint64_t value)
+{
+    return shape.vendor == Vendor::kAmd ? value <= 1ULL << kAmdBandwidthBits : value <= kMostDelay;
+}
+
+bool takes_evtsel(const Shape &shape, uint64_t value)
+{
+    const uint64_t rmid = shape.vendor == Vendor::kAmd ? kAmdRmidField : kIntelRmidField;
+    return !(value & ~(kEventField | rmid));
+}
+
+bool takes_pqr(const Shape &shape, uint64_t value)
+{
+    const Association association = association_of(value);
+    return association.rmid < shape.rmids && association.clos < shape.classes;
+}
+
+}  // namespace
+
+Selection selection_of(uint64_t evtsel)
+{
+    return {static_cast<uint32_t>(evtsel & kEventField),
+            static_cast<uint32_t>((evtsel & kAmdRmidField) >> kRmidShift)};
+}
+
+Association association_of(uint64_t pqr)
+{
+    return {static_cast<uint32_t>(pqr), static_cast<uint32_t>(pqr >> 32)};
+}
+
+Msr msr_of(const Shape &shape, uint32_t number)
+{
+    if (number == kQmEvtsel)
+        return {Register::kEvtsel, 0};
+    if (number == kQmCtr)
+        return {Register::kCtr, 0};
+    if (number == kPqrAssoc)
+        return {Register::kPqr, 0};
+    if (number - kL3Mask < shape.classes)
+        return {Register::kMask, number - kL3Mask};
+    const uint32_t throttle = shape.vendor == Vendor::kAmd ? kAmdBandwidth : kDelay;
+    if (number - throttle < shape.classes)
+        return {Register::kThrottle, number - throttle};
+    return {};
+}
+
+bool is_of_rdt(uint32_t number)
+{
+    for (const Range &range : kRanges)
+        if (number >= range.first && number <= range.last)
+            return true;
+    return false;
+}
+
+bool takes(const Shape &shape, const Msr &msr, uint64_t value)
+{
+    switch (msr.reg) {
+        case Register::kEvtsel:
+            return takes_evtsel(shape, value);
+        case Register::kPqr:
+            return takes_pqr(shape, value);
+        case Register::kMask:
+            return takes_mask(shape, value);
+        case Register::kThrottle:
+            return takes_throttle(shape, value);
+        case Register::kCtr:  // is only read
+        case Register::kNone:
+            return false;
+    }
+    return false;
+}
+
+}  // namespace pmukit::rdt

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "rdt/registers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace pmukit::rdt {
+namespace {
+
+Shape intel()
+{
+    Shape shape;
+    shape.rmids = 64;
+    shape.classes = 8;
+    shape.ways = 12;
+    return shape;
+}
+
+Shape amd()
+{
+    Shape shape = intel();
+    shape.vendor = Vendor::kAmd;
+    return shape;
+}
+
+bool takes(const Shape &shape, uint32_t number, uint64_t value)
+{
+    return takes(shape, msr_of(shape, number), value);
+}
+
+TEST(Registers, PqrTakesRmidsAndClassesThatThereAre)
+{
+    EXPECT_TRUE(takes(intel(), 0xc8f, 0));
+    EXPECT_TRUE(takes(intel(), 0xc8f, 7ULL << 32 | 63));
+    EXPECT_FALSE(takes(intel(), 0xc8f, 64));
+    EXPECT_FALSE(takes(intel(), 0xc8f, 8ULL << 32));
+    EXPECT_FALSE(takes(intel(), 0xc8f, 1ULL << 31));
+    EXPECT_FALSE(takes(intel(), 0xc8f, 1ULL << 63));
+    EXPECT_EQ(association_of(5ULL << 32 | 9).rmid, 9u);
+    EXPECT_EQ(association_of(5ULL << 32 | 9).clos, 5u);
+}
+
+TEST(Registers, SelectorHasTenBitsOfRmidOnIntelAndTwelveOnAmd)
+{
+    EXPECT_TRUE(takes(intel(), 0xc8d, 0x3ffULL << 32 | 0xff));
+    EXPECT_FALSE(takes(intel(), 0xc8d, 1ULL << 42));
+    EXPECT_TRUE(takes(amd(), 0xc8d, 0xfffULL << 32 | 0xff));
+    EXPECT_FALSE(takes(amd(), 0xc8d, 1ULL << 44));
+    for (const Shape &shape : {intel(), amd()}) {
+        EXPECT_FALSE(takes(shape, 0xc8d, 0x100));
+        EXPECT_FALSE(takes(shape, 0xc8d, 1ULL << 31));
+    }
+    EXPECT_EQ(selection_of(0x123ULL << 32 | 2).rmid, 0x123u);
+    EXPECT_EQ(selection_of(0x123ULL << 32 | 2).event, 2u);
+}
+
+TEST(Registers, CounterIsOnlyRead)
+{
+    EXPECT_FALSE(takes(intel(), 0xc8e, 0));
+    EXPECT_TRUE(is_of_rdt(0xc8e));
+}
+
+// Every mask, by the text of its bits: Intel's are one run of ones.
+TEST(Registers, MasksOfIntelHaveNoHoles)
+{
+    for (uint64_t mask = 0; mask < 1 << 13; mask++) {
+        std::string bits;
+        for (int bit = 0; bit < 13; bit++)
+            bits += mask & (1ULL << bit) ? '1' : '0';
+        const size_t first = bits.find('1'), last = bits.rfind('1');
+        const bool one_run =
+            first != std::string::npos && bits.substr(first, last - first).find('0') == bits.npos;
+        EXPECT_EQ(takes(intel(), 0xc90, mask), one_run && bits[12] == '0') << bits;
+        EXPECT_EQ(takes(amd(), 0xc97, mask), bits[12] == '0') << bits;
+    }
+    EXPECT_FALSE(takes(intel(), 0xc90, 1ULL << 63));
+    EXPECT_FALSE(takes(amd(), 0xc90, 1ULL << 63));
+}
+
+TEST(Registers, ThrottlesHaveTheRangeOfTheirVendor)
+{
+    EXPECT_TRUE(takes(intel(), 0xd50, 90));
+    EXPECT_FALSE(takes(intel(), 0xd50, 91));
+    EXPECT_TRUE(takes(amd(), 0xc0000200, 2048));
+    EXPECT_FALSE(takes(amd(), 0xc0000200, 2049));
+}
+
+TEST(Registers, ThereIsOneForEachClassAndAFaultBehind)
+{
+    EXPECT_EQ(msr_of(intel(), 0xc97).clos, 7u);
+    EXPECT_EQ(msr_of(intel(), 0xc97).reg, Register::kMask);
+    EXPECT_EQ(msr_of(intel(), 0xd57).reg, Register::kThrottle);
+    EXPECT_EQ(msr_of(amd(), 0xc0000207).reg, Register::kThrottle);
+    for (const uint32_t number : {0xc81u, 0xc98u, 0xca0u, 0xd10u, 0xd58u, 0xc0000200u}) {
+        EXPECT_TRUE(is_of_rdt(number)) << number;
+        EXPECT_EQ(msr_of(intel(), number).reg, Register::kNone) << number;
+        EXPECT_FALSE(takes(intel(), number, 0)) << number;
+    }
+    EXPECT_EQ(msr_of(amd(), 0xd50).reg, Register::kNone);
+}
+
+TEST(Registers, NumbersOfOthersAreNotTaken)
+{
+    // IA32_DEBUG_INTERFACE, between, IA32_BNDCFGS, IA32_XSS, EFER, KERNEL_GS_BASE, PQE
+    for (const uint32_t number : {0xc80u, 0xc83u, 0xc8cu, 0xd90u, 0xda0u, 0xc0000080u, 0xc0000102u})
+        EXPECT_FALSE(is_of_rdt(number)) << number;
+}
+
+}  // namespace
+}  // namespace pmukit::rdt
