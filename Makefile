@@ -43,7 +43,7 @@ endif
 .NOTPARALLEL:
 
 .DEFAULT_GOAL := help
-.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test docs demo-svg new-driver new-driver-test upstream-patch clean
+.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench hostile parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test boot-test docs demo-svg new-driver new-driver-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -64,6 +64,7 @@ help:
 	@echo '  make vm [K= U= S=]   an interactive shell in a guest with the devices and modules of a driver (S: of a scenario)'
 	@echo '  make mutants [U= N=] faults put into copies of the tree, one by one: the tests must notice (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
+	@echo '  make hostile [S=]    recordings made to cost as much as they can, on every command and format: <= 64 MiB, <= 10x benign'
 	@echo '  make parquet-check   exported Parquet as DuckDB reads it, in a private Debian sid (270 MB to fetch, once)'
 	@echo '  make metrics-check   exported metrics as promtool reads them'
 	@echo '  make zsh-check       completion, as zsh has it'
@@ -85,6 +86,7 @@ help:
 	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR; DKMS="pmukit pmukit-hisi-ptt pmukit-lab" for all)'
 	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
 	@echo '  make deb             Debian packages, into build/deb (root); deb-test: checked, installed, used and purged'
+	@echo '  make boot-test       pmukit-dkms in a Debian that guests boot: what udev loads without and with a CXL device (root)'
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once);'
 	@echo '                       KCSAN=1: one that looks for data races; LATE=1: one that removes and releases late'
 	@echo '  make new-driver U=name  the components of a new driver, which compile; Documentation/process/adding-a-driver.rst goes on'
@@ -208,6 +210,9 @@ zsh-check: tools
 bench: tools
 	@tools/scripts/bench $(BUILD)/tools
 
+hostile: tools
+	@$(BUILD)/tools/bench/hostile $(S)
+
 fuzz: setup
 	@tools/scripts/fuzz $(BUILD) $(or $(SECONDS),300)
 
@@ -244,6 +249,9 @@ deb:
 
 deb-test: deb
 	@tools/scripts/deb-test $(BUILD)/deb
+
+boot-test: deb tools
+	@tools/scripts/boot-test $(BUILD)/deb
 
 demo-svg: tools
 	@tools/scripts/demo-svg $(BUILD)/tools Documentation/demo.svg

@@ -30,8 +30,13 @@ folder() { echo "/lib/modules/$(release "$1")"; }
 modules() { tools/scripts/dkms-source "$1" | sed 's/^common$/pmukit_common/'; }
 # The image, which the headers want beside them, is not there; its part is to call depmod.
 arrives() { dpkg --force-depends -i "/kernels/$1"/*.deb && depmod "$(release "$1")"; }
-# configured K LINE: as if the kernel were built so, for DKMS.
-configured() { echo "$2" >>"$(folder "$1")/build/.config"; }
+# configured K LINE: as if the kernel were built so, for DKMS: which reads auto.conf since 3.2 (Debian 13).
+configured() {
+	local file
+	for file in .config include/config/auto.conf; do
+		[ ! -e "$(folder "$1")/build/$file" ] || echo "$2" >>"$(folder "$1")/build/$file"
+	done
+}
 
 add() {
 	local package
