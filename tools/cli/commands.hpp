@@ -21,8 +21,13 @@ struct ListOptions {
     std::string root = "/";  // where proc and sys are
 };
 
+constexpr const char *kHeadersHelp =
+    "hisi_ptt: the layout of the headers, where the file does not say it or says it wrong: narrow "
+    "as in PCI Express 5.0, wide with segments and tags of 14 bits";
+
 struct DumpOptions {
     std::string input = "perf.data";
+    std::string headers = "";  // hisi_ptt: "narrow" or "wide"; empty: as the file says
     bool tlp = false;          // hisi_ptt: one line a TLP, with its meaning
     std::string perf = "7.2";  // hisi_ptt: or "6.12": whose perf report -D to print
 };
@@ -33,6 +38,7 @@ constexpr const char *kHostHelp =
 
 struct ReportOptions {
     std::string input = "perf.data";
+    std::string headers = "";  // as of DumpOptions
     bool json = false;
     size_t top = 32;                     // 0: all
     std::optional<uint64_t> unit_bytes;  // for records that do not say theirs
@@ -89,7 +95,8 @@ struct CutOptions {
 struct InjectOptions {
     std::string input = "perf.data";
     std::string output = "perf.data.inject";
-    bool samples = true;  // false: AUX data is only left out
+    bool samples = true;       // false: AUX data is only left out
+    std::string headers = "";  // as of DumpOptions
 };
 
 struct MergeOptions {

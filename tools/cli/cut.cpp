@@ -5,12 +5,11 @@
 #include <algorithm>
 
 #include "base/number.hpp"
-#include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "console/terminal.hpp"
 #include "console/unfinished.hpp"
-#include "perfdata/generic_events.hpp"
+#include "session/event_choice.hpp"
 #include "session/recording.hpp"
 
 namespace pmukit::cli {
@@ -71,40 +70,6 @@ Result<std::vector<int>> parse_numbers(const char *option, const std::string &te
     return numbers;
 }
 
-// What an event is called: as it was recorded, or by its PMU alone.
-bool is_called(const perfdata::Reader &reader, const perfdata::Event &event,
-               const std::string &name)
-{
-    const std::string own = perfdata::name_of(event);
-    return own == name || reader.pmu_name(event.attr.type) == name ||
-           own.substr(0, own.find('/')) == name;
-}
-
-Result<std::vector<bool>> choose_events(const perfdata::Reader &reader,
-                                        const std::vector<std::string> &names)
-{
-    if (names.empty())
-        return std::vector<bool>();
-    std::vector<bool> chosen(reader.events().size());
-    std::vector<std::string> known;
-    for (const std::string &name : names) {
-        bool found = false;
-        for (size_t i = 0; i < chosen.size(); i++)
-            if (is_called(reader, reader.events()[i], name))
-                found = chosen[i] = true;
-        if (found)
-            continue;
-        for (const perfdata::Event &event : reader.events())
-            known.push_back(perfdata::name_of(event));
-        const std::string all = joined(known, ", ");
-        for (const perfdata::Event &event : reader.events())
-            known.push_back(reader.pmu_name(event.attr.type));
-        return Error{Errc::kUsage, fmt::format("--event {}: not in this recording, which has: {}{}",
-                                               name, all, did_you_mean(name, known))};
-    }
-    return chosen;
-}
-
 Result<perfdata::CutSelection> make_selection(const CutOptions &options)
 {
     perfdata::CutSelection selection;
@@ -134,9 +99,8 @@ Result<perfdata::CutRecording> cut(perfdata::Reader &plan, perfdata::Reader &cop
 
 Result<int> run_cut(const CutOptions &options, Output &out)
 {
-    if (Result<void> kept = keep_inputs(options.output, {options.input}); !kept)
-        return kept.error();
-    remove_when_killed(options.output);
+    if (Result<void> begun = begin_output(options.output, {options.input}); !begun)
+        return begun.error();
     Result<perfdata::CutSelection> selection = make_selection(options);
     if (!selection)
         return selection.error();

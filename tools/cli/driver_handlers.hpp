@@ -3,6 +3,7 @@
 // those of its driver.
 #pragma once
 
+#include <fmt/core.h>
 #include <linux/perf_event.h>
 
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "base/result.hpp"
 #include "cli/commands.hpp"
+#include "console/json_writer.hpp"
 #include "html/page.hpp"
 #include "session/recording.hpp"
 
@@ -36,10 +38,10 @@ public:
 
     virtual void print(const Recording &recording, const Verdict &verdict, Output &out) = 0;
     // One object a PMU, and members that the report as a whole has only because of this driver.
-    virtual void add_pmus(const Recording &recording, nlohmann::ordered_json &pmus) = 0;
-    virtual void add_extras(const Recording &, nlohmann::ordered_json &) {}
+    virtual void write_pmus(const Recording &recording, JsonWriter &pmus) = 0;
+    virtual void write_extras(const Recording &, JsonWriter &) {}
     // Of a page: what there is to be seen, with the same numbers.
-    virtual void add_figures(const Recording &recording, std::vector<html::Figure> &figures) = 0;
+    virtual void add_figures(const Recording &recording, html::Page &page) = 0;
     // Each makes the exit status 1 and is said once.
     virtual std::vector<std::string> troubles(const Recording &recording) const = 0;
 };
@@ -83,20 +85,34 @@ public:
     void sample(const Stream &, uint64_t, Bytes) override {}
 };
 
+// The last member of a PMU, and its end.
+void end_pmu(const Recording &recording, size_t event, JsonWriter &pmu);
+
 using ReportResult = Result<std::unique_ptr<DriverReport>>;
 
 // "# pmu cpu n: KIND, file offset 0x..." and the line that perf has for a piece of data.
 void print_piece(const Recording &recording, const Stream &stream, const std::string &kind,
                  uint64_t file_offset, Output &out);
+// "# pmu: data was lost in the device ..."
+void print_overrun(const Recording &recording, const Stream &stream, uint64_t offset, Output &out);
 // "# pmu: lost n bytes at AUX offset 0x..."
 void print_loss(const Recording &recording, const Stream &stream, uint64_t offset, uint64_t bytes,
                 Output &out);
 
-// Counts that are shown only when they are not 0, each with what to do about it.
+// Counts that are shown only when they are not 0, each with what to do about it. at_least: they are
+// lower bounds, which is shown of 0 as well.
 struct Remark {
     uint64_t count;
     const char *text;
+    bool at_least = false;
+
+    bool is_shown() const { return count != 0 || at_least; }
 };
+// "5 entries were lost", "at least 5 entries were lost"
+inline std::string counted_text(uint64_t count, bool at_least, std::string_view text)
+{
+    return fmt::format("{}{} {}", at_least ? "at least " : "", count, text);
+}
 
 // Hands each stream to the sink of its driver.
 template <typename Handler>
@@ -126,10 +142,25 @@ public:
         if (Handler *handler = of(stream.driver))
             handler->aux(stream, data);
     }
+    void aux_entries(const Stream &stream, std::optional<uint64_t> base) override
+    {
+        if (Handler *handler = of(stream.driver))
+            handler->aux_entries(stream, base);
+    }
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
         if (Handler *handler = of(stream.driver))
             handler->aux_loss(stream, offset, bytes);
+    }
+    void aux_overrun(const Stream &stream, uint64_t offset) override
+    {
+        if (Handler *handler = of(stream.driver))
+            handler->aux_overrun(stream, offset);
+    }
+    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    {
+        if (Handler *handler = of(stream.driver))
+            handler->entries_lost(stream, entries, at_least);
     }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
     {

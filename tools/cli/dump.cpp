@@ -3,6 +3,7 @@
 // begin with # are ours: where the data is, and what is missing.
 #include "base/clocks.hpp"
 #include "cli/drivers.hpp"
+#include "cli/drivers/hisi_ptt/layout.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -39,6 +40,14 @@ void print_piece(const Recording &recording, const Stream &stream, const std::st
     out.print(": {}file offset {:#x}\n", kind, file_offset);
 }
 
+void print_overrun(const Recording &recording, const Stream &stream, uint64_t offset, Output &out)
+{
+    out.print(
+        "# {}: data was lost in the device before it was read, at AUX offset {:#x}; how much is "
+        "not known\n",
+        recording.pmu_name(stream.event), offset);
+}
+
 void print_loss(const Recording &recording, const Stream &stream, uint64_t offset, uint64_t bytes,
                 Output &out)
 {
@@ -54,6 +63,7 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
+    claim_headers(*recording, options.headers);
     print_sources(*recording, out);
     print_clocks(*recording, out);
     DriverRouter<DriverDump> dumps;

@@ -35,6 +35,11 @@ public:
         print_loss(this->to().recording, stream, offset, bytes, this->to().out);
         Base::aux_loss(stream, offset, bytes);
     }
+    void aux_overrun(const Stream &stream, uint64_t offset) override
+    {
+        print_overrun(this->to().recording, stream, offset, this->to().out);
+        Base::aux_loss(stream, offset, 0);
+    }
     uint64_t finish() override
     {
         uint64_t skipped = skipped_bytes_;

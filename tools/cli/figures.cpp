@@ -9,8 +9,8 @@ std::vector<std::string> lines_of(std::span<const Remark> remarks)
 {
     std::vector<std::string> lines;
     for (const Remark &remark : remarks)
-        if (remark.count)
-            lines.push_back(fmt::format("{} {}", remark.count, remark.text));
+        if (remark.is_shown())
+            lines.push_back(counted_text(remark.count, remark.at_least, remark.text));
     return lines;
 }
 

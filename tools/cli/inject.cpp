@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/drivers.hpp"
+#include "cli/drivers/hisi_ptt/layout.hpp"
 #include "console/unfinished.hpp"
 #include "perfdata/copy.hpp"
 #include "perfdata/format.hpp"
@@ -26,6 +27,28 @@ bool makes_samples(const Driver *recorded)
 
 constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtraceInfo, perfdata::kAuxtrace,
                                   perfdata::kAuxtraceError};
+
+// AUXTRACE_INFO with a word for the decoder: it is for what becomes samples, too.
+bool says_layout(const perfdata::Record &record, const perfdata::Reader &reader)
+{
+    if (record.type != perfdata::kAuxtraceInfo)
+        return false;
+    const auto info = perfdata::parse_auxtrace_info(record.body, reader.order());
+    const Driver *driver = info ? driver_of_auxtrace_type(recorded_drivers(), info->type) : nullptr;
+    return driver && driver->decoder_version && info->priv.size() > 1;
+}
+
+// Who reads the copy has no other way to know what was claimed.
+Result<void> say_claimed_layout(const Recording &recording, perfdata::Writer &to)
+{
+    const std::optional<uint64_t> version = recording.claimed_decoder_version();
+    const std::vector<perfdata::Event> &events = recording.reader().events();
+    for (size_t event = 0; version && event < events.size(); event++)
+        if (const Driver *driver = recording.driver(event); driver && driver->word_of_version)
+            return to.auxtrace_info(driver->auxtrace_type,
+                                    {events[event].attr.type, driver->word_of_version(*version)});
+    return {};
+}
 
 // perf time of a time stamp: struct perf_event_mmap_page. nullopt: nobody knows.
 std::optional<uint64_t> time_of_stamp(const perfdata::TimeConvRecord &conv, uint64_t stamp)
@@ -79,6 +102,7 @@ public:
     uint64_t skipped_bytes() const { return skipped_bytes_; }
     uint64_t nobodys() const { return nobodys_; }
     uint64_t aux_bytes() const { return aux_bytes_; }
+    const AuxThreads &aux() const { return aux_; }
 
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &who) override
@@ -106,6 +130,8 @@ private:
                !(types_[event] & ~(perfdata::kComposable | kPointFields));
     }
     void note_aux(const perfdata::Record &record);
+    // Entries that a driver lost, which the samples made of its AUX data say.
+    bool counts_entries(const perfdata::Record &record) const;
     perfdata::SampleId who(const Stream &stream) const;
     perfdata::SampleId who(const Stream &stream, const SamplePoint &point) const;
     void put_point(size_t event, const SamplePoint &point, size_t raw_bytes,
@@ -139,6 +165,16 @@ void Injector::note_aux(const perfdata::Record &record)
     last_aux_[{*event, who->cpu.value_or(UINT32_MAX)}] = *who;
 }
 
+bool Injector::counts_entries(const perfdata::Record &record) const
+{
+    if (record.type != PERF_RECORD_LOST_SAMPLES)
+        return false;
+    const std::optional<size_t> event = recording_.reader().event_of(record);
+    const Driver *driver = event ? recording_.driver(*event) : nullptr;
+    return driver && driver->entry_bytes &&
+           (aux_.knows(*event) || last_aux_.contains({*event, UINT32_MAX}));
+}
+
 Result<void> Injector::record(const perfdata::Record &record)
 {
     const perfdata::Reader &reader = recording_.reader();
@@ -148,7 +184,10 @@ Result<void> Injector::record(const perfdata::Record &record)
         conversion_ = perfdata::parse_time_conv(record.body, reader.order());
     if (record.type == perfdata::kAuxtrace)
         aux_bytes_ += record.payload.size();
-    if (std::ranges::find(kAuxTypes, record.type) != std::end(kAuxTypes))
+    if (std::ranges::find(kAuxTypes, record.type) != std::end(kAuxTypes) &&
+        (recording_.claimed_decoder_version() || !says_layout(record, reader)))
+        return {};
+    if (counts_entries(record))
         return {};
     const std::optional<size_t> event =
         record.type == PERF_RECORD_SAMPLE ? reader.event_of(record) : std::nullopt;
@@ -259,14 +298,14 @@ std::string skipped_text(const InjectOptions &options, uint64_t bytes)
 
 Result<int> run_inject(const InjectOptions &options, Output &out)
 {
-    if (Result<void> kept = keep_inputs(options.output, {options.input}); !kept)
-        return kept.error();
-    remove_when_killed(options.output);
+    if (Result<void> begun = begin_output(options.output, {options.input}); !begun)
+        return begun.error();
     Result<Recording> recording = Recording::open(options.input, recorded_drivers());
     if (!recording)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
+    claim_headers(*recording, options.headers);
     Injector injector(*recording, AuxThreads::of_file(options.input, recorded_drivers()),
                       !can_be_read_once_only(options.input));
     DriverRouter<DriverInject> injects;
@@ -279,6 +318,8 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
     if (!to)
         return to.error();
     injector.write_to(*to);
+    if (Result<void> said = say_claimed_layout(*recording, *to); !said)
+        return said.error();
     perfdata::RecordCopier copier(
         recording->reader(), *to,
         [&injector](const perfdata::Record &record) { return injector.record(record); });
@@ -302,9 +343,9 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
     if (totals->lost_aux_bytes)
         out.print("{}: {} bytes of AUX data never reached the recording\n", options.input,
                   totals->lost_aux_bytes);
-    const int status =
-        say_troubles({recording->damage(), skipped_text(options, injector.skipped_bytes()),
-                      nobodys_text(options, injector.nobodys())});
+    const int status = say_troubles({recording->damage(), injector.aux().left_out(options.input),
+                                     skipped_text(options, injector.skipped_bytes()),
+                                     nobodys_text(options, injector.nobodys())});
     return named_last(*to, status);
 }
 

@@ -58,9 +58,13 @@ double overlap_of(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b
 // A unit that lies in pieces counts where they begin.
 std::optional<uint64_t> Join::range_of(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa)
 {
-    auto [at, fresh] = known_[pmu].try_emplace(dpa);
-    if (!fresh)
+    constexpr size_t kUnitBytes = 2 * (sizeof dpa + sizeof(uint64_t) + kNodeBytes);  // and range
+    auto &known = known_[pmu];
+    if (const auto at = known.find(dpa); at != known.end())
         return at->second;
+    if (!left_.take(kUnitBytes))
+        return std::nullopt;
+    std::optional<uint64_t> &range = known[dpa];
     const Placement place = placer_.place(pmu, dpa, unit_bytes);
     if (!place.hpa) {
         if (units_without_host_++ == 0)
@@ -68,9 +72,9 @@ std::optional<uint64_t> Join::range_of(const std::string &pmu, uint64_t unit_byt
         return std::nullopt;
     }
     units_in_pieces_ += place.hpa->pieces > 1;
-    at->second = place.hpa->start >> range_log2_;
-    units_[*at->second]++;
-    return at->second;
+    range = place.hpa->start >> range_log2_;
+    units_[*range]++;
+    return range;
 }
 
 void Join::hot(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa, uint64_t time_ns,
@@ -90,7 +94,7 @@ void Join::request(const ptt::Tlp &tlp, const ptt::TlpCount &count, std::optiona
     untranslated_ += tlp.address_type == kUntranslated;
     const Pair pair{tlp.address >> range_log2_, tlp.requester};
     auto at = pairs_.find(pair);
-    if (at == pairs_.end() && pairs_.size() == kMaxPairs) {
+    if (at == pairs_.end() && !left_.take(2 * (sizeof pair + sizeof(JoinTraffic)) + kNodeBytes)) {
         requests_elsewhere_++;
         return;
     }
@@ -105,15 +109,30 @@ void Join::request(const ptt::Tlp &tlp, const ptt::TlpCount &count, std::optiona
 void Join::groups(const decode::cache_qos::SeriesTable &series)
 {
     namespace qos = decode::cache_qos;
-    for (const auto &[key, one] : series.all())
+    for (const auto &[key, one] : series.all()) {
+        if (!left_.take(sizeof(Group) + 2 * sizeof(TimeGrid::Columns) +
+                        (one.who() ? one.who()->text.size() : 0))) {
+            groups_elsewhere_++;
+            continue;
+        }
         groups_.push_back(
             {fmt::format("{} {}{}{} L3 {} {}", qos::kind_name(one.kind()), qos::monitor_name(key),
                          one.who() ? " " : "", one.who() ? one.who()->label() : "", key.domain,
                          qos::event_name(key.event)),
-             one});
+             &one});
+    }
 }
 
 // The end
+
+// Each is compared with all hot ranges.
+void Join::leave_groups_out()
+{
+    while (!left_.take(groups_.size() * heat_.rows() * sizeof(double))) {
+        groups_.pop_back();
+        groups_elsewhere_++;
+    }
+}
 
 // Heat, requests and readings on one axis: from the first to the last of all.
 void Join::align()
@@ -127,9 +146,9 @@ void Join::align()
             width_log2 = std::max(width_log2, grid->width_log2());
         }
     for (const Group &group : groups_) {
-        first = std::min(first, group.series.first_ns());
-        last = std::max(last, group.series.last_ns());
-        width_log2 = std::max(width_log2, group.series.width_log2());
+        first = std::min(first, group.series->first_ns());
+        last = std::max(last, group.series->last_ns());
+        width_log2 = std::max(width_log2, group.series->width_log2());
     }
     if (first > last)
         return;
@@ -151,17 +170,17 @@ std::vector<uint64_t> Join::shown(const TimeGrid::Columns &columns) const
 std::vector<uint64_t> Join::columns_of(const Group &group) const
 {
     std::vector<uint64_t> columns(heat_.columns());
-    const unsigned by = heat_.width_log2() - group.series.width_log2();
+    const unsigned by = heat_.width_log2() - group.series->width_log2();
     const uint64_t base = heat_.origin() >> heat_.width_log2();
     const decode::cache_qos::Column *before = nullptr;
     size_t from = 0;
-    for (const decode::cache_qos::Column &column : group.series.columns()) {
+    for (const decode::cache_qos::Column &column : group.series->columns()) {
         const size_t at = (column.number >> by) - base;
-        if (group.series.is_count())
+        if (group.series->is_count())
             columns.at(at) += column.grown;
         else
             columns.at(at) = std::max(columns.at(at), column.highest);
-        for (size_t i = from + 1; !group.series.is_count() && before && i < at; i++)
+        for (size_t i = from + 1; !group.series->is_count() && before && i < at; i++)
             columns[i] = before->last_bytes;
         before = &column;
         from = at;
@@ -248,7 +267,8 @@ void Join::add_rest(Joined &joined) const
     };
     say(units_without_host_, "hot units have no host address; the first: " + why_not_);
     say(units_in_pieces_, "hot units lie in pieces and count where these begin");
-    say(heat_elsewhere_, "accesses are of units without a host address, or of too many ranges");
+    say(heat_elsewhere_,
+        "accesses are of units without a host address, or of too many units or ranges");
     say(cold.tlps(),
         fmt::format("memory requests, of {} bytes, went to {} ranges that were not hot",
                     cold.bytes(), cold_ranges.size()));
@@ -258,6 +278,7 @@ void Join::add_rest(Joined &joined) const
     say(translations_, "requests ask for a translation and touch no memory");
     say(without_time_, "memory requests have no time, or were too many to have a line over time");
     say(requests_elsewhere_, "memory requests were of too many requesters and ranges");
+    say(groups_elsewhere_, "series of groups were too many");
     if (clocks_.size() < 2)
         return;
     std::string clocks;
@@ -273,6 +294,7 @@ Joined Join::finish()
 {
     Joined joined;
     joined.range_bytes = uint64_t{1} << range_log2_;
+    leave_groups_out();
     align();
     joined.origin_ns = heat_.empty() ? 0 : heat_.origin();
     joined.column_ns = heat_.column_width();

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/budget.hpp"
+#include "base/limits.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
 #include "decode/hisi_ptt/hisi_ptt_traffic.hpp"
 #include "decode/time_grid.hpp"
@@ -66,9 +68,9 @@ double overlap_of(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b
 
 class Join {
 public:
-    static constexpr size_t kMaxRanges = 4096;  // of hot memory; heat of further ones is elsewhere
-    static constexpr size_t kMaxPairs = 65536;  // of range and requester
-    static constexpr size_t kMaxTimed = 4096;   // of these, that have a line over time
+    // Of hot ranges, and of requesters of ranges, that have a line over time.
+    static constexpr size_t kMostRows =
+        limits::kLines / 4 / (2 * sizeof(decode::TimeGrid::Columns));
 
     Join(const Placer &placer, unsigned range_log2) : placer_(placer), range_log2_(range_log2) {}
 
@@ -77,6 +79,7 @@ public:
     // A memory request. time_ns: nullopt: nobody says when this was.
     void request(const decode::hisi_ptt::Tlp &tlp, const decode::hisi_ptt::TlpCount &count,
                  std::optional<uint64_t> time_ns);
+    // The series live until finish().
     void groups(const decode::cache_qos::SeriesTable &series);
     // Times of two clocks cannot be compared.
     void clock(const std::string &pmu, const std::string &name) { clocks_[name].insert(pmu); }
@@ -92,10 +95,11 @@ private:
     };
     struct Group {
         std::string name;
-        decode::cache_qos::Series series;
+        const decode::cache_qos::Series *series;
     };
 
     std::optional<uint64_t> range_of(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa);
+    void leave_groups_out();
     void align();
     void add_ranges(Joined &joined) const;
     void add_requesters(Joined &joined) const;
@@ -109,15 +113,17 @@ private:
     unsigned range_log2_;
     // Of a PMU, by device address: the range of a unit; nullopt: it has none.
     std::map<std::string, AddressMap<std::optional<uint64_t>>> known_;
-    decode::TimeGrid heat_{kMaxRanges};     // by range
-    decode::TimeGrid requests_{kMaxTimed};  // bytes, by range and requester
+    decode::TimeGrid heat_{kMostRows};      // by range
+    decode::TimeGrid requests_{kMostRows};  // bytes, by range and requester
     std::map<uint64_t, uint64_t> units_;    // of a range
     std::map<Pair, JoinTraffic> pairs_;
     std::vector<Group> groups_;
+    Budget left_{limits::kJoin};
     std::map<std::string, std::set<std::string>> clocks_;
     std::string why_not_;  // the first unit has no host address
     uint64_t units_without_host_ = 0, units_in_pieces_ = 0, heat_elsewhere_ = 0;
     uint64_t untranslated_ = 0, translations_ = 0, without_time_ = 0, requests_elsewhere_ = 0;
+    uint64_t groups_elsewhere_ = 0;
 };
 
 }  // namespace pmukit::cli

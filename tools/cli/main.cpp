@@ -69,6 +69,13 @@ Command add_list(CLI::App &app)
             Shows::kText};
 }
 
+// Of every command that reads the headers of a PCIe trace.
+void add_headers(CLI::App *command, std::string &headers)
+{
+    command->add_option("--hisi-ptt-headers", headers, kHeadersHelp)
+        ->check(CLI::IsMember({"narrow", "wide"}));
+}
+
 Command add_dump(CLI::App &app)
 {
     const auto owned = std::make_shared<DumpOptions>();
@@ -82,6 +89,7 @@ Command add_dump(CLI::App &app)
                      "most significant one on) or 6.12 (as they are in memory)")
         ->check(CLI::IsMember({"6.12", "7.2"}))
         ->capture_default_str();
+    add_headers(dump, options.headers);
     dump->footer(
         "Examples:\n  pmukit dump | less\n  pmukit dump --tlp -i ptt.data\n"
         "Exit status: 0 all of it was printed, 1 the recording is damaged (what is missing is "
@@ -148,6 +156,7 @@ Command add_inject(CLI::App &app)
         ->check(a_file())
         ->capture_default_str();
     inject->add_flag("!--no-samples", options.samples, "only leave the AUX data out");
+    add_headers(inject, options.headers);
     inject->footer(
         "Examples:\n  pmukit inject -o plain.data; perf script -i plain.data\n"
         "  pmukit inject -i perf.data --no-samples -o small.data");
@@ -214,6 +223,7 @@ Command add_report(CLI::App &app)
         ->add_option("--range-bytes", options.range_bytes,
                      "hisi_ptt and --join: size of the address ranges, a power of two")
         ->capture_default_str();
+    add_headers(report, options.headers);
     report->add_option("--symfs", options.symfs,
                        "imc: folder that holds the programs of the recorded machine");
     report->add_option("--kallsyms", options.kallsyms,

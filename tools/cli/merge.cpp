@@ -44,9 +44,8 @@ Result<perfdata::Merged> merge(std::vector<perfdata::Reader> &readers, const std
 
 Result<int> run_merge(const MergeOptions &options, Output &out)
 {
-    if (Result<void> kept = keep_inputs(options.output, options.inputs); !kept)
-        return kept.error();
-    remove_when_killed(options.output);
+    if (Result<void> begun = begin_output(options.output, options.inputs); !begun)
+        return begun.error();
     if (options.inputs.size() < 2)
         return Error{Errc::kUsage, "merge needs two recordings or more"};
     if (std::ranges::count(options.inputs, "-") > 1)

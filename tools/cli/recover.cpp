@@ -87,8 +87,8 @@ Result<int> run_recover(const RecoverOptions &options, Output &out)
 {
     if (can_be_read_once_only(options.input))
         return Error{Errc::kUsage, "recover reads its input more than once; name a file with -i"};
-    if (Result<void> kept = keep_inputs(options.output, {options.input}); !kept)
-        return kept.error();
+    if (Result<void> begun = begin_output(options.output, {options.input}); !begun)
+        return begun.error();
     Result<perfdata::DamagedRecording> recording = look_through(options.input);
     if (!recording)
         return explain_open(options.input, recording.error());
@@ -98,7 +98,6 @@ Result<int> run_recover(const RecoverOptions &options, Output &out)
     const int status = recording->clean() ? kExitGood : kExitFailed;
     std::optional<perfdata::Writer> written;
     if (!options.output.empty()) {
-        remove_when_killed(options.output);
         Result<perfdata::Writer> file = write(*recording, options);
         if (!file)
             return file.error();

@@ -8,6 +8,7 @@
 #include "base/clocks.hpp"
 #include "base/file.hpp"
 #include "cli/drivers.hpp"
+#include "cli/drivers/hisi_ptt/layout.hpp"
 #include "cli/figures.hpp"
 #include "cli/join.hpp"
 #include "cli/report_html.hpp"
@@ -99,6 +100,8 @@ std::vector<Remark> remarks_of(const RecordingTotals &totals)
         {totals.lost_aux_bytes, "bytes of AUX data never reached the file"},
         {totals.aux_truncations,
          "times the kernel cut AUX data; record with a larger -m ,AUXPAGES"},
+        {totals.aux_overruns,
+         "times data was lost in the device before it was read; how much is not known"},
         {totals.unknown_records, "records of unknown types were passed over"},
         {totals.unreadable_records, "records could not be read"},
     };
@@ -111,43 +114,32 @@ void print_human(const Recording &recording, const RecordingTotals &totals, cons
         print_join(joining->joined, options, out);
     for (const auto &[driver, report] : reports.all())
         if (!joining)
-            report->print(recording, Verdict(recording, totals), out);
+            report->print(recording, Verdict(recording, totals, driver), out);
     for (const std::string &line : lines_of(remarks_of(totals)))
         out.print("{}\n", line);
-}
-
-nlohmann::ordered_json source_of(const Recording &recording, const std::string &pmu)
-{
-    std::optional<std::string> source = recording.source();
-    for (size_t event = 0; event < recording.reader().events().size(); event++)
-        if (recording.pmu_name(event) == pmu)
-            source = recording.source(event);
-    return source ? nlohmann::ordered_json(*source) : nlohmann::ordered_json(nullptr);
 }
 
 void print_json(const Recording &recording, const RecordingTotals &totals, const Reports &reports,
                 const Joining *joining, const ReportOptions &options, Output &out)
 {
-    nlohmann::ordered_json pmus = nlohmann::ordered_json::array();
+    JsonWriter json(out);
+    json.member("source", json_or_null(options.source));
+    json.begin("pmus", JsonWriter::kArray);
     for (const auto &[driver, report] : reports.all())
-        report->add_pmus(recording, pmus);
-    for (nlohmann::ordered_json &pmu : pmus)
-        pmu["source"] = source_of(recording, pmu["pmu"]);
-    nlohmann::ordered_json json = {
-        {"source", nullptr},
-        {"pmus", pmus},
-        {"lost_samples", totals.lost_samples},
-        {"lost_aux_bytes", totals.lost_aux_bytes},
-        {"aux_truncations", totals.aux_truncations},
-    };
-    if (options.source)
-        json["source"] = *options.source;
+        report->write_pmus(recording, json);
+    json.end();
+    json.members({{"lost_samples", totals.lost_samples},
+                  {"lost_aux_bytes", totals.lost_aux_bytes},
+                  {"aux_truncations", totals.aux_truncations},
+                  {"aux_overruns", totals.aux_overruns}});
     for (const auto &[driver, report] : reports.all())
-        report->add_extras(recording, json);
-    if (joining)
-        json["join"] = json_of_join(joining->joined, options);
-    // Names come from the file: what is not UTF-8 is replaced, not thrown.
-    print_json(json, out);
+        report->write_extras(recording, json);
+    if (joining) {
+        json.begin("join", JsonWriter::kObject);
+        write_join(joining->joined, options, json);
+        json.end();
+    }
+    json.finish();
 }
 
 // Complete, without its name yet.
@@ -161,10 +153,15 @@ Result<perfdata::NewFile> write_page(const Recording &recording, const Recording
         if (!trouble.empty())
             page.losses.push_back(trouble);
     if (joining)
-        page.figures = join_figures(joining->joined, options);
+        for (const html::Figure &figure : join_figures(joining->joined, options))
+            page.add(figure);
     for (const auto &[driver, report] : reports.all())
-        report->add_figures(recording, page.figures);
-    return unnamed_file(options.html, as_bytes(html::text_of(page)));
+        report->add_figures(recording, page);
+    const std::vector<std::string> text = page.take_text();
+    std::vector<Bytes> pieces;
+    for (const std::string &piece : text)
+        pieces.push_back(as_bytes(piece));
+    return unnamed_file(options.html, pieces);
 }
 
 // Troubles that make the exit status 1, each said once.
@@ -199,16 +196,23 @@ Result<int> say(const Recording &recording, const RecordingTotals &totals, const
 
 }  // namespace
 
+void end_pmu(const Recording &recording, size_t event, JsonWriter &pmu)
+{
+    pmu.member("source", json_or_null(recording.source(event)));
+    pmu.end();
+}
+
 Result<int> run_report(const ReportOptions &given, Output &out)
 {
-    if (Result<void> kept = keep_inputs(given.html, {given.input}); !kept)
-        return kept.error();
+    if (Result<void> begun = begin_output(given.html, {given.input}); !begun)
+        return begun.error();
     Result<Recording> recording = Recording::open(given.input, recorded_drivers());
     if (!recording)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
     recording->claim_source(given.source);
+    claim_headers(*recording, given.headers);
     ReportOptions options = given;
     options.source = recording->source();
     Result<Reports> reports = make_reports(*recording, options);

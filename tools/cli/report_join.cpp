@@ -130,11 +130,6 @@ ordered_json json_of(const JoinTraffic &traffic)
             {"written_bytes", traffic.writes.bytes}};
 }
 
-ordered_json json_of(const std::optional<uint32_t> &number)
-{
-    return number ? ordered_json(*number) : ordered_json(nullptr);
-}
-
 ordered_json json_of(const JoinLine &line)
 {
     return {{"name", line.name}, {"columns", line.columns}};
@@ -142,9 +137,12 @@ ordered_json json_of(const JoinLine &line)
 
 ordered_json json_of(const Joined &joined, const JoinRange &range)
 {
-    ordered_json json = {{"hpa", range.at.hpa->start},     {"node", json_of(range.at.node)},
-                         {"tier", json_of(range.at.tier)}, {"accesses", range.heat},
-                         {"units", range.units},           {"columns", range.line.columns}};
+    ordered_json json = {{"hpa", range.at.hpa->start},
+                         {"node", json_or_null(range.at.node)},
+                         {"tier", json_or_null(range.at.tier)},
+                         {"accesses", range.heat},
+                         {"units", range.units},
+                         {"columns", range.line.columns}};
     ordered_json &requesters = json["requesters"] = ordered_json::array();
     for (const auto &[requester, traffic] : range.requesters) {
         ordered_json one = {{"requester", ptt::bdf_text(requester)}};
@@ -155,6 +153,24 @@ ordered_json json_of(const Joined &joined, const JoinRange &range)
     for (size_t i = 0; i < range.together.size(); i++)
         together[joined.groups[i].name] = range.together[i];
     return json;
+}
+
+ordered_json json_of(const JoinNode &node)
+{
+    ordered_json json = {{"node", json_or_null(node.node)},
+                         {"tier", json_or_null(node.tier)},
+                         {"accesses", node.heat}};
+    json.update(json_of(node.traffic));
+    return json;
+}
+
+template <typename Each>
+void write_list(JsonWriter &json, const char *name, const std::vector<Each> &all)
+{
+    json.begin(name, JsonWriter::kArray);
+    for (const Each &each : all)
+        json.element(json_of(each));
+    json.end();
 }
 
 // For a page
@@ -274,30 +290,19 @@ void print_join(const Joined &joined, const ReportOptions &options, Output &out)
         out.text("  all of it was joined\n");
 }
 
-ordered_json json_of_join(const Joined &joined, const ReportOptions &options)
+void write_join(const Joined &joined, const ReportOptions &options, JsonWriter &json)
 {
-    ordered_json ranges = ordered_json::array(), requesters = ordered_json::array(),
-                 groups = ordered_json::array(), nodes = ordered_json::array();
+    json.members({{"origin_ns", joined.origin_ns},
+                  {"column_ns", joined.column_ns},
+                  {"range_bytes", joined.range_bytes}});
+    json.begin("ranges", JsonWriter::kArray);
     for (size_t i = 0; i < shown_of(joined, options); i++)
-        ranges.push_back(json_of(joined, joined.ranges[i]));
-    for (const JoinLine &line : joined.requesters)
-        requesters.push_back(json_of(line));
-    for (const JoinLine &line : joined.groups)
-        groups.push_back(json_of(line));
-    for (const JoinNode &node : joined.nodes) {
-        ordered_json one = {
-            {"node", json_of(node.node)}, {"tier", json_of(node.tier)}, {"accesses", node.heat}};
-        one.update(json_of(node.traffic));
-        nodes.push_back(std::move(one));
-    }
-    return {{"origin_ns", joined.origin_ns},
-            {"column_ns", joined.column_ns},
-            {"range_bytes", joined.range_bytes},
-            {"ranges", ranges},
-            {"requesters", requesters},
-            {"groups", groups},
-            {"nodes", nodes},
-            {"not_joined", joined.not_joined}};
+        json.element(json_of(joined, joined.ranges[i]));
+    json.end();
+    write_list(json, "requesters", joined.requesters);
+    write_list(json, "groups", joined.groups);
+    write_list(json, "nodes", joined.nodes);
+    json.member("not_joined", joined.not_joined);
 }
 
 std::vector<html::Figure> join_figures(const Joined &joined, const ReportOptions &options)

@@ -2,18 +2,18 @@
 // What pmukit report --join says, for people, for programs and for a page.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/join.hpp"
-#include "console/output.hpp"
+#include "console/json_writer.hpp"
 #include "html/page.hpp"
 
 namespace pmukit::cli {
 
 void print_join(const Joined &joined, const ReportOptions &options, Output &out);
-nlohmann::ordered_json json_of_join(const Joined &joined, const ReportOptions &options);
+// Its members.
+void write_join(const Joined &joined, const ReportOptions &options, JsonWriter &json);
 std::vector<html::Figure> join_figures(const Joined &joined, const ReportOptions &options);
 
 }  // namespace pmukit::cli

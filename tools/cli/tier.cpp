@@ -138,10 +138,11 @@ Result<tier::Nodes> find_nodes(const TierOptions &options, const HotMemory &memo
 // The process
 
 struct Decision {
-    tier::Nodes nodes;
-    tier::PageCounts counts;
+    tier::HeldProcess process;
+    tier::Nodes nodes{};
+    tier::PageCounts counts{};
     uint64_t movable = 0, unplaced = 0, budget = 0;
-    tier::Plan plan;
+    tier::Plan plan{};
 };
 
 Error explain_process(const TierOptions &options, const Error &error)
@@ -164,21 +165,26 @@ Result<Decision> decide(const TierOptions &options, const tier::Budget &budget,
     if (!map)
         return map.error();
 
-    Decision decision;
+    const std::string folder = fmt::format("{}/{}", options.proc_root, options.pid);
+    Result<tier::HeldProcess> process = tier::HeldProcess::open(folder);
+    if (!process)
+        return explain_process(options, process.error());
+    Decision decision{std::move(*process)};
     decision.nodes = *nodes;
     const auto page_bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
     const tier::HeatMap heat(memory.ranges);
     tier::Planner planner(heat, std::move(*nodes), page_bytes);
     const Result<tier::PageCounts> counts =
-        tier::walk_pages(fmt::format("{}/{}", options.proc_root, options.pid), page_bytes,
-                         [&](uint64_t address, uint64_t hpa) {
-                             if (const std::optional<uint32_t> node = map->node_of(hpa, page_bytes))
-                                 planner.add({address, hpa, *node});
-                             else
-                                 decision.unplaced++;
-                         });
+        tier::walk_pages(folder, page_bytes, [&](uint64_t address, uint64_t hpa) {
+            if (const std::optional<uint32_t> node = map->node_of(hpa, page_bytes))
+                planner.add({address, hpa, *node});
+            else
+                decision.unplaced++;
+        });
     if (!counts)
         return explain_process(options, counts.error());
+    if (!decision.process.is_there())
+        return Error{Errc::kNotFound, fmt::format("process {}: it ended", options.pid)};
     decision.counts = *counts;
     decision.movable = planner.pages();
     decision.budget = tier::pages_of(budget, planner.pages());
@@ -196,11 +202,11 @@ Outcome carry_out(const TierOptions &options, const Decision &decision)
 {
     Outcome outcome;
     const auto pid = static_cast<pid_t>(options.pid);
-    Result<void> done = tier::move_to(pid, decision.plan.demote, decision.nodes.slow, outcome.moved,
-                                      options.move_pages);
+    Result<void> done = tier::move_to(pid, decision.process, decision.plan.demote,
+                                      decision.nodes.slow, outcome.moved, options.move_pages);
     if (done)
-        done = tier::move_to(pid, decision.plan.promote, decision.nodes.fast, outcome.moved,
-                             options.move_pages);
+        done = tier::move_to(pid, decision.process, decision.plan.promote, decision.nodes.fast,
+                             outcome.moved, options.move_pages);
     if (!done)
         outcome.error = done.error();
     return outcome;

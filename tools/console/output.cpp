@@ -9,6 +9,7 @@
 
 #include "base/file.hpp"
 #include "base/plain.hpp"
+#include "console/json_writer.hpp"
 #include "console/unfinished.hpp"
 
 namespace pmukit::cli {
@@ -77,19 +78,21 @@ Result<void> Output::finish()
 
 void print_json(const nlohmann::ordered_json &json, Output &out)
 {
-    std::string text =
-        json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-    text.insert(1, fmt::format("\"schema_version\":{},", kJsonSchemaVersion));
-    out.text(text);
+    JsonWriter writer(out);
+    writer.members(json);
+    writer.finish();
 }
 
-Result<perfdata::NewFile> unnamed_file(const std::string &path, Bytes content)
+Result<perfdata::NewFile> unnamed_file(const std::string &path, const std::vector<Bytes> &content)
 {
     remove_when_killed(path);
     Result<perfdata::NewFile> file = perfdata::NewFile::create(path);
     if (!file)
         return file;
-    Result<void> done = file->put(content);
+    Result<void> done;
+    for (const Bytes piece : content)
+        if (done)
+            done = file->put(piece);
     if (done)
         done = file->complete();
     if (!done)
@@ -99,7 +102,7 @@ Result<perfdata::NewFile> unnamed_file(const std::string &path, Bytes content)
 
 Result<void> write_new_file(const std::string &path, Bytes content)
 {
-    Result<perfdata::NewFile> file = unnamed_file(path, content);
+    Result<perfdata::NewFile> file = unnamed_file(path, {content});
     return file ? file->finish() : file.error();
 }
 

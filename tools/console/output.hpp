@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
@@ -55,12 +56,12 @@ private:
 // What is raised when a field of any JSON output changes its name or meaning, or goes.
 constexpr int kJsonSchemaVersion = 1;
 
-// An object with fields, in one line, schema_version before them; what is no UTF-8 (a path may be
-// any bytes) is replaced. Documentation/json.rst has the fields.
+// An object with fields, in one line, schema_version before them. Documentation/json.rst has the
+// fields, json_writer.hpp writes what is long.
 void print_json(const nlohmann::ordered_json &json, Output &out);
 
 // A file of this content, complete but for its name; it goes when the program is killed before.
-Result<perfdata::NewFile> unnamed_file(const std::string &path, Bytes content);
+Result<perfdata::NewFile> unnamed_file(const std::string &path, const std::vector<Bytes> &content);
 // The same, with its name.
 Result<void> write_new_file(const std::string &path, Bytes content);
 

@@ -75,17 +75,6 @@ void remove_unfinished()
     ::rmdir(unfinished);
 }
 
-Result<void> keep_inputs(const std::string &output, const std::vector<std::string> &inputs)
-{
-    std::error_code failure;  // what is not there is not the same
-    for (const std::string &input : inputs)
-        if (std::filesystem::equivalent(output, input, failure) &&
-            !std::filesystem::is_other(output, failure))
-            return Error{Errc::kUsage,
-                         output + ": it is the input, and is not replaced; name another output"};
-    return {};
-}
-
 void remove_when_killed(const std::string &output)
 {
     const std::string part = perfdata::NewFile::part_name(output);
@@ -98,6 +87,19 @@ void remove_when_killed(const std::string &output)
     for (int signal : {SIGINT, SIGTERM, SIGHUP})
         if (!is_ignored(signal))
             ::sigaction(signal, &action, nullptr);
+}
+
+Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs)
+{
+    std::error_code failure;  // what is not there is not the same
+    for (const std::string &input : inputs)
+        if (std::filesystem::equivalent(output, input, failure) &&
+            !std::filesystem::is_other(output, failure))
+            return Error{Errc::kUsage,
+                         output + ": it is the input, and is not replaced; name another output"};
+    if (!output.empty() && output != "-")
+        remove_when_killed(output);
+    return {};
 }
 
 }  // namespace pmukit::cli

@@ -14,8 +14,9 @@ namespace pmukit::cli {
 // when SIGINT, SIGTERM or SIGHUP ends the program. One output a program.
 void remove_when_killed(const std::string &output);
 
-// Error, usage: output is one of the inputs, by whatever name or link; it would be replaced.
-Result<void> keep_inputs(const std::string &output, const std::vector<std::string> &inputs);
+// The first thing a command does that writes an output. Error, usage: it is one of the inputs, by
+// whatever name or link, and would be replaced. Empty, "-": there is no file.
+Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs);
 
 // For signal handlers: the file or folder goes at once, if remove_when_killed() named one.
 void remove_unfinished();

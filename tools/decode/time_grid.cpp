@@ -12,6 +12,9 @@ uint64_t add_or_max(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+constexpr size_t kFreeRows = 2;
+constexpr size_t kRowBytes = sizeof(uint64_t) + sizeof(TimeGrid::Columns) + kNodeBytes;
+
 void add_columns(TimeGrid::Columns &to, const TimeGrid::Columns &from)
 {
     for (size_t i = 0; i < to.size(); i++)
@@ -83,23 +86,37 @@ void TimeGrid::fold(const std::function<uint64_t(uint64_t)> &to)
     rows_ = std::move(folded);
 }
 
+bool AddressGrid::has_room(uint64_t row)
+{
+    if (grid_.rows() < kFreeRows || grid_.all().contains(row))
+        return true;
+    const bool paid = left_->take(kRowBytes);
+    paid_ += paid;
+    return paid;
+}
+
 void AddressGrid::double_rows()
 {
     row_log2_++;
     grid_.fold([](uint64_t row) { return row >> 1; });
+    const size_t fewer = paid_ - std::min(paid_, grid_.rows());
+    left_->give_back(fewer * kRowBytes);
+    paid_ -= fewer;
 }
 
 // Rows merge until there is room: all addresses are one row in the end.
 void AddressGrid::add(uint64_t address, uint64_t time, uint64_t value)
 {
-    while (!grid_.add(address >> row_log2_, time, value))
+    while (!has_room(address >> row_log2_) || !grid_.add(address >> row_log2_, time, value))
         double_rows();
 }
 
 AddressGrid AddressGrid::coarser(size_t rows, unsigned row_log2) const
 {
-    AddressGrid made = *this;
-    while (made.grid_.rows() > std::max<size_t>(2, rows) || made.row_log2_ < row_log2)
+    AddressGrid made(std::make_shared<Budget>(0));
+    made.row_log2_ = row_log2_;
+    made.grid_ = grid_;
+    while (made.grid_.rows() > std::max(kFreeRows, rows) || made.row_log2_ < row_log2)
         made.double_rows();
     return made;
 }

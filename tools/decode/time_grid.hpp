@@ -14,9 +14,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
 
+#include "base/budget.hpp"
 #include "base/hash.hpp"
+#include "base/limits.hpp"
 
 namespace pmukit::decode {
 
@@ -60,9 +64,13 @@ private:
 // Sums over address and time. When there are too many rows of addresses, two become one.
 class AddressGrid {
 public:
-    static constexpr size_t kMaxRows = 4096;
+    static constexpr size_t kMaxRows = 256;
 
-    AddressGrid() : grid_(kMaxRows) {}
+    // left: limits::kLines, of all grids of one picture; two rows are free.
+    explicit AddressGrid(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kLines))
+        : grid_(kMaxRows), left_(std::move(left))
+    {
+    }
 
     void add(uint64_t address, uint64_t time, uint64_t value);
     // The same with no more rows than that (two at least), none smaller than row_log2.
@@ -73,10 +81,13 @@ public:
     const TimeGrid &grid() const { return grid_; }
 
 private:
+    bool has_room(uint64_t row);
     void double_rows();
 
     unsigned row_log2_ = 0;
     TimeGrid grid_;
+    std::shared_ptr<Budget> left_;
+    size_t paid_ = 0;  // rows
 };
 
 }  // namespace pmukit::decode

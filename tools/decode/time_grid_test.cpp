@@ -128,6 +128,24 @@ TEST(AddressGrid, MergesRowsWhenThereAreTooMany)
     EXPECT_EQ(sum_of(grid.grid()), 2 * AddressGrid::kMaxRows);
 }
 
+TEST(AddressGrid, GridsOfOnePictureShareTheRoomForRows)
+{
+    constexpr size_t kBytes = 100000, kGrids = 50, kAddresses = 200;
+    const auto left = std::make_shared<Budget>(kBytes);
+    std::vector<AddressGrid> grids(kGrids, AddressGrid(left));
+    size_t rows = 0;
+    for (AddressGrid &grid : grids)
+        for (uint64_t i = 0; i < kAddresses; i++)
+            grid.add(i << 12, i, 1);
+    for (const AddressGrid &grid : grids) {
+        EXPECT_EQ(sum_of(grid.grid()), kAddresses) << "none is lost";
+        rows += grid.grid().rows();
+    }
+    EXPECT_GT(grids.front().grid().rows(), kAddresses / 4) << "the first has what there is";
+    EXPECT_EQ(grids.back().grid().rows(), 2U) << "and the last what is free";
+    EXPECT_LE(rows * sizeof(TimeGrid::Columns), kBytes + 2 * kGrids * sizeof(TimeGrid::Columns));
+}
+
 TEST(AddressGrid, TakesAddressesFarApart)
 {
     AddressGrid grid;

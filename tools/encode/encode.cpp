@@ -162,10 +162,19 @@ Result<void> read_aux(Case &into, Words words)
 Result<void> read_line(Case &into, std::string_view line)
 {
     static const std::map<std::string_view, Result<void> (*)(Case &, Words)> kStatements = {
-        {"pmu", read_pmu},   {"event", read_event},   {"layout", read_layout},
-        {"info", read_info}, {"aux", read_aux},       {"order", read_order},
-        {"host", read_host}, {"sample", read_sample}, {"comm", read_comm},
-        {"mmap", read_mmap}, {"fork", read_fork},
+        {"pmu", read_pmu},
+        {"event", read_event},
+        {"layout", read_layout},
+        {"info", read_info},
+        {"aux", read_aux},
+        {"order", read_order},
+        {"host", read_host},
+        {"sample", read_sample},
+        {"comm", read_comm},
+        {"mmap", read_mmap},
+        {"fork", read_fork},
+        {"lost", read_lost},
+        {"lost-samples", read_lost_samples},
     };
     const std::vector<std::string_view> words = words_of(line);
     if (words.empty() || words[0].starts_with('#'))
@@ -271,7 +280,10 @@ Result<void> write_recording(const Case &what, const std::string &path)
         trace.reference = buffer.event_id;
         if (auto put = writer->records(aux_record(what, buffer, offset)); !put)
             return put;
-        if (auto put = writer->auxtrace(trace, buffer.bytes, {}); !put)
+        // A gap has no data.
+        if (auto put =
+                buffer.bytes.empty() ? Result<void>() : writer->auxtrace(trace, buffer.bytes, {});
+            !put)
             return put;
         offset += buffer.bytes.size() + buffer.missing_bytes;
     }

@@ -40,7 +40,7 @@ struct Event {
 // One record, in the order of the file. AUX: what the kernel said, and what the recorder then found
 // of it.
 struct Buffer {
-    uint32_t type = PERF_RECORD_AUX;  // or SAMPLE, COMM, MMAP2, FORK
+    uint32_t type = PERF_RECORD_AUX;  // or SAMPLE, COMM, MMAP2, FORK, LOST, LOST_SAMPLES
     uint16_t misc = 0;
     uint64_t event_id = 0;
     uint32_t cpu = 0, pid = 0, tid = 0;

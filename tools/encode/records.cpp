@@ -246,6 +246,39 @@ Result<void> read_fork(Case &into, Words words)
     return add(into, std::move(buffer));
 }
 
+namespace {
+
+// LOST has the id of its event in front of the count as well.
+Result<void> read_loss(Case &into, Words words, uint32_t type, const char *help)
+{
+    Result<std::vector<uint64_t>> lost = numbers(words, 2, help);
+    if (!lost)
+        return usage(help);
+    Buffer buffer;
+    buffer.type = type;
+    buffer.event_id = (*lost)[0];
+    Packer body(into.order);
+    if (type == PERF_RECORD_LOST)
+        body.put((*lost)[0]);
+    buffer.bytes = body.put((*lost)[1]).take();
+    Result<void> read = read_pairs(buffer, words.subspan(2), help);
+    into.buffers.push_back(std::move(buffer));
+    return read;
+}
+
+}  // namespace
+
+Result<void> read_lost(Case &into, Words words)
+{
+    return read_loss(into, words, PERF_RECORD_LOST, "lost ID RECORDS [cpu N] [time NS]");
+}
+
+Result<void> read_lost_samples(Case &into, Words words)
+{
+    return read_loss(into, words, PERF_RECORD_LOST_SAMPLES,
+                     "lost-samples ID COUNT [cpu N] [time NS]");
+}
+
 perfdata::WriterEvent writer_event(const Event &event, std::endian order)
 {
     perfdata::WriterEvent made{std::vector<std::byte>(kAttrBytes), {event.id}, event.name};

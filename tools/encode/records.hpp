@@ -16,6 +16,8 @@ Result<void> read_sample(Case &into, Words words);
 Result<void> read_comm(Case &into, Words words);
 Result<void> read_mmap(Case &into, Words words);
 Result<void> read_fork(Case &into, Words words);
+Result<void> read_lost(Case &into, Words words);
+Result<void> read_lost_samples(Case &into, Words words);
 
 // cpu, pid, tid, time. False: not one of them.
 bool read_who(Buffer &into, std::string_view word, uint64_t value);

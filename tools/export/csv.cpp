@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // RFC 4180: lines end in CR LF, a field in which a comma, a quote or an end of line stands is
-// quoted. A field that is not known is empty; a text that is empty is "".
+// quoted. A field that is not known is empty; a text that is empty is "". A text that a spreadsheet
+// would take for a formula has a ' before it: programs name themselves, and quotes do not help.
 #include <map>
 #include <optional>
 
@@ -18,10 +19,13 @@ constexpr size_t kLineEnd = 2;
 
 char *put_quoted(char *at, std::string_view text)
 {
-    constexpr std::string_view kSpecial = ",\"\r\n";
-    if (!text.empty() && text.find_first_of(kSpecial) == text.npos)
+    constexpr std::string_view kSpecial = ",\"\r\n", kFormula = "=+-@\t\r";
+    const bool formula = !text.empty() && kFormula.find(text.front()) != text.npos;
+    if (!text.empty() && !formula && text.find_first_of(kSpecial) == text.npos)
         return put_text(at, text);
     *at++ = '"';
+    if (formula)
+        *at++ = '\'';
     for (const char c : text) {
         if (c == '"')
             *at++ = '"';

@@ -51,7 +51,7 @@ constexpr Metric kMetrics[] = {
      "losses",
      How::kSum,
      "amount",
-     {"driver", "kind", "measure"}},
+     {"driver", "kind", "measure", "at_least"}},
     {"pmukit_loss_reports",
      "How often something was missing",
      "losses",

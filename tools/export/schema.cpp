@@ -98,6 +98,7 @@ constexpr auto kSamples = behind_origin({
     {"ip", Kind::kAddress, "where the program was"},
     {"addr", Kind::kAddress, "of the data, where the event says one"},
     {"period", Kind::kNumber, "events that the sample stands for"},
+    {"count", Kind::kNumber, "of the event since it began; of groups (:S)"},
     {"callchain", Kind::kText, "addresses from the innermost, with ; between"},
 });
 
@@ -107,6 +108,7 @@ constexpr auto kLosses = behind_origin({
     {"offset", Kind::kNumber, "where in the stream (damage: in the file), bytes"},
     {"amount", Kind::kNumber, "how much; nothing: unknown"},
     {"measure", Kind::kWord, "of what: bytes, entries, records or samples"},
+    {"at_least", Kind::kNumber, "1: the amount is a lower bound; 0: it is exact"},
 });
 
 constexpr Table kTables[] = {

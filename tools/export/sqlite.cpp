@@ -129,7 +129,7 @@ Result<void> Sqlite::open()
     if (status != SQLITE_OK)
         return opened ? error() : Error{Errc::kMachinery, "sqlite: no memory"};
     run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
-        "PRAGMA cache_size = -16384;" +
+        "PRAGMA cache_size = -2048;" +
         fmt::format("PRAGMA user_version = {};", kSchemaVersion) +
         "BEGIN;"
         "CREATE TABLE streams (stream INTEGER PRIMARY KEY, source TEXT, host TEXT, pmu TEXT,"

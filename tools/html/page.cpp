@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "html/page.hpp"
 
-#include <algorithm>
+#include <utility>
 
+#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "html/escape.hpp"
 #include "html/parts.hpp"
@@ -80,18 +81,25 @@ void add_figure(std::string &to, const Figure &figure, size_t number, bool page_
     to += "</figure>\n";
 }
 
-void add_contents(std::string &to, const Page &page)
-{
-    to += "<nav aria-label=\"figures\"><ol>\n";
-    for (size_t i = 0; i < page.figures.size(); i++)
-        append(to, "<li><a href=\"#figure-{}\">{}</a> <code>{}</code></li>\n", i + 1,
-               escaped(page.figures[i].title), escaped(page.figures[i].pmu));
-    to += "</ol></nav>\n";
-}
-
 }  // namespace
 
-std::string text_of(const Page &page)
+void Page::add(const Figure &figure)
+{
+    const size_t number = figures_.size() + 1;
+    append(contents_, "<li><a href=\"#figure-{}\">{}</a> <code>{}</code></li>\n", number,
+           escaped(figure.title), escaped(figure.pmu));
+    a_figure_lost_ |= !figure.losses.empty();
+    add_figure(figures_.emplace_back(), figure, number, !losses.empty());
+    bytes_ += figures_.back().size();
+}
+
+bool Page::has_room()
+{
+    left_out_ += bytes_ >= limits::kPage;
+    return bytes_ < limits::kPage;
+}
+
+std::string Page::head() const
 {
     std::string out;
     out +=
@@ -100,21 +108,26 @@ std::string text_of(const Page &page)
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
         "<meta name=\"color-scheme\" content=\"light dark\"/>\n";
     append(out, "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{}</h1>\n",
-           escaped(page.title), kStyle, escaped(page.title));
-    for (const std::string &fact : page.facts)
+           escaped(title), kStyle, escaped(title));
+    for (const std::string &fact : facts)
         append(out, "<p>{}</p>\n", escaped(fact));
+    if (left_out_)
+        append(out, "<p>{} more have no figures here; pmukit report --json has all.</p>\n",
+               left_out_);
     out += "<p class=\"meta\">";
-    const bool a_figure_lost = std::ranges::any_of(
-        page.figures, [](const Figure &figure) { return !figure.losses.empty(); });
-    add_badges(out, page.source, page.losses, a_figure_lost ? "see the figures" : nullptr);
-    out += "</header>\n";
-    add_contents(out, page);
-    out += "<main>\n";
-    for (size_t i = 0; i < page.figures.size(); i++)
-        add_figure(out, page.figures[i], i + 1, !page.losses.empty());
-    append(out, "</main>\n<footer><p>{}</p></footer>\n<script>\n{}</script>\n</body>\n</html>\n",
-           escaped(page.program), kScript);
+    add_badges(out, source, losses, a_figure_lost_ ? "see the figures" : nullptr);
+    append(out, "</header>\n<nav aria-label=\"figures\"><ol>\n{}</ol></nav>\n<main>\n", contents_);
     return out;
+}
+
+std::vector<std::string> Page::take_text()
+{
+    std::vector<std::string> text = std::move(figures_);
+    text.insert(text.begin(), head());
+    append(text.emplace_back(),
+           "</main>\n<footer><p>{}</p></footer>\n<script>\n{}</script>\n</body>\n</html>\n",
+           escaped(program), kScript);
+    return text;
 }
 
 }  // namespace pmukit::html

@@ -96,15 +96,28 @@ struct Figure {
     Table table;
 };
 
-struct Page {
+class Page {
+public:
     std::string title, program;      // program: that made it
     std::string source;              // as of a figure
     std::vector<std::string> facts;  // about the recording as a whole
     std::vector<std::string> losses;
-    std::vector<Figure> figures;
-};
 
-// XHTML 5: read alike as HTML and as XML.
-std::string text_of(const Page &page);
+    // After the losses.
+    void add(const Figure &figure);
+    // Before the figures of each of many. False: they are left out, by limits::kPage.
+    bool has_room();
+
+    // XHTML 5: read alike as HTML and as XML. In pieces that follow each other.
+    std::vector<std::string> take_text();
+
+private:
+    std::string head() const;
+
+    std::string contents_;  // a line for each figure
+    std::vector<std::string> figures_;
+    size_t bytes_ = 0, left_out_ = 0;
+    bool a_figure_lost_ = false;
+};
 
 }  // namespace pmukit::html

@@ -9,9 +9,7 @@ namespace pmukit::perfdata {
 namespace {
 
 constexpr uint32_t kAnyCpu = UINT32_MAX, kAnyTid = UINT32_MAX;
-constexpr size_t kMaxRings = size_t{1} << 20;
-constexpr size_t kMaxStreams = 65536;
-constexpr size_t kMaxPendingLosses = 65536;  // against files that only announce
+constexpr size_t kRingBytes = kNodeBytes + 4 * sizeof(uint64_t);
 
 }  // namespace
 
@@ -29,17 +27,16 @@ void AuxMerge::on_id_index(const Record &record)
 {
     std::optional<IdIndexView> index = parse_id_index(record.body, reader_.order());
     for (size_t i = 0; index && i < index->size(); i++) {
-        if (ring_by_id_.size() >= kMaxRings || event_by_index_.size() >= kMaxRings)
-            return;
         const IdIndexView::Entry entry = (*index)[i];
+        const std::optional<size_t> event = reader_.event_of_id(entry.id);
+        if (!event || reader_.events()[*event].attr.type < PERF_TYPE_MAX)
+            continue;  // those have no AUX area
+        if (!ring_by_id_.contains(entry.id) && !left_.take(kRingBytes))
+            return;
         ring_by_id_[entry.id] = {entry.index, entry.cpu, entry.tid};
-        std::optional<size_t> event = reader_.event_of_id(entry.id);
-        if (!event)
-            continue;
-        // Events share a ring; only one of them has an AUX area, and that is no kernel event.
-        auto [at, fresh] = event_by_index_.try_emplace(entry.index, *event);
-        if (!fresh && reader_.events()[*event].attr.type >= PERF_TYPE_MAX)
-            at->second = *event;
+        if (!event_by_index_.contains(entry.index) && !left_.take(kRingBytes))
+            return;
+        event_by_index_[entry.index] = *event;
     }
 }
 
@@ -71,7 +68,8 @@ void AuxMerge::on_aux(const Record &record)
         return;
     AuxStream stream = stream_of(record);
     State &state = state_of(stream);
-    if (stream.event != kUnknownEvent && event_by_cpu_.size() < kMaxStreams)
+    if (stream.event != kUnknownEvent && !event_by_cpu_.contains(stream.cpu) &&
+        left_.take(kRingBytes))
         event_by_cpu_.try_emplace(stream.cpu, stream.event);
     sink_.aux_record(stream, *aux);
     uint64_t end = aux->offset + aux->size;
@@ -81,7 +79,7 @@ void AuxMerge::on_aux(const Record &record)
         state.first_announced = aux->offset;
     if (!(aux->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)))
         return;
-    if (end <= state.delivered || state.losses.size() >= kMaxPendingLosses)
+    if (end <= state.delivered || !left_.take(sizeof end))
         lose(stream, state, end, 0);
     else
         state.losses.push_back(end);
@@ -128,7 +126,9 @@ void AuxMerge::on_auxtrace(const Record &record)
 // A file can name any number of threads; beyond what can be they all become one.
 AuxMerge::State &AuxMerge::state_of(AuxStream &stream)
 {
-    if (streams_.size() >= kMaxStreams && !streams_.contains(stream))
+    if (const auto known = streams_.find(stream); known != streams_.end())
+        return known->second;
+    if (!left_.take(sizeof stream + sizeof(State) + kNodeBytes))
         stream = {kUnknownEvent, kAnyCpu};
     return streams_[stream];
 }
@@ -180,17 +180,29 @@ void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, c
          left - payload.size());
 }
 
+void AuxMerge::forget_losses(State &state)
+{
+    left_.give_back(sizeof(uint64_t) * state.losses.size());
+    state.losses.clear();
+    state.next_loss = 0;
+}
+
+// Where the next is. UINT64_MAX: nowhere.
+uint64_t AuxMerge::loss_ahead(const State &state)
+{
+    return state.next_loss == state.losses.size() ? UINT64_MAX : state.losses[state.next_loss];
+}
+
 // behind: bytes of the buffer that come in later pieces.
 void AuxMerge::give(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
                     Bytes data, uint64_t behind)
 {
     while (!data.empty()) {
-        while (!state.losses.empty() && state.losses.front() <= offset) {
-            lose(stream, state, state.losses.front(), 0);
-            state.losses.pop_front();
-        }
-        const uint64_t next_loss =
-            state.losses.empty() ? UINT64_MAX : state.losses.front() - offset;
+        while (loss_ahead(state) <= offset)
+            lose(stream, state, state.losses[state.next_loss++], 0);
+        if (state.next_loss == state.losses.size())
+            forget_losses(state);
+        const uint64_t next_loss = loss_ahead(state) - offset;
         start(stream, state, offset);
         if (state.run_end <= offset) {
             const uint64_t run = std::min(data.size() + behind, next_loss);
@@ -216,9 +228,9 @@ void AuxMerge::finish()
             state.delivered = state.first_announced.value_or(0);
         if (!state.overwrite && state.announced > state.delivered)
             lose(stream, state, state.delivered, state.announced - state.delivered);
-        for (uint64_t place : state.losses)
-            lose(stream, state, place, 0);
-        state.losses.clear();
+        while (state.next_loss < state.losses.size())
+            lose(stream, state, state.losses[state.next_loss++], 0);
+        forget_losses(state);
         if (state.told)
             sink_.aux_end(stream, std::max(state.delivered, state.announced));
         state.told = false;

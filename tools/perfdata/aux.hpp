@@ -13,14 +13,16 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "base/budget.hpp"
 #include "base/hash.hpp"
+#include "base/limits.hpp"
 #include "perfdata/reader.hpp"
 
 namespace pmukit::perfdata {
@@ -75,7 +77,9 @@ private:
         bool started = false;
         bool told = false;  // the sink knows the stream
         bool overwrite = false;
-        std::deque<uint64_t> losses;  // places of unknown losses not reached yet
+        // Places of unknown losses; those before next_loss are behind us.
+        std::vector<uint64_t> losses;
+        size_t next_loss = 0;
     };
 
     // What ID_INDEX says of an event id.
@@ -92,6 +96,8 @@ private:
     void start(const AuxStream &stream, State &state, uint64_t offset);
     void lose(const AuxStream &stream, State &state, uint64_t offset, uint64_t bytes);
     void deliver(const AuxStream &stream, State &state, uint64_t offset, const Record &record);
+    void forget_losses(State &state);
+    static uint64_t loss_ahead(const State &state);
     static uint64_t padding(const State &state, uint64_t end);
     void give(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
               Bytes data, uint64_t behind);
@@ -100,6 +106,7 @@ private:
 
     const Reader &reader_;
     AuxSink &sink_;
+    Budget left_{limits::kStreams};
     std::map<AuxStream, State> streams_;
     std::set<size_t> per_thread_;  // events whose AUX areas belong to threads
     NumberMap<Ring> ring_by_id_;

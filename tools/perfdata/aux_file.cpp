@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <system_error>
+#include <exception>
 #include <thread>
 
 #include "perfdata/features.hpp"
@@ -108,8 +108,8 @@ void AuxFile::for_each_buffer(unsigned threads,
     try {
         for (unsigned i = 1; i < threads; i++)
             helpers.emplace_back(work);
-    } catch (const std::system_error &) {
-        // The system has no more threads for us: those there are do it all.
+    } catch (const std::exception &) {
+        // The system has no more threads for us, or no memory: those there are do it all.
     }
     work();
     for (std::thread &helper : helpers)

@@ -75,13 +75,13 @@ TEST(AuxMerge, GivesDataInOrder)
 // Ids that a table of hashes without salt keeps in one bucket: each would be compared with all.
 TEST(AuxMerge, IdsThatAreChosenCostNoMoreThanOthers)
 {
-    constexpr uint64_t kRecords = 175, kEntries = 2000;
-    constexpr uint64_t kBuckets = 351061;  // a size that libstdc++ takes
+    constexpr uint64_t kRecords = 40, kEntries = 2000;
+    constexpr uint64_t kBuckets = 85229;  // a size that libstdc++ takes
     FileBuilder file = one_event();
     for (uint64_t record = 0; record < kRecords; record++) {
         std::vector<uint64_t> words = {kEntries};
         for (uint64_t i = 1; i <= kEntries; i++)
-            for (uint64_t word : {(record * kEntries + i) * kBuckets, uint64_t{0}, uint64_t{0},
+            for (uint64_t word : {uint64_t{7}, (record * kEntries + i) * kBuckets, uint64_t{0},
                                   uint64_t{UINT32_MAX}})
                 words.push_back(word);
         file.record(kIdIndex, words);
@@ -205,7 +205,7 @@ TEST(AuxMerge, TheOnlyDeviceEventIsThatOfTheMoment)
 // So many that looking at each event for each buffer would take minutes.
 TEST(AuxMerge, BuffersThatNobodyNamesCostNoMoreThanOthers)
 {
-    constexpr uint32_t kEvents = 65536;
+    constexpr uint32_t kEvents = 32768;
     constexpr uint64_t kBuffers = 200000;
     FileBuilder file;
     for (uint32_t i = 0; i < kEvents; i++)
@@ -213,6 +213,20 @@ TEST(AuxMerge, BuffersThatNobodyNamesCostNoMoreThanOthers)
     for (uint64_t i = 0; i < kBuffers; i++)
         file.auxtrace(12345, 3, 8 * i, filled(8, 1));
     EXPECT_EQ(merge(file).size(), kBuffers);
+}
+
+// A record of 56 bytes can name another one each time.
+TEST(AuxMerge, KeepsNoMoreStreamsThanItsLimit)
+{
+    constexpr uint32_t kMost = limits::kStreams / (sizeof(AuxStream) + kNodeBytes);
+    FileBuilder file;
+    file.event(24, kSampleType, {7});
+    for (uint32_t cpu = 0; cpu <= kMost; cpu++)
+        file.auxtrace(7, cpu, 0, filled(8, 1));
+    const std::vector<std::string> lines = merge(file);
+    ASSERT_FALSE(lines.empty());
+    EXPECT_EQ(lines.front(), "data 0/0 0 8");
+    EXPECT_TRUE(lines.back().starts_with("data ?")) << lines.back();
 }
 
 TEST(AuxMerge, ThreadsHaveNoCpu)
@@ -245,18 +259,19 @@ TEST(AuxMerge, TheIdIndexNamesTheEventOfARing)
 // One id in more rings than there can be: those behind are not remembered.
 TEST(AuxMerge, RingsOfTheIdIndexHaveAnEnd)
 {
-    constexpr uint64_t kMost = uint64_t{1} << 20, kEntries = 2047;
+    constexpr uint64_t kMost = limits::kStreams / kNodeBytes, kEntries = 2047;
     FileBuilder file;
     file.event(24, kSampleType, {7}).event(25, kSampleType, {8});
-    for (uint64_t index = 0; index < kMost + kEntries;) {
+    file.auxtrace(7, 1, 0, filled(8, 1));
+    for (uint64_t index = 0; index < kMost;) {
         std::vector<uint64_t> words = {kEntries};
         for (uint64_t i = 0; i < kEntries; i++, index++)
             for (uint64_t word : {uint64_t{7}, index, uint64_t{0}, uint64_t{UINT32_MAX}})
                 words.push_back(word);
         file.record(kIdIndex, words);
     }
-    file.auxtrace(12345, 1, 0, filled(8, 1), kMost - 1).auxtrace(12345, 1, 0, filled(8, 1), kMost);
-    EXPECT_EQ(merge(file), (Expect{"data 0/1 0 8", "data ?/1 0 8"}));
+    file.auxtrace(12345, 1, 8, filled(8, 1), 0).auxtrace(12345, 1, 0, filled(8, 1), kMost);
+    EXPECT_EQ(merge(file), (Expect{"data 0/1 0 8", "data 0/1 8 8", "data ?/-1 0 8"}));
 }
 
 TEST(AuxMerge, ThreadsAreKeptApartByTheIdIndex)

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/limits.hpp"
 #include "perfdata/format.hpp"
 
 namespace pmukit::perfdata {
@@ -12,7 +13,6 @@ namespace {
 
 // The writer makes the index itself; the others tell how the records lay in the source.
 constexpr unsigned kNotCopied[] = {kFeatAuxtrace, kFeatDirFormat, kFeatCompressed};
-constexpr size_t kMaxTracingBytes = size_t{16} << 20;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ Result<void> RecordCopier::record(const Record &record)
     if (record.type != kHeaderTracingData)
         return filter_(record);
     // A record of pipes, a section of files.
-    if (record.payload.size() > kMaxTracingBytes - tracing_data_.size())
+    if (record.payload.size() > limits::kTracing - tracing_data_.size())
         return Error{Errc::kUnsupported, "more tracing data than any kernel has", record.offset};
     append(tracing_data_, record.payload);
     return {};

@@ -91,9 +91,13 @@ public:
     {
         return cpu == UINT32_MAX || selected(selection_.cpus, cpu);
     }
-    // Of a record that happened at one time on one CPU.
+    // Of a record that happened at one time on one CPU. LOST_SAMPLES without a time counts those
+    // of the whole recording.
     bool wants(const Record &record) const
     {
+        if (record.type == PERF_RECORD_LOST_SAMPLES && !selection_.all_times() &&
+            reader_.time_of(record).value_or(0) == 0)
+            return false;
         const std::optional<size_t> event = reader_.event_of(record);
         if (!event)
             return selection_.events.empty() && selection_.cpus.empty() && selection_.all_times();

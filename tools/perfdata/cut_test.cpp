@@ -126,6 +126,23 @@ TEST_P(Cut, ByTimeWithTheStateBefore)
               "AUXTRACE(2) COMM@41");
 }
 
+// At the end of a recording the recorder counts what was lost in all of it, at no time.
+TEST_P(Cut, LeavesOutOfAPartWhatWasCountedOfTheWhole)
+{
+    FileBuilder file(GetParam().order);
+    file.event(24, kSampleType, {9}).pmu(24, "hisi_ptt0_2");
+    file.record(PERF_RECORD_AUX, {0, 64, 0, 15, cpu(0), 9});
+    file.auxtrace(9, 0, 0, filled(64, 0xa0));
+    file.record(PERF_RECORD_AUX, {64, 0, PERF_AUX_FLAG_PARTIAL, 16, cpu(0), 9});
+    file.record(PERF_RECORD_LOST_SAMPLES, {3, 17, cpu(0), 9});
+    file.record(PERF_RECORD_LOST_SAMPLES, {5, 0, cpu(0), 9});
+    folder_.put("perf.data", GetParam().pipe ? file.pipe() : file.file());
+    EXPECT_EQ(kept({}), "AUX@15[0+64] AUXTRACE(0) AUX@16[64+0!] LOST_SAMPLES@17 LOST_SAMPLES@0");
+    CutSelection selection;
+    selection.end_ns = 20;
+    EXPECT_EQ(kept(selection), "AUX@15[0+64] AUXTRACE(0) AUX@16[64+0!] LOST_SAMPLES@17");
+}
+
 TEST_P(Cut, ByCpu)
 {
     CutSelection selection;

@@ -21,6 +21,8 @@ constexpr size_t kFeatureBits = 256;
 
 // Kernel records and sample bits that are younger than the oldest header we build with.
 constexpr uint32_t kRecordCallchainDeferred = 22;
+constexpr uint64_t kContextUserDeferred =
+    static_cast<uint64_t>(-640);                         // PERF_CONTEXT_USER_DEFERRED
 constexpr uint64_t kBranchHwIndex = uint64_t{1} << 17;   // PERF_SAMPLE_BRANCH_HW_INDEX
 constexpr uint64_t kBranchCounters = uint64_t{1} << 19;  // PERF_SAMPLE_BRANCH_COUNTERS
 constexpr uint64_t kBranchEntryBytes = 24;               // from, to, flags

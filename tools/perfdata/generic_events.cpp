@@ -185,4 +185,9 @@ std::vector<std::string> generic_names()
     return names;
 }
 
+bool is_dummy(const Attr &attr)
+{
+    return attr.type == PERF_TYPE_SOFTWARE && attr.config == PERF_COUNT_SW_DUMMY;
+}
+
 }  // namespace pmukit::perfdata

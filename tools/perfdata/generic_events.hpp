@@ -26,6 +26,9 @@ std::optional<GenericEvent> generic_event(std::string_view name);
 // Those that are listed, for suggestions: not rNNN.
 std::vector<std::string> generic_names();
 
+// It counts nothing: perf records it for the records beside samples.
+bool is_dummy(const Attr &attr);
+
 // How an event is called that a file has no name for, as perf does: cycles:u, r1a8. Empty: of a PMU
 // whose types the kernel gives out.
 std::string default_name(const Attr &attr);

@@ -117,7 +117,7 @@ public:
     {
         for (Reader &reader : readers)
             inputs_.emplace_back(
-                reader, std::min(OrderedReader::kDefaultBytes, kWaitingBytes / readers.size()));
+                reader, std::min(TimeQueue::kDefaultBytes, kWaitingBytes / readers.size()));
     }
 
     Result<Writer> run(const std::string &to);
@@ -410,17 +410,32 @@ Result<void> Merge::write_preamble(Input &input, Writer &to)
     }
 }
 
+// What follows the PMU's type says how the AUX data is to be read.
+std::vector<uint64_t> layout_words(const std::vector<uint64_t> &info)
+{
+    return {info.begin() + !info.empty(), info.end()};
+}
+
 // Stock perf takes one AUXTRACE_INFO for all AUX data: only when all of it is of that kind.
 Result<void> Merge::write_info(Writer &to)
 {
     const Input *of = nullptr;
+    size_t number = 0, number_of = 0;
     for (const Input &input : inputs_) {
+        number++;
         if (!input.info_type && !input.reader.feature(kFeatAuxtrace))
             continue;
         if (!input.info_type || (of && of->info_type != input.info_type))
             return {};
-        if (!of)
+        if (!of) {
             of = &input;
+            number_of = number;
+        }
+        if (layout_words(input.info) != layout_words(of->info))
+            return Error{Errc::kUnsupported,
+                         fmt::format("inputs {} and {} have AUX data of different layouts "
+                                     "(AUXTRACE_INFO): merge recordings of one layout",
+                                     number_of, number)};
     }
     if (!of)
         return {};

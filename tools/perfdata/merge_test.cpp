@@ -299,7 +299,7 @@ TEST_P(MergeTest, OneTypeNumberOfTwoPmusIsTwo)
 // So many that comparing each with all would take minutes. Every hundredth has capabilities.
 TEST_P(MergeTest, WhatIsSaidOfPmusIsSaidOnce)
 {
-    constexpr size_t kPmus = 80000, kSecond = kPmus / 2, kAll = kSecond + kPmus;
+    constexpr size_t kPmus = 8000, kSecond = kPmus / 2, kAll = kSecond + kPmus;
     using Caps = HostInfo::Caps;
     const Caps said_first = {{"a", "1"}}, said_then = {{"b", "2"}, {"a", "1"}};
     Host first{"green", "hmu0", {10}, {}}, second{"green", "hmu0", {20}, {}};
@@ -402,6 +402,19 @@ TEST_P(MergeTest, OfSeveralAuxtraceInfosTheLastOneCounts)
                 infos.back().push_back(info.priv[i]);
         }
     EXPECT_EQ(infos, (std::vector<std::vector<uint64_t>>{last}));
+}
+
+TEST_P(MergeTest, AuxDataOfTwoLayoutsIsRefused)
+{
+    Host host{"green", "hmu0", {10}, {}};
+    host.infos = {{host.type}};
+    write(host);
+    host.infos = {{host.type, 1}};
+    write(host);
+    const auto told = merge();
+    ASSERT_FALSE(told);
+    EXPECT_NE(told.error().message.find("inputs 1 and 2"), std::string::npos)
+        << told.error().message;
 }
 
 // What perf drained from two rings, one after the other, of more recordings than share the memory

@@ -10,12 +10,12 @@
 
 namespace pmukit::perfdata {
 
-bool OrderedReader::later(const Kept &a, const Kept &b)
+bool TimeQueue::later(const Kept &a, const Kept &b)
 {
     return std::tie(a.time_ns, a.sequence) > std::tie(b.time_ns, b.sequence);
 }
 
-void OrderedReader::keep(const Record &record, uint64_t time_ns)
+void TimeQueue::keep(const Record &record, uint64_t time_ns)
 {
     const size_t size = record.body.size();
     if (blocks_.empty() || block_bytes() - blocks_.back()->used < size) {
@@ -32,13 +32,18 @@ void OrderedReader::keep(const Record &record, uint64_t time_ns)
 
     Record kept = record;
     kept.body = Bytes(to, size);
-    heap_.push_back({time_ns, sequence_++, kept, block});
-    std::push_heap(heap_.begin(), heap_.end(), later);
+    const Kept next{time_ns, sequence_++, kept, block};
+    if (run_.empty() || time_ns >= run_.back().time_ns) {
+        run_.push_back(next);
+    } else {
+        heap_.push_back(next);
+        std::push_heap(heap_.begin(), heap_.end(), later);
+    }
     newest_ns_ = std::max(newest_ns_, time_ns);
 }
 
 // The caller is done with the record that was given last.
-void OrderedReader::release()
+void TimeQueue::release()
 {
     if (!given_)
         return;
@@ -50,36 +55,57 @@ void OrderedReader::release()
     given_ = nullptr;
 }
 
-void OrderedReader::give(Record &into)
-{
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    const Kept &kept = heap_.back();
-    late_ += kept.time_ns < given_ns_;
-    given_ns_ = std::max(given_ns_, kept.time_ns);
-    given_ = kept.block;
-    into = kept.record;
-    heap_.pop_back();
-}
-
 // Blocks count whole: one record may keep one alive.
-bool OrderedReader::full() const
+bool TimeQueue::full() const
 {
-    return blocks_.size() * block_bytes() + heap_.size() * sizeof(Kept) > max_bytes_;
+    const size_t records = run_.size() + heap_.size();
+    return blocks_.size() * block_bytes() + records * sizeof(Kept) > max_bytes_;
 }
 
-bool OrderedReader::may_give() const
+// nullptr: nothing is kept.
+const TimeQueue::Kept *TimeQueue::oldest() const
 {
-    return !heap_.empty() && (ended_ || heap_.front().time_ns <= round_ns_ || full());
+    if (heap_.empty())
+        return run_.empty() ? nullptr : &run_.front();
+    return run_.empty() || later(run_.front(), heap_.front()) ? &heap_.front() : &run_.front();
+}
+
+void TimeQueue::end_round()
+{
+    round_ns_ = std::exchange(next_round_ns_, newest_ns_);
+}
+
+bool TimeQueue::give(Record &into)
+{
+    release();
+    const Kept *kept = oldest();
+    if (!kept || !(ended_ || kept->time_ns <= round_ns_ || full()))
+        return false;
+    late_ += kept->time_ns < given_ns_;
+    given_ns_ = std::max(given_ns_, kept->time_ns);
+    given_ = kept->block;
+    into = kept->record;
+    if (!run_.empty() && kept == &run_.front()) {
+        run_.pop_front();
+    } else {
+        std::pop_heap(heap_.begin(), heap_.end(), later);
+        heap_.pop_back();
+    }
+    return true;
+}
+
+std::optional<uint64_t> kernel_time_ns(const Record &record, const Reader &reader)
+{
+    const std::optional<uint64_t> time_ns =
+        record.type < kHeaderAttr ? reader.time_of(record) : std::nullopt;
+    return time_ns && *time_ns != 0 && *time_ns != UINT64_MAX ? time_ns : std::nullopt;
 }
 
 Result<bool> OrderedReader::next(Record &into)
 {
-    release();
     for (;;) {
-        if (may_give()) {
-            give(into);
+        if (queue_.give(into))
             return true;
-        }
         if (ended_)
             return false;
         Result<bool> more = reader_.next(into);
@@ -87,17 +113,16 @@ Result<bool> OrderedReader::next(Record &into)
             return more;
         if (!*more) {
             ended_ = true;
+            queue_.end();
             continue;
         }
-        std::optional<uint64_t> time_ns =
-            into.type < kHeaderAttr ? reader_.time_of(into) : std::nullopt;
-        // 0 and -1: made up by perf, or of an event whose clock was not read.
-        if (!time_ns || *time_ns == 0 || *time_ns == UINT64_MAX) {
+        const std::optional<uint64_t> time_ns = kernel_time_ns(into, reader_);
+        if (!time_ns) {
             if (into.type == kFinishedRound)
-                round_ns_ = std::exchange(next_round_ns_, newest_ns_);
+                queue_.end_round();
             return true;
         }
-        keep(into, *time_ns);
+        queue_.keep(into, *time_ns);
     }
 }
 

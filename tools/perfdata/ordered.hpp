@@ -13,28 +13,34 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "base/result.hpp"
 #include "perfdata/reader.hpp"
 
 namespace pmukit::perfdata {
 
-class OrderedReader {
+// Copies of records, given back by time.
+class TimeQueue {
 public:
-    static constexpr size_t kDefaultBytes = size_t{32} << 20, kLeastBytes = size_t{256} << 10;
+    static constexpr size_t kDefaultBytes = limits::kQueue, kLeastBytes = size_t{256} << 10;
 
     // max_bytes: of records kept back. A full queue gives its oldest record early. At least
     // kLeastBytes: with less nothing can be put in order.
-    explicit OrderedReader(Reader &reader, size_t max_bytes = kDefaultBytes)
-        : reader_(reader), max_bytes_(std::max(max_bytes, kLeastBytes))
+    explicit TimeQueue(size_t max_bytes = kDefaultBytes)
+        : max_bytes_(std::max(max_bytes, kLeastBytes))
     {
     }
 
-    // As Reader::next(); the record lives until the next call.
-    Result<bool> next(Record &into);
-
+    void keep(const Record &record, uint64_t time_ns);
+    void end_round();              // FINISHED_ROUND
+    void end() { ended_ = true; }  // no more will be kept
+    // False: none may be given yet. The record lives until the next call.
+    bool give(Record &into);
     // Records that came later than one already given that is newer: the queue was too small, or
     // the file has no rounds.
     uint64_t late_records() const { return late_; }
@@ -53,27 +59,47 @@ private:
     };
     static bool later(const Kept &a, const Kept &b);
 
-    void keep(const Record &record, uint64_t time_ns);
-    void give(Record &into);
+    const Kept *oldest() const;
     void release();
     size_t block_bytes() const
     {
         return std::clamp(max_bytes_ / 16, size_t{64} << 10, size_t{1} << 20);
     }
     bool full() const;
-    bool may_give() const;
 
-    Reader &reader_;
     size_t max_bytes_;
-    std::vector<Kept> heap_;
+    std::deque<Kept> run_;    // that came in order; most do
+    std::vector<Kept> heap_;  // the others
     std::vector<std::unique_ptr<Block>> blocks_;
     Block *given_ = nullptr;  // holds the record that the caller looks at
     uint64_t sequence_ = 0;
-    uint64_t newest_ns_ = 0;                     // of all that were read
+    uint64_t newest_ns_ = 0;                     // of all that were kept
     uint64_t round_ns_ = 0, next_round_ns_ = 0;  // what is not newer may be given; after this round
     uint64_t given_ns_ = 0;                      // newest that was given
     uint64_t late_ = 0;
     bool ended_ = false;
 };
+
+class OrderedReader {
+public:
+    // max_bytes: as TimeQueue has it.
+    explicit OrderedReader(Reader &reader, size_t max_bytes = TimeQueue::kDefaultBytes)
+        : reader_(reader), queue_(max_bytes)
+    {
+    }
+
+    // As Reader::next(); the record lives until the next call.
+    Result<bool> next(Record &into);
+    uint64_t late_records() const { return queue_.late_records(); }
+
+private:
+    Reader &reader_;
+    TimeQueue queue_;
+    bool ended_ = false;
+};
+
+// When a record happened, if it is of the kernel and says so. 0 and -1 are made up by perf, or of
+// an event whose clock was not read.
+std::optional<uint64_t> kernel_time_ns(const Record &record, const Reader &reader);
 
 }  // namespace pmukit::perfdata

@@ -41,7 +41,7 @@ struct Order {
     uint64_t late = 0;
 };
 
-Order order_of(const FileBuilder &builder, size_t max_bytes = OrderedReader::kDefaultBytes)
+Order order_of(const FileBuilder &builder, size_t max_bytes = TimeQueue::kDefaultBytes)
 {
     std::vector<std::byte> bytes = builder.file();
     Result<Reader> reader = Reader::open(bytes);

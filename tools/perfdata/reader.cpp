@@ -17,11 +17,17 @@ constexpr size_t kMappedPieceBytes = size_t{4} << 20;
 constexpr size_t kStreamPieceBytes = Input::kWindowBytes / 2;
 constexpr size_t kForgetStepBytes = size_t{8} << 20;
 
-constexpr size_t kMaxFrontBytes = size_t{16} << 20;  // against pipes of nothing else
-
 bool is_packed(uint32_t type)
 {
     return type == kCompressed || type == kCompressed2;
+}
+
+// Recorders pack what comes from the rings of the kernel. What readers keep all of is none of it,
+// for a few packed bytes can stand for any number of such records.
+bool may_be_packed(uint32_t type)
+{
+    return !is_packed(type) && !is_pipe_header(type) && type != kAuxtrace &&
+           type != kHeaderTracingData;
 }
 
 void fill(Record &into, const std::byte *at, size_t size, uint64_t offset, std::endian order)
@@ -51,14 +57,14 @@ Result<void> Reader::read_front()
             break;
         if (!is_pipe_header(record.type))
             ahead_ = record;
-        else if (!is_in_file_header(record, order_) && passed_bytes <= kMaxFrontBytes) {
+        else if (!is_in_file_header(record, order_) && passed_bytes <= limits::kFront) {
             passed_bytes += sizeof(Kept) + record.body.size();
             passed.push_back({record, {record.body.begin(), record.body.end()}});
         }
     }
-    if (passed_bytes > kMaxFrontBytes)
+    if (passed_bytes > limits::kFront)
         complain({Errc::kUnsupported,
-                  "more than 16 MiB of records before the first of the kernel: "
+                  "more than 8 MiB of records before the first of the kernel: "
                   "those behind are left out"});
     front_ = std::move(passed);
     return {};
@@ -323,7 +329,7 @@ bool Reader::unpacked_record(Record &into)
         wrong = bytes.error().message;
     } else {
         fill(into, bytes->data(), bytes->size(), packed_offset_, order_);
-        if (!is_packed(into.type) && into.type != kAuxtrace && into.type != kHeaderTracingData)
+        if (may_be_packed(into.type))
             return true;
         wrong = "a record that cannot be packed is packed";
     }

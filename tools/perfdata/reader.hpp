@@ -25,9 +25,11 @@
 #include <string>
 #include <vector>
 
+#include "base/budget.hpp"
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/hash.hpp"
+#include "base/limits.hpp"
 #include "base/result.hpp"
 #include "perfdata/attr.hpp"
 #include "perfdata/input.hpp"
@@ -149,7 +151,7 @@ private:
     bool read_groups(Bytes content);
     void read_header_attr(const Record &record);
     void read_header_feature(const Record &record);
-    bool may_keep_name(size_t bytes);
+    bool may_keep(size_t bytes);
     void read_event_update(const Record &record);
     Result<void> add_event(Bytes attr, Bytes ids, uint64_t offset);
     void complain(Error complaint);
@@ -214,7 +216,8 @@ private:
     std::string part_;
 
     std::vector<Event> events_;
-    size_t name_bytes_ = 0;
+    Budget event_bytes_{limits::kEvents};
+    bool events_complained_ = false;
     std::vector<Places> places_;
     NumberMap<size_t> event_by_id_;
     std::map<uint32_t, std::string> pmu_by_type_;

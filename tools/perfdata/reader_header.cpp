@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "base/file.hpp"
 #include "perfdata/features.hpp"
@@ -29,11 +30,10 @@ Section load_section(const std::byte *at, std::endian order)
     return {load<uint64_t>(at, order), load<uint64_t>(at + 8, order)};
 }
 
-// Far above what any recorder makes; they bound the memory that a hostile file can cost.
-constexpr size_t kMaxNameBytes = size_t{16} << 20;  // of events, in pipe layout
-constexpr size_t kMaxEvents = 65536, kMaxIds = size_t{1} << 20;
+// Far above what any recorder makes: perf opens a file for each id, of which systemd allows half a
+// million. base/limits.hpp has the others.
+constexpr size_t kMaxEvents = 65536, kMaxIds = limits::kIds / sizeof(uint64_t);
 constexpr size_t kMaxComplaints = 256;
-constexpr size_t kMaxFeatureBytes = size_t{16} << 20, kMaxFeaturesBytes = 4 * kMaxFeatureBytes;
 
 // The bitmap is an array of the recorder's longs in the file's byte order.
 template <typename Word>
@@ -76,11 +76,11 @@ Result<std::set<uint32_t>> part_numbers(const std::string &folder)
 
 // A section costs nothing on disk where the file has a hole, and several may claim the same bytes.
 // room: for this section and those behind it. nullptr: it can be read.
-const char *why_left_out(const std::optional<Bytes> &content, uint64_t room)
+const char *why_left_out(unsigned feature, const std::optional<Bytes> &content, uint64_t room)
 {
     if (!content)
         return " lies outside the file";
-    if (content->size() > kMaxFeatureBytes)
+    if (content->size() > (feature == kFeatPmuCaps ? limits::kCaps : limits::kFeature))
         return " is too large";
     return content->size() > room ? " overlaps others, or all together are too large" : nullptr;
 }
@@ -291,10 +291,12 @@ Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
     Result<Attr> attr = parse_attr(attr_bytes, order_);
     if (!attr)
         return Error{attr.error().code, attr.error().message, offset};
-    if (events_.size() >= kMaxEvents || event_by_id_.size() + ids.size() / 8 > kMaxIds)
+    if (events_.size() >= kMaxEvents || event_by_id_.size() + ids.size() / 8 > kMaxIds ||
+        !event_bytes_.take(sizeof(Event) + sizeof(Places) + attr_bytes.size()))
         return Error{Errc::kDamaged, "more events or event ids than any recorder makes", offset};
 
     Event event{*attr, {}, {}, {attr_bytes.begin(), attr_bytes.end()}};
+    event.ids.reserve(ids.size() / sizeof(uint64_t));
     ByteReader in(ids, order_);
     while (std::optional<uint64_t> id = in.u64()) {
         if (event_by_id_.emplace(*id, events_.size()).second) {
@@ -319,7 +321,7 @@ Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
 void Reader::read_features(uint64_t table_offset, Bytes bitmap)
 {
     features_in_file_ = true;
-    uint64_t at = table_offset, room = std::min(input_.all().size(), kMaxFeaturesBytes);
+    uint64_t at = table_offset, room = std::min(input_.all().size(), limits::kFeatures);
     for (unsigned feature = 0; feature < kFeatureBits; feature++) {
         if (!feature_set(bitmap, feature, order_))
             continue;
@@ -330,7 +332,7 @@ void Reader::read_features(uint64_t table_offset, Bytes bitmap)
         }
         Section where = load_section(entry->data(), order_);
         std::optional<Bytes> content = section(where.offset, where.size);
-        if (const char *why = why_left_out(content, room)) {
+        if (const char *why = why_left_out(feature, content, room)) {
             complain({Errc::kDamaged, "header feature " + std::to_string(feature) + why, at});
         } else {
             features_.push_back({feature, where.offset, where.size});
@@ -374,8 +376,9 @@ bool Reader::read_pmu_mappings(Bytes content)
         std::optional<std::string> name = type ? read_string(in) : std::nullopt;
         if (!name)
             return false;
-        if (pmu_by_type_.size() < kMaxEvents)
-            pmu_by_type_[*type] = *name;
+        if (!may_keep(sizeof *type + kNodeBytes + name->size()))
+            break;
+        pmu_by_type_[*type] = *name;
     }
     return count.has_value();
 }
@@ -392,7 +395,7 @@ bool Reader::read_event_desc(Bytes content)
         std::optional<std::string> name = ids ? read_string(in) : std::nullopt;
         if (!name || !in.skip(uint64_t{*ids} * 8))
             return false;
-        if (i < events_.size())
+        if (i < events_.size() && may_keep(name->size()))
             events_[i].name = *name;
     }
     return attr_bytes.has_value();
@@ -451,20 +454,21 @@ void Reader::read_header_feature(const Record &record)
     read_feature(number, content, record.offset);
 }
 
-// Names come in records, of which a packed one may stand for many times its size.
-bool Reader::may_keep_name(size_t bytes)
+// Names: each may be said again and again.
+bool Reader::may_keep(size_t bytes)
 {
-    if (name_bytes_ <= kMaxNameBytes && (name_bytes_ += bytes) > kMaxNameBytes)
-        complain(
-            {Errc::kUnsupported, "more than 16 MiB of names of events: further ones are left out"});
-    return name_bytes_ <= kMaxNameBytes;
+    const bool fits = event_bytes_.take(bytes);
+    if (!fits && !std::exchange(events_complained_, true))
+        complain({Errc::kUnsupported,
+                  "more than 16 MiB of events and their names: further names are left out"});
+    return fits;
 }
 
 void Reader::read_event_update(const Record &record)
 {
     std::optional<EventUpdateRecord> update = parse_event_update(record.body, order_);
     std::optional<size_t> event = update ? event_of_id(update->id) : std::nullopt;
-    if (event && update->type == EventUpdateRecord::kName && may_keep_name(update->text.size()))
+    if (event && update->type == EventUpdateRecord::kName && may_keep(update->text.size()))
         events_[*event].name = update->text;
 }
 

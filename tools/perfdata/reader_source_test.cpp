@@ -233,12 +233,12 @@ TEST_P(ReaderSource, SpecialFilesOfADirectoryAreNotOpened)
     EXPECT_FALSE(Reader::open_path(folder_.path("d")));
 }
 
-// Packed, a few bytes of the file could stand for each of them.
 TEST_P(ReaderSource, HeaderRecordsOfAPipeHaveALimitInBytes)
 {
-    constexpr size_t kWords = 8000, kMost = size_t{16} << 20;
+    constexpr size_t kWords = 8000;
     for (const uint64_t kind : {EventUpdateRecord::kScale, EventUpdateRecord::kName})
-        for (const size_t count : {size_t{200}, size_t{300}}) {
+        for (const size_t count : {size_t{120}, size_t{300}}) {
+            const size_t most = kind == EventUpdateRecord::kName ? limits::kEvents : limits::kFront;
             std::vector<uint64_t> words(kWords, 0x7878787878787878);
             words[0] = kind;
             words[1] = 7;
@@ -252,12 +252,12 @@ TEST_P(ReaderSource, HeaderRecordsOfAPipeHaveALimitInBytes)
             Result<Reader> reader = Reader::open(bytes);
             ASSERT_TRUE(reader);
             ASSERT_TRUE(reader->read_front());
-            const bool over = count * kWords * 8 > kMost;
+            const bool over = count * kWords * 8 > most;
             EXPECT_EQ(reader->complaints().size(), over ? 1U : 0U) << kind << " " << count;
             size_t kept = 0;
             for (Record record; *reader->next(record);)
                 kept += record.body.size();
-            EXPECT_LE(kept, kMost + 2 * kWords * 8);
+            EXPECT_LE(kept, limits::kFront + 2 * kWords * 8);
         }
 }
 
@@ -360,7 +360,7 @@ TEST_P(ReaderSource, SaysWhatCannotBeOpened)
 
 TEST_P(ReaderSource, MoreEventIdsThanAnyRecorderMakesAreRefused)
 {
-    std::vector<uint64_t> ids(size_t{1} << 20);
+    std::vector<uint64_t> ids(limits::kIds / sizeof(uint64_t));
     std::iota(ids.begin(), ids.end(), 1);
     FileBuilder file(GetParam());
     file.event(24, kSampleType, ids);
@@ -423,11 +423,12 @@ TEST_P(ReaderSource, AnEmptyFeatureEndsAHeaderWhateverItsNumber)
 #ifdef PMUKIT_ZSTD
 
 // Splits the records at odd places and packs each part as perf does: one stream, flushed.
-std::vector<std::vector<std::byte>> pack(const std::vector<std::byte> &records, size_t step)
+std::vector<std::vector<std::byte>> pack(const std::vector<std::byte> &records, size_t step,
+                                         int level = 1)
 {
     std::vector<std::vector<std::byte>> packed;
     ZSTD_CStream *stream = ZSTD_createCStream();
-    ZSTD_initCStream(stream, 1);
+    ZSTD_initCStream(stream, level);
     for (size_t at = 0; at < records.size(); at += step) {
         std::vector<std::byte> room(65536);
         ZSTD_inBuffer in{records.data() + at, std::min(step, records.size() - at), 0};
@@ -441,14 +442,20 @@ std::vector<std::vector<std::byte>> pack(const std::vector<std::byte> &records, 
     return packed;
 }
 
-FileBuilder packed_file(uint32_t type, std::endian order, size_t step)
+// window_log: 0: that of the level.
+FileBuilder packed_file(uint32_t type, std::endian order, size_t step, int level = 1,
+                        unsigned window_log = 0)
 {
     FileBuilder inner(order);
     for (int i = 0; i < 200; i++)
         inner.raw_sample(7, 2, filled(12 + static_cast<size_t>(i % 3) * 8, i));
     FileBuilder file(order);
     file.event(24, kSampleType, {7});
-    for (const std::vector<std::byte> &part : pack(inner.records(), step))
+    std::vector<std::vector<std::byte>> parts = pack(inner.records(), step, level);
+    constexpr size_t kWindowDescriptor = 5;  // RFC 8878, 3.1.1.1.2
+    if (window_log)
+        parts[0][kWindowDescriptor] = static_cast<std::byte>((window_log - 10) << 3);
+    for (const std::vector<std::byte> &part : parts)
         file.packed(type, part);
     file.record(kFinishedRound, {});
     return file;
@@ -468,6 +475,23 @@ TEST_P(ReaderSource, UnpacksBothKindsAcrossTheirBorders)
             std::vector<std::byte> pipe = packed_file(type, GetParam(), step).pipe();
             EXPECT_EQ(through_feeding(pipe, 999).records.size(), 204U);
         }
+}
+
+// perf record -z 22 packs with a window of 128 MiB.
+TEST_P(ReaderSource, UnpacksWhatNeedsNoLargerWindowThanItsLimit)
+{
+    const Lines lines =
+        lines_of(Reader::open(packed_file(kCompressed2, GetParam(), 1000, 22).file()));
+    EXPECT_FALSE(lines.error);
+    EXPECT_FALSE(lines.damage);
+    EXPECT_EQ(lines.records.size(), 201U);
+
+    const Lines beyond =
+        lines_of(Reader::open(packed_file(kCompressed2, GetParam(), 1000, 22, 28).file()));
+    EXPECT_EQ(beyond.records.size(), 1U);
+    ASSERT_TRUE(beyond.damage);
+    EXPECT_NE(beyond.damage->reason.find("window of more than 128 MiB"), std::string::npos)
+        << beyond.damage->reason;
 }
 
 TEST_P(ReaderSource, WhatIsFedBehindDamageIsNotWaitedFor)
@@ -534,6 +558,23 @@ TEST_P(ReaderSource, PackedRecordsCannotHoldPackedRecords)
     Lines lines = lines_of(Reader::open(file.file()));
     EXPECT_TRUE(lines.damage);
     EXPECT_TRUE(lines.records.empty());
+}
+
+// A few bytes of the file could stand for any number of them.
+TEST_P(ReaderSource, PackedRecordsCannotBeOfTheHeader)
+{
+    for (const uint32_t type : {kHeaderAttr, kHeaderEventType, kEventUpdate, kHeaderFeature}) {
+        FileBuilder inner(GetParam());
+        inner.raw_sample(7, 2, filled(12, 1)).record(type, std::vector<uint64_t>(40, 7));
+        FileBuilder file(GetParam());
+        file.event(24, kSampleType, {7})
+            .packed(kCompressed, pack(inner.records(), 1000)[0])
+            .record(kFinishedRound, {});
+        Lines lines = lines_of(Reader::open(file.file()));
+        EXPECT_FALSE(lines.error);
+        ASSERT_TRUE(lines.damage) << type;
+        EXPECT_EQ(lines.records, (std::vector<std::string>{"SAMPLE 32 0", "FINISHED_ROUND 0 0"}));
+    }
 }
 
 TEST_P(ReaderSource, AnUnpackedRecordSmallerThanItsHeaderEndsWhatIsPacked)

@@ -392,6 +392,17 @@ TEST(ReaderFeatures, TheLargestThatIsReadAndOneByteMore)
     EXPECT_EQ(reader->complaints()[0].message, "header feature 41 is too large");
 }
 
+TEST(ReaderFeatures, OfCapabilitiesLessIsRead)
+{
+    for (const uint64_t more : {0, 1}) {
+        const SparseFile file({{kFeatPmuCaps, kMiB, limits::kCaps + more}}, 50 * kMiB);
+        Result<Reader> reader = Reader::open_path(file.path());
+        ASSERT_TRUE(reader);
+        EXPECT_EQ(features_of(*reader).size(), 1 - more);
+        EXPECT_EQ(reader->complaints().size(), more);
+    }
+}
+
 TEST(ReaderFeatures, AreTogetherNoLargerThanTheFile)
 {
     const SparseFile file({{40, 0, 3 * kMiB}, {41, 0, kMiB}, {42, 0, 1}}, 4 * kMiB);

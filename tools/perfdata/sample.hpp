@@ -30,6 +30,10 @@ public:
     {
         return load<uint64_t>(bytes_.data() + i * sizeof(uint64_t), order_);
     }
+    WordView first(size_t words) const
+    {
+        return WordView(bytes_.first(words * sizeof(uint64_t)), order_);
+    }
     WordView from(size_t first) const
     {
         return WordView(bytes_.subspan(first * sizeof(uint64_t)), order_);

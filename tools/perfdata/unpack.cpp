@@ -2,13 +2,16 @@
 // libzstd does the work; without it nothing can be unpacked, which the reader says by name.
 #include "perfdata/unpack.hpp"
 
+#include <bit>
 #include <cstring>
 #include <string>
 
+#include "base/limits.hpp"
 #include "perfdata/format.hpp"
 
 #ifdef PMUKIT_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
 
 namespace pmukit::perfdata {
@@ -23,7 +26,11 @@ constexpr size_t kRoomBytes = size_t{1} << 18;
 
 struct Unpacker::Stream {
     ZSTD_DStream *zstd = ZSTD_createDStream();
-    Stream() = default;
+    Stream()
+    {
+        if (zstd)
+            ZSTD_DCtx_setParameter(zstd, ZSTD_d_windowLogMax, std::bit_width(limits::kWindow) - 1);
+    }
     Stream(const Stream &) = delete;
     Stream &operator=(const Stream &) = delete;
     ~Stream() { ZSTD_freeDStream(zstd); }
@@ -48,6 +55,10 @@ Result<void> Unpacker::fill()
     while (out.pos < out.size) {
         const size_t before_in = in.pos, before_out = out.pos;
         size_t result = ZSTD_decompressStream(stream_->zstd, &out, &in);
+        if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
+            return Error{Errc::kUnsupported,
+                         "zstd: packed with a window of more than 128 MiB, which perf record -z "
+                         "never does"};
         if (ZSTD_isError(result))
             return Error{Errc::kDamaged, std::string("zstd: ") + ZSTD_getErrorName(result)};
         if (in.pos == before_in && out.pos == before_out)

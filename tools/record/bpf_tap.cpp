@@ -11,6 +11,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <utility>
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
@@ -92,6 +94,7 @@ struct BpfTap::State {
     ring_buffer *reader = nullptr;
     std::vector<std::byte> record;  // the one that is being handed on
     uint32_t taken = 0;             // in this call
+    std::exception_ptr failure;     // of the sink, which cannot pass through libbpf's C
 };
 
 namespace {
@@ -131,7 +134,12 @@ Result<BpfTap> BpfTap::attach(const std::vector<TraceFormat> &formats, Sink sink
 
     const auto take_one = [](void *context, void *data, size_t bytes) {
         auto *owner = static_cast<State *>(context);
-        hand_on({static_cast<const std::byte *>(data), bytes}, owner->record, owner->sink);
+        try {
+            hand_on({static_cast<const std::byte *>(data), bytes}, owner->record, owner->sink);
+        } catch (...) {
+            owner->failure = std::current_exception();
+            return kEnough;
+        }
         return ++owner->taken < kTakenAtOnce ? 0 : kEnough;
     };
     state->reader = ::ring_buffer__new(state->ring.get(), take_one, state.get(), nullptr);
@@ -163,6 +171,8 @@ Result<void> BpfTap::take()
 {
     state_->taken = 0;
     const int taken = ::ring_buffer__consume(state_->reader);
+    if (state_->failure)
+        std::rethrow_exception(std::exchange(state_->failure, nullptr));
     if (taken >= 0 || taken == kEnough)
         return {};
     return system_error("reading the BPF ring", -taken);

@@ -12,9 +12,11 @@
 
 namespace pmukit::record {
 
-inline Result<std::vector<int>> online_cpus()
+constexpr const char *kOnlineCpus = "/sys/devices/system/cpu/online";
+
+inline Result<std::vector<int>> online_cpus(const std::string &path = kOnlineCpus)
 {
-    const Result<std::string> text = read_small_file("/sys/devices/system/cpu/online");
+    const Result<std::string> text = read_small_file(path);
     if (!text)
         return text.error();
     return parse_cpulist(*text);

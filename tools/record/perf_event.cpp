@@ -211,6 +211,55 @@ std::vector<std::byte> with_clock(std::vector<std::byte> bytes, int32_t clock_id
     return bytes;
 }
 
+std::vector<std::byte> with_lost_count(std::vector<std::byte> bytes)
+{
+    std::byte *const format = bytes.data() + offsetof(perf_event_attr, read_format);
+    store(format, load<uint64_t>(format, std::endian::native) | PERF_FORMAT_LOST,
+          std::endian::native);
+    return bytes;
+}
+
+bool has_lost_count()
+{
+    static const bool known = [] {
+        perf_event_attr attr{};
+        attr.type = PERF_TYPE_SOFTWARE;
+        attr.size = kAttrBytes[0];
+        attr.config = PERF_COUNT_SW_DUMMY;
+        attr.read_format = PERF_FORMAT_LOST;
+        attr.exclude_kernel = 1;
+        attr.exclude_hv = 1;
+        return bool(Fd(static_cast<int>(
+            ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC))));
+    }();
+    return known;
+}
+
+// The value and perhaps an id stand before it.
+std::optional<uint64_t> read_lost_count(int fd)
+{
+    uint64_t words[3]{};
+    const ssize_t got = ::read(fd, words, sizeof words);
+    if (got < static_cast<ssize_t>(2 * sizeof *words) || got % sizeof *words)
+        return std::nullopt;
+    return words[static_cast<size_t>(got) / sizeof *words - 1];
+}
+
+std::vector<std::byte> lost_samples_record(uint64_t lost, uint64_t id, int cpu)
+{
+    constexpr uint64_t kNoTask = UINT64_MAX, kNoTime = 0;
+    const uint64_t words[] = {lost, kNoTask, kNoTime, id, static_cast<uint32_t>(cpu), id};
+    perf_event_header header{};
+    header.type = PERF_RECORD_LOST_SAMPLES;
+    header.size = sizeof header + sizeof words;
+    std::vector<std::byte> record(header.size);
+    std::memcpy(record.data(), &header, sizeof header);
+    for (size_t i = 0; i < std::size(words); i++)
+        store(record.data() + sizeof header + i * sizeof *words, words[i], std::endian::native);
+    static_assert(sizeof words == sizeof lost + kTrailerBytes);
+    return record;
+}
+
 std::optional<int> perf_event_paranoid()
 {
     const Result<std::string> text = read_small_file("/proc/sys/kernel/perf_event_paranoid");

@@ -56,6 +56,15 @@ std::vector<std::byte> make_tracking_attr(bool inherit, bool build_ids = true);
 // The attributes, made by one of the above, with another clock than perf's own (CLOCK_*).
 std::vector<std::byte> with_clock(std::vector<std::byte> attr, int32_t clock_id);
 
+// The attributes, with the count of lost records in what read(2) gives (PERF_FORMAT_LOST).
+std::vector<std::byte> with_lost_count(std::vector<std::byte> attr);
+// Whether this kernel knows that format: since Linux 6.0.
+bool has_lost_count();
+// Of an event that has it. nullopt: it could not be read.
+std::optional<uint64_t> read_lost_count(int fd);
+// PERF_RECORD_LOST_SAMPLES, as stock perf writes it at the end of a recording: without a time.
+std::vector<std::byte> lost_samples_record(uint64_t lost, uint64_t id, int cpu);
+
 // kernel.perf_event_paranoid. nullopt: this kernel does not say.
 std::optional<int> perf_event_paranoid();
 

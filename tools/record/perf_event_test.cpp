@@ -110,6 +110,39 @@ TEST(WithClock, ChangesNothingElse)
     }
 }
 
+TEST(WithLostCount, ChangesNothingElse)
+{
+    const std::vector<std::byte> before =
+        make_attr(kUncore, {{1, 2, 3, 4, 5}, {}, {}, {}}, Start::kWhenEnabled, false);
+    const std::vector<std::byte> after = with_lost_count(before);
+    perf_event_attr attr{};
+    std::memcpy(&attr, after.data(), std::min(sizeof attr, after.size()));
+    EXPECT_EQ(attr.read_format, uint64_t{PERF_FORMAT_LOST});
+    ASSERT_EQ(after.size(), before.size());
+    size_t differ = 0;
+    for (size_t i = 0; i < after.size(); i++)
+        differ += after[i] != before[i];
+    EXPECT_EQ(differ, 1U);
+}
+
+TEST(LostSamplesRecord, HasTheEventAndNoTime)
+{
+    const std::vector<std::byte> record = lost_samples_record(9, 77, 3);
+    EXPECT_EQ(load<uint32_t>(record.data(), std::endian::native),
+              uint32_t{PERF_RECORD_LOST_SAMPLES});
+    EXPECT_EQ(load<uint16_t>(record.data() + 6, std::endian::native), record.size());
+    const Bytes body = Bytes(record).subspan(sizeof(perf_event_header));
+    EXPECT_EQ(perfdata::parse_lost_samples(body, std::endian::native), 9U);
+    const auto attr = perfdata::parse_attr(make_attr(kUncore, {}, Start::kWhenEnabled, false),
+                                           std::endian::native);
+    ASSERT_TRUE(attr);
+    const auto who = perfdata::parse_sample_id(body, *attr, std::endian::native);
+    ASSERT_TRUE(who);
+    EXPECT_EQ(who->id, 77U);
+    EXPECT_EQ(who->cpu, 3U);
+    EXPECT_EQ(who->time_ns, 0U);
+}
+
 TEST(ExplainOpenError, NamesTheEventTheReasonAndWhatIsSupported)
 {
     Pmu pmu{"p", 24, {}, {}, {{"counter_width", "16"}, {"unit_sizes", "12 13"}}, {}};

@@ -51,21 +51,6 @@ std::optional<std::pair<std::string_view, std::string_view>> halves(std::string_
     return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 
-// Numbers that name folders, sorted: processes and threads.
-std::vector<uint32_t> numbers_in(const std::string &folder)
-{
-    std::vector<uint32_t> numbers;
-    std::error_code failure;
-    for (fs::directory_iterator entry(folder, failure), none; !failure && entry != none;
-         entry.increment(failure)) {
-        const Result<uint64_t> number = parse_u64(entry->path().filename().string());
-        if (number && *number <= INT32_MAX)
-            numbers.push_back(static_cast<uint32_t>(*number));
-    }
-    std::ranges::sort(numbers);
-    return numbers;
-}
-
 // The number behind a key of /proc/PID/status.
 std::optional<uint32_t> number_in(const std::string &status_path, std::string_view key)
 {
@@ -237,6 +222,24 @@ Result<void> Present::be_patient()
     return done;
 }
 
+// Numbers that name folders, sorted: processes and threads. The kernel takes half a second to list
+// the threads of a process that has ten thousand.
+Result<std::vector<uint32_t>> Present::numbers_in(const std::string &folder)
+{
+    std::vector<uint32_t> numbers;
+    std::error_code failure;
+    for (fs::directory_iterator entry(folder, failure), none; !failure && entry != none;
+         entry.increment(failure)) {
+        const Result<uint64_t> number = parse_u64(entry->path().filename().string());
+        if (number && *number <= INT32_MAX)
+            numbers.push_back(static_cast<uint32_t>(*number));
+        if (Result<void> waited = be_patient(); !waited)
+            return waited.error();
+    }
+    std::ranges::sort(numbers);
+    return numbers;
+}
+
 Result<void> Present::give(const std::optional<std::vector<std::byte>> &record)
 {
     Result<void> given = record ? sink_.records(*record) : Result<void>();
@@ -282,7 +285,10 @@ Result<void> Present::modules()
 
 Result<void> Present::processes()
 {
-    for (uint32_t pid : numbers_in(root_ + "/proc"))
+    const Result<std::vector<uint32_t>> pids = numbers_in(root_ + "/proc");
+    if (!pids)
+        return pids.error();
+    for (uint32_t pid : *pids)
         if (Result<void> given = process(pid); !given)
             return given;
     return {};
@@ -308,7 +314,10 @@ Result<void> Present::process(uint32_t pid)
 Result<void> Present::threads(uint32_t pid, uint32_t parent)
 {
     const std::string folder = root_ + "/proc/" + std::to_string(pid) + "/task";
-    for (uint32_t tid : numbers_in(folder)) {
+    const Result<std::vector<uint32_t>> tids = numbers_in(folder);
+    if (!tids)
+        return tids.error();
+    for (uint32_t tid : *tids) {
         const Result<std::string> name =
             read_small_file(folder + "/" + std::to_string(tid) + "/comm");
         if (!name) {
@@ -329,6 +338,8 @@ Result<void> Present::maps(uint32_t pid)
     std::ifstream maps(root_ + "/proc/" + std::to_string(pid) + "/maps");
     for (std::string line; std::getline(maps, line);) {
         const std::optional<MapsLine> map = parse_maps_line(line);
+        if (Result<void> waited = be_patient(); !waited)
+            return waited;
         if (!map || !map->executable)
             continue;
         if (Result<void> given = give(mmap2_record(pid, *map)); !given)

@@ -48,6 +48,7 @@ public:
     Result<void> process_of(uint32_t tid);
 
 private:
+    Result<std::vector<uint32_t>> numbers_in(const std::string &folder);
     Result<void> process(uint32_t pid);
     Result<void> threads(uint32_t pid, uint32_t parent);
     Result<void> maps(uint32_t pid);

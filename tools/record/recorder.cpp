@@ -44,6 +44,13 @@ std::vector<std::byte> timed(std::vector<std::byte> attr, const RecordOptions &o
     return options.clock_id ? with_clock(std::move(attr), *options.clock_id) : attr;
 }
 
+// Of a device the kernel's count of what was lost is asked for. Not of tasks: that of a child is
+// not its parent's.
+bool counts_lost(const Pmu &pmu)
+{
+    return !samples_tasks(pmu) && has_lost_count();
+}
+
 // The kernel has one errno for all that it refuses of an event's values.
 Error about_clock(const Error &error, const RecordOptions &options)
 {
@@ -219,6 +226,13 @@ Result<Recorder> Recorder::open(const RecordOptions &options)
     if (recorder.follows_tasks())
         if (Result<void> added = recorder.add_tracker(options); !added)
             return added.error();
+    const bool everywhere =
+        options.cpus.empty() && std::ranges::any_of(recorder.events_, [](const OpenedEvent &event) {
+            return !event.pmu.cpumask;
+        });
+    recorder.online_path_ = options.online_path;
+    if (Result<std::vector<int>> online = online_cpus(options.online_path); everywhere && online)
+        recorder.online_ = std::move(*online);
     return recorder;
 }
 
@@ -317,6 +331,8 @@ Result<void> Recorder::add_event(const RecordOptions &options, Request request)
                                           request.of_tasks && options.inherit, options.sampling),
                                 options),
                           {}};
+        if (counts_lost(request.pmu))
+            event.attr = with_lost_count(std::move(event.attr));
         const size_t before = rings_.size();
         const std::map<int, size_t> shared = shared_;
         Result<void> opened = open_everywhere(options, request, *target, event);
@@ -447,6 +463,7 @@ Result<void> Recorder::add_ring(const RecordOptions &options, const Request &req
     event.ids.push_back(id);
     rings_.push_back({events_.size(), pid, cpu, id, std::move(*fd), std::move(*rings),
                       request.start != Start::kWhenEnabled, true});
+    rings_.back().counts_lost = counts_lost(request.pmu);
     return {};
 }
 
@@ -476,6 +493,8 @@ Result<void> Recorder::drain_records(Ring &ring, RecordSink &sink, RingNotes &no
     for (Bytes piece : {pieces->first, pieces->second})
         if (Result<void> done = sink.records(piece); !done)
             return done;
+    if (notes.aux_record)
+        ring.aux_record = ring_record(ring.rings.records(), *notes.aux_record);
     ring.rings.release_records(head);
     return {};
 }
@@ -499,34 +518,63 @@ Result<uint64_t> Recorder::drain_aux(size_t index, uint64_t until, RecordSink &s
     return uint64_t{aux->size()};
 }
 
-Result<void> Recorder::drain_ring(size_t index, Round round, RecordSink &sink)
+// What the device would have written between the moment at which the area was full and the next
+// start is missing. A driver that knows says so in its last record, the kernel says nothing.
+Result<void> Recorder::mark_gap(Ring &ring, RecordSink &sink)
+{
+    outcome_.notes.aux_truncated++;
+    ring.aux_record =
+        aux_gap_record(std::move(ring.aux_record), *std::exchange(ring.full_at, std::nullopt));
+    return sink.records(ring.aux_record);
+}
+
+// Files change between rounds. In the last one there is nothing to wait for.
+Result<void> Recorder::drain_area(size_t index, Round round, const RingNotes &notes,
+                                  std::pair<uint64_t, uint64_t> window, RecordSink &sink)
 {
     Ring &ring = rings_[index];
-    if (!ring.rings.is_mapped())
-        return {};
-    const bool has_aux = ring.rings.has_aux();
-    const uint64_t before = has_aux ? ring.rings.aux_window().second : 0;
-    RingNotes notes;
-    if (Result<void> done = drain_records(ring, sink, notes); !done)
-        return done;
-    outcome_.notes.add(notes);
-    if (!has_aux)
-        return {};
-    // Files change between rounds. In the last one there is nothing to wait for.
     const uint64_t after = ring.rings.aux_head_at(notes.aux_end);
-    const uint64_t until = round.last ? after : aux_until(before, after, notes.aux_end);
+    const uint64_t until = round.last ? after : aux_until(window.second, after, notes.aux_end);
     const Result<uint64_t> bytes = drain_aux(index, until, sink);
     if (!bytes)
         return bytes.error();
     outcome_.aux_bytes += *bytes;
-    const AuxRevival::Act act =
-        ring.revival.after_round(*bytes, notes.aux_truncated != 0, round.tick);
+    const bool says_so =
+        ring.aux_record.empty() || (aux_flags(ring.aux_record, 0) & PERF_AUX_FLAG_TRUNCATED) != 0;
+    if (!says_so && aux_was_full(window.first, ring.rings.aux_head(), ring.rings.aux().size()))
+        ring.full_at = ring.rings.aux_window().second;
+    if (ring.full_at && until < *ring.full_at)  // the rest is read before it is enabled again
+        return {};
+    AuxRevival::End end = notes.aux_ended ? AuxRevival::End::kCut : AuxRevival::End::kOpen;
+    if (ring.full_at) {
+        end = AuxRevival::End::kFull;
+        if (Result<void> done = mark_gap(ring, sink); !done)
+            return done;
+    }
+    const AuxRevival::Act act = ring.revival.after_round(*bytes, end, round.tick);
     if (act == AuxRevival::Act::kNone || !ring.watched || round.last)
         return {};
     if (act == AuxRevival::Act::kRestart)
         ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
     ::ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0);  // of a PMU that goes it fails
     return {};
+}
+
+Result<void> Recorder::drain_ring(size_t index, Round round, RecordSink &sink)
+{
+    Ring &ring = rings_[index];
+    if (!ring.rings.is_mapped())
+        return {};
+    const bool has_aux = ring.rings.has_aux();
+    const auto window = has_aux ? ring.rings.aux_window() : std::pair<uint64_t, uint64_t>{};
+    RingNotes notes;
+    if (Result<void> done = drain_records(ring, sink, notes); !done)
+        return done;
+    outcome_.notes.add(notes);
+    ring.gaps += notes.aux_partial;
+    ring.overruns += notes.aux_overruns;
+    ring.lost_records += notes.lost_records;
+    return has_aux ? drain_area(index, round, notes, window, sink) : Result<void>();
 }
 
 Result<void> Recorder::drain_rings(Round round, RecordSink &sink)
@@ -537,13 +585,43 @@ Result<void> Recorder::drain_rings(Round round, RecordSink &sink)
     return {};
 }
 
+// What the kernel counts by event since the last call: records that did not fit into a ring, and of
+// some drivers what they lost themselves.
+Result<void> Recorder::write_lost_counts(RecordSink &sink)
+{
+    for (Ring &ring : rings_) {
+        if (!ring.counts_lost)
+            continue;
+        const std::optional<uint64_t> lost = read_lost_count(ring.fd.get());
+        if (!lost || *lost <= ring.lost)
+            continue;
+        const uint64_t more = *lost - std::exchange(ring.lost, *lost);
+        if (Result<void> done = sink.records(lost_samples_record(more, ring.id, ring.cpu)); !done)
+            return done;
+    }
+    return {};
+}
+
+DeviceLosses Recorder::device_losses(size_t event) const
+{
+    DeviceLosses losses;
+    for (const Ring &ring : rings_)
+        if (ring.event == event && ring.rings.has_aux()) {
+            losses.entries += ring.lost - std::min(ring.lost, ring.lost_records);
+            losses.gaps += ring.gaps;
+            losses.at_least |= ring.overruns != 0;
+        }
+    return losses;
+}
+
 Result<void> Recorder::drain_now(RecordSink &sink)
 {
     return drain_rings({stopped_, false}, sink);
 }
 
-// Only Linux 7.x says by poll that a PMU went; its name in sysfs says so everywhere. A PMU that
-// came back under its name has another type.
+// Only Linux 7.x says by poll that a PMU went; its name in sysfs says so everywhere. Asked on
+// ticks: a busy recorder wakes a thousand times a second. A PMU that came back under its name has
+// another type.
 void Recorder::note_gone()
 {
     for (const OpenedEvent &event : events_) {
@@ -554,6 +632,18 @@ void Recorder::note_gone()
         if (!text || trim(*text) != std::to_string(event.pmu.type))
             outcome_.gone.push_back(event.pmu.name);
     }
+}
+
+// A CPU that went offline has taken its events with it, and comes back without them.
+void Recorder::note_cpus()
+{
+    Result<std::vector<int>> online = online_ ? online_cpus(online_path_) : std::vector<int>();
+    if (!online_ || !online)
+        return;
+    for (const int cpu : *online)
+        if (std::ranges::find(*online_, cpu) == online_->end())
+            outcome_.came.insert(cpu);
+    online_ = std::move(*online);
 }
 
 bool Recorder::all_gone() const
@@ -580,16 +670,22 @@ Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &st
         bool stop =
             std::ranges::any_of(fds.begin(), fds.begin() + static_cast<ptrdiff_t>(stop_fds.size()),
                                 [](const pollfd &fd) { return fd.revents != 0; });
+        const bool tick = Clock::now() - last_tick >= std::chrono::milliseconds(kTick_ms);
+        bool hung_up = false;
         for (size_t i = 0; i < rings_.size(); i++)
-            if (fds[stop_fds.size() + i].revents & (POLLERR | POLLHUP))
+            if (fds[stop_fds.size() + i].revents & (POLLERR | POLLHUP)) {
                 rings_[i].watched = false;
-        note_gone();
+                hung_up = true;
+            }
+        if (tick || hung_up || stop)
+            note_gone();
+        if (tick)
+            note_cpus();
         stop |= all_gone() || (ends_with_tasks_ && std::ranges::none_of(rings_, &Ring::watched));
         if (stop)  // what is still in flight arrives before the last drain
             for (const Ring &ring : rings_)
                 ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
         stopped_ = stop;
-        const bool tick = Clock::now() - last_tick >= std::chrono::milliseconds(kTick_ms);
         if (tick)
             last_tick = Clock::now();
         Result<void> done = drain_rings({stopped_, tick}, sink);

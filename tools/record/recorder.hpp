@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "record/event_string.hpp"
+#include "record/online_cpus.hpp"
 #include "record/perf_event.hpp"
 #include "record/ring.hpp"
 #include "record/sysfs_pmu.hpp"
@@ -45,6 +47,7 @@ struct RecordOptions {
     std::optional<pid_t> workload;      // per-task events follow it from its exec on
     std::optional<int32_t> clock_id{};  // CLOCK_* of all times; none: perf's own clock
     std::string sysfs_root = kSysfsPmus;
+    std::string online_path = kOnlineCpus;
 };
 
 // One drained piece of an AUX area.
@@ -78,6 +81,14 @@ struct RecordOutcome {
     RingNotes notes;
     uint64_t aux_bytes = 0;
     std::vector<std::string> gone;  // PMUs that disappeared while recording
+    std::set<int> came;             // CPUs that went online meanwhile: nothing is opened there
+};
+
+// What was lost of an event with an AUX area before it came there, by the kernel's count.
+struct DeviceLosses {
+    uint64_t entries = 0;
+    uint64_t gaps = 0;      // AUX records that say so with a size that was counted
+    bool at_least = false;  // others say that it is not known
 };
 
 class Recorder {
@@ -94,6 +105,11 @@ public:
     Result<void> enable();
     // Empties all rings once, for who has long to do between two rounds. Not a round of the sink.
     Result<void> drain_now(RecordSink &sink);
+    // At the end of each file: PERF_RECORD_LOST_SAMPLES of all that the kernel counted since the
+    // last.
+    Result<void> write_lost_counts(RecordSink &sink);
+    // Of an event, until the last of these calls.
+    DeviceLosses device_losses(size_t event) const;
     // Returns when a stop fd is readable or hung up, every PMU is gone, or all of processes and
     // threads have ended. All rings are empty then.
     Result<RecordOutcome> run(RecordSink &sink, const std::vector<int> &stop_fds);
@@ -110,6 +126,11 @@ private:
         bool self_starting;  // nobody has to enable it
         bool watched;        // false: hung up, only drained
         AuxRevival revival{};
+        std::vector<std::byte> aux_record{};  // the last one
+        std::optional<uint64_t> full_at{};    // the area was full, its data up to here not yet read
+        bool counts_lost = false;             // read_lost_count()
+        uint64_t lost = 0;                    // of these, in files
+        uint64_t lost_records = 0, gaps = 0, overruns = 0;  // of RingNotes
     };
     struct Round {
         bool last = false;  // every event is disabled and stays so
@@ -135,8 +156,13 @@ private:
     Result<void> drain_rings(Round round, RecordSink &sink);
     Result<void> drain_ring(size_t index, Round round, RecordSink &sink);
     Result<void> drain_records(Ring &ring, RecordSink &sink, RingNotes &notes);
+    // window: of the AUX area, as it was before the records were read
+    Result<void> drain_area(size_t index, Round round, const RingNotes &notes,
+                            std::pair<uint64_t, uint64_t> window, RecordSink &sink);
+    Result<void> mark_gap(Ring &ring, RecordSink &sink);
     Result<uint64_t> drain_aux(size_t index, uint64_t until, RecordSink &sink);
     void note_gone();
+    void note_cpus();
     bool all_gone() const;
 
     std::vector<OpenedEvent> events_;
@@ -144,6 +170,8 @@ private:
     std::map<int, size_t> shared_;  // the ring of a CPU, for all that have no AUX area
     std::vector<std::string> remarks_;
     std::string sysfs_root_;
+    std::string online_path_;
+    std::optional<std::vector<int>> online_;  // CPUs; none: only those that were named matter
     bool ends_with_tasks_ = false;
     bool stopped_ = false;   // every event is disabled and stays so
     RecordOutcome outcome_;  // so far

@@ -7,12 +7,16 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "base/test_folder.hpp"
@@ -35,9 +39,14 @@ public:
     {
         return Error{Errc::kIo, "a software event has no AUX area"};
     }
-    Result<void> round() override { return {}; }
+    Result<void> round() override
+    {
+        rounds++;
+        return {};
+    }
 
     std::vector<std::byte> all;
+    size_t rounds = 0;
 };
 
 // The CPU clock samples a thousand times a second. At every chance it has, which is what no period
@@ -165,6 +174,77 @@ TEST_F(RecorderTest, EndsAndNamesAPmuThatDisappears)
     remover.join();
     ASSERT_TRUE(outcome);
     EXPECT_EQ(outcome->gone, std::vector<std::string>{"fake"});
+}
+
+// Ten times a second, not each time that a ring is half full.
+TEST_F(RecorderTest, LooksForItsPmuOnTicksHoweverOftenItWakes)
+{
+    constexpr auto kRun = 500ms, kTick = 100ms;
+    options_.events = *parse_event_strings("fake/config=0,period=100000/");
+    options_.pages = 1;
+    std::optional<Recorder> recorder = open_or_skip();
+    if (!recorder)
+        GTEST_SKIP() << skip_;
+    const Fd opens(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    ASSERT_GE(::inotify_add_watch(opens.get(), root_.path("fake/type").c_str(), IN_CLOSE_NOWRITE),
+              0);
+    Keeper keeper;
+    ASSERT_TRUE(recorder->enable());
+    const auto begin = std::chrono::steady_clock::now();
+    std::thread stopper([&] {
+        std::this_thread::sleep_for(kRun);
+        stop();
+    });
+    ASSERT_TRUE(recorder->run(keeper, {stop_.get()}));
+    stopper.join();
+    const auto ticks = static_cast<size_t>((std::chrono::steady_clock::now() - begin) / kTick) + 1;
+    size_t looks = 0;
+    for (inotify_event event{}; ::read(opens.get(), &event, sizeof event) == sizeof event;)
+        looks++;
+    EXPECT_GT(looks, 0U);
+    EXPECT_LE(looks, ticks + 1) << keeper.rounds << " rounds";
+}
+
+class RecorderOfAllCpus : public RecorderTest {
+protected:
+    // The CPUs that came while 0 and then 0 and 1 were online.
+    std::set<int> came()
+    {
+        root_.remove("fake/cpumask");
+        root_.put("online", "0");
+        root_.put("later", "0-1");
+        options_.online_path = root_.path("online");
+        std::optional<Recorder> recorder = open_or_skip();
+        if (!recorder)
+            return {};
+        Keeper keeper;
+        EXPECT_TRUE(recorder->enable());
+        std::thread changer([this] {
+            std::this_thread::sleep_for(150ms);
+            std::filesystem::rename(root_.path("later"), root_.path("online"));
+            std::this_thread::sleep_for(300ms);
+            stop();
+        });
+        const Result<RecordOutcome> outcome = recorder->run(keeper, {stop_.get()});
+        changer.join();
+        EXPECT_TRUE(outcome);
+        return outcome ? outcome->came : std::set<int>();
+    }
+};
+
+TEST_F(RecorderOfAllCpus, NamesThoseThatCameWhileItRan)
+{
+    options_.all_cpus = true;
+    const std::set<int> cpus = came();
+    if (!skip_.empty())
+        GTEST_SKIP() << skip_;
+    EXPECT_EQ(cpus, std::set<int>{1});
+}
+
+TEST_F(RecorderOfAllCpus, SaysNothingOfOthersThanThoseThatWereNamed)
+{
+    options_.cpus = {0};
+    EXPECT_TRUE(came().empty());
 }
 
 TEST_F(RecorderTest, EventsOfAGroupBeginTogether)

@@ -35,8 +35,13 @@ void store_release(__u64 &word, uint64_t value)
 void note_aux(Bytes ring, uint64_t record, RingNotes &notes)
 {
     notes.aux_end = ring_word(ring, record + 8) + ring_word(ring, record + 16);
-    const uint64_t flags = ring_word(ring, record + 24);
-    if (flags & PERF_AUX_FLAG_TRUNCATED)
+    notes.aux_record = record;
+    const uint64_t flags = aux_flags(ring, record);
+    notes.aux_ended |= (flags & PERF_AUX_FLAG_TRUNCATED) != 0;
+    const bool is_loss = flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL);
+    if (is_loss && flags & PERF_AUX_FLAG_COLLISION)
+        notes.aux_overruns++;
+    else if (flags & PERF_AUX_FLAG_TRUNCATED)
         notes.aux_truncated++;
     else if (flags & PERF_AUX_FLAG_PARTIAL)
         notes.aux_partial++;
@@ -60,6 +65,11 @@ uint64_t ring_word(Bytes ring, uint64_t position)
     return load<uint64_t>(ring.data() + position % ring.size(), std::endian::native);
 }
 
+uint64_t aux_flags(Bytes ring, uint64_t record)
+{
+    return ring_word(ring, record + 24);
+}
+
 void RingNotes::add(const RingNotes &more)
 {
     samples += more.samples;
@@ -67,6 +77,8 @@ void RingNotes::add(const RingNotes &more)
     lost_samples += more.lost_samples;
     aux_truncated += more.aux_truncated;
     aux_partial += more.aux_partial;
+    aux_overruns += more.aux_overruns;
+    aux_ended |= more.aux_ended;
     aux_end = more.aux_end ? more.aux_end : aux_end;
 }
 
@@ -100,15 +112,41 @@ uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced)
     return std::max(before, std::min(after, announced & kWordMask));
 }
 
+bool aux_was_full(uint64_t tail, uint64_t head, size_t size)
+{
+    return head - tail == size || head - tail == size - 1;
+}
+
+std::vector<std::byte> ring_record(Bytes ring, uint64_t position)
+{
+    const std::byte *header = ring.data() + position % ring.size();
+    const size_t size = load<uint16_t>(header + 6, std::endian::native);
+    std::vector<std::byte> record(size);
+    for (size_t at = 0; at < size; at += 8)
+        store(record.data() + at, ring_word(ring, position + at), std::endian::native);
+    return record;
+}
+
+std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_t offset)
+{
+    store(aux_record.data() + 8, offset, std::endian::native);
+    store(aux_record.data() + 16, uint64_t{0}, std::endian::native);
+    store(aux_record.data() + 24, uint64_t{PERF_AUX_FLAG_TRUNCATED}, std::endian::native);
+    return aux_record;
+}
+
 // With room it can go on. The kernel disables an event a moment after it said so, and may do it
 // after it was enabled here: once more at a tick. Where nothing but cuts comes, ticks alone. One
 // that has given something behind a cut goes on; one that has not for a while may stand still.
-AuxRevival::Act AuxRevival::after_round(uint64_t bytes, bool cut, bool tick)
+AuxRevival::Act AuxRevival::after_round(uint64_t bytes, End end, bool tick)
 {
+    const bool cut = end == End::kCut;
     const bool now = bytes != 0 || (owed_ && tick);
     owed_ = bytes != 0 || cut || (owed_ && !tick);
     was_cut_ = cut || (was_cut_ && bytes == 0);
     silent_ticks_ = bytes != 0 || cut ? 0 : silent_ticks_ + tick;
+    if (end == End::kFull)
+        return Act::kRestart;
     if (silent_ticks_ >= kSilentTicks && std::exchange(was_cut_, false))
         return Act::kRestart;
     return now ? Act::kEnable : Act::kNone;
@@ -179,7 +217,12 @@ std::pair<uint64_t, uint64_t> EventRings::record_window() const
 // Whole words only; the rest comes with the next ones.
 std::pair<uint64_t, uint64_t> EventRings::aux_window() const
 {
-    return {control()->aux_tail, load_acquire(control()->aux_head) & kWordMask};
+    return {control()->aux_tail, aux_head() & kWordMask};
+}
+
+uint64_t EventRings::aux_head() const
+{
+    return load_acquire(control()->aux_head);
 }
 
 // A record may be here a moment before the head behind its data, which the CPU of the event is

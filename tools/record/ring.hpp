@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
@@ -31,14 +32,20 @@ std::optional<RingPieces> ring_pieces(Bytes ring, uint64_t tail, uint64_t head);
 // A word of a record, at a position that is a multiple of 8.
 uint64_t ring_word(Bytes ring, uint64_t position);
 
+// PERF_AUX_FLAG_*: what an AUX record at a position says of its data.
+uint64_t aux_flags(Bytes ring, uint64_t record);
+
 // Records that speak of losses, counted while they pass.
 struct RingNotes {
     uint64_t samples = 0;
     uint64_t lost_records = 0;   // PERF_RECORD_LOST: the ring was full
     uint64_t lost_samples = 0;   // PERF_RECORD_LOST_SAMPLES
-    uint64_t aux_truncated = 0;  // PERF_AUX_FLAG_TRUNCATED: the event was disabled as well
+    uint64_t aux_truncated = 0;  // PERF_AUX_FLAG_TRUNCATED
     uint64_t aux_partial = 0;    // PERF_AUX_FLAG_PARTIAL alone: a gap in data that go on
-    uint64_t aux_end = 0;  // of the data that the last AUX record announced; 0: there was none
+    uint64_t aux_overruns = 0;   // of both, with PERF_AUX_FLAG_COLLISION: not counted above
+    uint64_t aux_end = 0;    // of the data that the last AUX record announced; 0: there was none
+    bool aux_ended = false;  // by TRUNCATED, whatever else is said: the event was disabled
+    std::optional<uint64_t> aux_record{};  // where the last AUX record is in the ring
 
     void add(const RingNotes &more);
 };
@@ -49,18 +56,30 @@ bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes);
 // record. before, after: its head as it was before the records were read, and is now.
 uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced);
 
+// Pure: was the AUX area full before it was emptied? tail: where it began then; head: where the
+// kernel is now. At that mark perf_aux_output_begin() disables the event, and no record says so;
+// of one that still runs the head has passed it.
+bool aux_was_full(uint64_t tail, uint64_t head, size_t size);
+
+// Pure: the record at a position that note_records() has passed.
+std::vector<std::byte> ring_record(Bytes ring, uint64_t position);
+
+// Pure: of the event and the moment of an AUX record, one that says: no data, and a gap at offset.
+std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_t offset);
+
 // Pure: is an event to be enabled again? The kernel disables one whose AUX area was full, of which
 // it says nothing, and one whose driver cut its data. Enabling does nothing to one that runs. But
-// Linux 6.12, and 6.1 on CPU 0, do not disable the latter: perf_aux_output_end() notes that it is
-// to be, but where nobody looks for it. A driver may begin again by itself; one that waits for a
-// stop, as after a reset of its device, would wait for ever. So what stands still behind a cut is
-// disabled here first.
+// Linux 6.12, and 6.1 on CPU 0, disable neither: perf_aux_output_begin() and perf_aux_output_end()
+// note that it is to be, but where nobody looks for it. Behind a cut a driver may begin again by
+// itself; one that waits for a stop, as after a reset of its device, would wait for ever: what
+// stands still there is disabled here first. Behind a full area the driver had no room to begin.
 class AuxRevival {
 public:
     enum class Act { kNone, kEnable, kRestart };
-    // bytes: given back to the area in this round; cut: one of its records says so; tick: rounds
-    // can follow each other at once, ticks cannot.
-    Act after_round(uint64_t bytes, bool cut, bool tick);
+    enum class End { kOpen, kCut, kFull };  // kCut: an AUX record says so; kFull: none does
+    // bytes: given back to the area in this round; end: of the data in it; tick: rounds can follow
+    // each other at once, ticks cannot.
+    Act after_round(uint64_t bytes, End end, bool tick);
 
 private:
     static constexpr unsigned kSilentTicks = 3;
@@ -108,6 +127,7 @@ public:
     // Positions of what is to be read now; release_*() gives the room back.
     std::pair<uint64_t, uint64_t> record_window() const;
     std::pair<uint64_t, uint64_t> aux_window() const;
+    uint64_t aux_head() const;  // as the kernel wrote it, to the byte
     // Its head once it is there, if that does not take long.
     uint64_t aux_head_at(uint64_t announced) const;
     void release_records(uint64_t until);

@@ -89,6 +89,20 @@ TEST_F(NoteRecords, TellsAGapFromTheEnd)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
+TEST_F(NoteRecords, TellWhatTheDeviceLostFromWhatFoundNoRoom)
+{
+    put(PERF_RECORD_AUX, {0, 0, PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION});
+    put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_COLLISION});
+    ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
+    EXPECT_EQ(notes_.aux_overruns, 1U) << "a collision alone is no loss";
+    EXPECT_FALSE(notes_.aux_ended);
+    put(PERF_RECORD_AUX, {16, 0, PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_COLLISION});
+    ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
+    EXPECT_TRUE(notes_.aux_ended) << "it disabled the event all the same";
+    EXPECT_EQ(notes_.aux_partial, 0U);
+    EXPECT_EQ(notes_.aux_truncated, 0U);
+}
+
 TEST_F(NoteRecords, KnowWhereTheAnnouncedDataEnd)
 {
     put(PERF_RECORD_AUX, {16, 8, 0});
@@ -99,13 +113,14 @@ TEST_F(NoteRecords, KnowWhereTheAnnouncedDataEnd)
 
 TEST_F(NoteRecords, AddUp)
 {
-    RingNotes sum{1, 2, 3, 4, 5, 6};
-    sum.add({10, 20, 30, 40, 50, 60});
+    RingNotes sum{1, 2, 3, 4, 5, 7, 6};
+    sum.add({10, 20, 30, 40, 50, 70, 60});
     EXPECT_EQ(sum.samples, 11U);
     EXPECT_EQ(sum.lost_records, 22U);
     EXPECT_EQ(sum.lost_samples, 33U);
     EXPECT_EQ(sum.aux_truncated, 44U);
     EXPECT_EQ(sum.aux_partial, 55U);
+    EXPECT_EQ(sum.aux_overruns, 77U);
     EXPECT_EQ(sum.aux_end, 60U) << "a place, not a sum";
     sum.add({});
     EXPECT_EQ(sum.aux_end, 60U);
@@ -151,61 +166,103 @@ TEST(AuxUntil, EndsAtAWord)
     EXPECT_EQ(aux_until(64, 80, 77), 72U);
 }
 
+TEST(AuxWasFull, IsWhereTheKernelHasNoByteLeftToOffer)
+{
+    constexpr size_t kArea = 4096;
+    EXPECT_TRUE(aux_was_full(64, 64 + kArea, kArea));
+    EXPECT_TRUE(aux_was_full(64, 64 + kArea - 1, kArea)) << "CIRC_SPACE() keeps one byte back";
+    EXPECT_FALSE(aux_was_full(64, 64 + kArea - 8, kArea)) << "drivers that count words stop here";
+    EXPECT_FALSE(aux_was_full(64, 64 + kArea + 8, kArea)) << "it was emptied and goes on";
+    EXPECT_FALSE(aux_was_full(64, 64, kArea));
+    EXPECT_TRUE(aux_was_full(UINT64_MAX - 7, kArea - 8, kArea)) << "positions themselves may wrap";
+}
+
+TEST_F(NoteRecords, TheGapBehindAFullAreaIsOfTheEventAndMomentOfTheLastAuxRecord)
+{
+    constexpr uint64_t kWhen = 12345, kEvent = 77;
+    put(PERF_RECORD_AUX, {0, 16, 0, kWhen, kEvent});  // over the wrap
+    ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
+    ASSERT_EQ(notes_.aux_record, tail_);
+    const std::vector<std::byte> record =
+        aux_gap_record(ring_record(ring_, *notes_.aux_record), 4096);
+    ring_ = record;
+    ring_.resize(kRing);
+    EXPECT_EQ(record.size(), 48U);
+    const uint64_t expected[] = {4096, 0, PERF_AUX_FLAG_TRUNCATED, kWhen, kEvent};
+    for (size_t i = 0; i < std::size(expected); i++)
+        EXPECT_EQ(ring_word(ring_, 8 + 8 * i), expected[i]) << i;
+    RingNotes again;
+    EXPECT_TRUE(note_records(ring_, 0, record.size(), again));
+    EXPECT_EQ(again.aux_truncated, 1U);
+}
+
 using Act = AuxRevival::Act;
+using End = AuxRevival::End;
 
 TEST(AuxRevival, EnablesWhenThereIsRoomAgainAndOnceMoreAtTheNextTick)
 {
     AuxRevival revival;
-    EXPECT_EQ(revival.after_round(4096, false, false), Act::kEnable)
+    EXPECT_EQ(revival.after_round(4096, End::kOpen, false), Act::kEnable)
         << "a full area says nothing of itself";
-    EXPECT_EQ(revival.after_round(0, false, false), Act::kNone);
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kEnable)
+    EXPECT_EQ(revival.after_round(0, End::kOpen, false), Act::kNone);
+    EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kEnable)
         << "the kernel may have been slower";
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
+    EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone);
 }
 
 TEST(AuxRevival, EnablesOnceATickWhereNothingButCutsCome)
 {
     AuxRevival revival;
     for (int i = 0; i < 3; i++)
-        EXPECT_EQ(revival.after_round(0, true, false), Act::kNone) << "rounds may follow at once";
-    EXPECT_EQ(revival.after_round(0, false, false), Act::kNone);
+        EXPECT_EQ(revival.after_round(0, End::kCut, false), Act::kNone)
+            << "rounds may follow at once";
+    EXPECT_EQ(revival.after_round(0, End::kOpen, false), Act::kNone);
     for (int i = 0; i < 5; i++)
-        EXPECT_EQ(revival.after_round(0, true, true), Act::kEnable);
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kEnable)
+        EXPECT_EQ(revival.after_round(0, End::kCut, true), Act::kEnable);
+    EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kEnable)
         << "the kernel may have been slower";
 }
 
 TEST(AuxRevival, RestartsOnceWhatStandsStillBehindACut)
 {
     AuxRevival revival;
-    EXPECT_EQ(revival.after_round(4096, true, false), Act::kEnable);
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kEnable);
+    EXPECT_EQ(revival.after_round(4096, End::kCut, false), Act::kEnable);
+    EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kEnable);
     for (int i = 0; i < 3; i++)
-        EXPECT_EQ(revival.after_round(0, false, false), Act::kNone) << "rounds are no time";
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kRestart);
+        EXPECT_EQ(revival.after_round(0, End::kOpen, false), Act::kNone) << "rounds are no time";
+    EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone);
+    EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kRestart);
     for (int i = 0; i < 5; i++)
-        EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
-    EXPECT_EQ(revival.after_round(4096, false, false), Act::kEnable);
+        EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone);
+    EXPECT_EQ(revival.after_round(4096, End::kOpen, false), Act::kEnable);
 }
 
 TEST(AuxRevival, LeavesARunAloneThatGoesOnBehindACut)
 {
     AuxRevival revival;
-    EXPECT_EQ(revival.after_round(4096, true, false), Act::kEnable);
-    EXPECT_EQ(revival.after_round(4096, false, false), Act::kEnable);
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kEnable);
+    EXPECT_EQ(revival.after_round(4096, End::kCut, false), Act::kEnable);
+    EXPECT_EQ(revival.after_round(4096, End::kOpen, false), Act::kEnable);
+    EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kEnable);
     for (int i = 0; i < 5; i++)
-        EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
+        EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone);
+}
+
+TEST(AuxRevival, RestartsAtOnceBehindAFullArea)
+{
+    AuxRevival revival;
+    EXPECT_EQ(revival.after_round(4096, End::kFull, false), Act::kRestart);
+    EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kEnable)
+        << "the kernel may have been slower";
+    for (int i = 0; i < 5; i++)
+        EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone) << "its device is quiet";
 }
 
 TEST(AuxRevival, LeavesAnEventAloneThatHasGivenNothing)
 {
     AuxRevival revival;
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kNone)
+    EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone)
         << "it may wait for the exec of its task";
-    EXPECT_EQ(revival.after_round(0, false, true), Act::kNone);
+    EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone);
 }
 
 }  // namespace

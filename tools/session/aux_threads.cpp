@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "session/aux_threads.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace pmukit::cli {
@@ -60,6 +62,10 @@ void AuxThreads::note(const Stream &stream, const perfdata::AuxRecord &aux,
     const uint64_t end = aux.offset + aux.size;
     if (aux.size == 0 || end < aux.offset || (!ranges.empty() && aux.offset < ranges.back().end))
         return;
+    if (!has_room(ranges, left_)) {
+        left_out_++;
+        return;
+    }
     const uint64_t before_ns = ranges.empty() ? 0 : ranges.back().who.time_ns.value_or(0);
     ranges.push_back({aux.offset, end, before_ns, who});
 }
@@ -80,6 +86,15 @@ bool AuxThreads::knows(size_t event) const
 {
     return std::ranges::any_of(ranges_,
                                [event](const auto &known) { return known.first.event == event; });
+}
+
+std::string AuxThreads::left_out(const std::string &path) const
+{
+    return left_out_ ? fmt::format(
+                           "{}: {} ranges of AUX data more than are kept: whose they are "
+                           "is not known; cut the recording by time: pmukit cut --time",
+                           path, left_out_)
+                     : std::string();
 }
 
 }  // namespace pmukit::cli

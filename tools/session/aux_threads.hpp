@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/budget.hpp"
+#include "base/limits.hpp"
 #include "session/recording.hpp"
 #include "session/threads.hpp"
 
@@ -26,14 +28,18 @@ public:
     static AuxThreads of_file(const std::string &path, Drivers drivers,
                               const Driver *only = nullptr, Threads *names = nullptr);
 
-    // A range that is known is passed over. Memory: a Range for each record of AUX.
+    // A range that is known is passed over.
     void note(const Stream &stream, const perfdata::AuxRecord &aux, const perfdata::SampleId &who);
     // nullptr: nobody announced this byte.
     const Range *find(const Stream &stream, uint64_t offset) const;
     bool knows(size_t event) const;
+    // Of ranges beyond limits::kAnnounced; empty: there were none.
+    std::string left_out(const std::string &path) const;
 
 private:
     std::map<Stream, std::vector<Range>> ranges_;  // by begin
+    Budget left_{limits::kAnnounced};
+    uint64_t left_out_ = 0;
 };
 
 }  // namespace pmukit::cli

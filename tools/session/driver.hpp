@@ -23,9 +23,17 @@ struct Driver {
     std::optional<Bytes> (*words_of_raw)(Bytes raw);
     // Its samples say something without a payload, too: where the program was.
     bool bare_samples = false;
-    // The newest layout of its AUX data that is read, and the one that is written: the decoder
-    // version in AUXTRACE_INFO. 0: its AUX data has none.
-    uint64_t newest_decoder = 0;
+    // Its AUX data is entries of so many bytes, by the config of the event, and each AUX record
+    // begins with one. nullptr: records say themselves where they end.
+    uint64_t (*entry_bytes)(uint64_t config) = nullptr;
+    // The layout of its AUX data by the second word of AUXTRACE_INFO (0: no word), from 1 on, and
+    // the newest that is read; that word for an event, by its config and by whether its PMU has a
+    // term "pattern". nullptr: there is one layout.
+    uint64_t (*decoder_version)(uint64_t word) = nullptr;
+    uint64_t newest_decoder = 1;
+    uint64_t (*auxtrace_word)(uint64_t config, bool has_pattern) = nullptr;
+    // The word that says a layout.
+    uint64_t (*word_of_version)(uint64_t version) = nullptr;
 };
 
 // Live as long as the program.

@@ -70,6 +70,34 @@ TEST_F(LostCounts, AddSamplesThatNeverCameToTheRing)
     EXPECT_EQ(count.samples(), 13U);
 }
 
+// Of an AUX area of entries: 9 were counted, 4 of them records that found no room.
+TEST_F(LostCounts, EntriesAreWhatTheRingDidNotLose)
+{
+    records(4, 1000);
+    samples(7, 0);
+    samples(2, 0);
+    EXPECT_EQ(count.take_entries(0), 5U);
+    EXPECT_EQ(count.take_entries(0), 0U) << "they are taken";
+    EXPECT_EQ(count.samples(), 4U);
+    EXPECT_EQ(count.not_repeated(), 0U);
+}
+
+TEST_F(LostCounts, NoEntriesAreLostWhereTheRingLostMore)
+{
+    records(4, 1000);
+    samples(3, 0);
+    EXPECT_EQ(count.take_entries(0), 0U);
+    EXPECT_EQ(count.take_entries(1), 0U);
+    EXPECT_EQ(count.samples(), 4U);
+}
+
+TEST_F(LostCounts, WhatNeverCameToTheRingIsNoEntry)
+{
+    samples(10, 1500);
+    EXPECT_EQ(count.take_entries(0), 0U);
+    EXPECT_EQ(count.samples(), 10U);
+}
+
 TEST_F(LostCounts, LeaveOutWhatAFilterDropped)
 {
     EXPECT_EQ(samples(10, 0, 1 << 15), LostCount::Kind::kNone);

@@ -3,22 +3,65 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
+#include <span>
 
 namespace pmukit::cli {
+namespace {
 
-MapIndex::MapIndex(std::vector<Map> maps) : maps_(std::move(maps))
+// A map has two edges, of which each has two nodes. Most maps lie at one node, or beside others
+// that were there before at two.
+constexpr size_t kNodesPaid = 2;
+constexpr size_t kMapBytes =
+    sizeof(Map) + 2 * sizeof(uint64_t) + (4 + kNodesPaid) * sizeof(uint32_t);
+
+}  // namespace
+
+bool MapIndex::add(const Map &map, Budget &left)
 {
+    if (!has_room(maps_, left, kMapBytes))
+        return false;
+    maps_.push_back(map);
+    built_ = false;
+    return true;
+}
+
+size_t MapIndex::build(Budget &left)
+{
+    left.give_back(taken_);
+    taken_ = 0;
     std::ranges::stable_sort(maps_, {}, &Map::time_ns);
+    edges_.clear();
+    edges_.reserve(2 * maps_.size());
     for (const Map &map : maps_) {
         edges_.push_back(map.begin);
         edges_.push_back(map.end);
     }
     std::ranges::sort(edges_);
     edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
-    nodes_.resize(2 * edges_.size());
-    for (uint32_t number = 0; number < maps_.size(); number++)
-        add(number);
+    // First how many numbers each node has, then where the last of them ends.
+    starts_.assign(2 * edges_.size() + 1, 0);
+    size_t without_room = 0;
+    for (Map &map : maps_) {
+        size_t nodes = 0;
+        for_nodes_of(map, [&nodes](size_t) { nodes++; });
+        const size_t bytes = (nodes - std::min(nodes, kNodesPaid)) * sizeof(uint32_t);
+        if (!left.take(bytes)) {
+            map.end = map.begin;  // is at no node
+            without_room++;
+            continue;
+        }
+        taken_ += bytes;
+        for_nodes_of(map, [this](size_t node) { starts_[node]++; });
+    }
+    for (size_t node = 1; node < starts_.size(); node++)
+        starts_[node] += starts_[node - 1];
+    numbers_.assign(starts_.back(), 0);
+    for (size_t number = maps_.size(); number-- > 0;)
+        for_nodes_of(maps_[number], [this, number](size_t node) {
+            numbers_[--starts_[node]] = static_cast<uint32_t>(number);
+        });
+    built_ = true;
+    return without_room;
 }
 
 size_t MapIndex::piece_of(uint64_t address) const
@@ -27,15 +70,15 @@ size_t MapIndex::piece_of(uint64_t address) const
 }
 
 // From the pieces upwards, as long as there is something between the two ends.
-void MapIndex::add(uint32_t number)
+template <typename Each>
+void MapIndex::for_nodes_of(const Map &map, Each each) const
 {
-    const Map &map = maps_[number];
     size_t first = piece_of(map.begin) + edges_.size(), end = piece_of(map.end) + edges_.size();
     for (; first < end; first /= 2, end /= 2) {
         if (first % 2)
-            nodes_[first++].push_back(number);
+            each(first++);
         if (end % 2)
-            nodes_[--end].push_back(number);
+            each(--end);
     }
 }
 
@@ -47,7 +90,8 @@ const Map *MapIndex::find(uint64_t address, uint64_t since_ns, uint64_t time_ns)
         std::ranges::upper_bound(maps_, time_ns, {}, &Map::time_ns) - maps_.begin());
     const Map *best = nullptr, *first = nullptr;
     for (size_t node = piece_of(address) + edges_.size(); node > 0; node /= 2) {
-        const std::vector<uint32_t> &numbers = nodes_[node];
+        const std::span numbers(numbers_.begin() + starts_[node],
+                                numbers_.begin() + starts_[node + 1]);
         const auto later = std::ranges::lower_bound(numbers, after);
         // The order of maps_ is that of time, so pointers into it compare as times do.
         if (later != numbers.end() && (!first || &maps_[*later] < first))

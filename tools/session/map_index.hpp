@@ -16,30 +16,42 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/budget.hpp"
+
 namespace pmukit::cli {
 
 struct Map {
     uint64_t time_ns, begin, end, file_offset;
-    size_t object;  // what is mapped
+    uint32_t object;  // what is mapped
 };
 
 class MapIndex {
 public:
-    // Each map ends behind its begin.
-    explicit MapIndex(std::vector<Map> maps);
+    // Of a map that ends behind its begin. False: there is no room.
+    bool add(const Map &map, Budget &left);
+    size_t size() const { return maps_.size(); }
 
     // Of the maps at this address that are not older than since_ns: the latest that is not after
     // time_ns; if all are, the first, for what was there before the recording is told of at some
     // time of it. Of equal times the later in the list, or the first. nullptr: none.
     const Map *find(uint64_t address, uint64_t since_ns, uint64_t time_ns) const;
 
+    // After the last add(), before find(). Returns the maps that overlap so many others that there
+    // is no room for their nodes; they are found no more.
+    size_t build(Budget &left);
+    bool is_built() const { return built_; }
+
 private:
     size_t piece_of(uint64_t address) const;
-    void add(uint32_t number);
+    template <typename Each>
+    void for_nodes_of(const Map &map, Each each) const;
 
-    std::vector<Map> maps_;                     // in the order of time
-    std::vector<uint64_t> edges_;               // where the pieces begin; the last: where all end
-    std::vector<std::vector<uint32_t>> nodes_;  // node n is above 2n and 2n + 1; pieces come last
+    std::vector<Map> maps_;          // once built, in the order of time
+    std::vector<uint64_t> edges_;    // where the pieces begin; the last: where all end
+    std::vector<uint32_t> starts_;   // of node n, in numbers_; its end is the start of the next
+    std::vector<uint32_t> numbers_;  // of maps, by node; n is above 2n and 2n + 1, pieces come last
+    size_t taken_ = 0;               // for nodes of maps that have many
+    bool built_ = false;
 };
 
 }  // namespace pmukit::cli

@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/budget.hpp"
+#include "base/limits.hpp"
 #include "base/plain.hpp"
 #include "console/exit_status.hpp"
 #include "console/output.hpp"
@@ -23,18 +25,53 @@ namespace {
 
 using perfdata::Record;
 
+constexpr size_t kGrowth = 2;  // a vector has room for twice what is in it
+
+// Notes the AUX records of drivers with entries.
+class GridNotes final : public perfdata::AuxSink {
+public:
+    explicit GridNotes(const Recording &recording) : recording_(recording) {}
+
+    void aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRecord &aux) override
+    {
+        if (const uint64_t bytes = recording_.entry_bytes(stream.event))
+            grids.try_emplace(stream, bytes).first->second.note(aux, left_);
+    }
+    void aux_data(const perfdata::AuxStream &, uint64_t, uint64_t, Bytes) override {}
+    void aux_loss(const perfdata::AuxStream &, uint64_t, uint64_t) override {}
+
+    AuxGrids grids;
+
+private:
+    const Recording &recording_;
+    Budget left_{limits::kChains};
+};
+
 class Walker final : public perfdata::AuxSink {
 public:
-    Walker(Recording &recording, DriverSink &sink)
-        : recording_(recording), reader_(recording.reader()), sink_(sink), merge_(reader_, *this)
+    // grids: of all that the recording has; nullopt: they are learned on the way.
+    Walker(Recording &recording, DriverSink &sink, std::optional<AuxGrids> grids = std::nullopt)
+        : recording_(recording),
+          reader_(recording.reader()),
+          sink_(sink),
+          merge_(reader_, *this),
+          grids_known_(grids.has_value()),
+          notes_(recording)
     {
+        if (grids)
+            notes_.grids = std::move(*grids);
     }
 
     void record(const Record &record);
     RecordingTotals finish()
     {
         merge_.finish();
+        while (!held_.empty())
+            release(held_.begin()->first);
         grow();
+        give_lost_entries();
+        totals_.lost_samples = lost_.samples();
+        totals_.lost_not_repeated = lost_.not_repeated();
         return std::move(totals_);
     }
 
@@ -48,6 +85,8 @@ public:
 private:
     void grow();
     void sample(const Record &record);
+    bool is_overrun(const perfdata::AuxStream &stream);
+    void give_lost_entries();
     Stream stream_of(const perfdata::AuxStream &stream, const Driver *driver) const;
     const Driver *driver_of(size_t event, Bytes data) const;
     const Driver *driver_of_sample(size_t event, const perfdata::Sample &sample) const;
@@ -57,13 +96,42 @@ private:
     DriverSink &sink_;
     perfdata::AuxMerge merge_;
     std::map<perfdata::AuxStream, const Driver *> drivers_;  // of streams that brought data
-    // A run was announced whose driver its first bytes will tell.
     struct Run {
         uint64_t aux_offset, file_offset, bytes;
+        uint64_t end() const { return aux_offset + bytes; }
     };
-    std::optional<Run> run_;
+    // Data of a driver with entries, before the record that says how to read it.
+    struct Held {
+        Stream stream;
+        Run run;
+        std::vector<std::byte> bytes;
+    };
+    const AuxGrid &grid_of(const perfdata::AuxStream &stream) const;
+    void give(const perfdata::AuxStream &key, const Stream &stream, uint64_t run_begin,
+              uint64_t aux_offset, Bytes data);
+    bool hold(const perfdata::AuxStream &key, Bytes data);
+    void release(const perfdata::AuxStream &key);
+
+    std::optional<Run> run_;          // was announced; its first bytes will tell the driver
     const Record *record_ = nullptr;  // that merge_ is given
     Stream stream_{};                 // of the run that is under way
+    uint64_t run_begin_ = 0;          // in the stream
+    // Losses of unknown size that were announced and merge_ has not given yet.
+    struct SaidLosses {
+        std::vector<bool> is_overrun;
+        size_t next = 0;
+    };
+    std::map<perfdata::AuxStream, SaidLosses> said_losses_;
+    // Of events with AUX data.
+    struct AuxEvent {
+        perfdata::AuxStream first;
+        bool overrun = false;
+    };
+    std::map<size_t, AuxEvent> aux_events_;
+    bool grids_known_;
+    GridNotes notes_;
+    std::map<perfdata::AuxStream, Held> held_;
+    Budget held_left_{limits::kHeld};
     RecordingTotals totals_;
     LostCount lost_;
 };
@@ -82,7 +150,6 @@ void Walker::record(const Record &record)
     if (totals_.samples.size() != reader_.events().size())
         grow();
     lost_.note(record, reader_);
-    totals_.lost_samples = lost_.samples();
     if (record.type == PERF_RECORD_SAMPLE)
         sample(record);
     else if (record.type == perfdata::kAuxtraceInfo)
@@ -92,6 +159,7 @@ void Walker::record(const Record &record)
     if (record.type != PERF_RECORD_SAMPLE && record.type != perfdata::kAuxtrace)
         sink_.record(record);
     totals_.unknown_records += perfdata::record_name(record.type).empty();
+    record_ = nullptr;
 }
 
 void Walker::sample(const Record &record)
@@ -156,8 +224,51 @@ const Driver *Walker::driver_of(size_t event, Bytes data) const
     return nullptr;
 }
 
+// The loss of unknown size that merge_ gives: that of its AUX record, or the first that waits.
+bool Walker::is_overrun(const perfdata::AuxStream &stream)
+{
+    const auto said = said_losses_.find(stream);
+    if (said == said_losses_.end())
+        return false;
+    auto &[overruns, next] = said->second;
+    const bool at_once = record_ && record_->type == PERF_RECORD_AUX;
+    const bool overrun = at_once ? overruns.back() : overruns[next++];
+    if (at_once)
+        overruns.pop_back();
+    if (next == overruns.size())
+        said_losses_.erase(said);
+    return overrun;
+}
+
+// What only the end of the recording says.
+void Walker::give_lost_entries()
+{
+    for (const auto &[event, aux] : aux_events_) {
+        const auto known = drivers_.find(aux.first);
+        const Driver *driver = known == drivers_.end() ? recording_.driver(event) : known->second;
+        if (!driver || !driver->entry_bytes)
+            continue;
+        const uint64_t entries = lost_.take_entries(event);
+        if (entries != 0)
+            totals_.aux_lost_of.insert(driver);
+        if (entries != 0 || aux.overrun)
+            sink_.entries_lost(stream_of(aux.first, driver), entries, aux.overrun);
+    }
+}
+
 void Walker::aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRecord &aux)
 {
+    AuxEvent &event = aux_events_.try_emplace(stream.event, AuxEvent{stream}).first->second;
+    if (aux.flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)) {
+        const bool overrun = (aux.flags & PERF_AUX_FLAG_COLLISION) != 0;
+        said_losses_[stream].is_overrun.push_back(overrun);
+        event.overrun |= overrun;
+    }
+    if (!grids_known_)
+        notes_.aux_record(stream, aux);
+    const auto held = held_.find(stream);
+    if (held != held_.end() && grid_of(stream).announced() >= held->second.run.end())
+        release(stream);
     if (stream.event == perfdata::kUnknownEvent)
         return;
     const auto who = perfdata::parse_sample_id(record_->body, reader_.events()[stream.event].attr,
@@ -166,18 +277,20 @@ void Walker::aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRe
         sink_.aux_said(stream_of(stream, recording_.driver(stream.event)), aux, *who);
 }
 
-void Walker::aux_run(const perfdata::AuxStream &, uint64_t aux_offset, uint64_t file_offset,
+void Walker::aux_run(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
                      uint64_t bytes)
 {
+    release(stream);
     run_ = Run{aux_offset, file_offset, bytes};
 }
 
-void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t, uint64_t, Bytes data)
+void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t, Bytes data)
 {
     const std::optional<Run> begun = std::exchange(run_, std::nullopt);
     if (begun) {
         stream_ = stream_of(stream, driver_of(stream.event, data));
         drivers_[stream] = stream_.driver;
+        aux_events_.try_emplace(stream.event, AuxEvent{stream});
     }
     if (!stream_.driver)
         return;
@@ -185,18 +298,83 @@ void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t, uint64_t, Byt
         totals_.aux_bytes[stream.event] += data.size();
     if (begun) {
         totals_.pieces++;
-        sink_.aux_begin(stream_, begun->aux_offset, begun->file_offset, begun->bytes);
+        run_begin_ = begun->aux_offset;
+        const bool early = !grids_known_ && stream_.driver->entry_bytes &&
+                           grid_of(stream).announced() < begun->end();
+        if (early)
+            held_[stream] = {stream_, *begun, {}};
+        else
+            sink_.aux_begin(stream_, begun->aux_offset, begun->file_offset, begun->bytes);
     }
-    sink_.aux(stream_, data);
+    if (!hold(stream, data))
+        give(stream, stream_, run_begin_, aux_offset, data);
+}
+
+const AuxGrid &Walker::grid_of(const perfdata::AuxStream &stream) const
+{
+    static const AuxGrid kNothing(1);
+    const auto known = notes_.grids.find(stream);
+    return known == notes_.grids.end() ? kNothing : known->second;
+}
+
+// The sink is told where entries begin at the begin of a run and wherever that changes inside.
+void Walker::give(const perfdata::AuxStream &key, const Stream &stream, uint64_t run_begin,
+                  uint64_t aux_offset, Bytes data)
+{
+    while (stream.driver->entry_bytes && !data.empty()) {
+        const AuxGrid::Piece piece = grid_of(key).at(aux_offset, run_begin);
+        if (aux_offset == run_begin || aux_offset == piece.begin)
+            sink_.aux_entries(stream, piece.base);
+        const uint64_t bytes = std::min<uint64_t>(data.size(), piece.end - aux_offset);
+        sink_.aux(stream, data.first(bytes));
+        data = data.subspan(bytes);
+        aux_offset += bytes;
+    }
+    if (!data.empty())
+        sink_.aux(stream, data);
+}
+
+// False: nothing of this stream is held, or no more.
+bool Walker::hold(const perfdata::AuxStream &key, Bytes data)
+{
+    const auto held = held_.find(key);
+    if (held == held_.end())
+        return false;
+    if (held_left_.take(kGrowth * data.size())) {
+        append(held->second.bytes, data);
+        return true;
+    }
+    release(key);
+    return false;
+}
+
+// What its stream has of records by now is all that there will be, or there is no more room.
+void Walker::release(const perfdata::AuxStream &key)
+{
+    const auto at = held_.find(key);
+    if (at == held_.end())
+        return;
+    const Held held = std::move(at->second);
+    held_.erase(at);
+    held_left_.give_back(kGrowth * held.bytes.size());
+    sink_.aux_begin(held.stream, held.run.aux_offset, held.run.file_offset, held.run.bytes);
+    give(key, held.stream, held.run.aux_offset, held.run.aux_offset, held.bytes);
 }
 
 void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t bytes)
 {
+    const bool overrun = bytes == 0 && is_overrun(stream);
     totals_.lost_aux_bytes += bytes;
-    totals_.aux_truncations += bytes == 0;
+    totals_.aux_overruns += overrun;
+    totals_.aux_truncations += bytes == 0 && !overrun;
+    release(stream);
     const auto known = drivers_.find(stream);
     const Driver *driver = known == drivers_.end() ? driver_of(stream.event, {}) : known->second;
-    sink_.aux_loss(stream_of(stream, driver), aux_offset, bytes);
+    totals_.aux_lost_of.insert(driver);
+    if (overrun)
+        sink_.aux_overrun(stream_of(stream, driver), aux_offset);
+    else
+        sink_.aux_loss(stream_of(stream, driver), aux_offset, bytes);
 }
 
 }  // namespace
@@ -207,19 +385,35 @@ LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::
     if (record.type == PERF_RECORD_LOST) {
         const auto lost = perfdata::parse_lost(record.body, reader.order());
         by_ring_ += lost ? lost->lost : 0;
+        if (const auto event = lost ? reader.event_of_id(lost->id) : std::nullopt)
+            events_[*event].by_ring += lost->lost;
         return Kind::kRecords;
     }
     if (record.type != PERF_RECORD_LOST_SAMPLES || (record.misc & kByFilter))
         return Kind::kNone;
     const bool by_recorder = reader.time_of(record).value_or(0) == 0;
-    (by_recorder ? by_event_ : by_hardware_) +=
-        perfdata::parse_lost_samples(record.body, reader.order()).value_or(0);
+    const uint64_t lost = perfdata::parse_lost_samples(record.body, reader.order()).value_or(0);
+    (by_recorder ? by_event_ : by_hardware_) += lost;
+    if (const auto event = by_recorder ? reader.event_of(record) : std::nullopt)
+        events_[*event].by_recorder += lost;
     return by_recorder ? Kind::kRepeated : Kind::kSamples;
 }
 
-Verdict::Verdict(const Recording &recording, const RecordingTotals &totals)
-    : whole_(totals.lost_samples == 0 && totals.lost_aux_bytes == 0 &&
-             totals.aux_truncations == 0 && totals.unreadable_records == 0 &&
+uint64_t LostCount::take_entries(size_t event)
+{
+    const auto known = events_.find(event);
+    if (known == events_.end())
+        return 0;
+    const auto [by_ring, by_recorder] = known->second;
+    const uint64_t entries = by_recorder - std::min(by_ring, by_recorder);
+    known->second.by_recorder -= entries;
+    by_event_ -= entries;
+    return entries;
+}
+
+Verdict::Verdict(const Recording &recording, const RecordingTotals &totals, const Driver *driver)
+    : whole_(totals.lost_samples == 0 && !totals.aux_lost_of.contains(driver) &&
+             !totals.aux_lost_of.contains(nullptr) && totals.unreadable_records == 0 &&
              totals.unknown_records == 0 && recording.damage().empty() &&
              recording.missing(totals).empty())
 {
@@ -275,7 +469,46 @@ Result<Recording> Recording::open(const std::string &path, Drivers drivers)
     Result<perfdata::Reader> reader = open_recording(path);
     if (!reader)
         return reader.error();
-    return Recording(recording_name(path), std::move(*reader), drivers);
+    Recording recording(recording_name(path), std::move(*reader), drivers);
+    recording.read_once_ = can_be_read_once_only(path);
+    return recording;
+}
+
+uint64_t Recording::entry_bytes(size_t event) const
+{
+    const bool is_known = event < reader_.events().size();
+    const Driver *driver = is_known ? this->driver(event) : auxtrace_driver_;
+    const bool has_name = is_known && !reader_.pmu_name(reader_.events()[event].attr.type).empty();
+    if (!driver && !has_name) {  // its bytes will tell
+        const auto any = std::ranges::find_if(
+            drivers_, [](const Driver *one) { return one->entry_bytes != nullptr; });
+        driver = any == drivers_.end() ? nullptr : *any;
+    }
+    return driver && driver->entry_bytes ? driver->entry_bytes(config(event)) : 0;
+}
+
+// In pipe layout events come with the records.
+std::optional<AuxGrids> Recording::read_grids() const
+{
+    if (read_once_)
+        return std::nullopt;
+    bool any = reader_.is_pipe();
+    for (size_t event = 0; event < reader_.events().size(); event++)
+        any |= entry_bytes(event) != 0;
+    if (!any)
+        return AuxGrids();
+    Result<Recording> again = open(path_, drivers_);
+    // What is wrong with the file is said by the walk that needs its data.
+    if (!again)
+        return AuxGrids();
+    GridNotes notes(*again);
+    perfdata::AuxMerge merge(again->reader_, notes);
+    for (Record record;;) {
+        const Result<bool> more = again->reader_.next(record);
+        if (!more || !*more)
+            return std::move(notes.grids);
+        merge.record(record);
+    }
 }
 
 Result<void> Recording::read_front()
@@ -286,7 +519,7 @@ Result<void> Recording::read_front()
 
 Result<RecordingTotals> Recording::walk(DriverSink &sink, const EachRecord &each)
 {
-    Walker walker(*this, sink);
+    Walker walker(*this, sink, read_grids());
     Progress progress("reading " + path_, reader_.is_pipe() ? 0 : reader_.data_end());
     for (Record record;;) {
         progress.at(record.offset);
@@ -428,9 +661,11 @@ void Recording::note_auxtrace_info(const Record &record)
         return;
     auxtrace_driver_ = driver_of_auxtrace_type(drivers_, info->type);
     auxtrace_pmu_type_ = info->priv[0];
-    decoder_version_ = info->priv.size() > 1 ? info->priv[1] : 1;
-    const uint64_t newest = auxtrace_driver_ ? auxtrace_driver_->newest_decoder : 0;
-    if (newest != 0 && (decoder_version_ == 0 || decoder_version_ > newest))
+    if (!auxtrace_driver_ || !auxtrace_driver_->decoder_version)
+        return;
+    decoder_version_ = auxtrace_driver_->decoder_version(info->priv.size() > 1 ? info->priv[1] : 0);
+    const uint64_t newest = auxtrace_driver_->newest_decoder;
+    if (decoder_version_ > newest && !claimed_version_)
         complain(fmt::format("{}: decoder version {} is not known: read as {}", path_,
                              decoder_version_, newest));
 }
@@ -448,13 +683,13 @@ uint64_t Recording::config(size_t event) const
 
 const Driver *Recording::driver(size_t event) const
 {
-    if (const Driver *named = driver_of_pmu(drivers_, pmu_name(event)))
-        return named;
     if (event >= reader_.events().size())
         return nullptr;
     const uint32_t type = reader_.events()[event].attr.type;
-    const bool nameless = reader_.pmu_name(type).empty();
-    return nameless && type == auxtrace_pmu_type_ ? auxtrace_driver_ : nullptr;
+    const std::string name = reader_.pmu_name(type);
+    if (name.empty())
+        return type == auxtrace_pmu_type_ ? auxtrace_driver_ : nullptr;
+    return driver_of_pmu(drivers_, name);
 }
 
 std::string Recording::pmu_name(size_t event) const
@@ -499,6 +734,16 @@ std::string damage_of(const perfdata::Reader &reader, const std::string &path)
     for (const Error &complaint : reader.complaints())
         return in_file(path, complaint).message;
     return {};
+}
+
+std::string names_not_kept(const std::string &path, uint64_t dropped)
+{
+    if (dropped == 0)
+        return {};
+    return fmt::format(
+        "{}: {} names, forks or maps of programs more than are kept; cut the recording by time: "
+        "pmukit cut --time",
+        path, dropped);
 }
 
 int say_troubles(const std::vector<std::string> &troubles)

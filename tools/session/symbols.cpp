@@ -11,7 +11,9 @@
 #include <memory>
 #include <numbers>
 
+#include "base/budget.hpp"
 #include "base/file.hpp"
+#include "base/limits.hpp"
 #include "base/number.hpp"
 #include "perfdata/destination.hpp"
 
@@ -160,8 +162,11 @@ bool ElfSymbols::matches(Bytes build_id) const
 std::string_view ElfSymbols::find(uint64_t file_offset) const
 {
     for (const Segment &segment : segments_)
-        if (file_offset >= segment.offset && file_offset - segment.offset < segment.bytes)
-            return symbols_.find(file_offset - segment.offset + segment.address);
+        if (file_offset >= segment.offset && file_offset - segment.offset < segment.bytes) {
+            const uint64_t address = file_offset - segment.offset + segment.address;
+            const std::string_view stub = stubs_.find(address);
+            return stub.empty() ? symbols_.find(address) : stub;
+        }
     return {};
 }
 
@@ -183,6 +188,8 @@ public:
         read_segments(symbols);
         read_sections(symbols);
         symbols.symbols_.sort();
+        read_stubs(header.e_machine, symbols.stubs_);
+        symbols.stubs_.sort();
         return symbols;
     }
 
@@ -214,6 +221,12 @@ private:
                 symbols.build_id_ = build_id_in(at);
             else if (descriptors_ && name && std::string_view(name) == ".opd")
                 opd_ = {header.sh_addr, elf_rawdata(at, nullptr)};
+            else if (name && header.sh_type == SHT_RELA && std::string_view(name) == ".rela.plt")
+                jumps_ = at;
+            else if (name && std::string_view(name) == ".plt")
+                stubs_ = header;
+            else if (name && std::string_view(name) == ".plt.sec")
+                second_stubs_ = header;
         }
         symbols.is_full_ = full != nullptr;
         if (Elf_Scn *table = full ? full : dynamic)
@@ -252,14 +265,72 @@ private:
             if (!gelf_getsym(data, static_cast<int>(i), &symbol))
                 break;
             const unsigned type = GELF_ST_TYPE(symbol.st_info);
+            // What is longer is named by its beginning: to look for the end of each name in a table
+            // without any would be quadratic.
             const std::string_view from =
-                names.substr(std::min<size_t>(symbol.st_name, names.size()));
+                names.substr(std::min<size_t>(symbol.st_name, names.size()), kMostNameBytes + 1);
             const std::string_view name = from.substr(0, from.find('\0'));
             if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
                 name.empty())
                 continue;
-            table.add_kept(code_of(symbol.st_value), symbol.st_size, name);
+            const uint64_t address = code_of(symbol.st_value);
+            const uint64_t bytes =
+                symbol.st_size ? symbol.st_size : rest_of_section(symbol, address);
+            table.add_kept(address, bytes, name);
         }
+    }
+
+    // What says no size, as _init, ends with its section at the latest. 0: not known.
+    uint64_t rest_of_section(const GElf_Sym &symbol, uint64_t address) const
+    {
+        Elf_Scn *section = elf_getscn(elf_, symbol.st_shndx);
+        GElf_Shdr header;
+        const bool known = section && symbol.st_shndx < SHN_LORESERVE &&
+                           gelf_getshdr(section, &header) && address >= header.sh_addr &&
+                           address - header.sh_addr < header.sh_size;
+        return known ? header.sh_addr + header.sh_size - address : 0;
+    }
+
+    // Each jump goes through a slot that the linker fills: its relocation names the function. The
+    // first stubs are for the linker itself. With .plt.sec (x86, IBT) programs go through that.
+    void read_stubs(unsigned machine, SymbolTable &table)
+    {
+        struct Layout {
+            unsigned machine;
+            uint64_t first_bytes, bytes;
+        };
+        constexpr Layout kLayouts[] = {{EM_X86_64, 16, 16}, {EM_AARCH64, 32, 16}};
+        const Layout *layout = std::ranges::find(kLayouts, machine, &Layout::machine);
+        GElf_Shdr header;
+        Elf_Data *jumps = jumps_ ? elf_getdata(jumps_, nullptr) : nullptr;
+        if (layout == std::end(kLayouts) || !jumps || !gelf_getshdr(jumps_, &header) ||
+            header.sh_entsize == 0)
+            return;
+        const bool second = second_stubs_.sh_size != 0;
+        const GElf_Shdr &stubs = second ? second_stubs_ : stubs_;
+        uint64_t at = second ? 0 : layout->first_bytes;
+        Budget left(limits::kStubs);
+        for (size_t i = 0; i < jumps->d_size / header.sh_entsize; i++, at += layout->bytes) {
+            GElf_Rela jump;
+            if (at >= stubs.sh_size || !gelf_getrela(jumps, static_cast<int>(i), &jump))
+                return;
+            const std::string name = name_of(header.sh_link, GELF_R_SYM(jump.r_info));
+            if (!name.empty() && left.take(sizeof name + name.size()))
+                table.add(stubs.sh_addr + at, layout->bytes, name + "@plt");
+        }
+    }
+
+    std::string name_of(size_t table, size_t number) const
+    {
+        Elf_Scn *section = elf_getscn(elf_, table);
+        Elf_Data *data = section ? elf_getdata(section, nullptr) : nullptr;
+        GElf_Shdr header;
+        GElf_Sym symbol;
+        if (!data || number > INT32_MAX || !gelf_getshdr(section, &header) ||
+            !gelf_getsym(data, static_cast<int>(number), &symbol))
+            return {};
+        const char *name = elf_strptr(elf_, header.sh_link, symbol.st_name);
+        return name ? std::string(name).substr(0, kMostNameBytes) : std::string();
     }
 
     uint64_t code_of(uint64_t value) const
@@ -282,6 +353,8 @@ private:
     Elf *elf_;
     bool descriptors_ = false;
     Opd opd_;
+    Elf_Scn *jumps_ = nullptr;
+    GElf_Shdr stubs_ = {}, second_stubs_ = {};
 };
 
 namespace {

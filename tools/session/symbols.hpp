@@ -85,6 +85,7 @@ private:
     std::vector<Segment> segments_;
     bool is_full_ = false;  // .symtab, not only .dynsym
     SymbolTable symbols_;
+    SymbolTable stubs_;  // NAME@plt: jumps to functions of other files, which have no symbols
 };
 
 // Lines "address type name [module]". Error: it has no addresses, as for users without privilege.

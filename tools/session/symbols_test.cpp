@@ -7,8 +7,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "base/file.hpp"
 
@@ -249,6 +252,62 @@ TEST(ElfSymbols, KnowTheirBuild)
     EXPECT_TRUE(symbols->matches(id)) << "as perf of old pads it";
     id[3] ^= std::byte{1};
     EXPECT_FALSE(symbols->matches(id));
+}
+
+// objdump knows the stubs of this program: "0000000000401030 <getppid@plt>:", "00 <_init>:".
+TEST(ElfSymbols, NameStubsAsObjdumpDoes)
+{
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+    FILE *said = ::popen(("objdump -d -j .plt -j .plt.sec --no-show-raw-insn " + self +
+                          " | grep '@plt>:'; objdump -h " + self + " | grep -w .plt")
+                             .c_str(),
+                         "r");
+    ASSERT_NE(said, nullptr);
+    std::map<uint64_t, std::string> stubs;
+    uint64_t address = 0, offset = 0;
+    char line[4096], name[2048];
+    while (std::fgets(line, sizeof line, said)) {
+        if (std::sscanf(line, "%lx <%2047[^>]>:", &address, name) == 2)
+            stubs[address] = name;
+        else if (std::sscanf(line, " %*d .plt %*x %lx %*x %lx", &address, &offset) == 2)
+            break;
+    }
+    ASSERT_EQ(::pclose(said), 0);
+    ASSERT_GT(stubs.size(), 10U);
+    Result<ElfSymbols> symbols = ElfSymbols::open(self, "");
+    ASSERT_TRUE(symbols);
+    for (const auto &[at, stub] : stubs)
+        EXPECT_EQ(symbols->find(at - address + offset), stub);
+    EXPECT_EQ(symbols->find(offset), "") << "the linker's own stub, behind _init";
+}
+
+// Each name would be searched for its end to the end of them all.
+TEST(ElfSymbols, NamesWithoutEndCostNoMoreThanOthers)
+{
+    constexpr size_t kSymbols = 100000, kNames = size_t{8} << 20;
+    std::vector<std::byte> image = Image(std::endian::little).bytes();
+    const auto put = [&image](size_t at, auto value) {
+        store(image.data() + at, value, std::endian::little);
+    };
+    const size_t symbols_at = image.size(), names_at = symbols_at + kSymbols * 24;
+    image.resize(names_at + kNames, std::byte{'n'});
+    for (size_t i = 0; i < kSymbols; i++) {
+        const size_t at = symbols_at + i * 24;
+        put(at, static_cast<uint32_t>(i));
+        put(at + 4, uint32_t{STB_GLOBAL << 4 | STT_FUNC | 1 << 16});
+        put(at + 8, uint64_t{0x10000000 + i});
+        put(at + 16, uint64_t{1});
+    }
+    constexpr size_t kSections = 0x600;
+    put(kSections + 2 * 64 + 24, uint64_t{symbols_at});
+    put(kSections + 2 * 64 + 32, uint64_t{kSymbols * 24});
+    put(kSections + 3 * 64 + 24, uint64_t{names_at});
+    put(kSections + 3 * 64 + 32, uint64_t{kNames});
+    const std::clock_t begun = std::clock();
+    const Result<ElfSymbols> symbols = opened(image);
+    EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, 10);
+    ASSERT_TRUE(symbols);
+    EXPECT_EQ(symbols->find(0x420), std::string(4097, 'n'));
 }
 
 TEST(ElfSymbols, OfAnyBytesAreNoneOrSome)

@@ -12,9 +12,8 @@
 namespace pmukit::cli {
 namespace {
 
-constexpr size_t kMaxTasks = size_t{1} << 22;  // PID_MAX_LIMIT
-constexpr size_t kMaxMaps = 65536;             // of a process; vm.max_map_count is 65530
-constexpr size_t kMaxNames = 4096;             // of a thread
+constexpr size_t kMaxMaps = 65536;  // of a process; vm.max_map_count is 65530
+constexpr size_t kMaxNames = 4096;  // of a thread
 constexpr unsigned kMaxAncestors = 64;
 
 }  // namespace
@@ -38,64 +37,81 @@ void Threads::note(const perfdata::Record &record, const perfdata::Reader &reade
     }
 }
 
-size_t Threads::object_of(std::string_view path, Bytes build_id)
+// nullptr: there is no room.
+template <typename Value>
+Value *Threads::entry(std::map<uint32_t, Value> &in, uint32_t number)
+{
+    const auto known = in.find(number);
+    if (known != in.end())
+        return &known->second;
+    return left_.take(sizeof(Value) + kNodeBytes) ? &in[number] : nullptr;
+}
+
+std::optional<uint32_t> Threads::object_of(std::string_view path, Bytes build_id)
 {
     std::pair<std::string, std::string> name;
     name.first = path;
     for (std::byte byte : build_id)
         name.second += std::to_integer<char>(byte);
-    const auto [at, fresh] = object_by_name_.try_emplace(std::move(name), objects_.size());
-    if (fresh)
-        objects_.push_back({std::string(path), {build_id.begin(), build_id.end()}});
-    return at->second;
+    if (const auto known = object_by_name_.find(name); known != object_by_name_.end())
+        return known->second;
+    if (!left_.take(sizeof name + sizeof(Object) + kNodeBytes +
+                    2 * (path.size() + build_id.size())))
+        return std::nullopt;
+    const auto number = static_cast<uint32_t>(objects_.size());
+    object_by_name_.emplace(std::move(name), number);
+    objects_.push_back({std::string(path), {build_id.begin(), build_id.end()}});
+    return number;
 }
 
 void Threads::note_map(const perfdata::MmapRecord &map, uint64_t time_ns)
 {
-    if (map.bytes == 0 || map.bytes > UINT64_MAX - map.address ||
-        (processes_.size() >= kMaxTasks && !processes_.contains(map.pid))) {
+    const bool can_be = map.bytes != 0 && map.bytes <= UINT64_MAX - map.address;
+    Process *const process = can_be ? entry(processes_, map.pid) : nullptr;
+    const std::optional<uint32_t> object = process && process->maps.size() < kMaxMaps
+                                               ? object_of(map.path, map.build_id)
+                                               : std::nullopt;
+    const uint64_t end = map.address + map.bytes;
+    if (!object || !process->maps.add({time_ns, map.address, end, map.file_offset, *object}, left_))
+        dropped_++;
+}
+
+// in_front: of those of the same time.
+void Threads::add_life(uint32_t tid, uint64_t time_ns, Life life, bool in_front)
+{
+    Thread *const thread = entry(threads_, tid);
+    if (!thread || thread->lives.size() >= kMaxNames ||
+        !left_.take(sizeof life + kNodeBytes + life.name.size())) {
         dropped_++;
         return;
     }
-    Process &process = processes_[map.pid];
-    if (process.maps.size() >= kMaxMaps) {
-        dropped_++;
-        return;
-    }
-    process.index.reset();
-    process.maps.push_back({time_ns, map.address, map.address + map.bytes, map.file_offset,
-                            object_of(map.path, map.build_id)});
+    auto &lives = thread->lives;
+    lives.emplace_hint(in_front ? lives.lower_bound(time_ns) : lives.upper_bound(time_ns), time_ns,
+                       std::move(life));
 }
 
 void Threads::note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns)
 {
-    if (threads_.size() >= kMaxTasks && !threads_.contains(command.tid)) {
-        dropped_++;
-        return;
-    }
-    Thread &thread = threads_[command.tid];
-    if (thread.lives.size() < kMaxNames)
-        thread.lives.emplace(time_ns, Life{valid_utf8(command.name), {}});
-    if (exec && processes_[command.pid].execs_ns.size() < kMaxNames)
-        processes_[command.pid].execs_ns.insert(time_ns);
+    add_life(command.tid, time_ns, Life{valid_utf8(command.name), {}, exec}, false);
+    Process *const process = exec ? entry(processes_, command.pid) : nullptr;
+    if (process && process->execs_ns.size() < kMaxNames && left_.take(sizeof time_ns + kNodeBytes))
+        process->execs_ns.insert(time_ns);
 }
 
 void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
 {
-    if (threads_.size() >= kMaxTasks || processes_.size() >= kMaxTasks) {
+    // A name of the same time was given behind it.
+    if (task.parent_tid != task.tid)
+        add_life(task.tid, task.time_ns, Life{{}, task.parent_tid, true}, true);
+    if (task.pid == task.parent_pid || own_program)
+        return;
+    Process *const process = entry(processes_, task.pid);
+    if (!process) {
         dropped_++;
         return;
     }
-    Thread &thread = threads_[task.tid];
-    // A name of the same time was given behind it.
-    if (thread.lives.size() < kMaxNames && task.parent_tid != task.tid)
-        thread.lives.emplace_hint(thread.lives.lower_bound(task.time_ns), task.time_ns,
-                                  Life{{}, task.parent_tid});
-    if (task.pid == task.parent_pid || own_program)
-        return;
-    Process &process = processes_[task.pid];
-    process.parent = task.parent_pid;
-    process.forked_ns = task.time_ns;
+    process->parent = task.parent_pid;
+    process->forked_ns = task.time_ns;
 }
 
 std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
@@ -105,11 +121,14 @@ std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
         const auto thread = threads_.find(tid);
         if (thread == threads_.end() || thread->second.lives.empty())
             return tid == 0 ? kIdle : std::string_view();
-        // What was there before the recording is told of at some time of it: then the first counts.
+        // What was there before the recording is told of at some time of it: then the first counts,
+        // unless it began there.
         const auto &lives = thread->second.lives;
         auto life = lives.upper_bound(time_ns);
         if (life != lives.begin())
             --life;
+        else if (life->second.begins)
+            return {};
         if (!life->second.parent)
             return life->second.name;
         tid = *life->second.parent;
@@ -141,9 +160,9 @@ std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint
         const Process &process = known->second;
         const auto exec = process.execs_ns.upper_bound(time_ns);
         const uint64_t since_ns = exec == process.execs_ns.begin() ? 0 : *std::prev(exec);
-        if (!process.index)
-            process.index.emplace(process.maps);
-        if (const Map *map = process.index->find(address, since_ns, time_ns))
+        if (!process.maps.is_built())
+            dropped_ += process.maps.build(left_);
+        if (const Map *map = process.maps.find(address, since_ns, time_ns))
             return Place{map->object, address - map->begin + map->file_offset, map->file_offset};
         if (!process.parent || since_ns != 0)
             return std::nullopt;

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/budget.hpp"
+#include "base/limits.hpp"
 #include "perfdata/reader.hpp"
 #include "session/map_index.hpp"
 
@@ -45,13 +47,13 @@ public:
     uint64_t since_ns(uint32_t pid, uint32_t tid, uint64_t time_ns) const;
     std::optional<Place> find(uint32_t pid, uint64_t address, uint64_t time_ns) const;
     const std::vector<Object> &objects() const { return objects_; }
-    // What could not be kept, because no machine has so many.
+    // Maps, names and forks that could not be kept: no machine has so many, or limits::kThreads.
+    // After the last question: what it takes to find maps that overlap is known with the first.
     uint64_t dropped() const { return dropped_; }
 
 private:
     struct Process {
-        std::vector<Map> maps;
-        mutable std::optional<MapIndex> index;  // of the maps, as soon as somebody asks
+        mutable MapIndex maps;
         std::multiset<uint64_t> execs_ns;
         std::optional<uint32_t> parent;
         uint64_t forked_ns = 0;
@@ -60,6 +62,7 @@ private:
     struct Life {
         std::string name;
         std::optional<uint32_t> parent;
+        bool begins;  // here, with a program or as a thread: it was not so before
     };
     struct Thread {
         std::multimap<uint64_t, Life> lives;  // since when
@@ -68,13 +71,17 @@ private:
     void note_map(const perfdata::MmapRecord &map, uint64_t time_ns);
     void note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns);
     void note_fork(const perfdata::TaskRecord &task, bool own_program);
-    size_t object_of(std::string_view path, Bytes build_id);
+    void add_life(uint32_t tid, uint64_t time_ns, Life life, bool in_front);
+    std::optional<uint32_t> object_of(std::string_view path, Bytes build_id);
+    template <typename Value>
+    Value *entry(std::map<uint32_t, Value> &in, uint32_t number);
 
     std::map<uint32_t, Process> processes_;
     std::map<uint32_t, Thread> threads_;
     std::vector<Object> objects_;
-    std::map<std::pair<std::string, std::string>, size_t> object_by_name_;
-    uint64_t dropped_ = 0;
+    std::map<std::pair<std::string, std::string>, uint32_t> object_by_name_;
+    mutable Budget left_{limits::kThreads};
+    mutable uint64_t dropped_ = 0;
 };
 
 }  // namespace pmukit::cli

@@ -119,6 +119,16 @@ TEST_F(ThreadsTest, NamesAreInheritedAndChange)
     EXPECT_EQ(threads.command(99, 40), "");
 }
 
+TEST_F(ThreadsTest, WhatTheRecordingFoundRunningHadItsNameBefore)
+{
+    comm(10, 10, "shell", 20, false);
+    comm(11, 11, "busy", 20, true);
+    fork(10, 10, 12, 10, 20);
+    EXPECT_EQ(threads.command(10, 10), "shell");
+    EXPECT_EQ(threads.command(11, 10), "") << "it executed something else";
+    EXPECT_EQ(threads.command(12, 10), "") << "it was not there";
+}
+
 TEST_F(ThreadsTest, ANumberThatIsUsedAgainHasANewName)
 {
     comm(10, 10, "shell", 5, false);
@@ -190,16 +200,26 @@ const Map *find_slowly(const std::vector<Map> &maps, uint64_t address, uint64_t 
     return best;
 }
 
+MapIndex index_of(const std::vector<Map> &maps)
+{
+    Budget left(limits::kThreads);
+    MapIndex index;
+    for (const Map &map : maps)
+        EXPECT_TRUE(index.add(map, left));
+    EXPECT_EQ(index.build(left), 0U);
+    return index;
+}
+
 TEST(MapIndex, FindsWhatLookingAtAllMapsFinds)
 {
     std::mt19937 random(2026);
     for (size_t round = 0; round < 300; round++) {
         std::vector<Map> maps;
-        for (size_t i = 0; i < round % 40; i++) {
+        for (uint32_t i = 0; i < round % 40; i++) {
             const uint64_t begin = random() % 60;
             maps.push_back({random() % 12, begin, begin + 1 + random() % 30, 0, i});
         }
-        const MapIndex index(maps);
+        const MapIndex index = index_of(maps);
         for (int i = 0; i < 500; i++) {
             const uint64_t address = random() % 100, time_ns = random() % 14,
                            since_ns = random() % (time_ns + 1);
@@ -214,7 +234,7 @@ TEST(MapIndex, FindsWhatLookingAtAllMapsFinds)
 
 TEST(MapIndex, AddressesEndWhereNumbersDo)
 {
-    const MapIndex index({{0, UINT64_MAX - 1, UINT64_MAX, 0, 1}, {0, 0, 1, 0, 2}});
+    const MapIndex index = index_of({{0, UINT64_MAX - 1, UINT64_MAX, 0, 1}, {0, 0, 1, 0, 2}});
     EXPECT_EQ(index.find(UINT64_MAX - 1, 0, 0)->object, 1U);
     EXPECT_EQ(index.find(UINT64_MAX, 0, 0), nullptr);
     EXPECT_EQ(index.find(0, 0, 0)->object, 2U);
@@ -236,7 +256,7 @@ TEST_F(ThreadsTest, ManyNamesOfManyAncestors)
     constexpr uint32_t kThreads = 30;
     constexpr uint64_t kNames = 4096, kQuestions = 60000;
     for (uint32_t tid = 1; tid <= kThreads; tid++) {
-        fork(1, 1, tid, tid + 1, 10 * kNames);
+        fork(1, 1, tid, tid + 1, 1);
         for (uint64_t i = 0; i < kNames; i++)
             comm(1, tid, "late", 100 * kNames + i, false);
     }
@@ -269,6 +289,83 @@ TEST_F(ThreadsTest, MapsThatCannotBeAreDropped)
     mmap(10, 0x1000, 0, 0, "/bin/a", 5);
     EXPECT_EQ(threads.dropped(), 2U);
     EXPECT_TRUE(threads.objects().empty());
+}
+
+// Names, forks and maps of other threads each time.
+TEST_F(ThreadsTest, NoMoreIsKeptThanItsLimit)
+{
+    constexpr uint32_t kLeast = limits::kThreads / 1000, kMost = limits::kThreads / 100;
+    uint32_t task = 1;
+    comm(task, task, "first", 5, false);
+    while (threads.dropped() == 0 && task < kMost) {
+        task++;
+        comm(task, task, "next", 5, true);
+        fork(task, 1, task, 1, 4);
+        mmap(task, 0x1000, 0x1000, 0, "/bin/" + std::to_string(task), 5);
+    }
+    EXPECT_GT(task, kLeast);
+    EXPECT_LT(task, kMost);
+    const uint64_t dropped = threads.dropped();
+    comm(kMost + 1, kMost + 1, "late", 5, false);
+    mmap(kMost + 1, 0x1000, 0x1000, 0, "/bin/late", 5);
+    EXPECT_EQ(threads.dropped(), dropped + 2);
+    EXPECT_EQ(threads.command(1, 9), "first");
+    EXPECT_EQ(threads.command(kMost + 1, 9), "");
+}
+
+// A server: each of its processes maps some of the same libraries, one behind the other.
+TEST_F(ThreadsTest, MapsOfAServerAreKeptAndOfAMuchLargerOneTheFirst)
+{
+    constexpr uint32_t kLibraries = 300, kMapsOfAProcess = 25, kProcesses = 16000;
+    constexpr uint32_t kFarTooMany = 2 * kProcesses;
+    const auto library_of = [](uint32_t pid, uint64_t map) {
+        return "/usr/lib/x86_64-linux-gnu/lib" + std::to_string((pid + map) % kLibraries) + ".so";
+    };
+    const auto address_of = [](uint32_t pid, uint64_t map) {
+        return 0x7f0000000000 + pid * 0x100000 + map * 0x2000;
+    };
+    const auto begin = [&](uint32_t pid) {
+        comm(pid, pid, "server", 5, true);
+        for (uint64_t map = 0; map < kMapsOfAProcess; map++)
+            mmap(pid, address_of(pid, map), 0x2000, 0x1000, library_of(pid, map), 6);
+    };
+    static_assert(kProcesses * kMapsOfAProcess >= 400000);
+    for (uint32_t pid = 1; pid <= kProcesses; pid++)
+        begin(pid);
+    for (uint32_t pid = 1; pid <= kProcesses; pid++)
+        for (uint64_t map = 0; map < kMapsOfAProcess; map += 8)
+            ASSERT_EQ(at(pid, address_of(pid, map), 9), library_of(pid, map) + "+4096");
+    EXPECT_EQ(threads.dropped(), 0U);
+    for (uint32_t pid = kProcesses + 1; pid <= kFarTooMany; pid++)
+        begin(pid);
+    EXPECT_GT(threads.dropped(), 0U);
+    EXPECT_EQ(at(1, address_of(1, 3), 9), library_of(1, 3) + "+4096");
+    EXPECT_EQ(at(kFarTooMany, address_of(kFarTooMany, 3), 9), "nothing");
+}
+
+// Each lies at two nodes of every level of the tree.
+TEST(MapIndex, MapsThatOverlapAreFoundUpToTheLimit)
+{
+    constexpr uint64_t kMaps = 4096, kMiddle = 0x100000;
+    Budget left(100 * kMaps);
+    MapIndex index;
+    for (uint64_t i = 0; i < kMaps; i++)
+        ASSERT_TRUE(index.add({i, kMiddle - 1 - i, kMiddle + 1 + i, 0, 0}, left));
+    const size_t without_room = index.build(left), found = kMaps - without_room;
+    EXPECT_GT(without_room, 0U);
+    EXPECT_GT(found, kMaps / 100);
+    EXPECT_GE(index.find(kMiddle, 0, UINT64_MAX)->time_ns, found - 1);
+    EXPECT_LT(index.build(left), kMaps / 100) << "what is left out gives back its room";
+}
+
+TEST_F(ThreadsTest, NamesOfAFewThreadsAreKeptUpToTheLimitToo)
+{
+    constexpr uint32_t kTasks = 100, kNameBytes = 200, kNames = limits::kThreads / kNameBytes;
+    const std::string name(kNameBytes, 'n');
+    for (uint32_t i = 0; i < kNames; i++)
+        comm(1 + i % kTasks, 1 + i % kTasks, name, 5 + i, false);
+    EXPECT_GT(threads.dropped(), 0U);
+    EXPECT_LT(threads.dropped(), kNames);
 }
 
 }  // namespace

@@ -90,10 +90,12 @@ long system_move_pages(pid_t pid, unsigned long count, void **pages, const int *
     return ::syscall(SYS_move_pages, pid, count, pages, nodes, status, flags);
 }
 
-Result<void> move_to(pid_t pid, std::span<const Move> moves, uint32_t node, Moved &moved,
-                     MovePages call)
+Result<void> move_to(pid_t pid, const HeldProcess &process, std::span<const Move> moves,
+                     uint32_t node, Moved &moved, MovePages call)
 {
     while (!moves.empty()) {
+        if (!process.is_there())
+            return explain(pid, node, ESRCH);
         const auto some = moves.first(std::min(kPagesAtOnce, moves.size()));
         moves = moves.subspan(some.size());
         Batch batch(some, node);

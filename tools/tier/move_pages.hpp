@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "tier/plan.hpp"
+#include "tier/process_pages.hpp"
 
 namespace pmukit::tier {
 
@@ -27,8 +28,9 @@ using MovePages = long (*)(pid_t pid, unsigned long count, void **pages, const i
 long system_move_pages(pid_t pid, unsigned long count, void **pages, const int *nodes, int *status,
                        int flags);
 
-// Adds to `moved`. An error is the process's or the node's, not that of a page.
-Result<void> move_to(pid_t pid, std::span<const Move> moves, uint32_t node, Moved &moved,
-                     MovePages call = system_move_pages);
+// Adds to `moved`. An error is the process's or the node's, not that of a page. process: what has
+// this pid, looked at before each 512 pages.
+Result<void> move_to(pid_t pid, const HeldProcess &process, std::span<const Move> moves,
+                     uint32_t node, Moved &moved, MovePages call = system_move_pages);
 
 }  // namespace pmukit::tier

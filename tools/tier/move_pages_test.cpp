@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 #include <linux/mempolicy.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <map>
+#include <string>
 #include <vector>
 
 namespace pmukit::tier {
@@ -63,7 +67,11 @@ protected:
             kernel.node_of[i * kPage] = 1;
         }
     }
-    Result<void> move() { return move_to(kPid, moves, 0, moved, fake_move_pages); }
+    Result<void> move()
+    {
+        const Result<HeldProcess> self = HeldProcess::open("/proc/self");
+        return move_to(kPid, *self, moves, 0, moved, fake_move_pages);
+    }
 
     std::vector<Move> moves;
     Moved moved;
@@ -91,6 +99,30 @@ TEST_F(Moving, AsksForNoMoreThanFitsACall)
         for (size_t size : kernel.sizes)
             EXPECT_LE(size, 512u);
     }
+}
+
+// Another one may have its number.
+TEST_F(Moving, MovesNothingOfAProcessThatEnded)
+{
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    const Result<HeldProcess> held = HeldProcess::open("/proc/" + std::to_string(child));
+    ASSERT_TRUE(held);
+    pages(513);
+    EXPECT_TRUE(held->is_there());
+    ASSERT_TRUE(move_to(kPid, *held, std::span(moves).first(1), 0, moved, fake_move_pages));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    EXPECT_FALSE(held->is_there());
+    const Result<void> done =
+        move_to(kPid, *held, std::span(moves).subspan(1), 0, moved, fake_move_pages);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::kNotFound);
+    EXPECT_EQ(moved.moved, 1u);
+    EXPECT_EQ(kernel.node_of[2 * kPage], 1);
 }
 
 TEST_F(Moving, CountsWhatStaysByItsReason)

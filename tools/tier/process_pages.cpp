@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/fd.hpp"
 #include "base/file.hpp"
 #include "base/number.hpp"
 
@@ -136,6 +135,19 @@ private:
 };
 
 }  // namespace
+
+Result<HeldProcess> HeldProcess::open(const std::string &proc_dir)
+{
+    Fd folder(::open(proc_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!folder)
+        return system_error(proc_dir, errno);
+    return HeldProcess(std::move(folder));
+}
+
+bool HeldProcess::is_there() const
+{
+    return ::faccessat(folder_.get(), "maps", F_OK, 0) == 0;
+}
 
 Result<std::vector<Mapping>> parse_maps(std::string_view text)
 {

@@ -7,11 +7,27 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/fd.hpp"
 #include "base/result.hpp"
 
 namespace pmukit::tier {
+
+// A process, by its folder in /proc: the folder of a process that ended stays empty, whoever has
+// its number next. What is looked at by number between open() and is_there() was its own.
+class HeldProcess {
+public:
+    // proc_dir: /proc/PID
+    static Result<HeldProcess> open(const std::string &proc_dir);
+    bool is_there() const;
+
+private:
+    explicit HeldProcess(Fd folder) : folder_(std::move(folder)) {}
+
+    Fd folder_;
+};
 
 struct Mapping {
     uint64_t start = 0, end = 0;

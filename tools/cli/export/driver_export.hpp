@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "decode/imc/imc_decode.hpp"
 #include "export/schema.hpp"
 #include "session/aux_threads.hpp"
 #include "session/recording.hpp"
+#include "session/samples.hpp"
 #include "session/threads.hpp"
 
 namespace pmukit::cli {
@@ -26,14 +25,9 @@ struct Loss {
     std::string_view kind;
     std::string_view measure;  // empty: none
     std::optional<uint64_t> amount{}, offset{}, time_ns{};
+    bool at_least = false;  // the amount is a lower bound
 };
 
-// Where a program was, and through which calls it came there.
-struct StackFrame {
-    decode::imc::Mode mode;
-    uint64_t ip;
-    auto operator<=>(const StackFrame &) const = default;
-};
 struct StackSample {
     size_t event;
     uint32_t pid, tid;
@@ -80,6 +74,7 @@ public:
         aux_.note(stream, aux, who);
     }
     // Who and when of a byte of AUX data; nullptr: nobody announced it.
+    const AuxThreads &aux_threads() const { return aux_; }
     const AuxThreads::Range *announced(const Stream &stream, uint64_t offset) const
     {
         return aux_.find(stream, offset);

@@ -9,11 +9,13 @@
 #include <ctime>
 
 #include "cli/drivers.hpp"
+#include "cli/drivers/hisi_ptt/layout.hpp"
 #include "cli/export/folded.hpp"
 #include "cli/export/samples.hpp"
 #include "console/unfinished.hpp"
 #include "export/folder.hpp"
 #include "export/writer.hpp"
+#include "session/event_choice.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -21,14 +23,18 @@ namespace {
 // Hands the data of each driver to its export, and keeps what all of them want to know.
 class Everything final : public DriverSink {
 public:
-    explicit Everything(RowsOut &out) : out_(out), samples_(out)
+    // wanted: by number; empty: all.
+    Everything(RowsOut &out, std::vector<bool> wanted)
+        : out_(out), wanted_(std::move(wanted)), samples_(out)
     {
         add_handlers(drivers_, &DriverDescription::make_export, out);
+        samples_.only([this](size_t event) { return wants(event); });
     }
 
     // Of the bytes of AUX data and payloads, those in which nothing was found.
     uint64_t finish()
     {
+        samples_.finish();
         uint64_t skipped = 0;
         for (const auto &[driver, handler] : drivers_.all())
             skipped += handler->finish();
@@ -38,11 +44,23 @@ public:
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
                    uint64_t size) override
     {
-        drivers_.aux_begin(stream, offset, file_offset, size);
+        if (wants(stream.event))
+            drivers_.aux_begin(stream, offset, file_offset, size);
     }
-    void aux(const Stream &stream, Bytes data) override { drivers_.aux(stream, data); }
+    void aux(const Stream &stream, Bytes data) override
+    {
+        if (wants(stream.event))
+            drivers_.aux(stream, data);
+    }
+    void aux_entries(const Stream &stream, std::optional<uint64_t> base) override
+    {
+        if (wants(stream.event))
+            drivers_.aux_entries(stream, base);
+    }
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
+        if (!wants(stream.event))
+            return;
         const std::string_view driver = stream.driver ? stream.driver->name : std::string_view();
         if (bytes)
             out_.lose(stream, {driver, "aux-lost", "bytes", bytes, offset});
@@ -50,14 +68,29 @@ public:
             out_.lose(stream, {driver, "aux-truncated", {}, {}, offset});
         drivers_.aux_loss(stream, offset, bytes);
     }
+    void aux_overrun(const Stream &stream, uint64_t offset) override
+    {
+        if (!wants(stream.event))
+            return;
+        const std::string_view driver = stream.driver ? stream.driver->name : std::string_view();
+        out_.lose(stream, {driver, "device-overflow", {}, {}, offset});
+        drivers_.aux_overrun(stream, offset);
+    }
+    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    {
+        if (wants(stream.event))
+            drivers_.entries_lost(stream, entries, at_least);
+    }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
     {
-        drivers_.sample(stream, file_offset, words);
+        if (wants(stream.event))
+            drivers_.sample(stream, file_offset, words);
     }
     void bare_sample(const Stream &stream, const perfdata::Record &record,
                      const perfdata::Sample &sample) override
     {
-        drivers_.bare_sample(stream, record, sample);
+        if (wants(stream.event))
+            drivers_.bare_sample(stream, record, sample);
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &who) override
@@ -71,18 +104,18 @@ public:
         if (kind == LostCount::Kind::kRecords || kind == LostCount::Kind::kSamples)
             note_lost(record);
     }
-    uint64_t lost_of_the_recorder() const { return lost_.not_repeated(); }
     // Every record, before what it brings.
-    void see(const perfdata::Record &record)
-    {
-        if (record.type == PERF_RECORD_SAMPLE)
-            samples_.note(record);
-    }
+    void see(const perfdata::Record &record) { samples_.note(record); }
 
 private:
+    bool wants(size_t event) const
+    {
+        return wanted_.empty() || (event < wanted_.size() && wanted_[event]);
+    }
     void note_lost(const perfdata::Record &record);
 
     RowsOut &out_;
+    const std::vector<bool> wanted_;
     SampleRows samples_;
     DriverRouter<DriverExport> drivers_;
     LostCount lost_;
@@ -111,6 +144,8 @@ void Everything::note_lost(const perfdata::Record &record)
 // What only the end of the walk knows.
 void lose_at_end(const Recording &recording, const RecordingTotals &totals, RowsOut &out)
 {
+    if (totals.lost_not_repeated)
+        out.lose({{}, "ring-full", "samples", totals.lost_not_repeated});
     if (totals.unknown_records)
         out.lose({{}, "unknown-type", "records", totals.unknown_records});
     if (totals.unreadable_records)
@@ -223,8 +258,8 @@ Result<void> check_output(const ExportOptions &options)
     const exporter::Format *format = exporter::find_format(options.format);
     if (options.output == "-" && format && !format->to_stream)
         return Error{Errc::kUsage, options.format + " does not go to standard output: name a file"};
-    if (Result<void> kept = keep_inputs(options.output, {options.input}); !kept)
-        return kept;
+    if (Result<void> begun = begin_output(options.output, {options.input}); !begun)
+        return begun;
     if (options.output != "-")
         remove_when_killed(exporter::Folder::name_of(options.output) +
                            (format && format->into_folder ? exporter::kStagedName : ""));
@@ -253,7 +288,11 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
+    Result<std::vector<bool>> wanted = choose_events(recording->reader(), options.events);
+    if (!wanted)
+        return wanted.error();
     recording->claim_source(options.source);
+    claim_headers(*recording, options.headers);
     Threads names;  // of a file, known before its samples
     Result<Target> target = make_target(options, *recording);
     if (!target)
@@ -268,7 +307,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         target->folded->name_by(out.threads());
         out.stacks_to(target->folded);
     }
-    Everything everything(out);
+    Everything everything(out, std::move(*wanted));
     Result<RecordingTotals> totals =
         recording->walk(everything, [&](const perfdata::Record &record) -> Result<void> {
             everything.see(record);
@@ -279,8 +318,6 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     if (!totals)
         return totals.error();
     const uint64_t skipped = everything.finish();
-    if (const uint64_t lost = everything.lost_of_the_recorder())
-        out.lose({{}, "ring-full", "samples", lost});
     lose_at_end(*recording, *totals, out);
     if (Result<void> done = writer.finish(); !done)
         return done.error();
@@ -288,7 +325,9 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     if (const std::string hidden = hidden_losses(options, out); !hidden.empty())
         complain(hidden);
     std::vector<std::string> troubles = changed_texts(*recording, target->folded);
-    troubles.insert(troubles.end(), {nothing_text(*recording, *totals, out), recording->damage(),
+    troubles.insert(troubles.end(), {names_not_kept(recording->path(), out.threads().dropped()),
+                                     nothing_text(*recording, *totals, out), recording->damage(),
+                                     out.aux_threads().left_out(recording->path()),
                                      skipped_text(*recording, skipped)});
     return say_troubles(troubles);
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "cli/commands.hpp"
@@ -14,7 +15,9 @@ struct ExportOptions {
     std::string input = "perf.data";
     std::string output;  // -: standard output
     std::string format;
-    std::string driver;  // a table's name; empty: all
+    std::string headers;              // as of DumpOptions
+    std::string driver;               // a table's name; empty: all
+    std::vector<std::string> events;  // as choose_events() has them
     // folded: where the programs of the recording are, and the kernel's symbols; empty: /, none
     std::string symfs, kallsyms;
     std::optional<std::string> source;  // "model": the device was emulated, the file cannot know

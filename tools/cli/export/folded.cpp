@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "perfdata/generic_events.hpp"
 
 namespace pmukit::cli {
 namespace {
 
-constexpr const char *kEmulated = "source=model;";
 constexpr size_t kNodeBytes = 64;  // what a map and its allocations add to what is in it
 
 // Semicolons are between frames, a blank before the count, and lines are lines.
@@ -37,11 +37,8 @@ Result<std::unique_ptr<Folded>> Folded::make(const ExportOptions &options,
 
 void Folded::stack(const StackSample &sample)
 {
-    const auto [device, is_new] = emulated_.try_emplace(sample.event);
-    if (is_new)
-        device->second = recording_.source(sample.event).has_value();
     const auto [at, fresh] =
-        stacks_.try_emplace(Stack{device->second,
+        stacks_.try_emplace(Stack{sample.event,
                                   sample.pid,
                                   sample.tid,
                                   threads_->since_ns(sample.pid, sample.tid, sample.time_ns),
@@ -56,11 +53,27 @@ void Folded::stack(const StackSample &sample)
         name_stacks();
 }
 
-std::string Folded::line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer) const
+const std::string &Folded::outermost(size_t event)
+{
+    const auto [at, fresh] = outermost_.try_emplace(event);
+    if (!fresh)
+        return at->second;
+    if (const std::optional<std::string> source = recording_.source(event))
+        at->second = "source=" + *source + ';';
+    const std::vector<perfdata::Event> &events = recording_.reader().events();
+    const std::string name = event < events.size() ? perfdata::name_of(events[event]) : "unknown";
+    const auto is_other = [&](const perfdata::Event &other) {
+        return !perfdata::is_dummy(other.attr) && perfdata::name_of(other) != name;
+    };
+    if (std::ranges::any_of(events, is_other))
+        at->second += as_frame(name) + ';';
+    return at->second;
+}
+
+std::string Folded::line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer)
 {
     const std::string_view command = threads_->command(stack.tid, time_ns);
-    std::string line =
-        (stack.emulated ? kEmulated : "") + as_frame(command.empty() ? "[unknown]" : command);
+    std::string line = outermost(stack.event) + as_frame(command.empty() ? "[unknown]" : command);
     for (size_t i = stack.frames.size(); i-- > 0;) {
         const StackFrame &frame = stack.frames[i];
         line +=

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Folded stacks, of which flame graphs are drawn: "command;outermost;...;innermost SAMPLES", a line
-// for each stack; functions of the kernel end in _[k]. Where the device was emulated the outermost
-// frame of all is "source=model". Of samples of trace_imc, whose stack is one
-// function, and of ordinary samples.
+// for each stack; functions of the kernel end in _[k]. Of samples of trace_imc, whose stack is one
+// function, and of ordinary samples. Outside of the command are "source=model" where the device was
+// emulated and, where events of several names were recorded, the event: each is a graph of its own.
 //
 // Stacks are added up by their addresses as they come and named when there are many, or at the end:
 // of what can be read once only, maps may stand behind the samples that need them. When there are
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "cli/export/driver_export.hpp"
 #include "cli/export/export.hpp"
 #include "export/text_file.hpp"
@@ -48,7 +49,7 @@ public:
 
 private:
     struct Stack {
-        bool emulated;
+        size_t event;
         uint32_t pid, tid;
         uint64_t since_ns;  // it has had its name and program
         std::vector<StackFrame> frames;
@@ -58,16 +59,17 @@ private:
         uint64_t samples = 0, first_ns = 0;
     };
 
-    static constexpr size_t kMostBytes = size_t{8} << 20;  // of stacks, and of lines
+    static constexpr size_t kMostBytes = limits::kStacks;  // of stacks, and of lines
 
-    std::string line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer) const;
+    const std::string &outermost(size_t event);
+    std::string line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer);
     void name_stacks();
     void write_lines();
 
     exporter::TextFile file_;
     const Recording &recording_;
     Names names_;
-    std::map<size_t, bool> emulated_;  // by event
+    std::map<size_t, std::string> outermost_;  // frames outside of the command, by event
     const Threads *threads_ = nullptr;
     std::map<Stack, Seen> stacks_;
     std::map<std::string, uint64_t> lines_;

@@ -59,6 +59,8 @@ Command add_export(CLI::App &app)
         ->excludes(format);
     const CLI::IsMember is_table(names_of(exporter::tables()));
     command->add_option("--driver", options.driver, "only this table")->check(is_table);
+    command->add_option("--event", options.events,
+                        "event by its name, or all of a PMU (may be given several times)");
     // Its name until 0.2: hidden, and gone with 1.0. With both, --driver counts.
     command
         ->add_option_function<std::string>("--unit",
@@ -72,6 +74,8 @@ Command add_export(CLI::App &app)
                         "folded: folder that holds the programs of the recorded machine");
     command->add_option("--kallsyms", options.kallsyms,
                         "folded: a copy of /proc/kallsyms of the recorded machine");
+    command->add_option("--hisi-ptt-headers", options.headers, kHeadersHelp)
+        ->check(CLI::IsMember({"narrow", "wide"}));
     command
         ->add_option("--source", options.source,
                      "stamp every row: 'model' when the device was emulated")
@@ -82,7 +86,7 @@ Command add_export(CLI::App &app)
         "  pmukit export --format jsonl -o - | jq -c 'select(.table == \"losses\")'\n"
         "  pmukit export --format sqlite -o trace.db; sqlite3 trace.db 'SELECT requester, "
         "sum(bytes) FROM hisi_ptt GROUP BY requester'\n"
-        "  pmukit export --format folded -o - | flamegraph.pl > flame.svg\n" +
+        "  pmukit export --format folded --event cpu-clock -o - | flamegraph.pl > flame.svg\n" +
         about_formats() +
         "What is missing is in the table losses. Exit status: 0 all of it was written, 1 the "
         "recording is damaged (the rest was written, and what is missing is said) or something "

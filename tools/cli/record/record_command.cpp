@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit record: events and a workload into a perf.data file. The recorder meets the writer here.
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <ctime>
 
 #include "base/clocks.hpp"
@@ -13,6 +15,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/doctor_host.hpp"
+#include "cli/drivers.hpp"
 #include "cli/record/record_events.hpp"
 #include "cli/record/record_files.hpp"
 #include "cli/record/record_output.hpp"
@@ -94,16 +97,24 @@ std::vector<perfdata::WriterEvent> writer_events(const record::Recorder &recorde
     return events;
 }
 
+uint64_t config_of(const std::vector<std::byte> &attr)
+{
+    uint64_t config = 0;
+    std::memcpy(&config, attr.data() + offsetof(perf_event_attr, config), sizeof(config));
+    return config;
+}
+
 // So that stock perf decodes the AUX data of this file, where it can.
 Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Writer &writer)
 {
-    std::vector<std::pair<std::string, uint32_t>> pmus;
+    std::vector<EventOfPmu> events;
     for (const record::OpenedEvent &event : recorder.events())
-        pmus.emplace_back(event.pmu.name, event.pmu.type);
-    const std::optional<AuxtraceInfo> info = auxtrace_info_of(pmus);
+        events.push_back({event.pmu.name, event.pmu.type, config_of(event.attr),
+                          event.pmu.format.contains("pattern")});
+    const std::optional<AuxtraceInfo> info = auxtrace_info_of(events);
     if (!info || !recorder.has_aux())
         return {};
-    return writer.auxtrace_info(info->type, {info->pmu_type, info->decoder_version});
+    return writer.auxtrace_info(info->type, info->words);
 }
 
 // What names addresses and threads of the samples: the tracking event tells of what comes from now
@@ -174,10 +185,30 @@ Error failed_while_recording(const Error &error, RecordFiles &files)
                                          error.message, part)};
 }
 
+// Of drivers that count the entries they lost. gaps: loses those that the lines speak of.
+std::vector<std::string> device_lines(const record::Recorder &recorder, uint64_t &gaps)
+{
+    std::vector<std::string> lines;
+    for (size_t event = 0; event < recorder.events().size(); event++) {
+        const record::OpenedEvent &opened = recorder.events()[event];
+        const Driver *driver = driver_of_pmu(recorded_drivers(), opened.pmu.name);
+        const record::DeviceLosses lost = recorder.device_losses(event);
+        if (!driver || !driver->entry_bytes || (lost.entries == 0 && !lost.at_least))
+            continue;
+        gaps -= lost.gaps;
+        lines.push_back(opened.text + ": " +
+                        counted_text(lost.entries, lost.at_least, "entries lost by the device"));
+    }
+    return lines;
+}
+
 // A larger ring helps where the kernel found no room in one; of what the PMU itself left out there
 // is no more by that.
-void say_losses(const record::RecordOutcome &outcome)
+void say_losses(const record::Recorder &recorder, const record::RecordOutcome &outcome)
 {
+    uint64_t gaps = outcome.notes.aux_partial;
+    for (const std::string &line : device_lines(recorder, gaps))
+        complain(line);
     if (outcome.notes.lost_records)
         complain(fmt::format("{} records were lost: the ring was full; use a larger -m",
                              outcome.notes.lost_records));
@@ -191,13 +222,16 @@ void say_losses(const record::RecordOutcome &outcome)
                         ",AUXPAGES",
                         outcome.notes.aux_truncated));
     // Either nobody took the data in time, or the device itself left some out: the report tells.
-    if (outcome.notes.aux_partial)
-        complain(fmt::format("AUX data has {} gaps; a larger -m ,AUXPAGES may help",
-                             outcome.notes.aux_partial));
+    if (gaps)
+        complain(fmt::format("AUX data has {} gaps; a larger -m ,AUXPAGES may help", gaps));
+    if (outcome.notes.aux_overruns)
+        complain(fmt::format(
+            "data was lost in a device {} times before it was read; how much is not known",
+            outcome.notes.aux_overruns));
 }
 
-void say_outcome(const RecordCommandOptions &options, const record::RecordOutcome &outcome,
-                 uint64_t bytes)
+void say_outcome(const RecordCommandOptions &options, const record::Recorder &recorder,
+                 const record::RecordOutcome &outcome, uint64_t bytes)
 {
     if (!options.quiet)
         complain(
@@ -205,10 +239,17 @@ void say_outcome(const RecordCommandOptions &options, const record::RecordOutcom
                         is_standard_output(options.output) ? "standard output" : options.output,
                         bytes, outcome.notes.samples, outcome.aux_bytes));
     if (!options.quiet)
-        say_losses(outcome);
+        say_losses(recorder, outcome);
     for (const std::string &pmu : outcome.gone)
         complain(fmt::format(
             "{}: the PMU disappeared while recording; the file holds what came before", pmu));
+    std::string cpus;
+    for (const int cpu : outcome.came)
+        cpus += (cpus.empty() ? "" : ",") + std::to_string(cpu);
+    if (!cpus.empty())
+        complain(fmt::format(
+            "CPUs {} came online while recording, and nothing of them is recorded; record anew",
+            cpus));
 }
 
 void say_remarks(const RecordCommandOptions &options, const std::vector<std::string> &remarks)
@@ -299,7 +340,8 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
             if (!present)  // its sink is files, whichever file that writes
                 present.emplace(sink, "", [&] { return recorder->drain_now(sink); });
             return write_present(*recorder, wanted, part, *present);
-        });
+        },
+        [&](record::RecordSink &sink) { return recorder->write_lost_counts(sink); });
     if (Result<void> begun = files.begin(); !begun)
         return begun.error();
     if (Result<void> enabled = recorder->enable(); !enabled)
@@ -313,7 +355,7 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
         return failed_while_recording(outcome.error(), files);
     if (Result<void> done = files.finish(); !done)
         return failed_while_recording(done.error(), files);
-    say_outcome(options, *outcome, files.bytes());
+    say_outcome(options, *recorder, *outcome, files.bytes());
     const int status = workload ? workload->wait() : kExitGood;
     if (!outcome->gone.empty())
         return kExitFailed;

@@ -23,17 +23,20 @@ std::optional<size_t> usual_aux_pages(const std::vector<record::EventString> &ev
     return bytes ? std::optional(std::max<size_t>(1, bytes / page_bytes)) : std::nullopt;
 }
 
-std::optional<AuxtraceInfo> auxtrace_info_of(
-    const std::vector<std::pair<std::string, uint32_t>> &pmus)
+std::optional<AuxtraceInfo> auxtrace_info_of(const std::vector<EventOfPmu> &events)
 {
     std::optional<AuxtraceInfo> info;
-    for (const auto &[name, pmu_type] : pmus) {
-        const DriverDescription *driver = recorder_of_pmu(name);
+    for (const EventOfPmu &event : events) {
+        const DriverDescription *driver = recorder_of_pmu(event.pmu);
         const uint32_t type = driver ? driver->recorded->auxtrace_type : 0;
         if (type == 0 || (info && info->type != type))
             return std::nullopt;
-        if (!info)
-            info = AuxtraceInfo{type, pmu_type, driver->recorded->newest_decoder};
+        if (info)
+            continue;
+        info = AuxtraceInfo{type, {event.type}};
+        const auto word_of = driver->recorded->auxtrace_word;
+        if (const uint64_t word = word_of ? word_of(event.config, event.has_pattern) : 0; word != 0)
+            info->words.push_back(word);
     }
     return info;
 }

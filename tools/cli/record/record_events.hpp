@@ -24,13 +24,17 @@ std::optional<size_t> usual_aux_pages(const std::vector<record::EventString> &ev
                                       size_t page_bytes);
 
 struct AuxtraceInfo {
-    uint32_t type;             // as stock perf numbers it
-    uint64_t pmu_type;         // attr.type of the PMU
-    uint64_t decoder_version;  // of its data
+    uint32_t type;                // as stock perf numbers it
+    std::vector<uint64_t> words;  // attr.type of the PMU, and what its driver adds
 };
-// What AUXTRACE_INFO says for a file of these PMUs (name, attr.type). nullopt: nothing, because
-// stock perf would take AUX data of another driver for it as well.
-std::optional<AuxtraceInfo> auxtrace_info_of(
-    const std::vector<std::pair<std::string, uint32_t>> &pmus);
+struct EventOfPmu {
+    std::string pmu;
+    uint32_t type = 0;  // attr.type
+    uint64_t config = 0;
+    bool has_pattern = false;  // a term of that name
+};
+// What AUXTRACE_INFO says for a file of these events: the words of the first, as stock perf writes
+// them. nullopt: nothing, because stock perf would take AUX data of another driver for it as well.
+std::optional<AuxtraceInfo> auxtrace_info_of(const std::vector<EventOfPmu> &events);
 
 }  // namespace pmukit::cli

@@ -149,6 +149,8 @@ Result<void> RecordFiles::end_file()
 {
     if (Result<void> done = settle(); !done)
         return done;
+    if (Result<void> done = back_ ? back_(*this) : Result<void>(); !done)
+        return done;
     const auto finished = [](perfdata::Writer writer) -> Result<uint64_t> {
         const Result<void> done = writer.finish();
         if (done)
@@ -190,7 +192,9 @@ Result<void> RecordFiles::finish()
         Result<void> ended = end_file();
         return ended ? settle() : ended;
     }
-    Result<void> done = writer_->complete();
+    Result<void> done = back_ ? back_(*this) : Result<void>();
+    if (done)
+        done = writer_->complete();
     if (done)
         done = keep_earlier(path_);
     if (done)

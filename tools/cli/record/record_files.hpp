@@ -33,11 +33,16 @@ public:
     using Front = std::function<Result<void>(perfdata::Writer &writer, record::RecordSink &sink,
                                              size_t part)>;
 
-    RecordFiles(std::string output, std::optional<Interval> interval, Open open, Front front)
+    // What each file ends with.
+    using Back = std::function<Result<void>(record::RecordSink &sink)>;
+
+    RecordFiles(std::string output, std::optional<Interval> interval, Open open, Front front,
+                Back back = {})
         : output_(std::move(output)),
           interval_(interval),
           open_(std::move(open)),
-          front_(std::move(front))
+          front_(std::move(front)),
+          back_(std::move(back))
     {
     }
 
@@ -68,6 +73,7 @@ private:
     std::optional<Interval> interval_;
     Open open_;
     Front front_;
+    Back back_;
     std::optional<perfdata::Writer> writer_;
     std::optional<Closing> closing_;
     std::string path_;

@@ -67,6 +67,9 @@ protected:
             [this](perfdata::Writer &, record::RecordSink &sink, size_t part) {
                 EXPECT_EQ(part, parts_.back());
                 return sink.records(numbered(99));
+            },
+            [this](record::RecordSink &sink) {
+                return back_ ? sink.records(numbered(back_++)) : Result<void>();
             });
     }
     std::vector<std::string> names() const
@@ -80,6 +83,7 @@ protected:
 
     TestFolder folder_;
     std::vector<size_t> parts_;
+    uint64_t back_ = 0;  // what a file ends with; 0: nothing
 };
 
 TEST_F(RecordFilesTest, AreOneWithoutAnInterval)
@@ -96,6 +100,26 @@ TEST_F(RecordFilesTest, AreOneWithoutAnInterval)
     EXPECT_EQ(names(), std::vector<std::string>{"data"});
     EXPECT_EQ(numbers_in(folder_.path("data")), (std::vector<uint64_t>{99, 1, 2}));
     EXPECT_EQ(parts_, std::vector<size_t>{0});
+}
+
+TEST_F(RecordFilesTest, EndWithWhatWasCountedUntilThen)
+{
+    back_ = 50;
+    RecordFiles one = files(std::nullopt);
+    ASSERT_TRUE(one.begin());
+    ASSERT_TRUE(one.records(numbered(1)));
+    ASSERT_TRUE(one.round());
+    ASSERT_TRUE(one.finish());
+    EXPECT_EQ(numbers_in(folder_.path("data")), (std::vector<uint64_t>{99, 1, 50}));
+
+    RecordFiles each = files(Interval{std::chrono::seconds(0), 0});
+    ASSERT_TRUE(each.begin());
+    ASSERT_TRUE(each.records(numbered(1)));
+    ASSERT_TRUE(each.round());
+    ASSERT_TRUE(each.records(numbered(2)));
+    ASSERT_TRUE(each.finish());
+    EXPECT_EQ(numbers_in(folder_.path("data.000001")), (std::vector<uint64_t>{99, 1, 51}));
+    EXPECT_EQ(numbers_in(folder_.path("data.000002")), (std::vector<uint64_t>{99, 2, 52}));
 }
 
 TEST_F(RecordFilesTest, FollowEachOtherAndHoldEachRecordOnce)

@@ -62,7 +62,8 @@ void add_files(CLI::App &record, RecordCommandOptions &options)
     record.add_option("-m,--mmap-pages", options.pages,
                       "PAGES[,AUXPAGES] or ,AUXPAGES, or sizes with K, M or G: of the ring of each "
                       "CPU and of each AUX area, rounded up to powers of two; AUXPAGES 0: samples "
-                      "instead of AUX data (512K,4M; of hisi_ptt an AUX area of 16M)");
+                      "instead of AUX data (512K,4M; of hisi_ptt an AUX area of 16M; the device's "
+                      "own buffers have 4 MiB)");
     record
         .add_option("-k,--clockid", options.clock,
                     "clock of all times, as perf record has them, such as CLOCK_MONOTONIC")

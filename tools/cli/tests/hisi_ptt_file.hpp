@@ -30,11 +30,11 @@ public:
     struct Options {
         uint64_t config = kPttConfig;
         uint64_t sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
-        bool info = true;              // AUXTRACE_INFO
-        uint64_t decoder_version = 1;  // in it, from 2 on
-        bool pmu_mapping = true;       // false: the file has lost the names of its PMUs
-        bool pipe = false;             // layout
-        bool model = false;            // the device was emulated
+        bool info = true;         // AUXTRACE_INFO
+        uint64_t info_word = 0;   // the second in it; 0: there is none
+        bool pmu_mapping = true;  // false: the file has lost the names of its PMUs
+        bool pipe = false;        // layout
+        bool model = false;       // the device was emulated
         std::string pmu = "hisi_ptt0_2";
     };
 
@@ -67,31 +67,29 @@ public:
         writer_ = std::make_unique<perfdata::Writer>(std::move(*created));
         if (options.info)
             note(writer_->auxtrace_info(
-                6, options.decoder_version == 1
-                       ? std::vector<uint64_t>{kPmuType}
-                       : std::vector<uint64_t>{kPmuType, options.decoder_version}));
+                6, options.info_word == 0 ? std::vector<uint64_t>{kPmuType}
+                                          : std::vector<uint64_t>{kPmuType, options.info_word}));
     }
 
     // A piece of AUX data: what the kernel says of it, then the bytes.
     void aux(Bytes data, uint64_t flags = 0)
     {
         announce(data.size(), flags);
-        perfdata::AuxtraceRecord trace;
-        trace.offset = offset_ - data.size();
-        trace.reference = kId;
-        trace.tid = UINT32_MAX;
-        note(writer_->auxtrace(trace, data, {}));
+        piece(offset_ - data.size(), data);
         note(writer_->finished_round());
     }
-    // AUX data of a CPU, of which the kernel said nothing.
-    void aux_of(uint32_t cpu, Bytes data)
+    // A piece of AUX data at this offset, of which the kernel speaks elsewhere or not at all.
+    void piece(uint64_t offset, Bytes data, uint32_t cpu = 0)
     {
         perfdata::AuxtraceRecord trace;
+        trace.offset = offset;
         trace.reference = kId;
         trace.tid = UINT32_MAX;
         trace.cpu = cpu;
         note(writer_->auxtrace(trace, data, {}));
     }
+    // AUX data of a CPU, of which the kernel said nothing.
+    void aux_of(uint32_t cpu, Bytes data) { piece(0, data, cpu); }
     // The kernel wrote these bytes, the recorder never got them.
     void announce(uint64_t bytes, uint64_t flags = 0)
     {
@@ -101,6 +99,12 @@ public:
         note(writer_->records(record));
         offset_ += bytes;
     }
+    // Records that did not fit into the ring, as the kernel says it, and all that it counted as
+    // lost of the event, as a recorder does at the end.
+    void lost(uint64_t records) { put_lost(PERF_RECORD_LOST, {kId, records}); }
+    void lost_samples(uint64_t count) { put_lost(PERF_RECORD_LOST_SAMPLES, {count}); }
+    // The kernel wrote these bytes and had no room to say so.
+    void skip(uint64_t bytes) { offset_ += bytes; }
     // raw: everything behind the size of PERF_SAMPLE_RAW.
     void sample(Bytes raw)
     {
@@ -121,6 +125,14 @@ public:
     }
 
 private:
+    void put_lost(uint32_t type, std::vector<uint64_t> words)
+    {
+        words.insert(words.end(), {0, kId});
+        std::vector<std::byte> record = header(type, 8 * words.size());
+        for (const uint64_t word : words)
+            put(record, word);
+        note(writer_->records(record));
+    }
     template <typename T>
     static void put(std::vector<std::byte> &to, T value)
     {

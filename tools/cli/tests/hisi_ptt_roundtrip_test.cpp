@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 #include <pmukit/hisi_ptt.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -15,9 +17,11 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "base/limits.hpp"
 #include "base/test_folder.hpp"
 #include "base/test_memory.hpp"
 #include "cli/commands.hpp"
+#include "cli/export/export.hpp"
 #include "cli/tests/hisi_ptt_file.hpp"
 #include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
 #include "perfdata/reader.hpp"
@@ -578,8 +582,11 @@ TEST_F(HisiPttRoundtrip, WideTagsArePairedFromTheSecondVersionOn)
         answer[3] = 1U << 5 | upper;
         append(all, ptt::testing::entry_8dw(answer, 150 + upper));
     }
-    for (const uint64_t version : {uint64_t{1}, uint64_t{2}, uint64_t{3}}) {
-        PttFile file(file_, {.decoder_version = version});
+    // No word; that of the later posting, that of the first one, and one that none has.
+    for (const uint64_t word : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}}) {
+        const uint64_t version = std::array<uint64_t, 4>{1, 2, 2, 3}[word];
+        file_ = folder_.path("perf.data");
+        PttFile file(file_, {.info_word = word});
         file.aux(all);
         ASSERT_TRUE(file.finish());
         EXPECT_EQ(report(), kExitGood) << err_;
@@ -590,7 +597,62 @@ TEST_F(HisiPttRoundtrip, WideTagsArePairedFromTheSecondVersionOn)
         EXPECT_EQ(dump(true), kExitGood);
         EXPECT_EQ(holds(out_, fmt::format("# decoder version {}\n", version)), version != 1);
         EXPECT_EQ(holds(out_, "MRd 01:00.1 tag 0xc05 address 0x402810040"), version != 1);
+        ASSERT_EQ(inject(), kExitGood) << err_;
+        EXPECT_EQ(report(), kExitGood) << err_;
+        EXPECT_EQ(json_["latency"]["answered"], version == 1 ? 1 : 2) << "of samples";
     }
+}
+
+// The file says nothing, or the wrong thing; the user knows the device.
+TEST_F(HisiPttRoundtrip, TheLayoutThatIsClaimedCounts)
+{
+    ptt::TlpHeader read = ptt::testing::read_tlp(0x101, 5, 0x402810040, 1);
+    read[2] |= 1U << 21 | 3U << 16;
+    const Buffer entry = ptt::testing::entry_8dw(read, 100);
+    const std::string original = folder_.path("perf.data");
+    for (const uint64_t word : {uint64_t{0}, uint64_t{1}})
+        for (const std::string headers : {"narrow", "wide"}) {
+            const bool wide = headers == "wide";
+            const std::string said =
+                fmt::format("headers {} by --hisi-ptt-headers, decoder version {} by the file",
+                            headers, word + 1);
+            const std::string tlp = wide ? "MRd 01:00.1 tag 0xc05 address 0x402810040 length"
+                                         : "MRd 01:00.1 tag 0x5 address 0x23000402810040";
+            file_ = original;
+            PttFile file(file_, {.info_word = word});
+            file.aux(entry);
+            ASSERT_TRUE(file.finish());
+            DumpOptions options;
+            options.input = file_;
+            options.tlp = true;
+            options.headers = headers;
+            EXPECT_EQ(run([&](Output &out) { return run_dump(options, out); }), kExitGood);
+            EXPECT_TRUE(holds(out_, "# " + said + "\n")) << out_;
+            EXPECT_TRUE(holds(out_, tlp)) << out_;
+            ReportOptions report_options;
+            report_options.headers = headers;
+            EXPECT_EQ(report(true, report_options), kExitGood) << err_;
+            EXPECT_EQ(json_["decoder_version"], wide ? 2 : 1);
+            EXPECT_EQ(json_["version_in_file"], word + 1);
+            EXPECT_EQ(report(false, report_options), kExitGood) << err_;
+            EXPECT_TRUE(holds(out_, said)) << out_;
+            ExportOptions rows;
+            rows.input = file_;
+            rows.format = "csv";
+            rows.driver = "hisi_ptt";
+            rows.output = folder_.path("rows.csv");
+            rows.headers = headers;
+            EXPECT_EQ(run([&](Output &out) { return run_export(rows, out); }), kExitGood);
+            EXPECT_TRUE(holds(read_all(rows.output), wide ? ",3077," : ",5,"));
+            // Samples of a copy are read so without anybody saying it again.
+            const InjectOptions injected{file_, folder_.path("injected"), true, headers};
+            EXPECT_EQ(run([&](Output &out) { return run_inject(injected, out); }), kExitGood);
+            file_ = injected.output;
+            EXPECT_EQ(dump(true), kExitGood) << err_;
+            EXPECT_TRUE(holds(out_, tlp)) << out_;
+            EXPECT_EQ(report(), kExitGood) << err_;
+            EXPECT_EQ(json_["decoder_version"], wide ? 2 : 1);
+        }
 }
 
 TEST_F(HisiPttRoundtrip, DumpPrintsTheBytesOfPerf6_12)
@@ -609,12 +671,175 @@ TEST_F(HisiPttRoundtrip, AnEntryMayBeCutByTwoPieces)
 {
     const Buffer all = conversation(Format::k8dw);
     PttFile file(file_, {});
-    file.aux(Bytes(all).first(72));
-    file.aux(Bytes(all).subspan(72));
+    file.announce(all.size());
+    file.piece(0, Bytes(all).first(72));
+    file.piece(72, Bytes(all).subspan(72));
     ASSERT_TRUE(file.finish());
     EXPECT_EQ(dump(), kExitGood) << err_;
     EXPECT_EQ(report(), kExitGood) << err_;
     EXPECT_EQ(json_["tlps"], 6);
+}
+
+// The device was stopped inside of an entry, and began again behind it.
+struct TwoRuns {
+    explicit TwoRuns(Format format)
+        : size(packet_bytes(format)), part(size / 2), all(conversation(format)), first(all)
+    {
+        first.resize(4 * size + part);
+        both = first;
+        append(both, all);
+    }
+    static constexpr uint64_t kWhole = 4 + 6;
+
+    size_t size, part;
+    Buffer all, first, both;
+};
+
+class HisiPttRuns : public HisiPttFormats {
+protected:
+    // The recording has the whole entries of both runs and nothing else, whoever reads it.
+    void expect_both(const TwoRuns &runs, uint64_t skipped)
+    {
+        const std::string recording = file_, bytes = pipe_ ? read_all(file_) : "";
+        const auto read = [&](auto command) {
+            file_ = pipe_ ? "-" : recording;
+            std::optional<PipedInput> input;
+            if (pipe_)
+                input.emplace(bytes);
+            command();
+        };
+        read([&] { EXPECT_EQ(dump(true), kExitFailed); });
+        EXPECT_TRUE(holds(err_, fmt::format("{} bytes hold no record", skipped))) << err_;
+        EXPECT_EQ(lines_with(" MRd ") + lines_with(" MWr ") + lines_with(" CplD "),
+                  TwoRuns::kWhole);
+        EXPECT_EQ(lines_with("unknown"), 0U) << out_;
+        EXPECT_TRUE(holds(
+            out_, fmt::format("# skipped {} bytes at {:#x}: no entry", skipped, 4 * runs.size)))
+            << out_;
+        read([&] { EXPECT_EQ(report(), kExitFailed); });
+        EXPECT_EQ(json_["tlps"], TwoRuns::kWhole);
+        EXPECT_EQ(json_["by_type"]["MRd"]["tlps"], 3);
+        EXPECT_EQ(json_["lost"]["skipped_bytes"], skipped);
+        read([&] {
+            ExportOptions options;
+            options.input = file_;
+            options.format = "csv";
+            options.driver = "hisi_ptt";
+            options.output = folder_.path("rows.csv");
+            EXPECT_EQ(run([&](Output &out) { return run_export(options, out); }), kExitFailed);
+            EXPECT_TRUE(holds(out_, fmt::format("{} rows of hisi_ptt", TwoRuns::kWhole))) << out_;
+        });
+        read([&] { EXPECT_EQ(inject(), kExitFailed); });
+        EXPECT_TRUE(holds(err_, fmt::format("{} bytes of AUX data hold no record", skipped)));
+        EXPECT_EQ(report(), kExitGood) << err_;
+        EXPECT_EQ(json_["tlps"], TwoRuns::kWhole);
+        file_ = recording;
+    }
+    size_t lines_with(const std::string &part) const
+    {
+        size_t lines = 0;
+        for (size_t at = 0; (at = out_.find(part, at)) != out_.npos; at++)
+            lines++;
+        return lines;
+    }
+
+    bool pipe_ = false;
+};
+INSTANTIATE_TEST_SUITE_P(Formats, HisiPttRuns, ::testing::Values(Format::k4dw, Format::k8dw),
+                         [](const auto &of) { return of.param == Format::k8dw ? "8dw" : "4dw"; });
+
+// As the reader came: in time, so late that both runs are one buffer, or before the records.
+TEST_P(HisiPttRuns, NothingIsMadeOfTheEndOfOneAndTheBeginOfAnother)
+{
+    const TwoRuns runs(GetParam());
+    for (const bool pipe : {false, true})
+        for (const auto &write : std::vector<std::function<void(PttFile &)>>{
+                 [&](PttFile &file) {
+                     file.aux(runs.first);
+                     file.aux(runs.all);
+                 },
+                 [&](PttFile &file) {
+                     file.announce(runs.first.size());
+                     file.announce(runs.all.size());
+                     file.piece(0, runs.both);
+                 },
+                 [&](PttFile &file) {
+                     file.piece(0, runs.both);
+                     file.announce(runs.first.size());
+                     file.announce(runs.all.size());
+                 },
+                 [&](PttFile &file) {  // without any record
+                     file.piece(0, runs.first);
+                     file.piece(runs.first.size(), runs.all);
+                 }}) {
+            pipe_ = options_.pipe = pipe;
+            fs::remove(file_);
+            PttFile file(file_, options_);
+            write(file);
+            ASSERT_TRUE(file.finish());
+            expect_both(runs, runs.part);
+        }
+}
+
+// The record that says where the second run begins comes behind all of its data.
+TEST_P(HisiPttRuns, InAPipeThatIsSoForAsManyBytesAsAreKept)
+{
+    const TwoRuns runs(GetParam());
+    options_.pipe = true;
+    for (const bool fits : {true, false}) {
+        const size_t bytes = fits ? limits::kHeld / 2 : limits::kHeld + runs.all.size();
+        Buffer both = runs.both;
+        while (both.size() + runs.all.size() <= bytes)
+            append(both, runs.all);
+        fs::remove(file_);
+        PttFile file(file_, options_);
+        file.piece(0, both);
+        file.announce(runs.first.size());
+        file.announce(both.size() - runs.first.size());
+        ASSERT_TRUE(file.finish());
+        const std::string recording = file_;
+        PipedInput input(read_all(file_));
+        file_ = "-";
+        EXPECT_EQ(report(), kExitFailed) << err_;
+        const uint64_t whole = (both.size() - runs.part) / runs.size;
+        if (fits) {
+            EXPECT_EQ(json_["tlps"], whole);
+            EXPECT_EQ(json_["lost"]["skipped_bytes"], runs.part);
+        } else {
+            // Read as one run, of which the decoder finds the entries again.
+            EXPECT_GE(json_["lost"]["skipped_bytes"], runs.part);
+            EXPECT_LE(json_["tlps"], whole);
+        }
+        file_ = recording;
+    }
+}
+
+// Its record was lost: what lies between two others is whole, or nobody knows what of it is.
+TEST_P(HisiPttRuns, ARunThatNobodyAnnouncedIsTakenIfItIsWhole)
+{
+    const TwoRuns runs(GetParam());
+    for (const bool pipe : {false, true})
+        for (const bool whole : {false, true}) {
+            options_.pipe = pipe;
+            fs::remove(file_);
+            PttFile file(file_, options_);
+            const Buffer &between = whole ? runs.all : runs.first;
+            file.aux(runs.all);
+            file.piece(runs.all.size(), between);
+            file.skip(between.size());
+            file.aux(runs.all);
+            ASSERT_TRUE(file.finish());
+            std::optional<PipedInput> input;
+            const std::string recording = file_;
+            if (pipe) {
+                input.emplace(read_all(file_));
+                file_ = "-";
+            }
+            EXPECT_EQ(report(), whole ? kExitGood : kExitFailed) << err_;
+            EXPECT_EQ(json_["tlps"], whole ? 18 : 12) << pipe;
+            EXPECT_EQ(json_["lost"]["skipped_bytes"], whole ? 0 : runs.first.size());
+            file_ = recording;
+        }
 }
 
 TEST_F(HisiPttRoundtrip, WhatIsNoEntryIsSaidAndFails)
@@ -649,6 +874,217 @@ TEST_F(HisiPttRoundtrip, LossesAreSaidAndWhatWaitsIsForgotten)
     EXPECT_FALSE(holds(out_, "nothing lost")) << out_;
     EXPECT_EQ(dump(), kExitGood);
     EXPECT_TRUE(holds(out_, "# hisi_ptt0_2: lost 64 bytes at AUX offset 0x20")) << out_;
+}
+
+// AUX data with a gap in it, of known size or not. Of the 9 that the kernel counted as lost 2 were
+// records that did not fit into the ring.
+class HisiPttLosses : public HisiPttRoundtrip, public ::testing::WithParamInterface<bool> {
+protected:
+    static bool is_overrun() { return GetParam(); }
+    void record(bool pipe = false)
+    {
+        const auto entry = [](uint32_t time) {
+            return ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), time);
+        };
+        PttFile file(file_, {.pipe = pipe});
+        file.aux(entry(100));
+        file.announce(0, PERF_AUX_FLAG_PARTIAL | (is_overrun() ? PERF_AUX_FLAG_COLLISION : 0));
+        file.aux(entry(200));
+        file.lost(2);
+        file.lost_samples(9);
+        ASSERT_TRUE(file.finish());
+    }
+    std::string exported(const char *format)
+    {
+        ExportOptions options;
+        options.input = file_;
+        options.format = format;
+        options.output = folder_.path(format);
+        EXPECT_EQ(run([&](Output &out) { return run_export(options, out); }), kExitGood) << err_;
+        return read_all(options.output);
+    }
+    // What the report says of losses, in full.
+    void expect_losses()
+    {
+        EXPECT_EQ(report(), kExitGood) << err_;
+        EXPECT_EQ(json_["tlps"], 2);
+        EXPECT_EQ(json_["lost"]["entries"], 7);
+        EXPECT_EQ(json_["lost"]["entries_at_least"], is_overrun());
+        EXPECT_EQ(json_["lost"]["overruns"], is_overrun() ? 1 : 0);
+        EXPECT_EQ(json_["lost"]["losses"], 1);
+        const nlohmann::json all = nlohmann::json::parse(out_);
+        EXPECT_EQ(all["lost_samples"], 2);
+        EXPECT_EQ(all["aux_truncations"], is_overrun() ? 0 : 1);
+        EXPECT_EQ(all["aux_overruns"], is_overrun() ? 1 : 0);
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Sizes, HisiPttLosses, ::testing::Bool(),
+                         [](const auto &of) { return of.param ? "Unknown" : "Known"; });
+
+TEST_P(HisiPttLosses, AreALowerBoundInTheReportWhereTheirSizeIsNotKnown)
+{
+    for (const bool pipe : {false, true}) {
+        record(pipe);
+        expect_losses();
+        fs::remove(file_);
+    }
+    record();
+    EXPECT_EQ(report(false), kExitGood) << err_;
+    const std::string text = out_;
+    ReportOptions options;
+    options.html = folder_.path("page.html");
+    EXPECT_EQ(report(false, options), kExitGood) << err_;
+    const std::string page = read_all(options.html);
+    const std::string exact = "7 entries were lost in the driver", bound = "at least 7 entries";
+    for (const std::string &shown : {text, page}) {
+        EXPECT_TRUE(holds(shown, is_overrun() ? bound : exact)) << shown;
+        EXPECT_FALSE(holds(shown, is_overrun() ? exact : bound)) << shown;
+        EXPECT_EQ(holds(shown, "record with a larger -m ,AUXPAGES"), !is_overrun()) << shown;
+        EXPECT_EQ(holds(shown, "lost in the device before it was read; how much is not known"),
+                  is_overrun())
+            << shown;
+        EXPECT_FALSE(holds(shown, "nothing lost")) << shown;
+    }
+}
+
+TEST_P(HisiPttLosses, AreALowerBoundInTheDump)
+{
+    record();
+    EXPECT_EQ(dump(), kExitGood) << err_;
+    EXPECT_TRUE(holds(out_, is_overrun() ? "# hisi_ptt0_2: at least 7 entries lost by the device\n"
+                                         : "# hisi_ptt0_2: 7 entries lost by the device\n"))
+        << out_;
+    EXPECT_TRUE(holds(out_, "# lost 2 samples\n")) << out_;
+    EXPECT_EQ(holds(out_, "lost in the device before it was read, at AUX offset 0x20"),
+              is_overrun())
+        << out_;
+    EXPECT_EQ(holds(out_, "lost an unknown number of bytes at AUX offset 0x20"), !is_overrun());
+}
+
+TEST_P(HisiPttLosses, AreALowerBoundInExports)
+{
+    record();
+    const std::string lines = exported("jsonl");
+    EXPECT_TRUE(
+        holds(lines, std::string(R"("kind":"driver-lost","amount":7,"measure":"entries",)") +
+                         R"("at_least":)" + (is_overrun() ? "1}" : "0}")))
+        << lines;
+    EXPECT_EQ(holds(lines, R"("kind":"device-overflow","offset":32})"), is_overrun()) << lines;
+    EXPECT_EQ(holds(lines, R"("kind":"aux-truncated","offset":32})"), !is_overrun()) << lines;
+    EXPECT_TRUE(holds(lines, R"("kind":"ring-full","amount":2,"measure":"records","at_least":0})"))
+        << lines;
+    EXPECT_FALSE(holds(lines, R"("measure":"samples")")) << lines;
+    const std::string metrics = exported("openmetrics");
+    EXPECT_TRUE(holds(metrics, std::string(R"(kind="driver-lost",measure="entries",at_least=")") +
+                                   (is_overrun() ? "1" : "0") + "\"} 7\n"))
+        << metrics;
+}
+
+TEST_P(HisiPttLosses, GoThroughACutAndAMerge)
+{
+    record();
+    expect_losses();
+    CutOptions cut;
+    cut.input = file_;
+    cut.output = folder_.path("cut");
+    cut.events = {"hisi_ptt0_2"};
+    EXPECT_EQ(run([&](Output &out) { return run_cut(cut, out); }), kExitGood) << err_;
+    const std::string whole = std::exchange(file_, cut.output);
+    expect_losses();
+    const std::string other = folder_.path("other");
+    PttFile second(other, {.pmu = "hisi_ptt0_3"});
+    second.aux(conversation(Format::k8dw));
+    ASSERT_TRUE(second.finish());
+    for (const std::vector<std::string> &inputs : {std::vector{whole, other}, {other, whole}}) {
+        const MergeOptions merge{inputs, folder_.path("merged")};
+        EXPECT_EQ(run([&](Output &out) { return run_merge(merge, out); }), kExitGood) << err_;
+        file_ = merge.output;
+        EXPECT_EQ(report(), kExitGood) << err_;
+        const nlohmann::json all = nlohmann::json::parse(out_);
+        for (const nlohmann::json &pmu : all["pmus"]) {
+            const bool is_first = pmu["tlps"] == 2;
+            EXPECT_EQ(pmu["lost"]["entries"], is_first ? 7 : 0);
+            EXPECT_EQ(pmu["lost"]["entries_at_least"], is_first && is_overrun());
+        }
+    }
+}
+
+// A gap in AUX data has no size of its own.
+TEST_P(HisiPttLosses, MakeTheRecordsOfACopyALowerBound)
+{
+    record();
+    ASSERT_EQ(inject(), kExitGood) << err_;
+    const std::vector<Buffer> raw = payloads();
+    ASSERT_EQ(raw.size(), 3U);
+    const uint64_t flags = PMUKIT_HISI_PTT_F_TRUNCATED | PMUKIT_HISI_PTT_F_AT_LEAST |
+                           (is_overrun() ? PMUKIT_HISI_PTT_F_OVERRUN : 0);
+    const auto entry = [](uint32_t time) {
+        return ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), time);
+    };
+    EXPECT_EQ(raw[0], raw_record(Format::k8dw, entry(100), 0, 0, 0, 0));
+    EXPECT_EQ(raw[1], raw_record(Format::k8dw, entry(200), 1, 0, flags, 0));
+    EXPECT_EQ(raw[2], raw_record(Format::k8dw, {}, 2, 7,
+                                 PMUKIT_HISI_PTT_F_TRUNCATED | PMUKIT_HISI_PTT_F_AT_LEAST, 0));
+    EXPECT_FALSE(types_.contains(PERF_RECORD_LOST_SAMPLES)) << "the records say it";
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["lost"]["entries"], 7);
+    EXPECT_EQ(json_["lost"]["entries_at_least"], true);
+    EXPECT_EQ(json_["lost"]["overruns"], is_overrun() ? 1 : 0);
+    EXPECT_EQ(nlohmann::json::parse(out_)["lost_samples"], 2);
+}
+
+// The kernel's count of an event with samples is of records that found no room.
+TEST_F(HisiPttRoundtrip, NoEntriesAreLostWithSamplesThatFoundNoRoom)
+{
+    PttFile file(file_, {});
+    file.sample(raw_record(Format::k8dw, conversation(Format::k8dw), 0));
+    file.lost_samples(5);
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["lost"]["entries"], 0);
+    EXPECT_EQ(nlohmann::json::parse(out_)["lost_samples"], 5);
+}
+
+TEST_F(HisiPttRoundtrip, RecordsOfSamplesSayALowerBound)
+{
+    const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
+    PttFile file(file_, {});
+    file.sample(raw_record(Format::k8dw, one, 0, 3));
+    file.sample(raw_record(Format::k8dw, one, 1, 3,
+                           PMUKIT_HISI_PTT_F_TRUNCATED | PMUKIT_HISI_PTT_F_AT_LEAST));
+    file.sample(raw_record(Format::k8dw, one, 2, 5, PMUKIT_HISI_PTT_F_AT_LEAST));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(report(), kExitGood) << err_;
+    EXPECT_EQ(json_["lost"]["entries"], 5);
+    EXPECT_EQ(json_["lost"]["entries_at_least"], true);
+    EXPECT_EQ(report(false), kExitGood);
+    EXPECT_TRUE(holds(out_, "  at least 5 entries were lost, how many more")) << out_;
+    EXPECT_EQ(dump(), kExitGood);
+    EXPECT_TRUE(holds(out_, "# record 0, 3 entries lost so far\n")) << out_;
+    EXPECT_TRUE(holds(out_, "# record 2, at least 5 entries lost so far\n")) << out_;
+    ExportOptions options;
+    options.input = file_;
+    options.format = "jsonl";
+    options.driver = "losses";
+    options.output = folder_.path("rows.jsonl");
+    EXPECT_EQ(run([&](Output &out) { return run_export(options, out); }), kExitGood) << err_;
+    std::vector<std::pair<int, int>> amounts;
+    std::istringstream rows(read_all(options.output));
+    for (std::string row; std::getline(rows, row);)
+        if (const auto loss = nlohmann::json::parse(row); loss["kind"] == "driver-lost")
+            amounts.emplace_back(loss["amount"], loss["at_least"]);
+    EXPECT_EQ(amounts, (std::vector<std::pair<int, int>>{{3, 0}, {0, 1}, {2, 1}}));
+}
+
+TEST_F(HisiPttRoundtrip, ALossOfUnknownSizeAloneIsALoss)
+{
+    const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
+    PttFile file(file_, {});
+    file.sample(raw_record(Format::k8dw, one, 0, 0, PMUKIT_HISI_PTT_F_AT_LEAST));
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(report(false), kExitGood) << err_;
+    EXPECT_TRUE(holds(out_, "  at least 0 entries were lost")) << out_;
+    EXPECT_FALSE(holds(out_, "nothing lost")) << out_;
 }
 
 TEST_F(HisiPttRoundtrip, RecordsOfSamplesTellOfLosses)

@@ -26,8 +26,16 @@ namespace {
 namespace fs = std::filesystem;
 using perfdata::testing::Recording;
 
-constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtraceInfo, perfdata::kAuxtrace,
-                                  perfdata::kAuxtraceError};
+// AUXTRACE_INFO goes, unless it says how entries in samples are to be read.
+constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtrace, perfdata::kAuxtraceError};
+
+bool is_aux(const perfdata::Record &record, std::endian order)
+{
+    if (record.type != perfdata::kAuxtraceInfo)
+        return std::ranges::find(kAuxTypes, record.type) != std::end(kAuxTypes);
+    const auto info = perfdata::parse_auxtrace_info(record.body, order);
+    return !info || info->priv.size() < 2;
+}
 
 struct Content {
     std::string script;
@@ -58,9 +66,8 @@ void read(const std::string &path, bool piped, Content &content)
         ASSERT_TRUE(more) << more.error().message;
         if (!*more)
             break;
-        const bool aux = std::ranges::find(kAuxTypes, record.type) != std::end(kAuxTypes);
         content.records++;
-        content.aux_records += aux;
+        content.aux_records += is_aux(record, reader->order());
         content.samples += record.type == PERF_RECORD_SAMPLE;
         content.trace_bytes += record.type == perfdata::kAuxtrace ? record.payload.size() : 0;
     }

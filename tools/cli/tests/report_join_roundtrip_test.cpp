@@ -280,5 +280,89 @@ TEST_F(Joined, NeedsATopology)
     EXPECT_NE(said("--help").find("--join"), std::string::npos);
 }
 
+class JoinLimits : public Joined {
+protected:
+    static constexpr unsigned kRangeLog2 = 12;
+
+    JoinLimits()
+    {
+        put_machine(tree_);
+        Result<cli::Placer> placer = cli::Placer::open(tree_.dir());
+        EXPECT_TRUE(placer);
+        placer_.emplace(std::move(*placer));
+        join_.emplace(*placer_, kRangeLog2);
+    }
+    static decode::hisi_ptt::Tlp request_of(uint64_t address)
+    {
+        decode::hisi_ptt::Tlp tlp{};
+        tlp.address = address;
+        return tlp;
+    }
+    // The number before this text among what was not joined.
+    static uint64_t count_before(const cli::Joined &joined, const std::string &text)
+    {
+        for (const std::string &line : joined.not_joined)
+            if (line.find(text) != line.npos)
+                return std::stoull(line);
+        return 0;
+    }
+
+    std::optional<cli::Placer> placer_;
+    std::optional<cli::Join> join_;
+};
+
+TEST_F(JoinLimits, RequestsOfSoManyRangesAreJoinedAndNoMore)
+{
+    constexpr uint64_t kFew = 65536, kMany = limits::kJoin / 64;
+    for (const uint64_t ranges : {kFew, kMany}) {
+        join_.emplace(*placer_, kRangeLog2);
+        for (uint64_t i = 0; i < ranges; i++)
+            join_->request(request_of(i << kRangeLog2), {1, 1, 0}, 1);
+        const cli::Joined joined = join_->finish();
+        uint64_t kept = 0;
+        for (const cli::JoinNode &node : joined.nodes)
+            kept += node.traffic.tlps();
+        EXPECT_GE(kept, kFew);
+        EXPECT_LT(kept, kMany);
+        EXPECT_EQ(count_before(joined, "memory requests were of too many"), ranges - kept);
+    }
+}
+
+TEST_F(JoinLimits, SoManyUnitsAreJoinedAndNoMore)
+{
+    constexpr uint64_t kUnits = 4096, kMany = limits::kJoin / 64;
+    for (uint64_t i = 0; i < kMany; i++)
+        join_->hot("cxl_hmu_mem0.0.0", 4096, i << 12, 1, 1);
+    join_->hot("cxl_hmu_mem0.0.0", 4096, 0, 1, 1);
+    const cli::Joined joined = join_->finish();
+    const uint64_t behind_the_device = count_before(joined, "hot units have no host address");
+    EXPECT_GT(behind_the_device, kUnits);
+    EXPECT_LT(behind_the_device, kMany - kUnits);
+    EXPECT_EQ(count_before(joined, "or of too many units"), kMany - kUnits);
+    EXPECT_EQ(joined.ranges.size(), kUnits);
+    EXPECT_EQ(joined.ranges[0].heat, 2U) << "one that is known goes on";
+}
+
+// Each is compared with each range.
+TEST_F(JoinLimits, SoManyGroupsAreComparedWithRangesAndNoMore)
+{
+    constexpr uint64_t kRanges = 4096, kFew = 100, kMany = 4000;
+    for (const uint64_t groups : {kFew, kMany}) {
+        join_.emplace(*placer_, kRangeLog2);
+        for (uint64_t i = 0; i < kRanges; i++)
+            join_->hot("cxl_hmu_mem0.0.0", 4096, i << 12, 1, 1);
+        decode::cache_qos::SeriesTable series;
+        for (uint32_t i = 0; i < groups; i++)
+            ASSERT_TRUE(series.add({.time_ns = 1, .monitor = i, .event = 1, .kind = 2}));
+        join_->groups(series);
+        const cli::Joined joined = join_->finish();
+        EXPECT_EQ(count_before(joined, "series of groups"), groups - joined.groups.size());
+        EXPECT_GE(joined.groups.size(), kFew);
+        EXPECT_LT(joined.groups.size(), kMany);
+        EXPECT_LE(joined.groups.size() * joined.ranges.size() * sizeof(double), limits::kJoin);
+        EXPECT_EQ(joined.ranges[0].together.size(), joined.groups.size());
+    }
+}
+
 }  // namespace
 }  // namespace pmukit

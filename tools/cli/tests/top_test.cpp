@@ -12,6 +12,7 @@
 
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
+#include "cli/tests/hisi_ptt_file.hpp"
 #include "cli/tests/terminal.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/writer.hpp"
@@ -110,7 +111,7 @@ private:
     std::map<uint64_t, uint64_t> offsets_;
 };
 
-class Top : public testing::Test {
+class Top : public ::testing::Test {
 protected:
     std::string recording() const { return tree_.path("pipe.data"); }
     Fd created(const std::string &path) const
@@ -200,6 +201,31 @@ TEST_F(Top, SaysWhatIsMissing)
         << out_;
     EXPECT_NE(out_.find("  2 records of hot lists are missing"), std::string::npos) << out_;
     EXPECT_EQ(out_.find("nothing lost"), std::string::npos) << out_;
+}
+
+TEST_F(Top, SaysOfATraceALowerBoundWhereTheDeviceLostMore)
+{
+    for (const bool overrun : {false, true}) {
+        testing::PttFile file(recording(), {.pipe = true});
+        file.aux(std::vector<std::byte>(32));
+        file.announce(0, PERF_AUX_FLAG_PARTIAL | (overrun ? PERF_AUX_FLAG_COLLISION : 0));
+        file.lost_samples(9);
+        ASSERT_TRUE(file.finish());
+        run("--once - <" + recording());
+        const std::string text =
+            overrun ? "  at least 9 trace entries were lost" : "  9 trace entries were lost";
+        EXPECT_NE(out_.find("\n" + text), std::string::npos) << out_ << said_;
+        EXPECT_EQ(out_.find("between kernel and recorder"), std::string::npos) << out_;
+        run("--once --json - <" + recording());
+        const json frame = json::parse(out_);
+        const auto lost = std::ranges::find_if(frame["lost"], [](const json &loss) {
+            return loss["what"].get<std::string>().starts_with("trace entries were lost");
+        });
+        ASSERT_NE(lost, frame["lost"].end()) << out_;
+        EXPECT_EQ((*lost)["count"], 9);
+        EXPECT_EQ((*lost)["at_least"], overrun);
+        ASSERT_EQ(::unlink(recording().c_str()), 0);
+    }
 }
 
 TEST_F(Top, ReadsEveryBeginningOfARecordingWithoutFalling)

@@ -24,10 +24,11 @@ struct LiveRow {
     uint64_t value = 0, more = 0;
 };
 
-// What is known to be missing, or went wrong. Shown when it is not 0.
+// What is known to be missing, or went wrong. Shown when it is not 0, or a lower bound.
 struct LiveLoss {
     uint64_t count;
     std::string_view text;
+    bool at_least = false;
 };
 
 // How a view calls things.

@@ -86,6 +86,15 @@ uint64_t count_of(const LiveDriver &unit, std::string_view what)
     return 0;
 }
 
+bool is_bound(const LiveDriver &unit, std::string_view what)
+{
+    for (const LiveLoss &loss : unit.losses())
+        if (loss.text.find(what) != std::string_view::npos)
+            return loss.at_least;
+    ADD_FAILURE() << what;
+    return false;
+}
+
 struct Numbered {
     const char *name;
     std::unique_ptr<LiveDriver> (*make)(PmuNames names);
@@ -170,6 +179,40 @@ TEST(LiveHisiPtt, ATlpOfNoKnownTypeIsOfNoRequester)
     EXPECT_EQ(rows[0].value, 1U);
     EXPECT_EQ(unit->sum(Span::kAll), 1U);
     EXPECT_EQ(count_of(*unit, "of no known type"), 1U);
+}
+
+std::vector<uint64_t> flagged_record(uint64_t sequence, uint64_t lost, uint64_t flags)
+{
+    std::vector<uint64_t> words = trace_entries(1000 + sequence, sequence, lost, {});
+    words[3] = flags;
+    return words;
+}
+
+TEST(LiveHisiPtt, SaysALowerBoundOfTheRecordThatBeginsIt)
+{
+    const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(nobody);
+    const auto give = [&](uint64_t sequence, uint64_t lost, uint64_t flags) {
+        live->traced(trace_format(), trace_record(flagged_record(sequence, lost, flags)));
+    };
+    give(0, 4, 0);
+    EXPECT_FALSE(is_bound(*live, "were lost in the driver"));
+    give(1, 4, PMUKIT_HISI_PTT_F_AT_LEAST);
+    EXPECT_TRUE(is_bound(*live, "were lost in the driver"));
+    EXPECT_EQ(count_of(*live, "were lost in the driver"), 4U);
+}
+
+TEST(LiveHisiPtt, WhatAnEventLostBeforeWeLookedBoundsNothing)
+{
+    const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(nobody);
+    const auto give = [&](uint64_t sequence, uint64_t lost, uint64_t flags) {
+        live->traced(trace_format(), trace_record(flagged_record(sequence, lost, flags)));
+    };
+    give(500, 12, PMUKIT_HISI_PTT_F_AT_LEAST);
+    give(501, 14, PMUKIT_HISI_PTT_F_AT_LEAST);
+    EXPECT_EQ(count_of(*live, "were lost in the driver"), 2U);
+    EXPECT_FALSE(is_bound(*live, "were lost in the driver"));
+    give(502, 14, PMUKIT_HISI_PTT_F_AT_LEAST | PMUKIT_HISI_PTT_F_OVERRUN);
+    EXPECT_TRUE(is_bound(*live, "were lost in the driver"));
 }
 
 // Of monitor 0, the machine, or of a group.

@@ -51,7 +51,9 @@ public:
     {
         return {{totals_.lost_samples, "samples or records were lost between kernel and recorder"},
                 {totals_.lost_aux_bytes, "bytes of AUX data were lost"},
-                {totals_.aux_truncations, "times the kernel cut AUX data"}};
+                {totals_.aux_truncations, "times the kernel cut AUX data"},
+                {totals_.aux_overruns,
+                 "times data was lost in the device before it was read; how much is not known"}};
     }
     std::optional<std::string> source() const override { return recording_.recording().source(); }
 

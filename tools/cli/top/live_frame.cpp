@@ -78,7 +78,7 @@ std::vector<LiveLoss> losses_of(const Frame &frame)
     for (const auto &[driver, live] : frame.all.router().all())
         for (const LiveLoss &loss : live->losses())
             losses.push_back(loss);
-    std::erase_if(losses, [](const LiveLoss &loss) { return loss.count == 0; });
+    std::erase_if(losses, [](const LiveLoss &loss) { return loss.count == 0 && !loss.at_least; });
     return losses;
 }
 
@@ -124,7 +124,7 @@ std::vector<std::string> lines_of(const Frame &frame)
     lines.emplace_back();
     const std::vector<LiveLoss> losses = losses_of(frame);
     for (const LiveLoss &loss : losses)
-        lines.push_back(fmt::format("  {} {}", loss.count, loss.text));
+        lines.push_back("  " + counted_text(loss.count, loss.at_least, loss.text));
     if (losses.empty())
         lines.emplace_back("  nothing lost");
     return lines;
@@ -146,7 +146,8 @@ ordered_json json_of(const Frame &frame)
             json[std::string(live->view().name)] = rows_of(frame, *live);
     json["lost"] = ordered_json::array();
     for (const LiveLoss &loss : losses_of(frame))
-        json["lost"].push_back({{"count", loss.count}, {"what", loss.text}});
+        json["lost"].push_back(
+            {{"count", loss.count}, {"at_least", loss.at_least}, {"what", loss.text}});
     return json;
 }
 

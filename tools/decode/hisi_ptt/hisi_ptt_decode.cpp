@@ -21,13 +21,36 @@ uint32_t header_dword0_of_4dw(uint32_t dw0)
            (dw0 >> 22 & 1) << 16 | (dw0 >> 11 & 0x3ff);
 }
 
-// Of whole 8DW entries: bytes of those that these begin with and that have their mark, or have not.
-size_t bytes_with_mark(Bytes entries, bool wanted)
+// Of whole 8DW entries: bytes of those that these begin with and that have their mark.
+size_t bytes_with_mark(Bytes entries)
 {
     size_t at = 0;
-    while (at < entries.size() && is_8dw(entries.data() + at) == wanted)
+    while (at < entries.size() && is_8dw(entries.data() + at))
         at += k8dwBytes;
     return at;
+}
+
+// Of whole 8DW entries: bytes of those that these begin with and that have no mark anywhere.
+size_t bytes_without_marks(Bytes entries)
+{
+    for (size_t at = 0; at < entries.size(); at += k8dwBytes) {
+        bool any = false;
+        for (size_t in = 0; in < k8dwBytes; in += kDword)
+            any |= is_8dw(entries.data() + at + in);
+        if (any)
+            return at;
+    }
+    return entries.size();
+}
+
+enum class Mark { kMissing, kThere, kUnknown };
+
+// kUnknown: the bytes end before.
+Mark mark_at(Bytes bytes, size_t at)
+{
+    if (at + kDword > bytes.size())
+        return Mark::kUnknown;
+    return is_8dw(bytes.data() + at) ? Mark::kThere : Mark::kMissing;
 }
 
 }  // namespace
@@ -37,51 +60,115 @@ size_t bytes_with_mark(Bytes entries, bool wanted)
 void Framer::start(uint64_t offset)
 {
     position_ = Position(offset);
+    base_ = 0;
     carry_.clear();
 }
 
-// Returns how many bytes were used; 0: there is no whole entry.
-size_t Framer::take(Bytes bytes)
+size_t Framer::skip(size_t bytes)
 {
-    const size_t size = packet_bytes(format_), inside = position_.offset() % size;
-    if (inside && !bytes.empty()) {
-        const size_t rest = std::min(size - inside, bytes.size());
-        position_.skip(rest);
-        return rest;
-    }
-    Bytes entries = bytes.first(std::min(kRunBytes, bytes.size() / size * size));
-    if (format_ == Format::k8dw) {
-        if (const size_t damaged = bytes_with_mark(entries, false)) {
-            position_.skip(damaged);
-            return damaged;
-        }
-        entries = entries.first(bytes_with_mark(entries, true));
-    }
-    if (entries.empty())
-        return 0;
+    position_.skip(bytes);
+    return bytes;
+}
+
+size_t Framer::give(Bytes entries)
+{
     position_.tell_skipped(sink_);
     sink_.run(format_, position_.offset(), entries);
     position_.move(entries.size());
     return entries.size();
 }
 
-size_t Framer::consume(Bytes bytes)
+// Of the 32 bytes or more that an 8DW entry should begin. Another run begins inside of them where a
+// mark is, two more follow it, and the two that should be next are missing. last: nothing follows
+// these bytes, and what is not there contradicts nothing.
+Framer::Look Framer::look_at(Bytes bytes, bool last)
+{
+    const bool is_marked = is_8dw(bytes.data());
+    Look look{.is_entry = is_marked, .bytes = is_marked ? 0 : k8dwBytes};
+    const Mark next = mark_at(bytes, k8dwBytes), after = mark_at(bytes, 2 * k8dwBytes);
+    if (next == Mark::kThere || after == Mark::kThere || (next == Mark::kUnknown && last))
+        return look;
+    for (size_t at = kDword; at < k8dwBytes; at += kDword) {
+        const Mark here = mark_at(bytes, at), second = mark_at(bytes, at + k8dwBytes),
+                   third = mark_at(bytes, at + 2 * k8dwBytes);
+        if (here != Mark::kThere || second == Mark::kMissing || third == Mark::kMissing)
+            continue;
+        if (!last && (third == Mark::kUnknown || after == Mark::kUnknown))
+            look.needs_more = true;
+        else
+            return {.bytes = at};
+    }
+    return look;
+}
+
+// Entries up to the first that is none, or that something is wrong behind.
+size_t Framer::take_8dw(Bytes bytes, bool last)
+{
+    const Bytes entries = bytes.first(std::min(kRunBytes, bytes.size() / k8dwBytes * k8dwBytes));
+    if (const size_t damaged = bytes_without_marks(entries))
+        return skip(damaged);
+    const size_t marked = bytes_with_mark(entries);
+    const size_t sure = marked - std::min(marked, k8dwBytes);
+    if (sure)
+        return give(bytes.first(sure));
+    const Look look = look_at(bytes, last);
+    if (look.needs_more)
+        return 0;
+    if (look.is_entry)
+        return give(bytes.first(k8dwBytes));
+    if (look.bytes < k8dwBytes)
+        base_ = position_.offset() + look.bytes;
+    return skip(look.bytes);
+}
+
+// Returns how many bytes were used; 0: there is no whole entry.
+size_t Framer::take(Bytes bytes, bool last)
+{
+    if (!base_)
+        return skip(bytes.size());
+    const size_t size = packet_bytes(format_), inside = (position_.offset() - *base_) % size;
+    if (inside)
+        return skip(std::min(size - inside, bytes.size()));
+    if (bytes.size() < size)
+        return 0;
+    if (format_ == Format::k8dw)
+        return take_8dw(bytes, last);
+    return give(bytes.first(std::min(kRunBytes, bytes.size() / size * size)));
+}
+
+size_t Framer::consume(Bytes bytes, bool last)
 {
     size_t used = 0;
-    while (const size_t took = take(bytes.subspan(used)))
+    while (const size_t took = take(bytes.subspan(used), last))
         used += took;
     return used;
 }
 
 void Framer::data(Bytes bytes)
 {
-    carry_.data(bytes, [this](Bytes there) { return consume(there); });
+    carry_.data(bytes, [this](Bytes there) { return consume(there, false); });
 }
 
-// Nothing follows what is carried: it is no entry.
+void Framer::settle()
+{
+    carry_.settle([this](Bytes there) { return consume(there, true); });
+}
+
+void Framer::align(std::optional<uint64_t> base)
+{
+    settle();
+    if (base == base_)
+        return;
+    skip(carry_.size());
+    carry_.clear();
+    base_ = base;
+}
+
+// Nothing follows what is carried: what is no whole entry is none.
 void Framer::end()
 {
-    position_.skip(carry_.size());
+    settle();
+    skip(carry_.size());
     carry_.clear();
     position_.tell_skipped(sink_);
 }

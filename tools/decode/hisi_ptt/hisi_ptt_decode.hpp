@@ -9,14 +9,23 @@
 // StreamDecoder takes each entry of a run apart.
 //
 // Where entries begin is never guessed: the event says which format the device was told to write,
-// the first byte of a stream is that of an entry, and each begins at a multiple of its length. An
-// 8DW entry begins with a dword of ones, of which 21 bits are its mark: where that is missing the
-// 32 bytes are damaged and passed over. A 4DW entry has no mark, so that each is given: of a type
-// that nobody knows, if need be.
+// the first byte of a stream is that of an entry, unless align() says another, and each begins at a
+// multiple of its length from there. An 8DW entry begins with a dword of ones, of which 21 bits are
+// its mark: where that is missing the 32 bytes are damaged and passed over. A 4DW entry has no
+// mark, so that each is given: of a type that nobody knows, if need be.
+//
+// The device may be stopped inside of an entry, and its next run then begins behind that part. Who
+// knows where calls align(). Of 8DW entries the marks tell, too: where those that should be next
+// are missing, and others follow each other inside of the entries.
+//
+//     marks    |       |       |   |       |       |
+//     entries  |-------|-------|---|-------|-------|
+//                          part of one
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "base/bytes.hpp"
 #include "decode/decode.hpp"
@@ -33,11 +42,31 @@ constexpr Format format_of(uint64_t config)
     return (config >> 32 & 0xf) == 1 ? Format::k8dw : Format::k4dw;
 }
 
-// The version of perf's decoder that a file was written for: the second word of AUXTRACE_INFO. It
-// is the recording program's; the device has none.
-//     1  the word is missing, too: the header as the specification has it
-//     2  tags of 14 bits and segments stand where the header has room; what comes later is read so
+// The layout of the headers in a file. The recording program says it in the second word of
+// AUXTRACE_INFO: the perf patches of June 2026 their decoder's version, the later ones and the perf
+// of openEuler the pattern that the event asks of the device.
+//
+//                 June 2026    pattern
+//     version 1   no word      no word, 0   headers of PCI Express 5.0
+//     version 2   2            1            tags of 14 bits and segments where they have room
+//
+// What is newer than 2 is read as 2.
 constexpr uint64_t kDecoderVersion = 2;
+constexpr uint64_t decoder_version(uint64_t word)
+{
+    return word < 2 ? word + 1 : word;
+}
+// The word for an event. A driver without the term "pattern" leaves bit 8 of TRACE_CTRL 0, which is
+// pattern 1; an older device has only the other layout, in which no valid bit is set.
+constexpr uint64_t auxtrace_word(uint64_t config, bool has_pattern)
+{
+    return has_pattern ? config >> 36 & 0xf : 1;
+}
+// The word by patterns that says a version.
+constexpr uint64_t word_of_version(uint64_t version)
+{
+    return version - 1;
+}
 constexpr bool has_wide_tags(uint64_t version)
 {
     return version != 1;
@@ -53,6 +82,11 @@ constexpr size_t k4dwBytes = 16, k8dwBytes = 32;
 constexpr size_t packet_bytes(Format format)
 {
     return format == Format::k8dw ? k8dwBytes : k4dwBytes;
+}
+
+constexpr uint64_t entry_bytes(uint64_t config)
+{
+    return packet_bytes(format_of(config));
 }
 
 // Does an 8DW entry begin here? At least four bytes.
@@ -87,15 +121,33 @@ public:
     void data(Bytes bytes) override;
     void loss(uint64_t bytes) override;
     void end() override;
+    // From here on entries begin at this offset of the stream, or would before and behind it;
+    // nullopt: nobody can tell where, and all is passed over until the next call. A new run, at the
+    // same place in its entries: what was given before is decided without what follows.
+    void align(std::optional<uint64_t> base);
+    // Whole entries are decided by what is there.
+    void settle();
 
 private:
-    size_t consume(Bytes bytes);
-    size_t take(Bytes bytes);
+    // What an 8DW entry and what follows it are: how many bytes hold none, or more are needed.
+    struct Look {
+        bool is_entry = false, needs_more = false;
+        size_t bytes = 0;  // to pass over
+    };
+    static constexpr size_t kLookBytes = 3 * k8dwBytes;  // that decide
+
+    static Look look_at(Bytes bytes, bool last);
+    size_t consume(Bytes bytes, bool last);
+    size_t take(Bytes bytes, bool last);
+    size_t take_8dw(Bytes bytes, bool last);
+    size_t skip(size_t bytes);
+    size_t give(Bytes entries);
 
     RunSink &sink_;
     Format format_;
     Position position_;
-    Carry<k8dwBytes> carry_;
+    std::optional<uint64_t> base_ = 0;
+    Carry<kLookBytes> carry_;
 };
 
 // An entry. The four dwords are those of the TLP; a 4DW entry has only some fields of the first.
@@ -165,6 +217,7 @@ public:
     void data(Bytes bytes) override { framer_.data(bytes); }
     void loss(uint64_t bytes) override { framer_.loss(bytes); }
     void end() override { framer_.end(); }
+    void align(std::optional<uint64_t> base) { framer_.align(base); }
     // Whole entries of any format: as they come in samples, between start() and end(), and not
     // together with data().
     void entries(Format format, Bytes entries);

@@ -171,6 +171,7 @@ TEST_P(HisiPttStream, ASecondStartForgetsTheFirst)
     StreamDecoder decoder(got, {GetParam()});
     decoder.start(0);
     decoder.data(Bytes(all).first(size() + 3));
+    decoder.align(size() + 1);
     decoder.start(0);
     decoder.data(all);
     decoder.end();
@@ -214,6 +215,139 @@ TEST_P(HisiPttStream, InventsNothingAndDropsNothingAmidHeadersThatBreakRules)
             }
         ASSERT_EQ(got.given_bytes + got.skipped_bytes, bad.size());
     }
+}
+
+// Runs of the device one behind the other, each but the last ended inside of an entry: what stands
+// there, and what of it is whole.
+struct Runs {
+    Buffer bytes;
+    std::vector<uint64_t> begins;
+    std::vector<uint64_t> whole;  // offsets of entries
+};
+
+Runs runs_of(Format format, std::mt19937 &random, size_t unit)
+{
+    const size_t size = packet_bytes(format);
+    Runs runs;
+    const size_t count = 2 + random() % 4;
+    for (size_t i = 0; i < count; i++) {
+        const size_t entries = 3 + random() % 20, begin = runs.bytes.size();
+        const size_t part = i + 1 == count ? 0 : unit * (1 + random() % (size / unit - 1));
+        runs.begins.push_back(begin);
+        for (size_t k = 0; k < entries; k++)
+            runs.whole.push_back(begin + k * size);
+        append(runs.bytes, Bytes(stream_of(format, entries + 1)).first(entries * size + part));
+    }
+    return runs;
+}
+
+std::vector<uint64_t> offsets_of(const Collector &got)
+{
+    std::vector<uint64_t> offsets;
+    for (const Packet &packet : got.packets)
+        offsets.push_back(packet.offset);
+    return offsets;
+}
+
+// Pieces of any size, cut where a run begins as well: there somebody says so.
+Collector decode_runs(Format format, const Runs &runs, std::mt19937 &random)
+{
+    Collector got;
+    StreamDecoder decoder(got, {format});
+    decoder.start(0);
+    for (size_t i = 0; i < runs.begins.size(); i++) {
+        const size_t end = i + 1 < runs.begins.size() ? runs.begins[i + 1] : runs.bytes.size();
+        decoder.align(runs.begins[i]);
+        for (size_t at = runs.begins[i]; at < end;) {
+            const size_t part = std::min<size_t>(1 + random() % 200, end - at);
+            decoder.data(Bytes(runs.bytes).subspan(at, part));
+            at += part;
+        }
+    }
+    decoder.end();
+    return got;
+}
+
+TEST_P(HisiPttStream, InventsNothingOfTwoRunsWhoseBeginIsKnown)
+{
+    std::mt19937 random(35);
+    for (unsigned trace = 0; trace < 1000; trace++) {
+        const Runs runs = runs_of(GetParam(), random, 1);
+        const Collector got = decode_runs(GetParam(), runs, random);
+        ASSERT_EQ(offsets_of(got), runs.whole) << trace;
+        ASSERT_EQ(got.given_bytes + got.skipped_bytes, runs.bytes.size());
+        ASSERT_EQ(got.gaps.size(), runs.begins.size() - 1);
+    }
+}
+
+// Where nobody says so the marks do.
+TEST(HisiPttDecode, FindsTheNextRunByItsMarks)
+{
+    std::mt19937 random(38);
+    for (unsigned trace = 0; trace < 1000; trace++) {
+        const Runs runs = runs_of(Format::k8dw, random, 4);
+        const Collector got = decode(Format::k8dw, runs.bytes, 0, 1 + random() % 300);
+        ASSERT_EQ(offsets_of(got), runs.whole) << trace;
+        ASSERT_EQ(got.given_bytes + got.skipped_bytes, runs.bytes.size());
+    }
+}
+
+// The last run may be as short as one entry, or end inside of its first.
+TEST(HisiPttDecode, FindsAShortLastRunByItsMarks)
+{
+    const Buffer all = stream_of(Format::k8dw, 4);
+    for (size_t part = 4; part < k8dwBytes; part += 4)
+        for (size_t rest : {size_t{32}, size_t{64}, size_t{96}, size_t{44}}) {
+            Buffer bytes(all.begin(), all.begin() + static_cast<ptrdiff_t>(64 + part));
+            append(bytes, Bytes(all).first(rest));
+            const Collector got = decode(Format::k8dw, bytes);
+            std::vector<uint64_t> wanted = {0, 32};
+            for (size_t at = 0; at + k8dwBytes <= rest; at += k8dwBytes)
+                wanted.push_back(64 + part + at);
+            EXPECT_EQ(offsets_of(got), wanted) << part << " " << rest;
+        }
+}
+
+TEST(HisiPttDecode, FindsTheNextRunBehindADamagedEnd)
+{
+    Buffer bytes = stream_of(Format::k8dw, 5);
+    bytes.resize(4 * k8dwBytes + 12);
+    std::fill_n(bytes.begin() + 4 * k8dwBytes, 4, std::byte{0x11});
+    append(bytes, stream_of(Format::k8dw, 5));
+    const Collector got = decode(Format::k8dw, bytes);
+    EXPECT_EQ(got.packets.size(), 9U);
+    EXPECT_EQ(got.gaps, (std::vector<Gap>{{4 * k8dwBytes, 12}}));
+}
+
+TEST_P(HisiPttStream, PassesOverWhatNobodyCanAlign)
+{
+    const Buffer all = stream_of(GetParam(), 20);
+    Collector got;
+    StreamDecoder decoder(got, {GetParam()});
+    decoder.start(0);
+    decoder.data(Bytes(all).first(5 * size()));
+    decoder.align(std::nullopt);
+    decoder.data(Bytes(all).subspan(5 * size(), 10 * size() + 3));
+    decoder.align(15 * size() + 3);
+    decoder.data(Bytes(all).first(2 * size()));
+    decoder.end();
+    EXPECT_EQ(got.packets.size(), 7U);
+    EXPECT_EQ(got.gaps, (std::vector<Gap>{{5 * size(), 10 * size() + 3}}));
+}
+
+TEST_P(HisiPttStream, TheSameGridAgainCutsNothing)
+{
+    const Buffer all = stream_of(GetParam(), 20);
+    Collector got;
+    StreamDecoder decoder(got, {GetParam()});
+    decoder.start(0);
+    decoder.align(0);
+    decoder.data(Bytes(all).first(5 * size() + 7));
+    decoder.align(0);
+    decoder.data(Bytes(all).subspan(5 * size() + 7));
+    decoder.end();
+    EXPECT_EQ(got.packets.size(), 20U);
+    EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
 TEST(HisiPttDecode, DamageIsOnePieceAndEntriesGoOnBehindIt)
@@ -278,6 +412,17 @@ TEST(HisiPttDecode, TakesTheFormatFromTheEvent)
 {
     EXPECT_EQ(format_of(0x0'0110'0001), Format::k4dw);
     EXPECT_EQ(format_of(0x1'0110'0001), Format::k8dw);
+}
+
+TEST(HisiPttDecode, TakesTheVersionFromTheWordOfBothPostings)
+{
+    EXPECT_EQ(decoder_version(0), 1U);
+    EXPECT_EQ(decoder_version(1), 2U);
+    EXPECT_EQ(decoder_version(2), 2U);
+    EXPECT_EQ(decoder_version(3), 3U);
+    EXPECT_EQ(auxtrace_word(0xf'0110'0001, true), 0U);
+    EXPECT_EQ(auxtrace_word(0x11'0110'0001, true), 1U);
+    EXPECT_EQ(auxtrace_word(0x1'0110'0001, false), 1U);
 }
 
 TEST(HisiPttDecode, ReadsWideTagsUnlessTheFileIsOfTheFirstVersion)

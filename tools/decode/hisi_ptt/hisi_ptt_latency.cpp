@@ -34,7 +34,10 @@ uint64_t Histogram::last_of(size_t bucket)
 
 void Histogram::add(uint64_t value)
 {
-    counts_[bucket_of(value)]++;
+    const size_t bucket = bucket_of(value);
+    if (bucket >= counts_.size())
+        counts_.resize(bucket + 1);
+    counts_[bucket]++;
     count_++;
     min_ = std::min(min_, value);
     max_ = std::max(max_, value);
@@ -50,7 +53,7 @@ uint64_t Histogram::quantile(double share) const
 {
     const auto wanted = static_cast<uint64_t>(std::ceil(share * static_cast<double>(count_)));
     uint64_t seen = 0;
-    for (size_t bucket = 0; bucket < kBuckets; bucket++) {
+    for (size_t bucket = 0; bucket < counts_.size(); bucket++) {
         seen += counts_[bucket];
         if (seen && seen >= wanted)
             return std::clamp(last_of(bucket), min_, max_);
@@ -61,7 +64,7 @@ uint64_t Histogram::quantile(double share) const
 std::vector<Histogram::Bucket> Histogram::buckets() const
 {
     std::vector<Bucket> used;
-    for (size_t bucket = 0; bucket < kBuckets; bucket++)
+    for (size_t bucket = 0; bucket < counts_.size(); bucket++)
         if (counts_[bucket])
             used.push_back({first_of(bucket), last_of(bucket), counts_[bucket]});
     return used;
@@ -71,24 +74,29 @@ std::vector<Histogram::Bucket> Histogram::buckets() const
 
 LatencyMatcher::Pending *LatencyMatcher::find(const Tlp &tlp) const
 {
-    const Pages *const pages = requesters_[tlp.requester].get();
+    const Bus *const bus = buses_[tlp.requester >> 8].get();
+    const Pages *const pages = bus ? (*bus)[tlp.requester & 0xff].get() : nullptr;
     Page *const page = pages ? (*pages)[tlp.tag >> kPageLog2].get() : nullptr;
     return page ? &(*page)[tlp.tag % page->size()] : nullptr;
 }
 
-// nullptr: there are enough pages.
+// nullptr: there is no more room.
+template <typename Table>
+Table *LatencyMatcher::made(std::unique_ptr<Table> &at)
+{
+    if (!at && budget_->take(sizeof(Table)))
+        at = std::make_unique<Table>();
+    return at.get();
+}
+
 LatencyMatcher::Pending *LatencyMatcher::make(const Tlp &tlp)
 {
     if (Pending *const pending = find(tlp))
         return pending;
-    if (used_pages_ == kMaxPages)
-        return nullptr;
-    std::unique_ptr<Pages> &pages = requesters_[tlp.requester];
-    if (!pages)
-        pages = std::make_unique<Pages>();
-    (*pages)[tlp.tag >> kPageLog2] = std::make_unique<Page>();
-    used_pages_++;
-    return find(tlp);
+    Bus *const bus = made(buses_[tlp.requester >> 8]);
+    Pages *const pages = bus ? made((*bus)[tlp.requester & 0xff]) : nullptr;
+    Page *const page = pages ? made((*pages)[tlp.tag >> kPageLog2]) : nullptr;
+    return page ? &(*page)[tlp.tag % page->size()] : nullptr;
 }
 
 void LatencyMatcher::request(const Tlp &tlp, uint64_t time)

@@ -2,7 +2,7 @@
 // How long non-posted requests wait for their completions. A completion names its request by
 // requester and tag, whose 14 bits count where both say them; a read may be answered in several, of
 // which the one that brings the last byte ends it. Nothing is allocated per packet: tags have room
-// by the page, 1024 of a requester that differ in their lower ten bits.
+// by the page, 256 of a requester that differ in their lower eight bits.
 #pragma once
 
 #include <array>
@@ -11,6 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/budget.hpp"
+#include "base/limits.hpp"
 #include "decode/hisi_ptt/hisi_ptt_tlp.hpp"
 
 namespace pmukit::decode::hisi_ptt {
@@ -40,7 +42,7 @@ private:
     static uint64_t first_of(size_t bucket);
     static uint64_t last_of(size_t bucket);
 
-    std::array<uint64_t, kBuckets> counts_{};
+    std::vector<uint64_t> counts_;  // as many as the largest value wants
     uint64_t count_ = 0, min_ = UINT64_MAX, max_ = 0;
     double sum_ = 0;
 };
@@ -52,14 +54,16 @@ struct LatencyTotals {
     uint64_t unmatched = 0;  // completions of no request that was seen
     uint64_t reused = 0;     // requests whose tag came again before their completion
     uint64_t forgotten = 0;  // requests that waited when data was lost
-    uint64_t untracked = 0;  // requests beyond the limit of pages
+    uint64_t untracked = 0;  // requests for which there was no room
 };
 
 class LatencyMatcher {
 public:
-    static constexpr size_t kMaxPages = 4096;  // 64 MiB at most
-
-    LatencyMatcher() : requesters_(65536) {}
+    explicit LatencyMatcher(
+        std::shared_ptr<Budget> budget = std::make_shared<Budget>(limits::kRequesters))
+        : budget_(std::move(budget))
+    {
+    }
     // The ticks that the request took, when this TLP is the last of its completions.
     std::optional<uint64_t> note(const Tlp &tlp, uint64_t time);
     // Data was lost: completions of what waits may be in it.
@@ -73,17 +77,20 @@ private:
         uint64_t since = 0;
         uint64_t era = 0;  // it waits while this is the present one
     };
-    static constexpr unsigned kPageLog2 = 10;  // tags
+    static constexpr unsigned kPageLog2 = 8;  // tags
     using Page = std::array<Pending, 1U << kPageLog2>;
-    using Pages = std::array<std::unique_ptr<Page>, 16>;  // by the upper bits of the tag
+    using Pages = std::array<std::unique_ptr<Page>, 64>;  // by the upper bits of the tag
+    using Bus = std::array<std::unique_ptr<Pages>, 256>;  // by the lower bits of the requester
 
+    template <typename Table>
+    Table *made(std::unique_ptr<Table> &at);
     Pending *find(const Tlp &tlp) const;
     Pending *make(const Tlp &tlp);
     void request(const Tlp &tlp, uint64_t time);
     std::optional<uint64_t> completion(const Tlp &tlp, uint64_t time);
 
-    std::vector<std::unique_ptr<Pages>> requesters_;
-    size_t used_pages_ = 0;
+    std::shared_ptr<Budget> budget_;
+    std::array<std::unique_ptr<Bus>, 256> buses_;
     uint64_t era_ = 1;  // a loss begins the next
     uint64_t outstanding_ = 0;
     LatencyTotals totals_;

@@ -132,11 +132,16 @@ std::optional<Pasid> read_pasid(uint32_t prefix)
     return Pasid{bits(prefix, 19, 0), bits(prefix, 20, 20) != 0, bits(prefix, 21, 21) != 0};
 }
 
+bool is_posted_hint(const Tlp &tlp)
+{
+    return tlp.hint && tlp.kind.type == TlpType::kMWr;
+}
+
 // Between the first and the last enabled byte; what is disabled in between still travels.
 uint32_t enabled_bytes(const Tlp &tlp)
 {
     const uint32_t all = uint32_t{tlp.length_dw} * 4;
-    if (tlp.hint && tlp.kind.shape == TlpShape::kMemory)
+    if (!has_byte_enables(tlp))
         return all;
     if (tlp.length_dw == 1)
         return static_cast<uint32_t>(std::popcount(tlp.first_be));
@@ -244,6 +249,11 @@ Tlp parse_tlp(const TlpHeader &header, uint32_t prefix, bool wide_tags)
     return tlp;
 }
 
+bool has_byte_enables(const Tlp &tlp)
+{
+    return tlp.kind.shape != TlpShape::kMemory || !tlp.hint || is_posted_hint(tlp);
+}
+
 uint32_t data_bytes(const Tlp &tlp)
 {
     if (!tlp.kind.data)
@@ -303,7 +313,8 @@ std::string tlp_text(const Tlp &tlp)
     if (tlp.kind.shape == TlpShape::kUnknown)
         return "unknown";
     std::string text =
-        fmt::format("{} {} tag {:#x}", name_of(tlp.kind.type), bdf_text(tlp.requester), tlp.tag);
+        fmt::format("{} {} {} {:#x}", name_of(tlp.kind.type), bdf_text(tlp.requester),
+                    is_posted_hint(tlp) ? "steering tag" : "tag", tlp.tag);
     text += shape_text(tlp);
     if (tlp.traffic_class)
         text += fmt::format(" tc {}", tlp.traffic_class);

@@ -85,7 +85,8 @@ struct Tlp {
     uint8_t address_type = 0;  // 0 untranslated, 1 translation request, 2 translated
     bool poisoned = false, digest = false, hint = false;  // EP, TD, TH
 
-    // Requests. With TH the byte enables of memory requests are not there: all bytes count.
+    // Requests. With TH the steering tag stands in place of a write's tag, and of the byte enables
+    // of any other memory request, of which all bytes count (section 2.2.7.1).
     uint8_t first_be = 0, last_be = 0;
     uint64_t address = 0;  // memory, I/O, messages routed by address; register of a configuration
     uint16_t target = 0;   // configuration, messages routed by id: who is meant
@@ -108,6 +109,7 @@ struct Tlp {
 // says that they do. Of messages no place is known.
 Tlp parse_tlp(const TlpHeader &header, uint32_t prefix, bool wide_tags = false);
 
+bool has_byte_enables(const Tlp &tlp);
 // Bytes of payload that count: those that are enabled, those that were asked for.
 uint32_t data_bytes(const Tlp &tlp);
 // Bytes that a request without payload asks for; 0 for everything else.

@@ -28,12 +28,16 @@ TEST(HisiPttTlp, CountsEnabledBytes)
     EXPECT_EQ(write_bytes(4, 0xf, 0), 16U);
 }
 
-// A steering tag stands in the place of the byte enables.
-TEST(HisiPttTlp, WithAHintEveryByteCounts)
+// The steering tag stands in place of a write's tag, and of a read's byte enables.
+TEST(HisiPttTlp, WithAHintEveryByteOfAReadCounts)
 {
     constexpr uint32_t kHint = 1 << 16;
-    EXPECT_EQ(write_bytes(1 | kHint, 0x1, 0), 4U);
-    EXPECT_EQ(write_bytes(2 | kHint, 0x8, 0x1), 8U);
+    EXPECT_EQ(write_bytes(1 | kHint, 0x1, 0), 1U);
+    EXPECT_EQ(write_bytes(2 | kHint, 0x8, 0x1), 2U);
+    const TlpHeader read = {0x00000002 | kHint, 0x01000118, 0x1000, 0};
+    EXPECT_EQ(requested_bytes(parse_tlp(read, 0)), 8U);
+    EXPECT_EQ(tlp_text(parse_tlp({0x40000001 | kHint, 0x0100aa01, 0x1000, 0}, 0)),
+              "MWr 01:00.0 steering tag 0xaa address 0x1000 length 1 be 0x1/0x0 th");
     const TlpHeader io_write = {0x42000001 | kHint, 0x01000001, 0x1000, 0};
     EXPECT_EQ(data_bytes(parse_tlp(io_write, 0)), 1U);  // which has none
 }

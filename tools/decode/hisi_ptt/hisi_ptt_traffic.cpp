@@ -17,7 +17,7 @@ void add(TlpCount &to, const TlpCount &count)
 // Where the first byte that counts is.
 uint64_t first_byte(const Tlp &tlp)
 {
-    const bool enables = tlp.first_be != 0 && !tlp.hint;
+    const bool enables = tlp.first_be != 0 && has_byte_enables(tlp);
     return tlp.address + (enables ? static_cast<uint64_t>(std::countr_zero(tlp.first_be)) : 0);
 }
 
@@ -55,10 +55,15 @@ void TimeStrip::add(uint64_t time, uint64_t bytes)
 // References into a map stay good while it grows.
 RequesterTraffic &Traffic::requester(uint16_t id)
 {
-    if (!last_requester_ || last_requester_->id != id) {
-        last_requester_ = &requesters_[id];
-        last_requester_->id = id;
-    }
+    if (last_requester_ && last_requester_->id == id)
+        return *last_requester_;
+    auto at = requesters_.find(id);
+    if (at == requesters_.end() && !room_.requesters->take(sizeof(RequesterTraffic) + kNodeBytes))
+        return other_requesters_;
+    if (at == requesters_.end())
+        at = requesters_.try_emplace(id).first;
+    last_requester_ = &at->second;
+    last_requester_->id = id;
     return *last_requester_;
 }
 
@@ -80,7 +85,7 @@ void Traffic::note_memory(const Tlp &tlp, const TlpCount &count)
 
     const uint64_t key = tlp.address >> range_log2_;
     auto at = ranges_.find(key);
-    if (at == ranges_.end() && ranges_.size() == kMaxRanges) {
+    if (at == ranges_.end() && !room_.ranges->take(sizeof(RangeTraffic) + kNodeBytes)) {
         add(elsewhere_, count);
         return;
     }

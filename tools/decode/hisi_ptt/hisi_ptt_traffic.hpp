@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // What a trace says about a link: TLPs and bytes by type, requester, address and time, sizes,
 // alignment, and how long requests wait. Memory grows with requesters and address ranges seen, up
-// to fixed limits, never with the trace.
+// to limits in bytes, never with the trace.
 #pragma once
 
 #include <array>
@@ -72,13 +72,21 @@ private:
     std::array<Column, kColumns> columns_{};
 };
 
+// What several may share, so that all together keep no more.
+struct TrafficRoom {
+    std::shared_ptr<Budget> ranges = std::make_shared<Budget>(limits::kRanges);
+    std::shared_ptr<Budget> requesters = std::make_shared<Budget>(limits::kRequesters);
+};
+
 class Traffic final : public Sink {
 public:
     static constexpr unsigned kRangeLog2 = 21;         // 2 MiB
-    static constexpr size_t kMaxRanges = 65536;        // further addresses are counted together
     static constexpr unsigned kMaxAlignmentLog2 = 12;  // 4 KiB and more
 
-    explicit Traffic(unsigned range_log2 = kRangeLog2) : range_log2_(range_log2) {}
+    explicit Traffic(unsigned range_log2 = kRangeLog2, const TrafficRoom &room = {})
+        : range_log2_(range_log2), room_(room), matcher_(room.requesters)
+    {
+    }
 
     // Told of each memory request: where it stands in the stream, what it is and what it carries.
     using Watch = std::function<void(uint64_t offset, const Tlp &tlp, const TlpCount &count)>;
@@ -95,6 +103,8 @@ public:
     // Most TLPs first.
     std::vector<const RequesterTraffic *> requesters() const;
     std::vector<RangeTraffic> ranges() const;
+    // Those for which there was no room, together.
+    const RequesterTraffic &other_requesters() const { return other_requesters_; }
     const TlpCount &elsewhere() const { return elsewhere_; }
     uint64_t range_bytes() const { return uint64_t{1} << range_log2_; }
     // Bytes of payload, bytes asked for, of TLPs that have any.
@@ -119,14 +129,16 @@ private:
     void note_latency(const Tlp &tlp, uint64_t time);
 
     unsigned range_log2_;
+    TrafficRoom room_;
     uint64_t packets_ = 0, with_pasid_ = 0, poisoned_ = 0;
     uint64_t skipped_bytes_ = 0, losses_ = 0, lost_bytes_ = 0;
     std::array<uint64_t, 2> by_format_{};
     std::array<TlpCount, kTlpTypes> by_type_{};
     std::array<TlpCount, static_cast<size_t>(TlpClass::kCount)> by_class_{};
     std::map<uint16_t, RequesterTraffic> requesters_;
-    RequesterTraffic *last_requester_ = nullptr;
-    AddressMap<RangeTraffic> ranges_;  // by address / range
+    RequesterTraffic other_requesters_;
+    RequesterTraffic *last_requester_ = nullptr;  // one of requesters_
+    AddressMap<RangeTraffic> ranges_;             // by address / range
     TlpCount elsewhere_;
     Histogram payload_, requested_, latency_;
     std::array<uint64_t, kMaxAlignmentLog2 + 1> aligned_{};

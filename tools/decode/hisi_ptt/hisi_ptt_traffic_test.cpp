@@ -166,12 +166,26 @@ TEST_F(HisiPttLatency, TellsWideTagsApart)
     EXPECT_FALSE(matcher_.note(parse_tlp(answer_to(0), 0, true), 100));
 }
 
+// Of a requester that waits for one answer 4 KiB of tags and tables are kept, and little more.
 TEST_F(HisiPttLatency, FollowsNoMoreRequestersThanItHasRoomFor)
 {
-    for (uint32_t id = 0; id <= LatencyMatcher::kMaxPages; id++)
+    constexpr uint32_t kFollowed = limits::kRequesters / 4800, kAll = limits::kRequesters / 4096;
+    for (uint32_t id = 0; id <= kAll; id++)
         note(read_tlp(static_cast<uint16_t>(id), 1, 0x1000, 1), 10);
-    EXPECT_EQ(matcher_.totals().untracked, 1U);
-    EXPECT_EQ(matcher_.outstanding(), LatencyMatcher::kMaxPages);
+    EXPECT_GE(matcher_.outstanding(), kFollowed);
+    EXPECT_GE(matcher_.totals().untracked, 1U);
+    EXPECT_EQ(matcher_.outstanding() + matcher_.totals().untracked, kAll + 1);
+    EXPECT_EQ(note(completion_tlp(0, 1, 4, 1), 12), 2U);  // who was there first is followed on
+}
+
+TEST_F(HisiPttLatency, CostsNothingBeforeSomethingWaits)
+{
+    const auto none = std::make_shared<Budget>(0);
+    LatencyMatcher empty(none);
+    EXPECT_LE(sizeof empty, 4096U);
+    empty.note(parse_tlp(read_tlp(0x100, 1, 0x1000, 1), 0), 10);
+    EXPECT_EQ(empty.totals().untracked, 1U);
+    EXPECT_EQ(empty.outstanding(), 0U);
 }
 
 TEST(HisiPttTimeStrip, DoublesItsColumnsAsTimeGoesOn)
@@ -221,28 +235,47 @@ TEST(HisiPttTraffic, AddsUpByRange)
     EXPECT_EQ(ranges[1].address, 0x1000U);
 }
 
+constexpr uint64_t kMostRanges = limits::kRanges / (sizeof(RangeTraffic) + kNodeBytes);
+
 TEST(HisiPttTraffic, KeepsNoMoreRangesThanItsLimit)
 {
     Traffic traffic(12);
-    for (uint64_t i = 0; i <= Traffic::kMaxRanges; i++)
+    for (uint64_t i = 0; i <= kMostRanges; i++)
         traffic.packet(packet_of(write_tlp(0x100, i << 12, 1), 1));
-    EXPECT_EQ(traffic.ranges().size(), Traffic::kMaxRanges);
+    EXPECT_EQ(traffic.ranges().size(), kMostRanges);
     EXPECT_EQ(traffic.elsewhere().tlps, 1U);
     EXPECT_EQ(traffic.elsewhere().bytes, 4U);
+}
+
+TEST(HisiPttTraffic, SeveralShareWhatTheyKeep)
+{
+    const TrafficRoom room{std::make_shared<Budget>(sizeof(RangeTraffic) + kNodeBytes),
+                           std::make_shared<Budget>(sizeof(RequesterTraffic) + kNodeBytes)};
+    Traffic first(12, room), second(12, room);
+    for (Traffic *traffic : {&first, &second})
+        traffic->packet(packet_of(write_tlp(0x100, 0x1000, 16), 1));
+    EXPECT_EQ(first.ranges().size(), 1U);
+    EXPECT_EQ(first.requesters().size(), 1U);
+    EXPECT_EQ(first.other_requesters().tlps(), 0U);
+    EXPECT_TRUE(second.ranges().empty());
+    EXPECT_TRUE(second.requesters().empty());
+    EXPECT_EQ(second.elsewhere().bytes, 64U);
+    EXPECT_EQ(second.other_requesters().bytes(), 64U);
+    EXPECT_EQ(second.packets(), 1U);
 }
 
 // Addresses of ranges that a table with the identity for a hash puts into one bucket.
 TEST(HisiPttTraffic, TimeIsLinearWhateverAddressesADeviceChooses)
 {
     std::unordered_set<uint64_t> plain;
-    for (uint64_t i = 0; i < Traffic::kMaxRanges; i++)
+    for (uint64_t i = 0; i < kMostRanges; i++)
         plain.insert(i);
     const auto seconds_of = [](uint64_t step) {
         const std::clock_t begun = std::clock();
         Traffic traffic(12);
-        for (uint64_t i = 0; i < Traffic::kMaxRanges; i++)
+        for (uint64_t i = 0; i < kMostRanges; i++)
             traffic.packet(packet_of(write_tlp(0x100, (i * step) << 12, 1), 1));
-        EXPECT_EQ(traffic.ranges().size(), Traffic::kMaxRanges);
+        EXPECT_EQ(traffic.ranges().size(), kMostRanges);
         return static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC;
     };
     const double benign = seconds_of(1);

@@ -8,6 +8,7 @@ extern "C" {
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -233,6 +234,25 @@ TEST_F(CacheQosHw, R04_widths_and_numbers_that_cannot_be)
         EXPECT_EQ(hw.nr_rmid, row.nr_rmid);
         EXPECT_EQ(hw.width, row.width);
         EXPECT_EQ(hw.events, row.events);
+    }
+}
+
+TEST_F(CacheQosHw, R03_a_processor_that_qemu_emulates_is_known_by_its_signature)
+{
+    for (const auto &[letters, emulated] :
+         {std::pair{"TCGTCGTCGTCG", true}, std::pair{"KVMKVMKVM\0\0", false}}) {
+        use(icelake());
+        EXPECT_EQ(read(), "");
+        EXPECT_FALSE(hw.emulated);
+        const cache_qos_hw other = hw;
+        std::memcpy(&m_.leaves[{0x40000000, 0}][CACHE_QOS_EBX], letters, 12);
+        EXPECT_EQ(read(), "");
+        EXPECT_EQ(hw.emulated, emulated);
+        EXPECT_EQ(cache_qos_hw_join(&hw, &other), nullptr);
+        EXPECT_EQ(hw.emulated, emulated);
+        cache_qos_hw joined = other;
+        EXPECT_EQ(cache_qos_hw_join(&joined, &hw), nullptr);
+        EXPECT_EQ(joined.emulated, emulated);
     }
 }
 

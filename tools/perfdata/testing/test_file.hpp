@@ -27,6 +27,12 @@ public:
         events_.emplace_back(std::move(attr), std::move(ids));
         return *this;
     }
+    // A field of 64 bits (perfdata::kAttr*) of the last event.
+    FileBuilder &set(size_t field, uint64_t value)
+    {
+        store<uint64_t>(events_.back().first.data() + field, value, order_);
+        return *this;
+    }
     FileBuilder &pmu(uint32_t type, std::string name)
     {
         pmus_.emplace_back(type, std::move(name));

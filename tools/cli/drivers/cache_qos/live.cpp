@@ -27,6 +27,14 @@ struct Level {
     uint64_t pass = 0;  // how often the machine had been read then, which each pass does first
     uint8_t kind = 0;
     std::optional<cache_qos::Name> who{};
+
+    // Member by member: of a whole Level assigned, g++ 14 at -O2 says that it may be uninitialized.
+    void begin(uint64_t bytes)
+    {
+        first = before = bytes;
+        last = most = bound = pass = 0;
+        who.reset();
+    }
 };
 
 bool is_count(uint8_t event)
@@ -68,7 +76,7 @@ public:
         // Another kind or life: somebody else has the number now.
         if (fresh || level.kind != reading.kind ||
             (who && level.who && who->life != level.who->life))
-            level = {.first = reading.bytes, .before = reading.bytes};
+            level.begin(reading.bytes);
         level.kind = reading.kind;
         if (who && who->kind == reading.kind)
             level.who = *who;

@@ -24,6 +24,9 @@ using nlohmann::ordered_json;
 
 // Of one event, all its streams together
 struct EventReadings {
+    explicit EventReadings(const std::shared_ptr<Budget> &room) : left(room), series(room) {}
+
+    std::shared_ptr<Budget> left;
     SeriesTable series;
     std::map<uint16_t, cache_qos::Header> headers;  // the newest of each L3
     uint64_t readings = 0, lost = 0, missing = 0, duplicates = 0, skipped_bytes = 0;
@@ -44,7 +47,8 @@ public:
         if (!account_.note(header.sequence))
             return;
         lost_ = header.lost;
-        event_.headers[header.domain] = header;
+        if (event_.headers.contains(header.domain) || event_.left->take(sizeof header + kNodeBytes))
+            event_.headers[header.domain] = header;
     }
     void reading(uint64_t, const cache_qos::Reading &reading) override
     {
@@ -173,7 +177,7 @@ std::vector<Remark> remarks_of(const EventReadings &event)
         {event.missing, "records are missing by their numbers"},
         {event.duplicates, "records came twice and were counted once"},
         {event.skipped_bytes, "bytes held no record and were skipped"},
-        {event.not_kept, "readings are of more monitors than there is room for; export has them"},
+        {event.not_kept, "readings are more than there is room for; export has them"},
     };
 }
 
@@ -232,7 +236,7 @@ class CacheQosReport final : public DriverReport {
 public:
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
-        streams_.begin_at(stream, offset, events_[stream.event]);
+        streams_.begin_at(stream, offset, event_of(stream));
     }
     void aux(const Stream &stream, Bytes data) override { streams_.data(stream, data); }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
@@ -241,7 +245,7 @@ public:
     }
     void sample(const Stream &stream, uint64_t, Bytes words) override
     {
-        StreamReadings &readings = streams_.of(stream, events_[stream.event]);
+        StreamReadings &readings = streams_.of(stream, event_of(stream));
         const auto record = cache_qos::parse_record(words);
         if (!record)
             readings.skipped(0, words.size());
@@ -253,7 +257,7 @@ public:
             readings.reading(0, std::get<cache_qos::Reading>(*record));
     }
     void join(Join &join) override { join_ = &join; }
-    void expect(size_t event) override { events_.try_emplace(event); }
+    void expect(size_t event) override { events_.try_emplace(event, left_); }
     void finish() override
     {
         for (auto &[stream, readings] : streams_.all())
@@ -275,30 +279,37 @@ public:
             print_remarks(event, verdict, out);
         }
     }
-    void add_pmus(const Recording &recording, ordered_json &pmus) override
+    void write_pmus(const Recording &recording, JsonWriter &pmus) override
     {
         for (const auto &[number, event] : events_) {
-            ordered_json pmu = {
-                {"pmu", recording.pmu_name(number)}, {"driver", "cache_qos"},
-                {"readings", event.readings},        {"lost", event.lost},
-                {"missing", event.missing},          {"duplicates", event.duplicates},
-                {"not_kept", event.not_kept},        {"skipped_bytes", event.skipped_bytes}};
-            ordered_json &domains = pmu["domains"] = ordered_json::array();
+            pmus.begin_element();
+            pmus.members({{"pmu", recording.pmu_name(number)},
+                          {"driver", "cache_qos"},
+                          {"readings", event.readings},
+                          {"lost", event.lost},
+                          {"missing", event.missing},
+                          {"duplicates", event.duplicates},
+                          {"not_kept", event.not_kept},
+                          {"skipped_bytes", event.skipped_bytes}});
+            pmus.begin("domains", JsonWriter::kArray);
             for (const auto &[domain, header] : event.headers)
-                domains.push_back(json_of(header));
-            ordered_json &monitors = pmu["monitors"] = ordered_json::array();
+                pmus.element(json_of(header));
+            pmus.end();
+            pmus.begin("monitors", JsonWriter::kArray);
             for (const auto &[key, series] : event.series.all())
-                monitors.push_back(json_of(event, key, series));
-            pmus.push_back(std::move(pmu));
+                pmus.element(json_of(event, key, series));
+            pmus.end();
+            end_pmu(recording, number, pmus);
         }
     }
-    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override
+    void add_figures(const Recording &recording, html::Page &page) override
     {
         for (const auto &[number, event] : events_) {
             const FigureHead head{recording.pmu_name(number), recording.source(number).value_or(""),
                                   lines_of(remarks_of(event))};
-            for (html::Figure &figure : cache_figures(head, event.series))
-                figures.push_back(std::move(figure));
+            if (page.has_room())
+                for (const html::Figure &figure : cache_figures(head, event.series))
+                    page.add(figure);
         }
     }
     std::vector<std::string> troubles(const Recording &recording) const override
@@ -313,6 +324,12 @@ public:
     }
 
 private:
+    EventReadings &event_of(const Stream &stream)
+    {
+        return events_.try_emplace(stream.event, left_).first->second;
+    }
+
+    std::shared_ptr<Budget> left_ = std::make_shared<Budget>(limits::kMonitors);
     std::map<size_t, EventReadings> events_;
     StreamMap<StreamReadings> streams_;
     Join *join_ = nullptr;

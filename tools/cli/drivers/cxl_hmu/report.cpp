@@ -220,12 +220,6 @@ void print_placement(const Recording &recording, const std::map<size_t, HotList>
 
 // For programs
 
-template <typename T>
-nlohmann::ordered_json or_null(const std::optional<T> &value)
-{
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-}
-
 nlohmann::ordered_json json_of(const decode::cxl_hmu::LeftOut &left_out)
 {
     return {{"units", left_out.units},
@@ -242,16 +236,16 @@ void add_placement(nlohmann::ordered_json &to, const Placement &at)
         to["hpa_alias"] = *at.hpa->alias;
     to["hpa_bytes"] = at.hpa ? at.hpa->bytes : 0;
     to["hpa_pieces"] = at.hpa ? at.hpa->pieces : 0;
-    to["node"] = or_null(at.node);
-    to["tier"] = or_null(at.tier);
+    to["node"] = json_or_null(at.node);
+    to["tier"] = json_or_null(at.tier);
 }
 
 nlohmann::ordered_json json_of(const HotPlace &place, bool by_node)
 {
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
     if (by_node) {
-        json["node"] = or_null(place.at.node);
-        json["tier"] = or_null(place.at.tier);
+        json["node"] = json_or_null(place.at.node);
+        json["tier"] = json_or_null(place.at.tier);
     } else {
         add_placement(json, place.at);
     }
@@ -262,28 +256,22 @@ nlohmann::ordered_json json_of(const HotPlace &place, bool by_node)
 }
 
 // Members that a report has only with a topology.
-void add_places(nlohmann::ordered_json &report, const PlaceHeat &heat, const ReportOptions &options)
+void write_places(JsonWriter &report, const PlaceHeat &heat, const ReportOptions &options)
 {
-    report["units_without_hpa"] = heat.lost_units();
+    report.member("units_without_hpa", heat.lost_units());
     if (options.by == "dpa")
         return;
-    nlohmann::ordered_json places = nlohmann::ordered_json::array();
+    report.begin("by_" + options.by, JsonWriter::kArray);
+    size_t shown = 0;
     for (const HotPlace &place : heat.hottest())
-        if (options.top == 0 || places.size() < options.top)
-            places.push_back(json_of(place, options.by == "node"));
-    report["by_" + options.by] = places;
+        if (options.top == 0 || shown++ < options.top)
+            report.element(json_of(place, options.by == "node"));
+    report.end();
 }
 
-nlohmann::ordered_json json_of(const std::string &pmu, const HotList &list, size_t top,
-                               const Placer *placer)
+nlohmann::ordered_json json_of(const std::string &pmu, const HotList &list)
 {
     const HotTotals &totals = list.totals();
-    nlohmann::ordered_json hot = nlohmann::ordered_json::array();
-    for (const HotUnit &unit : list.hottest(top)) {
-        hot.push_back({{"dpa", unit.dpa}, {"accesses", unit.accesses}, {"epochs", unit.epochs}});
-        if (placer)
-            add_placement(hot.back(), placer->place(pmu, unit.dpa, power(totals.unit_log2)));
-    }
     return {{"pmu", pmu},
             {"driver", "cxl_hmu"},
             {"unit_bytes", power(totals.unit_log2)},
@@ -303,8 +291,21 @@ nlohmann::ordered_json json_of(const std::string &pmu, const HotList &list, size
             {"invalid", totals.invalid},
             {"without_unit", totals.without_unit},
             {"skipped_bytes", totals.skipped_bytes},
-            {"left_out", json_of(list.left_out())},
-            {"hot", hot}};
+            {"left_out", json_of(list.left_out())}};
+}
+
+void write_hot(JsonWriter &report, const std::string &pmu, const HotList &list, size_t top,
+               const Placer *placer)
+{
+    report.begin("hot", JsonWriter::kArray);
+    for (const HotUnit &unit : list.hottest(top)) {
+        nlohmann::ordered_json json = {
+            {"dpa", unit.dpa}, {"accesses", unit.accesses}, {"epochs", unit.epochs}};
+        if (placer)
+            add_placement(json, placer->place(pmu, unit.dpa, power(list.totals().unit_log2)));
+        report.element(json);
+    }
+    report.end();
 }
 
 Result<std::optional<unsigned>> unit_log2_of(const ReportOptions &options)
@@ -371,19 +372,24 @@ public:
         if (placer_)
             print_placement(recording, lists_, options_, *placer_, out);
     }
-    void add_pmus(const Recording &recording, nlohmann::ordered_json &pmus) override
+    void write_pmus(const Recording &recording, JsonWriter &pmus) override
     {
-        for (const auto &[event, list] : lists_)
-            pmus.push_back(json_of(recording.pmu_name(event), list, options_.top, placer()));
+        for (const auto &[event, list] : lists_) {
+            const std::string pmu = recording.pmu_name(event);
+            pmus.begin_element();
+            pmus.members(json_of(pmu, list));
+            write_hot(pmus, pmu, list, options_.top, placer());
+            end_pmu(recording, event, pmus);
+        }
     }
-    void add_extras(const Recording &recording, nlohmann::ordered_json &report) override
+    void write_extras(const Recording &recording, JsonWriter &report) override
     {
         if (!placer_)
             return;
-        add_places(report, place_heat(recording, lists_, options_.by, *placer_), options_);
-        report["assumptions"] = placer_->assumptions();
+        write_places(report, place_heat(recording, lists_, options_.by, *placer_), options_);
+        report.member("assumptions", placer_->assumptions());
     }
-    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override;
+    void add_figures(const Recording &recording, html::Page &page) override;
     std::vector<std::string> troubles(const Recording &recording) const override;
 
 private:
@@ -396,6 +402,7 @@ private:
     std::optional<unsigned> unit_log2_;
     std::optional<Placer> placer_;
     std::map<size_t, HotList> lists_;
+    std::shared_ptr<Budget> rows_left_ = std::make_shared<Budget>(limits::kLines);
     std::map<size_t, decode::AddressGrid> heat_;  // only for figures
     Join *join_ = nullptr;
     StreamMap<decode::cxl_hmu::StreamDecoder> streams_;
@@ -403,7 +410,8 @@ private:
 
 void CxlHmuReport::watch(size_t event, HotList &list)
 {
-    decode::AddressGrid *heat = options_.html.empty() ? nullptr : &heat_[event];
+    decode::AddressGrid *heat =
+        options_.html.empty() ? nullptr : &heat_.try_emplace(event, rows_left_).first->second;
     if (!heat && !join_)
         return;
     const std::string pmu = recording_.pmu_name(event);
@@ -426,15 +434,19 @@ HotList &CxlHmuReport::list(size_t event)
     return at->second;
 }
 
-void CxlHmuReport::add_figures(const Recording &recording, std::vector<html::Figure> &figures)
+void CxlHmuReport::add_figures(const Recording &recording, html::Page &page)
 {
     FigureHead all;
     bool always_on = false;
     for (const auto &[event, list] : lists_) {
         const FigureHead head{recording.pmu_name(event), recording.source(event).value_or(""),
                               lines_of(remarks_of(list.totals()))};
-        for (html::Figure &figure : hot_figures(head, list, heat_[event], options_.top, placer()))
-            figures.push_back(std::move(figure));
+        if (page.has_room())
+            for (const html::Figure &figure :
+                 hot_figures(head, list, heat_.at(event), options_.top, placer()))
+                page.add(figure);
+        if (!placer_)
+            continue;
         all.pmu += (all.pmu.empty() ? "" : ", ") + head.pmu;
         if (all.source.empty())
             all.source = head.source;
@@ -450,7 +462,7 @@ void CxlHmuReport::add_figures(const Recording &recording, std::vector<html::Fig
                                            heat.lost_units(), heat.first_reason()));
     for (const std::string &assumption : placer_->assumptions())
         figure.words.push_back(assumption);
-    figures.push_back(std::move(figure));
+    page.add(figure);
 }
 
 std::vector<std::string> CxlHmuReport::troubles(const Recording &recording) const

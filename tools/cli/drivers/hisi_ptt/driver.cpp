@@ -18,16 +18,20 @@ constexpr Driver kRecorded = {
     .auxtrace_type = kAuxtraceType,
     .looks_like = decode::hisi_ptt::looks_like_entries,
     .words_of_raw = decode::hisi_ptt::words_of_raw,
+    .entry_bytes = decode::hisi_ptt::entry_bytes,
+    .decoder_version = decode::hisi_ptt::decoder_version,
     .newest_decoder = decode::hisi_ptt::kDecoderVersion,
+    .auxtrace_word = decode::hisi_ptt::auxtrace_word,
+    .word_of_version = decode::hisi_ptt::word_of_version,
 };
 
 // The least that the kernel's own driver takes.
 constexpr size_t kAuxBytes = size_t{16} << 20;
 
 constexpr OtherDriver kOthers[] = {
-    {"the kernel's own hisi_ptt drives the PCIe trace units",
+    {"the kernel's own hisi_ptt drives the PCIe trace units: every command reads it as well",
      [](const Host &host) { return host.has_module("hisi_ptt") && !is_ours(host, "hisi_ptt"); },
-     Health::kBad, "rmmod hisi_ptt, then insmod the suite's; keep it out by a modprobe blacklist"},
+     Health::kGood, ""},
 };
 
 // A PCIe trace unit writes to physical addresses: Documentation/devices/hisi_ptt.rst.

@@ -48,6 +48,9 @@ public:
         before_ = piece_;
         piece_ = offset;
     }
+    void align(std::optional<uint64_t> base) { framer_.align(base); }
+    // What waits for more to be sure of it belongs to the piece that it came with.
+    void settle() { framer_.settle(); }
     void data(Bytes bytes) { framer_.data(bytes); }
     void loss(uint64_t bytes) { framer_.loss(bytes); }
     uint64_t finish()
@@ -124,8 +127,9 @@ public:
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
                    uint64_t size) override
     {
-        if (stream.decoder_version != 1 && !std::exchange(said_version_, true))
-            out_.print("# decoder version {}\n", stream.decoder_version);
+        if (StreamText *before = streams_.find(stream))
+            before->settle();
+        say_headers();
         print_piece(recording_, stream, fmt::format("AUX offset {:#x}, ", offset), file_offset,
                     out_);
         piece_bytes_ = size;
@@ -137,11 +141,26 @@ public:
             print_size(data, size);
         text(stream).data(data);
     }
+    void aux_entries(const Stream &stream, std::optional<uint64_t> base) override
+    {
+        text(stream).align(base);
+    }
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
         print_loss(recording_, stream, offset, bytes, out_);
         if (StreamText *text = streams_.find(stream))
             text->loss(bytes);
+    }
+    void aux_overrun(const Stream &stream, uint64_t offset) override
+    {
+        print_overrun(recording_, stream, offset, out_);
+        if (StreamText *text = streams_.find(stream))
+            text->loss(0);
+    }
+    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    {
+        out_.print("# {}: {}\n", recording_.pmu_name(stream.event),
+                   counted_text(entries, at_least, "entries lost by the device"));
     }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override;
     uint64_t finish() override
@@ -164,12 +183,19 @@ private:
         const size_t entry = packet_bytes(wide ? ptt::Format::k8dw : ptt::Format::k4dw);
         out_.print(".\n. ... HISI PTT data: size {} bytes\n", size / entry * entry);
     }
+    void say_headers()
+    {
+        const std::string text = headers_text(recording_);
+        if (!text.empty() && !std::exchange(said_headers_, true))
+            out_.print("# {}\n", text);
+    }
     void print_record(const ptt::Record &record)
     {
         if (record.sequence)
-            out_.print("# record {}, {}{} entries lost so far\n", *record.sequence,
-                       record.flags & PMUKIT_HISI_PTT_F_AT_LEAST ? "at least " : "",
-                       record.lost.value_or(0));
+            out_.print("# record {}, {}\n", *record.sequence,
+                       counted_text(record.lost.value_or(0),
+                                    (record.flags & PMUKIT_HISI_PTT_F_AT_LEAST) != 0,
+                                    "entries lost so far"));
         for (const RecordFlag &known : kRecordFlags)
             if (record.flags & known.flag)
                 out_.print("# {}\n", known.text);
@@ -180,13 +206,14 @@ private:
     bool tlps_;
     uint64_t piece_bytes_ = 0;  // of one whose first bytes have not come
     uint64_t skipped_bytes_ = 0;
-    bool said_version_ = false;
+    bool said_headers_ = false;
     ptt::DumpText lines_;
     StreamMap<StreamText> streams_, samples_;
 };
 
 void HisiPttDump::sample(const Stream &stream, uint64_t file_offset, Bytes words)
 {
+    say_headers();
     print_piece(recording_, stream, "sample, ", file_offset, out_);
     const std::optional<ptt::Record> record = ptt::parse_record(words);
     if (!record) {

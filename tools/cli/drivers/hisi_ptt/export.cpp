@@ -97,6 +97,7 @@ public:
         : out_(out),
           stream_(stream),
           numbers_(true, out.recording().continues()),
+          at_least_(out.recording().continues()),
           layout_(layout_of(stream)),
           framer_(*this, layout_.format)
     {
@@ -129,6 +130,7 @@ private:
     Stream stream_;
     const exporter::Table &table_ = *exporter::find_table(kUnit);
     Numbers numbers_;
+    bool at_least_ = false;  // of the last record
     ptt::Clock clock_;
     uint64_t entries_offset_ = 0;  // of those in samples
     uint64_t skipped_bytes_ = 0;
@@ -154,14 +156,17 @@ void StreamRows::put_run(ptt::Format format, uint64_t offset, Bytes packets,
 
 void StreamRows::tell_losses(const ptt::Record &record)
 {
+    const bool at_least = (record.flags & PMUKIT_HISI_PTT_F_AT_LEAST) != 0;
     const auto lose = [&](std::string_view kind, std::string_view measure,
-                          std::optional<uint64_t> amount) {
-        out_.lose(stream_, {kUnit, kind, measure, amount, entries_offset_, record.time_ns});
+                          std::optional<uint64_t> amount, bool is_bound = false) {
+        out_.lose(stream_,
+                  {kUnit, kind, measure, amount, entries_offset_, record.time_ns, is_bound});
     };
     if (numbers_.missing())
         lose("missing", "records", numbers_.missing());
-    if (numbers_.lost())
-        lose("driver-lost", "entries", numbers_.lost());
+    if (numbers_.lost() || (at_least && !at_least_))
+        lose("driver-lost", "entries", numbers_.lost(), at_least);
+    at_least_ = at_least;
     for (const FlagLoss &row : kFlagLosses)
         if (record.flags & row.flag)
             lose(row.kind, {}, {});
@@ -185,9 +190,19 @@ public:
         streams_.begin_at(stream, offset, out_, stream);
     }
     void aux(const Stream &stream, Bytes data) override { streams_.data(stream, data); }
+    void aux_entries(const Stream &stream, std::optional<uint64_t> base) override
+    {
+        streams_.at(stream).decoder().align(base);
+    }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
     {
         streams_.loss(stream, bytes);
+    }
+    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    {
+        Loss loss{kUnit, "driver-lost", "entries", entries};
+        loss.at_least = at_least;
+        out_.lose(stream, loss);
     }
     void sample(const Stream &stream, uint64_t, Bytes words) override;
     uint64_t finish() override

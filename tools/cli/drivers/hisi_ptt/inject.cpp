@@ -28,6 +28,20 @@ public:
 
     // So many bytes of the buffer follow; with the last of them a record ends.
     void begin(uint64_t bytes) { left_ = bytes; }
+    // Of unknown size, in the device.
+    void overrun()
+    {
+        framer_.loss(0);
+        flags_ |= PMUKIT_HISI_PTT_F_OVERRUN;
+    }
+    // Known behind all data.
+    void entries_lost(uint64_t entries)
+    {
+        framer_.end();
+        give();
+        lost_ += entries;
+        flags_ |= PMUKIT_HISI_PTT_F_TRUNCATED;
+    }
     void data(Bytes bytes)
     {
         left_ -= bytes.size();
@@ -67,6 +81,7 @@ public:
     {
         give();
         lost_ += bytes / packet_bytes(format_);
+        at_least_ |= bytes == 0 ? PMUKIT_HISI_PTT_F_AT_LEAST : 0;
         flags_ |= PMUKIT_HISI_PTT_F_TRUNCATED;
     }
 
@@ -85,8 +100,8 @@ private:
         put(uint64_t{entries_.size() / entry} << PMUKIT_HISI_PTT_W0_ENTRIES_SHIFT |
             uint64_t{entry} << PMUKIT_HISI_PTT_W0_ENTRY_BYTES_SHIFT |
             uint64_t{PMUKIT_HISI_PTT_EXTRA_WORDS} << PMUKIT_HISI_PTT_W0_EXTRA_WORDS_SHIFT);
-        for (uint64_t word : {uint64_t{PMUKIT_HISI_PTT_MARK}, sink_.time_ns(stream_, at), flags_,
-                              sequence_++, lost_})
+        for (uint64_t word : {uint64_t{PMUKIT_HISI_PTT_MARK}, sink_.time_ns(stream_, at),
+                              flags_ | at_least_, sequence_++, lost_})
             put(word);
         append(raw_, entries_);
         sink_.raw(stream_, at, raw_);
@@ -104,7 +119,7 @@ private:
     ptt::Framer framer_;
     ptt::Format format_ = ptt::Format::k4dw;
     uint64_t left_ = 0;
-    uint64_t sequence_ = 0, lost_ = 0, flags_ = 0;
+    uint64_t sequence_ = 0, lost_ = 0, flags_ = 0, at_least_ = 0;
     uint64_t entries_at_ = 0;  // in the stream
     std::vector<std::byte> entries_, raw_;
 };
@@ -118,9 +133,22 @@ public:
         streams_.begin_at(stream, offset, sink_, stream).begin(size);
     }
     void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
+    void aux_entries(const Stream &stream, std::optional<uint64_t> base) override
+    {
+        streams_.at(stream).decoder().align(base);
+    }
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
         streams_.begin_at(stream, offset, sink_, stream).decoder().loss(bytes);
+    }
+    void aux_overrun(const Stream &stream, uint64_t offset) override
+    {
+        streams_.begin_at(stream, offset, sink_, stream).overrun();
+    }
+    void entries_lost(const Stream &stream, uint64_t entries, bool) override
+    {
+        if (entries != 0)
+            streams_.begin_at(stream, 0, sink_, stream).entries_lost(entries);
     }
     void finish() override
     {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How the AUX data of a PCIe trace is laid out, by what the file says of its event.
+// How the AUX data of a PCIe trace is laid out, by what the file says of its event, or somebody
+// who knows better.
 #pragma once
+
+#include <fmt/core.h>
+
+#include <string>
 
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "session/recording.hpp"
@@ -11,6 +16,24 @@ inline decode::hisi_ptt::Layout layout_of(const Stream &stream)
 {
     return {decode::hisi_ptt::format_of(stream.config),
             decode::hisi_ptt::has_wide_tags(stream.decoder_version)};
+}
+
+// --hisi-ptt-headers: "narrow" or "wide"; empty: as the file says. Before the walk.
+inline void claim_headers(Recording &recording, const std::string &headers)
+{
+    if (!headers.empty())
+        recording.claim_decoder_version(headers == "wide" ? 2 : 1);
+}
+
+// What was used, and what the file says; empty: nothing but the first layout.
+inline std::string headers_text(const Recording &recording)
+{
+    const uint64_t version = recording.decoder_version();
+    if (recording.claimed_decoder_version())
+        return fmt::format("headers {} by --hisi-ptt-headers, decoder version {} by the file",
+                           decode::hisi_ptt::has_wide_tags(version) ? "wide" : "narrow",
+                           recording.decoder_version_of_file());
+    return version == 1 ? "" : fmt::format("decoder version {}", version);
 }
 
 }  // namespace pmukit::cli

@@ -64,15 +64,30 @@ public:
     {
         records_.begins_later();
         seen_.first_of_others(first.sequence, first.lost);
+        was_at_least_ = (first.flags & PMUKIT_HISI_PTT_F_AT_LEAST) != 0;
     }
     bool note(const ptt::Record &record) { return records_.note(record); }
 
     const ptt::RecordAccount &records() const { return records_; }
-    uint64_t lost_entries() const { return seen_.of(records_.lost_entries()); }
+    uint64_t lost_entries() const { return aux_lost_ + seen_.of(records_.lost_entries()); }
+    // A flag that was there before we looked stays, and says nothing of what came since.
+    bool at_least() const
+    {
+        return aux_at_least_ ||
+               (records_.at_least() && (!was_at_least_ || records_.overruns() != 0));
+    }
+    // Of AUX data, which has no records.
+    void lose(uint64_t entries, bool at_least)
+    {
+        aux_lost_ += entries;
+        aux_at_least_ |= at_least;
+    }
 
 private:
     ptt::RecordAccount records_;
     LossesSeen seen_;
+    uint64_t aux_lost_ = 0;
+    bool aux_at_least_ = false, was_at_least_ = false;
 };
 
 class LiveHisiPtt;
@@ -93,6 +108,19 @@ public:
     const LiveView &view() const override { return kView; }
     Link &sink_of(const Stream &stream) { return links_[names_(stream)]; }
 
+    void aux_entries(const Stream &stream, std::optional<uint64_t> base) override
+    {
+        of(stream).decoder().align(base);
+    }
+    void aux_overrun(const Stream &stream, uint64_t offset) override
+    {
+        aux_loss(stream, offset, 0);
+        accounts_[names_(stream)].lose(0, true);
+    }
+    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    {
+        accounts_[names_(stream)].lose(entries, at_least);
+    }
     void sample(const Stream &stream, uint64_t, Bytes words) override
     {
         whole_record(names_(stream), words, false);
@@ -130,8 +158,10 @@ public:
     {
         uint64_t entries = 0, missing = 0, overruns = 0, skipped = unreadable_, cuts = 0,
                  unknown = 0;
+        bool at_least = false;
         for (const auto &[pmu, account] : accounts_) {
             entries += account.lost_entries();
+            at_least |= account.at_least();
             missing += account.records().missing_records();
             overruns += account.records().overruns();
         }
@@ -141,7 +171,7 @@ public:
             cuts += link.losses();
             unknown += link.unknown();
         }
-        return {{entries, "trace entries were lost in the driver"},
+        return {{entries, "trace entries were lost in the driver", at_least},
                 {missing, "records of a trace are missing by their numbers"},
                 {overruns, "times the device overwrote what was not read yet"},
                 {cuts, "times trace data was lost"},

@@ -91,12 +91,14 @@ TEST_F(HisiPttFilter, ReadsNoFileButThatOfAFunction)
 
 TEST(AuxtraceInfo, IsThatOfStockPerf)
 {
-    const std::optional<AuxtraceInfo> info = auxtrace_info_of({{"hisi_ptt0_2", 24}});
+    using Words = std::vector<uint64_t>;
+    const std::optional<AuxtraceInfo> info = auxtrace_info_of({{"hisi_ptt0_2", 24, 0x101180001}});
     ASSERT_TRUE(info);
     EXPECT_EQ(info->type, 6U);
-    EXPECT_EQ(info->pmu_type, 24U);
-    EXPECT_EQ(info->decoder_version, 2U);
-    EXPECT_EQ(auxtrace_info_of({{"hisi_ptt0_2", 24}, {"hisi_ptt0_3", 25}})->pmu_type, 24U);
+    EXPECT_EQ(info->words, (Words{24, 1}));
+    EXPECT_EQ(auxtrace_info_of({{"hisi_ptt0_2", 24}, {"hisi_ptt0_3", 25}})->words, (Words{24, 1}));
+    EXPECT_EQ(auxtrace_info_of({{"hisi_ptt0_2", 24, 0x101180001, true}})->words, Words{24});
+    EXPECT_EQ(auxtrace_info_of({{"hisi_ptt0_2", 24, 0x1101180001, true}})->words, (Words{24, 1}));
 }
 
 TEST(AuxtraceInfo, IsLeftOutWhereStockPerfWouldMisread)

@@ -71,25 +71,27 @@ std::string type_text(uint64_t type)
 std::string terms_text(const Recording &recording, size_t event)
 {
     const Terms terms = terms_of(recording.config(event));
-    const uint64_t version = recording.decoder_version();
+    const std::string headers = headers_text(recording);
     return fmt::format("{}  direction {} ({})  type {}  format {}{}", filter_text(terms.filter),
                        terms.direction, direction_text(terms), type_text(terms.type),
-                       terms.format ? "8DW" : "4DW",
-                       version == 1 ? "" : fmt::format("  decoder version {}", version));
+                       terms.format ? "8DW" : "4DW", headers.empty() ? "" : "  " + headers);
 }
 
 // One event: its traffic, whichever way it came.
 
 struct EventTraffic {
-    explicit EventTraffic(unsigned range_log2) : traffic(range_log2) {}
+    EventTraffic(unsigned range_log2, const ptt::TrafficRoom &room) : traffic(range_log2, room) {}
 
     Traffic traffic;
     StreamMap<ptt::StreamDecoder> aux, samples;
     std::map<Stream, ptt::RecordAccount> accounts;
     uint64_t bad_records = 0;
+    // Of AUX data, which has no records.
+    uint64_t aux_lost = 0, aux_overruns = 0;
+    bool aux_at_least = false;
 };
 
-// Sums over the accounts of all CPUs.
+// Sums over the accounts of all CPUs, and of AUX data.
 struct AccountTotals {
     uint64_t records = 0, lost = 0, missing = 0, duplicates = 0, overruns = 0, resets = 0;
     uint64_t filter_gone = 0;
@@ -99,6 +101,9 @@ struct AccountTotals {
 AccountTotals totals_of(const EventTraffic &event)
 {
     AccountTotals totals;
+    totals.lost = event.aux_lost;
+    totals.overruns = event.aux_overruns;
+    totals.at_least = event.aux_at_least;
     for (const auto &[stream, account] : event.accounts) {
         totals.records += account.records();
         totals.lost += account.lost_entries();
@@ -167,6 +172,9 @@ void print_requesters(const Traffic &traffic, size_t top, Output &out)
             one.latency.requests ? std::to_string(one.latency.max) : "-");
     }
     print_more(shown, all.size(), "requesters", out);
+    if (traffic.other_requesters().tlps())
+        out.print("  {:>5}  {} TLPs of further requesters\n", "...",
+                  traffic.other_requesters().tlps());
 }
 
 void print_ranges(const Traffic &traffic, size_t top, Output &out)
@@ -261,10 +269,11 @@ std::vector<Remark> losses_of(const EventTraffic &event)
     const Traffic &traffic = event.traffic;
     const AccountTotals account = totals_of(event);
     return {
-        {account.lost, account.at_least
-                           ? "entries at least were lost in the driver, how many more the "
-                             "device does not say; trace fewer types or ports"
-                           : "entries were lost in the driver; record with a larger -m"},
+        {account.lost,
+         account.at_least ? "entries were lost, how many more the device does not say; trace fewer "
+                            "types or ports"
+                          : "entries were lost in the driver; record with a larger -m",
+         account.at_least},
         {account.overruns,
          "times the device overwrote what was not read yet, it is unknown how "
          "often; trace fewer types or ports"},
@@ -289,15 +298,15 @@ void print_remarks(const EventTraffic &event, const Verdict &verdict, Output &ou
         {latency.reused, "requests had a tag that came again before their completion"},
         {latency.forgotten, "requests waited when data was lost"},
         {latency.untracked, "requests were of too many requesters to be followed"},
+        {traffic.other_requesters().tlps(), "TLPs were of too many requesters to be listed"},
         {traffic.poisoned(), "TLPs were poisoned"},
         {traffic.with_pasid(), "TLPs had a PASID"},
     };
-    out.text(verdict.line(std::ranges::any_of(losses, &Remark::count)));
+    out.text(verdict.line(std::ranges::any_of(losses, &Remark::is_shown)));
     for (const std::span<const Remark> remarks :
          {std::span<const Remark>(losses), std::span<const Remark>(others)})
-        for (const Remark &remark : remarks)
-            if (remark.count)
-                out.print("  {} {}\n", remark.count, remark.text);
+        for (const std::string &line : lines_of(remarks))
+            out.print("  {}\n", line);
 }
 
 void print_event(const std::string &pmu, const std::string &terms,
@@ -357,33 +366,33 @@ ordered_json json_of_classes(const Traffic &traffic)
     return classes;
 }
 
-ordered_json json_of_requesters(const Traffic &traffic, size_t top)
+void write_requesters(JsonWriter &json, const Traffic &traffic, size_t top)
 {
-    ordered_json requesters = ordered_json::array();
+    json.begin("requesters", JsonWriter::kArray);
     const std::vector<const ptt::RequesterTraffic *> all = traffic.requesters();
     for (size_t i = 0; i < shown_of(all.size(), top); i++) {
         const ptt::RequesterTraffic &one = *all[i];
-        requesters.push_back({{"requester", ptt::bdf_text(one.id)},
-                              {"posted", json_of(one.posted)},
-                              {"non_posted", json_of(one.non_posted)},
-                              {"completions", json_of(one.completions)},
-                              {"answered", one.latency.requests},
-                              {"latency_mean", one.latency.mean()},
-                              {"latency_max", one.latency.max}});
+        json.element({{"requester", ptt::bdf_text(one.id)},
+                      {"posted", json_of(one.posted)},
+                      {"non_posted", json_of(one.non_posted)},
+                      {"completions", json_of(one.completions)},
+                      {"answered", one.latency.requests},
+                      {"latency_mean", one.latency.mean()},
+                      {"latency_max", one.latency.max}});
     }
-    return requesters;
+    json.end();
 }
 
-ordered_json json_of_ranges(const Traffic &traffic, size_t top)
+void write_ranges(JsonWriter &json, const Traffic &traffic, size_t top)
 {
-    ordered_json ranges = ordered_json::array();
+    json.begin("ranges", JsonWriter::kArray);
     const std::vector<ptt::RangeTraffic> all = traffic.ranges();
     for (size_t i = 0; i < shown_of(all.size(), top); i++)
-        ranges.push_back({{"address", all[i].address},
-                          {"bytes", traffic.range_bytes()},
-                          {"reads", json_of(all[i].reads)},
-                          {"writes", json_of(all[i].writes)}});
-    return ranges;
+        json.element({{"address", all[i].address},
+                      {"bytes", traffic.range_bytes()},
+                      {"reads", json_of(all[i].reads)},
+                      {"writes", json_of(all[i].writes)}});
+    json.end();
 }
 
 ordered_json json_of(const ptt::TimeStrip &time)
@@ -451,34 +460,38 @@ ordered_json json_of_loss(const EventTraffic &event)
             {"bad_records", event.bad_records}};
 }
 
-ordered_json json_of(const Recording &recording, size_t index, const EventTraffic &event,
-                     size_t top)
+void write_pmu(JsonWriter &json, const Recording &recording, size_t index,
+               const EventTraffic &event, size_t top)
 {
     const Traffic &traffic = event.traffic;
     const Terms terms = terms_of(recording.config(index));
-    return {{"pmu", recording.pmu_name(index)},
-            {"driver", "hisi_ptt"},
-            {"filter", terms.filter},
-            {"direction", terms.direction},
-            {"direction_text", direction_text(terms)},
-            {"type", terms.type},
-            {"format", terms.format ? "8DW" : "4DW"},
-            {"decoder_version", recording.decoder_version()},
-            {"records", totals_of(event).records},
-            {"tlps", traffic.packets()},
-            {"by_type", json_of_types(traffic)},
-            {"by_class", json_of_classes(traffic)},
-            {"requesters", json_of_requesters(traffic, top)},
-            {"ranges", json_of_ranges(traffic, top)},
-            {"elsewhere", json_of(traffic.elsewhere())},
-            {"time", json_of(traffic.time())},
-            {"payload_bytes", json_of(traffic.payload())},
-            {"read_bytes", json_of(traffic.requested())},
-            {"alignment", json_of_alignment(traffic)},
-            {"latency", json_of_latency(traffic)},
-            {"with_pasid", traffic.with_pasid()},
-            {"poisoned", traffic.poisoned()},
-            {"lost", json_of_loss(event)}};
+    json.begin_element();
+    json.members({{"pmu", recording.pmu_name(index)},
+                  {"driver", "hisi_ptt"},
+                  {"filter", terms.filter},
+                  {"direction", terms.direction},
+                  {"direction_text", direction_text(terms)},
+                  {"type", terms.type},
+                  {"format", terms.format ? "8DW" : "4DW"},
+                  {"decoder_version", recording.decoder_version()},
+                  {"version_in_file", recording.decoder_version_of_file()},
+                  {"records", totals_of(event).records},
+                  {"tlps", traffic.packets()},
+                  {"by_type", json_of_types(traffic)},
+                  {"by_class", json_of_classes(traffic)}});
+    write_requesters(json, traffic, top);
+    json.member("other_requesters", traffic.other_requesters().tlps());
+    write_ranges(json, traffic, top);
+    json.members({{"elsewhere", json_of(traffic.elsewhere())},
+                  {"time", json_of(traffic.time())},
+                  {"payload_bytes", json_of(traffic.payload())},
+                  {"read_bytes", json_of(traffic.requested())},
+                  {"alignment", json_of_alignment(traffic)},
+                  {"latency", json_of_latency(traffic)},
+                  {"with_pasid", traffic.with_pasid()},
+                  {"poisoned", traffic.poisoned()},
+                  {"lost", json_of_loss(event)}});
+    end_pmu(recording, index, json);
 }
 
 class HisiPttReport final : public DriverReport {
@@ -503,19 +516,43 @@ public:
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
-        EventTraffic &event = event_of(stream.event);
-        event.aux.begin_at(stream, offset, event.traffic, layout_of(stream));
+        EventTraffic *const event = event_of(stream.event);
+        if (event && has_room(event->aux.find(stream)))
+            event->aux.begin_at(stream, offset, event->traffic, layout_of(stream));
     }
     void aux(const Stream &stream, Bytes data) override
     {
         now_ = {&stream, std::nullopt};
-        event_of(stream.event).aux.data(stream, data);
+        if (ptt::StreamDecoder *const decoder = decoder_of(stream))
+            decoder->data(data);
+        else
+            left_out_bytes_ += data.size();
+    }
+    void aux_entries(const Stream &stream, std::optional<uint64_t> base) override
+    {
+        now_ = {&stream, std::nullopt};
+        if (ptt::StreamDecoder *const decoder = decoder_of(stream))
+            decoder->align(base);
     }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
     {
-        EventTraffic &event = event_of(stream.event);
+        EventTraffic *const event = event_of(stream.event);
         now_ = {&stream, std::nullopt};
-        event.aux.loss(stream, bytes);
+        if (event)
+            event->aux.loss(stream, bytes);
+    }
+    void aux_overrun(const Stream &stream, uint64_t offset) override
+    {
+        aux_loss(stream, offset, 0);
+        if (EventTraffic *const event = event_of(stream.event))
+            event->aux_overruns++;
+    }
+    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    {
+        if (EventTraffic *const event = event_of(stream.event)) {
+            event->aux_lost = entries;
+            event->aux_at_least = at_least;
+        }
     }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override;
     void expect(size_t event) override { event_of(event); }
@@ -534,20 +571,22 @@ public:
             print_event(recording.pmu_name(index), terms_text(recording, index),
                         recording.source(index), event, options_, verdict, out);
     }
-    void add_pmus(const Recording &recording, ordered_json &pmus) override
+    void write_pmus(const Recording &recording, JsonWriter &pmus) override
     {
         for (const auto &[index, event] : events_)
-            pmus.push_back(json_of(recording, index, event, options_.top));
+            write_pmu(pmus, recording, index, event, options_.top);
     }
-    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override
+    void add_figures(const Recording &recording, html::Page &page) override
     {
         for (const auto &[index, event] : events_) {
+            if (!page.has_room())
+                continue;
             const FigureHead head{recording.pmu_name(index), recording.source(index).value_or(""),
                                   lines_of(losses_of(event))};
-            const size_t before = figures.size();
-            for (html::Figure &figure : traffic_figures(head, event.traffic, options_.top))
-                figures.push_back(std::move(figure));
-            figures[before].words.push_back(terms_text(recording, index));
+            std::vector<html::Figure> figures = traffic_figures(head, event.traffic, options_.top);
+            figures.front().words.push_back(terms_text(recording, index));
+            for (const html::Figure &figure : figures)
+                page.add(figure);
         }
     }
     std::vector<std::string> troubles(const Recording &recording) const override;
@@ -559,27 +598,47 @@ private:
         std::optional<uint64_t> time_ns;
     };
 
-    EventTraffic &event_of(size_t index);
+    ptt::StreamDecoder *decoder_of(const Stream &stream)
+    {
+        EventTraffic *const event = event_of(stream.event);
+        return event ? event->aux.find(stream) : nullptr;
+    }
+    EventTraffic *event_of(size_t index);
+    bool has_room(bool known);
     std::optional<uint64_t> time_of(uint64_t offset) const;
 
     ReportOptions options_;
     unsigned range_log2_;
     bool continues_;
+    ptt::TrafficRoom room_;
     std::map<size_t, EventTraffic> events_;
+    uint64_t left_out_bytes_ = 0;
     Join *join_ = nullptr;
     AuxThreads aux_;  // only to join
     Now now_;
 };
 
-EventTraffic &HisiPttReport::event_of(size_t index)
+// nullptr: there are so many that there is no room for this one.
+EventTraffic *HisiPttReport::event_of(size_t index)
 {
-    auto [at, fresh] = events_.try_emplace(index, range_log2_);
-    if (fresh && join_)
-        at->second.traffic.watch(
-            [this](uint64_t offset, const ptt::Tlp &tlp, const TlpCount &count) {
-                join_->request(tlp, count, time_of(offset));
-            });
-    return at->second;
+    if (const auto known = events_.find(index); known != events_.end())
+        return &known->second;
+    if (!room_.requesters->take(sizeof(EventTraffic) + kNodeBytes))
+        return nullptr;
+    EventTraffic &event = events_.try_emplace(index, range_log2_, room_).first->second;
+    if (join_)
+        event.traffic.watch([this](uint64_t offset, const ptt::Tlp &tlp, const TlpCount &count) {
+            join_->request(tlp, count, time_of(offset));
+        });
+    return &event;
+}
+
+// For what is kept of a stream, if it is not yet.
+bool HisiPttReport::has_room(bool known)
+{
+    constexpr size_t kStreamBytes =
+        sizeof(Stream) + sizeof(ptt::StreamDecoder) + sizeof(ptt::RecordAccount) + kNodeBytes;
+    return known || room_.requesters->take(kStreamBytes);
 }
 
 std::optional<uint64_t> HisiPttReport::time_of(uint64_t offset) const
@@ -592,12 +651,17 @@ std::optional<uint64_t> HisiPttReport::time_of(uint64_t offset) const
 
 void HisiPttReport::sample(const Stream &stream, uint64_t, Bytes words)
 {
-    EventTraffic &event = event_of(stream.event);
+    EventTraffic *const found = event_of(stream.event);
     const std::optional<ptt::Record> record = ptt::parse_record(words);
-    if (!record) {
-        event.bad_records++;
+    if (found && !record) {
+        found->bad_records++;
         return;
     }
+    if (!found || !has_room(found->accounts.contains(stream))) {
+        left_out_bytes_ += words.size();
+        return;
+    }
+    EventTraffic &event = *found;
     const auto [known, first] = event.accounts.try_emplace(stream);
     ptt::RecordAccount &account = known->second;
     if (first && continues_)
@@ -616,6 +680,11 @@ void HisiPttReport::sample(const Stream &stream, uint64_t, Bytes words)
 std::vector<std::string> HisiPttReport::troubles(const Recording &recording) const
 {
     std::vector<std::string> troubles;
+    if (left_out_bytes_)
+        troubles.push_back(
+            fmt::format("{}: {} bytes are of further events or streams than can be "
+                        "kept apart; cut them out: pmukit cut --event, --cpu",
+                        recording.path(), left_out_bytes_));
     for (const auto &[index, event] : events_) {
         const std::string where = recording.path() + ": " + recording.pmu_name(index);
         if (event.traffic.skipped_bytes())

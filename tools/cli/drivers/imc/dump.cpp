@@ -5,6 +5,7 @@
 #include "cli/drivers/imc/mode.hpp"
 #include "cli/dump_stream.hpp"
 #include "decode/imc/imc_decode.hpp"
+#include "session/samples.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -88,7 +89,7 @@ void ImcDump::bare_sample(const Stream &stream, const perfdata::Record &record,
     to().out.print("{}.{:09} {}/{} {} {:#018x} period {}\n", time_ns / 1'000'000'000,
                    time_ns % 1'000'000'000, static_cast<int32_t>(who.pid.value_or(UINT32_MAX)),
                    static_cast<int32_t>(who.tid.value_or(UINT32_MAX)),
-                   imc_mode_name(imc_mode_of_misc(record.misc)), sample.ip.value_or(0),
+                   imc_mode_name(mode_of_misc(record.misc)), sample.ip.value_or(0),
                    sample.period.value_or(1));
     if (sample.raw)
         print_payload(*sample.raw);

@@ -6,6 +6,7 @@
 #include "cli/drivers/imc/mode.hpp"
 #include "cli/export/stream.hpp"
 #include "decode/imc/imc_decode.hpp"
+#include "session/samples.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -158,7 +159,7 @@ void ImcExport::bare_sample(const Stream &stream, const perfdata::Record &record
     to().origin(stream, sample.who.time_ns, row.data());
     put_task(to(), sample.who, row);
     row[kIp] = value_of(sample.ip);
-    put_row(to(), stream.event, sample.who, imc_mode_of_misc(record.misc), row);
+    put_row(to(), stream.event, sample.who, mode_of_misc(record.misc), row);
 }
 
 }  // namespace

@@ -67,12 +67,4 @@ uint16_t misc_of_imc_mode(Mode mode)
     return kModes[static_cast<size_t>(mode)].misc;
 }
 
-Mode imc_mode_of_misc(uint16_t misc)
-{
-    for (const ModeRow &row : kModes)
-        if (row.misc == (misc & PERF_RECORD_MISC_CPUMODE_MASK))
-            return row.mode;
-    return Mode::kUser;
-}
-
 }  // namespace pmukit::cli

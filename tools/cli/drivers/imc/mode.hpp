@@ -15,6 +15,5 @@ decode::imc::ModeRule imc_mode_rule(const perfdata::Reader &reader);
 
 std::string_view imc_mode_name(decode::imc::Mode mode);
 uint16_t misc_of_imc_mode(decode::imc::Mode mode);
-decode::imc::Mode imc_mode_of_misc(uint16_t misc);
 
 }  // namespace pmukit::cli

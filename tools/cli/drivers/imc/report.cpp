@@ -17,6 +17,7 @@
 #include "perfdata/format.hpp"
 #include "session/aux_threads.hpp"
 #include "session/functions.hpp"
+#include "session/samples.hpp"
 #include "session/stream_map.hpp"
 #include "session/symbols.hpp"
 #include "session/threads.hpp"
@@ -140,24 +141,34 @@ void print_remarks(const EventSamples &seen, const Verdict &verdict, Output &out
 
 // For programs
 
-ordered_json json_of(const ImcProfile &profile, size_t top)
+ordered_json json_of(const Function &function, uint64_t samples, const ImcProfile &profile)
 {
-    ordered_json hot = ordered_json::array(), tasks = ordered_json::array();
-    for (const auto *entry : ranked(profile.functions()))
-        if (const auto &[function, samples] = *entry; top == 0 || hot.size() < top)
-            hot.push_back({{"object", function.object},
-                           {"function", function.name},
-                           {"symbol", function.has_symbol},
-                           {"mode", imc_mode_name(function.mode)},
-                           {"samples", samples},
-                           {"share", share_of(samples, profile.samples())}});
-    for (const auto *entry : ranked(profile.tasks()))
-        if (const auto &[task, samples] = *entry; top == 0 || tasks.size() < top)
-            tasks.push_back({{"command", task.command},
-                             {"pid", static_cast<int32_t>(task.pid)},
-                             {"tid", static_cast<int32_t>(task.tid)},
-                             {"samples", samples}});
-    return {{"hot", hot}, {"threads", tasks}};
+    return {{"object", function.object},
+            {"function", function.name},
+            {"symbol", function.has_symbol},
+            {"mode", imc_mode_name(function.mode)},
+            {"samples", samples},
+            {"share", share_of(samples, profile.samples())}};
+}
+
+ordered_json json_of(const ImcProfile::Task &task, uint64_t samples, const ImcProfile &)
+{
+    return {{"command", task.command},
+            {"pid", static_cast<int32_t>(task.pid)},
+            {"tid", static_cast<int32_t>(task.tid)},
+            {"samples", samples}};
+}
+
+template <typename Key>
+void write_ranked(JsonWriter &json, const char *name, const std::map<Key, uint64_t> &samples,
+                  const ImcProfile &profile, size_t top)
+{
+    json.begin(name, JsonWriter::kArray);
+    size_t shown = 0;
+    for (const auto *entry : ranked(samples))
+        if (top == 0 || shown++ < top)
+            json.element(json_of(entry->first, entry->second, profile));
+    json.end();
 }
 
 // Of one stream of AUX data
@@ -203,8 +214,9 @@ public:
           options_(std::move(options)),
           names_(recording.reader(), options_.symfs, std::move(kernel)),
           names_known_(!can_be_read_once_only(options_.input)),
-          aux_(AuxThreads::of_file(options_.input, recording.drivers(),
-                                   driver_of_name("imc")->recorded, &threads_))
+          aux_(may_be_recorded(recording) ? AuxThreads::of_file(options_.input, recording.drivers(),
+                                                                own_driver(), &threads_)
+                                          : AuxThreads())
     {
     }
 
@@ -235,11 +247,23 @@ public:
     void finish() override;
 
     void print(const Recording &recording, const Verdict &verdict, Output &out) override;
-    void add_pmus(const Recording &recording, ordered_json &pmus) override;
-    void add_figures(const Recording &recording, std::vector<html::Figure> &figures) override;
+    void write_pmus(const Recording &recording, JsonWriter &pmus) override;
+    void add_figures(const Recording &recording, html::Page &page) override;
     std::vector<std::string> troubles(const Recording &recording) const override;
 
 private:
+    static const Driver *own_driver() { return driver_of_name("imc")->recorded; }
+    // Or is, of a file that does not say what it has: then its names are needed before its data.
+    static bool may_be_recorded(const Recording &recording)
+    {
+        const size_t events = recording.reader().events().size();
+        bool may_be = recording.reader().is_pipe();
+        for (size_t event = 0; event < events && !may_be; event++) {
+            const Driver *driver = recording.driver(event);
+            may_be = !driver || driver == own_driver();
+        }
+        return may_be;
+    }
     EventSamples &event(size_t number)
     {
         // Pages alone show stacks.
@@ -282,7 +306,7 @@ void ImcReport::bare_sample(const Stream &stream, const perfdata::Record &record
     if (sample.raw && !note_payload(seen, stream, sample))
         return;
     seen.profile.add({sample.who.pid.value_or(kNobody), sample.who.tid.value_or(kNobody),
-                      imc_mode_of_misc(record.misc), sample.ip.value_or(0)},
+                      mode_of_misc(record.misc), sample.ip.value_or(0)},
                      sample.who.time_ns.value_or(0));
 }
 
@@ -314,16 +338,17 @@ void ImcReport::print(const Recording &recording, const Verdict &verdict, Output
     }
 }
 
-void ImcReport::add_figures(const Recording &recording, std::vector<html::Figure> &figures)
+void ImcReport::add_figures(const Recording &recording, html::Page &page)
 {
     for (const auto &[number, seen] : events_)
-        figures.push_back(
-            flame_figure({recording.pmu_name(number), recording.source(number).value_or(""),
-                          lines_of(losses_of(seen))},
-                         seen.profile.stacks(), options_.top));
+        if (page.has_room())
+            page.add(
+                flame_figure({recording.pmu_name(number), recording.source(number).value_or(""),
+                              lines_of(losses_of(seen))},
+                             seen.profile.stacks(), options_.top));
 }
 
-void ImcReport::add_pmus(const Recording &recording, ordered_json &pmus)
+void ImcReport::write_pmus(const Recording &recording, JsonWriter &pmus)
 {
     for (const auto &[number, seen] : events_) {
         const AccountTotals account = totals_of(seen);
@@ -341,14 +366,17 @@ void ImcReport::add_pmus(const Recording &recording, ordered_json &pmus)
         pmu["without_symbol"] = seen.profile.without_symbol();
         pmu["undivided"] = seen.profile.undivided();
         pmu["two_meanings"] = seen.profile.two_meanings();
-        pmu.update(json_of(seen.profile, options_.top));
-        pmus.push_back(std::move(pmu));
+        pmus.begin_element();
+        pmus.members(pmu);
+        write_ranked(pmus, "hot", seen.profile.functions(), seen.profile, options_.top);
+        write_ranked(pmus, "threads", seen.profile.tasks(), seen.profile, options_.top);
+        end_pmu(recording, number, pmus);
     }
 }
 
 std::vector<std::string> ImcReport::troubles(const Recording &recording) const
 {
-    std::vector<std::string> troubles;
+    std::vector<std::string> troubles = {aux_.left_out(recording.path())};
     for (const auto &[number, seen] : events_)
         if (seen.skipped_bytes)
             troubles.push_back(fmt::format("{}: {}: {} bytes hold no record and were skipped",
@@ -358,9 +386,7 @@ std::vector<std::string> ImcReport::troubles(const Recording &recording) const
         troubles.push_back(
             fmt::format("{}: {}: not the build that was recorded; its symbols are not used",
                         recording.path(), path));
-    if (threads_.dropped())
-        troubles.push_back(fmt::format("{}: {} maps or threads more than a machine can have",
-                                       recording.path(), threads_.dropped()));
+    troubles.push_back(names_not_kept(recording.path(), threads_.dropped()));
     return troubles;
 }
 

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// `pmukit export` of every recording of the corpus beside `perf script` of the newest stock perf:
+// who, where, when, which event, how many, from which address through which calls; row by row, by
+// time. That all formats have the same rows is export_roundtrip_test's.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "base/test_folder.hpp"
+#include "cli/drivers.hpp"
+#include "cli/export/export.hpp"
+#include "cli/tests/stock_perf.hpp"
+#include "perfdata/format.hpp"
+#include "perfdata/generic_events.hpp"
+#include "perfdata/testing/corpus_file.hpp"
+#include "perfdata/testing/perf_script.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+using nlohmann::json;
+using perfdata::testing::Recording;
+
+// A sample, as perf script shows it: a line, and the addresses of its callchain.
+struct Row {
+    std::string line;
+    std::vector<std::string> chain;
+    bool operator==(const Row &) const = default;
+};
+
+// What the fields of a recording are, and which of its events are of drivers, whose rows are in
+// tables of their own.
+struct Contents {
+    std::vector<std::string> fields;
+    std::set<std::string> of_drivers;
+    std::map<uint64_t, uint64_t> exits_ns;  // of threads
+    bool has(std::string_view field) const
+    {
+        return std::ranges::find(fields, field) != fields.end();
+    }
+};
+
+Contents contents_of(const std::string &path)
+{
+    Contents contents;
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
+    EXPECT_TRUE(reader) << reader.error().message;
+    for (perfdata::Record record;;) {
+        const Result<bool> more = reader->next(record);
+        if (!more || !*more)
+            break;
+        const auto task = record.type == PERF_RECORD_EXIT
+                              ? perfdata::parse_task(record.body, reader->order())
+                              : std::nullopt;
+        if (task)
+            contents.exits_ns.emplace(task->tid, task->time_ns);
+    }
+    for (const perfdata::Event &event : reader->events())
+        if (driver_of_pmu(recorded_drivers(), reader->pmu_name(event.attr.type)))
+            contents.of_drivers.insert(perfdata::name_of(event) + ":");
+    Result<perfdata::Reader> again = perfdata::Reader::open_path(path);
+    const Result<std::string> fields = perfdata::testing::script_fields(*again);
+    EXPECT_TRUE(fields);
+    contents.fields = {"comm"};
+    std::istringstream names(fields ? *fields : "");
+    constexpr std::string_view kCompared[] = {"pid",    "tid",   "cpu",  "time",
+                                              "period", "event", "addr", "ip"};
+    for (std::string name; std::getline(names, name, ',');)
+        if (std::ranges::find(kCompared, name) != std::end(kCompared))
+            contents.fields.push_back(name);
+    return contents;
+}
+
+std::string squeezed(const std::string &line)
+{
+    std::istringstream words(line);
+    std::string text;
+    for (std::string word; words >> word;)
+        text += (text.empty() ? "" : " ") + word;
+    return text;
+}
+
+// Frames stand below their sample, behind a tab; "[unknown]" follows where perf looks for symbols.
+std::vector<Row> rows_of_perf(const std::string &said, const Contents &contents)
+{
+    std::vector<Row> rows;
+    std::istringstream lines(said);
+    bool is_of_driver = false;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.empty())
+            continue;
+        const std::string words = squeezed(line);
+        if (line[0] == '\t') {
+            if (!is_of_driver && !rows.empty())
+                rows.back().chain.push_back(words.substr(0, words.find(' ')));
+            continue;
+        }
+        is_of_driver = std::ranges::any_of(contents.of_drivers, [&](const std::string &name) {
+            return words.find(name) != words.npos;
+        });
+        if (!is_of_driver)
+            rows.push_back({words, {}});
+    }
+    return rows;
+}
+
+std::string said_by_perf(const std::string &perf, const std::string &path, const Contents &contents,
+                         const std::string &options, const std::string &no_programs)
+{
+    std::string fields;
+    for (const std::string &field : contents.fields)
+        fields += (fields.empty() ? "" : ",") + field;
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
+    const std::string input = reader->is_pipe() ? "-i - <" + path : "-i " + path;
+    return stock::run("(" + perf + "script --ns " + options + " --symfs " + no_programs + " -F " +
+                      fields + " " + input + " 2>/dev/null)")
+        .text;
+}
+
+uint64_t number(const json &row, const char *name, uint64_t otherwise = 0)
+{
+    if (!row.contains(name))
+        return otherwise;
+    const json &value = row[name];
+    return value.is_string() ? std::stoull(value.get<std::string>(), nullptr, 16)
+                             : value.get<uint64_t>();
+}
+
+// In perf's words. perf forgets a thread when it exits, though its last samples come after that:
+// there is its number instead of its name.
+std::vector<std::string> words_of(const json &row, const Contents &contents, bool with_ip)
+{
+    constexpr uint64_t kSecond = 1000000000;
+    const auto tid = static_cast<int32_t>(number(row, "tid", UINT32_MAX));
+    const auto pid = static_cast<int32_t>(number(row, "pid", UINT32_MAX));
+    const uint64_t time_ns = number(row, "time_ns");
+    std::vector<std::string> lines;
+    const auto add = [&](const std::string &comm) {
+        std::string line = comm + ' ';
+        if (contents.has("tid"))
+            line += fmt::format("{}/{} ", pid, tid);
+        if (contents.has("cpu"))
+            line += fmt::format("[{:03}] ", static_cast<int>(number(row, "cpu", UINT32_MAX)));
+        if (contents.has("time"))
+            line += fmt::format("{}.{:09}: ", time_ns / kSecond, time_ns % kSecond);
+        if (contents.has("period"))
+            line += fmt::format("{} ", number(row, "period"));
+        if (contents.has("event"))
+            line += row["event"].get<std::string>() + ": ";
+        if (contents.has("addr"))
+            line += fmt::format("{:x} ", number(row, "addr"));
+        if (with_ip)
+            line += fmt::format("{:x}", number(row, "ip"));
+        lines.push_back(squeezed(line));
+    };
+    const std::string by_number = ":" + std::to_string(tid);
+    add(row.contains("comm") ? row["comm"].get<std::string>() : by_number);
+    const auto exit = contents.exits_ns.find(static_cast<uint32_t>(tid));
+    if (exit != contents.exits_ns.end() && time_ns >= exit->second)
+        add(by_number);
+    return lines;
+}
+
+std::vector<json> rows_of_export(const std::string &path, const TestFolder &folder)
+{
+    ExportOptions options;
+    options.input = path;
+    options.output = folder.path("rows.jsonl");
+    options.format = "jsonl";
+    options.driver = "samples";
+    Output out(1, "standard output");
+    const Result<int> status = run_export(options, out);
+    EXPECT_TRUE(status) << status.error().message;
+    std::ifstream file(options.output);
+    std::vector<json> rows;
+    for (std::string line; std::getline(file, line);)
+        rows.push_back(json::parse(line));
+    std::ranges::stable_sort(rows, {}, [](const json &row) { return number(row, "time_ns"); });
+    return rows;
+}
+
+class ExportAgrees : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(OfPerf, ExportAgrees,
+                         testing::ValuesIn(perfdata::testing::corpus_folders()),
+                         [](const auto &folder) {
+                             std::string name = folder.param;
+                             std::ranges::replace_if(
+                                 name, [](char c) { return !std::isalnum(c); }, '_');
+                             return name;
+                         });
+
+TEST_P(ExportAgrees, WithPerfScript)
+{
+    const std::string perf = stock::perf("7.2");
+    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
+    const bool is_encoded = GetParam() == "encoded";
+    size_t compared = 0;
+    for (const Recording &recording : perfdata::testing::recordings_of(GetParam())) {
+        if (recording.perf_fails())
+            continue;
+        SCOPED_TRACE(recording.name);
+        const TestFolder folder;
+        folder.folder("no_programs");
+        const std::string path = recording.unpacked(folder);
+        const Contents contents = contents_of(path);
+        if (!contents.of_drivers.empty() && !contents.has("event"))
+            continue;
+        const std::vector<Row> perfs =
+            rows_of_perf(said_by_perf(perf, path, contents, is_encoded ? "--no-itrace" : "",
+                                      folder.path("no_programs")),
+                         contents);
+        const std::vector<json> ours = rows_of_export(path, folder);
+        ASSERT_EQ(ours.size(), perfs.size());
+        for (size_t i = 0; i < ours.size(); i++) {
+            const bool with_chain = !perfs[i].chain.empty();
+            const auto words = words_of(ours[i], contents, contents.has("ip") && !with_chain);
+            EXPECT_NE(std::ranges::find(words, perfs[i].line), words.end())
+                << "ours: " << words[0] << "\nperf: " << perfs[i].line;
+            std::string chain;
+            for (const std::string &ip : perfs[i].chain)
+                chain += (chain.empty() ? "0x" : ";0x") + ip;
+            if (with_chain) {
+                EXPECT_EQ(ours[i].value("callchain", ""), chain) << words[0];
+            }
+            if (HasFailure())
+                return;
+        }
+        compared += ours.size();
+    }
+    EXPECT_TRUE(compared != 0 || is_encoded) << "the encoder's are of drivers";
+}
+
+}  // namespace
+}  // namespace pmukit::cli

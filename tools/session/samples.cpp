@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "session/samples.hpp"
+
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "perfdata/format.hpp"
+#include "perfdata/records.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+using decode::imc::Mode;
+using perfdata::Record;
+using perfdata::WordView;
+
+bool is_of_driver(const Recording &recording, size_t event, const perfdata::Sample &sample)
+{
+    for (const Driver *driver : recording.drivers())
+        if (sample.raw && driver->words_of_raw(*sample.raw))
+            return true;
+    return recording.driver(event) != nullptr;
+}
+
+// The kernel's number of a user part that comes later: the last word, behind its mark.
+std::optional<uint64_t> deferred_cookie(const WordView &callchain)
+{
+    const size_t words = callchain.size();
+    if (words < 2 || callchain[words - 2] != perfdata::kContextUserDeferred)
+        return std::nullopt;
+    return callchain[words - 1];
+}
+
+}  // namespace
+
+Mode mode_of_misc(uint16_t misc)
+{
+    switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+        case PERF_RECORD_MISC_KERNEL:
+            return Mode::kKernel;
+        case PERF_RECORD_MISC_GUEST_KERNEL:
+            return Mode::kGuestKernel;
+        case PERF_RECORD_MISC_GUEST_USER:
+            return Mode::kGuestUser;
+        default:
+            return Mode::kUser;
+    }
+}
+
+void Samples::note(const Record &record)
+{
+    const perfdata::Reader &reader = recording_.reader();
+    switch (record.type) {
+        case PERF_RECORD_SAMPLE: {
+            const std::optional<size_t> event = reader.event_of(record);
+            if (!event || recording_.driver(*event))
+                return;
+            break;
+        }
+        case PERF_RECORD_EXIT:
+        case perfdata::kRecordCallchainDeferred:
+            break;
+        case perfdata::kFinishedRound:
+            queue_.end_round();
+            return give_what_may();
+        default:
+            return;
+    }
+    const std::optional<uint64_t> time_ns = perfdata::kernel_time_ns(record, reader);
+    if (!time_ns)
+        return take(record);
+    queue_.keep(record, *time_ns);
+    give_what_may();
+}
+
+void Samples::finish()
+{
+    queue_.end();
+    give_what_may();
+    give_waiting();
+}
+
+void Samples::give_what_may()
+{
+    for (Record record; queue_.give(record);)
+        take(record);
+}
+
+void Samples::take(const Record &record)
+{
+    if (record.type == PERF_RECORD_SAMPLE)
+        take_sample(record);
+    else if (record.type == PERF_RECORD_EXIT)
+        take_exit(record);
+    else
+        take_deferred(record);
+}
+
+size_t Samples::bytes_of(const Waiting &waiting)
+{
+    return sizeof(Cookie) + sizeof waiting + waiting.body.size() + kNodeBytes;
+}
+
+void Samples::take_sample(const Record &record)
+{
+    const perfdata::Reader &reader = recording_.reader();
+    const std::optional<size_t> event = reader.event_of(record);
+    const perfdata::Sample *sample =
+        event ? parser_.parse(record.body, reader.events()[*event].attr, reader.order()) : nullptr;
+    if (!sample)
+        return;
+    const std::optional<uint64_t> cookie = deferred_cookie(sample->callchain);
+    if (!cookie)
+        return give(*event, *sample, record.misc, {});
+    const Cookie key(sample->who.tid.value_or(0), *cookie);
+    Waiting waiting{*event, record.misc, {record.body.begin(), record.body.end()}};
+    if (!waiting_left_.take(bytes_of(waiting))) {
+        give_waiting();
+        waiting_left_.take(bytes_of(waiting));
+    }
+    waiting_.emplace(key, std::move(waiting));
+}
+
+void Samples::take_deferred(const Record &record)
+{
+    const perfdata::Reader &reader = recording_.reader();
+    const auto deferred = perfdata::parse_callchain_deferred(record.body, reader.order());
+    const std::optional<size_t> event = reader.event_of(record);
+    if (!deferred || !event)
+        return;
+    const auto who =
+        perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order());
+    const auto [begin, end] =
+        waiting_.equal_range(Cookie(who ? who->tid.value_or(0) : 0, deferred->cookie));
+    for (auto at = begin; at != end; ++at) {
+        give_late(at->second, deferred->callchain);
+        waiting_left_.give_back(bytes_of(at->second));
+    }
+    waiting_.erase(begin, end);
+}
+
+// Counters that it inherited are gone with it; its number may be another's next.
+void Samples::take_exit(const Record &record)
+{
+    const auto task = perfdata::parse_task(record.body, recording_.reader().order());
+    if (!task || task->tid == 0)
+        return;
+    const size_t before = counted_.size();
+    counted_.erase(counted_.lower_bound({task->tid, 0}),
+                   counted_.upper_bound({task->tid, UINT64_MAX}));
+    counted_left_.give_back((before - counted_.size()) * kCountBytes);
+}
+
+// Their user parts will not come.
+void Samples::give_waiting()
+{
+    chains_missing_ += waiting_.size();
+    waiting_left_ = Budget(limits::kWaiting);
+    for (const auto &[cookie, waiting] : std::exchange(waiting_, {}))
+        give_late(waiting, {});
+}
+
+void Samples::give_late(const Waiting &waiting, const WordView &user)
+{
+    const perfdata::Reader &reader = recording_.reader();
+    const perfdata::Attr &attr = reader.events()[waiting.event].attr;
+    if (const perfdata::Sample *sample = parser_.parse(waiting.body, attr, reader.order()))
+        give(waiting.event, *sample, waiting.misc, user);
+}
+
+void Samples::give(size_t index, const perfdata::Sample &sample, uint16_t misc,
+                   const WordView &user)
+{
+    const perfdata::Event &event = recording_.reader().events()[index];
+    if (is_of_driver(recording_, index, sample))
+        return;
+    frames_.clear();
+    put_frames(event, sample, misc);
+    put_words(user, Mode::kUser);
+    if (frames_.empty() && sample.ip)
+        frames_.push_back({mode_of_misc(misc), *sample.ip});
+    stacks_not_unwound_ += !sample.user_stack.empty();
+    const uint64_t period = sample.period.value_or(event.attr.freq ? 1 : event.attr.sample_period);
+    const EventSample whole{index, sample, misc, period, std::nullopt, frames_};
+    if (event.attr.sample_type & PERF_SAMPLE_READ)
+        give_counts(whole);
+    else
+        each_(whole);
+}
+
+// Since Linux 6.12 each thread has counts of its own where the event is inherited.
+void Samples::give_counts(EventSample sample)
+{
+    constexpr uint64_t kInherit = 1 << 1;
+    const perfdata::Reader &reader = recording_.reader();
+    const size_t leader = sample.event;
+    for (size_t i = 0; i < sample.sample.counts.size(); i++) {
+        const perfdata::CountView::Count count = sample.sample.counts[i];
+        const uint64_t id = count.id.value_or(0);
+        sample.event = count.id ? reader.event_of_id(id).value_or(leader) : leader;
+        const bool by_thread = reader.events()[sample.event].attr.flags & kInherit;
+        const Counter counter(by_thread ? sample.sample.who.tid.value_or(0) : 0, id);
+        if (!counted_.contains(counter) && !counted_left_.take(kCountBytes)) {
+            counts_left_out_++;
+            continue;
+        }
+        uint64_t &last = counted_[counter];
+        sample.period = count.value - std::exchange(last, count.value);
+        sample.count = count.value;
+        if (sample.period != 0)
+            each_(sample);
+    }
+}
+
+// perf takes calls from the branch stack as: where the newest branch went, then whence each came.
+void Samples::put_frames(const perfdata::Event &event, const perfdata::Sample &sample,
+                         uint16_t misc)
+{
+    WordView chain = sample.callchain;
+    if (deferred_cookie(chain))
+        chain = chain.first(chain.size() - 2);
+    const bool calls = event.attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
+    if (!calls || sample.branches.size() == 0)
+        return put_words(chain, mode_of_misc(misc));
+    size_t kernel = 0;
+    while (kernel < chain.size() && chain[kernel] != static_cast<uint64_t>(PERF_CONTEXT_USER))
+        kernel++;
+    put_words(chain.first(kernel), mode_of_misc(misc));
+    if (kernel == chain.size())
+        return;
+    frames_.push_back({Mode::kUser, sample.branches[0].to});
+    for (size_t i = 0; i < sample.branches.size(); i++)
+        frames_.push_back({Mode::kUser, sample.branches[i].from});
+}
+
+// Marks among the addresses (PERF_CONTEXT_*) say whose the next ones are.
+void Samples::put_words(const WordView &words, Mode mode)
+{
+    struct Mark {
+        uint64_t word;
+        Mode mode;
+    };
+    constexpr Mark kMarks[] = {
+        {static_cast<uint64_t>(PERF_CONTEXT_KERNEL), Mode::kKernel},
+        {static_cast<uint64_t>(PERF_CONTEXT_USER), Mode::kUser},
+        {static_cast<uint64_t>(PERF_CONTEXT_GUEST_KERNEL), Mode::kGuestKernel},
+        {static_cast<uint64_t>(PERF_CONTEXT_GUEST_USER), Mode::kGuestUser},
+    };
+    for (size_t i = 0; i < words.size(); i++) {
+        const Mark *mark = std::ranges::find(kMarks, words[i], &Mark::word);
+        if (mark != std::end(kMarks))
+            mode = mark->mode;
+        else if (words[i] < static_cast<uint64_t>(PERF_CONTEXT_MAX))
+            frames_.push_back({mode, words[i]});
+    }
+}
+
+}  // namespace pmukit::cli
