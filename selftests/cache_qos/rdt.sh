@@ -39,6 +39,19 @@ evict() { walks "evicted.$1" taskset 2 cache_qos_walk 64 1 "$1" 900; }
 # The page of the program's stack and a few more are walked as well.
 is_walk() { [ "$1" -ge $((bytes - unit)) ] && [ "$1" -le $((bytes + 2 * unit)) ]; }
 
+# readings_of READER WHO MARK: $occupancy, $total and $local of $group, whose task walked between MARK and the next, were read before the
+# one after that. Ends the task and the group.
+readings_of() {
+	reading occupancy "$1" 1 "$2" $(($3 + 1)) $(($3 + 2)) "$occupancy"
+	reading total "$1" 1 "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$total"
+	reading local "$1" 1 "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$local"
+	is_walk "$occupancy" && is_walk "$total"
+	result "$1: occupancy and bytes are those of the walk" $?
+	kill "$walker"
+	wait "$walker" 2>/dev/null
+	rmdir "$group"
+}
+
 # The kernel's resctrl
 rmmod cache_qos
 mount -t resctrl resctrl $resctrl
@@ -56,14 +69,7 @@ mark 2
 data=$group/mon_data/mon_L3_01
 occupancy=$(cat $data/llc_occupancy) total=$(cat $data/mbm_total_bytes) local=$(cat $data/mbm_local_bytes)
 mark 3
-reading occupancy resctrl 1 10 2 3 "$occupancy"
-reading total resctrl 1 10 10 11 1 3 "$total"
-reading local resctrl 1 10 10 11 1 3 "$local"
-is_walk "$occupancy" && is_walk "$total"
-result "resctrl: occupancy and bytes are those of the walk" $?
-kill $walker
-wait $walker 2>/dev/null
-rmdir $group
+readings_of resctrl 10 1
 umount $resctrl
 
 # The driver, over the same registers
@@ -84,14 +90,7 @@ passes
 of_package() { awk '$2 == 1 { print $3 }' "$group/$1"; }
 occupancy=$(of_package occupancy_domains) total=$(of_package mbm_total_domains) local=$(of_package mbm_local_domains)
 mark 6
-reading occupancy cache_qos 1 20 5 6 "$occupancy"
-reading total cache_qos 1 20 20 21 4 6 "$total"
-reading local cache_qos 1 20 20 21 4 6 "$local"
-is_walk "$occupancy" && is_walk "$total"
-result "cache_qos: occupancy and bytes are those of the walk" $?
-kill $walker
-wait $walker 2>/dev/null
-rmdir $group
+readings_of cache_qos 20 4
 
 # perf, of a program from its beginning to its end, in all L3s
 evict 104
