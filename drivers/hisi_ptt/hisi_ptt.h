@@ -231,6 +231,7 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt);
 void hisi_ptt_drain_init(struct hisi_ptt *ptt);
 void hisi_ptt_drain_shutdown(struct hisi_ptt *ptt);
 void hisi_ptt_drain_last(struct hisi_ptt *ptt);
+void hisi_ptt_drain_none(struct hisi_ptt *ptt, struct hisi_ptt_event *hev);
 irqreturn_t hisi_ptt_interrupt(int irq, void *data);
 
 /* hisi_ptt_dma.c */

@@ -192,7 +192,7 @@ static void hisi_ptt_restart(struct hisi_ptt *ptt)
 	/* What passed since the device was stopped is missing in front of what comes. */
 	if (hisi_ptt_launch(ptt, &hev->cfg)) {
 		ptt->state = HISI_PTT_ENDED;
-		hisi_ptt_flag(hev, PMUKIT_HISI_PTT_F_RESET | PMUKIT_HISI_PTT_F_AT_LEAST);
+		hisi_ptt_lose_at_least(ptt, hev, 0, PMUKIT_HISI_PTT_F_RESET);
 		return;
 	}
 	ptt->restarts++;
@@ -447,13 +447,22 @@ static u64 hisi_ptt_drain(struct hisi_ptt *ptt)
 	return moved ? HISI_PTT_CONTINUE_NS : HISI_PTT_RETRY_NS;
 }
 
-/* What passes until the event goes on elsewhere is not traced: behind the last that was. */
-static void hisi_ptt_note_move(const struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
+/*
+ * An event with an AUX area is throttled together with its group (since Linux 6.16), of which perf
+ * records nothing for it. That one that samples is throttled is in a record of perf's.
+ */
+static bool hisi_ptt_throttled_silently(const struct hisi_ptt_event *hev)
 {
-	if (!pmukit_pmu_moving(&ptt->pp))
-		return;
-	hisi_ptt_flag(hev, PMUKIT_HISI_PTT_F_TRUNCATED | PMUKIT_HISI_PTT_F_AT_LEAST);
-	hev->inexact = true;
+	return pmukit_event_throttled(hev->pev.event) && !hisi_ptt_event_samples(hev);
+}
+
+/* What passes until the event, or the trace, goes on is missing behind the last that was traced. */
+static void hisi_ptt_note_pause(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
+{
+	if (ptt->state == HISI_PTT_PAUSED)
+		hisi_ptt_flag(hev, PMUKIT_HISI_PTT_F_OVERRUN | PMUKIT_HISI_PTT_F_AT_LEAST);
+	if (pmukit_pmu_moving(&ptt->pp) || hisi_ptt_throttled_silently(hev))
+		hisi_ptt_lose_at_least(ptt, hev, 0, PMUKIT_HISI_PTT_F_TRUNCATED);
 }
 
 static void hisi_ptt_stop_and_drain(struct hisi_ptt *ptt)
@@ -469,7 +478,7 @@ static void hisi_ptt_stop_and_drain(struct hisi_ptt *ptt)
 	/* An overrun that this look found lies before what is left. */
 	hisi_ptt_report_loss(ptt, hev, false);
 	hisi_ptt_move(ptt, hev, true);
-	hisi_ptt_note_move(ptt, hev);
+	hisi_ptt_note_pause(ptt, hev);
 
 	/* Where perf has stopped the event inside a sample nothing is left. */
 	raw_spin_lock(&ptt->lock);
@@ -621,6 +630,7 @@ static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
 	waiting = hisi_ptt_ring_drop(&ptt->ring);
 	if (waiting)
 		hisi_ptt_lose(ptt, ptt->active, waiting, PMUKIT_HISI_PTT_F_TRUNCATED);
+	hisi_ptt_note_pause(ptt, ptt->active);
 	raw_spin_unlock(&ptt->lock);
 }
 
@@ -646,6 +656,22 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 		hisi_ptt_stop_inside(ptt);
 	else
 		hisi_ptt_stop_and_drain(ptt);
+}
+
+/**
+ * hisi_ptt_drain_none - say that nothing is traced from here on
+ * @ptt: the device
+ * @hev: an event that could not be started, for which perf has no errno
+ *
+ * An event with an AUX area ends with a record that says so; others say it in their next record.
+ *
+ * Context: the start callback: event's CPU, interrupts off, no lock.
+ */
+void hisi_ptt_drain_none(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
+{
+	hisi_ptt_lose_at_least(ptt, hev, 0, PMUKIT_HISI_PTT_F_RESET);
+	if (pmukit_aux_of_event(hev->pev.event))
+		hisi_ptt_report_loss(ptt, hev, true);
 }
 
 /**

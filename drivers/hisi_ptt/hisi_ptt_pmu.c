@@ -117,16 +117,13 @@ static void *hisi_ptt_setup_aux(struct perf_event *event, void **pages, int nr_p
 
 /* Running events */
 
+/* Interrupts off. */
 static int hisi_ptt_start_event(struct perf_event *event)
 {
-	struct hisi_ptt *ptt = hisi_ptt_of_event(event);
-	unsigned long irq_flags;
 	int ret;
 
 	event->hw.state = 0;
-	local_irq_save(irq_flags);
-	ret = hisi_ptt_begin(ptt, to_hisi_ptt_event(to_pmukit_event(event)));
-	local_irq_restore(irq_flags);
+	ret = hisi_ptt_begin(hisi_ptt_of_event(event), to_hisi_ptt_event(to_pmukit_event(event)));
 	if (ret)
 		event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	return ret;
@@ -134,8 +131,15 @@ static int hisi_ptt_start_event(struct perf_event *event)
 
 static void hisi_ptt_event_start(struct perf_event *event, int flags)
 {
-	if (event->hw.state & PERF_HES_STOPPED)
-		hisi_ptt_start_event(event);
+	unsigned long irq_flags;
+
+	if (!(event->hw.state & PERF_HES_STOPPED))
+		return;
+	local_irq_save(irq_flags);
+	if (hisi_ptt_start_event(event))
+		hisi_ptt_drain_none(hisi_ptt_of_event(event),
+				    to_hisi_ptt_event(to_pmukit_event(event)));
+	local_irq_restore(irq_flags);
 }
 
 /* perf drops samples of a stopped event, so the last drain comes first. */
@@ -161,12 +165,18 @@ static int hisi_ptt_event_add(struct perf_event *event, int flags)
 {
 	struct hisi_ptt *ptt = hisi_ptt_of_event(event);
 	struct hisi_ptt_event *hev = to_hisi_ptt_event(to_pmukit_event(event));
+	unsigned long irq_flags;
+	int ret = 0;
 
 	if (pmukit_pmu_gone(&ptt->pp) || !hisi_ptt_filter_available(ptt, &hev->cfg))
 		return -ENODEV;
 
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	return flags & PERF_EF_START ? hisi_ptt_start_event(event) : 0;
+	local_irq_save(irq_flags);
+	if (flags & PERF_EF_START)
+		ret = hisi_ptt_start_event(event);
+	local_irq_restore(irq_flags);
+	return ret;
 }
 
 static void hisi_ptt_event_del(struct perf_event *event, int flags)

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -242,6 +243,37 @@ TEST_F_TIMEOUT(hotplug, an_event_ends_while_its_group_is_throttled, TIMEOUT_SECO
 	}
 	EXPECT_LT(0, throttled);
 	EXPECT_EQ(0, write_text(MAX_SAMPLE_RATE, rate));
+}
+
+/* From one tick to the next nothing is traced then, and no record of perf's says so of the event. */
+TEST_F_TIMEOUT(hotplug, a_throttled_group_is_a_loss_of_unknown_size, TIMEOUT_SECONDS)
+{
+	long long runs = ptt_debug_number(PMU, "runs");
+	struct pmu_event leader;
+	struct utsname system;
+	int major, minor;
+	char rate[32];
+	__u64 flags;
+
+	ASSERT_EQ(0, uname(&system));
+	ASSERT_EQ(2, sscanf(system.release, "%d.%d", &major, &minor));
+	ASSERT_EQ(0, read_text(MAX_SAMPLE_RATE, rate, sizeof(rate)));
+	ASSERT_EQ(0, write_text(MAX_SAMPLE_RATE, "250"));
+	ASSERT_EQ(0, open_throttled(self, &leader, &old));
+	ASSERT_EQ(0, make_traffic(&old));
+	EXPECT_LT(0, pmu_event_take(&leader, PERF_RECORD_THROTTLE));
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	flags = ptt_aux_flags(&self->event);
+	take(_metadata, self);
+	pmu_event_close(&leader);
+	EXPECT_EQ(0, write_text(MAX_SAMPLE_RATE, rate));
+
+	runs = ptt_debug_number(PMU, "runs") - runs;
+	TH_LOG("%lld runs, AUX flags %#llx", runs, flags);
+	EXPECT_EQ(runs > 1, !!(flags & PERF_AUX_FLAG_COLLISION));
+	/* Since Linux 6.16 */
+	if (major * 100 + minor >= 616)
+		EXPECT_LT(1, runs);
 }
 
 /* The port is what is traced, and it stays. */
