@@ -655,6 +655,17 @@ public:
     {
     }
 
+    bool all()
+    {
+        bool good = true;
+        for (const Shape &each : shapes_)
+            good = shape(each) && good;
+        return good;
+    }
+    size_t rows() const { return rows_; }
+    size_t failures() const { return failures_; }
+
+private:
     bool shape(const Shape &shape)
     {
         const std::string path = folder_ + "/in.data";
@@ -662,16 +673,13 @@ public:
             return true;
         if (!made(shape, path))
             return false;
-        for (const Command &command : commands())
-            if (!shape.benign || row_wanted(shape, command))
+        for (const Command &command : commands_)
+            if (command_wanted(shape, command))
                 row(shape, command, path);
         std::filesystem::remove(path);
         return true;
     }
-    size_t rows() const { return rows_; }
-    size_t failures() const { return failures_; }
 
-private:
     bool row_wanted(const Shape &shape, const Command &command) const
     {
         const std::string row = std::string(shape.name) + ": " + command.name;
@@ -679,12 +687,18 @@ private:
                    return row.find(filter) != row.npos;
                });
     }
+    // Benign ones also for those that are held against them.
+    bool command_wanted(const Shape &shape, const Command &command) const
+    {
+        return row_wanted(shape, command) || std::ranges::any_of(shapes_, [&](const Shape &other) {
+                   return other.benign && std::string_view(other.benign) == shape.name &&
+                          row_wanted(other, command);
+               });
+    }
     bool wanted(const Shape &shape) const
     {
-        const std::vector<Command> all = commands();
-        return !shape.benign || std::ranges::any_of(all, [&](const Command &command) {
-            return row_wanted(shape, command);
-        });
+        return std::ranges::any_of(
+            commands_, [&](const Command &command) { return command_wanted(shape, command); });
     }
 
     void row(const Shape &shape, const Command &command, const std::string &path)
@@ -715,6 +729,8 @@ private:
 
     std::string folder_;
     std::vector<std::string> filters_;
+    const std::vector<Shape> shapes_ = shapes();
+    const std::vector<Command> commands_ = commands();
     std::map<std::string, std::map<std::string, double>> benign_;
     size_t rows_ = 0, failures_ = 0;
 };
@@ -734,9 +750,7 @@ int main(int argc, char **argv)
     ::setrlimit(RLIMIT_CPU, &seconds);
     ::setrlimit(RLIMIT_DATA, &bytes);
     Judge judge(folder, {argv + 1, argv + argc});
-    bool made = true;
-    for (const Shape &shape : shapes())
-        made = judge.shape(shape) && made;
+    const bool made = judge.all();
     std::filesystem::remove_all(folder);
     std::printf("hostile: %zu rows, %zu failed\n", judge.rows(), judge.failures());
     return !made ? 69 : judge.failures() ? 1 : 0;
