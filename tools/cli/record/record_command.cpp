@@ -248,7 +248,8 @@ void say_outcome(const RecordCommandOptions &options, const record::Recorder &re
         cpus += (cpus.empty() ? "" : ",") + std::to_string(cpu);
     if (!cpus.empty())
         complain(fmt::format(
-            "came online while recording: CPU {}, of which nothing is recorded; record anew", cpus));
+            "came online while recording: CPU {}, of which nothing is recorded; record anew",
+            cpus));
 }
 
 void say_remarks(const RecordCommandOptions &options, const std::vector<std::string> &remarks)
