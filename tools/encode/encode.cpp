@@ -37,10 +37,18 @@ Error usage(const char *text)
 
 Result<void> read_pmu(Case &into, Words words)
 {
-    Result<uint64_t> type = words.size() == 2 ? number_of(words[0]) : usage("");
+    const Error form = usage("pmu TYPE NAME [CAP=VALUE ...]");
+    Result<uint64_t> type = words.size() >= 2 ? number_of(words[0]) : form;
     if (!type || *type > UINT32_MAX)
-        return usage("pmu TYPE NAME");
-    into.pmus.push_back({static_cast<uint32_t>(*type), std::string(words[1])});
+        return form;
+    Pmu pmu{static_cast<uint32_t>(*type), std::string(words[1])};
+    for (std::string_view word : words.subspan(2)) {
+        const size_t sign = word.find('=');
+        if (sign == word.npos)
+            return form;
+        pmu.caps.emplace_back(word.substr(0, sign), word.substr(sign + 1));
+    }
+    into.pmus.push_back(std::move(pmu));
     return {};
 }
 
@@ -217,8 +225,11 @@ Result<perfdata::Writer> open_writer(const Case &what, const std::string &path)
         cpus = std::max(cpus, buffer.cpu + 1);
     perfdata::HostInfo host{"encoded", "none", "pmukit-encode",   what.arch,
                             cpus,      cpus,   {"pmukit-encode"}, {}};
-    for (const Pmu &pmu : what.pmus)
+    for (const Pmu &pmu : what.pmus) {
         host.pmus.emplace_back(pmu.type, pmu.name);
+        if (!pmu.caps.empty())
+            host.caps.emplace_back(pmu.name, pmu.caps);
+    }
     if (!what.pipe) {
         auto writer = perfdata::Writer::create(path, std::move(events), host, what.order);
         if (writer && !what.processor.empty())

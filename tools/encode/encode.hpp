@@ -25,6 +25,7 @@ namespace pmukit::encode {
 struct Pmu {
     uint32_t type = 0;  // attr.type
     std::string name;
+    std::vector<std::pair<std::string, std::string>> caps{};  // its PMU_CAPS: names and values
 };
 
 struct Event {
