@@ -41,7 +41,8 @@ public:
     virtual void write_pmus(const Recording &recording, JsonWriter &pmus) = 0;
     virtual void write_extras(const Recording &, JsonWriter &) {}
     // Of a page: what there is to be seen, with the same numbers.
-    virtual void add_figures(const Recording &recording, html::Page &page) = 0;
+    virtual void add_figures(const Recording &recording, const Verdict &verdict,
+                             html::Page &page) = 0;
     // Each makes the exit status 1 and is said once.
     virtual std::vector<std::string> troubles(const Recording &recording) const = 0;
 };
@@ -69,6 +70,8 @@ public:
     // What the kernel announces, for those who want to know whose a sample is.
     virtual void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                           const perfdata::SampleId &who) = 0;
+    // The samples say what LOST_SAMPLES of this event says.
+    virtual void entries_told(size_t event) = 0;
     // So many bytes of AUX data could not become samples.
     virtual void skipped(uint64_t bytes) = 0;
     // When the kernel wrote the AUX data at this offset. 0: the file does not say.
@@ -93,8 +96,9 @@ using ReportResult = Result<std::unique_ptr<DriverReport>>;
 // "# pmu cpu n: KIND, file offset 0x..." and the line that perf has for a piece of data.
 void print_piece(const Recording &recording, const Stream &stream, const std::string &kind,
                  uint64_t file_offset, Output &out);
-// "# pmu: data was lost in the device ..."
-void print_overrun(const Recording &recording, const Stream &stream, uint64_t offset, Output &out);
+// "# pmu: a loss of unknown size at AUX offset 0x..."
+void print_unknown_loss(const Recording &recording, const Stream &stream, uint64_t offset,
+                        Output &out);
 // "# pmu: lost n bytes at AUX offset 0x..."
 void print_loss(const Recording &recording, const Stream &stream, uint64_t offset, uint64_t bytes,
                 Output &out);
@@ -113,6 +117,9 @@ inline std::string counted_text(uint64_t count, bool at_least, std::string_view 
 {
     return fmt::format("{}{} {}", at_least ? "at least " : "", count, text);
 }
+
+// One wording of all commands for perfdata::LostEntries and the counts of records.
+constexpr const char *kEntriesLost = "entries lost before the AUX area or the ring";
 
 // Hands each stream to the sink of its driver.
 template <typename Handler>
@@ -152,15 +159,15 @@ public:
         if (Handler *handler = of(stream.driver))
             handler->aux_loss(stream, offset, bytes);
     }
-    void aux_overrun(const Stream &stream, uint64_t offset) override
+    void aux_unknown_loss(const Stream &stream, uint64_t offset) override
     {
         if (Handler *handler = of(stream.driver))
-            handler->aux_overrun(stream, offset);
+            handler->aux_unknown_loss(stream, offset);
     }
-    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    void entries_lost(const Stream &stream, const perfdata::LostEntries &lost) override
     {
         if (Handler *handler = of(stream.driver))
-            handler->entries_lost(stream, entries, at_least);
+            handler->entries_lost(stream, lost);
     }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
     {

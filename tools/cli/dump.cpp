@@ -40,12 +40,11 @@ void print_piece(const Recording &recording, const Stream &stream, const std::st
     out.print(": {}file offset {:#x}\n", kind, file_offset);
 }
 
-void print_overrun(const Recording &recording, const Stream &stream, uint64_t offset, Output &out)
+void print_unknown_loss(const Recording &recording, const Stream &stream, uint64_t offset,
+                        Output &out)
 {
-    out.print(
-        "# {}: data was lost in the device before it was read, at AUX offset {:#x}; how much is "
-        "not known\n",
-        recording.pmu_name(stream.event), offset);
+    out.print("# {}: a loss of unknown size at AUX offset {:#x}\n",
+              recording.pmu_name(stream.event), offset);
 }
 
 void print_loss(const Recording &recording, const Stream &stream, uint64_t offset, uint64_t bytes,
@@ -75,7 +74,7 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
     if (!totals)
         return totals.error();
     if (totals->lost_samples)
-        out.print("# lost {} samples\n", totals->lost_samples);
+        out.print("# lost {} samples or records\n", totals->lost_samples);
 
     const std::string skipped_text =
         skipped ? fmt::format("{}: {} bytes hold no record and were skipped", recording->path(),

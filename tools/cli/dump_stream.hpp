@@ -35,9 +35,9 @@ public:
         print_loss(this->to().recording, stream, offset, bytes, this->to().out);
         Base::aux_loss(stream, offset, bytes);
     }
-    void aux_overrun(const Stream &stream, uint64_t offset) override
+    void aux_unknown_loss(const Stream &stream, uint64_t offset) override
     {
-        print_overrun(this->to().recording, stream, offset, this->to().out);
+        print_unknown_loss(this->to().recording, stream, offset, this->to().out);
         Base::aux_loss(stream, offset, 0);
     }
     uint64_t finish() override

@@ -21,6 +21,7 @@ html::Figure figure_of(const FigureHead &head, std::string title)
     figure.pmu = head.pmu;
     figure.source = head.source;
     figure.losses = head.losses;
+    figure.whole = head.whole;
     return figure;
 }
 

@@ -17,6 +17,7 @@ namespace pmukit::cli {
 struct FigureHead {
     std::string pmu, source;
     std::vector<std::string> losses;
+    std::string whole = html::kWhole;
 };
 
 // A line for each remark that counts something.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "cli/drivers.hpp"
@@ -94,8 +95,12 @@ public:
     const std::vector<perfdata::WriterEvent> &events() const { return events_; }
     void write_to(perfdata::Writer &to) { to_ = &to; }
 
+    void entries_told(size_t event) override { told_.insert(event); }
+
     // What is left of the records.
     Result<void> record(const perfdata::Record &record);
+    // Behind all samples: counts of lost samples that no sample says.
+    Result<void> write_counts();
     // Of the samples that were made. Error: the first that could not be written.
     const Result<void> &state() const { return state_; }
     uint64_t samples() const { return samples_; }
@@ -130,8 +135,9 @@ private:
                !(types_[event] & ~(perfdata::kComposable | kPointFields));
     }
     void note_aux(const perfdata::Record &record);
-    // Entries that a driver lost, which the samples made of its AUX data say.
+    // May it count entries that a driver lost, which the samples made of its AUX data say?
     bool counts_entries(const perfdata::Record &record) const;
+    void keep_count(const perfdata::Record &record);
     perfdata::SampleId who(const Stream &stream) const;
     perfdata::SampleId who(const Stream &stream, const SamplePoint &point) const;
     void put_point(size_t event, const SamplePoint &point, size_t raw_bytes,
@@ -146,6 +152,13 @@ private:
     perfdata::Writer *to_ = nullptr;
     // Of the last AUX record, by event and CPU.
     std::map<std::pair<size_t, uint32_t>, perfdata::SampleId> last_aux_;
+    struct Count {
+        size_t event = 0;
+        uint64_t lost = 0;
+        std::vector<std::byte> body;  // of the first LOST_SAMPLES
+    };
+    std::map<std::optional<uint64_t>, Count> counts_;  // by id
+    std::set<size_t> told_;
     Result<void> state_;
     uint64_t samples_ = 0, skipped_bytes_ = 0, nobodys_ = 0, aux_bytes_ = 0;
 };
@@ -171,8 +184,41 @@ bool Injector::counts_entries(const perfdata::Record &record) const
         return false;
     const std::optional<size_t> event = recording_.reader().event_of(record);
     const Driver *driver = event ? recording_.driver(*event) : nullptr;
-    return driver && driver->entry_bytes &&
+    return driver && driver->entry_bytes && record.misc == 0 &&
+           recording_.reader().time_of(record).value_or(0) == 0 &&
            (aux_.knows(*event) || last_aux_.contains({*event, UINT32_MAX}));
+}
+
+// They are for the whole recording, and one of each id says as much as all.
+void Injector::keep_count(const perfdata::Record &record)
+{
+    const perfdata::Reader &reader = recording_.reader();
+    const size_t event = *reader.event_of(record);
+    const auto lost = perfdata::parse_lost_samples(record.body, reader.order());
+    if (!lost)
+        return;
+    const auto who =
+        perfdata::parse_sample_id(record.body, reader.events()[event].attr, reader.order());
+    const auto [at, first] = counts_.try_emplace(who ? who->id : std::nullopt);
+    at->second.event = event;
+    at->second.lost += *lost;
+    if (first)
+        at->second.body.assign(record.body.begin(), record.body.end());
+}
+
+Result<void> Injector::write_counts()
+{
+    for (auto &[id, count] : counts_) {
+        if (told_.contains(count.event) || count.lost == 0)
+            continue;
+        store(count.body.data(), count.lost, recording_.reader().order());
+        perfdata::Record record;
+        record.type = PERF_RECORD_LOST_SAMPLES;
+        record.body = count.body;
+        if (Result<void> done = to_->copy(record); !done)
+            return done;
+    }
+    return {};
 }
 
 Result<void> Injector::record(const perfdata::Record &record)
@@ -187,8 +233,10 @@ Result<void> Injector::record(const perfdata::Record &record)
     if (std::ranges::find(kAuxTypes, record.type) != std::end(kAuxTypes) &&
         (recording_.claimed_decoder_version() || !says_layout(record, reader)))
         return {};
-    if (counts_entries(record))
+    if (counts_entries(record)) {
+        keep_count(record);
         return {};
+    }
     const std::optional<size_t> event =
         record.type == PERF_RECORD_SAMPLE ? reader.event_of(record) : std::nullopt;
     if (event && types_[*event] != reader.events()[*event].attr.sample_type)
@@ -334,6 +382,8 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
         inject->finish();
     if (!injector.state())
         return injector.state().error();
+    if (Result<void> done = injector.write_counts(); !done)
+        return done.error();
     copier.finish();
     if (Result<void> done = to->complete(); !done)
         return done.error();

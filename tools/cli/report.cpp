@@ -99,9 +99,9 @@ std::vector<Remark> remarks_of(const RecordingTotals &totals)
          "samples or records were lost between kernel and recorder; record with a larger -m"},
         {totals.lost_aux_bytes, "bytes of AUX data never reached the file"},
         {totals.aux_truncations,
-         "times the kernel cut AUX data; record with a larger -m ,AUXPAGES"},
-        {totals.aux_overruns,
-         "times data was lost in the device before it was read; how much is not known"},
+         "times AUX data is missing: its area was full (record with a larger -m ,AUXPAGES), or the "
+         "driver lost some or ended the run"},
+        {totals.aux_unknown_losses, "losses of AUX data are of unknown size"},
         {totals.unknown_records, "records of unknown types were passed over"},
         {totals.unreadable_records, "records could not be read"},
     };
@@ -131,7 +131,7 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
     json.members({{"lost_samples", totals.lost_samples},
                   {"lost_aux_bytes", totals.lost_aux_bytes},
                   {"aux_truncations", totals.aux_truncations},
-                  {"aux_overruns", totals.aux_overruns}});
+                  {"aux_unknown_losses", totals.aux_unknown_losses}});
     for (const auto &[driver, report] : reports.all())
         report->write_extras(recording, json);
     if (joining) {
@@ -156,7 +156,7 @@ Result<perfdata::NewFile> write_page(const Recording &recording, const Recording
         for (const html::Figure &figure : join_figures(joining->joined, options))
             page.add(figure);
     for (const auto &[driver, report] : reports.all())
-        report->add_figures(recording, page);
+        report->add_figures(recording, Verdict(recording, totals, driver), page);
     const std::vector<std::string> text = page.take_text();
     std::vector<Bytes> pieces;
     for (const std::string &piece : text)

@@ -2,7 +2,7 @@
 // One object of JSON in one line, as print_json() prints one, member by member: so lists of any
 // length take no memory.
 //
-//     JsonWriter json(out);                    {"schema_version":1
+//     JsonWriter json(out);                    {"schema_version":2
 //     json.member("lost", 5);                  ,"lost":5
 //     json.begin("pmus", JsonWriter::kArray);  ,"pmus":[
 //     json.element({{"pmu", "imc"}});          {"pmu":"imc"}

@@ -54,7 +54,7 @@ private:
 };
 
 // What is raised when a field of any JSON output changes its name or meaning, or goes.
-constexpr int kJsonSchemaVersion = 1;
+constexpr int kJsonSchemaVersion = 2;
 
 // An object with fields, in one line, schema_version before them. Documentation/json.rst has the
 // fields, json_writer.hpp writes what is long.

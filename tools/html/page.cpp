@@ -12,18 +12,21 @@ namespace pmukit::html {
 namespace {
 
 // Where the numbers are from, and what is missing from them. elsewhere: something is, which stands
-// in another place of the page; nullptr: nothing is.
+// in another place of the page; nullptr: nothing is, which is said by whole.
 void add_badges(std::string &to, const std::string &source, const std::vector<std::string> &losses,
-                const char *elsewhere)
+                const char *elsewhere, const std::string &whole)
 {
     if (!source.empty())
         append(to, "<span class=\"badge source\">source={}</span> ", escaped(source));
-    if (losses.empty() && !elsewhere)
-        to += "<span class=\"badge whole\">nothing lost</span>";
-    else if (losses.empty())
-        append(to, "<span class=\"badge elsewhere\">incomplete: {}</span>", elsewhere);
-    else
-        to += "<span class=\"badge lost\">incomplete</span>";
+    const auto badge = [&to](const char *kind, const std::string &words) {
+        append(to, "<span class=\"badge {}\">{}</span>", kind, escaped(words));
+    };
+    if (!losses.empty())
+        badge("lost", "incomplete");
+    else if (elsewhere)
+        badge("elsewhere", std::string("incomplete: ") + elsewhere);
+    else if (!whole.empty())
+        badge(whole == kWhole ? "whole" : "elsewhere", whole);
     to += "</p>\n";
     if (losses.empty())
         return;
@@ -70,7 +73,7 @@ void add_figure(std::string &to, const Figure &figure, size_t number, bool page_
     append(to, "<figure id=\"figure-{0}\" aria-labelledby=\"title-{0}\">\n<figcaption>\n", number);
     append(to, "<h2 id=\"title-{}\">{}</h2>\n<p class=\"meta\"><code>{}</code> ", number,
            escaped(figure.title), escaped(figure.pmu));
-    add_badges(to, figure.source, figure.losses, page_lost ? "see above" : nullptr);
+    add_badges(to, figure.source, figure.losses, page_lost ? "see above" : nullptr, figure.whole);
     for (const std::string &words : figure.words)
         append(to, "<p>{}</p>\n", escaped(words));
     to += "</figcaption>\n";
@@ -89,6 +92,8 @@ void Page::add(const Figure &figure)
     append(contents_, "<li><a href=\"#figure-{}\">{}</a> <code>{}</code></li>\n", number,
            escaped(figure.title), escaped(figure.pmu));
     a_figure_lost_ |= !figure.losses.empty();
+    if (!figure.whole.empty() && figure.whole != kWhole)
+        whole_ = figure.whole;
     add_figure(figures_.emplace_back(), figure, number, !losses.empty());
     bytes_ += figures_.back().size();
 }
@@ -115,7 +120,7 @@ std::string Page::head() const
         append(out, "<p>{} more have no figures here; pmukit report --json has all.</p>\n",
                left_out_);
     out += "<p class=\"meta\">";
-    add_badges(out, source, losses, a_figure_lost_ ? "see the figures" : nullptr);
+    add_badges(out, source, losses, a_figure_lost_ ? "see the figures" : nullptr, whole_);
     append(out, "</header>\n<nav aria-label=\"figures\"><ol>\n{}</ol></nav>\n<main>\n", contents_);
     return out;
 }

@@ -86,11 +86,14 @@ struct Table {
 
 using Picture = std::variant<HeatMap, Bars, Columns, Timelines, Flame>;
 
+constexpr const char *kWhole = "nothing lost";
+
 struct Figure {
     std::string title;
     std::string pmu;                  // whose numbers these are
     std::string source;               // "model": its device is emulated; empty: nobody said
     std::vector<std::string> losses;  // a line each; empty: nothing is missing
+    std::string whole = kWhole;       // what is said then; empty: nothing
     std::vector<std::string> words;   // below the title, a paragraph each
     Picture picture;
     Table table;
@@ -118,6 +121,7 @@ private:
     std::vector<std::string> figures_;
     size_t bytes_ = 0, left_out_ = 0;
     bool a_figure_lost_ = false;
+    std::string whole_ = kWhole;  // of a figure that says otherwise, if one does
 };
 
 }  // namespace pmukit::html

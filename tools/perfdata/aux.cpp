@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "perfdata/format.hpp"
+#include "perfdata/lost_entries.hpp"
 
 namespace pmukit::perfdata {
 namespace {
@@ -77,7 +78,7 @@ void AuxMerge::on_aux(const Record &record)
     state.announced = std::max(state.announced, end);
     if (!state.first_announced)
         state.first_announced = aux->offset;
-    if (!(aux->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)))
+    if (!(aux->flags & kAuxLossFlags))
         return;
     if (end <= state.delivered || !left_.take(sizeof end))
         lose(stream, state, end, 0);

@@ -333,7 +333,19 @@ TEST(AuxMerge, AStreamBeginsAndEnds)
     while (*reader->next(record))
         aux.record(record);
     aux.finish();
-    EXPECT_EQ(marks.lines, (Expect{"aux 8", "start 2 0", "data 8", "loss 8", "end 2 16"}));
+    EXPECT_EQ(marks.lines,
+              (Expect{"aux 8", "start 2 0", "data 8", "loss 8", "loss 0", "end 2 16"}));
+}
+
+// Each flag says so alone.
+TEST(AuxMerge, ACollisionIsALoss)
+{
+    for (const uint64_t flag :
+         {PERF_AUX_FLAG_TRUNCATED, PERF_AUX_FLAG_PARTIAL, PERF_AUX_FLAG_COLLISION}) {
+        FileBuilder file = one_event();
+        file.aux(7, 0, 0, 16, flag).auxtrace(7, 0, 0, filled(16, 1));
+        EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "loss 0/0 16 0"})) << flag;
+    }
 }
 
 TEST(AuxMerge, PiecesOfAPayloadAreOneStream)

@@ -8,6 +8,7 @@
 #include "perfdata/aux.hpp"
 #include "perfdata/copy.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/lost_entries.hpp"
 
 namespace pmukit::perfdata {
 namespace {
@@ -336,10 +337,9 @@ Result<void> Cutter::aux(const Record &record)
     Record part = record;
     part.body = body;
     for (const Range &range : parts_) {
-        // What was cut off behind the part was cut here, not by the kernel.
+        // What is missing behind the part was cut here, not by the kernel.
         const bool whole_end = range.end == said->offset + said->size;
-        const uint64_t flags =
-            whole_end ? said->flags : said->flags & ~uint64_t{PERF_AUX_FLAG_TRUNCATED};
+        const uint64_t flags = whole_end ? said->flags : said->flags & ~kAuxLossFlags;
         store(body.data(), range.begin, reader_.order());
         store(body.data() + 8, range.end - range.begin, reader_.order());
         store(body.data() + 16, flags, reader_.order());

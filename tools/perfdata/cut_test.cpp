@@ -271,7 +271,9 @@ TEST(CutAux, AnAnnouncementIsTrimmedToItsBuffers)
     const TestFolder folder;
     FileBuilder file;
     file.event(24, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU, {9});
-    file.aux(9, 0, 0, 128, PERF_AUX_FLAG_TRUNCATED);
+    constexpr uint64_t kFlags =
+        PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION;
+    file.aux(9, 0, 0, 128, kFlags);
     file.auxtrace(9, 0, 0, filled(64, 1)).auxtrace(9, 0, 64, filled(64, 2));
     for (int number : {0, 1}) {
         const std::vector<std::byte> bytes = file.file();
@@ -286,7 +288,7 @@ TEST(CutAux, AnAnnouncementIsTrimmedToItsBuffers)
         const AuxRecord aux = *parse_aux(record.body, reader->order());
         EXPECT_EQ(aux.offset, number * 64U);
         EXPECT_EQ(aux.size, 64U);
-        EXPECT_EQ(aux.flags, number == 1 ? uint64_t{PERF_AUX_FLAG_TRUNCATED} : 0U);
+        EXPECT_EQ(aux.flags, number == 1 ? kFlags : 0U);
     }
     Result<Reader> plan = Reader::open_path(folder.path("cut")),
                    copy = Reader::open_path(folder.path("cut"));

@@ -245,6 +245,13 @@ std::optional<uint64_t> read_lost_count(int fd)
     return words[static_cast<size_t>(got) / sizeof *words - 1];
 }
 
+void LostCounter::read(int fd)
+{
+    const std::optional<uint64_t> count = read_lost_count(fd);
+    gone_ = !count;
+    count_ = count.value_or(count_);
+}
+
 std::vector<std::byte> lost_samples_record(uint64_t lost, uint64_t id, int cpu)
 {
     constexpr uint64_t kNoTask = UINT64_MAX, kNoTime = 0;

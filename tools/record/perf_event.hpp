@@ -62,6 +62,18 @@ std::vector<std::byte> with_lost_count(std::vector<std::byte> attr);
 bool has_lost_count();
 // Of an event that has it. nullopt: it could not be read.
 std::optional<uint64_t> read_lost_count(int fd);
+
+// The count of one event. Linux gives nothing for one whose PMU went: the last that it gave stays.
+class LostCounter {
+public:
+    void read(int fd);
+    uint64_t count() const { return count_; }
+    bool is_gone() const { return gone_; }
+
+private:
+    uint64_t count_ = 0;
+    bool gone_ = false;
+};
 // PERF_RECORD_LOST_SAMPLES, as stock perf writes it at the end of a recording: without a time.
 std::vector<std::byte> lost_samples_record(uint64_t lost, uint64_t id, int cpu);
 

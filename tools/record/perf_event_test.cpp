@@ -4,13 +4,19 @@
 
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <span>
+#include <vector>
 
 #include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/file.hpp"
 #include "perfdata/attr.hpp"
 #include "perfdata/sample.hpp"
 
@@ -123,6 +129,26 @@ TEST(WithLostCount, ChangesNothingElse)
     for (size_t i = 0; i < after.size(); i++)
         differ += after[i] != before[i];
     EXPECT_EQ(differ, 1U);
+}
+
+// As Linux has it of an event whose PMU was unregistered: read() gives no bytes.
+TEST(LostCounter, KeepsTheLastCountOfAPmuThatWent)
+{
+    const Fd fd(::memfd_create("counts", MFD_CLOEXEC));
+    const auto give = [&fd](const std::vector<uint64_t> &words) {
+        ASSERT_EQ(::ftruncate(fd.get(), 0), 0);
+        ASSERT_TRUE(write_all(fd.get(), std::as_bytes(std::span(words)), "counts"));
+        ASSERT_EQ(::lseek(fd.get(), 0, SEEK_SET), 0);
+    };
+    LostCounter counter;
+    give({100, 7});
+    counter.read(fd.get());
+    EXPECT_EQ(counter.count(), 7U);
+    EXPECT_FALSE(counter.is_gone());
+    give({});
+    counter.read(fd.get());
+    EXPECT_EQ(counter.count(), 7U);
+    EXPECT_TRUE(counter.is_gone());
 }
 
 TEST(LostSamplesRecord, HasTheEventAndNoTime)

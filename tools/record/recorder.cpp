@@ -523,8 +523,10 @@ Result<uint64_t> Recorder::drain_aux(size_t index, uint64_t until, RecordSink &s
 Result<void> Recorder::mark_gap(Ring &ring, RecordSink &sink)
 {
     outcome_.notes.aux_truncated++;
+    ring.aux_gap_flags |= PERF_AUX_FLAG_TRUNCATED;
     ring.aux_record =
-        aux_gap_record(std::move(ring.aux_record), *std::exchange(ring.full_at, std::nullopt));
+        aux_gap_record(std::move(ring.aux_record), *std::exchange(ring.full_at, std::nullopt),
+                       PERF_AUX_FLAG_TRUNCATED);
     return sink.records(ring.aux_record);
 }
 
@@ -572,7 +574,7 @@ Result<void> Recorder::drain_ring(size_t index, Round round, RecordSink &sink)
         return done;
     outcome_.notes.add(notes);
     ring.gaps += notes.aux_partial;
-    ring.overruns += notes.aux_overruns;
+    ring.aux_gap_flags |= notes.aux_gap_flags;
     ring.lost_records += notes.lost_records;
     return has_aux ? drain_area(index, round, notes, window, sink) : Result<void>();
 }
@@ -585,6 +587,18 @@ Result<void> Recorder::drain_rings(Round round, RecordSink &sink)
     return {};
 }
 
+// The count went with the PMU: there may be more than was read of it. Readers take that of a loss
+// of unknown size.
+Result<void> Recorder::mark_lost_count(Ring &ring, RecordSink &sink)
+{
+    constexpr uint64_t kUnknown = PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_COLLISION;
+    if (!ring.counter.is_gone() || ring.aux_record.empty() || ring.lost == 0 ||
+        (ring.aux_gap_flags & PERF_AUX_FLAG_COLLISION))
+        return {};
+    ring.aux_gap_flags |= kUnknown;
+    return sink.records(aux_gap_record(ring.aux_record, ring.rings.aux_window().first, kUnknown));
+}
+
 // What the kernel counts by event since the last call: records that did not fit into a ring, and of
 // some drivers what they lost themselves.
 Result<void> Recorder::write_lost_counts(RecordSink &sink)
@@ -592,10 +606,13 @@ Result<void> Recorder::write_lost_counts(RecordSink &sink)
     for (Ring &ring : rings_) {
         if (!ring.counts_lost)
             continue;
-        const std::optional<uint64_t> lost = read_lost_count(ring.fd.get());
-        if (!lost || *lost <= ring.lost)
+        ring.counter.read(ring.fd.get());
+        const uint64_t lost = std::max(ring.lost, ring.counter.count());
+        const uint64_t more = lost - std::exchange(ring.lost, lost);
+        if (Result<void> done = mark_lost_count(ring, sink); !done)
+            return done;
+        if (more == 0)
             continue;
-        const uint64_t more = *lost - std::exchange(ring.lost, *lost);
         if (Result<void> done = sink.records(lost_samples_record(more, ring.id, ring.cpu)); !done)
             return done;
     }
@@ -607,9 +624,12 @@ DeviceLosses Recorder::device_losses(size_t event) const
     DeviceLosses losses;
     for (const Ring &ring : rings_)
         if (ring.event == event && ring.rings.has_aux()) {
-            losses.entries += ring.lost - std::min(ring.lost, ring.lost_records);
+            if (ring.aux_gap_flags != 0)
+                losses.entries.gap(ring.aux_gap_flags);
+            else
+                losses.unclear += ring.lost - std::min(ring.lost, ring.lost_records);
+            losses.entries.ring(ring.lost, ring.lost_records);
             losses.gaps += ring.gaps;
-            losses.at_least |= ring.overruns != 0;
         }
     return losses;
 }
@@ -632,6 +652,14 @@ void Recorder::note_gone()
         if (!text || trim(*text) != std::to_string(event.pmu.type))
             outcome_.gone.push_back(event.pmu.name);
     }
+}
+
+// A PMU takes its count with it.
+void Recorder::note_lost_counts()
+{
+    for (Ring &ring : rings_)
+        if (ring.counts_lost && ring.rings.has_aux())
+            ring.counter.read(ring.fd.get());
 }
 
 // A CPU that went offline has taken its events with it, and comes back without them.
@@ -679,8 +707,10 @@ Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &st
             }
         if (tick || hung_up || stop)
             note_gone();
-        if (tick)
+        if (tick) {
             note_cpus();
+            note_lost_counts();
+        }
         stop |= all_gone() || (ends_with_tasks_ && std::ranges::none_of(rings_, &Ring::watched));
         if (stop)  // what is still in flight arrives before the last drain
             for (const Ring &ring : rings_)

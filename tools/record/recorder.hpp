@@ -15,6 +15,7 @@
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "perfdata/lost_entries.hpp"
 #include "record/event_string.hpp"
 #include "record/online_cpus.hpp"
 #include "record/perf_event.hpp"
@@ -86,9 +87,9 @@ struct RecordOutcome {
 
 // What was lost of an event with an AUX area before it came there, by the kernel's count.
 struct DeviceLosses {
-    uint64_t entries = 0;
-    uint64_t gaps = 0;      // AUX records that say so with a size that was counted
-    bool at_least = false;  // others say that it is not known
+    perfdata::LostEntries entries;
+    uint64_t unclear = 0;  // records or entries
+    uint64_t gaps = 0;     // AUX records that say so in data that goes on
 };
 
 class Recorder {
@@ -128,9 +129,10 @@ private:
         AuxRevival revival{};
         std::vector<std::byte> aux_record{};  // the last one
         std::optional<uint64_t> full_at{};    // the area was full, its data up to here not yet read
-        bool counts_lost = false;             // read_lost_count()
-        uint64_t lost = 0;                    // of these, in files
-        uint64_t lost_records = 0, gaps = 0, overruns = 0;  // of RingNotes
+        bool counts_lost = false;             // so the counter is read
+        LostCounter counter{};
+        uint64_t lost = 0;                                       // of these, in files
+        uint64_t lost_records = 0, gaps = 0, aux_gap_flags = 0;  // of RingNotes
     };
     struct Round {
         bool last = false;  // every event is disabled and stays so
@@ -160,8 +162,10 @@ private:
     Result<void> drain_area(size_t index, Round round, const RingNotes &notes,
                             std::pair<uint64_t, uint64_t> window, RecordSink &sink);
     Result<void> mark_gap(Ring &ring, RecordSink &sink);
+    Result<void> mark_lost_count(Ring &ring, RecordSink &sink);
     Result<uint64_t> drain_aux(size_t index, uint64_t until, RecordSink &sink);
     void note_gone();
+    void note_lost_counts();
     void note_cpus();
     bool all_gone() const;
 

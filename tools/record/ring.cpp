@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "perfdata/lost_entries.hpp"
 
 namespace pmukit::record {
 namespace {
@@ -38,9 +39,9 @@ void note_aux(Bytes ring, uint64_t record, RingNotes &notes)
     notes.aux_record = record;
     const uint64_t flags = aux_flags(ring, record);
     notes.aux_ended |= (flags & PERF_AUX_FLAG_TRUNCATED) != 0;
-    const bool is_loss = flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL);
-    if (is_loss && flags & PERF_AUX_FLAG_COLLISION)
-        notes.aux_overruns++;
+    notes.aux_gap_flags |= flags & perfdata::kAuxLossFlags;
+    if (flags & PERF_AUX_FLAG_COLLISION)
+        notes.aux_unknown_losses++;
     else if (flags & PERF_AUX_FLAG_TRUNCATED)
         notes.aux_truncated++;
     else if (flags & PERF_AUX_FLAG_PARTIAL)
@@ -77,8 +78,9 @@ void RingNotes::add(const RingNotes &more)
     lost_samples += more.lost_samples;
     aux_truncated += more.aux_truncated;
     aux_partial += more.aux_partial;
-    aux_overruns += more.aux_overruns;
+    aux_unknown_losses += more.aux_unknown_losses;
     aux_ended |= more.aux_ended;
+    aux_gap_flags |= more.aux_gap_flags;
     aux_end = more.aux_end ? more.aux_end : aux_end;
 }
 
@@ -127,11 +129,12 @@ std::vector<std::byte> ring_record(Bytes ring, uint64_t position)
     return record;
 }
 
-std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_t offset)
+std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_t offset,
+                                      uint64_t flags)
 {
     store(aux_record.data() + 8, offset, std::endian::native);
     store(aux_record.data() + 16, uint64_t{0}, std::endian::native);
-    store(aux_record.data() + 24, uint64_t{PERF_AUX_FLAG_TRUNCATED}, std::endian::native);
+    store(aux_record.data() + 24, flags, std::endian::native);
     return aux_record;
 }
 

@@ -38,14 +38,15 @@ uint64_t aux_flags(Bytes ring, uint64_t record);
 // Records that speak of losses, counted while they pass.
 struct RingNotes {
     uint64_t samples = 0;
-    uint64_t lost_records = 0;   // PERF_RECORD_LOST: the ring was full
-    uint64_t lost_samples = 0;   // PERF_RECORD_LOST_SAMPLES
-    uint64_t aux_truncated = 0;  // PERF_AUX_FLAG_TRUNCATED
-    uint64_t aux_partial = 0;    // PERF_AUX_FLAG_PARTIAL alone: a gap in data that go on
-    uint64_t aux_overruns = 0;   // of both, with PERF_AUX_FLAG_COLLISION: not counted above
+    uint64_t lost_records = 0;        // PERF_RECORD_LOST: the ring was full
+    uint64_t lost_samples = 0;        // PERF_RECORD_LOST_SAMPLES
+    uint64_t aux_truncated = 0;       // PERF_AUX_FLAG_TRUNCATED
+    uint64_t aux_partial = 0;         // PERF_AUX_FLAG_PARTIAL alone: a gap in data that go on
+    uint64_t aux_unknown_losses = 0;  // PERF_AUX_FLAG_COLLISION: not counted above
     uint64_t aux_end = 0;    // of the data that the last AUX record announced; 0: there was none
     bool aux_ended = false;  // by TRUNCATED, whatever else is said: the event was disabled
     std::optional<uint64_t> aux_record{};  // where the last AUX record is in the ring
+    uint64_t aux_gap_flags = 0;            // of all that say a loss, as perfdata::kAuxLossFlags
 
     void add(const RingNotes &more);
 };
@@ -65,7 +66,8 @@ bool aux_was_full(uint64_t tail, uint64_t head, size_t size);
 std::vector<std::byte> ring_record(Bytes ring, uint64_t position);
 
 // Pure: of the event and the moment of an AUX record, one that says: no data, and a gap at offset.
-std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_t offset);
+std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_t offset,
+                                      uint64_t flags);
 
 // Pure: is an event to be enabled again? The kernel disables one whose AUX area was full, of which
 // it says nothing, and one whose driver cut its data. Enabling does nothing to one that runs. But

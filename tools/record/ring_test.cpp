@@ -94,7 +94,8 @@ TEST_F(NoteRecords, TellWhatTheDeviceLostFromWhatFoundNoRoom)
     put(PERF_RECORD_AUX, {0, 0, PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION});
     put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_COLLISION});
     ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
-    EXPECT_EQ(notes_.aux_overruns, 1U) << "a collision alone is no loss";
+    EXPECT_EQ(notes_.aux_unknown_losses, 2U) << "a collision alone is a loss";
+    EXPECT_EQ(notes_.aux_gap_flags, uint64_t{PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION});
     EXPECT_FALSE(notes_.aux_ended);
     put(PERF_RECORD_AUX, {16, 0, PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_COLLISION});
     ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
@@ -120,7 +121,7 @@ TEST_F(NoteRecords, AddUp)
     EXPECT_EQ(sum.lost_samples, 33U);
     EXPECT_EQ(sum.aux_truncated, 44U);
     EXPECT_EQ(sum.aux_partial, 55U);
-    EXPECT_EQ(sum.aux_overruns, 77U);
+    EXPECT_EQ(sum.aux_unknown_losses, 77U);
     EXPECT_EQ(sum.aux_end, 60U) << "a place, not a sum";
     sum.add({});
     EXPECT_EQ(sum.aux_end, 60U);
@@ -184,7 +185,7 @@ TEST_F(NoteRecords, TheGapBehindAFullAreaIsOfTheEventAndMomentOfTheLastAuxRecord
     ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
     ASSERT_EQ(notes_.aux_record, tail_);
     const std::vector<std::byte> record =
-        aux_gap_record(ring_record(ring_, *notes_.aux_record), 4096);
+        aux_gap_record(ring_record(ring_, *notes_.aux_record), 4096, PERF_AUX_FLAG_TRUNCATED);
     ring_ = record;
     ring_.resize(kRing);
     EXPECT_EQ(record.size(), 48U);

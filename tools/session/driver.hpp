@@ -32,6 +32,9 @@ struct Driver {
     uint64_t (*decoder_version)(uint64_t word) = nullptr;
     uint64_t newest_decoder = 1;
     uint64_t (*auxtrace_word)(uint64_t config, bool has_pattern) = nullptr;
+    // A capability that its PMUs have if their driver marks what it loses; another driver with the
+    // same PMUs does not. Empty: there is none.
+    std::string_view loss_cap = {};
     // The word that says a layout.
     uint64_t (*word_of_version)(uint64_t version) = nullptr;
 };

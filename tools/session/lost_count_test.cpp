@@ -51,7 +51,7 @@ TEST_F(LostCounts, TakeWhatTheRecorderRepeatsOnce)
     EXPECT_EQ(samples(4, 0), LostCount::Kind::kRepeated);
     EXPECT_EQ(samples(1, 0), LostCount::Kind::kRepeated);
     EXPECT_EQ(count.samples(), 5U);
-    EXPECT_EQ(count.not_repeated(), 0U);
+    EXPECT_TRUE(count.not_repeated().empty());
 }
 
 TEST_F(LostCounts, HaveWhatTheRecorderAloneSays)
@@ -59,7 +59,7 @@ TEST_F(LostCounts, HaveWhatTheRecorderAloneSays)
     records(3, 1000);
     samples(7, 0);
     EXPECT_EQ(count.samples(), 7U);
-    EXPECT_EQ(count.not_repeated(), 4U);
+    EXPECT_EQ(count.not_repeated(), (std::map<size_t, uint64_t>{{0, 4}}));
 }
 
 TEST_F(LostCounts, AddSamplesThatNeverCameToTheRing)
@@ -70,38 +70,148 @@ TEST_F(LostCounts, AddSamplesThatNeverCameToTheRing)
     EXPECT_EQ(count.samples(), 13U);
 }
 
-// Of an AUX area of entries: 9 were counted, 4 of them records that found no room.
-TEST_F(LostCounts, EntriesAreWhatTheRingDidNotLose)
+TEST_F(LostCounts, NameTheEventOfWhatTheRecorderAloneSays)
 {
-    records(4, 1000);
     samples(7, 0);
-    samples(2, 0);
-    EXPECT_EQ(count.take_entries(0), 5U);
-    EXPECT_EQ(count.take_entries(0), 0U) << "they are taken";
-    EXPECT_EQ(count.samples(), 4U);
-    EXPECT_EQ(count.not_repeated(), 0U);
-}
-
-TEST_F(LostCounts, NoEntriesAreLostWhereTheRingLostMore)
-{
-    records(4, 1000);
-    samples(3, 0);
-    EXPECT_EQ(count.take_entries(0), 0U);
-    EXPECT_EQ(count.take_entries(1), 0U);
-    EXPECT_EQ(count.samples(), 4U);
-}
-
-TEST_F(LostCounts, WhatNeverCameToTheRingIsNoEntry)
-{
-    samples(10, 1500);
-    EXPECT_EQ(count.take_entries(0), 0U);
-    EXPECT_EQ(count.samples(), 10U);
+    EXPECT_EQ(count.not_repeated(), (std::map<size_t, uint64_t>{{0, 7}}));
 }
 
 TEST_F(LostCounts, LeaveOutWhatAFilterDropped)
 {
     EXPECT_EQ(samples(10, 0, 1 << 15), LostCount::Kind::kNone);
     EXPECT_EQ(count.samples(), 0U);
+}
+
+// Event 0, with entries, is 8 on one CPU; event 1 is 9 there and 19 on another one.
+class LostEntriesOf : public testing::Test {
+protected:
+    LostEntriesOf() { file_.event(24, kTypeOfSamples, {8}).event(1, kTypeOfSamples, {9, 19}); }
+    void lost(uint64_t id, uint64_t records)
+    {
+        file_.record(PERF_RECORD_LOST, {id, records, 1000, id});
+    }
+    void counted(uint64_t id, uint64_t count)
+    {
+        file_.record(PERF_RECORD_LOST_SAMPLES, {count, 0, id});
+    }
+    // perf says by ID_INDEX that 8 and 9 are in ring 0, 19 in ring 1.
+    void say_rings()
+    {
+        std::vector<uint64_t> words = {3};
+        for (const uint64_t id : {8, 9, 19})
+            words.insert(words.end(), {id, id == 19, id == 19, UINT64_MAX});
+        file_.record(perfdata::kIdIndex, words);
+    }
+    // What event 0 lost: "7" or "at least 7".
+    std::string entries(uint64_t gap_flags)
+    {
+        count_ = LostCount();
+        const std::vector<std::byte> bytes = file_.file();
+        Result<perfdata::Reader> reader = perfdata::Reader::open(bytes);
+        for (perfdata::Record record; *reader->next(record);)
+            count_.note(record, *reader);
+        if (gap_flags != 0)
+            count_.gap(0, gap_flags);
+        const perfdata::LostEntries lost = count_.take_entries({0}).at(0);
+        return (lost.at_least() ? "at least " : "") + std::to_string(lost.count());
+    }
+
+    static constexpr uint64_t kGap = PERF_AUX_FLAG_PARTIAL;
+    perfdata::testing::FileBuilder file_{std::endian::native};
+    LostCount count_;
+};
+
+TEST_F(LostEntriesOf, AGapAreWhatWasCounted)
+{
+    counted(8, 5);
+    counted(8, 2);
+    EXPECT_EQ(entries(kGap), "7");
+    EXPECT_EQ(count_.samples(), 0U);
+    EXPECT_EQ(entries(kGap | PERF_AUX_FLAG_COLLISION), "at least 7");
+}
+
+TEST_F(LostEntriesOf, AGapThatWasNotCountedAreAtLeastNone)
+{
+    EXPECT_EQ(entries(kGap), "at least 0");
+    EXPECT_EQ(entries(0), "0");
+}
+
+// Its LOST may be one that there was no room for.
+TEST_F(LostEntriesOf, ACountWithoutAGapMayBeRecords)
+{
+    counted(8, 7);
+    EXPECT_EQ(entries(0), "at least 0");
+    EXPECT_EQ(count_.samples(), 7U);
+    EXPECT_EQ(count_.not_repeated(), (std::map<size_t, uint64_t>{{0, 7}}));
+}
+
+TEST_F(LostEntriesOf, ARingThatLostRecordsAreALowerBound)
+{
+    lost(8, 1);
+    EXPECT_EQ(entries(0), "at least 0");
+    counted(8, 8);
+    EXPECT_EQ(entries(kGap), "at least 7");
+    EXPECT_EQ(count_.samples(), 1U);
+    EXPECT_TRUE(count_.not_repeated().empty());
+}
+
+// The event that LOST names is the one that wrote next.
+TEST_F(LostEntriesOf, ASharedRingAreWhatAllCountsHaveMoreThanLost)
+{
+    lost(8, 1000);
+    counted(9, 1000);
+    counted(8, 500);
+    EXPECT_EQ(entries(kGap), "at least 500");
+    EXPECT_EQ(count_.samples(), 1000U);
+}
+
+TEST_F(LostEntriesOf, ASharedRingAreNotThoseThatLostTellsOf)
+{
+    lost(9, 3);
+    counted(8, 3);
+    EXPECT_EQ(entries(kGap), "at least 0");
+    EXPECT_EQ(count_.samples(), 3U);
+}
+
+TEST_F(LostEntriesOf, ARingAreNotMoreThanItsCount)
+{
+    counted(8, 5);
+    counted(9, 100);
+    EXPECT_EQ(entries(kGap), "5");
+    EXPECT_EQ(count_.samples(), 100U);
+}
+
+TEST_F(LostEntriesOf, ARingOfPerfAreNotThoseOfAnother)
+{
+    say_rings();
+    lost(19, 50);
+    counted(19, 40);
+    counted(8, 7);
+    EXPECT_EQ(entries(kGap), "7");
+    EXPECT_EQ(count_.samples(), 50U);
+    lost(9, 1);
+    EXPECT_EQ(entries(kGap), "at least 6");
+}
+
+// In files of pmukit record the ring of an AUX area has no other event's records.
+TEST_F(LostEntriesOf, AnAreaWithARingOfItsOwnAreNotThoseOfAnother)
+{
+    lost(9, 50);
+    counted(8, 7);
+    file_.auxtrace(8, 0, 0, perfdata::testing::filled(8, 0));
+    EXPECT_EQ(entries(kGap), "at least 0") << "who recorded is not known";
+    file_.version("pmukit 1.0");
+    EXPECT_EQ(entries(kGap), "7");
+    EXPECT_EQ(count_.samples(), 50U);
+    lost(8, 1);
+    EXPECT_EQ(entries(kGap), "at least 6");
+}
+
+TEST_F(LostEntriesOf, NoEventAreWhatNeverCameToTheRing)
+{
+    file_.record(PERF_RECORD_LOST_SAMPLES, {10, 1500, 8});
+    EXPECT_EQ(entries(0), "0");
+    EXPECT_EQ(count_.samples(), 10U);
 }
 
 }  // namespace

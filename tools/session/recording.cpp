@@ -85,7 +85,7 @@ public:
 private:
     void grow();
     void sample(const Record &record);
-    bool is_overrun(const perfdata::AuxStream &stream);
+    bool is_unknown(const perfdata::AuxStream &stream);
     void give_lost_entries();
     Stream stream_of(const perfdata::AuxStream &stream, const Driver *driver) const;
     const Driver *driver_of(size_t event, Bytes data) const;
@@ -118,16 +118,11 @@ private:
     uint64_t run_begin_ = 0;          // in the stream
     // Losses of unknown size that were announced and merge_ has not given yet.
     struct SaidLosses {
-        std::vector<bool> is_overrun;
+        std::vector<bool> is_unknown;  // not counted either
         size_t next = 0;
     };
     std::map<perfdata::AuxStream, SaidLosses> said_losses_;
-    // Of events with AUX data.
-    struct AuxEvent {
-        perfdata::AuxStream first;
-        bool overrun = false;
-    };
-    std::map<size_t, AuxEvent> aux_events_;
+    std::map<size_t, perfdata::AuxStream> aux_events_;  // the first of each
     bool grids_known_;
     GridNotes notes_;
     std::map<perfdata::AuxStream, Held> held_;
@@ -225,44 +220,53 @@ const Driver *Walker::driver_of(size_t event, Bytes data) const
 }
 
 // The loss of unknown size that merge_ gives: that of its AUX record, or the first that waits.
-bool Walker::is_overrun(const perfdata::AuxStream &stream)
+bool Walker::is_unknown(const perfdata::AuxStream &stream)
 {
     const auto said = said_losses_.find(stream);
     if (said == said_losses_.end())
         return false;
-    auto &[overruns, next] = said->second;
+    auto &[all, next] = said->second;
     const bool at_once = record_ && record_->type == PERF_RECORD_AUX;
-    const bool overrun = at_once ? overruns.back() : overruns[next++];
+    const bool unknown = at_once ? all.back() : all[next++];
     if (at_once)
-        overruns.pop_back();
-    if (next == overruns.size())
+        all.pop_back();
+    if (next == all.size())
         said_losses_.erase(said);
-    return overrun;
+    return unknown;
 }
 
 // What only the end of the recording says.
 void Walker::give_lost_entries()
 {
-    for (const auto &[event, aux] : aux_events_) {
-        const auto known = drivers_.find(aux.first);
-        const Driver *driver = known == drivers_.end() ? recording_.driver(event) : known->second;
-        if (!driver || !driver->entry_bytes)
+    std::set<size_t> events;
+    for (size_t event = 0; event < reader_.events().size(); event++)
+        if (const Driver *driver = recording_.driver(event); driver && driver->entry_bytes)
+            events.insert(event);
+    for (const auto &[stream, driver] : drivers_)
+        if (driver && driver->entry_bytes)
+            events.insert(stream.event);
+    for (const auto &[event, lost] : lost_.take_entries(events)) {
+        const auto aux = aux_events_.find(event);
+        const bool has_samples = event < totals_.samples.size() && totals_.samples[event] != 0;
+        if (!lost.any() || (aux == aux_events_.end() && !has_samples && lost.counted() == 0))
             continue;
-        const uint64_t entries = lost_.take_entries(event);
-        if (entries != 0)
-            totals_.aux_lost_of.insert(driver);
-        if (entries != 0 || aux.overrun)
-            sink_.entries_lost(stream_of(aux.first, driver), entries, aux.overrun);
+        const perfdata::AuxStream stream =
+            aux == aux_events_.end() ? perfdata::AuxStream{event, UINT32_MAX} : aux->second;
+        const auto known = drivers_.find(stream);
+        const Driver *driver = known == drivers_.end() ? recording_.driver(event) : known->second;
+        if (!driver)
+            continue;
+        totals_.aux_lost_of.insert(driver);
+        sink_.entries_lost(stream_of(stream, driver), lost);
     }
 }
 
 void Walker::aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRecord &aux)
 {
-    AuxEvent &event = aux_events_.try_emplace(stream.event, AuxEvent{stream}).first->second;
-    if (aux.flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)) {
-        const bool overrun = (aux.flags & PERF_AUX_FLAG_COLLISION) != 0;
-        said_losses_[stream].is_overrun.push_back(overrun);
-        event.overrun |= overrun;
+    aux_events_.try_emplace(stream.event, stream);
+    if (aux.flags & perfdata::kAuxLossFlags) {
+        said_losses_[stream].is_unknown.push_back((aux.flags & PERF_AUX_FLAG_COLLISION) != 0);
+        lost_.gap(stream.event, aux.flags);
     }
     if (!grids_known_)
         notes_.aux_record(stream, aux);
@@ -290,7 +294,7 @@ void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
     if (begun) {
         stream_ = stream_of(stream, driver_of(stream.event, data));
         drivers_[stream] = stream_.driver;
-        aux_events_.try_emplace(stream.event, AuxEvent{stream});
+        aux_events_.try_emplace(stream.event, stream);
     }
     if (!stream_.driver)
         return;
@@ -363,16 +367,18 @@ void Walker::release(const perfdata::AuxStream &key)
 
 void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t bytes)
 {
-    const bool overrun = bytes == 0 && is_overrun(stream);
+    const bool unknown = bytes == 0 && is_unknown(stream);
     totals_.lost_aux_bytes += bytes;
-    totals_.aux_overruns += overrun;
-    totals_.aux_truncations += bytes == 0 && !overrun;
+    totals_.aux_unknown_losses += unknown;
+    totals_.aux_truncations += bytes == 0 && !unknown;
+    if (bytes == 0)
+        totals_.aux_gaps_of.insert(stream.event);
     release(stream);
     const auto known = drivers_.find(stream);
     const Driver *driver = known == drivers_.end() ? driver_of(stream.event, {}) : known->second;
     totals_.aux_lost_of.insert(driver);
-    if (overrun)
-        sink_.aux_overrun(stream_of(stream, driver), aux_offset);
+    if (unknown)
+        sink_.aux_unknown_loss(stream_of(stream, driver), aux_offset);
     else
         sink_.aux_loss(stream_of(stream, driver), aux_offset, bytes);
 }
@@ -384,47 +390,167 @@ LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::
     constexpr uint16_t kByFilter = 1 << 15;  // PERF_RECORD_MISC_LOST_SAMPLES_BPF: as was asked for
     if (record.type == PERF_RECORD_LOST) {
         const auto lost = perfdata::parse_lost(record.body, reader.order());
-        by_ring_ += lost ? lost->lost : 0;
-        if (const auto event = lost ? reader.event_of_id(lost->id) : std::nullopt)
-            events_[*event].by_ring += lost->lost;
+        const auto event = lost ? reader.event_of_id(lost->id) : std::nullopt;
+        const Id id = event ? Id(lost->id) : std::nullopt;
+        counts_[{id, event.value_or(perfdata::kUnknownEvent)}].lost += lost ? lost->lost : 0;
         return Kind::kRecords;
     }
+    note_places(record, reader);
     if (record.type != PERF_RECORD_LOST_SAMPLES || (record.misc & kByFilter))
         return Kind::kNone;
     const bool by_recorder = reader.time_of(record).value_or(0) == 0;
     const uint64_t lost = perfdata::parse_lost_samples(record.body, reader.order()).value_or(0);
-    (by_recorder ? by_event_ : by_hardware_) += lost;
-    if (const auto event = by_recorder ? reader.event_of(record) : std::nullopt)
-        events_[*event].by_recorder += lost;
-    return by_recorder ? Kind::kRepeated : Kind::kSamples;
+    if (!by_recorder) {
+        by_hardware_ += lost;
+        return Kind::kSamples;
+    }
+    const std::optional<size_t> event = reader.event_of(record);
+    const auto who =
+        event ? perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order())
+              : std::nullopt;
+    counts_[{who ? who->id : std::nullopt, event.value_or(perfdata::kUnknownEvent)}].counted +=
+        lost;
+    return Kind::kRepeated;
 }
 
-uint64_t LostCount::take_entries(size_t event)
+// Which ring an event's records are in. In AUX data of perf the reference means something else.
+void LostCount::note_places(const perfdata::Record &record, const perfdata::Reader &reader)
 {
-    const auto known = events_.find(event);
-    if (known == events_.end())
-        return 0;
-    const auto [by_ring, by_recorder] = known->second;
-    const uint64_t entries = by_recorder - std::min(by_ring, by_recorder);
-    known->second.by_recorder -= entries;
-    by_event_ -= entries;
-    return entries;
+    const auto put = [&](uint64_t id, RingKey ring) {
+        const std::optional<size_t> event = reader.event_of_id(id);
+        if (event && (places_.contains(id) || left_.take(sizeof(Place) + kNodeBytes)))
+            places_[id] = {ring, *event};
+    };
+    if (record.type == perfdata::kIdIndex) {
+        const auto index = perfdata::parse_id_index(record.body, reader.order());
+        for (size_t i = 0; index && i < index->size(); i++)
+            put((*index)[i].id, {RingBy::kIndex, (*index)[i].index});
+    }
+    if (record.type != perfdata::kAuxtrace || record.payload_at != 0)
+        return;
+    const auto trace = perfdata::parse_auxtrace(record.body, reader.order());
+    const std::optional<Bytes> content = reader.feature(perfdata::kFeatVersion);
+    const auto version =
+        content ? perfdata::parse_text_feature(*content, reader.order()) : std::nullopt;
+    if (trace && version && version->starts_with("pmukit "))
+        put(trace->reference, {RingBy::kOwn, trace->reference});
+}
+
+std::map<LostCount::RingKey, LostCount::Ring> LostCount::rings() const
+{
+    std::map<RingKey, Ring> rings;
+    for (const auto &[of, counts] : counts_) {
+        const auto place = of.first ? places_.find(*of.first) : places_.end();
+        Ring &ring = rings[place == places_.end() ? RingKey{} : place->second.ring];
+        ring.lost += counts.lost;
+        ring.counted += counts.counted;
+        ring.by_event[of.second] += counts.counted;
+    }
+    for (const auto &[id, place] : places_)
+        if (const auto ring = rings.find(place.ring); ring != rings.end())
+            ring->second.by_event.try_emplace(place.event, 0);
+    for (auto &[key, ring] : rings) {
+        for (const auto &[event, counted] : ring.by_event)
+            ring.entries += with_entries_.contains(event) ? counted : 0;
+        ring.entries = std::min(ring.entries, ring.counted - std::min(ring.counted, ring.lost));
+    }
+    return rings;
+}
+
+std::map<size_t, perfdata::LostEntries> LostCount::take_entries(const std::set<size_t> &events)
+{
+    std::map<size_t, perfdata::LostEntries> taken;
+    for (const size_t event : events) {
+        perfdata::LostEntries &lost = taken[event];
+        if (const auto gap = gaps_.find(event); gap != gaps_.end()) {
+            lost.gap(gap->second);
+            with_entries_.insert(event);
+        }
+    }
+    std::set<size_t> placed;
+    for (const auto &[id, place] : places_)
+        placed.insert(place.event);
+    for (auto &[key, ring] : rings()) {
+        uint64_t of_others = ring.counted;
+        for (const size_t event : with_entries_)
+            if (const auto own = ring.by_event.find(event); own != ring.by_event.end())
+                of_others -= own->second;
+        for (auto &[event, lost] : taken) {
+            const auto own = ring.by_event.find(event);
+            if (own != ring.by_event.end())
+                lost.ring(own->second, ring.lost, of_others);
+            else if (key.first == RingBy::kNothing && !placed.contains(event))
+                lost.ring(0, ring.lost);
+        }
+    }
+    return taken;
+}
+
+uint64_t LostCount::samples() const
+{
+    uint64_t all = by_hardware_;
+    for (const auto &[key, ring] : rings())
+        all += std::max(ring.lost, ring.counted - ring.entries);
+    return all;
+}
+
+std::map<size_t, uint64_t> LostCount::not_repeated() const
+{
+    std::map<size_t, uint64_t> more;
+    for (const auto &[key, ring] : rings()) {
+        const uint64_t records = ring.counted - ring.entries;
+        const auto has_some = [](const auto &of) { return of.second != 0; };
+        const bool is_of_one = std::ranges::count_if(ring.by_event, has_some) == 1;
+        // Which of them LOST tells of is not known.
+        const bool is_of_each = ring.lost == 0 && ring.entries == 0;
+        if (records <= ring.lost)
+            continue;
+        for (const auto &[event, counted] : ring.by_event) {
+            if (counted != 0 && (is_of_one || is_of_each))
+                more[event] += is_of_each ? counted : records - ring.lost;
+        }
+        if (!is_of_one && !is_of_each)
+            more[perfdata::kUnknownEvent] += records - ring.lost;
+    }
+    return more;
 }
 
 Verdict::Verdict(const Recording &recording, const RecordingTotals &totals, const Driver *driver)
-    : whole_(totals.lost_samples == 0 && !totals.aux_lost_of.contains(driver) &&
+    : recording_(recording),
+      totals_(totals),
+      whole_(totals.lost_samples == 0 && !totals.aux_lost_of.contains(driver) &&
              !totals.aux_lost_of.contains(nullptr) && totals.unreadable_records == 0 &&
              totals.unknown_records == 0 && recording.damage().empty() &&
              recording.missing(totals).empty())
 {
 }
 
-std::string_view Verdict::line(bool driver_lost) const
+bool Verdict::has_anything(size_t event) const
+{
+    return event >= totals_.samples.size() || totals_.samples[event] != 0 ||
+           totals_.aux_bytes[event] != 0;
+}
+
+std::string_view Verdict::line(size_t event, bool driver_lost) const
 {
     if (driver_lost)
         return "\n";
+    if (totals_.aux_gaps_of.contains(event) ||
+        totals_.aux_gaps_of.contains(perfdata::kUnknownEvent))
+        return "\n  AUX data is missing; what is known of it is below\n";
+    if (!has_anything(event))
+        return {};
+    if (!recording_.marks_losses(event))
+        return "\n  no loss is marked; the recording does not say that its driver marks losses\n";
     return whole_ ? "\n  nothing lost\n"
                   : "\n  the driver lost nothing; what the recording lacks is below\n";
+}
+
+const char *Verdict::badge(size_t event) const
+{
+    if (!has_anything(event))
+        return "";
+    return recording_.marks_losses(event) ? "nothing lost" : "no loss is marked";
 }
 
 Error in_file(const std::string &path, const Error &error)
@@ -610,12 +736,16 @@ const Recording::OwnCaps &Recording::own_caps() const
     own_caps_ = {};
     own_caps_.of = content->data();
     const auto pmus = perfdata::parse_pmu_caps(*content, reader_.order());
-    for (const perfdata::PmuCaps &caps : pmus.value_or(std::vector<perfdata::PmuCaps>()))
+    for (const perfdata::PmuCaps &caps : pmus.value_or(std::vector<perfdata::PmuCaps>())) {
+        const Driver *driver = driver_of_pmu(drivers_, caps.pmu);
         for (const auto &[name, value] : caps.caps) {
             if (name == kSourceCap && value == kSourceModel)
                 own_caps_.of_models.emplace(caps.pmu);
             own_caps_.continues |= name == kPartCap;
+            if (driver && name == driver->loss_cap)
+                own_caps_.marking.emplace(caps.pmu);
         }
+    }
     return own_caps_;
 }
 
@@ -647,6 +777,21 @@ std::optional<std::string> Recording::common_source() const
                 return std::nullopt;
         }
     return common;
+}
+
+bool Recording::marks_losses(size_t event) const
+{
+    const Driver *driver = this->driver(event);
+    return !driver || driver->loss_cap.empty() ||
+           own_caps().marking.contains(reader_.pmu_name(reader_.events()[event].attr.type));
+}
+
+bool Recording::marks_losses() const
+{
+    for (size_t event = 0; event < reader_.events().size(); event++)
+        if (!marks_losses(event))
+            return false;
+    return true;
 }
 
 bool Recording::continues() const

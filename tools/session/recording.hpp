@@ -14,9 +14,11 @@
 #include <tuple>
 #include <vector>
 
+#include "base/budget.hpp"
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 #include "perfdata/aux.hpp"
+#include "perfdata/lost_entries.hpp"
 #include "perfdata/reader.hpp"
 #include "session/aux_grid.hpp"
 #include "session/driver.hpp"
@@ -48,11 +50,14 @@ public:
     // lie before it, and follow each other; nullopt: nobody can tell where.
     virtual void aux_entries(const Stream &, std::optional<uint64_t> /* base */) {}
     virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
-    // Instead, of PERF_AUX_FLAG_COLLISION: it was lost in the device, which does not tell how much.
-    virtual void aux_overrun(const Stream &stream, uint64_t offset) { aux_loss(stream, offset, 0); }
-    // Of a driver with entries, behind all data of an event: so many of those that the device wrote
-    // were lost. at_least: and more, as aux_overrun() said.
-    virtual void entries_lost(const Stream &, uint64_t /* entries */, bool /* at_least */) {}
+    // Instead, of PERF_AUX_FLAG_COLLISION: it was not counted, either.
+    virtual void aux_unknown_loss(const Stream &stream, uint64_t offset)
+    {
+        aux_loss(stream, offset, 0);
+    }
+    // Of a driver with entries, behind all data of an event: how many of those that the device
+    // wrote are not in the recording, if any are.
+    virtual void entries_lost(const Stream &, const perfdata::LostEntries &) {}
     // The words of one sample: whole records.
     virtual void sample(const Stream &stream, uint64_t file_offset, Bytes words) = 0;
     // Instead, of a driver with bare_samples: each, with or without a payload.
@@ -67,18 +72,19 @@ public:
 
 struct RecordingTotals {
     uint64_t records = 0;
-    uint64_t unknown_records = 0;     // of a type newer than this program
-    uint64_t unreadable_records = 0;  // too short for what their event promises
-    uint64_t lost_samples = 0;        // LostCount
-    uint64_t lost_not_repeated = 0;   // LostCount
+    uint64_t unknown_records = 0;                  // of a type newer than this program
+    uint64_t unreadable_records = 0;               // too short for what their event promises
+    uint64_t lost_samples = 0;                     // LostCount
+    std::map<size_t, uint64_t> lost_not_repeated;  // LostCount
     uint64_t lost_aux_bytes = 0;
-    uint64_t aux_truncations = 0;     // the kernel says that AUX data was cut, not by how much
-    uint64_t aux_overruns = 0;        // data was lost in a device, which does not tell how much
+    uint64_t aux_truncations = 0;     // AUX data is missing; its record does not say how much
+    uint64_t aux_unknown_losses = 0;  // nor was it counted: PERF_AUX_FLAG_COLLISION
     uint64_t pieces = 0;              // of AUX data, or samples, that went to a driver
     std::vector<uint64_t> aux_bytes;  // per event
     std::vector<uint64_t> samples;    // per event
     // Whose AUX data lacks something; nullptr: not known whose.
     std::set<const Driver *> aux_lost_of;
+    std::set<size_t> aux_gaps_of;  // events, or perfdata::kUnknownEvent: a loss of no known size
 };
 
 // Samples and records that the kernel could not write. Since Linux 6.1 the same loss is said twice:
@@ -86,27 +92,50 @@ struct RecordingTotals {
 // end (PERF_FORMAT_LOST), which has no time. LOST_SAMPLES of the kernel's own is of samples that
 // never came to the ring.
 //
-// Of an event whose driver puts entries into its AUX area the recorder's count has the entries that
-// the driver lost as well: they are what it has more than the LOST of this event.
+// Of an event whose driver counts entries the recorder's count has the entries that the driver lost
+// as well (perfdata::LostEntries). LOST is of a ring: each event with an AUX area has its own in
+// files of pmukit record; ID_INDEX says which in those of perf; else it is one of all events.
 class LostCount {
 public:
     enum class Kind { kNone, kRecords, kSamples, kRepeated };  // what a record says; the recorder's
 
     // Of any type.
     Kind note(const perfdata::Record &record, const perfdata::Reader &reader);
-    // Behind all records: those of this event were entries, which are no samples. How many.
-    uint64_t take_entries(size_t event);
-    uint64_t samples() const { return by_hardware_ + std::max(by_ring_, by_event_); }
-    // Of those the ones that kRepeated alone speaks of.
-    uint64_t not_repeated() const { return by_event_ - std::min(by_ring_, by_event_); }
+    // The AUX data of this event has a gap.
+    void gap(size_t event, uint64_t aux_flags) { gaps_[event] |= aux_flags; }
+    // Behind all records, once: what these events, whose driver counts entries, lost of those. What
+    // is entries is not in samples().
+    std::map<size_t, perfdata::LostEntries> take_entries(const std::set<size_t> &events);
+    uint64_t samples() const;
+    // Of those the ones that kRepeated alone speaks of, by event; perfdata::kUnknownEvent: of
+    // several.
+    std::map<size_t, uint64_t> not_repeated() const;
 
 private:
-    struct OfEvent {
-        uint64_t by_ring = 0, by_recorder = 0;
+    using Id = std::optional<uint64_t>;  // of an event on a CPU; nullopt: not known
+    struct Counts {
+        uint64_t lost = 0, counted = 0;  // by LOST; by the recorder
     };
+    // The rest share one.
+    enum class RingBy { kNothing, kIndex, kOwn };
+    using RingKey = std::pair<RingBy, uint64_t>;
+    struct Place {
+        RingKey ring;
+        size_t event;
+    };
+    struct Ring {
+        uint64_t lost = 0, counted = 0, entries = 0;
+        std::map<size_t, uint64_t> by_event;  // counted, of those that are known to use it
+    };
+    void note_places(const perfdata::Record &record, const perfdata::Reader &reader);
+    std::map<RingKey, Ring> rings() const;  // that lost something
 
-    uint64_t by_hardware_ = 0, by_ring_ = 0, by_event_ = 0;
-    std::map<size_t, OfEvent> events_;  // that lost something
+    Budget left_{limits::kStreams};
+    std::map<uint64_t, Place> places_;
+    std::map<std::pair<Id, size_t>, Counts> counts_;
+    std::map<size_t, uint64_t> gaps_;  // flags of all
+    std::set<size_t> with_entries_;    // events with a gap of entries
+    uint64_t by_hardware_ = 0;
 };
 
 class Recording;
@@ -121,10 +150,17 @@ class Verdict {
 public:
     Verdict(const Recording &recording, const RecordingTotals &totals, const Driver *driver);
 
-    // Below what one event gives, whose driver lost something or not: a line, or an empty one.
-    std::string_view line(bool driver_lost) const;
+    // Below what one event gives, whose driver lost something or not: a line, or an empty one;
+    // nothing where nothing of the event was recorded.
+    std::string_view line(size_t event, bool driver_lost) const;
+    // The same in a word or two, where nothing is known to be missing.
+    const char *badge(size_t event) const;
 
 private:
+    bool has_anything(size_t event) const;
+
+    const Recording &recording_;
+    const RecordingTotals &totals_;
     bool whole_;
 };
 
@@ -177,6 +213,9 @@ public:
     bool continues() const;
     // The PMU of an event; when the file does not say, what is known instead.
     std::string pmu_name(size_t event) const;
+    // Does its driver mark what it loses? After read_front().
+    bool marks_losses(size_t event) const;
+    bool marks_losses() const;  // of all
     // nullptr: none of ours. An event whose PMU has no name may still be known by AUXTRACE_INFO.
     const Driver *driver(size_t event) const;
     Drivers drivers() const { return drivers_; }
@@ -199,10 +238,10 @@ public:
     std::string damage() const { return damage_of(reader_, path_); }
 
 private:
-    // What `pmukit record` puts among the capabilities of PMUs.
+    // Of the capabilities of PMUs: what `pmukit record` puts there, and Driver::loss_cap.
     struct OwnCaps {
-        const std::byte *of = nullptr;                 // the content that this is read from
-        std::set<std::string, std::less<>> of_models;  // PMUs
+        const std::byte *of = nullptr;  // the content that this is read from
+        std::set<std::string, std::less<>> of_models, marking;  // PMUs
         bool continues = false;
     };
     const OwnCaps &own_caps() const;

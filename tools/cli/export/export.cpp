@@ -20,6 +20,14 @@
 namespace pmukit::cli {
 namespace {
 
+// Of an event, on this CPU.
+void lose_of(size_t event, uint32_t cpu, Loss loss, RowsOut &out)
+{
+    const Driver *driver = out.recording().driver(event);
+    loss.driver = driver ? driver->name : std::string_view("samples");
+    out.lose({event, cpu, driver}, loss);
+}
+
 // Hands the data of each driver to its export, and keeps what all of them want to know.
 class Everything final : public DriverSink {
 public:
@@ -68,18 +76,18 @@ public:
             out_.lose(stream, {driver, "aux-truncated", {}, {}, offset});
         drivers_.aux_loss(stream, offset, bytes);
     }
-    void aux_overrun(const Stream &stream, uint64_t offset) override
+    void aux_unknown_loss(const Stream &stream, uint64_t offset) override
     {
         if (!wants(stream.event))
             return;
         const std::string_view driver = stream.driver ? stream.driver->name : std::string_view();
-        out_.lose(stream, {driver, "device-overflow", {}, {}, offset});
-        drivers_.aux_overrun(stream, offset);
+        out_.lose(stream, {driver, "unknown-loss", {}, {}, offset});
+        drivers_.aux_unknown_loss(stream, offset);
     }
-    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    void entries_lost(const Stream &stream, const perfdata::LostEntries &lost) override
     {
         if (wants(stream.event))
-            drivers_.entries_lost(stream, entries, at_least);
+            drivers_.entries_lost(stream, lost);
     }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override
     {
@@ -134,18 +142,21 @@ void Everything::note_lost(const perfdata::Record &record)
     const std::optional<size_t> event = reader.event_of(record);
     if (!event)
         return out_.lose(loss);
-    const Driver *driver = out_.recording().driver(*event);
-    loss.driver = driver ? driver->name : std::string_view("samples");
     const auto who =
         perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order());
-    out_.lose({*event, who && who->cpu ? *who->cpu : UINT32_MAX, driver}, loss);
+    lose_of(*event, who && who->cpu ? *who->cpu : UINT32_MAX, loss, out_);
 }
 
 // What only the end of the walk knows.
 void lose_at_end(const Recording &recording, const RecordingTotals &totals, RowsOut &out)
 {
-    if (totals.lost_not_repeated)
-        out.lose({{}, "ring-full", "samples", totals.lost_not_repeated});
+    for (const auto &[event, lost] : totals.lost_not_repeated) {
+        const Loss loss{{}, "ring-full", "samples", lost};
+        if (event == perfdata::kUnknownEvent)
+            out.lose(loss);
+        else
+            lose_of(event, UINT32_MAX, loss, out);
+    }
     if (totals.unknown_records)
         out.lose({{}, "unknown-type", "records", totals.unknown_records});
     if (totals.unreadable_records)

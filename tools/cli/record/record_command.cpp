@@ -193,11 +193,14 @@ std::vector<std::string> device_lines(const record::Recorder &recorder, uint64_t
         const record::OpenedEvent &opened = recorder.events()[event];
         const Driver *driver = driver_of_pmu(recorded_drivers(), opened.pmu.name);
         const record::DeviceLosses lost = recorder.device_losses(event);
-        if (!driver || !driver->entry_bytes || (lost.entries == 0 && !lost.at_least))
+        if (!driver || !driver->entry_bytes || !lost.entries.any())
             continue;
         gaps -= lost.gaps;
         lines.push_back(opened.text + ": " +
-                        counted_text(lost.entries, lost.at_least, "entries lost by the device"));
+                        counted_text(lost.entries.count(), lost.entries.at_least(), kEntriesLost));
+        if (lost.unclear)
+            lines.push_back(fmt::format("{}: {} records or entries lost; use a larger -m",
+                                        opened.text, lost.unclear));
     }
     return lines;
 }
@@ -218,16 +221,15 @@ void say_losses(const record::Recorder &recorder, const record::RecordOutcome &o
                         outcome.notes.lost_samples));
     if (outcome.notes.aux_truncated)
         complain(
-            fmt::format("AUX data was cut {} times: its area was full; use a larger -m "
-                        ",AUXPAGES",
+            fmt::format("AUX data is missing in {} places: its area was full (use a larger -m "
+                        ",AUXPAGES), or the driver lost some or ended the run",
                         outcome.notes.aux_truncated));
     // Either nobody took the data in time, or the device itself left some out: the report tells.
     if (gaps)
         complain(fmt::format("AUX data has {} gaps; a larger -m ,AUXPAGES may help", gaps));
-    if (outcome.notes.aux_overruns)
-        complain(fmt::format(
-            "data was lost in a device {} times before it was read; how much is not known",
-            outcome.notes.aux_overruns));
+    if (outcome.notes.aux_unknown_losses)
+        complain(fmt::format("{} losses of AUX data are of unknown size",
+                             outcome.notes.aux_unknown_losses));
 }
 
 void say_outcome(const RecordCommandOptions &options, const record::Recorder &recorder,

@@ -35,6 +35,7 @@ public:
         bool pmu_mapping = true;  // false: the file has lost the names of its PMUs
         bool pipe = false;        // layout
         bool model = false;       // the device was emulated
+        bool marks = true;        // PMU_CAPS say that the driver marks what it loses
         std::string pmu = "hisi_ptt0_2";
     };
 
@@ -53,8 +54,11 @@ public:
         perfdata::HostInfo host;
         if (options.pmu_mapping)
             host.pmus = {{kPmuType, options.pmu}};
+        perfdata::HostInfo::Caps caps;
         if (options.model)
-            host.caps = {{options.pmu, {{"source", "model"}}}};
+            caps.emplace_back("source", "model");
+        caps.emplace_back(options.marks ? "aux_min_bytes" : "of_another_driver", "131072");
+        host.caps = {{options.pmu, caps}};
         Result<perfdata::Writer> created =
             options.pipe
                 ? perfdata::Writer::create_pipe(

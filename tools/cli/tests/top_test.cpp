@@ -213,13 +213,13 @@ TEST_F(Top, SaysOfATraceALowerBoundWhereTheDeviceLostMore)
         ASSERT_TRUE(file.finish());
         run("--once - <" + recording());
         const std::string text =
-            overrun ? "  at least 9 trace entries were lost" : "  9 trace entries were lost";
+            overrun ? "  at least 9 trace entries lost" : "  9 trace entries lost";
         EXPECT_NE(out_.find("\n" + text), std::string::npos) << out_ << said_;
         EXPECT_EQ(out_.find("between kernel and recorder"), std::string::npos) << out_;
         run("--once --json - <" + recording());
         const json frame = json::parse(out_);
         const auto lost = std::ranges::find_if(frame["lost"], [](const json &loss) {
-            return loss["what"].get<std::string>().starts_with("trace entries were lost");
+            return loss["what"].get<std::string>().starts_with("trace entries lost");
         });
         ASSERT_NE(lost, frame["lost"].end()) << out_;
         EXPECT_EQ((*lost)["count"], 9);

@@ -51,11 +51,11 @@ public:
     {
         return {{totals_.lost_samples, "samples or records were lost between kernel and recorder"},
                 {totals_.lost_aux_bytes, "bytes of AUX data were lost"},
-                {totals_.aux_truncations, "times the kernel cut AUX data"},
-                {totals_.aux_overruns,
-                 "times data was lost in the device before it was read; how much is not known"}};
+                {totals_.aux_truncations, "times AUX data is missing"},
+                {totals_.aux_unknown_losses, "losses of AUX data are of unknown size"}};
     }
     std::optional<std::string> source() const override { return recording_.recording().source(); }
+    bool marks_losses() const override { return recording_.recording().marks_losses(); }
 
 protected:
     // Whoever still writes is told so (EPIPE), instead of waiting for us.

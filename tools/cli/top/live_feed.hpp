@@ -41,6 +41,8 @@ public:
     virtual std::vector<LiveLoss> losses() const = 0;
     // Where the devices are from, when the records say it.
     virtual std::optional<std::string> source() const { return std::nullopt; }
+    // Do all drivers mark what they lose?
+    virtual bool marks_losses() const { return true; }
 };
 
 struct FeedOptions {

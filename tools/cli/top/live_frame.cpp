@@ -126,7 +126,7 @@ std::vector<std::string> lines_of(const Frame &frame)
     for (const LiveLoss &loss : losses)
         lines.push_back("  " + counted_text(loss.count, loss.at_least, loss.text));
     if (losses.empty())
-        lines.emplace_back("  nothing lost");
+        lines.emplace_back(frame.feed.marks_losses() ? "  nothing lost" : "  no loss is marked");
     return lines;
 }
 

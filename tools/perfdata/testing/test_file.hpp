@@ -38,6 +38,12 @@ public:
         pmus_.emplace_back(type, std::move(name));
         return *this;
     }
+    // The program that recorded.
+    FileBuilder &version(std::string text)
+    {
+        version_ = std::move(text);
+        return *this;
+    }
     // Any record; its size is that of the words unless one is given.
     FileBuilder &record(uint32_t type, const std::vector<uint64_t> &words, int size = -1)
     {
@@ -111,7 +117,8 @@ public:
               data_offset(), uint64_t{data_.size()}, uint64_t{0}, uint64_t{0}})
             put<uint64_t>(out, word);
         for (uint64_t word :
-             {uint64_t{1} << kFeatPmuMappings, uint64_t{0}, uint64_t{0}, uint64_t{0}})
+             {uint64_t{1} << kFeatPmuMappings | uint64_t{!version_.empty()} << kFeatVersion,
+              uint64_t{0}, uint64_t{0}, uint64_t{0}})
             put<uint64_t>(out, word);
         for (const auto &[attr, ids] : events_)
             for (uint64_t id : ids)
@@ -124,10 +131,18 @@ public:
             at += ids.size() * 8;
         }
         out.insert(out.end(), data_.begin(), data_.end());
-        std::vector<std::byte> mappings = pmu_mappings();
-        put<uint64_t>(out, out.size() + kSectionBytes);
+        std::vector<std::byte> version, mappings = pmu_mappings();
+        if (!version_.empty()) {
+            put<uint32_t>(version, static_cast<uint32_t>(version_.size() + 1));
+            append(version, as_bytes(version_));
+            version.push_back({});
+            put<uint64_t>(out, out.size() + 2 * kSectionBytes);
+            put<uint64_t>(out, version.size());
+        }
+        put<uint64_t>(out, out.size() + kSectionBytes + version.size());
         put<uint64_t>(out, mappings.size());
-        out.insert(out.end(), mappings.begin(), mappings.end());
+        append(out, version);
+        append(out, mappings);
         return out;
     }
 
@@ -191,6 +206,7 @@ private:
     std::vector<std::pair<std::vector<std::byte>, std::vector<uint64_t>>> events_;
     std::vector<std::pair<uint32_t, std::string>> pmus_;
     std::vector<std::byte> data_;
+    std::string version_;
 };
 
 inline std::vector<std::byte> filled(size_t size, int value)

@@ -181,10 +181,10 @@ std::vector<Remark> remarks_of(const EventReadings &event)
     };
 }
 
-void print_remarks(const EventReadings &event, const Verdict &verdict, Output &out)
+void print_remarks(size_t number, const EventReadings &event, const Verdict &verdict, Output &out)
 {
     const std::vector<Remark> remarks = remarks_of(event);
-    out.text(verdict.line(std::ranges::any_of(remarks, &Remark::count)));
+    out.text(verdict.line(number, std::ranges::any_of(remarks, &Remark::count)));
     for (const Remark &remark : remarks)
         if (remark.count)
             out.print("  {} {}\n", remark.count, remark.text);
@@ -276,7 +276,7 @@ public:
             print_machine(event, out);
             if (!event.series.all().empty())
                 print_series(event, out);
-            print_remarks(event, verdict, out);
+            print_remarks(number, event, verdict, out);
         }
     }
     void write_pmus(const Recording &recording, JsonWriter &pmus) override
@@ -302,11 +302,11 @@ public:
             end_pmu(recording, number, pmus);
         }
     }
-    void add_figures(const Recording &recording, html::Page &page) override
+    void add_figures(const Recording &recording, const Verdict &verdict, html::Page &page) override
     {
         for (const auto &[number, event] : events_) {
             const FigureHead head{recording.pmu_name(number), recording.source(number).value_or(""),
-                                  lines_of(remarks_of(event))};
+                                  lines_of(remarks_of(event)), verdict.badge(number)};
             if (page.has_room())
                 for (const html::Figure &figure : cache_figures(head, event.series))
                     page.add(figure);

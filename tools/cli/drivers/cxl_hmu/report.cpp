@@ -137,11 +137,11 @@ std::vector<Remark> remarks_of(const HotTotals &totals)
     };
 }
 
-void print_remarks(const HotList &list, const Verdict &verdict, Output &out)
+void print_remarks(size_t event, const HotList &list, const Verdict &verdict, Output &out)
 {
     const HotTotals &totals = list.totals();
     const std::vector<Remark> remarks = remarks_of(totals);
-    out.text(verdict.line(std::ranges::any_of(remarks, &Remark::count)));
+    out.text(verdict.line(event, std::ranges::any_of(remarks, &Remark::count)));
     for (const Remark &remark : remarks)
         if (remark.count)
             out.print("  {} {}\n", remark.count, remark.text);
@@ -153,7 +153,7 @@ void print_remarks(const HotList &list, const Verdict &verdict, Output &out)
             "seen\n");
 }
 
-void print_pmu(const std::string &pmu, const std::optional<std::string> &source,
+void print_pmu(size_t event, const std::string &pmu, const std::optional<std::string> &source,
                const HotList &list, const ReportOptions &options, const Placer *placer,
                const Verdict &verdict, Output &out)
 {
@@ -170,7 +170,7 @@ void print_pmu(const std::string &pmu, const std::optional<std::string> &source,
         print_table(pmu, list, options.top, placer, out);
         print_strip(list, out);
     }
-    print_remarks(list, verdict, out);
+    print_remarks(event, list, verdict, out);
 }
 
 PlaceHeat place_heat(const Recording &recording, const std::map<size_t, HotList> &lists,
@@ -367,8 +367,8 @@ public:
     void print(const Recording &recording, const Verdict &verdict, Output &out) override
     {
         for (const auto &[event, list] : lists_)
-            print_pmu(recording.pmu_name(event), recording.source(event), list, options_, placer(),
-                      verdict, out);
+            print_pmu(event, recording.pmu_name(event), recording.source(event), list, options_,
+                      placer(), verdict, out);
         if (placer_)
             print_placement(recording, lists_, options_, *placer_, out);
     }
@@ -389,7 +389,7 @@ public:
         write_places(report, place_heat(recording, lists_, options_.by, *placer_), options_);
         report.member("assumptions", placer_->assumptions());
     }
-    void add_figures(const Recording &recording, html::Page &page) override;
+    void add_figures(const Recording &recording, const Verdict &verdict, html::Page &page) override;
     std::vector<std::string> troubles(const Recording &recording) const override;
 
 private:
@@ -434,13 +434,13 @@ HotList &CxlHmuReport::list(size_t event)
     return at->second;
 }
 
-void CxlHmuReport::add_figures(const Recording &recording, html::Page &page)
+void CxlHmuReport::add_figures(const Recording &recording, const Verdict &verdict, html::Page &page)
 {
     FigureHead all;
     bool always_on = false;
     for (const auto &[event, list] : lists_) {
         const FigureHead head{recording.pmu_name(event), recording.source(event).value_or(""),
-                              lines_of(remarks_of(list.totals()))};
+                              lines_of(remarks_of(list.totals())), verdict.badge(event)};
         if (page.has_room())
             for (const html::Figure &figure :
                  hot_figures(head, list, heat_.at(event), options_.top, placer()))

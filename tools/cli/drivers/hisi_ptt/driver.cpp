@@ -22,6 +22,7 @@ constexpr Driver kRecorded = {
     .decoder_version = decode::hisi_ptt::decoder_version,
     .newest_decoder = decode::hisi_ptt::kDecoderVersion,
     .auxtrace_word = decode::hisi_ptt::auxtrace_word,
+    .loss_cap = "aux_min_bytes",
     .word_of_version = decode::hisi_ptt::word_of_version,
 };
 

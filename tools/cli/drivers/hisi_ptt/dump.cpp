@@ -25,7 +25,7 @@ struct RecordFlag {
 };
 constexpr RecordFlag kRecordFlags[] = {
     {PMUKIT_HISI_PTT_F_OVERRUN, "overwritten in the device's buffers"},
-    {PMUKIT_HISI_PTT_F_TRUNCATED, "the driver dropped entries before"},
+    {PMUKIT_HISI_PTT_F_TRUNCATED, "entries are missing before this record"},
     {PMUKIT_HISI_PTT_F_RESET, "the device lost its configuration"},
     {PMUKIT_HISI_PTT_F_FILTER_GONE, "what was traced left"},
 };
@@ -151,16 +151,16 @@ public:
         if (StreamText *text = streams_.find(stream))
             text->loss(bytes);
     }
-    void aux_overrun(const Stream &stream, uint64_t offset) override
+    void aux_unknown_loss(const Stream &stream, uint64_t offset) override
     {
-        print_overrun(recording_, stream, offset, out_);
+        print_unknown_loss(recording_, stream, offset, out_);
         if (StreamText *text = streams_.find(stream))
             text->loss(0);
     }
-    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    void entries_lost(const Stream &stream, const perfdata::LostEntries &lost) override
     {
-        out_.print("# {}: {}\n", recording_.pmu_name(stream.event),
-                   counted_text(entries, at_least, "entries lost by the device"));
+        out_.print("# {}: {}, in all\n", recording_.pmu_name(stream.event),
+                   counted_text(lost.count(), lost.at_least(), kEntriesLost));
     }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override;
     uint64_t finish() override

@@ -165,7 +165,7 @@ void StreamRows::tell_losses(const ptt::Record &record)
     if (numbers_.missing())
         lose("missing", "records", numbers_.missing());
     if (numbers_.lost() || (at_least && !at_least_))
-        lose("driver-lost", "entries", numbers_.lost(), at_least);
+        lose("entries-lost", "entries", numbers_.lost(), at_least);
     at_least_ = at_least;
     for (const FlagLoss &row : kFlagLosses)
         if (record.flags & row.flag)
@@ -198,10 +198,10 @@ public:
     {
         streams_.loss(stream, bytes);
     }
-    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    void entries_lost(const Stream &stream, const perfdata::LostEntries &lost) override
     {
-        Loss loss{kUnit, "driver-lost", "entries", entries};
-        loss.at_least = at_least;
+        Loss loss{kUnit, "entries-lost", "entries", lost.count()};
+        loss.at_least = lost.at_least();
         out_.lose(stream, loss);
     }
     void sample(const Stream &stream, uint64_t, Bytes words) override;

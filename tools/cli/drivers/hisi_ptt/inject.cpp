@@ -28,18 +28,13 @@ public:
 
     // So many bytes of the buffer follow; with the last of them a record ends.
     void begin(uint64_t bytes) { left_ = bytes; }
-    // Of unknown size, in the device.
-    void overrun()
-    {
-        framer_.loss(0);
-        flags_ |= PMUKIT_HISI_PTT_F_OVERRUN;
-    }
     // Known behind all data.
-    void entries_lost(uint64_t entries)
+    void entries_lost(const perfdata::LostEntries &lost)
     {
         framer_.end();
         give();
-        lost_ += entries;
+        lost_ += lost.count();
+        at_least_ |= lost.at_least() ? PMUKIT_HISI_PTT_F_AT_LEAST : 0;
         flags_ |= PMUKIT_HISI_PTT_F_TRUNCATED;
     }
     void data(Bytes bytes)
@@ -141,14 +136,14 @@ public:
     {
         streams_.begin_at(stream, offset, sink_, stream).decoder().loss(bytes);
     }
-    void aux_overrun(const Stream &stream, uint64_t offset) override
+    // What is no entry for sure stays in LOST and LOST_SAMPLES of the copy.
+    void entries_lost(const Stream &stream, const perfdata::LostEntries &lost) override
     {
-        streams_.begin_at(stream, offset, sink_, stream).overrun();
-    }
-    void entries_lost(const Stream &stream, uint64_t entries, bool) override
-    {
-        if (entries != 0)
-            streams_.begin_at(stream, 0, sink_, stream).entries_lost(entries);
+        StreamSamples *samples = streams_.find(stream);
+        if (!samples || lost.count() == 0)
+            return;
+        samples->entries_lost(lost);
+        sink_.entries_told(stream.event);
     }
     void finish() override
     {

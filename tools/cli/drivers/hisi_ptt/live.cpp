@@ -73,21 +73,23 @@ public:
     // A flag that was there before we looked stays, and says nothing of what came since.
     bool at_least() const
     {
-        return aux_at_least_ ||
+        return aux_gap_ || aux_at_least_ ||
                (records_.at_least() && (!was_at_least_ || records_.overruns() != 0));
     }
-    // Of AUX data, which has no records.
-    void lose(uint64_t entries, bool at_least)
+    // Of AUX data, which has no records: how much a gap lacks is counted at the end.
+    void gap() { aux_gap_ = true; }
+    void lose(const perfdata::LostEntries &lost)
     {
-        aux_lost_ += entries;
-        aux_at_least_ |= at_least;
+        aux_lost_ += lost.count();
+        aux_at_least_ |= lost.at_least();
+        aux_gap_ = false;
     }
 
 private:
     ptt::RecordAccount records_;
     LossesSeen seen_;
     uint64_t aux_lost_ = 0;
-    bool aux_at_least_ = false, was_at_least_ = false;
+    bool aux_gap_ = false, aux_at_least_ = false, was_at_least_ = false;
 };
 
 class LiveHisiPtt;
@@ -112,14 +114,16 @@ public:
     {
         of(stream).decoder().align(base);
     }
-    void aux_overrun(const Stream &stream, uint64_t offset) override
+    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
-        aux_loss(stream, offset, 0);
-        accounts_[names_(stream)].lose(0, true);
+        PerStream::aux_begin(stream, offset, 0, 0);
+        PerStream::aux_loss(stream, offset, bytes);
+        if (bytes == 0)
+            accounts_[names_(stream)].gap();
     }
-    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    void entries_lost(const Stream &stream, const perfdata::LostEntries &lost) override
     {
-        accounts_[names_(stream)].lose(entries, at_least);
+        accounts_[names_(stream)].lose(lost);
     }
     void sample(const Stream &stream, uint64_t, Bytes words) override
     {
@@ -171,7 +175,7 @@ public:
             cuts += link.losses();
             unknown += link.unknown();
         }
-        return {{entries, "trace entries were lost in the driver", at_least},
+        return {{entries, "trace entries lost before the AUX area or the ring", at_least},
                 {missing, "records of a trace are missing by their numbers"},
                 {overruns, "times the device overwrote what was not read yet"},
                 {cuts, "times trace data was lost"},

@@ -87,8 +87,8 @@ struct EventTraffic {
     std::map<Stream, ptt::RecordAccount> accounts;
     uint64_t bad_records = 0;
     // Of AUX data, which has no records.
-    uint64_t aux_lost = 0, aux_overruns = 0;
-    bool aux_at_least = false;
+    perfdata::LostEntries aux_lost;
+    uint64_t aux_unknown_losses = 0;
 };
 
 // Sums over the accounts of all CPUs, and of AUX data.
@@ -101,9 +101,8 @@ struct AccountTotals {
 AccountTotals totals_of(const EventTraffic &event)
 {
     AccountTotals totals;
-    totals.lost = event.aux_lost;
-    totals.overruns = event.aux_overruns;
-    totals.at_least = event.aux_at_least;
+    totals.lost = event.aux_lost.count();
+    totals.at_least = event.aux_lost.at_least();
     for (const auto &[stream, account] : event.accounts) {
         totals.records += account.records();
         totals.lost += account.lost_entries();
@@ -270,10 +269,10 @@ std::vector<Remark> losses_of(const EventTraffic &event)
     const AccountTotals account = totals_of(event);
     return {
         {account.lost,
-         account.at_least ? "entries were lost, how many more the device does not say; trace fewer "
-                            "types or ports"
-                          : "entries were lost in the driver; record with a larger -m",
+         "entries lost before the AUX area or the ring; trace fewer types or ports, or record with "
+         "a larger AUX area (-m ,AUXPAGES) or ring (-m PAGES)",
          account.at_least},
+        {event.aux_unknown_losses, "losses of unknown size are marked"},
         {account.overruns,
          "times the device overwrote what was not read yet, it is unknown how "
          "often; trace fewer types or ports"},
@@ -285,7 +284,7 @@ std::vector<Remark> losses_of(const EventTraffic &event)
     };
 }
 
-void print_remarks(const EventTraffic &event, const Verdict &verdict, Output &out)
+void print_remarks(size_t index, const EventTraffic &event, const Verdict &verdict, Output &out)
 {
     const Traffic &traffic = event.traffic;
     const AccountTotals account = totals_of(event);
@@ -302,20 +301,19 @@ void print_remarks(const EventTraffic &event, const Verdict &verdict, Output &ou
         {traffic.poisoned(), "TLPs were poisoned"},
         {traffic.with_pasid(), "TLPs had a PASID"},
     };
-    out.text(verdict.line(std::ranges::any_of(losses, &Remark::is_shown)));
+    out.text(verdict.line(index, std::ranges::any_of(losses, &Remark::is_shown)));
     for (const std::span<const Remark> remarks :
          {std::span<const Remark>(losses), std::span<const Remark>(others)})
         for (const std::string &line : lines_of(remarks))
             out.print("  {}\n", line);
 }
 
-void print_event(const std::string &pmu, const std::string &terms,
-                 const std::optional<std::string> &source, const EventTraffic &event,
+void print_event(const Recording &recording, size_t index, const EventTraffic &event,
                  const ReportOptions &options, const Verdict &verdict, Output &out)
 {
     const Traffic &traffic = event.traffic;
-    out.print("{}  {}", pmu, terms);
-    if (source)
+    out.print("{}  {}", recording.pmu_name(index), terms_text(recording, index));
+    if (const std::optional<std::string> source = recording.source(index))
         out.print("  source={}", *source);
     TlpCount all;
     for (size_t i = 0; i < ptt::kTlpTypes; i++) {
@@ -335,7 +333,7 @@ void print_event(const std::string &pmu, const std::string &terms,
         print_alignment(traffic, out);
         print_latency(traffic, out);
     }
-    print_remarks(event, verdict, out);
+    print_remarks(index, event, verdict, out);
 }
 
 // For programs
@@ -445,11 +443,13 @@ ordered_json json_of_latency(const Traffic &traffic)
             {"histogram", json_of(latency)}};
 }
 
-ordered_json json_of_loss(const EventTraffic &event)
+ordered_json json_of_loss(const EventTraffic &event, bool marked)
 {
     const AccountTotals account = totals_of(event);
     return {{"entries", account.lost},
             {"entries_at_least", account.at_least},
+            {"marked", marked},
+            {"unknown_losses", event.aux_unknown_losses},
             {"overruns", account.overruns},
             {"missing_records", account.missing},
             {"duplicates", account.duplicates},
@@ -490,7 +490,7 @@ void write_pmu(JsonWriter &json, const Recording &recording, size_t index,
                   {"latency", json_of_latency(traffic)},
                   {"with_pasid", traffic.with_pasid()},
                   {"poisoned", traffic.poisoned()},
-                  {"lost", json_of_loss(event)}});
+                  {"lost", json_of_loss(event, recording.marks_losses(index))}});
     end_pmu(recording, index, json);
 }
 
@@ -534,25 +534,23 @@ public:
         if (ptt::StreamDecoder *const decoder = decoder_of(stream))
             decoder->align(base);
     }
-    void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
+    void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
         EventTraffic *const event = event_of(stream.event);
         now_ = {&stream, std::nullopt};
-        if (event)
-            event->aux.loss(stream, bytes);
+        if (event && has_room(event->aux.find(stream)))
+            event->aux.begin_at(stream, offset, event->traffic, layout_of(stream)).loss(bytes);
     }
-    void aux_overrun(const Stream &stream, uint64_t offset) override
+    void aux_unknown_loss(const Stream &stream, uint64_t offset) override
     {
         aux_loss(stream, offset, 0);
         if (EventTraffic *const event = event_of(stream.event))
-            event->aux_overruns++;
+            event->aux_unknown_losses++;
     }
-    void entries_lost(const Stream &stream, uint64_t entries, bool at_least) override
+    void entries_lost(const Stream &stream, const perfdata::LostEntries &lost) override
     {
-        if (EventTraffic *const event = event_of(stream.event)) {
-            event->aux_lost = entries;
-            event->aux_at_least = at_least;
-        }
+        if (EventTraffic *const event = event_of(stream.event))
+            event->aux_lost = lost;
     }
     void sample(const Stream &stream, uint64_t file_offset, Bytes words) override;
     void expect(size_t event) override { event_of(event); }
@@ -568,21 +566,20 @@ public:
     void print(const Recording &recording, const Verdict &verdict, Output &out) override
     {
         for (const auto &[index, event] : events_)
-            print_event(recording.pmu_name(index), terms_text(recording, index),
-                        recording.source(index), event, options_, verdict, out);
+            print_event(recording, index, event, options_, verdict, out);
     }
     void write_pmus(const Recording &recording, JsonWriter &pmus) override
     {
         for (const auto &[index, event] : events_)
             write_pmu(pmus, recording, index, event, options_.top);
     }
-    void add_figures(const Recording &recording, html::Page &page) override
+    void add_figures(const Recording &recording, const Verdict &verdict, html::Page &page) override
     {
         for (const auto &[index, event] : events_) {
             if (!page.has_room())
                 continue;
             const FigureHead head{recording.pmu_name(index), recording.source(index).value_or(""),
-                                  lines_of(losses_of(event))};
+                                  lines_of(losses_of(event)), verdict.badge(index)};
             std::vector<html::Figure> figures = traffic_figures(head, event.traffic, options_.top);
             figures.front().words.push_back(terms_text(recording, index));
             for (const html::Figure &figure : figures)

@@ -118,7 +118,7 @@ std::vector<Remark> losses_of(const EventSamples &seen)
     };
 }
 
-void print_remarks(const EventSamples &seen, const Verdict &verdict, Output &out)
+void print_remarks(size_t event, const EventSamples &seen, const Verdict &verdict, Output &out)
 {
     const AccountTotals account = totals_of(seen);
     const std::vector<Remark> losses = losses_of(seen);
@@ -131,7 +131,7 @@ void print_remarks(const EventSamples &seen, const Verdict &verdict, Output &out
         {seen.profile.two_meanings(),
          "samples are at addresses that meant two things in the course of time; the first counts"},
     };
-    out.text(verdict.line(std::ranges::any_of(losses, &Remark::count)));
+    out.text(verdict.line(event, std::ranges::any_of(losses, &Remark::count)));
     for (const std::span<const Remark> remarks :
          {std::span<const Remark>(losses), std::span<const Remark>(others)})
         for (const Remark &remark : remarks)
@@ -248,7 +248,7 @@ public:
 
     void print(const Recording &recording, const Verdict &verdict, Output &out) override;
     void write_pmus(const Recording &recording, JsonWriter &pmus) override;
-    void add_figures(const Recording &recording, html::Page &page) override;
+    void add_figures(const Recording &recording, const Verdict &verdict, html::Page &page) override;
     std::vector<std::string> troubles(const Recording &recording) const override;
 
 private:
@@ -334,17 +334,17 @@ void ImcReport::print(const Recording &recording, const Verdict &verdict, Output
             print_functions(profile, options_.top, out);
             print_tasks(profile, options_.top, out);
         }
-        print_remarks(seen, verdict, out);
+        print_remarks(number, seen, verdict, out);
     }
 }
 
-void ImcReport::add_figures(const Recording &recording, html::Page &page)
+void ImcReport::add_figures(const Recording &recording, const Verdict &verdict, html::Page &page)
 {
     for (const auto &[number, seen] : events_)
         if (page.has_room())
             page.add(
                 flame_figure({recording.pmu_name(number), recording.source(number).value_or(""),
-                              lines_of(losses_of(seen))},
+                              lines_of(losses_of(seen)), verdict.badge(number)},
                              seen.profile.stacks(), options_.top));
 }
 
