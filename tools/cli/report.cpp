@@ -99,8 +99,8 @@ std::vector<Remark> remarks_of(const RecordingTotals &totals)
          "samples or records were lost between kernel and recorder; record with a larger -m"},
         {totals.lost_aux_bytes, "bytes of AUX data never reached the file"},
         {totals.aux_truncations,
-         "times AUX data is missing: its area was full (record with a larger -m ,AUXPAGES), or the "
-         "driver lost some or ended the run"},
+         "times AUX data is missing: its area was full (take a larger -m ,AUXPAGES), or the driver "
+         "lost it"},
         {totals.aux_unknown_losses, "losses of AUX data are of unknown size"},
         {totals.unknown_records, "records of unknown types were passed over"},
         {totals.unreadable_records, "records could not be read"},

@@ -75,7 +75,8 @@ TEST(EncodeCase, NamesTheLineThatIsWrong)
 {
     EXPECT_EQ(complaint("pmu 1 a\nevent 1 b//\n"),
               "line 2: an event of a pmu that no line before names");
-    EXPECT_EQ(complaint("pmu x a"), "line 1: pmu TYPE NAME");
+    for (const char *line : {"pmu x a", "pmu 1", "pmu 1 a cap"})
+        EXPECT_EQ(complaint(line), "line 1: pmu TYPE NAME [CAP=VALUE ...]");
     EXPECT_EQ(complaint("\n\nnonsense"), "line 3: unknown word 'nonsense'");
     EXPECT_EQ(complaint("bytes 1"), "line 1: bytes of no buffer: aux comes first");
     EXPECT_EQ(complaint("| text"), "line 1: a line of text that no expect is before");

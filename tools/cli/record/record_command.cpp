@@ -222,7 +222,7 @@ void say_losses(const record::Recorder &recorder, const record::RecordOutcome &o
     if (outcome.notes.aux_truncated)
         complain(
             fmt::format("AUX data is missing in {} places: its area was full (use a larger -m "
-                        ",AUXPAGES), or the driver lost some or ended the run",
+                        ",AUXPAGES), or the driver lost it",
                         outcome.notes.aux_truncated));
     // Either nobody took the data in time, or the device itself left some out: the report tells.
     if (gaps)

@@ -269,8 +269,8 @@ std::vector<Remark> losses_of(const EventTraffic &event)
     const AccountTotals account = totals_of(event);
     return {
         {account.lost,
-         "entries lost before the AUX area or the ring; trace fewer types or ports, or record with "
-         "a larger AUX area (-m ,AUXPAGES) or ring (-m PAGES)",
+         "entries lost before the AUX area (-m ,AUXPAGES) or the ring (-m PAGES); larger ones may "
+         "help",
          account.at_least},
         {event.aux_unknown_losses, "losses of unknown size are marked"},
         {account.overruns,
