@@ -25,7 +25,7 @@ void add_badges(std::string &to, const std::string &source, const std::vector<st
         badge("lost", "incomplete");
     else if (elsewhere)
         badge("elsewhere", std::string("incomplete: ") + elsewhere);
-    else if (!whole.empty())
+    else
         badge(whole == kWhole ? "whole" : "elsewhere", whole);
     to += "</p>\n";
     if (losses.empty())
@@ -92,8 +92,8 @@ void Page::add(const Figure &figure)
     append(contents_, "<li><a href=\"#figure-{}\">{}</a> <code>{}</code></li>\n", number,
            escaped(figure.title), escaped(figure.pmu));
     a_figure_lost_ |= !figure.losses.empty();
-    if (!figure.whole.empty() && figure.whole != kWhole)
-        whole_ = figure.whole;
+    if (figure.whole != kWhole)
+        whole_ = "see the figures";
     add_figure(figures_.emplace_back(), figure, number, !losses.empty());
     bytes_ += figures_.back().size();
 }

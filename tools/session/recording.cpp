@@ -549,7 +549,7 @@ std::string_view Verdict::line(size_t event, bool driver_lost) const
 const char *Verdict::badge(size_t event) const
 {
     if (!has_anything(event))
-        return "";
+        return "nothing recorded";
     return recording_.marks_losses(event) ? "nothing lost" : "no loss is marked";
 }
 
