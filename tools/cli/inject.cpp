@@ -10,6 +10,8 @@
 #include <set>
 #include <utility>
 
+#include "base/budget.hpp"
+#include "base/limits.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
 #include "console/unfinished.hpp"
@@ -137,7 +139,8 @@ private:
     void note_aux(const perfdata::Record &record);
     // May it count entries that a driver lost, which the samples made of its AUX data say?
     bool counts_entries(const perfdata::Record &record) const;
-    void keep_count(const perfdata::Record &record);
+    // False: there is no room.
+    bool keep_count(const perfdata::Record &record);
     perfdata::SampleId who(const Stream &stream) const;
     perfdata::SampleId who(const Stream &stream, const SamplePoint &point) const;
     void put_point(size_t event, const SamplePoint &point, size_t raw_bytes,
@@ -159,6 +162,7 @@ private:
     };
     std::map<std::optional<uint64_t>, Count> counts_;  // by id
     std::set<size_t> told_;
+    Budget counts_left_{limits::kStreams};
     Result<void> state_;
     uint64_t samples_ = 0, skipped_bytes_ = 0, nobodys_ = 0, aux_bytes_ = 0;
 };
@@ -190,20 +194,23 @@ bool Injector::counts_entries(const perfdata::Record &record) const
 }
 
 // They are for the whole recording, and one of each id says as much as all.
-void Injector::keep_count(const perfdata::Record &record)
+bool Injector::keep_count(const perfdata::Record &record)
 {
     const perfdata::Reader &reader = recording_.reader();
     const size_t event = *reader.event_of(record);
     const auto lost = perfdata::parse_lost_samples(record.body, reader.order());
-    if (!lost)
-        return;
     const auto who =
         perfdata::parse_sample_id(record.body, reader.events()[event].attr, reader.order());
-    const auto [at, first] = counts_.try_emplace(who ? who->id : std::nullopt);
+    const std::optional<uint64_t> id = who ? who->id : std::nullopt;
+    if (!lost || (!counts_.contains(id) &&
+                  !counts_left_.take(sizeof(Count) + record.body.size() + 2 * kNodeBytes)))
+        return false;
+    const auto [at, first] = counts_.try_emplace(id);
     at->second.event = event;
     at->second.lost += *lost;
     if (first)
         at->second.body.assign(record.body.begin(), record.body.end());
+    return true;
 }
 
 Result<void> Injector::write_counts()
@@ -233,10 +240,8 @@ Result<void> Injector::record(const perfdata::Record &record)
     if (std::ranges::find(kAuxTypes, record.type) != std::end(kAuxTypes) &&
         (recording_.claimed_decoder_version() || !says_layout(record, reader)))
         return {};
-    if (counts_entries(record)) {
-        keep_count(record);
+    if (counts_entries(record) && keep_count(record))
         return {};
-    }
     const std::optional<size_t> event =
         record.type == PERF_RECORD_SAMPLE ? reader.event_of(record) : std::nullopt;
     if (event && types_[*event] != reader.events()[*event].attr.sample_type)

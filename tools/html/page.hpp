@@ -93,7 +93,7 @@ struct Figure {
     std::string pmu;                  // whose numbers these are
     std::string source;               // "model": its device is emulated; empty: nobody said
     std::vector<std::string> losses;  // a line each; empty: nothing is missing
-    std::string whole = kWhole;       // what is said then; empty: nothing
+    std::string whole = kWhole;       // what is said then
     std::vector<std::string> words;   // below the title, a paragraph each
     Picture picture;
     Table table;

@@ -388,11 +388,17 @@ void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
 LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::Reader &reader)
 {
     constexpr uint16_t kByFilter = 1 << 15;  // PERF_RECORD_MISC_LOST_SAMPLES_BPF: as was asked for
+    const auto counts_of = [this](Id id, std::optional<size_t> event) -> Counts & {
+        const std::pair<Id, size_t> key(id, event.value_or(perfdata::kUnknownEvent));
+        const bool fits =
+            counts_.contains(key) || left_.take(sizeof key + sizeof(Counts) + kNodeBytes);
+        return counts_[fits ? key : std::pair<Id, size_t>(std::nullopt, perfdata::kUnknownEvent)];
+    };
     if (record.type == PERF_RECORD_LOST) {
         const auto lost = perfdata::parse_lost(record.body, reader.order());
         const auto event = lost ? reader.event_of_id(lost->id) : std::nullopt;
         const Id id = event ? Id(lost->id) : std::nullopt;
-        counts_[{id, event.value_or(perfdata::kUnknownEvent)}].lost += lost ? lost->lost : 0;
+        counts_of(id, event).lost += lost ? lost->lost : 0;
         return Kind::kRecords;
     }
     note_places(record, reader);
@@ -408,8 +414,7 @@ LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::
     const auto who =
         event ? perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order())
               : std::nullopt;
-    counts_[{who ? who->id : std::nullopt, event.value_or(perfdata::kUnknownEvent)}].counted +=
-        lost;
+    counts_of(who ? who->id : std::nullopt, event).counted += lost;
     return Kind::kRepeated;
 }
 
