@@ -40,8 +40,9 @@ void Log::print_all(Machine &machine)
         print_l3(machine, l3);
     for (uint32_t cpu = 0; cpu < machine.shape().cpus; cpu++) {
         const Association carried = machine.association(cpu);
-        std::fprintf(file_, "cpu %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu64 "\n", cpu,
-                     carried.rmid, carried.clos, machine.writes_of_pqr(cpu));
+        std::fprintf(file_, "cpu %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64 "\n",
+                     cpu, carried.rmid, carried.clos, machine.writes_of_pqr(cpu),
+                     machine.class_changes(cpu));
     }
 }
 

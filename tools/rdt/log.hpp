@@ -6,7 +6,7 @@
 //   unit <bytes>
 //   mark <number> <cpu> <rmid> <class>            the registers of the CPU that made it
 //   rmid <l3> <rmid> <occupancy> <total> <local>  in bytes; those that ever moved anything
-//   cpu <cpu> <rmid> <class> <writes of PQR_ASSOC>
+//   cpu <cpu> <rmid> <class> <writes of PQR_ASSOC> <of these, changes of class>
 //   end                                           in place of a mark; the same lines follow
 #pragma once
 

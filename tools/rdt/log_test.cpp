@@ -44,19 +44,20 @@ protected:
 TEST_F(LogFile, HasAtEachMarkAndAtTheEndWhatIsThereAndWhatWasMoved)
 {
     ASSERT_TRUE(log_->open(path_.c_str(), machine_->shape()));
+    ASSERT_TRUE(machine_->write(1, kPqrAssoc, 2ULL << 32));
     ASSERT_TRUE(machine_->write(1, kPqrAssoc, 2ULL << 32 | 7));
     machine_->access(1, 0);
     machine_->access(1, 1 << 20);
     log_->mark(*machine_, 1, 42);
     const std::string first =
         "# pmukit rdt log 1\nunit 65536\n"
-        "mark 42 1 7 2\nrmid 1 7 128 128 64\ncpu 0 0 0 0\ncpu 1 7 2 1\n";
+        "mark 42 1 7 2\nrmid 1 7 128 128 64\ncpu 0 0 0 0 0\ncpu 1 7 2 2 1\n";
     EXPECT_EQ(text(), first);  // while the guest runs on
     machine_->access(0, 64);
     EXPECT_TRUE(log_->end(*machine_));
     EXPECT_EQ(text(), first +
                           "end\nrmid 0 0 64 64 64\nrmid 1 7 128 128 64\n"
-                          "cpu 0 0 0 0\ncpu 1 7 2 1\n");
+                          "cpu 0 0 0 0 0\ncpu 1 7 2 2 1\n");
 }
 
 TEST_F(LogFile, ThatCannotBeWrittenIsReported)

@@ -57,6 +57,14 @@ bool Machine::read(uint32_t cpu, uint32_t number, uint64_t &value)
     return false;
 }
 
+void Machine::associate(Cpu &cpu, uint64_t pqr)
+{
+    const uint64_t before = cpu.pqr.exchange(pqr, std::memory_order_relaxed);
+    const bool changes = association_of(before).clos != association_of(pqr).clos;
+    cpu.writes_of_pqr.fetch_add(1, std::memory_order_relaxed);
+    cpu.class_changes.fetch_add(changes, std::memory_order_relaxed);
+}
+
 bool Machine::write(uint32_t cpu, uint32_t number, uint64_t value)
 {
     const Msr msr = msr_of(shape_, number);
@@ -69,10 +77,8 @@ bool Machine::write(uint32_t cpu, uint32_t number, uint64_t value)
         l3.masks[msr.clos] = value;
     else if (msr.reg == Register::kThrottle)
         l3.throttles[msr.clos] = value;
-    else if (msr.reg == Register::kPqr) {
-        cpus_[cpu].pqr = value;
-        cpus_[cpu].writes_of_pqr.fetch_add(1, std::memory_order_relaxed);
-    }
+    else if (msr.reg == Register::kPqr)
+        associate(cpus_[cpu], value);
     return true;
 }
 
@@ -112,6 +118,11 @@ Association Machine::association(uint32_t cpu) const
 uint64_t Machine::writes_of_pqr(uint32_t cpu) const
 {
     return cpus_[cpu].writes_of_pqr.load(std::memory_order_relaxed);
+}
+
+uint64_t Machine::class_changes(uint32_t cpu) const
+{
+    return cpus_[cpu].class_changes.load(std::memory_order_relaxed);
 }
 
 }  // namespace pmukit::rdt

@@ -55,10 +55,12 @@ public:
     void copy_tallies(uint32_t l3, Tally *into);
     Association association(uint32_t cpu) const;
     uint64_t writes_of_pqr(uint32_t cpu) const;
+    // Of these, how many changed the class of service.
+    uint64_t class_changes(uint32_t cpu) const;
 
 private:
     struct alignas(64) Cpu {
-        std::atomic<uint64_t> pqr{0}, writes_of_pqr{0};  // others only look
+        std::atomic<uint64_t> pqr{0}, writes_of_pqr{0}, class_changes{0};  // others only look
         uint64_t evtsel = 0;
         InnerCache inner;
     };
@@ -71,6 +73,7 @@ private:
 
     bool is_remote(uint32_t l3, uint64_t physical) const;
     uint64_t counter(uint32_t cpu);
+    void associate(Cpu &cpu, uint64_t pqr);
 
     Shape shape_;
     Cpu cpus_[kMaxCpus];

@@ -84,6 +84,18 @@ TEST(Machine, RefusedWriteChangesNothing)
     EXPECT_EQ(machine->writes_of_pqr(0), 1u);
 }
 
+TEST(Machine, CountsChangesOfTheClassOfServiceByCpu)
+{
+    auto machine = make(two_l3s());
+    const uint64_t second = 2ULL << 32, written[] = {second, second | 9, 9, 0};
+    for (const uint64_t pqr : written)
+        ASSERT_TRUE(machine->write(1, kPqrAssoc, pqr));
+    EXPECT_FALSE(machine->write(1, kPqrAssoc, 8ULL << 32));  // refused
+    EXPECT_EQ(machine->writes_of_pqr(1), 4u);
+    EXPECT_EQ(machine->class_changes(1), 2u);
+    EXPECT_EQ(machine->class_changes(0), 0u);
+}
+
 TEST(Machine, LinesAreOfTheRmidAndTheL3OfTheCpu)
 {
     auto machine = make(two_l3s());
