@@ -1,9 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# check_rdt.sh LOG READINGS: what was read in the guest (rdt.sh) against the reference log of the emulated processor (tools/rdt):
-# occupancy within a unit of each L3, bytes within a unit of what was moved at least and at most, which differ by a sixteenth at most.
+# check_rdt.sh LOG READINGS COUNT: what was read in the guest (rdt.sh) against the reference log of the emulated
+# processor (tools/rdt); there are COUNT readings:
+#   occupancy READER L3 WHO BEFORE AFTER VALUE             within a unit of each L3. WHO is a mark that the walk made; it was read between the others
+#   total|local READER L3 WHO FROM TO BEFORE AFTER VALUE [ROUNDING]
+#                                                          moved from mark FROM to TO at least, from BEFORE to AFTER at most, which differ by a
+#                                                          sixteenth at most: within a unit, and what the reader may have rounded
+#   class READER MARK VALUE                                class of service of the CPU that made the mark
+#   changes READER CPU FROM TO VALUE                       how often the class of service of the CPU changed from mark FROM to TO
 set -u
-awk '
+awk -v readings="${3:-7}" '
 	function report(good, text) {
 		print (good ? "ok: " : "NOT OK: ") text
 		failed = failed || !good
@@ -24,7 +30,8 @@ awk '
 		return mark in rmid_of
 	}
 	FNR == NR && $1 == "unit" { unit = $2 }
-	FNR == NR && $1 == "mark" { now = $2; rmid_of[now] = $4; next }
+	FNR == NR && $1 == "mark" { now = $2; rmid_of[now] = $4; class_of[now] = $5; next }
+	FNR == NR && $1 == "cpu" { changes[now, $2] = $6; next }
 	FNR == NR && $1 == "end" { now = "end"; complete = 1; next }
 	FNR == NR && $1 == "rmid" {
 		l3s = most(l3s, $2 + 1)
@@ -45,19 +52,32 @@ awk '
 		checked++
 		next
 	}
-	($1 == "total" || $1 == "local") && NF == 9 && known($4) && known($5) && known($6) && known($7) && known($8) {
+	($1 == "total" || $1 == "local") && (NF == 9 || NF == 10) && known($4) && known($5) && known($6) && known($7) && known($8) {
 		rmid = rmid_of[$4]
 		low = at($1, $6, $3, rmid) - at($1, $5, $3, rmid)
 		high = at($1, $8, $3, rmid) - at($1, $7, $3, rmid)
-		report(rmid > 0 && low > 0 && $9 >= low - unit && $9 <= high + unit && high - low <= low / 16,
+		slack = unit + $10
+		report(rmid > 0 && low > 0 && $9 >= low - slack && $9 <= high + slack && high - low <= low / 16,
 		       $2 ": " $1 " " $9 ", RMID " rmid " has moved " low " to " high)
+		checked++
+		next
+	}
+	$1 == "class" && NF == 4 && known($3) {
+		report($4 != "" && class_of[$3] == $4, $2 ": class of service " $4 ", the CPU has " class_of[$3])
+		checked++
+		next
+	}
+	$1 == "changes" && NF == 6 && known($4) && known($5) {
+		there = (($4, $3) in changes) && (($5, $3) in changes)
+		seen = changes[$5, $3] - changes[$4, $3]
+		report(there && seen == $6, $2 ": class of service of CPU " $3 " set " $6 " times, has changed " seen)
 		checked++
 		next
 	}
 	{ report(0, "not a reading: " $0) }
 	END {
 		report(complete, "the log is complete")
-		report(checked == 7, checked + 0 " readings of 7")
+		report(checked == readings, checked + 0 " readings of " readings)
 		print "rdt: unit=cache_qos source=model readings=" checked + 0 " good=" (failed ? "no" : "yes")
 		exit failed
 	}' "$1" "$2"

@@ -2,42 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A processor that is emulated with registers of RDT (tools/rdt), two packages of one CPU: the kernel's resctrl and cache_qos read one
 # and the same walk. What they read is in /out/rdt.readings, for check_rdt.sh, which has the reference.
-#   occupancy READER L3 WHO BEFORE AFTER VALUE               marks: WHO is one the walk made; between the other two it was read
-#   total|local READER L3 WHO FROM TO BEFORE AFTER VALUE     moved from mark FROM to TO at least, from BEFORE to AFTER at most
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/book.sh"
-resctrl=/sys/fs/resctrl
+. "$(dirname "$0")/walk.sh"
 readings=/out/rdt.readings
-module=/lib/vmrun/cache_qos.ko
-mib=8
-bytes=$((mib << 20))
-unit=65536
 
 [ -d $resctrl ] || skip_all "no resctrl"
 cd "$work" || exit 1
 plan 9
 : >$readings
-
-mark() { cache_qos_walk 0 0 "$1"; }
-reading() {
-	echo "$*" >>$readings
-	echo "# $*"
-}
-
-# walks FILE COMMAND...: in the background, until it has walked; $walker
-walks() {
-	file=$1
-	shift
-	"$@" >"$file" &
-	walker=$!
-	within 240 grep -q walked "$file"
-}
-
-# Other lines are in the L3 of CPU 1, and none of pages that are free: the next walk begins at nothing. Its memory is kept.
-evict() { walks "evicted.$1" taskset 2 cache_qos_walk 64 1 "$1" 900; }
-
-# The page of the program's stack and a few more are walked as well.
-is_walk() { [ "$1" -ge $((bytes - unit)) ] && [ "$1" -le $((bytes + 2 * unit)) ]; }
 
 # readings_of READER WHO MARK: $occupancy, $total and $local of $group, whose task walked between MARK and the next, were read before the
 # one after that. Ends the task and the group.

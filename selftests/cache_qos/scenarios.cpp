@@ -58,21 +58,39 @@ Scenario cache_qos_bench()
     return bench;
 }
 
-// On registers: the kernel's resctrl and the driver with its hardware back-end, two L3s.
-Scenario cache_qos_rdt()
+// What was read in the guest against the reference log of the emulated processor.
+HostStep rdt_judgement(std::string_view what, const std::string &script, const std::string &count)
+{
+    return {std::string(what),
+            {"{selftests}/cache_qos/check_rdt.sh", "{out}/rdt.log",
+             "{guest}/" + script + ".readings", count},
+            0,
+            {"good=yes"}};
+}
+
+// On registers: the driver with its hardware back-end, two L3s.
+Scenario cache_qos_on_registers(std::string_view name, std::vector<std::string_view> kernels)
 {
     Scenario rdt;
-    rdt.name = "rdt";
-    rdt.kernels = {"6.1"};
+    rdt.name = name;
+    rdt.kernels = std::move(kernels);
     rdt.smp = "2,sockets=2";
     rdt.rdt = "cpus-per-l3=1";
     rdt.modules_instead = {"pmukit_common", "cache_qos"};
+    return rdt;
+}
+
+// The kernel's resctrl and the driver read the same.
+Scenario cache_qos_rdt()
+{
+    Scenario rdt = cache_qos_on_registers("rdt", {"6.1", "7.2"});
     rdt.steps = {{"rdt", "/selftests/cache_qos/rdt.sh", 900}};
-    rdt.judgements = {
-        {"resctrl, cache_qos and perf show what is in the caches and what was moved",
-         {"{selftests}/cache_qos/check_rdt.sh", "{out}/rdt.log", "{guest}/rdt.readings"},
-         0,
-         {"readings=7 good=yes"}}};
+    rdt.judgements = {rdt_judgement(
+        "resctrl, cache_qos and perf show what is in the caches and what was moved", "rdt", "7")};
+    rdt.examples = {
+        "perf stat -e cache_qos/llc_occupancy/,cache_qos/total_bytes/ -- cache_qos_walk 8 3 1",
+        "rmmod cache_qos; mount -t resctrl resctrl /sys/fs/resctrl",
+        "cat /sys/fs/resctrl/schemata"};
     return rdt;
 }
 
@@ -158,6 +176,7 @@ UnitSpec cache_qos_driver()
                   "selftests/cache_qos/machine.sh",
                   "selftests/cache_qos/scale.sh",
                   "selftests/cache_qos/claim.sh",
+                  "selftests/cache_qos/walk.sh",
                   "selftests/cache_qos/rdt.sh",
                   "selftests/cache_qos/closid.sh",
                   "selftests/cache_qos/unload.sh",

@@ -333,6 +333,9 @@ std::string cpu_words(const KernelQuirks &quirks, const MachineSpec &spec)
     return fmt::format("{}{}{}", quirks.cpu, spec.rdt ? kRdtCpu : "", bare ? ",-hypervisor" : "");
 }
 
+// QEMU gives plugins wrong numbers of CPUs that share a thread.
+constexpr std::string_view kRdtTcg = "tcg,thread=multi";
+
 void add_rdt(std::vector<std::string> &words, const RdtProcessor &rdt)
 {
     words.insert(words.end(), {"-plugin", fmt::format("{},log={},{}", option_value(rdt.plugin),
@@ -356,7 +359,7 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     if (spec.steady)
         add({"-accel", "tcg,thread=single", "-icount", kSteadyTime});
     else
-        add({"-accel", emulator.kvm ? "kvm" : std::string(quirks.tcg)});
+        add({"-accel", emulator.kvm ? "kvm" : std::string(spec.rdt ? kRdtTcg : quirks.tcg)});
     bool cxl = spec.placement == Placement::kCxlRootPort;
     const bool two_nodes = cxl || spec.two_nodes;
     add({"-cpu", cpu_words(quirks, spec), "-smp",

@@ -107,6 +107,15 @@ TEST(MachineWords, AProcessorWithRdtIsIntelsAndHasAPlugin)
     EXPECT_EQ(words.find("hypervisor"), std::string::npos);
 }
 
+// QEMU gives plugins wrong numbers of CPUs that share a thread.
+TEST(MachineWords, AProcessorWithRdtHasAThreadForEachCpu)
+{
+    MachineSpec spec;
+    EXPECT_NE(joined(spec, "6.12").find("-accel tcg,thread=single"), std::string::npos);
+    spec.rdt = RdtProcessor{"/b/rdt.so", "/o/log", "cpus-per-l3=1"};
+    EXPECT_NE(joined(spec, "6.12").find("-accel tcg,thread=multi"), std::string::npos);
+}
+
 TEST(MachineWords, ATappedNodeIsMemoryAloneAndHasAPlugin)
 {
     MachineSpec spec;

@@ -439,7 +439,7 @@ Result<MachineSpec> Session::make_machine()
                          options_.build,
                          options_.selftests};
     if (unit && options_.mode == Mode::kShell)
-        inside.banner = shell_banner(*unit, scenario_.name, tree_.version, out("guest").string());
+        inside.banner = shell_banner(all, scenario_.name, tree_.version, out("guest").string());
     auto archive = make_initramfs(tree_, inside);
     if (!archive)
         return archive.error();

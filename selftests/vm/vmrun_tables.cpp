@@ -137,6 +137,9 @@ UnitSpec with_others(const UnitSpec &unit, const Scenario &scenario)
     UnitSpec all = unit;
     if (!scenario.modules_instead.empty())
         all.modules = scenario.modules_instead;
+    if (!scenario.examples.empty())
+        all.examples = scenario.examples;
+    append_new(all.stock_modules, scenario.stock_modules);
     for (const std::string_view name : scenario.beside) {
         const UnitSpec &other = *unit_by_name(name);
         append_new(all.stock_modules, other.stock_modules);

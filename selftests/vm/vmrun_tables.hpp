@@ -93,6 +93,8 @@ struct Scenario {
     std::vector<std::string_view> beside{};
     // Modules in place of the unit's. One with a folder is below build/modules/<kernel>/ there.
     std::vector<std::string_view> modules_instead{};
+    std::vector<std::string_view> stock_modules{};  // besides the unit's
+    std::vector<std::string_view> examples{};       // of a shell, in place of the unit's
     // Two NUMA nodes with a CPU each: a device that is said to be near the second has a CPU that
     // can go offline on x86 as well.
     bool two_nodes = false;
