@@ -116,7 +116,7 @@ protected:
         time_ns_ += 1000;
         live_->traced(trace_format(), trace_record(GetParam().words(time_ns_, sequence, lost)));
     }
-    uint64_t lost() const { return count_of(*live_, "were lost in the driver"); }
+    uint64_t lost() const { return count_of(*live_, "entries"); }
     uint64_t missing() const { return count_of(*live_, "missing by their numbers"); }
 
     std::unique_ptr<LiveDriver> live_ = GetParam().make(nobody);
@@ -195,10 +195,10 @@ TEST(LiveHisiPtt, SaysALowerBoundOfTheRecordThatBeginsIt)
         live->traced(trace_format(), trace_record(flagged_record(sequence, lost, flags)));
     };
     give(0, 4, 0);
-    EXPECT_FALSE(is_bound(*live, "were lost in the driver"));
+    EXPECT_FALSE(is_bound(*live, "entries lost"));
     give(1, 4, PMUKIT_HISI_PTT_F_AT_LEAST);
-    EXPECT_TRUE(is_bound(*live, "were lost in the driver"));
-    EXPECT_EQ(count_of(*live, "were lost in the driver"), 4U);
+    EXPECT_TRUE(is_bound(*live, "entries lost"));
+    EXPECT_EQ(count_of(*live, "entries lost"), 4U);
 }
 
 TEST(LiveHisiPtt, WhatAnEventLostBeforeWeLookedBoundsNothing)
@@ -209,10 +209,10 @@ TEST(LiveHisiPtt, WhatAnEventLostBeforeWeLookedBoundsNothing)
     };
     give(500, 12, PMUKIT_HISI_PTT_F_AT_LEAST);
     give(501, 14, PMUKIT_HISI_PTT_F_AT_LEAST);
-    EXPECT_EQ(count_of(*live, "were lost in the driver"), 2U);
-    EXPECT_FALSE(is_bound(*live, "were lost in the driver"));
+    EXPECT_EQ(count_of(*live, "entries lost"), 2U);
+    EXPECT_FALSE(is_bound(*live, "entries lost"));
     give(502, 14, PMUKIT_HISI_PTT_F_AT_LEAST | PMUKIT_HISI_PTT_F_OVERRUN);
-    EXPECT_TRUE(is_bound(*live, "were lost in the driver"));
+    EXPECT_TRUE(is_bound(*live, "entries lost"));
 }
 
 // Of monitor 0, the machine, or of a group.
