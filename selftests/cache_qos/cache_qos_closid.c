@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_closid CPU ROUNDS: change the class of service of a simulated CPU as pqos and rdtset
+ * cache_qos_closid CPU ROUNDS [sim|msr]: change the class of service of a CPU as pqos and rdtset
  * do, which read PQR_ASSOC, change its upper half and write both; each is looked for again after
- * the driver has written the register.
+ * the driver has written the register. The CPU is a simulated one, or has the register: msr.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +12,18 @@
 #include <unistd.h>
 
 #define BOOK "/sys/kernel/debug/cache_qos_sim/"
+#define WRITES "/sys/kernel/debug/pmukit/cache_qos/pqr_writes"
+#define PQR_ASSOC 0xc8f
 
-static int read_cpu(unsigned int cpu, unsigned long long *pqr, unsigned long long *writes)
+/* Where PQR_ASSOC is, how often the driver has written it, and the highest class of service. */
+struct registers {
+	const char *name;
+	unsigned int classes;
+	int (*read_cpu)(unsigned int cpu, unsigned long long *pqr, unsigned long long *writes);
+	int (*write_pqr)(unsigned int cpu, unsigned long long value);
+};
+
+static int sim_read_cpu(unsigned int cpu, unsigned long long *pqr, unsigned long long *writes)
 {
 	unsigned int number;
 	FILE *file = fopen(BOOK "cpus", "r");
@@ -32,7 +42,7 @@ static int read_cpu(unsigned int cpu, unsigned long long *pqr, unsigned long lon
 	return found;
 }
 
-static int write_pqr(unsigned int cpu, unsigned long long value)
+static int sim_write_pqr(unsigned int cpu, unsigned long long value)
 {
 	char line[64];
 	int fd = open(BOOK "control", O_WRONLY), size, done;
@@ -45,8 +55,61 @@ static int write_pqr(unsigned int cpu, unsigned long long value)
 	return done;
 }
 
+static int open_msr(unsigned int cpu, int flags)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/dev/cpu/%u/msr", cpu);
+	return open(path, flags);
+}
+
+/* Of all CPUs: no other CPU may have a task that is monitored. */
+static int msr_read_cpu(unsigned int cpu, unsigned long long *pqr, unsigned long long *writes)
+{
+	FILE *file = fopen(WRITES, "r");
+	int fd, done;
+
+	if (!file)
+		return 0;
+	done = fscanf(file, "%llu", writes) == 1;
+	fclose(file);
+	fd = open_msr(cpu, O_RDONLY);
+	if (fd < 0)
+		return 0;
+	done = done && pread(fd, pqr, sizeof(*pqr), PQR_ASSOC) == sizeof(*pqr);
+	close(fd);
+	return done;
+}
+
+static int msr_write_pqr(unsigned int cpu, unsigned long long value)
+{
+	int fd = open_msr(cpu, O_WRONLY), done;
+
+	if (fd < 0)
+		return 0;
+	done = pwrite(fd, &value, sizeof(value), PQR_ASSOC) == sizeof(value);
+	close(fd);
+	return done;
+}
+
+static const struct registers registers[] = {
+	{ "sim", 15, sim_read_cpu, sim_write_pqr },
+	{ "msr", 7, msr_read_cpu, msr_write_pqr },
+};
+
+static const struct registers *registers_by_name(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(registers) / sizeof(*registers); i++)
+		if (!strcmp(registers[i].name, name))
+			return &registers[i];
+	return NULL;
+}
+
 /* Until the driver has written the register after @before, for a second at most. */
-static int wait_write(unsigned int cpu, unsigned long long before, unsigned long long *pqr)
+static int wait_write(const struct registers *has, unsigned int cpu, unsigned long long before,
+		      unsigned long long *pqr)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	unsigned long long writes = before;
@@ -54,7 +117,7 @@ static int wait_write(unsigned int cpu, unsigned long long before, unsigned long
 
 	for (left = 1000; left && writes == before; left--) {
 		nanosleep(&pause, NULL);
-		if (!read_cpu(cpu, pqr, &writes))
+		if (!has->read_cpu(cpu, pqr, &writes))
 			return 0;
 	}
 	return 1;
@@ -63,24 +126,26 @@ static int wait_write(unsigned int cpu, unsigned long long before, unsigned long
 int main(int argc, char **argv)
 {
 	unsigned long long pqr, writes, unwritten = 0, lost = 0, closid;
+	const struct registers *has = argc > 3 ? registers_by_name(argv[3]) : &registers[0];
 	unsigned int cpu, rounds, i;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: cache_qos_closid CPU ROUNDS\n");
+	if (argc < 3 || !has) {
+		fprintf(stderr, "usage: cache_qos_closid CPU ROUNDS [sim|msr]\n");
 		return 2;
 	}
 	cpu = strtoul(argv[1], NULL, 10);
 	rounds = strtoul(argv[2], NULL, 10);
 	for (i = 0; i < rounds; i++) {
-		closid = i % 15 + 1;
-		if (!read_cpu(cpu, &pqr, &writes) ||
-		    !write_pqr(cpu, closid << 32 | (pqr & 0xffffffff)) ||
-		    !read_cpu(cpu, &pqr, &writes) || !wait_write(cpu, writes, &pqr)) {
-			fprintf(stderr, "cache_qos_closid: no CPU %u in " BOOK "\n", cpu);
+		closid = i % has->classes + 1;
+		if (!has->read_cpu(cpu, &pqr, &writes) ||
+		    !has->write_pqr(cpu, closid << 32 | (pqr & 0xffffffff)) ||
+		    !has->read_cpu(cpu, &pqr, &writes) || !wait_write(has, cpu, writes, &pqr)) {
+			fprintf(stderr, "cache_qos_closid: %s: cannot read or write CPU %u\n",
+				has->name, cpu);
 			return 69;
 		}
 		lost += pqr >> 32 != closid;
-		if (read_cpu(cpu, &pqr, &closid))
+		if (has->read_cpu(cpu, &pqr, &closid))
 			unwritten += closid == writes;
 	}
 	printf("%llu of %u classes of service lost; after %llu the driver wrote nothing\n", lost,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# check_rdt.sh LOG READINGS COUNT: what was read in the guest (rdt.sh) against the reference log of the emulated
+# check_rdt.sh LOG READINGS COUNT: what was read in the guest (rdt.sh, rdt_closid.sh) against the reference log of the emulated
 # processor (tools/rdt); there are COUNT readings:
 #   occupancy READER L3 WHO BEFORE AFTER VALUE             within a unit of each L3. WHO is a mark that the walk made; it was read between the others
 #   total|local READER L3 WHO FROM TO BEFORE AFTER VALUE [ROUNDING]

@@ -94,6 +94,17 @@ Scenario cache_qos_rdt()
     return rdt;
 }
 
+// Another tool sets classes of service.
+Scenario cache_qos_rdt_closid()
+{
+    Scenario rdt = cache_qos_on_registers("rdt_closid", {"7.2"});
+    rdt.stock_modules = {"msr"};
+    rdt.steps = {{"rdt_closid", "/selftests/cache_qos/rdt_closid.sh 100", 900}};
+    rdt.judgements = {
+        rdt_judgement("classes of service change as often as they were set", "rdt_closid", "2")};
+    return rdt;
+}
+
 GuestStep configfs_step()
 {
     return {"configfs",
@@ -178,6 +189,7 @@ UnitSpec cache_qos_driver()
                   "selftests/cache_qos/claim.sh",
                   "selftests/cache_qos/walk.sh",
                   "selftests/cache_qos/rdt.sh",
+                  "selftests/cache_qos/rdt_closid.sh",
                   "selftests/cache_qos/closid.sh",
                   "selftests/cache_qos/unload.sh",
                   "selftests/cache_qos/neighbors.sh",
@@ -210,6 +222,7 @@ UnitSpec cache_qos_driver()
                   cache_qos_script("neighbors", "/selftests/cache_qos/neighbors.sh", 180,
                                    {"6.1", "6.12", "7.2"}),
                   cache_qos_rdt(),
+                  cache_qos_rdt_closid(),
                   cache_qos_scale("scale", "8"),
                   cache_qos_scale("scale16", "16"),
                   cache_qos_life(),

@@ -27,3 +27,32 @@ evict() { walks "evicted.$1" taskset 2 cache_qos_walk 64 1 "$1" 900; }
 
 # The page of the program's stack and a few more are walked as well.
 is_walk() { [ "$1" -ge $((bytes - unit)) ] && [ "$1" -le $((bytes + 2 * unit)) ]; }
+
+# never_ends MIB MARK: on CPU 1, in the background; $walker
+never_ends() {
+	taskset 2 cache_qos_walk "$1" 1000000000 "$2" &
+	walker=$!
+}
+# busy_in_group GROUP MARK: the same, in a group of cache_qos
+busy_in_group() {
+	# shellcheck disable=SC2016
+	sh -c 'echo 0 >"$1/tasks" && exec taskset 2 cache_qos_walk 4 1000000000 "$2"' sh "$1" "$2" &
+	walker=$!
+}
+end_walker() {
+	kill "$1"
+	wait "$1" 2>/dev/null
+}
+
+# msr CPU NUMBER: 16 hexadecimal digits; rmid_on CPU, class_on CPU: of PQR_ASSOC
+msr() { dd if="/dev/cpu/$1/msr" bs=8 count=1 skip=$(($2)) iflag=skip_bytes 2>/dev/null | od -An -tx8 | tr -d ' '; }
+rmid_on() {
+	pqr=$(msr "$1" 0xc8f)
+	echo $((0x${pqr#????????}))
+}
+class_on() {
+	pqr=$(msr "$1" 0xc8f)
+	echo $((0x${pqr%????????}))
+}
+registers_are() { [ "$(cat $devices/cache_qos/registers)" = "$1" ]; }
+logged() { dmesg | grep -c "cache_qos.*$1"; }

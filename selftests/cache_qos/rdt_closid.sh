@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# rdt_closid.sh ROUNDS: another tool changes the class of service of CPU 1 so many times, there and from CPU 0, by model-specific registers
+# of a processor that is emulated with them (tools/rdt), while a task that is watched and one that is not take turns there. How often the
+# class changed is in /out/rdt_closid.readings, for check_rdt.sh.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/walk.sh"
+readings=/out/rdt_closid.readings
+rounds=$1
+group=$groups/watched
+
+[ -c /dev/cpu/1/msr ] || skip_all "no msr"
+cd "$work" || exit 1
+plan 4
+: >$readings
+mount -t configfs configfs /sys/kernel/config
+taskset -p 1 $$ >/dev/null
+
+mkdir $group
+echo 1 >$group/monitor_cache
+busy_in_group $group 110
+one=$walker
+never_ends 4 120
+two=$walker
+within 20 registers_are cache_qos
+yields=$(stat_of yields)
+
+# contest CPU MARK: the tool runs on that CPU
+contest() {
+	mark "$2"
+	taskset $((1 << $1)) cache_qos_closid 1 "$rounds" msr >said 2>&1
+	lost=$?
+	mark $(($2 + 1))
+	sed 's/^/# /' said
+	reading changes "CPU$1" 1 "$2" $(($2 + 1)) "$rounds"
+	[ $lost = 0 ]
+	result "R-09 from CPU $1 none of $rounds classes of service is lost" $?
+}
+contest 1 130
+contest 0 132
+echo "# $(stat_of hijacks) RMIDs were written back, $(stat_of pqr_writes) writes"
+[ "$(stat_of yields)" = "$yields" ] && registers_are cache_qos
+result "R-08 the driver keeps the registers" $?
+[ "$(stat_of pqr_faults)" = 0 ]
+result "R-09 no write was refused" $?
+end_walker $one
+end_walker $two
+rmdir $group
+exit $tap_failed
