@@ -251,6 +251,7 @@ TEST_F_TIMEOUT(life, a_software_event_outlives_its_group_and_the_device, TIMEOUT
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1,
+		.read_format = PERF_FORMAT_LOST,
 	};
 	const char *file = getenv("PMUKIT_MODULE");
 	struct pmu_event clock;
@@ -350,6 +351,7 @@ TEST_F_TIMEOUT(life, a_software_event_of_a_cpu_that_left_holds_the_module, TIMEO
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1,
+		.read_format = PERF_FORMAT_LOST,
 	};
 	const char *file = getenv("PMUKIT_MODULE");
 	struct pmu_event clock;

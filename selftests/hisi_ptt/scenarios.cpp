@@ -188,7 +188,7 @@ Scenario hisi_ptt_stock_driver(std::string_view name, const PttRecorder &recorde
     }
     add_recordings(stock, kPttAll, recorder);
     add_recordings(stock, kPttNamed, recorder, kPttAll.size());
-    stock.steps.push_back({"stock_driver", "/selftests/hisi_ptt/stock_driver.sh", 180});
+    stock.steps.push_back({"stock_driver", "/selftests/hisi_ptt/stock_driver.sh", 400});
     return stock;
 }
 
