@@ -112,8 +112,8 @@ Scenario cxl_hmu_test()
     test.steps = {
         {"abi_paths", "/selftests/cxl_hmu/abi_paths.sh", 180},
         {"cxl_hmu_test", "cxl_hmu_test", 300},
-        {"stock_perf", "/selftests/cxl_hmu/stock_perf.sh 0", 120},
-        {"trace_event", "/selftests/cxl_hmu/trace_event.sh 0", 120},
+        {"stock_perf", "/selftests/cxl_hmu/stock_perf.sh 0", 300},
+        {"trace_event", "/selftests/cxl_hmu/trace_event.sh 0", 240},
         {"eight_epochs", "/selftests/cxl_hmu/eight_epochs.sh 3", 120},
         {"losses", "PMUKIT_DEVICE=4 cxl_hmu_losses_test", 240},
         {"record_first", "/selftests/cxl_hmu/record_zipf.sh 1 {seed} first", 120},
