@@ -448,8 +448,8 @@ static u64 hisi_ptt_drain(struct hisi_ptt *ptt)
 }
 
 /*
- * An event with an AUX area is throttled together with its group (since Linux 6.16), of which perf
- * records nothing for it. That one that samples is throttled is in a record of perf's.
+ * Since Linux 6.16 perf throttles the whole group of an event, and writes PERF_RECORD_THROTTLE only
+ * for the event that sampled too fast: nothing says that one with an AUX area stood still.
  */
 static bool hisi_ptt_throttled_silently(const struct hisi_ptt_event *hev)
 {

@@ -233,6 +233,7 @@ TEST_F_TIMEOUT(hotplug, an_event_ends_while_its_group_is_throttled, TIMEOUT_SECO
 		throttled += pmu_event_take(&leader, PERF_RECORD_THROTTLE);
 		ASSERT_EQ(0, pull_out(&old));
 		count = ptt_count(&self->event);
+		EXPECT_LE(0, count);
 		take(_metadata, self);
 		ASSERT_EQ(0, plug_in(&old));
 		ASSERT_EQ(0, make_traffic(&old));

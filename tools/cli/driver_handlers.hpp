@@ -119,7 +119,7 @@ inline std::string counted_text(uint64_t count, bool at_least, std::string_view 
 }
 
 // One wording of all commands for perfdata::LostEntries and the counts of records.
-constexpr const char *kEntriesLost = "entries lost before the AUX area or the ring";
+constexpr const char *kEntriesLost = "entries lost on the way to the AUX area or the ring";
 
 // Hands each stream to the sink of its driver.
 template <typename Handler>

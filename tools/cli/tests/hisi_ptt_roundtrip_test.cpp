@@ -950,7 +950,7 @@ TEST_P(HisiPttLosses, AreALowerBoundInTheDump)
     record();
     EXPECT_EQ(dump(), kExitGood) << err_;
     EXPECT_TRUE(holds(out_, std::string("# hisi_ptt0_2: ") + (is_unknown() ? "at least " : "") +
-                                "7 entries lost before the AUX area or the ring, in all\n"))
+                                "7 entries lost on the way to the AUX area or the ring, in all\n"))
         << out_;
     EXPECT_EQ(holds(out_, "a loss of unknown size at AUX offset 0x20"), is_unknown()) << out_;
     EXPECT_EQ(holds(out_, "lost an unknown number of bytes at AUX offset 0x20"), !is_unknown());

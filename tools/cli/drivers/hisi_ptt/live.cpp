@@ -175,7 +175,7 @@ public:
             cuts += link.losses();
             unknown += link.unknown();
         }
-        return {{entries, "trace entries lost before the AUX area or the ring", at_least},
+        return {{entries, "trace entries lost on the way to the AUX area or the ring", at_least},
                 {missing, "records of a trace are missing by their numbers"},
                 {overruns, "times the device overwrote what was not read yet"},
                 {cuts, "times trace data was lost"},

@@ -269,8 +269,7 @@ std::vector<Remark> losses_of(const EventTraffic &event)
     const AccountTotals account = totals_of(event);
     return {
         {account.lost,
-         "entries lost before the AUX area (-m ,AUXPAGES) or the ring (-m PAGES); larger ones may "
-         "help",
+         "entries lost; a larger AUX area (-m ,AUXPAGES) or ring (-m PAGES) may help",
          account.at_least},
         {event.aux_unknown_losses, "losses of unknown size are marked"},
         {account.overruns,
