@@ -51,6 +51,9 @@ bool Machine::read(uint32_t cpu, uint32_t number, uint64_t &value)
         case Register::kThrottle:
             value = l3.throttles[msr.clos];
             return true;
+        case Register::kSnc:
+            value = l3.snc;
+            return true;
         case Register::kNone:
             return false;
     }
@@ -77,6 +80,8 @@ bool Machine::write(uint32_t cpu, uint32_t number, uint64_t value)
         l3.masks[msr.clos] = value;
     else if (msr.reg == Register::kThrottle)
         l3.throttles[msr.clos] = value;
+    else if (msr.reg == Register::kSnc)
+        l3.snc = value;
     else if (msr.reg == Register::kPqr)
         associate(cpus_[cpu], value);
     return true;

@@ -68,7 +68,7 @@ private:
         SpinLock lock;
         Cache cache;
         Counters counters;
-        std::atomic<uint64_t> masks[kMaxClasses], throttles[kMaxClasses];
+        std::atomic<uint64_t> masks[kMaxClasses], throttles[kMaxClasses], snc{kRmidsDivided};
     };
 
     bool is_remote(uint32_t l3, uint64_t physical) const;

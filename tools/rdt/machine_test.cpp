@@ -58,6 +58,8 @@ TEST(Machine, AssociationAndSelectorAreTheCpusAndMasksTheL3s)
     ASSERT_TRUE(machine->write(0, kQmEvtsel, 5ULL << 32 | 1));
     ASSERT_TRUE(machine->write(0, kL3Mask + 2, 0x3));
     ASSERT_TRUE(machine->write(0, kDelay + 2, 50));
+    EXPECT_EQ(value_of(*machine, 0, kRmidSncConfig), 1u);
+    ASSERT_TRUE(machine->write(0, kRmidSncConfig, 0));
     EXPECT_EQ(value_of(*machine, 0, kPqrAssoc), 2ULL << 32 | 9);
     for (const uint32_t other : {1u, 2u}) {
         EXPECT_EQ(value_of(*machine, other, kPqrAssoc), 0u);
@@ -65,6 +67,8 @@ TEST(Machine, AssociationAndSelectorAreTheCpusAndMasksTheL3s)
     }
     EXPECT_EQ(value_of(*machine, 1, kL3Mask + 2), 0x3u);
     EXPECT_EQ(value_of(*machine, 1, kDelay + 2), 50u);
+    EXPECT_EQ(value_of(*machine, 1, kRmidSncConfig), 0u);
+    EXPECT_EQ(value_of(*machine, 2, kRmidSncConfig), 1u);
     EXPECT_EQ(value_of(*machine, 2, kL3Mask + 2), 0xffffu);
     EXPECT_EQ(value_of(*machine, 2, kDelay + 2), 0u);
 }

@@ -72,6 +72,8 @@ Msr msr_of(const Shape &shape, uint32_t number)
         return {Register::kCtr, 0};
     if (number == kPqrAssoc)
         return {Register::kPqr, 0};
+    if (number == kRmidSncConfig && shape.vendor == Vendor::kIntel)
+        return {Register::kSnc, 0};
     if (number - kL3Mask < shape.classes)
         return {Register::kMask, number - kL3Mask};
     const uint32_t throttle = shape.vendor == Vendor::kAmd ? kAmdBandwidth : kDelay;
@@ -99,6 +101,8 @@ bool takes(const Shape &shape, const Msr &msr, uint64_t value)
             return takes_mask(shape, value);
         case Register::kThrottle:
             return takes_throttle(shape, value);
+        case Register::kSnc:
+            return !(value & ~kRmidsDivided);
         case Register::kCtr:  // is only read
         case Register::kNone:
             return false;

@@ -13,7 +13,13 @@ inline constexpr uint32_t kL3Mask = 0xc90;              // of class 0; the next 
 inline constexpr uint32_t kDelay = 0xd50;               // likewise, Intel
 inline constexpr uint32_t kAmdBandwidth = 0xc0000200u;  // likewise, AMD
 
+inline constexpr uint32_t kRmidSncConfig = 0xca0;  // of the L3, Intel
+
 inline constexpr uint64_t kUnavailable = 1ULL << 62, kError = 1ULL << 63;  // QM_CTR
+
+// RMID_SNC_CONFIG: RMIDs are divided among the nodes of an L3. So it is at reset; Linux clears it
+// where an L3 has several.
+inline constexpr uint64_t kRmidsDivided = 1;
 
 inline constexpr uint32_t kMostDelay = 90;         // percent
 inline constexpr uint32_t kAmdBandwidthBits = 11;  // eighths of GB/s; 1 << 11: no limit
@@ -31,7 +37,7 @@ struct Association {
 };
 Association association_of(uint64_t pqr);
 
-enum class Register { kNone, kEvtsel, kCtr, kPqr, kMask, kThrottle };
+enum class Register { kNone, kEvtsel, kCtr, kPqr, kMask, kThrottle, kSnc };
 struct Msr {
     Register reg = Register::kNone;
     uint32_t clos = 0;  // of kMask and kThrottle

@@ -86,18 +86,28 @@ TEST(Registers, ThrottlesHaveTheRangeOfTheirVendor)
     EXPECT_FALSE(takes(amd(), 0xc0000200, 2049));
 }
 
+// Linux' MSR_RMID_SNC_CONFIG, bit 0.
+TEST(Registers, SharingOfRmidsIsOneBit)
+{
+    EXPECT_TRUE(takes(intel(), 0xca0, 0));
+    EXPECT_TRUE(takes(intel(), 0xca0, 1));
+    EXPECT_FALSE(takes(intel(), 0xca0, 2));
+    EXPECT_FALSE(takes(intel(), 0xca0, 1ULL << 63));
+}
+
 TEST(Registers, ThereIsOneForEachClassAndAFaultBehind)
 {
     EXPECT_EQ(msr_of(intel(), 0xc97).clos, 7u);
     EXPECT_EQ(msr_of(intel(), 0xc97).reg, Register::kMask);
     EXPECT_EQ(msr_of(intel(), 0xd57).reg, Register::kThrottle);
     EXPECT_EQ(msr_of(amd(), 0xc0000207).reg, Register::kThrottle);
-    for (const uint32_t number : {0xc81u, 0xc98u, 0xca0u, 0xd10u, 0xd58u, 0xc0000200u}) {
+    for (const uint32_t number : {0xc81u, 0xc98u, 0xca1u, 0xd10u, 0xd58u, 0xc0000200u}) {
         EXPECT_TRUE(is_of_rdt(number)) << number;
         EXPECT_EQ(msr_of(intel(), number).reg, Register::kNone) << number;
         EXPECT_FALSE(takes(intel(), number, 0)) << number;
     }
     EXPECT_EQ(msr_of(amd(), 0xd50).reg, Register::kNone);
+    EXPECT_EQ(msr_of(amd(), 0xca0).reg, Register::kNone);
 }
 
 TEST(Registers, NumbersOfOthersAreNotTaken)
