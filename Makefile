@@ -62,7 +62,7 @@ help:
 	@echo '  make coverage-tools  lines of the parser and the decoders that their unit tests run'
 	@echo '  make tsan            unit tests of what has threads, under ThreadSanitizer'
 	@echo '  make vm [K= U= S=]   an interactive shell in a guest with the devices and modules of a driver (S: of a scenario)'
-	@echo '  make mutants [U= N=] faults put into copies of the tree, one by one: the tests must notice (N: only a sample)'
+	@echo '  make mutants [U= N=] faults put into overlays of the tree, one by one: the tests must notice (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
 	@echo '  make hostile [S=]    recordings made to cost as much as they can, on every command and format: <= 64 MiB, <= 10x benign'
 	@echo '  make parquet-check   exported Parquet as DuckDB reads it, in a private Debian sid (270 MB to fetch, once)'
@@ -192,8 +192,8 @@ lint: setup
 	@tools/scripts/lint $(BUILD)/check
 
 mutants: tools modules guest
-	@$(call cmake_build,check,$(check_options))
-	@tools/scripts/mutants $(if $(U),--unit $(U)) $(if $(N),--sample $(N)) --guest $(if $(N),1,1000) --seed $(or $(SEED),1) $(if $(AGAIN),--again)
+	@tools/scripts/mutants $(if $(U),--unit $(U)) $(if $(N),--sample $(N)) --guest $(if $(N),1,1000) --seed $(or $(SEED),1) $(if $(AGAIN),--again) \
+		$(if $(N),$(BUILD)/check,$(BUILD)/apart) $(check_options) $(if $(N),,-DPMUKIT_COMPONENTS_APART=ON)
 
 test:
 	@tools/scripts/test
