@@ -934,7 +934,7 @@ TEST_P(HisiPttLosses, AreALowerBoundInTheReportWhereTheirSizeIsNotKnown)
     options.html = folder_.path("page.html");
     EXPECT_EQ(report(false, options), kExitGood) << err_;
     const std::string page = read_all(options.html);
-    const std::string exact = "7 entries lost before", bound = "at least 7 entries lost before";
+    const std::string exact = "7 entries lost", bound = "at least 7 entries lost";
     for (const std::string &shown : {text, page}) {
         EXPECT_TRUE(holds(shown, is_unknown() ? bound : exact)) << shown;
         EXPECT_EQ(holds(shown, bound), is_unknown()) << shown;
@@ -1062,7 +1062,7 @@ TEST_F(HisiPttRoundtrip, AGapBeforeAllDataIsALoss)
             EXPECT_EQ(json_["lost"]["entries_at_least"], true);
             EXPECT_EQ(json_["lost"]["losses"], 1);
             EXPECT_EQ(report(false), kExitGood) << err_;
-            EXPECT_TRUE(holds(out_, "  at least 0 entries lost before")) << out_;
+            EXPECT_TRUE(holds(out_, "  at least 0 entries lost;")) << out_;
             EXPECT_FALSE(holds(out_, "nothing")) << out_;
             EXPECT_TRUE(
                 holds(exported("jsonl"),
@@ -1158,7 +1158,7 @@ TEST_F(HisiPttRoundtrip, RecordsOfSamplesSayALowerBound)
     EXPECT_EQ(json_["lost"]["entries"], 5);
     EXPECT_EQ(json_["lost"]["entries_at_least"], true);
     EXPECT_EQ(report(false), kExitGood);
-    EXPECT_TRUE(holds(out_, "  at least 5 entries lost before")) << out_;
+    EXPECT_TRUE(holds(out_, "  at least 5 entries lost;")) << out_;
     EXPECT_EQ(dump(), kExitGood);
     EXPECT_TRUE(holds(out_, "# record 0, 3 entries lost so far\n")) << out_;
     EXPECT_TRUE(holds(out_, "# record 2, at least 5 entries lost so far\n")) << out_;
@@ -1205,7 +1205,7 @@ TEST_F(HisiPttRoundtrip, RecordsOfSamplesTellOfLosses)
     EXPECT_EQ(json_["lost"]["duplicates"], 1);
     EXPECT_EQ(json_["lost"]["overruns"], 1);
     EXPECT_EQ(report(false), kExitGood);
-    EXPECT_TRUE(holds(out_, "20 entries lost before")) << out_;
+    EXPECT_TRUE(holds(out_, "20 entries lost;")) << out_;
     EXPECT_TRUE(holds(out_, "what was traced left")) << out_;
     EXPECT_EQ(dump(), kExitGood);
     EXPECT_TRUE(holds(out_,
