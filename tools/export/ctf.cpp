@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A trace of the Common Trace Format, written by libbabeltrace2: an event class for each table, a
-// stream for each table, PMU and CPU. CTF 1.8 has no absent fields: what is not known is 0 or
-// empty, and its bit in the field `known` (bit 0: the first column) is clear.
+// stream for each table, PMU and CPU (of the first kMostStreams; rows of others share one). CTF 1.8
+// has no absent fields: what is not known is 0 or empty, and its bit in the field `known` (bit 0:
+// the first column) is clear.
 //
 // Babeltrace pulls: its sink asks a message iterator of ours for messages. Rows wait until there is
 // a batch of them; then the graph runs until the iterator says that there are no more for now.
@@ -28,6 +29,8 @@ namespace pmukit::exporter {
 namespace {
 
 constexpr size_t kBatchRows = 1024;
+// Each is a file that stays open, and the sink compares the names of all with that of a new one.
+constexpr size_t kMostStreams = 4096;
 constexpr uint64_t kNanosecondsHz = 1000000000;
 
 // References of the library's objects
@@ -69,6 +72,7 @@ private:
         StreamClass stream;
         EventClass event;
     };
+    using StreamKey = std::tuple<const Table *, std::string, std::string, uint64_t>;
     struct OneStream {
         StreamRef stream;
         uint64_t last_ns = 0;  // time only goes on
@@ -97,7 +101,7 @@ private:
     Trace trace_;
     std::map<const Table *, TableClasses> classes_;
     std::vector<OneStream> streams_;
-    std::map<std::tuple<const Table *, std::string, std::string, uint64_t>, size_t> stream_by_;
+    std::map<StreamKey, size_t> stream_by_;
     std::vector<Waiting> waiting_;
     size_t given_ = 0;  // of waiting_
     size_t ended_ = 0;  // of streams_
@@ -221,12 +225,16 @@ size_t Ctf::stream_of(const Table &table, Values origin)
         return origin[i].known ? std::string(origin[i].text()) : std::string();
     };
     const uint64_t cpu = origin[kCpu].known ? origin[kCpu].number() : UINT64_MAX;
-    const auto [at, fresh] =
-        stream_by_.try_emplace({&table, text(kHost), text(kPmu), cpu}, streams_.size());
+    StreamKey key{&table, text(kHost), text(kPmu), cpu};
+    if (streams_.size() >= kMostStreams && !stream_by_.contains(key))
+        key = {&table, "", "", UINT64_MAX};
+    const auto [at, fresh] = stream_by_.try_emplace(key, streams_.size());
     if (fresh) {
         OneStream one;
         one.stream.reset(bt_stream_create(classes_[&table].stream.get(), trace_.get()));
-        if (!one.stream)
+        // The name of its file. Without one, the sink tries "stream-0" and so on each time.
+        const std::string name = std::string(table.name) + '-' + std::to_string(streams_.size());
+        if (!one.stream || bt_stream_set_name(one.stream.get(), name.c_str()) != 0)
             fail("make a stream");
         streams_.push_back(std::move(one));
     }

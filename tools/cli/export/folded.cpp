@@ -62,12 +62,16 @@ const std::string &Folded::outermost(size_t event)
         at->second = "source=" + *source + ';';
     const std::vector<perfdata::Event> &events = recording_.reader().events();
     const std::string name = event < events.size() ? perfdata::name_of(events[event]) : "unknown";
-    const auto is_other = [&](const perfdata::Event &other) {
-        return !perfdata::is_dummy(other.attr) && perfdata::name_of(other) != name;
-    };
-    if (std::ranges::any_of(events, is_other))
+    if (event_names_.size() > 1 || (event_names_.size() == 1 && !event_names_.contains(name)))
         at->second += as_frame(name) + ';';
     return at->second;
+}
+
+void Folded::look_at_events()
+{
+    for (const perfdata::Event &event : recording_.reader().events())
+        if (event_names_.size() < 2 && !perfdata::is_dummy(event.attr))
+            event_names_.insert(perfdata::name_of(event));
 }
 
 std::string Folded::line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer)
@@ -87,6 +91,7 @@ std::string Folded::line_of(const Stack &stack, uint64_t time_ns, Explainer &exp
 void Folded::name_stacks()
 {
     Explainer explainer = names_.explainer(*threads_);
+    look_at_events();
     for (const auto &[stack, seen] : stacks_) {
         const auto [at, fresh] = lines_.try_emplace(line_of(stack, seen.first_ns, explainer));
         at->second += seen.samples;

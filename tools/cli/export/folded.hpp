@@ -11,6 +11,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,7 @@ private:
 
     static constexpr size_t kMostBytes = limits::kStacks;  // of stacks, and of lines
 
+    void look_at_events();
     const std::string &outermost(size_t event);
     std::string line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer);
     void name_stacks();
@@ -69,6 +71,7 @@ private:
     exporter::TextFile file_;
     const Recording &recording_;
     Names names_;
+    std::set<std::string> event_names_;        // two of them at most: are there several?
     std::map<size_t, std::string> outermost_;  // frames outside of the command, by event
     const Threads *threads_ = nullptr;
     std::map<Stack, Seen> stacks_;
