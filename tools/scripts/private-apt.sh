@@ -36,17 +36,22 @@ keyrings() {
 	find /usr/share/keyrings -name 'debian-archive-*.gpg' ! -name '*removed*' | sort | paste -sd,
 }
 
-# apt_prepare TREE ARCH RELEASE SUITE...: a private apt for one tree; its own lists, cache and empty status.
+# apt_prepare TREE ARCH RELEASE SUITE...: a private apt for one tree, with an empty status. Trees of the same suites share their lists
+# and what apt makes of these, which are of today; forget_lists removes them.
 apt_prepare() {
-	local tree=$1 arch=$2 release=$3 suite dir
+	local tree=$1 arch=$2 release=$3 suite dir lists
 	shift 3
 	dir=$cache/apt/$tree
-	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial" "$dir/debs"
+	lists=$cache/apt/lists/$arch.$(echo "$*" | tr ' ' .)
+	mkdir -p "$dir/state" "$lists/partial" "$dir/cache/archives/partial" "$dir/debs"
 	: >"$dir/status"
 	cat >"$dir/apt.conf" <<-CONF
 	Dir::State "$dir/state";
+	Dir::State::lists "$lists";
 	Dir::State::status "$dir/status";
 	Dir::Cache "$dir/cache";
+	Dir::Cache::pkgcache "$lists.pkgcache";
+	Dir::Cache::srcpkgcache "$lists.srcpkgcache";
 	Dir::Etc::sourcelist "$dir/sources.list";
 	Dir::Etc::sourceparts "/dev/null";
 	Dir::Etc::preferences "/dev/null";
@@ -66,11 +71,12 @@ apt_prepare() {
 	for suite in "$@"; do
 		echo "deb [signed-by=$(keyrings)] $(mirror) $suite main"
 	done >"$dir/sources.list"
-	[ -e "$dir/updated" ] && return 0
+	[ -z "$(find "$lists.updated" -mmin -600 2>/dev/null)" ] || return 0
 	say "$tree: fetching package lists of: $*"
 	apt-get -q -c "$dir/apt.conf" update || die "$tree: apt-get update failed"
-	touch "$dir/updated"
+	touch "$lists.updated"
 }
+forget_lists() { rm -rf "${cache:?}/apt/lists"; }
 
 # The newest kernel of the guests is that of backports, which moves on. K=7.2 stays its name; when the suites have no 7.2 any more,
 # what they have instead is taken, with a warning.
@@ -118,13 +124,14 @@ fetch() {
 
 # A package that the lists name and the mirror no longer has: the next run fetches new lists, and what they name, all of one age.
 stale_lists() {
-	rm -f "$cache/apt/$1/updated" "$cache/apt/$1"/debs/*.deb "$cache/apt/$1"/cache/archives/*.deb
+	forget_lists
+	rm -f "$cache/apt/$1"/debs/*.deb "$cache/apt/$1"/cache/archives/*.deb
 	die "$1: download failed: check the network and run 'make setup' again"
 }
 
-# unpack TREE TARGET: every fetched package, into TARGET.partial, merged-usr as Debian has it.
+# unpack TREE TARGET: every fetched package, into TARGET.partial, merged-usr as Debian has it; as many at a time as there are processors.
 unpack() {
-	local tree=$1 target=$2 dir deb name count=0
+	local tree=$1 target=$2 dir name
 	dir=$cache/apt/$tree
 	say "$tree: unpacking $(find "$dir/debs" "$dir/cache/archives" -maxdepth 1 -name '*.deb' | wc -l) packages"
 	rm -rf "$target.partial"
@@ -132,15 +139,14 @@ unpack() {
 	for name in bin lib lib64 sbin; do
 		ln -s "usr/$name" "$target.partial/$name"
 	done
-	for deb in "$dir"/cache/archives/*.deb "$dir"/debs/*.deb; do
-		[ -e "$deb" ] || continue
-		dpkg-deb --fsys-tarfile "$deb" |
-			tar -x --keep-directory-symlink --no-same-owner -C "$target.partial" \
-				--exclude './usr/share/doc/*' --exclude './usr/share/man/*' --exclude './usr/share/locale/*' ||
-			die "$tree: cannot unpack $deb: remove it and try again"
-		count=$((count + 1))
-		[ $((count % 25)) != 0 ] || say "$tree: $count unpacked"
-	done
+	# shellcheck disable=SC2016
+	find "$dir/cache/archives" "$dir/debs" -maxdepth 1 -name '*.deb' -print0 | sort -z |
+		xargs -0 -n 1 -P "$(nproc)" bash -o pipefail -c '
+			dpkg-deb --fsys-tarfile "$2" |
+				tar -x --keep-directory-symlink --no-same-owner -C "$1" \
+					--exclude "./usr/share/doc/*" --exclude "./usr/share/man/*" --exclude "./usr/share/locale/*" ||
+				{ echo "set-up: cannot unpack $2" >&2; exit 1; }' unpack "$target.partial" ||
+		die "$tree: remove the package that is named above and try again"
 }
 
 # unpack_beside TREE TARGET LEFT-OUT...: every fetched package into what is there already, whose files stay as they are.
