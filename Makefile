@@ -5,7 +5,7 @@ CACHE   ?= $(or $(PMUKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pmukit)
 BUILD   := build
 # The slowest guests first, so that no core waits for them at the end.
 KERNELS := 6.12-arm64 6.1 6.12 7.2
-UNITS   := cxl_hmu hisi_ptt uncore_pmon imc cache_qos
+UNITS   := cxl_hmu cache_qos hisi_ptt uncore_pmon imc
 K       ?=
 U       ?=
 SEED    ?=

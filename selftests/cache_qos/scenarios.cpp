@@ -227,7 +227,6 @@ UnitSpec cache_qos_driver()
                   cache_qos_scale("scale16", "16"),
                   cache_qos_life(),
                   cache_qos_bench()};
-    unit.every_turn = {"live"};
     unit.demo = cache_qos_live("demo");
     unit.examples = {
         "perf stat -e cache_qos/llc_occupancy/,cache_qos/total_bytes/ -- cache_qos_load "

@@ -551,7 +551,6 @@ UnitSpec cxl_hmu_driver()
         cxl_hmu_list(),
         cxl_hmu_neighbors(),
     };
-    unit.every_turn = {"test", "neighbors"};
     unit.demo = cxl_hmu_demo();
     unit.examples = {"pmukit list",
                      "pmukit record --source model -a -e cxl_hmu_mem0.0.0/hotness_threshold=1/ -- "

@@ -613,7 +613,6 @@ UnitSpec hisi_ptt_driver()
         hisi_ptt_qualify(),
         hisi_ptt_corpus(),
     };
-    unit.every_turn = {"test"};
     unit.demo = hisi_ptt_demo();
     unit.examples = {
         "pmukit list",

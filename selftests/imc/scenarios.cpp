@@ -225,7 +225,6 @@ UnitSpec imc_driver()
                   imc_neighbors(),
                   imc_bench(),
                   imc_corpus()};
-    unit.every_turn = {"commands", "split"};
     unit.demo = imc_commands("demo");
     unit.examples = {"perf stat -a -e core_imc/CPM_NON_IDLE_INST/ -- imc_load busy 2000",
                      "pmukit record -a -e trace_imc/trace_cycles/ -- imc_load busy 2000",

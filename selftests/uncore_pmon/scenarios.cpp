@@ -320,7 +320,6 @@ UnitSpec uncore_pmon_driver()
                   uncore_pmon_qualify(),
                   uncore_pmon_qualify_faults(),
                   uncore_pmon_faults()};
-    unit.every_turn = {"test", "neighbors"};
     unit.demo = uncore_pmon_traffic("demo");
     unit.examples = {"pmukit list",
                      "perf stat -a -e uncore_imc_0/config=0xcf05/ -- uncore_load --function "

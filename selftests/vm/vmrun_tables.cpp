@@ -164,16 +164,11 @@ bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel)
 bool is_in_turn(const UnitSpec &unit, const Scenario &scenario, const KernelQuirks &kernel,
                 uint64_t turn)
 {
-    uint64_t place = 0;
-    for (const Scenario &other : unit.tests) {
-        const bool always = std::ranges::find(unit.every_turn, other.name) != unit.every_turn.end();
-        if (!is_routine_on(other, kernel))
-            continue;
-        if (other.name == scenario.name)
-            return always || place % kTurns == turn % kTurns;
-        place += !always;
-    }
-    return false;
+    const auto place =
+        std::ranges::find(unit.tests, scenario.name, &Scenario::name) - unit.tests.begin();
+    const auto row = std::ranges::find(kKernels, kernel.kernel, &KernelQuirks::kernel) - kKernels;
+    return is_routine_on(scenario, kernel) &&
+           static_cast<uint64_t>(place + row) % kTurns == turn % kTurns;
 }
 
 std::string shell_banner(const UnitSpec &unit, std::string_view scenario,

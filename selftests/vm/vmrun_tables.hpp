@@ -134,8 +134,6 @@ struct UnitSpec {
     // Of tests: those that last at most three minutes on a debug kernel, where `make test` takes
     // one.
     std::vector<std::string_view> brief{};
-    // Of tests: those of every turn; see is_in_turn().
-    std::vector<std::string_view> every_turn{};
     // Below build/modules/<kernel>/firmware; found in the guest's /lib/firmware.
     std::vector<std::string_view> firmware{};
     // What the documentation of a device does not allow, and its model counts as a violation, fails
@@ -149,8 +147,8 @@ UnitSpec with_others(const UnitSpec &unit, const Scenario &scenario);
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel);
 bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel);
 
-// The routine of a kernel in kTurns turns, counted around: each of them has what the unit wants in
-// every turn, and the others come once.
+// The routine of a kernel in kTurns turns, counted around: a scenario comes once. In the same turn
+// the next kernel has other ones, so that a scenario of all kernels is in each turn on one of them.
 inline constexpr uint64_t kTurns = 3;
 bool is_in_turn(const UnitSpec &unit, const Scenario &scenario, const KernelQuirks &kernel,
                 uint64_t turn);
