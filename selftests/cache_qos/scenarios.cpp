@@ -105,6 +105,21 @@ Scenario cache_qos_rdt_closid()
     return rdt;
 }
 
+// Debian's pqos, by model-specific registers: the reader's reference, and a neighbor.
+Scenario cache_qos_rdt_pqos()
+{
+    Scenario rdt = cache_qos_on_registers("rdt_pqos", {"6.1", "7.2"});
+    // It divides by NUMA nodes of a socket.
+    rdt.smp = {};
+    rdt.two_nodes = true;
+    rdt.stock_modules = {"msr"};
+    rdt.steps = {{"rdt_pqos", "/selftests/cache_qos/rdt_pqos.sh", 900}};
+    rdt.judgements = {
+        rdt_judgement("pqos and cache_qos show what is in the caches, and the class of service",
+                      "rdt_pqos", "3")};
+    return rdt;
+}
+
 GuestStep configfs_step()
 {
     return {"configfs",
@@ -190,6 +205,7 @@ UnitSpec cache_qos_driver()
                   "selftests/cache_qos/walk.sh",
                   "selftests/cache_qos/rdt.sh",
                   "selftests/cache_qos/rdt_closid.sh",
+                  "selftests/cache_qos/rdt_pqos.sh",
                   "selftests/cache_qos/closid.sh",
                   "selftests/cache_qos/unload.sh",
                   "selftests/cache_qos/neighbors.sh",
@@ -223,6 +239,7 @@ UnitSpec cache_qos_driver()
                                    {"6.1", "6.12", "7.2"}),
                   cache_qos_rdt(),
                   cache_qos_rdt_closid(),
+                  cache_qos_rdt_pqos(),
                   cache_qos_scale("scale", "8"),
                   cache_qos_scale("scale16", "16"),
                   cache_qos_life(),

@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Debian's pqos, by model-specific registers of a processor that is emulated with them (tools/rdt): what it reads of a walk without the
+# driver, and the two beside each other. Readings are in /out/rdt_pqos.readings, for check_rdt.sh, which has the reference.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/walk.sh"
+readings=/out/rdt_pqos.readings
+group=$groups/watched
+
+[ -x /stock/usr/sbin/pqos ] || skip_all "no pqos"
+[ -c /dev/cpu/1/msr ] || skip_all "no msr"
+cd "$work" || exit 1
+plan 13
+: >$readings
+# What is not walked is on CPU 0.
+taskset -p 1 $$ >/dev/null
+mkdir -p /var/lock
+
+libraries=$(echo /stock/usr/lib/*-linux-gnu)
+pqos() { "$libraries"/ld-linux-*.so.* --library-path "$libraries:/stock/usr/lib" /stock/usr/sbin/pqos --iface=msr "$@"; }
+# watches FILE: CPU 1, a line each second, until it is interrupted; $watcher
+watches() {
+	rm -f "$1"
+	"$libraries"/ld-linux-*.so.* --library-path "$libraries:/stock/usr/lib" /stock/usr/sbin/pqos --iface=msr \
+		-m llc:1 -u csv -o "$1" >said 2>&1 &
+	watcher=$!
+	within 20 has_lines "$1" 2
+}
+has_lines() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; }
+# A line that pqos began to read after now: the one after the next.
+later_line() { within 20 has_lines "$1" $(($(wc -l <"$1") + 2)); }
+unwatch() {
+	kill -INT $watcher
+	wait $watcher 2>/dev/null
+}
+# The last value, in bytes
+llc_of() { awk -F, 'NR > 1 { kib = $3 } END { printf "%d\n", kib * 1024 }' "$1"; }
+registers_of_another() { cat $devices/cache_qos/registers | grep -q "^cpu 1 rmid [1-9]"; }
+
+# pqos alone
+rmmod cache_qos
+watches alone
+result "pqos watches CPU 1" $?
+walks walked.pqos taskset 2 cache_qos_walk $mib 3 10 900
+mark 1
+later_line alone
+occupancy=$(llc_of alone)
+mark 2
+reading occupancy pqos 1 10 1 2 "$occupancy"
+[ "$occupancy" -ge $((bytes / 16 * 15)) ]
+result "pqos sees the walk" $?
+end_walker $walker
+unwatch
+[ "$(rmid_on 1)" = 0 ]
+result "pqos has given back the register" $?
+
+# The driver has the registers; pqos comes.
+insmod $module && mount -t configfs configfs /sys/kernel/config
+mkdir $group
+echo 1 >$group/monitor_cache
+busy_in_group $group 20
+one=$walker
+within 20 sh -c "[ \$(cat $group/occupancy) -gt 0 ]"
+result "cache_qos watches a group on CPU 1" $?
+# It looks at the register once: something else may run there in that moment, and then the driver gives way.
+if pqos -m llc:1 -t 4 >said 2>&1; then
+	[ "$(logged "is another tool's")" = 1 ] && within 20 registers_are cache_qos
+else
+	grep -q "Monitoring start error on core(s) 1" said
+fi
+result "R-08 pqos leaves a CPU that carries an RMID of the driver, or the driver gives way" $?
+yields=$(stat_of yields) lines=$(logged "is another tool's")
+never_ends 4 30
+two=$walker
+pqos -e "llc:1=0x00f" >said 2>&1 && pqos -a "llc:1=1" >>said 2>&1
+result "pqos takes ways from a class of service, and puts CPU 1 into it" $?
+writes_before=$(stat_of pqr_writes)
+within 20 sh -c "[ \$(cat /sys/kernel/debug/pmukit/cache_qos/pqr_writes) -gt $((writes_before + 20)) ]"
+taskset 2 cache_qos_walk 0 0 40
+pqos -s >said 2>&1
+reading class pqos 40 "$(sed -n 's/^ *Core 1, .*=> COS\([0-9]*\),.*/\1/p' said)"
+[ "$(class_on 1)" = 1 ] && [ "$(grep -c "COS1 => MASK 0xf$" said)" = 2 ]
+result "R-09 the class of service and its ways are as pqos set them, after 20 switches of RMIDs" $?
+passes
+mark 41
+occupancy=$(awk '$2 == 1 { print $3 }' $group/occupancy_domains)
+mark 42
+reading occupancy cache_qos 1 20 41 42 "$occupancy"
+pqos -R >said 2>&1
+result "pqos resets allocation" $?
+[ "$(class_on 1)" = 0 ] && registers_are cache_qos && [ "$(stat_of yields)" = "$yields" ]
+result "R-08 the driver keeps the registers through that" $?
+
+# pqos has the CPU; the driver comes.
+kill -STOP $one
+within 20 sh -c "[ \$(dd if=/dev/cpu/1/msr bs=8 count=1 skip=$((0xc8f)) iflag=skip_bytes 2>/dev/null | od -An -tu4 -N4) = 0 ]"
+watches beside
+result "pqos takes CPU 1 while no task of the driver's runs there" $?
+kill -CONT $one
+within 20 registers_of_another && grep -q "^state.* yielded" $group/status && [ "$(logged "is another tool's")" = $((lines + 1)) ]
+result "R-08 the driver gives way, and says so once" $?
+unwatch
+within 20 registers_are cache_qos && within 20 sh -c "[ \$(cat $group/occupancy) -gt 0 ]"
+result "R-08 it has the registers again once pqos ended" $?
+[ "$(stat_of pqr_faults)" = 0 ]
+result "R-09 no write was refused" $?
+end_walker $one
+end_walker $two
+rmdir $group
+exit $tap_failed
