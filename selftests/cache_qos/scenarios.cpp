@@ -105,6 +105,18 @@ Scenario cache_qos_rdt_closid()
     return rdt;
 }
 
+// The kernel's resctrl is mounted and unmounted meanwhile.
+Scenario cache_qos_rdt_resctrl()
+{
+    Scenario rdt = cache_qos_on_registers("rdt_resctrl", {"6.1", "7.2"});
+    rdt.stock_modules = {"msr"};
+    rdt.steps = {{"rdt_resctrl", "/selftests/cache_qos/rdt_resctrl.sh", 900}};
+    rdt.judgements = {
+        rdt_judgement("resctrl and cache_qos show what is in the caches, one after the other",
+                      "rdt_resctrl", "4")};
+    return rdt;
+}
+
 // Debian's pqos, by model-specific registers: the reader's reference, and a neighbor.
 Scenario cache_qos_rdt_pqos()
 {
@@ -206,6 +218,7 @@ UnitSpec cache_qos_driver()
                   "selftests/cache_qos/rdt.sh",
                   "selftests/cache_qos/rdt_closid.sh",
                   "selftests/cache_qos/rdt_pqos.sh",
+                  "selftests/cache_qos/rdt_resctrl.sh",
                   "selftests/cache_qos/closid.sh",
                   "selftests/cache_qos/unload.sh",
                   "selftests/cache_qos/neighbors.sh",
@@ -240,6 +253,7 @@ UnitSpec cache_qos_driver()
                   cache_qos_rdt(),
                   cache_qos_rdt_closid(),
                   cache_qos_rdt_pqos(),
+                  cache_qos_rdt_resctrl(),
                   cache_qos_scale("scale", "8"),
                   cache_qos_scale("scale16", "16"),
                   cache_qos_life(),

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# resctrl is mounted and unmounted while a group is watched, on a processor that is emulated with registers (tools/rdt): who has the
+# registers, and that resctrl's numbers, its class of service and ours are right. Readings are in /out/rdt_resctrl.readings, for
+# check_rdt.sh, which has the reference.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/walk.sh"
+readings=/out/rdt_resctrl.readings
+group=$groups/watched
+
+[ -d $resctrl ] || skip_all "no resctrl"
+[ -c /dev/cpu/1/msr ] || skip_all "no msr"
+cd "$work" || exit 1
+plan 15
+: >$readings
+# What is not walked is on CPU 0.
+taskset -p 1 $$ >/dev/null
+mount -t configfs configfs /sys/kernel/config
+
+has_value() { [ "$(cat $group/occupancy 2>/dev/null || echo 0)" -gt 0 ]; }
+# reads_group MARK: what the group's file says between the marks MARK and the next
+reads_group() {
+	passes
+	mark "$1"
+	occupancy=$(awk '$2 == 1 { print $3 }' $group/occupancy_domains)
+	mark $(($1 + 1))
+	reading occupancy cache_qos 1 20 "$1" $(($1 + 1)) "$occupancy"
+}
+has_counted() { awk -F, '{ last = $2 } END { exit !(last > 0) }' stat; }
+is_zero() { [ "$(rmid_on 1)" = 0 ]; }
+
+mkdir $group
+echo 1 >$group/monitor_cache
+busy_in_group $group 20
+one=$walker
+within 20 has_value && reads_group 1
+result "cache_qos watches a group on CPU 1" $?
+perf stat -x, -I 1000 -e cache_qos/llc_occupancy/ -- taskset 2 cache_qos_walk 4 3 70 15 >walked.stat 2>stat &
+stat=$!
+within 60 grep -q walked walked.stat && within 20 has_counted
+result "perf has counted a walk" $?
+
+mount -t resctrl resctrl $resctrl
+result "R-07 resctrl mounts while a group is watched" $?
+within 8 registers_are resctrl && grep -q "^state.* yielded" $group/status && within 8 is_zero
+result "R-07 the driver gives way, and its RMID is off the CPU" $?
+[ "$(logged "resctrl is mounted")" = 1 ]
+result "R-07 says so once" $?
+refused_with "busy" cat $group/occupancy
+result "R-07 the group's file is busy" $?
+mkdir $resctrl/part && echo "L3:0=ffff;1=00ff" >$resctrl/part/schemata
+result "resctrl takes ways from a group" $?
+# shellcheck disable=SC2016
+walks walked.part sh -c 'echo 0 >"$1/tasks" && exec taskset 2 cache_qos_walk 4 3 50 900' sh $resctrl/part
+two=$walker
+kill -STOP $one
+mark 3
+occupancy=$(cat $resctrl/part/mon_data/mon_L3_01/llc_occupancy)
+mark 4
+reading occupancy resctrl 1 50 3 4 "$occupancy"
+reading class resctrl 50 1
+[ "$occupancy" -ge $((3 << 20)) ]
+result "resctrl sees a walk in its part" $?
+wait $stat
+sed 's/^/# /' stat
+tail -n 4 stat | awk -F, '{ if (NR > 1 && $2 != last) bad = 1; last = $2 } END { exit bad || !(last > 3000000) }'
+result "R-07 perf shows what there was before" $?
+writes=$(stat_of pqr_writes)
+kill -CONT $one
+sleep 2
+[ "$(stat_of pqr_writes)" = "$writes" ]
+result "R-07 no register is written meanwhile" $?
+end_walker $two
+umount $resctrl
+result "resctrl is unmounted" $?
+
+within 8 registers_are cache_qos && within 8 has_value
+result "R-07 the driver has the registers again" $?
+evict 60
+end_walker $walker
+within 20 has_value && reads_group 5
+result "R-07 its values are there again" $?
+[ "$(class_on 1)" = 0 ] && [ "$(msr 1 0xc90)" = 000000000000ffff ]
+result "R-09 class of service and ways are as resctrl left them" $?
+[ "$(stat_of pqr_faults) $(stat_of hijacks)" = "0 0" ]
+result "R-09 no write was refused, no register was another's" $?
+end_walker $one
+rmdir $group
+exit $tap_failed
