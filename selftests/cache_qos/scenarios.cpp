@@ -94,6 +94,19 @@ Scenario cache_qos_rdt()
     return rdt;
 }
 
+// Zen 5: counters of bandwidth that are bound to RMIDs (ABMC), by resctrl and then by the driver.
+Scenario cache_qos_rdt_amd()
+{
+    Scenario rdt = cache_qos_rdt();
+    rdt.name = "rdt_amd";
+    rdt.kernels = {"7.2"};
+    rdt.rdt = "cpus-per-l3=1,vendor=amd,rmids=256,classes=16,unit=64,width=44,abmc=32";
+    rdt.examples = {};
+    // Of the kernel's, about microcode that an emulated processor has not.
+    rdt.harmless = {"Speculative Return Stack Overflow: WARNING"};
+    return rdt;
+}
+
 // Another tool sets classes of service.
 Scenario cache_qos_rdt_closid()
 {
@@ -251,6 +264,7 @@ UnitSpec cache_qos_driver()
                   cache_qos_script("neighbors", "/selftests/cache_qos/neighbors.sh", 180,
                                    {"6.1", "6.12", "7.2"}),
                   cache_qos_rdt(),
+                  cache_qos_rdt_amd(),
                   cache_qos_rdt_closid(),
                   cache_qos_rdt_pqos(),
                   cache_qos_rdt_resctrl(),

@@ -320,17 +320,24 @@ void add_tapped_node(std::vector<std::string> &words, const TappedNode &node)
                               option_value(node.ring), option_value(node.tally))});
 }
 
-// Sapphire Rapids: one that Linux knows and whose monitoring it uses. What it has besides is that
-// of the emulator's own.
-constexpr std::string_view kRdtCpu =
+// Sapphire Rapids and Turin: ones that Linux knows and whose monitoring it uses. What they have
+// besides is that of the emulator's own.
+constexpr std::string_view kRdtIntel =
     ",vendor=GenuineIntel,family=6,model=143,stepping=8,level=0x1f";
+constexpr std::string_view kRdtAmd = ",vendor=AuthenticAMD,family=26,model=2,stepping=1,level=0x10";
+
+std::string_view rdt_cpu(const RdtProcessor &rdt)
+{
+    return rdt.options.find("vendor=amd") == rdt.options.npos ? kRdtIntel : kRdtAmd;
+}
 
 std::string cpu_words(const KernelQuirks &quirks, const MachineSpec &spec)
 {
     // A region is committed only where the kernel believes it can flush CPU caches, and it does not
     // under a hypervisor it knows of.
     const bool bare = spec.placement == Placement::kCxlRootPort || spec.hides_hypervisor;
-    return fmt::format("{}{}{}", quirks.cpu, spec.rdt ? kRdtCpu : "", bare ? ",-hypervisor" : "");
+    return fmt::format("{}{}{}", quirks.cpu, spec.rdt ? rdt_cpu(*spec.rdt) : "",
+                       bare ? ",-hypervisor" : "");
 }
 
 // QEMU gives plugins wrong numbers of CPUs that share a thread.

@@ -22,10 +22,79 @@ uint64_t Counters::flags_of_this_read()
 
 uint64_t Counters::bandwidth(const Tally &tally, const Tally &before, Event event) const
 {
-    const uint64_t local = tally.local - before.local, remote = tally.remote - before.remote;
-    const uint64_t lines = event == Event::kLocal ? local : local + remote;
+    return counted(tally, before, types_[event == Event::kLocal]);
+}
+
+uint64_t Counters::counted(const Tally &tally, const Tally &before, uint64_t types) const
+{
+    uint64_t lines = 0;
+    if (types & kLocalReads)
+        lines += tally.local - before.local;
+    if (types & kRemoteReads)
+        lines += tally.remote - before.remote;
     const uint64_t units = lines * kLineBytes / shape_.unit + shape_.start;
     return units & ((1ULL << shape_.width) - 1);
+}
+
+void Counters::set_ext_cfg(uint64_t value)
+{
+    if (value == ext_cfg())
+        return;
+    by_hand_ = value & kAbmcOn;
+    for (Service &service : services_)
+        service = {};
+    for (Bound &bound : bound_)
+        bound = {};
+}
+
+bool Counters::is_wrong(uint64_t config) const
+{
+    const Binding binding = binding_of(config);
+    return !by_hand_ || binding.counter >= shape_.abmc || binding.rmid >= shape_.rmids ||
+           binding.of_class;
+}
+
+void Counters::bind(const Cache &cache, uint64_t config)
+{
+    if (!is_wrong(config))
+        bound_[binding_of(config).counter] = {config & ~kAbmcApply,
+                                              cache.of(binding_of(config).rmid)};
+}
+
+uint64_t Counters::bound(uint64_t config) const
+{
+    const uint32_t counter = binding_of(config).counter;
+    if (is_wrong(config))
+        return config | kAbmcWrong;
+    return bound_[counter].config;
+}
+
+uint64_t Counters::value_of(const Cache &cache, const Bound &bound) const
+{
+    const Binding binding = binding_of(bound.config);
+    return counted(cache.of(binding.rmid), bound.before, binding.types);
+}
+
+uint64_t Counters::read_bound(const Cache &cache, const Selection &selection)
+{
+    // The one extended event there is
+    if (selection.event != 1 || !by_hand_ || selection.rmid >= shape_.abmc ||
+        !binding_of(bound_[selection.rmid].config).enabled)
+        return kError;
+    if (const uint64_t flags = flags_of_this_read())
+        return flags;
+    return value_of(cache, bound_[selection.rmid]);
+}
+
+uint64_t Counters::read_found(const Cache &cache, uint32_t rmid, Event event) const
+{
+    for (uint32_t i = 0; i < shape_.abmc; i++) {
+        const Binding binding = binding_of(bound_[i].config);
+        if (binding.enabled && binding.rmid == rmid &&
+            binding.types == types_[event == Event::kLocal])
+            return value_of(cache, bound_[i]);
+    }
+    return kUnavailable;
 }
 
 Counters::Service *Counters::service_of(uint32_t rmid)
@@ -48,6 +117,8 @@ Counters::Service &Counters::oldest()
 uint64_t Counters::read_bandwidth(const Cache &cache, uint32_t rmid, Event event)
 {
     const Tally &tally = cache.of(rmid);
+    if (by_hand_)
+        return read_found(cache, rmid, event);
     if (shape_.counters == 0)
         return bandwidth(tally, {}, event);
     if (Service *service = service_of(rmid)) {
@@ -60,6 +131,8 @@ uint64_t Counters::read_bandwidth(const Cache &cache, uint32_t rmid, Event event
 
 uint64_t Counters::read(const Cache &cache, const Selection &selection)
 {
+    if (selection.extended)
+        return read_bound(cache, selection);
     const auto event = static_cast<Event>(selection.event);
     const bool exists =
         event == Event::kOccupancy || event == Event::kTotal || event == Event::kLocal;

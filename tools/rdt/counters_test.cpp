@@ -113,5 +113,103 @@ TEST_F(CountersOfAnL3, FewerThanRmidsServeThoseThatWereReadLast)
     EXPECT_EQ(read(kOccupancy, 3), 0u);  // needs none
 }
 
+class CountersThatAreBound : public CountersOfAnL3 {
+protected:
+    void SetUp() override
+    {
+        Shape shape;
+        shape.vendor = Vendor::kAmd;
+        shape.unit = 64;
+        shape.width = 44;
+        shape.abmc = 4;
+        make(shape);
+        counters_.set_ext_cfg(kAbmcOn);
+    }
+    static uint64_t config(uint64_t counter, uint64_t rmid, uint64_t types)
+    {
+        return kAbmcApply | kAbmcEnable | counter << 48 | rmid << 32 | types;
+    }
+    uint64_t counter(uint32_t number) { return counters_.read(*cache_, {1, number, true}); }
+};
+
+TEST_F(CountersThatAreBound, CountTheirTrafficSinceTheyWereBound)
+{
+    move(9, 5);
+    counters_.bind(*cache_, config(0, 5, 0x7f));
+    counters_.bind(*cache_, config(1, 5, kLocalReads));
+    counters_.bind(*cache_, config(2, 5, 0x7c));
+    move(7, 5);
+    move(3, 5, true);
+    move(100, 6);
+    EXPECT_EQ(counter(0), 10u);
+    EXPECT_EQ(counter(1), 7u);
+    EXPECT_EQ(counter(2), 0u) << "what is not emulated";
+    EXPECT_EQ(counter(3), kError) << "not configured";
+    EXPECT_EQ(counter(4), kError);
+    EXPECT_EQ(read(kOccupancy, 5), 19u);
+    counters_.bind(*cache_, config(0, 5, 0x7f));
+    EXPECT_EQ(counter(0), 0u);
+}
+
+TEST_F(CountersThatAreBound, AreFoundByTheirRmidAndAnEventOfTheSameTraffic)
+{
+    counters_.bind(*cache_, config(0, 5, 0x7f));
+    counters_.bind(*cache_, config(1, 6, 0x15));
+    counters_.bind(*cache_, config(2, 6, kLocalReads));
+    move(7, 5);
+    move(3, 6);
+    EXPECT_EQ(read(kTotal, 5), 7u);
+    EXPECT_EQ(read(kLocal, 5), kUnavailable);
+    EXPECT_EQ(read(kLocal, 6), 3u);
+    EXPECT_EQ(read(kTotal, 6), kUnavailable);
+    counters_.set_types(0, kLocalReads);
+    EXPECT_EQ(read(kTotal, 5), kUnavailable) << "another kind of traffic";
+    EXPECT_EQ(read(kTotal, 6), 3u);
+}
+
+TEST_F(CountersThatAreBound, AreDescribedAsTheyWereConfigured)
+{
+    counters_.bind(*cache_, config(3, 5, 0x15));
+    EXPECT_EQ(counters_.bound(3ULL << 48), config(3, 5, 0x15) & ~kAbmcApply);
+    EXPECT_EQ(counters_.bound(2ULL << 48), 0u) << "free";
+    EXPECT_EQ(counters_.bound(4ULL << 48) & kAbmcWrong, kAbmcWrong);
+}
+
+TEST_F(CountersThatAreBound, TakeNoRmidCounterOrSourceThatIsNotThere)
+{
+    for (const uint64_t wrong :
+         {config(4, 5, 0x7f), config(0, 64, 0x7f), config(0, 5, 0x7f) | kAbmcClass}) {
+        counters_.bind(*cache_, wrong);
+        EXPECT_EQ(counters_.bound(wrong & ~kAbmcApply) & kAbmcWrong, kAbmcWrong) << wrong;
+        EXPECT_EQ(counter(0), kError) << wrong;
+    }
+}
+
+TEST_F(CountersThatAreBound, AreGoneWhenThatIsSwitchedOff)
+{
+    counters_.bind(*cache_, config(0, 5, 0x7f));
+    move(3, 5);
+    counters_.set_ext_cfg(kAbmcOn);
+    EXPECT_EQ(counter(0), 3u) << "it was on";
+    counters_.set_ext_cfg(0);
+    EXPECT_EQ(counter(0), kError);
+    EXPECT_EQ(read(kTotal, 5), 3u);
+    counters_.set_ext_cfg(kAbmcOn);
+    EXPECT_EQ(counter(0), kError);
+}
+
+TEST_F(CountersThatAreBound, EventsOfRmidsCountTheTrafficThatWasChosen)
+{
+    counters_.set_ext_cfg(0);
+    move(7, 5);
+    move(3, 5, true);
+    EXPECT_EQ(read(kTotal, 5), 10u);
+    EXPECT_EQ(read(kLocal, 5), 7u);
+    counters_.set_types(0, kRemoteReads);
+    counters_.set_types(1, 0);
+    EXPECT_EQ(read(kTotal, 5), 3u);
+    EXPECT_EQ(read(kLocal, 5), 0u);
+}
+
 }  // namespace
 }  // namespace pmukit::rdt

@@ -50,6 +50,17 @@ TEST(Cpuid, AllocationOfGenoa)
     EXPECT_EQ(leaf_of(genoa(), 0x80000020, 2, kNothing), kNothing);
 }
 
+// 0x80000020.0 EBX is 0x7e there: slow memory and SDCIAE are not here.
+TEST(Cpuid, CountersThatAreBoundOfTurin)
+{
+    Shape turin = genoa();
+    turin.abmc = 32;
+    EXPECT_EQ(leaf_of(turin, 0x80000020, 0, kNothing), (Leaf{0, 0x2a, 0, 0}));
+    EXPECT_EQ(leaf_of(turin, 0x80000020, 3, kNothing), (Leaf{0, 2, 0x7f, 0}));
+    EXPECT_EQ(leaf_of(turin, 0x80000020, 5, kNothing), (Leaf{0x14, 0x1f, 1, 0}));
+    EXPECT_EQ(leaf_of(genoa(), 0x80000020, 5, kNothing), kNothing);
+}
+
 TEST(Cpuid, AmdReportsThrottlingAndThatTheLeafIsThere)
 {
     const Leaf found{1, 2, 3, 4};

@@ -31,9 +31,25 @@ uint64_t Machine::counter(uint32_t cpu)
     return l3.counters.read(l3.cache, selection_of(cpus_[cpu].evtsel));
 }
 
+uint64_t Machine::bound(uint32_t cpu)
+{
+    L3 &l3 = l3s_[l3_of(shape_, cpu)];
+    const Holding holding(l3.lock);
+    return l3.counters.bound(cpus_[cpu].abmc);
+}
+
+void Machine::bind(uint32_t cpu, uint64_t config)
+{
+    L3 &l3 = l3s_[l3_of(shape_, cpu)];
+    cpus_[cpu].abmc = config & ~kAbmcApply;
+    const Holding holding(l3.lock);
+    if (config & kAbmcApply)
+        l3.counters.bind(l3.cache, config);
+}
+
 bool Machine::read(uint32_t cpu, uint32_t number, uint64_t &value)
 {
-    const L3 &l3 = l3s_[l3_of(shape_, cpu)];
+    L3 &l3 = l3s_[l3_of(shape_, cpu)];
     const Msr msr = msr_of(shape_, number);
     switch (msr.reg) {
         case Register::kEvtsel:
@@ -54,6 +70,22 @@ bool Machine::read(uint32_t cpu, uint32_t number, uint64_t &value)
         case Register::kSnc:
             value = l3.snc;
             return true;
+        case Register::kAbmc:
+            value = cpus_[cpu].abmc;
+            return true;
+        case Register::kAbmcIs:
+            value = bound(cpu);
+            return true;
+        case Register::kTypes: {
+            const Holding holding(l3.lock);
+            value = l3.counters.types(msr.clos);
+            return true;
+        }
+        case Register::kExt: {
+            const Holding holding(l3.lock);
+            value = l3.counters.ext_cfg();
+            return true;
+        }
         case Register::kNone:
             return false;
     }
@@ -66,6 +98,15 @@ void Machine::associate(Cpu &cpu, uint64_t pqr)
     const bool changes = association_of(before).clos != association_of(pqr).clos;
     cpu.writes_of_pqr.fetch_add(1, std::memory_order_relaxed);
     cpu.class_changes.fetch_add(changes, std::memory_order_relaxed);
+}
+
+void Machine::configure(L3 &l3, const Msr &msr, uint64_t value)
+{
+    const Holding holding(l3.lock);
+    if (msr.reg == Register::kExt)
+        l3.counters.set_ext_cfg(value);
+    else
+        l3.counters.set_types(msr.clos, value);
 }
 
 bool Machine::write(uint32_t cpu, uint32_t number, uint64_t value)
@@ -82,6 +123,10 @@ bool Machine::write(uint32_t cpu, uint32_t number, uint64_t value)
         l3.throttles[msr.clos] = value;
     else if (msr.reg == Register::kSnc)
         l3.snc = value;
+    else if (msr.reg == Register::kAbmc)
+        bind(cpu, value);
+    else if (msr.reg == Register::kExt || msr.reg == Register::kTypes)
+        configure(l3, msr, value);
     else if (msr.reg == Register::kPqr)
         associate(cpus_[cpu], value);
     return true;

@@ -61,7 +61,7 @@ public:
 private:
     struct alignas(64) Cpu {
         std::atomic<uint64_t> pqr{0}, writes_of_pqr{0}, class_changes{0};  // others only look
-        uint64_t evtsel = 0;
+        uint64_t evtsel = 0, abmc = 0;
         InnerCache inner;
     };
     struct alignas(64) L3 {
@@ -73,6 +73,9 @@ private:
 
     bool is_remote(uint32_t l3, uint64_t physical) const;
     uint64_t counter(uint32_t cpu);
+    uint64_t bound(uint32_t cpu);
+    void bind(uint32_t cpu, uint64_t config);
+    static void configure(L3 &l3, const Msr &msr, uint64_t value);
     void associate(Cpu &cpu, uint64_t pqr);
 
     Shape shape_;

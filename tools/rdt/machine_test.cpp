@@ -73,6 +73,30 @@ TEST(Machine, AssociationAndSelectorAreTheCpusAndMasksTheL3s)
     EXPECT_EQ(value_of(*machine, 2, kDelay + 2), 0u);
 }
 
+TEST(Machine, CountersThatAreBoundAreTheL3sAndTheirRegisterTheCpus)
+{
+    Shape shape = two_l3s();
+    shape.vendor = Vendor::kAmd;
+    shape.abmc = 32;
+    auto machine = make(shape);
+    EXPECT_EQ(value_of(*machine, 0, kExtCfg), 0u);
+    ASSERT_TRUE(machine->write(0, kExtCfg, kAbmcOn));
+    EXPECT_EQ(value_of(*machine, 1, kExtCfg), 1u);
+    EXPECT_EQ(value_of(*machine, 2, kExtCfg), 0u);
+    const uint64_t config = kAbmcEnable | 7ULL << 48 | 9ULL << 32 | 0x7f;
+    ASSERT_TRUE(machine->write(0, kAbmcCfg, kAbmcApply | config));
+    EXPECT_EQ(value_of(*machine, 0, kAbmcDsc), config);
+    ASSERT_TRUE(machine->write(1, kAbmcCfg, 7ULL << 48));
+    EXPECT_EQ(value_of(*machine, 1, kAbmcDsc), config) << "only its number was taken";
+    ASSERT_TRUE(machine->write(1, kPqrAssoc, 9));
+    walk(*machine, 1, 0, 6400);
+    ASSERT_TRUE(machine->write(0, kQmEvtsel, 7ULL << 32 | 1U << 31 | 1));
+    EXPECT_EQ(value_of(*machine, 0, kQmCtr), 100u);
+    ASSERT_TRUE(machine->write(2, kEventTypes + 1, 3));
+    EXPECT_EQ(value_of(*machine, 3, kEventTypes + 1), 3u);
+    EXPECT_EQ(value_of(*machine, 0, kEventTypes + 1), 0x15u);
+}
+
 TEST(Machine, RefusedWriteChangesNothing)
 {
     auto machine = make(two_l3s());

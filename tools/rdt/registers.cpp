@@ -9,6 +9,12 @@ constexpr uint64_t kEventField = 0xff;
 constexpr uint32_t kRmidShift = 32;
 constexpr uint64_t kIntelRmidField = 0x3ffULL << kRmidShift;
 constexpr uint64_t kAmdRmidField = 0xfffULL << kRmidShift;
+constexpr uint64_t kExtended = 1ULL << 31;
+constexpr uint32_t kCounterShift = 48;
+constexpr uint64_t kCounterField = 0x1fULL << kCounterShift;
+constexpr uint64_t kTypesField = 0xffffffff;
+constexpr uint64_t kAbmcFields =
+    kAbmcApply | kAbmcEnable | kCounterField | kAbmcClass | kAmdRmidField | kTypesField;
 
 // Numbers that RDT defines, for all classes of service there could be.
 struct Range {
@@ -19,6 +25,7 @@ constexpr Range kRanges[] = {
     {0xc8d, 0xd0f},            // monitoring, and masks of L3
     {0xd10, 0xd8f},            // masks of L2, delays
     {0xc0000200, 0xc000020f},  // AMD
+    {kAbmcCfg, kEventTypes + kTypedEvents - 1},
 };
 
 bool is_contiguous(uint64_t mask)
@@ -42,7 +49,7 @@ bool takes_throttle(const Shape &shape, uint64_t value)
 bool takes_evtsel(const Shape &shape, uint64_t value)
 {
     const uint64_t rmid = shape.vendor == Vendor::kAmd ? kAmdRmidField : kIntelRmidField;
-    return !(value & ~(kEventField | rmid));
+    return !(value & ~(kEventField | rmid | (shape.abmc ? kExtended : 0)));
 }
 
 bool takes_pqr(const Shape &shape, uint64_t value)
@@ -56,13 +63,23 @@ bool takes_pqr(const Shape &shape, uint64_t value)
 Selection selection_of(uint64_t evtsel)
 {
     return {static_cast<uint32_t>(evtsel & kEventField),
-            static_cast<uint32_t>((evtsel & kAmdRmidField) >> kRmidShift)};
+            static_cast<uint32_t>((evtsel & kAmdRmidField) >> kRmidShift),
+            (evtsel & kExtended) != 0};
+}
+
+Binding binding_of(uint64_t config)
+{
+    return {static_cast<uint32_t>((config & kCounterField) >> kCounterShift),
+            static_cast<uint32_t>((config & kAmdRmidField) >> kRmidShift), config & kTypesField,
+            (config & kAbmcEnable) != 0, (config & kAbmcClass) != 0};
 }
 
 Association association_of(uint64_t pqr)
 {
     return {static_cast<uint32_t>(pqr), static_cast<uint32_t>(pqr >> 32)};
 }
+
+constexpr Register kOfAbmc[] = {Register::kAbmc, Register::kAbmcIs, Register::kExt};
 
 Msr msr_of(const Shape &shape, uint32_t number)
 {
@@ -74,6 +91,10 @@ Msr msr_of(const Shape &shape, uint32_t number)
         return {Register::kPqr, 0};
     if (number == kRmidSncConfig && shape.vendor == Vendor::kIntel)
         return {Register::kSnc, 0};
+    if (shape.abmc && number >= kAbmcCfg && number <= kExtCfg)
+        return {kOfAbmc[number - kAbmcCfg], 0};
+    if (shape.abmc && number - kEventTypes < kTypedEvents)
+        return {Register::kTypes, number - kEventTypes};
     if (number - kL3Mask < shape.classes)
         return {Register::kMask, number - kL3Mask};
     const uint32_t throttle = shape.vendor == Vendor::kAmd ? kAmdBandwidth : kDelay;
@@ -103,7 +124,14 @@ bool takes(const Shape &shape, const Msr &msr, uint64_t value)
             return takes_throttle(shape, value);
         case Register::kSnc:
             return !(value & ~kRmidsDivided);
-        case Register::kCtr:  // is only read
+        case Register::kAbmc:
+            return !(value & ~kAbmcFields);
+        case Register::kTypes:
+            return !(value & ~kAllTypes);
+        case Register::kExt:
+            return !(value & ~kAbmcOn);
+        case Register::kCtr:  // these are only read
+        case Register::kAbmcIs:
         case Register::kNone:
             return false;
     }

@@ -86,6 +86,46 @@ TEST(Registers, ThrottlesHaveTheRangeOfTheirVendor)
     EXPECT_FALSE(takes(amd(), 0xc0000200, 2049));
 }
 
+Shape with_abmc()
+{
+    Shape shape = amd();
+    shape.abmc = 32;
+    return shape;
+}
+
+// As Linux writes them: resctrl_abmc_config_one_amd(), resctrl_arch_cntr_read().
+TEST(Registers, CountersThatAreBoundHaveThreeRegisters)
+{
+    EXPECT_TRUE(takes(with_abmc(), 0xc00003fd, 3ULL << 62 | 31ULL << 48 | 63ULL << 32 | 0x7f));
+    EXPECT_FALSE(takes(with_abmc(), 0xc00003fd, 1ULL << 61));
+    EXPECT_FALSE(takes(with_abmc(), 0xc00003fd, 1ULL << 44));
+    EXPECT_FALSE(takes(with_abmc(), 0xc00003fe, 0));
+    EXPECT_TRUE(takes(with_abmc(), 0xc00003ff, 1));
+    EXPECT_FALSE(takes(with_abmc(), 0xc00003ff, 2));
+    EXPECT_TRUE(takes(with_abmc(), 0xc8d, 31ULL << 32 | 1U << 31 | 1));
+    EXPECT_TRUE(selection_of(31ULL << 32 | 1U << 31 | 1).extended);
+    EXPECT_FALSE(selection_of(31ULL << 32 | 1).extended);
+    const Binding binding = binding_of(1ULL << 62 | 31ULL << 48 | 63ULL << 32 | 0x15);
+    EXPECT_EQ(binding.counter, 31u);
+    EXPECT_EQ(binding.rmid, 63u);
+    EXPECT_EQ(binding.types, 0x15u);
+    EXPECT_TRUE(binding.enabled);
+    EXPECT_FALSE(binding.of_class);
+    for (const uint32_t number : {0xc00003fdu, 0xc00003ffu, 0xc0000400u}) {
+        EXPECT_EQ(msr_of(amd(), number).reg, Register::kNone) << number;
+        EXPECT_TRUE(is_of_rdt(number)) << number;
+    }
+}
+
+TEST(Registers, TrafficOfAnEventHasSevenKinds)
+{
+    EXPECT_TRUE(takes(with_abmc(), 0xc0000400, 0x7f));
+    EXPECT_TRUE(takes(with_abmc(), 0xc0000401, 0x15));
+    EXPECT_FALSE(takes(with_abmc(), 0xc0000401, 0x80));
+    EXPECT_EQ(msr_of(with_abmc(), 0xc0000401).clos, 1u);
+    EXPECT_EQ(msr_of(with_abmc(), 0xc0000402).reg, Register::kNone);
+}
+
 // Linux' MSR_RMID_SNC_CONFIG, bit 0.
 TEST(Registers, SharingOfRmidsIsOneBit)
 {

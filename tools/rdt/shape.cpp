@@ -43,6 +43,7 @@ constexpr Narrow kNarrow[] = {
     {"unit", &Shape::unit},
     {"width", &Shape::width},
     {"counters", &Shape::counters},
+    {"abmc", &Shape::abmc},
     {"unavailable", &Shape::unavailable},
     {"error", &Shape::error},
 };
@@ -139,6 +140,8 @@ const char *fault_of(const Shape &shape)
         return "counters of 24 to 62 bits (width=)";
     if (shape.counters > kMaxCounters)
         return "up to 32 counters of bandwidth (counters=)";
+    if (shape.abmc > kMaxCounters || (shape.abmc && shape.vendor != Vendor::kAmd))
+        return "up to 32 counters that are bound to RMIDs, of AMD (abmc=, vendor=)";
     return nullptr;
 }
 

@@ -29,6 +29,8 @@ struct Shape {
     uint32_t width = 32;
     // Counters of bandwidth of an L3, where they are fewer than RMIDs (AMD); 0: each has one.
     uint32_t counters = 0;
+    // Counters of bandwidth of an L3 that software can bind to RMIDs (AMD's ABMC); 0: none.
+    uint32_t abmc = 0;
     // Units that the counters of bandwidth have when the machine starts: to be near a wrap.
     uint64_t start = 0;
     // Memory of a node: that of L3 n begins at n times as much, the last one has what is above.

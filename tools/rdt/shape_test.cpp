@@ -18,9 +18,11 @@ Shape shape_with(std::initializer_list<const char *> options)
 
 TEST(Shape, OptionsSetMembersWithDecimalHexadecimalAndBinaryUnits)
 {
-    const Shape shape = shape_with({"vendor=amd", "l3=32M", "l2=512K", "node=1G", "rmids=0x100",
-                                    "width=44", "unit=64", "ways=8", "classes=16", "counters=4",
-                                    "start=7", "unavailable=3", "error=5", "cpus-per-l3=2"});
+    const Shape shape =
+        shape_with({"vendor=amd", "l3=32M", "l2=512K", "node=1G", "rmids=0x100", "width=44",
+                    "unit=64", "ways=8", "classes=16", "counters=4", "start=7", "unavailable=3",
+                    "error=5", "cpus-per-l3=2", "abmc=32"});
+    EXPECT_EQ(shape.abmc, 32u);
     EXPECT_EQ(shape.vendor, Vendor::kAmd);
     EXPECT_EQ(shape.l3_bytes, 33554432u);
     EXPECT_EQ(shape.l2_bytes, 524288u);
@@ -50,9 +52,10 @@ TEST(Shape, OptionsThatAreNoneAreRefused)
 TEST(Shape, WhatNoProcessorHasIsRefused)
 {
     for (const char *option :
-         {"cpus-per-l3=0", "ways=0", "ways=33", "l3=3M", "l3=8G", "l3=0", "l2=32", "l2=3K", "l2=2G",
-          "rmids=1", "rmids=1025", "classes=0", "classes=17", "unit=0", "unit=32", "unit=100",
-          "width=23", "width=63", "counters=33"}) {
+         {"cpus-per-l3=0", "ways=0",    "ways=33",    "l3=3M",       "l3=8G",
+          "l3=0",          "l2=32",     "l2=3K",      "l2=2G",       "rmids=1",
+          "rmids=1025",    "classes=0", "classes=17", "unit=0",      "unit=32",
+          "unit=100",      "width=23",  "width=63",   "counters=33", "abmc=1"}) {
         EXPECT_NE(fault_of(shape_with({option})), nullptr) << option;
     }
     EXPECT_EQ(fault_of(shape_with({"l2=0"})), nullptr);

@@ -268,8 +268,7 @@ std::vector<Remark> losses_of(const EventTraffic &event)
     const Traffic &traffic = event.traffic;
     const AccountTotals account = totals_of(event);
     return {
-        {account.lost,
-         "entries lost; a larger AUX area (-m ,AUXPAGES) or ring (-m PAGES) may help",
+        {account.lost, "entries lost; a larger AUX area (-m ,AUXPAGES) or ring (-m PAGES) may help",
          account.at_least},
         {event.aux_unknown_losses, "losses of unknown size are marked"},
         {account.overruns,
