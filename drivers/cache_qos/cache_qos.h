@@ -76,7 +76,7 @@
 #define CACHE_QOS_POINTS	3	/* tracepoints */
 #define CACHE_QOS_REFRESH_MS	5000	/* who waits for a pass gives up */
 #define CACHE_QOS_FRESH_NS	1000000	/* what was read since need not be read again */
-#define CACHE_QOS_SAMPLE_MS	100	/* from pass to pass, unless told otherwise */
+#define CACHE_QOS_SAMPLE_MS	100	/* from pass to pass, by default */
 #define CACHE_QOS_SAMPLE_MS_MIN	10
 #define CACHE_QOS_SAMPLE_MS_MAX	1000
 #define CACHE_QOS_NAME_BYTES	(PMUKIT_CACHE_QOS_NAME_PARTS * PMUKIT_CACHE_QOS_NAME_PART_BYTES)
@@ -119,11 +119,12 @@ enum cache_qos_target {
 /**
  * struct cache_qos_watch - something that perf events watch: a monitor and its readers
  * @node: place in cache_qos_live.watches
- * @target: of what it is. With @opener, @share and @process, or with @cgroup, what it is told apart
- *	by; none of them changes.
+ * @target: what kind of thing is watched. With @opener, @share and @process, or with @cgroup, it
+ *	identifies the watch; none of them changes.
  * @opener: the process that opened it; not for cgroups
  * @share: the term of that name; not for cgroups
- * @process: of the tasks, without a share; the thread, where each is told apart; NULL otherwise
+ * @process: for tasks: the process where no share is set, the thread where each thread has a watch
+ *	of its own (CACHE_QOS_SHARE_NONE); NULL otherwise
  * @cgroup: the cgroup
  * @refs: events; the lock
  * @monitor: of the core; the lock
@@ -153,7 +154,7 @@ struct cache_qos_watch {
  * struct cache_qos_channel - a figure of a watch and the events that ask for it; one reports it,
  *	the others count 0, so that a sum over events is right. Siblings of events that sample are
  *	in channels of their own: a sample stands alone, so each of them shows what is in a cache.
- *	So are those of each opener: nobody adds up his counts and somebody else's.
+ *	So are the events of each opener: counts of different processes are not summed up.
  * @node: place in cache_qos_watch.channels
  * @events: struct cache_qos_event
  * @what: which figure
@@ -307,18 +308,18 @@ struct cache_qos_stat_file {
  * @backend_name: its name
  * @dead: the back-end has left; never cleared
  * @up: CPUs take part
- * @asleep: the machine is about to be, or is, suspended: counters are not to be believed
- * @pm: tells of that
+ * @asleep: the machine is about to be, or is, suspended: counter values are not used
+ * @pm: notifier block for suspend and resume
  * @parent: of the PMU in sysfs
  * @cpus: by number; the core's
  * @cpu_pointers: the same, as the core wants it
- * @running: by CPU: the task it runs, as the probe of sched_switch was told; NULL: not told yet
+ * @running: by CPU: the task it runs, as last passed to the probe of sched_switch; NULL: not known
  * @late: by CPU
  * @hotplug_node: place in the CPU hotplug state's list
  * @probe_mutex: @attached, @serving
  * @users: watches and groups; goes up under @probe_mutex, and down anywhere
  * @attached: the probes are there
- * @serving: the back-end is up and is not about to leave; otherwise nobody becomes a user
+ * @serving: the back-end is up and is not about to leave; otherwise cache_qos_users_get() fails
  * @detach: takes them away, some time after the last user
  * @points: sched_switch, sched_process_fork, sched_process_free
  * @tasks: struct cache_qos_entry
@@ -350,7 +351,7 @@ struct cache_qos_stat_file {
  * @yields: times another user took the registers
  * @streams: by CPU: events of cache_qos_aux that are there
  * @stream_cpus: CPUs with such
- * @watch_of: by monitor: whose it is; NULL: a group's, or nobody's. The lock.
+ * @watch_of: by monitor: the watch it belongs to; NULL: a group's monitor, or unused. The lock.
  * @group_paths: by node: of a group; its folder's memory. The lock.
  * @names: by monitor; the sampler's, as the two behind it
  * @names_changed: number of the last change

@@ -34,7 +34,7 @@ void cache_qos_changed(struct cache_qos *cq)
 	smp_store_release(&cq->generation, next ? next : 1);
 }
 
-/* CACHE_QOS_NONE: there is no room. */
+/* Return: the set's index with a reference, or CACHE_QOS_NONE when all sets are in use. */
 u16 cache_qos_set_get(struct cache_qos *cq, const struct cache_qos_members *members)
 {
 	u16 place = CACHE_QOS_NONE;
@@ -97,8 +97,8 @@ static void cache_qos_touch(struct cache_qos *cq, const struct cache_qos_members
 }
 
 /*
- * CACHE_QOS_MACHINE is in every atom. RMID 0 works for it alone, and so does one that somebody else
- * has put into PQR_ASSOC and that is none of ours.
+ * CACHE_QOS_MACHINE is in every atom. RMID 0 counts for this monitor alone, and so does an RMID
+ * outside our range that another user of the registers has written to PQR_ASSOC.
  */
 void cache_qos_mark(struct cache_qos *cq, u32 rmid, u32 status)
 {
@@ -259,7 +259,7 @@ static u32 cache_qos_unread(const struct cache_qos *cq, u32 rmid)
 	return unread;
 }
 
-/* Of an RMID in limbo, at most; ~0: it was filled since it was last read, nobody knows how far. */
+/* Upper bound of the lines of an RMID in limbo; ~0: unknown, it may have grown since last read. */
 static u64 cache_qos_lines(const struct cache_qos *cq, u32 rmid)
 {
 	u64 lines = 0;
@@ -304,10 +304,10 @@ static u32 cache_qos_take_dirty(struct cache_qos *cq)
 }
 
 /*
- * The counters of an RMID nobody carries stand still: what was read last is where this atom begins.
- * Its lines can only become fewer, so what was read last is the most that is not this atom's. One
- * that comes straight out of limbo may not have been read since somebody carried it: counters then
- * begin with the next read, and all lines of it may be another's.
+ * The counters of an RMID that no CPU carries do not change: the last reading is where this atom
+ * begins. Its lines can only become fewer, so the last reading is an upper bound of those that are
+ * not this atom's. An RMID taken straight out of limbo (@dirty) may not have been read since a CPU
+ * carried it: counters then begin with the next read, and all its lines may be another atom's.
  */
 static void cache_qos_begin_here(const struct cache_qos *cq, struct cache_qos_domain *domain,
 				 u32 rmid, u64 now_ns)

@@ -44,7 +44,7 @@
  * @next_ns: not before
  * @start_ns: of the first header; 0: there was none
  * @snapshots: so far
- * @named: changes of names it was told
+ * @named: number of the last change of names that was written to it; 0: none
  * @writing: it gets the snapshot that is being handed out
  * @record: being put together
  */
@@ -83,7 +83,7 @@ static u64 cache_qos_word(u64 value)
 	return (__force u64)cpu_to_le64(value);
 }
 
-/* What finds no room is a gap in the sequence. */
+/* A record that does not fit into the buffer is lost: a gap in the sequence. */
 static void cache_qos_stream_put(struct cache_qos_stream *stream, struct pmukit_sink *sink,
 				 const u64 *words, bool is_open)
 {
@@ -146,7 +146,7 @@ static bool cache_qos_reading_fill(struct cache_qos_live *live, u16 domain, u16 
 	if (live->core.monitors[monitor].used)
 		ret = cache_qos_monitor_value(&live->core, monitor, event, domain, now_ns, &value);
 	raw_spin_unlock_irq(&live->lock);
-	/* A domain without a good reading is told of as well; what is not there is not. */
+	/* A reading with an error status is reported as well; a missing monitor or event is not. */
 	if (ret == -ENOENT || ret == -EOPNOTSUPP)
 		return false;
 

@@ -78,7 +78,7 @@ static int cache_qos_cgroup_adopt(struct cache_qos_live *live, struct cgroup_sub
 }
 
 /**
- * cache_qos_cgroup_key - what the cgroup of an event is told apart by
+ * cache_qos_cgroup_key - the key that identifies the cgroup of an event
  * @cgroup: filled in; no reference is taken
  * @event: of a cgroup
  *

@@ -349,7 +349,7 @@ static ssize_t cache_qos_procs_show(struct config_item *item, char *buf)
 	return cache_qos_list(item, buf, true);
 }
 
-/* The room is shown whole, whatever was in it before: what is left of it are empty lines. */
+/* configfs returns the whole buffer, which is not cleared: the rest is filled with empty lines. */
 static void cache_qos_tasks_all_fill(const pid_t *pids, unsigned int nr, char *buf, size_t room)
 {
 	size_t len = 0;

@@ -126,7 +126,7 @@ void cache_qos_task_unwatch(struct cache_qos *cq, struct cache_qos_task *task, u
 	if (!cache_qos_has(&own, monitor))
 		return;
 	cache_qos_drop(&own, monitor);
-	/* With no room for the smaller set it keeps the larger: the monitor is to end anyway. */
+	/* Without a free set for the smaller one the old set stays: the monitor ends anyway. */
 	set = cache_qos_set_get(cq, &own);
 	if (set == CACHE_QOS_NONE)
 		return;
@@ -204,7 +204,7 @@ static void cache_qos_node_set(struct cache_qos *cq, u16 node)
 	struct cache_qos_members members;
 
 	cache_qos_chain(cq, node, &members);
-	/* Put first: so there is always room (cache_qos_sets_full()). */
+	/* Put the old set first: so a free set is always left (cache_qos_sets_full()). */
 	cache_qos_set_put(cq, cq->nodes[node].set);
 	WRITE_ONCE(cq->nodes[node].set, cache_qos_set_get(cq, &members));
 }

@@ -90,11 +90,10 @@ enum cache_qos_index {
  * @factor: of the correction of bandwidth above @factor_above, times 2^20; 0: none needed
  * @factor_above: highest RMID that needs no correction
  * @restarts: a counter that was unavailable begins again at 0 (AMD)
- * @abmc: bandwidth counters are bound to RMIDs by hand (AMD ABMC)
- * @counters: of those so many in each L3; 0: they cannot be told apart
- * @types: by event - 1: what it counts, as a counter that is bound is told
- * @chosen: BIT(event): somebody has chosen that it counts something else (AMD BMEC): the event is
- *	withdrawn
+ * @abmc: software assigns bandwidth counters to RMIDs (AMD ABMC)
+ * @counters: how many of these each L3 has; 0: which event a counter is for cannot be read
+ * @types: by event - 1: what it counts, as written to the configuration of an assigned counter
+ * @chosen: BIT(event): it was configured to count something else (AMD BMEC): the event is withdrawn
  * @emulated: the processor is emulated by QEMU (TCG), whatever registers it has
  * @wrap_ns: a counter cannot go round in less; ~0: never
  */
@@ -180,8 +179,8 @@ const char *cache_qos_hw_join(struct cache_qos_hw *all, const struct cache_qos_h
  * @hw: joined with the new one
  * @than: of the others; finished
  *
- * Return: an RMID or an event that is used would be missing, or is bound by somebody. Needs no
- * lock.
+ * Return: true when RMIDs, events or bandwidth counters that the others have would be missing, or
+ * when only one of the two has ABMC. Needs no lock.
  */
 bool cache_qos_hw_less(const struct cache_qos_hw *hw, const struct cache_qos_hw *than);
 
@@ -206,7 +205,7 @@ enum cache_qos_read_status {
 	CACHE_QOS_READ_OK,
 	CACHE_QOS_READ_UNAVAILABLE,	/* bit 62 */
 	CACHE_QOS_READ_ERROR,		/* bit 63, or the register refused */
-	CACHE_QOS_READ_STOLEN,		/* somebody wrote EVTSEL in between, again and again */
+	CACHE_QOS_READ_STOLEN,		/* QM_EVTSEL was overwritten in between, at each retry */
 };
 
 /**
@@ -449,7 +448,7 @@ struct cache_qos_tally {
 enum cache_qos_counter_state {
 	CACHE_QOS_COUNTER_FREE,
 	CACHE_QOS_COUNTER_OURS,
-	CACHE_QOS_COUNTER_OTHERS,	/* somebody else has bound it, or it cannot be */
+	CACHE_QOS_COUNTER_OTHERS,	/* assigned by another user, or cannot be assigned */
 };
 
 /**
@@ -524,7 +523,7 @@ struct cache_qos_slot {
  * @checked_ns: when PQR_ASSOC was last compared with @rmid
  * @writes: of PQR_ASSOC
  * @faults: writes of it that were refused
- * @hijacks: times PQR_ASSOC was found changed by somebody else
+ * @hijacks: times PQR_ASSOC was found changed by another user of the registers
  */
 struct cache_qos_cpu {
 	unsigned int cpu;
@@ -576,7 +575,7 @@ struct cache_qos_stats {
  *	cache_qos_resume(), and the caller is to yield. Set without the lock.
  * @starved: an RMID was wanted and there was none: try again when there is
  * @generation: of the configuration; never 0
- * @notify: NULL, or told of each change of an RMID; under the lock, also at context switches
+ * @notify: NULL, or called for each change of an RMID; under the lock, also at context switches
  * @stats: what happened
  * @nr_atoms: by enum cache_qos_rmid_state; RMID 0 is none of them
  * @first_free: oldest free RMID; 0: none. Read by passes without the lock, as are @state of an atom
@@ -639,7 +638,7 @@ struct cache_qos {
 /* Life: cache_qos_core.c */
 
 /**
- * cache_qos_init - the state after loading: nobody is watched, all RMIDs but 0 are in limbo
+ * cache_qos_init - the state after loading: no monitors but the machine's, all RMIDs but 0 in limbo
  * @cq: cleared
  * @backend: who has the registers
  * @hw: of all CPUs, finished
@@ -703,7 +702,7 @@ int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind
 void cache_qos_monitor_limit(struct cache_qos *cq, u16 monitor);
 
 /*
- * It is taken out of all sets and atoms; atoms that nobody needs any more go into limbo. Not for a
+ * The monitor is taken out of all sets and atoms; atoms without references go into limbo. Not for a
  * monitor of a node (cache_qos_node_monitor()) nor for CACHE_QOS_MACHINE.
  */
 void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns);
@@ -870,9 +869,9 @@ int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_dom
 bool cache_qos_wanted(const struct cache_qos *cq, u16 domain, u32 rmid, u32 pass);
 
 /*
- * Which events of it: all, but where counters of bandwidth are fewer than RMIDs a read may take one
- * from an RMID that somebody runs under (AMD). There those of free RMIDs are left alone, and those
- * of RMIDs in limbo are read once more.
+ * Events of the RMID to read: all. But where the hardware has fewer bandwidth counters than RMIDs
+ * (AMD), a read may take a counter away from an RMID that is running. There bandwidth of free RMIDs
+ * is not read, and that of RMIDs in limbo is read once more.
  */
 u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid);
 
@@ -893,10 +892,10 @@ void cache_qos_fold(struct cache_qos *cq, u16 domain, const struct cache_qos_req
 void cache_qos_collect(struct cache_qos *cq, u16 domain);
 
 /*
- * Where counters are bound by hand (hw.counters), before each pass of a domain: which are bound
- * already; those that serve nobody any more are given back, or @all of ours; for each RMID that
- * wants them, two are bound. By the reader of the domain, on a CPU of it, interrupts off; takes the
- * domain's lock.
+ * Where software assigns counters (hw.counters), before each pass of a domain: _scan() finds those
+ * that are assigned already; _release() gives back those whose RMID needs none any more, or @all of
+ * ours; _bind() assigns the counters that an RMID wants (_wanted()). Called by the reader of the
+ * domain, on a CPU of it, interrupts off; takes the domain's lock.
  */
 void cache_qos_counters_scan(struct cache_qos *cq, u16 domain);
 void cache_qos_counters_release(struct cache_qos *cq, u16 domain, bool all);

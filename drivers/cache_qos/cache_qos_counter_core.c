@@ -44,8 +44,8 @@ static bool cache_qos_counter_describe(const struct cache_qos *cq, u32 id, u64 c
 }
 
 /*
- * From here on the event is read of a counter that was at 0 at @now_ns, or not at all. What an RMID
- * moved that somebody ran under already is not in it.
+ * From here on the event is read from a counter that was 0 at @now_ns (@bound), or not at all. What
+ * an RMID in use moved before that is not counted.
  */
 static void cache_qos_counter_serve(struct cache_qos *cq, struct cache_qos_domain *domain, u32 rmid,
 				    u32 event, bool bound, u64 now_ns)
@@ -106,7 +106,7 @@ static void cache_qos_counter_found(struct cache_qos *cq, struct cache_qos_domai
 	u32 rmid = FIELD_GET(CACHE_QOS_ABMC_SOURCE, is);
 	u32 event = cache_qos_counter_event(cq, is);
 
-	/* One that was ours before somebody else had the registers */
+	/* Ours from before another user had the registers: release it */
 	if (counter->state == CACHE_QOS_COUNTER_OURS && counter->rmid == rmid &&
 	    counter->event == event) {
 		cache_qos_counter_release(cq, domain, id);
@@ -160,7 +160,10 @@ static bool cache_qos_counter_due(const struct cache_qos *cq, u32 rmid)
 	       (state == CACHE_QOS_FREE && cache_qos_is_spare(cq, rmid));
 }
 
-/* Return: its id, or cq->hw.counters. One of an RMID that nobody has may be taken from it. */
+/*
+ * Return: a free counter's id, or cq->hw.counters: none. Unless it is for a @spare RMID, a counter
+ * of a free RMID may be taken.
+ */
 static u32 cache_qos_counter_take(struct cache_qos *cq, struct cache_qos_domain *domain, bool spare)
 {
 	u32 id;

@@ -207,7 +207,7 @@ static void cache_qos_again_ipi(void *data)
 }
 
 /**
- * cache_qos_cpus_again - after somebody else had the registers, or nobody (suspend)
+ * cache_qos_cpus_again - set up all CPUs after another user had the registers, or after suspend
  * @live: everything
  *
  * Context: may sleep.
@@ -231,8 +231,8 @@ static void cache_qos_cpus_fill(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_cpus_free - the end of the memory
- * @live: everything, when nobody can reach it any more
+ * cache_qos_cpus_free - free the memory of the CPUs
+ * @live: everything, when no other reference to it is left
  */
 void cache_qos_cpus_free(struct cache_qos_live *live)
 {

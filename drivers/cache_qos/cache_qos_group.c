@@ -88,7 +88,7 @@ void cache_qos_group_remove(struct cache_qos_live *live, u16 group)
  * @group: not CACHE_QOS_ROOT (-EINVAL)
  * @on: it gets one, or loses it
  *
- * Return: 0, also where it is so already, -EAGAIN: there is no RMID, -EBUSY: somebody else has the
+ * Return: 0, also where it is so already, -EAGAIN: there is no RMID, -EBUSY: another user has the
  * registers.
  */
 int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
@@ -233,7 +233,7 @@ int cache_qos_group_attach_process(struct cache_qos_live *live, u16 group,
  * @group: the group
  * @processes: only those whose first thread is in it
  * @pids: filled in, as the caller's namespace numbers them; NULL: they are only counted
- * @max: room in @pids
+ * @max: entries of @pids
  *
  * Return: how many there are, which may be more than @max.
  */
@@ -271,7 +271,7 @@ unsigned int cache_qos_group_tasks(struct cache_qos_live *live, u16 group, bool 
  * To read several values, refresh once (cache_qos_refresh()) and use cache_qos_group_peek().
  *
  * Return: 0, -ENODATA: it is not monitored, or there is no value, -EIO: hardware refused, -EBUSY:
- * somebody else has the registers, -ETIMEDOUT, -EOPNOTSUPP: there is no such event.
+ * another user has the registers, -ETIMEDOUT, -EOPNOTSUPP: there is no such event.
  */
 int cache_qos_group_value(struct cache_qos_live *live, u16 group,
 			  enum pmukit_cache_qos_event event, u16 domain,
@@ -293,7 +293,7 @@ int cache_qos_group_value(struct cache_qos_live *live, u16 group,
  * @group: the group
  * @event: which value
  * @domain: index, or CACHE_QOS_ALL
- * @value: filled in, also when somebody else has the registers: its status says so
+ * @value: filled in, also when another user has the registers: its status says so
  *
  * Return: as cache_qos_group_value().
  */

@@ -12,7 +12,7 @@
 
 #include "cache_qos_core.h"
 
-/* QM_EVTSEL is written again so often when somebody else has changed it. */
+/* How often a read is tried when another user changes QM_EVTSEL in between */
 #define CACHE_QOS_READ_TRIES	5
 
 #define CACHE_QOS_FACTOR_SHIFT	20

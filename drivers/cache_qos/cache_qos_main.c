@@ -2,9 +2,9 @@
 /*
  * cache_qos: a back-end comes and goes, and everything with it.
  *
- * There is one back-end at a time. backend=msr, which is what is meant unless told otherwise, is
- * the hardware and part of this module: without it the module is not loaded. backend=sim waits
- * for a module that registers under that name, and never happens by itself.
+ * There is one back-end at a time. backend=msr, the default, is the hardware and part of this
+ * module: without it the module is not loaded. backend=sim waits for a module that registers under
+ * that name; it is never chosen by default.
  *
  * The back-end's module stays while there are events and groups (users), so when it leaves, there
  * are none.
@@ -69,7 +69,7 @@ void cache_qos_live_put(struct cache_qos_live *live)
 
 /* Users */
 
-/* Nobody tells of the end of the tasks that are in the table still, nor needs them. */
+/* Drop the tasks left in the table: the probes are detached, so their end would not be seen. */
 static void cache_qos_tasks_drop(struct cache_qos_live *live)
 {
 	mutex_lock(&live->config_mutex);
@@ -91,7 +91,7 @@ static void cache_qos_detach_work(struct work_struct *work)
 }
 
 /**
- * cache_qos_users_get - somebody is going to watch something
+ * cache_qos_users_get - add a user: a watch or a group
  * @live: everything
  *
  * The first one attaches the probes of the scheduler.
@@ -352,7 +352,7 @@ static int cache_qos_backend_wrong(const struct pmukit_cache_qos_backend *backen
  *
  * Context: may sleep. The back-end is called before this returns.
  *
- * Return: 0, -EBUSY: there is one, or somebody else has its registers, -EINVAL: it is not the one
+ * Return: 0, -EBUSY: there is one, or another user has its registers, -EINVAL: it is not the one
  * the module was loaded for, or CPUs differ, -ENODEV: it cannot monitor, or another -errno.
  */
 int pmukit_cache_qos_register_backend(const struct pmukit_cache_qos_backend *backend)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: who a monitor is, for those who read values: what a watch is of, or the path of a group.
- * While anybody is told (streams, the trace event) the sampler looks before it hands out values: a
- * monitor has its name from its first values on. Paths do not change; what a process runs does.
+ * cache_qos: names of monitors, for readers of values: what is watched, or the path of a group.
+ * While names have a reader (streams, the trace event) the sampler updates them before it hands out
+ * values: a monitor has its name from its first values on. Paths do not change; the comm of a
+ * process does.
  *
- * Locking: names are the sampler's. What it looks at is kept by the lock; tasks and cgroups are
- * asked without it.
+ * Locking: names belong to the sampler. Watches and groups are read under the lock; tasks and
+ * cgroups are read without it, with a reference.
  */
 
 #include <linux/cgroup.h>

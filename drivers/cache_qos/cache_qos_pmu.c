@@ -173,7 +173,7 @@ static int cache_qos_event_fill(struct cache_qos_live *live, struct cache_qos_ev
 	return 0;
 }
 
-/* Somebody who takes the registers in between is noticed by the next pass. */
+/* Another user that takes the registers after the check below is noticed by the next pass. */
 static int cache_qos_event_open(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
 	struct perf_event *event = ev->pev.event;

@@ -23,13 +23,13 @@
 #include "cache_qos.h"
 #include "cache_qos_trace.h"
 
-#define CACHE_QOS_IDLE_MS	10000	/* nobody asks */
-#define CACHE_QOS_LIMBO_MS	1000	/* nobody asks, but RMIDs are in limbo */
+#define CACHE_QOS_IDLE_MS	10000	/* no readers */
+#define CACHE_QOS_LIMBO_MS	1000	/* no readers, but RMIDs are in limbo */
 #define CACHE_QOS_YIELDED_MS	1000	/* are the registers free again? */
 #define CACHE_QOS_CHECK_NS	NSEC_PER_SEC	/* is the RMID still ours? */
 #define CACHE_QOS_JUDGED	16	/* RMIDs with the lock held */
 
-/* Somebody else */
+/* Other users of the registers */
 
 static void cache_qos_release_ipi(void *data)
 {
@@ -132,7 +132,7 @@ static void cache_qos_check_here(struct cache_qos_live *live)
 	WRITE_ONCE(cpu->checked_ns, cache_qos_now_ns());
 }
 
-/* What runs on a CPU is known from here on, although the probe has not told it. */
+/* Records the task that runs on this CPU, as the probe has not been called for it. */
 static void cache_qos_meet_ipi(void *data)
 {
 	struct cache_qos_live *live = data;
@@ -437,7 +437,7 @@ static void cache_qos_look_after_cpus(struct cache_qos_live *live)
 	free_cpumask_var(carriers);
 }
 
-/* Does somebody read files? Then this pass is for those who ask before the next one. */
+/* Were files read lately? Then a pass covers all domains, for the reads before the next pass. */
 static bool cache_qos_is_asked(const struct cache_qos_live *live, u64 now_ns)
 {
 	return now_ns < READ_ONCE(live->asked_ns) + 2 * READ_ONCE(live->sample_ms) * NSEC_PER_MSEC;

@@ -317,7 +317,7 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_domain
 	u64 before_ns = cell->time_ns[event];
 	bool late = before_ns && now_ns > before_ns && now_ns - before_ns > cq->hw.wrap_ns;
 
-	/* Nobody runs under a free RMID: it has counted nothing, and where it stands may be old. */
+	/* No CPU carries a free RMID: it has counted nothing, and its last value may be old. */
 	if (rmid && READ_ONCE(cq->atoms[rmid].state) == CACHE_QOS_FREE)
 		goto known;
 	if (!(cell->known & BIT(event))) {
@@ -332,7 +332,7 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_domain
 		WRITE_ONCE(domain->reads.uncertain, domain->reads.uncertain + 1);
 		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_UNCERTAIN);
 	}
-	/* It may have been missing when nobody had this RMID, and be less for who has it now. */
+	/* It may have been unavailable while this RMID was free, and too low for its user now. */
 	if (cell->gap & BIT(event))
 		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_GAP);
 	WRITE_ONCE(*chunks, *chunks + cache_qos_step(cq, cell, event, data));
@@ -535,7 +535,7 @@ u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns)
 	return freed;
 }
 
-/* Somebody else comes and goes */
+/* Another user takes and returns the registers */
 
 void cache_qos_yield(struct cache_qos *cq, bool claimed)
 {

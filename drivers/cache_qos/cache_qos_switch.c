@@ -76,8 +76,8 @@ static void cache_qos_on_switch(void *data, bool preempt, struct task_struct *pr
  * @live: everything
  *
  * perf enables events of cgroups in the middle of a switch, where current is still the task that
- * leaves. Once the probes are about to go nobody says any more what runs: what was said last may
- * have ended since.
+ * leaves, so the task last passed to the probe is used. Once the probes are about to be detached it
+ * is not updated any more, and that task may have ended: then current is used.
  *
  * Context: interrupts off, no lock of ours held.
  */
@@ -234,13 +234,13 @@ static void cache_qos_detach_from(struct cache_qos_live *live, u32 nr)
 	tracepoint_synchronize_unregister();
 	for_each_possible_cpu(cpu)
 		irq_work_sync(&per_cpu_ptr(live->late, cpu)->work);
-	/* Nobody tells us any more when these tasks end. */
+	/* Without probes the end of these tasks is not seen. */
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu(*live->running, cpu), NULL);
 }
 
 /**
- * cache_qos_attach - be told of switches, forks and ends of tasks
+ * cache_qos_attach - register the probes for switches, forks and ends of tasks
  * @live: everything
  *
  * Context: probe_mutex.
@@ -265,7 +265,7 @@ int cache_qos_attach(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_detach - the opposite; on return nobody is in a probe any more and RMIDs are 0
+ * cache_qos_detach - unregister the probes; on return none is running and RMIDs are 0
  * @live: everything
  *
  * Context: probe_mutex.

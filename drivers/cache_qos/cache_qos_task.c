@@ -3,10 +3,10 @@
  * cache_qos: the tasks that are tracked: those in a group and those that an event watches. All
  * others are in the root group and have no entry.
  *
- * struct task_struct has no room for us, so there is a table by its address. An entry goes with
- * sched_process_free, which comes for every task a grace period after it was taken from the lists
- * and before its memory is given back. Whoever adds an entry looks afterwards whether the task is
- * still in the lists: if it is, sched_process_free is yet to come and will see the entry.
+ * struct task_struct has no field for this driver, so there is a table by its address. An entry is
+ * removed at sched_process_free, which comes for every task a grace period after it was taken from
+ * the lists and before its memory is freed. Code that adds an entry checks afterwards that the task
+ * is still in the lists: if it is, sched_process_free is yet to come and will see the entry.
  */
 
 #include <linux/hash.h>
@@ -210,7 +210,7 @@ void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struc
 		return;
 	entry = cache_qos_entry_alloc(child, GFP_ATOMIC | __GFP_NOWARN);
 
-	/* In one go: an entry in the root that nobody watches may be pruned once it is there. */
+	/* Under one lock: an unwatched entry in the root may be pruned as soon as it is added. */
 	raw_spin_lock_irqsave(&live->lock, flags);
 	node = cache_qos_group_of(live, parent);	/* it may have been moved meanwhile */
 	if (node != CACHE_QOS_ROOT)
@@ -220,7 +220,7 @@ void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struc
 		kfree(entry);
 }
 
-/* One that nobody watches, out of the table: its memory is not freed under the lock. NULL: none. */
+/* Take one unwatched entry out of the table; the caller frees it without the lock. NULL: none. */
 static struct cache_qos_entry *cache_qos_untrack_plain(struct cache_qos_live *live, int bucket)
 {
 	struct cache_qos_entry *entry, *found = NULL;
@@ -264,10 +264,10 @@ void cache_qos_task_closed(struct cache_qos_live *live, struct task_struct *task
 }
 
 /**
- * cache_qos_tasks_prune - forget the tasks that nobody watches any more
+ * cache_qos_tasks_prune - drop the entries of tasks that are not watched any more
  * @live: everything
  *
- * Context: config_mutex: nobody holds an entry outside it.
+ * Context: config_mutex: no entry is in use outside it.
  */
 void cache_qos_tasks_prune(struct cache_qos_live *live)
 {

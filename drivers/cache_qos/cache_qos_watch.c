@@ -232,7 +232,7 @@ static bool cache_qos_reports_rather(const struct cache_qos_channel *channel,
 	return ev->pev.event->cpu < best->pev.event->cpu;
 }
 
-/* The one on the lowest CPU, the oldest of a task. NULL: nobody counts. */
+/* The event that reports: on the lowest CPU, the oldest of a task. NULL: no event counts. */
 static struct perf_event *cache_qos_reporter(const struct cache_qos_channel *channel)
 {
 	struct cache_qos_event *ev, *best = NULL;
@@ -245,7 +245,7 @@ static struct perf_event *cache_qos_reporter(const struct cache_qos_channel *cha
 	return best ? best->pev.event : NULL;
 }
 
-/* With nobody to report it any more the last value stays where it is. */
+/* Without an event that reports, the last value stays where it is. */
 static void cache_qos_publish_gauge(struct cache_qos_channel *channel, u64 bytes)
 {
 	struct perf_event *reporter = cache_qos_reporter(channel);
