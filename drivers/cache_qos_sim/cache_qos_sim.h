@@ -19,11 +19,11 @@
 #define CACHE_QOS_SIM_NR_PAGES	2048
 
 /**
- * struct cache_qos_sim_page - a page of the book: a task in a cgroup
- * @used: somebody has it; never given back while it has lines
+ * struct cache_qos_sim_page - an entry of the simulation's own record: a task in a cgroup
+ * @used: belongs to a task; not reused while it has lines
  * @tid: of the task
  * @tgid: of its process
- * @started: when it began, which tells it from another of the same number
+ * @started: start time of the task, which distinguishes it from another one with the same @tid
  * @cgroup: its id in the unified tree
  * @comm: the name that made the stream
  * @stream: what it does; its owner is the number of the page
@@ -47,9 +47,9 @@ struct cache_qos_sim_page {
 };
 
 /**
- * struct cache_qos_sim_place - who runs on a CPU
- * @page: number in the book; 0: nobody who uses caches
- * @since_ns: up to when that is done
+ * struct cache_qos_sim_place - the task that runs on a CPU
+ * @page: index of its page; 0: no task that uses caches
+ * @since_ns: time up to which its accesses are simulated
  * @next: the task that is being switched to, when it has a page; NULL: none
  */
 struct cache_qos_sim_place {
@@ -59,16 +59,16 @@ struct cache_qos_sim_place {
 };
 
 /**
- * struct cache_qos_sim_live - the machine and who runs on it
+ * struct cache_qos_sim_live - the machine and the tasks that run on it
  * @sim: the machine; owner n is page n
  * @lock: protects all but @claimed
- * @pages: the book; number 0 is nobody's
+ * @pages: the simulation's own record; page 0 belongs to no task
  * @places: by CPU
  * @frozen: programs stand still
  * @flush_offline: an L3 without CPUs loses its contents
- * @claimed: somebody else has the registers
- * @forgotten_units: of pages that were given to somebody else
- * @strangers: times a task found no page
+ * @claimed: what the back-end's claimed() returns: another user has the registers
+ * @forgotten_units: of pages that were reused for another task
+ * @strangers: times there was no page for a task
  */
 struct cache_qos_sim_live {
 	struct cache_qos_sim sim;
@@ -90,7 +90,7 @@ void cache_qos_sim_live_finish(void);
 void cache_qos_sim_advance(struct cache_qos_sim_live *live);
 void cache_qos_sim_freeze(struct cache_qos_sim_live *live, bool frozen);
 
-/* cache_qos_sim_debugfs.c: the book, and what shall go wrong */
+/* cache_qos_sim_debugfs.c: the simulation's own record, and fault injection */
 void cache_qos_sim_debugfs_prepare(void);
 void cache_qos_sim_debugfs_finish(void);
 

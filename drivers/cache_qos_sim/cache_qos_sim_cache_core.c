@@ -146,7 +146,7 @@ bool cache_qos_sim_touch(struct cache_qos_sim *sim, u32 cpu,
 	return false;
 }
 
-/* Of the whole cache, as WBINVD would; what is written back is nobody's traffic. */
+/* Empties the whole cache, as WBINVD would; write-backs are not counted as traffic. */
 void cache_qos_sim_flush(struct cache_qos_sim *sim, u32 domain)
 {
 	struct cache_qos_sim_domain *d = &sim->domains[domain];

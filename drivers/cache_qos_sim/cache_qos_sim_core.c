@@ -4,7 +4,7 @@
  * caches. A read of a counter is two steps, as in hardware, and others may come between them:
  *
  *      wrmsr QM_EVTSEL  | RMID | event |
- *                              <- faults: somebody else writes QM_EVTSEL or PQR_ASSOC
+ *                              <- faults: another user writes QM_EVTSEL or PQR_ASSOC
  *      rdmsr QM_CTR     | Error | Unavailable | data |
  */
 
@@ -20,7 +20,7 @@
 #define OCCUPANCY	0x1
 #define BANDWIDTH	0x6
 
-/* Values of real processors, from public dumps of CPUID; at the end machines that nobody has built. */
+/* Values of real processors, from public dumps of CPUID; the last ones are made up for tests. */
 const struct cache_qos_sim_profile cache_qos_sim_profiles[] = {
 	/* Xeon E5-2699 v3 */
 	{ .name = "hsw", .pqm = true, .signature = 0x306f2, .max_rmid_any = 71, .max_rmid = 71,
@@ -124,7 +124,7 @@ static void cache_qos_sim_reset_traffic(struct cache_qos_sim *sim,
 	}
 }
 
-/* The caller has filled in sizes and memory; caches and the book are all zeros. */
+/* The caller has filled in sizes and memory; caches and owners are all zeros. */
 void cache_qos_sim_reset(struct cache_qos_sim *sim)
 {
 	struct cache_qos_sim_domain *domain;

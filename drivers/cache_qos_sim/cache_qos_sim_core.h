@@ -121,7 +121,7 @@ struct cache_qos_sim_rmid {
 };
 
 /**
- * struct cache_qos_sim_owner - a page of the book: somebody who uses caches
+ * struct cache_qos_sim_owner - ground truth of one user of the caches, whatever its RMIDs
  * @units: brought in since the machine began: total and local
  * @lines: which are in some L3 now
  */
@@ -201,8 +201,8 @@ enum cache_qos_sim_fault_kind {
 	CACHE_QOS_SIM_FAULT_UNAVAILABLE,	/* QM_CTR says so */
 	CACHE_QOS_SIM_FAULT_ERROR,		/* the same */
 	CACHE_QOS_SIM_FAULT_GP,			/* a write raises #GP */
-	CACHE_QOS_SIM_FAULT_STEAL_EVTSEL,	/* before QM_CTR is read somebody writes @value */
-	CACHE_QOS_SIM_FAULT_HIJACK_PQR,		/* at the same moment */
+	CACHE_QOS_SIM_FAULT_STEAL_EVTSEL,	/* QM_EVTSEL = @value before QM_CTR is read */
+	CACHE_QOS_SIM_FAULT_HIJACK_PQR,		/* PQR_ASSOC = @value at the same point */
 	CACHE_QOS_SIM_NR_FAULTS
 };
 
@@ -264,7 +264,7 @@ void cache_qos_sim_reset(struct cache_qos_sim *sim);
 void cache_qos_sim_reset_cpu(struct cache_qos_sim *sim, u32 cpu);
 bool cache_qos_sim_inject(struct cache_qos_sim *sim, const struct cache_qos_sim_fault *fault);
 
-/* What somebody else writes, which is not counted. False: #GP, and nothing is written. */
+/* Writes by another user, not counted as the driver's. False: #GP, and nothing is written. */
 bool cache_qos_sim_set_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value);
 bool cache_qos_sim_set_pqr(struct cache_qos_sim *sim, u32 cpu, u64 value);
 

@@ -25,9 +25,9 @@
 
 static struct dentry *cache_qos_sim_folder;
 
-/* The book */
+/* The simulation's own record */
 
-/* Whatever is printed of one page, RMID or CPU was true at one moment. */
+/* The fields printed of one page, RMID or CPU are consistent: they are read under the lock. */
 static int book_show(struct seq_file *file, void *unused)
 {
 	struct cache_qos_sim_live *live = &cache_qos_sim_live;
@@ -168,7 +168,7 @@ static int cache_qos_sim_do_pin(struct cache_qos_sim_live *live, const s64 *word
 	return 0;
 }
 
-/* What system management mode would do: lines of nobody's, under the RMID that is there. */
+/* As system management mode would: lines without an owner, under the RMID of the CPU. */
 static int cache_qos_sim_do_fill(struct cache_qos_sim_live *live, const s64 *words)
 {
 	static u64 address = 1ULL << 63;

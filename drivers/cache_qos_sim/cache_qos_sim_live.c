@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_sim: the scheduler's tasks use the simulated caches. What a task does is told by its
- * name (cache_qos_sim_stream_of_name()), and whose a line is by the task and its cgroup: RMIDs have
- * no say in the book.
+ * cache_qos_sim: the scheduler's tasks use the simulated caches. The name of a task selects what it
+ * does (cache_qos_sim_stream_of_name()); the owner of a line is the task with its cgroup. The
+ * simulation's own record does not depend on RMIDs.
  *
- * Time passes for all CPUs at once, and whenever somebody looks: at a task switch, before the
- * driver reads or writes a register, and on a timer. So what was done before a write of PQR_ASSOC
- * has the old RMID. Our probe of a switch is called before the driver's, and from there to the
- * switch itself no program runs:
+ * Simulated time advances for all CPUs at once: at a task switch, before the driver reads or writes
+ * a register, and on a timer. So accesses before a write of PQR_ASSOC have the old RMID. Our probe
+ * of a switch is called before the driver's, and from there to the switch itself no program runs:
  *
  *        task A     probe, ours   probe, driver's: PQR write   switch     task B
  *   -------|-------------|-------------------|--------------------|--------|------->
- *          +- A, old RMID+             nobody                     +- B, new RMID
+ *          +- A, old RMID+            no task                     +- B, new RMID
  */
 
 #include <linux/cgroup.h>
@@ -113,7 +112,7 @@ static bool cache_qos_sim_runs_somewhere(const struct cache_qos_sim_live *live, 
 	return false;
 }
 
-/* One nobody has; or, of those without lines, the one that was used longest ago. 0: none. */
+/* An unused page; or, of those without lines, the one that was used longest ago. 0: none. */
 static u32 cache_qos_sim_page_to_give(const struct cache_qos_sim_live *live)
 {
 	const struct cache_qos_sim_page *page;
