@@ -51,7 +51,7 @@ void pmukit_debugfs_add(struct pmukit_pmu *pp)
 }
 
 /**
- * pmukit_debugfs_remove - no longer show them; on return nobody reads them
+ * pmukit_debugfs_remove - remove the files of a PMU; on return no read of them is in progress
  * @pp: the PMU
  */
 void pmukit_debugfs_remove(struct pmukit_pmu *pp)

@@ -90,14 +90,14 @@ EXPORT_SYMBOL_GPL(pmukit_aux_of_event);
  * @event: the event
  *
  * It must be closed before interrupts are on again. Up to Linux 6.1, and on any kernel while the
- * event is being redirected, perf does not stop an event whose area is unmapped: who unmaps it only
- * waits for the section that the event's CPU is in, and where a transaction is open behind that,
- * its end frees the area, from wherever it is called.
+ * event is being redirected, perf does not stop an event whose area is unmapped: munmap() only
+ * waits for the section with interrupts off that the event's CPU is in. Where a transaction is open
+ * after that, closing it frees the area, in whatever context it is closed.
  *
  * Context: as perf_aux_output_begin(), with interrupts off.
  *
  * Return: what setup_aux of the PMU returned; NULL, and no transaction, when there is no area, no
- * room in it, or it is another PMU's.
+ * space in it, or it is another PMU's.
  */
 void *pmukit_aux_begin(struct perf_output_handle *handle, struct perf_event *event)
 {
@@ -285,7 +285,7 @@ EXPORT_SYMBOL_GPL(pmukit_check_period);
  * @sink: filled in
  * @pev: the event
  *
- * Return: false when there is no AUX area of the PMU, or no room in it: nothing to close then, but
+ * Return: false when there is no AUX area of the PMU, or no space in it: nothing to close then, but
  * each record may be handed to pmukit_sink_sample().
  */
 bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev)
@@ -298,7 +298,7 @@ bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev)
 	sink->ring = pmukit_aux_begin(&sink->handle, pev->event);
 	if (!sink->ring)
 		return false;
-	/* The reader's page may say anything; the room is never more than the ring. */
+	/* aux_tail of the user page may be anything; perf's size is never more than the ring. */
 	sink->room_words = min_t(u64, pmukit_aux_room_words(sink->handle.size), U32_MAX);
 	return true;
 }
@@ -433,7 +433,7 @@ static void pmukit_put_recursion_context(struct pmukit_sink *sink)
 /**
  * pmukit_sink_close - publish what was delivered
  * @sink: an open sink
- * @aux_flags: PERF_AUX_FLAG_* to be told to the reader of an AUX area
+ * @aux_flags: PERF_AUX_FLAG_* for the reader of an AUX area
  */
 void pmukit_sink_close(struct pmukit_sink *sink, u64 aux_flags)
 {

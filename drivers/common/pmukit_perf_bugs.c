@@ -109,21 +109,21 @@ static bool pmukit_event_holds(const struct perf_event *event)
 }
 
 /**
- * pmukit_has_strangers - do more than our events hold a context of this PMU
+ * pmukit_has_strangers - do events of other PMUs hold a context of this PMU
  * @pp: the PMU, its lock held
  * @dying: an event that is no longer among ours, or NULL; it may not be freed meanwhile
  *
  * Bug: a software event that joins a group is scheduled with the PMU of its leader
- * (perf_event_open() picks group_leader->pmu_ctx->pmu) and stays so. Nothing looks for it when that
- * PMU goes: the context is freed under it (6.1, 6.12), or the PMU it names (7.2, whose
- * pmu_detach_events() goes through the PMU's own events).
+ * (perf_event_open() picks group_leader->pmu_ctx->pmu) and stays so. perf does not look for such an
+ * event when that PMU is unregistered: it frees the context the event uses (6.1, 6.12), or the PMU
+ * the event names (7.2, whose pmu_detach_events() goes through the PMU's own events).
  * Kernels: to 7.2.
  * Fix to send: pmu_detach_events() goes through the events of the PMU's contexts.
  *
- * Ours are counted first: one that comes to hold a context meanwhile is then taken for a stranger,
- * and not a stranger for it.
+ * Our own events are counted before all holders: one of ours that takes its reference in between is
+ * mistaken for another PMU's event, never the other way round.
  *
- * Return: true when there are, or may be.
+ * Return: true when there are such events, or may be.
  */
 bool pmukit_has_strangers(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
@@ -301,11 +301,12 @@ void pmukit_wait_for_openers(void)
 
 /**
  * pmukit_give_up_name - let the name in sysfs be used again, before the PMU is unregistered
- * @pp: a registered PMU whose hardware is gone and that has events, or strangers
+ * @pp: a registered PMU whose hardware is gone, with events of its own or of other PMUs
  *
  * Bug: perf_pmu_unregister() does not detach open events, so a PMU that has some must stay.
- * Kernels: to 6.14 (6.15: "perf: Make perf_pmu_unregister() useable"); later ones for strangers.
- * Fix to send: that of strangers.
+ * Kernels: to 6.14 (6.15: "perf: Make perf_pmu_unregister() useable"); later ones for events of
+ * other PMUs.
+ * Fix to send: that of pmukit_has_strangers().
  *
  * perf has no call to rename a registered PMU, and device_rename() leaves the link of the bus
  * behind. So perf gets another device to unregister later: one outside the bus, that no tool looks

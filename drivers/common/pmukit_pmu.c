@@ -16,17 +16,17 @@
  *     queued, by us or, as long as events are open, by the destruction of the last one
  *
  * Software events that were opened into a group with ours are scheduled with this PMU, and stay so
- * when our events are closed; perf does not tell us of them, and no kernel up to 7.2 looks for them
- * when a PMU goes: their context would be freed under them. So whoever destroys our last event
- * looks for such strangers, and while there are some the PMU stays and its module is held
- * (pmukit_strangers_work()). A kernel that revokes events does so only if there are none. They are
- * found by the references that events have to a context, from before they are installed until after
- * they are destroyed, also while their CPU is offline. To take one too many for a stranger's costs
- * another look, or that open events are not revoked but stay as on older kernels. While events move
- * to another CPU they have none, so nobody is sure then.
+ * when our events are closed. perf does not report them to the PMU, and no kernel up to 7.2 looks
+ * for them when a PMU is unregistered: their context would be freed while they use it. So the
+ * destruction of our last event checks for such foreign events, and while there are some the PMU
+ * stays and its module is held (pmukit_strangers_work()). A kernel that revokes events does so only
+ * if there are none. They are found by the references that events have to a context, from before
+ * they are installed until after they are destroyed, also while their CPU is offline. One reference
+ * counted too many costs another check, or open events are not revoked but stay as on older
+ * kernels. While events move to another CPU they have no reference: foreign events are assumed.
  *
- * After pmukit_pmu_remove() perf may still call add() and start() for an event that somebody
- * enables again; the unit refuses these by its own flag, under the lock that guards its MMIO.
+ * After pmukit_pmu_remove() perf may still call add() and start() for an event that is enabled
+ * again; the driver refuses these by its own flag, under the lock that guards its MMIO.
  *
  * The work waits in step 5 because the core still uses the PMU after it called event->destroy()
  * (it puts the event's context and the module). These steps never sleep, so a grace period of
@@ -169,10 +169,10 @@ static void pmukit_set_moving(struct pmukit_pmu *pp, bool moving)
 }
 
 /*
- * From Linux 6.15 on a call moves one group of events only: it goes on from the place of the one it
- * has just taken out, which has none any more. So there is a call for each event that is there, be
- * it a stranger's, and one for an event of ours that is just put there: the calls wait for the
- * mutex of that. Those that find nothing left do nothing.
+ * From Linux 6.15 on a call moves one group of events only: it continues its walk from the event it
+ * has just removed, which is not linked any more. So there is a call for each event on the CPU,
+ * foreign ones included, and one for an event of ours that is just being installed: the calls wait
+ * for the mutex of its context. Calls that find no event left do nothing.
  */
 static void pmukit_migrate_events(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
 {
@@ -325,8 +325,9 @@ static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
 }
 
 /*
- * Our last event still holds the module while it is destroyed; later ones come with their own.
- * Strangers that come while the kernel revokes our events are lost, as they would be without us.
+ * Our last event still holds the module while it is destroyed, so that it can be taken here; later
+ * events take references of their own. Foreign events that join a group while the kernel revokes
+ * our events are not waited for: perf has the bug of pmukit_has_strangers() with any PMU.
  */
 static void pmukit_wait_for_strangers(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
@@ -437,8 +438,8 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 	cpuhp_state_remove_instance_nocalls(pmukit_hotplug_state, &pp->hotplug_node);
 
 	/*
-	 * Not before: while events follow a CPU that leaves strangers cannot be told. An event that
-	 * is revoked keeps its count as if that were all.
+	 * Not before the hotplug callback is removed: foreign events cannot be counted while events
+	 * move to another CPU. An event that is revoked keeps its count as if that were all.
 	 */
 	spin_lock(&pp->lock);
 	pp->revoked = PMUKIT_PMU_REVOKES && !pp->waiting &&
@@ -479,9 +480,9 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_flush);
 /**
  * pmukit_kick_sync - wait until every smp_call_function_single_async() so far has been served
  *
- * A CPU takes all its function calls at once, with interrupts off, and serves those first that
- * somebody waits for: behind one it may still be at an asynchronous one, which is as long as the
- * grace period waits for it.
+ * A CPU takes all its queued function calls at once, with interrupts off, and runs synchronous ones
+ * first: after kick_all_cpus_sync() it may still run asynchronous ones of the same batch, which the
+ * RCU grace period waits for.
  *
  * Context: may sleep.
  */
