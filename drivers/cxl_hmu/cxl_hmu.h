@@ -84,7 +84,7 @@ struct cxl_hmu_block {
  * @CXL_HMU_ENABLE: emptying the list and enabling
  * @CXL_HMU_ENABLING: waiting until the device is enabled
  * @CXL_HMU_ON: tracking
- * @CXL_HMU_FAILED: the device did not do as told; left alone until the next start
+ * @CXL_HMU_FAILED: the device did not do what was requested; left alone until the next start
  * @CXL_HMU_NR_STATES: how many there are
  */
 enum cxl_hmu_state {
@@ -134,16 +134,16 @@ struct cxl_hmu_event {
  * @counters_clear: reset since the last run
  * @cfg0: what configuration 0 holds, without the control bits
  * @bitmap_next: next quadword of the bitmap to write
- * @filling: the list may hold entries of the last run that nobody counted yet
+ * @filling: the list may hold entries of the last run that are not counted yet
  * @head: next entry to read; what the head register was last set to
  * @tail_rejected: the last tail was out of range
- * @futile: how often in a row the device announced entries and there were none to take
+ * @futile: drains in a row that took no entry although the status register announced some
  * @burst: sections in a row that @more asked for since the timer last ran
  * @burst_start: when the first of them ended
- * @untold: the run has failed and no record says so yet
+ * @untold: the run has failed and no record has reported it yet
  * @active: the started event; changes on @cpu with interrupts off only
  * @cpu: where it runs
- * @complaint: what went wrong, to be printed by the timer
+ * @complaint: error message, to be printed by the timer
  * @timer: next step, or next look at the list
  * @more: the next section of a drain, at once
  * @kick: brings the interrupt to @cpu

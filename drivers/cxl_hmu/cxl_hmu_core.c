@@ -655,10 +655,10 @@ u32 cxl_hmu_list_advance(u32 head, u32 count, u32 size)
  * @tail: as the device gives it
  * @size: places in the list
  * @room: entries that can be handed over
- * @last: nobody will come for what stays: it is given up
+ * @last: the last drain of a run: entries that are not taken are given up
  * @plan: filled in
  *
- * Return: false when the tail cannot be true; nothing is to be touched then.
+ * Return: false when the tail is out of range; the list must be left as it is then.
  */
 bool cxl_hmu_list_plan(u32 head, u32 tail, u32 size, u32 room, bool last,
 		       struct cxl_hmu_plan *plan)
@@ -697,7 +697,7 @@ u64 cxl_hmu_status_clear(u64 status, u32 waiting)
 /**
  * cxl_hmu_header_encode - write the header of a record
  * @header: what to write
- * @words: room for CXL_HMU_HEADER_WORDS, in the byte order of the CPU
+ * @words: array of CXL_HMU_HEADER_WORDS, in the byte order of the CPU
  */
 void cxl_hmu_header_encode(const struct cxl_hmu_header *header, u64 *words)
 {

@@ -93,7 +93,7 @@ struct cxl_hmu_epoch {
  * @always_on: can report as soon as the threshold is reached
  * @randomized: can randomize the downsampling
  * @overlap: ranges may overlap those of other instances of the block
- * @postponed: units found while the list is full appear once there is room
+ * @postponed: units found while the list is full appear once it has space
  * @access_mask: bit n: access type n, 1 .. CXL_HMU_ACCESS_TYPE_MAX
  * @unit_mask: bit n: unit size of 2^n bytes; only those with a sane counter width
  * @downsampling_mask: bit n: factor 2^n

@@ -2,9 +2,9 @@
 /*
  * cxl_hmu: moving hot-list entries to perf.
  *
- * Who asks for a drain: the interrupt (the list is half full, or overflowed), the timer (once an
- * epoch), itself (more entries than one section may read), and the stop of the event. All of them
- * end up on the event's CPU with interrupts off, because perf's buffers have one writer:
+ * A drain is started by the interrupt (the list is half full, or overflowed), the timer (once an
+ * epoch), the previous drain (more entries than one section may read), and the stop of the event.
+ * All run on the event's CPU with interrupts off, because perf's buffers have one writer:
  *
  *   interrupt ---------------.      (other CPU: kick)
  *   timer --------------------+---> cxl_hmu_service() ---> cxl_hmu_drain() ---.
@@ -12,20 +12,20 @@
  *   cxl_hmu_drain_last() ---------------------------------^
  *
  * A full list takes many sections. They follow each other by irq_work, which needs no timer to
- * be on time; between two of them interrupts are on. A CPU that interrupts itself may well let
- * itself in before others, so there is an end to it: after a list's worth of sections, or
- * CXL_HMU_BURST_MAX, the timer goes on after a pause as long as they took. So even a device that
- * never runs out of entries leaves half of the CPU.
+ * be on time; between two of them interrupts are on. The CPU may take its own irq_work before other
+ * interrupts, so the number is limited: after a list's worth of sections, or CXL_HMU_BURST_MAX, the
+ * timer goes on after a pause as long as they took. So even a device that never runs out of entries
+ * leaves half of the CPU.
  *
  * A drain first asks perf how long a record may be (sink), then takes no more entries than that
  * from the device, then hands the record over. What does not fit stays in the device. Whatever is
  * taken or thrown away without being handed over is counted, and the next record says so.
  *
  * Locking: hmu->lock while touching registers; not while calling perf, which may call our stop.
- * hmu->record, hmu->delivering and what the event carries belong to the event's CPU with
- * interrupts off. Nobody changes hmu->active there between the two but perf, which may stop the
- * event from inside a record that was its last one: a drain names its event once, and goes on only
- * while that one is active.
+ * hmu->record, hmu->delivering and the fields of the event belong to the event's CPU with
+ * interrupts off. During a drain only perf changes hmu->active: it may stop the event while it
+ * takes a record that was its last one. So a drain reads hmu->active once, and goes on only while
+ * it is still that event.
  */
 
 #include <linux/bitfield.h>
@@ -119,9 +119,10 @@ static void cxl_hmu_judge_tail(struct cxl_hmu *hmu, bool valid)
 }
 
 /*
- * Clear what was seen, so that it may interrupt again. A device that goes on interrupting without
- * giving us entries (we take its list for empty, or the reader has no room) keeps the bits set
- * until it does, and its interrupts with them; the timer still looks at it.
+ * Clear the status bits that were seen, so that the device may interrupt again. A device that goes
+ * on interrupting while no entries are taken (its list reads as empty, or the reader's buffer is
+ * full) keeps the bits set, and raises no more interrupts, until entries are taken; the timer still
+ * polls it.
  */
 static void cxl_hmu_acknowledge(struct cxl_hmu *hmu, u64 status, const struct cxl_hmu_batch *batch)
 {
@@ -402,7 +403,7 @@ static enum hrtimer_restart cxl_hmu_timer(struct hrtimer *timer)
  * @irq: unused
  * @data: the instance
  *
- * Return: IRQ_NONE when it was for somebody else.
+ * Return: IRQ_NONE when this instance has no interrupt pending.
  */
 irqreturn_t cxl_hmu_interrupt(int irq, void *data)
 {

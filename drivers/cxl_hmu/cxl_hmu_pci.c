@@ -672,7 +672,7 @@ static bool cxl_hmu_is_cxl_pci(const struct device *dev)
 	return dev->driver && !strcmp(dev->driver->name, "cxl_pci");
 }
 
-/* Functions without a hotness monitoring unit are the rule; their -ENODEV is nobody's concern. */
+/* Most functions have no hotness monitoring unit: the -ENODEV of these is ignored. */
 static void cxl_hmu_bound(struct device *dev)
 {
 	struct pci_dev *pdev = to_pci_dev(dev);

@@ -61,7 +61,7 @@ u64 cxl_hmu_flush_ns(const struct cxl_hmu *hmu)
 	u64 epoch_us = cxl_hmu_epoch_us(hmu->active->cfg.epoch) ?: CXL_HMU_EPOCH_DEFAULT_US;
 	u64 epoch_ns = epoch_us * NSEC_PER_USEC;
 
-	/* Told only when the list has overflowed is told too late. */
+	/* An interrupt at overflow comes too late: without one at a level, poll more often. */
 	if (hmu->irq && hmu->caps.int_level)
 		return clamp_t(u64, epoch_ns, CXL_HMU_FLUSH_MIN_NS, CXL_HMU_FLUSH_MAX_NS);
 	return clamp_t(u64, epoch_ns / 4, CXL_HMU_POLLED_MIN_NS, CXL_HMU_POLLED_MAX_NS);
@@ -88,13 +88,13 @@ static void cxl_hmu_enter(struct cxl_hmu *hmu, enum cxl_hmu_state state)
 }
 
 /**
- * cxl_hmu_fail - give the run up and say why, once
+ * cxl_hmu_fail - fail the run; the timer logs the reason once
  * @hmu: the instance
  * @stat: what to count
- * @complaint: a few words for the log
+ * @complaint: error message for the log
  *
- * The next drain tells the reader, if there is an event. Nothing is printed here: perf may hold the
- * scheduler's locks.
+ * The next drain reports it to the reader, if there is an event. Nothing is printed here: perf may
+ * hold the scheduler's locks.
  */
 void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *complaint)
 {
