@@ -116,7 +116,7 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @master_off: bus mastering was taken away from a device that did not stop
  * @state: see enum hisi_ptt_state
  * @ring: how far the buffers were taken
- * @halted: the device was told to stop
+ * @halted: the stop was written to the device
  * @stopped: it does not write any more
  * @halt_status: INT_STAT as the stop found it before it masked the interrupts
  * @was_reset: the function was reset while the trace ran

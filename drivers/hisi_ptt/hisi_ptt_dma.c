@@ -4,7 +4,7 @@
  *
  * They are those of the kernel's own driver: coherent memory, 4 MiB each, aligned to their size.
  * They are allocated when an event is opened for the first time and stay until the device leaves,
- * so that the device is told their addresses once.
+ * so that their addresses are written to the device only then and after a reset.
  *
  * Locking: dma_mutex, process context; in event_init, sometimes inside perf's ctx->mutex. Memory
  * is allocated and ptt->lock taken inside.
@@ -16,7 +16,7 @@
 
 #include "hisi_ptt.h"
 
-/* Gaps that are filled before a device is told that there is no memory */
+/* Gaps before aligned addresses that are filled before the allocation fails with -ENOMEM */
 #define HISI_PTT_MAX_FILLERS		16
 
 /**

@@ -242,7 +242,7 @@ static void hisi_ptt_put_header(struct hisi_ptt *ptt, const struct hisi_ptt_head
 		ptt->record.words[i] = (__force u64)cpu_to_le64(words[i]);
 }
 
-/* A sample that perf's buffer has no room for is not delivered, although perf has counted it. */
+/* A sample that does not fit into perf's buffer is not delivered, although perf has counted it. */
 static bool hisi_ptt_deliver_sample(struct hisi_ptt *ptt, struct pmukit_sink *sink, u32 nr_words,
 				    u32 nr_entries)
 {
@@ -402,8 +402,8 @@ static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, const struct hisi_ptt_
 }
 
 /*
- * Records without entries: a loss stands in front of what follows it. @end: nothing follows. One
- * that perf cannot take now is told later.
+ * Reports a loss by a record without entries, before the entries that follow it. @end: nothing
+ * follows. A loss that perf's buffer cannot take now is reported later.
  */
 static void hisi_ptt_report_loss(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, bool end)
 {
