@@ -229,7 +229,7 @@ struct imc {
  * @node: trace: place in imc_cpu.tracing
  * @since_tb: trace: timebase of the last record that is not its own
  * @aux: trace: an AUX area was mapped for it
- * @told: trace: records lost that a flag of the AUX area has told of
+ * @told: trace: lost records that a flag of the AUX area has reported
  * @cut: trace: stopped in an NMI; what waits has yet to be counted as lost
  */
 struct imc_event {

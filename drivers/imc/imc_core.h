@@ -18,7 +18,7 @@
 #define IMC_NAME_BYTES		48	/* of a unit or an event, with its end */
 #define IMC_TEXT_BYTES		48	/* of a scale or a unit of measurement */
 #define IMC_PATH_BYTES		128
-#define IMC_MAX_SKIPPED		8	/* units that are told of one by one */
+#define IMC_MAX_SKIPPED		8	/* units that are logged one by one */
 
 /**
  * struct imc_event_desc - an event of the catalogue
@@ -68,8 +68,8 @@ struct imc_skipped {
 
 /**
  * struct imc_catalog - what a flattened device tree says
- * @units: filled in, room for IMC_MAX_UNITS
- * @events: filled in, room for IMC_MAX_EVENTS
+ * @units: filled in, array of IMC_MAX_UNITS
+ * @events: filled in, array of IMC_MAX_EVENTS
  * @nr_units: how many
  * @nr_events: how many
  * @nr_skipped: units that are not among @units

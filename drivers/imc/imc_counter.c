@@ -2,9 +2,9 @@
 /*
  * imc: nest_*, core_imc and thread_imc while they run.
  *
- * Counters are words in memory that an engine adds to; nobody ever resets one. An event is the
- * difference between what stood there when it began and what stands there now, which is right over
- * a wrap of the 64 bits too.
+ * Counters are words in memory that an engine adds to; they are never reset. The count of an event
+ * is the difference between the value at its start and the value now, which is right over a wrap of
+ * the 64 bits too.
  *
  * Context: add, del, start and stop run on the event's CPU with interrupts off. Reading takes no
  * lock: perf may do it from an NMI, when the event is in the group of one that samples there.

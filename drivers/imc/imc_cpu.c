@@ -4,7 +4,7 @@
  *
  * A core is found by the CPU's siblings when it comes online, and stays the CPU's for good: the
  * kernel forgets the siblings of a CPU that is offline. Memory is kept as well, so that an engine
- * that was not told can do no harm.
+ * that was not stopped never writes to memory that was freed.
  *
  * Firmware's calls that prepare an engine also halt it, so they are made only when the first CPU of
  * a core comes online, and never again: a CPU that was to leave and stays comes online under its

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: reading a trace buffer that hardware fills without ever asking.
+ * imc: reading a trace buffer that hardware fills without any handshake.
  *
  * The engine writes records one behind the other, goes on at the beginning when it reaches the end,
- * and tells nobody. What can be relied on: the timebase rises from record to record. So, from the
- * place where the last look ended, newer records follow up to the place of the engine; beyond it
- * all are older. That place is found by bisection:
+ * and reports neither its position nor a wrap. The driver relies on one property: the timebase
+ * rises from record to record. So, from the position where the last read ended, newer records
+ * follow up to the position of the engine; beyond it all are older. That position is found by
+ * bisection:
  *
  *   taken          written                    the engine
  *     |               |                            |
@@ -16,7 +17,7 @@
  * not, and so is the number of those that were overwritten. The reader writes nothing: a record
  * is never touched while the engine may be there.
  *
- * Nothing in the buffer is believed: places are taken modulo its size, whatever the records say.
+ * The contents of the buffer are not trusted: positions are taken modulo its size.
  */
 
 #include <asm/barrier.h>

@@ -2,30 +2,29 @@
 /*
  * imc: trace_imc while it runs.
  *
- * The engine writes a record into the buffer of the CPU every so often, and says nothing. So we
- * look: a timer on each CPU that has events, at every switch of tasks there, and when an event
- * stops. A sample takes its task and its time from the moment it is handed to perf, not from the
- * record; the switch is where that makes a difference. What was written before it belongs to the
- * task that leaves, and perf still thinks of that one:
+ * The engine writes records into the buffer of the CPU periodically, without an interrupt. So the
+ * buffer is polled: by a timer on each CPU that has events, at every switch of tasks there, and
+ * when an event stops. A sample takes its task and its time from the moment it is handed to perf,
+ * not from the record; this matters at a switch. Records written before it belong to the task that
+ * leaves, which is still current for perf:
  *
  *   timer ----------------.
  *   sched_switch ----------+---> imc_trace_drain() ---> each event of the CPU: AUX area or samples
  *   sched_process_exit ----|
  *   stop, del ------------'
  *
- * These are tracepoints: perf tells a PMU of a switch only when the events change, which those of a
- * CPU never do, and those of a task do not between threads with the same events. A task that ends
- * has no number any more when it is switched from for the last time; so it is asked before.
+ * Tracepoints are used because perf notifies a PMU of a switch only when the events change, which
+ * those of a CPU never do, and those of a task do not between threads with the same events. A task
+ * that ends has no PID any more at its last switch; so the buffer is drained at its exit as well.
  *
  * A drain is one section with interrupts off and takes IMC_SECTION records at most; the timer comes
- * again soon for the rest. At a switch there is no later: what is left then would be taken for
- * the next task's, and is given up and counted. The timer is paced so that half a section is
- * waiting.
+ * again soon for the rest. At a switch the rest cannot wait: it would be taken for the next task's.
+ * It is given up and counted as lost. The timer is paced so that half a section is waiting.
  *
  * The records are taken once, then given to one event after the other: events may share an AUX area
- * (PERF_EVENT_IOC_SET_OUTPUT), and perf lets nobody begin on one that is open.
+ * (PERF_EVENT_IOC_SET_OUTPUT), and perf allows one open transaction at a time on an area.
  *
- * All of this is the CPU's own, with interrupts off. No lock is held around calls to perf.
+ * All of this state is per CPU, used with interrupts off. No lock is held around calls to perf.
  */
 
 #include <asm/byteorder.h>
@@ -197,7 +196,7 @@ static void imc_trace_hand_over(struct imc_cpu *cpu, struct imc_event *ev, u32 t
 		imc_trace_give(cpu, ev, &sink, cpu->section[i]);
 	if (!is_open)
 		return;
-	/* Not each time that nothing finds room. */
+	/* Only together with data, not each time that nothing fits. */
 	tell = sink.written_bytes && ev->told != ev->pev.lost;
 	if (tell)
 		ev->told = ev->pev.lost;
@@ -227,7 +226,7 @@ static void imc_trace_hand_out(struct imc_cpu *cpu, u32 taken)
 
 /* Taking records */
 
-/* How many the event has room for now; another one that shares its AUX area may be quicker. */
+/* How many records the event can take now; an event that shares its AUX area may use them up. */
 static u32 imc_trace_event_room(struct imc_event *ev)
 {
 	struct pmukit_sink sink;
@@ -240,7 +239,7 @@ static u32 imc_trace_event_room(struct imc_event *ev)
 	return sink.room_words / IMC_RECORD_WORDS;
 }
 
-/* As many as the one with most room takes: a reader that is behind does not hold back others. */
+/* As many as the event with the most space takes: a slow reader does not hold back others. */
 static u32 imc_trace_room(struct imc_cpu *cpu)
 {
 	struct imc_event *ev;
@@ -289,7 +288,7 @@ static void imc_trace_count_cut(struct imc_cpu *cpu, const struct imc_ring_tally
 	}
 }
 
-/* What comes while perf has stopped all events, is nobody's. */
+/* Records written while perf has stopped all events belong to none: drop without counting. */
 static void imc_trace_drop_nobodys(struct imc_cpu *cpu)
 {
 	struct imc_ring_tally nobodys = {};
@@ -366,8 +365,8 @@ static void imc_trace_switch(void *data, bool preempt, struct task_struct *prev,
 }
 
 /*
- * sched_process_exit: current ends, and is still somebody. Kernels before 6.16 do not pass
- * group_dead, which is not looked at.
+ * sched_process_exit: current is about to end and still has its PID. Kernels before 6.16 do not
+ * pass group_dead, which is not used.
  */
 static void imc_trace_exit(void *data, struct task_struct *task, bool group_dead)
 {
@@ -551,7 +550,7 @@ static void imc_trace_detach_from(struct imc *imc, u32 nr)
 }
 
 /**
- * imc_trace_attach - be told of switches and ends of tasks from now on
+ * imc_trace_attach - register the probes for switches and ends of tasks
  * @imc: all of it
  *
  * Here and not when an event is opened: it changes code, under locks that may not be taken there.
@@ -579,7 +578,7 @@ int imc_trace_attach(struct imc *imc)
 }
 
 /**
- * imc_trace_detach - the opposite; on return nobody is in a probe any more
+ * imc_trace_detach - unregister the probes; on return none is running
  * @imc: all of it
  */
 void imc_trace_detach(struct imc *imc)
