@@ -5,7 +5,7 @@
  * Facts only grow. A counter in memory is fed by the difference of two states of them, converted
  * before they are subtracted: what is lost to rounding in one round comes with the next.
  *
- * A trace buffer is written like this, and nobody is told when it begins anew:
+ * A trace buffer is written like this; a wrap to its beginning is not signaled:
  *
  *      +--------+--------+--------+--------+     +--------+
  *      | newest | oldest |        |        | ... |        |   4096 << BUFFERSIZE records
@@ -150,9 +150,9 @@ u64 imc_engine_32mhz(u64 ns)
 }
 
 /*
- * The first moment after now on a grid: CPMC counts on while nobody looks, so the moments of a
- * thread do not depend on when it was started. Otherwise a task that never runs for a whole period
- * would not be seen at all.
+ * The first sampling time after now on a fixed grid: CPMC counts on while a thread is not traced,
+ * so its sampling times do not depend on when tracing was started. Otherwise a task that never runs
+ * for a whole period would not be seen at all.
  */
 u64 imc_engine_next_tick(u64 now_ns, u64 period_ns, u64 phase_ns)
 {

@@ -96,7 +96,7 @@ static void imc_engine_add(u64 address, u32 offset, u64 delta)
 	WRITE_ONCE(*counter, cpu_to_be64(be64_to_cpu(READ_ONCE(*counter)) + delta));
 }
 
-/* Adds to the counters at @address, and to the book, what came since @posted. */
+/* Adds what came since @posted to the counters at @address and to the own record, @book. */
 static void imc_engine_post(u64 address, u64 *book, struct imc_engine_facts *posted,
 			    const struct imc_engine_facts *now)
 {

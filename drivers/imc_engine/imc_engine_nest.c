@@ -214,7 +214,7 @@ int imc_engine_nest_command(unsigned int cpu, u64 command)
 	return 0;
 }
 
-/* For the book: the index-th chip; false: there is none. */
+/* For imc_engine_book.c: the record of the index-th chip; false: there is none. */
 bool imc_engine_chip_read(unsigned int index, struct imc_engine_chip_book *book)
 {
 	struct imc_engine_chip *chip;
