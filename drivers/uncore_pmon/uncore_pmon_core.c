@@ -292,8 +292,8 @@ static bool uncore_pmon_bytes_free(const struct uncore_pmon_unit *unit, u32 offs
  * @unit: the unit
  * @platform: where we are
  *
- * The table does not say; a memory controller whose table leaves no room for it has none. On
- * Diamond Rapids it is elsewhere, and of processors to come nothing is known.
+ * The table does not say. A memory controller whose other registers are at the offsets of the fixed
+ * counter has none. On Diamond Rapids it is elsewhere; for later processors it is not known.
  *
  * Return: true when there is one.
  */
@@ -543,7 +543,7 @@ const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, u32 ki
  * uncore_pmon_fold_ns - how often counters must be looked at
  * @width_bits: their width
  *
- * Half of their range may pass in between, so that a step backwards can be told from a wrap.
+ * At most half of their range may pass in between, so that a step backwards differs from a wrap.
  *
  * Return: nanoseconds.
  */

@@ -43,7 +43,7 @@ struct uncore_pmon_global {
 
 /**
  * struct uncore_pmon_unit - a unit as its entry describes it, all of it checked
- * @box_control: address of its first register, in the manner of @access
+ * @box_control: address of its first register, in the address space that @access names
  * @type: what kind of unit
  * @id: which one of them
  * @access: UNCORE_PMON_ACCESS_*
@@ -119,7 +119,7 @@ struct uncore_pmon_type {
 	u8 misplaced;
 };
 
-/* What one count of an event stands for, as perf is told it */
+/* What one count of an event stands for, as published to perf in sysfs */
 enum uncore_pmon_meaning {
 	UNCORE_PMON_OCCURRENCES,
 	UNCORE_PMON_LINES,	/* 64 bytes each, shown in MiB */
