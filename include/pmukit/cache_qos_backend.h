@@ -34,7 +34,7 @@ struct pmukit_cache_qos_domain {
 };
 
 /**
- * struct pmukit_cache_qos_backend - who has the registers
+ * struct pmukit_cache_qos_backend - access to the registers, of hardware or a simulation
  * @name: "msr" or "sim": in sysfs, in the log, in every output; at most 15 characters
  * @owner: kept in memory while there are events or groups
  * @cpuid: registers of a leaf, in the order EAX, EBX, ECX, EDX; 0 for a leaf that is not there
@@ -42,7 +42,7 @@ struct pmukit_cache_qos_domain {
  *	midst of another access
  * @wrmsr: write one; -EIO: not with this value, or there is none; -EBUSY: as above
  * @domain_of: the L3 of @cpu, or its part; -ENODEV: none
- * @claimed: somebody else has the registers, as the resctrl filesystem does while it is mounted.
+ * @claimed: another user has the registers, as the resctrl filesystem does while it is mounted.
  *	May sleep; everything else may not.
  *
  * @cpuid and @domain_of are called on @cpu itself, as @rdmsr and @wrmsr are on the CPU they mean,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A lock that its own CPU may ask for while it has it.
+ * A lock that a CPU may try to take again while it holds it; the attempt fails.
  *
- * What runs under a lock can be traced: the start of a timer, an access to an MSR, the lock itself.
- * A trace event may lead a group that one of our events is in, and its sample reads all of them at
- * once, on this CPU. So a CPU is noted before it takes the lock and until it has given it back, and
- * who comes from within is told so instead of waiting for himself.
+ * Code under a lock can be traced: the start of a timer, an access to an MSR, the lock itself. A
+ * trace event may lead a group that one of our events is in, and its sample reads all events of the
+ * group at once, on this CPU. So a CPU is marked (@inside) from before it takes the lock until it
+ * has released it, and pmukit_lock_from_within() on a marked CPU fails instead of deadlocking.
  *
- * A program of such a trace event may read our events on other CPUs as well, with the locks held of
- * what is traced there. Who calls under the lock what takes locks says so, and meanwhile nobody who
- * may have one of these waits.
+ * A BPF program of such a trace event may read our events on other CPUs as well, while the locks of
+ * the traced code are held there. A holder that calls code which takes locks says so by
+ * pmukit_lock_calls(); meanwhile pmukit_lock_from_within() does not wait, as its caller may hold
+ * one of these locks.
  */
 #ifndef PMUKIT_LOCK_H
 #define PMUKIT_LOCK_H
@@ -86,10 +87,10 @@ static inline void pmukit_lock_calls(struct pmukit_lock *lock, bool calls)
 }
 
 /*
- * In an NMI nobody waits: what it interrupted may have what the holder of the lock waits for. Nor
- * does anybody while the holder calls what takes locks. It cannot be lockdep's business who waits
- * here: a trace event of timers comes with their locks held, under which the lock is otherwise
- * never taken.
+ * Does not wait in an NMI: the interrupted code may hold a lock that the holder of this one waits
+ * for. Does not wait while the holder calls code that takes locks, either. A trylock, so that
+ * lockdep records no order here: a trace event of timers comes with their locks held, under which
+ * this lock is otherwise never taken.
  */
 static inline bool pmukit_lock_now(struct pmukit_lock *lock)
 {

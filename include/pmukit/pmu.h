@@ -74,7 +74,7 @@ struct pmukit_pmu_ops {
  * @pmu: what perf sees; the unit fills in the callbacks before pmukit_pmu_register()
  * @ops: the unit's part
  * @max_events: how many events may be open at once; one more gets -EBUSY
- * @reach: for whom events count
+ * @reach: what events count: see enum pmukit_reach
  * @ends_in_error: an event that is open when the hardware leaves ends in error: what it has
  *	counted until then would pass for all there was. The kernel does not get to revoke it.
  * @cpu: PMUKIT_REACH_SYSTEM: the CPU all events run on; changes when that CPU goes offline, and
@@ -95,8 +95,8 @@ struct pmukit_pmu_ops {
  * @revoked: the kernel takes the events that are open
  * @leaving: removal is done; whoever destroys the last event has the PMU taken from perf
  * @leave_node: place among those that are to be taken from perf
- * @waiting: events of others are left, and @strangers looks for their end
- * @strangers: holds the unit's module meanwhile
+ * @waiting: events of other PMUs use a context of this one; @strangers polls until they are gone
+ * @strangers: that delayed work; the driver's module is held meanwhile
  * @hotplug_node: place in the CPU hotplug state's list
  * @node: NUMA node of the hardware
  * @hotplug_lock: orders registration against CPU hotplug
@@ -205,7 +205,7 @@ void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers);
 int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event);
 
 /*
- * One record on its way: room for a raw sample's header, then the words. The words are 8-aligned
+ * One record on its way: space for a raw sample's header, then the words. The words are 8-aligned
  * here and, thanks to the 12 bytes of the header, in perf's stream as well.
  */
 #define PMUKIT_RECORD_WORDS	64

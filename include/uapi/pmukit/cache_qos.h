@@ -19,9 +19,9 @@
  *   word 6  size of the L3 in bytes                error bound in bytes
  *   word 7  records lost since the event opened    age of the oldest part, in nanoseconds
  *
- * A name, with PMUKIT_CACHE_QOS_NAME_MARK in word 0, says who a monitor is, from the readings
- * behind it on. All are told behind a header; one also when the monitor begins, and when it changes
- * (the program that a process runs). A long one comes in parts, one behind the other.
+ * A name, with PMUKIT_CACHE_QOS_NAME_MARK in word 0, says what a monitor watches, for the readings
+ * that follow. All names are written after a header; a name also when its monitor begins, and when
+ * it changes (the program that a process runs). A long one comes in parts, one behind the other.
  *
  *   word 0  PMUKIT_CACHE_QOS_NAME_MARK
  *   word 1  sequence
@@ -141,7 +141,7 @@ enum pmukit_cache_qos_kind {
 #define PMUKIT_CACHE_QOS_S_YIELDED	(1U << 5)	/* frozen: others have the registers */
 #define PMUKIT_CACHE_QOS_S_UNCERTAIN	(1U << 6)	/* at least: a counter may have wrapped */
 #define PMUKIT_CACHE_QOS_S_GAP		(1U << 7)	/* a counter began again: less */
-#define PMUKIT_CACHE_QOS_S_SUSPECT	(1U << 8)	/* somebody else wrote the RMID of a CPU */
+#define PMUKIT_CACHE_QOS_S_SUSPECT	(1U << 8)	/* another user wrote the RMID of a CPU */
 
 /* The tag of a sample's raw payload, see <pmukit/raw.h> */
 #define PMUKIT_RAW_TAG_CACHE_QOS	0x534f5143U	/* "CQOS" as bytes */
