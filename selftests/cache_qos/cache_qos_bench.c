@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a task switch costs: two tasks on one CPU wake each other in turns,
- *   null_probe  with an empty program on the tracepoint of the switch, and nobody monitored;
- *   untracked   while somebody else is monitored;
+ *   null_probe  with an empty BPF program on the tracepoint of the switch, no task monitored;
+ *   untracked   while another task is monitored;
  *   tracked     both in one monitored group;
  *   monitored   each in a group of its own, so every switch writes PQR_ASSOC.
- * In rounds of all four one after the other, since an emulated machine is not equally fast for
- * long; of each the median.
+ * Each round runs all four one after the other, since the speed of an emulated machine drifts; the
+ * result is the median of each.
  *
  * cache_qos_bench: prints "bench cache_qos.switch_ns.NAME VALUE ns" lines and TAP; fails above 4
  * (monitored) and 1.5 (untracked) times null_probe.

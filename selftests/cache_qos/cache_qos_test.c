@@ -44,7 +44,7 @@ static bool sim(const char *command)
 	return write_text(BOOK "/control", command) == 0;
 }
 
-/* Of the book's page of a task: in units */
+/* A field of a task in the simulation's own record, summed over its entries, in units; -1: none */
 static long long book_of(pid_t tid, const char *word)
 {
 	char line[512], key[32], *at;
@@ -169,7 +169,7 @@ static void wait_for_passes(void)
 		usleep(100000);
 }
 
-/* Until the book has more of a task, which may take long on a busy host; and some time more. */
+/* Waits for the simulation's record of a task, which may take long on a busy host; then for @us. */
 static void let_run(pid_t tid, const char *word, long long more_than, useconds_t us)
 {
 	for (int i = 0; i < 100 && book_of(tid, word) <= more_than; i++)
@@ -770,7 +770,7 @@ TEST_F_TIMEOUT(cache_qos, R_37_R_41_tasks_of_one_share_report_once, 120)
 	end(children[1]);
 }
 
-/* With the registers in somebody else's hands there is nothing new, and then there is again. */
+/* While another user has the registers, values are frozen and opens fail; then opens succeed. */
 TEST_F(cache_qos, R_06_R_07_gives_way_while_the_registers_are_claimed)
 {
 	struct pmu_event *event = self->events;
@@ -887,7 +887,7 @@ static bool lost_more_than(long long before)
 	return number_in(AUX_LOST) > before;
 }
 
-/* The area is full twice, and each time the stream goes on once there is room again. */
+/* The area is full twice, and each time the stream goes on once there is space again. */
 TEST_F_TIMEOUT(cache_qos, R_47_a_stream_goes_on_after_a_loss, 120)
 {
 	struct pmu_event *event = &self->events[0];

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Others come for the registers: resctrl is mounted while the driver is busy, and somebody writes them behind its back.
+# Other users take the registers: resctrl is mounted while the driver is busy, and registers are
+# written without its knowledge.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/book.sh"
 need_machine
@@ -12,7 +13,7 @@ pqr() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $6 }' $book/cpus; }
 evtsel() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $8 }' $book/cpus; }
 no_rmids() { awk '$1 == "cpu" { if ($6 !~ /^(0x)?[0-9a-f]*00000000$/ && $6 != "0") bad = 1 } END { exit bad }' $book/cpus; }
 
-# Classes of service of somebody's
+# Classes of service (CLOSIDs) and event selections that another user has written
 sim pqr 0 $((3 << 32))
 sim pqr 1 $((5 << 32))
 sim evtsel 0 $((9 << 32 | 1))
@@ -100,7 +101,7 @@ kill $one
 wait $one 2>/dev/null
 rmdir $groups/g1 $groups/g2
 
-# While nobody watches no pass looks, and the first write comes as soon as somebody does.
+# Without users no pass checks PQR_ASSOC, and the driver writes it as soon as there is one.
 within 5 stat_is probes 0
 cache_qos_load cq-ws4M-400M 100 &
 one=$!

@@ -24,7 +24,8 @@ in_group g$last cq-ws256K-4M 300
 two=$!
 taskset -p 1 $one >/dev/null
 taskset -p 2 $two >/dev/null
-# moved GROUP TASK: what the group has counted in two seconds, and what the book has
+# moved GROUP TASK: what the group has counted in two seconds, and what the simulation's own record
+# has
 moved() {
 	sim freeze 1
 	before=$(cat $groups/$1/mbm_total) book_before=$(book_sum total tid $2)

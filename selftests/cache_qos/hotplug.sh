@@ -10,7 +10,8 @@ reload domains=2 lines=1024 || skip_all "no machine of two L3s"
 cd "$work" || exit 1
 plan 16
 
-# right: what the group occupies is what the book has, in caches that were filled anew
+# right: the group's occupancy is that of the simulation's own record, in caches that were flushed
+# and filled again
 right() {
 	sim flush 0
 	sim flush 1

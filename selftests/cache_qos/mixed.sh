@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Everything at once: perf stat of cgroups within each other and of a process, groups in configfs, and a process that
-# forks all the time, each task in several of them. Programs stand still when monitoring begins and when it ends, so what
-# all report is the book's to the byte.
+# Everything at once: perf stat of nested cgroups and of a process, groups in configfs, and a
+# process that forks all the time, each task in several of them. Programs stand still when
+# monitoring begins and when it ends, so all values equal the simulation's own record to the byte.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/book.sh"
 root=/sys/kernel/config/cache_qos
@@ -47,7 +47,8 @@ run_in a $root cq-ws4M-150M 600 1 0
 outer=$!
 run_in $deep $root/g cq-ws3M-150M 600 2 0
 inner=$!
-# In a cgroup of its own: the book forgets what children have moved whose lines are gone.
+# In a cgroup of its own: the simulation drops the record of children that have no lines any more,
+# traffic included.
 run_in f $root/g/in cq-ws1M-100M 600 2 100000
 forker=$!
 sleep 2

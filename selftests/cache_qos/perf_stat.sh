@@ -26,7 +26,7 @@ for name in llc_occupancy total_bytes local_bytes remote_bytes; do
 done
 result "R-38 perf list has the events" $missing
 
-# The program ends with its lines in the cache; nobody else has a stream, so they stay.
+# The program ends with its lines in the cache; no other program has a stream, so they stay.
 sim flush 0
 perf stat -x, -e $event -- cache_qos_load cq-ws4M-400M 2 2>stat
 show stat

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A machine of four RMIDs, one of which is nobody's: what is refused, what is said to be partial, and that it works again.
+# A machine of four RMIDs, of which RMID 0 is not given out: what is refused, what is reported as
+# partial, and that it works again.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/book.sh"
 need_machine
@@ -90,7 +91,7 @@ sim freeze 0
 kill $task
 wait $task 2>/dev/null
 
-# Each RMID has had lines, which stay, and nobody is watched any more.
+# Each RMID has had lines, which stay, and no task is watched any more.
 sim flush 0
 within 5 writes $groups/g3/monitor_cache 1
 for group in g1 g2 g3; do
