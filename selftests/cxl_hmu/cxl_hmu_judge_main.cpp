@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // cxl_hmu_judge: recall and precision of a recording's hottest units against the access log.
-// Exit codes: 0 good, 1 judged and found wanting, 2 usage or unreadable input.
+// Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMU's surroundings come and go under an event that runs and whose AUX area is mapped, twenty
- * times each. After each time the event must be harmless and a new one must record exactly what was
- * touched.
+ * Unbind, removal, reset, module unload and CPU offline while an event runs and its AUX area is
+ * mapped, twenty times each. After each time the event must be harmless and a new one must record
+ * exactly what was touched.
  *   PMUKIT_DEVICE   another than the first CXL memory function
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */

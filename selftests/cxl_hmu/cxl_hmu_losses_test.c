@@ -156,8 +156,8 @@ static int announce(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * Everything that is to be compared outside; entries are copied as they came. The overflow is the
- * driver's count: the records that say so may be among those that perf had no room for.
+ * Writes everything that is compared on the host; entries are copied as they came. The overflow is
+ * the driver's count: the records that report it may be among those that perf dropped.
  */
 static int write_case(FIXTURE_DATA(losses) *self, const char *number_and_name,
 		      const struct counts *counts)
@@ -189,7 +189,7 @@ static long long lost_since_open(FIXTURE_DATA(losses) *self)
 	return stat_of(self->pmu, "lost", &lost) ? -1 : lost - self->lost_before;
 }
 
-/* Nobody reads while it runs: the AUX area fills, then the hot list, and the device drops. */
+/* Not read while the event runs: the AUX area fills, then the hot list, and the device drops. */
 TEST_F_TIMEOUT(losses, aux_full_then_hot_list_full, TIMEOUT_SECONDS)
 {
 	struct counts counts;
@@ -228,8 +228,8 @@ static int wait_for_lost_samples(const struct pmu_event *event)
 }
 
 /*
- * perf has no room for samples: it counts them, and they leave gaps in the sequence, but for the
- * last ones.
+ * Samples do not fit into perf's buffer: perf counts them as lost, and they leave gaps in the
+ * sequence, but for the last ones.
  */
 TEST_F_TIMEOUT(losses, ring_full, TIMEOUT_SECONDS)
 {

@@ -37,7 +37,7 @@ FIXTURE(personality) {
  * @shape: its word in PMUKIT_SHAPES
  * @always_on: it has no epochs
  * @rounds: that record anything
- * @gaps: entries may be missing, whose number nobody can know: @flags says so
+ * @gaps: an unknown number of entries may be missing: @flags says so
  * @flags: of all records together
  */
 FIXTURE_VARIANT(personality) {

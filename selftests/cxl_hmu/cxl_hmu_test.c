@@ -418,7 +418,7 @@ TEST_F_TIMEOUT(recording, nothing_stale_after_disable_and_enable, TIMEOUT_SECOND
 	hmu_collect(&self->tally, &self->event);
 	EXPECT_EQ(4, self->tally.count[1]);
 
-	hmu_load(&self->device, 2, 4);		/* nobody looks */
+	hmu_load(&self->device, 2, 4);		/* not recorded */
 	hmu_tally_clear_counts(&self->tally);
 	ASSERT_EQ(0, hmu_start(&self->event));
 	hmu_load(&self->device, 3, 4);
@@ -542,7 +542,7 @@ TEST_F_TIMEOUT(cxl_hmu, what_a_full_aux_area_loses_is_counted, TIMEOUT_SECONDS)
 	}
 }
 
-/* A reader that is only late loses nothing: the device keeps what the AUX area has no room for. */
+/* A reader that is only late loses nothing: the device keeps what the AUX area cannot take. */
 TEST_F_TIMEOUT(cxl_hmu, a_late_reader_of_aux_loses_nothing, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // cxl_hmu_topology_judge: the host addresses in a report against the numbers of the one region the
 // device is in, one way: HPA = resource + (DPA - DPA of the decoder).
-// Exit codes: 0 good, 1 judged and found wanting, 2 usage or unreadable input.
+// Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

@@ -50,7 +50,8 @@ cp "$work/join.data" "$out"
 join() { pmukit report -i "$work/join.data" --join --cxl-topology "$work/sys" --range-bytes 65536 "$@"; }
 join --top 8 >"$work/join.txt" 2>&1
 say "$work/join.txt"
-# A kernel uses all of its nodes: on a busy host there are more hot units than lists have room for.
+# A kernel uses all of its nodes: on a busy host there are more hot units than fit into the hot
+# lists.
 pmukit report -i "$work/join.data" --top 1 >"$work/report" 2>&1
 say "$work/report"
 grep -q '^join by host address.* source=model$' "$work/join.txt" && [ "$(grep -c '^  nothing lost$' "$work/report")" -ge 2 ]

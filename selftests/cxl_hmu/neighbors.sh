@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# neighbors.sh: the kernel's own drivers of the same hardware. cxl_pci has all functions, two with hotness monitoring units and one
-# of QEMU's; cxl_mem has what it makes of them. They have the same before, beside and after cxl_hmu, in both orders, over unloading
-# and over a rescan. What is recorded meanwhile is left in $out for the judge. Wants the module's file in PMUKIT_MODULE. cxl_pmu is in
-# none of the guests' kernels (CONFIG_CXL_PMU is not set).
+# neighbors.sh: the kernel's own drivers of the same hardware. cxl_pci has all functions, two with
+# hotness monitoring units and one of QEMU's; cxl_mem has what it makes of them. They have the same
+# before, beside and after cxl_hmu, in both orders, over unloading and over a rescan. Recordings
+# made meanwhile are left in $out and checked on the host. Needs the module's file in PMUKIT_MODULE.
+# cxl_pmu is in none of the guests' kernels (CONFIG_CXL_PMU is not set).
 . "$(dirname "$0")/hmu.sh"
 module=$PMUKIT_MODULE
 of_pci=/sys/bus/pci/devices
@@ -82,7 +83,8 @@ result "the other function is removed and found again while an event records" $?
 unchanged
 result "everybody has what he had" $?
 
-# Not of the first device, of which every run is judged. The recorder ends with its PMU, when the unloading goes on with the other.
+# Not on the first device, whose recordings are all checked. The recorder ends with its PMU, and the
+# unloading then goes on with the other.
 pmukit record --source model -a -e "$other/$terms/" -o "$work/left.data" -- sh -c "sleep 1; rmmod cxl_pci; sleep 1" >"$work/said" 2>&1
 status=$?
 sed 's/^/# /' "$work/said"

@@ -102,8 +102,8 @@ Scenario cxl_hmu_test()
 {
     Scenario test;
     test.name = "test";
-    // The fourth makes its eight epochs wait until the hot list has room for them, the fifth
-    // never waits.
+    // The fourth holds its eight epochs back until they fit into the hot list, the fifth never
+    // waits.
     test.models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log",
                    "--source zipf:seed=1,epochs=8,room=500,units=400 --entries-log "
                    "{out}/epochs.log",

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A program whose memory lies on one NUMA node, and which uses some pages far more often than
- * others (zipf.h). It does what it is told on its standard input, line by line, and answers each
- * line with one:
+ * others (zipf.h). It reads commands from standard input, one a line, and answers each with a line:
  *
- *   run PHASE ACCESSES		so many accesses, which are said to be of that phase
+ *   run PHASE ACCESSES		so many accesses, which belong to that phase
  *
- * To an emulator that knows it, an instruction that does nothing says when a phase begins and ends
+ * An instruction without effect marks the beginning and end of a phase for the emulator's plugin
  * (tools/memtap).
  */
 #include <errno.h>
