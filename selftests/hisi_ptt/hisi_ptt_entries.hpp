@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Entries as others hand them over, read into the judge's packets: the text of stock `perf report
-// -D`, and the bytes a program took out of an AUX area. The headers are read by PCI Express Base
-// 6.0, chapter 2; no code is shared with the decoder, whose word counts in read_dump().
+// Entries that pmukit did not decode, read into hisi_ptt_judge's Tlp: the text of stock `perf
+// report -D`, and the bytes a program took out of an AUX area. The headers are read by PCI Express
+// Base 6.0, chapter 2; no code is shared with the decoder, whose output read_dump() reads.
 #pragma once
 
 #include <cstdint>

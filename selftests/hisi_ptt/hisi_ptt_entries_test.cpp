@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kTitle = "# pmukit tlp log 1\n";
 
-// What the oracle says of the five entries below.
+// The model's log of the five entries below.
 constexpr std::string_view kOracle =
     "# start at=1000 format=8dw direction=1 types=0x3 filter=port:0x0001 buffer=4096 tick_ns=10\n"
     "1010 out P MWr port=00:10.0 req=00:00.0 tag=0x0 addr=0xfe800011 bytes=2\n"
@@ -29,7 +29,7 @@ constexpr uint32_t kWide[][8] = {
     {0xffffffff, 0, 0x0a000000, 0x01002004, 0x00001f00, 0, 0, 104},
     {0xffffffff, 0, 0x44000001, 0x0000200c, 0x01000104, 0, 0, 105},
 };
-// The same without what four dwords have no room for.
+// The same without the fields that do not fit into four dwords.
 constexpr uint32_t kNarrow[][4] = {
     {0x80200865, 0x00000006, 0xfe800010, 0}, {0x41801066, 0x00001eff, 0x00000004, 0x00001000},
     {0x94201067, 0x01000082, 0x00001e7e, 0}, {0x14200068, 0x01002004, 0x00001f00, 0},
@@ -81,7 +81,7 @@ TEST(Entries, OfWhichOneBitDiffersAreSeen)
         const auto found = read_entries(bad, 8);
         unseen += found && !difference(wanted, *found);
     }
-    // Fields that the oracle has no word for: attributes, traffic class, the rest of the prefix,
+    // Fields that are not in the model's log: attributes, traffic class, the rest of the prefix,
     // reserved bits, header DW3 of the four headers without one.
     EXPECT_LT(unseen, 8 * good.size() / 2);
     EXPECT_GT(unseen, 0u);

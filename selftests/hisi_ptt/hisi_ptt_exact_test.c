@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What was stored is delivered in order or counted as lost, to the entry: by every reader, with AUX
- * areas that are too small and that nobody reads. No round is made again.
+ * areas that are too small and that are not read. No round is repeated.
  *   PMUKIT_ROUNDS   rounds of each test; a few without it
  */
 #define _GNU_SOURCE
@@ -73,7 +73,7 @@ static void expect_sum(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *s
 	}
 }
 
-/* A round in which nobody reads before the end */
+/* A round in which the area is not read before the end */
 static void store_unread(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self,
 			 unsigned int pages, int stores)
 {
@@ -159,7 +159,7 @@ TEST_F_TIMEOUT(exact, count_has_every_store, TIMEOUT_SECONDS)
 	}
 }
 
-/* The ring has no room for most of them: what perf dropped is lost and not counted. */
+/* Most samples do not fit into the ring: those that perf dropped are lost and not in the count. */
 TEST_F_TIMEOUT(exact, samples_are_delivered_or_counted_as_lost, TIMEOUT_SECONDS)
 {
 	long long lost;

@@ -405,7 +405,7 @@ FIXTURE_TEARDOWN(healthy)
 	free(self->bytes);
 }
 
-/* The device drops what it is told before it has done with the operation that was given up. */
+/* The device drops requests that come before the operation that timed out is complete. */
 TEST_F_TIMEOUT(late, tune_operation_does_not_answer_the_next, TIMEOUT_SECONDS)
 {
 	long long before = ptt_debug_number(self->pmu, "timeouts");

@@ -245,7 +245,7 @@ static void conclude_area(struct __test_metadata *_metadata, FIXTURE_DATA(flood)
 		 unknown ? unknown->offset / PTT_ENTRY_BYTES_8DW : 0);
 }
 
-/* Nobody reads before the end: of 1/16 to 1/2 more than there is room for. */
+/* Not read before the end: the trace runs for 1/16 to 1/2 more than fits into the area. */
 static void round_unread(struct __test_metadata *_metadata, FIXTURE_DATA(flood) *self, int core,
 			 unsigned int mib_16, int round)
 {
@@ -302,7 +302,7 @@ TEST_F_TIMEOUT(flood, counts_are_all_that_is_not_lost, TIMEOUT_SECONDS)
 	}
 }
 
-/* The ring has no room for most of them: what perf dropped is lost and not counted. */
+/* Most samples do not fit into the ring: those that perf dropped are lost and not in the count. */
 TEST_F_TIMEOUT(flood, samples_are_all_that_is_not_lost, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < rounds_or("PMUKIT_ROUNDS", 2); i++) {

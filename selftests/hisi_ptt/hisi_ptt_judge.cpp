@@ -64,7 +64,7 @@ uint64_t number_of(const Line &line, std::string_view key, bool &good)
     return value ? *value : 0;
 }
 
-// The oracle
+// The model's packet log
 
 void fill_completion(const Line &line, Tlp &tlp, bool &good)
 {
@@ -355,7 +355,7 @@ std::vector<Tlp> told(const Trace &run, const std::vector<Seen> &packets)
         tlps.push_back(seen.tlp);
         tlps.back().ticks = seen.time_ns / run.selection.tick_ns;
         if (run.selection.format_dwords == 4)
-            tlps.back().pasid.clear();  // no room for a prefix
+            tlps.back().pasid.clear();  // no prefix in this format
     }
     cut_times(run.selection.format_dwords, tlps);
     return tlps;

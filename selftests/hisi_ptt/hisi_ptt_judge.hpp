@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares the packets of a recording with what the model's oracle wrote down: the packets that
-// became entries, and among all packets seen those that ought to have. The recording may speak
-// through `pmukit dump --tlp`, or as hisi_ptt_entries.hpp has it. Shares no code with decoder or
-// model. The logs: tools/models/hisi_ptt/tlp_log.hpp and run_logs.hpp.
+// Compares the packets of a recording with the model's packet logs: the packets that became
+// entries, and of all packets seen those that should have. The recording is read from the output
+// of `pmukit dump --tlp`, or as in hisi_ptt_entries.hpp. Shares no code with decoder or model. The
+// logs: tools/models/hisi_ptt/tlp_log.hpp and run_logs.hpp.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ std::string text_of(const Tlp &tlp);
 // What byte enables say of a request's first byte and length.
 void count_enabled(uint64_t first, uint64_t last, uint64_t dwords, Tlp &tlp);
 
-// What a trace was told to take.
+// The packets that a trace is configured to take.
 struct Selection {
     unsigned format_dwords = 8;
     unsigned direction = 0;
@@ -47,7 +47,7 @@ struct Selection {
     uint64_t tick_ns = 1;
 };
 
-// A line of the oracle.
+// A line of the model's packet log.
 struct Seen {
     uint64_t time_ns = 0;
     bool inbound = false;
@@ -80,7 +80,7 @@ std::vector<Seen> ought_to_be_taken(const Trace &run, const std::vector<Seen> &s
 std::optional<std::string> difference(const std::vector<Tlp> &expected,
                                       const std::vector<Tlp> &found);
 
-// Traces one behind the other, as far as they are told by one reading.
+// The packets of consecutive traces, for a recording that holds all of them.
 std::vector<Tlp> told_by_all(std::span<const Trace> runs);
 
 // A decoder unwraps times; what the format kept of them is compared.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // hisi_ptt_judge: the packets of a recording against those the model traced and saw.
-// Exit codes: 0 good, 1 judged and found wanting, 2 usage or unreadable input.
+// Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -31,7 +31,7 @@ struct Arguments {
 // Everything that is compared, read and parsed.
 struct Case {
     std::vector<Tlp> found;
-    uint64_t gaps = 0;  // that the recorder itself told of
+    uint64_t gaps = 0;  // reported by the recorder itself
     std::vector<Trace> runs;
     std::vector<Seen> seen;
 };

@@ -10,7 +10,7 @@ constexpr std::string_view kTitle = "# pmukit tlp log 1\n";
 constexpr std::string_view kStart =
     "# start at=1000 format=8dw direction=1 types=0x3 filter=port:0x0001 buffer=4096 tick_ns=10\n";
 
-// Every kind of packet, as oracle and dump write it.
+// Every kind of packet, as the model's log and the dump write it.
 constexpr std::string_view kOracle =
     "1010 out P MWr port=00:10.0 req=00:00.0 tag=0x0 addr=0xfe800011 bytes=2\n"
     "1020 out NP MRd port=00:10.0 req=00:00.0 tag=0x1e addr=0x400001000 bytes=8 pasid=0x12 ro\n"

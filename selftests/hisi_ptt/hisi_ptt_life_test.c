@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMU's surroundings come and go under an event that runs and whose AUX area is mapped, twenty
- * times each. After each time the event must be harmless and a new one must record exactly what was
- * stored. Every second round goes on in an area that a run before has used.
+ * Unbind, removal, reset, module unload and CPU offline while an event runs and its AUX area is
+ * mapped, twenty times each. After each time the event must be harmless and a new one must record
+ * exactly what was stored. Every second round goes on in an area that a run before has used.
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */
 #define _GNU_SOURCE
@@ -313,8 +313,8 @@ static int interrupt_cpu(void)
 }
 
 /*
- * The event moves to another CPU and back to one that is there; nothing of what is stored before
- * and behind that is missing, and what may be missing between the two is told.
+ * The event moves to another CPU when its CPU goes offline. No store before or after the move is
+ * missing, and what may be missing in between is reported.
  */
 TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 {

@@ -148,9 +148,9 @@ static void pause_between(const struct options *opt)
 }
 
 /*
- * Stores are posted: nobody waits for them. A load behind them is answered when they have arrived.
- * Who takes too long to answer is given up, here as by a root port, and then all bits are ones: so
- * there are never so many under way that it could come to that.
+ * Stores are posted: the CPU does not wait for them. A load after them completes when they have
+ * arrived. A load that takes too long times out, here as at a root port, and returns all ones: so
+ * at most STORES_UNDER_WAY are in flight, which is too few for that.
  */
 static int await_stores(const struct endpoint *ep)
 {

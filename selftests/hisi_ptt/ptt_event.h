@@ -54,8 +54,8 @@ int ptt_count_stores(const unsigned char *bytes, size_t size);
 bool ptt_stores_are_in_a_row(const unsigned char *bytes, size_t size);
 
 /*
- * What the event has counted; and lost: entries, but of an event with samples the samples that perf
- * had no room for. Or -errno.
+ * What the event has counted; and lost: entries, but for an event with samples the samples that did
+ * not fit into perf's buffer. Or -errno.
  */
 long long ptt_count(struct pmu_event *event);
 long long ptt_lost(struct pmu_event *event);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# record_load.sh NAME TERMS [RECORDER-OPTION...] -- LOAD: records LOAD with pmukit, or with RECORDER=perf, into
-# $out/NAME.data, as hisi_ptt<S>_<C>/TERMS/; with REPORT=1 what `perf report -D` makes of it into $out/NAME.report. What was
-# recorded is judged elsewhere, by hisi_ptt_judge.
+# record_load.sh NAME TERMS [RECORDER-OPTION...] -- LOAD: records LOAD with pmukit, or with
+# RECORDER=perf, into $out/NAME.data, as hisi_ptt<S>_<C>/TERMS/; with REPORT=1 the output of `perf
+# report -D` into $out/NAME.report. The recording is checked on the host, by hisi_ptt_judge.
 KSFT_SKIP=4
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)

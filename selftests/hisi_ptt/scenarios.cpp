@@ -67,9 +67,9 @@ Scenario hisi_ptt_traffic(std::string_view name)
     return traffic;
 }
 
-// A recording and what it must hold: all that the model traced meanwhile, and of what passed just
-// what the terms ask for. Recordings are judged by their number, the traces of a log being in
-// order.
+// A recording and what it must hold: all packets that the model traced meanwhile, and of all
+// packets seen just those that the terms select. A recording is compared with the trace of the same
+// number, as the traces of a log are in order.
 struct PttRecording {
     std::string_view name;
     std::string_view terms;
@@ -117,7 +117,7 @@ constexpr PttRecording kPttFloods[] = {
 struct PttRecorder {
     std::string_view words;    // in front of record_load.sh
     std::string_view options;  // of the recorder
-    bool perf_report = false;  // judge the text of perf report -D as well
+    bool perf_report = false;  // check the text of perf report -D as well
     bool says_source = false;  // the recording says that the device is a model
 };
 constexpr PttRecorder kPttPmukit{"", " --source model", false, true};

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# stock_driver.sh: pmukit with the kernel's own hisi_ptt, whose AUX areas have 16 MiB at least and whose cpumask names all CPUs of a node. Its
-# recordings are judged elsewhere.
+# stock_driver.sh: pmukit with the kernel's own hisi_ptt, whose AUX areas have 16 MiB at least and
+# whose cpumask names all CPUs of a node. The recordings are checked on the host.
 . "$(dirname "$0")/tap.sh"
 
 pmu=hisi_ptt0_2

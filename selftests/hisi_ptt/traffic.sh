@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# traffic.sh: the devices are where the model was told they are, and every kind of traffic of an endpoint works. That the
-# model saw it all is judged outside, by count_tlps.sh.
+# traffic.sh: the devices are at the addresses the model was given, and every kind of traffic of an
+# endpoint works. That the model saw all of it is checked on the host, by count_tlps.sh.
 tap_number=0
 tap_failed=0
 
