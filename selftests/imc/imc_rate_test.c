@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * trace_imc at the rate that POWER's firmware sets, a record every 7.8 us on each CPU: 128000 a
- * second, of which an emulated machine cannot take all. Each is delivered, or counted and told of.
+ * second, of which an emulated machine cannot take all. Each is delivered, or counted and reported
+ * as lost.
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -16,7 +16,7 @@ struct trace_sample {
 	bool user;		/* the sample's, not the record's */
 	bool damaged;		/* payload and sample disagree */
 	__u64 sequence;		/* of the event */
-	__u64 lost;		/* told of so far */
+	__u64 lost;		/* reported so far */
 	__u64 number;		/* the engine's, of this CPU */
 };
 

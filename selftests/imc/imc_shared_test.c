@@ -155,7 +155,7 @@ TEST_F(imc_shared, each_record_comes_once_for_each)
 	EXPECT_EQ(self->area.damaged, 0);
 }
 
-/* Nobody reads until the area is full: what one has put there the other has no room for. */
+/* Not read until the area is full: records of one event leave no space for those of the other. */
 TEST_F(imc_shared, what_finds_no_room_is_counted)
 {
 	ASSERT_EQ(open_both(&self->owner, &self->other, SMALL_PAGES), 0);

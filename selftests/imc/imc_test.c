@@ -216,7 +216,7 @@ TEST_F(imc, threads_and_trace_are_for_the_privileged)
 	EXPECT_EQ(status, 0);
 }
 
-/* Exactly what the book says */
+/* Counts that equal the simulation's own record */
 
 static const char *const slots[] = {
 	"CPM_CCYC", "CPM_32MHZ_CYC", "CPM_NON_IDLE_PCYC", "CPM_NON_IDLE_INST",
@@ -426,8 +426,9 @@ static bool close_to(long long a, long long b, int percent, long long slack)
 }
 
 /*
- * Of the book itself: time is divided among its counters and nothing is left over. In one run each
- * of them is the difference of two that were rounded down: less than one off.
+ * The simulation's own record is consistent: time is divided among its counters and nothing is left
+ * over. The growth of a counter in one run is the difference of two values that were rounded down:
+ * less than one off.
  */
 TEST_F(imc, the_book_of_a_core_adds_up)
 {

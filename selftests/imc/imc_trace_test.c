@@ -120,8 +120,9 @@ TEST_F(imc_trace, counts_what_perf_loses)
 }
 
 /*
- * An AUX area that nobody reads until the engine has gone round in its own buffer: what came before
- * it was full is there, and what comes once it is read, up to the newest; the rest is counted.
+ * An AUX area that is not read until the engine has wrapped in its own buffer: records from before
+ * the area was full are there, and those from after it is read, up to the newest; the rest is
+ * counted as lost.
  */
 #define AUX_PAGES	4
 #define ROUND		4096	/* records of the engine's buffer */
@@ -222,7 +223,7 @@ static bool next_aux_record(struct pmu_event *event, struct aux_record *aux)
 	return false;
 }
 
-/* Nobody reads, and the event ends: the last that is said of the area is that some is missing. */
+/* The area is not read before the event ends: its last AUX record says that data is missing. */
 TEST_F(imc_trace, area_that_was_full_does_not_look_whole)
 {
 	long room = AUX_PAGES * sysconf(_SC_PAGESIZE) / 64;
@@ -283,8 +284,8 @@ TEST_F(imc_trace, delivers_each_record_of_a_task)
 }
 
 /*
- * perf stops an event whose buffer is unmapped. What the engine wrote after that is nobody's, and
- * hides nothing of what it writes for the next event.
+ * perf stops an event whose buffer is unmapped. Records that the engine writes after that belong to
+ * no event, and hide none of those that it writes for the next event.
  */
 static void expect_newer(const struct trace_sample *sample, void *data)
 {
@@ -533,7 +534,7 @@ static void trace_threads(struct __test_metadata *_metadata, struct trace *trace
 	}
 	ASSERT_EQ(trace_disable(trace), 0);
 	memcpy(threads->tids, told->tids, sizeof(threads->tids));
-	/* The ring has room for all of it. */
+	/* All of it fits into the ring. */
 	ASSERT_EQ(trace_read(trace, attribute, threads), 0);
 	ASSERT_EQ(trace->perf_lost, 0);
 	for (int i = 0; i < NR_WORKS; i++) {

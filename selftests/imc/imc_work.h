@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Work of known kinds, in functions that can be told apart by address. */
+/* Work of known kinds, in functions that an instruction address identifies. */
 #ifndef PMUKIT_SELFTESTS_IMC_WORK_H
 #define PMUKIT_SELFTESTS_IMC_WORK_H
 
