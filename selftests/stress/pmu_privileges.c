@@ -3,11 +3,11 @@
  * pmu_privileges --pmu PMU --policy capability|paranoid [--event TERMS] [--aux PAGES] [--task]
  *                [--tree FOLDER]... [--busy]
  *
- * Who may do what with a PMU: each kind of user opens an event at each perf_event_paranoid, and
- * what they get is held against a rule that is written down here a second time. Files of the PMU's
- * are nobody's to write, and say no address of the kernel's, of memory or of a device. What an AUX
- * area holds before and behind what was recorded is zero, and that has no word of poison; with
- * page_poison=1 and slab_debug this sees memory that was somebody else's.
+ * Privileges that a PMU asks for: each kind of user opens an event at each perf_event_paranoid, and
+ * the result is compared with the driver's rule, which is written down here a second time. Files of
+ * the PMU are not writable by users without privileges, and show no address of the kernel, of
+ * memory or of a device. An AUX area is zero before and behind what was recorded, and the recorded
+ * data has no word of poison; with page_poison=1 and slab_debug this finds freed memory that leaks.
  *
  *   capability   events need CAP_PERFMON, whatever perf_event_paranoid says
  *   paranoid     events of a CPU need CAP_PERFMON where perf_event_paranoid is above 0, as those
@@ -365,7 +365,7 @@ static bool is_clean(const struct pmu_event *event, size_t from, const char *whe
 	return false;
 }
 
-/* What kernels write into pages and objects that nobody has, or that were not written yet. */
+/* Patterns that kernels write into free pages and objects, and into objects not initialized yet. */
 static bool is_poison(__u64 word)
 {
 	return word == 0xaaaaaaaaaaaaaaaaULL || word == 0x6b6b6b6b6b6b6b6bULL ||

@@ -4,9 +4,9 @@
  *
  * An event of the PMU is redirected to the ring of a software event, where an event of the other
  * PMU, which takes the same terms, has set up the AUX area (PERF_EVENT_IOC_SET_OUTPUT). That area
- * is not the PMU's: it must stay as it is, and the event makes samples. It is full, for which perf
- * disables an event that asks for room; up to Linux 6.12 not on the first CPU, which has the number
- * that says it is not to be disabled.
+ * is not the PMU's: it must stay as it is, and the event makes samples. It is full: perf disables
+ * an event that asks for space in it; up to Linux 6.12 not on CPU 0, as perf stores the number of
+ * the CPU as the flag that the event is to be disabled.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -242,7 +242,7 @@ static void run(const struct options *options, struct shared *shared)
 
 	for (unsigned int i = 0; i < workers; i++) {
 		worker[i] = start_worker(options, i, until, shared);
-		/* Some PMUs serve one at a time: nobody is in the way of the first's beginning. */
+		/* Some PMUs take one event at a time: let the first worker begin alone. */
 		while (!i && !__atomic_load_n(&shared->tallies[i].begun, __ATOMIC_ACQUIRE) &&
 		       now_ms() < until)
 			usleep(1000);

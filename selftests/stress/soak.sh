@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# soak.sh SECONDS: all units at work side by side, again and again. A round of a unit records or counts what is done meanwhile and
-# holds it to the byte against what was done or the simulation's book, with nothing lost that is not told. What the kernel
-# has for itself must be the same in the end as after the first rounds.
+# soak.sh SECONDS: all drivers in use side by side, again and again. A round of a driver records or
+# counts what is done meanwhile and compares it, to the byte, with what was done or the simulation's
+# own record; every loss must be reported. The kernel's own memory must be the same in the end as
+# after the first rounds.
 . "$(dirname "$0")/tap.sh"
 seconds=${1:-60}
 units="cache_qos cxl_hmu hisi_ptt imc uncore_pmon"

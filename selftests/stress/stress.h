@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * pmu_stress: what nobody would ask of a PMU on purpose, in an order that a seed decides. Workers
- * ask of events, actors do to the machine. Nobody looks at values here: a kernel that stays quiet
- * and a module that can be unloaded afterwards are what is wanted.
+ * pmu_stress: unusual calls on events of a PMU, in an order that a seed decides. Workers use the
+ * events, actors change the machine. Values are not checked: the kernel must log no warning, and
+ * the module must be unloadable afterwards.
  */
 #ifndef PMUKIT_SELFTESTS_STRESS_H
 #define PMUKIT_SELFTESTS_STRESS_H
@@ -96,8 +96,8 @@ int stress_subject_open(const struct stress_subject *subject, struct pmu_event *
 int stress_subject_start(const struct stress_subject *subject, struct pmu_event *event);
 
 /*
- * What a worker counts, in memory it shares with the process that judges. Opens and refusals are
- * those of events of the PMUs; software events beside them do not count.
+ * What a worker counts, in memory it shares with the process that checks the results. Opens and
+ * refusals are those of events of the PMUs; software events beside them do not count.
  */
 struct stress_tally {
 	__u64 opens, refused, data_maps, aux_maps, reads, ioctls, steps;
@@ -147,10 +147,10 @@ enum stress_deed {
 const char *stress_deed_name(enum stress_deed deed);
 
 /*
- * Does it again and again, with pauses, until now_ms() is until_ms and, if that is soon, it was
- * done once; leaves the machine as it was. 0 or -errno. A deed that takes PMUs away waits until
- * some events were opened since they went last, by whatever deed; knocks count as well. A knock at
- * which nothing could be opened is not done.
+ * Does the deed again and again, with pauses, until now_ms() is until_ms, or a while longer until
+ * it was done once; leaves the machine as it was. 0 or -errno. A deed that takes PMUs away waits
+ * until some events were opened since any deed took one away; those of STRESS_KNOCK count as well.
+ * A STRESS_KNOCK that could open no event is not counted in @done.
  *
  * MODULES are separated by commas, each MODULE=FILE[ PARAMETERS].
  */

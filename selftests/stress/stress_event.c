@@ -31,7 +31,7 @@ static const unsigned int aux_pages[] = {
 	0, 1, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64, 128, 256, 1024, 4096,
 };
 
-/* As large as a guest has room for beside everything else, and one that nobody has room for. */
+/* As large as a guest's memory allows beside everything else, and one that never fits. */
 static const size_t large_aux_pages[] = { 8192, 16384, 2097152 };
 
 static const unsigned int data_pages[] = { 0, 1, 2, 3, 4, 8, 16, 64 };
@@ -400,7 +400,7 @@ static void drop_one(struct worker *worker)
 	drop(worker, any_event(worker));
 }
 
-/* A private one is nobody's to have. */
+/* A private mapping must be refused. */
 static void *map_buffer(struct worker *worker, const struct event *event, size_t bytes,
 			bool writable, size_t offset)
 {
@@ -476,7 +476,7 @@ static void unmap_one(struct worker *worker)
 	unmap(stress_one_in(&worker->random, 2) ? &event->aux : &event->data);
 }
 
-/* To another place, where it may be shorter; a longer one is nobody's to have. */
+/* To another place, where it may be shorter; a longer mapping must be refused. */
 static void move_mapping(struct worker *worker, struct mapping *mapping)
 {
 	size_t sizes[] = { mapping->bytes, mapping->bytes, mapping->bytes - worker->page,
@@ -731,9 +731,9 @@ static void step(struct worker *worker)
 }
 
 /*
- * Linux 6.1 hangs when a PMU is unregistered while somebody opens a software event that is no
+ * Linux 6.1 hangs when a PMU is unregistered while a task opens a software event other than a
  * clock: perf_pmu_unregister() waits for openers with pmus_lock held, and perf_swevent_init() waits
- * for that lock. A driver cannot prevent it (pmukit_perf_unregister()), so nobody asks for it here.
+ * for that lock. A driver cannot prevent it (pmukit_perf_unregister()), so it is left out here.
  */
 static unsigned int software_events_of_kernel(void)
 {

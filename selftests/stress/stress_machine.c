@@ -94,7 +94,7 @@ static int remove_and_rescan(struct target *target)
 	return err;
 }
 
-/* One of the values, or, once in four times, something nobody asked for. */
+/* One of the values given, or, one time in four, a malformed or unlisted one. */
 static int write_value(struct target *target)
 {
 	static const char *const nonsense[] = {
@@ -232,8 +232,8 @@ static bool is_answer_to_a_knock(int err)
 }
 
 /*
- * By the number that the PMU had last, and into a group: an opener waits for the mutex of that with
- * the PMU in its hands. -EAGAIN: nobody was there.
+ * Opens events by the type number that the PMU had last, and into a group: perf_event_open() waits
+ * for the mutex of the group's context after the PMU is looked up. -EAGAIN: no event was opened.
  */
 static int knock(struct target *target)
 {
@@ -293,7 +293,7 @@ const char *stress_deed_name(enum stress_deed deed)
 	return deed < STRESS_NR_DEEDS ? deeds[deed].name : NULL;
 }
 
-/* With what is always away nobody does anything: some events are opened before it goes again. */
+/* A PMU that is always away is not used: some events must be opened before it goes again. */
 static void wait_for_turn(const struct stress_turns *turns, long long until_ms)
 {
 	for (long long now = now_ms(); now < until_ms; now = now_ms()) {
