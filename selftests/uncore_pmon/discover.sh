@@ -7,8 +7,8 @@ sysfs=/sys/bus/pci/devices/0000:$function
 
 [ "$(cat $sysfs/device 2>/dev/null)" = 0x09a7 ] || skip_all "no uncore model at $function"
 
-# Where the units of BAR 2 lie, and what they have: Documentation/devices/uncore_pmon-model.rst. The seed's words, at this guest's
-# addresses; counters are 48 bits wide unless the model is told otherwise.
+# Where the units of BAR 2 lie, and what they have: Documentation/devices/uncore_pmon-model.rst. The
+# seed's words, at this guest's addresses; counters are 48 bits wide, the model's default.
 unit() {
 	printf '    unit PMU  of type %s ID %s box ctrl: 0x%x (-) with access type MMIO width 48 numRegs %s ctrlOffset %s ctrOffset %s\n' \
 		"$1" "$2" $((base + $3)) "$4" "$5" "$6"

@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# parameters.sh MODULE: units that are MSRs or lie in PCI configuration space are listed in every case, and accessed only where
-# the module is told to: nothing is behind those of the model, and only who asks them finds out.
-# parameters.sh MODULE packages: it is not known in which of two packages the function is, so its MSRs are not asked.
+# parameters.sh MODULE: units that are MSRs or lie in PCI configuration space are listed in every
+# case, and accessed only where the module's parameters say so: those of the model have no
+# registers, which only an access finds out.
+# parameters.sh MODULE packages: it is not known in which of two packages the function is, so its
+# MSRs are not asked.
 . "$(dirname "$0")/tap.sh"
 module=$1
 sysfs=/sys/bus/event_source/devices

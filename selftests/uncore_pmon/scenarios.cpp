@@ -92,9 +92,9 @@ Scenario uncore_pmon_shared()
     return shared;
 }
 
-// The least width there is: counters are looked at each millisecond. What perf counts first is
-// judged from outside. Tests that compare clocks of 1.2 GHz are left out: 24 bits of them wrap in
-// 14 ms, for which a busy host holds up a guest now and then.
+// The least width there is: counters are read each millisecond. What perf counts first is checked
+// on the host. Tests that compare clocks of 1.2 GHz are left out: 24 bits of them wrap in 14 ms,
+// for which a busy host holds up a guest now and then.
 Scenario uncore_pmon_narrow()
 {
     Scenario narrow = uncore_pmon_scenario("narrow",
@@ -132,8 +132,8 @@ Scenario uncore_pmon_life()
     return life;
 }
 
-// Of units that are not there the driver only knows what the table says, until it is told to ask
-// them.
+// Units that are not there are known to the driver from the table alone, until a module parameter
+// makes it access them.
 Scenario uncore_pmon_parameters()
 {
     Scenario parameters = uncore_pmon_scenario("parameters");

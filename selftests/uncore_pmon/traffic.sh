@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# traffic.sh: the uncore function and the expander are where the model was told they are; without a driver, a program that
-# writes the units' registers finds there what another one did to memory. What the model saw is judged outside, by
-# count_accesses.sh.
+# traffic.sh: the uncore function and the expander are at the addresses the model was given; without
+# a driver, a program that writes the units' registers finds there what another one did to memory.
+# What the model saw is checked on the host, by count_accesses.sh.
 . "$(dirname "$0")/tap.sh"
 uncore=00:18.0
 expander=01:00.0

@@ -100,7 +100,7 @@ static void use_dead_events(struct __test_metadata *_metadata, const int fds[EVE
 	}
 }
 
-/* PMUs that have given up their names, and that perf has not let go of; -1: nobody can say. */
+/* Number of PMUs that have given up their names and are still registered with perf; -1: unknown. */
 static long long leavers(void)
 {
 	glob_t found;

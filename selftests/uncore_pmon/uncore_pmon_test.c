@@ -266,9 +266,9 @@ static long long now_us(void)
 }
 
 /*
- * A narrow counter cannot be told from one that went round when nobody looked for half its range:
- * such a reading is rejected. Only where the clock says that the machine stood for so long there is
- * another one.
+ * A narrow counter that was not read for half its range may have wrapped, which cannot be seen: the
+ * driver rejects such a reading. Another attempt is made only where the clock shows that the
+ * machine was held up for so long.
  */
 static bool counts_on(int fd)
 {

@@ -44,7 +44,7 @@ struct uncore_count {
 	__u64 value, enabled_ns, running_ns;
 };
 
-/* The expander decodes its memory only once it is told to. */
+/* Enables the function by sysfs: the expander decodes its memory only then. */
 int uncore_enable(const char *pci);
 int uncore_map(const char *pci, unsigned int bar, struct uncore_memory *memory);
 void uncore_unmap(struct uncore_memory *memory);
