@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// vmrun: boots a guest with emulated devices and judges what happens in it.
+// vmrun: boots a guest with emulated devices and checks what happens in it.
 // Exit codes: 0 good, 1 a test failed, 2 usage, 69 the environment failed.
 #include <fmt/core.h>
 #include <stdlib.h>

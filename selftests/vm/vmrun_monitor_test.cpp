@@ -20,7 +20,7 @@ constexpr std::string_view kDevice = R"({"driver": "e1000e", "id": "device1", "b
 constexpr std::string_view kGone =
     R"({"event": "DEVICE_DELETED", "data": {"device": "device1", "path": "/x"}})";
 
-// In the place of QEMU: its answers wait to be read, and what it was told is looked at afterwards.
+// Stands in for QEMU: its answers wait to be read, and the commands sent to it are checked after.
 class MonitorTest : public testing::Test {
 protected:
     MonitorTest()
@@ -91,7 +91,7 @@ TEST_F(MonitorTest, ADeviceThatIsLeavingIsPluggedOnlyWhenItHasLeft)
     says({kGreeting, kDone, kDone});
     ASSERT_TRUE(monitor.unplug("device1"));
     EXPECT_FALSE(monitor.plug(kDevice));
-    EXPECT_EQ(was_told().size(), 2u);  // it was not told to plug
+    EXPECT_EQ(was_told().size(), 2u);  // no command to plug was sent
     says({kGone, kDone});
     EXPECT_TRUE(monitor.plug(kDevice));
 }

@@ -392,7 +392,7 @@ void Session::look_at_models(std::string_view step)
     }
 }
 
-// A model told --once leaves with its client; its last line is needed for the judgement.
+// A model started with --once exits with its client; its last line is needed for the checks.
 void Session::stop_models()
 {
     for (size_t i = 0; i < devices_.size(); i++) {

@@ -38,8 +38,8 @@ struct Totals {
     std::string kernel_version;
 };
 
-// Runs one guest for each scenario and judges it, printing as it goes. An Error means that the
-// machinery failed and nothing was judged.
+// Runs one guest for each scenario and checks its results, printing as it goes. An Error means that
+// the test environment failed and nothing was checked.
 Result<Totals> run_session(const SessionOptions &options);
 
 }  // namespace pmukit::vm

@@ -40,7 +40,7 @@ struct GuestStep {
     unsigned limit_seconds;
 };
 
-// A judgement made outside, on what the guest left in {guest} and the models in {out}. More
+// A check on the host, of what the guest left in {guest} and the models in {out}. More
 // placeholders: {kernel}, {kver}, {seed}, {next_seed}, the programs {pmukit}, {model}, {judge},
 // {entries_judge}, {topology_judge}, {ptt_judge}, and the folder {selftests}.
 struct HostStep {
@@ -68,7 +68,7 @@ struct ChassisDevice {
 inline constexpr std::string_view kTappedBytes = "256M", kUntappedBytes = "768M",
                                   kTappedBase = "0x30000000";
 
-// One guest: the devices in it, what runs inside, what is judged outside.
+// One guest: the devices in it, what runs inside, what is checked on the host.
 struct Scenario {
     std::string_view name;  // also that of the folder for its output
     Placement placement = Placement::kIntegrated;
@@ -105,8 +105,8 @@ struct Scenario {
     // The guest's time goes by its instructions, so that what else the host does cannot be seen in
     // it. Devices have the host's clock all the same.
     bool steady = false;
-    // Two NUMA nodes: the first has the CPUs, the second is memory alone, that of the first model,
-    // which is told of the guest's accesses to it by a plugin of the emulator: see kTapped* below.
+    // Two NUMA nodes: the first has the CPUs, the second is memory alone, that of the first model.
+    // A plugin of the emulator reports the guest's accesses to it to the model: see kTapped* above.
     bool tapped_node = false;
     // Not empty: the processor is one of Intel's with RDT, by a plugin of the emulator that takes
     // these options (tools/rdt). The guest sees two L3s if it has two sockets and cpus-per-l3=1.

@@ -66,8 +66,8 @@ uint64_t mebibytes(std::string_view size)
     return std::stoull(std::string(size));
 }
 
-// What lies in front of a tapped node ends where the model is told that the node begins, and both
-// are all of a guest's memory.
+// The memory in front of a tapped node ends where the model's options say that the node begins, and
+// both are all of a guest's memory.
 TEST(Tables, ATappedNodeIsWhereTheModelIsTold)
 {
     EXPECT_EQ(std::stoull(std::string(kTappedBase), nullptr, 0), mebibytes(kUntappedBytes) << 20);
@@ -221,8 +221,8 @@ TEST(Tables, EachTurnHasAScenarioOfAllKernelsOnOneOfThem)
         }
 }
 
-// Every scenario is routine somewhere: what nobody runs rots. What is for --all only has another
-// one beside it that is the same in short, or on another kernel.
+// Every scenario is in a plain run on some kernel, so that none is left untested. A scenario for
+// --all only has a shorter equivalent beside it, or one on another kernel.
 TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
 {
     for (const UnitSpec &unit : units())

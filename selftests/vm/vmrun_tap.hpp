@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Reads TAP as the kernel's selftests write it (kselftest.h) and judges it: a program that prints
+// Reads TAP as the kernel's selftests write it (kselftest.h) and checks it: a program that prints
 // no plan, too few or too many results, or the same number twice, has failed whatever its lines
 // say.
 #pragma once
