@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# deb.sh FOLDER: the packages of FOLDER in a throw-away Debian: judged, installed, used, purged; then nothing of them is left.
+# deb.sh FOLDER: the packages of FOLDER in a throw-away Debian: checked (lintian), installed, used,
+# purged; then nothing of them is left.
 set -u
 . "$(dirname "$0")/../lib/tap.sh"
 debs=$1

@@ -16,7 +16,7 @@ int module_unload(const char *name);
 int module_try_unload(const char *name);
 
 /*
- * A module, the file it is loaded from and with what, as a program is told:
+ * A module, the file it is loaded from and its parameters; on a command line
  * "MODULE=FILE[ PARAMETERS]"
  */
 struct module {

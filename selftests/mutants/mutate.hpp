@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Small faults for source text: what a test suite must notice. Knows C and C++ as far as comments,
-// strings and brackets; a fault that does not compile is told apart by whoever builds it.
+// strings and brackets; whether a fault compiles is found out by the caller that builds it.
 #pragma once
 
 #include <cstddef>
