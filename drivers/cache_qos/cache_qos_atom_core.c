@@ -34,7 +34,7 @@ void cache_qos_changed(struct cache_qos *cq)
 	smp_store_release(&cq->generation, next ? next : 1);
 }
 
-/* Return: the set's index with a reference, or CACHE_QOS_NONE when all sets are in use. */
+/* Return: the set's index, with a reference unless empty; CACHE_QOS_NONE: all sets are in use. */
 u16 cache_qos_set_get(struct cache_qos *cq, const struct cache_qos_members *members)
 {
 	u16 place = CACHE_QOS_NONE;

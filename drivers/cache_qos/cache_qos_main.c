@@ -91,7 +91,7 @@ static void cache_qos_detach_work(struct work_struct *work)
 }
 
 /**
- * cache_qos_users_get - add a user: a watch or a group
+ * cache_qos_users_get - add a user: an event or a group
  * @live: everything
  *
  * The first one attaches the probes of the scheduler.
