@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Bytes that what a recording says may make us keep: base/limits.hpp says how many of what. Several
-// that keep something share one; who asks is told when there are no more, and says what it leaves
-// out.
+// Limits how many bytes of memory a recording can make us keep; base/limits.hpp has the limits.
+// Several containers can share one budget. take() fails when it is used up; the caller then reports
+// what it leaves out.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,9 @@ private:
     size_t left_;
 };
 
-// Room for one more in a vector, which grows by a quarter: what it has room for is what it takes.
-// each_bytes: of what is in it, and of what will be kept with it. False: there are not as many.
+// Reserves space for one more element of a vector, which grows by a quarter. The budget pays for
+// the capacity. each_bytes: of an element, with what will be kept with it. False: the budget has
+// fewer.
 template <typename T>
 bool has_room(std::vector<T> &in, Budget &left, size_t each_bytes = sizeof(T))
 {

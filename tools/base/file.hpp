@@ -82,9 +82,9 @@ inline Result<void> write_all(int fd, Bytes bytes, const std::string &name)
     return {};
 }
 
-// Into a pipe: until stop_fd can be read, and then as long as somebody makes room for it within a
-// second. An error: nobody does. Its descriptor may be shared and stays blocking: where poll() sees
-// room, PIPE_BUF bytes fit (pipe(7)).
+// Writes into a pipe. Once stop_fd can be read, a pipe that takes nothing for a second is an error.
+// The descriptor may be shared and stays blocking: where poll() reports POLLOUT, PIPE_BUF bytes fit
+// (pipe(7)).
 inline Result<void> write_to_pipe(int fd, Bytes bytes, const std::string &name, int stop_fd)
 {
     constexpr int kPatience_ms = 1000;

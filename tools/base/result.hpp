@@ -15,11 +15,11 @@ enum class Errc {
     kNotFound,     // the named thing does not exist
     kDenied,       // not enough privilege
     kUnsupported,  // known, but not offered here
-    kBusy,         // somebody else holds it
+    kBusy,         // in use by another driver or program
     kTruncated,    // the input ends too early
     kDamaged,      // the input contradicts itself
     kIo,           // the system refused a read or write
-    kMachinery,    // the surroundings failed, not the thing under test (exit code 69)
+    kMachinery,    // environment error, not a fault of what is tested (exit code 69)
 };
 
 struct Error {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// "did you mean": the known word that is nearest to one that nobody knows.
+// "did you mean": the known word that is nearest to an unknown one.
 #pragma once
 
 #include <algorithm>

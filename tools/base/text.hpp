@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Text made of values. fmt's core header only checks and gathers them; fmt.cpp has the formatting,
-// compiled once: <fmt/format.h> in every file made the whole house several times slower to build.
+// compiled once: <fmt/format.h> in every file made the whole build several times slower.
 #pragma once
 
 #include <fmt/core.h>

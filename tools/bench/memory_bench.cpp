@@ -267,7 +267,8 @@ bool measure_all(const std::string &self, const std::string &file, size_t mib)
     return good;
 }
 
-// Forms that take their time for a row, or more room than the recording: not of one that is full.
+// Formats that take long for each row, or more disk space than the recording: measured with the
+// sparse recording alone.
 bool measure_other_forms(const std::string &file, size_t mib)
 {
     bool good = true;

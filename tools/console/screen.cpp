@@ -43,7 +43,7 @@ Screen::~Screen()
 {
     if (!tty_)
         return;
-    // Nobody is left to tell when the terminal is gone.
+    // An error means that the terminal is gone: there is nowhere to report it.
     (void)static_cast<bool>(write_all(tty_.get(), as_bytes(kLeave), "the terminal"));
     ::tcsetattr(tty_.get(), TCSANOW, &before_);
 }

@@ -34,8 +34,8 @@ std::string variable(const char *name)
     return value ? value : "";
 }
 
-// Somebody may have been allowed this one command as another user: a pager that runs programs would
-// allow all of them.
+// The caller may have been allowed this one command as another user, as by sudo: a pager that runs
+// programs would allow all of them.
 bool is_for_another_user()
 {
     return ::getenv("SUDO_UID") || ::getenv("PKEXEC_UID") || ::getenv("DOAS_USER") ||
@@ -77,8 +77,9 @@ void end_unless_paged(int signal)
     ::raise(signal);
 }
 
-// A pager takes Ctrl-C as the end of a search, not of itself; we end when nobody reads us. What is
-// ignored stays so. A handler, not SIG_IGN: when the pager is closed Ctrl-C ends us again.
+// A pager takes Ctrl-C as the end of a search, not of itself; we end when our output is read no
+// more. An ignored signal stays ignored. A handler, not SIG_IGN: when the pager is closed Ctrl-C
+// ends us again.
 void leave_keys_to_pager()
 {
     struct sigaction action {};

@@ -48,7 +48,7 @@ void wait_for_pager();
 // it takes longer than a moment; gone at the end.
 class Progress {
 public:
-    // all: what is 100 %; 0: nobody knows.
+    // all: what is 100 %; 0: unknown.
     Progress(std::string_view what, uint64_t all);
     Progress(const Progress &) = delete;
     Progress &operator=(const Progress &) = delete;
