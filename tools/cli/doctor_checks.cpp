@@ -279,7 +279,8 @@ void note_refusal(const Host &host, const Error &error, Findings &findings)
              : fmt::format("end the recording; perf events are open in {}", names_of(holders))});
 }
 
-// The kernel says who holds a PMU to nobody: it is tried, and those who hold any event are named.
+// The kernel does not report which process holds a PMU: each PMU is opened to find out whether it
+// is free, and all processes with an open perf event are named.
 void check_holders(const Host &host, Findings &findings)
 {
     const size_t before = findings.size();

@@ -12,7 +12,7 @@ namespace pmukit::cli {
 
 enum class Health {
     kGood,
-    kNote,  // nothing is broken, but somebody may miss something
+    kNote,  // nothing is broken, but something that a user may want is missing
     kBad,   // something cannot work
 };
 

@@ -220,7 +220,7 @@ TEST_P(Doctor, Finds)
     EXPECT_EQ(found->health, wanted.health) << found->what;
     EXPECT_NE(found->fix.find(wanted.fix), std::string::npos) << found->fix;
     EXPECT_EQ(found->fix.empty(), !*wanted.fix) << found->fix;
-    // One fault, one complaint: the others are as on a good machine.
+    // One fault adds one finding; the other findings are those of a good machine.
     const auto worse = [](const Finding &finding) { return finding.health != Health::kGood; };
     EXPECT_LE(std::ranges::count_if(findings, worse), 3);
 }

@@ -53,7 +53,7 @@ Result<void> say_claimed_layout(const Recording &recording, perfdata::Writer &to
     return {};
 }
 
-// perf time of a time stamp: struct perf_event_mmap_page. nullopt: nobody knows.
+// perf time of a time stamp: struct perf_event_mmap_page. nullopt: there is no valid conversion.
 std::optional<uint64_t> time_of_stamp(const perfdata::TimeConvRecord &conv, uint64_t stamp)
 {
     if (conv.shift >= 32 || conv.mult == 0 || conv.zero == 0)
@@ -139,7 +139,7 @@ private:
     void note_aux(const perfdata::Record &record);
     // May it count entries that a driver lost, which the samples made of its AUX data say?
     bool counts_entries(const perfdata::Record &record) const;
-    // False: there is no room.
+    // False: the record is malformed, or the memory budget is used up.
     bool keep_count(const perfdata::Record &record);
     perfdata::SampleId who(const Stream &stream) const;
     perfdata::SampleId who(const Stream &stream, const SamplePoint &point) const;

@@ -76,7 +76,7 @@ public:
 
     void hot(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa, uint64_t time_ns,
              uint64_t heat);
-    // A memory request. time_ns: nullopt: nobody says when this was.
+    // A memory request. time_ns: nullopt: its time is unknown.
     void request(const decode::hisi_ptt::Tlp &tlp, const decode::hisi_ptt::TlpCount &count,
                  std::optional<uint64_t> time_ns);
     // The series live until finish().

@@ -335,7 +335,7 @@ Result<void> check_subcommand(const std::vector<std::string> &words, const CLI::
                                    (near.empty() ? "; see pmukit --help" : near)};
 }
 
-// Words that nobody asked for: an option with a slip in it, or an input without its -i.
+// Unexpected arguments: a misspelled option, or an input without -i.
 std::string about_extras(const CLI::App &command)
 {
     const std::vector<std::string> extras = command.remaining();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Options that stock perf has for a command and we do not take. They are known, so that nobody who
-// types one gets something else: each is refused by its name, with what to use instead.
+// Options of stock perf that our command of the same name does not have. They are parsed, so that
+// none is taken for something else: each is refused by its name, with what to use instead.
 #pragma once
 
 #include <span>

@@ -239,7 +239,8 @@ long moves_to_node_1(pid_t, unsigned long count, void **, const int *nodes, int 
     return 0;
 }
 
-// The device has two nodes. What lies on the second is cold: it makes room for the hottest page.
+// The device has two nodes. The page on the second is cold: it is demoted to make space for the
+// hottest page.
 TEST_F(Tier, SaysWhatWasMovedWhenSomethingFailsBehindIt)
 {
     topology::TreeRegion region;

@@ -19,7 +19,7 @@ namespace pmukit::cli {
 namespace {
 
 constexpr int kExecFailedStatus = 127;  // as shells do
-constexpr int kUnknownStatus = 1;       // somebody else has waited: no success is made up
+constexpr int kUnknownStatus = 1;       // waitpid() failed: no success is made up
 
 // In the child, between fork and exec: only what is safe there.
 [[noreturn]] void run_child(int go, int failed, WorkloadStreams streams, char *const *arguments)

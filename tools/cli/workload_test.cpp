@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A command waits for its release, and its end and failure are told apart.
+// A command waits for its release, and its end and its failure are distinguished.
 #include "cli/workload.hpp"
 
 #include <gtest/gtest.h>

@@ -73,7 +73,7 @@ public:
     {
         aux_.note(stream, aux, who);
     }
-    // Who and when of a byte of AUX data; nullptr: nobody announced it.
+    // Task and time of a byte of AUX data; nullptr: no AUX record covers it.
     const AuxThreads &aux_threads() const { return aux_; }
     const AuxThreads::Range *announced(const Stream &stream, uint64_t offset) const
     {
@@ -113,7 +113,7 @@ private:
 class Numbers {
 public:
     // from_zero: numbers begin at 0, and do so again when the event is enabled anew. continues: the
-    // beginning is in an earlier recording, what was lost until its end was told there.
+    // beginning is in an earlier recording, which also has the losses up to its end.
     Numbers(bool from_zero, bool continues) : from_zero_(from_zero), continues_(continues) {}
     // False: this record came before (stock perf's reader can write a burst twice).
     bool note(std::optional<uint64_t> sequence, std::optional<uint64_t> lost);

@@ -261,7 +261,7 @@ Result<Target> make_target(const ExportOptions &options, const Recording &record
     return Target{std::move(*writer)};
 }
 
-// Error: the format does not go where it was told to.
+// Error: --format is missing, or the output does not suit the format or cannot be written.
 Result<void> check_output(const ExportOptions &options)
 {
     if (options.format.empty())

@@ -205,8 +205,8 @@ std::vector<std::string> device_lines(const record::Recorder &recorder, uint64_t
     return lines;
 }
 
-// A larger ring helps where the kernel found no room in one; of what the PMU itself left out there
-// is no more by that.
+// A larger ring helps where the kernel found a ring full; it does not change what the PMU itself
+// leaves out.
 void say_losses(const record::Recorder &recorder, const record::RecordOutcome &outcome)
 {
     uint64_t gaps = outcome.notes.aux_partial;
@@ -224,7 +224,8 @@ void say_losses(const record::Recorder &recorder, const record::RecordOutcome &o
             fmt::format("AUX data is missing in {} places: its area was full (use a larger -m "
                         ",AUXPAGES), or the driver lost it",
                         outcome.notes.aux_truncated));
-    // Either nobody took the data in time, or the device itself left some out: the report tells.
+    // Either the data was not read in time, or the device itself left some out: the report says
+    // which.
     if (gaps)
         complain(fmt::format("AUX data has {} gaps; a larger -m ,AUXPAGES may help", gaps));
     if (outcome.notes.aux_unknown_losses)

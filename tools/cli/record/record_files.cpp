@@ -36,8 +36,8 @@ std::optional<uint64_t> number_of(std::string_view name, const std::string &outp
     return *number;
 }
 
-// Without what an unfinished file has behind its name, where who wrote it is gone: it takes room as
-// the others do.
+// The name without the ".part-PID" of an unfinished file whose writer has ended: such a file takes
+// disk space as the others do.
 std::string_view finished_name(std::string_view name)
 {
     constexpr std::string_view kPart = ".part-";

@@ -107,7 +107,7 @@ public:
     // lost of the event, as a recorder does at the end.
     void lost(uint64_t records) { put_lost(PERF_RECORD_LOST, {kId, records}); }
     void lost_samples(uint64_t count) { put_lost(PERF_RECORD_LOST_SAMPLES, {count}); }
-    // The kernel wrote these bytes and had no room to say so.
+    // The kernel wrote these bytes, but their AUX record did not fit into the ring.
     void skip(uint64_t bytes) { offset_ += bytes; }
     // raw: everything behind the size of PERF_SAMPLE_RAW.
     void sample(Bytes raw)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // What the model of the trace block writes to memory, the decoder reads; packet by packet the same
-// as the model's oracle has it. The encoder and the decoder were written by different people.
+// as the packets that the model encoded. The encoder and the decoder share no code.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,7 +88,7 @@ void expect_completion(const decoder::Tlp &tlp, const vfu::Packet &truth)
     EXPECT_EQ(tlp.lower_address, truth.bytes > 0 ? truth.address & 0x7f : 0);
 }
 
-// A decoder knows the first dword and which of its bytes count; the oracle the first byte.
+// The decoder gives the first dword and its byte enables, the model's packet the first byte.
 void expect_request(const decoder::Tlp &tlp, const vfu::Packet &truth)
 {
     unsigned skipped = 0;

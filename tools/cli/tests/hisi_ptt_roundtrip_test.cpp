@@ -174,7 +174,7 @@ protected:
     std::set<uint32_t> types_;
 };
 
-// A read of 128 bytes answered in two, a write, a read that nobody answers, a stray completion.
+// A read of 128 bytes with two completions, a write, a read without completion, a stray completion.
 Buffer conversation(Format format)
 {
     Buffer all;
@@ -425,7 +425,7 @@ TEST_F(HisiPttRoundtrip, CutSaysWhatItDoesNotUnderstand)
     }
 }
 
-// A PMU can be called anything in a file that somebody made.
+// A PMU can have any name in a malformed file.
 TEST_F(HisiPttRoundtrip, ANameCannotMoveTheCursor)
 {
     PttFile::Options options;
@@ -823,7 +823,8 @@ TEST_P(HisiPttRuns, InAPipeThatIsSoForAsManyBytesAsAreKept)
     }
 }
 
-// Its record was lost: what lies between two others is whole, or nobody knows what of it is.
+// The AUX record of a run was lost: its bytes are used if they fill the gap between two other runs
+// with whole entries, and are skipped otherwise.
 TEST_P(HisiPttRuns, ARunThatNobodyAnnouncedIsTakenIfItIsWhole)
 {
     const TwoRuns runs(GetParam());
@@ -1024,7 +1025,8 @@ TEST_P(HisiPttLosses, MakeTheRecordsOfACopyALowerBound)
     EXPECT_EQ(nlohmann::json::parse(out_)["lost_samples"], 0);
 }
 
-// The kernel's count of an event with samples is of records that found no room, which hold entries.
+// The kernel's lost count of an event with samples is of records that did not fit into the ring,
+// each of which holds entries.
 TEST_F(HisiPttRoundtrip, SamplesThatFoundNoRoomAreALowerBound)
 {
     for (const bool by_ring : {false, true}) {

@@ -96,7 +96,7 @@ private:
             return false;
         char chunk[4096];
         const ssize_t got = ::read(master_.get(), chunk, sizeof chunk);
-        if (got <= 0)  // EIO: nobody has the other end any more
+        if (got <= 0)  // EIO: the other end is closed
             return false;
         all_.append(chunk, static_cast<size_t>(got));
         fresh_.append(chunk, static_cast<size_t>(got));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The feed of trace events. They happen only while somebody has an event of the PMU open: ours
-// counts and nothing else, or somebody else records.
+// The feed of trace events. A driver emits them only while an event of its PMU is open: the one of
+// this feed, which only counts, or one of another process that records.
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 

@@ -246,7 +246,7 @@ TEST(LiveCacheQos, LeavesOutOfTheIntervalWhatAWholePassDidNotRead)
     for (uint64_t monitor : {0, 1, 2})
         read(monitor);
     live->next_interval();
-    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // nobody was read since
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // no monitor was read since
     read(0);
     EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // in the middle of a pass
     read(2);

@@ -58,7 +58,7 @@ public:
     bool marks_losses() const override { return recording_.recording().marks_losses(); }
 
 protected:
-    // Whoever still writes is told so (EPIPE), instead of waiting for us.
+    // A recorder that still writes gets EPIPE, instead of waiting for us.
     void stop_reading() { in_.reset(); }
 
 private:
@@ -105,8 +105,8 @@ public:
           said_(std::move(said))
     {
     }
-    // After an error records are still in flight: the recorder, which is waited for, must not wait
-    // for somebody to read them.
+    // After an error records are still in flight: the recorder, which is waited for, must not block
+    // on a full pipe.
     ~RecorderFeed() override { stop_reading(); }
 
     std::string_view name() const override { return "aux"; }

@@ -20,7 +20,7 @@ struct Frame {
     std::optional<std::string> source{};
     std::string view{};  // empty: every one that has something
     size_t rows = 0;     // of each view
-    size_t columns = 0;  // room for a line; 0: as much as it takes
+    size_t columns = 0;  // of a line; 0: as many as it takes
 };
 
 // The first view that has something to show; the first of all if none has.

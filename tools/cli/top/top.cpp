@@ -351,7 +351,7 @@ Result<void> check_words(const TopOptions &options)
     return {};
 }
 
-// A recording, which nobody runs.
+// A recording, not a program to run.
 bool is_plain_file(const std::string &path)
 {
     struct stat status {};

@@ -67,13 +67,13 @@ public:
     }
     void skipped(uint64_t, uint64_t bytes) override { skipped_bytes_ += bytes; }
 
-    // who: nullptr: it was not told.
+    // who: nullptr: no record has named the monitor.
     void note(const Reading &reading, const cache_qos::Name *who)
     {
         const SeriesKey key = {reading.monitor, reading.domain, reading.event};
         const auto [at, fresh] = levels_.try_emplace(key);
         Level &level = at->second;
-        // Another kind or life: somebody else has the number now.
+        // Another kind or life: the monitor number has a new owner.
         if (fresh || level.kind != reading.kind ||
             (who && level.who && who->life != level.who->life))
             level.begin(reading.bytes);

@@ -30,7 +30,7 @@ struct EventReadings {
     SeriesTable series;
     std::map<uint16_t, cache_qos::Header> headers;  // the newest of each L3
     uint64_t readings = 0, lost = 0, missing = 0, duplicates = 0, skipped_bytes = 0;
-    uint64_t not_kept = 0;  // readings of more series than there is room for
+    uint64_t not_kept = 0;  // readings of series beyond the memory budget
 };
 
 // Collects one stream. Records are numbered by the event of a CPU.
@@ -130,7 +130,7 @@ void print_machine(const EventReadings &event, Output &out)
                   cache_qos::backend_name(header.backend));
 }
 
-// A column where somebody has a name.
+// 0: no monitor has a name, and there is no column for names.
 size_t name_width(const SeriesTable &series)
 {
     size_t width = std::string_view("name").size();

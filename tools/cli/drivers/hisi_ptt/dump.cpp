@@ -85,7 +85,7 @@ private:
     {
         return offset - (offset >= piece_ ? piece_ : before_);
     }
-    // There is room for eight digits of offset.
+    // A line has eight digits of the offset; this gives the upper half when it changes.
     void print_high_half(uint64_t half)
     {
         if (half != high_half_)
@@ -103,7 +103,7 @@ private:
     }
 
     Output &out_;
-    ptt::DumpText &text_;  // of all streams: it has room for much text
+    ptt::DumpText &text_;  // shared by all streams: its buffer is large
     bool tlps_;
     bool started_ = false;
     uint64_t piece_ = 0, before_ = 0;  // where this and the last piece of data begin

@@ -119,7 +119,7 @@ public:
         skipped_bytes_ += bytes;
         out_.lose(stream_, {kUnit, "skipped", "bytes", bytes, offset});
     }
-    void lost(uint64_t, uint64_t) override {}  // was told where it was found
+    void lost(uint64_t, uint64_t) override {}  // reported where it was found
 
 private:
     void put_run(ptt::Format format, uint64_t offset, Bytes packets,

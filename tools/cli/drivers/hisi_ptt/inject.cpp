@@ -44,7 +44,7 @@ public:
         if (left_ == 0)
             give();
     }
-    // A loss behind the last entry is told by a record without entries.
+    // A loss behind the last entry is reported by a record without entries.
     void finish()
     {
         framer_.end();

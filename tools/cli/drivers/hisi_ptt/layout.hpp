@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How the AUX data of a PCIe trace is laid out, by what the file says of its event, or somebody
-// who knows better.
+// The layout of the AUX data of a PCIe trace: by the event's config and the decoder version in the
+// file, which --hisi-ptt-headers overrides.
 #pragma once
 
 #include <fmt/core.h>

@@ -190,7 +190,7 @@ public:
     }
 
 private:
-    // of_others: the event was opened by somebody else.
+    // of_others: another process opened the event.
     void whole_record(const std::string &pmu, Bytes words, bool of_others)
     {
         const auto record = ptt::parse_record(words);

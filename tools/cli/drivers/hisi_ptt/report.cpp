@@ -613,7 +613,7 @@ private:
     Now now_;
 };
 
-// nullptr: there are so many that there is no room for this one.
+// nullptr: the memory budget has no space for another event.
 EventTraffic *HisiPttReport::event_of(size_t index)
 {
     if (const auto known = events_.find(index); known != events_.end())

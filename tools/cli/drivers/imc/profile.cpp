@@ -18,7 +18,7 @@ void ImcProfile::add(const Spot &spot, uint64_t time_ns)
         name_spots();
 }
 
-// The hottest first: while there is room for addresses without a name it is theirs.
+// Hottest first: only kMostNameless addresses without a symbol are kept apart.
 void ImcProfile::name_spots()
 {
     Explainer explainer = names_.explainer(threads_);

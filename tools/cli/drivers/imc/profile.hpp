@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Samples of trace_imc by function, thread and stack.
 //
-// They are added up by thread, mode and address as they come, and named when there are many, or at
-// the end: of what can be read once only, maps may stand behind the samples that need them. Memory
-// grows with threads and named functions; of addresses without a name and of stacks only so many
-// are told apart.
+// They are counted by thread, mode and address as they come, and symbolized when there are
+// kMostSpots, or at the end: in a stream, records of maps may follow the samples that need them.
+// Memory grows with threads and named functions; the numbers of addresses without a symbol and of
+// stacks are limited.
 #pragma once
 
 #include <array>

@@ -220,7 +220,7 @@ TEST_F(Discover, NamesWhatIsMissing)
     EXPECT_TRUE(said("only root may read the capabilities")) << err_;
 }
 
-// Files of others stay closed to root as well while it is somebody else.
+// Drops the effective user id of root, who may open a file of any mode.
 class SomebodyElse {
 public:
     SomebodyElse() : user_(::geteuid()) { EXPECT_EQ(user_ == 0 ? ::seteuid(kNobody) : 0, 0); }
