@@ -17,7 +17,7 @@ public:
     virtual void start(uint64_t offset) = 0;
     // The next bytes of the stream. They are only borrowed for the call.
     virtual void data(Bytes bytes) = 0;
-    // Bytes of the stream that never arrived. 0: some, nobody knows how many; the offset does not
+    // Bytes of the stream that never arrived. 0: some, their number is unknown; the offset does not
     // move then.
     virtual void loss(uint64_t bytes) = 0;
     // No more bytes: an unfinished record is reported as skipped.

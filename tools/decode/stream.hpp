@@ -13,7 +13,7 @@
 
 namespace pmukit::decode {
 
-// Where a decoder is, and what it passed over on its way but has not told yet: damage is one piece,
+// The offset of a decoder, and what it passed over but has not reported yet: damage is one piece,
 // in however many steps it was passed over.
 class Position {
 public:
@@ -40,7 +40,7 @@ public:
 
 private:
     uint64_t offset_ = 0;
-    uint64_t skipped_at_ = 0, skipped_bytes_ = 0;  // not told yet
+    uint64_t skipped_at_ = 0, skipped_bytes_ = 0;  // not reported yet
 };
 
 // The last bytes of a stream, for whose meaning others are missing. A `use` takes what it can from

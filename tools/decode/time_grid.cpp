@@ -104,7 +104,7 @@ void AddressGrid::double_rows()
     paid_ -= fewer;
 }
 
-// Rows merge until there is room: all addresses are one row in the end.
+// Rows are merged until the address fits: in the worst case all addresses are one row.
 void AddressGrid::add(uint64_t address, uint64_t time, uint64_t value)
 {
     while (!has_room(address >> row_log2_) || !grid_.add(address >> row_log2_, time, value))

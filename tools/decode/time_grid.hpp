@@ -31,7 +31,7 @@ public:
 
     explicit TimeGrid(size_t max_rows) : max_rows_(max_rows) {}
 
-    // False: there is no room for another row, and the value is nowhere.
+    // False: there are max_rows other rows, and the value is not added.
     bool add(uint64_t row, uint64_t time, uint64_t value);
     // Each row becomes what the function makes of its number; rows that become one are added up.
     void fold(const std::function<uint64_t(uint64_t)> &to);

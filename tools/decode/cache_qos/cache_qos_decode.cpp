@@ -134,8 +134,8 @@ std::string Name::label() const
     return kind == PMUKIT_CACHE_QOS_KIND_TASK && id ? text + "-" + std::to_string(id) : text;
 }
 
-// Parts come one behind the other; where one is missing the name is that of before.
-// Where there is no room for a name, the monitor has a number alone.
+// The parts of a name come one after the other; if one is missing, the old name stays. If the
+// budget has no space for a name, the monitor has only a number.
 void Names::note(const NamePart &part)
 {
     constexpr size_t kNameBytes = sizeof(Key) + sizeof(Name) + kNodeBytes +

@@ -86,7 +86,7 @@ public:
     {
     }
     void note(const NamePart &part);
-    // nullptr: it was not told.
+    // nullptr: no record has named the monitor.
     const Name *find(uint32_t monitor, uint16_t domain) const;
 
 private:
@@ -141,7 +141,7 @@ private:
     Carry<kRecordBytes> carry_;
 };
 
-// Do these bytes begin like records? For streams whose PMU nobody knows by name.
+// Do these bytes begin like records? For streams whose PMU has no known name.
 bool looks_like_records(Bytes bytes);
 
 // The record inside the raw payload of a sample. nullopt: it is not ours.

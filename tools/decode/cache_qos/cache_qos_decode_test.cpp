@@ -36,7 +36,7 @@ void put_reading(Stream &to, uint64_t sequence, uint64_t time, uint64_t bytes, u
              status << 32 | 5, bytes / 65536, bytes, 4096, 250});
 }
 
-// Of the L3 with the id 3; monitor 7 is a task unless told otherwise
+// Of the L3 with the id 3; monitor 7 is a task unless kind says otherwise
 void put_name(Stream &to, uint64_t sequence, uint64_t life, std::string_view text,
               uint64_t part = 0, uint64_t parts = 1, uint64_t kind = 2)
 {

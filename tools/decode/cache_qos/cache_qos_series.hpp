@@ -64,11 +64,11 @@ public:
     static constexpr size_t kColumns = 64;
 
     void add(const Reading &reading);
-    // False: this is of somebody else who has got the number: it is another kind or life, or its
-    // count fell. who: what is known of it then; nullptr: nothing.
+    // False: the monitor number has a new owner: the kind or the life differs, or the count fell.
+    // who: the monitor's name at the reading; nullptr: unknown.
     bool continues(const Reading &reading, const Name *who) const;
     void call(const Name &who) { who_ = who; }
-    // Who it was last, if that was told.
+    // The last name of the monitor, if a record gave one.
     const std::optional<Name> &who() const { return who_; }
 
     bool is_count() const { return is_count_; }
@@ -138,9 +138,9 @@ public:
 
     // Before the readings it is for.
     void name(const NamePart &part) { names_.note(part); }
-    // False: there is no room for it, and the reading is nowhere.
+    // False: the budget has no space for the series, and the reading is not kept.
     bool add(const Reading &reading);
-    // Somebody has a name.
+    // At least one monitor has a name.
     bool has_names() const { return has_names_; }
 
     const std::map<SeriesKey, Series> &all() const { return all_; }

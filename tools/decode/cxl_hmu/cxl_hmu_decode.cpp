@@ -25,8 +25,9 @@ unsigned field_of(uint64_t word, unsigned shift, uint64_t mask)
     return static_cast<unsigned>(word >> shift & mask);
 }
 
-// The mark, a counter width that leaves room for a unit, and nothing where nothing is defined. The
-// layouts of 0.1.0 and of the RFC count entries alone.
+// Accepts the mark, a counter width that leaves bits of an entry for the unit, and zero in
+// undefined bits. In the layouts of 0.1.0 and of the RFC the number of words is that of the entries
+// alone.
 std::optional<Header> parse_header(Bytes bytes)
 {
     ByteReader in(bytes);

@@ -84,7 +84,7 @@ private:
 // The record's words inside the raw payload of a sample. nullopt: it is not ours.
 std::optional<Bytes> words_of_raw(Bytes raw);
 
-// Do these bytes begin like a record? For streams whose PMU nobody knows by name.
+// Do these bytes begin like a record? For streams whose PMU has no known name.
 bool looks_like_record(Bytes bytes);
 
 }  // namespace pmukit::decode::cxl_hmu

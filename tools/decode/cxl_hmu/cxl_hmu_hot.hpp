@@ -46,7 +46,7 @@ public:
     void record(const Record &record) override;
     void skipped(uint64_t offset, uint64_t bytes) override;
 
-    // Told of each entry that is counted: its address, the time of its record, and what it adds,
+    // Called for each entry that is counted: its address, the time of its record, and what it adds,
     // accesses or, in always-on mode, 1.
     using Watch = std::function<void(uint64_t dpa, uint64_t time_ns, uint64_t heat)>;
     void watch(Watch watch) { watch_ = std::move(watch); }

@@ -5,18 +5,18 @@
 //     8DW  | 0xffffffff | prefix | TLP header dword 0 1 2 3 | 0 | time |
 //     4DW  | Fmt Type T9 T8 TH SO Length Time | TLP header dword 1 2 3 |
 //
-// Two layers. The Framer gives entries in runs, in place: whoever needs speed reads those. The
-// StreamDecoder takes each entry of a run apart.
+// Two layers. The Framer gives entries in runs, in place, for fast readers. The StreamDecoder
+// decodes each entry of a run.
 //
-// Where entries begin is never guessed: the event says which format the device was told to write,
-// the first byte of a stream is that of an entry, unless align() says another, and each begins at a
+// Where entries begin is never guessed: the event's config says which format the device writes, the
+// first byte of a stream is that of an entry, unless align() says another, and each begins at a
 // multiple of its length from there. An 8DW entry begins with a dword of ones, of which 21 bits are
 // its mark: where that is missing the 32 bytes are damaged and passed over. A 4DW entry has no
-// mark, so that each is given: of a type that nobody knows, if need be.
+// mark, so that each is given, if need be with an unknown type.
 //
-// The device may be stopped inside of an entry, and its next run then begins behind that part. Who
-// knows where calls align(). Of 8DW entries the marks tell, too: where those that should be next
-// are missing, and others follow each other inside of the entries.
+// The device may be stopped inside of an entry, and its next run then begins behind that part. A
+// caller that knows where calls align(). The marks of 8DW entries show it, too: where those that
+// should be next are missing, and others follow each other inside of the entries.
 //
 //     marks    |       |       |   |       |       |
 //     entries  |-------|-------|---|-------|-------|
@@ -36,7 +36,7 @@ namespace pmukit::decode::hisi_ptt {
 
 enum class Format : uint8_t { k4dw, k8dw };
 
-// What the event was told, by its config.
+// The format that the event's config asks of the device.
 constexpr Format format_of(uint64_t config)
 {
     return (config >> 32 & 0xf) == 1 ? Format::k8dw : Format::k4dw;
@@ -48,7 +48,7 @@ constexpr Format format_of(uint64_t config)
 //
 //                 June 2026    pattern
 //     version 1   no word      no word, 0   headers of PCI Express 5.0
-//     version 2   2            1            tags of 14 bits and segments where they have room
+//     version 2   2            1            tags of 14 bits and segments in unused bits
 //
 // What is newer than 2 is read as 2.
 constexpr uint64_t kDecoderVersion = 2;
@@ -96,13 +96,13 @@ inline bool is_8dw(const std::byte *at)
     return (load_le<uint32_t>(at) & kMark) == kMark;
 }
 
-// What every reader of a stream is told besides its entries.
+// What every reader of a stream gets besides its entries.
 class LossSink {
 public:
     virtual ~LossSink() = default;
     // Bytes that are there and part of no entry.
     virtual void skipped(uint64_t offset, uint64_t bytes) = 0;
-    // Bytes that never arrived; 0: some, nobody knows how many.
+    // Bytes that never arrived; 0: some, their number is unknown.
     virtual void lost(uint64_t offset, uint64_t bytes) = 0;
 };
 
@@ -122,7 +122,7 @@ public:
     void loss(uint64_t bytes) override;
     void end() override;
     // From here on entries begin at this offset of the stream, or would before and behind it;
-    // nullopt: nobody can tell where, and all is passed over until the next call. A new run, at the
+    // nullopt: it is unknown where, and all is passed over until the next call. A new run, at the
     // same place in its entries: what was given before is decided without what follows.
     void align(std::optional<uint64_t> base);
     // Whole entries are decided by what is there.
@@ -167,8 +167,8 @@ inline Tlp parse_tlp(const Packet &packet)
 }
 
 // Stamps of 11 (4DW) or 32 bits (8DW) to a time that does not wrap. The unit is the device's own
-// and unknown. 4DW: time only goes on, and an interval of 2048 ticks or more cannot be told from
-// its remainder. 8DW: a stamp up to half the range behind the last one is taken for older.
+// and unknown. 4DW: time only goes on, and an interval of 2048 ticks or more is taken for its
+// remainder modulo 2048. 8DW: a stamp up to half the range behind the last one is taken for older.
 class Clock {
 public:
     uint64_t unwrap(Format format, uint32_t stamp)
@@ -234,8 +234,8 @@ private:
     uint64_t entries_offset_ = 0;
 };
 
-// Do these bytes look like entries? Only 8DW ones can be told. For streams whose PMU nobody knows
-// by name.
+// Do these bytes look like entries? Only 8DW ones can be recognized. For streams whose PMU has no
+// known name.
 bool looks_like_entries(Bytes bytes);
 
 }  // namespace pmukit::decode::hisi_ptt

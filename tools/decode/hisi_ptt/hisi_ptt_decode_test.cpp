@@ -249,7 +249,7 @@ std::vector<uint64_t> offsets_of(const Collector &got)
     return offsets;
 }
 
-// Pieces of any size, cut where a run begins as well: there somebody says so.
+// Pieces of any size, cut where a run begins as well; align() says where that is.
 Collector decode_runs(Format format, const Runs &runs, std::mt19937 &random)
 {
     Collector got;
@@ -280,7 +280,7 @@ TEST_P(HisiPttStream, InventsNothingOfTwoRunsWhoseBeginIsKnown)
     }
 }
 
-// Where nobody says so the marks do.
+// Without align() the marks show where a run begins.
 TEST(HisiPttDecode, FindsTheNextRunByItsMarks)
 {
     std::mt19937 random(38);

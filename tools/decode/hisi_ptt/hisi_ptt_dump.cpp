@@ -23,7 +23,8 @@ constexpr auto kHex = [] {
 // More than any packet takes: seven lines of less than 120 characters.
 constexpr size_t kPacketChars = 7 * 120;
 
-// What ends the line of a dword: perf has room for more bytes there, then the name.
+// The end of the line of a dword: blanks for the further bytes of a full line of perf's dump, then
+// the name.
 template <size_t kSize>
 constexpr std::array<char, 31 + kSize> line_end(const char (&name)[kSize])
 {

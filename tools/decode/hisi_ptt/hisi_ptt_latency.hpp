@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // How long non-posted requests wait for their completions. A completion names its request by
-// requester and tag, whose 14 bits count where both say them; a read may be answered in several, of
-// which the one that brings the last byte ends it. Nothing is allocated per packet: tags have room
-// by the page, 256 of a requester that differ in their lower eight bits.
+// requester and tag, whose 14 bits count where both have them; a read may have several completions,
+// of which the one that brings the last byte ends it. Nothing is allocated per packet: tags are
+// kept in pages of 256, those of a requester that differ in their lower eight bits.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ struct LatencyTotals {
     uint64_t unmatched = 0;  // completions of no request that was seen
     uint64_t reused = 0;     // requests whose tag came again before their completion
     uint64_t forgotten = 0;  // requests that waited when data was lost
-    uint64_t untracked = 0;  // requests for which there was no room
+    uint64_t untracked = 0;  // requests beyond the memory budget
 };
 
 class LatencyMatcher {

@@ -88,7 +88,7 @@ public:
     {
     }
 
-    // Told of each memory request: where it stands in the stream, what it is and what it carries.
+    // Called for each memory request: its offset in the stream, the request and its data.
     using Watch = std::function<void(uint64_t offset, const Tlp &tlp, const TlpCount &count)>;
     void watch(Watch watch) { watch_ = std::move(watch); }
 
@@ -103,7 +103,7 @@ public:
     // Most TLPs first.
     std::vector<const RequesterTraffic *> requesters() const;
     std::vector<RangeTraffic> ranges() const;
-    // Those for which there was no room, together.
+    // The sums of the requesters, and of the ranges, beyond the memory budget.
     const RequesterTraffic &other_requesters() const { return other_requesters_; }
     const TlpCount &elsewhere() const { return elsewhere_; }
     uint64_t range_bytes() const { return uint64_t{1} << range_log2_; }

@@ -135,7 +135,7 @@ bool StreamDecoder::begins(Bytes bytes, size_t &at) const
     return true;
 }
 
-// Passes over what no record begins with. Too little to judge is left for the next data.
+// Passes over what no record begins with. Too few bytes for a decision are left for the next data.
 size_t StreamDecoder::search(Bytes bytes, bool last)
 {
     const size_t judged = last ? kRecordBytes : kSearchedBytes;

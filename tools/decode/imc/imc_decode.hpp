@@ -82,7 +82,7 @@ public:
     void data(Bytes bytes) override;
     void loss(uint64_t bytes) override;
     void end() override;
-    // Nothing more for now: judges what waits for its successor without it.
+    // No more data for now: decides on what waits for the record behind it, without that record.
     void settle();
 
 private:
@@ -100,7 +100,7 @@ private:
     Carry<8 * kRecordBytes> carry_;
 };
 
-// Do these bytes begin like records? For streams whose PMU nobody knows by name.
+// Do these bytes begin like records? For streams whose PMU has no known name.
 bool looks_like_records(Bytes bytes);
 
 // The raw payload of a sample

@@ -148,7 +148,8 @@ TEST(ImcStream, EveryPrefixGivesItsWholeRecords)
     }
 }
 
-// first: time of the first record. start: what the decoder is told of where it begins.
+// first_time: of the first record. from: bytes of the stream left out. start: the offset at which
+// the decoder is started.
 void expect_begin(uint64_t first_time, size_t from, uint64_t start)
 {
     constexpr size_t kRecords = 6;
@@ -198,7 +199,7 @@ TEST(ImcStream, ADamagedByteCostsItsRecordAlone)
         Stream stream = good;
         stream[2 * kRecordBytes + at] ^= std::byte{0x80};
         const Found found = decode(stream);
-        // The time is all that a record can be judged by.
+        // Only the times of a record, its first and its last word, show damage.
         const bool judged = at < 8 || at >= 56;
         EXPECT_EQ(found.times.size(), judged ? 4U : 5U) << at;
         EXPECT_EQ(found.skips, judged ? Skips({{128, 64}}) : Skips()) << at;

@@ -75,7 +75,7 @@ Result<Global> parse_global(Bytes begin, uint64_t bar_bytes);
 // table: global.bytes() bytes at least, or an Error.
 Result<Table> parse_table(Bytes table, uint64_t bar_bytes);
 
-// What a unit's registers are called by its type; empty when nobody knows.
+// The name of a type of units, as in the name of the PMU; empty: unknown.
 std::string_view name_of_type(uint16_t type);
 // uncore_imc_0, uncore_type_99_0: the PMU that the driver registers for it.
 std::string pmu_name(const Unit &unit);
