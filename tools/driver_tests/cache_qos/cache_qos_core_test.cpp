@@ -126,7 +126,7 @@ protected:
         EXPECT_EQ(static_cast<u32>(pqr[cpu]), cpus[cpu].rmid);
         return static_cast<u32>(pqr[cpu]);
     }
-    // Somebody else may have the register.
+    // As run(), where another user may have written PQR_ASSOC.
     void run_any(u32 cpu, const cache_qos_task *task)
     {
         current_cpu = cpu;
@@ -242,7 +242,7 @@ TEST_F(CacheQos, R16_the_lock_is_taken_for_what_is_new_to_the_cpu)
     for (int i = 0; i < 1000; i++)
         for (const cache_qos_task *t : {&a, &b, &plain})
             run(0, t);
-    EXPECT_EQ(misses, 2u);  // what nobody watches is no combination
+    EXPECT_EQ(misses, 2u);  // a task that is not watched is no combination
     run(1, &a);
     EXPECT_EQ(misses, 3u);
     ASSERT_EQ(monitor(group()), 0);
@@ -434,7 +434,7 @@ TEST_F(CacheQos, R08_a_foreign_rmid_is_found_by_the_switch_that_would_replace_it
     EXPECT_EQ(cpus[0].hijacks, 2u);
 }
 
-// resctrl gives out small numbers as well; with another class of service it is told apart.
+// resctrl allocates small RMIDs as well; another class of service shows that it wrote the register.
 TEST_F(CacheQos, R07_an_rmid_of_resctrls_that_is_one_of_ours_stays)
 {
     start();
@@ -491,7 +491,7 @@ TEST_F(CacheQos, R08_a_foreign_rmid_at_load_is_refused_unless_forced)
     EXPECT_EQ(pqr[0], 0x700000000u);
 }
 
-// Where more RMIDs can be written than read, or where somebody does not mind.
+// More RMIDs can be written than read, or the driver ignores foreign RMIDs (cq->force).
 TEST_F(CacheQos, R08_a_foreign_rmid_may_be_none_of_ours)
 {
     start();
@@ -722,7 +722,7 @@ TEST_F(CacheQos, R25_R26_what_was_not_read_since_may_be_anything)
     pass();
     EXPECT_EQ(counters[0][1][0], 0u);
     run(0, &t);
-    fill(0, 400);  // which nobody has read
+    fill(0, 400);  // not read before the monitor ends
     cache_qos_monitor_end(cq.get(), a, now);
     run(0, nullptr);
     const u16 c = make(), d = make();
@@ -742,7 +742,7 @@ TEST_F(CacheQos, R25_R26_what_was_not_read_since_may_be_anything)
     EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_GAP);
 }
 
-// A counter that is unavailable keeps nobody from knowing the lines.
+// An unavailable bandwidth counter does not hide the number of lines.
 TEST_F(CacheQos, R25_an_unavailable_counter_makes_no_rmid_dirtier)
 {
     start(2);
@@ -802,7 +802,8 @@ TEST_F(CacheQos, R25_R27_unavailable_before_limbo_says_nothing)
     }
 }
 
-// Whoever is left of its members misses what it had moved, and is told.
+// The monitors that are left of a reused RMID miss what it moved since the last read, and report a
+// gap.
 TEST_F(CacheQos, R25_R27_what_was_not_read_since_is_missing_elsewhere)
 {
     start(2);
@@ -951,7 +952,7 @@ TEST_F(CacheQos, a_cpu_that_leaves_twice_leaves_once)
     cache_qos_cpu_offline(cq.get(), 1);
     cache_qos_cpu_offline(cq.get(), 1);
     EXPECT_EQ(cq->domains[1].nr_cpus, 0u);
-    pqr[1] = 5;  // somebody else's, later
+    pqr[1] = 5;  // another user's, later
     cache_qos_cpu_release(cq.get(), 1);
     EXPECT_EQ(pqr[1], 5u);
     EXPECT_EQ(cpus[1].faults, 0u);
@@ -1065,7 +1066,7 @@ TEST_F(CacheQos, R22_a_pass_says_how_many_RMIDs_became_free)
     for (u32 d = 0; d < kCpus; d++)
         for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
             read(d, rmid);
-    // Somebody else has the registers: what was read is not to be trusted.
+    // Another user has the registers: what was read is not to be trusted.
     cache_qos_yield(cq.get(), true);
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 2u);
@@ -1330,7 +1331,7 @@ TEST_F(CacheQos, R31_what_was_not_read_at_one_moment_is_no_violation)
     EXPECT_EQ(cq->domains[0].violations, 1u);
 }
 
-// Where counters are fewer than RMIDs a read takes one from somebody.
+// Where counters are fewer than RMIDs a read takes one from another RMID.
 TEST_F(CacheQos, R30_counters_are_left_to_RMIDs_that_somebody_runs_under)
 {
     start();

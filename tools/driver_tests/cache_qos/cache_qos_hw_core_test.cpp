@@ -32,7 +32,7 @@ struct Machine {
     std::map<u32, u64> msrs;
     std::vector<std::pair<u32, u64>> writes;
     std::map<u64, u64> counters;  // by QM_EVTSEL
-    int thefts = 0;               // so often somebody writes QM_EVTSEL after us
+    int thefts = 0;               // writes of QM_EVTSEL by another user, each behind ours
     bool busy = false;            // in the midst of another access
 };
 Machine *machine;
@@ -214,7 +214,7 @@ TEST_F(CacheQosHw, R02_R30_R32_registers_of_recorded_parts)
     }
 }
 
-// What nobody has built, or what a hypervisor may say.
+// Values that no processor has, but that a hypervisor may report.
 TEST_F(CacheQosHw, R04_widths_and_numbers_that_cannot_be)
 {
     const struct {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Steps of a world as text, a line each: what a test wrote by hand, or what chance has thrown, and
-// then what is printed when something is wrong, so that it can be run again.
+// Steps of a World as text, a line each: written by hand in a test, or random; random steps are
+// printed when something is wrong, so that they can be run again.
 //
 //     task 100 50          task 0: 100 lines of its own, 50 lines a millisecond
 //     group 0              group 1, in the root
 //     monitor 1 1          it is monitored
 //     move 0 1
-//     switch 1 0           CPU 1 runs task 0; "idle": nobody
+//     switch 1 0           CPU 1 runs task 0; "idle": no task
 //     run 2000             microseconds
 //     pass                 the sampler; then everything is compared with the truth
 //     bytes group 1 1 = 100     event 1 of a group (cgroup, monitor), in units

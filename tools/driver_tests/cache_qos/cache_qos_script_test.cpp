@@ -442,7 +442,7 @@ TEST(CacheQosScript, R11_AStolenEvtselIsNoticed)
         ASSERT_TRUE(cache_qos_sim_inject(script.world().machine().get(), &fault));
         script.world().machine().cpu(0).evtsel = 0;
         script.world().pass();
-        script.world().complaints();  // of the thief's own QM_EVTSEL, which nobody can put back
+        script.world().complaints();  // drops those of the QM_EVTSEL that the fault wrote
         script.world().compare();
         ASSERT_EQ(script.world().complaints(), "") << after;
     }
@@ -589,8 +589,8 @@ TEST(CacheQosScript, R12_R31_CountersAreBoundToWhoIsCounted)
     EXPECT_EQ(world.complaints(), "");
 }
 
-// Somebody else has bound two: one counts what an event does, of an RMID that is not in use yet,
-// the other something of his own. Both stay as they are, also after the end.
+// Another user has bound two counters: one counts the same as an event, of an RMID that is not in
+// use yet, the other something else. Both stay as they are, also after the end.
 TEST(CacheQosScript, R12_CountersOfOthersAreUsedAsTheyAre)
 {
     Script script(shape_of("amd-turin"));

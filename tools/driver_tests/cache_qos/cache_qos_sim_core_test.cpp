@@ -450,7 +450,7 @@ TEST(CacheQosSimCache, AContestFollowsTheClosedForm)
     }
 }
 
-// Without pressure what somebody left behind stays for ever.
+// Without pressure the lines that another RMID left behind stay for ever.
 TEST(CacheQosSimCache, NothingDecaysByItself)
 {
     Machine machine(MachineShape{});

@@ -12,13 +12,13 @@
 extern "C" {
 #endif
 
-/* An empty table, and a task that nobody tracks */
+/* An empty table, and a task that is not tracked */
 void tasks_begin(void);
 /* It ends before the n-th lock from here on is taken, and a grace period is over as well. */
 void tasks_end_before_lock(unsigned int n);
 void tasks_end_now(void);
 
-/* It has a child, which nobody tracks but the driver. */
+/* It has a child, which only the driver may track. */
 void tasks_fork(void);
 /* The same, and its group is removed just before the driver takes the lock. */
 void tasks_fork_beside_removal(u16 group);

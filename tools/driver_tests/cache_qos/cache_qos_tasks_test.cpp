@@ -72,7 +72,7 @@ TEST(CacheQosTasks, AChildIsWhereItsParentIs)
     expect_nothing_left(group);
 }
 
-// The probes go with the last group: nobody would tell of the child's end.
+// The probes are removed with the last group: the driver would not see the child's end.
 TEST(CacheQosTasks, AChildOfAGroupThatIsRemovedMeanwhileIsNotTracked)
 {
     tasks_begin();

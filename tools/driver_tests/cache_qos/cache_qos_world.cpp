@@ -101,7 +101,7 @@ pmukit_cache_qos_domain World::describe(u32 domain)
             .node = domain % nodes};
 }
 
-// What carries this RMID now counts no longer, or for somebody else, from here on.
+// From here on the lines that carry this RMID count no longer, or for another monitor.
 void World::notify(cache_qos *, cache_qos_news news, u32 rmid)
 {
     World &world = *current_;
@@ -660,7 +660,7 @@ struct cache_qos_value World::value(u32 monitor, pmukit_cache_qos_event event, u
     return value;
 }
 
-// reported = true - lost + what somebody else left under the same RMIDs, at most the bound
+// reported = true - lost + what other monitors left under the same RMIDs, at most the bound
 void World::compare_occupancy(u32 monitor, u16 domain)
 {
     const bool all = domain == CACHE_QOS_ALL;

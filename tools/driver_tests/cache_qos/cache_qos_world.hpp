@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The driver's pure half on a simulated machine, in a scripted order and a virtual time: what the
-// scheduler, perf, configfs and the sampler would ask of it is asked by steps. Beside it stands an
-// account of its own of who is watched by whom, from which the truth follows: each owner in the
-// machine's book is a set of monitors, those that are to count what is brought in under it.
+// scheduler, perf, configfs and the sampler would ask of it is asked by steps. The world keeps its
+// own record of which monitors watch which tasks, from which the ground truth follows: each owner
+// in the machine's reference counters is a set of monitors, those that are to count what is brought
+// in under it.
 #pragma once
 
 extern "C" {
@@ -21,7 +22,7 @@ extern "C" {
 
 namespace pmukit::kshim {
 
-// What a monitor is to show, by looking at every line and at the book.
+// What a monitor is to show, by the lines of the machine and its reference counters.
 struct Truth {
     u64 lines = 0;  // brought in under it
     u64 lost = 0;   // of them, those whose RMID was given up since
@@ -67,7 +68,7 @@ public:
     void cpu_online(u32 cpu, bool online);
     // The sampler: reads what is wanted in all domains. False: a reading was no good.
     bool pass();
-    // Somebody else chooses the upper half of a CPU's PQR_ASSOC, behind the driver's back.
+    // Another user writes the upper half of a CPU's PQR_ASSOC, without the driver.
     void set_closid(u32 cpu, u32 closid);
 
     // What was seen to be wrong since the last call, a line each.

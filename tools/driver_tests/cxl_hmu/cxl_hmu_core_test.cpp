@@ -116,7 +116,7 @@ TEST(CxlHmuCaps, AListIsBoundedByTheBarAndNotByTheInstance)
     EXPECT_EQ(caps.bitmap_qwords, 64U);
 }
 
-// 52 bits of address, 256 MiB a bit: what is more of a bitmap is padding that nobody has to write.
+// 52 bits of address, 256 MiB a bit: a longer bitmap ends in padding, which is not written.
 TEST(CxlHmuCaps, ABitmapIsNoLongerThanAddresses)
 {
     cxl_hmu_caps caps;

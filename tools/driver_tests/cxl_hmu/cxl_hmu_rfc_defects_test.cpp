@@ -100,7 +100,8 @@ TEST(CxlHmuRfcDefect, D4_QwordsOutsideTheRangeAreWrittenAsZero)
         EXPECT_EQ(cxl_hmu_bitmap_qword(&cfg, qword), qword == 2 ? 0x7cULL : 0ULL) << qword;
 }
 
-// The head went to the tail, whatever had been copied; the room for it was computed below zero.
+// The RFC moved the head to the tail, however much it had copied; the free space could be computed
+// as less than zero.
 TEST(CxlHmuRfcDefect, D5_TheHeadMovesByWhatWasTaken)
 {
     for (u32 size : {2U, 64U, 65U, 1024U, 65535U}) {
@@ -122,7 +123,7 @@ TEST(CxlHmuRfcDefect, D5_TheHeadMovesByWhatWasTaken)
 // After a copy cut short it went on with the next part of the list.
 TEST(CxlHmuRfcDefect, D6_WhatIsTakenIsOnePieceFromTheHead)
 {
-    // The list wraps: 3 entries up to its end, 4 from its start; room for 2, then for all.
+    // The list wraps: 3 entries up to its end, 4 from its start; space for 2, then for all.
     cxl_hmu_plan plan;
     ASSERT_TRUE(cxl_hmu_list_plan(61, 4, 64, 2, false, &plan));
     EXPECT_EQ(plan.take, 2U);

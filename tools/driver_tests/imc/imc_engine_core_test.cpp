@@ -38,7 +38,7 @@ struct Machine {
 TEST(ImcEngineFacts, TellBusyThreadsApart)
 {
     Machine machine;
-    machine.busy(0, true, 100);   // nobody until here
+    machine.busy(0, true, 100);   // no thread until here
     machine.busy(1, true, 130);   // 30 with one
     machine.busy(2, true, 150);   // 20 with two
     machine.busy(1, false, 155);  // 5 with three

@@ -365,7 +365,7 @@ TEST_F(ImcRing, RecordsUnseenBeforeAStartAreNobodys)
     engine.write(5);
     look();
     EXPECT_EQ(take(2), numbers(0, 2));
-    engine.write(3);  // nobody looks any more
+    engine.write(3);  // not looked at before the restart
     imc_ring_restart(&ring);
     look();
     EXPECT_EQ(take(), numbers(0, 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Tables of lists under the kernel's names, for one thread: RCU is nobody else. */
+/* The kernel's hash tables, for one thread: there is no other reader, and RCU does nothing. */
 #ifndef KSHIM_LINUX_HASH_H
 #define KSHIM_LINUX_HASH_H
 
