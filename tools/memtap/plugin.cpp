@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A TCG plugin of QEMU: every load and store of the guest to a range of its physical memory goes
-// to the device model whose memory that range is, and into a tally of its own, which judges the
-// model. It has to be linked with the C library alone: it runs in a process of others.
+// to the device model whose memory that range is, and into the plugin's own tally, which the model
+// is checked against. It has to be linked with the C library alone: it runs in QEMU's process.
 //
 //   -plugin memtap.so,ring=FILE,tally=FILE
 //

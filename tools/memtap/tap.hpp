@@ -21,13 +21,13 @@ public:
     Tap(Tap &&other) noexcept;
     Tap &operator=(Tap &&) = delete;
     Tap(const Tap &) = delete;
-    ~Tap();  // tells the writers that nobody reads any more, and removes the file
+    ~Tap();  // marks for the writers that the reader has left, and removes the file
 
     // What is there now, ring after ring; how many. Each offset lies in the range. Fewer than fit:
     // there was no more.
     size_t take(std::span<Access> into);
-    // Tells the writers that nobody reads any more. What is there now can still be taken, and what
-    // comes later cannot: so it comes to an end, however fast they write.
+    // Marks for the writers that the reader has left. What is there now can still be taken, what
+    // comes later cannot: so take() comes to an end, however fast they write.
     void close();
 
     // Words that no honest writer writes: offsets outside the range, or more than a ring holds.

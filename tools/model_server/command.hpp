@@ -34,7 +34,7 @@ public:
     virtual ~ModelCommand() = default;
 
     virtual bool chosen() const = 0;
-    // Judges the words, listens, and only then makes files: what another run writes is left alone
+    // Checks the options, listens, and only then makes files: those of another run are left alone
     // when the socket is in use. Makes the model and puts it into its slot. The command owns the
     // model and must outlive the chassis' run.
     virtual Result<void> start(vfu::Chassis &chassis) = 0;

@@ -64,7 +64,7 @@ Outcome run(const std::string &arguments)
     return Program("cxl_hmu --socket /nonexistent/socket " + arguments).end();
 }
 
-// Says something and leaves. False: nobody was there.
+// Connects, sends the words and closes. False: the socket did not take them.
 bool visit(const std::string &socket, std::string_view words = "")
 {
     const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -19,7 +19,7 @@ namespace {
 
 using models::uncore_pmon::Platform;
 
-// For a device that nobody asks anything: its answers are in its registers.
+// For a model without a guest, whose registers are only dumped.
 class NoHost final : public vfu::Host {
 public:
     bool dma_read(uint64_t, std::span<std::byte>) override { return false; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The oracle: writes down every access to a device's memory, one line each, in order. It knows
-// nothing of counters, units or epochs, so what is computed from the log can judge them.
+// The reference log of every access to a device's memory, one line each, in order. It knows nothing
+// of counters, units or epochs, so what is computed from the log can check them.
 //
 //   # pmukit access log 1
 //   R 0x<dpa> <width in bytes>

@@ -9,7 +9,7 @@ namespace pmukit::models::cxl_hmu {
 
 namespace {
 
-// 0x1234 is what emulators use for devices nobody makes; the device id spells "CH".
+// 0x1234 is what emulators use for devices that exist only in emulators; the device id spells "CH".
 constexpr uint16_t kVendor = 0x1234;
 constexpr uint16_t kDevice = 0x4348;
 constexpr uint32_t kClassCxlMemory = 0x050210;

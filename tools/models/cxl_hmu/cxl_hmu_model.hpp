@@ -24,8 +24,8 @@ namespace pmukit::models::cxl_hmu {
 
 class CxlHmuModel final : public vfu::Device {
 public:
-    // options passed check(). The log is told of every memory access before a CHMU is; closing it
-    // is the owner's.
+    // options passed check(). The log gets every memory access before a CHMU does; its owner closes
+    // it.
     CxlHmuModel(const Options &options, AccessLog &log, vfu::Host &host);
 
     vfu::ConfigSpace &config() override { return config_; }
@@ -40,9 +40,9 @@ public:
     std::optional<uint64_t> next_deadline_ns() const override;
     void advance(uint64_t now_ns) override;
 
-    // All that the feed still has, when nobody waits for the device any more.
+    // Takes all that the feed still has, when no guest waits for the device any more.
     void take_rest_of_feed();
-    // The run is over: hot entries that still wait for room count as dropped.
+    // The run is over: hot entries that still wait for space on the list count as dropped.
     void drop_outstanding();
 
     uint64_t entries_stored() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // CXL hotness monitoring unit: register facts, hardware side. CXL r3.2 section 8.2.8; where the
 // text is unclear the reading of the CXL HMU RFC (J. Cameron, Nov 2024) and of QEMU's CHMU model
-// (RFC v2, June 2025) is taken and named. The driver has its own copy, written by somebody else.
+// (RFC v2, June 2025) is taken and named. The driver has its own, independent copy.
 #pragma once
 
 #include <cstdint>

@@ -6,14 +6,13 @@
 //    access reads as ones or is dropped, and is a violation.
 //  - A strict device drops a write of configuration 1 with a value that it reserves or does not
 //    support, and bits of the bitmap beyond its capacity. A lenient one takes both.
-//  - A configuration the device cannot run (unsupported unit, threshold beyond the counter width
-//  ...)
+//  - A configuration the device cannot run (unsupported unit, threshold beyond the counter width)
 //    is accepted by the registers and refused at enable: the operation ends with Status[0] clear.
 //  - Control bits written while an operation is in progress are dropped.
 //  - Enable frees the counters in epoch mode, because an epoch starts with none; in always-on mode
 //    they stay until reset. A new unit size frees them too. Disable abandons the running epoch.
-//  - Level crossing is judged only while tracking is enabled. A notification threshold of 0 never
-//    crosses.
+//  - Level crossing is checked only while tracking is enabled. A notification threshold of 0 is
+//    never crossed.
 //  - Downsampling picks among the requests that pass type and range; randomised, it picks alike
 //    after every enable.
 #pragma once
@@ -120,7 +119,7 @@ public:
     std::optional<uint64_t> next_deadline_ns() const;
     void advance(uint64_t now_ns);
 
-    // Entries that wait for room on the list will never be there.
+    // Entries that still wait for space on the list count as dropped.
     void drop_outstanding();
 
     uint64_t requests() const { return requests_; }  // since the reset, tracked or not

@@ -18,7 +18,7 @@ struct Options {
     unsigned instances = 2;  // of each CHMU
     uint64_t serial = 0x4348'4d55'0000'0001;
     bool doe = false;  // a DOE mailbox, which knows discovery alone
-    // The memory is this and mapped by the guest, so nobody sees its accesses; not owned.
+    // The device's memory, which the guest maps, so that its accesses are not seen; not owned.
     vfu::BarMemory *mapped = nullptr;
     // The memory is the guest's own, and this tells what is done to it; not owned.
     RequestFeed *feed = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Accesses to the device's memory that come another way than through its BAR: where the memory is a
-// part of the guest's own, no access to it is trapped, and somebody else saw it.
+// part of the guest's own, no access to it is trapped, and another component reports it.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ public:
     // What has come since the last call, in its order; how many. Fewer than fit: there is no more
     // now.
     virtual size_t take(std::span<FedAccess> into) = 0;
-    // Nobody waits for the device any more: take() gives what is there now, and so comes to an end.
+    // No guest waits for the device any more: take() gives what is there now, and so comes to an
+    // end.
     virtual void close() = 0;
 };
 

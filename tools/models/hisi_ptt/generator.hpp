@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Packets that nobody sent, for volume: they run only while a trace does, and a second trace meets
-// the same ones again. What is in them depends on the parameters alone; only their times do not.
+// Synthetic packets, for volume: they run only while a trace does, and a second trace gets the same
+// ones again. What is in them depends on the parameters alone; only their times do not.
 //
 // Every read is answered: a completion follows its request after some other packets, as it would
 // with several requests in flight.

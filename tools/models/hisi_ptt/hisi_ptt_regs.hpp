@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // HiSilicon PCIe Tune and Trace: register facts, hardware side, from what is published of the
 // device (Linux, Documentation/trace/hisi-ptt.rst, and the register use of Linux 7.2). All
-// registers are 32 bits wide and lie in BAR 2. The driver has its own copy, written by somebody
-// else.
+// registers are 32 bits wide and lie in BAR 2. The driver has its own, independent copy.
 #pragma once
 
 #include <cstdint>

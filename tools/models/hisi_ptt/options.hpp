@@ -25,7 +25,7 @@ struct Options {
     std::optional<GeneratorParams> generator{};
     std::optional<FloodParams> flood{};
     MessageParams messages;
-    bool wide_tags = false;  // tags of 14 bits, where the entry has room for them
+    bool wide_tags = false;  // tags of 14 bits, where the entry has bits for them
     bool lenient = false;    // what the documentation does not allow is no violation
     const Fault *fault = nullptr;
 };

@@ -116,7 +116,7 @@ uint32_t first_dword(const Tlp &tlp)
 
 void put_completion(const Packet &packet, Header &header)
 {
-    // Without data there is no first byte whose address could be told (2.2.9.1).
+    // Without data there is no first byte, and its address is 0 (2.2.9.1).
     const auto lower = static_cast<uint32_t>(packet.bytes == 0 ? 0 : packet.address & 0x7f);
     header[1] = kRequester.put(packet.completer) |
                 kStatus.put(static_cast<uint32_t>(packet.status)) |

@@ -5,15 +5,17 @@
 //
 //         31     29 28    24 23  22..20 19   18  17  16  15  14  13..12 11..10 9        0
 //   DW0  |  Fmt    |  Type  |T9|  TC   |T8| A2 |   |TH| TD| EP| Attr  |  AT  |  Length  |
-//   DW1  |  requester             |   tag      | last BE | first BE |                      request
-//   DW1  |  completer             | status | B |   byte count      | completion DW2  |  address
-//   63:32, or 31:2 when it fits     | requester | tag | lower address |    completion DW3  |
-//   address 31:2, or 0 |
+//   DW1  |  requester                    |   tag      | last BE | first BE |    request
+//   DW1  |  completer                    | status | B |   byte count       |    completion
+//   DW2  |  address 63:32, or 31:2 when it fits                            |    request
+//   DW2  |  requester                    |   tag      |   lower address    |    completion
+//   DW3  |  address 31:2, or 0                                             |
 //
 //   8 dwords:  mark, prefix, DW0, DW1, DW2, DW3, 0, time
 //   4 dwords:  Fmt Type T9 T8 TH SO Length time, DW1, DW2, DW3
-// Tags of 14 bits (PCI Express 6.0) do not fit a header; the block puts the upper ones where the
-// header has room, as tools/perf/util/hisi-ptt-decoder of Linux reads them:
+//
+// Tags of 14 bits (PCI Express 6.0) do not fit a header; the block puts the upper ones into unused
+// bits of the header, as tools/perf/util/hisi-ptt-decoder of Linux reads them:
 //
 //              31   30     23 22  21 20  19      16 15         0
 //   64-bit DW2 | - | segment | - |TV| T |tag 13:10 | address 47:32 |
@@ -32,7 +34,7 @@
 
 namespace pmukit::models::hisi_ptt {
 
-// time counts ticks; each format keeps as many of its low bits as it has room for.
+// time counts ticks; each format keeps as many of its low bits as fit.
 std::array<uint32_t, 4> encode_4dw(const Tlp &tlp, uint64_t time, bool wide_tags = false);
 std::array<uint32_t, 8> encode_8dw(const Tlp &tlp, uint64_t time, bool wide_tags = false);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The oracle: packets in words, one line each, in order. It is written from the packet itself and
-// shares nothing with the encoder, so what is decoded from a trace can be held against it.
+// The reference log: packets in words, one line each, in order. It is written from the packet
+// itself and shares nothing with the encoder, so what is decoded from a trace can be compared with
+// it.
 //
 //   # pmukit tlp log 1
 //   <ns> in|out P|NP|CPL <kind> port=<bdf> req=<bdf> tag=<hex> <what>

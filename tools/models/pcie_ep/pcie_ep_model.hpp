@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A plain PCIe endpoint that makes traffic when it is told to: memory behind a BAR, a DMA engine
-// and one message. It needs no driver; a program with its resource files mapped can use all of it.
+// A plain PCIe endpoint that makes traffic on request: memory behind a BAR, a DMA engine and one
+// message. It needs no driver; a program with its resource files mapped can use all of it.
 #pragma once
 
 #include <array>

@@ -7,7 +7,7 @@
 
 namespace pmukit::models::pcie_ep {
 
-inline constexpr uint16_t kVendor = 0x1234;  // what emulators use for devices nobody makes
+inline constexpr uint16_t kVendor = 0x1234;  // what emulators use for devices of their own
 inline constexpr uint16_t kDevice = 0x4550;  // "EP"
 
 inline constexpr unsigned kRegisterBar = 0;

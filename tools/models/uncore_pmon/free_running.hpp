@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The counters of a memory controller that always run, whatever its two units are told: DCLK, and
+// The counters of a memory controller that always run, whatever its two units are set to: DCLK, and
 // the DCLK cycles that reads and writes spent in their queues. Here each of them waits one cycle.
 #pragma once
 

@@ -67,7 +67,7 @@ constexpr uint32_t in_bar(unsigned bar, uint64_t offset = 0)
     return static_cast<uint32_t>(offset | kDvsecBirField.put(bar));
 }
 
-// The second BAR has no room beside a 64-bit one.
+// A 64-bit table BAR takes BAR registers 0 and 1: the second BAR is then the one behind the units'.
 unsigned second_bar_of(const Options &options)
 {
     return options.table_64bit ? kBarBehindUnits : 1 - options.table_bar;

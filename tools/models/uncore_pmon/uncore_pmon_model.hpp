@@ -31,8 +31,8 @@ inline constexpr unsigned kDdrBar = 4;
 
 class UncorePmonModel final : public vfu::Device, public vfu::TrafficObserver {
 public:
-    // options passed check(). The record is told of every access before a counter is; closing it is
-    // the owner's.
+    // options passed check(). The record gets every access before a counter does; its owner closes
+    // it.
     UncorePmonModel(const Options &options, AccessRecord &record, vfu::Host &host);
 
     vfu::ConfigSpace &config() override { return config_; }

@@ -168,7 +168,7 @@ TEST_F(Function, TpmiListsFeaturesAndTellsTheirState)
     EXPECT_EQ(bar(table + 0x1000, 8), 0u);                  // version 0.0
 
     const auto state = [&](uint64_t feature) {
-        EXPECT_EQ(bar(control, 8) >> 4 & 3, 0u);  // nobody's
+        EXPECT_EQ(bar(control, 8) >> 4 & 3, 0u);  // no owner
         model->bar_write(1, control + 8, 8, 0x10 | feature << 40);
         EXPECT_EQ(bar(control, 8) >> 4 & 3, 1u);
         model->bar_write(1, control, 8, 1 | 2 << 16);

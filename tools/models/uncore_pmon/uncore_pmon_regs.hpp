@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Intel uncore performance monitoring with self-discovery: register facts, hardware side, from what
 // is published of it (the register use of Linux 7.2, arch/x86/events/intel, and of the Intel PCM
-// tools). The driver has its own copy, written by somebody else.
+// tools). The driver has its own, independent copy.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ enum class Signal : uint8_t {
     kHclk,
     kLinkClk,
     kUclk,
-    kReadCas,       // a line read from DDR for somebody
+    kReadCas,       // a line read from DDR for a request
     kUnderfillCas,  // a line read to complete a partial write
     kWriteCas,      // a line written to DDR
     kReadQueued,    // inserts into the read and the write pending queue
