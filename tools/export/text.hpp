@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Fields as text, for the formats that are text. Everything writes to `at`, where the caller has
-// made room, and returns the place behind it.
+// Fields as text, for the formats that are text. Every function writes to `at`, where the caller
+// has reserved space, and returns the place behind the text.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A file that rows of text go into: room first, then characters, no allocation in between.
+// A file for rows of text: room() reserves space, then the characters are put there without an
+// allocation.
 #pragma once
 
 #include <memory>

@@ -52,7 +52,7 @@ TEST(Text, WritesWordsOfEveryLength)
                   letters.substr(0, size));
 }
 
-// What a number may overwrite is all that its callers leave room for.
+// A number overwrites no more bytes than its callers reserve for it.
 TEST(Text, OverwritesNoMoreThanANumberMayTake)
 {
     for (uint64_t value = UINT64_MAX; value != 0; value /= 3)

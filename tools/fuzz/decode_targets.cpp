@@ -109,7 +109,7 @@ void feed(decode::Decoder &decoder, Bytes bytes, size_t step)
     decoder.end();
 }
 
-// Each piece is a run; of every seventh nobody knows where entries are.
+// Each piece is a run; for every seventh the begin of its entries is unknown.
 constexpr unsigned kPttRuns = 4;
 void feed_runs(decode::hisi_ptt::StreamDecoder &decoder, Bytes bytes, size_t step)
 {

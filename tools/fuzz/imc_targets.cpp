@@ -92,7 +92,7 @@ void imc_ring_any(Bytes bytes)
         } else if (step == 3) {
             ::imc_ring_drop(&ring, &tally);
             hold(ring.taken - before == tally.lost);
-            // What nobody has looked at goes without being anybody's loss.
+            // A restart skips the records that were not looked at; they are not counted as lost.
             ::imc_ring_restart(&ring);
             hold(ring.taken == ring.written);
         }

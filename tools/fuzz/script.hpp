@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The bytes of a target as what somebody does, step by step: numbers and contents are taken from
-// their front. Behind the end all is zero.
+// The bytes of a target as a sequence of steps: numbers and contents are taken from the front.
+// Behind the end all is zero.
 #pragma once
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 namespace pmukit::html {
 
-// Good between tags and in quoted attributes. What is no UTF-8, and what XML 1.0 (section 2.2,
-// Char) has no room for, becomes U+FFFD.
+// Valid between tags and in quoted attributes. What is no UTF-8, and a character that XML 1.0
+// (section 2.2, Char) excludes, becomes U+FFFD.
 std::string escaped(std::string_view text);
 
 }  // namespace pmukit::html

@@ -91,7 +91,7 @@ constexpr const char *kWhole = "nothing lost";
 struct Figure {
     std::string title;
     std::string pmu;                  // whose numbers these are
-    std::string source;               // "model": its device is emulated; empty: nobody said
+    std::string source;               // "model": its device is emulated; empty: unknown
     std::vector<std::string> losses;  // a line each; empty: nothing is missing
     std::string whole = kWhole;       // what is said then
     std::vector<std::string> words;   // below the title, a paragraph each

@@ -131,7 +131,7 @@ std::string body_of(const HeatMap &map, std::string_view name)
 
 // Bars
 
-// A value stands beside its label; below, where a page of 400 pixels has no room for both.
+// A value is beside its label, or below it where a page of 400 pixels is too narrow for both.
 unsigned value_line_pixels(const Bars &bars)
 {
     const bool fits = std::ranges::all_of(bars.bars, [](const Bars::Bar &bar) {
@@ -263,7 +263,7 @@ std::string body_of(const Flame &flame, std::string_view name)
     for (const Flame::Frame &frame : flame.frames) {
         if (percent(frame.width) < kSmallestPercent)
             continue;
-        // A drawing of its own cuts off the letters that have no room.
+        // An <svg> of its own cuts off the letters that do not fit.
         append(out, R"(<svg {} x="{:.4f}%" y="{}" width="{:.4f}%" height="{}"><title>{}</title>)",
                marks.attributes(fmt::format("f{}", frame.hue % Flame::kHues)), percent(frame.left),
                frame.depth * kFramePixels, percent(frame.width), kFramePixels - 1,

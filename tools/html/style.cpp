@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // How a page looks, and how keys move in it. Shades of heat differ in lightness alone, so that they
-// are told apart without colours; by night more is lighter. Words have a contrast of 4.5 or more on
-// whatever they stand on. Neither part has a character that XML would read as markup.
+// are distinct without colors; in a dark color scheme more is lighter. Words have a contrast of 4.5
+// or more on whatever they stand on. Neither part has a character that XML would read as markup.
 #include "html/parts.hpp"
 
 namespace pmukit::html {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # declared.awk HEADER...: the functions that headers declare and do not define, one a line, with namespace and class:
-# "public pmukit::perfdata::Reader::next". Knows the manner of this tree's headers, not all of C++.
+# "public pmukit::perfdata::Reader::next". Knows the style of this tree's headers, not all of C++.
 
 function reset() { text = "" }
 
