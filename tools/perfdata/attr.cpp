@@ -41,8 +41,7 @@ Result<Attr> parse_attr(Bytes bytes, std::endian order)
     if (bytes.size() < kAttrMinBytes)
         return Error{Errc::kTruncated, "event attribute of fewer than 64 bytes"};
 
-    // Size 0 means the first published size; a larger claim than there is room for is cut to the
-    // room.
+    // Size 0 means the first published size; a size beyond the given bytes is cut to them.
     size_t claimed = load<uint32_t>(bytes.data() + kAttrSize, order);
     if (claimed < kAttrMinBytes)
         claimed = kAttrMinBytes;

@@ -32,8 +32,7 @@ struct Attr {
     bool use_clockid = false;
 };
 
-// bytes is the whole room the file gives to the attribute. Error without offset: the caller knows
-// where.
+// bytes: all that the file reserves for the attribute. Error without offset: the caller knows it.
 Result<Attr> parse_attr(Bytes bytes, std::endian order);
 
 }  // namespace pmukit::perfdata

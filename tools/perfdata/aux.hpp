@@ -72,7 +72,7 @@ private:
     struct State {
         uint64_t delivered = 0;  // bytes given or reported lost so far
         uint64_t announced = 0;  // the end of what the kernel says it wrote
-        uint64_t run_end = 0;    // of what the sink was told to follow
+        uint64_t run_end = 0;    // of the run that was announced to the sink
         std::optional<uint64_t> first_announced;
         bool started = false;
         bool told = false;  // the sink knows the stream

@@ -127,7 +127,7 @@ TEST_P(Corpus, HasTheSamplesThatPerfScriptSays)
 
 // Copies
 
-// What makes a recording of a recording, told to take all of it.
+// Commands that make a recording of a recording, with options that keep all of it.
 Result<void> cut_nothing(const std::string &from, const std::string &to)
 {
     Result<Reader> plan = Reader::open_path(from), copy = Reader::open_path(from);

@@ -353,7 +353,7 @@ Result<void> Cutter::auxtrace(const Record &record)
 {
     merge_.record(record);
     if (record.payload_at == 0) {
-        // A file that grew since the first pass has buffers that nobody planned for.
+        // A file that grew since the first pass has buffers that the plan does not have.
         keeps_buffer_ = totals_.buffers < plan_.buffers() && plan_.keeps(totals_.buffers);
         totals_.buffers++;
         totals_.buffers_kept += keeps_buffer_;

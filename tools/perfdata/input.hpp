@@ -42,7 +42,7 @@ public:
     // Nothing will come after what at() gives.
     bool ended() const { return ended_; }
 
-    // Takes as many bytes as there is room for.
+    // Takes as many bytes as fit; returns their number.
     size_t feed(Bytes bytes);
     void end_feed() { ended_ = true; }
 

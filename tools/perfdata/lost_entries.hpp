@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // How many entries an event lost whose driver adds them to the event's count of lost samples
-// (PERF_FORMAT_LOST, LOST_SAMPLES of a recorder). The kernel adds records to that count for which
-// the event's ring had no room. LOST tells of those, of all events of the ring together, and not
-// before there is room again.
+// (PERF_FORMAT_LOST, LOST_SAMPLES of a recorder). The kernel adds to that count the records that
+// did not fit into the event's ring. LOST counts those, of all events of the ring together, and
+// comes only when the ring has space again.
 #pragma once
 
 #include <linux/perf_event.h>

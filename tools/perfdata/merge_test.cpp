@@ -133,7 +133,8 @@ INSTANTIATE_TEST_SUITE_P(Orders, MergeTest,
                              return order.param == std::endian::little ? "little" : "big";
                          });
 
-// What two rings had in one round of 400 KB; of so many recordings none may have little room.
+// One recording has 400 KB of two rings in a round: its queue must hold that, even if the memory
+// for queues is shared by 200 recordings.
 TEST_P(MergeTest, KeepsTheOrderOfRoundsHoweverManyRecordingsThereAre)
 {
     constexpr uint64_t kSamples = 10000;

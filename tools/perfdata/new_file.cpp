@@ -66,7 +66,7 @@ Result<Fd> NewName::create() const
         return to_->open_in_place();
     // Of a program before us that had our number, or of another user.
     ::unlinkat(to_->folder(), part_.c_str(), 0);
-    // Physical addresses are nobody else's business: the owner reads it, as perf does it.
+    // Only the owner may read it, as with perf: a recording has physical addresses.
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     Fd fd(::openat(to_->folder(), part_.c_str(), kFlags, 0600));
     if (!fd)

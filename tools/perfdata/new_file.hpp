@@ -87,8 +87,8 @@ public:
     // A power cut after finish() does not lose it. What is put goes to the disk in the background,
     // so that the end does not wait long.
     void make_durable() { durable_ = true; }
-    // Once this descriptor can be read, a pipe that has had no room for a second is an error:
-    // nobody empties it. Before any byte; -1: waits for ever.
+    // Once this descriptor can be read, a pipe that takes nothing for a second is an error: it has
+    // no reader that goes on. Before any byte; -1: waits for ever.
     void give_up_when(int stop_fd);
     // The file is its user's alone unless this says otherwise.
     Result<void> set_mode(mode_t mode);

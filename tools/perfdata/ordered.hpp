@@ -46,8 +46,8 @@ public:
     uint64_t late_records() const { return late_; }
 
 private:
-    // Many records are kept in one block; a block goes when its last record was given. Each has
-    // room for the longest record.
+    // Many records are kept in one block; a block goes when its last record was given. The longest
+    // record fits into a block.
     struct Block {
         std::unique_ptr<std::byte[]> bytes;
         size_t used = 0, records = 0;

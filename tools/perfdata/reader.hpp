@@ -90,7 +90,7 @@ public:
     // Pipe layout: goes on to the first record that is not of the header, so that the events are
     // known; next() gives units and scales of events and then that one. Not for pushed readers.
     Result<void> read_front();
-    // Takes as many bytes as there is room for, after step() asked; what it gave before is gone.
+    // Takes as many bytes as fit, after step() asked; what it gave before is gone.
     size_t feed(Bytes bytes)
     {
         ready_ = 0;  // the window moves
@@ -114,14 +114,14 @@ public:
     {
         return {more_parts_.rbegin(), more_parts_.rend()};
     }
-    // The first file of a directory that is not there, though a later one is; a complaint too.
+    // The first file of a directory that is not there, though a later one is; also in complaints().
     const std::optional<std::string> &missing_part() const { return missing_part_; }
     // Where the records of a file begin and, as far as the header can be believed, end.
     uint64_t data_begin() const { return data_begin_; }
     uint64_t data_end() const { return data_end_; }
 
-    // In the order of the file; without those that are complaints, because they lie outside of it
-    // or are too large. In pipe layout they come with the records.
+    // In the order of the file; without those that are in complaints(), because they lie outside of
+    // it or are too large. In pipe layout they come with the records.
     const std::vector<FeatureSection> &features() const { return features_; }
     // Borrowed from the reader. nullopt: not there.
     std::optional<Bytes> feature(unsigned feature) const;

@@ -75,7 +75,7 @@ Result<std::set<uint32_t>> part_numbers(const std::string &folder)
 }
 
 // A section costs nothing on disk where the file has a hole, and several may claim the same bytes.
-// room: for this section and those behind it. nullptr: it can be read.
+// room: bytes left for this section and those behind it. nullptr: it can be read.
 const char *why_left_out(unsigned feature, const std::optional<Bytes> &content, uint64_t room)
 {
     if (!content)

@@ -31,7 +31,7 @@ FileBuilder two_events(std::endian order = std::endian::little)
     file.aux(8, 3, 0, 16);
     file.auxtrace(8, 3, 0, filled(16, 0x22));
     file.record(kFinishedRound, {});
-    file.record(500, {1, 2});  // of a type nobody knows
+    file.record(500, {1, 2});  // of an unknown type
     return file;
 }
 

@@ -216,9 +216,9 @@ Recovery Finder::find(const ByteRange &range, const Watch &watch)
     return found;
 }
 
-// Without this section perf does not unpack: version, zstd, level and ratio (only told), and the
-// room for one record's content, which is the ring that it was drained from: 512 KiB unless -m said
-// else.
+// Without this section perf does not unpack: version, zstd, level and ratio (not used to unpack),
+// and the buffer size for one record's content, which is that of the ring it was read from: 512 KiB
+// unless perf record had -m.
 std::vector<std::byte> compression_section(std::endian order)
 {
     constexpr uint32_t kZstd = 1, kRoomBytes = (uint32_t{4} << 20) + 4096;

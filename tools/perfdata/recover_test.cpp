@@ -148,7 +148,7 @@ TEST_P(RecoverOrder, PackedRecordsOfAKilledRecorderCanBeUnpackedAgain)
     ASSERT_TRUE(finished(recording->write(path)));
     Result<Reader> reader = Reader::open_path(path);
     ASSERT_TRUE(reader);
-    // Version, type 1 (zstd), level, ratio, room for what a record unpacks to.
+    // Version, type 1 (zstd), level, ratio, buffer size for what a record unpacks to.
     const std::optional<Bytes> section = reader->feature(kFeatCompressed);
     ASSERT_TRUE(section);
     ASSERT_EQ(section->size(), 20U);

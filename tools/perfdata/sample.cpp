@@ -132,7 +132,7 @@ Registers read_registers(Walk &in, uint64_t mask)
     return registers;
 }
 
-// The room is of the size that was asked for; dyn_size behind it says how much of it is real.
+// The field has the size that was asked for; dyn_size behind it says how much of it is valid.
 Bytes read_user_stack(Walk &in)
 {
     uint64_t size = in.word();

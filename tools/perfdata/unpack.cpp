@@ -44,7 +44,7 @@ std::unique_ptr<Unpacker> Unpacker::make()
     return std::unique_ptr<Unpacker>(new Unpacker(std::move(stream)));
 }
 
-// Unpacks until the room is full or the packed bytes are used up.
+// Unpacks until the buffer is full or the packed bytes are used up.
 Result<void> Unpacker::fill()
 {
     std::memmove(room_.get(), room_.get() + first_, last_ - first_);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // make_samples little|big FILE: a recording whose samples have every field that a kernel can write,
-// of either byte order, for the corpus: no guest has branch stacks, and nobody else's samples say
-// what is in their payload in words of perf's. The values are numbers that can be told from each
-// other.
+// of either byte order, for the corpus: no guest has branch stacks, and perf prints the payload of
+// no other samples. The values are numbers that differ from each other.
 #include <cstdio>
 #include <string_view>
 
@@ -121,7 +120,7 @@ std::vector<std::byte> sample(const Kind &kind, std::endian order, uint32_t numb
     return record.take();
 }
 
-// Of half of the samples; the others are of one that nobody names.
+// Names the cgroup of half of the samples; no record names that of the others.
 std::vector<std::byte> cgroup(std::endian order)
 {
     constexpr std::string_view kPath("/made\0\0", 8);

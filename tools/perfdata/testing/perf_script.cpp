@@ -37,7 +37,7 @@ constexpr Field kFields[] = {
     {"code_page_size", PERF_SAMPLE_CODE_PAGE_SIZE},
 };
 
-// What perf script shows when it is told to show all that it can, in its own words for an option.
+// Records that perf script prints with its options --show-*-events.
 constexpr uint32_t kShown[] = {
     PERF_RECORD_MMAP,       PERF_RECORD_MMAP2,
     PERF_RECORD_COMM,       PERF_RECORD_FORK,
@@ -419,8 +419,8 @@ Result<std::string> script_fields(Reader &reader)
             break;
     }
     const uint64_t common = common_fields(reader, reader.is_pipe());
-    // perf shows the payload of an event made for that unless it is told all fields anew: those of
-    // its own that we do not want are taken away, the others added.
+    // perf prints the payload of a BPF output event only with its default fields, not with a full
+    // list of fields: default fields that are not compared are removed, the others added.
     const bool added = common & PERF_SAMPLE_RAW;
     std::string fields = added ? "-comm,-ip,-sym,-symoff,-dso" : have_names(reader) ? "event" : "";
     for (const Field &field : kFields)

@@ -700,7 +700,7 @@ bool starts_like_any(std::string_view line, std::initializer_list<std::string_vi
                        [line](std::string_view start) { return line.starts_with(start); });
 }
 
-// Hex dumps, what perf knows from its session, complaints and titles.
+// Hex dumps, what perf knows from its session, warnings and titles.
 bool is_left_out(std::string_view line)
 {
     if (line.empty() || line == "." ||
