@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Instructions: Documentation/bpf/standardization/instruction-set.rst of Linux. In words:
 //
-//     entry = ringbuf_reserve(ring, room)
+//     entry = ringbuf_reserve(ring, max)
 //     if (!entry) { lost++; return 1 }
 //     bytes = fixed, or where the located field says that the record ends
-//     if (bytes > room) { ringbuf_discard(entry); lost++; return 1 }
+//     if (bytes > max) { ringbuf_discard(entry); lost++; return 1 }
 //     entry->event = event; entry->bytes = bytes
 //     probe_read_kernel(entry->record, bytes, context + 8)
 //     ringbuf_submit(entry); return 1
 //
-// 0 would take the trace event from everybody else who reads it through perf.
+// Returning 0 would hide the trace event from its other readers through perf.
 #include "record/bpf_program.hpp"
 
 #include <algorithm>

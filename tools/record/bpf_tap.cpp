@@ -84,7 +84,7 @@ Result<Fd> attach_program(const TraceFormat &format, int program)
 struct BpfTap::State {
     ~State()
     {
-        events.clear();  // nobody writes any more
+        events.clear();  // no program writes any more
         ::ring_buffer__free(reader);
     }
 
@@ -165,8 +165,8 @@ int BpfTap::fd() const
     return ::ring_buffer__epoll_fd(state_->reader);
 }
 
-// libbpf goes on for as long as there is one more. It gives back the room of the record at which it
-// is told to stop, too.
+// libbpf goes on for as long as there is one more record. It also frees the record at which the
+// callback makes it stop.
 Result<void> BpfTap::take()
 {
     state_->taken = 0;

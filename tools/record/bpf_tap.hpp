@@ -32,7 +32,7 @@ public:
     // Hands the records that are there to the sink. Those that come meanwhile may have to wait for
     // the next call: it ends however fast they come.
     Result<void> take();
-    // Records for which there was no room in the ring.
+    // Records that did not fit into the ring.
     uint64_t lost() const;
 
 private:

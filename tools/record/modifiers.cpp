@@ -117,7 +117,7 @@ std::optional<ModifierFault> parse_modifiers(std::string_view letters, Modifiers
             return ModifierFault{at, *why};
         std::ranges::find(kLetters, letters[at], &Letter::letter)->apply(named, result);
     }
-    // A guest's instructions cannot be told precisely; perf leaves guests out as well.
+    // A guest's instructions cannot be sampled precisely; perf leaves guests out as well.
     if (result.precise && !named.side)
         result.exclude_guest = true;
     return std::nullopt;

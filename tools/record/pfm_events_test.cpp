@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// libpfm4 told to be on a certain processor: the same on every machine. What is expected is the
-// event select register of Intel's and AMD's manuals: umask in bits 15:8, event in 7:0, cmask in
-// 31:24.
+// libpfm4 with a forced processor (LIBPFM_FORCE_PMU): the same on every machine. The expected value
+// is the event select register of Intel's and AMD's manuals: umask in bits 15:8, event in 7:0,
+// cmask in 31:24.
 #include "record/pfm_events.hpp"
 
 #include <gtest/gtest.h>

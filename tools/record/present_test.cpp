@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What was there is told from a /proc and /sys of the test's own, in records that a reader takes.
+// What existed before the recording is synthesized from a /proc and /sys of the test's own, in
+// records that a reader takes.
 #include "record/present.hpp"
 
 #include <gtest/gtest.h>

@@ -371,7 +371,8 @@ Result<void> Recorder::open_everywhere(const RecordOptions &options, const Reque
     return {};
 }
 
-// With the samples of its CPU in one ring, as perf has it: room for all, and few pages in all.
+// Shares a ring with the samples of its CPU, as in perf: that ring has space for both, and fewer
+// pages are mapped in all.
 Result<void> Recorder::add_tracker(const RecordOptions &options)
 {
     Result<Target> target = Target::of_tracker(options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Opens events, drains their rings into a sink until told to stop, and says what was lost on the
-// way. It starts no process and writes no file: the caller does.
+// Opens events, drains their rings into a sink until a stop fd is readable, and reports what was
+// lost on the way. It starts no process and writes no file: the caller does.
 #pragma once
 
 #include <sys/types.h>
@@ -24,8 +24,8 @@
 
 namespace pmukit::record {
 
-// An event whose attributes somebody else knows (libpfm4): the kernel's own types of PMU, 0 to 5,
-// or one in sysfs.
+// An event whose attributes come from libpfm4: of the kernel's own types of PMU, 0 to 5, or of one
+// in sysfs.
 struct CodedEvent {
     std::string text;
     uint32_t type = 0;
@@ -124,7 +124,7 @@ private:
         uint64_t id;
         Fd fd;
         EventRings rings;    // not mapped: its records are in the ring that its CPU has
-        bool self_starting;  // nobody has to enable it
+        bool self_starting;  // PERF_EVENT_IOC_ENABLE is not needed
         bool watched;        // false: hung up, only drained
         AuxRevival revival{};
         std::vector<std::byte> aux_record{};  // the last one

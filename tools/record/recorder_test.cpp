@@ -260,7 +260,7 @@ TEST_F(RecorderTest, EventsOfAGroupBeginTogether)
     Keeper keeper;
     ASSERT_TRUE(recorder->enable());
     std::thread stopper([this] {
-        cpu_set_t recorded;  // where else nobody may have to give way
+        cpu_set_t recorded;  // its sleeps make context switches there
         CPU_ZERO(&recorded);
         CPU_SET(0, &recorded);
         EXPECT_EQ(::sched_setaffinity(0, sizeof recorded, &recorded), 0);

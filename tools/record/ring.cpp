@@ -138,9 +138,10 @@ std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_
     return aux_record;
 }
 
-// With room it can go on. The kernel disables an event a moment after it said so, and may do it
-// after it was enabled here: once more at a tick. Where nothing but cuts comes, ticks alone. One
-// that has given something behind a cut goes on; one that has not for a while may stand still.
+// With free space an event can go on. The kernel disables an event a moment after its record said
+// so, and may do that after it was enabled here: so it is enabled once more at the next tick. If
+// only cuts come, it is enabled at ticks alone. An event that gave data behind a cut runs; one that
+// gave none for kSilentTicks may be stopped, and is restarted.
 AuxRevival::Act AuxRevival::after_round(uint64_t bytes, End end, bool tick)
 {
     const bool cut = end == End::kCut;

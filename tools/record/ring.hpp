@@ -72,9 +72,10 @@ std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_
 // Pure: is an event to be enabled again? The kernel disables one whose AUX area was full, of which
 // it says nothing, and one whose driver cut its data. Enabling does nothing to one that runs. But
 // Linux 6.12, and 6.1 on CPU 0, disable neither: perf_aux_output_begin() and perf_aux_output_end()
-// note that it is to be, but where nobody looks for it. Behind a cut a driver may begin again by
-// itself; one that waits for a stop, as after a reset of its device, would wait for ever: what
-// stands still there is disabled here first. Behind a full area the driver had no room to begin.
+// note that it is to be disabled, but where the kernel does not look for it. Behind a cut a driver
+// may begin again by itself; one that waits for a stop, as after a reset of its device, would wait
+// for ever: an event that gives nothing behind a cut is disabled here first. So is one behind a
+// full area, where its driver had no space to begin.
 class AuxRevival {
 public:
     enum class Act { kNone, kEnable, kRestart };
@@ -126,7 +127,7 @@ public:
     Bytes records() const;
     Bytes aux() const { return aux_.bytes(); }
 
-    // Positions of what is to be read now; release_*() gives the room back.
+    // Positions of what is to be read now; release_*() gives the space back.
     std::pair<uint64_t, uint64_t> record_window() const;
     std::pair<uint64_t, uint64_t> aux_window() const;
     uint64_t aux_head() const;  // as the kernel wrote it, to the byte
