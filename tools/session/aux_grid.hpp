@@ -7,7 +7,7 @@
 //     entries       |  |  |  |  |  |  |  |  |  |  |  :|  |  |  |  |  |
 //                   one chain                        part of an entry
 //
-// Of AUX data without a record, because the kernel had no room for it, only both ends are known:
+// Of AUX data without a record, because that did not fit into the ring, only both ends are known:
 // its entries follow the record before, unless that leaves part of one in front of the next.
 #pragma once
 
@@ -23,8 +23,8 @@ namespace pmukit::cli {
 class AuxGrid {
 public:
     struct Piece {
-        // Entries begin here, behind or before the piece, and every entry_bytes; nullopt: nobody
-        // can tell.
+        // Entries begin here, behind or before the piece, and every entry_bytes; nullopt: it is
+        // unknown where.
         std::optional<uint64_t> base;
         // Of the piece; UINT64_MAX: nothing that is known lies behind it.
         uint64_t begin, end;
@@ -37,7 +37,7 @@ public:
     // What the byte at this offset is part of. Before anything is known of a stream each of its
     // buffers begins with an entry; this one begins at buffer_begin.
     Piece at(uint64_t offset, uint64_t buffer_begin) const;
-    // The end of what records speak of; UINT64_MAX: there were more than there is room for.
+    // The end of what AUX records announce; UINT64_MAX: there were more than the budget allows.
     uint64_t announced() const { return full_ ? UINT64_MAX : known_end(); }
 
 private:

@@ -96,7 +96,7 @@ TEST(AuxGrid, BeyondWhatThereIsRoomForNothingIsKnown)
     }
     EXPECT_GT(end, kLeast * 33);
     EXPECT_LE(end, (kMost + 1) * 33);
-    end -= 33;  // of the last that there was room for
+    end -= 33;  // of the last one within the budget
     expect_piece(grid, end - 1, end - 33, end - 33, end);
     expect_piece(grid, end, std::nullopt, end, kEnd);
     EXPECT_EQ(grid.announced(), kEnd);

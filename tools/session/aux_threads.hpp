@@ -23,14 +23,14 @@ public:
     };
 
     // All that a file says, before it is walked: what announces bytes may stand behind them.
-    // Nothing of what can be read only once. only: of streams of this driver, and of nobody knows
-    // which; nullptr: of all. names: gets what the file says of threads and maps as well.
+    // Nothing of what can be read only once. only: of streams of this driver, and of those whose
+    // driver is unknown; nullptr: of all. names: gets what the file says of threads and maps, too.
     static AuxThreads of_file(const std::string &path, Drivers drivers,
                               const Driver *only = nullptr, Threads *names = nullptr);
 
     // A range that is known is passed over.
     void note(const Stream &stream, const perfdata::AuxRecord &aux, const perfdata::SampleId &who);
-    // nullptr: nobody announced this byte.
+    // nullptr: no AUX record covers this byte.
     const Range *find(const Stream &stream, uint64_t offset) const;
     bool knows(size_t event) const;
     // Of ranges beyond limits::kAnnounced; empty: there were none.

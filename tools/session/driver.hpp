@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a session has to know of a driver: how its data is told from that of others. Whoever opens
-// a recording hands in the drivers whose data is looked for; cli/drivers.hpp has them.
+// What a session has to know of a driver: how its data differs from that of others. The caller that
+// opens a recording passes the drivers whose data is looked for; cli/drivers.hpp has them.
 #pragma once
 
 #include <cstdint>

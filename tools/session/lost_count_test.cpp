@@ -136,7 +136,7 @@ TEST_F(LostEntriesOf, AGapThatWasNotCountedAreAtLeastNone)
     EXPECT_EQ(entries(0), "0");
 }
 
-// Its LOST may be one that there was no room for.
+// The LOST record of the counted records may not be in the file.
 TEST_F(LostEntriesOf, ACountWithoutAGapMayBeRecords)
 {
     counted(8, 7);

@@ -27,17 +27,17 @@ struct Map {
 
 class MapIndex {
 public:
-    // Of a map that ends behind its begin. False: there is no room.
+    // Of a map that ends behind its begin. False: the budget has no space for it.
     bool add(const Map &map, Budget &left);
     size_t size() const { return maps_.size(); }
 
     // Of the maps at this address that are not older than since_ns: the latest that is not after
-    // time_ns; if all are, the first, for what was there before the recording is told of at some
-    // time of it. Of equal times the later in the list, or the first. nullptr: none.
+    // time_ns; if all are, the first, because the records of what was there before the recording
+    // have some time within it. Of equal times the later in the list, or the first. nullptr: none.
     const Map *find(uint64_t address, uint64_t since_ns, uint64_t time_ns) const;
 
-    // After the last add(), before find(). Returns the maps that overlap so many others that there
-    // is no room for their nodes; they are found no more.
+    // After the last add(), before find(). Returns the maps that overlap so many others that the
+    // budget has no space for their nodes; they are found no more.
     size_t build(Budget &left);
     bool is_built() const { return built_; }
 

@@ -25,7 +25,7 @@ namespace {
 
 using perfdata::Record;
 
-constexpr size_t kGrowth = 2;  // a vector has room for twice what is in it
+constexpr size_t kGrowth = 2;  // the capacity of a vector is up to twice its size
 
 // Notes the AUX records of drivers with entries.
 class GridNotes final : public perfdata::AuxSink {
@@ -321,7 +321,7 @@ const AuxGrid &Walker::grid_of(const perfdata::AuxStream &stream) const
     return known == notes_.grids.end() ? kNothing : known->second;
 }
 
-// The sink is told where entries begin at the begin of a run and wherever that changes inside.
+// The sink gets where entries begin at the begin of a run and wherever that changes inside.
 void Walker::give(const perfdata::AuxStream &key, const Stream &stream, uint64_t run_begin,
                   uint64_t aux_offset, Bytes data)
 {
@@ -352,7 +352,8 @@ bool Walker::hold(const perfdata::AuxStream &key, Bytes data)
     return false;
 }
 
-// What its stream has of records by now is all that there will be, or there is no more room.
+// Gives the held data of a stream by the AUX records known so far: no more of them come for it, or
+// the budget is used up.
 void Walker::release(const perfdata::AuxStream &key)
 {
     const auto at = held_.find(key);

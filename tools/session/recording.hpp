@@ -47,7 +47,7 @@ public:
                            uint64_t size) = 0;
     virtual void aux(const Stream &stream, Bytes data) = 0;
     // Of a driver with entries, before the data: they begin at this offset of the stream, which may
-    // lie before it, and follow each other; nullopt: nobody can tell where.
+    // lie before it, and follow each other; nullopt: it is unknown where.
     virtual void aux_entries(const Stream &, std::optional<uint64_t> /* base */) {}
     virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
     // Instead, of PERF_AUX_FLAG_COLLISION: it was not counted, either.
@@ -88,7 +88,7 @@ struct RecordingTotals {
 };
 
 // Samples and records that the kernel could not write. Since Linux 6.1 the same loss is said twice:
-// by the kernel's LOST as soon as there is room again, and by the recorder's LOST_SAMPLES at the
+// by the kernel's LOST as soon as the ring has space, and by the recorder's LOST_SAMPLES at the
 // end (PERF_FORMAT_LOST), which has no time. LOST_SAMPLES of the kernel's own is of samples that
 // never came to the ring.
 //
@@ -201,7 +201,7 @@ public:
 
     const std::string &path() const { return path_; }
     const perfdata::Reader &reader() const { return reader_; }
-    // Somebody says where all devices were from; nothing: the file does.
+    // An option says where all devices were from; nothing: the file does.
     void claim_source(std::optional<std::string> source) { claimed_source_ = std::move(source); }
     // "model" when the device of this event was emulated. After read_front().
     std::optional<std::string> source(size_t event) const;
@@ -227,7 +227,7 @@ public:
     // What to read AUX data by, of an event or of the one that AUXTRACE_INFO means.
     uint64_t config(size_t event) const;
     uint64_t decoder_version() const { return claimed_version_.value_or(decoder_version_); }
-    // Somebody says what AUX data is to be read by; nothing: the file does.
+    // An option says what AUX data is to be read by; nothing: the file does.
     void claim_decoder_version(std::optional<uint64_t> version) { claimed_version_ = version; }
     std::optional<uint64_t> claimed_decoder_version() const { return claimed_version_; }
     uint64_t decoder_version_of_file() const { return decoder_version_; }

@@ -37,7 +37,7 @@ void Threads::note(const perfdata::Record &record, const perfdata::Reader &reade
     }
 }
 
-// nullptr: there is no room.
+// nullptr: the budget has no space for it.
 template <typename Value>
 Value *Threads::entry(std::map<uint32_t, Value> &in, uint32_t number)
 {
@@ -121,8 +121,8 @@ std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
         const auto thread = threads_.find(tid);
         if (thread == threads_.end() || thread->second.lives.empty())
             return tid == 0 ? kIdle : std::string_view();
-        // What was there before the recording is told of at some time of it: then the first counts,
-        // unless it began there.
+        // The records of what was there before the recording have some time within it: then the
+        // first life counts, unless it began there.
         const auto &lives = thread->second.lives;
         auto life = lives.upper_bound(time_ns);
         if (life != lives.begin())

@@ -3,7 +3,7 @@
 // They come in any order; everything has its time, and questions are asked at a time.
 //
 // A process has its own maps, and those that its parent had when it was forked, until it executes
-// another program. Nobody says when a map goes: a later one over the same address counts.
+// another program. No record says when a map goes: a later one over the same address counts.
 //
 // Questions are cheap once everything is noted: a record between two of them costs an index anew.
 #pragma once

@@ -174,7 +174,7 @@ TEST_F(ThreadsTest, OfEqualTimesTheLastIsTaken)
     EXPECT_EQ(threads.command(10, 19), "earlier");
 }
 
-// A map that is told of between two questions counts in the second.
+// A map whose record comes between two questions counts in the second.
 TEST_F(ThreadsTest, QuestionsAndMapsMayTakeTurns)
 {
     for (uint64_t i = 0; i < 20; i++) {
