@@ -39,7 +39,7 @@ struct Page {
 
 struct Nodes {
     uint32_t fast = 0, slow = 0;
-    // Where a page without heat is cold: on any other node nobody looked.
+    // Nodes on which a page without heat is cold; other nodes were not measured.
     std::set<uint32_t> watched{};
 };
 
@@ -49,7 +49,8 @@ struct Move {
 };
 
 struct Plan {
-    // Demotions go first: they make the room. Hottest first to the fast node, coldest first away.
+    // Demotions go first: they free pages of the fast node. Hottest first to the fast node, coldest
+    // first away.
     std::vector<Move> promote, demote;
     uint64_t fast_pages_before = 0, fast_pages_after = 0;
     double heat = 0, fast_heat_before = 0, fast_heat_after = 0;  // of the whole process
@@ -69,10 +70,10 @@ public:
     uint64_t pages() const { return pages_; }
     uint64_t fast_pages() const { return residents_.size(); }
 
-    // At most budget_pages of the process are on the fast node afterwards. The room is for the
-    // hottest pages; where there is none, a hot page takes the place of one that is known to be
-    // less hot. A page of which nothing is known leaves only when more are there than the budget
-    // allows, after all that are known.
+    // At most budget_pages of the process are on the fast node afterwards. The hottest pages get
+    // what is free of these; then a hot page takes the place of one that is known to be less hot. A
+    // page of which nothing is known leaves only when more are there than the budget allows, after
+    // all that are known.
     Plan plan(uint64_t budget_pages) const;
 
 private:

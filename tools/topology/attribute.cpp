@@ -16,7 +16,7 @@ namespace pmukit::topology {
 namespace {
 
 constexpr size_t kMaxAttributeBytes = 4096;    // a page, as in sysfs
-constexpr size_t kMaxNames = size_t{1} << 20;  // memory blocks of a large machine, with room
+constexpr size_t kMaxNames = size_t{1} << 20;  // more than the memory blocks of a large machine
 constexpr size_t kMaxShownBytes = 40;
 
 }  // namespace

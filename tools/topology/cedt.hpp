@@ -37,7 +37,7 @@ struct Cedt {
     std::vector<std::string> skipped;
 };
 
-// Refused as a whole only where the structures cannot be told apart.
+// Refused as a whole only where the ends of the structures cannot be found.
 Result<Cedt> parse_cedt(Bytes table);
 
 // From DIR/CEDT, else DIR/firmware/acpi/tables/CEDT; nullopt when there is neither.

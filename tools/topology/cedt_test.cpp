@@ -14,7 +14,7 @@ namespace {
 std::vector<std::byte> good_table()
 {
     std::vector<std::byte> structures;
-    append_le<uint8_t>(structures, 0);  // CHBS, which nobody reads here
+    append_le<uint8_t>(structures, 0);  // CHBS, which is not read
     append_le<uint8_t>(structures, 0);
     append_le<uint16_t>(structures, 32);
     structures.resize(32);

@@ -285,7 +285,7 @@ private:
         if (from.failed())
             return from.error();
         if (start == kNoAddress)
-            return {};  // somebody is still making it
+            return {};  // it is still being set up
         Region one = read_region(from, name, start);
         return add(found_.regions, std::move(one), from);
     }

@@ -54,8 +54,8 @@ struct CxlDevices {
     std::vector<RootDecoder> roots;
 };
 
-// From DIR/bus/cxl/devices, else from DIR itself. Everything found is checked for itself; what must
-// fit together is judged by the Translator.
+// From DIR/bus/cxl/devices, else from DIR itself. Everything found is checked for itself; the
+// Translator checks what must fit together.
 Result<CxlDevices> read_cxl_devices(const std::string &dir);
 
 }  // namespace pmukit::topology

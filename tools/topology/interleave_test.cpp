@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The arithmetic against an oracle that has none: it walks the host addresses upwards and deals out
-// granule after granule, as the decoders of root, host bridge and device do.
+// Checks the address arithmetic against a simulation, which walks the host addresses upwards and
+// deals out granule after granule, as the decoders of root, host bridge and device do.
 #include "topology/interleave.hpp"
 
 #include <gtest/gtest.h>
