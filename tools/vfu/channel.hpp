@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A connected stream socket cut into vfio-user messages. Reads as much as has come in one system
-// call; allocates only when constructed. Judges sizes and nothing else.
+// call; allocates only when constructed. Checks sizes and nothing else.
 #pragma once
 
 #include <sys/socket.h>
@@ -36,7 +36,7 @@ public:
     enum class Fill {
         kData,
         kNothing,  // nothing has come, or a signal came instead
-        kFdsLost,  // descriptors that came could not be kept: nobody knows which message lacks some
+        kFdsLost,  // descriptors that came could not be kept: any message may lack some
         kClosed    // by the other side, or the socket is broken
     };
     Fill fill();
@@ -51,9 +51,9 @@ public:
     // Bytes of a message whose rest has not come yet.
     size_t buffered_bytes() const { return end_ - begin_; }
 
-    // Sends without waiting; what the client has no room for is kept, one message at most: send
-    // nothing more until flush() has emptied it. A descriptor travels with its first byte; it must
-    // stay open until then. False: the client is gone.
+    // Sends without waiting; what the socket does not take is kept, one message at most: send
+    // nothing more until flush() has sent it. A descriptor goes with the first byte of its message;
+    // it must stay open until then. False: the client is gone.
     [[nodiscard]] bool send(Bytes message, int fd = -1);
     [[nodiscard]] bool flush();
     bool has_unsent() const { return unsent_begin_ < unsent_.size(); }

@@ -36,9 +36,9 @@ std::optional<sockaddr_un> socket_address(const std::string &path)
     return address;
 }
 
-// A socket file that nobody holds refuses; anything else is not ours to remove (a plain file
-// refuses too, hence the look at its type). The server shall notice nothing: a connection of the
-// wrong kind is turned away before it reaches it.
+// A socket file without a server refuses a connection; anything else is not ours to remove (a plain
+// file refuses too, hence the look at its type). A server must not notice: a datagram connection to
+// its stream socket is refused before it reaches the server.
 bool is_dead_socket(const sockaddr_un &address)
 {
     struct stat status {};

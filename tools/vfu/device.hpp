@@ -67,7 +67,7 @@ public:
     virtual BarMemory *bar_memory(unsigned /*bar*/) { return nullptr; }
 
     // Whether the guest's accesses to a BAR stand for CXL.mem requests, as QEMU can only trap loads
-    // and stores of a BAR: on a link they are told from those of CXL.io (traffic.hpp).
+    // and stores of a BAR: on a link they are distinct from those of CXL.io (traffic.hpp).
     virtual bool is_cxl_mem(unsigned /*bar*/) const { return false; }
 
     // Function-level, bus or machine reset: to the power-on state but for what is sticky. The

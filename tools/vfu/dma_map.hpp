@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The guest memory a device may reach by DMA: windows that the client maps and unmaps, each a
 // piece of a shared memory file. Under a virtual IOMMU the windows are 4 KiB and many, so one
-// access may gather from several. Nobody keeps a pointer into a window: an unmap takes it away.
+// access may gather from several. No pointer into a window is kept: an unmap invalidates it.
 #pragma once
 
 #include <cstddef>

@@ -25,7 +25,7 @@ public:
     {
     }
 
-    // Whether anybody would see a packet; what is told to an unwatched link is dropped.
+    // Whether an observer sees the packets; those of an unwatched link are dropped.
     bool watched() const { return traffic_ && traffic_->watched(); }
 
     // A CPU asks for something that is answered: keep the request and complete it when the

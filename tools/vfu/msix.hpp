@@ -21,7 +21,7 @@ namespace pmukit::vfu {
 
 // True when the descriptor is an eventfd; a write to anything else could block us.
 bool is_eventfd(int fd);
-// Fires it, without waiting for room in one that is at its limit. False: it could not be written.
+// Signals it, without waiting where its counter is at the limit. False: it could not be written.
 bool signal_eventfd(int fd);
 
 class Msix {

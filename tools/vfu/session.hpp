@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One device and the client it talks to: judges every message, applies it, answers it, and is the
+// One device and the client it talks to: checks every message, applies it, answers it, and is the
 // Host the device sees. Knows no listening socket and no loop; chassis.hpp has those.
 #pragma once
 
@@ -72,8 +72,8 @@ public:
     bool attached() const { return channel_.has_value(); }
     int fd() const { return channel_ ? channel_->fd() : -1; }
 
-    // What to poll the client's socket for. A client that does not take its answers is asked
-    // nothing more until it has: it holds up nobody else and costs one message of memory.
+    // What to poll the client's socket for. No more is read from a client that does not take its
+    // answers until it has: it holds up no other client and costs one message of memory.
     short poll_events() const;
     // The socket is ready, or has_more(): handles what the client has sent, but no more than a
     // turn, so that a chatty client does not keep the others waiting. False: the client has gone
@@ -110,7 +110,7 @@ private:
     };
     using Handler = Verdict (Session::*)(const Message &, Answer &);
 
-    // One row per command: what a body may look like, judged before the handler sees it.
+    // One row per command: what a body may look like, checked before the handler sees it.
     struct Rule {
         wire::Command command;
         const char *name;
@@ -164,7 +164,7 @@ private:
 
     // A piece of another function's BAR.
     struct PeerRange {
-        Session *peer = nullptr;  // nobody has that address
+        Session *peer = nullptr;  // nullptr: no function has that address
         unsigned bar = 0;
         uint64_t offset = 0;
     };

@@ -85,7 +85,7 @@ TEST_F(SessionTest, AgreesOnVersionZero)
     const std::string_view json(reinterpret_cast<const char *>(reply->body.data()) +
                                 sizeof(wire::Version));
     EXPECT_NE(json.find("\"max_msg_fds\":16"), json.npos);
-    // QEMU has no room for an answer that is longer than its own greeting of about 200 bytes.
+    // QEMU takes no answer that is longer than its own greeting of about 200 bytes.
     EXPECT_LT(json.size(), 150u);
 }
 
@@ -1112,7 +1112,7 @@ TEST_F(SessionMappedTest, OnlyTheBarWithMemoryComesWithADescriptor)
     const Fd fd = client.take_fd();
     ASSERT_TRUE(fd);
     EXPECT_EQ(lseek(fd.get(), 0, SEEK_END), static_cast<off_t>(MappedDevice::kBytes));
-    EXPECT_NE(ftruncate(fd.get(), 0), 0);  // sealed: nobody pulls it away under us
+    EXPECT_NE(ftruncate(fd.get(), 0), 0);  // sealed: the client cannot truncate it
 }
 
 TEST_F(SessionMappedTest, MessagesAndTheMappingSeeTheSameBytes)

@@ -106,7 +106,7 @@ inline Fd make_eventfd()
     return Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
-// At its limit, where a write waits until somebody has read it.
+// At its limit, where a write waits for a read.
 inline Fd make_full_eventfd()
 {
     constexpr uint64_t kMost = 0xffff'ffff'ffff'fffe;

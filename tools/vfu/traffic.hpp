@@ -14,7 +14,7 @@ namespace pmukit::vfu {
 // Requester id of the CPUs' accesses: the root complex itself, 00:00.0.
 inline constexpr uint16_t kRootComplex = 0;
 
-// Where a function sits. A vfio-user server is never told, so its command line says it; ids are
+// Where a function sits. The vfio-user protocol does not say it, so the command line does; ids are
 // bus << 8 | device << 3 | function.
 struct LinkPlace {
     uint16_t function = 0;

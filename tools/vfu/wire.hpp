@@ -161,7 +161,7 @@ std::optional<T> get(Bytes from)
     return value;
 }
 
-// The caller has made sure that there is room.
+// The caller has made sure that the value fits.
 template <typename T>
 void put(std::byte *to, const T &value)
 {
