@@ -4,6 +4,7 @@
 # purged; then nothing of them is left.
 set -u
 . "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/kernel.sh"
 debs=$1
 version=$(cat VERSION)
 kernel=$(ls /kernels | sort -V | head -n 1)
@@ -107,7 +108,7 @@ plan 19
 check 'lintian: no error' lintian --fail-on error --allow-root "$debs"/pmukit_*.changes
 grep -E '^[EW]:' "$work/said" | sed 's/^/# /'
 check 'rpmlint: no error in the Fedora spec' rpmlint -c packaging/fedora/rpmlint.toml packaging/fedora/pmukit.spec
-dpkg --force-depends -i "/kernels/$kernel"/*.deb >"$work/said" 2>&1 && depmod "$release"
+kernel_arrives "/kernels/$kernel" "$release" >"$work/said" 2>&1
 result "headers of $release" $?
 everything >"$work/before"
 check 'the package of all modules, as it was' old_package

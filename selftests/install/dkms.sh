@@ -5,6 +5,7 @@
 # The three packages are installed as a user would: pmukit alone first.
 set -u
 . "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/kernel.sh"
 version=$(cat VERSION)
 mapfile -t kernels < <(ls /kernels | sort -V)
 packages="pmukit pmukit-hisi-ptt pmukit-lab"
@@ -28,8 +29,7 @@ check() {
 release() { cat "/kernels/$1/release"; }
 folder() { echo "/lib/modules/$(release "$1")"; }
 modules() { tools/scripts/dkms-source "$1" | sed 's/^common$/pmukit_common/'; }
-# The image, which the headers want beside them, is not there; its part is to call depmod.
-arrives() { dpkg --force-depends -i "/kernels/$1"/*.deb && depmod "$(release "$1")"; }
+arrives() { kernel_arrives "/kernels/$1" "$(release "$1")"; }
 # configured K LINE: as if the kernel were built so, for DKMS: which reads auto.conf since 3.2 (Debian 13).
 configured() {
 	local file
@@ -157,7 +157,7 @@ remove_all() {
 }
 nothing_of() {
 	local left
-	left=$(find "$(folder "$1")" -name '*.ko*' ! -path "$(in_tree "$1")*")
+	left=$(find "$(folder "$1")" -name '*.ko*' ! -name own.ko ! -path "$(in_tree "$1")*")
 	[ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 
