@@ -107,6 +107,16 @@ Scenario cache_qos_rdt_amd()
     return rdt;
 }
 
+// Counters of bandwidth of 24 bits that are at their end after 64000 bytes.
+Scenario cache_qos_rdt_wrap()
+{
+    Scenario rdt = cache_qos_rdt();
+    rdt.name = "rdt_wrap";
+    rdt.rdt = "cpus-per-l3=1,unit=64,width=24,start=16776216";
+    rdt.examples = {};
+    return rdt;
+}
+
 // Another tool sets classes of service.
 Scenario cache_qos_rdt_closid()
 {
@@ -265,6 +275,7 @@ UnitSpec cache_qos_driver()
                                    {"6.1", "6.12", "7.2"}),
                   cache_qos_rdt(),
                   cache_qos_rdt_amd(),
+                  cache_qos_rdt_wrap(),
                   cache_qos_rdt_closid(),
                   cache_qos_rdt_pqos(),
                   cache_qos_rdt_resctrl(),
