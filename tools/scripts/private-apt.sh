@@ -37,12 +37,14 @@ keyrings() {
 }
 
 # apt_prepare TREE ARCH RELEASE SUITE...: a private apt for one tree, with an empty status. Trees of the same suites share their lists
-# and what apt makes of these, which are of today; forget_lists removes them.
+# and what apt makes of these, which are of today; forget_lists removes them when no other script needs them.
 apt_prepare() {
 	local tree=$1 arch=$2 release=$3 suite dir lists
 	shift 3
 	dir=$cache/apt/$tree
 	lists=$cache/apt/lists/$arch.$(echo "$*" | tr ' ' .)
+	exec 8>"$cache/.lock-lists"
+	flock -s 8
 	mkdir -p "$dir/state" "$lists/partial" "$dir/cache/archives/partial" "$dir/debs"
 	: >"$dir/status"
 	cat >"$dir/apt.conf" <<-CONF
@@ -71,12 +73,20 @@ apt_prepare() {
 	for suite in "$@"; do
 		echo "deb [signed-by=$(keyrings)] $(mirror) $suite main"
 	done >"$dir/sources.list"
-	[ -z "$(find "$lists.updated" -mmin -600 2>/dev/null)" ] || return 0
-	say "$tree: fetching package lists of: $*"
-	apt-get -q -c "$dir/apt.conf" update || die "$tree: apt-get update failed"
-	touch "$lists.updated"
+	exec 7>"$lists.lock"
+	flock 7
+	if [ -z "$(find "$lists.updated" -mmin -600 2>/dev/null)" ]; then
+		say "$tree: fetching package lists of: $*"
+		apt-get -q -c "$dir/apt.conf" update || die "$tree: apt-get update failed"
+		touch "$lists.updated"
+	fi
+	exec 7>&-
 }
-forget_lists() { rm -rf "${cache:?}/apt/lists"; }
+forget_lists() {
+	exec 8>"$cache/.lock-lists"
+	! flock -n 8 || rm -rf "${cache:?}/apt/lists"
+	exec 8>&-
+}
 
 # The newest kernel of the guests is that of backports, which moves on. K=7.2 stays its name; when the suites have no 7.2 any more,
 # what they have instead is taken, with a warning.
@@ -124,8 +134,7 @@ fetch() {
 
 # A package that the lists name and the mirror no longer has: the next run fetches new lists, and what they name, all of one age.
 stale_lists() {
-	forget_lists
-	rm -f "$cache/apt/$1"/debs/*.deb "$cache/apt/$1"/cache/archives/*.deb
+	rm -f "$cache"/apt/lists/*.updated "$cache/apt/$1"/debs/*.deb "$cache/apt/$1"/cache/archives/*.deb
 	die "$1: download failed: check the network and run 'make setup' again"
 }
 
