@@ -15,9 +15,9 @@ plan 9
 # readings_of READER WHO MARK: $occupancy, $total and $local of $group, whose task walked between MARK and the next, were read before the
 # one after that. Ends the task and the group.
 readings_of() {
-	reading occupancy "$1" 1 "$2" $(($3 + 1)) $(($3 + 2)) "$occupancy"
-	reading total "$1" 1 "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$total"
-	reading local "$1" 1 "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$local"
+	reading occupancy "$1" $cpu "$2" $(($3 + 1)) $(($3 + 2)) "$occupancy"
+	reading total "$1" $cpu "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$total"
+	reading local "$1" $cpu "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$local"
 	is_walk "$occupancy" && is_walk "$total"
 	result "$1: occupancy and bytes are those of the walk" $?
 	kill "$walker"
@@ -36,10 +36,10 @@ evict 100
 mark 1
 mkdir $group
 # shellcheck disable=SC2016
-walks walked.resctrl sh -c 'echo 0 >"$1/tasks" && exec taskset 2 cache_qos_walk "$2" 3 10 900' sh $group $mib
+walks walked.resctrl sh -c 'echo 0 >"$1/tasks" && exec taskset -c "$3" cache_qos_walk "$2" 3 10 900' sh $group $mib $cpu
 result "a task of a monitoring group walks" $?
 mark 2
-data=$group/mon_data/mon_L3_01
+data=$group/mon_data/mon_L3_0$cpu
 occupancy=$(cat $data/llc_occupancy) total=$(cat $data/mbm_total_bytes) local=$(cat $data/mbm_local_bytes)
 mark 3
 readings_of resctrl 10 1
@@ -55,12 +55,12 @@ evict 102
 mark 4
 echo 1 >$group/monitor_cache
 # shellcheck disable=SC2016
-walks walked.group sh -c 'echo 0 >"$1/tasks" && exec taskset 2 cache_qos_walk "$2" 3 20 900' sh $group $mib
+walks walked.group sh -c 'echo 0 >"$1/tasks" && exec taskset -c "$3" cache_qos_walk "$2" 3 20 900' sh $group $mib $cpu
 result "a task of a group walks" $?
 mark 5
 passes
-# of_package FILE: the value of the L3 of package 1
-of_package() { awk '$2 == 1 { print $3 }' "$group/$1"; }
+# of_package FILE: the value of that L3
+of_package() { awk -v l3="$cpu" '$2 == l3 { print $3 }' "$group/$1"; }
 occupancy=$(of_package occupancy_domains) total=$(of_package mbm_total_domains) local=$(of_package mbm_local_domains)
 mark 6
 readings_of cache_qos 20 4
@@ -68,7 +68,7 @@ readings_of cache_qos 20 4
 # perf, of a program from its beginning to its end, in all L3s
 evict 104
 mark 7
-perf stat -x, -e cache_qos/llc_occupancy/ -- taskset 2 cache_qos_walk $mib 3 30 2>stat
+perf stat -x, -e cache_qos/llc_occupancy/ -- $on_cpu cache_qos_walk $mib 3 30 2>stat
 mark 8
 sed 's/^/# /' stat
 occupancy=$(awk -F, '$3 ~ /llc_occupancy/ { print $1; exit }' stat)

@@ -94,6 +94,18 @@ Scenario cache_qos_rdt()
     return rdt;
 }
 
+// 6.12 does not boot with a thread for each emulated CPU, and plugins are given wrong numbers of
+// CPUs that share one.
+Scenario cache_qos_rdt_one()
+{
+    Scenario rdt = cache_qos_rdt();
+    rdt.name = "rdt_one";
+    rdt.kernels = {"6.12"};
+    rdt.smp = "1";
+    rdt.examples = {};
+    return rdt;
+}
+
 // Zen 5: counters of bandwidth that are bound to RMIDs (ABMC), by resctrl and then by the driver.
 Scenario cache_qos_rdt_amd()
 {
@@ -274,6 +286,7 @@ UnitSpec cache_qos_driver()
                   cache_qos_script("neighbors", "/selftests/cache_qos/neighbors.sh", 180,
                                    {"6.1", "6.12", "7.2"}),
                   cache_qos_rdt(),
+                  cache_qos_rdt_one(),
                   cache_qos_rdt_amd(),
                   cache_qos_rdt_wrap(),
                   cache_qos_rdt_closid(),

@@ -3,6 +3,9 @@
 # readings of them for check_rdt.sh, in the file $readings.
 resctrl=/sys/fs/resctrl
 module=/lib/vmrun/cache_qos.ko
+# What is watched runs on the last CPU, whose L3 has the same number.
+cpu=$(($(nproc) - 1))
+on_cpu="taskset -c $cpu"
 mib=8
 bytes=$((mib << 20))
 unit=65536
@@ -22,21 +25,21 @@ walks() {
 	within 240 grep -q walked "$file"
 }
 
-# Other lines are in the L3 of CPU 1, and none of pages that are free: the next walk begins at nothing. Its memory is kept.
-evict() { walks "evicted.$1" taskset 2 cache_qos_walk 64 1 "$1" 900; }
+# Other lines are in the L3 of the last CPU, and none of pages that are free: the next walk begins at nothing. Its memory is kept.
+evict() { walks "evicted.$1" $on_cpu cache_qos_walk 64 1 "$1" 900; }
 
 # The page of the program's stack and a few more are walked as well.
 is_walk() { [ "$1" -ge $((bytes - unit)) ] && [ "$1" -le $((bytes + 2 * unit)) ]; }
 
-# never_ends MIB MARK: on CPU 1, in the background; $walker
+# never_ends MIB MARK: on the last CPU, in the background; $walker
 never_ends() {
-	taskset 2 cache_qos_walk "$1" 1000000000 "$2" &
+	$on_cpu cache_qos_walk "$1" 1000000000 "$2" &
 	walker=$!
 }
 # busy_in_group GROUP MARK: the same, in a group of cache_qos
 busy_in_group() {
 	# shellcheck disable=SC2016
-	sh -c 'echo 0 >"$1/tasks" && exec taskset 2 cache_qos_walk 4 1000000000 "$2"' sh "$1" "$2" &
+	sh -c 'echo 0 >"$1/tasks" && exec taskset -c "$3" cache_qos_walk 4 1000000000 "$2"' sh "$1" "$2" $cpu &
 	walker=$!
 }
 end_walker() {
