@@ -81,12 +81,18 @@ Scenario cache_qos_on_registers(std::string_view name, std::vector<std::string_v
 }
 
 // The kernel's resctrl and the driver read the same.
-Scenario cache_qos_rdt()
+Scenario cache_qos_beside_resctrl(std::string_view name, std::vector<std::string_view> kernels)
 {
-    Scenario rdt = cache_qos_on_registers("rdt", {"6.1", "7.2"});
+    Scenario rdt = cache_qos_on_registers(name, std::move(kernels));
     rdt.steps = {{"rdt", "/selftests/cache_qos/rdt.sh", 900}};
     rdt.judgements = {rdt_judgement(
         "resctrl, cache_qos and perf show what is in the caches and what was moved", "rdt", "7")};
+    return rdt;
+}
+
+Scenario cache_qos_rdt()
+{
+    Scenario rdt = cache_qos_beside_resctrl("rdt", {"6.1", "7.2"});
     rdt.examples = {
         "perf stat -e cache_qos/llc_occupancy/,cache_qos/total_bytes/ -- cache_qos_walk 8 3 1",
         "rmmod cache_qos; mount -t resctrl resctrl /sys/fs/resctrl",
@@ -98,22 +104,16 @@ Scenario cache_qos_rdt()
 // CPUs that share one.
 Scenario cache_qos_rdt_one()
 {
-    Scenario rdt = cache_qos_rdt();
-    rdt.name = "rdt_one";
-    rdt.kernels = {"6.12"};
+    Scenario rdt = cache_qos_beside_resctrl("rdt_one", {"6.12"});
     rdt.smp = "1";
-    rdt.examples = {};
     return rdt;
 }
 
 // Zen 5: counters of bandwidth that are bound to RMIDs (ABMC), by resctrl and then by the driver.
 Scenario cache_qos_rdt_amd()
 {
-    Scenario rdt = cache_qos_rdt();
-    rdt.name = "rdt_amd";
-    rdt.kernels = {"7.2"};
+    Scenario rdt = cache_qos_beside_resctrl("rdt_amd", {"7.2"});
     rdt.rdt = "cpus-per-l3=1,vendor=amd,rmids=256,classes=16,unit=64,width=44,abmc=32";
-    rdt.examples = {};
     // Of the kernel's, about microcode that an emulated processor has not.
     rdt.harmless = {"Speculative Return Stack Overflow: WARNING"};
     return rdt;
@@ -122,48 +122,48 @@ Scenario cache_qos_rdt_amd()
 // Counters of bandwidth of 24 bits that are at their end after 64000 bytes.
 Scenario cache_qos_rdt_wrap()
 {
-    Scenario rdt = cache_qos_rdt();
-    rdt.name = "rdt_wrap";
+    Scenario rdt = cache_qos_beside_resctrl("rdt_wrap", {"6.1", "7.2"});
     rdt.rdt = "cpus-per-l3=1,unit=64,width=24,start=16776216";
-    rdt.examples = {};
+    return rdt;
+}
+
+// Beside who writes the registers; the script has the scenario's name.
+Scenario cache_qos_rdt_msr(std::string_view name, std::vector<std::string_view> kernels,
+                           std::string_view arguments, std::string_view what,
+                           const std::string &readings)
+{
+    const std::string script(name);
+    Scenario rdt = cache_qos_on_registers(name, std::move(kernels));
+    rdt.stock_modules = {"msr"};
+    rdt.steps = {{script, "/selftests/cache_qos/" + script + ".sh" + std::string(arguments), 900}};
+    rdt.judgements = {rdt_judgement(what, script, readings)};
     return rdt;
 }
 
 // Another tool sets classes of service.
 Scenario cache_qos_rdt_closid()
 {
-    Scenario rdt = cache_qos_on_registers("rdt_closid", {"7.2"});
-    rdt.stock_modules = {"msr"};
-    rdt.steps = {{"rdt_closid", "/selftests/cache_qos/rdt_closid.sh 100", 900}};
-    rdt.judgements = {
-        rdt_judgement("classes of service change as often as they were set", "rdt_closid", "2")};
-    return rdt;
+    return cache_qos_rdt_msr("rdt_closid", {"7.2"}, " 100",
+                             "classes of service change as often as they were set", "2");
 }
 
 // The kernel's resctrl is mounted and unmounted meanwhile.
 Scenario cache_qos_rdt_resctrl()
 {
-    Scenario rdt = cache_qos_on_registers("rdt_resctrl", {"6.1", "7.2"});
-    rdt.stock_modules = {"msr"};
-    rdt.steps = {{"rdt_resctrl", "/selftests/cache_qos/rdt_resctrl.sh", 900}};
-    rdt.judgements = {
-        rdt_judgement("resctrl and cache_qos show what is in the caches, one after the other",
-                      "rdt_resctrl", "4")};
-    return rdt;
+    return cache_qos_rdt_msr(
+        "rdt_resctrl", {"6.1", "7.2"}, "",
+        "resctrl and cache_qos show what is in the caches, one after the other", "4");
 }
 
 // Debian's pqos, by model-specific registers: the reader's reference, and a neighbor.
 Scenario cache_qos_rdt_pqos()
 {
-    Scenario rdt = cache_qos_on_registers("rdt_pqos", {"6.1", "7.2"});
+    Scenario rdt = cache_qos_rdt_msr(
+        "rdt_pqos", {"6.1", "7.2"}, "",
+        "pqos and cache_qos show what is in the caches, and the class of service", "3");
     // It divides by NUMA nodes of a socket.
     rdt.smp = {};
     rdt.two_nodes = true;
-    rdt.stock_modules = {"msr"};
-    rdt.steps = {{"rdt_pqos", "/selftests/cache_qos/rdt_pqos.sh", 900}};
-    rdt.judgements = {
-        rdt_judgement("pqos and cache_qos show what is in the caches, and the class of service",
-                      "rdt_pqos", "3")};
     return rdt;
 }
 

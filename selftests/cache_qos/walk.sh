@@ -59,3 +59,12 @@ class_on() {
 }
 registers_are() { [ "$(cat $devices/cache_qos/registers)" = "$1" ]; }
 logged() { dmesg | grep -c "cache_qos.*$1"; }
+
+# ends_watch WALKER...: the last check of a script that watched $group
+ends_watch() {
+	[ "$(stat_of pqr_faults)" = 0 ]
+	result "R-09 no write was refused" $?
+	for walker in "$@"; do end_walker "$walker"; done
+	rmdir "$group"
+	exit $tap_failed
+}
