@@ -30,7 +30,7 @@ namespace {
 
 constexpr size_t kBatchRows = 1024;
 // Each is a file that stays open, and the sink compares the names of all with that of a new one.
-constexpr size_t kMostStreams = 4096;
+constexpr size_t kMostStreams = 1024;
 constexpr uint64_t kNanosecondsHz = 1000000000;
 
 // References of the library's objects

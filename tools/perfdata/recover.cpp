@@ -217,8 +217,8 @@ Recovery Finder::find(const ByteRange &range, const Watch &watch)
 }
 
 // Without this section perf does not unpack: version, zstd, level and ratio (not used to unpack),
-// and the buffer size for one record's content, which is that of the ring it was read from: 512 KiB
-// unless perf record had -m.
+// and the room for what one record unpacks to, a ring at most: one of 4 MiB and its control page
+// (perf record's has 512 KiB without -m).
 std::vector<std::byte> compression_section(std::endian order)
 {
     constexpr uint32_t kZstd = 1, kRoomBytes = (uint32_t{4} << 20) + 4096;
