@@ -50,9 +50,12 @@ void add_list(const std::string &pmu, const decode::cxl_hmu::HotList &list, cons
     for (const decode::cxl_hmu::HotUnit &unit : list.all()) {
         const Placement at = placer.place(pmu, unit.dpa, unit_bytes);
         const double heat = heat_of(totals, unit);
-        if (at.hpa)
+        if (at.hpa) {
             memory.ranges.push_back({at.hpa->start, at.hpa->bytes, heat});
-        else if (memory.units_without_place++ == 0)
+            // Which of the two pages has the line in the device, nothing says.
+            if (at.hpa->alias)
+                memory.ranges.push_back({*at.hpa->alias, at.hpa->bytes, heat});
+        } else if (memory.units_without_place++ == 0)
             memory.first_reason = placer.why_not(pmu, unit.dpa, unit_bytes).value_or("");
         if (at.node)
             memory.nodes[*at.node] += heat;

@@ -156,6 +156,28 @@ TEST_F(Tier, PromotesTheHottestPagesWithinTheBudget)
     EXPECT_EQ(said["fast_heat_after"], 50);
 }
 
+// Extended linear cache: the first 128 MiB of the region. A hot line of the device is of the page
+// before it or of the one in the cache: both are hot.
+TEST_F(Tier, HeatIsAlsoOfThePageBehindTheAlias)
+{
+    topology::TreeRegion region;
+    region.start = kSlowBase;
+    region.dpa_bytes = region.cache_bytes = 0x8000000;
+    topology::put_region(tree, region);
+    tree.folder("devices/system/memory/memory2/node1");
+    const uint64_t frame = kSlowBase >> 12;
+    const uint64_t entries[] = {0, kMine | (frame + 1), kMine | (frame + 0x8000 + 2), kMine | 0x77,
+                                kMine | (frame + 5)};
+    tree.put("proc/42/pagemap", {reinterpret_cast<const char *>(entries), sizeof entries});
+    const nlohmann::json said = run_json();
+    ASSERT_TRUE(said.is_object());
+    ASSERT_EQ(said["promote"].size(), 2u);
+    EXPECT_EQ(said["promote"][0]["address"], 0x2000);
+    EXPECT_EQ(said["promote"][0]["heat"], 30);
+    EXPECT_EQ(said["promote"][1]["address"], 0x1000);
+    EXPECT_EQ(said["promote"][1]["heat"], 10);
+}
+
 TEST_F(Tier, TakesAPercentageOfThePagesOfTheProcess)
 {
     options.budget = "40%";

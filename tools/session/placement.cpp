@@ -56,13 +56,11 @@ Result<Placer> Placer::open(const std::string &dir, std::string host)
     Result<topology::CxlDevices> devices = topology::read_cxl_devices(dir);
     if (!devices)
         return devices.error();
-    Result<std::optional<topology::Cedt>> cedt = topology::read_cedt(dir);
-    if (!cedt)
-        return cedt.error();
     Result<topology::MemoryMap> memory = topology::MemoryMap::read(dir);
     if (!memory)
         return memory.error();
-    return Placer(std::move(host), topology::Translator(std::move(*devices), *cedt),
+    return Placer(std::move(host),
+                  topology::Translator(std::move(*devices), topology::read_cedt(dir)),
                   std::move(*memory));
 }
 

@@ -89,15 +89,20 @@ Result<XorMaps> parse_cxims(ByteReader body)
     return maps;
 }
 
-// Other types are not read here. `at` is the place in the table.
+// `at` is the place in the table.
+void skip(Cedt &cedt, std::string_view why, size_t at, std::string_view what)
+{
+    cedt.skipped.push_back(fmt::format("CEDT: {} (at {:#x}): {}", why, at, what));
+}
+
+// Other types are not read here.
 void parse_structure(uint8_t type, ByteReader body, size_t at, Cedt &cedt)
 {
     const auto keep = [&](auto parsed, auto &all) {
         if (parsed)
             all.push_back(std::move(*parsed));
         else
-            cedt.skipped.push_back(
-                fmt::format("CEDT: {} (at {:#x}): skipped", parsed.error().message, at));
+            skip(cedt, parsed.error().message, at, "skipped");
     };
     if (type == kCfmws)
         keep(parse_cfmws(body), cedt.windows);
@@ -105,6 +110,7 @@ void parse_structure(uint8_t type, ByteReader body, size_t at, Cedt &cedt)
         keep(parse_cxims(body), cedt.xor_maps);
 }
 
+// The table without what lies behind its length.
 Result<Bytes> check_header(Bytes table)
 {
     if (table.size() < kHeaderBytes)
@@ -116,58 +122,67 @@ Result<Bytes> check_header(Bytes table)
         return damaged("its length is shorter than its header");
     if (length > table.size())
         return Error{Errc::kTruncated, "shorter than it says"};
+    return table.first(length);
+}
+
+bool sums_to_zero(Bytes table)
+{
     uint8_t sum = 0;
-    for (std::byte byte : table.first(length))
+    for (std::byte byte : table)
         sum = static_cast<uint8_t>(sum + std::to_integer<uint8_t>(byte));
-    if (sum)
-        return damaged("the checksum is wrong");
-    return table.subspan(kHeaderBytes, length - kHeaderBytes);
+    return sum == 0;
 }
 
 }  // namespace
 
 Result<Cedt> parse_cedt(Bytes table)
 {
-    Result<Bytes> structures = check_header(table);
-    if (!structures)
-        return structures.error();
+    Result<Bytes> whole = check_header(table);
+    if (!whole)
+        return whole.error();
     Cedt cedt;
-    for (ByteReader in(*structures); in.left();) {
-        const size_t at = kHeaderBytes + structures->size() - in.left();
+    // Linux warns and uses the table.
+    if (!sums_to_zero(*whole))
+        cedt.skipped.emplace_back("CEDT: the checksum is wrong: used all the same");
+    for (ByteReader in(whole->subspan(kHeaderBytes)); in.left();) {
+        const size_t at = whole->size() - in.left();
         auto type = in.u8();
         in.skip(1);
         auto length = in.u16();
-        if (!length || *length < kStructureBytes)
-            return damaged("a structure is shorter than its header");
+        if (!length || *length < kStructureBytes) {
+            skip(cedt, "a structure is shorter than its header", at, "skipped with all behind it");
+            break;
+        }
         auto body = in.take(*length - kStructureBytes);
-        if (!body)
-            return damaged("a structure ends beyond the table");
+        if (!body) {
+            skip(cedt, "a structure ends beyond the table", at, "skipped with all behind it");
+            break;
+        }
         parse_structure(*type, ByteReader(*body), at, cedt);
     }
     return cedt;
 }
 
-Result<std::optional<Cedt>> read_cedt(const std::string &dir)
+std::optional<Cedt> read_cedt(const std::string &dir)
 {
+    const auto unreadable = [](std::string why) { return Cedt{{}, {}, {std::move(why)}}; };
     for (const char *name : {"/CEDT", "/firmware/acpi/tables/CEDT"}) {
         const std::string path = dir + name;
         struct stat status {};
         if (::stat(path.c_str(), &status) != 0) {
             if (errno == ENOENT || errno == ENOTDIR)
                 continue;
-            return system_error(path, errno);
+            return unreadable(system_error(path, errno).message);
         }
         if (!S_ISREG(status.st_mode))
-            return Error{Errc::kDamaged, path + ": not a regular file"};
+            return unreadable(path + ": not a regular file");
         Result<std::string> text = read_small_file(path);
         if (!text)
-            return text.error();
+            return unreadable(text.error().message);
         Result<Cedt> cedt = parse_cedt(as_bytes(*text));
-        if (!cedt)
-            return Error{cedt.error().code, path + ": " + cedt.error().message};
-        return std::optional<Cedt>(std::move(*cedt));
+        return cedt ? *cedt : unreadable(path + ": " + cedt.error().message);
     }
-    return std::optional<Cedt>();
+    return std::nullopt;
 }
 
 }  // namespace pmukit::topology

@@ -33,14 +33,16 @@ struct XorMaps {
 struct Cedt {
     std::vector<FixedWindow> windows;
     std::vector<XorMaps> xor_maps;
-    // One line for each CFMWS or CXIMS that is invalid and left out, as Linux leaves it out.
+    // One line for each CFMWS or CXIMS that is invalid and left out, as Linux leaves it out, for
+    // the rest behind a structure whose end is not in the table, and for a wrong checksum.
     std::vector<std::string> skipped;
 };
 
-// Refused as a whole only where the ends of the structures cannot be found.
+// Refused as a whole only for its header.
 Result<Cedt> parse_cedt(Bytes table);
 
-// From DIR/CEDT, else DIR/firmware/acpi/tables/CEDT; nullopt when there is neither.
-Result<std::optional<Cedt>> read_cedt(const std::string &dir);
+// From DIR/CEDT, else DIR/firmware/acpi/tables/CEDT; nullopt when there is neither. Of a table that
+// cannot be read nothing is known but why: it stands in `skipped`.
+std::optional<Cedt> read_cedt(const std::string &dir);
 
 }  // namespace pmukit::topology

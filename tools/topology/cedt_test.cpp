@@ -49,7 +49,7 @@ TEST(Cedt, RefusesEveryPrefix)
 }
 
 // The header agrees with the shorter table, so that the structures themselves end too early.
-TEST(Cedt, RefusesStructuresCutAtEveryByte)
+TEST(Cedt, SkipsAStructureThatIsCutAndKeepsThoseBefore)
 {
     const std::vector<std::byte> table = good_table();
     const std::set<size_t> whole = {36, 68, 112, 160, 176};
@@ -58,8 +58,29 @@ TEST(Cedt, RefusesStructuresCutAtEveryByte)
                                    table.begin() + static_cast<std::ptrdiff_t>(size));
         store_le(cut.data() + 4, static_cast<uint32_t>(size));
         fix_checksum(cut);
-        EXPECT_EQ(static_cast<bool>(parse_cedt(cut)), whole.contains(size)) << size;
+        Result<Cedt> cedt = parse_cedt(cut);
+        ASSERT_TRUE(cedt) << size << " " << cedt.error().message;
+        EXPECT_EQ(cedt->skipped.empty(), whole.contains(size)) << size;
+        EXPECT_EQ(cedt->windows.size(), size_t{size >= 112} + size_t{size >= 160}) << size;
     }
+}
+
+TEST(Cedt, NamesTheStructureThatEndsBeyondTheTable)
+{
+    std::vector<std::byte> table = good_table();
+    store_le<uint16_t>(table.data() + 112 + 2, 65535);
+    fix_checksum(table);
+    Result<Cedt> cedt = parse_cedt(table);
+    ASSERT_TRUE(cedt) << cedt.error().message;
+    EXPECT_EQ(cedt->windows.size(), 1U);
+    EXPECT_EQ(cedt->xor_maps.size(), 0U);
+    EXPECT_EQ(cedt->skipped, std::vector<std::string>{
+                                 "CEDT: a structure ends beyond the table (at 0x70): skipped with "
+                                 "all behind it"});
+    store_le<uint16_t>(table.data() + 112 + 2, 3);
+    fix_checksum(table);
+    EXPECT_EQ(parse_cedt(table)->skipped.at(0),
+              "CEDT: a structure is shorter than its header (at 0x70): skipped with all behind it");
 }
 
 // One window of size 0 among good ones, as firmware writes for a bridge without memory.
@@ -102,25 +123,42 @@ TEST(Cedt, SurvivesEveryValueOfEveryByte)
         }
 }
 
-TEST(Cedt, RefusesAWrongChecksum)
+// As Linux: ACPI_CHECKSUM_ABORT is off.
+TEST(Cedt, UsesATableWithAWrongChecksumAndSaysSo)
 {
     std::vector<std::byte> table = good_table();
     table[60] ^= std::byte{1};
-    EXPECT_FALSE(parse_cedt(table));
+    Result<Cedt> cedt = parse_cedt(table);
+    ASSERT_TRUE(cedt) << cedt.error().message;
+    EXPECT_EQ(cedt->windows.size(), 2U);
+    EXPECT_EQ(cedt->skipped,
+              std::vector<std::string>{"CEDT: the checksum is wrong: used all the same"});
 }
 
 TEST(Cedt, IsFoundInTheFolderOrWhereTheFirmwareHasIt)
 {
     TestFolder tree;
-    EXPECT_FALSE(read_cedt(tree.dir())->has_value());
+    EXPECT_FALSE(read_cedt(tree.dir()));
     tree.put("firmware/acpi/tables/CEDT", text_of(good_table()));
-    EXPECT_EQ((*read_cedt(tree.dir()))->windows.size(), 2U);
+    EXPECT_EQ(read_cedt(tree.dir())->windows.size(), 2U);
     tree.put("CEDT", text_of(cedt_of({})));
-    EXPECT_EQ((*read_cedt(tree.dir()))->windows.size(), 0U);
+    EXPECT_EQ(read_cedt(tree.dir())->windows.size(), 0U);
+    EXPECT_EQ(read_cedt(tree.dir())->skipped.size(), 0U);
+}
+
+TEST(Cedt, OfOneThatCannotBeReadOnlyTheReasonIsKnown)
+{
+    TestFolder tree;
+    const auto reason = [&tree] {
+        const std::optional<Cedt> cedt = read_cedt(tree.dir());
+        EXPECT_TRUE(cedt && cedt->windows.empty() && cedt->skipped.size() == 1);
+        return cedt && !cedt->skipped.empty() ? cedt->skipped.front() : "";
+    };
     tree.put("CEDT", "");
-    Result<std::optional<Cedt>> damaged = read_cedt(tree.dir());
-    ASSERT_FALSE(damaged);
-    EXPECT_EQ(damaged.error().message.find(tree.path("CEDT")), 0U) << damaged.error().message;
+    EXPECT_EQ(reason(), tree.path("CEDT") + ": shorter than the header of an ACPI table");
+    tree.remove("CEDT");
+    tree.folder("CEDT");
+    EXPECT_EQ(reason(), tree.path("CEDT") + ": not a regular file");
 }
 
 }  // namespace

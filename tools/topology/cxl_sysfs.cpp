@@ -148,9 +148,7 @@ Result<std::string> memdev_of_endpoint(const std::string &devices, uint32_t port
             continue;
         Result<std::optional<std::string>> own =
             read_optional_attribute(joined(joined(devices, name), "dev"));
-        if (!own)
-            return own.error();
-        if (*own == *number)
+        if (own && *own == *number)
             return name;
     }
     return std::string();
@@ -250,8 +248,12 @@ public:
                 good = region(name);
             else if (auto decoder_name = parse_decoder_name(name))
                 good = decoder(name, decoder_name->port);
-            if (!good)
+            if (good)
+                continue;
+            // Without root everything is denied: that is no oddity of one device.
+            if (good.error().code == Errc::kDenied)
                 return good.error();
+            found_.left_out.push_back({name, good.error()});
         }
         return std::move(found_);
     }
@@ -332,9 +334,11 @@ Result<CxlDevices> read_cxl_devices(const std::string &dir)
     if (!names)
         return names.error();
     Result<CxlDevices> found = Reader(devices, std::move(*names)).read();
-    if (found && found->memdevs.empty() && found->endpoints.empty())
-        return Error{Errc::kNotFound, devices + ": no CXL memory devices"};
-    return found;
+    if (!found || !found->memdevs.empty() || !found->endpoints.empty())
+        return found;
+    if (!found->left_out.empty())
+        return found->left_out.front().why;
+    return Error{Errc::kNotFound, devices + ": no CXL memory devices"};
 }
 
 }  // namespace pmukit::topology

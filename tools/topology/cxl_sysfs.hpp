@@ -47,15 +47,23 @@ struct RootDecoder {
     std::vector<uint64_t> targets;  // ids of the host bridges
 };
 
+// A device, decoder or region with an attribute that is wrong or missing.
+struct LeftOut {
+    std::string name;
+    Error why;
+};
+
 struct CxlDevices {
     std::vector<Memdev> memdevs;
     std::vector<EndpointDecoder> endpoints;
     std::vector<Region> regions;
     std::vector<RootDecoder> roots;
+    std::vector<LeftOut> left_out;  // in none of the above
 };
 
 // From DIR/bus/cxl/devices, else from DIR itself. Everything found is checked for itself; the
-// Translator checks what must fit together.
+// Translator checks what must fit together. Refused as a whole only where the caller may not read
+// it, or where nothing is left.
 Result<CxlDevices> read_cxl_devices(const std::string &dir);
 
 }  // namespace pmukit::topology

@@ -25,22 +25,24 @@ struct TreeRegion {
     unsigned ways = 1, root_ways = 1;
     uint64_t granularity = 256, root_granularity = 256;
     uint64_t start = uint64_t{1} << 32, dpa = 0, dpa_bytes = 16384, cache_bytes = 0;
+    unsigned number = 0;
 };
 
 // One root decoder, one region, `ways` memdevs with one endpoint decoder each: memdev i is target
-// i, its endpoint is endpoint<i+4>.
+// i, its endpoint is endpoint<i+4>. Those of region N are counted from 16 N on.
 inline void put_region(const TestFolder &tree, const TreeRegion &region)
 {
     const std::string devices = "bus/cxl/devices/";
     const uint64_t bytes = region.dpa_bytes * region.ways + region.cache_bytes;
-    const std::string root = devices + "decoder0.0/";
+    const std::string name = "region" + std::to_string(region.number);
+    const std::string root = devices + "decoder0." + std::to_string(region.number) + "/";
     tree.put(root + "start", hex(region.start));
     tree.put(root + "size", hex(bytes));
     tree.put(root + "interleave_ways", std::to_string(region.root_ways) + "\n");
     tree.put(root + "interleave_granularity", std::to_string(region.root_granularity) + "\n");
     tree.put(root + "cap_ram", "1\n");
     tree.put(root + "target_list", "12\n");
-    const std::string zone = devices + "region0/";
+    const std::string zone = devices + name + "/";
     tree.put(zone + "resource", hex(region.start));
     tree.put(zone + "size", hex(bytes));
     tree.put(zone + "interleave_ways", std::to_string(region.ways) + "\n");
@@ -50,8 +52,8 @@ inline void put_region(const TestFolder &tree, const TreeRegion &region)
     if (region.cache_bytes)
         tree.put(zone + "extended_linear_cache_size", hex(region.cache_bytes));
     for (unsigned i = 0; i < region.ways; i++) {
-        const std::string memdev = "mem" + std::to_string(i);
-        const std::string port = std::to_string(i + 4);
+        const std::string memdev = "mem" + std::to_string(16 * region.number + i);
+        const std::string port = std::to_string(16 * region.number + i + 4);
         const std::string decoder = "decoder" + port + ".0";
         tree.put(zone + "target" + std::to_string(i), decoder + "\n");
         tree.put(devices + memdev + "/serial", hex(i + 1));
@@ -62,7 +64,7 @@ inline void put_region(const TestFolder &tree, const TreeRegion &region)
         tree.put(at + "dpa_resource", hex(region.dpa));
         tree.put(at + "dpa_size", hex(region.dpa_bytes));
         tree.put(at + "mode", "ram\n");
-        tree.put(at + "region", "region0\n");
+        tree.put(at + "region", name + "\n");
         tree.put(at + "start", hex(region.start + region.cache_bytes));
         tree.put(at + "size", hex(bytes - region.cache_bytes));
     }

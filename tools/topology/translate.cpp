@@ -66,6 +66,8 @@ Translator::Translator(CxlDevices devices, const std::optional<Cedt> &cedt)
 {
     if (cedt)
         assumptions_ = cedt->skipped;
+    for (const LeftOut &one : devices_.left_out)
+        assumptions_.push_back(fmt::format("{} left out: {}", one.name, one.why.message));
     for (const Region &region : devices_.regions)
         plans_.push_back(plan_of(region, cedt));
 }
@@ -80,7 +82,7 @@ Result<Translator::Plan> Translator::plan_of(const Region &region, const std::op
         return found.error();
     const RootDecoder *root = root_of(devices_.roots, region);
     if (!root)
-        return unusable(region, "no root decoder holds the region");
+        return unusable(region, "no root decoder holds the region" + left_out("decoder"));
     Result<std::vector<uint64_t>> maps = xor_maps_of(region, *root, cedt);
     if (!maps)
         return maps.error();
@@ -105,8 +107,8 @@ Result<void> Translator::find_targets(Plan &plan) const
     for (const std::string &name : region.targets) {
         const EndpointDecoder *endpoint = find_named(devices_.endpoints, name);
         if (!endpoint || endpoint->region != region.name)
-            return unusable(region,
-                            fmt::format("its target '{}' is missing or in another region", name));
+            return unusable(region, fmt::format("its target '{}' is missing or in another region{}",
+                                                name, left_out(name)));
         if (std::ranges::find(plan.targets, endpoint) != plan.targets.end())
             return unusable(region, fmt::format("its target '{}' comes twice", name));
         if (const std::string why = decodes_otherwise(*endpoint, region); !why.empty())
@@ -153,6 +155,15 @@ Result<std::vector<uint64_t>> Translator::xor_maps_of(const Region &region, cons
     return unusable(region, "the CEDT has no XOR maps for its window");
 }
 
+// Why the first of these was left out, as the end of an error; empty: none was.
+std::string Translator::left_out(std::string_view prefix) const
+{
+    for (const LeftOut &one : devices_.left_out)
+        if (!prefix.empty() && one.name.starts_with(prefix))
+            return fmt::format("; {} was left out: {}", one.name, one.why.message);
+    return {};
+}
+
 const Result<Translator::Plan> *Translator::find_plan(std::string_view region) const
 {
     const Region *found = find_named(devices_.regions, region);
@@ -165,7 +176,8 @@ Result<HpaRange> Translator::hpa_of(std::string_view memdev, uint64_t dpa, uint6
         return one.memdev == memdev && holds(one.dpa, one.dpa_bytes, dpa);
     });
     if (endpoint == devices_.endpoints.end())
-        return Error{Errc::kNotFound, fmt::format("{}: no decoder has DPA {:#x}", memdev, dpa)};
+        return Error{Errc::kNotFound, fmt::format("{}: no decoder has DPA {:#x}{}", memdev, dpa,
+                                                  left_out("decoder"))};
     const uint64_t offset = dpa - endpoint->dpa;
     if (bytes == 0 || bytes > endpoint->dpa_bytes - offset)
         return Error{Errc::kUnsupported, fmt::format("{}: {:#x} bytes at DPA {:#x} leave {}",
@@ -175,7 +187,8 @@ Result<HpaRange> Translator::hpa_of(std::string_view memdev, uint64_t dpa, uint6
                      fmt::format("{}: {} is in no region", memdev, endpoint->name)};
     const Result<Plan> *found = find_plan(endpoint->region);
     if (!found)
-        return Error{Errc::kNotFound, fmt::format("{}: {} is not there", memdev, endpoint->region)};
+        return Error{Errc::kNotFound, fmt::format("{}: {} is not there{}", memdev, endpoint->region,
+                                                  left_out(endpoint->region))};
     if (!*found)
         return found->error();
 
@@ -205,7 +218,8 @@ Result<DpaPlace> Translator::dpa_of(uint64_t hpa) const
     auto region = std::ranges::find_if(
         devices_.regions, [hpa](const Region &one) { return holds(one.start, one.bytes, hpa); });
     if (region == devices_.regions.end())
-        return Error{Errc::kNotFound, fmt::format("no region has HPA {:#x}", hpa)};
+        return Error{Errc::kNotFound,
+                     fmt::format("no region has HPA {:#x}{}", hpa, left_out("region"))};
     const Result<Plan> &found = plans_[static_cast<size_t>(region - devices_.regions.begin())];
     if (!found)
         return found.error();

@@ -44,8 +44,8 @@ public:
     Result<DpaPlace> dpa_of(uint64_t hpa) const;
 
     const CxlDevices &devices() const { return devices_; }
-    // One line for each region whose translation rests on a guess, and for each part of the CEDT
-    // that was left out.
+    // One line for each region whose translation rests on a guess, for each part of the CEDT that
+    // was left out, and for each device, decoder and region that was.
     const std::vector<std::string> &assumptions() const { return assumptions_; }
 
 private:
@@ -62,6 +62,7 @@ private:
     Result<std::vector<uint64_t>> xor_maps_of(const Region &region, const RootDecoder &root,
                                               const std::optional<Cedt> &cedt);
     const Result<Plan> *find_plan(std::string_view region) const;
+    std::string left_out(std::string_view prefix) const;
 
     CxlDevices devices_;
     std::vector<Result<Plan>> plans_;  // as devices_.regions

@@ -17,10 +17,8 @@ const std::string kDevices = "bus/cxl/devices/";
 Translator translator_of(const TestFolder &tree)
 {
     Result<CxlDevices> devices = read_cxl_devices(tree.dir());
-    Result<std::optional<Cedt>> cedt = read_cedt(tree.dir());
     EXPECT_TRUE(devices) << devices.error().message;
-    EXPECT_TRUE(cedt) << cedt.error().message;
-    return Translator(std::move(*devices), *cedt);
+    return Translator(std::move(*devices), read_cedt(tree.dir()));
 }
 
 // Every granule of every device: there, back, and no address twice.
@@ -126,6 +124,58 @@ TEST(Translate, SaysWhenTheArithmeticIsAGuess)
     tree.put("CEDT", xor_table(region, 1, {}, 0));
     EXPECT_TRUE(translator_of(tree).assumptions().empty());
     EXPECT_TRUE(translator_of(tree).hpa_of("mem1", 0, 64)) << "modulo needs no maps";
+}
+
+// Of one root way nothing in the table is needed.
+TEST(Translate, ATableThatCannotBeReadCostsTheRegionsThatNeedIt)
+{
+    TestFolder tree;
+    put_region(tree, {});
+    put_region(tree, {.ways = 2, .root_ways = 2, .start = uint64_t{1} << 33, .number = 1});
+    tree.put("CEDT", "CEDT");
+    const Translator translator = translator_of(tree);
+    const std::string why = tree.path("CEDT") + ": shorter than the header of an ACPI table";
+    EXPECT_TRUE(translator.hpa_of("mem0", 0, 64));
+    Result<HpaRange> range = translator.hpa_of("mem16", 0, 64);
+    ASSERT_FALSE(range);
+    EXPECT_EQ(
+        range.error().message,
+        "region1: no translation possible: the CEDT has no valid window of decoder0.1: " + why);
+    EXPECT_EQ(translator.assumptions(), std::vector<std::string>{why});
+}
+
+TEST(Translate, AWrongValueCostsTheRegionThatNeedsIt)
+{
+    const std::pair<const char *, const char *> damages[] = {
+        {"region0/size",
+         "mem0: region0 is not there; region0 was left out: FILE: 'odd' is not a number of 64 "
+         "bits"},
+        {"decoder4.0/dpa_size",
+         "mem0: no decoder has DPA 0x0; decoder4.0 was left out: FILE: 'odd' is not a number of 64 "
+         "bits"},
+        {"decoder0.0/size",
+         "region0: no translation possible: no root decoder holds the region; decoder0.0 was left "
+         "out: FILE: 'odd' is not a number of 64 bits"},
+    };
+    for (const auto &[file, message] : damages) {
+        TestFolder tree;
+        put_region(tree, {});
+        put_region(tree, {.start = uint64_t{1} << 33, .number = 1});
+        tree.put(kDevices + file, "odd\n");
+        const Translator translator = translator_of(tree);
+        Result<HpaRange> range = translator.hpa_of("mem0", 0, 64);
+        ASSERT_FALSE(range) << file;
+        std::string expected = message;
+        expected.replace(expected.find("FILE"), 4, tree.path(kDevices + file));
+        EXPECT_EQ(range.error().message, expected);
+        EXPECT_FALSE(translator.dpa_of(uint64_t{1} << 32)) << file;
+        EXPECT_TRUE(translator.hpa_of("mem16", 0, 64)) << file;
+        EXPECT_TRUE(translator.dpa_of(uint64_t{1} << 33)) << file;
+        ASSERT_EQ(translator.assumptions().size(), 1U);
+        EXPECT_NE(translator.assumptions()[0].find(" left out: " + tree.path(kDevices + file)),
+                  std::string::npos)
+            << translator.assumptions()[0];
+    }
 }
 
 TEST(Translate, RefusesXorThatItCannotFollow)
