@@ -7,6 +7,7 @@
  * be read while the hardware goes away.
  */
 
+#include <linux/bitmap.h>
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/string.h>
@@ -83,13 +84,12 @@ EXPORT_SYMBOL_GPL(pmukit_cap_show);
  */
 int pmukit_emit_bits(char *buf, int at, u64 mask)
 {
+	unsigned long bits = mask;	/* modules are built for 64 bits */
+	unsigned int bit;
 	int len = 0;
-	int bit;
 
-	for (bit = 0; bit < 64; bit++) {
-		if (mask & BIT_ULL(bit))
-			len += sysfs_emit_at(buf, at + len, "%s%d", len ? " " : "", bit);
-	}
+	for_each_set_bit(bit, &bits, BITS_PER_LONG)
+		len += sysfs_emit_at(buf, at + len, "%s%u", len ? " " : "", bit);
 	return len;
 }
 EXPORT_SYMBOL_GPL(pmukit_emit_bits);

@@ -6,6 +6,7 @@
  * Context: process context; what is shown never changes while the PMU is registered.
  */
 
+#include <linux/bitmap.h>
 #include <linux/device.h>
 #include <linux/perf_event.h>
 #include <linux/sysfs.h>
@@ -155,14 +156,12 @@ PMUKIT_CAP(randomized_downsampling, cxl_hmu_emit_randomized);
 
 static int cxl_hmu_emit_downsampling(struct pmukit_pmu *pp, char *buf, int at)
 {
-	u32 mask = cxl_hmu_caps_of(pp)->downsampling_mask;
+	unsigned long mask = cxl_hmu_caps_of(pp)->downsampling_mask;
+	unsigned int bit;
 	int len = 0;
-	u32 bit;
 
-	for (bit = 0; bit < 16; bit++) {
-		if (mask & BIT(bit))
-			len += sysfs_emit_at(buf, at + len, "%s%lu", len ? " " : "", BIT(bit));
-	}
+	for_each_set_bit(bit, &mask, BITS_PER_LONG)
+		len += sysfs_emit_at(buf, at + len, "%s%lu", len ? " " : "", BIT(bit));
 	return len;
 }
 

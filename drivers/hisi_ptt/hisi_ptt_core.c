@@ -22,6 +22,7 @@
 
 #include <linux/bitfield.h>
 #include <linux/bits.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
 
@@ -46,7 +47,7 @@ static const char *hisi_ptt_config_check(const struct hisi_ptt_config *cfg)
 		return "type is missing: 1 (posted), 2 (non-posted), 4 (completions)";
 	if (cfg->wide && !cfg->direction)
 		return "direction 0 is reserved in format 1 (8DW)";
-	if (hisi_ptt_traces_outbound(cfg) && cfg->types & (cfg->types - 1))
+	if (hisi_ptt_traces_outbound(cfg) && !is_power_of_2(cfg->types))
 		return "only one type at a time where outbound packets are traced";
 	if (cfg->by_port && !cfg->target)
 		return "filter names no root port";
