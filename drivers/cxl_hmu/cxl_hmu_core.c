@@ -133,19 +133,28 @@ static const char *cxl_hmu_caps_offsets(u64 bitmap, u64 list, u64 room_bytes,
 	return NULL;
 }
 
-/* A device that only has always-on mode may have no epochs at all. */
-static bool cxl_hmu_epochs_absent(const struct cxl_hmu_caps *caps)
-{
-	return !caps->epoch_mode && !caps->epoch_min.scale && !caps->epoch_min.value &&
-	       !caps->epoch_max.scale && !caps->epoch_max.value;
-}
-
 static bool cxl_hmu_epochs_valid(const struct cxl_hmu_caps *caps)
 {
-	if (cxl_hmu_epochs_absent(caps))
-		return true;
 	return cxl_hmu_epoch_valid(caps->epoch_min) && cxl_hmu_epoch_valid(caps->epoch_max) &&
 	       cxl_hmu_epoch_us(caps->epoch_min) <= cxl_hmu_epoch_us(caps->epoch_max);
+}
+
+/*
+ * Without epoch mode the limits mean nothing: 0 on one device seen, anything on others. Those that
+ * are not valid become 0, the mark of a device without epochs.
+ */
+static bool cxl_hmu_caps_epochs(struct cxl_hmu_caps *caps)
+{
+	if (cxl_hmu_epochs_valid(caps))
+		return true;
+	caps->epoch_min = (struct cxl_hmu_epoch) {};
+	caps->epoch_max = (struct cxl_hmu_epoch) {};
+	return !caps->epoch_mode;
+}
+
+static bool cxl_hmu_epochs_absent(const struct cxl_hmu_caps *caps)
+{
+	return !caps->epoch_min.value;
 }
 
 /**
@@ -170,7 +179,7 @@ const char *cxl_hmu_caps_decode(const u64 *qwords, u64 room_bytes, struct cxl_hm
 		return "no downsampling factor";
 	if (!caps->epoch_mode && !caps->always_on)
 		return "neither epoch nor always-on mode";
-	if (!cxl_hmu_epochs_valid(caps))
+	if (!cxl_hmu_caps_epochs(caps))
 		return "invalid epoch limits";
 
 	return cxl_hmu_caps_offsets(qwords[2], qwords[3], room_bytes, caps);

@@ -144,6 +144,35 @@ TEST(CxlHmuCaps, AnAlwaysOnDeviceNeedsNoEpochs)
     EXPECT_NE(cxl_hmu_config_parse(&caps, 1 | 4 << 10 | 1 << 14, 0, 0, &cfg), nullptr);
 }
 
+// The shortest in 47:32 of the first word, the longest in 31:16; a scale, then a value of 12 bits.
+TEST(CxlHmuCaps, OfAnAlwaysOnDeviceInvalidEpochLimitsAreNone)
+{
+    const u64 good_limits = 0x00120645;
+    for (u64 limits : {0x00010005ULL, 0x00120640ULL, 0x00126647ULL, 0x06450012ULL, 0xffffffffULL,
+                       0x00000645ULL}) {
+        Capability capability;
+        cxl_hmu_caps caps;
+        cxl_hmu_config cfg;
+        const u64 others = capability.qwords[0] & ~(0xffffffffULL << 16);
+        capability.qwords[0] = others | limits << 16;
+        EXPECT_STREQ(cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps),
+                     "invalid epoch limits")
+            << std::hex << limits;
+        capability.qwords[1] &= ~(1ULL << 48);
+        ASSERT_EQ(cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps), nullptr)
+            << std::hex << limits;
+        EXPECT_EQ(cxl_hmu_epoch_us(caps.epoch_min), 0U);
+        EXPECT_EQ(cxl_hmu_epoch_us(caps.epoch_max), 0U);
+        ASSERT_EQ(cxl_hmu_caps_set_width(&caps, 8, 16ULL << 32), nullptr);
+        ASSERT_EQ(cxl_hmu_config_parse(&caps, 1, 0, 0, &cfg), nullptr);
+        EXPECT_EQ(cxl_hmu_cfg1(&cfg), 8ULL | 1ULL << 40) << "always on, no epoch";
+        EXPECT_NE(cxl_hmu_config_parse(&caps, 1 | 4 << 10 | 1 << 14, 0, 0, &cfg), nullptr);
+        capability.qwords[0] = others | good_limits << 16;
+        ASSERT_EQ(cxl_hmu_caps_decode(capability.qwords, kInstanceBytes, &caps), nullptr);
+        EXPECT_EQ(cxl_hmu_epoch_us(caps.epoch_min), 1000U) << "valid ones are kept";
+    }
+}
+
 TEST(CxlHmuCaps, CapacityIsRoundedUpAndWithinTheBitmap)
 {
     const struct {
