@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hisi_ptt: format/ and caps/ of the PMU, and its folder in debugfs. caps/ says what the device can
- * do in the words of the event terms; Documentation/ABI/testing has the promise.
+ * hisi_ptt: format/, events/ and caps/ of the PMU, and its folder in debugfs. caps/ says what the
+ * device can do in the words of the event terms; Documentation/ABI/testing has the promise.
  *
  * Context: process context. Nothing here asks the device.
  */
@@ -30,6 +30,33 @@ static struct attribute *hisi_ptt_format_attrs[] = {
 static const struct attribute_group hisi_ptt_format_group = {
 	.name = "format",
 	.attrs = hisi_ptt_format_attrs,
+};
+
+/* events/: one type and one direction each. perf wants "?" from its user, as that of hv_gpci. */
+
+#define HISI_PTT_EVENT(_name, _terms)							\
+	PMU_EVENT_ATTR_STRING(_name, hisi_ptt_event_##_name, _terms ",format=1,filter=?")
+
+HISI_PTT_EVENT(posted_inbound,		"type=1,direction=2");
+HISI_PTT_EVENT(nonposted_inbound,	"type=2,direction=2");
+HISI_PTT_EVENT(completions_inbound,	"type=4,direction=3");
+HISI_PTT_EVENT(posted_outbound,		"type=1,direction=1");
+HISI_PTT_EVENT(nonposted_outbound,	"type=2,direction=1");
+HISI_PTT_EVENT(completions_outbound,	"type=4,direction=1");
+
+static struct attribute *hisi_ptt_events_attrs[] = {
+	&hisi_ptt_event_posted_inbound.attr.attr,
+	&hisi_ptt_event_nonposted_inbound.attr.attr,
+	&hisi_ptt_event_completions_inbound.attr.attr,
+	&hisi_ptt_event_posted_outbound.attr.attr,
+	&hisi_ptt_event_nonposted_outbound.attr.attr,
+	&hisi_ptt_event_completions_outbound.attr.attr,
+	NULL
+};
+
+static const struct attribute_group hisi_ptt_events_group = {
+	.name = "events",
+	.attrs = hisi_ptt_events_attrs,
 };
 
 /* caps/ */
@@ -104,6 +131,7 @@ static const struct attribute_group hisi_ptt_caps_group = {
 const struct attribute_group *hisi_ptt_attr_groups[] = {
 	&pmukit_cpumask_group,
 	&hisi_ptt_format_group,
+	&hisi_ptt_events_group,
 	&hisi_ptt_caps_group,
 	&hisi_ptt_tune_group,
 	&hisi_ptt_root_port_group,

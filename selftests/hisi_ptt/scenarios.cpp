@@ -255,6 +255,7 @@ Scenario hisi_ptt_test()
     test.steps = {{"abi_paths", "/selftests/hisi_ptt/abi_paths.sh", 180},
                   {"live", "/selftests/hisi_ptt/live.sh", 180},
                   {"slow_reader", "/selftests/hisi_ptt/slow_reader.sh", 180},
+                  {"stock_perf", "/selftests/hisi_ptt/stock_perf.sh", 900},
                   {"hisi_ptt_test", "hisi_ptt_test", 300}};
     return test;
 }
@@ -572,6 +573,8 @@ UnitSpec hisi_ptt_driver()
                   "selftests/hisi_ptt/qualify.sh",
                   "selftests/lib/qualify_steps.sh",
                   "selftests/hisi_ptt/slow_reader.sh",
+                  "selftests/hisi_ptt/stock_perf.sh",
+                  "selftests/lib/perf_test.sh",
                   "selftests/hisi_ptt/exact_record.sh",
                   "selftests/hisi_ptt/stock_driver.sh",
                   "selftests/hisi_ptt/near_node.sh",

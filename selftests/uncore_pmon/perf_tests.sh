@@ -2,25 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # perf_tests.sh: perf's own tests of whatever PMUs are there, with ours among them.
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/perf_test.sh"
 
 command -v perf >/dev/null || skip_all "no perf"
 [ -d /sys/bus/event_source/devices/uncore_imc_0 ] || skip_all "no uncore_imc_0"
-# Some of perf's tests are bash scripts that use nothing the guest's shell has not.
-if [ ! -e /bin/bash ]; then
-	printf '#!/bin/sh\nexec /bin/sh "$@"\n' >/bin/bash
-	chmod 755 /bin/bash
-fi
-
 sysfs=/sys/bus/event_source/devices
-
-# says_ok NAME [VARIABLE=VALUE]: perf's tests whose name has this in it, in any case; there is at least one and none fails or is
-# skipped. What perf said stays in $work/said.
-says_ok() {
-	env "${2:-UNUSED=}" perf test -v "$1" >"$work/said" 2>&1
-	sed 's/^/# /' "$work/said"
-	# -v takes the name off the line with the verdict in some releases.
-	grep -qi "$1" "$work/said" && grep -q ': *Ok' "$work/said" && ! grep -q 'FAILED\|: *Skip' "$work/said"
-}
 
 # 6.1's test of the events in sysfs looks at the PMU called cpu and at no other; without one, as on an emulated processor, it is
 # skipped, and with one it says nothing of ours. So each of ours is shown to it as cpu: in a copy of sysfs, in which its number

@@ -305,6 +305,7 @@ UnitSpec uncore_pmon_driver()
                   "selftests/uncore_pmon/sockets.sh",
                   "selftests/uncore_pmon/perf_stat.sh",
                   "selftests/uncore_pmon/perf_tests.sh",
+                  "selftests/lib/perf_test.sh",
                   "Documentation/ABI/testing/debugfs-pmukit",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-uncore_pmon"};
     unit.tests = {uncore_pmon_traffic("traffic"),

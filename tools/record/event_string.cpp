@@ -194,11 +194,24 @@ Result<void> apply_term(const EventString &event, const Pmu &pmu, const Term &te
     return {};
 }
 
+bool is_given(const EventString &event, const std::string &name)
+{
+    return std::ranges::any_of(
+        event.terms, [&name](const Term &term) { return term.name == name && term.value; });
+}
+
+// A part such as filter=? is for the user to say.
 Result<void> apply_alias(const EventString &event, const Pmu &pmu, const Term &alias,
                          const std::string &text, EventSettings &settings)
 {
     for (Term &part : parse_terms(text, 0)) {
         part.at = alias.at;
+        if (part.value == "?" && is_given(event, part.name))
+            continue;  // applied where it stands
+        if (part.value == "?")
+            return bad_event_at(event.text, alias.at,
+                                alias.name + " needs a value of " + part.name + ": " + event.pmu +
+                                    "/" + alias.name + "," + part.name + "=.../");
         if (Result<void> done = apply_term(event, pmu, part, settings); !done)
             return done;
     }

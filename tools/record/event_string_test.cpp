@@ -17,6 +17,7 @@ Pmu cxl_hmu()
     pmu.format["downsampling_factor"] = *parse_format("config:27-42");
     pmu.format["hotness_threshold"] = *parse_format("config1:0-31");
     pmu.events["hot"] = "epoch_type=1,hotness_threshold=0x10";
+    pmu.events["one_of"] = "epoch_type=1,hotness_threshold=?";
     return pmu;
 }
 
@@ -52,6 +53,16 @@ TEST(EventString, ATermWithoutValueIsOneUnlessItIsAnAlias)
     ASSERT_TRUE(alias);
     EXPECT_EQ((*alias)[0], 2U) << "a later term overrides";
     EXPECT_EQ((*alias)[1], 0x10U);
+}
+
+TEST(EventString, AnAliasCanLeaveATermToTheUser)
+{
+    for (const char *text : {"p/one_of,hotness_threshold=9/", "p/hotness_threshold=9,one_of/"}) {
+        Result<ConfigWords> words = encode(text);
+        ASSERT_TRUE(words) << words.error().message;
+        EXPECT_EQ((*words)[0], 1U);
+        EXPECT_EQ((*words)[1], 9U);
+    }
 }
 
 TEST(EventString, UnderstandsPlainConfigWords)
@@ -134,8 +145,12 @@ TEST(EventString, SaysWhatIsWrongWithItAndWhere)
         {"p/x/,q", 5, "expected pmu/"},
         {"../x/", 0, "not the name"},
         {"p/nope=1/", 2,
-         "no term 'nope'; it has: downsampling_factor, epoch_type, hotness_threshold, hot"},
+         "no term 'nope'; it has: downsampling_factor, epoch_type, hotness_threshold, hot, one_of"},
         {"p/epoch_type=1,epoch_tpye=1/", 15, "; did you mean epoch_type?"},
+        {"p/one_of/", 2,
+         "one_of needs a value of hotness_threshold: p/one_of,hotness_threshold=.../"},
+        {"p/epoch_type,one_of,hotness_threshold/", 13, "one_of needs a value of"},
+        {"p/one_of,hotness_threshold=?/", 9, "hotness_threshold: "},
         {"p/hotness/", 2, "no event or term 'hotness'"},
         {"p/hotness/", 2, "; did you mean hotness_threshold?"},
         {"p/epoch_type=4/", 2, "0..3"},

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# stock_perf.sh: the distribution's own perf has the events of events/, and wants the filter that they leave open.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/perf_test.sh"
+
+command -v perf >/dev/null || skip_all "no perf"
+pmu=$(ls /sys/bus/event_source/devices | grep '^hisi_ptt[0-9]*_[0-9]*$' | head -n 1)
+[ -n "$pmu" ] || skip_all "no hisi_ptt PMU"
+names="posted_inbound nonposted_inbound completions_inbound posted_outbound nonposted_outbound completions_outbound"
+port=0x80001
+load() { "$@" -- pcie_load --function 01:00.0 --writes 100 --width 4; }
+
+# quiet COMMAND...: with what it says as comments
+quiet() {
+	"$@" >"$work/said" 2>&1
+	status=$?
+	sed 's/^/# /' "$work/said"
+	return $status
+}
+
+listed() {
+	perf list --raw-dump pmu 2>/dev/null | tr ' ' '\n' >"$work/list"
+	grep '^hisi_ptt' "$work/list" | sed 's/^/# /'
+	for name in $names; do
+		grep -q "^hisi_ptt[0-9_]*/${name}[,/]" "$work/list" || return 1
+	done
+}
+
+opened() {
+	for name in $names; do
+		quiet perf stat -x ' ' -a -e "$pmu/$name,filter=$port/" -- true && grep -q "^[0-9].*$name" "$work/said" || return 1
+	done
+}
+
+wants_filter() {
+	for name in $names; do
+		! quiet "$@" "$pmu/$name/" -- true || return 1
+	done
+}
+
+# 6.1's test looks at the PMU called cpu alone, and an emulated processor has none.
+parses_all() {
+	says_ok "Parsing of all PMU events from sysfs" || grep -q 'omitting PMU cpu tests' "$work/said"
+}
+
+plan 7
+listed
+result "perf list has the events" $?
+opened
+result "perf stat opens each, with a filter" $?
+wants_filter perf stat -a -e
+result "and none without" $?
+load quiet perf stat -x ' ' -a -e "$pmu/posted_outbound,filter=$port/" && [ "$(sed -n 's/^\([0-9]*\) .*/\1/p' "$work/said")" -ge 100 ]
+result "perf stat counts stores by posted_outbound" $?
+parses_all
+result "perf test: Parsing of all PMU events from sysfs" $?
+says_ok "perf all PMU test"
+result "perf test: perf all PMU test" $?
+wants_filter pmukit record -o "$work/none.data" -e && grep -q 'needs a value of filter: ' "$work/said" &&
+	load quiet pmukit record -o "$work/named.data" -e "$pmu/posted_outbound,filter=0000:00:10.0/" &&
+	[ "$(pmukit dump --tlp -i "$work/named.data" | grep -c ' MWr ')" -ge 100 ]
+result "pmukit record takes an event with a filter's name, and none without" $?
+exit $tap_failed
