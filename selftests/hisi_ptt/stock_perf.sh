@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# stock_perf.sh: the distribution's own perf has the events of events/, and wants the filter that they leave open.
+# stock_perf.sh: the distribution's own perf has the events of events/, and wants the filter that they leave open; periods of its samples are
+# their entries.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/perf_test.sh"
 
@@ -44,7 +45,14 @@ parses_all() {
 	says_ok "Parsing of all PMU events from sysfs" || grep -q 'omitting PMU cpu tests' "$work/said"
 }
 
-plan 7
+# What the periods of all samples add up to, and the entries they carry.
+periods() { perf script -i "$1" -F period 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'; }
+entries() { pmukit dump --tlp -i "$1" | grep -c '^0x'; }
+
+# perf of arm64 knows the PMU and maps an AUX area: it takes no samples.
+samples=yes
+[ "$(uname -m)" != aarch64 ] || samples=
+plan $((7 + ${samples:+1}+0))
 listed
 result "perf list has the events" $?
 opened
@@ -61,4 +69,12 @@ wants_filter pmukit record -o "$work/none.data" -e && grep -q 'needs a value of 
 	load quiet pmukit record -o "$work/named.data" -e "$pmu/posted_outbound,filter=0000:00:10.0/" &&
 	[ "$(pmukit dump --tlp -i "$work/named.data" | grep -c ' MWr ')" -ge 100 ]
 result "pmukit record takes an event with a filter's name, and none without" $?
+if [ "$samples" ]; then
+	load quiet perf record -R -a -e "$pmu/filter=$port,type=1,direction=1,format=1/" -o "$work/samples.data"
+	status=$?
+	echo "# entries $(entries "$work/samples.data"), periods $(periods "$work/samples.data")"
+	[ $status = 0 ] && [ "$(entries "$work/samples.data")" -ge 100 ] &&
+		[ "$(entries "$work/samples.data")" = "$(periods "$work/samples.data")" ]
+	result "the periods of the samples are their entries" $?
+fi
 exit $tap_failed
