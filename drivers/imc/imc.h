@@ -7,6 +7,7 @@
  *   imc_event.c    opening events: who may, what excludes what
  *   imc_counter.c  nest_*, core_imc and thread_imc while they run
  *   imc_trace.c    trace_imc while it runs
+ *   imc_probe.c    what is heard of while events are open
  *   imc_sysfs.c    format/, events/, caps/ and alias of a PMU
  *   imc_debugfs.c  the control blocks of the nest engines
  *   imc_catalog_core.c, imc_ring_core.c  the arithmetic
@@ -17,10 +18,12 @@
 #include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/platform_device.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include <pmukit/imc.h>
 #include <pmukit/imc_backend.h>
@@ -166,6 +169,32 @@ struct imc_pmu {
 	const struct attribute_group *groups[6];
 };
 
+/* What has to be heard of while events are open: pages; switches; for a trace, by the driver too */
+enum imc_probes_for {
+	IMC_PROBES_NEST,
+	IMC_PROBES_CORE,	/* thread events, too */
+	IMC_PROBES_TRACE,
+	IMC_NR_PROBES
+};
+
+/**
+ * struct imc_probes - probes of trace events that are attached together
+ * @imc: all of it
+ * @engine: PMUKIT_IMC_*, for the back-end
+ * @users: events that need them; claim_lock
+ * @attached: they are; written under probe_mutex and claim_lock, so that either is enough to read
+ * @error: of the last try of @attach; claim_lock
+ * @attach: attaches them for an event that may not
+ */
+struct imc_probes {
+	struct imc *imc;
+	u32 engine;
+	unsigned int users;
+	bool attached;
+	int error;
+	struct work_struct attach;
+};
+
 /**
  * struct imc - a back-end and what came with it
  * @ref: held by the registration and by each PMU, which may live longer
@@ -184,11 +213,15 @@ struct imc_pmu {
  * @chips: chips
  * @nr_chips: how many
  * @hotplug_node: place in the CPU hotplug state's list
- * @claim_lock: guards @claimed, @nr_claims and @serving; process context, innermost
+ * @claim_lock: guards @claimed, @nr_claims, @serving and users of @probes; process context,
+ *	innermost
  * @claimed: the type of core, thread and trace events that are open
  * @nr_claims: how many
+ * @probe_mutex: guards attaching and detaching; imc_probe.c has the order of locks
+ * @probes: what is heard of
+ * @probes_rest: detaches what has no users any more
+ * @probes_stopped: none is attached again; claim_lock
  * @tracepoints: that tell us of tasks
- * @attached: they do
  * @debugfs: the folder of control blocks
  * @pmus: by unit
  * @nr_pmus: how many are registered
@@ -211,12 +244,15 @@ struct imc {
 	u32 nr_chips;
 	struct hlist_node hotplug_node;
 
-	spinlock_t claim_lock;		/* claimed, nr_claims, serving */
+	spinlock_t claim_lock;
 	u32 claimed;
 	unsigned int nr_claims;
 
+	struct mutex probe_mutex;
+	struct imc_probes probes[IMC_NR_PROBES];
+	struct delayed_work probes_rest;
+	bool probes_stopped;
 	struct tracepoint *tracepoints[IMC_TRACEPOINTS];
-	bool attached;
 	struct dentry *debugfs;
 	struct imc_pmu *pmus[IMC_MAX_UNITS];
 	u32 nr_pmus;
@@ -288,6 +324,12 @@ void imc_hotplug_unregister(void);
 /* imc_event.c */
 int imc_event_init(struct perf_event *event);
 void imc_event_free(struct pmukit_event *pev);
+
+/* imc_probe.c */
+void imc_probes_init(struct imc *imc);
+void imc_probes_stop(struct imc *imc);
+int imc_probes_get(struct imc *imc, struct perf_event *event);
+void imc_probes_put(struct imc *imc, u32 type);
 
 /* imc_counter.c */
 void imc_counter_fill(struct imc_pmu *ipmu);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: the control blocks of the nest engines, for people who look after the engine itself:
- * imc/imc_{cmd,mode,speed,status}_<chip> in debugfs. Starting and halting for events goes by the
- * back-end, as firmware has it.
+ * imc: imc/probes in debugfs, how many are attached; and the control blocks of the nest engines,
+ * for people who look after the engine itself: imc/imc_{cmd,mode,speed,status}_<chip>. Starting
+ * and halting for events goes by the back-end, as firmware has it.
  *
  * The block is the back-end's memory; debugfs waits for those who are inside a file when it is
  * removed, which is before the back-end leaves.
@@ -48,6 +48,15 @@ static const struct {
 	{ "imc_mode",	IMC_CB_MODE,	0600, &imc_cb_fops },
 };
 
+static int imc_debugfs_probes(void *data, u64 *value)
+{
+	const struct imc *imc = data;
+
+	*value = READ_ONCE(imc->probes[IMC_PROBES_TRACE].attached) ? IMC_TRACEPOINTS : 0;
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(imc_probes_fops, imc_debugfs_probes, NULL, "%llu\n");
+
 /* All nest units of a catalogue share the block; the first one says where it is. */
 static const struct imc_unit *imc_nest_unit(const struct imc *imc)
 {
@@ -61,7 +70,7 @@ static const struct imc_unit *imc_nest_unit(const struct imc *imc)
 }
 
 /**
- * imc_debugfs_add - show the control blocks
+ * imc_debugfs_add - show the probes and the control blocks
  * @imc: all of it
  */
 void imc_debugfs_add(struct imc *imc)
@@ -71,6 +80,7 @@ void imc_debugfs_add(struct imc *imc)
 	u32 i, word;
 
 	imc->debugfs = debugfs_create_dir("imc", NULL);
+	debugfs_create_file_unsafe("probes", 0400, imc->debugfs, imc, &imc_probes_fops);
 	for (i = 0; unit && i < imc->nr_chips; i++) {
 		void *block = imc->chips[i].homer + unit->offset + unit->cb_offset;
 

@@ -6,7 +6,7 @@
  * is claimed for one of the three as long as there are events of that type, on any CPU: so the
  * refusal comes when an event is opened, not as a count that stays 0.
  *
- * Context: process context, sometimes under perf's ctx->mutex.
+ * Context: process context, sometimes under perf's ctx->mutex: imc_probe.c says when.
  */
 
 #include <linux/bits.h>
@@ -162,11 +162,16 @@ static int imc_event_open(struct imc_pmu *ipmu, struct perf_event *event, struct
 	ret = imc_event_place(ipmu, event);
 	if (ret)
 		goto put_owner;
-	ret = pmukit_event_open(&ipmu->pp, &ev->pev, event);
+	ret = imc_probes_get(ipmu->imc, event);
 	if (ret)
 		goto put_owner;
+	ret = pmukit_event_open(&ipmu->pp, &ev->pev, event);
+	if (ret)
+		goto put_probes;
 	return 0;
 
+put_probes:
+	imc_probes_put(ipmu->imc, ipmu->unit->type);
 put_owner:
 	module_put(ipmu->imc->backend->owner);
 unclaim:
@@ -223,6 +228,7 @@ void imc_event_free(struct pmukit_event *pev)
 	struct imc_pmu *ipmu = imc_pmu_of(pev->event);
 	struct module *owner = ipmu->imc->backend->owner;
 
+	imc_probes_put(ipmu->imc, ipmu->unit->type);
 	imc_unclaim(ipmu->imc, ipmu->unit->type);
 	kfree(container_of(pev, struct imc_event, pev));
 	/* Last: from here on the back-end may leave. */

@@ -282,7 +282,7 @@ static void imc_bring_down(struct imc *imc)
 	imc_pmus_remove(imc);
 	imc_debugfs_remove(imc);
 	imc_cpus_stop(imc);
-	imc_trace_detach(imc);
+	imc_probes_stop(imc);
 }
 
 static int imc_bring_up(struct imc *imc)
@@ -302,11 +302,8 @@ static int imc_bring_up(struct imc *imc)
 	if (ret)
 		return ret;
 
-	ret = imc_trace_attach(imc);
-	if (!ret) {
-		imc_debugfs_add(imc);
-		ret = imc_pmus_add(imc);
-	}
+	imc_debugfs_add(imc);
+	ret = imc_pmus_add(imc);
 	if (ret) {
 		imc_bring_down(imc);
 		return ret;
@@ -324,6 +321,7 @@ static struct imc *imc_create(const struct pmukit_imc_backend *backend)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&imc->ref);
 	spin_lock_init(&imc->claim_lock);
+	imc_probes_init(imc);
 	imc->backend = backend;
 	strscpy(imc->backend_name, backend->name, sizeof(imc->backend_name));
 

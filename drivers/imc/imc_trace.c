@@ -553,7 +553,7 @@ static void imc_trace_detach_from(struct imc *imc, u32 nr)
  * imc_trace_attach - register the probes for switches and ends of tasks
  * @imc: all of it
  *
- * Here and not when an event is opened: it changes code, under locks that may not be taken there.
+ * Context: probe_mutex.
  *
  * Return: 0 or -errno.
  */
@@ -562,8 +562,6 @@ int imc_trace_attach(struct imc *imc)
 	int ret = 0;
 	u32 i;
 
-	if (!imc->trace)
-		return 0;
 	for_each_kernel_tracepoint(imc_trace_find, imc);
 	for (i = 0; i < IMC_TRACEPOINTS && !ret; i++) {
 		ret = -ENOENT;
@@ -571,7 +569,6 @@ int imc_trace_attach(struct imc *imc)
 			ret = tracepoint_probe_register(imc->tracepoints[i],
 							imc_trace_points[i].probe, imc);
 	}
-	imc->attached = !ret;
 	if (ret)
 		imc_trace_detach_from(imc, i - 1);
 	return ret;
@@ -580,11 +577,12 @@ int imc_trace_attach(struct imc *imc)
 /**
  * imc_trace_detach - unregister the probes; on return none is running
  * @imc: all of it
+ *
+ * Context: probe_mutex.
  */
 void imc_trace_detach(struct imc *imc)
 {
-	if (imc->attached)
-		imc_trace_detach_from(imc, IMC_TRACEPOINTS);
+	imc_trace_detach_from(imc, IMC_TRACEPOINTS);
 }
 
 /* Registration */

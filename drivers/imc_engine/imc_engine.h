@@ -52,8 +52,9 @@ struct imc_engine_core {
  * @core: set once, before the CPU is first used; NULL: never seen online
  * @chip: number of its chip
  * @online: ticks may run here
+ * @watched: the scheduler's probe tells of each switch here since @task was set
  * @ldbar: the register
- * @task: what runs here; NULL while offline
+ * @task: what runs here; NULL: unknown, and idle as far as @state knows
  * @task_faults: its page faults when they were last counted
  * @state: of the thread
  * @posted: what the memory behind LDBAR knows of
@@ -72,6 +73,7 @@ struct imc_engine_thread {
 	struct imc_engine_core *core;
 	u32 chip;
 	bool online;
+	bool watched;
 	u64 ldbar;
 	struct task_struct *task;
 	u64 task_faults;
@@ -101,6 +103,8 @@ void imc_engine_set_ldbar(unsigned int cpu, u64 value);
 int imc_engine_cpu_online(unsigned int cpu);
 int imc_engine_cpu_offline(unsigned int cpu);
 void imc_engine_task_switch(struct task_struct *next);
+void imc_engine_tasks_learn(void);
+void imc_engine_tasks_forget(void);
 void imc_engine_thread_account(struct imc_engine_thread *thread);
 struct imc_engine_core *imc_engine_core_by_number(unsigned int number);
 
@@ -137,11 +141,14 @@ void imc_engine_pages(enum imc_engine_nest_fact fact, unsigned int order);
 bool imc_engine_chip_read(unsigned int index, struct imc_engine_chip_book *book);
 
 /* imc_engine_probe.c: what the kernel tells */
-int imc_engine_probe_prepare(void);
-void imc_engine_probe_finish(void);
+int imc_engine_probe_find(void);
+int imc_engine_probe_get(u32 type);
+void imc_engine_probe_put(u32 type);
+unsigned int imc_engine_probe_count(void);
 
-/* imc_engine_book.c: sysfs */
+/* imc_engine_book.c: sysfs and debugfs */
 int imc_engine_book_prepare(void);
 void imc_engine_book_finish(void);
+int imc_engine_fail_once(void);
 
 #endif /* IMC_ENGINE_H */

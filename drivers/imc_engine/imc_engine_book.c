@@ -2,11 +2,15 @@
 /*
  * imc_engine: its book in sysfs, below /sys/devices/imc_engine: what the engine itself says it did,
  * to hold against what the driver says. One file each for a CPU, a core and a chip; lines of a word
- * and a value. Documentation/ABI/testing/sysfs-devices-imc_engine is the promise.
+ * and a value. In debugfs how many probes it has attached, and a failure to order.
+ * Documentation/ABI/testing/sysfs-devices-imc_engine is the promise.
  */
 
+#include <linux/atomic.h>
+#include <linux/debugfs.h>
 #include <linux/device.h>
 #include <linux/err.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
@@ -21,6 +25,8 @@ struct imc_engine_page {
 	unsigned int number;
 };
 
+static struct dentry *imc_engine_debugfs;
+static u32 imc_engine_fail_probes;
 static struct device *imc_engine_device;
 static struct imc_engine_page *imc_engine_book_pages;
 
@@ -126,6 +132,29 @@ static ssize_t model_show(struct device *dev, struct device_attribute *attr, cha
 }
 static DEVICE_ATTR_RO(model);
 
+/* Probes */
+
+static int imc_engine_probes_get(void *data, u64 *value)
+{
+	*value = imc_engine_probe_count();
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(imc_engine_probes_fops, imc_engine_probes_get, NULL, "%llu\n");
+
+/* The error that attaching probes is to fail with, once: for tests of who asks for them. */
+int imc_engine_fail_once(void)
+{
+	return -(int)min_t(u32, xchg(&imc_engine_fail_probes, 0), MAX_ERRNO);
+}
+
+static void imc_engine_debugfs_add(void)
+{
+	imc_engine_debugfs = debugfs_create_dir("imc_engine", NULL);
+	debugfs_create_file_unsafe("probes", 0400, imc_engine_debugfs, NULL,
+				   &imc_engine_probes_fops);
+	debugfs_create_u32("fail_probes", 0600, imc_engine_debugfs, &imc_engine_fail_probes);
+}
+
 /* Files */
 
 static int imc_engine_page_add(struct imc_engine_page *page, const char *kind, unsigned int number,
@@ -173,6 +202,7 @@ int imc_engine_book_prepare(void)
 	err = imc_engine_pages_add();
 	if (err)
 		goto unregister;
+	imc_engine_debugfs_add();
 	return 0;
 
 unregister:
@@ -184,6 +214,7 @@ free_pages:
 
 void imc_engine_book_finish(void)
 {
+	debugfs_remove(imc_engine_debugfs);
 	root_device_unregister(imc_engine_device);
 	kfree(imc_engine_book_pages);
 }

@@ -29,6 +29,10 @@ DEFINE_PER_CPU(struct imc_engine_thread, imc_engine_threads);
 /* By the number of a CPU; a core has the first of its threads that was seen. */
 static struct imc_engine_core *imc_engine_cores;
 static DEFINE_RAW_SPINLOCK(imc_engine_place_lock);
+
+/* The scheduler's probe is there. Written under cpu_hotplug_lock, read by hotplug callbacks. */
+static bool imc_engine_watching;
+
 static u32 imc_engine_cpmc_load;
 
 /* Sources */
@@ -45,7 +49,7 @@ static u64 imc_engine_faults_of(const struct task_struct *task)
 
 /*
  * Brings a thread and its core up to now. Under the core's lock: the scheduler's probe of the
- * thread's CPU waits for it before the task can go away.
+ * thread's CPU waits for it before the task can go away, and so does whoever lets the probe go.
  */
 void imc_engine_thread_account(struct imc_engine_thread *thread)
 {
@@ -78,7 +82,7 @@ void imc_engine_task_switch(struct task_struct *next)
 	if (!core)
 		return;
 	raw_spin_lock(&core->lock);
-	if (thread->online) {
+	if (thread->watched) {
 		imc_engine_thread_account(thread);
 		thread->state.switches++;
 		core->state.facts.value[IMC_ENGINE_SWITCHES]++;
@@ -402,6 +406,69 @@ struct imc_engine_core *imc_engine_core_by_number(unsigned int number)
 	return &imc_engine_cores[number];
 }
 
+/*
+ * What runs. While no event is open nothing tells of switches, so nothing is known: what a thread
+ * ran before is told to nobody, since counts are differences that begin when an engine starts.
+ */
+
+/* On the thread's CPU, under the core's lock. A switch that follows is told by the probe. */
+static void imc_engine_thread_learn(struct imc_engine_thread *thread)
+{
+	imc_engine_thread_account(thread);
+	imc_engine_thread_task(thread, current);
+	thread->watched = true;
+}
+
+/* Under the core's lock; on any CPU. */
+static void imc_engine_thread_forget(struct imc_engine_thread *thread)
+{
+	imc_engine_thread_account(thread);
+	imc_engine_thread_task(thread, NULL);
+	thread->watched = false;
+}
+
+static void imc_engine_learn_here(void *unused)
+{
+	struct imc_engine_thread *thread = this_cpu_ptr(&imc_engine_threads);
+	struct imc_engine_core *core = READ_ONCE(thread->core);
+
+	if (!core)
+		return;
+	raw_spin_lock(&core->lock);
+	/* One that is about to come or to go has its callback for this. */
+	if (thread->online)
+		imc_engine_thread_learn(thread);
+	raw_spin_unlock(&core->lock);
+}
+
+/* The scheduler's probe has just been attached: ask each CPU what it runs. May sleep. */
+void imc_engine_tasks_learn(void)
+{
+	cpus_read_lock();
+	imc_engine_watching = true;
+	on_each_cpu(imc_engine_learn_here, NULL, 1);
+	cpus_read_unlock();
+}
+
+/* The probe is about to be detached: a task may end from then on and nobody says so. May sleep. */
+void imc_engine_tasks_forget(void)
+{
+	unsigned int cpu;
+
+	cpus_read_lock();
+	imc_engine_watching = false;
+	for_each_possible_cpu(cpu) {
+		struct imc_engine_core *core = imc_engine_core_of(cpu);
+
+		if (!core)
+			continue;
+		raw_spin_lock_irq(&core->lock);
+		imc_engine_thread_forget(imc_engine_thread_of(cpu));
+		raw_spin_unlock_irq(&core->lock);
+	}
+	cpus_read_unlock();
+}
+
 /* CPU hotplug: both on the CPU itself */
 
 int imc_engine_cpu_online(unsigned int cpu)
@@ -411,8 +478,8 @@ int imc_engine_cpu_online(unsigned int cpu)
 	imc_engine_place(cpu);
 	local_irq_disable();
 	raw_spin_lock(&thread->core->lock);
-	imc_engine_thread_account(thread);
-	imc_engine_thread_task(thread, current);
+	if (imc_engine_watching)
+		imc_engine_thread_learn(thread);
 	imc_engine_thread_rebase(thread);
 	thread->online = true;
 	raw_spin_unlock(&thread->core->lock);
@@ -428,7 +495,7 @@ int imc_engine_cpu_offline(unsigned int cpu)
 	raw_spin_lock_irq(&thread->core->lock);
 	imc_engine_post_thread(thread);
 	imc_engine_post_core(thread->core);
-	imc_engine_thread_task(thread, NULL);
+	imc_engine_thread_forget(thread);
 	thread->online = false;
 	raw_spin_unlock_irq(&thread->core->lock);
 	hrtimer_cancel(&thread->tick);

@@ -76,6 +76,8 @@ static const struct pmukit_imc_backend imc_engine_backend = {
 	.set_ldbar	= imc_engine_set_ldbar,
 	.chips		= imc_engine_chips,
 	.chip_of	= imc_engine_chip_of,
+	.get		= imc_engine_probe_get,
+	.put		= imc_engine_probe_put,
 };
 
 /* Load and unload */
@@ -90,16 +92,16 @@ static int __init imc_engine_load(void)
 		       cpmc_load, period_ns);
 		return -EINVAL;
 	}
+	err = imc_engine_probe_find();
+	if (err)
+		return err;
 	err = imc_engine_htm_prepare(cpmc_load);
 	if (err)
 		return err;
-	err = imc_engine_probe_prepare();
-	if (err)
-		goto finish_htm;
 	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "pmukit/imc_engine:online",
 				imc_engine_cpu_online, imc_engine_cpu_offline);
 	if (err < 0)
-		goto finish_probe;
+		goto finish_htm;
 	imc_engine_hotplug = err;
 	err = imc_engine_nest_prepare();
 	if (err)
@@ -120,8 +122,6 @@ finish_nest:
 	imc_engine_nest_finish();
 remove_hotplug:
 	cpuhp_remove_state(imc_engine_hotplug);
-finish_probe:
-	imc_engine_probe_finish();
 finish_htm:
 	imc_engine_htm_finish();
 	return err;
@@ -134,7 +134,6 @@ static void __exit imc_engine_unload(void)
 	imc_engine_book_finish();
 	imc_engine_nest_finish();
 	cpuhp_remove_state(imc_engine_hotplug);
-	imc_engine_probe_finish();
 	imc_engine_htm_finish();
 }
 module_exit(imc_engine_unload);

@@ -2,8 +2,12 @@
 /*
  * imc_engine: what the kernel tells of its activity. Its trace events are not exported one by one;
  * modules may walk all of them. The types of the probes are checked against the trace events'.
+ *
+ * Probes are attached while the driver has events that need them: that of switches for cores,
+ * threads and traces, those of pages for chips.
  */
 
+#include <linux/build_bug.h>
 #include <linux/kernel.h>
 #include <linux/mm_types.h>
 #include <linux/printk.h>
@@ -11,6 +15,8 @@
 #include <linux/tracepoint.h>
 #include <trace/events/kmem.h>
 #include <trace/events/sched.h>
+
+#include <pmukit/imc_backend.h>
 
 #include "imc_engine.h"
 
@@ -44,7 +50,14 @@ static struct imc_engine_probe {
 	{ "mm_page_free", imc_engine_mm_page_free },
 };
 
-static void imc_engine_probe_find(struct tracepoint *point, void *data)
+#define IMC_ENGINE_SWITCH_FIRST	0
+#define IMC_ENGINE_SWITCH_NR	1
+#define IMC_ENGINE_PAGE_FIRST	1
+#define IMC_ENGINE_PAGE_NR	2
+
+static_assert(IMC_ENGINE_PAGE_FIRST + IMC_ENGINE_PAGE_NR == ARRAY_SIZE(imc_engine_probes));
+
+static void imc_engine_probe_match(struct tracepoint *point, void *data)
 {
 	unsigned int i;
 
@@ -53,39 +66,110 @@ static void imc_engine_probe_find(struct tracepoint *point, void *data)
 			imc_engine_probes[i].point = point;
 }
 
-static void imc_engine_probes_remove(unsigned int nr)
+static void imc_engine_probes_remove(unsigned int first, unsigned int nr)
 {
 	while (nr--)
-		tracepoint_probe_unregister(imc_engine_probes[nr].point,
-					    imc_engine_probes[nr].function, NULL);
+		tracepoint_probe_unregister(imc_engine_probes[first + nr].point,
+					    imc_engine_probes[first + nr].function, NULL);
 	tracepoint_synchronize_unregister();
 }
 
-int imc_engine_probe_prepare(void)
+static int imc_engine_probes_add(unsigned int first, unsigned int nr)
 {
 	unsigned int i;
 	int err;
 
-	check_trace_callback_type_sched_switch(imc_engine_sched_switch);
-	check_trace_callback_type_mm_page_alloc(imc_engine_mm_page_alloc);
-	check_trace_callback_type_mm_page_free(imc_engine_mm_page_free);
-	for_each_kernel_tracepoint(imc_engine_probe_find, NULL);
-	for (i = 0; i < ARRAY_SIZE(imc_engine_probes); i++) {
-		err = -ENOENT;
-		if (imc_engine_probes[i].point)
-			err = tracepoint_probe_register(imc_engine_probes[i].point,
-							imc_engine_probes[i].function, NULL);
+	for (i = 0; i < nr; i++) {
+		err = tracepoint_probe_register(imc_engine_probes[first + i].point,
+						imc_engine_probes[first + i].function, NULL);
 		if (err) {
-			pr_err("imc_engine: no trace event %s: %d\n", imc_engine_probes[i].name,
-			       err);
-			imc_engine_probes_remove(i);
+			imc_engine_probes_remove(first, i);
 			return err;
 		}
 	}
 	return 0;
 }
 
-void imc_engine_probe_finish(void)
+/* Users: engines that have events; one call of these at a time */
+
+static unsigned int imc_engine_switch_users;
+static unsigned int imc_engine_attached;
+
+static void imc_engine_attached_add(int nr)
 {
-	imc_engine_probes_remove(ARRAY_SIZE(imc_engine_probes));
+	WRITE_ONCE(imc_engine_attached, imc_engine_attached + nr);
+}
+
+static int imc_engine_switches_get(void)
+{
+	int err;
+
+	if (!imc_engine_switch_users) {
+		err = imc_engine_probes_add(IMC_ENGINE_SWITCH_FIRST, IMC_ENGINE_SWITCH_NR);
+		if (err)
+			return err;
+		imc_engine_tasks_learn();
+		imc_engine_attached_add(IMC_ENGINE_SWITCH_NR);
+	}
+	imc_engine_switch_users++;
+	return 0;
+}
+
+static void imc_engine_switches_put(void)
+{
+	if (--imc_engine_switch_users)
+		return;
+	imc_engine_tasks_forget();
+	imc_engine_probes_remove(IMC_ENGINE_SWITCH_FIRST, IMC_ENGINE_SWITCH_NR);
+	imc_engine_attached_add(-IMC_ENGINE_SWITCH_NR);
+}
+
+/* The driver is about to have events of an engine: have the kernel tell what it counts. */
+int imc_engine_probe_get(u32 type)
+{
+	int err = imc_engine_fail_once();
+
+	if (err)
+		return err;
+	if (type != PMUKIT_IMC_NEST)
+		return imc_engine_switches_get();
+	err = imc_engine_probes_add(IMC_ENGINE_PAGE_FIRST, IMC_ENGINE_PAGE_NR);
+	if (!err)
+		imc_engine_attached_add(IMC_ENGINE_PAGE_NR);
+	return err;
+}
+
+/* The opposite; on return no probe of it runs. */
+void imc_engine_probe_put(u32 type)
+{
+	if (type != PMUKIT_IMC_NEST) {
+		imc_engine_switches_put();
+		return;
+	}
+	imc_engine_probes_remove(IMC_ENGINE_PAGE_FIRST, IMC_ENGINE_PAGE_NR);
+	imc_engine_attached_add(-IMC_ENGINE_PAGE_NR);
+}
+
+/* How many are attached */
+unsigned int imc_engine_probe_count(void)
+{
+	return READ_ONCE(imc_engine_attached);
+}
+
+/* Before anything is attached. */
+int imc_engine_probe_find(void)
+{
+	unsigned int i;
+
+	check_trace_callback_type_sched_switch(imc_engine_sched_switch);
+	check_trace_callback_type_mm_page_alloc(imc_engine_mm_page_alloc);
+	check_trace_callback_type_mm_page_free(imc_engine_mm_page_free);
+	for_each_kernel_tracepoint(imc_engine_probe_match, NULL);
+	for (i = 0; i < ARRAY_SIZE(imc_engine_probes); i++) {
+		if (imc_engine_probes[i].point)
+			continue;
+		pr_err("imc_engine: no trace event %s\n", imc_engine_probes[i].name);
+		return -ENOENT;
+	}
+	return 0;
 }

@@ -49,6 +49,11 @@ struct pmukit_imc_chip {
  *	written through the value before.
  * @chips: fill in up to @max chips and return how many there are
  * @chip_of: chip_id of a CPU, negative: none
+ * @get: NULL, or before the first event that needs the engine of this type is open, and before its
+ *	@start: learn what there is to know of the machine. CORE is for threads as well. May sleep
+ *	and take cpu_hotplug_lock; one call of this and the next at a time.
+ * @put: the opposite, some time after the last of them is closed; NULL when @get is. CORE and TRACE
+ *	may overlap.
  *
  * A CPU stands for its core in CORE and TRACE and for its chip in NEST. Counters of a thread are
  * the core engine's too, written where LDBAR says. Return: 0 or -errno.
@@ -63,6 +68,8 @@ struct pmukit_imc_backend {
 	void (*set_ldbar)(unsigned int cpu, u64 value);
 	unsigned int (*chips)(struct pmukit_imc_chip *chips, unsigned int max);
 	int (*chip_of)(unsigned int cpu);
+	int (*get)(u32 type);
+	void (*put)(u32 type);
 };
 
 int pmukit_imc_register_backend(const struct pmukit_imc_backend *backend);

@@ -11,6 +11,9 @@
 
 #define BOOK "/sys/devices/imc_engine"
 #define POLL_US 20000
+#define DRIVER_PROBES "/sys/kernel/debug/imc/probes"
+#define ENGINE_PROBES "/sys/kernel/debug/imc_engine/probes"
+#define ENGINE_FAILS "/sys/kernel/debug/imc_engine/fail_probes"
 
 bool book_is_there(void)
 {
@@ -86,4 +89,37 @@ long long trace_stat(const char *name)
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/pmukit/trace_imc/%s", name);
 	return read_number(path, &value) ? -1 : value;
+}
+
+int probes_of_driver(void)
+{
+	long long number;
+	int err = read_number(DRIVER_PROBES, &number);
+
+	return err ? err : (int)number;
+}
+
+int probes_of_engine(void)
+{
+	long long number;
+	int err = read_number(ENGINE_PROBES, &number);
+
+	return err ? err : (int)number;
+}
+
+bool probes_are_gone(void)
+{
+	long long end = now_ms() + 30000;
+
+	while ((probes_of_driver() || probes_of_engine()) && now_ms() < end)
+		usleep(POLL_US);
+	return !probes_of_driver() && !probes_of_engine();
+}
+
+int probes_fail_once(int error)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", error);
+	return write_text(ENGINE_FAILS, text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the engine says it did: /sys/devices/imc_engine. */
+/* What the engine says it did: /sys/devices/imc_engine; probes that it and the driver have. */
 #ifndef PMUKIT_SELFTESTS_IMC_BOOK_H
 #define PMUKIT_SELFTESTS_IMC_BOOK_H
 
@@ -23,5 +23,13 @@ int core_of(int cpu);		/* the engine's number of it, or -1 */
 
 /* A counter of trace_imc, from debugfs */
 long long trace_stat(const char *name);
+
+/* How many probes are attached, or -errno */
+int probes_of_driver(void);
+int probes_of_engine(void);
+/* None is; waits for those that were, 30 seconds at most. */
+bool probes_are_gone(void);
+/* The engine's next attempt to attach its own fails with this error. */
+int probes_fail_once(int error);
 
 #endif

@@ -76,6 +76,128 @@ TEST_F(imc_life, modules_stay_while_an_event_is_open)
 	EXPECT_GE(pmu_type("core_imc"), 0);
 }
 
+/* Probes */
+
+static const struct needed {
+	const char *pmu, *event;
+	int pid, cpu, driver, engine;
+} needed[] = {
+	{ "core_imc", "CPM_CCYC", -1, 0, 0, 1 },
+	{ "thread_imc", "CPM_CCYC", 0, -1, 0, 1 },
+	{ "nest_mcs01_imc", "PM_MCS01_128B_WR_DISP_PORT01", -1, 0, 0, 2 },
+};
+
+TEST_F_TIMEOUT(imc_life, probes_are_attached_while_an_event_is_open, 180)
+{
+	ASSERT_TRUE(probes_are_gone());
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
+		const struct needed *n = &needed[i];
+
+		ASSERT_EQ(counter_open(&self->event, n->pmu, n->event, n->pid, n->cpu), 0);
+		EXPECT_EQ(probes_of_driver(), n->driver) TH_LOG("%s", n->pmu);
+		EXPECT_EQ(probes_of_engine(), n->engine) TH_LOG("%s", n->pmu);
+		sleep(2);
+		EXPECT_EQ(probes_of_engine(), n->engine) TH_LOG("%s", n->pmu);
+		pmu_event_close(&self->event);
+		EXPECT_TRUE(probes_are_gone()) TH_LOG("%s", n->pmu);
+	}
+	ASSERT_EQ(open_trace_on(&self->event, 0), 0);
+	EXPECT_EQ(probes_of_driver(), 2);
+	EXPECT_EQ(probes_of_engine(), 1);
+	pmu_event_close(&self->event);
+	EXPECT_TRUE(probes_are_gone());
+}
+
+/* Those that are open share them; the last one to go counts. */
+TEST_F(imc_life, probes_stay_for_the_events_that_stay)
+{
+	struct pmu_event other;
+
+	ASSERT_TRUE(probes_are_gone());
+	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, 0), 0);
+	ASSERT_EQ(counter_open(&other, "nest_mcs01_imc", "PM_MCS01_128B_WR_DISP_PORT01", -1, 0), 0);
+	EXPECT_EQ(probes_of_engine(), 3);
+	pmu_event_close(&self->event);
+	sleep(3);
+	EXPECT_EQ(probes_of_engine(), 2);
+	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, 0), 0);
+	EXPECT_EQ(probes_of_engine(), 3);
+	pmu_event_close(&other);
+}
+
+static int open_member(struct pmu_event *member, struct pmu_event *leader)
+{
+	struct perf_event_attr attr;
+	int err = counter_attr("core_imc", "CPM_CCYC", &attr);
+
+	attr.disabled = 0;
+	return err ? err : pmu_event_open_beside(member, &attr, -1, 0, leader->fd);
+}
+
+/* perf holds a mutex of the group then, under which no probe may be attached. */
+TEST_F(imc_life, a_member_of_a_group_has_its_probes)
+{
+	struct pmu_event leader;
+	long long before;
+
+	ASSERT_TRUE(probes_are_gone());
+	ASSERT_EQ(software_open(&leader, PERF_COUNT_SW_CPU_CLOCK, -1, 0), 0);
+	EXPECT_EQ(probes_of_engine(), 0);
+	ASSERT_EQ(open_member(&self->event, &leader), 0);
+	EXPECT_EQ(probes_of_engine(), 1);
+	before = book_number("core", core_of(0), "CPM_CCYC");
+	ASSERT_EQ(pmu_event_enable(&leader), 0);
+	usleep(50000);
+	ASSERT_EQ(pmu_event_disable(&leader), 0);
+	EXPECT_GT(counter_read(&self->event), 0);
+	EXPECT_EQ(counter_read(&self->event), book_number("core", core_of(0), "CPM_CCYC") - before);
+	pmu_event_close(&self->event);
+	EXPECT_TRUE(probes_are_gone());
+	pmu_event_close(&leader);
+}
+
+TEST_F(imc_life, an_event_without_its_probes_is_not_opened)
+{
+	struct pmu_event leader;
+
+	ASSERT_TRUE(probes_are_gone());
+	ASSERT_EQ(probes_fail_once(EMFILE), 0);
+	EXPECT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, 0), -EMFILE);
+	EXPECT_EQ(probes_of_engine(), 0);
+	ASSERT_EQ(probes_fail_once(EMFILE), 0);
+	EXPECT_EQ(open_trace_on(&self->event, 0), -EMFILE);
+	EXPECT_EQ(probes_of_driver(), 0);
+	EXPECT_EQ(probes_of_engine(), 0);
+	ASSERT_EQ(software_open(&leader, PERF_COUNT_SW_CPU_CLOCK, -1, 0), 0);
+	ASSERT_EQ(probes_fail_once(EMFILE), 0);
+	EXPECT_EQ(open_member(&self->event, &leader), -EMFILE);
+	EXPECT_EQ(probes_of_engine(), 0);
+	/* Nor is the engine claimed, or the module held. */
+	ASSERT_EQ(open_trace_on(&self->event, 0), 0);
+	pmu_event_close(&self->event);
+	ASSERT_EQ(open_member(&self->event, &leader), 0);
+	pmu_event_close(&self->event);
+	pmu_event_close(&leader);
+	ASSERT_EQ(module_unload("imc_engine"), 0);
+	ASSERT_EQ(module_load(getenv("PMUKIT_ENGINE")), 0);
+}
+
+/* The probes are still there, and what is to detach them waits. */
+TEST_F(imc_life, modules_go_right_after_the_last_event)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		const struct needed *n = &needed[round % ARRAY_SIZE(needed)];
+
+		ASSERT_EQ(counter_open(&self->event, n->pmu, n->event, n->pid, n->cpu), 0);
+		ASSERT_EQ(pmu_event_enable(&self->event), 0);
+		pmu_event_close(&self->event);
+		EXPECT_EQ(probes_of_engine(), n->engine);
+		ASSERT_EQ(module_unload("imc_engine"), 0);
+		ASSERT_EQ(module_load(getenv("PMUKIT_ENGINE")), 0);
+		EXPECT_EQ(probes_of_engine(), 0);
+	}
+}
+
 /* Opens, runs and closes events of all kinds until it is killed, whatever happens to the PMUs. */
 static void use_all(void)
 {
@@ -323,6 +445,37 @@ static pid_t obstinate_child(int cpu)
 			work_split();
 	}
 	return child;
+}
+
+/*
+ * The engine is told of switches alone, and there is none: it asked what runs. The kernel is not to
+ * take the CPU away from it for a twentieth of each second.
+ */
+#define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
+
+TEST_F_TIMEOUT(imc_life, a_task_that_ran_before_is_counted, 120)
+{
+	int cpu = last_cpu(), core = core_of(cpu);
+	long long busy, all;
+	pid_t child;
+
+	ASSERT_TRUE(probes_are_gone());
+	ASSERT_EQ(write_text(RT_RUNTIME, "-1"), 0);
+	child = obstinate_child(cpu);
+	usleep(300000);
+	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_NON_IDLE_PCYC", -1, cpu), 0);
+	busy = book_number("core", core, "CPM_NON_IDLE_PCYC");
+	all = book_number("core", core, "CPM_CCYC");
+	ASSERT_EQ(pmu_event_enable(&self->event), 0);
+	usleep(100000);
+	ASSERT_EQ(pmu_event_disable(&self->event), 0);
+	end_child(child);
+	EXPECT_EQ(write_text(RT_RUNTIME, "950000"), 0);
+	busy = book_number("core", core, "CPM_NON_IDLE_PCYC") - busy;
+	all = book_number("core", core, "CPM_CCYC") - all;
+	TH_LOG("busy %lld of %lld", busy, all);
+	EXPECT_GT(all, 0);
+	EXPECT_GE(busy, all * 9 / 10);
 }
 
 TEST_F_TIMEOUT(imc_life, a_trace_goes_on_when_its_cpu_stays, 120)

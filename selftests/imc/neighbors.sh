@@ -43,6 +43,8 @@ unchanged() {
 imc_load() { load imc && load imc_engine && [ -e $pmus/trace_imc ]; }
 imc_unload() { rmmod imc_engine && rmmod imc && ! ls $pmus | grep -qE "$ours"; }
 
+no_probes() { [ "$(cat /sys/kernel/debug/imc/probes)" = 0 ] && [ "$(cat /sys/kernel/debug/imc_engine/probes)" = 0 ]; }
+
 # counts [COMMAND]: cores, threads and chips, while this is done to the machine
 counts() {
 	imc_test -t core_counts_what_the_book_says -t thread_counts_what_the_book_says -t nest_counts_what_the_book_says \
@@ -67,7 +69,7 @@ rescan() {
 	echo 1 >/sys/bus/pci/rescan
 }
 
-plan 9
+plan 11
 imc_unload && have >"$work/before"
 sed 's/^/# /' "$work/before"
 for name in $others; do [ -e /sys/module/"$name" ] || missing=1; done
@@ -76,8 +78,12 @@ for name in $others; do [ -e /sys/module/"$name" ] || missing=1; done
 result "without imc everybody else is there" $?
 imc_load && unchanged
 result "imc after them takes nothing away" $?
+no_probes
+result "and has no probe while no event is open" $?
 counts
 result "and counts" $?
+within 10 no_probes
+result "no probe is left" $?
 counts rescan && unchanged
 result "also while functions are removed and found again" $?
 counts "others_unload && others_load" && unchanged
