@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc_engine: its book in sysfs, below /sys/devices/imc_engine: what the engine itself says it did,
- * to hold against what the driver says. One file each for a CPU, a core and a chip; lines of a word
- * and a value. In debugfs how many probes it has attached, and a failure to order.
- * Documentation/ABI/testing/sysfs-devices-imc_engine is the promise.
+ * imc_engine: its book in debugfs, imc_engine/: what the engine itself says it did, to hold against
+ * what the driver says. One file each for a CPU, a core and a chip, which is one moment of it;
+ * lines of a word and a value. Beside them how many probes it has attached, and a failure to order.
+ * Documentation/ABI/testing/debugfs-imc_engine is the promise. In sysfs there is what it is.
  */
 
 #include <linux/atomic.h>
@@ -11,24 +11,16 @@
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/minmax.h>
-#include <linux/slab.h>
+#include <linux/seq_file.h>
 #include <linux/sysfs.h>
 
 #include <pmukit/imc_backend.h>
 
 #include "imc_engine.h"
 
-/* A file of a CPU, core or chip */
-struct imc_engine_page {
-	struct device_attribute attr;
-	char name[16];
-	unsigned int number;
-};
-
 static struct dentry *imc_engine_debugfs;
 static u32 imc_engine_fail_probes;
 static struct device *imc_engine_device;
-static struct imc_engine_page *imc_engine_book_pages;
 
 static const char *imc_engine_mode_name(u32 mode)
 {
@@ -49,25 +41,28 @@ static const char *imc_engine_ldbar_name(u64 ldbar)
 	return ldbar & IMC_ENGINE_LDBAR_ENABLE ? "accumulate" : "off";
 }
 
-static int imc_engine_emit_slots(char *buf, int at, const u64 *book)
+static void imc_engine_show_slots(struct seq_file *file, const u64 *book)
 {
 	unsigned int i;
 
 	for (i = 0; i < IMC_ENGINE_NR_SLOTS; i++)
-		at += sysfs_emit_at(buf, at, "%s %llu\n", imc_engine_slots[i].name, book[i]);
-	return at;
+		seq_printf(file, "%s %llu\n", imc_engine_slots[i].name, book[i]);
+}
+
+/* The number of a CPU, core or chip */
+static unsigned int imc_engine_number(const struct seq_file *file)
+{
+	return (unsigned long)file->private;
 }
 
 /* A CPU that was never online has nothing to say. */
-static ssize_t imc_engine_cpu_show(struct device *dev, struct device_attribute *attr, char *buf)
+static int imc_engine_cpu_show(struct seq_file *file, void *unused)
 {
-	unsigned int cpu = container_of(attr, struct imc_engine_page, attr)->number;
-	struct imc_engine_thread *thread = imc_engine_thread_of(cpu);
+	struct imc_engine_thread *thread = imc_engine_thread_of(imc_engine_number(file));
 	struct imc_engine_core *core = READ_ONCE(thread->core);
 	u64 book[IMC_ENGINE_NR_SLOTS], records, ticks, late, blind, ldbar;
 	unsigned int number;
 	u32 chip;
-	int at;
 
 	if (!core)
 		return 0;
@@ -81,19 +76,19 @@ static ssize_t imc_engine_cpu_show(struct device *dev, struct device_attribute *
 	chip = thread->chip;
 	raw_spin_unlock_irq(&core->lock);
 	number = core - imc_engine_core_by_number(0);
-	at = sysfs_emit(buf, "core %u\nchip %u\nldbar %s\nrecords %llu\nticks %llu\nlate %llu\n"
-			"blind %llu\n", number, chip, imc_engine_ldbar_name(ldbar), records, ticks,
-			late, blind);
-	return imc_engine_emit_slots(buf, at, book);
+	seq_printf(file, "core %u\nchip %u\nldbar %s\nrecords %llu\nticks %llu\nlate %llu\n",
+		   number, chip, imc_engine_ldbar_name(ldbar), records, ticks, late);
+	seq_printf(file, "blind %llu\n", blind);
+	imc_engine_show_slots(file, book);
+	return 0;
 }
+DEFINE_SHOW_ATTRIBUTE(imc_engine_cpu);
 
-static ssize_t imc_engine_core_show(struct device *dev, struct device_attribute *attr, char *buf)
+static int imc_engine_core_show(struct seq_file *file, void *unused)
 {
-	unsigned int number = container_of(attr, struct imc_engine_page, attr)->number;
-	struct imc_engine_core *core = imc_engine_core_by_number(number);
+	struct imc_engine_core *core = imc_engine_core_by_number(imc_engine_number(file));
 	u64 book[IMC_ENGINE_NR_SLOTS], rounds, period_ns;
 	u32 mode;
-	int at;
 
 	if (cpumask_empty(core->cpus))
 		return 0;
@@ -103,34 +98,28 @@ static ssize_t imc_engine_core_show(struct device *dev, struct device_attribute 
 	mode = core->mode;
 	period_ns = imc_engine_period_ns(core->scom);
 	raw_spin_unlock_irq(&core->lock);
-	at = sysfs_emit(buf, "mode %s\nrounds %llu\nperiod_ns %llu\n", imc_engine_mode_name(mode),
-			rounds, period_ns);
-	return imc_engine_emit_slots(buf, at, book);
+	seq_printf(file, "mode %s\nrounds %llu\nperiod_ns %llu\n", imc_engine_mode_name(mode),
+		   rounds, period_ns);
+	imc_engine_show_slots(file, book);
+	return 0;
 }
+DEFINE_SHOW_ATTRIBUTE(imc_engine_core);
 
-static ssize_t imc_engine_chip_show(struct device *dev, struct device_attribute *attr, char *buf)
+static int imc_engine_chip_show(struct seq_file *file, void *unused)
 {
 	static const char * const statuses[] = { "initialising", "running", "paused" };
-	unsigned int number = container_of(attr, struct imc_engine_page, attr)->number;
 	struct imc_engine_chip_book book;
 	unsigned int i;
-	int at;
 
-	if (!imc_engine_chip_read(number, &book))
+	if (!imc_engine_chip_read(imc_engine_number(file), &book))
 		return 0;
-	at = sysfs_emit(buf, "id %u\nstatus %s\nspeed %llu\nrounds %llu\n", book.id,
-			statuses[book.status], book.speed, book.rounds);
+	seq_printf(file, "id %u\nstatus %s\nspeed %llu\nrounds %llu\n", book.id,
+		   statuses[book.status], book.speed, book.rounds);
 	for (i = 0; i < IMC_ENGINE_NR_NEST_SLOTS; i++)
-		at += sysfs_emit_at(buf, at, "%s %llu\n", imc_engine_nest_slots[i].name,
-				    book.slots[i]);
-	return at;
+		seq_printf(file, "%s %llu\n", imc_engine_nest_slots[i].name, book.slots[i]);
+	return 0;
 }
-
-static ssize_t model_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "software engine: stands for In-Memory Collection hardware\n");
-}
-static DEVICE_ATTR_RO(model);
+DEFINE_SHOW_ATTRIBUTE(imc_engine_chip);
 
 /* Probes */
 
@@ -147,74 +136,61 @@ int imc_engine_fail_once(void)
 	return -(int)min_t(u32, xchg(&imc_engine_fail_probes, 0), MAX_ERRNO);
 }
 
+/* What it is */
+
+static ssize_t model_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "software engine: stands for In-Memory Collection hardware\n");
+}
+static DEVICE_ATTR_RO(model);
+
+/* Files */
+
+static void imc_engine_page_add(const char *kind, unsigned int number,
+				const struct file_operations *fops)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%s%u", kind, number);
+	debugfs_create_file(name, 0400, imc_engine_debugfs, (void *)(unsigned long)number, fops);
+}
+
 static void imc_engine_debugfs_add(void)
 {
+	unsigned int cpu, chip, nr_chips = imc_engine_chips(NULL, 0);
+
 	imc_engine_debugfs = debugfs_create_dir("imc_engine", NULL);
 	debugfs_create_file_unsafe("probes", 0400, imc_engine_debugfs, NULL,
 				   &imc_engine_probes_fops);
 	debugfs_create_u32("fail_probes", 0600, imc_engine_debugfs, &imc_engine_fail_probes);
-}
-
-/* Files */
-
-static int imc_engine_page_add(struct imc_engine_page *page, const char *kind, unsigned int number,
-			       ssize_t (*show)(struct device *dev, struct device_attribute *attr,
-					       char *buf))
-{
-	snprintf(page->name, sizeof(page->name), "%s%u", kind, number);
-	sysfs_attr_init(&page->attr.attr);
-	page->attr.attr.name = page->name;
-	page->attr.attr.mode = 0400;
-	page->attr.show = show;
-	page->number = number;
-	return device_create_file(imc_engine_device, &page->attr);
-}
-
-static int imc_engine_pages_add(void)
-{
-	struct imc_engine_page *page = imc_engine_book_pages;
-	unsigned int cpu, chip, nr_chips = imc_engine_chips(NULL, 0);
-	int err = device_create_file(imc_engine_device, &dev_attr_model);
-
 	for_each_possible_cpu(cpu) {
-		err = err ?: imc_engine_page_add(page++, "cpu", cpu, imc_engine_cpu_show);
-		err = err ?: imc_engine_page_add(page++, "core", cpu, imc_engine_core_show);
+		imc_engine_page_add("cpu", cpu, &imc_engine_cpu_fops);
+		imc_engine_page_add("core", cpu, &imc_engine_core_fops);
 	}
 	for (chip = 0; chip < nr_chips; chip++)
-		err = err ?: imc_engine_page_add(page++, "chip", chip, imc_engine_chip_show);
-	return err;
+		imc_engine_page_add("chip", chip, &imc_engine_chip_fops);
 }
 
-/* Chips and cores are known. The files go with the device. */
+/* Chips and cores are known. */
 int imc_engine_book_prepare(void)
 {
-	unsigned int nr = 2 * num_possible_cpus() + imc_engine_chips(NULL, 0);
 	int err;
 
-	imc_engine_book_pages = kcalloc(nr, sizeof(*imc_engine_book_pages), GFP_KERNEL);
-	if (!imc_engine_book_pages)
-		return -ENOMEM;
 	imc_engine_device = root_device_register("imc_engine");
-	if (IS_ERR(imc_engine_device)) {
-		err = PTR_ERR(imc_engine_device);
-		goto free_pages;
+	if (IS_ERR(imc_engine_device))
+		return PTR_ERR(imc_engine_device);
+	err = device_create_file(imc_engine_device, &dev_attr_model);
+	if (err) {
+		root_device_unregister(imc_engine_device);
+		return err;
 	}
-	err = imc_engine_pages_add();
-	if (err)
-		goto unregister;
 	imc_engine_debugfs_add();
 	return 0;
-
-unregister:
-	root_device_unregister(imc_engine_device);
-free_pages:
-	kfree(imc_engine_book_pages);
-	return err;
 }
 
+/* On return nobody reads. */
 void imc_engine_book_finish(void)
 {
 	debugfs_remove(imc_engine_debugfs);
 	root_device_unregister(imc_engine_device);
-	kfree(imc_engine_book_pages);
 }

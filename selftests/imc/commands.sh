@@ -109,7 +109,7 @@ result "perf record -R -a" $?
 
 # What the processor's own counters interrupt for: nothing here. The engine's ticks are in its own book.
 pmi() { grep -E '^ *(PMI|PMU)|arm-pmu' /proc/interrupts; }
-ticks() { cat /sys/devices/imc_engine/cpu[0-9]* | awk '$1 == "ticks" { n += $2 } END { print n + 0 }'; }
+ticks() { cat /sys/kernel/debug/imc_engine/cpu[0-9]* | awk '$1 == "ticks" { n += $2 } END { print n + 0 }'; }
 pmi >before
 first=$(ticks)
 imc_load split 200000 &

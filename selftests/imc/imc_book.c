@@ -9,15 +9,16 @@
 #include "pmu_event.h"
 #include "pmu_machine.h"
 
-#define BOOK "/sys/devices/imc_engine"
+#define MODEL "/sys/devices/imc_engine/model"
+#define BOOK "/sys/kernel/debug/imc_engine"
 #define POLL_US 20000
 #define DRIVER_PROBES "/sys/kernel/debug/imc/probes"
-#define ENGINE_PROBES "/sys/kernel/debug/imc_engine/probes"
-#define ENGINE_FAILS "/sys/kernel/debug/imc_engine/fail_probes"
+#define ENGINE_PROBES BOOK "/probes"
+#define ENGINE_FAILS BOOK "/fail_probes"
 
 bool book_is_there(void)
 {
-	return !access(BOOK "/model", R_OK);
+	return !access(MODEL, R_OK);
 }
 
 void book_text(const char *page, int number, const char *word, char *text, int size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the engine says it did: /sys/devices/imc_engine; probes that it and the driver have. */
+/* What the engine says it did: imc_engine/ in debugfs; probes that it and the driver have. */
 #ifndef PMUKIT_SELFTESTS_IMC_BOOK_H
 #define PMUKIT_SELFTESTS_IMC_BOOK_H
 

@@ -209,6 +209,7 @@ UnitSpec imc_driver()
                   "selftests/imc/neighbors.sh",
                   "selftests/perfdata/record_corpus.sh",
                   "selftests/imc/judge_split.sh",
+                  "Documentation/ABI/testing/debugfs-imc_engine",
                   "Documentation/ABI/testing/debugfs-pmukit",
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
                   "Documentation/ABI/testing/sysfs-devices-imc_engine"};
