@@ -7,14 +7,15 @@
  *   1 open events are not detached                 to 6.14     pmukit_give_up_name()
  *   2 software events in a group are forgotten     to 7.2      pmukit_has_strangers()
  *   3 a timer of a freed PMU runs                  to 7.2      pmukit_stop_rotation()
- *   4 unregistering hangs with CPU hotplug         6.1         pmukit_perf_unregister()
- *   5 a PMU that is unregistered is found          6.1         pmukit_wait_for_openers()
+ *   4 unregistering hangs with CPU hotplug         to 6.14     pmukit_perf_unregister()
+ *   5 a PMU that is unregistered is found          to 6.14     pmukit_wait_for_openers()
  *   6 a task names a PMU that is freed             to 6.1      pmukit_forget_pmu()
  *   7 one group of events moves a call             from 6.15   pmukit_cpu_events()
  *
  * "To 7.2" is the newest kernel there was. Compile probes choose (drivers/compat/probes); what a
- * kernel does not need is not built for it. 4 and 5 are not needed by kernels from 6.2 on, but no
- * probe tells these from 6.1 (6.12 loses 20 ms when a PMU leaves).
+ * kernel does not need is not built for it. 4 and 5 are fixed by one commit of 6.15, which stable
+ * kernels have as well (6.6.83, 6.12.19, 6.13.7): it changes no header, so no probe tells them from
+ * the others of their series. They lose 20 ms when a PMU leaves, and CPU hotplug meanwhile.
  */
 
 #include <linux/cpu.h>
@@ -221,8 +222,9 @@ static void pmukit_stop_rotation(struct pmu *pmu)
  * - perf_swevent_init() waits for pmus_lock itself. A driver cannot prevent it; openers who queued
  *   up behind one call must be through before the next one, so calls keep a distance.
  *
- * Kernels: 6.1 (6.12 drops the lock first).
- * Fix to send: to the stable kernel, what 6.12 does.
+ * Kernels: to 6.14 (6.15: 2565e42539b1 "perf/core: Fix pmus_lock vs. pmus_srcu ordering"); not
+ * 6.6.83, 6.12.19 and later ones of these series, where this is needless and does no harm.
+ * Fix to send: that commit, to 6.1.
  *
  * Context: may sleep; one call at a time.
  *
@@ -278,8 +280,8 @@ static int pmukit_last_comes_and_goes(void)
  * Bug: perf_pmu_unregister() takes the PMU's number away after it has waited for openers: one that
  * looked it up in between is in perf_try_init_event() with a PMU that is unregistered, and may
  * sleep there.
- * Kernels: 6.1.
- * Fix to send: to the stable kernel, the order of 6.12.
+ * Kernels: to 6.14, by the same commit: it takes the number away first.
+ * Fix to send: that commit, to 6.1.
  *
  * What openers hold is perf's own, but the end of any PMU waits for it: another one comes and goes.
  *
