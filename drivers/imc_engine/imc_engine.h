@@ -56,6 +56,7 @@ struct imc_engine_core {
  * @ldbar: the register
  * @task: what runs here; NULL: unknown, and idle as far as @state knows
  * @task_faults: its page faults when they were last counted
+ * @task_user_ns: its time in user mode then
  * @state: of the thread
  * @posted: what the memory behind LDBAR knows of
  * @trace: place in the buffer behind LDBAR
@@ -77,6 +78,7 @@ struct imc_engine_thread {
 	u64 ldbar;
 	struct task_struct *task;
 	u64 task_faults;
+	u64 task_user_ns;
 	struct imc_engine_thread_state state;
 	struct imc_engine_facts posted;
 	struct imc_engine_trace trace;

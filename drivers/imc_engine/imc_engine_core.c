@@ -74,6 +74,7 @@ void imc_engine_thread_facts(const struct imc_engine_core_state *core,
 	facts->value[IMC_ENGINE_TASK_NS] = thread->task_ns;
 	facts->value[IMC_ENGINE_SWITCHES] = thread->switches;
 	facts->value[IMC_ENGINE_FAULTS] = thread->faults;
+	facts->value[IMC_ENGINE_USER_NS] = thread->user_ns;
 }
 
 /* Counters */
@@ -94,6 +95,11 @@ const struct imc_engine_slot imc_engine_slots[IMC_ENGINE_NR_SLOTS] = {
 	IMC_ENGINE_NS_SLOT("CPM_1THRD_NON_IDLE_PCYC", 0x108, IMC_ENGINE_BUSY_1_NS),
 	IMC_ENGINE_NS_SLOT("CPM_2THRD_NON_IDLE_PCYC", 0x148, IMC_ENGINE_BUSY_2_NS),
 	IMC_ENGINE_NS_SLOT("CPM_1THRD_NON_IDLE_INST", 0x100, IMC_ENGINE_BUSY_1_NS),
+	/* Of POWER9's threads as well as of its cores. */
+	IMC_ENGINE_NS_SLOT("CPM_CS_PCYC_USER", 0x1000, IMC_ENGINE_USER_NS),
+	IMC_ENGINE_NS_SLOT("CPM_CS_INST_USER", 0x1008, IMC_ENGINE_USER_NS),
+	IMC_ENGINE_SLOT("CPM_CS_32MHZ_CYC_USER", 0x10c8, IMC_ENGINE_USER_NS,
+			4, 125 * IMC_ENGINE_SCALE_CORE),
 	/* Of no POWER, where its catalogue has nothing. */
 	IMC_ENGINE_SLOT("CPM_ENGINE_CONTEXT_SWITCHES", 0x20, IMC_ENGINE_SWITCHES, 1, 1),
 	IMC_ENGINE_SLOT("CPM_ENGINE_PAGE_FAULTS", 0x28, IMC_ENGINE_FAULTS, 1, 1),

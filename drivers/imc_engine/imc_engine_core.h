@@ -29,6 +29,7 @@ enum imc_engine_fact {
 	IMC_ENGINE_BUSY_2_NS,		/* more */
 	IMC_ENGINE_SWITCHES,
 	IMC_ENGINE_FAULTS,
+	IMC_ENGINE_USER_NS,		/* of tasks in user mode, as the kernel accounts it */
 	IMC_ENGINE_NR_FACTS
 };
 
@@ -55,6 +56,7 @@ struct imc_engine_core_state {
  * @task_ns: time spent on tasks
  * @switches: times that it got another task
  * @faults: page faults of its tasks
+ * @user_ns: what the kernel accounted to its tasks as spent in user mode
  */
 struct imc_engine_thread_state {
 	bool busy;
@@ -62,6 +64,7 @@ struct imc_engine_thread_state {
 	u64 task_ns;
 	u64 switches;
 	u64 faults;
+	u64 user_ns;
 };
 
 void imc_engine_account(struct imc_engine_core_state *core, u64 now_ns);
@@ -91,7 +94,7 @@ struct imc_engine_slot {
 	u32 divisor;
 };
 
-#define IMC_ENGINE_NR_SLOTS	11
+#define IMC_ENGINE_NR_SLOTS	14
 
 extern const struct imc_engine_slot imc_engine_slots[IMC_ENGINE_NR_SLOTS];
 

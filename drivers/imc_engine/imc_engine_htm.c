@@ -47,13 +47,19 @@ static u64 imc_engine_faults_of(const struct task_struct *task)
 	return READ_ONCE(task->maj_flt) + READ_ONCE(task->min_flt);
 }
 
+/* Most kernels look at each tick in which mode the CPU is, and add the whole of it. */
+static u64 imc_engine_user_ns_of(const struct task_struct *task)
+{
+	return READ_ONCE(task->utime);
+}
+
 /*
  * Brings a thread and its core up to now. Under the core's lock: the scheduler's probe of the
  * thread's CPU waits for it before the task can go away, and so does whoever lets the probe go.
  */
 void imc_engine_thread_account(struct imc_engine_thread *thread)
 {
-	u64 faults;
+	u64 faults, user_ns;
 
 	imc_engine_account_thread(&thread->core->state, &thread->state, imc_engine_now_ns());
 	if (!thread->task)
@@ -62,6 +68,10 @@ void imc_engine_thread_account(struct imc_engine_thread *thread)
 	thread->state.faults += faults - thread->task_faults;
 	thread->core->state.facts.value[IMC_ENGINE_FAULTS] += faults - thread->task_faults;
 	thread->task_faults = faults;
+	user_ns = imc_engine_user_ns_of(thread->task);
+	thread->state.user_ns += user_ns - thread->task_user_ns;
+	thread->core->state.facts.value[IMC_ENGINE_USER_NS] += user_ns - thread->task_user_ns;
+	thread->task_user_ns = user_ns;
 }
 
 static void imc_engine_thread_task(struct imc_engine_thread *thread, struct task_struct *task)
@@ -71,6 +81,7 @@ static void imc_engine_thread_task(struct imc_engine_thread *thread, struct task
 	imc_engine_set_busy(&thread->core->state, &thread->state, busy, imc_engine_now_ns());
 	thread->task = task;
 	thread->task_faults = task ? imc_engine_faults_of(task) : 0;
+	thread->task_user_ns = task ? imc_engine_user_ns_of(task) : 0;
 }
 
 /* The scheduler's probe: this CPU is about to run another task. Interrupts are off. */

@@ -222,6 +222,7 @@ static const char *const slots[] = {
 	"CPM_CCYC", "CPM_32MHZ_CYC", "CPM_NON_IDLE_PCYC", "CPM_NON_IDLE_INST",
 	"CPM_0THRD_NON_IDLE_PCYC", "CPM_1THRD_NON_IDLE_PCYC", "CPM_2THRD_NON_IDLE_PCYC",
 	"CPM_1THRD_NON_IDLE_INST", "CPM_ENGINE_CONTEXT_SWITCHES", "CPM_ENGINE_PAGE_FAULTS", "CPM_ENGINE_TASK_CLOCK",
+	"CPM_CS_PCYC_USER", "CPM_CS_INST_USER", "CPM_CS_32MHZ_CYC_USER",
 };
 
 #define NR_SLOTS ARRAY_SIZE(slots)
@@ -551,6 +552,37 @@ TEST_F_TIMEOUT(imc, threads_agree_with_perf, 120)
 		EXPECT_LE(count, most + most * c->percent / 100 + c->slack);
 		for (int j = 0; j < 3; j++)
 			pmu_event_close(&self->events[j]);
+	}
+}
+
+/* The kernel adds to it at each of its ticks, by what it finds then: near enough over a second. */
+TEST_F_TIMEOUT(imc, threads_tell_user_mode_from_the_kernel, 120)
+{
+	struct pmu_event *all = &self->events[0], *user = &self->events[1];
+	long long ran, in_user;
+
+	for (int kernel = 0; kernel < 2; kernel++) {
+		ASSERT_EQ(counter_open(all, "thread_imc", "CPM_NON_IDLE_PCYC", 0, -1), 0);
+		ASSERT_EQ(counter_open(user, "thread_imc", "CPM_CS_PCYC_USER", 0, -1), 0);
+		ASSERT_EQ(pmu_event_enable(all), 0);
+		ASSERT_EQ(pmu_event_enable(user), 0);
+		if (kernel)
+			work_in_kernel(1000);
+		else
+			work_in_user(1000);
+		ASSERT_EQ(pmu_event_disable(user), 0);
+		ASSERT_EQ(pmu_event_disable(all), 0);
+		ran = counter_read(all);
+		in_user = counter_read(user);
+		TH_LOG("%lld of %lld in user mode", in_user, ran);
+		EXPECT_GT(ran, 0);
+		if (kernel) {
+			EXPECT_LE(in_user, ran / 2);
+		} else {
+			EXPECT_GE(in_user, ran / 2);
+		}
+		pmu_event_close(all);
+		pmu_event_close(user);
 	}
 }
 

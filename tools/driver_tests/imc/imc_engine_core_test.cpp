@@ -105,12 +105,15 @@ TEST(ImcEngineFacts, AThreadHasItsOwnWorkAndItsCoresTime)
     Machine machine;
     machine.threads[0].switches = 3;
     machine.threads[0].faults = 4;
+    machine.threads[0].user_ns = 5;
     machine.core.facts.value[IMC_ENGINE_SWITCHES] = 30;
     machine.core.facts.value[IMC_ENGINE_FAULTS] = 40;
+    machine.core.facts.value[IMC_ENGINE_USER_NS] = 50;
     machine.busy(1, true, 0);
     imc_engine_account_thread(&machine.core, &machine.threads[0], 50);
     EXPECT_EQ(machine.thread_fact(0, IMC_ENGINE_SWITCHES), 3U);
     EXPECT_EQ(machine.thread_fact(0, IMC_ENGINE_FAULTS), 4U);
+    EXPECT_EQ(machine.thread_fact(0, IMC_ENGINE_USER_NS), 5U);
     EXPECT_EQ(machine.thread_fact(0, IMC_ENGINE_ELAPSED_NS), 50U);
     EXPECT_EQ(machine.thread_fact(0, IMC_ENGINE_BUSY_1_NS), 50U);
     EXPECT_EQ(machine.thread_fact(0, IMC_ENGINE_NON_IDLE_NS), 0U);
@@ -159,6 +162,9 @@ TEST(ImcEngineSlots, CountWhatTheirNameSays)
         {"CPM_ENGINE_CONTEXT_SWITCHES", 7000 * 512},
         {"CPM_ENGINE_PAGE_FAULTS", 8000 * 512},
         {"CPM_ENGINE_TASK_CLOCK", 3000 * 512},
+        {"CPM_CS_PCYC_USER", 9000},
+        {"CPM_CS_INST_USER", 9000},
+        {"CPM_CS_32MHZ_CYC_USER", 288},
     };
     EXPECT_EQ(expected.size(), size_t{IMC_ENGINE_NR_SLOTS});
     for (const auto &[name, count] : expected)
