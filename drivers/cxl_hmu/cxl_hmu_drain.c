@@ -435,7 +435,7 @@ irqreturn_t cxl_hmu_interrupt(int irq, void *data)
 static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 {
 	bool looked = hmu->state == CXL_HMU_ENABLING;
-	u64 status = CXL_HMU_STATUS_OPERATION;
+	u64 status = CXL_HMU_STATUS_BUSY;
 	int i;
 
 	lockdep_assert_held(&hmu->lock);
@@ -453,13 +453,15 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 		return 0;
 
 	cxl_hmu_disable(hmu);
-	for (i = 0; status & CXL_HMU_STATUS_OPERATION && i < CXL_HMU_DISABLE_POLLS; i++) {
+	for (i = 0; status & CXL_HMU_STATUS_BUSY && i < CXL_HMU_DISABLE_POLLS; i++) {
 		if (i)
 			udelay(CXL_HMU_DISABLE_POLL_US);
 		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
+		if (cxl_hmu_status_absent(status))
+			break;
 	}
 	/* What comes after this drain is counted in lost only: announce it. */
-	if (status & CXL_HMU_STATUS_OPERATION)
+	if (status & CXL_HMU_STATUS_BUSY)
 		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
 	return status;
 }

@@ -329,9 +329,15 @@ static bool cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct list_head *
 	return true;
 }
 
-/* From here on nothing of ours touches the instance's registers. */
-static void cxl_hmu_instance_kill(struct cxl_hmu *hmu)
+/*
+ * Behind this nothing of ours touches the instance's registers. It is left disabled: one write may
+ * come while another operation is in progress, which drops it. @answers: false for another instance
+ * of a device that did not, and is not waited for again. Returns whether it answers.
+ */
+static bool cxl_hmu_instance_kill(struct cxl_hmu *hmu, bool answers)
 {
+	int ret;
+
 	raw_spin_lock_irq(&hmu->lock);
 	cxl_hmu_disable(hmu);
 	hmu->dead = true;
@@ -340,6 +346,13 @@ static void cxl_hmu_instance_kill(struct cxl_hmu *hmu)
 	if (hmu->irq)
 		free_irq(hmu->irq, hmu);
 	cxl_hmu_drain_shutdown(hmu);
+
+	if (!answers)
+		return false;
+	ret = cxl_hmu_disable_and_wait(hmu);
+	if (ret == -ETIMEDOUT)
+		pr_warn("%s: cannot be disabled: left enabled\n", hmu->pp.name);
+	return !ret;
 }
 
 /* Memory */
@@ -575,7 +588,7 @@ static void cxl_hmu_instance_register(struct cxl_hmu_device *dev, struct cxl_hmu
 
 	pr_warn("%s: cannot be registered (%d)\n", hmu->pp.name, ret);
 	list_del(&hmu->node);
-	cxl_hmu_instance_kill(hmu);
+	cxl_hmu_instance_kill(hmu, true);
 	pmukit_pmu_put(&hmu->pp);
 }
 
@@ -594,12 +607,13 @@ static void cxl_hmu_blocks_put(struct cxl_hmu_device *dev)
 static void cxl_hmu_detach(struct cxl_hmu_device *dev)
 {
 	struct cxl_hmu *hmu, *next;
+	bool answers = true;
 
 	list_del(&dev->node);
 	list_for_each_entry_safe(hmu, next, &dev->instances, node) {
 		list_del(&hmu->node);
 		pmukit_pmu_remove(&hmu->pp);
-		cxl_hmu_instance_kill(hmu);
+		answers = cxl_hmu_instance_kill(hmu, answers);
 		pmukit_pmu_put(&hmu->pp);
 	}
 	cxl_hmu_free_vectors(dev);

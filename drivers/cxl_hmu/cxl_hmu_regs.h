@@ -95,6 +95,8 @@
 #define   CXL_HMU_STATUS_COUNTER_WIDTH		GENMASK_ULL(39, 32)	/* RO, bits */
 #define   CXL_HMU_STATUS_OVERFLOW		BIT_ULL(40)		/* RW1C */
 #define   CXL_HMU_STATUS_LEVEL			BIT_ULL(41)		/* RW1C */
+/* While a disable is not done; Status[0] may change behind the operation's end. */
+#define   CXL_HMU_STATUS_BUSY			(CXL_HMU_STATUS_OPERATION | CXL_HMU_STATUS_ENABLED)
 
 /* Instance: hot list indices, 2-byte accesses */
 #define CXL_HMU_HEAD				0x68		/* RW, oldest unread entry */

@@ -381,8 +381,9 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 }
 
 /**
- * cxl_hmu_disable_and_wait - disable an instance that another driver may have left enabled
- * @hmu: an instance whose PMU is not registered yet
+ * cxl_hmu_disable_and_wait - disable an instance, and wait until it is
+ * @hmu: an instance whose PMU is not registered yet, and which another driver may have left enabled;
+ *	or one that is dead
  *
  * The request is sent until the device has it: one that arrives while another operation is in
  * progress may be dropped.
