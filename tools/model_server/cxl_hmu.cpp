@@ -171,6 +171,15 @@ void CxlHmuCommand::add_shape_options()
                        "level crossing when there are more entries than the threshold");
     command_->add_flag("--garbage-tail", quirks.garbage_tail,
                        "the tail reads 0xffff after an epoch without requests");
+    command_
+        ->add_option("--late-status-us", late_status_us_,
+                     "enable and disable seem to take no time, and Status[0] follows so much "
+                     "later; 0: it does not lag")
+        ->capture_default_str();
+    command_->add_flag("--sticky-status", quirks.sticky_status,
+                       "overflow and level are never cleared, and announced again at each try");
+    command_->add_flag("--reset-empties-list", quirks.reset_empties_list,
+                       "a reset of the counters zeroes head and tail");
 }
 
 void CxlHmuCommand::add_source_options()
@@ -228,6 +237,7 @@ Result<void> CxlHmuCommand::settle()
                      fmt::format("--operation-us {}: at most 10000000", operation_us_)};
     options_.instance.operation_ns = operation_us_ * 1000;
     options_.instance.left_enabling_ns = std::min<uint64_t>(left_enabling_us_, ~0u) * 1000;
+    options_.instance.quirks.late_status_ns = std::min<uint64_t>(late_status_us_, ~0u) * 1000;
 
     if (!fault_.empty()) {
         options_.fault = models::cxl_hmu::find_fault(fault_);

@@ -64,6 +64,7 @@ private:
     uint64_t bitmap_gib_ = 256;
     uint64_t operation_us_ = 20;
     uint64_t left_enabling_us_ = 0;
+    uint64_t late_status_us_ = 0;
     std::string replacement_ = "credit";
     bool map_memory_ = false;
     std::string tap_path_;

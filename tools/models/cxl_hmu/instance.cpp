@@ -167,7 +167,7 @@ uint64_t Instance::register_value(uint64_t offset) const
 
 uint64_t Instance::status() const
 {
-    return kStatusEnabled.put(enabled_) | kStatusOperation.put(operation_) |
+    return kStatusEnabled.put(enabled_) | kStatusOperation.put(shown_operation()) |
            kStatusCounterWidth.put(params_.counter_width(unit_log2())) |
            kStatusOverflow.put(overflow_) | kStatusLevel.put(level_);
 }
@@ -292,7 +292,7 @@ void Instance::write_config0(uint64_t value)
         value &= ~kConfig0Randomized.mask();
 
     const uint64_t control = kConfig0Enable.mask() | kConfig0ResetCounters.mask();
-    if (operation_ != kOperationNone && ((value ^ config0_) & control) != 0) {
+    if (shown_operation() != kOperationNone && ((value ^ config0_) & control) != 0) {
         log("control bits written while an operation is in progress, dropped");
         value = (value & ~control) | (config0_ & control);
     }
@@ -342,11 +342,24 @@ void Instance::write_config1(uint64_t value)
 
 void Instance::write_status(uint64_t value)
 {
+    if (params_.quirks.sticky_status)
+        return announce_again(value);
     if (kStatusOverflow.get(value) != 0)
         overflow_ = false;
     if (kStatusLevel.get(value) != 0)
         level_ = false;
     check_level();
+}
+
+// A bit that cannot be cleared has its cause again, as the device sees it.
+void Instance::announce_again(uint64_t value)
+{
+    const bool overflow = overflow_ && kStatusOverflow.get(value) != 0 &&
+                          kConfig0OverflowInterrupt.get(config0_) != 0;
+    const bool level =
+        level_ && kStatusLevel.get(value) != 0 && kConfig0LevelInterrupt.get(config0_) != 0;
+    if (enabled_ && (overflow || level))
+        host_.raise(message_);
 }
 
 void Instance::write_head(uint64_t value)
@@ -379,6 +392,12 @@ bool Instance::locked() const
     return enabled_ || operation_ == kOperationEnabling;
 }
 
+bool Instance::hides_operation() const
+{
+    return params_.quirks.late_status_ns != 0 &&
+           (operation_ == kOperationEnabling || operation_ == kOperationDisabling);
+}
+
 void Instance::next_operation(uint64_t now_ns)
 {
     const bool enable_wanted = kConfig0Enable.get(config0_) != 0;
@@ -391,26 +410,52 @@ void Instance::next_operation(uint64_t now_ns)
 void Instance::begin(uint64_t operation, uint64_t now_ns)
 {
     operation_ = operation;
-    operation_done_ns_ = now_ns + params_.operation_ns;
-    if (params_.operation_ns == 0)
+    const uint64_t takes_ns =
+        hides_operation() ? params_.quirks.late_status_ns : params_.operation_ns;
+    operation_done_ns_ = now_ns + takes_ns;
+    if (takes_ns == 0)
         finish_operation();
 }
 
 void Instance::finish_operation()
 {
     const uint64_t finished = operation_;
+    const bool hidden = hides_operation();
     operation_ = kOperationNone;
+    if (hidden)
+        return finish_hidden();
     switch (finished) {
         case kOperationEnabling:
             return enable();
         case kOperationDisabling:
             return disable();
         case kOperationResetting:
-            counters_.free_all();
-            config0_ &= ~kConfig0ResetCounters.mask();
-            // One write may ask for reset and enable at once.
-            return next_operation(operation_done_ns_);
+            return finish_reset();
     }
+}
+
+// Software saw no operation and may have changed its mind: its last word counts.
+void Instance::finish_hidden()
+{
+    const bool enable_wanted = kConfig0Enable.get(config0_) != 0;
+    if (enable_wanted && !enabled_)
+        enable();
+    if (!enable_wanted && enabled_)
+        disable();
+    if (kConfig0ResetCounters.get(config0_) != 0)
+        begin(kOperationResetting, operation_done_ns_);
+}
+
+void Instance::finish_reset()
+{
+    counters_.free_all();
+    config0_ &= ~kConfig0ResetCounters.mask();
+    if (params_.quirks.reset_empties_list) {
+        drop_outstanding();
+        list_.reset();
+    }
+    // One write may ask for reset and enable at once.
+    next_operation(operation_done_ns_);
 }
 
 void Instance::enable()
@@ -541,10 +586,17 @@ uint64_t Instance::next_interval()
 
 // Time
 
+// While a disable takes its time epochs end as before.
 std::optional<uint64_t> Instance::next_deadline_ns() const
 {
-    if (operation_ != kOperationNone)
-        return left_enabling_ ? std::nullopt : std::optional(operation_done_ns_);
+    const std::optional<uint64_t> epoch = epoch_deadline_ns();
+    if (operation_ == kOperationNone || left_enabling_)
+        return epoch;
+    return epoch ? std::min(*epoch, operation_done_ns_) : operation_done_ns_;
+}
+
+std::optional<uint64_t> Instance::epoch_deadline_ns() const
+{
     const bool awaits_epoch =
         counters_.used() != 0 || source_goes_on() || params_.quirks.garbage_tail;
     if (enabled_ && awaits_epoch && tick_ns_ != kNever_ns)

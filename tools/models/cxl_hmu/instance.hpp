@@ -51,6 +51,11 @@ struct Quirks {
         false;                  // overflow: the list is full, whether anything was lost or not
     bool level_above = false;   // level crossing: more entries than the threshold
     bool garbage_tail = false;  // after an epoch without requests the tail is no index
+    // Enable and disable look as if they took no time, and Status[0] follows so much later; until
+    // then the device does what it did. 0: it is as the specification says.
+    uint64_t late_status_ns = 0;
+    bool sticky_status = false;  // overflow and level are never cleared; who tries is told again
+    bool reset_empties_list = false;  // a reset of the counters zeroes head and tail
 };
 
 struct InstanceParams {
@@ -145,13 +150,18 @@ private:
     void write_config0(uint64_t value);
     void write_config1(uint64_t value);
     void write_status(uint64_t value);
+    void announce_again(uint64_t value);
     void write_head(uint64_t value);
     void write_tail(uint64_t value);
 
     bool locked() const;
+    bool hides_operation() const;
+    uint64_t shown_operation() const { return hides_operation() ? kOperationNone : operation_; }
     void next_operation(uint64_t now_ns);
     void begin(uint64_t operation, uint64_t now_ns);
     void finish_operation();
+    void finish_hidden();
+    void finish_reset();
     void enable();
     void disable();
     const char *why_not_enable() const;
@@ -168,6 +178,7 @@ private:
     uint64_t next_interval();
     uint32_t ticks_per_epoch() const;
     bool source_goes_on() const;
+    std::optional<uint64_t> epoch_deadline_ns() const;
     void offer_source();
     void end_epochs(uint64_t now_ns);
     void pass_ticks(uint64_t ticks);

@@ -1301,5 +1301,101 @@ TEST_F(StrictChmu, TheTailCanBeGarbageWhileThereIsNothingToCount)
     EXPECT_EQ(tail(), 0xffffu);
 }
 
+TEST_F(StrictChmu, TheStatusCanBeLateForEnableAndDisable)
+{
+    InstanceParams params;
+    params.quirks.late_status_ns = 3 * kEpochNs / 2;
+    strict(params);
+    configure({});
+    control(kConfig0Enable.mask());
+    EXPECT_EQ(status(kStatusOperation), kOperationNone);
+    pass_ns(params.quirks.late_status_ns - 1);
+    EXPECT_EQ(status(kStatusEnabled), 0u);
+    pass_ns(1);
+    EXPECT_EQ(status(kStatusEnabled), 1u);
+    control(0);
+    EXPECT_EQ(status(kStatusOperation), kOperationNone);
+    EXPECT_EQ(status(kStatusEnabled), 1u);
+    touch(7, 4);
+    EXPECT_EQ(unit_->next_deadline_ns(), host_.now + kEpochNs);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(entries().size(), 1u) << "it goes on filling its list";
+    EXPECT_EQ(unit_->next_deadline_ns(), host_.now + kEpochNs / 2);
+    pass_ns(kEpochNs / 2);
+    EXPECT_EQ(status(kStatusEnabled), 0u);
+    EXPECT_EQ(unit_->next_deadline_ns(), std::nullopt);
+    EXPECT_EQ(unit_->violations(), 0u);
+}
+
+TEST_F(StrictChmu, ALateStatusFollowsTheLastWord)
+{
+    InstanceParams params;
+    params.quirks.late_status_ns = kEpochNs;
+    strict(params);
+    configure({});
+    control(kConfig0Enable.mask());
+    control(0);
+    EXPECT_FALSE(host_.logged("operation is in progress"));
+    pass_ns(kEpochNs);
+    EXPECT_EQ(status(kStatusEnabled), 0u);
+    control(kConfig0Enable.mask());
+    pass_ns(kEpochNs);
+    EXPECT_EQ(status(kStatusEnabled), 1u);
+    control(0);
+    control(kConfig0ResetCounters.mask());
+    EXPECT_EQ(status(kStatusOperation), kOperationNone);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(status(kStatusEnabled), 0u);
+    EXPECT_EQ(status(kStatusOperation), kOperationResetting);
+    settle();
+    EXPECT_EQ(status(kStatusOperation), kOperationNone);
+}
+
+TEST_F(StrictChmu, StatusBitsCanStayAndBeAnnouncedAtEachTry)
+{
+    InstanceParams params;
+    params.quirks.sticky_status = true;
+    strict(params);
+    Settings s;
+    s.notify_at = 4;
+    start(s);
+    write(kStatus, kStatusLevel.mask());
+    EXPECT_TRUE(host_.raised.empty()) << "there is nothing to announce";
+    touch_units(4, 4);
+    pass_ns(kEpochNs);
+    EXPECT_EQ(host_.raised.size(), 1u);
+    write(kHead, tail(), 2);
+    write(kStatus, kStatusOverflow.mask());
+    EXPECT_EQ(host_.raised.size(), 1u) << "that bit is not set";
+    write(kStatus, kStatusLevel.mask());
+    EXPECT_EQ(status(kStatusLevel), 1u);
+    EXPECT_EQ(host_.raised.size(), 2u);
+    disable();
+    write(kStatus, kStatusLevel.mask());
+    EXPECT_EQ(status(kStatusLevel), 1u);
+    EXPECT_EQ(host_.raised.size(), 2u);
+    unit_->reset();
+    EXPECT_EQ(status(kStatusLevel), 0u);
+}
+
+TEST_F(StrictChmu, AResetCanEmptyTheList)
+{
+    for (const bool quirk : {false, true}) {
+        InstanceParams params;
+        params.quirks.reset_empties_list = quirk;
+        strict(params);
+        start();
+        touch_units(4, 4);
+        pass_ns(kEpochNs);
+        write(kHead, 3, 2);
+        disable();
+        control(kConfig0ResetCounters.mask());
+        settle();
+        EXPECT_EQ(head(), quirk ? 0u : 3u);
+        EXPECT_EQ(tail(), quirk ? 0u : 4u);
+        EXPECT_EQ(unit_->violations(), 0u);
+    }
+}
+
 }  // namespace
 }  // namespace pmukit::models::cxl_hmu

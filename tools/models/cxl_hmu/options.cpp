@@ -60,6 +60,7 @@ Result<void> check(const Options &options)
         {"--counter-width", p.counter_width_4k, 1, 28},
         {"--operation-us", p.operation_ns, 0, kMaxOperationNs},
         {"--left-enabling-us", p.left_enabling_ns / 1000, 0, kMaxOperationNs / 1000},
+        {"--late-status-us", p.quirks.late_status_ns / 1000, 0, kMaxOperationNs / 1000},
         {"--block-version", options.shape.version, 1, kCommon0Version.limit()},
         {"--bitmap-padding", p.padding_qwords, 0, kMaxPaddingQwords},
     };
