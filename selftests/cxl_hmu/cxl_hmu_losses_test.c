@@ -4,6 +4,8 @@
  * its own. What arrived and what was counted as lost is left in $OUT/losses (or /out/losses), one
  * file a case, numbered in the order in which the cases ran: cxl_hmu_entries_judge adds them up and
  * compares with the device's own log.
+ *   PMUKIT_DEVICE           number of the CXL memory function
+ *   PMUKIT_LATE_STATUS_US   how long it fills its list after it was told to stop; default 0
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -303,6 +305,59 @@ TEST_F_TIMEOUT(losses, stop_while_entries_wait, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, self->tally.sequence_gaps);
 	EXPECT_EQ(0, self->tally.malformed);
 	EXPECT_EQ(0, write_case(self, "3.stop_while_waiting", &counts));
+}
+
+static unsigned int late_status_us(void)
+{
+	return atoi(getenv("PMUKIT_LATE_STATUS_US") ?: "0");
+}
+
+/*
+ * Until the device has stopped and its leftovers are counted, as far as that can be waited for;
+ * what is counted later only makes the test below ask for less.
+ */
+static long long lost_once_stopped(FIXTURE_DATA(losses) *self)
+{
+	usleep(late_status_us() + STEP_US);
+	return lost_since_open(self);
+}
+
+/*
+ * A device may go on for a while after it was told to stop. What is then not in the last record is
+ * lost, and the last record says so.
+ */
+TEST_F_TIMEOUT(losses, what_comes_after_the_stop_is_announced_and_counted, TIMEOUT_SECONDS)
+{
+	struct counts counts;
+	long long lost;
+	__u64 head;
+
+	ASSERT_EQ(0, leave_the_events_cpu(self));
+	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
+	for (unsigned int i = 0; i < 10; i++) {
+		head = self->event.page->aux_head;
+		lost = lost_since_open(self);
+		self->tally.flags = 0;
+		ASSERT_EQ(0, enable(self));
+		ASSERT_EQ(0, wait_for_entries(self, head));
+		ASSERT_EQ(0, pmu_event_disable(&self->event));
+		hmu_collect(&self->tally, &self->event);
+		if (lost_once_stopped(self) != lost) {
+			EXPECT_EQ(PMUKIT_CXL_HMU_F_TRUNCATED,
+				  self->tally.flags & PMUKIT_CXL_HMU_F_TRUNCATED)
+				TH_LOG("stop %u", i);
+		} else {
+			EXPECT_EQ(0, late_status_us()) TH_LOG("nothing came after stop %u", i);
+		}
+	}
+	ASSERT_EQ(0, announce(self));
+
+	ASSERT_EQ(sizeof(counts), read(self->event.fd, &counts, sizeof(counts)));
+	EXPECT_EQ(self->tally.total_entries, counts.entries);
+	EXPECT_GE(lost_since_open(self), self->tally.lost);
+	EXPECT_EQ(0, self->tally.sequence_gaps);
+	EXPECT_EQ(0, self->tally.malformed);
+	EXPECT_EQ(0, write_case(self, "4.after_the_stop", &counts));
 }
 
 int main(int argc, char **argv)

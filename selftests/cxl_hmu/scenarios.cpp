@@ -62,6 +62,16 @@ Scenario cxl_hmu_demo()
     return demo;
 }
 
+HostStep losses_judgement()
+{
+    return {"losses: handed over and lost are the model's entries",
+            {"{entries_judge}", "--log", "{out}/losses.log", "--losses",
+             "{guest}/losses/1.aux_full", "--losses", "{guest}/losses/2.ring_full", "--losses",
+             "{guest}/losses/3.stop_while_waiting", "--losses", "{guest}/losses/4.after_the_stop"},
+            0,
+            {"36 of the model's 36 enables"}};
+}
+
 std::vector<HostStep> cxl_hmu_test_judgements()
 {
     std::vector<HostStep> steps = zipf_judgements("{out}/model1.log", "{out}/model2.log");
@@ -89,12 +99,7 @@ std::vector<HostStep> cxl_hmu_test_judgements()
                       "{guest}/epochs.trace"},
                      0,
                      {"3 of the model's 3 enables"}});
-    steps.push_back({"losses: handed over and lost are the model's entries",
-                     {"{entries_judge}", "--log", "{out}/losses.log", "--losses",
-                      "{guest}/losses/1.aux_full", "--losses", "{guest}/losses/2.ring_full",
-                      "--losses", "{guest}/losses/3.stop_while_waiting"},
-                     0,
-                     {"25 of the model's 25 enables"}});
+    steps.push_back(losses_judgement());
     return steps;
 }
 
@@ -215,13 +220,19 @@ Scenario cxl_hmu_personalities()
         "--instances 1 --left-enabling-us 200000",
         "--instances 1 --no-msix --list-halves --overflow-when-full --level-above",
         "--instances 1 --garbage-tail",
-        "--instances 1 --joint-head-tail"};
-    shapes.steps = {
-        {"long_list", "/selftests/cxl_hmu/long_list.sh 0", 300},
-        {"personalities",
-         "PMUKIT_SHAPES='long far_list largest_list padded newer without_epochs "
-         "left_enabling lenient garbage_tail joint_registers' cxl_hmu_personalities_test",
-         300}};
+        "--instances 1 --joint-head-tail",
+        "--instances 1 --late-status-us 60000 --source "
+        "uniform:seed=3,epochs=40,accesses=1000,units=200 --entries-log {out}/late.log"};
+    shapes.steps = {{"long_list", "/selftests/cxl_hmu/long_list.sh 0", 300},
+                    {"personalities",
+                     "PMUKIT_SHAPES='long far_list largest_list padded newer without_epochs "
+                     "left_enabling lenient garbage_tail joint_registers late_status' "
+                     "cxl_hmu_personalities_test",
+                     300},
+                    {"late_status",
+                     "PMUKIT_DEVICE=10 PMUKIT_LATE_STATUS_US=60000 cxl_hmu_losses_test "
+                     "-t what_comes_after_the_stop_is_announced_and_counted",
+                     120}};
     shapes.judgements = {{"long list: dump",
                           {"{pmukit}", "dump", "-i", "{guest}/long.data"},
                           0,
@@ -231,7 +242,12 @@ Scenario cxl_hmu_personalities()
                           {"{entries_judge}", "--log", "{out}/long.log", "--epochs", "2", "--dump",
                            "{out}/long.txt"},
                           0,
-                          {"131068 entries recorded", "1 of the model's 1 enables"}}};
+                          {"131068 entries recorded", "1 of the model's 1 enables"}},
+                         {"late status: handed over and lost are the model's entries",
+                          {"{entries_judge}", "--log", "{out}/late.log", "--losses",
+                           "{guest}/losses/4.after_the_stop"},
+                          0,
+                          {"11 of the model's 11 enables"}}};
     return shapes;
 }
 
