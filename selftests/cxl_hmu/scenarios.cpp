@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The guests of cxl_hmu: devices, steps, checks made outside.
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -199,6 +201,41 @@ Scenario cxl_hmu_shapes()
     shapes.steps = {
         {"shapes", "PMUKIT_SHAPES='many polled postponed unshared' cxl_hmu_shapes_test", 300}};
     return shapes;
+}
+
+// Of the model's stats log: there was an enable, and a disable behind the last one.
+constexpr std::string_view kLeftDisabled = R"(
+    $2 == "enabled" { on[$1] = 1; enables++ }
+    $2 == "disabled" { on[$1] = 0 }
+    END {
+        for (instance in on)
+            left += on[instance]
+        printf "enables=%d left_enabled=%d\n", enables, left
+        exit !enables || left
+    })";
+
+HostStep left_disabled(std::string_view how)
+{
+    return {fmt::format("a device that is {} in the middle of an enable is left disabled", how),
+            {"awk", std::string(kLeftDisabled), fmt::format("{{out}}/{}.log", how)},
+            0,
+            {"left_enabled=0"}};
+}
+
+// The driver leaves devices in the middle of an operation.
+Scenario cxl_hmu_detach()
+{
+    Scenario detach;
+    detach.name = "detach";
+    detach.routine = {"6.12", "7.2"};
+    detach.models = {"--instances 1 --operation-us 200000 --stats-log {out}/unbound.log",
+                     "--instances 1 --operation-us 200000 --stats-log {out}/unloaded.log"};
+    detach.steps = {{"detach",
+                     "PMUKIT_OPERATION_US=200000 PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko "
+                     "cxl_hmu_detach_test",
+                     120}};
+    detach.judgements = {left_disabled("unbound"), left_disabled("unloaded")};
+    return detach;
 }
 
 // What other people's implementations do and what only the specification allows, and a list of the
@@ -524,6 +561,7 @@ UnitSpec cxl_hmu_driver()
                      "selftests/cxl_hmu/cxl_hmu_death_test",
                      "selftests/cxl_hmu/cxl_hmu_shapes_test",
                      "selftests/cxl_hmu/cxl_hmu_personalities_test",
+                     "selftests/cxl_hmu/cxl_hmu_detach_test",
                      "selftests/cxl_hmu/zipf_access",
                      "selftests/cxl_hmu/tier_load"};
     unit.files = {"selftests/cxl_hmu/hmu.sh",
@@ -554,6 +592,7 @@ UnitSpec cxl_hmu_driver()
         cxl_hmu_test(),
         cxl_hmu_two_devices(),
         cxl_hmu_standalone(),
+        cxl_hmu_detach(),
         cxl_hmu_life("life", Placement::kCxlRootPort, kX86Kernels),
         cxl_hmu_life("life-arm64", Placement::kIntegrated, kArm64Kernels),
         cxl_hmu_shapes(),

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The driver leaves a device in the middle of an operation, which the device ends by itself. It
+ * must not be left enabled: its own log says whether it was, and nobody looks at it again here. So
+ * each way to leave has a device of its own, in the order of the tests.
+ *   PMUKIT_OPERATION_US   how long an operation of the devices takes
+ *   PMUKIT_MODULE         file of the module, for unloading and loading it
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hmu_device.h"
+#include "hmu_event.h"
+#include "kselftest_harness.h"
+#include "pmu_event.h"
+#include "pmu_machine.h"
+
+#define UNBIND		"/sys/bus/pci/drivers/cxl_pci/unbind"
+#define MODULE		"cxl_hmu"
+#define TIMEOUT_SECONDS	60
+
+enum { UNBOUND, UNLOADED };
+
+FIXTURE(detach) {
+	struct hmu_device device;
+	struct pmu_event event;
+	unsigned int operation_us;
+	long long begin;
+};
+
+FIXTURE_SETUP(detach)
+{
+	self->event.fd = -1;
+	if (!getenv("PMUKIT_OPERATION_US") || !getenv("PMUKIT_MODULE"))
+		SKIP(return, "no PMUKIT_OPERATION_US of the devices, or no PMUKIT_MODULE");
+	self->operation_us = atoi(getenv("PMUKIT_OPERATION_US"));
+	ASSERT_LT(0, self->operation_us);
+}
+
+FIXTURE_TEARDOWN(detach)
+{
+	pmu_event_close(&self->event);
+}
+
+/* With the reset over that every device gets when it is found, an enable is the next operation. */
+static void begin_to_enable(struct __test_metadata *_metadata, FIXTURE_DATA(detach) *self,
+			    unsigned int index)
+{
+	char pmu[64];
+
+	ASSERT_EQ(0, hmu_device_find(&self->device, index));
+	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, pmu, sizeof(pmu)));
+	ASSERT_EQ(0, hmu_open_plain(pmu, &self->event));
+	usleep(2 * self->operation_us);
+	self->begin = now_ms();
+	ASSERT_EQ(0, pmu_event_enable(&self->event));
+}
+
+/* It leaves now, while the enable is under way. */
+static void is_under_way(struct __test_metadata *_metadata, FIXTURE_DATA(detach) *self)
+{
+	ASSERT_GT(self->operation_us / 1000, now_ms() - self->begin);
+}
+
+/* The enable, and what has to follow it. */
+static void let_it_end(FIXTURE_DATA(detach) *self)
+{
+	usleep(4 * self->operation_us);
+}
+
+TEST_F_TIMEOUT(detach, by_unbinding_while_an_enable_is_under_way, TIMEOUT_SECONDS)
+{
+	begin_to_enable(_metadata, self, UNBOUND);
+	is_under_way(_metadata, self);
+	ASSERT_EQ(0, write_text(UNBIND, self->device.pci));
+	let_it_end(self);
+}
+
+/* The module comes back for the end of the run, but not to this device. */
+TEST_F_TIMEOUT(detach, by_unloading_while_an_enable_is_under_way, TIMEOUT_SECONDS)
+{
+	begin_to_enable(_metadata, self, UNLOADED);
+	pmu_event_close(&self->event);
+	is_under_way(_metadata, self);
+	ASSERT_EQ(0, module_unload(MODULE));
+	let_it_end(self);
+	ASSERT_EQ(0, write_text(UNBIND, self->device.pci));
+	ASSERT_EQ(0, module_load(getenv("PMUKIT_MODULE")));
+}
+
+int main(int argc, char **argv)
+{
+	struct hmu_device device;
+
+	if (hmu_device_locate(&device, 0) == -ENODEV)
+		ksft_exit_skip("no CXL memory function\n");
+	return test_harness_run(argc, argv);
+}
