@@ -22,6 +22,11 @@
 #define AUX_PAGES	16
 #define UNITS		300U
 #define SETTLE_US	300000	/* a few epochs of 100 ms */
+#define LONG_SCALE	5	/* an epoch of 1 s, in which all units are touched before it ends */
+#define LONG_MS		1000
+#define LIST		64	/* places in a small list; one stays free */
+#define FULL		(LIST - 1)
+#define LEVEL		(LIST / 2)	/* where the driver wants to be told */
 #define ROUNDS		2
 #define TIMEOUT_SECONDS	120
 
@@ -37,6 +42,8 @@ FIXTURE(personality) {
  * @shape: its word in PMUKIT_SHAPES
  * @always_on: it has no epochs
  * @rounds: that record anything
+ * @units: that are touched; 0: UNITS
+ * @at_once: in one epoch
  * @gaps: an unknown number of entries may be missing: @flags says so
  * @flags: of all records together
  */
@@ -44,6 +51,8 @@ FIXTURE_VARIANT(personality) {
 	const char *shape;
 	bool always_on;
 	int rounds;
+	unsigned int units;
+	bool at_once;
 	bool gaps;
 	__u64 flags;
 };
@@ -59,7 +68,10 @@ PERSONALITY(padded, ROUNDS);		/* bits of the bitmap beyond the device's capacity
 PERSONALITY(newer, ROUNDS);		/* a later version of the block */
 PERSONALITY(without_epochs, ROUNDS, .always_on = true, .flags = PMUKIT_CXL_HMU_F_ALWAYS_ON);
 PERSONALITY(left_enabling, ROUNDS);	/* as a kernel before left it */
-PERSONALITY(lenient, ROUNDS);		/* all at once that readers need not notice */
+PERSONALITY(lenient, ROUNDS);		/* no vector; entries can be read in halves, too */
+/* Overflow says that the list is full: nothing is lost, and one record of two says OVERFLOW. */
+PERSONALITY(full, ROUNDS, .units = FULL, .at_once = true, .flags = PMUKIT_CXL_HMU_F_OVERFLOW);
+PERSONALITY(above, ROUNDS, .units = LEVEL, .at_once = true);	/* the level has to be exceeded */
 /*
  * Its tail is nonsense after an idle epoch, also where entries wait: that is reported, nothing that
  * was not touched is recorded, and a run does not begin with it.
@@ -69,18 +81,23 @@ PERSONALITY(garbage_tail, 1, .gaps = true,
 /* Head and tail cannot be read as the specification has them: nothing ever seems to be there. */
 PERSONALITY(joint_registers, 0);
 
+static void use(struct __test_metadata *_metadata, struct hmu_device *device, char *pmu,
+		size_t size, const char *shape)
+{
+	int index = index_of_word(getenv("PMUKIT_SHAPES"), shape);
+
+	ASSERT_LE(0, index) TH_LOG("no device with the shape %s", shape);
+	ASSERT_EQ(0, hmu_device_find(device, index));
+	ASSERT_EQ(0, hmu_device_map(device));
+	ASSERT_EQ(0, hmu_pmu_name(device, 0, pmu, size));
+}
+
 FIXTURE_SETUP(personality)
 {
-	int index;
-
 	self->event.fd = -1;
 	if (!getenv("PMUKIT_SHAPES"))
 		SKIP(return, "PMUKIT_SHAPES does not name the shapes of the devices");
-	index = index_of_word(getenv("PMUKIT_SHAPES"), variant->shape);
-	ASSERT_LE(0, index) TH_LOG("no device with the shape %s", variant->shape);
-	ASSERT_EQ(0, hmu_device_find(&self->device, index));
-	ASSERT_EQ(0, hmu_device_map(&self->device));
-	ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, self->pmu, sizeof(self->pmu)));
+	use(_metadata, &self->device, self->pmu, sizeof(self->pmu), variant->shape);
 	hmu_tally_reset(&self->tally);
 }
 
@@ -91,35 +108,43 @@ FIXTURE_TEARDOWN(personality)
 }
 
 /* What a unit is touched with is what is recorded of it: here once. */
-static int open_event(FIXTURE_DATA(personality) *self, bool always_on)
+static int open_event(const char *pmu, struct pmu_event *event, bool always_on, bool at_once)
 {
 	static const char * const absent[] = { "epoch_scale", "epoch_multiplier" };
 	struct perf_event_attr attr;
-	int err = hmu_plain_terms(self->pmu, &attr);
+	int err = hmu_plain_terms(pmu, &attr);
 
+	if (!err && at_once)
+		err = pmu_set_term(pmu, &attr, "epoch_scale", LONG_SCALE);
 	if (!err && always_on)
-		err = pmu_set_term(self->pmu, &attr, "epoch_type", 1);
+		err = pmu_set_term(pmu, &attr, "epoch_type", 1);
 	for (size_t i = 0; !err && always_on && i < ARRAY_SIZE(absent); i++)
-		err = pmu_set_term(self->pmu, &attr, absent[i], 0);
-	return err ? err : pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu));
+		err = pmu_set_term(pmu, &attr, absent[i], 0);
+	if (!err)
+		err = pmu_event_open(event, &attr, -1, pmu_cpu(pmu));
+	return err ? err : pmu_event_map(event, DATA_PAGES, AUX_PAGES);
 }
 
-static void touch_units(const struct hmu_device *device)
+static void touch_units(const struct hmu_device *device, unsigned int units)
 {
-	for (unsigned int unit = 0; unit < UNITS; unit++)
+	for (unsigned int unit = 0; unit < units; unit++)
 		hmu_load(device, unit, 1);
 }
 
 TEST_F_TIMEOUT(personality, records_what_was_touched, TIMEOUT_SECONDS)
 {
+	unsigned int units = variant->units ?: UNITS;
 	__u64 expected = 0;
+	long long begin;
 
-	ASSERT_EQ(0, open_event(self, variant->always_on));
-	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
+	ASSERT_EQ(0, open_event(self->pmu, &self->event, variant->always_on, variant->at_once));
 	for (int round = 0; round < ROUNDS; round++) {
-		expected += round < variant->rounds ? UNITS : 0;
+		expected += round < variant->rounds ? units : 0;
+		begin = now_ms();
 		ASSERT_EQ(0, hmu_start(&self->event));
-		touch_units(&self->device);
+		touch_units(&self->device, units);
+		if (variant->at_once)
+			ASSERT_GT(LONG_MS, now_ms() - begin);
 		if (!variant->gaps)
 			hmu_collect_accesses(&self->tally, &self->event, expected);
 		usleep(SETTLE_US);
@@ -128,7 +153,7 @@ TEST_F_TIMEOUT(personality, records_what_was_touched, TIMEOUT_SECONDS)
 	}
 	EXPECT_GE(expected, self->tally.total_entries);
 	EXPECT_EQ(self->tally.total_entries, hmu_counted(&self->tally));
-	for (unsigned int unit = 0; unit < UNITS; unit++) {
+	for (unsigned int unit = 0; unit < units; unit++) {
 		EXPECT_GE(variant->rounds, self->tally.count[unit]) TH_LOG("unit %u", unit);
 	}
 	if (!variant->gaps)
@@ -137,6 +162,75 @@ TEST_F_TIMEOUT(personality, records_what_was_touched, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, self->tally.sequence_gaps);
 	EXPECT_EQ(0, self->tally.lost);
 	EXPECT_EQ(variant->flags, self->tally.flags);
+}
+
+/* Devices that announce otherwise than the specification says */
+
+FIXTURE(announced) {
+	struct hmu_device device;
+	struct pmu_event event;
+	struct hmu_tally tally;
+	char pmu[64];
+	long long interrupts;
+};
+
+FIXTURE_SETUP(announced)
+{
+	self->event.fd = -1;
+	if (!getenv("PMUKIT_SHAPES"))
+		SKIP(return, "PMUKIT_SHAPES does not name the shapes of the devices");
+	hmu_tally_reset(&self->tally);
+}
+
+FIXTURE_TEARDOWN(announced)
+{
+	pmu_event_close(&self->event);
+	hmu_device_unmap(&self->device);
+}
+
+static void record(struct __test_metadata *_metadata, FIXTURE_DATA(announced) *self,
+		   const char *shape)
+{
+	use(_metadata, &self->device, self->pmu, sizeof(self->pmu), shape);
+	ASSERT_EQ(0, open_event(self->pmu, &self->event, false, true));
+	self->interrupts = interrupts_of(self->pmu, self->pmu);
+	ASSERT_LE(0, self->interrupts) TH_LOG("it has no vector");
+}
+
+/* How many interrupts came since the last call. */
+static long long new_interrupts(FIXTURE_DATA(announced) *self)
+{
+	long long before = self->interrupts;
+
+	self->interrupts = interrupts_of(self->pmu, self->pmu);
+	return self->interrupts - before;
+}
+
+/* So many units in one epoch, and all of their entries. */
+static void touch_at_once(struct __test_metadata *_metadata, FIXTURE_DATA(announced) *self,
+			  unsigned int units)
+{
+	long long begin = now_ms();
+
+	hmu_tally_clear_counts(&self->tally);
+	ASSERT_EQ(0, hmu_start(&self->event));
+	touch_units(&self->device, units);
+	ASSERT_GT(LONG_MS, now_ms() - begin);
+	hmu_collect_accesses(&self->tally, &self->event, units);
+	ASSERT_EQ(units, self->tally.total_entries);
+}
+
+/* At the level the device is silent, so what is there is found by the look of an epoch. */
+TEST_F_TIMEOUT(announced, at_the_level_is_found_without_an_interrupt, TIMEOUT_SECONDS)
+{
+	record(_metadata, self, "above");
+	touch_at_once(_metadata, self, LEVEL);
+	EXPECT_EQ(0, new_interrupts(self));
+	ASSERT_EQ(0, pmu_event_disable(&self->event));
+	touch_at_once(_metadata, self, LEVEL + 1);
+	EXPECT_LT(0, new_interrupts(self));
+	EXPECT_EQ(0, self->tally.lost);
+	EXPECT_EQ(0, self->tally.flags);
 }
 
 int main(int argc, char **argv)

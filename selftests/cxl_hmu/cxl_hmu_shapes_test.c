@@ -152,30 +152,6 @@ TEST_F_TIMEOUT(shapes, all_instances_of_all_chmus_record_at_once, TIMEOUT_SECOND
 	}
 }
 
-/* How often the interrupt came that has both of these names; -1: there is none. */
-static long long interrupts_of(const char *first, const char *second)
-{
-	FILE *file = fopen("/proc/interrupts", "r");
-	long long sum = -1;
-	char line[4096], *at, *end;
-
-	while (file && sum < 0 && fgets(line, sizeof(line), file)) {
-		if (!strstr(line, first) || !strstr(line, second) || !strchr(line, ':'))
-			continue;
-		sum = 0;
-		for (at = strchr(line, ':') + 1; ; at = end) {
-			long long count = strtoll(at, &end, 10);
-
-			if (end == at || *end != ' ')
-				break;
-			sum += count;
-		}
-	}
-	if (file)
-		fclose(file);
-	return sum;
-}
-
 /* An epoch of a second: nearly all units are put on the list at once, more than half of it. */
 TEST_F_TIMEOUT(shapes, two_instances_on_one_vector_are_both_served, TIMEOUT_SECONDS)
 {

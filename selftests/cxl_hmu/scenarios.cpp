@@ -255,15 +255,17 @@ Scenario cxl_hmu_personalities()
         "--instances 1 --block-version 2",
         "--instances 1 --no-epoch-mode --epoch-min 0:0 --epoch-max 0:0",
         "--instances 1 --left-enabling-us 200000",
-        "--instances 1 --no-msix --list-halves --overflow-when-full --level-above",
+        "--instances 1 --no-msix --list-halves",
         "--instances 1 --garbage-tail",
         "--instances 1 --joint-head-tail",
         "--instances 1 --late-status-us 60000 --source "
-        "uniform:seed=3,epochs=40,accesses=1000,units=200 --entries-log {out}/late.log"};
+        "uniform:seed=3,epochs=40,accesses=1000,units=200 --entries-log {out}/late.log",
+        "--instances 1 --hot-list 64 --overflow-when-full",
+        "--instances 1 --hot-list 64 --level-above"};
     shapes.steps = {{"long_list", "/selftests/cxl_hmu/long_list.sh 0", 300},
                     {"personalities",
                      "PMUKIT_SHAPES='long far_list largest_list padded newer without_epochs "
-                     "left_enabling lenient garbage_tail joint_registers late_status' "
+                     "left_enabling lenient garbage_tail joint_registers late_status full above' "
                      "cxl_hmu_personalities_test",
                      300},
                     {"late_status",

@@ -126,6 +126,29 @@ int log_count(int log, bool (*wanted)(const char *line, const void *data), const
 	return count;
 }
 
+long long interrupts_of(const char *first, const char *second)
+{
+	FILE *file = fopen("/proc/interrupts", "r");
+	long long sum = -1;
+	char line[4096], *at, *end;
+
+	while (file && sum < 0 && fgets(line, sizeof(line), file)) {
+		if (!strstr(line, first) || !strstr(line, second) || !strchr(line, ':'))
+			continue;
+		sum = 0;
+		for (at = strchr(line, ':') + 1; ; at = end) {
+			long long count = strtoll(at, &end, 10);
+
+			if (end == at || *end != ' ')
+				break;
+			sum += count;
+		}
+	}
+	if (file)
+		fclose(file);
+	return sum;
+}
+
 int index_of_word(const char *words, const char *word)
 {
 	char *copy = strdup(words ?: ""), *rest = copy, *next;

@@ -49,6 +49,9 @@ int log_open(void);
 /* How many lines since the last call are wanted. */
 int log_count(int log, bool (*wanted)(const char *line, const void *data), const void *data);
 
+/* How often the interrupt came that has both of these names; -1: there is none. */
+long long interrupts_of(const char *first, const char *second);
+
 /* The position of a word among words with blanks between them, or -1; words may be NULL. */
 int index_of_word(const char *words, const char *word);
 
