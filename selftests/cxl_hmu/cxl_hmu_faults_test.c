@@ -26,6 +26,7 @@
 #define AUX_PAGES	16
 #define UNIT		3
 #define ACCESSES	1500	/* reset-mid-run happens after 1000 */
+#define UNITS		30	/* of a list in which an entry is wrong */
 #define EPOCHS_US	400000
 #define STEP_US		10000
 #define STEPS		500
@@ -37,6 +38,7 @@ enum outcome {
 	GIVES_UP,	/* records at first; then one line in the log and a counter in debugfs */
 	SURVIVES,	/* what arrives is well-formed; it need not be all */
 	EXACT,		/* as a healthy device */
+	REJECTS,	/* some entries: each is counted as rejected and as lost, others arrive */
 };
 
 FIXTURE(fault) {
@@ -51,10 +53,16 @@ FIXTURE_VARIANT(fault) {
 	const char *name;
 	enum outcome outcome;
 	const char *stat;	/* GIVES_UP: what has grown */
+	unsigned int units;	/* that are touched once each; 0: one, ACCESSES times */
+	__u64 flags;		/* of all records together, where there are several units */
 };
 
-#define FAULT(_id, _name, _outcome, _stat) \
-	FIXTURE_VARIANT_ADD(fault, _id) { .name = _name, .outcome = _outcome, .stat = _stat }
+#define WITH_LIST(_flags) .units = UNITS, .flags = (_flags)
+
+#define FAULT(_id, _name, _outcome, _stat, ...) \
+	FIXTURE_VARIANT_ADD(fault, _id) { \
+		.name = _name, .outcome = _outcome, .stat = _stat, ##__VA_ARGS__ \
+	}
 
 FAULT(never_idle, "never-idle", IGNORED, NULL);
 FAULT(enable_fails, "enable-fails", GIVES_UP, "timeouts");
@@ -75,6 +83,8 @@ FAULT(all_ones, "all-ones", IGNORED, NULL);
 FAULT(all_ones_once_enabled, "all-ones-once-enabled", GIVES_UP, NULL);
 FAULT(slow_operations, "slow-operations", EXACT, NULL);
 FAULT(values_change_between_reads, "values-change-between-reads", IGNORED, NULL);
+FAULT(list_all_ones, "list-all-ones", REJECTS, NULL, WITH_LIST(PMUKIT_CXL_HMU_F_TRUNCATED));
+FAULT(dies_in_list, "dies-in-list", GIVES_UP, "resets", WITH_LIST(PMUKIT_CXL_HMU_F_RESET));
 
 struct log_subject {
 	const struct hmu_device *device;
@@ -146,8 +156,16 @@ static long long bind_again_ms(const struct hmu_device *device)
 	return write_text(BIND, device->pci) ? -1 : now_ms() - begin;
 }
 
+static void touch(const struct hmu_device *device, unsigned int units)
+{
+	if (!units)
+		hmu_load(device, UNIT, ACCESSES);
+	for (unsigned int unit = 0; unit < units; unit++)
+		hmu_load(device, unit, 1);
+}
+
 static void record(struct __test_metadata *_metadata, struct hmu_device *device,
-		   struct pmu_event *event, struct hmu_tally *tally)
+		   unsigned int units, struct pmu_event *event, struct hmu_tally *tally)
 {
 	char pmu[64];
 
@@ -159,7 +177,7 @@ static void record(struct __test_metadata *_metadata, struct hmu_device *device,
 	ASSERT_EQ(0, pmu_event_map(event, DATA_PAGES, AUX_PAGES));
 	ASSERT_EQ(0, hmu_start(event));
 	usleep(EPOCHS_US);	/* slow operations end */
-	hmu_load(device, UNIT, ACCESSES);
+	touch(device, units);
 	usleep(EPOCHS_US);
 	hmu_collect(tally, event);
 }
@@ -177,7 +195,7 @@ static void expect_healthy(struct __test_metadata *_metadata, FIXTURE_DATA(fault
 {
 	struct pmu_event event = { .fd = -1 };
 
-	record(_metadata, &self->healthy, &event, &self->tally);
+	record(_metadata, &self->healthy, 0, &event, &self->tally);
 	hmu_collect_accesses(&self->tally, &event, ACCESSES);
 	expect_exact(_metadata, &self->tally);
 	pmu_event_close(&event);
@@ -192,6 +210,19 @@ static long long stat_of(const struct hmu_device *device, const char *name)
 		return -1;
 	snprintf(path, sizeof(path), PMU_DEBUGFS "/%s/%s", pmu, name);
 	return read_number(path, &value) ? -1 : value;
+}
+
+/* Each unit was hot once: its entry is here, or rejected and lost. */
+static void expect_rejected(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
+			    unsigned int units)
+{
+	ASSERT_EQ(0, hmu_collect_entries(&self->tally, &self->event, units));
+	EXPECT_LT(0, self->tally.total_entries);
+	EXPECT_LT(0, self->tally.lost);
+	EXPECT_EQ(units, self->tally.total_entries + self->tally.lost);
+	EXPECT_EQ(self->tally.total_entries, hmu_counted(&self->tally));
+	EXPECT_EQ(self->tally.lost, stat_of(&self->device, "rejected"));
+	EXPECT_EQ(self->tally.lost, stat_of(&self->device, "lost"));
 }
 
 /* Nothing a device does may hold up a stop. */
@@ -226,16 +257,20 @@ TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
 		ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, pmu, sizeof(pmu)));
 		EXPECT_GT(0, pmu_type(pmu)) TH_LOG("there is a PMU");
 	} else {
-		record(_metadata, &self->device, &self->event, &self->tally);
+		record(_metadata, &self->device, variant->units, &self->event, &self->tally);
 		if (variant->outcome == EXACT) {
 			hmu_collect_accesses(&self->tally, &self->event, ACCESSES);
 			expect_exact(_metadata, &self->tally);
 		}
+		if (variant->outcome == REJECTS)
+			expect_rejected(_metadata, self, variant->units);
 		if (variant->outcome == GIVES_UP) {
 			EXPECT_EQ(1, wait_for_complaint(self->log, &self->device));
 		}
 		stop_and_close(_metadata, self);
 		EXPECT_EQ(0, complaints(self->log, &self->device));
+		if (variant->units)
+			EXPECT_EQ(variant->flags, self->tally.flags);
 		if (variant->stat) {
 			EXPECT_LT(0, stat_of(&self->device, variant->stat));
 		}

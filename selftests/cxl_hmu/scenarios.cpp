@@ -290,6 +290,17 @@ Scenario cxl_hmu_personalities()
     return shapes;
 }
 
+// Of the stats log of a device that dies at the third entry of a drain: reads from the first one
+// on. Behind the three comes the status, and then the event ends; when the driver leaves, it asks
+// for the configuration and the status once more.
+constexpr std::string_view kReadsOfTheDead = R"(
+    $2 == "dead" { reads = $4; until_disabled = disabled ? until_disabled : $4 }
+    $2 == "disabled" { disabled = reads > 0 }
+    END {
+        printf "reads=%d until_disabled=%d\n", reads, until_disabled
+        exit !(disabled && until_disabled == 3 + 1 && reads <= 3 + 1 + 2)
+    })";
+
 // One device a fault of the model; the first has none.
 Scenario cxl_hmu_faults()
 {
@@ -313,13 +324,21 @@ Scenario cxl_hmu_faults()
         "all-ones-once-enabled",
         "slow-operations",
         "values-change-between-reads",
+        "list-all-ones",
+        "dies-in-list",
     };
     Scenario faults;
     faults.name = "faults";
     faults.routine = {"6.12"};
     faults.placement = Placement::kRootPort;
     faults.models.assign(1 + std::size(kFaults), "--instances 1");
+    faults.models.back() += " --stats-log {out}/dead.log";
     try_each_fault(faults, "cxl_hmu", kFaults);
+    faults.judgements.push_back(
+        {"reading ends where a device dies in its list, but for looks whether it is there",
+         {"awk", std::string(kReadsOfTheDead), "{out}/dead.log"},
+         0,
+         {"reads="}});
     return faults;
 }
 

@@ -108,6 +108,12 @@ void Chmu::write(uint64_t offset, unsigned width, uint64_t value)
                     fmt::format("chmu{}: write of {} bytes at {:#x}", index_, width, offset));
 }
 
+bool Chmu::in_hot_list(uint64_t offset) const
+{
+    const std::optional<Place> place = find(offset, 1);
+    return place && place->instance->in_hot_list(place->offset);
+}
+
 void Chmu::reset()
 {
     for (const auto &instance : instances_)

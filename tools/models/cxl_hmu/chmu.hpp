@@ -38,6 +38,7 @@ public:
     uint64_t read(uint64_t offset, unsigned width) override;
     void write(uint64_t offset, unsigned width, uint64_t value) override;
     void reset() override;
+    bool in_hot_list(uint64_t offset) const;  // of any instance
 
     void request(const Request &request);
     std::optional<uint64_t> next_deadline_ns() const;

@@ -128,7 +128,7 @@ void CxlHmuModel::build_units(const Options &options)
         unit.chmu = std::make_unique<Chmu>(params, options.shape, index, messages, host_);
         unit.shown =
             std::make_unique<FaultyChmu>(*unit.chmu, Chmu::instance_bytes(params, options.shape),
-                                         options.instances, options.fault);
+                                         options.instances, options.fault, index, params.logs);
         units_.push_back(std::move(unit));
     }
 }

@@ -4,9 +4,13 @@
 #include "models/cxl_hmu/cxl_hmu_model.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
@@ -601,6 +605,66 @@ TEST_F(Function, FaultAllOnes)
     start(at);
     EXPECT_EQ(read(at + kStatus), kAllOnes);
     EXPECT_EQ(read(at + kTail, 2), kAllOnes);
+}
+
+TEST_F(Function, FaultListAllOnesHidesTheThirdEntryOfEachDrain)
+{
+    build_with("list-all-ones");
+    const uint64_t at = instance(0, 0);
+    const uint64_t list = at + read(at + kCap3);
+    start(at);
+    for (uint64_t unit = 0; unit < 4; unit++)
+        model_->bar_read(2, unit << 12, 8);
+    pass_ns(kEpochNs);
+    for (int drain = 0; drain < 2; drain++) {
+        for (uint64_t entry = 0; entry < 4; entry++)
+            EXPECT_EQ(read(list + 8 * entry) == kAllOnes, entry == 2) << drain << entry;
+        EXPECT_NE(read(at + kStatus), kAllOnes);
+        write(at + kHead, 0, 2);
+    }
+}
+
+TEST_F(Function, FaultDiesInListAtTheThirdEntryOfADrain)
+{
+    build_with("dies-in-list");
+    const uint64_t at = instance(0, 0);
+    const uint64_t list = at + read(at + kCap3);
+    start(at);
+    read(list);
+    read(list);
+    write(at + kHead, 0, 2);
+    EXPECT_NE(read(list), kAllOnes);
+    EXPECT_NE(read(list), kAllOnes);
+    EXPECT_NE(read(at + kStatus), kAllOnes);
+    EXPECT_EQ(read(list), kAllOnes);
+    EXPECT_EQ(read(at + kStatus), kAllOnes);
+    EXPECT_EQ(read(blocks_[kLocatorChmu][0]), kAllOnes);
+    model_->reset();
+    EXPECT_NE(read(at + kStatus), kAllOnes);
+}
+
+TEST_F(Function, ReadsOfADeviceThatDiedInItsListAreNumberedFromTheDrainsFirstEntry)
+{
+    const std::string path = testing::TempDir() + "dead." + std::to_string(getpid());
+    RunLogs logs;
+    ASSERT_TRUE(logs.open_stats(path));
+    Options options;
+    options.fault = find_fault("dies-in-list");
+    options.instance.logs = &logs;
+    build(options);
+    const uint64_t at = instance(0, 0);
+    const uint64_t list = at + read(at + kCap3);
+    for (int entry = 0; entry < 3; entry++)
+        read(list + 8 * entry);
+    read(at + kStatus);
+    write(at + kHead, 0, 2);
+    read(at + kStatus);
+    ASSERT_TRUE(logs.close());
+    std::ifstream in(path);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    std::remove(path.c_str());
+    EXPECT_NE(text.find("chmu0 dead 0 3 0\nchmu0 dead 0 4 0\n"), text.npos) << text;
+    EXPECT_TRUE(text.ends_with("\nchmu0 dead 0 5 0\n")) << text;
 }
 
 TEST_F(Function, AFaultBeginsAnewWithAReset)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "models/cxl_hmu/faults.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -77,6 +79,12 @@ constexpr Fault kFaults[] = {
     {.name = "values-change-between-reads",
      .effect = "every second read of a capability is inverted",
      .capabilities_change = true},
+    {.name = "list-all-ones",
+     .effect = "the third entry that a drain reads is all ones",
+     .ones_at_entry = 3},
+    {.name = "dies-in-list",
+     .effect = "every register reads as ones from the third entry of a drain on",
+     .dies_at_entry = 3},
 };
 
 uint64_t apply(const FieldOverride &wanted, uint64_t value)
@@ -149,12 +157,36 @@ bool FaultyChmu::is_capability(uint64_t offset) const
     return offset < kCommonBytes || instance_offset(offset) < kConfig0;
 }
 
+bool FaultyChmu::is_dead() const
+{
+    return fault_->all_ones || died_ || (fault_->all_ones_once_enabled && was_enabled_);
+}
+
+bool FaultyChmu::count_entry(uint64_t offset)
+{
+    const bool is_entry = chmu_.in_hot_list(offset);
+    entries_read_ += is_entry;
+    reads_ += entries_read_ != 0;
+    if (!is_entry)
+        return false;
+    died_ = died_ || entries_read_ == fault_->dies_at_entry;
+    return entries_read_ == fault_->ones_at_entry;
+}
+
+void FaultyChmu::log_read_of_the_dead()
+{
+    if (died_ && logs_)
+        logs_->accesses(fmt::format("chmu{}", index_), "dead", 0, reads_, 0);
+}
+
 uint64_t FaultyChmu::read(uint64_t offset, unsigned width)
 {
     uint64_t value = chmu_.read(offset, width);
     if (!fault_)
         return value;
-    if (fault_->all_ones || (fault_->all_ones_once_enabled && was_enabled_))
+    const bool hidden = count_entry(offset);
+    log_read_of_the_dead();
+    if (hidden || is_dead())
         return kAllOnes;
     for (const auto &wanted : {fault_->read, fault_->read_too}) {
         if (wanted && matches(*wanted, offset))
@@ -177,13 +209,16 @@ void FaultyChmu::write(uint64_t offset, unsigned width, uint64_t value)
             value = apply(*fault_->write, value);
         if (in_instance && instance_offset(offset) == kConfig0 && kConfig0Enable.get(value) != 0)
             was_enabled_ = true;
+        if (in_instance && instance_offset(offset) == kHead && !died_)
+            entries_read_ = reads_ = 0;
     }
     chmu_.write(offset, width, value);
 }
 
 void FaultyChmu::reset()
 {
-    was_reset_ = was_enabled_ = odd_read_ = false;
+    was_reset_ = was_enabled_ = odd_read_ = died_ = false;
+    entries_read_ = reads_ = 0;
     chmu_.reset();
 }
 

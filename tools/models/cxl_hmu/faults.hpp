@@ -11,6 +11,7 @@
 #include "models/cxl_hmu/chmu.hpp"
 #include "models/cxl_hmu/cxl_hmu_regs.hpp"
 #include "models/cxl_hmu/register_block.hpp"
+#include "models/cxl_hmu/run_logs.hpp"
 #include "vfu/device.hpp"
 
 namespace pmukit::models::cxl_hmu {
@@ -35,6 +36,8 @@ struct Fault {
     bool all_ones = false;                  // every register of a CHMU
     bool all_ones_once_enabled = false;
     bool capabilities_change = false;  // from one read to the next
+    unsigned ones_at_entry = 0;        // the entry read as so manyth in each drain; 0: none
+    unsigned dies_at_entry = 0;        // every register, from there on
     Messages messages = Messages::kAsTheyAre;
     uint64_t reset_after_requests = 0;  // 0: never
     uint64_t operation_ns = 0;          // 0: as configured
@@ -71,11 +74,15 @@ private:
 // A CHMU as a fault shows it.
 class FaultyChmu final : public RegisterBlock {
 public:
-    FaultyChmu(Chmu &chmu, uint64_t instance_bytes, unsigned instances, const Fault *fault)
+    // index is that of the CHMU in the log, which is not owned; nullptr: nothing is written down.
+    FaultyChmu(Chmu &chmu, uint64_t instance_bytes, unsigned instances, const Fault *fault,
+               unsigned index, RunLogs *logs)
         : chmu_(chmu),
           instance_bytes_(instance_bytes),
           instances_end_(kCommonBytes + instances * instance_bytes),
-          fault_(fault)
+          fault_(fault),
+          index_(index),
+          logs_(logs)
     {
     }
 
@@ -90,6 +97,10 @@ public:
 
 private:
     void reset_if_due();
+    bool is_dead() const;
+    // Of a read: does the fault hide what is there?
+    bool count_entry(uint64_t offset);
+    void log_read_of_the_dead();
     bool matches(const FieldOverride &wanted, uint64_t offset) const;
     uint64_t instance_offset(uint64_t offset) const;
     bool is_capability(uint64_t offset) const;
@@ -98,9 +109,15 @@ private:
     uint64_t instance_bytes_;
     uint64_t instances_end_;  // far tables are behind
     const Fault *fault_;
+    unsigned index_;
+    RunLogs *logs_;
     bool was_reset_ = false;  // by the fault
     bool was_enabled_ = false;
     bool odd_read_ = false;
+    // Of the drain, which a write of the head ends:
+    unsigned entries_read_ = 0;
+    unsigned reads_ = 0;  // of anything, from its first entry on
+    bool died_ = false;
 };
 
 }  // namespace pmukit::models::cxl_hmu

@@ -76,6 +76,11 @@ bool Instance::hits_register(uint64_t offset, unsigned width) const
     });
 }
 
+bool Instance::in_hot_list(uint64_t offset) const
+{
+    return offset >= params_.hot_list_offset() && offset < params_.tables_end();
+}
+
 uint64_t Instance::read(uint64_t offset, unsigned width)
 {
     guest_reads_++;
@@ -98,7 +103,7 @@ std::optional<uint64_t> Instance::read_tables(uint64_t offset, unsigned width) c
     if (offset < params_.bitmap_offset() || offset >= params_.tables_end() || width != 8 ||
         offset % 8 != 0)
         return std::nullopt;
-    if (offset >= params_.hot_list_offset())
+    if (in_hot_list(offset))
         return list_.entry(static_cast<unsigned>((offset - params_.hot_list_offset()) / 8));
     const uint64_t qword = (offset - params_.bitmap_offset()) / 8;
     return qword < bitmap_.size() ? bitmap_[qword] : 0;

@@ -120,6 +120,7 @@ public:
     void write(uint64_t offset, unsigned width, uint64_t value);
     void request(const Request &request);
     void reset();
+    bool in_hot_list(uint64_t offset) const;
 
     std::optional<uint64_t> next_deadline_ns() const;
     void advance(uint64_t now_ns);

@@ -15,6 +15,7 @@
 //   # pmukit stats log 1
 //   <instance> head <entries drained> <reads> <writes>        up to and with a write of the head
 //   <instance> enabled|disabled 0 <reads> <writes>            up to the end of the operation
+//   <chmu> dead 0 <reads> 0          of a CHMU that died in a drain: reads since its first entry
 #pragma once
 
 #include <cstdint>
