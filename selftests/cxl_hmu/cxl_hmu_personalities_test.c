@@ -27,6 +27,9 @@
 #define LIST		64	/* places in a small list; one stays free */
 #define FULL		(LIST - 1)
 #define LEVEL		(LIST / 2)	/* where the driver wants to be told */
+#define BEYOND_LEVEL	40	/* of a list of 64, in one record */
+#define TRIES		3	/* to clear a status bit that stays */
+#define QUIET_US	1000000
 #define ROUNDS		2
 #define TIMEOUT_SECONDS	120
 
@@ -72,6 +75,8 @@ PERSONALITY(lenient, ROUNDS);		/* no vector; entries can be read in halves, too 
 /* Overflow says that the list is full: nothing is lost, and one record of two says OVERFLOW. */
 PERSONALITY(full, ROUNDS, .units = FULL, .at_once = true, .flags = PMUKIT_CXL_HMU_F_OVERFLOW);
 PERSONALITY(above, ROUNDS, .units = LEVEL, .at_once = true);	/* the level has to be exceeded */
+PERSONALITY(sticky_status, ROUNDS, .units = BEYOND_LEVEL, .at_once = true);
+PERSONALITY(reset_empties_list, ROUNDS);	/* head and tail are zero behind a reset */
 /*
  * Its tail is nonsense after an idle epoch, also where entries wait: that is reported, nothing that
  * was not touched is recorded, and a run does not begin with it.
@@ -229,6 +234,27 @@ TEST_F_TIMEOUT(announced, at_the_level_is_found_without_an_interrupt, TIMEOUT_SE
 	ASSERT_EQ(0, pmu_event_disable(&self->event));
 	touch_at_once(_metadata, self, LEVEL + 1);
 	EXPECT_LT(0, new_interrupts(self));
+	EXPECT_EQ(0, self->tally.lost);
+	EXPECT_EQ(0, self->tally.flags);
+}
+
+/*
+ * The device announces a bit that stays when it is set, and whenever it should have been cleared:
+ * when the entries were taken, and in vain after that. One that stands from a run before is tried
+ * in vain at the beginning, in place of being set.
+ */
+TEST_F_TIMEOUT(announced, bits_that_stay_end_in_silence, TIMEOUT_SECONDS)
+{
+	long long came;
+
+	record(_metadata, self, "sticky_status");
+	touch_at_once(_metadata, self, BEYOND_LEVEL);
+	usleep(SETTLE_US);
+	came = new_interrupts(self);
+	EXPECT_LT(0, came);
+	EXPECT_GE(TRIES + 1 + TRIES, came);
+	usleep(QUIET_US);
+	EXPECT_EQ(0, new_interrupts(self));
 	EXPECT_EQ(0, self->tally.lost);
 	EXPECT_EQ(0, self->tally.flags);
 }

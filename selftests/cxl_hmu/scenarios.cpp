@@ -261,12 +261,14 @@ Scenario cxl_hmu_personalities()
         "--instances 1 --late-status-us 60000 --source "
         "uniform:seed=3,epochs=40,accesses=1000,units=200 --entries-log {out}/late.log",
         "--instances 1 --hot-list 64 --overflow-when-full",
-        "--instances 1 --hot-list 64 --level-above"};
+        "--instances 1 --hot-list 64 --level-above",
+        "--instances 1 --hot-list 64 --sticky-status",
+        "--instances 1 --reset-empties-list"};
     shapes.steps = {{"long_list", "/selftests/cxl_hmu/long_list.sh 0", 300},
                     {"personalities",
                      "PMUKIT_SHAPES='long far_list largest_list padded newer without_epochs "
-                     "left_enabling lenient garbage_tail joint_registers late_status full above' "
-                     "cxl_hmu_personalities_test",
+                     "left_enabling lenient garbage_tail joint_registers late_status full above "
+                     "sticky_status reset_empties_list' cxl_hmu_personalities_test",
                      300},
                     {"late_status",
                      "PMUKIT_DEVICE=10 PMUKIT_LATE_STATUS_US=60000 cxl_hmu_losses_test "
