@@ -130,6 +130,28 @@ Scenario cxl_hmu_test()
     return test;
 }
 
+// Devices without a vector: all is found by the timer.
+Scenario cxl_hmu_polled()
+{
+    const std::vector<HostStep> zipf = zipf_judgements("{out}/model1.log", "");
+    Scenario polled;
+    polled.name = "polled";
+    polled.routine = {"7.2"};
+    polled.kernels = kX86Kernels;
+    polled.placement = Placement::kCxlRootPort;
+    polled.models = {"--no-msix", "--no-msix --access-log {out}/first.log",
+                     "--no-msix --source uniform:seed=2,epochs=8,accesses=3000,units=700 "
+                     "--entries-log {out}/losses.log"};
+    polled.steps = {
+        {"cxl_hmu_test", "cxl_hmu_test", 300},
+        {"losses", "PMUKIT_DEVICE=2 cxl_hmu_losses_test", 240},
+        {"record_first", "/selftests/cxl_hmu/record_zipf.sh 1 {seed} first", 120},
+        {"life", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko cxl_hmu_life_test", 600},
+    };
+    polled.judgements = {zipf[0], zipf[1], losses_judgement()};
+    return polled;
+}
+
 // Both of them in one process.
 Scenario cxl_hmu_two_devices()
 {
@@ -613,6 +635,7 @@ UnitSpec cxl_hmu_driver()
                   "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
     unit.tests = {
         cxl_hmu_test(),
+        cxl_hmu_polled(),
         cxl_hmu_two_devices(),
         cxl_hmu_standalone(),
         cxl_hmu_detach(),
