@@ -124,7 +124,7 @@ Scenario imc_neighbors()
     neighbors.chassis = {
         {"hisi_ptt --serves 00:10.0", "pcie.0", "18.0"},
         {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
-        {"cxl_hmu --serial 1", "pcie.0", "11.0"},
+        {"cxl_hmu --strict --serial 1", "pcie.0", "11.0"},
         {"uncore_pmon", "pcie.0", "19.0"},
     };
     neighbors.steps = {{"neighbors", "/selftests/imc/neighbors.sh", 600}};

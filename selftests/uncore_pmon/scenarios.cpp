@@ -26,7 +26,7 @@ Scenario uncore_pmon_scenario(std::string_view name, std::string_view function =
     scenario.bridges = {"pcie-root-port,id=rp10,bus=pcie.0,addr=10.0,chassis=0,slot=16"};
     scenario.chassis = {
         {function, "pcie.0", "18.0"},
-        {"cxl_hmu --serial 1 --bdf 01:00.0 --root-port 00:10.0", "rp10"},
+        {"cxl_hmu --strict --serial 1 --bdf 01:00.0 --root-port 00:10.0", "rp10"},
     };
     scenario.kernels = kX86Kernels;
     return scenario;

@@ -150,19 +150,21 @@ bool has_asserted(std::string_view errors)
     return at != std::string_view::npos && errors.find("' failed", at) != std::string_view::npos;
 }
 
-uint64_t violations_in(std::string_view model_log)
+std::map<std::string, uint64_t> violations_in(std::string_view model_log)
 {
     constexpr std::string_view kBegin = "model: unit=", kCount = " violations=";
-    uint64_t sum = 0;
+    std::map<std::string, uint64_t> sums;
     for (std::string_view line : split(model_log, '\n')) {
         const size_t at = line.find(kCount);
         if (!line.starts_with(kBegin) || at == line.npos)
             continue;
+        const std::string unit(
+            line.substr(kBegin.size(), line.find(' ', kBegin.size()) - kBegin.size()));
         std::string_view rest = line.substr(at + kCount.size());
         const Result<uint64_t> count = parse_u64(rest.substr(0, rest.find(' ')));
-        sum += count ? *count : 1;  // what cannot be read is nothing to rely on
+        sums[unit] += count ? *count : 1;  // what cannot be read is nothing to rely on
     }
-    return sum;
+    return sums;
 }
 
 }  // namespace pmukit::vm

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,7 +38,7 @@ bool has_panicked(std::string_view log);
 bool has_asserted(std::string_view errors);
 
 // Of what a device model printed at its end: how often the guest violated the documentation of its
-// devices.
-uint64_t violations_in(std::string_view model_log);
+// devices, by their units.
+std::map<std::string, uint64_t> violations_in(std::string_view model_log);
 
 }  // namespace pmukit::vm

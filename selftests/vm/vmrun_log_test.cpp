@@ -178,16 +178,18 @@ TEST(Log, AnAssertionOfTheEmulatorIsNoticed)
     EXPECT_FALSE(has_asserted("qemu-system-x86_64: failed to read header: EOF\n"));
 }
 
-TEST(Log, ViolationsOfAllDevicesOfAModelAreAdded)
+TEST(Log, ViolationsOfAllDevicesOfAModelAreAddedByTheirUnits)
 {
+    using Violations = std::map<std::string, uint64_t>;
     EXPECT_EQ(violations_in("model: ready socket=/x\n"
                             "model: unit=hisi_ptt seen=1 violations=3\n"
                             "model: unit=pcie_ep accesses=5\n"
-                            "model: unit=cxl_hmu dropped=2 violations=40 more=1\n"),
-              43u);
-    EXPECT_EQ(violations_in("model: unit=cxl_hmu violations=0\n"), 0u);
-    EXPECT_EQ(violations_in("model: unit=cxl_hmu violations=x\n"), 1u);
-    EXPECT_EQ(violations_in(""), 0u);
+                            "model: unit=cxl_hmu dropped=2 violations=40 more=1\n"
+                            "model: unit=cxl_hmu dropped=2 violations=2\n"),
+              (Violations{{"cxl_hmu", 42}, {"hisi_ptt", 3}}));
+    EXPECT_EQ(violations_in("model: unit=cxl_hmu violations=0\n"), (Violations{{"cxl_hmu", 0}}));
+    EXPECT_EQ(violations_in("model: unit=cxl_hmu violations=x\n"), (Violations{{"cxl_hmu", 1}}));
+    EXPECT_EQ(violations_in(""), Violations{});
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ UnitSpec soak()
     scenario.chassis = {
         {"hisi_ptt --serves 00:10.0", "pcie.0", "18.0"},
         {"pcie_ep --bdf 01:00.0 --root-port 00:10.0", "rp10"},
-        {"cxl_hmu --serial 1", "pcie.0", "11.0"},
+        {"cxl_hmu --strict --serial 1", "pcie.0", "11.0"},
         {"uncore_pmon", "pcie.0", "19.0"},
     };
     scenario.steps = {{"soak", "/selftests/soak/soak.sh {seconds}", 600}};

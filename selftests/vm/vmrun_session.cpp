@@ -410,20 +410,25 @@ void Session::stop_models()
     devices_.clear();
 }
 
+// Each device of a chassis is judged by its own unit, whichever unit's scenario it is in.
 void Session::judge_conformance(size_t number)
 {
     auto said = read_file(out(fmt::format("model{}.log", number)));
-    const uint64_t violations = said ? violations_in(*said) : 0;
-    if (violations == 0 || devices_[number].faulty)
+    if (!said || devices_[number].faulty)
         return;
-    if (!options_.unit || !options_.unit->conforms || scenario_.trespasses) {
-        say("model {}: {} violations of the device's documentation", number, violations);
-        return;
+    for (const auto &[name, violations] : violations_in(*said)) {
+        if (violations == 0)
+            continue;
+        const UnitSpec *unit = unit_by_name(name);
+        if (!unit || !unit->conforms || scenario_.trespasses) {
+            say("model {}: {} violations of the documentation of {}", number, violations, name);
+            continue;
+        }
+        auto errors = read_file(out(fmt::format("model{}.errors", number)));
+        verdict({"model", fmt::format("model{} conformance of {}", number, name), Verdict::kFail,
+                 fmt::format("{} violations of the device's documentation\n{}", violations,
+                             tail(errors ? *errors : "", kTailLines))});
     }
-    auto errors = read_file(out(fmt::format("model{}.errors", number)));
-    verdict({"model", fmt::format("model{} conformance", number), Verdict::kFail,
-             fmt::format("{} violations of the device's documentation\n{}", violations,
-                         tail(errors ? *errors : "", kTailLines))});
 }
 
 Result<MachineSpec> Session::make_machine()
