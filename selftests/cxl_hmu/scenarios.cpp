@@ -211,6 +211,21 @@ Scenario cxl_hmu_standalone()
     return alone;
 }
 
+// A stand-in for a kernel's own driver of the same units: what that has is left alone.
+Scenario cxl_hmu_own_driver()
+{
+    Scenario own;
+    own.name = "own_driver";
+    own.routine = {"6.1", "7.2"};
+    own.models = {"--instances 1", "--instances 1 --serial 2"};
+    own.modules_instead = {"pmukit_common", "cxl_hmu", "standin/cxl_hmu_own"};
+    own.steps = {{"own_driver",
+                  "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko PMUKIT_STANDIN=/lib/vmrun/cxl_hmu_own.ko "
+                  "/selftests/cxl_hmu/own_driver.sh",
+                  180}};
+    return own;
+}
+
 // Devices of other shapes than the usual one: the first has more instances than vectors.
 Scenario cxl_hmu_shapes()
 {
@@ -622,6 +637,7 @@ UnitSpec cxl_hmu_driver()
                   "selftests/lib/tap.sh",
                   "selftests/cxl_hmu/standalone.sh",
                   "selftests/cxl_hmu/autoload.sh",
+                  "selftests/cxl_hmu/own_driver.sh",
                   "selftests/cxl_hmu/two_devices.sh",
                   "selftests/cxl_hmu/eight_epochs.sh",
                   "selftests/cxl_hmu/long_list.sh",
@@ -639,6 +655,7 @@ UnitSpec cxl_hmu_driver()
         cxl_hmu_two_devices(),
         cxl_hmu_standalone(),
         cxl_hmu_detach(),
+        cxl_hmu_own_driver(),
         cxl_hmu_life("life", Placement::kCxlRootPort, kX86Kernels),
         cxl_hmu_life("life-arm64", Placement::kIntegrated, kArm64Kernels),
         cxl_hmu_shapes(),

@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# own_driver.sh: a kernel with a driver of its own for hotness monitoring units, for which a module stands in: its devices, or
+# the driver itself, are on the CXL bus. What that driver has is left alone. Wants two CXL memory functions, and in
+# PMUKIT_MODULE and PMUKIT_STANDIN the files of the module and of the stand-in, both of which are loaded.
+. "$(dirname "$0")/hmu.sh"
+module=$PMUKIT_MODULE standin=$PMUKIT_STANDIN
+pmus=/sys/bus/event_source/devices
+
+[ -e "$module" ] && [ -e "$standin" ] || skip_all "no modules in PMUKIT_MODULE and PMUKIT_STANDIN"
+pmu_of_device 0 >/dev/null && pmu_of_device 1 >/dev/null || skip_all "no two CXL memory functions with a PMU"
+
+function_of() { basename "$(dirname "$(grep -lx 0x050210 /sys/bus/pci/devices/*/class | sort | sed -n "$(($1 + 1))p")")"; }
+first=$(function_of 0) second=$(function_of 1)
+
+# By the name: where a PMU is in sysfs does not say whose it is on all kernels.
+pmus_of() {
+	mem=$(ls "/sys/bus/pci/devices/$1" | grep -x 'mem[0-9]*' | head -n 1)
+	ls $pmus | grep -c "^cxl_hmu_${mem:-none}\."
+}
+# claims FUNCTION: how many ranges of its registers the module has
+claims() {
+	awk -v wanted="$1" '
+		{ depth = match($0, /[^ ]/); name = $0; sub(/^.* : /, "", name) }
+		depth <= inside { inside = 0 }
+		name == wanted && !inside { inside = depth }
+		inside && name == "cxl_hmu" { claims++ }
+		END { print claims + 0 }' /proc/iomem
+}
+has() { [ "$(pmus_of "$1")" -gt 0 ] && [ "$(claims "$1")" -gt 0 ]; }
+has_none() { [ "$(pmus_of "$1")" = 0 ] && [ "$(claims "$1")" = 0 ]; }
+# says_once FUNCTION: since $lines
+says_once() { [ "$(dmesg | tail -n "+$((lines + 1))" | grep "$1" | grep -c "left to the kernel's own driver")" = 1 ]; }
+mark() { lines=$(dmesg | wc -l); }
+rebind() {
+	echo "$1" >/sys/bus/pci/drivers/cxl_pci/unbind && echo "$1" >/sys/bus/pci/drivers/cxl_pci/bind
+}
+# loaded_beside WORD: the stand-in shows that before the module comes
+loaded_beside() {
+	rmmod cxl_hmu && insmod "$standin" "shows=$1" && mark && insmod "$module"
+}
+
+plan 9
+has "$first" && has "$second"
+result "both functions have PMUs, and the module has claimed registers of both" $?
+
+rmmod cxl_hmu_own && loaded_beside device && [ -e /sys/bus/cxl/devices/hmu_mem0.0 ]
+result "with a device of the kernel's own below the first the module is loaded" $?
+has_none "$first" && says_once "$first"
+result "the first is left alone, with one line" $?
+has "$second" && ! says_once "$second"
+result "the second is not" $?
+rmmod cxl_hmu_own && rebind "$first" && within 10 has "$first"
+result "without it, bound anew, the first has its PMU" $?
+
+loaded_beside driver && [ -e /sys/bus/cxl/drivers/cxl_hmu ]
+result "with the kernel's own driver on the bus the module is loaded" $?
+has_none "$first" && says_once "$first" && has_none "$second" && says_once "$second"
+result "both are left alone, with one line each" $?
+mark && rebind "$first" && sleep 1 && has_none "$first" && says_once "$first"
+result "so is a function that is bound anew" $?
+rmmod cxl_hmu_own && rebind "$first" && rebind "$second" && within 10 has "$first" && within 10 has "$second"
+result "without it, bound anew, both have their PMUs" $?
+insmod "$standin"
+exit $tap_failed
