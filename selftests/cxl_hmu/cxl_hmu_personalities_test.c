@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <pmukit/cxl_hmu.h>
@@ -31,6 +32,8 @@
 #define TRIES		3	/* to clear a status bit that stays */
 #define QUIET_US	1000000
 #define ROUNDS		2
+#define UNBIND		"/sys/bus/pci/drivers/cxl_pci/unbind"
+#define BIND		"/sys/bus/pci/drivers/cxl_pci/bind"
 #define TIMEOUT_SECONDS	120
 
 FIXTURE(personality) {
@@ -257,6 +260,33 @@ TEST_F_TIMEOUT(announced, bits_that_stay_end_in_silence, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, new_interrupts(self));
 	EXPECT_EQ(0, self->tally.lost);
 	EXPECT_EQ(0, self->tally.flags);
+}
+
+/* The log */
+
+static bool is_about_the_version(const char *line, const void *pci)
+{
+	return strstr(line, pci) && strstr(line, "CHMU") && strstr(line, "version");
+}
+
+TEST(a_newer_version_is_logged_once)
+{
+	struct hmu_device device;
+	char pmu[64];
+	int log;
+
+	if (!getenv("PMUKIT_SHAPES"))
+		SKIP(return, "PMUKIT_SHAPES does not name the shapes of the devices");
+	use(_metadata, &device, pmu, sizeof(pmu), "newer");
+	hmu_device_unmap(&device);
+	log = log_open();
+	ASSERT_LE(0, log);
+	ASSERT_EQ(0, write_text(UNBIND, device.pci));
+	ASSERT_EQ(0, hmu_pmu_wait(&device, 0));
+	ASSERT_EQ(0, write_text(BIND, device.pci));
+	ASSERT_EQ(0, hmu_pmu_wait(&device, 1));
+	EXPECT_EQ(1, log_count(log, is_about_the_version, device.pci));
+	close(log);
 }
 
 int main(int argc, char **argv)
