@@ -71,6 +71,13 @@ real_time() {
 	echo CONFIG_64BIT=y >"/lib/modules/$release/build/.config"
 	! passes_over "$1" $release && echo CONFIG_PREEMPT_RT=y >>"/lib/modules/$release/build/.config" && passes_over "$1" $release
 }
+# So is one of 32 bits.
+narrow() {
+	local release=6.1.0-99-686
+	mkdir -p "/lib/modules/$release/build/include"
+	echo CONFIG_X86_32=y >"/lib/modules/$release/build/.config"
+	passes_over "$1" $release && echo CONFIG_64BIT=y >>"/lib/modules/$release/build/.config" && ! passes_over "$1" $release
+}
 
 # A stand-in for the module that arm64 kernels bring, where the kernel's own modules stand. Like that one it has no version:
 # DKMS would leave one of the same version where it is.
@@ -163,7 +170,7 @@ nothing_of() {
 
 old=${kernels[0]} new=${kernels[1]}
 
-plan 26
+plan 27
 check "headers of $old arrive" arrives "$old"
 check "dkms add of each package" add
 check "dkms build, $(release "$old")" step build pmukit
@@ -182,6 +189,7 @@ check "modprobe takes pmukit_common first" common_first "$old"
 check "the packages agree on the checksums of their symbols" symbols_agree "$old"
 check "signed with DKMS's own key" signed "$old"
 check "a real-time kernel is passed over" real_time pmukit
+check "a 32-bit kernel is passed over" narrow pmukit
 check "headers of $new arrive: the kernel is upgraded" arrives "$new"
 check "status: installed, by DKMS itself" states "$new" installed
 check "every module, of the new kernel" exactly "$new" $packages
