@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# long_list.sh DEVICE: records one run of a device that fills a list of 65535 entries twice. The recording is left in $out;
+# long_list.sh DEVICE ENTRIES: records one run of a device that makes so many entries in all, by which its long list is filled
+# twice. However slow the machine is, the run is over when they have come. The recording is left in $out;
 # cxl_hmu_entries_judge compares it with the device's own log.
 . "$(dirname "$0")/hmu.sh"
-device=$1
+device=$1 entries=$2
 
 command -v pmukit >/dev/null || skip_all "no pmukit"
 pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
@@ -11,7 +12,7 @@ needs_model "$device"
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=4,epoch_multiplier=1,epoch_scale=5,hotness_granual=8/"
 
 plan 2
-pmukit record --source model -a -e "$event" -o "$work/long.data" -- "$(dirname "$0")/until_idle.sh" "$pmu" "$(cat "$counters/$pmu/entries")" >"$work/said" 2>&1
+pmukit record --source model -a -e "$event" -o "$work/long.data" -- "$(dirname "$0")/until_idle.sh" "$pmu" "$(cat "$counters/$pmu/entries")" "$entries" >"$work/said" 2>&1
 status=$?
 sed 's/^/# /' "$work/said"
 cp "$work/long.data" "$out" && [ $status = 0 ]

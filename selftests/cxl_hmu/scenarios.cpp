@@ -301,7 +301,7 @@ Scenario cxl_hmu_personalities()
         "--instances 1 --hot-list 64 --level-above",
         "--instances 1 --hot-list 64 --sticky-status",
         "--instances 1 --reset-empties-list"};
-    shapes.steps = {{"long_list", "/selftests/cxl_hmu/long_list.sh 0", 300},
+    shapes.steps = {{"long_list", "/selftests/cxl_hmu/long_list.sh 0 131068", 300},
                     {"personalities",
                      "PMUKIT_SHAPES='long far_list largest_list padded newer without_epochs "
                      "left_enabling lenient garbage_tail joint_registers late_status full above "

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# until_idle.sh PMU ENTRIES: waits until the PMU has handed over more than so many entries and then nothing for a second.
+# until_idle.sh PMU ENTRIES [LEAST]: waits until the PMU has handed over more than so many entries, by LEAST where it is said,
+# and then nothing for a second.
 counters=/sys/kernel/debug/pmukit/$1
-before=$2
+before=$2 least=${3:-1}
 last=$before quiet=0
-for attempt in $(seq 1 300); do
+for attempt in $(seq 1 1500); do
 	sleep 0.1
 	now=$(cat "$counters/entries")
 	[ "$now" = "$last" ] && quiet=$((quiet + 1)) || quiet=0
-	[ "$now" = "$before" ] || [ $quiet -lt 10 ] || exit 0
+	[ $((now - before)) -lt "$least" ] || [ $quiet -lt 10 ] || exit 0
 	last=$now
 done
 exit 1
