@@ -504,7 +504,7 @@ Scenario cxl_hmu_neighbors()
     neighbors.models = {
         "--instances 1 --source zipf:seed=1,epochs=8,room=500,units=400 --entries-log "
         "{out}/neighbors.log",
-        "--instances 1 --serial 2 --source zipf:seed=2,units=400"};
+        "--instances 1 --serial 2 --cpmu --source zipf:seed=2,units=400"};
     neighbors.objects = {"memory-backend-ram,id=stock,size=256M"};
     neighbors.bridges = {"cxl-rp,id=rp9,bus=cxl,port=9,chassis=1,slot=9",
                          "cxl-type3,bus=rp9,volatile-memdev=stock,id=stock0,sn=0x9"};

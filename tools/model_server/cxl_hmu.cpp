@@ -78,6 +78,7 @@ void CxlHmuCommand::add_device_options()
     command_->add_option("--serial", options_.serial, "serial number of the device")
         ->capture_default_str();
     command_->add_flag("--doe", options_.doe, "have a DOE mailbox, with discovery");
+    command_->add_flag("--cpmu", options_.cpmu, "have a CXL PMU too, whose counters stand still");
     command_->add_flag("--map-memory", map_memory_,
                        "let the guest map the memory: fast, and unseen by the CHMUs");
     command_->add_option("--tap", tap_path_,

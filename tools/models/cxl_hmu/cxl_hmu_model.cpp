@@ -21,6 +21,7 @@ constexpr uint64_t kPbaOffset = 0x8000;    // behind the MSI-X table
 
 constexpr unsigned kVectors = kMessages;
 constexpr unsigned kFirstUnitVector = 1;  // 0 is for the events of the memory device
+constexpr unsigned kCpmuVector = kVectors - 1;
 
 // The feed has no bell. A writer that runs ahead of us waits.
 constexpr uint64_t kFeedPeriod_ns = 1'000'000;
@@ -107,6 +108,8 @@ CxlHmuModel::CxlHmuModel(const Options &options, AccessLog &log, vfu::Host &host
     end = place(device_, end);
     for (const Unit &unit : units_)
         end = place(*unit.shown, end);
+    if (options.cpmu)
+        end = place(cpmu_.emplace(kCpmuVector, host_), end);
     build_config(options, end);
 }
 
@@ -160,8 +163,10 @@ void CxlHmuModel::build_config(const Options &options, uint64_t registers_end)
     std::vector<vfu::Register> locator;
     append_locator_entry(locator, kLocatorComponent, map_[0].base);
     append_locator_entry(locator, kLocatorDevice, map_[1].base);
-    for (size_t i = 2; i < map_.size(); i++)
+    for (size_t i = 2; i < 2 + units_.size(); i++)
         append_locator_entry(locator, kLocatorChmu, map_[i].base);
+    if (cpmu_)
+        append_locator_entry(locator, kLocatorCpmu, map_.back().base);
     config_.add_dvsec(kCxlVendor, 0, kDvsecLocator, kLocatorBytes + 8 * map_.size(), locator);
     if (options.doe)
         doe_.emplace(config_, host_, vfu::DoeOptions{});

@@ -12,6 +12,7 @@
 #include "models/access_log.hpp"
 #include "models/cxl_hmu/chmu.hpp"
 #include "models/cxl_hmu/component_registers.hpp"
+#include "models/cxl_hmu/cpmu_registers.hpp"
 #include "models/cxl_hmu/device_registers.hpp"
 #include "models/cxl_hmu/faults.hpp"
 #include "models/cxl_hmu/options.hpp"
@@ -77,6 +78,7 @@ private:
     ComponentRegisters component_;
     DeviceRegisters device_;
     std::vector<Unit> units_;
+    std::optional<CpmuRegisters> cpmu_;
     std::vector<Mapping> map_;  // BAR 0, ascending
     SparseMemory memory_;
 };

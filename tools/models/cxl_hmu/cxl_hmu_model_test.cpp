@@ -242,6 +242,25 @@ TEST_F(Function, WithADoeMailboxItAnswersDiscovery)
     EXPECT_EQ(config(at + 0x0c), 0u);
 }
 
+TEST_F(Function, ACxlPmuIsFoundBehindTheMonitoringUnits)
+{
+    build();
+    EXPECT_TRUE(blocks_[kLocatorCpmu].empty());
+    Options options;
+    options.chmus = 2;
+    options.cpmu = true;
+    build(options);
+    ASSERT_EQ(blocks_[kLocatorCpmu].size(), 1u);
+    ASSERT_EQ(blocks_[kLocatorChmu].size(), 2u);
+    const uint64_t at = blocks_[kLocatorCpmu][0];
+    EXPECT_GT(at, blocks_[kLocatorChmu][1]);
+    EXPECT_LT(at + 0xe00, model_->config().bar(0)->size_bytes);
+    EXPECT_EQ(read(at) & 0x3f, CpmuRegisters::kCounters - 1);
+    write(at + 0xc00, 5);
+    model_->reset();
+    EXPECT_EQ(read(at + 0xc00), 0u);
+}
+
 TEST_F(Function, OnlyItsMemoryIsCxlMem)
 {
     build();

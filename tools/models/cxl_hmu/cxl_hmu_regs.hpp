@@ -25,6 +25,7 @@ struct Field {
 // Register locator block identifiers (CXL r3.2 table 8-22).
 inline constexpr uint8_t kLocatorComponent = 1;
 inline constexpr uint8_t kLocatorDevice = 3;
+inline constexpr uint8_t kLocatorCpmu = 4;
 inline constexpr uint8_t kLocatorChmu = 5;
 
 // --- Block: common capability, then the instances one after the other

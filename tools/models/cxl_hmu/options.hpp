@@ -17,7 +17,8 @@ struct Options {
     unsigned chmus = 1;
     unsigned instances = 2;  // of each CHMU
     uint64_t serial = 0x4348'4d55'0000'0001;
-    bool doe = false;  // a DOE mailbox, which knows discovery alone
+    bool doe = false;   // a DOE mailbox, which knows discovery alone
+    bool cpmu = false;  // a CXL PMU, whose counters stand still
     // The device's memory, which the guest maps, so that its accesses are not seen; not owned.
     vfu::BarMemory *mapped = nullptr;
     // The memory is the guest's own, and this tells what is done to it; not owned.
