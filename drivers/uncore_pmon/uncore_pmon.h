@@ -31,6 +31,9 @@
 
 #include "uncore_pmon_core.h"
 
+/* How often a register is read that does not answer. */
+#define UNCORE_PMON_TRIES	4
+
 struct uncore_pmon_box;
 
 /**
@@ -40,6 +43,7 @@ struct uncore_pmon_box;
  * @package: physical package of its units
  * @placed: @package is known, not taken from the order in which functions were found
  * @wrong: why the whole table is rejected, NULL for no reason
+ * @begun: its global control was written, where it is
  * @global: the first entry
  * @entries: the others
  * @nr_entries: how many
@@ -52,6 +56,7 @@ struct uncore_pmon_table {
 	int package;
 	bool placed;
 	const char *wrong;
+	bool begun;
 	struct uncore_pmon_global global;
 	struct uncore_pmon_entry *entries;
 	u32 nr_entries;
@@ -127,7 +132,9 @@ struct uncore_pmon_event_file {
  * @pdev: PCI: the function they are in, with a reference
  * @lock: guards the registers and everything below. Interrupts off, innermost.
  * @changing: between pmu_disable and pmu_enable; not under @lock
+ * @unused: why the unit is left alone, NULL for no reason
  * @dead: the registers must not be accessed any more; never cleared
+ * @silent: the last counter that was read did not answer
  * @reset: they were brought into a known state
  * @frozen: no counter of the unit counts
  * @controls: what the control of each slot contains
@@ -156,7 +163,9 @@ struct uncore_pmon_box {
 
 	struct pmukit_lock lock;
 	bool changing;
+	const char *unused;
 	bool dead;
+	bool silent;
 	bool reset;
 	bool frozen;
 	u64 controls[UNCORE_PMON_NR_SLOTS];
@@ -211,11 +220,13 @@ static inline struct uncore_pmon_event *to_uncore_pmon_event(struct pmukit_event
 
 /* uncore_pmon_main.c */
 bool uncore_pmon_programs(u8 access);
+bool uncore_pmon_is_beside_others(void);
 enum uncore_pmon_platform uncore_pmon_platform_of(const struct pci_dev *pdev);
 
 /* uncore_pmon_table.c */
 unsigned int uncore_pmon_cpu_of(int package);
 int uncore_pmon_tables_add(struct pci_dev *pdev, struct list_head *tables);
+void uncore_pmon_table_begin(struct uncore_pmon_table *table);
 void uncore_pmon_report_entry(struct uncore_pmon_table *table,
 			      const struct uncore_pmon_entry *entry);
 void uncore_pmon_table_free(struct uncore_pmon_table *table);

@@ -54,6 +54,7 @@ static const char *uncore_pmon_bar_check(const struct pci_dev *pdev, struct reso
 			continue;
 		if (!uncore_pmon_may_have_units(pdev))
 			return "its registers are in a BAR of another device";
+		/* So are windows of bridges that lead to another machine's memory. */
 		if (bar->flags & IORESOURCE_PREFETCH)
 			return "its registers are in a BAR of prefetchable memory";
 		if (!resource_contains((struct resource *)bar, place))
@@ -203,7 +204,10 @@ static void uncore_pmon_pci_write(const struct uncore_pmon_box *box, u32 offset,
 	pci_write_config_dword(box->pdev, at, lower_32_bits(value));
 }
 
-/* The halves are read apart: once more when the upper one has moved meanwhile. */
+/*
+ * The halves are read apart: once more when the upper one has moved meanwhile. Where one half did
+ * not answer there is no answer.
+ */
 static u64 uncore_pmon_pci_read(const struct uncore_pmon_box *box, u32 offset)
 {
 	u32 high = uncore_pmon_pci_read32(box, offset + sizeof(u32));
@@ -212,7 +216,7 @@ static u64 uncore_pmon_pci_read(const struct uncore_pmon_box *box, u32 offset)
 
 	if (again != high)
 		low = uncore_pmon_pci_read32(box, offset);
-	return (u64)again << 32 | low;
+	return low == U32_MAX || again == U32_MAX ? U64_MAX : (u64)again << 32 | low;
 }
 
 static const struct uncore_pmon_access uncore_pmon_pci = {
@@ -272,7 +276,7 @@ static const struct uncore_pmon_access *const uncore_pmon_accesses[] = {
 static void uncore_pmon_print_warnings(struct irq_work *work)
 {
 	static const char *const texts[UNCORE_PMON_NR_WARNINGS] = {
-		[UNCORE_PMON_SILENT]	= "the unit does not answer any more: counts stop",
+		[UNCORE_PMON_SILENT]	= "the unit does not answer: its counts may be too low",
 		[UNCORE_PMON_BACKWARDS]	= "a counter went backwards: the difference is not counted",
 	};
 	struct uncore_pmon_box *box = container_of(work, struct uncore_pmon_box, print_warnings);
@@ -326,23 +330,55 @@ void uncore_pmon_box_reset(struct uncore_pmon_box *box)
 	box->reset = true;
 }
 
-static bool uncore_pmon_box_is_frozen(const struct uncore_pmon_box *box)
+/* A read may fail now and then on real machines. */
+static u32 uncore_pmon_box_ask(const struct uncore_pmon_box *box, u32 offset)
 {
-	return box->access->read32(box, UNCORE_PMON_BOX) & UNCORE_PMON_BOX_FREEZE;
+	u32 value = U32_MAX;
+	int i;
+
+	for (i = 0; value == U32_MAX && i < UNCORE_PMON_TRIES; i++)
+		value = box->access->read32(box, offset);
+	return value;
 }
 
-/* Is the unit where its entry says; if so, it is reset. On a CPU that reaches it. */
+static bool uncore_pmon_box_is_frozen(const struct uncore_pmon_box *box)
+{
+	return uncore_pmon_box_ask(box, UNCORE_PMON_BOX) & UNCORE_PMON_BOX_FREEZE;
+}
+
+/* Programs count with a unit, too, through /dev/mem or MSRs; drivers leave it frozen behind. */
+static bool uncore_pmon_box_counts(const struct uncore_pmon_box *box)
+{
+	int slot;
+
+	if (uncore_pmon_box_is_frozen(box))
+		return false;
+	for (slot = 0; slot < box->unit.counters; slot++) {
+		if (uncore_pmon_box_ask(box, uncore_pmon_control_offset(&box->unit, slot)))
+			return true;
+	}
+	return box->kinds & BIT(UNCORE_PMON_FIXED) &&
+	       uncore_pmon_box_ask(box, UNCORE_PMON_IMC_FIXED_CONTROL);
+}
+
+/* Is the unit where its entry says, and nobody's; if so, it is reset. On a CPU that reaches it. */
 static void uncore_pmon_box_prepare(void *data)
 {
 	struct uncore_pmon_box *box = data;
 	unsigned long flags;
 
 	flags = pmukit_lock(&box->lock);
-	uncore_pmon_box_reset(box);
-	box->dead = !uncore_pmon_box_is_frozen(box);
-	uncore_pmon_box_freeze(box, false);
-	box->dead = box->dead || uncore_pmon_box_is_frozen(box);
-	uncore_pmon_box_freeze(box, true);
+	if (uncore_pmon_box_ask(box, UNCORE_PMON_BOX) == U32_MAX)
+		box->unused = "does not answer";
+	else if (!uncore_pmon_is_beside_others() && uncore_pmon_box_counts(box))
+		box->unused = "another program counts with it";
+	if (!box->unused) {
+		uncore_pmon_box_reset(box);
+		box->dead = !uncore_pmon_box_is_frozen(box);
+		uncore_pmon_box_freeze(box, false);
+		box->dead = box->dead || uncore_pmon_box_is_frozen(box);
+		uncore_pmon_box_freeze(box, true);
+	}
 	pmukit_unlock(&box->lock, flags);
 }
 
@@ -406,6 +442,8 @@ struct uncore_pmon_box *uncore_pmon_box_new(struct uncore_pmon_pmu *pmu,
  * uncore_pmon_box_up - make the registers accessible and reset the unit
  * @box: a new box
  *
+ * A unit that is left alone, see @box->unused, was only read.
+ *
  * Return: what is wrong, or NULL; the caller calls uncore_pmon_box_down() in both cases.
  */
 const char *uncore_pmon_box_up(struct uncore_pmon_box *box)
@@ -448,10 +486,12 @@ void uncore_pmon_box_control(struct uncore_pmon_box *box, int slot, u64 control)
 	box->controls[slot] = control;
 }
 
-/* A count may be all ones; a box control is not. */
-static bool uncore_pmon_box_silent(const struct uncore_pmon_box *box, u64 count)
+static u64 uncore_pmon_box_read(const struct uncore_pmon_box *box,
+				const struct uncore_pmon_event *uev)
 {
-	return count == U64_MAX && box->access->read32(box, UNCORE_PMON_BOX) == U32_MAX;
+	if (uev->cfg.kind == UNCORE_PMON_FREE)
+		return readq(box->free_base + uev->cfg.free->offset - UNCORE_PMON_MC_DCLK);
+	return box->access->read(box, uncore_pmon_counter_offset(&box->unit, uev->slot));
 }
 
 /**
@@ -460,17 +500,21 @@ static bool uncore_pmon_box_silent(const struct uncore_pmon_box *box, u64 count)
  * @uev: the event
  * @count: filled in
  *
+ * All ones are no answer; if they were a count, the next reading has it. What did not answer the
+ * last time is asked once, for each costs a timeout.
+ *
  * Return: false when the unit does not answer, which is reported.
  */
 bool uncore_pmon_box_count(struct uncore_pmon_box *box, const struct uncore_pmon_event *uev,
 			   u64 *count)
 {
-	if (uev->cfg.kind == UNCORE_PMON_FREE)
-		*count = readq(box->free_base + uev->cfg.free->offset - UNCORE_PMON_MC_DCLK);
-	else
-		*count = box->access->read(box, uncore_pmon_counter_offset(&box->unit, uev->slot));
-	if (!uncore_pmon_box_silent(box, *count))
-		return true;
-	uncore_pmon_warn(box, UNCORE_PMON_SILENT);
-	return false;
+	int tries = box->silent ? 1 : UNCORE_PMON_TRIES;
+
+	do
+		*count = uncore_pmon_box_read(box, uev);
+	while (*count == U64_MAX && --tries);
+	box->silent = *count == U64_MAX;
+	if (box->silent)
+		uncore_pmon_warn(box, UNCORE_PMON_SILENT);
+	return !box->silent;
 }

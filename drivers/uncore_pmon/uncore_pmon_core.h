@@ -70,11 +70,13 @@ struct uncore_pmon_unit {
 /**
  * struct uncore_pmon_entry - what became of an entry of the table
  * @wrong: why it is refused, NULL for no reason
+ * @unused: why the unit is left alone, NULL for no reason
  * @used: false for a place without a unit
  * @unit: valid when @used and nothing is @wrong
  */
 struct uncore_pmon_entry {
 	const char *wrong;
+	const char *unused;
 	bool used;
 	struct uncore_pmon_unit unit;
 };

@@ -41,7 +41,7 @@ MODULE_PARM_DESC(program_pci, "register PMUs of units in PCI configuration space
 
 static bool beside_intel_uncore;
 module_param(beside_intel_uncore, bool, 0444);
-MODULE_PARM_DESC(beside_intel_uncore, "also where the kernel's own driver has PMUs: both program the same units, and counts are wrong while both are used");
+MODULE_PARM_DESC(beside_intel_uncore, "also units that the kernel's own driver or another program uses: both program them, and counts are wrong while both do");
 
 static char *platform = "auto";
 module_param(platform, charp, 0444);
@@ -113,12 +113,26 @@ bool uncore_pmon_programs(u8 access)
 	return access != UNCORE_PMON_ACCESS_PCI || program_pci;
 }
 
+/**
+ * uncore_pmon_is_beside_others - are units used that others use
+ *
+ * Return: false when they are left alone.
+ */
+bool uncore_pmon_is_beside_others(void)
+{
+	return beside_intel_uncore;
+}
+
 /* Entries; under uncore_pmon_mutex */
 
 /* Why a unit of a table is only listed, NULL when it is to be used. */
 static const char *uncore_pmon_unused(const struct uncore_pmon_table *table,
-				      const struct uncore_pmon_unit *unit)
+				      const struct uncore_pmon_entry *entry)
 {
+	const struct uncore_pmon_unit *unit = &entry->unit;
+
+	if (entry->unused)
+		return entry->unused;
 	if (table->dvsec && uncore_pmon_is_misplaced(unit, uncore_pmon_platform_of(table->pdev)))
 		return "its place in the table is wrong";
 	if (unit->access == UNCORE_PMON_ACCESS_MSR && !program_msr)
@@ -131,7 +145,7 @@ static const char *uncore_pmon_unused(const struct uncore_pmon_table *table,
 static bool uncore_pmon_is_wanted(const struct uncore_pmon_table *table,
 				  const struct uncore_pmon_entry *entry)
 {
-	return entry->used && !entry->wrong && !uncore_pmon_unused(table, &entry->unit);
+	return entry->used && !entry->wrong && !uncore_pmon_unused(table, entry);
 }
 
 static bool uncore_pmon_is_unit_of(const struct uncore_pmon_pmu *pmu,
@@ -222,20 +236,21 @@ static bool uncore_pmon_others_serve(void)
 
 /* PMUs; under uncore_pmon_mutex */
 
-/* uncore_imc_0; without a name uncore_type_99_0. */
+/*
+ * uncore_imc_0, and by its number uncore_type_6_0, which is also the name of one without. Beside
+ * intel_uncore, which may come by these names, uncore_pmon_imc_0 and no other.
+ */
 static void uncore_pmon_names(struct uncore_pmon_pmu *pmu)
 {
 	const struct uncore_pmon_type *type = uncore_pmon_type_find(pmu->unit.type);
+	const char *prefix = beside_intel_uncore ? "uncore_pmon" : "uncore";
+	char number[16];
 
-	snprintf(pmu->alias, sizeof(pmu->alias), "uncore_type_%u_%u", pmu->unit.type,
-		 pmu->unit.id);
-	if (type) {
-		snprintf(pmu->pp.name, sizeof(pmu->pp.name), "uncore_%s_%u", type->name,
-			 pmu->unit.id);
-		return;
-	}
-	strscpy(pmu->pp.name, pmu->alias, sizeof(pmu->pp.name));
-	*pmu->alias = '\0';
+	snprintf(number, sizeof(number), "type_%u", pmu->unit.type);
+	snprintf(pmu->pp.name, sizeof(pmu->pp.name), "%s_%s_%u", prefix,
+		 type ? type->name : number, pmu->unit.id);
+	if (type && !beside_intel_uncore)
+		snprintf(pmu->alias, sizeof(pmu->alias), "uncore_%s_%u", number, pmu->unit.id);
 }
 
 static bool uncore_pmon_is_taken(const struct uncore_pmon_box *new)
@@ -267,7 +282,7 @@ static const char *uncore_pmon_box_check(const struct uncore_pmon_table *table,
 	return NULL;
 }
 
-/* What is wrong with the unit goes to its entry. Returns -ENOMEM, or 0. */
+/* Why the unit is not used goes to its entry. Returns -ENOMEM, or 0. */
 static int uncore_pmon_box_add(struct uncore_pmon_pmu *pmu, struct uncore_pmon_table *table,
 			       struct uncore_pmon_entry *entry)
 {
@@ -278,7 +293,8 @@ static int uncore_pmon_box_add(struct uncore_pmon_pmu *pmu, struct uncore_pmon_t
 	entry->wrong = uncore_pmon_box_check(table, box);
 	if (!entry->wrong)
 		entry->wrong = uncore_pmon_box_up(box);
-	if (entry->wrong) {
+	entry->unused = box->unused;
+	if (entry->wrong || entry->unused) {
 		uncore_pmon_box_down(box);
 		kfree(box);
 		uncore_pmon_report_entry(table, entry);
@@ -411,10 +427,13 @@ static int uncore_pmon_add_missing(void)
  */
 static int uncore_pmon_pmus_update(void)
 {
+	struct uncore_pmon_table *table;
 	struct uncore_pmon_pmu *pmu;
 
 	if (!beside_intel_uncore && uncore_pmon_others_serve())
 		return -EBUSY;
+	list_for_each_entry(table, &uncore_pmon_tables, node)
+		uncore_pmon_table_begin(table);
 	while ((pmu = uncore_pmon_outdated()))
 		uncore_pmon_pmu_remove(pmu);
 	return uncore_pmon_add_missing();
@@ -512,7 +531,7 @@ static void uncore_pmon_show_entry(struct seq_file *file, const struct uncore_pm
 		seq_printf(file, "type_%u_%u ", entry->unit.type, entry->unit.id);
 	seq_printf(file, "%s package %d: ", accesses[entry->unit.access], table->package);
 	box = uncore_pmon_box_find(entry);
-	unused = uncore_pmon_unused(table, &entry->unit);
+	unused = uncore_pmon_unused(table, entry);
 	if (box)
 		seq_printf(file, "%s\n", box->pmu->pp.name);
 	else if (unused)
@@ -653,7 +672,7 @@ static int uncore_pmon_start(void)
 		pr_err("uncore_pmon: no Intel PCI function has a discovery table\n");
 		return -ENODEV;
 	}
-	ret = uncore_pmon_pmus_update();
+	ret = uncore_pmon_yielded ? -EBUSY : uncore_pmon_pmus_update();
 	if (ret == -EBUSY)
 		pr_err("uncore_pmon: the kernel's intel_uncore has these units; unload it, or load with beside_intel_uncore=1\n");
 	if (ret)
@@ -671,7 +690,7 @@ static int uncore_pmon_start_locked(void)
 
 	pci_lock_rescan_remove();
 	mutex_lock(&uncore_pmon_mutex);
-	ret = uncore_pmon_yielded ? -EBUSY : uncore_pmon_start();
+	ret = uncore_pmon_start();
 	mutex_unlock(&uncore_pmon_mutex);
 	pci_unlock_rescan_remove();
 	return ret;

@@ -189,14 +189,20 @@ static const char *uncore_pmon_run_all_by_msr(const struct uncore_pmon_table *ta
 	return NULL;
 }
 
-/*
+/**
+ * uncore_pmon_table_begin - before units of a table are used, once
+ * @table: the table
+ *
  * Granite Rapids and its like may begin with all units frozen. Sapphire Rapids, whose global
  * control is an MSR as well, is left as firmware set it, as the kernel's own driver leaves it.
  */
-static void uncore_pmon_run_all(const struct uncore_pmon_table *table)
+void uncore_pmon_table_begin(struct uncore_pmon_table *table)
 {
 	const char *wrong = NULL;
 
+	if (table->begun || table->wrong || !table->dvsec)
+		return;
+	table->begun = true;
 	if (uncore_pmon_global_is_mmio(&table->global))
 		wrong = uncore_pmon_global_run(table->global.control);
 	else if (uncore_pmon_programs(UNCORE_PMON_ACCESS_MSR) &&
@@ -223,16 +229,21 @@ static void uncore_pmon_limit_chas(struct uncore_pmon_table *table)
 }
 
 /**
- * uncore_pmon_report_entry - one line for a rejected entry, but not a thousand for a table
+ * uncore_pmon_report_entry - one line for an entry that is not used, but not a thousand for a table
  * @table: its table
- * @entry: the entry
+ * @entry: the entry; what is only left alone is no warning
  */
 void uncore_pmon_report_entry(struct uncore_pmon_table *table,
 			      const struct uncore_pmon_entry *entry)
 {
-	if (table->nr_reported++ < UNCORE_PMON_LINES_SHOWN)
+	if (table->nr_reported++ >= UNCORE_PMON_LINES_SHOWN)
+		return;
+	if (entry->wrong)
 		pr_warn("uncore_pmon: %s: entry %td: %s\n", pci_name(table->pdev),
 			entry - table->entries + 1, entry->wrong);
+	else
+		pr_info("uncore_pmon: %s: entry %td: %s\n", pci_name(table->pdev),
+			entry - table->entries + 1, entry->unused);
 }
 
 static void uncore_pmon_report_table(struct uncore_pmon_table *table)
@@ -290,8 +301,6 @@ static int uncore_pmon_table_add(struct pci_dev *pdev, int dvsec, struct list_he
 		table->wrong = "there are more functions with tables than packages";
 	if (table->wrong)
 		table->nr_entries = 0;
-	else
-		uncore_pmon_run_all(table);
 	uncore_pmon_limit_chas(table);
 	uncore_pmon_report_table(table);
 	list_add_tail(&table->node, tables);
