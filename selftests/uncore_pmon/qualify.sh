@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # qualify.sh healthy|faults: pmukit qualify of the model of the uncore: a healthy function, or one function a fault:
-#   0 healthy, 1 control-unaligned, 2 stride-2, 3 bar-prefetchable, 4 registers-all-ones
+#   0 healthy, 1 control-unaligned, 2 stride-2, 3 bar-prefetchable, 4 registers-all-ones, 5 healthy, with a global control in memory
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/qualify_steps.sh"
 [ -d /sys/module/uncore_pmon ] || skip_all "the module is not loaded"
 
 if [ "$1" = faults ]; then
-	plan 4
+	plan 6
 	qualify uncore_pmon
 	is FAIL 1 3
 	result "fault control-unaligned: an entry that cannot be" $?
@@ -15,17 +15,27 @@ if [ "$1" = faults ]; then
 	result "fault stride-2: no table" $?
 	is FAIL 3 1
 	result "fault bar-prefetchable: no plain memory" $?
-	is FAIL 4 10 && [ "$status" = 1 ]
-	result "fault registers-all-ones: units do not answer" $?
+	is "NOT TESTED" 4 10 11 && none FAIL 4 && [ "$status" = 1 ]
+	result "fault registers-all-ones: units that do not answer say nothing" $?
+	none FAIL 5 && is PASS 5 27
+	result "the driver has let all units count" $?
+	rmmod uncore_pmon
+	for function in /sys/bus/pci/devices/*; do
+		[ "$(cat "$function/vendor" "$function/device")" = "$(printf '0x8086\n0x09a7')" ] && last=${function##*/0000:}
+	done
+	uncore_load --function "$last" --bar 2 --width 4 --poke 0=1 && qualify --active uncore_pmon
+	is FAIL 5 27 && is "NOT TESTED" 5 20 26 && is PASS 5 17 18 19
+	result "a global control that freezes all units: it fails, and no clock is waited for" $?
+	insmod /lib/vmrun/uncore_pmon.ko
 	exit $tap_failed
 fi
 
 plan 6
 qualify uncore_pmon
-[ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 11 12
+[ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 11 12 29
 result "the healthy function passes what is read, beside the driver" $?
 qualify --active uncore_pmon
-none FAIL 0 && is "NOT TESTED" 0 17 18 19 20
+none FAIL 0 && is "NOT TESTED" 0 17 18 19 20 26
 result "units that the driver programs are not written" $?
 rmmod uncore_pmon
 qualify uncore_pmon
@@ -33,7 +43,7 @@ qualify uncore_pmon
 result "without the driver it passes what is read" $?
 cp "$work/report" "$work/before"
 qualify --active --bundle "$work/bundle.tar.zst" uncore_pmon
-[ "$status" = 0 ] && none FAIL 0 && is PASS 0 17 18 19 20
+[ "$status" = 0 ] && none FAIL 0 && is PASS 0 17 18 19 20 26
 result "and what is written" $?
 [ -s "$work/bundle.tar.zst" ]
 result "a bundle is written" $?

@@ -192,6 +192,7 @@ Scenario uncore_pmon_qualify_faults()
             fmt::format("--unit-ids imc={},{} --unit-ids unknown={}", 2 * i, 2 * i + 1, i));
     for (size_t i = 0; i < std::size(kFaults); i++)
         qualify.models[i + 1] += fmt::format(" --fault {}", kFaults[i]);
+    qualify.models.push_back("--unit-ids imc=10,11 --unit-ids unknown=5 --global-mmio");
     qualify.steps = {{"qualify", "/selftests/uncore_pmon/qualify.sh faults", 300}};
     qualify.kernels = kX86Kernels;
     return qualify;

@@ -178,7 +178,8 @@ std::vector<Statement> statements_of(std::span<const Check<Device>> checks)
     return {checks.begin(), checks.end()};
 }
 
-// One outcome of many parts of a device: the first FAIL, else PASS where any was seen.
+// One outcome of many parts of a device: the first FAIL, else PASS where any was seen, with the
+// number of those.
 template <typename Parts, typename Examine>
 Outcome each(Parts &parts, Examine examine)
 {
@@ -194,7 +195,7 @@ Outcome each(Parts &parts, Examine examine)
     }
     if (!first)
         return not_tested("there is none");
-    if (passed > 1)
+    if (passed && std::size(parts) > 1)
         append(first->seen, "; {} of {} alike", passed, std::size(parts));
     return *first;
 }

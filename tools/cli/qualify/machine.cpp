@@ -252,11 +252,13 @@ bool Machine::is_ram(uint64_t first, uint64_t last) const
 
 bool Machine::resctrl_mounted() const
 {
-    std::ifstream mounts(host_.path("proc/mounts"));
-    for (std::string line; std::getline(mounts, line);) {
-        const std::vector<std::string_view> words = split(line, ' ');
-        if (words.size() > 2 && words[2] == "resctrl")
-            return true;
+    for (const char *name : {"proc/mounts", "proc/1/mounts"}) {
+        std::ifstream mounts(host_.path(name));
+        for (std::string line; std::getline(mounts, line);) {
+            const std::vector<std::string_view> words = split(line, ' ');
+            if (words.size() > 2 && words[2] == "resctrl")
+                return true;
+        }
     }
     return false;
 }

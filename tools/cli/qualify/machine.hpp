@@ -97,10 +97,15 @@ enum class Access { kRead, kReadWrite };
 
 class Machine {
 public:
-    Machine(std::string root, bool active) : host_(std::move(root)), active_(active) {}
+    Machine(std::string root, bool active, bool full)
+        : host_(std::move(root)), active_(active), full_(full)
+    {
+    }
 
     const Host &host() const { return host_; }
     bool active() const { return active_; }
+    // What is seen may have memory addresses in it.
+    bool full() const { return full_; }
 
     // A file of device memory (sys/bus/pci/devices/*/resourceN, dev/mem), from a byte of it on.
     Result<Window> map(const std::string &name, uint64_t offset, size_t bytes, Access access) const;
@@ -123,6 +128,7 @@ public:
     std::optional<std::vector<std::string>> claims(uint64_t first, uint64_t last) const;
     // Some of these addresses are the machine's RAM.
     bool is_ram(uint64_t first, uint64_t last) const;
+    // By this program's own mount namespace or that of the machine's first process.
     bool resctrl_mounted() const;
 
 private:
@@ -133,7 +139,7 @@ private:
     std::vector<Region> regions() const;
 
     Host host_;
-    bool active_;
+    bool active_, full_;
 };
 
 }  // namespace pmukit::cli::qualify

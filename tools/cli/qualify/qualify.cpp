@@ -169,7 +169,7 @@ Result<int> run_qualify(const QualifyOptions &options, Output &out)
         return Error{Errc::kUsage, "--full: it is for --bundle"};
     if (is_standard_output(options.bundle))
         return Error{Errc::kUsage, "--bundle: the report is on standard output; name a file"};
-    const Machine machine(options.root, options.active);
+    const Machine machine(options.root, options.active, options.full);
     if (!machine.host().has("sys"))
         return Error{Errc::kNotFound, text_of("--root {}: there is no sys in it", options.root)};
     const Result<std::vector<DeviceReport>> reports = driver->examine(machine, options.full);

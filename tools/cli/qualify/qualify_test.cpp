@@ -85,7 +85,8 @@ public:
     }
 
     void pci(const std::string &name, uint32_t vendor, uint32_t device, const std::string &type,
-             const std::string &config, unsigned bar, uint64_t start, size_t bar_bytes)
+             const std::string &config, unsigned bar, uint64_t start, size_t bar_bytes,
+             uint64_t flags = 0x40200)
     {
         const std::string path = "sys/bus/pci/devices/" + name;
         folder_.put(path + "/vendor", text_of("{:#06x}\n", vendor));
@@ -95,7 +96,7 @@ public:
         std::string resource;
         for (unsigned i = 0; i < 6; i++)
             append(resource, "{:#018x} {:#018x} {:#018x}\n", i == bar ? start : 0,
-                   i == bar ? start + bar_bytes - 1 : 0, i == bar ? 0x40200 : 0);
+                   i == bar ? start + bar_bytes - 1 : 0, i == bar ? flags : 0);
         folder_.put(path + "/resource", resource);
     }
 
@@ -419,7 +420,10 @@ TEST_F(QualifyHisiPtt, ADeviceThatMayWriteToMemoryOrHasADriverIsLeftAlone)
 // uncore_pmon: a table of one memory controller, whose registers are in dev/mem.
 
 constexpr const char *kPmonName = "0000:7f:00.3";
-constexpr uint64_t kBox = 0x202800;
+constexpr uint64_t kBox = 0x202800, kGlobal = 0x200000;
+constexpr uint64_t kMmio = uint64_t{1} << 62;
+constexpr const char *kSapphireRapids =
+    "CPU:\n   0x00000001 0x00: eax=0x000806f8 ebx=0x00000000 ecx=0x00000000 edx=0x00000000\n";
 
 class QualifyUncorePmon : public testing::Test {
 protected:
@@ -430,8 +434,8 @@ protected:
         put<uint32_t>(config_, 0x104, 0x8086 | 0x10 << 20);
         put<uint32_t>(config_, 0x108, 1);
         table_ = std::string(4096, '\0');
-        put<uint64_t>(table_, 0, 1 | 3 << 8 | 1 << 16 | 1ull << 62);
-        put<uint64_t>(table_, 8, 0x200000);
+        put<uint64_t>(table_, 0, 1 | 3 << 8 | 1 << 16 | kMmio);
+        put<uint64_t>(table_, 8, kGlobal);
         put<uint64_t>(table_, 24, 4 | 0x40 << 8 | 48 << 16 | 8ull << 24 | 1ull << 62);
         put<uint64_t>(table_, 32, kBox);
         put<uint64_t>(table_, 40, 6);
@@ -443,6 +447,36 @@ protected:
         tree_.folder().put(text_of("sys/bus/pci/devices/{}/resource0", kPmonName), table_);
         tree_.folder().put("dev/mem", memory_);
     }
+    // A unit in MSRs behind the one in memory, of a control and a counter.
+    void add_msr_unit(uint64_t control, uint16_t type = 0)
+    {
+        put<uint64_t>(table_, 0, 1 | 3 << 8 | 2 << 16 | kMmio);
+        put<uint64_t>(table_, 48, 1 | 2 << 8 | 48 << 16 | 8ull << 24);
+        put<uint64_t>(table_, 56, control);
+        put<uint64_t>(table_, 64, type);
+    }
+    // A second memory controller behind the first.
+    void add_imc(uint64_t box)
+    {
+        put<uint64_t>(table_, 0, 1 | 3 << 8 | 2 << 16 | kMmio);
+        put<uint64_t>(table_, 48, 4 | 0x40 << 8 | 48 << 16 | 8ull << 24 | kMmio);
+        put<uint64_t>(table_, 56, box);
+        put<uint64_t>(table_, 64, 6 | 1 << 16);
+    }
+    // CPU 0 in node and package 0, CPU 1 in the others; their MSRs.
+    void two_packages(const std::string &msrs_of_0, const std::string &msrs_of_1)
+    {
+        tree_.folder().put("sys/devices/system/cpu/online", "0-1\n");
+        tree_.folder().put("sys/devices/system/cpu/cpu1/topology/physical_package_id", "1\n");
+        tree_.folder().folder("sys/devices/system/cpu/cpu0/node0");
+        tree_.folder().folder("sys/devices/system/cpu/cpu1/node1");
+        tree_.folder().put("dev/cpu/0/msr", msrs_of_0);
+        tree_.folder().put("dev/cpu/1/msr", msrs_of_1);
+    }
+    void in_node(const std::string &node)
+    {
+        tree_.folder().put(text_of("sys/bus/pci/devices/{}/numa_node", kPmonName), node + "\n");
+    }
 
     Tree tree_;
     std::string config_, table_, memory_;
@@ -452,7 +486,7 @@ TEST_F(QualifyUncorePmon, ReadsPass)
 {
     put_tree();
     const nlohmann::json report = tree_.report("", "uncore_pmon", 0);
-    for (unsigned number = 1; number <= 11; number++)
+    for (unsigned number : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 27, 29})
         EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
@@ -499,14 +533,168 @@ TEST_F(QualifyUncorePmon, AddressesInRamAndWrongTablesFail)
     EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 1), 1), "FAIL");
 }
 
-TEST_F(QualifyUncorePmon, UnitsThatDoNotAnswerFail)
+TEST_F(QualifyUncorePmon, UnitsThatDoNotAnswerAreNotTested)
 {
-    put<uint32_t>(memory_, kBox, ~0u);
+    std::fill_n(memory_.begin() + kBox, 0x58, '\xff');
     put_tree();
-    const nlohmann::json report = tree_.report("--active", "uncore_pmon", 1);
-    EXPECT_EQ(verdict_of(report, 10), "FAIL");
-    EXPECT_EQ(verdict_of(report, 17), "NOT TESTED");
+    const nlohmann::json report = tree_.report("--active", "uncore_pmon", 0);
+    for (unsigned number : {10, 11, 17, 18, 19, 20})
+        EXPECT_EQ(verdict_of(report, number), "NOT TESTED") << number << seen_of(report, number);
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+}
+
+TEST_F(QualifyUncorePmon, OneUnitThatDoesNotAnswerSaysNothingOfTheOthers)
+{
+    std::fill_n(memory_.begin() + kBox, 0x58, '\xff');
+    add_imc(kBox + 0x800);
+    put_tree();
+    const nlohmann::json report = tree_.report("", "uncore_pmon", 0);
+    for (unsigned number : {10, 11}) {
+        EXPECT_EQ(verdict_of(report, number), "PASS") << seen_of(report, number);
+        EXPECT_NE(seen_of(report, number).find("1 of 2"), std::string::npos)
+            << seen_of(report, number);
+    }
+}
+
+TEST_F(QualifyUncorePmon, AControlThatDoesNotAnswerIsNotPutBack)
+{
+    put<uint32_t>(memory_, kBox, 1);
+    put<uint32_t>(memory_, kBox + 0x44, ~0u);
+    put_tree();
+    const nlohmann::json report = tree_.report("--active", "uncore_pmon", 0);
+    EXPECT_EQ(verdict_of(report, 17), "NOT TESTED") << seen_of(report, 17);
+    EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+}
+
+TEST_F(QualifyUncorePmon, TheFixedCounterIsTriedWhereItIsKnown)
+{
+    put<uint32_t>(memory_, kBox, 1);
+    put<uint64_t>(memory_, kBox + 0x38, 0x77);
+    put<uint32_t>(memory_, kBox + 0x54, 1 << 22);
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("--active", "uncore_pmon", 1), 26), "NOT TESTED");
+    tree_.folder().put("cpuid", kSapphireRapids);
+    const nlohmann::json report = tree_.report("--active", "uncore_pmon", 1);
+    EXPECT_EQ(verdict_of(report, 26), "FAIL") << "a file does not count: " << seen_of(report, 26);
+    EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+    put<uint16_t>(config_, 2, 0x09a1);
+    put_tree();
+    tree_.folder().put(text_of("sys/bus/pci/devices/{}/device", kPmonName), "0x09a1\n");
+    EXPECT_EQ(verdict_of(tree_.report("--active", "uncore_pmon", 1), 26), "NOT TESTED");
+    EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+}
+
+TEST_F(QualifyUncorePmon, AGlobalControlThatFreezesFailsAndStopsTestsOfClocks)
+{
+    tree_.folder().put("cpuid", kSapphireRapids);
+    put<uint32_t>(memory_, kGlobal, 1);
+    put_tree();
+    nlohmann::json report = tree_.report("--active", "uncore_pmon", 1);
+    EXPECT_EQ(verdict_of(report, 27), "FAIL");
+    for (unsigned number : {20, 26})
+        EXPECT_NE(seen_of(report, number).find("freezes all units"), std::string::npos)
+            << seen_of(report, number);
+    EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+
+    put<uint32_t>(memory_, kGlobal, 2);
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 0), 27), "PASS");
+    put<uint32_t>(memory_, kGlobal, ~0u);
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 0), 27), "NOT TESTED");
+}
+
+TEST_F(QualifyUncorePmon, AGlobalControlThatIsAnMsrIsThatOfThePackage)
+{
+    put<uint64_t>(table_, 0, 1 | 3 << 8 | 1 << 16);
+    put<uint64_t>(table_, 8, 0x2ff0);
+    put_tree();
+    std::string frozen(8 * 0x3000, '\0'), free(8 * 0x3000, '\0');
+    put<uint64_t>(frozen, 8 * 0x2ff0, 1);
+    two_packages(frozen, free);
+    EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 1), 27), "NOT TESTED");
+    in_node("1");
+    EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 0), 27), "PASS");
+    in_node("0");
+    EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 1), 27), "FAIL");
+    put<uint64_t>(table_, 8, 0xc0000080);
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 0), 27), "NOT TESTED");
+}
+
+TEST_F(QualifyUncorePmon, MsrsAreThoseOfTheFunctionsPackage)
+{
+    add_msr_unit(0x2000);
+    put_tree();
+    tree_.folder().put("cpuid", kSapphireRapids);
+    std::string wrong(8 * 0x3000, '\0'), right(8 * 0x3000, '\0');
+    put<uint64_t>(wrong, 8 * 0x2000, ~uint64_t{0});
+    put<uint64_t>(wrong, 8 * 0x2ffe, 7);
+    put<uint64_t>(right, 8 * 0x2000, 0x100);
+    put<uint64_t>(right, 8 * 0x2ffe, 1);
+    two_packages(wrong, right);
+    nlohmann::json report = tree_.report("--active", "uncore_pmon", 1);
+    EXPECT_EQ(verdict_of(report, 9), "FAIL") << "one function, two packages, and no node";
+    for (unsigned number : {14, 15, 21})
+        EXPECT_NE(seen_of(report, number).find("no CPU of the function's package"),
+                  std::string::npos)
+            << number << seen_of(report, number);
+    in_node("1");
+    report = tree_.report("--active", "uncore_pmon", 1);
+    for (unsigned number : {9, 14, 15, 21, 28})
+        EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
+    EXPECT_NE(seen_of(report, 21).find("0x101"), std::string::npos) << seen_of(report, 21);
+    in_node("0");
+    report = tree_.report("", "uncore_pmon", 1);
+    for (unsigned number : {14, 15})
+        EXPECT_EQ(verdict_of(report, number), "FAIL") << number << seen_of(report, number);
+    EXPECT_EQ(contents(tree_.folder().path("dev/cpu/0/msr")), wrong);
+    EXPECT_EQ(contents(tree_.folder().path("dev/cpu/1/msr")), right);
+}
+
+TEST_F(QualifyUncorePmon, MsrsOutsideOfTheKnownOnesFail)
+{
+    for (const auto &[control, verdict] : {std::pair{0x3ff6, "PASS"}, std::pair{0x3ff8, "FAIL"}}) {
+        add_msr_unit(static_cast<uint64_t>(control));
+        put_tree();
+        const nlohmann::json report =
+            tree_.report("", "uncore_pmon", verdict == std::string("FAIL"));
+        EXPECT_EQ(verdict_of(report, 28), verdict) << seen_of(report, 28);
+    }
+}
+
+TEST_F(QualifyUncorePmon, ABarWithUnitsIsPlainMemoryOfAFunctionThatMayHaveThem)
+{
+    struct Owner {
+        const char *type;
+        uint32_t vendor;
+        uint64_t flags;
+        const char *class_verdict, *memory_verdict;
+    };
+    constexpr uint64_t kPlain = 0x40200, kPrefetchable = 0x42208;
+    const Owner kOwners[] = {
+        {"0x060400", 0x8086, kPlain, "PASS", "PASS"},
+        {"0x060000", 0x8086, kPlain, "PASS", "PASS"},
+        {"0x088000", 0x8086, kPlain, "PASS", "PASS"},
+        {"0x118000", 0x8086, kPlain, "PASS", "PASS"},
+        {"0x020000", 0x8086, kPlain, "FAIL", "PASS"},
+        {"0x088000", 0x1234, kPlain, "FAIL", "PASS"},
+        {"0x088000", 0x8086, kPrefetchable, "PASS", "FAIL"},
+    };
+    constexpr uint64_t kBar = 0xc8000000;
+    put<uint64_t>(table_, 32, kBar + 0x800);
+    put_tree();
+    for (const Owner &owner : kOwners) {
+        tree_.pci("0000:80:01.0", owner.vendor, 0x3258, owner.type,
+                  config_space(static_cast<uint16_t>(owner.vendor), 0x3258), 2, kBar, 0x1000,
+                  owner.flags);
+        tree_.folder().put("sys/bus/pci/devices/0000:80:01.0/resource2", std::string(0x1000, '\0'));
+        const bool fails = owner.class_verdict == std::string("FAIL") ||
+                           owner.memory_verdict == std::string("FAIL");
+        const nlohmann::json report = tree_.report("", "uncore_pmon", fails);
+        EXPECT_EQ(verdict_of(report, 8), owner.class_verdict) << seen_of(report, 8);
+        EXPECT_EQ(verdict_of(report, 29), owner.memory_verdict) << seen_of(report, 29);
+    }
 }
 
 #ifdef PMUKIT_ZSTD
@@ -634,6 +822,11 @@ TEST_F(QualifyCacheQos, RegistersOfResctrlAnotherToolOrTheDriverAreNotWritten)
     EXPECT_NE(seen_of(tree_.report("--active", "cache_qos", 0), 11).find("resctrl"),
               std::string::npos);
     tree_.folder().put("proc/mounts", "sysfs /sys sysfs rw 0 0\n");
+    tree_.folder().put("proc/1/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n");
+    EXPECT_NE(seen_of(tree_.report("--active", "cache_qos", 0), 11).find("resctrl"),
+              std::string::npos)
+        << "in the namespace of the first process alone";
+    tree_.folder().remove("proc/1/mounts");
     tree_.folder().folder("sys/module/cache_qos");
     EXPECT_NE(seen_of(tree_.report("--active", "cache_qos", 0), 11).find("cache_qos is loaded"),
               std::string::npos);

@@ -17,17 +17,24 @@ namespace {
 namespace uncore = decode::uncore_pmon;
 
 constexpr uint32_t kFreeze = 1, kResetControls = 1 << 8, kResetCounters = 1 << 9;
+constexpr uint32_t kEnable = 1 << 22;  // of the fixed counter's control
 constexpr uint16_t kImc = 6, kCha = 0;
+constexpr uint64_t kFixedCounter = 0x38, kFixedControl = 0x54;
+constexpr uint32_t kDiamondRapids = 0x09a1;  // its function
+constexpr uint64_t kFirstMsr = 0x2000, kLastMsr = 0x3fff;
 constexpr uint64_t kImcPair = 0x80000, kFirstImc = 0x22800, kDclk = 0x22b0;
 constexpr uint32_t kChaCountMsr = 0x2ffe;
 constexpr uint64_t kUsualWidth = 48;
+constexpr uint32_t kNoAnswer = ~0u;  // what a read gives where nothing answers
 constexpr const char *kPmus = "sys/bus/event_source/devices";
 
 struct PmonUnit {
     std::string name;  // uncore_imc_0
     uncore::Unit unit;
-    uint64_t bytes = 0;           // from the box control on
-    std::optional<Window> box{};  // MMIO, where it can be read
+    bool fixed = false;             // has the fixed counter of a memory controller
+    std::optional<unsigned> cpu{};  // of its package, where that is known
+    uint64_t bytes = 0;             // from the box control on
+    std::optional<Window> box{};    // MMIO, where it can be read
     std::optional<Error> closed{};
 };
 
@@ -41,8 +48,9 @@ struct PmonTable {
     bool stable = true;  // two reads are equal
     std::optional<Result<uncore::Table>> table{};
     std::vector<PmonUnit> units{};
+    std::optional<unsigned> cpu{};  // of its package, where that is known
     const std::vector<PciFunction> *functions = nullptr;
-    size_t tables = 0;  // of the machine
+    size_t functions_with_tables = 0;  // of the machine
 };
 
 // Finding them
@@ -68,13 +76,24 @@ bool in_memory(const PmonUnit &unit)
     return unit.unit.access == uncore::Access::kMmio;
 }
 
+// Through the BAR that they are in, if they are in one.
+Result<Window> registers_at(const Machine &machine, const std::vector<PciFunction> &functions,
+                            uint64_t at, size_t bytes, Access access)
+{
+    unsigned bar = 0;
+    const PciFunction *function = function_at(functions, at, bar);
+    return function
+               ? machine.map(function->resource(bar), at - function->bars[bar].start, bytes, access)
+               : machine.memory(at, bytes, access);
+}
+
 void open_box(const Machine &machine, const std::vector<PciFunction> &functions, PmonUnit &unit)
 {
     const uint64_t at = unit.unit.box_control;
     const unsigned last = unit.unit.counters - 1u;
     unit.bytes = std::max({uncore::control_address(unit.unit, last) + 8 - at,
                            uncore::counter_address(unit.unit, last) + 8 - at,
-                           uint64_t{unit.unit.type == kImc ? 0x58u : 0}});
+                           unit.fixed ? kFixedControl + 4 : 0});
     if (!in_memory(unit))
         return;
     if (machine.is_ram(at, at + unit.bytes - 1)) {
@@ -82,11 +101,7 @@ void open_box(const Machine &machine, const std::vector<PciFunction> &functions,
         return;
     }
     const Access access = machine.active() ? Access::kReadWrite : Access::kRead;
-    unsigned bar = 0;
-    const PciFunction *function = function_at(functions, at, bar);
-    Result<Window> box = function ? machine.map(function->resource(bar),
-                                                at - function->bars[bar].start, unit.bytes, access)
-                                  : machine.memory(at, unit.bytes, access);
+    Result<Window> box = registers_at(machine, functions, at, unit.bytes, access);
     if (box)
         unit.box = std::move(*box);
     else
@@ -99,6 +114,61 @@ std::vector<std::byte> copy_of(const Window &window, size_t bytes)
     for (size_t at = 0; at < copy.size(); at += 4)
         store_le<uint32_t>(copy.data() + at, window.read<uint32_t>(at));
     return copy;
+}
+
+// Of family 6; 0: another family, or not known.
+uint32_t model_of(const Machine &machine)
+{
+    const auto leaf = machine.cpuid(machine.cpus().front(), 1);
+    if (!leaf || (leaf->eax >> 8 & 0xf) != 6)
+        return 0;
+    return (leaf->eax >> 4 & 0xf) | (leaf->eax >> 12 & 0xf0);
+}
+
+bool is_sapphire_rapids(const Machine &machine)
+{
+    const uint32_t model = model_of(machine);
+    return model == 0x8f || model == 0xcf;
+}
+
+// As the driver has it: Granite Rapids, Sierra Forest, Grand Ridge, Clearwater Forest.
+bool is_granite_rapids(const Machine &machine)
+{
+    constexpr uint32_t kModels[] = {0xad, 0xae, 0xaf, 0xb6, 0xdd};
+    return std::ranges::find(kModels, model_of(machine)) != std::end(kModels);
+}
+
+// The fixed counter of memory controllers is where the driver has it.
+bool has_fixed(const Machine &machine, const PmonTable &table, const uncore::Unit &unit)
+{
+    return unit.type == kImc && unit.access == uncore::Access::kMmio &&
+           table.function.device != kDiamondRapids &&
+           (is_sapphire_rapids(machine) || is_granite_rapids(machine) || machine.is_virtual());
+}
+
+std::set<std::string> packages_of(const Machine &machine)
+{
+    std::set<std::string> packages;
+    for (unsigned cpu : machine.cpus())
+        packages.insert(machine.host()
+                            .text(text_of("sys/devices/system/cpu/cpu{}/topology/"
+                                          "physical_package_id",
+                                          cpu))
+                            .value_or("0"));
+    return packages;
+}
+
+// An online CPU of the function's package, as the driver finds it: MSRs are those of the package of
+// the CPU that is asked.
+std::optional<unsigned> cpu_of(const Machine &machine, const PciFunction &function)
+{
+    const auto node = machine.host().number(function.path + "/numa_node");
+    const std::vector<unsigned> cpus = machine.cpus();
+    if (node && *node >= 0)
+        for (unsigned cpu : cpus)
+            if (machine.host().has(text_of("sys/devices/system/cpu/cpu{}/node{}", cpu, *node)))
+                return cpu;
+    return packages_of(machine).size() == 1 ? std::optional(cpus.front()) : std::nullopt;
 }
 
 void read_table(const Machine &machine, PmonTable &found)
@@ -122,7 +192,8 @@ void read_table(const Machine &machine, PmonTable &found)
     found.table = uncore::parse_table(found.bytes, bar.bytes);
     if (*found.table)
         for (const uncore::Unit &unit : (*found.table)->units)
-            found.units.push_back({uncore::pmu_name(unit), unit});
+            found.units.push_back(
+                {uncore::pmu_name(unit), unit, has_fixed(machine, found, unit), found.cpu});
     for (PmonUnit &unit : found.units)
         open_box(machine, *found.functions, unit);
 }
@@ -137,6 +208,7 @@ std::vector<PmonTable> tables_of(const Machine &machine, const std::vector<PciFu
             PmonTable table;
             table.name = function.name;
             table.function = function;
+            table.cpu = cpu_of(machine, function);
             table.functions = &functions;
             if (!place)
                 table.misplaced = place.error();
@@ -150,8 +222,11 @@ std::vector<PmonTable> tables_of(const Machine &machine, const std::vector<PciFu
             place = uncore::next_table(config, found.back().place);
         }
     }
+    std::set<std::string> names;
+    for (const PmonTable &table : found)
+        names.insert(table.name);
     for (PmonTable &table : found)
-        table.tables = found.size();
+        table.functions_with_tables = names.size();
     return found;
 }
 
@@ -261,7 +336,7 @@ Outcome check_address(const Machine &machine, PmonUnit &unit)
 
 Outcome check_owner(const Machine &, PmonTable &table)
 {
-    constexpr uint32_t kPort = 0x0604, kSystem = 0x0880, kCounters = 0x1101;
+    constexpr uint32_t kBridge = 0x06, kSystem = 0x08, kSignalProcessing = 0x11;  // base classes
     std::vector<std::string> seen;
     for (const PmonUnit &unit : table.units) {
         unsigned bar = 0;
@@ -269,26 +344,14 @@ Outcome check_owner(const Machine &, PmonTable &table)
             in_memory(unit) ? function_at(*table.functions, unit.unit.box_control, bar) : nullptr;
         if (!owner)
             continue;
-        const uint32_t kind = owner->class_code >> 8;
+        const uint32_t kind = owner->class_code >> 16;
         if (owner->vendor != uncore::kIntel ||
-            (kind != kPort && kind != kSystem && kind != kCounters))
-            return fail("{} is in a BAR of {} ({:04x}:{:04x}, class {:#06x})", unit.name,
-                        owner->name, owner->vendor, owner->device, kind);
+            (kind != kBridge && kind != kSystem && kind != kSignalProcessing))
+            return fail("{} is in a BAR of {} ({:04x}:{:04x}, class {:#08x})", unit.name,
+                        owner->name, owner->vendor, owner->device, owner->class_code);
         seen.push_back(unit.name);
     }
     return pass("{} units are in BARs of Intel's functions", seen.size());
-}
-
-size_t packages_of(const Machine &machine)
-{
-    std::set<std::string> packages;
-    for (unsigned cpu : machine.cpus())
-        packages.insert(machine.host()
-                            .text(text_of("sys/devices/system/cpu/cpu{}/topology/"
-                                          "physical_package_id",
-                                          cpu))
-                            .value_or("0"));
-    return packages.size();
 }
 
 Outcome check_package(const Machine &machine, PmonTable &table)
@@ -296,19 +359,33 @@ Outcome check_package(const Machine &machine, PmonTable &table)
     const auto node = machine.host().number(table.function.path + "/numa_node");
     if (node && *node >= 0)
         return pass("node {}", *node);
-    const size_t packages = packages_of(machine);
-    return table.tables == packages
-               ? pass("no node, but {} tables for {} packages", table.tables, packages)
-               : fail("no node, and {} tables for {} packages", table.tables, packages);
+    const size_t packages = packages_of(machine).size(), functions = table.functions_with_tables;
+    if (packages == 1)
+        return pass("no node, but there is one package");
+    return functions == packages
+               ? pass("no node, but {} functions for {} packages", functions, packages)
+               : fail("no node, and {} functions for {} packages", functions, packages);
+}
+
+// On real machines a read fails now and then: a register that does not answer is asked again, as
+// the driver does.
+template <typename T>
+T ask(const PmonUnit &unit, uint64_t offset)
+{
+    constexpr int kTries = 4;
+    T value = static_cast<T>(~T{0});
+    for (int i = 0; i < kTries && value == static_cast<T>(~T{0}); i++)
+        value = unit.box->read<T>(offset);
+    return value;
 }
 
 Outcome check_answers(const Machine &, PmonUnit &unit)
 {
     if (!unit.box)
         return not_tested(*unit.closed);
-    const uint32_t control = unit.box->read<uint32_t>(0);
-    return control == ~0u ? fail("box control reads as all ones")
-                          : pass("box control {:#x}", control);
+    const uint32_t control = ask<uint32_t>(unit, 0);
+    return control == kNoAnswer ? not_tested("box control reads as all ones")
+                                : pass("box control {:#x}", control);
 }
 
 uint64_t counter_offset(const PmonUnit &unit, unsigned i)
@@ -326,7 +403,9 @@ Outcome check_counters(const Machine &, PmonUnit &unit)
     if (!unit.box)
         return not_tested(*unit.closed);
     for (unsigned i = 0; i < unit.unit.counters; i++) {
-        const uint64_t count = unit.box->read<uint64_t>(counter_offset(unit, i));
+        const uint64_t count = ask<uint64_t>(unit, counter_offset(unit, i));
+        if (count == ~uint64_t{0} && ask<uint32_t>(unit, 0) == kNoAnswer)
+            return not_tested("box control and counter {} read as all ones", i);
         if (unit.unit.width_bits < 64 && count >> unit.unit.width_bits)
             return fail("counter {} reads {:#x}", i, count);
     }
@@ -340,29 +419,15 @@ bool is_first_of_pair(const PmonUnit &unit)
            unit.unit.box_control % kImcPair == kFirstImc;
 }
 
-bool is_sapphire_rapids(const Machine &machine)
-{
-    const auto leaf = machine.cpuid(machine.cpus().front(), 1);
-    if (!leaf)
-        return false;
-    const uint32_t model = (leaf->eax >> 4 & 0xf) | (leaf->eax >> 12 & 0xf0);
-    return (leaf->eax >> 8 & 0xf) == 6 && (model == 0x8f || model == 0xcf);
-}
-
 Outcome check_clock(const Machine &machine, PmonUnit &unit)
 {
     if (!is_sapphire_rapids(machine) && !machine.is_virtual())
         return not_tested("only Sapphire and Emerald Rapids have them there");
     if (!unit.box)
         return not_tested(*unit.closed);
-    std::vector<PciFunction> functions = pci_functions(machine.host());
-    unsigned bar = 0;
-    const uint64_t at = unit.unit.box_control - kFirstImc + kDclk;
-    const PciFunction *function = function_at(functions, at, bar);
     const Result<Window> clock =
-        function
-            ? machine.map(function->resource(bar), at - function->bars[bar].start, 8, Access::kRead)
-            : machine.memory(at, 8, Access::kRead);
+        registers_at(machine, pci_functions(machine.host()),
+                     unit.unit.box_control - kFirstImc + kDclk, 8, Access::kRead);
     if (!clock)
         return not_tested(clock.error());
     const uint64_t before = clock->read<uint64_t>(0);
@@ -393,12 +458,22 @@ Outcome check_pci_unit(const Machine &machine, PmonUnit &unit)
     return pass("{} at {:#x}", name, at & 0xfff);
 }
 
-Outcome check_msr_unit(const Machine &machine, PmonUnit &unit)
+// Why MSRs of a package cannot be asked for; nullopt: they can, on this CPU.
+std::optional<Outcome> no_msrs(const Machine &machine, const std::optional<unsigned> &cpu)
 {
     if (machine.is_virtual())
         return not_tested("a virtual machine has none of these MSRs");
+    if (!cpu)
+        return not_tested("no CPU of the function's package is known");
+    return std::nullopt;
+}
+
+Outcome check_msr_unit(const Machine &machine, PmonUnit &unit)
+{
+    if (auto why = no_msrs(machine, unit.cpu))
+        return *why;
     const Result<uint64_t> control =
-        machine.msr(machine.cpus().front(), static_cast<uint32_t>(unit.unit.box_control));
+        machine.msr(*unit.cpu, static_cast<uint32_t>(unit.unit.box_control));
     if (!control)
         return control.error().code == Errc::kIo ? fail("{}", control.error().message)
                                                  : not_tested(control.error());
@@ -408,9 +483,11 @@ Outcome check_msr_unit(const Machine &machine, PmonUnit &unit)
 
 Outcome check_chas(const Machine &machine, PmonTable &table)
 {
-    if (!is_sapphire_rapids(machine) || machine.is_virtual())
+    if (!is_sapphire_rapids(machine))
         return not_tested("only Sapphire and Emerald Rapids have this MSR");
-    const Result<uint64_t> count = machine.msr(machine.cpus().front(), kChaCountMsr);
+    if (auto why = no_msrs(machine, table.cpu))
+        return *why;
+    const Result<uint64_t> count = machine.msr(*table.cpu, kChaCountMsr);
     if (!count)
         return not_tested(count.error());
     const auto listed = static_cast<uint64_t>(
@@ -428,6 +505,67 @@ Outcome check_names(const Machine &machine, PmonTable &table)
         if (unit.unit.type == kImc && !machine.host().has(text_of("{}/{}", kPmus, unit.name)))
             return fail("there is no {}", unit.name);
     return pass("each memory controller has its PMU");
+}
+
+Result<uint64_t> read_global(const Machine &machine, const PmonTable &table)
+{
+    const uncore::Global &global = (*table.table)->global;
+    if (global.access == static_cast<uint8_t>(uncore::Access::kMmio)) {
+        if (global.control % 4 || machine.is_ram(global.control, global.control + 3))
+            return Error{Errc::kDamaged, "no register can be at its address"};
+        const Result<Window> window =
+            registers_at(machine, *table.functions, global.control, 4, Access::kRead);
+        return window ? Result<uint64_t>(window->read<uint32_t>(0)) : window.error();
+    }
+    if (global.access != static_cast<uint8_t>(uncore::Access::kMsr) || global.control < kFirstMsr ||
+        global.control > kLastMsr)
+        return Error{Errc::kUnsupported, "it is neither in memory nor an MSR of the uncore"};
+    if (const auto why = no_msrs(machine, table.cpu))
+        return Error{Errc::kUnsupported, why->seen};
+    return machine.msr(*table.cpu, static_cast<uint32_t>(global.control));
+}
+
+Outcome check_global_freeze(const Machine &machine, PmonTable &table)
+{
+    if (!*table.table)
+        return not_tested(table.table->error());
+    const Result<uint64_t> control = read_global(machine, table);
+    if (!control)
+        return not_tested(control.error());
+    if (*control == kNoAnswer)
+        return not_tested("it reads as all ones");
+    return *control & kFreeze ? fail("{:#x}", *control) : pass("{:#x}", *control);
+}
+
+// Of the global control nothing is known, or it lets units count.
+bool is_frozen_globally(const Machine &machine, const PmonTable &table)
+{
+    const Result<uint64_t> control = read_global(machine, table);
+    return control && *control != kNoAnswer && *control & kFreeze;
+}
+
+Outcome check_msr_range(const Machine &, PmonUnit &unit)
+{
+    const unsigned last = unit.unit.counters - 1u;
+    const uint64_t end = std::max(uncore::control_address(unit.unit, last),
+                                  uncore::counter_address(unit.unit, last));
+    return unit.unit.box_control >= kFirstMsr && end <= kLastMsr
+               ? pass("{:#x} to {:#x}", unit.unit.box_control, end)
+               : fail("{:#x} to {:#x}", unit.unit.box_control, end);
+}
+
+Outcome check_prefetchable(const Machine &, PmonTable &table)
+{
+    size_t in_bars = 0;
+    for (const PmonUnit &unit : table.units) {
+        unsigned bar = 0;
+        const PciFunction *owner =
+            in_memory(unit) ? function_at(*table.functions, unit.unit.box_control, bar) : nullptr;
+        in_bars += owner != nullptr;
+        if (owner && owner->bars[bar].prefetchable)
+            return fail("{} is in BAR {} of {}", unit.name, bar, owner->name);
+    }
+    return pass("{} units are in BARs", in_bars);
 }
 
 // Checks that write
@@ -449,32 +587,64 @@ std::optional<std::string> pmon_held(const Machine &machine, PmonTable &table)
     return std::nullopt;
 }
 
-// A unit as it was, at the end: frozen while it is put back.
+std::vector<uint64_t> control_offsets(const PmonUnit &unit)
+{
+    std::vector<uint64_t> offsets;
+    for (unsigned i = 0; i < unit.unit.counters; i++)
+        offsets.push_back(control_offset(unit, i));
+    if (unit.fixed)
+        offsets.push_back(kFixedControl);
+    return offsets;
+}
+
+std::vector<uint64_t> counter_offsets(const PmonUnit &unit)
+{
+    std::vector<uint64_t> offsets;
+    for (unsigned i = 0; i < unit.unit.counters; i++)
+        offsets.push_back(counter_offset(unit, i));
+    if (unit.fixed)
+        offsets.push_back(kFixedCounter);
+    return offsets;
+}
+
+// A unit as it was, at the end: frozen while it is put back. What was not read is not written: of
+// a unit that does not answer, nothing.
 class KeptBox {
 public:
-    explicit KeptBox(const PmonUnit &unit) : unit_(unit), box_(unit.box->read<uint32_t>(0))
+    explicit KeptBox(const PmonUnit &unit) : unit_(unit), box_(ask<uint32_t>(unit, 0))
     {
-        unit.box->write<uint32_t>(0, kFreeze);
-        for (unsigned i = 0; i < unit.unit.counters; i++) {
-            controls_.push_back(unit.box->read<uint32_t>(control_offset(unit, i)));
-            counters_.push_back(unit.box->read<uint64_t>(counter_offset(unit, i)));
+        answers_ = box_ != kNoAnswer;
+        for (uint64_t offset : control_offsets(unit)) {
+            controls_.push_back(ask<uint32_t>(unit, offset));
+            answers_ = answers_ && controls_.back() != kNoAnswer;
         }
+        if (!answers_)
+            return;
+        unit.box->write<uint32_t>(0, kFreeze);
+        for (uint64_t offset : counter_offsets(unit))
+            counters_.push_back(ask<uint64_t>(unit, offset));
     }
     KeptBox(const KeptBox &) = delete;
     KeptBox &operator=(const KeptBox &) = delete;
     ~KeptBox()
     {
+        if (!answers_)
+            return;
         unit_.box->write<uint32_t>(0, kFreeze);
-        for (unsigned i = 0; i < unit_.unit.counters; i++) {
-            unit_.box->write<uint32_t>(control_offset(unit_, i), controls_[i]);
-            unit_.box->write<uint64_t>(counter_offset(unit_, i), counters_[i]);
-        }
+        const std::vector<uint64_t> controls = control_offsets(unit_);
+        for (size_t i = 0; i < controls.size(); i++)
+            unit_.box->write<uint32_t>(controls[i], controls_[i]);
+        const std::vector<uint64_t> counters = counter_offsets(unit_);
+        for (size_t i = 0; i < counters.size(); i++)
+            unit_.box->write<uint64_t>(counters[i], counters_[i]);
         unit_.box->write<uint32_t>(0, box_ & ~(kResetControls | kResetCounters));
     }
+    bool answers() const { return answers_; }
 
 private:
     const PmonUnit &unit_;
     uint32_t box_;
+    bool answers_ = false;
     std::vector<uint32_t> controls_;
     std::vector<uint64_t> counters_;
 };
@@ -487,18 +657,16 @@ Outcome of_box(const Machine &, PmonUnit &unit)
         return not_tested(*unit.closed);
     if (usual_access(unit.unit.type) == 3)
         return not_tested("type {} has no name here: not written to", unit.unit.type);
-    if (unit.box->read<uint32_t>(0) == ~0u)
-        return not_tested("box control reads as all ones");
     const KeptBox kept(unit);
-    return check(unit);
+    return kept.answers() ? check(unit) : not_tested("a control reads as all ones");
 }
 
 Outcome check_freeze(PmonUnit &unit)
 {
     unit.box->write<uint32_t>(0, kFreeze);
-    const uint32_t set = unit.box->read<uint32_t>(0);
+    const uint32_t set = ask<uint32_t>(unit, 0);
     unit.box->write<uint32_t>(0, 0);
-    const uint32_t cleared = unit.box->read<uint32_t>(0);
+    const uint32_t cleared = ask<uint32_t>(unit, 0);
     return set & kFreeze && !(cleared & kFreeze) ? pass("{:#x}, {:#x}", set, cleared)
                                                  : fail("{:#x}, {:#x}", set, cleared);
 }
@@ -509,7 +677,7 @@ Outcome check_controls(PmonUnit &unit)
     unit.box->write<uint32_t>(0, kFreeze);
     for (unsigned i = 0; i < unit.unit.counters; i++) {
         unit.box->write<uint32_t>(control_offset(unit, i), kValue);
-        const uint32_t seen = unit.box->read<uint32_t>(control_offset(unit, i));
+        const uint32_t seen = ask<uint32_t>(unit, control_offset(unit, i));
         if (seen != kValue)
             return fail("control {}: wrote {:#x}, read {:#x}", i, kValue, seen);
     }
@@ -521,21 +689,32 @@ Outcome check_resets(PmonUnit &unit)
     unit.box->write<uint32_t>(0, kFreeze);
     unit.box->write<uint32_t>(control_offset(unit, 0), 1);
     unit.box->write<uint32_t>(0, kFreeze | kResetControls | kResetCounters);
-    const uint32_t box = unit.box->read<uint32_t>(0);
-    const uint32_t control = unit.box->read<uint32_t>(control_offset(unit, 0));
-    const uint64_t count = unit.box->read<uint64_t>(counter_offset(unit, 0));
+    const uint32_t box = ask<uint32_t>(unit, 0);
+    const uint32_t control = ask<uint32_t>(unit, control_offset(unit, 0));
+    const uint64_t count = ask<uint64_t>(unit, counter_offset(unit, 0));
     if (box & (kResetControls | kResetCounters) || control || count)
         return fail("box control {:#x}, control {:#x}, counter {:#x}", box, control, count);
     return pass("box control {:#x}, control and counter 0", box);
 }
 
-uint64_t grown_in_10_ms(const PmonUnit &unit)
+uint64_t grown_in_10_ms(const PmonUnit &unit, uint64_t counter, uint64_t width_bits)
 {
-    const uint64_t before = unit.box->read<uint64_t>(counter_offset(unit, 0));
+    const uint64_t before = ask<uint64_t>(unit, counter);
     sleep_us(10000);
-    const uint64_t after = unit.box->read<uint64_t>(counter_offset(unit, 0));
-    const unsigned unused = 64u - std::min<unsigned>(unit.unit.width_bits, 64);
+    const uint64_t after = ask<uint64_t>(unit, counter);
+    const uint64_t unused = 64u - std::min<uint64_t>(width_bits, 64);
     return (after - before) << unused >> unused;
+}
+
+// A counter whose control makes it count a clock.
+Outcome check_clock_counter(const PmonUnit &unit, uint64_t counter, uint64_t width_bits)
+{
+    const uint64_t frozen = grown_in_10_ms(unit, counter, width_bits);
+    unit.box->write<uint32_t>(0, 0);
+    const uint64_t running = grown_in_10_ms(unit, counter, width_bits);
+    if (frozen || !running || running >> 40)
+        return fail("{} while frozen, {} while not, in 10 ms", frozen, running);
+    return pass("0 while frozen, {} while not, in 10 ms", running);
 }
 
 Outcome check_counts(PmonUnit &unit)
@@ -543,12 +722,20 @@ Outcome check_counts(PmonUnit &unit)
     constexpr uint32_t kClock = 1;  // event 1 of every named type in memory
     unit.box->write<uint32_t>(0, kFreeze);
     unit.box->write<uint32_t>(control_offset(unit, 0), kClock);
-    const uint64_t frozen = grown_in_10_ms(unit);
+    return check_clock_counter(unit, counter_offset(unit, 0), unit.unit.width_bits);
+}
+
+// Without the enable bit it stands still, whether the unit is frozen or not.
+Outcome check_fixed(PmonUnit &unit)
+{
+    unit.box->write<uint32_t>(0, kFreeze);
+    unit.box->write<uint32_t>(kFixedControl, 0);
     unit.box->write<uint32_t>(0, 0);
-    const uint64_t running = grown_in_10_ms(unit);
-    if (frozen || !running || running >> 40)
-        return fail("{} while frozen, {} while not, in 10 ms", frozen, running);
-    return pass("0 while frozen, {} while not, in 10 ms", running);
+    if (const uint64_t disabled = grown_in_10_ms(unit, kFixedCounter, kUsualWidth))
+        return fail("{} while its control is 0, in 10 ms", disabled);
+    unit.box->write<uint32_t>(0, kFreeze);
+    unit.box->write<uint32_t>(kFixedControl, kEnable);
+    return check_clock_counter(unit, kFixedCounter, kUsualWidth);
 }
 
 bool is_imc_in_memory(const PmonUnit &unit)
@@ -556,11 +743,25 @@ bool is_imc_in_memory(const PmonUnit &unit)
     return unit.unit.type == kImc && in_memory(unit);
 }
 
+// Of units that nothing freezes but themselves.
+template <bool (*concerns)(const PmonUnit &), Outcome (*check)(PmonUnit &)>
+Outcome of_running(const Machine &machine, PmonTable &table)
+{
+    if (*table.table && is_frozen_globally(machine, table))
+        return not_tested("the global control freezes all units");
+    return units_outcome<concerns, of_box<check>>(machine, table);
+}
+
+bool is_fixed(const PmonUnit &unit)
+{
+    return unit.fixed;
+}
+
 Outcome check_msr_freeze(const Machine &machine, PmonUnit &unit)
 {
-    if (machine.is_virtual())
-        return not_tested("a virtual machine has none of these MSRs");
-    const unsigned cpu = machine.cpus().front();
+    if (auto why = no_msrs(machine, unit.cpu))
+        return *why;
+    const unsigned cpu = *unit.cpu;
     const auto number = static_cast<uint32_t>(unit.unit.box_control);
     const Result<uint64_t> before = machine.msr(cpu, number);
     if (!before)
@@ -599,14 +800,15 @@ constexpr Check<PmonTable> kPmonChecks[] = {
       "assumed: not so where a function is passed through", "/proc/iomem"},
      of_table<units_outcome<in_memory, check_address>>},
     {{8, Kind::kRead,
-      "A unit in a BAR is in one of a port, system peripheral or counter of Intel's.",
-      "assumed (devices/uncore_pmon)", "the function that has the BAR"},
+      "A unit in a BAR is in one of a bridge, system peripheral or signal processor of Intel's.",
+      "assumed (devices/uncore_pmon)", "base class of the function that has the BAR: 06, 08, 11"},
      of_table<check_owner>},
-    {{9, Kind::kRead, "The function's package is known: by its node, or one table a package.",
-      "Linux 7.2, get_device_die_id()", "numa_node, number of tables and packages"},
+    {{9, Kind::kRead, "The function's package is known: by its node, or one function a package.",
+      "Linux 7.2, get_device_die_id()", "numa_node, number of functions with tables and packages"},
      of_table<check_package>},
     {{10, Kind::kRead, "The box control of a unit in memory answers.",
-      "assumed: likwid saw all ones of B2CXL and UPI", "read"},
+      "assumed: likwid saw all ones of B2CXL and UPI",
+      "read up to four times; all ones are NOT TESTED"},
      of_table<units_outcome<in_memory, check_answers>>},
     {{11, Kind::kRead, "Counters show no more bits than the table says.", kUncoreLinux,
       "counters of units in memory"},
@@ -619,10 +821,10 @@ constexpr Check<PmonTable> kPmonChecks[] = {
       "assumed (devices/uncore_pmon)", "their addresses"},
      of_table<units_outcome<in_config, check_pci_unit>>},
     {{14, Kind::kRead, "The box control of a unit in MSRs answers.", kUncoreLinux,
-      "read on the first CPU"},
+      "read on a CPU of the function's package"},
      of_table<units_outcome<in_msrs, check_msr_unit>>},
     {{15, Kind::kRead, "MSR 0x2ffe says how many CHAs there are, where it is not 0.",
-      "Linux 7.2, uncore_snbep.c", "the table's number of them"},
+      "Linux 7.2, uncore_snbep.c", "the table's number of them; a CPU of the function's package"},
      of_table<check_chas>},
     {{16, Kind::kRead, "intel_uncore calls memory controllers by the ids of the table.",
       "Linux 7.2, uncore.c", "its PMUs, where it is there"},
@@ -641,9 +843,9 @@ constexpr Check<PmonTable> kPmonChecks[] = {
       "Event 1 counts the memory controller's clock while the unit is not frozen, and not while "
       "it is.",
       "Linux 7.2, uncore_snbep.c", "counter 0 of imc units, 10 ms each"},
-     of_table<units_outcome<is_imc_in_memory, of_box<check_counts>>>},
+     of_table<of_running<is_imc_in_memory, check_counts>>},
     {{21, Kind::kWrite, "The freeze bit of a unit in MSRs is kept as it is written.",
-      "assumed (devices/uncore_pmon)", "box control on the first CPU"},
+      "assumed (devices/uncore_pmon)", "box control on a CPU of the function's package"},
      of_table<units_outcome<in_msrs, check_msr_freeze>>},
     {{22, Kind::kOutside, "One event of cxlcm and cxldp stands for 64 bytes.", "assumed",
       "traffic of a known amount to a CXL device"}},
@@ -656,6 +858,19 @@ constexpr Check<PmonTable> kPmonChecks[] = {
       "Upi and m3upi of Sapphire Rapids are at devices 1 and 5, not in the table.",
       "Linux 7.2, uncore_snbep.c",
       "writes to configuration space, which this program leaves alone"}},
+    {{26, Kind::kWrite,
+      "The fixed counter of a memory controller is at 0x38, its control at 0x54: bit 22 starts it.",
+      "Linux 7.2, uncore_snbep.c: Sapphire and Granite Rapids", "10 ms each, as 20"},
+     of_table<of_running<is_fixed, check_fixed>>},
+    {{27, Kind::kRead, "The global control does not freeze all units: bit 0 is 0.",
+      "assumed: Granite Rapids may begin otherwise", "a register in memory, or an MSR"},
+     of_table<check_global_freeze>},
+    {{28, Kind::kRead, "Units in MSRs have theirs in 0x2000 to 0x3fff.",
+      "assumed (devices/uncore_pmon)", "their numbers"},
+     of_table<units_outcome<in_msrs, check_msr_range>>},
+    {{29, Kind::kRead, "No unit is in a BAR of prefetchable memory.",
+      "assumed (devices/uncore_pmon)", "the BAR that it is in"},
+     of_table<check_prefetchable>},
 };
 
 std::vector<Statement> pmon_statements()
