@@ -175,8 +175,8 @@ echo 1 >"$pci/$bdf/remove" && echo 1 >/sys/bus/pci/rescan && sleep 1 && gone $ou
 result "a rescan does not bring PMUs beside it" $?
 rmmod uncore_pmon && ! insmod "$module" 2>/dev/null && gone $ours && said 2 "the kernel's intel_uncore has these units; unload it"
 result "uncore_pmon does not load after it, with one line in the log" $?
-insmod "$module" beside_intel_uncore=1 && [ -e $pmus/$ours ] && [ -e $pmus/$theirs ]
-result "but when told" $?
+insmod "$module" beside_intel_uncore=1 && gone $ours && [ -e $pmus/uncore_pmon_imc_0 ] && [ -e $pmus/$theirs ]
+result "but when told, by names that intel_uncore has not" $?
 rmmod uncore_pmon && rmmod intel_uncore && insmod "$module" && comes $ours && counts $ours
 result "without intel_uncore it need not be told" $?
 echo 1 >"$pci/$bdf/remove" && rmmod uncore_pmon && ! insmod "$module" 2>/dev/null && said 2 "no Intel PCI function has a discovery table" &&
