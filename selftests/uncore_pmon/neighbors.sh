@@ -49,6 +49,9 @@ have() {
 	done
 }
 
+# mark NUMBER: in the model's log, see count_writes.sh
+mark() { uncore_load --function "${bdf#0000:}" --width 1 --offset "$1" --bytes 1 --reads 1 >/dev/null; }
+
 # In the order in which they are loaded; not every kernel has all of them.
 vsec="intel_vsec pmt_class pmt_discovery pmt_telemetry intel_vsec_tpmi"
 vsec_load() {
@@ -173,7 +176,8 @@ counts $theirs
 result "intel_uncore counts" $?
 echo 1 >"$pci/$bdf/remove" && echo 1 >/sys/bus/pci/rescan && sleep 1 && gone $ours
 result "a rescan does not bring PMUs beside it" $?
-rmmod uncore_pmon && ! insmod "$module" 2>/dev/null && gone $ours && said 2 "the kernel's intel_uncore has these units; unload it"
+rmmod uncore_pmon && mark 1 && ! insmod "$module" 2>/dev/null && mark 2 && gone $ours &&
+	said 2 "the kernel's intel_uncore has these units; unload it"
 result "uncore_pmon does not load after it, with one line in the log" $?
 insmod "$module" beside_intel_uncore=1 && gone $ours && [ -e $pmus/uncore_pmon_imc_0 ] && [ -e $pmus/$theirs ]
 result "but when told, by names that intel_uncore has not" $?

@@ -206,10 +206,16 @@ Scenario uncore_pmon_neighbors()
     Scenario neighbors = uncore_pmon_scenario("neighbors");
     neighbors.hides_hypervisor = true;
     neighbors.bridges = {};
-    neighbors.chassis = {{"uncore_pmon", "pcie.0", "18.0"}};
+    neighbors.chassis = {
+        {"uncore_pmon --global-mmio --access-log {out}/accesses.log", "pcie.0", "18.0"}};
     neighbors.kernels = {"6.1", "6.12", "7.2"};
     neighbors.steps = {
         {"neighbors", "/selftests/uncore_pmon/neighbors.sh /lib/vmrun/uncore_pmon.ko", 600}};
+    neighbors.judgements = {
+        {"an insmod that is refused beside intel_uncore writes no register",
+         {"{selftests}/uncore_pmon/count_writes.sh", "{out}/accesses.log", "1", "2"},
+         0,
+         {"marks=2 writes=0 of "}}};
     return neighbors;
 }
 

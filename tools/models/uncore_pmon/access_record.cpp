@@ -56,4 +56,10 @@ void AccessRecord::reg(uint64_t now_ns, bool write, const RegisterAccess &access
                                  access.ones ? " ones" : ""));
 }
 
+void AccessRecord::global(uint64_t now_ns, bool write, uint64_t value)
+{
+    if (file_.is_open())
+        file_.append(fmt::format("{} global {} {:#x}\n", now_ns, kind_of(write), value));
+}
+
 }  // namespace pmukit::models::uncore_pmon

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The reference log: every access that a counter could count, and every access to a unit's
-// registers, one line each, in order. It is written from the access itself and knows no events and
+// registers and to the control of all units, one line each, in order. It is written from the access itself and knows no events and
 // no counters, so what is computed from it can check them.
 //
 //   # pmukit uncore log 1
 //   <ns> ddr R|W 0x<offset in the DDR range> <width> imc=<n>
 //   <ns> cxl R|W 0x<address> <width> port=<bdf>
 //   <ns> reg R|W <type>.<id> 0x<bytes from the unit's control> <width> 0x<value> [ones]
+//   <ns> global R|W 0x<value>
 //
 // A value read is as the unit gave it, before a fault; "ones" says that all ones were answered.
 #pragma once
@@ -49,6 +50,8 @@ public:
     void ddr(uint64_t now_ns, bool write, uint64_t offset, unsigned width, unsigned imc);
     void cxl(const vfu::Packet &request);
     void reg(uint64_t now_ns, bool write, const RegisterAccess &access);
+    // The control of all units, where it is a register; in no tally.
+    void global(uint64_t now_ns, bool write, uint64_t value);
 
     const AccessTally &tally() const { return tally_; }
     // As LineFile::close().

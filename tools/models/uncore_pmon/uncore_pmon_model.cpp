@@ -307,8 +307,10 @@ bool UncorePmonModel::is_global(uint64_t offset, unsigned width) const
 
 std::optional<uint64_t> UncorePmonModel::read_units(uint64_t offset, unsigned width)
 {
-    if (is_global(offset, width))
+    if (is_global(offset, width)) {
+        record_.global(host_.now_ns(), false, global_);
         return global_;
+    }
     if (Unit *const unit = find_unit(offset, width))
         return read_unit(*unit, offset, width);
     return read_free_running(offset, width);
@@ -368,6 +370,7 @@ std::optional<uint64_t> UncorePmonModel::read_free_running(uint64_t offset, unsi
 
 void UncorePmonModel::write_global(uint64_t value)
 {
+    record_.global(host_.now_ns(), true, value);
     for (Unit &unit : units_) {
         unit.box.advance(host_.now_ns());
         unit.box.freeze_from_outside((value & kGlobalFreeze) != 0);

@@ -885,6 +885,23 @@ TEST_F(Files, TheRecordHasEveryAccessInOrder)
     EXPECT_EQ(record.tally().register_writes, 1u);
 }
 
+TEST_F(Files, TheRecordHasTheGlobalControl)
+{
+    record = AccessRecord::create(folder_.path("log")).value();
+    Options options;
+    options.global_mmio = true;
+    build(options);
+    const uint64_t global = word(0, 1) - kUnits;
+    machine.now = 100;
+    model->bar_read(kUnitBar, global, 4);
+    write(global, 0);
+    ASSERT_TRUE(record.close());
+    EXPECT_EQ(contents(folder_.path("log")),
+              "# pmukit uncore log 1\n"
+              "100 global R 0x1\n"
+              "100 global W 0x0\n");
+}
+
 TEST_F(Files, TheRecordDoesNotKnowOfAFault)
 {
     record = AccessRecord::create(folder_.path("log")).value();

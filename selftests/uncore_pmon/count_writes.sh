@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# count_writes.sh LOG FROM TO: writes of registers between two marks, from a log of the uncore model: of all units and what freezes
+# them. A mark is a load of one byte of the memory that counters count, at the mark's number: programs load more at once.
+set -eu
+exec awk -v from="$2" -v to="$3" '
+function number(hex,    i, value) {
+	value = 0
+	for (i = 3; i <= length(hex); i++)
+		value = value * 16 + index("0123456789abcdef", substr(hex, i, 1)) - 1
+	return value
+}
+$2 == "ddr" && $3 == "R" && $5 == 1 {
+	inside = number($4) == from || (inside && number($4) != to)
+	marks += number($4) == from || number($4) == to
+}
+($2 == "reg" || $2 == "global") && $3 == "W" {
+	all++
+	if (inside) {
+		print
+		writes++
+	}
+}
+END {
+	printf "marks=%d writes=%d of %d end\n", marks, writes, all
+	exit !(marks == 2 && all && !writes)
+}' "$1"
