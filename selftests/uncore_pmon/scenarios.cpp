@@ -219,6 +219,27 @@ Scenario uncore_pmon_neighbors()
     return neighbors;
 }
 
+// What real tables have: two in a function, ids with gaps, a unit that never answers, and units of
+// which single reads fail.
+Scenario uncore_pmon_odd()
+{
+    Scenario odd = uncore_pmon_scenario(
+        "odd",
+        "uncore_pmon --serves 00:10.0 --tables 2 --unit-ids imc=3,9 --unit-ids cxlcm=4 "
+        "--unit-ids cxldp=6 --unit-ids b2cxl=8 --unit-ids unknown=7");
+    odd.chassis.push_back(
+        {"uncore_pmon --unknown 0 --unit-ids imc=12,15 --all-ones imc.15", "pcie.0", "19.0"});
+    odd.chassis.push_back(
+        {"uncore_pmon --unit-ids imc=20,31 --unit-ids unknown=40 --all-ones imc.20 "
+         "--all-ones imc.31 --all-ones unknown.40 --ones-every 3 --access-log {out}/ones.log",
+         "pcie.0", "1a.0"});
+    odd.routine = {"7.2"};
+    odd.steps = {{"odd", "/selftests/uncore_pmon/odd.sh", 600}};
+    odd.judgements = {
+        {"reads of units did fail", {"grep", "-m", "1", " ones$", "{out}/ones.log"}, 0, {" ones"}}};
+    return odd;
+}
+
 // One function a fault of the model; the first has none. Each has units of its own.
 Scenario uncore_pmon_faults()
 {
@@ -310,6 +331,7 @@ UnitSpec uncore_pmon_driver()
                   "selftests/uncore_pmon/parameters.sh",
                   "selftests/uncore_pmon/neighbors.sh",
                   "selftests/uncore_pmon/sockets.sh",
+                  "selftests/uncore_pmon/odd.sh",
                   "selftests/uncore_pmon/perf_stat.sh",
                   "selftests/uncore_pmon/perf_tests.sh",
                   "selftests/lib/perf_test.sh",
@@ -325,6 +347,7 @@ UnitSpec uncore_pmon_driver()
                   uncore_pmon_packages(),
                   uncore_pmon_sockets(),
                   uncore_pmon_neighbors(),
+                  uncore_pmon_odd(),
                   uncore_pmon_qualify(),
                   uncore_pmon_qualify_faults(),
                   uncore_pmon_faults()};

@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# odd.sh: what tables of real machines have and a tidy one has not: two tables of a function, ids with gaps, a unit that never answers,
+# units whose registers read as all ones now and then. Every count is exact, and none of it is a warning.
+#   00:18.0  two tables: imc 3 and 9; cxlcm 4, cxldp 6, b2cxl 8, an unknown one 7
+#   00:19.0  imc 12, and 15, which never answers
+#   00:1a.0  imc 20 and 31, an unknown one 40: each third read fails
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/qualify_steps.sh"
+pmus=/sys/bus/event_source/devices
+units=/sys/kernel/debug/uncore_pmon/units
+expander=01:00.0
+
+[ -d $pmus/uncore_imc_3 ] || skip_all "no uncore_imc_3"
+
+# counted EVENTS -- COMMAND...: by perf, in $work/stat
+counted() {
+	perf stat -x ' ' -a -e "$@" >/dev/null 2>"$work/stat"
+	sed 's/^/# /' "$work/stat"
+}
+# has COUNT EVENT
+has() {
+	awk -v wanted="$1" -v event="$2" '$1 == wanted && index($0, event) { found = 1 } END { exit !found }' "$work/stat"
+}
+# loads FUNCTION NTH READS WRITES: of the memory behind the NTH memory controller of a function, from 0
+loads() { echo "uncore_load --function $1 --bar 4 --bytes 0x100000 --offset $(($2 * 0x100000)) --reads $3 --writes $4"; }
+
+reads=event=0x05,umask=0xcf
+writes=event=0x05,umask=0xf0
+# exact ID FUNCTION NTH READS WRITES: a memory controller's reads and writes, alone and in a group
+exact() {
+	pmu=uncore_imc_$1
+	# shellcheck disable=SC2046
+	counted "$pmu/$reads/,$pmu/$writes/" -- $(loads "$2" "$3" "$4" "$5") && has "$4" "$pmu/$reads/" && has "$5" "$pmu/$writes/" &&
+		counted "{$pmu/$reads/,$pmu/$writes/}" -- $(loads "$2" "$3" "$5" "$4") && has "$5" "$pmu/$reads/" && has "$4" "$pmu/$writes/"
+}
+
+# Lines of the driver that are warnings, or worse.
+warnings() { dmesg -r | grep '^<[0-4]>.*uncore_pmon'; }
+
+# passes DEVICE...: each of them, what is read and what is written
+passes() {
+	for nth; do
+		none FAIL "$nth" && is PASS "$nth" 4 10 11 17 18 19 || return
+	done
+}
+
+plan 14
+sed 's/^/# /' $units
+[ "$(basename -a $pmus/uncore_* | tr '\n' ' ')" = "uncore_b2cxl_8 uncore_cxlcm_4 uncore_cxldp_6 uncore_imc_12 uncore_imc_20 uncore_imc_3 \
+uncore_imc_31 uncore_imc_9 uncore_type_99_40 uncore_type_99_7 " ]
+result "a PMU for each unit that answers, by the ids of the tables" $?
+[ "$(sed -n 's/^0000:00:18\.0 \([0-9]*\) \([^ ]*\) .*/\1 \2/p' $units | tr '\n' ' ')" = "1 imc_3 2 imc_9 1 cxlcm_4 2 cxldp_6 3 b2cxl_8 4 type_99_7 " ]
+result "both tables of a function are read" $?
+grep -q '^0000:00:19\.0 2 imc_15 mmio package 0: listed: does not answer$' $units
+result "the unit that never answers is listed" $?
+! warnings
+result "without a warning" $?
+
+exact 3 00:18.0 0 1200 700
+result "imc 3 counts exactly" $?
+exact 9 00:18.0 1 90 50
+result "imc 9 counts exactly" $?
+counted uncore_cxlcm_4/event=0x02,umask=0x08/,uncore_cxldp_6/event=0x02,umask=0x20/,uncore_b2cxl_8/event=0x24,umask=0x04/ -- \
+	uncore_load --function $expander --bar 2 --bytes 0x100000 --reads 500 --writes 100
+has 500 uncore_cxlcm_4/ && has 100 uncore_cxldp_6/ && has 500 uncore_b2cxl_8/
+result "units of the second table count exactly" $?
+exact 12 00:19.0 0 800 300
+result "the neighbor of the unit that never answers counts exactly" $?
+exact 20 00:1a.0 0 2500 1300
+result "imc 20, of which reads fail, counts exactly" $?
+exact 31 00:1a.0 1 333 111
+result "imc 31, of which reads fail, counts exactly" $?
+
+for function in 18.0 19.0 1a.0; do
+	loads 00:$function 0 100 0
+done >"$work/all"
+counted uncore_imc/$reads/ -- sh "$work/all"
+has 300 uncore_imc/
+result "a name without a number takes all memory controllers" $?
+for pmu in "$pmus"/uncore_*; do
+	cat "/sys/kernel/debug/pmukit/${pmu##*/}/rejected"
+done >"$work/rejected"
+[ "$(sort -u "$work/rejected")" = 0 ] && ! warnings
+result "no reading was rejected, and there is no warning" $?
+
+# Devices are tables: 0 and 1 of the first function, 2, 3.
+rmmod uncore_pmon
+qualify --active uncore_pmon
+[ "$status" = 0 ] && passes 0 1 2 3 && is PASS 3 20 26 && grep -q 'box control 0x1; 1 of 2' "$work/report"
+result "pmukit qualify passes what answers" $?
+insmod /lib/vmrun/uncore_pmon.ko && exact 20 00:1a.0 0 10 20
+result "and puts it back" $?
+exit $tap_failed
