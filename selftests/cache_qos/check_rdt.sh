@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# check_rdt.sh LOG READINGS COUNT: what was read in the guest (rdt.sh, rdt_closid.sh) against the reference log of the emulated
+# check_rdt.sh LOG READINGS COUNT: what was read in the guest (rdt*.sh) against the reference log of the emulated
 # processor (tools/rdt); there are COUNT readings:
 #   occupancy READER L3 WHO BEFORE AFTER VALUE             within a unit of each L3. WHO is a mark that the walk made; it was read between the others
 #   total|local READER L3 WHO FROM TO BEFORE AFTER VALUE [ROUNDING]
 #                                                          moved from mark FROM to TO at least, from BEFORE to AFTER at most, which differ by a
 #                                                          sixteenth at most: within a unit, and what the reader may have rounded
 #   class READER MARK VALUE                                class of service of the CPU that made the mark
+#   writes READER CPU FROM TO VALUE                        how often PQR_ASSOC of the CPU was written from mark FROM to TO
 #   changes READER CPU FROM TO VALUE                       how often the class of service of the CPU changed from mark FROM to TO
 set -u
 awk -v readings="${3:-7}" '
@@ -31,7 +32,7 @@ awk -v readings="${3:-7}" '
 	}
 	FNR == NR && $1 == "unit" { unit = $2 }
 	FNR == NR && $1 == "mark" { now = $2; rmid_of[now] = $4; class_of[now] = $5; next }
-	FNR == NR && $1 == "cpu" { changes[now, $2] = $6; next }
+	FNR == NR && $1 == "cpu" { writes[now, $2] = $5; changes[now, $2] = $6; next }
 	FNR == NR && $1 == "end" { now = "end"; complete = 1; next }
 	FNR == NR && $1 == "rmid" {
 		l3s = most(l3s, $2 + 1)
@@ -71,6 +72,13 @@ awk -v readings="${3:-7}" '
 		there = (($4, $3) in changes) && (($5, $3) in changes)
 		seen = changes[$5, $3] - changes[$4, $3]
 		report(there && seen == $6, $2 ": class of service of CPU " $3 " set " $6 " times, has changed " seen)
+		checked++
+		next
+	}
+	$1 == "writes" && NF == 6 && known($4) && known($5) {
+		there = (($4, $3) in writes) && (($5, $3) in writes)
+		seen = writes[$5, $3] - writes[$4, $3]
+		report(there && seen == $6, $2 ": PQR_ASSOC of CPU " $3 " written " $6 " times, there were " seen)
 		checked++
 		next
 	}

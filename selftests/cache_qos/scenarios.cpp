@@ -135,7 +135,7 @@ Scenario cache_qos_rdt_msr(std::string_view name, std::vector<std::string_view> 
     const std::string script(name);
     Scenario rdt = cache_qos_on_registers(name, std::move(kernels));
     rdt.stock_modules = {"msr"};
-    rdt.steps = {{script, "/selftests/cache_qos/" + script + ".sh" + std::string(arguments), 900}};
+    rdt.steps = {{name, "/selftests/cache_qos/" + script + ".sh" + std::string(arguments), 900}};
     rdt.judgements = {rdt_judgement(what, script, readings)};
     return rdt;
 }
@@ -165,6 +165,24 @@ Scenario cache_qos_rdt_pqos()
     rdt.smp = {};
     rdt.two_nodes = true;
     return rdt;
+}
+
+// pmukit qualify of a processor with registers, and of one that does not answer.
+Scenario cache_qos_rdt_qualify()
+{
+    return cache_qos_rdt_msr("rdt_qualify", {"6.1", "7.2"}, "",
+                             "no register was written that another one has, nor a class of service",
+                             "6");
+}
+
+Scenario cache_qos_rdt_silent()
+{
+    Scenario silent = cache_qos_on_registers("rdt_silent", {"7.2"});
+    silent.rdt = "cpus-per-l3=1,error=1";
+    silent.modules_instead = {"pmukit_common"};
+    silent.stock_modules = {"msr"};
+    silent.steps = {{"rdt_silent", "/selftests/cache_qos/rdt_qualify.sh silent", 300}};
+    return silent;
 }
 
 GuestStep configfs_step()
@@ -254,6 +272,7 @@ UnitSpec cache_qos_driver()
                   "selftests/cache_qos/rdt_closid.sh",
                   "selftests/cache_qos/rdt_pqos.sh",
                   "selftests/cache_qos/rdt_resctrl.sh",
+                  "selftests/cache_qos/rdt_qualify.sh",
                   "selftests/cache_qos/closid.sh",
                   "selftests/cache_qos/unload.sh",
                   "selftests/cache_qos/neighbors.sh",
@@ -292,6 +311,8 @@ UnitSpec cache_qos_driver()
                   cache_qos_rdt_closid(),
                   cache_qos_rdt_pqos(),
                   cache_qos_rdt_resctrl(),
+                  cache_qos_rdt_qualify(),
+                  cache_qos_rdt_silent(),
                   cache_qos_scale("scale", "8"),
                   cache_qos_scale("scale16", "16"),
                   cache_qos_life(),

@@ -4,6 +4,9 @@
 // the simulation has them, its files and those of the driver.
 #include <fcntl.h>
 #include <sched.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <bit>
@@ -354,6 +357,7 @@ Outcome check_evtsel_thread(const Machine &machine, Qos &qos)
 
 Outcome check_sum(const Machine &machine, Qos &qos)
 {
+    size_t values = 0;
     for (const L3 &l3 : qos.caches) {
         if (l3.cpus.empty() || !l3.bytes)
             continue;
@@ -364,13 +368,16 @@ Outcome check_sum(const Machine &machine, Qos &qos)
             const Result<uint64_t> count = count_of(machine, cpu, kOccupancy, rmid);
             if (!count)
                 return not_tested(count.error());
-            bytes += *count & (kError | kUnavailable) ? 0 : (*count & kDataMask) * qos.unit;
+            if (*count & (kError | kUnavailable))
+                continue;
+            bytes += (*count & kDataMask) * qos.unit;
+            values++;
         }
         // RMIDs are read one after the other, while lines move.
         if (bytes > l3.bytes + l3.bytes / 8)
             return fail("{}: {} bytes of {}", l3.name, bytes, l3.bytes);
     }
-    return pass("{} L3s", qos.caches.size());
+    return values ? pass("{} L3s", qos.caches.size()) : not_tested("no RMID has a value");
 }
 
 Outcome check_wrong_event(const Machine &machine, Qos &qos)
@@ -458,12 +465,23 @@ private:
     bool done_ = false;
 };
 
-void walk(std::vector<char> &memory)
+constexpr size_t kLine = 64;
+
+void walk(char *memory, size_t bytes)
 {
-    constexpr size_t kLine = 64;
     for (int round = 0; round < 4; round++)
-        for (size_t at = 0; at < memory.size(); at += kLine)
-            static_cast<volatile char *>(memory.data())[at] = static_cast<char>(round);
+        for (size_t at = 0; at < bytes; at += kLine)
+            static_cast<volatile char *>(memory)[at] = static_cast<char>(round);
+}
+
+// A line keeps the RMID that it was brought in with: out of all caches.
+void flush([[maybe_unused]] char *memory, [[maybe_unused]] size_t bytes)
+{
+#if defined(__x86_64__)
+    for (size_t at = 0; at < bytes; at += kLine)
+        _mm_clflush(memory + at);
+    _mm_mfence();
+#endif
 }
 
 // An RMID that has no lines, with a part of the cache filled under it.
@@ -480,17 +498,22 @@ Outcome check_tags(const Machine &machine, Qos &qos)
     const Result<uint64_t> before = count_of(machine, cpu, kOccupancy, qos.readable);
     if (!here.done() || !kept.before() || !before)
         return not_tested("CPU {} or its MSRs cannot be had", cpu);
-    std::vector<char> memory(std::clamp<uint64_t>(l3.bytes / 4, 1 << 20, 16 << 20));
+    const size_t bytes = std::clamp<uint64_t>(l3.bytes / 4, 1 << 20, 16 << 20);
+    const auto memory = std::make_unique_for_overwrite<char[]>(bytes);
     const Result<void> tagged =
         machine.write_msr(cpu, kPqr, (*kept.before() & ~uint64_t{0xffffffff}) | qos.readable);
-    walk(memory);
+    flush(memory.get(), bytes);
+    walk(memory.get(), bytes);
     const Result<uint64_t> after = count_of(machine, cpu, kOccupancy, qos.readable);
     if (!tagged || !after)
         return not_tested("the MSR cannot be written");
-    const uint64_t grown = ((*after & kDataMask) - (*before & kDataMask)) * qos.unit;
-    return grown >= memory.size() / 4 && grown <= l3.bytes
-               ? pass("{} bytes touched, {} more in {}", memory.size(), grown, l3.name)
-               : fail("{} bytes touched, {} more in {}", memory.size(), grown, l3.name);
+    if ((*before | *after) & (kError | kUnavailable))
+        return not_tested("no value: {:#x}, {:#x}", *before, *after);
+    const uint64_t had = *before & kDataMask, has = *after & kDataMask;
+    const uint64_t grown = has > had ? (has - had) * qos.unit : 0;
+    return grown >= bytes / 4 && grown <= l3.bytes
+               ? pass("{} bytes touched, {} more in {}", bytes, grown, l3.name)
+               : fail("{} bytes touched, {} more in {}", bytes, grown, l3.name);
 }
 
 // Checks with the driver's events
@@ -638,7 +661,7 @@ std::string facts_of(const Machine &machine, const Qos &qos, bool full)
 
 Result<std::vector<DeviceReport>> examine_qos(const Machine &machine, bool full)
 {
-    const bool simulated = machine.host().text(text_of("{}/caps/source", kQosPmu)) == "model";
+    const bool simulated = machine.host().text(text_of("{}/caps/backend", kQosPmu)) == "sim";
     if (!simulated && !has_monitoring(machine))
         return Error{Errc::kNotFound,
                      "this processor has no L3 monitoring (CPUID 7.0 EBX bit 12 is 0)"};

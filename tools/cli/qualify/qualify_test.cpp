@@ -780,6 +780,21 @@ TEST_F(QualifyCacheQos, ReadsPass)
         EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
 }
 
+TEST_F(QualifyCacheQos, RegistersAreReadWhateverTheDriverSaysOfTheirSource)
+{
+    put_tree();
+    tree_.folder().put("sys/bus/event_source/devices/cache_qos/caps/source", "model\n");
+    tree_.folder().put("sys/bus/event_source/devices/cache_qos/caps/backend", "msr\n");
+    nlohmann::json report = tree_.report("", "cache_qos", 0);
+    EXPECT_EQ(report["devices"][0]["device"], "this processor");
+    for (unsigned number : {1, 7, 8, 9, 10})
+        EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
+    tree_.folder().put("sys/bus/event_source/devices/cache_qos/caps/backend", "sim\n");
+    report = tree_.report("", "cache_qos", 1);
+    EXPECT_EQ(report["devices"][0]["device"], "simulated registers");
+    EXPECT_EQ(verdict_of(report, 7), "NOT TESTED");
+}
+
 TEST_F(QualifyCacheQos, WithoutMonitoringThereIsNothingToTest)
 {
     features_ = 0;

@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# rdt_qualify.sh [silent]: pmukit qualify of a processor that is emulated with registers (tools/rdt), with the driver, without it, and while
+# another program or resctrl has the registers. How often registers were written is in /out/rdt_qualify.readings, for check_rdt.sh.
+# silent: a processor that answers each reading with an error.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/walk.sh"
+. "$(dirname "$0")/qualify_steps.sh"
+readings=/out/rdt_qualify.readings
+
+[ -c /dev/cpu/0/msr ] || skip_all "no msr"
+cd "$work" || exit 1
+
+if [ "${1-}" = silent ]; then
+	plan 1
+	qualify --active cache_qos
+	[ "$status" = 1 ] && [ "$(said 0 FAIL)" = 11 ] && is "NOT TESTED" 0 14 16 19 && is PASS 0 12 15 17 18
+	result "a processor that never has a value: QM_CTR does not answer" $?
+	exit $tap_failed
+fi
+
+# registers: what the monitoring registers of all CPUs are
+registers() {
+	for each in 0 1; do
+		echo "$each $(msr $each 0xc8d) $(msr $each 0xc8f)"
+	done
+}
+# set_pqr CPU RMID: with class of service 0
+set_pqr() {
+	printf "\\$(printf %03o "$2")\\0\\0\\0\\0\\0\\0\\0" |
+		dd of="/dev/cpu/$1/msr" bs=8 count=1 seek=$((0xc8f)) oflag=seek_bytes conv=notrunc 2>/dev/null
+}
+# held MARK WHY: registers of others are read and not written
+held() {
+	registers >before
+	mark "$1"
+	qualify --active cache_qos
+	mark $(($1 + 1))
+	registers >after
+	for each in 0 1; do
+		reading writes pmukit $each "$1" $(($1 + 1)) 0
+	done
+	[ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 && is "NOT TESTED" 0 11 12 13 14 15 16 17 18 19 &&
+		grep -q "not written: .*$2" report && cmp before after
+}
+
+plan 6
+: >$readings
+qualify --active cache_qos
+[ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 20 21 && is "NOT TESTED" 0 11 19 &&
+	grep -q '^cache_qos: this processor$' report && grep -q 'cache_qos is loaded' report
+result "with the driver registers are read and not written; its events count" $?
+
+rmmod cache_qos
+registers >before
+mark 1
+qualify --active cache_qos
+mark 2
+registers >after
+for each in 0 1; do
+	reading changes pmukit $each 1 2 0
+done
+# A CPU has no sibling.
+[ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 11 12 14 15 16 17 18 19 && is "NOT TESTED" 0 13 20 21
+result "without the driver the processor passes what is read and what is written" $?
+cmp before after
+result "afterwards each register reads as before" $?
+
+set_pqr 1 5 && [ "$(rmid_on 1)" = 5 ] && held 3 "CPU 1 carries RMID 5"
+result "while another program has an RMID in use nothing is written" $?
+set_pqr 1 0
+
+mount -t resctrl resctrl $resctrl && held 5 "resctrl is mounted"
+result "while resctrl is mounted nothing is written" $?
+unshare -m sh -c "umount $resctrl && ! grep -q resctrl /proc/mounts && pmukit qualify --active cache_qos" >report
+sed 's/^/# /' report
+is "NOT TESTED" 0 11 12 17 18 19 && grep -q "not written: resctrl is mounted" report
+result "nor where it is mounted for the rest of the machine" $?
+umount $resctrl
+insmod $module
+exit $tap_failed
