@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# count_writes.sh LOG FROM TO: writes of registers between two marks, from a log of the uncore model: of all units and what freezes
-# them. A mark is a load of one byte of the memory that counters count, at the mark's number: programs load more at once.
+# count_writes.sh LOG FROM TO [UNIT]: writes of registers between two marks, from a log of the uncore model: of all units and what freezes
+# them, or of the unit <type>.<id>. A mark is a load of one byte of the memory that counters count, at the mark's number: programs load more at once.
 set -eu
-exec awk -v from="$2" -v to="$3" '
+exec awk -v from="$2" -v to="$3" -v unit="${4-}" '
 function number(hex,    i, value) {
 	value = 0
 	for (i = 3; i <= length(hex); i++)
@@ -14,7 +14,7 @@ $2 == "ddr" && $3 == "R" && $5 == 1 {
 	inside = number($4) == from || (inside && number($4) != to)
 	marks += number($4) == from || number($4) == to
 }
-($2 == "reg" || $2 == "global") && $3 == "W" {
+$3 == "W" && (unit == "" ? $2 == "reg" || $2 == "global" : $2 == "reg" && $4 == unit) {
 	all++
 	if (inside) {
 		print

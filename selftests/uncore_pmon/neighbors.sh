@@ -49,6 +49,10 @@ have() {
 	done
 }
 
+# Registers of the first memory controller, where it lies in BAR 2: Documentation/devices/uncore_pmon-model.rst.
+imc0=$((0x2a2800))
+register() { uncore_load --function "${bdf#0000:}" --bar 2 --width 4 "$@"; }
+
 # mark NUMBER: in the model's log, see count_writes.sh
 mark() { uncore_load --function "${bdf#0000:}" --width 1 --offset "$1" --bytes 1 --reads 1 >/dev/null; }
 
@@ -87,9 +91,9 @@ stat() {
 	sed 's/^/# /' "$work/stat"
 }
 
-# counts PMU: loads of the memory behind the first memory controller, exactly
+# counts PMU [OFFSET]: loads of the memory behind the first memory controller, or another one, exactly
 counts() {
-	stat "$1" uncore_load --function "${bdf#0000:}" --reads 1234
+	stat "$1" uncore_load --function "${bdf#0000:}" --offset "${2:-0}" --reads 1234
 	grep -q "^1234 .*$1/" "$work/stat"
 }
 
@@ -124,7 +128,7 @@ comes() { within 10 [ -e "$pmus/$1" ]; }
 
 gone() { [ ! -e "$pmus/$1" ]; }
 
-plan 25
+plan 28
 rmmod uncore_pmon && gone $ours && ! grep -qa 'alias=pci' "$module"
 result "without uncore_pmon, which has no alias of PCI" $?
 
@@ -183,7 +187,17 @@ insmod "$module" beside_intel_uncore=1 && gone $ours && [ -e $pmus/uncore_pmon_i
 result "but when told, by names that intel_uncore has not" $?
 rmmod uncore_pmon && rmmod intel_uncore && insmod "$module" && comes $ours && counts $ours
 result "without intel_uncore it need not be told" $?
-echo 1 >"$pci/$bdf/remove" && rmmod uncore_pmon && ! insmod "$module" 2>/dev/null && said 2 "no Intel PCI function has a discovery table" &&
+
+# A program that has no driver: a unit that is not frozen and has an event.
+rmmod uncore_pmon && register --poke $imc0=0x200 && register --poke $((imc0 + 0x40))=0xcf05 && mark 3 && insmod "$module" &&
+	comes uncore_imc_1 && gone $ours && grep -q "imc_0 mmio .*: listed: another program counts with it$" "$units"
+result "a unit that a program counts with is left alone" $?
+counts uncore_imc_1 0x100000 && rmmod uncore_pmon && uncore_load --function "${bdf#0000:}" --reads 77 >/dev/null && mark 4 &&
+	[ "$(register --peek $((imc0 + 0x08)))" = $((1 + 77 + 1)) ]
+result "others count, and the program's count is right" $?
+insmod "$module" beside_intel_uncore=1 && counts uncore_pmon_imc_0
+result "when told, that unit is used as well" $?
+rmmod uncore_pmon && insmod "$module" && comes $ours && echo 1 >"$pci/$bdf/remove" && rmmod uncore_pmon && ! insmod "$module" 2>/dev/null && said 2 "no Intel PCI function has a discovery table" &&
 	echo 1 >/sys/bus/pci/rescan && insmod "$module" && comes $ours
 result "nor does it load where there is no table, but there is one again" $?
 exit $tap_failed

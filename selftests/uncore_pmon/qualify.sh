@@ -30,7 +30,11 @@ if [ "$1" = faults ]; then
 	exit $tap_failed
 fi
 
-plan 6
+# Registers of the first memory controller, where it lies in BAR 2: Documentation/devices/uncore_pmon-model.rst.
+imc0=$((0x2a2800))
+register() { uncore_load --function 00:18.0 --bar 2 --width 4 "$@"; }
+
+plan 7
 qualify uncore_pmon
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 11 12 29
 result "the healthy function passes what is read, beside the driver" $?
@@ -53,5 +57,13 @@ sed '/ 12  /,+2d' "$work/before" >"$work/a"
 sed '/ 12  /,+2d' "$work/report" >"$work/b"
 cmp "$work/a" "$work/b"
 result "afterwards each register reads as before" $?
+
+# As PCM and likwid do.
+register --poke $imc0=0x200 && register --poke $((imc0 + 0x40))=0xcf05 && uncore_load --function 00:18.0 --reads 70 >/dev/null
+qualify --active uncore_pmon
+[ "$status" = 0 ] && none FAIL 0 && is "NOT TESTED" 0 17 18 19 20 26 && grep -q 'uncore_imc_0 is not frozen and has an event' "$work/report" &&
+	[ "$(register --peek $((imc0 + 0x40)))" = $((0xcf05)) ] && [ "$(register --peek $((imc0 + 0x08)))" = 70 ]
+result "a unit that another program counts with is not written" $?
+register --poke $imc0=0x301
 insmod /lib/vmrun/uncore_pmon.ko
 exit $tap_failed

@@ -215,6 +215,10 @@ Scenario uncore_pmon_neighbors()
         {"an insmod that is refused beside intel_uncore writes no register",
          {"{selftests}/uncore_pmon/count_writes.sh", "{out}/accesses.log", "1", "2"},
          0,
+         {"marks=2 writes=0 of "}},
+        {"none of a unit that a program counts with",
+         {"{selftests}/uncore_pmon/count_writes.sh", "{out}/accesses.log", "3", "4", "6.0"},
+         0,
          {"marks=2 writes=0 of "}}};
     return neighbors;
 }

@@ -493,6 +493,7 @@ TEST_F(QualifyUncorePmon, ReadsPass)
 
 TEST_F(QualifyUncorePmon, RegistersThatDoNotReactFailAndAreAsBefore)
 {
+    put<uint32_t>(memory_, kBox, 1);
     put<uint64_t>(memory_, kBox + 8, 0x1234);
     put<uint32_t>(memory_, kBox + 0x40, 0x5);
     put_tree();
@@ -512,6 +513,41 @@ TEST_F(QualifyUncorePmon, UnitsOfADriverAreNotWritten)
     for (unsigned number = 17; number <= 20; number++)
         EXPECT_NE(seen_of(report, number).find("uncore_imc_0 is a PMU"), std::string::npos);
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+}
+
+TEST_F(QualifyUncorePmon, UnitsThatAnotherProgramCountsWithAreNotWritten)
+{
+    tree_.folder().put("cpuid", kSapphireRapids);
+    for (const uint64_t control : {kBox + 0x40, kBox + 0x4c, kBox + 0x54}) {
+        const std::string idle = memory_;
+        put<uint32_t>(memory_, control, 0x5);
+        put_tree();
+        const nlohmann::json report = tree_.report("--active", "uncore_pmon", 0);
+        for (unsigned number = 17; number <= 20; number++) {
+            EXPECT_EQ(verdict_of(report, number), "NOT TESTED");
+            EXPECT_NE(seen_of(report, number).find("uncore_imc_0 is not frozen and has an event"),
+                      std::string::npos)
+                << seen_of(report, number);
+        }
+        EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
+        memory_ = idle;
+    }
+}
+
+TEST_F(QualifyUncorePmon, MsrsThatAnotherProgramCountsWithAreNotWritten)
+{
+    put<uint32_t>(memory_, kBox, 1);
+    add_msr_unit(0x2000);
+    put_tree();
+    std::string msrs(8 * 0x3000, '\0');
+    put<uint64_t>(msrs, 8 * 0x2002, 0x5);
+    tree_.folder().put("dev/cpu/0/msr", msrs);
+    EXPECT_NE(seen_of(tree_.report("--active", "uncore_pmon", 0), 21).find("another program"),
+              std::string::npos);
+    put<uint64_t>(msrs, 8 * 0x2000, 1);
+    tree_.folder().put("dev/cpu/0/msr", msrs);
+    EXPECT_EQ(verdict_of(tree_.report("--active", "uncore_pmon", 1), 21), "PASS");
+    EXPECT_EQ(contents(tree_.folder().path("dev/cpu/0/msr")), msrs);
 }
 
 TEST_F(QualifyUncorePmon, AddressesInRamAndWrongTablesFail)

@@ -570,23 +570,6 @@ Outcome check_prefetchable(const Machine &, PmonTable &table)
 
 // Checks that write
 
-std::optional<std::string> pmon_held(const Machine &machine, PmonTable &table)
-{
-    if (table.misplaced || table.closed)
-        return (table.misplaced ? table.misplaced : table.closed)->message;
-    for (const std::string &pmu : machine.host().names(kPmus))
-        if (pmu.starts_with("uncore_"))
-            return pmu + " is a PMU of a driver that programs these units";
-    for (const PmonUnit &unit : table.units) {
-        if (!unit.box)
-            continue;
-        const uint64_t at = unit.unit.box_control;
-        if (auto holder = holder_of(machine, table.function, at, at + unit.bytes - 1))
-            return holder;
-    }
-    return std::nullopt;
-}
-
 std::vector<uint64_t> control_offsets(const PmonUnit &unit)
 {
     std::vector<uint64_t> offsets;
@@ -595,6 +578,51 @@ std::vector<uint64_t> control_offsets(const PmonUnit &unit)
     if (unit.fixed)
         offsets.push_back(kFixedControl);
     return offsets;
+}
+
+// Programs count with units, too, through /dev/mem or MSRs, and are seen by what they leave there:
+// drivers leave a unit frozen. One that does not answer is not written in any case.
+bool is_counting(const PmonUnit &unit)
+{
+    if (ask<uint32_t>(unit, 0) & kFreeze)  // or no answer
+        return false;
+    return std::ranges::any_of(control_offsets(unit),
+                               [&](uint64_t offset) { return ask<uint32_t>(unit, offset) != 0; });
+}
+
+bool is_counting_in_msrs(const Machine &machine, const PmonUnit &unit)
+{
+    if (!in_msrs(unit) || no_msrs(machine, unit.cpu))
+        return false;
+    const auto box = machine.msr(*unit.cpu, static_cast<uint32_t>(unit.unit.box_control));
+    if (!box || *box & kFreeze)
+        return false;
+    for (unsigned i = 0; i < unit.unit.counters; i++) {
+        const auto control =
+            machine.msr(*unit.cpu, static_cast<uint32_t>(uncore::control_address(unit.unit, i)));
+        if (control && *control)
+            return true;
+    }
+    return false;
+}
+
+std::optional<std::string> pmon_held(const Machine &machine, PmonTable &table)
+{
+    if (table.misplaced || table.closed)
+        return (table.misplaced ? table.misplaced : table.closed)->message;
+    for (const std::string &pmu : machine.host().names(kPmus))
+        if (pmu.starts_with("uncore_"))
+            return pmu + " is a PMU of a driver that programs these units";
+    for (const PmonUnit &unit : table.units) {
+        if (unit.box ? is_counting(unit) : is_counting_in_msrs(machine, unit))
+            return unit.name + " is not frozen and has an event: another program counts with it";
+        if (!unit.box)
+            continue;
+        const uint64_t at = unit.unit.box_control;
+        if (auto holder = holder_of(machine, table.function, at, at + unit.bytes - 1))
+            return holder;
+    }
+    return std::nullopt;
 }
 
 std::vector<uint64_t> counter_offsets(const PmonUnit &unit)
