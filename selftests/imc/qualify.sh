@@ -1,10 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# qualify.sh: pmukit qualify over the software engine; with it gone there is nothing to qualify.
+# qualify.sh: pmukit qualify over the software engine, with a control block and a catalogue that cannot be; with it gone there is nothing to
+# qualify.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/qualify_steps.sh"
 [ -d /sys/bus/event_source/devices/trace_imc ] || skip_all "no PMU"
-plan 4
+command=/sys/kernel/debug/imc/imc_cmd_0
+catalogue=/lib/firmware/pmukit/imc-power9.dtb
+
+# fails NUMBER: that statement and no other
+fails() { [ "$status" = 1 ] && [ "$(said 0 FAIL)" = "$1" ]; }
+
+# double: the catalogue that is read, with CCYC of cores and threads at the place of 32MHZ_CYC
+double() {
+	bytes=$(od -An -v -to1 | tr -d '\n')
+	moved=$(echo "$bytes" | sed 's/ 000 000 000 200 000 000 000 010/ 000 000 000 210 000 000 000 010/')
+	[ "$bytes" != "$moved" ] && printf %b "$(echo "$moved" | sed 's/ /\\0/g')"
+}
+
+plan 6
 
 qualify imc
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10
@@ -15,7 +29,15 @@ result "and what events say" $?
 qualify --active --bundle "$work/bundle.tar.zst" imc
 [ "$status" = 0 ] && [ -s "$work/bundle.tar.zst" ]
 result "a bundle is written" $?
-rmmod imc_engine imc
+before=$(cat $command)
+echo 9 >$command && qualify imc && fails 8 && grep -q 'imc_cmd_0 is 0x9$' "$work/report"
+result "a command that there is not fails its statement" $?
+echo "$before" >$command
+cp $catalogue "$work/catalogue"
+rmmod imc_engine && double <"$work/catalogue" >$catalogue && insmod /lib/vmrun/imc_engine.ko && qualify imc && fails 4
+result "two events of a unit at one place fail theirs" $?
+rmmod imc_engine && cp "$work/catalogue" $catalogue
+rmmod imc
 qualify imc
 [ "$status" = 69 ] && [ "$(wc -l <"$work/error")" = 1 ] && ! [ -s "$work/report" ]
 result "without PMUs: status 69 and a line" $?
