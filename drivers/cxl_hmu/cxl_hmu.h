@@ -235,7 +235,7 @@ void cxl_hmu_disable(struct cxl_hmu *hmu);
 void cxl_hmu_settle(struct cxl_hmu *hmu);
 void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev);
 void cxl_hmu_end(struct cxl_hmu *hmu);
-int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu);
+int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu, bool take_enabled);
 
 /* cxl_hmu_drain.c */
 void cxl_hmu_drain_init(struct cxl_hmu *hmu);

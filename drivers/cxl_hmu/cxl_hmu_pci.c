@@ -65,6 +65,10 @@ static DEFINE_MUTEX(cxl_hmu_mutex);
 static LIST_HEAD(cxl_hmu_devices);
 static bool cxl_hmu_exiting;
 
+static bool take_enabled;
+module_param(take_enabled, bool, 0444);
+MODULE_PARM_DESC(take_enabled, "also use instances that are enabled when the driver comes, which firmware or another driver may be using (default: no)");
+
 /* Blocks */
 
 static void cxl_hmu_block_release(struct kref *ref)
@@ -221,7 +225,12 @@ static int cxl_hmu_instance_probe(struct cxl_hmu *hmu)
 {
 	int ret;
 
-	ret = cxl_hmu_disable_and_wait(hmu);
+	ret = cxl_hmu_disable_and_wait(hmu, take_enabled);
+	if (ret == -EBUSY) {
+		pr_warn("%s: left alone: it is enabled, by firmware or another driver; load with take_enabled=1 to use it\n",
+			hmu->pp.name);
+		return ret;
+	}
 	if (!ret)
 		ret = cxl_hmu_learn_widths(hmu);
 	if (ret) {
@@ -349,7 +358,7 @@ static bool cxl_hmu_instance_kill(struct cxl_hmu *hmu, bool answers)
 
 	if (!answers)
 		return false;
-	ret = cxl_hmu_disable_and_wait(hmu);
+	ret = cxl_hmu_disable_and_wait(hmu, true);
 	if (ret == -ETIMEDOUT)
 		pr_warn("%s: cannot be disabled: left enabled\n", hmu->pp.name);
 	return !ret;
@@ -747,8 +756,16 @@ void cxl_hmu_function_detach(struct pci_dev *pdev)
 	cxl_hmu_unbind(&pdev->dev);
 }
 
+/* A device lock is that of a driver's probe, which may hang: those of other devices are not taken. */
+static bool cxl_hmu_is_memory_function(const struct device *dev)
+{
+	return to_pci_dev(dev)->class == CXL_HMU_CLASS_MEMORY;
+}
+
 static int cxl_hmu_notify(struct notifier_block *nb, unsigned long action, void *data)
 {
+	if (!cxl_hmu_is_memory_function(data))
+		return NOTIFY_DONE;
 	if (action == BUS_NOTIFY_BOUND_DRIVER)
 		cxl_hmu_bound(data);
 	else if (action == BUS_NOTIFY_UNBIND_DRIVER)
@@ -764,6 +781,8 @@ static struct notifier_block cxl_hmu_notifier = {
 
 static int cxl_hmu_scan_one(struct device *dev, void *data)
 {
+	if (!cxl_hmu_is_memory_function(dev))
+		return 0;
 	device_lock(dev);
 	cxl_hmu_bound(dev);
 	device_unlock(dev);
@@ -772,6 +791,8 @@ static int cxl_hmu_scan_one(struct device *dev, void *data)
 
 static int cxl_hmu_leave_one(struct device *dev, void *data)
 {
+	if (!cxl_hmu_is_memory_function(dev))
+		return 0;
 	device_lock(dev);
 	cxl_hmu_unbind(dev);
 	device_unlock(dev);
@@ -826,4 +847,3 @@ MODULE_DESCRIPTION("CXL hotness monitoring unit PMU");
 MODULE_AUTHOR("pmukit developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(PMUKIT_VERSION);
-MODULE_SOFTDEP("pre: cxl_pci");

@@ -8,6 +8,9 @@
 
 #include <linux/bits.h>
 
+/* CXL 3.2 section 8.1.12.1: memory controller, CXL memory device, interface of CXL 2.0 and up */
+#define CXL_HMU_CLASS_MEMORY		0x050210
+
 /* How much memory there is: the ranges of the device DVSEC (section 8.1.3.8) */
 #define CXL_HMU_DVSEC_VENDOR			0x1e98
 #define CXL_HMU_DVSEC_DEVICE			0

@@ -382,17 +382,17 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 
 /**
  * cxl_hmu_disable_and_wait - disable an instance, and wait until it is
- * @hmu: an instance whose PMU is not registered yet, and which another driver may have left enabled;
- *	or one that is dead
+ * @hmu: an instance whose PMU is not registered yet, or one that is dead
+ * @take_enabled: also one that somebody else may have enabled
  *
  * The request is sent until the device has it: one that arrives while another operation is in
  * progress may be dropped.
  *
  * Context: may sleep.
  *
- * Return: 0, -ENXIO when the device does not answer, -ETIMEDOUT.
+ * Return: 0, -EBUSY when it is left enabled, -ENXIO when the device does not answer, -ETIMEDOUT.
  */
-int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu)
+int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu, bool take_enabled)
 {
 	ktime_t deadline = ktime_add_ms(ktime_get(), CXL_HMU_ATTACH_TIMEOUT_MS);
 	bool late;
@@ -409,6 +409,8 @@ int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu)
 		if (!FIELD_GET(CXL_HMU_STATUS_OPERATION, status)) {
 			if (!(status & CXL_HMU_STATUS_ENABLED))
 				return 0;
+			if (!take_enabled)
+				return -EBUSY;
 			cxl_hmu_disable(hmu);
 		}
 		usleep_range(100, 1000);

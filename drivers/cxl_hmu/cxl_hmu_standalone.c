@@ -2,9 +2,10 @@
 /*
  * cxl_hmu: a PCI driver for CXL memory functions that cxl_pci does not drive, with standalone=1.
  *
- * A function has one driver: whoever binds it first. modprobe loads cxl_pci before this module
- * (see the softdep), which is then left with what cxl_pci did not want; loaded first, this driver
- * keeps what it has until it is unbound. Its device table is an alias of the module either way:
+ * A function has one driver: whoever binds it first. Loaded behind cxl_pci this driver is left with
+ * what cxl_pci did not want; loaded first, it keeps what it has until it is unbound. There is no
+ * softdep on cxl_pci: modprobe -r of this module would take cxl_pci away as well, and loading it
+ * would bring a cxl_pci that the owner keeps out. The device table is an alias of the module either way:
  * it is loaded where there is a CXL memory device, beside cxl_pci, which has the same alias, and
  * binds nothing by default. The driver is probed asynchronously because cxl_pci is: a function that
  * is plugged in is offered to synchronous drivers first. What the module offers is the same either
@@ -15,9 +16,6 @@
 #include <linux/pci.h>
 
 #include "cxl_hmu.h"
-
-/* CXL 3.2 section 8.1.12.1: memory controller, CXL memory device, interface of CXL 2.0 and up */
-#define CXL_HMU_CLASS_MEMORY	0x050210
 
 static bool cxl_hmu_standalone;
 module_param_named(standalone, cxl_hmu_standalone, bool, 0444);

@@ -20,7 +20,7 @@ ask() {
 	return 0
 }
 
-plan 5
+plan 6
 [ -n "$others" ]
 result "there are other functions" $?
 mkdir -p "$modules" && cp "$(dirname "$PMUKIT_MODULE")"/*.ko "$modules" && (cd "$modules" && depmod)
@@ -28,6 +28,8 @@ modinfo cxl_hmu | tee "$work/modinfo" | grep -q 'alias:.*pci:v\*d\*sv\*sd\*bc05s
 result "the module has the alias of a CXL memory function" $?
 [ "$(grep -c 'alias:.*pci:' "$work/modinfo")" = 1 ]
 result "and no other" $?
+! grep -q '^softdep' "$work/modinfo"
+result "it brings no other driver, and modprobe -r takes none away with it" $?
 
 rmmod cxl_hmu
 # shellcheck disable=SC2086

@@ -211,18 +211,22 @@ Scenario cxl_hmu_standalone()
     return alone;
 }
 
-// A stand-in for a kernel's own driver of the same units: what that has is left alone.
+// A stand-in for a kernel's own driver of the same units: what that has is left alone, and so is
+// what somebody has enabled.
 Scenario cxl_hmu_own_driver()
 {
     Scenario own;
     own.name = "own_driver";
     own.routine = {"6.1", "7.2"};
-    own.models = {"--instances 1", "--instances 1 --serial 2"};
+    own.models = {"--instances 1", "--instances 1 --serial 2",
+                  "--instances 1 --serial 3 --left-enabling-us 1000"};
     own.modules_instead = {"pmukit_common", "cxl_hmu", "standin/cxl_hmu_own"};
-    own.steps = {{"own_driver",
-                  "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko PMUKIT_STANDIN=/lib/vmrun/cxl_hmu_own.ko "
-                  "/selftests/cxl_hmu/own_driver.sh",
-                  180}};
+    own.steps = {
+        {"enabled", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko /selftests/cxl_hmu/enabled.sh 2", 120},
+        {"own_driver",
+         "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko PMUKIT_STANDIN=/lib/vmrun/cxl_hmu_own.ko "
+         "/selftests/cxl_hmu/own_driver.sh",
+         180}};
     return own;
 }
 
@@ -282,6 +286,7 @@ Scenario cxl_hmu_personalities()
     Scenario shapes;
     shapes.name = "personalities";
     shapes.routine = {"6.1", "6.12", "7.2"};
+    shapes.modules_instead = {"pmukit_common", "cxl_hmu take_enabled=1"};
     shapes.models = {
         "--instances 1 --far-tables --hot-list 65535 --counters 131072 --epoch-min 5:1 "
         "--source sequential:units=65534,unit-bytes=256,accesses=262136,epochs=2,"
@@ -637,6 +642,7 @@ UnitSpec cxl_hmu_driver()
                   "selftests/lib/tap.sh",
                   "selftests/cxl_hmu/standalone.sh",
                   "selftests/cxl_hmu/autoload.sh",
+                  "selftests/cxl_hmu/enabled.sh",
                   "selftests/cxl_hmu/own_driver.sh",
                   "selftests/cxl_hmu/two_devices.sh",
                   "selftests/cxl_hmu/eight_epochs.sh",
