@@ -7,6 +7,7 @@
 #include "base/bytes.hpp"
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "base/pci_config.hpp"
 #include "cli/qualify/check.hpp"
 
 namespace pmukit::cli::qualify {
@@ -118,6 +119,18 @@ std::string PciFunction::resource(unsigned bar) const
     return text_of("{}/resource{}", path, bar);
 }
 
+namespace {
+
+// Of all others configuration space is not read: it would wake the device.
+bool may_be_ours(const PciFunction &function)
+{
+    constexpr uint32_t kIntel = 0x8086, kHuawei = 0x19e5, kCxlMemory = 0x0502;
+    return function.vendor == kIntel || function.vendor == kHuawei ||
+           function.class_code >> 8 == kCxlMemory;
+}
+
+}  // namespace
+
 std::vector<PciFunction> pci_functions(const Host &host)
 {
     std::vector<PciFunction> functions;
@@ -131,7 +144,8 @@ std::vector<PciFunction> pci_functions(const Host &host)
         function.device = number_of(host, function.path + "/device");
         function.class_code = number_of(host, function.path + "/class");
         if (const Result<std::string> config =
-                read_small_file(host.path(function.path + "/config")))
+                may_be_ours(function) ? PciConfigReader::read(host.path(function.path + "/config"))
+                                      : Result<std::string>(std::string()))
             function.config = *config;
         if (const auto driver = host.link(function.path + "/driver"))
             function.driver = std::filesystem::path(*driver).filename().string();

@@ -14,6 +14,7 @@
 #include "base/fd.hpp"
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "base/pci_config.hpp"
 #include "cli/commands.hpp"
 #include "decode/uncore_pmon/uncore_pmon_decode.hpp"
 
@@ -134,9 +135,19 @@ bool read_function(const std::string &path, const std::string &config,
     return true;
 }
 
+// A copy may have no such file.
+bool is_another_vendors(const std::string &path)
+{
+    const Result<std::string> text = read_small_file(path + "/vendor");
+    const Result<uint64_t> vendor = parse_u64(text ? trim(*text) : "");
+    return vendor && *vendor != uncore::kIntel;
+}
+
 void look_at(const std::string &path, const DiscoverOptions &options, Found &found)
 {
-    const Result<std::string> config = read_small_file(path + "/config");
+    if (is_another_vendors(path))
+        return;
+    const Result<std::string> config = PciConfigReader::read(path + "/config");
     if (!config) {
         complain(config.error().message);
         found.good = false;
