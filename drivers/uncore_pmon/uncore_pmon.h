@@ -220,7 +220,7 @@ static inline struct uncore_pmon_event *to_uncore_pmon_event(struct pmukit_event
 
 /* uncore_pmon_main.c */
 bool uncore_pmon_programs(u8 access);
-bool uncore_pmon_is_beside_others(void);
+bool uncore_pmon_looks_for_programs(void);
 enum uncore_pmon_platform uncore_pmon_platform_of(const struct pci_dev *pdev);
 
 /* uncore_pmon_table.c */

@@ -63,6 +63,27 @@ static const char *uncore_pmon_bar_check(const struct pci_dev *pdev, struct reso
 	return NULL;
 }
 
+static bool uncore_pmon_meets(u64 address, u64 bytes, unsigned long flags, unsigned long desc)
+{
+	return region_intersects(address, bytes, flags, desc) != REGION_DISJOINT;
+}
+
+/* Memory that is not System RAM, or not yet */
+static bool uncore_pmon_is_memory(u64 address, u64 bytes)
+{
+	static const u8 descs[] = {
+		IORES_DESC_ACPI_TABLES, IORES_DESC_ACPI_NV_STORAGE, IORES_DESC_PERSISTENT_MEMORY,
+		IORES_DESC_PERSISTENT_MEMORY_LEGACY, IORES_DESC_SOFT_RESERVED, IORES_DESC_CXL,
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(descs); i++) {
+		if (uncore_pmon_meets(address, bytes, IORESOURCE_MEM, descs[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Why no register of a unit can be at an address; NULL for no reason. */
 static const char *uncore_pmon_mmio_check(u64 address, u64 bytes)
 {
@@ -70,9 +91,12 @@ static const char *uncore_pmon_mmio_check(u64 address, u64 bytes)
 	const char *wrong = NULL;
 	struct pci_dev *pdev = NULL;
 
-	if (region_intersects(address, bytes, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) !=
-	    REGION_DISJOINT)
+	if (uncore_pmon_meets(address, bytes, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE))
 		return "its registers are RAM";
+	if (uncore_pmon_is_memory(address, bytes))
+		return "its registers are memory";
+	if (uncore_pmon_meets(address, bytes, IORESOURCE_MEM | IORESOURCE_BUSY, IORES_DESC_NONE))
+		return "its registers are another driver's";
 	while (!wrong && (pdev = pci_get_device(PCI_ANY_ID, PCI_ANY_ID, pdev)))
 		wrong = uncore_pmon_bar_check(pdev, &place);
 	pci_dev_put(pdev);
@@ -143,8 +167,11 @@ const char *uncore_pmon_global_run(u64 address)
 	base = ioremap(address, sizeof(u32));
 	if (!base)
 		return "the global control cannot be mapped";
-	writel(0, base);
 	control = readl(base);
+	if (control & UNCORE_PMON_GLOBAL_FREEZE) {
+		writel(0, base);
+		control = readl(base);
+	}
 	iounmap(base);
 	return control & UNCORE_PMON_GLOBAL_FREEZE ? "the global control keeps all units frozen" :
 						     NULL;
@@ -370,7 +397,7 @@ static void uncore_pmon_box_prepare(void *data)
 	flags = pmukit_lock(&box->lock);
 	if (uncore_pmon_box_ask(box, UNCORE_PMON_BOX) == U32_MAX)
 		box->unused = "does not answer";
-	else if (!uncore_pmon_is_beside_others() && uncore_pmon_box_counts(box))
+	else if (uncore_pmon_looks_for_programs() && uncore_pmon_box_counts(box))
 		box->unused = "another program counts with it";
 	if (!box->unused) {
 		uncore_pmon_box_reset(box);

@@ -458,9 +458,7 @@ u64 uncore_pmon_config_mask(const struct uncore_pmon_unit *unit)
 
 	if (unit->access == UNCORE_PMON_ACCESS_MMIO || !type)
 		return mask;
-	if (type->thread)
-		return mask | UNCORE_PMON_CONTROL_THREAD | UNCORE_PMON_CONTROL_UMASK_CHA;
-	return mask | UNCORE_PMON_CONTROL_UMASK_EXT;
+	return mask | (type->more ?: UNCORE_PMON_CONTROL_UMASK_EXT);
 }
 
 static u32 uncore_pmon_allowed_counters(const struct uncore_pmon_unit *unit, u8 event)

@@ -105,7 +105,7 @@ struct uncore_pmon_constraint {
  * @constraints: up to one with no counters
  * @id: number in the table
  * @control_step: from one control to the next where the unit is MMIO
- * @thread: controls have UNCORE_PMON_CONTROL_THREAD and the longer mask
+ * @more: bits of a control that is no MMIO beyond those of all; 0: UNCORE_PMON_CONTROL_UMASK_EXT
  * @fixed: has the fixed counter of a memory controller
  * @free_running: has the counters of a pair of memory controllers
  * @misplaced: mask of enum uncore_pmon_platform whose tables do not say where it is
@@ -113,9 +113,9 @@ struct uncore_pmon_constraint {
 struct uncore_pmon_type {
 	const char *name;
 	const struct uncore_pmon_constraint *constraints;
+	u64 more;
 	u16 id;
 	u8 control_step;
-	bool thread;
 	bool fixed;
 	bool free_running;
 	u8 misplaced;

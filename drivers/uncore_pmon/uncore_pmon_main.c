@@ -51,6 +51,7 @@ static DEFINE_MUTEX(uncore_pmon_mutex);
 static LIST_HEAD(uncore_pmon_tables);
 static LIST_HEAD(uncore_pmon_pmus);
 static bool uncore_pmon_yielded;	/* intel_uncore is loaded: no PMUs */
+static bool uncore_pmon_started;	/* all tables of the beginning were looked at */
 static struct platform_device *uncore_pmon_parent;
 static struct dentry *uncore_pmon_debugfs;
 
@@ -114,13 +115,14 @@ bool uncore_pmon_programs(u8 access)
 }
 
 /**
- * uncore_pmon_is_beside_others - are units used that others use
+ * uncore_pmon_looks_for_programs - is a unit left alone with which a program counts
  *
- * Return: false when they are left alone.
+ * Return: false once the module is loaded: a unit of a function that was removed may count for
+ * events that ended with it.
  */
-bool uncore_pmon_is_beside_others(void)
+bool uncore_pmon_looks_for_programs(void)
 {
-	return beside_intel_uncore;
+	return !beside_intel_uncore && !uncore_pmon_started;
 }
 
 /* Entries; under uncore_pmon_mutex */
@@ -182,18 +184,38 @@ static struct uncore_pmon_box *uncore_pmon_box_find(const struct uncore_pmon_ent
 /* The kernel's own driver; under uncore_pmon_mutex */
 
 /*
- * Has the kernel a device of this name? bus_for_each_dev() over the bus of PMUs would be the idiom,
- * but the bus is not exported; a device on it leads there, and before this is answered none may be
- * ours: registering a name that is taken is a warning of sysfs. So the name is looked up in the set
- * that all devices are in (kset_find_obj() takes a reference). What else such a device is, is not
- * looked at. In kernel/events/ this would be perf_pmu_register() failing without the warning.
+ * Has the kernel a PMU of this name? The bus of PMUs is not exported; a device on it leads there,
+ * and before this is answered none may be ours: registering a name that is taken is a warning of
+ * sysfs. So one that is always there is looked up in the set that all devices are in
+ * (kset_find_obj() takes a reference; it is there from boot on, before anybody could make another
+ * device of its name). In kernel/events/ this would be perf_pmu_register() failing without the
+ * warning.
  */
-static bool uncore_pmon_is_device(const char *name)
+static bool uncore_pmon_is_pmu(const char *name)
 {
-	struct kobject *kobj = kset_find_obj(uncore_pmon_parent->dev.kobj.kset, name);
+	struct kobject *kobj = kset_find_obj(uncore_pmon_parent->dev.kobj.kset, "software");
+	struct device *software = kobj ? kobj_to_dev(kobj) : NULL, *found = NULL;
+
+	if (software && software->bus && !strcmp(software->bus->name, "event_source"))
+		found = bus_find_device_by_name(software->bus, NULL, name);
+	put_device(found);
+	kobject_put(kobj);
+	return found;
+}
+
+/*
+ * Is intel_uncore between the announcement, which came before our notifier was there, and the end
+ * of its init function? The reference keeps the module's memory.
+ */
+static bool uncore_pmon_others_load(void)
+{
+	struct kobject *kobj = kset_find_obj(THIS_MODULE->mkobj.kobj.kset, "intel_uncore");
+	const struct module *module =
+		kobj ? container_of(kobj, struct module_kobject, kobj)->mod : NULL;
+	bool loads = module && READ_ONCE(module->state) == MODULE_STATE_COMING;
 
 	kobject_put(kobj);
-	return kobj;
+	return loads;
 }
 
 /* intel_uncore leaves out the id where a type has one unit, and the name where it knows none. */
@@ -210,7 +232,7 @@ static bool uncore_pmon_is_served(const struct uncore_pmon_unit *unit)
 		snprintf(names[3], sizeof(names[3]), "uncore_%s", type->name);
 	}
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		if (*names[i] && uncore_pmon_is_device(names[i]))
+		if (*names[i] && uncore_pmon_is_pmu(names[i]))
 			return true;
 	}
 	return false;
@@ -300,6 +322,7 @@ static int uncore_pmon_box_add(struct uncore_pmon_pmu *pmu, struct uncore_pmon_t
 		uncore_pmon_report_entry(table, entry);
 		return 0;
 	}
+	uncore_pmon_table_begin(table);
 	pmu->kinds &= box->kinds;
 	list_add_tail(&box->node, &pmu->boxes);
 	return 0;
@@ -427,13 +450,10 @@ static int uncore_pmon_add_missing(void)
  */
 static int uncore_pmon_pmus_update(void)
 {
-	struct uncore_pmon_table *table;
 	struct uncore_pmon_pmu *pmu;
 
-	if (!beside_intel_uncore && uncore_pmon_others_serve())
+	if (!beside_intel_uncore && (uncore_pmon_others_serve() || uncore_pmon_others_load()))
 		return -EBUSY;
-	list_for_each_entry(table, &uncore_pmon_tables, node)
-		uncore_pmon_table_begin(table);
 	while ((pmu = uncore_pmon_outdated()))
 		uncore_pmon_pmu_remove(pmu);
 	return uncore_pmon_add_missing();
@@ -475,6 +495,21 @@ static void uncore_pmon_tables_remove(const struct pci_dev *pdev)
 		list_del(&table->node);
 		uncore_pmon_table_free(table);
 	}
+}
+
+/* A function that did not decode its BARs may do so once it has a driver. */
+static bool uncore_pmon_forget_wrong(const struct pci_dev *pdev)
+{
+	const struct uncore_pmon_table *table;
+
+	list_for_each_entry(table, &uncore_pmon_tables, node) {
+		if (table->pdev == pdev && !table->wrong)
+			return false;
+	}
+	if (!uncore_pmon_is_known(pdev))
+		return false;
+	uncore_pmon_tables_remove(pdev);
+	return true;
 }
 
 static bool uncore_pmon_depends_on(const struct uncore_pmon_pmu *pmu, const struct pci_dev *pdev)
@@ -590,6 +625,12 @@ static int uncore_pmon_bus_event(struct notifier_block *block, unsigned long act
 		return NOTIFY_DONE;
 	if (action == BUS_NOTIFY_ADD_DEVICE)
 		schedule_work(&uncore_pmon_rescan_work);
+	if (action == BUS_NOTIFY_BOUND_DRIVER) {
+		mutex_lock(&uncore_pmon_mutex);
+		if (uncore_pmon_forget_wrong(pdev))
+			schedule_work(&uncore_pmon_rescan_work);
+		mutex_unlock(&uncore_pmon_mutex);
+	}
 	if (action == BUS_NOTIFY_DEL_DEVICE) {
 		mutex_lock(&uncore_pmon_mutex);
 		uncore_pmon_function_gone(pdev);
@@ -674,9 +715,10 @@ static int uncore_pmon_start(void)
 	}
 	ret = uncore_pmon_yielded ? -EBUSY : uncore_pmon_pmus_update();
 	if (ret == -EBUSY)
-		pr_err("uncore_pmon: the kernel's intel_uncore has these units; unload it, or load with beside_intel_uncore=1\n");
+		pr_err("uncore_pmon: the kernel's intel_uncore has these units, or is being loaded; unload it, or load with beside_intel_uncore=1\n");
 	if (ret)
 		return ret;
+	uncore_pmon_started = true;
 	uncore_pmon_report();
 	if (!list_empty(&uncore_pmon_pmus))
 		return 0;

@@ -59,13 +59,13 @@
 /* Control of a counter, RW; the bits are those of perf's config */
 #define UNCORE_PMON_CONTROL_EVENT	GENMASK_ULL(7, 0)
 #define UNCORE_PMON_CONTROL_UMASK	GENMASK_ULL(15, 8)
-#define UNCORE_PMON_CONTROL_THREAD	BIT_ULL(16)	/* CHA */
 #define UNCORE_PMON_CONTROL_EDGE	BIT_ULL(18)
 #define UNCORE_PMON_CONTROL_ENABLE	BIT_ULL(22)	/* the fixed counter needs it */
 #define UNCORE_PMON_CONTROL_INVERT	BIT_ULL(23)
 #define UNCORE_PMON_CONTROL_THRESHOLD	GENMASK_ULL(31, 24)
 #define UNCORE_PMON_CONTROL_UMASK_EXT	GENMASK_ULL(55, 32)	/* not where the unit is MMIO */
 #define UNCORE_PMON_CONTROL_UMASK_CHA	GENMASK_ULL(63, 32)
+#define UNCORE_PMON_CONTROL_IIO		GENMASK_ULL(50, 32)	/* more threshold, port, class */
 
 /* The fixed counter of a memory controller, offsets from the box control */
 #define UNCORE_PMON_IMC_FIXED_COUNTER	0x38

@@ -24,12 +24,13 @@ static struct uncore_pmon_pmu *uncore_pmon_of_dev(struct device *dev)
 
 PMU_FORMAT_ATTR(event,		"config:0-7");
 PMU_FORMAT_ATTR(umask,		"config:8-15");
-PMU_FORMAT_ATTR(tid_en,		"config:16");
 PMU_FORMAT_ATTR(edge,		"config:18");
 PMU_FORMAT_ATTR(inv,		"config:23");
 PMU_FORMAT_ATTR(thresh,		"config:24-31");
+PMU_FORMAT_ATTR(ch_mask,	"config:36-47");
+PMU_FORMAT_ATTR(fc_mask,	"config:48-50");
 
-/* The longer masks, under the same name */
+/* The longer ones, under the same name */
 
 static ssize_t uncore_pmon_umask_ext_show(struct device *dev, struct device_attribute *attr,
 					  char *buf)
@@ -48,6 +49,15 @@ static ssize_t uncore_pmon_umask_cha_show(struct device *dev, struct device_attr
 
 static struct device_attribute format_attr_umask_cha =
 	__ATTR(umask, 0444, uncore_pmon_umask_cha_show, NULL);
+
+static ssize_t uncore_pmon_thresh_iio_show(struct device *dev, struct device_attribute *attr,
+					   char *buf)
+{
+	return sysfs_emit(buf, "config:24-35\n");
+}
+
+static struct device_attribute format_attr_thresh_iio =
+	__ATTR(thresh, 0444, uncore_pmon_thresh_iio_show, NULL);
 
 static struct attribute *uncore_pmon_format_attrs[] = {
 	&format_attr_event.attr,
@@ -80,7 +90,6 @@ static const struct attribute_group uncore_pmon_format_ext_group = {
 static struct attribute *uncore_pmon_format_cha_attrs[] = {
 	&format_attr_event.attr,
 	&format_attr_umask_cha.attr,
-	&format_attr_tid_en.attr,
 	&format_attr_edge.attr,
 	&format_attr_inv.attr,
 	&format_attr_thresh.attr,
@@ -92,14 +101,33 @@ static const struct attribute_group uncore_pmon_format_cha_group = {
 	.attrs = uncore_pmon_format_cha_attrs,
 };
 
+static struct attribute *uncore_pmon_format_iio_attrs[] = {
+	&format_attr_event.attr,
+	&format_attr_umask.attr,
+	&format_attr_edge.attr,
+	&format_attr_inv.attr,
+	&format_attr_thresh_iio.attr,
+	&format_attr_ch_mask.attr,
+	&format_attr_fc_mask.attr,
+	NULL
+};
+
+static const struct attribute_group uncore_pmon_format_iio_group = {
+	.name = "format",
+	.attrs = uncore_pmon_format_iio_attrs,
+};
+
 static const struct attribute_group *uncore_pmon_format(const struct uncore_pmon_unit *unit)
 {
-	u64 mask = uncore_pmon_config_mask(unit);
-
-	if (mask & UNCORE_PMON_CONTROL_THREAD)
+	switch (uncore_pmon_config_mask(unit) & UNCORE_PMON_CONTROL_UMASK_CHA) {
+	case UNCORE_PMON_CONTROL_UMASK_CHA:
 		return &uncore_pmon_format_cha_group;
-	return mask & UNCORE_PMON_CONTROL_UMASK_EXT ? &uncore_pmon_format_ext_group :
-						      &uncore_pmon_format_group;
+	case UNCORE_PMON_CONTROL_UMASK_EXT:
+		return &uncore_pmon_format_ext_group;
+	case UNCORE_PMON_CONTROL_IIO:
+		return &uncore_pmon_format_iio_group;
+	}
+	return &uncore_pmon_format_group;
 }
 
 /* events/: name, and name.scale and name.unit where a count stands for bytes */

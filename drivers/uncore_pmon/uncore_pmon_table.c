@@ -181,33 +181,41 @@ static int uncore_pmon_read(struct uncore_pmon_table *table)
 
 static const char *uncore_pmon_run_all_by_msr(const struct uncore_pmon_table *table)
 {
+	unsigned int cpu = uncore_pmon_cpu_of(table->package);
+	bool programs = uncore_pmon_programs(UNCORE_PMON_ACCESS_MSR) &&
+			uncore_pmon_platform_of(table->pdev) == UNCORE_PMON_GNR;
+	u64 control;
+
 	if (!uncore_pmon_global_is_msr(&table->global))
-		return "the global control is not an MSR of the uncore";
-	if (!table->placed ||
-	    wrmsrq_safe_on_cpu(uncore_pmon_cpu_of(table->package), table->global.control, 0))
-		return "the global control MSR cannot be written";
-	return NULL;
+		return programs ? "the global control is not an MSR of the uncore" : NULL;
+	if (!table->placed || rdmsrq_safe_on_cpu(cpu, table->global.control, &control))
+		return programs ? "the global control MSR cannot be read" : NULL;
+	if (!(control & UNCORE_PMON_GLOBAL_FREEZE))
+		return NULL;
+	if (!programs)
+		return "the global control MSR keeps all units frozen: they count 0";
+	return wrmsrq_safe_on_cpu(cpu, table->global.control, 0) ?
+	       "the global control MSR cannot be written" : NULL;
 }
 
 /**
- * uncore_pmon_table_begin - before units of a table are used, once
+ * uncore_pmon_table_begin - once a unit of a table was found where the table says
  * @table: the table
  *
- * Granite Rapids and its like may begin with all units frozen. Sapphire Rapids, whose global
- * control is an MSR as well, is left as firmware set it, as the kernel's own driver leaves it.
+ * Granite Rapids and its like may begin with all units frozen; nothing is written where they are
+ * not. Sapphire Rapids, whose global control is an MSR as well, is left as firmware set it, as the
+ * kernel's own driver leaves it.
  */
 void uncore_pmon_table_begin(struct uncore_pmon_table *table)
 {
 	const char *wrong = NULL;
 
-	if (table->begun || table->wrong || !table->dvsec)
+	if (table->begun || !table->dvsec)
 		return;
 	table->begun = true;
 	if (uncore_pmon_global_is_mmio(&table->global))
 		wrong = uncore_pmon_global_run(table->global.control);
-	else if (uncore_pmon_programs(UNCORE_PMON_ACCESS_MSR) &&
-		 uncore_pmon_platform_of(table->pdev) == UNCORE_PMON_GNR &&
-		 table->global.access == UNCORE_PMON_ACCESS_MSR)
+	else if (table->global.access == UNCORE_PMON_ACCESS_MSR)
 		wrong = uncore_pmon_run_all_by_msr(table);
 	if (wrong)
 		pr_warn("uncore_pmon: %s: %s: %#llx\n", pci_name(table->pdev), wrong,
@@ -355,6 +363,9 @@ static int uncore_pmon_links_add(struct pci_dev *pdev, struct list_head *tables,
  * @pdev: a function of Intel's
  * @tables: they are added here, those of other functions are here already
  *
+ * A table has addresses that are written to, so not everybody may bring one: functions of the
+ * uncore are on a root bus; what is plugged in behind a port, or from outside, is not believed.
+ *
  * Return: 0 or -ENOMEM.
  */
 int uncore_pmon_tables_add(struct pci_dev *pdev, struct list_head *tables)
@@ -362,6 +373,8 @@ int uncore_pmon_tables_add(struct pci_dev *pdev, struct list_head *tables)
 	LIST_HEAD(found);
 	int at = 0, ret;
 
+	if (pdev->untrusted || !pci_is_root_bus(pdev->bus))
+		return 0;
 	ret = uncore_pmon_links_add(pdev, &found, tables);
 	while (!ret && (at = uncore_pmon_dvsec(pdev, at)))
 		ret = uncore_pmon_table_add(pdev, at, &found, tables);

@@ -40,6 +40,35 @@ enum {
 #define SPR	BIT(UNCORE_PMON_SPR)
 #define GNR	BIT(UNCORE_PMON_GNR)
 
+static const struct uncore_pmon_constraint uncore_pmon_cha_constraints[] = {
+	{ .event = 0x11, .counters = 0x01 },
+	{ .event = 0x36, .counters = 0x01 },
+	{}
+};
+
+static const struct uncore_pmon_constraint uncore_pmon_iio_constraints[] = {
+	{ .event = 0x02, .counters = 0x03 },
+	{ .event = 0x03, .counters = 0x03 },
+	{ .event = 0x83, .counters = 0x03 },
+	{ .event = 0x88, .counters = 0x0c },
+	{ .event = 0xc0, .counters = 0x0c },
+	{ .event = 0xc5, .counters = 0x0c },
+	{ .event = 0xd5, .counters = 0x0c },
+	{}
+};
+
+static const struct uncore_pmon_constraint uncore_pmon_m3upi_constraints[] = {
+	{ .event = 0x1c, .counters = 0x01 },
+	{ .event = 0x1d, .counters = 0x01 },
+	{ .event = 0x1e, .counters = 0x01 },
+	{ .event = 0x1f, .counters = 0x01 },
+	{ .event = 0x40, .counters = 0x07 },
+	{ .event = 0x4e, .counters = 0x07 },
+	{ .event = 0x4f, .counters = 0x07 },
+	{ .event = 0x50, .counters = 0x07 },
+	{}
+};
+
 static const struct uncore_pmon_constraint uncore_pmon_cxlcm_constraints[] = {
 	{ .event = 0x02, .counters = 0x0f },
 	{ .event = 0x05, .counters = 0x0f },
@@ -63,8 +92,10 @@ static const struct uncore_pmon_constraint uncore_pmon_m2pcie_constraints[] = {
  * control of an MMIO unit has 4 bytes, but for those whose link is CXL, where it has 8.
  */
 static const struct uncore_pmon_type uncore_pmon_types[] = {
-	{ .id = UNCORE_PMON_CHA,	.name = "cha",		.control_step = 4, .thread = true },
-	{ .id = UNCORE_PMON_IIO,	.name = "iio",		.control_step = 4 },
+	{ .id = UNCORE_PMON_CHA,	.name = "cha",		.control_step = 4,
+	  .more = UNCORE_PMON_CONTROL_UMASK_CHA, .constraints = uncore_pmon_cha_constraints },
+	{ .id = UNCORE_PMON_IIO,	.name = "iio",		.control_step = 4,
+	  .more = UNCORE_PMON_CONTROL_IIO, .constraints = uncore_pmon_iio_constraints },
 	{ .id = UNCORE_PMON_IRP,	.name = "irp",		.control_step = 4 },
 	{ .id = UNCORE_PMON_M2PCIE,	.name = "m2pcie",	.control_step = 4,
 	  .constraints = uncore_pmon_m2pcie_constraints },
@@ -76,7 +107,7 @@ static const struct uncore_pmon_type uncore_pmon_types[] = {
 	{ .id = UNCORE_PMON_UPI,	.name = "upi",		.control_step = 4,
 	  .misplaced = SPR },
 	{ .id = UNCORE_PMON_M3UPI,	.name = "m3upi",	.control_step = 4,
-	  .misplaced = SPR },
+	  .misplaced = SPR, .constraints = uncore_pmon_m3upi_constraints },
 	{ .id = UNCORE_PMON_MDF,	.name = "mdf",		.control_step = 4 },
 	{ .id = UNCORE_PMON_CXLCM,	.name = "cxlcm",	.control_step = 8,
 	  .constraints = uncore_pmon_cxlcm_constraints },

@@ -48,7 +48,6 @@ static_assert(UNCORE_PMON_BOX_RESET_CONTROLS == kBoxResetControls);
 static_assert(UNCORE_PMON_BOX_RESET_COUNTERS == kBoxResetCounters);
 static_assert(UNCORE_PMON_CONTROL_EVENT == kControlEvent.mask());
 static_assert(UNCORE_PMON_CONTROL_UMASK == kControlUmask.mask());
-static_assert(UNCORE_PMON_CONTROL_THREAD == kControlThread.mask());
 static_assert(UNCORE_PMON_CONTROL_EDGE == kControlEdge.mask());
 static_assert(UNCORE_PMON_CONTROL_ENABLE == kControlEnable.mask());
 static_assert(UNCORE_PMON_CONTROL_INVERT == kControlInvert.mask());
