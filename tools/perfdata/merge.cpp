@@ -28,8 +28,8 @@ constexpr size_t kMaxHosts = 512;
 constexpr uint32_t kThreadsPerHost = uint32_t{1} << 22;  // PID_MAX_LIMIT of Linux
 constexpr uint32_t kRingsPerInput = uint32_t{1} << 20;
 constexpr uint32_t kCpusUnknown = 8192;  // NR_CPUS of the largest kernels, where NRCPUS is missing
-constexpr size_t kWaitingBytes = size_t{1} << 30;  // of records of all inputs together
-constexpr size_t kRoundBytes = size_t{1} << 20;    // of records between two FINISHED_ROUND
+constexpr size_t kLeastWaitingBytes = size_t{2} << 20;  // of records of one input
+constexpr size_t kRoundBytes = size_t{1} << 20;         // of records between two FINISHED_ROUND
 constexpr uint32_t kTracepointType = 2;
 
 // Only of the first recording: there can be one, or the merge makes its own.
@@ -117,7 +117,7 @@ public:
     {
         for (Reader &reader : readers)
             inputs_.emplace_back(
-                reader, std::min(TimeQueue::kDefaultBytes, kWaitingBytes / readers.size()));
+                reader, std::max(TimeQueue::kDefaultBytes / readers.size(), kLeastWaitingBytes));
     }
 
     Result<Writer> run(const std::string &to);

@@ -38,7 +38,7 @@ struct Merged {
 };
 
 // Readers that nothing was read from. Memory: what was recorded between two looks at all rings, of
-// each recording; 32 MiB of each and 1 GiB of all at most.
+// each recording; 32 MiB of all together at most, or 2 MiB of each where they are more than 16.
 // Error: recordings that do not fit together (byte order, events without ids).
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to);
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to,
