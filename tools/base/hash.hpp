@@ -7,12 +7,13 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
-#include <unordered_set>
+#include <vector>
 
 namespace pmukit {
 
@@ -77,9 +78,64 @@ private:
 };
 
 template <typename Value>
-using NumberMap = std::unordered_map<uint64_t, Value, SaltedHash>;
-using NumberSet = std::unordered_set<uint64_t, SaltedHash>;
-template <typename Value>
 using AddressMap = std::unordered_map<uint64_t, Value, MultiplyHash>;
+
+// Of many numbers: without a node for each, a third of the memory and of the time.
+template <typename Value>
+class FlatMap {
+public:
+    size_t size() const { return entries_.size(); }
+    // nullptr: it is not there.
+    const Value *find(uint64_t number) const
+    {
+        const uint32_t place = entries_.empty() ? 0 : slots_[slot_of(number)];
+        return place ? &entries_[place - 1].value : nullptr;
+    }
+    // False: it is there. At most 2^32 - 2 of them.
+    bool insert(uint64_t number, Value value)
+    {
+        if (find(number))
+            return false;
+        entries_.push_back({number, value});
+        if (2 * entries_.size() > slots_.size()) {
+            slots_.assign(std::max<size_t>(16, 2 * slots_.size()), 0);
+            for (uint32_t i = 0; i < entries_.size(); i++)
+                slots_[slot_of(entries_[i].number)] = i + 1;
+        } else {
+            slots_[slot_of(number)] = static_cast<uint32_t>(entries_.size());
+        }
+        return true;
+    }
+    // The one that is there has this value then.
+    void put(uint64_t number, Value value)
+    {
+        if (!insert(number, value))
+            entries_[slots_[slot_of(number)] - 1].value = value;
+    }
+    // What came last goes: no other was put behind it.
+    void pop_back()
+    {
+        slots_[slot_of(entries_.back().number)] = 0;
+        entries_.pop_back();
+    }
+
+private:
+    struct Entry {
+        uint64_t number;
+        [[no_unique_address]] Value value;
+    };
+    // Where the number is, or would be.
+    size_t slot_of(uint64_t number) const
+    {
+        size_t slot = hash_(number) & (slots_.size() - 1);
+        while (slots_[slot] && entries_[slots_[slot] - 1].number != number)
+            slot = (slot + 1) & (slots_.size() - 1);
+        return slot;
+    }
+
+    std::vector<Entry> entries_;   // as they came
+    std::vector<uint32_t> slots_;  // index into entries_ plus 1; 0: free. Half of them at least are
+    SaltedHash hash_;
+};
 
 }  // namespace pmukit

@@ -29,7 +29,8 @@ size_t longest_bucket_of_multiples(uint64_t factor)
 
 TEST(SaltedHash, ChosenNumbersShareNoBucket)
 {
-    EXPECT_LT(longest_bucket_of_multiples<NumberMap<int>>(1), 20U);
+    using Map = std::unordered_map<uint64_t, int, SaltedHash>;
+    EXPECT_LT(longest_bucket_of_multiples<Map>(1), 20U);
 }
 
 // Whatever it drew: some numbers spread an arithmetic series less well than others do.
@@ -60,6 +61,43 @@ TEST(MultiplyHash, ATableThatMovesKeepsWhatItHas)
         EXPECT_EQ(copy.at(static_cast<uint64_t>(i)), i);
 }
 
+TEST(FlatMap, HasWhatWasInserted)
+{
+    FlatMap<uint64_t> map;
+    EXPECT_EQ(map.find(0), nullptr);
+    for (uint64_t i = 0; i < 1000; i++)
+        EXPECT_TRUE(map.insert(i << 32, i));
+    EXPECT_FALSE(map.insert(uint64_t{5} << 32, 6));
+    EXPECT_EQ(map.size(), 1000U);
+    for (uint64_t i = 0; i < 1000; i++)
+        EXPECT_EQ(*map.find(i << 32), i);
+    EXPECT_EQ(map.find(1), nullptr);
+    map.put(0, 8);
+    EXPECT_EQ(*map.find(0), 8U);
+    EXPECT_EQ(map.size(), 1000U);
+}
+
+TEST(FlatMap, LosesWhatCameLastAndNothingElse)
+{
+    FlatMap<uint64_t> map;
+    for (uint64_t i = 0; i < 100; i++)
+        map.insert(i, i);
+    for (size_t i = 0; i < 90; i++)
+        map.pop_back();
+    for (uint64_t i = 0; i < 100; i++)
+        EXPECT_EQ(map.find(i) != nullptr, i < 10) << i;
+    EXPECT_TRUE(map.insert(99, 1));
+    EXPECT_EQ(*map.find(99), 1U);
+}
+
+TEST(FlatMap, ATableThatMovesKeepsWhatItHas)
+{
+    FlatMap<int> from;
+    from.insert(7, 1);
+    const FlatMap<int> to = std::move(from);
+    EXPECT_EQ(*to.find(7), 1);
+}
+
 TEST(SaltedHash, DifferentNumbersHashDifferently)
 {
     const SaltedHash hash;
@@ -68,19 +106,6 @@ TEST(SaltedHash, DifferentNumbersHashDifferently)
         seen.insert(hash(uint64_t{1} << bit));
     seen.insert(hash(0));
     EXPECT_EQ(seen.size(), 65U);
-}
-
-TEST(SaltedHash, ATableThatMovesKeepsWhatItHas)
-{
-    NumberMap<int> from, to;
-    for (int i = 0; i < 1000; i++)
-        from[static_cast<uint64_t>(i)] = i;
-    to[5000] = 1;
-    to = std::move(from);
-    NumberMap<int> copy = to;
-    for (int i = 0; i < 1000; i++)
-        EXPECT_EQ(copy.at(static_cast<uint64_t>(i)), i);
-    EXPECT_EQ(to.size(), 1000U);
 }
 
 }  // namespace

@@ -32,12 +32,12 @@ void AuxMerge::on_id_index(const Record &record)
         const std::optional<size_t> event = reader_.event_of_id(entry.id);
         if (!event || reader_.events()[*event].attr.type < PERF_TYPE_MAX)
             continue;  // those have no AUX area
-        if (!ring_by_id_.contains(entry.id) && !left_.take(kRingBytes))
+        if (!ring_by_id_.find(entry.id) && !left_.take(kRingBytes))
             return;
-        ring_by_id_[entry.id] = {entry.index, entry.cpu, entry.tid};
-        if (!event_by_index_.contains(entry.index) && !left_.take(kRingBytes))
+        ring_by_id_.put(entry.id, {entry.index, entry.cpu, entry.tid});
+        if (!event_by_index_.find(entry.index) && !left_.take(kRingBytes))
             return;
-        event_by_index_[entry.index] = *event;
+        event_by_index_.put(entry.index, *event);
     }
 }
 
@@ -50,10 +50,9 @@ AuxStream AuxMerge::stream_of(const Record &aux) const
     std::optional<SampleId> who = parse_sample_id(aux.body, attr, reader_.order());
     if (!who)
         return stream;
-    auto ring = who->id ? ring_by_id_.find(*who->id) : ring_by_id_.end();
-    if (ring != ring_by_id_.end()) {
-        stream.cpu = ring->second.cpu;
-        stream.tid = stream.cpu == kAnyCpu ? ring->second.tid : kAnyTid;
+    if (const Ring *const ring = who->id ? ring_by_id_.find(*who->id) : nullptr) {
+        stream.cpu = ring->cpu;
+        stream.tid = stream.cpu == kAnyCpu ? ring->tid : kAnyTid;
     } else if (per_thread_.contains(stream.event)) {
         stream.tid = who->tid.value_or(kAnyTid);
     } else {
@@ -69,9 +68,8 @@ void AuxMerge::on_aux(const Record &record)
         return;
     AuxStream stream = stream_of(record);
     State &state = state_of(stream);
-    if (stream.event != kUnknownEvent && !event_by_cpu_.contains(stream.cpu) &&
-        left_.take(kRingBytes))
-        event_by_cpu_.try_emplace(stream.cpu, stream.event);
+    if (stream.event != kUnknownEvent && !event_by_cpu_.find(stream.cpu) && left_.take(kRingBytes))
+        event_by_cpu_.insert(stream.cpu, stream.event);
     sink_.aux_record(stream, *aux);
     uint64_t end = aux->offset + aux->size;
     state.overwrite |= (aux->flags & PERF_AUX_FLAG_OVERWRITE) != 0;
@@ -91,10 +89,10 @@ std::optional<size_t> AuxMerge::guess_event(const AuxtraceRecord &trace)
 {
     if (std::optional<size_t> event = reader_.event_of_id(trace.reference))
         return event;
-    if (auto ring = event_by_index_.find(trace.index); ring != event_by_index_.end())
-        return ring->second;
-    if (auto known = event_by_cpu_.find(trace.cpu); known != event_by_cpu_.end())
-        return known->second;
+    if (const size_t *const event = event_by_index_.find(trace.index))
+        return *event;
+    if (const size_t *const event = event_by_cpu_.find(trace.cpu))
+        return *event;
     return only_event();
 }
 

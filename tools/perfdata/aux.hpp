@@ -109,12 +109,12 @@ private:
     Budget left_{limits::kStreams};
     std::map<AuxStream, State> streams_;
     std::set<size_t> per_thread_;  // events whose AUX areas belong to threads
-    NumberMap<Ring> ring_by_id_;
-    NumberMap<size_t> event_by_index_;  // of a ring
-    NumberMap<size_t> event_by_cpu_;    // the first that an AUX record named
-    size_t events_seen_ = 0;            // of the reader's
-    size_t device_events_ = 0;          // of them: those of devices
-    size_t device_event_ = 0;           // the last of these
+    FlatMap<Ring> ring_by_id_;
+    FlatMap<size_t> event_by_index_;  // of a ring
+    FlatMap<size_t> event_by_cpu_;    // the first that an AUX record named
+    size_t events_seen_ = 0;          // of the reader's
+    size_t device_events_ = 0;        // of them: those of devices
+    size_t device_event_ = 0;         // the last of these
 };
 
 }  // namespace pmukit::perfdata

@@ -12,6 +12,7 @@
 #include <queue>
 #include <set>
 #include <tuple>
+#include <variant>
 
 #include "base/hash.hpp"
 #include "perfdata/copy.hpp"
@@ -165,7 +166,7 @@ private:
     uint64_t bytes_ = 0;  // read of all inputs
     std::vector<std::string> hosts_;
     std::vector<uint32_t> cpus_;  // of each host
-    NumberSet used_ids_;
+    FlatMap<std::monostate> used_ids_;
     uint64_t next_id_ = 1;
     uint32_t next_type_ = PERF_TYPE_MAX;
     std::map<std::string, uint32_t> type_by_name_;
@@ -280,11 +281,11 @@ void Merge::number_ids(Input &input)
 {
     for (const Event &event : input.reader.events())
         for (uint64_t id : event.ids) {
-            if (used_ids_.insert(id).second)
+            if (used_ids_.insert(id, {}))
                 continue;
-            while (!used_ids_.insert(next_id_).second)
+            while (!used_ids_.insert(next_id_, {}))
                 next_id_++;
-            input.translation.ids[id] = next_id_;
+            input.translation.ids.insert(id, next_id_);
         }
 }
 
@@ -326,9 +327,8 @@ std::vector<WriterEvent> Merge::events() const
             const std::endian order = input.reader.order();
             store(type, input.types.at(load<uint32_t>(type, order)), order);
             for (uint64_t &id : event.ids)
-                if (const auto fresh = input.translation.ids.find(id);
-                    fresh != input.translation.ids.end())
-                    id = fresh->second;
+                if (const uint64_t *const fresh = input.translation.ids.find(id))
+                    id = *fresh;
             event.name = with_host(name_of(input.reader.events()[i++]), input);
             all.push_back(std::move(event));
         }

@@ -375,10 +375,8 @@ std::string Reader::pmu_name(uint32_t attr_type) const
 
 std::optional<size_t> Reader::event_of_id(uint64_t id) const
 {
-    auto found = event_by_id_.find(id);
-    if (found == event_by_id_.end())
-        return std::nullopt;
-    return found->second;
+    const uint32_t *const found = event_by_id_.find(id);
+    return found ? std::optional<size_t>(*found) : std::nullopt;
 }
 
 std::optional<size_t> Reader::event_of(const Record &record) const
@@ -397,7 +395,7 @@ std::optional<size_t> Reader::event_of(const Record &record) const
     if (!id)
         return std::nullopt;
     // perf gives the records that it makes up itself no id: they belong to the first event.
-    if (*id == 0 && !sample && !event_by_id_.contains(0))
+    if (*id == 0 && !sample && !event_by_id_.find(0))
         return 0;
     return event_of_id(*id);
 }

@@ -219,7 +219,7 @@ private:
     Budget event_bytes_{limits::kEvents};
     bool events_complained_ = false;
     std::vector<Places> places_;
-    NumberMap<size_t> event_by_id_;
+    FlatMap<uint32_t> event_by_id_;
     std::map<uint32_t, std::string> pmu_by_type_;
     std::vector<FeatureSection> features_;
     bool features_in_file_ = false;

@@ -299,13 +299,13 @@ Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
     event.ids.reserve(ids.size() / sizeof(uint64_t));
     ByteReader in(ids, order_);
     while (std::optional<uint64_t> id = in.u64()) {
-        if (event_by_id_.emplace(*id, events_.size()).second) {
+        if (event_by_id_.insert(*id, static_cast<uint32_t>(events_.size()))) {
             event.ids.push_back(*id);
             continue;
         }
         // The event will not exist: neither may its ids.
-        for (uint64_t known : event.ids)
-            event_by_id_.erase(known);
+        for (size_t i = 0; i < event.ids.size(); i++)
+            event_by_id_.pop_back();
         return Error{Errc::kDamaged, "event id " + std::to_string(*id) + " appears twice", offset};
     }
     events_.push_back(std::move(event));

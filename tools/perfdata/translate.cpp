@@ -78,8 +78,8 @@ public:
         switch (kind) {
             case Kind::kId:
                 return word(at, [&to](uint64_t id) {
-                    const auto found = to.ids.find(id);
-                    return found == to.ids.end() ? id : found->second;
+                    const uint64_t *const found = to.ids.find(id);
+                    return found ? *found : id;
                 });
             case Kind::kTime:
                 return word(at, [&to](uint64_t time) {

@@ -13,7 +13,7 @@
 namespace pmukit::perfdata {
 
 struct Translation {
-    NumberMap<uint64_t> ids;    // those that change
+    FlatMap<uint64_t> ids;      // those that change
     uint32_t thread_shift = 0;  // not of 0 (idle) and -1 (none)
     uint32_t cpu_shift = 0;     // not of -1 (any)
     uint32_t ring_shift = 0;

@@ -20,7 +20,8 @@ class Translate : public ::testing::TestWithParam<std::endian> {
 protected:
     Translate()
     {
-        to_.ids = {{7, 107}, {8, 108}};
+        to_.ids.insert(7, 107);
+        to_.ids.insert(8, 108);
         to_.thread_shift = 1000;
         to_.cpu_shift = 16;
         to_.ring_shift = 32;
