@@ -67,10 +67,13 @@ void AuxMerge::on_aux(const Record &record)
     if (!aux || aux->size > UINT64_MAX - aux->offset)
         return;
     AuxStream stream = stream_of(record);
-    State &state = state_of(stream);
+    State *const known = gives_ == Gives::kAll ? &state_of(stream) : nullptr;
     if (stream.event != kUnknownEvent && !event_by_cpu_.find(stream.cpu) && left_.take(kRingBytes))
         event_by_cpu_.insert(stream.cpu, stream.event);
     sink_.aux_record(stream, *aux);
+    if (!known)
+        return;
+    State &state = *known;
     uint64_t end = aux->offset + aux->size;
     state.overwrite |= (aux->flags & PERF_AUX_FLAG_OVERWRITE) != 0;
     state.announced = std::max(state.announced, end);
@@ -114,21 +117,26 @@ void AuxMerge::on_auxtrace(const Record &record)
     std::optional<AuxtraceRecord> trace = parse_auxtrace(record.body, reader_.order());
     if (!trace || record.payload_bytes > UINT64_MAX - trace->offset)
         return;
+    if (gives_ == Gives::kAuxRecords && trace->cpu != kAnyCpu)
+        return;
     AuxStream stream{guess_event(*trace).value_or(kUnknownEvent), trace->cpu};
     if (trace->cpu == kAnyCpu) {
         per_thread_.insert(stream.event);
         stream.tid = trace->tid;
     }
-    deliver(stream, state_of(stream), trace->offset + record.payload_at, record);
+    if (gives_ == Gives::kAll)
+        deliver(stream, state_of(stream), trace->offset + record.payload_at, record);
 }
 
 // A file can name any number of threads; beyond what can be they all become one.
 AuxMerge::State &AuxMerge::state_of(AuxStream &stream)
 {
-    if (const auto known = streams_.find(stream); known != streams_.end())
-        return known->second;
-    if (!left_.take(sizeof stream + sizeof(State) + kNodeBytes))
-        stream = {kUnknownEvent, kAnyCpu};
+    const auto at = streams_.lower_bound(stream);
+    if (at != streams_.end() && !(stream < at->first))
+        return at->second;
+    if (left_.take(sizeof stream + sizeof(State) + kNodeBytes))
+        return streams_.try_emplace(at, stream)->second;
+    stream = {kUnknownEvent, kAnyCpu};
     return streams_[stream];
 }
 

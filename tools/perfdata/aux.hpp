@@ -61,7 +61,14 @@ public:
 
 class AuxMerge {
 public:
-    AuxMerge(const Reader &reader, AuxSink &sink) : reader_(reader), sink_(sink) {}
+    enum class Gives {
+        kAll,
+        kAuxRecords,  // nothing is kept of a stream
+    };
+    AuxMerge(const Reader &reader, AuxSink &sink, Gives gives = Gives::kAll)
+        : reader_(reader), sink_(sink), gives_(gives)
+    {
+    }
 
     // Every record of the file, in order; those that are not about AUX are passed over.
     void record(const Record &record);
@@ -106,6 +113,7 @@ private:
 
     const Reader &reader_;
     AuxSink &sink_;
+    Gives gives_;
     Budget left_{limits::kStreams};
     std::map<AuxStream, State> streams_;
     std::set<size_t> per_thread_;  // events whose AUX areas belong to threads

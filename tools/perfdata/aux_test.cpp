@@ -337,6 +337,24 @@ TEST(AuxMerge, AStreamBeginsAndEnds)
               (Expect{"aux 8", "start 2 0", "data 8", "loss 8", "loss 0", "end 2 16"}));
 }
 
+TEST(AuxMerge, GivesAuxRecordsAloneWhenTheyAreWanted)
+{
+    FileBuilder file = one_event();
+    file.aux(7, 2, 0, 16, PERF_AUX_FLAG_COLLISION)
+        .auxtrace(7, 2, 0, filled(8, 1))
+        .auxtrace(7, 2, 64, filled(8, 1))
+        .aux(7, 3, 0, 8);
+    std::vector<std::byte> bytes = file.file();
+    Result<Reader> reader = Reader::open(bytes);
+    Marks marks;
+    AuxMerge aux(*reader, marks, AuxMerge::Gives::kAuxRecords);
+    Record record;
+    while (*reader->next(record))
+        aux.record(record);
+    aux.finish();
+    EXPECT_EQ(marks.lines, (Expect{"aux 8", "aux 0"}));
+}
+
 // Each flag says so alone.
 TEST(AuxMerge, ACollisionIsALoss)
 {

@@ -51,7 +51,7 @@ AuxThreads AuxThreads::of_file(const std::string &path, Drivers drivers, const D
     if (!recording || !recording->read_front())
         return threads;
     Listener listener(threads, *recording, only, names);
-    (void)recording->walk(listener);
+    (void)recording->listen(listener);
     return threads;
 }
 

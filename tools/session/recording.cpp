@@ -47,6 +47,57 @@ private:
     Budget left_{limits::kChains};
 };
 
+Stream stream_of(const Recording &recording, const perfdata::AuxStream &stream,
+                 const Driver *driver)
+{
+    return {stream.event,
+            stream.cpu,
+            driver,
+            stream.tid,
+            recording.config(stream.event),
+            recording.decoder_version()};
+}
+
+// record: that announces it.
+void tell_aux(const Recording &recording, const perfdata::AuxStream &stream,
+              const perfdata::AuxRecord &aux, const Record &record, DriverSink &to)
+{
+    if (stream.event == perfdata::kUnknownEvent)
+        return;
+    const perfdata::Reader &reader = recording.reader();
+    const auto who =
+        perfdata::parse_sample_id(record.body, reader.events()[stream.event].attr, reader.order());
+    if (who)
+        to.aux_said(stream_of(recording, stream, recording.driver(stream.event)), aux, *who);
+}
+
+// Tells of AUX data, and gives none.
+class AuxListener final : public perfdata::AuxSink {
+public:
+    AuxListener(const Recording &recording, DriverSink &to)
+        : recording_(recording), to_(to), merge_(recording.reader(), *this, Gives::kAuxRecords)
+    {
+    }
+    void note(const Record &record)
+    {
+        record_ = &record;
+        merge_.record(record);
+    }
+    void aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRecord &aux) override
+    {
+        tell_aux(recording_, stream, aux, *record_, to_);
+    }
+    void aux_data(const perfdata::AuxStream &, uint64_t, uint64_t, Bytes) override {}
+    void aux_loss(const perfdata::AuxStream &, uint64_t, uint64_t) override {}
+
+private:
+    using Gives = perfdata::AuxMerge::Gives;
+    const Recording &recording_;
+    DriverSink &to_;
+    perfdata::AuxMerge merge_;
+    const Record *record_ = nullptr;
+};
+
 class Walker final : public perfdata::AuxSink {
 public:
     // grids: of all that the recording has; nullopt: they are learned on the way.
@@ -87,7 +138,10 @@ private:
     void sample(const Record &record);
     bool is_unknown(const perfdata::AuxStream &stream);
     void give_lost_entries();
-    Stream stream_of(const perfdata::AuxStream &stream, const Driver *driver) const;
+    Stream stream_of(const perfdata::AuxStream &stream, const Driver *driver) const
+    {
+        return cli::stream_of(recording_, stream, driver);
+    }
     const Driver *driver_of(size_t event, Bytes data) const;
     const Driver *driver_of_sample(size_t event, const perfdata::Sample &sample) const;
 
@@ -183,16 +237,6 @@ void Walker::sample(const Record &record)
         sink_.sample(stream, record.offset, *driver->words_of_raw(*sample->raw));
 }
 
-Stream Walker::stream_of(const perfdata::AuxStream &stream, const Driver *driver) const
-{
-    return {stream.event,
-            stream.cpu,
-            driver,
-            stream.tid,
-            recording_.config(stream.event),
-            recording_.decoder_version()};
-}
-
 // The payload says whose it is, if there is one.
 const Driver *Walker::driver_of_sample(size_t event, const perfdata::Sample &sample) const
 {
@@ -273,12 +317,7 @@ void Walker::aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRe
     const auto held = held_.find(stream);
     if (held != held_.end() && grid_of(stream).announced() >= held->second.run.end())
         release(stream);
-    if (stream.event == perfdata::kUnknownEvent)
-        return;
-    const auto who = perfdata::parse_sample_id(record_->body, reader_.events()[stream.event].attr,
-                                               reader_.order());
-    if (who)
-        sink_.aux_said(stream_of(stream, recording_.driver(stream.event)), aux, *who);
+    tell_aux(recording_, stream, aux, *record_, sink_);
 }
 
 void Walker::aux_run(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
@@ -634,7 +673,7 @@ std::optional<AuxGrids> Recording::read_grids() const
     if (!again)
         return AuxGrids();
     GridNotes notes(*again);
-    perfdata::AuxMerge merge(again->reader_, notes);
+    perfdata::AuxMerge merge(again->reader_, notes, perfdata::AuxMerge::Gives::kAuxRecords);
     for (Record record;;) {
         const Result<bool> more = again->reader_.next(record);
         if (!more || !*more)
@@ -663,6 +702,24 @@ Result<RecordingTotals> Recording::walk(DriverSink &sink, const EachRecord &each
         if (Result<void> done = each ? each(record) : Result<void>(); !done)
             return in_file(path_, done.error());
         walker.record(record);
+    }
+}
+
+Result<void> Recording::listen(DriverSink &sink)
+{
+    AuxListener listener(*this, sink);
+    for (Record record;;) {
+        const Result<bool> more = reader_.next(record);
+        if (!more)
+            return in_file(path_, more.error());
+        if (!*more)
+            return {};
+        if (record.type == perfdata::kAuxtraceInfo)
+            note_auxtrace_info(record);
+        else
+            listener.note(record);
+        if (record.type != PERF_RECORD_SAMPLE && record.type != perfdata::kAuxtrace)
+            sink.record(record);
     }
 }
 

@@ -198,6 +198,8 @@ public:
     // each: gets every record before the sink gets what it brings.
     using EachRecord = std::function<Result<void>(const perfdata::Record &)>;
     Result<RecordingTotals> walk(DriverSink &sink, const EachRecord &each = {});
+    // Instead: only aux_said() and record().
+    Result<void> listen(DriverSink &sink);
 
     const std::string &path() const { return path_; }
     const perfdata::Reader &reader() const { return reader_; }
