@@ -13,29 +13,40 @@ namespace pmukit::cli {
 template <typename Each>
 class StreamMap {
 public:
+    StreamMap() = default;
+    StreamMap(const StreamMap &) = delete;
+    StreamMap &operator=(const StreamMap &) = delete;
+
     // The Each of this stream; a new one is made of args.
     template <typename... Args>
     Each &of(const Stream &stream, Args &&...args)
     {
-        return streams_.try_emplace(stream, std::forward<Args>(args)...).first->second;
+        Each *const each = find(stream);
+        return each ? *each : make(stream, std::forward<Args>(args)...);
     }
     // The same of AUX data; the decoder of a new one starts at offset.
     template <typename... Args>
     Each &begin_at(const Stream &stream, uint64_t offset, Args &&...args)
     {
-        auto [at, fresh] = streams_.try_emplace(stream, std::forward<Args>(args)...);
-        if (fresh)
-            decoder_of(at->second).start(offset);
-        return at->second;
+        if (Each *const each = find(stream))
+            return *each;
+        Each &fresh = make(stream, std::forward<Args>(args)...);
+        decoder_of(fresh).start(offset);
+        return fresh;
     }
     // nullptr: nothing of this stream came yet.
     Each *find(const Stream &stream)
     {
+        if (last_ && !(last_->first < stream) && !(stream < last_->first))
+            return &last_->second;
         const auto at = streams_.find(stream);
-        return at == streams_.end() ? nullptr : &at->second;
+        if (at == streams_.end())
+            return nullptr;
+        last_ = &*at;
+        return &at->second;
     }
     // Its data has begun.
-    Each &at(const Stream &stream) { return streams_.at(stream); }
+    Each &at(const Stream &stream) { return *find(stream); }
     void data(const Stream &stream, Bytes data) { decoder_of(at(stream)).data(data); }
     // Before its first data nothing is there that could lose.
     void loss(const Stream &stream, uint64_t bytes)
@@ -54,6 +65,12 @@ public:
     std::map<Stream, Each> &all() { return streams_; }
 
 private:
+    template <typename... Args>
+    Each &make(const Stream &stream, Args &&...args)
+    {
+        last_ = &*streams_.try_emplace(stream, std::forward<Args>(args)...).first;
+        return last_->second;
+    }
     static auto &decoder_of(Each &each)
     {
         if constexpr (requires { each.decoder(); })
@@ -63,6 +80,7 @@ private:
     }
 
     std::map<Stream, Each> streams_;
+    std::pair<const Stream, Each> *last_ = nullptr;  // that was asked for: most calls are of it
 };
 
 }  // namespace pmukit::cli
