@@ -93,11 +93,13 @@ void put_packet(const ptt::Packet &packet, Value *to)
 
 class StreamRows final : public ptt::RunSink {
 public:
-    StreamRows(RowsOut &out, const Stream &stream)
+    // rest: shared by all streams, of which there may be many.
+    StreamRows(RowsOut &out, const Stream &stream, std::vector<Value> &rest)
         : out_(out),
           stream_(stream),
           numbers_(true, out.recording().continues()),
           at_least_(out.recording().continues()),
+          rest_(rest),
           layout_(layout_of(stream)),
           framer_(*this, layout_.format)
     {
@@ -134,7 +136,7 @@ private:
     ptt::Clock clock_;
     uint64_t entries_offset_ = 0;  // of those in samples
     uint64_t skipped_bytes_ = 0;
-    std::vector<Value> rest_;
+    std::vector<Value> &rest_;
     ptt::Layout layout_;
     ptt::Framer framer_;
 };
@@ -187,7 +189,7 @@ public:
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
     {
-        streams_.begin_at(stream, offset, out_, stream);
+        streams_.begin_at(stream, offset, out_, stream, rest_);
     }
     void aux(const Stream &stream, Bytes data) override { streams_.data(stream, data); }
     void aux_entries(const Stream &stream, std::optional<uint64_t> base) override
@@ -217,13 +219,14 @@ public:
 private:
     RowsOut &out_;
     uint64_t skipped_bytes_ = 0;
+    std::vector<Value> rest_;  // of the rows of a run
     StreamMap<StreamRows> streams_, samples_;
 };
 
 void HisiPttExport::sample(const Stream &stream, uint64_t, Bytes words)
 {
     if (const std::optional<ptt::Record> record = ptt::parse_record(words)) {
-        samples_.of(stream, out_, stream).record(*record);
+        samples_.of(stream, out_, stream, rest_).record(*record);
         return;
     }
     skipped_bytes_ += words.size();

@@ -17,8 +17,9 @@ namespace ptt = decode::hisi_ptt;
 
 class StreamSamples final : public ptt::RunSink {
 public:
-    StreamSamples(RawSink &sink, const Stream &stream)
-        : sink_(sink), stream_(stream), framer_(*this, layout_of(stream).format)
+    // raw: shared by all streams, of which there may be many.
+    StreamSamples(RawSink &sink, const Stream &stream, std::vector<std::byte> &raw)
+        : sink_(sink), stream_(stream), raw_(raw), framer_(*this, layout_of(stream).format)
     {
     }
     StreamSamples(const StreamSamples &) = delete;
@@ -111,12 +112,13 @@ private:
 
     RawSink &sink_;
     Stream stream_;
+    std::vector<std::byte> &raw_;
     ptt::Framer framer_;
     ptt::Format format_ = ptt::Format::k4dw;
     uint64_t left_ = 0;
     uint64_t sequence_ = 0, lost_ = 0, flags_ = 0, at_least_ = 0;
     uint64_t entries_at_ = 0;  // in the stream
-    std::vector<std::byte> entries_, raw_;
+    std::vector<std::byte> entries_;
 };
 
 class HisiPttInject final : public DriverInject {
@@ -125,7 +127,7 @@ public:
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t size) override
     {
-        streams_.begin_at(stream, offset, sink_, stream).begin(size);
+        streams_.begin_at(stream, offset, sink_, stream, raw_).begin(size);
     }
     void aux(const Stream &stream, Bytes data) override { streams_.at(stream).data(data); }
     void aux_entries(const Stream &stream, std::optional<uint64_t> base) override
@@ -134,7 +136,7 @@ public:
     }
     void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) override
     {
-        streams_.begin_at(stream, offset, sink_, stream).decoder().loss(bytes);
+        streams_.begin_at(stream, offset, sink_, stream, raw_).decoder().loss(bytes);
     }
     // What is no entry for sure stays in LOST and LOST_SAMPLES of the copy.
     void entries_lost(const Stream &stream, const perfdata::LostEntries &lost) override
@@ -153,6 +155,7 @@ public:
 
 private:
     RawSink &sink_;
+    std::vector<std::byte> raw_;
     StreamMap<StreamSamples> streams_;
 };
 
