@@ -71,7 +71,8 @@ public:
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &who)
     {
-        aux_.note(stream, aux, who);
+        if (!names_of_all_)  // of a file aux_ has all
+            aux_.note(stream, aux, who);
     }
     // Task and time of a byte of AUX data; nullptr: no AUX record covers it.
     const AuxThreads &aux_threads() const { return aux_; }
