@@ -2,6 +2,7 @@
 #include "decode/time_grid.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace pmukit::decode {
@@ -95,10 +96,23 @@ bool AddressGrid::has_room(uint64_t row)
     return paid;
 }
 
-void AddressGrid::double_rows()
+// As much as it takes that two of the rows, and of these others, are one: addresses that are far
+// apart would be gone over for each bit between them.
+void AddressGrid::merge_rows(std::vector<uint64_t> rows)
 {
-    row_log2_++;
-    grid_.fold([](uint64_t row) { return row >> 1; });
+    for (const auto &[row, columns] : grid_.all())
+        rows.push_back(row);
+    std::ranges::sort(rows);
+    int bits = 63;
+    for (size_t i = 1; i < rows.size(); i++)
+        bits = std::min(bits, static_cast<int>(std::bit_width(rows[i] ^ rows[i - 1])));
+    widen_rows(static_cast<unsigned>(bits));
+}
+
+void AddressGrid::widen_rows(unsigned by)
+{
+    row_log2_ += by;
+    grid_.fold([by](uint64_t row) { return row >> by; });
     const size_t fewer = paid_ - std::min(paid_, grid_.rows());
     left_->give_back(fewer * kRowBytes);
     paid_ -= fewer;
@@ -108,7 +122,7 @@ void AddressGrid::double_rows()
 void AddressGrid::add(uint64_t address, uint64_t time, uint64_t value)
 {
     while (!has_room(address >> row_log2_) || !grid_.add(address >> row_log2_, time, value))
-        double_rows();
+        merge_rows({address >> row_log2_});
 }
 
 AddressGrid AddressGrid::coarser(size_t rows, unsigned row_log2) const
@@ -116,8 +130,10 @@ AddressGrid AddressGrid::coarser(size_t rows, unsigned row_log2) const
     AddressGrid made(std::make_shared<Budget>(0));
     made.row_log2_ = row_log2_;
     made.grid_ = grid_;
-    while (made.grid_.rows() > std::max(kFreeRows, rows) || made.row_log2_ < row_log2)
-        made.double_rows();
+    if (made.row_log2_ < row_log2)
+        made.widen_rows(row_log2 - made.row_log2_);
+    while (made.grid_.rows() > std::max(kFreeRows, rows))
+        made.merge_rows({});
     return made;
 }
 

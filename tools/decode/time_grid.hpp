@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/budget.hpp"
 #include "base/hash.hpp"
@@ -82,7 +83,8 @@ public:
 
 private:
     bool has_room(uint64_t row);
-    void double_rows();
+    void merge_rows(std::vector<uint64_t> rows);
+    void widen_rows(unsigned by);
 
     unsigned row_log2_ = 0;
     TimeGrid grid_;
