@@ -8,14 +8,14 @@ namespace {
 
 constexpr unsigned kFirstSlotsLog2 = 4;
 
-bool hotter(const HotUnit &a, const HotUnit &b)
-{
+// Not a function of its own: sorting would call it for each two.
+constexpr auto hotter = [](const HotUnit &a, const HotUnit &b) {
     if (a.accesses != b.accesses)
         return a.accesses > b.accesses;
     if (a.epochs != b.epochs)
         return a.epochs > b.epochs;
     return a.dpa < b.dpa;
-}
+};
 
 }  // namespace
 
@@ -74,7 +74,12 @@ HotUnit &UnitTable::at(uint64_t dpa)
 
 std::vector<HotUnit> UnitTable::hottest(size_t limit) const
 {
-    std::vector<HotUnit> hot(limit ? std::min(limit, units_.size()) : units_.size());
+    if (limit == 0 || limit >= units_.size()) {
+        std::vector<HotUnit> hot = units_;
+        std::ranges::sort(hot, hotter);
+        return hot;
+    }
+    std::vector<HotUnit> hot(limit);
     std::ranges::partial_sort_copy(units_, hot, hotter);
     return hot;
 }
