@@ -28,7 +28,7 @@
 namespace pmukit::exporter {
 namespace {
 
-constexpr size_t kBatchRows = 1024;
+constexpr size_t kBatchRows = 1024, kBatchTextBytes = size_t{1} << 20;
 // Each is a file that stays open, and the sink compares the names of all with that of a new one.
 constexpr size_t kMostStreams = 1024;
 constexpr uint64_t kNanosecondsHz = 1000000000;
@@ -103,6 +103,7 @@ private:
     std::vector<OneStream> streams_;
     std::map<StreamKey, size_t> stream_by_;
     std::vector<Waiting> waiting_;
+    size_t waiting_text_bytes_ = 0;
     size_t given_ = 0;  // of waiting_
     size_t ended_ = 0;  // of streams_
     bool is_last_ = false;
@@ -258,6 +259,8 @@ void Ctf::add(const Table &table, size_t stream, Values row)
         else
             waiting.numbers.push_back(row[i].known ? row[i].number() : 0);
     }
+    for (const std::string &text : waiting.texts)
+        waiting_text_bytes_ += text.size();
     waiting_.push_back(std::move(waiting));
 }
 
@@ -271,7 +274,7 @@ void Ctf::rows(const Table &table, Values common, Values rest)
         std::ranges::copy(rest.subspan(at, width),
                           row_.begin() + static_cast<ptrdiff_t>(common.size()));
         add(table, stream, row_);
-        if (waiting_.size() == kBatchRows)
+        if (waiting_.size() == kBatchRows || waiting_text_bytes_ > kBatchTextBytes)
             pump();
     }
 }
@@ -344,6 +347,7 @@ void Ctf::pump()
     if (status != wanted)
         fail("write: is the disk full?");
     waiting_.clear();
+    waiting_text_bytes_ = 0;
     given_ = 0;
 }
 
