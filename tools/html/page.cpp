@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "html/escape.hpp"
 #include "html/parts.hpp"
@@ -95,6 +94,7 @@ void Page::add(const Figure &figure)
     if (figure.whole != kWhole)
         whole_ = "see the figures";
     add_figure(figures_.emplace_back(), figure, number, !losses.empty());
+    figures_.back().shrink_to_fit();  // by half, where it has grown in steps
     bytes_ += figures_.back().size();
 }
 

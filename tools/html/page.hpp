@@ -7,10 +7,14 @@
 // as tool tips, and the tables are as good as ever.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "base/limits.hpp"
 
 namespace pmukit::html {
 
@@ -110,6 +114,8 @@ public:
     void add(const Figure &figure);
     // Before the figures of each of many. False: they are left out, by limits::kPage.
     bool has_room();
+    // For what one figure has of many.
+    size_t bytes_left() const { return limits::kPage - std::min(bytes_, limits::kPage); }
 
     // XHTML 5: read alike as HTML and as XML. In pieces that follow each other.
     std::vector<std::string> take_text();

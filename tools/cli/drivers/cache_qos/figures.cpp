@@ -75,8 +75,16 @@ std::vector<std::string> row_of(const SeriesKey &key, const Series &series)
             std::to_string(series.max_bound())};
 }
 
+// What a line, its points and its row take of the page.
+size_t bytes_of(const html::Timelines::Line &line)
+{
+    constexpr size_t kLineBytes = 800, kPointBytes = 250;
+    return kLineBytes + kPointBytes * line.points.size();
+}
+
+// left: bytes of the page.
 std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable &series,
-                                       const Event &event)
+                                       const Event &event, size_t &left)
 {
     Span span;
     uint64_t highest = 0, readings = 0;
@@ -105,11 +113,24 @@ std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable
                             {"last bytes", true},
                             {"bound", true}};
     html::Timelines lines;
-    for (const auto &[key, one] : series.all())
-        if (one.is_count() == event.is_count) {
-            lines.lines.push_back(line_of(key, one, span, highest, event));
-            figure.table.rows.push_back(row_of(key, one));
+    uint64_t left_out = 0, readings_left_out = 0;
+    for (const auto &[key, one] : series.all()) {
+        if (one.is_count() != event.is_count)
+            continue;
+        html::Timelines::Line line = line_of(key, one, span, highest, event);
+        if (bytes_of(line) > left) {
+            left_out++;
+            readings_left_out += one.readings();
+            continue;
         }
+        left -= bytes_of(line);
+        lines.lines.push_back(std::move(line));
+        figure.table.rows.push_back(row_of(key, one));
+    }
+    if (left_out)
+        figure.table.rows.push_back({"",
+                                     fmt::format("{} more; pmukit report --json has all", left_out),
+                                     "", "", "", std::to_string(readings_left_out)});
     figure.table.total = {"all", "", "", "", "", std::to_string(readings)};
     lines.first = seconds_text(span.first);
     lines.last = seconds_text(span.last);
@@ -119,11 +140,12 @@ std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable
 
 }  // namespace
 
-std::vector<html::Figure> cache_figures(const FigureHead &head, const SeriesTable &series)
+std::vector<html::Figure> cache_figures(const FigureHead &head, const SeriesTable &series,
+                                        size_t bytes)
 {
     std::vector<html::Figure> figures;
     for (const Event &event : kEvents)
-        if (std::optional<html::Figure> figure = figure_for(head, series, event))
+        if (std::optional<html::Figure> figure = figure_for(head, series, event, bytes))
             figures.push_back(std::move(*figure));
     if (figures.empty()) {
         figures.push_back(figure_of(head, "Caches"));

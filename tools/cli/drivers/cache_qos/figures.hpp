@@ -9,7 +9,8 @@
 
 namespace pmukit::cli {
 
+// bytes: of the page, about. What does not fit in is left out, and counted in words.
 std::vector<html::Figure> cache_figures(const FigureHead &head,
-                                        const decode::cache_qos::SeriesTable &series);
+                                        const decode::cache_qos::SeriesTable &series, size_t bytes);
 
 }  // namespace pmukit::cli

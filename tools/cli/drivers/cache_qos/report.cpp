@@ -308,7 +308,8 @@ public:
             const FigureHead head{recording.pmu_name(number), recording.source(number).value_or(""),
                                   lines_of(remarks_of(event)), verdict.badge(number)};
             if (page.has_room())
-                for (const html::Figure &figure : cache_figures(head, event.series))
+                for (const html::Figure &figure :
+                     cache_figures(head, event.series, page.bytes_left()))
                     page.add(figure);
         }
     }
