@@ -123,7 +123,7 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
                 const Joining *joining, const ReportOptions &options, Output &out)
 {
     JsonWriter json(out);
-    json.member("source", json_or_null(options.source));
+    json.member("source", options.source);
     json.begin("pmus", JsonWriter::kArray);
     for (const auto &[driver, report] : reports.all())
         report->write_pmus(recording, json);
@@ -198,7 +198,7 @@ Result<int> say(const Recording &recording, const RecordingTotals &totals, const
 
 void end_pmu(const Recording &recording, size_t event, JsonWriter &pmu)
 {
-    pmu.member("source", json_or_null(recording.source(event)));
+    pmu.member("source", recording.source(event));
     pmu.end();
 }
 

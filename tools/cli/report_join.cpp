@@ -302,7 +302,7 @@ void write_join(const Joined &joined, const ReportOptions &options, JsonWriter &
     write_list(json, "requesters", joined.requesters);
     write_list(json, "groups", joined.groups);
     write_list(json, "nodes", joined.nodes);
-    json.member("not_joined", joined.not_joined);
+    json.member("not_joined", ordered_json(joined.not_joined));
 }
 
 std::vector<html::Figure> join_figures(const Joined &joined, const ReportOptions &options)

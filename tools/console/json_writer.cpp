@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "console/json_writer.hpp"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace pmukit::cli {
@@ -8,10 +11,33 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Stands in quotes as it is.
+bool is_plain(std::string_view text)
+{
+    return std::ranges::all_of(
+        text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
+
 // What is no UTF-8 (a path may be any bytes) is replaced.
 std::string text_of(const ordered_json &value)
 {
     return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+// In one piece where it is short: there are very many of them.
+void put_text(std::string_view text, std::string_view behind, Output &out)
+{
+    std::array<char, 128> piece;
+    if (!is_plain(text) || text.size() + behind.size() + 2 > piece.size()) {
+        out.text(text_of(text));
+        return out.text(behind);
+    }
+    char *at = piece.data();
+    *at++ = '"';
+    at = std::ranges::copy(text, at).out;
+    *at++ = '"';
+    at = std::ranges::copy(behind, at).out;
+    out.text({piece.data(), at});
 }
 
 }  // namespace
@@ -19,7 +45,7 @@ std::string text_of(const ordered_json &value)
 JsonWriter::JsonWriter(Output &out) : out_(out)
 {
     open(kObject);
-    member("schema_version", kJsonSchemaVersion);
+    member("schema_version", unsigned{kJsonSchemaVersion});
 }
 
 void JsonWriter::separate()
@@ -32,8 +58,25 @@ void JsonWriter::separate()
 void JsonWriter::name(std::string_view name)
 {
     separate();
-    out_.text(text_of(name));
-    out_.text(":");
+    put_text(name, ":", out_);
+}
+
+// Only what is rare goes the long way through a serializer of its own.
+void JsonWriter::put(const JsonValue &value)
+{
+    if (const auto *const number = std::get_if<uint64_t>(&value.value_)) {
+        char digits[20];
+        const char *const end = std::to_chars(digits, std::end(digits), *number).ptr;
+        return out_.text({digits, end});
+    }
+    if (const auto *const text = std::get_if<std::string_view>(&value.value_))
+        return put_text(*text, {}, out_);
+    if (const auto *const json = std::get_if<const ordered_json *>(&value.value_))
+        return out_.text(text_of(**json));
+    if (const auto *const number = std::get_if<double>(&value.value_))
+        return out_.text(text_of(*number));
+    const auto *const truth = std::get_if<bool>(&value.value_);
+    out_.text(!truth ? "null" : *truth ? "true" : "false");
 }
 
 void JsonWriter::open(Kind kind)
@@ -43,10 +86,16 @@ void JsonWriter::open(Kind kind)
     first_ = true;
 }
 
-void JsonWriter::member(std::string_view name, const ordered_json &value)
+void JsonWriter::member(std::string_view name, const JsonValue &value)
 {
     this->name(name);
-    out_.text(text_of(value));
+    put(value);
+}
+
+void JsonWriter::members(std::initializer_list<JsonMember> members)
+{
+    for (const auto &[name, value] : members)
+        member(name, value);
 }
 
 void JsonWriter::members(const ordered_json &object)
@@ -65,6 +114,13 @@ void JsonWriter::element(const ordered_json &value)
 {
     separate();
     out_.text(text_of(value));
+}
+
+void JsonWriter::element(std::initializer_list<JsonMember> members)
+{
+    begin_element();
+    this->members(members);
+    end();
 }
 
 void JsonWriter::begin_element()

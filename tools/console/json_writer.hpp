@@ -3,17 +3,21 @@
 // length take no memory.
 //
 //     JsonWriter json(out);                    {"schema_version":2
-//     json.member("lost", 5);                  ,"lost":5
+//     json.member("lost", 5U);                 ,"lost":5
 //     json.begin("pmus", JsonWriter::kArray);  ,"pmus":[
 //     json.element({{"pmu", "imc"}});          {"pmu":"imc"}
 //     json.end();                              ]
 //     json.finish();                           }
 #pragma once
 
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "console/output.hpp"
 
@@ -26,6 +30,41 @@ Json json_or_null(const std::optional<T> &value)
     return value ? Json(*value) : Json(nullptr);
 }
 
+// What a member is, to be written at once: texts and JSON are borrowed.
+class JsonValue {
+public:
+    JsonValue(std::nullptr_t) {}
+    template <std::same_as<bool> T>
+    JsonValue(T value) : value_(value)
+    {
+    }
+    template <std::unsigned_integral T>
+    requires(!std::same_as<T, bool>) JsonValue(T number) : value_(uint64_t{number}) {}
+    JsonValue(double number) : value_(number) {}
+    JsonValue(std::string_view text) : value_(text) {}
+    JsonValue(const std::string &text) : value_(std::string_view(text)) {}
+    JsonValue(const char *text) : value_(std::string_view(text)) {}
+    JsonValue(const nlohmann::ordered_json &json) : value_(&json) {}
+    // null: nothing.
+    template <typename T>
+    JsonValue(const std::optional<T> &value)
+    {
+        if (value)
+            *this = JsonValue(*value);
+    }
+
+private:
+    friend class JsonWriter;
+    std::variant<std::nullptr_t, bool, uint64_t, double, std::string_view,
+                 const nlohmann::ordered_json *>
+        value_ = nullptr;
+};
+
+struct JsonMember {
+    std::string_view name;
+    JsonValue value;
+};
+
 class JsonWriter {
 public:
     enum Kind : char { kObject = '}', kArray = ']' };  // what ends it
@@ -36,11 +75,13 @@ public:
     JsonWriter &operator=(const JsonWriter &) = delete;
 
     // Of an object:
-    void member(std::string_view name, const nlohmann::ordered_json &value);
+    void member(std::string_view name, const JsonValue &value);
+    void members(std::initializer_list<JsonMember> members);
     void members(const nlohmann::ordered_json &object);
     void begin(std::string_view name, Kind kind);
     // Of an array:
     void element(const nlohmann::ordered_json &value);
+    void element(std::initializer_list<JsonMember> members);
     void begin_element();  // an object
 
     void end();
@@ -50,6 +91,7 @@ private:
     void separate();
     void name(std::string_view name);
     void open(Kind kind);
+    void put(const JsonValue &value);
 
     Output &out_;
     std::string ends_;   // of what has begun

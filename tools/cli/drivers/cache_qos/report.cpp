@@ -2,7 +2,6 @@
 // What each monitor of a recording had of the caches and moved to and from memory, through time.
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/drivers/cache_qos/figures.hpp"
@@ -20,7 +19,6 @@ using cache_qos::kMachine;
 using cache_qos::Series;
 using cache_qos::SeriesKey;
 using cache_qos::SeriesTable;
-using nlohmann::ordered_json;
 
 // Of one event, all its streams together
 struct EventReadings {
@@ -190,46 +188,55 @@ void print_remarks(size_t number, const EventReadings &event, const Verdict &ver
             out.print("  {} {}\n", remark.count, remark.text);
 }
 
-ordered_json json_of(const EventReadings &event, const SeriesKey &key, const Series &series)
+void write_timeline(JsonWriter &json, const Series &series)
 {
-    const cache_qos::Summary summary = series.summary();
-    const std::optional<double> share = share_of(event, key, series);
-    const std::optional<cache_qos::Name> &who = series.who();
-    ordered_json json = {{"monitor", key.monitor},
-                         {"life", key.life + 1},
-                         {"kind", cache_qos::kind_name(series.kind())},
-                         {"name", who ? ordered_json(who->text) : ordered_json(nullptr)},
-                         {"id", who && who->id ? ordered_json(who->id) : ordered_json(nullptr)},
-                         {"domain", key.domain},
-                         {"event", cache_qos::event_name(key.event)},
-                         {"unit", series.is_count() ? "bytes/s" : "bytes"},
-                         {"readings", series.readings()},
-                         {"min", summary.min},
-                         {"median", summary.median},
-                         {"max", summary.max},
-                         {"last_bytes", series.last_bytes()},
-                         {"share", share ? ordered_json(*share) : ordered_json(nullptr)},
-                         {"max_bound", series.max_bound()},
-                         {"max_age_ns", series.max_age_ns()},
-                         {"generations", series.generations()},
-                         {"status", words_of_status(series.status(), ",")}};
-    json["column_ns"] = uint64_t{1} << series.width_log2();
-    ordered_json &timeline = json["timeline"] = ordered_json::array();
+    json.begin("timeline", JsonWriter::kArray);
     for (const cache_qos::Column &column : series.columns())
-        timeline.push_back(
-            {{"time_ns", column.number << series.width_log2()},
-             {"highest", column.levels ? ordered_json(column.highest) : ordered_json(nullptr)},
-             {"last_bytes", column.last_bytes},
-             {"bound", column.max_bound},
-             {"status", words_of_status(column.status, ",")}});
-    return json;
+        json.element({{"time_ns", column.number << series.width_log2()},
+                      {"highest", column.levels ? JsonValue(column.highest) : JsonValue(nullptr)},
+                      {"last_bytes", column.last_bytes},
+                      {"bound", column.max_bound},
+                      {"status", words_of_status(column.status, ",")}});
+    json.end();
 }
 
-ordered_json json_of(const cache_qos::Header &header)
+void write_series(JsonWriter &json, const EventReadings &event, const SeriesKey &key,
+                  const Series &series)
 {
-    return {{"domain", header.domain}, {"cache_bytes", header.cache_bytes},
-            {"scale", header.scale},   {"rmids", header.rmids},
-            {"width", header.width},   {"backend", cache_qos::backend_name(header.backend)}};
+    const cache_qos::Summary summary = series.summary();
+    const std::optional<cache_qos::Name> &who = series.who();
+    json.begin_element();
+    json.members({{"monitor", key.monitor},
+                  {"life", key.life + 1},
+                  {"kind", cache_qos::kind_name(series.kind())},
+                  {"name", who ? JsonValue(who->text) : JsonValue(nullptr)},
+                  {"id", who && who->id ? JsonValue(who->id) : JsonValue(nullptr)},
+                  {"domain", key.domain},
+                  {"event", cache_qos::event_name(key.event)},
+                  {"unit", series.is_count() ? "bytes/s" : "bytes"},
+                  {"readings", series.readings()},
+                  {"min", summary.min},
+                  {"median", summary.median},
+                  {"max", summary.max},
+                  {"last_bytes", series.last_bytes()},
+                  {"share", share_of(event, key, series)},
+                  {"max_bound", series.max_bound()},
+                  {"max_age_ns", series.max_age_ns()},
+                  {"generations", series.generations()},
+                  {"status", words_of_status(series.status(), ",")},
+                  {"column_ns", uint64_t{1} << series.width_log2()}});
+    write_timeline(json, series);
+    json.end();
+}
+
+void write_domain(JsonWriter &json, const cache_qos::Header &header)
+{
+    json.element({{"domain", header.domain},
+                  {"cache_bytes", header.cache_bytes},
+                  {"scale", header.scale},
+                  {"rmids", header.rmids},
+                  {"width", header.width},
+                  {"backend", cache_qos::backend_name(header.backend)}});
 }
 
 class CacheQosReport final : public DriverReport {
@@ -293,11 +300,11 @@ public:
                           {"skipped_bytes", event.skipped_bytes}});
             pmus.begin("domains", JsonWriter::kArray);
             for (const auto &[domain, header] : event.headers)
-                pmus.element(json_of(header));
+                write_domain(pmus, header);
             pmus.end();
             pmus.begin("monitors", JsonWriter::kArray);
             for (const auto &[key, series] : event.series.all())
-                pmus.element(json_of(event, key, series));
+                write_series(pmus, event, key, series);
             pmus.end();
             end_pmu(recording, number, pmus);
         }

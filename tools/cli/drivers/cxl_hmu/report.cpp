@@ -220,39 +220,38 @@ void print_placement(const Recording &recording, const std::map<size_t, HotList>
 
 // For programs
 
-nlohmann::ordered_json json_of(const decode::cxl_hmu::LeftOut &left_out)
+void write_left_out(JsonWriter &report, const decode::cxl_hmu::LeftOut &left_out)
 {
-    return {{"units", left_out.units},
-            {"accesses", left_out.accesses},
-            {"epochs", left_out.epochs},
-            {"most_short_accesses", left_out.most_short_accesses},
-            {"most_short_epochs", left_out.most_short_epochs}};
+    report.begin("left_out", JsonWriter::kObject);
+    report.members({{"units", left_out.units},
+                    {"accesses", left_out.accesses},
+                    {"epochs", left_out.epochs},
+                    {"most_short_accesses", left_out.most_short_accesses},
+                    {"most_short_epochs", left_out.most_short_epochs}});
+    report.end();
 }
 
-void add_placement(nlohmann::ordered_json &to, const Placement &at)
+void write_placement(JsonWriter &report, const Placement &at)
 {
-    to["hpa"] = at.hpa ? nlohmann::ordered_json(at.hpa->start) : nlohmann::ordered_json(nullptr);
+    report.member("hpa", at.hpa ? JsonValue(at.hpa->start) : JsonValue(nullptr));
     if (at.hpa && at.hpa->alias)
-        to["hpa_alias"] = *at.hpa->alias;
-    to["hpa_bytes"] = at.hpa ? at.hpa->bytes : 0;
-    to["hpa_pieces"] = at.hpa ? at.hpa->pieces : 0;
-    to["node"] = json_or_null(at.node);
-    to["tier"] = json_or_null(at.tier);
+        report.member("hpa_alias", *at.hpa->alias);
+    report.members({{"hpa_bytes", at.hpa ? at.hpa->bytes : 0},
+                    {"hpa_pieces", at.hpa ? at.hpa->pieces : 0},
+                    {"node", at.node},
+                    {"tier", at.tier}});
 }
 
-nlohmann::ordered_json json_of(const HotPlace &place, bool by_node)
+void write_place(JsonWriter &report, const HotPlace &place, bool by_node)
 {
-    nlohmann::ordered_json json = nlohmann::ordered_json::object();
-    if (by_node) {
-        json["node"] = json_or_null(place.at.node);
-        json["tier"] = json_or_null(place.at.tier);
-    } else {
-        add_placement(json, place.at);
-    }
-    json["units"] = place.units;
-    json["accesses"] = place.accesses;
-    json["epochs"] = place.epochs;
-    return json;
+    report.begin_element();
+    if (by_node)
+        report.members({{"node", place.at.node}, {"tier", place.at.tier}});
+    else
+        write_placement(report, place.at);
+    report.members(
+        {{"units", place.units}, {"accesses", place.accesses}, {"epochs", place.epochs}});
+    report.end();
 }
 
 // Members that a report has only with a topology.
@@ -265,33 +264,33 @@ void write_places(JsonWriter &report, const PlaceHeat &heat, const ReportOptions
     size_t shown = 0;
     for (const HotPlace &place : heat.hottest())
         if (options.top == 0 || shown++ < options.top)
-            report.element(json_of(place, options.by == "node"));
+            write_place(report, place, options.by == "node");
     report.end();
 }
 
-nlohmann::ordered_json json_of(const std::string &pmu, const HotList &list)
+void write_totals(JsonWriter &report, const std::string &pmu, const HotList &list)
 {
     const HotTotals &totals = list.totals();
-    return {{"pmu", pmu},
-            {"driver", "cxl_hmu"},
-            {"unit_bytes", power(totals.unit_log2)},
-            {"downsampling", power(totals.downsampling_log2)},
-            {"always_on", totals.always_on},
-            {"records", totals.records},
-            {"entries", totals.entries},
-            {"units", list.units()},
-            {"accesses", totals.accesses},
-            {"lost", totals.lost},
-            {"truncated", totals.truncated},
-            {"overflows", totals.overflows},
-            {"resets", totals.resets},
-            {"sequence_gaps", totals.sequence_gaps},
-            {"duplicates", totals.duplicates},
-            {"saturated", totals.saturated},
-            {"invalid", totals.invalid},
-            {"without_unit", totals.without_unit},
-            {"skipped_bytes", totals.skipped_bytes},
-            {"left_out", json_of(list.left_out())}};
+    report.members({{"pmu", pmu},
+                    {"driver", "cxl_hmu"},
+                    {"unit_bytes", power(totals.unit_log2)},
+                    {"downsampling", power(totals.downsampling_log2)},
+                    {"always_on", totals.always_on},
+                    {"records", totals.records},
+                    {"entries", totals.entries},
+                    {"units", list.units()},
+                    {"accesses", totals.accesses},
+                    {"lost", totals.lost},
+                    {"truncated", totals.truncated},
+                    {"overflows", totals.overflows},
+                    {"resets", totals.resets},
+                    {"sequence_gaps", totals.sequence_gaps},
+                    {"duplicates", totals.duplicates},
+                    {"saturated", totals.saturated},
+                    {"invalid", totals.invalid},
+                    {"without_unit", totals.without_unit},
+                    {"skipped_bytes", totals.skipped_bytes}});
+    write_left_out(report, list.left_out());
 }
 
 void write_hot(JsonWriter &report, const std::string &pmu, const HotList &list, size_t top,
@@ -299,11 +298,11 @@ void write_hot(JsonWriter &report, const std::string &pmu, const HotList &list, 
 {
     report.begin("hot", JsonWriter::kArray);
     for (const HotUnit &unit : list.hottest(top)) {
-        nlohmann::ordered_json json = {
-            {"dpa", unit.dpa}, {"accesses", unit.accesses}, {"epochs", unit.epochs}};
+        report.begin_element();
+        report.members({{"dpa", unit.dpa}, {"accesses", unit.accesses}, {"epochs", unit.epochs}});
         if (placer)
-            add_placement(json, placer->place(pmu, unit.dpa, power(list.totals().unit_log2)));
-        report.element(json);
+            write_placement(report, placer->place(pmu, unit.dpa, power(list.totals().unit_log2)));
+        report.end();
     }
     report.end();
 }
@@ -377,7 +376,7 @@ public:
         for (const auto &[event, list] : lists_) {
             const std::string pmu = recording.pmu_name(event);
             pmus.begin_element();
-            pmus.members(json_of(pmu, list));
+            write_totals(pmus, pmu, list);
             write_hot(pmus, pmu, list, options_.top, placer());
             end_pmu(recording, event, pmus);
         }
@@ -387,7 +386,7 @@ public:
         if (!placer_)
             return;
         write_places(report, place_heat(recording, lists_, options_.by, *placer_), options_);
-        report.member("assumptions", placer_->assumptions());
+        report.member("assumptions", nlohmann::ordered_json(placer_->assumptions()));
     }
     void add_figures(const Recording &recording, const Verdict &verdict, html::Page &page) override;
     std::vector<std::string> troubles(const Recording &recording) const override;

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/figures.hpp"
@@ -21,7 +20,6 @@ namespace pmukit::cli {
 namespace {
 
 namespace ptt = decode::hisi_ptt;
-using nlohmann::ordered_json;
 using ptt::TlpCount;
 using ptt::Traffic;
 
@@ -336,30 +334,33 @@ void print_event(const Recording &recording, size_t index, const EventTraffic &e
 
 // For programs
 
-ordered_json json_of(const TlpCount &count)
+void write_count(JsonWriter &json, std::string_view name, const TlpCount &count)
 {
-    return {{"tlps", count.tlps}, {"bytes", count.bytes}, {"requested_bytes", count.requested}};
+    json.begin(name, JsonWriter::kObject);
+    json.members(
+        {{"tlps", count.tlps}, {"bytes", count.bytes}, {"requested_bytes", count.requested}});
+    json.end();
 }
 
-ordered_json json_of_types(const Traffic &traffic)
+void write_types(JsonWriter &json, const Traffic &traffic)
 {
-    ordered_json types = ordered_json::object();
+    json.begin("by_type", JsonWriter::kObject);
     for (size_t i = 0; i < ptt::kTlpTypes; i++) {
         const auto type = static_cast<ptt::TlpType>(i);
         if (traffic.of(type).tlps)
-            types[std::string(name_of(type))] = json_of(traffic.of(type));
+            write_count(json, name_of(type), traffic.of(type));
     }
-    return types;
+    json.end();
 }
 
-ordered_json json_of_classes(const Traffic &traffic)
+void write_classes(JsonWriter &json, const Traffic &traffic)
 {
-    ordered_json classes = ordered_json::object();
+    json.begin("by_class", JsonWriter::kObject);
     for (size_t i = 0; i < static_cast<size_t>(ptt::TlpClass::kCount); i++) {
         const auto queue = static_cast<ptt::TlpClass>(i);
-        classes[std::string(name_of(queue))] = json_of(traffic.of(queue));
+        write_count(json, name_of(queue), traffic.of(queue));
     }
-    return classes;
+    json.end();
 }
 
 void write_requesters(JsonWriter &json, const Traffic &traffic, size_t top)
@@ -368,13 +369,15 @@ void write_requesters(JsonWriter &json, const Traffic &traffic, size_t top)
     const std::vector<const ptt::RequesterTraffic *> all = traffic.requesters();
     for (size_t i = 0; i < shown_of(all.size(), top); i++) {
         const ptt::RequesterTraffic &one = *all[i];
-        json.element({{"requester", ptt::bdf_text(one.id)},
-                      {"posted", json_of(one.posted)},
-                      {"non_posted", json_of(one.non_posted)},
-                      {"completions", json_of(one.completions)},
-                      {"answered", one.latency.requests},
+        json.begin_element();
+        json.member("requester", ptt::bdf_text(one.id));
+        write_count(json, "posted", one.posted);
+        write_count(json, "non_posted", one.non_posted);
+        write_count(json, "completions", one.completions);
+        json.members({{"answered", one.latency.requests},
                       {"latency_mean", one.latency.mean()},
                       {"latency_max", one.latency.max}});
+        json.end();
     }
     json.end();
 }
@@ -383,79 +386,85 @@ void write_ranges(JsonWriter &json, const Traffic &traffic, size_t top)
 {
     json.begin("ranges", JsonWriter::kArray);
     const std::vector<ptt::RangeTraffic> all = traffic.ranges();
-    for (size_t i = 0; i < shown_of(all.size(), top); i++)
-        json.element({{"address", all[i].address},
-                      {"bytes", traffic.range_bytes()},
-                      {"reads", json_of(all[i].reads)},
-                      {"writes", json_of(all[i].writes)}});
+    for (size_t i = 0; i < shown_of(all.size(), top); i++) {
+        json.begin_element();
+        json.members({{"address", all[i].address}, {"bytes", traffic.range_bytes()}});
+        write_count(json, "reads", all[i].reads);
+        write_count(json, "writes", all[i].writes);
+        json.end();
+    }
     json.end();
 }
 
-ordered_json json_of(const ptt::TimeStrip &time)
+void write_time(JsonWriter &json, const ptt::TimeStrip &time)
 {
-    ordered_json columns = ordered_json::array();
+    json.begin("time", JsonWriter::kObject);
+    json.members(
+        {{"first", time.first()}, {"last", time.last()}, {"column_ticks", time.column_ticks()}});
+    json.begin("columns", JsonWriter::kArray);
     for (size_t i = 0; i < time.columns(); i++)
-        columns.push_back({{"tlps", time.tlps(i)}, {"bytes", time.bytes(i)}});
-    return {{"first", time.first()},
-            {"last", time.last()},
-            {"column_ticks", time.column_ticks()},
-            {"columns", columns}};
+        json.element({{"tlps", time.tlps(i)}, {"bytes", time.bytes(i)}});
+    json.end();
+    json.end();
 }
 
-ordered_json json_of(const ptt::Histogram &histogram)
+void write_histogram(JsonWriter &json, std::string_view name, const ptt::Histogram &histogram)
 {
-    ordered_json buckets = ordered_json::array();
+    json.begin(name, JsonWriter::kArray);
     for (const ptt::Histogram::Bucket &bucket : histogram.buckets())
-        buckets.push_back(
-            {{"first", bucket.first}, {"last", bucket.last}, {"count", bucket.count}});
-    return buckets;
+        json.element({{"first", bucket.first}, {"last", bucket.last}, {"count", bucket.count}});
+    json.end();
 }
 
-ordered_json json_of_alignment(const Traffic &traffic)
+void write_alignment(JsonWriter &json, const Traffic &traffic)
 {
-    ordered_json alignment = ordered_json::object();
+    json.begin("alignment", JsonWriter::kObject);
     for (unsigned i = 0; i <= Traffic::kMaxAlignmentLog2; i++)
         if (traffic.aligned(i))
-            alignment[std::to_string(uint64_t{1} << i)] = traffic.aligned(i);
-    return alignment;
+            json.member(std::to_string(uint64_t{1} << i), traffic.aligned(i));
+    json.end();
 }
 
-ordered_json json_of_latency(const Traffic &traffic)
+void write_latency(JsonWriter &json, const Traffic &traffic)
 {
     const ptt::LatencyTotals &totals = traffic.matcher().totals();
     const ptt::Histogram &latency = traffic.latency();
-    return {{"requests", totals.requests},
-            {"answered", totals.answered},
-            {"outstanding", traffic.matcher().outstanding()},
-            {"unmatched", totals.unmatched},
-            {"failed", totals.failed},
-            {"reused", totals.reused},
-            {"forgotten", totals.forgotten},
-            {"untracked", totals.untracked},
-            {"min", latency.min()},
-            {"mean", latency.mean()},
-            {"median", latency.quantile(0.5)},
-            {"p90", latency.quantile(0.9)},
-            {"p99", latency.quantile(0.99)},
-            {"max", latency.max()},
-            {"histogram", json_of(latency)}};
+    json.begin("latency", JsonWriter::kObject);
+    json.members({{"requests", totals.requests},
+                  {"answered", totals.answered},
+                  {"outstanding", traffic.matcher().outstanding()},
+                  {"unmatched", totals.unmatched},
+                  {"failed", totals.failed},
+                  {"reused", totals.reused},
+                  {"forgotten", totals.forgotten},
+                  {"untracked", totals.untracked},
+                  {"min", latency.min()},
+                  {"mean", latency.mean()},
+                  {"median", latency.quantile(0.5)},
+                  {"p90", latency.quantile(0.9)},
+                  {"p99", latency.quantile(0.99)},
+                  {"max", latency.max()}});
+    write_histogram(json, "histogram", latency);
+    json.end();
 }
 
-ordered_json json_of_loss(const EventTraffic &event, bool marked)
+void write_loss(JsonWriter &json, const EventTraffic &event, const AccountTotals &account,
+                bool marked)
 {
-    const AccountTotals account = totals_of(event);
-    return {{"entries", account.lost},
-            {"entries_at_least", account.at_least},
-            {"marked", marked},
-            {"unknown_losses", event.aux_unknown_losses},
-            {"overruns", account.overruns},
-            {"missing_records", account.missing},
-            {"duplicates", account.duplicates},
-            {"resets", account.resets},
-            {"losses", event.traffic.losses()},
-            {"bytes", event.traffic.lost_bytes()},
-            {"skipped_bytes", event.traffic.skipped_bytes()},
-            {"bad_records", event.bad_records}};
+    json.begin("lost", JsonWriter::kObject);
+    json.members({{"entries", account.lost},
+                  {"entries_at_least", account.at_least},
+                  {"marked", marked},
+                  {"unknown_losses", event.aux_unknown_losses},
+                  {"overruns", account.overruns},
+                  {"missing_records", account.missing},
+                  {"duplicates", account.duplicates},
+                  {"resets", account.resets},
+                  {"losses", event.traffic.losses()},
+                  {"bytes", event.traffic.lost_bytes()},
+                  {"skipped_bytes", event.traffic.skipped_bytes()},
+                  {"bad_records", event.bad_records}});
+    json.end();
 }
 
 void write_pmu(JsonWriter &json, const Recording &recording, size_t index,
@@ -463,6 +472,7 @@ void write_pmu(JsonWriter &json, const Recording &recording, size_t index,
 {
     const Traffic &traffic = event.traffic;
     const Terms terms = terms_of(recording.config(index));
+    const AccountTotals account = totals_of(event);
     json.begin_element();
     json.members({{"pmu", recording.pmu_name(index)},
                   {"driver", "hisi_ptt"},
@@ -473,22 +483,21 @@ void write_pmu(JsonWriter &json, const Recording &recording, size_t index,
                   {"format", terms.format ? "8DW" : "4DW"},
                   {"decoder_version", recording.decoder_version()},
                   {"version_in_file", recording.decoder_version_of_file()},
-                  {"records", totals_of(event).records},
-                  {"tlps", traffic.packets()},
-                  {"by_type", json_of_types(traffic)},
-                  {"by_class", json_of_classes(traffic)}});
+                  {"records", account.records},
+                  {"tlps", traffic.packets()}});
+    write_types(json, traffic);
+    write_classes(json, traffic);
     write_requesters(json, traffic, top);
     json.member("other_requesters", traffic.other_requesters().tlps());
     write_ranges(json, traffic, top);
-    json.members({{"elsewhere", json_of(traffic.elsewhere())},
-                  {"time", json_of(traffic.time())},
-                  {"payload_bytes", json_of(traffic.payload())},
-                  {"read_bytes", json_of(traffic.requested())},
-                  {"alignment", json_of_alignment(traffic)},
-                  {"latency", json_of_latency(traffic)},
-                  {"with_pasid", traffic.with_pasid()},
-                  {"poisoned", traffic.poisoned()},
-                  {"lost", json_of_loss(event, recording.marks_losses(index))}});
+    write_count(json, "elsewhere", traffic.elsewhere());
+    write_time(json, traffic.time());
+    write_histogram(json, "payload_bytes", traffic.payload());
+    write_histogram(json, "read_bytes", traffic.requested());
+    write_alignment(json, traffic);
+    write_latency(json, traffic);
+    json.members({{"with_pasid", traffic.with_pasid()}, {"poisoned", traffic.poisoned()}});
+    write_loss(json, event, account, recording.marks_losses(index));
     end_pmu(recording, index, json);
 }
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "console/json_writer.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.hpp"
+#include "base/test_folder.hpp"
+
+namespace pmukit::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+class Written : public testing::Test {
+protected:
+    // What the function writes, as text.
+    template <typename Write>
+    std::string text_of(Write write)
+    {
+        const std::string path = folder_.path("out");
+        const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+        Output out(fd.get(), path);
+        JsonWriter json(out);
+        write(json);
+        json.finish();
+        EXPECT_TRUE(out.finish());
+        std::ifstream file(path);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    TestFolder folder_;
+};
+
+TEST_F(Written, ValuesLookAsTheLibraryPrintsThem)
+{
+    const std::string odd = "a\"b\\c\x01\n\x7f \xc3\xa9 \xff/";
+    const std::optional<uint64_t> none, some = 5;
+    const ordered_json nested = {{"x", {1, -2}}, {"y", "z"}};
+    const ordered_json expected = {{"schema_version", kJsonSchemaVersion},
+                                   {"zero", 0U},
+                                   {"largest", UINT64_MAX},
+                                   {"small", uint16_t{7}},
+                                   {"yes", true},
+                                   {"no", false},
+                                   {"half", 0.5},
+                                   {"third", 1.0 / 3},
+                                   {"whole", 2.0},
+                                   {"nothing", nullptr},
+                                   {"none", nullptr},
+                                   {"some", 5U},
+                                   {"text", "a, b"},
+                                   {odd, odd},
+                                   {"nested", nested}};
+    const std::string text = text_of([&](JsonWriter &json) {
+        json.members({{"zero", 0U},
+                      {"largest", UINT64_MAX},
+                      {"small", uint16_t{7}},
+                      {"yes", true},
+                      {"no", false},
+                      {"half", 0.5},
+                      {"third", 1.0 / 3},
+                      {"whole", 2.0},
+                      {"nothing", nullptr},
+                      {"none", none},
+                      {"some", some},
+                      {"text", "a, b"},
+                      {odd, odd},
+                      {"nested", nested}});
+    });
+    EXPECT_EQ(text, expected.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+TEST_F(Written, ListsAndObjectsHaveCommasBetween)
+{
+    const std::string text = text_of([](JsonWriter &json) {
+        json.begin("list", JsonWriter::kArray);
+        json.element({{"a", 1U}, {"b", 2U}});
+        json.begin_element();
+        json.member("c", 3U);
+        json.end();
+        json.end();
+        json.begin("empty", JsonWriter::kObject);
+        json.end();
+    });
+    EXPECT_EQ(text, "{\"schema_version\":2,\"list\":[{\"a\":1,\"b\":2},{\"c\":3}],\"empty\":{}}\n");
+}
+
+}  // namespace
+}  // namespace pmukit::cli
