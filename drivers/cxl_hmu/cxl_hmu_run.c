@@ -386,7 +386,7 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
  * @take_enabled: also one that somebody else may have enabled
  *
  * The request is sent until the device has it: one that arrives while another operation is in
- * progress may be dropped.
+ * progress may be dropped. The operation and the disable behind it have the timeout each.
  *
  * Context: may sleep.
  *
@@ -395,7 +395,7 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu, bool take_enabled)
 {
 	ktime_t deadline = ktime_add_ms(ktime_get(), CXL_HMU_ATTACH_TIMEOUT_MS);
-	bool late;
+	bool sent = false, late;
 	u64 status;
 
 	hmu->cfg0 = cxl_hmu_read(hmu, CXL_HMU_CFG0) &
@@ -411,6 +411,11 @@ int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu, bool take_enabled)
 				return 0;
 			if (!take_enabled)
 				return -EBUSY;
+			if (!sent) {
+				deadline = ktime_add_ms(ktime_get(), CXL_HMU_ATTACH_TIMEOUT_MS);
+				late = false;
+			}
+			sent = true;
 			cxl_hmu_disable(hmu);
 		}
 		usleep_range(100, 1000);
