@@ -47,6 +47,7 @@
  * @number: X of its memX, or from CXL_HMU_STANDALONE_FIRST on
  * @memory_bytes: how much memory it has, 0: not known
  * @own_vectors: the vectors were allocated here
+ * @own_master: the function was made a bus master here
  * @blocks: its blocks
  * @instances: all instances of all blocks
  * @node: place in cxl_hmu_devices
@@ -56,6 +57,7 @@ struct cxl_hmu_device {
 	u32 number;
 	u64 memory_bytes;
 	bool own_vectors;
+	bool own_master;
 	struct list_head blocks;
 	struct list_head instances;
 	struct list_head node;
@@ -515,7 +517,8 @@ static void cxl_hmu_alloc_vectors(struct cxl_hmu_device *dev)
 
 	dev->own_vectors = pci_alloc_irq_vectors(pdev, 1, wanted,
 						 PCI_IRQ_MSIX | PCI_IRQ_MSI) > 0;
-	if (dev->own_vectors)
+	dev->own_master = dev->own_vectors && !pdev->is_busmaster;
+	if (dev->own_master)
 		pci_set_master(pdev);
 }
 
@@ -524,7 +527,8 @@ static void cxl_hmu_free_vectors(struct cxl_hmu_device *dev)
 	if (!dev->own_vectors)
 		return;
 	pci_free_irq_vectors(dev->pdev);
-	pci_clear_master(dev->pdev);
+	if (dev->own_master)
+		pci_clear_master(dev->pdev);
 }
 
 /*
