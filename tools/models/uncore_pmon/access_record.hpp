@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The reference log: every access that a counter could count, and every access to a unit's
-// registers and to the control of all units, one line each, in order. It is written from the access itself and knows no events and
-// no counters, so what is computed from it can check them.
+// registers and to the control of all units, one line each, in order. It is written from the access
+// itself and knows no events and no counters, so what is computed from it can check them.
 //
 //   # pmukit uncore log 1
 //   <ns> ddr R|W 0x<offset in the DDR range> <width> imc=<n>
