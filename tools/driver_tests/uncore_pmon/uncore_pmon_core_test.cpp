@@ -448,6 +448,7 @@ TEST(UncorePmonTerms, RefuseWhatTheUnitDoesNotHave)
 {
     const UnitWords pci = {.access = 2, .box_control = 0xfe11318, .type = 7};
     const UnitWords cha = {.access = 0, .box_control = 0x2000, .type = 0};
+    const UnitWords iio = {.access = 0, .box_control = 0x2000, .type = 1};
     const UnitWords pcu = {.access = 0, .box_control = 0x2000, .type = 4};
     const UnitWords unknown = {.access = 2, .box_control = 0xfe11318, .type = 99};
     for (int bit = 0; bit < 64; bit++) {
@@ -458,11 +459,42 @@ TEST(UncorePmonTerms, RefuseWhatTheUnitDoesNotHave)
         const bool wide = plain || (bit >= 32 && bit < 56);
         EXPECT_EQ(parse(pci, config).wrong, wide ? "" : "unknown bits") << bit;
         EXPECT_EQ(parse(pcu, config).wrong, wide ? "" : "unknown bits") << bit;
-        EXPECT_EQ(parse(cha, config).wrong, plain || bit == 16 || bit >= 32 ? "" : "unknown bits")
-            << bit;
+        EXPECT_EQ(parse(cha, config).wrong, plain || bit >= 32 ? "" : "unknown bits") << bit;
+        const bool masks = plain || (bit >= 32 && bit <= 50);
+        EXPECT_EQ(parse(iio, config).wrong, masks ? "" : "unknown bits") << bit;
     }
     EXPECT_EQ(parse({}, 5, kFixed, 1).wrong, "unknown bits");
     EXPECT_EQ(parse({}, 5, kFixed, 0, 1).wrong, "unknown bits");
+}
+
+// Of Linux 6.12, uncore_snbep.c: skx_uncore_chabox_, icx_uncore_iio_, icx_uncore_m3upi_constraints
+TEST(UncorePmonTerms, KnowWhichCountersOfMsrUnitsCan)
+{
+    struct Case {
+        u64 type, event;
+        u32 slots;
+    };
+    for (const Case &known : {Case{0, 0x11, 0x1},
+                              {0, 0x36, 0x1},
+                              {0, 0x35, 0xf},
+                              {1, 0x02, 0x3},
+                              {1, 0x03, 0x3},
+                              {1, 0x83, 0x3},
+                              {1, 0x88, 0xc},
+                              {1, 0xc0, 0xc},
+                              {1, 0xc5, 0xc},
+                              {1, 0xd5, 0xc},
+                              {1, 0x04, 0xf},
+                              {9, 0x1c, 0x1},
+                              {9, 0x1f, 0x1},
+                              {9, 0x40, 0x7},
+                              {9, 0x4e, 0x7},
+                              {9, 0x50, 0x7},
+                              {9, 0x20, 0xf}}) {
+        const UnitWords unit = {.access = 0, .box_control = 0x2000, .type = known.type};
+        EXPECT_EQ(parse(unit, known.event).cfg.slots, known.slots)
+            << known.type << " " << known.event;
+    }
 }
 
 TEST(UncorePmonTerms, KnowWhichCountersCan)
