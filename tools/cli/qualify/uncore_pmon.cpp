@@ -570,14 +570,26 @@ Outcome check_prefetchable(const Machine &, PmonTable &table)
 
 // Checks that write
 
-std::vector<uint64_t> control_offsets(const PmonUnit &unit)
+// general: where the register of a general counter is; fixed: that of the fixed counter.
+std::vector<uint64_t> offsets_of(const PmonUnit &unit,
+                                 uint64_t (*general)(const PmonUnit &, unsigned), uint64_t fixed)
 {
     std::vector<uint64_t> offsets;
     for (unsigned i = 0; i < unit.unit.counters; i++)
-        offsets.push_back(control_offset(unit, i));
+        offsets.push_back(general(unit, i));
     if (unit.fixed)
-        offsets.push_back(kFixedControl);
+        offsets.push_back(fixed);
     return offsets;
+}
+
+std::vector<uint64_t> control_offsets(const PmonUnit &unit)
+{
+    return offsets_of(unit, control_offset, kFixedControl);
+}
+
+std::vector<uint64_t> counter_offsets(const PmonUnit &unit)
+{
+    return offsets_of(unit, counter_offset, kFixedCounter);
 }
 
 // Programs count with units, too, through /dev/mem or MSRs, and are seen by what they leave there:
@@ -623,16 +635,6 @@ std::optional<std::string> pmon_held(const Machine &machine, PmonTable &table)
             return holder;
     }
     return std::nullopt;
-}
-
-std::vector<uint64_t> counter_offsets(const PmonUnit &unit)
-{
-    std::vector<uint64_t> offsets;
-    for (unsigned i = 0; i < unit.unit.counters; i++)
-        offsets.push_back(counter_offset(unit, i));
-    if (unit.fixed)
-        offsets.push_back(kFixedCounter);
-    return offsets;
 }
 
 // A unit as it was, at the end: frozen while it is put back. What was not read is not written: of
