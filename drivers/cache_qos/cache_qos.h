@@ -589,6 +589,6 @@ static inline void cache_qos_configfs_unregister(void)
 
 /* cache_qos_trace.c */
 void cache_qos_trace_samples(struct cache_qos_live *live);
-void cache_qos_trace_news(struct cache_qos *cq, enum cache_qos_news news, u32 rmid);
+void cache_qos_trace_rmid_event(struct cache_qos *cq, enum cache_qos_rmid_event news, u32 rmid);
 
 #endif /* CACHE_QOS_H */

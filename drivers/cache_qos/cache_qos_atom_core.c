@@ -80,7 +80,7 @@ void cache_qos_set_put(struct cache_qos *cq, u16 set)
 
 /* RMIDs */
 
-static void cache_qos_tell(struct cache_qos *cq, enum cache_qos_news news, u32 rmid)
+static void cache_qos_notify(struct cache_qos *cq, enum cache_qos_rmid_event news, u32 rmid)
 {
 	if (cq->notify)
 		cq->notify(cq, news, rmid);
@@ -194,7 +194,7 @@ void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns)
 	cache_qos_clear(cq, rmid);
 	cache_qos_state(cq, rmid, CACHE_QOS_FREE, now_ns);
 	cache_qos_push(cq, rmid);
-	cache_qos_tell(cq, CACHE_QOS_NEWS_FREE, rmid);
+	cache_qos_notify(cq, CACHE_QOS_RMID_EVENT_FREE, rmid);
 	if (cq->starved) {
 		cq->starved = false;
 		cache_qos_changed(cq);
@@ -406,14 +406,14 @@ int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *mem
 	cache_qos_touch(cq, members);
 	if (cq->atoms[rmid].dirty)
 		cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_DIRTY);
-	cache_qos_tell(cq, CACHE_QOS_NEWS_ALLOC, rmid);
+	cache_qos_notify(cq, CACHE_QOS_RMID_EVENT_ALLOC, rmid);
 	return rmid;
 }
 
 static void cache_qos_retire(struct cache_qos *cq, u32 rmid, u64 now_ns)
 {
 	cache_qos_state(cq, rmid, CACHE_QOS_LIMBO, now_ns);
-	cache_qos_tell(cq, CACHE_QOS_NEWS_LIMBO, rmid);
+	cache_qos_notify(cq, CACHE_QOS_RMID_EVENT_LIMBO, rmid);
 }
 
 /* The last one of a set, or one that is the set of another atom now, is not needed any more. */

@@ -572,7 +572,7 @@ static const struct attribute_group *cache_qos_aux_groups[] = {
 
 /* Registration */
 
-static bool cache_qos_aux_together(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
+static bool cache_qos_aux_same_group(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
 {
 	struct cache_qos_live *live = cache_qos_live_of_aux(pp);
 	u16 domain = READ_ONCE(per_cpu_ptr(live->cpus, a)->domain);
@@ -588,7 +588,7 @@ static void cache_qos_aux_release(struct pmukit_pmu *pp)
 static const struct pmukit_pmu_ops cache_qos_aux_ops = {
 	.release	= cache_qos_aux_release,
 	.event_free	= cache_qos_aux_event_free,
-	.together	= cache_qos_aux_together,
+	.same_group	= cache_qos_aux_same_group,
 };
 
 /**
@@ -600,7 +600,7 @@ void cache_qos_aux_fill(struct cache_qos_live *live)
 	struct pmu *pmu = &live->aux_pp.pmu;
 
 	pmukit_pmu_init(&live->aux_pp, &cache_qos_aux_ops, THIS_MODULE);
-	live->aux_pp.reach = PMUKIT_REACH_GROUPS;
+	live->aux_pp.scope = PMUKIT_SCOPE_GROUPS;
 	live->aux_pp.max_events = UINT_MAX;
 	strscpy(live->aux_pp.name, "cache_qos_aux", sizeof(live->aux_pp.name));
 

@@ -544,11 +544,11 @@ struct cache_qos_cpu {
 };
 
 /* For cache_qos.notify */
-enum cache_qos_news {
-	CACHE_QOS_NEWS_ALLOC,
-	CACHE_QOS_NEWS_LIMBO,
-	CACHE_QOS_NEWS_FREE,
-	CACHE_QOS_NEWS_DIRTY,		/* was to be freed, but there are too many lines */
+enum cache_qos_rmid_event {
+	CACHE_QOS_RMID_EVENT_ALLOC,
+	CACHE_QOS_RMID_EVENT_LIMBO,
+	CACHE_QOS_RMID_EVENT_FREE,
+	CACHE_QOS_RMID_EVENT_DIRTY,	/* was to be freed, but there are too many lines */
 };
 
 /**
@@ -611,7 +611,7 @@ struct cache_qos {
 	bool foreign;
 	bool starved;
 	u32 generation;
-	void (*notify)(struct cache_qos *cq, enum cache_qos_news news, u32 rmid);
+	void (*notify)(struct cache_qos *cq, enum cache_qos_rmid_event news, u32 rmid);
 	struct cache_qos_stats stats;
 	u32 nr_atoms[CACHE_QOS_LIMBO + 1];
 	u16 first_free;

@@ -33,7 +33,7 @@ static void cache_qos_probe_l3(struct cache_qos_probe *probe, unsigned int cpu)
 {
 	probe->error = probe->backend->domain_of(cpu, &probe->domain);
 	if (probe->error) {
-		probe->wrong = "its L3 cannot be told";
+		probe->wrong = "its L3 is unknown";
 		return;
 	}
 	probe->error = -EINVAL;
@@ -113,7 +113,7 @@ static void cache_qos_hw_say(const struct pmukit_cache_qos_backend *backend,
 		pr_warn("cache_qos: %s: bandwidth events are configured to count other traffic (BMEC, MSR 0xc0000400): those are not offered\n",
 			backend->name);
 	if (hw->abmc && !hw->counters)
-		pr_warn("cache_qos: %s: counters are bound to RMIDs (ABMC) in a way that cannot be told: occupancy alone\n",
+		pr_warn("cache_qos: %s: counters are bound to RMIDs (ABMC) in a way that is unknown: occupancy alone\n",
 			backend->name);
 }
 

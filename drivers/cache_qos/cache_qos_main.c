@@ -207,7 +207,7 @@ static int cache_qos_bring_up(struct cache_qos_live *live)
 	if (ret)
 		return ret;
 	live->core.limbo_min_ns = CACHE_QOS_LIMBO_MIN_NS;
-	live->core.notify = cache_qos_trace_news;
+	live->core.notify = cache_qos_trace_rmid_event;
 	cache_qos_sampler_start(live);
 	ret = pmukit_pmu_register(&live->pp, &live->parent->dev);
 	if (ret)
@@ -339,7 +339,7 @@ static int cache_qos_backend_wrong(const struct pmukit_cache_qos_backend *backen
 	if (cache_qos_registered)
 		return -EBUSY;
 	if (backend->claimed()) {
-		pr_err("cache_qos: %s: somebody else has the registers: is resctrl mounted?\n",
+		pr_err("cache_qos: %s: the registers are in use: is resctrl mounted?\n",
 		       backend->name);
 		return -EBUSY;
 	}

@@ -265,7 +265,7 @@ void cache_qos_pmu_fill(struct cache_qos_live *live)
 	struct pmu *pmu = &live->pp.pmu;
 
 	pmukit_pmu_init(&live->pp, &cache_qos_pmu_ops, THIS_MODULE);
-	live->pp.reach = PMUKIT_REACH_CPUS;
+	live->pp.scope = PMUKIT_SCOPE_CPUS;
 	live->pp.max_events = UINT_MAX;
 	strscpy(live->pp.name, "cache_qos", sizeof(live->pp.name));
 

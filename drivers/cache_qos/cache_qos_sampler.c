@@ -27,7 +27,7 @@
 #define CACHE_QOS_LIMBO_MS	1000	/* no readers, but RMIDs are in limbo */
 #define CACHE_QOS_YIELDED_MS	1000	/* are the registers free again? */
 #define CACHE_QOS_CHECK_NS	NSEC_PER_SEC	/* is the RMID still ours? */
-#define CACHE_QOS_JUDGED	16	/* RMIDs with the lock held */
+#define CACHE_QOS_LIMBO_CHUNK	16	/* RMIDs with the lock held */
 
 /* Other users of the registers */
 
@@ -388,7 +388,7 @@ static void cache_qos_read_all(struct cache_qos_live *live, bool all)
 	}
 }
 
-static void cache_qos_judge(struct cache_qos_live *live)
+static void cache_qos_evaluate(struct cache_qos_live *live)
 {
 	u32 d, rmid;
 
@@ -401,9 +401,9 @@ static void cache_qos_judge(struct cache_qos_live *live)
 	cache_qos_mark_suspects(&live->core);
 	cache_qos_carried(&live->core);
 	raw_spin_unlock_irq(&live->lock);
-	for (rmid = 0; rmid < live->core.hw.nr_rmid; rmid += CACHE_QOS_JUDGED) {
+	for (rmid = 0; rmid < live->core.hw.nr_rmid; rmid += CACHE_QOS_LIMBO_CHUNK) {
 		raw_spin_lock_irq(&live->lock);
-		cache_qos_limbo_pass(&live->core, rmid, CACHE_QOS_JUDGED, cache_qos_now_ns());
+		cache_qos_limbo_pass(&live->core, rmid, CACHE_QOS_LIMBO_CHUNK, cache_qos_now_ns());
 		raw_spin_unlock_irq(&live->lock);
 	}
 }
@@ -459,7 +459,7 @@ static void cache_qos_pass(struct cache_qos_live *live)
 		if (atomic_read(&live->users))
 			cache_qos_look_after_cpus(live);
 		cache_qos_read_all(live, all);
-		cache_qos_judge(live);
+		cache_qos_evaluate(live);
 	}
 	cpus_read_unlock();
 	if (all)

@@ -526,7 +526,7 @@ u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns)
 			continue;
 		clean = cache_qos_clean(cq, rmid, now_ns);
 		if (clean == CACHE_QOS_DIRTY && cq->notify)
-			cq->notify(cq, CACHE_QOS_NEWS_DIRTY, rmid);
+			cq->notify(cq, CACHE_QOS_RMID_EVENT_DIRTY, rmid);
 		if (clean != CACHE_QOS_CLEAN || test_bit(rmid, cq->carried))
 			continue;
 		cache_qos_free(cq, rmid, now_ns);

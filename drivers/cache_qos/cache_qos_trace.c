@@ -56,14 +56,14 @@ void cache_qos_trace_samples(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_trace_news - the core's notify
+ * cache_qos_trace_rmid_event - the core's notify
  * @cq: the core
- * @news: what happened
+ * @news: what happened to the RMID
  * @rmid: to whom
  *
  * Context: the lock, perhaps that of a run queue.
  */
-void cache_qos_trace_news(struct cache_qos *cq, enum cache_qos_news news, u32 rmid)
+void cache_qos_trace_rmid_event(struct cache_qos *cq, enum cache_qos_rmid_event news, u32 rmid)
 {
 	trace_cache_qos_rmid(rmid, news);
 }

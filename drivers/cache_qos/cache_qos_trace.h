@@ -23,10 +23,10 @@ TRACE_DEFINE_ENUM(PMUKIT_CACHE_QOS_EVENT_OCCUPANCY);
 TRACE_DEFINE_ENUM(PMUKIT_CACHE_QOS_EVENT_TOTAL);
 TRACE_DEFINE_ENUM(PMUKIT_CACHE_QOS_EVENT_LOCAL);
 TRACE_DEFINE_ENUM(PMUKIT_CACHE_QOS_EVENT_REMOTE);
-TRACE_DEFINE_ENUM(CACHE_QOS_NEWS_ALLOC);
-TRACE_DEFINE_ENUM(CACHE_QOS_NEWS_LIMBO);
-TRACE_DEFINE_ENUM(CACHE_QOS_NEWS_FREE);
-TRACE_DEFINE_ENUM(CACHE_QOS_NEWS_DIRTY);
+TRACE_DEFINE_ENUM(CACHE_QOS_RMID_EVENT_ALLOC);
+TRACE_DEFINE_ENUM(CACHE_QOS_RMID_EVENT_LIMBO);
+TRACE_DEFINE_ENUM(CACHE_QOS_RMID_EVENT_FREE);
+TRACE_DEFINE_ENUM(CACHE_QOS_RMID_EVENT_DIRTY);
 
 TRACE_EVENT(cache_qos_sample,
 	TP_PROTO(u32 domain, u32 monitor, u32 kind, u32 event,
@@ -82,7 +82,7 @@ TRACE_EVENT(cache_qos_sample,
 );
 
 TRACE_EVENT(cache_qos_rmid,
-	TP_PROTO(u32 rmid, enum cache_qos_news news),
+	TP_PROTO(u32 rmid, enum cache_qos_rmid_event news),
 
 	TP_ARGS(rmid, news),
 
@@ -98,10 +98,10 @@ TRACE_EVENT(cache_qos_rmid,
 
 	TP_printk("rmid=%u %s", __entry->rmid,
 		  __print_symbolic(__entry->news,
-				   { CACHE_QOS_NEWS_ALLOC, "alloc" },
-				   { CACHE_QOS_NEWS_LIMBO, "limbo" },
-				   { CACHE_QOS_NEWS_FREE, "free" },
-				   { CACHE_QOS_NEWS_DIRTY, "dirty" }))
+				   { CACHE_QOS_RMID_EVENT_ALLOC, "alloc" },
+				   { CACHE_QOS_RMID_EVENT_LIMBO, "limbo" },
+				   { CACHE_QOS_RMID_EVENT_FREE, "free" },
+				   { CACHE_QOS_RMID_EVENT_DIRTY, "dirty" }))
 );
 
 TRACE_EVENT(cache_qos_yield,

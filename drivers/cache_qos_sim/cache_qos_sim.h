@@ -68,7 +68,7 @@ struct cache_qos_sim_place {
  * @flush_offline: an L3 without CPUs loses its contents
  * @claimed: what the back-end's claimed() returns: another user has the registers
  * @forgotten_units: of pages that were reused for another task
- * @strangers: times there was no page for a task
+ * @untracked: times that no page was free for a task
  */
 struct cache_qos_sim_live {
 	struct cache_qos_sim sim;
@@ -79,7 +79,7 @@ struct cache_qos_sim_live {
 	bool flush_offline;
 	bool claimed;
 	u64 forgotten_units;
-	u64 strangers;
+	u64 untracked;
 };
 
 extern struct cache_qos_sim_live cache_qos_sim_live;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * cache_qos_sim: processors with cache monitoring, in memory: registers of each CPU, CPUID, caches
- * whose lines carry a RMID, counters of bandwidth, faults. And a book that no register shows: who
- * really brought in each line. Pure C without kernel calls; what it works on is the caller's.
+ * whose lines carry a RMID, counters of bandwidth, faults. And reference counters that no register
+ * shows: the owner of each line. Pure C without kernel calls; what it works on is the caller's.
  * Documentation/devices/cache_qos_sim-model.rst says what is modelled and what is not.
  *
  * A line of this cache is as large as a unit of the occupancy counter: what CPUID says (scale), or

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_sim: its book and its faults, in /sys/kernel/debug/cache_qos_sim. Files of lines, a
- * word before each number; what is written to "control" is a command a line.
+ * cache_qos_sim: reference counters and fault injection, in /sys/kernel/debug/cache_qos_sim. Files
+ * of lines, a word before each number; "control" takes one command per line.
  *
- *   book     what each task in each cgroup really has and had
- *   domains  each L3
- *   cpus     registers, and how often they were used
- *   rmids    what each L3 counts of each RMID that has anything
+ *   reference  cache lines and traffic of each task in each cgroup, known without registers
+ *   domains    each L3
+ *   cpus       registers, and how often they were used
+ *   rmids      what each L3 counts for each RMID that is not zero
  */
 
 #include <linux/cpumask.h>
@@ -28,22 +28,22 @@ static struct dentry *cache_qos_sim_folder;
 /* The simulation's own record */
 
 /* The fields printed of one page, RMID or CPU are consistent: they are read under the lock. */
-static int book_show(struct seq_file *file, void *unused)
+static int reference_show(struct seq_file *file, void *unused)
 {
 	struct cache_qos_sim_live *live = &cache_qos_sim_live;
 	struct cache_qos_sim_owner owner;
 	struct cache_qos_sim_page page;
-	u64 forgotten, strangers;
+	u64 forgotten, untracked;
 	unsigned long flags;
 	u32 i;
 
 	flags = pmukit_lock(&live->lock);
 	cache_qos_sim_advance(live);
 	forgotten = live->forgotten_units;
-	strangers = live->strangers;
+	untracked = live->untracked;
 	pmukit_unlock(&live->lock, flags);
-	seq_printf(file, "scale %u forgotten %llu strangers %llu\n", cache_qos_sim_unit(&live->sim),
-		   forgotten, strangers);
+	seq_printf(file, "scale %u forgotten %llu untracked %llu\n", cache_qos_sim_unit(&live->sim),
+		   forgotten, untracked);
 	for (i = 0; i < CACHE_QOS_SIM_NR_PAGES; i++) {
 		flags = pmukit_lock(&live->lock);
 		page = live->pages[i];
@@ -56,7 +56,7 @@ static int book_show(struct seq_file *file, void *unused)
 	}
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(book);
+DEFINE_SHOW_ATTRIBUTE(reference);
 
 static int domains_show(struct seq_file *file, void *unused)
 {
@@ -274,11 +274,11 @@ static const struct file_operations cache_qos_sim_control_fops = {
 	.write	= control_write,
 };
 
-/* Without debugfs there is no book to be read; the machine works all the same. */
+/* Without debugfs the reference counters cannot be read; all else works. */
 void cache_qos_sim_debugfs_prepare(void)
 {
 	cache_qos_sim_folder = debugfs_create_dir("cache_qos_sim", NULL);
-	debugfs_create_file("book", 0400, cache_qos_sim_folder, NULL, &book_fops);
+	debugfs_create_file("reference", 0400, cache_qos_sim_folder, NULL, &reference_fops);
 	debugfs_create_file("domains", 0400, cache_qos_sim_folder, NULL, &domains_fops);
 	debugfs_create_file("cpus", 0400, cache_qos_sim_folder, NULL, &cpus_fops);
 	debugfs_create_file("rmids", 0400, cache_qos_sim_folder, NULL, &rmids_fops);

@@ -198,7 +198,7 @@ static u32 cache_qos_sim_page_get(struct cache_qos_sim_live *live, const struct 
 		return number;
 	number = cache_qos_sim_page_to_give(live);
 	if (!number) {
-		live->strangers++;
+		live->untracked++;
 		return 0;
 	}
 	cache_qos_sim_page_forget(live, number);

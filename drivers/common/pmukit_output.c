@@ -423,10 +423,11 @@ EXPORT_SYMBOL_GPL(pmukit_sink_deliver);
 /* perf_tp_event() with an empty list does nothing but give the recursion context back. */
 static void pmukit_put_recursion_context(struct pmukit_sink *sink)
 {
-	struct hlist_head nobody = HLIST_HEAD_INIT;
+	struct hlist_head no_programs = HLIST_HEAD_INIT;
 	struct trace_entry unused = {};
 
-	perf_tp_event(0, 0, &unused, sizeof(unused), &sink->pev->regs, &nobody, sink->rctx, NULL);
+	perf_tp_event(0, 0, &unused, sizeof(unused), &sink->pev->regs, &no_programs, sink->rctx,
+		      NULL);
 	sink->rctx = -1;
 }
 

@@ -5,7 +5,7 @@
  *
  *   bug                                            kernels     here
  *   1 open events are not detached                 to 6.14     pmukit_give_up_name()
- *   2 software events in a group are forgotten     to 7.2      pmukit_has_strangers()
+ *   2 software events in a group are forgotten     to 7.2      pmukit_has_foreign_events()
  *   3 a timer of a freed PMU runs                  to 7.2      pmukit_stop_rotation()
  *   4 unregistering hangs with CPU hotplug         to 6.14     pmukit_perf_unregister()
  *   5 a PMU that is unregistered is found          to 6.14     pmukit_wait_for_openers()
@@ -110,7 +110,7 @@ static bool pmukit_event_holds(const struct perf_event *event)
 }
 
 /**
- * pmukit_has_strangers - do events of other PMUs hold a context of this PMU
+ * pmukit_has_foreign_events - do events of other PMUs hold a context of this PMU
  * @pp: the PMU, its lock held
  * @dying: an event that is no longer among ours, or NULL; it may not be freed meanwhile
  *
@@ -126,7 +126,7 @@ static bool pmukit_event_holds(const struct perf_event *event)
  *
  * Return: true when there are such events, or may be.
  */
-bool pmukit_has_strangers(struct pmukit_pmu *pp, const struct perf_event *dying)
+bool pmukit_has_foreign_events(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
 	unsigned int cpu, ours = dying && pmukit_event_holds(dying), holders = 0;
 	struct pmukit_event *pev;
@@ -308,7 +308,7 @@ void pmukit_wait_for_openers(void)
  * Bug: perf_pmu_unregister() does not detach open events, so a PMU that has some must stay.
  * Kernels: to 6.14 (6.15: "perf: Make perf_pmu_unregister() useable"); later ones for events of
  * other PMUs.
- * Fix to send: that of pmukit_has_strangers().
+ * Fix to send: that of pmukit_has_foreign_events().
  *
  * perf has no call to rename a registered PMU, and device_rename() leaves the link of the bus
  * behind. So perf gets another device to unregister later: one outside the bus, that no tool looks

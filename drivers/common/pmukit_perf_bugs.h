@@ -22,7 +22,7 @@ struct pmukit_pmu;
 #endif
 
 unsigned int pmukit_cpu_events(struct pmu *pmu, unsigned int cpu);
-bool pmukit_has_strangers(struct pmukit_pmu *pp, const struct perf_event *dying);
+bool pmukit_has_foreign_events(struct pmukit_pmu *pp, const struct perf_event *dying);
 int pmukit_perf_unregister(struct pmu *pmu);
 void pmukit_give_up_name(struct pmukit_pmu *pp);
 

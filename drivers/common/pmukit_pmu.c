@@ -19,7 +19,7 @@
  * when our events are closed. perf does not report them to the PMU, and no kernel up to 7.2 looks
  * for them when a PMU is unregistered: their context would be freed while they use it. So the
  * destruction of our last event checks for such foreign events, and while there are some the PMU
- * stays and its module is held (pmukit_strangers_work()). A kernel that revokes events does so only
+ * stays and its module is held (pmukit_foreign_work()). A kernel that revokes events does so only
  * if there are none. They are found by the references that events have to a context, from before
  * they are installed until after they are destroyed, also while their CPU is offline. One reference
  * counted too many costs another check, or open events are not revoked but stay as on older
@@ -63,7 +63,7 @@
 #include "pmukit_debugfs.h"
 #include "pmukit_perf_bugs.h"
 
-#define PMUKIT_STRANGERS_PERIOD	(HZ / 10)
+#define PMUKIT_FOREIGN_PERIOD	(HZ / 10)
 
 static void pmukit_leave_work(struct work_struct *work);
 
@@ -121,7 +121,7 @@ static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
 	unsigned int server;
 
 	for_each_cpu(server, &pp->cpus) {
-		if (pp->ops->together(pp, server, cpu))
+		if (pp->ops->same_group(pp, server, cpu))
 			return server;
 	}
 	return nr_cpu_ids;
@@ -129,7 +129,7 @@ static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
 
 /**
  * pmukit_pmu_servers - the CPUs that serve a group each
- * @pp: a PMU with PMUKIT_REACH_GROUPS
+ * @pp: a PMU with PMUKIT_SCOPE_GROUPS
  * @servers: filled in
  *
  * A CPU that has not been online before may come to us before the unit knows its group: it is then
@@ -149,13 +149,13 @@ void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers)
 /* nr_cpu_ids: the last one of its group leaves. */
 static unsigned int pmukit_other_cpu(struct pmukit_pmu *pp, unsigned int leaving)
 {
-	bool groups = pp->reach == PMUKIT_REACH_GROUPS;
+	bool groups = pp->scope == PMUKIT_SCOPE_GROUPS;
 	unsigned int cpu;
 
 	for_each_online_cpu(cpu) {
 		if (cpu == leaving)
 			continue;
-		if (groups ? pp->ops->together(pp, cpu, leaving) : pmukit_cpu_is_near(pp, cpu))
+		if (groups ? pp->ops->same_group(pp, cpu, leaving) : pmukit_cpu_is_near(pp, cpu))
 			return cpu;
 	}
 	return groups ? nr_cpu_ids : cpumask_any_but(cpu_online_mask, leaving);
@@ -186,9 +186,9 @@ static void pmukit_migrate_events(struct pmukit_pmu *pp, unsigned int from, unsi
 
 static bool pmukit_serves(const struct pmukit_pmu *pp, unsigned int cpu)
 {
-	if (pp->reach == PMUKIT_REACH_GROUPS)
+	if (pp->scope == PMUKIT_SCOPE_GROUPS)
 		return cpumask_test_cpu(cpu, &pp->cpus);
-	return pp->reach == PMUKIT_REACH_SYSTEM && pp->cpu == cpu;
+	return pp->scope == PMUKIT_SCOPE_SYSTEM && pp->cpu == cpu;
 }
 
 /* Under hotplug_lock. */
@@ -201,7 +201,7 @@ static void pmukit_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
 /* New events go to the new CPU before the old ones follow them. Under hotplug_lock. */
 static void pmukit_hand_on(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
 {
-	if (pp->reach == PMUKIT_REACH_SYSTEM) {
+	if (pp->scope == PMUKIT_SCOPE_SYSTEM) {
 		WRITE_ONCE(pp->cpu, to);
 	} else {
 		cpumask_set_cpu(to, &pp->cpus);
@@ -227,9 +227,9 @@ static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct pmukit_pmu *pp = hlist_entry(node, struct pmukit_pmu, hotplug_node);
 
-	if (pp->reach == PMUKIT_REACH_GROUPS && pmukit_server_of(pp, cpu) >= nr_cpu_ids)
+	if (pp->scope == PMUKIT_SCOPE_GROUPS && pmukit_server_of(pp, cpu) >= nr_cpu_ids)
 		cpumask_set_cpu(cpu, &pp->cpus);
-	if (pp->reach != PMUKIT_REACH_SYSTEM)
+	if (pp->scope != PMUKIT_SCOPE_SYSTEM)
 		return 0;
 
 	mutex_lock(&pp->hotplug_lock);
@@ -254,7 +254,7 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	unsigned int target;
 
 	if (!pmukit_serves(pp, cpu)) {
-		if (pp->reach == PMUKIT_REACH_SYSTEM && pp->cpu < nr_cpu_ids)
+		if (pp->scope == PMUKIT_SCOPE_SYSTEM && pp->cpu < nr_cpu_ids)
 			pmukit_collect_late(pp, cpu);
 		return 0;
 	}
@@ -327,27 +327,29 @@ static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
 /*
  * Our last event still holds the module while it is destroyed, so that it can be taken here; later
  * events take references of their own. Foreign events that join a group while the kernel revokes
- * our events are not waited for: perf has the bug of pmukit_has_strangers() with any PMU.
+ * our events are not waited for: perf has the bug of pmukit_has_foreign_events() with any PMU.
  */
-static void pmukit_wait_for_strangers(struct pmukit_pmu *pp, const struct perf_event *dying)
+static void pmukit_wait_for_foreign_events(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
 	lockdep_assert_held(&pp->lock);
 
-	if (pp->waiting || pp->revoked || !pmukit_is_idle(pp) || !pmukit_has_strangers(pp, dying))
+	if (pp->waiting || pp->revoked || !pmukit_is_idle(pp) ||
+	    !pmukit_has_foreign_events(pp, dying))
 		return;
 	pp->waiting = true;
 	__module_get(pp->pmu.module);
-	schedule_delayed_work(&pp->strangers, PMUKIT_STRANGERS_PERIOD);
+	schedule_delayed_work(&pp->foreign_work, PMUKIT_FOREIGN_PERIOD);
 }
 
-static void pmukit_strangers_work(struct work_struct *work)
+static void pmukit_foreign_work(struct work_struct *work)
 {
-	struct pmukit_pmu *pp = container_of(to_delayed_work(work), struct pmukit_pmu, strangers);
+	struct pmukit_pmu *pp = container_of(to_delayed_work(work), struct pmukit_pmu,
+					     foreign_work);
 	struct module *owner = pp->pmu.module;
 	bool more;
 
 	spin_lock(&pp->lock);
-	more = pmukit_is_idle(pp) && pmukit_has_strangers(pp, NULL);
+	more = pmukit_is_idle(pp) && pmukit_has_foreign_events(pp, NULL);
 	if (!more) {
 		pp->waiting = false;
 		pmukit_unregister_if_idle(pp);
@@ -356,7 +358,7 @@ static void pmukit_strangers_work(struct work_struct *work)
 
 	/* @pp may be gone where it is not @more. */
 	if (more)
-		schedule_delayed_work(&pp->strangers, PMUKIT_STRANGERS_PERIOD);
+		schedule_delayed_work(&pp->foreign_work, PMUKIT_FOREIGN_PERIOD);
 	else
 		module_put(owner);
 }
@@ -423,7 +425,7 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_disable_events);
  * makes its start callback refuse, under its own lock, and may unmap the hardware; it still holds
  * its reference. The registration's reference is dropped when the PMU has left perf.
  *
- * With PMUKIT_REACH_CPUS, events that are open may still run where the kernel does not revoke
+ * With PMUKIT_SCOPE_CPUS, events that are open may still run where the kernel does not revoke
  * them: the unit freezes them itself.
  *
  * Context: may sleep. Not from a perf callback.
@@ -443,7 +445,7 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 	 */
 	spin_lock(&pp->lock);
 	pp->revoked = PMUKIT_PMU_REVOKES && !pp->waiting &&
-		      !(pp->ends_in_error && pp->nr_events) && !pmukit_has_strangers(pp, NULL);
+		      !(pp->ends_in_error && pp->nr_events) && !pmukit_has_foreign_events(pp, NULL);
 	spin_unlock(&pp->lock);
 	if (pp->revoked) {
 		if (pmukit_unregister(pp))
@@ -455,7 +457,7 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 	 * Not those of tasks: a task that ends frees inherited events under the mutex of its
 	 * context, which disabling takes while it holds them back.
 	 */
-	if (pp->reach != PMUKIT_REACH_CPUS)
+	if (pp->scope != PMUKIT_SCOPE_CPUS)
 		pmukit_pmu_disable_events(pp);
 	pmukit_give_up_name(pp);
 
@@ -518,7 +520,7 @@ static void pmukit_event_destroy(struct perf_event *event)
 	/* Last: once the work is queued only the core's own steps stand before the end of @pp. */
 	spin_lock(&pp->lock);
 	pp->nr_dying--;
-	pmukit_wait_for_strangers(pp, event);
+	pmukit_wait_for_foreign_events(pp, event);
 	pmukit_unregister_if_idle(pp);
 	spin_unlock(&pp->lock);
 }
@@ -526,7 +528,7 @@ static void pmukit_event_destroy(struct perf_event *event)
 /* Where the event is to run. */
 static unsigned int pmukit_event_place(struct pmukit_pmu *pp, const struct perf_event *event)
 {
-	if (pp->reach == PMUKIT_REACH_GROUPS)
+	if (pp->scope == PMUKIT_SCOPE_GROUPS)
 		return pmukit_server_of(pp, event->cpu);
 	return READ_ONCE(pp->cpu);
 }
@@ -555,7 +557,7 @@ static bool pmukit_owner_is_live(const struct pmukit_pmu *pp)
  * pmukit_event_open - the end of a successful event_init
  * @pp: the PMU
  * @pev: what the event will own; freed by ops->event_free() from now on
- * @event: the new event; of a CPU that is online, with PMUKIT_REACH_GROUPS
+ * @event: the new event; of a CPU that is online, with PMUKIT_SCOPE_GROUPS
  *
  * Return: 0, -ENODEV when the hardware is gone, it or its module is not there yet, no CPU serves
  * the event or the CPU of its leader left, -EBUSY when max_events are open. On failure the caller
@@ -571,11 +573,11 @@ int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct pe
 	    pmukit_event_leader_left(event))
 		return -ENODEV;
 	pev->event = event;
-	if (pp->reach != PMUKIT_REACH_CPUS)
+	if (pp->scope != PMUKIT_SCOPE_CPUS)
 		cpu = pmukit_event_place(pp, event);
 
 	spin_lock(&pp->lock);
-	if (pp->gone || (pp->reach == PMUKIT_REACH_GROUPS && cpu >= nr_cpu_ids))
+	if (pp->gone || (pp->scope == PMUKIT_SCOPE_GROUPS && cpu >= nr_cpu_ids))
 		ret = -ENODEV;
 	else if (pp->nr_events >= pp->max_events)
 		ret = -EBUSY;
@@ -613,7 +615,7 @@ void pmukit_pmu_init(struct pmukit_pmu *pp, const struct pmukit_pmu_ops *ops, st
 	mutex_init(&pp->hotplug_lock);
 	INIT_LIST_HEAD(&pp->events);
 	init_waitqueue_head(&pp->unpinned);
-	INIT_DELAYED_WORK(&pp->strangers, pmukit_strangers_work);
+	INIT_DELAYED_WORK(&pp->foreign_work, pmukit_foreign_work);
 }
 EXPORT_SYMBOL_GPL(pmukit_pmu_init);
 
@@ -645,7 +647,7 @@ int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
 
 	pmukit_pmu_get(pp);
 	mutex_lock(&pp->hotplug_lock);
-	if (pp->reach == PMUKIT_REACH_SYSTEM)
+	if (pp->scope == PMUKIT_SCOPE_SYSTEM)
 		pmukit_place_changed(pp, pp->cpu);
 	ret = perf_pmu_register(&pp->pmu, pp->name, -1);
 	smp_store_release(&pp->registered, !ret);	/* pmukit_event_open() */
@@ -696,7 +698,7 @@ static void __exit pmukit_common_exit(void)
 	cpuhp_remove_multi_state(pmukit_hotplug_state);
 	destroy_workqueue(pmukit_workqueue);
 	/*
-	 * Behind the last pmukit_free_aux() and pmukit_strangers_work(), which let go of their
+	 * Behind the last pmukit_free_aux() and pmukit_foreign_work(), which let go of their
 	 * module before they return, and openers who have found pmukit_last.
 	 */
 	synchronize_rcu_tasks();

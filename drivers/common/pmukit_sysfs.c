@@ -39,7 +39,7 @@ static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, c
 {
 	struct pmukit_pmu *pp = pmukit_dev_to_pmu(dev);
 
-	if (pp->reach == PMUKIT_REACH_GROUPS)
+	if (pp->scope == PMUKIT_SCOPE_GROUPS)
 		return pmukit_servers_show(pp, buf);
 	return cpumap_print_to_pagebuf(true, buf, cpumask_of(READ_ONCE(pp->cpu)));
 }

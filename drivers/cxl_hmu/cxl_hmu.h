@@ -137,13 +137,13 @@ struct cxl_hmu_event {
  * @filling: the list may hold entries of the last run that are not counted yet
  * @head: next entry to read; what the head register was last set to
  * @tail_rejected: the last tail was out of range
- * @futile: drains in a row that took no entry although the status register announced some
+ * @empty_polls: drains in a row that took no entry although the status register announced some
  * @burst: sections in a row that @more asked for since the timer last ran
  * @burst_start: when the first of them ended
- * @untold: the run has failed and no record has reported it yet
+ * @error_unreported: the run has failed and no record has reported it yet
  * @active: the started event; changes on @cpu with interrupts off only
  * @cpu: where it runs
- * @complaint: error message, to be printed by the timer
+ * @error_msg: error message, to be printed by the timer
  * @timer: next step, or next look at the list
  * @more: the next section of a drain, at once
  * @kick: brings the interrupt to @cpu
@@ -174,13 +174,13 @@ struct cxl_hmu {
 	bool filling;
 	u32 head;
 	bool tail_rejected;
-	u32 futile;
+	u32 empty_polls;
 	u32 burst;
 	ktime_t burst_start;
-	bool untold;
+	bool error_unreported;
 	struct cxl_hmu_event *active;
 	int cpu;
-	const char *complaint;
+	const char *error_msg;
 	struct hrtimer timer;
 	struct irq_work more;
 
@@ -229,7 +229,7 @@ static inline bool cxl_hmu_status_absent(u64 status)
 /* cxl_hmu_run.c */
 u64 cxl_hmu_flush_ns(const struct cxl_hmu *hmu);
 void cxl_hmu_arm(struct cxl_hmu *hmu, u64 ns);
-void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *complaint);
+void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *error_msg);
 void cxl_hmu_run(struct cxl_hmu *hmu);
 void cxl_hmu_disable(struct cxl_hmu *hmu);
 void cxl_hmu_settle(struct cxl_hmu *hmu);

@@ -44,7 +44,7 @@
 #define CXL_HMU_DISABLE_POLL_US		10
 
 /* Drains in a row that were asked for by the device and found nothing to take */
-#define CXL_HMU_MAX_FUTILE		3
+#define CXL_HMU_MAX_EMPTY_POLLS	3
 
 #define CXL_HMU_BATCH			(PMUKIT_RECORD_WORDS - CXL_HMU_HEADER_WORDS)
 
@@ -108,8 +108,8 @@ static u32 cxl_hmu_take(struct cxl_hmu *hmu, u32 count, u32 *entries)
 	return count;
 }
 
-/* Say once, not every time, that the tail is nonsense. */
-static void cxl_hmu_judge_tail(struct cxl_hmu *hmu, bool valid)
+/* Count and flag an out-of-range tail once per occurrence. */
+static void cxl_hmu_check_tail(struct cxl_hmu *hmu, bool valid)
 {
 	if (!valid && !hmu->tail_rejected) {
 		pmukit_stat_inc(&hmu->pp, PMUKIT_STAT_REJECTED);
@@ -128,8 +128,9 @@ static void cxl_hmu_acknowledge(struct cxl_hmu *hmu, u64 status, const struct cx
 {
 	u64 seen = cxl_hmu_status_clear(status, batch->waiting);
 
-	hmu->futile = batch->taken ? 0 : min(hmu->futile + !!seen, CXL_HMU_MAX_FUTILE + 1U);
-	if (!seen || hmu->futile > CXL_HMU_MAX_FUTILE)
+	hmu->empty_polls = batch->taken ? 0 :
+			   min(hmu->empty_polls + !!seen, CXL_HMU_MAX_EMPTY_POLLS + 1U);
+	if (!seen || hmu->empty_polls > CXL_HMU_MAX_EMPTY_POLLS)
 		return;
 
 	if (seen & CXL_HMU_STATUS_OVERFLOW) {
@@ -179,7 +180,7 @@ static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, const u64 *last,
 		return;
 	valid = cxl_hmu_list_plan(hmu->head, cxl_hmu_read_tail(hmu), hmu->caps.list_size, limit,
 				  last, &plan);
-	cxl_hmu_judge_tail(hmu, valid);
+	cxl_hmu_check_tail(hmu, valid);
 	if (!valid)
 		return;
 
@@ -279,9 +280,9 @@ static bool cxl_hmu_drain(struct cxl_hmu *hmu, const u64 *last)
 
 	raw_spin_lock(&hmu->lock);
 	cxl_hmu_collect(hmu, open ? cxl_hmu_sink_entries(&sink) : 0, last, &batch);
-	if (hmu->untold)
+	if (hmu->error_unreported)
 		hev->flags |= PMUKIT_CXL_HMU_F_RESET;
-	hmu->untold = false;
+	hmu->error_unreported = false;
 	raw_spin_unlock(&hmu->lock);
 
 	flags = hev->flags;
@@ -346,13 +347,13 @@ static void cxl_hmu_continue(struct cxl_hmu *hmu, bool more)
  */
 static void cxl_hmu_service(struct cxl_hmu *hmu)
 {
-	const char *complaint;
+	const char *error_msg;
 	bool here = false;
 	bool more;
 
 	raw_spin_lock(&hmu->lock);
-	complaint = hmu->complaint;
-	hmu->complaint = NULL;
+	error_msg = hmu->error_msg;
+	hmu->error_msg = NULL;
 	if (!hmu->dead && hmu->state == CXL_HMU_ON) {
 		here = hmu->cpu == smp_processor_id();
 		/* -EBUSY: a kick is on its way, which will do. */
@@ -363,8 +364,8 @@ static void cxl_hmu_service(struct cxl_hmu *hmu)
 	}
 	raw_spin_unlock(&hmu->lock);
 
-	if (complaint)
-		pr_warn_ratelimited("%s: %s\n", hmu->pp.name, complaint);
+	if (error_msg)
+		pr_warn_ratelimited("%s: %s\n", hmu->pp.name, error_msg);
 	if (!here)
 		return;
 

@@ -91,18 +91,18 @@ static void cxl_hmu_enter(struct cxl_hmu *hmu, enum cxl_hmu_state state)
  * cxl_hmu_fail - fail the run; the timer logs the reason once
  * @hmu: the instance
  * @stat: what to count
- * @complaint: error message for the log
+ * @error_msg: error message for the log
  *
  * The next drain reports it to the reader, if there is an event. Nothing is printed here: perf may
  * hold the scheduler's locks.
  */
-void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *complaint)
+void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *error_msg)
 {
 	lockdep_assert_held(&hmu->lock);
 
 	pmukit_stat_inc(&hmu->pp, stat);
-	hmu->untold = true;
-	hmu->complaint = complaint;
+	hmu->error_unreported = true;
+	hmu->error_msg = error_msg;
 	cxl_hmu_enter(hmu, CXL_HMU_FAILED);
 	cxl_hmu_arm(hmu, 0);
 }
@@ -353,9 +353,9 @@ void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev)
 	hmu->active = hev;
 	hmu->cpu = smp_processor_id();
 	hmu->tail_rejected = false;
-	hmu->futile = 0;
+	hmu->empty_polls = 0;
 	hmu->burst = 0;
-	hmu->untold = false;
+	hmu->error_unreported = false;
 	hmu->disable_sent = false;
 	cxl_hmu_enter(hmu, CXL_HMU_QUIESCE);
 	cxl_hmu_run_spinning(hmu, CXL_HMU_SPINS);
@@ -383,7 +383,7 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 /**
  * cxl_hmu_disable_and_wait - disable an instance, and wait until it is
  * @hmu: an instance whose PMU is not registered yet, or one that is dead
- * @take_enabled: also one that somebody else may have enabled
+ * @take_enabled: also one that firmware or another driver may have enabled
  *
  * The request is sent until the device has it: one that arrives while another operation is in
  * progress may be dropped. The operation and the disable behind it have the timeout each.

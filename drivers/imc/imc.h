@@ -127,7 +127,7 @@ struct imc_event_file {
  * struct imc_kind - what makes the counters of chips, cores and threads different
  * @type: IMC_TYPE_*
  * @ops: for the common part
- * @reach: for whom they count
+ * @scope: which CPUs they count for
  * @context: pmu.task_ctx_nr
  * @capabilities: pmu.capabilities
  * @slot: where the counter at @at lies for a CPU; NULL: nowhere
@@ -137,7 +137,7 @@ struct imc_event_file {
 struct imc_kind {
 	u32 type;
 	const struct pmukit_pmu_ops *ops;
-	enum pmukit_reach reach;
+	enum pmukit_scope scope;
 	int context;
 	int capabilities;
 	const __be64 *(*slot)(struct imc_pmu *ipmu, struct imc_cpu *cpu, u64 at);
@@ -265,7 +265,7 @@ struct imc {
  * @node: trace: place in imc_cpu.tracing
  * @since_tb: trace: timebase of the last record that is not its own
  * @aux: trace: an AUX area was mapped for it
- * @told: trace: lost records that a flag of the AUX area has reported
+ * @reported_lost: trace: lost records that a flag of the AUX area has reported
  * @cut: trace: stopped in an NMI; what waits has yet to be counted as lost
  */
 struct imc_event {
@@ -274,7 +274,7 @@ struct imc_event {
 	struct list_head node;
 	u64 since_tb;
 	bool aux;
-	u64 told;
+	u64 reported_lost;
 	bool cut;
 };
 

@@ -200,13 +200,13 @@ static void imc_counter_release(struct pmukit_pmu *pp)
 static const struct pmukit_pmu_ops imc_nest_ops = {
 	.release = imc_counter_release,
 	.event_free = imc_event_free,
-	.together = imc_same_chip,
+	.same_group = imc_same_chip,
 };
 
 static const struct pmukit_pmu_ops imc_core_ops = {
 	.release = imc_counter_release,
 	.event_free = imc_event_free,
-	.together = imc_same_core,
+	.same_group = imc_same_core,
 };
 
 static const struct pmukit_pmu_ops imc_thread_ops = {
@@ -219,7 +219,7 @@ static const struct imc_kind imc_kinds[] = {
 	{
 		.type = IMC_TYPE_CHIP,
 		.ops = &imc_nest_ops,
-		.reach = PMUKIT_REACH_GROUPS,
+		.scope = PMUKIT_SCOPE_GROUPS,
 		.context = perf_invalid_context,
 		.capabilities = PERF_PMU_CAP_NO_EXCLUDE,
 		.slot = imc_nest_slot,
@@ -229,7 +229,7 @@ static const struct imc_kind imc_kinds[] = {
 	{
 		.type = IMC_TYPE_CORE,
 		.ops = &imc_core_ops,
-		.reach = PMUKIT_REACH_GROUPS,
+		.scope = PMUKIT_SCOPE_GROUPS,
 		.context = perf_invalid_context,
 		.capabilities = PERF_PMU_CAP_NO_EXCLUDE,
 		.slot = imc_core_slot,
@@ -239,7 +239,7 @@ static const struct imc_kind imc_kinds[] = {
 	{
 		.type = IMC_TYPE_THREAD,
 		.ops = &imc_thread_ops,
-		.reach = PMUKIT_REACH_CPUS,
+		.scope = PMUKIT_SCOPE_CPUS,
 		.context = perf_sw_context,
 		.slot = imc_thread_slot,
 		.begin = imc_thread_begin,
@@ -260,7 +260,7 @@ void imc_counter_fill(struct imc_pmu *ipmu)
 		kind++;
 	ipmu->kind = kind;
 	pmukit_pmu_init(&ipmu->pp, kind->ops, THIS_MODULE);
-	ipmu->pp.reach = kind->reach;
+	ipmu->pp.scope = kind->scope;
 
 	pmu->capabilities = kind->capabilities;
 	pmu->task_ctx_nr = kind->context;

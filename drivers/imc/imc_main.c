@@ -70,17 +70,17 @@ static const struct imc_unit *imc_unit_find(const struct imc *imc, u32 type)
 	return NULL;
 }
 
-static void imc_catalog_tell_skipped(const struct imc *imc)
+static void imc_catalog_warn_skipped(const struct imc *imc)
 {
 	const struct imc_catalog *catalog = &imc->catalog;
-	u32 told = min_t(u32, catalog->nr_skipped, IMC_MAX_SKIPPED), i;
+	u32 shown = min_t(u32, catalog->nr_skipped, IMC_MAX_SKIPPED), i;
 
-	for (i = 0; i < told; i++)
+	for (i = 0; i < shown; i++)
 		dev_warn(&imc->parent->dev, "catalogue %s: %s: %s; unit skipped\n",
 			 imc->backend->catalog, catalog->skipped[i].path, catalog->skipped[i].why);
-	if (told < catalog->nr_skipped)
+	if (shown < catalog->nr_skipped)
 		dev_warn(&imc->parent->dev, "catalogue %s: %u more units skipped\n",
-			 imc->backend->catalog, catalog->nr_skipped - told);
+			 imc->backend->catalog, catalog->nr_skipped - shown);
 }
 
 static int imc_catalog_read(struct imc *imc, size_t bytes)
@@ -94,7 +94,7 @@ static int imc_catalog_read(struct imc *imc, size_t bytes)
 		return -ENOMEM;
 
 	wrong = imc_catalog_parse(imc->blob, bytes, catalog);
-	imc_catalog_tell_skipped(imc);
+	imc_catalog_warn_skipped(imc);
 	if (wrong) {
 		dev_err(&imc->parent->dev, "catalogue %s: %s: %s\n", imc->backend->catalog,
 			catalog->path, wrong);

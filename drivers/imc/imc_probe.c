@@ -108,7 +108,7 @@ static bool imc_probes_join(struct imc *imc, struct imc_probes *probes)
 	return attached;
 }
 
-/* Whoever has no user any more is taken to be detached: from here on nobody joins. */
+/* Probes without a user are taken to be detached: from here on no user joins. */
 static bool imc_probes_leave(struct imc *imc, struct imc_probes *probes)
 {
 	bool idle;

@@ -260,10 +260,10 @@ void imc_ring_drop(struct imc_ring *ring, struct imc_ring_tally *tally)
  */
 void imc_ring_restart(struct imc_ring *ring)
 {
-	struct imc_ring_tally nobodys = {};
+	struct imc_ring_tally unowned = {};
 
-	imc_ring_look(ring, &nobodys);
-	imc_ring_drop(ring, &nobodys);
+	imc_ring_look(ring, &unowned);
+	imc_ring_drop(ring, &unowned);
 	ring->restarted = true;
 }
 

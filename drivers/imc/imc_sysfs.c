@@ -182,7 +182,7 @@ int imc_sysfs_fill(struct imc_pmu *ipmu)
 			return ret;
 		*group++ = &ipmu->events_group;
 	}
-	if (ipmu->pp.reach == PMUKIT_REACH_GROUPS)
+	if (ipmu->pp.scope == PMUKIT_SCOPE_GROUPS)
 		*group++ = &pmukit_cpumask_group;
 	if (*ipmu->alias)
 		*group++ = &imc_alias_group;

@@ -188,7 +188,7 @@ static bool imc_trace_open(struct imc_event *ev, struct pmukit_sink *sink)
 static void imc_trace_hand_over(struct imc_cpu *cpu, struct imc_event *ev, u32 taken)
 {
 	struct pmukit_sink sink;
-	bool is_open, tell;
+	bool is_open, report;
 	u32 i;
 
 	is_open = imc_trace_open(ev, &sink);
@@ -197,20 +197,20 @@ static void imc_trace_hand_over(struct imc_cpu *cpu, struct imc_event *ev, u32 t
 	if (!is_open)
 		return;
 	/* Only together with data, not each time that nothing fits. */
-	tell = sink.written_bytes && ev->told != ev->pev.lost;
-	if (tell)
-		ev->told = ev->pev.lost;
-	pmukit_sink_close(&sink, tell ? PERF_AUX_FLAG_PARTIAL : 0);
+	report = sink.written_bytes && ev->reported_lost != ev->pev.lost;
+	if (report)
+		ev->reported_lost = ev->pev.lost;
+	pmukit_sink_close(&sink, report ? PERF_AUX_FLAG_PARTIAL : 0);
 }
 
-/* The last loss, with no data behind it that could tell of it. */
-static void imc_trace_tell(struct imc_event *ev)
+/* The last loss, with no data behind it that could report it. */
+static void imc_trace_report_loss(struct imc_event *ev)
 {
 	struct pmukit_sink sink;
 
-	if (ev->told == ev->pev.lost || !imc_trace_open(ev, &sink))
+	if (ev->reported_lost == ev->pev.lost || !imc_trace_open(ev, &sink))
 		return;
-	ev->told = ev->pev.lost;
+	ev->reported_lost = ev->pev.lost;
 	pmukit_sink_close(&sink, PERF_AUX_FLAG_PARTIAL);
 }
 
@@ -288,17 +288,17 @@ static void imc_trace_count_cut(struct imc_cpu *cpu, const struct imc_ring_tally
 	}
 }
 
-/* Records written while perf has stopped all events belong to none: drop without counting. */
-static void imc_trace_drop_nobodys(struct imc_cpu *cpu)
+/* Records written while perf has stopped all events belong to none: drop them uncounted. */
+static void imc_trace_drop_unowned(struct imc_cpu *cpu)
 {
-	struct imc_ring_tally nobodys = {};
+	struct imc_ring_tally unowned = {};
 	struct imc_event *ev;
 
 	list_for_each_entry(ev, &cpu->tracing, node) {
 		if (imc_trace_runs(ev))
 			return;
 	}
-	imc_ring_drop(&cpu->ring, &nobodys);
+	imc_ring_drop(&cpu->ring, &unowned);
 }
 
 /* One section. Returns whether to go on soon: there was more than it may take. */
@@ -309,7 +309,7 @@ static bool imc_trace_drain(struct imc_cpu *cpu)
 
 	imc_ring_look(&cpu->ring, &tally);
 	imc_trace_count_cut(cpu, &tally);
-	imc_trace_drop_nobodys(cpu);
+	imc_trace_drop_unowned(cpu);
 	from = cpu->ring.taken;
 	cpu->draining = true;
 	if (imc_trace_waiting(cpu)) {
@@ -493,15 +493,15 @@ static void imc_trace_del(struct perf_event *event, int flags)
 	struct imc *imc = imc_pmu_of(event)->imc;
 	struct imc_cpu *cpu = this_cpu_ptr(imc->cpus);
 	struct imc_event *ev = imc_of_event(event);
-	struct imc_ring_tally nobodys = {};
+	struct imc_ring_tally unowned = {};
 
 	if (list_is_singular(&cpu->tracing))
 		imc_trace_engine_stop(imc, cpu);
 	imc_trace_stop(event, flags);
 	list_del(&ev->node);
-	imc_trace_tell(ev);
+	imc_trace_report_loss(ev);
 	if (list_empty(&cpu->tracing))
-		imc_ring_drop(&cpu->ring, &nobodys);
+		imc_ring_drop(&cpu->ring, &unowned);
 }
 
 /* The count is the number of records delivered. */
@@ -630,7 +630,7 @@ void imc_trace_fill(struct imc_pmu *ipmu)
 	struct pmu *pmu = &ipmu->pp.pmu;
 
 	pmukit_pmu_init(&ipmu->pp, &imc_trace_ops, THIS_MODULE);
-	ipmu->pp.reach = PMUKIT_REACH_CPUS;
+	ipmu->pp.scope = PMUKIT_SCOPE_CPUS;
 
 	pmu->capabilities = PERF_PMU_CAP_AUX_PREFER_LARGE;
 	pmu->task_ctx_nr = perf_sw_context;

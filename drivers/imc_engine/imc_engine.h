@@ -32,7 +32,7 @@
  * @scom: TRACE_IMC_SCOM
  * @state: of the core
  * @posted: what its memory knows of
- * @book: what was added to each counter since load
+ * @reference: what was added to each counter since load
  * @rounds: how often
  */
 struct imc_engine_core {
@@ -43,7 +43,7 @@ struct imc_engine_core {
 	u64 scom;
 	struct imc_engine_core_state state;
 	struct imc_engine_facts posted;
-	u64 book[IMC_ENGINE_NR_SLOTS];
+	u64 reference[IMC_ENGINE_NR_SLOTS];
 	u64 rounds;
 };
 
@@ -66,7 +66,7 @@ struct imc_engine_core {
  * @ticks: how often it fired
  * @late: records of the trace that were given up, for the tick came too late
  * @blind: ticks without interrupted registers
- * @book: what was added to each counter through LDBAR since load
+ * @reference: what was added to each counter through LDBAR since load
  * @kick: asks this CPU to start its tick
  * @kicked: @kick is on its way
  */
@@ -88,7 +88,7 @@ struct imc_engine_thread {
 	u64 ticks;
 	u64 late;
 	u64 blind;
-	u64 book[IMC_ENGINE_NR_SLOTS];
+	u64 reference[IMC_ENGINE_NR_SLOTS];
 	call_single_data_t kick;
 	atomic_t kicked;
 };
@@ -119,14 +119,14 @@ static inline struct imc_engine_thread *imc_engine_thread_of(unsigned int cpu)
 struct pmukit_imc_chip;
 
 /**
- * struct imc_engine_chip_book - what a chip's engine did
+ * struct imc_engine_chip_reference - reference counters: what a chip's engine did
  * @id: the chip
  * @status: IMC_ENGINE_STATUS_*
  * @speed: as the control block has it
  * @rounds: how often counters were posted
  * @slots: what was added to each since load
  */
-struct imc_engine_chip_book {
+struct imc_engine_chip_reference {
 	u32 id;
 	u64 status;
 	u64 speed;
@@ -140,17 +140,17 @@ int imc_engine_nest_command(unsigned int cpu, u64 command);
 unsigned int imc_engine_chips(struct pmukit_imc_chip *chips, unsigned int max);
 int imc_engine_chip_of(unsigned int cpu);
 void imc_engine_pages(enum imc_engine_nest_fact fact, unsigned int order);
-bool imc_engine_chip_read(unsigned int index, struct imc_engine_chip_book *book);
+bool imc_engine_chip_read(unsigned int index, struct imc_engine_chip_reference *reference);
 
-/* imc_engine_probe.c: what the kernel tells */
+/* imc_engine_probe.c: trace events of the kernel */
 int imc_engine_probe_find(void);
 int imc_engine_probe_get(u32 type);
 void imc_engine_probe_put(u32 type);
 unsigned int imc_engine_probe_count(void);
 
-/* imc_engine_book.c: sysfs and debugfs */
-int imc_engine_book_prepare(void);
-void imc_engine_book_finish(void);
+/* imc_engine_debugfs.c: debugfs and sysfs */
+int imc_engine_debugfs_prepare(void);
+void imc_engine_debugfs_finish(void);
 int imc_engine_fail_once(void);
 
 #endif /* IMC_ENGINE_H */

@@ -111,8 +111,8 @@ static void imc_engine_add(u64 address, u32 offset, u64 delta)
 	WRITE_ONCE(*counter, cpu_to_be64(be64_to_cpu(READ_ONCE(*counter)) + delta));
 }
 
-/* Adds what came since @posted to the counters at @address and to the own record, @book. */
-static void imc_engine_post(u64 address, u64 *book, struct imc_engine_facts *posted,
+/* Adds what came since @posted to the counters at @address and to the reference counters. */
+static void imc_engine_post(u64 address, u64 *reference, struct imc_engine_facts *posted,
 			    const struct imc_engine_facts *now)
 {
 	unsigned int i;
@@ -123,7 +123,7 @@ static void imc_engine_post(u64 address, u64 *book, struct imc_engine_facts *pos
 		if (!delta)
 			continue;
 		imc_engine_add(address, imc_engine_slots[i].offset, delta);
-		book[i] += delta;
+		reference[i] += delta;
 	}
 	*posted = *now;
 }
@@ -150,7 +150,7 @@ static void imc_engine_post_thread(struct imc_engine_thread *thread)
 	if (!imc_engine_accumulates(thread))
 		return;
 	imc_engine_thread_facts(&thread->core->state, &thread->state, &facts);
-	imc_engine_post(thread->ldbar & IMC_ENGINE_BAR_ADDRESS, thread->book, &thread->posted,
+	imc_engine_post(thread->ldbar & IMC_ENGINE_BAR_ADDRESS, thread->reference, &thread->posted,
 			&facts);
 }
 
@@ -158,7 +158,7 @@ static void imc_engine_post_core(struct imc_engine_core *core)
 {
 	if (core->mode != PMUKIT_IMC_CORE || !core->pdbar)
 		return;
-	imc_engine_post(core->pdbar, core->book, &core->posted, &core->state.facts);
+	imc_engine_post(core->pdbar, core->reference, &core->posted, &core->state.facts);
 	core->rounds++;
 }
 
@@ -418,11 +418,11 @@ struct imc_engine_core *imc_engine_core_by_number(unsigned int number)
 }
 
 /*
- * What runs. While no event is open nothing tells of switches, so nothing is known: what a thread
- * ran before is told to nobody, since counts are differences that begin when an engine starts.
+ * The running task. While no event is open no probe reports task switches and the task is unknown:
+ * what a thread ran before is not counted; counts are differences from the start of an engine.
  */
 
-/* On the thread's CPU, under the core's lock. A switch that follows is told by the probe. */
+/* On the thread's CPU, under the core's lock. The probe reports later switches. */
 static void imc_engine_thread_learn(struct imc_engine_thread *thread)
 {
 	imc_engine_thread_account(thread);
@@ -461,7 +461,7 @@ void imc_engine_tasks_learn(void)
 	cpus_read_unlock();
 }
 
-/* The probe is about to be detached: a task may end from then on and nobody says so. May sleep. */
+/* Before the probe is detached: the end of a task is not reported from then on. May sleep. */
 void imc_engine_tasks_forget(void)
 {
 	unsigned int cpu;

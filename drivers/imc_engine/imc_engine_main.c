@@ -106,18 +106,18 @@ static int __init imc_engine_load(void)
 	err = imc_engine_nest_prepare();
 	if (err)
 		goto remove_hotplug;
-	err = imc_engine_book_prepare();
+	err = imc_engine_debugfs_prepare();
 	if (err)
 		goto finish_nest;
 	err = pmukit_imc_register_backend(&imc_engine_backend);
 	if (err)
-		goto finish_book;
+		goto finish_debugfs;
 	pr_info("imc_engine: a software engine stands for the hardware, a sample every %llu ns\n",
 		period_ns);
 	return 0;
 
-finish_book:
-	imc_engine_book_finish();
+finish_debugfs:
+	imc_engine_debugfs_finish();
 finish_nest:
 	imc_engine_nest_finish();
 remove_hotplug:
@@ -131,7 +131,7 @@ module_init(imc_engine_load);
 static void __exit imc_engine_unload(void)
 {
 	pmukit_imc_unregister_backend(&imc_engine_backend);
-	imc_engine_book_finish();
+	imc_engine_debugfs_finish();
 	imc_engine_nest_finish();
 	cpuhp_remove_state(imc_engine_hotplug);
 	imc_engine_htm_finish();

@@ -28,7 +28,7 @@
  * @lock: protects all below; interrupts off
  * @status: what run_status says
  * @posted: what the counters know of
- * @book: what was added to each
+ * @reference: what was added to each
  * @rounds: how often
  * @node: place in imc_engine_all_chips
  */
@@ -39,7 +39,7 @@ struct imc_engine_chip {
 	raw_spinlock_t lock;
 	u64 status;
 	struct imc_engine_nest_facts posted;
-	u64 book[IMC_ENGINE_NR_NEST_SLOTS];
+	u64 reference[IMC_ENGINE_NR_NEST_SLOTS];
 	u64 rounds;
 	struct list_head node;
 };
@@ -105,7 +105,7 @@ static void imc_engine_nest_post(struct imc_engine_chip *chip)
 		delta = imc_engine_nest_delta(slot, PAGE_SIZE, &chip->posted, &facts);
 		counter = chip->homer + IMC_ENGINE_HOMER_COUNTERS + slot->offset;
 		WRITE_ONCE(*counter, cpu_to_be64(be64_to_cpu(READ_ONCE(*counter)) + delta));
-		chip->book[i] += delta;
+		chip->reference[i] += delta;
 	}
 	chip->posted = facts;
 	chip->rounds++;
@@ -214,8 +214,8 @@ int imc_engine_nest_command(unsigned int cpu, u64 command)
 	return 0;
 }
 
-/* For imc_engine_book.c: the record of the index-th chip; false: there is none. */
-bool imc_engine_chip_read(unsigned int index, struct imc_engine_chip_book *book)
+/* For imc_engine_debugfs.c: the record of the index-th chip; false: there is none. */
+bool imc_engine_chip_read(unsigned int index, struct imc_engine_chip_reference *reference)
 {
 	struct imc_engine_chip *chip;
 	unsigned long flags;
@@ -224,11 +224,11 @@ bool imc_engine_chip_read(unsigned int index, struct imc_engine_chip_book *book)
 		if (index--)
 			continue;
 		raw_spin_lock_irqsave(&chip->lock, flags);
-		book->id = chip->id;
-		book->status = chip->status;
-		book->speed = imc_engine_control_read(chip, IMC_ENGINE_CB_SPEED);
-		book->rounds = chip->rounds;
-		memcpy(book->slots, chip->book, sizeof(book->slots));
+		reference->id = chip->id;
+		reference->status = chip->status;
+		reference->speed = imc_engine_control_read(chip, IMC_ENGINE_CB_SPEED);
+		reference->rounds = chip->rounds;
+		memcpy(reference->slots, chip->reference, sizeof(reference->slots));
 		raw_spin_unlock_irqrestore(&chip->lock, flags);
 		return true;
 	}

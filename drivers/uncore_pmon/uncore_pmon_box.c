@@ -388,7 +388,7 @@ static bool uncore_pmon_box_counts(const struct uncore_pmon_box *box)
 	       uncore_pmon_box_ask(box, UNCORE_PMON_IMC_FIXED_CONTROL);
 }
 
-/* Is the unit where its entry says, and nobody's; if so, it is reset. On a CPU that reaches it. */
+/* Resets a unit that is where its entry says and not in use. On a CPU that can access it. */
 static void uncore_pmon_box_prepare(void *data)
 {
 	struct uncore_pmon_box *box = data;

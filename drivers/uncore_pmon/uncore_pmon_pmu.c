@@ -510,7 +510,7 @@ static bool uncore_pmon_same_package(struct pmukit_pmu *pp, unsigned int a, unsi
 static const struct pmukit_pmu_ops uncore_pmon_pmu_ops = {
 	.release = uncore_pmon_release,
 	.event_free = uncore_pmon_event_free,
-	.together = uncore_pmon_same_package,
+	.same_group = uncore_pmon_same_package,
 	.place_changed = uncore_pmon_place_changed,
 };
 
@@ -524,7 +524,7 @@ void uncore_pmon_pmu_fill(struct uncore_pmon_pmu *pmu)
 
 	pmukit_pmu_init(&pmu->pp, &uncore_pmon_pmu_ops, THIS_MODULE);
 	pmu->pp.max_events = UINT_MAX;
-	pmu->pp.reach = PMUKIT_REACH_GROUPS;
+	pmu->pp.scope = PMUKIT_SCOPE_GROUPS;
 	pmu->pp.ends_in_error = true;
 	pmu->fold_ns = uncore_pmon_fold_ns(pmu->unit.width_bits);
 	INIT_LIST_HEAD(&pmu->boxes);

@@ -40,32 +40,32 @@ enum pmukit_stat {
 };
 
 /**
- * enum pmukit_reach - for whom the events of a PMU count
- * @PMUKIT_REACH_SYSTEM: for the whole system; one CPU serves them
- * @PMUKIT_REACH_GROUPS: each for one group of CPUs; a CPU of each serves it
- * @PMUKIT_REACH_CPUS: each for a CPU or a task; they stay where they are asked for
+ * enum pmukit_scope - what an event of a PMU counts for, as perf's PERF_PMU_SCOPE_*
+ * @PMUKIT_SCOPE_SYSTEM: the whole system; all events run on one CPU
+ * @PMUKIT_SCOPE_GROUPS: one group of CPUs; events of a group run on one CPU of it
+ * @PMUKIT_SCOPE_CPUS: a CPU or a task; events run on the CPU they were opened for
  */
-enum pmukit_reach {
-	PMUKIT_REACH_SYSTEM,
-	PMUKIT_REACH_GROUPS,
-	PMUKIT_REACH_CPUS,
+enum pmukit_scope {
+	PMUKIT_SCOPE_SYSTEM,
+	PMUKIT_SCOPE_GROUPS,
+	PMUKIT_SCOPE_CPUS,
 };
 
 /**
  * struct pmukit_pmu_ops - what a unit does for the common part
  * @release: last reference gone; frees the object the pmukit_pmu is part of. May sleep.
  * @event_free: the event is gone; frees the object the pmukit_event is part of. May sleep.
- * @together: PMUKIT_REACH_GROUPS: are two CPUs, both online, of one group; one that is in none, or
- *	in none yet, is not even with itself. Any context.
- * @place_changed: optional: all events, with PMUKIT_REACH_GROUPS those of its group, run on this
+ * @same_group: PMUKIT_SCOPE_GROUPS: are two CPUs, both online, of one group; false for a CPU that
+ *	is in none, or in none yet, even when both are the same. Any context.
+ * @place_changed: optional: all events, with PMUKIT_SCOPE_GROUPS those of its group, run on this
  *	CPU from now on. Called when events have moved there, both CPUs online, and with
- *	PMUKIT_REACH_SYSTEM before the PMU is registered; the last time before
+ *	PMUKIT_SCOPE_SYSTEM before the PMU is registered; the last time before
  *	pmukit_pmu_remove() returns. May sleep, under hotplug_lock: no perf_event call.
  */
 struct pmukit_pmu_ops {
 	void (*release)(struct pmukit_pmu *pp);
 	void (*event_free)(struct pmukit_event *pev);
-	bool (*together)(struct pmukit_pmu *pp, unsigned int a, unsigned int b);
+	bool (*same_group)(struct pmukit_pmu *pp, unsigned int a, unsigned int b);
 	void (*place_changed)(struct pmukit_pmu *pp, unsigned int cpu);
 };
 
@@ -74,12 +74,12 @@ struct pmukit_pmu_ops {
  * @pmu: what perf sees; the unit fills in the callbacks before pmukit_pmu_register()
  * @ops: the unit's part
  * @max_events: how many events may be open at once; one more gets -EBUSY
- * @reach: what events count: see enum pmukit_reach
+ * @scope: which CPUs events count for: see enum pmukit_scope
  * @ends_in_error: an event that is open when the hardware leaves ends in error: what it has
  *	counted until then would pass for all there was. The kernel does not get to revoke it.
- * @cpu: PMUKIT_REACH_SYSTEM: the CPU all events run on; changes when that CPU goes offline, and
+ * @cpu: PMUKIT_SCOPE_SYSTEM: the CPU all events run on; changes when that CPU goes offline, and
  *	when one on @node comes while it is on another
- * @cpus: PMUKIT_REACH_GROUPS: the same for each group; of several of one group the first
+ * @cpus: PMUKIT_SCOPE_GROUPS: the same for each group; of several of one group the first
  *	(pmukit_pmu_servers())
  * @stats: see enum pmukit_stat
  * @debugfs: the folder that shows them
@@ -95,8 +95,8 @@ struct pmukit_pmu_ops {
  * @revoked: the kernel takes the events that are open
  * @leaving: removal is done; whoever destroys the last event has the PMU taken from perf
  * @leave_node: place among those that are to be taken from perf
- * @waiting: events of other PMUs use a context of this one; @strangers polls until they are gone
- * @strangers: that delayed work; the driver's module is held meanwhile
+ * @waiting: events of other PMUs use a context of this one; @foreign_work polls until they are gone
+ * @foreign_work: that delayed work; the driver's module is held meanwhile
  * @hotplug_node: place in the CPU hotplug state's list
  * @node: NUMA node of the hardware
  * @hotplug_lock: orders registration against CPU hotplug
@@ -107,7 +107,7 @@ struct pmukit_pmu {
 	struct pmu pmu;
 	const struct pmukit_pmu_ops *ops;
 	unsigned int max_events;
-	enum pmukit_reach reach;
+	enum pmukit_scope scope;
 	bool ends_in_error;
 	unsigned int cpu;
 	struct cpumask cpus;
@@ -127,7 +127,7 @@ struct pmukit_pmu {
 	bool leaving;
 	struct list_head leave_node;
 	bool waiting;
-	struct delayed_work strangers;
+	struct delayed_work foreign_work;
 	struct hlist_node hotplug_node;
 	int node;
 	struct mutex hotplug_lock;	/* registration against hotplug */

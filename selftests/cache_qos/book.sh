@@ -9,7 +9,7 @@ sim() {
 	freeze | flush | fill | shrink | pin) sleep 0.2 ;;
 	esac
 }
-scale() { awk '$1 == "scale" { print $2 }' $book/book; }
+scale() { awk '$1 == "scale" { print $2 }' $book/reference; }
 
 # field FILE WORD [KEY VALUE...]: summed over the file's lines, or those whose KEY is one of the values
 field() {
@@ -49,7 +49,7 @@ need_machine() {
 	mount -t configfs configfs /sys/kernel/config 2>/dev/null
 	[ -d $devices/cache_qos ] || skip_all "no cache_qos"
 	[ -d $groups ] || skip_all "no $groups"
-	[ -r $book/book ] || skip_all "no simulated machine"
+	[ -r $book/reference ] || skip_all "no simulated machine"
 }
 
 # reload PARAMETER...: another machine

@@ -49,7 +49,7 @@ static long long book_of(pid_t tid, const char *word)
 {
 	char line[512], key[32], *at;
 	long long units = -1;
-	FILE *file = fopen(BOOK "/book", "r");
+	FILE *file = fopen(BOOK "/reference", "r");
 
 	snprintf(key, sizeof(key), "tid %d ", tid);
 	while (file && fgets(line, sizeof(line), file)) {
@@ -67,7 +67,7 @@ static long long unit_bytes(void)
 {
 	char text[128];
 
-	if (read_text(BOOK "/book", text, sizeof(text)))
+	if (read_text(BOOK "/reference", text, sizeof(text)))
 		return -1;
 	return atoll(text + strlen("scale "));
 }
@@ -122,7 +122,7 @@ FIXTURE_SETUP(cache_qos)
 {
 	if (pmu_type(PMU) < 0)
 		SKIP(return, "no " PMU);
-	if (access(BOOK "/book", R_OK))
+	if (access(BOOK "/reference", R_OK))
 		SKIP(return, "no simulated machine");
 	ASSERT_TRUE(sim("calm"));
 	ASSERT_TRUE(sim("freeze 0"));

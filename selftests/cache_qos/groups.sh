@@ -7,7 +7,7 @@ root=/sys/kernel/config/cache_qos
 
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 [ -d $root ] || skip_all "no $root"
-[ -r $book/book ] || skip_all "no simulated machine"
+[ -r $book/reference ] || skip_all "no simulated machine"
 plan 15
 
 # number GROUP: of its monitor

@@ -12,7 +12,7 @@ occupancy=cache_qos/llc_occupancy/ traffic=cache_qos/event=0x2/
 command -v perf >/dev/null || skip_all "no perf"
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 [ -d $root ] || skip_all "no $root"
-[ -r $book/book ] || skip_all "no simulated machine"
+[ -r $book/reference ] || skip_all "no simulated machine"
 plan 13
 cd "$work" || exit 1
 
@@ -104,6 +104,6 @@ kill $outer $inner $forker
 wait $outer $inner $forker 2>/dev/null
 sleep 1
 rmdir $root/g/in $root/g
-[ "$(refused)" = 0 ] && [ "$(awk '$1 == "scale" { print $6 }' $book/book)" = 0 ]
+[ "$(refused)" = 0 ] && [ "$(awk '$1 == "scale" { print $6 }' $book/reference)" = 0 ]
 result "R-21 no write was refused, and the book had a page for each" $?
 exit $tap_failed

@@ -7,7 +7,7 @@ event=cache_qos/llc_occupancy/
 
 command -v perf >/dev/null || skip_all "no perf"
 [ -d /sys/bus/event_source/devices/cache_qos ] || skip_all "no cache_qos"
-[ -r $book/book ] || skip_all "no simulated machine"
+[ -r $book/reference ] || skip_all "no simulated machine"
 cd "$work" || exit 1
 plan 14
 

@@ -9,7 +9,7 @@ crowd=5000
 
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 [ -d $root ] || skip_all "no $root"
-[ -r $book/book ] || skip_all "no simulated machine"
+[ -r $book/reference ] || skip_all "no simulated machine"
 plan 20
 
 sums="occupancy occupancy_percent occupancy_error mbm_total mbm_local"

@@ -102,16 +102,16 @@ pmukit_cache_qos_domain World::describe(u32 domain)
 }
 
 // From here on the lines that carry this RMID count no longer, or for another monitor.
-void World::notify(cache_qos *, cache_qos_news news, u32 rmid)
+void World::notify(cache_qos *, cache_qos_rmid_event news, u32 rmid)
 {
     World &world = *current_;
-    if (news != CACHE_QOS_NEWS_FREE && news != CACHE_QOS_NEWS_ALLOC)
+    if (news != CACHE_QOS_RMID_EVENT_FREE && news != CACHE_QOS_RMID_EVENT_ALLOC)
         return;
     for (u32 i = 0; i < world.cells_.size(); i++) {
         const cache_qos_sim_domain &l3 = world.l3_of(i);
         const u32 lines = l3.rmids[world.counted(i, rmid)].lines;
         world.given_up_[i / world.machine_.nodes()][world.counted(i, rmid)] = l3.clock;
-        if (news == CACHE_QOS_NEWS_FREE && world.cpu_of_domain(i) && world.cq_->threshold > 0)
+        if (news == CACHE_QOS_RMID_EVENT_FREE && world.cpu_of_domain(i) && world.cq_->threshold > 0)
             world.expect(lines < world.cq_->threshold, [&] {
                 return "R-22: RMID " + number(rmid) + " is free with " + number(lines) + " lines";
             });

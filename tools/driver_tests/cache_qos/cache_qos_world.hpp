@@ -140,7 +140,7 @@ private:
     static void cpuid(unsigned int cpu, u32 leaf, u32 subleaf, u32 regs[4]);
     static int domain_of(unsigned int cpu, pmukit_cache_qos_domain *domain);
     static bool claimed();
-    static void notify(cache_qos *cq, cache_qos_news news, u32 rmid);
+    static void notify(cache_qos *cq, cache_qos_rmid_event news, u32 rmid);
 
     void read_hardware();
     void make_domains();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc_engine: its book in debugfs, imc_engine/: what the engine itself says it did, to hold against
- * what the driver says. One file each for a CPU, a core and a chip, which is one moment of it;
- * lines of a word and a value. Beside them how many probes it has attached, and a failure to order.
- * Documentation/ABI/testing/debugfs-imc_engine is the promise. In sysfs there is what it is.
+ * imc_engine: reference counters in debugfs, imc_engine/: what the engine did, to be compared with
+ * what the driver counted. One file for each CPU, core and chip, whose values are consistent; each
+ * line a word and a value. Also the number of probes attached, and fault injection for attaching.
+ * See Documentation/ABI/testing/debugfs-imc_engine. In sysfs: the kind of model.
  */
 
 #include <linux/atomic.h>
@@ -41,12 +41,12 @@ static const char *imc_engine_ldbar_name(u64 ldbar)
 	return ldbar & IMC_ENGINE_LDBAR_ENABLE ? "accumulate" : "off";
 }
 
-static void imc_engine_show_slots(struct seq_file *file, const u64 *book)
+static void imc_engine_show_slots(struct seq_file *file, const u64 *reference)
 {
 	unsigned int i;
 
 	for (i = 0; i < IMC_ENGINE_NR_SLOTS; i++)
-		seq_printf(file, "%s %llu\n", imc_engine_slots[i].name, book[i]);
+		seq_printf(file, "%s %llu\n", imc_engine_slots[i].name, reference[i]);
 }
 
 /* The number of a CPU, core or chip */
@@ -55,19 +55,19 @@ static unsigned int imc_engine_number(const struct seq_file *file)
 	return (unsigned long)file->private;
 }
 
-/* A CPU that was never online has nothing to say. */
+/* Empty for a CPU that was never online. */
 static int imc_engine_cpu_show(struct seq_file *file, void *unused)
 {
 	struct imc_engine_thread *thread = imc_engine_thread_of(imc_engine_number(file));
 	struct imc_engine_core *core = READ_ONCE(thread->core);
-	u64 book[IMC_ENGINE_NR_SLOTS], records, ticks, late, blind, ldbar;
+	u64 reference[IMC_ENGINE_NR_SLOTS], records, ticks, late, blind, ldbar;
 	unsigned int number;
 	u32 chip;
 
 	if (!core)
 		return 0;
 	raw_spin_lock_irq(&core->lock);
-	memcpy(book, thread->book, sizeof(book));
+	memcpy(reference, thread->reference, sizeof(reference));
 	records = thread->trace.records;
 	ticks = thread->ticks;
 	late = thread->late;
@@ -79,7 +79,7 @@ static int imc_engine_cpu_show(struct seq_file *file, void *unused)
 	seq_printf(file, "core %u\nchip %u\nldbar %s\nrecords %llu\nticks %llu\nlate %llu\n",
 		   number, chip, imc_engine_ldbar_name(ldbar), records, ticks, late);
 	seq_printf(file, "blind %llu\n", blind);
-	imc_engine_show_slots(file, book);
+	imc_engine_show_slots(file, reference);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(imc_engine_cpu);
@@ -87,20 +87,20 @@ DEFINE_SHOW_ATTRIBUTE(imc_engine_cpu);
 static int imc_engine_core_show(struct seq_file *file, void *unused)
 {
 	struct imc_engine_core *core = imc_engine_core_by_number(imc_engine_number(file));
-	u64 book[IMC_ENGINE_NR_SLOTS], rounds, period_ns;
+	u64 reference[IMC_ENGINE_NR_SLOTS], rounds, period_ns;
 	u32 mode;
 
 	if (cpumask_empty(core->cpus))
 		return 0;
 	raw_spin_lock_irq(&core->lock);
-	memcpy(book, core->book, sizeof(book));
+	memcpy(reference, core->reference, sizeof(reference));
 	rounds = core->rounds;
 	mode = core->mode;
 	period_ns = imc_engine_period_ns(core->scom);
 	raw_spin_unlock_irq(&core->lock);
 	seq_printf(file, "mode %s\nrounds %llu\nperiod_ns %llu\n", imc_engine_mode_name(mode),
 		   rounds, period_ns);
-	imc_engine_show_slots(file, book);
+	imc_engine_show_slots(file, reference);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(imc_engine_core);
@@ -108,15 +108,15 @@ DEFINE_SHOW_ATTRIBUTE(imc_engine_core);
 static int imc_engine_chip_show(struct seq_file *file, void *unused)
 {
 	static const char * const statuses[] = { "initialising", "running", "paused" };
-	struct imc_engine_chip_book book;
+	struct imc_engine_chip_reference reference;
 	unsigned int i;
 
-	if (!imc_engine_chip_read(imc_engine_number(file), &book))
+	if (!imc_engine_chip_read(imc_engine_number(file), &reference))
 		return 0;
-	seq_printf(file, "id %u\nstatus %s\nspeed %llu\nrounds %llu\n", book.id,
-		   statuses[book.status], book.speed, book.rounds);
+	seq_printf(file, "id %u\nstatus %s\nspeed %llu\nrounds %llu\n", reference.id,
+		   statuses[reference.status], reference.speed, reference.rounds);
 	for (i = 0; i < IMC_ENGINE_NR_NEST_SLOTS; i++)
-		seq_printf(file, "%s %llu\n", imc_engine_nest_slots[i].name, book.slots[i]);
+		seq_printf(file, "%s %llu\n", imc_engine_nest_slots[i].name, reference.slots[i]);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(imc_engine_chip);
@@ -130,13 +130,13 @@ static int imc_engine_probes_get(void *data, u64 *value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(imc_engine_probes_fops, imc_engine_probes_get, NULL, "%llu\n");
 
-/* The error that attaching probes is to fail with, once: for tests of who asks for them. */
+/* Fault injection: the error with which the next attempt to attach probes fails. */
 int imc_engine_fail_once(void)
 {
 	return -(int)min_t(u32, xchg(&imc_engine_fail_probes, 0), MAX_ERRNO);
 }
 
-/* What it is */
+/* sysfs */
 
 static ssize_t model_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -172,7 +172,7 @@ static void imc_engine_debugfs_add(void)
 }
 
 /* Chips and cores are known. */
-int imc_engine_book_prepare(void)
+int imc_engine_debugfs_prepare(void)
 {
 	int err;
 
@@ -188,8 +188,8 @@ int imc_engine_book_prepare(void)
 	return 0;
 }
 
-/* On return nobody reads. */
-void imc_engine_book_finish(void)
+/* On return no file is open for reading. */
+void imc_engine_debugfs_finish(void)
 {
 	debugfs_remove(imc_engine_debugfs);
 	root_device_unregister(imc_engine_device);
